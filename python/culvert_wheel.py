@@ -118,9 +118,9 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None) 
     if "build" in settings:
         return pack(pathlib.Path(settings["build"]), out, twin).name
     cmake = shutil.which("cmake")
-    if cmake is None:
-        raise BuildError("culvert: building needs CMake, a C compiler and Vulkan's headers (Debian: apt install cmake g++ "
-                         "libvulkan-dev)")
+    if cmake is None or not (shutil.which("ninja") or shutil.which("make")):
+        raise BuildError("culvert: building needs CMake, make or ninja, a C and a C++ compiler, Vulkan's headers and strip (Debian: apt "
+                         "install cmake make g++ libvulkan-dev)")
     with tempfile.TemporaryDirectory() as room:
         generator = ["-G", "Ninja"] if shutil.which("ninja") else []
         parts = [f"-DCULVERT_{part}=OFF" for part in ("TESTS", "SAMPLES", "TOOLS", "BENCH")]

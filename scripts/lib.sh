@@ -15,7 +15,7 @@ packages_test="python3=python3 binutils=readelf pkg-config=pkg-config make=make 
 packages_fuzz="clang=clang libclang-rt-dev"
 # The long tier besides.
 packages_long="clang-tidy=clang-tidy git=git libvtk9-dev linux-headers-amd64 make=make rustc=rustc bindgen=bindgen mono-mcs=mcs
-    python3-sdl2"
+    python3-sdl2 python3-pyglet python3-vispy"
 packages_bundle="python3=python3 binutils=readelf libegl1 libglvnd0 libx11-6 libxext6"
 
 say() { printf '== %s\n' "$*"; }

@@ -2,7 +2,7 @@
 """Exportable memory under other libraries' allocators (culvert/torch.h)."""
 from typing import Any, List
 
-from ._lib import api, last_error, library, stream_handle
+from ._lib import api, last_error, library, not_negative, process, stream_handle
 from ._types import StreamLike
 
 _kept: List[Any] = []  # a pool does not keep its allocator
@@ -10,6 +10,8 @@ _kept: List[Any] = []  # a pool does not keep its allocator
 
 def malloc(size: int, device: int = 0, stream: StreamLike = None) -> int:
     """Device memory that can be exported, for free(). A call makes and maps it: put a cache on top."""
+    not_negative(size=size)
+    process.check("malloc")
     pointer = api.culv_torch_malloc(size, device, stream_handle(stream))
     if not pointer and size > 0:
         raise last_error("culv_torch_malloc")
@@ -26,6 +28,7 @@ def torch_pool() -> Any:
     on top, so that it costs no time in a training step."""
     import torch
 
+    process.check("torch_pool")
     allocator = torch.cuda.memory.CUDAPluggableAllocator(library._name, "culv_torch_malloc", "culv_torch_free")
     _kept.append(allocator)
     return torch.cuda.MemPool(allocator.allocator())

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: MIT
 """The library: where it is, its functions, and its errors as exceptions."""
 import atexit
+import contextlib
 import ctypes
 import os
 import pathlib
+import re
 import sys
 import sysconfig
+import threading
+import time
 import weakref
-from ctypes import byref, c_void_p
+from ctypes import byref, c_uint64, c_void_p
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Optional, Tuple, Type, TypeVar
 
 from . import _declarations as d
@@ -44,7 +48,16 @@ class Error(Exception):
         self.native_code = error.native_code
         self.native_call = error.native_call.decode()
         self.message = error.message.decode(errors="replace")
-        super().__init__(f"{self.message} [{self.result.name[len('CULV_'):]}, {self.reason}, {call}]")
+        super().__init__(self._text())
+
+    def about(self, what: str, more: str = "") -> "Error":
+        """The same error, which says of what it is."""
+        self.message = f"{what}: {self.message}{more}"
+        self.args = (self._text(),)
+        return self
+
+    def _text(self) -> str:
+        return f"{self.message} [{self.result.name[len('CULV_'):]}, {self.reason}, {self.call}]"
 
     def __reduce__(self) -> Tuple[Any, ...]:  # other processes get it whole
         return _error_again, (type(self), self.args, self.__dict__)
@@ -66,6 +79,12 @@ class BusyError(Error):
 
 class LateError(Error, TimeoutError):
     """The other side is late (CULV_ERROR_TIMEOUT)."""
+
+    def after(self, timeout: int) -> "LateError":
+        """Of a wait in slices, whose last one says how long it was itself."""
+        self.message = re.sub(r"within \d+ ns", f"within {timeout / 1e9:g} s", self.message)
+        self.args = (self._text(),)
+        return self
 
 
 class UnsupportedError(Error):
@@ -141,10 +160,77 @@ def busy(message: str, call: str) -> Error:
 class _Process:
     """A child of fork() has the objects of its parent, and neither CUDA nor Vulkan: it gives nothing back."""
     forked = False
+    opened = False  # a device, so that a driver is loaded
+    ending = False  # the interpreter's end has begun: nothing is opened any more
+    working = 0  # how many threads are making or destroying a Vulkan device
+    openers: "weakref.WeakSet[threading.Thread]" = weakref.WeakSet()
+    _lock = threading.Lock()
 
     @classmethod
     def note_fork(cls) -> None:
-        cls.forked = True
+        cls.forked, cls.working, cls._lock = cls.opened, 0, threading.Lock()
+        if cls.opened:
+            end_without_drivers()
+
+    @classmethod
+    def check(cls, call: str) -> None:
+        """Before a device is opened."""
+        if cls.forked:
+            raise _own_error(d.culv_result.CULV_ERROR_UNSUPPORTED, d.culv_reason.CULV_REASON_FORKED,
+                             "this process is a child of fork(), whose parent had opened a device: no driver works in it. Start "
+                             'processes by multiprocessing\'s "spawn", or before the first device is opened', call)
+        if cls.ending:
+            raise RuntimeError(f"{call}: the interpreter ends, and nothing is opened any more")
+        cls.opened = True
+
+    @classmethod
+    @contextlib.contextmanager
+    def works(cls, opens: str = "") -> Iterator[None]:
+        """The block is over when end() returns. `opens` is the call that opens something in it."""
+        with cls._lock:
+            if opens:
+                cls.check(opens)
+            cls.working += 1
+        try:
+            yield
+        finally:
+            with cls._lock:
+                cls.working -= 1
+
+    @classmethod
+    def end(cls) -> None:
+        """The interpreter ends. A daemon thread that is in a driver while the process exits would see it taken down."""
+        with cls._lock:
+            if cls.ending:
+                return
+            cls.ending = True
+        until = time.monotonic() + 5
+        while cls.working and time.monotonic() < until:
+            time.sleep(0.001)
+        if any(cls.goes_on(thread) for thread in list(cls.openers)):
+            end_without_drivers()
+
+    @classmethod
+    def opener(cls) -> threading.Thread:
+        """This thread, which opens something."""
+        me = threading.current_thread()
+        cls.openers.add(me)
+        return me
+
+    @staticmethod
+    def goes_on(thread: threading.Thread) -> bool:
+        """While the interpreter ends."""
+        return thread is not threading.current_thread() and thread.daemon and thread.is_alive()
+
+
+def end_without_drivers() -> None:
+    """The process's end, after all that Python ends and all that is registered later, is _exit(): no handler of a driver's
+    runs. In a forked child they wait for threads that fork() did not copy: Mesa's crashes there, and NVIDIA's may spin. Where
+    a daemon thread is in a driver they take it down under the thread. Children of multiprocessing end so, too."""
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "on_exit") and hasattr(libc, "__cxa_atexit"):  # glibc
+        libc.on_exit(libc._exit, None)
+        getattr(libc, "__cxa_atexit")(libc.fflush, None, None)  # what is registered last runs first
 
 
 process = _Process()
@@ -220,6 +306,24 @@ def _template(kind: Type[Structure]) -> Tuple[bytes, Dict[str, Any]]:
     return there
 
 
+_UNSIGNED = (ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, c_uint64, ctypes.c_size_t)
+
+
+def not_negative(**numbers: int) -> int:
+    """The last of them."""
+    last = 0
+    for name, last in numbers.items():
+        if isinstance(last, int) and last < 0:
+            raise ValueError(f"{name}={last} is negative")
+    return last
+
+
+def driver_of(name: str) -> d.culv_driver:
+    if name not in ("auto", "nvidia", "soft"):
+        raise ValueError(f"there is no driver {name!r}; there are 'auto', 'nvidia' and 'soft', the software twin")
+    return d.culv_driver["CULV_DRIVER_" + name.upper()]
+
+
 def describe(kind: Type[_Struct], **fields: Any) -> _Struct:
     """A descriptor as its _init() makes it, with these fields. It keeps what it points to."""
     template, types = _templates.get(kind) or _template(kind)
@@ -233,8 +337,15 @@ def describe(kind: Type[_Struct], **fields: Any) -> _Struct:
         if isinstance(value, str):
             value = value.encode()
         elif types[name] is c_void_p and not isinstance(value, int):
+            if isinstance(value, bytes):
+                value = ctypes.create_string_buffer(value, len(value))
             made.kept.append(value)
-            value = ctypes.addressof(value) if isinstance(value, (ctypes.Structure, ctypes.Array)) else handle(value)
+            try:
+                value = ctypes.addressof(value) if isinstance(value, (ctypes.Structure, ctypes.Array)) else handle(value)
+            except TypeError as e:
+                raise TypeError(f"{kind.__name__}.{name}: {e}") from None
+        elif types[name] in _UNSIGNED and isinstance(value, int) and value < 0 and kind.__name__.startswith("culv_"):
+            raise ValueError(f"{kind.__name__}.{name} is {value}")
         setattr(made, name, value)
     return made
 
@@ -355,6 +466,7 @@ class Owned:
             if self._home is not None:
                 self._home.settle(f"{type(self).__name__}.close")
         self._close_children()
+        self._goes()
         pointer = c_void_p(self._as_parameter_.value)
         if after is not None:
             getattr(api, self._destroy + "_after")(byref(pointer), stream_handle(after))
@@ -363,12 +475,13 @@ class Owned:
         self._as_parameter_ = c_void_p(pointer.value)
         self._left()
 
+    def _goes(self) -> None:
+        """Just before it is destroyed."""
+
     def _left(self) -> None:
         """The object is closed. In a cycle of garbage the context's end may have come first: then it has waited for this."""
         if self.closed and self._home is not None:
-            self._home.users -= 1
-            if self._home.users == 0 and self._home.orphan:
-                self._home.__del__()
+            self._home.left()
 
     def __enter__(self: _Self) -> _Self:
         return self
@@ -410,18 +523,25 @@ class Owned:
 
 
 _roots: "weakref.WeakSet[Owned]" = weakref.WeakSet()
+_homes: "weakref.WeakValueDictionary[int, _Home]" = weakref.WeakValueDictionary()  # by the VkDevice
 _later: List[Tuple[str, c_void_p, int]] = []  # what went without a context, while a stream waited for a signal that nobody sends
 
 
 def _sweep_later() -> None:
-    while _later:
-        destroy, pointer, _ = _later.pop()
+    for _ in range(len(_later)):
+        try:
+            destroy, pointer, _number = _later.pop()
+        except IndexError:  # another thread has done it
+            return
         getattr(api, destroy)(byref(pointer))
 
 
 @atexit.register
 def _close_roots() -> None:
+    process.end()
     for root in list(_roots):  # what a context could not close is not among them
+        if process.goes_on(getattr(root, "_thread", threading.main_thread())):
+            continue
         try:
             root.close()
         except (Error, RuntimeError):  # the system takes it

@@ -4,6 +4,7 @@ that made it says more: help(culvert.api.culv_vk_buffer_create)."""
 import contextlib
 import ctypes
 import sys
+import threading
 import time
 import weakref
 from ctypes import byref, c_uint32, c_uint64, c_void_p
@@ -11,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional,
 
 from . import _declarations as d
 from ._kernels import Kernel as Kernel, Kernels as Kernels, QueueKernels as QueueKernels, kernel as kernel
-from ._lib import (InvalidError, LateError, Owned, _make, api, describe, handle, library, process, stream_handle,
-                   told)
+from ._lib import (InvalidError, LateError, Owned, _homes, _make, api, describe, driver_of, handle, library, not_negative, process,
+                   stream_handle, told)
 from ._struct import Structure
 from ._tensor import Tensor as Tensor, TensorSource, tensor_range as tensor_range
 from ._turns import SECOND, SLICE, Turns, check_value, until
-from ._types import DType, Handle, StreamLike, TensorLike
+from ._types import DType, Handle, Shape, StreamLike, TensorLike
 
 if TYPE_CHECKING:
     from .vulkan import _Home
@@ -62,11 +63,18 @@ class Cuda(_CudaFunctions):
         if not address:
             raise AttributeError(f"the driver has no {name}")
         raw = ctypes.CFUNCTYPE(ctypes.c_int, *parameters)(address)
+        names = api.culv_device_cuda_proc(device._need(), "cuGetErrorName", 6000)
+
+        def error(answer: int) -> str:
+            text = ctypes.c_char_p()
+            if names:
+                ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, c_void_p)(names)(answer, ctypes.addressof(text))
+            return f"{(text.value or b'CUDA error').decode()} {answer}"
 
         def call(*args: Any) -> None:
             answer = raw(*args)
             if answer != 0:
-                raise RuntimeError(f"{name}: CUDA error {answer}")
+                raise RuntimeError(f"{name}: {error(answer)}")
 
         call.__name__ = name
         setattr(call, "raw", raw)
@@ -154,14 +162,17 @@ class Device(Owned):
     def __init__(self, ordinal: int = 0, *, uuid: Optional[bytes] = None, driver: str = "auto",
                  label: Optional[str] = None, context: Handle = None, _pointer: int = 0):
         if not _pointer:
-            desc = describe(d.culv_device_desc, driver=d.culv_driver["CULV_DRIVER_" + driver.upper()], label=label,
-                            context=context)
+            process.check("Device")
+            desc = describe(d.culv_device_desc, driver=driver_of(driver), label=label, context=context)
             if uuid is not None:
                 key = d.culv_uuid()
+                if len(uuid) != 16:
+                    raise ValueError(f"a UUID has 16 bytes, and this has {len(uuid)}: pass Device.uuid, or uuid.UUID(text).bytes")
                 key.bytes[:] = list(uuid)
                 _pointer = _make("culv_device_open_by_uuid", key, desc)
             else:
                 _pointer = _make("culv_device_open_by_ordinal", ordinal, desc)
+        self._thread = process.opener()
         super().__init__(None, _pointer)
         self.cuda = Cuda(self)
         self._foreign_kernels: Dict[bytes, Kernels] = {}  # of culvert.kernel()
@@ -433,9 +444,13 @@ class VulkanDevice(Owned):
         self._desc = describe(d.culv_vk_device_desc, get_instance_proc_addr=get_instance_proc_addr, instance=instance,
                               physical_device=physical_device, device=vk_device, api_version=api_version, label=label,
                               kernels=int(kernels), fallback=fallback)
+        if 0 < (self._desc.get_instance_proc_addr or 0) < 4096:
+            raise ValueError(f"get_instance_proc_addr={self._desc.get_instance_proc_addr} is no address of a function: pass "
+                             "culvert.vulkan.get_instance_proc_addr(), or your loader's vkGetInstanceProcAddr")
         own: Optional[Device] = None
         if device is None:
-            desc = describe(d.culv_device_desc, driver=d.culv_driver["CULV_DRIVER_" + driver.upper()], label=label)
+            process.check("VulkanDevice")
+            desc = describe(d.culv_device_desc, driver=driver_of(driver), label=label)
             device = own = Device(_pointer=_make("culv_device_open_for_vk", self._desc.get_instance_proc_addr,
                                                  self._desc.instance, self._desc.physical_device, desc))
         self.device = device
@@ -448,8 +463,14 @@ class VulkanDevice(Owned):
             raise
         super().__init__(device, pointer)
         self._home = _home
-        if _home is not None:
-            _home.users += 1
+        # A context's VkDevice, taken by its number, lives as long as this.
+        self._lives_on = _homes.get(self._desc.device or 0)
+        if self._lives_on is not None:
+            self._lives_on.attached.add(self)
+            if _home is None:
+                self._lives_on.users += 1
+            else:
+                _home.users += 1
 
     def _told(self) -> Iterator[str]:
         yield f"VkDevice {self._desc.device or 0:#x}"
@@ -461,12 +482,19 @@ class VulkanDevice(Owned):
             own, self._own_device = self._own_device, None
             own.close()
 
+    def _left(self) -> None:
+        super()._left()
+        home = self._lives_on
+        if self.closed and home is not None and self._home is None:
+            self._lives_on = None
+            home.left()
+
     def buffer(self, size: int, usage: int = DEFAULT_BUFFER_USAGE, *, label: Optional[str] = None,
                memory_properties: Optional[int] = None, memory_kind: Optional[int] = None, fallback: Optional[int] = None,
                host_memory: Optional[int] = None, host_pointer: Handle = None,
                host_size: Optional[int] = None) -> "VulkanBuffer":
         """A VkBuffer and the device pointer of the same bytes (culv_vk_buffer_create_desc)."""
-        info = d.VkBufferCreateInfo(size=size, usage=usage)
+        info = d.VkBufferCreateInfo(size=not_negative(size=size), usage=usage)
         made = describe(d.culv_vk_buffer_create_desc, create_info=info, label=label, memory_properties=memory_properties,
                         memory_kind=memory_kind, fallback=fallback, host_memory=host_memory, host_pointer=host_pointer,
                         host_size=host_size)
@@ -477,6 +505,7 @@ class VulkanDevice(Owned):
               texels: Optional[int] = None, no_surfaces: Optional[bool] = None,
               fallback: Optional[int] = None) -> "VulkanImage":
         """A VkImage and its CUDA arrays (culv_vk_image_create_desc)."""
+        not_negative(width=width, height=height, depth=depth, levels=levels, layers=layers)
         info = d.VkImageCreateInfo(
             imageType=d.VK_IMAGE_TYPE_3D if depth > 1 else d.VK_IMAGE_TYPE_2D, format=format,
             extent=d.VkExtent3D(width, height, depth), mipLevels=levels, arrayLayers=layers,
@@ -521,6 +550,11 @@ class VulkanDevice(Owned):
              waits: Optional[int] = None, settings: Optional[Structure] = None) -> "Ring":
         """Frames in flight between the two sides (culv_vk_ring_desc). Culvert.ring_buffer() and ring_image() make
         resources."""
+        if isinstance(resources, d.culv_vk_ring_resource):
+            resources = [resources]
+        for resource in resources:
+            if not isinstance(resource, d.culv_vk_ring_resource):
+                raise TypeError(f"{resource!r} is nothing that a slot has: make it by culvert.ring_buffer() or ring_image()")
         array = (d.culv_vk_ring_resource * max(len(resources), 1))(*resources)
         side = d.culv_ring_side.CULV_RING_CONSUMER if vulkan_consumes else d.culv_ring_side.CULV_RING_PRODUCER
         made = describe(d.culv_vk_ring_desc, max_depth=depth, resources=array, num_resources=len(resources),
@@ -678,10 +712,9 @@ class VulkanSemaphore(Semaphore):
             self._turns = self._home.turns
             self._turns.known.add(self._number)
 
-    def close(self, after: StreamLike = None) -> None:
-        super().close(after)
-        if self.closed and self._turns is not None:
-            self._turns.forget(self._number)
+    def _goes(self) -> None:
+        if self._turns is not None:
+            self._turns.forget(self._number)  # before: another thread may be reading it
 
     def _give_up(self) -> List[Tuple[str, c_void_p, int]]:
         return [(destroy, pointer, self._number) for destroy, pointer, _ in super()._give_up()]
@@ -701,13 +734,14 @@ class VulkanSemaphore(Semaphore):
 
 def ring_buffer(size: int, usage: int = DEFAULT_BUFFER_USAGE, **fields: int) -> d.culv_vk_ring_resource:
     """A buffer in each slot of a ring, with the fields of culv_vk_ring_resource."""
-    info = d.VkBufferCreateInfo(size=size, usage=usage)
+    info = d.VkBufferCreateInfo(size=not_negative(size=size), usage=usage)
     return describe(d.culv_vk_ring_resource, buffer=describe(d.culv_vk_buffer_create_desc, create_info=info), **fields)
 
 
 def ring_image(format: int, width: int, height: int, usage: int = DEFAULT_IMAGE_USAGE,
                **fields: int) -> d.culv_vk_ring_resource:
     """An image in each slot of a ring, with the fields of culv_vk_ring_resource."""
+    not_negative(width=width, height=height)
     info = d.VkImageCreateInfo(
         imageType=d.VK_IMAGE_TYPE_2D, format=format, extent=d.VkExtent3D(width, height, 1), mipLevels=1,
         arrayLayers=1, samples=d.VK_SAMPLE_COUNT_1_BIT, tiling=d.VK_IMAGE_TILING_OPTIMAL, usage=usage)
@@ -788,7 +822,7 @@ class RingFrame:
                              "block of ring.cuda()")
         return Slot(self._ring, self.frame.slot, resource)
 
-    def tensor(self, dtype: DType = "uint8", shape: Optional[Sequence[int]] = None, resource: int = 0, *,
+    def tensor(self, dtype: DType = "uint8", shape: Optional[Shape] = None, resource: int = 0, *,
                strides: Optional[Sequence[int]] = None, offset: int = 0, read_only: bool = False,
                stream: StreamLike = None) -> Tensor:
         return self.buffer(resource).tensor(dtype, shape, strides=strides, offset=offset, read_only=read_only, stream=stream)
@@ -896,9 +930,9 @@ class Ring(Owned):
             try:
                 call(max(min(left, SLICE), 0))
                 return
-            except LateError:
+            except LateError as e:
                 if left <= SLICE:
-                    raise
+                    raise e.after(timeout)
 
     def flush(self, stream: StreamLike = None) -> None:
         """CUDA's side hands over a burst that is not full."""
@@ -912,7 +946,12 @@ class Ring(Owned):
 
     def submit(self, queue: Handle, commands: Handle, frame: d.culv_vk_ring_frame, fence: Handle = None) -> None:
         """Releases the frame and submits its command buffer."""
-        api.culv_vk_ring_submit(self._need(), handle(queue), handle(commands), handle(fence), byref(frame))
+        with self._lock():
+            api.culv_vk_ring_submit(self._need(), handle(queue), handle(commands), handle(fence), byref(frame))
+
+    def _lock(self) -> Any:
+        """Of the queue, where it is a context's."""
+        return contextlib.nullcontext() if self._home is None else self._home.lock
 
     @contextlib.contextmanager
     def frame(self, timeout: int = 10 * SECOND) -> Iterator[VulkanFrame]:
@@ -964,7 +1003,9 @@ class Ring(Owned):
             done = max((i + 1 for i, (_, value) in enumerate(self._recorded) if 0 < value <= reached), default=0)
             self._free += [commands for commands, _ in self._recorded[:done]]
             del self._recorded[:done]
-        return self._free.pop() if self._free else self._home.commands()
+        me = threading.get_ident()
+        mine = next((i for i, commands in enumerate(self._free) if self._home.made_by.get(commands) == me), None)
+        return self._home.commands() if mine is None else self._free.pop(mine)
 
     def buffer(self, slot: int, resource: int = 0) -> Slot:
         return Slot(self, slot, resource)
@@ -1003,10 +1044,10 @@ class Vector(Owned, TensorSource):
         yield f"on {self._device.name!r}"
 
     def grow(self, size: int) -> None:
-        api.culv_vector_grow(self._need(), size)
+        api.culv_vector_grow(self._need(), not_negative(size=size))
 
     def shrink(self, size: int, last_use: StreamLike = None) -> None:
-        api.culv_vector_shrink(self._need(), size, stream_handle(last_use))
+        api.culv_vector_shrink(self._need(), not_negative(size=size), stream_handle(last_use))
 
     @property
     def pointer(self) -> int:

@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import math
+import operator
 import struct
 import sys
 from ctypes import byref, c_char_p, c_void_p, py_object, string_at
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence,
 
 from . import _declarations as d
 from ._lib import api, describe, stream_handle, told
-from ._types import DType, StreamLike, TensorLike
+from ._types import DType, Shape, StreamLike, TensorLike
 
 _TYPES: Dict[str, Tuple[int, int, str]] = {"bool": (d.culv_dl_type_code.CULV_DL_BOOL, 8, "|b1"),
           "bfloat16": (d.culv_dl_type_code.CULV_DL_BFLOAT, 16, "<V2"),
@@ -109,6 +110,10 @@ gc.callbacks.append(lambda phase, info: _sweep() if phase == "stop" else None)
 _NAMES = {typestr: name for name, (_, _, typestr) in _TYPES.items()}
 
 
+_FOR_GPUS = ("this memory is the GPU's, which NumPy does not reach: make an array by torch.from_dlpack(), cupy.from_dlpack() or "
+             "jax.dlpack.from_dlpack(), or copy it to the host")
+
+
 class Tensor:
     """Shared memory with a shape and a type. It copies nothing. numpy.from_dlpack(), torch.from_dlpack(),
     cupy.from_dlpack() and jax.dlpack.from_dlpack() take it, and what they make keeps the memory alive: the buffer,
@@ -116,10 +121,18 @@ class Tensor:
 
     `stream` is the producer's: who takes the tensor is ordered after what was submitted to it so far."""
 
-    def __init__(self, source: "TensorSource", dtype: DType = "uint8", shape: Optional[Sequence[int]] = None,
+    def __init__(self, source: "TensorSource", dtype: DType = "uint8", shape: Optional[Shape] = None,
                  strides: Optional[Sequence[int]] = None, offset: int = 0, read_only: bool = False,
                  stream: StreamLike = None, device_type: int = 0):
         code, bits, self.typestr = type_of(dtype)
+        if shape is not None and not isinstance(shape, Sequence):
+            there: Any = shape
+            try:
+                shape = (operator.index(there),)
+            except TypeError:
+                shape = tuple(there)
+        if offset < 0:
+            raise ValueError(f"offset={offset} is negative")
         if shape is not None and -1 in shape:
             rest = math.prod(n for n in shape if n != -1)
             whole = (source.size - offset) // (bits // 8)
@@ -264,8 +277,12 @@ class Tensor:
         """For numpy.asarray(), where the memory is the host's. NumPy 1's from_dlpack() gives arrays that cannot be
         written; those of asarray() can."""
         if self._device[0] == _CUDA:
-            raise AttributeError("this memory is the GPU's: use a library for GPUs, or copy it")
+            raise AttributeError(_FOR_GPUS)
         return self._interface()
+
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Any:
+        """NumPy asks this where there is no __array_interface__, and would make an array of one object without it."""
+        raise TypeError(_FOR_GPUS)
 
     def __del__(self) -> None:
         if getattr(self, "_pin", 0) and not sys.is_finalizing():
@@ -311,7 +328,7 @@ class TensorSource:
         """The same as size, by NumPy's name."""
         return self.size
 
-    def tensor(self, dtype: DType = "uint8", shape: Optional[Sequence[int]] = None, *,
+    def tensor(self, dtype: DType = "uint8", shape: Optional[Shape] = None, *,
                strides: Optional[Sequence[int]] = None, offset: int = 0, read_only: bool = False,
                stream: StreamLike = None, device_type: int = 0) -> Tensor:
         """The memory, or a part of it, as a tensor. One number of the shape may be -1. `strides` are in elements,
@@ -324,6 +341,29 @@ class TensorSource:
 
     def __dlpack_device__(self) -> Tuple[int, int]:
         return self.tensor().__dlpack_device__()
+
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Any:
+        """numpy.asarray() of the object itself: its bytes, where they are the host's."""
+        import numpy
+        made = numpy.asarray(self.tensor())
+        return made if dtype is None else made.astype(dtype, copy=False)
+
+
+HOSTS = "It lies in the host's own memory, which Vulkan does not have"
+
+
+def is_hosts(tensor: Any) -> bool:
+    """An array of NumPy's own, or a tensor of PyTorch's on the CPU."""
+    device = getattr(tensor, "device", None)
+    return getattr(device, "type", None) == "cpu" if hasattr(tensor, "data_ptr") else \
+        hasattr(tensor, "__array_interface__") and not hasattr(tensor, "__cuda_array_interface__")
+
+
+def bytes_of(typestr: str) -> int:
+    """Of an element."""
+    if not typestr[2:].isdigit():
+        raise TypeError(f"elements of type {typestr!r} are no numbers")
+    return int(typestr[2:])
 
 
 def tensor_range(tensor: TensorLike) -> Tuple[int, int]:
@@ -340,7 +380,7 @@ def _range(tensor: Any) -> Tuple[int, int]:
         return tensor.data_ptr(), sum((n - 1) * s for n, s in numbers) * size + size
     interface = getattr(tensor, "__cuda_array_interface__", None) or getattr(tensor, "__array_interface__", None)
     if interface is not None:
-        size = int(interface["typestr"][2:])
+        size = bytes_of(interface["typestr"])
         shape, strides = interface["shape"], interface.get("strides")
         if any(n == 0 for n in shape):
             raise ValueError("the tensor has no elements")

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Waits that end: in slices, so that Ctrl-C is heard, and with a bound. And who waits for whom on timelines, so that a
 program that fails between a wait and its signal can still be closed."""
+import contextlib
+import threading
 import time
 import weakref
-from typing import Any, Callable, Dict, List, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Set, Tuple
 
 from . import _declarations as d
 from ._lib import LateError, busy, late
@@ -25,9 +27,14 @@ def until(done: Callable[[], bool], timeout: int, message: Callable[[], str], ca
 
 
 def check_value(value: int, name: str) -> int:
+    if not hasattr(value, "__index__"):
+        raise TypeError(f"{name}={value!r}: a timeline's values are whole numbers")
     if not 0 <= value < 2**64:
         raise ValueError(f"{name}={value}: a timeline's values are 0 to 2^64-1")
     return value
+
+
+_lock = threading.RLock()  # of all turns: what one thread reads is not destroyed by another one
 
 
 class Turns:
@@ -35,6 +42,7 @@ class Turns:
     order of each. A timeline is its VkSemaphore's number. `counter` reads it, and `signal` signals it from the host."""
 
     LIMIT = 256  # entries of a side before those that are over are dropped
+    reading = False  # some thread asks for the counters; a collector that runs meanwhile destroys nothing (cuda_waits)
 
     def __init__(self, counter: Callable[[int], int], signal: Callable[[int, int], None]):
         self._counter, self._signal = counter, signal
@@ -43,21 +51,25 @@ class Turns:
         _everybodys.add(self)
 
     def note(self, side: Any, waits: bool, timeline: int, value: int) -> None:
-        entries = self._sides.setdefault(side, [])
-        entries.append((waits, timeline, value))
-        if len(entries) > self.LIMIT:
-            self._drop(entries)
+        with _lock:
+            entries = self._sides.setdefault(side, [])
+            entries.append((waits, timeline, value))
+            if len(entries) > self.LIMIT:
+                with _reads():
+                    self._drop(entries)
 
     def clear(self) -> None:
         """The device has gone."""
-        self._sides.clear()
-        self.known.clear()
+        with _lock:
+            self._sides.clear()
+            self.known.clear()
 
     def forget(self, timeline: int) -> None:
-        """The timeline has gone."""
-        self.known.discard(timeline)
-        for entries in self._sides.values():
-            entries[:] = [e for e in entries if e[1] != timeline]
+        """The timeline goes."""
+        with _lock:
+            self.known.discard(timeline)
+            for entries in self._sides.values():
+                entries[:] = [e for e in entries if e[1] != timeline]
 
     def _drop(self, entries: List[Tuple[bool, int, int]]) -> None:
         known: Dict[int, int] = {}
@@ -88,9 +100,10 @@ class Turns:
 
     def stuck(self) -> List[Tuple[Any, int, int]]:
         """(side, timeline, value) of each wait that nothing which was submitted will end."""
-        for entries in self._sides.values():
-            self._drop(entries)
-        return self._stuck(self._reach()[0])
+        with _reads():
+            for entries in self._sides.values():
+                self._drop(entries)
+            return self._stuck(self._reach()[0])
 
     def _stuck(self, at: Dict[Any, int]) -> List[Tuple[Any, int, int]]:
         return [(side, entries[at[side]][1], entries[at[side]][2]) for side, entries in self._sides.items() if at[side] < len(entries)]
@@ -99,17 +112,28 @@ class Turns:
         """Signals from the host what is waited for and nobody will signal, and returns that: (side, timeline, value)."""
         freed: List[Tuple[Any, int, int]] = []
         while True:
-            at, counters = self._reach()
-            stuck = self._stuck(at)
+            with _reads():
+                at, counters = self._reach()
+                stuck = self._stuck(at)
+                later = [(t, v) for side, e in self._sides.items() for waits, t, v in e[at[side]:] if not waits]
             if not stuck:
                 return freed
-            later = [(t, v) for side, e in self._sides.items() for waits, t, v in e[at[side]:] if not waits]
             # A timeline never goes back: first what no signal behind another wait comes before.
             side, timeline, value = min(stuck, key=lambda w: (any(t == w[1] and v < w[2] for t, v in later), w[2]))
             until(lambda: self._counter(timeline) >= counters[timeline], timeout,
                   lambda: f"a timeline was to become {counters[timeline]} and is {self._counter(timeline)}", "close")
             self._signal(timeline, value)
             freed.append((side, timeline, value))
+
+
+@contextlib.contextmanager
+def _reads() -> Iterator[None]:
+    with _lock:
+        before, Turns.reading = Turns.reading, True
+        try:
+            yield
+        finally:
+            Turns.reading = before
 
 
 _everybodys: "weakref.WeakSet[Turns]" = weakref.WeakSet()
@@ -123,6 +147,9 @@ class Patience:
 def cuda_waits() -> List[Tuple[Any, int, int]]:
     """(stream, timeline, value) of each wait of a stream's that nothing which was submitted will end."""
     found: List[Tuple[Any, int, int]] = []
+    with _lock:
+        if Turns.reading:  # an object's end, while this thread reads: later
+            return [(0, 0, 0)]
     for turns in list(_everybodys):
         try:
             found += [wait for wait in turns.stuck() if wait[0] != "Vulkan"]

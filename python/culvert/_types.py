@@ -2,7 +2,7 @@
 """What calls take of other libraries, for type checkers."""
 import ctypes
 import os
-from typing import Any, Callable, Protocol, Tuple, Union
+from typing import Any, Callable, Protocol, Sequence, Tuple, Union
 
 
 class _CudaStream(Protocol):
@@ -57,6 +57,8 @@ StreamLike = Union[None, int, "ctypes.c_void_p", _CudaStream, _TorchStream, _Cup
 DType = Union[str, type, _NumpyType, _TorchType]
 # A tensor of anybody's.
 TensorLike = Union[_TorchTensor, _CudaArray, _HostArray, _DLPack]
+# A tensor's shape: a number for one dimension.
+Shape = Union[int, Sequence[int]]
 # A handle of Vulkan or CUDA: a number, a pointer of ctypes or cffi, or an object of Culvert's.
 Handle = Any
 Path = Union[str, "os.PathLike[str]"]

@@ -9,17 +9,20 @@
 A tensor is one of PyTorch, CuPy or NumPy on Culvert's memory, one of PyTorch's own allocator with expandable segments
 (VulkanDevice.adopt), or something of Culvert's: a Tensor, a buffer, a ring's slot. Each call waits for what its stream
 has done so far, and the stream's later work waits for the call; the host waits for neither."""
+import contextlib
 import ctypes
+import functools
 import struct
+import threading
 import zlib
 from ctypes import c_void_p
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union, cast
 
 from . import _declarations as d
-from ._lib import process, stream_handle, told
+from ._lib import Error, process, stream_handle, told
 from ._objects import AdoptedBuffer, VulkanImage
 from ._spirv import STAGES, Constant, Module, compiled, packed
-from ._tensor import Tensor, TensorSource, tensor_range
+from ._tensor import HOSTS, Tensor, TensorSource, is_hosts, tensor_range
 from ._types import Path, StreamLike, TensorLike
 from .vulkan import Context
 
@@ -52,6 +55,21 @@ def _array(kind: Any, values: Sequence[Any]) -> "ctypes.Array[Any]":
 def spirv(source: Union[str, bytes], stage: str) -> bytes:
     """SPIR-V of a shader in GLSL, for a machine that has no compiler. stage: "vert", "frag" or "comp"."""
     return compiled(source, stage)
+
+
+_Call = TypeVar("_Call", bound=Callable[..., Any])
+
+
+def _one_at_a_time(call: _Call) -> _Call:
+    """Threads share the context's queue and what its draws keep."""
+
+    @functools.wraps(call)
+    def locked(self: Any, *args: Any, **more: Any) -> Any:
+        home = self.gpu._home
+        with contextlib.nullcontext() if home is None else home.lock:
+            return call(self, *args, **more)
+
+    return cast(_Call, locked)
 
 
 class _Queue:
@@ -118,6 +136,7 @@ class _Queue:
             if pool:
                 self.gpu._open_home().drop("DescriptorPool", pool)
 
+    @_one_at_a_time
     def drop(self) -> None:
         """Gives back what is kept between draws."""
         self.gpu._open_home().settle("culvert.draw")
@@ -129,7 +148,9 @@ class _Queue:
 
     def begin(self) -> int:
         self.collect()
-        commands = self.free.pop() if self.free else self.gpu.commands()
+        made_by, me = self.gpu._open_home().made_by, threading.get_ident()
+        mine = next((i for i, commands in enumerate(self.free) if made_by.get(commands) == me), None)
+        commands = self.gpu.commands() if mine is None else self.free.pop(mine)
         self.functions.vkBeginCommandBuffer(commands, d.VkCommandBufferBeginInfo(
             flags=d.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT))
         return commands
@@ -154,6 +175,11 @@ class _Queue:
 
 
 _Self = TypeVar("_Self", bound="Union[_Bound, Target]")
+
+
+def _is_unknown(error: Exception, tensor: Any) -> bool:
+    """Memory that the driver did not make: the host's."""
+    return getattr(error, "reason", "") == "NOT_MAPPED" and is_hosts(tensor)
 
 
 class _Bound:
@@ -220,26 +246,35 @@ class _Bound:
         buffers: Dict[int, Part] = {}
         images: Dict[int, Target] = {}
         constants: Dict[str, Any] = {}
+        given = {self.bindings[name][0] for name in values if name in self.bindings}
+        for name in values:
+            if name not in self.bindings and name not in self.constants:
+                raise TypeError(f"the shaders have no {name}; they have "
+                                f"{', '.join([*self.bindings, *self.constants]) or 'no inputs'}")
+        missing = [n for n in self.numbers if n not in given]
+        if missing:
+            raise TypeError("not given: " + ", ".join(" or ".join(n for n, (at, _) in self.bindings.items() if at == m)
+                                                      for m in missing))
         for name, value in values.items():
             if name in self.bindings:
                 number, kind = self.bindings[name]
                 if kind == d.VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
+                    if not isinstance(value, Target):
+                        raise TypeError(f"{name} is an image, and {type(value).__name__} is none: pass a draw.Target")
                     images[number] = value
                     continue
-                part = queue.part(value)
+                try:
+                    part = queue.part(value)
+                except Error as e:
+                    raise e.about(name, f". {HOSTS}: copy it into gpu.vk.buffer(bytes).tensor()" if _is_unknown(e, value) else "") from None
+                except (TypeError, ValueError) as e:
+                    raise type(e)(f"{name}: {e}") from None
                 if part.offset % self.align:
                     raise ValueError(f"{name} begins {part.offset} bytes into its VkBuffer, and this GPU wants a multiple of "
                                      f"{self.align}: copy it to a tensor of its own (clone())")
                 buffers[number] = part
-            elif name in self.constants:
-                constants[name] = value
             else:
-                raise TypeError(f"the shaders have no {name}; they have "
-                                f"{', '.join([*self.bindings, *self.constants]) or 'no inputs'}")
-        missing = [n for n in self.numbers if n not in buffers and n not in images]
-        if missing:
-            raise TypeError("not given: " + ", ".join(" or ".join(n for n, (at, _) in self.bindings.items() if at == m)
-                                                      for m in missing))
+                constants[name] = value
         return buffers, images, packed(self.constants, (self.constants_size + 3) // 4 * 4, constants)
 
     def bind(self, commands: int, point: int, buffers: Dict[int, Part], images: "Dict[int, Target]",
@@ -272,6 +307,7 @@ class _Bound:
             f.vkCmdPushConstants(commands, self.layout, self.stages, 0, len(constants), constants)
         return pool
 
+    @_one_at_a_time
     def close(self) -> None:
         """Waits for what was submitted with it."""
         gpu = self.gpu
@@ -306,6 +342,7 @@ class Compute(_Bound):
         finally:
             self.free_stages(kept)
 
+    @_one_at_a_time
     def __call__(self, groups: Sequence[int] = (1,), stream: StreamLike = None, **inputs: Any) -> None:
         """Runs this many groups of local_size threads, on what is given by name."""
         buffers, images, constants = self.sort(inputs)
@@ -393,6 +430,7 @@ class Target:
             dstQueueFamilyIndex=d.VK_QUEUE_FAMILY_IGNORED, image=self.image.handle,
             subresourceRange=d.VkImageSubresourceRange(d.VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1))
 
+    @_one_at_a_time
     def draw(self, pipeline: Pipeline, vertices: int, instances: int = 1,
              clear: Optional[Sequence[float]] = None, stream: StreamLike = None, **inputs: Any) -> None:
         """Draws vertices, on a background of the colour `clear` (red, green, blue, alpha, 0 to 1), or on what is there."""
@@ -418,6 +456,7 @@ class Target:
         queue.barriers(commands, list(buffers.values()), False)
         queue.submit(commands, pool, stream, (self, pipeline, inputs))
 
+    @_one_at_a_time
     def tensor(self, stream: StreamLike = None) -> Tensor:
         """The picture as height x width x 4 bytes, in memory of both sides. The next call writes it again."""
         queue = _Queue.of(self.gpu)
@@ -452,6 +491,7 @@ class Target:
         """In a notebook the picture shows itself."""
         return self.png()
 
+    @_one_at_a_time
     def close(self) -> None:
         if process.forked or self.image.closed or not self.gpu.handle:
             return

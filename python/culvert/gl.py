@@ -23,14 +23,14 @@ from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTup
                     Union)
 
 from . import _declarations as d
-from ._lib import (Error, InvalidError, NoDeviceError, Owned, UnsupportedError, _make, _own_error, api, describe, handle, process,
+from ._lib import (Error, InvalidError, NoDeviceError, Owned, UnsupportedError, _make, _own_error, api, describe, driver_of, handle, process,
                    stream_handle, told)
 from ._objects import Device, Ring, VulkanDevice, _host_follows, _wait_for_stream
 from ._struct import Structure
 from ._tensor import (_LEGACY, _OF_THE_HOST, _OLD, _TYPES, _VERSIONED, Tensor, TensorSource, _int64s, _python, tensor_range,
                       type_of)
 from ._turns import SECOND, cuda_waits, settle_cuda
-from ._types import DType, StreamLike, TensorLike
+from ._types import DType, Shape, StreamLike, TensorLike
 from .vulkan import give_up_waits
 
 GL_TEXTURE_2D = 0x0de1
@@ -146,6 +146,7 @@ class Report:
 
 def check(device: Optional[Device] = None) -> Report:
     """Examines the context that is current on this thread, and makes nothing. It is no error that nothing works."""
+    process.check("gl.check")
     found = describe(d.culv_gl_report)
     api.culv_gl_check_context(None, None if device is None else device._need(), byref(found))
     return Report(found)
@@ -354,7 +355,7 @@ class Turn:
         """The device pointer of the (first) buffer."""
         return self.buffer().pointer
 
-    def tensor(self, dtype: Optional[DType] = None, shape: Optional[Sequence[int]] = None, resource: int = 0, *,
+    def tensor(self, dtype: Optional[DType] = None, shape: Optional[Shape] = None, resource: int = 0, *,
                strides: Optional[Sequence[int]] = None, offset: int = 0, read_only: bool = False,
                stream: StreamLike = None) -> Tensor:
         """The buffer as a tensor; of the type and shape that it was made with, if none is said."""
@@ -475,11 +476,15 @@ class GLRing(_InContext):
 
     _destroy = "culv_gl_ring_destroy"
     dtype: Optional[DType] = None
-    shape: Optional[Sequence[int]] = None
+    shape: Optional[Shape] = None
 
     def __init__(self, gl: "Attachment", resources: Sequence[Resource], depth: int, writer: str, way: Optional[str], *,
                  settings: Optional[Structure] = None, label: Optional[str] = None):
         side = _side(writer)
+        for resource in resources:
+            if not isinstance(resource, Resource):
+                raise TypeError(f"{resource!r} is nothing that a slot has: make it by gl.ring_buffer(), ring_texture() or "
+                                "ring_registrations()")
         gl._sweep()
         fallback = d.culv_fallback.CULV_FALLBACK_HOST if gl.copies else 0
         kept: List[Any] = []
@@ -667,7 +672,7 @@ class GLBuffer(_One):
     """A GL buffer for both sides. Where the GPU's driver keeps copies, read it by OpenGL through another buffer
     (glCopyNamedBufferSubData)."""
 
-    def __init__(self, gl: "Attachment", size: int, dtype: Optional[DType], shape: Optional[Sequence[int]], writer: str,
+    def __init__(self, gl: "Attachment", size: int, dtype: Optional[DType], shape: Optional[Shape], writer: str,
                  way: Optional[str]):
         self.dtype, self.shape, self.size = dtype, shape, size
         self.says: List[str] = []  # what one may want to know: that it is a copy of a tensor, and why
@@ -844,6 +849,7 @@ class GLTexture(_One):
     def __init__(self, gl: "Attachment", internal_format: int, width: int, height: int, writer: str, way: Optional[str],
                  **desc: Any):
         self.internal_format, self.width, self.height = internal_format, width, height
+        self.says: List[str] = []  # what one may want to know: that it is a copy of a tensor, and why
         super().__init__(gl, ring_texture(internal_format, width, height, **desc), writer, way)
 
     def _told(self) -> Iterator[str]:
@@ -858,7 +864,7 @@ class Registration(_InContext):
     _destroy = "culv_registration_destroy"
 
     def __init__(self, gl: "Attachment", pointer: int, extent: Tuple[int, int, int], dtype: Optional[DType] = None,
-                 shape: Optional[Sequence[int]] = None):
+                 shape: Optional[Shape] = None):
         super().__init__(gl, pointer)
         self._size, self.dtype, self.shape = extent, dtype, shape
 
@@ -905,6 +911,17 @@ def mapped(registrations: Sequence[Registration], stream: StreamLike = None, tim
         api.culv_registration_unmap(array, len(turns), number)
 
 
+def _name_of(thing: Any) -> int:
+    """OpenGL's name: a number of Python's or ctypes', moderngl's buffer or texture, or pyglet's."""
+    for name in ("glo", "value", "id"):
+        if not hasattr(thing, "__index__") and hasattr(thing, name):
+            thing = getattr(thing, name)
+    if not hasattr(thing, "__index__"):
+        raise TypeError(f"{type(thing).__name__} is no name of OpenGL's: pass the number that glGenBuffers() gave, or moderngl's "
+                        "buffer.glo")
+    return int(thing)
+
+
 class Attachment(Owned):
     """The context that is current on this thread, with Culvert on it. It is closed on a thread where the context is
     current; after lose_contexts() on any."""
@@ -945,7 +962,8 @@ class Attachment(Owned):
         _attachments.add(self)
 
     def _open_device(self, desc: d.culv_gl_desc, label: Optional[str], driver: str) -> Device:
-        cuda = describe(d.culv_device_desc, driver=d.culv_driver["CULV_DRIVER_" + driver.upper()], label=label)
+        process.check("gl.attach")
+        cuda = describe(d.culv_device_desc, driver=driver_of(driver), label=label)
         try:
             return Device(_pointer=_make("culv_device_open_for_gl", desc, cuda))
         except (NoDeviceError, UnsupportedError):
@@ -1002,7 +1020,7 @@ class Attachment(Owned):
             own.close()
 
     def buffer(self, what: Union[int, TensorLike, TensorSource], dtype: Optional[DType] = None,
-               shape: Optional[Sequence[int]] = None, *, writer: str = "cuda", way: Optional[str] = None) -> GLBuffer:
+               shape: Optional[Shape] = None, *, writer: str = "cuda", way: Optional[str] = None) -> GLBuffer:
         """A GL buffer for CUDA and OpenGL: of so many bytes, or with the bytes, type and shape of a tensor. `writer` is
         who writes it, "cuda" or "opengl". `way` forces one; otherwise the best one is taken, and a WayWarning says
         why a better one was not."""
@@ -1046,8 +1064,9 @@ class Attachment(Owned):
                 depth: Optional[int] = None,
                 array_layers: Optional[int] = None, mip_levels: Optional[int] = None, texels: Optional[int] = None,
                 no_surfaces: Optional[bool] = None, label: Optional[str] = None) -> GLTexture:
-        """A 2D texture for CUDA and OpenGL: of an internal format and extent, or with the texels of a tensor of rows,
-        columns and 1, 2 or 4 channels."""
+        """A 2D texture for CUDA and OpenGL: of an internal format and extent, or with a copy of the texels of a tensor of
+        rows, columns and 1, 2 or 4 channels. It is always a copy, on the device: a texture's memory is in the GPU's own order,
+        in which no tensor lies."""
         desc: Dict[str, Any] = dict(target=target, depth=depth, array_layers=array_layers, mip_levels=mip_levels, texels=texels,
                                     no_surfaces=no_surfaces, label=label)
         if what is None:
@@ -1055,22 +1074,28 @@ class Attachment(Owned):
         source = _Source(what)
         height, width = (*source.shape, 1, 1)[:2]
         internal_format = internal_format or format_of(source.dtype, source.shape)
-        return self._filled(GLTexture(self, internal_format, width, height, writer, way, **desc), what, writer)
+        made = GLTexture(self, internal_format, width, height, writer, way, **desc)
+        made.says.append("the texture has the tensor's size and type; OpenGL writes it" if writer == "opengl" else
+                         "the texture has a copy of the tensor's texels: a texture's memory is in the GPU's own order. A buffer "
+                         "can be the tensor's own memory (share), and a shader can read texels from it")
+        return self._filled(made, what, writer)
 
-    def register_buffer(self, name: int, dtype: Optional[DType] = None, shape: Optional[Sequence[int]] = None, *,
+    def register_buffer(self, name: Any, dtype: Optional[DType] = None, shape: Optional[Shape] = None, *,
                         access: str = "read_write", unchecked: Optional[bool] = None,
                         label: Optional[str] = None) -> Registration:
-        """A GL buffer of the program's own (culv_gl_register_desc). Give it storage first."""
-        return Registration(self, self._register("culv_gl_register_buffer", [int(name)], access, dict(
+        """A GL buffer of the program's own (culv_gl_register_desc), by its name or as moderngl's or pyglet's object. Give it
+        storage first."""
+        return Registration(self, self._register("culv_gl_register_buffer", [_name_of(name)], access, dict(
             unchecked=unchecked, label=label)), (0, 0, 0), dtype, shape)
 
-    def register_texture(self, name: int, target: int = GL_TEXTURE_2D, *, access: str = "read_write",
+    def register_texture(self, name: Any, target: int = GL_TEXTURE_2D, *, access: str = "read_write",
                          no_surfaces: Optional[bool] = None, texture_gather: Optional[bool] = None,
                          unchecked: Optional[bool] = None, label: Optional[str] = None) -> Registration:
         """A texture or renderbuffer of the program's own (culv_gl_register_desc)."""
-        pointer = self._register("culv_gl_register_image", [int(name), target], access, dict(
+        name = _name_of(name)
+        pointer = self._register("culv_gl_register_image", [name, target], access, dict(
             no_surfaces=no_surfaces, texture_gather=texture_gather, unchecked=unchecked, label=label))
-        return Registration(self, pointer, _extent_of(int(name)) if target == GL_TEXTURE_2D else (0, 0, 0))
+        return Registration(self, pointer, _extent_of(name) if target == GL_TEXTURE_2D else (0, 0, 0))
 
     def _register(self, call: str, names: List[int], access: str, desc: Dict[str, Any]) -> int:
         if access not in _ACCESS:
@@ -1120,6 +1145,7 @@ _attachments: "weakref.WeakSet[Attachment]" = weakref.WeakSet()
 @atexit.register
 def _close_attachments() -> None:
     """The interpreter ends: where the context is gone, nothing of OpenGL's is called."""
+    process.end()
     give_up_waits()
     for gl in list(_attachments):
         try:

@@ -8,10 +8,10 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from ._lib import Error, stream_handle, told
 from ._objects import VulkanBuffer
-from ._tensor import tensor_range, type_of
+from ._tensor import HOSTS, bytes_of, tensor_range, type_of
 from ._window import NoWindow, Window
 from ._types import Path, StreamLike, TensorLike
-from .draw import Compute, Part, Pipeline, Target, _Queue
+from .draw import Compute, Part, Pipeline, Target, _is_unknown, _Queue
 from .vulkan import Context
 
 _KINDS = ["f4", "f2", "V2", "f8", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8"]  # V2: bfloat16; their places are the shaders'
@@ -195,7 +195,7 @@ def _see(tensor: Any) -> _Seen:
         if there is None:
             raise TypeError(f"{type(tensor).__name__} is no tensor: it has neither __cuda_array_interface__ nor data_ptr()")
         shape, typestr, strides, pointer = (tuple(there["shape"]), there["typestr"], there.get("strides"), there["data"][0])
-        size = int(typestr[2:])
+        size = bytes_of(typestr)
         if strides is None:
             strides = tuple(size * math.prod(shape[i + 1:]) for i in range(len(shape)))
     name = {"b1": "u1"}.get(typestr[1:], typestr[1:])
@@ -254,6 +254,7 @@ class View:
         self._own: Optional[Context] = None
         self._parts: List[Any] = []  # to close
         self._tensor: Any = None
+        self._made_colors: Any = None
         self._staged: Dict[str, VulkanBuffer] = {}
         self._last = 0.0
         self.slice = slice
@@ -315,7 +316,7 @@ class View:
         try:
             part = queue.part(tensor)
         except (Error, TypeError, ValueError) as e:
-            part = self._stage(low, size, what, str(e))
+            part = self._stage(low, size, what, HOSTS[0].lower() + HOSTS[1:] if _is_unknown(e, tensor) else str(e))
         align = max(self._range.align, 4)
         down = part.offset % align
         return Part(part.buffer, part.offset - down, (part.size + down + 3) // 4 * 4), first - low + down
@@ -390,6 +391,17 @@ class View:
                         rows=shape.rows, first=first, column_stride=shape.column_stride, row_stride=shape.row_stride, **common)
         return 0.0, 0.0
 
+    def _numbers_of_colors(self) -> Any:
+        """float32 or uint8, as the shader reads them."""
+        colors: Any = self.colors
+        if _KINDS[_see(colors).kind] in ("f4", "u1"):
+            return colors
+        text = "the tensor of colours is made float32 for each frame"
+        if text not in self.says:
+            self.says.append(text)
+        self._made_colors = colors.float() if hasattr(colors, "data_ptr") else colors.astype("float32")
+        return self._made_colors
+
     def _draw_points(self, common: Dict[str, Any], first: int) -> None:
         shape = self._shape
         if self._points is None:
@@ -397,12 +409,13 @@ class View:
             self._parts.append(self._points)
         tints: Dict[str, Any] = dict(Tints=self._colors, tint_channels=0)
         if self.colors is not None:
-            seen = _see(self.colors)
+            colors = self._numbers_of_colors()
+            seen = _see(colors)
             if _KINDS[seen.kind] not in ("f4", "u1") or len(seen.shape) not in (1, 2) or seen.shape[0] != shape.rows \
                     or (len(seen.shape) == 2 and seen.shape[1] not in (1, 3, 4)):
-                raise ValueError(f"colors of shape {seen.shape} for {shape.rows} points: give float32 or uint8, one, three or "
+                raise ValueError(f"colors of shape {seen.shape} for {shape.rows} points: give floats or uint8, one, three or "
                                  "four numbers a point")
-            part, at = self._place(self.colors, "the tensor of colours")
+            part, at = self._place(colors, "the tensor of colours")
             tints = dict(Tints=part, tint_first=at, tint_channels=seen.shape[1] if len(seen.shape) == 2 else 1,
                          tint_row=seen.strides[0], tint_column=seen.strides[1] if len(seen.shape) == 2 else 0,
                          tint_bytes=seen.size)
@@ -541,7 +554,7 @@ class View:
             self._release()
 
     def _release(self) -> None:
-        self._tensor = self.colors = None  # a view that is closed keeps nobody's memory
+        self._tensor = self.colors = self._made_colors = None  # a view that is closed keeps nobody's memory
         for part in [*self._staged.values(), *reversed(self._parts)]:
             part.close()
         queue = getattr(self.gpu, "_draws", None)
@@ -571,6 +584,8 @@ def show(tensor: TensorLike, *, title: str = "culvert", range: Optional[Sequence
     Nothing is copied where the memory can be shared; view.says tells what was, and why. view.update() draws again, in a
     training loop for instance, and waits for nothing; block=True returns when the window is closed. Without a window,
     `out` names a PNG: the first picture is there at once, the last one after close(). In a notebook the view shows itself."""
+    if range is not None and not (hasattr(range, "__len__") and len(range) == 2):
+        raise ValueError(f"range={range!r}: pass what the ends of the colour map mean, such as range=(0, 1)")
     view = View(tensor, title=title, range=None if range is None else (float(range[0]), float(range[1])), colormap=colormap,
                 layout=layout, colors=colors, size=size, point_size=point_size, slice=slice, gpu=gpu, window=window,
                 stream=stream, out=out)

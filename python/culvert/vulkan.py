@@ -5,6 +5,7 @@ import atexit
 import ctypes
 import ctypes.util
 import sys
+import threading
 import time
 import warnings
 import weakref
@@ -12,7 +13,7 @@ from ctypes import byref, c_char_p, c_float, c_uint32, c_uint64, c_void_p
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from . import _declarations as d
-from ._lib import Error, LateError, Owned, _roots, api, busy, describe, handle, late, process, told
+from ._lib import Error, LateError, Owned, _homes, _roots, api, busy, describe, driver_of, handle, late, process, told
 from ._objects import Device, Ring, VulkanDevice, VulkanSemaphore
 from ._struct import Structure
 from ._turns import SECOND, SLICE, Turns, check_value, cuda_waits
@@ -33,7 +34,15 @@ class VulkanError(RuntimeError):
 
     def __init__(self, call: str, result: int):
         self.result = result
-        super().__init__(f"{call}: VkResult {result}")
+        name = next((n for n in dir(d) if n.startswith("VK_ERROR_") and getattr(d, n) == result), "VkResult")
+        super().__init__(f"{call}: {name} {result}")
+
+
+    def about(self, names: Sequence[str]) -> "VulkanError":
+        """What the program asked for, where there is no such thing."""
+        if names and self.result in (d.VK_ERROR_LAYER_NOT_PRESENT, d.VK_ERROR_EXTENSION_NOT_PRESENT, d.VK_ERROR_FEATURE_NOT_PRESENT):
+            self.args = (f"{self.args[0]}. You asked for {', '.join(names)}",)
+        return self
 
 
 def loader() -> ctypes.CDLL:
@@ -79,8 +88,11 @@ class Functions(_VulkanFunctions):
         raw = ctypes.CFUNCTYPE(result, *parameters)(address)
 
         def call(*args: Any) -> Any:
-            answer = raw(*[a if a is None or isinstance(a, _PLAIN) else
-                           byref(a) if isinstance(a, (ctypes.Structure, ctypes.Union)) else handle(a) for a in args])
+            try:
+                answer = raw(*[a if a is None or isinstance(a, _PLAIN) else
+                               byref(a) if isinstance(a, (ctypes.Structure, ctypes.Union)) else handle(a) for a in args])
+            except TypeError as e:  # nothing was called
+                raise TypeError(f"{name}: {e}") from None
             if result is ctypes.c_int and answer < 0:
                 raise VulkanError(name, answer)
             return answer
@@ -127,6 +139,21 @@ def _features(names: Sequence[str]) -> List[Any]:
 _SPARSE = ("sparseBinding", "sparseResidencyBuffer")
 
 
+class _Values:
+    """What timelines of a device have got to, read and signaled by the host."""
+
+    def __init__(self, functions: Functions):
+        self.functions, self.device = functions, 0
+
+    def read(self, semaphore: int) -> int:
+        value = c_uint64()
+        self.functions.vkGetSemaphoreCounterValue(self.device, semaphore, byref(value))
+        return value.value
+
+    def signal(self, semaphore: int, value: int) -> None:
+        self.functions.vkSignalSemaphore(self.device, d.VkSemaphoreSignalInfo(semaphore=semaphore, value=value))
+
+
 class _Home:
     """An instance, a device and what a context made on it. It goes when the last object that was made there goes."""
 
@@ -134,12 +161,17 @@ class _Home:
 
     def __init__(self, instance: int):
         self.instance, self.functions = instance, Functions(instance)
-        self.device = self.queue = self.family = self.pool = self.done = 0
-        self.submitted = 0
+        self._values = _Values(self.functions)  # the turns know this, and not their home, which goes with its last user
+        self._counter, self._signal = self._values.read, self._values.signal
+        self.queue = self.family = self.done = self.submitted = 0
+        self.lock = threading.RLock()  # of the queue, which one thread may use at a time
+        self.pools: Dict[int, int] = {}  # each thread's command pool
         self.retired: List[int] = []  # command buffers that nobody has any more
+        self.made_by: Dict[int, int] = {}  # the thread in whose pool a command buffer is
         self.users, self.orphan = 0, False  # objects of Culvert's that are open here; this object's end has come before theirs
         self.later: List[Tuple[str, c_void_p, int]] = []  # what went while Vulkan's queue was at work
         self.turns = Turns(self._counter, self._signal)
+        self.attached: "weakref.WeakSet[VulkanDevice]" = weakref.WeakSet()
         self.objects: Dict[Tuple[str, int], None] = {}  # of culvert.draw and windows, in the order in which they were made
 
     def make(self, kind: str, *args: Any) -> int:
@@ -153,22 +185,28 @@ class _Home:
             owner = self.instance if kind == "SurfaceKHR" else self.device
             getattr(self.functions, "vkDestroy" + kind)(owner, made, None)
 
+    @property
+    def device(self) -> int:
+        """The VkDevice."""
+        return self._values.device
+
+    @device.setter
+    def device(self, device: int) -> None:
+        self._values.device = device
+        if device:
+            _homes[device] = self
+
     def commands(self) -> int:
-        """A new command buffer, which goes with the device."""
-        if not self.pool:
-            self.pool = self.functions.make(
+        """A new command buffer, which goes with the device. Threads may record at a time, each in its own."""
+        me = threading.get_ident()
+        if me not in self.pools:
+            self.pools[me] = self.functions.make(
                 "vkCreateCommandPool", self.device,
                 d.VkCommandPoolCreateInfo(flags=d.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT, queueFamilyIndex=self.family), None)
-        return self.functions.make("vkAllocateCommandBuffers", self.device,
-                                   d.VkCommandBufferAllocateInfo(commandPool=self.pool, commandBufferCount=1))
-
-    def _counter(self, semaphore: int) -> int:
-        value = c_uint64()
-        self.functions.vkGetSemaphoreCounterValue(self.device, semaphore, byref(value))
-        return value.value
-
-    def _signal(self, semaphore: int, value: int) -> None:
-        self.functions.vkSignalSemaphore(self.device, d.VkSemaphoreSignalInfo(semaphore=semaphore, value=value))
+        made = self.functions.make("vkAllocateCommandBuffers", self.device,
+                                   d.VkCommandBufferAllocateInfo(commandPool=self.pools[me], commandBufferCount=1))
+        self.made_by[made] = me
+        return made
 
     def is_idle(self, number: Optional[int] = None) -> bool:
         number = self.submitted if number is None else number
@@ -199,10 +237,13 @@ class _Home:
         self.sweep()
 
     def sweep(self) -> None:
-        while self.later:
-            destroy, pointer, timeline = self.later.pop()
-            getattr(api, destroy)(byref(pointer))
+        for _ in range(len(self.later)):
+            try:
+                destroy, pointer, timeline = self.later.pop()
+            except IndexError:  # another thread has done it
+                return
             self.turns.forget(timeline)
+            getattr(api, destroy)(byref(pointer))
 
     def end(self, timeout: int, call: str) -> None:
         """Gives up waits that nothing ends, waits for the rest, and for what was submitted without the context."""
@@ -234,32 +275,50 @@ class _Home:
         if not self.queue:
             return
         self.wait(timeout, call)
-        semaphores = (d.VkSemaphoreSubmitInfo * 1)(d.VkSemaphoreSubmitInfo(
-            semaphore=self.done, value=self.submitted + 1, stageMask=d.VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT))
-        self.functions.vkQueueSubmit2(self.queue, 1, d.VkSubmitInfo2(
-            signalSemaphoreInfoCount=1, pSignalSemaphoreInfos=ctypes.addressof(semaphores)), 0)
-        self.submitted += 1
+        with self.lock:
+            semaphores = (d.VkSemaphoreSubmitInfo * 1)(d.VkSemaphoreSubmitInfo(
+                semaphore=self.done, value=self.submitted + 1, stageMask=d.VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT))
+            self.functions.vkQueueSubmit2(self.queue, 1, d.VkSubmitInfo2(
+                signalSemaphoreInfoCount=1, pSignalSemaphoreInfos=ctypes.addressof(semaphores)), 0)
+            self.submitted += 1
         self.wait(timeout, call)
-        self.functions.vkDeviceWaitIdle(self.device)  # of presenting, which no semaphore tells
-        if self.retired:
-            self.functions.vkFreeCommandBuffers(self.device, self.pool, len(self.retired),
-                                                (c_void_p * len(self.retired))(*self.retired))
-            self.retired.clear()
+        with self.lock:
+            self.functions.vkDeviceWaitIdle(self.device)  # of presenting, which no semaphore tells
+        me = threading.get_ident()
+        mine = [commands for commands in self.retired if self.made_by[commands] == me]  # others record in their pools
+        if mine:
+            self.functions.vkFreeCommandBuffers(self.device, self.pools[me], len(mine), (c_void_p * len(mine))(*mine))
+        for commands in mine:
+            self.retired.remove(commands)
+            del self.made_by[commands]
 
     def destroy(self) -> None:
+        with process.works():
+            self._destroy()
+
+    def _destroy(self) -> None:
         self.sweep()
         self.turns.clear()
         for kind, made in reversed(list(self.objects)):
             self.drop(kind, made)
-        if self.pool:
-            self.functions.vkDestroyCommandPool(self.device, self.pool, None)
+        for pool in self.pools.values():
+            self.functions.vkDestroyCommandPool(self.device, pool, None)
+        self.pools.clear()
+        self.made_by.clear()
+        self.retired.clear()
         if self.done:
             self.functions.vkDestroySemaphore(self.device, self.done, None)
         if self.device:
             self.functions.vkDestroyDevice(self.device, None)
         if self.instance:
             self.functions.vkDestroyInstance(self.instance, None)
-        self.instance = self.device = self.queue = self.pool = self.done = self.submitted = 0
+        self.instance = self.device = self.queue = self.done = self.submitted = 0
+
+    def left(self) -> None:
+        """An object of Culvert's has gone."""
+        self.users -= 1
+        if self.users == 0 and self.orphan:
+            self.__del__()
 
     def __del__(self) -> None:
         if self.users:
@@ -271,6 +330,19 @@ class _Home:
                 warnings.warn(f"a context that nobody has any more was not given back: {e}", ResourceWarning)
                 return
             self.destroy()
+
+
+_ELSEWHERE = {name: f"gpu.vk.{name}()" for name in ("adopt", "buffer", "buffer_transfer", "image", "image_transfer", "import_memory",
+                                                    "linear_image", "timeline", "vector_view")}
+_ELSEWHERE.update({name: f"gpu.device.{name}()" for name in ("make_current", "stream", "vector")}, cuda="gpu.device.cuda",
+                  name="gpu.device.name", context="gpu.device.context", vk_device="gpu.handle", vkdevice="gpu.handle")
+
+
+def _semaphores(pairs: Sequence[Tuple[Handle, int]], name: str) -> List[Handle]:
+    try:
+        return [semaphore for semaphore, _ in pairs]
+    except TypeError:
+        raise TypeError(f"{name}={pairs!r}: pass pairs of a semaphore and a value, such as {name}=[(timeline, 1)]") from None
 
 
 class Context:
@@ -291,10 +363,12 @@ class Context:
         self.device: Device
         self.vk: VulkanDevice  # these three are there when the constructor has returned
         self._home: Optional[_Home] = None
+        self._thread = process.opener()
         _contexts.add(self)
         try:
-            self._open(get, driver, extensions, instance_extensions, kernels, use, label, one_address, features,
-                       [*layers, *(["VK_LAYER_KHRONOS_validation"] if validation else [])])
+            with process.works(opens="vulkan.open"):
+                self._open(get, driver, extensions, instance_extensions, kernels, use, label, one_address, features,
+                           [*layers, *(["VK_LAYER_KHRONOS_validation"] if validation else [])])
         except BaseException:
             self.close()
             raise
@@ -311,6 +385,9 @@ class Context:
 
     def _open(self, get: int, driver: str, extensions: Sequence[str], instance_extensions: Sequence[str], kernels: bool,
               use: int, label: Optional[str], one_address: bool, features: Sequence[str], mine: Sequence[str]) -> None:
+        cuda_driver = driver_of(driver)
+        extensions, instance_extensions, features, mine = ([names] if isinstance(names, str) else names for names in (
+            extensions, instance_extensions, features, mine))
         if driver == "soft":
             api.culv_soft_enable()
         app = d.VkApplicationInfo(apiVersion=0x403000)
@@ -321,9 +398,12 @@ class Context:
             pApplicationInfo=ctypes.addressof(app), enabledLayerCount=num_layers,
             ppEnabledLayerNames=ctypes.addressof(layers), enabledExtensionCount=len(instance_extensions),
             ppEnabledExtensionNames=ctypes.addressof(wanted))
-        self._home = home = _Home(Functions().make("vkCreateInstance", info, None))
+        try:
+            self._home = home = _Home(Functions().make("vkCreateInstance", info, None))
+        except VulkanError as e:
+            raise e.about([*mine, *instance_extensions]) from None
         self.functions = home.functions
-        cuda = describe(d.culv_device_desc, driver=d.culv_driver["CULV_DRIVER_" + driver.upper()], label=label)
+        cuda = describe(d.culv_device_desc, driver=cuda_driver, label=label)
         physical, device = c_void_p(), c_void_p()
         api.culv_vk_choose_physical_device(get, self.instance, cuda, byref(physical), byref(device))
         self.physical_device = physical.value or 0
@@ -345,7 +425,10 @@ class Context:
                                           pQueuePriorities=ctypes.addressof(priority))
         made = d.VkDeviceCreateInfo(pNext=chain.value, queueCreateInfoCount=1, pQueueCreateInfos=ctypes.addressof(queue),
                                     enabledExtensionCount=num_names, ppEnabledExtensionNames=ctypes.addressof(names))
-        home.device = self.functions.make("vkCreateDevice", self.physical_device, made, None)
+        try:
+            home.device = self.functions.make("vkCreateDevice", self.physical_device, made, None)
+        except VulkanError as e:
+            raise e.about([*extensions, *features]) from None
         kind = d.VkSemaphoreTypeCreateInfo(semaphoreType=d.VK_SEMAPHORE_TYPE_TIMELINE)
         home.done = self.functions.make("vkCreateSemaphore", self.handle,
                                         d.VkSemaphoreCreateInfo(pNext=ctypes.addressof(kind)), None)
@@ -355,6 +438,11 @@ class Context:
         self.sparse_queue = self.queue if sparse else 0
         self.vk = VulkanDevice(self.device, get_instance_proc_addr=get, instance=self.instance,
                                physical_device=self.physical_device, vk_device=self.handle, kernels=kernels, _home=home)
+
+    if not TYPE_CHECKING:
+        def __getattr__(self, name: str) -> Any:
+            there = _ELSEWHERE.get(name)
+            raise AttributeError(f"a Context has no {name}" + (f": it is {there}" if there else ""))
 
     def _has_sparse_buffers(self) -> bool:
         f, count = self.functions, c_uint32(32)
@@ -389,23 +477,30 @@ class Context:
         """Submits a command buffer. wait and signal are (semaphore, value)."""
         home = self._open_home()
 
+        for semaphore in _semaphores(wait, "wait") + _semaphores(signal, "signal"):
+            if isinstance(semaphore, VulkanSemaphore) and semaphore._home is not home:
+                raise ValueError(f"{semaphore!r} is of another VkDevice than {self!r}")
+
         def points(pairs: Sequence[Tuple[Handle, int]]) -> "ctypes.Array[d.VkSemaphoreSubmitInfo]":
             return (d.VkSemaphoreSubmitInfo * max(len(pairs), 1))(*[d.VkSemaphoreSubmitInfo(
                 semaphore=handle(s), value=check_value(v, "value"), stageMask=d.VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT)
                 for s, v in pairs])
+        if not handle(commands):
+            raise ValueError(f"commands={commands!r} is no command buffer: commands() makes one")
         # One timeline more, for the host alone: wait_idle() and close() wait for it with a bound.
         signal = list(signal)
-        waits, signals = points(wait), points(signal + [(home.done, home.submitted + 1)])
         one = d.VkCommandBufferSubmitInfo(commandBuffer=handle(commands))
-        info = d.VkSubmitInfo2(waitSemaphoreInfoCount=len(wait), pWaitSemaphoreInfos=ctypes.addressof(waits),
-                               commandBufferInfoCount=1, pCommandBufferInfos=ctypes.addressof(one),
-                               signalSemaphoreInfoCount=len(signal) + 1, pSignalSemaphoreInfos=ctypes.addressof(signals))
-        self.functions.vkQueueSubmit2(self.queue, 1, info, handle(fence))
-        home.submitted += 1
-        for waits_, pairs in ((True, wait), (False, signal)):
-            for semaphore, value in pairs:
-                if isinstance(semaphore, VulkanSemaphore):
-                    home.turns.note("Vulkan", waits_, semaphore.handle, value)
+        with home.lock:
+            waits, signals = points(wait), points(signal + [(home.done, home.submitted + 1)])
+            info = d.VkSubmitInfo2(waitSemaphoreInfoCount=len(wait), pWaitSemaphoreInfos=ctypes.addressof(waits),
+                                   commandBufferInfoCount=1, pCommandBufferInfos=ctypes.addressof(one),
+                                   signalSemaphoreInfoCount=len(signal) + 1, pSignalSemaphoreInfos=ctypes.addressof(signals))
+            self.functions.vkQueueSubmit2(self.queue, 1, info, handle(fence))
+            home.submitted += 1
+            for waits_, pairs in ((True, wait), (False, signal)):
+                for semaphore, value in pairs:
+                    if isinstance(semaphore, VulkanSemaphore):
+                        home.turns.note("Vulkan", waits_, semaphore.handle, value)
 
     def _open_home(self) -> _Home:
         if self._home is None or not self._home.device:
@@ -425,7 +520,7 @@ class Context:
         if process.forked or self._home is None:
             return
         self._home.end(timeout, "Context.close")
-        for made in (getattr(self, "vk", None), getattr(self, "device", None)):
+        for made in [*self._home.attached, getattr(self, "device", None)]:
             if made is not None:
                 made.close()
         self._home.destroy()  # vk and device stay, and say that they are closed
@@ -457,9 +552,14 @@ class Context:
 _contexts: "weakref.WeakSet[Context]" = weakref.WeakSet()
 
 
+def _contexts_to_close() -> List[Context]:
+    """All but those of threads that go on while the interpreter ends. They may be at work with them."""
+    return [context for context in list(_contexts) if not process.goes_on(context._thread)]
+
+
 def give_up_waits() -> None:
     """Of all contexts, when the interpreter ends: one that waits would keep CUDA from ending anything."""
-    for context in list(_contexts):
+    for context in _contexts_to_close():
         if context._home is not None and context._home.device and not process.forked:
             try:
                 context._home.give_up_waits(2 * SECOND)
@@ -479,8 +579,9 @@ def _close_last(context: Context) -> None:
 @atexit.register
 def _close_contexts() -> None:
     """The interpreter ends, and never waits long for that."""
+    process.end()
     give_up_waits()
-    for context in list(_contexts):
+    for context in _contexts_to_close():
         try:
             _close_last(context)
         except (Error, RuntimeError):  # VulkanError, and CUDA's: the system takes it all

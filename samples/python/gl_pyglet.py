@@ -21,9 +21,9 @@ void main() { color = vec4(0.16, 0.08, 0.04, 1); }
 """
 
 
-def program_of(gl: Any) -> int:
+def program_of(gl: Any, vertex: bytes = VERTEX, fragment: bytes = FRAGMENT) -> int:
     program: int = gl.glCreateProgram()
-    for kind, text in ((gl.GL_VERTEX_SHADER, VERTEX), (gl.GL_FRAGMENT_SHADER, FRAGMENT)):
+    for kind, text in ((gl.GL_VERTEX_SHADER, vertex), (gl.GL_FRAGMENT_SHADER, fragment)):
         shader = gl.glCreateShader(kind)
         source = c_char_p(text)
         gl.glShaderSource(shader, 1, cast(byref(source), POINTER(POINTER(c_char))), None)

@@ -14,6 +14,7 @@ from typing import Dict, NamedTuple, Tuple
 HEAD = """
 import atexit, ctypes, faulthandler, gc, os, signal, sys, threading, time
 faulthandler.register(signal.SIGUSR1, all_threads=True)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job has it ignored
 import culvert
 from culvert import vulkan as vk
 
@@ -84,8 +85,8 @@ STATES: Dict[str, State] = {
     "nine_contexts_were_dropped": State("for _ in range(9): cell()"),
     # As it was when an end hung on a GPU and nobody could say why.
     "nine_were_dropped_a_child_has_ended_and_a_frame_was_captured": State(
-        "everything()\nfor _ in range(9): cell()\npid = os.fork()\nif pid == 0: sys.exit(0)\nos.waitpid(pid, 0)\n"
-        "capture()\ngraph = end_capture()", twin_only=FORKED),
+        "everything()\nfor _ in range(9): cell()\npid = os.fork()\nif pid == 0: sys.exit(6)\n"
+        "assert os.waitpid(pid, 0)[1] == 6 << 8\ncapture()\ngraph = end_capture()", twin_only=FORKED),
     "nine_in_cycles_that_nobody_collects": State(
         "gc.disable()\ndef keep():\n    own = culvert.vulkan.open()\n    kept = [own, own.vk.buffer(4097), own.vk.timeline()]\n"
         "    kept.append(kept)\nfor _ in range(9): keep()"),
@@ -123,6 +124,9 @@ STATES: Dict[str, State] = {
     "a_thread_waits_for_cuda": State(
         "everything()\ntimeline.wait(stream, 1)\nthreading.Thread(target=stream.synchronize, daemon=True).start()\n"
         "time.sleep(0.2)", says=("",)),
+    "a_daemon_thread_opens_and_drops_contexts": State(
+        "def again():\n    while True:\n        own = culvert.vulkan.open()\n        b = own.vk.buffer(4097)\n"
+        "threading.Thread(target=again, daemon=True).start()\ntime.sleep(0.3)", says=("",)),
     "a_forked_child_ends_later": State("everything()\nif os.fork() == 0:\n    time.sleep(0.5)\n    sys.exit(0)", twin_only=FORKED),
     "the_device_was_closed": State("everything()\ngpu.device.close()"),
     "vulkans_half_was_closed": State("everything()\ngpu.vk.close()"),

@@ -2,6 +2,7 @@
 """From a tensor to a picture, compared texel by texel."""
 import shutil
 import struct
+import threading
 import zlib
 
 import numpy as np
@@ -90,7 +91,8 @@ def test_order_with_a_stream(gpu):
     (dict(count=1), TypeError, "not given: Result or result, Source or source"),
     (dict(count=(1, 2), source="buffer", result="buffer"), ValueError, "count has 1 numbers, and 2 were given"),
     (dict(source="shifted", result="buffer"), ValueError, "source begins 4 bytes into its VkBuffer"),
-    (dict(source=7, result="buffer"), TypeError, "is no tensor"),
+    (dict(source=7, result="buffer"), TypeError, "source: int is no tensor"),
+    (dict(source=np.zeros(4), result="buffer"), culvert.InvalidError, "source: .*It lies in the host's own memory.*: copy it into"),
 ])
 def test_wrong_inputs(gpu, inputs, kind, text):
     with gpu.vk.buffer(4097 * 4) as buffer, draw.Compute(gpu, ADD) as add:
@@ -98,6 +100,28 @@ def test_wrong_inputs(gpu, inputs, kind, text):
         with pytest.raises(kind, match=text.replace("(", "\\(")):
             add((1,), **{k: there.get(v, v) if isinstance(v, str) else v for k, v in inputs.items()})
         add((65,), source=buffer, result=buffer, count=0)  # nothing was lost
+
+
+def test_threads_share_a_context(gpu):
+    failed = []
+
+    def work(number):
+        try:
+            with gpu.vk.buffer(4097 * 4) as a, gpu.vk.buffer(4097 * 4) as b, draw.Compute(gpu, ADD) as add:
+                source, result = np.asarray(a.tensor("uint32")), np.asarray(b.tensor("uint32"))
+                source[:] = number
+                for n in range(20):
+                    add((65,), source=source, result=result, count=4097, more=n)
+                    assert (result == number + n).all()
+        except BaseException as e:  # noqa: BLE001: it is told
+            failed.append(repr(e))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(60)
+    assert failed == []
 
 
 def test_wrong_shaders(gpu):

@@ -101,6 +101,22 @@ def test_vispy(tmp_path):
     assert (picture[:, :, 0] > 0).sum() < SIZE * SIZE // 2
 
 
+def test_the_five_buffers_of_a_viewer(tmp_path):
+    """The picture is what CUDA's side read of the frame."""
+    count, panel = 25, 61
+    picture = draw("viewer", tmp_path, f"--count={count}", library="pyglet")
+    row, column = np.indices((panel, panel))
+    texels = np.stack([4 * row, 4 * column, ((row ^ column) + FRAMES - 1) & 255, np.full_like(row, 255)], axis=-1)
+    assert (picture[:panel, :panel] == texels).all()
+    angle = np.arange(count, dtype="float32") * 2.4
+    x, y = (0.8 * np.sqrt((angle + 1) / (2.4 * count)) * way(angle) for way in (np.cos, np.sin))
+    column, row = (np.clip((v + 1) / 2 * SIZE, 0, SIZE - 1).astype(int) for v in (x, y))
+    assert (picture[row, column, 2] > 100).all() and (picture[row, column, 0] < 60).all()  # the mesh, in blue
+    column, row = (np.clip((0.7 * v + 1) / 2 * SIZE, 1, SIZE - 2).astype(int) for v in (x, y))
+    near = np.max([picture[row + i, column + j, 0] for i in (-1, 0, 1) for j in (-1, 0, 1)], axis=0)
+    assert (near > 25).all()  # the lines to them
+
+
 def on_a_screen(*command):
     if shutil.which("xvfb-run") is None or shutil.which("xauth") is None:
         pytest.skip("no xvfb-run (Debian: xvfb, xauth)")

@@ -26,7 +26,7 @@ def test_errors_say_what_and_why():
     with pytest.raises(ValueError) as e:
         culvert.api.culv_buffer_map(None, None, None)
     assert e.value.reason == "NULL_ARGUMENT" and e.value.call == "culv_buffer_map"
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="no driver 'amd'; there are 'auto'"):
         culvert.Device(driver="amd")
 
 

@@ -114,17 +114,18 @@ def test_zoom_and_pan(gpu):
             assert view.closed and not view.update()
 
 
-@pytest.mark.parametrize("dimensions", [2, 3])
-def test_points(gpu, dimensions):
+@pytest.mark.parametrize("dimensions, of_colors", [(2, "uint8"), (3, "float64")])
+def test_points(gpu, dimensions, of_colors):
     rng = np.random.default_rng(2)
     data = rng.random((4097, dimensions))
     data[0], data[1] = 0, 1  # the bounds
-    tints = np.zeros((4097, 3), "uint8")
-    tints[:] = (255, 0, 128)
+    tints = np.zeros((4097, 3), of_colors)
+    tints[:] = (255, 0, 128) if of_colors == "uint8" else (1, 0, 128 / 255)
     with gpu.vk.buffer(data.nbytes) as buffer, gpu.vk.buffer(tints.nbytes) as more:
-        there, paint = np.asarray(buffer.tensor("float64", data.shape)), np.asarray(more.tensor("uint8", tints.shape))
+        there, paint = np.asarray(buffer.tensor("float64", data.shape)), np.asarray(more.tensor(of_colors, tints.shape))
         there[:], paint[:] = data, tints
         with culvert.show(there, gpu=gpu, size=(201, 201), colors=paint, point_size=1) as view:
+            assert any("is made float32" in said for said in view.says) == (of_colors == "float64")
             view.turn = [0.0, 0.0]
             view.update()
             got = picture(view)
@@ -139,7 +140,7 @@ def test_points(gpu, dimensions):
 def test_what_is_not_shared_is_copied_and_told(tmp_path):
     data = np.random.default_rng(1).random((31, 45)).astype("float32")
     with culvert.show(data, window=False, size=(45, 31), out=tmp_path / "view.png") as view:
-        assert len(view.says) == 1 and view.says[0].startswith("the tensor is copied for each frame: ")
+        assert view.says == ["the tensor is copied for each frame: it lies in the host's own memory, which Vulkan does not have"]
         first = (tmp_path / "view.png").read_bytes()
         assert near(picture(view), mapped(data, data.min(), data.max()))
         data[:] = 1 - data
@@ -195,7 +196,8 @@ def test_a_tensor_of_many_chunks(gpu, monkeypatch, sparse):
     (np.zeros((3, 0)), {}, "no elements"), (np.zeros((3, 3), "complex64"), {}, "no elements of type <c8"),
     (np.zeros((2, 2, 2, 2)), {}, "layouts are HW"), (np.zeros((5, 4)), {"layout": "points"}, "points are N x 2 or N x 3"),
     (np.zeros((5, 5, 5)), {"layout": "HWC"}, "5 channels"), (np.zeros((5, 5)), {"colormap": "jet"}, "colormap is one of"),
-    (np.zeros((5, 2)), {"colors": np.zeros((4, 3), "uint8")}, "colors of shape"), ([1, 2], {}, "is no tensor")])
+    (np.zeros((5, 2)), {"colors": np.zeros((4, 3), "uint8")}, "colors of shape"), ([1, 2], {}, "is no tensor"),
+    (np.zeros((5, 5)), {"range": 5}, r"range=5: pass .* such as range=\(0, 1\)"), (np.array([[None]]), {}, "type '|O' are no numbers")])
 def test_wrong_tensors(tensor, more, text):
     with pytest.raises((ValueError, TypeError), match=text):
         culvert.show(tensor, window=False, **more)

@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -286,6 +288,130 @@ def test_a_forked_child_gives_nothing_back():
         print("goes on")
     """)
     assert (ended.stdout, ended.returncode) == ("goes on\n", 0), ended.stderr
+
+
+def test_a_child_opens_where_its_parent_had_not():
+    """And not where it had."""
+    ended = script("""
+        import culvert, os, sys
+        def child(opens):
+            if os.fork() == 0:
+                try:
+                    with culvert.vulkan.open() as gpu, gpu.vk.buffer(4097) as buffer:
+                        said = str(buffer.size)
+                    said += str(gpu.closed)
+                except culvert.UnsupportedError as e:
+                    said = e.reason
+                print(said, flush=True)
+                sys.exit(3)
+            assert os.wait()[1] == 3 << 8
+        child(True)
+        with culvert.vulkan.open():
+            pass
+        child(False)
+    """)
+    assert (ended.stdout, ended.returncode) == ("4097True\nFORKED\n", 0), ended.stderr
+
+
+def test_what_nobody_has_goes_without_a_collection(gpu):
+    """Each context has threads and memory of the driver's, and a collection may be long in coming."""
+    gc.disable()
+    try:
+        for _ in range(3):
+            own = culvert.vulkan.open()
+            array = np.asarray(own.vk.buffer(4097).tensor())
+            with own.vk.timeline().frame(signal=1).cuda(own.device.stream()):
+                array[:] = 7
+            home = weakref.ref(own._home)
+            del own
+            assert home().device and array.sum() == 7 * 4097
+            del array
+            assert home() is None
+    finally:
+        gc.enable()
+
+
+def test_threads_share_a_context(gpu):
+    failed, sums = [], []
+
+    def work(k):
+        try:
+            stream, timeline = gpu.device.stream(), gpu.vk.timeline()
+            for i in range(40):
+                buffer = gpu.vk.buffer(4097)
+                array = np.asarray(buffer)
+                with timeline.frame(wait=2 * i, signal=2 * i + 1).cuda(stream):
+                    array[:] = 5
+                commands, f = gpu.commands(), gpu.functions
+                f.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
+                f.vkCmdFillBuffer(commands, buffer, 0, 4096, 0x01010101 * (k + 1))
+                f.vkEndCommandBuffer(commands)
+                gpu.submit(commands, wait=[(timeline, 2 * i + 1)], signal=[(timeline, 2 * i + 2)])
+                with timeline.frame(wait=2 * i + 2).cuda(stream):
+                    sums.append(int(array.sum()) - 5 == 4096 * (k + 1))
+        except BaseException as e:  # noqa: BLE001: it is told
+            failed.append(repr(e))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(5)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(60)
+    assert failed == [] and sums == [True] * 200
+
+
+def test_a_vk_device_of_a_context_by_its_number():
+    """It lives as long as what is attached to it, and goes with the context's close()."""
+    def attached(of):
+        return culvert.VulkanDevice(get_instance_proc_addr=vk.get_instance_proc_addr(), instance=of.instance,
+                                    physical_device=of.physical_device, vk_device=of.handle)
+    own = culvert.vulkan.open()
+    there = attached(own)
+    home = weakref.ref(own._home)
+    del own
+    gc.collect()
+    with there, there.buffer(4097) as buffer:
+        assert np.asarray(buffer.tensor()).size == 4097
+    assert home() is None or not home().device
+    own = culvert.vulkan.open()
+    there = attached(own)
+    buffer = there.buffer(64)
+    own.close()
+    assert there.closed and buffer.closed
+
+
+def test_wrong_arguments_are_told(gpu):
+    buffer, timeline = gpu.vk.buffer(4096), gpu.vk.timeline()
+    with culvert.vulkan.open() as other:
+        theirs = other.vk.timeline()
+        for error, text, call in (
+                (ValueError, "no driver 'nvidea'; there are 'auto'", lambda: culvert.vulkan.open(driver="nvidea")),
+                (ValueError, "size=-1 is negative", lambda: gpu.vk.buffer(-1)),
+                (ValueError, "size=-1 is negative", lambda: culvert.malloc(-1)),
+                (ValueError, "width=-4 is negative", lambda: gpu.vk.image(37, -4)),
+                (ValueError, "offset=-4 is negative", lambda: buffer.tensor("float32", (4,), offset=-4)),
+                (ValueError, "culv_vector_desc.reserve is -1", lambda: gpu.device.vector(4096, reserve=-1)),
+                (ValueError, "get_instance_proc_addr=1 is no address", lambda: culvert.VulkanDevice(
+                    get_instance_proc_addr=1, instance=1, physical_device=1, vk_device=1)),
+                (ValueError, "is of another VkDevice", lambda: gpu.submit(empty(gpu), wait=[(theirs, 0)])),
+                (TypeError, r"wait=.*pass pairs of a semaphore and a value", lambda: gpu.submit(empty(gpu), wait=[timeline])),
+                (TypeError, "vkCmdDraw: ", lambda: gpu.functions.vkCmdDraw(1, 1)),
+                (TypeError, "culv_vk_buffer_create_desc.host_pointer: .* is no handle",
+                 lambda: gpu.vk.buffer(4096, host_pointer=object())),
+                (vk.VulkanError, "vkCreateDevice: VK_ERROR_EXTENSION_NOT_PRESENT", lambda: culvert.vulkan.open(extensions=["VK_KHR_no"])),
+                (RuntimeError, "cuStreamQuery: CUDA_ERROR_INVALID_HANDLE 400", lambda: gpu.device.cuda.cuStreamQuery(8))):
+            with pytest.raises(error, match=text):
+                call()
+    assert buffer.tensor("float32", 16).shape == (16,)
+    assert np.asarray(buffer).shape == (4096,) and np.asarray(buffer, "int64").dtype == np.int64
+    with pytest.raises(TypeError, match="the GPU's, which NumPy does not reach"):
+        buffer.tensor().__array__()
+    ring = gpu.ring([culvert.ring_buffer(4096)], depth=1)
+    with ring.cuda():
+        pass
+    with pytest.raises(culvert.LateError, match="within 0.1 s"):
+        with ring.cuda(timeout=2 * TICK):
+            pass
 
 
 def test_an_end_that_does_not_come_is_told():

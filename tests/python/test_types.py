@@ -82,7 +82,7 @@ WRONG = [
     ("culvert.show(np.zeros(3), colourmap='gray')", r'Unexpected keyword argument "colourmap" for "show"'),
     ("gpu.vk.buffer('1 MiB')", r'Argument 1 to "buffer" of "VulkanDevice" has incompatible type "str"; expected "int"'),
     ("gpu.vk.timeline().signal('stream', 1)", r'Argument 1 to "signal" of "Semaphore" has incompatible type "str"'),
-    ("gpu.vk.buffer(4096).tensor('float32', 4)", r'Argument 2 to "tensor" of "TensorSource" has incompatible type "int"'),
+    ("gpu.vk.buffer(4096).tensor('float32', '4')", r'Argument 2 to "tensor" of "TensorSource" has incompatible type "str"'),
     ("culvert.show('tensor')", r'Argument 1 to "show" has incompatible type "str"'),
     ("vk.VkBufferCreateInfo(size='4096')", r'Argument "size" to "VkBufferCreateInfo" has incompatible type "str"; expected "int"'),
     ("number: str = gpu.vk.buffer(4096).size", r'expression has type "int", variable has type "str"'),
