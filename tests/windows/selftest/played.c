@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the suites ask of the twin and of the overlay, where neither is there: shim.h. */
+/* What the suites ask of the twin and of the rig, where neither is there: shim.h. */
 #include "played.h"
 
 #include "overlay.h"
@@ -7,14 +7,22 @@
 
 #include "control.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static uint64_t compared;
 
+/* For a test of this program: the rig stays, and all else is as with NVIDIA's driver. */
+static bool as_nvidia(void)
+{
+    return GetEnvironmentVariableA("CULVERT_SELFTEST_AS_NVIDIA", NULL, 0) > 0;
+}
+
 bool selftest_on_twin(void)
 {
+    if (as_nvidia()) return false;
     const HMODULE module = LoadLibraryExA("nvcuda.dll", NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
     return module != NULL && GetProcAddress(module, "culvSoftCounts") != NULL;
 }
@@ -52,57 +60,98 @@ static void no_luid(int device, const uint8_t luid[8], unsigned node_mask)
 FARPROC WINAPI selftest_proc(HMODULE module, const char *name);
 FARPROC WINAPI selftest_proc(HMODULE module, const char *name)
 {
-    static void (*const functions[])(void) = {(void (*)(void))no_counts,
-                                              (void (*)(void))no_fail_at, (void (*)(void))no_luid};
+    static void (*const functions[])(void) = {(void (*)(void))no_counts, (void (*)(void))no_fail_at,
+                                              (void (*)(void))no_luid};
     static const char *const names[] = {"culvSoftCounts", "culvSoftFailAt", "culvSoftPlayLuid"};
-    FARPROC found = GetProcAddress(module, name);
+    FARPROC found = as_nvidia() ? NULL : GetProcAddress(module, name);
     for (size_t i = 0; found == NULL && i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0) memcpy(&found, &functions[i], sizeof found);
     return found;
 }
 
-/* The overlay ---------------------------------------------------------------------------------- */
+/* The rig -------------------------------------------------------------------------------------- */
 
-void selftest_install12(ID3D12Device *device);
-void selftest_install12(ID3D12Device *device)
+static const char rig_variable[] = "CULVERT_SELFTEST_RIG";
+
+bool selftest_find_rig(char *directory, size_t size)
 {
-    if (selftest_on_twin()) overlay_install(device);
+    const HMODULE module = GetModuleHandleA("culvert-rig.dll");
+    directory[0] = '\0';
+    if (module != NULL)
+        GetModuleFileNameA(module, directory, (DWORD)size);
+    else
+        GetEnvironmentVariableA(rig_variable, directory, (DWORD)size);
+    if (module != NULL) SetEnvironmentVariableA(rig_variable, directory);
+    char *last = strrchr(directory, '\\');
+    if (last != NULL) *last = '\0';
+    return last != NULL;
 }
 
-void selftest_tell12(overlay_lie lie);
-void selftest_tell12(overlay_lie lie)
+/* A function of culvert-rig.dll, which is not there on Windows. */
+static bool rig(const char *name, void *function)
 {
-    if (lie != OVERLAY_HONEST && !selftest_on_twin())
-        skip("only the overlay of the tests plays a wrong Direct3D 12");
-    overlay_tell(lie);
+    static HMODULE module;
+    char directory[MAX_PATH], file[MAX_PATH + 32];
+    FARPROC found = NULL;
+    if (module == NULL && selftest_find_rig(directory, sizeof directory)) {
+        snprintf(file, sizeof file, "%s\\culvert-rig.dll", directory);
+        module = LoadLibraryA(file);
+    }
+    if (module != NULL) found = GetProcAddress(module, name);
+    memcpy(function, &found, sizeof found);
+    return found != NULL;
 }
 
-void selftest_fail12_at(unsigned n);
-void selftest_fail12_at(unsigned n)
+void selftest_load_rig(void)
 {
-    if (n != 0 && !selftest_on_twin()) skip("only the overlay of the tests fails when it is told to");
-    overlay_fail_at(n);
+    void (*clear)(void);
+    if (!rig("overlay12_clear", &clear) && selftest_on_twin())
+        skip("the twin is here without the rig; scripts/wine-run starts both");
 }
 
-void selftest_install11(ID3D11Device *device, ID3D11DeviceContext *context);
-void selftest_install11(ID3D11Device *device, ID3D11DeviceContext *context)
-{
-    if (selftest_on_twin()) overlay11_install(device, context);
-}
+#define DOES(name, parameters, arguments)                                                          \
+    void name parameters                                                                           \
+    {                                                                                              \
+        void(*function) parameters;                                                                \
+        if (rig(#name, &function)) function arguments;                                             \
+    }
+#define PLAYS(name, parameters, arguments, plays)                                                  \
+    void name parameters                                                                           \
+    {                                                                                              \
+        void(*function) parameters;                                                                \
+        if (!as_nvidia() && rig(#name, &function))                                                 \
+            function arguments;                                                                    \
+        else if (plays)                                                                            \
+            skip("only the rig of the tests plays that: " #name);                                  \
+    }
+#define COUNTS(type, name)                                                                         \
+    type name(void)                                                                                \
+    {                                                                                              \
+        type (*function)(void);                                                                    \
+        return !as_nvidia() && rig(#name, &function) ? function() : 0;                             \
+    }
+DOES(overlay_install, (ID3D12Device * device), (device))
+DOES(overlay11_install, (ID3D11Device * device, ID3D11DeviceContext *context), (device, context))
+DOES(overlay12_clear, (void), ())
+DOES(overlay11_clear, (void), ())
+DOES(overlay11_give, (void), ())
+DOES(overlay11_take, (void), ())
+PLAYS(overlay_tell, (overlay_lie lie), (lie), lie != OVERLAY_HONEST)
+PLAYS(overlay11_tell, (overlay11_lie lie), (lie), lie != OVERLAY11_HONEST)
+PLAYS(overlay_fail_at, (unsigned n), (n), n != 0)
+PLAYS(overlay11_fail_at, (unsigned n), (n), n != 0)
+PLAYS(overlay_remove_at, (unsigned n), (n), n != 0)
+COUNTS(unsigned, overlay_opened)
+COUNTS(unsigned, overlay_calls)
+COUNTS(unsigned, overlay11_calls)
+COUNTS(unsigned, overlay_counted)
+COUNTS(int, overlay_references)
+COUNTS(int, overlay11_references)
 
-void selftest_tell11(overlay11_lie lie);
-void selftest_tell11(overlay11_lie lie)
+/* The rig does it, beside itself. */
+void overlay_load_host(const char *path)
 {
-    if (lie != OVERLAY11_HONEST && !selftest_on_twin())
-        skip("only the overlay of the tests plays a wrong Direct3D 11");
-    overlay11_tell(lie);
-}
-
-void selftest_fail11_at(unsigned n);
-void selftest_fail11_at(unsigned n)
-{
-    if (n != 0 && !selftest_on_twin()) skip("only the overlay of the tests fails when it is told to");
-    overlay11_fail_at(n);
+    (void)path;
 }
 
 /* Checks --------------------------------------------------------------------------------------- */
@@ -110,10 +159,10 @@ void selftest_fail11_at(unsigned n)
 bool selftest_passes(const char *condition);
 bool selftest_passes(const char *condition)
 {
-    static const char *const counts[] = {"overlay", "driver_objects", "driver_resources", "c."};
+    static const char *const counts[] = {"overlay", "driver_objects", "driver_resources", "c.fds"};
     if (selftest_on_twin()) return false;
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
-        if (strncmp(condition, counts[i], strlen(counts[i])) == 0) return true;
+        if (strstr(condition, counts[i]) != NULL) return true;
     return false;
 }
 
@@ -137,9 +186,17 @@ int selftest_compare(const void *a, const void *b, size_t size)
     return memcmp(a, b, size);
 }
 
-uint64_t selftest_compared(void)
+/* What the suites print; before "PASS" a line says how much was compared. */
+int selftest_printf(const char *format, ...) __attribute__((format(gnu_printf, 1, 2)));
+int selftest_printf(const char *format, ...)
 {
-    const uint64_t bytes = compared;
-    compared = 0;
-    return bytes;
+    va_list args;
+    if (strncmp(format, "PASS ", 5) == 0) {
+        printf("  bytes compared: %llu\n", (unsigned long long)compared);
+        compared = 0;
+    }
+    va_start(args, format);
+    const int result = vprintf(format, args);
+    va_end(args);
+    return result;
 }

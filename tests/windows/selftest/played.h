@@ -3,13 +3,16 @@
 #define CULVERT_TESTS_WINDOWS_SELFTEST_PLAYED_H_
 
 #include <stdbool.h>
-#include <stdint.h>
+#include <stddef.h>
 
 enum { SELFTEST_SKIPPED = 77 };
 
 /* Whether nvcuda.dll is the twin, under Wine. */
 bool selftest_on_twin(void);
-/* Bytes that the cases of this process compared since the last call. */
-uint64_t selftest_compared(void);
+/* The directory of culvert-rig.dll and culvert-rig.exe: this process has the library, or the one
+ * that started it. */
+bool selftest_find_rig(char *directory, size_t size);
+/* Under Wine: before there is a device, once in a process that runs cases. */
+void selftest_load_rig(void);
 
 #endif

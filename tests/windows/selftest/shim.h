@@ -2,9 +2,9 @@
 /* Stands before each source of the suites that culvert-selftest.exe runs, so that they run on a
  * Windows machine with NVIDIA's driver as they are. With the twin as nvcuda.dll nothing changes.
  * With NVIDIA's driver
- * - no overlay is installed: Direct3D's own methods are asked;
- * - a case that needs a lie of the overlay or a failure of the twin ends as a skip;
- * - checks of what the twin and the overlay count are passed;
+ * - there is no rig: Direct3D's own methods are asked;
+ * - a case that needs a lie of the rig or a failure of the twin ends as a skip;
+ * - checks of what the twin and the rig count are passed;
  * - names of shared handles are looked for without asking what kind of object has them;
  * - and bytes that are compared are counted, for the report. */
 #ifndef CULVERT_TESTS_WINDOWS_SELFTEST_SHIM_H_
@@ -13,21 +13,22 @@
 #define COBJMACROS
 #include <windows.h>
 /* after it */
-#include <string.h>
+#include <culvert/cuda_api.h>
 
-#define overlay_install    selftest_install12
-#define overlay_tell       selftest_tell12
-#define overlay_fail_at    selftest_fail12_at
-#define overlay11_install  selftest_install11
-#define overlay11_tell     selftest_tell11
-#define overlay11_fail_at  selftest_fail11_at
-#define GetProcAddress     selftest_proc
-#define OpenFileMappingW   selftest_open_name
-#define memcmp(a, b, size) selftest_compare(a, b, size)
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 FARPROC WINAPI selftest_proc(HMODULE module, const char *name);
 HANDLE WINAPI selftest_open_name(DWORD access, BOOL inherit, const wchar_t *name);
 int selftest_compare(const void *a, const void *b, size_t size);
+
+int selftest_printf(const char *format, ...) __attribute__((format(gnu_printf, 1, 2)));
+
+#define GetProcAddress     selftest_proc
+#define OpenFileMappingW   selftest_open_name
+#define memcmp(a, b, size) selftest_compare(a, b, size)
+#define printf             selftest_printf
 
 #include "check.h"
 #undef REQUIRE
