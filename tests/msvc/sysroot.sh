@@ -61,5 +61,6 @@ done
 # By the names that /MD asks for. memcpy and its like are vcruntime's, __chkstk is ntdll's.
 "$out/bin/llvm-lib" /nologo /out:"$out/lib/msvcrt.lib" "$out/lib/start.obj" "$out/lib/runtime.obj" \
     "$out/lib/ucrtbase.lib" "$out/lib/vcruntime140.lib" "$out/lib/ntdll.lib"
+cp "$out/lib/msvcrt.lib" "$out/lib/msvcrtd.lib" # /MDd; Wine has one UCRT
 printf 'LIBRARY none.dll\nEXPORTS\n' >"$out/lib/none.def"
 "$dlltool" -m i386:x86-64 -d "$out/lib/none.def" -l "$out/lib/oldnames.lib"

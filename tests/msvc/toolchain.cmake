@@ -11,7 +11,6 @@ set(CMAKE_RC_COMPILER ${CULVERT_MSVC_SYSROOT}/bin/llvm-rc)
 set(CMAKE_MT ${CMAKE_COMMAND})
 set(CMAKE_C_FLAGS_INIT "/imsvc ${CULVERT_MSVC_SYSROOT}/include /imsvc /usr/share/mingw-w64/include /D_UCRT /GS-")
 set(CMAKE_C_STANDARD_LIBRARIES "kernel32.lib user32.lib advapi32.lib" CACHE STRING "")
-set(CMAKE_TRY_COMPILE_CONFIGURATION Release) # there is no msvcrtd.lib
 foreach(kind IN ITEMS EXE SHARED MODULE)
   set(CMAKE_${kind}_LINKER_FLAGS_INIT "/manifest:no /libpath:${CULVERT_MSVC_SYSROOT}/lib")
 endforeach()
