@@ -24,7 +24,8 @@ sed -n 's/^    //p' "$work/build/src/culvert.def" | sort | diff - "$work/exports
     { echo "FAILED: exports differ from culvert.def"; exit 1; }
 
 # Headers: each alone, behind all that windows.h defines.
-mkdir -p "$work/headers"
+rm -rf "$work/headers"
+mkdir "$work/headers"
 for header in "$source"/include/culvert/*.h; do
     name=${header##*/}
     case $name in

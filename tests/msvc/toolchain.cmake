@@ -4,6 +4,7 @@ set(CMAKE_SYSTEM_NAME Windows)
 set(CMAKE_SYSTEM_PROCESSOR AMD64)
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES CULVERT_MSVC_SYSROOT)
 set(CMAKE_C_COMPILER ${CULVERT_MSVC_SYSROOT}/bin/clang-cl)
+set(CMAKE_C_COMPILER_LAUNCHER "") # ccache 4.7 loses objects of clang-cl that have debug information
 set(CMAKE_C_COMPILER_TARGET x86_64-pc-windows-msvc)
 set(CMAKE_LINKER ${CULVERT_MSVC_SYSROOT}/bin/lld-link)
 set(CMAKE_AR ${CULVERT_MSVC_SYSROOT}/bin/llvm-lib)

@@ -66,7 +66,7 @@ run() {
     shift
     echo "== $*"
     CULVERT_SOFT=1 timeout -k 5 120 "$wine" "$@" </dev/null >"$work/output" 2>&1 || code=$?
-    cat "$work/output"
+    sed 's/^/    /' "$work/output" # its cases are not this test's
     [ $code -eq 0 ] || fail "it ended with $code"
     grep -q "$what" "$work/output" || fail "it does not say '$what'"
 }
