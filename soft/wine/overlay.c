@@ -84,8 +84,8 @@ static ID3D12Device *device_of(void *child)
     static const GUID iid_device = {
         0x189819f1, 0x1db6, 0x4b57, {0xbe, 0x54, 0x18, 0x21, 0x33, 0x9b, 0x85, 0xf7}};
     ID3D12Device *device = NULL;
-    if (FAILED(ID3D12DeviceChild_GetDevice((ID3D12DeviceChild *)child, &iid_device,
-                                           (void **)&device)))
+    if (FAILED(
+            ID3D12DeviceChild_GetDevice((ID3D12DeviceChild *)child, &iid_device, (void **)&device)))
         abort();
     return device;
 }
@@ -216,8 +216,8 @@ static HRESULT alias_of(ID3D12Device *device, ID3D12Heap *heap, uint64_t size, I
     desc.MipLevels = 1;
     desc.SampleDesc.Count = 1;
     desc.Layout = D3D12_TEXTURE_LAYOUT_ROW_MAJOR;
-    HRESULT hr = real.CreatePlacedResource(
-        device, heap, 0, &desc, D3D12_RESOURCE_STATE_COMMON, NULL, &iid_resource, (void **)out);
+    HRESULT hr = real.CreatePlacedResource(device, heap, 0, &desc, D3D12_RESOURCE_STATE_COMMON,
+                                           NULL, &iid_resource, (void **)out);
     if (FAILED(hr)) return hr;
     hr = ID3D12Resource_Map(*out, 0, NULL, pages);
     if (FAILED(hr)) ID3D12Resource_Release(*out);
@@ -329,8 +329,9 @@ static HRESULT STDMETHODCALLTYPE create_queue(ID3D12Device *device,
     return hr;
 }
 
-static HRESULT STDMETHODCALLTYPE create_allocator(ID3D12Device *device, D3D12_COMMAND_LIST_TYPE type,
-                                                  REFIID id, void **out)
+static HRESULT STDMETHODCALLTYPE create_allocator(ID3D12Device *device,
+                                                  D3D12_COMMAND_LIST_TYPE type, REFIID id,
+                                                  void **out)
 {
     return gone(device, "ID3D12Device::CreateCommandAllocator")
                ? DXGI_REMOVED
@@ -502,7 +503,8 @@ static HRESULT STDMETHODCALLTYPE open_by_name(ID3D12Device *device, LPCWSTR name
                                               HANDLE *out)
 {
     if (gone(device, "ID3D12Device::OpenSharedHandleByName")) return DXGI_REMOVED;
-    if (access != GENERIC_ALL) return E_INVALIDARG; /* nf-d3d12-id3d12device-opensharedhandlebyname */
+    if (access != GENERIC_ALL)
+        return E_INVALIDARG; /* nf-d3d12-id3d12device-opensharedhandlebyname */
     *out = OpenFileMappingW(FILE_MAP_ALL_ACCESS, FALSE, name);
     return *out != NULL ? S_OK : HRESULT_FROM_WIN32(GetLastError());
 }

@@ -38,9 +38,9 @@ enum { D3D11_FENCE = 5, D3D11_KEYED_MUTEX = 7, D3D11_MUTEX_KMT = 8 }; /* ...Sema
 /* What was asked for sharing of a resource. It stays until overlay11_clear(). */
 typedef struct shared {
     struct shared *next;
-    part dxgi;  /* IDXGIResource1, whose table is IDXGIResource's too */
-    part mutex; /* IDXGIKeyedMutex */
-    ID3D11Device *device; /* not a reference */
+    part dxgi;                /* IDXGIResource1, whose table is IDXGIResource's too */
+    part mutex;               /* IDXGIKeyedMutex */
+    ID3D11Device *device;     /* not a reference */
     ID3D11Resource *resource; /* a reference while something is imported */
     LONG references;
     void *pages;
@@ -58,7 +58,7 @@ typedef struct shared {
 typedef struct fence {
     part com;             /* ID3D11Fence; its `real` is an object of Wine's for the private data */
     ID3D11Device *device; /* not a reference: `real` has one */
-    ULONG refs; /* of COM, and of imports: guarded by `lock` */
+    ULONG refs;           /* of COM, and of imports: guarded by `lock` */
     LONG imports;
     uint64_t value;
     struct waiter {
@@ -217,7 +217,9 @@ static void take(shared *s)
 static void for_all(const ID3D11Device *device, void (*what)(shared *))
 {
     for (shared *s = all; s != NULL; s = s->next)
-        if ((device == NULL || s->device == device) && !(s->misc & D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX) && s->references > 0) what(s);
+        if ((device == NULL || s->device == device) &&
+            !(s->misc & D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX) && s->references > 0)
+            what(s);
 }
 
 void overlay11_give(void)
@@ -809,8 +811,8 @@ static HRESULT STDMETHODCALLTYPE create_texture2d(ID3D11Device *self,
                                                   ID3D11Texture2D **out)
 {
     if (gone(self, "ID3D11Device::CreateTexture2D")) return DXGI_REMOVED;
-    if (desc != NULL && !may_share(desc->MiscFlags, desc->MipLevels, desc->SampleDesc.Count,
-                                   desc->Usage, true))
+    if (desc != NULL &&
+        !may_share(desc->MiscFlags, desc->MipLevels, desc->SampleDesc.Count, desc->Usage, true))
         return E_INVALIDARG;
     return real.CreateTexture2D(self, desc, data, out);
 }

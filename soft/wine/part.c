@@ -30,15 +30,14 @@ static HRESULT missing(const part *self, unsigned slot)
     } said[SAID];
     unsigned i = 0;
     AcquireSRWLockExclusive(&lock);
-    while (i < SAID && said[i].name != NULL &&
-           (said[i].name != self->name || said[i].slot != slot))
+    while (i < SAID && said[i].name != NULL && (said[i].name != self->name || said[i].slot != slot))
         i++;
     const BOOL is_new = i < SAID && said[i].name == NULL;
     if (is_new) said[i].name = self->name, said[i].slot = slot;
     ReleaseSRWLockExclusive(&lock);
     if (is_new)
-        rig_say("the program calls method %u of %s (counted from 0, QueryInterface), which the rig "
-                "does not play; it answers E_NOTIMPL, and Windows may not",
+        rig_say("the program calls method %u of %s (0 is QueryInterface), which the rig does not "
+                "play; it answers E_NOTIMPL, and Windows may do what is asked",
                 slot, self->name);
     return E_NOTIMPL;
 }
@@ -53,7 +52,8 @@ static unsigned char *put(unsigned char *at, const void *bytes, size_t size)
 static void write_code(unsigned char *at, unsigned slot, BOOL pass)
 {
     static const unsigned char load[] = {0x48, 0x89, 0xc8, 0x48, 0x8b, 0x49, SLOT};
-    static const unsigned char test[] = {0x48, 0x85, 0xc9, 0x74, 0x09, 0x48, 0x8b, 0x01, 0xff, 0xa0};
+    static const unsigned char test[] = {0x48, 0x85, 0xc9, 0x74, 0x09,
+                                         0x48, 0x8b, 0x01, 0xff, 0xa0};
     static const unsigned char back[] = {0x48, 0x89, 0xc1}, number[] = {0xba},
                                target[] = {0x48, 0xb8}, jump[] = {0xff, 0xe0};
     const unsigned offset = slot * SLOT;

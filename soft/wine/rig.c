@@ -117,9 +117,8 @@ static HRESULT WINAPI create11_chain(IDXGIAdapter *adapter, D3D_DRIVER_TYPE type
                                      D3D_FEATURE_LEVEL *level, ID3D11DeviceContext **context)
 {
     enter(&hook11_chain);
-    const HRESULT hr =
-        D3D11CreateDeviceAndSwapChain(adapter, type, module, flags, levels, count, version, desc,
-                                      chain, device, level, context);
+    const HRESULT hr = D3D11CreateDeviceAndSwapChain(adapter, type, module, flags, levels, count,
+                                                     version, desc, chain, device, level, context);
     leave(&hook11_chain, install11(hr, device));
     return hr;
 }
@@ -130,10 +129,8 @@ BOOL WINAPI DllMain(HINSTANCE self, DWORD reason, void *reserved)
     (void)self, (void)reserved;
     if (reason != DLL_PROCESS_ATTACH) return TRUE;
     InitializeCriticalSection(&lock);
-    set_hook(&hook12, GetModuleHandleA("d3d12.dll"), "D3D12CreateDevice",
-             (void (*)(void))create12);
-    set_hook(&hook11, GetModuleHandleA("d3d11.dll"), "D3D11CreateDevice",
-             (void (*)(void))create11);
+    set_hook(&hook12, GetModuleHandleA("d3d12.dll"), "D3D12CreateDevice", (void (*)(void))create12);
+    set_hook(&hook11, GetModuleHandleA("d3d11.dll"), "D3D11CreateDevice", (void (*)(void))create11);
     set_hook(&hook11_chain, GetModuleHandleA("d3d11.dll"), "D3D11CreateDeviceAndSwapChain",
              (void (*)(void))create11_chain);
     return TRUE;

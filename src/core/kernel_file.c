@@ -90,9 +90,8 @@ culv_result culvi_kernel_kind_check(const culv_device *device, culvi_kernel_file
 {
     char has[256] = "";
     culvi_text list = {has, sizeof has, 0};
-    static const char *const names[] = {"",    "a fatbin",        "a cubin",
-                                        "PTX", "a shared object", "nothing that Culvert knows",
-                                        "a DLL"};
+    static const char *const names[] = {
+        "", "a fatbin", "a cubin", "PTX", "a shared object", "nothing that Culvert knows", "a DLL"};
     const bool soft = device->caps.is_software;
     /* The twin's kernels on Windows. There the tests let the twin pose as NVIDIA's driver, too. */
     if (kind == CULVI_FILE_DLL) return CULV_OK;

@@ -22,13 +22,13 @@ static culv_result check_counter(const culv_semaphore *semaphore, uint64_t value
 {
     uint64_t now = 0;
     if (!semaphore->present.read(semaphore->present.context, &now) || value > now) return CULV_OK;
-    return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
-                      CULV_REASON_TIMELINE_BACKWARDS,
-                      "value %" PRIu64 " does not exceed %" PRIu64 ", at which the %s is already (%s); "
-                      "the driver would set it back without an error: signal %" PRIu64 " or more, "
-                      "and report what the other API signals by culv_semaphore_mark_value()",
-                      value, now, semaphore->words->semaphore, semaphore->words->read_call,
-                      now + 1);
+    return culvi_fail(
+        &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
+        CULV_REASON_TIMELINE_BACKWARDS,
+        "value %" PRIu64 " does not exceed %" PRIu64 ", at which the %s is already (%s); "
+        "the driver would set it back without an error: signal %" PRIu64 " or more, "
+        "and report what the other API signals by culv_semaphore_mark_value()",
+        value, now, semaphore->words->semaphore, semaphore->words->read_call, now + 1);
 }
 
 culv_result culvi_semaphore_check_rise(const culv_semaphore *semaphore, uint64_t value)

@@ -120,13 +120,34 @@ static culv_result check_shared(const culvi_voice *voice, const char *label, con
     return CULV_OK;
 }
 
+culv_result culvi_d3d11_image_create(culv_d3d11_device *d3d11,
+                                     const culv_d3d11_image_create_desc *d, const char *name,
+                                     culv_shared_image **out)
+{
+    culvi_d3d11_plan what;
+    const culvi_voice *voice = culvi_d3d11_voice(d3d11);
+    culv_result result = check_shared(voice, d->label, name, d->resource_desc);
+    if (result != CULV_OK) return result;
+    memset(&what, 0, sizeof what);
+    what.texture = *d->resource_desc;
+    what.texture.MiscFlags =
+        (what.texture.MiscFlags & ~(UINT)SHARING) | sharing(d->keyed_mutex, d->kmt);
+    what.view = (culvi_d3d_view){.desc = name,
+                                 .label = d->label,
+                                 .cube = d->cube != 0,
+                                 .format = d->format,
+                                 .texels = d->texels,
+                                 .no_surfaces = d->no_surfaces != 0};
+    culvi_plan plan = {.label = d->label, .desc = &what, .desc_name = name};
+    return culvi_shared_image_create(&d3d11->base, &plan, out);
+}
+
 culv_result culv_d3d11_image_create(culv_d3d11_device *d3d11,
                                     const culv_d3d11_image_create_desc *desc,
                                     culv_shared_image **out)
 {
     static const char name[] = "culv_d3d11_image_create_desc";
     culv_d3d11_image_create_desc d;
-    culvi_d3d11_plan what;
     CULVI_REQUIRE(NULL, d3d11);
     const culvi_voice *voice = culvi_d3d11_voice(d3d11);
     CULVI_REQUIRE2(voice, desc, out);
@@ -139,20 +160,7 @@ culv_result culv_d3d11_image_create(culv_d3d11_device *d3d11,
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                           "%s.resource_desc->%s is 0", name,
                           d.resource_desc->Width == 0 ? "Width" : "Height");
-    result = check_shared(voice, d.label, name, d.resource_desc);
-    if (result != CULV_OK) return result;
-    memset(&what, 0, sizeof what);
-    what.texture = *d.resource_desc;
-    what.texture.MiscFlags =
-        (what.texture.MiscFlags & ~(UINT)SHARING) | sharing(d.keyed_mutex, d.kmt);
-    what.view = (culvi_d3d_view){.desc = name,
-                                 .label = d.label,
-                                 .cube = d.cube != 0,
-                                 .format = d.format,
-                                 .texels = d.texels,
-                                 .no_surfaces = d.no_surfaces != 0};
-    culvi_plan plan = {.label = d.label, .desc = &what, .desc_name = name};
-    return culvi_shared_image_create(&d3d11->base, &plan, out);
+    return culvi_d3d11_image_create(d3d11, &d, name, out);
 }
 
 ID3D11Resource *culv_d3d11_image_resource(const culv_shared_image *image)

@@ -109,9 +109,8 @@ culv_result culv_d3d11_semaphore_import(culv_d3d11_device *d3d11, ID3D11Fence *f
     CULVI_REQUIRE2(culvi_d3d11_voice(d3d11), fence, out);
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.label = label;
-    culv_result result =
-        culvi_graphics_import_semaphore(&d3d11->base, (uint64_t)(uintptr_t)fence, &d,
-                                        "culv_d3d11_semaphore_import()", out);
+    culv_result result = culvi_graphics_import_semaphore(&d3d11->base, (uint64_t)(uintptr_t)fence,
+                                                         &d, "culv_d3d11_semaphore_import()", out);
     if (result != CULV_OK) return result;
     ID3D11Fence_AddRef(fence);
     (*out)->present.read = read_fence;

@@ -73,7 +73,7 @@ culv_result culv_d3d11_shadow_create(culv_d3d11_device *d3d11, const culv_d3d11_
     make.label = d.label;
     culv_d3d11_shadow *shadow = culvi_alloc(sizeof *shadow);
     if (shadow == NULL) return culvi_fail_host_memory(voice, d.label);
-    result = culv_d3d11_image_create(d3d11, &make, &shadow->image);
+    result = culvi_d3d11_image_create(d3d11, &make, name, &shadow->image);
     if (result != CULV_OK) {
         culvi_free(shadow);
         return result;

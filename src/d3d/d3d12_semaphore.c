@@ -97,9 +97,8 @@ culv_result culv_d3d12_semaphore_import(culv_d3d12_device *d3d12, ID3D12Fence *f
     CULVI_REQUIRE2(culvi_d3d12_voice(d3d12), fence, out);
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.label = label;
-    culv_result result =
-        culvi_graphics_import_semaphore(&d3d12->base, (uint64_t)(uintptr_t)fence, &d,
-                                        "culv_d3d12_semaphore_import()", out);
+    culv_result result = culvi_graphics_import_semaphore(&d3d12->base, (uint64_t)(uintptr_t)fence,
+                                                         &d, "culv_d3d12_semaphore_import()", out);
     if (result != CULV_OK) return result;
     ID3D12Fence_AddRef(fence);
     (*out)->present.read = read_fence;

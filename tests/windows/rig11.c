@@ -227,6 +227,7 @@ static void shadow(void)
         if (r->format == DXGI_FORMAT_R8G8B8A8_TYPELESS) {
             REFUSES(culv_d3d11_shadow_create(s.d3d11, &make, &twin), CULV_ERROR_INVALID,
                     CULV_REASON_FORMAT);
+            REQUIRE_SAYS("culv_d3d11_shadow_desc.format is DXGI_FORMAT 0");
             REQUIRE_SAYS("DXGI_FORMAT 28 (R8G8B8A8_UNORM)");
             make.format = DXGI_FORMAT_R8G8B8A8_UNORM;
         }
@@ -364,8 +365,7 @@ enum { SIDE = 16, IMAGE = SIDE * SIDE * 4 };
 
 static bool work(program *p, const unsigned char *data, unsigned char *got)
 {
-    const D3D11_TEXTURE2D_DESC what =
-        desc_of(DXGI_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, 1, 1, 0);
+    const D3D11_TEXTURE2D_DESC what = desc_of(DXGI_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, 1, 1, 0);
     culv_d3d11_image_create_desc image = culv_d3d11_image_create_desc_init();
     culv_d3d11_buffer_create_desc buffer = culv_d3d11_buffer_create_desc_init();
     CUarray array;

@@ -34,9 +34,8 @@ static void rules(void)
         HR_OK(ID3D12Device_CreateFence(
             s.device, 0, rows[i].flag ? D3D12_FENCE_FLAG_SHARED : D3D12_FENCE_FLAG_NONE,
             &cases_iid_fence, (void **)&fence));
-        const HRESULT hr = ID3D12Device_CreateSharedHandle(s.device, (ID3D12DeviceChild *)fence,
-                                                           NULL, rows[i].access, rows[i].name,
-                                                           &handle);
+        const HRESULT hr = ID3D12Device_CreateSharedHandle(
+            s.device, (ID3D12DeviceChild *)fence, NULL, rows[i].access, rows[i].name, &handle);
         if (hr != rows[i].answer) scene_fail_hr(__FILE__, __LINE__, rows[i].what, hr);
         if (hr != S_OK) {
             ID3D12Fence_Release(fence);
