@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What NVIDIA's simpleD3D11 shows, without its window: CUDA animates a vertex buffer of Direct3D 11's,
- * and its keyed mutex has both take turns. */
+/* What NVIDIA's simpleD3D11 shows, without its window: CUDA animates a vertex buffer of Direct3D
+ * 11's, and its keyed mutex has both take turns. */
 #include "program.h"
 
 #include <culvert/d3d11.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What NVIDIA's simpleD3D11Texture shows, without its window: CUDA writes a 2D texture, a volume and a
- * cube of Direct3D 11's, which were created without any flag of sharing, by registration. */
+/* What NVIDIA's simpleD3D11Texture shows, without its window: CUDA writes a 2D texture, a volume
+ * and a cube of Direct3D 11's, which were created without any flag of sharing, by registration. */
 #include "program.h"
 
 #include <culvert/d3d11.h>
