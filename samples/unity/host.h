@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What an engine gives to a plug-in, in the shape of Unity's native plug-ins. In a plug-in for Unity
- * its headers take this one's place: PluginLoad() is UnityPluginLoad(), whose IUnityInterfaces give
- * IUnityGraphicsD3D11::GetDevice(); PluginUnload() is UnityPluginUnload(); a script passes
- * Texture.GetNativeTexturePtr() to PluginSetTexture(), and the pointer of
+/* What an engine gives to a plug-in, in the shape of Unity's native plug-ins. In a plug-in for
+ * Unity its headers take this one's place: PluginLoad() is UnityPluginLoad(), whose
+ * IUnityInterfaces give IUnityGraphicsD3D11::GetDevice(); PluginUnload() is UnityPluginUnload(); a
+ * script passes Texture.GetNativeTexturePtr() to PluginSetTexture(), and the pointer of
  * PluginGetRenderEventFunc() to CommandBuffer.IssuePluginEvent().
  * Source: https://docs.unity3d.com/Manual/NativePluginInterface.html */
 #ifndef CULVERT_SAMPLES_UNITY_HOST_H_

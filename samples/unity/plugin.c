@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A plug-in for an engine, in the shape of Unity's: in each frame CUDA inverts the colours of a
- * texture of the engine's. The engine made it, TYPELESS and without a flag of sharing, so CUDA has a
- * shared twin of it, and Direct3D copies both ways. One fence orders both sides. All Direct3D is done
- * in the render event, on the engine's render thread, by its immediate context. */
+ * texture of the engine's. The engine made it, TYPELESS and without a flag of sharing, so CUDA has
+ * a shared twin of it, and Direct3D copies both ways. One fence orders both sides. All Direct3D is
+ * done in the render event, on the engine's render thread, by its immediate context. */
 #define CULV_EXPERIMENTAL 1
 #define COBJMACROS
 #include <windows.h>
