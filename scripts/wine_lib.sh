@@ -12,6 +12,7 @@
 # shellcheck shell=bash
 
 find_tool() { command -v "$1" || command -v "/usr/lib/wine/$1" || true; }
+wine_path() { printf 'Z:%s' "$1" | tr / '\\'; } # as Windows' programs name it
 quiet() { "$@" </dev/null >/dev/null 2>&1; }
 
 # Finds Wine, a screen and a Vulkan driver, or skips. Sets the environment of Wine with this prefix.

@@ -361,7 +361,7 @@ static HRESULT fill(ID3D12Device *device, ID3D12DeviceChild *object, culv_soft_s
                     shared *s)
 {
     if (is_a(object, &iid_fence)) {
-        /* ne-d3d12-d3d12_fence_flags: D3D12_FENCE_FLAG_SHARED is what makes a fence a shared one. */
+        /* ne-d3d12-d3d12_fence_flags: D3D12_FENCE_FLAG_SHARED makes a fence a shared one. */
         UINT sharable = 0, size = sizeof sharable;
         if (FAILED(ID3D12DeviceChild_GetPrivateData(object, &shared_key, &size, &sharable)) ||
             sharable == 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared handles for Wine's Direct3D 12, which has none: culvert-rig.dll. Wine's own devices, heaps, resources,
- * queues and fences stay as they are: only the methods that it lacks are replaced, in place, in the
- * device's table. A handle is a section object that leads the twin's CUDA driver to the memory
- * (soft/shared/win32_share.h).
+/* Shared handles for Wine's Direct3D 12, which has none: culvert-rig.dll. Wine's own devices,
+ * heaps, resources, queues and fences stay as they are: only the methods that it lacks are
+ * replaced, in place, in the device's table. A handle is a section object that leads the twin's
+ * CUDA driver to the memory (soft/shared/win32_share.h).
  *
  * What it changes besides: a shared DEFAULT heap becomes a CUSTOM one that the host can read and
  * write, and a committed shared resource a placed one in such a heap, which has all the bytes that

@@ -18,6 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "removed.h"
+
 /* How the device lies from now on. */
 typedef enum overlay11_lie {
     OVERLAY11_HONEST,

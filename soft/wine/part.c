@@ -36,8 +36,8 @@ static HRESULT missing(const part *self, unsigned slot)
     if (is_new) said[i].name = self->name, said[i].slot = slot;
     ReleaseSRWLockExclusive(&lock);
     if (is_new)
-        rig_say("the program calls method %u of %s (counted from 0, QueryInterface), which the rig "
-                "does not play; it answers E_NOTIMPL, and Windows may not",
+        rig_say("the program calls method %u of %s (0 is QueryInterface), which the rig does not "
+                "play; it answers E_NOTIMPL, and Windows may do what is asked",
                 slot, self->name);
     return E_NOTIMPL;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* culvert-rig.dll in any program: the first device of each version gets the overlay. culvert-rig.exe
- * loads this library before the program runs. Linked, as by the tests, it does the same. */
+/* culvert-rig.dll in any program: the first device of each version gets the overlay.
+ * culvert-rig.exe loads this library before the program runs. Linked, as by the tests, it does the
+ * same. */
 #include "overlay.h"
 #include "overlay11.h"
 #include "part.h"

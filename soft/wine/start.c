@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-rig.exe PROGRAM [ARGUMENT...]: starts the program with culvert-rig.dll in it. The library
- * is beside this program. scripts/wine-run calls it. Its status is the program's. */
+ * is in the folder above this program's. scripts/wine-run calls it. Its status is the program's. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,7 @@ int main(void)
     }
     GetModuleFileNameW(NULL, library, MAX_PATH - 32);
     wchar_t *last = wcsrchr(library, L'\\');
-    wcscpy(last != NULL ? last + 1 : library, L"culvert-rig.dll");
+    wcscpy(last != NULL ? last + 1 : library, L"..\\culvert-rig.dll");
     if (!CreateProcessW(NULL, line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL, NULL, &info, &made))
         return fail("the program does not start");
     const int result = load_into(made.hProcess, library);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* samples/ripple under Wine. The rig puts shared handles in place when a device is made. With arguments it is the
- * sample; without them it runs the cases below. They leave their pictures in the present directory;
- * pictures.py compares them with Vulkan's. */
+/* samples/ripple under Wine. The rig puts shared handles in place when a device is made. With
+ * arguments it is the sample; without them it runs the cases below. They leave their pictures in
+ * the present directory; pictures.py compares them with Vulkan's. */
 #include "overlay.h"
 #include "overlay11.h"
 /* after windows.h */
