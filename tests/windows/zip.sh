@@ -56,9 +56,7 @@ trap 'exit 1' INT TERM
 wine_start "$work"
 rig=$build/bin/windows/rig
 cp "$rig/nvcuda.dll" "$rig/culvert-soft.dll" "$WINEPREFIX/drive_c/windows/system32/"
-mkdir -p "$work/rig/host"
-cp "$rig"/culvert-rig.exe "$build"/bin/windows/culvert-rig.dll "$work/rig/"
-cp "$build"/bin/windows/host/vulkan-1.dll "$work/rig/host/"
+rig=$rig/culvert-rig.exe
 
 # run WHAT COMMAND...: its output must say WHAT.
 run() {
@@ -76,30 +74,30 @@ for name in mingw msvc; do
     [ -d "$name" ] || continue
     cp "$zip/bin/culvert-0.dll" "$name/"
     run "KiB came back" "$name/consumer.exe"
-    run ": 0 of 32131 pixels" rig/culvert-rig.exe "$name/hello_d3d12.exe"
-    run ": 0 of 32131 pixels" rig/culvert-rig.exe "$name/hello_d3d11.exe"
+    run ": 0 of 32131 pixels" "$rig" "$name/hello_d3d12.exe"
+    run ": 0 of 32131 pixels" "$rig" "$name/hello_d3d11.exe"
 done
 if [ $with_msvc = 1 ]; then
     echo "== with the DLL that clang-cl and lld-link made"
     cp "$msvc/build/bin/culvert-0.dll" mingw/
     cp "$msvc/build/bin/culvert-0.dll" "$msvc/build/bin/culvert-info.exe" msvc/
     run "KiB came back" mingw/consumer.exe
-    run ": 0 of 32131 pixels" rig/culvert-rig.exe msvc/hello_d3d12.exe
+    run ": 0 of 32131 pixels" "$rig" msvc/hello_d3d12.exe
     run "^Software twin's device 0" msvc/culvert-info.exe >"$work/info"
 fi
 cd "$zip"
 run "culvert-soft.dll" bin/culvert-info.exe --soft >"$work/info"
 cases="d3d12.buffers d3d12.fences d3d12.match d3d11.textures d3d_register.buffers d3d_register.textures9"
 # shellcheck disable=SC2086 # a list of words
-run "# 6 passed, 0 failed, 0 skipped" "$work/rig/culvert-rig.exe" bin/culvert-selftest.exe $cases
+run "# 6 passed, 0 failed, 0 skipped" "$rig" bin/culvert-selftest.exe $cases
 # As with NVIDIA's driver: what only the twin or the rig plays is skipped, and what they count is not asked.
 # shellcheck disable=SC2086
 CULVERT_SELFTEST_AS_NVIDIA=1 run "# 5 passed, 0 failed, 2 skipped" \
-    "$work/rig/culvert-rig.exe" bin/culvert-selftest.exe --report as_nvidia.txt d3d12.torture $cases
+    "$rig" bin/culvert-selftest.exe --report as_nvidia.txt d3d12.torture $cases
 grep -q "^SKIP windows.d3d12.match: only the" as_nvidia.txt || fail "a case that needs another adapter was not skipped"
 grep -q "^      bytes compared: [1-9][0-9][0-9][0-9]" as_nvidia.txt || fail "the report does not say what was compared"
 # A case that fails does not end the others.
-CULVERT_SOFT=1 CULVERT_SELFTEST_FAIL=d3d12.fences "$wine" "$work/rig/culvert-rig.exe" bin/culvert-selftest.exe --report failed.txt \
+CULVERT_SOFT=1 CULVERT_SELFTEST_FAIL=d3d12.fences "$wine" "$rig" bin/culvert-selftest.exe --report failed.txt \
     d3d12.buffers d3d12.fences d3d12.heaps </dev/null >"$work/output" 2>&1 && fail "a case that failed is no failure"
 grep -q "^FAIL windows.d3d12.fences: " failed.txt && grep -q "^PASS windows.d3d12.heaps" failed.txt ||
     { cat failed.txt; fail "what a failed case leaves"; }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the programs of this folder share. They are an outsider's: they link libculvert.dll and
+/* What the programs of this folder share. They are an outsider's: they link culvert-0.dll and
  * Windows' libraries, know nothing of the rig, and run on it by culvert-rig.exe. */
 #ifndef CULVERT_TESTS_WINDOWS_PROGRAM_H_
 #define CULVERT_TESTS_WINDOWS_PROGRAM_H_

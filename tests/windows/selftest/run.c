@@ -78,8 +78,10 @@ static void fill_suites(void)
     ADD(0, cases_d3d12_vmm);
     ADD(0, cases_d3d12_cig);
     ADD(0, cases_d3d12_errors);
+    ADD(0, cases_d3d12_rig);
     ADD(1, cases_d3d11);
     ADD(1, cases_d3d11_errors);
+    ADD(1, cases_d3d11_rig);
     ADD(2, cases_register11);
     ADD(2, cases_register10);
     ADD(2, cases_register9);
@@ -295,8 +297,9 @@ static void run_program(const char *file, const char *as)
     _snwprintf(end + 1, 63, L"%hs", file);
     /* Under Wine the rig starts it, as it started this one. */
     const bool by_rig = as != NULL && selftest_find_rig(rig, sizeof rig);
-    _snwprintf(command, 3 * MAX_PATH, by_rig ? L"\"%hs\\culvert-rig.exe\" \"%ls\"" : L"%hs\"%ls\"",
-               by_rig ? rig : "", path);
+    _snwprintf(command, 3 * MAX_PATH,
+               by_rig ? L"\"%hs\\rig\\culvert-rig.exe\" \"%ls\"" : L"%hs\"%ls\"", by_rig ? rig : "",
+               path);
     fprintf(report, "== %s\n", file);
     if (!start(&p, command)) {
         if (as != NULL) {
