@@ -5,8 +5,19 @@ include_guard(GLOBAL)
 # Joined by +, because a comma separates arguments of generator expressions.
 set(CULVERT_SANITIZE "" CACHE STRING "Sanitizers for everything in this build: address+undefined, or thread")
 
+# Whether objects have Microsoft's ABI and its linker links them: cl, clang-cl, and clang for that target.
+set(culvert_microsoft OFF)
+if(MSVC OR CMAKE_C_SIMULATE_ID STREQUAL "MSVC")
+  set(culvert_microsoft ON)
+endif()
+
 # The one place where warnings are chosen; applied to all our targets, never to consumers.
 function(culvert_warnings target)
+  if(MSVC)
+    # From level 4 on cl warns of C99 itself (C4204, C4221). clang-cl's level 4 is -Wall -Wextra.
+    target_compile_options(${target} PRIVATE $<IF:$<C_COMPILER_ID:MSVC>,/W3,/W4> $<$<BOOL:${CULVERT_WERROR}>:/WX>)
+    return()
+  endif()
   target_compile_options(${target} PRIVATE
     -Wall -Wextra -Wpedantic -Wconversion -Wshadow
     $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes>
@@ -17,10 +28,21 @@ if(CULVERT_SANITIZE)
   string(REPLACE "+" "," culvert_sanitizers "${CULVERT_SANITIZE}")
   add_compile_options(-fsanitize=${culvert_sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${culvert_sanitizers})
-elseif(NOT MSVC)
+elseif(MSVC)
+  # cl has C11's atomics behind a switch (from Visual Studio 2022 17.5 on) and takes sources for the system's code page.
+  add_compile_options($<$<COMPILE_LANG_AND_ID:C,MSVC>:/experimental:c11atomics> $<$<C_COMPILER_ID:MSVC>:/utf-8>)
+elseif(NOT culvert_microsoft)
   # What a program does not use is left out of it: each test suite has a libculvert of its own, and the bundle all suites.
   add_compile_options(-ffunction-sections -fdata-sections)
   add_link_options(-Wl,--gc-sections)
+endif()
+
+if(culvert_microsoft)
+  # Warnings that name Microsoft's own functions for ISO C's and POSIX's.
+  add_compile_definitions(_CRT_SECURE_NO_WARNINGS _CRT_NONSTDC_NO_WARNINGS)
+elseif(WIN32)
+  # Linked twice, a program or DLL is the same, byte for byte.
+  add_link_options(-Wl,--no-insert-timestamp)
 endif()
 
 # culvert_reuse_objects(<again> <objects> <target> <macro>): for a target of the same sources that differs in a macro.

@@ -23,13 +23,25 @@ install(FILES ${CULVERT_CUDA_ABI_DIR}/cuda.h DESTINATION ${CMAKE_INSTALL_INCLUDE
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 string(TOUPPER "${CMAKE_BUILD_TYPE}" culvert_build_type)
+get_target_property(culvert_archive culvert_static OUTPUT_NAME)
 set(culvert_archive
-  ${CMAKE_STATIC_LIBRARY_PREFIX}culvert${CMAKE_${culvert_build_type}_POSTFIX}${CMAKE_STATIC_LIBRARY_SUFFIX})
+  ${CMAKE_STATIC_LIBRARY_PREFIX}${culvert_archive}${CMAKE_${culvert_build_type}_POSTFIX}${CMAKE_STATIC_LIBRARY_SUFFIX})
 set(culvert_libdir ${CMAKE_INSTALL_LIBDIR})
+set(culvert_softdir ${CMAKE_INSTALL_LIBDIR})
+set(culvert_soft_file libculvert-soft.so.0)
+if(WIN32)
+  set(culvert_softdir ${CMAKE_INSTALL_BINDIR})
+  set(culvert_soft_file culvert-soft.dll)
+  # From which anybody can make an import library, and the one for the other linker.
+  install(FILES ${PROJECT_BINARY_DIR}/src/culvert.def DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  if(TARGET culvert_msvc_lib AND "shared" IN_LIST culvert_kinds)
+    install(FILES ${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/culvert.lib DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endif()
+endif()
 set(culvert_layerdir ${CMAKE_INSTALL_DATADIR}/vulkan/explicit_layer.d)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/culvertConfig.cmake.in
   ${PROJECT_BINARY_DIR}/install/culvertConfig.cmake INSTALL_DESTINATION ${culvert_config_dir}
-  PATH_VARS culvert_libdir culvert_layerdir NO_SET_AND_CHECK_MACRO)
+  PATH_VARS culvert_libdir culvert_softdir culvert_layerdir NO_SET_AND_CHECK_MACRO)
 # While the major version is 0, a minor version may break; from 1.0 on this becomes SameMajorVersion.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/install/culvertConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)

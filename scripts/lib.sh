@@ -9,9 +9,12 @@ packages_build="gcc=gcc g++=g++ cmake=cmake ninja-build=ninja glslang-tools=glsl
 packages_soft="libvulkan1 mesa-vulkan-drivers libegl1 libegl-mesa0 libgl1-mesa-dri"
 packages_test="python3=python3 binutils=readelf pkg-config=pkg-config make=make clang=clang clang-format=clang-format
     gcc-mingw-w64-x86-64-posix=x86_64-w64-mingw32-gcc g++-mingw-w64-x86-64-posix=x86_64-w64-mingw32-g++ mingw-w64-x86-64-dev
-    vulkan-validationlayers
+    lld=lld-link llvm=llvm-dlltool vulkan-validationlayers
     wine64 libgl1 directx-headers-dev xvfb=Xvfb xauth=xauth xdotool=xdotool x11-apps=xwd libplacebo-dev doxygen=doxygen libibverbs-dev
     python3-numpy python3-pytest python3-pycparser python3-moderngl mypy libdlpack-dev"
+# The zip for Windows.
+packages_windows="cmake=cmake ninja-build=ninja python3=python3 libvulkan-dev libvulkan-volk-dev llvm=llvm-dlltool
+    gcc-mingw-w64-x86-64-posix=x86_64-w64-mingw32-gcc g++-mingw-w64-x86-64-posix=x86_64-w64-mingw32-g++ mingw-w64-x86-64-dev"
 packages_fuzz="clang=clang libclang-rt-dev"
 # The long tier besides.
 packages_long="clang-tidy=clang-tidy git=git libvtk9-dev linux-headers-amd64 make=make rustc=rustc bindgen=bindgen mono-mcs=mcs

@@ -37,6 +37,7 @@
 
 struct D3D11_TEXTURE2D_DESC;
 struct ID3D11Device;
+struct ID3D11DeviceContext;
 struct ID3D11Fence;
 struct ID3D11Resource;
 struct IUnknown;
@@ -245,6 +246,70 @@ CULV_EXPORT culv_result culv_d3d11_image_create(culv_d3d11_device *d3d11,
  * Ownership: Culvert's; AddRef() it to keep it longer.
  * Threads: any. */
 CULV_EXPORT struct ID3D11Resource *culv_d3d11_image_resource(const culv_shared_image *image);
+
+/* Textures that cannot be shared --------------------------------------------------------------- */
+
+/** Opaque: a shared twin of a texture of an engine's, which was created without a flag of sharing,
+ * or with levels. */
+typedef struct culv_d3d11_shadow culv_d3d11_shadow;
+
+/** Which texture. */
+typedef struct culv_d3d11_shadow_desc {
+    size_t struct_size; /**< Set by culv_d3d11_shadow_desc_init(). */
+    /** Required: an ID3D11Texture2D of D3D11_USAGE_DEFAULT, which is only copied. Of its levels the
+     * twin has the first, because Direct3D 11 shares textures of one level. */
+    struct ID3D11Resource *resource;
+    culv_bool cube;        /**< As culv_d3d11_image_desc::cube. */
+    uint32_t format;       /**< As culv_d3d11_image_desc::format. */
+    culv_texels texels;    /**< As culv_image_desc::texels. */
+    culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
+    /** Nonzero: the twin has a keyed mutex (culv_d3d11_keyed_mutex_import() of
+     * culv_d3d11_image_resource()), and Direct3D must hold it while it copies. Default: none; order
+     * both sides by a fence. */
+    culv_bool keyed_mutex;
+    const char *label; /**< Copied (up to 63 bytes). Default: none. */
+} culv_d3d11_shadow_desc;
+
+/** culv_d3d11_shadow_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_d3d11_shadow_desc)
+
+/** Makes a texture like yours that is shared with CUDA. Nothing is copied by itself: call
+ * culv_d3d11_shadow_record(). The log says that there is a copy (a warning).
+ * Errors: as culv_d3d11_image_create(); INVALID (USAGE: no 2D texture).
+ * Ownership: Culvert takes a COM reference of yours. *out is yours, for
+ * culv_d3d11_shadow_destroy().
+ * Threads: any. */
+CULV_EXPORT culv_result culv_d3d11_shadow_create(culv_d3d11_device *d3d11,
+                                                 const culv_d3d11_shadow_desc *desc,
+                                                 culv_d3d11_shadow **out);
+
+/** Records a copy of all layers by a context of the texture's device, immediate or deferred: to the
+ * twin, for CUDA to read; or, with `from_twin`, back into the first level of your texture. A fence
+ * that CUDA waits for is signaled after it, and Flush() is called then.
+ * Errors: INVALID (NULL_ARGUMENT; DEVICE_MISMATCH: the context is another device's), UNSUPPORTED
+ * (NOT_BUILT).
+ * Ownership: the context stays yours. The shadow must live until the GPU has run the copy.
+ * Threads: the context's.
+ * Source: ID3D11DeviceContext::CopySubresourceRegion. */
+CULV_EXPORT culv_result culv_d3d11_shadow_record(culv_d3d11_shadow *shadow,
+                                                 struct ID3D11DeviceContext *context,
+                                                 culv_bool from_twin);
+
+/** How many copies were recorded. 0 for NULL.
+ * Threads: any. */
+CULV_EXPORT uint64_t culv_d3d11_shadow_copies(const culv_d3d11_shadow *shadow);
+
+/** The twin. NULL for NULL.
+ * Ownership: the shadow's, which destroys it; culv_shared_image_destroy() refuses it (OWNED).
+ * Threads: any. */
+CULV_EXPORT const culv_shared_image *culv_d3d11_shadow_image(const culv_d3d11_shadow *shadow);
+
+/** Destroys the twin, releases Culvert's reference of your texture, and sets *shadow to NULL.
+ * Direct3D's use of the twin must be over. CUDA's should be, as for culv_shared_image_destroy().
+ * NULL, or a pointer to NULL, is a no-op.
+ * Ownership: *shadow is Culvert's again.
+ * Threads: any, ordered with other calls on this object. */
+CULV_EXPORT void culv_d3d11_shadow_destroy(culv_d3d11_shadow **shadow);
 
 /* Fences --------------------------------------------------------------------------------------- */
 

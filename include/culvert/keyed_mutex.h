@@ -59,7 +59,7 @@ CULV_EXPORT culv_result culv_keyed_mutex_import_borrow(culv_device *device,
  * `timeout_ms` is in milliseconds; CULV_KEYED_MUTEX_INFINITE waits for ever. The call may block the
  * calling thread for that time: submit the other side's release first, or make it on another
  * thread.
- * Errors: INVALID (NULL_ARGUMENT, STREAM_DEVICE; DOUBLE_SIGNAL: CUDA holds it already), TIMEOUT
+ * Errors: INVALID (NULL_ARGUMENT, STREAM_DEVICE; NOT_READY: CUDA holds it already), TIMEOUT
  * (NOT_READY: nobody released it with that key in that time; CUDA does not hold it), DRIVER, ASYNC.
  * Threads: any, one at a time for each object.
  * Source: cuda.h, cuWaitExternalSemaphoresAsync: timeoutMs, CUDA_ERROR_TIMEOUT. */

@@ -1744,6 +1744,19 @@ class culv_d3d11_image_create_desc(Structure):
         ("label", c_char_p)]
 
 
+class culv_d3d11_shadow_desc(Structure):
+    __slots__ = ()
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("resource", c_void_p),
+        ("cube", c_uint32),
+        ("format", c_uint32),
+        ("texels", c_int),
+        ("no_surfaces", c_uint32),
+        ("keyed_mutex", c_uint32),
+        ("label", c_char_p)]
+
+
 class culv_d3d11_semaphore_create_desc(Structure):
     __slots__ = ()
     _fields_ = [
@@ -2656,6 +2669,16 @@ FUNCTIONS = {
         "The fence, for ID3D11DeviceContext4::Signal() and Wait(). Culvert does not see that Signal():\nreport its value by culv_semaphore_mark_value(). Direct3D 11 queues it like a draw: call Flush()\nafter it, before CUDA waits for the value. NULL for NULL.\nOwnership: Culvert's; AddRef() it to keep it longer.\nThreads: any.\nSource: ID3D11DeviceContext::Flush."),
     "culv_d3d11_semaphore_import": (culv_result, (("d3d11", c_void_p), ("fence", c_void_p), ("label", c_char_p), ("out", c_void_p), ),
         'Imports your fence, which was created with D3D11_FENCE_FLAG_SHARED, as a timeline. Its present\nvalue becomes the one that signals must exceed. `label` may be NULL.\n\nThe Guide calls a wait before its signal illegal: submit the signal first where you can.\nErrors: INVALID (NULL_ARGUMENT; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT, NOT_EXPORTABLE), DRIVER\n(also HANDLE_REFUSED), ASYNC (the device is removed), OUT_OF_MEMORY.\nOwnership: the fence stays yours. *out is yours, for culv_semaphore_destroy().\nThreads: any.\nSource: cuda.h, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_FENCE.'),
+    "culv_d3d11_shadow_copies": (c_uint64, (("shadow", c_void_p), ),
+        'How many copies were recorded. 0 for NULL.\nThreads: any.'),
+    "culv_d3d11_shadow_create": (culv_result, (("d3d11", c_void_p), ("desc", c_void_p), ("out", c_void_p), ),
+        'Makes a texture like yours that is shared with CUDA. Nothing is copied by itself: call\nculv_d3d11_shadow_record(). The log says that there is a copy (a warning).\nErrors: as culv_d3d11_image_create(); INVALID (USAGE: no 2D texture).\nOwnership: Culvert takes a COM reference of yours. *out is yours, for\nculv_d3d11_shadow_destroy().\nThreads: any.'),
+    "culv_d3d11_shadow_destroy": (None, (("shadow", c_void_p), ),
+        "Destroys the twin, releases Culvert's reference of your texture, and sets *shadow to NULL.\nDirect3D's use of the twin must be over. CUDA's should be, as for culv_shared_image_destroy().\nNULL, or a pointer to NULL, is a no-op.\nOwnership: *shadow is Culvert's again.\nThreads: any, ordered with other calls on this object."),
+    "culv_d3d11_shadow_image": (c_void_p, (("shadow", c_void_p), ),
+        "The twin. NULL for NULL.\nOwnership: the shadow's, which destroys it; culv_shared_image_destroy() refuses it (OWNED).\nThreads: any."),
+    "culv_d3d11_shadow_record": (culv_result, (("shadow", c_void_p), ("context", c_void_p), ("from_twin", c_uint32), ),
+        "Records a copy of all layers by a context of the texture's device, immediate or deferred: to the\ntwin, for CUDA to read; or, with `from_twin`, back into the first level of your texture. A fence\nthat CUDA waits for is signaled after it, and Flush() is called then.\nErrors: INVALID (NULL_ARGUMENT; DEVICE_MISMATCH: the context is another device's), UNSUPPORTED\n(NOT_BUILT).\nOwnership: the context stays yours. The shadow must live until the GPU has run the copy.\nThreads: the context's.\nSource: ID3D11DeviceContext::CopySubresourceRegion."),
     "culv_d3d12_attach": (culv_result, (("device", c_void_p), ("desc", c_void_p), ("out", c_void_p), ),
         'Attaches an ID3D12Device to the culv_device of the same adapter.\nErrors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; DEVICE_MISMATCH: it is another adapter;\nDEVICE_GROUP: linked nodes), UNSUPPORTED (NOT_BUILT: not Windows), OUT_OF_MEMORY.\nOwnership: Culvert takes a COM reference. *out is yours; give it to culv_d3d12_detach().\nThreads: any.'),
     "culv_d3d12_buffer_create": (culv_result, (("d3d12", c_void_p), ("desc", c_void_p), ("out", c_void_p), ),
@@ -3091,7 +3114,7 @@ FUNCTIONS = {
     "culv_kernels_unload": (None, (("kernels", c_void_p), ),
         "Unloads the file and sets *kernels to NULL. NULL, or a pointer to NULL, is a no-op. Its\nculv_kernel objects are gone then, unless a culv_vk_kernels keeps them. The driver waits for work\nof the context.\nOwnership: *kernels is Culvert's again.\nThreads: any."),
     "culv_keyed_mutex_acquire": (culv_result, (("mutex", c_void_p), ("stream", c_void_p), ("key", c_uint64), ("timeout_ms", c_uint32), ),
-        "Acquires the mutex for what `stream` does next, once somebody has released it with `key`.\n`timeout_ms` is in milliseconds; CULV_KEYED_MUTEX_INFINITE waits for ever. The call may block the\ncalling thread for that time: submit the other side's release first, or make it on another\nthread.\nErrors: INVALID (NULL_ARGUMENT, STREAM_DEVICE; DOUBLE_SIGNAL: CUDA holds it already), TIMEOUT\n(NOT_READY: nobody released it with that key in that time; CUDA does not hold it), DRIVER, ASYNC.\nThreads: any, one at a time for each object.\nSource: cuda.h, cuWaitExternalSemaphoresAsync: timeoutMs, CUDA_ERROR_TIMEOUT."),
+        "Acquires the mutex for what `stream` does next, once somebody has released it with `key`.\n`timeout_ms` is in milliseconds; CULV_KEYED_MUTEX_INFINITE waits for ever. The call may block the\ncalling thread for that time: submit the other side's release first, or make it on another\nthread.\nErrors: INVALID (NULL_ARGUMENT, STREAM_DEVICE; NOT_READY: CUDA holds it already), TIMEOUT\n(NOT_READY: nobody released it with that key in that time; CUDA does not hold it), DRIVER, ASYNC.\nThreads: any, one at a time for each object.\nSource: cuda.h, cuWaitExternalSemaphoresAsync: timeoutMs, CUDA_ERROR_TIMEOUT."),
     "culv_keyed_mutex_destroy": (None, (("mutex", c_void_p), ),
         "Destroys CUDA's import and sets *mutex to NULL. It releases nothing: release the mutex before,\nor the other side waits in vain. CUDA's use should be over, as for culv_semaphore_destroy(). A\nNULL, or a pointer to NULL, is a no-op.\nOwnership: *mutex is Culvert's again.\nThreads: any, ordered with other calls on this object."),
     "culv_keyed_mutex_destroy_after": (None, (("mutex", c_void_p), ("last_use", c_void_p), ),
@@ -3762,6 +3785,7 @@ INITIAL = {
     "culv_d3d11_image_desc": {},
     "culv_d3d11_buffer_create_desc": {},
     "culv_d3d11_image_create_desc": {},
+    "culv_d3d11_shadow_desc": {},
     "culv_d3d11_semaphore_create_desc": {},
     "culv_d3d12_device_desc": {},
     "culv_d3d12_memory_desc": {},

@@ -117,7 +117,7 @@ _CLASSES = {-1: InvalidError, -2: BusyError, -3: LateError, -10: UnsupportedErro
 
 def _load() -> ctypes.CDLL:
     """CULVERT_LIBRARY, the library in the wheel, that of the same prefix, or the system's."""
-    name = "culvert.dll" if sys.platform == "win32" else "libculvert.so.0"
+    name = "culvert-0.dll" if sys.platform == "win32" else "libculvert.so.0"
     package = pathlib.Path(__file__).resolve().parent
     places = [package / "lib"]
     if len(package.parents) > 2:  # PREFIX/lib/python3/dist-packages/culvert

@@ -53,7 +53,8 @@ typedef enum culvi_kernel_file {
     CULVI_FILE_CUBIN,
     CULVI_FILE_PTX,
     CULVI_FILE_SHARED_OBJECT,
-    CULVI_FILE_OTHER
+    CULVI_FILE_OTHER,
+    CULVI_FILE_DLL /* of Windows */
 } culvi_kernel_file;
 culvi_kernel_file culvi_kernel_file_kind(const char *path);
 

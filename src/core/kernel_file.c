@@ -28,6 +28,7 @@ culvi_kernel_file culvi_kernel_data_kind(const void *data, size_t size)
     if (size >= 20 && memcmp(head, "\x7f\x45\x4c\x46", 4) == 0)    /* "ELF" */
         return head[18] == 190 && head[19] == 0 ? CULVI_FILE_CUBIN /* e_machine EM_CUDA */
                                                 : CULVI_FILE_SHARED_OBJECT;
+    if (size >= 2 && memcmp(head, "MZ", 2) == 0) return CULVI_FILE_DLL;
     return has_ptx(data, size < HEAD_SIZE ? size : HEAD_SIZE) ? CULVI_FILE_PTX : CULVI_FILE_OTHER;
 }
 
@@ -89,9 +90,11 @@ culv_result culvi_kernel_kind_check(const culv_device *device, culvi_kernel_file
 {
     char has[256] = "";
     culvi_text list = {has, sizeof has, 0};
-    static const char *const names[] = {"",    "a fatbin",        "a cubin",
-                                        "PTX", "a shared object", "nothing that Culvert knows"};
+    static const char *const names[] = {
+        "", "a fatbin", "a cubin", "PTX", "a shared object", "nothing that Culvert knows", "a DLL"};
     const bool soft = device->caps.is_software;
+    /* The twin's kernels on Windows. There the tests let the twin pose as NVIDIA's driver, too. */
+    if (kind == CULVI_FILE_DLL) return CULV_OK;
     if (soft == (kind == CULVI_FILE_SHARED_OBJECT) || kind == CULVI_FILE_OTHER)
         if (kind != CULVI_FILE_OTHER || !soft) return CULV_OK; /* else the driver decides */
     if (data != NULL) culvi_kernel_image_text(data, size, &list);

@@ -133,8 +133,7 @@ culv_result culv_keyed_mutex_acquire(culv_keyed_mutex *mutex, CUstream stream, u
     CULVI_REQUIRE(NULL, mutex);
     culv_device *device = mutex->device;
     if (!atomic_compare_exchange_strong(&mutex->held, &held, true))
-        return culvi_fail(&device->voice, mutex->label, CULV_ERROR_INVALID,
-                          CULV_REASON_DOUBLE_SIGNAL,
+        return culvi_fail(&device->voice, mutex->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
                           "CUDA holds the keyed mutex already; release it first");
     wait.params.keyedMutex.key = key;
     wait.params.keyedMutex.timeoutMs = timeout_ms;

@@ -176,6 +176,7 @@ static bool release_semaphore(culv_device *device, culvi_deferred *self, bool la
     }
     device->counts.semaphores--;
     culvi_wait_note_remove(device, &semaphore->waits);
+    if (semaphore->present.release != NULL) semaphore->present.release(semaphore->present.context);
     culvi_free(semaphore);
     return true;
 }

@@ -25,6 +25,13 @@ struct culv_semaphore {
     _Atomic uint64_t signaled;
     _Atomic uint32_t state;    /* binary ones */
     _Atomic uint64_t released; /* the same: the waits up to this one have CUDA's own signal */
+    /* Reads the counter of a timeline where that costs no more than a look; NULL: it is not asked.
+     * False: there is no answer. `release`, if there is one, ends the context's life. */
+    struct {
+        bool (*read)(void *context, uint64_t *out);
+        void (*release)(void *context);
+        void *context;
+    } present;
     char label[64];
     culvi_wait_note waits;
     culvi_deferred deferred;

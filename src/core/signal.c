@@ -17,10 +17,38 @@ _Static_assert(sizeof(CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS) == sizeof(params) &
                    sizeof(CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS) == sizeof(params),
                "an array of params is an array of either");
 
+/* The other API's signal that nobody reported: its counter tells, once it is done. */
+static culv_result check_counter(const culv_semaphore *semaphore, uint64_t value)
+{
+    uint64_t now = 0;
+    if (!semaphore->present.read(semaphore->present.context, &now) || value > now) return CULV_OK;
+    return culvi_fail(
+        &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
+        CULV_REASON_TIMELINE_BACKWARDS,
+        "value %" PRIu64 " does not exceed %" PRIu64 ", at which the %s is already (%s); "
+        "the driver would set it back without an error: signal %" PRIu64 " or more, "
+        "and report what the other API signals by culv_semaphore_mark_value()",
+        value, now, semaphore->words->semaphore, semaphore->words->read_call, now + 1);
+}
+
 culv_result culvi_semaphore_check_rise(const culv_semaphore *semaphore, uint64_t value)
 {
     uint64_t last = culvi_semaphore_last(semaphore);
-    if (value > last) return CULV_OK;
+    /* ID3D12Fence::GetCompletedValue: of a removed device. */
+    if (value == UINT64_MAX && semaphore->words->api == CULV_NATIVE_D3D)
+        return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
+                          CULV_REASON_VALUE,
+                          "value %" PRIu64 " (UINT64_MAX) is what a fence of a removed device has; "
+                          "signal a smaller one",
+                          value);
+    if (value > last)
+        return semaphore->present.read != NULL ? check_counter(semaphore, value) : CULV_OK;
+    if (last == UINT64_MAX)
+        return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
+                          CULV_REASON_TIMELINE_BACKWARDS,
+                          "value %" PRIu64 " does not exceed %" PRIu64 " (UINT64_MAX), which was "
+                          "signaled or promised before; no value is left, make a new timeline",
+                          value, last);
     return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
                       CULV_REASON_TIMELINE_BACKWARDS,
                       "value %" PRIu64 " does not exceed %" PRIu64 ", which was signaled or "

@@ -90,13 +90,17 @@ static culv_result share_kmt(const culvi_voice *voice, const char *label, ID3D11
 static culv_result share_resource(const culvi_voice *voice, const char *label,
                                   ID3D11Resource *resource, const wchar_t *name, culv_handle *out)
 {
-    const uint32_t misc = culvi_d3d11_shape_of(resource).misc;
+    const culvi_d3d11_shape shape = culvi_d3d11_shape_of(resource);
+    const uint32_t misc = shape.misc;
+    const bool is_buffer = shape.is_buffer;
     if (!(misc & (D3D11_RESOURCE_MISC_SHARED | D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX)))
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
                           "the ID3D11Resource cannot be shared: it was created with neither "
                           "D3D11_RESOURCE_MISC_SHARED nor "
-                          "D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX; an engine's texture that cannot "
-                          "be created anew is copied into one that can be shared");
+                          "D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX%s",
+                          is_buffer ? ""
+                                    : "; an engine's texture that cannot be created anew gets a "
+                                      "shared twin (culv_d3d11_shadow_create())");
     return misc & D3D11_RESOURCE_MISC_SHARED_NTHANDLE
                ? share_nt(voice, label, resource, name, out)
                : share_kmt(voice, label, resource, name, out);

@@ -58,6 +58,11 @@ culv_result culvi_fail_d3d11(const culv_d3d11_device *d3d11, const char *label, 
 culv_result culvi_d3d11_share(const culv_d3d11_device *d3d11, const char *label, void *object,
                               const wchar_t *name, culv_handle *out);
 
+/* culv_d3d11_image_create() of a descriptor that was read; `name` is whose fields messages name. */
+culv_result culvi_d3d11_image_create(culv_d3d11_device *d3d11,
+                                     const culv_d3d11_image_create_desc *d, const char *name,
+                                     culv_shared_image **out);
+
 /* The seam's functions (graphics/graphics.h). */
 culv_result culvi_d3d11_make_plan(culvi_graphics *graphics, culvi_plan *plan);
 culv_result culvi_d3d11_make(culvi_graphics *graphics, const culvi_plan *plan, culvi_native *out);

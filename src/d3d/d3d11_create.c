@@ -101,13 +101,53 @@ ID3D11Resource *culv_d3d11_buffer_resource(const culv_shared_buffer *buffer)
 
 /* Textures ------------------------------------------------------------------------------------- */
 
+/* Direct3D itself answers E_INVALIDARG, which names nothing.
+ * Source: D3D11_RESOURCE_MISC_FLAG, D3D11_RESOURCE_MISC_SHARED; D3D11_USAGE. */
+static culv_result check_shared(const culvi_voice *voice, const char *label, const char *name,
+                                const D3D11_TEXTURE2D_DESC *desc)
+{
+    if (desc->MipLevels != 1)
+        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+                          "%s.resource_desc->MipLevels is %u%s; Direct3D 11 shares textures of one "
+                          "level alone",
+                          name, (unsigned)desc->MipLevels,
+                          desc->MipLevels == 0 ? " (all levels)" : "");
+    if (desc->Usage != D3D11_USAGE_DEFAULT || desc->CPUAccessFlags != 0)
+        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+                          "%s.resource_desc->Usage is %d and CPUAccessFlags %#x; a shared texture "
+                          "is of D3D11_USAGE_DEFAULT, without access of the CPU's",
+                          name, (int)desc->Usage, (unsigned)desc->CPUAccessFlags);
+    return CULV_OK;
+}
+
+culv_result culvi_d3d11_image_create(culv_d3d11_device *d3d11,
+                                     const culv_d3d11_image_create_desc *d, const char *name,
+                                     culv_shared_image **out)
+{
+    culvi_d3d11_plan what;
+    const culvi_voice *voice = culvi_d3d11_voice(d3d11);
+    culv_result result = check_shared(voice, d->label, name, d->resource_desc);
+    if (result != CULV_OK) return result;
+    memset(&what, 0, sizeof what);
+    what.texture = *d->resource_desc;
+    what.texture.MiscFlags =
+        (what.texture.MiscFlags & ~(UINT)SHARING) | sharing(d->keyed_mutex, d->kmt);
+    what.view = (culvi_d3d_view){.desc = name,
+                                 .label = d->label,
+                                 .cube = d->cube != 0,
+                                 .format = d->format,
+                                 .texels = d->texels,
+                                 .no_surfaces = d->no_surfaces != 0};
+    culvi_plan plan = {.label = d->label, .desc = &what, .desc_name = name};
+    return culvi_shared_image_create(&d3d11->base, &plan, out);
+}
+
 culv_result culv_d3d11_image_create(culv_d3d11_device *d3d11,
                                     const culv_d3d11_image_create_desc *desc,
                                     culv_shared_image **out)
 {
     static const char name[] = "culv_d3d11_image_create_desc";
     culv_d3d11_image_create_desc d;
-    culvi_d3d11_plan what;
     CULVI_REQUIRE(NULL, d3d11);
     const culvi_voice *voice = culvi_d3d11_voice(d3d11);
     CULVI_REQUIRE2(voice, desc, out);
@@ -120,18 +160,7 @@ culv_result culv_d3d11_image_create(culv_d3d11_device *d3d11,
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                           "%s.resource_desc->%s is 0", name,
                           d.resource_desc->Width == 0 ? "Width" : "Height");
-    memset(&what, 0, sizeof what);
-    what.texture = *d.resource_desc;
-    what.texture.MiscFlags =
-        (what.texture.MiscFlags & ~(UINT)SHARING) | sharing(d.keyed_mutex, d.kmt);
-    what.view = (culvi_d3d_view){.desc = name,
-                                 .label = d.label,
-                                 .cube = d.cube != 0,
-                                 .format = d.format,
-                                 .texels = d.texels,
-                                 .no_surfaces = d.no_surfaces != 0};
-    culvi_plan plan = {.label = d.label, .desc = &what, .desc_name = name};
-    return culvi_shared_image_create(&d3d11->base, &plan, out);
+    return culvi_d3d11_image_create(d3d11, &d, name, out);
 }
 
 ID3D11Resource *culv_d3d11_image_resource(const culv_shared_image *image)

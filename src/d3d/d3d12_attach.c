@@ -86,10 +86,13 @@ static const char *why_not(ID3D12DeviceChild *object, culv_handle_type type)
              FAILED(
                  ID3D12Resource_GetHeapProperties((ID3D12Resource *)(void *)object, NULL, &flags)))
         return "it is a reserved (tiled) resource, which has no memory of its own";
-    return flags & D3D12_HEAP_FLAG_SHARED
-               ? NULL
-               : "it was created without D3D12_HEAP_FLAG_SHARED; an engine's texture that cannot "
-                 "be created anew gets a shared twin (culv_d3d12_shadow_create())";
+    if (flags & D3D12_HEAP_FLAG_SHARED) return NULL;
+    if (type == CULV_HANDLE_D3D12_RESOURCE &&
+        culvi_d3d12_resource_desc((ID3D12Resource *)(void *)object).Dimension !=
+            D3D12_RESOURCE_DIMENSION_BUFFER)
+        return "it was created without D3D12_HEAP_FLAG_SHARED; an engine's texture that cannot "
+               "be created anew gets a shared twin (culv_d3d12_shadow_create())";
+    return "it was created without D3D12_HEAP_FLAG_SHARED";
 }
 
 /* Makes a new handle of a heap, a resource or a fence. The handle's type is set. */

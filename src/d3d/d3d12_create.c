@@ -113,6 +113,28 @@ ID3D12Resource *culv_d3d12_buffer_resource(const culv_shared_buffer *buffer)
 
 /* Textures ------------------------------------------------------------------------------------- */
 
+culv_result culvi_d3d12_image_create(culv_d3d12_device *d3d12,
+                                     const culv_d3d12_image_create_desc *d, const char *name,
+                                     culv_shared_image **out)
+{
+    const D3D12_RESOURCE_DESC *what = d->resource_desc;
+    const culvi_voice *voice = culvi_d3d12_voice(d3d12);
+    if (what->Dimension == D3D12_RESOURCE_DIMENSION_BUFFER)
+        return culvi_fail(voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+                          "%s is of a buffer, not of a texture; make a shared one by "
+                          "culv_d3d12_buffer_create()",
+                          name);
+    const culvi_d3d12_shape shape = {.desc = *what,
+                                     .view = {.desc = name,
+                                              .label = d->label,
+                                              .cube = d->cube != 0,
+                                              .format = d->format,
+                                              .texels = d->texels,
+                                              .no_surfaces = d->no_surfaces != 0}};
+    culvi_plan plan = {.label = d->label, .desc = &shape, .desc_name = name};
+    return culvi_shared_image_create(&d3d12->base, &plan, out);
+}
+
 culv_result culv_d3d12_image_create(culv_d3d12_device *d3d12,
                                     const culv_d3d12_image_create_desc *desc,
                                     culv_shared_image **out)
@@ -128,25 +150,13 @@ culv_result culv_d3d12_image_create(culv_d3d12_device *d3d12,
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "%s.resource_desc is NULL", name);
     const D3D12_RESOURCE_DESC *what = d.resource_desc;
-    if (what->Dimension == D3D12_RESOURCE_DIMENSION_BUFFER)
-        return culvi_fail(voice, d.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                          "%s.resource_desc is of a buffer; make it by culv_d3d12_buffer_create()",
-                          name);
     if (what->Width == 0 || what->Height == 0 || what->DepthOrArraySize == 0)
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                           "%s.resource_desc->%s is 0", name,
                           what->Width == 0    ? "Width"
                           : what->Height == 0 ? "Height"
                                               : "DepthOrArraySize");
-    const culvi_d3d12_shape shape = {.desc = *d.resource_desc,
-                                     .view = {.desc = name,
-                                              .label = d.label,
-                                              .cube = d.cube != 0,
-                                              .format = d.format,
-                                              .texels = d.texels,
-                                              .no_surfaces = d.no_surfaces != 0}};
-    culvi_plan plan = {.label = d.label, .desc = &shape, .desc_name = name};
-    return culvi_shared_image_create(&d3d12->base, &plan, out);
+    return culvi_d3d12_image_create(d3d12, &d, name, out);
 }
 
 ID3D12Resource *culv_d3d12_image_resource(const culv_shared_image *image)

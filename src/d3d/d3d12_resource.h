@@ -12,6 +12,11 @@ typedef struct culvi_d3d12_shape {
     culvi_d3d_view view;
 } culvi_d3d12_shape;
 
+/* culv_d3d12_image_create() of a descriptor that was read; `name` is whose fields messages name. */
+culv_result culvi_d3d12_image_create(culv_d3d12_device *d3d12,
+                                     const culv_d3d12_image_create_desc *d, const char *name,
+                                     culv_shared_image **out);
+
 culvi_d3d_texture culvi_d3d12_texture_of(const D3D12_RESOURCE_DESC *desc);
 
 #endif

@@ -3,6 +3,7 @@
 #include "d3d/d3d12_core.h"
 /* after it */
 #include "base/desc.h"
+#include "core/semaphore.h"
 
 /* The seam ------------------------------------------------------------------------------------- */
 
@@ -68,6 +69,18 @@ int culvi_d3d12_timeline_signal(const culvi_graphics *graphics, uint64_t semapho
     return FAILED(hr) ? (int)hr : 0;
 }
 
+/* A look at memory: before a signal of CUDA's. UINT64_MAX is no value. */
+static bool read_fence(void *fence, uint64_t *out)
+{
+    *out = ID3D12Fence_GetCompletedValue((ID3D12Fence *)fence);
+    return *out != UINT64_MAX;
+}
+
+static void release_fence(void *fence)
+{
+    ID3D12Fence_Release((ID3D12Fence *)fence);
+}
+
 culv_result culvi_d3d12_fail_timeline(const culvi_graphics *graphics, const char *label, int code,
                                       const char *call, const char *what)
 {
@@ -84,8 +97,14 @@ culv_result culv_d3d12_semaphore_import(culv_d3d12_device *d3d12, ID3D12Fence *f
     CULVI_REQUIRE2(culvi_d3d12_voice(d3d12), fence, out);
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.label = label;
-    return culvi_graphics_import_semaphore(&d3d12->base, (uint64_t)(uintptr_t)fence, &d,
-                                           "culv_d3d12_semaphore_import()", out);
+    culv_result result = culvi_graphics_import_semaphore(&d3d12->base, (uint64_t)(uintptr_t)fence,
+                                                         &d, "culv_d3d12_semaphore_import()", out);
+    if (result != CULV_OK) return result;
+    ID3D12Fence_AddRef(fence);
+    (*out)->present.read = read_fence;
+    (*out)->present.release = release_fence;
+    (*out)->present.context = fence;
+    return CULV_OK;
 }
 
 culv_result culv_d3d12_semaphore_create(culv_d3d12_device *d3d12,
@@ -105,8 +124,12 @@ culv_result culv_d3d12_semaphore_create(culv_d3d12_device *d3d12,
                                  .type = CULV_SEMAPHORE_TIMELINE,
                                  .initial_value = d.initial_value};
     result = culvi_shared_semaphore_create(&d3d12->base, &plan, out);
-    if (result == CULV_OK) culvi_semaphore_pair_reads(&(*out)->pair);
-    return result;
+    if (result != CULV_OK) return result;
+    culvi_semaphore_pair_reads(&(*out)->pair);
+    culv_semaphore *cuda = (*out)->pair.cuda;
+    cuda->present.read = read_fence; /* the pair holds the fence for as long as there are signals */
+    cuda->present.context = culvi_d3d_object((*out)->pair.native);
+    return CULV_OK;
 }
 
 ID3D12Fence *culv_d3d12_semaphore_fence(const culv_shared_semaphore *semaphore)

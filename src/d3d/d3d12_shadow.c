@@ -41,7 +41,7 @@ culv_result culv_d3d12_shadow_create(culv_d3d12_device *d3d12, const culv_d3d12_
     make.label = d.label;
     culv_d3d12_shadow *shadow = culvi_alloc(sizeof *shadow);
     if (shadow == NULL) return culvi_fail_host_memory(voice, d.label);
-    result = culv_d3d12_image_create(d3d12, &make, &shadow->image);
+    result = culvi_d3d12_image_create(d3d12, &make, name, &shadow->image);
     if (result != CULV_OK) {
         culvi_free(shadow);
         return result;

@@ -19,6 +19,7 @@ static bool is_removed(HRESULT code)
 static const char *name_of(HRESULT code)
 {
     return (int)code == CULVI_D3D_NO_MEMORY         ? " (E_OUTOFMEMORY)"
+           : (int)code == CULVI_D3D_INVALID_CALL    ? " (DXGI_ERROR_INVALID_CALL)"
            : (int)code == CULVI_D3D_NOT_IMPLEMENTED ? " (E_NOTIMPL)"
            : (int)code == CULVI_D3D_NO_INTERFACE    ? " (E_NOINTERFACE)"
            : (int)code == CULVI_D3D_BAD_ARGUMENT    ? " (E_INVALIDARG)"
@@ -60,6 +61,12 @@ culv_result culvi_fail_d3d_share(const culvi_voice *voice, const char *label, HR
                                  CULV_NATIVE_D3D, (int64_t)(uint32_t)code, call,
                                  "another object has the name '%ls' already (%#lx); choose one "
                                  "that is unique, for example with the process's number",
+                                 name, (unsigned long)code);
+    if (name != NULL && (hr == CULVI_D3D_INVALID_CALL || hr == CULVI_D3D_BAD_ARGUMENT))
+        return culvi_fail_native(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                                 CULV_NATIVE_D3D, (int64_t)(uint32_t)code, call,
+                                 "Direct3D refused the name '%ls' (%#lx): it has at most 260 "
+                                 "characters, and no backslash but the one of Local\\ or Global\\",
                                  name, (unsigned long)code);
     if (hr == CULVI_D3D_BAD_ARGUMENT || hr == CULVI_D3D_NOT_IMPLEMENTED ||
         hr == CULVI_D3D_NO_INTERFACE || SUCCEEDED(code))

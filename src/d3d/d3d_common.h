@@ -29,6 +29,7 @@ enum {
     CULVI_D3D_ALREADY_EXISTS = (int)0x800700b7u, /* HRESULT_FROM_WIN32(ERROR_ALREADY_EXISTS) */
     CULVI_D3D_INVALID_HANDLE = (int)0x80070006u, /* HRESULT_FROM_WIN32(ERROR_INVALID_HANDLE): a
                                                     name of an object of another kind */
+    CULVI_D3D_INVALID_CALL = (int)0x887a0001u,   /* DXGI_ERROR_INVALID_CALL */
     CULVI_D3D_NOT_IMPLEMENTED = (int)0x80004001u,
     CULVI_D3D_NO_INTERFACE = (int)0x80004002u,
     CULVI_D3D_BAD_ARGUMENT = (int)0x80070057u,

@@ -59,7 +59,7 @@ def main(script, directory):
         for n, text in enumerate([report, *more]):
             paths.append(work / f"report-{n}.xml")
             paths[-1].write_text(text)
-        table.record(argparse.Namespace(place=place, date="2000-01-01", results=paths, note=""))
+        table.record(argparse.Namespace(place=place, date="2000-01-01", results=paths, note="", into=None))
 
     def cells(text):
         line = next(line for line in table.write_page().splitlines() if line.startswith(f"| {text} |"))
@@ -71,6 +71,14 @@ def main(script, directory):
     checks.append(("a skip is no pass", cells("one") == ["", "", "1 of 2", "", ""]))
     checks.append(("patterns, and tests that are no suite", cells("two") == ["", "", "yes", "", "yes"]))
     checks.append(("the reason is shown", "no GPU \\| here" in table.write_page()))
+    checks.append(("no column before there is a report", "Windows" not in table.write_page()))
+    checks.append(("Wine is not Windows", fails(record, "windows", "# Windows 6.1 (Wine)\nPASS suite.c1 (1 ms)\n")))
+    record("windows", "# Windows 10.0\n    PASS suite.c1 (1 ms)\nSKIP windows.a: only the twin does that\n"
+                      "PASS windows.d3d.b (12 ms)\n")
+    checks.append(("a report of Windows", "PASS windows: d3d.b\n" in (work / "windows-2000-01-01.txt").read_text()
+                   and "suite" not in (work / "windows-2000-01-01.txt").read_text()
+                   and "| Windows |" in table.write_page()))
+    (work / "windows-2000-01-01.txt").unlink()
     record("h200", "PASS suite.a (0 s)\nFAIL suite.b: it broke\n")
     checks.append(("a failure is shown", cells("one")[0] == "**failed**"))
     record("h200", "PASS suite.a (0 s)\nFAIL suite.b: it broke\n", "SKIP suite.a: none\nPASS suite.b (0 s)\n")

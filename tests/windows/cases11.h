@@ -11,7 +11,7 @@ typedef struct case11 {
 } case11;
 
 /* Each ended by a case without a name. */
-extern const case11 cases_d3d11[], cases_d3d11_errors[];
+extern const case11 cases_d3d11[], cases_d3d11_errors[], cases_d3d11_rig[];
 
 extern const GUID cases11_iid_fence, cases11_iid_device5;
 ID3D11Fence *cases11_fence(const scene11 *s, uint64_t value, bool shared);

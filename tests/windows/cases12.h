@@ -12,7 +12,7 @@ typedef struct case12 {
 
 /* Each ended by a case without a name. */
 extern const case12 cases_d3d12[], cases_d3d12_errors[], cases_d3d12_images[], cases_d3d12_ring[],
-    cases_d3d12_vmm[], cases_d3d12_cig[];
+    cases_d3d12_vmm[], cases_d3d12_cig[], cases_d3d12_rig[];
 
 extern const GUID cases_iid_fence, cases_iid_heap, cases_iid_resource;
 

@@ -392,7 +392,7 @@ static void mutexes(void)
         OK(culv_keyed_mutex_acquire(cuda, s.stream, 5, 0));
         REQUIRE(culv_keyed_mutex_is_held(cuda));
         REFUSES(culv_keyed_mutex_acquire(cuda, s.stream, 5, CULV_KEYED_MUTEX_INFINITE),
-                CULV_ERROR_INVALID, CULV_REASON_DOUBLE_SIGNAL);
+                CULV_ERROR_INVALID, CULV_REASON_NOT_READY);
 
         /* CUDA holds it: WAIT_TIMEOUT passes SUCCEEDED() and is no success. */
         const HRESULT hr = IDXGIKeyedMutex_AcquireSync(mutex, 5, 20);

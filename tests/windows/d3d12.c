@@ -206,7 +206,7 @@ static void heaps(void)
     }
     for (int i = 0; i < 2; i++)
         ID3D12Resource_Release(placed[i]);
-    overlay_clear(); /* whose alias holds the heap */
+    overlay12_clear(); /* whose alias holds the heap */
     REQUIRE(ID3D12Heap_Release(heap) == 0);
     scene_close(&s);
 }

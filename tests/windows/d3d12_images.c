@@ -261,7 +261,7 @@ static void placed(void)
     culv_image_unmap(&image);
     culv_memory_destroy(&memory);
     ID3D12Resource_Release(resource);
-    overlay_clear();
+    overlay12_clear();
     REQUIRE(ID3D12Heap_Release(heap) == 0);
     scene_close(&s);
 }

@@ -19,7 +19,7 @@ int main(void)
         return 2;
     overlay_install(device);
     if (hello_main() != 0 || overlay_references() != 0) return 1;
-    overlay_clear();
+    overlay12_clear();
     ID3D12Device_Release(device);
     printf("PASS d3d12.hello (its picture)\n");
     end_process(0);

@@ -32,7 +32,7 @@ static bool asked(int argc, char **argv, const char *name)
 
 int main(int argc, char **argv)
 {
-    static const case11 *const tables[] = {cases_d3d11, cases_d3d11_errors};
+    static const case11 *const tables[] = {cases_d3d11, cases_d3d11_errors, cases_d3d11_rig};
     unsigned passed = 0;
     setvbuf(stdout, NULL, _IONBF, 0);
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)

@@ -23,7 +23,8 @@ static bool asked(int argc, char **argv, const char *name)
 int main(int argc, char **argv)
 {
     static const case12 *const tables[] = {cases_d3d12,      cases_d3d12_errors, cases_d3d12_images,
-                                           cases_d3d12_ring, cases_d3d12_vmm,    cases_d3d12_cig};
+                                           cases_d3d12_ring, cases_d3d12_vmm,    cases_d3d12_cig,
+                                           cases_d3d12_rig};
     unsigned passed = 0;
     char host[MAX_PATH] = "";
     setvbuf(stdout, NULL, _IONBF, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* samples/ripple under Wine, with shared handles put in place first. With arguments it is the
- * sample; without them it runs the cases below. They leave their pictures in the present directory;
- * pictures.py compares them with Vulkan's. */
+/* samples/ripple under Wine. The rig puts shared handles in place when a device is made. With
+ * arguments it is the sample; without them it runs the cases below. They leave their pictures in
+ * the present directory; pictures.py compares them with Vulkan's. */
 #include "overlay.h"
 #include "overlay11.h"
 /* after windows.h */
@@ -12,30 +12,6 @@
 #include <string.h>
 
 int ripple_main(int argc, char **argv);
-
-/* What the sample calls, by the linker's --wrap: each device has them from the beginning. */
-HRESULT WINAPI __real_D3D12CreateDevice(IUnknown *, D3D_FEATURE_LEVEL, REFIID, void **);
-HRESULT WINAPI __wrap_D3D12CreateDevice(IUnknown *adapter, D3D_FEATURE_LEVEL level, REFIID id,
-                                        void **out)
-{
-    const HRESULT hr = __real_D3D12CreateDevice(adapter, level, id, out);
-    if (SUCCEEDED(hr)) overlay_install(*out);
-    return hr;
-}
-
-HRESULT WINAPI __real_D3D11CreateDevice(IDXGIAdapter *, D3D_DRIVER_TYPE, HMODULE, UINT,
-                                        const D3D_FEATURE_LEVEL *, UINT, UINT, ID3D11Device **,
-                                        D3D_FEATURE_LEVEL *, ID3D11DeviceContext **);
-HRESULT WINAPI __wrap_D3D11CreateDevice(IDXGIAdapter *adapter, D3D_DRIVER_TYPE type, HMODULE module,
-                                        UINT flags, const D3D_FEATURE_LEVEL *levels, UINT count,
-                                        UINT version, ID3D11Device **device,
-                                        D3D_FEATURE_LEVEL *level, ID3D11DeviceContext **context)
-{
-    const HRESULT hr = __real_D3D11CreateDevice(adapter, type, module, flags, levels, count,
-                                                version, device, level, context);
-    if (SUCCEEDED(hr)) overlay11_install(*device, *context);
-    return hr;
-}
 
 #define REQUIRE(condition)                                                                         \
     do {                                                                                           \
@@ -76,7 +52,7 @@ static int run(const char *const *arguments)
     fflush(stderr);
     /* Whatever happened, nothing is shared any more. */
     REQUIRE(overlay_references() == 0 && overlay11_references() == 0);
-    overlay_clear();
+    overlay12_clear();
     overlay11_clear();
     return status;
 }

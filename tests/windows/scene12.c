@@ -105,7 +105,7 @@ void scene_close(scene *s)
         REQUIRE(scene_driver_objects() == 0);
     }
     REQUIRE(overlay_references() == 0);
-    overlay_clear();
+    overlay12_clear();
     /* A thread of Direct3D's has a fence a little longer than the signal takes. */
     for (int i = 0; i < SCENE_FAR_MS && references(s->device) > s->references; i++)
         Sleep(1);

@@ -4,7 +4,6 @@
 #include "info.h"
 
 #include <cuda.h>
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,17 +13,8 @@ typedef CUresult(CUDAAPI *error_fn)(CUresult, const char **);
 
 static void resolve(void *module, const char *name, void *out, size_t size)
 {
-    void *symbol = dlsym(module, name);
+    void *symbol = library_symbol(module, name);
     memcpy(out, &symbol, size);
-}
-
-/* "…/libcuda.so.580.159.04" names its release, "…/libcuda.so.1" does not. */
-static void read_release(struct cuda_driver *driver)
-{
-    static const char stem[] = "libcuda.so.";
-    const char *at = strstr(driver->path, stem);
-    if (at == NULL || strchr(at + strlen(stem), '.') == NULL) return;
-    text_set(driver->release, sizeof driver->release, "%s", at + strlen(stem));
 }
 
 static void explain_init(const struct system_info *system, struct cuda_driver *driver,
@@ -73,7 +63,8 @@ static void read_driver(const struct system_info *system, struct cuda_driver *dr
     resolve(module, "cuGetErrorName", &name_of, sizeof name_of);
     resolve(module, "cuGetErrorString", &text_of, sizeof text_of);
     library_path(module, driver->path, sizeof driver->path);
-    if (driver->kind == CULV_DRIVER_NVIDIA) read_release(driver);
+    if (driver->kind == CULV_DRIVER_NVIDIA)
+        library_release(driver->path, driver->release, sizeof driver->release);
     driver->reason = CULV_REASON_DRIVER_TOO_OLD;
     if (init == NULL || version == NULL || count == NULL) {
         text_set(driver->why, sizeof driver->why, "%s is not a CUDA driver: it lacks cuInit",
@@ -81,7 +72,7 @@ static void read_driver(const struct system_info *system, struct cuda_driver *dr
         return;
     }
     if (version(&driver->version) != CUDA_SUCCESS) driver->version = 0;
-    if (dlsym(module, "cuGetProcAddress_v2") == NULL) {
+    if (library_symbol(module, "cuGetProcAddress_v2") == NULL) {
         text_set(driver->why, sizeof driver->why,
                  "%s is older than release 525 (CUDA 12.0); update the driver", driver->path);
         return;
@@ -104,31 +95,24 @@ void cuda_drivers(struct report *report)
     nvidia->kind = CULV_DRIVER_NVIDIA;
     nvidia->asked = true;
     twin->kind = CULV_DRIVER_SOFT;
-    /* NODELETE: CUDA drivers keep threads and cannot be unloaded safely. */
-    void *module = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (module == NULL) {
-        const char *error = dlerror();
+    void *module = library_open(words.cuda, nvidia->why, sizeof nvidia->why);
+    if (module == NULL)
         nvidia->reason = CULV_REASON_DRIVER_MISSING;
-        text_set(nvidia->why, sizeof nvidia->why, "%s",
-                 error != NULL ? error : "libcuda.so.1 was not found");
-    } else {
+    else
         read_driver(&report->system, nvidia, module);
-        dlclose(module);
-    }
     if (!twin->asked) {
         text_set(twin->why, sizeof twin->why, "not allowed; --soft or CULVERT_SOFT=1 allows it");
         return;
     }
     if (twin->reason != CULV_REASON_NONE) return; /* culv_soft_enable() said why */
     /* culv_soft_enable() has found and loaded it. */
-    module = dlopen("libculvert-soft.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    module = library_loaded(words.soft);
     if (module == NULL) {
         twin->reason = CULV_REASON_SOFT_MISSING;
-        text_set(twin->why, sizeof twin->why, "libculvert-soft.so.0 is not loaded");
+        text_set(twin->why, sizeof twin->why, "%s is not loaded", words.soft);
         return;
     }
     read_driver(&report->system, twin, module);
-    dlclose(module);
 }
 
 static int find_graphics(const struct report *report, culv_driver driver, int ordinal)

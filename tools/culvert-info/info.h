@@ -29,7 +29,7 @@ enum { NUM_SHARE_FEATURES = 6, NUM_CUDA_FEATURES = 15 };
 
 /* What the operating system tells. */
 struct system_info {
-    int nvidia_gpus; /* NVIDIA display controllers on the PCI bus; -1 where sysfs does not tell */
+    int nvidia_gpus; /* NVIDIA display controllers on the PCI bus; -1 where nobody tells */
     char nvidia_kernel_version[64]; /* of the loaded kernel module; "" when none is */
     bool nvidia_kernel_open;        /* the open flavour of the kernel module */
     /* Manifest of NVIDIA's Vulkan driver in the usual directories; "" when none */
@@ -45,7 +45,7 @@ struct cuda_driver {
     bool asked;           /* the twin is left alone unless allowed */
     bool usable;          /* cuInit succeeded */
     char path[TEXT_SIZE]; /* the file that was loaded; "" when none was */
-    /* NVIDIA's driver release, from the file's name; "" when it does not say */
+    /* NVIDIA's driver release, as the file says; "" when it does not */
     char release[64];
     int version; /* cuDriverGetVersion: 13000 is CUDA 13.0 */
     int num_devices;
@@ -115,27 +115,46 @@ struct report {
     char hint[TEXT_SIZE]; /* what to try; "" when something is reachable */
 };
 
+#if defined(__MINGW32__) && !defined(__clang__)
+#    define INFO_PRINTF(f, a) __attribute__((format(gnu_printf, f, a)))
+#elif defined(__GNUC__)
+#    define INFO_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#    define INFO_PRINTF(f, a)
+#endif
 /* Text into a fixed array, cut where it is full. */
-#if defined(__GNUC__)
-__attribute__((format(printf, 3, 4)))
-#endif
-void text_set(char *out, size_t size, const char *format, ...);
+void text_set(char *out, size_t size, const char *format, ...) INFO_PRINTF(3, 4);
 /* The same, behind what is there already. */
-#if defined(__GNUC__)
-__attribute__((format(printf, 3, 4)))
-#endif
-void text_add(char *out, size_t size, const char *format, ...);
+void text_add(char *out, size_t size, const char *format, ...) INFO_PRINTF(3, 4);
 
 /* Memory or the end: a report with a hole in it would be a lie. */
 void *must_alloc(size_t count, size_t size);
 
-/* system.c */
-void system_read(struct system_info *out);
+/* variables.c */
 void variables_read(struct report *report);
-/* The file behind a library that dlopen gave; "" when it cannot be told. */
-void library_path(void *module, char *out, size_t size);
 
-/* pci.c */
+/* posix_system.c, win32_system.c */
+extern const struct words {
+    const char *cuda, *vulkan, *soft; /* names of libraries */
+    /* What to do where the Vulkan loader is missing, NVIDIA's driver for it, any driver for it;
+     * what the twin needs; where CUDA's library is missing although the kernel module is there */
+    const char *get_loader, *get_nvidia, *get_driver, *get_lavapipe, *get_cuda;
+} words;
+void system_read(struct system_info *out);
+/* NULL where it cannot be loaded, and `why` says so. It is never unloaded: CUDA drivers keep
+ * threads, and drivers behind the Vulkan loader do not all survive it. */
+void *library_open(const char *name, char *why, size_t size);
+void *library_loaded(const char *name); /* NULL: it is not */
+void *library_symbol(void *library, const char *name);
+/* The file behind a library; "" when it cannot be told. */
+void library_path(void *library, char *out, size_t size);
+/* Of a CUDA driver; "" when the file does not say. */
+void library_release(const char *path, char *out, size_t size);
+uint64_t clock_now(void); /* in nanoseconds, since whenever */
+/* -1: it is no terminal; 0: its width is not known. */
+int terminal_columns(FILE *out, bool *colour);
+
+/* posix_pci.c, win32_system.c */
 void iommu_read(struct system_info *out);
 void pci_read(const char *bus_id, struct pci_info *out);
 

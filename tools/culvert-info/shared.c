@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { SCHEMA_SHARED = 1, MOST_SERVERS = 1024, MOST_OFFERS = 65536 };
 /* A program that works on its frames answers between them. Anybody can listen and say nothing, so
@@ -18,16 +17,9 @@ enum { SCHEMA_SHARED = 1, MOST_SERVERS = 1024, MOST_OFFERS = 65536 };
 static const uint64_t patience = UINT64_C(500000000), patience_with_all = UINT64_C(3000000000),
                       least = UINT64_C(2000000);
 
-static uint64_t now(void)
-{
-    struct timespec t;
-    timespec_get(&t, TIME_UTC);
-    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
-
 static uint64_t left_till(uint64_t until)
 {
-    const uint64_t t = now();
+    const uint64_t t = clock_now();
     return until > t ? until - t : 0;
 }
 
@@ -36,7 +28,7 @@ static uint64_t turn_of(uint64_t until, size_t others)
 {
     uint64_t share = left_till(until) / (others + 1);
     share = share > patience ? patience : share < least ? least : share;
-    return now() + share;
+    return clock_now() + share;
 }
 
 static const char *kind_key(culv_ipc_kind kind)
@@ -49,7 +41,7 @@ static const char *kind_key(culv_ipc_kind kind)
 
 static const char *kind_words(culv_ipc_kind kind)
 {
-    static const char *const words[] = {"nothing",
+    static const char *const names[] = {"nothing",
                                         "VMM memory",
                                         "vector",
                                         "buffer",
@@ -62,7 +54,7 @@ static const char *kind_words(culv_ipc_kind kind)
                                         "memory of a pool",
                                         "VMM memory by fabric handle",
                                         "memory pool by fabric handle"};
-    return (size_t)kind < sizeof words / sizeof words[0] ? words[kind] : "something newer";
+    return (size_t)kind < sizeof names / sizeof names[0] ? names[kind] : "something newer";
 }
 
 static void describe(const culv_ipc_info *i, char *out, size_t size)
@@ -168,7 +160,7 @@ bool print_shared(const char *directory, bool as_json, FILE *out)
         return false;
     }
     if (count > MOST_SERVERS) count = MOST_SERVERS;
-    const uint64_t until = now() + patience_with_all;
+    const uint64_t until = clock_now() + patience_with_all;
     if (as_json) {
         struct json json = {out, 0, true};
         json_begin(&json, NULL, '{');

@@ -2,11 +2,11 @@
 /* culvert-info: laying text out for people. */
 #include "text.h"
 
+#include "info.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 enum {
     WIDTH = 100,
@@ -20,16 +20,14 @@ enum {
 struct page page_open(FILE *out)
 {
     struct page page = {out, WIDTH, false, false};
-    int fd = fileno(out);
-    struct winsize size;
-    const char *terminal = getenv("TERM");
-    if (fd < 0 || !isatty(fd)) return page;
+    bool can_colour = false;
+    const int columns = terminal_columns(out, &can_colour);
+    if (columns < 0) return page;
     page.terminal = true;
-    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_col < WIDTH)
-        page.width = size.ws_col > NARROWEST ? size.ws_col : NARROWEST;
+    if (columns > 0 && columns < WIDTH)
+        page.width = columns > NARROWEST ? (size_t)columns : NARROWEST;
     const char *no_colour = getenv("NO_COLOR"); /* https://no-color.org */
-    page.colour = (no_colour == NULL || no_colour[0] == '\0') && terminal != NULL &&
-                  strcmp(terminal, "dumb") != 0;
+    page.colour = can_colour && (no_colour == NULL || no_colour[0] == '\0');
     return page;
 }
 

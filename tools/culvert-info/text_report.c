@@ -113,7 +113,7 @@ static void print_drivers(const struct page *page, const struct report *report, 
 static void print_features(const struct page *page, const struct feature *features, int count,
                            bool verbose)
 {
-    static const char *const words[] = {"?", "no", "yes"};
+    static const char *const answers[] = {"?", "no", "yes"};
     static const enum style styles[] = {STYLE_BAD, STYLE_BAD, STYLE_GOOD};
     for (int i = 0; i < count; i++) {
         const struct feature *f = &features[i];
@@ -122,7 +122,7 @@ static void print_features(const struct page *page, const struct feature *featur
         if (verbose && f->attribute != NULL && f->answer != ANSWER_UNKNOWN)
             text_add(remark, sizeof remark, "%s%s=%d", remark[0] != '\0' ? "; " : "",
                      f->attribute + strlen("CU_DEVICE_ATTRIBUTE_"), f->value);
-        page_answer(page, f->label, words[f->answer], styles[f->answer], remark);
+        page_answer(page, f->label, answers[f->answer], styles[f->answer], remark);
     }
 }
 

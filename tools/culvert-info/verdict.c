@@ -64,7 +64,7 @@ static void hint_vulkan(struct report *report, bool want_nvidia)
     const char *select =
         set_variable(report, "VK_LOADER_DRIVERS_SELECT", "VK_LOADER_DRIVERS_DISABLE");
     if (report->vulkan.path[0] == '\0')
-        text_set(hint, size, "install the Vulkan loader (Debian: libvulkan1) and a Vulkan driver");
+        text_set(hint, size, "%s", words.get_loader);
     else if (files != NULL || select != NULL)
         text_set(hint, size, "unset or correct %s, which decides which drivers Vulkan loads",
                  files != NULL ? files : select);
@@ -74,14 +74,9 @@ static void hint_vulkan(struct report *report, bool want_nvidia)
             "VK_LOADER_DEBUG=error,driver culvert-info, which says why NVIDIA's Vulkan driver does not come up although %s lists it (libGLX_nvidia.so.0 and what it loads must be there)",
             report->system.nvidia_icd);
     else if (want_nvidia)
-        text_set(
-            hint, size,
-            "install NVIDIA's Vulkan driver (nvidia_icd.json, libGLX_nvidia.so.0); "
-            "in a container, start it with NVIDIA_DRIVER_CAPABILITIES=compute,utility,graphics");
+        text_set(hint, size, "%s", words.get_nvidia);
     else
-        text_set(
-            hint, size,
-            "install a Vulkan driver: NVIDIA's, or Mesa's lavapipe (Debian: mesa-vulkan-drivers)");
+        text_set(hint, size, "%s", words.get_driver);
 }
 
 /* CUDA shows no device. */
@@ -97,9 +92,7 @@ static void hint_cuda(struct report *report)
             hint, size,
             "install the software twin beside libculvert, or set CULVERT_SOFT_PATH to its directory");
     else if (twin->asked)
-        text_set(
-            hint, size,
-            "install Mesa's lavapipe (Debian: mesa-vulkan-drivers), which the software twin needs");
+        text_set(hint, size, "%s", words.get_lavapipe);
     else if (nvidia->path[0] != '\0' && set_variable(report, "CUDA_VISIBLE_DEVICES", NULL) != NULL)
         text_set(hint, size, "unset CUDA_VISIBLE_DEVICES, which hides devices");
     else if (nvidia->path[0] != '\0')
@@ -109,9 +102,9 @@ static void hint_cuda(struct report *report)
     else if (system->nvidia_kernel_version[0] != '\0')
         text_set(
             hint, size,
-            "install NVIDIA's CUDA library, libcuda.so.1 (Debian: libcuda1), of release %s, as the kernel module is; "
+            "%s, of release %s, as the kernel module is; "
             "in a container, start it with NVIDIA's runtime (--gpus all) and NVIDIA_DRIVER_CAPABILITIES=compute,utility,graphics",
-            system->nvidia_kernel_version);
+            words.get_cuda, system->nvidia_kernel_version);
     else if (system->nvidia_gpus > 0)
         text_set(hint, size, "install NVIDIA's driver: the PCI bus has %d NVIDIA GPU%s",
                  system->nvidia_gpus, system->nvidia_gpus > 1 ? "s" : "");
@@ -142,13 +135,18 @@ static void say_unreachable(struct report *report)
     const struct cuda_driver *nvidia = &report->drivers[0];
     const struct cuda_driver *twin = &report->drivers[1];
     bool any_cuda = report->num_cuda > 0;
-    const char *no_cuda = twin->asked && nvidia->path[0] == '\0'
-                              ? "neither libcuda.so.1 nor the software twin works"
-                          : nvidia->path[0] == '\0' ? "there is no CUDA driver (libcuda.so.1)"
-                                                    : "CUDA shows no device";
-    const char *no_vulkan = report->vulkan.path[0] == '\0' ? "there is no Vulkan (libvulkan.so.1)"
-                            : report->vulkan.instance == VK_NULL_HANDLE ? "Vulkan has no driver"
-                                                                        : "Vulkan has no device";
+    char no_cuda[128], no_vulkan[128];
+    if (nvidia->path[0] != '\0')
+        text_set(no_cuda, sizeof no_cuda, "CUDA shows no device");
+    else if (twin->asked)
+        text_set(no_cuda, sizeof no_cuda, "neither %s nor the software twin works", words.cuda);
+    else
+        text_set(no_cuda, sizeof no_cuda, "there is no CUDA driver (%s)", words.cuda);
+    if (report->vulkan.path[0] == '\0')
+        text_set(no_vulkan, sizeof no_vulkan, "there is no Vulkan (%s)", words.vulkan);
+    else
+        text_set(no_vulkan, sizeof no_vulkan, "Vulkan has no %s",
+                 report->vulkan.instance == VK_NULL_HANDLE ? "driver" : "device");
     if (report->num_graphics == 0 && !any_cuda) {
         text_set(cause, sizeof cause, "%s, and %s", no_vulkan, no_cuda);
         hint_both(report);

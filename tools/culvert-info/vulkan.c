@@ -3,7 +3,6 @@
  * its devices. */
 #include "info.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,16 +101,14 @@ static void create_instance(struct vulkan_info *vulkan)
 
 void vulkan_open(struct vulkan_info *out)
 {
-    /* Never closed: drivers behind the loader do not all survive being unloaded. */
-    void *loader = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+    char why[512];
+    void *loader = library_open(words.vulkan, why, sizeof why);
     if (loader == NULL) {
-        const char *error = dlerror();
-        text_set(out->why, sizeof out->why, "the Vulkan loader could not be loaded (%s)",
-                 error != NULL ? error : "libvulkan.so.1");
+        text_set(out->why, sizeof out->why, "the Vulkan loader could not be loaded (%s)", why);
         return;
     }
     library_path(loader, out->path, sizeof out->path);
-    void *symbol = dlsym(loader, "vkGetInstanceProcAddr");
+    void *symbol = library_symbol(loader, "vkGetInstanceProcAddr");
     memcpy(&out->get_proc, &symbol, sizeof out->get_proc);
     if (out->get_proc == NULL) {
         text_set(out->why, sizeof out->why, "%s has no vkGetInstanceProcAddr", out->path);

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared handles for Wine's Direct3D 12: the replaced methods. */
+/* Shared handles for Wine's Direct3D 12: the replaced methods. What Microsoft's pages refuse is
+ * refused here too; each such rule has its page beside it, by the last part of its address:
+ * https://learn.microsoft.com/en-us/windows/win32/api/d3d12/PAGE */
 #include "overlay.h"
 
 #include "host_vulkan.h"
+#include "part.h"
+#include "removed.h"
 #include "vmm_label.h"
 #include "win32_share.h"
 
@@ -17,9 +21,9 @@ static const GUID iid_fence = {
     0x0a753dcf, 0xc4d8, 0x4b91, {0xad, 0xf6, 0xbe, 0x5a, 0x60, 0xd9, 0x5a, 0x76}};
 
 #define NAME_ALREADY_EXISTS ((HRESULT)0x887a002c)
-#define DEVICE_REMOVED      ((HRESULT)0x887a0005)
+#define INVALID_CALL        ((HRESULT)0x887a0001)
 
-/* What was shared. The process keeps it until overlay_clear(). */
+/* What was shared. The process keeps it until overlay12_clear(). */
 typedef struct shared {
     struct shared *next;
     IUnknown *object;      /* a reference while something is imported */
@@ -37,7 +41,12 @@ typedef struct texture {
     uint64_t size;
 } texture;
 
+static const GUID shared_key = {
+    0x0b6f7d4c, 0x39a1, 0x4c57, {0x8d, 0x02, 0x5f, 0x71, 0xc8, 0x3a, 0x90, 0x6e}};
+
 static ID3D12DeviceVtbl real;
+static ID3D12FenceVtbl real_fence;
+static ID3D12CommandQueueVtbl real_queue;
 static CRITICAL_SECTION lock;
 static shared *all;
 static texture *textures;
@@ -49,6 +58,92 @@ static bool must_fail(void)
 {
     calls++;
     return fail_at > 0 && --fail_at == 0;
+}
+
+/* A removed device ----------------------------------------------------------------------------- */
+
+static bool is_removed(ID3D12Device *device)
+{
+    UINT yes = 0, size = sizeof yes;
+    return removed_some() &&
+           SUCCEEDED(ID3D12Device_GetPrivateData(device, &removed_key, &size, &yes)) && yes != 0;
+}
+
+/* Whether the device is removed, or is so by this call. */
+static bool gone(ID3D12Device *device, const char *call)
+{
+    const UINT yes = 1;
+    if (removed_now(call) &&
+        FAILED(ID3D12Device_SetPrivateData(device, &removed_key, sizeof yes, &yes)))
+        abort();
+    return is_removed(device);
+}
+
+static ID3D12Device *device_of(void *child)
+{
+    static const GUID iid_device = {
+        0x189819f1, 0x1db6, 0x4b57, {0xbe, 0x54, 0x18, 0x21, 0x33, 0x9b, 0x85, 0xf7}};
+    ID3D12Device *device = NULL;
+    if (FAILED(
+            ID3D12DeviceChild_GetDevice((ID3D12DeviceChild *)child, &iid_device, (void **)&device)))
+        abort();
+    return device;
+}
+
+static bool child_gone(void *child, const char *call)
+{
+    ID3D12Device *device = device_of(child);
+    const bool yes = call != NULL ? gone(device, call) : is_removed(device);
+    ID3D12Device_Release(device);
+    return yes;
+}
+
+/* nf-d3d12-id3d12device-getdeviceremovedreason */
+static HRESULT STDMETHODCALLTYPE get_removed_reason(ID3D12Device *device)
+{
+    return is_removed(device) ? DXGI_HUNG : real.GetDeviceRemovedReason(device);
+}
+
+/* nf-d3d12-id3d12fence-getcompletedvalue: UINT64_MAX of a removed device. */
+static UINT64 STDMETHODCALLTYPE get_completed_value(ID3D12Fence *fence)
+{
+    return removed_some() && child_gone(fence, NULL) ? UINT64_MAX
+                                                     : real_fence.GetCompletedValue(fence);
+}
+
+static HRESULT STDMETHODCALLTYPE set_event(ID3D12Fence *fence, UINT64 value, HANDLE event)
+{
+    if (!removed_some() || !child_gone(fence, NULL))
+        return real_fence.SetEventOnCompletion(fence, value, event);
+    if (event != NULL) SetEvent(event); /* every value is reached */
+    return S_OK;
+}
+
+static HRESULT STDMETHODCALLTYPE host_signal(ID3D12Fence *fence, UINT64 value)
+{
+    return child_gone(fence, "ID3D12Fence::Signal") ? DXGI_REMOVED
+                                                    : real_fence.Signal(fence, value);
+}
+
+static HRESULT STDMETHODCALLTYPE queue_signal(ID3D12CommandQueue *queue, ID3D12Fence *fence,
+                                              UINT64 value)
+{
+    return child_gone(queue, "ID3D12CommandQueue::Signal") ? DXGI_REMOVED
+                                                           : real_queue.Signal(queue, fence, value);
+}
+
+static HRESULT STDMETHODCALLTYPE queue_wait(ID3D12CommandQueue *queue, ID3D12Fence *fence,
+                                            UINT64 value)
+{
+    return child_gone(queue, "ID3D12CommandQueue::Wait") ? DXGI_REMOVED
+                                                         : real_queue.Wait(queue, fence, value);
+}
+
+static void STDMETHODCALLTYPE execute(ID3D12CommandQueue *queue, UINT count,
+                                      ID3D12CommandList *const *lists)
+{
+    if (!child_gone(queue, "ID3D12CommandQueue::ExecuteCommandLists"))
+        real_queue.ExecuteCommandLists(queue, count, lists);
 }
 
 /* The record's functions ----------------------------------------------------------------------- */
@@ -68,16 +163,16 @@ static void unref(void *object)
 static int signal_fence(void *object, uint64_t value)
 {
     ID3D12Fence *fence = (ID3D12Fence *)((shared *)object)->object;
-    return FAILED(ID3D12Fence_Signal(fence, value)) ? -1 : 0;
+    return FAILED(real_fence.Signal(fence, value)) ? -1 : 0;
 }
 
 static int wait_fence(void *object, uint64_t value, unsigned timeout_ms)
 {
     ID3D12Fence *fence = (ID3D12Fence *)((shared *)object)->object;
-    if (ID3D12Fence_GetCompletedValue(fence) >= value) return 1;
+    if (real_fence.GetCompletedValue(fence) >= value) return 1;
     const HANDLE event = CreateEventW(NULL, FALSE, FALSE, NULL);
     int reached = -1;
-    if (event != NULL && SUCCEEDED(ID3D12Fence_SetEventOnCompletion(fence, value, event)))
+    if (event != NULL && SUCCEEDED(real_fence.SetEventOnCompletion(fence, value, event)))
         reached = WaitForSingleObject(event, timeout_ms) == WAIT_OBJECT_0;
     if (event != NULL) CloseHandle(event);
     return reached;
@@ -121,8 +216,8 @@ static HRESULT alias_of(ID3D12Device *device, ID3D12Heap *heap, uint64_t size, I
     desc.MipLevels = 1;
     desc.SampleDesc.Count = 1;
     desc.Layout = D3D12_TEXTURE_LAYOUT_ROW_MAJOR;
-    HRESULT hr = ID3D12Device_CreatePlacedResource(
-        device, heap, 0, &desc, D3D12_RESOURCE_STATE_COMMON, NULL, &iid_resource, (void **)out);
+    HRESULT hr = real.CreatePlacedResource(device, heap, 0, &desc, D3D12_RESOURCE_STATE_COMMON,
+                                           NULL, &iid_resource, (void **)out);
     if (FAILED(hr)) return hr;
     hr = ID3D12Resource_Map(*out, 0, NULL, pages);
     if (FAILED(hr)) ID3D12Resource_Release(*out);
@@ -133,6 +228,7 @@ static HRESULT STDMETHODCALLTYPE create_heap(ID3D12Device *device, const D3D12_H
                                              REFIID id, void **out)
 {
     D3D12_HEAP_DESC d = *desc;
+    if (gone(device, "ID3D12Device::CreateHeap")) return DXGI_REMOVED;
     if (d.Flags & D3D12_HEAP_FLAG_SHARED) d.Properties = visible(&desc->Properties);
     return real.CreateHeap(device, &d, id, out);
 }
@@ -164,7 +260,7 @@ static HRESULT create_placed(ID3D12Device *device, const D3D12_HEAP_PROPERTIES *
     hr = alias_of(device, heap, t->size, &t->alias, &t->pages);
     if (FAILED(hr)) goto release_heap;
     memset(t->pages, 0, (size_t)t->size);
-    hr = ID3D12Device_CreatePlacedResource(device, heap, 0, desc, state, clear, id, out);
+    hr = real.CreatePlacedResource(device, heap, 0, desc, state, clear, id, out);
     if (FAILED(hr)) goto release_alias;
     t->heap = heap;
     note_committed(t, *out);
@@ -184,6 +280,7 @@ create_committed(ID3D12Device *device, const D3D12_HEAP_PROPERTIES *properties,
                  D3D12_HEAP_FLAGS flags, const D3D12_RESOURCE_DESC *desc,
                  D3D12_RESOURCE_STATES state, const D3D12_CLEAR_VALUE *clear, REFIID id, void **out)
 {
+    if (gone(device, "ID3D12Device::CreateCommittedResource")) return DXGI_REMOVED;
     if (!(flags & D3D12_HEAP_FLAG_SHARED))
         return real.CreateCommittedResource(device, properties, flags, desc, state, clear, id, out);
     if (must_fail()) return E_OUTOFMEMORY;
@@ -193,7 +290,52 @@ create_committed(ID3D12Device *device, const D3D12_HEAP_PROPERTIES *properties,
 static HRESULT STDMETHODCALLTYPE create_fence(ID3D12Device *device, UINT64 value,
                                               D3D12_FENCE_FLAGS flags, REFIID id, void **out)
 {
-    return must_fail() ? E_OUTOFMEMORY : real.CreateFence(device, value, flags, id, out);
+    if (must_fail()) return E_OUTOFMEMORY;
+    if (gone(device, "ID3D12Device::CreateFence")) return DXGI_REMOVED;
+    const HRESULT hr = real.CreateFence(device, value, flags, id, out);
+    if (FAILED(hr)) return hr;
+    ID3D12Fence *fence = *out;
+    const UINT sharable = (flags & D3D12_FENCE_FLAG_SHARED) != 0;
+    EnterCriticalSection(&lock);
+    if (real_fence.Signal == NULL) {
+        real_fence = *fence->lpVtbl;
+        void *before;
+        PART_REPLACE(fence, GetCompletedValue, get_completed_value, before);
+        PART_REPLACE(fence, SetEventOnCompletion, set_event, before);
+        PART_REPLACE(fence, Signal, host_signal, before);
+    }
+    LeaveCriticalSection(&lock);
+    if (FAILED(ID3D12Fence_SetPrivateData(fence, &shared_key, sizeof sharable, &sharable))) abort();
+    return hr;
+}
+
+static HRESULT STDMETHODCALLTYPE create_queue(ID3D12Device *device,
+                                              const D3D12_COMMAND_QUEUE_DESC *desc, REFIID id,
+                                              void **out)
+{
+    if (gone(device, "ID3D12Device::CreateCommandQueue")) return DXGI_REMOVED;
+    const HRESULT hr = real.CreateCommandQueue(device, desc, id, out);
+    if (FAILED(hr)) return hr;
+    ID3D12CommandQueue *queue = *out;
+    EnterCriticalSection(&lock);
+    if (real_queue.Signal == NULL) {
+        real_queue = *queue->lpVtbl;
+        void *before;
+        PART_REPLACE(queue, Signal, queue_signal, before);
+        PART_REPLACE(queue, Wait, queue_wait, before);
+        PART_REPLACE(queue, ExecuteCommandLists, execute, before);
+    }
+    LeaveCriticalSection(&lock);
+    return hr;
+}
+
+static HRESULT STDMETHODCALLTYPE create_allocator(ID3D12Device *device,
+                                                  D3D12_COMMAND_LIST_TYPE type, REFIID id,
+                                                  void **out)
+{
+    return gone(device, "ID3D12Device::CreateCommandAllocator")
+               ? DXGI_REMOVED
+               : real.CreateCommandAllocator(device, type, id, out);
 }
 
 /* Sharing -------------------------------------------------------------------------------------- */
@@ -219,6 +361,11 @@ static HRESULT fill(ID3D12Device *device, ID3D12DeviceChild *object, culv_soft_s
                     shared *s)
 {
     if (is_a(object, &iid_fence)) {
+        /* ne-d3d12-d3d12_fence_flags: D3D12_FENCE_FLAG_SHARED makes a fence a shared one. */
+        UINT sharable = 0, size = sizeof sharable;
+        if (FAILED(ID3D12DeviceChild_GetPrivateData(object, &shared_key, &size, &sharable)) ||
+            sharable == 0)
+            return E_INVALIDARG;
         record->type = CULV_SOFT_SHARE_SEMAPHORE + 4; /* D3D12_FENCE */
         record->signal = signal_fence;
         record->wait = wait_fence;
@@ -245,11 +392,20 @@ static HRESULT fill(ID3D12Device *device, ID3D12DeviceChild *object, culv_soft_s
     record->type = 5; /* D3D12_RESOURCE */
     record->dedicated = 1;
     record->size = size_of(device, &desc);
-    /* A placed one of the caller's has no handle of its own. */
+    /* nf-d3d12-id3d12device-createsharedhandle: heaps and committed resources can be shared, so
+     * neither a placed resource of the caller's nor a reserved one. */
     const texture *t = find_texture(object);
     if (t == NULL) return E_INVALIDARG;
     record->pages = t->pages;
     return S_OK;
+}
+
+static bool good_name(const wchar_t *name)
+{
+    const size_t before = wcsncmp(name, L"Local\\", 6) == 0    ? 6
+                          : wcsncmp(name, L"Global\\", 7) == 0 ? 7
+                                                               : 0;
+    return wcslen(name) <= MAX_PATH && wcschr(name + before, L'\\') == NULL;
 }
 
 static HRESULT STDMETHODCALLTYPE create_shared_handle(ID3D12Device *device,
@@ -260,8 +416,13 @@ static HRESULT STDMETHODCALLTYPE create_shared_handle(ID3D12Device *device,
     culv_soft_share record;
     if (must_fail()) return E_OUTOFMEMORY;
     if (lie == OVERLAY_WRAPPER) return E_NOTIMPL;
-    if (lie == OVERLAY_REMOVED) return DEVICE_REMOVED;
-    if (access != GENERIC_ALL) return E_INVALIDARG;
+    if (lie == OVERLAY_REMOVED || gone(device, "ID3D12Device::CreateSharedHandle"))
+        return DXGI_REMOVED;
+    /* nf-d3d12-id3d12device-createsharedhandle: GENERIC_ALL is the only access, a name has at most
+     * MAX_PATH characters and no backslash but the one of "Local\\" or "Global\\", and an invalid
+     * argument is DXGI_ERROR_INVALID_CALL. */
+    if (access != GENERIC_ALL) return INVALID_CALL;
+    if (name != NULL && !good_name(name)) return INVALID_CALL;
     shared *s = calloc(1, sizeof *s);
     if (s == NULL) return E_OUTOFMEMORY;
     memset(&record, 0, sizeof record);
@@ -324,6 +485,30 @@ unsigned overlay_opened(void)
     return host.imports != NULL ? host.imports() : 0;
 }
 
+/* What this process shared by Direct3D 12; S_FALSE: it is something else. */
+static HRESULT open_own(HANDLE handle, REFIID id, void **out)
+{
+    culv_soft_share record;
+    const void *view = MapViewOfFile(handle, FILE_MAP_READ, 0, 0, sizeof record);
+    if (view == NULL) return E_INVALIDARG;
+    memcpy(&record, view, sizeof record);
+    UnmapViewOfFile(view);
+    if (memcmp(record.magic, CULV_SOFT_SHARE_MAGIC, sizeof record.magic) != 0 ||
+        record.process != GetCurrentProcessId() || record.unref != unref)
+        return S_FALSE;
+    return IUnknown_QueryInterface(((shared *)record.object)->object, id, out);
+}
+
+static HRESULT STDMETHODCALLTYPE open_by_name(ID3D12Device *device, LPCWSTR name, DWORD access,
+                                              HANDLE *out)
+{
+    if (gone(device, "ID3D12Device::OpenSharedHandleByName")) return DXGI_REMOVED;
+    if (access != GENERIC_ALL)
+        return E_INVALIDARG; /* nf-d3d12-id3d12device-opensharedhandlebyname */
+    *out = OpenFileMappingW(FILE_MAP_ALL_ACCESS, FALSE, name);
+    return *out != NULL ? S_OK : HRESULT_FROM_WIN32(GetLastError());
+}
+
 /* An allocation of CUDA's: the section holds it, and the heap lies on a view of that. */
 static HRESULT STDMETHODCALLTYPE open_shared_handle(ID3D12Device *device, HANDLE handle, REFIID id,
                                                     void **out)
@@ -332,7 +517,10 @@ static HRESULT STDMETHODCALLTYPE open_shared_handle(ID3D12Device *device, HANDLE
     D3D12_HEAP_DESC desc;
     if (must_fail()) return E_OUTOFMEMORY;
     if (lie == OVERLAY_WRAPPER) return E_NOTIMPL;
-    if (lie == OVERLAY_REMOVED) return DEVICE_REMOVED;
+    if (lie == OVERLAY_REMOVED || gone(device, "ID3D12Device::OpenSharedHandle"))
+        return DXGI_REMOVED;
+    HRESULT own = open_own(handle, id, out);
+    if (own != S_FALSE) return own;
     if (host.next == NULL) return E_NOTIMPL;
     unsigned char *view = MapViewOfFile(handle, FILE_MAP_WRITE, 0, 0, 0);
     if (view == NULL) return HRESULT_FROM_WIN32(GetLastError());
@@ -367,33 +555,24 @@ static LUID *STDMETHODCALLTYPE get_adapter_luid(ID3D12Device *device, LUID *out)
     return out;
 }
 
-/* Wine asserts that an object's table is its own, so the entries are replaced, not the table. */
-static void replace(void *slot, const void *function)
-{
-    DWORD before;
-    VirtualProtect(slot, sizeof(void *), PAGE_READWRITE, &before);
-    memcpy(slot, function, sizeof(void *));
-    VirtualProtect(slot, sizeof(void *), before, &before);
-}
-#define REPLACE(device, method, function)                                                          \
-    do {                                                                                           \
-        void (*f_)(void) = (void (*)(void))(function);                                             \
-        replace(&(device)->lpVtbl->method, &f_);                                                   \
-    } while (0)
-
 void overlay_install(ID3D12Device *device)
 {
     if (installed) return;
     installed = true;
     InitializeCriticalSection(&lock);
     real = *device->lpVtbl;
-    REPLACE(device, CreateSharedHandle, create_shared_handle);
-    REPLACE(device, OpenSharedHandle, open_shared_handle);
-    REPLACE(device, CreateHeap, create_heap);
-    REPLACE(device, CreateCommittedResource, create_committed);
-    REPLACE(device, CreateFence, create_fence);
-    REPLACE(device, GetNodeCount, get_node_count);
-    REPLACE(device, GetAdapterLuid, get_adapter_luid);
+    void *before;
+    PART_REPLACE(device, CreateSharedHandle, create_shared_handle, before);
+    PART_REPLACE(device, OpenSharedHandle, open_shared_handle, before);
+    PART_REPLACE(device, OpenSharedHandleByName, open_by_name, before);
+    PART_REPLACE(device, CreateHeap, create_heap, before);
+    PART_REPLACE(device, CreateCommittedResource, create_committed, before);
+    PART_REPLACE(device, CreateFence, create_fence, before);
+    PART_REPLACE(device, CreateCommandQueue, create_queue, before);
+    PART_REPLACE(device, CreateCommandAllocator, create_allocator, before);
+    PART_REPLACE(device, GetDeviceRemovedReason, get_removed_reason, before);
+    PART_REPLACE(device, GetNodeCount, get_node_count, before);
+    PART_REPLACE(device, GetAdapterLuid, get_adapter_luid, before);
 }
 
 void overlay_tell(overlay_lie what)
@@ -419,7 +598,7 @@ int overlay_references(void)
     return sum;
 }
 
-void overlay_clear(void)
+void overlay12_clear(void)
 {
     while (all != NULL) {
         shared *s = all;

@@ -7,8 +7,8 @@
  * Wine draws this with OpenGL, whose memory has no address. So the pages are a copy: what Direct3D
  * wrote goes to them when it releases the mutex or signals a fence, and what CUDA wrote comes from
  * them when it acquires the mutex or waits for a fence. */
-#ifndef CULVERT_TESTS_WINDOWS_OVERLAY11_H_
-#define CULVERT_TESTS_WINDOWS_OVERLAY11_H_
+#ifndef CULVERT_SOFT_WINE_OVERLAY11_H_
+#define CULVERT_SOFT_WINE_OVERLAY11_H_
 
 #define COBJMACROS
 #include <windows.h>
@@ -17,6 +17,8 @@
 #include <dxgi1_2.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "removed.h"
 
 /* How the device lies from now on. */
 typedef enum overlay11_lie {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared handles for Wine's Direct3D 12, which has none. Wine's own devices, heaps, resources,
- * queues and fences stay as they are: only the methods that it lacks are replaced, in place, in the
- * device's table. A handle is a section object that leads the twin's CUDA driver to the memory
- * (soft/shared/win32_share.h).
+/* Shared handles for Wine's Direct3D 12, which has none: culvert-rig.dll. Wine's own devices,
+ * heaps, resources, queues and fences stay as they are: only the methods that it lacks are
+ * replaced, in place, in the device's table. A handle is a section object that leads the twin's
+ * CUDA driver to the memory (soft/shared/win32_share.h).
  *
  * What it changes besides: a shared DEFAULT heap becomes a CUSTOM one that the host can read and
  * write, and a committed shared resource a placed one in such a heap, which has all the bytes that
  * Direct3D says of it. */
-#ifndef CULVERT_TESTS_WINDOWS_OVERLAY_H_
-#define CULVERT_TESTS_WINDOWS_OVERLAY_H_
+#ifndef CULVERT_SOFT_WINE_OVERLAY_H_
+#define CULVERT_SOFT_WINE_OVERLAY_H_
 
 #define COBJMACROS
 #include <windows.h>
@@ -16,6 +16,8 @@
 #include <d3d12.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "removed.h"
 
 /* How the device lies from now on. */
 typedef enum overlay_lie {
@@ -42,6 +44,6 @@ unsigned overlay_calls(void);
 /* References that imports of the twin hold. */
 int overlay_references(void);
 /* Forgets what was shared. Nothing must be imported. */
-void overlay_clear(void);
+void overlay12_clear(void);
 
 #endif

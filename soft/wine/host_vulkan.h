@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The functions of host/vulkan-1.dll (host_vulkan.c), which the overlay finds by their names. */
-#ifndef CULVERT_TESTS_WINDOWS_HOST_VULKAN_H_
-#define CULVERT_TESTS_WINDOWS_HOST_VULKAN_H_
+#ifndef CULVERT_SOFT_WINE_HOST_VULKAN_H_
+#define CULVERT_SOFT_WINE_HOST_VULKAN_H_
 
 #include <windows.h>
 /* after it */

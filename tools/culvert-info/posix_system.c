@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* culvert-info: what the operating system tells: variables, GPUs on the bus, NVIDIA's kernel
- * module, manifests. */
+/* culvert-info: what Linux tells: GPUs on the bus, NVIDIA's kernel module, manifests, libraries,
+ * the terminal. */
 #include "info.h"
 
 #include <dirent.h>
@@ -8,45 +8,24 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
-/* Those that decide what CUDA, Vulkan and Culvert see. */
-static const char *const names[] = {"CUDA_VISIBLE_DEVICES",
-                                    "CUDA_DEVICE_ORDER",
-                                    "NVIDIA_VISIBLE_DEVICES",
-                                    "NVIDIA_DRIVER_CAPABILITIES",
-                                    "VK_DRIVER_FILES",
-                                    "VK_ICD_FILENAMES",
-                                    "VK_ADD_DRIVER_FILES",
-                                    "VK_LOADER_DRIVERS_SELECT",
-                                    "VK_LOADER_DRIVERS_DISABLE",
-                                    "VK_LAYER_PATH",
-                                    "VK_ADD_LAYER_PATH",
-                                    "VK_INSTANCE_LAYERS",
-                                    "VK_LOADER_LAYERS_ENABLE",
-                                    "VK_LOADER_LAYERS_DISABLE",
-                                    "CULVERT_SOFT",
-                                    "CULVERT_SOFT_PATH",
-                                    "CULVERT_SOFT_DEVICES",
-                                    "CULVERT_SOFT_FAIL_AT",
-                                    "CULVERT_SOFT_DELAY",
-                                    "CULVERT_LOG",
-                                    "LD_LIBRARY_PATH",
-                                    "LD_PRELOAD"};
-
-void variables_read(struct report *report)
-{
-    report->num_variables = sizeof names / sizeof names[0];
-    report->variables = must_alloc(report->num_variables, sizeof *report->variables);
-    for (size_t i = 0; i < report->num_variables; i++) {
-        const char *value = getenv(names[i]);
-        report->variables[i].name = names[i];
-        if (value == NULL) continue;
-        size_t size = strlen(value) + 1;
-        report->variables[i].value = must_alloc(size, 1);
-        memcpy(report->variables[i].value, value, size);
-    }
-}
+const struct words words = {
+    .cuda = "libcuda.so.1",
+    .vulkan = "libvulkan.so.1",
+    .soft = "libculvert-soft.so.0",
+    .get_loader = "install the Vulkan loader (Debian: libvulkan1) and a Vulkan driver",
+    .get_nvidia =
+        "install NVIDIA's Vulkan driver (nvidia_icd.json, libGLX_nvidia.so.0); "
+        "in a container, start it with NVIDIA_DRIVER_CAPABILITIES=compute,utility,graphics",
+    .get_driver =
+        "install a Vulkan driver: NVIDIA's, or Mesa's lavapipe (Debian: mesa-vulkan-drivers)",
+    .get_lavapipe =
+        "install Mesa's lavapipe (Debian: mesa-vulkan-drivers), which the software twin needs",
+    .get_cuda = "install NVIDIA's CUDA library, libcuda.so.1 (Debian: libcuda1)",
+};
 
 /* The first line of a file without its newline; false when it cannot be read. */
 static bool first_line(const char *path, char *out, size_t size)
@@ -156,12 +135,60 @@ void system_read(struct system_info *out)
     iommu_read(out);
 }
 
-void library_path(void *module, char *out, size_t size)
+void *library_open(const char *name, char *why, size_t size)
+{
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (library != NULL) return library;
+    const char *error = dlerror();
+    if (error != NULL)
+        text_set(why, size, "%s", error);
+    else
+        text_set(why, size, "%s was not found", name);
+    return NULL;
+}
+
+void *library_loaded(const char *name)
+{
+    return dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | RTLD_NOLOAD);
+}
+
+void *library_symbol(void *library, const char *name)
+{
+    return dlsym(library, name);
+}
+
+void library_path(void *library, char *out, size_t size)
 {
     struct link_map *map = NULL;
     out[0] = '\0';
-    if (dlinfo(module, RTLD_DI_LINKMAP, &map) != 0 || map == NULL || map->l_name == NULL) return;
+    if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || map == NULL || map->l_name == NULL) return;
     char *real = realpath(map->l_name, NULL);
     text_set(out, size, "%s", real != NULL ? real : map->l_name);
     free(real);
+}
+
+/* "…/libcuda.so.580.159.04" names its release, "…/libcuda.so.1" does not. */
+void library_release(const char *path, char *out, size_t size)
+{
+    static const char stem[] = "libcuda.so.";
+    const char *at = strstr(path, stem);
+    if (at == NULL || strchr(at + strlen(stem), '.') == NULL) return;
+    text_set(out, size, "%s", at + strlen(stem));
+}
+
+uint64_t clock_now(void)
+{
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+int terminal_columns(FILE *out, bool *colour)
+{
+    struct winsize size;
+    const int fd = fileno(out);
+    if (fd < 0 || !isatty(fd)) return -1;
+    const char *terminal = getenv("TERM");
+    *colour = terminal != NULL && strcmp(terminal, "dumb") != 0;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }

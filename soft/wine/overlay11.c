@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared handles, keyed mutexes and fences for Wine's Direct3D 11. */
+/* Shared handles, keyed mutexes and fences for Wine's Direct3D 11. What Microsoft's pages refuse is
+ * refused here too; each such rule has its page beside it, by the last part of its address:
+ * https://learn.microsoft.com/en-us/windows/win32/api/d3d11/PAGE, or .../dxgi/PAGE. */
 #include "overlay11.h"
+
+#include "part.h"
+#include "removed.h"
 
 #include "win32_share.h"
 
@@ -26,8 +31,6 @@ static const GUID share_key = {
     0x63d1ae5a, 0x13a8, 0x4a7e, {0x9c, 0x1f, 0x5e, 0x3b, 0x2d, 0x77, 0x10, 0x42}};
 
 #define NAME_ALREADY_EXISTS ((HRESULT)0x887a002c)
-#define DEVICE_REMOVED      ((HRESULT)0x887a0005)
-#define INVALID_CALL        ((HRESULT)0x887a0001)
 
 enum { D3D11_RESOURCE = 6, D3D11_RESOURCE_KMT = 7 }; /* CUexternalMemoryHandleType */
 enum { D3D11_FENCE = 5, D3D11_KEYED_MUTEX = 7, D3D11_MUTEX_KMT = 8 }; /* ...SemaphoreHandleType */
@@ -35,8 +38,9 @@ enum { D3D11_FENCE = 5, D3D11_KEYED_MUTEX = 7, D3D11_MUTEX_KMT = 8 }; /* ...Sema
 /* What was asked for sharing of a resource. It stays until overlay11_clear(). */
 typedef struct shared {
     struct shared *next;
-    IDXGIResource1 dxgi; /* its table is IDXGIResource's too */
-    IDXGIKeyedMutex mutex;
+    part dxgi;                /* IDXGIResource1, whose table is IDXGIResource's too */
+    part mutex;               /* IDXGIKeyedMutex */
+    ID3D11Device *device;     /* not a reference */
     ID3D11Resource *resource; /* a reference while something is imported */
     LONG references;
     void *pages;
@@ -48,12 +52,13 @@ typedef struct shared {
     HANDLE kmt; /* its section */
     uintptr_t kmt_number;
     uint64_t key;
-    bool held;
+    enum { NOBODY, DIRECT3D, CUDA } owner;
 } shared;
 
 typedef struct fence {
-    ID3D11Fence com;
-    ULONG refs; /* of COM, and of imports: guarded by `lock` */
+    part com;             /* ID3D11Fence; its `real` is an object of Wine's for the private data */
+    ID3D11Device *device; /* not a reference: `real` has one */
+    ULONG refs;           /* of COM, and of imports: guarded by `lock` */
     LONG imports;
     uint64_t value;
     struct waiter {
@@ -71,11 +76,9 @@ static LONG fence_imports;
 static overlay11_lie lie;
 static unsigned fail_at, calls;
 static uintptr_t next_kmt = 0x40000002;
-static ID3D11Device *the_device;         /* not a reference */
-static ID3D11DeviceContext *the_context; /* not a reference */
 
-static HRESULT(STDMETHODCALLTYPE *device_query)(ID3D11Device *, REFIID, void **);
-static HRESULT(STDMETHODCALLTYPE *context_query)(ID3D11DeviceContext *, REFIID, void **);
+static ID3D11DeviceVtbl real;
+static ID3D11DeviceContextVtbl real_context;
 static HRESULT(STDMETHODCALLTYPE *texture_query)(ID3D11Texture2D *, REFIID, void **);
 static HRESULT(STDMETHODCALLTYPE *buffer_query)(ID3D11Buffer *, REFIID, void **);
 
@@ -84,12 +87,37 @@ static bool same(REFIID a, const GUID *b)
     return memcmp(a, b, sizeof(GUID)) == 0;
 }
 
+/* A removed device ----------------------------------------------------------------------------- */
+
+static bool is_removed(ID3D11Device *device)
+{
+    UINT yes = 0, size = sizeof yes;
+    return removed_some() &&
+           SUCCEEDED(ID3D11Device_GetPrivateData(device, &removed_key, &size, &yes)) && yes != 0;
+}
+
+/* Whether the device is removed, or is so by this call. */
+static bool gone(ID3D11Device *device, const char *call)
+{
+    const UINT yes = 1;
+    if (removed_now(call) &&
+        FAILED(ID3D11Device_SetPrivateData(device, &removed_key, sizeof yes, &yes)))
+        abort();
+    return is_removed(device);
+}
+
+/* nf-d3d11-id3d11device-getdeviceremovedreason */
+static HRESULT STDMETHODCALLTYPE get_removed_reason(ID3D11Device *device)
+{
+    return is_removed(device) ? DXGI_HUNG : real.GetDeviceRemovedReason(device);
+}
+
 static HRESULT refusal(void)
 {
     calls++;
     if (fail_at > 0 && --fail_at == 0) return E_OUTOFMEMORY;
     return lie == OVERLAY11_WRAPPER      ? E_NOTIMPL
-           : lie == OVERLAY11_REMOVED    ? DEVICE_REMOVED
+           : lie == OVERLAY11_REMOVED    ? DXGI_REMOVED
            : lie == OVERLAY11_UNSHARABLE ? E_INVALIDARG
                                          : S_OK;
 }
@@ -120,6 +148,14 @@ static unsigned texel_of(DXGI_FORMAT format)
     }
 }
 
+static ID3D11DeviceContext *context_of(const shared *s)
+{
+    ID3D11DeviceContext *context = NULL;
+    ID3D11Device_GetImmediateContext(s->device, &context);
+    ID3D11DeviceContext_Release(context); /* the device has one */
+    return context;
+}
+
 static void stage_of(const shared *s, ID3D11Resource **out, bool texture)
 {
     HRESULT hr;
@@ -130,7 +166,7 @@ static void stage_of(const shared *s, ID3D11Resource **out, bool texture)
         desc.BindFlags = 0;
         desc.MiscFlags = 0;
         desc.CPUAccessFlags = D3D11_CPU_ACCESS_READ;
-        hr = ID3D11Device_CreateTexture2D(the_device, &desc, NULL, &made);
+        hr = real.CreateTexture2D(s->device, &desc, NULL, &made);
         *out = (ID3D11Resource *)(void *)made;
     } else {
         D3D11_BUFFER_DESC desc;
@@ -139,7 +175,7 @@ static void stage_of(const shared *s, ID3D11Resource **out, bool texture)
         desc.ByteWidth = (UINT)s->size;
         desc.Usage = D3D11_USAGE_STAGING;
         desc.CPUAccessFlags = D3D11_CPU_ACCESS_READ;
-        hr = ID3D11Device_CreateBuffer(the_device, &desc, NULL, &made);
+        hr = real.CreateBuffer(s->device, &desc, NULL, &made);
         *out = (ID3D11Resource *)(void *)made;
     }
     if (FAILED(hr)) abort();
@@ -149,18 +185,19 @@ static void stage_of(const shared *s, ID3D11Resource **out, bool texture)
 static void give(shared *s)
 {
     ID3D11Resource *stage = NULL;
+    if (is_removed(s->device)) return;
+    ID3D11DeviceContext *context = context_of(s);
     stage_of(s, &stage, !s->is_buffer);
-    ID3D11DeviceContext_CopyResource(the_context, stage, s->resource);
+    ID3D11DeviceContext_CopyResource(context, stage, s->resource);
     for (UINT layer = 0; layer < (s->is_buffer ? 1 : s->desc.ArraySize); layer++) {
         D3D11_MAPPED_SUBRESOURCE map;
-        if (FAILED(ID3D11DeviceContext_Map(the_context, stage, layer, D3D11_MAP_READ, 0, &map)))
-            abort();
+        if (FAILED(real_context.Map(context, stage, layer, D3D11_MAP_READ, 0, &map))) abort();
         if (s->is_buffer) memcpy(s->pages, map.pData, (size_t)s->size);
         for (UINT y = 0; !s->is_buffer && y < s->desc.Height; y++)
             memcpy((char *)s->pages + layer * layer_size(s) + y * row_pitch(s),
                    (const char *)map.pData + (size_t)y * map.RowPitch,
                    (size_t)s->desc.Width * s->texel);
-        ID3D11DeviceContext_Unmap(the_context, stage, layer);
+        ID3D11DeviceContext_Unmap(context, stage, layer);
     }
     ID3D11Resource_Release(stage);
 }
@@ -168,27 +205,31 @@ static void give(shared *s)
 /* What CUDA wrote. */
 static void take(shared *s)
 {
+    if (is_removed(s->device)) return;
     for (UINT layer = 0; layer < (s->is_buffer ? 1 : s->desc.ArraySize); layer++)
-        ID3D11DeviceContext_UpdateSubresource(the_context, s->resource, layer, NULL,
+        ID3D11DeviceContext_UpdateSubresource(context_of(s), s->resource, layer, NULL,
                                               (const char *)s->pages +
                                                   (s->is_buffer ? 0 : layer * layer_size(s)),
                                               s->is_buffer ? 0 : (UINT)row_pitch(s), 0);
 }
 
-static void for_all(void (*what)(shared *))
+/* Of one device, or of all. */
+static void for_all(const ID3D11Device *device, void (*what)(shared *))
 {
     for (shared *s = all; s != NULL; s = s->next)
-        if (!(s->misc & D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX) && s->references > 0) what(s);
+        if ((device == NULL || s->device == device) &&
+            !(s->misc & D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX) && s->references > 0)
+            what(s);
 }
 
 void overlay11_give(void)
 {
-    for_all(give);
+    for_all(NULL, give);
 }
 
 void overlay11_take(void)
 {
-    for_all(take);
+    for_all(NULL, take);
 }
 
 /* The record's functions ----------------------------------------------------------------------- */
@@ -205,33 +246,46 @@ static void unref(void *object)
     if (InterlockedDecrement(&s->references) == 0) ID3D11Resource_Release(s->resource);
 }
 
-static int release_key(void *object, uint64_t key)
+/* nf-dxgi-idxgikeyedmutex-releasesync: only who owns it. */
+static int release_as(shared *s, int who, uint64_t key)
 {
-    shared *s = object;
     EnterCriticalSection(&lock);
-    const bool held = s->held;
-    s->held = false;
-    s->key = key;
+    const bool held = (int)s->owner == who;
+    if (held) {
+        s->owner = NOBODY;
+        s->key = key;
+    }
     LeaveCriticalSection(&lock);
     WakeAllConditionVariable(&changed);
     return held ? 0 : -1;
 }
 
-static int acquire_key(void *object, uint64_t key, unsigned timeout_ms)
+/* nf-dxgi-idxgikeyedmutex-acquiresync: nobody owns it at first, and the key is 0 then. Who owns it
+ * waits for itself. */
+static int acquire_as(shared *s, int who, uint64_t key, unsigned timeout_ms)
 {
-    shared *s = object;
     const ULONGLONG end = GetTickCount64() + timeout_ms;
     EnterCriticalSection(&lock);
-    while (s->held || s->key != key) {
+    while (s->owner != NOBODY || s->key != key) {
         const ULONGLONG now = GetTickCount64();
         if (timeout_ms != INFINITE && now >= end) break;
         SleepConditionVariableCS(&changed, &lock,
                                  timeout_ms == INFINITE ? INFINITE : (DWORD)(end - now));
     }
-    const bool got = !s->held && s->key == key;
-    if (got) s->held = true;
+    const bool got = s->owner == NOBODY && s->key == key;
+    if (got) s->owner = who == CUDA ? CUDA : DIRECT3D;
     LeaveCriticalSection(&lock);
     return got;
+}
+
+static int release_key(void *object, uint64_t key)
+{
+    return release_as(object, CUDA, key);
+}
+
+static int acquire_key(void *object, uint64_t key, unsigned timeout_ms)
+{
+    return acquire_as(object, CUDA, key, timeout_ms);
 }
 
 /* Sections ------------------------------------------------------------------------------------- */
@@ -284,20 +338,21 @@ static culv_soft_share record_of(shared *s, bool kmt)
 
 #define OF(pointer, member) ((shared *)(void *)((char *)(pointer)-offsetof(shared, member)))
 
-static HRESULT STDMETHODCALLTYPE dxgi_query(IDXGIResource1 *self, REFIID id, void **out)
-{
-    return ID3D11Resource_QueryInterface(OF(self, dxgi)->resource, id, out);
-}
-
-static ULONG STDMETHODCALLTYPE dxgi_add_ref(IDXGIResource1 *self)
-{
-    return ID3D11Resource_AddRef(OF(self, dxgi)->resource);
-}
-
-static ULONG STDMETHODCALLTYPE dxgi_release(IDXGIResource1 *self)
-{
-    return ID3D11Resource_Release(OF(self, dxgi)->resource);
-}
+#define QUERY_OF(name, member)                                                                     \
+    static HRESULT STDMETHODCALLTYPE name##_query(void *self, REFIID id, void **out)               \
+    {                                                                                              \
+        return ID3D11Resource_QueryInterface(OF(self, member)->resource, id, out);                 \
+    }                                                                                              \
+    static ULONG STDMETHODCALLTYPE name##_add_ref(void *self)                                      \
+    {                                                                                              \
+        return ID3D11Resource_AddRef(OF(self, member)->resource);                                  \
+    }                                                                                              \
+    static ULONG STDMETHODCALLTYPE name##_release(void *self)                                      \
+    {                                                                                              \
+        return ID3D11Resource_Release(OF(self, member)->resource);                                 \
+    }
+QUERY_OF(dxgi, dxgi)
+QUERY_OF(mutex, mutex)
 
 static HRESULT STDMETHODCALLTYPE dxgi_get_shared(IDXGIResource1 *self, HANDLE *out)
 {
@@ -306,6 +361,8 @@ static HRESULT STDMETHODCALLTYPE dxgi_get_shared(IDXGIResource1 *self, HANDLE *o
     *out = NULL;
     HRESULT hr = refusal();
     if (hr != S_OK) return hr;
+    if (gone(s->device, "IDXGIResource::GetSharedHandle")) return DXGI_REMOVED;
+    /* nf-dxgi-idxgiresource-getsharedhandle: not of a resource with NT handles. */
     if (!(s->misc & (D3D11_RESOURCE_MISC_SHARED | D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX)) ||
         (s->misc & D3D11_RESOURCE_MISC_SHARED_NTHANDLE))
         return E_INVALIDARG;
@@ -329,32 +386,24 @@ static HRESULT STDMETHODCALLTYPE dxgi_create_shared(IDXGIResource1 *self,
     *out = NULL;
     const HRESULT hr = refusal();
     if (hr != S_OK) return hr;
-    if (access != (DXGI_SHARED_RESOURCE_READ | DXGI_SHARED_RESOURCE_WRITE) ||
+    if (gone(s->device, "IDXGIResource1::CreateSharedHandle")) return DXGI_REMOVED;
+    /* dxgi1_2/nf-dxgi1_2-idxgiresource1-createsharedhandle: READ, WRITE and generic rights. CUDA
+     * writes, so that WRITE must be among them. */
+    const DWORD rights = DXGI_SHARED_RESOURCE_READ | DXGI_SHARED_RESOURCE_WRITE | GENERIC_ALL |
+                         GENERIC_READ | GENERIC_WRITE | GENERIC_EXECUTE;
+    if ((access & ~rights) != 0 ||
+        !(access & (DXGI_SHARED_RESOURCE_WRITE | GENERIC_ALL | GENERIC_WRITE)) ||
         !(s->misc & D3D11_RESOURCE_MISC_SHARED_NTHANDLE))
         return E_INVALIDARG;
     const culv_soft_share record = record_of(s, false);
     return make_section(&record, security, name, out);
 }
 
-static HRESULT STDMETHODCALLTYPE mutex_query(IDXGIKeyedMutex *self, REFIID id, void **out)
-{
-    return ID3D11Resource_QueryInterface(OF(self, mutex)->resource, id, out);
-}
-
-static ULONG STDMETHODCALLTYPE mutex_add_ref(IDXGIKeyedMutex *self)
-{
-    return ID3D11Resource_AddRef(OF(self, mutex)->resource);
-}
-
-static ULONG STDMETHODCALLTYPE mutex_release(IDXGIKeyedMutex *self)
-{
-    return ID3D11Resource_Release(OF(self, mutex)->resource);
-}
-
 static HRESULT STDMETHODCALLTYPE mutex_acquire(IDXGIKeyedMutex *self, UINT64 key, DWORD ms)
 {
     shared *s = OF(self, mutex);
-    if (acquire_key(s, key, ms) == 0) return (HRESULT)WAIT_TIMEOUT;
+    if (gone(s->device, "IDXGIKeyedMutex::AcquireSync")) return DXGI_REMOVED;
+    if (acquire_as(s, DIRECT3D, key, ms) == 0) return (HRESULT)WAIT_TIMEOUT;
     take(s);
     return S_OK;
 }
@@ -362,8 +411,10 @@ static HRESULT STDMETHODCALLTYPE mutex_acquire(IDXGIKeyedMutex *self, UINT64 key
 static HRESULT STDMETHODCALLTYPE mutex_release_sync(IDXGIKeyedMutex *self, UINT64 key)
 {
     shared *s = OF(self, mutex);
+    if (gone(s->device, "IDXGIKeyedMutex::ReleaseSync")) return DXGI_REMOVED;
+    if (s->owner != DIRECT3D) return E_FAIL; /* nf-dxgi-idxgikeyedmutex-releasesync */
     give(s);
-    return release_key(s, key) == 0 ? S_OK : INVALID_CALL;
+    return release_as(s, DIRECT3D, key) == 0 ? S_OK : E_FAIL;
 }
 
 static IDXGIResource1Vtbl dxgi_table;
@@ -378,9 +429,23 @@ static shared *shared_of(ID3D11Resource *resource, const D3D11_TEXTURE2D_DESC *t
     if (SUCCEEDED(ID3D11Resource_GetPrivateData(resource, &share_key, &size, &s))) return s;
     s = calloc(1, sizeof *s);
     if (s == NULL) abort();
-    s->dxgi.lpVtbl = &dxgi_table;
-    s->mutex.lpVtbl = &mutex_table;
+    s->dxgi.table = &dxgi_table;
+    s->dxgi.name = "IDXGIResource1";
+    s->mutex.table = &mutex_table;
+    s->mutex.name = "IDXGIKeyedMutex";
     s->resource = resource;
+    ID3D11Resource_GetDevice(resource, &s->device);
+    ID3D11Device_Release(s->device); /* the resource has one */
+    /* Wine's own IDXGIResource, for what is not about sharing. It lives as long as the resource. */
+    IDXGIResource *dxgi = NULL;
+    const HRESULT hr =
+        texture != NULL
+            ? texture_query((ID3D11Texture2D *)(void *)resource, &iid_dxgi_resource, (void **)&dxgi)
+            : buffer_query((ID3D11Buffer *)(void *)resource, &iid_dxgi_resource, (void **)&dxgi);
+    if (SUCCEEDED(hr)) {
+        s->dxgi.real = s->mutex.real = dxgi;
+        IDXGIResource_Release(dxgi);
+    }
     if (texture != NULL) {
         s->desc = *texture;
         s->misc = texture->MiscFlags;
@@ -466,12 +531,17 @@ static ULONG STDMETHODCALLTYPE fence_release(ID3D11Fence *self)
     EnterCriticalSection(&lock);
     const ULONG refs = --((fence *)self)->refs;
     LeaveCriticalSection(&lock);
-    if (refs == 0) free(self);
+    if (refs == 0) {
+        IUnknown_Release((IUnknown *)((fence *)self)->com.real);
+        free(self);
+    }
     return refs;
 }
 
+/* nf-d3d11_3-id3d11fence-getcompletedvalue: UINT64_MAX of a removed device. */
 static UINT64 STDMETHODCALLTYPE fence_value(ID3D11Fence *self)
 {
+    if (is_removed(((fence *)self)->device)) return UINT64_MAX;
     EnterCriticalSection(&lock);
     const UINT64 value = ((fence *)self)->value;
     LeaveCriticalSection(&lock);
@@ -484,7 +554,7 @@ static HRESULT STDMETHODCALLTYPE fence_set_event(ID3D11Fence *self, UINT64 value
     HRESULT hr = S_OK;
     HANDLE copy = NULL;
     EnterCriticalSection(&lock);
-    if (f->value >= value)
+    if (f->value >= value || is_removed(f->device))
         SetEvent(event);
     else if (f->num_waiters == sizeof f->waiters / sizeof f->waiters[0] ||
              !DuplicateHandle(GetCurrentProcess(), event, GetCurrentProcess(), &copy, 0, FALSE,
@@ -559,6 +629,8 @@ static HRESULT STDMETHODCALLTYPE fence_create_shared(ID3D11Fence *self,
     *out = NULL;
     const HRESULT hr = refusal();
     if (hr != S_OK) return hr;
+    if (gone(((fence *)self)->device, "ID3D11Fence::CreateSharedHandle")) return DXGI_REMOVED;
+    /* nf-d3d11_3-id3d11fence-createsharedhandle; ne-d3d11_3-d3d11_fence_flag */
     if (access != GENERIC_ALL || !((fence *)self)->sharable) return E_INVALIDARG;
     memset(&record, 0, sizeof record);
     memcpy(record.magic, CULV_SOFT_SHARE_MAGIC, sizeof record.magic);
@@ -576,31 +648,46 @@ static HRESULT STDMETHODCALLTYPE fence_create_shared(ID3D11Fence *self,
 
 static ID3D11Device5Vtbl device_table;
 static ID3D11DeviceContext4Vtbl context_table;
-static ID3D11Device5 device5 = {&device_table};
-static ID3D11DeviceContext4 context4 = {&context_table};
 
-static ULONG STDMETHODCALLTYPE device5_add_ref(ID3D11Device5 *self)
+/* The part of a device or a context. It stays when that has gone. */
+static part *part_of(void *object, const void *table, const char *name)
 {
-    (void)self;
-    return ID3D11Device_AddRef(the_device);
-}
-
-static ULONG STDMETHODCALLTYPE device5_release(ID3D11Device5 *self)
-{
-    (void)self;
-    return ID3D11Device_Release(the_device);
+    static const GUID key = {
+        0x1f3c9b62, 0x60de, 0x4b1c, {0xa7, 0x35, 0x02, 0x98, 0xce, 0x5d, 0x44, 0x70}};
+    part *p = NULL;
+    UINT size = sizeof p;
+    const bool device = table == &device_table;
+    if (SUCCEEDED(device ? ID3D11Device_GetPrivateData((ID3D11Device *)object, &key, &size, &p)
+                         : ID3D11DeviceContext_GetPrivateData((ID3D11DeviceContext *)object, &key,
+                                                              &size, &p)))
+        return p;
+    p = calloc(1, sizeof *p);
+    if (p == NULL) abort();
+    *p = (part){table, object, name};
+    if (FAILED(device ? ID3D11Device_SetPrivateData((ID3D11Device *)object, &key, sizeof p, &p)
+                      : ID3D11DeviceContext_SetPrivateData((ID3D11DeviceContext *)object, &key,
+                                                           sizeof p, &p)))
+        abort();
+    return p;
 }
 
 static HRESULT STDMETHODCALLTYPE device5_create_fence(ID3D11Device5 *self, UINT64 value,
                                                       D3D11_FENCE_FLAG flags, REFIID id, void **out)
 {
-    (void)self;
+    ID3D11Device *device = ((part *)self)->real;
+    D3D11_QUERY_DESC query = {D3D11_QUERY_EVENT, 0};
+    ID3D11Query *carrier = NULL;
     calls++;
     if (fail_at > 0 && --fail_at == 0) return E_OUTOFMEMORY;
+    if (gone(device, "ID3D11Device5::CreateFence")) return DXGI_REMOVED;
     if (!same(id, &iid_fence)) return E_NOINTERFACE;
     fence *f = calloc(1, sizeof *f);
-    if (f == NULL) return E_OUTOFMEMORY;
-    f->com.lpVtbl = &fence_table;
+    if (f == NULL || FAILED(ID3D11Device_CreateQuery(device, &query, &carrier))) {
+        free(f);
+        return E_OUTOFMEMORY;
+    }
+    f->com = (part){&fence_table, carrier, "ID3D11Fence"};
+    f->device = device;
     f->refs = 1;
     f->value = value;
     f->sharable = (flags & D3D11_FENCE_FLAG_SHARED) != 0;
@@ -608,23 +695,36 @@ static HRESULT STDMETHODCALLTYPE device5_create_fence(ID3D11Device5 *self, UINT6
     return S_OK;
 }
 
-static ULONG STDMETHODCALLTYPE context4_add_ref(ID3D11DeviceContext4 *self)
+/* In the process that shared it. */
+static HRESULT STDMETHODCALLTYPE device5_open_fence(ID3D11Device5 *self, HANDLE handle, REFIID id,
+                                                    void **out)
 {
-    (void)self;
-    return ID3D11DeviceContext_AddRef(the_context);
+    culv_soft_share record;
+    if (gone(((part *)self)->real, "ID3D11Device5::OpenSharedFence")) return DXGI_REMOVED;
+    const void *view = MapViewOfFile(handle, FILE_MAP_READ, 0, 0, sizeof record);
+    if (view == NULL) return E_INVALIDARG;
+    memcpy(&record, view, sizeof record);
+    UnmapViewOfFile(view);
+    if (memcmp(record.magic, CULV_SOFT_SHARE_MAGIC, sizeof record.magic) != 0 ||
+        record.process != GetCurrentProcessId() || record.unref != unref_fence)
+        return E_INVALIDARG;
+    return fence_query(record.object, id, out);
 }
 
-static ULONG STDMETHODCALLTYPE context4_release(ID3D11DeviceContext4 *self)
+static ID3D11Device *device_of(ID3D11DeviceContext4 *self)
 {
-    (void)self;
-    return ID3D11DeviceContext_Release(the_context);
+    ID3D11Device *device = NULL;
+    ID3D11DeviceContext_GetDevice((ID3D11DeviceContext *)((part *)self)->real, &device);
+    ID3D11Device_Release(device); /* the context has one */
+    return device;
 }
 
 static HRESULT STDMETHODCALLTYPE context4_signal(ID3D11DeviceContext4 *self, ID3D11Fence *f,
                                                  UINT64 value)
 {
-    (void)self;
-    overlay11_give();
+    ID3D11Device *device = device_of(self);
+    if (gone(device, "ID3D11DeviceContext4::Signal")) return DXGI_REMOVED;
+    for_all(device, give);
     set_value((fence *)f, value);
     return S_OK;
 }
@@ -633,71 +733,181 @@ static HRESULT STDMETHODCALLTYPE context4_signal(ID3D11DeviceContext4 *self, ID3
 static HRESULT STDMETHODCALLTYPE context4_wait(ID3D11DeviceContext4 *self, ID3D11Fence *f,
                                                UINT64 value)
 {
-    (void)self;
+    ID3D11Device *device = device_of(self);
+    if (gone(device, "ID3D11DeviceContext4::Wait")) return DXGI_REMOVED;
     if (!wait_value((fence *)f, value, INFINITE)) return E_FAIL;
-    overlay11_take();
+    for_all(device, take);
     return S_OK;
 }
 
 static HRESULT STDMETHODCALLTYPE query_device(ID3D11Device *self, REFIID id, void **out)
 {
-    if (!same(id, &iid_device5)) return device_query(self, id, out);
+    if (!same(id, &iid_device5)) return real.QueryInterface(self, id, out);
+    *out = NULL;
     if (lie == OVERLAY11_OLD) return E_NOINTERFACE;
+    *out = part_of(self, &device_table, "ID3D11Device5");
     ID3D11Device_AddRef(self);
-    *out = &device5;
     return S_OK;
 }
 
 static HRESULT STDMETHODCALLTYPE query_context(ID3D11DeviceContext *self, REFIID id, void **out)
 {
-    if (!same(id, &iid_context4)) return context_query(self, id, out);
+    if (!same(id, &iid_context4)) return real_context.QueryInterface(self, id, out);
+    *out = part_of(self, &context_table, "ID3D11DeviceContext4");
     ID3D11DeviceContext_AddRef(self);
-    *out = &context4;
     return S_OK;
+}
+
+static HRESULT STDMETHODCALLTYPE map_resource(ID3D11DeviceContext *self, ID3D11Resource *resource,
+                                              UINT subresource, D3D11_MAP type, UINT flags,
+                                              D3D11_MAPPED_SUBRESOURCE *out)
+{
+    ID3D11Device *device = NULL;
+    if (removed_some()) {
+        ID3D11DeviceContext_GetDevice(self, &device);
+        ID3D11Device_Release(device); /* the context has one */
+        if (is_removed(device)) return DXGI_REMOVED;
+    }
+    return real_context.Map(self, resource, subresource, type, flags, out);
+}
+
+/* Creation ------------------------------------------------------------------------------------- */
+
+/* ne-d3d11-d3d11_resource_misc_flag: 2D textures without levels are shared, and no others (buffers
+ * are not named there; drivers take them); SHARED and SHARED_KEYEDMUTEX exclude one another;
+ * SHARED_NTHANDLE goes with one of them. ne-d3d11-d3d11_usage: what the CPU maps is not in the
+ * GPU's memory. */
+static bool may_share(UINT misc, UINT levels, UINT samples, D3D11_USAGE usage, bool textures_2d)
+{
+    const UINT one = misc & (D3D11_RESOURCE_MISC_SHARED | D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX);
+    if (!(misc & D3D11_RESOURCE_MISC_SHARED_NTHANDLE) && one == 0) return true;
+    return (one & (one - 1)) == 0 && one != 0 && levels == 1 && samples == 1 &&
+           usage == D3D11_USAGE_DEFAULT && textures_2d;
+}
+
+static HRESULT STDMETHODCALLTYPE create_buffer(ID3D11Device *self, const D3D11_BUFFER_DESC *desc,
+                                               const D3D11_SUBRESOURCE_DATA *data,
+                                               ID3D11Buffer **out)
+{
+    if (gone(self, "ID3D11Device::CreateBuffer")) return DXGI_REMOVED;
+    if (desc != NULL && !may_share(desc->MiscFlags, 1, 1, desc->Usage, true)) return E_INVALIDARG;
+    return real.CreateBuffer(self, desc, data, out);
+}
+
+static HRESULT STDMETHODCALLTYPE create_texture1d(ID3D11Device *self,
+                                                  const D3D11_TEXTURE1D_DESC *desc,
+                                                  const D3D11_SUBRESOURCE_DATA *data,
+                                                  ID3D11Texture1D **out)
+{
+    if (gone(self, "ID3D11Device::CreateTexture1D")) return DXGI_REMOVED;
+    if (desc != NULL && !may_share(desc->MiscFlags, desc->MipLevels, 1, desc->Usage, false))
+        return E_INVALIDARG;
+    return real.CreateTexture1D(self, desc, data, out);
+}
+
+static HRESULT STDMETHODCALLTYPE create_texture2d(ID3D11Device *self,
+                                                  const D3D11_TEXTURE2D_DESC *desc,
+                                                  const D3D11_SUBRESOURCE_DATA *data,
+                                                  ID3D11Texture2D **out)
+{
+    if (gone(self, "ID3D11Device::CreateTexture2D")) return DXGI_REMOVED;
+    if (desc != NULL &&
+        !may_share(desc->MiscFlags, desc->MipLevels, desc->SampleDesc.Count, desc->Usage, true))
+        return E_INVALIDARG;
+    return real.CreateTexture2D(self, desc, data, out);
+}
+
+static HRESULT STDMETHODCALLTYPE create_texture3d(ID3D11Device *self,
+                                                  const D3D11_TEXTURE3D_DESC *desc,
+                                                  const D3D11_SUBRESOURCE_DATA *data,
+                                                  ID3D11Texture3D **out)
+{
+    if (gone(self, "ID3D11Device::CreateTexture3D")) return DXGI_REMOVED;
+    if (desc != NULL && !may_share(desc->MiscFlags, desc->MipLevels, 1, desc->Usage, false))
+        return E_INVALIDARG;
+    return real.CreateTexture3D(self, desc, data, out);
 }
 
 /* Setting up ----------------------------------------------------------------------------------- */
 
-/* Wine asserts that an object's table is its own, so the entries are replaced, not the table. */
-static void replace(void *slot, const void *function, void *before)
+/* How many slots of `interfaces`' longest table an object of Wine's has. */
+typedef struct version {
+    GUID id;
+    size_t size;
+} version;
+
+static unsigned slots_of(IUnknown *object, const version *versions, size_t count)
 {
-    DWORD protection;
-    VirtualProtect(slot, sizeof(void *), PAGE_READWRITE, &protection);
-    memcpy(before, slot, sizeof(void *));
-    memcpy(slot, function, sizeof(void *));
-    VirtualProtect(slot, sizeof(void *), protection, &protection);
+    size_t size = versions[0].size;
+    for (size_t i = 1; i < count; i++) {
+        IUnknown *found = NULL;
+        if (FAILED(IUnknown_QueryInterface(object, &versions[i].id, (void **)&found))) continue;
+        if (found == object) size = versions[i].size; /* the same table, longer */
+        IUnknown_Release(found);
+    }
+    return (unsigned)(size / sizeof(void *));
 }
-#define REPLACE_QUERY(object, function, before)                                                    \
+
+static const version devices[] = {
+    {{0xdb6f6ddb, 0xac77, 0x4e88, {0x82, 0x53, 0x81, 0x9d, 0xf9, 0xbb, 0xf1, 0x40}},
+     sizeof(ID3D11DeviceVtbl)},
+    {{0xa04bfb29, 0x08ef, 0x43d6, {0xa4, 0x9c, 0xa9, 0xbd, 0xbd, 0xcb, 0xe6, 0x86}},
+     sizeof(ID3D11Device1Vtbl)},
+    {{0x9d06dffa, 0xd1e5, 0x4d07, {0x83, 0xa8, 0x1b, 0xb1, 0x23, 0xf2, 0xf8, 0x41}},
+     sizeof(ID3D11Device2Vtbl)},
+    {{0xa05c8c37, 0xd2c6, 0x4732, {0xb3, 0xa0, 0x9c, 0xe0, 0xb0, 0xdc, 0x9a, 0xe6}},
+     sizeof(ID3D11Device3Vtbl)},
+    {{0x8992ab71, 0x02e6, 0x4b8d, {0xba, 0x48, 0xb0, 0x56, 0xdc, 0xda, 0x42, 0xc4}},
+     sizeof(ID3D11Device4Vtbl)},
+};
+static const version contexts[] = {
+    {{0xc0bfa96c, 0xe089, 0x44fb, {0x8e, 0xaf, 0x26, 0xf8, 0x79, 0x61, 0x90, 0xda}},
+     sizeof(ID3D11DeviceContextVtbl)},
+    {{0xbb2c6faa, 0xb5fb, 0x4082, {0x8e, 0x6b, 0x38, 0x8b, 0x8c, 0xfa, 0x90, 0xe1}},
+     sizeof(ID3D11DeviceContext1Vtbl)},
+    {{0x420d5b32, 0xb90c, 0x4da4, {0xbe, 0xf0, 0x35, 0x9f, 0x6a, 0x24, 0xa8, 0x3a}},
+     sizeof(ID3D11DeviceContext2Vtbl)},
+    {{0xb4e3c01d, 0xe79e, 0x4637, {0x91, 0xb2, 0x51, 0x0e, 0x9f, 0x4c, 0x9b, 0x8f}},
+     sizeof(ID3D11DeviceContext3Vtbl)},
+};
+
+#define SET(table, method, function)                                                               \
     do {                                                                                           \
         void (*f_)(void) = (void (*)(void))(function);                                             \
-        replace((void *)&(object)->lpVtbl->QueryInterface, &f_, &(before));                        \
+        memcpy((void *)&(table).method, &f_, sizeof f_);                                           \
     } while (0)
 
-static void fill_tables(void)
+/* IDXGIResource's slots up to GetEvictionPriority() are Wine's; those of a keyed mutex up to
+ * GetDevice(), and a fence's up to SetPrivateDataInterface(). */
+static void fill_tables(ID3D11Device *device, ID3D11DeviceContext *context)
 {
-    dxgi_table.QueryInterface = dxgi_query;
-    dxgi_table.AddRef = dxgi_add_ref;
-    dxgi_table.Release = dxgi_release;
-    dxgi_table.GetSharedHandle = dxgi_get_shared;
-    dxgi_table.CreateSharedHandle = dxgi_create_shared;
-    mutex_table.QueryInterface = mutex_query;
-    mutex_table.AddRef = mutex_add_ref;
-    mutex_table.Release = mutex_release;
-    mutex_table.AcquireSync = mutex_acquire;
-    mutex_table.ReleaseSync = mutex_release_sync;
-    fence_table.QueryInterface = fence_query;
-    fence_table.AddRef = fence_add_ref;
-    fence_table.Release = fence_release;
-    fence_table.CreateSharedHandle = fence_create_shared;
-    fence_table.GetCompletedValue = fence_value;
-    fence_table.SetEventOnCompletion = fence_set_event;
-    device_table.AddRef = device5_add_ref;
-    device_table.Release = device5_release;
-    device_table.CreateFence = device5_create_fence;
-    context_table.AddRef = context4_add_ref;
-    context_table.Release = context4_release;
-    context_table.Signal = context4_signal;
-    context_table.Wait = context4_wait;
+    part_fill(&dxgi_table, sizeof dxgi_table, 12);
+    SET(dxgi_table, QueryInterface, dxgi_query);
+    SET(dxgi_table, AddRef, dxgi_add_ref);
+    SET(dxgi_table, Release, dxgi_release);
+    SET(dxgi_table, GetSharedHandle, dxgi_get_shared);
+    SET(dxgi_table, CreateSharedHandle, dxgi_create_shared);
+    part_fill(&mutex_table, sizeof mutex_table, 8);
+    SET(mutex_table, QueryInterface, mutex_query);
+    SET(mutex_table, AddRef, mutex_add_ref);
+    SET(mutex_table, Release, mutex_release);
+    SET(mutex_table, AcquireSync, mutex_acquire);
+    SET(mutex_table, ReleaseSync, mutex_release_sync);
+    part_fill(&fence_table, sizeof fence_table, 7);
+    SET(fence_table, QueryInterface, fence_query);
+    SET(fence_table, AddRef, fence_add_ref);
+    SET(fence_table, Release, fence_release);
+    SET(fence_table, CreateSharedHandle, fence_create_shared);
+    SET(fence_table, GetCompletedValue, fence_value);
+    SET(fence_table, SetEventOnCompletion, fence_set_event);
+    part_fill(&device_table, sizeof device_table,
+              slots_of((IUnknown *)device, devices, sizeof devices / sizeof devices[0]));
+    SET(device_table, CreateFence, device5_create_fence);
+    SET(device_table, OpenSharedFence, device5_open_fence);
+    part_fill(&context_table, sizeof context_table,
+              slots_of((IUnknown *)context, contexts, sizeof contexts / sizeof contexts[0]));
+    SET(context_table, Signal, context4_signal);
+    SET(context_table, Wait, context4_wait);
 }
 
 static HRESULT(STDMETHODCALLTYPE *adapter_desc)(IDXGIAdapter *, DXGI_ADAPTER_DESC *);
@@ -715,19 +925,18 @@ static void replace_adapter(ID3D11Device *device)
         0x54ec77fa, 0x1377, 0x44e6, {0x8c, 0x32, 0x88, 0xfd, 0x5f, 0x44, 0xc8, 0x4c}};
     IDXGIDevice *dxgi = NULL;
     IDXGIAdapter *adapter = NULL;
-    void (*f)(void) = (void (*)(void))get_adapter_desc;
     if (SUCCEEDED(ID3D11Device_QueryInterface(device, &iid_dxgi_device, (void **)&dxgi)) &&
         SUCCEEDED(IDXGIDevice_GetAdapter(dxgi, &adapter)))
-        replace((void *)&adapter->lpVtbl->GetDesc, &f, &adapter_desc);
+        PART_REPLACE(adapter, GetDesc, get_adapter_desc, adapter_desc);
     if (adapter != NULL) IDXGIAdapter_Release(adapter);
     if (dxgi != NULL) IDXGIDevice_Release(dxgi);
 }
 
 void overlay11_install(ID3D11Device *device, ID3D11DeviceContext *context)
 {
-    the_device = device;
-    the_context = context;
-    if (device_query != NULL) return;
+    static bool installed;
+    if (installed) return;
+    installed = true;
     D3D11_TEXTURE2D_DESC texture_desc;
     D3D11_BUFFER_DESC buffer_desc;
     ID3D11Texture2D *texture = NULL;
@@ -745,12 +954,21 @@ void overlay11_install(ID3D11Device *device, ID3D11DeviceContext *context)
         abort();
     InitializeCriticalSection(&lock);
     InitializeConditionVariable(&changed);
-    fill_tables();
+    real = *device->lpVtbl;
+    real_context = *context->lpVtbl;
+    fill_tables(device, context);
     replace_adapter(device);
-    REPLACE_QUERY(device, query_device, device_query);
-    REPLACE_QUERY(context, query_context, context_query);
-    REPLACE_QUERY(texture, query_texture, texture_query);
-    REPLACE_QUERY(buffer, query_buffer, buffer_query);
+    void *before;
+    PART_REPLACE(device, QueryInterface, query_device, before);
+    PART_REPLACE(device, CreateBuffer, create_buffer, before);
+    PART_REPLACE(device, CreateTexture1D, create_texture1d, before);
+    PART_REPLACE(device, CreateTexture2D, create_texture2d, before);
+    PART_REPLACE(device, CreateTexture3D, create_texture3d, before);
+    PART_REPLACE(device, GetDeviceRemovedReason, get_removed_reason, before);
+    PART_REPLACE(context, QueryInterface, query_context, before);
+    PART_REPLACE(context, Map, map_resource, before);
+    PART_REPLACE(texture, QueryInterface, query_texture, texture_query);
+    PART_REPLACE(buffer, QueryInterface, query_buffer, buffer_query);
     ID3D11Texture2D_Release(texture);
     ID3D11Buffer_Release(buffer);
 }

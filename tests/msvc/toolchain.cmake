@@ -1,0 +1,21 @@
+# Toolchain: clang-cl and lld-link on Debian, for Microsoft's ABI. -D CULVERT_MSVC_SYSROOT= what sysroot.sh made.
+# SPDX-License-Identifier: MIT
+set(CMAKE_SYSTEM_NAME Windows)
+set(CMAKE_SYSTEM_PROCESSOR AMD64)
+set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES CULVERT_MSVC_SYSROOT)
+set(CMAKE_C_COMPILER ${CULVERT_MSVC_SYSROOT}/bin/clang-cl)
+set(CMAKE_C_COMPILER_LAUNCHER "") # ccache 4.7 loses objects of clang-cl that have debug information
+set(CMAKE_C_COMPILER_TARGET x86_64-pc-windows-msvc)
+set(CMAKE_LINKER ${CULVERT_MSVC_SYSROOT}/bin/lld-link)
+set(CMAKE_AR ${CULVERT_MSVC_SYSROOT}/bin/llvm-lib)
+set(CMAKE_RC_COMPILER ${CULVERT_MSVC_SYSROOT}/bin/llvm-rc)
+set(CMAKE_MT ${CMAKE_COMMAND})
+set(CMAKE_C_FLAGS_INIT "/imsvc ${CULVERT_MSVC_SYSROOT}/include /imsvc /usr/share/mingw-w64/include /D_UCRT /GS-")
+set(CMAKE_C_STANDARD_LIBRARIES "kernel32.lib user32.lib advapi32.lib" CACHE STRING "")
+foreach(kind IN ITEMS EXE SHARED MODULE)
+  set(CMAKE_${kind}_LINKER_FLAGS_INIT "/manifest:no /libpath:${CULVERT_MSVC_SYSROOT}/lib")
+endforeach()
+set(CMAKE_FIND_ROOT_PATH ${CULVERT_MSVC_SYSROOT})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Kernels of the programs that run on the rig as they are.
+#include "culvert_kernel.h"
+
+// A wave over a grid of points: position and colour, seven floats each.
+CULV_KERNEL void wave(CULV_GRID float *vertices, unsigned width, unsigned height, float time)
+{
+    const unsigned x = blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height) return;
+    float *v = vertices + 7 * (y * width + x);
+    v[0] = 2.0f * x / width - 1.0f;
+    v[1] = 0.5f * sinf(4.0f * v[0] + time) * cosf(4.0f * (2.0f * y / height - 1.0f) + time);
+    v[2] = 2.0f * y / height - 1.0f;
+    v[3] = 1.0f;
+    v[4] = v[5] = v[6] = 0.0f;
+}
+
+// Texels that tell where they are.
+CULV_KERNEL void plane(CULV_GRID cudaSurfaceObject_t out, int width, int height, int frame)
+{
+    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height) return;
+    surf2Dwrite(make_float4((float)x, (float)y, (float)frame, 1.0f), out, x * 16, y);
+}
+
+CULV_KERNEL void volume(CULV_GRID cudaSurfaceObject_t out, int width, int height, int depth,
+                        int frame)
+{
+    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height) return;
+    for (int z = 0; z < depth; z++)
+        surf3Dwrite(make_uchar4((unsigned char)(3 * x + frame), (unsigned char)(5 * y),
+                                (unsigned char)(7 * z), 255),
+                    out, x * 4, y, z);
+}
+
+CULV_KERNEL void cube(CULV_GRID cudaSurfaceObject_t out, int size, int frame)
+{
+    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= size || y >= size) return;
+    for (int face = 0; face < 6; face++)
+        surfCubemapwrite(make_uchar4((unsigned char)(x + frame), (unsigned char)y,
+                                     (unsigned char)(40 * face), 255),
+                         out, x * 4, y, face);
+}
+
+// Each channel of a texel becomes 255 minus itself.
+CULV_KERNEL void invert(CULV_GRID cudaSurfaceObject_t image, int width, int height)
+{
+    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height) return;
+    uchar4 p;
+    surf2Dread(&p, image, x * 4, y);
+    surf2Dwrite(make_uchar4((unsigned char)(255 - p.x), (unsigned char)(255 - p.y),
+                            (unsigned char)(255 - p.z), p.w),
+                image, x * 4, y);
+}
+
+CULV_KERNELS(wave, plane, volume, cube, invert)

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/* Direct3D 12 on the rig: what Windows refuses, values that nobody reported, a removed device. */
+#include "cases12.h"
+
+#include <culvert/d3d12_ring.h>
+
+#include <string.h>
+
+static const uint64_t far_ns = (uint64_t)SCENE_FAR_MS * 1000000u;
+
+/* soft/wine/overlay.c has each rule's source. */
+static void rules(void)
+{
+    static const struct {
+        const char *what;
+        bool flag;
+        DWORD access;
+        const wchar_t *name;
+        HRESULT answer;
+    } rows[] = {
+        {"a fence without its flag", false, GENERIC_ALL, NULL, E_INVALIDARG},
+        {"another access", true, GENERIC_READ, NULL, (HRESULT)0x887a0001},
+        {"a backslash in a name", true, GENERIC_ALL, L"culvert\\rules", (HRESULT)0x887a0001},
+        {"a name", true, GENERIC_ALL, L"Local\\culvert rules", S_OK},
+    };
+    static const D3D12_HEAP_TYPE types[] = {D3D12_HEAP_TYPE_UPLOAD, D3D12_HEAP_TYPE_READBACK};
+    scene s;
+    ID3D12Fence *same = NULL;
+    HANDLE handle = NULL, opened = NULL;
+    culv_handle made = {.type = CULV_HANDLE_NONE};
+    scene_open(&s);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        ID3D12Fence *fence = NULL;
+        HR_OK(ID3D12Device_CreateFence(
+            s.device, 0, rows[i].flag ? D3D12_FENCE_FLAG_SHARED : D3D12_FENCE_FLAG_NONE,
+            &cases_iid_fence, (void **)&fence));
+        const HRESULT hr = ID3D12Device_CreateSharedHandle(
+            s.device, (ID3D12DeviceChild *)fence, NULL, rows[i].access, rows[i].name, &handle);
+        if (hr != rows[i].answer) scene_fail_hr(__FILE__, __LINE__, rows[i].what, hr);
+        if (hr != S_OK) {
+            ID3D12Fence_Release(fence);
+            continue;
+        }
+        HR_OK(ID3D12Device_OpenSharedHandleByName(s.device, rows[i].name, GENERIC_ALL, &opened));
+        HR_OK(ID3D12Device_OpenSharedHandle(s.device, opened, &cases_iid_fence, (void **)&same));
+        REQUIRE(same == fence);
+        REFUSES(culv_d3d12_export_dup(s.d3d12, (ID3D12DeviceChild *)fence, L"a\\b", &made),
+                CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        REQUIRE_SAYS("backslash");
+        REQUIRE(CloseHandle(opened) && CloseHandle(handle));
+        ID3D12Fence_Release(same);
+        REQUIRE(ID3D12Fence_Release(fence) == 0);
+    }
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        const D3D12_RESOURCE_DESC desc = scene_buffer_desc(4096);
+        D3D12_HEAP_PROPERTIES heap;
+        ID3D12Resource *none = NULL;
+        memset(&heap, 0, sizeof heap);
+        heap.Type = types[i];
+        REQUIRE(FAILED(ID3D12Device_CreateCommittedResource(
+            s.device, &heap, D3D12_HEAP_FLAG_SHARED, &desc,
+            i == 0 ? D3D12_RESOURCE_STATE_GENERIC_READ : D3D12_RESOURCE_STATE_COPY_DEST, NULL,
+            &cases_iid_resource, (void **)&none)));
+    }
+    scene_close(&s);
+}
+
+/* The queue's signal is done and nobody reported it: CUDA's must exceed it all the same. */
+static void unreported(void)
+{
+    scene s;
+    scene_open(&s);
+    for (int imported = 0; imported < 2; imported++) {
+        culv_shared_semaphore *made = NULL;
+        culv_semaphore *own = NULL;
+        ID3D12Fence *fence = NULL;
+        if (imported) {
+            HR_OK(ID3D12Device_CreateFence(s.device, 1, D3D12_FENCE_FLAG_SHARED, &cases_iid_fence,
+                                           (void **)&fence));
+            OK(culv_d3d12_semaphore_import(s.d3d12, fence, "queue's", &own));
+        } else {
+            OK(culv_d3d12_semaphore_create(s.d3d12, NULL, &made));
+            fence = culv_d3d12_semaphore_fence(made);
+        }
+        culv_semaphore *cuda = imported ? own : culv_shared_semaphore_cuda(made);
+        OK(culv_semaphore_signal(cuda, s.stream, 3));
+        scene_synchronize(&s);
+        HR_OK(ID3D12CommandQueue_Signal(s.queue, fence, 5));
+        scene_wait(fence, 5);
+        REFUSES(culv_semaphore_signal(cuda, s.stream, 4), CULV_ERROR_INVALID,
+                CULV_REASON_TIMELINE_BACKWARDS);
+        REQUIRE_SAYS("5, at which the ID3D12Fence is already (ID3D12Fence::GetCompletedValue)");
+        REFUSES(culv_semaphore_signal(cuda, s.stream, 5), CULV_ERROR_INVALID,
+                CULV_REASON_TIMELINE_BACKWARDS);
+        REFUSES(culv_semaphore_signal(cuda, s.stream, UINT64_MAX), CULV_ERROR_INVALID,
+                CULV_REASON_VALUE);
+        scene_synchronize(&s);
+        REQUIRE(ID3D12Fence_GetCompletedValue(fence) == 5);
+        OK(culv_semaphore_signal(cuda, s.stream, 6));
+        scene_synchronize(&s);
+        REQUIRE(ID3D12Fence_GetCompletedValue(fence) == 6);
+        culv_semaphore_destroy(&own);
+        culv_shared_semaphore_destroy(&made);
+        if (imported) REQUIRE(ID3D12Fence_Release(fence) == 0);
+    }
+    scene_close(&s);
+}
+
+/* A removed device ----------------------------------------------------------------------------- */
+
+enum { BYTES = 4096, FRAMES = 3, DEPTH = 2 };
+
+/* A program: CUDA, which stays, and Direct3D with what is made of it. */
+typedef struct program {
+    culv_device *cuda;
+    const culv_cuda_api *cu;
+    CUstream stream;
+    ID3D12Device *device;
+    ID3D12CommandQueue *queue;
+    ID3D12CommandAllocator *allocator;
+    ID3D12GraphicsCommandList *list;
+    ID3D12Fence *done;
+    ID3D12Resource *back;
+    culv_d3d12_device *d3d12;
+    culv_d3d12_ring *ring;
+    culv_shared_semaphore *fence;
+} program;
+
+/* Each call that finds the device removed ends the work; any other error ends the test. */
+#define HR_TRY(call)                                                                               \
+    do {                                                                                           \
+        const HRESULT try_ = (call);                                                               \
+        if (try_ == DXGI_REMOVED) return false;                                                    \
+        HR_OK(try_);                                                                               \
+    } while (0)
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        const culv_result try_ = (call);                                                           \
+        if (try_ == CULV_ERROR_ASYNC &&                                                            \
+            (check_reason(CULV_REASON_DEVICE_LOST) || check_reason(CULV_REASON_RING_STOPPED)))     \
+            return false;                                                                          \
+        OK(try_);                                                                                  \
+    } while (0)
+
+static bool begin(program *p)
+{
+    static const GUID iid_device = {
+        0x189819f1, 0x1db6, 0x4b57, {0xbe, 0x54, 0x18, 0x21, 0x33, 0x9b, 0x85, 0xf7}};
+    static const GUID iid_queue = {
+        0x0ec870a6, 0x5d7e, 0x4c22, {0x8c, 0xfc, 0x5b, 0xaa, 0xe0, 0x76, 0x16, 0xed}};
+    static const GUID iid_allocator = {
+        0x6102dee4, 0xaf59, 0x4b09, {0xb9, 0x99, 0xb4, 0x4d, 0x73, 0xf0, 0x9b, 0x24}};
+    static const GUID iid_list = {
+        0x5b160d0f, 0xac1b, 0x4185, {0x8b, 0xa8, 0xb3, 0xae, 0x42, 0xa5, 0xa4, 0x55}};
+    const D3D12_COMMAND_QUEUE_DESC queue = {.Type = D3D12_COMMAND_LIST_TYPE_DIRECT};
+    const D3D12_RESOURCE_DESC back = scene_buffer_desc((uint64_t)BYTES * FRAMES);
+    D3D12_HEAP_PROPERTIES heap;
+    culv_d3d12_device_desc attach = culv_d3d12_device_desc_init();
+    culv_d3d12_buffer_create_desc buffer = culv_d3d12_buffer_create_desc_init();
+    const culv_d3d12_ring_resource resource = {.buffer = &buffer};
+    culv_d3d12_ring_desc ring = culv_d3d12_ring_desc_init();
+    memset(&heap, 0, sizeof heap);
+    heap.Type = D3D12_HEAP_TYPE_READBACK;
+    HR_OK(D3D12CreateDevice(NULL, D3D_FEATURE_LEVEL_11_0, &iid_device, (void **)&p->device));
+    attach.device = p->device;
+    OK(culv_d3d12_attach(p->cuda, &attach, &p->d3d12));
+    HR_TRY(ID3D12Device_CreateCommandQueue(p->device, &queue, &iid_queue, (void **)&p->queue));
+    HR_TRY(ID3D12Device_CreateCommandAllocator(p->device, queue.Type, &iid_allocator,
+                                               (void **)&p->allocator));
+    HR_TRY(ID3D12Device_CreateCommandList(p->device, 0, queue.Type, p->allocator, NULL, &iid_list,
+                                          (void **)&p->list));
+    HR_TRY(ID3D12GraphicsCommandList_Close(p->list));
+    HR_TRY(ID3D12Device_CreateFence(p->device, 0, D3D12_FENCE_FLAG_NONE, &cases_iid_fence,
+                                    (void **)&p->done));
+    HR_TRY(ID3D12Device_CreateCommittedResource(p->device, &heap, D3D12_HEAP_FLAG_NONE, &back,
+                                                D3D12_RESOURCE_STATE_COPY_DEST, NULL,
+                                                &cases_iid_resource, (void **)&p->back));
+    buffer.size = BYTES;
+    ring.max_depth = DEPTH;
+    ring.resources = &resource;
+    ring.num_resources = 1;
+    TRY(culv_d3d12_ring_create(p->d3d12, &ring, &p->ring));
+    TRY(culv_d3d12_semaphore_create(p->d3d12, NULL, &p->fence));
+    return true;
+}
+
+/* CUDA writes each frame, Direct3D copies it, and CUDA waits for a signal of Direct3D's beside. */
+static bool work(program *p, const unsigned char *data)
+{
+    culv_ring *core = culv_d3d12_ring_core(p->ring);
+    for (unsigned i = 0; i < FRAMES; i++) {
+        culv_ring_frame f, g;
+        CUdeviceptr to;
+        OK(culv_semaphore_wait(culv_shared_semaphore_cuda(p->fence), p->stream, i));
+        TRY(culv_ring_acquire_on(core, CULV_RING_PRODUCER, p->stream, far_ns, &f));
+        to = culv_shared_buffer_pointer(culv_d3d12_ring_buffer(p->ring, f.slot, 0));
+        CU_OK(p->cu->cuMemcpyHtoDAsync(to, data + (size_t)i * BYTES, BYTES, p->stream));
+        TRY(culv_ring_release_on(core, CULV_RING_PRODUCER, p->stream, &f));
+        OK(culv_semaphore_wait(culv_shared_semaphore_cuda(p->fence), p->stream, i + 1));
+        TRY(culv_d3d12_ring_acquire(p->ring, far_ns, &g));
+        HR_TRY(ID3D12CommandAllocator_Reset(p->allocator));
+        HR_TRY(ID3D12GraphicsCommandList_Reset(p->list, p->allocator, NULL));
+        ID3D12GraphicsCommandList_CopyBufferRegion(
+            p->list, p->back, (uint64_t)i * BYTES,
+            culv_d3d12_buffer_resource(culv_d3d12_ring_buffer(p->ring, g.slot, 0)), 0, BYTES);
+        HR_TRY(ID3D12GraphicsCommandList_Close(p->list));
+        TRY(culv_d3d12_ring_submit(p->ring, p->queue, (ID3D12CommandList *)p->list, &g));
+        HR_TRY(ID3D12CommandQueue_Signal(p->queue, culv_d3d12_semaphore_fence(p->fence), i + 1));
+        culv_semaphore_mark_value(culv_shared_semaphore_cuda(p->fence), i + 1);
+        HR_TRY(ID3D12CommandQueue_Signal(p->queue, p->done, i + 1));
+        scene_wait(p->done, i + 1);
+        if (ID3D12Fence_GetCompletedValue(p->done) == UINT64_MAX) return false;
+    }
+    return true;
+}
+
+/* As docs/direct3d.md says, in this order. */
+static void end(program *p, bool lost)
+{
+    if (lost) {
+        REQUIRE(ID3D12Device_GetDeviceRemovedReason(p->device) == DXGI_HUNG);
+        OK(culv_d3d12_device_lost(p->d3d12));
+        CU_OK(p->cu->cuStreamSynchronize(p->stream));
+    } else {
+        CU_OK(p->cu->cuStreamSynchronize(p->stream));
+        OK(culv_ring_drain(culv_d3d12_ring_core(p->ring), far_ns, 0));
+    }
+    culv_d3d12_ring_destroy(&p->ring);
+    culv_shared_semaphore_destroy(&p->fence);
+    culv_d3d12_detach(&p->d3d12);
+    (void)culv_device_collect(p->cuda);
+    if (p->back != NULL) ID3D12Resource_Release(p->back);
+    if (p->done != NULL) ID3D12Fence_Release(p->done);
+    if (p->list != NULL) ID3D12GraphicsCommandList_Release(p->list);
+    if (p->allocator != NULL) ID3D12CommandAllocator_Release(p->allocator);
+    if (p->queue != NULL) ID3D12CommandQueue_Release(p->queue);
+    REQUIRE(overlay_references() == 0);
+    overlay12_clear();
+    /* A thread of Direct3D's has a fence a little longer than the signal takes. */
+    ULONG left = 2;
+    for (int i = 0; i < SCENE_FAR_MS && left > 1; i++) {
+        ID3D12Device_AddRef(p->device);
+        left = ID3D12Device_Release(p->device);
+        if (left > 1) Sleep(1);
+    }
+    REQUIRE(ID3D12Device_Release(p->device) == 0);
+    *p = (program){.cuda = p->cuda, .cu = p->cu, .stream = p->stream};
+}
+
+/* Some call finds the device removed, each third one in turn. CUDA's device, its context and its
+ * stream go on, with a new ID3D12Device; the last run has all frames. */
+static void removed(void)
+{
+    static unsigned char data[FRAMES * BYTES];
+    program p = {0};
+    unsigned times = 0, all;
+    culv_device_counts left = culv_device_counts_init();
+    {
+        scene s; /* which CUDA device it is */
+        scene_open_device(&s);
+        OK(culv_device_open_for_d3d12(s.device, NULL, &p.cuda));
+        scene_close(&s);
+    }
+    p.cu = CULV_CUDA(p.cuda);
+    CU_OK(p.cu->cuCtxSetCurrent(culv_device_context(p.cuda)));
+    CU_OK(p.cu->cuStreamCreate(&p.stream, CU_STREAM_NON_BLOCKING));
+    for (unsigned n = 1;; n += 3) {
+        scene_pattern(data, sizeof data, n);
+        overlay_remove_at(n);
+        const bool made = begin(&p);
+        const bool done = made && work(&p, data);
+        all = overlay_counted();
+        overlay_remove_at(0);
+        unsigned char *got = NULL;
+        if (done) {
+            HR_OK(ID3D12Resource_Map(p.back, 0, NULL, (void **)&got));
+            REQUIRE(memcmp(got, data, sizeof data) == 0);
+            ID3D12Resource_Unmap(p.back, 0, NULL);
+        }
+        end(&p, !done);
+        if (done) break;
+        times++;
+    }
+    printf("  removed %u times; %u calls are counted\n", times, all);
+    REQUIRE(times >= 8 && times == (all + 2) / 3);
+    OK(culv_device_get_counts(p.cuda, &left));
+    REQUIRE(left.memories == 0 && left.mappings == 0 && left.buffers == 0 && left.semaphores == 0);
+    REQUIRE(left.created == 0 && left.deferred == 0 && left.attached_devices == 0);
+    CU_OK(p.cu->cuStreamDestroy(p.stream));
+    culv_device_close(&p.cuda);
+}
+
+const case12 cases_d3d12_rig[] = {
+    {"rules", rules}, {"unreported", unreported}, {"removed", removed}, {NULL, NULL}};
