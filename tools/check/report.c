@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/* culvert-check in the program: its lock, its tables, call sites, and what is written of findings.
+ * Each finding is written when it is found, so that a program that crashes leaves a report. */
+#include "shim.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+_Thread_local int check_inside;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static check_model *model;
+static pid_t watched;
+static uintptr_t own_begin, own_end;
+static int text_file = -1, json_file = -1;
+static unsigned findings;
+
+check_model *check_open(void)
+{
+    if (model == NULL || getpid() != watched) return NULL;
+    pthread_mutex_lock(&lock);
+    return model;
+}
+
+void check_close(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static int find_own(struct dl_phdr_info *info, size_t size, void *user)
+{
+    const uintptr_t here = (uintptr_t)user;
+    (void)size;
+    uintptr_t begin = UINTPTR_MAX, end = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type != PT_LOAD) continue;
+        const uintptr_t at = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        if (at < begin) begin = at;
+        if (at + info->dlpi_phdr[i].p_memsz > end) end = at + info->dlpi_phdr[i].p_memsz;
+    }
+    if (here < begin || here >= end) return 0;
+    own_begin = begin;
+    own_end = end;
+    return 1;
+}
+
+static check_same look(int fd, const check_identity *then)
+{
+    const check_identity now = check_identify(fd);
+    if (now.inode == 0 && now.device == 0) return CHECK_GONE;
+    return now.inode == then->inode && now.device == then->device &&
+                   strcmp(now.text, then->text) == 0
+               ? CHECK_SAME
+               : CHECK_ANOTHER;
+}
+
+check_identity check_identify(int fd)
+{
+    check_identity is = {0};
+    struct stat status;
+    char path[48];
+    if (fstat(fd, &status) != 0) return is;
+    is.device = status.st_dev + 1;
+    is.inode = status.st_ino;
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    const ssize_t length = readlink(path, is.text, sizeof is.text - 1);
+    is.text[length > 0 ? length : 0] = '\0';
+    return is;
+}
+
+/* Both files are the launcher's. Without a launcher the text goes to stderr. */
+static int open_out(const char *suffix)
+{
+    const char *prefix = getenv("CULVERT_CHECK_OUT");
+    char path[4096];
+    if (prefix == NULL) return -1;
+    const int length = snprintf(path, sizeof path, "%s%s", prefix, suffix);
+    if (length < 0 || (size_t)length >= sizeof path) return -1;
+    return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    void *frames[2];
+    const char *fast = getenv("CULVERT_CHECK_FAST");
+    (void)backtrace(frames, 2); /* its first call loads a library */
+    (void)dl_iterate_phdr(find_own, (void *)(uintptr_t)&begin);
+    watched = getpid();
+    model = check_model_make(check_write_finding, NULL, fast == NULL || strcmp(fast, "1") != 0);
+    if (model != NULL) check_model_look(model, look);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    check_model *m = check_open();
+    if (m == NULL) return;
+    check_inside++;
+    const check_site site = {.call = "exit"};
+    check_end(m, &site);
+    if (check_model_unjudged(m) > 0)
+        check_note("There were more queues and streams at a time than culvert-check follows; the order of the others' work was not judged");
+    check_write_end();
+    model = NULL; /* what runs after this is not watched */
+    check_inside--;
+    check_close();
+}
+
+__attribute__((noinline)) check_site check_here(const char *call)
+{
+    check_site site = {.call = call};
+    void *frames[CHECK_FRAMES + 6];
+    const int count = backtrace(frames, CHECK_FRAMES + 6);
+    int first = 0;
+    while (first < count && (uintptr_t)frames[first] >= own_begin &&
+           (uintptr_t)frames[first] < own_end)
+        first++;
+    while (first < count && site.count < CHECK_FRAMES)
+        site.frames[site.count++] = frames[first++];
+    return site;
+}
+
+/* ---- tables ---- */
+
+#define BUCKETS 4096
+typedef struct entry {
+    struct entry *next;
+    unsigned kind;
+    uint64_t handle;
+    void *value;
+} entry;
+static entry *buckets[BUCKETS];
+
+static entry **bucket(unsigned kind, uint64_t handle)
+{
+    const uint64_t mixed = (handle ^ ((uint64_t)kind << 57)) * UINT64_C(0x9e3779b97f4a7c15);
+    entry **link = &buckets[mixed >> 52];
+    while (*link != NULL && ((*link)->kind != kind || (*link)->handle != handle))
+        link = &(*link)->next;
+    return link;
+}
+
+void *check_get(unsigned kind, uint64_t handle)
+{
+    const entry *e = *bucket(kind, handle);
+    return e != NULL ? e->value : NULL;
+}
+
+void *check_put(unsigned kind, uint64_t handle, void *value)
+{
+    entry **link = bucket(kind, handle), *e = *link;
+    void *before = e != NULL ? e->value : NULL;
+    if (value == NULL && e != NULL) {
+        *link = e->next;
+        free(e);
+    } else if (value != NULL) {
+        if (e == NULL) {
+            e = calloc(1, sizeof *e);
+            if (e == NULL) return NULL;
+            e->kind = kind;
+            e->handle = handle;
+            *link = e;
+        }
+        e->value = value;
+    }
+    return before;
+}
+
+/* ---- writing ---- */
+
+typedef struct text {
+    char bytes[16384];
+    size_t length;
+} text;
+
+static void add(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(text *t, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int length =
+        vsnprintf(t->bytes + t->length, sizeof t->bytes - t->length, format, arguments);
+    va_end(arguments);
+    if (length < 0) return;
+    t->length += (size_t)length;
+    if (t->length >= sizeof t->bytes) t->length = sizeof t->bytes - 1;
+}
+
+static void add_json(text *t, const char *string)
+{
+    add(t, "\"");
+    for (const unsigned char *c = (const unsigned char *)string; *c != '\0'; c++) {
+        if (*c == '"' || *c == '\\')
+            add(t, "\\%c", *c);
+        else if (*c < 0x20)
+            add(t, "\\u%04x", *c);
+        else
+            add(t, "%c", *c);
+    }
+    add(t, "\"");
+}
+
+/* The loader's and other layers' frames say nothing of the program. Returns false for those. */
+static bool describe(void *frame, char *out, size_t size)
+{
+    Dl_info info;
+    if (dladdr(frame, &info) == 0 || info.dli_fname == NULL) {
+        (void)snprintf(out, size, "%p", frame);
+        return true;
+    }
+    const char *slash = strrchr(info.dli_fname, '/');
+    const char *module = slash != NULL ? slash + 1 : info.dli_fname;
+    if (strncmp(module, "libvulkan.so", 12) == 0 || strstr(module, "VkLayer_") != NULL) return false;
+    const size_t offset = (size_t)((char *)frame - (char *)info.dli_fbase);
+    if (info.dli_sname != NULL)
+        (void)snprintf(out, size, "%s+0x%zx in %s+0x%zx", info.dli_sname,
+                       (size_t)((char *)frame - (char *)info.dli_saddr), module, offset);
+    else
+        (void)snprintf(out, size, "%s+0x%zx", module, offset);
+    return true;
+}
+
+static void add_site(text *t, const char *label, const check_site *site)
+{
+    char line[600];
+    if (site->call == NULL) return;
+    add(t, "  %-8s %s\n", label, site->call);
+    for (int i = 0, shown = 0; i < site->count && shown < 6; i++)
+        if (describe(site->frames[i], line, sizeof line)) {
+            add(t, "             %s\n", line);
+            shown++;
+        }
+}
+
+static void add_json_site(text *t, const char *name, const check_site *site)
+{
+    char line[600];
+    bool first = true;
+    if (site->call == NULL) return;
+    add(t, ",\"%s\":{\"call\":", name);
+    add_json(t, site->call);
+    add(t, ",\"frames\":[");
+    for (int i = 0; i < site->count; i++)
+        if (describe(site->frames[i], line, sizeof line)) {
+            add(t, "%s", first ? "" : ",");
+            add_json(t, line);
+            first = false;
+        }
+    add(t, "]}");
+}
+
+static void put(int *file, const char *suffix, bool to_stderr, const text *t)
+{
+    if (*file < 0) *file = open_out(suffix);
+    const int target = *file >= 0 ? *file : to_stderr ? STDERR_FILENO : -1;
+    size_t done = 0;
+    while (target >= 0 && done < t->length) {
+        const ssize_t wrote = write(target, t->bytes + done, t->length - done);
+        if (wrote <= 0) return;
+        done += (size_t)wrote;
+    }
+}
+
+/* The same mistake in each frame is one finding: its kind and both places are its name. */
+static bool seen(const check_finding *f)
+{
+    static uint64_t names[1024];
+    static unsigned count;
+    uint64_t name = UINT64_C(1469598103934665603) + f->what;
+    const check_site *sites[2] = {&f->here, &f->earlier};
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 4 && j < sites[i]->count; j++)
+            name = (name ^ (uintptr_t)sites[i]->frames[j]) * UINT64_C(1099511628211) + (uint64_t)i;
+    for (unsigned i = 0; i < count; i++)
+        if (names[i] == name) return true;
+    if (count == sizeof names / sizeof *names) return true;
+    names[count++] = name;
+    return false;
+}
+
+void check_write_finding(void *user, const check_finding *f)
+{
+    static text t; /* the model's lock is held */
+    const check_rule *rule = &check_rules[f->what];
+    (void)user;
+    if (seen(f)) return;
+    findings++;
+    check_inside++;
+    t.length = 0;
+    add(&t, "culvert-check: (%c) %s\n  %s\n", rule->letter, rule->id, f->sentence);
+    if (f->object[0] != '\0') add(&t, "  object:  %s\n", f->object);
+    add_site(&t, "here:", &f->here);
+    add_site(&t, "before:", &f->earlier);
+    add(&t, "  rule:    %s\n  source:  %s\n  mend:    %s\n\n", rule->rule, rule->source, rule->mend);
+    put(&text_file, ".text", true, &t);
+    t.length = 0;
+    add(&t, "{\"class\":\"%c\",\"id\":\"%s\",\"process\":%ld,\"sentence\":", rule->letter, rule->id,
+        (long)watched);
+    add_json(&t, f->sentence);
+    add(&t, ",\"object\":");
+    add_json(&t, f->object);
+    add_json_site(&t, "here", &f->here);
+    add_json_site(&t, "before", &f->earlier);
+    add(&t, ",\"rule\":");
+    add_json(&t, rule->rule);
+    add(&t, ",\"source\":");
+    add_json(&t, rule->source);
+    add(&t, ",\"mend\":");
+    add_json(&t, rule->mend);
+    add(&t, "}\n");
+    put(&json_file, ".json", false, &t);
+    check_inside--;
+}
+
+void check_note(const char *said)
+{
+    static const char *said_before[16];
+    static text t;
+    for (size_t i = 0; i < 16; i++) {
+        if (said_before[i] == said) return;
+        if (said_before[i] != NULL) continue;
+        said_before[i] = said;
+        t.length = 0;
+        add(&t, "culvert-check: note: %s.\n", said);
+        put(&text_file, ".text", true, &t);
+        return;
+    }
+}
+
+void check_write_end(void)
+{
+    if (text_file >= 0) (void)close(text_file);
+    if (json_file >= 0) (void)close(json_file);
+    text_file = json_file = -1;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* What the two observers of culvert-check share: the model with its lock, call sites, and the report.
+ * cuda.c stands before the CUDA driver, vulkan*.c are a Vulkan layer, posix.c follows descriptors. */
+#ifndef CHECK_SHIM_H_
+#define CHECK_SHIM_H_
+
+#include "model.h"
+
+#define CHECK_EXPORT __attribute__((visibility("default")))
+
+/* The model, with its lock held. NULL: this process is not watched (a child of fork, or no memory);
+ * then there is no lock to give back. No driver is called while it is held. */
+check_model *check_open(void);
+void check_close(void);
+
+/* How deep this thread is in calls that are watched. A driver's own calls are not the program's. */
+extern _Thread_local int check_inside;
+
+check_site check_here(const char *call);
+check_identity check_identify(int fd);
+void check_write_finding(void *user, const check_finding *finding);
+void check_write_end(void);
+void check_note(const char *text); /* a line for the report's end, each text once */
+
+/* posix.c: the system's own dlsym(). */
+void *check_find_symbol(void *library, const char *name);
+/* cuda.c: what a program gets that looks a symbol of the driver up, and got `found`. */
+void *check_cuda_found(const char *name, void *found);
+
+/* A table from handles to what is known of them; a kind keeps handles of different types apart. */
+typedef struct check_table check_table;
+void *check_get(unsigned kind, uint64_t handle);
+/* Returns what was there before. NULL takes the entry out. */
+void *check_put(unsigned kind, uint64_t handle, void *value);
+
+enum {
+    CHECK_OF_CU_MEMORY,
+    CHECK_OF_CU_SEMAPHORE,
+    CHECK_OF_CU_STREAM,
+    CHECK_OF_CU_EVENT,
+    CHECK_OF_CU_MIPMAPS,
+    CHECK_OF_CU_ARRAY,
+    CHECK_OF_VK_MEMORY,
+    CHECK_OF_VK_BUFFER,
+    CHECK_OF_VK_IMAGE,
+    CHECK_OF_VK_VIEW,
+    CHECK_OF_VK_FRAMEBUFFER,
+    CHECK_OF_VK_SEMAPHORE,
+    CHECK_OF_VK_FENCE,
+    CHECK_OF_VK_QUEUE,
+    CHECK_OF_VK_COMMANDS,
+    CHECK_OF_VK_SET,
+    CHECK_OF_VK_POOL
+};
+
+#endif
