@@ -676,7 +676,8 @@ static check_payload *ask_import(int fd, check_import *i, const check_site *site
     const bool has_uuid = context_uuid(uuid);
     check_model *m = check_open();
     if (m == NULL) return NULL;
-    i->payload = fd >= 0 ? check_fd_asked(m, fd, site) : NULL;
+    const check_identity now = check_identify(fd);
+    i->payload = fd >= 0 ? check_fd_asked(m, fd, &now, site) : NULL;
     i->uuid = has_uuid ? uuid : NULL;
     if (i->payload != NULL) {
         check_payload_keep(i->payload);

@@ -71,6 +71,11 @@ unsigned check_model_unjudged(const check_model *m)
     return m->unjudged;
 }
 
+check_counts check_model_counts(const check_model *m)
+{
+    return m->counts;
+}
+
 void check_model_look(check_model *m, check_look look)
 {
     m->look = look;
@@ -156,6 +161,7 @@ void check_imported(check_model *m, const check_import *i, const check_site *sit
     const check_payload *p = i->payload;
     static const char *const kinds[] = {"memory", "a timeline semaphore", "a binary semaphore"};
     if (p == NULL) return;
+    m->counts.imported++;
     const check_kind asked = i->memory ? CHECK_MEMORY : i->timeline ? CHECK_TIMELINE : CHECK_BINARY;
     if (asked != p->info.kind) {
         check_find(m, CHECK_HANDLE_TYPE, p, site, &p->made,

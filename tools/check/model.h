@@ -109,6 +109,11 @@ typedef struct check_payload_info {
 typedef void (*check_report)(void *user, const check_finding *finding);
 check_model *check_model_make(check_report report, void *user, bool ordered);
 void check_model_free(check_model *m);
+/* What was seen: a checker that saw nothing has found nothing. */
+typedef struct check_counts {
+    unsigned long long exported, imported, submitted, launched, accesses;
+} check_counts;
+check_counts check_model_counts(const check_model *m);
 /* How many (e) could not be judged, because too many queues and streams were there. */
 unsigned check_model_unjudged(const check_model *m);
 
@@ -127,6 +132,7 @@ uint64_t check_payload_size(const check_payload *p);
 typedef enum check_same { CHECK_SAME, CHECK_GONE, CHECK_ANOTHER } check_same;
 typedef struct check_identity {
     uint64_t device, inode;
+    bool own; /* a file of its own: whatever descriptor has this inode has the same memory */
     char text[64];
 } check_identity;
 typedef check_same (*check_look)(int fd, const check_identity *then);
@@ -135,8 +141,10 @@ void check_fd_born(check_model *m, int fd, check_payload *p, const check_identit
                    const check_site *site);
 void check_fd_forget(check_model *m, int fd); /* the number is another file now */
 bool check_fd_known(const check_model *m, int fd);
-/* Before a call that takes `fd`. What it stands for, or NULL. Finds what is imported twice. */
-check_payload *check_fd_asked(check_model *m, int fd, const check_site *site);
+/* Before a call that takes `fd`. What it stands for, or NULL. Finds what is imported twice. `now` is
+ * what the number is now: a file that was opened once more by /proc/self/fd is known by it. */
+check_payload *check_fd_asked(check_model *m, int fd, const check_identity *now,
+                              const check_site *site);
 /* After it: who owns the descriptor now. A driver that refuses one may have closed it. */
 void check_fd_taken(check_model *m, int fd, bool taken, const check_site *site);
 void check_fd_closing(check_model *m, int fd, const check_site *site);

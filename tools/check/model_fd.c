@@ -40,9 +40,11 @@ void check_fd_born(check_model *m, int fd, check_payload *p, const check_identit
     check_fd *f = p != NULL && fd >= 0 ? calloc(1, sizeof *f) : NULL;
     if (f == NULL) return;
     check_payload_keep(p);
+    m->counts.exported++;
     f->fd = fd;
     f->payload = p;
     if (identity != NULL) f->identity = *identity;
+    if (identity != NULL && identity->own) p->file = *identity;
     if (site != NULL) f->born = *site;
     f->next = m->fds;
     m->fds = f;
@@ -60,9 +62,19 @@ static check_fd *current(check_model *m, int fd)
     return NULL;
 }
 
-check_payload *check_fd_asked(check_model *m, int fd, const check_site *site)
+check_payload *check_fd_asked(check_model *m, int fd, const check_identity *now,
+                              const check_site *site)
 {
     check_fd *f = current(m, fd);
+    if (f == NULL && now != NULL && now->own) {
+        check_payload *p = m->payloads;
+        while (p != NULL && (!p->file.own || p->file.device != now->device ||
+                             p->file.inode != now->inode))
+            p = p->next;
+        if (p == NULL) return NULL;
+        check_fd_born(m, fd, p, now, site);
+        return p;
+    }
     if (f == NULL) return NULL;
     if (f->state != FD_TAKEN) return f->payload;
     check_find(m, CHECK_FD_TWICE, f->payload, site, &f->taken,

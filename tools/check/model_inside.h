@@ -44,6 +44,7 @@ struct check_payload {
     char object[80];
     char name[64];
     check_site made;
+    check_identity file; /* own is set where it has one */
     /* memory */
     check_record *records;
     unsigned num_records;
@@ -100,6 +101,7 @@ struct check_model {
     bool ordered; /* judge (e) */
     check_look look;
     unsigned unjudged;
+    check_counts counts;
     check_payload *payloads;
     check_fd *fds;
     check_agent agents[CHECK_AGENTS];

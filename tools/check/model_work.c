@@ -315,6 +315,11 @@ void check_submit(check_model *m, int agent, const check_work *work, const check
     op->site = *site;
     op->host = m->agents[0].clock;
     op->number = ++a->submitted;
+    if (a->api == CHECK_VULKAN)
+        m->counts.submitted++;
+    else
+        m->counts.launched++;
+    m->counts.accesses += work->num_accesses;
     op->waits = copy(work->waits, work->num_waits, sizeof *op->waits);
     op->accesses = copy(work->accesses, work->num_accesses, sizeof *op->accesses);
     op->signals = copy(work->signals, work->num_signals, sizeof *op->signals);

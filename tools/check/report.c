@@ -71,6 +71,7 @@ check_identity check_identify(int fd)
     if (fstat(fd, &status) != 0) return is;
     is.device = status.st_dev + 1;
     is.inode = status.st_ino;
+    is.own = S_ISREG(status.st_mode);
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     const ssize_t length = readlink(path, is.text, sizeof is.text - 1);
     is.text[length > 0 ? length : 0] = '\0';
@@ -108,6 +109,17 @@ __attribute__((destructor)) static void end(void)
     check_end(m, &site);
     if (check_model_unjudged(m) > 0)
         check_note("There were more queues and streams at a time than culvert-check follows; the order of the others' work was not judged");
+    const check_counts saw = check_model_counts(m);
+    if (saw.exported + saw.imported + saw.submitted + saw.launched > 0) {
+        static char text[240];
+        (void)snprintf(text, sizeof text,
+                       "process %ld: it saw %llu descriptors exported, %llu imports into CUDA, %llu "
+                       "works of Vulkan's queues, %llu of CUDA's streams, and %llu accesses to shared "
+                       "memory",
+                       (long)watched, saw.exported, saw.imported, saw.submitted, saw.launched,
+                       saw.accesses);
+        check_note(text);
+    }
     check_write_end();
     model = NULL; /* what runs after this is not watched */
     check_inside--;

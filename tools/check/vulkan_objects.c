@@ -37,7 +37,8 @@ VkResult VKAPI_CALL check_vkAllocateMemory(VkDevice handle, const VkMemoryAlloca
     if (own && (exported != NULL || imported != NULL)) site = check_here("vkAllocateMemory");
     m = imported != NULL ? open_if(own) : NULL;
     if (m != NULL) {
-        p = check_fd_asked(m, imported->fd, &site);
+        const check_identity now = check_identify(imported->fd);
+        p = check_fd_asked(m, imported->fd, &now, &site);
         check_payload_keep(p);
         check_close();
     }
@@ -373,7 +374,8 @@ VkResult VKAPI_CALL check_vkImportSemaphoreFdKHR(VkDevice handle,
     check_payload *p = NULL;
     check_model *m = open_if(own);
     if (m != NULL) {
-        p = check_fd_asked(m, info->fd, &site);
+        const check_identity now = check_identify(info->fd);
+        p = check_fd_asked(m, info->fd, &now, &site);
         check_payload_keep(p);
         check_close();
     }
