@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum {
-#define ROW(base, version, symbol)         ROW_##symbol,
+#define ROW(base, version, symbol)          ROW_##symbol,
 #define ROW2(base, version, symbol, suffix) ROW_##symbol, ROW_##symbol##_##suffix,
     CHECK_CUDA_PLAIN(ROW) CHECK_CUDA_PER_THREAD(ROW2) NUM_ROWS
 #undef ROW
@@ -92,13 +92,16 @@ static void *stand_in(int i, void *found)
     void *wrapper = wrapper_of(i);
     if (found == NULL || found == wrapper) return found;
     void *module = module_of(found), *none = NULL;
-    if (module != driver && !__atomic_compare_exchange_n((void **)&driver, &none, module, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) &&
+    if (module != driver &&
+        !__atomic_compare_exchange_n((void **)&driver, &none, module, 0, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_SEQ_CST) &&
         none != module) {
         check_note("A second CUDA driver is in the process; its calls were not seen");
         return found;
     }
     void *nothing = NULL;
-    (void)__atomic_compare_exchange_n((void **)&reals[i], &nothing, found, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    (void)__atomic_compare_exchange_n((void **)&reals[i], &nothing, found, 0, __ATOMIC_SEQ_CST,
+                                      __ATOMIC_SEQ_CST);
     return wrapper;
 }
 
@@ -373,9 +376,8 @@ static void work_submit(work *w)
     if (m == NULL) return;
     const stream *s = check_get(CHECK_OF_CU_STREAM, stream_key(w->handle, w->per_thread));
     const stream *legacy = check_get(CHECK_OF_CU_STREAM, LEGACY_KEY);
-    check_work told = {.accesses = w->accesses,
-                       .num_accesses = w->num_accesses,
-                       .joins_all = w->joins_all};
+    check_work told = {
+        .accesses = w->accesses, .num_accesses = w->num_accesses, .joins_all = w->joins_all};
     if (w->signals) {
         told.signals = w->turns;
         told.num_signals = w->num_turns;
@@ -394,7 +396,8 @@ static void work_submit(work *w)
     if (w->records != NULL) {
         told.mark = check_mark_make();
         if (told.mark != NULL)
-            check_mark_drop(check_put(CHECK_OF_CU_EVENT, (uint64_t)(uintptr_t)w->records, told.mark));
+            check_mark_drop(
+                check_put(CHECK_OF_CU_EVENT, (uint64_t)(uintptr_t)w->records, told.mark));
     }
     if (w->mark != NULL) told.mark = w->mark;
     check_submit(m, w->agent, &told, &w->site);
@@ -413,7 +416,7 @@ static void host_saw_stream(CUstream handle, bool per_thread)
 }
 
 #define REAL(symbol, parameters, arguments)                                                        \
-    CUresult(CUDAAPI * real) parameters = NULL;                                                    \
+    CUresult(CUDAAPI *real) parameters = NULL;                                                     \
     void *real_symbol = real_of(ROW_##symbol);                                                     \
     memcpy(&real, &real_symbol, sizeof real);                                                      \
     if (real_symbol == NULL) return CUDA_ERROR_NOT_FOUND;                                          \
@@ -518,7 +521,8 @@ static void look_at_arguments(work *w, CUfunction f, void **params, void **extra
     void *found = asked;
     if (params == NULL) return;
     if (found == NULL) {
-        check_note("The driver has no cuFuncGetParamInfo (CUDA 12.4), so pointers that kernels get were not looked at");
+        check_note(
+            "The driver has no cuFuncGetParamInfo (CUDA 12.4), so pointers that kernels get were not looked at");
         return;
     }
     CUresult(CUDAAPI * ask)(CUfunction, size_t, size_t *, size_t *);
@@ -572,8 +576,7 @@ static CUresult launch_host(CUresult(CUDAAPI *real)(CUstream, CUhostFn, void *),
         call = NULL;
     }
     work_submit(&w);
-    const CUresult result =
-        call != NULL ? real(s, call_host, call) : real(s, function, user);
+    const CUresult result = call != NULL ? real(s, call_host, call) : real(s, function, user);
     if (result != CUDA_SUCCESS && call != NULL) free(call);
     check_inside--;
     return result;
@@ -705,14 +708,13 @@ CHECK_EXPORT CUresult CUDAAPI cuImportExternalMemory(CUexternalMemory *out,
     const check_site site = check_here("cuImportExternalMemory");
     const bool has_fd = desc->type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD ||
                         desc->type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD;
-    check_import i = {
-        .size = desc->size,
-        .dedicated = (desc->flags & CUDA_EXTERNAL_MEMORY_DEDICATED) != 0,
-        .memory = true,
-        /* VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT, ..._DMA_BUF_BIT_EXT */
-        .type = desc->type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD ? 0x1
-                : desc->type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD ? 0x200
-                                                                          : 0};
+    check_import i = {.size = desc->size,
+                      .dedicated = (desc->flags & CUDA_EXTERNAL_MEMORY_DEDICATED) != 0,
+                      .memory = true,
+                      /* VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT, ..._DMA_BUF_BIT_EXT */
+                      .type = desc->type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD   ? 0x1
+                              : desc->type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD ? 0x200
+                                                                                       : 0};
     const int fd = has_fd ? desc->handle.fd : -1;
     check_inside++;
     check_payload *p = ask_import(fd, &i, &site);
@@ -795,7 +797,8 @@ CHECK_EXPORT CUresult CUDAAPI cuExternalMemoryGetMappedBuffer(
         mapping *made = i != NULL ? calloc(1, sizeof *made) : NULL;
         if (made != NULL) {
             i->references++;
-            *made = (mapping){.next = mappings, .of = i, .begin = begin, .end = end, .offset = desc->offset};
+            *made = (mapping){
+                .next = mappings, .of = i, .begin = begin, .end = end, .offset = desc->offset};
             mappings = made;
         }
         check_close();
@@ -836,9 +839,9 @@ static void image_add(unsigned kind, const void *handle, import *of, uint64_t of
     free(before);
 }
 
-CHECK_EXPORT CUresult CUDAAPI cuExternalMemoryGetMappedMipmappedArray(
-    CUmipmappedArray *out, CUexternalMemory handle,
-    const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *desc)
+CHECK_EXPORT CUresult CUDAAPI
+cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *out, CUexternalMemory handle,
+                                        const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *desc)
 {
     REAL(cuExternalMemoryGetMappedMipmappedArray,
          (CUmipmappedArray *, CUexternalMemory, const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *),
@@ -901,8 +904,8 @@ CHECK_EXPORT CUresult CUDAAPI cuMipmappedArrayDestroy(CUmipmappedArray mipmaps)
     return result;
 }
 
-CHECK_EXPORT CUresult CUDAAPI cuImportExternalSemaphore(
-    CUexternalSemaphore *out, const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *desc)
+CHECK_EXPORT CUresult CUDAAPI
+cuImportExternalSemaphore(CUexternalSemaphore *out, const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *desc)
 {
     REAL(cuImportExternalSemaphore,
          (CUexternalSemaphore *, const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *), (out, desc))
@@ -988,7 +991,8 @@ CHECK_EXPORT CUresult CUDAAPI cuStreamCreate(CUstream *out, unsigned flags)
     return result;
 }
 
-CHECK_EXPORT CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priority)
+CHECK_EXPORT CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *out, unsigned flags,
+                                                         int priority)
 {
     REAL(cuStreamCreateWithPriority, (CUstream *, unsigned, int), (out, flags, priority))
     check_inside++;

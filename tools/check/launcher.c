@@ -18,20 +18,21 @@
 
 static void usage(FILE *out)
 {
-    fputs("usage: culvert-check [OPTION...] [--] PROGRAM [ARGUMENT...]\n"
-          "\n"
-          "Runs PROGRAM and finds what is wrong between CUDA and Vulkan: descriptors, sizes, devices,\n"
-          "semaphores, the order of work, and lifetimes. The program stays as it is.\n"
-          "\n"
-          "  --json FILE          also writes the findings to FILE, as JSON\n"
-          "  --text FILE          writes the report to FILE instead of stderr\n"
-          "  --fast               does not judge the order of accesses, class (e)\n"
-          "  --error-exitcode N   exit status when something was found (99)\n"
-          "  --help, --version\n"
-          "\n"
-          "Exit status: the program's own where nothing was found; 128 + N if signal N ended it; 125 if\n"
-          "culvert-check itself failed. Without a GPU: culvert-soft-run culvert-check PROGRAM.\n",
-          out);
+    fputs(
+        "usage: culvert-check [OPTION...] [--] PROGRAM [ARGUMENT...]\n"
+        "\n"
+        "Runs PROGRAM and finds what is wrong between CUDA and Vulkan: descriptors, sizes, devices,\n"
+        "semaphores, the order of work, and lifetimes. The program stays as it is.\n"
+        "\n"
+        "  --json FILE          also writes the findings to FILE, as JSON\n"
+        "  --text FILE          writes the report to FILE instead of stderr\n"
+        "  --fast               does not judge the order of accesses, class (e)\n"
+        "  --error-exitcode N   exit status when something was found (99)\n"
+        "  --help, --version\n"
+        "\n"
+        "Exit status: the program's own where nothing was found; 128 + N if signal N ended it; 125 if\n"
+        "culvert-check itself failed. Without a GPU: culvert-soft-run culvert-check PROGRAM.\n",
+        out);
 }
 
 static int fail(const char *text, const char *what)
@@ -186,8 +187,7 @@ int main(int argc, char **argv)
     (void)snprintf(prefix, sizeof prefix, "%s/report", directory);
     (void)snprintf(text_path, sizeof text_path, "%s.text", prefix);
     (void)snprintf(json_path, sizeof json_path, "%s.json", prefix);
-    const char *path_name =
-        getenv("VK_LAYER_PATH") != NULL ? "VK_LAYER_PATH" : "VK_ADD_LAYER_PATH";
+    const char *path_name = getenv("VK_LAYER_PATH") != NULL ? "VK_LAYER_PATH" : "VK_ADD_LAYER_PATH";
     int status = 125;
     if (setenv("CULVERT_CHECK_OUT", prefix, 1) != 0 ||
         setenv("CULVERT_CHECK_FAST", fast ? "1" : "0", 1) != 0 ||

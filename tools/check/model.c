@@ -174,14 +174,14 @@ void check_imported(check_model *m, const check_import *i, const check_site *sit
                    "The handle was exported as Vulkan's type 0x%" PRIx32
                    ", and CUDA is told what is type 0x%" PRIx32 ".",
                    p->info.type, i->type);
-    if (p->info.uuid != NULL && i->uuid != NULL &&
-        memcmp(p->info.uuid, i->uuid, CHECK_UUID) != 0)
-        check_find(m, CHECK_OTHER_GPU, p, site, &p->made,
-                   "The VkDevice is on the GPU %02x%02x%02x%02x...%02x%02x, and CUDA imports on the "
-                   "GPU %02x%02x%02x%02x...%02x%02x (first and last bytes of the UUIDs).",
-                   p->info.uuid[0], p->info.uuid[1], p->info.uuid[2], p->info.uuid[3],
-                   p->info.uuid[14], p->info.uuid[15], i->uuid[0], i->uuid[1], i->uuid[2],
-                   i->uuid[3], i->uuid[14], i->uuid[15]);
+    if (p->info.uuid != NULL && i->uuid != NULL && memcmp(p->info.uuid, i->uuid, CHECK_UUID) != 0)
+        check_find(
+            m, CHECK_OTHER_GPU, p, site, &p->made,
+            "The VkDevice is on the GPU %02x%02x%02x%02x...%02x%02x, and CUDA imports on the "
+            "GPU %02x%02x%02x%02x...%02x%02x (first and last bytes of the UUIDs).",
+            p->info.uuid[0], p->info.uuid[1], p->info.uuid[2], p->info.uuid[3], p->info.uuid[14],
+            p->info.uuid[15], i->uuid[0], i->uuid[1], i->uuid[2], i->uuid[3], i->uuid[14],
+            i->uuid[15]);
     if (!i->memory || p->info.foreign) return;
     if (i->size != p->info.size)
         check_find(m, CHECK_SIZE, p, site, &p->made,

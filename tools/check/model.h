@@ -89,10 +89,10 @@ typedef struct check_work {
     unsigned num_accesses;
     const check_turn *signals;
     unsigned num_signals;
-    check_mark *after;    /* also waits for this mark, or NULL */
-    check_mark *mark;     /* reached when it is done, or NULL */
+    check_mark *after;     /* also waits for this mark, or NULL */
+    check_mark *mark;      /* reached when it is done, or NULL */
     uint64_t after_agents; /* bits of agents whose work until now comes first */
-    bool joins_all;       /* it may be ordered after anything, as far as the checker can see */
+    bool joins_all;        /* it may be ordered after anything, as far as the checker can see */
 } check_work;
 
 typedef struct check_payload_info {
@@ -102,7 +102,7 @@ typedef struct check_payload_info {
     const uint8_t *uuid;
     bool shared; /* may leave its API; of others nothing is found */
     bool dedicated;
-    bool foreign; /* another process, or something unseen, has a part in it */
+    bool foreign;  /* another process, or something unseen, has a part in it */
     uint32_t type; /* Vulkan's bit of the handle type, or 0 */
 } check_payload_info;
 

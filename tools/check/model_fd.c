@@ -68,8 +68,8 @@ check_payload *check_fd_asked(check_model *m, int fd, const check_identity *now,
     check_fd *f = current(m, fd);
     if (f == NULL && now != NULL && now->own) {
         check_payload *p = m->payloads;
-        while (p != NULL && (!p->file.own || p->file.device != now->device ||
-                             p->file.inode != now->inode))
+        while (p != NULL &&
+               (!p->file.own || p->file.device != now->device || p->file.inode != now->inode))
             p = p->next;
         if (p == NULL) return NULL;
         check_fd_born(m, fd, p, now, site);

@@ -88,23 +88,24 @@ static void judge(check_model *m, int agent, const check_op *op, const check_acc
         const bool before = clock->at[r->agent] >= r->at;
         const bool overlap = r->access.begin < a->end && a->begin < r->access.end;
         if (!found && !before && overlap && r->api != api && conflict(r->access.kind, a->kind)) {
-            const check_what what = a->kind != CHECK_WRITE         ? CHECK_WRITE_READ
+            const check_what what = a->kind != CHECK_WRITE          ? CHECK_WRITE_READ
                                     : r->access.kind == CHECK_WRITE ? CHECK_WRITE_WRITE
                                                                     : CHECK_READ_WRITE;
             const uint64_t begin = a->begin > r->access.begin ? a->begin : r->access.begin;
             const uint64_t end = a->end < r->access.end ? a->end : r->access.end;
-            check_find(m, what, p, &op->site, &r->site,
-                       "%s (%s) %s bytes %llu to %llu, and nothing orders that after %s (%s), which "
-                       "%s them.",
-                       a->how, m->agents[agent].name, verb(a->kind), (unsigned long long)begin,
-                       (unsigned long long)end - 1, r->access.how, m->agents[r->agent].name,
-                       verb(r->access.kind));
+            check_find(
+                m, what, p, &op->site, &r->site,
+                "%s (%s) %s bytes %llu to %llu, and nothing orders that after %s (%s), which "
+                "%s them.",
+                a->how, m->agents[agent].name, verb(a->kind), (unsigned long long)begin,
+                (unsigned long long)end - 1, r->access.how, m->agents[r->agent].name,
+                verb(r->access.kind));
             found = true; /* one is enough for a work */
         }
         /* What comes after this write comes after the older one too. */
-        const bool covered = r->access.begin >= a->begin && r->access.end <= a->end && before &&
-                             (a->kind == CHECK_WRITE || (r->agent == agent &&
-                                                         r->access.kind == a->kind));
+        const bool covered =
+            r->access.begin >= a->begin && r->access.end <= a->end && before &&
+            (a->kind == CHECK_WRITE || (r->agent == agent && r->access.kind == a->kind));
         if (!covered) p->records[kept++] = *r;
     }
     p->num_records = kept;
@@ -112,8 +113,8 @@ static void judge(check_model *m, int agent, const check_op *op, const check_acc
         memmove(p->records, p->records + 1, (CHECK_RECORDS - 1) * sizeof *p->records);
         p->num_records--;
     }
-    p->records[p->num_records++] =
-        (check_record){.access = *a, .api = api, .agent = agent, .at = op->number, .site = op->site};
+    p->records[p->num_records++] = (check_record){
+        .access = *a, .api = api, .agent = agent, .at = op->number, .site = op->site};
 }
 
 static void add_signal(check_payload *p, uint64_t value, const check_clock *clock,
@@ -404,8 +405,9 @@ void check_destroying(check_model *m, check_payload *p, check_api api, const che
     for (int i = 1; i < CHECK_AGENTS; i++) {
         const check_use *use = &p->uses[i];
         if (use->at == 0 || use->api != api || use->at <= m->agents[0].clock.at[i]) continue;
-        check_find(m, p->info.kind == CHECK_MEMORY ? CHECK_MEMORY_IN_USE : CHECK_SEMAPHORE_IN_USE, p,
-                   site, &use->site, "It is destroyed, and the program does not know that %s in %s is done.",
+        check_find(m, p->info.kind == CHECK_MEMORY ? CHECK_MEMORY_IN_USE : CHECK_SEMAPHORE_IN_USE,
+                   p, site, &use->site,
+                   "It is destroyed, and the program does not know that %s in %s is done.",
                    use->site.call != NULL ? use->site.call : "a call", m->agents[i].name);
         return;
     }

@@ -43,8 +43,8 @@ CHECK_EXPORT void *dlsym(void *restrict library, const char *restrict name)
 
 static bool is_drivers(const void *caller)
 {
-    static const char *const names[] = {"libcuda",   "libculvert-soft", "libvulkan",
-                                        "libnvidia", "libGLX_nvidia",   "VkLayer_",
+    static const char *const names[] = {"libcuda",         "libculvert-soft", "libvulkan",
+                                        "libnvidia",       "libGLX_nvidia",   "VkLayer_",
                                         "libculvert-check"};
     Dl_info info;
     if (dladdr(caller, &info) == 0 || info.dli_fname == NULL) return false;
@@ -88,7 +88,7 @@ CHECK_EXPORT int close(int fd)
 
 static void duplicated(int fd, int copy, const char *call, const void *caller)
 {
-    check_model *m = copy >= 0 && check_inside == 0 ? check_open() : NULL;
+    check_model *m = check_inside == 0 ? check_open() : NULL;
     if (m == NULL) return;
     if (check_fd_known(m, fd) && !is_drivers(caller)) {
         const check_site site = check_here(call);
@@ -157,12 +157,12 @@ CHECK_EXPORT ssize_t sendmsg(int socket, const struct msghdr *message, int flags
 {
     static ssize_t (*next)(int, const struct msghdr *, int);
     SYSTEM(next, "sendmsg")
-    const struct cmsghdr *c =
-        check_inside == 0 && message != NULL ? CMSG_FIRSTHDR(message) : NULL;
+    const struct cmsghdr *c = check_inside == 0 && message != NULL ? CMSG_FIRSTHDR(message) : NULL;
     check_model *m = c != NULL ? check_open() : NULL;
     if (m != NULL) {
         const check_site site = check_here("sendmsg");
-        for (; c != NULL; c = CMSG_NXTHDR((struct msghdr *)(uintptr_t)message, (struct cmsghdr *)(uintptr_t)c)) {
+        for (; c != NULL;
+             c = CMSG_NXTHDR((struct msghdr *)(uintptr_t)message, (struct cmsghdr *)(uintptr_t)c)) {
             if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
             const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
             for (size_t i = 0; i < count; i++) {

@@ -108,16 +108,17 @@ __attribute__((destructor)) static void end(void)
     const check_site site = {.call = "exit"};
     check_end(m, &site);
     if (check_model_unjudged(m) > 0)
-        check_note("There were more queues and streams at a time than culvert-check follows; the order of the others' work was not judged");
+        check_note(
+            "There were more queues and streams at a time than culvert-check follows; the order of the others' work was not judged");
     const check_counts saw = check_model_counts(m);
     if (saw.exported + saw.imported + saw.submitted + saw.launched > 0) {
         static char text[240];
-        (void)snprintf(text, sizeof text,
-                       "process %ld: it saw %llu descriptors exported, %llu imports into CUDA, %llu "
-                       "works of Vulkan's queues, %llu of CUDA's streams, and %llu accesses to shared "
-                       "memory",
-                       (long)watched, saw.exported, saw.imported, saw.submitted, saw.launched,
-                       saw.accesses);
+        (void)snprintf(
+            text, sizeof text,
+            "process %ld: it saw %llu descriptors exported, %llu imports into CUDA, %llu "
+            "works of Vulkan's queues, %llu of CUDA's streams, and %llu accesses to shared "
+            "memory",
+            (long)watched, saw.exported, saw.imported, saw.submitted, saw.launched, saw.accesses);
         check_note(text);
     }
     check_write_end();
@@ -230,7 +231,8 @@ static bool describe(void *frame, char *out, size_t size)
     }
     const char *slash = strrchr(info.dli_fname, '/');
     const char *module = slash != NULL ? slash + 1 : info.dli_fname;
-    if (strncmp(module, "libvulkan.so", 12) == 0 || strstr(module, "VkLayer_") != NULL) return false;
+    if (strncmp(module, "libvulkan.so", 12) == 0 || strstr(module, "VkLayer_") != NULL)
+        return false;
     const size_t offset = (size_t)((char *)frame - (char *)info.dli_fbase);
     if (info.dli_sname != NULL)
         (void)snprintf(out, size, "%s+0x%zx in %s+0x%zx", info.dli_sname,
@@ -311,7 +313,8 @@ void check_write_finding(void *user, const check_finding *f)
     if (f->object[0] != '\0') add(&t, "  object:  %s\n", f->object);
     add_site(&t, "here:", &f->here);
     add_site(&t, "before:", &f->earlier);
-    add(&t, "  rule:    %s\n  source:  %s\n  mend:    %s\n\n", rule->rule, rule->source, rule->mend);
+    add(&t, "  rule:    %s\n  source:  %s\n  mend:    %s\n\n", rule->rule, rule->source,
+        rule->mend);
     put(&text_file, ".text", true, &t);
     t.length = 0;
     add(&t, "{\"class\":\"%c\",\"id\":\"%s\",\"process\":%ld,\"sentence\":", rule->letter, rule->id,

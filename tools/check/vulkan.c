@@ -70,7 +70,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo
     VkLayerInstanceCreateInfo *link = (VkLayerInstanceCreateInfo *)(uintptr_t)found;
     PFN_vkGetInstanceProcAddr get_proc = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
     link->u.pLayerInfo = link->u.pLayerInfo->pNext; /* the loader made it to be advanced */
-    PFN_vkCreateInstance create = (PFN_vkCreateInstance)get_proc(VK_NULL_HANDLE, "vkCreateInstance");
+    PFN_vkCreateInstance create =
+        (PFN_vkCreateInstance)get_proc(VK_NULL_HANDLE, "vkCreateInstance");
     instance *made = create != NULL ? calloc(1, sizeof *made) : NULL;
     if (made == NULL) return VK_ERROR_INITIALIZATION_FAILED;
     const VkResult result = create(info, callbacks, out);
@@ -143,7 +144,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical,
     }
     d->handle = *out;
     d->key = key_of(*out);
-#define RESOLVE(name)       d->next.name = (PFN_vk##name)d->get_proc(*out, "vk" #name);
+#define RESOLVE(name) d->next.name = (PFN_vk##name)d->get_proc(*out, "vk" #name);
 #define RESOLVE_OTHER(name, core)                                                                  \
     RESOLVE(name)                                                                                  \
     if (d->next.core == NULL) d->next.core = d->next.name;
@@ -193,10 +194,9 @@ static const entry instance_entries[] = {
     {"vkCreateDevice", (PFN_vkVoidFunction)create_device}};
 #define ENTRY(name)       {"vk" #name, (PFN_vkVoidFunction)check_vk##name},
 #define OTHER(name, core) {"vk" #name, (PFN_vkVoidFunction)check_vk##core},
-static const entry device_entries[] = {
-    {"vkGetDeviceProcAddr", (PFN_vkVoidFunction)get_device_proc},
-    {"vkDestroyDevice", (PFN_vkVoidFunction)destroy_device},
-    CHECK_VK_DEVICE_CALLS(ENTRY, OTHER)};
+static const entry device_entries[] = {{"vkGetDeviceProcAddr", (PFN_vkVoidFunction)get_device_proc},
+                                       {"vkDestroyDevice", (PFN_vkVoidFunction)destroy_device},
+                                       CHECK_VK_DEVICE_CALLS(ENTRY, OTHER)};
 #undef ENTRY
 #undef OTHER
 

@@ -79,7 +79,7 @@
     W(SetDebugUtilsObjectNameEXT)
 
 typedef struct check_vk_table {
-#define MEMBER(name)          PFN_vk##name name;
+#define MEMBER(name)      PFN_vk##name name;
 #define OTHER(name, core) PFN_vk##name name;
     CHECK_VK_DEVICE_CALLS(MEMBER, OTHER)
 #undef MEMBER
@@ -110,8 +110,7 @@ typedef struct check_resource {
 } check_resource;
 
 /* The layer's functions, in vulkan_objects.c and vulkan_commands.c. */
-#define W(name)                                                                                    \
-    VKAPI_ATTR __typeof__(*(PFN_vk##name)0) check_vk##name;
+#define W(name) VKAPI_ATTR __typeof__(*(PFN_vk##name)0) check_vk##name;
 #define A(name, core)
 CHECK_VK_DEVICE_CALLS(W, A)
 #undef W

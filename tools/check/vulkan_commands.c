@@ -122,9 +122,9 @@ VkResult VKAPI_CALL check_vkAllocateDescriptorSets(VkDevice handle,
 static void set_write(uint64_t key, const descriptor *to)
 {
     set *s = check_get(CHECK_OF_VK_SET, key);
-    const bool concerns =
-        to->buffer != 0 ? check_get(CHECK_OF_VK_BUFFER, to->buffer) != NULL
-                        : to->view != 0 && check_get(CHECK_OF_VK_VIEW, to->view) != NULL;
+    const bool concerns = to->buffer != 0
+                              ? check_get(CHECK_OF_VK_BUFFER, to->buffer) != NULL
+                              : to->view != 0 && check_get(CHECK_OF_VK_VIEW, to->view) != NULL;
     if (s == NULL) {
         s = concerns ? calloc(1, sizeof *s) : NULL;
         if (s == NULL) return;
@@ -185,8 +185,7 @@ VkResult VKAPI_CALL check_vkCreateFramebuffer(VkDevice handle, const VkFramebuff
     const bool has_views = (info->flags & VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT) == 0;
     check_model *m = result == VK_SUCCESS && has_views ? open_if(check_inside == 0) : NULL;
     if (m == NULL) return result;
-    framebuffer *f =
-        calloc(1, sizeof *f + (size_t)info->attachmentCount * sizeof(uint64_t));
+    framebuffer *f = calloc(1, sizeof *f + (size_t)info->attachmentCount * sizeof(uint64_t));
     if (f != NULL) {
         for (uint32_t i = 0; i < info->attachmentCount; i++)
             f->views[f->count++] = CHECK_KEY(info->pAttachments[i]);
@@ -268,7 +267,8 @@ static void bind_sets(commands *c, VkPipelineBindPoint point, uint32_t first, ui
 static void use_sets(commands *c, int point, const char *how)
 {
     for (int i = 0; i < MOST_SETS; i++) {
-        const set *s = c->sets[point][i] != 0 ? check_get(CHECK_OF_VK_SET, c->sets[point][i]) : NULL;
+        const set *s =
+            c->sets[point][i] != 0 ? check_get(CHECK_OF_VK_SET, c->sets[point][i]) : NULL;
         for (unsigned j = 0; s != NULL && j < s->count; j++) {
             const descriptor *d = &s->list[j];
             switch (d->type) {
@@ -282,9 +282,7 @@ static void use_sets(commands *c, int point, const char *how)
                 break;
             case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER:
             case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
-            case VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT:
-                add_view(c, d->view, CHECK_READ, how);
-                break;
+            case VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT: add_view(c, d->view, CHECK_READ, how); break;
             case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
                 add_view(c, d->view, CHECK_READ_OR_WRITE, how);
                 break;
@@ -495,13 +493,16 @@ VkResult VKAPI_CALL check_vkQueueSubmit(VkQueue queue, uint32_t count, const VkS
                 check_vk_in_chain(s->pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
             for (uint32_t j = 0; j < s->waitSemaphoreCount; j++)
                 batch_turn(&b, s->pWaitSemaphores[j],
-                           t != NULL && j < t->waitSemaphoreValueCount ? t->pWaitSemaphoreValues[j] : 0);
+                           t != NULL && j < t->waitSemaphoreValueCount ? t->pWaitSemaphoreValues[j]
+                                                                       : 0);
             b.num_waits = b.num_turns;
             for (uint32_t j = 0; j < s->commandBufferCount; j++)
                 batch_commands(&b, s->pCommandBuffers[j]);
             for (uint32_t j = 0; j < s->signalSemaphoreCount; j++)
                 batch_turn(&b, s->pSignalSemaphores[j],
-                           t != NULL && j < t->signalSemaphoreValueCount ? t->pSignalSemaphoreValues[j] : 0);
+                           t != NULL && j < t->signalSemaphoreValueCount
+                               ? t->pSignalSemaphoreValues[j]
+                               : 0);
             batch_submit(m, d, &b, queue, i + 1 == count ? fence : VK_NULL_HANDLE, &site);
         }
         if (count == 0) batch_submit(m, d, &b, queue, fence, &site);
@@ -525,12 +526,14 @@ VkResult VKAPI_CALL check_vkQueueSubmit2(VkQueue queue, uint32_t count,
         for (uint32_t i = 0; i < count; i++) {
             const VkSubmitInfo2 *s = &submits[i];
             for (uint32_t j = 0; j < s->waitSemaphoreInfoCount; j++)
-                batch_turn(&b, s->pWaitSemaphoreInfos[j].semaphore, s->pWaitSemaphoreInfos[j].value);
+                batch_turn(&b, s->pWaitSemaphoreInfos[j].semaphore,
+                           s->pWaitSemaphoreInfos[j].value);
             b.num_waits = b.num_turns;
             for (uint32_t j = 0; j < s->commandBufferInfoCount; j++)
                 batch_commands(&b, s->pCommandBufferInfos[j].commandBuffer);
             for (uint32_t j = 0; j < s->signalSemaphoreInfoCount; j++)
-                batch_turn(&b, s->pSignalSemaphoreInfos[j].semaphore, s->pSignalSemaphoreInfos[j].value);
+                batch_turn(&b, s->pSignalSemaphoreInfos[j].semaphore,
+                           s->pSignalSemaphoreInfos[j].value);
             batch_submit(m, d, &b, queue, i + 1 == count ? fence : VK_NULL_HANDLE, &site);
         }
         if (count == 0) batch_submit(m, d, &b, queue, fence, &site);
@@ -557,11 +560,14 @@ VkResult VKAPI_CALL check_vkQueueBindSparse(VkQueue queue, uint32_t count,
                 check_vk_in_chain(s->pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
             for (uint32_t j = 0; j < s->waitSemaphoreCount; j++)
                 batch_turn(&b, s->pWaitSemaphores[j],
-                           t != NULL && j < t->waitSemaphoreValueCount ? t->pWaitSemaphoreValues[j] : 0);
+                           t != NULL && j < t->waitSemaphoreValueCount ? t->pWaitSemaphoreValues[j]
+                                                                       : 0);
             b.num_waits = b.num_turns;
             for (uint32_t j = 0; j < s->signalSemaphoreCount; j++)
                 batch_turn(&b, s->pSignalSemaphores[j],
-                           t != NULL && j < t->signalSemaphoreValueCount ? t->pSignalSemaphoreValues[j] : 0);
+                           t != NULL && j < t->signalSemaphoreValueCount
+                               ? t->pSignalSemaphoreValues[j]
+                               : 0);
             batch_submit(m, d, &b, queue, i + 1 == count ? fence : VK_NULL_HANDLE, &site);
         }
         if (count == 0) batch_submit(m, d, &b, queue, fence, &site);

@@ -48,14 +48,14 @@ VkResult VKAPI_CALL check_vkAllocateMemory(VkDevice handle, const VkMemoryAlloca
         if (imported != NULL) check_fd_taken(m, imported->fd, result == VK_SUCCESS, &site);
         if (result == VK_SUCCESS && p == NULL) {
             char object[64];
-            const check_payload_info made = {
-                .kind = CHECK_MEMORY,
-                .size = info->allocationSize,
-                .uuid = d->has_uuid ? d->uuid : NULL,
-                .shared = true,
-                .foreign = imported != NULL,
-                .dedicated = dedicated != NULL && (dedicated->buffer != VK_NULL_HANDLE ||
-                                                   dedicated->image != VK_NULL_HANDLE)};
+            const check_payload_info made = {.kind = CHECK_MEMORY,
+                                             .size = info->allocationSize,
+                                             .uuid = d->has_uuid ? d->uuid : NULL,
+                                             .shared = true,
+                                             .foreign = imported != NULL,
+                                             .dedicated = dedicated != NULL &&
+                                                          (dedicated->buffer != VK_NULL_HANDLE ||
+                                                           dedicated->image != VK_NULL_HANDLE)};
             (void)snprintf(object, sizeof object, "VkDeviceMemory 0x%llx",
                            (unsigned long long)CHECK_KEY(*out));
             p = check_payload_make(m, &made, object, &site);
@@ -147,7 +147,8 @@ VkResult VKAPI_CALL check_vkCreateBuffer(VkDevice handle, const VkBufferCreateIn
     BEGIN(handle)
     const VkResult result = d->next.CreateBuffer(handle, info, callbacks, out);
     if (result == VK_SUCCESS &&
-        check_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO) != NULL)
+        check_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO) !=
+            NULL)
         resource_made(own, CHECK_OF_VK_BUFFER, CHECK_KEY(*out), info->size);
     END;
     return result;
@@ -232,7 +233,8 @@ VkResult VKAPI_CALL check_vkBindImageMemory2(VkDevice handle, uint32_t count,
     const VkResult result = d->next.BindImageMemory2(handle, count, infos);
     for (uint32_t i = 0; result == VK_SUCCESS && i < count; i++) {
         /* The planes of a disjoint image lie apart; of those nothing is followed. */
-        if (check_vk_in_chain(infos[i].pNext, VK_STRUCTURE_TYPE_BIND_IMAGE_PLANE_MEMORY_INFO)) continue;
+        if (check_vk_in_chain(infos[i].pNext, VK_STRUCTURE_TYPE_BIND_IMAGE_PLANE_MEMORY_INFO))
+            continue;
         resource_bound(own, CHECK_OF_VK_IMAGE, CHECK_KEY(infos[i].image), infos[i].memory,
                        infos[i].memoryOffset, image_size(d, infos[i].image));
     }
@@ -279,7 +281,8 @@ VkResult VKAPI_CALL check_vkSetDebugUtilsObjectNameEXT(VkDevice handle,
     if (m != NULL) {
         const check_resource *r = NULL;
         if (info->objectType == VK_OBJECT_TYPE_DEVICE_MEMORY)
-            check_payload_name(check_get(CHECK_OF_VK_MEMORY, info->objectHandle), info->pObjectName);
+            check_payload_name(check_get(CHECK_OF_VK_MEMORY, info->objectHandle),
+                               info->pObjectName);
         else if (info->objectType == VK_OBJECT_TYPE_SEMAPHORE)
             check_payload_name(check_get(CHECK_OF_VK_SEMAPHORE, info->objectHandle),
                                info->pObjectName);
@@ -310,8 +313,7 @@ VkResult VKAPI_CALL check_vkCreateSemaphore(VkDevice handle, const VkSemaphoreCr
     const VkResult result = d->next.CreateSemaphore(handle, info, callbacks, out);
     check_model *m = result == VK_SUCCESS ? open_if(own) : NULL;
     if (m != NULL) {
-        const bool timeline =
-            type != NULL && type->semaphoreType == VK_SEMAPHORE_TYPE_TIMELINE;
+        const bool timeline = type != NULL && type->semaphoreType == VK_SEMAPHORE_TYPE_TIMELINE;
         char object[64];
         (void)snprintf(object, sizeof object, "VkSemaphore 0x%llx",
                        (unsigned long long)CHECK_KEY(*out));
@@ -419,8 +421,9 @@ VkResult VKAPI_CALL check_vkWaitSemaphores(VkDevice handle, const VkSemaphoreWai
     const bool all = (info->flags & VK_SEMAPHORE_WAIT_ANY_BIT) == 0 || info->semaphoreCount == 1;
     for (uint32_t i = 0; result == VK_SUCCESS && i < info->semaphoreCount; i++) {
         uint64_t value = info->pValues[i];
-        if (!all && (d->next.GetSemaphoreCounterValue(handle, info->pSemaphores[i], &value) != VK_SUCCESS ||
-                     value < info->pValues[i]))
+        if (!all &&
+            (d->next.GetSemaphoreCounterValue(handle, info->pSemaphores[i], &value) != VK_SUCCESS ||
+             value < info->pValues[i]))
             continue;
         check_model *m = open_if(own);
         if (m == NULL) break;

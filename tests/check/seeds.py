@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""Runs the small programs of seeds.c under culvert-check: each wrong one must be found by its own finding and by nothing
+else, each right one must be silent.
+
+usage: seeds.py BUILD PART PARTS     the PART-th of PARTS parts of them
+       seeds.py BUILD NAME           one, with its reports
+SPDX-License-Identifier: MIT
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+build = pathlib.Path(sys.argv[1])
+program = build / "bin/tests/check-seeds"
+seeds = [line.split() for line in subprocess.run([program, "--list"], check=True, capture_output=True,
+                                                 text=True).stdout.splitlines()]
+one = sys.argv[2] if len(sys.argv) == 3 else None
+if one:
+    seeds = [seed for seed in seeds if seed[0] == one]
+else:
+    seeds = seeds[int(sys.argv[2]) - 1::int(sys.argv[3])]
+assert seeds, "there is no such program"
+environment = dict(os.environ, CULVERT_SOFT="1", CULVERT_SOFT_DEVICES="2")
+problems = 0
+with tempfile.TemporaryDirectory() as directory:
+    for name, finding in seeds:
+        for kind, expected in (("wrong", [finding]), ("right", [])):
+            report = os.path.join(directory, "report.json")
+            run = subprocess.run([build / "bin/culvert-soft-run", build / "bin/culvert-check", "--json", report, program, name,
+                                  kind, build / "share/culvert"], env=environment, capture_output=True, text=True, timeout=60,
+                                 check=False)
+            with open(report, encoding="utf-8") as f:
+                told = json.load(f)
+            found = sorted({row["id"] for row in told["findings"]})
+            # Both places of a finding name functions of the program.
+            places = all(any("check-seeds" in frame for frame in row["here"]["frames"]) for row in told["findings"])
+            good = found == expected and places and run.returncode == (99 if expected else 0) and told["status"] == 0
+            if one or not good:
+                print(run.stdout, run.stderr, sep="")
+            print(f"{'ok' if good else 'FAIL'}: {name} {kind}: {', '.join(found) or 'nothing'}"
+                  f"{'' if good else f' (expected {expected}, places {places}, exit status {run.returncode})'}")
+            problems += not good
+sys.exit(problems > 0)
