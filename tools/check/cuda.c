@@ -429,7 +429,7 @@ static void host_saw_stream(CUstream handle, bool per_thread)
         const bool per_thread = is_per_thread;                                                     \
         work w;                                                                                    \
         REAL(symbol, parameters, arguments)                                                        \
-        work_begin(&w, #symbol, stream_, per_thread);                                              \
+        work_begin(&w, rows[ROW_##symbol].base, stream_, per_thread);                              \
         tell;                                                                                      \
         work_submit(&w);                                                                           \
         const CUresult result = real arguments;                                                    \

@@ -141,8 +141,8 @@ void check_fd_born(check_model *m, int fd, check_payload *p, const check_identit
                    const check_site *site);
 void check_fd_forget(check_model *m, int fd); /* the number is another file now */
 bool check_fd_known(const check_model *m, int fd);
-/* Before a call that takes `fd`. What it stands for, or NULL. Finds what is imported twice. `now` is
- * what the number is now: a file that was opened once more by /proc/self/fd is known by it. */
+/* Before a call that takes `fd`. What it stands for, or NULL. Finds what is imported twice. `now`
+ * is what the number is now: a file that was opened once more by /proc/self/fd is known by it. */
 check_payload *check_fd_asked(check_model *m, int fd, const check_identity *now,
                               const check_site *site);
 /* After it: who owns the descriptor now. A driver that refuses one may have closed it. */
@@ -176,8 +176,8 @@ check_mark *check_mark_make(void);
 void check_mark_keep(check_mark *mark);
 void check_mark_drop(check_mark *mark);
 void check_submit(check_model *m, int agent, const check_work *work, const check_site *site);
-/* The host knows that a mark was reached, all of an agent (-1: of every one of that API) is done, or
- * that a timeline has a value. */
+/* The host knows that a mark was reached, that all of an agent is done, or that a timeline has a
+ * value. */
 void check_host_saw_mark(check_model *m, check_mark *mark);
 void check_host_saw_agent(check_model *m, int agent);
 void check_host_saw_agents(check_model *m, uint64_t agents); /* bits */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-check's model: work, what it waits for, and what happens before what.
  *
- * Each queue and each stream is an agent whose works come one after another. Each agent has a vector
- * clock: up to which work of each other agent all is known to be done. A signal carries the clock of
- * its work to whoever waits for it. The host is agent 0, and all its threads are one: how they order
- * each other is not seen, so what one of them knows counts as known to all.
+ * Each queue and each stream is an agent whose works come one after another. Each agent has a
+ * vector clock: up to which work of each other agent all is known to be done. A signal carries the
+ * clock of its work to whoever waits for it. The host is agent 0, and all its threads are one: how
+ * they order each other is not seen, so what one of them knows counts as known to all.
  *
  * A wait may be submitted before its signal. So works lie in the agent's list until what they wait
  * for is there, and what never leaves the list waits for ever. */

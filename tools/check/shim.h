@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the two observers of culvert-check share: the model with its lock, call sites, and the report.
- * cuda.c stands before the CUDA driver, vulkan*.c are a Vulkan layer, posix.c follows descriptors. */
+/* What the two observers of culvert-check share: the model with its lock, call sites, the report.
+ * cuda.c stands before the CUDA driver, vulkan*.c are a layer, posix.c follows descriptors. */
 #ifndef CHECK_SHIM_H_
 #define CHECK_SHIM_H_
 

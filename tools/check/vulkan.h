@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* culvert-check as a Vulkan layer: the calls that it watches, devices, and what the files share. The
- * types of the functions are those of Vulkan's headers (PFN_vk...), so a wrapper with other
+/* culvert-check as a Vulkan layer: the calls that it watches, devices, and what its files share.
+ * The types of the functions are those of Vulkan's headers (PFN_vk...), so a wrapper with other
  * parameters does not compile. */
 #ifndef CHECK_VULKAN_H_
 #define CHECK_VULKAN_H_

@@ -262,8 +262,8 @@ static void bind_sets(commands *c, VkPipelineBindPoint point, uint32_t first, ui
         c->sets[point == VK_PIPELINE_BIND_POINT_COMPUTE][first + i] = CHECK_KEY(sets[i]);
 }
 
-/* A shader may do with its descriptors what their types allow. Which of them it uses is not known, so
- * of storage nothing is a sure write. A dynamic offset only moves what is bound. */
+/* A shader may do with its descriptors what their types allow. Which it uses is not known, so of
+ * storage nothing is a sure write. A dynamic offset only moves what is bound. */
 static void use_sets(commands *c, int point, const char *how)
 {
     for (int i = 0; i < MOST_SETS; i++) {
@@ -330,7 +330,7 @@ static void copy_buffer(commands *c, VkBuffer from, VkBuffer to, uint32_t n, con
     }
 }
 
-/* How many bytes the rows of an image take in a buffer, its format says; the first one is touched. */
+/* How many bytes rows take in a buffer, the image's format says; the first one is touched. */
 static void copy_rows(commands *c, VkBuffer buffer, uint32_t n, const VkBufferImageCopy *r,
                       check_access_kind kind, const char *how)
 {
