@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* culvert-check before the CUDA driver. A program that links libcuda.so.1 gets these functions, because
- * this library is loaded first; one that looks them up gets them from dlsym() and cuGetProcAddress().
- * Each tells the model what is asked, and then asks the driver. */
+/* culvert-check before the CUDA driver. A program that links libcuda.so.1 gets these functions,
+ * because this library is loaded first; one that looks them up gets them from dlsym() and
+ * cuGetProcAddress(). Each tells the model what is asked, and then asks the driver. */
 #define __CUDA_API_VERSION_INTERNAL /* symbols as they are exported */
 #include <cuda.h>
 
@@ -185,7 +185,7 @@ typedef struct stream {
     bool blocking;
 } stream;
 
-static uint64_t blocking_agents;
+static uint64_t blocking_agents, cuda_agents;
 static _Atomic int captures;
 
 #define LEGACY_KEY UINT64_C(1)
@@ -216,6 +216,7 @@ static stream *stream_add(check_model *m, uint64_t key, bool blocking)
         (void)snprintf(name, sizeof name, "CUstream 0x%llx", (unsigned long long)key);
     s->agent = check_agent_make(m, CHECK_CUDA, name);
     s->blocking = blocking && key != LEGACY_KEY;
+    if (s->agent > 0) cuda_agents |= UINT64_C(1) << s->agent;
     if (s->blocking && s->agent > 0) blocking_agents |= UINT64_C(1) << s->agent;
     (void)check_put(CHECK_OF_CU_STREAM, key, s);
     return s;
@@ -404,6 +405,18 @@ static void work_submit(work *w)
     check_close();
 }
 
+static void work_failed(const work *w)
+{
+    check_model *m = check_open();
+    if (m == NULL) return;
+    const check_work told = {.waits = w->turns,
+                             .num_waits = w->num_turns,
+                             .accesses = w->accesses,
+                             .num_accesses = w->num_accesses};
+    check_submit_failed(m, &told);
+    check_close();
+}
+
 static void host_saw_stream(CUstream handle, bool per_thread)
 {
     const uint64_t key = stream_key(handle, per_thread);
@@ -422,7 +435,7 @@ static void host_saw_stream(CUstream handle, bool per_thread)
     if (real_symbol == NULL) return CUDA_ERROR_NOT_FOUND;                                          \
     if (check_inside > 0) return real arguments;
 
-/* A call on a stream, in both of its forms. `tell` says what it does; `after` runs if it succeeded. */
+/* A call on a stream, in both of its forms. `tell` says what it does; `after` runs on success. */
 #define ON_STREAM_1(symbol, is_per_thread, parameters, arguments, stream_, tell, after)            \
     CHECK_EXPORT CUresult CUDAAPI symbol parameters                                                \
     {                                                                                              \
@@ -436,6 +449,7 @@ static void host_saw_stream(CUstream handle, bool per_thread)
         if (result == CUDA_SUCCESS && !w.capturing) {                                              \
             after;                                                                                 \
         }                                                                                          \
+        if (result != CUDA_SUCCESS && !w.capturing) work_failed(&w);                               \
         (void)per_thread;                                                                          \
         check_inside--;                                                                            \
         return result;                                                                             \
@@ -1010,7 +1024,10 @@ CHECK_EXPORT CUresult CUDAAPI cuStreamDestroy_v2(CUstream handle)
     if (m != NULL) {
         stream *s = check_put(CHECK_OF_CU_STREAM, (uint64_t)(uintptr_t)handle, NULL);
         if (s != NULL) {
-            if (s->agent > 0) blocking_agents &= ~(UINT64_C(1) << s->agent);
+            if (s->agent > 0) {
+                blocking_agents &= ~(UINT64_C(1) << s->agent);
+                cuda_agents &= ~(UINT64_C(1) << s->agent);
+            }
             check_agent_end(m, s->agent);
             free(s);
         }
@@ -1057,6 +1074,9 @@ static CUresult saw_event(CUresult(CUDAAPI *real)(CUevent), CUevent e)
     if (m != NULL) {
         if (result == CUDA_SUCCESS) check_host_saw_mark(m, mark);
         check_mark_drop(mark);
+        check_close();
+    } else if (result == CUDA_SUCCESS && (m = check_open()) != NULL) {
+        check_host_may_know(m, CHECK_CUDA); /* it was recorded unseen */
         check_close();
     }
     check_inside--;
@@ -1124,6 +1144,27 @@ CHECK_EXPORT CUresult CUDAAPI cuCtxSynchronize_v2(CUcontext context)
         check_inside--;                                                                            \
         return result;                                                                             \
     }
+/* An event of the context: all streams' work is before it. */
+CHECK_EXPORT CUresult CUDAAPI cuCtxRecordEvent(CUcontext context, CUevent e)
+{
+    REAL(cuCtxRecordEvent, (CUcontext, CUevent), (context, e))
+    const check_site site = check_here("cuCtxRecordEvent");
+    check_inside++;
+    check_model *m = check_open();
+    if (m != NULL) {
+        static int agent;
+        if (agent == 0) agent = check_agent_make(m, CHECK_CUDA, "a context");
+        check_work told = {.after_agents = cuda_agents, .mark = check_mark_make()};
+        if (told.mark != NULL)
+            check_mark_drop(check_put(CHECK_OF_CU_EVENT, (uint64_t)(uintptr_t)e, told.mark));
+        check_submit(m, agent, &told, &site);
+        check_close();
+    }
+    const CUresult result = real(context, e);
+    check_inside--;
+    return result;
+}
+
 BEGIN_CAPTURE(cuStreamBeginCapture_v2)
 BEGIN_CAPTURE(cuStreamBeginCapture_v2_ptsz)
 

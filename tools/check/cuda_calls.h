@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The driver calls that culvert-check watches: base name, the CUDA version in which cuGetProcAddress
- * has this form (as cudaTypedefs.h says), the exported symbol. PER_THREAD are those that have a
+/* The driver calls that culvert-check watches: base name, the CUDA version in which
+ * cuGetProcAddress has this form (as cudaTypedefs.h says), the exported symbol. PER_THREAD are those that have a
  * second form, whose stream 0 is the thread's own; its symbol has the suffix. */
 #ifndef CHECK_CUDA_CALLS_H_
 #define CHECK_CUDA_CALLS_H_
@@ -26,6 +26,7 @@
     X(cuEventQuery, 2000, cuEventQuery) \
     X(cuEventDestroy, 4000, cuEventDestroy_v2) \
     X(cuCtxSynchronize, 2000, cuCtxSynchronize) \
+    X(cuCtxRecordEvent, 12050, cuCtxRecordEvent) \
     X(cuCtxSynchronize, 13000, cuCtxSynchronize_v2) \
     X(cuGraphAddExternalSemaphoresSignalNode, 11020, cuGraphAddExternalSemaphoresSignalNode) \
     X(cuGraphAddExternalSemaphoresWaitNode, 11020, cuGraphAddExternalSemaphoresWaitNode)

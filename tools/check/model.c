@@ -86,6 +86,7 @@ void check_find(check_model *m, check_what what, const check_payload *p, const c
 {
     static const char *const kinds[] = {"memory", "timeline semaphore", "binary semaphore"};
     check_finding f = {.what = what};
+    if (m->lost && strchr("deg", check_rules[what].letter) != NULL) return;
     va_list arguments;
     va_start(arguments, sentence);
     (void)vsnprintf(f.sentence, sizeof f.sentence, sentence, arguments);
@@ -212,6 +213,11 @@ void check_used_after(check_model *m, check_payload *p, const check_site *site,
     check_find(m, CHECK_USED_AFTER, p, site, gone,
                "The call uses an address of imported memory that %s has ended.",
                gone->call != NULL ? gone->call : "its destruction");
+}
+
+void check_model_lost(check_model *m)
+{
+    m->lost = true;
 }
 
 void check_payload_typed(check_payload *p, uint32_t type)

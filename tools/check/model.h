@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-check's model: events of CUDA and Vulkan go in, findings come out. It is plain C11 and
- * knows no driver, so that its tests feed it by hand. It takes no lock: the caller has one. DESIGN.md
- * has the rules by which it judges. */
+ * knows no driver, so that its tests feed it by hand. It takes no lock: the caller has one.
+ * DESIGN.md has the rules by which it judges. */
 #ifndef CHECK_MODEL_H_
 #define CHECK_MODEL_H_
 
@@ -175,6 +175,10 @@ void check_agent_end(check_model *m, int agent);
 check_mark *check_mark_make(void);
 void check_mark_keep(check_mark *mark);
 void check_mark_drop(check_mark *mark);
+/* What was submitted was refused: nothing is judged of what it names any more. */
+void check_submit_failed(check_model *m, const check_work *work);
+/* A device is lost. What is submitted from now on may never be done, so its order is not judged. */
+void check_model_lost(check_model *m);
 void check_submit(check_model *m, int agent, const check_work *work, const check_site *site);
 /* The host knows that a mark was reached, that all of an agent is done, or that a timeline has a
  * value. */

@@ -39,6 +39,7 @@ typedef struct check_use {
 struct check_payload {
     check_payload *next, *previous;
     unsigned references;
+    bool unjudged; /* of memory: some work was told of that was not done */
     check_payload_info info;
     uint8_t uuid[CHECK_UUID];
     char object[80];
@@ -99,6 +100,7 @@ struct check_model {
     check_report report;
     void *user;
     bool ordered; /* judge (e) */
+    bool lost;
     check_look look;
     unsigned unjudged;
     check_counts counts;

@@ -81,6 +81,7 @@ static void judge(check_model *m, int agent, const check_op *op, const check_acc
     const check_api api = m->agents[agent].api;
     bool found = false;
     unsigned kept = 0;
+    if (p->unjudged) return;
     if (p->records == NULL) p->records = calloc(CHECK_RECORDS, sizeof *p->records);
     if (p->records == NULL) return;
     for (unsigned i = 0; i < p->num_records; i++) {
@@ -347,6 +348,19 @@ void check_submit(check_model *m, int agent, const check_work *work, const check
     }
     *a->last = op;
     a->last = &op->next;
+    check_run(m);
+}
+
+void check_submit_failed(check_model *m, const check_work *work)
+{
+    for (unsigned i = 0; i < work->num_waits; i++)
+        check_payload_opaque(work->waits[i].payload);
+    for (unsigned i = 0; i < work->num_signals; i++)
+        check_payload_opaque(work->signals[i].payload);
+    for (unsigned i = 0; i < work->num_accesses; i++) {
+        work->accesses[i].payload->unjudged = true;
+        work->accesses[i].payload->num_records = 0;
+    }
     check_run(m);
 }
 

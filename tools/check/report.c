@@ -21,7 +21,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static check_model *model;
 static pid_t watched;
 static uintptr_t own_begin, own_end;
-static int text_file = -1, json_file = -1;
 static unsigned findings;
 
 check_model *check_open(void)
@@ -121,7 +120,6 @@ __attribute__((destructor)) static void end(void)
             (long)watched, saw.exported, saw.imported, saw.submitted, saw.launched, saw.accesses);
         check_note(text);
     }
-    check_write_end();
     model = NULL; /* what runs after this is not watched */
     check_inside--;
     check_close();
@@ -271,16 +269,18 @@ static void add_json_site(text *t, const char *name, const check_site *site)
     add(t, "]}");
 }
 
-static void put(int *file, const char *suffix, bool to_stderr, const text *t)
+/* No file stays open: a program may count its descriptors. */
+static void put(const char *suffix, bool to_stderr, const text *t)
 {
-    if (*file < 0) *file = open_out(suffix);
-    const int target = *file >= 0 ? *file : to_stderr ? STDERR_FILENO : -1;
+    const int file = open_out(suffix);
+    const int target = file >= 0 ? file : to_stderr ? STDERR_FILENO : -1;
     size_t done = 0;
     while (target >= 0 && done < t->length) {
         const ssize_t wrote = write(target, t->bytes + done, t->length - done);
-        if (wrote <= 0) return;
+        if (wrote <= 0) break;
         done += (size_t)wrote;
     }
+    if (file >= 0) (void)close(file);
 }
 
 /* The same mistake in each frame is one finding: its kind and both places are its name. */
@@ -315,7 +315,7 @@ void check_write_finding(void *user, const check_finding *f)
     add_site(&t, "before:", &f->earlier);
     add(&t, "  rule:    %s\n  source:  %s\n  mend:    %s\n\n", rule->rule, rule->source,
         rule->mend);
-    put(&text_file, ".text", true, &t);
+    put(".text", true, &t);
     t.length = 0;
     add(&t, "{\"class\":\"%c\",\"id\":\"%s\",\"process\":%ld,\"sentence\":", rule->letter, rule->id,
         (long)watched);
@@ -331,7 +331,7 @@ void check_write_finding(void *user, const check_finding *f)
     add(&t, ",\"mend\":");
     add_json(&t, rule->mend);
     add(&t, "}\n");
-    put(&json_file, ".json", false, &t);
+    put(".json", false, &t);
     check_inside--;
 }
 
@@ -345,14 +345,7 @@ void check_note(const char *said)
         said_before[i] = said;
         t.length = 0;
         add(&t, "culvert-check: note: %s.\n", said);
-        put(&text_file, ".text", true, &t);
+        put(".text", true, &t);
         return;
     }
-}
-
-void check_write_end(void)
-{
-    if (text_file >= 0) (void)close(text_file);
-    if (json_file >= 0) (void)close(json_file);
-    text_file = json_file = -1;
 }

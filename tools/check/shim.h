@@ -19,7 +19,6 @@ extern _Thread_local int check_inside;
 check_site check_here(const char *call);
 check_identity check_identify(int fd);
 void check_write_finding(void *user, const check_finding *finding);
-void check_write_end(void);
 void check_note(const char *text); /* a line for the report's end, each text once */
 
 /* posix.c: the system's own dlsym(). */

@@ -422,6 +422,7 @@ typedef struct batch {
     unsigned num_accesses, accesses_room;
     check_turn *turns; /* waits, then signals */
     unsigned num_waits, num_turns, turns_room;
+    bool failed; /* it was told of, and the driver refused it */
 } batch;
 
 static void batch_turn(batch *b, VkSemaphore semaphore, uint64_t value)
@@ -463,6 +464,11 @@ static void batch_submit(check_model *m, check_vk_device *d, batch *b, VkQueue q
         work.signals = b->turns + b->num_waits;
         work.num_signals = b->num_turns - b->num_waits;
     }
+    if (b->failed) {
+        check_submit_failed(m, &work);
+        b->num_accesses = b->num_waits = b->num_turns = 0;
+        return;
+    }
     if (fence != VK_NULL_HANDLE) {
         work.mark = check_mark_make();
         if (work.mark != NULL)
@@ -478,106 +484,103 @@ static void batch_free(batch *b)
     free(b->turns);
 }
 
-VkResult VKAPI_CALL check_vkQueueSubmit(VkQueue queue, uint32_t count, const VkSubmitInfo *submits,
-                                        VkFence fence)
-{
-    check_vk_device *d = check_vk_find(queue);
-    const bool own = check_inside++ == 0;
-    const check_site site = check_here("vkQueueSubmit");
-    check_model *m = open_if(own);
-    if (m != NULL) {
-        batch b = {0};
-        for (uint32_t i = 0; i < count; i++) {
-            const VkSubmitInfo *s = &submits[i];
-            const VkTimelineSemaphoreSubmitInfo *t =
-                check_vk_in_chain(s->pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
-            for (uint32_t j = 0; j < s->waitSemaphoreCount; j++)
-                batch_turn(&b, s->pWaitSemaphores[j],
-                           t != NULL && j < t->waitSemaphoreValueCount ? t->pWaitSemaphoreValues[j]
-                                                                       : 0);
-            b.num_waits = b.num_turns;
-            for (uint32_t j = 0; j < s->commandBufferCount; j++)
-                batch_commands(&b, s->pCommandBuffers[j]);
-            for (uint32_t j = 0; j < s->signalSemaphoreCount; j++)
-                batch_turn(&b, s->pSignalSemaphores[j],
-                           t != NULL && j < t->signalSemaphoreValueCount
-                               ? t->pSignalSemaphoreValues[j]
-                               : 0);
-            batch_submit(m, d, &b, queue, i + 1 == count ? fence : VK_NULL_HANDLE, &site);
-        }
-        if (count == 0) batch_submit(m, d, &b, queue, fence, &site);
-        batch_free(&b);
-        check_close();
+/* The model is told before the driver may begin, for another thread may see the end of it at once. */
+#define SUBMIT(name, type)                                                                         \
+    VkResult VKAPI_CALL check_vk##name(VkQueue queue, uint32_t count, const type *infos,           \
+                                       VkFence fence)                                              \
+    {                                                                                              \
+        check_vk_device *d = check_vk_find(queue);                                                 \
+        const bool own = check_inside++ == 0;                                                      \
+        const check_site site = check_here("vk" #name);                                            \
+        VkResult result = VK_SUCCESS;                                                              \
+        batch b = {0};                                                                             \
+        check_model *m = open_if(own);                                                             \
+        if (m != NULL) {                                                                           \
+            tell_##name(m, d, &b, queue, count, infos, fence, &site);                              \
+            check_close();                                                                         \
+        }                                                                                          \
+        result = d->next.name(queue, count, infos, fence);                                         \
+        m = result != VK_SUCCESS ? open_if(own) : NULL;                                            \
+        if (m != NULL) {                                                                           \
+            b.failed = true;                                                                       \
+            if (result == VK_ERROR_DEVICE_LOST) check_model_lost(m);                               \
+            tell_##name(m, d, &b, queue, count, infos, fence, &site);                              \
+            check_close();                                                                         \
+        }                                                                                          \
+        batch_free(&b);                                                                            \
+        check_inside--;                                                                            \
+        return result;                                                                             \
     }
-    const VkResult result = d->next.QueueSubmit(queue, count, submits, fence);
-    check_inside--;
-    return result;
+
+static void tell_QueueSubmit(check_model *m, check_vk_device *d, batch *b, VkQueue queue,
+                             uint32_t count, const VkSubmitInfo *submits, VkFence fence,
+                             const check_site *site)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const VkSubmitInfo *s = &submits[i];
+        const VkTimelineSemaphoreSubmitInfo *t =
+            check_vk_in_chain(s->pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
+        for (uint32_t j = 0; j < s->waitSemaphoreCount; j++)
+            batch_turn(b, s->pWaitSemaphores[j],
+                       t != NULL && j < t->waitSemaphoreValueCount ? t->pWaitSemaphoreValues[j]
+                                                                   : 0);
+        b->num_waits = b->num_turns;
+        for (uint32_t j = 0; j < s->commandBufferCount; j++)
+            batch_commands(b, s->pCommandBuffers[j]);
+        for (uint32_t j = 0; j < s->signalSemaphoreCount; j++)
+            batch_turn(b, s->pSignalSemaphores[j],
+                       t != NULL && j < t->signalSemaphoreValueCount ? t->pSignalSemaphoreValues[j]
+                                                                     : 0);
+        batch_submit(m, d, b, queue, i + 1 == count ? fence : VK_NULL_HANDLE, site);
+    }
+    if (count == 0) batch_submit(m, d, b, queue, fence, site);
 }
 
-VkResult VKAPI_CALL check_vkQueueSubmit2(VkQueue queue, uint32_t count,
-                                         const VkSubmitInfo2 *submits, VkFence fence)
+SUBMIT(QueueSubmit, VkSubmitInfo)
+
+static void tell_QueueSubmit2(check_model *m, check_vk_device *d, batch *b, VkQueue queue,
+                              uint32_t count, const VkSubmitInfo2 *submits, VkFence fence,
+                              const check_site *site)
 {
-    check_vk_device *d = check_vk_find(queue);
-    const bool own = check_inside++ == 0;
-    const check_site site = check_here("vkQueueSubmit2");
-    check_model *m = open_if(own);
-    if (m != NULL) {
-        batch b = {0};
-        for (uint32_t i = 0; i < count; i++) {
-            const VkSubmitInfo2 *s = &submits[i];
-            for (uint32_t j = 0; j < s->waitSemaphoreInfoCount; j++)
-                batch_turn(&b, s->pWaitSemaphoreInfos[j].semaphore,
-                           s->pWaitSemaphoreInfos[j].value);
-            b.num_waits = b.num_turns;
-            for (uint32_t j = 0; j < s->commandBufferInfoCount; j++)
-                batch_commands(&b, s->pCommandBufferInfos[j].commandBuffer);
-            for (uint32_t j = 0; j < s->signalSemaphoreInfoCount; j++)
-                batch_turn(&b, s->pSignalSemaphoreInfos[j].semaphore,
-                           s->pSignalSemaphoreInfos[j].value);
-            batch_submit(m, d, &b, queue, i + 1 == count ? fence : VK_NULL_HANDLE, &site);
-        }
-        if (count == 0) batch_submit(m, d, &b, queue, fence, &site);
-        batch_free(&b);
-        check_close();
+    for (uint32_t i = 0; i < count; i++) {
+        const VkSubmitInfo2 *s = &submits[i];
+        for (uint32_t j = 0; j < s->waitSemaphoreInfoCount; j++)
+            batch_turn(b, s->pWaitSemaphoreInfos[j].semaphore, s->pWaitSemaphoreInfos[j].value);
+        b->num_waits = b->num_turns;
+        for (uint32_t j = 0; j < s->commandBufferInfoCount; j++)
+            batch_commands(b, s->pCommandBufferInfos[j].commandBuffer);
+        for (uint32_t j = 0; j < s->signalSemaphoreInfoCount; j++)
+            batch_turn(b, s->pSignalSemaphoreInfos[j].semaphore, s->pSignalSemaphoreInfos[j].value);
+        batch_submit(m, d, b, queue, i + 1 == count ? fence : VK_NULL_HANDLE, site);
     }
-    const VkResult result = d->next.QueueSubmit2(queue, count, submits, fence);
-    check_inside--;
-    return result;
+    if (count == 0) batch_submit(m, d, b, queue, fence, site);
 }
 
-VkResult VKAPI_CALL check_vkQueueBindSparse(VkQueue queue, uint32_t count,
-                                            const VkBindSparseInfo *infos, VkFence fence)
+SUBMIT(QueueSubmit2, VkSubmitInfo2)
+
+static void tell_QueueBindSparse(check_model *m, check_vk_device *d, batch *b, VkQueue queue,
+                                 uint32_t count, const VkBindSparseInfo *infos, VkFence fence,
+                                 const check_site *site)
 {
-    check_vk_device *d = check_vk_find(queue);
-    const bool own = check_inside++ == 0;
-    const check_site site = check_here("vkQueueBindSparse");
-    check_model *m = open_if(own);
-    if (m != NULL) {
-        batch b = {0};
-        for (uint32_t i = 0; i < count; i++) {
-            const VkBindSparseInfo *s = &infos[i];
-            const VkTimelineSemaphoreSubmitInfo *t =
-                check_vk_in_chain(s->pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
-            for (uint32_t j = 0; j < s->waitSemaphoreCount; j++)
-                batch_turn(&b, s->pWaitSemaphores[j],
-                           t != NULL && j < t->waitSemaphoreValueCount ? t->pWaitSemaphoreValues[j]
-                                                                       : 0);
-            b.num_waits = b.num_turns;
-            for (uint32_t j = 0; j < s->signalSemaphoreCount; j++)
-                batch_turn(&b, s->pSignalSemaphores[j],
-                           t != NULL && j < t->signalSemaphoreValueCount
-                               ? t->pSignalSemaphoreValues[j]
-                               : 0);
-            batch_submit(m, d, &b, queue, i + 1 == count ? fence : VK_NULL_HANDLE, &site);
-        }
-        if (count == 0) batch_submit(m, d, &b, queue, fence, &site);
-        batch_free(&b);
-        check_close();
+    for (uint32_t i = 0; i < count; i++) {
+        const VkBindSparseInfo *s = &infos[i];
+        const VkTimelineSemaphoreSubmitInfo *t =
+            check_vk_in_chain(s->pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
+        for (uint32_t j = 0; j < s->waitSemaphoreCount; j++)
+            batch_turn(b, s->pWaitSemaphores[j],
+                       t != NULL && j < t->waitSemaphoreValueCount ? t->pWaitSemaphoreValues[j]
+                                                                   : 0);
+        b->num_waits = b->num_turns;
+        for (uint32_t j = 0; j < s->signalSemaphoreCount; j++)
+            batch_turn(b, s->pSignalSemaphores[j],
+                       t != NULL && j < t->signalSemaphoreValueCount ? t->pSignalSemaphoreValues[j]
+                                                                     : 0);
+        batch_submit(m, d, b, queue, i + 1 == count ? fence : VK_NULL_HANDLE, site);
     }
-    const VkResult result = d->next.QueueBindSparse(queue, count, infos, fence);
-    check_inside--;
-    return result;
+    if (count == 0) batch_submit(m, d, b, queue, fence, site);
 }
+
+SUBMIT(QueueBindSparse, VkBindSparseInfo)
 
 VkResult VKAPI_CALL check_vkQueuePresentKHR(VkQueue queue, const VkPresentInfoKHR *info)
 {
@@ -604,9 +607,10 @@ VkResult VKAPI_CALL check_vkQueueWaitIdle(VkQueue queue)
     check_vk_device *d = check_vk_find(queue);
     const bool own = check_inside++ == 0;
     const VkResult result = d->next.QueueWaitIdle(queue);
-    check_model *m = result == VK_SUCCESS ? open_if(own) : NULL;
+    check_model *m = open_if(own);
+    if (m != NULL && result == VK_ERROR_DEVICE_LOST) check_model_lost(m);
     if (m != NULL) {
-        check_host_saw_agent(m, queue_agent(m, d, queue));
+        if (result == VK_SUCCESS) check_host_saw_agent(m, queue_agent(m, d, queue));
         check_close();
     }
     check_inside--;
@@ -618,9 +622,10 @@ VkResult VKAPI_CALL check_vkDeviceWaitIdle(VkDevice handle)
     const check_vk_device *d = check_vk_find(handle);
     const bool own = check_inside++ == 0;
     const VkResult result = d->next.DeviceWaitIdle(handle);
-    check_model *m = result == VK_SUCCESS ? open_if(own) : NULL;
+    check_model *m = open_if(own);
+    if (m != NULL && result == VK_ERROR_DEVICE_LOST) check_model_lost(m);
     if (m != NULL) {
-        check_host_saw_agents(m, d->queues);
+        if (result == VK_SUCCESS) check_host_saw_agents(m, d->queues);
         check_close();
     }
     check_inside--;

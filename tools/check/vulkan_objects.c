@@ -17,6 +17,14 @@ static check_model *open_if(bool own)
     return own ? check_open() : NULL;
 }
 
+static void look_for_loss(bool own, VkResult result)
+{
+    check_model *m = result == VK_ERROR_DEVICE_LOST ? open_if(own) : NULL;
+    if (m == NULL) return;
+    check_model_lost(m);
+    check_close();
+}
+
 /* ---- memory ---- */
 
 VkResult VKAPI_CALL check_vkAllocateMemory(VkDevice handle, const VkMemoryAllocateInfo *info,
@@ -409,6 +417,12 @@ VkResult VKAPI_CALL check_vkSignalSemaphore(VkDevice handle, const VkSemaphoreSi
         check_close();
     }
     const VkResult result = d->next.SignalSemaphore(handle, info);
+    look_for_loss(own, result);
+    m = result != VK_SUCCESS ? open_if(own) : NULL;
+    if (m != NULL) {
+        check_payload_opaque(check_get(CHECK_OF_VK_SEMAPHORE, CHECK_KEY(info->semaphore)));
+        check_close();
+    }
     END;
     return result;
 }
@@ -418,6 +432,7 @@ VkResult VKAPI_CALL check_vkWaitSemaphores(VkDevice handle, const VkSemaphoreWai
 {
     BEGIN(handle)
     const VkResult result = d->next.WaitSemaphores(handle, info, timeout);
+    look_for_loss(own, result);
     const bool all = (info->flags & VK_SEMAPHORE_WAIT_ANY_BIT) == 0 || info->semaphoreCount == 1;
     for (uint32_t i = 0; result == VK_SUCCESS && i < info->semaphoreCount; i++) {
         uint64_t value = info->pValues[i];
@@ -440,6 +455,7 @@ VkResult VKAPI_CALL check_vkGetSemaphoreCounterValue(VkDevice handle, VkSemaphor
 {
     BEGIN(handle)
     const VkResult result = d->next.GetSemaphoreCounterValue(handle, semaphore, out);
+    look_for_loss(own, result);
     check_model *m = result == VK_SUCCESS ? open_if(own) : NULL;
     if (m != NULL) {
         check_host_saw_value(m, check_get(CHECK_OF_VK_SEMAPHORE, CHECK_KEY(semaphore)), *out);
@@ -464,6 +480,7 @@ VkResult VKAPI_CALL check_vkWaitForFences(VkDevice handle, uint32_t count, const
 {
     BEGIN(handle)
     const VkResult result = d->next.WaitForFences(handle, count, fences, all, timeout);
+    look_for_loss(own, result);
     for (uint32_t i = 0; result == VK_SUCCESS && i < count; i++)
         if (all || count == 1 || d->next.GetFenceStatus(handle, fences[i]) == VK_SUCCESS)
             saw_fence(own, fences[i]);
@@ -475,6 +492,7 @@ VkResult VKAPI_CALL check_vkGetFenceStatus(VkDevice handle, VkFence fence)
 {
     BEGIN(handle)
     const VkResult result = d->next.GetFenceStatus(handle, fence);
+    look_for_loss(own, result);
     if (result == VK_SUCCESS) saw_fence(own, fence);
     END;
     return result;
