@@ -4,8 +4,8 @@
  *   check-seeds NAME wrong|right    runs one
  *   check-seeds --list              name and the finding that the wrong one is
  *
- * They are written as strangers write them: raw calls, libcuda.so.1 opened at run time. Calls that a
- * mistake may make fail are not looked at. seeds.py runs them all under culvert-check. */
+ * They are written as strangers write them: raw calls, libcuda.so.1 opened at run time. Calls that
+ * a mistake may make fail are not looked at. seeds.py runs them all under culvert-check. */
 #include <volk.h>
 
 #include <cuda.h>

@@ -68,7 +68,57 @@ static bool put_first(const char *name, const char *value)
     return put;
 }
 
-/* Copies a file, and counts its lines that begin so. */
+/* Where in the source a place is: "function at file:line". False: binutils or the module's debug
+ * information is not there. */
+static bool find_source(const char *module, unsigned long offset, char *out, size_t size)
+{
+    int ends[2];
+    char address[32], function[256] = "", line[512] = "";
+    /* The call is before the address to which it returns. */
+    (void)snprintf(address, sizeof address, "0x%lx", offset > 0 ? offset - 1 : 0);
+    if (pipe(ends) != 0) return false;
+    const pid_t child = fork();
+    if (child == 0) {
+        const int null = open("/dev/null", O_WRONLY);
+        (void)unsetenv("LD_PRELOAD");
+        (void)dup2(ends[1], STDOUT_FILENO);
+        if (null >= 0) (void)dup2(null, STDERR_FILENO);
+        (void)close(ends[0]);
+        (void)execlp("addr2line", "addr2line", "-f", "-e", module, address, (char *)NULL);
+        _exit(127);
+    }
+    (void)close(ends[1]);
+    FILE *answer = fdopen(ends[0], "r");
+    const bool read = answer != NULL && fgets(function, sizeof function, answer) != NULL &&
+                      fgets(line, sizeof line, answer) != NULL;
+    if (answer != NULL)
+        fclose(answer);
+    else
+        (void)close(ends[0]);
+    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+    }
+    function[strcspn(function, "\n")] = line[strcspn(line, "\n")] = '\0';
+    char *more = strstr(line, " (discriminator");
+    if (more != NULL) *more = '\0';
+    if (!read || line[0] == '?' || strstr(line, ":?") != NULL) return false;
+    (void)snprintf(out, size, "%s at %s", function, line);
+    return true;
+}
+
+/* A line of a call site: "@offset module|text". */
+static void print_place(char *line, FILE *out)
+{
+    char found[1024], *module = NULL;
+    const unsigned long offset = strtoul(line + 1, &module, 16);
+    char *text = strchr(line, '|');
+    if (text == NULL || module == NULL || *module != ' ') return;
+    *text++ = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    fprintf(out, "             %s\n",
+            find_source(module + 1, offset, found, sizeof found) ? found : text);
+}
+
+/* Copies a report, and counts its lines that begin so. */
 static unsigned copy_file(const char *path, FILE *out, const char *begins)
 {
     FILE *in = fopen(path, "r");
@@ -78,7 +128,10 @@ static unsigned copy_file(const char *path, FILE *out, const char *begins)
     if (in == NULL) return 0;
     while (getline(&line, &room, in) > 0) {
         if (strncmp(line, begins, strlen(begins)) == 0) count++;
-        if (out != NULL) fputs(line, out);
+        if (line[0] == '@')
+            print_place(line, out);
+        else
+            fputs(line, out);
     }
     free(line);
     fclose(in);

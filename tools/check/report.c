@@ -219,53 +219,71 @@ static void add_json(text *t, const char *string)
     add(t, "\"");
 }
 
+typedef struct place {
+    char text[600];
+    const char *path; /* of the module, or NULL */
+    size_t offset;    /* in it */
+} place;
+
 /* The loader's and other layers' frames say nothing of the program. Returns false for those. */
-static bool describe(void *frame, char *out, size_t size)
+static bool describe(void *frame, place *out)
 {
     Dl_info info;
+    *out = (place){.path = NULL};
     if (dladdr(frame, &info) == 0 || info.dli_fname == NULL) {
-        (void)snprintf(out, size, "%p", frame);
+        (void)snprintf(out->text, sizeof out->text, "%p", frame);
         return true;
     }
     const char *slash = strrchr(info.dli_fname, '/');
     const char *module = slash != NULL ? slash + 1 : info.dli_fname;
     if (strncmp(module, "libvulkan.so", 12) == 0 || strstr(module, "VkLayer_") != NULL)
         return false;
-    const size_t offset = (size_t)((char *)frame - (char *)info.dli_fbase);
+    out->path = info.dli_fname;
+    out->offset = (size_t)((char *)frame - (char *)info.dli_fbase);
     if (info.dli_sname != NULL)
-        (void)snprintf(out, size, "%s+0x%zx in %s+0x%zx", info.dli_sname,
-                       (size_t)((char *)frame - (char *)info.dli_saddr), module, offset);
+        (void)snprintf(out->text, sizeof out->text, "%s+0x%zx in %s+0x%zx", info.dli_sname,
+                       (size_t)((char *)frame - (char *)info.dli_saddr), module, out->offset);
     else
-        (void)snprintf(out, size, "%s+0x%zx", module, offset);
+        (void)snprintf(out->text, sizeof out->text, "%s+0x%zx", module, out->offset);
     return true;
 }
 
+/* The launcher looks for the line of the source where a line is "@offset path|text". */
 static void add_site(text *t, const char *label, const check_site *site)
 {
-    char line[600];
+    const bool launched = getenv("CULVERT_CHECK_OUT") != NULL;
+    place at;
     if (site->call == NULL) return;
     add(t, "  %-8s %s\n", label, site->call);
-    for (int i = 0, shown = 0; i < site->count && shown < 6; i++)
-        if (describe(site->frames[i], line, sizeof line)) {
-            add(t, "             %s\n", line);
-            shown++;
-        }
+    for (int i = 0, shown = 0; i < site->count && shown < 6; i++) {
+        if (!describe(site->frames[i], &at)) continue;
+        if (launched && at.path != NULL)
+            add(t, "@%zx %s|%s\n", at.offset, at.path, at.text);
+        else
+            add(t, "             %s\n", at.text);
+        shown++;
+    }
 }
 
 static void add_json_site(text *t, const char *name, const check_site *site)
 {
-    char line[600];
     bool first = true;
+    place at;
     if (site->call == NULL) return;
     add(t, ",\"%s\":{\"call\":", name);
     add_json(t, site->call);
     add(t, ",\"frames\":[");
-    for (int i = 0; i < site->count; i++)
-        if (describe(site->frames[i], line, sizeof line)) {
-            add(t, "%s", first ? "" : ",");
-            add_json(t, line);
-            first = false;
+    for (int i = 0; i < site->count; i++) {
+        if (!describe(site->frames[i], &at)) continue;
+        add(t, "%s{\"text\":", first ? "" : ",");
+        add_json(t, at.text);
+        if (at.path != NULL) {
+            add(t, ",\"offset\":%zu,\"module\":", at.offset);
+            add_json(t, at.path);
         }
+        add(t, "}");
+        first = false;
+    }
     add(t, "]}");
 }
 

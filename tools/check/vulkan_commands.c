@@ -484,7 +484,7 @@ static void batch_free(batch *b)
     free(b->turns);
 }
 
-/* The model is told before the driver may begin, for another thread may see the end of it at once. */
+/* The model is told before the driver may begin: another thread may see the end of it at once. */
 #define SUBMIT(name, type)                                                                         \
     VkResult VKAPI_CALL check_vk##name(VkQueue queue, uint32_t count, const type *infos,           \
                                        VkFence fence)                                              \
