@@ -545,6 +545,27 @@ static void endless_cycle(bool wrong)
     if (!wrong) all_done();
 }
 
+/* The host waits, too. The checker ends the program. */
+static void hangs(bool wrong)
+{
+    timeline t = share_timeline();
+    if (!wrong) vulkan_writes(NULL, &t, 0, 1);
+    cuda_waits(&t, 1, 0);
+    CU(cu.cuStreamSynchronize(streams[0]));
+}
+
+static void hangs_by_value(bool wrong)
+{
+    timeline t = share_timeline();
+    const uint64_t value = 2;
+    const VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                      .semaphoreCount = 1,
+                                      .pSemaphores = &t.vulkan,
+                                      .pValues = &value};
+    CU(cuda_signals(&t, wrong ? 1 : 2, 0));
+    VK(vkWaitSemaphores(device, &info, UINT64_MAX));
+}
+
 static void write_write(bool wrong)
 {
     shared s = share_buffer();
@@ -724,6 +745,8 @@ static const struct {
     {"no_rise_two_counters", "no-rise", no_rise_two_counters},
     {"endless", "endless-wait", endless},
     {"endless_cycle", "endless-wait", endless_cycle},
+    {"hangs", "endless-wait", hangs},
+    {"hangs_by_value", "endless-wait", hangs_by_value},
     {"write_write", "write-after-write", write_write},
     {"read_early", "read-after-write", read_early},
     {"reverse_wait", "write-after-read", reverse_wait},

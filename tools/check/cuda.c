@@ -1038,27 +1038,30 @@ CHECK_EXPORT CUresult CUDAAPI cuStreamDestroy_v2(CUstream handle)
     return result;
 }
 
-static CUresult saw_stream(CUresult(CUDAAPI *real)(CUstream), CUstream s, bool per_thread)
+static CUresult saw_stream(CUresult(CUDAAPI *real)(CUstream), CUstream s, bool per_thread,
+                           const char *call)
 {
     check_inside++;
+    const int slot = call != NULL ? check_wait_begin(call, NULL, 0) : -1;
     const CUresult result = real(s);
+    check_wait_end(slot);
     if (result == CUDA_SUCCESS) host_saw_stream(s, per_thread);
     check_inside--;
     return result;
 }
 
-#define SAW_STREAM(symbol, per_thread)                                                             \
+#define SAW_STREAM(symbol, per_thread, call)                                                       \
     CHECK_EXPORT CUresult CUDAAPI symbol(CUstream s)                                               \
     {                                                                                              \
         REAL(symbol, (CUstream), (s))                                                              \
-        return saw_stream(real, s, per_thread);                                                    \
+        return saw_stream(real, s, per_thread, call);                                              \
     }
-SAW_STREAM(cuStreamSynchronize, false)
-SAW_STREAM(cuStreamSynchronize_ptsz, true)
-SAW_STREAM(cuStreamQuery, false)
-SAW_STREAM(cuStreamQuery_ptsz, true)
+SAW_STREAM(cuStreamSynchronize, false, "cuStreamSynchronize")
+SAW_STREAM(cuStreamSynchronize_ptsz, true, "cuStreamSynchronize")
+SAW_STREAM(cuStreamQuery, false, NULL)
+SAW_STREAM(cuStreamQuery_ptsz, true, NULL)
 
-static CUresult saw_event(CUresult(CUDAAPI *real)(CUevent), CUevent e)
+static CUresult saw_event(CUresult(CUDAAPI *real)(CUevent), CUevent e, const char *call)
 {
     /* The mark of now: the event may be recorded again meanwhile. */
     check_mark *mark = NULL;
@@ -1069,7 +1072,9 @@ static CUresult saw_event(CUresult(CUDAAPI *real)(CUevent), CUevent e)
         check_mark_keep(mark);
         check_close();
     }
+    const int slot = call != NULL ? check_wait_begin(call, NULL, 0) : -1;
     const CUresult result = real(e);
+    check_wait_end(slot);
     m = mark != NULL ? check_open() : NULL;
     if (m != NULL) {
         if (result == CUDA_SUCCESS) check_host_saw_mark(m, mark);
@@ -1086,13 +1091,13 @@ static CUresult saw_event(CUresult(CUDAAPI *real)(CUevent), CUevent e)
 CHECK_EXPORT CUresult CUDAAPI cuEventSynchronize(CUevent e)
 {
     REAL(cuEventSynchronize, (CUevent), (e))
-    return saw_event(real, e);
+    return saw_event(real, e, "cuEventSynchronize");
 }
 
 CHECK_EXPORT CUresult CUDAAPI cuEventQuery(CUevent e)
 {
     REAL(cuEventQuery, (CUevent), (e))
-    return saw_event(real, e);
+    return saw_event(real, e, NULL);
 }
 
 CHECK_EXPORT CUresult CUDAAPI cuEventDestroy_v2(CUevent e)
@@ -1124,14 +1129,20 @@ CHECK_EXPORT CUresult CUDAAPI cuCtxSynchronize(void)
 {
     REAL(cuCtxSynchronize, (void), ())
     check_inside++;
-    return saw_all(real());
+    const int slot = check_wait_begin("cuCtxSynchronize", NULL, 0);
+    const CUresult result = real();
+    check_wait_end(slot);
+    return saw_all(result);
 }
 
 CHECK_EXPORT CUresult CUDAAPI cuCtxSynchronize_v2(CUcontext context)
 {
     REAL(cuCtxSynchronize_v2, (CUcontext), (context))
     check_inside++;
-    return saw_all(real(context));
+    const int slot = check_wait_begin("cuCtxSynchronize", NULL, 0);
+    const CUresult result = real(context);
+    check_wait_end(slot);
+    return saw_all(result);
 }
 
 #define BEGIN_CAPTURE(symbol)                                                                      \

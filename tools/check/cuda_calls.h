@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The driver calls that culvert-check watches: base name, the CUDA version in which
- * cuGetProcAddress has this form (as cudaTypedefs.h says), the exported symbol. PER_THREAD are those
- * that have a second form, whose stream 0 is the thread's own; its symbol has the suffix. */
+ * cuGetProcAddress has this form (as cudaTypedefs.h says), the exported symbol. PER_THREAD are
+ * those that have a second form, whose stream 0 is the thread's own; its symbol has the suffix. */
 #ifndef CHECK_CUDA_CALLS_H_
 #define CHECK_CUDA_CALLS_H_
 

@@ -26,6 +26,9 @@ static void usage(FILE *out)
         "\n"
         "  --json FILE          also writes the findings to FILE, as JSON\n"
         "  --text FILE          writes the report to FILE instead of stderr\n"
+        "  --stuck N            seconds of waiting in a call after which a wait that nothing can end is\n"
+        "                       told (10; 0: only at the end of the program)\n"
+        "  --end-stuck          ends the program then (SIGABRT)\n"
         "  --fast               does not judge the order of accesses, class (e)\n"
         "  --error-exitcode N   exit status when something was found (99)\n"
         "  --help, --version\n"
@@ -185,7 +188,7 @@ static int run(char **command)
 
 int main(int argc, char **argv)
 {
-    const char *json = NULL, *text = NULL, *temporary = getenv("TMPDIR");
+    const char *json = NULL, *text = NULL, *stuck = "10", *temporary = getenv("TMPDIR");
     int found_status = 99, at = 1;
     bool fast = false;
     for (; at < argc && argv[at][0] == '-'; at++) {
@@ -200,8 +203,12 @@ int main(int argc, char **argv)
             fast = true;
             continue;
         }
-        const bool takes = strcmp(o, "--json") == 0 || strcmp(o, "--text") == 0 ||
-                           strcmp(o, "--error-exitcode") == 0;
+        if (strcmp(o, "--end-stuck") == 0) {
+            (void)setenv("CULVERT_CHECK_END_STUCK", "1", 1);
+            continue;
+        }
+        const bool takes = strcmp(o, "--stuck") == 0 || strcmp(o, "--json") == 0 ||
+                           strcmp(o, "--text") == 0 || strcmp(o, "--error-exitcode") == 0;
         if (!takes) return fail("there is no such option; see --help", o);
         if (at + 1 >= argc) return fail("the option needs a value", o);
         const char *value = argv[++at];
@@ -211,10 +218,16 @@ int main(int argc, char **argv)
             text = value;
         else {
             char *end;
+            const bool is_status = strcmp(o, "--error-exitcode") == 0;
             const long number = strtol(value, &end, 10);
-            if (*end != '\0' || end == value || number < 0 || number > 255)
-                return fail("--error-exitcode takes a number from 0 to 255", value);
-            found_status = (int)number;
+            if (*end != '\0' || end == value || number < 0 || number > (is_status ? 255 : 86400))
+                return fail(is_status ? "--error-exitcode takes a number from 0 to 255"
+                                      : "--stuck takes a number of seconds",
+                            value);
+            if (is_status)
+                found_status = (int)number;
+            else
+                stuck = value;
         }
     }
     if (at >= argc) return usage(stderr), 125;
@@ -243,6 +256,7 @@ int main(int argc, char **argv)
     const char *path_name = getenv("VK_LAYER_PATH") != NULL ? "VK_LAYER_PATH" : "VK_ADD_LAYER_PATH";
     int status = 125;
     if (setenv("CULVERT_CHECK_OUT", prefix, 1) != 0 ||
+        setenv("CULVERT_CHECK_STUCK", stuck, 1) != 0 ||
         setenv("CULVERT_CHECK_FAST", fast ? "1" : "0", 1) != 0 ||
         !put_first("LD_PRELOAD", library) || !put_first("VK_INSTANCE_LAYERS", LAYER) ||
         !put_first(path_name, layers))

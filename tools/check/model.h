@@ -194,6 +194,9 @@ void check_host_signals(check_model *m, check_payload *p, uint64_t value, const 
 /* A handle of a semaphore, or an import of memory, goes: is work on it known to be done? Only the
  * uses of one API are looked at. */
 void check_destroying(check_model *m, check_payload *p, check_api api, const check_site *site);
+/* The host waits in a call, for a value of a timeline or for anything (NULL), and that lasts. Tells
+ * what waits for ever, and whether something does. */
+bool check_stuck(check_model *m, check_payload *p, uint64_t value, const check_site *site);
 /* The end: what leaks, and what waits for ever. */
 void check_end(check_model *m, const check_site *site);
 

@@ -135,8 +135,9 @@ static void find_leaks(check_model *m)
     }
 }
 
-static void find_endless(check_model *m)
+static bool find_endless(check_model *m)
 {
+    bool found = false;
     for (int i = 1; i < CHECK_AGENTS; i++) {
         const check_op *op = m->agents[i].first;
         if (op == NULL) continue;
@@ -149,16 +150,34 @@ static void find_endless(check_model *m)
                            "than %llu.",
                            m->agents[i].name, (unsigned long long)op->waits[j].value,
                            (unsigned long long)p->reached);
+                found = true;
                 break;
             }
             if (p->info.kind == CHECK_BINARY && p->signals == NULL) {
                 check_find(m, CHECK_ENDLESS_WAIT, p, &op->site, &p->made,
                            "%s waits for a binary semaphore that nothing signals.",
                            m->agents[i].name);
+                found = true;
                 break;
             }
         }
     }
+    return found;
+}
+
+bool check_stuck(check_model *m, check_payload *p, uint64_t value, const check_site *site)
+{
+    check_run(m);
+    if (p != NULL && p->info.shared && !p->info.foreign && p->reached < value) {
+        check_find(
+            m, CHECK_ENDLESS_WAIT, p, site, &p->made,
+            "The host waits for the value %llu for a long time, and what can be done signals no "
+            "more than %llu.",
+            (unsigned long long)value, (unsigned long long)p->reached);
+        (void)find_endless(m);
+        return true;
+    }
+    return find_endless(m);
 }
 
 void check_end(check_model *m, const check_site *site)
@@ -166,5 +185,5 @@ void check_end(check_model *m, const check_site *site)
     (void)site;
     check_run(m);
     find_leaks(m);
-    find_endless(m);
+    (void)find_endless(m);
 }

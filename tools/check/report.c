@@ -8,11 +8,13 @@
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 _Thread_local int check_inside;
@@ -139,6 +141,86 @@ __attribute__((noinline)) check_site check_here(const char *call)
     return site;
 }
 
+/* ---- waits of the host ---- */
+
+#define WAITS 64
+static struct waiting {
+    bool used, told;
+    struct timespec since;
+    check_site site;
+    check_payload *payload; /* what a host waits for by its value, or NULL */
+    uint64_t value;
+} waits[WAITS];
+static unsigned patience; /* seconds; 0: waits are not watched */
+
+static void *watch(void *user)
+{
+    const struct timespec pause = {.tv_nsec = 200000000};
+    (void)user;
+    check_inside++; /* nothing here is the program's */
+    for (;;) {
+        struct timespec now;
+        bool stuck = false;
+        (void)nanosleep(&pause, NULL);
+        check_model *m = check_open();
+        if (m == NULL) return NULL;
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        for (int i = 0; i < WAITS; i++) {
+            struct waiting *w = &waits[i];
+            if (!w->used || w->told || now.tv_sec - w->since.tv_sec < (time_t)patience) continue;
+            w->told = true;
+            stuck |= check_stuck(m, w->payload, w->value, &w->site);
+        }
+        check_close();
+        if (stuck && getenv("CULVERT_CHECK_END_STUCK") != NULL) {
+            (void)signal(SIGABRT, SIG_DFL);
+            abort();
+        }
+    }
+}
+
+int check_wait_begin(const char *call, check_payload *payload, uint64_t value)
+{
+    static bool started;
+    const char *seconds = getenv("CULVERT_CHECK_STUCK");
+    const check_site site = check_here(call);
+    check_model *m = seconds != NULL ? check_open() : NULL;
+    int slot = -1;
+    if (m == NULL) return -1;
+    if (!started) {
+        sigset_t all, before;
+        pthread_t thread;
+        started = true;
+        patience = (unsigned)strtoul(seconds, NULL, 10);
+        sigfillset(&all);
+        (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+        if (patience > 0 && pthread_create(&thread, NULL, watch, NULL) == 0)
+            (void)pthread_detach(thread);
+        else
+            patience = 0;
+        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+    for (int i = 0; patience > 0 && slot < 0 && i < WAITS; i++)
+        if (!waits[i].used) slot = i;
+    if (slot >= 0) {
+        waits[slot] = (struct waiting){.used = true, .site = site, .value = value};
+        (void)clock_gettime(CLOCK_MONOTONIC, &waits[slot].since);
+        check_payload_keep(payload);
+        waits[slot].payload = payload;
+    }
+    check_close();
+    return slot;
+}
+
+void check_wait_end(int slot)
+{
+    check_model *m = slot >= 0 ? check_open() : NULL;
+    if (m == NULL) return;
+    waits[slot].used = false;
+    check_payload_drop(m, waits[slot].payload);
+    check_close();
+}
+
 /* ---- tables ---- */
 
 #define BUCKETS 4096
@@ -225,7 +307,7 @@ typedef struct place {
     size_t offset;    /* in it */
 } place;
 
-/* The loader's and other layers' frames say nothing of the program. Returns false for those. */
+/* What calls main(), the loader and other layers say nothing of the program: false. */
 static bool describe(void *frame, place *out)
 {
     Dl_info info;
@@ -238,6 +320,8 @@ static bool describe(void *frame, place *out)
     const char *module = slash != NULL ? slash + 1 : info.dli_fname;
     if (strncmp(module, "libvulkan.so", 12) == 0 || strstr(module, "VkLayer_") != NULL)
         return false;
+    if (strncmp(module, "libc.so", 7) == 0) return false;
+    if (info.dli_sname != NULL && strcmp(info.dli_sname, "_start") == 0) return false;
     out->path = info.dli_fname;
     out->offset = (size_t)((char *)frame - (char *)info.dli_fbase);
     if (info.dli_sname != NULL)

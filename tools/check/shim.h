@@ -18,6 +18,10 @@ extern _Thread_local int check_inside;
 
 check_site check_here(const char *call);
 check_identity check_identify(int fd);
+/* A call in which the host waits. Where it lasts, and nothing can end it, that is told. The slot is
+ * for check_wait_end(). */
+int check_wait_begin(const char *call, check_payload *payload, uint64_t value);
+void check_wait_end(int slot);
 void check_write_finding(void *user, const check_finding *finding);
 void check_note(const char *text); /* a line for the report's end, each text once */
 

@@ -606,7 +606,9 @@ VkResult VKAPI_CALL check_vkQueueWaitIdle(VkQueue queue)
 {
     check_vk_device *d = check_vk_find(queue);
     const bool own = check_inside++ == 0;
+    const int slot = own ? check_wait_begin("vkQueueWaitIdle", NULL, 0) : -1;
     const VkResult result = d->next.QueueWaitIdle(queue);
+    check_wait_end(slot);
     check_model *m = open_if(own);
     if (m != NULL && result == VK_ERROR_DEVICE_LOST) check_model_lost(m);
     if (m != NULL) {
@@ -621,7 +623,9 @@ VkResult VKAPI_CALL check_vkDeviceWaitIdle(VkDevice handle)
 {
     const check_vk_device *d = check_vk_find(handle);
     const bool own = check_inside++ == 0;
+    const int slot = own ? check_wait_begin("vkDeviceWaitIdle", NULL, 0) : -1;
     const VkResult result = d->next.DeviceWaitIdle(handle);
+    check_wait_end(slot);
     check_model *m = open_if(own);
     if (m != NULL && result == VK_ERROR_DEVICE_LOST) check_model_lost(m);
     if (m != NULL) {

@@ -431,7 +431,18 @@ VkResult VKAPI_CALL check_vkWaitSemaphores(VkDevice handle, const VkSemaphoreWai
                                            uint64_t timeout)
 {
     BEGIN(handle)
+    check_payload *first = NULL;
+    check_model *asked = info->semaphoreCount == 1 ? open_if(own) : NULL;
+    if (asked != NULL) {
+        first = check_get(CHECK_OF_VK_SEMAPHORE, CHECK_KEY(info->pSemaphores[0]));
+        check_close();
+    }
+    const int slot = own && timeout > 0
+                         ? check_wait_begin("vkWaitSemaphores", first,
+                                            info->semaphoreCount == 1 ? info->pValues[0] : 0)
+                         : -1;
     const VkResult result = d->next.WaitSemaphores(handle, info, timeout);
+    check_wait_end(slot);
     look_for_loss(own, result);
     const bool all = (info->flags & VK_SEMAPHORE_WAIT_ANY_BIT) == 0 || info->semaphoreCount == 1;
     for (uint32_t i = 0; result == VK_SUCCESS && i < info->semaphoreCount; i++) {
@@ -479,7 +490,9 @@ VkResult VKAPI_CALL check_vkWaitForFences(VkDevice handle, uint32_t count, const
                                           VkBool32 all, uint64_t timeout)
 {
     BEGIN(handle)
+    const int slot = own && timeout > 0 ? check_wait_begin("vkWaitForFences", NULL, 0) : -1;
     const VkResult result = d->next.WaitForFences(handle, count, fences, all, timeout);
+    check_wait_end(slot);
     look_for_loss(own, result);
     for (uint32_t i = 0; result == VK_SUCCESS && i < count; i++)
         if (all || count == 1 || d->next.GetFenceStatus(handle, fences[i]) == VK_SUCCESS)
