@@ -2,6 +2,7 @@
 /* culvert-check as a Vulkan layer: instances, devices, and which function stands for which. */
 #include "vulkan.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,7 +230,9 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc(VkDevice handle,
 }
 
 CHECK_EXPORT VKAPI_ATTR VkResult VKAPI_CALL
-vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *negotiation)
+culvert_check_negotiate(VkNegotiateLayerInterface *negotiation);
+
+VkResult VKAPI_CALL culvert_check_negotiate(VkNegotiateLayerInterface *negotiation)
 {
     if (negotiation == NULL || negotiation->sType != LAYER_NEGOTIATE_INTERFACE_STRUCT ||
         negotiation->loaderLayerInterfaceVersion < CURRENT_LOADER_LAYER_INTERFACE_VERSION)
@@ -239,4 +242,19 @@ vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *negotiation)
     negotiation->pfnGetDeviceProcAddr = get_device_proc;
     negotiation->pfnGetPhysicalDeviceProcAddr = NULL;
     return VK_SUCCESS;
+}
+
+/* Where there are two installations, the loader may find the other one's manifest. Both sides must
+ * be seen by one copy of this library: the preloaded one, which is the first of the process. */
+CHECK_EXPORT VKAPI_ATTR VkResult VKAPI_CALL
+vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *negotiation)
+{
+    VkResult(VKAPI_CALL * negotiate)(VkNegotiateLayerInterface *);
+    /* Not RTLD_DEFAULT: of a library that is linked with -Bsymbolic, that begins with itself. */
+    void *global = dlopen(NULL, RTLD_NOW);
+    void *found = global != NULL ? check_find_symbol(global, "culvert_check_negotiate") : NULL;
+    if (global != NULL) (void)dlclose(global);
+    if (found == NULL) return culvert_check_negotiate(negotiation);
+    memcpy(&negotiate, &found, sizeof negotiate);
+    return negotiate(negotiation);
 }
