@@ -68,7 +68,7 @@ static check_model *concerned(int fd, const void *caller)
     check_model *m = check_open();
     if (m == NULL) return NULL;
     const bool known = check_fd_known(m, fd);
-    if (known && !is_drivers(caller)) return m;
+    if (known && check_is_watched() && !is_drivers(caller)) return m;
     check_close();
     return NULL;
 }
@@ -88,7 +88,7 @@ CHECK_EXPORT int close(int fd)
 
 static void duplicated(int fd, int copy, const char *call, const void *caller)
 {
-    check_model *m = check_inside == 0 ? check_open() : NULL;
+    check_model *m = check_inside == 0 && check_is_watched() ? check_open() : NULL;
     if (m == NULL) return;
     if (check_fd_known(m, fd) && !is_drivers(caller)) {
         const check_site site = check_here(call);

@@ -20,16 +20,28 @@
 _Thread_local int check_inside;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static check_model *model;
+static check_model *volatile model;
 static pid_t watched;
 static uintptr_t own_begin, own_end;
 static unsigned findings;
 
 check_model *check_open(void)
 {
-    if (model == NULL || getpid() != watched) return NULL;
+    if (model == NULL) return NULL;
     pthread_mutex_lock(&lock);
+    if (model == NULL) pthread_mutex_unlock(&lock);
     return model;
+}
+
+bool check_is_watched(void)
+{
+    return getpid() == watched;
+}
+
+/* Its drivers do not work in it, and the lock may be another thread's of the parent. */
+static void forget_in_child(void)
+{
+    model = NULL;
 }
 
 void check_close(void)
@@ -99,11 +111,12 @@ __attribute__((constructor)) static void begin(void)
     watched = getpid();
     model = check_model_make(check_write_finding, NULL, fast == NULL || strcmp(fast, "1") != 0);
     if (model != NULL) check_model_look(model, look);
+    (void)pthread_atfork(NULL, NULL, forget_in_child);
 }
 
 __attribute__((destructor)) static void end(void)
 {
-    check_model *m = check_open();
+    check_model *m = check_is_watched() ? check_open() : NULL;
     if (m == NULL) return;
     check_inside++;
     const check_site site = {.call = "exit"};
@@ -127,10 +140,72 @@ __attribute__((destructor)) static void end(void)
     check_close();
 }
 
+/* Walking a stack takes 10 microseconds. So each thread remembers what it found, and where in the
+ * stack: as long as the same return addresses are in the same places, it is the same call. */
+#define REMEMBERED 32
+typedef struct remembered {
+    const char *base; /* the frame from which places are counted; NULL: nothing */
+    const void *caller;
+    check_site site;
+    uint32_t places[CHECK_FRAMES];
+} remembered;
+static _Thread_local remembered memory[REMEMBERED];
+static _Thread_local const char *stack_end;
+
+static const char *find_stack_end(void)
+{
+    pthread_attr_t attributes;
+    void *begin = NULL;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return NULL;
+    (void)pthread_attr_getstack(&attributes, &begin, &size);
+    (void)pthread_attr_destroy(&attributes);
+    return (const char *)begin + size;
+}
+
+static void *word_at(const char *place)
+{
+    void *word;
+    memcpy(&word, place, sizeof word);
+    return word;
+}
+
+static bool still_there(const remembered *r)
+{
+    for (int i = 0; i < r->site.count; i++)
+        if (word_at(r->base + r->places[i]) != r->site.frames[i]) return false;
+    return true;
+}
+
+/* Return addresses lie in the stack in their order. False: not all of them are found. */
+static bool find_places(remembered *r)
+{
+    const char *at = r->base;
+    for (int i = 0; i < r->site.count; i++) {
+        while (at + sizeof(void *) <= stack_end && at - r->base < 65536 &&
+               word_at(at) != r->site.frames[i])
+            at += sizeof(void *);
+        if (at + sizeof(void *) > stack_end || at - r->base >= 65536) return false;
+        r->places[i] = (uint32_t)(at - r->base);
+        at += sizeof(void *);
+    }
+    return true;
+}
+
 __attribute__((noinline)) check_site check_here(const char *call)
 {
-    check_site site = {.call = call};
+    const char *base = __builtin_frame_address(0);
+    const void *caller = __builtin_return_address(0);
+    const uintptr_t mixed = ((uintptr_t)base >> 4) * 31 + (uintptr_t)caller;
+    remembered *r = &memory[(mixed ^ mixed >> 7) % REMEMBERED];
+    check_site site;
     void *frames[CHECK_FRAMES + 6];
+    if (r->base == base && r->caller == caller && still_there(r)) {
+        site = r->site;
+        site.call = call;
+        return site;
+    }
+    site = (check_site){.call = call};
     const int count = backtrace(frames, CHECK_FRAMES + 6);
     int first = 0;
     while (first < count && (uintptr_t)frames[first] >= own_begin &&
@@ -138,6 +213,17 @@ __attribute__((noinline)) check_site check_here(const char *call)
         first++;
     while (first < count && site.count < CHECK_FRAMES)
         site.frames[site.count++] = frames[first++];
+    if (stack_end == NULL) {
+        check_inside++; /* of the first thread it reads a file */
+        stack_end = find_stack_end();
+        check_inside--;
+    }
+    r->base = NULL;
+    if (stack_end == NULL || base > stack_end) return site; /* a stack of the program's own */
+    r->base = base;
+    r->caller = caller;
+    r->site = site;
+    if (!find_places(r)) r->base = NULL;
     return site;
 }
 

@@ -12,6 +12,8 @@
  * then there is no lock to give back. No driver is called while it is held. */
 check_model *check_open(void);
 void check_close(void);
+/* Not in a child of vfork(): it has its parent's memory, and closes descriptors of its own. */
+bool check_is_watched(void);
 
 /* How deep this thread is in calls that are watched. A driver's own calls are not the program's. */
 extern _Thread_local int check_inside;
