@@ -38,6 +38,12 @@
     X(cuMemsetD8Async, cuMemsetD8Async)                                                            \
     X(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2)                                                     \
     X(cuMemcpy2DAsync, cuMemcpy2DAsync_v2)                                                         \
+    X(cuMemCreate, cuMemCreate)                                                                    \
+    X(cuMemExportToShareableHandle, cuMemExportToShareableHandle)                                  \
+    X(cuMemAddressReserve, cuMemAddressReserve)                                                    \
+    X(cuMemMap, cuMemMap)                                                                          \
+    X(cuMemUnmap, cuMemUnmap)                                                                      \
+    X(cuMemSetAccess, cuMemSetAccess)                                                              \
     X(cuModuleLoad, cuModuleLoad)                                                                  \
     X(cuModuleGetFunction, cuModuleGetFunction)                                                    \
     X(cuLaunchKernel, cuLaunchKernel)                                                              \
@@ -267,6 +273,45 @@ static shared share_image(void)
     desc.numLevels = 1;
     CU(cu.cuExternalMemoryGetMappedMipmappedArray(&mipmaps, s.import, &desc));
     CU(cu.cuMipmappedArrayGetLevel(&s.array, mipmaps, 0));
+    return s;
+}
+
+/* Memory of CUDA's, which Vulkan imports. */
+static shared share_allocation(int *fd)
+{
+    enum { BYTES = 2 << 20 };
+    shared s = {.allocated = BYTES};
+    CUmemAllocationProp prop;
+    CUmemAccessDesc access;
+    CUmemGenericAllocationHandle handle;
+    memset(&prop, 0, sizeof prop);
+    memset(&access, 0, sizeof access);
+    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    access.location = prop.location;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    CU(cu.cuMemCreate(&handle, BYTES, &prop, 0));
+    CU(cu.cuMemExportToShareableHandle(fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    CU(cu.cuMemAddressReserve(&s.pointer, BYTES, 0, 0, 0));
+    CU(cu.cuMemMap(s.pointer, BYTES, 0, handle, 0));
+    CU(cu.cuMemSetAccess(s.pointer, BYTES, &access, 1));
+    const VkExternalMemoryBufferCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    const VkBufferCreateInfo b = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                  .pNext = &external,
+                                  .size = SIZE,
+                                  .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    VK(vkCreateBuffer(device, &b, NULL, &s.buffer));
+    const VkImportMemoryFdInfoKHR from = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
+                                          .handleType =
+                                              VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+                                          .fd = *fd};
+    const VkMemoryAllocateInfo a = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .pNext = &from, .allocationSize = BYTES};
+    VK(vkAllocateMemory(device, &a, NULL, &s.memory));
+    VK(vkBindBufferMemory(device, s.buffer, s.memory, 0));
     return s;
 }
 
@@ -664,6 +709,35 @@ static void kernel_early(bool wrong)
     all_done();
 }
 
+static void allocation_early(bool wrong)
+{
+    int fd = -1;
+    shared s = share_allocation(&fd);
+    timeline t = share_timeline();
+    vulkan_writes(&s, &t, 0, 1);
+    if (!wrong) cuda_waits(&t, 1, 0);
+    cuda_reads(&s);
+    all_done();
+}
+
+static void allocation_fd_closed(bool wrong)
+{
+    int fd = -1;
+    (void)share_allocation(&fd);
+    if (wrong) (void)close(fd);
+}
+
+static void used_after_unmap(bool wrong)
+{
+    int fd = -1;
+    shared s = share_allocation(&fd);
+    if (!wrong) cuda_writes(&s);
+    CU(cu.cuStreamSynchronize(streams[0]));
+    CU(cu.cuMemUnmap(s.pointer, s.allocated));
+    if (wrong) (void)cu.cuMemsetD8Async(s.pointer, 1, SIZE, streams[0]);
+    all_done();
+}
+
 static void image_early(bool wrong)
 {
     shared s = share_image();
@@ -755,6 +829,9 @@ static const struct {
     {"earlier_value", "read-after-write", earlier_value},
     {"signal_early", "write-after-read", signal_early},
     {"kernel_early", "read-after-write", kernel_early},
+    {"allocation_early", "read-after-write", allocation_early},
+    {"allocation_fd_closed", "fd-closed-after-import", allocation_fd_closed},
+    {"used_after_unmap", "used-after-import", used_after_unmap},
     {"image_early", "read-after-write", image_early},
     {"semaphore_in_use", "semaphore-in-use", semaphore_in_use},
     {"memory_in_use", "memory-in-use", memory_in_use},

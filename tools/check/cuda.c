@@ -170,6 +170,28 @@ static void mapping_remove(check_model *m, mapping **link)
     free(gone);
 }
 
+/* What was there before is over: its addresses are given out again. Some of the ended ones are
+ * kept, for (h). */
+static void mapping_add(check_model *m, import *of, uint64_t begin, uint64_t size, uint64_t offset)
+{
+    const uint64_t end = begin + size;
+    unsigned ended = 0;
+    for (mapping **link = &mappings; *link != NULL;) {
+        mapping *at = *link;
+        const bool dead = at->freed || at->of->gone;
+        if (dead) ended++;
+        if (dead && ((at->begin < end && begin < at->end) || ended > 64))
+            mapping_remove(m, link);
+        else
+            link = &at->next;
+    }
+    mapping *made = of != NULL ? calloc(1, sizeof *made) : NULL;
+    if (made == NULL) return;
+    of->references++;
+    *made = (mapping){.next = mappings, .of = of, .begin = begin, .end = end, .offset = offset};
+    mappings = made;
+}
+
 static unsigned imports_of(const check_payload *p)
 {
     unsigned count = 0;
@@ -291,7 +313,7 @@ static void touch(work *w, uint64_t address, uint64_t size, check_access_kind ki
         at = at->next;
     if (at != NULL) {
         ended = at->freed || at->of->gone;
-        if (!ended && w->num_accesses < MOST) {
+        if (!ended && at->of->payload != NULL && w->num_accesses < MOST) {
             const uint64_t begin = at->offset + (address - at->begin);
             const uint64_t most = at->end - address;
             w->accesses[w->num_accesses++] =
@@ -797,24 +819,7 @@ CHECK_EXPORT CUresult CUDAAPI cuExternalMemoryGetMappedBuffer(
     m = result == CUDA_SUCCESS ? check_open() : NULL;
     if (m != NULL) {
         import *i = check_get(CHECK_OF_CU_MEMORY, (uint64_t)(uintptr_t)handle);
-        const uint64_t begin = *out, end = *out + desc->size;
-        unsigned ended = 0;
-        for (mapping **link = &mappings; *link != NULL;) {
-            mapping *at = *link;
-            const bool dead = at->freed || at->of->gone;
-            if (dead) ended++;
-            if (dead && ((at->begin < end && begin < at->end) || ended > 64))
-                mapping_remove(m, link);
-            else
-                link = &at->next;
-        }
-        mapping *made = i != NULL ? calloc(1, sizeof *made) : NULL;
-        if (made != NULL) {
-            i->references++;
-            *made = (mapping){
-                .next = mappings, .of = i, .begin = begin, .end = end, .offset = desc->offset};
-            mappings = made;
-        }
+        mapping_add(m, i, *out, desc->size, desc->offset);
         check_close();
     }
     check_inside--;
@@ -962,6 +967,123 @@ CHECK_EXPORT CUresult CUDAAPI cuDestroyExternalSemaphore(CUexternalSemaphore han
     return result;
 }
 
+/* ---- memory of cuMemCreate, which leaves as a descriptor ---- */
+
+typedef struct allocation {
+    unsigned references;
+    import *of;
+} allocation;
+
+CHECK_EXPORT CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle *out, size_t size,
+                                          const CUmemAllocationProp *prop, unsigned long long flags)
+{
+    REAL(cuMemCreate,
+         (CUmemGenericAllocationHandle *, size_t, const CUmemAllocationProp *, unsigned long long),
+         (out, size, prop, flags))
+    check_inside++;
+    const CUresult result = real(out, size, prop, flags);
+    check_model *m = NULL;
+    if (result == CUDA_SUCCESS &&
+        (prop->requestedHandleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0)
+        m = check_open();
+    if (m != NULL) {
+        const check_site site = check_here("cuMemCreate");
+        const check_payload_info info = {.kind = CHECK_MEMORY, .size = size, .shared = true};
+        char object[64];
+        (void)snprintf(object, sizeof object, "of cuMemCreate 0x%llx", (unsigned long long)*out);
+        import *made = calloc(1, sizeof *made);
+        allocation *entry = calloc(1, sizeof *entry);
+        if (made != NULL && entry != NULL) {
+            *made = (import){.next = imports,
+                             .references = 1,
+                             .payload = check_payload_make(m, &info, object, &site),
+                             .size = size};
+            imports = made;
+            *entry = (allocation){.references = 1, .of = made};
+            free(check_put(CHECK_OF_CU_ALLOCATION, *out, entry));
+        } else {
+            free(made);
+            free(entry);
+        }
+        check_close();
+    }
+    check_inside--;
+    return result;
+}
+
+CHECK_EXPORT CUresult CUDAAPI cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *out,
+                                                          void *address)
+{
+    REAL(cuMemRetainAllocationHandle, (CUmemGenericAllocationHandle *, void *), (out, address))
+    check_inside++;
+    const CUresult result = real(out, address);
+    check_model *m = result == CUDA_SUCCESS ? check_open() : NULL;
+    if (m != NULL) {
+        allocation *entry = check_get(CHECK_OF_CU_ALLOCATION, *out);
+        if (entry != NULL) entry->references++;
+        check_close();
+    }
+    check_inside--;
+    return result;
+}
+
+/* Its mappings and exports go on. */
+CHECK_EXPORT CUresult CUDAAPI cuMemRelease(CUmemGenericAllocationHandle handle)
+{
+    REAL(cuMemRelease, (CUmemGenericAllocationHandle), (handle))
+    check_inside++;
+    check_model *m = check_open();
+    if (m != NULL) {
+        allocation *entry = check_get(CHECK_OF_CU_ALLOCATION, handle);
+        if (entry != NULL && --entry->references == 0) {
+            (void)check_put(CHECK_OF_CU_ALLOCATION, handle, NULL);
+            import_drop(m, entry->of);
+            free(entry);
+        }
+        check_close();
+    }
+    const CUresult result = real(handle);
+    check_inside--;
+    return result;
+}
+
+CHECK_EXPORT CUresult CUDAAPI cuMemMap(CUdeviceptr address, size_t size, size_t offset,
+                                       CUmemGenericAllocationHandle handle,
+                                       unsigned long long flags)
+{
+    REAL(cuMemMap, (CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle, unsigned long long),
+         (address, size, offset, handle, flags))
+    check_inside++;
+    const CUresult result = real(address, size, offset, handle, flags);
+    check_model *m = result == CUDA_SUCCESS ? check_open() : NULL;
+    if (m != NULL) {
+        allocation *entry = check_get(CHECK_OF_CU_ALLOCATION, handle);
+        mapping_add(m, entry != NULL ? entry->of : NULL, address, size, offset);
+        check_close();
+    }
+    check_inside--;
+    return result;
+}
+
+CHECK_EXPORT CUresult CUDAAPI cuMemUnmap(CUdeviceptr address, size_t size)
+{
+    REAL(cuMemUnmap, (CUdeviceptr, size_t), (address, size))
+    const check_site site = check_here("cuMemUnmap");
+    check_inside++;
+    check_model *m = check_open();
+    if (m != NULL) {
+        for (mapping *at = mappings; at != NULL; at = at->next)
+            if (at->begin >= address && at->end <= address + size && !at->freed) {
+                at->freed = true;
+                at->end_site = site;
+            }
+        check_close();
+    }
+    const CUresult result = real(address, size);
+    check_inside--;
+    return result;
+}
+
 CHECK_EXPORT CUresult CUDAAPI cuMemExportToShareableHandle(void *out,
                                                            CUmemGenericAllocationHandle handle,
                                                            CUmemAllocationHandleType type,
@@ -970,6 +1092,7 @@ CHECK_EXPORT CUresult CUDAAPI cuMemExportToShareableHandle(void *out,
     REAL(cuMemExportToShareableHandle,
          (void *, CUmemGenericAllocationHandle, CUmemAllocationHandleType, unsigned long long),
          (out, handle, type, flags))
+    const check_site site = check_here("cuMemExportToShareableHandle");
     check_inside++;
     const CUresult result = real(out, handle, type, flags);
     check_model *m = result == CUDA_SUCCESS && type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
@@ -978,7 +1101,9 @@ CHECK_EXPORT CUresult CUDAAPI cuMemExportToShareableHandle(void *out,
     if (m != NULL) {
         int fd;
         memcpy(&fd, out, sizeof fd);
-        check_fd_forget(m, fd);
+        const allocation *entry = check_get(CHECK_OF_CU_ALLOCATION, handle);
+        const check_identity identity = check_identify(fd);
+        check_fd_born(m, fd, entry != NULL ? entry->of->payload : NULL, &identity, &site);
         check_close();
     }
     check_inside--;

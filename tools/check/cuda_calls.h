@@ -18,6 +18,11 @@
     X(cuImportExternalSemaphore, 10000, cuImportExternalSemaphore) \
     X(cuDestroyExternalSemaphore, 10000, cuDestroyExternalSemaphore) \
     X(cuMemExportToShareableHandle, 10020, cuMemExportToShareableHandle) \
+    X(cuMemCreate, 10020, cuMemCreate) \
+    X(cuMemRelease, 10020, cuMemRelease) \
+    X(cuMemRetainAllocationHandle, 11000, cuMemRetainAllocationHandle) \
+    X(cuMemMap, 10020, cuMemMap) \
+    X(cuMemUnmap, 10020, cuMemUnmap) \
     X(cuMemFree, 3020, cuMemFree_v2) \
     X(cuStreamCreate, 2000, cuStreamCreate) \
     X(cuStreamCreateWithPriority, 5050, cuStreamCreateWithPriority) \

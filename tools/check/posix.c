@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -196,4 +197,29 @@ CHECK_EXPORT ssize_t recvmsg(int socket, struct msghdr *message, int flags)
     }
     check_close();
     return result;
+}
+
+/* A program that ends so calls no destructors. */
+_Noreturn static void leave(int status, const char *name)
+{
+    static void (*next)(int);
+    if (check_is_watched()) check_finish();
+    SYSTEM(next, name)
+    next(status);
+    abort();
+}
+
+CHECK_EXPORT _Noreturn void _exit(int status)
+{
+    leave(status, "_exit");
+}
+
+CHECK_EXPORT _Noreturn void _Exit(int status)
+{
+    leave(status, "_Exit");
+}
+
+CHECK_EXPORT _Noreturn void quick_exit(int status)
+{
+    leave(status, "quick_exit");
 }

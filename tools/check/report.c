@@ -114,7 +114,8 @@ __attribute__((constructor)) static void begin(void)
     (void)pthread_atfork(NULL, NULL, forget_in_child);
 }
 
-__attribute__((destructor)) static void end(void)
+/* From a destructor, or from _exit(). */
+__attribute__((destructor)) void check_finish(void)
 {
     check_model *m = check_is_watched() ? check_open() : NULL;
     if (m == NULL) return;

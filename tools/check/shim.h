@@ -24,6 +24,7 @@ check_identity check_identify(int fd);
  * for check_wait_end(). */
 int check_wait_begin(const char *call, check_payload *payload, uint64_t value);
 void check_wait_end(int slot);
+void check_finish(void); /* the report's end; once */
 void check_write_finding(void *user, const check_finding *finding);
 void check_note(const char *text); /* a line for the report's end, each text once */
 
@@ -45,6 +46,7 @@ enum {
     CHECK_OF_CU_EVENT,
     CHECK_OF_CU_MIPMAPS,
     CHECK_OF_CU_ARRAY,
+    CHECK_OF_CU_ALLOCATION,
     CHECK_OF_VK_MEMORY,
     CHECK_OF_VK_BUFFER,
     CHECK_OF_VK_IMAGE,

@@ -76,6 +76,16 @@
     A(CmdBeginRenderPass2KHR, CmdBeginRenderPass2)                                                 \
     W(CmdBeginRendering)                                                                           \
     A(CmdBeginRenderingKHR, CmdBeginRendering)                                                     \
+    W(CmdCopyBuffer2)                                                                              \
+    A(CmdCopyBuffer2KHR, CmdCopyBuffer2)                                                           \
+    W(CmdCopyImage2)                                                                               \
+    A(CmdCopyImage2KHR, CmdCopyImage2)                                                             \
+    W(CmdBlitImage2)                                                                               \
+    A(CmdBlitImage2KHR, CmdBlitImage2)                                                             \
+    W(CmdCopyBufferToImage2)                                                                       \
+    A(CmdCopyBufferToImage2KHR, CmdCopyBufferToImage2)                                             \
+    W(CmdCopyImageToBuffer2)                                                                       \
+    A(CmdCopyImageToBuffer2KHR, CmdCopyImageToBuffer2)                                             \
     W(SetDebugUtilsObjectNameEXT)
 
 typedef struct check_vk_table {

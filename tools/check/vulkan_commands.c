@@ -338,6 +338,22 @@ static void copy_rows(commands *c, VkBuffer buffer, uint32_t n, const VkBufferIm
         add_buffer(c, buffer, r[i].bufferOffset, 1, kind, how);
 }
 
+static void copy_buffer2(commands *c, const VkCopyBufferInfo2 *info, const char *how)
+{
+    for (uint32_t i = 0; i < info->regionCount; i++) {
+        const VkBufferCopy2 *r = &info->pRegions[i];
+        add_buffer(c, info->srcBuffer, r->srcOffset, r->size, CHECK_READ, how);
+        add_buffer(c, info->dstBuffer, r->dstOffset, r->size, CHECK_WRITE, how);
+    }
+}
+
+static void copy_rows2(commands *c, VkBuffer buffer, uint32_t n, const VkBufferImageCopy2 *r,
+                       check_access_kind kind, const char *how)
+{
+    for (uint32_t i = 0; i < n; i++)
+        add_buffer(c, buffer, r[i].bufferOffset, 1, kind, how);
+}
+
 static void execute(commands *c, uint32_t n, const VkCommandBuffer *seconds)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -381,6 +397,15 @@ COMMAND(CmdCopyBufferToImage, (VkCommandBuffer cb, VkBuffer from, VkImage to, Vk
         copy_rows(c, from, n, r, CHECK_READ, how); add_image(c, CHECK_KEY(to), CHECK_WRITE, how))
 COMMAND(CmdCopyImageToBuffer, (VkCommandBuffer cb, VkImage from, VkImageLayout fl, VkBuffer to, uint32_t n, const VkBufferImageCopy *r), (cb, from, fl, to, n, r),
         add_image(c, CHECK_KEY(from), CHECK_READ, how); copy_rows(c, to, n, r, CHECK_WRITE, how))
+COMMAND(CmdCopyBuffer2, (VkCommandBuffer cb, const VkCopyBufferInfo2 *info), (cb, info), copy_buffer2(c, info, how))
+COMMAND(CmdCopyImage2, (VkCommandBuffer cb, const VkCopyImageInfo2 *info), (cb, info),
+        add_image(c, CHECK_KEY(info->srcImage), CHECK_READ, how); add_image(c, CHECK_KEY(info->dstImage), CHECK_WRITE, how))
+COMMAND(CmdBlitImage2, (VkCommandBuffer cb, const VkBlitImageInfo2 *info), (cb, info),
+        add_image(c, CHECK_KEY(info->srcImage), CHECK_READ, how); add_image(c, CHECK_KEY(info->dstImage), CHECK_WRITE, how))
+COMMAND(CmdCopyBufferToImage2, (VkCommandBuffer cb, const VkCopyBufferToImageInfo2 *info), (cb, info),
+        copy_rows2(c, info->srcBuffer, info->regionCount, info->pRegions, CHECK_READ, how); add_image(c, CHECK_KEY(info->dstImage), CHECK_WRITE, how))
+COMMAND(CmdCopyImageToBuffer2, (VkCommandBuffer cb, const VkCopyImageToBufferInfo2 *info), (cb, info),
+        add_image(c, CHECK_KEY(info->srcImage), CHECK_READ, how); copy_rows2(c, info->dstBuffer, info->regionCount, info->pRegions, CHECK_WRITE, how))
 COMMAND(CmdFillBuffer, (VkCommandBuffer cb, VkBuffer to, VkDeviceSize offset, VkDeviceSize size, uint32_t word), (cb, to, offset, size, word),
         add_buffer(c, to, offset, size, CHECK_WRITE, how))
 COMMAND(CmdUpdateBuffer, (VkCommandBuffer cb, VkBuffer to, VkDeviceSize offset, VkDeviceSize size, const void *bytes), (cb, to, offset, size, bytes),
