@@ -28,6 +28,10 @@ seed() {
 }
 seeds=$PROGRAMS/check-seeds
 
+# It links neither driver, nor Culvert.
+if readelf -d "$(dirname "$CHECK")/../lib/libculvert-check.so" | grep NEEDED | grep -E 'cuda|vulkan|culvert'; then
+    fail "the library is linked with one of them"
+fi
 status 0 "$CHECK" --help
 status 0 "$CHECK" --version
 status 125 "$CHECK"

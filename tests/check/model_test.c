@@ -5,7 +5,7 @@
  *   V, W: queues; C, D: streams    V wait t 1 write m 0 64 signal t 2 mark f after g join
  *                                  read, write, use: of memory, from a byte to another
  *   H: the host                    H saw V, H saw f, H saw t 3, H signal t 3, H guess
- *   m, n: memory of 4096 bytes; t, u: timelines; b: a binary semaphore; p: one that is not shared
+ *   m, n, a: memory of 4096 bytes, n dedicated, a CUDA's; t, u: timelines; b: a binary semaphore; p: one that is not shared
  *   export m 5, ask 5, taken 5, refused 5, close 5, dup 5 6, send 5, forget 5
  *   gone 5, another 5              what the number is now, as the system says
  *   reopened m 7                   descriptor 7 is m's file, opened once more, and is asked for
@@ -55,6 +55,7 @@ static const row rows[] = {
     {"untrue dedication", "import m memory 4096 dedicated", "dedicated"},
     {"dedicated", "import n memory 4096 dedicated", ""},
     {"not dedicated", "import n memory 4096", "dedicated"},
+    {"CUDA's own memory", "import a memory 4096 dedicated; import a memory 4096", ""},
     {"other GPU", "import m memory 4096 other", "other-gpu"},
     {"other GPU and size", "import m memory 1 other", "other-gpu, size"},
     {"other type", "export m 5; import m memory 4096 win32; close 5", "handle-type"},
@@ -178,17 +179,18 @@ static void found(void *user, const check_finding *f)
 
 static check_payload *payload(scene *s, const char *name)
 {
-    REQUIRE(name[1] == '\0' && strchr("mntubp", name[0]) != NULL);
+    REQUIRE(name[1] == '\0' && strchr("amntubp", name[0]) != NULL);
     check_payload **p = &s->payloads[(unsigned char)name[0]];
     static const uint8_t uuid[CHECK_UUID] = {1, 2, 3};
-    const bool memory = name[0] == 'm' || name[0] == 'n';
+    const bool memory = strchr("amn", name[0]) != NULL;
     const check_payload_info info = {.kind = memory                             ? CHECK_MEMORY
                                              : name[0] == 't' || name[0] == 'u' ? CHECK_TIMELINE
                                                                                 : CHECK_BINARY,
                                      .size = 4096,
                                      .uuid = uuid,
                                      .shared = name[0] != 'p',
-                                     .dedicated = name[0] == 'n'};
+                                     .dedicated = name[0] == 'n',
+                                     .any_dedication = name[0] == 'a'};
     const check_site site = {.call = "made"};
     if (*p == NULL) *p = check_payload_make(s->model, &info, name, &site);
     REQUIRE(*p != NULL);

@@ -486,7 +486,7 @@ static void host_saw_stream(CUstream handle, bool per_thread)
 #define COPY(to, from, size) (touch(&w, from, size, CHECK_READ), touch(&w, to, size, CHECK_WRITE))
 #define ADDRESS(pointer) ((uint64_t)(uintptr_t)(pointer))
 
-ON_STREAM(cuMemcpy, ptds, (CUdeviceptr to, CUdeviceptr from, size_t size), (to, from, size), NULL, COPY(to, from, size), NOTHING)
+ON_STREAM(cuMemcpy, ptds, (CUdeviceptr to, CUdeviceptr from, size_t size), (to, from, size), NULL, COPY(to, from, size), SEEN) /* it may be a copy of the host's */
 ON_STREAM(cuMemcpyAsync, ptsz, (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream s), (to, from, size, s), s, COPY(to, from, size), NOTHING)
 ON_STREAM(cuMemcpyHtoD_v2, ptds, (CUdeviceptr to, const void *from, size_t size), (to, from, size), NULL, touch(&w, to, size, CHECK_WRITE), SEEN)
 ON_STREAM(cuMemcpyHtoDAsync_v2, ptsz, (CUdeviceptr to, const void *from, size_t size, CUstream s), (to, from, size, s), s, touch(&w, to, size, CHECK_WRITE), NOTHING)
@@ -988,7 +988,8 @@ CHECK_EXPORT CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle *out, siz
         m = check_open();
     if (m != NULL) {
         const check_site site = check_here("cuMemCreate");
-        const check_payload_info info = {.kind = CHECK_MEMORY, .size = size, .shared = true};
+        const check_payload_info info = {
+            .kind = CHECK_MEMORY, .size = size, .shared = true, .any_dedication = true};
         char object[64];
         (void)snprintf(object, sizeof object, "of cuMemCreate 0x%llx", (unsigned long long)*out);
         import *made = calloc(1, sizeof *made);

@@ -188,7 +188,7 @@ void check_imported(check_model *m, const check_import *i, const check_site *sit
         check_find(m, CHECK_SIZE, p, site, &p->made,
                    "CUDA is told %" PRIu64 " bytes, and the memory has %" PRIu64 ".", i->size,
                    p->info.size);
-    if (i->dedicated != p->info.dedicated)
+    if (!p->info.any_dedication && i->dedicated != p->info.dedicated)
         check_find(m, CHECK_DEDICATED, p, site, &p->made,
                    p->info.dedicated
                        ? "Vulkan allocated the memory for one buffer or image alone "

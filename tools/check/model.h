@@ -102,8 +102,9 @@ typedef struct check_payload_info {
     const uint8_t *uuid;
     bool shared; /* may leave its API; of others nothing is found */
     bool dedicated;
-    bool foreign;  /* another process, or something unseen, has a part in it */
-    uint32_t type; /* Vulkan's bit of the handle type, or 0 */
+    bool any_dedication; /* it is CUDA's own memory: Vulkan's rule of dedication is not for it */
+    bool foreign;        /* another process, or something unseen, has a part in it */
+    uint32_t type;       /* Vulkan's bit of the handle type, or 0 */
 } check_payload_info;
 
 typedef void (*check_report)(void *user, const check_finding *finding);
