@@ -47,6 +47,8 @@ say "a sample of the manual, kernels, and a program that is no user of Culvert"
 gcc -std=c11 /usr/share/doc/culvert-doc/examples/samples/hello/hello_vulkan.c -o "$work/hello" \
     $(pkg-config --cflags --libs culvert vulkan) -lm
 (cd "$work" && CULVERT_SOFT=1 ./hello) | grep -q ': 0 of .* pixels are wrong' || fail "hello_vulkan"
+(cd "$work" && CULVERT_SOFT=1 culvert-check ./hello 2>"$work/err") || { cat "$work/err"; fail "culvert-check hello_vulkan"; }
+grep -q ' 2 imports into CUDA' "$work/err" || { cat "$work/err"; fail "culvert-check saw nothing"; }
 "$(pkg-config --variable=kernel_compiler culvert)" --soft -o "$work" samples/swarm/swarm.cu
 [ -s "$work/swarm.soft.so" ] || fail "no kernels"
 culvert-soft-run python3 -c 'import ctypes; print(ctypes.CDLL("libcuda.so.1").cuInit(0))' | grep -qx 0 || fail "culvert-soft-run"
@@ -63,6 +65,6 @@ rm -rf "$work/found"
 cmake -S tests/consumers/parts -B "$work/found" -DKIND=shared -DTARGETS=shared -DSOFT=OFF
 
 say "purged"
-apt-get purge -q -y libculvert0 libculvert-dev libculvert-soft culvert-tools culvert-doc python3-culvert
+apt-get purge -q -y libculvert0 libculvert-dev libculvert-soft culvert-check culvert-tools culvert-doc python3-culvert
 left=$(find /usr /etc /var/lib -xdev \( -name '*culvert*' -o -name '*VkLayer_culvert*' \) ! -path '/var/lib/apt/*')
 [ -z "$left" ] || fail "left behind: $left"

@@ -1,0 +1,72 @@
+#!/bin/sh
+# culvert-check itself: its options, its exit status, and how programs reach the driver. CHECK is culvert-check, SOFT_RUN
+# is culvert-soft-run, PROGRAMS the directory of the programs.
+# SPDX-License-Identifier: MIT
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset CULVERT_SOFT CULVERT_SOFT_PATH LD_LIBRARY_PATH LD_PRELOAD VK_INSTANCE_LAYERS VK_LAYER_PATH VK_ADD_LAYER_PATH
+
+fail() {
+    cat "$work/out" "$work/err" >&2
+    echo "FAIL: $*" >&2
+    exit 1
+}
+# status N COMMAND...
+status() {
+    expected=$1
+    shift
+    got=0
+    "$@" >"$work/out" 2>"$work/err" || got=$?
+    [ "$got" -eq "$expected" ] || fail "exit status $got instead of $expected: $*"
+}
+says() {
+    grep -qF -- "$1" "$work/err" || fail "it does not say: $1"
+}
+seed() {
+    "$SOFT_RUN" "$CHECK" "$@"
+}
+seeds=$PROGRAMS/check-seeds
+
+# It links neither driver, nor Culvert.
+if readelf -d "$(dirname "$CHECK")/../lib/libculvert-check.so" | grep NEEDED | grep -E 'cuda|vulkan|culvert'; then
+    fail "the library is linked with one of them"
+fi
+status 0 "$CHECK" --help
+status 0 "$CHECK" --version
+status 125 "$CHECK"
+status 125 "$CHECK" --no-such-option true
+says "there is no such option"
+status 125 "$CHECK" --error-exitcode 256 true
+status 125 "$CHECK" --json
+status 127 "$CHECK" -- /no/such/program
+# A program that has nothing to do with it keeps its exit status.
+status 0 "$CHECK" true
+says "0 findings in true"
+status 3 "$CHECK" sh -c 'exit 3'
+status 137 "$CHECK" sh -c 'kill -9 $$'
+
+# What was found, as text and as JSON; a name with quotes; the exit status.
+status 7 seed --error-exitcode 7 --json "$work/found.json" --text "$work/found.text" "$seeds" read_early wrong x
+[ ! -s "$work/err" ] || fail "the report went to stderr, too"
+for what in "(e) read-after-write" "here:    cuMemcpyDtoHAsync" "before:  vkQueueSubmit" "rule:" "source:" "mend:" "1 finding in"; do
+    grep -qF -- "$what" "$work/found.text" || fail "the text has no $what"
+done
+python3 - "$work/found.json" <<'END' || fail "the JSON"
+import json, sys
+told = json.load(open(sys.argv[1], encoding="utf-8"))
+(row,) = told["findings"]
+assert told["status"] == 0 and row["class"] == "e" and row["id"] == "read-after-write"
+assert row["here"]["call"] == "cuMemcpyDtoHAsync" and row["before"]["call"] == "vkQueueSubmit"
+assert all(row[key] for key in ("sentence", "object", "rule", "source", "mend"))
+END
+status 0 seed --fast "$seeds" read_early wrong x
+says "0 findings"
+# A program that links libcuda.so.1, one that opens it, and one that uses Culvert besides.
+for kind in linked opened linked_culvert; do
+    status 0 seed "$PROGRAMS/soft-run-$kind"
+    says "2 imports into CUDA, 1 works of Vulkan's queues, 4 of CUDA's streams"
+done
+# In a directory that the loader asks first.
+status 0 env VK_LAYER_PATH="$work" "$SOFT_RUN" "$CHECK" "$PROGRAMS/soft-run-opened"
+says "2 imports into CUDA"

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: MIT */
+/* culvert-check's model by events alone, without a driver. A case is a row: what happens, in small
+ * words, and what is found.
+ *
+ *   V, W: queues; C, D: streams    V wait t 1 write m 0 64 signal t 2 mark f after g join
+ *                                  read, write, use: of memory, from a byte to another; share:
+ *                                  a write of what no family owns; release, acquire: barriers
+ *   H: the host                    H saw V, H saw f, H saw t 3, H signal t 3, H guess
+ *   m, n, a: memory of 4096 bytes, n dedicated, a CUDA's; t, u: timelines
+ *   b: a binary semaphore; p: one that is not shared
+ *   export m 5, ask 5, taken 5, refused 5, close 5, dup 5 6, send 5, forget 5
+ *   gone 5, another 5              what the number is now, as the system says
+ *   reopened m 7                   descriptor 7 is m's file, opened once more, and is asked for
+ *   import m memory 4096 [dedicated] [other] [win32]; map m 0 64
+ *   opaque t; destroy t V (or C); end */
+#include "harness.h"
+#include "model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct row {
+    const char *name;
+    const char *events;
+    const char *found;
+} row;
+
+static const row rows[] = {
+    /* (a) */
+    {"imported", "export m 5; ask 5; taken 5; end", ""},
+    {"closed", "export m 5; close 5; end", ""},
+    {"leaked", "export m 5; end", "fd-leaked"},
+    {"leaked, closed unseen", "export m 5; gone 5; end", ""},
+    {"closed after import", "export m 5; ask 5; taken 5; close 5; end", "fd-closed-after-import"},
+    {"closed after import, number is nobody's", "export m 5; ask 5; taken 5; gone 5; close 5",
+     "fd-closed-after-import"},
+    {"number is another file by now", "export m 5; ask 5; taken 5; another 5; close 5; end", ""},
+    {"closed twice after import is one", "export m 5; ask 5; taken 5; close 5; close 5",
+     "fd-closed-after-import"},
+    {"imported twice", "export m 5; ask 5; taken 5; ask 5", "fd-imported-twice"},
+    {"refused, then imported", "export m 5; ask 5; refused 5; ask 5; taken 5; end", ""},
+    {"refused, then closed", "export m 5; ask 5; refused 5; close 5; end", ""},
+    {"number is born again", "export m 5; ask 5; taken 5; export n 5; ask 5; taken 5; end", ""},
+    {"copy is imported", "export m 5; dup 5 6; ask 6; taken 6; close 5; end", ""},
+    {"copy leaks", "export m 5; dup 5 6; ask 5; taken 5; end", "fd-leaked"},
+    {"copied after import", "export m 5; ask 5; taken 5; dup 5 6", "fd-used-after-import"},
+    {"sent after import", "export m 5; ask 5; taken 5; send 5", "fd-used-after-import"},
+    {"sent, then closed", "export m 5; send 5; close 5; end", ""},
+    {"sent and kept", "export m 5; send 5; end", "fd-leaked"},
+    {"number is forgotten", "export m 5; ask 5; taken 5; forget 5; close 5", ""},
+    {"file is opened once more", "export m 5; reopened m 7; taken 7; close 5; end", ""},
+    {"file is opened once more and leaks", "export m 5; reopened m 7; close 5; end", "fd-leaked"},
+    /* (b) and (c) */
+    {"fits", "import m memory 4096", ""},
+    {"size", "import m memory 4000", "size"},
+    {"untrue dedication, as in simpleVulkan of 2022", "import m memory 4096 dedicated", ""},
+    {"dedicated", "import n memory 4096 dedicated", ""},
+    {"not dedicated", "import n memory 4096", "dedicated"},
+    {"CUDA's own memory", "import a memory 4096 dedicated; import a memory 4096", ""},
+    {"other GPU", "import m memory 4096 other", "other-gpu"},
+    {"other GPU and size", "import m memory 1 other", "other-gpu, size"},
+    {"other type", "export m 5; import m memory 4096 win32; close 5", "handle-type"},
+    {"memory as a timeline", "import m timeline 0", "handle-type"},
+    {"timeline as a binary one", "import t binary 0", "handle-type"},
+    {"binary as a timeline", "import b timeline 0", "handle-type"},
+    {"timeline", "import t timeline 0", ""},
+    {"another process's", "opaque m; import m memory 17", ""},
+    {"mapped whole", "map m 0 4096", ""},
+    {"mapped to the end", "map m 4000 96", ""},
+    {"mapped beyond", "map m 4000 97", "range"},
+    {"mapped from beyond", "map m 4097 1", "range"},
+    {"offset and size overflow", "map m 18446744073709551615 2", "range"},
+    /* (d) */
+    {"rises", "V signal t 1; C wait t 1 signal t 2; H signal t 3; end", ""},
+    {"does not rise", "V signal t 1; C signal t 1", "no-rise"},
+    {"falls", "V signal t 5; C signal t 4", "no-rise"},
+    {"host does not rise", "V signal t 1; H signal t 1", "no-rise"},
+    {"rises in the order of waits", "V wait u 1 signal t 2; C signal t 1; C signal u 1; end", ""},
+    {"private one may be anything", "V signal p 0; V signal p 0", ""},
+    {"binary by turns", "V signal b 0; C wait b 0; V signal b 0; C wait b 0; end", ""},
+    {"binary twice", "V signal b 0; V signal b 0", "signaled-twice"},
+    {"binary never", "C wait b 0; end", "endless-wait"},
+    {"wait comes before the signal", "C wait t 1; V signal t 1; end", ""},
+    {"wait has no signal", "C wait t 2; V signal t 1; end", "endless-wait"},
+    {"cycle", "V wait t 1 signal u 1; C wait u 1 signal t 1; end", "endless-wait, endless-wait"},
+    {"another process signals", "opaque t; C wait t 9; end", ""},
+    {"the host saw it done", "C wait t 1; H saw C; end", ""},
+    /* (e) */
+    {"write, write", "V write m 0 64; C write m 0 64", "write-after-write"},
+    {"write, read", "V write m 0 64; C read m 63 70", "read-after-write"},
+    {"read, write", "V read m 0 64; C write m 0 64", "write-after-read"},
+    {"read, read", "V read m 0 64; C read m 0 64", ""},
+    {"side by side", "V write m 0 64; C write m 64 128", ""},
+    {"other memory", "V write m 0 64; C write n 0 64", ""},
+    {"one API is its own affair", "V write m 0 64; W write m 0 64; C read n 0 4; D write n 0 4",
+     ""},
+    {"use, use", "V use m 0 64; C use m 0 1", ""},
+    {"use, write", "V use m 0 64; C write m 0 1", "write-after-read"},
+    {"write, use", "V write m 0 64; C use m 0 1", "read-after-write"},
+    {"a semaphore", "V write m 0 64 signal t 1; C wait t 1; C read m 0 64", ""},
+    {"a later value is enough", "V write m 0 64 signal t 1; V signal t 2; C wait t 2 read m 0 64",
+     ""},
+    {"an earlier value is not", "V signal t 1; V write m 0 64 signal t 2; C wait t 1 read m 0 64",
+     "read-after-write"},
+    {"the value between two", "V write m 0 64 signal t 4; C wait t 2 read m 0 64", ""},
+    {"the value that it began with", "V write m 0 64 signal t 1; C wait t 0 read m 0 64",
+     "read-after-write"},
+    {"signal before the write", "V signal t 1; V write m 0 64; C wait t 1 read m 0 64",
+     "read-after-write"},
+    {"signal takes earlier batches along", "V write m 0 64; V signal t 1; C wait t 1 read m 0 64",
+     ""},
+    {"the other queue's signal", "V write m 0 64; W signal t 1; C wait t 1 read m 0 64",
+     "read-after-write"},
+    {"queues by a private semaphore",
+     "V write m 0 64 signal p 0; W wait p 0 signal t 1; C wait t 1 read m 0 64", ""},
+    {"other stream waits", "V write m 0 64 signal t 1; D wait t 1; C read m 0 64",
+     "read-after-write"},
+    {"event", "V write m 0 64 signal t 1; D wait t 1 mark f; C after f read m 0 64", ""},
+    {"event that was too early",
+     "V write m 0 64 signal t 1; D mark f; D wait t 1; C after f read m 0 64", "read-after-write"},
+    {"the host waits for a fence", "V write m 0 64 mark f; H saw f; C read m 0 64", ""},
+    {"the host waits for the queue", "V write m 0 64; H saw V; C read m 0 64", ""},
+    {"the host waits for a value", "V write m 0 64 signal t 1; H saw t 1; C read m 0 64", ""},
+    {"the host waits for less", "V signal t 1; V write m 0 64 signal t 2; H saw t 1; C read m 0 64",
+     "read-after-write"},
+    {"the host waits too late", "V write m 0 64; C read m 0 64; H saw V", "read-after-write"},
+    {"the host signals", "V write m 0 64; H saw V; H signal t 1; C wait t 1 read m 0 64", ""},
+    {"reverse wait", "V write m 0 64 signal t 1; C wait t 1 read m 0 64; V write m 0 64",
+     "write-after-read"},
+    {"reverse wait is there",
+     "V write m 0 64 signal t 1; C wait t 1 read m 0 64 signal u 1; V wait u 1 write m 0 64", ""},
+    {"a way of three", "V write m 0 64 signal t 1; W wait t 1 signal u 1; C wait u 1 write m 0 64",
+     ""},
+    {"binary", "V write m 0 64 signal b 0; C wait b 0 read m 0 64", ""},
+    {"submitted before its signal", "C wait t 1 read m 0 64; V write m 0 64 signal t 1; end", ""},
+    {"unseen order", "V write m 0 64; C join read m 0 64", ""},
+    {"another process's semaphore", "opaque t; V write m 0 64; C wait t 1 read m 0 64", ""},
+    {"an older write behind a newer one",
+     "V write m 0 64 signal t 1; C wait t 1 write m 0 64; V read m 0 64", "read-after-write"},
+    {"a part of it is written since",
+     "V write m 0 64; V write m 0 32 signal t 1; C wait t 1 read m 0 64", ""},
+    {"both sides of a write count", "V read m 0 64; W read m 0 64; H saw V; C write m 0 64",
+     "write-after-read"},
+    /* (g) */
+    {"semaphore is done", "C signal t 1; H saw C; destroy t C", ""},
+    {"semaphore is in use", "C signal t 1; destroy t C", "semaphore-in-use"},
+    {"another API's use", "C signal t 1; destroy t V", ""},
+    {"waited for by a value", "C signal t 1; H saw t 1; destroy t C", ""},
+    {"known by a later work", "C signal t 1; C mark f; H saw f; destroy t C", ""},
+    {"memory is in use", "C write m 0 4; destroy m C", "memory-in-use"},
+    {"the host may know", "C write m 0 4; H guess; destroy m C", ""},
+};
+
+/* What is judged where that is asked for. */
+static const row strict_rows[] = {
+    {"untrue dedication", "import m memory 4096 dedicated", "not-dedicated"},
+    {"release", "V write m 0 64 release m 0 64 signal t 1; C wait t 1 read m 0 64", ""},
+    {"no release", "V write m 0 64 signal t 1; C wait t 1 read m 0 64", "no-release"},
+    {"release before the write", "V release m 0 64 write m 0 64 signal t 1; C wait t 1 use m 0 1",
+     "no-release"},
+    {"release of another part", "V write m 0 64 release m 64 128 signal t 1; C wait t 1 use m 0 1",
+     "no-release"},
+    {"told once", "V write m 0 64 signal t 1; C wait t 1 use m 0 1; C use m 0 1", "no-release"},
+    {"not of one family", "V share m 0 64 signal t 1; C wait t 1 read m 0 64", ""},
+    {"acquire", "C write m 0 64 signal t 1; V wait t 1 acquire m 0 64 read m 0 64", ""},
+    {"no acquire", "C write m 0 64 signal t 1; V wait t 1 read m 0 64", "no-acquire"},
+    {"written over", "C write m 0 64 signal t 1; V wait t 1 write m 0 64 release m 0 64", ""},
+    {"a kernel may have written", "C use m 0 1 signal t 1; V wait t 1 read m 0 64", ""},
+};
+
+/* ---- the small words ---- */
+
+typedef struct scene {
+    check_model *model;
+    char found[400];
+    check_payload *payloads[128];
+    check_mark *marks[128];
+    int agents[128];
+} scene;
+
+static check_identity files[16];
+static check_same now[16];
+
+static check_same look(int fd, const check_identity *then)
+{
+    (void)then;
+    return now[fd];
+}
+
+static void found(void *user, const check_finding *f)
+{
+    scene *s = user;
+    REQUIRE(f->sentence[0] != '\0' && f->here.call != NULL);
+    (void)snprintf(s->found + strlen(s->found), sizeof s->found - strlen(s->found), "%s%s",
+                   s->found[0] != '\0' ? ", " : "", check_rules[f->what].id);
+}
+
+static check_payload *payload(scene *s, const char *name)
+{
+    REQUIRE(name[1] == '\0' && strchr("amntubp", name[0]) != NULL);
+    check_payload **p = &s->payloads[(unsigned char)name[0]];
+    static const uint8_t uuid[CHECK_UUID] = {1, 2, 3};
+    const bool memory = strchr("amn", name[0]) != NULL;
+    const check_payload_info info = {.kind = memory                             ? CHECK_MEMORY
+                                             : name[0] == 't' || name[0] == 'u' ? CHECK_TIMELINE
+                                                                                : CHECK_BINARY,
+                                     .size = 4096,
+                                     .uuid = uuid,
+                                     .shared = name[0] != 'p',
+                                     .dedicated = name[0] == 'n',
+                                     .any_dedication = name[0] == 'a'};
+    const check_site site = {.call = "made"};
+    if (*p == NULL) *p = check_payload_make(s->model, &info, name, &site);
+    REQUIRE(*p != NULL);
+    return *p;
+}
+
+static int agent(scene *s, const char *name)
+{
+    int *a = &s->agents[(unsigned char)name[0]];
+    const check_api api = name[0] == 'V' || name[0] == 'W' ? CHECK_VULKAN : CHECK_CUDA;
+    if (*a == 0) *a = check_agent_make(s->model, api, name);
+    REQUIRE(*a > 0);
+    return *a;
+}
+
+static check_mark *mark(scene *s, const char *name)
+{
+    check_mark **m = &s->marks[(unsigned char)name[0]];
+    if (*m == NULL) *m = check_mark_make();
+    REQUIRE(*m != NULL);
+    return *m;
+}
+
+static uint64_t number(const char *text)
+{
+    char *end;
+    const uint64_t n = text != NULL ? strtoull(text, &end, 10) : 0;
+    REQUIRE(text != NULL && *end == '\0');
+    return n;
+}
+
+static int kind_of(const char *word)
+{
+    static const struct {
+        const char *word;
+        check_access_kind kind;
+    } kinds[] = {{"read", CHECK_READ},       {"write", CHECK_WRITE},
+                 {"share", CHECK_WRITE},     {"use", CHECK_READ_OR_WRITE},
+                 {"release", CHECK_RELEASE}, {"acquire", CHECK_ACQUIRE}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].word, word) == 0) return (int)kinds[i].kind;
+    return -1;
+}
+
+static void work(scene *s, char **words)
+{
+    check_access accesses[8];
+    check_turn waits[4], signals[4];
+    check_work w = {.accesses = accesses, .waits = waits, .signals = signals};
+    const check_site site = {.call = "work"};
+    const int who = agent(s, *words++);
+    while (*words != NULL) {
+        const char *word = *words++;
+        if (strcmp(word, "join") == 0) {
+            w.joins_all = true;
+        } else if (strcmp(word, "mark") == 0) {
+            w.mark = mark(s, *words++);
+        } else if (strcmp(word, "after") == 0) {
+            w.after = mark(s, *words++);
+        } else if (strcmp(word, "wait") == 0 || strcmp(word, "signal") == 0) {
+            const check_turn turn = {payload(s, words[0]), number(words[1])};
+            if (word[0] == 'w')
+                waits[w.num_waits++] = turn;
+            else
+                signals[w.num_signals++] = turn;
+            words += 2;
+        } else {
+            const int kind = kind_of(word);
+            REQUIRE(kind >= 0);
+            accesses[w.num_accesses++] = (check_access){payload(s, words[0]),
+                                                        number(words[1]),
+                                                        number(words[2]),
+                                                        (check_access_kind)kind,
+                                                        word,
+                                                        strcmp(word, "share") != 0};
+            words += 3;
+        }
+    }
+    check_submit(s->model, who, &w, &site);
+}
+
+static void host(scene *s, char **words)
+{
+    const check_site site = {.call = "host"};
+    if (strcmp(words[1], "guess") == 0)
+        check_host_may_know(s->model, CHECK_CUDA);
+    else if (strcmp(words[1], "signal") == 0)
+        check_host_signals(s->model, payload(s, words[2]), number(words[3]), &site);
+    else if (words[3] != NULL)
+        check_host_saw_value(s->model, payload(s, words[2]), number(words[3]));
+    else if (strchr("VWCD", words[2][0]) != NULL)
+        check_host_saw_agent(s->model, agent(s, words[2]));
+    else
+        check_host_saw_mark(s->model, mark(s, words[2]));
+}
+
+static void import(scene *s, char **words)
+{
+    static const uint8_t uuids[2][CHECK_UUID] = {{1, 2, 3}, {1, 2, 4}};
+    const check_site site = {.call = "import"};
+    check_import i = {.payload = payload(s, words[1]),
+                      .memory = strcmp(words[2], "memory") == 0,
+                      .timeline = strcmp(words[2], "timeline") == 0,
+                      .size = number(words[3]),
+                      .type = 1,
+                      .uuid = uuids[0]};
+    for (words += 4; *words != NULL; words++) {
+        if (strcmp(*words, "dedicated") == 0) i.dedicated = true;
+        if (strcmp(*words, "other") == 0) i.uuid = uuids[1];
+        if (strcmp(*words, "win32") == 0) i.type = 2;
+    }
+    check_imported(s->model, &i, &site);
+}
+
+static void event(scene *s, char **words)
+{
+    const check_site site = {.call = words[0]};
+    const char *verb = words[0];
+    const int fd = words[1] != NULL && words[1][0] >= '0' && words[1][0] <= '9'
+                       ? (int)(number(words[1]) % 16)
+                       : 0;
+    if (verb[1] == '\0' && verb[0] == 'H') {
+        host(s, words);
+    } else if (verb[1] == '\0') {
+        work(s, words);
+    } else if (strcmp(verb, "export") == 0) {
+        const int to = (int)number(words[2]) % 16;
+        files[to] = (check_identity){.device = 1, .inode = (unsigned char)words[1][0], .own = true};
+        now[to] = CHECK_SAME;
+        check_payload_typed(payload(s, words[1]), 1);
+        check_fd_born(s->model, to, payload(s, words[1]), &files[to], &site);
+    } else if (strcmp(verb, "reopened") == 0) {
+        const int to = (int)number(words[2]) % 16;
+        const check_identity is = {.device = 1, .inode = (unsigned char)words[1][0], .own = true};
+        now[to] = CHECK_SAME;
+        REQUIRE(check_fd_asked(s->model, to, &is, &site) == payload(s, words[1]));
+    } else if (strcmp(verb, "ask") == 0) {
+        (void)check_fd_asked(s->model, fd, NULL, &site);
+    } else if (strcmp(verb, "taken") == 0) {
+        check_fd_taken(s->model, fd, true, &site);
+    } else if (strcmp(verb, "refused") == 0) {
+        check_fd_taken(s->model, fd, false, &site);
+    } else if (strcmp(verb, "close") == 0) {
+        check_fd_closing(s->model, fd, &site);
+    } else if (strcmp(verb, "dup") == 0) {
+        now[number(words[2]) % 16] = CHECK_SAME;
+        check_fd_duplicated(s->model, fd, (int)number(words[2]), &site);
+    } else if (strcmp(verb, "send") == 0) {
+        check_fd_sent(s->model, fd, &site);
+    } else if (strcmp(verb, "forget") == 0) {
+        check_fd_forget(s->model, fd);
+    } else if (strcmp(verb, "gone") == 0) {
+        now[fd] = CHECK_GONE;
+    } else if (strcmp(verb, "another") == 0) {
+        now[fd] = CHECK_ANOTHER;
+    } else if (strcmp(verb, "import") == 0) {
+        import(s, words);
+    } else if (strcmp(verb, "map") == 0) {
+        check_mapped(s->model, payload(s, words[1]), 4096, number(words[2]), number(words[3]),
+                     &site);
+    } else if (strcmp(verb, "opaque") == 0) {
+        check_payload_opaque(payload(s, words[1]));
+    } else if (strcmp(verb, "destroy") == 0) {
+        check_destroying(s->model, payload(s, words[1]),
+                         words[2][0] == 'V' ? CHECK_VULKAN : CHECK_CUDA, &site);
+    } else {
+        REQUIRE(strcmp(verb, "end") == 0);
+        check_end(s->model, &site);
+    }
+}
+
+static void play(const row *r, bool strict)
+{
+    scene s = {.model = NULL};
+    char text[400], *rest = text;
+    (void)snprintf(text, sizeof text, "%s", r->events);
+    s.model = check_model_make(found, &s, true);
+    REQUIRE(s.model != NULL);
+    check_model_look(s.model, look);
+    if (strict) check_model_strict(s.model);
+    for (char *statement; (statement = strtok_r(rest, ";", &rest)) != NULL;) {
+        char *words[32] = {NULL}, *more = statement;
+        for (size_t n = 0; n < 31 && (words[n] = strtok_r(more, " ", &more)) != NULL; n++)
+            continue;
+        event(&s, words);
+    }
+    if (strcmp(s.found, r->found) != 0)
+        test_fail(__FILE__, __LINE__, "%s: '%s' finds '%s', not '%s'", r->name, r->events, s.found,
+                  r->found);
+    for (size_t i = 0; i < 128; i++)
+        check_mark_drop(s.marks[i]);
+    check_model_free(s.model);
+}
+
+static void table(void)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        play(&rows[i], false);
+    for (size_t i = 0; i < sizeof strict_rows / sizeof *strict_rows; i++)
+        play(&strict_rows[i], true);
+}
+
+/* Each kind of finding has all that a report says of it, and its row here. */
+static void rules(void)
+{
+    for (int i = 0; i < CHECK_WHATS; i++) {
+        const check_rule *r = &check_rules[i];
+        bool known = i == CHECK_USED_AFTER; /* it is found by the shim */
+        REQUIRE(r->letter >= 'a' && r->letter <= 'h');
+        REQUIRE(r->id != NULL && r->rule != NULL && r->source != NULL && r->mend != NULL);
+        for (size_t j = 0; j < sizeof rows / sizeof *rows; j++)
+            known |= strstr(rows[j].found, r->id) != NULL;
+        for (size_t j = 0; j < sizeof strict_rows / sizeof *strict_rows; j++)
+            known |= strstr(strict_rows[j].found, r->id) != NULL;
+        if (!known) test_fail(__FILE__, __LINE__, "no row finds %s", r->id);
+        for (int j = 0; j < i; j++)
+            REQUIRE(strcmp(check_rules[j].id, r->id) != 0);
+    }
+}
+
+/* --fast. */
+static void without_order(void)
+{
+    scene s = {.model = NULL};
+    s.model = check_model_make(found, &s, false);
+    char *first[] = {(char[]){"V"}, (char[]){"write"}, (char[]){"m"},
+                     (char[]){"0"}, (char[]){"9"},     NULL};
+    char *second[] = {(char[]){"C"}, (char[]){"write"}, (char[]){"m"},
+                      (char[]){"0"}, (char[]){"9"},     NULL};
+    event(&s, first);
+    event(&s, second);
+    REQUIRE(s.found[0] == '\0');
+    check_model_free(s.model);
+}
+
+/* Memory stays bounded, and the agents of what is gone are used again. */
+static void many(void)
+{
+    scene s = {.model = NULL};
+    s.model = check_model_make(found, &s, true);
+    const check_site site = {.call = "work"};
+    check_payload *m = payload(&s, "m"), *t = payload(&s, "t"), *u = payload(&s, "u");
+    const int queue = agent(&s, "V");
+    for (uint64_t i = 1; i <= 2000; i++) {
+        const int stream = check_agent_make(s.model, CHECK_CUDA, "a stream");
+        REQUIRE(stream > 0);
+        const check_access access = {m, i % 7, 64, CHECK_WRITE, "write", true};
+        const check_turn there = {t, i}, back = {u, i}, last = {u, i - 1};
+        const check_work draw = {.waits = &last,
+                                 .num_waits = i > 1,
+                                 .accesses = &access,
+                                 .num_accesses = 1,
+                                 .signals = &there,
+                                 .num_signals = 1};
+        const check_work solve = {.waits = &there,
+                                  .num_waits = 1,
+                                  .accesses = &access,
+                                  .num_accesses = 1,
+                                  .signals = &back,
+                                  .num_signals = 1};
+        check_submit(s.model, queue, &draw, &site);
+        check_submit(s.model, stream, &solve, &site);
+        check_agent_end(s.model, stream);
+    }
+    if (s.found[0] != '\0') test_fail(__FILE__, __LINE__, "it finds %s", s.found);
+    REQUIRE(check_model_unjudged(s.model) == 0);
+    for (int i = 0; i < CHECK_AGENTS; i++)
+        (void)check_agent_make(s.model, CHECK_CUDA, "a stream");
+    REQUIRE(check_model_unjudged(s.model) > 0);
+    check_model_free(s.model);
+}
+
+static const test_case cases[] = {
+    {.name = "table", .run = table, .smoke = true},
+    {.name = "rules", .run = rules},
+    {.name = "without_order", .run = without_order},
+    {.name = "many", .run = many},
+    {.name = NULL},
+};
+TEST_SUITE(cases);

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""The project's samples, and a ring of 100 frames, under culvert-check: it sees their work and finds nothing.
+
+usage: samples.py BUILD
+SPDX-License-Identifier: MIT
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+build = pathlib.Path(sys.argv[1]).resolve()
+ripple = ["ripple", "--size", "96x64", "--resolution", "160x120", "--quiet", "--output", "ripple.png"]
+# A program, and whether it works on what CUDA imports. A program that could not run here exits with 77.
+programs = [([*ripple, "--frames", "100"], True)]
+programs += [([*ripple, "--frames", "10", "--path", path], path != "staged")
+             for path in ("shared", "staged", "in-queue", "async", "replay")]
+programs += [([f"hello_{name}"], name != "vector")
+             for name in ("ring", "vulkan", "image", "mipmaps", "vector", "own_allocator", "lost")]
+environment = dict(os.environ, CULVERT_SOFT="1")
+problems = ran = 0
+with tempfile.TemporaryDirectory() as directory:
+    for (name, *arguments), shares in programs:
+        if not (build / "bin" / name).exists():
+            print(f"SKIP: {name} is not built")
+            continue
+        run = subprocess.run([build / "bin/culvert-check", "--strict", build / "bin" / name, *arguments], env=environment, cwd=directory,
+                             capture_output=True, text=True, timeout=120, check=False)
+        saw = re.search(r"it saw (\d+) descriptors exported, (\d+) imports into CUDA, (\d+) works", run.stderr)
+        imports, works = (int(saw.group(2)), int(saw.group(3))) if saw else (0, 0)
+        good = run.returncode == 0 and "culvert-check: 0 findings" in run.stderr and works > 0 and (imports > 0) == shares
+        if not good:
+            print(run.stdout, run.stderr, sep="")
+        print(f"{'ok' if good else 'FAIL'}: {name} {' '.join(arguments)}: {imports} imports, {works} works of Vulkan's, "
+              f"exit status {run.returncode}")
+        problems += not good
+        ran += 1
+sys.exit(77 if ran == 0 else problems > 0)

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Runs the small programs of seeds.c under culvert-check: each wrong one must be found by its own finding and by nothing
+else, each right one must be silent.
+
+usage: seeds.py BUILD PART PARTS     the PART-th of PARTS parts of them, on the software twin
+       seeds.py BUILD NAME           one, with its reports
+       seeds.py BUILD nvidia         all, on NVIDIA's driver; those that need a second GPU, or the twin's kernels, are left out
+SPDX-License-Identifier: MIT
+"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+
+build = pathlib.Path(sys.argv[1])
+program = build / "bin/tests/check-seeds"
+seeds = [line.split() for line in subprocess.run([program, "--list"], check=True, capture_output=True,
+                                                 text=True).stdout.splitlines()]
+nvidia = sys.argv[2] == "nvidia"
+one = sys.argv[2] if len(sys.argv) == 3 and not nvidia else None
+if one:
+    seeds = [seed for seed in seeds if seed[0] == one]
+elif nvidia:
+    for left in ("other_gpu", "other_gpu_semaphore", "kernel_early"):
+        print(f"SKIP: {left}")
+        seeds = [seed for seed in seeds if seed[0] != left]
+else:
+    seeds = seeds[int(sys.argv[2]) - 1::int(sys.argv[3])]
+assert seeds, "there is no such program"
+environment = dict(os.environ) if nvidia else dict(os.environ, CULVERT_SOFT="1", CULVERT_SOFT_DEVICES="2")
+start = [] if nvidia else [build / "bin/culvert-soft-run"]
+problems = 0
+with tempfile.TemporaryDirectory() as directory:
+    for name, finding in seeds:
+        strict = ["--strict"] if finding in ("no-release", "no-acquire", "not-dedicated") else []
+        for kind, expected in (("wrong", [finding]), ("right", [])):
+            report = os.path.join(directory, "report.json")
+            process = subprocess.Popen([*start, build / "bin/culvert-check", "--stuck", "1", "--end-stuck", *strict, "--json", report,
+                                        program, name, kind, build / "share/culvert"], env=environment, text=True,
+                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+            try:
+                output = process.communicate(timeout=60)[0]
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                print(f"FAIL: {name} {kind}: it hangs", process.communicate()[0])
+                problems += 1
+                continue
+            with open(report, encoding="utf-8") as f:
+                told = json.load(f)
+            found = sorted({row["id"] for row in told["findings"]})
+            # Both places of a finding name functions of the program.
+            places = all(any("check-seeds" in frame["text"] for frame in row["here"]["frames"]) for row in told["findings"])
+            good = found == expected and places and process.returncode == (99 if expected else 0) and told["status"] == (134 if name.startswith("hangs") and expected else 0)
+            if one or not good:
+                print(output)
+            print(f"{'ok' if good else 'FAIL'}: {name} {kind}: {', '.join(found) or 'nothing'}"
+                  f"{'' if good else f' (expected {expected}, places {places}, exit status {process.returncode})'}")
+            problems += not good
+sys.exit(problems > 0)

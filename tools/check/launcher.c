@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/* culvert-check: runs a program with the two observers, and prints what they found. */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LIBRARY "libculvert-check.so"
+#define LAYER   "VK_LAYER_CULVERT_check"
+
+static void usage(FILE *out)
+{
+    fputs(
+        "usage: culvert-check [OPTION...] [--] PROGRAM [ARGUMENT...]\n"
+        "\n"
+        "Runs PROGRAM and finds what is wrong between CUDA and Vulkan: descriptors, sizes, devices,\n"
+        "semaphores, the order of work, and lifetimes. The program stays as it is.\n"
+        "\n"
+        "  --json FILE          also writes the findings to FILE, as JSON\n"
+        "  --text FILE          writes the report to FILE instead of stderr\n"
+        "  --stuck N            seconds of waiting in a call after which a wait that nothing can end is\n"
+        "                       told (10; 0: only at the end of the program)\n"
+        "  --end-stuck          ends the program then (SIGABRT)\n"
+        "  --strict             also tells what the specifications forbid and no driver is known to mind:\n"
+        "                       barriers to external queue families, class (f), and untrue dedication\n"
+        "  --fast               does not judge the order of accesses, class (e)\n"
+        "  --error-exitcode N   exit status when something was found (99)\n"
+        "  --help, --version\n"
+        "\n"
+        "Exit status: the program's own where nothing was found; 128 + N if signal N ended it; 125 if\n"
+        "culvert-check itself failed. Without a GPU: culvert-soft-run culvert-check PROGRAM.\n",
+        out);
+}
+
+static int fail(const char *text, const char *what)
+{
+    fprintf(stderr, "culvert-check: %s%s%s\n", text, what[0] != '\0' ? ": " : "", what);
+    return 125;
+}
+
+/* The first of the two places beside this program that has the file; `out` gets its path. */
+static bool find_beside(const char *bin, const char *const places[2], const char *file,
+                        char out[PATH_MAX], bool directory)
+{
+    for (int i = 0; i < 2; i++) {
+        char path[PATH_MAX], real[PATH_MAX];
+        const int length = snprintf(path, sizeof path, "%s/%s/%s", bin, places[i], file);
+        if (length < 0 || (size_t)length >= sizeof path || realpath(path, real) == NULL) continue;
+        (void)snprintf(out, PATH_MAX, "%s", directory ? dirname(real) : real);
+        return true;
+    }
+    return false;
+}
+
+static bool put_first(const char *name, const char *value)
+{
+    const char *before = getenv(name);
+    const bool has = before != NULL && before[0] != '\0';
+    const size_t size = strlen(value) + (has ? strlen(before) : 0) + 2;
+    char *text = malloc(size);
+    if (text == NULL) return false;
+    (void)snprintf(text, size, "%s%s%s", value, has ? ":" : "", has ? before : "");
+    const bool put = setenv(name, text, 1) == 0;
+    free(text);
+    return put;
+}
+
+/* Where in the source a place is: "function at file:line". False: binutils or the module's debug
+ * information is not there. */
+static bool find_source(const char *module, unsigned long offset, char *out, size_t size)
+{
+    int ends[2];
+    char address[32], function[256] = "", line[512] = "";
+    /* The call is before the address to which it returns. */
+    (void)snprintf(address, sizeof address, "0x%lx", offset > 0 ? offset - 1 : 0);
+    if (pipe(ends) != 0) return false;
+    const pid_t child = fork();
+    if (child == 0) {
+        const int null = open("/dev/null", O_WRONLY);
+        (void)unsetenv("LD_PRELOAD");
+        (void)dup2(ends[1], STDOUT_FILENO);
+        if (null >= 0) (void)dup2(null, STDERR_FILENO);
+        (void)close(ends[0]);
+        (void)execlp("addr2line", "addr2line", "-f", "-e", module, address, (char *)NULL);
+        _exit(127);
+    }
+    (void)close(ends[1]);
+    FILE *answer = fdopen(ends[0], "r");
+    const bool read = answer != NULL && fgets(function, sizeof function, answer) != NULL &&
+                      fgets(line, sizeof line, answer) != NULL;
+    if (answer != NULL)
+        fclose(answer);
+    else
+        (void)close(ends[0]);
+    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+    }
+    function[strcspn(function, "\n")] = line[strcspn(line, "\n")] = '\0';
+    char *more = strstr(line, " (discriminator");
+    if (more != NULL) *more = '\0';
+    if (!read || line[0] == '?' || strstr(line, ":?") != NULL) return false;
+    (void)snprintf(out, size, "%s at %s", function, line);
+    return true;
+}
+
+/* A line of a call site: "@offset module|text". */
+static void print_place(char *line, FILE *out)
+{
+    char found[1024], *module = NULL;
+    const unsigned long offset = strtoul(line + 1, &module, 16);
+    char *text = strchr(line, '|');
+    if (text == NULL || module == NULL || *module != ' ') return;
+    *text++ = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    fprintf(out, "             %s\n",
+            find_source(module + 1, offset, found, sizeof found) ? found : text);
+}
+
+/* Copies a report, and counts its lines that begin so. */
+static unsigned copy_file(const char *path, FILE *out, const char *begins)
+{
+    FILE *in = fopen(path, "r");
+    char *line = NULL;
+    size_t room = 0;
+    unsigned count = 0;
+    if (in == NULL) return 0;
+    while (getline(&line, &room, in) > 0) {
+        if (strncmp(line, begins, strlen(begins)) == 0) count++;
+        if (line[0] == '@')
+            print_place(line, out);
+        else
+            fputs(line, out);
+    }
+    free(line);
+    fclose(in);
+    return count;
+}
+
+static bool write_json(const char *path, const char *lines, const char *program, int status)
+{
+    FILE *out = fopen(path, "w"), *in;
+    char *line = NULL;
+    size_t room = 0;
+    bool first = true;
+    if (out == NULL) return false;
+    fputs("{\"program\":\"", out);
+    for (const char *c = program; *c != '\0'; c++) {
+        if (*c == '"' || *c == '\\') fputc('\\', out);
+        if ((unsigned char)*c >= 0x20) fputc(*c, out);
+    }
+    fprintf(out, "\",\"status\":%d,\"findings\":[", status);
+    in = fopen(lines, "r");
+    while (in != NULL && getline(&line, &room, in) > 0) {
+        line[strcspn(line, "\n")] = '\0';
+        fprintf(out, "%s\n%s", first ? "" : ",", line);
+        first = false;
+    }
+    fputs("]}\n", out);
+    free(line);
+    if (in != NULL) fclose(in);
+    return fclose(out) == 0;
+}
+
+static int run(char **command)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, quit;
+    int status = 0;
+    (void)sigaction(SIGINT, &ignore, &interrupt);
+    (void)sigaction(SIGQUIT, &ignore, &quit);
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)sigaction(SIGINT, &interrupt, NULL);
+        (void)sigaction(SIGQUIT, &quit, NULL);
+        (void)execvp(command[0], command);
+        fprintf(stderr, "culvert-check: %s: %s\n", command[0], strerror(errno));
+        _exit(127);
+    }
+    if (child < 0) return 125;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int main(int argc, char **argv)
+{
+    const char *json = NULL, *text = NULL, *stuck = "10", *temporary = getenv("TMPDIR");
+    int found_status = 99, at = 1;
+    bool fast = false;
+    for (; at < argc && argv[at][0] == '-'; at++) {
+        const char *o = argv[at];
+        if (strcmp(o, "--") == 0) {
+            at++;
+            break;
+        }
+        if (strcmp(o, "--help") == 0 || strcmp(o, "-h") == 0) return usage(stdout), 0;
+        if (strcmp(o, "--version") == 0) return puts("culvert-check " CHECK_VERSION), 0;
+        if (strcmp(o, "--fast") == 0) {
+            fast = true;
+            continue;
+        }
+        if (strcmp(o, "--strict") == 0) {
+            (void)setenv("CULVERT_CHECK_STRICT", "1", 1);
+            continue;
+        }
+        if (strcmp(o, "--end-stuck") == 0) {
+            (void)setenv("CULVERT_CHECK_END_STUCK", "1", 1);
+            continue;
+        }
+        const bool takes = strcmp(o, "--stuck") == 0 || strcmp(o, "--json") == 0 ||
+                           strcmp(o, "--text") == 0 || strcmp(o, "--error-exitcode") == 0;
+        if (!takes) return fail("there is no such option; see --help", o);
+        if (at + 1 >= argc) return fail("the option needs a value", o);
+        const char *value = argv[++at];
+        if (strcmp(o, "--json") == 0)
+            json = value;
+        else if (strcmp(o, "--text") == 0)
+            text = value;
+        else {
+            char *end;
+            const bool is_status = strcmp(o, "--error-exitcode") == 0;
+            const long number = strtol(value, &end, 10);
+            if (*end != '\0' || end == value || number < 0 || number > (is_status ? 255 : 86400))
+                return fail(is_status ? "--error-exitcode takes a number from 0 to 255"
+                                      : "--stuck takes a number of seconds",
+                            value);
+            if (is_status)
+                found_status = (int)number;
+            else
+                stuck = value;
+        }
+    }
+    if (at >= argc) return usage(stderr), 125;
+
+    static const char *const libraries[2] = {"../lib", CHECK_LIBDIR};
+    static const char *const manifests[2] = {"../lib/culvert/explicit_layer.d", CHECK_LAYERDIR};
+    char self[PATH_MAX], library[PATH_MAX], layers[PATH_MAX], directory[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length < 0) return fail("it cannot find itself", strerror(errno));
+    self[length] = '\0';
+    const char *bin = dirname(self);
+    if (!find_beside(bin, libraries, LIBRARY, library, false))
+        return fail(LIBRARY " is not beside it: install it whole", "");
+    if (!find_beside(bin, manifests, "VkLayer_culvert_check.json", layers, true))
+        return fail("VkLayer_culvert_check.json is not beside it: install it whole", "");
+    if (strpbrk(library, ": ") != NULL)
+        return fail("LD_PRELOAD cannot name a path with a space or a colon", library);
+
+    (void)snprintf(directory, sizeof directory, "%s/culvert-check-XXXXXX",
+                   temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp");
+    if (mkdtemp(directory) == NULL) return fail("it cannot make a directory", strerror(errno));
+    char prefix[PATH_MAX + 8], text_path[PATH_MAX + 16], json_path[PATH_MAX + 16];
+    (void)snprintf(prefix, sizeof prefix, "%s/report", directory);
+    (void)snprintf(text_path, sizeof text_path, "%s.text", prefix);
+    (void)snprintf(json_path, sizeof json_path, "%s.json", prefix);
+    const char *path_name = getenv("VK_LAYER_PATH") != NULL ? "VK_LAYER_PATH" : "VK_ADD_LAYER_PATH";
+    int status = 125;
+    if (setenv("CULVERT_CHECK_OUT", prefix, 1) != 0 ||
+        setenv("CULVERT_CHECK_STUCK", stuck, 1) != 0 ||
+        setenv("CULVERT_CHECK_FAST", fast ? "1" : "0", 1) != 0 ||
+        !put_first("LD_PRELOAD", library) || !put_first("VK_INSTANCE_LAYERS", LAYER) ||
+        !put_first(path_name, layers))
+        (void)fail("there is no memory", "");
+    else
+        status = run(argv + at);
+
+    FILE *report = text != NULL ? fopen(text, "w") : stderr;
+    if (report == NULL) {
+        (void)fail(text, strerror(errno));
+        report = stderr;
+    }
+    const unsigned found = copy_file(text_path, report, "culvert-check: (");
+    fprintf(report, "culvert-check: %u finding%s in %s\n", found, found == 1 ? "" : "s", argv[at]);
+    if (report != stderr) fclose(report);
+    if (json != NULL && !write_json(json, json_path, argv[at], status))
+        status = fail(json, strerror(errno));
+    (void)unlink(text_path);
+    (void)unlink(json_path);
+    (void)rmdir(directory);
+    return found > 0 ? found_status : status;
+}

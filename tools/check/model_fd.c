@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* culvert-check's model: descriptors from birth to their end. */
+#include "model_inside.h"
+
+#include <stdlib.h>
+
+static check_fd *find(const check_model *m, int fd)
+{
+    check_fd *f = m->fds;
+    while (f != NULL && f->fd != fd)
+        f = f->next;
+    return f;
+}
+
+static void forget(check_model *m, check_fd *f)
+{
+    check_fd **link = &m->fds;
+    while (*link != f)
+        link = &(*link)->next;
+    *link = f->next;
+    check_payload_drop(m, f->payload);
+    free(f);
+}
+
+void check_fd_forget(check_model *m, int fd)
+{
+    check_fd *f = find(m, fd);
+    if (f != NULL) forget(m, f);
+}
+
+bool check_fd_known(const check_model *m, int fd)
+{
+    return find(m, fd) != NULL;
+}
+
+void check_fd_born(check_model *m, int fd, check_payload *p, const check_identity *identity,
+                   const check_site *site)
+{
+    check_fd_forget(m, fd); /* the number has been another file's */
+    check_fd *f = p != NULL && fd >= 0 ? calloc(1, sizeof *f) : NULL;
+    if (f == NULL) return;
+    check_payload_keep(p);
+    m->counts.exported++;
+    f->fd = fd;
+    f->payload = p;
+    if (identity != NULL) f->identity = *identity;
+    if (identity != NULL && identity->own) p->file = *identity;
+    if (site != NULL) f->born = *site;
+    f->next = m->fds;
+    m->fds = f;
+}
+
+/* The record of a number that is still what it was; one of another file is forgotten. Once a driver
+ * has a descriptor, it may close it at any time: the number is then nobody's. */
+static check_fd *current(check_model *m, int fd)
+{
+    check_fd *f = find(m, fd);
+    if (f == NULL || m->look == NULL) return f;
+    const check_same same = m->look(fd, &f->identity);
+    if (same == CHECK_SAME || (same == CHECK_GONE && f->state == FD_TAKEN)) return f;
+    forget(m, f);
+    return NULL;
+}
+
+check_payload *check_fd_asked(check_model *m, int fd, const check_identity *now,
+                              const check_site *site)
+{
+    check_fd *f = current(m, fd);
+    if (f == NULL && now != NULL && now->own) {
+        check_payload *p = m->payloads;
+        while (p != NULL &&
+               (!p->file.own || p->file.device != now->device || p->file.inode != now->inode))
+            p = p->next;
+        if (p == NULL) return NULL;
+        check_fd_born(m, fd, p, now, site);
+        return p;
+    }
+    if (f == NULL) return NULL;
+    if (f->state != FD_TAKEN) return f->payload;
+    check_find(m, CHECK_FD_TWICE, f->payload, site, &f->taken,
+               "Descriptor %d is imported again, and it is no longer the program's since %s took "
+               "it.",
+               fd, f->taken.call);
+    return NULL;
+}
+
+void check_fd_taken(check_model *m, int fd, bool taken, const check_site *site)
+{
+    check_fd *f = find(m, fd);
+    if (f == NULL || f->state == FD_TAKEN) return;
+    f->state = taken ? FD_TAKEN : FD_UNSURE;
+    if (site != NULL) f->taken = *site;
+}
+
+void check_fd_closing(check_model *m, int fd, const check_site *site)
+{
+    check_fd *f = current(m, fd);
+    if (f == NULL) return;
+    if (f->state == FD_TAKEN)
+        check_find(m, CHECK_FD_CLOSED, f->payload, site, &f->taken,
+                   "The program closes descriptor %d, which %s took.", fd, f->taken.call);
+    forget(m, f);
+}
+
+void check_fd_duplicated(check_model *m, int fd, int copy, const check_site *site)
+{
+    check_fd_forget(m, copy);
+    check_fd *f = current(m, fd);
+    if (f == NULL) return;
+    if (f->state == FD_TAKEN)
+        check_find(m, CHECK_FD_USED, f->payload, site, &f->taken,
+                   "The program duplicates descriptor %d, which %s took.", fd, f->taken.call);
+    else
+        check_fd_born(m, copy, f->payload, &f->identity, &f->born);
+}
+
+void check_fd_sent(check_model *m, int fd, const check_site *site)
+{
+    check_fd *f = current(m, fd);
+    if (f == NULL) return;
+    if (f->state == FD_TAKEN)
+        check_find(m, CHECK_FD_USED, f->payload, site, &f->taken,
+                   "The program sends descriptor %d, which %s took.", fd, f->taken.call);
+    else
+        check_payload_opaque(f->payload); /* another process takes part from now on */
+}
+
+static void find_leaks(check_model *m)
+{
+    for (check_fd *f = m->fds; f != NULL; f = f->next) {
+        if (f->state != FD_LIVE) continue;
+        if (m->look != NULL && m->look(f->fd, &f->identity) != CHECK_SAME) continue;
+        check_find(m, CHECK_FD_LEAKED, f->payload, &f->born, NULL,
+                   "Descriptor %d was exported and neither imported nor closed.", f->fd);
+    }
+}
+
+static bool find_endless(check_model *m)
+{
+    bool found = false;
+    for (int i = 1; i < CHECK_AGENTS; i++) {
+        const check_op *op = m->agents[i].first;
+        if (op == NULL) continue;
+        for (unsigned j = 0; j < op->num_waits; j++) {
+            const check_payload *p = op->waits[j].payload;
+            if (p == NULL || p->info.foreign || !p->info.shared) continue;
+            if (p->info.kind == CHECK_TIMELINE && p->reached < op->waits[j].value) {
+                check_find(m, CHECK_ENDLESS_WAIT, p, &op->site, &p->made,
+                           "%s waits for the value %llu, and what was submitted signals no more "
+                           "than %llu.",
+                           m->agents[i].name, (unsigned long long)op->waits[j].value,
+                           (unsigned long long)p->reached);
+                found = true;
+                break;
+            }
+            if (p->info.kind == CHECK_BINARY && p->signals == NULL) {
+                check_find(m, CHECK_ENDLESS_WAIT, p, &op->site, &p->made,
+                           "%s waits for a binary semaphore that nothing signals.",
+                           m->agents[i].name);
+                found = true;
+                break;
+            }
+        }
+    }
+    return found;
+}
+
+bool check_stuck(check_model *m, check_payload *p, uint64_t value, const check_site *site)
+{
+    check_run(m);
+    if (p != NULL && p->info.shared && !p->info.foreign && p->reached < value) {
+        check_find(
+            m, CHECK_ENDLESS_WAIT, p, site, &p->made,
+            "The host waits for the value %llu for a long time, and what can be done signals no "
+            "more than %llu.",
+            (unsigned long long)value, (unsigned long long)p->reached);
+        (void)find_endless(m);
+        return true;
+    }
+    return find_endless(m);
+}
+
+void check_end(check_model *m, const check_site *site)
+{
+    (void)site;
+    check_run(m);
+    find_leaks(m);
+    (void)find_endless(m);
+}

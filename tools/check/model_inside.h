@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of culvert-check's model share. */
+#ifndef CHECK_MODEL_INSIDE_H_
+#define CHECK_MODEL_INSIDE_H_
+
+#include "model.h"
+
+#include <stddef.h>
+
+#define CHECK_RECORDS 64 /* accesses that a memory remembers; older ones are forgotten */
+
+/* What is known to be done: of each agent, up to which of its works. */
+typedef struct check_clock {
+    uint32_t at[CHECK_AGENTS];
+} check_clock;
+
+typedef struct check_record {
+    check_access access;
+    check_api api;
+    int agent;
+    uint32_t at;
+    check_site site;
+} check_record;
+
+typedef struct check_signal {
+    struct check_signal *next; /* by value, rising */
+    uint64_t value;
+    check_clock clock;
+    check_site site;
+} check_signal;
+
+/* Bytes that one API wrote and has not handed over by a barrier, for (f). */
+typedef struct check_kept {
+    check_api api;
+    uint64_t begin, end;
+    const char *how;
+    check_site site;
+} check_kept;
+#define CHECK_KEPT 32
+
+/* The last use of a payload by each agent, for (g). */
+typedef struct check_use {
+    uint32_t at;
+    check_api api;
+    check_site site;
+} check_use;
+
+struct check_payload {
+    check_payload *next, *previous;
+    unsigned references;
+    bool unjudged; /* of memory: some work was told of that was not done */
+    check_payload_info info;
+    uint8_t uuid[CHECK_UUID];
+    char object[80];
+    char name[64];
+    check_site made;
+    check_identity file; /* own is set where it has one */
+    /* memory */
+    check_record *records;
+    unsigned num_records;
+    check_kept *kept;
+    unsigned num_kept;
+    /* semaphores; a binary one has at most one signal */
+    check_signal *signals;
+    uint64_t reached; /* the greatest value that is surely signaled */
+    check_use *uses;  /* CHECK_AGENTS of them, from the first use on */
+};
+
+struct check_mark {
+    unsigned references;
+    bool reached;
+    int agent;
+    uint32_t number; /* of the work that reaches it */
+    check_clock clock;
+};
+
+typedef struct check_op {
+    struct check_op *next;
+    uint32_t number;
+    check_site site;
+    check_clock host;
+    check_turn *waits;
+    check_access *accesses;
+    check_turn *signals;
+    unsigned num_waits, num_accesses, num_signals;
+    check_mark *after, *mark;
+    uint64_t after_agents;
+    uint32_t after_numbers[CHECK_AGENTS];
+    bool joins_all;
+} check_op;
+
+typedef struct check_agent {
+    check_api api;
+    bool used;
+    char name[48];
+    check_op *first, **last;
+    uint32_t submitted, done; /* numbers of works */
+    check_clock clock;
+} check_agent;
+
+typedef struct check_fd {
+    struct check_fd *next;
+    int fd;
+    enum { FD_LIVE, FD_TAKEN, FD_UNSURE } state;
+    check_payload *payload;
+    check_identity identity;
+    check_site born, taken;
+} check_fd;
+
+struct check_model {
+    check_report report;
+    void *user;
+    bool ordered; /* judge (e) */
+    bool lost;
+    bool strict;
+    check_look look;
+    unsigned unjudged;
+    check_counts counts;
+    check_payload *payloads;
+    check_fd *fds;
+    check_agent agents[CHECK_AGENTS];
+};
+
+void check_find(check_model *m, check_what what, const check_payload *p, const check_site *here,
+                const check_site *earlier, const char *sentence, ...)
+#ifdef __GNUC__
+    __attribute__((format(printf, 6, 7)))
+#endif
+    ;
+void check_merge(check_clock *into, const check_clock *from);
+void check_run(check_model *m);
+
+#endif

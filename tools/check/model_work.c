@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT */
+/* culvert-check's model: work, what it waits for, and what happens before what.
+ *
+ * Each queue and each stream is an agent whose works come one after another. Each agent has a
+ * vector clock: up to which work of each other agent all is known to be done. A signal carries the
+ * clock of its work to whoever waits for it. The host is agent 0, and all its threads are one: how
+ * they order each other is not seen, so what one of them knows counts as known to all.
+ *
+ * A wait may be submitted before its signal. So works lie in the agent's list until what they wait
+ * for is there, and what never leaves the list waits for ever. */
+#include "model_inside.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_SIGNALS 128 /* that a timeline remembers; a wait for an older value takes the next */
+
+void check_merge(check_clock *into, const check_clock *from)
+{
+    for (int i = 0; i < CHECK_AGENTS; i++)
+        if (into->at[i] < from->at[i]) into->at[i] = from->at[i];
+}
+
+static void join_all(const check_model *m, check_clock *clock)
+{
+    for (int i = 0; i < CHECK_AGENTS; i++)
+        check_merge(clock, &m->agents[i].clock);
+}
+
+int check_agent_make(check_model *m, check_api api, const char *name)
+{
+    for (int i = 1; i < CHECK_AGENTS; i++) {
+        check_agent *a = &m->agents[i];
+        if (a->used || a->first != NULL) continue;
+        a->used = true;
+        a->api = api;
+        (void)snprintf(a->name, sizeof a->name, "%s", name);
+        return i;
+    }
+    m->unjudged++;
+    return 0;
+}
+
+void check_agent_end(check_model *m, int agent)
+{
+    if (agent > 0) m->agents[agent].used = false;
+}
+
+check_mark *check_mark_make(void)
+{
+    check_mark *mark = calloc(1, sizeof *mark);
+    if (mark != NULL) mark->references = 1;
+    return mark;
+}
+
+void check_mark_keep(check_mark *mark)
+{
+    if (mark != NULL) mark->references++;
+}
+
+void check_mark_drop(check_mark *mark)
+{
+    if (mark != NULL && --mark->references == 0) free(mark);
+}
+
+static bool conflict(check_access_kind a, check_access_kind b)
+{
+    return a == CHECK_WRITE || b == CHECK_WRITE;
+}
+
+static const char *verb(check_access_kind kind)
+{
+    return kind == CHECK_WRITE ? "writes" : kind == CHECK_READ ? "reads" : "uses";
+}
+
+static void keep(check_payload *p, check_api api, const check_access *a, const check_site *site)
+{
+    if (p->kept == NULL) p->kept = calloc(CHECK_KEPT, sizeof *p->kept);
+    if (p->kept == NULL) return;
+    for (unsigned i = 0; i < p->num_kept; i++)
+        if (p->kept[i].api == api && p->kept[i].begin == a->begin && p->kept[i].end == a->end)
+            return;
+    if (p->num_kept == CHECK_KEPT) memmove(p->kept, p->kept + 1, --p->num_kept * sizeof *p->kept);
+    p->kept[p->num_kept++] = (check_kept){api, a->begin, a->end, a->how, *site};
+}
+
+/* Hands over what one API keeps of these bytes: by a barrier (not told), by a write of the other
+ * one over all of it (not told), or by a use without a barrier, which is told once. */
+static void hand_over(check_model *m, check_payload *p, check_api api, const check_access *a,
+                      const check_op *op, bool told, bool all)
+{
+    unsigned left = 0;
+    for (unsigned i = 0; i < p->num_kept; i++) {
+        const check_kept k = p->kept[i];
+        const bool overlaps = k.begin < a->end && a->begin < k.end;
+        const bool covered = k.begin >= a->begin && k.end <= a->end;
+        if (k.api != api || !(all ? covered : overlaps)) {
+            p->kept[left++] = k;
+            continue;
+        }
+        if (told)
+            check_find(m, api == CHECK_VULKAN ? CHECK_NO_RELEASE : CHECK_NO_ACQUIRE, p, &op->site,
+                       &k.site, "%s uses bytes that %s wrote, and Vulkan recorded no barrier %s.",
+                       a->how, k.how,
+                       api == CHECK_VULKAN ? "that releases them to VK_QUEUE_FAMILY_EXTERNAL"
+                                           : "that acquires them from VK_QUEUE_FAMILY_EXTERNAL");
+        told = false;
+    }
+    p->num_kept = left;
+}
+
+static void judge_barriers(check_model *m, check_api api, const check_op *op, const check_access *a)
+{
+    check_payload *p = a->payload;
+    if (p->unjudged || p->info.foreign) return;
+    if (a->kind == CHECK_RELEASE || a->kind == CHECK_ACQUIRE) {
+        hand_over(m, p, a->kind == CHECK_RELEASE ? CHECK_VULKAN : CHECK_CUDA, a, op, false, false);
+    } else if (api == CHECK_CUDA) {
+        hand_over(m, p, CHECK_VULKAN, a, op, true, false);
+        if (a->kind == CHECK_WRITE) keep(p, CHECK_CUDA, a, &op->site);
+    } else if (a->exclusive) {
+        hand_over(m, p, CHECK_CUDA, a, op, a->kind != CHECK_WRITE, a->kind == CHECK_WRITE);
+        if (a->kind == CHECK_WRITE) keep(p, CHECK_VULKAN, a, &op->site);
+    }
+}
+
+static void judge(check_model *m, int agent, const check_op *op, const check_access *a,
+                  const check_clock *clock)
+{
+    check_payload *p = a->payload;
+    const check_api api = m->agents[agent].api;
+    bool found = false;
+    unsigned kept = 0;
+    if (p->unjudged) return;
+    if (p->records == NULL) p->records = calloc(CHECK_RECORDS, sizeof *p->records);
+    if (p->records == NULL) return;
+    for (unsigned i = 0; i < p->num_records; i++) {
+        const check_record *r = &p->records[i];
+        const bool before = clock->at[r->agent] >= r->at;
+        const bool overlap = r->access.begin < a->end && a->begin < r->access.end;
+        if (!found && !before && overlap && r->api != api && conflict(r->access.kind, a->kind)) {
+            const check_what what = a->kind != CHECK_WRITE          ? CHECK_WRITE_READ
+                                    : r->access.kind == CHECK_WRITE ? CHECK_WRITE_WRITE
+                                                                    : CHECK_READ_WRITE;
+            const uint64_t begin = a->begin > r->access.begin ? a->begin : r->access.begin;
+            const uint64_t end = a->end < r->access.end ? a->end : r->access.end;
+            check_find(
+                m, what, p, &op->site, &r->site,
+                "%s (%s) %s bytes %llu to %llu, and nothing orders that after %s (%s), which "
+                "%s them.",
+                a->how, m->agents[agent].name, verb(a->kind), (unsigned long long)begin,
+                (unsigned long long)end - 1, r->access.how, m->agents[r->agent].name,
+                verb(r->access.kind));
+            found = true; /* one is enough for a work */
+        }
+        /* What comes after this write comes after the older one too. */
+        const bool covered =
+            r->access.begin >= a->begin && r->access.end <= a->end && before &&
+            (a->kind == CHECK_WRITE || (r->agent == agent && r->access.kind == a->kind));
+        if (!covered) p->records[kept++] = *r;
+    }
+    p->num_records = kept;
+    if (kept == CHECK_RECORDS) {
+        memmove(p->records, p->records + 1, (CHECK_RECORDS - 1) * sizeof *p->records);
+        p->num_records--;
+    }
+    p->records[p->num_records++] = (check_record){
+        .access = *a, .api = api, .agent = agent, .at = op->number, .site = op->site};
+}
+
+static void add_signal(check_payload *p, uint64_t value, const check_clock *clock,
+                       const check_site *site)
+{
+    unsigned count = 1;
+    check_signal **link = &p->signals;
+    while (*link != NULL && (*link)->value < value) {
+        link = &(*link)->next;
+        count++;
+    }
+    check_signal *s = calloc(1, sizeof *s);
+    if (s == NULL) return;
+    s->value = value;
+    s->clock = *clock;
+    s->site = *site;
+    s->next = *link;
+    *link = s;
+    if (count > MOST_SIGNALS) {
+        check_signal *oldest = p->signals;
+        p->signals = oldest->next;
+        free(oldest);
+    }
+}
+
+static void signal_now(check_model *m, check_payload *p, uint64_t value, const check_clock *clock,
+                       const check_site *site)
+{
+    if (p->info.kind == CHECK_TIMELINE) {
+        const check_signal *last = p->signals;
+        while (last != NULL && last->next != NULL)
+            last = last->next;
+        if (value <= p->reached && p->info.shared && !p->info.foreign)
+            check_find(m, CHECK_NO_RISE, p, site, last != NULL ? &last->site : &p->made,
+                       "The signal has the value %llu, and the timeline has reached %llu.",
+                       (unsigned long long)value, (unsigned long long)p->reached);
+        if (value <= p->reached) return;
+        p->reached = value;
+        add_signal(p, value, clock, site);
+        return;
+    }
+    if (p->signals != NULL) {
+        check_signal *s = p->signals;
+        if (p->info.shared && !p->info.foreign)
+            check_find(m, CHECK_SIGNALED_TWICE, p, site, &s->site,
+                       "The binary semaphore is signaled, and nothing has waited for the signal "
+                       "before.");
+        s->clock = *clock;
+        s->site = *site;
+        return;
+    }
+    add_signal(p, 0, clock, site);
+}
+
+static bool turn_ready(const check_turn *w)
+{
+    const check_payload *p = w->payload;
+    if (p == NULL || p->info.foreign) return true;
+    if (p->info.kind == CHECK_TIMELINE) return p->reached >= w->value;
+    /* A presentation engine signals what is not shared, and nobody sees that. */
+    return p->signals != NULL || !p->info.shared;
+}
+
+static bool ready(const check_model *m, const check_op *op)
+{
+    for (unsigned i = 0; i < op->num_waits; i++)
+        if (!turn_ready(&op->waits[i])) return false;
+    if (op->after != NULL && op->after->number != 0 && !op->after->reached) return false;
+    for (int i = 0; i < CHECK_AGENTS; i++)
+        if ((op->after_agents >> i & 1) != 0 && m->agents[i].done < op->after_numbers[i])
+            return false;
+    return true;
+}
+
+static void wait_now(check_model *m, const check_turn *w, check_clock *clock)
+{
+    check_payload *p = w->payload;
+    if (p == NULL) return;
+    if (p->info.foreign) {
+        join_all(m, clock);
+        return;
+    }
+    check_signal *s = p->signals;
+    if (p->info.kind == CHECK_BINARY) {
+        if (s == NULL) return;
+        check_merge(clock, &s->clock);
+        p->signals = NULL;
+        free(s);
+        return;
+    }
+    if (w->value <= p->info.value) return; /* it began with that value */
+    while (s != NULL && s->value < w->value)
+        s = s->next;
+    if (s != NULL) check_merge(clock, &s->clock);
+}
+
+static void execute(check_model *m, int agent, check_op *op)
+{
+    check_agent *a = &m->agents[agent];
+    check_clock clock = a->clock;
+    check_merge(&clock, &op->host);
+    for (unsigned i = 0; i < op->num_waits; i++)
+        wait_now(m, &op->waits[i], &clock);
+    if (op->after != NULL) check_merge(&clock, &op->after->clock);
+    for (int i = 0; i < CHECK_AGENTS; i++)
+        if ((op->after_agents >> i & 1) != 0) check_merge(&clock, &m->agents[i].clock);
+    if (op->joins_all) join_all(m, &clock);
+    clock.at[agent] = op->number;
+    for (unsigned i = 0; i < op->num_accesses; i++) {
+        const check_access *access = &op->accesses[i];
+        if (m->strict) judge_barriers(m, a->api, op, access);
+        if (m->ordered && access->kind != CHECK_RELEASE && access->kind != CHECK_ACQUIRE)
+            judge(m, agent, op, access, &clock);
+    }
+    a->clock = clock;
+    a->done = op->number;
+    for (unsigned i = 0; i < op->num_signals; i++)
+        if (op->signals[i].payload != NULL)
+            signal_now(m, op->signals[i].payload, op->signals[i].value, &clock, &op->site);
+    if (op->mark != NULL) {
+        op->mark->reached = true;
+        op->mark->clock = clock;
+    }
+}
+
+static void drop_op(check_model *m, check_op *op)
+{
+    for (unsigned i = 0; i < op->num_waits; i++)
+        check_payload_drop(m, op->waits[i].payload);
+    for (unsigned i = 0; i < op->num_accesses; i++)
+        check_payload_drop(m, op->accesses[i].payload);
+    for (unsigned i = 0; i < op->num_signals; i++)
+        check_payload_drop(m, op->signals[i].payload);
+    check_mark_drop(op->after);
+    check_mark_drop(op->mark);
+    free(op->waits);
+    free(op->accesses);
+    free(op->signals);
+    free(op);
+}
+
+static void step(check_model *m, int agent)
+{
+    check_agent *a = &m->agents[agent];
+    check_op *op = a->first;
+    execute(m, agent, op);
+    a->first = op->next;
+    if (a->first == NULL) a->last = &a->first;
+    drop_op(m, op);
+}
+
+void check_run(check_model *m)
+{
+    bool progress = true;
+    while (progress) {
+        progress = false;
+        for (int i = 1; i < CHECK_AGENTS; i++)
+            while (m->agents[i].first != NULL && ready(m, m->agents[i].first)) {
+                step(m, i);
+                progress = true;
+            }
+    }
+}
+
+/* The work is done, says the driver. What the model still waits for was signaled unseen. */
+static void force(check_model *m, int agent, uint32_t number)
+{
+    check_agent *a = &m->agents[agent];
+    check_run(m);
+    while (a->first != NULL && a->done < number) {
+        for (unsigned i = 0; i < a->first->num_waits; i++)
+            if (!turn_ready(&a->first->waits[i])) check_payload_opaque(a->first->waits[i].payload);
+        step(m, agent);
+    }
+    check_run(m);
+}
+
+static void note_use(check_model *m, check_payload *p, int agent, uint32_t number,
+                     const check_site *site)
+{
+    if (p == NULL) return;
+    check_payload_keep(p);
+    if (p->uses == NULL) p->uses = calloc(CHECK_AGENTS, sizeof *p->uses);
+    if (p->uses == NULL) return;
+    p->uses[agent] = (check_use){.at = number, .api = m->agents[agent].api, .site = *site};
+}
+
+static void *copy(const void *from, unsigned count, size_t size)
+{
+    if (count == 0) return NULL;
+    void *to = malloc(count * size);
+    if (to != NULL) memcpy(to, from, count * size);
+    return to;
+}
+
+void check_submit(check_model *m, int agent, const check_work *work, const check_site *site)
+{
+    if (agent < 0 || agent >= CHECK_AGENTS) return;
+    check_agent *a = &m->agents[agent];
+    check_op *op = agent > 0 ? calloc(1, sizeof *op) : NULL;
+    if (op == NULL) return;
+    op->site = *site;
+    op->host = m->agents[0].clock;
+    op->number = ++a->submitted;
+    if (a->api == CHECK_VULKAN)
+        m->counts.submitted++;
+    else
+        m->counts.launched++;
+    m->counts.accesses += work->num_accesses;
+    op->waits = copy(work->waits, work->num_waits, sizeof *op->waits);
+    op->accesses = copy(work->accesses, work->num_accesses, sizeof *op->accesses);
+    op->signals = copy(work->signals, work->num_signals, sizeof *op->signals);
+    op->num_waits = op->waits != NULL ? work->num_waits : 0;
+    op->num_accesses = op->accesses != NULL ? work->num_accesses : 0;
+    op->num_signals = op->signals != NULL ? work->num_signals : 0;
+    op->joins_all = work->joins_all;
+    op->after_agents = work->after_agents & ~(UINT64_C(1) << agent) & ~UINT64_C(1);
+    for (int i = 0; i < CHECK_AGENTS; i++)
+        op->after_numbers[i] = m->agents[i].submitted;
+    for (unsigned i = 0; i < op->num_waits; i++)
+        note_use(m, op->waits[i].payload, agent, op->number, site);
+    for (unsigned i = 0; i < op->num_accesses; i++)
+        note_use(m, op->accesses[i].payload, agent, op->number, site);
+    for (unsigned i = 0; i < op->num_signals; i++)
+        note_use(m, op->signals[i].payload, agent, op->number, site);
+    op->after = work->after;
+    if (op->after != NULL) op->after->references++;
+    op->mark = work->mark;
+    if (op->mark != NULL) {
+        op->mark->references++;
+        op->mark->agent = agent;
+        op->mark->number = op->number;
+    }
+    *a->last = op;
+    a->last = &op->next;
+    check_run(m);
+}
+
+void check_submit_failed(check_model *m, const check_work *work)
+{
+    for (unsigned i = 0; i < work->num_waits; i++)
+        check_payload_opaque(work->waits[i].payload);
+    for (unsigned i = 0; i < work->num_signals; i++)
+        check_payload_opaque(work->signals[i].payload);
+    for (unsigned i = 0; i < work->num_accesses; i++) {
+        work->accesses[i].payload->unjudged = true;
+        work->accesses[i].payload->num_records = work->accesses[i].payload->num_kept = 0;
+    }
+    check_run(m);
+}
+
+void check_host_saw_mark(check_model *m, check_mark *mark)
+{
+    if (mark == NULL || mark->number == 0) return;
+    if (!mark->reached) force(m, mark->agent, mark->number);
+    check_merge(&m->agents[0].clock, &mark->clock);
+}
+
+void check_host_saw_agent(check_model *m, int agent)
+{
+    if (agent <= 0) return;
+    force(m, agent, m->agents[agent].submitted);
+    check_merge(&m->agents[0].clock, &m->agents[agent].clock);
+}
+
+void check_host_saw_api(check_model *m, check_api api)
+{
+    for (int i = 1; i < CHECK_AGENTS; i++)
+        if (m->agents[i].api == api && m->agents[i].submitted > 0) check_host_saw_agent(m, i);
+}
+
+void check_host_saw_agents(check_model *m, uint64_t agents)
+{
+    for (int i = 1; i < CHECK_AGENTS; i++)
+        if ((agents >> i & 1) != 0) check_host_saw_agent(m, i);
+}
+
+void check_host_may_know(check_model *m, check_api api)
+{
+    for (int i = 1; i < CHECK_AGENTS; i++)
+        if (m->agents[i].api == api) check_merge(&m->agents[0].clock, &m->agents[i].clock);
+}
+
+void check_host_saw_value(check_model *m, check_payload *p, uint64_t value)
+{
+    if (p == NULL || p->info.kind != CHECK_TIMELINE) return;
+    if (p->reached < value) check_payload_opaque(p);
+    const check_turn turn = {.payload = p, .value = value};
+    wait_now(m, &turn, &m->agents[0].clock);
+    check_run(m);
+}
+
+void check_host_signals(check_model *m, check_payload *p, uint64_t value, const check_site *site)
+{
+    if (p == NULL) return;
+    const check_clock clock = m->agents[0].clock;
+    signal_now(m, p, value, &clock, site);
+    check_run(m);
+}
+
+void check_destroying(check_model *m, check_payload *p, check_api api, const check_site *site)
+{
+    if (p == NULL || p->uses == NULL || !p->info.shared) return;
+    for (int i = 1; i < CHECK_AGENTS; i++) {
+        const check_use *use = &p->uses[i];
+        if (use->at == 0 || use->api != api || use->at <= m->agents[0].clock.at[i]) continue;
+        check_find(m, p->info.kind == CHECK_MEMORY ? CHECK_MEMORY_IN_USE : CHECK_SEMAPHORE_IN_USE,
+                   p, site, &use->site,
+                   "It is destroyed, and the program does not know that %s in %s is done.",
+                   use->site.call != NULL ? use->site.call : "a call", m->agents[i].name);
+        return;
+    }
+}

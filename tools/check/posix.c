@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* What culvert-check sees of the system: symbols that are looked up, and what a program does with
+ * descriptors. A driver's own calls pass: they are made within a call that is watched, or by a
+ * thread of the driver's, and then the caller is one of its modules. */
+#include "shim.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+typedef void *(*look_up)(void *, const char *);
+static look_up system_look_up;
+
+static void find_system(void)
+{
+    /* The versions in which glibc has dlsym(): x86-64, since 2.34, AArch64. */
+    static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
+    void *found = NULL;
+    for (size_t i = 0; found == NULL && i < sizeof versions / sizeof *versions; i++)
+        found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+    memcpy(&system_look_up, &found, sizeof found);
+}
+
+void *check_find_symbol(void *library, const char *name)
+{
+    if (system_look_up == NULL) find_system();
+    return system_look_up(library, name);
+}
+
+/* RTLD_NEXT means what comes after the caller, so the call must be a jump: this file is always
+ * optimized. */
+CHECK_EXPORT void *dlsym(void *restrict library, const char *restrict name)
+{
+    if (system_look_up == NULL) find_system();
+    if (library == RTLD_NEXT || name[0] != 'c' || name[1] != 'u' || check_inside > 0)
+        return system_look_up(library, name);
+    return check_cuda_found(name, system_look_up(library, name));
+}
+
+static bool is_drivers(const void *caller)
+{
+    static const char *const names[] = {"libcuda",         "libculvert-soft", "libvulkan",
+                                        "libnvidia",       "libGLX_nvidia",   "VkLayer_",
+                                        "libculvert-check"};
+    Dl_info info;
+    if (dladdr(caller, &info) == 0 || info.dli_fname == NULL) return false;
+    const char *slash = strrchr(info.dli_fname, '/');
+    const char *module = slash != NULL ? slash + 1 : info.dli_fname;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strstr(module, names[i]) != NULL) return true;
+    return false;
+}
+
+#define SYSTEM(variable, name)                                                                     \
+    if ((variable) == NULL) {                                                                      \
+        void *found_symbol = check_find_symbol(RTLD_NEXT, name);                                   \
+        memcpy(&(variable), &found_symbol, sizeof found_symbol);                                   \
+    }
+
+/* The model, where the program itself does something with a descriptor that is known. */
+static check_model *concerned(int fd, const void *caller)
+{
+    if (check_inside > 0 || fd < 0) return NULL;
+    check_model *m = check_open();
+    if (m == NULL) return NULL;
+    const bool known = check_fd_known(m, fd);
+    if (known && check_is_watched() && !is_drivers(caller)) return m;
+    check_close();
+    return NULL;
+}
+
+CHECK_EXPORT int close(int fd)
+{
+    static int (*next)(int);
+    SYSTEM(next, "close")
+    check_model *m = concerned(fd, __builtin_return_address(0));
+    if (m != NULL) {
+        const check_site site = check_here("close");
+        check_fd_closing(m, fd, &site);
+        check_close();
+    }
+    return next(fd);
+}
+
+static void duplicated(int fd, int copy, const char *call, const void *caller)
+{
+    check_model *m = check_inside == 0 && check_is_watched() ? check_open() : NULL;
+    if (m == NULL) return;
+    if (check_fd_known(m, fd) && !is_drivers(caller)) {
+        const check_site site = check_here(call);
+        check_fd_duplicated(m, fd, copy, &site);
+    } else
+        check_fd_forget(m, copy);
+    check_close();
+}
+
+CHECK_EXPORT int dup(int fd)
+{
+    static int (*next)(int);
+    SYSTEM(next, "dup")
+    const int copy = next(fd);
+    duplicated(fd, copy, "dup", __builtin_return_address(0));
+    return copy;
+}
+
+CHECK_EXPORT int dup2(int fd, int copy)
+{
+    static int (*next)(int, int);
+    SYSTEM(next, "dup2")
+    const int result = next(fd, copy);
+    if (result != fd) duplicated(fd, result, "dup2", __builtin_return_address(0));
+    return result;
+}
+
+CHECK_EXPORT int dup3(int fd, int copy, int flags)
+{
+    static int (*next)(int, int, int);
+    SYSTEM(next, "dup3")
+    const int result = next(fd, copy, flags);
+    duplicated(fd, result, "dup3", __builtin_return_address(0));
+    return result;
+}
+
+/* Every argument of fcntl() fits in a word. */
+static int control(int fd, int command, void *argument, const char *name, const void *caller)
+{
+    static int (*next)(int, int, ...);
+    SYSTEM(next, name)
+    const int result = next(fd, command, argument);
+    if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) duplicated(fd, result, "fcntl", caller);
+    return result;
+}
+
+CHECK_EXPORT int fcntl(int fd, int command, ...)
+{
+    va_list arguments;
+    va_start(arguments, command);
+    void *argument = va_arg(arguments, void *);
+    va_end(arguments);
+    return control(fd, command, argument, "fcntl", __builtin_return_address(0));
+}
+
+CHECK_EXPORT int fcntl64(int fd, int command, ...)
+{
+    va_list arguments;
+    va_start(arguments, command);
+    void *argument = va_arg(arguments, void *);
+    va_end(arguments);
+    return control(fd, command, argument, "fcntl64", __builtin_return_address(0));
+}
+
+CHECK_EXPORT ssize_t sendmsg(int socket, const struct msghdr *message, int flags)
+{
+    static ssize_t (*next)(int, const struct msghdr *, int);
+    SYSTEM(next, "sendmsg")
+    const struct cmsghdr *c = check_inside == 0 && message != NULL ? CMSG_FIRSTHDR(message) : NULL;
+    check_model *m = c != NULL ? check_open() : NULL;
+    if (m != NULL) {
+        const check_site site = check_here("sendmsg");
+        for (; c != NULL;
+             c = CMSG_NXTHDR((struct msghdr *)(uintptr_t)message, (struct cmsghdr *)(uintptr_t)c)) {
+            if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+            const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+            for (size_t i = 0; i < count; i++) {
+                int fd;
+                memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+                check_fd_sent(m, fd, &site);
+            }
+        }
+        check_close();
+    }
+    return next(socket, message, flags);
+}
+
+CHECK_EXPORT ssize_t recvmsg(int socket, struct msghdr *message, int flags)
+{
+    static ssize_t (*next)(int, struct msghdr *, int);
+    SYSTEM(next, "recvmsg")
+    const ssize_t result = next(socket, message, flags);
+    struct cmsghdr *c =
+        result >= 0 && check_inside == 0 && message != NULL ? CMSG_FIRSTHDR(message) : NULL;
+    check_model *m = c != NULL ? check_open() : NULL;
+    if (m == NULL) return result;
+    for (; c != NULL; c = CMSG_NXTHDR(message, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+        const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < count; i++) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+            check_fd_forget(m, fd);
+        }
+    }
+    check_close();
+    return result;
+}
+
+/* A program that ends so calls no destructors. */
+_Noreturn static void leave(int status, const char *name)
+{
+    static void (*next)(int);
+    if (check_is_watched()) check_finish();
+    SYSTEM(next, name)
+    next(status);
+    abort();
+}
+
+CHECK_EXPORT _Noreturn void _exit(int status)
+{
+    leave(status, "_exit");
+}
+
+CHECK_EXPORT _Noreturn void _Exit(int status)
+{
+    leave(status, "_Exit");
+}
+
+CHECK_EXPORT _Noreturn void quick_exit(int status)
+{
+    leave(status, "quick_exit");
+}

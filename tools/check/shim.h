@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* What the two observers of culvert-check share: the model with its lock, call sites, the report.
+ * cuda.c stands before the CUDA driver, vulkan*.c are a layer, posix.c follows descriptors. */
+#ifndef CHECK_SHIM_H_
+#define CHECK_SHIM_H_
+
+#include "model.h"
+
+#define CHECK_EXPORT __attribute__((visibility("default")))
+
+/* The model, with its lock held. NULL: this process is not watched (a child of fork, or no memory);
+ * then there is no lock to give back. No driver is called while it is held. */
+check_model *check_open(void);
+void check_close(void);
+/* Not in a child of vfork(): it has its parent's memory, and closes descriptors of its own. */
+bool check_is_watched(void);
+
+/* How deep this thread is in calls that are watched. A driver's own calls are not the program's. */
+extern _Thread_local int check_inside;
+
+check_site check_here(const char *call);
+check_identity check_identify(int fd);
+/* A call in which the host waits. Where it lasts, and nothing can end it, that is told. The slot is
+ * for check_wait_end(). */
+int check_wait_begin(const char *call, check_payload *payload, uint64_t value);
+void check_wait_end(int slot);
+void check_finish(void); /* the report's end; once */
+void check_write_finding(void *user, const check_finding *finding);
+void check_note(const char *text); /* a line for the report's end, each text once */
+
+/* posix.c: the system's own dlsym(). */
+void *check_find_symbol(void *library, const char *name);
+/* cuda.c: what a program gets that looks a symbol of the driver up, and got `found`. */
+void *check_cuda_found(const char *name, void *found);
+
+/* A table from handles to what is known of them; a kind keeps handles of different types apart. */
+typedef struct check_table check_table;
+void *check_get(unsigned kind, uint64_t handle);
+/* Returns what was there before. NULL takes the entry out. */
+void *check_put(unsigned kind, uint64_t handle, void *value);
+
+enum {
+    CHECK_OF_CU_MEMORY,
+    CHECK_OF_CU_SEMAPHORE,
+    CHECK_OF_CU_STREAM,
+    CHECK_OF_CU_EVENT,
+    CHECK_OF_CU_MIPMAPS,
+    CHECK_OF_CU_ARRAY,
+    CHECK_OF_CU_ALLOCATION,
+    CHECK_OF_VK_MEMORY,
+    CHECK_OF_VK_BUFFER,
+    CHECK_OF_VK_IMAGE,
+    CHECK_OF_VK_VIEW,
+    CHECK_OF_VK_FRAMEBUFFER,
+    CHECK_OF_VK_SEMAPHORE,
+    CHECK_OF_VK_FENCE,
+    CHECK_OF_VK_QUEUE,
+    CHECK_OF_VK_COMMANDS,
+    CHECK_OF_VK_SET,
+    CHECK_OF_VK_POOL
+};
+
+#endif

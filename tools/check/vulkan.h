@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* culvert-check as a Vulkan layer: the calls that it watches, devices, and what its files share.
+ * The types of the functions are those of Vulkan's headers (PFN_vk...), so a wrapper with other
+ * parameters does not compile. */
+#ifndef CHECK_VULKAN_H_
+#define CHECK_VULKAN_H_
+
+#include <vulkan/vk_layer.h>
+#include <vulkan/vulkan.h>
+
+#include "shim.h"
+
+/* W(name): watched. A(name, core): the name of an extension that became `core`. */
+#define CHECK_VK_DEVICE_CALLS(W, A)                                                                \
+    W(AllocateMemory)                                                                              \
+    W(FreeMemory)                                                                                  \
+    W(GetMemoryFdKHR)                                                                              \
+    W(CreateBuffer)                                                                                \
+    W(DestroyBuffer)                                                                               \
+    W(BindBufferMemory)                                                                            \
+    W(BindBufferMemory2)                                                                           \
+    A(BindBufferMemory2KHR, BindBufferMemory2)                                                     \
+    W(CreateImage)                                                                                 \
+    W(DestroyImage)                                                                                \
+    W(BindImageMemory)                                                                             \
+    W(BindImageMemory2)                                                                            \
+    A(BindImageMemory2KHR, BindImageMemory2)                                                       \
+    W(CreateImageView)                                                                             \
+    W(DestroyImageView)                                                                            \
+    W(CreateFramebuffer)                                                                           \
+    W(DestroyFramebuffer)                                                                          \
+    W(CreateSemaphore)                                                                             \
+    W(DestroySemaphore)                                                                            \
+    W(GetSemaphoreFdKHR)                                                                           \
+    W(ImportSemaphoreFdKHR)                                                                        \
+    W(SignalSemaphore)                                                                             \
+    A(SignalSemaphoreKHR, SignalSemaphore)                                                         \
+    W(WaitSemaphores)                                                                              \
+    A(WaitSemaphoresKHR, WaitSemaphores)                                                           \
+    W(GetSemaphoreCounterValue)                                                                    \
+    A(GetSemaphoreCounterValueKHR, GetSemaphoreCounterValue)                                       \
+    W(WaitForFences)                                                                               \
+    W(GetFenceStatus)                                                                              \
+    W(DestroyFence)                                                                                \
+    W(QueueSubmit)                                                                                 \
+    W(QueueSubmit2)                                                                                \
+    A(QueueSubmit2KHR, QueueSubmit2)                                                               \
+    W(QueueBindSparse)                                                                             \
+    W(QueuePresentKHR)                                                                             \
+    W(QueueWaitIdle)                                                                               \
+    W(DeviceWaitIdle)                                                                              \
+    W(AllocateDescriptorSets)                                                                      \
+    W(UpdateDescriptorSets)                                                                        \
+    W(BeginCommandBuffer)                                                                          \
+    W(FreeCommandBuffers)                                                                          \
+    W(CmdExecuteCommands)                                                                          \
+    W(CmdBindDescriptorSets)                                                                       \
+    W(CmdBindVertexBuffers)                                                                        \
+    W(CmdBindIndexBuffer)                                                                          \
+    W(CmdDispatch)                                                                                 \
+    W(CmdDispatchIndirect)                                                                         \
+    W(CmdDraw)                                                                                     \
+    W(CmdDrawIndexed)                                                                              \
+    W(CmdDrawIndirect)                                                                             \
+    W(CmdDrawIndexedIndirect)                                                                      \
+    W(CmdCopyBuffer)                                                                               \
+    W(CmdCopyImage)                                                                                \
+    W(CmdBlitImage)                                                                                \
+    W(CmdCopyBufferToImage)                                                                        \
+    W(CmdCopyImageToBuffer)                                                                        \
+    W(CmdPipelineBarrier)                                                                          \
+    W(CmdPipelineBarrier2)                                                                         \
+    A(CmdPipelineBarrier2KHR, CmdPipelineBarrier2)                                                 \
+    W(CmdFillBuffer)                                                                               \
+    W(CmdUpdateBuffer)                                                                             \
+    W(CmdClearColorImage)                                                                          \
+    W(CmdBeginRenderPass)                                                                          \
+    W(CmdBeginRenderPass2)                                                                         \
+    A(CmdBeginRenderPass2KHR, CmdBeginRenderPass2)                                                 \
+    W(CmdBeginRendering)                                                                           \
+    A(CmdBeginRenderingKHR, CmdBeginRendering)                                                     \
+    W(CmdCopyBuffer2)                                                                              \
+    A(CmdCopyBuffer2KHR, CmdCopyBuffer2)                                                           \
+    W(CmdCopyImage2)                                                                               \
+    A(CmdCopyImage2KHR, CmdCopyImage2)                                                             \
+    W(CmdBlitImage2)                                                                               \
+    A(CmdBlitImage2KHR, CmdBlitImage2)                                                             \
+    W(CmdCopyBufferToImage2)                                                                       \
+    A(CmdCopyBufferToImage2KHR, CmdCopyBufferToImage2)                                             \
+    W(CmdCopyImageToBuffer2)                                                                       \
+    A(CmdCopyImageToBuffer2KHR, CmdCopyImageToBuffer2)                                             \
+    W(SetDebugUtilsObjectNameEXT)
+
+typedef struct check_vk_table {
+#define MEMBER(name)      PFN_vk##name name;
+#define OTHER(name, core) PFN_vk##name name;
+    CHECK_VK_DEVICE_CALLS(MEMBER, OTHER)
+#undef MEMBER
+#undef OTHER
+    PFN_vkDestroyDevice DestroyDevice;
+    PFN_vkGetImageMemoryRequirements GetImageMemoryRequirements;
+} check_vk_table;
+
+typedef struct check_vk_device {
+    struct check_vk_device *link;
+    const void *key;
+    VkDevice handle;
+    PFN_vkGetDeviceProcAddr get_proc;
+    check_vk_table next;
+    uint64_t queues; /* bits of agents; under the model's lock */
+    bool has_uuid;
+    uint8_t uuid[CHECK_UUID];
+} check_vk_device;
+
+void check_vk_queues_end(const check_vk_device *d);
+check_vk_device *check_vk_find(const void *handle);
+const void *check_vk_in_chain(const void *chain, VkStructureType type);
+
+/* A buffer or an image that may be in shared memory. */
+typedef struct check_resource {
+    check_payload *payload; /* NULL until it is bound to shared memory */
+    uint64_t offset, size;
+    bool exclusive; /* VK_SHARING_MODE_EXCLUSIVE */
+} check_resource;
+
+/* The layer's functions, in vulkan_objects.c and vulkan_commands.c. */
+#define W(name) VKAPI_ATTR __typeof__(*(PFN_vk##name)0) check_vk##name;
+#define A(name, core)
+CHECK_VK_DEVICE_CALLS(W, A)
+#undef W
+#undef A
+
+/* For a handle of a table: Vulkan's are pointers or numbers. */
+#define CHECK_KEY(handle) ((uint64_t)(uintptr_t)(handle))
+
+#endif
