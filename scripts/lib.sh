@@ -16,6 +16,9 @@ packages_fuzz="clang=clang libclang-rt-dev"
 # The long tier besides.
 packages_long="clang-tidy=clang-tidy git=git libvtk9-dev linux-headers-amd64 make=make rustc=rustc bindgen=bindgen mono-mcs=mcs
     python3-sdl2"
+# scripts/release, for what it makes on this machine; what it makes in bare roots brings its own.
+packages_release="gcc=gcc cmake=cmake ninja-build=ninja libvulkan-dev python3=python3 binutils=objdump git=git
+    debootstrap=debootstrap"
 packages_bundle="python3=python3 binutils=readelf libegl1 libglvnd0 libx11-6 libxext6"
 
 say() { printf '== %s\n' "$*"; }
