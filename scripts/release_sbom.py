@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import tempfile
 import uuid
 
 clone, dist, version = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
@@ -27,7 +28,10 @@ def spdx_id(text):
 
 def needed(data):
     """The libraries that an ELF file links."""
-    said = subprocess.run(["readelf", "-d", "/dev/stdin"], input=data, capture_output=True, check=True).stdout.decode()
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        said = subprocess.run(["readelf", "-d", file.name], capture_output=True, text=True, check=True).stdout
     return set(re.findall(r"\(NEEDED\).*\[([^\]]+)\]", said))
 
 
