@@ -20,6 +20,7 @@
 #define CULV_CULVERT_HPP_
 
 #include "culvert.h"
+#include "shared.h"
 
 #include <type_traits>
 #include <utility>
@@ -31,28 +32,38 @@
 #    include <exception>
 #endif
 
-namespace culvert
-{
+namespace culvert {
 
 #ifndef CULVERT_NO_EXCEPTIONS
 
 /** What a call that failed throws: the thread's last error. */
-class error : public std::exception
-{
-public:
+class error : public std::exception {
+  public:
     explicit error(culv_result result) noexcept : error_(culv_error_init())
     {
         culv_last_error(&error_);
         error_.result = result;
     }
     /** The message: what was wrong, with the values, and what to do. */
-    const char *what() const noexcept override { return error_.message; }
-    culv_result result() const noexcept { return error_.result; }
-    culv_reason reason() const noexcept { return error_.reason; }
+    const char *what() const noexcept override
+    {
+        return error_.message;
+    }
+    culv_result result() const noexcept
+    {
+        return error_.result;
+    }
+    culv_reason reason() const noexcept
+    {
+        return error_.reason;
+    }
     /** All of it, with the driver's own code. */
-    const culv_error &get() const noexcept { return error_; }
+    const culv_error &get() const noexcept
+    {
+        return error_;
+    }
 
-private:
+  private:
     culv_error error_;
 };
 
@@ -61,8 +72,7 @@ template <class T> using made = T;
 /** What any other call returns that can fail. */
 using done = void;
 
-namespace detail
-{
+namespace detail {
 inline void finish(culv_result result)
 {
     if (result != CULV_OK) throw error(result);
@@ -78,24 +88,37 @@ template <class T> inline T finish(culv_result result, T &&value)
 
 /** What a call that makes something returns: the thing, or why there is none. The thread's last
  * error has the message. Ask before you take the thing: after an error it is an empty one. */
-template <class T> class [[nodiscard]] made
-{
-public:
+template <class T> class [[nodiscard]] made {
+  public:
     made(culv_result result, T &&value) noexcept : result_(result), value_(std::move(value)) {}
-    explicit operator bool() const noexcept { return result_ == CULV_OK; }
-    culv_result result() const noexcept { return result_; }
-    T &operator*() & noexcept { return value_; }
-    T &&operator*() && noexcept { return std::move(value_); }
-    T *operator->() noexcept { return &value_; }
+    explicit operator bool() const noexcept
+    {
+        return result_ == CULV_OK;
+    }
+    culv_result result() const noexcept
+    {
+        return result_;
+    }
+    T &operator*() &noexcept
+    {
+        return value_;
+    }
+    T &&operator*() &&noexcept
+    {
+        return std::move(value_);
+    }
+    T *operator->() noexcept
+    {
+        return &value_;
+    }
 
-private:
+  private:
     culv_result result_;
     T value_;
 };
 using done = culv_result;
 
-namespace detail
-{
+namespace detail {
 [[nodiscard]] inline culv_result finish(culv_result result) noexcept
 {
     return result;
@@ -108,19 +131,15 @@ template <class T> inline made<T> finish(culv_result result, T &&value) noexcept
 
 #endif
 
-/** A culv_result of a call of C: done, or an error. */
-[[nodiscard]] inline culv_result ok(culv_result result)
+/** For a call of C: throws its error, or hands the result on where there are no exceptions. */
+inline done ok(culv_result result)
 {
-#ifndef CULVERT_NO_EXCEPTIONS
-    detail::finish(result);
-#endif
-    return result;
+    return detail::finish(result);
 }
 
 /** Owns one object of C, and destroys it. Empty ones are allowed everywhere a NULL is. */
-template <class T, auto Destroy> class handle
-{
-public:
+template <class T, auto Destroy> class handle {
+  public:
     constexpr handle() noexcept = default;
     /** Takes an object that a call of C made. */
     constexpr explicit handle(T *object) noexcept : object_(object) {}
@@ -135,13 +154,25 @@ public:
     }
     handle(const handle &) = delete;
     handle &operator=(const handle &) = delete;
-    ~handle() { (void)reset(); }
+    ~handle()
+    {
+        (void)reset();
+    }
 
     /** The object, for calls of C. It stays this handle's. */
-    T *get() const noexcept { return object_; }
-    explicit operator bool() const noexcept { return object_ != nullptr; }
+    T *get() const noexcept
+    {
+        return object_;
+    }
+    explicit operator bool() const noexcept
+    {
+        return object_ != nullptr;
+    }
     /** Gives the object up: it is the caller's. */
-    [[nodiscard]] T *release() noexcept { return std::exchange(object_, nullptr); }
+    [[nodiscard]] T *release() noexcept
+    {
+        return std::exchange(object_, nullptr);
+    }
     /** Destroys the object now. A refusal is returned, never thrown, and the object stays. A
      * destructor has nobody to tell: call this first where a refusal matters. */
     culv_result reset() noexcept
@@ -154,16 +185,18 @@ public:
         }
     }
 
-protected:
+  protected:
     /** For a call that makes one: where C puts it. */
-    T **out() noexcept { return &object_; }
+    T **out() noexcept
+    {
+        return &object_;
+    }
     T *object_ = nullptr;
 };
 
 /** A CUDA device: culvert/device.h. */
-class device : public handle<culv_device, culv_device_close>
-{
-public:
+class device : public handle<culv_device, culv_device_close> {
+  public:
     using handle::handle;
     static made<device> open(int32_t ordinal, const culv_device_desc *desc = nullptr)
     {
@@ -182,8 +215,14 @@ public:
         return detail::finish(culv_device_open_by_luid(&luid, node_mask, desc, d.out()),
                               std::move(d));
     }
-    CUcontext context() const noexcept { return culv_device_context(get()); }
-    uint64_t collect() noexcept { return culv_device_collect(get()); }
+    CUcontext context() const noexcept
+    {
+        return culv_device_context(get());
+    }
+    uint64_t collect() noexcept
+    {
+        return culv_device_collect(get());
+    }
     made<culv_device_caps> caps() const
     {
         culv_device_caps c = culv_device_caps_init();
@@ -202,9 +241,8 @@ public:
 };
 
 /** Physical memory: culvert/vmm.h. */
-class vmm_allocation : public handle<culv_vmm_allocation, culv_vmm_allocation_destroy>
-{
-public:
+class vmm_allocation : public handle<culv_vmm_allocation, culv_vmm_allocation_destroy> {
+  public:
     using handle::handle;
     static made<vmm_allocation> create(culv_device *device, const culv_vmm_allocation_desc &desc)
     {
@@ -219,17 +257,22 @@ public:
 };
 
 /** Addresses, and what is mapped there: culvert/vmm.h. */
-class vmm_range : public handle<culv_vmm_range, culv_vmm_range_destroy>
-{
-public:
+class vmm_range : public handle<culv_vmm_range, culv_vmm_range_destroy> {
+  public:
     using handle::handle;
     static made<vmm_range> create(culv_device *device, const culv_vmm_range_desc &desc)
     {
         vmm_range r;
         return detail::finish(culv_vmm_range_create(device, &desc, r.out()), std::move(r));
     }
-    CUdeviceptr pointer() const noexcept { return culv_vmm_range_pointer(get()); }
-    uint64_t size() const noexcept { return culv_vmm_range_size(get()); }
+    CUdeviceptr pointer() const noexcept
+    {
+        return culv_vmm_range_pointer(get());
+    }
+    uint64_t size() const noexcept
+    {
+        return culv_vmm_range_size(get());
+    }
     /** The range's own device may read and write, unless `access` says otherwise. */
     done map(uint64_t offset, const vmm_allocation &allocation,
              const culv_vmm_access *access = nullptr, size_t count = 0)
@@ -247,36 +290,64 @@ public:
 };
 
 /** A buffer that grows in place: culvert/vector.h. */
-class vector : public handle<culv_vector, culv_vector_destroy>
-{
-public:
+class vector : public handle<culv_vector, culv_vector_destroy> {
+  public:
     using handle::handle;
     static made<vector> create(culv_device *device, const culv_vector_desc &desc)
     {
         vector v;
         return detail::finish(culv_vector_create(device, &desc, v.out()), std::move(v));
     }
-    CUdeviceptr pointer() const noexcept { return culv_vector_pointer(get()); }
-    uint64_t size() const noexcept { return culv_vector_size(get()); }
-    uint64_t committed() const noexcept { return culv_vector_committed(get()); }
-    uint64_t generation() const noexcept { return culv_vector_generation(get()); }
-    done grow(uint64_t size) { return detail::finish(culv_vector_grow(get(), size)); }
-    done reserve(uint64_t size) { return detail::finish(culv_vector_reserve(get(), size)); }
+    CUdeviceptr pointer() const noexcept
+    {
+        return culv_vector_pointer(get());
+    }
+    uint64_t size() const noexcept
+    {
+        return culv_vector_size(get());
+    }
+    uint64_t committed() const noexcept
+    {
+        return culv_vector_committed(get());
+    }
+    uint64_t generation() const noexcept
+    {
+        return culv_vector_generation(get());
+    }
+    done grow(uint64_t size)
+    {
+        return detail::finish(culv_vector_grow(get(), size));
+    }
+    done reserve(uint64_t size)
+    {
+        return detail::finish(culv_vector_reserve(get(), size));
+    }
     done shrink(uint64_t size, CUstream last_use)
     {
         return detail::finish(culv_vector_shrink(get(), size, last_use));
     }
-    void destroy_after(CUstream last_use) noexcept { culv_vector_destroy_after(out(), last_use); }
+    void destroy_after(CUstream last_use) noexcept
+    {
+        culv_vector_destroy_after(out(), last_use);
+    }
 };
 
 /** A buffer of CUDA and of a graphics API: culvert/shared.h. */
-class shared_buffer : public handle<culv_shared_buffer, culv_shared_buffer_destroy>
-{
-public:
+class shared_buffer : public handle<culv_shared_buffer, culv_shared_buffer_destroy> {
+  public:
     using handle::handle;
-    CUdeviceptr pointer() const noexcept { return culv_shared_buffer_pointer(get()); }
-    culv_buffer *cuda() const noexcept { return culv_shared_buffer_cuda(get()); }
-    uint64_t size() const noexcept { return culv_buffer_size(cuda()); }
+    CUdeviceptr pointer() const noexcept
+    {
+        return culv_shared_buffer_pointer(get());
+    }
+    culv_buffer *cuda() const noexcept
+    {
+        return culv_shared_buffer_cuda(get());
+    }
+    uint64_t size() const noexcept
+    {
+        return culv_buffer_size(cuda());
+    }
     done destroy_after(CUstream last_use)
     {
         return detail::finish(culv_shared_buffer_destroy_after(out(), last_use));
@@ -284,11 +355,13 @@ public:
 };
 
 /** An image of CUDA and of a graphics API: culvert/shared.h. */
-class shared_image : public handle<culv_shared_image, culv_shared_image_destroy>
-{
-public:
+class shared_image : public handle<culv_shared_image, culv_shared_image_destroy> {
+  public:
     using handle::handle;
-    culv_image *cuda() const noexcept { return culv_shared_image_cuda(get()); }
+    culv_image *cuda() const noexcept
+    {
+        return culv_shared_image_cuda(get());
+    }
     made<CUarray> array(uint32_t level = 0) const
     {
         CUarray a = nullptr;
@@ -306,11 +379,13 @@ public:
 };
 
 /** A semaphore of CUDA and of a graphics API, mostly a timeline: culvert/shared.h. */
-class shared_semaphore : public handle<culv_shared_semaphore, culv_shared_semaphore_destroy>
-{
-public:
+class shared_semaphore : public handle<culv_shared_semaphore, culv_shared_semaphore_destroy> {
+  public:
     using handle::handle;
-    culv_semaphore *cuda() const noexcept { return culv_shared_semaphore_cuda(get()); }
+    culv_semaphore *cuda() const noexcept
+    {
+        return culv_shared_semaphore_cuda(get());
+    }
     done signal(CUstream stream, uint64_t value)
     {
         return detail::finish(culv_semaphore_signal(cuda(), stream, value));
@@ -331,9 +406,8 @@ public:
 
 /** A side's turn with a slot. Release it; one that goes unreleased is cancelled, so that an
  * exception between acquire and release leaves the ring as it was. */
-class ring_frame
-{
-public:
+class ring_frame {
+  public:
     ring_frame() noexcept : frame_() {}
     ring_frame(ring_frame &&other) noexcept
         : ring_(std::exchange(other.ring_, nullptr)), side_(other.side_), stream_(other.stream_),
@@ -353,11 +427,23 @@ public:
     }
     ring_frame(const ring_frame &) = delete;
     ring_frame &operator=(const ring_frame &) = delete;
-    ~ring_frame() { cancel(); }
+    ~ring_frame()
+    {
+        cancel();
+    }
 
-    uint32_t slot() const noexcept { return frame_.slot; }
-    uint64_t number() const noexcept { return frame_.number; }
-    const culv_ring_frame &get() const noexcept { return frame_; }
+    uint32_t slot() const noexcept
+    {
+        return frame_.slot;
+    }
+    uint64_t number() const noexcept
+    {
+        return frame_.number;
+    }
+    const culv_ring_frame &get() const noexcept
+    {
+        return frame_;
+    }
     /** The stream signals, and the other side may have the slot. */
     done release()
     {
@@ -372,7 +458,7 @@ public:
         if (ring != nullptr) (void)culv_ring_cancel(ring, side_, &frame_);
     }
 
-private:
+  private:
     friend class ring_view;
     culv_ring *ring_ = nullptr;
     culv_ring_side side_ = CULV_RING_PRODUCER;
@@ -381,11 +467,13 @@ private:
 };
 
 /** A ring that somebody else owns, such as the core of a vk_ring: culvert/ring.h. */
-class ring_view
-{
-public:
+class ring_view {
+  public:
     constexpr explicit ring_view(culv_ring *ring) noexcept : ring_(ring) {}
-    culv_ring *get() const noexcept { return ring_; }
+    culv_ring *get() const noexcept
+    {
+        return ring_;
+    }
     /** The next slot for CUDA's side. `stream` waits for the other side, the host only for a free
      * slot or a frame, at most `timeout` nanoseconds. */
     made<ring_frame> acquire(culv_ring_side side, CUstream stream,
@@ -412,28 +500,33 @@ public:
     {
         return detail::finish(culv_ring_drain(ring_, timeout, force));
     }
-    done stop() const { return detail::finish(culv_ring_stop(ring_)); }
+    done stop() const
+    {
+        return detail::finish(culv_ring_stop(ring_));
+    }
     made<culv_ring_stats> stats() const
     {
         culv_ring_stats s = culv_ring_stats_init();
         return detail::finish(culv_ring_get_stats(ring_, &s), std::move(s));
     }
 
-private:
+  private:
     culv_ring *ring_;
 };
 
 /** A ring on slots and timelines of your own: culvert/ring.h. */
-class ring : public handle<culv_ring, culv_ring_destroy>
-{
-public:
+class ring : public handle<culv_ring, culv_ring_destroy> {
+  public:
     using handle::handle;
     static made<ring> create(culv_device *device, const culv_ring_desc &desc)
     {
         ring r;
         return detail::finish(culv_ring_create(device, &desc, r.out()), std::move(r));
     }
-    ring_view view() const noexcept { return ring_view(get()); }
+    ring_view view() const noexcept
+    {
+        return ring_view(get());
+    }
 };
 
 static_assert(sizeof(device) == sizeof(culv_device *), "an object is as large as a pointer");

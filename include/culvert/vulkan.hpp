@@ -12,8 +12,7 @@
 #include "culvert.hpp"
 #include "vulkan.h"
 
-namespace culvert
-{
+namespace culvert {
 
 /** The CUDA device that is a physical device of Vulkan's. */
 inline made<device> open_for_vk(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
@@ -26,11 +25,21 @@ inline made<device> open_for_vk(PFN_vkGetInstanceProcAddr get_instance_proc_addr
     return detail::finish(result, device(d));
 }
 
+/** The physical device that CUDA can reach (culv_vk_choose_physical_device()), into
+ * desc.physical_device, and the CUDA device that it is. Of desc, get_instance_proc_addr and
+ * instance are read. */
+inline made<device> choose_device(culv_vk_device_desc &desc, const culv_device_desc *cuda = nullptr)
+{
+    culv_device *d = nullptr;
+    const culv_result result = culv_vk_choose_physical_device(
+        desc.get_instance_proc_addr, desc.instance, cuda, &desc.physical_device, &d);
+    return detail::finish(result, device(d));
+}
+
 /** A VkDevice to which Culvert is attached: culvert/vulkan_device.h. What is made with it keeps the
  * attachment alive; the VkDevice must outlive all of it. */
-class vk_device : public handle<culv_vk_device, culv_vk_detach>
-{
-public:
+class vk_device : public handle<culv_vk_device, culv_vk_detach> {
+  public:
     using handle::handle;
     static made<vk_device> attach(culv_device *device, const culv_vk_device_desc &desc)
     {
@@ -40,36 +49,42 @@ public:
 };
 
 /** A VkBuffer, and a CUdeviceptr to its bytes: culvert/vulkan_memory.h. */
-class vk_buffer : public shared_buffer
-{
-public:
+class vk_buffer : public shared_buffer {
+  public:
     using shared_buffer::shared_buffer;
     static made<vk_buffer> create(culv_vk_device *vk, const culv_vk_buffer_create_desc &desc)
     {
         vk_buffer b;
         return detail::finish(culv_vk_buffer_create(vk, &desc, b.out()), std::move(b));
     }
-    VkBuffer vulkan() const noexcept { return culv_vk_buffer_handle(get()); }
-    void *host_pointer() const noexcept { return culv_vk_buffer_host_pointer(get()); }
+    VkBuffer vulkan() const noexcept
+    {
+        return culv_vk_buffer_handle(get());
+    }
+    void *host_pointer() const noexcept
+    {
+        return culv_vk_buffer_host_pointer(get());
+    }
 };
 
 /** A VkImage, and a CUDA array of its texels: culvert/vulkan_memory.h. */
-class vk_image : public shared_image
-{
-public:
+class vk_image : public shared_image {
+  public:
     using shared_image::shared_image;
     static made<vk_image> create(culv_vk_device *vk, const culv_vk_image_create_desc &desc)
     {
         vk_image i;
         return detail::finish(culv_vk_image_create(vk, &desc, i.out()), std::move(i));
     }
-    VkImage vulkan() const noexcept { return culv_vk_image_handle(get()); }
+    VkImage vulkan() const noexcept
+    {
+        return culv_vk_image_handle(get());
+    }
 };
 
 /** A VkSemaphore that CUDA signals and waits for, too: culvert/vulkan_semaphore.h. */
-class vk_semaphore : public shared_semaphore
-{
-public:
+class vk_semaphore : public shared_semaphore {
+  public:
     using shared_semaphore::shared_semaphore;
     /** A timeline that begins at 0. */
     static made<vk_semaphore> create(culv_vk_device *vk)
@@ -82,13 +97,15 @@ public:
         vk_semaphore s;
         return detail::finish(culv_vk_semaphore_create(vk, &desc, s.out()), std::move(s));
     }
-    VkSemaphore vulkan() const noexcept { return culv_vk_semaphore_handle(get()); }
+    VkSemaphore vulkan() const noexcept
+    {
+        return culv_vk_semaphore_handle(get());
+    }
 };
 
 /** Vulkan's turn with a slot. Submit it; one that goes unsubmitted is cancelled. */
-class vk_ring_frame
-{
-public:
+class vk_ring_frame {
+  public:
     vk_ring_frame() noexcept : frame_() {}
     vk_ring_frame(vk_ring_frame &&other) noexcept
         : ring_(std::exchange(other.ring_, nullptr)), side_(other.side_), frame_(other.frame_)
@@ -106,12 +123,24 @@ public:
     }
     vk_ring_frame(const vk_ring_frame &) = delete;
     vk_ring_frame &operator=(const vk_ring_frame &) = delete;
-    ~vk_ring_frame() { cancel(); }
+    ~vk_ring_frame()
+    {
+        cancel();
+    }
 
-    uint32_t slot() const noexcept { return frame_.frame.slot; }
-    uint64_t number() const noexcept { return frame_.frame.number; }
+    uint32_t slot() const noexcept
+    {
+        return frame_.frame.slot;
+    }
+    uint64_t number() const noexcept
+    {
+        return frame_.frame.number;
+    }
     /** With the barriers and the parts of a submission. */
-    culv_vk_ring_frame &get() noexcept { return frame_; }
+    culv_vk_ring_frame &get() noexcept
+    {
+        return frame_;
+    }
     /** Releases the frame and submits its command buffer (culv_vk_ring_submit()). */
     done submit(VkQueue queue, VkCommandBuffer commands, VkFence fence = VK_NULL_HANDLE)
     {
@@ -133,7 +162,7 @@ public:
         if (ring != nullptr) (void)culv_ring_cancel(culv_vk_ring_core(ring), side_, &frame_.frame);
     }
 
-private:
+  private:
     friend class vk_ring;
     culv_vk_ring *ring_ = nullptr;
     culv_ring_side side_ = CULV_RING_CONSUMER;
@@ -141,9 +170,8 @@ private:
 };
 
 /** A ring of frames between CUDA and Vulkan: culvert/vulkan_ring.h. */
-class vk_ring : public handle<culv_vk_ring, culv_vk_ring_destroy>
-{
-public:
+class vk_ring : public handle<culv_vk_ring, culv_vk_ring_destroy> {
+  public:
     using handle::handle;
     static made<vk_ring> create(culv_vk_device *vk, VkQueue queue, const culv_vk_ring_desc &desc)
     {
@@ -151,7 +179,10 @@ public:
         return detail::finish(culv_vk_ring_create(vk, queue, &desc, r.out()), std::move(r));
     }
     /** CUDA's side. */
-    ring_view core() const noexcept { return ring_view(culv_vk_ring_core(get())); }
+    ring_view core() const noexcept
+    {
+        return ring_view(culv_vk_ring_core(get()));
+    }
     CUdeviceptr pointer(uint32_t slot, uint32_t resource) const noexcept
     {
         return culv_vk_ring_pointer(get(), slot, resource);
