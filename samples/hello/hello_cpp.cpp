@@ -40,8 +40,8 @@ static uint32_t first(uint32_t row) // of its pixels in the strip
     return row * row % (2 * width);
 }
 
-static int run()
-{
+int main()
+try {
     vulkan mine;
     culv_vk_device_desc desc = culv_vk_device_desc_init();
     desc.get_instance_proc_addr = vkGetInstanceProcAddr;
@@ -140,14 +140,7 @@ static int run()
         wrong += picture[i] != strip[first(i / width) + i % width];
     std::printf("hello_cpp: %u of %u pixels are wrong\n", wrong, width * height);
     return wrong != 0;
-}
-
-int main()
-{
-    try {
-        return run();
-    } catch (const std::exception &e) { // culvert::error says what to do, too
-        std::fprintf(stderr, "%s\n", e.what());
-        return 1;
-    }
+} catch (const std::exception &e) { // culvert::error says what to do, too
+    std::fprintf(stderr, "%s\n", e.what());
+    return 1;
 }

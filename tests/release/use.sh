@@ -50,7 +50,7 @@ hello() {
     right /tmp/hello
     say "a CMake project"
     cp "$examples/hello_vulkan.c" /tmp/project/
-    cp "$here/project/CMakeLists.txt" "$here/project/hello.cpp" /tmp/project/
+    cp "$examples/hello_cpp.cpp" "$here/project/CMakeLists.txt" /tmp/project/
     cmake -S /tmp/project -B /tmp/built -DCMAKE_BUILD_TYPE=Release "$@" >/tmp/cmake.log 2>&1 || { cat /tmp/cmake.log; fail cmake; }
     cmake --build /tmp/built >/tmp/cmake.log 2>&1 || { cat /tmp/cmake.log; fail "cmake --build"; }
     for program in hello_shared hello_static hello_cpp; do right /tmp/built/$program; done
