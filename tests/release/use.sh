@@ -67,8 +67,9 @@ source)
     # shellcheck disable=SC2086 # a list of words
     apt_install $tools
     before
+    archive=$dist/$(cd "$dist" && ls culvert-*.tar.gz | grep -v -e -linux-)
     mkdir /tmp/source
-    tar -xzf "$(one "$dist/culvert-*[0-9].tar.gz")" -C /tmp/source --strip-components=1
+    tar -xzf "$archive" -C /tmp/source --strip-components=1
     cmake -S /tmp/source -B /tmp/build -DCULVERT_SOFT=ON >/tmp/cmake.log 2>&1 || { cat /tmp/cmake.log; fail cmake; }
     cmake --build /tmp/build --parallel 2 >/tmp/cmake.log 2>&1 || { tail -n 20 /tmp/cmake.log; fail "cmake --build"; }
     cmake --install /tmp/build --prefix /usr/local >/dev/null
@@ -119,7 +120,9 @@ python)
     # shellcheck disable=SC2086
     apt_install $tools python3-venv python3-numpy
     before
-    for package in "$(one "$dist/python/culvert-*.whl")" "$(one "$dist/python/culvert-*.tar.gz")"; do
+    wheel=$(one "$dist/python/culvert-*.whl")
+    sources=$(one "$dist/python/culvert-*.tar.gz")
+    for package in "$wheel" "$sources"; do
         say "pip install $(basename "$package")"
         python3 -m venv --system-site-packages /opt/venv
         /opt/venv/bin/python -m pip install -q --no-index "$package" >/tmp/pip.log 2>&1 || { cat /tmp/pip.log; fail pip; }
@@ -135,15 +138,17 @@ rust)
     # shellcheck disable=SC2086
     apt_install $tools rustc cargo
     before
+    archive=$(one "$dist/culvert-*-linux-x86_64.tar.gz")
     mkdir /opt/culvert /tmp/vendor
-    tar -xzf "$(one "$dist/culvert-*-linux-x86_64.tar.gz")" -C /opt/culvert --strip-components=1
+    tar -xzf "$archive" -C /opt/culvert --strip-components=1
     for crate in "$dist"/crates/*.crate; do
         tar -xzf "$crate" -C /tmp/vendor
         printf '{"files":{},"package":"%s"}' "$(sha256sum "$crate" | cut -d' ' -f1)" \
             >"/tmp/vendor/$(basename "$crate" .crate)/.cargo-checksum.json"
     done
-    cp -a "$here/rust" /tmp/rust-project
-    mkdir /tmp/rust-project/.cargo
+    mkdir -p /tmp/rust-project/.cargo /tmp/rust-project/src
+    cp "$here/rust/Cargo.toml" /tmp/rust-project/
+    cp /tmp/vendor/culvert-[0-9]*/examples/frames.rs /tmp/rust-project/src/main.rs
     printf '[source.crates-io]\nreplace-with = "here"\n[source.here]\ndirectory = "/tmp/vendor"\n' \
         >/tmp/rust-project/.cargo/config.toml
     (cd /tmp/rust-project && CARGO_HOME=/tmp/cargo CULVERT_LIB_DIR=/opt/culvert/lib cargo build -q --offline) || fail "cargo build"
