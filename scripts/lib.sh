@@ -11,7 +11,7 @@ packages_test="python3=python3 binutils=readelf pkg-config=pkg-config make=make 
     gcc-mingw-w64-x86-64-posix=x86_64-w64-mingw32-gcc g++-mingw-w64-x86-64-posix=x86_64-w64-mingw32-g++ mingw-w64-x86-64-dev
     vulkan-validationlayers
     wine64 libgl1 directx-headers-dev xvfb=Xvfb xauth=xauth xdotool=xdotool x11-apps=xwd libplacebo-dev doxygen=doxygen libibverbs-dev
-    python3-numpy python3-pytest python3-pycparser python3-moderngl mypy libdlpack-dev"
+    python3-numpy python3-pytest python3-pycparser python3-moderngl mypy libdlpack-dev abigail-tools=abidiff"
 packages_fuzz="clang=clang libclang-rt-dev"
 # The long tier besides.
 packages_long="clang-tidy=clang-tidy git=git libvtk9-dev linux-headers-amd64 make=make rustc=rustc bindgen=bindgen mono-mcs=mcs
