@@ -87,6 +87,10 @@ linux)
     archive=$(one "$dist/culvert-*-linux-x86_64.tar.gz")
     mkdir -p "/opt/somewhere else"
     tar -xzf "$archive" -C "/opt/somewhere else"
+    newest=$(find /opt -type f \( -name '*.so*' -o -perm -u+x \) -exec objdump -T {} + 2>/dev/null | grep -o 'GLIBC_[0-9.]*' |
+        sed 's/GLIBC_//' | sort -Vu | tail -n 1)
+    [ "$(printf '%s\n' "$newest" 2.31 | sort -V | tail -n 1)" = 2.31 ] || fail "it needs glibc $newest, and should run with 2.31"
+    say "it needs glibc $newest"
     mv "/opt/somewhere else/$(basename "$archive" .tar.gz)" /opt/culvert # relocatable: at two places
     mkdir /opt/other
     cp -a /opt/culvert /opt/other/here
