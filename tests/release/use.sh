@@ -7,7 +7,7 @@ set -eu
 part=$1
 here=/release
 dist=$here/dist
-export DEBIAN_FRONTEND=noninteractive PYTHONDONTWRITEBYTECODE=1
+export DEBIAN_FRONTEND=noninteractive PYTHONDONTWRITEBYTECODE=1 LC_ALL=C.UTF-8
 unset CULVERT_SOFT CULVERT_SOFT_PATH VK_ADD_LAYER_PATH VK_LAYER_PATH LD_LIBRARY_PATH CMAKE_PREFIX_PATH PKG_CONFIG_PATH
 fail() { echo "FAIL: $part: $*"; exit 1; }
 say() { printf '== %s: %s\n' "$part" "$*"; }
@@ -76,8 +76,8 @@ source)
     ldconfig
     hello /usr/local/share/doc/culvert/examples
     xargs rm <"/tmp/build/install_manifest.txt"
-    find /usr/local -depth -type d -name '*culvert*' -exec rm -r {} + # directories are in no manifest
-    find /usr/local -depth -mindepth 2 -type d -empty -delete
+    # No manifest has directories: those that are new are empty now.
+    files | comm -13 /tmp/before - | sort -r | while read -r path; do [ ! -d "$path" ] || rmdir "$path"; done
     ldconfig
     ;;
 linux)
