@@ -105,6 +105,24 @@ linux)
     done
     rm -r "/opt/somewhere else" /opt/other /opt/culvert
     ;;
+aarch64)
+    # Cross-compiled, and run by qemu-user with Mesa's lavapipe for that machine.
+    dpkg --add-architecture arm64
+    # shellcheck disable=SC2086
+    apt_install $tools qemu-user-static gcc-aarch64-linux-gnu libc6-dev-arm64-cross libvulkan1:arm64 mesa-vulkan-drivers:arm64
+    before
+    archive=$(one "$dist/culvert-*-linux-aarch64.tar.gz")
+    mkdir /opt/culvert
+    tar -xzf "$archive" -C /opt/culvert --strip-components=1
+    aarch64-linux-gnu-gcc -std=c11 /opt/culvert/share/doc/culvert/examples/hello_vulkan.c -o /tmp/hello \
+        $(PKG_CONFIG_PATH=/opt/culvert/lib/pkgconfig pkg-config --cflags --libs culvert) -Wl,-rpath,/opt/culvert/lib \
+        -Wl,--allow-shlib-undefined /usr/lib/aarch64-linux-gnu/libvulkan.so.1 -lm
+    printf '#!/bin/sh\nVK_DRIVER_FILES=/usr/share/vulkan/icd.d/lvp_icd.aarch64.json exec qemu-aarch64-static /tmp/hello\n' >/tmp/run
+    chmod +x /tmp/run
+    right /tmp/run
+    say "hello_vulkan by qemu-user"
+    rm -r /opt/culvert
+    ;;
 debian)
     release=$(. /etc/os-release && echo "$VERSION_ID")
     # shellcheck disable=SC2086
