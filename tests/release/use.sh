@@ -105,6 +105,17 @@ linux)
     done
     rm -r "/opt/somewhere else" /opt/other /opt/culvert
     ;;
+old)
+    # Debian 11, whose glibc is the oldest: everything loads, and tells what else the machine lacks.
+    before
+    archive=$(one "$dist/culvert-*-linux-x86_64.tar.gz")
+    mkdir /opt/culvert
+    tar -xzf "$archive" -C /opt/culvert --strip-components=1
+    CULVERT_SOFT=1 /opt/culvert/bin/culvert-info --soft >/tmp/said || true
+    grep -q '^  Software twin  CUDA 13.0, /opt/culvert/lib/libculvert-soft.so.0' /tmp/said || { cat /tmp/said; fail "culvert-info"; }
+    say "the libraries load with $(ldd --version | head -n 1)"
+    rm -r /opt/culvert
+    ;;
 aarch64)
     # Cross-compiled, and run by qemu-user with Mesa's lavapipe for that machine.
     dpkg --add-architecture arm64
