@@ -32,7 +32,15 @@
 #    include <exception>
 #endif
 
+/* Parts of one program may be compiled with exceptions and without: their types are different. */
+#ifdef CULVERT_NO_EXCEPTIONS
+#    define CULVERT_ERRORS_ returning
+#else
+#    define CULVERT_ERRORS_ throwing
+#endif
+
 namespace culvert {
+inline namespace CULVERT_ERRORS_ {
 
 #ifndef CULVERT_NO_EXCEPTIONS
 
@@ -531,6 +539,7 @@ class ring : public handle<culv_ring, culv_ring_destroy> {
 
 static_assert(sizeof(device) == sizeof(culv_device *), "an object is as large as a pointer");
 
+} // namespace CULVERT_ERRORS_
 } // namespace culvert
 
 #endif

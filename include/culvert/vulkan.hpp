@@ -13,6 +13,7 @@
 #include "vulkan.h"
 
 namespace culvert {
+inline namespace CULVERT_ERRORS_ {
 
 /** The CUDA device that is a physical device of Vulkan's. */
 inline made<device> open_for_vk(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
@@ -214,6 +215,7 @@ class vk_ring : public handle<culv_vk_ring, culv_vk_ring_destroy> {
     }
 };
 
+} // namespace CULVERT_ERRORS_
 } // namespace culvert
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* endurance [TURNS [DEVICES [leak]]]: each kind of object is made, used and destroyed TURNS times (default: 60), and DEVICES
- * devices are opened, used and closed (default: 12). It counts file descriptors, mappings, resident bytes and what
- * Culvert says that the driver holds, after a tenth of the turns and after all of them, and prints a row for each. A
- * number that has grown is a failure; resident memory may grow by the noise of an allocator. */
+/* endurance [TURNS [DEVICES [leak]]]: each kind of object is made, used and destroyed TURNS times
+ * (default: 60), and DEVICES devices are opened, used and closed (default: 12). It counts file
+ * descriptors, mappings, resident bytes and what Culvert says that the driver holds, after a tenth
+ * of the turns and after all of them, and prints a row for each. A number that has grown is a
+ * failure; resident memory may grow by the noise of an allocator. */
 #include "vulkan_device.hpp"
 
 #include <dirent.h>
