@@ -17,7 +17,7 @@ foreach(kind IN LISTS culvert_kinds)
   install(EXPORT culvert_${kind} NAMESPACE culvert:: DESTINATION ${culvert_config_dir} FILE culvert_${kind}.cmake)
 endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/culvert DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.h" PATTERN abi EXCLUDE)
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN abi EXCLUDE)
 # What culvert/cuda_api.h includes where there is no CUDA toolkit. In the source tree a header there includes abi/cuda.h.
 install(FILES ${CULVERT_CUDA_ABI_DIR}/cuda.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/culvert/abi)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
@@ -118,4 +118,4 @@ install(CODE "set(ROOT \"\$ENV{DESTDIR}${docs_at}\")
 
 # Programs to begin with; tests/samples compiles them from here.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/samples/hello/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
-  FILES_MATCHING PATTERN "*.c" PATTERN "*.cu" PATTERN "README.md")
+  FILES_MATCHING PATTERN "*.c" PATTERN "*.cpp" PATTERN "*.cu" PATTERN "README.md")

@@ -5,7 +5,7 @@
 # What is not installed stays named, with the place that it has in the sources.
 file(GLOB_RECURSE pages ${ROOT}/*.md)
 # Folders and files of the repository that an installation lacks.
-set(absent "(src|tests|scripts|tools|bench|soft|python|bindings|cmake|abi|debian|shaders)(/[^)]*)?|(CONTRIBUTING|CHANGELOG)\\.md[^)]*|CMakeLists\\.txt")
+set(absent "(src|tests|scripts|tools|bench|soft|python|bindings|cmake|abi|debian|packaging|shaders)(/[^)]*)?|(CONTRIBUTING|CHANGELOG)\\.md[^)]*|CMakeLists\\.txt")
 foreach(page IN LISTS pages)
   file(READ "${page}" text)
   set(before "${text}")

@@ -11,7 +11,7 @@ packages_test="python3=python3 binutils=readelf pkg-config=pkg-config make=make 
     gcc-mingw-w64-x86-64-posix=x86_64-w64-mingw32-gcc g++-mingw-w64-x86-64-posix=x86_64-w64-mingw32-g++ mingw-w64-x86-64-dev
     lld=lld-link llvm=llvm-dlltool vulkan-validationlayers
     wine64 libgl1 directx-headers-dev xvfb=Xvfb xauth=xauth xdotool=xdotool x11-apps=xwd libplacebo-dev doxygen=doxygen libibverbs-dev
-    python3-numpy python3-pytest python3-pycparser python3-moderngl mypy libdlpack-dev"
+    python3-numpy python3-pytest python3-pycparser python3-moderngl mypy libdlpack-dev abigail-tools=abidiff"
 # The zip for Windows.
 packages_windows="cmake=cmake ninja-build=ninja python3=python3 libvulkan-dev libvulkan-volk-dev llvm=llvm-dlltool
     gcc-mingw-w64-x86-64-posix=x86_64-w64-mingw32-gcc g++-mingw-w64-x86-64-posix=x86_64-w64-mingw32-g++ mingw-w64-x86-64-dev"
@@ -19,6 +19,9 @@ packages_fuzz="clang=clang libclang-rt-dev"
 # The long tier besides.
 packages_long="clang-tidy=clang-tidy git=git libvtk9-dev linux-headers-amd64 make=make rustc=rustc bindgen=bindgen mono-mcs=mcs
     python3-sdl2 python3-pyglet python3-vispy"
+# scripts/release, for what it makes on this machine; what it makes in bare roots brings its own.
+packages_release="gcc=gcc cmake=cmake ninja-build=ninja libvulkan-dev python3=python3 binutils=objdump git=git
+    debootstrap=debootstrap"
 packages_bundle="python3=python3 binutils=readelf libegl1 libglvnd0 libx11-6 libxext6"
 
 say() { printf '== %s\n' "$*"; }

@@ -56,6 +56,10 @@ culvert-soft-run python3 -c 'import ctypes; print(ctypes.CDLL("libcuda.so.1").cu
 say "Python"
 CULVERT_SOFT=1 /usr/bin/python3 -c 'import culvert; print(culvert.Device().name)' | grep -q twin || fail "python3-culvert"
 
+say "what autopkgtest runs"
+apt-get install -q -y --no-install-recommends python3-numpy
+for one in hello cmake soft-run python; do AUTOPKGTEST_TMP=$(mktemp -d) "debian/tests/$one" || fail "debian/tests/$one"; done
+
 say "without the twin, and without the static library"
 apt-get remove -q -y libculvert-soft
 if CULVERT_SOFT=1 "$work/shared" 2>"$work/err"; then fail "it ran without the twin"; fi

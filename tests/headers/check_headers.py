@@ -237,7 +237,7 @@ def check_needed(library):
 
 
 def check_installed(root, prefix):
-    public = {p.name for p in (root / "include" / "culvert").glob("*.h")}
+    public = {p.name for p in (root / "include" / "culvert").glob("*.h*")}
     public |= {"abi/cuda.h"} if (root / "abi" / "cuda.h").exists() else set()
     include = pathlib.Path(prefix) / "include"
     found = {str(p.relative_to(include)) for p in include.rglob("*") if p.is_file()}

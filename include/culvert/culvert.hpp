@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: MIT */
+/* Culvert for C++17: the main objects as move-only types that destroy themselves, and errors as
+ * exceptions. Everything is inline, an object is as large as a pointer, and the structs are those
+ * of the C headers, which have the rules of each call. docs/cpp.md has a whole program.
+ *
+ *   culvert::device device = culvert::device::open(0);
+ *   culv_vector_desc desc = culv_vector_desc_init();
+ *   desc.size = 1 << 20;
+ *   culvert::vector vector = culvert::vector::create(device.get(), desc);
+ *
+ * Without exceptions (CULVERT_NO_EXCEPTIONS, which -fno-exceptions defines too) a call that makes
+ * something returns a culvert::made<T>, and any other one its culv_result:
+ *
+ *   auto device = culvert::device::open(0);
+ *   if (!device) return fail(culv_last_error_message());
+ *   device->collect();
+ *
+ * What the types leave out is a call of C on get(). culvert/vulkan.hpp has Vulkan's half. */
+#ifndef CULV_CULVERT_HPP_
+#define CULV_CULVERT_HPP_
+
+#include "culvert.h"
+#include "shared.h"
+
+#include <type_traits>
+#include <utility>
+
+#if !defined(CULVERT_NO_EXCEPTIONS) && !defined(__cpp_exceptions)
+#    define CULVERT_NO_EXCEPTIONS 1
+#endif
+#ifndef CULVERT_NO_EXCEPTIONS
+#    include <exception>
+#endif
+
+/* Parts of one program may be compiled with exceptions and without: their types are different. */
+#ifdef CULVERT_NO_EXCEPTIONS
+#    define CULVERT_ERRORS_ returning
+#else
+#    define CULVERT_ERRORS_ throwing
+#endif
+
+namespace culvert {
+inline namespace CULVERT_ERRORS_ {
+
+#ifndef CULVERT_NO_EXCEPTIONS
+
+/** What a call that failed throws: the thread's last error. */
+class error : public std::exception {
+  public:
+    explicit error(culv_result result) noexcept : error_(culv_error_init())
+    {
+        culv_last_error(&error_);
+        error_.result = result;
+    }
+    /** The message: what was wrong, with the values, and what to do. */
+    const char *what() const noexcept override
+    {
+        return error_.message;
+    }
+    culv_result result() const noexcept
+    {
+        return error_.result;
+    }
+    culv_reason reason() const noexcept
+    {
+        return error_.reason;
+    }
+    /** All of it, with the driver's own code. */
+    const culv_error &get() const noexcept
+    {
+        return error_;
+    }
+
+  private:
+    culv_error error_;
+};
+
+/** What a call that makes something returns. */
+template <class T> using made = T;
+/** What any other call returns that can fail. */
+using done = void;
+
+namespace detail {
+inline void finish(culv_result result)
+{
+    if (result != CULV_OK) throw error(result);
+}
+template <class T> inline T finish(culv_result result, T &&value)
+{
+    if (result != CULV_OK) throw error(result);
+    return std::forward<T>(value);
+}
+} // namespace detail
+
+#else
+
+/** What a call that makes something returns: the thing, or why there is none. The thread's last
+ * error has the message. Ask before you take the thing: after an error it is an empty one. */
+template <class T> class [[nodiscard]] made {
+  public:
+    made(culv_result result, T &&value) noexcept : result_(result), value_(std::move(value)) {}
+    explicit operator bool() const noexcept
+    {
+        return result_ == CULV_OK;
+    }
+    culv_result result() const noexcept
+    {
+        return result_;
+    }
+    T &operator*() &noexcept
+    {
+        return value_;
+    }
+    T &&operator*() &&noexcept
+    {
+        return std::move(value_);
+    }
+    T *operator->() noexcept
+    {
+        return &value_;
+    }
+
+  private:
+    culv_result result_;
+    T value_;
+};
+using done = culv_result;
+
+namespace detail {
+[[nodiscard]] inline culv_result finish(culv_result result) noexcept
+{
+    return result;
+}
+template <class T> inline made<T> finish(culv_result result, T &&value) noexcept
+{
+    return {result, std::move(value)};
+}
+} // namespace detail
+
+#endif
+
+/** For a call of C: throws its error, or hands the result on where there are no exceptions. */
+inline done ok(culv_result result)
+{
+    return detail::finish(result);
+}
+
+/** Owns one object of C, and destroys it. Empty ones are allowed everywhere a NULL is. */
+template <class T, auto Destroy> class handle {
+  public:
+    constexpr handle() noexcept = default;
+    /** Takes an object that a call of C made. */
+    constexpr explicit handle(T *object) noexcept : object_(object) {}
+    handle(handle &&other) noexcept : object_(other.release()) {}
+    handle &operator=(handle &&other) noexcept
+    {
+        if (this != &other) {
+            (void)reset();
+            object_ = other.release();
+        }
+        return *this;
+    }
+    handle(const handle &) = delete;
+    handle &operator=(const handle &) = delete;
+    ~handle()
+    {
+        (void)reset();
+    }
+
+    /** The object, for calls of C. It stays this handle's. */
+    T *get() const noexcept
+    {
+        return object_;
+    }
+    explicit operator bool() const noexcept
+    {
+        return object_ != nullptr;
+    }
+    /** Gives the object up: it is the caller's. */
+    [[nodiscard]] T *release() noexcept
+    {
+        return std::exchange(object_, nullptr);
+    }
+    /** Destroys the object now. A refusal is returned, never thrown, and the object stays. A
+     * destructor has nobody to tell: call this first where a refusal matters. */
+    culv_result reset() noexcept
+    {
+        if constexpr (std::is_void_v<decltype(Destroy(&object_))>) {
+            Destroy(&object_);
+            return CULV_OK;
+        } else {
+            return Destroy(&object_);
+        }
+    }
+
+  protected:
+    /** For a call that makes one: where C puts it. */
+    T **out() noexcept
+    {
+        return &object_;
+    }
+    T *object_ = nullptr;
+};
+
+/** A CUDA device: culvert/device.h. */
+class device : public handle<culv_device, culv_device_close> {
+  public:
+    using handle::handle;
+    static made<device> open(int32_t ordinal, const culv_device_desc *desc = nullptr)
+    {
+        device d;
+        return detail::finish(culv_device_open_by_ordinal(ordinal, desc, d.out()), std::move(d));
+    }
+    static made<device> open(const culv_uuid &uuid, const culv_device_desc *desc = nullptr)
+    {
+        device d;
+        return detail::finish(culv_device_open_by_uuid(&uuid, desc, d.out()), std::move(d));
+    }
+    static made<device> open(const culv_luid &luid, uint32_t node_mask,
+                             const culv_device_desc *desc = nullptr)
+    {
+        device d;
+        return detail::finish(culv_device_open_by_luid(&luid, node_mask, desc, d.out()),
+                              std::move(d));
+    }
+    CUcontext context() const noexcept
+    {
+        return culv_device_context(get());
+    }
+    uint64_t collect() noexcept
+    {
+        return culv_device_collect(get());
+    }
+    made<culv_device_caps> caps() const
+    {
+        culv_device_caps c = culv_device_caps_init();
+        return detail::finish(culv_device_get_caps(get(), &c), std::move(c));
+    }
+    made<culv_device_counts> counts() const
+    {
+        culv_device_counts c = culv_device_counts_init();
+        return detail::finish(culv_device_get_counts(get(), &c), std::move(c));
+    }
+    /** A function of the driver that serves the device, or NULL: cuMemAlloc_v2, 3020. */
+    template <class Function> Function *cuda_proc(const char *name, int version) const noexcept
+    {
+        return reinterpret_cast<Function *>(culv_device_cuda_proc(get(), name, version));
+    }
+};
+
+/** Physical memory: culvert/vmm.h. */
+class vmm_allocation : public handle<culv_vmm_allocation, culv_vmm_allocation_destroy> {
+  public:
+    using handle::handle;
+    static made<vmm_allocation> create(culv_device *device, const culv_vmm_allocation_desc &desc)
+    {
+        vmm_allocation a;
+        return detail::finish(culv_vmm_allocation_create(device, &desc, a.out()), std::move(a));
+    }
+    made<culv_vmm_allocation_info> info() const
+    {
+        culv_vmm_allocation_info i = culv_vmm_allocation_info_init();
+        return detail::finish(culv_vmm_allocation_get_info(get(), &i), std::move(i));
+    }
+};
+
+/** Addresses, and what is mapped there: culvert/vmm.h. */
+class vmm_range : public handle<culv_vmm_range, culv_vmm_range_destroy> {
+  public:
+    using handle::handle;
+    static made<vmm_range> create(culv_device *device, const culv_vmm_range_desc &desc)
+    {
+        vmm_range r;
+        return detail::finish(culv_vmm_range_create(device, &desc, r.out()), std::move(r));
+    }
+    CUdeviceptr pointer() const noexcept
+    {
+        return culv_vmm_range_pointer(get());
+    }
+    uint64_t size() const noexcept
+    {
+        return culv_vmm_range_size(get());
+    }
+    /** The range's own device may read and write, unless `access` says otherwise. */
+    done map(uint64_t offset, const vmm_allocation &allocation,
+             const culv_vmm_access *access = nullptr, size_t count = 0)
+    {
+        return detail::finish(culv_vmm_map(get(), offset, allocation.get(), access, count));
+    }
+    done unmap(uint64_t offset, uint64_t size)
+    {
+        return detail::finish(culv_vmm_unmap(get(), offset, size));
+    }
+    done unmap_after(uint64_t offset, uint64_t size, CUstream last_use)
+    {
+        return detail::finish(culv_vmm_unmap_after(get(), offset, size, last_use));
+    }
+};
+
+/** A buffer that grows in place: culvert/vector.h. */
+class vector : public handle<culv_vector, culv_vector_destroy> {
+  public:
+    using handle::handle;
+    static made<vector> create(culv_device *device, const culv_vector_desc &desc)
+    {
+        vector v;
+        return detail::finish(culv_vector_create(device, &desc, v.out()), std::move(v));
+    }
+    CUdeviceptr pointer() const noexcept
+    {
+        return culv_vector_pointer(get());
+    }
+    uint64_t size() const noexcept
+    {
+        return culv_vector_size(get());
+    }
+    uint64_t committed() const noexcept
+    {
+        return culv_vector_committed(get());
+    }
+    uint64_t generation() const noexcept
+    {
+        return culv_vector_generation(get());
+    }
+    done grow(uint64_t size)
+    {
+        return detail::finish(culv_vector_grow(get(), size));
+    }
+    done reserve(uint64_t size)
+    {
+        return detail::finish(culv_vector_reserve(get(), size));
+    }
+    done shrink(uint64_t size, CUstream last_use)
+    {
+        return detail::finish(culv_vector_shrink(get(), size, last_use));
+    }
+    void destroy_after(CUstream last_use) noexcept
+    {
+        culv_vector_destroy_after(out(), last_use);
+    }
+};
+
+/** A buffer of CUDA and of a graphics API: culvert/shared.h. */
+class shared_buffer : public handle<culv_shared_buffer, culv_shared_buffer_destroy> {
+  public:
+    using handle::handle;
+    CUdeviceptr pointer() const noexcept
+    {
+        return culv_shared_buffer_pointer(get());
+    }
+    culv_buffer *cuda() const noexcept
+    {
+        return culv_shared_buffer_cuda(get());
+    }
+    uint64_t size() const noexcept
+    {
+        return culv_buffer_size(cuda());
+    }
+    done destroy_after(CUstream last_use)
+    {
+        return detail::finish(culv_shared_buffer_destroy_after(out(), last_use));
+    }
+};
+
+/** An image of CUDA and of a graphics API: culvert/shared.h. */
+class shared_image : public handle<culv_shared_image, culv_shared_image_destroy> {
+  public:
+    using handle::handle;
+    culv_image *cuda() const noexcept
+    {
+        return culv_shared_image_cuda(get());
+    }
+    made<CUarray> array(uint32_t level = 0) const
+    {
+        CUarray a = nullptr;
+        return detail::finish(culv_image_get_array(cuda(), level, &a), std::move(a));
+    }
+    made<CUsurfObject> surface(uint32_t level = 0) const
+    {
+        CUsurfObject s = 0;
+        return detail::finish(culv_image_get_surface(cuda(), level, &s), std::move(s));
+    }
+    done destroy_after(CUstream last_use)
+    {
+        return detail::finish(culv_shared_image_destroy_after(out(), last_use));
+    }
+};
+
+/** A semaphore of CUDA and of a graphics API, mostly a timeline: culvert/shared.h. */
+class shared_semaphore : public handle<culv_shared_semaphore, culv_shared_semaphore_destroy> {
+  public:
+    using handle::handle;
+    culv_semaphore *cuda() const noexcept
+    {
+        return culv_shared_semaphore_cuda(get());
+    }
+    done signal(CUstream stream, uint64_t value)
+    {
+        return detail::finish(culv_semaphore_signal(cuda(), stream, value));
+    }
+    done wait(CUstream stream, uint64_t value)
+    {
+        return detail::finish(culv_semaphore_wait(cuda(), stream, value));
+    }
+    done wait_on_host(uint64_t value, uint64_t timeout) const
+    {
+        return detail::finish(culv_shared_semaphore_wait_on_host(get(), value, timeout));
+    }
+    done destroy_after(CUstream last_use)
+    {
+        return detail::finish(culv_shared_semaphore_destroy_after(out(), last_use));
+    }
+};
+
+/** A side's turn with a slot. Release it; one that goes unreleased is cancelled, so that an
+ * exception between acquire and release leaves the ring as it was. */
+class ring_frame {
+  public:
+    ring_frame() noexcept : frame_() {}
+    ring_frame(ring_frame &&other) noexcept
+        : ring_(std::exchange(other.ring_, nullptr)), side_(other.side_), stream_(other.stream_),
+          frame_(other.frame_)
+    {
+    }
+    ring_frame &operator=(ring_frame &&other) noexcept
+    {
+        if (this != &other) {
+            cancel();
+            ring_ = std::exchange(other.ring_, nullptr);
+            side_ = other.side_;
+            stream_ = other.stream_;
+            frame_ = other.frame_;
+        }
+        return *this;
+    }
+    ring_frame(const ring_frame &) = delete;
+    ring_frame &operator=(const ring_frame &) = delete;
+    ~ring_frame()
+    {
+        cancel();
+    }
+
+    uint32_t slot() const noexcept
+    {
+        return frame_.slot;
+    }
+    uint64_t number() const noexcept
+    {
+        return frame_.number;
+    }
+    const culv_ring_frame &get() const noexcept
+    {
+        return frame_;
+    }
+    /** The stream signals, and the other side may have the slot. */
+    done release()
+    {
+        const culv_result result = culv_ring_release_on(ring_, side_, stream_, &frame_);
+        if (result == CULV_OK) ring_ = nullptr;
+        return detail::finish(result);
+    }
+    /** Gives it back as it was. */
+    void cancel() noexcept
+    {
+        culv_ring *ring = std::exchange(ring_, nullptr);
+        if (ring != nullptr) (void)culv_ring_cancel(ring, side_, &frame_);
+    }
+
+  private:
+    friend class ring_view;
+    culv_ring *ring_ = nullptr;
+    culv_ring_side side_ = CULV_RING_PRODUCER;
+    CUstream stream_ = nullptr;
+    culv_ring_frame frame_;
+};
+
+/** A ring that somebody else owns, such as the core of a vk_ring: culvert/ring.h. */
+class ring_view {
+  public:
+    constexpr explicit ring_view(culv_ring *ring) noexcept : ring_(ring) {}
+    culv_ring *get() const noexcept
+    {
+        return ring_;
+    }
+    /** The next slot for CUDA's side. `stream` waits for the other side, the host only for a free
+     * slot or a frame, at most `timeout` nanoseconds. */
+    made<ring_frame> acquire(culv_ring_side side, CUstream stream,
+                             uint64_t timeout = CULV_RING_FOREVER) const
+    {
+        ring_frame f;
+        const culv_result result = culv_ring_acquire_on(ring_, side, stream, timeout, &f.frame_);
+        if (result == CULV_OK) {
+            f.ring_ = ring_;
+            f.side_ = side;
+            f.stream_ = stream;
+        }
+        return detail::finish(result, std::move(f));
+    }
+    done flush(culv_ring_side side, CUstream stream) const
+    {
+        return detail::finish(culv_ring_flush_on(ring_, side, stream));
+    }
+    done configure(const culv_ring_settings &settings) const
+    {
+        return detail::finish(culv_ring_configure(ring_, &settings));
+    }
+    done drain(uint64_t timeout = CULV_RING_FOREVER, bool force = false) const
+    {
+        return detail::finish(culv_ring_drain(ring_, timeout, force));
+    }
+    done stop() const
+    {
+        return detail::finish(culv_ring_stop(ring_));
+    }
+    made<culv_ring_stats> stats() const
+    {
+        culv_ring_stats s = culv_ring_stats_init();
+        return detail::finish(culv_ring_get_stats(ring_, &s), std::move(s));
+    }
+
+  private:
+    culv_ring *ring_;
+};
+
+/** A ring on slots and timelines of your own: culvert/ring.h. */
+class ring : public handle<culv_ring, culv_ring_destroy> {
+  public:
+    using handle::handle;
+    static made<ring> create(culv_device *device, const culv_ring_desc &desc)
+    {
+        ring r;
+        return detail::finish(culv_ring_create(device, &desc, r.out()), std::move(r));
+    }
+    ring_view view() const noexcept
+    {
+        return ring_view(get());
+    }
+};
+
+static_assert(sizeof(device) == sizeof(culv_device *), "an object is as large as a pointer");
+
+} // namespace CULVERT_ERRORS_
+} // namespace culvert
+
+#endif

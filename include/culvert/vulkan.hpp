@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* Culvert for C++17, Vulkan's half: culvert/culvert.hpp has the rules. If you have a Vulkan header
+ * of your own (vulkan.h, volk.h or vulkan.hpp), include it first.
+ *
+ *   culvert::vk_device vk = culvert::vk_device::attach(device.get(), desc);
+ *   culvert::vk_buffer buffer = culvert::vk_buffer::create(vk.get(), buffer_desc);
+ *   vkCmdCopyBuffer(commands, buffer.vulkan(), ...);
+ *   kernel<<<..., stream>>>(buffer.pointer()); */
+#ifndef CULV_VULKAN_HPP_
+#define CULV_VULKAN_HPP_
+
+#include "culvert.hpp"
+#include "vulkan.h"
+
+namespace culvert {
+inline namespace CULVERT_ERRORS_ {
+
+/** The CUDA device that is a physical device of Vulkan's. */
+inline made<device> open_for_vk(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+                                VkInstance instance, VkPhysicalDevice physical_device,
+                                const culv_device_desc *desc = nullptr)
+{
+    culv_device *d = nullptr;
+    const culv_result result =
+        culv_device_open_for_vk(get_instance_proc_addr, instance, physical_device, desc, &d);
+    return detail::finish(result, device(d));
+}
+
+/** The physical device that CUDA can reach (culv_vk_choose_physical_device()), into
+ * desc.physical_device, and the CUDA device that it is. Of desc, get_instance_proc_addr and
+ * instance are read. */
+inline made<device> choose_device(culv_vk_device_desc &desc, const culv_device_desc *cuda = nullptr)
+{
+    culv_device *d = nullptr;
+    const culv_result result = culv_vk_choose_physical_device(
+        desc.get_instance_proc_addr, desc.instance, cuda, &desc.physical_device, &d);
+    return detail::finish(result, device(d));
+}
+
+/** A VkDevice to which Culvert is attached: culvert/vulkan_device.h. What is made with it keeps the
+ * attachment alive; the VkDevice must outlive all of it. */
+class vk_device : public handle<culv_vk_device, culv_vk_detach> {
+  public:
+    using handle::handle;
+    static made<vk_device> attach(culv_device *device, const culv_vk_device_desc &desc)
+    {
+        vk_device v;
+        return detail::finish(culv_vk_attach(device, &desc, v.out()), std::move(v));
+    }
+};
+
+/** A VkBuffer, and a CUdeviceptr to its bytes: culvert/vulkan_memory.h. */
+class vk_buffer : public shared_buffer {
+  public:
+    using shared_buffer::shared_buffer;
+    static made<vk_buffer> create(culv_vk_device *vk, const culv_vk_buffer_create_desc &desc)
+    {
+        vk_buffer b;
+        return detail::finish(culv_vk_buffer_create(vk, &desc, b.out()), std::move(b));
+    }
+    VkBuffer vulkan() const noexcept
+    {
+        return culv_vk_buffer_handle(get());
+    }
+    void *host_pointer() const noexcept
+    {
+        return culv_vk_buffer_host_pointer(get());
+    }
+};
+
+/** A VkImage, and a CUDA array of its texels: culvert/vulkan_memory.h. */
+class vk_image : public shared_image {
+  public:
+    using shared_image::shared_image;
+    static made<vk_image> create(culv_vk_device *vk, const culv_vk_image_create_desc &desc)
+    {
+        vk_image i;
+        return detail::finish(culv_vk_image_create(vk, &desc, i.out()), std::move(i));
+    }
+    VkImage vulkan() const noexcept
+    {
+        return culv_vk_image_handle(get());
+    }
+};
+
+/** A VkSemaphore that CUDA signals and waits for, too: culvert/vulkan_semaphore.h. */
+class vk_semaphore : public shared_semaphore {
+  public:
+    using shared_semaphore::shared_semaphore;
+    /** A timeline that begins at 0. */
+    static made<vk_semaphore> create(culv_vk_device *vk)
+    {
+        vk_semaphore s;
+        return detail::finish(culv_vk_semaphore_create(vk, nullptr, s.out()), std::move(s));
+    }
+    static made<vk_semaphore> create(culv_vk_device *vk, const culv_vk_semaphore_create_desc &desc)
+    {
+        vk_semaphore s;
+        return detail::finish(culv_vk_semaphore_create(vk, &desc, s.out()), std::move(s));
+    }
+    VkSemaphore vulkan() const noexcept
+    {
+        return culv_vk_semaphore_handle(get());
+    }
+};
+
+/** Vulkan's turn with a slot. Submit it; one that goes unsubmitted is cancelled. */
+class vk_ring_frame {
+  public:
+    vk_ring_frame() noexcept : frame_() {}
+    vk_ring_frame(vk_ring_frame &&other) noexcept
+        : ring_(std::exchange(other.ring_, nullptr)), side_(other.side_), frame_(other.frame_)
+    {
+    }
+    vk_ring_frame &operator=(vk_ring_frame &&other) noexcept
+    {
+        if (this != &other) {
+            cancel();
+            ring_ = std::exchange(other.ring_, nullptr);
+            side_ = other.side_;
+            frame_ = other.frame_;
+        }
+        return *this;
+    }
+    vk_ring_frame(const vk_ring_frame &) = delete;
+    vk_ring_frame &operator=(const vk_ring_frame &) = delete;
+    ~vk_ring_frame()
+    {
+        cancel();
+    }
+
+    uint32_t slot() const noexcept
+    {
+        return frame_.frame.slot;
+    }
+    uint64_t number() const noexcept
+    {
+        return frame_.frame.number;
+    }
+    /** With the barriers and the parts of a submission. */
+    culv_vk_ring_frame &get() noexcept
+    {
+        return frame_;
+    }
+    /** Releases the frame and submits its command buffer (culv_vk_ring_submit()). */
+    done submit(VkQueue queue, VkCommandBuffer commands, VkFence fence = VK_NULL_HANDLE)
+    {
+        const culv_result result = culv_vk_ring_submit(ring_, queue, commands, fence, &frame_);
+        if (result == CULV_OK) ring_ = nullptr;
+        return detail::finish(result);
+    }
+    /** For a submission of your own, right behind it (culv_vk_ring_release()). */
+    done release()
+    {
+        const culv_result result = culv_vk_ring_release(ring_, &frame_);
+        if (result == CULV_OK) ring_ = nullptr;
+        return detail::finish(result);
+    }
+    /** Gives it back as it was. */
+    void cancel() noexcept
+    {
+        culv_vk_ring *ring = std::exchange(ring_, nullptr);
+        if (ring != nullptr) (void)culv_ring_cancel(culv_vk_ring_core(ring), side_, &frame_.frame);
+    }
+
+  private:
+    friend class vk_ring;
+    culv_vk_ring *ring_ = nullptr;
+    culv_ring_side side_ = CULV_RING_CONSUMER;
+    culv_vk_ring_frame frame_;
+};
+
+/** A ring of frames between CUDA and Vulkan: culvert/vulkan_ring.h. */
+class vk_ring : public handle<culv_vk_ring, culv_vk_ring_destroy> {
+  public:
+    using handle::handle;
+    static made<vk_ring> create(culv_vk_device *vk, VkQueue queue, const culv_vk_ring_desc &desc)
+    {
+        vk_ring r;
+        return detail::finish(culv_vk_ring_create(vk, queue, &desc, r.out()), std::move(r));
+    }
+    /** CUDA's side. */
+    ring_view core() const noexcept
+    {
+        return ring_view(culv_vk_ring_core(get()));
+    }
+    CUdeviceptr pointer(uint32_t slot, uint32_t resource) const noexcept
+    {
+        return culv_vk_ring_pointer(get(), slot, resource);
+    }
+    /** The VkBuffer of a slot, and VK_NULL_HANDLE where the resource is an image. */
+    VkBuffer buffer(uint32_t slot, uint32_t resource) const noexcept
+    {
+        return culv_vk_buffer_handle(culv_vk_ring_buffer(get(), slot, resource));
+    }
+    VkImage image(uint32_t slot, uint32_t resource) const noexcept
+    {
+        return culv_vk_image_handle(culv_vk_ring_image(get(), slot, resource));
+    }
+    /** Vulkan's next slot. `side` is what culv_vk_ring_desc::side was. */
+    made<vk_ring_frame> acquire(uint64_t timeout = CULV_RING_FOREVER,
+                                culv_ring_side side = CULV_RING_CONSUMER) const
+    {
+        vk_ring_frame f;
+        const culv_result result = culv_vk_ring_acquire(get(), timeout, &f.frame_);
+        if (result == CULV_OK) {
+            f.ring_ = get();
+            f.side_ = side;
+        }
+        return detail::finish(result, std::move(f));
+    }
+    done flush(VkQueue queue, VkFence fence = VK_NULL_HANDLE) const
+    {
+        return detail::finish(culv_vk_ring_flush(get(), queue, fence));
+    }
+};
+
+} // namespace CULVERT_ERRORS_
+} // namespace culvert
+
+#endif
