@@ -26,7 +26,7 @@ with tempfile.TemporaryDirectory() as directory:
         if not (build / "bin" / name).exists():
             print(f"SKIP: {name} is not built")
             continue
-        run = subprocess.run([build / "bin/culvert-check", build / "bin" / name, *arguments], env=environment, cwd=directory,
+        run = subprocess.run([build / "bin/culvert-check", "--strict", build / "bin" / name, *arguments], env=environment, cwd=directory,
                              capture_output=True, text=True, timeout=120, check=False)
         saw = re.search(r"it saw (\d+) descriptors exported, (\d+) imports into CUDA, (\d+) works", run.stderr)
         imports, works = (int(saw.group(2)), int(saw.group(3))) if saw else (0, 0)

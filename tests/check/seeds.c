@@ -385,6 +385,25 @@ static void cuda_writes(const shared *s)
     CU(cu.cuMemsetD8Async(s->pointer, 0x5a, SIZE, streams[0]));
 }
 
+/* What vulkan_writes() does besides. */
+static struct {
+    VkBuffer copies_to; /* it copies to this one, and does not write */
+    bool acquires, releases;
+} also;
+
+static void transfer(VkCommandBuffer commands, const shared *s, uint32_t from, uint32_t to)
+{
+    const VkBufferMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER,
+                                           .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
+                                           .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT,
+                                           .srcQueueFamilyIndex = from,
+                                           .dstQueueFamilyIndex = to,
+                                           .buffer = s->buffer,
+                                           .size = VK_WHOLE_SIZE};
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                         VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 1, &barrier, 0, NULL);
+}
+
 /* Vulkan waits for a value, writes all of it, and signals a value; 0 is neither. */
 static void vulkan_writes(const shared *s, const timeline *t, uint64_t after, uint64_t signal)
 {
@@ -395,8 +414,13 @@ static void vulkan_writes(const shared *s, const timeline *t, uint64_t after, ui
     VK(vkAllocateCommandBuffers(device, &c, &commands));
     const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     VK(vkBeginCommandBuffer(commands, &begin));
-    if (s != NULL && s->buffer != VK_NULL_HANDLE)
+    const VkBufferCopy whole = {.size = SIZE};
+    if (also.acquires) transfer(commands, s, VK_QUEUE_FAMILY_EXTERNAL, 0);
+    if (also.copies_to != VK_NULL_HANDLE)
+        vkCmdCopyBuffer(commands, s->buffer, also.copies_to, 1, &whole);
+    else if (s != NULL && s->buffer != VK_NULL_HANDLE)
         vkCmdFillBuffer(commands, s->buffer, 0, VK_WHOLE_SIZE, 0x33333333);
+    if (also.releases) transfer(commands, s, 0, VK_QUEUE_FAMILY_EXTERNAL);
     if (s != NULL && s->image != VK_NULL_HANDLE) {
         const VkImageSubresourceRange all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
         const VkClearColorValue color = {.float32 = {1, 0, 0, 1}};
@@ -757,6 +781,29 @@ static void image_early(bool wrong)
     all_done();
 }
 
+static void no_release(bool wrong)
+{
+    shared s = share_buffer();
+    timeline t = share_timeline();
+    also.releases = !wrong;
+    vulkan_writes(&s, &t, 0, 1);
+    cuda_waits(&t, 1, 0);
+    cuda_reads(&s);
+    all_done();
+}
+
+static void no_acquire(bool wrong)
+{
+    shared s = share_buffer(), picture = make_buffer(false);
+    timeline t = share_timeline();
+    also.copies_to = picture.buffer;
+    also.acquires = !wrong;
+    cuda_writes(&s);
+    CU(cuda_signals(&t, 1, 0));
+    vulkan_writes(&s, &t, 1, 0);
+    all_done();
+}
+
 static void semaphore_in_use(bool wrong)
 {
     timeline t = share_timeline();
@@ -833,6 +880,8 @@ static const struct {
     {"allocation_fd_closed", "fd-closed-after-import", allocation_fd_closed},
     {"used_after_unmap", "used-after-import", used_after_unmap},
     {"image_early", "read-after-write", image_early},
+    {"no_release", "no-release", no_release},
+    {"no_acquire", "no-acquire", no_acquire},
     {"semaphore_in_use", "semaphore-in-use", semaphore_in_use},
     {"memory_in_use", "memory-in-use", memory_in_use},
     {"used_after_destroy", "used-after-import", used_after_destroy},

@@ -29,6 +29,7 @@ static void usage(FILE *out)
         "  --stuck N            seconds of waiting in a call after which a wait that nothing can end is\n"
         "                       told (10; 0: only at the end of the program)\n"
         "  --end-stuck          ends the program then (SIGABRT)\n"
+        "  --strict             also asks for barriers to external queue families, class (f)\n"
         "  --fast               does not judge the order of accesses, class (e)\n"
         "  --error-exitcode N   exit status when something was found (99)\n"
         "  --help, --version\n"
@@ -201,6 +202,10 @@ int main(int argc, char **argv)
         if (strcmp(o, "--version") == 0) return puts("culvert-check " CHECK_VERSION), 0;
         if (strcmp(o, "--fast") == 0) {
             fast = true;
+            continue;
+        }
+        if (strcmp(o, "--strict") == 0) {
+            (void)setenv("CULVERT_CHECK_STRICT", "1", 1);
             continue;
         }
         if (strcmp(o, "--end-stuck") == 0) {

@@ -30,6 +30,7 @@ static void payload_free(check_payload *p)
         free(s);
     }
     free(p->records);
+    free(p->kept);
     free(p->uses);
     free(p);
 }
@@ -213,6 +214,11 @@ void check_used_after(check_model *m, check_payload *p, const check_site *site,
     check_find(m, CHECK_USED_AFTER, p, site, gone,
                "The call uses an address of imported memory that %s has ended.",
                gone->call != NULL ? gone->call : "its destruction");
+}
+
+void check_model_strict(check_model *m)
+{
+    m->strict = true;
 }
 
 void check_model_lost(check_model *m)

@@ -36,6 +36,8 @@ typedef enum check_what {
     CHECK_WRITE_WRITE,
     CHECK_WRITE_READ,
     CHECK_READ_WRITE,
+    CHECK_NO_RELEASE,
+    CHECK_NO_ACQUIRE,
     CHECK_SEMAPHORE_IN_USE,
     CHECK_MEMORY_IN_USE,
     CHECK_USED_AFTER,
@@ -62,7 +64,13 @@ typedef struct check_finding {
 typedef enum check_kind { CHECK_MEMORY, CHECK_TIMELINE, CHECK_BINARY } check_kind;
 typedef enum check_api { CHECK_HOST, CHECK_VULKAN, CHECK_CUDA } check_api;
 /* What an access does. Of a kernel's pointer and a storage buffer nobody knows. */
-typedef enum check_access_kind { CHECK_READ, CHECK_WRITE, CHECK_READ_OR_WRITE } check_access_kind;
+typedef enum check_access_kind {
+    CHECK_READ,
+    CHECK_WRITE,
+    CHECK_READ_OR_WRITE,
+    CHECK_RELEASE, /* barriers: from Vulkan to VK_QUEUE_FAMILY_EXTERNAL, and back */
+    CHECK_ACQUIRE
+} check_access_kind;
 
 /* What a descriptor stands for, whichever API made it: memory or the state of a semaphore. */
 typedef struct check_payload check_payload;
@@ -74,6 +82,7 @@ typedef struct check_access {
     uint64_t begin, end;
     check_access_kind kind;
     const char *how; /* a literal: "vkCmdCopyBuffer" */
+    bool exclusive;  /* Vulkan's: of a resource that is owned by one queue family at a time */
 } check_access;
 
 typedef struct check_turn {
@@ -109,6 +118,8 @@ typedef struct check_payload_info {
 
 typedef void (*check_report)(void *user, const check_finding *finding);
 check_model *check_model_make(check_report report, void *user, bool ordered);
+/* Also judges barriers to external queue families, class (f). */
+void check_model_strict(check_model *m);
 void check_model_free(check_model *m);
 /* What was seen: a checker that saw nothing has found nothing. */
 typedef struct check_counts {

@@ -29,6 +29,15 @@ typedef struct check_signal {
     check_site site;
 } check_signal;
 
+/* Bytes that one API wrote and has not handed over by a barrier, for (f). */
+typedef struct check_kept {
+    check_api api;
+    uint64_t begin, end;
+    const char *how;
+    check_site site;
+} check_kept;
+#define CHECK_KEPT 32
+
 /* The last use of a payload by each agent, for (g). */
 typedef struct check_use {
     uint32_t at;
@@ -49,6 +58,8 @@ struct check_payload {
     /* memory */
     check_record *records;
     unsigned num_records;
+    check_kept *kept;
+    unsigned num_kept;
     /* semaphores; a binary one has at most one signal */
     check_signal *signals;
     uint64_t reached; /* the greatest value that is surely signaled */
@@ -101,6 +112,7 @@ struct check_model {
     void *user;
     bool ordered; /* judge (e) */
     bool lost;
+    bool strict;
     check_look look;
     unsigned unjudged;
     check_counts counts;

@@ -74,6 +74,57 @@ static const char *verb(check_access_kind kind)
     return kind == CHECK_WRITE ? "writes" : kind == CHECK_READ ? "reads" : "uses";
 }
 
+static void keep(check_payload *p, check_api api, const check_access *a, const check_site *site)
+{
+    if (p->kept == NULL) p->kept = calloc(CHECK_KEPT, sizeof *p->kept);
+    if (p->kept == NULL) return;
+    for (unsigned i = 0; i < p->num_kept; i++)
+        if (p->kept[i].api == api && p->kept[i].begin == a->begin && p->kept[i].end == a->end)
+            return;
+    if (p->num_kept == CHECK_KEPT) memmove(p->kept, p->kept + 1, --p->num_kept * sizeof *p->kept);
+    p->kept[p->num_kept++] = (check_kept){api, a->begin, a->end, a->how, *site};
+}
+
+/* Hands over what one API keeps of these bytes: by a barrier (not told), by a write of the other
+ * one over all of it (not told), or by a use without a barrier, which is told once. */
+static void hand_over(check_model *m, check_payload *p, check_api api, const check_access *a,
+                      const check_op *op, bool told, bool all)
+{
+    unsigned left = 0;
+    for (unsigned i = 0; i < p->num_kept; i++) {
+        const check_kept k = p->kept[i];
+        const bool overlaps = k.begin < a->end && a->begin < k.end;
+        const bool covered = k.begin >= a->begin && k.end <= a->end;
+        if (k.api != api || !(all ? covered : overlaps)) {
+            p->kept[left++] = k;
+            continue;
+        }
+        if (told)
+            check_find(m, api == CHECK_VULKAN ? CHECK_NO_RELEASE : CHECK_NO_ACQUIRE, p, &op->site,
+                       &k.site, "%s uses bytes that %s wrote, and Vulkan recorded no barrier %s.",
+                       a->how, k.how,
+                       api == CHECK_VULKAN ? "that releases them to VK_QUEUE_FAMILY_EXTERNAL"
+                                           : "that acquires them from VK_QUEUE_FAMILY_EXTERNAL");
+        told = false;
+    }
+    p->num_kept = left;
+}
+
+static void judge_barriers(check_model *m, check_api api, const check_op *op, const check_access *a)
+{
+    check_payload *p = a->payload;
+    if (p->unjudged || p->info.foreign) return;
+    if (a->kind == CHECK_RELEASE || a->kind == CHECK_ACQUIRE) {
+        hand_over(m, p, a->kind == CHECK_RELEASE ? CHECK_VULKAN : CHECK_CUDA, a, op, false, false);
+    } else if (api == CHECK_CUDA) {
+        hand_over(m, p, CHECK_VULKAN, a, op, true, false);
+        if (a->kind == CHECK_WRITE) keep(p, CHECK_CUDA, a, &op->site);
+    } else if (a->exclusive) {
+        hand_over(m, p, CHECK_CUDA, a, op, a->kind != CHECK_WRITE, a->kind == CHECK_WRITE);
+        if (a->kind == CHECK_WRITE) keep(p, CHECK_VULKAN, a, &op->site);
+    }
+}
+
 static void judge(check_model *m, int agent, const check_op *op, const check_access *a,
                   const check_clock *clock)
 {
@@ -224,9 +275,12 @@ static void execute(check_model *m, int agent, check_op *op)
         if ((op->after_agents >> i & 1) != 0) check_merge(&clock, &m->agents[i].clock);
     if (op->joins_all) join_all(m, &clock);
     clock.at[agent] = op->number;
-    if (m->ordered)
-        for (unsigned i = 0; i < op->num_accesses; i++)
-            judge(m, agent, op, &op->accesses[i], &clock);
+    for (unsigned i = 0; i < op->num_accesses; i++) {
+        const check_access *access = &op->accesses[i];
+        if (m->strict) judge_barriers(m, a->api, op, access);
+        if (m->ordered && access->kind != CHECK_RELEASE && access->kind != CHECK_ACQUIRE)
+            judge(m, agent, op, access, &clock);
+    }
     a->clock = clock;
     a->done = op->number;
     for (unsigned i = 0; i < op->num_signals; i++)
@@ -359,7 +413,7 @@ void check_submit_failed(check_model *m, const check_work *work)
         check_payload_opaque(work->signals[i].payload);
     for (unsigned i = 0; i < work->num_accesses; i++) {
         work->accesses[i].payload->unjudged = true;
-        work->accesses[i].payload->num_records = 0;
+        work->accesses[i].payload->num_records = work->accesses[i].payload->num_kept = 0;
     }
     check_run(m);
 }

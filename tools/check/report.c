@@ -110,6 +110,8 @@ __attribute__((constructor)) static void begin(void)
     (void)dl_iterate_phdr(find_own, (void *)(uintptr_t)&begin);
     watched = getpid();
     model = check_model_make(check_write_finding, NULL, fast == NULL || strcmp(fast, "1") != 0);
+    const char *strict = getenv("CULVERT_CHECK_STRICT");
+    if (model != NULL && strict != NULL && strcmp(strict, "1") == 0) check_model_strict(model);
     if (model != NULL) check_model_look(model, look);
     (void)pthread_atfork(NULL, NULL, forget_in_child);
 }

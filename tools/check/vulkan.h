@@ -68,6 +68,9 @@
     W(CmdBlitImage)                                                                                \
     W(CmdCopyBufferToImage)                                                                        \
     W(CmdCopyImageToBuffer)                                                                        \
+    W(CmdPipelineBarrier)                                                                          \
+    W(CmdPipelineBarrier2)                                                                         \
+    A(CmdPipelineBarrier2KHR, CmdPipelineBarrier2)                                                 \
     W(CmdFillBuffer)                                                                               \
     W(CmdUpdateBuffer)                                                                             \
     W(CmdClearColorImage)                                                                          \
@@ -117,6 +120,7 @@ const void *check_vk_in_chain(const void *chain, VkStructureType type);
 typedef struct check_resource {
     check_payload *payload; /* NULL until it is bound to shared memory */
     uint64_t offset, size;
+    bool exclusive; /* VK_SHARING_MODE_EXCLUSIVE */
 } check_resource;
 
 /* The layer's functions, in vulkan_objects.c and vulkan_commands.c. */

@@ -50,11 +50,18 @@ static void commands_clear(check_model *m, commands *c)
     memset(c->sets, 0, sizeof c->sets);
 }
 
+static bool same_access(const check_access *a, const check_access *b)
+{
+    return a->payload == b->payload && a->begin == b->begin && a->end == b->end &&
+           a->kind == b->kind && a->exclusive == b->exclusive;
+}
+
 static void add(commands *c, const check_access *a)
 {
-    for (unsigned i = 0; i < c->count; i++)
-        if (c->accesses[i].payload == a->payload && c->accesses[i].begin == a->begin &&
-            c->accesses[i].end == a->end && c->accesses[i].kind == a->kind)
+    for (unsigned i = c->count; i > 0; i--) /* an access after a barrier is another one */
+        if (c->accesses[i - 1].kind == CHECK_RELEASE || c->accesses[i - 1].kind == CHECK_ACQUIRE)
+            break;
+        else if (same_access(&c->accesses[i - 1], a))
             return;
     if (c->count == c->room) {
         const unsigned room = c->room == 0 ? 16 : c->room * 2;
@@ -76,7 +83,8 @@ static void add_resource(commands *c, const check_resource *r, uint64_t offset, 
                             .begin = r->offset + offset,
                             .end = r->offset + offset + size,
                             .kind = kind,
-                            .how = how};
+                            .how = how,
+                            .exclusive = r->exclusive};
     add(c, &a);
 }
 
@@ -354,6 +362,24 @@ static void copy_rows2(commands *c, VkBuffer buffer, uint32_t n, const VkBufferI
         add_buffer(c, buffer, r[i].bufferOffset, 1, kind, how);
 }
 
+/* A barrier that hands a resource over to another API, or takes it back. */
+static void transfer(commands *c, const check_resource *r, uint64_t offset, uint64_t size,
+                     uint32_t from, uint32_t to, const char *how)
+{
+    const bool out = to == VK_QUEUE_FAMILY_EXTERNAL || to == VK_QUEUE_FAMILY_FOREIGN_EXT;
+    const bool in = from == VK_QUEUE_FAMILY_EXTERNAL || from == VK_QUEUE_FAMILY_FOREIGN_EXT;
+    if (out != in) add_resource(c, r, offset, size, out ? CHECK_RELEASE : CHECK_ACQUIRE, how);
+}
+
+#define TRANSFER_BUFFERS(n, list)                                                                  \
+    for (uint32_t i = 0; i < (n); i++)                                                             \
+    transfer(c, check_get(CHECK_OF_VK_BUFFER, CHECK_KEY((list)[i].buffer)), (list)[i].offset,      \
+             (list)[i].size, (list)[i].srcQueueFamilyIndex, (list)[i].dstQueueFamilyIndex, how)
+#define TRANSFER_IMAGES(n, list)                                                                   \
+    for (uint32_t i = 0; i < (n); i++)                                                             \
+    transfer(c, check_get(CHECK_OF_VK_IMAGE, CHECK_KEY((list)[i].image)), 0, UINT64_MAX,           \
+             (list)[i].srcQueueFamilyIndex, (list)[i].dstQueueFamilyIndex, how)
+
 static void execute(commands *c, uint32_t n, const VkCommandBuffer *seconds)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -406,6 +432,10 @@ COMMAND(CmdCopyBufferToImage2, (VkCommandBuffer cb, const VkCopyBufferToImageInf
         copy_rows2(c, info->srcBuffer, info->regionCount, info->pRegions, CHECK_READ, how); add_image(c, CHECK_KEY(info->dstImage), CHECK_WRITE, how))
 COMMAND(CmdCopyImageToBuffer2, (VkCommandBuffer cb, const VkCopyImageToBufferInfo2 *info), (cb, info),
         add_image(c, CHECK_KEY(info->srcImage), CHECK_READ, how); copy_rows2(c, info->dstBuffer, info->regionCount, info->pRegions, CHECK_WRITE, how))
+COMMAND(CmdPipelineBarrier, (VkCommandBuffer cb, VkPipelineStageFlags from, VkPipelineStageFlags to, VkDependencyFlags flags, uint32_t nm, const VkMemoryBarrier *ms, uint32_t nb, const VkBufferMemoryBarrier *bs, uint32_t ni, const VkImageMemoryBarrier *is),
+        (cb, from, to, flags, nm, ms, nb, bs, ni, is), TRANSFER_BUFFERS(nb, bs); TRANSFER_IMAGES(ni, is))
+COMMAND(CmdPipelineBarrier2, (VkCommandBuffer cb, const VkDependencyInfo *info), (cb, info),
+        TRANSFER_BUFFERS(info->bufferMemoryBarrierCount, info->pBufferMemoryBarriers); TRANSFER_IMAGES(info->imageMemoryBarrierCount, info->pImageMemoryBarriers))
 COMMAND(CmdFillBuffer, (VkCommandBuffer cb, VkBuffer to, VkDeviceSize offset, VkDeviceSize size, uint32_t word), (cb, to, offset, size, word),
         add_buffer(c, to, offset, size, CHECK_WRITE, how))
 COMMAND(CmdUpdateBuffer, (VkCommandBuffer cb, VkBuffer to, VkDeviceSize offset, VkDeviceSize size, const void *bytes), (cb, to, offset, size, bytes),

@@ -111,12 +111,13 @@ VkResult VKAPI_CALL check_vkGetMemoryFdKHR(VkDevice handle, const VkMemoryGetFdI
 
 /* ---- buffers and images ---- */
 
-static void resource_made(bool own, unsigned kind, uint64_t key, uint64_t size)
+static void resource_made(bool own, unsigned kind, uint64_t key, uint64_t size, VkSharingMode mode)
 {
     check_model *m = open_if(own);
     check_resource *r = m != NULL ? calloc(1, sizeof *r) : NULL;
     if (r != NULL) {
         r->size = size;
+        r->exclusive = mode == VK_SHARING_MODE_EXCLUSIVE;
         free(check_put(kind, key, r));
     }
     if (m != NULL) check_close();
@@ -157,7 +158,7 @@ VkResult VKAPI_CALL check_vkCreateBuffer(VkDevice handle, const VkBufferCreateIn
     if (result == VK_SUCCESS &&
         check_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO) !=
             NULL)
-        resource_made(own, CHECK_OF_VK_BUFFER, CHECK_KEY(*out), info->size);
+        resource_made(own, CHECK_OF_VK_BUFFER, CHECK_KEY(*out), info->size, info->sharingMode);
     END;
     return result;
 }
@@ -201,7 +202,7 @@ VkResult VKAPI_CALL check_vkCreateImage(VkDevice handle, const VkImageCreateInfo
     const VkResult result = d->next.CreateImage(handle, info, callbacks, out);
     if (result == VK_SUCCESS &&
         check_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO) != NULL)
-        resource_made(own, CHECK_OF_VK_IMAGE, CHECK_KEY(*out), 1);
+        resource_made(own, CHECK_OF_VK_IMAGE, CHECK_KEY(*out), 1, info->sharingMode);
     END;
     return result;
 }
