@@ -54,7 +54,7 @@ static const row rows[] = {
     /* (b) and (c) */
     {"fits", "import m memory 4096", ""},
     {"size", "import m memory 4000", "size"},
-    {"untrue dedication", "import m memory 4096 dedicated", "dedicated"},
+    {"untrue dedication, as in NVIDIA's samples", "import m memory 4096 dedicated", ""},
     {"dedicated", "import n memory 4096 dedicated", ""},
     {"not dedicated", "import n memory 4096", "dedicated"},
     {"CUDA's own memory", "import a memory 4096 dedicated; import a memory 4096", ""},
@@ -152,8 +152,9 @@ static const row rows[] = {
     {"the host may know", "C write m 0 4; H guess; destroy m C", ""},
 };
 
-/* (f), which is judged where that is asked for. */
+/* What is judged where that is asked for. */
 static const row strict_rows[] = {
+    {"untrue dedication", "import m memory 4096 dedicated", "not-dedicated"},
     {"release", "V write m 0 64 release m 0 64 signal t 1; C wait t 1 read m 0 64", ""},
     {"no release", "V write m 0 64 signal t 1; C wait t 1 read m 0 64", "no-release"},
     {"release before the write", "V release m 0 64 write m 0 64 signal t 1; C wait t 1 use m 0 1",

@@ -857,7 +857,7 @@ static const struct {
     {"size_of_buffer", "size", size_of_buffer},
     {"range_beyond", "range", range_beyond},
     {"not_dedicated", "dedicated", not_dedicated},
-    {"dedicated_untrue", "dedicated", dedicated_untrue},
+    {"dedicated_untrue", "not-dedicated", dedicated_untrue},
     {"timeline_as_binary", "handle-type", timeline_as_binary},
     {"memory_as_semaphore", "handle-type", memory_as_semaphore},
     {"other_gpu", "other-gpu", other_gpu},

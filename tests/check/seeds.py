@@ -34,7 +34,7 @@ start = [] if nvidia else [build / "bin/culvert-soft-run"]
 problems = 0
 with tempfile.TemporaryDirectory() as directory:
     for name, finding in seeds:
-        strict = ["--strict"] if finding in ("no-release", "no-acquire") else []
+        strict = ["--strict"] if finding in ("no-release", "no-acquire", "not-dedicated") else []
         for kind, expected in (("wrong", [finding]), ("right", [])):
             report = os.path.join(directory, "report.json")
             run = subprocess.run([*start, build / "bin/culvert-check", "--stuck", "1", "--end-stuck", *strict, "--json", report, program, name,

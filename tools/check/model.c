@@ -189,13 +189,16 @@ void check_imported(check_model *m, const check_import *i, const check_site *sit
         check_find(m, CHECK_SIZE, p, site, &p->made,
                    "CUDA is told %" PRIu64 " bytes, and the memory has %" PRIu64 ".", i->size,
                    p->info.size);
-    if (!p->info.any_dedication && i->dedicated != p->info.dedicated)
+    if (p->info.any_dedication) return;
+    if (p->info.dedicated && !i->dedicated)
         check_find(m, CHECK_DEDICATED, p, site, &p->made,
-                   p->info.dedicated
-                       ? "Vulkan allocated the memory for one buffer or image alone "
-                         "(VkMemoryDedicatedAllocateInfo), and CUDA is not told so."
-                       : "CUDA is told that the memory is dedicated, and Vulkan allocated it "
-                         "without VkMemoryDedicatedAllocateInfo.");
+                   "Vulkan allocated the memory for one buffer or image alone "
+                   "(VkMemoryDedicatedAllocateInfo), and CUDA is not told so.");
+    /* NVIDIA's own samples tell CUDA so of all memory. */
+    if (!p->info.dedicated && i->dedicated && m->strict)
+        check_find(m, CHECK_NOT_DEDICATED, p, site, &p->made,
+                   "CUDA is told that the memory is dedicated, and Vulkan allocated it without "
+                   "VkMemoryDedicatedAllocateInfo.");
 }
 
 void check_mapped(check_model *m, check_payload *p, uint64_t imported, uint64_t offset,

@@ -28,6 +28,7 @@ typedef enum check_what {
     CHECK_SIZE,
     CHECK_RANGE,
     CHECK_DEDICATED,
+    CHECK_NOT_DEDICATED,
     CHECK_HANDLE_TYPE,
     CHECK_OTHER_GPU,
     CHECK_NO_RISE,
@@ -118,7 +119,8 @@ typedef struct check_payload_info {
 
 typedef void (*check_report)(void *user, const check_finding *finding);
 check_model *check_model_make(check_report report, void *user, bool ordered);
-/* Also judges barriers to external queue families, class (f). */
+/* Also tells what the specifications forbid and no driver minds today: class (f), and a dedication
+ * that is untrue. */
 void check_model_strict(check_model *m);
 void check_model_free(check_model *m);
 /* What was seen: a checker that saw nothing has found nothing. */
