@@ -54,7 +54,7 @@ static const row rows[] = {
     /* (b) and (c) */
     {"fits", "import m memory 4096", ""},
     {"size", "import m memory 4000", "size"},
-    {"untrue dedication, as in NVIDIA's samples", "import m memory 4096 dedicated", ""},
+    {"untrue dedication, as in simpleVulkan of 2022", "import m memory 4096 dedicated", ""},
     {"dedicated", "import n memory 4096 dedicated", ""},
     {"not dedicated", "import n memory 4096", "dedicated"},
     {"CUDA's own memory", "import a memory 4096 dedicated; import a memory 4096", ""},

@@ -194,7 +194,7 @@ void check_imported(check_model *m, const check_import *i, const check_site *sit
         check_find(m, CHECK_DEDICATED, p, site, &p->made,
                    "Vulkan allocated the memory for one buffer or image alone "
                    "(VkMemoryDedicatedAllocateInfo), and CUDA is not told so.");
-    /* NVIDIA's own samples tell CUDA so of all memory. */
+    /* NVIDIA's sample simpleVulkan of 2022 does. */
     if (!p->info.dedicated && i->dedicated && m->strict)
         check_find(m, CHECK_NOT_DEDICATED, p, site, &p->made,
                    "CUDA is told that the memory is dedicated, and Vulkan allocated it without "
