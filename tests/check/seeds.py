@@ -10,6 +10,7 @@ SPDX-License-Identifier: MIT
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -37,18 +38,25 @@ with tempfile.TemporaryDirectory() as directory:
         strict = ["--strict"] if finding in ("no-release", "no-acquire", "not-dedicated") else []
         for kind, expected in (("wrong", [finding]), ("right", [])):
             report = os.path.join(directory, "report.json")
-            run = subprocess.run([*start, build / "bin/culvert-check", "--stuck", "1", "--end-stuck", *strict, "--json", report, program, name,
-                                  kind, build / "share/culvert"], env=environment, capture_output=True, text=True, timeout=60,
-                                 check=False)
+            process = subprocess.Popen([*start, build / "bin/culvert-check", "--stuck", "1", "--end-stuck", *strict, "--json", report,
+                                        program, name, kind, build / "share/culvert"], env=environment, text=True,
+                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+            try:
+                output = process.communicate(timeout=60)[0]
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                print(f"FAIL: {name} {kind}: it hangs", process.communicate()[0])
+                problems += 1
+                continue
             with open(report, encoding="utf-8") as f:
                 told = json.load(f)
             found = sorted({row["id"] for row in told["findings"]})
             # Both places of a finding name functions of the program.
             places = all(any("check-seeds" in frame["text"] for frame in row["here"]["frames"]) for row in told["findings"])
-            good = found == expected and places and run.returncode == (99 if expected else 0) and told["status"] == (134 if name.startswith("hangs") and expected else 0)
+            good = found == expected and places and process.returncode == (99 if expected else 0) and told["status"] == (134 if name.startswith("hangs") and expected else 0)
             if one or not good:
-                print(run.stdout, run.stderr, sep="")
+                print(output)
             print(f"{'ok' if good else 'FAIL'}: {name} {kind}: {', '.join(found) or 'nothing'}"
-                  f"{'' if good else f' (expected {expected}, places {places}, exit status {run.returncode})'}")
+                  f"{'' if good else f' (expected {expected}, places {places}, exit status {process.returncode})'}")
             problems += not good
 sys.exit(problems > 0)
