@@ -97,6 +97,7 @@ void check_find(check_model *m, check_what what, const check_payload *p, const c
         if (p->name[0] != '\0' && length > 0 && (size_t)length < sizeof f.object)
             (void)snprintf(f.object + length, sizeof f.object - (size_t)length, " \"%s\"", p->name);
     }
+    if (p == NULL && m->object != NULL) (void)snprintf(f.object, sizeof f.object, "%s", m->object);
     if (here != NULL) f.here = *here;
     if (earlier != NULL) f.earlier = *earlier;
     m->report(m->user, &f);

@@ -2,6 +2,7 @@
 /* culvert-check's model: descriptors from birth to their end. */
 #include "model_inside.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static check_fd *find(const check_model *m, int fd)
@@ -62,6 +63,15 @@ static check_fd *current(check_model *m, int fd)
     return NULL;
 }
 
+static void find_taken(check_model *m, check_what what, const check_fd *f, const check_site *site,
+                       const char *does)
+{
+    m->object = f->object;
+    check_find(m, what, NULL, site, &f->taken, "The program %s descriptor %d, which %s took.", does,
+               f->fd, f->taken.call);
+    m->object = NULL;
+}
+
 check_payload *check_fd_asked(check_model *m, int fd, const check_identity *now,
                               const check_site *site)
 {
@@ -77,10 +87,7 @@ check_payload *check_fd_asked(check_model *m, int fd, const check_identity *now,
     }
     if (f == NULL) return NULL;
     if (f->state != FD_TAKEN) return f->payload;
-    check_find(m, CHECK_FD_TWICE, f->payload, site, &f->taken,
-               "Descriptor %d is imported again, and it is no longer the program's since %s took "
-               "it.",
-               fd, f->taken.call);
+    find_taken(m, CHECK_FD_TWICE, f, site, "imports");
     return NULL;
 }
 
@@ -90,15 +97,19 @@ void check_fd_taken(check_model *m, int fd, bool taken, const check_site *site)
     if (f == NULL || f->state == FD_TAKEN) return;
     f->state = taken ? FD_TAKEN : FD_UNSURE;
     if (site != NULL) f->taken = *site;
+    if (!taken) return;
+    (void)snprintf(f->object, sizeof f->object, "%s%s%s%s", f->payload->object,
+                   f->payload->name[0] != '\0' ? " \"" : "", f->payload->name,
+                   f->payload->name[0] != '\0' ? "\"" : "");
+    check_payload_drop(m, f->payload);
+    f->payload = NULL;
 }
 
 void check_fd_closing(check_model *m, int fd, const check_site *site)
 {
     check_fd *f = current(m, fd);
     if (f == NULL) return;
-    if (f->state == FD_TAKEN)
-        check_find(m, CHECK_FD_CLOSED, f->payload, site, &f->taken,
-                   "The program closes descriptor %d, which %s took.", fd, f->taken.call);
+    if (f->state == FD_TAKEN) find_taken(m, CHECK_FD_CLOSED, f, site, "closes");
     forget(m, f);
 }
 
@@ -108,8 +119,7 @@ void check_fd_duplicated(check_model *m, int fd, int copy, const check_site *sit
     check_fd *f = current(m, fd);
     if (f == NULL) return;
     if (f->state == FD_TAKEN)
-        check_find(m, CHECK_FD_USED, f->payload, site, &f->taken,
-                   "The program duplicates descriptor %d, which %s took.", fd, f->taken.call);
+        find_taken(m, CHECK_FD_USED, f, site, "duplicates");
     else
         check_fd_born(m, copy, f->payload, &f->identity, &f->born);
 }
@@ -119,8 +129,7 @@ void check_fd_sent(check_model *m, int fd, const check_site *site)
     check_fd *f = current(m, fd);
     if (f == NULL) return;
     if (f->state == FD_TAKEN)
-        check_find(m, CHECK_FD_USED, f->payload, site, &f->taken,
-                   "The program sends descriptor %d, which %s took.", fd, f->taken.call);
+        find_taken(m, CHECK_FD_USED, f, site, "sends");
     else
         check_payload_opaque(f->payload); /* another process takes part from now on */
 }

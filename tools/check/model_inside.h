@@ -102,7 +102,9 @@ typedef struct check_fd {
     struct check_fd *next;
     int fd;
     enum { FD_LIVE, FD_TAKEN, FD_UNSURE } state;
+    /* NULL once it is taken: numbers are many, and the record of each stays. */
     check_payload *payload;
+    char object[160]; /* what it was then */
     check_identity identity;
     check_site born, taken;
 } check_fd;
@@ -113,6 +115,7 @@ struct check_model {
     bool ordered; /* judge (e) */
     bool lost;
     bool strict;
+    const char *object; /* of a finding without a payload, or NULL */
     check_look look;
     unsigned unjudged;
     check_counts counts;

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_SIGNALS 128 /* that a timeline remembers; a wait for an older value takes the next */
+#define MOST_SIGNALS 64 /* that a timeline remembers; a wait for an older value takes the next */
 
 void check_merge(check_clock *into, const check_clock *from)
 {
