@@ -32,7 +32,7 @@ static const culvi_words direct_words = {
     .memory = "heap or resource",
     .semaphore = "fence",
     .size =
-        "in Direct3D 12 D3D12_HEAP_DESC::SizeInBytes or ID3D12Device::GetResourceAllocationInfo",
+        "in Direct3D 12 D3D12_HEAP_DESC::SizeInBytes or GetResourceAllocationInfo()",
     .dedicated = "in Direct3D 12 a committed resource, in Direct3D 11 every resource",
     .buffer_offset = "in Direct3D 12 HeapOffset of CreatePlacedResource",
     .image_offset = "in Direct3D 12 HeapOffset of CreatePlacedResource",
