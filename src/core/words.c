@@ -31,8 +31,7 @@ static const culvi_words direct_words = {
     .physical_device = "graphics device",
     .memory = "heap or resource",
     .semaphore = "fence",
-    .size =
-        "in Direct3D 12 D3D12_HEAP_DESC::SizeInBytes or GetResourceAllocationInfo()",
+    .size = "in Direct3D 12 D3D12_HEAP_DESC::SizeInBytes or GetResourceAllocationInfo()",
     .dedicated = "in Direct3D 12 a committed resource, in Direct3D 11 every resource",
     .buffer_offset = "in Direct3D 12 HeapOffset of CreatePlacedResource",
     .image_offset = "in Direct3D 12 HeapOffset of CreatePlacedResource",
