@@ -132,13 +132,17 @@ static CUresult give(culv_device *device, const culv_handle *duplicate, void *ob
 static void describe(const void *object, culvi_text *text)
 {
     const culv_memory *memory = object;
-    culvi_text_add(
-        text, "it must be an %s of a %s of this same GPU, of %" PRIu64 " bytes, allocated %s%s",
-        culvi_handle_type_name(memory->handle_type), memory->words->memory, memory->size,
-        memory->dedicated ? "for one resource (dedicated)" : "as dedicated says",
-        culvi_handle_row_of(memory->handle_type)->kind == CULVI_KIND_KMT
-            ? "; a KMT handle keeps nothing alive, so that must still be there"
-            : "");
+    const culvi_handle_row *row = culvi_handle_row_of(memory->handle_type);
+    if (culvi_words_of_handle(memory->handle_type) != &culvi_plain_words)
+        culvi_text_add(text, "it must be %s of this same GPU", row->words);
+    else
+        culvi_text_add(text, "it must be an %s of a %s of this same GPU",
+                       culvi_handle_type_name(memory->handle_type), memory->words->memory);
+    culvi_text_add(text, ", of %" PRIu64 " bytes, allocated %s%s", memory->size,
+                   memory->dedicated ? "for one resource (dedicated)" : "as dedicated says",
+                   row->kind == CULVI_KIND_KMT
+                       ? "; a KMT handle keeps nothing alive, so that must still be there"
+                       : "");
 }
 
 static culvi_import how_to_import(culv_device *device, const culv_memory_desc *d, bool take)
@@ -164,7 +168,7 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
     if (d->size > import->facts.size_limit) {
         /* The field that the caller has filled. A handle of an API's own memory it has not seen. */
         char what[60];
-        if (words == &culvi_plain_words)
+        if (words == culvi_words_of_handle(d->handle.type))
             snprintf(what, sizeof what, "file descriptor %d", d->handle.value.fd);
         else
             snprintf(what, sizeof what, "the %s", words->memory);
@@ -259,11 +263,12 @@ static culv_result import_memory(culv_device *device, const culv_memory_desc *de
         return culvi_fail(
             &device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
             "culv_memory_desc.size is 0; it is the whole allocation's size in bytes (%s)",
-            culvi_plain_words.size);
+            culvi_words_of_handle(d.handle.type)->size);
     culvi_import import = how_to_import(device, &d, take);
     result = culvi_import_check(device, &import, &d.exporter);
-    return result == CULV_OK ? import_checked(device, &culvi_plain_words, &import, &d, out)
-                             : result;
+    return result == CULV_OK
+               ? import_checked(device, culvi_words_of_handle(d.handle.type), &import, &d, out)
+               : result;
 }
 
 culv_result culv_memory_import_take(culv_device *device, const culv_memory_desc *desc,

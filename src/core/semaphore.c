@@ -128,8 +128,9 @@ static culv_result import_semaphore(culv_device *device, const culv_semaphore_de
     if (result != CULV_OK) return result;
     culvi_import import = how_to_import(device, &d, take);
     result = check_desc(device, &import, &d);
-    return result == CULV_OK ? import_checked(device, &culvi_plain_words, 0, &import, &d, out)
-                             : result;
+    return result == CULV_OK
+               ? import_checked(device, culvi_words_of_handle(d.handle.type), 0, &import, &d, out)
+               : result;
 }
 
 culv_result culvi_semaphore_import_exported(culv_device *device, const culvi_words *words,

@@ -24,3 +24,38 @@ const culvi_words culvi_plain_words = {
     .memory_size = "size",
     /* What has an owner came from an attachment. */
 };
+
+static const culvi_words direct_words = {
+    .api = CULV_NATIVE_NONE,
+    .name = "graphics",
+    .physical_device = "graphics device",
+    .memory = "heap or resource",
+    .semaphore = "fence",
+    .size = "in Direct3D 12 D3D12_HEAP_DESC::SizeInBytes or GetResourceAllocationInfo()",
+    .dedicated = "in Direct3D 12 a committed resource, in Direct3D 11 every resource",
+    .buffer_offset = "in Direct3D 12 HeapOffset of CreatePlacedResource",
+    .image_offset = "in Direct3D 12 HeapOffset of CreatePlacedResource",
+    .plane_offset = "which Direct3D has none of",
+    .map_rows = "a buffer",
+    .read_call = "the counter's read",
+    .wait_call = "the wait",
+    .signal_call = "the signal",
+    .attach_desc = "the attachment's descriptor",
+    .open_call = "the graphics API's open call",
+    .memory_desc = "culv_memory_desc",
+    .memory_size = "size",
+    /* What has an owner came from an attachment. */
+};
+
+const culvi_words *culvi_words_of_handle(culv_handle_type type)
+{
+    switch (type) {
+    case CULV_HANDLE_D3D12_HEAP:
+    case CULV_HANDLE_D3D12_RESOURCE:
+    case CULV_HANDLE_D3D11_RESOURCE:
+    case CULV_HANDLE_D3D11_RESOURCE_KMT:
+    case CULV_HANDLE_D3D12_FENCE:
+    case CULV_HANDLE_D3D11_FENCE: return &direct_words;
+    default: return &culvi_plain_words;
+    }
+}

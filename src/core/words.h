@@ -3,6 +3,7 @@
 #ifndef CULVI_CORE_WORDS_H_
 #define CULVI_CORE_WORDS_H_
 
+#include "culvert/handle.h"
 #include "culvert/result.h"
 
 /* One table for each API. No field is NULL. */
@@ -32,5 +33,7 @@ typedef struct culvi_words {
 
 /* These are for a handle that did not come from an attachment. */
 extern const culvi_words culvi_plain_words;
+/* The same where the handle's type tells that it is of Windows' own API; otherwise those above. */
+const culvi_words *culvi_words_of_handle(culv_handle_type type);
 
 #endif

@@ -181,6 +181,7 @@ static void bad_handles(void)
     desc.handle = culv_handle_win32(CULV_HANDLE_D3D12_HEAP, handle.value.win32);
     REFUSES(culv_memory_import_take(s.culvert, &desc, &memory), CULV_ERROR_DRIVER,
             CULV_REASON_HANDLE_REFUSED);
+    REQUIRE_SAYS("it must be an NT handle of an ID3D12Heap of this same GPU");
     desc.handle = handle;
     desc.size = 65537;
     REFUSES(culv_memory_import_take(s.culvert, &desc, &memory), CULV_ERROR_DRIVER,
