@@ -50,6 +50,13 @@ culv_result culvi_fail_d3d(const culvi_voice *voice, const char *label, HRESULT 
                              name_of(code));
 }
 
+/* Whose Direct3D has no shared handles, unless tests or the rig put them there. */
+static bool is_wine(void)
+{
+    const HMODULE system = GetModuleHandleA("ntdll.dll");
+    return system != NULL && GetProcAddress(system, "wine_get_version") != NULL;
+}
+
 culv_result culvi_fail_d3d_share(const culvi_voice *voice, const char *label, HRESULT code,
                                  const char *call, const char *what, const wchar_t *name,
                                  const char *advice, const char *wrapped, const char *reason_call)
@@ -75,9 +82,13 @@ culv_result culvi_fail_d3d_share(const culvi_voice *voice, const char *label, HR
             hr == CULVI_D3D_BAD_ARGUMENT ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
             CULV_REASON_NOT_EXPORTABLE, CULV_NATIVE_D3D, (int64_t)(uint32_t)code, call,
             "the %s cannot be shared: %s answered %#lx%s; %s. A wrapper of the device "
-            "(Streamline, ReShade, PIX) answers so too: pass the native %s and its objects",
+            "(Streamline, ReShade, PIX) answers so too: pass the native %s and its objects%s",
             what, call, (unsigned long)code, SUCCEEDED(code) ? " and no handle" : name_of(code),
-            advice, wrapped);
+            advice, wrapped,
+            hr != CULVI_D3D_BAD_ARGUMENT && is_wine()
+                ? ". This is Wine, whose Direct3D has no shared handles: run the program by "
+                  "scripts/wine-run, which puts them in place"
+                : "");
     return culvi_fail_d3d(voice, label, code, call, reason_call, CULV_REASON_DRIVER_REFUSED,
                           "the %s could not be shared", what);
 }

@@ -126,6 +126,7 @@ static void unshareable(void)
     REFUSES(culv_d3d12_memory_import(s.d3d12, &desc, &memory), CULV_ERROR_UNSUPPORTED,
             CULV_REASON_NOT_EXPORTABLE);
     REQUIRE_SAYS("Streamline");
+    REQUIRE_SAYS("scripts/wine-run");
     REFUSES(culv_d3d12_semaphore_import(s.d3d12, fence, NULL, &semaphore), CULV_ERROR_UNSUPPORTED,
             CULV_REASON_NOT_EXPORTABLE);
     REQUIRE_SAYS("D3D12_FENCE_FLAG_SHARED");

@@ -3,6 +3,8 @@
  * cannot be shared, values that nobody reported, a removed device. */
 #include "cases11.h"
 
+#include <culvert/d3d_register.h>
+
 #include <string.h>
 
 static const GUID iid_dxgi_resource1 = {
@@ -292,12 +294,10 @@ static void shadow(void)
     make.resource = scene11_of_buffer(buffer);
     REFUSES(culv_d3d11_shadow_create(s.d3d11, &make, &twin), CULV_ERROR_INVALID, CULV_REASON_USAGE);
     make.resource = scene11_of_texture(engine);
-    for (unsigned n = 1; n <= 1; n++) { /* its handle is refused once: nothing is left */
-        overlay11_fail_at(n);
-        REQUIRE(culv_d3d11_shadow_create(s.d3d11, &make, &twin) == CULV_ERROR_OUT_OF_MEMORY);
-        overlay11_fail_at(0);
-        REQUIRE(twin == NULL);
-    }
+    overlay11_fail_at(1); /* its handle is refused: nothing is left */
+    REQUIRE(culv_d3d11_shadow_create(s.d3d11, &make, &twin) == CULV_ERROR_OUT_OF_MEMORY);
+    overlay11_fail_at(0);
+    REQUIRE(twin == NULL);
     OK(culv_d3d11_shadow_create(s.d3d11, &make, &twin));
     REFUSES(culv_d3d11_shadow_record(twin, NULL, 0), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     ID3D11Device *other = NULL;
@@ -309,6 +309,21 @@ static void shadow(void)
     REQUIRE(culv_d3d11_shadow_copies(twin) == 0);
     ID3D11DeviceContext_Release(its);
     ID3D11Device_Release(other);
+    /* The same texture is registered: CUDA writes it that way, and reads the twin. */
+    culv_registration *registered = NULL;
+    CUarray array;
+    OK(culv_d3d11_register(s.culvert, make.resource, NULL, &registered));
+    OK(culv_registration_map(&registered, 1, s.stream));
+    OK(culv_registration_get_array(registered, 0, 0, &array));
+    scene11_pattern(put, 8 * 8 * 4, 77);
+    scene11_cuda_copy(&s, array, put, 8 * 4, 8, 1, true);
+    OK(culv_registration_unmap(&registered, 1, s.stream));
+    OK(culv_d3d11_shadow_record(twin, s.context, 0));
+    overlay11_give();
+    OK(culv_image_get_array(culv_shared_image_cuda(culv_d3d11_shadow_image(twin)), 0, &array));
+    scene11_cuda_copy(&s, array, got, 8 * 4, 8, 1, false);
+    REQUIRE(memcmp(put, got, 8 * 8 * 4) == 0);
+    culv_registration_destroy(&registered);
     culv_d3d11_shadow_destroy(&twin);
     culv_d3d11_shadow_destroy(&twin);
     culv_d3d11_shadow_destroy(NULL);
