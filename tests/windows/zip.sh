@@ -4,7 +4,7 @@
 # report. zip.sh SOURCE MINGW_BUILD MSVC_WORK WORK, where MSVC_WORK is tests/msvc/check.sh's. Exit 77 without Wine.
 # SPDX-License-Identifier: MIT
 set -euo pipefail
-source=$1 build=$(cd "$2" && pwd) msvc=$3 work=$4
+source=$1 build=$(cd "$2" && pwd) msvc=$(realpath -m "$3") work=$4
 skip() { echo "SKIP: $*"; exit 77; }
 fail() { echo "FAILED: $*"; exit 1; }
 rm -rf "$work"
