@@ -20,7 +20,7 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Se
 
 from . import _declarations as d
 from ._lib import Error, process, stream_handle, told
-from ._objects import AdoptedBuffer, VulkanImage
+from ._objects import AdoptedBuffer, VulkanDevice, VulkanImage
 from ._spirv import STAGES, Constant, Module, compiled, packed
 from ._tensor import HOSTS, Tensor, TensorSource, is_hosts, tensor_range
 from ._types import Path, StreamLike, TensorLike
@@ -94,16 +94,20 @@ class _Queue:
         """The VkBuffer of a tensor."""
         if isinstance(value, Part):
             return value
-        if isinstance(value, Tensor):
+        if isinstance(value, Tensor) and self._has(value._source):
             source = value._source
             inner = self.part(source)
             return Part(inner.buffer, inner.offset + value.pointer - source.pointer,
                         inner.size - (value.pointer - source.pointer))
         if isinstance(value, AdoptedBuffer):
+            if not self._has(value):
+                raise ValueError("it is memory of another VkDevice: the context that made it has it (gpu=)")
             return Part(value.handle, value.offset, value.size)
-        if isinstance(value, TensorSource) and hasattr(type(value), "handle"):
+        if isinstance(value, TensorSource) and hasattr(type(value), "handle") and self._has(value):
             return Part(getattr(value, "handle"), 0, value.size)
-        there: Any = value
+        if hasattr(type(value._source if isinstance(value, Tensor) else value), "handle"):
+            raise ValueError("it is memory of another VkDevice: the context that made it has it (gpu=)")
+        there: Any = value.tensor() if isinstance(value, TensorSource) else value
         pointer, size = tensor_range(there)
         owner = self._owner(pointer, size)
         if owner is not None:
@@ -118,6 +122,13 @@ class _Queue:
             raise ValueError(f"the tensor lies in {len(parts)} chunks of memory, and the device has no sparse buffer for all of "
                              "them: larger chunks, or a buffer or vector of Culvert's, are in one piece")
         return Part(parts[0].buffer or 0, parts[0].offset, adopted.size)
+
+    def _has(self, source: Any) -> bool:
+        """Whether a VkBuffer is of this context's VkDevice. Another device's would be read wherever it happens to lie."""
+        owner = getattr(source, "_ring", source)
+        while owner is not None and not isinstance(owner, VulkanDevice):
+            owner = getattr(owner, "_parent", None)
+        return owner is not None and owner._desc.device == self.gpu.handle
 
     def _owner(self, pointer: int, size: int) -> Optional[Part]:
         """The buffer of this context in which an address lies."""

@@ -158,6 +158,22 @@ def test_what_is_not_shared_is_copied_and_told(tmp_path):
             late()
 
 
+def test_memory_of_another_context_is_copied(gpu):
+    """Its VkBuffer means nothing to the view's own VkDevice."""
+    with gpu.vk.buffer(31 * 45 * 4) as buffer:
+        tensor = buffer.tensor("float32", (31, 45))
+        data = np.asarray(tensor)
+        data[:] = np.random.default_rng(1).random((31, 45))
+        for there in (tensor, data):
+            with culvert.show(there, window=False, size=(45, 31)) as view:
+                assert [said.partition(":")[0] for said in view.says] == ["the tensor is copied for each frame"]
+                assert near(picture(view), mapped(data, data.min(), data.max()))
+        with culvert.vulkan.open() as other, culvert.draw.Target(other, 4, 4) as target, \
+                culvert.draw.Pipeline(other, *(text for text, _ in module.SHADERS[2:4])) as points:
+            with pytest.raises(ValueError, match="it is memory of another VkDevice"):
+                target.draw(points, 1, **dict.fromkeys(points.bindings, buffer))
+
+
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_tensor_of_many_chunks(gpu, monkeypatch, sparse):
     """By one sparse buffer, where the device has such (the twin's has none); else by copies, and the view says so."""

@@ -4,7 +4,7 @@
 # usage: wheel.sh SOURCES BUILD PYTHON
 # SPDX-License-Identifier: MIT
 set -eu
-unset CULVERT_LIBRARY CULVERT_SOFT_PATH LD_LIBRARY_PATH # what is in the wheel is used, and no other
+unset CULVERT_LIBRARY CULVERT_SOFT_PATH LD_LIBRARY_PATH PYTHONPATH # what is in the wheel is used, and no other
 room=$(mktemp -d)
 trap 'rm -rf "$room"' EXIT
 wheel=$("$3" "$1/scripts/wheel" --build "$2" --out "$room")
