@@ -4,13 +4,15 @@ and open(), which makes an instance, the device that CUDA reaches, and a queue."
 import atexit
 import ctypes
 import ctypes.util
+import io
+import os
 import sys
 import threading
 import time
 import warnings
 import weakref
 from ctypes import byref, c_char_p, c_float, c_uint32, c_uint64, c_void_p
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from . import _declarations as d
 from ._lib import Error, LateError, Owned, _homes, _roots, api, busy, describe, driver_of, handle, late, process, told
@@ -152,6 +154,24 @@ class _Values:
 
     def signal(self, semaphore: int, value: int) -> None:
         self.functions.vkSignalSemaphore(self.device, d.VkSemaphoreSignalInfo(semaphore=semaphore, value=value))
+
+
+_kept: Set[str] = set()
+
+
+def _keep_the_driver() -> None:
+    """The loader takes a driver out of the process with the last VkInstance. NVIDIA's (580) can be loaded some dozen times in
+    a process, and then vkCreateInstance() answers ERROR_INCOMPATIBLE_DRIVER, so it stays."""
+    if not sys.platform.startswith("linux"):
+        return
+    with io.open("/proc/self/maps", encoding="utf-8", errors="replace") as f:
+        there = {line.split(None, 5)[5].strip() for line in f if "nvidia" in line and ".so" in line}
+    for path in there - _kept:
+        try:
+            ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_NODELETE)
+        except OSError:
+            pass  # a file that was replaced meanwhile
+        _kept.add(path)
 
 
 class _Home:
@@ -430,6 +450,7 @@ class Context:
         except VulkanError as e:
             raise e.about([*extensions, *features]) from None
         kind = d.VkSemaphoreTypeCreateInfo(semaphoreType=d.VK_SEMAPHORE_TYPE_TIMELINE)
+        _keep_the_driver()
         home.done = self.functions.make("vkCreateSemaphore", self.handle,
                                         d.VkSemaphoreCreateInfo(pNext=ctypes.addressof(kind)), None)
         out = c_void_p()

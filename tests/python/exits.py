@@ -72,11 +72,7 @@ class State(NamedTuple):
     status: int = 0
     says: Tuple[str, ...] = ()  # of these one is in stderr; nothing else may be there, besides warnings
     needs: str = ""  # a library (torch, cupy), or gl: a context of OpenGL
-    twin_only: str = ""  # why it does not run on a GPU
 
-
-FORKED = ("on an H100 and an H200 (580.159.04) a child that ends by exit(), or its parent at its own end, spins in the driver: "
-          "docs/python.md, traps")
 
 STATES: Dict[str, State] = {
     "nothing_was_opened": State(""),
@@ -86,7 +82,7 @@ STATES: Dict[str, State] = {
     # As it was when an end hung on a GPU and nobody could say why.
     "nine_were_dropped_a_child_has_ended_and_a_frame_was_captured": State(
         "everything()\nfor _ in range(9): cell()\npid = os.fork()\nif pid == 0: sys.exit(6)\n"
-        "assert os.waitpid(pid, 0)[1] == 6 << 8\ncapture()\ngraph = end_capture()", twin_only=FORKED),
+        "assert os.waitpid(pid, 0)[1] == 6 << 8\ncapture()\ngraph = end_capture()"),
     "nine_in_cycles_that_nobody_collects": State(
         "gc.disable()\ndef keep():\n    own = culvert.vulkan.open()\n    kept = [own, own.vk.buffer(4097), own.vk.timeline()]\n"
         "    kept.append(kept)\nfor _ in range(9): keep()"),
@@ -102,7 +98,7 @@ STATES: Dict[str, State] = {
         "pWaitSemaphoreInfos=ctypes.addressof(w)), 0)"),
     "a_forked_child_says_what_it_has": State(
         "everything()\nr, w = os.pipe()\nif os.fork() == 0:\n    os.dup2(w, 1)\n    sys.stdout.write('mine')\n    sys.exit(7)\n"
-        "assert os.WEXITSTATUS(os.wait()[1]) == 7 and os.read(r, 9) == b'mine'", twin_only=FORKED),
+        "assert os.WEXITSTATUS(os.wait()[1]) == 7 and os.read(r, 9) == b'mine'"),
     "in_cudas_turn": State("everything()\nturn = ring.cuda(stream)\nframe = turn.__enter__()"),
     "in_vulkans_turn": State("everything()\nwith ring.cuda(stream): pass\ngot = ring.acquire()"),
     "in_a_frame_of_a_timeline": State("everything()\nturn = timeline.frame(signal=1).cuda(stream)\nturn.__enter__()"),
@@ -127,7 +123,7 @@ STATES: Dict[str, State] = {
     "a_daemon_thread_opens_and_drops_contexts": State(
         "def again():\n    while True:\n        own = culvert.vulkan.open()\n        b = own.vk.buffer(4097)\n"
         "threading.Thread(target=again, daemon=True).start()\ntime.sleep(0.3)", says=("",)),
-    "a_forked_child_ends_later": State("everything()\nif os.fork() == 0:\n    time.sleep(0.5)\n    sys.exit(0)", twin_only=FORKED),
+    "a_forked_child_ends_later": State("everything()\nif os.fork() == 0:\n    time.sleep(0.5)\n    sys.exit(0)"),
     "the_device_was_closed": State("everything()\ngpu.device.close()"),
     "vulkans_half_was_closed": State("everything()\ngpu.vk.close()"),
     "everything_was_closed": State("everything()\ngpu.close()"),
