@@ -13,4 +13,4 @@ for source in "$1"/hello_*.c "$1"/hello_*.cpp; do
     fi
     count=$((count + 1))
 done
-[ "$count" -eq 13 ] || { echo "$count programs, not 13"; exit 1; }
+[ "$count" -eq 14 ] || { echo "$count programs, not 14"; exit 1; }
