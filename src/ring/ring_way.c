@@ -115,7 +115,7 @@ static void enter(culvi_ring_way *w, uint32_t i, uint64_t next)
 {
     w->at = i;
     w->since = next;
-    w->open = false;
+    w->seen.open = w->begun.open = false;
     w->unseen = 0;
 }
 
@@ -189,19 +189,21 @@ void culvi_ring_way_note(culvi_ring_way *w, uint64_t through, uint64_t now, bool
 {
     if (through < w->since) return; /* frames of the way before */
     w->unseen = waited ? 0 : w->unseen + 1;
-    if (!waited && w->unseen < UNSEEN)
-        return; /* the host came late: when they ended is not known */
-    if (!w->open) {
-        w->open = true;
-        w->from = through;
-        w->began = now;
+    if (waited)
+        w->begun.open = false;
+    else if (w->unseen < UNSEEN)
+        return;
+    culvi_ring_span *span = waited ? &w->seen : &w->begun;
+    const uint64_t count = waited ? through : next;
+    if (!span->open) {
+        *span = (culvi_ring_span){.open = true, .from = count, .began = now};
         return;
     }
-    const uint64_t frames = through - w->from, time = now - w->began;
+    const uint64_t frames = count - span->from, time = now - span->began;
     culvi_ring_attempt *t = &w->tries[w->at];
     if (!is_full(w, frames, time)) return;
-    w->from = through;
-    w->began = now;
+    w->seen.open = w->begun.open = false;
+    *span = (culvi_ring_span){.open = true, .from = count, .began = now};
     switch (w->phase) {
     case CULVI_RING_WAY_WARMS: search(w, next); break;
     case CULVI_RING_WAY_TRIES:
