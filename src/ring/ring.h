@@ -136,13 +136,13 @@ typedef struct culvi_ring_way {
     /* Youngest frames first; bursts at the end, from this one on. */
     culvi_ring_attempt tries[CULVI_RING_WAYS];
     uint32_t num, bursts_from;
-    uint32_t at;    /* the one in use */
-    uint64_t since; /* frames below this number are of the way before */
+    uint32_t at;           /* the one in use */
+    uint64_t since;        /* frames below this number are of the way before */
     culvi_ring_span seen;  /* of frames consumed, from wait to wait for the GPU */
     culvi_ring_span begun; /* of frames begun, while there is no such wait */
     uint32_t unseen;       /* bursts whose start did not wait for the GPU */
-    uint32_t odd;    /* windows */
-    bool news;       /* a choice that was not told yet */
+    uint32_t odd;          /* windows */
+    bool news;             /* a choice that was not told yet */
 } culvi_ring_way;
 
 /* CUDA's side of an API's ring where it takes more than a wait and a signal: OpenGL's objects are

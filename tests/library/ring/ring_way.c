@@ -111,8 +111,8 @@ static void chooses_in(bool back)
             const double ns = frame_time(&s, from, to);
             const double measured = (double)stats.frame_time / ns;
             if (measured < 0.97 || measured > 1.03)
-                FAIL("%s%.0f and %.0f us: a frame is measured as %.3f of it", to_of(back), loads[k].solver,
-                     loads[k].renderer, measured);
+                FAIL("%s%.0f and %.0f us: a frame is measured as %.3f of it", to_of(back),
+                     loads[k].solver, loads[k].renderer, measured);
             const double best = fastest(&loads[k], back, rings[i].slots, rings[i].burst, 0);
             scene_enter(&s);
             if (ns > 1.03 * best)
@@ -153,15 +153,15 @@ static void bound_in(bool back)
             const uint32_t to = run_scene(&s, from, 8 * TUNED);
             const double ns = frame_time(&s, from, to), p99 = age_p99(&s, from, to);
             if (stats.depth > 1 && p99 > 1.03 * bounds[i])
-                FAIL("%s%.0f and %.0f us within %.0f ns: %.0f", to_of(back), loads[k].solver, loads[k].renderer,
-                     bounds[i], p99);
+                FAIL("%s%.0f and %.0f us within %.0f ns: %.0f", to_of(back), loads[k].solver,
+                     loads[k].renderer, bounds[i], p99);
             const double best = fastest(&loads[k], back, 8, MOST_BURST, 0.95 * bounds[i]);
             scene_enter(&s);
             if (ns > 1.03 * best)
                 FAIL(
                     "%s%.0f and %.0f us within %.0f ns: %.0f ns with %u slots in bursts of %u, %.0f would do",
-                    to_of(back), loads[k].solver, loads[k].renderer, bounds[i], ns, (unsigned)stats.depth,
-                    (unsigned)stats.burst, best);
+                    to_of(back), loads[k].solver, loads[k].renderer, bounds[i], ns,
+                    (unsigned)stats.depth, (unsigned)stats.burst, best);
             stage_close(&o.rs);
         }
 }
@@ -214,13 +214,13 @@ static void ahead(void)
 {
     static const scene_load l = {5000, 5000, 160};
     static scene s;
-    for (int apart = 0; apart < 2; apart++) {
+    for (int i = 0; i < 4; i++) {
         opened o;
         const culv_ring_settings t = automatic(4, 1);
-        begin_late(&s, &l, 3, false);
+        begin_late(&s, &l, 3, i >= 2);
         open_scene(&o, &s, &t);
         s.ahead = 2;
-        s.apart = apart != 0;
+        s.apart = i % 2 != 0;
         (void)run_scene(&s, 0, 400);
         const culv_ring_stats stats = stage_stats(&o.rs);
         REQUIRE_EQ(stats.tries, 0);
