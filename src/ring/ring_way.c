@@ -3,9 +3,9 @@
  * place of CUDA's stream, by what the ring's own frames take. No lock and no clock of its own.
  *
  * The producer's thread says at the start of each burst how many frames are consumed, and when.
- * That is exact where it waited for the consumer's GPU. It never has to wait where the host is slow,
- * or waits for the other timeline: Vulkan produces, and the host waits in place of CUDA's stream.
- * What it knows is then several frames old, and frames begun are counted in place of it.
+ * That is exact where it waited for the consumer's GPU. It never has to wait where the host is
+ * slow, or waits for the other timeline: Vulkan produces, and the host waits in place of CUDA's
+ * stream. What it knows is then several frames old, and frames begun are counted in place of it.
  *
  * The ring tries each way for a while and takes the mean of a frame. Ways that are about as fast as
  * the best are measured once more. The first in the list that is fast enough is kept: the list
