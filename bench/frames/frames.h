@@ -101,6 +101,13 @@ static inline bool config_chooses(const config *c)
     return c->max_latency != 0 || c->automatic;
 }
 
+/* What a ring chose. */
+typedef struct ring_choice {
+    uint32_t depth, burst;
+    bool on_host; /* the host waits in place of CUDA's stream */
+    bool tries;   /* it has not chosen yet */
+} ring_choice;
+
 typedef struct samples {
     size_t n, capacity;
     double *values;
@@ -126,8 +133,8 @@ typedef struct outcome {
     samples age;
     /* Frames that were checked, pixels that saw another or a torn one */
     uint64_t checked, wrong;
-    uint32_t chosen_depth, chosen_burst; /* by the ring: at the end of the last run */
-    const char *obstacle;                /* NULL: it ran */
+    ring_choice chosen;   /* at the end of the last run */
+    const char *obstacle; /* NULL: it ran */
 } outcome;
 
 /* How Vulkan's device clock and CUDA's global timer compare. */
@@ -183,7 +190,7 @@ typedef struct run {
     /* Of what is timed: where bursts end, settling may take a few more than it is to */
     uint32_t first;
     double begun, cpu_begun;
-    uint32_t chosen_depth, chosen_burst;
+    ring_choice chosen;
     void *own; /* the scheme's */
 } run;
 

@@ -32,6 +32,7 @@ static const char usage[] =
     "  --shader=FILE    --advise: with this compute shader (SPIR-V) as the renderer; its buffers are zeroed\n"
     "  --groups=X,Y,Z   its groups (1)\n"
     "  --frame-binding=N  the storage buffer of set 0 that is the frame (the first one)\n"
+    "  --choice         --only=waits, backwards: what a ring chooses, and the ways that it chooses from\n"
     "  --search         what changes the cost of switching (--only=search)\n"
     "  --scheme=NAME    one of \"host waits\", \"staged\", \"raw ring\", \"culv_ring\", \"raw in-queue\",\n"
     "                   \"in-queue\", \"raw async\", \"async\"; may be given several times\n"
@@ -272,6 +273,8 @@ options options_parse(int argc, char **argv)
             o.search = true;
         } else if (strcmp(a, "--advise") == 0) {
             o.advise = true;
+        } else if (strcmp(a, "--choice") == 0) {
+            o.choice = true;
         } else if (strcmp(a, "--list") == 0) {
             list();
             arguments_printed();

@@ -22,6 +22,14 @@ static void put_result(struct json *json, const result *r)
     json_integer(json, "burst", r->burst);
     json_integer(json, "max_latency_ns", (int64_t)r->max_latency);
     json_integer(json, "frames", r->frames);
+    if (r->automatic) {
+        json_begin(json, "chosen", '{');
+        json_bool(json, "host_waits_for_cuda", r->on_host);
+        json_bool(json, "tries", r->tries);
+        json_end(json, '}');
+    } else {
+        json_null(json, "chosen");
+    }
     json_string(json, "left_out", r->obstacle);
     report_spread(json, "us", &r->us);
     report_spread(json, "of_ideal", &r->ratio);

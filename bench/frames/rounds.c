@@ -124,7 +124,10 @@ static void run_once(frames_bench *b, const workload *w, outcome *o, bool keep)
     config c = o->config;
     char what[128];
     run r = {.b = b, .w = w, .c = &c, .base = b->next_number};
-    if (!keep) c.frames = smaller(c.frames, b->renderer.num_frames); /* to warm up */
+    if (!keep) { /* to warm up */
+        c.frames = smaller(c.frames - c.settle, b->renderer.num_frames);
+        c.settle = 0;
+    }
     snprintf(what, sizeof what, "%s, depth %u, burst %u", c.scheme->name, c.depth, c.burst);
     exits_watch(40 + c.frames / FRAMES_A_SECOND, what);
     b->next_number += c.frames;
@@ -141,8 +144,7 @@ static void run_once(frames_bench *b, const workload *w, outcome *o, bool keep)
     o->us[o->rounds] = us;
     o->cpu[o->rounds] = r.cpu_us;
     o->rounds++;
-    o->chosen_depth = r.chosen_depth;
-    o->chosen_burst = r.chosen_burst;
+    o->chosen = r.chosen;
     take_times(&r, o);
 }
 

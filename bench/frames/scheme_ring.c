@@ -120,8 +120,10 @@ void ring_finish(run *r)
     ring_run *own = r->own;
     culv_ring_stats stats = culv_ring_stats_init();
     CULV_OK_OR_EXIT(culv_ring_get_stats(culv_vk_ring_core(own->ring), &stats));
-    r->chosen_depth = stats.depth;
-    r->chosen_burst = stats.burst;
+    r->chosen = (ring_choice){.depth = stats.depth,
+                              .burst = stats.burst,
+                              .on_host = stats.cuda_waits == CULV_RING_WAITS_SIGNAL_FIRST,
+                              .tries = stats.tries != 0};
     REQUIRE_EQ(stats.produced, r->c->frames);
     REQUIRE_EQ(stats.consumed, r->c->frames);
     REQUIRE_EQ(stats.skipped, 0);

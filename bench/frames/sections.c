@@ -11,7 +11,7 @@ enum {
     SWEEP_ROUNDS = 3,
     WAITS_FRAMES = 12,
     BACK_ROUNDS = 2,
-    TRIED_FRAMES = 64,
+    TRIED_FRAMES = 96,
     CAMERAS = 32, /* a side of the picture: 1,024 draws */
     FEW_CAMERAS = 4,
     AUTO_SETTLES = 1200,
@@ -234,10 +234,11 @@ static void add_hosts(plan *p, const scheme *ring, uint32_t depth)
         const char *variant;
         tuning how;
     } ways[] = {{"", {0}},
-                {"CUDA waits on the host", {.solver_late = true}},
+                {results_host_for_cuda, {.solver_late = true}},
                 {"Vulkan waits on the host", {.renderer_late = true}},
                 {"both wait on the host", {.solver_late = true, .renderer_late = true}}};
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        if (p->options->choice && ways[i].how.renderer_late) continue;
         config *c = plan_add(p, ring, depth, 1);
         if (c == NULL) continue;
         c->variant = ways[i].variant;
@@ -247,18 +248,21 @@ static void add_hosts(plan *p, const scheme *ring, uint32_t depth)
 
 static void add_waits(plan *p, uint32_t slots)
 {
-    plan_add(p, &scheme_host_waits, 1, 1);
+    if (!p->options->choice) plan_add(p, &scheme_host_waits, 1, 1);
     for (uint32_t depth = 1; depth <= slots; depth++) {
-        plan_add(p, &scheme_raw, depth, 1);
         add_hosts(p, &scheme_ring, depth);
+        if (p->options->choice) continue;
+        plan_add(p, &scheme_raw, depth, 1);
         plan_add(p, &scheme_raw_async, depth, 1);
         plan_add(p, &scheme_async, depth, 1);
     }
+    if (p->options->choice) return;
     plan_add(p, &scheme_raw_in_queue, 1, 1);
     plan_add(p, &scheme_in_queue, 1, 1);
 }
 
-/* What the ring chooses, once it has tried: 2 s, or as many frames as its tries take. */
+/* What the ring chooses, once it has tried: 2 s, or as many frames as its tries take. Then as many
+ * frames as other ways have: where all begins and ends, they cost less. */
 static void add_automatic(plan *p, const scheme *ring, const options *o, const workload *w,
                           uint32_t slots)
 {
@@ -268,7 +272,8 @@ static void add_automatic(plan *p, const scheme *ring, const options *o, const w
     c->variant = "the ring chooses";
     c->automatic = true;
     c->settle = o->quick ? 64 : frames > TRIED_FRAMES ? (uint32_t)frames : TRIED_FRAMES;
-    c->frames = c->settle + (o->quick ? 16 : 2 * WAITS_FRAMES);
+    c->frames = o->quick ? 16 : c->frames < WAITS_FRAMES ? WAITS_FRAMES : c->frames;
+    c->frames += c->settle;
 }
 
 void section_waits(frames_bench *b, const options *o, results *all)
@@ -291,6 +296,7 @@ void section_waits(frames_bench *b, const options *o, results *all)
         /* Elsewhere than on a GPU: the first, and one of many draws, to see that they work. */
         if (few && loads[i].parts == parts) continue; /* one of each, to see that they work */
         parts = loads[i].parts;
+        if (o->choice && parts > 1) continue; /* the ring chooses nothing there */
         if (few && parts > 1) w.parts = FEW_CAMERAS;
         if (!plan_begin(&p, b, o, w, o->quick ? 2 : 3, false)) return;
         add_waits(&p, o->quick ? 2 : 3);
@@ -320,11 +326,12 @@ void section_backwards(frames_bench *b, const options *o, results *all)
         w.renderer_us = loads[i].renderer;
         w.parts = loads[i].parts;
         w.back = true;
+        if (o->choice && w.parts > 1) continue; /* the ring chooses nothing there */
         if (!plan_begin(&p, b, o, w, slots, false)) return;
-        plan_add(&p, &scheme_back_host_waits, 1, 1);
+        if (!o->choice) plan_add(&p, &scheme_back_host_waits, 1, 1);
         for (uint32_t depth = 1; depth <= slots; depth++)
             add_hosts(&p, &scheme_back_ring, depth);
-        plan_add(&p, &scheme_back_in_queue, 1, 1);
+        if (!o->choice) plan_add(&p, &scheme_back_in_queue, 1, 1);
         if (w.parts == 1) add_automatic(&p, &scheme_back_ring, o, &w, slots);
         for (size_t k = 0; k < p.count; k++)
             if (p.outcomes[k].config.frames < WAITS_FRAMES)

@@ -26,6 +26,7 @@ typedef struct options {
     work_shader *shader;
     double within_us; /* --advise: of a frame's age; 0: any */
     bool quick, validation, search, advise;
+    bool choice; /* of waits and backwards: the ring's, and what it chooses from */
     uint64_t seed;
 } options;
 

@@ -83,11 +83,12 @@ typedef enum culv_ring_way {
      *
      * It tries 1, 2, 3 and `depth` slots; bursts of 2, 4, 8 ... up to `burst` (depth is burst
      * then); and, where `cuda_waits` is DEFAULT and both timelines have `wait`, the host in place
-     * of CUDA's stream with each number of slots above 1. Each way has 30 ms, 4 frames or 2 bursts,
-     * whichever is longest, after 100 ms for warming up; short ones that are about as fast as the
-     * best get 60 ms more. It keeps the fastest. Of ways that are within 1 % of the fastest it
-     * keeps the one with the youngest frames. With `max_latency` it keeps the fastest way whose
-     * frames are within that time (depth times the time of a frame), and one slot where none is.
+     * of CUDA's stream with each number of slots above 1. Each way has 30 ms, 4 frames or 4 bursts
+     * (2 where they take 90 ms), whichever is longest, after 100 ms for warming up; short ones that
+     * are about as fast as the best get 60 ms more. It keeps the fastest. Of ways that are within
+     * 1 % of the fastest it keeps the one with the youngest frames. With `max_latency` it keeps the
+     * fastest way whose frames are within that time (depth times the time of a frame), and one slot
+     * where none is.
      *
      * It tries again when frames take half as long again as when it chose, or two thirds as long.
      * No frame is lost or changes its order while it tries. Each choice is logged (INFO) with what

@@ -114,6 +114,12 @@ typedef struct culvi_ring_attempt {
     uint64_t frames, time; /* measured; ns */
 } culvi_ring_attempt;
 
+/* Since when, and how many frames there were then. */
+typedef struct culvi_ring_span {
+    bool open;
+    uint64_t from, began;
+} culvi_ring_span;
+
 typedef enum culvi_ring_way_phase {
     CULVI_RING_WAY_WARMS,
     CULVI_RING_WAY_TRIES,
@@ -130,14 +136,13 @@ typedef struct culvi_ring_way {
     /* Youngest frames first; bursts at the end, from this one on. */
     culvi_ring_attempt tries[CULVI_RING_WAYS];
     uint32_t num, bursts_from;
-    uint32_t at;    /* the one in use */
-    uint64_t since; /* frames below this number are of the way before */
-    /* The window: how many frames were consumed when it began, and when that was. */
-    bool open;
-    uint64_t from, began;
-    uint32_t unseen; /* bursts whose start did not wait for the GPU */
-    uint32_t odd;    /* windows */
-    bool news;       /* a choice that was not told yet */
+    uint32_t at;           /* the one in use */
+    uint64_t since;        /* frames below this number are of the way before */
+    culvi_ring_span seen;  /* of frames consumed, from wait to wait for the GPU */
+    culvi_ring_span begun; /* of frames begun, while there is no such wait */
+    uint32_t unseen;       /* bursts whose start did not wait for the GPU */
+    uint32_t odd;          /* windows */
+    bool news;             /* a choice that was not told yet */
 } culvi_ring_way;
 
 /* CUDA's side of an API's ring where it takes more than a wait and a signal: OpenGL's objects are

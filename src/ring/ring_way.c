@@ -2,20 +2,27 @@
 /* culv_ring_settings::way = AUTO: how many slots, how long bursts, and whether the host waits in
  * place of CUDA's stream, by what the ring's own frames take. No lock and no clock of its own.
  *
- * The producer's thread says at the start of each burst how many frames are consumed, and when. The
- * ring tries each way for a while and takes the mean of a frame. Ways that are about as fast as the
- * best are measured once more. The first in the list that is fast enough is kept: the list begins
- * with the ways whose frames are the youngest. A slot is written again only when it was read, so a
- * frame is at most `depth` frames' time old. */
+ * The producer's thread says at the start of each burst how many frames are consumed, and when.
+ * That is exact where it waited for the consumer's GPU. It never has to wait where the host is
+ * slow, or waits for the other timeline: Vulkan produces, and the host waits in place of CUDA's
+ * stream. What it knows is then several frames old, and frames begun are counted in place of it.
+ *
+ * The ring tries each way for a while and takes the mean of a frame. Ways that are about as fast as
+ * the best are measured once more. The first in the list that is fast enough is kept: the list
+ * begins with the ways whose frames are the youngest. A slot is written again only when it was
+ * read, so a frame is at most `depth` frames' time old. */
 #include "ring/ring.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const uint64_t WARM_NS = 100000000, TRY_NS = 30000000, WATCH_NS = 100000000;
+/* The host sees the end of a burst of CUDA's up to 1 ms late. */
+static const uint64_t LONG_NS = 90000000;
 enum {
     TRY_FRAMES = 4,   /* a window is at least so many frames long, */
-    TRY_BURSTS = 2,   /* and so many bursts */
+    TRY_BURSTS = 4,   /* and so many bursts, */
+    LONG_BURSTS = 2,  /* or so many where they take LONG_NS */
     WATCH_FRAMES = 8, /* the same, once a way is chosen */
     WATCH_BURSTS = 4,
     UNSEEN = 8, /* starts of bursts without a wait, after which the host is what is slow */
@@ -90,8 +97,8 @@ static const culvi_ring_attempt *best(const culvi_ring_way *w)
     return best_of(w, w->num);
 }
 
-/* Whether a way is worth its first try. A longer burst is if the one before was clearly faster than
- * all else. Bursts of two take half the time at best, which may still make frames too old. */
+/* Whether a way is worth its first try. A longer burst is if the one before was the fastest. Bursts
+ * of two take half the time at best, which may still make frames too old. */
 static bool is_worth(const culvi_ring_way *w, uint32_t i)
 {
     const culvi_ring_attempt *t = &w->tries[i], *fastest = best(w);
@@ -99,9 +106,7 @@ static bool is_worth(const culvi_ring_way *w, uint32_t i)
     if (i < w->bursts_from || fastest == NULL) return true;
     if (w->bound != 0 && t->depth * time_of(fastest) > 2 * (double)w->bound) return false;
     if (i == w->bursts_from || w->tries[i - 1].depth < w->least) return true;
-    const culvi_ring_attempt *before = best_of(w, i - 1);
-    return fastest == &w->tries[i - 1] &&
-           (before == NULL || time_of(fastest) * AS_FAST <= time_of(before));
+    return fastest == &w->tries[i - 1];
 }
 
 static bool is_close(const culvi_ring_way *w, uint32_t i)
@@ -115,7 +120,7 @@ static void enter(culvi_ring_way *w, uint32_t i, uint64_t next)
 {
     w->at = i;
     w->since = next;
-    w->open = false;
+    w->seen.open = w->begun.open = false;
     w->unseen = 0;
 }
 
@@ -181,7 +186,8 @@ static bool is_full(const culvi_ring_way *w, uint64_t frames, uint64_t time)
     const uint64_t least = w->phase == CULVI_RING_WAY_WARMS   ? WARM_NS
                            : w->phase == CULVI_RING_WAY_TRIES ? TRY_NS
                                                               : 2 * TRY_NS;
-    return time >= least && frames >= TRY_FRAMES && frames >= TRY_BURSTS * burst;
+    const uint64_t bursts = time >= LONG_NS ? LONG_BURSTS : TRY_BURSTS;
+    return time >= least && frames >= TRY_FRAMES && frames >= bursts * burst;
 }
 
 void culvi_ring_way_note(culvi_ring_way *w, uint64_t through, uint64_t now, bool waited,
@@ -189,19 +195,21 @@ void culvi_ring_way_note(culvi_ring_way *w, uint64_t through, uint64_t now, bool
 {
     if (through < w->since) return; /* frames of the way before */
     w->unseen = waited ? 0 : w->unseen + 1;
-    if (!waited && w->unseen < UNSEEN)
-        return; /* the host came late: when they ended is not known */
-    if (!w->open) {
-        w->open = true;
-        w->from = through;
-        w->began = now;
+    if (waited)
+        w->begun.open = false;
+    else if (w->unseen < UNSEEN)
+        return;
+    culvi_ring_span *span = waited ? &w->seen : &w->begun;
+    const uint64_t count = waited ? through : next;
+    if (!span->open) {
+        *span = (culvi_ring_span){.open = true, .from = count, .began = now};
         return;
     }
-    const uint64_t frames = through - w->from, time = now - w->began;
+    const uint64_t frames = count - span->from, time = now - span->began;
     culvi_ring_attempt *t = &w->tries[w->at];
     if (!is_full(w, frames, time)) return;
-    w->from = through;
-    w->began = now;
+    w->seen.open = w->begun.open = false;
+    *span = (culvi_ring_span){.open = true, .from = count, .began = now};
     switch (w->phase) {
     case CULVI_RING_WAY_WARMS: search(w, next); break;
     case CULVI_RING_WAY_TRIES:

@@ -395,6 +395,11 @@ frames.many)
     silent
     check_json "$out" many
     ;;
+frames.choice)
+    quick --only=waits --only=backwards --choice "--json=$json"
+    says "the ring's choice takes [0-9.]* of the best fixed way: depth [12]"
+    check_json "$json" choice
+    ;;
 frames.advise)
     quick --advise --loads=10/20 --rounds=1
     says "settings.depth = "

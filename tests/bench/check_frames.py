@@ -1,17 +1,18 @@
 """Checks the JSON of culvert-bench: that every frame of every scheme was checked and right.
 SPDX-License-Identifier: MIT
 
-usage: check_frames.py FILE all|advise|chosen|many|search|trace"""
+usage: check_frames.py FILE all|advise|choice|chosen|many|search|trace"""
 from check_json import INTERVAL, NUMBER, SPREAD, TEXT, check, check_spread, main
 
 TOP = {"clocks": (dict,), "left_out": (list,), "frames": (list,), "mailbox": (list,), "small": (list,), "wakes": (list,), "pairs": (list,)}
 CLOCKS = {"known": (bool,), "same": (bool,), "error": NUMBER}
 FRAMES = {"section": (str,), "scheme": (str,), "variant": TEXT, "bytes": (int,), "work": (str,), "draws": (int,), "solver_wanted": NUMBER,
           "renderer_wanted": NUMBER, "solver_alone": NUMBER, "renderer_alone": NUMBER, "depth": (int,), "burst": (int,),
-          "max_latency_ns": (int,), "frames": (int,), "left_out": TEXT, "us": (dict, type(None)),
+          "max_latency_ns": (int,), "frames": (int,), "chosen": (dict, type(None)), "left_out": TEXT, "us": (dict, type(None)),
           "of_ideal": (dict, type(None)), "cpu": NUMBER, "interval_p99": NUMBER, "hand_over": NUMBER,
           "hand_over_p99": NUMBER, "age": NUMBER, "age_p99": NUMBER, "checked": (int,), "wrong": (int,),
           "over_raw": (dict, type(None))}
+CHOSEN = {"host_waits_for_cuda": (bool,), "tries": (bool,)}
 MAILBOX = {"name": (str,), "side": (str,), "alone": NUMBER, "uncoupled": NUMBER, "rate": NUMBER, "frames": (int,),
            "skipped": (int,)}
 
@@ -26,6 +27,9 @@ WAKE = {"of": (str,), "way": (str,), "load": NUMBER, "left_out": TEXT, "frames":
 
 def check_row(place, r):
     check(place, r, FRAMES)
+    assert (r["chosen"] is not None) == (r["variant"] == "the ring chooses"), place
+    if r["chosen"] is not None:
+        check(f"{place}.chosen", r["chosen"], CHOSEN)
     if r["left_out"] is not None:
         return
     check(f"{place}.us", r["us"], SPREAD)
@@ -121,6 +125,15 @@ def check_chosen(run):
         assert r["bytes"] == 131072 and r["frames"] == 50 and r["us"]["n"] == 2 and r["solver_wanted"] == 10, r
 
 
+def check_choice(run):
+    rows = [r for r in run["frames"] if not r["scheme"].endswith(" alone")]
+    ways = {(depth, who) for depth in (1, 2) for who in (None, "CUDA waits on the host")}
+    for section in ("waits", "backwards"):
+        of = [r for r in rows if r["section"] == section]
+        assert {r["scheme"] for r in of} == {"culv_ring"} and len(of) == len(ways) + 1, of
+        assert {(r["depth"], r["variant"]) for r in of if r["chosen"] is None} == ways, of
+
+
 def check_advise(run):
     rows = [r for r in run["frames"] if not r["scheme"].endswith(" alone")]
     assert {r["scheme"] for r in rows} == {"culv_ring", "in-queue", "async"}, rows
@@ -156,6 +169,6 @@ def look(run, options):
         CASES[name](run)
 
 
-CASES = {"advise": check_advise, "all": check_all, "chosen": check_chosen, "many": check_many, "search": check_search, "trace": check_trace}
+CASES = {"advise": check_advise, "all": check_all, "choice": check_choice, "chosen": check_chosen, "many": check_many, "search": check_search, "trace": check_trace}
 if __name__ == "__main__":
     main("culvert-bench", TOP, look, CASES)

@@ -12,12 +12,15 @@ enum { MOST_BURST = 8, TUNED = 64 };
 
 static const double SEARCH_NS = 1500e6;
 
-/* Waits on the GPU are late, and long work suffers when both sides can run at once. */
-static void begin_late(scene *s, const scene_load *l, uint64_t seed)
+/* Waits on the GPU are late, and long work suffers when both sides can run at once. `back`: from
+ * Vulkan to CUDA. */
+static void begin_late(scene *s, const scene_load *l, uint64_t seed, bool back)
 {
     begin_scene(s, l, seed);
     s->signal = 60e3;
     s->slicing = 0.04;
+    s->back = back;
+    s->naps = true;
 }
 
 static culv_ring_settings automatic(uint32_t slots, uint32_t burst)
@@ -39,7 +42,8 @@ static uint32_t run_for(scene *s, uint32_t from, double ns)
 }
 
 /* The time of a frame that a fixed way takes. */
-static double fixed(const scene_load *l, uint32_t depth, uint32_t burst, culv_ring_waits waits)
+static double fixed(const scene_load *l, bool back, uint32_t depth, uint32_t burst,
+                    culv_ring_waits waits)
 {
     static scene s;
     opened o;
@@ -47,7 +51,7 @@ static double fixed(const scene_load *l, uint32_t depth, uint32_t burst, culv_ri
     t.depth = depth;
     t.burst = burst;
     t.cuda_waits = waits;
-    begin_late(&s, l, 7);
+    begin_late(&s, l, 7, back);
     open_scene(&o, &s, &t);
     const uint32_t from = run_scene(&s, 0, TUNED), to = run_scene(&s, from, 4 * TUNED);
     const double ns = frame_time(&s, from, to);
@@ -57,14 +61,14 @@ static double fixed(const scene_load *l, uint32_t depth, uint32_t burst, culv_ri
 
 /* The fastest of the fixed ways that AUTO may take; with a bound, of those whose frames are that
  * young. */
-static double fastest(const scene_load *l, uint32_t slots, uint32_t burst, double bound)
+static double fastest(const scene_load *l, bool back, uint32_t slots, uint32_t burst, double bound)
 {
-    double best = fixed(l, 1, 1, CULV_RING_WAITS_QUEUED);
+    double best = fixed(l, back, 1, 1, CULV_RING_WAITS_QUEUED);
     for (uint32_t depth = 1; depth <= slots; depth++)
         for (uint32_t b = 1; b <= burst && b <= depth; b *= 2)
             for (int waits = CULV_RING_WAITS_QUEUED; waits <= CULV_RING_WAITS_SIGNAL_FIRST;
                  waits++) {
-                const double ns = fixed(l, depth, b, (culv_ring_waits)waits);
+                const double ns = fixed(l, back, depth, b, (culv_ring_waits)waits);
                 if (ns < best && (bound == 0 || depth * ns <= bound)) best = ns;
             }
     return best;
@@ -80,8 +84,13 @@ static double search_time(const scene_load *l)
     return SEARCH_NS + 160 * (l->solver + l->renderer) * 1e3;
 }
 
+static const char *to_of(bool back)
+{
+    return back ? "Vulkan to CUDA, " : "";
+}
+
 /* Within 3 % of the best fixed way, and it stays there. */
-static void chooses(void)
+static void chooses_in(bool back)
 {
     static const struct {
         uint32_t slots, burst;
@@ -91,7 +100,7 @@ static void chooses(void)
         for (size_t i = 0; i < sizeof rings / sizeof rings[0]; i++) {
             opened o;
             const culv_ring_settings t = automatic(rings[i].slots, rings[i].burst);
-            begin_late(&s, &loads[k], k + 1);
+            begin_late(&s, &loads[k], k + 1, back);
             open_scene(&o, &s, &t);
             REQUIRE_EQ(stage_stats(&o.rs).tries, 1);
             const uint32_t from = run_for(&s, 0, search_time(&loads[k]));
@@ -102,22 +111,32 @@ static void chooses(void)
             const double ns = frame_time(&s, from, to);
             const double measured = (double)stats.frame_time / ns;
             if (measured < 0.97 || measured > 1.03)
-                FAIL("%.0f and %.0f us: a frame is measured as %.3f of it", loads[k].solver,
-                     loads[k].renderer, measured);
-            const double best = fastest(&loads[k], rings[i].slots, rings[i].burst, 0);
+                FAIL("%s%.0f and %.0f us: a frame is measured as %.3f of it", to_of(back),
+                     loads[k].solver, loads[k].renderer, measured);
+            const double best = fastest(&loads[k], back, rings[i].slots, rings[i].burst, 0);
             scene_enter(&s);
             if (ns > 1.03 * best)
                 FAIL(
-                    "%.0f and %.0f us, %u slots: %.0f ns with %u slots in bursts of %u, %.0f would do",
-                    loads[k].solver, loads[k].renderer, (unsigned)rings[i].slots, ns,
+                    "%s%.0f and %.0f us, %u slots: %.0f ns with %u slots in bursts of %u, %.0f would do",
+                    to_of(back), loads[k].solver, loads[k].renderer, (unsigned)rings[i].slots, ns,
                     (unsigned)stats.depth, (unsigned)stats.burst, best);
             stage_close(&o.rs);
         }
 }
 
+static void chooses(void)
+{
+    chooses_in(false);
+}
+
+static void chooses_back(void)
+{
+    chooses_in(true);
+}
+
 /* Frames are within the bound, and within 3 % of the best fixed way that keeps a slightly smaller
  * one. */
-static void bound(void)
+static void bound_in(bool back)
 {
     static const double bounds[] = {1e6, 2e6, 5e6, 30e6, 100e6};
     static scene s;
@@ -126,7 +145,7 @@ static void bound(void)
             opened o;
             culv_ring_settings t = automatic(8, MOST_BURST);
             t.max_latency = (uint64_t)bounds[i];
-            begin_late(&s, &loads[k], k + 1);
+            begin_late(&s, &loads[k], k + 1, back);
             open_scene(&o, &s, &t);
             const uint32_t from = run_for(&s, 0, search_time(&loads[k]));
             const culv_ring_stats stats = stage_stats(&o.rs);
@@ -134,17 +153,27 @@ static void bound(void)
             const uint32_t to = run_scene(&s, from, 8 * TUNED);
             const double ns = frame_time(&s, from, to), p99 = age_p99(&s, from, to);
             if (stats.depth > 1 && p99 > 1.03 * bounds[i])
-                FAIL("%.0f and %.0f us within %.0f ns: %.0f", loads[k].solver, loads[k].renderer,
-                     bounds[i], p99);
-            const double best = fastest(&loads[k], 8, MOST_BURST, 0.95 * bounds[i]);
+                FAIL("%s%.0f and %.0f us within %.0f ns: %.0f", to_of(back), loads[k].solver,
+                     loads[k].renderer, bounds[i], p99);
+            const double best = fastest(&loads[k], back, 8, MOST_BURST, 0.95 * bounds[i]);
             scene_enter(&s);
             if (ns > 1.03 * best)
                 FAIL(
-                    "%.0f and %.0f us within %.0f ns: %.0f ns with %u slots in bursts of %u, %.0f would do",
-                    loads[k].solver, loads[k].renderer, bounds[i], ns, (unsigned)stats.depth,
-                    (unsigned)stats.burst, best);
+                    "%s%.0f and %.0f us within %.0f ns: %.0f ns with %u slots in bursts of %u, %.0f would do",
+                    to_of(back), loads[k].solver, loads[k].renderer, bounds[i], ns,
+                    (unsigned)stats.depth, (unsigned)stats.burst, best);
             stage_close(&o.rs);
         }
+}
+
+static void bound(void)
+{
+    bound_in(false);
+}
+
+static void bound_back(void)
+{
+    bound_in(true);
 }
 
 /* It tries again when the work changes by half, and not for less. */
@@ -155,7 +184,7 @@ static void tries_again(void)
     static scene s;
     opened o;
     const culv_ring_settings t = automatic(3, 1);
-    begin_late(&s, &changed[0], 3);
+    begin_late(&s, &changed[0], 3, false);
     open_scene(&o, &s, &t);
     uint32_t n = run_for(&s, 0, SEARCH_NS);
     REQUIRE_EQ(stage_stats(&o.rs).tries, 0);
@@ -169,7 +198,7 @@ static void tries_again(void)
         n = run_for(&s, n, 2 * SEARCH_NS + 100 * (changed[i].solver + changed[i].renderer) * 1e3);
         REQUIRE_EQ(stage_stats(&o.rs).tries, 0);
         const uint32_t to = run_scene(&s, n, 2 * TUNED);
-        const double ns = frame_time(&s, n, to), best = fastest(&changed[i], 3, 1, 0);
+        const double ns = frame_time(&s, n, to), best = fastest(&changed[i], false, 3, 1, 0);
         n = to;
         scene_enter(&s);
         if (ns > 1.03 * best)
@@ -185,13 +214,13 @@ static void ahead(void)
 {
     static const scene_load l = {5000, 5000, 160};
     static scene s;
-    for (int apart = 0; apart < 2; apart++) {
+    for (int i = 0; i < 4; i++) {
         opened o;
         const culv_ring_settings t = automatic(4, 1);
-        begin_late(&s, &l, 3);
+        begin_late(&s, &l, 3, i >= 2);
         open_scene(&o, &s, &t);
         s.ahead = 2;
-        s.apart = apart != 0;
+        s.apart = i % 2 != 0;
         (void)run_scene(&s, 0, 400);
         const culv_ring_stats stats = stage_stats(&o.rs);
         REQUIRE_EQ(stats.tries, 0);
@@ -215,7 +244,7 @@ static void tells(void)
     static char text[1024];
     opened o;
     culv_ring_settings t = automatic(3, 1);
-    begin_late(&s, &l, 3);
+    begin_late(&s, &l, 3, false);
     open_scene(&o, &s, &t);
     o.rs.device->voice.log = (culv_log){.fn = note_log, .user = text, .level = CULV_LOG_INFO};
     uint32_t n = run_for(&s, 0, SEARCH_NS);
@@ -242,7 +271,9 @@ static void tells(void)
 
 const test_case ring_way_cases[] = {
     {.name = "way.chooses", .run = chooses},
+    {.name = "way.chooses_back", .run = chooses_back},
     {.name = "way.bound", .run = bound},
+    {.name = "way.bound_back", .run = bound_back},
     {.name = "way.tries_again", .run = tries_again},
     {.name = "way.ahead", .run = ahead},
     {.name = "way.tells", .run = tells},

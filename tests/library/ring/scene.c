@@ -33,6 +33,11 @@ static double wobble(scene *s, double much)
     return 1.0 + much * (chance(s) + chance(s) - 1.0);
 }
 
+static int cuda_of(const scene *s)
+{
+    return s->back ? C : P;
+}
+
 static culv_result value_of(void *context, uint64_t *out)
 {
     const scene_line *l = context;
@@ -60,6 +65,10 @@ static culv_result wait_for(void *context, uint64_t value, uint64_t timeout)
     }
     /* Now and then something else runs. */
     double late = stage->wake * (0.5 + chance(stage)) * (chance(stage) < 0.02 ? 6.0 : 1.0);
+    if (stage->naps && l->side == cuda_of(stage)) {
+        const double nap = (stage->at[l->side][value] - stage->now) / 16;
+        late += chance(stage) * (nap < 20e3 ? 20e3 : nap > 1e6 ? 1e6 : nap);
+    }
     stage->now = stage->at[l->side][value] + late;
     return CULV_OK;
 }
@@ -94,12 +103,11 @@ static void flush(scene *s, int side)
     if (value != 0) submit(s, side, value);
 }
 
-/* CUDA has the producer's side. */
 static culv_result acquire(scene *s, int side, culv_ring_frame *f)
 {
     const culv_ring_side of = (culv_ring_side)side;
-    return side == P ? culvi_ring_acquire_for_cuda(s->ring, of, s->timeout, f, "acquire")
-                     : culv_ring_acquire(s->ring, of, s->timeout, f);
+    return side == cuda_of(s) ? culvi_ring_acquire_for_cuda(s->ring, of, s->timeout, f, "acquire")
+                              : culv_ring_acquire(s->ring, of, s->timeout, f);
 }
 
 /* Returns whether a burst ended with it. */

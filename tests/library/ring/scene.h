@@ -22,6 +22,8 @@ typedef struct scene {
     double signal;  /* from a signal to the start of what waits for it on the GPU */
     double slicing; /* a burst that could begin while the other side ran takes so much longer */
     bool apart;     /* as if another thread drove the consumer's side */
+    bool back;      /* CUDA has the consumer's side, Vulkan the producer's */
+    bool naps;      /* the host looks for CUDA's signals, as host_wait.c does */
     uint64_t seed;
     double now, engine;
     int last;                   /* on the engine */
