@@ -119,3 +119,19 @@ install(CODE "set(ROOT \"\$ENV{DESTDIR}${docs_at}\")
 # Programs to begin with; tests/samples compiles them from here.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/samples/hello/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
   FILES_MATCHING PATTERN "*.c" PATTERN "*.cpp" PATTERN "*.cu" PATTERN "README.md")
+
+# Manual pages of the programs that are installed.
+if(NOT WIN32)
+  set(pages culvert-kernels)
+  if(TARGET culvert_soft_run)
+    list(APPEND pages culvert-soft-run)
+  endif()
+  foreach(program IN ITEMS culvert-info culvert-check)
+    if(TARGET ${program})
+      list(APPEND pages ${program})
+    endif()
+  endforeach()
+  list(TRANSFORM pages PREPEND ${PROJECT_SOURCE_DIR}/docs/man/)
+  list(TRANSFORM pages APPEND .1)
+  install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endif()

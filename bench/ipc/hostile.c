@@ -89,7 +89,7 @@ static bool put(int fd, const void *bytes, size_t size, const int *fds, size_t c
 static bool say(int fd, uint32_t type, size_t at, const char *name, const int *fds, size_t count)
 {
     unsigned char bytes[BYTES] = {0};
-    const uint32_t head[6] = {UINT32_C(0x43504943), 1, type, 1, (uint32_t)count, 0};
+    const uint32_t head[6] = {UINT32_C(0x43504943), 2, type, 1, (uint32_t)count, 0};
     memcpy(bytes, head, sizeof head);
     if (name != NULL) memcpy(bytes + 24 + at, name, strlen(name));
     if (type == JOIN) bytes[24 + 64 + 8 + 4] = count > 0; /* its own timelines */

@@ -284,3 +284,75 @@ CUresult CUDAAPI cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream h
 {
     return copy_3d_peer(__func__, hStream, false, pCopy);
 }
+
+/* Bytes in the first row of arrays, as cuda.h has it of one-dimensional ones. */
+static CUresult copy_row(const char *call, CUstream stream, bool synchronous, const struct box *to,
+                         const struct box *from, size_t size)
+{
+    const struct soft_extent extent = {.width = size, .height = 1, .depth = 1};
+    return copy_box(call, stream, synchronous, MAX_PITCH, to, from, &extent);
+}
+
+static struct box in_array(CUarray array, size_t offset)
+{
+    return (struct box){.type = CU_MEMORYTYPE_ARRAY, .array = array, .x = offset};
+}
+
+static struct box in_host(const void *host)
+{
+    return (struct box){.type = CU_MEMORYTYPE_HOST, .host = (uintptr_t)host};
+}
+
+static struct box in_device(CUdeviceptr device)
+{
+    return (struct box){.type = CU_MEMORYTYPE_DEVICE, .device = (uintptr_t)device};
+}
+
+CUresult CUDAAPI cuMemcpyHtoA_v2(CUarray dstArray, size_t dstOffset, const void *srcHost,
+                                 size_t ByteCount)
+{
+    const struct box to = in_array(dstArray, dstOffset), from = in_host(srcHost);
+    return copy_row(__func__, NULL, true, &to, &from, ByteCount);
+}
+
+CUresult CUDAAPI cuMemcpyHtoAAsync_v2(CUarray dstArray, size_t dstOffset, const void *srcHost,
+                                      size_t ByteCount, CUstream hStream)
+{
+    const struct box to = in_array(dstArray, dstOffset), from = in_host(srcHost);
+    return copy_row(__func__, hStream, false, &to, &from, ByteCount);
+}
+
+CUresult CUDAAPI cuMemcpyAtoH_v2(void *dstHost, CUarray srcArray, size_t srcOffset,
+                                 size_t ByteCount)
+{
+    const struct box to = in_host(dstHost), from = in_array(srcArray, srcOffset);
+    return copy_row(__func__, NULL, true, &to, &from, ByteCount);
+}
+
+CUresult CUDAAPI cuMemcpyAtoHAsync_v2(void *dstHost, CUarray srcArray, size_t srcOffset,
+                                      size_t ByteCount, CUstream hStream)
+{
+    const struct box to = in_host(dstHost), from = in_array(srcArray, srcOffset);
+    return copy_row(__func__, hStream, false, &to, &from, ByteCount);
+}
+
+CUresult CUDAAPI cuMemcpyDtoA_v2(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice,
+                                 size_t ByteCount)
+{
+    const struct box to = in_array(dstArray, dstOffset), from = in_device(srcDevice);
+    return copy_row(__func__, NULL, true, &to, &from, ByteCount);
+}
+
+CUresult CUDAAPI cuMemcpyAtoD_v2(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset,
+                                 size_t ByteCount)
+{
+    const struct box to = in_device(dstDevice), from = in_array(srcArray, srcOffset);
+    return copy_row(__func__, NULL, true, &to, &from, ByteCount);
+}
+
+CUresult CUDAAPI cuMemcpyAtoA_v2(CUarray dstArray, size_t dstOffset, CUarray srcArray,
+                                 size_t srcOffset, size_t ByteCount)
+{
+    const struct box to = in_array(dstArray, dstOffset), from = in_array(srcArray, srcOffset);
+    return copy_row(__func__, NULL, true, &to, &from, ByteCount);
+}

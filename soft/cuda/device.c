@@ -359,3 +359,29 @@ CUresult CUDAAPI cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevi
     *pi = soft_attribute((int)attrib, dev);
     return soft_end(CUDA_SUCCESS);
 }
+
+CUresult CUDAAPI cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
+{
+    const struct soft_device *device = NULL;
+    CUresult result = begin_query(__func__, major, dev, &device);
+    if (result != CUDA_SUCCESS) return result;
+    if (minor == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    *major = soft_attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, dev);
+    *minor = soft_attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, dev);
+    return soft_end(CUDA_SUCCESS);
+}
+
+/* Nobody profiles the twin. */
+CUresult CUDAAPI cuProfilerStart(void)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    return result == CUDA_SUCCESS ? soft_end(CUDA_SUCCESS) : result;
+}
+
+CUresult CUDAAPI cuProfilerStop(void)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    return result == CUDA_SUCCESS ? soft_end(CUDA_SUCCESS) : result;
+}

@@ -61,9 +61,10 @@ void soft_memset_params(const struct soft_op *work, CUDA_MEMSET_NODE_PARAMS *out
     *out = ((const struct filling *)(const void *)work)->params;
 }
 
-static CUresult fill(const char *call, CUstream handle, bool synchronous, CUdeviceptr to,
-                     unsigned value, unsigned width, size_t count)
+static CUresult fill_2d(const char *call, CUstream handle, bool synchronous,
+                        const CUDA_MEMSET_NODE_PARAMS *params)
 {
+    const uintptr_t to = (uintptr_t)params->dst;
     struct soft_context *context;
     struct soft_stream *stream;
     struct soft_op *op;
@@ -71,14 +72,13 @@ static CUresult fill(const char *call, CUstream handle, bool synchronous, CUdevi
     if (result != CUDA_SUCCESS) return result;
     result = soft_stream_get(context, handle, &stream);
     if (result != CUDA_SUCCESS) return soft_end(result);
-    if (count == 0) return soft_end(CUDA_SUCCESS);
-    const CUDA_MEMSET_NODE_PARAMS params = {
-        .dst = to, .value = value, .elementSize = width, .width = count, .height = 1};
-    result = soft_memset_make(&params, &op);
+    if (params->width == 0 || params->height == 0) return soft_end(CUDA_SUCCESS);
+    result = soft_memset_make(params, &op);
     if (result != CUDA_SUCCESS) return soft_end(result);
-    const struct soft_range *range = soft_range_find((uintptr_t)to);
+    const struct soft_range *range = soft_range_find(to);
+    const size_t size = (params->height - 1) * params->pitch + params->width * params->elementSize;
     /* Told at the call (measured), whereas a kernel faults. */
-    if (!soft_virtual_accessible(range, (uintptr_t)to, count * width)) {
+    if (!soft_virtual_accessible(range, to, size)) {
         soft_op_drop(op);
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     }
@@ -86,6 +86,15 @@ static CUresult fill(const char *call, CUstream handle, bool synchronous, CUdevi
                    range->sync_memops;
     return soft_end(synchronous && on_host ? soft_submit_and_wait(stream, op)
                                            : soft_submit(stream, op));
+}
+
+static CUresult fill(const char *call, CUstream handle, bool synchronous, CUdeviceptr to,
+                     unsigned value, unsigned width, size_t count)
+{
+    return fill_2d(
+        call, handle, synchronous,
+        &(CUDA_MEMSET_NODE_PARAMS){
+            .dst = to, .value = value, .elementSize = width, .width = count, .height = 1});
 }
 
 CUresult CUDAAPI cuMemsetD8_v2(CUdeviceptr dstDevice, unsigned char uc, size_t N)
@@ -119,4 +128,47 @@ CUresult CUDAAPI cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t
                                   CUstream hStream)
 {
     return fill(__func__, hStream, false, dstDevice, ui, 4, N);
+}
+
+#define ROWS(bytes)                                                                                \
+    &(CUDA_MEMSET_NODE_PARAMS)                                                                     \
+    {                                                                                              \
+        .dst = dstDevice, .pitch = dstPitch, .value = value, .elementSize = (bytes),               \
+        .width = Width, .height = Height                                                           \
+    }
+
+CUresult CUDAAPI cuMemsetD2D8_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned char value,
+                                 size_t Width, size_t Height)
+{
+    return fill_2d(__func__, NULL, true, ROWS(1));
+}
+
+CUresult CUDAAPI cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned char value,
+                                   size_t Width, size_t Height, CUstream hStream)
+{
+    return fill_2d(__func__, hStream, false, ROWS(1));
+}
+
+CUresult CUDAAPI cuMemsetD2D16_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned short value,
+                                  size_t Width, size_t Height)
+{
+    return fill_2d(__func__, NULL, true, ROWS(2));
+}
+
+CUresult CUDAAPI cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned short value,
+                                    size_t Width, size_t Height, CUstream hStream)
+{
+    return fill_2d(__func__, hStream, false, ROWS(2));
+}
+
+CUresult CUDAAPI cuMemsetD2D32_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned int value,
+                                  size_t Width, size_t Height)
+{
+    return fill_2d(__func__, NULL, true, ROWS(4));
+}
+
+CUresult CUDAAPI cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned int value,
+                                    size_t Width, size_t Height, CUstream hStream)
+{
+    return fill_2d(__func__, hStream, false, ROWS(4));
 }

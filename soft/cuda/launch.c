@@ -283,3 +283,41 @@ CUresult CUDAAPI cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)
         result = soft_host_make(&(CUDA_HOST_NODE_PARAMS){.fn = fn, .userData = userData}, &op);
     return soft_end(result == CUDA_SUCCESS ? soft_submit(stream, op) : result);
 }
+
+struct callback_op {
+    struct soft_op op;
+    CUstream handle; /* as the caller named it */
+    CUstreamCallback callback;
+    void *user_data;
+};
+
+static void CUDA_CB run_callback(void *op)
+{
+    const struct callback_op *call = op;
+    call->callback(call->handle, CUDA_SUCCESS, call->user_data);
+}
+
+static CUresult run_callback_op(struct soft_op *op)
+{
+    struct host_call call = {.function = run_callback, .user_data = op};
+    return run_host_call(&call.op);
+}
+
+/* It is no node of a graph, as cuda.h says. A callback whose context has failed does not run. */
+CUresult CUDAAPI cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData,
+                                     unsigned int flags)
+{
+    struct soft_context *context;
+    struct soft_stream *stream;
+    CUresult result = soft_begin_stream(__func__, hStream, &context);
+    if (result != CUDA_SUCCESS) return result;
+    result = soft_stream_get(context, hStream, &stream);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    if (callback == NULL || flags != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    struct callback_op *op = soft_op_new(sizeof(*op), run_callback_op, NULL);
+    if (op == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    op->handle = hStream;
+    op->callback = callback;
+    op->user_data = userData;
+    return soft_end(soft_submit(stream, op));
+}

@@ -70,17 +70,30 @@ CUresult CUDAAPI cuModuleLoad(CUmodule *module, const char *fname)
     return soft_end(result);
 }
 
-CUresult CUDAAPI cuModuleLoadData(CUmodule *module, const void *data)
+static CUresult load_data(const char *call, CUmodule *module, const void *data)
 {
     struct soft_context *context;
     struct soft_image image;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     if (module == NULL || data == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     const size_t size = soft_image_size(data);
     result = size == 0 ? CUDA_ERROR_INVALID_IMAGE : soft_image_open_memory(data, size, &image);
     if (result == CUDA_SUCCESS) result = make_module(context, &image, module);
     return soft_end(result);
+}
+
+CUresult CUDAAPI cuModuleLoadData(CUmodule *module, const void *data)
+{
+    return load_data(__func__, module, data);
+}
+
+/* The options are those of compiling PTX, and the logs stay as they were: nothing is compiled. */
+CUresult CUDAAPI cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
+                                    CUjit_option *options, void **optionValues)
+{
+    const bool lacking = numOptions > 0 && (options == NULL || optionValues == NULL);
+    return load_data(__func__, module, lacking ? NULL : image);
 }
 
 void soft_module_free(void *handle)
@@ -292,4 +305,37 @@ CUresult CUDAAPI cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attri
         return soft_end(CUDA_SUCCESS);
     default: return soft_end(CUDA_ERROR_INVALID_VALUE);
     }
+}
+
+static bool is_cache_config(CUfunc_cache config)
+{
+    return (int)config >= CU_FUNC_CACHE_PREFER_NONE && config <= CU_FUNC_CACHE_PREFER_EQUAL;
+}
+
+/* A preference, which a device may ignore. */
+CUresult CUDAAPI cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config)
+{
+    struct soft_function *function;
+    CUresult result = begin_function(__func__, hfunc, &function);
+    if (result != CUDA_SUCCESS) return result;
+    return soft_end(is_cache_config(config) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult CUDAAPI cuCtxSetCacheConfig(CUfunc_cache config)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    return soft_end(is_cache_config(config) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}
+
+/* As of devices whose L1 cache and shared memory have fixed sizes (cuda.h). */
+CUresult CUDAAPI cuCtxGetCacheConfig(CUfunc_cache *pconfig)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    if (pconfig == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    *pconfig = CU_FUNC_CACHE_PREFER_NONE;
+    return soft_end(CUDA_SUCCESS);
 }

@@ -52,6 +52,19 @@
     X(cuMemsetD8Async, 7000, cuMemsetD8Async, ptsz, (CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream), (dstDevice, uc, N, hStream)) \
     X(cuMemsetD16Async, 7000, cuMemsetD16Async, ptsz, (CUdeviceptr dstDevice, unsigned short us, size_t N, CUstream hStream), (dstDevice, us, N, hStream)) \
     X(cuMemsetD32Async, 7000, cuMemsetD32Async, ptsz, (CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream), (dstDevice, ui, N, hStream)) \
+    X(cuMemsetD2D8, 7000, cuMemsetD2D8_v2, ptds, (CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height), (dstDevice, dstPitch, uc, Width, Height)) \
+    X(cuMemsetD2D8Async, 7000, cuMemsetD2D8Async, ptsz, (CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height, CUstream hStream), (dstDevice, dstPitch, uc, Width, Height, hStream)) \
+    X(cuMemsetD2D16, 7000, cuMemsetD2D16_v2, ptds, (CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height), (dstDevice, dstPitch, us, Width, Height)) \
+    X(cuMemsetD2D16Async, 7000, cuMemsetD2D16Async, ptsz, (CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height, CUstream hStream), (dstDevice, dstPitch, us, Width, Height, hStream)) \
+    X(cuMemsetD2D32, 7000, cuMemsetD2D32_v2, ptds, (CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height), (dstDevice, dstPitch, ui, Width, Height)) \
+    X(cuMemsetD2D32Async, 7000, cuMemsetD2D32Async, ptsz, (CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height, CUstream hStream), (dstDevice, dstPitch, ui, Width, Height, hStream)) \
+    X(cuMemcpyHtoA, 7000, cuMemcpyHtoA_v2, ptds, (CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount), (dstArray, dstOffset, srcHost, ByteCount)) \
+    X(cuMemcpyHtoAAsync, 7000, cuMemcpyHtoAAsync_v2, ptsz, (CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount, CUstream hStream), (dstArray, dstOffset, srcHost, ByteCount, hStream)) \
+    X(cuMemcpyAtoH, 7000, cuMemcpyAtoH_v2, ptds, (void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount), (dstHost, srcArray, srcOffset, ByteCount)) \
+    X(cuMemcpyAtoHAsync, 7000, cuMemcpyAtoHAsync_v2, ptsz, (void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount, CUstream hStream), (dstHost, srcArray, srcOffset, ByteCount, hStream)) \
+    X(cuMemcpyDtoA, 7000, cuMemcpyDtoA_v2, ptds, (CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice, size_t ByteCount), (dstArray, dstOffset, srcDevice, ByteCount)) \
+    X(cuMemcpyAtoD, 7000, cuMemcpyAtoD_v2, ptds, (CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset, size_t ByteCount), (dstDevice, srcArray, srcOffset, ByteCount)) \
+    X(cuMemcpyAtoA, 7000, cuMemcpyAtoA_v2, ptds, (CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset, size_t ByteCount), (dstArray, dstOffset, srcArray, srcOffset, ByteCount)) \
     X(cuSignalExternalSemaphoresAsync, 10000, cuSignalExternalSemaphoresAsync, ptsz, (const CUexternalSemaphore *extSemArray, const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *paramsArray, unsigned int numExtSems, CUstream stream), (extSemArray, paramsArray, numExtSems, stream)) \
     X(cuWaitExternalSemaphoresAsync, 10000, cuWaitExternalSemaphoresAsync, ptsz, ( const CUexternalSemaphore *extSemArray, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *paramsArray, unsigned int numExtSems, CUstream stream), (extSemArray, paramsArray, numExtSems, stream)) \
     X(cuGraphicsMapResources, 7000, cuGraphicsMapResources, ptsz, (unsigned int count, CUgraphicsResource *resources, CUstream hStream), (count, resources, hStream)) \
@@ -59,6 +72,7 @@
     X(cuLaunchKernel, 7000, cuLaunchKernel, ptsz, (CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream, void **kernelParams, void **extra), (f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams, extra)) \
     X(cuLaunchKernelEx, 11060, cuLaunchKernelEx, ptsz, (const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra), (config, f, kernelParams, extra)) \
     X(cuLaunchHostFunc, 10000, cuLaunchHostFunc, ptsz, (CUstream hStream, CUhostFn fn, void *userData), (hStream, fn, userData)) \
+    X(cuStreamAddCallback, 7000, cuStreamAddCallback, ptsz, (CUstream hStream, CUstreamCallback callback, void *userData, unsigned int flags), (hStream, callback, userData, flags)) \
     X(cuStreamIsCapturing, 10000, cuStreamIsCapturing, ptsz, (CUstream hStream, CUstreamCaptureStatus *captureStatus), (hStream, captureStatus)) \
     X(cuStreamBeginCapture, 10010, cuStreamBeginCapture_v2, ptsz, (CUstream hStream, CUstreamCaptureMode mode), (hStream, mode)) \
     X(cuStreamEndCapture, 10000, cuStreamEndCapture, ptsz, (CUstream hStream, CUgraph *phGraph), (hStream, phGraph)) \

@@ -22,6 +22,9 @@
     X(cuDeviceGetPCIBusId, 4010, cuDeviceGetPCIBusId) \
     X(cuDeviceGetByPCIBusId, 4010, cuDeviceGetByPCIBusId) \
     X(cuDeviceGetAttribute, 2000, cuDeviceGetAttribute) \
+    X(cuDeviceComputeCapability, 2000, cuDeviceComputeCapability) \
+    X(cuProfilerStart, 4000, cuProfilerStart) \
+    X(cuProfilerStop, 4000, cuProfilerStop) \
     X(cuDeviceCanAccessPeer, 4000, cuDeviceCanAccessPeer) \
     X(cuDeviceGetP2PAttribute, 8000, cuDeviceGetP2PAttribute) \
     X(cuCtxEnablePeerAccess, 4000, cuCtxEnablePeerAccess) \
@@ -44,6 +47,8 @@
     X(cuCtxGetLimit, 3010, cuCtxGetLimit) \
     X(cuCtxSetLimit, 3010, cuCtxSetLimit) \
     X(cuCtxSetFlags, 12010, cuCtxSetFlags) \
+    X(cuCtxGetCacheConfig, 3020, cuCtxGetCacheConfig) \
+    X(cuCtxSetCacheConfig, 3020, cuCtxSetCacheConfig) \
     X(cuCtxGetId, 12000, cuCtxGetId) \
     X(cuCtxGetApiVersion, 3020, cuCtxGetApiVersion) \
     X(cuCtxGetStreamPriorityRange, 5050, cuCtxGetStreamPriorityRange) \
@@ -154,6 +159,19 @@
     X(cuMemsetD8Async, 3020, cuMemsetD8Async) \
     X(cuMemsetD16Async, 3020, cuMemsetD16Async) \
     X(cuMemsetD32Async, 3020, cuMemsetD32Async) \
+    X(cuMemsetD2D8, 3020, cuMemsetD2D8_v2) \
+    X(cuMemsetD2D16, 3020, cuMemsetD2D16_v2) \
+    X(cuMemsetD2D32, 3020, cuMemsetD2D32_v2) \
+    X(cuMemsetD2D8Async, 3020, cuMemsetD2D8Async) \
+    X(cuMemsetD2D16Async, 3020, cuMemsetD2D16Async) \
+    X(cuMemsetD2D32Async, 3020, cuMemsetD2D32Async) \
+    X(cuMemcpyHtoA, 3020, cuMemcpyHtoA_v2) \
+    X(cuMemcpyHtoAAsync, 3020, cuMemcpyHtoAAsync_v2) \
+    X(cuMemcpyAtoH, 3020, cuMemcpyAtoH_v2) \
+    X(cuMemcpyAtoHAsync, 3020, cuMemcpyAtoHAsync_v2) \
+    X(cuMemcpyDtoA, 3020, cuMemcpyDtoA_v2) \
+    X(cuMemcpyAtoD, 3020, cuMemcpyAtoD_v2) \
+    X(cuMemcpyAtoA, 3020, cuMemcpyAtoA_v2) \
     X(cuArrayCreate, 3020, cuArrayCreate_v2) \
     X(cuArray3DCreate, 3020, cuArray3DCreate_v2) \
     X(cuArrayDestroy, 2000, cuArrayDestroy) \
@@ -194,6 +212,7 @@
     X(cuGraphicsSubResourceGetMappedArray, 3000, cuGraphicsSubResourceGetMappedArray) \
     X(cuModuleLoad, 2000, cuModuleLoad) \
     X(cuModuleLoadData, 2000, cuModuleLoadData) \
+    X(cuModuleLoadDataEx, 2010, cuModuleLoadDataEx) \
     X(cuModuleUnload, 2000, cuModuleUnload) \
     X(cuModuleGetFunction, 2000, cuModuleGetFunction) \
     X(cuModuleGetLoadingMode, 11070, cuModuleGetLoadingMode) \
@@ -201,6 +220,7 @@
     X(cuModuleEnumerateFunctions, 12040, cuModuleEnumerateFunctions) \
     X(cuFuncGetAttribute, 2020, cuFuncGetAttribute) \
     X(cuFuncSetAttribute, 9000, cuFuncSetAttribute) \
+    X(cuFuncSetCacheConfig, 3000, cuFuncSetCacheConfig) \
     X(cuFuncGetModule, 11000, cuFuncGetModule) \
     X(cuFuncGetName, 12030, cuFuncGetName) \
     X(cuFuncIsLoaded, 12040, cuFuncIsLoaded) \
@@ -208,7 +228,8 @@
     X(cuFuncGetParamInfo, 12040, cuFuncGetParamInfo) \
     X(cuLaunchKernel, 4000, cuLaunchKernel) \
     X(cuLaunchKernelEx, 11060, cuLaunchKernelEx) \
-    X(cuLaunchHostFunc, 10000, cuLaunchHostFunc)
+    X(cuLaunchHostFunc, 10000, cuLaunchHostFunc) \
+    X(cuStreamAddCallback, 5000, cuStreamAddCallback)
 
 #define SOFT_PROCS_GRAPHS(X) \
     X(cuStreamIsCapturing, 10000, cuStreamIsCapturing) \

@@ -18,6 +18,9 @@
 #define __CUDA_API_VERSION_INTERNAL
 #pragma GCC visibility push(default)
 #include <cuda.h>
+/* Of cudaProfiler.h. */
+CUresult CUDAAPI cuProfilerStart(void);
+CUresult CUDAAPI cuProfilerStop(void);
 
 #include "../shared/control.h"
 #include "../shared/shown.h"

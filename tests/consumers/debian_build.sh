@@ -7,4 +7,4 @@ apt-get install -q -y --no-install-recommends build-essential lintian
 apt-get build-dep -q -y --no-install-recommends ./
 dpkg-buildpackage -us -uc -b
 lintian --allow-root --info --fail-on error,warning ../*.changes
-[ "$(find .. -maxdepth 1 -name '*.deb' ! -name '*-dbgsym_*' | wc -l)" -eq 6 ] || { echo "not six packages"; exit 1; }
+[ "$(find .. -maxdepth 1 -name '*.deb' ! -name '*-dbgsym_*' | wc -l)" -eq 7 ] || { echo "not seven packages"; exit 1; }

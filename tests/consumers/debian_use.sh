@@ -39,7 +39,9 @@ grep -q '^culvert_DIR:PATH=/usr/lib/' "$work/found/CMakeCache.txt" || fail "anot
 
 say "the tools and the manual"
 culvert-info --soft | head -n 1 | grep -q 'software only: ' || { culvert-info --soft; fail "culvert-info --soft"; }
-[ -s /usr/share/man/man1/culvert-info.1.gz ] || fail "culvert-info has no manual page"
+for program in info check kernels soft-run; do
+    [ -s /usr/share/man/man1/culvert-$program.1.gz ] || fail "culvert-$program has no manual page"
+done
 [ -s /usr/share/doc/culvert-doc/README.md ] || [ -s /usr/share/doc/culvert-doc/README.md.gz ] || fail "no manual"
 
 say "a sample of the manual, kernels, and a program that is no user of Culvert"
@@ -58,7 +60,7 @@ CULVERT_SOFT=1 /usr/bin/python3 -c 'import culvert; print(culvert.Device().name)
 
 say "what autopkgtest runs"
 apt-get install -q -y --no-install-recommends python3-numpy
-for one in hello cmake soft-run python; do AUTOPKGTEST_TMP=$(mktemp -d) "debian/tests/$one" || fail "debian/tests/$one"; done
+for one in hello cmake soft-run python check; do AUTOPKGTEST_TMP=$(mktemp -d) "debian/tests/$one" || fail "debian/tests/$one"; done
 
 say "without the twin, and without the static library"
 apt-get remove -q -y libculvert-soft

@@ -10,7 +10,10 @@ NUMBER = (int, type(None))
 FLAG = (bool,)
 TOP = {"schema": (int,), "culvert_version": (str,), "reachable": FLAG, "verdict": (str,), "hint": TEXT,
        "vulkan": (dict,), "cuda": (dict,), "system": (dict,), "graphics_devices": (list,), "cuda_devices": (list,),
-       "environment": (dict,)}
+       "opengl": (dict,), "environment": (dict,)}
+OPENGL = {"why": TEXT, "egl_devices": (list,)}
+EGL_DEVICE = {"renderer": TEXT, "version": TEXT, "vendor": TEXT, "uuid": TEXT, "vulkan_index": NUMBER, "memory_fd": FLAG,
+              "semaphore_fd": FLAG, "why": TEXT}
 VULKAN = {"usable": FLAG, "loader_path": TEXT, "loader_version": TEXT, "soft_layer": FLAG, "why": TEXT,
           "loader_messages": (list,)}
 DRIVER = {"allowed": FLAG, "usable": FLAG, "path": TEXT, "cuda_version": TEXT, "release": TEXT,
@@ -64,6 +67,13 @@ def check_report(report, wanted):
     assert report["schema"] == 1
     check("vulkan", report["vulkan"], VULKAN)
     check("system", report["system"], SYSTEM)
+    check("opengl", report["opengl"], OPENGL)
+    assert bool(report["opengl"]["why"]) != bool(report["opengl"]["egl_devices"]), report["opengl"]
+    for device in report["opengl"]["egl_devices"]:
+        check("egl_device", device, EGL_DEVICE)
+        assert bool(device["why"]) != bool(device["renderer"] and device["version"]), device
+        assert device["vulkan_index"] is None or device["uuid"] == next(
+            g["uuid"] for g in report["graphics_devices"] if g["vulkan_index"] == device["vulkan_index"]), device
     check("cuda", report["cuda"], {"nvidia": (dict,), "soft": (dict,)})
     for name, driver in report["cuda"].items():
         check(f"cuda.{name}", driver, DRIVER)

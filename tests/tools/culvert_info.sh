@@ -177,6 +177,7 @@ twin | twin_variable)
     says "buffer memory as opaque fd  *yes"
     says "timeline semaphore as opaque fd  *yes"
     says_not "Not reachable"
+    says "^OpenGL"
     ;;
 twin_without_vulkan)
     run 0 "$neither" "$info" --soft

@@ -95,6 +95,20 @@ struct vulkan_info {
     char messages[MAX_LOADER_MESSAGES][256];
 };
 
+/* What EGL offers for OpenGL, without a screen. */
+enum { MAX_OPENGL = 16 };
+struct opengl_device {
+    char renderer[256], version[128], vendor[128];
+    culv_uuid uuid; /* as GL_EXT_memory_object tells it */
+    bool has_uuid, memory_fd, semaphore_fd;
+    char why[256]; /* why nothing else is known; "" when it is */
+};
+struct opengl_info {
+    int count;
+    struct opengl_device devices[MAX_OPENGL];
+    char why[256]; /* why there is none */
+};
+
 struct variable {
     const char *name;
     char *value; /* NULL when unset */
@@ -105,6 +119,7 @@ struct report {
     size_t num_variables;
     struct system_info system;
     struct vulkan_info vulkan;
+    struct opengl_info opengl;
     struct cuda_driver drivers[2]; /* NVIDIA's, the twin's */
     struct graphics_device *graphics;
     uint32_t num_graphics;
@@ -157,6 +172,11 @@ int terminal_columns(FILE *out, bool *colour);
 /* posix_pci.c, win32_system.c */
 void iommu_read(struct system_info *out);
 void pci_read(const char *bus_id, struct pci_info *out);
+
+/* posix_opengl.c, win32_system.c; before the process has threads. */
+void opengl_read(struct opengl_info *out);
+/* The index of the graphics device that has the OpenGL device's UUID; -1: none. */
+int opengl_graphics(const struct report *report, const struct opengl_device *device);
 
 /* vulkan.c */
 void vulkan_open(struct vulkan_info *out);

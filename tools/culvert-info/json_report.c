@@ -154,6 +154,34 @@ static void put_cuda(struct json *json, const struct report *report, const struc
     json_end(json, '}');
 }
 
+static void put_opengl(struct json *json, const struct report *report)
+{
+    json_begin(json, "opengl", '{');
+    json_text(json, "why", report->opengl.why);
+    json_begin(json, "egl_devices", '[');
+    for (int i = 0; i < report->opengl.count; i++) {
+        const struct opengl_device *d = &report->opengl.devices[i];
+        const int match = opengl_graphics(report, d);
+        char text[64];
+        json_begin(json, NULL, '{');
+        json_text(json, "renderer", d->renderer);
+        json_text(json, "version", d->version);
+        json_text(json, "vendor", d->vendor);
+        uuid_text(&d->uuid, text);
+        json_string(json, "uuid", d->has_uuid ? text : NULL);
+        if (match >= 0)
+            json_integer(json, "vulkan_index", report->graphics[match].index);
+        else
+            json_null(json, "vulkan_index");
+        json_bool(json, "memory_fd", d->memory_fd);
+        json_bool(json, "semaphore_fd", d->semaphore_fd);
+        json_text(json, "why", d->why);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+    json_end(json, '}');
+}
+
 void print_json(const struct report *report, FILE *out)
 {
     struct json json = {out, 0, true};
@@ -185,6 +213,7 @@ void print_json(const struct report *report, FILE *out)
     for (int i = 0; i < report->num_cuda; i++)
         put_cuda(&json, report, &report->cuda[i]);
     json_end(&json, ']');
+    put_opengl(&json, report);
     json_begin(&json, "environment", '{');
     for (size_t i = 0; i < report->num_variables; i++)
         json_string(&json, report->variables[i].name, report->variables[i].value);

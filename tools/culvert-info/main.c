@@ -129,6 +129,7 @@ int main(int argc, char **argv)
         text_set(twin->why, sizeof twin->why, "%s", culv_last_error_message());
     }
     system_read(&report->system);
+    opengl_read(&report->opengl);
     vulkan_open(&report->vulkan);
     cuda_drivers(report);
     vulkan_devices(report);

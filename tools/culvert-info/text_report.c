@@ -211,6 +211,34 @@ static void print_lonely_cuda(const struct page *page, const struct cuda_device 
     print_features(page, d->features, NUM_CUDA_FEATURES, verbose);
 }
 
+static void print_opengl(const struct page *page, const struct report *report, bool verbose)
+{
+    const struct opengl_info *opengl = &report->opengl;
+    page_heading(page, "OpenGL");
+    if (opengl->count == 0) page_wrap(page, 0, 2, STYLE_PLAIN, opengl->why);
+    for (int i = 0; i < opengl->count; i++) {
+        const struct opengl_device *d = &opengl->devices[i];
+        char line[LINE], label[32];
+        const int match = opengl_graphics(report, d);
+        if (d->why[0] != '\0' && !verbose && opengl->count > 1) continue;
+        text_set(label, sizeof label, "EGL device %d", i);
+        if (d->why[0] != '\0') {
+            page_row(page, label, d->why);
+            continue;
+        }
+        text_set(line, sizeof line, "%s, OpenGL %s", d->renderer, d->version);
+        if (match >= 0)
+            text_add(line, sizeof line, ", is Vulkan device %u", report->graphics[match].index);
+        else
+            text_add(line, sizeof line, ", is no Vulkan device%s",
+                     d->has_uuid ? "" : " that it tells of");
+        text_add(line, sizeof line, "; %s memory, %s semaphores",
+                 d->memory_fd ? "imports" : "cannot import",
+                 d->semaphore_fd ? "imports" : "cannot import");
+        page_row(page, label, line);
+    }
+}
+
 static void print_variables(const struct page *page, const struct report *report)
 {
     bool any = false;
@@ -240,5 +268,6 @@ void print_text(const struct report *report, FILE *out, bool verbose)
         print_graphics(&page, report, &report->graphics[i], verbose);
     for (int i = 0; i < report->num_cuda; i++)
         if (report->cuda[i].graphics < 0) print_lonely_cuda(&page, &report->cuda[i], verbose);
+    print_opengl(&page, report, verbose);
     print_variables(&page, report);
 }

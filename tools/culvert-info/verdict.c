@@ -183,3 +183,11 @@ void verdict_make(struct report *report)
     report->reachable = say_reachable(report);
     if (!report->reachable) say_unreachable(report);
 }
+
+int opengl_graphics(const struct report *report, const struct opengl_device *device)
+{
+    for (uint32_t i = 0; device->has_uuid && i < report->num_graphics; i++)
+        if (memcmp(&report->graphics[i].match.uuid, &device->uuid, sizeof device->uuid) == 0)
+            return (int)i;
+    return -1;
+}

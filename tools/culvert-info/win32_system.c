@@ -129,3 +129,8 @@ int terminal_columns(FILE *out, bool *colour)
     if (!GetConsoleScreenBufferInfo(console, &info)) return 0;
     return info.srWindow.Right - info.srWindow.Left + 1;
 }
+
+void opengl_read(struct opengl_info *out)
+{
+    text_set(out->why, sizeof out->why, "OpenGL is not asked on Windows");
+}
