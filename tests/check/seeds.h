@@ -35,6 +35,7 @@
     X(cuCtxPopCurrent, cuCtxPopCurrent_v2)                                                         \
     X(cuEventSynchronize, cuEventSynchronize)                                                      \
     X(cuMemsetD8, cuMemsetD8_v2)                                                                   \
+    X(cuMemcpyDtoH, cuMemcpyDtoH_v2)                                                               \
     X(cuMemcpy2D, cuMemcpy2D_v2)                                                                   \
     X(cuMemcpy3DAsync, cuMemcpy3DAsync_v2)                                                         \
     X(cuGraphCreate, cuGraphCreate)                                                                \
@@ -43,6 +44,7 @@
     X(cuGraphLaunch, cuGraphLaunch)                                                                \
     X(cuStreamBeginCapture, cuStreamBeginCapture_v2)                                               \
     X(cuStreamEndCapture, cuStreamEndCapture)                                                      \
+    X(cuMemAllocHost, cuMemAllocHost_v2)                                                           \
     X(cuMemFree, cuMemFree_v2)                                                                     \
     X(cuMemsetD8Async, cuMemsetD8Async)                                                            \
     X(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2)                                                     \
@@ -105,7 +107,7 @@ extern VkQueue queue;
 extern VkCommandPool pool;
 extern CUcontext contexts[2]; /* of the Vulkan device, and of another one */
 extern CUstream streams[2];
-extern unsigned char bytes[SIZE];
+extern unsigned char *bytes; /* SIZE, not pageable */
 extern const char *kernels;
 
 /* What vulkan_writes() does besides. */

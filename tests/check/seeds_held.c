@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 
+static unsigned char pageable[SIZE];
+
 /* ---- what they share ---- */
 
 /* The order by a fence alone: a submission of nothing signals it after all before it. */
@@ -292,15 +294,29 @@ static void hangs_held_host(bool wrong)
     (void)cu.cuCtxSynchronize();
 }
 
-/* A copy to pageable memory is asynchronous by its name alone: the host never gets to the signal. */
+/* A copy to pageable memory is asynchronous by its name alone. The host never signals. */
 static void hangs_held_pageable(bool wrong)
 {
     shared s = share_buffer();
     timeline t = share_timeline();
     cuda_waits(&t, 1, 0);
     if (!wrong) host_signals(&t, 1);
-    cuda_reads(&s);
+    CU(cu.cuMemcpyDtoHAsync(pageable, s.pointer, SIZE, streams[0]));
     if (wrong) host_signals(&t, 1);
+    all_done();
+}
+
+/* The same with a call that says that it waits, in another stream than the wait. */
+static void hangs_held_copy(bool wrong)
+{
+    shared s = share_buffer();
+    timeline t = share_timeline();
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS p;
+    memset(&p, 0, sizeof p);
+    p.params.fence.value = 2;
+    vulkan_writes(NULL, &t, 0, wrong ? 1 : 2);
+    CU(cu.cuWaitExternalSemaphoresAsync(&t.cuda, &p, 1, CU_STREAM_LEGACY));
+    CU(cu.cuMemcpyDtoH(pageable, s.pointer, 99));
     all_done();
 }
 
@@ -393,6 +409,54 @@ static void held_copy3d(bool wrong)
     if (!wrong) CU(cu.cuEventRecord(event, streams[1]));
     if (!wrong) CU(cu.cuStreamWaitEvent(streams[0], event, 0));
     CU(cu.cuMemcpy3DAsync(&copy, streams[0]));
+    all_done();
+}
+
+/* The third slice is the copy's, the first one Vulkan's. */
+static void held_slice(bool wrong)
+{
+    shared s = share_buffer();
+    timeline t = share_timeline();
+    VkCommandBuffer commands = begin();
+    CUDA_MEMCPY3D copy;
+    memset(&copy, 0, sizeof copy);
+    copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.srcDevice = s.pointer;
+    copy.srcPitch = 500;
+    copy.srcHeight = 20;
+    copy.srcZ = wrong ? 1 : 2;
+    copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+    copy.dstHost = bytes;
+    copy.dstPitch = 100;
+    copy.dstHeight = 11;
+    copy.WidthInBytes = 100;
+    copy.Height = 11;
+    copy.Depth = 1;
+    vkCmdFillBuffer(commands, s.buffer, 0, 15000, 3);
+    submit2(commands, &t, 1);
+    CU(cu.cuMemcpy3DAsync(&copy, streams[0]));
+    all_done();
+}
+
+/* After a copy to pageable memory the host knows that it is done. */
+static void held_pageable(bool wrong)
+{
+    shared s = share_buffer();
+    CU(cu.cuMemcpyDtoHAsync(wrong ? bytes : pageable, s.pointer, SIZE, streams[0]));
+    vulkan_writes(&s, NULL, 0, 0);
+    all_done();
+}
+
+/* Of a plane the last line meets what Vulkan writes. */
+static void held_last_line(bool wrong)
+{
+    shared s = share_buffer();
+    timeline t = share_timeline();
+    const CUDA_MEMCPY2D copy = plane(s.pointer);
+    VkCommandBuffer commands = begin();
+    vkCmdFillBuffer(commands, s.buffer, 6 * 1024 + (wrong ? 296 : 300), 400, 3);
+    submit2(commands, &t, 1);
+    CU(cu.cuMemcpy2DAsync(&copy, streams[0]));
     all_done();
 }
 
@@ -638,7 +702,7 @@ static void held_memory_freed_first(bool wrong)
     vkFreeMemory(device, s.memory, NULL);
     cuda_writes(&s);
     CU(cu.cuStreamSynchronize(streams[wrong]));
-    CU(cu.cuMemFree(s.pointer));
+    if (!wrong) CU(cu.cuMemFree(s.pointer)); /* it would wait */
     CU(cu.cuDestroyExternalMemory(s.import));
     all_done();
 }
@@ -715,11 +779,15 @@ const seed seeds_held[] = {
     {"hangs_held_fence", "endless-wait", hangs_held_fence},
     {"hangs_held_host", "endless-wait", hangs_held_host},
     {"hangs_held_pageable", "endless-wait", hangs_held_pageable},
+    {"hangs_held_copy", "endless-wait", hangs_held_copy},
     {"hangs_held_first_frame", "endless-wait", hangs_held_first_frame},
     {"held_graph", "write-after-write", held_graph},
     {"held_captured", "write-after-write", held_captured},
     {"held_copy2d", "read-after-write", held_copy2d},
     {"held_copy3d", "read-after-write", held_copy3d},
+    {"held_slice", "read-after-write", held_slice},
+    {"held_pageable", "write-after-read", held_pageable},
+    {"held_last_line", "read-after-write", held_last_line},
     {"held_sync_memset", "write-after-read", held_sync_memset},
     {"held_default_stream", "read-after-write", held_default_stream},
     {"held_thread_stream", "read-after-write", held_thread_stream},

@@ -12,7 +12,7 @@ VkQueue queue;
 VkCommandPool pool;
 CUcontext contexts[2]; /* of the Vulkan device, and of another one */
 CUstream streams[2];
-unsigned char bytes[SIZE];
+unsigned char *bytes;
 const char *kernels;
 
 static void find_calls(void)
@@ -51,6 +51,9 @@ static void find_devices(void)
         }
     MUST(physical != VK_NULL_HANDLE);
     CU(cu.cuCtxSetCurrent(contexts[0]));
+    void *pinned;
+    CU(cu.cuMemAllocHost(&pinned, SIZE));
+    bytes = pinned;
     for (int i = 0; i < 2; i++)
         CU(cu.cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
 }
