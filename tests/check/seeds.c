@@ -92,18 +92,20 @@ static void timeline_as_binary(bool wrong)
 {
     int fd = -1;
     timeline t = make_timeline(&fd);
-    (void)import_semaphore(&t.cuda, fd,
-                           wrong ? CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD : TIMELINE);
+    if (import_semaphore(&t.cuda, fd,
+                         wrong ? CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD : TIMELINE) !=
+        CUDA_SUCCESS)
+        (void)close(fd);
 }
 
 static void memory_as_semaphore(bool wrong)
 {
     shared s = make_buffer(false);
     timeline t;
-    if (wrong)
-        (void)import_semaphore(&t.cuda, memory_fd(&s), TIMELINE);
-    else
-        CU(import_memory(&s.import, memory_fd(&s), s.allocated, 0));
+    const int fd = memory_fd(&s);
+    const CUresult result = wrong ? import_semaphore(&t.cuda, fd, TIMELINE)
+                                  : import_memory(&s.import, fd, s.allocated, 0);
+    if (result != CUDA_SUCCESS) (void)close(fd);
 }
 
 static void other_gpu(bool wrong)

@@ -451,6 +451,49 @@ static void host_saw_stream(CUstream handle, bool per_thread)
     check_close();
 }
 
+static bool context_uuid(uint8_t uuid[CHECK_UUID])
+{
+    CUdevice device;
+    CUuuid is;
+    CUresult(CUDAAPI * current)(CUdevice *);
+    CUresult(CUDAAPI * ask)(CUuuid *, CUdevice);
+    void *found = ask_driver("cuCtxGetDevice"), *found_ask = ask_driver("cuDeviceGetUuid_v2");
+    if (found_ask == NULL) found_ask = ask_driver("cuDeviceGetUuid");
+    memcpy(&current, &found, sizeof current);
+    memcpy(&ask, &found_ask, sizeof ask);
+    if (found == NULL || found_ask == NULL || current(&device) != CUDA_SUCCESS ||
+        ask(&is, device) != CUDA_SUCCESS)
+        return false;
+    memcpy(uuid, is.bytes, CHECK_UUID);
+    return true;
+}
+
+/* The driver refused a signal or a wait: is the stream on another GPU than the semaphore? */
+static void look_at_gpu(const work *w)
+{
+    CUcontext context;
+    uint8_t uuid[CHECK_UUID];
+    CUresult(CUDAAPI * of)(CUstream, CUcontext *);
+    CUresult(CUDAAPI * push)(CUcontext);
+    CUresult(CUDAAPI * pop)(CUcontext *);
+    if (w->num_turns == 0) return;
+    void *found = ask_driver("cuStreamGetCtx"), *found_push = ask_driver("cuCtxPushCurrent_v2"),
+         *found_pop = ask_driver("cuCtxPopCurrent_v2");
+    memcpy(&of, &found, sizeof of);
+    memcpy(&push, &found_push, sizeof push);
+    memcpy(&pop, &found_pop, sizeof pop);
+    if (found == NULL || found_push == NULL || found_pop == NULL ||
+        of(w->handle, &context) != CUDA_SUCCESS || push(context) != CUDA_SUCCESS)
+        return;
+    const bool known = context_uuid(uuid);
+    (void)pop(&context);
+    check_model *m = known ? check_open() : NULL;
+    if (m == NULL) return;
+    for (unsigned i = 0; i < w->num_turns; i++)
+        check_used_on(m, w->turns[i].payload, uuid, &w->site);
+    check_close();
+}
+
 #define REAL(symbol, parameters, arguments)                                                        \
     CUresult(CUDAAPI *real) parameters = NULL;                                                     \
     void *real_symbol = real_of(ROW_##symbol);                                                     \
@@ -475,6 +518,9 @@ static void host_saw_stream(CUstream handle, bool per_thread)
             after;                                                                                 \
         }                                                                                          \
         if (result != CUDA_SUCCESS && !w.capturing) work_failed(&w);                               \
+        if (result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_INVALID_HANDLE ||           \
+            result == CUDA_ERROR_INVALID_CONTEXT)                                                  \
+            look_at_gpu(&w);                                                                       \
         (void)per_thread;                                                                          \
         check_inside--;                                                                            \
         return result;                                                                             \
@@ -720,23 +766,6 @@ CHECK_EXPORT CUresult CUDAAPI cuGraphAddExternalSemaphoresWaitNode(
 }
 
 /* ---- imports ---- */
-
-static bool context_uuid(uint8_t uuid[CHECK_UUID])
-{
-    CUdevice device;
-    CUuuid is;
-    CUresult(CUDAAPI * current)(CUdevice *);
-    CUresult(CUDAAPI * ask)(CUuuid *, CUdevice);
-    void *found = ask_driver("cuCtxGetDevice"), *found_ask = ask_driver("cuDeviceGetUuid_v2");
-    if (found_ask == NULL) found_ask = ask_driver("cuDeviceGetUuid");
-    memcpy(&current, &found, sizeof current);
-    memcpy(&ask, &found_ask, sizeof ask);
-    if (found == NULL || found_ask == NULL || current(&device) != CUDA_SUCCESS ||
-        ask(&is, device) != CUDA_SUCCESS)
-        return false;
-    memcpy(uuid, is.bytes, CHECK_UUID);
-    return true;
-}
 
 /* Looks at what is imported; returns a reference, of something unseen where nothing is known. */
 static check_payload *ask_import(int fd, check_import *i, const check_site *site)
