@@ -45,6 +45,9 @@ status 0 "$CHECK" true
 says "0 findings in true"
 status 3 "$CHECK" sh -c 'exit 3'
 status 137 "$CHECK" sh -c 'kill -9 $$'
+# Whoever ends it ends the program, and gets the report.
+status 124 timeout 1 "$CHECK" sleep 60
+says "0 findings in sleep"
 
 # What was found, as text and as JSON; a name with quotes; the exit status.
 status 7 seed --error-exitcode 7 --json "$work/found.json" --text "$work/found.text" "$seeds" read_early wrong x

@@ -13,12 +13,15 @@ import tempfile
 
 build = pathlib.Path(sys.argv[1]).resolve()
 ripple = ["ripple", "--size", "96x64", "--resolution", "160x120", "--quiet", "--output", "ripple.png"]
+forest = ["forest", "--mode", "one", "--particles", "30000", "--size", "96x64", "--samples", "1", "--frames", "2", "--quiet",
+          "--output", "forest.png"]
 # A program, and whether it works on what CUDA imports. A program that could not run here exits with 77.
 programs = [([*ripple, "--frames", "40"], True)]
 programs += [([*ripple, "--frames", "8", "--path", path], path != "staged")
              for path in ("shared", "staged", "in-queue", "async", "replay")]
 programs += [([f"hello_{name}"], name != "vector")
              for name in ("ring", "vulkan", "image", "mipmaps", "vector", "own_allocator", "lost")]
+programs += [(forest, True), (["hello_kernel", build / "share/culvert"], True)]
 environment = dict(os.environ, CULVERT_SOFT="1")
 problems = ran = 0
 with tempfile.TemporaryDirectory() as directory:
@@ -33,7 +36,7 @@ with tempfile.TemporaryDirectory() as directory:
         good = run.returncode == 0 and "culvert-check: 0 findings" in run.stderr and works > 0 and (imports > 0) == shares
         if not good:
             print(run.stdout, run.stderr, sep="")
-        print(f"{'ok' if good else 'FAIL'}: {name} {' '.join(arguments)}: {imports} imports, {works} works of Vulkan's, "
+        print(f"{'ok' if good else 'FAIL'}: {name} {' '.join(map(str, arguments))}: {imports} imports, {works} works of Vulkan's, "
               f"exit status {run.returncode}")
         problems += not good
         ran += 1

@@ -6,458 +6,7 @@
  *
  * They are written as strangers write them: raw calls, libcuda.so.1 opened at run time. Calls that
  * a mistake may make fail are not looked at. seeds.py runs them all under culvert-check. */
-#include <volk.h>
-
-#include <cuda.h>
-#include <dlfcn.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#define MUST(condition)                                                                            \
-    ((condition) ? (void)0                                                                         \
-                 : (fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition), exit(1)))
-#define VK(call) MUST((call) == VK_SUCCESS)
-#define CU(call) MUST((call) == CUDA_SUCCESS)
-
-#define CALLS(X)                                                                                   \
-    X(cuInit, cuInit)                                                                              \
-    X(cuDeviceGetCount, cuDeviceGetCount)                                                          \
-    X(cuDeviceGetUuid, cuDeviceGetUuid_v2)                                                         \
-    X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain)                                          \
-    X(cuCtxSetCurrent, cuCtxSetCurrent)                                                            \
-    X(cuCtxSynchronize, cuCtxSynchronize)                                                          \
-    X(cuStreamCreate, cuStreamCreate)                                                              \
-    X(cuStreamSynchronize, cuStreamSynchronize)                                                    \
-    X(cuStreamWaitEvent, cuStreamWaitEvent)                                                        \
-    X(cuEventCreate, cuEventCreate)                                                                \
-    X(cuEventRecord, cuEventRecord)                                                                \
-    X(cuMemFree, cuMemFree_v2)                                                                     \
-    X(cuMemsetD8Async, cuMemsetD8Async)                                                            \
-    X(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2)                                                     \
-    X(cuMemcpy2DAsync, cuMemcpy2DAsync_v2)                                                         \
-    X(cuMemCreate, cuMemCreate)                                                                    \
-    X(cuMemExportToShareableHandle, cuMemExportToShareableHandle)                                  \
-    X(cuMemAddressReserve, cuMemAddressReserve)                                                    \
-    X(cuMemMap, cuMemMap)                                                                          \
-    X(cuMemUnmap, cuMemUnmap)                                                                      \
-    X(cuMemSetAccess, cuMemSetAccess)                                                              \
-    X(cuModuleLoad, cuModuleLoad)                                                                  \
-    X(cuModuleGetFunction, cuModuleGetFunction)                                                    \
-    X(cuLaunchKernel, cuLaunchKernel)                                                              \
-    X(cuImportExternalMemory, cuImportExternalMemory)                                              \
-    X(cuExternalMemoryGetMappedBuffer, cuExternalMemoryGetMappedBuffer)                            \
-    X(cuExternalMemoryGetMappedMipmappedArray, cuExternalMemoryGetMappedMipmappedArray)            \
-    X(cuMipmappedArrayGetLevel, cuMipmappedArrayGetLevel)                                          \
-    X(cuDestroyExternalMemory, cuDestroyExternalMemory)                                            \
-    X(cuImportExternalSemaphore, cuImportExternalSemaphore)                                        \
-    X(cuSignalExternalSemaphoresAsync, cuSignalExternalSemaphoresAsync)                            \
-    X(cuWaitExternalSemaphoresAsync, cuWaitExternalSemaphoresAsync)                                \
-    X(cuDestroyExternalSemaphore, cuDestroyExternalSemaphore)
-static struct {
-#define MEMBER(name, symbol) __typeof__(&symbol) name;
-    CALLS(MEMBER)
-} cu;
-
-enum { SIZE = 100003, WIDTH = 61, HEIGHT = 37 };
-
-static VkInstance instance;
-static VkPhysicalDevice physical;
-static VkDevice device;
-static VkQueue queue;
-static VkCommandPool pool;
-static CUcontext contexts[2]; /* of the Vulkan device, and of another one */
-static CUstream streams[2];
-static unsigned char bytes[SIZE];
-static const char *kernels;
-
-static void find_calls(void)
-{
-    void *library = dlopen("libcuda.so.1", RTLD_NOW);
-    MUST(library != NULL);
-#define FIND(name, symbol)                                                                         \
-    {                                                                                              \
-        void *found = dlsym(library, #symbol);                                                     \
-        MUST(found != NULL);                                                                       \
-        memcpy(&cu.name, &found, sizeof found);                                                    \
-    }
-    CALLS(FIND)
-}
-
-static void find_devices(void)
-{
-    int num_cuda = 0;
-    uint32_t count = 8;
-    VkPhysicalDevice all[8];
-    CU(cu.cuInit(0));
-    CU(cu.cuDeviceGetCount(&num_cuda));
-    MUST(vkEnumeratePhysicalDevices(instance, &count, all) >= VK_SUCCESS);
-    for (uint32_t i = 0; physical == VK_NULL_HANDLE && i < count; i++)
-        for (int j = 0; j < num_cuda; j++) {
-            VkPhysicalDeviceIDProperties id = {.sType =
-                                                   VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
-            VkPhysicalDeviceProperties2 p = {
-                .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &id};
-            CUuuid uuid;
-            vkGetPhysicalDeviceProperties2(all[i], &p);
-            CU(cu.cuDeviceGetUuid(&uuid, j));
-            const bool same = memcmp(uuid.bytes, id.deviceUUID, VK_UUID_SIZE) == 0;
-            if (same) physical = all[i];
-            CU(cu.cuDevicePrimaryCtxRetain(&contexts[!same], j));
-        }
-    MUST(physical != VK_NULL_HANDLE);
-    CU(cu.cuCtxSetCurrent(contexts[0]));
-    for (int i = 0; i < 2; i++)
-        CU(cu.cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
-}
-
-static void open_all(void)
-{
-    static const char *const extensions[] = {"VK_KHR_external_memory_fd",
-                                             "VK_KHR_external_semaphore_fd"};
-    const float priority = 1;
-    find_calls();
-    VK(volkInitialize());
-    const VkApplicationInfo app = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
-                                   .apiVersion = VK_API_VERSION_1_2};
-    const VkInstanceCreateInfo i = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
-                                    .pApplicationInfo = &app};
-    VK(vkCreateInstance(&i, NULL, &instance));
-    volkLoadInstance(instance);
-    find_devices();
-    const VkDeviceQueueCreateInfo q = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-                                       .queueCount = 1,
-                                       .pQueuePriorities = &priority};
-    VkPhysicalDeviceTimelineSemaphoreFeatures timelines = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES,
-        .timelineSemaphore = VK_TRUE};
-    const VkDeviceCreateInfo d = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                                  .pNext = &timelines,
-                                  .queueCreateInfoCount = 1,
-                                  .pQueueCreateInfos = &q,
-                                  .enabledExtensionCount = 2,
-                                  .ppEnabledExtensionNames = extensions};
-    VK(vkCreateDevice(physical, &d, NULL, &device));
-    volkLoadDevice(device);
-    vkGetDeviceQueue(device, 0, 0, &queue);
-    const VkCommandPoolCreateInfo p = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
-    VK(vkCreateCommandPool(device, &p, NULL, &pool));
-}
-
-/* ---- what the programs are made of ---- */
-
-typedef struct shared {
-    VkBuffer buffer;
-    VkImage image;
-    VkDeviceMemory memory;
-    VkDeviceSize allocated;
-    CUexternalMemory import;
-    CUdeviceptr pointer;
-    CUarray array;
-} shared;
-
-static void allocate(shared *s, const VkMemoryRequirements *needs, bool dedicated)
-{
-    VkPhysicalDeviceMemoryProperties types;
-    uint32_t type = 0;
-    /* Of what is not dedicated a part is for others. */
-    const VkDeviceSize size = needs->size + (dedicated ? 0 : 4096);
-    vkGetPhysicalDeviceMemoryProperties(physical, &types);
-    while (type < types.memoryTypeCount && (needs->memoryTypeBits >> type & 1) == 0)
-        type++;
-    const VkMemoryDedicatedAllocateInfo only = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO,
-        .buffer = s->buffer,
-        .image = s->image};
-    const VkExportMemoryAllocateInfo exported = {
-        .sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
-        .pNext = dedicated ? &only : NULL,
-        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    const VkMemoryAllocateInfo a = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                                    .pNext = &exported,
-                                    .allocationSize = size,
-                                    .memoryTypeIndex = type};
-    s->allocated = size;
-    VK(vkAllocateMemory(device, &a, NULL, &s->memory));
-}
-
-static shared make_buffer(bool dedicated)
-{
-    shared s = {.buffer = VK_NULL_HANDLE};
-    VkMemoryRequirements needs;
-    const VkExternalMemoryBufferCreateInfo external = {
-        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
-        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    const VkBufferCreateInfo b = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                  .pNext = &external,
-                                  .size = SIZE,
-                                  .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-                                           VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
-    VK(vkCreateBuffer(device, &b, NULL, &s.buffer));
-    vkGetBufferMemoryRequirements(device, s.buffer, &needs);
-    allocate(&s, &needs, dedicated);
-    VK(vkBindBufferMemory(device, s.buffer, s.memory, 0));
-    return s;
-}
-
-static int memory_fd(const shared *s)
-{
-    int fd = -1;
-    const VkMemoryGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR,
-                                       .memory = s->memory,
-                                       .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    VK(vkGetMemoryFdKHR(device, &info, &fd));
-    return fd;
-}
-
-static CUresult import_memory(CUexternalMemory *out, int fd, unsigned long long size,
-                              unsigned flags)
-{
-    CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc;
-    memset(&desc, 0, sizeof desc);
-    desc.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
-    desc.handle.fd = fd;
-    desc.size = size;
-    desc.flags = flags;
-    return cu.cuImportExternalMemory(out, &desc);
-}
-
-static CUresult map(CUdeviceptr *out, CUexternalMemory import, unsigned long long offset,
-                    unsigned long long size)
-{
-    CUDA_EXTERNAL_MEMORY_BUFFER_DESC desc;
-    memset(&desc, 0, sizeof desc);
-    desc.offset = offset;
-    desc.size = size;
-    return cu.cuExternalMemoryGetMappedBuffer(out, import, &desc);
-}
-
-static shared share_buffer(void)
-{
-    shared s = make_buffer(false);
-    CU(import_memory(&s.import, memory_fd(&s), s.allocated, 0));
-    CU(map(&s.pointer, s.import, 0, SIZE));
-    return s;
-}
-
-static shared share_image(void)
-{
-    shared s = {.image = VK_NULL_HANDLE};
-    VkMemoryRequirements needs;
-    const VkExternalMemoryImageCreateInfo external = {
-        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
-        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    const VkImageCreateInfo i = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                 .pNext = &external,
-                                 .imageType = VK_IMAGE_TYPE_2D,
-                                 .format = VK_FORMAT_R8G8B8A8_UNORM,
-                                 .extent = {WIDTH, HEIGHT, 1},
-                                 .mipLevels = 1,
-                                 .arrayLayers = 1,
-                                 .samples = VK_SAMPLE_COUNT_1_BIT,
-                                 .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
-    VK(vkCreateImage(device, &i, NULL, &s.image));
-    vkGetImageMemoryRequirements(device, s.image, &needs);
-    allocate(&s, &needs, true);
-    VK(vkBindImageMemory(device, s.image, s.memory, 0));
-    CU(import_memory(&s.import, memory_fd(&s), s.allocated, CUDA_EXTERNAL_MEMORY_DEDICATED));
-    CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC desc;
-    CUmipmappedArray mipmaps = NULL;
-    memset(&desc, 0, sizeof desc);
-    desc.arrayDesc.Width = WIDTH;
-    desc.arrayDesc.Height = HEIGHT;
-    desc.arrayDesc.Format = CU_AD_FORMAT_UNSIGNED_INT8;
-    desc.arrayDesc.NumChannels = 4;
-    desc.numLevels = 1;
-    CU(cu.cuExternalMemoryGetMappedMipmappedArray(&mipmaps, s.import, &desc));
-    CU(cu.cuMipmappedArrayGetLevel(&s.array, mipmaps, 0));
-    return s;
-}
-
-/* Memory of CUDA's, which Vulkan imports. */
-static shared share_allocation(int *fd)
-{
-    enum { BYTES = 2 << 20 };
-    shared s = {.allocated = BYTES};
-    CUmemAllocationProp prop;
-    CUmemAccessDesc access;
-    CUmemGenericAllocationHandle handle;
-    memset(&prop, 0, sizeof prop);
-    memset(&access, 0, sizeof access);
-    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    access.location = prop.location;
-    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    CU(cu.cuMemCreate(&handle, BYTES, &prop, 0));
-    CU(cu.cuMemExportToShareableHandle(fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
-    CU(cu.cuMemAddressReserve(&s.pointer, BYTES, 0, 0, 0));
-    CU(cu.cuMemMap(s.pointer, BYTES, 0, handle, 0));
-    CU(cu.cuMemSetAccess(s.pointer, BYTES, &access, 1));
-    const VkExternalMemoryBufferCreateInfo external = {
-        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
-        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    const VkBufferCreateInfo b = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                  .pNext = &external,
-                                  .size = SIZE,
-                                  .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
-    VK(vkCreateBuffer(device, &b, NULL, &s.buffer));
-    const VkImportMemoryFdInfoKHR from = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
-                                          .handleType =
-                                              VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
-                                          .fd = *fd};
-    const VkMemoryAllocateInfo a = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .pNext = &from, .allocationSize = BYTES};
-    VK(vkAllocateMemory(device, &a, NULL, &s.memory));
-    VK(vkBindBufferMemory(device, s.buffer, s.memory, 0));
-    return s;
-}
-
-typedef struct timeline {
-    VkSemaphore vulkan;
-    CUexternalSemaphore cuda;
-} timeline;
-
-static timeline make_timeline(int *fd)
-{
-    timeline t = {.cuda = NULL};
-    VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
-                                      .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
-    const VkExportSemaphoreCreateInfo exported = {
-        .sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO,
-        .pNext = &type,
-        .handleTypes = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
-    const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
-                                        .pNext = &exported};
-    VK(vkCreateSemaphore(device, &info, NULL, &t.vulkan));
-    const VkSemaphoreGetFdInfoKHR get = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR,
-                                         .semaphore = t.vulkan,
-                                         .handleType =
-                                             VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
-    VK(vkGetSemaphoreFdKHR(device, &get, fd));
-    return t;
-}
-
-static CUresult import_semaphore(CUexternalSemaphore *out, int fd,
-                                 CUexternalSemaphoreHandleType type)
-{
-    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC desc;
-    memset(&desc, 0, sizeof desc);
-    desc.type = type;
-    desc.handle.fd = fd;
-    return cu.cuImportExternalSemaphore(out, &desc);
-}
-
-#define TIMELINE CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
-static timeline share_timeline(void)
-{
-    int fd = -1;
-    timeline t = make_timeline(&fd);
-    CU(import_semaphore(&t.cuda, fd, TIMELINE));
-    return t;
-}
-
-static CUresult cuda_signals(const timeline *t, uint64_t value, int stream)
-{
-    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS p;
-    memset(&p, 0, sizeof p);
-    p.params.fence.value = value;
-    return cu.cuSignalExternalSemaphoresAsync(&t->cuda, &p, 1, streams[stream]);
-}
-
-static void cuda_waits(const timeline *t, uint64_t value, int stream)
-{
-    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS p;
-    memset(&p, 0, sizeof p);
-    p.params.fence.value = value;
-    CU(cu.cuWaitExternalSemaphoresAsync(&t->cuda, &p, 1, streams[stream]));
-}
-
-static void cuda_reads(const shared *s)
-{
-    CU(cu.cuMemcpyDtoHAsync(bytes, s->pointer, SIZE, streams[0]));
-}
-
-static void cuda_writes(const shared *s)
-{
-    CU(cu.cuMemsetD8Async(s->pointer, 0x5a, SIZE, streams[0]));
-}
-
-/* What vulkan_writes() does besides. */
-static struct {
-    VkBuffer copies_to; /* it copies to this one, and does not write */
-    bool acquires, releases;
-} also;
-
-static void transfer(VkCommandBuffer commands, const shared *s, uint32_t from, uint32_t to)
-{
-    const VkBufferMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER,
-                                           .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
-                                           .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT,
-                                           .srcQueueFamilyIndex = from,
-                                           .dstQueueFamilyIndex = to,
-                                           .buffer = s->buffer,
-                                           .size = VK_WHOLE_SIZE};
-    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
-                         VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 1, &barrier, 0, NULL);
-}
-
-/* Vulkan waits for a value, writes all of it, and signals a value; 0 is neither. */
-static void vulkan_writes(const shared *s, const timeline *t, uint64_t after, uint64_t signal)
-{
-    VkCommandBuffer commands;
-    const VkCommandBufferAllocateInfo c = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                           .commandPool = pool,
-                                           .commandBufferCount = 1};
-    VK(vkAllocateCommandBuffers(device, &c, &commands));
-    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    VK(vkBeginCommandBuffer(commands, &begin));
-    const VkBufferCopy whole = {.size = SIZE};
-    if (also.acquires) transfer(commands, s, VK_QUEUE_FAMILY_EXTERNAL, 0);
-    if (also.copies_to != VK_NULL_HANDLE)
-        vkCmdCopyBuffer(commands, s->buffer, also.copies_to, 1, &whole);
-    else if (s != NULL && s->buffer != VK_NULL_HANDLE)
-        vkCmdFillBuffer(commands, s->buffer, 0, VK_WHOLE_SIZE, 0x33333333);
-    if (also.releases) transfer(commands, s, 0, VK_QUEUE_FAMILY_EXTERNAL);
-    if (s != NULL && s->image != VK_NULL_HANDLE) {
-        const VkImageSubresourceRange all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
-        const VkClearColorValue color = {.float32 = {1, 0, 0, 1}};
-        const VkImageMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-                                              .dstAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
-                                              .newLayout = VK_IMAGE_LAYOUT_GENERAL,
-                                              .image = s->image,
-                                              .subresourceRange = all};
-        vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT,
-                             VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0, NULL, 0, NULL, 1, &barrier);
-        vkCmdClearColorImage(commands, s->image, VK_IMAGE_LAYOUT_GENERAL, &color, 1, &all);
-    }
-    VK(vkEndCommandBuffer(commands));
-    const VkTimelineSemaphoreSubmitInfo values = {
-        .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
-        .waitSemaphoreValueCount = after != 0,
-        .pWaitSemaphoreValues = &after,
-        .signalSemaphoreValueCount = signal != 0,
-        .pSignalSemaphoreValues = &signal};
-    const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
-    const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-                                 .pNext = &values,
-                                 .waitSemaphoreCount = after != 0,
-                                 .pWaitSemaphores = t != NULL ? &t->vulkan : NULL,
-                                 .pWaitDstStageMask = &stage,
-                                 .commandBufferCount = 1,
-                                 .pCommandBuffers = &commands,
-                                 .signalSemaphoreCount = signal != 0,
-                                 .pSignalSemaphores = t != NULL ? &t->vulkan : NULL};
-    VK(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE));
-}
-
-static void all_done(void)
-{
-    VK(vkDeviceWaitIdle(device));
-    (void)cu.cuCtxSynchronize();
-}
+#include "seeds.h"
 
 /* ---- the mistakes ---- */
 
@@ -543,18 +92,20 @@ static void timeline_as_binary(bool wrong)
 {
     int fd = -1;
     timeline t = make_timeline(&fd);
-    (void)import_semaphore(&t.cuda, fd,
-                           wrong ? CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD : TIMELINE);
+    if (import_semaphore(&t.cuda, fd,
+                         wrong ? CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD : TIMELINE) !=
+        CUDA_SUCCESS)
+        (void)close(fd);
 }
 
 static void memory_as_semaphore(bool wrong)
 {
     shared s = make_buffer(false);
     timeline t;
-    if (wrong)
-        (void)import_semaphore(&t.cuda, memory_fd(&s), TIMELINE);
-    else
-        CU(import_memory(&s.import, memory_fd(&s), s.allocated, 0));
+    const int fd = memory_fd(&s);
+    const CUresult result = wrong ? import_semaphore(&t.cuda, fd, TIMELINE)
+                                  : import_memory(&s.import, fd, s.allocated, 0);
+    if (result != CUDA_SUCCESS) (void)close(fd);
 }
 
 static void other_gpu(bool wrong)
@@ -843,11 +394,7 @@ static void used_after_free(bool wrong)
     all_done();
 }
 
-static const struct {
-    const char *name;
-    const char *finding;
-    void (*run)(bool wrong);
-} seeds[] = {
+static const seed seeds[] = {
     {"fd_closed", "fd-closed-after-import", fd_closed},
     {"fd_closed_semaphore", "fd-closed-after-import", fd_closed_semaphore},
     {"fd_twice", "fd-imported-twice", fd_twice},
@@ -888,18 +435,25 @@ static const struct {
     {"used_after_free", "used-after-import", used_after_free},
 };
 
-int main(int argc, char **argv)
+/* The table of the checker's author, then the one of somebody who had not read the checker. */
+static const seed *at(size_t i)
 {
     const size_t count = sizeof seeds / sizeof *seeds;
-    for (size_t i = 0; argc == 2 && strcmp(argv[1], "--list") == 0 && i < count; i++)
-        printf("%s %s\n", seeds[i].name, seeds[i].finding);
+    return i < count ? &seeds[i] : i - count < num_seeds_held ? &seeds_held[i - count] : NULL;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--list") == 0)
+        for (size_t i = 0; at(i) != NULL; i++)
+            printf("%s %s\n", at(i)->name, at(i)->finding);
     if (argc == 2) return 0;
     MUST(argc == 4);
     kernels = argv[3];
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(seeds[i].name, argv[1]) != 0) continue;
+    for (size_t i = 0; at(i) != NULL; i++) {
+        if (strcmp(at(i)->name, argv[1]) != 0) continue;
         open_all();
-        seeds[i].run(strcmp(argv[2], "wrong") == 0);
+        at(i)->run(strcmp(argv[2], "wrong") == 0);
         return 0;
     }
     fprintf(stderr, "there is no %s\n", argv[1]);

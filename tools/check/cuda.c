@@ -260,6 +260,7 @@ typedef struct work {
     CUevent records; /* or NULL */
     CUevent follows;
     bool joins_all;
+    bool blocks; /* the host may wait in the call */
     int agent;
     check_mark *mark;
 } work;
@@ -273,7 +274,7 @@ static void work_begin(work *w, const char *call, CUstream handle, bool per_thre
 {
     memset(w, 0, offsetof(work, accesses));
     w->num_accesses = w->num_turns = 0;
-    w->signals = w->joins_all = false;
+    w->signals = w->joins_all = w->blocks = false;
     w->records = w->follows = NULL;
     w->mark = NULL;
     w->agent = 0;
@@ -450,6 +451,49 @@ static void host_saw_stream(CUstream handle, bool per_thread)
     check_close();
 }
 
+static bool context_uuid(uint8_t uuid[CHECK_UUID])
+{
+    CUdevice device;
+    CUuuid is;
+    CUresult(CUDAAPI * current)(CUdevice *);
+    CUresult(CUDAAPI * ask)(CUuuid *, CUdevice);
+    void *found = ask_driver("cuCtxGetDevice"), *found_ask = ask_driver("cuDeviceGetUuid_v2");
+    if (found_ask == NULL) found_ask = ask_driver("cuDeviceGetUuid");
+    memcpy(&current, &found, sizeof current);
+    memcpy(&ask, &found_ask, sizeof ask);
+    if (found == NULL || found_ask == NULL || current(&device) != CUDA_SUCCESS ||
+        ask(&is, device) != CUDA_SUCCESS)
+        return false;
+    memcpy(uuid, is.bytes, CHECK_UUID);
+    return true;
+}
+
+/* The driver refused a signal or a wait: is the stream on another GPU than the semaphore? */
+static void look_at_gpu(const work *w)
+{
+    CUcontext context;
+    uint8_t uuid[CHECK_UUID];
+    CUresult(CUDAAPI * of)(CUstream, CUcontext *);
+    CUresult(CUDAAPI * push)(CUcontext);
+    CUresult(CUDAAPI * pop)(CUcontext *);
+    if (w->num_turns == 0) return;
+    void *found = ask_driver("cuStreamGetCtx"), *found_push = ask_driver("cuCtxPushCurrent_v2"),
+         *found_pop = ask_driver("cuCtxPopCurrent_v2");
+    memcpy(&of, &found, sizeof of);
+    memcpy(&push, &found_push, sizeof push);
+    memcpy(&pop, &found_pop, sizeof pop);
+    if (found == NULL || found_push == NULL || found_pop == NULL ||
+        of(w->handle, &context) != CUDA_SUCCESS || push(context) != CUDA_SUCCESS)
+        return;
+    const bool known = context_uuid(uuid);
+    (void)pop(&context);
+    check_model *m = known ? check_open() : NULL;
+    if (m == NULL) return;
+    for (unsigned i = 0; i < w->num_turns; i++)
+        check_used_on(m, w->turns[i].payload, uuid, &w->site);
+    check_close();
+}
+
 #define REAL(symbol, parameters, arguments)                                                        \
     CUresult(CUDAAPI *real) parameters = NULL;                                                     \
     void *real_symbol = real_of(ROW_##symbol);                                                     \
@@ -467,11 +511,16 @@ static void host_saw_stream(CUstream handle, bool per_thread)
         work_begin(&w, rows[ROW_##symbol].base, stream_, per_thread);                              \
         tell;                                                                                      \
         work_submit(&w);                                                                           \
+        const int slot = w.blocks && !w.capturing ? check_wait_begin_at(&w.site, NULL, 0) : -1;    \
         const CUresult result = real arguments;                                                    \
+        check_wait_end(slot);                                                                      \
         if (result == CUDA_SUCCESS && !w.capturing) {                                              \
             after;                                                                                 \
         }                                                                                          \
         if (result != CUDA_SUCCESS && !w.capturing) work_failed(&w);                               \
+        if (result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_INVALID_HANDLE ||           \
+            result == CUDA_ERROR_INVALID_CONTEXT)                                                  \
+            look_at_gpu(&w);                                                                       \
         (void)per_thread;                                                                          \
         check_inside--;                                                                            \
         return result;                                                                             \
@@ -480,18 +529,50 @@ static void host_saw_stream(CUstream handle, bool per_thread)
     ON_STREAM_1(symbol, false, parameters, arguments, stream_, tell, after)                        \
     ON_STREAM_1(symbol##_##suffix, true, parameters, arguments, stream_, tell, after)
 
+/* One side of a copy of a box: its first and its last row, because what is between rows may be
+ * others'. Without gaps it is all of the first slice. */
+static void side(work *w, CUmemorytype type, CUarray array, CUdeviceptr base, size_t x, size_t y,
+                 size_t z, size_t pitch, size_t slice, size_t width, size_t height, size_t depth,
+                 check_access_kind kind)
+{
+    if (type == CU_MEMORYTYPE_ARRAY) touch_array(w, array, kind);
+    if (type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED) return;
+    if (width == 0 || height == 0 || depth == 0) return;
+    const CUdeviceptr first = base + (z * slice + y) * pitch + x;
+    const bool whole = pitch == width;
+    touch(w, first, whole ? width * height : width, kind);
+    if (depth > 1 || (height > 1 && !whole))
+        touch(w, first + ((depth - 1) * slice + height - 1) * pitch, width, kind);
+}
+
+/* A copy to pageable memory is done when the call returns, whatever its name says (CUDA driver API,
+ * "API synchronization behavior"). The driver knows of what is not pageable. */
+static bool is_pageable(const work *w, const void *at)
+{
+    unsigned type;
+    static _Atomic(void *) asked;
+    if (w->num_accesses == 0) return false; /* nobody asks */
+    if (asked == NULL) asked = ask_driver("cuPointerGetAttribute");
+    void *found = asked;
+    CUresult(CUDAAPI * ask)(void *, CUpointer_attribute, CUdeviceptr);
+    memcpy(&ask, &found, sizeof ask);
+    return found == NULL ||
+           ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)(uintptr_t)at) != CUDA_SUCCESS;
+}
+
 // clang-format off
 #define NOTHING (void)0
 #define SEEN host_saw_stream(NULL, per_thread)
+#define SEEN_ON(s) host_saw_stream(s, per_thread)
 #define COPY(to, from, size) (touch(&w, from, size, CHECK_READ), touch(&w, to, size, CHECK_WRITE))
 #define ADDRESS(pointer) ((uint64_t)(uintptr_t)(pointer))
 
-ON_STREAM(cuMemcpy, ptds, (CUdeviceptr to, CUdeviceptr from, size_t size), (to, from, size), NULL, COPY(to, from, size), SEEN) /* it may be a copy of the host's */
-ON_STREAM(cuMemcpyAsync, ptsz, (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream s), (to, from, size, s), s, COPY(to, from, size), NOTHING)
-ON_STREAM(cuMemcpyHtoD_v2, ptds, (CUdeviceptr to, const void *from, size_t size), (to, from, size), NULL, touch(&w, to, size, CHECK_WRITE), SEEN)
-ON_STREAM(cuMemcpyHtoDAsync_v2, ptsz, (CUdeviceptr to, const void *from, size_t size, CUstream s), (to, from, size, s), s, touch(&w, to, size, CHECK_WRITE), NOTHING)
-ON_STREAM(cuMemcpyDtoH_v2, ptds, (void *to, CUdeviceptr from, size_t size), (to, from, size), NULL, touch(&w, from, size, CHECK_READ), SEEN)
-ON_STREAM(cuMemcpyDtoHAsync_v2, ptsz, (void *to, CUdeviceptr from, size_t size, CUstream s), (to, from, size, s), s, touch(&w, from, size, CHECK_READ), NOTHING)
+ON_STREAM(cuMemcpy, ptds, (CUdeviceptr to, CUdeviceptr from, size_t size), (to, from, size), NULL, (w.blocks = true, COPY(to, from, size)), SEEN) /* it may be a copy of the host's */
+ON_STREAM(cuMemcpyAsync, ptsz, (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream s), (to, from, size, s), s, (w.blocks = true, COPY(to, from, size)), if (is_pageable(&w, (const void *)(uintptr_t)to)) SEEN_ON(s))
+ON_STREAM(cuMemcpyHtoD_v2, ptds, (CUdeviceptr to, const void *from, size_t size), (to, from, size), NULL, (w.blocks = true, touch(&w, to, size, CHECK_WRITE)), SEEN)
+ON_STREAM(cuMemcpyHtoDAsync_v2, ptsz, (CUdeviceptr to, const void *from, size_t size, CUstream s), (to, from, size, s), s, (w.blocks = true, touch(&w, to, size, CHECK_WRITE)), NOTHING)
+ON_STREAM(cuMemcpyDtoH_v2, ptds, (void *to, CUdeviceptr from, size_t size), (to, from, size), NULL, (w.blocks = true, touch(&w, from, size, CHECK_READ)), SEEN)
+ON_STREAM(cuMemcpyDtoHAsync_v2, ptsz, (void *to, CUdeviceptr from, size_t size, CUstream s), (to, from, size, s), s, (w.blocks = true, touch(&w, from, size, CHECK_READ)), if (is_pageable(&w, to)) SEEN_ON(s))
 ON_STREAM(cuMemcpyDtoD_v2, ptds, (CUdeviceptr to, CUdeviceptr from, size_t size), (to, from, size), NULL, COPY(to, from, size), NOTHING)
 ON_STREAM(cuMemcpyDtoDAsync_v2, ptsz, (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream s), (to, from, size, s), s, COPY(to, from, size), NOTHING)
 ON_STREAM(cuMemsetD8_v2, ptds, (CUdeviceptr to, unsigned char v, size_t n), (to, v, n), NULL, touch(&w, to, n, CHECK_WRITE), NOTHING)
@@ -501,22 +582,17 @@ ON_STREAM(cuMemsetD8Async, ptsz, (CUdeviceptr to, unsigned char v, size_t n, CUs
 ON_STREAM(cuMemsetD16Async, ptsz, (CUdeviceptr to, unsigned short v, size_t n, CUstream s), (to, v, n, s), s, touch(&w, to, n * 2, CHECK_WRITE), NOTHING)
 ON_STREAM(cuMemsetD32Async, ptsz, (CUdeviceptr to, unsigned v, size_t n, CUstream s), (to, v, n, s), s, touch(&w, to, n * 4, CHECK_WRITE), NOTHING)
 
-/* Of a box with gaps only the first row is looked at: what is between the rows may be others'. */
-#define SIDE(p, side, kind) \
-    do { \
-        if ((p)->side##MemoryType == CU_MEMORYTYPE_ARRAY) \
-            touch_array(&w, (p)->side##Array, kind); \
-        else if ((p)->side##MemoryType == CU_MEMORYTYPE_DEVICE || (p)->side##MemoryType == CU_MEMORYTYPE_UNIFIED) \
-            touch(&w, (p)->side##Device + (p)->side##Y * (p)->side##Pitch + (p)->side##XInBytes, \
-                  (p)->side##Pitch == (p)->WidthInBytes ? (p)->WidthInBytes * (p)->Height : (p)->WidthInBytes, kind); \
-    } while (0)
-#define BOX(p) if ((p) != NULL) { SIDE(p, src, CHECK_READ); SIDE(p, dst, CHECK_WRITE); }
+#define SIDE_2D(p, x, kind) side(&w, (p)->x##MemoryType, (p)->x##Array, (p)->x##Device, (p)->x##XInBytes, (p)->x##Y, 0, (p)->x##Pitch, 0, (p)->WidthInBytes, (p)->Height, 1, kind)
+#define SIDE_3D(p, x, kind) side(&w, (p)->x##MemoryType, (p)->x##Array, (p)->x##Device, (p)->x##XInBytes, (p)->x##Y, (p)->x##Z, (p)->x##Pitch, (p)->x##Height, (p)->WidthInBytes, (p)->Height, (p)->Depth, kind)
+#define BOX_2D(p) w.blocks = true; if ((p) != NULL) { SIDE_2D(p, src, CHECK_READ); SIDE_2D(p, dst, CHECK_WRITE); }
+#define BOX_3D(p) w.blocks = true; if ((p) != NULL) { SIDE_3D(p, src, CHECK_READ); SIDE_3D(p, dst, CHECK_WRITE); }
 #define HOST_SIDE(p) if ((p)->srcMemoryType == CU_MEMORYTYPE_HOST || (p)->dstMemoryType == CU_MEMORYTYPE_HOST) SEEN
-ON_STREAM(cuMemcpy2D_v2, ptds, (const CUDA_MEMCPY2D *p), (p), NULL, BOX(p), HOST_SIDE(p))
-ON_STREAM(cuMemcpy2DUnaligned_v2, ptds, (const CUDA_MEMCPY2D *p), (p), NULL, BOX(p), HOST_SIDE(p))
-ON_STREAM(cuMemcpy2DAsync_v2, ptsz, (const CUDA_MEMCPY2D *p, CUstream s), (p, s), s, BOX(p), NOTHING)
-ON_STREAM(cuMemcpy3D_v2, ptds, (const CUDA_MEMCPY3D *p), (p), NULL, BOX(p), HOST_SIDE(p))
-ON_STREAM(cuMemcpy3DAsync_v2, ptsz, (const CUDA_MEMCPY3D *p, CUstream s), (p, s), s, BOX(p), NOTHING)
+#define HOST_END(p, s) if ((p)->dstMemoryType == CU_MEMORYTYPE_HOST && is_pageable(&w, (p)->dstHost)) SEEN_ON(s)
+ON_STREAM(cuMemcpy2D_v2, ptds, (const CUDA_MEMCPY2D *p), (p), NULL, BOX_2D(p), HOST_SIDE(p))
+ON_STREAM(cuMemcpy2DUnaligned_v2, ptds, (const CUDA_MEMCPY2D *p), (p), NULL, BOX_2D(p), HOST_SIDE(p))
+ON_STREAM(cuMemcpy2DAsync_v2, ptsz, (const CUDA_MEMCPY2D *p, CUstream s), (p, s), s, BOX_2D(p), HOST_END(p, s))
+ON_STREAM(cuMemcpy3D_v2, ptds, (const CUDA_MEMCPY3D *p), (p), NULL, BOX_3D(p), HOST_SIDE(p))
+ON_STREAM(cuMemcpy3DAsync_v2, ptsz, (const CUDA_MEMCPY3D *p, CUstream s), (p, s), s, BOX_3D(p), HOST_END(p, s))
 
 ON_STREAM(cuStreamWaitValue32_v2, ptsz, (CUstream s, CUdeviceptr at, cuuint32_t v, unsigned f), (s, at, v, f), s, w.joins_all = true, NOTHING)
 ON_STREAM(cuStreamWaitValue64_v2, ptsz, (CUstream s, CUdeviceptr at, cuuint64_t v, unsigned f), (s, at, v, f), s, w.joins_all = true, NOTHING)
@@ -691,23 +767,6 @@ CHECK_EXPORT CUresult CUDAAPI cuGraphAddExternalSemaphoresWaitNode(
 
 /* ---- imports ---- */
 
-static bool context_uuid(uint8_t uuid[CHECK_UUID])
-{
-    CUdevice device;
-    CUuuid is;
-    CUresult(CUDAAPI * current)(CUdevice *);
-    CUresult(CUDAAPI * ask)(CUuuid *, CUdevice);
-    void *found = ask_driver("cuCtxGetDevice"), *found_ask = ask_driver("cuDeviceGetUuid_v2");
-    if (found_ask == NULL) found_ask = ask_driver("cuDeviceGetUuid");
-    memcpy(&current, &found, sizeof current);
-    memcpy(&ask, &found_ask, sizeof ask);
-    if (found == NULL || found_ask == NULL || current(&device) != CUDA_SUCCESS ||
-        ask(&is, device) != CUDA_SUCCESS)
-        return false;
-    memcpy(uuid, is.bytes, CHECK_UUID);
-    return true;
-}
-
 /* Looks at what is imported; returns a reference, of something unseen where nothing is known. */
 static check_payload *ask_import(int fd, check_import *i, const check_site *site)
 {
@@ -858,6 +917,29 @@ static void image_add(unsigned kind, const void *handle, import *of, uint64_t of
     free(before);
 }
 
+/* An image has at least its texels; 1 where they may be fewer, or their size is unknown. */
+static uint64_t least_size(const CUDA_ARRAY3D_DESCRIPTOR *d)
+{
+    uint64_t texel = 0;
+    switch (d->Format) {
+    case CU_AD_FORMAT_UNSIGNED_INT8:
+    case CU_AD_FORMAT_SIGNED_INT8: texel = 1; break;
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+    case CU_AD_FORMAT_SIGNED_INT16:
+    case CU_AD_FORMAT_HALF: texel = 2; break;
+    case CU_AD_FORMAT_UNSIGNED_INT32:
+    case CU_AD_FORMAT_SIGNED_INT32:
+    case CU_AD_FORMAT_FLOAT: texel = 4; break;
+    default: return 1;
+    }
+    const uint64_t height = d->Height > 0 ? d->Height : 1, depth = d->Depth > 0 ? d->Depth : 1;
+    const uint64_t most = UINT64_C(1) << 20; /* no image is larger in any way; that is not judged */
+    if ((d->Flags & CUDA_ARRAY3D_SPARSE) != 0 || d->Width == 0 || d->Width > most ||
+        height > most || depth > most || d->NumChannels == 0 || d->NumChannels > 4)
+        return 1;
+    return d->Width * height * depth * texel * d->NumChannels;
+}
+
 CHECK_EXPORT CUresult CUDAAPI
 cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *out, CUexternalMemory handle,
                                         const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *desc)
@@ -872,7 +954,8 @@ cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *out, CUexternalMemory 
     check_model *m = check_open();
     if (m != NULL) {
         import *i = check_get(CHECK_OF_CU_MEMORY, (uint64_t)(uintptr_t)handle);
-        if (i != NULL) check_mapped(m, i->payload, i->size, desc->offset, 1, &site);
+        if (i != NULL)
+            check_mapped(m, i->payload, i->size, desc->offset, least_size(&desc->arrayDesc), &site);
         if (i != NULL && result == CUDA_SUCCESS)
             image_add(CHECK_OF_CU_MIPMAPS, *out, i, desc->offset);
         check_close();

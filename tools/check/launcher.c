@@ -168,21 +168,39 @@ static bool write_json(const char *path, const char *lines, const char *program,
     return fclose(out) == 0;
 }
 
+static volatile pid_t child;
+
+/* Who ends culvert-check means the program: `timeout` asks in this way. The report is still due. */
+static void pass_on(int number)
+{
+    (void)kill(child, number);
+}
+
 static int run(char **command)
 {
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, quit;
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, passes = {.sa_handler = pass_on};
+    struct sigaction interrupt, quit;
+    sigset_t ends, before;
     int status = 0;
+    (void)sigemptyset(&ends);
+    (void)sigaddset(&ends, SIGTERM);
+    (void)sigaddset(&ends, SIGHUP);
+    (void)sigprocmask(SIG_BLOCK, &ends, &before); /* until there is a child */
     (void)sigaction(SIGINT, &ignore, &interrupt);
     (void)sigaction(SIGQUIT, &ignore, &quit);
-    const pid_t child = fork();
+    child = fork();
     if (child == 0) {
         (void)sigaction(SIGINT, &interrupt, NULL);
         (void)sigaction(SIGQUIT, &quit, NULL);
+        (void)sigprocmask(SIG_SETMASK, &before, NULL);
         (void)execvp(command[0], command);
         fprintf(stderr, "culvert-check: %s: %s\n", command[0], strerror(errno));
         _exit(127);
     }
     if (child < 0) return 125;
+    (void)sigaction(SIGTERM, &passes, NULL);
+    (void)sigaction(SIGHUP, &passes, NULL);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

@@ -202,6 +202,17 @@ void check_imported(check_model *m, const check_import *i, const check_site *sit
                    "VkMemoryDedicatedAllocateInfo.");
 }
 
+void check_used_on(check_model *m, const check_payload *p, const uint8_t *uuid,
+                   const check_site *site)
+{
+    if (p == NULL || p->info.uuid == NULL || memcmp(p->info.uuid, uuid, CHECK_UUID) == 0) return;
+    check_find(m, CHECK_OTHER_GPU, p, site, &p->made,
+               "The driver refused the call: the VkDevice is on the GPU %02x%02x...%02x%02x, and "
+               "the stream on the GPU %02x%02x...%02x%02x (first and last bytes of the UUIDs).",
+               p->info.uuid[0], p->info.uuid[1], p->info.uuid[14], p->info.uuid[15], uuid[0],
+               uuid[1], uuid[14], uuid[15]);
+}
+
 void check_mapped(check_model *m, check_payload *p, uint64_t imported, uint64_t offset,
                   uint64_t size, const check_site *site)
 {

@@ -175,6 +175,9 @@ typedef struct check_import {
     const uint8_t *uuid;   /* of the CUDA device */
 } check_import;
 void check_imported(check_model *m, const check_import *import, const check_site *site);
+/* A call on a stream of this GPU was refused: (c). */
+void check_used_on(check_model *m, const check_payload *p, const uint8_t *uuid,
+                   const check_site *site);
 /* A part of imported memory is mapped. */
 void check_mapped(check_model *m, check_payload *p, uint64_t imported, uint64_t offset,
                   uint64_t size, const check_site *site);

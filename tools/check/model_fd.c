@@ -137,7 +137,9 @@ void check_fd_sent(check_model *m, int fd, const check_site *site)
 static void find_leaks(check_model *m)
 {
     for (check_fd *f = m->fds; f != NULL; f = f->next) {
-        if (f->state != FD_LIVE) continue;
+        /* A driver that refused one may have closed it, and the number may be another file of the
+         * same kind; only a file of its own is known again. */
+        if (f->state == FD_TAKEN || (f->state == FD_UNSURE && !f->identity.own)) continue;
         if (m->look != NULL && m->look(f->fd, &f->identity) != CHECK_SAME) continue;
         check_find(m, CHECK_FD_LEAKED, f->payload, &f->born, NULL,
                    "Descriptor %d was exported and neither imported nor closed.", f->fd);

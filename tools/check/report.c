@@ -270,9 +270,14 @@ static void *watch(void *user)
 
 int check_wait_begin(const char *call, check_payload *payload, uint64_t value)
 {
+    const check_site site = check_here(call);
+    return check_wait_begin_at(&site, payload, value);
+}
+
+int check_wait_begin_at(const check_site *site, check_payload *payload, uint64_t value)
+{
     static bool started;
     const char *seconds = getenv("CULVERT_CHECK_STUCK");
-    const check_site site = check_here(call);
     check_model *m = seconds != NULL ? check_open() : NULL;
     int slot = -1;
     if (m == NULL) return -1;
@@ -292,7 +297,7 @@ int check_wait_begin(const char *call, check_payload *payload, uint64_t value)
     for (int i = 0; patience > 0 && slot < 0 && i < WAITS; i++)
         if (!waits[i].used) slot = i;
     if (slot >= 0) {
-        waits[slot] = (struct waiting){.used = true, .site = site, .value = value};
+        waits[slot] = (struct waiting){.used = true, .site = *site, .value = value};
         (void)clock_gettime(CLOCK_MONOTONIC, &waits[slot].since);
         check_payload_keep(payload);
         waits[slot].payload = payload;

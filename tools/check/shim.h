@@ -23,6 +23,7 @@ check_identity check_identify(int fd);
 /* A call in which the host waits. Where it lasts, and nothing can end it, that is told. The slot is
  * for check_wait_end(). */
 int check_wait_begin(const char *call, check_payload *payload, uint64_t value);
+int check_wait_begin_at(const check_site *site, check_payload *payload, uint64_t value);
 void check_wait_end(int slot);
 void check_finish(void); /* the report's end; once */
 void check_write_finding(void *user, const check_finding *finding);
