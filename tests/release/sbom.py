@@ -19,6 +19,7 @@ with tempfile.TemporaryDirectory() as room:
     dist = pathlib.Path(room)
     (dist / "crates").mkdir()
     (dist / "crates/a b.crate").write_bytes(b"crate")
+    (dist / "culvert-9.9-windows-x86_64.zip").write_bytes(b"zip")
     with tarfile.open(dist / "culvert-9.9-linux-x86_64.tar.gz", "w:gz") as archive:
         archive.add(library.resolve(), "lib/libculvert.so.0")
     made = []
@@ -30,7 +31,8 @@ with tempfile.TemporaryDirectory() as room:
     document = json.loads(made[0])
     assert document["spdxVersion"] == "SPDX-2.3" and document["creationInfo"]["created"] == "2023-11-14T22:13:20Z"
     sums = {f["fileName"]: f["checksums"][1]["checksumValue"] for f in document["files"]}
-    assert sums["./crates/a b.crate"] == hashlib.sha256(b"crate").hexdigest() and len(sums) == 2, sums
+    assert sums["./crates/a b.crate"] == hashlib.sha256(b"crate").hexdigest() and len(sums) == 3, sums
+    assert sums["./culvert-9.9-windows-x86_64.zip"] == hashlib.sha256(b"zip").hexdigest(), sums
     names = {p["name"] for p in document["packages"]}
     assert {"culvert", "libc.so.6", "libcuda.so.1", "libvulkan.so.1"} <= names, names
     elements = {"SPDXRef-DOCUMENT"} | {e["SPDXID"] for e in document["packages"] + document["files"]}
