@@ -690,23 +690,25 @@ static void held_bound_behind(bool wrong)
     all_done();
 }
 
-/* The host waits for the value with others, and before that for another one. */
+/* The host waits for two values, or for one of two. */
 static void held_host_waits_any(bool wrong)
 {
     shared s = share_buffer();
-    timeline t = share_timeline(), never = share_timeline();
-    const VkSemaphore both[] = {never.vulkan, t.vulkan};
-    const uint64_t values[] = {1, 1};
+    timeline t = share_timeline(), other = share_timeline();
+    const VkSemaphore both[] = {other.vulkan, t.vulkan};
+    const uint64_t values[] = {1, 2};
     /* Of the wrong one either semaphore ends the wait: it proves nothing of the other. */
     const VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
                                       .flags = wrong ? VK_SEMAPHORE_WAIT_ANY_BIT : 0,
                                       .semaphoreCount = 2,
                                       .pSemaphores = both,
                                       .pValues = values};
-    host_signals(&never, 1);
-    vulkan_writes(&s, &t, 0, 1);
+    host_signals(&other, 1);
+    vulkan_writes(&s, &t, 1, 2);
+    if (!wrong) host_signals(&t, 1);
     VK(vkWaitSemaphores(device, &info, UINT64_MAX));
     cuda_reads(&s);
+    if (wrong) host_signals(&t, 1); /* the write comes after the read, and hits it */
     all_done();
 }
 
@@ -866,7 +868,7 @@ const seed seeds_held[] = {
     {"held_alias", "write-after-write", held_alias},
     {"held_semaphore_twice", "write-after-write", held_semaphore_twice},
     {"held_bound_behind", "write-after-write", held_bound_behind},
-    {"held_host_waits_any", "read-after-write", held_host_waits_any},
+    {"held_host_waits_any", "write-after-read", held_host_waits_any},
     {"held_array", "write-after-write", held_array},
     {"held_release2", "no-release", held_release2},
     {"held_memory_freed_first", "memory-in-use", held_memory_freed_first},
