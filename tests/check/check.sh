@@ -63,6 +63,26 @@ assert told["status"] == 0 and row["class"] == "e" and row["id"] == "read-after-
 assert row["here"]["call"] == "cuMemcpyDtoHAsync" and row["before"]["call"] == "vkQueueSubmit"
 assert all(row[key] for key in ("sentence", "object", "rule", "source", "mend"))
 END
+status 99 seed --sarif "$work/found.sarif" "$seeds" read_early wrong x
+python3 - "$work/found.sarif" <<'END' || fail "the SARIF"
+import json, sys
+told = json.load(open(sys.argv[1], encoding="utf-8"))
+assert told["version"] == "2.1.0" and told["$schema"].endswith("sarif-2.1.0.json")
+(run,) = told["runs"]
+driver = run["tool"]["driver"]
+(result,) = run["results"]
+assert driver["name"] == "culvert-check" and [rule["id"] for rule in driver["rules"]] == ["read-after-write"]
+assert all(driver["rules"][0][key]["text"] for key in ("shortDescription", "fullDescription", "help"))
+assert run["invocations"] == [{"executionSuccessful": True, "exitCode": 0}]
+assert result["ruleId"] == "read-after-write" and result["level"] == "error" and "cuMemcpyDtoHAsync" in result["message"]["text"]
+for site, call in ((result["locations"], "cuMemcpyDtoHAsync"), (result["relatedLocations"], "vkQueueSubmit")):
+    assert site[0]["message"]["text"] == call and site[0]["logicalLocations"][0]["fullyQualifiedName"]
+    place = site[0].get("physicalLocation")  # needs addr2line and debug information
+    assert place is None or (place["artifactLocation"]["uri"].startswith("file:///") and place["region"]["startLine"] > 0)
+END
+status 0 seed --sarif "$work/found.sarif" "$seeds" read_early right x
+python3 -c 'import json, sys; (run,) = json.load(open(sys.argv[1]))["runs"]; assert run["results"] == []' "$work/found.sarif" ||
+    fail "the SARIF of nothing"
 status 0 seed --fast "$seeds" read_early wrong x
 says "0 findings"
 # A program that links libcuda.so.1, one that opens it, and one that uses Culvert besides.

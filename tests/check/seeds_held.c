@@ -647,6 +647,71 @@ static void held_alias(bool wrong)
     all_done();
 }
 
+/* A second import of the semaphore signals what the first one waits for. */
+static void held_semaphore_twice(bool wrong)
+{
+    shared s = share_buffer();
+    int fd = -1;
+    timeline t = share_timeline(), same = t;
+    const VkSemaphoreGetFdInfoKHR get = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR,
+                                         .semaphore = t.vulkan,
+                                         .handleType =
+                                             VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VK(vkGetSemaphoreFdKHR(device, &get, &fd));
+    CU(import_semaphore(&same.cuda, fd, TIMELINE));
+    if (wrong) CU(cuda_signals(&same, 1, 1));
+    CU(cu.cuMemsetD8Async(s.pointer, 1, SIZE, streams[1]));
+    if (!wrong) CU(cuda_signals(&same, 1, 1));
+    cuda_waits(&t, 1, 0);
+    CU(cuda_signals(&t, 2, 0));
+    vulkan_writes(&s, &t, 2, 0);
+    all_done();
+}
+
+/* The buffer lies in the memory from some byte on. */
+static void held_bound_behind(bool wrong)
+{
+    enum { BEHIND = 65536 };
+    shared s = share_buffer();
+    VkBuffer small;
+    const VkExternalMemoryBufferCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    const VkBufferCreateInfo b = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                  .pNext = &external,
+                                  .size = 4000,
+                                  .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    VK(vkCreateBuffer(device, &b, NULL, &small));
+    VK(vkBindBufferMemory(device, small, s.memory, BEHIND));
+    shared part = {.buffer = small};
+    vulkan_writes(&part, NULL, 0, 0);
+    CU(cu.cuMemsetD8Async(s.pointer, 1, BEHIND + wrong, streams[0]));
+    CU(cu.cuMemsetD8Async(s.pointer + BEHIND + 4000, 1, 100, streams[1]));
+    all_done();
+}
+
+/* The host waits for two values, or for one of two. */
+static void held_host_waits_any(bool wrong)
+{
+    shared s = share_buffer();
+    timeline t = share_timeline(), other = share_timeline();
+    const VkSemaphore both[] = {other.vulkan, t.vulkan};
+    const uint64_t values[] = {1, 2};
+    /* Of the wrong one either semaphore ends the wait: it proves nothing of the other. */
+    const VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                      .flags = wrong ? VK_SEMAPHORE_WAIT_ANY_BIT : 0,
+                                      .semaphoreCount = 2,
+                                      .pSemaphores = both,
+                                      .pValues = values};
+    host_signals(&other, 1);
+    vulkan_writes(&s, &t, 1, 2);
+    if (!wrong) host_signals(&t, 1);
+    VK(vkWaitSemaphores(device, &info, UINT64_MAX));
+    cuda_reads(&s);
+    if (wrong) host_signals(&t, 1); /* the write comes after the read, and hits it */
+    all_done();
+}
+
 static void held_array(bool wrong)
 {
     shared s = share_image();
@@ -801,6 +866,9 @@ const seed seeds_held[] = {
     {"held_old_event", "write-after-read", held_old_event},
     {"held_ring", "write-after-read", held_ring},
     {"held_alias", "write-after-write", held_alias},
+    {"held_semaphore_twice", "write-after-write", held_semaphore_twice},
+    {"held_bound_behind", "write-after-write", held_bound_behind},
+    {"held_host_waits_any", "write-after-read", held_host_waits_any},
     {"held_array", "write-after-write", held_array},
     {"held_release2", "no-release", held_release2},
     {"held_memory_freed_first", "memory-in-use", held_memory_freed_first},

@@ -538,6 +538,9 @@ static void side(work *w, CUmemorytype type, CUarray array, CUdeviceptr base, si
     if (type == CU_MEMORYTYPE_ARRAY) touch_array(w, array, kind);
     if (type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED) return;
     if (width == 0 || height == 0 || depth == 0) return;
+    /* What the driver makes of a pitch that is too small is not known. */
+    if (pitch < width && (height > 1 || depth > 1 || y > 0 || z > 0)) return;
+    if (slice < height && (depth > 1 || z > 0)) return;
     const CUdeviceptr first = base + (z * slice + y) * pitch + x;
     const bool whole = pitch == width;
     touch(w, first, whole ? width * height : width, kind);

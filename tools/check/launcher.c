@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-check: runs a program with the two observers, and prints what they found. */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -25,6 +26,7 @@ static void usage(FILE *out)
         "semaphores, the order of work, and lifetimes. The program stays as it is.\n"
         "\n"
         "  --json FILE          also writes the findings to FILE, as JSON\n"
+        "  --sarif FILE         also writes them to FILE, as SARIF 2.1.0\n"
         "  --text FILE          writes the report to FILE instead of stderr\n"
         "  --stuck N            seconds of waiting in a call after which a wait that nothing can end is\n"
         "                       told (10; 0: only at the end of the program)\n"
@@ -168,6 +170,160 @@ static bool write_json(const char *path, const char *lines, const char *program,
     return fclose(out) == 0;
 }
 
+static void put_string(FILE *out, const char *string)
+{
+    fputc('"', out);
+    for (const char *c = string; *c != '\0'; c++) {
+        if (*c == '"' || *c == '\\') fputc('\\', out);
+        if ((unsigned char)*c >= 0x20) fputc(*c, out);
+    }
+    fputc('"', out);
+}
+
+/* A call and where it was made: the first place of the program with a line of the source, or else
+ * the first place. */
+typedef struct sarif_site {
+    char call[128], text[1024], file[PATH_MAX];
+    unsigned long line; /* 0: not known */
+} sarif_site;
+
+static void take_place(sarif_site *site, char *line)
+{
+    char found[1024], *module = NULL;
+    const unsigned long offset = strtoul(line + 1, &module, 16);
+    char *text = strchr(line, '|');
+    if (text == NULL || module == NULL || *module != ' ' || site->line != 0) return;
+    *text++ = '\0';
+    if (site->text[0] == '\0') (void)snprintf(site->text, sizeof site->text, "%s", text);
+    if (!find_source(module + 1, offset, found, sizeof found)) return;
+    char *file = strstr(found, " at /"), *colon = strrchr(found, ':');
+    if (file == NULL || colon == NULL || colon < file) return;
+    *file = *colon = '\0';
+    site->line = strtoul(colon + 1, NULL, 10);
+    if (realpath(file + 4, site->file) == NULL)
+        (void)snprintf(site->file, sizeof site->file, "%s", file + 4);
+    (void)snprintf(site->text, sizeof site->text, "%s", found);
+}
+
+static void put_site(FILE *out, const sarif_site *site)
+{
+    fputs("{\"message\":{\"text\":", out);
+    put_string(out, site->call);
+    fputs("},\"logicalLocations\":[{\"fullyQualifiedName\":", out);
+    put_string(out, site->text);
+    fputs("}]", out);
+    if (site->line > 0) {
+        fputs(",\"physicalLocation\":{\"artifactLocation\":{\"uri\":\"file://", out);
+        for (const char *c = site->file; *c != '\0'; c++)
+            if (isalnum((unsigned char)*c) || strchr("/-._~", *c) != NULL)
+                fputc(*c, out);
+            else
+                fprintf(out, "%%%02X", (unsigned)(unsigned char)*c);
+        fprintf(out, "\"},\"region\":{\"startLine\":%lu}}", site->line);
+    }
+    fputc('}', out);
+}
+
+typedef struct sarif_finding {
+    char id[64], sentence[600], object[200], rule[600], source[400];
+    sarif_site sites[2]; /* here and before */
+    int site;
+} sarif_finding;
+
+/* The value of a line that begins so. */
+static bool value_of(const char *line, const char *label, char *out, size_t size)
+{
+    const size_t length = strlen(label);
+    if (strncmp(line, label, length) != 0) return false;
+    (void)snprintf(out, size, "%s", line + length);
+    return true;
+}
+
+/* A finding is whole with its last line. A rule is told of once. */
+static void put_finding(const sarif_finding *f, const char *mend, FILE *results, FILE *rules,
+                        char *ids, size_t size)
+{
+    char id[72];
+    (void)snprintf(id, sizeof id, " %s ", f->id);
+    fprintf(results, "%s\n{\"ruleId\":\"%s\",\"level\":\"error\",\"message\":{\"text\":",
+            ids[0] != '\0' ? "," : "", f->id);
+    char message[900];
+    (void)snprintf(message, sizeof message, "%s%s%s", f->sentence,
+                   f->object[0] != '\0' ? " Object: " : "", f->object);
+    put_string(results, message);
+    fputs("},\"locations\":[", results);
+    put_site(results, &f->sites[0]);
+    if (f->sites[1].call[0] != '\0') {
+        fputs("],\"relatedLocations\":[", results);
+        put_site(results, &f->sites[1]);
+    }
+    fputs("]}", results);
+    if (strstr(ids, id) != NULL) return;
+    fprintf(rules, "%s\n{\"id\":\"%s\",\"shortDescription\":{\"text\":", ids[0] != '\0' ? "," : "",
+            f->id);
+    put_string(rules, f->rule);
+    fputs("},\"fullDescription\":{\"text\":", rules);
+    put_string(rules, f->source);
+    fputs("},\"help\":{\"text\":", rules);
+    put_string(rules, mend);
+    fputs("}}", rules);
+    if (strlen(ids) + strlen(id) < size) strcat(ids, id);
+}
+
+/* The report as SARIF 2.1.0, which services for reviews of code read. */
+static bool write_sarif(const char *path, const char *report, int status)
+{
+    static sarif_finding f;
+    char *results = NULL, *rules = NULL, *line = NULL, ids[1024] = "", mend[600];
+    size_t room = 0, results_size = 0, rules_size = 0;
+    bool sentence = false, made = false;
+    FILE *in = fopen(report, "r"), *out = fopen(path, "w");
+    FILE *to_results = open_memstream(&results, &results_size);
+    FILE *to_rules = open_memstream(&rules, &rules_size);
+    if (out == NULL || to_results == NULL || to_rules == NULL) goto close;
+    while (in != NULL && getline(&line, &room, in) > 0) {
+        line[strcspn(line, "\n")] = '\0';
+        if (strncmp(line, "culvert-check: (", 16) == 0 && strlen(line) > 19) {
+            memset(&f, 0, sizeof f);
+            (void)snprintf(f.id, sizeof f.id, "%s", line + 19);
+            sentence = true;
+        } else if (sentence) {
+            (void)snprintf(f.sentence, sizeof f.sentence, "%s", line + strspn(line, " "));
+            sentence = false;
+        } else if (line[0] == '@') {
+            take_place(&f.sites[f.site], line);
+        } else if (value_of(line, "  before:  ", f.sites[1].call, sizeof f.sites[1].call)) {
+            f.site = 1;
+        } else if (value_of(line, "  mend:    ", mend, sizeof mend) && f.id[0] != '\0') {
+            put_finding(&f, mend, to_results, to_rules, ids, sizeof ids);
+            f.id[0] = '\0';
+        } else {
+            (void)(value_of(line, "  here:    ", f.sites[0].call, sizeof f.sites[0].call) ||
+                   value_of(line, "  object:  ", f.object, sizeof f.object) ||
+                   value_of(line, "  rule:    ", f.rule, sizeof f.rule) ||
+                   value_of(line, "  source:  ", f.source, sizeof f.source));
+        }
+    }
+    (void)fflush(to_results);
+    (void)fflush(to_rules);
+    fprintf(out,
+            "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\","
+            "\"runs\":[{\"tool\":{\"driver\":{\"name\":\"culvert-check\",\"version\":\"%s\","
+            "\"rules\":[%s]}},\"invocations\":[{\"executionSuccessful\":true,\"exitCode\":%d}],"
+            "\"results\":[%s]}]}\n",
+            CHECK_VERSION, rules, status, results);
+    made = true;
+close:
+    if (in != NULL) fclose(in);
+    if (to_results != NULL) fclose(to_results);
+    if (to_rules != NULL) fclose(to_rules);
+    if (out != NULL && fclose(out) != 0) made = false;
+    free(results);
+    free(rules);
+    free(line);
+    return made;
+}
+
 static volatile pid_t child;
 
 /* Who ends culvert-check means the program: `timeout` asks in this way. The report is still due. */
@@ -208,7 +364,8 @@ static int run(char **command)
 
 int main(int argc, char **argv)
 {
-    const char *json = NULL, *text = NULL, *stuck = "10", *temporary = getenv("TMPDIR");
+    const char *json = NULL, *sarif = NULL, *text = NULL, *stuck = "10",
+               *temporary = getenv("TMPDIR");
     int found_status = 99, at = 1;
     bool fast = false;
     for (; at < argc && argv[at][0] == '-'; at++) {
@@ -232,12 +389,15 @@ int main(int argc, char **argv)
             continue;
         }
         const bool takes = strcmp(o, "--stuck") == 0 || strcmp(o, "--json") == 0 ||
-                           strcmp(o, "--text") == 0 || strcmp(o, "--error-exitcode") == 0;
+                           strcmp(o, "--text") == 0 || strcmp(o, "--sarif") == 0 ||
+                           strcmp(o, "--error-exitcode") == 0;
         if (!takes) return fail("there is no such option; see --help", o);
         if (at + 1 >= argc) return fail("the option needs a value", o);
         const char *value = argv[++at];
         if (strcmp(o, "--json") == 0)
             json = value;
+        else if (strcmp(o, "--sarif") == 0)
+            sarif = value;
         else if (strcmp(o, "--text") == 0)
             text = value;
         else {
@@ -298,6 +458,8 @@ int main(int argc, char **argv)
     if (report != stderr) fclose(report);
     if (json != NULL && !write_json(json, json_path, argv[at], status))
         status = fail(json, strerror(errno));
+    if (sarif != NULL && !write_sarif(sarif, text_path, status))
+        status = fail(sarif, strerror(errno));
     (void)unlink(text_path);
     (void)unlink(json_path);
     (void)rmdir(directory);
