@@ -125,7 +125,7 @@ class Tensor:
                  strides: Optional[Sequence[int]] = None, offset: int = 0, read_only: bool = False,
                  stream: StreamLike = None, device_type: int = 0):
         code, bits, self.typestr = type_of(dtype)
-        if shape is not None and not isinstance(shape, Sequence):
+        if not (shape is None or type(shape) is tuple or type(shape) is list):
             there: Any = shape
             try:
                 shape = (operator.index(there),)
