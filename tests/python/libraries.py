@@ -1251,11 +1251,11 @@ def training_that_draws_in_the_pool(lib):
 
 @case("torch", own=True)
 def training_that_draws_into_vulkans_memory(lib):
-    kept = []  # PyTorch keeps the memory, and not the VkBuffer that draws from it
-
     def memory(gpu):
-        kept.append(gpu.vk.buffer(SIDE * SIDE * 12))
-        return lib.torch.from_dlpack(kept[-1].tensor("float32", (SIDE, SIDE, 3)))
+        buffer = gpu.vk.buffer(SIDE * SIDE * 12)
+        tensor = lib.torch.from_dlpack(buffer.tensor("float32", (SIDE, SIDE, 3)))
+        tensor.of = buffer  # PyTorch keeps the memory, and not the VkBuffer that is drawn from
+        return tensor
 
     training_that_draws(lib, memory)
 
