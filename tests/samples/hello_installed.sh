@@ -1,6 +1,6 @@
 #!/bin/sh
 # hello_installed.sh PREFIX WORK CC: compiles the samples of samples/hello from an installed Culvert, with a compiler and
-# pkg-config alone, and runs them. The one of Direct3D runs under Wine (tests/windows).
+# pkg-config alone, and runs them. Those of Direct3D run under Wine (tests/windows).
 # SPDX-License-Identifier: MIT
 set -eu
 prefix=$1 work=$2 cc=$3
@@ -13,7 +13,7 @@ pkg-config --exists vulkan egl || { echo "SKIP: pkg-config knows no vulkan or no
 count=0
 for source in "$prefix"/share/doc/culvert/examples/hello_*.c; do
     name=$(basename "$source" .c)
-    case $name in hello_d3d12) continue ;; *_gl) api=egl ;; *) api=vulkan ;; esac
+    case $name in hello_d3d*) continue ;; *_gl) api=egl ;; *) api=vulkan ;; esac
     # shellcheck disable=SC2046 # several words
     "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror "$source" -o "$work/$name" $(pkg-config --cflags --libs culvert "$api") \
         -Wl,-rpath,"$(pkg-config --variable=libdir culvert)" -lm -pthread
