@@ -60,14 +60,15 @@ static bool read_value(work_arg *a, const char *text, char **end)
     } v;
     memset(&v, 0, sizeof v);
     const char *number = text + 4;
+    bool wide = false; /* more than 32 bits; of less, the low half is the value */
     if (strlen(text) < 5 || text[3] != ':') return false;
     errno = 0;
     a->kind = WORK_VALUE;
     a->size = text[1] == '3' ? 4 : 8;
     if (strncmp(text, "i32", 3) == 0)
-        v.i32 = (int32_t)strtol(number, end, 0);
+        v.i64 = strtoll(number, end, 0), wide = v.i64 < INT32_MIN || v.i64 > INT32_MAX;
     else if (strncmp(text, "u32", 3) == 0)
-        v.u32 = (uint32_t)strtoul(number, end, 0);
+        v.u64 = strtoull(number, end, 0), wide = v.u64 > UINT32_MAX;
     else if (strncmp(text, "i64", 3) == 0)
         v.i64 = strtoll(number, end, 0);
     else if (strncmp(text, "u64", 3) == 0)
@@ -79,7 +80,7 @@ static bool read_value(work_arg *a, const char *text, char **end)
     else
         return false;
     memcpy(a->value, v.bytes, sizeof a->value);
-    return *end != number && errno == 0;
+    return *end != number && errno == 0 && !wide;
 }
 
 static bool read_memory(work_arg *a, const char *text, char **end)
@@ -90,9 +91,9 @@ static bool read_memory(work_arg *a, const char *text, char **end)
     a->bytes = strtoull(text, end, 10);
     const int shift = **end == 'K' ? 10 : **end == 'M' ? 20 : **end == 'G' ? 30 : 0;
     if (shift != 0) ++*end;
-    if (errno != 0 || a->bytes == 0 || a->bytes > UINT64_C(1) << 40) return false;
+    if (errno != 0 || a->bytes == 0 || a->bytes > (UINT64_C(1) << 36) >> shift) return false;
     a->bytes <<= shift;
-    return a->bytes <= UINT64_C(1) << 36;
+    return true;
 }
 
 bool work_kernel_args(work_kernel *k, const char *text)

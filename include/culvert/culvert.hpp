@@ -241,7 +241,7 @@ class device : public handle<culv_device, culv_device_close> {
         culv_device_counts c = culv_device_counts_init();
         return detail::finish(culv_device_get_counts(get(), &c), std::move(c));
     }
-    /** A function of the driver that serves the device, or NULL: cuMemAlloc_v2, 3020. */
+    /** A function of the driver that serves the device, or NULL: "cuMemAlloc", 3020. */
     template <class Function> Function *cuda_proc(const char *name, int version) const noexcept
     {
         return reinterpret_cast<Function *>(culv_device_cuda_proc(get(), name, version));
@@ -413,7 +413,7 @@ class shared_semaphore : public handle<culv_shared_semaphore, culv_shared_semaph
 };
 
 /** A side's turn with a slot. Release it; one that goes unreleased is cancelled, so that an
- * exception between acquire and release leaves the ring as it was. */
+ * exception between acquire and release leaves the ring as it was. The ring outlives it. */
 class ring_frame {
   public:
     ring_frame() noexcept : frame_() {}

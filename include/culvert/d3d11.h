@@ -275,7 +275,8 @@ CULV_INIT(culv_d3d11_shadow_desc)
 
 /** Makes a texture like yours that is shared with CUDA. Nothing is copied by itself: call
  * culv_d3d11_shadow_record(). The log says that there is a copy (a warning).
- * Errors: as culv_d3d11_image_create(); INVALID (USAGE: no 2D texture).
+ * Errors: as culv_d3d11_image_create(); INVALID (USAGE: no 2D texture; DEVICE_MISMATCH: the texture
+ * is of another device).
  * Ownership: Culvert takes a COM reference of yours. *out is yours, for
  * culv_d3d11_shadow_destroy().
  * Threads: any. */
@@ -319,7 +320,8 @@ CULV_EXPORT void culv_d3d11_shadow_destroy(culv_d3d11_shadow **shadow);
  * The Guide calls a wait before its signal illegal: submit the signal first where you can.
  * Errors: INVALID (NULL_ARGUMENT; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT, NOT_EXPORTABLE), DRIVER
  * (also HANDLE_REFUSED), ASYNC (the device is removed), OUT_OF_MEMORY.
- * Ownership: the fence stays yours. *out is yours, for culv_semaphore_destroy().
+ * Ownership: the fence stays yours; Culvert holds a reference of its own until the semaphore has
+ * gone. *out is yours, for culv_semaphore_destroy().
  * Threads: any.
  * Source: cuda.h, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_FENCE. */
 CULV_EXPORT culv_result culv_d3d11_semaphore_import(culv_d3d11_device *d3d11,

@@ -310,15 +310,16 @@ CULV_EXPORT void culv_d3d12_shadow_destroy(culv_d3d12_shadow **shadow);
 /* Fences --------------------------------------------------------------------------------------- */
 
 /** Imports your fence, which was created with D3D12_FENCE_FLAG_SHARED, as a timeline. Its present
- * value becomes the one that signals must exceed. Culvert does not see what a queue signals later:
- * report it by culv_semaphore_mark_value(). `label` may be NULL.
+ * value becomes the one that signals must exceed. Culvert sees what a queue signaled later once the
+ * queue got there: report it before by culv_semaphore_mark_value(). `label` may be NULL.
  *
  * A stream may wait for a value before its signal is submitted, as for Vulkan's timelines. The CUDA
  * Programming Guide calls that illegal for all semaphores, so it is tried only on Vulkan: submit
  * the signal first where you can.
  * Errors: INVALID (NULL_ARGUMENT; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT, NOT_EXPORTABLE), DRIVER
  * (also HANDLE_REFUSED), ASYNC (the device is removed), OUT_OF_MEMORY.
- * Ownership: the fence stays yours. *out is yours, for culv_semaphore_destroy().
+ * Ownership: the fence stays yours; Culvert holds a reference of its own until the semaphore has
+ * gone. *out is yours, for culv_semaphore_destroy().
  * Threads: any.
  * Source: cuda.h, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE. */
 CULV_EXPORT culv_result culv_d3d12_semaphore_import(culv_d3d12_device *d3d12,

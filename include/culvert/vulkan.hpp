@@ -104,7 +104,8 @@ class vk_semaphore : public shared_semaphore {
     }
 };
 
-/** Vulkan's turn with a slot. Submit it; one that goes unsubmitted is cancelled. */
+/** Vulkan's turn with a slot. Submit it; one that goes unsubmitted is cancelled. The ring outlives
+ * it. */
 class vk_ring_frame {
   public:
     vk_ring_frame() noexcept : frame_() {}

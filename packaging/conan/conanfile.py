@@ -18,7 +18,7 @@ class CulvertConan(ConanFile):
     settings = "os", "arch", "compiler", "build_type"
     options = {"shared": [True, False], "fPIC": [True, False], "soft": [True, False], "tools": [True, False]}
     default_options = {"shared": True, "fPIC": True, "soft": False, "tools": False}
-    sources = ("CMakeLists.txt", "LICENSE", "README.md", "abi/*", "cmake/*", "docs/*.md", "include/*", "samples/*", "soft/*",
+    sources = ("CMakeLists.txt", "LICENSE", "README.md", "abi/*", "cmake/*", "docs/*.md", "docs/man/*", "include/*", "samples/*", "soft/*",
                "src/*", "tools/*")
 
     @property

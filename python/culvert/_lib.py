@@ -164,11 +164,11 @@ class _Process:
     ending = False  # the interpreter's end has begun: nothing is opened any more
     working = 0  # how many threads are making or destroying a Vulkan device
     openers: "weakref.WeakSet[threading.Thread]" = weakref.WeakSet()
-    _lock = threading.Lock()
+    _lock = threading.RLock()  # a collector that runs under it may end a context, which works()
 
     @classmethod
     def note_fork(cls) -> None:
-        cls.forked, cls.working, cls._lock = cls.opened, 0, threading.Lock()
+        cls.forked, cls.working, cls._lock = cls.opened, 0, threading.RLock()
         if cls.opened:
             end_without_drivers()
 

@@ -42,7 +42,7 @@ class Turns:
     order of each. A timeline is its VkSemaphore's number. `counter` reads it, and `signal` signals it from the host."""
 
     LIMIT = 256  # entries of a side before those that are over are dropped
-    reading = False  # some thread asks for the counters; a collector that runs meanwhile destroys nothing (cuda_waits)
+    reading = False  # some thread asks for the counters; a collector that runs meanwhile destroys nothing (cuda_waits, after_reading)
 
     def __init__(self, counter: Callable[[int], int], signal: Callable[[int, int], None]):
         self._counter, self._signal = counter, signal
@@ -134,6 +134,19 @@ def _reads() -> Iterator[None]:
             yield
         finally:
             Turns.reading = before
+    while _postponed and not before:
+        _postponed.pop()()
+
+
+_postponed: List[Callable[[], None]] = []  # the ends of contexts that a collector came to while a thread read
+
+
+def after_reading(end: Callable[[], None]) -> bool:
+    """Keeps the end for later, where this thread is reading: what it reads would go."""
+    with _lock:
+        if Turns.reading:
+            _postponed.append(end)
+        return Turns.reading
 
 
 _everybodys: "weakref.WeakSet[Turns]" = weakref.WeakSet()

@@ -18,7 +18,7 @@ from . import _declarations as d
 from ._lib import Error, LateError, Owned, _homes, _roots, api, busy, describe, driver_of, handle, late, process, told
 from ._objects import Device, Ring, VulkanDevice, VulkanSemaphore
 from ._struct import Structure
-from ._turns import SECOND, SLICE, Turns, check_value, cuda_waits
+from ._turns import SECOND, SLICE, Turns, after_reading, check_value, cuda_waits
 from ._types import Handle
 from ._vulkan import *  # noqa: F401,F403
 
@@ -164,8 +164,11 @@ def _keep_the_driver() -> None:
     a process, and then vkCreateInstance() answers ERROR_INCOMPATIBLE_DRIVER, so it stays."""
     if not sys.platform.startswith("linux"):
         return
-    with io.open("/proc/self/maps", encoding="utf-8", errors="replace") as f:
-        there = {line.split(None, 5)[5].strip() for line in f if "nvidia" in line and ".so" in line}
+    try:
+        with io.open("/proc/self/maps", encoding="utf-8", errors="replace") as f:
+            there = {line.split(None, 5)[5].strip() for line in f if "nvidia" in line and ".so" in line}
+    except OSError:  # a root without /proc
+        return
     for path in there - _kept:
         try:
             ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_NODELETE)
@@ -344,6 +347,8 @@ class _Home:
         if self.users:
             self.orphan = True
         elif self.instance and not process.forked and not sys.is_finalizing():
+            if after_reading(self.__del__):
+                return
             try:
                 self.end(SECOND, "Context")
             except Error as e:

@@ -1,7 +1,7 @@
 """The tables of docs/ipc.md, between the lines <!-- NAME --> and <!-- end -->.
 
-DIRECTORY: a folder of docs/results with ipc-N-slots.json (of culvert-bench-ipc), hostile.json (of culvert-bench-ipc --hostile)
-and peers.json (of culvert-bench-peers).
+DIRECTORIES: folders of docs/results with ipc-N-slots.json (of culvert-bench-ipc), hostile.json (of culvert-bench-ipc --hostile)
+and peers.json (of culvert-bench-peers). Of two that have a file the last one counts.
 SPDX-License-Identifier: MIT
 """
 import json
@@ -44,14 +44,18 @@ def peers(directory):
 
 
 def add(parser):
-    parser.add_argument("directory", type=pathlib.Path)
+    parser.add_argument("directories", type=pathlib.Path, nargs="+")
     parser.add_argument("--check", action="store_true", help="writes nothing, and fails if the page has other tables")
 
 
 def make(arguments):
     text = arguments.output.read_text()
-    for name, of in (("hand-over", hand_over), ("hostile", hostile), ("peers", peers)):
-        table = "\n".join(of(arguments.directory))
+    for name, of, file in (("hand-over", hand_over, "ipc-3-slots.json"), ("hostile", hostile, "hostile.json"),
+                           ("peers", peers, "peers.json")):
+        having = [directory for directory in arguments.directories if (directory / file).exists()]
+        if not having:
+            raise Bad(f"no directory has {file}")
+        table = "\n".join(of(having[-1]))
         text, found = re.subn(rf"(<!-- {name} -->\n).*?(\n<!-- end -->)", lambda m: m.group(1) + table + m.group(2), text, flags=re.S)
         if found != 1:
             raise Bad(f"{arguments.output} has no place for {name}")

@@ -33,6 +33,20 @@ static culv_result read_texture(const culvi_voice *voice, const culv_d3d11_shado
     return CULV_OK;
 }
 
+/* Direct3D drops a copy between devices in silence. */
+static culv_result check_device(const culv_d3d11_device *d3d11, const culv_d3d11_shadow_desc *d)
+{
+    ID3D11Device *its = NULL;
+    ID3D11Resource_GetDevice((ID3D11Resource *)d->resource, &its);
+    const bool same = its != NULL && culvi_d3d_identity(its) == culvi_d3d_identity(d3d11->device);
+    if (its != NULL) ID3D11Device_Release(its);
+    return same ? CULV_OK
+                : culvi_fail(culvi_d3d11_voice(d3d11), d->label, CULV_ERROR_INVALID,
+                             CULV_REASON_DEVICE_MISMATCH,
+                             "culv_d3d11_shadow_desc.resource is of another ID3D11Device than the "
+                             "attached one");
+}
+
 /* What the twin is made of: one level, nothing that only the engine needs. */
 static D3D11_TEXTURE2D_DESC twin_of(const D3D11_TEXTURE2D_DESC *from)
 {
@@ -62,6 +76,7 @@ culv_result culv_d3d11_shadow_create(culv_d3d11_device *d3d11, const culv_d3d11_
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "%s.resource is NULL", name);
     result = read_texture(voice, &d, &engine);
+    if (result == CULV_OK) result = check_device(d3d11, &d);
     if (result != CULV_OK) return result;
     twin = twin_of(&engine);
     make.resource_desc = &twin;

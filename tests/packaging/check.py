@@ -142,4 +142,6 @@ except namespace["ConanInvalidConfiguration"]:
 # All that a build reads is exported: the directories that CMakeLists.txt adds for the library, the twin and the tools.
 for folder in ("src", "soft", "tools", "cmake", "abi", "include"):
     need(any(p.startswith(folder + "/") for p in recipe.sources), f"the recipe leaves {folder} out")
+for page in (root / "docs/man").glob("*.1"): # an installation has them
+    need(any(fnmatch.fnmatch(page.relative_to(root).as_posix(), p) for p in recipe.sources), f"the recipe leaves {page.name} out")
 print(f"vcpkg: {len(used)} options, Conan: {len(recipe.variables)}; each exists")

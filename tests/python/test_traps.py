@@ -466,3 +466,33 @@ def test_the_current_stream_of_a_library(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     with pytest.raises(ValueError, match="PyTorch works on stream 0x70 and CuPy on 0x80"):
         stream_handle(None)
+
+
+def test_a_collector_ends_no_context_whose_counters_are_read():
+    """It may run between any two of them, of every context's, while something of another one's is closed."""
+    program = """
+        import culvert, gc
+        gc.disable()
+        mine, other = culvert.vulkan.open(), culvert.vulkan.open()
+        buffer, stream = mine.vk.buffer(4097), other.device.stream()
+        timelines = [other.vk.timeline() for _ in range(3)]
+        for timeline in timelines:
+            timeline.wait(stream, 1)
+        turns, read, left = other._home.turns, other._home.turns._counter, [2]
+
+        def counter(number):
+            value, left[0] = read(number), left[0] - 1
+            if left[0] == 0:
+                gc.collect()
+            return value
+
+        turns._counter = counter
+        cycle = [other, stream, timeline, timelines]
+        cycle.append(cycle)
+        del other, stream, timeline, timelines, turns, cycle
+        buffer.close()
+        mine.close()
+        print("goes on", left[0] < 0)
+    """
+    ended = script("import warnings; warnings.simplefilter('ignore')\n" + textwrap.dedent(program))
+    assert (ended.returncode, ended.stdout) == (0, "goes on True\n"), ended.stderr

@@ -307,6 +307,16 @@ static void shadow(void)
     REFUSES(culv_d3d11_shadow_record(twin, its, 0), CULV_ERROR_INVALID,
             CULV_REASON_DEVICE_MISMATCH);
     REQUIRE(culv_d3d11_shadow_copies(twin) == 0);
+    D3D11_TEXTURE2D_DESC of_theirs;
+    ID3D11Texture2D *theirs = NULL;
+    culv_d3d11_shadow *none = NULL;
+    ID3D11Texture2D_GetDesc(engine, &of_theirs);
+    HR_OK(ID3D11Device_CreateTexture2D(other, &of_theirs, NULL, &theirs));
+    make.resource = scene11_of_texture(theirs);
+    REFUSES(culv_d3d11_shadow_create(s.d3d11, &make, &none), CULV_ERROR_INVALID,
+            CULV_REASON_DEVICE_MISMATCH);
+    ID3D11Texture2D_Release(theirs);
+    make.resource = scene11_of_texture(engine);
     ID3D11DeviceContext_Release(its);
     ID3D11Device_Release(other);
     /* The same texture is registered: CUDA writes it that way, and reads the twin. */

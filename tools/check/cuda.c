@@ -819,7 +819,7 @@ CHECK_EXPORT CUresult CUDAAPI cuImportExternalMemory(CUexternalMemory *out,
     const CUresult result = real(out, desc);
     check_model *m = check_open();
     if (m != NULL) {
-        if (fd >= 0) check_fd_taken(m, fd, result == CUDA_SUCCESS, &site);
+        if (check_fd_is(m, fd, p)) check_fd_taken(m, fd, result == CUDA_SUCCESS, &site);
         import *made = result == CUDA_SUCCESS && p != NULL ? calloc(1, sizeof *made) : NULL;
         if (made != NULL) {
             made->references = 1;
@@ -893,16 +893,24 @@ CHECK_EXPORT CUresult CUDAAPI cuMemFree_v2(CUdeviceptr address)
     REAL(cuMemFree_v2, (CUdeviceptr), (address))
     const check_site site = check_here("cuMemFree");
     check_inside++;
-    const CUresult result = real(address);
-    check_model *m = result == CUDA_SUCCESS ? check_open() : NULL;
+    /* Before the driver has it: the address may be another thread's mapping at once. */
+    bool marked = false;
+    check_model *m = check_open();
     if (m != NULL) {
-        check_host_may_know(m, CHECK_CUDA); /* it waits for what uses the memory */
-        for (mapping *at = mappings; at != NULL; at = at->next)
+        for (mapping *at = mappings; at != NULL && !marked; at = at->next)
             if (at->begin == address && !at->freed) {
-                at->freed = true;
+                at->freed = marked = true;
                 at->end_site = site;
-                break;
             }
+        check_close();
+    }
+    const CUresult result = real(address);
+    m = check_open();
+    if (m != NULL) {
+        /* It waits for what uses the memory. */
+        if (result == CUDA_SUCCESS) check_host_may_know(m, CHECK_CUDA);
+        for (mapping *at = mappings; at != NULL && marked && result != CUDA_SUCCESS; at = at->next)
+            if (at->begin == address && at->freed) at->freed = marked = false;
         check_close();
     }
     check_inside--;
@@ -1025,7 +1033,7 @@ cuImportExternalSemaphore(CUexternalSemaphore *out, const CUDA_EXTERNAL_SEMAPHOR
     const CUresult result = real(out, desc);
     check_model *m = check_open();
     if (m != NULL) {
-        if (fd >= 0) check_fd_taken(m, fd, result == CUDA_SUCCESS, &site);
+        if (check_fd_is(m, fd, p)) check_fd_taken(m, fd, result == CUDA_SUCCESS, &site);
         if (result == CUDA_SUCCESS && p != NULL)
             check_payload_drop(m, check_put(CHECK_OF_CU_SEMAPHORE, (uint64_t)(uintptr_t)*out, p));
         else

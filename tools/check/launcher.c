@@ -80,7 +80,7 @@ static bool put_first(const char *name, const char *value)
 static bool find_source(const char *module, unsigned long offset, char *out, size_t size)
 {
     int ends[2];
-    char address[32], function[256] = "", line[512] = "";
+    char address[32], function[8192] = "", line[512] = ""; /* C++ has long names */
     /* The call is before the address to which it returns. */
     (void)snprintf(address, sizeof address, "0x%lx", offset > 0 ? offset - 1 : 0);
     if (pipe(ends) != 0) return false;
@@ -108,7 +108,7 @@ static bool find_source(const char *module, unsigned long offset, char *out, siz
     char *more = strstr(line, " (discriminator");
     if (more != NULL) *more = '\0';
     if (!read || line[0] == '?' || strstr(line, ":?") != NULL) return false;
-    (void)snprintf(out, size, "%s at %s", function, line);
+    (void)snprintf(out, size, "%.400s at %s", function, line);
     return true;
 }
 
@@ -357,6 +357,12 @@ static int run(char **command)
     (void)sigaction(SIGTERM, &passes, NULL);
     (void)sigaction(SIGHUP, &passes, NULL);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    siginfo_t info;
+    while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+    }
+    /* Its number may be another process's from here on, and the report is still due. */
+    (void)sigaction(SIGTERM, &ignore, NULL);
+    (void)sigaction(SIGHUP, &ignore, NULL);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -431,14 +437,14 @@ int main(int argc, char **argv)
         return fail("LD_PRELOAD cannot name a path with a space or a colon", library);
 
     (void)snprintf(directory, sizeof directory, "%s/culvert-check-XXXXXX",
-                   temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp");
+                   temporary != NULL && temporary[0] == '/' ? temporary : "/tmp");
     if (mkdtemp(directory) == NULL) return fail("it cannot make a directory", strerror(errno));
     char prefix[PATH_MAX + 8], text_path[PATH_MAX + 16], json_path[PATH_MAX + 16];
     (void)snprintf(prefix, sizeof prefix, "%s/report", directory);
     (void)snprintf(text_path, sizeof text_path, "%s.text", prefix);
     (void)snprintf(json_path, sizeof json_path, "%s.json", prefix);
     const char *path_name = getenv("VK_LAYER_PATH") != NULL ? "VK_LAYER_PATH" : "VK_ADD_LAYER_PATH";
-    int status = 125;
+    int status = 125, failed = 0;
     if (setenv("CULVERT_CHECK_OUT", prefix, 1) != 0 ||
         setenv("CULVERT_CHECK_STUCK", stuck, 1) != 0 ||
         setenv("CULVERT_CHECK_FAST", fast ? "1" : "0", 1) != 0 ||
@@ -450,18 +456,18 @@ int main(int argc, char **argv)
 
     FILE *report = text != NULL ? fopen(text, "w") : stderr;
     if (report == NULL) {
-        (void)fail(text, strerror(errno));
+        failed = fail(text, strerror(errno));
         report = stderr;
     }
     const unsigned found = copy_file(text_path, report, "culvert-check: (");
     fprintf(report, "culvert-check: %u finding%s in %s\n", found, found == 1 ? "" : "s", argv[at]);
     if (report != stderr) fclose(report);
     if (json != NULL && !write_json(json, json_path, argv[at], status))
-        status = fail(json, strerror(errno));
+        failed = fail(json, strerror(errno));
     if (sarif != NULL && !write_sarif(sarif, text_path, status))
-        status = fail(sarif, strerror(errno));
+        failed = fail(sarif, strerror(errno));
     (void)unlink(text_path);
     (void)unlink(json_path);
     (void)rmdir(directory);
-    return found > 0 ? found_status : status;
+    return failed != 0 ? failed : found > 0 ? found_status : status;
 }

@@ -159,6 +159,9 @@ bool check_fd_known(const check_model *m, int fd);
  * is what the number is now: a file that was opened once more by /proc/self/fd is known by it. */
 check_payload *check_fd_asked(check_model *m, int fd, const check_identity *now,
                               const check_site *site);
+/* Whether the number still stands for what check_fd_asked() gave: the driver closes it, and another
+ * thread's export may have it by the end of the call. */
+bool check_fd_is(const check_model *m, int fd, const check_payload *p);
 /* After it: who owns the descriptor now. A driver that refuses one may have closed it. */
 void check_fd_taken(check_model *m, int fd, bool taken, const check_site *site);
 void check_fd_closing(check_model *m, int fd, const check_site *site);

@@ -34,6 +34,12 @@ bool check_fd_known(const check_model *m, int fd)
     return find(m, fd) != NULL;
 }
 
+bool check_fd_is(const check_model *m, int fd, const check_payload *p)
+{
+    const check_fd *f = find(m, fd);
+    return f != NULL && f->payload == p;
+}
+
 void check_fd_born(check_model *m, int fd, check_payload *p, const check_identity *identity,
                    const check_site *site)
 {

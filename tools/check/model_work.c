@@ -367,7 +367,10 @@ void check_submit(check_model *m, int agent, const check_work *work, const check
     if (agent < 0 || agent >= CHECK_AGENTS) return;
     check_agent *a = &m->agents[agent];
     check_op *op = agent > 0 ? calloc(1, sizeof *op) : NULL;
-    if (op == NULL) return;
+    if (op == NULL) { /* it is not followed: what it names would wait for ever */
+        check_submit_failed(m, work);
+        return;
+    }
     op->site = *site;
     op->host = m->agents[0].clock;
     op->number = ++a->submitted;
@@ -382,7 +385,7 @@ void check_submit(check_model *m, int agent, const check_work *work, const check
     op->num_waits = op->waits != NULL ? work->num_waits : 0;
     op->num_accesses = op->accesses != NULL ? work->num_accesses : 0;
     op->num_signals = op->signals != NULL ? work->num_signals : 0;
-    op->joins_all = work->joins_all;
+    op->joins_all = work->joins_all || (work->after != NULL && work->after->number == 0);
     op->after_agents = work->after_agents & ~(UINT64_C(1) << agent) & ~UINT64_C(1);
     for (int i = 0; i < CHECK_AGENTS; i++)
         op->after_numbers[i] = m->agents[i].submitted;
@@ -420,13 +423,16 @@ void check_submit_failed(check_model *m, const check_work *work)
 
 void check_host_saw_mark(check_model *m, check_mark *mark)
 {
-    if (mark == NULL || mark->number == 0) return;
+    if (mark == NULL) return;
+    if (mark->number == 0) join_all(m, &m->agents[0].clock); /* of work that is not followed */
+    if (mark->number == 0) return;
     if (!mark->reached) force(m, mark->agent, mark->number);
     check_merge(&m->agents[0].clock, &mark->clock);
 }
 
 void check_host_saw_agent(check_model *m, int agent)
 {
+    if (agent <= 0) join_all(m, &m->agents[0].clock); /* it is not followed */
     if (agent <= 0) return;
     force(m, agent, m->agents[agent].submitted);
     check_merge(&m->agents[0].clock, &m->agents[agent].clock);

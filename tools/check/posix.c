@@ -5,6 +5,7 @@
 #include "shim.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -69,9 +70,9 @@ static check_model *concerned(int fd, const void *caller)
     check_model *m = check_open();
     if (m == NULL) return NULL;
     const bool known = check_fd_known(m, fd);
-    if (known && check_is_watched() && !is_drivers(caller)) return m;
     check_close();
-    return NULL;
+    /* Without the lock: dladdr() takes the loader's, which dlopen() has while constructors run. */
+    return known && check_is_watched() && !is_drivers(caller) ? check_open() : NULL;
 }
 
 CHECK_EXPORT int close(int fd)
@@ -89,14 +90,17 @@ CHECK_EXPORT int close(int fd)
 
 static void duplicated(int fd, int copy, const char *call, const void *caller)
 {
+    const int error = errno; /* of the call, which may have failed */
+    const bool drivers = check_inside > 0 || is_drivers(caller);
     check_model *m = check_inside == 0 && check_is_watched() ? check_open() : NULL;
     if (m == NULL) return;
-    if (check_fd_known(m, fd) && !is_drivers(caller)) {
+    if (check_fd_known(m, fd) && !drivers) {
         const check_site site = check_here(call);
         check_fd_duplicated(m, fd, copy, &site);
     } else
         check_fd_forget(m, copy);
     check_close();
+    errno = error;
 }
 
 CHECK_EXPORT int dup(int fd)

@@ -25,11 +25,15 @@ static pid_t watched;
 static uintptr_t own_begin, own_end;
 static unsigned findings;
 
+/* This thread has the lock, and what comes now is a handler of a signal: _exit(), close(). */
+static _Thread_local volatile sig_atomic_t holding;
+
 check_model *check_open(void)
 {
-    if (model == NULL) return NULL;
+    if (model == NULL || holding) return NULL;
+    holding = 1;
     pthread_mutex_lock(&lock);
-    if (model == NULL) pthread_mutex_unlock(&lock);
+    if (model == NULL) check_close();
     return model;
 }
 
@@ -47,6 +51,7 @@ static void forget_in_child(void)
 void check_close(void)
 {
     pthread_mutex_unlock(&lock);
+    holding = 0;
 }
 
 static int find_own(struct dl_phdr_info *info, size_t size, void *user)
@@ -153,7 +158,7 @@ typedef struct remembered {
     uint32_t places[CHECK_FRAMES];
 } remembered;
 static _Thread_local remembered memory[REMEMBERED];
-static _Thread_local const char *stack_end;
+static _Thread_local const char *stack_begin, *stack_end;
 
 static const char *find_stack_end(void)
 {
@@ -163,6 +168,7 @@ static const char *find_stack_end(void)
     if (pthread_getattr_np(pthread_self(), &attributes) != 0) return NULL;
     (void)pthread_attr_getstack(&attributes, &begin, &size);
     (void)pthread_attr_destroy(&attributes);
+    stack_begin = begin;
     return (const char *)begin + size;
 }
 
@@ -222,7 +228,8 @@ __attribute__((noinline)) check_site check_here(const char *call)
         check_inside--;
     }
     r->base = NULL;
-    if (stack_end == NULL || base > stack_end) return site; /* a stack of the program's own */
+    /* a stack of the program's own */
+    if (stack_end == NULL || base < stack_begin || base > stack_end) return site;
     r->base = base;
     r->caller = caller;
     r->site = site;
@@ -364,7 +371,7 @@ void *check_put(unsigned kind, uint64_t handle, void *value)
 /* ---- writing ---- */
 
 typedef struct text {
-    char bytes[16384];
+    char bytes[131072]; /* two sites of 12 frames with paths: a line that is cut is no JSON */
     size_t length;
 } text;
 
@@ -405,8 +412,9 @@ typedef struct place {
 static bool describe(void *frame, place *out)
 {
     Dl_info info;
+    struct link_map *map = NULL;
     *out = (place){.path = NULL};
-    if (dladdr(frame, &info) == 0 || info.dli_fname == NULL) {
+    if (dladdr1(frame, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || info.dli_fname == NULL) {
         (void)snprintf(out->text, sizeof out->text, "%p", frame);
         return true;
     }
@@ -417,7 +425,8 @@ static bool describe(void *frame, place *out)
     if (strncmp(module, "libc.so", 7) == 0) return false;
     if (info.dli_sname != NULL && strcmp(info.dli_sname, "_start") == 0) return false;
     out->path = info.dli_fname;
-    out->offset = (size_t)((char *)frame - (char *)info.dli_fbase);
+    /* As addr2line has it: of a program at fixed addresses (-no-pie), the address itself. */
+    out->offset = (size_t)((uintptr_t)frame - map->l_addr);
     if (info.dli_sname != NULL)
         (void)snprintf(out->text, sizeof out->text, "%s+0x%zx in %s+0x%zx", info.dli_sname,
                        (size_t)((char *)frame - (char *)info.dli_saddr), module, out->offset);
@@ -535,13 +544,18 @@ void check_note(const char *said)
 {
     static const char *said_before[16];
     static text t;
+    static pthread_mutex_t notes = PTHREAD_MUTEX_INITIALIZER; /* with the model's lock or without */
+    check_inside++;
+    pthread_mutex_lock(&notes);
     for (size_t i = 0; i < 16; i++) {
-        if (said_before[i] == said) return;
+        if (said_before[i] == said) break;
         if (said_before[i] != NULL) continue;
         said_before[i] = said;
         t.length = 0;
         add(&t, "culvert-check: note: %s.\n", said);
         put(".text", true, &t);
-        return;
+        break;
     }
+    pthread_mutex_unlock(&notes);
+    check_inside--;
 }

@@ -453,7 +453,8 @@ COMMAND(CmdBeginRendering, (VkCommandBuffer cb, const VkRenderingInfo *info), (c
 static int queue_agent(check_model *m, check_vk_device *d, VkQueue queue)
 {
     const uintptr_t known = (uintptr_t)check_get(CHECK_OF_VK_QUEUE, CHECK_KEY(queue));
-    if (known != 0) return (int)known - 1;
+    /* One that this device has not is of a device that is gone, whose handle came again. */
+    if (known == 1 || (known > 1 && (d->queues >> (known - 1) & 1) != 0)) return (int)known - 1;
     char name[48];
     (void)snprintf(name, sizeof name, "VkQueue 0x%llx", (unsigned long long)CHECK_KEY(queue));
     const int agent = check_agent_make(m, CHECK_VULKAN, name);
@@ -462,7 +463,7 @@ static int queue_agent(check_model *m, check_vk_device *d, VkQueue queue)
     return agent;
 }
 
-/* Its handle may be another queue's later, which is followed as if it went on. */
+/* Its handle may be another queue's later: queue_agent(). */
 void check_vk_queues_end(const check_vk_device *d)
 {
     check_model *m = check_open();

@@ -53,7 +53,8 @@ VkResult VKAPI_CALL check_vkAllocateMemory(VkDevice handle, const VkMemoryAlloca
     const VkResult result = d->next.AllocateMemory(handle, info, callbacks, out);
     m = site.call != NULL ? open_if(own) : NULL;
     if (m != NULL) {
-        if (imported != NULL) check_fd_taken(m, imported->fd, result == VK_SUCCESS, &site);
+        if (imported != NULL && check_fd_is(m, imported->fd, p))
+            check_fd_taken(m, imported->fd, result == VK_SUCCESS, &site);
         if (result == VK_SUCCESS && p == NULL) {
             char object[64];
             const check_payload_info made = {.kind = CHECK_MEMORY,
@@ -393,7 +394,7 @@ VkResult VKAPI_CALL check_vkImportSemaphoreFdKHR(VkDevice handle,
     const VkResult result = d->next.ImportSemaphoreFdKHR(handle, info);
     m = open_if(own);
     if (m != NULL) {
-        check_fd_taken(m, info->fd, result == VK_SUCCESS, &site);
+        if (check_fd_is(m, info->fd, p)) check_fd_taken(m, info->fd, result == VK_SUCCESS, &site);
         if (result == VK_SUCCESS && p != NULL && info->flags == 0)
             check_payload_drop(m, check_put(CHECK_OF_VK_SEMAPHORE, CHECK_KEY(info->semaphore), p));
         else {

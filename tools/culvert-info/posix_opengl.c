@@ -160,6 +160,8 @@ void opengl_read(struct opengl_info *out)
     if (have == sizeof *told)
         *out = *told;
     else
-        text_set(out->why, sizeof out->why, "asking EGL crashed, or took more than 10 s");
+        text_set(out->why, sizeof out->why,
+                 child < 0 ? "no process could be started to ask EGL"
+                           : "asking EGL crashed, or took more than 10 s");
     free(told);
 }

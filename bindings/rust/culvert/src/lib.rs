@@ -376,11 +376,15 @@ impl Ring {
         Ring::create(vulkan, queue, &desc)
     }
 
-    /// Any ring.
+    /// Any ring in which CUDA produces and Vulkan consumes: [`Frame`] and [`VulkanFrame`] are of these sides.
     ///
     /// # Safety
     /// As [`Ring::of_buffers`], and what `desc` points to is alive.
     pub unsafe fn create(vulkan: &Vulkan, queue: sys::VkQueue, desc: &sys::culv_vk_ring_desc) -> Result<Ring> {
+        if desc.side != sys::CULV_RING_CONSUMER {
+            let message = "culv_vk_ring_desc.side is not CULV_RING_CONSUMER: in this crate CUDA produces and Vulkan consumes".to_string();
+            return Err(Error { result: sys::CULV_ERROR_INVALID, reason: sys::CULV_REASON_VALUE, message });
+        }
         let mut ring = null_mut();
         check(sys::culv_vk_ring_create(vulkan.0, queue, desc, &mut ring))?;
         Ok(Ring(ring))
@@ -478,7 +482,7 @@ impl VulkanFrame<'_> {
     /// Submits the slot's command buffer, which waits for CUDA and signals.
     ///
     /// # Safety
-    /// The command buffer lives until the submission has run, and no other thread uses the queue meanwhile.
+    /// The command buffer and the ring live until the submission has run, and no other thread uses the queue meanwhile.
     pub unsafe fn submit(mut self, queue: sys::VkQueue, commands: sys::VkCommandBuffer) -> Result<()> {
         check(sys::culv_vk_ring_submit(self.ring.0, queue, commands, null_mut(), &mut self.frame))?;
         self.held = false;
