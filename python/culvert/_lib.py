@@ -430,6 +430,10 @@ def told(of: object, closed: bool, more: Iterable[str], state: str = "open") -> 
 _Self = TypeVar("_Self", bound="Owned")
 
 
+# Who looks at an object that another thread may close holds this meanwhile, and waits for nothing.
+looks = threading.RLock()
+
+
 class Owned:
     """Something of Culvert's that is given back by close(), at the end of a `with` block, or with its parent."""
 
@@ -440,7 +444,8 @@ class Owned:
         self._home: "Optional[_Home]" = getattr(parent, "_home", None)  # the context whose queue may be at work with it
         self._children: "weakref.WeakSet[Any]" = weakref.WeakSet()
         self._as_parameter_ = c_void_p(pointer)
-        (parent._children if parent is not None else _roots).add(self)
+        with looks:
+            (parent._children if parent is not None else _roots).add(self)
         if self._home is not None:
             self._home.users += 1
 
@@ -467,12 +472,16 @@ class Owned:
                 self._home.settle(f"{type(self).__name__}.close")
         self._close_children()
         self._goes()
-        pointer = c_void_p(self._as_parameter_.value)
-        if after is not None:
-            getattr(api, self._destroy + "_after")(byref(pointer), stream_handle(after))
-        else:
-            getattr(api, self._destroy)(byref(pointer))
-        self._as_parameter_ = c_void_p(pointer.value)
+        with looks:
+            pointer = c_void_p(self._as_parameter_.value)
+            self._as_parameter_ = c_void_p()
+        try:
+            if after is not None:
+                getattr(api, self._destroy + "_after")(byref(pointer), stream_handle(after))
+            else:
+                getattr(api, self._destroy)(byref(pointer))
+        finally:
+            self._as_parameter_ = c_void_p(pointer.value)  # a destroy that is refused leaves it
         self._left()
 
     def _goes(self) -> None:

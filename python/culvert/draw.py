@@ -19,7 +19,7 @@ from ctypes import c_void_p
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union, cast
 
 from . import _declarations as d
-from ._lib import Error, process, stream_handle, told
+from ._lib import Error, looks, process, stream_handle, told
 from ._objects import AdoptedBuffer, VulkanDevice, VulkanImage
 from ._spirv import STAGES, Constant, Module, compiled, packed
 from ._tensor import HOSTS, Tensor, TensorSource, is_hosts, tensor_range
@@ -132,11 +132,12 @@ class _Queue:
 
     def _owner(self, pointer: int, size: int) -> Optional[Part]:
         """The buffer of this context in which an address lies."""
-        for child in list(self.gpu.vk._children):
-            if isinstance(child, TensorSource) and not child.closed and hasattr(type(child), "handle"):
-                begin = child.pointer
-                if begin <= pointer and pointer + size <= begin + child.size:
-                    return Part(getattr(child, "handle"), pointer - begin, size)
+        with looks:  # another thread may make one, or close it
+            for child in list(self.gpu.vk._children):
+                if isinstance(child, TensorSource) and not child.closed and hasattr(type(child), "handle"):
+                    begin = child.pointer
+                    if begin <= pointer and pointer + size <= begin + child.size:
+                        return Part(getattr(child, "handle"), pointer - begin, size)
         return None
 
     def collect(self) -> None:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """From a tensor to a picture, compared texel by texel."""
+import contextlib
 import shutil
 import struct
+import sys
 import threading
 import zlib
 
@@ -134,3 +136,36 @@ def test_wrong_shaders(gpu):
             Module(broken)
     with pytest.raises(ValueError, match="topology is one of"):
         draw.Pipeline(gpu, DOTS, COLOR, topology="dots")
+
+
+def test_buffers_come_and_go_while_another_thread_draws(gpu):
+    """Whose buffer an array lies in is asked of all buffers of the context."""
+    over, failed, before = threading.Event(), [], sys.getswitchinterval()
+
+    def others():
+        try:
+            while not over.is_set():
+                with gpu.vk.buffer(4097):
+                    pass
+        except BaseException as e:  # noqa: BLE001: it is told
+            failed.append(repr(e))
+
+    threads = [threading.Thread(target=others) for _ in range(2)]
+    sys.setswitchinterval(1e-6)
+    try:
+        with contextlib.ExitStack() as kept:
+            buffers = [kept.enter_context(gpu.vk.buffer(4097 * 4)) for _ in range(5)]
+            arrays = [np.asarray(buffer.tensor("uint32")) for buffer in buffers]
+            for thread in threads:
+                thread.start()
+            try:
+                for n in range(60000):
+                    part = draw._Queue.of(gpu).part(arrays[n % 5])
+                    assert (part.buffer, part.offset, part.size) == (buffers[n % 5].handle, 0, 4097 * 4)
+            finally:
+                over.set()
+                for thread in threads:
+                    thread.join(60)
+    finally:
+        sys.setswitchinterval(before)
+    assert failed == []
