@@ -33,18 +33,25 @@ static culv_result read_texture(const culvi_voice *voice, const culv_d3d11_shado
     return CULV_OK;
 }
 
-/* Direct3D drops a copy between devices in silence. */
+/* Whether `its` is the attached device; the call takes the caller's reference. Direct3D drops a
+ * copy between devices in silence. */
+static bool is_attached(const culv_d3d11_device *d3d11, ID3D11Device *its)
+{
+    const bool same = its != NULL && culvi_d3d_identity(its) == culvi_d3d_identity(d3d11->device);
+    if (its != NULL) ID3D11Device_Release(its);
+    return same;
+}
+
 static culv_result check_device(const culv_d3d11_device *d3d11, const culv_d3d11_shadow_desc *d)
 {
     ID3D11Device *its = NULL;
     ID3D11Resource_GetDevice((ID3D11Resource *)d->resource, &its);
-    const bool same = its != NULL && culvi_d3d_identity(its) == culvi_d3d_identity(d3d11->device);
-    if (its != NULL) ID3D11Device_Release(its);
-    return same ? CULV_OK
-                : culvi_fail(culvi_d3d11_voice(d3d11), d->label, CULV_ERROR_INVALID,
-                             CULV_REASON_DEVICE_MISMATCH,
-                             "culv_d3d11_shadow_desc.resource is of another ID3D11Device than the "
-                             "attached one");
+    return is_attached(d3d11, its)
+               ? CULV_OK
+               : culvi_fail(culvi_d3d11_voice(d3d11), d->label, CULV_ERROR_INVALID,
+                            CULV_REASON_DEVICE_MISMATCH,
+                            "culv_d3d11_shadow_desc.resource is of another ID3D11Device than the "
+                            "attached one");
 }
 
 /* What the twin is made of: one level, nothing that only the engine needs. */
@@ -119,10 +126,7 @@ culv_result culv_d3d11_shadow_record(culv_d3d11_shadow *shadow, ID3D11DeviceCont
     const culvi_voice *voice = culvi_d3d11_voice(shadow->d3d11);
     CULVI_REQUIRE(voice, context);
     ID3D11DeviceContext_GetDevice(context, &device);
-    const bool same =
-        device != NULL && culvi_d3d_identity(device) == culvi_d3d_identity(shadow->d3d11->device);
-    if (device != NULL) ID3D11Device_Release(device);
-    if (!same)
+    if (!is_attached(shadow->d3d11, device))
         return culvi_fail(voice, shadow->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
                           "the ID3D11DeviceContext is of another ID3D11Device than the texture");
     ID3D11Resource *twin = culv_d3d11_image_resource(shadow->image);

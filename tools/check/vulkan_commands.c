@@ -568,6 +568,14 @@ static void batch_free(batch *b)
         return result;                                                                             \
     }
 
+/* A binary semaphore has no value. */
+static void batch_turns(batch *b, uint32_t count, const VkSemaphore *semaphores,
+                        uint32_t num_values, const uint64_t *values)
+{
+    for (uint32_t i = 0; i < count; i++)
+        batch_turn(b, semaphores[i], i < num_values ? values[i] : 0);
+}
+
 static void tell_QueueSubmit(check_model *m, check_vk_device *d, batch *b, VkQueue queue,
                              uint32_t count, const VkSubmitInfo *submits, VkFence fence,
                              const check_site *site)
@@ -576,17 +584,15 @@ static void tell_QueueSubmit(check_model *m, check_vk_device *d, batch *b, VkQue
         const VkSubmitInfo *s = &submits[i];
         const VkTimelineSemaphoreSubmitInfo *t =
             check_vk_in_chain(s->pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
-        for (uint32_t j = 0; j < s->waitSemaphoreCount; j++)
-            batch_turn(b, s->pWaitSemaphores[j],
-                       t != NULL && j < t->waitSemaphoreValueCount ? t->pWaitSemaphoreValues[j]
-                                                                   : 0);
+        batch_turns(b, s->waitSemaphoreCount, s->pWaitSemaphores,
+                    t != NULL ? t->waitSemaphoreValueCount : 0,
+                    t != NULL ? t->pWaitSemaphoreValues : NULL);
         b->num_waits = b->num_turns;
         for (uint32_t j = 0; j < s->commandBufferCount; j++)
             batch_commands(b, s->pCommandBuffers[j]);
-        for (uint32_t j = 0; j < s->signalSemaphoreCount; j++)
-            batch_turn(b, s->pSignalSemaphores[j],
-                       t != NULL && j < t->signalSemaphoreValueCount ? t->pSignalSemaphoreValues[j]
-                                                                     : 0);
+        batch_turns(b, s->signalSemaphoreCount, s->pSignalSemaphores,
+                    t != NULL ? t->signalSemaphoreValueCount : 0,
+                    t != NULL ? t->pSignalSemaphoreValues : NULL);
         batch_submit(m, d, b, queue, i + 1 == count ? fence : VK_NULL_HANDLE, site);
     }
     if (count == 0) batch_submit(m, d, b, queue, fence, site);
@@ -622,15 +628,13 @@ static void tell_QueueBindSparse(check_model *m, check_vk_device *d, batch *b, V
         const VkBindSparseInfo *s = &infos[i];
         const VkTimelineSemaphoreSubmitInfo *t =
             check_vk_in_chain(s->pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
-        for (uint32_t j = 0; j < s->waitSemaphoreCount; j++)
-            batch_turn(b, s->pWaitSemaphores[j],
-                       t != NULL && j < t->waitSemaphoreValueCount ? t->pWaitSemaphoreValues[j]
-                                                                   : 0);
+        batch_turns(b, s->waitSemaphoreCount, s->pWaitSemaphores,
+                    t != NULL ? t->waitSemaphoreValueCount : 0,
+                    t != NULL ? t->pWaitSemaphoreValues : NULL);
         b->num_waits = b->num_turns;
-        for (uint32_t j = 0; j < s->signalSemaphoreCount; j++)
-            batch_turn(b, s->pSignalSemaphores[j],
-                       t != NULL && j < t->signalSemaphoreValueCount ? t->pSignalSemaphoreValues[j]
-                                                                     : 0);
+        batch_turns(b, s->signalSemaphoreCount, s->pSignalSemaphores,
+                    t != NULL ? t->signalSemaphoreValueCount : 0,
+                    t != NULL ? t->pSignalSemaphoreValues : NULL);
         batch_submit(m, d, b, queue, i + 1 == count ? fence : VK_NULL_HANDLE, site);
     }
     if (count == 0) batch_submit(m, d, b, queue, fence, site);
