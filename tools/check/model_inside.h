@@ -86,7 +86,7 @@ typedef struct check_op {
     check_mark *after, *mark;
     uint64_t after_agents;
     uint32_t after_numbers[CHECK_AGENTS];
-    bool joins_all;
+    bool joins_all, host_may_know;
 } check_op;
 
 typedef struct check_agent {

@@ -48,6 +48,9 @@ enum {
     CHECK_OF_CU_MIPMAPS,
     CHECK_OF_CU_ARRAY,
     CHECK_OF_CU_ALLOCATION,
+    CHECK_OF_CU_OBJECT,    /* a surface or texture object: its array */
+    CHECK_OF_CU_PARAMETER, /* of a kernel: it is no such object */
+    CHECK_OF_CU_GRAPH,     /* an executable one */
     CHECK_OF_VK_MEMORY,
     CHECK_OF_VK_BUFFER,
     CHECK_OF_VK_IMAGE,
