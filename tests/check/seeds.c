@@ -435,11 +435,18 @@ static const seed seeds[] = {
     {"used_after_free", "used-after-import", used_after_free},
 };
 
-/* The table of the checker's author, then the one of somebody who had not read the checker. */
+/* The tables of the checker's author, then the one of somebody who had not read the checker. */
 static const seed *at(size_t i)
 {
-    const size_t count = sizeof seeds / sizeof *seeds;
-    return i < count ? &seeds[i] : i - count < num_seeds_held ? &seeds_held[i - count] : NULL;
+    const struct {
+        const seed *list;
+        size_t count;
+    } tables[] = {{seeds, sizeof seeds / sizeof *seeds},
+                  {seeds_graphs, num_seeds_graphs},
+                  {seeds_held, num_seeds_held}};
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; i -= tables[t++].count)
+        if (i < tables[t].count) return &tables[t].list[i];
+    return NULL;
 }
 
 int main(int argc, char **argv)

@@ -24,7 +24,8 @@ one = sys.argv[2] if len(sys.argv) == 3 and not nvidia else None
 if one:
     seeds = [seed for seed in seeds if seed[0] == one]
 elif nvidia:
-    for left in ("other_gpu", "other_gpu_semaphore", "held_other_gpu_thread", "held_other_gpu_stream", "kernel_early"):
+    for left in ("other_gpu", "other_gpu_semaphore", "held_other_gpu_thread", "held_other_gpu_stream", "kernel_early", "graph_kernel",
+                 "surface_early"):
         print(f"SKIP: {left}")
         seeds = [seed for seed in seeds if seed[0] != left]
 else:

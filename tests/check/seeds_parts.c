@@ -195,7 +195,8 @@ shared share_image(void)
                                  .mipLevels = 1,
                                  .arrayLayers = 1,
                                  .samples = VK_SAMPLE_COUNT_1_BIT,
-                                 .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+                                 .usage =
+                                     VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_STORAGE_BIT};
     VK(vkCreateImage(device, &i, NULL, &s.image));
     vkGetImageMemoryRequirements(device, s.image, &needs);
     allocate(&s, &needs, true);
@@ -208,6 +209,7 @@ shared share_image(void)
     desc.arrayDesc.Height = HEIGHT;
     desc.arrayDesc.Format = CU_AD_FORMAT_UNSIGNED_INT8;
     desc.arrayDesc.NumChannels = 4;
+    desc.arrayDesc.Flags = CUDA_ARRAY3D_SURFACE_LDST;
     desc.numLevels = 1;
     CU(cu.cuExternalMemoryGetMappedMipmappedArray(&mipmaps, s.import, &desc));
     CU(cu.cuMipmappedArrayGetLevel(&s.array, mipmaps, 0));
