@@ -127,8 +127,10 @@ extern const char *kernels;
 
 /* What vulkan_writes() does besides. */
 extern struct also {
-    VkBuffer copies_to; /* it copies to this one, and does not write */
+    VkBuffer copies_to;                /* it copies to this one, and does not write */
+    const VkCuLaunchInfoNVX *launches; /* it runs this, and does not write */
     bool acquires, releases;
+    bool kernels; /* before open_all(): command buffers may have CUDA's kernels */
 } also;
 
 void open_all(void);

@@ -25,7 +25,7 @@ if one:
     seeds = [seed for seed in seeds if seed[0] == one]
 elif nvidia:
     for left in ("other_gpu", "other_gpu_semaphore", "held_other_gpu_thread", "held_other_gpu_stream", "kernel_early", "graph_kernel",
-                 "surface_early"):
+                 "surface_early", "queue_kernel"):
         print(f"SKIP: {left}")
         seeds = [seed for seed in seeds if seed[0] != left]
 else:

@@ -257,6 +257,49 @@ static void surface_early(bool wrong)
     all_done();
 }
 
+/* A kernel of CUDA's in a command buffer. CUDA writes what it uses, in a stream. */
+static void queue_kernel(bool wrong)
+{
+    static unsigned char image[1 << 20];
+    char path[4096];
+    shared s = share_buffer();
+    timeline t = share_timeline();
+    VkCuModuleNVX module;
+    VkCuFunctionNVX function;
+    (void)snprintf(path, sizeof path, "%s/seeds.soft.so", kernels);
+    FILE *file = fopen(path, "rb");
+    MUST(file != NULL);
+    const VkCuModuleCreateInfoNVX m = {.sType = VK_STRUCTURE_TYPE_CU_MODULE_CREATE_INFO_NVX,
+                                       .dataSize = fread(image, 1, sizeof image, file),
+                                       .pData = image};
+    (void)fclose(file);
+    VK(vkCreateCuModuleNVX(device, &m, NULL, &module));
+    const VkCuFunctionCreateInfoNVX f = {.sType = VK_STRUCTURE_TYPE_CU_FUNCTION_CREATE_INFO_NVX,
+                                         .module = module,
+                                         .pName = "seeds_add"};
+    VK(vkCreateCuFunctionNVX(device, &f, NULL, &function));
+    const VkBufferDeviceAddressInfo of = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+                                          .buffer = s.buffer};
+    const VkDeviceAddress address = vkGetBufferDeviceAddress(device, &of);
+    const unsigned count = SIZE / 4;
+    const void *params[] = {&address, &count};
+    const VkCuLaunchInfoNVX launches = {.sType = VK_STRUCTURE_TYPE_CU_LAUNCH_INFO_NVX,
+                                        .function = function,
+                                        .gridDimX = (count + 127) / 128,
+                                        .gridDimY = 1,
+                                        .gridDimZ = 1,
+                                        .blockDimX = 128,
+                                        .blockDimY = 1,
+                                        .blockDimZ = 1,
+                                        .paramCount = 2,
+                                        .pParams = params};
+    cuda_writes(&s);
+    CU(cuda_signals(&t, 1, 0));
+    also.launches = &launches;
+    vulkan_writes(&s, &t, wrong ? 0 : 1, 0);
+    all_done();
+}
+
 const seed seeds_graphs[] = {
     {"graph_waits", "read-after-write", graph_waits},
     {"graph_signals", "write-after-read", graph_signals},
@@ -268,5 +311,6 @@ const seed seeds_graphs[] = {
     {"graph_after_end", "used-after-import", graph_after_end},
     {"memset_of_box", "write-after-write", memset_of_box},
     {"surface_early", "read-after-write", surface_early},
+    {"queue_kernel", "read-after-write", queue_kernel},
 };
 const size_t num_seeds_graphs = sizeof seeds_graphs / sizeof *seeds_graphs;
