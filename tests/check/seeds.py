@@ -55,7 +55,8 @@ def run(name, finding, kind):
     found = sorted({row["id"] for row in told["findings"]})
     # Both places of a finding name functions of the program.
     places = all(any("check-seeds" in frame["text"] for frame in row["here"]["frames"]) for row in told["findings"])
-    status = 134 if name.startswith("hangs") and expected else 0
+    # On NVIDIA's driver a process whose queue waits in vain does not leave by itself.
+    status = 134 if (name.startswith("hangs") or nvidia and name == "endless_cycle") and expected else 0
     good = found == expected and places and process.returncode == (99 if expected else 0) and told["status"] == status
     lines = f"{output}\n" if one or not good else ""
     lines += f"{'ok' if good else 'FAIL'}: {name} {kind}: {', '.join(found) or 'nothing'}"
