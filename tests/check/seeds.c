@@ -174,6 +174,22 @@ static void hangs(bool wrong)
     CU(cu.cuStreamSynchronize(streams[0]));
 }
 
+/* As NVIDIA's driver does at the end of a process whose work waits in vain. */
+static void wait_in_a_handler(void)
+{
+    for (;;)
+        (void)pause();
+}
+
+static void hangs_while_it_leaves(bool wrong)
+{
+    if (wrong) (void)atexit(wait_in_a_handler);
+    timeline t = share_timeline();
+    cuda_waits(&t, 1, 0);
+    if (!wrong) vulkan_writes(NULL, &t, 0, 1);
+    if (!wrong) all_done();
+}
+
 static void hangs_by_value(bool wrong)
 {
     timeline t = share_timeline();
@@ -413,6 +429,7 @@ static const seed seeds[] = {
     {"no_rise_two_counters", "no-rise", no_rise_two_counters},
     {"endless", "endless-wait", endless},
     {"endless_cycle", "endless-wait", endless_cycle},
+    {"hangs_while_it_leaves", "endless-wait", hangs_while_it_leaves},
     {"hangs", "endless-wait", hangs},
     {"hangs_by_value", "endless-wait", hangs_by_value},
     {"write_write", "write-after-write", write_write},

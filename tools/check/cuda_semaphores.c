@@ -66,6 +66,7 @@ cuImportExternalSemaphore(CUexternalSemaphore *out, const CUDA_EXTERNAL_SEMAPHOR
     check_inside++;
     check_payload *p = cuda_ask_import(fd, &i, &site);
     const CUresult result = real(out, desc);
+    check_will_leave();
     check_model *m = check_open();
     if (m != NULL) {
         if (check_fd_is(m, fd, p)) check_fd_taken(m, fd, result == CUDA_SUCCESS, &site);

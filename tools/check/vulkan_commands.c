@@ -571,6 +571,7 @@ static void batch_free(batch *b)
             check_close();                                                                         \
         }                                                                                          \
         batch_free(&b);                                                                            \
+        if (own) check_will_leave();                                                               \
         check_inside--;                                                                            \
         return result;                                                                             \
     }
