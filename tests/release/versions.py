@@ -15,7 +15,7 @@ SOURCE = ("CMakeLists.txt", r"^project\(culvert VERSION (\d+\.\d+\.\d+) ")
 PLACES = [
     ("python/culvert/__init__.py", r'^__version__ = "([^"]+)"'),
     ("bindings/rust/culvert-sys/Cargo.toml", r'^version = "([^"]+)"'),
-    ("bindings/rust/culvert/Cargo.toml", r'\bversion = "([^"]+)"'),
+    ("bindings/rust/culvert/Cargo.toml", r'(?<![\w-])version = "([^"]+)"'),
     ("packaging/vcpkg/culvert/vcpkg.json", r'"version-semver": "([^"]+)"'),
     ("debian/changelog", r"\A\w+ \(([^-)]+)-\d+\)"),
     ("docs/versions.md", r"^Culvert's version is (\d+\.\d+\.\d+)\."),
