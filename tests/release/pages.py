@@ -37,9 +37,9 @@ RUNS = {
         "before": "cp $RELEASE/*-linux-x86_64.tar.gz .\nprintf 'cmake_minimum_required(VERSION 3.16)\nproject(p C)\n"
                   "find_package(culvert 0.1 REQUIRED)\n' >CMakeLists.txt\n",
         "then": "grep -q '^culvert_DIR:PATH=/opt/culvert-' build/CMakeCache.txt\nrm -r /opt/culvert-*"}),
-    ("README.md", "apt install ./libculvert"): ("bare", {
-        "before": "cp $RELEASE/debian$DEBIAN/*.deb $RELEASE/python/*.whl .\npython3 -m venv venv\n. venv/bin/activate\n",
-        "then": "CULVERT_SOFT=1 venv/bin/python -c 'import culvert; assert \"twin\" in culvert.Device().name'\npkg-config --exists culvert"}),
+    ("README.md", "apt install ./debian12/"): ("bare", {
+        "before": "cp -r $RELEASE/python .\ncp -r $RELEASE/debian$DEBIAN debian12\npython3 -m venv venv\n. venv/bin/activate\n",
+        "then": "grep -q '^CUDA and Vulkan\\|software' said\nCULVERT_SOFT=1 venv/bin/python -c 'import culvert; assert \"twin\" in culvert.Device().name'\npkg-config --exists culvert"}),
     ("docs/installing.md", "culvert-soft-run ./program"): ("packages", {"before": PROGRAM, "then": RIGHT}),
     ("docs/cpp.md", "c++ -std=c++17 hello_cpp.cpp"): ("packages", {"before": HELLO + "cp $examples/hello_cpp.cpp .\n", "then": RIGHT}),
     ("samples/hello/README.md", "cc hello_vulkan.c"): ("packages", {
