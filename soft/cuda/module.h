@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The twin's CUDA driver: modules, and libraries, which make one for each context that uses them. */
+/* The twin's CUDA driver: modules, and libraries, which make one for each context that uses
+ * them. */
 #ifndef SOFT_MODULE_H_
 #define SOFT_MODULE_H_
 
