@@ -87,7 +87,7 @@ static CUresult read_attribute(CUpointer_attribute attribute, struct soft_range 
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
         VALUE(word, mapped != NULL
                         ? mapped->physical->prop.allocFlags.gpuDirectRDMACapable
-                        : range != NULL && range->kind == SOFT_RANGE_DEVICE &&
+                        : range != NULL && range->kind == SOFT_RANGE_DEVICE && !range->managed &&
                               soft_attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED,
                                              range->device) != 0);
         break;
