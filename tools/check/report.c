@@ -2,8 +2,10 @@
 /* culvert-check in the program: its lock, its tables, call sites, and what is written of findings.
  * Each finding is written when it is found, so that a program that crashes leaves a report. */
 #include "shim.h"
+#include "utf8.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
@@ -49,10 +51,28 @@ static void forget_in_child(void)
     model = NULL;
 }
 
+/* Findings wait until the lock is given back. Only then are their call sites looked up: dladdr()
+ * takes the loader's lock, and who has that may be in a call that waits for this one. */
+typedef struct pending {
+    struct pending *next;
+    check_finding finding;
+} pending;
+static pending *first_pending, **last_pending = &first_pending;
+static void write_finding(const check_finding *f);
+
 void check_close(void)
 {
+    pending *list = first_pending;
+    first_pending = NULL;
+    last_pending = &first_pending;
     pthread_mutex_unlock(&lock);
     holding = 0;
+    while (list != NULL) {
+        pending *next = list->next;
+        write_finding(&list->finding);
+        free(list);
+        list = next;
+    }
 }
 
 static int find_own(struct dl_phdr_info *info, size_t size, void *user)
@@ -130,10 +150,13 @@ __attribute__((destructor)) void check_finish(void)
     check_inside++;
     const check_site site = {.call = "exit"};
     check_end(m, &site);
-    if (check_model_unjudged(m) > 0)
+    const unsigned unjudged = check_model_unjudged(m);
+    const check_counts saw = check_model_counts(m);
+    model = NULL; /* what runs after this is not watched */
+    check_close();
+    if (unjudged > 0)
         check_note(
             "There were more queues and streams at a time than culvert-check follows; the order of the others' work was not judged");
-    const check_counts saw = check_model_counts(m);
     if (saw.exported + saw.imported + saw.submitted + saw.launched > 0) {
         static char text[240];
         (void)snprintf(
@@ -144,9 +167,7 @@ __attribute__((destructor)) void check_finish(void)
             (long)watched, saw.exported, saw.imported, saw.submitted, saw.launched, saw.accesses);
         check_note(text);
     }
-    model = NULL; /* what runs after this is not watched */
     check_inside--;
-    check_close();
 }
 
 /* Walking a stack takes 10 microseconds. So each thread remembers what it found, and where in the
@@ -406,13 +427,13 @@ static void add(text *t, const char *format, ...)
 static void add_json(text *t, const char *string)
 {
     add(t, "\"");
-    for (const unsigned char *c = (const unsigned char *)string; *c != '\0'; c++) {
-        if (*c == '"' || *c == '\\')
-            add(t, "\\%c", *c);
-        else if (*c < 0x20)
-            add(t, "\\u%04x", *c);
+    for (const char *c = string; *c != '\0';) {
+        const size_t length = check_utf8(c);
+        if (length == 0)
+            add(t, "?");
         else
-            add(t, "%c", *c);
+            add(t, "%s%.*s", *c == '"' || *c == '\\' ? "\\" : "", (int)length, c);
+        c += length > 0 ? length : 1;
     }
     add(t, "\"");
 }
@@ -497,10 +518,16 @@ static void put(const char *suffix, bool to_stderr, const text *t)
     size_t done = 0;
     while (target >= 0 && done < t->length) {
         const ssize_t wrote = write(target, t->bytes + done, t->length - done);
+        if (wrote < 0 && errno == EINTR) continue;
         if (wrote <= 0) break;
         done += (size_t)wrote;
     }
     if (file >= 0) (void)close(file);
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    if (file >= 0 && done < t->length && !atomic_flag_test_and_set(&told)) {
+        static const char lost[] = "culvert-check: a part of the report could not be written\n";
+        (void)!write(STDERR_FILENO, lost, sizeof lost - 1);
+    }
 }
 
 /* The same mistake in each frame is one finding: its kind and both places are its name. */
@@ -522,37 +549,50 @@ static bool seen(const check_finding *f)
 
 void check_write_finding(void *user, const check_finding *f)
 {
-    static text t; /* the model's lock is held */
-    const check_rule *rule = &check_rules[f->what];
     (void)user;
     if (seen(f)) return;
+    pending *made = calloc(1, sizeof *made);
+    if (made == NULL) return;
     findings++;
+    made->finding = *f;
+    check_utf8_clean(made->finding.sentence);
+    check_utf8_clean(made->finding.object);
+    *last_pending = made;
+    last_pending = &made->next;
+}
+
+/* Without the lock. */
+static void write_finding(const check_finding *f)
+{
+    const check_rule *rule = &check_rules[f->what];
+    text *t = malloc(sizeof *t);
+    if (t == NULL) return;
     check_inside++;
-    t.length = 0;
-    add(&t, "culvert-check: (%c) %s\n  %s\n", rule->letter, rule->id, f->sentence);
-    if (f->object[0] != '\0') add(&t, "  object:  %s\n", f->object);
-    add_site(&t, "here:", &f->here);
-    add_site(&t, "before:", &f->earlier);
-    add(&t, "  rule:    %s\n  source:  %s\n  mend:    %s\n\n", rule->rule, rule->source,
-        rule->mend);
-    put(".text", true, &t);
-    t.length = 0;
-    add(&t, "{\"class\":\"%c\",\"id\":\"%s\",\"process\":%ld,\"sentence\":", rule->letter, rule->id,
+    t->length = 0;
+    add(t, "culvert-check: (%c) %s\n  %s\n", rule->letter, rule->id, f->sentence);
+    if (f->object[0] != '\0') add(t, "  object:  %s\n", f->object);
+    add_site(t, "here:", &f->here);
+    add_site(t, "before:", &f->earlier);
+    add(t, "  rule:    %s\n  source:  %s\n  mend:    %s\n\n", rule->rule, rule->source, rule->mend);
+    put(".text", true, t);
+    t->length = 0;
+    add(t, "{\"class\":\"%c\",\"id\":\"%s\",\"process\":%ld,\"sentence\":", rule->letter, rule->id,
         (long)watched);
-    add_json(&t, f->sentence);
-    add(&t, ",\"object\":");
-    add_json(&t, f->object);
-    add_json_site(&t, "here", &f->here);
-    add_json_site(&t, "before", &f->earlier);
-    add(&t, ",\"rule\":");
-    add_json(&t, rule->rule);
-    add(&t, ",\"source\":");
-    add_json(&t, rule->source);
-    add(&t, ",\"mend\":");
-    add_json(&t, rule->mend);
-    add(&t, "}\n");
-    put(".json", false, &t);
+    add_json(t, f->sentence);
+    add(t, ",\"object\":");
+    add_json(t, f->object);
+    add_json_site(t, "here", &f->here);
+    add_json_site(t, "before", &f->earlier);
+    add(t, ",\"rule\":");
+    add_json(t, rule->rule);
+    add(t, ",\"source\":");
+    add_json(t, rule->source);
+    add(t, ",\"mend\":");
+    add_json(t, rule->mend);
+    add(t, "}\n");
+    put(".json", false, t);
     check_inside--;
+    free(t);
 }
 
 void check_note(const char *said)
