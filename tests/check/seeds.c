@@ -435,11 +435,14 @@ static const seed seeds[] = {
     {"used_after_free", "used-after-import", used_after_free},
 };
 
-/* The table of the checker's author, then the one of somebody who had not read the checker. */
+/* The table of the checker's author, then the two of somebody who had not read the checker. */
 static const seed *at(size_t i)
 {
     const size_t count = sizeof seeds / sizeof *seeds;
-    return i < count ? &seeds[i] : i - count < num_seeds_held ? &seeds_held[i - count] : NULL;
+    if (i < count) return &seeds[i];
+    if (i - count < num_seeds_held) return &seeds_held[i - count];
+    i -= count + num_seeds_held;
+    return i < num_seeds_held2 ? &seeds_held2[i] : NULL;
 }
 
 int main(int argc, char **argv)
@@ -449,6 +452,10 @@ int main(int argc, char **argv)
             printf("%s %s\n", at(i)->name, at(i)->finding);
     if (argc == 2) return 0;
     MUST(argc == 4);
+    if (strcmp(argv[1], "--peer") == 0) { /* the other process of a seed */
+        held2_peer(argv[2], argv[3]);
+        return 0;
+    }
     kernels = argv[3];
     for (size_t i = 0; at(i) != NULL; i++) {
         if (strcmp(at(i)->name, argv[1]) != 0) continue;

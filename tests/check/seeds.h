@@ -99,6 +99,9 @@ typedef struct seed {
 
 extern const seed seeds_held[];
 extern const size_t num_seeds_held;
+extern const seed seeds_held2[];
+extern const size_t num_seeds_held2;
+void held2_peer(const char *does, const char *socket);
 
 extern VkInstance instance;
 extern VkPhysicalDevice physical;
