@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* More programs with one mistake each, by somebody who has not read the checker. They are after what
- * its page says that it cannot see, and after public threads, which the comments name. */
+/* More programs with one mistake each, by somebody who has not read the checker: after what its
+ * page says that it cannot see, and after public threads, which the comments name. */
 #include "seeds.h"
 
 #include <sys/socket.h>
@@ -571,7 +571,7 @@ static void held2_push_descriptor(bool wrong)
     all_done();
 }
 
-/* Another stream signals what the submission waits for, and knows nothing of the one that writes. */
+/* Another stream signals what the submission waits for, and does not know the one that writes. */
 static void held2_later_value(bool wrong)
 {
     shared s = share_buffer();
