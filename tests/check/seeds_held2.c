@@ -701,6 +701,68 @@ static void held2_asks(bool wrong)
     all_done();
 }
 
+/* The same with a fence of Vulkan's. */
+static void held2_asks_fence(bool wrong)
+{
+    shared s = share_buffer();
+    timeline t = share_timeline();
+    VkFence fence;
+    const VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    VK(vkCreateFence(device, &info, NULL, &fence));
+    vulkan_writes(&s, &t, 1, 0);
+    VK(vkQueueSubmit(queue, 0, NULL, fence));
+    if (!wrong) host_signals(&t, 1);
+    while (vkGetFenceStatus(device, fence) == VK_NOT_READY && !wrong)
+        continue;
+    cuda_reads(&s);
+    if (wrong) host_signals(&t, 1);
+    all_done();
+}
+
+/* A timeline need not begin with 0. */
+static void held2_begins_later(bool wrong)
+{
+    timeline t = {.cuda = NULL};
+    int fd = -1;
+    const VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                            .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE,
+                                            .initialValue = 5};
+    const VkExportSemaphoreCreateInfo exported = {
+        .sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO,
+        .pNext = &type,
+        .handleTypes = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+    const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
+                                        .pNext = &exported};
+    VK(vkCreateSemaphore(device, &info, NULL, &t.vulkan));
+    const VkSemaphoreGetFdInfoKHR get = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR,
+                                         .semaphore = t.vulkan,
+                                         .handleType =
+                                             VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VK(vkGetSemaphoreFdKHR(device, &get, &fd));
+    CU(import_semaphore(&t.cuda, fd, TIMELINE));
+    cuda_waits(&t, 4, 0);
+    (void)cuda_signals(&t, wrong ? 5 : 6, 0);
+    all_done();
+}
+
+/* ---- ownership ---- */
+
+/* CUDA reads what Vulkan did not release, or overwrites all of it: without a transfer only what is
+ * read afterwards is undefined (Vulkan, "Queue Family Ownership Transfer"). NVIDIA's simpleVulkan
+ * overwrites so. */
+static void held2_overwrites(bool wrong)
+{
+    shared s = share_buffer();
+    timeline t = share_timeline();
+    vulkan_writes(&s, &t, 0, 1);
+    cuda_waits(&t, 1, 0);
+    if (wrong)
+        cuda_reads(&s);
+    else
+        cuda_writes(&s);
+    all_done();
+}
+
 const seed seeds_held2[] = {
     {"held2_graph_unlinked", "missed/write-after-read", held2_graph_unlinked},
     {"held2_graph_stale_wait", "missed/read-after-write", held2_graph_stale_wait},
@@ -722,5 +784,8 @@ const seed seeds_held2[] = {
     {"held2_host_function", "write-after-write", held2_host_function},
     {"held2_timeout", "write-after-read", held2_timeout},
     {"held2_asks", "read-after-write", held2_asks},
+    {"held2_asks_fence", "write-after-read", held2_asks_fence},
+    {"held2_begins_later", "no-rise", held2_begins_later},
+    {"held2_overwrites", "alarm/no-release", held2_overwrites},
 };
 const size_t num_seeds_held2 = sizeof seeds_held2 / sizeof *seeds_held2;
