@@ -72,12 +72,13 @@ static void submit_at(VkCommandBuffer commands, const timeline *t, uint64_t afte
     VK(vkQueueSubmit(queue, 1, &info, VK_NULL_HANDLE));
 }
 
-static void submit(VkCommandBuffer commands, const timeline *t, uint64_t after, uint64_t signal)
+static void submit_work(VkCommandBuffer commands, const timeline *t, uint64_t after,
+                        uint64_t signal)
 {
     submit_at(commands, t, after, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, signal);
 }
 
-static void host_signals(const timeline *t, uint64_t value)
+static void host_tells(const timeline *t, uint64_t value)
 {
     const VkSemaphoreSignalInfo info = {
         .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = t->vulkan, .value = value};
@@ -156,11 +157,11 @@ static picture make_picture(uint32_t levels)
     p.allocated = needs.size;
     VK(vkAllocateMemory(device, &a, NULL, &p.memory));
     VK(vkBindImageMemory(device, p.image, p.memory, 0));
-    VkCommandBuffer commands = begin(VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+    VkCommandBuffer commands = begin_at(VK_COMMAND_BUFFER_LEVEL_PRIMARY);
     transition(commands, p.image, levels, VK_IMAGE_LAYOUT_UNDEFINED, 0, VK_IMAGE_LAYOUT_GENERAL, 0);
     transition(commands, p.image, levels, VK_IMAGE_LAYOUT_GENERAL, 0, VK_IMAGE_LAYOUT_GENERAL,
                VK_QUEUE_FAMILY_EXTERNAL);
-    submit(commands, NULL, 0, 0);
+    submit_work(commands, NULL, 0, 0);
     VK(vkQueueWaitIdle(queue));
     return p;
 }
@@ -433,11 +434,11 @@ static void held2_other_level(bool wrong)
     const CUDA_MEMCPY2D copy = copy_of_level(&p, !wrong, true);
     const VkClearColorValue color = {.float32 = {1, 0, 0, 1}};
     const VkImageSubresourceRange first = level_range(0, 1);
-    VkCommandBuffer commands = begin(VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+    VkCommandBuffer commands = begin_at(VK_COMMAND_BUFFER_LEVEL_PRIMARY);
     transition(commands, p.image, 1, VK_IMAGE_LAYOUT_GENERAL, VK_QUEUE_FAMILY_EXTERNAL,
                VK_IMAGE_LAYOUT_GENERAL, 0);
     vkCmdClearColorImage(commands, p.image, VK_IMAGE_LAYOUT_GENERAL, &color, 1, &first);
-    submit(commands, NULL, 0, 0);
+    submit_work(commands, NULL, 0, 0);
     CU(cu.cuMemcpy2DAsync(&copy, streams[0]));
     all_done();
 }
@@ -455,11 +456,11 @@ static void held2_undefined(bool wrong)
     memset(bytes, 0x5a, SIZE);
     CU(cu.cuMemcpy2DAsync(&copy, streams[0]));
     CU(cuda_signals(&t, 1, 0));
-    VkCommandBuffer commands = begin(VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+    VkCommandBuffer commands = begin_at(VK_COMMAND_BUFFER_LEVEL_PRIMARY);
     transition(commands, p.image, 1, wrong ? VK_IMAGE_LAYOUT_UNDEFINED : VK_IMAGE_LAYOUT_GENERAL,
                VK_QUEUE_FAMILY_EXTERNAL, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, 0);
     vkCmdCopyImageToBuffer(commands, p.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, to, 1, &whole);
-    submit(commands, &t, 1, 0);
+    submit_work(commands, &t, 1, 0);
     all_done();
 }
 
@@ -563,11 +564,11 @@ static void held2_push_descriptor(bool wrong)
                                         .descriptorCount = 1,
                                         .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                         .pBufferInfo = &whole};
-    VkCommandBuffer commands = begin(VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+    VkCommandBuffer commands = begin_at(VK_COMMAND_BUFFER_LEVEL_PRIMARY);
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
     vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &write);
     vkCmdDispatch(commands, 100, 1, 1);
-    submit(commands, &t, wrong ? 0 : 1, 0);
+    submit_work(commands, &t, wrong ? 0 : 1, 0);
     all_done();
 }
 
@@ -622,12 +623,12 @@ static void held2_secondary(bool wrong)
 {
     shared s = share_buffer();
     timeline t = share_timeline();
-    VkCommandBuffer second = begin(VK_COMMAND_BUFFER_LEVEL_SECONDARY);
+    VkCommandBuffer second = begin_at(VK_COMMAND_BUFFER_LEVEL_SECONDARY);
     vkCmdFillBuffer(second, s.buffer, 0, VK_WHOLE_SIZE, 5);
     VK(vkEndCommandBuffer(second));
-    VkCommandBuffer commands = begin(VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+    VkCommandBuffer commands = begin_at(VK_COMMAND_BUFFER_LEVEL_PRIMARY);
     vkCmdExecuteCommands(commands, 1, &second);
-    submit(commands, &t, 0, 1);
+    submit_work(commands, &t, 0, 1);
     if (!wrong) cuda_waits(&t, 1, 0);
     cuda_reads(&s);
     all_done();
@@ -640,7 +641,7 @@ static void held2_wait_stage(bool wrong)
     timeline t = share_timeline();
     cuda_reads(&s);
     CU(cuda_signals(&t, 1, 0));
-    VkCommandBuffer commands = begin(VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+    VkCommandBuffer commands = begin_at(VK_COMMAND_BUFFER_LEVEL_PRIMARY);
     vkCmdFillBuffer(commands, s.buffer, 0, VK_WHOLE_SIZE, 5);
     submit_at(commands, &t, 1,
               wrong ? VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT : VK_PIPELINE_STAGE_TRANSFER_BIT, 0);
@@ -651,7 +652,7 @@ static void held2_wait_stage(bool wrong)
  * its read-back). */
 static void CUDA_CB signals_from_stream(void *argument)
 {
-    host_signals(argument, 1);
+    host_tells(argument, 1);
 }
 
 static void held2_host_function(bool wrong)
@@ -677,11 +678,11 @@ static void held2_timeout(bool wrong)
                                       .pSemaphores = &t.vulkan,
                                       .pValues = &value};
     vulkan_writes(&s, &t, 1, 2);
-    if (!wrong) host_signals(&t, 1);
+    if (!wrong) host_tells(&t, 1);
     while (vkWaitSemaphores(device, &info, 1000) == VK_TIMEOUT && !wrong)
         continue;
     cuda_reads(&s);
-    if (wrong) host_signals(&t, 1);
+    if (wrong) host_tells(&t, 1);
     all_done();
 }
 
@@ -693,11 +694,11 @@ static void held2_asks(bool wrong)
     find_more();
     cuda_waits(&t, 1, 0);
     cuda_reads(&s);
-    if (!wrong) host_signals(&t, 1);
+    if (!wrong) host_tells(&t, 1);
     while (more.cuStreamQuery(streams[0]) == CUDA_ERROR_NOT_READY && !wrong)
         continue;
     vulkan_writes(&s, NULL, 0, 0);
-    if (wrong) host_signals(&t, 1);
+    if (wrong) host_tells(&t, 1);
     all_done();
 }
 
@@ -711,11 +712,11 @@ static void held2_asks_fence(bool wrong)
     VK(vkCreateFence(device, &info, NULL, &fence));
     vulkan_writes(&s, &t, 1, 0);
     VK(vkQueueSubmit(queue, 0, NULL, fence));
-    if (!wrong) host_signals(&t, 1);
+    if (!wrong) host_tells(&t, 1);
     while (vkGetFenceStatus(device, fence) == VK_NOT_READY && !wrong)
         continue;
     cuda_reads(&s);
-    if (wrong) host_signals(&t, 1);
+    if (wrong) host_tells(&t, 1);
     all_done();
 }
 
