@@ -33,7 +33,7 @@ static void find_more(void)
 
 /* ---- what they share ---- */
 
-static VkCommandBuffer begin(VkCommandBufferLevel level)
+static VkCommandBuffer begin_at(VkCommandBufferLevel level)
 {
     VkCommandBuffer commands;
     const VkCommandBufferAllocateInfo c = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
