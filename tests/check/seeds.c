@@ -452,7 +452,7 @@ static const seed seeds[] = {
     {"used_after_free", "used-after-import", used_after_free},
 };
 
-/* The tables of the checker's author, then the one of somebody who had not read the checker. */
+/* The tables of the checker's author, then the two of somebody who had not read the checker. */
 static const seed *at(size_t i)
 {
     const struct {
@@ -460,7 +460,8 @@ static const seed *at(size_t i)
         size_t count;
     } tables[] = {{seeds, sizeof seeds / sizeof *seeds},
                   {seeds_graphs, num_seeds_graphs},
-                  {seeds_held, num_seeds_held}};
+                  {seeds_held, num_seeds_held},
+                  {seeds_held2, num_seeds_held2}};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; i -= tables[t++].count)
         if (i < tables[t].count) return &tables[t].list[i];
     return NULL;
@@ -473,6 +474,10 @@ int main(int argc, char **argv)
             printf("%s %s\n", at(i)->name, at(i)->finding);
     if (argc == 2) return 0;
     MUST(argc == 4);
+    if (strcmp(argv[1], "--peer") == 0) { /* the other process of a seed */
+        held2_peer(argv[2], argv[3]);
+        return 0;
+    }
     kernels = argv[3];
     for (size_t i = 0; at(i) != NULL; i++) {
         if (strcmp(at(i)->name, argv[1]) != 0) continue;

@@ -114,6 +114,9 @@ extern const seed seeds_held[];
 extern const size_t num_seeds_held;
 extern const seed seeds_graphs[];
 extern const size_t num_seeds_graphs;
+extern const seed seeds_held2[];
+extern const size_t num_seeds_held2;
+void held2_peer(const char *does, const char *socket);
 
 extern VkInstance instance;
 extern VkPhysicalDevice physical;
