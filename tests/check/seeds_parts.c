@@ -19,6 +19,7 @@ static void find_calls(void)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW);
     MUST(library != NULL);
+    MUST(dlsym(library, "cuGetProcAddress_v2") != NULL); /* what libcudart asks for first */
 #define FIND(name, symbol)                                                                         \
     {                                                                                              \
         void *found = dlsym(library, #symbol);                                                     \

@@ -67,18 +67,19 @@ static void *stand_in(int i, void *found)
 {
     void *wrapper = wrapper_of(i);
     if (found == NULL || found == wrapper) return found;
-    void *module = module_of(found), *none = NULL;
-    if (module != driver &&
-        !__atomic_compare_exchange_n((void **)&driver, &none, module, 0, __ATOMIC_SEQ_CST,
-                                     __ATOMIC_SEQ_CST) &&
-        none != module) {
-        check_note("A second CUDA driver is in the process; its calls were not seen");
-        return found;
-    }
-    void *nothing = NULL;
-    (void)__atomic_compare_exchange_n((void **)&reals[i], &nothing, found, 0, __ATOMIC_SEQ_CST,
-                                      __ATOMIC_SEQ_CST);
-    return wrapper;
+    /* A library in front of a driver has the lookup alone, as the twin's libcuda.so.1 does: so a
+     * lookup does not tell which module is the driver, and what it finds does. */
+    const bool lookup = strcmp(cuda_rows[i].base, "cuGetProcAddress") == 0;
+    void *module = module_of(found), *none = NULL, *nothing = NULL;
+    bool second = !lookup && module != driver &&
+                  !__atomic_compare_exchange_n((void **)&driver, &none, module, 0, __ATOMIC_SEQ_CST,
+                                               __ATOMIC_SEQ_CST) &&
+                  none != module;
+    if (!second && !__atomic_compare_exchange_n((void **)&reals[i], &nothing, found, 0,
+                                                __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        second = lookup && nothing != found;
+    if (second) check_note("A second CUDA driver is in the process; its calls were not seen");
+    return second ? found : wrapper;
 }
 
 void *check_cuda_found(const char *name, void *found)
