@@ -30,16 +30,23 @@ static bool is_ptx(const char *text)
     return strncmp(text, ".version", 8) == 0;
 }
 
-/* Reads no byte behind one that is another format's. */
+/* Reads no byte behind one that differs. */
+static bool begins(const unsigned char *bytes, const unsigned char magic[4])
+{
+    for (unsigned i = 0; i < 4; i++)
+        if (bytes[i] != magic[i]) return false;
+    return true;
+}
+
 static enum code kind_of(const void *code)
 {
     static const unsigned char fatbin[4] = {0x50, 0xed, 0x55, 0xba},
                                wrapped[4] = {0xb1, 0x43, 0x62, 0x46},
                                elf[4] = {0x7f, 'E', 'L', 'F'};
     const unsigned char *bytes = code;
-    if (memcmp(bytes, fatbin, 4) == 0 || memcmp(bytes, wrapped, 4) == 0) return FATBIN;
+    if (begins(bytes, fatbin) || begins(bytes, wrapped)) return FATBIN;
     /* e_machine, and soft_image_size() says whether it is one of the host's. */
-    if (memcmp(bytes, elf, 4) == 0) return bytes[18] == 190 && bytes[19] == 0 ? CUBIN : NOTHING;
+    if (begins(bytes, elf)) return bytes[18] == 190 && bytes[19] == 0 ? CUBIN : NOTHING;
     return is_ptx(code) ? PTX : NOTHING;
 }
 
