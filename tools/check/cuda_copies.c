@@ -119,8 +119,8 @@ SET_BOX(cuMemsetD2D16, unsigned short, 2)
 SET_BOX(cuMemsetD2D32, unsigned, 4)
 
 /* A source may be read before the work in front of it only where it is the host's. */
-ON_STREAM(cuMemcpyBatchAsync, ptsz, (CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t n, check_copy_attributes *a, size_t *indices, size_t num, size_t *failed, CUstream s), (to, from, sizes, n, a, indices, num, failed, s), s, copy_batch(&w, to, from, sizes, n), NOTHING)
-ON_STREAM(cuMemcpyBatchAsync_v2, ptsz, (CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t n, check_copy_attributes *a, size_t *indices, size_t num, CUstream s), (to, from, sizes, n, a, indices, num, s), s, copy_batch(&w, to, from, sizes, n), NOTHING)
+ON_STREAM(cuMemcpyBatchAsync, ptsz, (CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t n, CUmemcpyAttributes *a, size_t *indices, size_t num, size_t *failed, CUstream s), (to, from, sizes, n, a, indices, num, failed, s), s, copy_batch(&w, to, from, sizes, n), NOTHING)
+ON_STREAM(cuMemcpyBatchAsync_v2, ptsz, (CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t n, CUmemcpyAttributes *a, size_t *indices, size_t num, CUstream s), (to, from, sizes, n, a, indices, num, s), s, copy_batch(&w, to, from, sizes, n), NOTHING)
 ON_STREAM(cuMemcpy3DBatchAsync, ptsz, (size_t n, check_box *boxes, size_t *failed, unsigned long long flags, CUstream s), (n, boxes, failed, flags, s), s, copy_boxes(&w, boxes, n), NOTHING)
 ON_STREAM(cuMemcpy3DBatchAsync_v2, ptsz, (size_t n, check_box *boxes, unsigned long long flags, CUstream s), (n, boxes, flags, s), s, copy_boxes(&w, boxes, n), NOTHING)
 // clang-format on
