@@ -94,10 +94,14 @@ static void answer(const char *symbol, void **pfn, int version, cuuint64_t flags
     const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
     int best = -1;
     if (symbol == NULL || pfn == NULL || *pfn == NULL) return;
-    /* The one name whose newest form has another name, too. */
-    if (strcmp(symbol, "cuGraphInstantiate") == 0 && version >= 12000)
-        symbol = "cuGraphInstantiateWithFlags";
-    for (int i = 0; i < NUM_ROWS; i++) {
+    /* Since CUDA 12 cuda.h makes another function of this name, and who knows what a driver does.
+     * Where it is none of them it is not watched, and graphs are not followed. */
+    const bool unsure = strcmp(symbol, "cuGraphInstantiate") == 0 && version >= 12000;
+    static const int forms[] = {ROW_cuGraphInstantiateWithFlags, ROW_cuGraphInstantiate_v2,
+                                ROW_cuGraphInstantiate};
+    for (size_t i = 0; unsure && i < sizeof forms / sizeof *forms; i++)
+        if (best < 0 && cuda_real_of(forms[i]) == *pfn) best = forms[i];
+    for (int i = 0; !unsure && i < NUM_ROWS; i++) {
         if (strcmp(cuda_rows[i].base, symbol) != 0 || cuda_rows[i].version > version) continue;
         if (cuda_rows[i].per_thread && !per_thread) continue;
         if (best < 0 || cuda_rows[i].version > cuda_rows[best].version || cuda_rows[i].per_thread)
@@ -105,6 +109,7 @@ static void answer(const char *symbol, void **pfn, int version, cuuint64_t flags
     }
     if (best >= 0) *pfn = stand_in(best, *pfn);
 }
+
 CHECK_EXPORT CUresult CUDAAPI cuGetProcAddress_v2(const char *symbol, void **pfn, int version,
                                                   cuuint64_t flags,
                                                   CUdriverProcAddressQueryResult *status)

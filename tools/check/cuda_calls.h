@@ -89,6 +89,15 @@
     X(cuMemcpyDtoHAsync, 3020, cuMemcpyDtoHAsync_v2, ptsz) \
     X(cuMemcpyDtoD, 3020, cuMemcpyDtoD_v2, ptds) \
     X(cuMemcpyDtoDAsync, 3020, cuMemcpyDtoDAsync_v2, ptsz) \
+    X(cuMemcpyHtoA, 3020, cuMemcpyHtoA_v2, ptds) \
+    X(cuMemcpyHtoAAsync, 3020, cuMemcpyHtoAAsync_v2, ptsz) \
+    X(cuMemcpyAtoH, 3020, cuMemcpyAtoH_v2, ptds) \
+    X(cuMemcpyAtoHAsync, 3020, cuMemcpyAtoHAsync_v2, ptsz) \
+    X(cuMemcpyDtoA, 3020, cuMemcpyDtoA_v2, ptds) \
+    X(cuMemcpyAtoD, 3020, cuMemcpyAtoD_v2, ptds) \
+    X(cuMemcpyAtoA, 3020, cuMemcpyAtoA_v2, ptds) \
+    X(cuMemcpyPeer, 4000, cuMemcpyPeer, ptds) \
+    X(cuMemcpyPeerAsync, 4000, cuMemcpyPeerAsync, ptsz) \
     X(cuMemcpy2D, 3020, cuMemcpy2D_v2, ptds) \
     X(cuMemcpy2DUnaligned, 3020, cuMemcpy2DUnaligned_v2, ptds) \
     X(cuMemcpy2DAsync, 3020, cuMemcpy2DAsync_v2, ptsz) \

@@ -111,6 +111,18 @@ ON_STREAM(cuMemcpy2DAsync_v2, ptsz, (const CUDA_MEMCPY2D *p, CUstream s), (p, s)
 ON_STREAM(cuMemcpy3D_v2, ptds, (const CUDA_MEMCPY3D *p), (p), NULL, BOX_3D(p), HOST_SIDE(p))
 ON_STREAM(cuMemcpy3DAsync_v2, ptsz, (const CUDA_MEMCPY3D *p, CUstream s), (p, s), s, BOX_3D(p), HOST_END(p, s))
 
+#define TO_ARRAY(a) cuda_touch_array(&w, a, CHECK_WRITE)
+#define FROM_ARRAY(a) cuda_touch_array(&w, a, CHECK_READ)
+ON_STREAM(cuMemcpyHtoA_v2, ptds, (CUarray to, size_t at, const void *from, size_t n), (to, at, from, n), NULL, (w.blocks = true, TO_ARRAY(to)), SEEN)
+ON_STREAM(cuMemcpyHtoAAsync_v2, ptsz, (CUarray to, size_t at, const void *from, size_t n, CUstream s), (to, at, from, n, s), s, (w.blocks = true, TO_ARRAY(to)), NOTHING)
+ON_STREAM(cuMemcpyAtoH_v2, ptds, (void *to, CUarray from, size_t at, size_t n), (to, from, at, n), NULL, (w.blocks = true, FROM_ARRAY(from)), SEEN)
+ON_STREAM(cuMemcpyAtoHAsync_v2, ptsz, (void *to, CUarray from, size_t at, size_t n, CUstream s), (to, from, at, n, s), s, (w.blocks = true, FROM_ARRAY(from)), if (is_pageable(&w, to)) SEEN_ON(s))
+ON_STREAM(cuMemcpyDtoA_v2, ptds, (CUarray to, size_t at, CUdeviceptr from, size_t n), (to, at, from, n), NULL, (cuda_touch(&w, from, n, CHECK_READ), TO_ARRAY(to)), NOTHING)
+ON_STREAM(cuMemcpyAtoD_v2, ptds, (CUdeviceptr to, CUarray from, size_t at, size_t n), (to, from, at, n), NULL, (FROM_ARRAY(from), cuda_touch(&w, to, n, CHECK_WRITE)), NOTHING)
+ON_STREAM(cuMemcpyAtoA_v2, ptds, (CUarray to, size_t to_at, CUarray from, size_t from_at, size_t n), (to, to_at, from, from_at, n), NULL, (FROM_ARRAY(from), TO_ARRAY(to)), NOTHING)
+ON_STREAM(cuMemcpyPeer, ptds, (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t n), (to, to_context, from, from_context, n), NULL, COPY(to, from, n), NOTHING)
+ON_STREAM(cuMemcpyPeerAsync, ptsz, (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t n, CUstream s), (to, to_context, from, from_context, n, s), s, COPY(to, from, n), NOTHING)
+
 #define SET_BOX(name, type, bytes) \
     ON_STREAM(name##_v2, ptds, (CUdeviceptr to, size_t pitch, type v, size_t width, size_t height), (to, pitch, v, width, height), NULL, set_box(&w, to, pitch, width * (bytes), height), NOTHING) \
     ON_STREAM(name##Async, ptsz, (CUdeviceptr to, size_t pitch, type v, size_t width, size_t height, CUstream s), (to, pitch, v, width, height, s), s, set_box(&w, to, pitch, width * (bytes), height), NOTHING)

@@ -28,6 +28,9 @@ static uint64_t stream_key(CUstream handle, bool per_thread)
     return handle == NULL || handle == CU_STREAM_LEGACY ? LEGACY_KEY : (uint64_t)(uintptr_t)handle;
 }
 
+/* What all work of CUDA's waits for since cuCtxWaitEvent(), or NULL. Under the lock. */
+static check_mark *context_waits;
+
 static stream *stream_add(check_model *m, uint64_t key, bool blocking)
 {
     char name[48];
@@ -46,6 +49,11 @@ static stream *stream_add(check_model *m, uint64_t key, bool blocking)
     if (s->agent > 0) cuda_agents |= UINT64_C(1) << s->agent;
     if (s->blocking && s->agent > 0) blocking_agents |= UINT64_C(1) << s->agent;
     (void)check_put(CHECK_OF_CU_STREAM, key, s);
+    if (context_waits != NULL && s->agent > 0) {
+        const check_site site = {.call = "cuCtxWaitEvent"};
+        const check_work told = {.after = context_waits};
+        check_submit(m, s->agent, &told, &site);
+    }
     return s;
 }
 void cuda_work_begin(work *w, const char *call, CUstream handle, bool per_thread)
@@ -348,8 +356,8 @@ CHECK_EXPORT CUresult CUDAAPI cuCtxRecordEvent(CUcontext context, CUevent e)
     return result;
 }
 
-/* All work that a stream of the context gets from now on is after the event. Which stream's that
- * is, is not looked at: every stream of CUDA's waits. */
+/* All work that the context's streams get from now on is after the event, that of new streams too.
+ * Which streams are the context's is not looked at: every stream of CUDA's waits. */
 CHECK_EXPORT CUresult CUDAAPI cuCtxWaitEvent(CUcontext context, CUevent e)
 {
     REAL(cuCtxWaitEvent, (CUcontext, CUevent), (context, e))
@@ -358,11 +366,18 @@ CHECK_EXPORT CUresult CUDAAPI cuCtxWaitEvent(CUcontext context, CUevent e)
     const CUresult result = real(context, e);
     check_model *m = result == CUDA_SUCCESS ? check_open() : NULL;
     if (m != NULL) {
-        check_mark *after = check_get(CHECK_OF_CU_EVENT, (uint64_t)(uintptr_t)e);
-        for (int i = 1; i < CHECK_AGENTS; i++) {
-            const check_work told = {.after = after, .joins_all = after == NULL};
+        /* Its works come one after another, so that the last mark stands for all events. */
+        static int agent;
+        if (agent == 0) agent = check_agent_make(m, CHECK_CUDA, "a context's waits");
+        check_work told = {.after = check_get(CHECK_OF_CU_EVENT, (uint64_t)(uintptr_t)e),
+                           .mark = check_mark_make()};
+        told.joins_all = told.after == NULL;
+        check_submit(m, agent, &told, &site);
+        check_mark_drop(context_waits);
+        context_waits = told.mark;
+        told = (check_work){.after = context_waits};
+        for (int i = 1; i < CHECK_AGENTS; i++)
             if ((cuda_agents >> i & 1) != 0) check_submit(m, i, &told, &site);
-        }
         check_close();
     }
     check_inside--;
