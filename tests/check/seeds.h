@@ -132,6 +132,10 @@ CUresult cuda_signals(const timeline *t, uint64_t value, int stream);
 void cuda_waits(const timeline *t, uint64_t value, int stream);
 void cuda_reads(const shared *s);
 void cuda_writes(const shared *s);
+VkCommandBuffer begin(void);
+void end_and_submit(VkCommandBuffer commands, const timeline *t, uint64_t after, uint64_t signal);
+VkSemaphore make_binary(void);
+void binary_waits(void);
 void vulkan_writes(const shared *s, const timeline *t, uint64_t after, uint64_t signal);
 void all_done(void);
 

@@ -14,6 +14,7 @@ CUcontext contexts[2]; /* of the Vulkan device, and of another one */
 CUstream streams[2];
 unsigned char *bytes;
 const char *kernels;
+static CUexternalSemaphore binary;
 
 static void find_calls(void)
 {
@@ -195,7 +196,9 @@ shared share_image(void)
                                  .mipLevels = 1,
                                  .arrayLayers = 1,
                                  .samples = VK_SAMPLE_COUNT_1_BIT,
-                                 .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+                                 .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT |
+                                          VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                          VK_IMAGE_USAGE_SAMPLED_BIT};
     VK(vkCreateImage(device, &i, NULL, &s.image));
     vkGetImageMemoryRequirements(device, s.image, &needs);
     allocate(&s, &needs, true);
@@ -329,16 +332,45 @@ static void transfer(VkCommandBuffer commands, const shared *s, uint32_t from, u
                          VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 1, &barrier, 0, NULL);
 }
 
-/* Vulkan waits for a value, writes all of it, and signals a value; 0 is neither. */
-void vulkan_writes(const shared *s, const timeline *t, uint64_t after, uint64_t signal)
+VkCommandBuffer begin(void)
 {
     VkCommandBuffer commands;
     const VkCommandBufferAllocateInfo c = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                            .commandPool = pool,
                                            .commandBufferCount = 1};
+    const VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     VK(vkAllocateCommandBuffers(device, &c, &commands));
-    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    VK(vkBeginCommandBuffer(commands, &begin));
+    VK(vkBeginCommandBuffer(commands, &info));
+    return commands;
+}
+
+/* They wait for a value, and signal one; 0 is neither. */
+void end_and_submit(VkCommandBuffer commands, const timeline *t, uint64_t after, uint64_t signal)
+{
+    VK(vkEndCommandBuffer(commands));
+    const VkTimelineSemaphoreSubmitInfo values = {
+        .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+        .waitSemaphoreValueCount = after != 0,
+        .pWaitSemaphoreValues = &after,
+        .signalSemaphoreValueCount = signal != 0,
+        .pSignalSemaphoreValues = &signal};
+    const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                 .pNext = &values,
+                                 .waitSemaphoreCount = after != 0,
+                                 .pWaitSemaphores = t != NULL ? &t->vulkan : NULL,
+                                 .pWaitDstStageMask = &stage,
+                                 .commandBufferCount = 1,
+                                 .pCommandBuffers = &commands,
+                                 .signalSemaphoreCount = signal != 0,
+                                 .pSignalSemaphores = t != NULL ? &t->vulkan : NULL};
+    VK(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE));
+}
+
+/* Vulkan waits for a value, writes all of it, and signals a value; 0 is neither. */
+void vulkan_writes(const shared *s, const timeline *t, uint64_t after, uint64_t signal)
+{
+    VkCommandBuffer commands = begin();
     const VkBufferCopy whole = {.size = SIZE};
     if (also.acquires) transfer(commands, s, VK_QUEUE_FAMILY_EXTERNAL, 0);
     if (also.copies_to != VK_NULL_HANDLE)
@@ -358,24 +390,34 @@ void vulkan_writes(const shared *s, const timeline *t, uint64_t after, uint64_t 
                              VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0, NULL, 0, NULL, 1, &barrier);
         vkCmdClearColorImage(commands, s->image, VK_IMAGE_LAYOUT_GENERAL, &color, 1, &all);
     }
-    VK(vkEndCommandBuffer(commands));
-    const VkTimelineSemaphoreSubmitInfo values = {
-        .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
-        .waitSemaphoreValueCount = after != 0,
-        .pWaitSemaphoreValues = &after,
-        .signalSemaphoreValueCount = signal != 0,
-        .pSignalSemaphoreValues = &signal};
-    const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
-    const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-                                 .pNext = &values,
-                                 .waitSemaphoreCount = after != 0,
-                                 .pWaitSemaphores = t != NULL ? &t->vulkan : NULL,
-                                 .pWaitDstStageMask = &stage,
-                                 .commandBufferCount = 1,
-                                 .pCommandBuffers = &commands,
-                                 .signalSemaphoreCount = signal != 0,
-                                 .pSignalSemaphores = t != NULL ? &t->vulkan : NULL};
-    VK(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE));
+    end_and_submit(commands, t, after, signal);
+}
+
+/* A binary semaphore that CUDA knows, too; the twin has none. */
+VkSemaphore make_binary(void)
+{
+    VkSemaphore made;
+    int fd = -1;
+    const VkExportSemaphoreCreateInfo exported = {
+        .sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+    const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
+                                        .pNext = &exported};
+    VK(vkCreateSemaphore(device, &info, NULL, &made));
+    const VkSemaphoreGetFdInfoKHR get = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR,
+                                         .semaphore = made,
+                                         .handleType =
+                                             VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VK(vkGetSemaphoreFdKHR(device, &get, &fd));
+    CU(import_semaphore(&binary, fd, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD));
+    return made;
+}
+
+void binary_waits(void)
+{
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS p;
+    memset(&p, 0, sizeof p);
+    CU(cu.cuWaitExternalSemaphoresAsync(&binary, &p, 1, streams[0]));
 }
 
 void all_done(void)

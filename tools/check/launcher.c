@@ -266,7 +266,7 @@ static void put_finding(const sarif_finding *f, const char *mend, FILE *results,
     put_string(rules, f->source);
     fputs("},\"help\":{\"text\":", rules);
     put_string(rules, mend);
-    fputs("}}", rules);
+    fprintf(rules, "},\"helpUri\":\"%s#%s\"}", CHECK_PAGE_URI, f->id);
     if (strlen(ids) + strlen(id) < size) strcat(ids, id);
 }
 

@@ -11,6 +11,7 @@
 #define CHECK_FRAMES 12
 #define CHECK_AGENTS 64 /* queues and streams at a time; the host is agent 0 */
 #define CHECK_UUID   16
+#define CHECK_PAGE   "docs/culvert-check-findings.md"
 
 /* Where a program made a call. */
 typedef struct check_site {
@@ -19,7 +20,8 @@ typedef struct check_site {
     int count;
 } check_site;
 
-/* What can be wrong. model_rules.c has the rule, its source and what mends it, a row for each. */
+/* What can be wrong. model_rules.c has the rule, its source and what mends it, a row for each;
+ * CHECK_PAGE has a section for each, by its id. */
 typedef enum check_what {
     CHECK_FD_CLOSED,
     CHECK_FD_USED,

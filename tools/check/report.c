@@ -518,8 +518,8 @@ void check_write_finding(void *user, const check_finding *f)
     if (f->object[0] != '\0') add(&t, "  object:  %s\n", f->object);
     add_site(&t, "here:", &f->here);
     add_site(&t, "before:", &f->earlier);
-    add(&t, "  rule:    %s\n  source:  %s\n  mend:    %s\n\n", rule->rule, rule->source,
-        rule->mend);
+    add(&t, "  rule:    %s\n  source:  %s\n  mend:    %s\n  read:    " CHECK_PAGE "#%s\n\n",
+        rule->rule, rule->source, rule->mend, rule->id);
     put(".text", true, &t);
     t.length = 0;
     add(&t, "{\"class\":\"%c\",\"id\":\"%s\",\"process\":%ld,\"sentence\":", rule->letter, rule->id,
@@ -535,7 +535,7 @@ void check_write_finding(void *user, const check_finding *f)
     add_json(&t, rule->source);
     add(&t, ",\"mend\":");
     add_json(&t, rule->mend);
-    add(&t, "}\n");
+    add(&t, ",\"read\":\"" CHECK_PAGE "#%s\"}\n", rule->id);
     put(".json", false, &t);
     check_inside--;
 }
