@@ -343,6 +343,93 @@ static void no_acquire(void)
     all_done();
 }
 
+/* PAGE layout-discards
+ * An image goes from `VK_IMAGE_LAYOUT_UNDEFINED` to another layout, so its contents may be
+ *   thrown away, and the other side had written them.
+ * Some drivers keep them and some do not, and one driver may do both: it depends on the
+ *   format, on compression and on the size. */
+static void layout_discards(void)
+{
+    shared s = share_image(), to = make_buffer(false);
+    timeline t = share_timeline();
+    VkCommandBuffer commands = begin(); /* once, while there is nothing in it */
+    change_layout(commands, &s, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL, 1);
+    end_and_submit(commands, &t, 0, 1);
+    cuda_waits(&t, 1, 0);
+    cuda_paints(&s); /* cuMemcpy2DAsync into its array */
+    CU(cuda_signals(&t, 2, 0));
+    commands = begin();
+    VkImageMemoryBarrier acquire = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+                                    .dstAccessMask = VK_ACCESS_TRANSFER_READ_BIT,
+                                    .newLayout = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+                                    .srcQueueFamilyIndex = VK_QUEUE_FAMILY_EXTERNAL,
+                                    .image = s.image,
+                                    .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
+#if WRONG
+    acquire.oldLayout = VK_IMAGE_LAYOUT_UNDEFINED;
+#else
+    acquire.oldLayout = VK_IMAGE_LAYOUT_GENERAL;
+#endif
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                         0, 0, NULL, 0, NULL, 1, &acquire);
+    copy_picture(commands, &s, acquire.newLayout, to.buffer); /* vkCmdCopyImageToBuffer */
+    end_and_submit(commands, &t, 2, 0);
+    all_done();
+}
+
+/* PAGE layout-not-general
+ * CUDA uses an image while Vulkan has it in a layout that is made for something else.
+ * No CUDA call takes a layout, so it cannot know; NVIDIA's driver is not known to mind, so
+ *   this is told with `--strict` alone. */
+static void layout_not_general(void)
+{
+    shared s = share_image();
+    timeline t = share_timeline();
+    VkCommandBuffer commands = begin();
+    VkImageMemoryBarrier release = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+                                    .oldLayout = VK_IMAGE_LAYOUT_UNDEFINED,
+                                    .dstQueueFamilyIndex = VK_QUEUE_FAMILY_EXTERNAL,
+                                    .image = s.image,
+                                    .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
+#if WRONG
+    release.newLayout = VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL;
+#else
+    release.newLayout = VK_IMAGE_LAYOUT_GENERAL;
+#endif
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT,
+                         VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, 0, 0, NULL, 0, NULL, 1, &release);
+    end_and_submit(commands, &t, 0, 1);
+    cuda_waits(&t, 1, 0);
+    cuda_paints(&s); /* cuMemcpy2DAsync into its array */
+    all_done();
+}
+
+/* PAGE layout-mismatch
+ * A barrier takes an image back from CUDA and names another old layout than the one in which
+ *   it was handed over.
+ * The validation layer leaves images alone that another API owns, so it does not tell; this is
+ *   told with `--strict` alone. */
+static void layout_mismatch(void)
+{
+    shared s = share_image();
+    timeline t = share_timeline();
+    VkCommandBuffer commands = begin();
+    change_layout(commands, &s, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL, 1);
+    end_and_submit(commands, &t, 0, 1);
+    cuda_waits(&t, 1, 0);
+    cuda_paints(&s);
+    CU(cuda_signals(&t, 2, 0));
+    commands = begin();
+#if WRONG
+    VkImageLayout handed_over_in = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
+#else
+    VkImageLayout handed_over_in = VK_IMAGE_LAYOUT_GENERAL;
+#endif
+    change_layout(commands, &s, handed_over_in, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, -1);
+    end_and_submit(commands, &t, 2, 0);
+    all_done();
+}
+
 /* PAGE semaphore-in-use
  * A semaphore or its import is destroyed, and the host does not know that the work which waits
  *   for it or signals it is done.
@@ -415,6 +502,9 @@ static const struct {
     {"write-after-read", write_after_read},
     {"no-release", no_release},
     {"no-acquire", no_acquire},
+    {"layout-discards", layout_discards},
+    {"layout-not-general", layout_not_general},
+    {"layout-mismatch", layout_mismatch},
     {"semaphore-in-use", semaphore_in_use},
     {"memory-in-use", memory_in_use},
     {"used-after-import", used_after_import},

@@ -37,6 +37,9 @@ The programs use a few functions, so that only what matters is on the page ([tes
 | `share_buffer()`, `share_image()` | all of that without a mistake, and mapped: `s.pointer` or `s.array` is CUDA's |
 | `make_timeline(&fd)`, `share_timeline()` | a timeline semaphore with a descriptor, or imported into CUDA |
 | `vulkan_writes(&s, &t, after, signal)` | a submission that waits for `after`, fills the buffer, and signals `signal`; 0 is no wait or no signal, `NULL` no buffer |
+| `cuda_paints(&s)` | a copy from the host into the image's array, in `streams[0]` |
+| `change_layout(commands, &s, from, to, owner)` | a barrier from one layout to another, that releases the image to CUDA (1) or takes it back (-1) |
+| `copy_picture(commands, &s, layout, buffer)` | `vkCmdCopyImageToBuffer` of all of it |
 | `begin()`, `end_and_submit(commands, &t, after, signal)` | a command buffer, submitted in the same way |
 | `cuda_waits(&t, value, i)`, `cuda_signals(&t, value, i)` | `cuWaitExternalSemaphoresAsync` and `cuSignalExternalSemaphoresAsync` in `streams[i]` |
 | `cuda_writes(&s)`, `cuda_reads(&s)` | a memset of it, and a copy of it to the host, in `streams[0]` |

@@ -134,6 +134,10 @@ void cuda_reads(const shared *s);
 void cuda_writes(const shared *s);
 VkCommandBuffer begin(void);
 void end_and_submit(VkCommandBuffer commands, const timeline *t, uint64_t after, uint64_t signal);
+void change_layout(VkCommandBuffer commands, const shared *s, VkImageLayout from, VkImageLayout to,
+                   int transfer);
+void copy_picture(VkCommandBuffer commands, const shared *s, VkImageLayout layout, VkBuffer to);
+void cuda_paints(const shared *s);
 VkSemaphore make_binary(void);
 void binary_waits(void);
 void vulkan_writes(const shared *s, const timeline *t, uint64_t after, uint64_t signal);

@@ -35,7 +35,7 @@ start = [] if nvidia else [build / "bin/culvert-soft-run"]
 problems = 0
 with tempfile.TemporaryDirectory() as directory:
     for name, finding in seeds:
-        strict = ["--strict"] if finding in ("no-release", "no-acquire", "not-dedicated") else []
+        strict = ["--strict"] if finding in ("no-release", "no-acquire", "not-dedicated", "layout-not-general", "layout-mismatch") else []
         for kind, expected in (("wrong", [] if finding.startswith("missed/") else [finding]), ("right", [])):
             report = os.path.join(directory, "report.json")
             process = subprocess.Popen([*start, build / "bin/culvert-check", "--stuck", "1", "--end-stuck", *strict, "--json", report,

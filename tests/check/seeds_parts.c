@@ -393,6 +393,44 @@ void vulkan_writes(const shared *s, const timeline *t, uint64_t after, uint64_t 
     end_and_submit(commands, t, after, signal);
 }
 
+/* A barrier that hands the image over to CUDA (1), takes it back (-1), or neither. */
+void change_layout(VkCommandBuffer commands, const shared *s, VkImageLayout from, VkImageLayout to,
+                   int transfer)
+{
+    const VkImageMemoryBarrier barrier = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+        .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
+        .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT,
+        .oldLayout = from,
+        .newLayout = to,
+        .srcQueueFamilyIndex = transfer < 0 ? VK_QUEUE_FAMILY_EXTERNAL : 0,
+        .dstQueueFamilyIndex = transfer > 0 ? VK_QUEUE_FAMILY_EXTERNAL : 0,
+        .image = s->image,
+        .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_REMAINING_MIP_LEVELS, 0, 1}};
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                         VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 0, NULL, 1, &barrier);
+}
+
+void cuda_paints(const shared *s)
+{
+    CUDA_MEMCPY2D copy;
+    memset(&copy, 0, sizeof copy);
+    copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+    copy.srcHost = bytes;
+    copy.srcPitch = copy.WidthInBytes = (size_t)WIDTH * 4;
+    copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+    copy.dstArray = s->array;
+    copy.Height = HEIGHT;
+    CU(cu.cuMemcpy2DAsync(&copy, streams[0]));
+}
+
+void copy_picture(VkCommandBuffer commands, const shared *s, VkImageLayout layout, VkBuffer to)
+{
+    const VkBufferImageCopy all = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
+                                   .imageExtent = {WIDTH, HEIGHT, 1}};
+    vkCmdCopyImageToBuffer(commands, s->image, layout, to, 1, &all);
+}
+
 /* A binary semaphore that CUDA knows, too; the twin has none. */
 VkSemaphore make_binary(void)
 {

@@ -7,12 +7,19 @@
 
 #include "cuda_calls.h"
 #include "shim.h"
+#include "trace.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Not in the driver's ABI as Culvert knows it. */
+CUresult CUDAAPI cuLaunchCooperativeKernel(CUfunction, unsigned, unsigned, unsigned, unsigned,
+                                           unsigned, unsigned, unsigned, CUstream, void **);
+CUresult CUDAAPI cuLaunchCooperativeKernel_ptsz(CUfunction, unsigned, unsigned, unsigned, unsigned,
+                                                unsigned, unsigned, unsigned, CUstream, void **);
 
 enum {
 #define ROW(base, version, symbol)          ROW_##symbol,
@@ -260,6 +267,7 @@ typedef struct work {
     CUevent records; /* or NULL */
     CUevent follows;
     bool joins_all;
+    bool runs_code;
     bool blocks; /* the host may wait in the call */
     int agent;
     check_mark *mark;
@@ -274,7 +282,7 @@ static void work_begin(work *w, const char *call, CUstream handle, bool per_thre
 {
     memset(w, 0, offsetof(work, accesses));
     w->num_accesses = w->num_turns = 0;
-    w->signals = w->joins_all = w->blocks = false;
+    w->signals = w->joins_all = w->runs_code = w->blocks = false;
     w->records = w->follows = NULL;
     w->mark = NULL;
     w->agent = 0;
@@ -353,7 +361,8 @@ static void touch_array(work *w, CUarray array, check_access_kind kind)
                                                         .begin = i->offset,
                                                         .end = i->offset + 1,
                                                         .kind = kind,
-                                                        .how = w->site.call};
+                                                        .how = w->site.call,
+                                                        .array = true};
     else if (i != NULL && i->of->gone)
         check_used_after(m, i->of->payload, &w->site, &i->of->end);
     check_close();
@@ -400,8 +409,10 @@ static void work_submit(work *w)
     if (m == NULL) return;
     const stream *s = check_get(CHECK_OF_CU_STREAM, stream_key(w->handle, w->per_thread));
     const stream *legacy = check_get(CHECK_OF_CU_STREAM, LEGACY_KEY);
-    check_work told = {
-        .accesses = w->accesses, .num_accesses = w->num_accesses, .joins_all = w->joins_all};
+    check_work told = {.accesses = w->accesses,
+                       .num_accesses = w->num_accesses,
+                       .joins_all = w->joins_all,
+                       .runs_code = w->runs_code};
     if (w->signals) {
         told.signals = w->turns;
         told.num_signals = w->num_turns;
@@ -508,6 +519,7 @@ static void look_at_gpu(const work *w)
         const bool per_thread = is_per_thread;                                                     \
         work w;                                                                                    \
         REAL(symbol, parameters, arguments)                                                        \
+        const uint64_t since = check_trace_now();                                                  \
         work_begin(&w, rows[ROW_##symbol].base, stream_, per_thread);                              \
         tell;                                                                                      \
         work_submit(&w);                                                                           \
@@ -522,6 +534,7 @@ static void look_at_gpu(const work *w)
             result == CUDA_ERROR_INVALID_CONTEXT)                                                  \
             look_at_gpu(&w);                                                                       \
         (void)per_thread;                                                                          \
+        check_trace_call(w.site.call, since);                                                      \
         check_inside--;                                                                            \
         return result;                                                                             \
     }
@@ -597,12 +610,20 @@ ON_STREAM(cuMemcpy2DAsync_v2, ptsz, (const CUDA_MEMCPY2D *p, CUstream s), (p, s)
 ON_STREAM(cuMemcpy3D_v2, ptds, (const CUDA_MEMCPY3D *p), (p), NULL, BOX_3D(p), HOST_SIDE(p))
 ON_STREAM(cuMemcpy3DAsync_v2, ptsz, (const CUDA_MEMCPY3D *p, CUstream s), (p, s), s, BOX_3D(p), HOST_END(p, s))
 
+ON_STREAM(cuMemcpyHtoA_v2, ptds, (CUarray to, size_t at, const void *from, size_t n), (to, at, from, n), NULL, (w.blocks = true, touch_array(&w, to, CHECK_WRITE)), SEEN)
+ON_STREAM(cuMemcpyHtoAAsync_v2, ptsz, (CUarray to, size_t at, const void *from, size_t n, CUstream s), (to, at, from, n, s), s, (w.blocks = true, touch_array(&w, to, CHECK_WRITE)), NOTHING)
+ON_STREAM(cuMemcpyAtoH_v2, ptds, (void *to, CUarray from, size_t at, size_t n), (to, from, at, n), NULL, (w.blocks = true, touch_array(&w, from, CHECK_READ)), SEEN)
+ON_STREAM(cuMemcpyAtoHAsync_v2, ptsz, (void *to, CUarray from, size_t at, size_t n, CUstream s), (to, from, at, n, s), s, (w.blocks = true, touch_array(&w, from, CHECK_READ)), if (is_pageable(&w, to)) SEEN_ON(s))
+ON_STREAM(cuMemcpyDtoA_v2, ptds, (CUarray to, size_t at, CUdeviceptr from, size_t n), (to, at, from, n), NULL, (touch(&w, from, n, CHECK_READ), touch_array(&w, to, CHECK_WRITE)), NOTHING)
+ON_STREAM(cuMemcpyAtoD_v2, ptds, (CUdeviceptr to, CUarray from, size_t at, size_t n), (to, from, at, n), NULL, (touch_array(&w, from, CHECK_READ), touch(&w, to, n, CHECK_WRITE)), NOTHING)
+ON_STREAM(cuMemcpyAtoA_v2, ptds, (CUarray to, size_t at, CUarray from, size_t of, size_t n), (to, at, from, of, n), NULL, (touch_array(&w, from, CHECK_READ), touch_array(&w, to, CHECK_WRITE)), NOTHING)
+
 ON_STREAM(cuStreamWaitValue32_v2, ptsz, (CUstream s, CUdeviceptr at, cuuint32_t v, unsigned f), (s, at, v, f), s, w.joins_all = true, NOTHING)
 ON_STREAM(cuStreamWaitValue64_v2, ptsz, (CUstream s, CUdeviceptr at, cuuint64_t v, unsigned f), (s, at, v, f), s, w.joins_all = true, NOTHING)
 ON_STREAM(cuEventRecord, ptsz, (CUevent e, CUstream s), (e, s), s, w.records = e, NOTHING)
 ON_STREAM(cuEventRecordWithFlags, ptsz, (CUevent e, CUstream s, unsigned f), (e, s, f), s, w.records = e, NOTHING)
 ON_STREAM(cuStreamWaitEvent, ptsz, (CUstream s, CUevent e, unsigned f), (s, e, f), s, w.follows = e, NOTHING)
-ON_STREAM(cuGraphLaunch, ptsz, (CUgraphExec g, CUstream s), (g, s), s, NOTHING, NOTHING)
+ON_STREAM(cuGraphLaunch, ptsz, (CUgraphExec g, CUstream s), (g, s), s, w.runs_code = true, NOTHING)
 // clang-format on
 
 /* ---- kernels ---- */
@@ -619,6 +640,7 @@ static void look_at(work *w, const unsigned char *bytes, size_t size)
 /* What of the arguments points into shared memory. The byte pointed at is used, at least. */
 static void look_at_arguments(work *w, CUfunction f, void **params, void **extra)
 {
+    w->runs_code = true;
     if (mappings == NULL || w->capturing) return;
     if (extra != NULL) {
         const unsigned char *bytes = NULL;
@@ -651,6 +673,8 @@ static void look_at_arguments(work *w, CUfunction f, void **params, void **extra
 #define LAUNCH_PARAMETERS (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s, void **params, void **extra)
 #define LAUNCH_ARGUMENTS  (f, gx, gy, gz, bx, by, bz, shared, s, params, extra)
 ON_STREAM(cuLaunchKernel, ptsz, LAUNCH_PARAMETERS, LAUNCH_ARGUMENTS, s, look_at_arguments(&w, f, params, extra), NOTHING)
+ON_STREAM(cuLaunchCooperativeKernel, ptsz, (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s, void **params),
+          (f, gx, gy, gz, bx, by, bz, shared, s, params), s, look_at_arguments(&w, f, params, NULL), NOTHING)
 ON_STREAM(cuLaunchKernelEx, ptsz, (const CUlaunchConfig *config, CUfunction f, void **params, void **extra), (config, f, params, extra),
           config != NULL ? config->hStream : NULL, look_at_arguments(&w, f, params, extra), NOTHING)
 // clang-format on

@@ -50,6 +50,7 @@
     X(cuEventRecordWithFlags, 11010, cuEventRecordWithFlags, ptsz) \
     X(cuLaunchHostFunc, 10000, cuLaunchHostFunc, ptsz) \
     X(cuLaunchKernel, 4000, cuLaunchKernel, ptsz) \
+    X(cuLaunchCooperativeKernel, 9000, cuLaunchCooperativeKernel, ptsz) \
     X(cuLaunchKernelEx, 11060, cuLaunchKernelEx, ptsz) \
     X(cuGraphLaunch, 10000, cuGraphLaunch, ptsz) \
     X(cuMemcpy, 4000, cuMemcpy, ptds) \
@@ -65,6 +66,13 @@
     X(cuMemcpy2DAsync, 3020, cuMemcpy2DAsync_v2, ptsz) \
     X(cuMemcpy3D, 3020, cuMemcpy3D_v2, ptds) \
     X(cuMemcpy3DAsync, 3020, cuMemcpy3DAsync_v2, ptsz) \
+    X(cuMemcpyHtoA, 3020, cuMemcpyHtoA_v2, ptds) \
+    X(cuMemcpyHtoAAsync, 3020, cuMemcpyHtoAAsync_v2, ptsz) \
+    X(cuMemcpyAtoH, 3020, cuMemcpyAtoH_v2, ptds) \
+    X(cuMemcpyAtoHAsync, 3020, cuMemcpyAtoHAsync_v2, ptsz) \
+    X(cuMemcpyDtoA, 3020, cuMemcpyDtoA_v2, ptds) \
+    X(cuMemcpyAtoD, 3020, cuMemcpyAtoD_v2, ptds) \
+    X(cuMemcpyAtoA, 3020, cuMemcpyAtoA_v2, ptds) \
     X(cuMemsetD8, 3020, cuMemsetD8_v2, ptds) \
     X(cuMemsetD16, 3020, cuMemsetD16_v2, ptds) \
     X(cuMemsetD32, 3020, cuMemsetD32_v2, ptds) \

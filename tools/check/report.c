@@ -2,6 +2,7 @@
 /* culvert-check in the program: its lock, its tables, call sites, and what is written of findings.
  * Each finding is written when it is found, so that a program that crashes leaves a report. */
 #include "shim.h"
+#include "trace.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -45,6 +46,7 @@ bool check_is_watched(void)
 /* Its drivers do not work in it, and the lock may be another thread's of the parent. */
 static void forget_in_child(void)
 {
+    check_trace_forget();
     model = NULL;
 }
 
@@ -118,6 +120,9 @@ __attribute__((constructor)) static void begin(void)
     const char *strict = getenv("CULVERT_CHECK_STRICT");
     if (model != NULL && strict != NULL && strcmp(strict, "1") == 0) check_model_strict(model);
     if (model != NULL) check_model_look(model, look);
+    const char *trace = getenv("CULVERT_CHECK_TRACE"), *limit = getenv("CULVERT_CHECK_TRACE_LIMIT");
+    if (model != NULL && trace != NULL)
+        check_trace_begin(model, trace, limit != NULL ? strtoull(limit, NULL, 10) << 20 : 0);
     (void)pthread_atfork(NULL, NULL, forget_in_child);
 }
 
@@ -143,6 +148,7 @@ __attribute__((destructor)) void check_finish(void)
             (long)watched, saw.exported, saw.imported, saw.submitted, saw.launched, saw.accesses);
         check_note(text);
     }
+    check_trace_end();
     model = NULL; /* what runs after this is not watched */
     check_inside--;
     check_close();
@@ -275,6 +281,10 @@ static void *watch(void *user)
     }
 }
 
+/* For the timeline. */
+static _Thread_local const char *wait_call;
+static _Thread_local uint64_t wait_since;
+
 int check_wait_begin(const char *call, check_payload *payload, uint64_t value)
 {
     const check_site site = check_here(call);
@@ -285,6 +295,8 @@ int check_wait_begin_at(const check_site *site, check_payload *payload, uint64_t
 {
     static bool started;
     const char *seconds = getenv("CULVERT_CHECK_STUCK");
+    wait_call = site->call;
+    wait_since = check_trace_now();
     check_model *m = seconds != NULL ? check_open() : NULL;
     int slot = -1;
     if (m == NULL) return -1;
@@ -315,6 +327,8 @@ int check_wait_begin_at(const check_site *site, check_payload *payload, uint64_t
 
 void check_wait_end(int slot)
 {
+    if (wait_call != NULL) check_trace_call(wait_call, wait_since);
+    wait_call = NULL;
     check_model *m = slot >= 0 ? check_open() : NULL;
     if (m == NULL) return;
     waits[slot].used = false;
@@ -511,6 +525,7 @@ void check_write_finding(void *user, const check_finding *f)
     const check_rule *rule = &check_rules[f->what];
     (void)user;
     if (seen(f)) return;
+    check_trace_finding(rule->id, f->sentence);
     findings++;
     check_inside++;
     t.length = 0;

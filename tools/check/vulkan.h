@@ -53,6 +53,11 @@
     W(UpdateDescriptorSets)                                                                        \
     W(BeginCommandBuffer)                                                                          \
     W(FreeCommandBuffers)                                                                          \
+    W(CreateRenderPass)                                                                            \
+    W(CreateRenderPass2)                                                                           \
+    A(CreateRenderPass2KHR, CreateRenderPass2)                                                     \
+    W(DestroyRenderPass)                                                                           \
+    W(CmdBindPipeline)                                                                             \
     W(CmdExecuteCommands)                                                                          \
     W(CmdBindDescriptorSets)                                                                       \
     W(CmdBindVertexBuffers)                                                                        \
@@ -121,6 +126,10 @@ typedef struct check_resource {
     check_payload *payload; /* NULL until it is bound to shared memory */
     uint64_t offset, size;
     bool exclusive; /* VK_SHARING_MODE_EXCLUSIVE */
+    /* of an image */
+    uint64_t image;
+    uint32_t levels, layers;
+    bool stored; /* work that nobody sees whole may write in it: shaders, videos */
 } check_resource;
 
 /* The layer's functions, in vulkan_objects.c and vulkan_commands.c. */
