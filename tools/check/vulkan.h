@@ -49,6 +49,34 @@
     W(QueuePresentKHR)                                                                             \
     W(QueueWaitIdle)                                                                               \
     W(DeviceWaitIdle)                                                                              \
+    W(CreateDescriptorSetLayout)                                                                   \
+    W(DestroyDescriptorSetLayout)                                                                  \
+    W(CreateDescriptorUpdateTemplate)                                                              \
+    A(CreateDescriptorUpdateTemplateKHR, CreateDescriptorUpdateTemplate)                           \
+    W(DestroyDescriptorUpdateTemplate)                                                             \
+    A(DestroyDescriptorUpdateTemplateKHR, DestroyDescriptorUpdateTemplate)                         \
+    W(UpdateDescriptorSetWithTemplate)                                                             \
+    A(UpdateDescriptorSetWithTemplateKHR, UpdateDescriptorSetWithTemplate)                         \
+    W(CmdPushDescriptorSetKHR)                                                                     \
+    W(CmdPushDescriptorSetWithTemplateKHR)                                                         \
+    W(CmdClearDepthStencilImage)                                                                   \
+    W(CmdResolveImage)                                                                             \
+    W(CmdResolveImage2)                                                                            \
+    A(CmdResolveImage2KHR, CmdResolveImage2)                                                       \
+    W(CmdCopyQueryPoolResults)                                                                     \
+    W(CmdDispatchBase)                                                                             \
+    A(CmdDispatchBaseKHR, CmdDispatchBase)                                                         \
+    W(CmdDrawIndirectCount)                                                                        \
+    A(CmdDrawIndirectCountKHR, CmdDrawIndirectCount)                                               \
+    A(CmdDrawIndirectCountAMD, CmdDrawIndirectCount)                                               \
+    W(CmdDrawIndexedIndirectCount)                                                                 \
+    A(CmdDrawIndexedIndirectCountKHR, CmdDrawIndexedIndirectCount)                                 \
+    A(CmdDrawIndexedIndirectCountAMD, CmdDrawIndexedIndirectCount)                                 \
+    W(CmdBindVertexBuffers2)                                                                       \
+    A(CmdBindVertexBuffers2EXT, CmdBindVertexBuffers2)                                             \
+    W(CmdWaitEvents)                                                                               \
+    W(CmdWaitEvents2)                                                                              \
+    A(CmdWaitEvents2KHR, CmdWaitEvents2)                                                           \
     W(AllocateDescriptorSets)                                                                      \
     W(UpdateDescriptorSets)                                                                        \
     W(BeginCommandBuffer)                                                                          \

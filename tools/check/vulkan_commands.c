@@ -13,7 +13,7 @@ typedef struct framebuffer {
     uint64_t views[];
 } framebuffer;
 
-static check_commands *commands_of(VkCommandBuffer handle)
+check_commands *check_vk_commands(VkCommandBuffer handle)
 {
     check_commands *c = check_get(CHECK_OF_VK_COMMANDS, CHECK_KEY(handle));
     if (c == NULL) {
@@ -30,6 +30,7 @@ static void commands_clear(check_model *m, check_commands *c)
     c->count = 0;
     c->runs_code = false;
     memset(c->sets, 0, sizeof c->sets);
+    c->pushed[0].count = c->pushed[1].count = 0;
 }
 
 static bool same_access(const check_access *a, const check_access *b)
@@ -98,81 +99,7 @@ static check_model *open_if(bool own)
     return own ? check_open() : NULL;
 }
 
-/* ---- descriptors and framebuffers ---- */
-
-VkResult VKAPI_CALL check_vkAllocateDescriptorSets(VkDevice handle,
-                                                   const VkDescriptorSetAllocateInfo *info,
-                                                   VkDescriptorSet *out)
-{
-    const check_vk_device *d = check_vk_find(handle);
-    const VkResult result = d->next.AllocateDescriptorSets(handle, info, out);
-    check_model *m = result == VK_SUCCESS ? open_if(check_inside == 0) : NULL;
-    if (m == NULL) return result;
-    for (uint32_t i = 0; i < info->descriptorSetCount; i++) {
-        check_set *s = check_get(CHECK_OF_VK_SET, CHECK_KEY(out[i]));
-        if (s != NULL) s->count = 0; /* the handle of a set that is gone */
-    }
-    check_close();
-    return result;
-}
-
-static void set_write(uint64_t key, const check_descriptor *to)
-{
-    check_set *s = check_get(CHECK_OF_VK_SET, key);
-    const bool concerns = to->buffer != 0
-                              ? check_get(CHECK_OF_VK_BUFFER, to->buffer) != NULL
-                              : to->view != 0 && check_get(CHECK_OF_VK_VIEW, to->view) != NULL;
-    if (s == NULL) {
-        s = concerns ? calloc(1, sizeof *s) : NULL;
-        if (s == NULL) return;
-        (void)check_put(CHECK_OF_VK_SET, key, s);
-    }
-    for (unsigned i = 0; i < s->count; i++)
-        if (s->list[i].binding == to->binding && s->list[i].element == to->element) {
-            s->list[i] = *to;
-            return;
-        }
-    if (!concerns) return;
-    check_descriptor *grown = realloc(s->list, (s->count + 1) * sizeof *grown);
-    if (grown == NULL) return;
-    s->list = grown;
-    s->list[s->count++] = *to;
-}
-
-void VKAPI_CALL check_vkUpdateDescriptorSets(VkDevice handle, uint32_t writes,
-                                             const VkWriteDescriptorSet *write, uint32_t copies,
-                                             const VkCopyDescriptorSet *copy)
-{
-    const check_vk_device *d = check_vk_find(handle);
-    check_model *m = open_if(check_inside == 0);
-    for (uint32_t i = 0; m != NULL && i < writes; i++)
-        for (uint32_t j = 0; j < write[i].descriptorCount; j++) {
-            check_descriptor to = {.binding = write[i].dstBinding,
-                                   .element = write[i].dstArrayElement + j,
-                                   .type = write[i].descriptorType};
-            switch (write[i].descriptorType) {
-            case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER:
-            case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC:
-            case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER:
-            case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC:
-                to.buffer = CHECK_KEY(write[i].pBufferInfo[j].buffer);
-                to.offset = write[i].pBufferInfo[j].offset;
-                to.range = write[i].pBufferInfo[j].range;
-                break;
-            case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER:
-            case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
-            case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
-            case VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT:
-                to.view = CHECK_KEY(write[i].pImageInfo[j].imageView);
-                to.layout = write[i].pImageInfo[j].imageLayout;
-                break;
-            default: break; /* what is not followed still ends what was there */
-            }
-            set_write(CHECK_KEY(write[i].dstSet), &to);
-        }
-    if (m != NULL) check_close();
-    d->next.UpdateDescriptorSets(handle, writes, write, copies, copy);
-}
+/* ---- framebuffers ---- */
 
 VkResult VKAPI_CALL check_vkCreateFramebuffer(VkDevice handle, const VkFramebufferCreateInfo *info,
                                               const VkAllocationCallbacks *callbacks,
@@ -228,6 +155,8 @@ void VKAPI_CALL check_vkFreeCommandBuffers(VkDevice handle, VkCommandPool pool, 
         check_commands *c = check_put(CHECK_OF_VK_COMMANDS, CHECK_KEY(buffers[i]), NULL);
         if (c == NULL) continue;
         commands_clear(m, c);
+        free(c->pushed[0].list);
+        free(c->pushed[1].list);
         free(c->accesses);
         free(c);
     }
@@ -242,7 +171,7 @@ void VKAPI_CALL check_vkFreeCommandBuffers(VkDevice handle, VkCommandPool pool, 
         const char *const how = "vk" #name;                                                        \
         check_model *m = open_if(check_inside == 0);                                               \
         if (m != NULL) {                                                                           \
-            check_commands *c = commands_of(cb);                                                   \
+            check_commands *c = check_vk_commands(cb);                                             \
             if (c != NULL) {                                                                       \
                 tell;                                                                              \
             }                                                                                      \
@@ -252,22 +181,48 @@ void VKAPI_CALL check_vkFreeCommandBuffers(VkDevice handle, VkCommandPool pool, 
         check_vk_find(cb)->next.name arguments;                                                    \
     }
 
+/* Offsets are in the order of sets, bindings, elements. */
 static void bind_sets(check_commands *c, VkPipelineBindPoint point, uint32_t first, uint32_t count,
-                      const VkDescriptorSet *sets)
+                      const VkDescriptorSet *sets, uint32_t num_offsets, const uint32_t *offsets)
 {
-    if (point != VK_PIPELINE_BIND_POINT_GRAPHICS && point != VK_PIPELINE_BIND_POINT_COMPUTE) return;
-    for (uint32_t i = 0; i < count && first + i < CHECK_SETS; i++)
-        c->sets[point == VK_PIPELINE_BIND_POINT_COMPUTE][first + i] = CHECK_KEY(sets[i]);
+    const bool compute = point == VK_PIPELINE_BIND_POINT_COMPUTE;
+    uint32_t next = 0;
+    if (point != VK_PIPELINE_BIND_POINT_GRAPHICS && !compute) return;
+    for (uint32_t i = 0; i < count && first + i < CHECK_SETS; i++) {
+        const check_set *s = check_get(CHECK_OF_VK_SET, CHECK_KEY(sets[i]));
+        unsigned at = 0;
+        c->sets[compute][first + i] = CHECK_KEY(sets[i]);
+        for (unsigned j = 0; s != NULL && j < s->num_dynamic; j++)
+            for (uint32_t k = 0; k < s->dynamic[j].count && next < num_offsets; k++, next++, at++)
+                if (at < CHECK_DYNAMIC) c->offsets[compute][first + i][at] = offsets[next];
+    }
+}
+
+/* False: it is not known. */
+static bool find_offset(const check_set *s, const uint32_t *offsets, const check_descriptor *d,
+                        uint64_t *out)
+{
+    unsigned at = 0;
+    for (unsigned j = 0; j < s->num_dynamic && at < CHECK_DYNAMIC; at += s->dynamic[j++].count)
+        if (s->dynamic[j].binding == d->binding && d->element < s->dynamic[j].count &&
+            at + d->element < CHECK_DYNAMIC) {
+            *out = offsets[at + d->element];
+            return true;
+        }
+    return false;
 }
 
 /* A shader may do with its descriptors what their types allow. Which it uses is not known, so of
- * storage nothing is a sure write. A dynamic offset only moves what is bound. */
+ * storage nothing is a sure write. */
 static void use_sets(check_commands *c, int point, const char *how)
 {
+    uint64_t offset;
     c->runs_code = true;
     for (int i = 0; i < CHECK_SETS; i++) {
-        const check_set *s =
-            c->sets[point][i] != 0 ? check_get(CHECK_OF_VK_SET, c->sets[point][i]) : NULL;
+        const uint64_t key = c->sets[point][i];
+        const check_set *s = key == CHECK_PUSHED ? &c->pushed[point]
+                             : key != 0          ? check_get(CHECK_OF_VK_SET, key)
+                                                 : NULL;
         for (unsigned j = 0; s != NULL && j < s->count; j++) {
             const check_descriptor *d = &s->list[j];
             switch (d->type) {
@@ -278,6 +233,15 @@ static void use_sets(check_commands *c, int point, const char *how)
             case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER:
                 add_resource(c, check_get(CHECK_OF_VK_BUFFER, d->buffer), d->offset, d->range,
                              CHECK_READ_OR_WRITE, VK_IMAGE_LAYOUT_UNDEFINED, how);
+                break;
+            case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC:
+            case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC:
+                if (find_offset(s, c->offsets[point][i], d, &offset))
+                    add_resource(
+                        c, check_get(CHECK_OF_VK_BUFFER, d->buffer), d->offset + offset, d->range,
+                        d->type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC ? CHECK_READ
+                                                                             : CHECK_READ_OR_WRITE,
+                        VK_IMAGE_LAYOUT_UNDEFINED, how);
                 break;
             case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER:
             case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
@@ -408,7 +372,7 @@ static void bind_vertices(check_commands *c, uint32_t n, const VkBuffer *buffers
 COMMAND(CmdExecuteCommands, (VkCommandBuffer cb, uint32_t n, const VkCommandBuffer *seconds), (cb, n, seconds), execute(c, n, seconds))
 COMMAND(CmdBindPipeline, (VkCommandBuffer cb, VkPipelineBindPoint point, VkPipeline pipeline), (cb, point, pipeline), c->runs_code = true)
 COMMAND(CmdBindDescriptorSets, (VkCommandBuffer cb, VkPipelineBindPoint point, VkPipelineLayout layout, uint32_t first, uint32_t n, const VkDescriptorSet *sets, uint32_t dynamics, const uint32_t *dynamic),
-        (cb, point, layout, first, n, sets, dynamics, dynamic), bind_sets(c, point, first, n, sets))
+        (cb, point, layout, first, n, sets, dynamics, dynamic), bind_sets(c, point, first, n, sets, dynamics, dynamic))
 COMMAND(CmdBindVertexBuffers, (VkCommandBuffer cb, uint32_t first, uint32_t n, const VkBuffer *buffers, const VkDeviceSize *offsets),
         (cb, first, n, buffers, offsets), bind_vertices(c, n, buffers, offsets, how))
 COMMAND(CmdBindIndexBuffer, (VkCommandBuffer cb, VkBuffer buffer, VkDeviceSize offset, VkIndexType type), (cb, buffer, offset, type),
@@ -451,6 +415,25 @@ COMMAND(CmdUpdateBuffer, (VkCommandBuffer cb, VkBuffer to, VkDeviceSize offset, 
         add_buffer(c, to, offset, size, CHECK_WRITE, how))
 COMMAND(CmdClearColorImage, (VkCommandBuffer cb, VkImage to, VkImageLayout tl, const VkClearColorValue *v, uint32_t n, const VkImageSubresourceRange *r), (cb, to, tl, v, n, r),
         add_image(c, CHECK_KEY(to), CHECK_WRITE, tl, how))
+COMMAND(CmdClearDepthStencilImage, (VkCommandBuffer cb, VkImage to, VkImageLayout tl, const VkClearDepthStencilValue *v, uint32_t n, const VkImageSubresourceRange *r), (cb, to, tl, v, n, r),
+        add_image(c, CHECK_KEY(to), CHECK_WRITE, tl, how))
+COMMAND(CmdResolveImage, (VkCommandBuffer cb, VkImage from, VkImageLayout fl, VkImage to, VkImageLayout tl, uint32_t n, const VkImageResolve *r), (cb, from, fl, to, tl, n, r),
+        add_image(c, CHECK_KEY(from), CHECK_READ, fl, how); add_image(c, CHECK_KEY(to), CHECK_WRITE, tl, how))
+COMMAND(CmdResolveImage2, (VkCommandBuffer cb, const VkResolveImageInfo2 *info), (cb, info),
+        add_image(c, CHECK_KEY(info->srcImage), CHECK_READ, info->srcImageLayout, how); add_image(c, CHECK_KEY(info->dstImage), CHECK_WRITE, info->dstImageLayout, how))
+COMMAND(CmdCopyQueryPoolResults, (VkCommandBuffer cb, VkQueryPool queries, uint32_t first, uint32_t n, VkBuffer to, VkDeviceSize offset, VkDeviceSize stride, VkQueryResultFlags flags), (cb, queries, first, n, to, offset, stride, flags),
+        if (n > 0 && (flags & (VK_QUERY_RESULT_WAIT_BIT | VK_QUERY_RESULT_PARTIAL_BIT)) != 0) add_buffer(c, to, offset, 4, CHECK_WRITE, how))
+COMMAND(CmdDispatchBase, (VkCommandBuffer cb, uint32_t x, uint32_t y, uint32_t z, uint32_t nx, uint32_t ny, uint32_t nz), (cb, x, y, z, nx, ny, nz), use_sets(c, 1, how))
+COMMAND(CmdDrawIndirectCount, (VkCommandBuffer cb, VkBuffer buffer, VkDeviceSize offset, VkBuffer count, VkDeviceSize at, uint32_t most, uint32_t stride), (cb, buffer, offset, count, at, most, stride),
+        use_sets(c, 0, how); add_buffer(c, count, at, 4, CHECK_READ, how))
+COMMAND(CmdDrawIndexedIndirectCount, (VkCommandBuffer cb, VkBuffer buffer, VkDeviceSize offset, VkBuffer count, VkDeviceSize at, uint32_t most, uint32_t stride), (cb, buffer, offset, count, at, most, stride),
+        use_sets(c, 0, how); add_buffer(c, count, at, 4, CHECK_READ, how))
+COMMAND(CmdBindVertexBuffers2, (VkCommandBuffer cb, uint32_t first, uint32_t n, const VkBuffer *buffers, const VkDeviceSize *offsets, const VkDeviceSize *sizes, const VkDeviceSize *strides),
+        (cb, first, n, buffers, offsets, sizes, strides), bind_vertices(c, n, buffers, offsets, how))
+COMMAND(CmdWaitEvents, (VkCommandBuffer cb, uint32_t n, const VkEvent *events, VkPipelineStageFlags from, VkPipelineStageFlags to, uint32_t nm, const VkMemoryBarrier *ms, uint32_t nb, const VkBufferMemoryBarrier *bs, uint32_t ni, const VkImageMemoryBarrier *is),
+        (cb, n, events, from, to, nm, ms, nb, bs, ni, is), TRANSFER_BUFFERS(nb, bs); TRANSFER_IMAGES(ni, is))
+COMMAND(CmdWaitEvents2, (VkCommandBuffer cb, uint32_t n, const VkEvent *events, const VkDependencyInfo *infos), (cb, n, events, infos),
+        for (uint32_t e = 0; e < n; e++) { const VkDependencyInfo *info = &infos[e]; TRANSFER_BUFFERS(info->bufferMemoryBarrierCount, info->pBufferMemoryBarriers); TRANSFER_IMAGES(info->imageMemoryBarrierCount, info->pImageMemoryBarriers) })
 COMMAND(CmdBeginRenderPass, (VkCommandBuffer cb, const VkRenderPassBeginInfo *info, VkSubpassContents contents), (cb, info, contents), begin_pass(c, info, how))
 COMMAND(CmdBeginRenderPass2, (VkCommandBuffer cb, const VkRenderPassBeginInfo *info, const VkSubpassBeginInfo *subpass), (cb, info, subpass), begin_pass(c, info, how))
 COMMAND(CmdBeginRendering, (VkCommandBuffer cb, const VkRenderingInfo *info), (cb, info), begin_rendering(c, info, how))

@@ -5,7 +5,9 @@
 
 #include "vulkan.h"
 
-#define CHECK_SETS 8
+#define CHECK_SETS    8
+#define CHECK_DYNAMIC 16
+#define CHECK_PUSHED  UINT64_MAX /* not a set: what the command buffer was given */
 
 typedef struct check_descriptor {
     uint32_t binding, element;
@@ -15,9 +17,16 @@ typedef struct check_descriptor {
     VkImageLayout layout;
 } check_descriptor;
 
+/* Bindings whose offsets come with vkCmdBindDescriptorSets. */
+typedef struct check_dynamic {
+    uint32_t binding, count;
+} check_dynamic;
+
 typedef struct check_set {
     check_descriptor *list;
     unsigned count;
+    check_dynamic dynamic[CHECK_DYNAMIC];
+    unsigned num_dynamic;
 } check_set;
 
 /* A command buffer, with what it does to shared memory since it was begun. */
@@ -26,10 +35,11 @@ typedef struct check_commands {
     unsigned count, room;
     uint64_t sets[2][CHECK_SETS]; /* graphics, compute */
     check_set pushed[2];          /* by vkCmdPushDescriptorSetKHR */
-    unsigned pushed_at[2];
+    uint32_t offsets[2][CHECK_SETS][CHECK_DYNAMIC];
     bool runs_code;
 } check_commands;
 
+check_commands *check_vk_commands(VkCommandBuffer handle);
 void check_vk_add(check_commands *c, const check_access *access);
 
 /* vulkan_layouts.c. The owner is the queue family from which the image comes. */
