@@ -118,6 +118,7 @@ typedef struct check_work {
     uint64_t after_agents; /* bits of agents whose work until now comes first */
     bool runs_code;        /* shaders or kernels, which may write what is not seen */
     bool joins_all;        /* it may be ordered after anything, as far as the checker can see */
+    bool host_may_know;    /* when it is done, the host may know that: it calls the host */
 } check_work;
 
 typedef struct check_payload_info {

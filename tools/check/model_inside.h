@@ -108,7 +108,7 @@ typedef struct check_op {
     check_mark *after, *mark;
     uint64_t after_agents;
     uint32_t after_numbers[CHECK_AGENTS];
-    bool joins_all, runs_code;
+    bool joins_all, runs_code, host_may_know;
 } check_op;
 
 typedef struct check_agent {

@@ -311,6 +311,7 @@ static void execute(check_model *m, int agent, check_op *op)
     a->done = op->number;
     m->now_agent = agent;
     m->now = now;
+    if (op->host_may_know) check_merge(&m->agents[0].clock, &clock);
     for (unsigned i = 0; i < op->num_signals; i++)
         if (op->signals[i].payload != NULL)
             signal_now(m, op->signals[i].payload, op->signals[i].value, &clock, &op->site);
@@ -365,6 +366,14 @@ static void force(check_model *m, int agent, uint32_t number)
     check_agent *a = &m->agents[agent];
     check_run(m);
     while (a->first != NULL && a->done < number) {
+        check_mark *after = a->first->after; /* it was submitted before this one */
+        if (after != NULL && after->number != 0 && !after->reached && after->agent != agent) {
+            check_mark_keep(after);
+            force(m, after->agent, after->number);
+            const bool reached = after->reached;
+            check_mark_drop(after);
+            if (reached) continue;
+        }
         for (unsigned i = 0; i < a->first->num_waits; i++)
             if (!turn_ready(&a->first->waits[i])) check_payload_opaque(a->first->waits[i].payload);
         step(m, agent);
@@ -413,6 +422,7 @@ void check_submit(check_model *m, int agent, const check_work *work, const check
     op->num_waits = op->waits != NULL ? work->num_waits : 0;
     op->num_accesses = op->accesses != NULL ? work->num_accesses : 0;
     op->num_signals = op->signals != NULL ? work->num_signals : 0;
+    op->host_may_know = work->host_may_know;
     op->joins_all = work->joins_all || (work->after != NULL && work->after->number == 0);
     op->runs_code = work->runs_code;
     if (op->runs_code) a->last_code = op->number;

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -334,6 +335,20 @@ void check_wait_end(int slot)
     waits[slot].used = false;
     check_payload_drop(m, waits[slot].payload);
     check_close();
+}
+
+/* ---- leaving ---- */
+
+static void leave(void)
+{
+    static atomic_flag left = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&left)) (void)check_wait_begin("exit", NULL, 0);
+}
+
+void check_will_leave(void)
+{
+    static atomic_uint times;
+    if (atomic_fetch_add(&times, 1) < 8) (void)atexit(leave);
 }
 
 /* ---- tables ---- */

@@ -122,6 +122,10 @@
     A(CmdCopyBufferToImage2KHR, CmdCopyBufferToImage2)                                             \
     W(CmdCopyImageToBuffer2)                                                                       \
     A(CmdCopyImageToBuffer2KHR, CmdCopyImageToBuffer2)                                             \
+    W(CmdCuLaunchKernelNVX)                                                                        \
+    W(GetBufferDeviceAddress)                                                                      \
+    A(GetBufferDeviceAddressKHR, GetBufferDeviceAddress)                                           \
+    A(GetBufferDeviceAddressEXT, GetBufferDeviceAddress)                                           \
     W(SetDebugUtilsObjectNameEXT)
 
 typedef struct check_vk_table {
@@ -159,6 +163,12 @@ typedef struct check_resource {
     uint32_t levels, layers;
     bool stored; /* work that nobody sees whole may write in it: shaders, videos */
 } check_resource;
+
+/* A command uses bytes of a buffer, or may write them. Under the lock. */
+/* What it writes besides is not seen. */
+void check_vk_runs_code(VkCommandBuffer handle);
+void check_vk_use_buffer(VkCommandBuffer commands, uint64_t buffer, uint64_t offset, uint64_t size,
+                         const char *how);
 
 /* The layer's functions, in vulkan_objects.c and vulkan_commands.c. */
 #define W(name) VKAPI_ATTR __typeof__(*(PFN_vk##name)0) check_vk##name;

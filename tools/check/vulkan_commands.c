@@ -94,6 +94,19 @@ static void add_view(check_commands *c, uint64_t view, check_access_kind kind, V
     add_image(c, CHECK_KEY(check_get(CHECK_OF_VK_VIEW, view)), kind, layout, how);
 }
 
+void check_vk_runs_code(VkCommandBuffer handle)
+{
+    check_commands *c = check_vk_commands(handle);
+    if (c != NULL) c->runs_code = true;
+}
+
+void check_vk_use_buffer(VkCommandBuffer handle, uint64_t buffer, uint64_t offset, uint64_t size,
+                         const char *how)
+{
+    add_resource(check_vk_commands(handle), check_get(CHECK_OF_VK_BUFFER, buffer), offset, size,
+                 CHECK_READ_OR_WRITE, VK_IMAGE_LAYOUT_UNDEFINED, how);
+}
+
 static check_model *open_if(bool own)
 {
     return own ? check_open() : NULL;
@@ -562,6 +575,7 @@ static void batch_free(batch *b)
         }                                                                                          \
         batch_free(&b);                                                                            \
         if (own) check_trace_call("vk" #name, since);                                              \
+        if (own) check_will_leave();                                                               \
         check_inside--;                                                                            \
         return result;                                                                             \
     }
