@@ -3,17 +3,18 @@
 
 usage: cost.py BUILD [--frames N] [--runs N] [--long N] [--size WxH] [--resolution WxH] [--nvidia]
 BUILD is a build tree or a bundle of scripts/bundle. Without --nvidia it runs on the software twin. It prints a table of Markdown:
-medians of the runs, and the peak of resident memory at N and at --long frames, which must not grow.
+what ripple says a frame took (medians of the runs), and the peak of resident memory at N and at --long frames, which must not grow.
 SPDX-License-Identifier: MIT
 """
 import argparse
+import json
 import os
 import pathlib
 import resource
 import statistics
+import subprocess
 import sys
 import tempfile
-import time
 
 parser = argparse.ArgumentParser()
 parser.add_argument("build", type=pathlib.Path)
@@ -32,7 +33,7 @@ WAYS = {"without": None, "culvert-check": [], "culvert-check --fast": ["--fast"]
 
 
 def run(way, frames, directory):
-    """Seconds, and the peak of memory in MiB of all processes of it: the program's, which is the largest."""
+    """Milliseconds a frame, and the peak of memory in MiB of all processes of it: the program's, which is the largest."""
     checker = WAYS[way]
     command = [str(build / "bin/ripple"), "--size", options.size, "--resolution", options.resolution, "--quiet", "--output",
                os.path.join(directory, "ripple.png"), "--frames", str(frames)]
@@ -41,19 +42,18 @@ def run(way, frames, directory):
     measured, report = os.pipe()
     child = os.fork()
     if child == 0:  # it alone has the program as a child, so the peak is of this run
-        begun = time.monotonic()
-        status = os.spawnve(os.P_WAIT, command[0], command, environment)
-        seconds = time.monotonic() - begun
+        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=False)
+        told = [json.loads(line[7:]) for line in done.stdout.decode().splitlines() if line.startswith("RESULT ")]
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-        os.write(report, f"{status} {seconds} {peak}".encode())
+        os.write(report, json.dumps([done.returncode, told[-1]["frame_ms"] if told else 0, peak]).encode())
         os._exit(0)
     os.close(report)
-    os.waitpid(child, 0)
     with os.fdopen(measured) as pipe:
-        status, seconds, peak = pipe.read().split()
-    if status != "0":
+        status, milliseconds, peak = json.load(pipe)
+    os.waitpid(child, 0)
+    if status != 0:
         sys.exit(f"{' '.join(command)}: exit status {status}")
-    return float(seconds), float(peak)
+    return milliseconds, peak
 
 
 with tempfile.TemporaryDirectory() as directory:
@@ -66,15 +66,13 @@ with tempfile.TemporaryDirectory() as directory:
     for way in WAYS:
         many[way].append(run(way, options.long, directory))
 
-# Start and end of the program are in both, so the difference is of frames alone.
-print(f"| | ms a frame ({options.long} - {options.frames} frames) | ratio | seconds of {options.frames} frames, median of {options.runs} "
-      f"(least to most) | ratio | peak at {options.frames}, MiB | peak at {options.long}, MiB |")
+print(f"| | ms a frame, median of {options.runs} (least to most) | ratio | ms a frame of {options.long} frames | ratio | "
+      f"peak at {options.frames} frames, MiB | at {options.long}, MiB |")
 print("| --- | --- | --- | --- | --- | --- | --- |")
-base_frame = base = None
+base_few = base_many = None
 for way in WAYS:
-    seconds = sorted(one[0] for one in few[way])
-    median = statistics.median(seconds)
-    frame = (many[way][0][0] - median) / (options.long - options.frames) * 1000
-    base_frame, base = base_frame or frame, base or median
-    print(f"| {way} | {frame:.2f} | {frame / base_frame:.2f} | {median:.2f} ({seconds[0]:.2f} to {seconds[-1]:.2f}) | {median / base:.2f} | "
-          f"{max(one[1] for one in few[way]):.1f} | {many[way][0][1]:.1f} |")
+    frames = sorted(one[0] for one in few[way])
+    median, lasting = statistics.median(frames), many[way][0][0]
+    base_few, base_many = base_few or median, base_many or lasting
+    print(f"| {way} | {median:.2f} ({frames[0]:.2f} to {frames[-1]:.2f}) | {median / base_few:.2f} | {lasting:.2f} | "
+          f"{lasting / base_many:.2f} | {max(one[1] for one in few[way]):.1f} | {many[way][0][1]:.1f} |")

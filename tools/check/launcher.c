@@ -35,7 +35,7 @@ static void usage(FILE *out)
         "                       told (10; 0: only at the end of the program)\n"
         "  --end-stuck          ends the program then (SIGABRT)\n"
         "  --strict             also tells what the specifications forbid and no driver is known to mind:\n"
-        "                       barriers to external queue families, class (f), and untrue dedication\n"
+        "                       barriers to external queue families, layouts, and untrue dedication\n"
         "  --fast               does not judge the order of accesses, class (e)\n"
         "  --error-exitcode N   exit status when something was found (99)\n"
         "  --help, --version\n"
