@@ -557,6 +557,7 @@ static const seed *at(size_t i)
         size_t count;
     } tables[] = {{seeds, sizeof seeds / sizeof *seeds},
                   {seeds_graphs, num_seeds_graphs},
+                  {seeds_sets, num_seeds_sets},
                   {seeds_held, num_seeds_held}};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; i -= tables[t++].count)
         if (i < tables[t].count) return &tables[t].list[i];

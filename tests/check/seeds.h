@@ -114,6 +114,8 @@ extern const seed seeds_held[];
 extern const size_t num_seeds_held;
 extern const seed seeds_graphs[];
 extern const size_t num_seeds_graphs;
+extern const seed seeds_sets[];
+extern const size_t num_seeds_sets;
 
 extern VkInstance instance;
 extern VkPhysicalDevice physical;

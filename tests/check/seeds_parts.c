@@ -61,9 +61,9 @@ static void find_devices(void)
 
 void open_all(void)
 {
-    static const char *const extensions[] = {"VK_KHR_external_memory_fd",
-                                             "VK_KHR_external_semaphore_fd",
-                                             VK_NVX_BINARY_IMPORT_EXTENSION_NAME};
+    static const char *const extensions[] = {
+        "VK_KHR_external_memory_fd", "VK_KHR_external_semaphore_fd",
+        VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, VK_NVX_BINARY_IMPORT_EXTENSION_NAME};
     const float priority = 1;
     find_calls();
     VK(volkInitialize());
@@ -92,7 +92,7 @@ void open_all(void)
                                   .pNext = also.kernels ? (void *)&addresses : &timelines,
                                   .queueCreateInfoCount = 1,
                                   .pQueueCreateInfos = &q,
-                                  .enabledExtensionCount = also.kernels ? 3 : 2,
+                                  .enabledExtensionCount = also.kernels ? 4 : 3,
                                   .ppEnabledExtensionNames = extensions};
     VK(vkCreateDevice(physical, &d, NULL, &device));
     volkLoadDevice(device);
@@ -144,6 +144,7 @@ shared make_buffer(bool dedicated)
         .pNext = &external,
         .size = SIZE,
         .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                 VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
                  (also.kernels ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0u)};
     VK(vkCreateBuffer(device, &b, NULL, &s.buffer));
     vkGetBufferMemoryRequirements(device, s.buffer, &needs);
