@@ -7,6 +7,7 @@ usage: pages.py page BUILD    runs the programs on the software twin, and prints
        pages.py nvidia BUILD  runs the programs on NVIDIA's driver; BUILD may be a bundle
 SPDX-License-Identifier: MIT
 """
+import concurrent.futures
 import difflib
 import json
 import os
@@ -118,13 +119,17 @@ def run(name, wrong, strict):
 def main():
     names = subprocess.run([build / "bin/tests/check-pages-0"], check=True, capture_output=True, text=True).stdout.split()
     strict = {"not-dedicated", "no-release", "no-acquire", "layout-not-general", "layout-mismatch"}
+    left_out = NOT_ON_THE_TWIN if not nvidia else {"other-gpu"}
     problems, reports = 0, {}
+    pool = concurrent.futures.ThreadPoolExecutor(4)
+    runs = {(name, wrong): pool.submit(run, name, wrong, name in strict) for name in names for wrong in (True, False)
+            if name not in left_out}
     for name in names:
-        if name in (NOT_ON_THE_TWIN if not nvidia else {"other-gpu"}):
+        if name in left_out:
             print(f"SKIP: {name}: {'one GPU' if nvidia else 'binary semaphores are not on the twin'}", file=sys.stderr)
             continue
         for wrong in (True, False):
-            found, status, report = run(name, wrong, name in strict)
+            found, status, report = runs[name, wrong].result()
             good = found == ([name] if wrong else []) and status == 0
             print(f"{'ok' if good else 'FAIL'}: {name} {'wrong' if wrong else 'right'}: {', '.join(found) or 'nothing'}",
                   file=sys.stderr)
