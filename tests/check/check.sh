@@ -52,7 +52,7 @@ says "0 findings in sleep"
 # What was found, as text and as JSON; a name with quotes; the exit status.
 status 7 seed --error-exitcode 7 --json "$work/found.json" --text "$work/found.text" "$seeds" read_early wrong x
 [ ! -s "$work/err" ] || fail "the report went to stderr, too"
-for what in "(e) read-after-write" "here:    cuMemcpyDtoHAsync" "before:  vkQueueSubmit" "rule:" "source:" "mend:" "1 finding in"; do
+for what in "(e) read-after-write" "here:    cuMemcpyDtoHAsync" "before:  vkQueueSubmit" "rule:" "source:" "mend:" "read:    docs/culvert-check-findings.md#read-after-write" "1 finding in"; do
     grep -qF -- "$what" "$work/found.text" || fail "the text has no $what"
 done
 python3 - "$work/found.json" <<'END' || fail "the JSON"
@@ -62,6 +62,7 @@ told = json.load(open(sys.argv[1], encoding="utf-8"))
 assert told["status"] == 0 and row["class"] == "e" and row["id"] == "read-after-write"
 assert row["here"]["call"] == "cuMemcpyDtoHAsync" and row["before"]["call"] == "vkQueueSubmit"
 assert all(row[key] for key in ("sentence", "object", "rule", "source", "mend"))
+assert row["read"] == "docs/culvert-check-findings.md#read-after-write"
 END
 status 99 seed --sarif "$work/found.sarif" "$seeds" read_early wrong x
 python3 - "$work/found.sarif" <<'END' || fail "the SARIF"
@@ -73,6 +74,7 @@ driver = run["tool"]["driver"]
 (result,) = run["results"]
 assert driver["name"] == "culvert-check" and [rule["id"] for rule in driver["rules"]] == ["read-after-write"]
 assert all(driver["rules"][0][key]["text"] for key in ("shortDescription", "fullDescription", "help"))
+assert driver["rules"][0]["helpUri"].startswith("file:///") and driver["rules"][0]["helpUri"].endswith("-findings.md#read-after-write")
 assert run["invocations"] == [{"executionSuccessful": True, "exitCode": 0}]
 assert result["ruleId"] == "read-after-write" and result["level"] == "error" and "cuMemcpyDtoHAsync" in result["message"]["text"]
 for site, call in ((result["locations"], "cuMemcpyDtoHAsync"), (result["relatedLocations"], "vkQueueSubmit")):

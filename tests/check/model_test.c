@@ -5,6 +5,11 @@
  *   V, W: queues; C, D: streams    V wait t 1 write m 0 64 signal t 2 mark f after g join calls
  *                                  read, write, use: of memory, from a byte to another; share:
  *                                  a write of what no family owns; release, acquire: barriers
+ *                                  run: shaders or kernels
+ *   picture m, stored m            an image in m's first 64 bytes; shaders may store to it, too
+ *                                  V paint m 0 64, V look m 0 64 (in layout 5); change m 0 5: a
+ *                                  transition, part m 0 5: of some levels, regain m 1 5: with an
+ *                                  acquire; C array m 0 1, C fetch m 0 1: CUDA's write, and read
  *   H: the host                    H saw V, H saw f, H saw t 3, H signal t 3, H guess
  *   m, n, a: memory of 4096 bytes, n dedicated, a CUDA's; t, u: timelines
  *   b: a binary semaphore; p: one that is not shared
@@ -26,6 +31,8 @@ typedef struct row {
     const char *events;
     const char *found;
 } row;
+
+#define DISCARDS "picture m; C array m 0 1 signal t 1; V wait t 1 change m 0 5 look m 0 64"
 
 static const row rows[] = {
     /* (a) */
@@ -158,6 +165,62 @@ static const row rows[] = {
     {"known by a later work", "C signal t 1; C mark f; H saw f; destroy t C", ""},
     {"memory is in use", "C write m 0 4; destroy m C", "memory-in-use"},
     {"the host may know", "C write m 0 4; H guess; destroy m C", ""},
+    /* (f), layouts */
+    {"discards", DISCARDS, "layout-discards"},
+    {"keeps", "picture m; C array m 0 1 signal t 1; V wait t 1 change m 1 5 look m 0 64", ""},
+    {"discards, in an earlier work",
+     "picture m; C array m 0 1 signal t 1; V wait t 1 change m 0 5; V look m 0 64",
+     "layout-discards"},
+    {"discards before",
+     "picture m; V change m 0 1 signal t 1; C wait t 1 array m 0 1 signal t 2; "
+     "V wait t 2 change m 1 5 look m 0 64",
+     ""},
+    {"discards and writes",
+     "picture m; C array m 0 1 signal t 1; "
+     "V wait t 1 change m 0 1 paint m 0 64 change m 1 5 look m 0 64",
+     ""},
+    {"discards, and CUDA writes",
+     "picture m; C array m 0 1 signal t 1; "
+     "V wait t 1 change m 0 1 signal t 2; C wait t 2 array m 0 1 signal t 3; "
+     "V wait t 3 change m 1 5 look m 0 64",
+     ""},
+    {"discards, and a kernel may write",
+     "picture m; C array m 0 1 signal t 1; "
+     "V wait t 1 change m 0 1 signal t 2; C wait t 2 run signal t 3; "
+     "V wait t 3 change m 1 5 look m 0 64",
+     ""},
+    {"discards, and a kernel ran before",
+     "picture m; C array m 0 1 run signal t 1; "
+     "V wait t 1 change m 0 5 look m 0 64",
+     "layout-discards"},
+    {"discards, and a kernel is not ordered",
+     "picture m; D run signal u 1; "
+     "C array m 0 1 signal t 1; V wait t 1 change m 0 5; V wait u 1 look m 0 64",
+     ""},
+    {"discards, not ordered",
+     "picture m; C array m 0 1; V change m 0 5; H saw C; H saw V; "
+     "V look m 0 64",
+     ""},
+    {"discards a part", "picture m; C array m 0 1 signal t 1; V wait t 1 part m 0 5 look m 0 64",
+     ""},
+    {"reads in another layout: another one's descriptor",
+     "picture m; C array m 0 1 signal t 1; V wait t 1 change m 0 1 look m 0 64", ""},
+    {"discards what shaders may write, and they run",
+     "stored m; C array m 0 1 signal t 1; V wait t 1 change m 0 5; V run look m 0 64", ""},
+    {"discards what shaders may write",
+     "stored m; C array m 0 1 signal t 1; V wait t 1 change m 0 5; V look m 0 64",
+     "layout-discards"},
+    {"Vulkan discards its own", "picture m; V paint m 0 64; V change m 0 5 look m 0 64", ""},
+    {"Vulkan discards its own, and CUDA reads",
+     "picture m; V paint m 0 64 change m 0 1 signal t 1; C wait t 1 fetch m 0 1",
+     "layout-discards"},
+    {"another resource writes",
+     "picture m; C array m 0 1 signal t 1; "
+     "V wait t 1 change m 0 5 write m 0 64 look m 0 64",
+     ""},
+    {"it was ordered after all", "opaque u; " DISCARDS "; V wait u 1", "layout-discards"},
+    {"it was ordered after who knows what", "opaque u; C wait u 1; " DISCARDS, ""},
+    {"a file of another process", "opaque m; " DISCARDS, ""},
 };
 
 /* What is judged where that is asked for. */
@@ -174,6 +237,19 @@ static const row strict_rows[] = {
     {"acquire", "C write m 0 64 signal t 1; V wait t 1 acquire m 0 64 read m 0 64", ""},
     {"no acquire", "C write m 0 64 signal t 1; V wait t 1 read m 0 64", "no-acquire"},
     {"written over", "C write m 0 64 signal t 1; V wait t 1 write m 0 64 release m 0 64", ""},
+    {"discards, and a kernel may write",
+     "picture m; C array m 0 1 signal t 1; "
+     "V wait t 1 acquire m 0 64 change m 0 1 signal t 2; C wait t 2 run signal t 3; "
+     "V wait t 3 change m 1 5 look m 0 64",
+     "layout-not-general, layout-discards"},
+    {"in another layout",
+     "picture m; V change m 0 5 signal t 1; C wait t 1 array m 0 1; C array m 0 1",
+     "layout-not-general"},
+    {"in some layout", "picture m; V part m 0 5 signal t 1; C wait t 1 array m 0 1", ""},
+    {"general", "picture m; V change m 0 1 signal t 1; C wait t 1 array m 0 1", ""},
+    {"regains", "picture m; V change m 0 1; V regain m 1 5", ""},
+    {"regains from another layout", "picture m; V change m 0 1; V regain m 7 5", "layout-mismatch"},
+    {"regains and discards", "picture m; V change m 0 1; V regain m 0 5", ""},
     {"a kernel may have written", "C use m 0 1 signal t 1; V wait t 1 read m 0 64", ""},
 };
 
@@ -254,9 +330,11 @@ static int kind_of(const char *word)
     static const struct {
         const char *word;
         check_access_kind kind;
-    } kinds[] = {{"read", CHECK_READ},       {"write", CHECK_WRITE},
-                 {"share", CHECK_WRITE},     {"use", CHECK_READ_OR_WRITE},
-                 {"release", CHECK_RELEASE}, {"acquire", CHECK_ACQUIRE}};
+    } kinds[] = {{"read", CHECK_READ},         {"write", CHECK_WRITE},   {"share", CHECK_WRITE},
+                 {"use", CHECK_READ_OR_WRITE}, {"paint", CHECK_WRITE},   {"look", CHECK_READ},
+                 {"array", CHECK_WRITE},       {"fetch", CHECK_READ},    {"change", CHECK_LAYOUT},
+                 {"part", CHECK_LAYOUT},       {"regain", CHECK_LAYOUT}, {"release", CHECK_RELEASE},
+                 {"acquire", CHECK_ACQUIRE}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i].word, word) == 0) return (int)kinds[i].kind;
     return -1;
@@ -275,6 +353,8 @@ static void work(scene *s, char **words)
             w.joins_all = true;
         } else if (strcmp(word, "calls") == 0) {
             w.host_may_know = true;
+        } else if (strcmp(word, "run") == 0) {
+            w.runs_code = true;
         } else if (strcmp(word, "mark") == 0) {
             w.mark = mark(s, *words++);
         } else if (strcmp(word, "after") == 0) {
@@ -289,12 +369,23 @@ static void work(scene *s, char **words)
         } else {
             const int kind = kind_of(word);
             REQUIRE(kind >= 0);
-            accesses[w.num_accesses++] = (check_access){payload(s, words[0]),
-                                                        number(words[1]),
-                                                        number(words[2]),
-                                                        (check_access_kind)kind,
-                                                        word,
-                                                        strcmp(word, "share") != 0};
+            check_access a = {.payload = payload(s, words[0]),
+                              .begin = number(words[1]),
+                              .end = number(words[2]),
+                              .kind = (check_access_kind)kind,
+                              .how = word,
+                              .exclusive = strcmp(word, "share") != 0,
+                              .array = word[0] == 'f' || strcmp(word, "array") == 0};
+            if (word[0] == 'l' || strcmp(word, "paint") == 0) a.image = 1;
+            if (word[0] == 'l') a.layout = 5;
+            if (kind == CHECK_LAYOUT) {
+                a.image = 1;
+                a.from = (uint32_t)a.begin;
+                a.layout = (uint32_t)a.end;
+                a.whole = word[0] != 'p';
+                a.acquires = strcmp(word, "regain") == 0;
+            }
+            accesses[w.num_accesses++] = a;
             words += 3;
         }
     }
@@ -351,6 +442,8 @@ static void event(scene *s, char **words)
         now[to] = CHECK_SAME;
         check_payload_typed(payload(s, words[1]), 1);
         check_fd_born(s->model, to, payload(s, words[1]), &files[to], &site);
+    } else if (strcmp(verb, "picture") == 0 || strcmp(verb, "stored") == 0) {
+        check_picture_made(s->model, payload(s, words[1]), 1, 0, 64, verb[0] == 's');
     } else if (strcmp(verb, "reopened") == 0) {
         const int to = (int)number(words[2]) % 16;
         const check_identity is = {.device = 1, .inode = (unsigned char)words[1][0], .own = true};
@@ -466,7 +559,12 @@ static void many(void)
     for (uint64_t i = 1; i <= 2000; i++) {
         const int stream = check_agent_make(s.model, CHECK_CUDA, "a stream");
         REQUIRE(stream > 0);
-        const check_access access = {m, i % 7, 64, CHECK_WRITE, "write", true};
+        const check_access access = {.payload = m,
+                                     .begin = i % 7,
+                                     .end = 64,
+                                     .kind = CHECK_WRITE,
+                                     .how = "write",
+                                     .exclusive = true};
         const check_turn there = {t, i}, back = {u, i}, last = {u, i - 1};
         const check_work draw = {.waits = &last,
                                  .num_waits = i > 1,

@@ -371,6 +371,98 @@ static void no_acquire(bool wrong)
     all_done();
 }
 
+/* The picture comes from CUDA, and Vulkan copies it. */
+static void layout_first_frame(bool wrong)
+{
+    shared s = share_image();
+    timeline t = share_timeline();
+    VkCommandBuffer commands = begin();
+    if (!wrong) change_layout(commands, &s, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL, 0);
+    end_and_submit(commands, &t, 0, 1);
+    cuda_waits(&t, 1, 0);
+    cuda_paints(&s);
+    CU(cuda_signals(&t, 2, 0));
+    commands = begin();
+    change_layout(commands, &s, wrong ? VK_IMAGE_LAYOUT_UNDEFINED : VK_IMAGE_LAYOUT_GENERAL,
+                  VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, 0);
+    copy_picture(commands, &s, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, make_buffer(false).buffer);
+    end_and_submit(commands, &t, 2, 3);
+    all_done();
+}
+
+/* Vulkan hands its picture over, and throws it away by that. */
+static void layout_release(bool wrong)
+{
+    shared s = share_image();
+    timeline t = share_timeline();
+    CUDA_MEMCPY2D copy;
+    memset(&copy, 0, sizeof copy);
+    copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+    copy.srcArray = s.array;
+    copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+    copy.dstHost = bytes;
+    copy.dstPitch = copy.WidthInBytes = (size_t)WIDTH * 4;
+    copy.Height = HEIGHT;
+    vulkan_writes(&s, NULL, 0, 0);
+    VkCommandBuffer commands = begin();
+    change_layout(commands, &s, wrong ? VK_IMAGE_LAYOUT_UNDEFINED : VK_IMAGE_LAYOUT_GENERAL,
+                  VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, 0);
+    end_and_submit(commands, &t, 0, 1);
+    cuda_waits(&t, 1, 0);
+    CU(cu.cuMemcpy2DAsync(&copy, streams[0]));
+    all_done();
+}
+
+/* CUDA's picture is drawn over, in a ring: UNDEFINED is right there. */
+static void layout_ring(bool wrong)
+{
+    shared s = share_image();
+    timeline t = share_timeline();
+    for (uint64_t frame = 0; frame < 3; frame++) {
+        cuda_paints(&s);
+        CU(cuda_signals(&t, 3 * frame + 1, 0));
+        if (!wrong) vulkan_writes(&s, &t, 3 * frame + 1, 3 * frame + 2);
+        VkCommandBuffer commands = begin();
+        change_layout(commands, &s, wrong ? VK_IMAGE_LAYOUT_UNDEFINED : VK_IMAGE_LAYOUT_GENERAL,
+                      VK_IMAGE_LAYOUT_GENERAL, 0);
+        copy_picture(commands, &s, VK_IMAGE_LAYOUT_GENERAL, make_buffer(false).buffer);
+        end_and_submit(commands, &t, 3 * frame + (wrong ? 1 : 2), 3 * frame + 3);
+        cuda_waits(&t, 3 * frame + 3, 0);
+    }
+    all_done();
+}
+
+static void layout_not_general(bool wrong)
+{
+    shared s = share_image();
+    timeline t = share_timeline();
+    VkCommandBuffer commands = begin();
+    change_layout(commands, &s, VK_IMAGE_LAYOUT_UNDEFINED,
+                  wrong ? VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL : VK_IMAGE_LAYOUT_GENERAL, 0);
+    end_and_submit(commands, &t, 0, 1);
+    cuda_waits(&t, 1, 0);
+    cuda_paints(&s);
+    all_done();
+}
+
+static void layout_mismatch(bool wrong)
+{
+    shared s = share_image();
+    timeline t = share_timeline();
+    VkCommandBuffer commands = begin();
+    change_layout(commands, &s, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL, 1);
+    end_and_submit(commands, &t, 0, 1);
+    cuda_waits(&t, 1, 0);
+    cuda_paints(&s);
+    CU(cuda_signals(&t, 2, 0));
+    commands = begin();
+    change_layout(commands, &s,
+                  wrong ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_GENERAL,
+                  VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL, -1);
+    end_and_submit(commands, &t, 2, 0);
+    all_done();
+}
+
 static void semaphore_in_use(bool wrong)
 {
     timeline t = share_timeline();
@@ -446,6 +538,11 @@ static const seed seeds[] = {
     {"image_early", "read-after-write", image_early},
     {"no_release", "no-release", no_release},
     {"no_acquire", "no-acquire", no_acquire},
+    {"layout_first_frame", "layout-discards", layout_first_frame},
+    {"layout_release", "layout-discards", layout_release},
+    {"layout_ring", "layout-discards", layout_ring},
+    {"layout_not_general", "layout-not-general", layout_not_general},
+    {"layout_mismatch", "layout-mismatch", layout_mismatch},
     {"semaphore_in_use", "semaphore-in-use", semaphore_in_use},
     {"memory_in_use", "memory-in-use", memory_in_use},
     {"used_after_destroy", "used-after-import", used_after_destroy},
@@ -460,6 +557,7 @@ static const seed *at(size_t i)
         size_t count;
     } tables[] = {{seeds, sizeof seeds / sizeof *seeds},
                   {seeds_graphs, num_seeds_graphs},
+                  {seeds_sets, num_seeds_sets},
                   {seeds_held, num_seeds_held},
                   {seeds_held2, num_seeds_held2}};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; i -= tables[t++].count)

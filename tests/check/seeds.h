@@ -117,6 +117,8 @@ extern const size_t num_seeds_graphs;
 extern const seed seeds_held2[];
 extern const size_t num_seeds_held2;
 void held2_peer(const char *does, const char *socket);
+extern const seed seeds_sets[];
+extern const size_t num_seeds_sets;
 
 extern VkInstance instance;
 extern VkPhysicalDevice physical;
@@ -152,6 +154,14 @@ CUresult cuda_signals(const timeline *t, uint64_t value, int stream);
 void cuda_waits(const timeline *t, uint64_t value, int stream);
 void cuda_reads(const shared *s);
 void cuda_writes(const shared *s);
+VkCommandBuffer begin(void);
+void end_and_submit(VkCommandBuffer commands, const timeline *t, uint64_t after, uint64_t signal);
+void change_layout(VkCommandBuffer commands, const shared *s, VkImageLayout from, VkImageLayout to,
+                   int transfer);
+void copy_picture(VkCommandBuffer commands, const shared *s, VkImageLayout layout, VkBuffer to);
+void cuda_paints(const shared *s);
+VkSemaphore make_binary(void);
+void binary_waits(void);
 void vulkan_writes(const shared *s, const timeline *t, uint64_t after, uint64_t signal);
 void all_done(void);
 

@@ -43,7 +43,7 @@ def run(name, row, kind):
     """Whether one form of a program gives the findings that it should, and the lines that say so."""
     prefix, _, finding = row.rpartition("/")
     expected = [finding] if (prefix != "missed" if kind == "wrong" else prefix == "alarm") else []
-    strict = ["--strict"] if finding in ("no-release", "no-acquire", "not-dedicated") else []
+    strict = ["--strict"] if finding in ("no-release", "no-acquire", "not-dedicated", "layout-not-general", "layout-mismatch") else []
     with tempfile.TemporaryDirectory() as directory:
         report = os.path.join(directory, "report.json")
         process = subprocess.Popen([*start, build / "bin/culvert-check", "--stuck", "1", "--end-stuck", *strict, "--json", report,

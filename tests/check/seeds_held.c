@@ -22,18 +22,6 @@ static void wait_fence(void)
     vkDestroyFence(device, fence, NULL);
 }
 
-static VkCommandBuffer begin(void)
-{
-    VkCommandBuffer commands;
-    const VkCommandBufferAllocateInfo c = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                           .commandPool = pool,
-                                           .commandBufferCount = 1};
-    const VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    VK(vkAllocateCommandBuffers(device, &c, &commands));
-    VK(vkBeginCommandBuffer(commands, &info));
-    return commands;
-}
-
 static VkSemaphoreSubmitInfo point(const timeline *t, uint64_t value)
 {
     return (VkSemaphoreSubmitInfo){.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,

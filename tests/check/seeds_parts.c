@@ -14,6 +14,7 @@ CUcontext contexts[2]; /* of the Vulkan device, and of another one */
 CUstream streams[2];
 unsigned char *bytes;
 const char *kernels;
+static CUexternalSemaphore binary;
 
 static void find_calls(void)
 {
@@ -61,9 +62,9 @@ static void find_devices(void)
 
 void open_all(void)
 {
-    static const char *const extensions[] = {"VK_KHR_external_memory_fd",
-                                             "VK_KHR_external_semaphore_fd",
-                                             VK_NVX_BINARY_IMPORT_EXTENSION_NAME};
+    static const char *const extensions[] = {
+        "VK_KHR_external_memory_fd", "VK_KHR_external_semaphore_fd",
+        VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, VK_NVX_BINARY_IMPORT_EXTENSION_NAME};
     const float priority = 1;
     find_calls();
     VK(volkInitialize());
@@ -92,7 +93,7 @@ void open_all(void)
                                   .pNext = also.kernels ? (void *)&addresses : &timelines,
                                   .queueCreateInfoCount = 1,
                                   .pQueueCreateInfos = &q,
-                                  .enabledExtensionCount = also.kernels ? 3 : 2,
+                                  .enabledExtensionCount = also.kernels ? 4 : 3,
                                   .ppEnabledExtensionNames = extensions};
     VK(vkCreateDevice(physical, &d, NULL, &device));
     volkLoadDevice(device);
@@ -144,6 +145,7 @@ shared make_buffer(bool dedicated)
         .pNext = &external,
         .size = SIZE,
         .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                 VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
                  (also.kernels ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0u)};
     VK(vkCreateBuffer(device, &b, NULL, &s.buffer));
     vkGetBufferMemoryRequirements(device, s.buffer, &needs);
@@ -206,8 +208,9 @@ shared share_image(void)
                                  .mipLevels = 1,
                                  .arrayLayers = 1,
                                  .samples = VK_SAMPLE_COUNT_1_BIT,
-                                 .usage =
-                                     VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_STORAGE_BIT};
+                                 .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT |
+                                          VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                          VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT};
     VK(vkCreateImage(device, &i, NULL, &s.image));
     vkGetImageMemoryRequirements(device, s.image, &needs);
     allocate(&s, &needs, true);
@@ -342,16 +345,45 @@ static void transfer(VkCommandBuffer commands, const shared *s, uint32_t from, u
                          VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 1, &barrier, 0, NULL);
 }
 
-/* Vulkan waits for a value, writes all of it, and signals a value; 0 is neither. */
-void vulkan_writes(const shared *s, const timeline *t, uint64_t after, uint64_t signal)
+VkCommandBuffer begin(void)
 {
     VkCommandBuffer commands;
     const VkCommandBufferAllocateInfo c = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                            .commandPool = pool,
                                            .commandBufferCount = 1};
+    const VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     VK(vkAllocateCommandBuffers(device, &c, &commands));
-    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    VK(vkBeginCommandBuffer(commands, &begin));
+    VK(vkBeginCommandBuffer(commands, &info));
+    return commands;
+}
+
+/* They wait for a value, and signal one; 0 is neither. */
+void end_and_submit(VkCommandBuffer commands, const timeline *t, uint64_t after, uint64_t signal)
+{
+    VK(vkEndCommandBuffer(commands));
+    const VkTimelineSemaphoreSubmitInfo values = {
+        .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+        .waitSemaphoreValueCount = after != 0,
+        .pWaitSemaphoreValues = &after,
+        .signalSemaphoreValueCount = signal != 0,
+        .pSignalSemaphoreValues = &signal};
+    const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                 .pNext = &values,
+                                 .waitSemaphoreCount = after != 0,
+                                 .pWaitSemaphores = t != NULL ? &t->vulkan : NULL,
+                                 .pWaitDstStageMask = &stage,
+                                 .commandBufferCount = 1,
+                                 .pCommandBuffers = &commands,
+                                 .signalSemaphoreCount = signal != 0,
+                                 .pSignalSemaphores = t != NULL ? &t->vulkan : NULL};
+    VK(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE));
+}
+
+/* Vulkan waits for a value, writes all of it, and signals a value; 0 is neither. */
+void vulkan_writes(const shared *s, const timeline *t, uint64_t after, uint64_t signal)
+{
+    VkCommandBuffer commands = begin();
     const VkBufferCopy whole = {.size = SIZE};
     if (also.acquires) transfer(commands, s, VK_QUEUE_FAMILY_EXTERNAL, 0);
     if (also.copies_to != VK_NULL_HANDLE)
@@ -373,24 +405,72 @@ void vulkan_writes(const shared *s, const timeline *t, uint64_t after, uint64_t 
                              VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0, NULL, 0, NULL, 1, &barrier);
         vkCmdClearColorImage(commands, s->image, VK_IMAGE_LAYOUT_GENERAL, &color, 1, &all);
     }
-    VK(vkEndCommandBuffer(commands));
-    const VkTimelineSemaphoreSubmitInfo values = {
-        .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
-        .waitSemaphoreValueCount = after != 0,
-        .pWaitSemaphoreValues = &after,
-        .signalSemaphoreValueCount = signal != 0,
-        .pSignalSemaphoreValues = &signal};
-    const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
-    const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-                                 .pNext = &values,
-                                 .waitSemaphoreCount = after != 0,
-                                 .pWaitSemaphores = t != NULL ? &t->vulkan : NULL,
-                                 .pWaitDstStageMask = &stage,
-                                 .commandBufferCount = 1,
-                                 .pCommandBuffers = &commands,
-                                 .signalSemaphoreCount = signal != 0,
-                                 .pSignalSemaphores = t != NULL ? &t->vulkan : NULL};
-    VK(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE));
+    end_and_submit(commands, t, after, signal);
+}
+
+/* A barrier that hands the image over to CUDA (1), takes it back (-1), or neither. */
+void change_layout(VkCommandBuffer commands, const shared *s, VkImageLayout from, VkImageLayout to,
+                   int transfer)
+{
+    const VkImageMemoryBarrier barrier = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+        .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
+        .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT,
+        .oldLayout = from,
+        .newLayout = to,
+        .srcQueueFamilyIndex = transfer < 0 ? VK_QUEUE_FAMILY_EXTERNAL : 0,
+        .dstQueueFamilyIndex = transfer > 0 ? VK_QUEUE_FAMILY_EXTERNAL : 0,
+        .image = s->image,
+        .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_REMAINING_MIP_LEVELS, 0, 1}};
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                         VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 0, NULL, 1, &barrier);
+}
+
+void cuda_paints(const shared *s)
+{
+    CUDA_MEMCPY2D copy;
+    memset(&copy, 0, sizeof copy);
+    copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+    copy.srcHost = bytes;
+    copy.srcPitch = copy.WidthInBytes = (size_t)WIDTH * 4;
+    copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+    copy.dstArray = s->array;
+    copy.Height = HEIGHT;
+    CU(cu.cuMemcpy2DAsync(&copy, streams[0]));
+}
+
+void copy_picture(VkCommandBuffer commands, const shared *s, VkImageLayout layout, VkBuffer to)
+{
+    const VkBufferImageCopy all = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
+                                   .imageExtent = {WIDTH, HEIGHT, 1}};
+    vkCmdCopyImageToBuffer(commands, s->image, layout, to, 1, &all);
+}
+
+/* A binary semaphore that CUDA knows, too; the twin has none. */
+VkSemaphore make_binary(void)
+{
+    VkSemaphore made;
+    int fd = -1;
+    const VkExportSemaphoreCreateInfo exported = {
+        .sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+    const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
+                                        .pNext = &exported};
+    VK(vkCreateSemaphore(device, &info, NULL, &made));
+    const VkSemaphoreGetFdInfoKHR get = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR,
+                                         .semaphore = made,
+                                         .handleType =
+                                             VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VK(vkGetSemaphoreFdKHR(device, &get, &fd));
+    CU(import_semaphore(&binary, fd, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD));
+    return made;
+}
+
+void binary_waits(void)
+{
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS p;
+    memset(&p, 0, sizeof p);
+    CU(cu.cuWaitExternalSemaphoresAsync(&binary, &p, 1, streams[0]));
 }
 
 void all_done(void)

@@ -76,8 +76,8 @@
     X(cuEventRecordWithFlags, 11010, cuEventRecordWithFlags, ptsz) \
     X(cuLaunchHostFunc, 10000, cuLaunchHostFunc, ptsz) \
     X(cuStreamAddCallback, 5000, cuStreamAddCallback, ptsz) \
-    X(cuLaunchCooperativeKernel, 9000, cuLaunchCooperativeKernel, ptsz) \
     X(cuLaunchKernel, 4000, cuLaunchKernel, ptsz) \
+    X(cuLaunchCooperativeKernel, 9000, cuLaunchCooperativeKernel, ptsz) \
     X(cuLaunchKernelEx, 11060, cuLaunchKernelEx, ptsz) \
     X(cuGraphInstantiateWithParams, 12000, cuGraphInstantiateWithParams, ptsz) \
     X(cuGraphLaunch, 10000, cuGraphLaunch, ptsz) \

@@ -590,7 +590,8 @@ static void submit_after(check_model *m, int agent, check_mark *const *marks, un
 
 static check_work work_of(const node *n)
 {
-    check_work told = {.accesses = n->accesses,
+    check_work told = {.runs_code = true, /* or a kernel of the graph does */
+                       .accesses = n->accesses,
                        .num_accesses = n->num_accesses,
                        .joins_all = n->type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
                        .host_may_know = n->type == CU_GRAPH_NODE_TYPE_HOST};
@@ -609,8 +610,10 @@ static void replay(check_model *m, graph *g, const work *w)
 {
     check_mark *marks[WIDEST + 1], *begin = check_mark_make(), *end = check_mark_make();
     unsigned joined[WIDEST][WIDEST] = {{0}}, num_marks;
-    const check_work entry = {
-        .after_agents = cuda_before(w->handle, w->per_thread), .after = g->end, .mark = begin};
+    const check_work entry = {.runs_code = true,
+                              .after_agents = cuda_before(w->handle, w->per_thread),
+                              .after = g->end,
+                              .mark = begin};
     check_submit(m, w->agent, &entry, &w->site);
     for (unsigned i = 0; i < g->num_nodes; i++) {
         node *n = &g->nodes[i];
@@ -639,7 +642,7 @@ static void replay(check_model *m, graph *g, const work *w)
     num_marks = 0;
     for (unsigned d = 1; d < g->width; d++)
         if (joined[0][d] < g->last[d]) marks[num_marks++] = g->nodes[g->last[d] - 1].mark;
-    const check_work exit_ = {.mark = end};
+    const check_work exit_ = {.mark = end, .runs_code = true};
     submit_after(m, w->agent, marks, num_marks, &exit_, &w->site);
     for (unsigned i = 0; i < g->num_nodes; i++) {
         check_mark_drop(g->nodes[i].mark);

@@ -9,6 +9,7 @@
 #include "cuda_calls.h"
 #include "cuda_more.h"
 #include "shim.h"
+#include "trace.h"
 
 #include <string.h>
 
@@ -51,6 +52,7 @@ typedef struct work {
     CUevent records; /* or NULL */
     CUevent follows;
     bool joins_all;
+    bool runs_code;
     bool blocks; /* the host may wait in the call */
     int agent;
     check_mark *mark;
@@ -117,6 +119,7 @@ void cuda_out_of_graph(check_model *m, const check_payload *p); /* under the loc
         const bool per_thread = is_per_thread;                                                     \
         work w;                                                                                    \
         REAL(symbol, parameters, arguments)                                                        \
+        const uint64_t since = check_trace_now();                                                  \
         cuda_work_begin(&w, cuda_rows[ROW_##symbol].base, stream_, per_thread);                    \
         tell;                                                                                      \
         cuda_work_submit(&w);                                                                      \
@@ -131,6 +134,7 @@ void cuda_out_of_graph(check_model *m, const check_payload *p); /* under the loc
             result == CUDA_ERROR_INVALID_CONTEXT)                                                  \
             cuda_look_at_gpu(&w);                                                                  \
         (void)per_thread;                                                                          \
+        check_trace_call(w.site.call, since);                                                      \
         check_inside--;                                                                            \
         return result;                                                                             \
     }

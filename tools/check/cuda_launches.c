@@ -72,6 +72,7 @@ void cuda_arguments(cuda_each each, void *user, CUfunction f, CUkernel k, void *
 
 static void look_at_arguments(work *w, CUfunction f, void **params, void **extra)
 {
+    w->runs_code = true;
     if (!cuda_has_imports() || w->capturing) return;
     cuda_arguments(cuda_touch_any, w, f, NULL, params, extra);
 }

@@ -124,6 +124,7 @@ cuda_found cuda_resolve(uint64_t address, uint64_t size, CUarray array, check_ac
         out->payload = i->of->payload;
         out->begin = i->offset;
         out->end = i->offset + 1;
+        out->array = true;
         return i->of->gone ? CUDA_ENDED : out->payload != NULL ? CUDA_SHARED : CUDA_NOTHING;
     }
     const mapping *at = size > 0 ? *mapping_at(address) : NULL;

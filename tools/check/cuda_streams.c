@@ -60,7 +60,7 @@ void cuda_work_begin(work *w, const char *call, CUstream handle, bool per_thread
 {
     memset(w, 0, offsetof(work, accesses));
     w->num_accesses = w->num_turns = 0;
-    w->signals = w->joins_all = w->blocks = false;
+    w->signals = w->joins_all = w->runs_code = w->blocks = false;
     w->records = w->follows = NULL;
     w->mark = NULL;
     w->agent = 0;
@@ -124,6 +124,7 @@ void cuda_work_submit(work *w)
     check_work told = {.accesses = w->accesses,
                        .num_accesses = w->num_accesses,
                        .joins_all = w->joins_all,
+                       .runs_code = w->runs_code,
                        .after_agents = cuda_before(w->handle, w->per_thread)};
     if (w->signals) {
         told.signals = w->turns;

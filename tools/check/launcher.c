@@ -3,6 +3,7 @@
 #include "utf8.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -29,12 +30,14 @@ static void usage(FILE *out)
         "\n"
         "  --json FILE          also writes the findings to FILE, as JSON\n"
         "  --sarif FILE         also writes them to FILE, as SARIF 2.1.0\n"
+        "  --trace FILE         writes a timeline of both sides to FILE, which Perfetto opens\n"
+        "  --trace-limit N      megabytes of it for each process (256)\n"
         "  --text FILE          writes the report to FILE instead of stderr\n"
         "  --stuck N            seconds of waiting in a call after which a wait that nothing can end is\n"
         "                       told (10; 0: only at the end of the program)\n"
         "  --end-stuck          ends the program then (SIGABRT)\n"
         "  --strict             also tells what the specifications forbid and no driver is known to mind:\n"
-        "                       barriers to external queue families, class (f), and untrue dedication\n"
+        "                       barriers to external queue families, layouts, and untrue dedication\n"
         "  --fast               does not judge the order of accesses, class (e)\n"
         "  --error-exitcode N   exit status when something was found (99)\n"
         "  --help, --version\n"
@@ -282,7 +285,7 @@ static void put_finding(const sarif_finding *f, const char *mend, FILE *results,
     put_string(rules, f->source);
     fputs("},\"help\":{\"text\":", rules);
     put_string(rules, mend);
-    fputs("}}", rules);
+    fprintf(rules, "},\"helpUri\":\"%s#%s\"}", CHECK_PAGE_URI, f->id);
     if (strlen(ids) + strlen(id) < size) strcat(ids, id);
 }
 
@@ -340,6 +343,38 @@ close:
     return made;
 }
 
+/* The events of each process are lines of a file that has zeros behind them. One that is not whole
+ * was written when the process was killed. */
+static bool write_trace(const char *path, const char *directory)
+{
+    FILE *out = fopen(path, "w");
+    DIR *files = opendir(directory);
+    const struct dirent *entry;
+    char *line = NULL;
+    size_t room = 0;
+    bool first = true;
+    if (out != NULL) fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", out);
+    while (files != NULL && (entry = readdir(files)) != NULL) {
+        char name[PATH_MAX];
+        if (strncmp(entry->d_name, "report.trace.", 13) != 0) continue;
+        const int length = snprintf(name, sizeof name, "%s/%s", directory, entry->d_name);
+        FILE *in = length > 0 && (size_t)length < sizeof name ? fopen(name, "r") : NULL;
+        while (in != NULL && out != NULL && getline(&line, &room, in) > 0 && line[0] == '{') {
+            const size_t size = strcspn(line, "\n");
+            if (size < 2 || line[size] != '\n' || line[size - 1] != '}') break;
+            line[size] = '\0';
+            fprintf(out, "%s\n%s", first ? "" : ",", line);
+            first = false;
+        }
+        if (in != NULL) fclose(in);
+        (void)unlink(name);
+    }
+    if (out != NULL) fputs("\n]}\n", out);
+    free(line);
+    if (files != NULL) (void)closedir(files);
+    return out != NULL && fclose(out) == 0;
+}
+
 static volatile pid_t child;
 
 /* Who ends culvert-check means the program: `timeout` asks in this way. The report is still due. */
@@ -386,8 +421,8 @@ static int run(char **command)
 
 int main(int argc, char **argv)
 {
-    const char *json = NULL, *sarif = NULL, *text = NULL, *stuck = "10",
-               *temporary = getenv("TMPDIR");
+    const char *json = NULL, *sarif = NULL, *text = NULL, *trace = NULL, *trace_limit = "256",
+               *stuck = "10", *temporary = getenv("TMPDIR");
     int found_status = 99, at = 1;
     bool fast = false;
     for (; at < argc && argv[at][0] == '-'; at++) {
@@ -412,7 +447,8 @@ int main(int argc, char **argv)
         }
         const bool takes = strcmp(o, "--stuck") == 0 || strcmp(o, "--json") == 0 ||
                            strcmp(o, "--text") == 0 || strcmp(o, "--sarif") == 0 ||
-                           strcmp(o, "--error-exitcode") == 0;
+                           strcmp(o, "--error-exitcode") == 0 || strcmp(o, "--trace") == 0 ||
+                           strcmp(o, "--trace-limit") == 0;
         if (!takes) return fail("there is no such option; see --help", o);
         if (at + 1 >= argc) return fail("the option needs a value", o);
         const char *value = argv[++at];
@@ -422,16 +458,22 @@ int main(int argc, char **argv)
             sarif = value;
         else if (strcmp(o, "--text") == 0)
             text = value;
+        else if (strcmp(o, "--trace") == 0)
+            trace = value;
         else {
             char *end;
             const bool is_status = strcmp(o, "--error-exitcode") == 0;
+            const bool is_limit = strcmp(o, "--trace-limit") == 0;
             const long number = strtol(value, &end, 10);
             if (*end != '\0' || end == value || number < 0 || number > (is_status ? 255 : 86400))
-                return fail(is_status ? "--error-exitcode takes a number from 0 to 255"
-                                      : "--stuck takes a number of seconds",
+                return fail(is_status  ? "--error-exitcode takes a number from 0 to 255"
+                            : is_limit ? "--trace-limit takes a number of megabytes"
+                                       : "--stuck takes a number of seconds",
                             value);
             if (is_status)
                 found_status = (int)number;
+            else if (is_limit)
+                trace_limit = value;
             else
                 stuck = value;
         }
@@ -455,13 +497,17 @@ int main(int argc, char **argv)
     (void)snprintf(directory, sizeof directory, "%s/culvert-check-XXXXXX",
                    temporary != NULL && temporary[0] == '/' ? temporary : "/tmp");
     if (mkdtemp(directory) == NULL) return fail("it cannot make a directory", strerror(errno));
-    char prefix[PATH_MAX + 8], text_path[PATH_MAX + 16], json_path[PATH_MAX + 16];
+    char prefix[PATH_MAX + 8], text_path[PATH_MAX + 16], json_path[PATH_MAX + 16],
+        trace_path[PATH_MAX + 16];
     (void)snprintf(prefix, sizeof prefix, "%s/report", directory);
     (void)snprintf(text_path, sizeof text_path, "%s.text", prefix);
     (void)snprintf(json_path, sizeof json_path, "%s.json", prefix);
+    (void)snprintf(trace_path, sizeof trace_path, "%s.trace", prefix);
     const char *path_name = getenv("VK_LAYER_PATH") != NULL ? "VK_LAYER_PATH" : "VK_ADD_LAYER_PATH";
     int status = 125, failed = 0;
     if (setenv("CULVERT_CHECK_OUT", prefix, 1) != 0 ||
+        (trace != NULL && (setenv("CULVERT_CHECK_TRACE", trace_path, 1) != 0 ||
+                           setenv("CULVERT_CHECK_TRACE_LIMIT", trace_limit, 1) != 0)) ||
         setenv("CULVERT_CHECK_STUCK", stuck, 1) != 0 ||
         setenv("CULVERT_CHECK_FAST", fast ? "1" : "0", 1) != 0 ||
         !put_first("LD_PRELOAD", library) || !put_first("VK_INSTANCE_LAYERS", LAYER) ||
@@ -482,6 +528,7 @@ int main(int argc, char **argv)
         failed = fail(json, strerror(errno));
     if (sarif != NULL && !write_sarif(sarif, text_path, status))
         failed = fail(sarif, strerror(errno));
+    if (trace != NULL && !write_trace(trace, directory)) failed = fail(trace, strerror(errno));
     (void)unlink(text_path);
     (void)unlink(json_path);
     (void)rmdir(directory);

@@ -32,6 +32,7 @@ static void payload_free(check_payload *p)
     free(p->records);
     free(p->kept);
     free(p->uses);
+    check_pictures_free(p);
     free(p);
 }
 
@@ -80,6 +81,16 @@ check_counts check_model_counts(const check_model *m)
 void check_model_look(check_model *m, check_look look)
 {
     m->look = look;
+}
+
+void check_model_watch(check_model *m, const check_watch *watch)
+{
+    m->watch = watch;
+}
+
+void check_payload_describe(const check_payload *p, char *out, size_t size)
+{
+    (void)snprintf(out, size, "%s", p->name[0] != '\0' ? p->name : p->object);
 }
 
 void check_find(check_model *m, check_what what, const check_payload *p, const check_site *here,

@@ -6,11 +6,13 @@
 #define CHECK_MODEL_H_
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define CHECK_FRAMES 12
 #define CHECK_AGENTS 64 /* queues and streams at a time; the host is agent 0 */
 #define CHECK_UUID   16
+#define CHECK_PAGE   "docs/culvert-check-findings.md"
 
 /* Where a program made a call. */
 typedef struct check_site {
@@ -19,7 +21,8 @@ typedef struct check_site {
     int count;
 } check_site;
 
-/* What can be wrong. model_rules.c has the rule, its source and what mends it, a row for each. */
+/* What can be wrong. model_rules.c has the rule, its source and what mends it, a row for each;
+ * CHECK_PAGE has a section for each, by its id. */
 typedef enum check_what {
     CHECK_FD_CLOSED,
     CHECK_FD_USED,
@@ -39,6 +42,9 @@ typedef enum check_what {
     CHECK_READ_WRITE,
     CHECK_NO_RELEASE,
     CHECK_NO_ACQUIRE,
+    CHECK_LAYOUT_DISCARDS,
+    CHECK_LAYOUT_NOT_GENERAL,
+    CHECK_LAYOUT_MISMATCH,
     CHECK_SEMAPHORE_IN_USE,
     CHECK_MEMORY_IN_USE,
     CHECK_USED_AFTER,
@@ -70,7 +76,8 @@ typedef enum check_access_kind {
     CHECK_WRITE,
     CHECK_READ_OR_WRITE,
     CHECK_RELEASE, /* barriers: from Vulkan to VK_QUEUE_FAMILY_EXTERNAL, and back */
-    CHECK_ACQUIRE
+    CHECK_ACQUIRE,
+    CHECK_LAYOUT /* a transition of an image */
 } check_access_kind;
 
 /* What a descriptor stands for, whichever API made it: memory or the state of a semaphore. */
@@ -84,6 +91,13 @@ typedef struct check_access {
     check_access_kind kind;
     const char *how; /* a literal: "vkCmdCopyBuffer" */
     bool exclusive;  /* Vulkan's: of a resource that is owned by one queue family at a time */
+    /* Of images, for class (f): which one (0: none, or CUDA's array), the layout in which it is
+     * accessed or which it gets, and the one before. */
+    uint64_t image;
+    uint32_t layout, from;
+    bool whole;    /* a transition of all of it */
+    bool acquires; /* ... from another API */
+    bool array;    /* CUDA's use of an array */
 } check_access;
 
 typedef struct check_turn {
@@ -102,6 +116,7 @@ typedef struct check_work {
     check_mark *after;     /* also waits for this mark, or NULL */
     check_mark *mark;      /* reached when it is done, or NULL */
     uint64_t after_agents; /* bits of agents whose work until now comes first */
+    bool runs_code;        /* shaders or kernels, which may write what is not seen */
     bool joins_all;        /* it may be ordered after anything, as far as the checker can see */
     bool host_may_know;    /* when it is done, the host may know that: it calls the host */
 } check_work;
@@ -117,6 +132,27 @@ typedef struct check_payload_info {
     bool foreign;        /* another process, or something unseen, has a part in it */
     uint32_t type;       /* Vulkan's bit of the handle type, or 0 */
 } check_payload_info;
+
+/* Who makes a timeline is told how works go on. */
+typedef struct check_seen {
+    int agent;
+    unsigned serial; /* of the agent: its number is another one's later */
+    check_api api;
+    const char *agent_name, *call;
+    uint32_t number;
+    const check_turn *waits, *signals;
+    unsigned num_waits, num_signals, num_accesses;
+} check_seen;
+typedef struct check_watch {
+    uint64_t (*began)(const check_seen *work); /* the time, for arrows */
+    /* A wait has ended: who signaled, and when; who waited (0: the host). */
+    void (*arrow)(int from, uint64_t then, int to, const check_payload *p, uint64_t value);
+    void (*done)(int agent, uint32_t number); /* the host knows that it is */
+    int (*host_signals)(uint64_t *now);       /* who it is: below 0 */
+} check_watch;
+void check_model_watch(check_model *m, const check_watch *watch);
+/* Its name, or else what it is. */
+void check_payload_describe(const check_payload *p, char *out, size_t size);
 
 typedef void (*check_report)(void *user, const check_finding *finding);
 check_model *check_model_make(check_report report, void *user, bool ordered);
@@ -142,6 +178,14 @@ void check_payload_opaque(check_payload *p); /* what happens to it is no longer 
 void check_payload_typed(check_payload *p, uint32_t type); /* the type of handle that it left as */
 bool check_payload_is(const check_payload *p, check_kind kind);
 uint64_t check_payload_size(const check_payload *p);
+
+/* An image lies in memory, in VK_IMAGE_LAYOUT_UNDEFINED at first, and goes. Of one that is `stored`
+ * to, what shaders write is not seen whole. */
+#define CHECK_LAYOUT_UNDEFINED 0
+#define CHECK_LAYOUT_GENERAL   1
+void check_picture_made(check_model *m, check_payload *p, uint64_t image, uint64_t begin,
+                        uint64_t size, bool stored);
+void check_picture_gone(check_model *m, check_payload *p, uint64_t image);
 
 /* Descriptors. `same` says whether the number is still the file that it was at its birth. */
 typedef enum check_same { CHECK_SAME, CHECK_GONE, CHECK_ANOTHER } check_same;

@@ -27,6 +27,8 @@ typedef struct check_signal {
     uint64_t value;
     check_clock clock;
     check_site site;
+    int agent; /* who signaled, and when: for a timeline */
+    uint64_t then;
 } check_signal;
 
 /* Bytes that one API wrote and has not handed over by a barrier, for (f). */
@@ -37,6 +39,25 @@ typedef struct check_kept {
     check_site site;
 } check_kept;
 #define CHECK_KEPT 32
+
+/* An image, its layout, and who wrote in it last. */
+typedef struct check_picture {
+    struct check_picture *next;
+    uint64_t image, begin, end;
+    uint32_t layout;
+    bool known; /* the layout is that of all of it */
+    bool stored;
+    bool written;
+    check_api by;
+    int writer;
+    uint32_t write_at;
+    const char *how;
+    check_site write;
+    bool discarded; /* after that, and nobody has written since */
+    check_site changed, discard;
+    check_clock clock; /* of the transition */
+    int discarder;
+} check_picture;
 
 /* The last use of a payload by each agent, for (g). */
 typedef struct check_use {
@@ -60,6 +81,7 @@ struct check_payload {
     unsigned num_records;
     check_kept *kept;
     unsigned num_kept;
+    check_picture *pictures;
     /* semaphores; a binary one has at most one signal */
     check_signal *signals;
     uint64_t reached; /* the greatest value that is surely signaled */
@@ -86,15 +108,17 @@ typedef struct check_op {
     check_mark *after, *mark;
     uint64_t after_agents;
     uint32_t after_numbers[CHECK_AGENTS];
-    bool joins_all, host_may_know;
+    bool joins_all, runs_code, host_may_know;
 } check_op;
 
 typedef struct check_agent {
     check_api api;
     bool used;
+    unsigned serial;
     char name[48];
     check_op *first, **last;
     uint32_t submitted, done; /* numbers of works */
+    uint32_t last_code;       /* the last one that was submitted and runs code */
     check_clock clock;
 } check_agent;
 
@@ -115,8 +139,13 @@ struct check_model {
     bool ordered; /* judge (e) */
     bool lost;
     bool strict;
+    bool vague;         /* something was ordered after all, because nobody knows after what */
     const char *object; /* of a finding without a payload, or NULL */
     check_look look;
+    const check_watch *watch; /* or NULL */
+    unsigned serial;
+    int now_agent; /* of what is signaled now */
+    uint64_t now;
     unsigned unjudged;
     check_counts counts;
     check_payload *payloads;
@@ -132,5 +161,8 @@ void check_find(check_model *m, check_what what, const check_payload *p, const c
     ;
 void check_merge(check_clock *into, const check_clock *from);
 void check_run(check_model *m);
+void check_judge_layouts(check_model *m, int agent, const check_op *op, const check_access *a,
+                         const check_clock *clock);
+void check_pictures_free(check_payload *p);
 
 #endif

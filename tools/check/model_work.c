@@ -35,6 +35,7 @@ int check_agent_make(check_model *m, check_api api, const char *name)
         if (a->used || a->first != NULL) continue;
         a->used = true;
         a->api = api;
+        a->serial = ++m->serial;
         (void)snprintf(a->name, sizeof a->name, "%s", name);
         return i;
     }
@@ -169,8 +170,8 @@ static void judge(check_model *m, int agent, const check_op *op, const check_acc
         .access = *a, .api = api, .agent = agent, .at = op->number, .site = op->site};
 }
 
-static void add_signal(check_payload *p, uint64_t value, const check_clock *clock,
-                       const check_site *site)
+static void add_signal(const check_model *m, check_payload *p, uint64_t value,
+                       const check_clock *clock, const check_site *site)
 {
     unsigned count = 1;
     check_signal **link = &p->signals;
@@ -183,6 +184,8 @@ static void add_signal(check_payload *p, uint64_t value, const check_clock *cloc
     s->value = value;
     s->clock = *clock;
     s->site = *site;
+    s->agent = m->now_agent;
+    s->then = m->now;
     s->next = *link;
     *link = s;
     if (count > MOST_SIGNALS) {
@@ -205,7 +208,7 @@ static void signal_now(check_model *m, check_payload *p, uint64_t value, const c
                        (unsigned long long)value, (unsigned long long)p->reached);
         if (value <= p->reached) return;
         p->reached = value;
-        add_signal(p, value, clock, site);
+        add_signal(m, p, value, clock, site);
         return;
     }
     if (p->signals != NULL) {
@@ -218,7 +221,7 @@ static void signal_now(check_model *m, check_payload *p, uint64_t value, const c
         s->site = *site;
         return;
     }
-    add_signal(p, 0, clock, site);
+    add_signal(m, p, 0, clock, site);
 }
 
 static bool turn_ready(const check_turn *w)
@@ -241,11 +244,17 @@ static bool ready(const check_model *m, const check_op *op)
     return true;
 }
 
-static void wait_now(check_model *m, const check_turn *w, check_clock *clock)
+static void draw_arrow(const check_model *m, const check_signal *s, int to, const check_payload *p)
+{
+    if (m->watch != NULL && s != NULL) m->watch->arrow(s->agent, s->then, to, p, s->value);
+}
+
+static void wait_now(check_model *m, int agent, const check_turn *w, check_clock *clock)
 {
     check_payload *p = w->payload;
     if (p == NULL) return;
     if (p->info.foreign) {
+        m->vague = true;
         join_all(m, clock);
         return;
     }
@@ -253,6 +262,7 @@ static void wait_now(check_model *m, const check_turn *w, check_clock *clock)
     if (p->info.kind == CHECK_BINARY) {
         if (s == NULL) return;
         check_merge(clock, &s->clock);
+        draw_arrow(m, s, agent, p);
         p->signals = NULL;
         free(s);
         return;
@@ -261,28 +271,46 @@ static void wait_now(check_model *m, const check_turn *w, check_clock *clock)
     while (s != NULL && s->value < w->value)
         s = s->next;
     if (s != NULL) check_merge(clock, &s->clock);
+    draw_arrow(m, s, agent, p);
 }
 
 static void execute(check_model *m, int agent, check_op *op)
 {
     check_agent *a = &m->agents[agent];
     check_clock clock = a->clock;
+    const check_seen seen = {.agent = agent,
+                             .serial = a->serial,
+                             .api = a->api,
+                             .agent_name = a->name,
+                             .call = op->site.call,
+                             .number = op->number,
+                             .waits = op->waits,
+                             .signals = op->signals,
+                             .num_waits = op->num_waits,
+                             .num_signals = op->num_signals,
+                             .num_accesses = op->num_accesses};
+    const uint64_t now = m->watch != NULL ? m->watch->began(&seen) : 0;
     check_merge(&clock, &op->host);
     for (unsigned i = 0; i < op->num_waits; i++)
-        wait_now(m, &op->waits[i], &clock);
+        wait_now(m, agent, &op->waits[i], &clock);
     if (op->after != NULL) check_merge(&clock, &op->after->clock);
     for (int i = 0; i < CHECK_AGENTS; i++)
         if ((op->after_agents >> i & 1) != 0) check_merge(&clock, &m->agents[i].clock);
     if (op->joins_all) join_all(m, &clock);
+    m->vague |= op->joins_all;
     clock.at[agent] = op->number;
     for (unsigned i = 0; i < op->num_accesses; i++) {
         const check_access *access = &op->accesses[i];
+        check_judge_layouts(m, agent, op, access, &clock);
+        if (access->kind == CHECK_LAYOUT) continue;
         if (m->strict) judge_barriers(m, a->api, op, access);
         if (m->ordered && access->kind != CHECK_RELEASE && access->kind != CHECK_ACQUIRE)
             judge(m, agent, op, access, &clock);
     }
     a->clock = clock;
     a->done = op->number;
+    m->now_agent = agent;
+    m->now = now;
     if (op->host_may_know) check_merge(&m->agents[0].clock, &clock);
     for (unsigned i = 0; i < op->num_signals; i++)
         if (op->signals[i].payload != NULL)
@@ -396,6 +424,8 @@ void check_submit(check_model *m, int agent, const check_work *work, const check
     op->num_signals = op->signals != NULL ? work->num_signals : 0;
     op->host_may_know = work->host_may_know;
     op->joins_all = work->joins_all || (work->after != NULL && work->after->number == 0);
+    op->runs_code = work->runs_code;
+    if (op->runs_code) a->last_code = op->number;
     op->after_agents = work->after_agents & ~(UINT64_C(1) << agent) & ~UINT64_C(1);
     for (int i = 0; i < CHECK_AGENTS; i++)
         op->after_numbers[i] = m->agents[i].submitted;
@@ -431,6 +461,13 @@ void check_submit_failed(check_model *m, const check_work *work)
     check_run(m);
 }
 
+/* What the host knows is done. */
+static void tell_done(const check_model *m)
+{
+    for (int i = 1; m->watch != NULL && i < CHECK_AGENTS; i++)
+        m->watch->done(i, m->agents[0].clock.at[i]);
+}
+
 void check_host_saw_mark(check_model *m, check_mark *mark)
 {
     if (mark == NULL) return;
@@ -438,14 +475,19 @@ void check_host_saw_mark(check_model *m, check_mark *mark)
     if (mark->number == 0) return;
     if (!mark->reached) force(m, mark->agent, mark->number);
     check_merge(&m->agents[0].clock, &mark->clock);
+    tell_done(m);
 }
 
 void check_host_saw_agent(check_model *m, int agent)
 {
-    if (agent <= 0) join_all(m, &m->agents[0].clock); /* it is not followed */
+    if (agent <= 0) {
+        m->vague = true;
+        join_all(m, &m->agents[0].clock); /* it is not followed */
+    }
     if (agent <= 0) return;
     force(m, agent, m->agents[agent].submitted);
     check_merge(&m->agents[0].clock, &m->agents[agent].clock);
+    tell_done(m);
 }
 
 void check_host_saw_api(check_model *m, check_api api)
@@ -462,6 +504,7 @@ void check_host_saw_agents(check_model *m, uint64_t agents)
 
 void check_host_may_know(check_model *m, check_api api)
 {
+    m->vague = true;
     for (int i = 1; i < CHECK_AGENTS; i++)
         if (m->agents[i].api == api) check_merge(&m->agents[0].clock, &m->agents[i].clock);
 }
@@ -471,14 +514,16 @@ void check_host_saw_value(check_model *m, check_payload *p, uint64_t value)
     if (p == NULL || p->info.kind != CHECK_TIMELINE) return;
     if (p->reached < value) check_payload_opaque(p);
     const check_turn turn = {.payload = p, .value = value};
-    wait_now(m, &turn, &m->agents[0].clock);
+    wait_now(m, 0, &turn, &m->agents[0].clock);
     check_run(m);
+    tell_done(m);
 }
 
 void check_host_signals(check_model *m, check_payload *p, uint64_t value, const check_site *site)
 {
     if (p == NULL) return;
     const check_clock clock = m->agents[0].clock;
+    if (m->watch != NULL) m->now_agent = m->watch->host_signals(&m->now);
     signal_now(m, p, value, &clock, site);
     check_run(m);
 }

@@ -2,6 +2,7 @@
 /* culvert-check in the program: its lock, its tables, call sites, and what is written of findings.
  * Each finding is written when it is found, so that a program that crashes leaves a report. */
 #include "shim.h"
+#include "trace.h"
 #include "utf8.h"
 
 #include <dlfcn.h>
@@ -48,6 +49,7 @@ bool check_is_watched(void)
 /* Its drivers do not work in it, and the lock may be another thread's of the parent. */
 static void forget_in_child(void)
 {
+    check_trace_forget();
     model = NULL;
 }
 
@@ -139,6 +141,9 @@ __attribute__((constructor)) static void begin(void)
     const char *strict = getenv("CULVERT_CHECK_STRICT");
     if (model != NULL && strict != NULL && strcmp(strict, "1") == 0) check_model_strict(model);
     if (model != NULL) check_model_look(model, look);
+    const char *trace = getenv("CULVERT_CHECK_TRACE"), *limit = getenv("CULVERT_CHECK_TRACE_LIMIT");
+    if (model != NULL && trace != NULL)
+        check_trace_begin(model, trace, limit != NULL ? strtoull(limit, NULL, 10) << 20 : 0);
     (void)pthread_atfork(NULL, NULL, forget_in_child);
 }
 
@@ -152,6 +157,7 @@ __attribute__((destructor)) void check_finish(void)
     check_end(m, &site);
     const unsigned unjudged = check_model_unjudged(m);
     const check_counts saw = check_model_counts(m);
+    check_trace_end();
     model = NULL; /* what runs after this is not watched */
     check_close();
     if (unjudged > 0)
@@ -297,6 +303,10 @@ static void *watch(void *user)
     }
 }
 
+/* For the timeline. */
+static _Thread_local const char *wait_call;
+static _Thread_local uint64_t wait_since;
+
 int check_wait_begin(const char *call, check_payload *payload, uint64_t value)
 {
     const check_site site = check_here(call);
@@ -307,6 +317,8 @@ int check_wait_begin_at(const check_site *site, check_payload *payload, uint64_t
 {
     static bool started;
     const char *seconds = getenv("CULVERT_CHECK_STUCK");
+    wait_call = site->call;
+    wait_since = check_trace_now();
     check_model *m = seconds != NULL ? check_open() : NULL;
     int slot = -1;
     if (m == NULL) return -1;
@@ -337,6 +349,8 @@ int check_wait_begin_at(const check_site *site, check_payload *payload, uint64_t
 
 void check_wait_end(int slot)
 {
+    if (wait_call != NULL) check_trace_call(wait_call, wait_since);
+    wait_call = NULL;
     check_model *m = slot >= 0 ? check_open() : NULL;
     if (m == NULL) return;
     waits[slot].used = false;
@@ -557,6 +571,7 @@ void check_write_finding(void *user, const check_finding *f)
     made->finding = *f;
     check_utf8_clean(made->finding.sentence);
     check_utf8_clean(made->finding.object);
+    check_trace_finding(check_rules[f->what].id, made->finding.sentence);
     *last_pending = made;
     last_pending = &made->next;
 }
@@ -573,7 +588,8 @@ static void write_finding(const check_finding *f)
     if (f->object[0] != '\0') add(t, "  object:  %s\n", f->object);
     add_site(t, "here:", &f->here);
     add_site(t, "before:", &f->earlier);
-    add(t, "  rule:    %s\n  source:  %s\n  mend:    %s\n\n", rule->rule, rule->source, rule->mend);
+    add(t, "  rule:    %s\n  source:  %s\n  mend:    %s\n  read:    " CHECK_PAGE "#%s\n\n",
+        rule->rule, rule->source, rule->mend, rule->id);
     put(".text", true, t);
     t->length = 0;
     add(t, "{\"class\":\"%c\",\"id\":\"%s\",\"process\":%ld,\"sentence\":", rule->letter, rule->id,
@@ -589,7 +605,7 @@ static void write_finding(const check_finding *f)
     add_json(t, rule->source);
     add(t, ",\"mend\":");
     add_json(t, rule->mend);
-    add(t, "}\n");
+    add(t, ",\"read\":\"" CHECK_PAGE "#%s\"}\n", rule->id);
     put(".json", false, t);
     check_inside--;
     free(t);

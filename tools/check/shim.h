@@ -65,7 +65,11 @@ enum {
     CHECK_OF_VK_QUEUE,
     CHECK_OF_VK_COMMANDS,
     CHECK_OF_VK_SET,
-    CHECK_OF_VK_POOL
+    CHECK_OF_VK_POOL,
+    CHECK_OF_VK_PASS,
+    CHECK_OF_VK_SET_LAYOUT,
+    CHECK_OF_VK_UPDATE,
+    CHECK_OF_VK_PART /* a view that has not all of its image */
 };
 
 #endif

@@ -49,10 +49,43 @@
     W(QueuePresentKHR)                                                                             \
     W(QueueWaitIdle)                                                                               \
     W(DeviceWaitIdle)                                                                              \
+    W(CreateDescriptorSetLayout)                                                                   \
+    W(DestroyDescriptorSetLayout)                                                                  \
+    W(CreateDescriptorUpdateTemplate)                                                              \
+    A(CreateDescriptorUpdateTemplateKHR, CreateDescriptorUpdateTemplate)                           \
+    W(DestroyDescriptorUpdateTemplate)                                                             \
+    A(DestroyDescriptorUpdateTemplateKHR, DestroyDescriptorUpdateTemplate)                         \
+    W(UpdateDescriptorSetWithTemplate)                                                             \
+    A(UpdateDescriptorSetWithTemplateKHR, UpdateDescriptorSetWithTemplate)                         \
+    W(CmdPushDescriptorSetKHR)                                                                     \
+    W(CmdPushDescriptorSetWithTemplateKHR)                                                         \
+    W(CmdClearDepthStencilImage)                                                                   \
+    W(CmdResolveImage)                                                                             \
+    W(CmdResolveImage2)                                                                            \
+    A(CmdResolveImage2KHR, CmdResolveImage2)                                                       \
+    W(CmdCopyQueryPoolResults)                                                                     \
+    W(CmdDispatchBase)                                                                             \
+    A(CmdDispatchBaseKHR, CmdDispatchBase)                                                         \
+    W(CmdDrawIndirectCount)                                                                        \
+    A(CmdDrawIndirectCountKHR, CmdDrawIndirectCount)                                               \
+    A(CmdDrawIndirectCountAMD, CmdDrawIndirectCount)                                               \
+    W(CmdDrawIndexedIndirectCount)                                                                 \
+    A(CmdDrawIndexedIndirectCountKHR, CmdDrawIndexedIndirectCount)                                 \
+    A(CmdDrawIndexedIndirectCountAMD, CmdDrawIndexedIndirectCount)                                 \
+    W(CmdBindVertexBuffers2)                                                                       \
+    A(CmdBindVertexBuffers2EXT, CmdBindVertexBuffers2)                                             \
+    W(CmdWaitEvents)                                                                               \
+    W(CmdWaitEvents2)                                                                              \
+    A(CmdWaitEvents2KHR, CmdWaitEvents2)                                                           \
     W(AllocateDescriptorSets)                                                                      \
     W(UpdateDescriptorSets)                                                                        \
     W(BeginCommandBuffer)                                                                          \
     W(FreeCommandBuffers)                                                                          \
+    W(CreateRenderPass)                                                                            \
+    W(CreateRenderPass2)                                                                           \
+    A(CreateRenderPass2KHR, CreateRenderPass2)                                                     \
+    W(DestroyRenderPass)                                                                           \
+    W(CmdBindPipeline)                                                                             \
     W(CmdExecuteCommands)                                                                          \
     W(CmdBindDescriptorSets)                                                                       \
     W(CmdBindVertexBuffers)                                                                        \
@@ -125,9 +158,15 @@ typedef struct check_resource {
     check_payload *payload; /* NULL until it is bound to shared memory */
     uint64_t offset, size;
     bool exclusive; /* VK_SHARING_MODE_EXCLUSIVE */
+    /* of an image */
+    uint64_t image;
+    uint32_t levels, layers;
+    bool stored; /* work that nobody sees whole may write in it: shaders, videos */
 } check_resource;
 
 /* A command uses bytes of a buffer, or may write them. Under the lock. */
+/* What it writes besides is not seen. */
+void check_vk_runs_code(VkCommandBuffer handle);
 void check_vk_use_buffer(VkCommandBuffer commands, uint64_t buffer, uint64_t offset, uint64_t size,
                          const char *how);
 

@@ -1,40 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-check as a Vulkan layer: what command buffers do to shared memory, and submissions. */
-#include "vulkan.h"
+#include "vulkan_record.h"
+
+#include "trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MOST_SETS 8
-
-typedef struct descriptor {
-    uint32_t binding, element;
-    VkDescriptorType type;
-    uint64_t buffer, view; /* keys; one of them is 0 */
-    uint64_t offset, range;
-} descriptor;
-
-typedef struct set {
-    descriptor *list;
-    unsigned count;
-} set;
 
 typedef struct framebuffer {
     unsigned count;
     uint64_t views[];
 } framebuffer;
 
-/* A command buffer, with what it does to shared memory since it was begun. */
-typedef struct commands {
-    check_access *accesses;
-    unsigned count, room;
-    uint64_t sets[2][MOST_SETS]; /* graphics, compute */
-} commands;
-
-static commands *commands_of(VkCommandBuffer handle)
+check_commands *check_vk_commands(VkCommandBuffer handle)
 {
-    commands *c = check_get(CHECK_OF_VK_COMMANDS, CHECK_KEY(handle));
+    check_commands *c = check_get(CHECK_OF_VK_COMMANDS, CHECK_KEY(handle));
     if (c == NULL) {
         c = calloc(1, sizeof *c);
         if (c != NULL) (void)check_put(CHECK_OF_VK_COMMANDS, CHECK_KEY(handle), c);
@@ -42,24 +23,28 @@ static commands *commands_of(VkCommandBuffer handle)
     return c;
 }
 
-static void commands_clear(check_model *m, commands *c)
+static void commands_clear(check_model *m, check_commands *c)
 {
     for (unsigned i = 0; i < c->count; i++)
         check_payload_drop(m, c->accesses[i].payload);
     c->count = 0;
+    c->runs_code = false;
     memset(c->sets, 0, sizeof c->sets);
+    c->pushed[0].count = c->pushed[1].count = 0;
 }
 
 static bool same_access(const check_access *a, const check_access *b)
 {
     return a->payload == b->payload && a->begin == b->begin && a->end == b->end &&
-           a->kind == b->kind && a->exclusive == b->exclusive;
+           a->kind == b->kind && a->exclusive == b->exclusive && a->image == b->image &&
+           a->layout == b->layout;
 }
 
-static void add(commands *c, const check_access *a)
+void check_vk_add(check_commands *c, const check_access *a)
 {
-    for (unsigned i = c->count; i > 0; i--) /* an access after a barrier is another one */
-        if (c->accesses[i - 1].kind == CHECK_RELEASE || c->accesses[i - 1].kind == CHECK_ACQUIRE)
+    for (unsigned i = a->kind < CHECK_RELEASE ? c->count : 0; i > 0;
+         i--) /* an access after a barrier is another one */
+        if (c->accesses[i - 1].kind >= CHECK_RELEASE)
             break;
         else if (same_access(&c->accesses[i - 1], a))
             return;
@@ -74,8 +59,8 @@ static void add(commands *c, const check_access *a)
     c->accesses[c->count++] = *a;
 }
 
-static void add_resource(commands *c, const check_resource *r, uint64_t offset, uint64_t size,
-                         check_access_kind kind, const char *how)
+static void add_resource(check_commands *c, const check_resource *r, uint64_t offset, uint64_t size,
+                         check_access_kind kind, VkImageLayout layout, const char *how)
 {
     if (c == NULL || r == NULL || r->payload == NULL || offset >= r->size) return;
     if (size > r->size - offset) size = r->size - offset; /* VK_WHOLE_SIZE too */
@@ -84,31 +69,42 @@ static void add_resource(commands *c, const check_resource *r, uint64_t offset, 
                             .end = r->offset + offset + size,
                             .kind = kind,
                             .how = how,
-                            .exclusive = r->exclusive};
-    add(c, &a);
+                            .exclusive = r->exclusive,
+                            .image = r->image,
+                            .layout = (uint32_t)layout};
+    check_vk_add(c, &a);
 }
 
-static void add_buffer(commands *c, VkBuffer buffer, uint64_t offset, uint64_t size,
+static void add_buffer(check_commands *c, VkBuffer buffer, uint64_t offset, uint64_t size,
                        check_access_kind kind, const char *how)
 {
-    add_resource(c, check_get(CHECK_OF_VK_BUFFER, CHECK_KEY(buffer)), offset, size, kind, how);
+    add_resource(c, check_get(CHECK_OF_VK_BUFFER, CHECK_KEY(buffer)), offset, size, kind,
+                 VK_IMAGE_LAYOUT_UNDEFINED, how);
 }
 
-static void add_image(commands *c, uint64_t image, check_access_kind kind, const char *how)
+static void add_image(check_commands *c, uint64_t image, check_access_kind kind,
+                      VkImageLayout layout, const char *how)
 {
-    add_resource(c, check_get(CHECK_OF_VK_IMAGE, image), 0, UINT64_MAX, kind, how);
+    add_resource(c, check_get(CHECK_OF_VK_IMAGE, image), 0, UINT64_MAX, kind, layout, how);
 }
 
-static void add_view(commands *c, uint64_t view, check_access_kind kind, const char *how)
+static void add_view(check_commands *c, uint64_t view, check_access_kind kind, VkImageLayout layout,
+                     const char *how)
 {
-    add_image(c, CHECK_KEY(check_get(CHECK_OF_VK_VIEW, view)), kind, how);
+    add_image(c, CHECK_KEY(check_get(CHECK_OF_VK_VIEW, view)), kind, layout, how);
+}
+
+void check_vk_runs_code(VkCommandBuffer handle)
+{
+    check_commands *c = check_vk_commands(handle);
+    if (c != NULL) c->runs_code = true;
 }
 
 void check_vk_use_buffer(VkCommandBuffer handle, uint64_t buffer, uint64_t offset, uint64_t size,
                          const char *how)
 {
-    add_resource(commands_of(handle), check_get(CHECK_OF_VK_BUFFER, buffer), offset, size,
-                 CHECK_READ_OR_WRITE, how);
+    add_resource(check_vk_commands(handle), check_get(CHECK_OF_VK_BUFFER, buffer), offset, size,
+                 CHECK_READ_OR_WRITE, VK_IMAGE_LAYOUT_UNDEFINED, how);
 }
 
 static check_model *open_if(bool own)
@@ -116,80 +112,7 @@ static check_model *open_if(bool own)
     return own ? check_open() : NULL;
 }
 
-/* ---- descriptors and framebuffers ---- */
-
-VkResult VKAPI_CALL check_vkAllocateDescriptorSets(VkDevice handle,
-                                                   const VkDescriptorSetAllocateInfo *info,
-                                                   VkDescriptorSet *out)
-{
-    const check_vk_device *d = check_vk_find(handle);
-    const VkResult result = d->next.AllocateDescriptorSets(handle, info, out);
-    check_model *m = result == VK_SUCCESS ? open_if(check_inside == 0) : NULL;
-    if (m == NULL) return result;
-    for (uint32_t i = 0; i < info->descriptorSetCount; i++) {
-        set *s = check_get(CHECK_OF_VK_SET, CHECK_KEY(out[i]));
-        if (s != NULL) s->count = 0; /* the handle of a set that is gone */
-    }
-    check_close();
-    return result;
-}
-
-static void set_write(uint64_t key, const descriptor *to)
-{
-    set *s = check_get(CHECK_OF_VK_SET, key);
-    const bool concerns = to->buffer != 0
-                              ? check_get(CHECK_OF_VK_BUFFER, to->buffer) != NULL
-                              : to->view != 0 && check_get(CHECK_OF_VK_VIEW, to->view) != NULL;
-    if (s == NULL) {
-        s = concerns ? calloc(1, sizeof *s) : NULL;
-        if (s == NULL) return;
-        (void)check_put(CHECK_OF_VK_SET, key, s);
-    }
-    for (unsigned i = 0; i < s->count; i++)
-        if (s->list[i].binding == to->binding && s->list[i].element == to->element) {
-            s->list[i] = *to;
-            return;
-        }
-    if (!concerns) return;
-    descriptor *grown = realloc(s->list, (s->count + 1) * sizeof *grown);
-    if (grown == NULL) return;
-    s->list = grown;
-    s->list[s->count++] = *to;
-}
-
-void VKAPI_CALL check_vkUpdateDescriptorSets(VkDevice handle, uint32_t writes,
-                                             const VkWriteDescriptorSet *write, uint32_t copies,
-                                             const VkCopyDescriptorSet *copy)
-{
-    const check_vk_device *d = check_vk_find(handle);
-    check_model *m = open_if(check_inside == 0);
-    for (uint32_t i = 0; m != NULL && i < writes; i++)
-        for (uint32_t j = 0; j < write[i].descriptorCount; j++) {
-            descriptor to = {.binding = write[i].dstBinding,
-                             .element = write[i].dstArrayElement + j,
-                             .type = write[i].descriptorType};
-            switch (write[i].descriptorType) {
-            case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER:
-            case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC:
-            case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER:
-            case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC:
-                to.buffer = CHECK_KEY(write[i].pBufferInfo[j].buffer);
-                to.offset = write[i].pBufferInfo[j].offset;
-                to.range = write[i].pBufferInfo[j].range;
-                break;
-            case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER:
-            case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
-            case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
-            case VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT:
-                to.view = CHECK_KEY(write[i].pImageInfo[j].imageView);
-                break;
-            default: break; /* what is not followed still ends what was there */
-            }
-            set_write(CHECK_KEY(write[i].dstSet), &to);
-        }
-    if (m != NULL) check_close();
-    d->next.UpdateDescriptorSets(handle, writes, write, copies, copy);
-}
+/* ---- framebuffers ---- */
 
 VkResult VKAPI_CALL check_vkCreateFramebuffer(VkDevice handle, const VkFramebufferCreateInfo *info,
                                               const VkAllocationCallbacks *callbacks,
@@ -229,7 +152,7 @@ VkResult VKAPI_CALL check_vkBeginCommandBuffer(VkCommandBuffer handle,
 {
     check_model *m = open_if(check_inside == 0);
     if (m != NULL) {
-        commands *c = check_get(CHECK_OF_VK_COMMANDS, CHECK_KEY(handle));
+        check_commands *c = check_get(CHECK_OF_VK_COMMANDS, CHECK_KEY(handle));
         if (c != NULL) commands_clear(m, c);
         check_close();
     }
@@ -242,9 +165,11 @@ void VKAPI_CALL check_vkFreeCommandBuffers(VkDevice handle, VkCommandPool pool, 
     check_model *m = open_if(check_inside == 0);
     for (uint32_t i = 0; m != NULL && i < count; i++) {
         if (buffers[i] == NULL) continue;
-        commands *c = check_put(CHECK_OF_VK_COMMANDS, CHECK_KEY(buffers[i]), NULL);
+        check_commands *c = check_put(CHECK_OF_VK_COMMANDS, CHECK_KEY(buffers[i]), NULL);
         if (c == NULL) continue;
         commands_clear(m, c);
+        free(c->pushed[0].list);
+        free(c->pushed[1].list);
         free(c->accesses);
         free(c);
     }
@@ -259,7 +184,7 @@ void VKAPI_CALL check_vkFreeCommandBuffers(VkDevice handle, VkCommandPool pool, 
         const char *const how = "vk" #name;                                                        \
         check_model *m = open_if(check_inside == 0);                                               \
         if (m != NULL) {                                                                           \
-            commands *c = commands_of(cb);                                                         \
+            check_commands *c = check_vk_commands(cb);                                             \
             if (c != NULL) {                                                                       \
                 tell;                                                                              \
             }                                                                                      \
@@ -269,37 +194,75 @@ void VKAPI_CALL check_vkFreeCommandBuffers(VkDevice handle, VkCommandPool pool, 
         check_vk_find(cb)->next.name arguments;                                                    \
     }
 
-static void bind_sets(commands *c, VkPipelineBindPoint point, uint32_t first, uint32_t count,
-                      const VkDescriptorSet *sets)
+/* Offsets are in the order of sets, bindings, elements. */
+static void bind_sets(check_commands *c, VkPipelineBindPoint point, uint32_t first, uint32_t count,
+                      const VkDescriptorSet *sets, uint32_t num_offsets, const uint32_t *offsets)
 {
-    if (point != VK_PIPELINE_BIND_POINT_GRAPHICS && point != VK_PIPELINE_BIND_POINT_COMPUTE) return;
-    for (uint32_t i = 0; i < count && first + i < MOST_SETS; i++)
-        c->sets[point == VK_PIPELINE_BIND_POINT_COMPUTE][first + i] = CHECK_KEY(sets[i]);
+    const bool compute = point == VK_PIPELINE_BIND_POINT_COMPUTE;
+    uint32_t next = 0;
+    if (point != VK_PIPELINE_BIND_POINT_GRAPHICS && !compute) return;
+    for (uint32_t i = 0; i < count && first + i < CHECK_SETS; i++) {
+        const check_set *s = check_get(CHECK_OF_VK_SET, CHECK_KEY(sets[i]));
+        unsigned at = 0;
+        c->sets[compute][first + i] = CHECK_KEY(sets[i]);
+        for (unsigned j = 0; s != NULL && j < s->num_dynamic; j++)
+            for (uint32_t k = 0; k < s->dynamic[j].count && next < num_offsets; k++, next++, at++)
+                if (at < CHECK_DYNAMIC) c->offsets[compute][first + i][at] = offsets[next];
+    }
+}
+
+/* False: it is not known. */
+static bool find_offset(const check_set *s, const uint32_t *offsets, const check_descriptor *d,
+                        uint64_t *out)
+{
+    unsigned at = 0;
+    for (unsigned j = 0; j < s->num_dynamic && at < CHECK_DYNAMIC; at += s->dynamic[j++].count)
+        if (s->dynamic[j].binding == d->binding && d->element < s->dynamic[j].count &&
+            at + d->element < CHECK_DYNAMIC) {
+            *out = offsets[at + d->element];
+            return true;
+        }
+    return false;
 }
 
 /* A shader may do with its descriptors what their types allow. Which it uses is not known, so of
- * storage nothing is a sure write. A dynamic offset only moves what is bound. */
-static void use_sets(commands *c, int point, const char *how)
+ * storage nothing is a sure write. */
+static void use_sets(check_commands *c, int point, const char *how)
 {
-    for (int i = 0; i < MOST_SETS; i++) {
-        const set *s =
-            c->sets[point][i] != 0 ? check_get(CHECK_OF_VK_SET, c->sets[point][i]) : NULL;
+    uint64_t offset;
+    c->runs_code = true;
+    for (int i = 0; i < CHECK_SETS; i++) {
+        const uint64_t key = c->sets[point][i];
+        const check_set *s = key == CHECK_PUSHED ? &c->pushed[point]
+                             : key != 0          ? check_get(CHECK_OF_VK_SET, key)
+                                                 : NULL;
         for (unsigned j = 0; s != NULL && j < s->count; j++) {
-            const descriptor *d = &s->list[j];
+            const check_descriptor *d = &s->list[j];
             switch (d->type) {
             case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER:
                 add_resource(c, check_get(CHECK_OF_VK_BUFFER, d->buffer), d->offset, d->range,
-                             CHECK_READ, how);
+                             CHECK_READ, VK_IMAGE_LAYOUT_UNDEFINED, how);
                 break;
             case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER:
                 add_resource(c, check_get(CHECK_OF_VK_BUFFER, d->buffer), d->offset, d->range,
-                             CHECK_READ_OR_WRITE, how);
+                             CHECK_READ_OR_WRITE, VK_IMAGE_LAYOUT_UNDEFINED, how);
+                break;
+            case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC:
+            case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC:
+                if (find_offset(s, c->offsets[point][i], d, &offset))
+                    add_resource(
+                        c, check_get(CHECK_OF_VK_BUFFER, d->buffer), d->offset + offset, d->range,
+                        d->type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC ? CHECK_READ
+                                                                             : CHECK_READ_OR_WRITE,
+                        VK_IMAGE_LAYOUT_UNDEFINED, how);
                 break;
             case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER:
             case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
-            case VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT: add_view(c, d->view, CHECK_READ, how); break;
+            case VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT:
+                add_view(c, d->view, CHECK_READ, d->layout, how);
+                break;
             case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
-                add_view(c, d->view, CHECK_READ_OR_WRITE, how);
+                add_view(c, d->view, CHECK_READ_OR_WRITE, d->layout, how);
                 break;
             default: break;
             }
@@ -307,28 +270,37 @@ static void use_sets(commands *c, int point, const char *how)
     }
 }
 
-static void begin_pass(commands *c, const VkRenderPassBeginInfo *info, const char *how)
+/* The use comes last: it may write all that the transition throws away. */
+static void use_attachment(check_commands *c, VkRenderPass pass, unsigned i, uint64_t view,
+                           const char *how)
+{
+    check_vk_pass_changes(c, pass, i, view, how);
+    add_view(c, view, CHECK_READ_OR_WRITE, VK_IMAGE_LAYOUT_UNDEFINED, how);
+}
+
+static void begin_pass(check_commands *c, const VkRenderPassBeginInfo *info, const char *how)
 {
     const framebuffer *f = check_get(CHECK_OF_VK_FRAMEBUFFER, CHECK_KEY(info->framebuffer));
     /* Which attachments are only read, the render pass knows, and it is not followed. */
     for (unsigned i = 0; f != NULL && i < f->count; i++)
-        add_view(c, f->views[i], CHECK_READ_OR_WRITE, how);
+        use_attachment(c, info->renderPass, i, f->views[i], how);
     const VkRenderPassAttachmentBeginInfo *views =
         check_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_ATTACHMENT_BEGIN_INFO);
     for (uint32_t i = 0; f == NULL && views != NULL && i < views->attachmentCount; i++)
-        add_view(c, CHECK_KEY(views->pAttachments[i]), CHECK_READ_OR_WRITE, how);
+        use_attachment(c, info->renderPass, i, CHECK_KEY(views->pAttachments[i]), how);
 }
 
-static void attach(commands *c, const VkRenderingAttachmentInfo *a, const char *how)
+static void attach(check_commands *c, const VkRenderingAttachmentInfo *a, const char *how)
 {
     if (a == NULL) return;
     const bool clears = a->loadOp == VK_ATTACHMENT_LOAD_OP_CLEAR;
-    add_view(c, CHECK_KEY(a->imageView), clears ? CHECK_WRITE : CHECK_READ_OR_WRITE, how);
+    add_view(c, CHECK_KEY(a->imageView), clears ? CHECK_WRITE : CHECK_READ_OR_WRITE, a->imageLayout,
+             how);
     if (a->resolveMode != VK_RESOLVE_MODE_NONE)
-        add_view(c, CHECK_KEY(a->resolveImageView), CHECK_WRITE, how);
+        add_view(c, CHECK_KEY(a->resolveImageView), CHECK_WRITE, a->resolveImageLayout, how);
 }
 
-static void begin_rendering(commands *c, const VkRenderingInfo *info, const char *how)
+static void begin_rendering(check_commands *c, const VkRenderingInfo *info, const char *how)
 {
     for (uint32_t i = 0; i < info->colorAttachmentCount; i++)
         attach(c, &info->pColorAttachments[i], how);
@@ -336,8 +308,8 @@ static void begin_rendering(commands *c, const VkRenderingInfo *info, const char
     attach(c, info->pStencilAttachment, how);
 }
 
-static void copy_buffer(commands *c, VkBuffer from, VkBuffer to, uint32_t n, const VkBufferCopy *r,
-                        const char *how)
+static void copy_buffer(check_commands *c, VkBuffer from, VkBuffer to, uint32_t n,
+                        const VkBufferCopy *r, const char *how)
 {
     for (uint32_t i = 0; i < n; i++) {
         add_buffer(c, from, r[i].srcOffset, r[i].size, CHECK_READ, how);
@@ -346,14 +318,14 @@ static void copy_buffer(commands *c, VkBuffer from, VkBuffer to, uint32_t n, con
 }
 
 /* How many bytes rows take in a buffer, the image's format says; the first one is touched. */
-static void copy_rows(commands *c, VkBuffer buffer, uint32_t n, const VkBufferImageCopy *r,
+static void copy_rows(check_commands *c, VkBuffer buffer, uint32_t n, const VkBufferImageCopy *r,
                       check_access_kind kind, const char *how)
 {
     for (uint32_t i = 0; i < n; i++)
         add_buffer(c, buffer, r[i].bufferOffset, 1, kind, how);
 }
 
-static void copy_buffer2(commands *c, const VkCopyBufferInfo2 *info, const char *how)
+static void copy_buffer2(check_commands *c, const VkCopyBufferInfo2 *info, const char *how)
 {
     for (uint32_t i = 0; i < info->regionCount; i++) {
         const VkBufferCopy2 *r = &info->pRegions[i];
@@ -362,7 +334,7 @@ static void copy_buffer2(commands *c, const VkCopyBufferInfo2 *info, const char 
     }
 }
 
-static void copy_rows2(commands *c, VkBuffer buffer, uint32_t n, const VkBufferImageCopy2 *r,
+static void copy_rows2(check_commands *c, VkBuffer buffer, uint32_t n, const VkBufferImageCopy2 *r,
                        check_access_kind kind, const char *how)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -370,12 +342,14 @@ static void copy_rows2(commands *c, VkBuffer buffer, uint32_t n, const VkBufferI
 }
 
 /* A barrier that hands a resource over to another API, or takes it back. */
-static void transfer(commands *c, const check_resource *r, uint64_t offset, uint64_t size,
+static void transfer(check_commands *c, const check_resource *r, uint64_t offset, uint64_t size,
                      uint32_t from, uint32_t to, const char *how)
 {
     const bool out = to == VK_QUEUE_FAMILY_EXTERNAL || to == VK_QUEUE_FAMILY_FOREIGN_EXT;
     const bool in = from == VK_QUEUE_FAMILY_EXTERNAL || from == VK_QUEUE_FAMILY_FOREIGN_EXT;
-    if (out != in) add_resource(c, r, offset, size, out ? CHECK_RELEASE : CHECK_ACQUIRE, how);
+    if (out != in)
+        add_resource(c, r, offset, size, out ? CHECK_RELEASE : CHECK_ACQUIRE,
+                     VK_IMAGE_LAYOUT_UNDEFINED, how);
 }
 
 #define TRANSFER_BUFFERS(n, list)                                                                  \
@@ -383,20 +357,24 @@ static void transfer(commands *c, const check_resource *r, uint64_t offset, uint
     transfer(c, check_get(CHECK_OF_VK_BUFFER, CHECK_KEY((list)[i].buffer)), (list)[i].offset,      \
              (list)[i].size, (list)[i].srcQueueFamilyIndex, (list)[i].dstQueueFamilyIndex, how)
 #define TRANSFER_IMAGES(n, list)                                                                   \
-    for (uint32_t i = 0; i < (n); i++)                                                             \
-    transfer(c, check_get(CHECK_OF_VK_IMAGE, CHECK_KEY((list)[i].image)), 0, UINT64_MAX,           \
-             (list)[i].srcQueueFamilyIndex, (list)[i].dstQueueFamilyIndex, how)
+    for (uint32_t i = 0; i < (n); i++) {                                                           \
+        transfer(c, check_get(CHECK_OF_VK_IMAGE, CHECK_KEY((list)[i].image)), 0, UINT64_MAX,       \
+                 (list)[i].srcQueueFamilyIndex, (list)[i].dstQueueFamilyIndex, how);               \
+        check_vk_change(c, (list)[i].image, (list)[i].oldLayout, (list)[i].newLayout,              \
+                        &(list)[i].subresourceRange, (list)[i].srcQueueFamilyIndex, how);          \
+    }
 
-static void execute(commands *c, uint32_t n, const VkCommandBuffer *seconds)
+static void execute(check_commands *c, uint32_t n, const VkCommandBuffer *seconds)
 {
     for (uint32_t i = 0; i < n; i++) {
-        const commands *s = check_get(CHECK_OF_VK_COMMANDS, CHECK_KEY(seconds[i]));
+        const check_commands *s = check_get(CHECK_OF_VK_COMMANDS, CHECK_KEY(seconds[i]));
+        c->runs_code |= s != NULL && s->runs_code;
         for (unsigned j = 0; s != NULL && j < s->count; j++)
-            add(c, &s->accesses[j]);
+            check_vk_add(c, &s->accesses[j]);
     }
 }
 
-static void bind_vertices(commands *c, uint32_t n, const VkBuffer *buffers,
+static void bind_vertices(check_commands *c, uint32_t n, const VkBuffer *buffers,
                           const VkDeviceSize *offsets, const char *how)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -405,8 +383,9 @@ static void bind_vertices(commands *c, uint32_t n, const VkBuffer *buffers,
 
 // clang-format off
 COMMAND(CmdExecuteCommands, (VkCommandBuffer cb, uint32_t n, const VkCommandBuffer *seconds), (cb, n, seconds), execute(c, n, seconds))
+COMMAND(CmdBindPipeline, (VkCommandBuffer cb, VkPipelineBindPoint point, VkPipeline pipeline), (cb, point, pipeline), c->runs_code = true)
 COMMAND(CmdBindDescriptorSets, (VkCommandBuffer cb, VkPipelineBindPoint point, VkPipelineLayout layout, uint32_t first, uint32_t n, const VkDescriptorSet *sets, uint32_t dynamics, const uint32_t *dynamic),
-        (cb, point, layout, first, n, sets, dynamics, dynamic), bind_sets(c, point, first, n, sets))
+        (cb, point, layout, first, n, sets, dynamics, dynamic), bind_sets(c, point, first, n, sets, dynamics, dynamic))
 COMMAND(CmdBindVertexBuffers, (VkCommandBuffer cb, uint32_t first, uint32_t n, const VkBuffer *buffers, const VkDeviceSize *offsets),
         (cb, first, n, buffers, offsets), bind_vertices(c, n, buffers, offsets, how))
 COMMAND(CmdBindIndexBuffer, (VkCommandBuffer cb, VkBuffer buffer, VkDeviceSize offset, VkIndexType type), (cb, buffer, offset, type),
@@ -423,22 +402,22 @@ COMMAND(CmdDrawIndexedIndirect, (VkCommandBuffer cb, VkBuffer buffer, VkDeviceSi
 COMMAND(CmdCopyBuffer, (VkCommandBuffer cb, VkBuffer from, VkBuffer to, uint32_t n, const VkBufferCopy *r), (cb, from, to, n, r),
         copy_buffer(c, from, to, n, r, how))
 COMMAND(CmdCopyImage, (VkCommandBuffer cb, VkImage from, VkImageLayout fl, VkImage to, VkImageLayout tl, uint32_t n, const VkImageCopy *r), (cb, from, fl, to, tl, n, r),
-        add_image(c, CHECK_KEY(from), CHECK_READ, how); add_image(c, CHECK_KEY(to), CHECK_WRITE, how))
+        add_image(c, CHECK_KEY(from), CHECK_READ, fl, how); add_image(c, CHECK_KEY(to), CHECK_WRITE, tl, how))
 COMMAND(CmdBlitImage, (VkCommandBuffer cb, VkImage from, VkImageLayout fl, VkImage to, VkImageLayout tl, uint32_t n, const VkImageBlit *r, VkFilter filter), (cb, from, fl, to, tl, n, r, filter),
-        add_image(c, CHECK_KEY(from), CHECK_READ, how); add_image(c, CHECK_KEY(to), CHECK_WRITE, how))
+        add_image(c, CHECK_KEY(from), CHECK_READ, fl, how); add_image(c, CHECK_KEY(to), CHECK_WRITE, tl, how))
 COMMAND(CmdCopyBufferToImage, (VkCommandBuffer cb, VkBuffer from, VkImage to, VkImageLayout tl, uint32_t n, const VkBufferImageCopy *r), (cb, from, to, tl, n, r),
-        copy_rows(c, from, n, r, CHECK_READ, how); add_image(c, CHECK_KEY(to), CHECK_WRITE, how))
+        copy_rows(c, from, n, r, CHECK_READ, how); add_image(c, CHECK_KEY(to), CHECK_WRITE, tl, how))
 COMMAND(CmdCopyImageToBuffer, (VkCommandBuffer cb, VkImage from, VkImageLayout fl, VkBuffer to, uint32_t n, const VkBufferImageCopy *r), (cb, from, fl, to, n, r),
-        add_image(c, CHECK_KEY(from), CHECK_READ, how); copy_rows(c, to, n, r, CHECK_WRITE, how))
+        add_image(c, CHECK_KEY(from), CHECK_READ, fl, how); copy_rows(c, to, n, r, CHECK_WRITE, how))
 COMMAND(CmdCopyBuffer2, (VkCommandBuffer cb, const VkCopyBufferInfo2 *info), (cb, info), copy_buffer2(c, info, how))
 COMMAND(CmdCopyImage2, (VkCommandBuffer cb, const VkCopyImageInfo2 *info), (cb, info),
-        add_image(c, CHECK_KEY(info->srcImage), CHECK_READ, how); add_image(c, CHECK_KEY(info->dstImage), CHECK_WRITE, how))
+        add_image(c, CHECK_KEY(info->srcImage), CHECK_READ, info->srcImageLayout, how); add_image(c, CHECK_KEY(info->dstImage), CHECK_WRITE, info->dstImageLayout, how))
 COMMAND(CmdBlitImage2, (VkCommandBuffer cb, const VkBlitImageInfo2 *info), (cb, info),
-        add_image(c, CHECK_KEY(info->srcImage), CHECK_READ, how); add_image(c, CHECK_KEY(info->dstImage), CHECK_WRITE, how))
+        add_image(c, CHECK_KEY(info->srcImage), CHECK_READ, info->srcImageLayout, how); add_image(c, CHECK_KEY(info->dstImage), CHECK_WRITE, info->dstImageLayout, how))
 COMMAND(CmdCopyBufferToImage2, (VkCommandBuffer cb, const VkCopyBufferToImageInfo2 *info), (cb, info),
-        copy_rows2(c, info->srcBuffer, info->regionCount, info->pRegions, CHECK_READ, how); add_image(c, CHECK_KEY(info->dstImage), CHECK_WRITE, how))
+        copy_rows2(c, info->srcBuffer, info->regionCount, info->pRegions, CHECK_READ, how); add_image(c, CHECK_KEY(info->dstImage), CHECK_WRITE, info->dstImageLayout, how))
 COMMAND(CmdCopyImageToBuffer2, (VkCommandBuffer cb, const VkCopyImageToBufferInfo2 *info), (cb, info),
-        add_image(c, CHECK_KEY(info->srcImage), CHECK_READ, how); copy_rows2(c, info->dstBuffer, info->regionCount, info->pRegions, CHECK_WRITE, how))
+        add_image(c, CHECK_KEY(info->srcImage), CHECK_READ, info->srcImageLayout, how); copy_rows2(c, info->dstBuffer, info->regionCount, info->pRegions, CHECK_WRITE, how))
 COMMAND(CmdPipelineBarrier, (VkCommandBuffer cb, VkPipelineStageFlags from, VkPipelineStageFlags to, VkDependencyFlags flags, uint32_t nm, const VkMemoryBarrier *ms, uint32_t nb, const VkBufferMemoryBarrier *bs, uint32_t ni, const VkImageMemoryBarrier *is),
         (cb, from, to, flags, nm, ms, nb, bs, ni, is), TRANSFER_BUFFERS(nb, bs); TRANSFER_IMAGES(ni, is))
 COMMAND(CmdPipelineBarrier2, (VkCommandBuffer cb, const VkDependencyInfo *info), (cb, info),
@@ -447,8 +426,27 @@ COMMAND(CmdFillBuffer, (VkCommandBuffer cb, VkBuffer to, VkDeviceSize offset, Vk
         add_buffer(c, to, offset, size, CHECK_WRITE, how))
 COMMAND(CmdUpdateBuffer, (VkCommandBuffer cb, VkBuffer to, VkDeviceSize offset, VkDeviceSize size, const void *bytes), (cb, to, offset, size, bytes),
         add_buffer(c, to, offset, size, CHECK_WRITE, how))
-COMMAND(CmdClearColorImage, (VkCommandBuffer cb, VkImage to, VkImageLayout l, const VkClearColorValue *v, uint32_t n, const VkImageSubresourceRange *r), (cb, to, l, v, n, r),
-        add_image(c, CHECK_KEY(to), CHECK_WRITE, how))
+COMMAND(CmdClearColorImage, (VkCommandBuffer cb, VkImage to, VkImageLayout tl, const VkClearColorValue *v, uint32_t n, const VkImageSubresourceRange *r), (cb, to, tl, v, n, r),
+        add_image(c, CHECK_KEY(to), CHECK_WRITE, tl, how))
+COMMAND(CmdClearDepthStencilImage, (VkCommandBuffer cb, VkImage to, VkImageLayout tl, const VkClearDepthStencilValue *v, uint32_t n, const VkImageSubresourceRange *r), (cb, to, tl, v, n, r),
+        add_image(c, CHECK_KEY(to), CHECK_WRITE, tl, how))
+COMMAND(CmdResolveImage, (VkCommandBuffer cb, VkImage from, VkImageLayout fl, VkImage to, VkImageLayout tl, uint32_t n, const VkImageResolve *r), (cb, from, fl, to, tl, n, r),
+        add_image(c, CHECK_KEY(from), CHECK_READ, fl, how); add_image(c, CHECK_KEY(to), CHECK_WRITE, tl, how))
+COMMAND(CmdResolveImage2, (VkCommandBuffer cb, const VkResolveImageInfo2 *info), (cb, info),
+        add_image(c, CHECK_KEY(info->srcImage), CHECK_READ, info->srcImageLayout, how); add_image(c, CHECK_KEY(info->dstImage), CHECK_WRITE, info->dstImageLayout, how))
+COMMAND(CmdCopyQueryPoolResults, (VkCommandBuffer cb, VkQueryPool queries, uint32_t first, uint32_t n, VkBuffer to, VkDeviceSize offset, VkDeviceSize stride, VkQueryResultFlags flags), (cb, queries, first, n, to, offset, stride, flags),
+        if (n > 0 && (flags & (VK_QUERY_RESULT_WAIT_BIT | VK_QUERY_RESULT_PARTIAL_BIT)) != 0) add_buffer(c, to, offset, 4, CHECK_WRITE, how))
+COMMAND(CmdDispatchBase, (VkCommandBuffer cb, uint32_t x, uint32_t y, uint32_t z, uint32_t nx, uint32_t ny, uint32_t nz), (cb, x, y, z, nx, ny, nz), use_sets(c, 1, how))
+COMMAND(CmdDrawIndirectCount, (VkCommandBuffer cb, VkBuffer buffer, VkDeviceSize offset, VkBuffer count, VkDeviceSize at, uint32_t most, uint32_t stride), (cb, buffer, offset, count, at, most, stride),
+        use_sets(c, 0, how); add_buffer(c, count, at, 4, CHECK_READ, how))
+COMMAND(CmdDrawIndexedIndirectCount, (VkCommandBuffer cb, VkBuffer buffer, VkDeviceSize offset, VkBuffer count, VkDeviceSize at, uint32_t most, uint32_t stride), (cb, buffer, offset, count, at, most, stride),
+        use_sets(c, 0, how); add_buffer(c, count, at, 4, CHECK_READ, how))
+COMMAND(CmdBindVertexBuffers2, (VkCommandBuffer cb, uint32_t first, uint32_t n, const VkBuffer *buffers, const VkDeviceSize *offsets, const VkDeviceSize *sizes, const VkDeviceSize *strides),
+        (cb, first, n, buffers, offsets, sizes, strides), bind_vertices(c, n, buffers, offsets, how))
+COMMAND(CmdWaitEvents, (VkCommandBuffer cb, uint32_t n, const VkEvent *events, VkPipelineStageFlags from, VkPipelineStageFlags to, uint32_t nm, const VkMemoryBarrier *ms, uint32_t nb, const VkBufferMemoryBarrier *bs, uint32_t ni, const VkImageMemoryBarrier *is),
+        (cb, n, events, from, to, nm, ms, nb, bs, ni, is), TRANSFER_BUFFERS(nb, bs); TRANSFER_IMAGES(ni, is))
+COMMAND(CmdWaitEvents2, (VkCommandBuffer cb, uint32_t n, const VkEvent *events, const VkDependencyInfo *infos), (cb, n, events, infos),
+        for (uint32_t e = 0; e < n; e++) { const VkDependencyInfo *info = &infos[e]; TRANSFER_BUFFERS(info->bufferMemoryBarrierCount, info->pBufferMemoryBarriers); TRANSFER_IMAGES(info->imageMemoryBarrierCount, info->pImageMemoryBarriers) })
 COMMAND(CmdBeginRenderPass, (VkCommandBuffer cb, const VkRenderPassBeginInfo *info, VkSubpassContents contents), (cb, info, contents), begin_pass(c, info, how))
 COMMAND(CmdBeginRenderPass2, (VkCommandBuffer cb, const VkRenderPassBeginInfo *info, const VkSubpassBeginInfo *subpass), (cb, info, subpass), begin_pass(c, info, how))
 COMMAND(CmdBeginRendering, (VkCommandBuffer cb, const VkRenderingInfo *info), (cb, info), begin_rendering(c, info, how))
@@ -485,6 +483,7 @@ typedef struct batch {
     unsigned num_accesses, accesses_room;
     check_turn *turns; /* waits, then signals */
     unsigned num_waits, num_turns, turns_room;
+    bool runs_code;
     bool failed; /* it was told of, and the driver refused it */
 } batch;
 
@@ -503,7 +502,8 @@ static void batch_turn(batch *b, VkSemaphore semaphore, uint64_t value)
 
 static void batch_commands(batch *b, VkCommandBuffer handle)
 {
-    const commands *c = check_get(CHECK_OF_VK_COMMANDS, CHECK_KEY(handle));
+    const check_commands *c = check_get(CHECK_OF_VK_COMMANDS, CHECK_KEY(handle));
+    b->runs_code |= c != NULL && c->runs_code;
     if (c == NULL || c->count == 0) return;
     if (b->num_accesses + c->count > b->accesses_room) {
         const unsigned room = (b->num_accesses + c->count) * 2;
@@ -522,7 +522,9 @@ static void batch_submit(check_model *m, check_vk_device *d, batch *b, VkQueue q
     check_work work = {.waits = b->turns,
                        .num_waits = b->num_waits,
                        .accesses = b->accesses,
-                       .num_accesses = b->num_accesses};
+                       .num_accesses = b->num_accesses,
+                       .runs_code = b->runs_code};
+    b->runs_code = false;
     if (b->num_turns > b->num_waits) {
         work.signals = b->turns + b->num_waits;
         work.num_signals = b->num_turns - b->num_waits;
@@ -554,6 +556,7 @@ static void batch_free(batch *b)
     {                                                                                              \
         check_vk_device *d = check_vk_find(queue);                                                 \
         const bool own = check_inside++ == 0;                                                      \
+        const uint64_t since = check_trace_now();                                                  \
         const check_site site = check_here("vk" #name);                                            \
         VkResult result = VK_SUCCESS;                                                              \
         batch b = {0};                                                                             \
@@ -571,6 +574,7 @@ static void batch_free(batch *b)
             check_close();                                                                         \
         }                                                                                          \
         batch_free(&b);                                                                            \
+        if (own) check_trace_call("vk" #name, since);                                              \
         if (own) check_will_leave();                                                               \
         check_inside--;                                                                            \
         return result;                                                                             \

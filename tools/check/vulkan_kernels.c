@@ -56,6 +56,7 @@ void VKAPI_CALL check_vkCmdCuLaunchKernelNVX(VkCommandBuffer commands,
     check_model *m = check_inside == 0 ? check_open() : NULL;
     const unsigned char *block = NULL;
     size_t size = 0;
+    if (m != NULL) check_vk_runs_code(commands);
     /* CU_LAUNCH_PARAM_BUFFER_POINTER is 1, ..._SIZE is 2. */
     for (const void *const *at = info->pExtras; m != NULL && at != NULL && *at != NULL; at += 2) {
         if ((uintptr_t)*at == 1) block = at[1];

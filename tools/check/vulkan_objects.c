@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-check as a Vulkan layer: memory, resources, semaphores, fences and their descriptors. */
-#include "vulkan.h"
+#include "vulkan_record.h"
+
+#include "trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,7 +131,10 @@ static void resource_gone(bool own, unsigned kind, uint64_t key)
     check_model *m = key != 0 ? open_if(own) : NULL;
     if (m == NULL) return;
     check_resource *r = check_put(kind, key, NULL);
-    if (r != NULL) check_payload_drop(m, r->payload);
+    if (r != NULL) {
+        check_picture_gone(m, r->payload, r->image);
+        check_payload_drop(m, r->payload);
+    }
     free(r);
     check_close();
 }
@@ -147,6 +152,7 @@ static void resource_bound(bool own, unsigned kind, uint64_t key, VkDeviceMemory
         r->payload = p;
         r->offset = offset;
         if (size != 0) r->size = size;
+        if (r->image != 0) check_picture_made(m, p, r->image, offset, r->size, r->stored);
     }
     check_close();
 }
@@ -196,6 +202,26 @@ VkResult VKAPI_CALL check_vkBindBufferMemory2(VkDevice handle, uint32_t count,
     return result;
 }
 
+/* Layouts are followed where all writes of Vulkan are commands that are seen, or shaders. */
+static void image_made(bool own, VkImage image, const VkImageCreateInfo *info)
+{
+    const VkImageUsageFlags known =
+        VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT |
+        VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT |
+        VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT |
+        VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT;
+    resource_made(own, CHECK_OF_VK_IMAGE, CHECK_KEY(image), 1, info->sharingMode);
+    check_model *m = open_if(own);
+    check_resource *r = m != NULL ? check_get(CHECK_OF_VK_IMAGE, CHECK_KEY(image)) : NULL;
+    if (r != NULL && info->tiling == VK_IMAGE_TILING_OPTIMAL && (info->usage & ~known) == 0) {
+        r->image = CHECK_KEY(image);
+        r->levels = info->mipLevels;
+        r->layers = info->arrayLayers;
+        r->stored = (info->usage & VK_IMAGE_USAGE_STORAGE_BIT) != 0;
+    }
+    if (m != NULL) check_close();
+}
+
 VkResult VKAPI_CALL check_vkCreateImage(VkDevice handle, const VkImageCreateInfo *info,
                                         const VkAllocationCallbacks *callbacks, VkImage *out)
 {
@@ -203,7 +229,7 @@ VkResult VKAPI_CALL check_vkCreateImage(VkDevice handle, const VkImageCreateInfo
     const VkResult result = d->next.CreateImage(handle, info, callbacks, out);
     if (result == VK_SUCCESS &&
         check_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO) != NULL)
-        resource_made(own, CHECK_OF_VK_IMAGE, CHECK_KEY(*out), 1, info->sharingMode);
+        image_made(own, *out, info);
     END;
     return result;
 }
@@ -261,7 +287,10 @@ VkResult VKAPI_CALL check_vkCreateImageView(VkDevice handle, const VkImageViewCr
     check_model *m = result == VK_SUCCESS ? open_if(own) : NULL;
     if (m != NULL) {
         /* Views of what is not shared are not kept. */
-        const bool shared = check_get(CHECK_OF_VK_IMAGE, CHECK_KEY(info->image)) != NULL;
+        const check_resource *r = check_get(CHECK_OF_VK_IMAGE, CHECK_KEY(info->image));
+        const bool shared = r != NULL;
+        const bool part = shared && !check_vk_is_whole(r, &info->subresourceRange);
+        (void)check_put(CHECK_OF_VK_PART, CHECK_KEY(*out), part ? (void *)1 : NULL);
         (void)check_put(CHECK_OF_VK_VIEW, CHECK_KEY(*out),
                         shared ? (void *)(uintptr_t)CHECK_KEY(info->image) : NULL);
         check_close();
@@ -277,6 +306,7 @@ void VKAPI_CALL check_vkDestroyImageView(VkDevice handle, VkImageView view,
     check_model *m = view != VK_NULL_HANDLE ? open_if(own) : NULL;
     if (m != NULL) {
         (void)check_put(CHECK_OF_VK_VIEW, CHECK_KEY(view), NULL);
+        (void)check_put(CHECK_OF_VK_PART, CHECK_KEY(view), NULL);
         check_close();
     }
     d->next.DestroyImageView(handle, view, callbacks);
@@ -411,6 +441,7 @@ VkResult VKAPI_CALL check_vkImportSemaphoreFdKHR(VkDevice handle,
 VkResult VKAPI_CALL check_vkSignalSemaphore(VkDevice handle, const VkSemaphoreSignalInfo *info)
 {
     BEGIN(handle)
+    const uint64_t since = check_trace_now();
     const check_site site = check_here("vkSignalSemaphore");
     check_model *m = open_if(own);
     if (m != NULL) {
@@ -419,6 +450,7 @@ VkResult VKAPI_CALL check_vkSignalSemaphore(VkDevice handle, const VkSemaphoreSi
         check_close();
     }
     const VkResult result = d->next.SignalSemaphore(handle, info);
+    if (own) check_trace_call("vkSignalSemaphore", since);
     look_for_loss(own, result);
     m = result != VK_SUCCESS ? open_if(own) : NULL;
     if (m != NULL) {
