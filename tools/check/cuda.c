@@ -202,6 +202,16 @@ static unsigned imports_of(const check_payload *p)
 
 /* ---- streams ---- */
 
+static void forget_streams(void);
+
+/* The parent's imports and streams are not a child's. */
+void check_cuda_forget(void)
+{
+    imports = NULL;
+    mappings = NULL;
+    forget_streams();
+}
+
 typedef struct stream {
     int agent;
     bool blocking;
@@ -211,6 +221,12 @@ static uint64_t blocking_agents, cuda_agents;
 static _Atomic int captures;
 
 #define LEGACY_KEY UINT64_C(1)
+
+static void forget_streams(void)
+{
+    blocking_agents = cuda_agents = 0;
+    captures = 0;
+}
 
 static uint64_t stream_key(CUstream handle, bool per_thread)
 {

@@ -20,12 +20,16 @@ void check_merge(check_clock *into, const check_clock *from)
 {
     for (int i = 0; i < CHECK_AGENTS; i++)
         if (into->at[i] < from->at[i]) into->at[i] = from->at[i];
+    for (int i = 0; i < CHECK_FAR; i++)
+        if (into->far[i] < from->far[i]) into->far[i] = from->far[i];
+    into->unsure |= from->unsure;
 }
 
 static void join_all(const check_model *m, check_clock *clock)
 {
     for (int i = 0; i < CHECK_AGENTS; i++)
         check_merge(clock, &m->agents[i].clock);
+    clock->unsure = true; /* and after others' work that comes only later */
 }
 
 int check_agent_make(check_model *m, check_api api, const char *name)
@@ -64,12 +68,12 @@ void check_mark_drop(check_mark *mark)
     if (mark != NULL && --mark->references == 0) free(mark);
 }
 
-static bool conflict(check_access_kind a, check_access_kind b)
+bool check_conflict(check_access_kind a, check_access_kind b)
 {
     return a == CHECK_WRITE || b == CHECK_WRITE;
 }
 
-static const char *verb(check_access_kind kind)
+const char *check_verb(check_access_kind kind)
 {
     return kind == CHECK_WRITE ? "writes" : kind == CHECK_READ ? "reads" : "uses";
 }
@@ -113,7 +117,7 @@ static void hand_over(check_model *m, check_payload *p, check_api api, const che
 static void judge_barriers(check_model *m, check_api api, const check_op *op, const check_access *a)
 {
     check_payload *p = a->payload;
-    if (p->unjudged || p->info.foreign) return;
+    if (p->unjudged || p->ordered || check_foreign(m, p)) return;
     if (a->kind == CHECK_RELEASE || a->kind == CHECK_ACQUIRE) {
         hand_over(m, p, a->kind == CHECK_RELEASE ? CHECK_VULKAN : CHECK_CUDA, a, op, false, false);
     } else if (api == CHECK_CUDA) {
@@ -139,7 +143,7 @@ static void judge(check_model *m, int agent, const check_op *op, const check_acc
         const check_record *r = &p->records[i];
         const bool before = clock->at[r->agent] >= r->at;
         const bool overlap = r->access.begin < a->end && a->begin < r->access.end;
-        if (!found && !before && overlap && r->api != api && conflict(r->access.kind, a->kind)) {
+        if (!found && !before && overlap && r->api != api && check_conflict(r->access.kind, a->kind)) {
             const check_what what = a->kind != CHECK_WRITE          ? CHECK_WRITE_READ
                                     : r->access.kind == CHECK_WRITE ? CHECK_WRITE_WRITE
                                                                     : CHECK_READ_WRITE;
@@ -149,9 +153,9 @@ static void judge(check_model *m, int agent, const check_op *op, const check_acc
                 m, what, p, &op->site, &r->site,
                 "%s (%s) %s bytes %llu to %llu, and nothing orders that after %s (%s), which "
                 "%s them.",
-                a->how, m->agents[agent].name, verb(a->kind), (unsigned long long)begin,
+                a->how, m->agents[agent].name, check_verb(a->kind), (unsigned long long)begin,
                 (unsigned long long)end - 1, r->access.how, m->agents[r->agent].name,
-                verb(r->access.kind));
+                check_verb(r->access.kind));
             found = true; /* one is enough for a work */
         }
         /* What comes after this write comes after the older one too. */
@@ -169,8 +173,8 @@ static void judge(check_model *m, int agent, const check_op *op, const check_acc
         .access = *a, .api = api, .agent = agent, .at = op->number, .site = op->site};
 }
 
-static void add_signal(check_payload *p, uint64_t value, const check_clock *clock,
-                       const check_site *site)
+static void add_signal(check_payload *p, uint64_t value, const check_clock *clock, int agent,
+                       uint32_t number, const check_site *site)
 {
     unsigned count = 1;
     check_signal **link = &p->signals;
@@ -183,6 +187,8 @@ static void add_signal(check_payload *p, uint64_t value, const check_clock *cloc
     s->value = value;
     s->clock = *clock;
     s->site = *site;
+    s->agent = agent;
+    s->number = number;
     s->next = *link;
     *link = s;
     if (count > MOST_SIGNALS) {
@@ -193,24 +199,30 @@ static void add_signal(check_payload *p, uint64_t value, const check_clock *cloc
 }
 
 static void signal_now(check_model *m, check_payload *p, uint64_t value, const check_clock *clock,
-                       const check_site *site)
+                       int agent, uint32_t number, const check_site *site)
 {
+    if (p->info.kind == CHECK_TIMELINE && p->ordered && !check_foreign(m, p)) {
+        if (!check_tree_signal(m, p, value, clock, agent, number, site)) return;
+        p->reached = value;
+        add_signal(p, value, clock, agent, number, site);
+        return;
+    }
     if (p->info.kind == CHECK_TIMELINE) {
         const check_signal *last = p->signals;
         while (last != NULL && last->next != NULL)
             last = last->next;
-        if (value <= p->reached && p->info.shared && !p->info.foreign)
+        if (value <= p->reached && p->info.shared && !check_foreign(m, p))
             check_find(m, CHECK_NO_RISE, p, site, last != NULL ? &last->site : &p->made,
                        "The signal has the value %llu, and the timeline has reached %llu.",
                        (unsigned long long)value, (unsigned long long)p->reached);
         if (value <= p->reached) return;
         p->reached = value;
-        add_signal(p, value, clock, site);
+        add_signal(p, value, clock, agent, number, site);
         return;
     }
     if (p->signals != NULL) {
         check_signal *s = p->signals;
-        if (p->info.shared && !p->info.foreign)
+        if (p->info.shared && !check_foreign(m, p))
             check_find(m, CHECK_SIGNALED_TWICE, p, site, &s->site,
                        "The binary semaphore is signaled, and nothing has waited for the signal "
                        "before.");
@@ -218,14 +230,14 @@ static void signal_now(check_model *m, check_payload *p, uint64_t value, const c
         s->site = *site;
         return;
     }
-    add_signal(p, 0, clock, site);
+    add_signal(p, 0, clock, agent, number, site);
 }
 
-static bool turn_ready(const check_turn *w)
+static bool turn_ready(const check_model *m, const check_turn *w)
 {
     const check_payload *p = w->payload;
-    if (p == NULL || p->info.foreign) return true;
-    if (p->info.kind == CHECK_TIMELINE) return p->reached >= w->value;
+    if (p == NULL || check_foreign(m, p)) return true;
+    if (p->info.kind == CHECK_TIMELINE) return check_reached(p) >= w->value;
     /* A presentation engine signals what is not shared, and nobody sees that. */
     return p->signals != NULL || !p->info.shared;
 }
@@ -233,7 +245,7 @@ static bool turn_ready(const check_turn *w)
 static bool ready(const check_model *m, const check_op *op)
 {
     for (unsigned i = 0; i < op->num_waits; i++)
-        if (!turn_ready(&op->waits[i])) return false;
+        if (!turn_ready(m, &op->waits[i])) return false;
     if (op->after != NULL && op->after->number != 0 && !op->after->reached) return false;
     for (int i = 0; i < CHECK_AGENTS; i++)
         if ((op->after_agents >> i & 1) != 0 && m->agents[i].done < op->after_numbers[i])
@@ -245,7 +257,7 @@ static void wait_now(check_model *m, const check_turn *w, check_clock *clock)
 {
     check_payload *p = w->payload;
     if (p == NULL) return;
-    if (p->info.foreign) {
+    if (check_foreign(m, p)) {
         join_all(m, clock);
         return;
     }
@@ -258,6 +270,10 @@ static void wait_now(check_model *m, const check_turn *w, check_clock *clock)
         return;
     }
     if (w->value <= p->info.value) return; /* it began with that value */
+    if (p->ordered) {
+        check_tree_wait(m, p, w->value, clock);
+        return;
+    }
     while (s != NULL && s->value < w->value)
         s = s->next;
     if (s != NULL) check_merge(clock, &s->clock);
@@ -274,18 +290,23 @@ static void execute(check_model *m, int agent, check_op *op)
     for (int i = 0; i < CHECK_AGENTS; i++)
         if ((op->after_agents >> i & 1) != 0) check_merge(&clock, &m->agents[i].clock);
     if (op->joins_all) join_all(m, &clock);
+    if (op->waited && check_tree_late(m, op)) clock.unsure = true;
     clock.at[agent] = op->number;
     for (unsigned i = 0; i < op->num_accesses; i++) {
         const check_access *access = &op->accesses[i];
         if (m->strict) judge_barriers(m, a->api, op, access);
         if (m->ordered && access->kind != CHECK_RELEASE && access->kind != CHECK_ACQUIRE)
             judge(m, agent, op, access, &clock);
+        if (m->ordered && access->kind != CHECK_RELEASE && access->kind != CHECK_ACQUIRE)
+            check_tree_judge(m, agent, op, access, &clock);
     }
     a->clock = clock;
     a->done = op->number;
+    check_tree_done(m, agent, op, &clock);
     for (unsigned i = 0; i < op->num_signals; i++)
         if (op->signals[i].payload != NULL)
-            signal_now(m, op->signals[i].payload, op->signals[i].value, &clock, &op->site);
+            signal_now(m, op->signals[i].payload, op->signals[i].value, &clock, agent, op->number,
+                       &op->site);
     if (op->mark != NULL) {
         op->mark->reached = true;
         op->mark->clock = clock;
@@ -338,7 +359,8 @@ static void force(check_model *m, int agent, uint32_t number)
     check_run(m);
     while (a->first != NULL && a->done < number) {
         for (unsigned i = 0; i < a->first->num_waits; i++)
-            if (!turn_ready(&a->first->waits[i])) check_payload_opaque(a->first->waits[i].payload);
+            if (!turn_ready(m, &a->first->waits[i]))
+                check_payload_opaque(a->first->waits[i].payload);
         step(m, agent);
     }
     check_run(m);
@@ -372,6 +394,7 @@ void check_submit(check_model *m, int agent, const check_work *work, const check
         return;
     }
     op->site = *site;
+    check_tree_ask_hosts(m);
     op->host = m->agents[0].clock;
     op->number = ++a->submitted;
     if (a->api == CHECK_VULKAN)
@@ -385,6 +408,7 @@ void check_submit(check_model *m, int agent, const check_work *work, const check
     op->num_waits = op->waits != NULL ? work->num_waits : 0;
     op->num_accesses = op->accesses != NULL ? work->num_accesses : 0;
     op->num_signals = op->signals != NULL ? work->num_signals : 0;
+    op->tells_hosts = work->tells_hosts;
     op->joins_all = work->joins_all || (work->after != NULL && work->after->number == 0);
     op->after_agents = work->after_agents & ~(UINT64_C(1) << agent) & ~UINT64_C(1);
     for (int i = 0; i < CHECK_AGENTS; i++)
@@ -405,7 +429,11 @@ void check_submit(check_model *m, int agent, const check_work *work, const check
     }
     *a->last = op;
     a->last = &op->next;
+    op->unseen_events = check_tree_unseen(m);
     check_run(m);
+    if (a->done < a->submitted)
+        for (op = a->first; op != NULL; op = op->next)
+            op->waited = true;
 }
 
 void check_submit_failed(check_model *m, const check_work *work)
@@ -424,18 +452,24 @@ void check_submit_failed(check_model *m, const check_work *work)
 void check_host_saw_mark(check_model *m, check_mark *mark)
 {
     if (mark == NULL) return;
-    if (mark->number == 0) join_all(m, &m->agents[0].clock); /* of work that is not followed */
-    if (mark->number == 0) return;
-    if (!mark->reached) force(m, mark->agent, mark->number);
-    check_merge(&m->agents[0].clock, &mark->clock);
+    if (mark->number == 0) {
+        join_all(m, &m->agents[0].clock); /* of work that is not followed */
+    } else {
+        if (!mark->reached) force(m, mark->agent, mark->number);
+        check_merge(&m->agents[0].clock, &mark->clock);
+    }
+    check_tree_tell_hosts(m);
 }
 
 void check_host_saw_agent(check_model *m, int agent)
 {
-    if (agent <= 0) join_all(m, &m->agents[0].clock); /* it is not followed */
-    if (agent <= 0) return;
-    force(m, agent, m->agents[agent].submitted);
-    check_merge(&m->agents[0].clock, &m->agents[agent].clock);
+    if (agent <= 0) {
+        join_all(m, &m->agents[0].clock); /* it is not followed */
+    } else {
+        force(m, agent, m->agents[agent].submitted);
+        check_merge(&m->agents[0].clock, &m->agents[agent].clock);
+    }
+    check_tree_tell_hosts(m);
 }
 
 void check_host_saw_api(check_model *m, check_api api)
@@ -454,22 +488,25 @@ void check_host_may_know(check_model *m, check_api api)
 {
     for (int i = 1; i < CHECK_AGENTS; i++)
         if (m->agents[i].api == api) check_merge(&m->agents[0].clock, &m->agents[i].clock);
+    check_tree_tell_hosts(m);
 }
 
 void check_host_saw_value(check_model *m, check_payload *p, uint64_t value)
 {
     if (p == NULL || p->info.kind != CHECK_TIMELINE) return;
-    if (p->reached < value) check_payload_opaque(p);
+    if (check_reached(p) < value) check_payload_opaque(p);
     const check_turn turn = {.payload = p, .value = value};
     wait_now(m, &turn, &m->agents[0].clock);
+    check_tree_tell_hosts(m);
     check_run(m);
 }
 
 void check_host_signals(check_model *m, check_payload *p, uint64_t value, const check_site *site)
 {
     if (p == NULL) return;
+    check_tree_ask_hosts(m);
     const check_clock clock = m->agents[0].clock;
-    signal_now(m, p, value, &clock, site);
+    signal_now(m, p, value, &clock, 0, 0, site);
     check_run(m);
 }
 
