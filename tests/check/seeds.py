@@ -4,6 +4,8 @@ and by nothing else, each right one must be silent. "missed/FINDING" is one that
 
 usage: seeds.py BUILD PART PARTS     the PART-th of PARTS parts of them, on the software twin
        seeds.py BUILD NAME           one, with its reports
+       seeds.py BUILD procs PART PARTS   the programs of two processes, seeds_procs.c, and those again as if descriptors had
+                                         no inodes of their own
        seeds.py BUILD nvidia         all, on NVIDIA's driver; those that need a second GPU, or the twin's kernels, are left out
 SPDX-License-Identifier: MIT
 """
@@ -16,11 +18,13 @@ import sys
 import tempfile
 
 build = pathlib.Path(sys.argv[1])
-program = build / "bin/tests/check-seeds"
+procs = sys.argv[2] == "procs" or sys.argv[2].startswith(("procs_", "hangs_procs"))
+program = build / ("bin/tests/check-seeds-procs" if procs else "bin/tests/check-seeds")
 seeds = [line.split() for line in subprocess.run([program, "--list"], check=True, capture_output=True,
                                                  text=True).stdout.splitlines()]
 nvidia = sys.argv[2] == "nvidia"
 one = sys.argv[2] if len(sys.argv) == 3 and not nvidia else None
+parts = sys.argv[-2:]
 if one:
     seeds = [seed for seed in seeds if seed[0] == one]
 elif nvidia:
@@ -28,18 +32,21 @@ elif nvidia:
         print(f"SKIP: {left}")
         seeds = [seed for seed in seeds if seed[0] != left]
 else:
-    seeds = seeds[int(sys.argv[2]) - 1::int(sys.argv[3])]
+    seeds = seeds[int(parts[0]) - 1::int(parts[1])]
 assert seeds, "there is no such program"
 environment = dict(os.environ) if nvidia else dict(os.environ, CULVERT_SOFT="1", CULVERT_SOFT_DEVICES="2")
 start = [] if nvidia else [build / "bin/culvert-soft-run"]
 problems = 0
 with tempfile.TemporaryDirectory() as directory:
-    for name, finding in seeds:
+    # Two of the programs need inodes.
+    again = [(*seed, True) for seed in seeds if procs and seed[0] not in ("procs_from_there",)]
+    for name, finding, *alike in seeds + again:
         strict = ["--strict"] if finding in ("no-release", "no-acquire", "not-dedicated") else []
         for kind, expected in (("wrong", [] if finding.startswith("missed/") else [finding]), ("right", [])):
             report = os.path.join(directory, "report.json")
             process = subprocess.Popen([*start, build / "bin/culvert-check", "--stuck", "1", "--end-stuck", *strict, "--json", report,
-                                        program, name, kind, build / "share/culvert"], env=environment, text=True,
+                                        program, name, kind, build / "share/culvert"], text=True,
+                                       env=dict(environment, CULVERT_CHECK_ONE_INODE="1") if alike else environment,
                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
             try:
                 output = process.communicate(timeout=60)[0]
@@ -56,7 +63,7 @@ with tempfile.TemporaryDirectory() as directory:
             good = found == expected and places and process.returncode == (99 if expected else 0) and told["status"] == (134 if name.startswith("hangs") and expected else 0)
             if one or not good:
                 print(output)
-            print(f"{'ok' if good else 'FAIL'}: {name} {kind}: {', '.join(found) or 'nothing'}"
+            print(f"{'ok' if good else 'FAIL'}: {name} {kind}{' (one inode)' if alike else ''}: {', '.join(found) or 'nothing'}"
                   f"{'' if good else f' (expected {expected}, places {places}, exit status {process.returncode})'}")
             problems += not good
 sys.exit(problems > 0)

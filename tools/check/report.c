@@ -102,6 +102,10 @@ check_identity check_identify(int fd)
     struct stat status;
     char path[48];
     if (fstat(fd, &status) != 0) return is;
+    if (getenv("CULVERT_CHECK_ONE_INODE") != NULL && S_ISREG(status.st_mode)) {
+        is.device = is.inode = 1; /* tests: as NVIDIA's are */
+        return is;
+    }
     is.device = status.st_dev + 1;
     is.inode = status.st_ino;
     is.own = S_ISREG(status.st_mode);
