@@ -189,10 +189,14 @@ typedef struct check_tree {
     /* Takes the region's lock until the model's is given back. False: this process takes part no
      * more. */
     bool (*enter)(void);
+    void (*ring)(void);  /* the others look again at what they wait for */
+    void (*pause)(void); /* gives the lock to others for a moment */
     bool (*alive)(const check_region *region, unsigned process);
     void (*write_site)(struct tree_site *out, const check_site *site);
     check_site (*read_site)(const struct tree_site *site);
 } check_tree;
+bool check_model_active(const check_model *m); /* something of it is other processes' */
+void check_model_run(check_model *m);          /* another process has signaled something */
 void check_model_join(check_model *m, const check_tree *tree);
 /* It may be other processes' from here on: they are told of all that is known. */
 void check_payload_publish(check_model *m, check_payload *p);

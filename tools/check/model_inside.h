@@ -154,6 +154,9 @@ void check_tree_register(check_model *m, check_payload *p);
 void check_tree_drop(check_model *m, check_payload *p);
 uint64_t check_reached(const check_payload *p);
 void check_tree_opaque(check_payload *p);
+/* A value was reached, and the region does not have it: a process may be about to say so. */
+void check_tree_catch_up(check_model *m, check_payload *p, uint64_t value);
+void check_tree_pending(check_model *m, bool pending);
 bool check_tree_late(const check_model *m, const check_op *op);
 uint32_t check_tree_unseen(const check_model *m);
 /* False: the signal's value is no greater than what was reached; that is told where it is sure. */

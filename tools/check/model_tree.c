@@ -44,6 +44,38 @@ void check_model_join(check_model *m, const check_tree *tree)
     m->tree = *tree;
 }
 
+bool check_model_active(const check_model *m)
+{
+    return m->active && m->tree.region != NULL;
+}
+
+void check_model_run(check_model *m)
+{
+    check_run(m);
+}
+
+void check_tree_pending(check_model *m, bool pending)
+{
+    check_region *r = m->active ? m->tree.region : NULL;
+    if (r == NULL) return;
+    if (pending)
+        r->pending |= own_bit(m);
+    else if ((r->pending & own_bit(m)) != 0)
+        r->pending &= ~own_bit(m);
+}
+
+/* Its work waits for ours in its list until it looks again. */
+void check_tree_catch_up(check_model *m, check_payload *p, uint64_t value)
+{
+    if (!p->ordered || m->tree.region == NULL || m->tree.pause == NULL) return;
+    for (int i = 0; i < 200 && check_reached(p) < value && !check_foreign(m, p); i++) {
+        if ((m->tree.region->pending & ~own_bit(m)) == 0) return;
+        m->tree.ring();
+        m->tree.pause();
+        check_run(m);
+    }
+}
+
 /* ---- payloads ---- */
 
 static bool has_heir(const check_region *r, uint32_t number)
@@ -396,6 +428,7 @@ bool check_tree_signal(check_model *m, check_payload *p, uint64_t value, const c
     if (value > s->reached) {
         note_signal(m, r, o, value, clock, agent, number, site);
         s->reached = value;
+        if ((r->pending & ~own_bit(m)) != 0) m->tree.ring();
         return true;
     }
     /* It is wrong only if a signal of no less is surely before it. */

@@ -350,6 +350,10 @@ void check_run(check_model *m)
                 progress = true;
             }
     }
+    bool pending = false;
+    for (int i = 1; i < CHECK_AGENTS; i++)
+        pending |= m->agents[i].first != NULL;
+    check_tree_pending(m, pending);
 }
 
 /* The work is done, says the driver. What the model still waits for was signaled unseen. */
@@ -358,6 +362,12 @@ static void force(check_model *m, int agent, uint32_t number)
     check_agent *a = &m->agents[agent];
     check_run(m);
     while (a->first != NULL && a->done < number) {
+        const check_op *op = a->first;
+        const check_turn *open = NULL;
+        for (unsigned i = 0; i < op->num_waits && open == NULL; i++)
+            if (!turn_ready(m, &op->waits[i])) open = &op->waits[i];
+        if (open != NULL) check_tree_catch_up(m, open->payload, open->value);
+        if (a->first != op) continue; /* it has run, and is gone */
         for (unsigned i = 0; i < a->first->num_waits; i++)
             if (!turn_ready(m, &a->first->waits[i]))
                 check_payload_opaque(a->first->waits[i].payload);
@@ -494,6 +504,7 @@ void check_host_may_know(check_model *m, check_api api)
 void check_host_saw_value(check_model *m, check_payload *p, uint64_t value)
 {
     if (p == NULL || p->info.kind != CHECK_TIMELINE) return;
+    if (check_reached(p) < value) check_tree_catch_up(m, p, value);
     if (check_reached(p) < value) check_payload_opaque(p);
     const check_turn turn = {.payload = p, .value = value};
     wait_now(m, &turn, &m->agents[0].clock);

@@ -65,6 +65,7 @@ bool check_is_watched(void)
 void check_close(void)
 {
     check_tree_unlock();
+    if (model != NULL) check_tree_listen(model);
     pthread_mutex_unlock(&lock);
     holding = 0;
 }

@@ -8,7 +8,9 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
+#include <linux/futex.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
@@ -19,6 +21,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -69,6 +72,49 @@ static bool enter(void)
     }
     locked = true;
     return true;
+}
+
+static void ring(void)
+{
+    region->bell++;
+    (void)syscall(SYS_futex, &region->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static void make_pause(void)
+{
+    const struct timespec moment = {.tv_nsec = 200000};
+    check_tree_unlock();
+    (void)nanosleep(&moment, NULL);
+    (void)enter();
+}
+
+static bool listens;
+
+static void *listen_to_bell(void *user)
+{
+    const struct timespec long_time = {.tv_sec = 1};
+    check_region *r = user;
+    check_inside++; /* nothing here is the program's */
+    for (;;) {
+        const uint32_t heard = r->bell;
+        check_model *m = check_open();
+        if (m == NULL) return NULL;
+        check_model_run(m);
+        check_close();
+        (void)syscall(SYS_futex, &r->bell, FUTEX_WAIT, heard, &long_time, NULL, 0);
+    }
+}
+
+void check_tree_listen(check_model *m)
+{
+    sigset_t all, before;
+    pthread_t thread;
+    if (listens || region == NULL || !check_model_active(m)) return;
+    listens = true;
+    sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (pthread_create(&thread, NULL, listen_to_bell, region) == 0) (void)pthread_detach(thread);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void check_tree_unlock(void)
@@ -216,6 +262,8 @@ static void take_slot(check_model *m)
 {
     const check_tree tree = {.region = region,
                              .enter = enter,
+                             .ring = ring,
+                             .pause = make_pause,
                              .alive = is_alive,
                              .write_site = write_site,
                              .read_site = read_site};
@@ -332,7 +380,7 @@ static void inherit(void *user, int fd, check_payload *p, const check_identity *
 void check_tree_fork(check_model *m, check_model *before)
 {
     check_inside++;
-    locked = false;
+    locked = listens = false;
     if (region != NULL) take_slot(m);
     if (region != NULL && enter()) check_fds_live(before, inherit, m);
     check_tree_unlock();

@@ -114,6 +114,8 @@ struct check_region {
     uint64_t magic, size;
     pthread_mutex_t lock; /* robust: whoever dies with it gives it to the next one */
     _Atomic uint64_t left; /* bits of processes that take no part any more, and live */
+    _Atomic uint64_t pending; /* bits of processes that have work that waits */
+    _Atomic uint32_t bell;    /* they sleep on it */
     uint64_t serial;
     _Atomic uint32_t unseen; /* how often a process saw a value that the region did not have */
     _Atomic uint32_t joined; /* processes, ever */
@@ -163,6 +165,7 @@ void check_tree_clear(struct check_region *r, unsigned process);
 /* tree.c: the region of this process. */
 void check_tree_begin(check_model *m);
 void check_tree_fork(check_model *m, check_model *before);
+void check_tree_listen(check_model *m); /* starts a thread that hears the bell, once */
 void check_tree_unlock(void); /* with the model's lock */
 void check_tree_end(check_model *m);
 void check_tree_stuck(bool stuck);
