@@ -18,6 +18,7 @@
     X(cuImportExternalSemaphore, 10000, cuImportExternalSemaphore) \
     X(cuDestroyExternalSemaphore, 10000, cuDestroyExternalSemaphore) \
     X(cuMemExportToShareableHandle, 10020, cuMemExportToShareableHandle) \
+    X(cuMemImportFromShareableHandle, 10020, cuMemImportFromShareableHandle) \
     X(cuMemCreate, 10020, cuMemCreate) \
     X(cuMemRelease, 10020, cuMemRelease) \
     X(cuMemRetainAllocationHandle, 11000, cuMemRetainAllocationHandle) \
@@ -44,6 +45,9 @@
     X(cuStreamWaitEvent, 3020, cuStreamWaitEvent, ptsz) \
     X(cuStreamWaitValue32, 11070, cuStreamWaitValue32_v2, ptsz) \
     X(cuStreamWaitValue64, 11070, cuStreamWaitValue64_v2, ptsz) \
+    X(cuStreamWriteValue32, 11070, cuStreamWriteValue32_v2, ptsz) \
+    X(cuStreamWriteValue64, 11070, cuStreamWriteValue64_v2, ptsz) \
+    X(cuStreamBatchMemOp, 11070, cuStreamBatchMemOp_v2, ptsz) \
     X(cuStreamBeginCapture, 10010, cuStreamBeginCapture_v2, ptsz) \
     X(cuStreamEndCapture, 10000, cuStreamEndCapture, ptsz) \
     X(cuEventRecord, 2000, cuEventRecord, ptsz) \

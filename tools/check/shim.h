@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the two observers of culvert-check share: the model with its lock, call sites, the report.
- * cuda.c stands before the CUDA driver, vulkan*.c are a layer, posix.c follows descriptors. */
+ * cuda*.c stand before the CUDA driver, vulkan*.c are a layer, posix.c follows descriptors. */
 #ifndef CHECK_SHIM_H_
 #define CHECK_SHIM_H_
 
