@@ -47,7 +47,6 @@
     X(cuStreamWaitValue64, 11070, cuStreamWaitValue64_v2, ptsz) \
     X(cuStreamWriteValue32, 11070, cuStreamWriteValue32_v2, ptsz) \
     X(cuStreamWriteValue64, 11070, cuStreamWriteValue64_v2, ptsz) \
-    X(cuStreamBatchMemOp, 11070, cuStreamBatchMemOp_v2, ptsz) \
     X(cuStreamBeginCapture, 10010, cuStreamBeginCapture_v2, ptsz) \
     X(cuStreamEndCapture, 10000, cuStreamEndCapture, ptsz) \
     X(cuEventRecord, 2000, cuEventRecord, ptsz) \

@@ -175,7 +175,6 @@ ON_STREAM(cuStreamWaitValue32_v2, ptsz, (CUstream s, CUdeviceptr at, cuuint32_t 
 ON_STREAM(cuStreamWaitValue64_v2, ptsz, (CUstream s, CUdeviceptr at, cuuint64_t v, unsigned f), (s, at, v, f), s, w.joins_all = true, NOTHING)
 ON_STREAM(cuStreamWriteValue32_v2, ptsz, (CUstream s, CUdeviceptr at, cuuint32_t v, unsigned f), (s, at, v, f), s, w.tells_hosts = true, NOTHING)
 ON_STREAM(cuStreamWriteValue64_v2, ptsz, (CUstream s, CUdeviceptr at, cuuint64_t v, unsigned f), (s, at, v, f), s, w.tells_hosts = true, NOTHING)
-ON_STREAM(cuStreamBatchMemOp_v2, ptsz, (CUstream s, unsigned n, CUstreamBatchMemOpParams *p, unsigned f), (s, n, p, f), s, w.joins_all = w.tells_hosts = true, NOTHING)
 ON_STREAM(cuEventRecord, ptsz, (CUevent e, CUstream s), (e, s), s, w.records = e, NOTHING)
 ON_STREAM(cuEventRecordWithFlags, ptsz, (CUevent e, CUstream s, unsigned f), (e, s, f), s, w.records = e, NOTHING)
 ON_STREAM(cuStreamWaitEvent, ptsz, (CUstream s, CUevent e, unsigned f), (s, e, f), s, w.follows = e, NOTHING)
