@@ -165,7 +165,7 @@ bool check_tree_signal(check_model *m, check_payload *p, uint64_t value, const c
 void check_tree_wait(check_model *m, check_payload *p, uint64_t value, check_clock *clock);
 void check_tree_judge(check_model *m, int agent, const check_op *op, const check_access *a,
                       const check_clock *clock);
-void check_tree_done(check_model *m, int agent, const check_op *op, const check_clock *clock);
+void check_tree_done(check_model *m, int agent, const check_op *op);
 void check_tree_ask_hosts(check_model *m); /* before a work is submitted */
 void check_tree_tell_hosts(check_model *m); /* the host knows more */
 /* Nobody who lives could end a wait for it. */

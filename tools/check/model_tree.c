@@ -562,16 +562,12 @@ uint32_t check_tree_unseen(const check_model *m)
     return m->tree.region != NULL ? m->tree.region->unseen : 0;
 }
 
-void check_tree_done(check_model *m, int agent, const check_op *op, const check_clock *clock)
+void check_tree_done(check_model *m, int agent, const check_op *op)
 {
     check_region *r = m->active ? enter(m) : NULL;
     if (r == NULL) return;
     const uint32_t far = number_of(m, r, agent);
     if (far != 0) r->agents[far].done = m->agents[agent].base + op->number;
-    if (!op->tells_hosts) return;
-    check_clock told = *clock;
-    outward(m, r, &told);
-    tell(r, &told);
 }
 
 /* ---- messages ---- */

@@ -302,7 +302,11 @@ static void execute(check_model *m, int agent, check_op *op)
     }
     a->clock = clock;
     a->done = op->number;
-    check_tree_done(m, agent, op, &clock);
+    check_tree_done(m, agent, op);
+    if (op->tells_hosts) { /* a value in memory, which the host may look at */
+        check_merge(&m->agents[0].clock, &clock);
+        check_tree_tell_hosts(m);
+    }
     for (unsigned i = 0; i < op->num_signals; i++)
         if (op->signals[i].payload != NULL)
             signal_now(m, op->signals[i].payload, op->signals[i].value, &clock, agent, op->number,
