@@ -116,6 +116,7 @@ extern struct also {
     bool acquires, releases;
 } also;
 
+void find_calls(void);
 void open_all(void);
 shared make_buffer(bool dedicated);
 int memory_fd(const shared *s);

@@ -493,6 +493,66 @@ static void take_rounds(bool wrong)
     go();
 }
 
+/* ---- a hundred processes that are killed at any instruction ---- */
+
+enum { KILLED = 100 };
+
+/* It has no Vulkan, and works as fast as it can. */
+static void work_until_killed(int ready)
+{
+    find_calls();
+    CU(cu.cuInit(0));
+    CU(cu.cuDevicePrimaryCtxRetain(&contexts[0], 0));
+    CU(cu.cuCtxSetCurrent(contexts[0]));
+    CU(cu.cuStreamCreate(&streams[0], CU_STREAM_NON_BLOCKING));
+    take_work();
+    MUST(write(ready, "g", 1) == 1);
+    for (uint64_t i = 1;; i++) {
+        cuda_writes(&memory);
+        CU(cuda_signals(&there, i, 0));
+    }
+}
+
+/* Kills its children one after another; the last one lives, and is the pair's other one. */
+static void kill_often(bool wrong)
+{
+    char left;
+    int ends[2];
+    MUST(pipe(ends) == 0);
+    for (unsigned i = 0; i < KILLED; i++) {
+        const pid_t child = fork();
+        MUST(child >= 0);
+        if (child == 0) {
+            char numbers[2][16];
+            (void)snprintf(numbers[0], sizeof numbers[0], "%d", channel);
+            (void)snprintf(numbers[1], sizeof numbers[1], "%d", ends[1]);
+            (void)execl("/proc/self/exe", "check-seeds-procs", "worker", "right", kernels,
+                        numbers[0], numbers[1], (char *)NULL);
+            _exit(1);
+        }
+        MUST(read(ends[0], &left, 1) == 1);
+        (void)usleep(i * 137 % 4000);
+        (void)kill(child, SIGKILL);
+        MUST(waitpid(child, NULL, 0) == child);
+        go();
+    }
+    MUST(recv(channel, &left, 1, MSG_DONTWAIT) < 0);
+    open_all();
+    take_reads(wrong);
+}
+
+static void make_for_killed(bool wrong)
+{
+    for (unsigned i = 0; i < KILLED; i++) {
+        make_work();
+        await();
+        vkDestroySemaphore(device, there.vulkan, NULL);
+        vkDestroyBuffer(device, memory.buffer, NULL);
+        vkFreeMemory(device, memory.memory, NULL);
+    }
+    make_writes(wrong);
+}
+
 static const pair pairs[] = {
     {"procs_closed", "fd-closed-after-import", make_one, take_closed, FORK},
     {"procs_twice", "fd-imported-twice", make_one, take_twice, EXEC},
@@ -512,6 +572,7 @@ static const pair pairs[] = {
     {"procs_writes_early", "write-after-read", make_writes_again, take_reads_once, EXEC},
     {"procs_hosts", "read-after-write", make_says, take_hears, FORK},
     {"procs_rounds", "write-after-write", make_rounds, take_rounds, EXEC},
+    {"procs_killed_often", "read-after-write", make_for_killed, kill_often, FORK},
 };
 
 /* For a child that takes what its parent made before: NULL is make. */
@@ -574,10 +635,11 @@ int main(int argc, char **argv)
     if (argc == 2) return 0;
     MUST(argc == 4 || argc == 6);
     kernels = argv[3];
+    if (argc == 6) channel = atoi(argv[4]);
+    if (argc == 6 && strcmp(argv[1], "worker") == 0) work_until_killed(atoi(argv[5]));
     for (size_t i = 0; i < count; i++) {
         if (strcmp(pairs[i].name, argv[1]) != 0) continue;
         if (argc == 4) return run(&pairs[i], argv);
-        channel = atoi(argv[4]);
         inherited = atoi(argv[5]);
         other = getppid();
         open_all();

@@ -654,6 +654,7 @@ unsigned check_tree_note(check_model *m, uint64_t to, const uint32_t *payloads, 
         if (r->messages[i].used != 0 && r->messages[i].to == to && r->messages[i].pending)
             r->messages[i].unsure = t->unsure = true;
     t->used = 1;
+    r->noted++;
     return (unsigned)(t - r->messages) + 1;
 }
 
@@ -716,5 +717,5 @@ void check_tree_consumed(check_model *m, uint64_t to)
 {
     check_region *r = enter(m);
     tree_message *t = r != NULL ? oldest(r, to, NULL) : NULL;
-    if (t != NULL && t->peeked) drop_message(r, t);
+    if (t != NULL) drop_message(r, t);
 }

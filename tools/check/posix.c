@@ -216,13 +216,19 @@ CHECK_EXPORT int recvmmsg(int socket, struct mmsghdr *messages, unsigned count, 
     return result;
 }
 
-/* It takes a message without its descriptors: perhaps one that was looked at by recvmsg(). */
+/* It takes a message without its descriptors: perhaps one that was looked at by recvmsg(). Only
+ * recvmsg() says whether there were some. */
 CHECK_EXPORT ssize_t recv(int socket, void *bytes, size_t size, int flags)
 {
     static ssize_t (*next)(int, void *, size_t, int);
+    static ssize_t (*next_message)(int, struct msghdr *, int);
     SYSTEM(next, "recv")
-    const ssize_t result = next(socket, bytes, size, flags);
-    if (result >= 0 && (flags & MSG_PEEK) == 0) check_taken(socket);
+    SYSTEM(next_message, "recvmsg")
+    if (check_inside > 0 || !check_any_message()) return next(socket, bytes, size, flags);
+    struct iovec data = {.iov_base = bytes, .iov_len = size};
+    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
+    const ssize_t result = next_message(socket, &message, flags);
+    if (result >= 0) check_received(socket, &message, (size_t)result, flags, "recv");
     return result;
 }
 

@@ -45,7 +45,7 @@ unsigned check_sending(int socket, const struct msghdr *message, const char *cal
 void check_sent(unsigned note, bool sent);
 void check_received(int socket, const struct msghdr *message, size_t length, int flags,
                     const char *call);
-void check_taken(int socket); /* a message was taken without its descriptors */
+bool check_any_message(void); /* with descriptors, was ever on its way */
 
 /* A table from handles to what is known of them; a kind keeps handles of different types apart. */
 typedef struct check_table check_table;

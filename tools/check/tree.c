@@ -137,13 +137,10 @@ static struct placed {
 static uint16_t number_of_module(const char *path)
 {
     char whole[sizeof region->modules[0].path];
-    if (strchr(path, '/') == NULL || realpath(path, NULL) == NULL || path[0] == '/')
-        (void)snprintf(whole, sizeof whole, "%s", path);
-    else {
-        char *real = realpath(path, NULL);
-        (void)snprintf(whole, sizeof whole, "%s", real != NULL ? real : path);
-        free(real);
-    }
+    const bool clear = path[0] == '/' && strncmp(path, "/proc/", 6) != 0;
+    char *real = clear ? NULL : realpath(path, NULL); /* "/proc/self/exe" is another one's, there */
+    (void)snprintf(whole, sizeof whole, "%s", real != NULL ? real : path);
+    free(real);
     for (uint16_t i = 0; i < TREE_MODULES; i++) {
         if (region->modules[i].used == 0) {
             memcpy(region->modules[i].path, whole, sizeof whole);
@@ -535,11 +532,15 @@ void check_sent(unsigned note, bool sent)
     check_close();
 }
 
-static _Atomic unsigned peeks; /* messages that this process looked at and has not taken */
-
-void check_taken(int socket)
+bool check_any_message(void)
 {
-    if (peeks == 0 || check_inside > 0) return;
+    const check_region *r = region;
+    return r != NULL && r->noted != 0;
+}
+
+/* A message was taken, and its descriptors were not. */
+static void take_unread(int socket)
+{
     const int error = errno;
     const uint64_t inode = inode_of(socket);
     errno = error;
@@ -556,8 +557,8 @@ void check_received(int socket, const struct msghdr *message, size_t length, int
     const bool cut = (message->msg_flags & MSG_CTRUNC) != 0, peek = (flags & MSG_PEEK) != 0;
     unsigned count = descriptors(message, fds, MOST_FDS);
     if (check_inside > 0) return;
-    if (count == 0 && !cut) {
-        if (!peek) check_taken(socket);
+    if (count == 0) {
+        if (cut && !peek) take_unread(socket);
         return;
     }
     if (count > MOST_FDS) count = MOST_FDS;
@@ -590,7 +591,6 @@ void check_received(int socket, const struct msghdr *message, size_t length, int
         }
         check_tree_matched(m, known, peek);
         if (wrong) check_tree_lose(m, inode); /* the record is another message's */
-        if (known != 0 && peek) peeks++;
         check_close();
     }
     errno = error;

@@ -119,6 +119,7 @@ struct check_region {
     uint64_t serial;
     _Atomic uint32_t unseen; /* how often a process saw a value that the region did not have */
     _Atomic uint32_t joined; /* processes, ever */
+    _Atomic uint32_t noted; /* messages with descriptors, ever */
     _Atomic uint32_t messages_lost;
     uint64_t lost[32]; /* sockets of which a message was not noted */
     uint32_t num_lost;

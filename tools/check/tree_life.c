@@ -29,7 +29,14 @@ bool check_tree_look(int32_t pid, uint64_t *start, bool *ends, char program[20])
     *start = begun;
     /* PF_EXITING: its sockets may be closed, and the others may know that it has gone. */
     *ends = state == 'Z' || state == 'X' || (flags & 0x4) != 0;
-    if (program != NULL) (void)snprintf(program, 20, "%.*s", (int)(rest - name - 1), name + 1);
+    if (program == NULL) return true;
+    (void)snprintf(program, 20, "%.*s", (int)(rest - name - 1), name + 1);
+    /* A thread may have another name, and so may what is run by another path. */
+    (void)snprintf(path, sizeof path, "/proc/%ld/exe", (long)pid);
+    const ssize_t end = readlink(path, text, sizeof text - 1);
+    text[end > 0 ? end : 0] = '\0';
+    const char *slash = strrchr(text, '/');
+    if (slash != NULL) (void)snprintf(program, 20, "%.19s", slash + 1);
     return true;
 }
 
