@@ -493,9 +493,9 @@ static void take_rounds(bool wrong)
     go();
 }
 
-/* ---- a hundred processes that are killed at any instruction ---- */
+/* ---- processes that are killed at any instruction; the test of the model has more of them ---- */
 
-enum { KILLED = 100 };
+enum { KILLED = 4 };
 
 /* It has no Vulkan, and works as fast as it can. */
 static void work_until_killed(int ready)
