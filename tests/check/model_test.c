@@ -562,7 +562,8 @@ static void play_tree(const row *r)
 static void make_region(void)
 {
     pthread_mutexattr_t attributes;
-    void *map = mmap(NULL, sizeof *region, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *map =
+        mmap(NULL, sizeof *region, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     REQUIRE(map != MAP_FAILED);
     region = map;
     REQUIRE(pthread_mutexattr_init(&attributes) == 0 &&

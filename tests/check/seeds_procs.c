@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 
 #ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434
+#    define SYS_pidfd_open 434
 #endif
 
 typedef struct pair {

@@ -435,8 +435,8 @@ static void allocation_add(check_model *m, CUmemGenericAllocationHandle handle, 
     import *made = calloc(1, sizeof *made);
     allocation *entry = calloc(1, sizeof *entry);
     if (made != NULL && entry != NULL) {
-        *made = (import){
-            .next = imports, .references = 1, .payload = p, .size = check_payload_size(p)};
+        *made =
+            (import){.next = imports, .references = 1, .payload = p, .size = check_payload_size(p)};
         imports = made;
         *entry = (allocation){.references = 1, .of = made};
         free(check_put(CHECK_OF_CU_ALLOCATION, handle, entry));

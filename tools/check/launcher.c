@@ -344,11 +344,10 @@ static check_region *make_region(const char *path)
     if (map == MAP_FAILED) return NULL;
     check_region *r = map;
     r->size = sizeof *r;
-    const bool made =
-        pthread_mutexattr_init(&attributes) == 0 &&
-        pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED) == 0 &&
-        pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST) == 0 &&
-        pthread_mutex_init(&r->lock, &attributes) == 0;
+    const bool made = pthread_mutexattr_init(&attributes) == 0 &&
+                      pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED) == 0 &&
+                      pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST) == 0 &&
+                      pthread_mutex_init(&r->lock, &attributes) == 0;
     if (made) r->magic = TREE_MAGIC;
     return r;
 }

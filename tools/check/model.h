@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define CHECK_FRAMES 12
-#define CHECK_AGENTS 64 /* queues and streams at a time; the host is agent 0 */
+#define CHECK_AGENTS 64  /* queues and streams at a time; the host is agent 0 */
 #define CHECK_FAR    192 /* the same of all processes of a tree */
 #define CHECK_UUID   16
 

@@ -52,11 +52,11 @@ typedef struct check_use {
 struct check_payload {
     check_payload *next, *previous;
     unsigned references;
-    bool unjudged; /* of memory: some work was told of that was not done */
-    bool unseen;   /* nobody saw it made: its size is not known */
-    bool ordered;  /* other processes are told of what happens to it */
-    uint32_t tree; /* its number in the region + 1, or 0 */
-    struct tree_payload *shared; /* the same, or NULL */
+    bool unjudged;                   /* of memory: some work was told of that was not done */
+    bool unseen;                     /* nobody saw it made: its size is not known */
+    bool ordered;                    /* other processes are told of what happens to it */
+    uint32_t tree;                   /* its number in the region + 1, or 0 */
+    struct tree_payload *shared;     /* the same, or NULL */
     _Atomic uint32_t *unseen_events; /* of the region */
     check_payload_info info;
     uint8_t uuid[CHECK_UUID];
@@ -134,8 +134,8 @@ struct check_model {
     check_payload *payloads;
     check_fd *fds;
     check_agent agents[CHECK_AGENTS];
-    check_tree tree; /* region is NULL: it is alone */
-    bool active;     /* something of it is other processes' */
+    check_tree tree;                    /* region is NULL: it is alone */
+    bool active;                        /* something of it is other processes' */
     uint32_t unless, unless_generation; /* for the finding that comes next: see check_finding */
     uint64_t unless_value;
 };
@@ -166,7 +166,7 @@ void check_tree_wait(check_model *m, check_payload *p, uint64_t value, check_clo
 void check_tree_judge(check_model *m, int agent, const check_op *op, const check_access *a,
                       const check_clock *clock);
 void check_tree_done(check_model *m, int agent, const check_op *op);
-void check_tree_ask_hosts(check_model *m); /* before a work is submitted */
+void check_tree_ask_hosts(check_model *m);  /* before a work is submitted */
 void check_tree_tell_hosts(check_model *m); /* the host knows more */
 /* Nobody who lives could end a wait for it. */
 bool check_tree_settled(check_model *m, const check_payload *p);

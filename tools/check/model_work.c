@@ -143,7 +143,8 @@ static void judge(check_model *m, int agent, const check_op *op, const check_acc
         const check_record *r = &p->records[i];
         const bool before = clock->at[r->agent] >= r->at;
         const bool overlap = r->access.begin < a->end && a->begin < r->access.end;
-        if (!found && !before && overlap && r->api != api && check_conflict(r->access.kind, a->kind)) {
+        if (!found && !before && overlap && r->api != api &&
+            check_conflict(r->access.kind, a->kind)) {
             const check_what what = a->kind != CHECK_WRITE          ? CHECK_WRITE_READ
                                     : r->access.kind == CHECK_WRITE ? CHECK_WRITE_WRITE
                                                                     : CHECK_READ_WRITE;

@@ -146,6 +146,8 @@ static void publish(void *user, int fd, check_payload *p, const check_identity *
     check_payload_publish(user, p);
 }
 
+static pthread_mutex_t notes = PTHREAD_MUTEX_INITIALIZER; /* with the model's lock or without */
+
 /* The child has copies of all descriptors. The lock is held until it has a model of its own; in a
  * handler of a signal that came while this thread had it, there is none. */
 static _Thread_local bool forks;
@@ -170,6 +172,7 @@ static void in_child(void)
     check_model *before = model;
     model = NULL;
     pthread_mutex_init(&lock, NULL);
+    pthread_mutex_init(&notes, NULL);
     holding = 0;
     if (!forks) return;
     memset(buckets, 0, sizeof buckets);
@@ -488,7 +491,14 @@ static bool describe(void *frame, place *out)
         return false;
     if (strncmp(module, "libc.so", 7) == 0) return false;
     if (info.dli_sname != NULL && strcmp(info.dli_sname, "_start") == 0) return false;
+    /* Another process looks for the lines of the source. */
+    static char own[4096];
     out->path = info.dli_fname;
+    if (strncmp(info.dli_fname, "/proc/self/", 11) == 0) {
+        const ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+        own[length > 0 ? length : 0] = '\0';
+        if (length > 0) out->path = own;
+    }
     /* As addr2line has it: of a program at fixed addresses (-no-pie), the address itself. */
     out->offset = (size_t)((uintptr_t)frame - map->l_addr);
     if (info.dli_sname != NULL)
@@ -612,16 +622,15 @@ void check_write_finding(void *user, const check_finding *f)
     t.length = 0;
     add(&t, "culvert-check: (%c) %s\n  %s\n", rule->letter, rule->id, f->sentence);
     if (f->object[0] != '\0') add(&t, "  object:  %s\n", f->object);
-    if (check_tree_joined())
-        add(&t, "  process: %ld, %s\n", (long)watched, check_tree_program());
+    if (check_tree_joined()) add(&t, "  process: %ld, %s\n", (long)watched, check_tree_program());
     add_site(&t, "here:", &f->here);
     add_site(&t, "before:", &f->earlier);
     add(&t, "  rule:    %s\n  source:  %s\n  mend:    %s\n\n", rule->rule, rule->source,
         rule->mend);
     put(suffix[0], true, &t);
     t.length = 0;
-    add(&t, "{\"class\":\"%c\",\"id\":\"%s\",\"process\":%ld,\"program\":", rule->letter,
-        rule->id, (long)watched);
+    add(&t, "{\"class\":\"%c\",\"id\":\"%s\",\"process\":%ld,\"program\":", rule->letter, rule->id,
+        (long)watched);
     add_json(&t, check_tree_program());
     add(&t, ",\"sentence\":");
     add_json(&t, f->sentence);
@@ -644,7 +653,6 @@ void check_note(const char *said)
 {
     static const char *said_before[16];
     static text t;
-    static pthread_mutex_t notes = PTHREAD_MUTEX_INITIALIZER; /* with the model's lock or without */
     check_inside++;
     pthread_mutex_lock(&notes);
     for (size_t i = 0; i < 16; i++) {

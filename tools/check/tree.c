@@ -218,8 +218,7 @@ uint64_t check_tree_place(void *frame)
 {
     if (!enter()) return (uintptr_t)frame;
     const struct placed p = place_of(frame);
-    return p.module == TREE_MODULES ? (uintptr_t)frame
-                                    : ((uint64_t)p.module + 1) << 40 | p.offset;
+    return p.module == TREE_MODULES ? (uintptr_t)frame : ((uint64_t)p.module + 1) << 40 | p.offset;
 }
 
 bool check_tree_new(uint64_t finding)
@@ -417,8 +416,8 @@ static uint64_t peer_of(int socket_fd)
     if (inode == 0 || inode > UINT32_MAX ||
         getsockopt(socket_fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0 || domain != AF_UNIX)
         return 0;
-    const int asked = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                             NETLINK_SOCK_DIAG);
+    const int asked =
+        socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
     if (asked < 0) return 0;
     struct {
         struct nlmsghdr header;

@@ -98,7 +98,7 @@ typedef struct tree_message {
     bool unsure;  /* another one was sent to the same socket meanwhile */
     bool peeked;  /* it was looked at, and is there still */
     uint32_t sender, count, length;
-    uint64_t serial, to; /* the socket that receives it: its inode */
+    uint64_t serial, to;         /* the socket that receives it: its inode */
     uint32_t payloads[TREE_FDS]; /* number + 1; 0: a file of no interest */
     unsigned char prefix[TREE_PREFIX];
 } tree_message;
@@ -112,14 +112,14 @@ typedef struct tree_heir {
 
 struct check_region {
     uint64_t magic, size;
-    pthread_mutex_t lock; /* robust: whoever dies with it gives it to the next one */
-    _Atomic uint64_t left; /* bits of processes that take no part any more, and live */
+    pthread_mutex_t lock;     /* robust: whoever dies with it gives it to the next one */
+    _Atomic uint64_t left;    /* bits of processes that take no part any more, and live */
     _Atomic uint64_t pending; /* bits of processes that have work that waits */
     _Atomic uint32_t bell;    /* they sleep on it */
     uint64_t serial;
     _Atomic uint32_t unseen; /* how often a process saw a value that the region did not have */
     _Atomic uint32_t joined; /* processes, ever */
-    _Atomic uint32_t noted; /* messages with descriptors, ever */
+    _Atomic uint32_t noted;  /* messages with descriptors, ever */
     _Atomic uint32_t messages_lost;
     uint64_t lost[32]; /* sockets of which a message was not noted */
     uint32_t num_lost;
@@ -143,8 +143,8 @@ struct check_region {
 unsigned check_tree_note(check_model *m, uint64_t to, const uint32_t *payloads, uint32_t count,
                          const void *bytes, uint32_t length);
 void check_tree_noted(check_model *m, unsigned message, bool sent);
-/* Which payloads came with a message to this socket; 0: that is not known. The message is held until
- * its descriptors have records, for check_tree_matched(). */
+/* Which payloads came with a message to this socket; 0: that is not known. The message is held
+ * until its descriptors have records, for check_tree_matched(). */
 unsigned check_tree_match(check_model *m, uint64_t to, uint32_t count, const void *bytes,
                           uint32_t length, bool cut, uint32_t payloads[TREE_FDS]);
 void check_tree_matched(check_model *m, unsigned message, bool peek);
@@ -167,10 +167,10 @@ void check_tree_clear(struct check_region *r, unsigned process);
 void check_tree_begin(check_model *m);
 void check_tree_fork(check_model *m, check_model *before);
 void check_tree_listen(check_model *m); /* starts a thread that hears the bell, once */
-void check_tree_unlock(void); /* with the model's lock */
+void check_tree_unlock(void);           /* with the model's lock */
 void check_tree_end(check_model *m);
 void check_tree_stuck(bool stuck);
-bool check_tree_joined(void); /* and others have, too */
+bool check_tree_joined(void);          /* and others have, too */
 bool check_tree_new(uint64_t finding); /* no process has told it */
 /* What is the same in every process that made the call there. */
 uint64_t check_tree_place(void *frame);

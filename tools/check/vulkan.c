@@ -51,7 +51,7 @@ static instance *find_instance(const void *handle)
     return i;
 }
 
-/* The parent's instances do not work in a child of fork(), and another thread may have had the lock. */
+/* In a child of fork() another thread of the parent may have had the lock. */
 void check_vulkan_forget(void)
 {
     pthread_rwlock_init(&lock, NULL);
