@@ -101,6 +101,7 @@ static void lose(check_region *r, uint64_t to);
 void check_tree_clear(check_region *r, unsigned process)
 {
     const uint64_t bit = UINT64_C(1) << process;
+    r->pending &= ~bit;
     for (unsigned i = 0; i < CHECK_FAR; i++)
         if (r->agents[i].process == process) r->agents[i].used = 0;
     for (unsigned i = 0; i < TREE_MESSAGES; i++) {
@@ -121,9 +122,12 @@ void check_tree_clear(check_region *r, unsigned process)
 /* There is no room: what processes had goes that have ended. */
 static void sweep(const check_model *m, check_region *r)
 {
-    for (unsigned i = 0; i < TREE_PROCESSES; i++)
-        if (i != m->tree.process && r->processes[i].used != 0 && !m->tree.alive(r, i))
-            check_tree_clear(r, i);
+    for (unsigned i = 0; i < TREE_PROCESSES; i++) {
+        if (i == m->tree.process || r->processes[i].used == 0 || m->tree.alive(r, i)) continue;
+        for (unsigned j = 0; j < TREE_HEIRS; j++)
+            if (r->heirs[j].pid == r->processes[i].pid) r->heirs[j].used = 0;
+        check_tree_clear(r, i);
+    }
 }
 
 static void share(check_region *r, check_payload *p, uint32_t number)

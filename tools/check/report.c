@@ -219,7 +219,7 @@ __attribute__((destructor)) void check_finish(void)
             (long)watched, saw.exported, saw.imported, saw.submitted, saw.launched, saw.accesses);
         check_note(text);
     }
-    check_tree_end(m);
+    check_tree_end();
     model = NULL; /* what runs after this is not watched */
     check_inside--;
     check_close();

@@ -383,13 +383,13 @@ void check_tree_fork(check_model *m, check_model *before)
     check_inside--;
 }
 
-void check_tree_end(check_model *m)
+void check_tree_end(void)
 {
-    (void)m;
     if (region == NULL || !enter()) return;
     const int32_t pid = region->processes[self].pid;
     for (unsigned i = 0; i < TREE_HEIRS; i++)
         if (region->heirs[i].used != 0 && region->heirs[i].pid == pid) region->heirs[i].used = 0;
+    region->pending &= ~(UINT64_C(1) << self);
     region->processes[self].ended = 1;
 }
 

@@ -168,7 +168,7 @@ void check_tree_begin(check_model *m);
 void check_tree_fork(check_model *m, check_model *before);
 void check_tree_listen(check_model *m); /* starts a thread that hears the bell, once */
 void check_tree_unlock(void);           /* with the model's lock */
-void check_tree_end(check_model *m);
+void check_tree_end(void);
 void check_tree_stuck(bool stuck);
 bool check_tree_joined(void);          /* and others have, too */
 bool check_tree_new(uint64_t finding); /* no process has told it */
