@@ -131,6 +131,7 @@ static struct placed {
     const void *frame;
     uint16_t module;
     uint32_t offset;
+    bool start; /* of the program: it says nothing */
 } cache[CACHE];
 
 /* Names of modules are kept; a module that comes later is put behind them. */
@@ -158,11 +159,12 @@ static struct placed place_of(void *frame)
     Dl_info info;
     struct link_map *map = NULL;
     if (p->frame == frame) return *p;
-    *p = (struct placed){frame, TREE_MODULES, 0};
+    *p = (struct placed){.frame = frame, .module = TREE_MODULES};
     if (dladdr1(frame, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || info.dli_fname == NULL)
         return *p;
     p->module = number_of_module(info.dli_fname);
     p->offset = (uint32_t)((uintptr_t)frame - map->l_addr);
+    p->start = info.dli_sname != NULL && strcmp(info.dli_sname, "_start") == 0;
     return *p;
 }
 
@@ -175,8 +177,9 @@ static void write_site(tree_site *out, const check_site *site)
     memcpy(out->program, region->processes[self].program, sizeof out->program);
     for (int i = 0; i < site->count && i < TREE_FRAMES; i++) {
         const struct placed p = place_of(site->frames[i]);
-        out->modules[i] = p.module;
-        out->offsets[i] = p.offset;
+        if (p.start) continue;
+        out->modules[out->count] = p.module;
+        out->offsets[out->count] = p.offset;
         out->count++;
     }
 }
