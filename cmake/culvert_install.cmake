@@ -102,7 +102,7 @@ endif()
 
 # The pages that headers and messages speak of, by the same names below this directory; without their pictures (7 MB).
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs
-  FILES_MATCHING PATTERN "*.md" PATTERN results EXCLUDE PATTERN images EXCLUDE)
+  FILES_MATCHING PATTERN "*.md" PATTERN results EXCLUDE PATTERN images EXCLUDE PATTERN man EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # The sources of the samples, to which pages link by this name.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/samples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/samples PATTERN __pycache__ EXCLUDE)

@@ -77,6 +77,8 @@ static void close_context(struct soft_context *context)
         soft_external_memory_free(object);
     while ((object = soft_object_any(SOFT_MODULE, context)) != NULL)
         soft_module_free(object);
+    while ((object = soft_object_any(SOFT_LINKER, context)) != NULL)
+        soft_linker_free(object);
     context->dying = false;
 }
 

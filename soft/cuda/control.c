@@ -3,6 +3,7 @@
 #include "../shared/delay.h"
 #include "../shared/fail_at.h"
 #include "mem_pool.h"
+#include "module.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,6 +161,13 @@ void soft_forbid_calls(bool forbid)
     calls_forbidden = forbid;
 }
 
+/* Those of libraries go with them. */
+static void count_module(void *object, void *arg)
+{
+    const struct soft_module *module = object;
+    if (module->library == NULL) ++*(uint64_t *)arg;
+}
+
 void culvSoftCounts(culv_soft_counts *out)
 {
     if (out == NULL) return;
@@ -175,7 +183,8 @@ void culvSoftCounts(culv_soft_counts *out)
     now.dedicated_memories = soft_external_memories_dedicated();
     now.external_mappings = soft_range_count(SOFT_RANGE_MAPPED) + soft_mipmaps_mapped();
     now.external_semaphores = soft_object_count(SOFT_EXTERNAL_SEMAPHORE);
-    now.modules = soft_object_count(SOFT_MODULE);
+    now.modules = soft_object_count(SOFT_LIBRARY) + soft_object_count(SOFT_LINKER);
+    soft_objects_each(SOFT_MODULE, count_module, &now.modules);
     now.arrays = soft_object_count(SOFT_ARRAY);
     now.mipmapped_arrays = soft_object_count(SOFT_MIPMAP);
     now.surfaces = soft_object_count(SOFT_SURFACE);

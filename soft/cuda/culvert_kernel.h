@@ -60,7 +60,8 @@
 #    define __host__
 #    define __device__
 #    define __global__
-#    define __constant__
+// The host may write it (cuModuleGetGlobal): a static one is no constant to the compiler.
+#    define __constant__ __attribute__((used))
 #    define __managed__
 #    define __shared__
 #    define __launch_bounds__(...)

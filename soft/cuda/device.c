@@ -324,6 +324,9 @@ int soft_attribute(int attribute, CUdevice device)
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: value = 5; break;
     case CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED: value = 1; break;
     case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH: value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH: value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY: value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS: value = 1; break;
     case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED: value = 1; break;
     case CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED: value = 1; break;
     case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM: value = 1; break;

@@ -85,6 +85,18 @@ void soft_signal_params(const struct soft_op *work, CUDA_EXT_SEM_SIGNAL_NODE_PAR
 CUresult soft_wait_make(const CUDA_EXT_SEM_WAIT_NODE_PARAMS *params, struct soft_op **work);
 void soft_wait_params(const struct soft_op *work, CUDA_EXT_SEM_WAIT_NODE_PARAMS *out);
 
+CUresult soft_batch_make(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params, struct soft_op **work);
+CUresult soft_event_node_make(CUevent event, bool records, struct soft_op **work);
+CUevent soft_event_of_node(const struct soft_op *work);
+/* cuda.h: what an executable graph's copy is changed from and to must be. */
+bool soft_copy_is_row(const CUDA_MEMCPY3D *params);
+void soft_batch_params(const struct soft_op *work, CUDA_BATCH_MEM_OP_NODE_PARAMS *out);
+
+/* --- occupancy.c */
+/* On all multiprocessors of the device. */
+int soft_blocks_at_once(const struct soft_function *function, CUdevice device, int block_size,
+                        size_t dynamic_shared);
+
 /* --- user_object.c */
 /* NULL is a list of none to all of them. */
 CUresult soft_users_copy(const struct soft_users *from, struct soft_users **to);

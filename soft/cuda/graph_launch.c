@@ -13,12 +13,13 @@
 struct node_op {
     struct soft_op op;
     struct soft_op *work;
+    void *extra; /* of work->place */
 };
 
 static CUresult run_node(struct soft_op *op)
 {
     struct soft_op *work = ((struct node_op *)(void *)op)->work;
-    return work->run(work);
+    return work->run == NULL ? CUDA_SUCCESS : work->run(work);
 }
 
 static void recall_node(struct soft_op *op)
@@ -29,7 +30,16 @@ static void recall_node(struct soft_op *op)
 
 static void retire_node(struct soft_op *op)
 {
-    soft_work_drop(((struct node_op *)(void *)op)->work);
+    struct node_op *node = (struct node_op *)(void *)op;
+    if (node->extra != NULL) node->work->complete(node->extra);
+    soft_work_drop(node->work);
+}
+
+static CUresult place_node(struct soft_op *op, struct soft_stream *stream)
+{
+    struct node_op *node = (struct node_op *)(void *)op;
+    if (node->work == NULL || node->work->place == NULL) return CUDA_SUCCESS;
+    return node->work->place(node->work, op, stream, &node->extra);
 }
 
 /* The end of a launch: until then the program's objects are needed. */
@@ -136,6 +146,7 @@ static CUresult submit_launch(struct soft_exec *exec, struct soft_stream *stream
             if (other != own)
                 result = soft_op_add_point(launch->ops[i], other, launch->seqs[node->before[j]]);
         }
+        if (result == CUDA_SUCCESS) result = place_node(launch->ops[i], own);
         if (result == CUDA_SUCCESS) result = submit(own, &launch->ops[i]);
         launch->seqs[i] = soft_stream_submitted(own);
     }

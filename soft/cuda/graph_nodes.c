@@ -431,8 +431,7 @@ CUresult CUDAAPI cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphN
 
 /* --- copies */
 
-/* cuda.h: what an executable graph's copy is changed from and to must be. */
-static bool one_dimensional(const CUDA_MEMCPY3D *p)
+bool soft_copy_is_row(const CUDA_MEMCPY3D *p)
 {
     return p->Height <= 1 && p->Depth <= 1 && p->srcMemoryType != CU_MEMORYTYPE_ARRAY &&
            p->dstMemoryType != CU_MEMORYTYPE_ARRAY;
@@ -482,7 +481,7 @@ CUresult CUDAAPI cuGraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgraphN
     if (soft_context_find(ctx) == NULL) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
     CUDA_MEMCPY3D before;
     soft_memcpy_params(node->work, &before);
-    if (!one_dimensional(&before) || !one_dimensional(nodeParams))
+    if (!soft_copy_is_row(&before) || !soft_copy_is_row(nodeParams))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_memcpy_make(nodeParams, &work);
     return replace_and_end(&node->work, result, work);

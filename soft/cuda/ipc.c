@@ -108,7 +108,7 @@ CUresult CUDAAPI cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr)
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     struct soft_range *range = soft_range_find((uintptr_t)dptr);
-    if (pHandle == NULL || range == NULL || range->kind != SOFT_RANGE_DEVICE)
+    if (pHandle == NULL || range == NULL || range->kind != SOFT_RANGE_DEVICE || range->managed)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (range->ipc == NULL) {
         /* Here alone the twin waits where NVIDIA's driver does not: no work may write to the pages

@@ -107,7 +107,10 @@ CUresult soft_kernel_make(const CUDA_KERNEL_NODE_PARAMS *p, const struct soft_la
     uint32_t cluster[3];
     const culv_soft_dim3 grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
                          block = {p->blockDimX, p->blockDimY, p->blockDimZ};
-    struct soft_function *function = soft_object_find(p->func, SOFT_FUNCTION);
+    const void *handle = p->func != NULL ? (const void *)p->func : (const void *)p->kern;
+    struct soft_context *context =
+        p->ctx != NULL ? soft_context_find(p->ctx) : soft_context_current();
+    struct soft_function *function = soft_function_in(handle, context);
     if (function == NULL) return CUDA_ERROR_INVALID_HANDLE;
     if (!soft_dimensions_valid(grid, block) || p->sharedMemBytes > function->dynamic_shared)
         return CUDA_ERROR_INVALID_VALUE;
@@ -158,6 +161,17 @@ void soft_kernel_params(const struct soft_op *work, CUDA_KERNEL_NODE_PARAMS *out
                                      .kernelParams = launch->params};
 }
 
+/* cuda.h: the blocks of a cooperative launch are all there at once. */
+static bool fits_at_once(const struct soft_op *op)
+{
+    const struct launch *launch = (const struct launch *)(const void *)op;
+    const culv_soft_dim3 grid = launch->grid.grid, block = launch->grid.block;
+    const int most =
+        soft_blocks_at_once(launch->function, launch->function->object.context->device,
+                            (int)(block.x * block.y * block.z), launch->grid.shared_bytes);
+    return (uint64_t)grid.x * grid.y * grid.z <= (uint64_t)most;
+}
+
 static CUresult launch_kernel(const char *call, const CUDA_KERNEL_NODE_PARAMS *params,
                               const struct soft_launch_how *how, CUstream handle)
 {
@@ -167,13 +181,19 @@ static CUresult launch_kernel(const char *call, const CUDA_KERNEL_NODE_PARAMS *p
     CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     if (params == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = soft_kernel_make(params, how, &op);
+    CUDA_KERNEL_NODE_PARAMS in_context = *params;
+    const struct soft_object *own = soft_object_find(handle, SOFT_STREAM);
+    /* A library's kernel is launched in the stream's context, whichever is current. */
+    in_context.ctx = own == NULL ? NULL : (CUcontext)(void *)own->context;
+    result = soft_kernel_make(&in_context, how, &op);
     if (result != CUDA_SUCCESS) return soft_end(result);
     result = soft_stream_get(context, handle, &stream);
-    const struct soft_function *function = soft_object_find(params->func, SOFT_FUNCTION);
+    const struct soft_function *function = ((const struct launch *)(const void *)op)->function;
     /* R6: a kernel runs in streams of its own context only. */
     if (result == CUDA_SUCCESS && soft_stream_context(stream) != function->object.context)
         result = CUDA_ERROR_INVALID_HANDLE;
+    if (result == CUDA_SUCCESS && how->cooperative != 0 && !fits_at_once(op))
+        result = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
     if (result == CUDA_SUCCESS) return soft_end(soft_submit(stream, op));
     soft_op_drop(op);
     return soft_end(result);
@@ -196,6 +216,26 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned in
                                             .kernelParams = kernelParams,
                                             .extra = extra};
     return launch_kernel(__func__, &params, &(struct soft_launch_how){.cooperative = 0}, hStream);
+}
+
+/* The twin's kernels cannot wait for their whole grid: what is left of a cooperative launch is its
+ * limit. */
+CUresult CUDAAPI cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX,
+                                           unsigned int gridDimY, unsigned int gridDimZ,
+                                           unsigned int blockDimX, unsigned int blockDimY,
+                                           unsigned int blockDimZ, unsigned int sharedMemBytes,
+                                           CUstream hStream, void **kernelParams)
+{
+    const CUDA_KERNEL_NODE_PARAMS params = {.func = f,
+                                            .gridDimX = gridDimX,
+                                            .gridDimY = gridDimY,
+                                            .gridDimZ = gridDimZ,
+                                            .blockDimX = blockDimX,
+                                            .blockDimY = blockDimY,
+                                            .blockDimZ = blockDimZ,
+                                            .sharedMemBytes = sharedMemBytes,
+                                            .kernelParams = kernelParams};
+    return launch_kernel(__func__, &params, &(struct soft_launch_how){.cooperative = 1}, hStream);
 }
 
 bool soft_launch_read_attribute(struct soft_launch_how *how, CUlaunchAttributeID id,

@@ -92,6 +92,7 @@ void soft_range_remove(struct soft_range *range)
     if (range->external != NULL) soft_external_memory_unmapped(range->external);
     if (range->ipc != NULL) soft_ipc_free(range->ipc);
     if (range->map != NULL) soft_unmap(range->map, range->map_size);
+    free(range->advice);
     free(range);
 }
 
@@ -105,6 +106,13 @@ void soft_ranges_forget_external(struct soft_external_memory *external)
 {
     for (size_t i = 0; i < num_ranges; i++)
         if (ranges[i]->external == external) ranges[i]->external = NULL;
+}
+
+void soft_ranges_forget_image(const void *image)
+{
+    for (size_t i = num_ranges; i-- > 0;)
+        if (ranges[i]->kind == SOFT_RANGE_VARIABLE && ranges[i]->image == image)
+            soft_range_remove(ranges[i]);
 }
 
 uint64_t soft_range_count(enum soft_range_kind kind)

@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: modules are shared objects built to shared/module_abi.h. */
-#include "block.h"
+#include "module.h"
 #include "module_shared.h"
 
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct module {
-    struct soft_object object;
-    struct soft_image image;
-    struct soft_function *functions; /* one for each row of the table */
-};
 
 bool soft_shared_is_of(const char *symbol, const char *kernel)
 {
@@ -25,30 +17,37 @@ bool soft_shared_is_of(const char *symbol, const char *kernel)
            strstr(end + length, "6stacks") != NULL;
 }
 
-/* Takes the image, also when it fails. */
-static CUresult make_module(struct soft_context *context, struct soft_image *image, CUmodule *out)
+struct soft_function soft_function_of_table(const struct soft_image *image, uint32_t index)
+{
+    const culv_soft_kernel *kernel = &image->table->kernels[index];
+    const unsigned shared = image->shared[index];
+    struct soft_function function = {.kernel = kernel,
+                                     .meets = *image->table->meets || *kernel->meets,
+                                     .static_shared = shared,
+                                     .dynamic_shared =
+                                         shared < SOFT_MAX_SHARED ? SOFT_MAX_SHARED - shared : 0,
+                                     .carveout = -1};
+    memcpy(function.cluster, kernel->cluster, sizeof(function.cluster));
+    return function;
+}
+
+CUresult soft_module_make(struct soft_context *context, struct soft_image *image,
+                          struct soft_module **out)
 {
     const culv_soft_module_table *table = image->table;
-    struct module *made = calloc(1, sizeof(*made));
+    struct soft_module *made = calloc(1, sizeof(*made));
     if (made == NULL) goto close_image;
     made->functions = calloc(table->num_kernels + 1, sizeof(*made->functions));
     if (made->functions == NULL) goto free_module;
     made->image = *image;
     soft_object_add(&made->object, SOFT_MODULE, context);
     for (uint32_t i = 0; i < table->num_kernels; i++) {
-        const unsigned shared = image->shared[i];
-        made->functions[i].kernel = &table->kernels[i];
+        made->functions[i] = soft_function_of_table(image, i);
         made->functions[i].id = ++soft.next_id;
         made->functions[i].module = (CUmodule)(void *)made;
-        made->functions[i].meets = *table->meets || *table->kernels[i].meets;
-        made->functions[i].static_shared = shared;
-        made->functions[i].dynamic_shared = shared < SOFT_MAX_SHARED ? SOFT_MAX_SHARED - shared : 0;
-        made->functions[i].carveout = -1;
-        memcpy(made->functions[i].cluster, table->kernels[i].cluster,
-               sizeof(made->functions[i].cluster));
         soft_object_add(&made->functions[i].object, SOFT_FUNCTION, context);
     }
-    *out = (CUmodule)(void *)made;
+    *out = made;
     return CUDA_SUCCESS;
 
 free_module:
@@ -58,6 +57,15 @@ close_image:
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+/* Unlocks in any case. */
+static CUresult make_and_end(struct soft_context *context, struct soft_image *image, CUmodule *out)
+{
+    struct soft_module *made;
+    CUresult result = soft_module_make(context, image, &made);
+    if (result == CUDA_SUCCESS) *out = (CUmodule)(void *)made;
+    return soft_end(result);
+}
+
 CUresult CUDAAPI cuModuleLoad(CUmodule *module, const char *fname)
 {
     struct soft_context *context;
@@ -65,40 +73,53 @@ CUresult CUDAAPI cuModuleLoad(CUmodule *module, const char *fname)
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     if (module == NULL || fname == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = soft_image_open(fname, &image);
-    if (result == CUDA_SUCCESS) result = make_module(context, &image, module);
-    return soft_end(result);
+    result = soft_code_open_file(fname, 0, NULL, NULL, &image);
+    return result == CUDA_SUCCESS ? make_and_end(context, &image, module) : soft_end(result);
 }
 
-static CUresult load_data(const char *call, CUmodule *module, const void *data)
+static CUresult load_data(const char *call, CUmodule *module, const void *data,
+                          unsigned num_options, const CUjit_option *options, void **values)
 {
     struct soft_context *context;
     struct soft_image image;
     CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
-    if (module == NULL || data == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    const size_t size = soft_image_size(data);
-    result = size == 0 ? CUDA_ERROR_INVALID_IMAGE : soft_image_open_memory(data, size, &image);
-    if (result == CUDA_SUCCESS) result = make_module(context, &image, module);
-    return soft_end(result);
+    if (module == NULL || data == NULL || (num_options > 0 && (options == NULL || values == NULL)))
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    result = soft_code_open(data, num_options, options, values, &image, NULL);
+    return result == CUDA_SUCCESS ? make_and_end(context, &image, module) : soft_end(result);
 }
 
 CUresult CUDAAPI cuModuleLoadData(CUmodule *module, const void *data)
 {
-    return load_data(__func__, module, data);
+    return load_data(__func__, module, data, 0, NULL, NULL);
 }
 
-/* The options are those of compiling PTX, and the logs stay as they were: nothing is compiled. */
+/* The options are those of compiling PTX. Nothing is compiled, but the log of errors says why. */
 CUresult CUDAAPI cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
                                     CUjit_option *options, void **optionValues)
 {
-    const bool lacking = numOptions > 0 && (options == NULL || optionValues == NULL);
-    return load_data(__func__, module, lacking ? NULL : image);
+    return load_data(__func__, module, image, numOptions, options, optionValues);
+}
+
+CUresult CUDAAPI cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin)
+{
+    return load_data(__func__, module, fatCubin, 0, NULL, NULL);
+}
+
+/* Two modules of one file have one copy of its variables. */
+static void forget_variables(void *other, void *arg)
+{
+    struct soft_module *module = arg;
+    const struct soft_module *same = other;
+    if (same != module && same->image.library == module->image.library) module->shares = true;
 }
 
 void soft_module_free(void *handle)
 {
-    struct module *module = handle;
+    struct soft_module *module = handle;
+    soft_objects_each(SOFT_MODULE, forget_variables, module);
+    if (!module->shares) soft_ranges_forget_image(module->image.library);
     for (uint32_t i = 0; i < module->image.table->num_kernels; i++)
         soft_object_remove(&module->functions[i].object);
     soft_object_remove(&module->object);
@@ -112,8 +133,9 @@ CUresult CUDAAPI cuModuleUnload(CUmodule hmod)
     struct soft_context *context;
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context);
     if (result != CUDA_SUCCESS) return result;
-    struct module *module = soft_object_find(hmod, SOFT_MODULE);
+    struct soft_module *module = soft_object_find(hmod, SOFT_MODULE);
     if (module == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    if (module->library != NULL) return soft_end(CUDA_ERROR_NOT_PERMITTED); /* the library's */
     soft_context_wait(module->object.context); /* its kernels may be queued */
     module = soft_object_find(hmod, SOFT_MODULE);
     if (module == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
@@ -128,7 +150,7 @@ CUresult CUDAAPI cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const cha
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     if (hfunc == NULL || name == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    struct module *module = soft_object_find(hmod, SOFT_MODULE);
+    struct soft_module *module = soft_object_find(hmod, SOFT_MODULE);
     if (module == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     for (uint32_t i = 0; i < module->image.table->num_kernels; i++) {
         if (strcmp(module->functions[i].kernel->name, name) != 0) continue;
@@ -153,7 +175,7 @@ CUresult CUDAAPI cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     if (count == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    const struct module *module = soft_object_find(mod, SOFT_MODULE);
+    const struct soft_module *module = soft_object_find(mod, SOFT_MODULE);
     if (module == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     *count = module->image.table->num_kernels;
     return soft_end(CUDA_SUCCESS);
@@ -166,11 +188,43 @@ CUresult CUDAAPI cuModuleEnumerateFunctions(CUfunction *functions, unsigned int 
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     if (functions == NULL || numFunctions == 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    const struct module *module = soft_object_find(mod, SOFT_MODULE);
+    const struct soft_module *module = soft_object_find(mod, SOFT_MODULE);
     if (module == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     for (uint32_t i = 0; i < module->image.table->num_kernels && i < numFunctions; i++)
         functions[i] = (CUfunction)(void *)&module->functions[i];
     return soft_end(CUDA_SUCCESS);
+}
+
+CUresult soft_module_variable(struct soft_module *module, const char *name, CUdeviceptr *dptr,
+                              size_t *bytes)
+{
+    uintptr_t start;
+    size_t size;
+    if (name == NULL || (dptr == NULL && bytes == NULL)) return CUDA_ERROR_INVALID_VALUE;
+    if (!soft_image_variable(&module->image, name, &start, &size)) return CUDA_ERROR_NOT_FOUND;
+    if (soft_range_find(start) == NULL) { /* copies and fills know it from now on */
+        const struct soft_range range = {.start = start,
+                                         .size = size,
+                                         .kind = SOFT_RANGE_VARIABLE,
+                                         .context = module->object.context,
+                                         .image = module->image.library};
+        CUresult result = soft_range_add(&range);
+        if (result != CUDA_SUCCESS) return result;
+    }
+    if (dptr != NULL) *dptr = start;
+    if (bytes != NULL) *bytes = size;
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuModuleGetGlobal_v2(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod,
+                                      const char *name)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_module *module = soft_object_find(hmod, SOFT_MODULE);
+    if (module == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    return soft_end(soft_module_variable(module, name, dptr, bytes));
 }
 
 /* The function of a call that is asked about one, the lock held. */
@@ -185,10 +239,12 @@ static CUresult begin_function(const char *call, CUfunction handle, struct soft_
 
 CUresult CUDAAPI cuFuncGetName(const char **name, CUfunction hfunc)
 {
-    struct soft_function *function;
-    CUresult result = begin_function(__func__, hfunc, &function);
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
-    if (name == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (name == NULL || hfunc == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE); /* cuda.h */
+    const struct soft_function *function = soft_object_find(hfunc, SOFT_FUNCTION);
+    if (function == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     *name = function->kernel->name;
     return soft_end(CUDA_SUCCESS);
 }
@@ -250,32 +306,68 @@ CUresult CUDAAPI cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *
     return soft_end(CUDA_SUCCESS);
 }
 
+CUresult soft_function_get(const struct soft_function *function, CUfunction_attribute attribute,
+                           int *out)
+{
+    if (out == NULL || (int)attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX)
+        return CUDA_ERROR_INVALID_VALUE;
+    switch (attribute) {
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *out = (int)SOFT_MAX_BLOCK; break;
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *out = 75; break;
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *out = (int)function->static_shared; break;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+        *out = (int)function->dynamic_shared;
+        break;
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *out = function->carveout; break;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+        *out = (int)function->cluster[attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];
+        break;
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
+        *out = function->kernel->cluster[0] != 0;
+        break;
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+        *out = function->large_clusters;
+        break;
+    default: *out = 0; break; /* constant and local memory, registers: none that could be counted */
+    }
+    return CUDA_SUCCESS;
+}
+
 CUresult CUDAAPI cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)
 {
     struct soft_function *function;
     CUresult result = begin_function(__func__, hfunc, &function);
-    if (result != CUDA_SUCCESS) return result;
-    if (pi == NULL || (int)attrib < 0 || attrib >= CU_FUNC_ATTRIBUTE_MAX)
-        return soft_end(CUDA_ERROR_INVALID_VALUE);
-    switch (attrib) {
-    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *pi = (int)SOFT_MAX_BLOCK; break;
-    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *pi = 75; break;
-    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *pi = (int)function->static_shared; break;
+    return result != CUDA_SUCCESS ? result : soft_end(soft_function_get(function, attrib, pi));
+}
+
+CUresult soft_function_set(struct soft_function *function, CUfunction_attribute attribute,
+                           int value)
+{
+    switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-        *pi = (int)function->dynamic_shared;
-        break;
-    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *pi = function->carveout; break;
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+        if (value < 0 || (unsigned)value + function->static_shared > SOFT_MAX_SHARED_OPTIN)
+            return CUDA_ERROR_INVALID_VALUE;
+        function->dynamic_shared = (unsigned)value;
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+        if (value < -1 || value > 100) return CUDA_ERROR_INVALID_VALUE;
+        function->carveout = value;
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH: /* cuda.h: what the source fixed is fixed */
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-        *pi = (int)function->cluster[attrib - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];
-        break;
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET: *pi = function->kernel->cluster[0] != 0; break;
-    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: *pi = function->large_clusters; break;
-    default: *pi = 0; break; /* constant and local memory, registers: none that could be counted */
+        if (function->kernel->cluster[0] != 0) return CUDA_ERROR_NOT_PERMITTED;
+        if (value < 0) return CUDA_ERROR_INVALID_VALUE;
+        function->cluster[attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = (uint32_t)value;
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+        function->large_clusters = value != 0;
+        return CUDA_SUCCESS;
+    default: return CUDA_ERROR_INVALID_VALUE;
     }
-    return soft_end(CUDA_SUCCESS);
 }
 
 CUresult CUDAAPI cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value)
@@ -283,31 +375,12 @@ CUresult CUDAAPI cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attri
     struct soft_function *function;
     CUresult result = begin_function(__func__, hfunc, &function);
     if (result != CUDA_SUCCESS) return result;
-    switch (attrib) {
-    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-        if (value < 0 || (unsigned)value + function->static_shared > SOFT_MAX_SHARED_OPTIN)
-            return soft_end(CUDA_ERROR_INVALID_VALUE);
-        function->dynamic_shared = (unsigned)value;
-        return soft_end(CUDA_SUCCESS);
-    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-        if (value < -1 || value > 100) return soft_end(CUDA_ERROR_INVALID_VALUE);
-        function->carveout = value;
-        return soft_end(CUDA_SUCCESS);
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH: /* cuda.h: what the source fixed is fixed */
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-        if (function->kernel->cluster[0] != 0) return soft_end(CUDA_ERROR_NOT_PERMITTED);
-        if (value < 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
-        function->cluster[attrib - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = (uint32_t)value;
-        return soft_end(CUDA_SUCCESS);
-    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
-        function->large_clusters = value != 0;
-        return soft_end(CUDA_SUCCESS);
-    default: return soft_end(CUDA_ERROR_INVALID_VALUE);
-    }
+    result = soft_function_set(function, attrib, value);
+    if (result == CUDA_SUCCESS) function->set_here |= 1u << attrib;
+    return soft_end(result);
 }
 
-static bool is_cache_config(CUfunc_cache config)
+bool soft_cache_config_valid(CUfunc_cache config)
 {
     return (int)config >= CU_FUNC_CACHE_PREFER_NONE && config <= CU_FUNC_CACHE_PREFER_EQUAL;
 }
@@ -318,7 +391,7 @@ CUresult CUDAAPI cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config)
     struct soft_function *function;
     CUresult result = begin_function(__func__, hfunc, &function);
     if (result != CUDA_SUCCESS) return result;
-    return soft_end(is_cache_config(config) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+    return soft_end(soft_cache_config_valid(config) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult CUDAAPI cuCtxSetCacheConfig(CUfunc_cache config)
@@ -326,7 +399,7 @@ CUresult CUDAAPI cuCtxSetCacheConfig(CUfunc_cache config)
     struct soft_context *context;
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
-    return soft_end(is_cache_config(config) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+    return soft_end(soft_cache_config_valid(config) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
 /* As of devices whose L1 cache and shared memory have fixed sizes (cuda.h). */

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,10 @@ static CUresult open_image(const char *path, struct soft_image *out)
     if (shared == NULL) goto close_library;
     soft_module_shared(path, table, shared);
     *table->services = &soft_block_services;
-    *out = (struct soft_image){.library = library, .table = table, .shared = shared};
+    *out = (struct soft_image){.library = library,
+                               .table = table,
+                               .shared = shared,
+                               .variables = soft_module_variables(path)};
     return CUDA_SUCCESS;
 
 close_library:
@@ -80,8 +84,21 @@ close_file:
 
 void soft_image_close(struct soft_image *image)
 {
+    free(image->variables);
     free(image->shared);
     dlclose(image->library);
+}
+
+bool soft_image_variable(const struct soft_image *image, const char *name, uintptr_t *start,
+                         size_t *size)
+{
+    const struct link_map *map;
+    uintptr_t offset;
+    if (!soft_variables_find(image->variables, name, &offset, size) ||
+        dlinfo(image->library, RTLD_DI_LINKMAP, &map) != 0)
+        return false;
+    *start = map->l_addr + offset;
+    return true;
 }
 
 size_t soft_image_size(const void *image)

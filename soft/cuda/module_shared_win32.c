@@ -97,3 +97,17 @@ void soft_module_shared(const char *path, const culv_soft_module_table *table, u
     if (section != NULL) CloseHandle(section);
     CloseHandle(opened);
 }
+
+/* A DLL's symbols have no sizes. */
+struct soft_variables *soft_module_variables(const char *path)
+{
+    (void)path;
+    return NULL;
+}
+
+bool soft_variables_find(const struct soft_variables *variables, const char *name,
+                         uintptr_t *offset, size_t *size)
+{
+    (void)variables, (void)name, (void)offset, (void)size;
+    return false;
+}

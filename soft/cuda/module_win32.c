@@ -86,6 +86,13 @@ void soft_image_close(struct soft_image *image)
     free(image->shared);
 }
 
+bool soft_image_variable(const struct soft_image *image, const char *name, uintptr_t *start,
+                         size_t *size)
+{
+    (void)image, (void)name, (void)start, (void)size;
+    return false;
+}
+
 /* A DLL ends with its last section, or with its symbols and their names. */
 size_t soft_image_size(const void *image)
 {

@@ -25,6 +25,15 @@
     X(cuStreamWaitValue64, 11070, cuStreamWaitValue64_v2, ptsz, (CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags), (stream, addr, value, flags)) \
     X(cuStreamWriteValue32, 11070, cuStreamWriteValue32_v2, ptsz, (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags), (stream, addr, value, flags)) \
     X(cuStreamWriteValue64, 11070, cuStreamWriteValue64_v2, ptsz, (CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags), (stream, addr, value, flags)) \
+    X(cuStreamWaitValue32, 8000, cuStreamWaitValue32, ptsz, (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags), (stream, addr, value, flags)) \
+    X(cuStreamWaitValue64, 9000, cuStreamWaitValue64, ptsz, (CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags), (stream, addr, value, flags)) \
+    X(cuStreamWriteValue32, 8000, cuStreamWriteValue32, ptsz, (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags), (stream, addr, value, flags)) \
+    X(cuStreamWriteValue64, 9000, cuStreamWriteValue64, ptsz, (CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags), (stream, addr, value, flags)) \
+    X(cuStreamBatchMemOp, 8000, cuStreamBatchMemOp, ptsz, (CUstream stream, unsigned int count, CUstreamBatchMemOpParams *paramArray, unsigned int flags), (stream, count, paramArray, flags)) \
+    X(cuStreamBatchMemOp, 11070, cuStreamBatchMemOp_v2, ptsz, (CUstream stream, unsigned int count, CUstreamBatchMemOpParams *paramArray, unsigned int flags), (stream, count, paramArray, flags)) \
+    X(cuMemPrefetchAsync, 8000, cuMemPrefetchAsync, ptsz, (CUdeviceptr devPtr, size_t count, CUdevice dstDevice, CUstream hStream), (devPtr, count, dstDevice, hStream)) \
+    X(cuMemPrefetchAsync, 12020, cuMemPrefetchAsync_v2, ptsz, (CUdeviceptr devPtr, size_t count, CUmemLocation location, unsigned int flags, CUstream hStream), (devPtr, count, location, flags, hStream)) \
+    X(cuStreamAttachMemAsync, 7000, cuStreamAttachMemAsync, ptsz, (CUstream hStream, CUdeviceptr dptr, size_t length, unsigned int flags), (hStream, dptr, length, flags)) \
     X(cuMemMapArrayAsync, 11010, cuMemMapArrayAsync, ptsz, (CUarrayMapInfo *mapInfoList, unsigned int count, CUstream hStream), (mapInfoList, count, hStream)) \
     X(cuMemAllocAsync, 11020, cuMemAllocAsync, ptsz, (CUdeviceptr *dptr, size_t bytesize, CUstream hStream), (dptr, bytesize, hStream)) \
     X(cuMemAllocFromPoolAsync, 11020, cuMemAllocFromPoolAsync, ptsz, (CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream), (dptr, bytesize, pool, hStream)) \
@@ -58,6 +67,8 @@
     X(cuMemsetD2D16Async, 7000, cuMemsetD2D16Async, ptsz, (CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height, CUstream hStream), (dstDevice, dstPitch, us, Width, Height, hStream)) \
     X(cuMemsetD2D32, 7000, cuMemsetD2D32_v2, ptds, (CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height), (dstDevice, dstPitch, ui, Width, Height)) \
     X(cuMemsetD2D32Async, 7000, cuMemsetD2D32Async, ptsz, (CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height, CUstream hStream), (dstDevice, dstPitch, ui, Width, Height, hStream)) \
+    X(cuMemcpyBatchAsync, 12080, cuMemcpyBatchAsync, ptsz, (CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, size_t *failIdx, CUstream hStream), (dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, failIdx, hStream)) \
+    X(cuMemcpyBatchAsync, 13000, cuMemcpyBatchAsync_v2, ptsz, (CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, CUstream hStream), (dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, hStream)) \
     X(cuMemcpyHtoA, 7000, cuMemcpyHtoA_v2, ptds, (CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount), (dstArray, dstOffset, srcHost, ByteCount)) \
     X(cuMemcpyHtoAAsync, 7000, cuMemcpyHtoAAsync_v2, ptsz, (CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount, CUstream hStream), (dstArray, dstOffset, srcHost, ByteCount, hStream)) \
     X(cuMemcpyAtoH, 7000, cuMemcpyAtoH_v2, ptds, (void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount), (dstHost, srcArray, srcOffset, ByteCount)) \
@@ -71,6 +82,7 @@
     X(cuGraphicsUnmapResources, 7000, cuGraphicsUnmapResources, ptsz, (unsigned int count, CUgraphicsResource *resources, CUstream hStream), (count, resources, hStream)) \
     X(cuLaunchKernel, 7000, cuLaunchKernel, ptsz, (CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream, void **kernelParams, void **extra), (f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams, extra)) \
     X(cuLaunchKernelEx, 11060, cuLaunchKernelEx, ptsz, (const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra), (config, f, kernelParams, extra)) \
+    X(cuLaunchCooperativeKernel, 9000, cuLaunchCooperativeKernel, ptsz, (CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream, void **kernelParams), (f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams)) \
     X(cuLaunchHostFunc, 10000, cuLaunchHostFunc, ptsz, (CUstream hStream, CUhostFn fn, void *userData), (hStream, fn, userData)) \
     X(cuStreamAddCallback, 7000, cuStreamAddCallback, ptsz, (CUstream hStream, CUstreamCallback callback, void *userData, unsigned int flags), (hStream, callback, userData, flags)) \
     X(cuStreamIsCapturing, 10000, cuStreamIsCapturing, ptsz, (CUstream hStream, CUstreamCaptureStatus *captureStatus), (hStream, captureStatus)) \

@@ -46,7 +46,7 @@ static CUresult read_attribute(CUpointer_attribute attribute, struct soft_range 
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: VALUE(address, range == NULL ? 0 : ptr); break;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
         /* Device memory is readable by the host here, but a program must not come to rely on it. */
-        if (range != NULL && !host) return CUDA_ERROR_INVALID_VALUE;
+        if (range != NULL && !host && !range->managed) return CUDA_ERROR_INVALID_VALUE;
         VALUE(pointer, (void *)(uintptr_t)ptr);
         break;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: VALUE(word, range != NULL && range->sync_memops); break;
@@ -59,7 +59,7 @@ static CUresult read_attribute(CUpointer_attribute attribute, struct soft_range 
         VALUE(number, range == NULL ? -2 : range->device);
         break;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: /* cuMemAlloc's alone (measured) */
-        VALUE(word, range != NULL && range->kind == SOFT_RANGE_DEVICE);
+        VALUE(word, range != NULL && range->kind == SOFT_RANGE_DEVICE && !range->managed);
         break;
     /* cuda.h: the reserved range, not the mapped one. */
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
@@ -87,7 +87,7 @@ static CUresult read_attribute(CUpointer_attribute attribute, struct soft_range 
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
         VALUE(word, mapped != NULL
                         ? mapped->physical->prop.allocFlags.gpuDirectRDMACapable
-                        : range != NULL && range->kind == SOFT_RANGE_DEVICE &&
+                        : range != NULL && range->kind == SOFT_RANGE_DEVICE && !range->managed &&
                               soft_attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED,
                                              range->device) != 0);
         break;

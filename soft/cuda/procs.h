@@ -31,6 +31,9 @@
     X(cuCtxDisablePeerAccess, 4000, cuCtxDisablePeerAccess) \
     X(cuDevicePrimaryCtxRetain, 7000, cuDevicePrimaryCtxRetain) \
     X(cuDevicePrimaryCtxRelease, 11000, cuDevicePrimaryCtxRelease_v2) \
+    X(cuDevicePrimaryCtxRelease, 7000, cuDevicePrimaryCtxRelease) \
+    X(cuDevicePrimaryCtxReset, 7000, cuDevicePrimaryCtxReset) \
+    X(cuDevicePrimaryCtxSetFlags, 7000, cuDevicePrimaryCtxSetFlags) \
     X(cuDevicePrimaryCtxReset, 11000, cuDevicePrimaryCtxReset_v2) \
     X(cuDevicePrimaryCtxSetFlags, 11000, cuDevicePrimaryCtxSetFlags_v2) \
     X(cuDevicePrimaryCtxGetState, 7000, cuDevicePrimaryCtxGetState) \
@@ -38,6 +41,9 @@
     X(cuCtxCreate, 11040, cuCtxCreate_v3) \
     X(cuCtxCreate, 12050, cuCtxCreate_v4) \
     X(cuCtxDestroy, 4000, cuCtxDestroy_v2) \
+    X(cuCtxDestroy, 2000, cuCtxDestroy) \
+    X(cuCtxPushCurrent, 2000, cuCtxPushCurrent) \
+    X(cuCtxPopCurrent, 2000, cuCtxPopCurrent) \
     X(cuCtxPushCurrent, 4000, cuCtxPushCurrent_v2) \
     X(cuCtxPopCurrent, 4000, cuCtxPopCurrent_v2) \
     X(cuCtxSetCurrent, 4000, cuCtxSetCurrent) \
@@ -48,6 +54,10 @@
     X(cuCtxSetLimit, 3010, cuCtxSetLimit) \
     X(cuCtxSetFlags, 12010, cuCtxSetFlags) \
     X(cuCtxGetCacheConfig, 3020, cuCtxGetCacheConfig) \
+    X(cuCtxGetSharedMemConfig, 4020, cuCtxGetSharedMemConfig) \
+    X(cuCtxSetSharedMemConfig, 4020, cuCtxSetSharedMemConfig) \
+    X(cuFuncSetSharedMemConfig, 4020, cuFuncSetSharedMemConfig) \
+    X(cuCtxResetPersistingL2Cache, 11000, cuCtxResetPersistingL2Cache) \
     X(cuCtxSetCacheConfig, 3020, cuCtxSetCacheConfig) \
     X(cuCtxGetId, 12000, cuCtxGetId) \
     X(cuCtxGetApiVersion, 3020, cuCtxGetApiVersion) \
@@ -56,6 +66,7 @@
     X(cuStreamCreate, 2000, cuStreamCreate) \
     X(cuStreamCreateWithPriority, 5050, cuStreamCreateWithPriority) \
     X(cuStreamDestroy, 4000, cuStreamDestroy_v2) \
+    X(cuStreamDestroy, 2000, cuStreamDestroy) \
     X(cuStreamQuery, 2000, cuStreamQuery) \
     X(cuStreamSynchronize, 2000, cuStreamSynchronize) \
     X(cuStreamGetCtx, 9020, cuStreamGetCtx) \
@@ -66,9 +77,11 @@
     X(cuStreamGetId, 12000, cuStreamGetId) \
     X(cuEventCreate, 2000, cuEventCreate) \
     X(cuEventDestroy, 4000, cuEventDestroy_v2) \
+    X(cuEventDestroy, 2000, cuEventDestroy) \
     X(cuEventRecord, 2000, cuEventRecord) \
     X(cuEventRecordWithFlags, 11010, cuEventRecordWithFlags) \
     X(cuCtxRecordEvent, 12050, cuCtxRecordEvent) \
+    X(cuCtxWaitEvent, 12050, cuCtxWaitEvent) \
     X(cuEventQuery, 2000, cuEventQuery) \
     X(cuEventSynchronize, 2000, cuEventSynchronize) \
     X(cuEventElapsedTime, 2000, cuEventElapsedTime) \
@@ -76,6 +89,7 @@
     X(cuStreamWaitEvent, 3020, cuStreamWaitEvent) \
     X(cuIpcGetMemHandle, 4010, cuIpcGetMemHandle) \
     X(cuIpcOpenMemHandle, 11000, cuIpcOpenMemHandle_v2) \
+    X(cuIpcOpenMemHandle, 4010, cuIpcOpenMemHandle) \
     X(cuIpcCloseMemHandle, 4010, cuIpcCloseMemHandle) \
     X(cuIpcGetEventHandle, 4010, cuIpcGetEventHandle) \
     X(cuIpcOpenEventHandle, 4010, cuIpcOpenEventHandle) \
@@ -83,6 +97,12 @@
     X(cuStreamWaitValue64, 11070, cuStreamWaitValue64_v2) \
     X(cuStreamWriteValue32, 11070, cuStreamWriteValue32_v2) \
     X(cuStreamWriteValue64, 11070, cuStreamWriteValue64_v2) \
+    X(cuStreamWaitValue32, 8000, cuStreamWaitValue32) \
+    X(cuStreamWaitValue64, 9000, cuStreamWaitValue64) \
+    X(cuStreamWriteValue32, 8000, cuStreamWriteValue32) \
+    X(cuStreamWriteValue64, 9000, cuStreamWriteValue64) \
+    X(cuStreamBatchMemOp, 8000, cuStreamBatchMemOp) \
+    X(cuStreamBatchMemOp, 11070, cuStreamBatchMemOp_v2) \
     X(cuMemAlloc, 3020, cuMemAlloc_v2) \
     X(cuMemAllocPitch, 3020, cuMemAllocPitch_v2) \
     X(cuMemFree, 3020, cuMemFree_v2) \
@@ -90,12 +110,21 @@
     X(cuMemHostAlloc, 2020, cuMemHostAlloc) \
     X(cuMemFreeHost, 2000, cuMemFreeHost) \
     X(cuMemHostRegister, 6050, cuMemHostRegister_v2) \
+    X(cuMemHostRegister, 4000, cuMemHostRegister) \
     X(cuMemHostUnregister, 4000, cuMemHostUnregister) \
     X(cuMemHostGetDevicePointer, 3020, cuMemHostGetDevicePointer_v2) \
     X(cuMemHostGetFlags, 2030, cuMemHostGetFlags) \
     X(cuMemGetHandleForAddressRange, 11070, cuMemGetHandleForAddressRange) \
     X(cuFlushGPUDirectRDMAWrites, 11030, cuFlushGPUDirectRDMAWrites) \
     X(cuMemGetInfo, 3020, cuMemGetInfo_v2) \
+    X(cuMemAllocManaged, 6000, cuMemAllocManaged) \
+    X(cuMemAdvise, 8000, cuMemAdvise) \
+    X(cuMemAdvise, 12020, cuMemAdvise_v2) \
+    X(cuMemPrefetchAsync, 8000, cuMemPrefetchAsync) \
+    X(cuMemPrefetchAsync, 12020, cuMemPrefetchAsync_v2) \
+    X(cuMemRangeGetAttribute, 8000, cuMemRangeGetAttribute) \
+    X(cuMemRangeGetAttributes, 8000, cuMemRangeGetAttributes) \
+    X(cuStreamAttachMemAsync, 6000, cuStreamAttachMemAsync) \
     X(cuMemAddressReserve, 10020, cuMemAddressReserve) \
     X(cuMemAddressFree, 10020, cuMemAddressFree) \
     X(cuMemCreate, 10020, cuMemCreate) \
@@ -165,6 +194,7 @@
     X(cuMemsetD2D8Async, 3020, cuMemsetD2D8Async) \
     X(cuMemsetD2D16Async, 3020, cuMemsetD2D16Async) \
     X(cuMemsetD2D32Async, 3020, cuMemsetD2D32Async) \
+    X(cuMemcpyBatchAsync, 12080, cuMemcpyBatchAsync) \
     X(cuMemcpyHtoA, 3020, cuMemcpyHtoA_v2) \
     X(cuMemcpyHtoAAsync, 3020, cuMemcpyHtoAAsync_v2) \
     X(cuMemcpyAtoH, 3020, cuMemcpyAtoH_v2) \
@@ -213,6 +243,8 @@
     X(cuModuleLoad, 2000, cuModuleLoad) \
     X(cuModuleLoadData, 2000, cuModuleLoadData) \
     X(cuModuleLoadDataEx, 2010, cuModuleLoadDataEx) \
+    X(cuModuleLoadFatBinary, 2000, cuModuleLoadFatBinary) \
+    X(cuModuleGetGlobal, 3020, cuModuleGetGlobal_v2) \
     X(cuModuleUnload, 2000, cuModuleUnload) \
     X(cuModuleGetFunction, 2000, cuModuleGetFunction) \
     X(cuModuleGetLoadingMode, 11070, cuModuleGetLoadingMode) \
@@ -226,8 +258,41 @@
     X(cuFuncIsLoaded, 12040, cuFuncIsLoaded) \
     X(cuFuncLoad, 12040, cuFuncLoad) \
     X(cuFuncGetParamInfo, 12040, cuFuncGetParamInfo) \
+    X(cuLinkCreate, 5050, cuLinkCreate) \
+    X(cuLinkCreate, 6050, cuLinkCreate_v2) \
+    X(cuLinkAddData, 5050, cuLinkAddData) \
+    X(cuLinkAddData, 6050, cuLinkAddData_v2) \
+    X(cuLinkAddFile, 5050, cuLinkAddFile) \
+    X(cuLinkAddFile, 6050, cuLinkAddFile_v2) \
+    X(cuLinkComplete, 5050, cuLinkComplete) \
+    X(cuLinkDestroy, 5050, cuLinkDestroy) \
+    X(cuLibraryLoadData, 12000, cuLibraryLoadData) \
+    X(cuLibraryLoadFromFile, 12000, cuLibraryLoadFromFile) \
+    X(cuLibraryUnload, 12000, cuLibraryUnload) \
+    X(cuLibraryGetKernel, 12000, cuLibraryGetKernel) \
+    X(cuLibraryGetKernelCount, 12040, cuLibraryGetKernelCount) \
+    X(cuLibraryEnumerateKernels, 12040, cuLibraryEnumerateKernels) \
+    X(cuLibraryGetModule, 12000, cuLibraryGetModule) \
+    X(cuLibraryGetGlobal, 12000, cuLibraryGetGlobal) \
+    X(cuLibraryGetManaged, 12000, cuLibraryGetManaged) \
+    X(cuLibraryGetUnifiedFunction, 12000, cuLibraryGetUnifiedFunction) \
+    X(cuKernelGetFunction, 12000, cuKernelGetFunction) \
+    X(cuKernelGetLibrary, 12050, cuKernelGetLibrary) \
+    X(cuKernelGetName, 12030, cuKernelGetName) \
+    X(cuKernelGetParamInfo, 12040, cuKernelGetParamInfo) \
+    X(cuKernelGetAttribute, 12000, cuKernelGetAttribute) \
+    X(cuKernelSetAttribute, 12000, cuKernelSetAttribute) \
+    X(cuKernelSetCacheConfig, 12000, cuKernelSetCacheConfig) \
+    X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050, cuOccupancyMaxActiveBlocksPerMultiprocessor) \
+    X(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, 7000, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags) \
+    X(cuOccupancyMaxPotentialBlockSize, 6050, cuOccupancyMaxPotentialBlockSize) \
+    X(cuOccupancyMaxPotentialBlockSizeWithFlags, 7000, cuOccupancyMaxPotentialBlockSizeWithFlags) \
+    X(cuOccupancyAvailableDynamicSMemPerBlock, 10020, cuOccupancyAvailableDynamicSMemPerBlock) \
+    X(cuOccupancyMaxActiveClusters, 11070, cuOccupancyMaxActiveClusters) \
+    X(cuOccupancyMaxPotentialClusterSize, 11070, cuOccupancyMaxPotentialClusterSize) \
     X(cuLaunchKernel, 4000, cuLaunchKernel) \
     X(cuLaunchKernelEx, 11060, cuLaunchKernelEx) \
+    X(cuLaunchCooperativeKernel, 9000, cuLaunchCooperativeKernel) \
     X(cuLaunchHostFunc, 10000, cuLaunchHostFunc) \
     X(cuStreamAddCallback, 5000, cuStreamAddCallback)
 
@@ -291,6 +356,23 @@
     X(cuGraphExternalSemaphoresWaitNodeGetParams, 11020, cuGraphExternalSemaphoresWaitNodeGetParams) \
     X(cuGraphExternalSemaphoresWaitNodeSetParams, 11020, cuGraphExternalSemaphoresWaitNodeSetParams) \
     X(cuGraphExecExternalSemaphoresWaitNodeSetParams, 11020, cuGraphExecExternalSemaphoresWaitNodeSetParams) \
+    X(cuGraphAddNode, 12020, cuGraphAddNode) \
+    X(cuGraphAddNode, 12030, cuGraphAddNode_v2) \
+    X(cuGraphNodeSetParams, 12020, cuGraphNodeSetParams) \
+    X(cuGraphExecNodeSetParams, 12020, cuGraphExecNodeSetParams) \
+    X(cuGraphKernelNodeCopyAttributes, 11000, cuGraphKernelNodeCopyAttributes) \
+    X(cuGraphAddEventRecordNode, 11010, cuGraphAddEventRecordNode) \
+    X(cuGraphEventRecordNodeGetEvent, 11010, cuGraphEventRecordNodeGetEvent) \
+    X(cuGraphEventRecordNodeSetEvent, 11010, cuGraphEventRecordNodeSetEvent) \
+    X(cuGraphExecEventRecordNodeSetEvent, 11010, cuGraphExecEventRecordNodeSetEvent) \
+    X(cuGraphAddEventWaitNode, 11010, cuGraphAddEventWaitNode) \
+    X(cuGraphEventWaitNodeGetEvent, 11010, cuGraphEventWaitNodeGetEvent) \
+    X(cuGraphEventWaitNodeSetEvent, 11010, cuGraphEventWaitNodeSetEvent) \
+    X(cuGraphExecEventWaitNodeSetEvent, 11010, cuGraphExecEventWaitNodeSetEvent) \
+    X(cuGraphAddBatchMemOpNode, 11070, cuGraphAddBatchMemOpNode) \
+    X(cuGraphBatchMemOpNodeGetParams, 11070, cuGraphBatchMemOpNodeGetParams) \
+    X(cuGraphBatchMemOpNodeSetParams, 11070, cuGraphBatchMemOpNodeSetParams) \
+    X(cuGraphExecBatchMemOpNodeSetParams, 11070, cuGraphExecBatchMemOpNodeSetParams) \
     X(cuGraphInstantiate, 12000, cuGraphInstantiateWithFlags) \
     X(cuGraphInstantiateWithFlags, 11040, cuGraphInstantiateWithFlags) \
     X(cuGraphInstantiateWithParams, 12000, cuGraphInstantiateWithParams) \
@@ -312,7 +394,8 @@
 #if CUDA_VERSION >= 13000
 #define SOFT_PROCS_13000(X) \
     X(cuCtxGetDevice, 13000, cuCtxGetDevice_v2) \
-    X(cuCtxSynchronize, 13000, cuCtxSynchronize_v2)
+    X(cuCtxSynchronize, 13000, cuCtxSynchronize_v2) \
+    X(cuMemcpyBatchAsync, 13000, cuMemcpyBatchAsync_v2)
 #else
 #define SOFT_PROCS_13000(X)
 #endif

@@ -54,6 +54,9 @@ enum soft_kind {
     SOFT_EXTERNAL_SEMAPHORE,
     SOFT_MODULE,
     SOFT_FUNCTION,
+    SOFT_LIBRARY, /* these two belong to no context */
+    SOFT_KERNEL,
+    SOFT_LINKER,
     SOFT_ARRAY,
     SOFT_LEVEL, /* an array that belongs to a mipmapped one */
     SOFT_MIPMAP,
@@ -108,6 +111,7 @@ struct soft_context {
     struct soft_stream *streams; /* those whose worker may still run */
     struct soft_stream *legacy;
     struct soft_stream *marker; /* private: completes the records of cuCtxRecordEvent */
+    uint64_t gate; /* cuCtxWaitEvent: streams wait until the marker comes there; 0: none */
     unsigned num_peers;
     struct soft_context *peers[SOFT_MAX_PEERS]; /* whose memory this one may use */
 };
@@ -212,6 +216,11 @@ struct soft_op {
      * always. */
     CUresult (*admit)(struct soft_op *op, const struct soft_context *context);
     void (*recall)(struct soft_op *op); /* undoes admit: it was not submitted after all */
+    /* Of a node's work, locked: called right before the launch's operation is submitted there;
+     * *extra goes to complete() when that is done, or instead of it. NULL: neither. */
+    CUresult (*place)(struct soft_op *work, struct soft_op *op, struct soft_stream *stream,
+                      void **extra);
+    void (*complete)(void *extra);
 };
 void *soft_op_new(size_t size, CUresult (*run)(struct soft_op *), void (*retire)(struct soft_op *));
 /* Gives up an operation that was never submitted, or one of its owners' share: the last one retires
@@ -236,6 +245,7 @@ CUresult soft_stream_private(struct soft_context *context, struct soft_stream **
 void soft_stream_release(struct soft_stream *stream); /* its work goes on */
 bool soft_stream_start(struct soft_stream *stream);   /* its worker; false: no memory */
 unsigned soft_stream_flags(const struct soft_stream *stream);
+bool soft_stream_captured(const struct soft_stream *stream);
 struct soft_capture_place *soft_stream_place(struct soft_stream *stream);
 uint64_t soft_thread_id(void); /* of the calling thread, never used again */
 struct soft_context *soft_stream_context(const struct soft_stream *stream);
@@ -248,6 +258,8 @@ void soft_point_wait(const struct soft_point *point);
  * if asked). */
 CUresult soft_op_after_context(void *op, const struct soft_context *context, bool blocking_only);
 CUresult soft_context_wait(struct soft_context *context);
+/* Makes each stream of the context, and each that it will have, wait for the point. */
+CUresult soft_context_after(struct soft_context *context, const struct soft_point *point);
 /* For what was submitted to the stream. */
 CUresult soft_stream_wait(struct soft_stream *stream);
 /* The same, and other threads' calls in the context wait meanwhile, as they do in NVIDIA's driver
@@ -270,7 +282,8 @@ enum soft_range_kind {
     SOFT_RANGE_VIRTUAL,  /* one cuMemMap */
     SOFT_RANGE_POOLED,   /* of a memory pool */
     SOFT_RANGE_GRAPHICS, /* of a mapped graphics resource */
-    SOFT_RANGE_OPENED    /* of another process's cuMemAlloc */
+    SOFT_RANGE_OPENED,   /* of another process's cuMemAlloc */
+    SOFT_RANGE_VARIABLE  /* of a module */
 };
 struct soft_external_memory;
 struct soft_range {
@@ -284,7 +297,9 @@ struct soft_range {
     unsigned flags;
     uint64_t buffer_id; /* no other range's, ever; never 0 */
     bool sync_memops;
-    bool managed; /* culvSoftPlayManaged */
+    bool managed;               /* cuMemAllocManaged, or culvSoftPlayManaged */
+    struct soft_advice *advice; /* managed.c: what was said of its pages; NULL: nothing */
+    void *image;                /* SOFT_RANGE_VARIABLE: soft_image.library */
     /* Counted there while it lives; NULL after its destruction */
     struct soft_external_memory *external;
     struct soft_virtual *virtual; /* SOFT_RANGE_VIRTUAL: vmm.h */
@@ -302,6 +317,7 @@ struct soft_range *soft_range_holding(uintptr_t address, size_t size);
 void soft_range_remove(struct soft_range *range);
 void soft_ranges_free(struct soft_context *context);
 void soft_ranges_forget_external(struct soft_external_memory *external);
+void soft_ranges_forget_image(const void *image); /* its variables */
 uint64_t soft_range_count(enum soft_range_kind kind);
 /* Bytes of the device's memory of cuMemAlloc and of pools. */
 uint64_t soft_range_bytes(int device);
@@ -340,12 +356,20 @@ uint64_t soft_external_memory_fds(void);
 uint64_t soft_external_memories_dedicated(void);
 void soft_external_semaphore_free(void *semaphore);
 void soft_module_free(void *module);
+void soft_linker_free(void *linker);
+/* The error for code that is none of the twin's; says why, where it is a GPU's. */
+CUresult soft_code_refuse(const void *code, unsigned num_options, const CUjit_option *options,
+                          void **values);
 /* A file of kernels, opened. */
 struct soft_image {
     void *library;
     const culv_soft_module_table *table;
-    unsigned *shared; /* bytes that each kernel declares */
+    unsigned *shared;                 /* bytes that each kernel declares */
+    struct soft_variables *variables; /* module_shared.c; NULL: the file does not tell them */
 };
+/* A variable of the module's source, by C++'s name, which is nvcc's too. */
+bool soft_image_variable(const struct soft_image *image, const char *name, uintptr_t *start,
+                         size_t *size);
 CUresult soft_image_open(const char *name, struct soft_image *out);
 /* Where the file of a shared object in memory ends, of which a call is told nothing; 0: it is
  * none. */
@@ -365,7 +389,11 @@ struct soft_function {
     int carveout;
     uint32_t cluster[3]; /* blocks of a cluster, of a launch that says none; 0: none */
     bool large_clusters; /* more than 8 blocks */
+    uint32_t set_here;   /* attributes that cuFuncSetAttribute set, a bit each */
 };
+/* Of a function, or of a library's kernel in the context. NULL: it is neither, or cannot be loaded
+ * there. */
+struct soft_function *soft_function_in(const void *handle, struct soft_context *context);
 
 /* --- launch.c */
 bool soft_dimensions_valid(culv_soft_dim3 grid, culv_soft_dim3 block);

@@ -23,9 +23,9 @@ typedef struct culv_soft_counts {
     uint64_t external_memories;
     uint64_t external_mappings; /* buffers and mipmapped arrays mapped on external memory */
     uint64_t external_semaphores;
-    uint64_t modules;
-    uint64_t fds;   /* file descriptors that the driver holds open */
-    uint64_t calls; /* driver calls so far, failed ones included; not an object */
+    uint64_t modules; /* libraries and linkers too */
+    uint64_t fds;     /* file descriptors that the driver holds open */
+    uint64_t calls;   /* driver calls so far, failed ones included; not an object */
     /* Those made as such; the levels of mipmapped arrays are not counted */
     uint64_t arrays;
     uint64_t mipmapped_arrays; /* created or mapped */

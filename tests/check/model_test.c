@@ -2,7 +2,7 @@
 /* culvert-check's model by events alone, without a driver. A case is a row: what happens, in small
  * words, and what is found.
  *
- *   V, W: queues; C, D: streams    V wait t 1 write m 0 64 signal t 2 mark f after g join
+ *   V, W: queues; C, D: streams    V wait t 1 write m 0 64 signal t 2 mark f after g join calls
  *                                  read, write, use: of memory, from a byte to another; share:
  *                                  a write of what no family owns; release, acquire: barriers
  *   H: the host                    H saw V, H saw f, H saw t 3, H signal t 3, H guess
@@ -19,6 +19,7 @@
 #include "harness.h"
 #include "model.h"
 #include "tree.h"
+#include "utf8.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -126,6 +127,13 @@ static const row rows[] = {
     {"other stream waits", "V write m 0 64 signal t 1; D wait t 1; C read m 0 64",
      "read-after-write"},
     {"event", "V write m 0 64 signal t 1; D wait t 1 mark f; C after f read m 0 64", ""},
+    {"what is done, and was before an event that is seen only there",
+     "V write m 0 64 signal t 1; D wait t 1; D wait u 9 write m 0 64 mark f; C after f mark g; "
+     "H saw g; V write m 0 64; H signal u 9",
+     ""},
+    {"a work calls the host", "C write m 0 64 calls; V write m 0 64", ""},
+    {"a work calls the host too early", "C calls; C write m 0 64; V write m 0 64",
+     "write-after-write"},
     {"event that was too early",
      "V write m 0 64 signal t 1; D mark f; D wait t 1; C after f read m 0 64", "read-after-write"},
     {"the host waits for a fence", "V write m 0 64 mark f; H saw f; C read m 0 64", ""},
@@ -212,7 +220,7 @@ static const row tree_rows[] = {
     {"rises in both", "give t; V signal t 1; 2 C wait t 1 signal t 2", ""},
     {"falls", "give t; V signal t 5; 2 C wait t 5 signal t 2", "no-rise"},
     {"falls, perhaps", "give t; V signal t 5; 2 C signal t 2", ""},
-    {"falls, as the host knows", "give t; V signal t 5; H saw V; 2 C signal t 2", "no-rise"},
+    {"falls, as the other host knows", "give t; V signal t 5; H saw V; 2 C signal t 2", ""},
     {"begins with no less", "give t; 2 C signal t 0", "no-rise"},
     {"ended by the other", "give t; 2 C wait t 1; V signal t 1; gone; 2 end", ""},
     {"ended by nobody", "give t; 2 C wait t 2; V signal t 1; gone; 2 end", "endless-wait"},
@@ -322,6 +330,8 @@ static void work(scene *s, char **words)
         const char *word = *words++;
         if (strcmp(word, "join") == 0) {
             w.joins_all = true;
+        } else if (strcmp(word, "calls") == 0) {
+            w.host_may_know = true;
         } else if (strcmp(word, "mark") == 0) {
             w.mark = mark(s, *words++);
         } else if (strcmp(word, "after") == 0) {
@@ -783,6 +793,27 @@ static void many(void)
     check_model_free(s.model);
 }
 
+static void text(void)
+{
+    static const char *const rows_of[][2] = {
+        {"particles", "particles"},
+        {"Teilchen \xc3\xa4 \xe2\x82\xac \xf0\x9f\x9a\xb0",
+         "Teilchen \xc3\xa4 \xe2\x82\xac \xf0\x9f\x9a\xb0"},
+        {"two\nlines\x1b[1m\x7f", "two?lines?[1m?"},
+        {"\xe4 in Latin 1", "? in Latin 1"},
+        {"cut \xe2\x82", "cut ??"},
+        {"long \xc0\x80 \xe0\x80\x80 \xf0\x80\x80\x80", "long ?? ??? ????"},
+        {"half \xed\xa0\x80, beyond \xf4\x90\x80\x80 \xf5", "half ???, beyond ???? ?"},
+    };
+    for (size_t i = 0; i < sizeof rows_of / sizeof *rows_of; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "%s", rows_of[i][0]);
+        check_utf8_clean(name);
+        if (strcmp(name, rows_of[i][1]) != 0)
+            test_fail(__FILE__, __LINE__, "row %zu: it is \"%s\"", i, name);
+    }
+}
+
 static const test_case cases[] = {
     {.name = "table", .run = table, .smoke = true},
     {.name = "rules", .run = rules},
@@ -791,6 +822,7 @@ static const test_case cases[] = {
     {.name = "killed", .run = killed},
     {.name = "without_order", .run = without_order},
     {.name = "many", .run = many},
+    {.name = "text", .run = text},
     {.name = NULL},
 };
 TEST_SUITE(cases);

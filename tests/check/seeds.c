@@ -174,6 +174,22 @@ static void hangs(bool wrong)
     CU(cu.cuStreamSynchronize(streams[0]));
 }
 
+/* As NVIDIA's driver does at the end of a process whose work waits in vain. */
+static void wait_in_a_handler(void)
+{
+    for (;;)
+        (void)pause();
+}
+
+static void hangs_while_it_leaves(bool wrong)
+{
+    if (wrong) (void)atexit(wait_in_a_handler);
+    timeline t = share_timeline();
+    cuda_waits(&t, 1, 0);
+    if (!wrong) vulkan_writes(NULL, &t, 0, 1);
+    if (!wrong) all_done();
+}
+
 static void hangs_by_value(bool wrong)
 {
     timeline t = share_timeline();
@@ -413,6 +429,7 @@ static const seed seeds[] = {
     {"no_rise_two_counters", "no-rise", no_rise_two_counters},
     {"endless", "endless-wait", endless},
     {"endless_cycle", "endless-wait", endless_cycle},
+    {"hangs_while_it_leaves", "endless-wait", hangs_while_it_leaves},
     {"hangs", "endless-wait", hangs},
     {"hangs_by_value", "endless-wait", hangs_by_value},
     {"write_write", "write-after-write", write_write},
@@ -435,11 +452,18 @@ static const seed seeds[] = {
     {"used_after_free", "used-after-import", used_after_free},
 };
 
-/* The table of the checker's author, then the one of somebody who had not read the checker. */
+/* The tables of the checker's author, then the one of somebody who had not read the checker. */
 static const seed *at(size_t i)
 {
-    const size_t count = sizeof seeds / sizeof *seeds;
-    return i < count ? &seeds[i] : i - count < num_seeds_held ? &seeds_held[i - count] : NULL;
+    const struct {
+        const seed *list;
+        size_t count;
+    } tables[] = {{seeds, sizeof seeds / sizeof *seeds},
+                  {seeds_graphs, num_seeds_graphs},
+                  {seeds_held, num_seeds_held}};
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; i -= tables[t++].count)
+        if (i < tables[t].count) return &tables[t].list[i];
+    return NULL;
 }
 
 int main(int argc, char **argv)
@@ -452,6 +476,7 @@ int main(int argc, char **argv)
     kernels = argv[3];
     for (size_t i = 0; at(i) != NULL; i++) {
         if (strcmp(at(i)->name, argv[1]) != 0) continue;
+        also.kernels = strncmp(argv[1], "queue_kernel", 12) == 0;
         open_all();
         at(i)->run(strcmp(argv[2], "wrong") == 0);
         return 0;

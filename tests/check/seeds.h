@@ -42,6 +42,19 @@
     X(cuGraphAddMemsetNode, cuGraphAddMemsetNode)                                                  \
     X(cuGraphInstantiate, cuGraphInstantiateWithFlags)                                             \
     X(cuGraphLaunch, cuGraphLaunch)                                                                \
+    X(cuGraphGetNodes, cuGraphGetNodes)                                                            \
+    X(cuGraphNodeGetType, cuGraphNodeGetType)                                                      \
+    X(cuGraphAddKernelNode, cuGraphAddKernelNode_v2)                                               \
+    X(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams_v2)                           \
+    X(cuGraphMemsetNodeSetParams, cuGraphMemsetNodeSetParams)                                      \
+    X(cuGraphExecUpdate, cuGraphExecUpdate_v2)                                                     \
+    X(cuGraphExecExternalSemaphoresWaitNodeSetParams,                                              \
+      cuGraphExecExternalSemaphoresWaitNodeSetParams)                                              \
+    X(cuGraphExecExternalSemaphoresSignalNodeSetParams,                                            \
+      cuGraphExecExternalSemaphoresSignalNodeSetParams)                                            \
+    X(cuMemAlloc, cuMemAlloc_v2)                                                                   \
+    X(cuMemsetD2D8Async, cuMemsetD2D8Async)                                                        \
+    X(cuSurfObjectCreate, cuSurfObjectCreate)                                                      \
     X(cuStreamBeginCapture, cuStreamBeginCapture_v2)                                               \
     X(cuStreamEndCapture, cuStreamEndCapture)                                                      \
     X(cuMemAllocHost, cuMemAllocHost_v2)                                                           \
@@ -99,6 +112,8 @@ typedef struct seed {
 
 extern const seed seeds_held[];
 extern const size_t num_seeds_held;
+extern const seed seeds_graphs[];
+extern const size_t num_seeds_graphs;
 
 extern VkInstance instance;
 extern VkPhysicalDevice physical;
@@ -112,8 +127,10 @@ extern const char *kernels;
 
 /* What vulkan_writes() does besides. */
 extern struct also {
-    VkBuffer copies_to; /* it copies to this one, and does not write */
+    VkBuffer copies_to;                /* it copies to this one, and does not write */
+    const VkCuLaunchInfoNVX *launches; /* it runs this, and does not write */
     bool acquires, releases;
+    bool kernels; /* before open_all(): command buffers may have CUDA's kernels */
 } also;
 
 void find_calls(void);

@@ -847,8 +847,8 @@ const seed seeds_held[] = {
     {"hangs_held_copy", "endless-wait", hangs_held_copy},
     {"hangs_held_first_frame", "endless-wait", hangs_held_first_frame},
     /* What the page says that the checker cannot see. */
-    {"held_graph", "missed/write-after-write", held_graph},
-    {"held_captured", "missed/write-after-write", held_captured},
+    {"held_graph", "write-after-write", held_graph},
+    {"held_captured", "write-after-write", held_captured},
     {"held_copy2d", "read-after-write", held_copy2d},
     {"held_copy3d", "read-after-write", held_copy3d},
     {"held_slice", "read-after-write", held_slice},

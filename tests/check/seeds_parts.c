@@ -61,7 +61,8 @@ static void find_devices(void)
 void open_all(void)
 {
     static const char *const extensions[] = {"VK_KHR_external_memory_fd",
-                                             "VK_KHR_external_semaphore_fd"};
+                                             "VK_KHR_external_semaphore_fd",
+                                             VK_NVX_BINARY_IMPORT_EXTENSION_NAME};
     const float priority = 1;
     find_calls();
     VK(volkInitialize());
@@ -82,11 +83,15 @@ void open_all(void)
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES,
         .pNext = &newer,
         .timelineSemaphore = VK_TRUE};
+    VkPhysicalDeviceBufferDeviceAddressFeatures addresses = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES,
+        .pNext = &timelines,
+        .bufferDeviceAddress = VK_TRUE};
     const VkDeviceCreateInfo d = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                                  .pNext = &timelines,
+                                  .pNext = also.kernels ? (void *)&addresses : &timelines,
                                   .queueCreateInfoCount = 1,
                                   .pQueueCreateInfos = &q,
-                                  .enabledExtensionCount = 2,
+                                  .enabledExtensionCount = also.kernels ? 3 : 2,
                                   .ppEnabledExtensionNames = extensions};
     VK(vkCreateDevice(physical, &d, NULL, &device));
     volkLoadDevice(device);
@@ -110,9 +115,13 @@ static void allocate(shared *s, const VkMemoryRequirements *needs, bool dedicate
         .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO,
         .buffer = s->buffer,
         .image = s->image};
+    const VkMemoryAllocateFlagsInfo flags = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+        .pNext = dedicated ? &only : NULL,
+        .flags = also.kernels ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT : 0};
     const VkExportMemoryAllocateInfo exported = {
         .sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
-        .pNext = dedicated ? &only : NULL,
+        .pNext = &flags,
         .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     const VkMemoryAllocateInfo a = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                     .pNext = &exported,
@@ -129,11 +138,12 @@ shared make_buffer(bool dedicated)
     const VkExternalMemoryBufferCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
         .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    const VkBufferCreateInfo b = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                  .pNext = &external,
-                                  .size = SIZE,
-                                  .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-                                           VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
+    const VkBufferCreateInfo b = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+        .pNext = &external,
+        .size = SIZE,
+        .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                 (also.kernels ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0u)};
     VK(vkCreateBuffer(device, &b, NULL, &s.buffer));
     vkGetBufferMemoryRequirements(device, s.buffer, &needs);
     allocate(&s, &needs, dedicated);
@@ -195,7 +205,8 @@ shared share_image(void)
                                  .mipLevels = 1,
                                  .arrayLayers = 1,
                                  .samples = VK_SAMPLE_COUNT_1_BIT,
-                                 .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+                                 .usage =
+                                     VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_STORAGE_BIT};
     VK(vkCreateImage(device, &i, NULL, &s.image));
     vkGetImageMemoryRequirements(device, s.image, &needs);
     allocate(&s, &needs, true);
@@ -208,6 +219,7 @@ shared share_image(void)
     desc.arrayDesc.Height = HEIGHT;
     desc.arrayDesc.Format = CU_AD_FORMAT_UNSIGNED_INT8;
     desc.arrayDesc.NumChannels = 4;
+    desc.arrayDesc.Flags = CUDA_ARRAY3D_SURFACE_LDST;
     desc.numLevels = 1;
     CU(cu.cuExternalMemoryGetMappedMipmappedArray(&mipmaps, s.import, &desc));
     CU(cu.cuMipmappedArrayGetLevel(&s.array, mipmaps, 0));
@@ -343,6 +355,8 @@ void vulkan_writes(const shared *s, const timeline *t, uint64_t after, uint64_t 
     if (also.acquires) transfer(commands, s, VK_QUEUE_FAMILY_EXTERNAL, 0);
     if (also.copies_to != VK_NULL_HANDLE)
         vkCmdCopyBuffer(commands, s->buffer, also.copies_to, 1, &whole);
+    else if (also.launches != NULL)
+        vkCmdCuLaunchKernelNVX(commands, also.launches);
     else if (s != NULL && s->buffer != VK_NULL_HANDLE)
         vkCmdFillBuffer(commands, s->buffer, 0, VK_WHOLE_SIZE, 0x33333333);
     if (also.releases) transfer(commands, s, 0, VK_QUEUE_FAMILY_EXTERNAL);

@@ -60,7 +60,7 @@ CULVERT_SOFT=1 /usr/bin/python3 -c 'import culvert; print(culvert.Device().name)
 
 say "what autopkgtest runs"
 apt-get install -q -y --no-install-recommends python3-numpy
-for one in hello cmake soft-run python check; do AUTOPKGTEST_TMP=$(mktemp -d) "debian/tests/$one" || fail "debian/tests/$one"; done
+for one in hello cmake soft-run python check docs; do AUTOPKGTEST_TMP=$(mktemp -d) "debian/tests/$one" || fail "debian/tests/$one"; done
 
 say "without the twin, and without the static library"
 apt-get remove -q -y libculvert-soft

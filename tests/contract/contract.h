@@ -73,6 +73,7 @@ unsigned patience(const pair *p, unsigned milliseconds);
 extern const test_case devices_cases[], memory_cases[], memory_error_cases[], timeline_cases[],
     gpu_cases[], measured_cases[], measured_array_cases[], measured_capture_cases[],
     measured_lifetime_cases[], measured_binary_cases[], measured_endurance_cases[],
-    measured_stream_cases[], binary_cases[], batch_cases[], queue_kernel_cases[], cluster_cases[];
+    measured_stream_cases[], binary_cases[], batch_cases[], queue_kernel_cases[], cluster_cases[],
+    host_call_cases[];
 
 #endif

@@ -14,7 +14,7 @@ root, cmake, work = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2], pathlib.Pa
 work.mkdir(parents=True, exist_ok=True)
 project = (root / "CMakeLists.txt").read_text()
 version = re.search(r"project\(culvert VERSION ([\d.]+)", project).group(1)
-options = set(re.findall(r"^option\((\w+)", project, re.M)) | {"CULVERT_VULKAN_INCLUDE_DIR"}
+options = set(re.findall(r"^option\((\w+)", project, re.M)) | {"CULVERT_VULKAN_INCLUDE_DIR", "CMAKE_INSTALL_BINDIR"}
 
 
 def need(what, said):
@@ -28,9 +28,10 @@ manifest = json.loads((port / "vcpkg.json").read_text())
 need(manifest["name"] == "culvert" and manifest["version-semver"] == version, f"the port's version is not {version}")
 need(set(manifest) <= {"name", "version-semver", "description", "license", "supports", "dependencies", "features"}, "a field of no manifest")
 need(re.fullmatch(r"[\w\s()|&!]+", manifest["supports"]), "supports is no platform expression")
-FUNCTIONS = ("vcpkg_cmake_configure", "vcpkg_cmake_install", "vcpkg_cmake_config_fixup", "vcpkg_fixup_pkgconfig", "vcpkg_copy_tools",
+FUNCTIONS = ("vcpkg_cmake_configure", "vcpkg_cmake_install", "vcpkg_cmake_config_fixup", "vcpkg_fixup_pkgconfig",
              "vcpkg_install_copyright")
-stand_ins = "".join(f'function({f})\n  message("{f}: ${{ARGV}}")\nendfunction()\n' for f in FUNCTIONS)
+OF_A_SYSTEM = {"ON": "vcpkg_copy_tools", "OFF": "vcpkg_replace_string"} # by VCPKG_TARGET_IS_WINDOWS
+stand_ins = "".join(f'function({f})\n  message("{f}: ${{ARGV}}")\nendfunction()\n' for f in (*FUNCTIONS, *OF_A_SYSTEM.values()))
 stand_ins += """function(vcpkg_check_features)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" OUT_FEATURE_OPTIONS FEATURES)
   set(made "")
@@ -46,12 +47,14 @@ stand_ins += """function(vcpkg_check_features)
   set(${arg_OUT_FEATURE_OPTIONS} ${made} PARENT_SCOPE)
 endfunction()
 """
-(work / "port.cmake").write_text(f"cmake_minimum_required(VERSION 3.22)\n{stand_ins}set(FEATURES core soft tools)\nset(CURRENT_PACKAGES_DIR \"{work}/packages\")\n"
-                                 f"include(\"{port}/portfile.cmake\")\n")
-ran = subprocess.run([cmake, "-P", str(work / "port.cmake")], capture_output=True, text=True)
-need(ran.returncode == 0, f"the port: {ran.stderr}")
-for function in FUNCTIONS:
-    need(f"{function}: " in ran.stderr or f"{function}:" in ran.stderr, f"the port does not call {function}")
+for windows, other in OF_A_SYSTEM.items():
+    (work / "port.cmake").write_text(f"cmake_minimum_required(VERSION 3.22)\n{stand_ins}set(FEATURES core soft tools)\nset(PORT culvert)\n"
+                                     f"set(VCPKG_TARGET_IS_WINDOWS {windows})\nset(CURRENT_PACKAGES_DIR \"{work}/packages\")\n"
+                                     f"include(\"{port}/portfile.cmake\")\n")
+    ran = subprocess.run([cmake, "-P", str(work / "port.cmake")], capture_output=True, text=True)
+    need(ran.returncode == 0, f"the port: {ran.stderr}")
+    for function in (*FUNCTIONS, other):
+        need(f"{function}: " in ran.stderr or f"{function}:" in ran.stderr, f"the port does not call {function}")
 used = re.findall(r"-D(\w+)=", ran.stderr)
 need(used and set(used) <= options, f"the port sets {set(used) - options}")
 need(set(re.findall(r"^feature: (\w+)", ran.stderr, re.M)) == set(manifest["features"]), "features of the port are not the manifest's")

@@ -1,7 +1,8 @@
 #!/bin/sh
 # use.sh PART: in a bare root of Debian 12 that has /release/dist, and nothing else of Culvert: installs the artefacts of
 # that part, builds hello_vulkan and a CMake project against them, runs them on the software twin, uninstalls, and looks
-# for what is left. It knows the files of /release alone.
+# for what is left. It knows the files of /release alone. The parts autopkgtest and pages run Debian's tests, and the
+# commands of the pages, with what is installed; the sources that they read are those of the archive.
 # SPDX-License-Identifier: MIT
 set -eu
 part=$1
@@ -24,13 +25,26 @@ apt_install() {
 # Every file that there is, but for logs, caches and lists.
 files() {
     find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path /release -o -path /culvert -o -path /var/log \
-        -o -path /var/cache -o -path /var/lib/apt -o -path /root/.cache -o -name __pycache__ -o -path '/var/lib/dpkg/*-old' \) \
-        -prune -o -print | sort
+        -o -path /var/cache -o -path /var/lib/apt -o -path /root/.cache -o -path '/var/lib/dpkg/*-old' \) -prune -o -print | sort
 }
-before() { files >/tmp/before; }
-after() {
+same() { # the files are those of before
     files >/tmp/after
-    diff /tmp/before /tmp/after >/tmp/left || { head -n 20 /tmp/left; fail "the files are not those of before"; }
+    diff /tmp/before /tmp/after >/tmp/left
+}
+before() {
+    files >/tmp/before
+    [ "$(wc -l </tmp/before)" -gt 5000 ] || fail "this looks at few files"
+    # What would be left behind is seen: a file, a link, an empty directory, and one that went.
+    for change in "touch /usr/lib/left" "ln -s nowhere /opt/left" "mkdir -p /usr/share/doc/left" "mv /etc/issue /tmp/issue"; do
+        $change
+        if same; then fail "after '$change' the files look like those of before"; fi
+        rm -rf /usr/lib/left /opt/left /usr/share/doc/left
+        [ ! -e /tmp/issue ] || mv /tmp/issue /etc/issue
+    done
+    same || fail "two looks differ"
+}
+after() {
+    same || { head -n 20 /tmp/left; fail "the files are not those of before"; }
     say "uninstalled, and nothing is left"
 }
 right() { # PROGRAM: hello_vulkan's data is right on the twin
@@ -68,6 +82,17 @@ manuals() { # DIRECTORY [SUFFIX]
 # The twin for a program that knows nothing of Culvert.
 soft_run() { # COMMAND
     "$1" python3 -c 'import ctypes; print(ctypes.CDLL("libcuda.so.1").cuInit(0))' | grep -qx 0 || fail culvert-soft-run
+}
+purge() {
+    # shellcheck disable=SC2046 # several words
+    apt-get purge -q -y $(dpkg-query -W -f '${Package} ${Status}\n' | sed -n 's/^\(\(python3-\|lib\)\{0,1\}culvert[^ ]*\) .*/\1/p') >/tmp/apt.log 2>&1 ||
+        { cat /tmp/apt.log; fail purge; }
+    apt-get autoremove -q -y --purge >/tmp/apt.log 2>&1
+}
+unpack_sources() {
+    rm -rf /opt/source
+    mkdir /opt/source
+    tar -xzf "$dist/$(cd "$dist" && ls culvert-*.tar.gz | grep -v -e -linux-)" -C /opt/source --strip-components=1
 }
 tools="gcc g++ make cmake pkg-config python3 libvulkan-dev mesa-vulkan-drivers"
 
@@ -158,9 +183,7 @@ debian)
     manuals /usr/share/man/man1 .gz
     culvert-info --soft | head -n 1 | grep -q 'software only: ' || fail culvert-info
     CULVERT_SOFT=1 /usr/bin/python3 -c 'import culvert; assert "twin" in culvert.Device().name' || fail "import culvert"
-    apt-get purge -q -y $(dpkg-query -W -f '${Package} ${Status}\n' | sed -n 's/^\(\(python3-\|lib\)\{0,1\}culvert[^ ]*\) .*/\1/p') >/tmp/apt.log 2>&1 ||
-        { cat /tmp/apt.log; fail purge; }
-    apt-get autoremove -q -y --purge >/tmp/apt.log 2>&1
+    purge
     ;;
 python)
     # The source archive is built by pip, which asks no index. The wheel needs neither compiler nor headers.
@@ -224,6 +247,36 @@ windows)
         grep 'DLL Name: ' /tmp/said | grep -q -i 'libgcc\|winpthread\|libstdc' && fail "$program needs MinGW's DLLs"
     done
     rm -r /tmp/zip
+    ;;
+autopkgtest)
+    release=$(. /etc/os-release && echo "$VERSION_ID")
+    apt_install autopkgtest build-essential
+    unpack_sources
+    status=0
+    autopkgtest --no-built-binaries "$dist/debian$release"/*.deb /opt/source --output-dir /tmp/autopkgtest -- null >/tmp/said 2>&1 || status=$?
+    cat /tmp/autopkgtest/summary
+    [ $status -eq 0 ] && [ "$(grep -c ' PASS' /tmp/autopkgtest/summary)" -eq "$(grep -c '^Tests: ' /opt/source/debian/tests/control)" ] ||
+        { tail -n 60 /tmp/said; fail "autopkgtest ended with $status"; }
+    purge
+    rm -r /opt/source
+    exit 0
+    ;;
+pages)
+    # apt asks its reader; here nobody answers.
+    printf 'APT::Get::Assume-Yes "true";\n' >/tmp/apt.conf
+    RELEASE=$dist DEBIAN=$(. /etc/os-release && echo "$VERSION_ID") APT_CONFIG=/tmp/apt.conf TMPDIR=/tmp
+    export RELEASE DEBIAN APT_CONFIG TMPDIR
+    apt_install gcc g++ make cmake pkg-config python3-venv
+    unpack_sources
+    failed=0
+    python3 "$here/pages.py" run /opt/source bare || failed=1
+    apt_install jq python3-numpy "$dist/debian$DEBIAN"/*.deb
+    python3 "$here/pages.py" run /opt/source packages || failed=1
+    purge
+    python3 "$here/pages.py" run /opt/source tree || failed=1
+    rm -r /opt/source
+    [ $failed -eq 0 ] || fail "commands of the pages"
+    exit 0
     ;;
 *) fail "no such part" ;;
 esac

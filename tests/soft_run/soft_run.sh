@@ -39,7 +39,7 @@ without)
     ;;
 lacks)
     "$SOFT_RUN" "$PROGRAMS/soft-run-linked" lacks >"$out" 2>&1 || { cat "$out" >&2; fail "no NOT_SUPPORTED"; }
-    says "culvert-soft-run: the program calls cuLinkComplete, which the software twin does not have"
+    says "culvert-soft-run: the program calls cuGreenCtxDestroy, which the software twin does not have"
     ;;
 runtime)
     status=0
@@ -51,7 +51,7 @@ runtime)
 options)
     "$SOFT_RUN" --help >"$out"
     says "usage: culvert-soft-run PROGRAM"
-    for arguments in "" "--nonsense" "--print more" "--"; do
+    for arguments in "" "--nonsense" "--print more" "--env more" "--"; do
         status=0
         # shellcheck disable=SC2086
         "$SOFT_RUN" $arguments >"$out" 2>&1 || status=$?
@@ -69,6 +69,10 @@ variables)
     [ -e "$(value LD_LIBRARY_PATH)/libcuda.so.1" ] || fail "LD_LIBRARY_PATH"
     [ -e "$(value VK_ADD_LAYER_PATH)/VkLayer_culvert_soft.json" ] || fail "VK_ADD_LAYER_PATH"
     [ "$(value VK_INSTANCE_LAYERS)" = VK_LAYER_CULVERT_soft ] || fail "VK_INSTANCE_LAYERS"
+    # The other form has the same without quotes.
+    sed "s/='\(.*\)'\$/=\1/" "$out" >"$out.plain"
+    "$SOFT_RUN" --env | cmp - "$out.plain" || fail "--env is not --print without quotes"
+    rm "$out.plain"
     directory=$(value VK_ADD_LAYER_PATH)
     # What is set stays, and VK_LAYER_PATH hides VK_ADD_LAYER_PATH from the loader.
     LD_LIBRARY_PATH=/a VK_LAYER_PATH=/b VK_INSTANCE_LAYERS=other VK_DRIVER_FILES=/c "$SOFT_RUN" --print >"$out"

@@ -9,4 +9,4 @@
         return 34; /* CUDA_ERROR_STUB_LIBRARY */                                                   \
     }
 CALLS(STUB)
-STUB(, cuLinkComplete)
+STUB(, cuGreenCtxDestroy)

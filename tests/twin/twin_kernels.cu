@@ -31,4 +31,14 @@ CULV_KERNEL void twin_poke(CULV_GRID int *address, int value)
     if (threadIdx.x == 0) address[blockIdx.x] = value;
 }
 
-CULV_KERNELS(twin_scale, twin_where, twin_count, twin_poke)
+__constant__ float twin_constants[4];
+static __constant__ float twin_fixed = 7.0f; // the host may write it all the same
+__device__ float twin_total;
+
+CULV_KERNEL void twin_sum_constants(CULV_GRID float factor)
+{
+    twin_total = factor * (twin_constants[0] + twin_constants[1] + twin_constants[2] +
+                           twin_constants[3] + twin_fixed);
+}
+
+CULV_KERNELS(twin_scale, twin_where, twin_count, twin_poke, twin_sum_constants)

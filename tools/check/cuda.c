@@ -100,6 +100,9 @@ static void answer(const char *symbol, void **pfn, int version, cuuint64_t flags
     const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
     int best = -1;
     if (symbol == NULL || pfn == NULL || *pfn == NULL) return;
+    /* The one name whose newest form has another name, too. */
+    if (strcmp(symbol, "cuGraphInstantiate") == 0 && version >= 12000)
+        symbol = "cuGraphInstantiateWithFlags";
     for (int i = 0; i < NUM_ROWS; i++) {
         if (strcmp(cuda_rows[i].base, symbol) != 0 || cuda_rows[i].version > version) continue;
         if (cuda_rows[i].per_thread && !per_thread) continue;

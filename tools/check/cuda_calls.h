@@ -34,6 +34,30 @@
     X(cuCtxSynchronize, 2000, cuCtxSynchronize) \
     X(cuCtxRecordEvent, 12050, cuCtxRecordEvent) \
     X(cuCtxSynchronize, 13000, cuCtxSynchronize_v2) \
+    X(cuCtxWaitEvent, 12050, cuCtxWaitEvent) \
+    X(cuSurfObjectCreate, 5000, cuSurfObjectCreate) \
+    X(cuSurfObjectDestroy, 5000, cuSurfObjectDestroy) \
+    X(cuTexObjectCreate, 5000, cuTexObjectCreate) \
+    X(cuTexObjectDestroy, 5000, cuTexObjectDestroy) \
+    X(cuGraphInstantiate, 10000, cuGraphInstantiate) \
+    X(cuGraphInstantiate, 11000, cuGraphInstantiate_v2) \
+    X(cuGraphInstantiateWithFlags, 11040, cuGraphInstantiateWithFlags) \
+    X(cuGraphExecDestroy, 10000, cuGraphExecDestroy) \
+    X(cuGraphExecUpdate, 10020, cuGraphExecUpdate) \
+    X(cuGraphExecUpdate, 12000, cuGraphExecUpdate_v2) \
+    X(cuGraphExecKernelNodeSetParams, 10010, cuGraphExecKernelNodeSetParams) \
+    X(cuGraphExecKernelNodeSetParams, 12000, cuGraphExecKernelNodeSetParams_v2) \
+    X(cuGraphExecMemcpyNodeSetParams, 10020, cuGraphExecMemcpyNodeSetParams) \
+    X(cuGraphExecMemsetNodeSetParams, 10020, cuGraphExecMemsetNodeSetParams) \
+    X(cuGraphExecChildGraphNodeSetParams, 11010, cuGraphExecChildGraphNodeSetParams) \
+    X(cuGraphExecEventRecordNodeSetEvent, 11010, cuGraphExecEventRecordNodeSetEvent) \
+    X(cuGraphExecEventWaitNodeSetEvent, 11010, cuGraphExecEventWaitNodeSetEvent) \
+    X(cuGraphExecExternalSemaphoresSignalNodeSetParams, 11020, cuGraphExecExternalSemaphoresSignalNodeSetParams) \
+    X(cuGraphExecExternalSemaphoresWaitNodeSetParams, 11020, cuGraphExecExternalSemaphoresWaitNodeSetParams) \
+    X(cuGraphExecNodeSetParams, 12020, cuGraphExecNodeSetParams) \
+    X(cuGraphNodeSetEnabled, 11060, cuGraphNodeSetEnabled) \
+    X(cuGraphAddNode, 12020, cuGraphAddNode) \
+    X(cuGraphAddNode, 12030, cuGraphAddNode_v2) \
     X(cuGraphAddExternalSemaphoresSignalNode, 11020, cuGraphAddExternalSemaphoresSignalNode) \
     X(cuGraphAddExternalSemaphoresWaitNode, 11020, cuGraphAddExternalSemaphoresWaitNode)
 
@@ -47,13 +71,18 @@
     X(cuStreamWaitValue64, 11070, cuStreamWaitValue64_v2, ptsz) \
     X(cuStreamWriteValue32, 11070, cuStreamWriteValue32_v2, ptsz) \
     X(cuStreamWriteValue64, 11070, cuStreamWriteValue64_v2, ptsz) \
+    X(cuStreamBeginCapture, 10000, cuStreamBeginCapture, ptsz) \
+    X(cuStreamBeginCaptureToGraph, 12030, cuStreamBeginCaptureToGraph, ptsz) \
     X(cuStreamBeginCapture, 10010, cuStreamBeginCapture_v2, ptsz) \
     X(cuStreamEndCapture, 10000, cuStreamEndCapture, ptsz) \
     X(cuEventRecord, 2000, cuEventRecord, ptsz) \
     X(cuEventRecordWithFlags, 11010, cuEventRecordWithFlags, ptsz) \
     X(cuLaunchHostFunc, 10000, cuLaunchHostFunc, ptsz) \
+    X(cuStreamAddCallback, 5000, cuStreamAddCallback, ptsz) \
+    X(cuLaunchCooperativeKernel, 9000, cuLaunchCooperativeKernel, ptsz) \
     X(cuLaunchKernel, 4000, cuLaunchKernel, ptsz) \
     X(cuLaunchKernelEx, 11060, cuLaunchKernelEx, ptsz) \
+    X(cuGraphInstantiateWithParams, 12000, cuGraphInstantiateWithParams, ptsz) \
     X(cuGraphLaunch, 10000, cuGraphLaunch, ptsz) \
     X(cuMemcpy, 4000, cuMemcpy, ptds) \
     X(cuMemcpyAsync, 4000, cuMemcpyAsync, ptsz) \
@@ -73,7 +102,17 @@
     X(cuMemsetD32, 3020, cuMemsetD32_v2, ptds) \
     X(cuMemsetD8Async, 3020, cuMemsetD8Async, ptsz) \
     X(cuMemsetD16Async, 3020, cuMemsetD16Async, ptsz) \
-    X(cuMemsetD32Async, 3020, cuMemsetD32Async, ptsz)
+    X(cuMemsetD32Async, 3020, cuMemsetD32Async, ptsz) \
+    X(cuMemsetD2D8, 3020, cuMemsetD2D8_v2, ptds) \
+    X(cuMemsetD2D16, 3020, cuMemsetD2D16_v2, ptds) \
+    X(cuMemsetD2D32, 3020, cuMemsetD2D32_v2, ptds) \
+    X(cuMemsetD2D8Async, 3020, cuMemsetD2D8Async, ptsz) \
+    X(cuMemsetD2D16Async, 3020, cuMemsetD2D16Async, ptsz) \
+    X(cuMemsetD2D32Async, 3020, cuMemsetD2D32Async, ptsz) \
+    X(cuMemcpyBatchAsync, 12080, cuMemcpyBatchAsync, ptsz) \
+    X(cuMemcpyBatchAsync, 13000, cuMemcpyBatchAsync_v2, ptsz) \
+    X(cuMemcpy3DBatchAsync, 12080, cuMemcpy3DBatchAsync, ptsz) \
+    X(cuMemcpy3DBatchAsync, 13000, cuMemcpy3DBatchAsync_v2, ptsz)
 // clang-format on
 
 #endif

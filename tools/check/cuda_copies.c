@@ -2,13 +2,11 @@
 /* culvert-check before the CUDA driver: copies and memsets. */
 #include "cuda_inside.h"
 
-/* One side of a copy of a box: its first and its last row, because what is between rows may be
- * others'. Without gaps it is all of the first slice. */
-static void side(work *w, CUmemorytype type, CUarray array, CUdeviceptr base, size_t x, size_t y,
-                 size_t z, size_t pitch, size_t slice, size_t width, size_t height, size_t depth,
-                 check_access_kind kind)
+void cuda_box(cuda_each each, void *user, CUmemorytype type, CUarray array, CUdeviceptr base,
+              size_t x, size_t y, size_t z, size_t pitch, size_t slice, size_t width, size_t height,
+              size_t depth, check_access_kind kind)
 {
-    if (type == CU_MEMORYTYPE_ARRAY) cuda_touch_array(w, array, kind);
+    if (type == CU_MEMORYTYPE_ARRAY) each(user, 0, 1, array, kind);
     if (type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED) return;
     if (width == 0 || height == 0 || depth == 0) return;
     /* What the driver makes of a pitch that is too small is not known. */
@@ -16,9 +14,57 @@ static void side(work *w, CUmemorytype type, CUarray array, CUdeviceptr base, si
     if (slice < height && (depth > 1 || z > 0)) return;
     const CUdeviceptr first = base + (z * slice + y) * pitch + x;
     const bool whole = pitch == width;
-    cuda_touch(w, first, whole ? width * height : width, kind);
+    each(user, first, whole ? width * height : width, NULL, kind);
     if (depth > 1 || (height > 1 && !whole))
-        cuda_touch(w, first + ((depth - 1) * slice + height - 1) * pitch, width, kind);
+        each(user, first + ((depth - 1) * slice + height - 1) * pitch, width, NULL, kind);
+}
+
+void cuda_copy_box(cuda_each each, void *user, const CUDA_MEMCPY3D *p)
+{
+    cuda_box(each, user, p->srcMemoryType, p->srcArray, p->srcDevice, p->srcXInBytes, p->srcY,
+             p->srcZ, p->srcPitch, p->srcHeight, p->WidthInBytes, p->Height, p->Depth, CHECK_READ);
+    cuda_box(each, user, p->dstMemoryType, p->dstArray, p->dstDevice, p->dstXInBytes, p->dstY,
+             p->dstZ, p->dstPitch, p->dstHeight, p->WidthInBytes, p->Height, p->Depth, CHECK_WRITE);
+}
+
+static void set_box(work *w, CUdeviceptr to, size_t pitch, size_t width, size_t height)
+{
+    cuda_box(cuda_touch_any, w, CU_MEMORYTYPE_DEVICE, NULL, to, 0, 0, 0, pitch, 0, width, height, 1,
+             CHECK_WRITE);
+}
+
+static void copy_batch(work *w, const CUdeviceptr *to, const CUdeviceptr *from, const size_t *sizes,
+                       size_t count)
+{
+    if (to == NULL || from == NULL || sizes == NULL) return;
+    for (size_t i = 0; i < count && w->num_accesses < CUDA_MOST; i++) {
+        cuda_touch(w, from[i], sizes[i], CHECK_READ);
+        cuda_touch(w, to[i], sizes[i], CHECK_WRITE);
+    }
+}
+
+/* Where an array takes part, the extent is in its texels, whose size is not asked for: the first
+ * byte is touched. */
+static void copy_boxes(work *w, const check_box *boxes, size_t count)
+{
+    for (size_t i = 0; boxes != NULL && i < count && w->num_accesses < CUDA_MOST; i++) {
+        const check_box *b = &boxes[i];
+        const check_operand *sides[2] = {&b->src, &b->dst};
+        const bool bytes = b->src.type == 1 && b->dst.type == 1;
+        for (int j = 0; j < 2; j++) {
+            const check_operand *o = sides[j];
+            const check_access_kind kind = j == 0 ? CHECK_READ : CHECK_WRITE;
+            if (o->type == 2)
+                cuda_touch_array(w, o->op.array.array, kind);
+            else if (o->type == 1 && !bytes)
+                cuda_touch(w, o->op.ptr.ptr, 1, kind);
+            else if (o->type == 1)
+                cuda_box(cuda_touch_any, w, CU_MEMORYTYPE_DEVICE, NULL, o->op.ptr.ptr, 0, 0, 0,
+                         o->op.ptr.row_length != 0 ? o->op.ptr.row_length : b->width,
+                         o->op.ptr.layer_height != 0 ? o->op.ptr.layer_height : b->height, b->width,
+                         b->height, b->depth, kind);
+        }
+    }
 }
 
 /* A copy to pageable memory is done when the call returns, whatever its name says (CUDA driver API,
@@ -54,10 +100,9 @@ ON_STREAM(cuMemsetD8Async, ptsz, (CUdeviceptr to, unsigned char v, size_t n, CUs
 ON_STREAM(cuMemsetD16Async, ptsz, (CUdeviceptr to, unsigned short v, size_t n, CUstream s), (to, v, n, s), s, cuda_touch(&w, to, n * 2, CHECK_WRITE), NOTHING)
 ON_STREAM(cuMemsetD32Async, ptsz, (CUdeviceptr to, unsigned v, size_t n, CUstream s), (to, v, n, s), s, cuda_touch(&w, to, n * 4, CHECK_WRITE), NOTHING)
 
-#define SIDE_2D(p, x, kind) side(&w, (p)->x##MemoryType, (p)->x##Array, (p)->x##Device, (p)->x##XInBytes, (p)->x##Y, 0, (p)->x##Pitch, 0, (p)->WidthInBytes, (p)->Height, 1, kind)
-#define SIDE_3D(p, x, kind) side(&w, (p)->x##MemoryType, (p)->x##Array, (p)->x##Device, (p)->x##XInBytes, (p)->x##Y, (p)->x##Z, (p)->x##Pitch, (p)->x##Height, (p)->WidthInBytes, (p)->Height, (p)->Depth, kind)
+#define SIDE_2D(p, x, kind) cuda_box(cuda_touch_any, &w, (p)->x##MemoryType, (p)->x##Array, (p)->x##Device, (p)->x##XInBytes, (p)->x##Y, 0, (p)->x##Pitch, 0, (p)->WidthInBytes, (p)->Height, 1, kind)
 #define BOX_2D(p) w.blocks = true; if ((p) != NULL) { SIDE_2D(p, src, CHECK_READ); SIDE_2D(p, dst, CHECK_WRITE); }
-#define BOX_3D(p) w.blocks = true; if ((p) != NULL) { SIDE_3D(p, src, CHECK_READ); SIDE_3D(p, dst, CHECK_WRITE); }
+#define BOX_3D(p) w.blocks = true; if ((p) != NULL) cuda_copy_box(cuda_touch_any, &w, p)
 #define HOST_SIDE(p) if ((p)->srcMemoryType == CU_MEMORYTYPE_HOST || (p)->dstMemoryType == CU_MEMORYTYPE_HOST) SEEN
 #define HOST_END(p, s) if ((p)->dstMemoryType == CU_MEMORYTYPE_HOST && is_pageable(&w, (p)->dstHost)) SEEN_ON(s)
 ON_STREAM(cuMemcpy2D_v2, ptds, (const CUDA_MEMCPY2D *p), (p), NULL, BOX_2D(p), HOST_SIDE(p))
@@ -65,4 +110,17 @@ ON_STREAM(cuMemcpy2DUnaligned_v2, ptds, (const CUDA_MEMCPY2D *p), (p), NULL, BOX
 ON_STREAM(cuMemcpy2DAsync_v2, ptsz, (const CUDA_MEMCPY2D *p, CUstream s), (p, s), s, BOX_2D(p), HOST_END(p, s))
 ON_STREAM(cuMemcpy3D_v2, ptds, (const CUDA_MEMCPY3D *p), (p), NULL, BOX_3D(p), HOST_SIDE(p))
 ON_STREAM(cuMemcpy3DAsync_v2, ptsz, (const CUDA_MEMCPY3D *p, CUstream s), (p, s), s, BOX_3D(p), HOST_END(p, s))
+
+#define SET_BOX(name, type, bytes) \
+    ON_STREAM(name##_v2, ptds, (CUdeviceptr to, size_t pitch, type v, size_t width, size_t height), (to, pitch, v, width, height), NULL, set_box(&w, to, pitch, width * (bytes), height), NOTHING) \
+    ON_STREAM(name##Async, ptsz, (CUdeviceptr to, size_t pitch, type v, size_t width, size_t height, CUstream s), (to, pitch, v, width, height, s), s, set_box(&w, to, pitch, width * (bytes), height), NOTHING)
+SET_BOX(cuMemsetD2D8, unsigned char, 1)
+SET_BOX(cuMemsetD2D16, unsigned short, 2)
+SET_BOX(cuMemsetD2D32, unsigned, 4)
+
+/* A source may be read before the work in front of it only where it is the host's. */
+ON_STREAM(cuMemcpyBatchAsync, ptsz, (CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t n, check_copy_attributes *a, size_t *indices, size_t num, size_t *failed, CUstream s), (to, from, sizes, n, a, indices, num, failed, s), s, copy_batch(&w, to, from, sizes, n), NOTHING)
+ON_STREAM(cuMemcpyBatchAsync_v2, ptsz, (CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t n, check_copy_attributes *a, size_t *indices, size_t num, CUstream s), (to, from, sizes, n, a, indices, num, s), s, copy_batch(&w, to, from, sizes, n), NOTHING)
+ON_STREAM(cuMemcpy3DBatchAsync, ptsz, (size_t n, check_box *boxes, size_t *failed, unsigned long long flags, CUstream s), (n, boxes, failed, flags, s), s, copy_boxes(&w, boxes, n), NOTHING)
+ON_STREAM(cuMemcpy3DBatchAsync_v2, ptsz, (size_t n, check_box *boxes, unsigned long long flags, CUstream s), (n, boxes, flags, s), s, copy_boxes(&w, boxes, n), NOTHING)
 // clang-format on

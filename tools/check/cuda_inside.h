@@ -7,6 +7,7 @@
 #include <cuda.h>
 
 #include "cuda_calls.h"
+#include "cuda_more.h"
 #include "shim.h"
 
 #include <string.h>
@@ -69,10 +70,42 @@ bool cuda_context_uuid(uint8_t uuid[CHECK_UUID]);
 void cuda_look_at_gpu(const work *w);
 /* Looks at what is imported; returns a reference, of something unseen where nothing is known. */
 check_payload *cuda_ask_import(int fd, check_import *i, const check_site *site);
-bool cuda_has_mappings(void); /* of shared memory */
 /* In a child of fork(). */
 void cuda_forget_memory(void);
 void cuda_forget_streams(void);
+bool cuda_has_imports(void); /* of shared memory */
+bool cuda_has_objects(void); /* surface and texture objects of it */
+
+/* What something touches, one call for each part: an array, or bytes. */
+typedef void (*cuda_each)(void *user, uint64_t address, uint64_t size, CUarray array,
+                          check_access_kind kind);
+/* Of a call on a stream; `user` is its work. */
+void cuda_touch_any(void *user, uint64_t address, uint64_t size, CUarray array,
+                    check_access_kind kind);
+/* One side of a copy of a box: its first and its last row, because what is between rows may be
+ * others'. Without gaps it is all of the first slice. */
+void cuda_box(cuda_each each, void *user, CUmemorytype type, CUarray array, CUdeviceptr base,
+              size_t x, size_t y, size_t z, size_t pitch, size_t slice, size_t width, size_t height,
+              size_t depth, check_access_kind kind);
+void cuda_copy_box(cuda_each each, void *user, const CUDA_MEMCPY3D *p);
+/* What of a kernel's arguments points into shared memory: the byte pointed at is used, at least.
+ * The kernel is `f`, or `k` where that is NULL. */
+void cuda_arguments(cuda_each each, void *user, CUfunction f, CUkernel k, void **params,
+                    void **extra);
+
+/* What a range or an array is now. Under the lock. */
+typedef enum cuda_found { CUDA_NOTHING, CUDA_SHARED, CUDA_ENDED } cuda_found;
+cuda_found cuda_resolve(uint64_t address, uint64_t size, CUarray array, check_access_kind kind,
+                        const char *how, check_access *out);
+/* Changes with what is imported and mapped, and so with what cuda_resolve() says. */
+extern uint64_t cuda_generation;
+/* The agent of a stream. Not under the lock. */
+int cuda_agent_of(CUstream handle, bool per_thread);
+/* Agents whose work until now is before a work of this stream; under the lock. */
+uint64_t cuda_before(CUstream handle, bool per_thread);
+/* Semaphores that a graph has: their order is lost where a graph is not followed. */
+void cuda_in_graph(const CUexternalSemaphore *handles, unsigned count);
+void cuda_out_of_graph(check_model *m, const check_payload *p); /* under the lock */
 
 #define REAL(symbol, parameters, arguments)                                                        \
     CUresult(CUDAAPI *real) parameters = NULL;                                                     \

@@ -6,19 +6,37 @@
 
 /* ---- kernels ---- */
 
-static void look_at(work *w, const unsigned char *bytes, size_t size)
+static void look_at(cuda_each each, void *user, const unsigned char *bytes, size_t size)
 {
     for (size_t i = 0; i + 8 <= size; i += 8) {
         uint64_t word;
         memcpy(&word, bytes + i, sizeof word);
-        if (word != 0) cuda_touch(w, word, 1, CHECK_READ_OR_WRITE);
+        if (word != 0) each(user, word, 1, NULL, CHECK_READ_OR_WRITE);
     }
 }
 
-/* What of the arguments points into shared memory. The byte pointed at is used, at least. */
-static void look_at_arguments(work *w, CUfunction f, void **params, void **extra)
+/* A surface or texture object is a number like any other. So one counts only as a whole parameter
+ * of 8 bytes that never had another value. */
+static void look_at_object(cuda_each each, void *user, uint64_t function, size_t i,
+                           const void *argument)
 {
-    if (!cuda_has_mappings() || w->capturing) return;
+    static char other;
+    uint64_t word;
+    memcpy(&word, argument, sizeof word);
+    check_model *m = check_open();
+    if (m == NULL) return;
+    const uint64_t parameter = (function ^ (uint64_t)i << 52) * UINT64_C(0x9e3779b97f4a7c15);
+    const CUarray array = check_get(CHECK_OF_CU_OBJECT, word);
+    if (array == NULL) (void)check_put(CHECK_OF_CU_PARAMETER, parameter, &other);
+    const bool is = array != NULL && check_get(CHECK_OF_CU_PARAMETER, parameter) == NULL;
+    check_close();
+    if (is) each(user, 0, 1, array, CHECK_READ_OR_WRITE);
+}
+
+void cuda_arguments(cuda_each each, void *user, CUfunction f, CUkernel k, void **params,
+                    void **extra)
+{
+    static _Atomic(void *) asked[2];
     if (extra != NULL) {
         const unsigned char *bytes = NULL;
         size_t size = 0;
@@ -27,23 +45,48 @@ static void look_at_arguments(work *w, CUfunction f, void **params, void **extra
                 bytes = extra[1];
             else
                 size = *(const size_t *)extra[1];
-        if (bytes != NULL) look_at(w, bytes, size);
+        if (bytes != NULL) look_at(each, user, bytes, size);
         return;
     }
-    static _Atomic(void *) asked;
-    if (asked == NULL) asked = cuda_ask_driver("cuFuncGetParamInfo");
-    void *found = asked;
     if (params == NULL) return;
+    const bool kernel = f == NULL;
+    if (asked[kernel] == NULL)
+        asked[kernel] = cuda_ask_driver(kernel ? "cuKernelGetParamInfo" : "cuFuncGetParamInfo");
+    void *found = asked[kernel];
     if (found == NULL) {
         check_note(
             "The driver has no cuFuncGetParamInfo (CUDA 12.4), so pointers that kernels get were not looked at");
         return;
     }
-    CUresult(CUDAAPI * ask)(CUfunction, size_t, size_t *, size_t *);
+    CUresult(CUDAAPI * ask)(void *, size_t, size_t *, size_t *);
     memcpy(&ask, &found, sizeof ask);
+    void *const what = kernel ? (void *)k : (void *)f;
+    const bool objects = cuda_has_objects();
     size_t offset, size;
-    for (size_t i = 0; i < 1024 && ask(f, i, &offset, &size) == CUDA_SUCCESS; i++)
-        if (offset % 8 == 0 && size >= 8) look_at(w, params[i], size);
+    for (size_t i = 0; i < 1024 && ask(what, i, &offset, &size) == CUDA_SUCCESS; i++) {
+        if (offset % 8 != 0 || size < 8) continue;
+        look_at(each, user, params[i], size);
+        if (objects && size == 8) look_at_object(each, user, ADDRESS(what), i, params[i]);
+    }
+}
+
+static void look_at_arguments(work *w, CUfunction f, void **params, void **extra)
+{
+    if (!cuda_has_imports() || w->capturing) return;
+    cuda_arguments(cuda_touch_any, w, f, NULL, params, extra);
+}
+
+/* Events of a launch's own are recorded when its blocks have begun. They count as recorded at its
+ * end: what is ordered by them is ordered, and nothing is told that might be wrong. */
+static void look_at_attributes(work *w, const CUlaunchConfig *config)
+{
+    for (unsigned i = 0; config != NULL && config->attrs != NULL && i < config->numAttrs; i++) {
+        const CUlaunchAttribute *a = &config->attrs[i];
+        if (a->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT)
+            w->records = a->value.programmaticEvent.event;
+        if (a->id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)
+            w->records = a->value.launchCompletionEvent.event;
+    }
 }
 
 // clang-format off
@@ -51,13 +94,16 @@ static void look_at_arguments(work *w, CUfunction f, void **params, void **extra
 #define LAUNCH_ARGUMENTS  (f, gx, gy, gz, bx, by, bz, shared, s, params, extra)
 ON_STREAM(cuLaunchKernel, ptsz, LAUNCH_PARAMETERS, LAUNCH_ARGUMENTS, s, look_at_arguments(&w, f, params, extra), NOTHING)
 ON_STREAM(cuLaunchKernelEx, ptsz, (const CUlaunchConfig *config, CUfunction f, void **params, void **extra), (config, f, params, extra),
-          config != NULL ? config->hStream : NULL, look_at_arguments(&w, f, params, extra), NOTHING)
+          config != NULL ? config->hStream : NULL, (look_at_attributes(&w, config), look_at_arguments(&w, f, params, extra)), NOTHING)
+ON_STREAM(cuLaunchCooperativeKernel, ptsz, (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s, void **params),
+          (f, gx, gy, gz, bx, by, bz, shared, s, params), s, look_at_arguments(&w, f, params, NULL), NOTHING)
 // clang-format on
 
 /* ---- host functions: when one runs, what was before it in the stream is done ---- */
 
 typedef struct host_call {
-    CUhostFn function;
+    CUhostFn function;         /* or */
+    CUstreamCallback callback; /* of cuStreamAddCallback() */
     void *user;
     check_mark *mark;
 } host_call;
@@ -83,7 +129,7 @@ static CUresult launch_host(CUresult(CUDAAPI *real)(CUstream, CUhostFn, void *),
     host_call *call = w.capturing || function == NULL ? NULL : calloc(1, sizeof *call);
     check_mark *mark = call != NULL ? check_mark_make() : NULL;
     if (mark != NULL) {
-        *call = (host_call){function, user, mark};
+        *call = (host_call){.function = function, .user = user, .mark = mark};
         w.mark = mark;
     } else {
         free(call);
@@ -106,4 +152,57 @@ CHECK_EXPORT CUresult CUDAAPI cuLaunchHostFunc_ptsz(CUstream s, CUhostFn functio
 {
     REAL(cuLaunchHostFunc_ptsz, (CUstream, CUhostFn, void *), (s, function, user))
     return launch_host(real, s, function, user, true);
+}
+
+static void CUDA_CB call_back(CUstream s, CUresult status, void *user)
+{
+    host_call call = *(host_call *)user;
+    check_model *m = check_open();
+    free(user);
+    if (m != NULL) {
+        if (status == CUDA_SUCCESS) check_host_saw_mark(m, call.mark);
+        check_mark_drop(call.mark);
+        check_close();
+    }
+    call.callback(s, status, call.user);
+}
+
+/* What comes after it in the stream waits for it; the model has no more to say of that. */
+static CUresult add_callback(CUresult(CUDAAPI *real)(CUstream, CUstreamCallback, void *, unsigned),
+                             CUstream s, CUstreamCallback callback, void *user, unsigned flags,
+                             bool per_thread)
+{
+    work w;
+    cuda_work_begin(&w, "cuStreamAddCallback", s, per_thread);
+    host_call *call = w.capturing || callback == NULL ? NULL : calloc(1, sizeof *call);
+    check_mark *mark = call != NULL ? check_mark_make() : NULL;
+    if (mark != NULL) {
+        *call = (host_call){.callback = callback, .user = user, .mark = mark};
+        w.mark = mark;
+    } else {
+        free(call);
+        call = NULL;
+    }
+    cuda_work_submit(&w);
+    const CUresult result =
+        call != NULL ? real(s, call_back, call, flags) : real(s, callback, user, flags);
+    if (result != CUDA_SUCCESS && call != NULL) free(call);
+    check_inside--;
+    return result;
+}
+
+CHECK_EXPORT CUresult CUDAAPI cuStreamAddCallback(CUstream s, CUstreamCallback callback, void *user,
+                                                  unsigned flags)
+{
+    REAL(cuStreamAddCallback, (CUstream, CUstreamCallback, void *, unsigned),
+         (s, callback, user, flags))
+    return add_callback(real, s, callback, user, flags, false);
+}
+
+CHECK_EXPORT CUresult CUDAAPI cuStreamAddCallback_ptsz(CUstream s, CUstreamCallback callback,
+                                                       void *user, unsigned flags)
+{
+    REAL(cuStreamAddCallback_ptsz, (CUstream, CUstreamCallback, void *, unsigned),
+         (s, callback, user, flags))
+    return add_callback(real, s, callback, user, flags, true);
 }

@@ -26,15 +26,26 @@ typedef struct mapping {
 } mapping;
 static mapping *mappings;
 
+uint64_t cuda_generation;
+
+/* In a child of fork(). */
 void cuda_forget_memory(void)
 {
     imports = NULL;
     mappings = NULL;
+    cuda_generation++;
 }
 
-bool cuda_has_mappings(void)
+static _Atomic unsigned objects;
+
+bool cuda_has_imports(void)
 {
-    return mappings != NULL;
+    return imports != NULL;
+}
+
+bool cuda_has_objects(void)
+{
+    return objects > 0;
 }
 
 typedef struct image { /* a mipmapped array, or a level of one */
@@ -56,6 +67,7 @@ static void import_drop(check_model *m, import *i)
 static void mapping_remove(check_model *m, mapping **link)
 {
     mapping *gone = *link;
+    cuda_generation++;
     *link = gone->next;
     import_drop(m, gone->of);
     free(gone);
@@ -81,6 +93,7 @@ static void mapping_add(check_model *m, import *of, uint64_t begin, uint64_t siz
     of->references++;
     *made = (mapping){.next = mappings, .of = of, .begin = begin, .end = end, .offset = offset};
     mappings = made;
+    cuda_generation++;
 }
 
 static unsigned imports_of(const check_payload *p)
@@ -101,37 +114,52 @@ static bool is_live_memory(uint64_t address)
     return found == NULL || ask(&base, &size, address) == CUDA_SUCCESS;
 }
 
+static mapping **mapping_at(uint64_t address)
+{
+    mapping **link = &mappings;
+    while (*link != NULL && (address < (*link)->begin || address >= (*link)->end))
+        link = &(*link)->next;
+    return link;
+}
+
+cuda_found cuda_resolve(uint64_t address, uint64_t size, CUarray array, check_access_kind kind,
+                        const char *how, check_access *out)
+{
+    *out = (check_access){.kind = kind, .how = how};
+    if (array != NULL) {
+        const image *i = check_get(CHECK_OF_CU_ARRAY, ADDRESS(array));
+        if (i == NULL) return CUDA_NOTHING;
+        /* How much of the image that is, only the driver knows; its first byte stands for it. */
+        out->payload = i->of->payload;
+        out->begin = i->offset;
+        out->end = i->offset + 1;
+        return i->of->gone ? CUDA_ENDED : out->payload != NULL ? CUDA_SHARED : CUDA_NOTHING;
+    }
+    const mapping *at = size > 0 ? *mapping_at(address) : NULL;
+    if (at == NULL) return CUDA_NOTHING;
+    if (at->freed || at->of->gone) return CUDA_ENDED;
+    out->payload = at->of->payload;
+    out->begin = at->offset + (address - at->begin);
+    out->end = out->begin + (size < at->end - address ? size : at->end - address);
+    return out->payload != NULL ? CUDA_SHARED : CUDA_NOTHING;
+}
+
 void cuda_touch(work *w, uint64_t address, uint64_t size, check_access_kind kind)
 {
-    bool ended = false;
     if (w->capturing || size == 0 || mappings == NULL) return;
     check_model *m = check_open();
     if (m == NULL) return;
-    mapping *at = mappings;
-    while (at != NULL && (address < at->begin || address >= at->end))
-        at = at->next;
-    if (at != NULL) {
-        ended = at->freed || at->of->gone;
-        if (!ended && at->of->payload != NULL && w->num_accesses < CUDA_MOST) {
-            const uint64_t begin = at->offset + (address - at->begin);
-            const uint64_t most = at->end - address;
-            w->accesses[w->num_accesses++] =
-                (check_access){.payload = at->of->payload,
-                               .begin = begin,
-                               .end = begin + (size < most ? size : most),
-                               .kind = kind,
-                               .how = w->site.call};
-        }
-    }
+    check_access access;
+    const cuda_found found = cuda_resolve(address, size, NULL, kind, w->site.call, &access);
+    if (found == CUDA_SHARED && w->num_accesses < CUDA_MOST)
+        w->accesses[w->num_accesses++] = access;
     check_close();
-    if (!ended) return;
+    if (found != CUDA_ENDED) return;
     /* An address of the import that has not been freed is nobody else's. */
     const bool live = is_live_memory(address);
     m = check_open();
     if (m == NULL) return;
-    mapping **link = &mappings;
-    while (*link != NULL && (address < (*link)->begin || address >= (*link)->end))
-        link = &(*link)->next;
+    mapping **link = mapping_at(address);
     if (*link != NULL && (*link)->freed && live)
         mapping_remove(m, link);
     else if (*link != NULL && ((*link)->freed || (*link)->of->gone))
@@ -142,20 +170,28 @@ void cuda_touch(work *w, uint64_t address, uint64_t size, check_access_kind kind
 
 void cuda_touch_array(work *w, CUarray array, check_access_kind kind)
 {
-    check_model *m = w->capturing ? NULL : check_open();
+    check_model *m = w->capturing || array == NULL ? NULL : check_open();
     if (m == NULL) return;
-    const image *i = check_get(CHECK_OF_CU_ARRAY, (uint64_t)(uintptr_t)array);
-    /* How much of the image that is, only the driver knows; its first byte stands for it. */
-    if (i != NULL && !i->of->gone && w->num_accesses < CUDA_MOST)
-        w->accesses[w->num_accesses++] = (check_access){.payload = i->of->payload,
-                                                        .begin = i->offset,
-                                                        .end = i->offset + 1,
-                                                        .kind = kind,
-                                                        .how = w->site.call};
-    else if (i != NULL && i->of->gone)
+    check_access access;
+    const cuda_found found = cuda_resolve(0, 1, array, kind, w->site.call, &access);
+    if (found == CUDA_SHARED && w->num_accesses < CUDA_MOST)
+        w->accesses[w->num_accesses++] = access;
+    if (found == CUDA_ENDED) {
+        const image *i = check_get(CHECK_OF_CU_ARRAY, ADDRESS(array));
         check_used_after(m, i->of->payload, &w->site, &i->of->end);
+    }
     check_close();
 }
+
+void cuda_touch_any(void *user, uint64_t address, uint64_t size, CUarray array,
+                    check_access_kind kind)
+{
+    if (array != NULL)
+        cuda_touch_array(user, array, kind);
+    else
+        cuda_touch(user, address, size, kind);
+}
+
 bool cuda_context_uuid(uint8_t uuid[CHECK_UUID])
 {
     CUdevice device;
@@ -258,6 +294,7 @@ CHECK_EXPORT CUresult CUDAAPI cuDestroyExternalMemory(CUexternalMemory handle)
             if (mapped && imports_of(i->payload) == 1)
                 check_destroying(m, i->payload, CHECK_CUDA, &site);
             i->gone = true;
+            cuda_generation++;
             i->end = site;
             import_drop(m, i);
         }
@@ -306,6 +343,7 @@ CHECK_EXPORT CUresult CUDAAPI cuMemFree_v2(CUdeviceptr address)
         for (mapping *at = mappings; at != NULL && !marked; at = at->next)
             if (at->begin == address && !at->freed) {
                 at->freed = marked = true;
+                cuda_generation++;
                 at->end_site = site;
             }
         check_close();
@@ -316,7 +354,10 @@ CHECK_EXPORT CUresult CUDAAPI cuMemFree_v2(CUdeviceptr address)
         /* It waits for what uses the memory. */
         if (result == CUDA_SUCCESS) check_host_may_know(m, CHECK_CUDA);
         for (mapping *at = mappings; at != NULL && marked && result != CUDA_SUCCESS; at = at->next)
-            if (at->begin == address && at->freed) at->freed = marked = false;
+            if (at->begin == address && at->freed) {
+                at->freed = marked = false;
+                cuda_generation++;
+            }
         check_close();
     }
     check_inside--;
@@ -326,6 +367,7 @@ CHECK_EXPORT CUresult CUDAAPI cuMemFree_v2(CUdeviceptr address)
 static void image_add(unsigned kind, const void *handle, import *of, uint64_t offset)
 {
     image *made = calloc(1, sizeof *made);
+    cuda_generation++;
     if (made == NULL) return;
     of->references++;
     *made = (image){of, offset};
@@ -415,6 +457,7 @@ CHECK_EXPORT CUresult CUDAAPI cuMipmappedArrayDestroy(CUmipmappedArray mipmaps)
         for (int i = 0; i < 2; i++) {
             if (ended[i] == NULL) continue;
             import_drop(m, ended[i]->of);
+            cuda_generation++;
             free(ended[i]);
         }
         check_close();
@@ -422,6 +465,80 @@ CHECK_EXPORT CUresult CUDAAPI cuMipmappedArrayDestroy(CUmipmappedArray mipmaps)
     check_inside--;
     return result;
 }
+/* ---- surface and texture objects ---- */
+
+static void object_made(uint64_t object, const CUDA_RESOURCE_DESC *desc)
+{
+    CUarray array = NULL;
+    if (desc->resType == CU_RESOURCE_TYPE_ARRAY) array = desc->res.array.hArray;
+    if (desc->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY) {
+        void *ask_symbol = cuda_real_of(ROW_cuMipmappedArrayGetLevel);
+        CUresult(CUDAAPI * ask)(CUarray *, CUmipmappedArray, unsigned);
+        memcpy(&ask, &ask_symbol, sizeof ask);
+        if (ask_symbol == NULL || ask(&array, desc->res.mipmap.hMipmappedArray, 0) != CUDA_SUCCESS)
+            return;
+    }
+    check_model *m = array != NULL ? check_open() : NULL;
+    if (m == NULL) return;
+    if (desc->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY) {
+        const image *all =
+            check_get(CHECK_OF_CU_MIPMAPS, ADDRESS(desc->res.mipmap.hMipmappedArray));
+        if (all != NULL && check_get(CHECK_OF_CU_ARRAY, ADDRESS(array)) == NULL)
+            image_add(CHECK_OF_CU_ARRAY, array, all->of, all->offset);
+    }
+    if (check_get(CHECK_OF_CU_ARRAY, ADDRESS(array)) != NULL &&
+        check_put(CHECK_OF_CU_OBJECT, object, array) == NULL)
+        objects++;
+    check_close();
+}
+
+static void object_ended(uint64_t object)
+{
+    check_model *m = check_open();
+    if (m == NULL) return;
+    if (check_put(CHECK_OF_CU_OBJECT, object, NULL) != NULL) objects--;
+    check_close();
+}
+
+CHECK_EXPORT CUresult CUDAAPI cuSurfObjectCreate(CUsurfObject *out, const CUDA_RESOURCE_DESC *desc)
+{
+    REAL(cuSurfObjectCreate, (CUsurfObject *, const CUDA_RESOURCE_DESC *), (out, desc))
+    check_inside++;
+    const CUresult result = real(out, desc);
+    if (result == CUDA_SUCCESS) object_made(*out, desc);
+    check_inside--;
+    return result;
+}
+
+CHECK_EXPORT CUresult CUDAAPI cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *desc,
+                                                const CUDA_TEXTURE_DESC *texture,
+                                                const CUDA_RESOURCE_VIEW_DESC *view)
+{
+    REAL(cuTexObjectCreate,
+         (CUtexObject *, const CUDA_RESOURCE_DESC *, const CUDA_TEXTURE_DESC *,
+          const CUDA_RESOURCE_VIEW_DESC *),
+         (out, desc, texture, view))
+    check_inside++;
+    const CUresult result = real(out, desc, texture, view);
+    if (result == CUDA_SUCCESS) object_made(*out, desc);
+    check_inside--;
+    return result;
+}
+
+CHECK_EXPORT CUresult CUDAAPI cuSurfObjectDestroy(CUsurfObject object)
+{
+    REAL(cuSurfObjectDestroy, (CUsurfObject), (object))
+    object_ended(object);
+    return real(object);
+}
+
+CHECK_EXPORT CUresult CUDAAPI cuTexObjectDestroy(CUtexObject object)
+{
+    REAL(cuTexObjectDestroy, (CUtexObject), (object))
+    object_ended(object);
+    return real(object);
+}
+
 /* ---- memory of cuMemCreate, which leaves as a descriptor ---- */
 
 typedef struct allocation {
@@ -567,6 +684,7 @@ CHECK_EXPORT CUresult CUDAAPI cuMemUnmap(CUdeviceptr address, size_t size)
         for (mapping *at = mappings; at != NULL; at = at->next)
             if (at->begin >= address && at->end <= address + size && !at->freed) {
                 at->freed = true;
+                cuda_generation++;
                 at->end_site = site;
             }
         check_close();

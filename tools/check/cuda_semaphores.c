@@ -31,6 +31,7 @@ void cuda_look_at_gpu(const work *w)
 static void look_at_turns(work *w, const CUexternalSemaphore *handles, const void *params,
                           size_t stride, unsigned count, bool signals)
 {
+    if (w->capturing) cuda_in_graph(handles, count);
     check_model *m = handles != NULL && params != NULL ? check_open() : NULL;
     if (m == NULL) return;
     w->signals = signals;
@@ -65,9 +66,11 @@ cuImportExternalSemaphore(CUexternalSemaphore *out, const CUDA_EXTERNAL_SEMAPHOR
     check_inside++;
     check_payload *p = cuda_ask_import(fd, &i, &site);
     const CUresult result = real(out, desc);
+    check_will_leave();
     check_model *m = check_open();
     if (m != NULL) {
         if (check_fd_is(m, fd, p)) check_fd_taken(m, fd, result == CUDA_SUCCESS, &site);
+        cuda_generation++;
         if (result == CUDA_SUCCESS && p != NULL)
             check_payload_drop(m, check_put(CHECK_OF_CU_SEMAPHORE, (uint64_t)(uintptr_t)*out, p));
         else
@@ -86,7 +89,9 @@ CHECK_EXPORT CUresult CUDAAPI cuDestroyExternalSemaphore(CUexternalSemaphore han
     check_model *m = check_open();
     if (m != NULL) {
         check_payload *p = check_put(CHECK_OF_CU_SEMAPHORE, (uint64_t)(uintptr_t)handle, NULL);
+        cuda_generation++;
         check_destroying(m, p, CHECK_CUDA, &site);
+        cuda_out_of_graph(m, p);
         check_payload_drop(m, p);
         check_close();
     }

@@ -77,7 +77,7 @@ void cuda_work_begin(work *w, const char *call, CUstream handle, bool per_thread
             w->capturing = status != CU_STREAM_CAPTURE_STATUS_NONE;
     }
 }
-static int agent_of(CUstream handle, bool per_thread)
+int cuda_agent_of(CUstream handle, bool per_thread)
 {
     const uint64_t key = stream_key(handle, per_thread);
     unsigned flags = 0;
@@ -101,27 +101,30 @@ static int agent_of(CUstream handle, bool per_thread)
     return agent;
 }
 
+uint64_t cuda_before(CUstream handle, bool per_thread)
+{
+    const stream *s = check_get(CHECK_OF_CU_STREAM, stream_key(handle, per_thread));
+    const stream *legacy = check_get(CHECK_OF_CU_STREAM, LEGACY_KEY);
+    if (s != NULL && s == legacy) return blocking_agents;
+    if (s != NULL && s->blocking && legacy != NULL && legacy->agent > 0)
+        return UINT64_C(1) << legacy->agent;
+    return 0;
+}
+
 /* Tells the model, before the driver may begin. */
 void cuda_work_submit(work *w)
 {
     if (w->capturing) {
-        check_model *m = check_open();
-        if (m == NULL) return;
-        /* A graph does it later, as often as it is launched. */
-        for (unsigned i = 0; i < w->num_turns; i++)
-            check_payload_opaque(w->turns[i].payload);
-        check_close();
-        return;
+        return; /* a graph does it later, as often as it is launched */
     }
-    w->agent = agent_of(w->handle, w->per_thread);
+    w->agent = cuda_agent_of(w->handle, w->per_thread);
     check_model *m = check_open();
     if (m == NULL) return;
-    const stream *s = check_get(CHECK_OF_CU_STREAM, stream_key(w->handle, w->per_thread));
-    const stream *legacy = check_get(CHECK_OF_CU_STREAM, LEGACY_KEY);
     check_work told = {.accesses = w->accesses,
                        .num_accesses = w->num_accesses,
                        .joins_all = w->joins_all,
-                       .tells_hosts = w->tells_hosts};
+                       .host_may_know = w->tells_hosts,
+                       .after_agents = cuda_before(w->handle, w->per_thread)};
     if (w->signals) {
         told.signals = w->turns;
         told.num_signals = w->num_turns;
@@ -129,10 +132,6 @@ void cuda_work_submit(work *w)
         told.waits = w->turns;
         told.num_waits = w->num_turns;
     }
-    if (s != NULL && s == legacy)
-        told.after_agents = blocking_agents;
-    else if (s != NULL && s->blocking && legacy != NULL && legacy->agent > 0)
-        told.after_agents = UINT64_C(1) << legacy->agent;
     if (w->follows != NULL) {
         told.after = check_get(CHECK_OF_CU_EVENT, (uint64_t)(uintptr_t)w->follows);
         if (told.after == NULL) told.joins_all = true; /* another process's, or never recorded */
@@ -358,18 +357,49 @@ CHECK_EXPORT CUresult CUDAAPI cuCtxRecordEvent(CUcontext context, CUevent e)
     return result;
 }
 
-#define BEGIN_CAPTURE(symbol)                                                                      \
-    CHECK_EXPORT CUresult CUDAAPI symbol(CUstream s, CUstreamCaptureMode mode)                     \
+/* All work that a stream of the context gets from now on is after the event. Which stream's that
+ * is, is not looked at: every stream of CUDA's waits. */
+CHECK_EXPORT CUresult CUDAAPI cuCtxWaitEvent(CUcontext context, CUevent e)
+{
+    REAL(cuCtxWaitEvent, (CUcontext, CUevent), (context, e))
+    const check_site site = check_here("cuCtxWaitEvent");
+    check_inside++;
+    const CUresult result = real(context, e);
+    check_model *m = result == CUDA_SUCCESS ? check_open() : NULL;
+    if (m != NULL) {
+        check_mark *after = check_get(CHECK_OF_CU_EVENT, (uint64_t)(uintptr_t)e);
+        for (int i = 1; i < CHECK_AGENTS; i++) {
+            const check_work told = {.after = after, .joins_all = after == NULL};
+            if ((cuda_agents >> i & 1) != 0) check_submit(m, i, &told, &site);
+        }
+        check_close();
+    }
+    check_inside--;
+    return result;
+}
+
+#define BEGIN_CAPTURE(symbol, parameters, types, arguments)                                        \
+    CHECK_EXPORT CUresult CUDAAPI symbol parameters                                                \
     {                                                                                              \
-        REAL(symbol, (CUstream, CUstreamCaptureMode), (s, mode))                                   \
+        REAL(symbol, types, arguments)                                                             \
         check_inside++;                                                                            \
-        const CUresult result = real(s, mode);                                                     \
+        const CUresult result = real arguments;                                                    \
         if (result == CUDA_SUCCESS) captures++;                                                    \
         check_inside--;                                                                            \
         return result;                                                                             \
     }
-BEGIN_CAPTURE(cuStreamBeginCapture_v2)
-BEGIN_CAPTURE(cuStreamBeginCapture_v2_ptsz)
+// clang-format off
+#define OF_MODE (CUstream s, CUstreamCaptureMode mode), (CUstream, CUstreamCaptureMode), (s, mode)
+#define TO_GRAPH (CUstream s, CUgraph graph, const CUgraphNode *after, const CUgraphEdgeData *edges, size_t count, CUstreamCaptureMode mode), \
+                 (CUstream, CUgraph, const CUgraphNode *, const CUgraphEdgeData *, size_t, CUstreamCaptureMode), (s, graph, after, edges, count, mode)
+#define BEGIN(...) BEGIN_CAPTURE(__VA_ARGS__)
+BEGIN_CAPTURE(cuStreamBeginCapture, (CUstream s), (CUstream), (s))
+BEGIN_CAPTURE(cuStreamBeginCapture_ptsz, (CUstream s), (CUstream), (s))
+BEGIN(cuStreamBeginCapture_v2, OF_MODE)
+BEGIN(cuStreamBeginCapture_v2_ptsz, OF_MODE)
+BEGIN(cuStreamBeginCaptureToGraph, TO_GRAPH)
+BEGIN(cuStreamBeginCaptureToGraph_ptsz, TO_GRAPH)
+// clang-format on
 
 #define END_CAPTURE(symbol)                                                                        \
     CHECK_EXPORT CUresult CUDAAPI symbol(CUstream s, CUgraph *graph)                               \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-check: runs a program with the two observers, and prints what they found. */
 #include "tree.h"
+#include "utf8.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -149,6 +150,26 @@ static unsigned copy_file(const char *path, FILE *out, const char *begins)
     return count;
 }
 
+static void put_escaped(const char *string, FILE *out)
+{
+    while (*string != '\0') {
+        const size_t length = check_utf8(string);
+        if (*string == '"' || *string == '\\') fputc('\\', out);
+        if (length == 0)
+            fputc('?', out);
+        else
+            fwrite(string, 1, length, out);
+        string += length > 0 ? length : 1;
+    }
+}
+
+/* A write that failed earlier leaves nothing for fclose() to notice. */
+static bool close_written(FILE *out)
+{
+    const bool failed = ferror(out) != 0;
+    return fclose(out) == 0 && !failed;
+}
+
 static bool write_json(const char *path, const char *lines, const char *program, int status)
 {
     FILE *out = fopen(path, "w"), *in;
@@ -157,10 +178,7 @@ static bool write_json(const char *path, const char *lines, const char *program,
     bool first = true;
     if (out == NULL) return false;
     fputs("{\"program\":\"", out);
-    for (const char *c = program; *c != '\0'; c++) {
-        if (*c == '"' || *c == '\\') fputc('\\', out);
-        if ((unsigned char)*c >= 0x20) fputc(*c, out);
-    }
+    put_escaped(program, out);
     fprintf(out, "\",\"status\":%d,\"findings\":[", status);
     in = fopen(lines, "r");
     while (in != NULL && getline(&line, &room, in) > 0) {
@@ -171,16 +189,13 @@ static bool write_json(const char *path, const char *lines, const char *program,
     fputs("]}\n", out);
     free(line);
     if (in != NULL) fclose(in);
-    return fclose(out) == 0;
+    return close_written(out);
 }
 
 static void put_string(FILE *out, const char *string)
 {
     fputc('"', out);
-    for (const char *c = string; *c != '\0'; c++) {
-        if (*c == '"' || *c == '\\') fputc('\\', out);
-        if ((unsigned char)*c >= 0x20) fputc(*c, out);
-    }
+    put_escaped(string, out);
     fputc('"', out);
 }
 
@@ -323,7 +338,7 @@ close:
     if (in != NULL) fclose(in);
     if (to_results != NULL) fclose(to_results);
     if (to_rules != NULL) fclose(to_rules);
-    if (out != NULL && fclose(out) != 0) made = false;
+    if (out != NULL && !close_written(out)) made = false;
     free(results);
     free(rules);
     free(line);
@@ -527,7 +542,7 @@ int main(int argc, char **argv)
     }
     const unsigned found = copy_file(text_path, report, "culvert-check: (");
     fprintf(report, "culvert-check: %u finding%s in %s\n", found, found == 1 ? "" : "s", argv[at]);
-    if (report != stderr) fclose(report);
+    if (report != stderr && !close_written(report)) failed = fail(text, strerror(errno));
     if (json != NULL && !write_json(json, json_path, argv[at], status))
         failed = fail(json, strerror(errno));
     if (sarif != NULL && !write_sarif(sarif, text_path, status))

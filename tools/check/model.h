@@ -109,7 +109,7 @@ typedef struct check_work {
     check_mark *mark;      /* reached when it is done, or NULL */
     uint64_t after_agents; /* bits of agents whose work until now comes first */
     bool joins_all;        /* it may be ordered after anything, as far as the checker can see */
-    bool tells_hosts;      /* any host may see at once that it is done: it writes a value */
+    bool host_may_know;    /* when it is done, the host may know that: it calls the host */
 } check_work;
 
 typedef struct check_payload_info {

@@ -95,7 +95,7 @@ typedef struct check_op {
     check_mark *after, *mark;
     uint64_t after_agents;
     uint32_t after_numbers[CHECK_AGENTS];
-    bool joins_all, tells_hosts, waited;
+    bool joins_all, host_may_know, waited;
     uint32_t unseen_events;
 } check_op;
 

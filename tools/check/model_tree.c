@@ -443,7 +443,10 @@ bool check_tree_signal(check_model *m, check_payload *p, uint64_t value, const c
         const tree_signal *t = &o->of.signals[i];
         if (t->used == 0 || t->value < value) continue;
         const bool same = t->process == m->tree.process && t->agent == m->agents[agent].far;
-        const bool sure = same || t->agent == 0 ? !t->unsure : now.far[t->agent] >= t->number;
+        /* What only another host knows orders nothing: this one may not have been told. */
+        const bool sure = same || t->agent == 0
+                              ? !t->unsure
+                              : now.far[t->agent] >= t->number && r->host[t->agent] < t->number;
         if (sure && (before == NULL || t->value > before->value)) before = t;
     }
     const bool foreign = check_foreign(m, p) || check_tree_in_flight(r, p->tree);

@@ -304,7 +304,7 @@ static void execute(check_model *m, int agent, check_op *op)
     a->clock = clock;
     a->done = op->number;
     check_tree_done(m, agent, op);
-    if (op->tells_hosts) { /* a value in memory, which the host may look at */
+    if (op->host_may_know) { /* a value in memory, which the host may look at */
         check_merge(&m->agents[0].clock, &clock);
         check_tree_tell_hosts(m);
     }
@@ -367,6 +367,14 @@ static void force(check_model *m, int agent, uint32_t number)
     check_agent *a = &m->agents[agent];
     check_run(m);
     while (a->first != NULL && a->done < number) {
+        check_mark *after = a->first->after; /* it was submitted before this one */
+        if (after != NULL && after->number != 0 && !after->reached && after->agent != agent) {
+            check_mark_keep(after);
+            force(m, after->agent, after->number);
+            const bool reached = after->reached;
+            check_mark_drop(after);
+            if (reached) continue;
+        }
         const check_op *op = a->first;
         const check_turn *open = NULL;
         for (unsigned i = 0; i < op->num_waits && open == NULL; i++)
@@ -423,7 +431,7 @@ void check_submit(check_model *m, int agent, const check_work *work, const check
     op->num_waits = op->waits != NULL ? work->num_waits : 0;
     op->num_accesses = op->accesses != NULL ? work->num_accesses : 0;
     op->num_signals = op->signals != NULL ? work->num_signals : 0;
-    op->tells_hosts = work->tells_hosts;
+    op->host_may_know = work->host_may_know;
     op->joins_all = work->joins_all || (work->after != NULL && work->after->number == 0);
     op->after_agents = work->after_agents & ~(UINT64_C(1) << agent) & ~UINT64_C(1);
     for (int i = 0; i < CHECK_AGENTS; i++)

@@ -3,14 +3,17 @@
  * Each finding is written when it is found, so that a program that crashes leaves a report. */
 #include "shim.h"
 #include "tree.h"
+#include "utf8.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,12 +65,30 @@ bool check_is_watched(void)
     return getpid() == watched;
 }
 
+/* Findings wait until the lock is given back. Only then are their call sites looked up: dladdr()
+ * takes the loader's lock, and who has that may be in a call that waits for this one. */
+typedef struct pending {
+    struct pending *next;
+    check_finding finding;
+} pending;
+static pending *first_pending, **last_pending = &first_pending;
+static void write_finding(const check_finding *f);
+
 void check_close(void)
 {
+    pending *list = first_pending;
+    first_pending = NULL;
+    last_pending = &first_pending;
     check_tree_unlock();
     if (model != NULL) check_tree_listen(model);
     pthread_mutex_unlock(&lock);
     holding = 0;
+    while (list != NULL) {
+        pending *next = list->next;
+        write_finding(&list->finding);
+        free(list);
+        list = next;
+    }
 }
 
 static int find_own(struct dl_phdr_info *info, size_t size, void *user)
@@ -179,6 +200,8 @@ static void in_child(void)
     memset(waits, 0, sizeof waits);
     watching = false;
     findings = 0;
+    first_pending = NULL;
+    last_pending = &first_pending;
     check_cuda_forget();
     check_vulkan_forget();
     check_model *made = make_model();
@@ -205,10 +228,14 @@ __attribute__((destructor)) void check_finish(void)
     check_inside++;
     const check_site site = {.call = "exit"};
     check_end(m, &site);
-    if (check_model_unjudged(m) > 0)
+    const unsigned unjudged = check_model_unjudged(m);
+    const check_counts saw = check_model_counts(m);
+    check_tree_end();
+    model = NULL; /* what runs after this is not watched */
+    check_close();
+    if (unjudged > 0)
         check_note(
             "There were more queues and streams at a time than culvert-check follows; the order of the others' work was not judged");
-    const check_counts saw = check_model_counts(m);
     if (saw.exported + saw.imported + saw.submitted + saw.launched > 0) {
         static char text[240];
         (void)snprintf(
@@ -219,10 +246,7 @@ __attribute__((destructor)) void check_finish(void)
             (long)watched, saw.exported, saw.imported, saw.submitted, saw.launched, saw.accesses);
         check_note(text);
     }
-    check_tree_end();
-    model = NULL; /* what runs after this is not watched */
     check_inside--;
-    check_close();
 }
 
 /* Walking a stack takes 10 microseconds. So each thread remembers what it found, and where in the
@@ -398,6 +422,20 @@ void check_wait_end(int slot)
     check_close();
 }
 
+/* ---- leaving ---- */
+
+static void leave(void)
+{
+    static atomic_flag left = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&left)) (void)check_wait_begin("exit", NULL, 0);
+}
+
+void check_will_leave(void)
+{
+    static atomic_uint times;
+    if (atomic_fetch_add(&times, 1) < 8) (void)atexit(leave);
+}
+
 /* ---- tables ---- */
 
 static entry **bucket(unsigned kind, uint64_t handle)
@@ -458,13 +496,13 @@ static void add(text *t, const char *format, ...)
 static void add_json(text *t, const char *string)
 {
     add(t, "\"");
-    for (const unsigned char *c = (const unsigned char *)string; *c != '\0'; c++) {
-        if (*c == '"' || *c == '\\')
-            add(t, "\\%c", *c);
-        else if (*c < 0x20)
-            add(t, "\\u%04x", *c);
+    for (const char *c = string; *c != '\0';) {
+        const size_t length = check_utf8(c);
+        if (length == 0)
+            add(t, "?");
         else
-            add(t, "%c", *c);
+            add(t, "%s%.*s", *c == '"' || *c == '\\' ? "\\" : "", (int)length, c);
+        c += length > 0 ? length : 1;
     }
     add(t, "\"");
 }
@@ -578,10 +616,16 @@ static void put(const char *suffix, bool to_stderr, const text *t)
     size_t done = 0;
     while (target >= 0 && done < t->length) {
         const ssize_t wrote = write(target, t->bytes + done, t->length - done);
+        if (wrote < 0 && errno == EINTR) continue;
         if (wrote <= 0) break;
         done += (size_t)wrote;
     }
     if (file >= 0) (void)close(file);
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    if (file >= 0 && done < t->length && !atomic_flag_test_and_set(&told)) {
+        static const char lost[] = "culvert-check: a part of the report could not be written\n";
+        (void)!write(STDERR_FILENO, lost, sizeof lost - 1);
+    }
 }
 
 /* The same mistake in each frame is one finding: its kind and both places are its name. */
@@ -606,11 +650,24 @@ static bool seen(const check_finding *f)
 
 void check_write_finding(void *user, const check_finding *f)
 {
-    static text t; /* the model's lock is held */
-    const check_rule *rule = &check_rules[f->what];
     (void)user;
     if (seen(f)) return;
+    pending *made = calloc(1, sizeof *made);
+    if (made == NULL) return;
     findings++;
+    made->finding = *f;
+    check_utf8_clean(made->finding.sentence);
+    check_utf8_clean(made->finding.object);
+    *last_pending = made;
+    last_pending = &made->next;
+}
+
+/* Without the lock. */
+static void write_finding(const check_finding *f)
+{
+    const check_rule *rule = &check_rules[f->what];
+    text *t = malloc(sizeof *t);
+    if (t == NULL) return;
     check_inside++;
     /* What another process may still end goes to files of its own, and the launcher looks again. */
     char suffix[2][64] = {".text", ".json"};
@@ -619,34 +676,34 @@ void check_write_finding(void *user, const check_finding *f)
                        (unsigned long)f->unless, (unsigned long)f->generation,
                        (unsigned long long)f->value, (long)watched, findings,
                        i == 0 ? ".text" : ".json");
-    t.length = 0;
-    add(&t, "culvert-check: (%c) %s\n  %s\n", rule->letter, rule->id, f->sentence);
-    if (f->object[0] != '\0') add(&t, "  object:  %s\n", f->object);
-    if (check_tree_joined()) add(&t, "  process: %ld, %s\n", (long)watched, check_tree_program());
-    add_site(&t, "here:", &f->here);
-    add_site(&t, "before:", &f->earlier);
-    add(&t, "  rule:    %s\n  source:  %s\n  mend:    %s\n\n", rule->rule, rule->source,
-        rule->mend);
-    put(suffix[0], true, &t);
-    t.length = 0;
-    add(&t, "{\"class\":\"%c\",\"id\":\"%s\",\"process\":%ld,\"program\":", rule->letter, rule->id,
+    t->length = 0;
+    add(t, "culvert-check: (%c) %s\n  %s\n", rule->letter, rule->id, f->sentence);
+    if (f->object[0] != '\0') add(t, "  object:  %s\n", f->object);
+    if (check_tree_joined()) add(t, "  process: %ld, %s\n", (long)watched, check_tree_program());
+    add_site(t, "here:", &f->here);
+    add_site(t, "before:", &f->earlier);
+    add(t, "  rule:    %s\n  source:  %s\n  mend:    %s\n\n", rule->rule, rule->source, rule->mend);
+    put(suffix[0], true, t);
+    t->length = 0;
+    add(t, "{\"class\":\"%c\",\"id\":\"%s\",\"process\":%ld,\"program\":", rule->letter, rule->id,
         (long)watched);
-    add_json(&t, check_tree_program());
-    add(&t, ",\"sentence\":");
-    add_json(&t, f->sentence);
-    add(&t, ",\"object\":");
-    add_json(&t, f->object);
-    add_json_site(&t, "here", &f->here);
-    add_json_site(&t, "before", &f->earlier);
-    add(&t, ",\"rule\":");
-    add_json(&t, rule->rule);
-    add(&t, ",\"source\":");
-    add_json(&t, rule->source);
-    add(&t, ",\"mend\":");
-    add_json(&t, rule->mend);
-    add(&t, "}\n");
-    put(suffix[1], false, &t);
+    add_json(t, check_tree_program());
+    add(t, ",\"sentence\":");
+    add_json(t, f->sentence);
+    add(t, ",\"object\":");
+    add_json(t, f->object);
+    add_json_site(t, "here", &f->here);
+    add_json_site(t, "before", &f->earlier);
+    add(t, ",\"rule\":");
+    add_json(t, rule->rule);
+    add(t, ",\"source\":");
+    add_json(t, rule->source);
+    add(t, ",\"mend\":");
+    add_json(t, rule->mend);
+    add(t, "}\n");
+    put(suffix[1], false, t);
     check_inside--;
+    free(t);
 }
 
 void check_note(const char *said)

@@ -28,6 +28,10 @@ int check_wait_begin(const char *call, check_payload *payload, uint64_t value);
 int check_wait_begin_at(const check_site *site, check_payload *payload, uint64_t value);
 void check_wait_end(int slot);
 void check_finish(void); /* the report's end; once */
+/* A driver has come up. When the program leaves, the driver may wait for work that nothing ends
+ * (NVIDIA's does), before any destructor of this library runs. What registers last runs first, so
+ * leaving is watched as a wait of the host from a handler that is registered after the driver's. */
+void check_will_leave(void);
 void check_write_finding(void *user, const check_finding *finding);
 void check_note(const char *text); /* a line for the report's end, each text once */
 
@@ -61,6 +65,9 @@ enum {
     CHECK_OF_CU_MIPMAPS,
     CHECK_OF_CU_ARRAY,
     CHECK_OF_CU_ALLOCATION,
+    CHECK_OF_CU_OBJECT,    /* a surface or texture object: its array */
+    CHECK_OF_CU_PARAMETER, /* of a kernel: it is no such object */
+    CHECK_OF_CU_GRAPH,     /* an executable one */
     CHECK_OF_VK_MEMORY,
     CHECK_OF_VK_BUFFER,
     CHECK_OF_VK_IMAGE,

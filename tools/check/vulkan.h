@@ -89,6 +89,10 @@
     A(CmdCopyBufferToImage2KHR, CmdCopyBufferToImage2)                                             \
     W(CmdCopyImageToBuffer2)                                                                       \
     A(CmdCopyImageToBuffer2KHR, CmdCopyImageToBuffer2)                                             \
+    W(CmdCuLaunchKernelNVX)                                                                        \
+    W(GetBufferDeviceAddress)                                                                      \
+    A(GetBufferDeviceAddressKHR, GetBufferDeviceAddress)                                           \
+    A(GetBufferDeviceAddressEXT, GetBufferDeviceAddress)                                           \
     W(SetDebugUtilsObjectNameEXT)
 
 typedef struct check_vk_table {
@@ -122,6 +126,10 @@ typedef struct check_resource {
     uint64_t offset, size;
     bool exclusive; /* VK_SHARING_MODE_EXCLUSIVE */
 } check_resource;
+
+/* A command uses bytes of a buffer, or may write them. Under the lock. */
+void check_vk_use_buffer(VkCommandBuffer commands, uint64_t buffer, uint64_t offset, uint64_t size,
+                         const char *how);
 
 /* The layer's functions, in vulkan_objects.c and vulkan_commands.c. */
 #define W(name) VKAPI_ATTR __typeof__(*(PFN_vk##name)0) check_vk##name;

@@ -104,6 +104,13 @@ static void add_view(commands *c, uint64_t view, check_access_kind kind, const c
     add_image(c, CHECK_KEY(check_get(CHECK_OF_VK_VIEW, view)), kind, how);
 }
 
+void check_vk_use_buffer(VkCommandBuffer handle, uint64_t buffer, uint64_t offset, uint64_t size,
+                         const char *how)
+{
+    add_resource(commands_of(handle), check_get(CHECK_OF_VK_BUFFER, buffer), offset, size,
+                 CHECK_READ_OR_WRITE, how);
+}
+
 static check_model *open_if(bool own)
 {
     return own ? check_open() : NULL;
@@ -564,6 +571,7 @@ static void batch_free(batch *b)
             check_close();                                                                         \
         }                                                                                          \
         batch_free(&b);                                                                            \
+        if (own) check_will_leave();                                                               \
         check_inside--;                                                                            \
         return result;                                                                             \
     }

@@ -9,20 +9,34 @@ vcpkg_check_features(OUT_FEATURE_OPTIONS FEATURE_OPTIONS
   FEATURES
     soft CULVERT_SOFT
     tools CULVERT_TOOLS)
+# Programs find the twin, the layers and the kernels' headers from their own place on, so they are installed where vcpkg
+# has programs, and not moved there. On Windows there is one, beside the DLL, and it needs nothing else.
+set(PLACES "")
+if(NOT VCPKG_TARGET_IS_WINDOWS)
+  set(PLACES "-DCMAKE_INSTALL_BINDIR=tools/${PORT}")
+endif()
 vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"
   OPTIONS
     ${FEATURE_OPTIONS}
+    ${PLACES}
     -DCULVERT_TESTS=OFF
     -DCULVERT_SAMPLES=OFF
     -DCULVERT_BENCH=OFF)
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/culvert)
 vcpkg_fixup_pkgconfig()
-if("tools" IN_LIST FEATURES)
-  vcpkg_copy_tools(TOOL_NAMES culvert-info AUTO_CLEAN)
+if(VCPKG_TARGET_IS_WINDOWS)
+  if("tools" IN_LIST FEATURES)
+    vcpkg_copy_tools(TOOL_NAMES culvert-info AUTO_CLEAN)
+  endif()
+  # A shell script.
+  file(REMOVE "${CURRENT_PACKAGES_DIR}/bin/culvert-kernels" "${CURRENT_PACKAGES_DIR}/debug/bin/culvert-kernels")
+else()
+  # Its headers have moved with the CMake package.
+  vcpkg_replace_string("${CURRENT_PACKAGES_DIR}/tools/${PORT}/culvert-kernels"
+    lib/cmake/culvert/kernels share/culvert/kernels)
 endif()
-# Its kernels' headers have moved to share; culvert_add_kernels() of the CMake package finds them there.
-file(REMOVE "${CURRENT_PACKAGES_DIR}/bin/culvert-kernels" "${CURRENT_PACKAGES_DIR}/debug/bin/culvert-kernels")
-file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/debug/include" "${CURRENT_PACKAGES_DIR}/debug/share" "${CURRENT_PACKAGES_DIR}/share/doc")
+file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/debug/tools" "${CURRENT_PACKAGES_DIR}/debug/include" "${CURRENT_PACKAGES_DIR}/debug/share"
+  "${CURRENT_PACKAGES_DIR}/share/doc")
 vcpkg_install_copyright(FILE_LIST "${SOURCE_PATH}/LICENSE")

@@ -172,10 +172,10 @@ LIB_VULKAN_CASE(older_driver)
     lib_close_culvert(w);
     lib_open_culvert(w);
     REQUIRE(CULV_CUDA(w->device)->cuMulticastCreate != NULL);
-    LIB_ERROR(CULV_CUDA_CHECK(w->device, cuLinkCreate), CULV_ERROR_UNSUPPORTED,
+    LIB_ERROR(CULV_CUDA_CHECK(w->device, cuGraphAddChildGraphNode), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_DRIVER_TOO_OLD);
     LIB_SAYS("software twin");
-    LIB_SAYS("cuLinkCreate");
+    LIB_SAYS("cuGraphAddChildGraphNode");
 }
 
 enum { THREADS = 8 };

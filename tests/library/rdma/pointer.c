@@ -251,7 +251,7 @@ RDMA_CASE(pools)
     CU_OK(s->w.cu->StreamDestroy(stream));
 }
 
-/* By a driver that has it; on the twin bad_input plays it. */
+/* cuMemAllocManaged's own; bad_input plays what it is besides. */
 RDMA_CASE(managed)
 {
     PFN_cuMemAllocManaged_v6000 alloc = NULL;

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: libraries, and the kernels in them, which belong to no context.
+ *
+ * A library has a module in each context that uses it, made when the context first does: the twin
+ * loads lazily. Wherever cuda.h takes a CUkernel for a CUfunction, soft_function_in() finds the
+ * function in the context at hand. */
+#include "module.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct kernel {
+    struct soft_object object;
+    struct soft_library *library;
+    uint32_t index;                                   /* in the table */
+    struct soft_function on_device[SOFT_MAX_DEVICES]; /* what cuKernelSetAttribute set there */
+};
+
+struct soft_library {
+    struct soft_object object;
+    struct soft_image image; /* its table, from which kernels have their names */
+    char *path;              /* what modules are opened from; NULL: from `code` */
+    void *code;
+    struct kernel *kernels;
+};
+
+static void free_library(struct soft_library *library)
+{
+    free(library->kernels);
+    free(library->path);
+    free(library->code);
+    free(library);
+}
+
+/* Takes the image; the path and the code are the library's on success only. */
+static CUresult make_library(struct soft_image *image, char *path, void *code, CUlibrary *out)
+{
+    const uint32_t count = image->table->num_kernels;
+    struct soft_library *library = calloc(1, sizeof(*library));
+    if (library == NULL) goto close_image;
+    library->kernels = calloc(count + 1, sizeof(*library->kernels));
+    if (library->kernels == NULL) goto free_library;
+    library->image = *image;
+    library->path = path;
+    library->code = code;
+    soft_object_add(&library->object, SOFT_LIBRARY, NULL);
+    for (uint32_t i = 0; i < count; i++) {
+        struct kernel *kernel = &library->kernels[i];
+        kernel->library = library;
+        kernel->index = i;
+        for (unsigned device = 0; device < SOFT_MAX_DEVICES; device++)
+            kernel->on_device[device] = soft_function_of_table(image, i);
+        soft_object_add(&kernel->object, SOFT_KERNEL, NULL);
+    }
+    *out = (CUlibrary)(void *)library;
+    return CUDA_SUCCESS;
+
+free_library:
+    free(library);
+close_image:
+    soft_image_close(image);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* What CU_LIBRARY_BINARY_IS_PRESERVED promises is not needed: the code is copied. */
+static bool options_valid(const CUjit_option *jit, void **jit_values, unsigned num_jit,
+                          const CUlibraryOption *options, unsigned num_options)
+{
+    if (num_jit > 0 && (jit == NULL || jit_values == NULL)) return false;
+    if (num_options > 0 && options == NULL) return false;
+    for (unsigned i = 0; i < num_options; i++)
+        if ((int)options[i] < 0 || options[i] >= CU_LIBRARY_NUM_OPTIONS) return false;
+    return true;
+}
+
+CUresult CUDAAPI cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jitOptions,
+                                   void **jitOptionsValues, unsigned int numJitOptions,
+                                   CUlibraryOption *libraryOptions, void **libraryOptionValues,
+                                   unsigned int numLibraryOptions)
+{
+    struct soft_image image;
+    size_t size = 0;
+    (void)libraryOptionValues;
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    if (library == NULL || code == NULL ||
+        !options_valid(jitOptions, jitOptionsValues, numJitOptions, libraryOptions,
+                       numLibraryOptions))
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    result = soft_code_open(code, numJitOptions, jitOptions, jitOptionsValues, &image, &size);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    void *copy = malloc(size);
+    if (copy == NULL) {
+        soft_image_close(&image);
+        return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    memcpy(copy, code, size);
+    result = make_library(&image, NULL, copy, library);
+    if (result != CUDA_SUCCESS) free(copy);
+    return soft_end(result);
+}
+
+CUresult CUDAAPI cuLibraryLoadFromFile(CUlibrary *library, const char *fileName,
+                                       CUjit_option *jitOptions, void **jitOptionsValues,
+                                       unsigned int numJitOptions, CUlibraryOption *libraryOptions,
+                                       void **libraryOptionValues, unsigned int numLibraryOptions)
+{
+    struct soft_image image;
+    (void)libraryOptionValues;
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    if (library == NULL || fileName == NULL ||
+        !options_valid(jitOptions, jitOptionsValues, numJitOptions, libraryOptions,
+                       numLibraryOptions))
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    result = soft_code_open_file(fileName, numJitOptions, jitOptions, jitOptionsValues, &image);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    const size_t length = strlen(fileName) + 1;
+    char *path = malloc(length);
+    if (path == NULL) {
+        soft_image_close(&image);
+        return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    memcpy(path, fileName, length);
+    result = make_library(&image, path, NULL, library);
+    if (result != CUDA_SUCCESS) free(path);
+    return soft_end(result);
+}
+
+struct search {
+    const struct soft_library *library;
+    const struct soft_context *context; /* NULL: any */
+    struct soft_module *found;
+};
+
+static void look(void *object, void *arg)
+{
+    struct soft_module *module = object;
+    struct search *search = arg;
+    if (module->library == search->library &&
+        (search->context == NULL || module->object.context == search->context))
+        search->found = module;
+}
+
+/* The library's module there, made if there is none yet. */
+static CUresult module_in(struct soft_library *library, struct soft_context *context,
+                          struct soft_module **out)
+{
+    struct search search = {.library = library, .context = context};
+    struct soft_image image;
+    soft_objects_each(SOFT_MODULE, look, &search);
+    *out = search.found;
+    if (search.found != NULL) return CUDA_SUCCESS;
+    CUresult result = library->path != NULL
+                          ? soft_code_open_file(library->path, 0, NULL, NULL, &image)
+                          : soft_code_open(library->code, 0, NULL, NULL, &image, NULL);
+    if (result == CUDA_SUCCESS) result = soft_module_make(context, &image, out);
+    if (result != CUDA_SUCCESS) return result;
+    (*out)->library = library;
+    /* A file that has become another one meanwhile has other kernels. */
+    for (uint32_t i = 0; i < image.table->num_kernels && i < library->image.table->num_kernels;
+         i++) {
+        const struct soft_function *set = &library->kernels[i].on_device[context->device];
+        struct soft_function *function = &(*out)->functions[i];
+        function->dynamic_shared = set->dynamic_shared;
+        function->carveout = set->carveout;
+        function->large_clusters = set->large_clusters;
+        memcpy(function->cluster, set->cluster, sizeof(function->cluster));
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuLibraryUnload(CUlibrary handle)
+{
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_library *library = soft_object_find(handle, SOFT_LIBRARY);
+    if (library == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    for (;;) {
+        struct search search = {.library = library};
+        soft_objects_each(SOFT_MODULE, look, &search);
+        if (search.found == NULL) break;
+        struct soft_context *context = search.found->object.context;
+        soft_context_wait(context); /* its kernels may be queued; the lock is given up meanwhile */
+        if (soft_object_find(handle, SOFT_LIBRARY) != library)
+            return soft_end(CUDA_ERROR_INVALID_HANDLE);
+        search = (struct search){.library = library, .context = context};
+        soft_objects_each(SOFT_MODULE, look, &search);
+        if (search.found != NULL) soft_module_free(search.found);
+    }
+    for (uint32_t i = 0; i < library->image.table->num_kernels; i++)
+        soft_object_remove(&library->kernels[i].object);
+    soft_object_remove(&library->object);
+    soft_image_close(&library->image);
+    free_library(library);
+    return soft_end(CUDA_SUCCESS);
+}
+
+/* The lock is held on success. */
+static CUresult begin_library(const char *call, CUlibrary handle, bool arguments_valid,
+                              struct soft_library **out)
+{
+    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    if (!arguments_valid) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    *out = soft_object_find(handle, SOFT_LIBRARY);
+    return *out != NULL ? CUDA_SUCCESS : soft_end(CUDA_ERROR_INVALID_HANDLE);
+}
+
+CUresult CUDAAPI cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name)
+{
+    struct soft_library *found;
+    CUresult result = begin_library(__func__, library, pKernel != NULL && name != NULL, &found);
+    if (result != CUDA_SUCCESS) return result;
+    for (uint32_t i = 0; i < found->image.table->num_kernels; i++) {
+        if (strcmp(found->image.table->kernels[i].name, name) != 0) continue;
+        *pKernel = (CUkernel)(void *)&found->kernels[i];
+        return soft_end(CUDA_SUCCESS);
+    }
+    return soft_end(CUDA_ERROR_NOT_FOUND);
+}
+
+CUresult CUDAAPI cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib)
+{
+    struct soft_library *found;
+    CUresult result = begin_library(__func__, lib, count != NULL, &found);
+    if (result != CUDA_SUCCESS) return result;
+    *count = found->image.table->num_kernels;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels,
+                                           CUlibrary lib)
+{
+    struct soft_library *found;
+    CUresult result = begin_library(__func__, lib, kernels != NULL && numKernels > 0, &found);
+    if (result != CUDA_SUCCESS) return result;
+    for (uint32_t i = 0; i < found->image.table->num_kernels && i < numKernels; i++)
+        kernels[i] = (CUkernel)(void *)&found->kernels[i];
+    return soft_end(CUDA_SUCCESS);
+}
+
+/* For what is in the current context: that one's module; locked on success. */
+static CUresult begin_module(const char *call, CUlibrary handle, bool arguments_valid,
+                             struct soft_module **out)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    if (!arguments_valid) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    struct soft_library *library = soft_object_find(handle, SOFT_LIBRARY);
+    if (library == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    result = module_in(library, context, out);
+    return result == CUDA_SUCCESS ? result : soft_end(result);
+}
+
+CUresult CUDAAPI cuLibraryGetModule(CUmodule *pMod, CUlibrary library)
+{
+    struct soft_module *module;
+    CUresult result = begin_module(__func__, library, pMod != NULL, &module);
+    if (result != CUDA_SUCCESS) return result;
+    *pMod = (CUmodule)(void *)module;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
+                                    const char *name)
+{
+    struct soft_module *module;
+    CUresult result = begin_module(__func__, library, true, &module);
+    if (result != CUDA_SUCCESS) return result;
+    return soft_end(soft_module_variable(module, name, dptr, bytes));
+}
+
+/* No variable of the twin's modules is managed: __managed__ says nothing to the host's compiler. */
+CUresult CUDAAPI cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
+                                     const char *name)
+{
+    struct soft_library *found;
+    CUresult result =
+        begin_library(__func__, library, name != NULL && (dptr != NULL || bytes != NULL), &found);
+    return result != CUDA_SUCCESS ? result : soft_end(CUDA_ERROR_NOT_FOUND);
+}
+
+CUresult CUDAAPI cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library, const char *symbol)
+{
+    struct soft_library *found;
+    CUresult result = begin_library(__func__, library, fptr != NULL && symbol != NULL, &found);
+    /* cuda.h: NOT_FOUND if there is no unified function of that name, or no device supports them */
+    return result != CUDA_SUCCESS ? result : soft_end(CUDA_ERROR_NOT_FOUND);
+}
+
+/* --- kernels */
+
+static CUresult begin_kernel(const char *call, CUkernel handle, bool arguments_valid,
+                             struct kernel **out)
+{
+    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    if (!arguments_valid) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    *out = soft_object_find(handle, SOFT_KERNEL);
+    return *out != NULL ? CUDA_SUCCESS : soft_end(CUDA_ERROR_INVALID_HANDLE);
+}
+
+struct soft_function *soft_function_in(const void *handle, struct soft_context *context)
+{
+    struct soft_function *function = soft_object_find(handle, SOFT_FUNCTION);
+    const struct kernel *kernel = soft_object_find(handle, SOFT_KERNEL);
+    struct soft_module *module;
+    if (function != NULL || kernel == NULL || context == NULL) return function;
+    return module_in(kernel->library, context, &module) == CUDA_SUCCESS &&
+                   kernel->index < module->image.table->num_kernels
+               ? &module->functions[kernel->index]
+               : NULL;
+}
+
+CUresult CUDAAPI cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
+{
+    struct soft_context *context;
+    struct soft_module *module;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    if (pFunc == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    const struct kernel *found = soft_object_find(kernel, SOFT_KERNEL);
+    if (found == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    result = module_in(found->library, context, &module);
+    if (result == CUDA_SUCCESS && found->index >= module->image.table->num_kernels)
+        result = CUDA_ERROR_NOT_FOUND;
+    if (result == CUDA_SUCCESS) *pFunc = (CUfunction)(void *)&module->functions[found->index];
+    return soft_end(result);
+}
+
+CUresult CUDAAPI cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel)
+{
+    struct kernel *found;
+    CUresult result = begin_kernel(__func__, kernel, pLib != NULL, &found);
+    if (result != CUDA_SUCCESS) return result;
+    *pLib = (CUlibrary)(void *)found->library;
+    return soft_end(CUDA_SUCCESS);
+}
+
+/* cuda.h: a NULL kernel is INVALID_VALUE. */
+CUresult CUDAAPI cuKernelGetName(const char **name, CUkernel hfunc)
+{
+    struct kernel *found;
+    CUresult result = begin_kernel(__func__, hfunc, name != NULL && hfunc != NULL, &found);
+    if (result != CUDA_SUCCESS) return result;
+    *name = found->on_device[0].kernel->name;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset,
+                                      size_t *paramSize)
+{
+    struct kernel *found;
+    CUresult result = begin_kernel(__func__, kernel, paramOffset != NULL, &found);
+    if (result != CUDA_SUCCESS) return result;
+    const culv_soft_kernel *row = found->on_device[0].kernel;
+    if (paramIndex >= row->num_params) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    *paramOffset = soft_param_offset(row, paramIndex);
+    if (paramSize != NULL) *paramSize = row->param_sizes[paramIndex];
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel,
+                                      CUdevice dev)
+{
+    struct kernel *found;
+    CUresult result = begin_kernel(__func__, kernel, true, &found);
+    if (result != CUDA_SUCCESS) return result;
+    if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
+    return soft_end(soft_function_get(&found->on_device[dev], attrib, pi));
+}
+
+struct setting {
+    const struct kernel *kernel;
+    CUfunction_attribute attribute;
+    int value;
+    CUdevice device;
+};
+
+static void set_there(void *object, void *arg)
+{
+    const struct soft_module *module = object;
+    const struct setting *s = arg;
+    const uint32_t index = s->kernel->index;
+    if (module->library != s->kernel->library || module->object.context->device != s->device ||
+        index >= module->image.table->num_kernels)
+        return;
+    struct soft_function *function = &module->functions[index];
+    if (function->set_here >> s->attribute & 1) return; /* cuda.h: that one counts */
+    (void)soft_function_set(function, s->attribute, s->value);
+}
+
+CUresult CUDAAPI cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel,
+                                      CUdevice dev)
+{
+    struct kernel *found;
+    CUresult result = begin_kernel(__func__, kernel, true, &found);
+    if (result != CUDA_SUCCESS) return result;
+    if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
+    result = soft_function_set(&found->on_device[dev], attrib, val);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    struct setting setting = {.kernel = found, .attribute = attrib, .value = val, .device = dev};
+    soft_objects_each(SOFT_MODULE, set_there, &setting);
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev)
+{
+    struct kernel *found;
+    CUresult result = begin_kernel(__func__, kernel, true, &found);
+    if (result != CUDA_SUCCESS) return result;
+    if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
+    return soft_end(soft_cache_config_valid(config) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}
