@@ -35,7 +35,10 @@ with tempfile.TemporaryDirectory() as directory:
                              capture_output=True, text=True, timeout=120, check=False)
         saw = re.findall(r"it saw (\d+) descriptors exported, (\d+) imports into CUDA, (\d+) works of Vulkan's queues, (\d+)", run.stderr)
         imports, works, launched = (sum(int(process[i]) for process in saw) for i in (1, 2, 3))
-        good = (run.returncode == 0 and "culvert-check: 0 findings" in run.stderr
+        found = set(re.findall(r"^culvert-check: \(.\) (\S+)$", run.stderr, re.M))
+        # A viewer that leaves signals what its solver may wait for, and destroys the semaphore at once.
+        silent = found == {"semaphore-in-use"} if name == "observer" and found else run.returncode == 0 and not found
+        good = (silent and re.search(r"culvert-check: \d+ findings? in", run.stderr)
                 and (len(saw) == 2 and launched > 0 if shares is None else works > 0 and (imports > 0) == shares))
         if not good:
             print(run.stdout, run.stderr, sep="")
