@@ -17,14 +17,23 @@
  *   gone 5, another 5              what the number is now, as the system says
  *   reopened m 7                   descriptor 7 is m's file, opened once more, and is asked for
  *   import m memory 4096 [dedicated] [other] [win32]; map m 0 64
- *   opaque t; destroy t V (or C); end */
+ *   opaque t; destroy t V (or C); end
+ *
+ * Two processes of a tree: what begins with 2 is the second one's. "give m" gives it what the first
+ * one made, "message m" puts that into a message to nobody, and "gone" ends the first process. */
 #include "harness.h"
 #include "model.h"
+#include "tree.h"
 #include "utf8.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 typedef struct row {
     const char *name;
@@ -253,6 +262,52 @@ static const row strict_rows[] = {
     {"a kernel may have written", "C use m 0 1 signal t 1; V wait t 1 read m 0 64", ""},
 };
 
+static const row tree_rows[] = {
+    {"in order", "give m; give t; V write m 0 64 signal t 1; 2 C wait t 1 read m 0 64", ""},
+    {"not in order", "give m; give t; V write m 0 64 signal t 1; 2 C read m 0 64",
+     "read-after-write"},
+    {"before it is given", "V write m 0 64 signal t 1; give m; give t; 2 C wait t 1 read m 0 64",
+     ""},
+    {"before it is given, not in order", "V write m 0 64; give m; 2 C read m 0 64",
+     "read-after-write"},
+    {"waits before the signal",
+     "give m; give t; 2 C wait t 1 read m 0 64; V write m 0 64 signal t 1; 2 H guess", ""},
+    {"other bytes", "give m; V write m 0 64; 2 C read m 64 128", ""},
+    {"the same API", "give m; C write m 0 64; 2 C read m 0 64", ""},
+    {"and back",
+     "give m; give t; V write m 0 64 signal t 1; 2 C wait t 1 read m 0 64 signal t 2; "
+     "V wait t 2 write m 0 64",
+     ""},
+    {"not back",
+     "give m; give t; V write m 0 64 signal t 1; 2 C wait t 1 read m 0 64 signal t 2; "
+     "V write m 0 64",
+     "write-after-read"},
+    {"a chain over both",
+     "give m; give t; give u; V write m 0 64 signal t 1; 2 C wait t 1 signal u 1; "
+     "W wait u 1 signal t 2; 2 D wait t 2 read m 0 64",
+     ""},
+    {"the first host knows", "give m; V write m 0 64; H saw V; 2 C read m 0 64", ""},
+    {"the second host knows",
+     "give m; give t; V write m 0 64 signal t 1; 2 H saw t 1; 2 C read m 0 64", ""},
+    {"something unseen", "give m; V write m 0 64; 2 C join read m 0 64", ""},
+    {"on its way to somebody", "give m; message m; V write m 0 64; 2 C read m 0 64", ""},
+    {"opaque", "give m; opaque m; V write m 0 64; 2 C read m 0 64", ""},
+    {"the first has ended", "give m; V write m 0 64; gone; 2 C read m 0 64", ""},
+    {"rises in both", "give t; V signal t 1; 2 C wait t 1 signal t 2", ""},
+    {"falls", "give t; V signal t 5; 2 C wait t 5 signal t 2", "no-rise"},
+    {"falls, perhaps", "give t; V signal t 5; 2 C signal t 2", ""},
+    {"falls, as the other host knows", "give t; V signal t 5; H saw V; 2 C signal t 2", ""},
+    {"begins with no less", "give t; 2 C signal t 0", "no-rise"},
+    {"ended by the other", "give t; 2 C wait t 1; V signal t 1; gone; 2 end", ""},
+    {"ended by nobody", "give t; 2 C wait t 2; V signal t 1; gone; 2 end", "endless-wait"},
+    {"ended by somebody, perhaps", "give t; message t; 2 C wait t 2; gone; 2 end",
+     "endless-wait later"},
+    {"who lives may end it", "give t; 2 C wait t 2; 2 end", "endless-wait later"},
+    {"size", "give m; 2 import m memory 4000", "size"},
+    {"other GPU", "give m; 2 import m memory 4096 other", "other-gpu"},
+    {"size of what is opaque", "give m; opaque m; 2 import m memory 4000", "size"},
+};
+
 /* ---- the small words ---- */
 
 typedef struct scene {
@@ -278,6 +333,8 @@ static void found(void *user, const check_finding *f)
     REQUIRE(f->sentence[0] != '\0' && f->here.call != NULL);
     (void)snprintf(s->found + strlen(s->found), sizeof s->found - strlen(s->found), "%s%s",
                    s->found[0] != '\0' ? ", " : "", check_rules[f->what].id);
+    if (f->unless != 0)
+        (void)snprintf(s->found + strlen(s->found), sizeof s->found - strlen(s->found), " later");
 }
 
 static check_payload *payload(scene *s, const char *name)
@@ -515,6 +572,250 @@ static void table(void)
         play(&strict_rows[i], true);
 }
 
+/* ---- two processes of a tree ---- */
+
+static check_region *region;
+static bool first_lives;
+
+static bool enter(void)
+{
+    return true;
+}
+
+static void ring(void) {}
+
+static bool lives(const check_region *r, unsigned process)
+{
+    (void)r;
+    return process != 0 || first_lives;
+}
+
+static void write_site(tree_site *out, const check_site *site)
+{
+    memset(out, 0, sizeof *out);
+    (void)snprintf(out->call, sizeof out->call, "%s", site->call != NULL ? site->call : "");
+}
+
+static check_site read_site(const tree_site *site)
+{
+    return (check_site){.call = site->call[0] != '\0' ? "a call of another process" : NULL};
+}
+
+static void join(scene *s, unsigned process)
+{
+    const check_tree tree = {.region = region,
+                             .process = process,
+                             .enter = enter,
+                             .ring = ring,
+                             .alive = lives,
+                             .write_site = write_site,
+                             .read_site = read_site};
+    region->processes[process].used = 1;
+    s->model = check_model_make(found, s, true);
+    REQUIRE(s->model != NULL);
+    check_model_look(s->model, look);
+    check_model_join(s->model, &tree);
+}
+
+static void give(scene *from, scene *to, const char *name)
+{
+    check_payload *p = payload(from, name);
+    check_payload_publish(from->model, p);
+    check_payload **taken = &to->payloads[(unsigned char)name[0]];
+    *taken = check_payload_adopt(to->model, check_payload_number(p));
+    REQUIRE(*taken != NULL);
+}
+
+static void play_tree(const row *r)
+{
+    scene s[2] = {{.model = NULL}, {.model = NULL}};
+    char text[400], *rest = text;
+    (void)snprintf(text, sizeof text, "%s", r->events);
+    memset(region, 0, sizeof *region);
+    first_lives = true;
+    join(&s[0], 0);
+    join(&s[1], 1);
+    for (char *statement; (statement = strtok_r(rest, ";", &rest)) != NULL;) {
+        char *words[32] = {NULL}, *more = statement;
+        for (size_t n = 0; n < 31 && (words[n] = strtok_r(more, " ", &more)) != NULL; n++)
+            continue;
+        if (strcmp(words[0], "give") == 0) {
+            give(&s[0], &s[1], words[1]);
+        } else if (strcmp(words[0], "message") == 0) {
+            const uint32_t carried = check_payload_number(payload(&s[0], words[1]));
+            const unsigned note = check_tree_note(s[0].model, 77, &carried, 1, "d", 1);
+            REQUIRE(note != 0);
+            check_tree_noted(s[0].model, note, true);
+        } else if (strcmp(words[0], "gone") == 0 && words[1] == NULL) {
+            first_lives = false;
+        } else {
+            const bool second = strcmp(words[0], "2") == 0;
+            event(&s[second], words + second);
+        }
+    }
+    char all[820];
+    (void)snprintf(all, sizeof all, "%s%s", s[0].found, s[1].found);
+    if (strcmp(all, r->found) != 0)
+        test_fail(__FILE__, __LINE__, "%s: '%s' finds '%s', not '%s'", r->name, r->events, all,
+                  r->found);
+    check_model_free(s[0].model);
+    check_model_free(s[1].model);
+}
+
+static void make_region(void)
+{
+    pthread_mutexattr_t attributes;
+    void *map =
+        mmap(NULL, sizeof *region, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(map != MAP_FAILED);
+    region = map;
+    REQUIRE(pthread_mutexattr_init(&attributes) == 0 &&
+            pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED) == 0 &&
+            pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST) == 0 &&
+            pthread_mutex_init(&region->lock, &attributes) == 0);
+}
+
+static void tree(void)
+{
+    make_region();
+    for (size_t i = 0; i < sizeof tree_rows / sizeof *tree_rows; i++)
+        play_tree(&tree_rows[i]);
+    (void)munmap(region, sizeof *region);
+}
+
+/* Messages of a socket come in their order, or nothing is known of them. */
+static void messages(void)
+{
+    scene s[2] = {{.model = NULL}, {.model = NULL}};
+    uint32_t came[TREE_FDS];
+    make_region();
+    join(&s[0], 0);
+    join(&s[1], 1);
+    const uint32_t m = (check_payload_publish(s[0].model, payload(&s[0], "m")),
+                        check_payload_number(payload(&s[0], "m")));
+    const uint32_t n = (check_payload_publish(s[0].model, payload(&s[0], "n")),
+                        check_payload_number(payload(&s[0], "n")));
+    check_tree_noted(s[0].model, check_tree_note(s[0].model, 5, &m, 1, "d", 1), true);
+    check_tree_noted(s[0].model, check_tree_note(s[0].model, 5, &n, 1, "e", 1), true);
+    check_tree_noted(s[0].model, check_tree_note(s[0].model, 5, &m, 1, "x", 1), false);
+    /* Looked at twice, and taken. */
+    unsigned found_one = check_tree_match(s[1].model, 5, 1, "d", 1, false, came);
+    REQUIRE(found_one != 0 && came[0] == m);
+    check_tree_matched(s[1].model, found_one, true);
+    found_one = check_tree_match(s[1].model, 5, 1, "d", 1, false, came);
+    REQUIRE(found_one != 0 && came[0] == m);
+    check_tree_matched(s[1].model, found_one, true);
+    /* It was taken unseen: the next one has other bytes. */
+    found_one = check_tree_match(s[1].model, 5, 1, "e", 1, false, came);
+    REQUIRE(found_one != 0 && came[0] == n);
+    check_tree_matched(s[1].model, found_one, false);
+    REQUIRE(check_tree_match(s[1].model, 5, 1, "d", 1, false, came) == 0);
+    /* Two at the same time: which comes first? */
+    const unsigned first = check_tree_note(s[0].model, 6, &m, 1, "d", 1);
+    const unsigned second = check_tree_note(s[0].model, 6, &n, 1, "d", 1);
+    check_tree_noted(s[0].model, first, true);
+    check_tree_noted(s[0].model, second, true);
+    REQUIRE(check_tree_match(s[1].model, 6, 1, "d", 1, false, came) == 0);
+    /* Other descriptors than those that were noted: nothing of that socket is believed again. */
+    check_tree_noted(s[0].model, check_tree_note(s[0].model, 7, &m, 1, "d", 1), true);
+    REQUIRE(check_tree_match(s[1].model, 7, 2, "d", 1, false, came) == 0);
+    REQUIRE(check_tree_note(s[0].model, 7, &m, 1, "d", 1) == 0);
+    /* Nobody reads: there is room for others all the same. */
+    for (uint64_t i = 0; i < 2 * TREE_MESSAGES; i++)
+        check_tree_noted(s[0].model, check_tree_note(s[0].model, 100 + i, &m, 1, "d", 1), true);
+    REQUIRE(region->payloads[m - 1].foreign != 0);
+    check_model_free(s[0].model);
+    check_model_free(s[1].model);
+    (void)munmap(region, sizeof *region);
+}
+
+static void lock_region(void)
+{
+    const int result = pthread_mutex_lock(&region->lock);
+    REQUIRE(result == 0 || result == EOWNERDEAD);
+    if (result == EOWNERDEAD) REQUIRE(pthread_mutex_consistent(&region->lock) == 0);
+}
+
+/* What a process does that is killed: all that changes the region, as fast as it can. */
+_Noreturn static void share_until_killed(uint32_t t, uint32_t m)
+{
+    scene s = {.model = NULL};
+    lock_region();
+    check_tree_clear(region, 1);
+    join(&s, 1);
+    s.payloads['u'] = check_payload_adopt(s.model, t);
+    s.payloads['m'] = check_payload_adopt(s.model, m);
+    pthread_mutex_unlock(&region->lock);
+    for (uint64_t value = 1;; value++) {
+        char words[3][80];
+        const uint64_t after = s.payloads['u'] != NULL ? region->payloads[t - 1].reached : value;
+        (void)snprintf(words[0], sizeof words[0], "C write m %u 4096 signal u %llu",
+                       (unsigned)value % 64, (unsigned long long)after + 1);
+        (void)snprintf(words[1], sizeof words[1], "V wait u %llu write m 0 64",
+                       (unsigned long long)after + 1);
+        (void)snprintf(words[2], sizeof words[2], "H saw C");
+        for (int i = 0; i < 3; i++) {
+            char *split[32] = {NULL}, *more = words[i];
+            for (size_t n = 0; n < 31 && (split[n] = strtok_r(more, " ", &more)) != NULL; n++)
+                continue;
+            lock_region();
+            event(&s, split);
+            pthread_mutex_unlock(&region->lock);
+        }
+        lock_region();
+        check_payload *n = check_payload_adopt(s.model, m);
+        (void)check_tree_note(s.model, value % 3, &m, 1, "d", 1);
+        check_payload_drop(s.model, n);
+        pthread_mutex_unlock(&region->lock);
+    }
+}
+
+/* A hundred processes are killed wherever they are; what the others have stays right. */
+static void killed(void)
+{
+    make_region();
+    first_lives = true;
+    scene s[2] = {{.model = NULL}, {.model = NULL}};
+    join(&s[0], 0);
+    check_payload *u = payload(&s[0], "u"), *n = payload(&s[0], "n");
+    check_payload_publish(s[0].model, u);
+    check_payload_publish(s[0].model, n);
+    uint64_t before = 0;
+    for (unsigned i = 0; i < 100; i++) {
+        const pid_t child = fork();
+        REQUIRE(child >= 0);
+        if (child == 0) share_until_killed(check_payload_number(u), check_payload_number(n));
+        (void)usleep(500 + i * 137 % 3000);
+        (void)kill(child, SIGKILL);
+        REQUIRE(waitpid(child, NULL, 0) == child);
+    }
+    lock_region();
+    check_tree_clear(region, 1);
+    before = region->payloads[check_payload_number(u) - 1].reached;
+    REQUIRE(before > 100); /* they did something */
+    /* A new process, and a mistake. */
+    join(&s[1], 1);
+    give(&s[0], &s[1], "m");
+    give(&s[0], &s[1], "t");
+    const char *const words[] = {"V write m 0 64 signal t 1", "2 C wait t 1 read m 0 64 signal t 2",
+                                 "V wait t 2 write m 0 64", "2 C read m 0 64"};
+    for (size_t i = 0; i < 4; i++) {
+        char text[80], *split[32] = {NULL}, *more = text;
+        (void)snprintf(text, sizeof text, "%s", words[i]);
+        for (size_t k = 0; k < 31 && (split[k] = strtok_r(more, " ", &more)) != NULL; k++)
+            continue;
+        const bool second = strcmp(split[0], "2") == 0;
+        REQUIRE(s[0].found[0] == '\0' && s[1].found[0] == '\0');
+        event(&s[second], split + second);
+    }
+    pthread_mutex_unlock(&region->lock);
+    if (strcmp(s[1].found, "read-after-write") != 0)
+        test_fail(__FILE__, __LINE__, "it finds '%s'", s[1].found);
+    check_model_free(s[0].model);
+    check_model_free(s[1].model);
+    (void)munmap(region, sizeof *region);
+}
+
 /* Each kind of finding has all that a report says of it, and its row here. */
 static void rules(void)
 {
@@ -614,6 +915,9 @@ static void text(void)
 static const test_case cases[] = {
     {.name = "table", .run = table, .smoke = true},
     {.name = "rules", .run = rules},
+    {.name = "tree", .run = tree},
+    {.name = "messages", .run = messages},
+    {.name = "killed", .run = killed},
     {.name = "without_order", .run = without_order},
     {.name = "many", .run = many},
     {.name = "text", .run = text},

@@ -138,6 +138,7 @@ extern struct also {
     bool kernels; /* before open_all(): command buffers may have CUDA's kernels */
 } also;
 
+void find_calls(void);
 void open_all(void);
 shared make_buffer(bool dedicated);
 int memory_fd(const shared *s);

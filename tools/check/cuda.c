@@ -89,6 +89,13 @@ void *check_cuda_found(const char *name, void *found)
     return found;
 }
 
+/* The parent's imports and streams are not a child's. */
+void check_cuda_forget(void)
+{
+    cuda_forget_memory();
+    cuda_forget_streams();
+}
+
 static void answer(const char *symbol, void **pfn, int version, cuuint64_t flags)
 {
     const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;

@@ -18,6 +18,7 @@
     X(cuImportExternalSemaphore, 10000, cuImportExternalSemaphore) \
     X(cuDestroyExternalSemaphore, 10000, cuDestroyExternalSemaphore) \
     X(cuMemExportToShareableHandle, 10020, cuMemExportToShareableHandle) \
+    X(cuMemImportFromShareableHandle, 10020, cuMemImportFromShareableHandle) \
     X(cuMemCreate, 10020, cuMemCreate) \
     X(cuMemRelease, 10020, cuMemRelease) \
     X(cuMemRetainAllocationHandle, 11000, cuMemRetainAllocationHandle) \
@@ -68,6 +69,8 @@
     X(cuStreamWaitEvent, 3020, cuStreamWaitEvent, ptsz) \
     X(cuStreamWaitValue32, 11070, cuStreamWaitValue32_v2, ptsz) \
     X(cuStreamWaitValue64, 11070, cuStreamWaitValue64_v2, ptsz) \
+    X(cuStreamWriteValue32, 11070, cuStreamWriteValue32_v2, ptsz) \
+    X(cuStreamWriteValue64, 11070, cuStreamWriteValue64_v2, ptsz) \
     X(cuStreamBeginCapture, 10000, cuStreamBeginCapture, ptsz) \
     X(cuStreamBeginCaptureToGraph, 12030, cuStreamBeginCaptureToGraph, ptsz) \
     X(cuStreamBeginCapture, 10010, cuStreamBeginCapture_v2, ptsz) \

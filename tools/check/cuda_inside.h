@@ -54,6 +54,7 @@ typedef struct work {
     bool joins_all;
     bool runs_code;
     bool blocks; /* the host may wait in the call */
+    bool tells_hosts;
     int agent;
     check_mark *mark;
 } work;
@@ -71,6 +72,9 @@ bool cuda_context_uuid(uint8_t uuid[CHECK_UUID]);
 void cuda_look_at_gpu(const work *w);
 /* Looks at what is imported; returns a reference, of something unseen where nothing is known. */
 check_payload *cuda_ask_import(int fd, check_import *i, const check_site *site);
+/* In a child of fork(). */
+void cuda_forget_memory(void);
+void cuda_forget_streams(void);
 bool cuda_has_imports(void); /* of shared memory */
 bool cuda_has_objects(void); /* surface and texture objects of it */
 

@@ -27,6 +27,15 @@ typedef struct mapping {
 static mapping *mappings;
 
 uint64_t cuda_generation;
+
+/* In a child of fork(). */
+void cuda_forget_memory(void)
+{
+    imports = NULL;
+    mappings = NULL;
+    cuda_generation++;
+}
+
 static _Atomic unsigned objects;
 
 bool cuda_has_imports(void)
@@ -538,6 +547,55 @@ typedef struct allocation {
     import *of;
 } allocation;
 
+/* Takes the reference. */
+static void allocation_add(check_model *m, CUmemGenericAllocationHandle handle, check_payload *p)
+{
+    import *made = calloc(1, sizeof *made);
+    allocation *entry = calloc(1, sizeof *entry);
+    if (made != NULL && entry != NULL) {
+        *made =
+            (import){.next = imports, .references = 1, .payload = p, .size = check_payload_size(p)};
+        imports = made;
+        *entry = (allocation){.references = 1, .of = made};
+        free(check_put(CHECK_OF_CU_ALLOCATION, handle, entry));
+    } else {
+        check_payload_drop(m, p);
+        free(made);
+        free(entry);
+    }
+}
+
+/* The descriptor stays the program's. */
+CHECK_EXPORT CUresult CUDAAPI cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *out,
+                                                             void *handle,
+                                                             CUmemAllocationHandleType type)
+{
+    REAL(cuMemImportFromShareableHandle,
+         (CUmemGenericAllocationHandle *, void *, CUmemAllocationHandleType), (out, handle, type))
+    const check_site site = check_here("cuMemImportFromShareableHandle");
+    const int fd = (int)(intptr_t)handle;
+    check_payload *p = NULL;
+    check_inside++;
+    check_model *m = type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ? check_open() : NULL;
+    if (m != NULL) {
+        const check_identity now = check_identify(fd);
+        p = check_fd_asked(m, fd, &now, &site);
+        check_payload_keep(p);
+        check_close();
+    }
+    const CUresult result = real(out, handle, type);
+    m = p != NULL ? check_open() : NULL;
+    if (m != NULL) {
+        if (result == CUDA_SUCCESS)
+            allocation_add(m, *out, p);
+        else
+            check_payload_drop(m, p);
+        check_close();
+    }
+    check_inside--;
+    return result;
+}
+
 CHECK_EXPORT CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle *out, size_t size,
                                           const CUmemAllocationProp *prop, unsigned long long flags)
 {
@@ -556,20 +614,7 @@ CHECK_EXPORT CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle *out, siz
             .kind = CHECK_MEMORY, .size = size, .shared = true, .any_dedication = true};
         char object[64];
         (void)snprintf(object, sizeof object, "of cuMemCreate 0x%llx", (unsigned long long)*out);
-        import *made = calloc(1, sizeof *made);
-        allocation *entry = calloc(1, sizeof *entry);
-        if (made != NULL && entry != NULL) {
-            *made = (import){.next = imports,
-                             .references = 1,
-                             .payload = check_payload_make(m, &info, object, &site),
-                             .size = size};
-            imports = made;
-            *entry = (allocation){.references = 1, .of = made};
-            free(check_put(CHECK_OF_CU_ALLOCATION, *out, entry));
-        } else {
-            free(made);
-            free(entry);
-        }
+        allocation_add(m, *out, check_payload_make(m, &info, object, &site));
         check_close();
     }
     check_inside--;

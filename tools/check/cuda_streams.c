@@ -14,6 +14,13 @@ typedef struct stream {
 
 static uint64_t blocking_agents, cuda_agents;
 static _Atomic int captures;
+static int context_agent;
+
+void cuda_forget_streams(void)
+{
+    blocking_agents = cuda_agents = 0;
+    captures = context_agent = 0;
+}
 
 #define LEGACY_KEY UINT64_C(1)
 
@@ -60,7 +67,7 @@ void cuda_work_begin(work *w, const char *call, CUstream handle, bool per_thread
 {
     memset(w, 0, offsetof(work, accesses));
     w->num_accesses = w->num_turns = 0;
-    w->signals = w->joins_all = w->runs_code = w->blocks = false;
+    w->signals = w->joins_all = w->runs_code = w->blocks = w->tells_hosts = false;
     w->records = w->follows = NULL;
     w->mark = NULL;
     w->agent = 0;
@@ -125,6 +132,7 @@ void cuda_work_submit(work *w)
                        .num_accesses = w->num_accesses,
                        .joins_all = w->joins_all,
                        .runs_code = w->runs_code,
+                       .host_may_know = w->tells_hosts,
                        .after_agents = cuda_before(w->handle, w->per_thread)};
     if (w->signals) {
         told.signals = w->turns;
@@ -173,6 +181,8 @@ void cuda_host_saw_stream(CUstream handle, bool per_thread)
 // clang-format off
 ON_STREAM(cuStreamWaitValue32_v2, ptsz, (CUstream s, CUdeviceptr at, cuuint32_t v, unsigned f), (s, at, v, f), s, w.joins_all = true, NOTHING)
 ON_STREAM(cuStreamWaitValue64_v2, ptsz, (CUstream s, CUdeviceptr at, cuuint64_t v, unsigned f), (s, at, v, f), s, w.joins_all = true, NOTHING)
+ON_STREAM(cuStreamWriteValue32_v2, ptsz, (CUstream s, CUdeviceptr at, cuuint32_t v, unsigned f), (s, at, v, f), s, w.tells_hosts = true, NOTHING)
+ON_STREAM(cuStreamWriteValue64_v2, ptsz, (CUstream s, CUdeviceptr at, cuuint64_t v, unsigned f), (s, at, v, f), s, w.tells_hosts = true, NOTHING)
 ON_STREAM(cuEventRecord, ptsz, (CUevent e, CUstream s), (e, s), s, w.records = e, NOTHING)
 ON_STREAM(cuEventRecordWithFlags, ptsz, (CUevent e, CUstream s, unsigned f), (e, s, f), s, w.records = e, NOTHING)
 ON_STREAM(cuStreamWaitEvent, ptsz, (CUstream s, CUevent e, unsigned f), (s, e, f), s, w.follows = e, NOTHING)
@@ -344,12 +354,11 @@ CHECK_EXPORT CUresult CUDAAPI cuCtxRecordEvent(CUcontext context, CUevent e)
     check_inside++;
     check_model *m = check_open();
     if (m != NULL) {
-        static int agent;
-        if (agent == 0) agent = check_agent_make(m, CHECK_CUDA, "a context");
+        if (context_agent == 0) context_agent = check_agent_make(m, CHECK_CUDA, "a context");
         check_work told = {.after_agents = cuda_agents, .mark = check_mark_make()};
         if (told.mark != NULL)
             check_mark_drop(check_put(CHECK_OF_CU_EVENT, (uint64_t)(uintptr_t)e, told.mark));
-        check_submit(m, agent, &told, &site);
+        check_submit(m, context_agent, &told, &site);
         check_close();
     }
     const CUresult result = real(context, e);

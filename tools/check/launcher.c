@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-check: runs a program with the two observers, and prints what they found. */
+#include "tree.h"
 #include "utf8.h"
 
 #include <ctype.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -244,7 +246,7 @@ static void put_site(FILE *out, const sarif_site *site)
 }
 
 typedef struct sarif_finding {
-    char id[64], sentence[600], object[200], rule[600], source[400];
+    char id[64], sentence[600], object[200], process[64], rule[600], source[400];
     sarif_site sites[2]; /* here and before */
     int site;
 } sarif_finding;
@@ -266,9 +268,10 @@ static void put_finding(const sarif_finding *f, const char *mend, FILE *results,
     (void)snprintf(id, sizeof id, " %s ", f->id);
     fprintf(results, "%s\n{\"ruleId\":\"%s\",\"level\":\"error\",\"message\":{\"text\":",
             ids[0] != '\0' ? "," : "", f->id);
-    char message[900];
-    (void)snprintf(message, sizeof message, "%s%s%s", f->sentence,
-                   f->object[0] != '\0' ? " Object: " : "", f->object);
+    char message[1000];
+    (void)snprintf(message, sizeof message, "%s%s%s%s%s", f->sentence,
+                   f->object[0] != '\0' ? " Object: " : "", f->object,
+                   f->process[0] != '\0' ? " Process: " : "", f->process);
     put_string(results, message);
     fputs("},\"locations\":[", results);
     put_site(results, &f->sites[0]);
@@ -319,6 +322,7 @@ static bool write_sarif(const char *path, const char *report, int status)
         } else {
             (void)(value_of(line, "  here:    ", f.sites[0].call, sizeof f.sites[0].call) ||
                    value_of(line, "  object:  ", f.object, sizeof f.object) ||
+                   value_of(line, "  process: ", f.process, sizeof f.process) ||
                    value_of(line, "  rule:    ", f.rule, sizeof f.rule) ||
                    value_of(line, "  source:  ", f.source, sizeof f.source));
         }
@@ -373,6 +377,62 @@ static bool write_trace(const char *path, const char *directory)
     free(line);
     if (files != NULL) (void)closedir(files);
     return out != NULL && fclose(out) == 0;
+}
+
+/* What the processes share. Without it each is watched alone. */
+static check_region *make_region(const char *path)
+{
+    const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    pthread_mutexattr_t attributes;
+    void *map = MAP_FAILED;
+    if (fd < 0) return NULL;
+    /* A file with holes would end a process when the disk is full. */
+    if (posix_fallocate(fd, 0, sizeof(check_region)) == 0)
+        map = mmap(NULL, sizeof(check_region), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    (void)close(fd);
+    if (map == MAP_FAILED) return NULL;
+    check_region *r = map;
+    r->size = sizeof *r;
+    const bool made = pthread_mutexattr_init(&attributes) == 0 &&
+                      pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED) == 0 &&
+                      pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST) == 0 &&
+                      pthread_mutex_init(&r->lock, &attributes) == 0;
+    if (made) r->magic = TREE_MAGIC;
+    return r;
+}
+
+static void append(const char *to, const char *from)
+{
+    FILE *in = fopen(from, "r"), *out = fopen(to, "a");
+    char part[4096];
+    size_t length;
+    while (in != NULL && out != NULL && (length = fread(part, 1, sizeof part, in)) > 0)
+        (void)fwrite(part, 1, length, out);
+    if (in != NULL) fclose(in);
+    if (out != NULL) fclose(out);
+}
+
+/* Waits that a process left behind, and another one could have ended: those that nobody ended are
+ * findings. */
+static void look_at_waits(const char *directory, const check_region *r)
+{
+    DIR *all = opendir(directory);
+    const struct dirent *one;
+    while (all != NULL && (one = readdir(all)) != NULL) {
+        char path[PATH_MAX], report[PATH_MAX];
+        unsigned long payload, generation;
+        unsigned long long value;
+        if (sscanf(one->d_name, "report.unless.%lu.%lu.%llu.", &payload, &generation, &value) != 3)
+            continue;
+        const char *kind = strrchr(one->d_name, '.');
+        if (snprintf(path, sizeof path, "%s/%s", directory, one->d_name) >= PATH_MAX ||
+            snprintf(report, sizeof report, "%s/report%s", directory, kind) >= PATH_MAX)
+            continue;
+        if (r != NULL && check_tree_endless(r, (uint32_t)payload, (uint32_t)generation, value))
+            append(report, path);
+        (void)unlink(path);
+    }
+    if (all != NULL) (void)closedir(all);
 }
 
 static volatile pid_t child;
@@ -498,11 +558,13 @@ int main(int argc, char **argv)
                    temporary != NULL && temporary[0] == '/' ? temporary : "/tmp");
     if (mkdtemp(directory) == NULL) return fail("it cannot make a directory", strerror(errno));
     char prefix[PATH_MAX + 8], text_path[PATH_MAX + 16], json_path[PATH_MAX + 16],
-        trace_path[PATH_MAX + 16];
+        trace_path[PATH_MAX + 16], tree_path[PATH_MAX + 16];
     (void)snprintf(prefix, sizeof prefix, "%s/report", directory);
     (void)snprintf(text_path, sizeof text_path, "%s.text", prefix);
     (void)snprintf(json_path, sizeof json_path, "%s.json", prefix);
     (void)snprintf(trace_path, sizeof trace_path, "%s.trace", prefix);
+    (void)snprintf(tree_path, sizeof tree_path, "%s.tree", prefix);
+    check_region *region = make_region(tree_path);
     const char *path_name = getenv("VK_LAYER_PATH") != NULL ? "VK_LAYER_PATH" : "VK_ADD_LAYER_PATH";
     int status = 125, failed = 0;
     if (setenv("CULVERT_CHECK_OUT", prefix, 1) != 0 ||
@@ -516,6 +578,7 @@ int main(int argc, char **argv)
     else
         status = run(argv + at);
 
+    look_at_waits(directory, region);
     FILE *report = text != NULL ? fopen(text, "w") : stderr;
     if (report == NULL) {
         failed = fail(text, strerror(errno));
@@ -531,6 +594,7 @@ int main(int argc, char **argv)
     if (trace != NULL && !write_trace(trace, directory)) failed = fail(trace, strerror(errno));
     (void)unlink(text_path);
     (void)unlink(json_path);
+    (void)unlink(tree_path);
     (void)rmdir(directory);
     return failed != 0 ? failed : found > 0 ? found_status : status;
 }

@@ -109,6 +109,9 @@ void check_find(check_model *m, check_what what, const check_payload *p, const c
             (void)snprintf(f.object + length, sizeof f.object - (size_t)length, " \"%s\"", p->name);
     }
     if (p == NULL && m->object != NULL) (void)snprintf(f.object, sizeof f.object, "%s", m->object);
+    f.unless = m->unless;
+    f.generation = m->unless_generation;
+    f.value = m->unless_value;
     if (here != NULL) f.here = *here;
     if (earlier != NULL) f.earlier = *earlier;
     m->report(m->user, &f);
@@ -121,6 +124,7 @@ check_payload *check_payload_make(check_model *m, const check_payload_info *info
     if (p == NULL) return NULL;
     p->references = 1;
     p->info = *info;
+    p->unseen = info->foreign;
     p->reached = info->value;
     if (info->uuid != NULL) {
         memcpy(p->uuid, info->uuid, CHECK_UUID);
@@ -147,6 +151,7 @@ void check_payload_drop(check_model *m, check_payload *p)
     else
         m->payloads = p->next;
     if (p->next != NULL) p->next->previous = p->previous;
+    check_tree_drop(m, p);
     payload_free(p);
 }
 
@@ -157,7 +162,9 @@ void check_payload_name(check_payload *p, const char *name)
 
 void check_payload_opaque(check_payload *p)
 {
-    if (p != NULL) p->info.foreign = true;
+    if (p == NULL || p->info.foreign) return;
+    p->info.foreign = true;
+    check_tree_opaque(p);
 }
 
 bool check_payload_is(const check_payload *p, check_kind kind)
@@ -196,7 +203,7 @@ void check_imported(check_model *m, const check_import *i, const check_site *sit
             p->info.uuid[0], p->info.uuid[1], p->info.uuid[2], p->info.uuid[3], p->info.uuid[14],
             p->info.uuid[15], i->uuid[0], i->uuid[1], i->uuid[2], i->uuid[3], i->uuid[14],
             i->uuid[15]);
-    if (!i->memory || p->info.foreign) return;
+    if (!i->memory || p->unseen || (p->info.foreign && p->tree == 0)) return;
     if (i->size != p->info.size)
         check_find(m, CHECK_SIZE, p, site, &p->made,
                    "CUDA is told %" PRIu64 " bytes, and the memory has %" PRIu64 ".", i->size,

@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 #define CHECK_FRAMES 12
-#define CHECK_AGENTS 64 /* queues and streams at a time; the host is agent 0 */
+#define CHECK_AGENTS 64  /* queues and streams at a time; the host is agent 0 */
+#define CHECK_FAR    192 /* the same of all processes of a tree */
 #define CHECK_UUID   16
 #define CHECK_PAGE   "docs/culvert-check-findings.md"
 
@@ -19,6 +20,7 @@ typedef struct check_site {
     const char *call; /* a literal: "vkGetMemoryFdKHR" */
     void *frames[CHECK_FRAMES];
     int count;
+    const char *of; /* another process, whose frames only the shim can read; NULL: this one */
 } check_site;
 
 /* What can be wrong. model_rules.c has the rule, its source and what mends it, a row for each;
@@ -66,6 +68,10 @@ typedef struct check_finding {
     char object[160];
     check_site here;
     check_site earlier; /* call is NULL where there is none */
+    /* Of a wait that another process may still end: what it waits for. Told only if it is so when
+     * all have ended. 0: it is sure now. */
+    uint32_t unless, generation;
+    uint64_t value;
 } check_finding;
 
 typedef enum check_kind { CHECK_MEMORY, CHECK_TIMELINE, CHECK_BINARY } check_kind;
@@ -211,7 +217,44 @@ bool check_fd_is(const check_model *m, int fd, const check_payload *p);
 void check_fd_taken(check_model *m, int fd, bool taken, const check_site *site);
 void check_fd_closing(check_model *m, int fd, const check_site *site);
 void check_fd_duplicated(check_model *m, int fd, int copy, const check_site *site);
-void check_fd_sent(check_model *m, int fd, const check_site *site);
+/* Whether it is of interest where it goes: not if nothing is known of it. */
+bool check_fd_sent(check_model *m, int fd, const check_site *site);
+/* A descriptor of another process came, or was there before the program began. */
+void check_fd_received(check_model *m, int fd, check_payload *p, const check_identity *identity,
+                       bool inherited, const check_site *site);
+check_payload *check_fd_payload(check_model *m, int fd); /* of one that is live */
+
+/* ---- processes of one tree, model_tree.c; tree.h says what they share ---- */
+typedef struct check_region check_region;
+struct tree_site;
+typedef struct check_tree {
+    check_region *region;
+    unsigned process; /* its number in the region */
+    /* Takes the region's lock until the model's is given back. False: this process takes part no
+     * more. */
+    bool (*enter)(void);
+    void (*ring)(void);  /* the others look again at what they wait for */
+    void (*pause)(void); /* gives the lock to others for a moment */
+    bool (*alive)(const check_region *region, unsigned process);
+    void (*write_site)(struct tree_site *out, const check_site *site);
+    check_site (*read_site)(const struct tree_site *site);
+} check_tree;
+bool check_model_active(const check_model *m); /* something of it is other processes' */
+void check_model_run(check_model *m);          /* another process has signaled something */
+void check_model_join(check_model *m, const check_tree *tree);
+/* It may be other processes' from here on: they are told of all that is known. */
+void check_payload_publish(check_model *m, check_payload *p);
+uint32_t check_payload_number(const check_payload *p); /* in the region, + 1; or 0 */
+/* What another process made; returns a reference. NULL: it is not known. */
+check_payload *check_payload_adopt(check_model *m, uint32_t number);
+/* The same, of a file of its own. */
+check_payload *check_payload_of_file(check_model *m, const check_identity *file);
+/* False: `file` is another one. */
+bool check_payload_is_file(const check_payload *p, const check_identity *file);
+/* For a child of fork(): calls back for each descriptor that is live. */
+void check_fds_live(check_model *m,
+                    void (*each)(void *user, int fd, check_payload *p, const check_identity *is),
+                    void *user);
 
 /* An import into CUDA: (b) and (c). */
 typedef struct check_import {

@@ -52,6 +52,7 @@ void check_fd_born(check_model *m, int fd, check_payload *p, const check_identit
     f->payload = p;
     if (identity != NULL) f->identity = *identity;
     if (identity != NULL && identity->own) p->file = *identity;
+    check_tree_register(m, p);
     if (site != NULL) f->born = *site;
     f->next = m->fds;
     m->fds = f;
@@ -87,8 +88,14 @@ check_payload *check_fd_asked(check_model *m, int fd, const check_identity *now,
         while (p != NULL &&
                (!p->file.own || p->file.device != now->device || p->file.inode != now->inode))
             p = p->next;
+        if (p != NULL) {
+            check_fd_born(m, fd, p, now, site);
+            return p;
+        }
+        p = check_payload_of_file(m, now);
         if (p == NULL) return NULL;
-        check_fd_born(m, fd, p, now, site);
+        check_fd_received(m, fd, p, now, true, site);
+        check_payload_drop(m, p);
         return p;
     }
     if (f == NULL) return NULL;
@@ -126,18 +133,45 @@ void check_fd_duplicated(check_model *m, int fd, int copy, const check_site *sit
     if (f == NULL) return;
     if (f->state == FD_TAKEN)
         find_taken(m, CHECK_FD_USED, f, site, "duplicates");
-    else
+    else {
         check_fd_born(m, copy, f->payload, &f->identity, &f->born);
+        if (f->received) m->counts.exported--;
+    }
 }
 
-void check_fd_sent(check_model *m, int fd, const check_site *site)
+bool check_fd_sent(check_model *m, int fd, const check_site *site)
 {
     check_fd *f = current(m, fd);
-    if (f == NULL) return;
-    if (f->state == FD_TAKEN)
-        find_taken(m, CHECK_FD_USED, f, site, "sends");
-    else
-        check_payload_opaque(f->payload); /* another process takes part from now on */
+    if (f == NULL) return false;
+    if (f->state != FD_TAKEN) return true;
+    find_taken(m, CHECK_FD_USED, f, site, "sends");
+    return false;
+}
+
+check_payload *check_fd_payload(check_model *m, int fd)
+{
+    const check_fd *f = find(m, fd);
+    return f != NULL && f->state != FD_TAKEN ? f->payload : NULL;
+}
+
+void check_fd_received(check_model *m, int fd, check_payload *p, const check_identity *identity,
+                       bool inherited, const check_site *site)
+{
+    check_fd_born(m, fd, p, identity, site);
+    check_fd *f = find(m, fd);
+    if (f == NULL || f->payload != p) return;
+    m->counts.exported--;
+    f->received = true;
+    f->inherited = inherited;
+}
+
+void check_fds_live(check_model *m,
+                    void (*each)(void *user, int fd, check_payload *p, const check_identity *is),
+                    void *user)
+{
+    for (check_fd *f = m->fds; f != NULL; f = f->next)
+        if (f->state == FD_LIVE && (m->look == NULL || m->look(f->fd, &f->identity) == CHECK_SAME))
+            each(user, f->fd, f->payload, &f->identity);
 }
 
 static void find_leaks(check_model *m)
@@ -146,13 +180,16 @@ static void find_leaks(check_model *m)
         /* A driver that refused one may have closed it, and the number may be another file of the
          * same kind; only a file of its own is known again. */
         if (f->state == FD_TAKEN || (f->state == FD_UNSURE && !f->identity.own)) continue;
+        if (f->inherited) continue; /* its parent's business */
         if (m->look != NULL && m->look(f->fd, &f->identity) != CHECK_SAME) continue;
         check_find(m, CHECK_FD_LEAKED, f->payload, &f->born, NULL,
-                   "Descriptor %d was exported and neither imported nor closed.", f->fd);
+                   "Descriptor %d was %s and neither imported nor closed.", f->fd,
+                   f->received ? "received" : "exported");
     }
 }
 
-static bool find_endless(check_model *m)
+/* At the end of a process another one may still end what it waits for. */
+static bool find_endless(check_model *m, bool at_end)
 {
     bool found = false;
     for (int i = 1; i < CHECK_AGENTS; i++) {
@@ -160,13 +197,18 @@ static bool find_endless(check_model *m)
         if (op == NULL) continue;
         for (unsigned j = 0; j < op->num_waits; j++) {
             const check_payload *p = op->waits[j].payload;
-            if (p == NULL || p->info.foreign || !p->info.shared) continue;
-            if (p->info.kind == CHECK_TIMELINE && p->reached < op->waits[j].value) {
+            if (p == NULL || check_foreign(m, p) || !p->info.shared) continue;
+            const uint64_t reached = check_reached(p);
+            if (p->info.kind == CHECK_TIMELINE && reached < op->waits[j].value) {
+                const bool settled = check_tree_settled(m, p);
+                if (!settled && !at_end) break;
+                if (!settled) check_tree_unless(m, p, op->waits[j].value);
                 check_find(m, CHECK_ENDLESS_WAIT, p, &op->site, &p->made,
                            "%s waits for the value %llu, and what was submitted signals no more "
                            "than %llu.",
                            m->agents[i].name, (unsigned long long)op->waits[j].value,
-                           (unsigned long long)p->reached);
+                           (unsigned long long)reached);
+                m->unless = 0;
                 found = true;
                 break;
             }
@@ -185,16 +227,17 @@ static bool find_endless(check_model *m)
 bool check_stuck(check_model *m, check_payload *p, uint64_t value, const check_site *site)
 {
     check_run(m);
-    if (p != NULL && p->info.shared && !p->info.foreign && p->reached < value) {
+    if (p != NULL && p->info.shared && !check_foreign(m, p) && check_reached(p) < value &&
+        check_tree_settled(m, p)) {
         check_find(
             m, CHECK_ENDLESS_WAIT, p, site, &p->made,
             "The host waits for the value %llu for a long time, and what can be done signals no "
             "more than %llu.",
-            (unsigned long long)value, (unsigned long long)p->reached);
-        (void)find_endless(m);
+            (unsigned long long)value, (unsigned long long)check_reached(p));
+        (void)find_endless(m, false);
         return true;
     }
-    return find_endless(m);
+    return find_endless(m, false);
 }
 
 void check_end(check_model *m, const check_site *site)
@@ -202,5 +245,5 @@ void check_end(check_model *m, const check_site *site)
     (void)site;
     check_run(m);
     find_leaks(m);
-    (void)find_endless(m);
+    (void)find_endless(m, true);
 }

@@ -12,6 +12,8 @@
 /* What is known to be done: of each agent, up to which of its works. */
 typedef struct check_clock {
     uint32_t at[CHECK_AGENTS];
+    uint32_t far[CHECK_FAR]; /* of agents of the tree; of its own only where others said it */
+    bool unsure;             /* something unseen may have ordered more before it */
 } check_clock;
 
 typedef struct check_record {
@@ -27,7 +29,9 @@ typedef struct check_signal {
     uint64_t value;
     check_clock clock;
     check_site site;
-    int agent; /* who signaled, and when: for a timeline */
+    int agent;
+    uint32_t number;
+    int track; /* who signaled, and when: for the timeline */
     uint64_t then;
 } check_signal;
 
@@ -69,7 +73,12 @@ typedef struct check_use {
 struct check_payload {
     check_payload *next, *previous;
     unsigned references;
-    bool unjudged; /* of memory: some work was told of that was not done */
+    bool unjudged;                   /* of memory: some work was told of that was not done */
+    bool unseen;                     /* nobody saw it made: its size is not known */
+    bool ordered;                    /* other processes are told of what happens to it */
+    uint32_t tree;                   /* its number in the region + 1, or 0 */
+    struct tree_payload *shared;     /* the same, or NULL */
+    _Atomic uint32_t *unseen_events; /* of the region */
     check_payload_info info;
     uint8_t uuid[CHECK_UUID];
     char object[80];
@@ -108,7 +117,8 @@ typedef struct check_op {
     check_mark *after, *mark;
     uint64_t after_agents;
     uint32_t after_numbers[CHECK_AGENTS];
-    bool joins_all, runs_code, host_may_know;
+    bool joins_all, runs_code, host_may_know, waited;
+    uint32_t unseen_events;
 } check_op;
 
 typedef struct check_agent {
@@ -120,12 +130,14 @@ typedef struct check_agent {
     uint32_t submitted, done; /* numbers of works */
     uint32_t last_code;       /* the last one that was submitted and runs code */
     check_clock clock;
+    uint32_t far, base; /* its number in the region, and what its works' numbers begin behind */
 } check_agent;
 
 typedef struct check_fd {
     struct check_fd *next;
     int fd;
     enum { FD_LIVE, FD_TAKEN, FD_UNSURE } state;
+    bool inherited, received;
     /* NULL once it is taken: numbers are many, and the record of each stays. */
     check_payload *payload;
     char object[160]; /* what it was then */
@@ -151,6 +163,10 @@ struct check_model {
     check_payload *payloads;
     check_fd *fds;
     check_agent agents[CHECK_AGENTS];
+    check_tree tree;                    /* region is NULL: it is alone */
+    bool active;                        /* something of it is other processes' */
+    uint32_t unless, unless_generation; /* for the finding that comes next: see check_finding */
+    uint64_t unless_value;
 };
 
 void check_find(check_model *m, check_what what, const check_payload *p, const check_site *here,
@@ -160,6 +176,32 @@ void check_find(check_model *m, check_what what, const check_payload *p, const c
 #endif
     ;
 void check_merge(check_clock *into, const check_clock *from);
+
+/* model_tree.c. Something unseen has a part in it, here or in another process. */
+bool check_foreign(const check_model *m, const check_payload *p);
+void check_tree_register(check_model *m, check_payload *p);
+void check_tree_drop(check_model *m, check_payload *p);
+uint64_t check_reached(const check_payload *p);
+void check_tree_opaque(check_payload *p);
+/* A value was reached, and the region does not have it: a process may be about to say so. */
+void check_tree_catch_up(check_model *m, check_payload *p, uint64_t value);
+void check_tree_pending(check_model *m, bool pending);
+bool check_tree_late(const check_model *m, const check_op *op);
+uint32_t check_tree_unseen(const check_model *m);
+/* False: the signal's value is no greater than what was reached; that is told where it is sure. */
+bool check_tree_signal(check_model *m, check_payload *p, uint64_t value, const check_clock *clock,
+                       int agent, uint32_t number, const check_site *site);
+void check_tree_wait(check_model *m, check_payload *p, uint64_t value, check_clock *clock);
+void check_tree_judge(check_model *m, int agent, const check_op *op, const check_access *a,
+                      const check_clock *clock);
+void check_tree_done(check_model *m, int agent, const check_op *op);
+void check_tree_ask_hosts(check_model *m);  /* before a work is submitted */
+void check_tree_tell_hosts(check_model *m); /* the host knows more */
+/* Nobody who lives could end a wait for it. */
+bool check_tree_settled(check_model *m, const check_payload *p);
+void check_tree_unless(check_model *m, const check_payload *p, uint64_t value);
+bool check_conflict(check_access_kind a, check_access_kind b);
+const char *check_verb(check_access_kind kind);
 void check_run(check_model *m);
 void check_judge_layouts(check_model *m, int agent, const check_op *op, const check_access *a,
                          const check_clock *clock);

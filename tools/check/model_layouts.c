@@ -137,7 +137,8 @@ void check_judge_layouts(check_model *m, int agent, const check_op *op, const ch
                          const check_clock *clock)
 {
     check_payload *p = a->payload;
-    if (p->pictures == NULL || p->unjudged || p->info.foreign) return;
+    /* What another process does to the image is not seen here. */
+    if (p->pictures == NULL || p->unjudged || p->ordered || check_foreign(m, p)) return;
     if (a->kind == CHECK_RELEASE || a->kind == CHECK_ACQUIRE) return;
     for (check_picture *i = p->pictures; i != NULL; i = i->next) {
         if (a->kind == CHECK_LAYOUT) {

@@ -20,12 +20,16 @@ void check_merge(check_clock *into, const check_clock *from)
 {
     for (int i = 0; i < CHECK_AGENTS; i++)
         if (into->at[i] < from->at[i]) into->at[i] = from->at[i];
+    for (int i = 0; i < CHECK_FAR; i++)
+        if (into->far[i] < from->far[i]) into->far[i] = from->far[i];
+    into->unsure |= from->unsure;
 }
 
 static void join_all(const check_model *m, check_clock *clock)
 {
     for (int i = 0; i < CHECK_AGENTS; i++)
         check_merge(clock, &m->agents[i].clock);
+    clock->unsure = true; /* and after others' work that comes only later */
 }
 
 int check_agent_make(check_model *m, check_api api, const char *name)
@@ -65,12 +69,12 @@ void check_mark_drop(check_mark *mark)
     if (mark != NULL && --mark->references == 0) free(mark);
 }
 
-static bool conflict(check_access_kind a, check_access_kind b)
+bool check_conflict(check_access_kind a, check_access_kind b)
 {
     return a == CHECK_WRITE || b == CHECK_WRITE;
 }
 
-static const char *verb(check_access_kind kind)
+const char *check_verb(check_access_kind kind)
 {
     return kind == CHECK_WRITE ? "writes" : kind == CHECK_READ ? "reads" : "uses";
 }
@@ -114,7 +118,7 @@ static void hand_over(check_model *m, check_payload *p, check_api api, const che
 static void judge_barriers(check_model *m, check_api api, const check_op *op, const check_access *a)
 {
     check_payload *p = a->payload;
-    if (p->unjudged || p->info.foreign) return;
+    if (p->unjudged || p->ordered || check_foreign(m, p)) return;
     if (a->kind == CHECK_RELEASE || a->kind == CHECK_ACQUIRE) {
         hand_over(m, p, a->kind == CHECK_RELEASE ? CHECK_VULKAN : CHECK_CUDA, a, op, false, false);
     } else if (api == CHECK_CUDA) {
@@ -140,7 +144,8 @@ static void judge(check_model *m, int agent, const check_op *op, const check_acc
         const check_record *r = &p->records[i];
         const bool before = clock->at[r->agent] >= r->at;
         const bool overlap = r->access.begin < a->end && a->begin < r->access.end;
-        if (!found && !before && overlap && r->api != api && conflict(r->access.kind, a->kind)) {
+        if (!found && !before && overlap && r->api != api &&
+            check_conflict(r->access.kind, a->kind)) {
             const check_what what = a->kind != CHECK_WRITE          ? CHECK_WRITE_READ
                                     : r->access.kind == CHECK_WRITE ? CHECK_WRITE_WRITE
                                                                     : CHECK_READ_WRITE;
@@ -150,9 +155,9 @@ static void judge(check_model *m, int agent, const check_op *op, const check_acc
                 m, what, p, &op->site, &r->site,
                 "%s (%s) %s bytes %llu to %llu, and nothing orders that after %s (%s), which "
                 "%s them.",
-                a->how, m->agents[agent].name, verb(a->kind), (unsigned long long)begin,
+                a->how, m->agents[agent].name, check_verb(a->kind), (unsigned long long)begin,
                 (unsigned long long)end - 1, r->access.how, m->agents[r->agent].name,
-                verb(r->access.kind));
+                check_verb(r->access.kind));
             found = true; /* one is enough for a work */
         }
         /* What comes after this write comes after the older one too. */
@@ -171,7 +176,7 @@ static void judge(check_model *m, int agent, const check_op *op, const check_acc
 }
 
 static void add_signal(const check_model *m, check_payload *p, uint64_t value,
-                       const check_clock *clock, const check_site *site)
+                       const check_clock *clock, int agent, uint32_t number, const check_site *site)
 {
     unsigned count = 1;
     check_signal **link = &p->signals;
@@ -184,7 +189,9 @@ static void add_signal(const check_model *m, check_payload *p, uint64_t value,
     s->value = value;
     s->clock = *clock;
     s->site = *site;
-    s->agent = m->now_agent;
+    s->agent = agent;
+    s->number = number;
+    s->track = m->now_agent;
     s->then = m->now;
     s->next = *link;
     *link = s;
@@ -196,24 +203,30 @@ static void add_signal(const check_model *m, check_payload *p, uint64_t value,
 }
 
 static void signal_now(check_model *m, check_payload *p, uint64_t value, const check_clock *clock,
-                       const check_site *site)
+                       int agent, uint32_t number, const check_site *site)
 {
+    if (p->info.kind == CHECK_TIMELINE && p->ordered && !check_foreign(m, p)) {
+        if (!check_tree_signal(m, p, value, clock, agent, number, site)) return;
+        p->reached = value;
+        add_signal(m, p, value, clock, agent, number, site);
+        return;
+    }
     if (p->info.kind == CHECK_TIMELINE) {
         const check_signal *last = p->signals;
         while (last != NULL && last->next != NULL)
             last = last->next;
-        if (value <= p->reached && p->info.shared && !p->info.foreign)
+        if (value <= p->reached && p->info.shared && !check_foreign(m, p))
             check_find(m, CHECK_NO_RISE, p, site, last != NULL ? &last->site : &p->made,
                        "The signal has the value %llu, and the timeline has reached %llu.",
                        (unsigned long long)value, (unsigned long long)p->reached);
         if (value <= p->reached) return;
         p->reached = value;
-        add_signal(m, p, value, clock, site);
+        add_signal(m, p, value, clock, agent, number, site);
         return;
     }
     if (p->signals != NULL) {
         check_signal *s = p->signals;
-        if (p->info.shared && !p->info.foreign)
+        if (p->info.shared && !check_foreign(m, p))
             check_find(m, CHECK_SIGNALED_TWICE, p, site, &s->site,
                        "The binary semaphore is signaled, and nothing has waited for the signal "
                        "before.");
@@ -221,14 +234,14 @@ static void signal_now(check_model *m, check_payload *p, uint64_t value, const c
         s->site = *site;
         return;
     }
-    add_signal(m, p, 0, clock, site);
+    add_signal(m, p, 0, clock, agent, number, site);
 }
 
-static bool turn_ready(const check_turn *w)
+static bool turn_ready(const check_model *m, const check_turn *w)
 {
     const check_payload *p = w->payload;
-    if (p == NULL || p->info.foreign) return true;
-    if (p->info.kind == CHECK_TIMELINE) return p->reached >= w->value;
+    if (p == NULL || check_foreign(m, p)) return true;
+    if (p->info.kind == CHECK_TIMELINE) return check_reached(p) >= w->value;
     /* A presentation engine signals what is not shared, and nobody sees that. */
     return p->signals != NULL || !p->info.shared;
 }
@@ -236,7 +249,7 @@ static bool turn_ready(const check_turn *w)
 static bool ready(const check_model *m, const check_op *op)
 {
     for (unsigned i = 0; i < op->num_waits; i++)
-        if (!turn_ready(&op->waits[i])) return false;
+        if (!turn_ready(m, &op->waits[i])) return false;
     if (op->after != NULL && op->after->number != 0 && !op->after->reached) return false;
     for (int i = 0; i < CHECK_AGENTS; i++)
         if ((op->after_agents >> i & 1) != 0 && m->agents[i].done < op->after_numbers[i])
@@ -246,14 +259,14 @@ static bool ready(const check_model *m, const check_op *op)
 
 static void draw_arrow(const check_model *m, const check_signal *s, int to, const check_payload *p)
 {
-    if (m->watch != NULL && s != NULL) m->watch->arrow(s->agent, s->then, to, p, s->value);
+    if (m->watch != NULL && s != NULL) m->watch->arrow(s->track, s->then, to, p, s->value);
 }
 
 static void wait_now(check_model *m, int agent, const check_turn *w, check_clock *clock)
 {
     check_payload *p = w->payload;
     if (p == NULL) return;
-    if (p->info.foreign) {
+    if (check_foreign(m, p)) {
         m->vague = true;
         join_all(m, clock);
         return;
@@ -270,7 +283,10 @@ static void wait_now(check_model *m, int agent, const check_turn *w, check_clock
     if (w->value <= p->info.value) return; /* it began with that value */
     while (s != NULL && s->value < w->value)
         s = s->next;
-    if (s != NULL) check_merge(clock, &s->clock);
+    if (p->ordered)
+        check_tree_wait(m, p, w->value, clock);
+    else if (s != NULL)
+        check_merge(clock, &s->clock);
     draw_arrow(m, s, agent, p);
 }
 
@@ -298,6 +314,7 @@ static void execute(check_model *m, int agent, check_op *op)
         if ((op->after_agents >> i & 1) != 0) check_merge(&clock, &m->agents[i].clock);
     if (op->joins_all) join_all(m, &clock);
     m->vague |= op->joins_all;
+    if (op->waited && check_tree_late(m, op)) clock.unsure = true;
     clock.at[agent] = op->number;
     for (unsigned i = 0; i < op->num_accesses; i++) {
         const check_access *access = &op->accesses[i];
@@ -306,15 +323,22 @@ static void execute(check_model *m, int agent, check_op *op)
         if (m->strict) judge_barriers(m, a->api, op, access);
         if (m->ordered && access->kind != CHECK_RELEASE && access->kind != CHECK_ACQUIRE)
             judge(m, agent, op, access, &clock);
+        if (m->ordered && access->kind != CHECK_RELEASE && access->kind != CHECK_ACQUIRE)
+            check_tree_judge(m, agent, op, access, &clock);
     }
     a->clock = clock;
     a->done = op->number;
     m->now_agent = agent;
     m->now = now;
-    if (op->host_may_know) check_merge(&m->agents[0].clock, &clock);
+    check_tree_done(m, agent, op);
+    if (op->host_may_know) { /* a value in memory, which the host may look at */
+        check_merge(&m->agents[0].clock, &clock);
+        check_tree_tell_hosts(m);
+    }
     for (unsigned i = 0; i < op->num_signals; i++)
         if (op->signals[i].payload != NULL)
-            signal_now(m, op->signals[i].payload, op->signals[i].value, &clock, &op->site);
+            signal_now(m, op->signals[i].payload, op->signals[i].value, &clock, agent, op->number,
+                       &op->site);
     if (op->mark != NULL) {
         op->mark->reached = true;
         op->mark->clock = clock;
@@ -358,6 +382,10 @@ void check_run(check_model *m)
                 progress = true;
             }
     }
+    bool pending = false;
+    for (int i = 1; i < CHECK_AGENTS; i++)
+        pending |= m->agents[i].first != NULL;
+    check_tree_pending(m, pending);
 }
 
 /* The work is done, says the driver. What the model still waits for was signaled unseen. */
@@ -374,8 +402,15 @@ static void force(check_model *m, int agent, uint32_t number)
             check_mark_drop(after);
             if (reached) continue;
         }
+        const check_op *op = a->first;
+        const check_turn *open = NULL;
+        for (unsigned i = 0; i < op->num_waits && open == NULL; i++)
+            if (!turn_ready(m, &op->waits[i])) open = &op->waits[i];
+        if (open != NULL) check_tree_catch_up(m, open->payload, open->value);
+        if (a->first != op) continue; /* it has run, and is gone */
         for (unsigned i = 0; i < a->first->num_waits; i++)
-            if (!turn_ready(&a->first->waits[i])) check_payload_opaque(a->first->waits[i].payload);
+            if (!turn_ready(m, &a->first->waits[i]))
+                check_payload_opaque(a->first->waits[i].payload);
         step(m, agent);
     }
     check_run(m);
@@ -409,6 +444,7 @@ void check_submit(check_model *m, int agent, const check_work *work, const check
         return;
     }
     op->site = *site;
+    check_tree_ask_hosts(m);
     op->host = m->agents[0].clock;
     op->number = ++a->submitted;
     if (a->api == CHECK_VULKAN)
@@ -445,7 +481,11 @@ void check_submit(check_model *m, int agent, const check_work *work, const check
     }
     *a->last = op;
     a->last = &op->next;
+    op->unseen_events = check_tree_unseen(m);
     check_run(m);
+    if (a->done < a->submitted)
+        for (op = a->first; op != NULL; op = op->next)
+            op->waited = true;
 }
 
 void check_submit_failed(check_model *m, const check_work *work)
@@ -471,22 +511,26 @@ static void tell_done(const check_model *m)
 void check_host_saw_mark(check_model *m, check_mark *mark)
 {
     if (mark == NULL) return;
-    if (mark->number == 0) join_all(m, &m->agents[0].clock); /* of work that is not followed */
-    if (mark->number == 0) return;
-    if (!mark->reached) force(m, mark->agent, mark->number);
-    check_merge(&m->agents[0].clock, &mark->clock);
+    if (mark->number == 0) {
+        join_all(m, &m->agents[0].clock); /* of work that is not followed */
+    } else {
+        if (!mark->reached) force(m, mark->agent, mark->number);
+        check_merge(&m->agents[0].clock, &mark->clock);
+    }
+    check_tree_tell_hosts(m);
     tell_done(m);
 }
 
 void check_host_saw_agent(check_model *m, int agent)
 {
     if (agent <= 0) {
-        m->vague = true;
         join_all(m, &m->agents[0].clock); /* it is not followed */
+        m->vague = true;
+    } else {
+        force(m, agent, m->agents[agent].submitted);
+        check_merge(&m->agents[0].clock, &m->agents[agent].clock);
     }
-    if (agent <= 0) return;
-    force(m, agent, m->agents[agent].submitted);
-    check_merge(&m->agents[0].clock, &m->agents[agent].clock);
+    check_tree_tell_hosts(m);
     tell_done(m);
 }
 
@@ -507,14 +551,17 @@ void check_host_may_know(check_model *m, check_api api)
     m->vague = true;
     for (int i = 1; i < CHECK_AGENTS; i++)
         if (m->agents[i].api == api) check_merge(&m->agents[0].clock, &m->agents[i].clock);
+    check_tree_tell_hosts(m);
 }
 
 void check_host_saw_value(check_model *m, check_payload *p, uint64_t value)
 {
     if (p == NULL || p->info.kind != CHECK_TIMELINE) return;
-    if (p->reached < value) check_payload_opaque(p);
+    if (check_reached(p) < value) check_tree_catch_up(m, p, value);
+    if (check_reached(p) < value) check_payload_opaque(p);
     const check_turn turn = {.payload = p, .value = value};
     wait_now(m, 0, &turn, &m->agents[0].clock);
+    check_tree_tell_hosts(m);
     check_run(m);
     tell_done(m);
 }
@@ -522,9 +569,10 @@ void check_host_saw_value(check_model *m, check_payload *p, uint64_t value)
 void check_host_signals(check_model *m, check_payload *p, uint64_t value, const check_site *site)
 {
     if (p == NULL) return;
+    check_tree_ask_hosts(m);
     const check_clock clock = m->agents[0].clock;
     if (m->watch != NULL) m->now_agent = m->watch->host_signals(&m->now);
-    signal_now(m, p, value, &clock, site);
+    signal_now(m, p, value, &clock, 0, 0, site);
     check_run(m);
 }
 

@@ -158,27 +158,41 @@ CHECK_EXPORT int fcntl64(int fd, int command, ...)
     return control(fd, command, argument, "fcntl64", __builtin_return_address(0));
 }
 
+static bool carries(const struct msghdr *message)
+{
+    return check_inside == 0 && message != NULL &&
+           CMSG_FIRSTHDR((struct msghdr *)(uintptr_t)message) != NULL;
+}
+
 CHECK_EXPORT ssize_t sendmsg(int socket, const struct msghdr *message, int flags)
 {
     static ssize_t (*next)(int, const struct msghdr *, int);
     SYSTEM(next, "sendmsg")
-    const struct cmsghdr *c = check_inside == 0 && message != NULL ? CMSG_FIRSTHDR(message) : NULL;
-    check_model *m = c != NULL ? check_open() : NULL;
-    if (m != NULL) {
-        const check_site site = check_here("sendmsg");
-        for (; c != NULL;
-             c = CMSG_NXTHDR((struct msghdr *)(uintptr_t)message, (struct cmsghdr *)(uintptr_t)c)) {
-            if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
-            const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-            for (size_t i = 0; i < count; i++) {
-                int fd;
-                memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
-                check_fd_sent(m, fd, &site);
-            }
-        }
-        check_close();
+    const unsigned note = carries(message) ? check_sending(socket, message, "sendmsg") : 0;
+    const ssize_t result = next(socket, message, flags);
+    check_sent(note, result >= 0);
+    return result;
+}
+
+/* One by one, where descriptors go with them: so it is known which ones were sent. */
+CHECK_EXPORT int sendmmsg(int socket, struct mmsghdr *messages, unsigned count, int flags)
+{
+    static int (*next)(int, struct mmsghdr *, unsigned, int);
+    SYSTEM(next, "sendmmsg")
+    unsigned done = 0;
+    bool any = false;
+    for (unsigned i = 0; i < count && messages != NULL; i++)
+        any |= carries(&messages[i].msg_hdr);
+    if (!any) return next(socket, messages, count, flags);
+    for (; done < count; done++) {
+        const unsigned note = carries(&messages[done].msg_hdr)
+                                  ? check_sending(socket, &messages[done].msg_hdr, "sendmmsg")
+                                  : 0;
+        const int result = next(socket, &messages[done], 1, flags);
+        check_sent(note, result == 1);
+        if (result != 1) return done > 0 ? (int)done : result;
     }
-    return next(socket, message, flags);
+    return (int)done;
 }
 
 CHECK_EXPORT ssize_t recvmsg(int socket, struct msghdr *message, int flags)
@@ -186,21 +200,60 @@ CHECK_EXPORT ssize_t recvmsg(int socket, struct msghdr *message, int flags)
     static ssize_t (*next)(int, struct msghdr *, int);
     SYSTEM(next, "recvmsg")
     const ssize_t result = next(socket, message, flags);
-    struct cmsghdr *c =
-        result >= 0 && check_inside == 0 && message != NULL ? CMSG_FIRSTHDR(message) : NULL;
-    check_model *m = c != NULL ? check_open() : NULL;
-    if (m == NULL) return result;
-    for (; c != NULL; c = CMSG_NXTHDR(message, c)) {
-        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
-        const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (size_t i = 0; i < count; i++) {
-            int fd;
-            memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
-            check_fd_forget(m, fd);
-        }
-    }
-    check_close();
+    if (result >= 0 && check_inside == 0)
+        check_received(socket, message, (size_t)result, flags, "recvmsg");
     return result;
+}
+
+CHECK_EXPORT int recvmmsg(int socket, struct mmsghdr *messages, unsigned count, int flags,
+                          struct timespec *timeout)
+{
+    static int (*next)(int, struct mmsghdr *, unsigned, int, struct timespec *);
+    SYSTEM(next, "recvmmsg")
+    const int result = next(socket, messages, count, flags, timeout);
+    for (int i = 0; i < result && check_inside == 0; i++)
+        check_received(socket, &messages[i].msg_hdr, messages[i].msg_len, flags, "recvmmsg");
+    return result;
+}
+
+/* It takes a message without its descriptors: perhaps one that was looked at by recvmsg(). Only
+ * recvmsg() says whether there were some. */
+CHECK_EXPORT ssize_t recv(int socket, void *bytes, size_t size, int flags)
+{
+    static ssize_t (*next)(int, void *, size_t, int);
+    static ssize_t (*next_message)(int, struct msghdr *, int);
+    SYSTEM(next, "recv")
+    SYSTEM(next_message, "recvmsg")
+    if (check_inside > 0 || !check_any_message()) return next(socket, bytes, size, flags);
+    struct iovec data = {.iov_base = bytes, .iov_len = size};
+    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
+    const ssize_t result = next_message(socket, &message, flags);
+    if (result >= 0) check_received(socket, &message, (size_t)result, flags, "recv");
+    return result;
+}
+
+/* Another process's descriptor. A file of its own is known by its inode. */
+CHECK_EXPORT int pidfd_getfd(int process, int fd, unsigned flags); /* glibc 2.36 has it */
+
+CHECK_EXPORT int pidfd_getfd(int process, int fd, unsigned flags)
+{
+    static int (*next)(int, int, unsigned);
+    SYSTEM(next, "pidfd_getfd")
+    if (next == NULL) { /* glibc before 2.36 */
+        errno = ENOSYS;
+        return -1;
+    }
+    const int copy = next(process, fd, flags);
+    check_model *m = copy >= 0 && check_inside == 0 && check_is_watched() ? check_open() : NULL;
+    if (m == NULL) return copy;
+    const check_site site = check_here("pidfd_getfd");
+    const check_identity now = check_identify(copy);
+    check_payload *p = check_payload_of_file(m, &now);
+    check_fd_forget(m, copy);
+    if (p != NULL) check_fd_received(m, copy, p, &now, false, &site);
+    check_payload_drop(m, p);
+    check_close();
+    return copy;
 }
 
 /* A program that ends so calls no destructors. */

@@ -3,6 +3,7 @@
  * Each finding is written when it is found, so that a program that crashes leaves a report. */
 #include "shim.h"
 #include "trace.h"
+#include "tree.h"
 #include "utf8.h"
 
 #include <dlfcn.h>
@@ -29,6 +30,25 @@ static pid_t watched;
 static uintptr_t own_begin, own_end;
 static unsigned findings;
 
+#define WAITS 64
+static struct waiting {
+    bool used, told;
+    struct timespec since;
+    check_site site;
+    check_payload *payload; /* what a host waits for by its value, or NULL */
+    uint64_t value;
+} waits[WAITS];
+static bool watching; /* a thread looks at them */
+
+#define BUCKETS 4096
+typedef struct entry {
+    struct entry *next;
+    unsigned kind;
+    uint64_t handle;
+    void *value;
+} entry;
+static entry *buckets[BUCKETS];
+
 /* This thread has the lock, and what comes now is a handler of a signal: _exit(), close(). */
 static _Thread_local volatile sig_atomic_t holding;
 
@@ -46,13 +66,6 @@ bool check_is_watched(void)
     return getpid() == watched;
 }
 
-/* Its drivers do not work in it, and the lock may be another thread's of the parent. */
-static void forget_in_child(void)
-{
-    check_trace_forget();
-    model = NULL;
-}
-
 /* Findings wait until the lock is given back. Only then are their call sites looked up: dladdr()
  * takes the loader's lock, and who has that may be in a call that waits for this one. */
 typedef struct pending {
@@ -67,6 +80,8 @@ void check_close(void)
     pending *list = first_pending;
     first_pending = NULL;
     last_pending = &first_pending;
+    check_tree_unlock();
+    if (model != NULL) check_tree_listen(model);
     pthread_mutex_unlock(&lock);
     holding = 0;
     while (list != NULL) {
@@ -110,6 +125,10 @@ check_identity check_identify(int fd)
     struct stat status;
     char path[48];
     if (fstat(fd, &status) != 0) return is;
+    if (getenv("CULVERT_CHECK_ONE_INODE") != NULL && S_ISREG(status.st_mode)) {
+        is.device = is.inode = 1; /* tests: as NVIDIA's are */
+        return is;
+    }
     is.device = status.st_dev + 1;
     is.inode = status.st_ino;
     is.own = S_ISREG(status.st_mode);
@@ -130,21 +149,80 @@ static int open_out(const char *suffix)
     return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 }
 
+static check_model *make_model(void)
+{
+    const char *fast = getenv("CULVERT_CHECK_FAST"), *strict = getenv("CULVERT_CHECK_STRICT");
+    check_model *made =
+        check_model_make(check_write_finding, NULL, fast == NULL || strcmp(fast, "1") != 0);
+    if (made == NULL) return NULL;
+    if (strict != NULL && strcmp(strict, "1") == 0) check_model_strict(made);
+    check_model_look(made, look);
+    watched = getpid();
+    return made;
+}
+
+static void publish(void *user, int fd, check_payload *p, const check_identity *identity)
+{
+    (void)fd;
+    (void)identity;
+    check_payload_publish(user, p);
+}
+
+static pthread_mutex_t notes = PTHREAD_MUTEX_INITIALIZER; /* with the model's lock or without */
+
+/* The child has copies of all descriptors. The lock is held until it has a model of its own; in a
+ * handler of a signal that came while this thread had it, there is none. */
+static _Thread_local bool forks;
+
+static void before_fork(void)
+{
+    check_model *m = check_is_watched() ? check_open() : NULL;
+    forks = m != NULL;
+    if (!forks) return;
+    check_fds_live(m, publish, m);
+    check_tree_unlock();
+}
+
+static void after_fork(void)
+{
+    if (forks) check_close();
+}
+
+/* What drivers gave the parent does not work in it. What the parent knew stays as it is, unused. */
+static void in_child(void)
+{
+    check_model *before = model;
+    check_trace_forget();
+    model = NULL;
+    pthread_mutex_init(&lock, NULL);
+    pthread_mutex_init(&notes, NULL);
+    holding = 0;
+    if (!forks) return;
+    memset(buckets, 0, sizeof buckets);
+    memset(waits, 0, sizeof waits);
+    watching = false;
+    findings = 0;
+    first_pending = NULL;
+    last_pending = &first_pending;
+    check_cuda_forget();
+    check_vulkan_forget();
+    check_model *made = make_model();
+    if (made != NULL) check_tree_fork(made, before);
+    model = made;
+}
+
 __attribute__((constructor)) static void begin(void)
 {
     void *frames[2];
-    const char *fast = getenv("CULVERT_CHECK_FAST");
     (void)backtrace(frames, 2); /* its first call loads a library */
     (void)dl_iterate_phdr(find_own, (void *)(uintptr_t)&begin);
-    watched = getpid();
-    model = check_model_make(check_write_finding, NULL, fast == NULL || strcmp(fast, "1") != 0);
-    const char *strict = getenv("CULVERT_CHECK_STRICT");
-    if (model != NULL && strict != NULL && strcmp(strict, "1") == 0) check_model_strict(model);
-    if (model != NULL) check_model_look(model, look);
+    check_model *made = make_model();
+    if (made != NULL) check_tree_begin(made);
     const char *trace = getenv("CULVERT_CHECK_TRACE"), *limit = getenv("CULVERT_CHECK_TRACE_LIMIT");
-    if (model != NULL && trace != NULL)
-        check_trace_begin(model, trace, limit != NULL ? strtoull(limit, NULL, 10) << 20 : 0);
-    (void)pthread_atfork(NULL, NULL, forget_in_child);
+    if (made != NULL && trace != NULL)
+        check_trace_begin(made, trace, limit != NULL ? strtoull(limit, NULL, 10) << 20 : 0);
+    model = made;
+    (void)pthread_atfork(before_fork, after_fork, in_child);
 }
 
 /* From a destructor, or from _exit(). */
@@ -158,6 +236,7 @@ __attribute__((destructor)) void check_finish(void)
     const unsigned unjudged = check_model_unjudged(m);
     const check_counts saw = check_model_counts(m);
     check_trace_end();
+    check_tree_end();
     model = NULL; /* what runs after this is not watched */
     check_close();
     if (unjudged > 0)
@@ -267,14 +346,6 @@ __attribute__((noinline)) check_site check_here(const char *call)
 
 /* ---- waits of the host ---- */
 
-#define WAITS 64
-static struct waiting {
-    bool used, told;
-    struct timespec since;
-    check_site site;
-    check_payload *payload; /* what a host waits for by its value, or NULL */
-    uint64_t value;
-} waits[WAITS];
 static unsigned patience; /* seconds; 0: waits are not watched */
 
 static void *watch(void *user)
@@ -289,12 +360,19 @@ static void *watch(void *user)
         check_model *m = check_open();
         if (m == NULL) return NULL;
         (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        bool waits_long = false;
         for (int i = 0; i < WAITS; i++) {
             struct waiting *w = &waits[i];
-            if (!w->used || w->told || now.tv_sec - w->since.tv_sec < (time_t)patience) continue;
-            w->told = true;
-            stuck |= check_stuck(m, w->payload, w->value, &w->site);
+            if (!w->used || now.tv_sec - w->since.tv_sec < (time_t)patience) continue;
+            waits_long = true;
+            if (w->told) continue;
+            check_tree_stuck(true);
+            const bool found = check_stuck(m, w->payload, w->value, &w->site);
+            /* Another process may be stuck only later. */
+            w->told = found || !check_tree_joined();
+            stuck |= found;
         }
+        if (!waits_long) check_tree_stuck(false);
         check_close();
         if (stuck && getenv("CULVERT_CHECK_END_STUCK") != NULL) {
             (void)signal(SIGABRT, SIG_DFL);
@@ -315,17 +393,16 @@ int check_wait_begin(const char *call, check_payload *payload, uint64_t value)
 
 int check_wait_begin_at(const check_site *site, check_payload *payload, uint64_t value)
 {
-    static bool started;
     const char *seconds = getenv("CULVERT_CHECK_STUCK");
     wait_call = site->call;
     wait_since = check_trace_now();
     check_model *m = seconds != NULL ? check_open() : NULL;
     int slot = -1;
     if (m == NULL) return -1;
-    if (!started) {
+    if (!watching) {
         sigset_t all, before;
         pthread_t thread;
-        started = true;
+        watching = true;
         patience = (unsigned)strtoul(seconds, NULL, 10);
         sigfillset(&all);
         (void)pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -354,6 +431,7 @@ void check_wait_end(int slot)
     check_model *m = slot >= 0 ? check_open() : NULL;
     if (m == NULL) return;
     waits[slot].used = false;
+    check_tree_stuck(false);
     check_payload_drop(m, waits[slot].payload);
     check_close();
 }
@@ -373,15 +451,6 @@ void check_will_leave(void)
 }
 
 /* ---- tables ---- */
-
-#define BUCKETS 4096
-typedef struct entry {
-    struct entry *next;
-    unsigned kind;
-    uint64_t handle;
-    void *value;
-} entry;
-static entry *buckets[BUCKETS];
 
 static entry **bucket(unsigned kind, uint64_t handle)
 {
@@ -474,7 +543,14 @@ static bool describe(void *frame, place *out)
         return false;
     if (strncmp(module, "libc.so", 7) == 0) return false;
     if (info.dli_sname != NULL && strcmp(info.dli_sname, "_start") == 0) return false;
+    /* Another process looks for the lines of the source. */
+    static char own[4096];
     out->path = info.dli_fname;
+    if (strncmp(info.dli_fname, "/proc/self/", 11) == 0) {
+        const ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+        own[length > 0 ? length : 0] = '\0';
+        if (length > 0) out->path = own;
+    }
     /* As addr2line has it: of a program at fixed addresses (-no-pie), the address itself. */
     out->offset = (size_t)((uintptr_t)frame - map->l_addr);
     if (info.dli_sname != NULL)
@@ -485,15 +561,33 @@ static bool describe(void *frame, place *out)
     return true;
 }
 
+/* A place of another process: what is known of it is the module and the offset. */
+static bool describe_of(const check_site *site, int i, place *out)
+{
+    uint64_t offset;
+    if (site->of == NULL) return describe(site->frames[i], out);
+    const char *path = check_tree_module(site->frames[i], &offset);
+    if (path == NULL) return false;
+    const char *slash = strrchr(path, '/');
+    const char *module = slash != NULL ? slash + 1 : path;
+    if (strncmp(module, "libvulkan.so", 12) == 0 || strstr(module, "VkLayer_") != NULL ||
+        strncmp(module, "libc.so", 7) == 0)
+        return false;
+    *out = (place){.path = path, .offset = offset};
+    (void)snprintf(out->text, sizeof out->text, "%s+0x%zx", module, out->offset);
+    return true;
+}
+
 /* The launcher looks for the line of the source where a line is "@offset path|text". */
 static void add_site(text *t, const char *label, const check_site *site)
 {
     const bool launched = getenv("CULVERT_CHECK_OUT") != NULL;
     place at;
     if (site->call == NULL) return;
-    add(t, "  %-8s %s\n", label, site->call);
+    add(t, "  %-8s %s%s%s%s\n", label, site->call, site->of != NULL ? " (" : "",
+        site->of != NULL ? site->of : "", site->of != NULL ? ")" : "");
     for (int i = 0, shown = 0; i < site->count && shown < 6; i++) {
-        if (!describe(site->frames[i], &at)) continue;
+        if (!describe_of(site, i, &at)) continue;
         if (launched && at.path != NULL)
             add(t, "@%zx %s|%s\n", at.offset, at.path, at.text);
         else
@@ -509,9 +603,13 @@ static void add_json_site(text *t, const char *name, const check_site *site)
     if (site->call == NULL) return;
     add(t, ",\"%s\":{\"call\":", name);
     add_json(t, site->call);
+    if (site->of != NULL) {
+        add(t, ",\"of\":");
+        add_json(t, site->of);
+    }
     add(t, ",\"frames\":[");
     for (int i = 0; i < site->count; i++) {
-        if (!describe(site->frames[i], &at)) continue;
+        if (!describe_of(site, i, &at)) continue;
         add(t, "%s{\"text\":", first ? "" : ",");
         add_json(t, at.text);
         if (at.path != NULL) {
@@ -552,13 +650,16 @@ static bool seen(const check_finding *f)
     uint64_t name = UINT64_C(1469598103934665603) + f->what;
     const check_site *sites[2] = {&f->here, &f->earlier};
     for (int i = 0; i < 2; i++)
-        for (int j = 0; j < 4 && j < sites[i]->count; j++)
-            name = (name ^ (uintptr_t)sites[i]->frames[j]) * UINT64_C(1099511628211) + (uint64_t)i;
+        for (int j = 0; j < 4 && j < sites[i]->count; j++) {
+            const uint64_t at = sites[i]->of != NULL ? (uintptr_t)sites[i]->frames[j]
+                                                     : check_tree_place(sites[i]->frames[j]);
+            name = (name ^ at) * UINT64_C(1099511628211) + (uint64_t)i;
+        }
     for (unsigned i = 0; i < count; i++)
         if (names[i] == name) return true;
     if (count == sizeof names / sizeof *names) return true;
     names[count++] = name;
-    return false;
+    return f->unless == 0 && !check_tree_new(name);
 }
 
 void check_write_finding(void *user, const check_finding *f)
@@ -583,17 +684,27 @@ static void write_finding(const check_finding *f)
     text *t = malloc(sizeof *t);
     if (t == NULL) return;
     check_inside++;
+    /* What another process may still end goes to files of its own, and the launcher looks again. */
+    char suffix[2][64] = {".text", ".json"};
+    for (int i = 0; i < 2 && f->unless != 0; i++)
+        (void)snprintf(suffix[i], sizeof suffix[i], ".unless.%lu.%lu.%llu.%ld.%u%s",
+                       (unsigned long)f->unless, (unsigned long)f->generation,
+                       (unsigned long long)f->value, (long)watched, findings,
+                       i == 0 ? ".text" : ".json");
     t->length = 0;
     add(t, "culvert-check: (%c) %s\n  %s\n", rule->letter, rule->id, f->sentence);
     if (f->object[0] != '\0') add(t, "  object:  %s\n", f->object);
+    if (check_tree_joined()) add(t, "  process: %ld, %s\n", (long)watched, check_tree_program());
     add_site(t, "here:", &f->here);
     add_site(t, "before:", &f->earlier);
     add(t, "  rule:    %s\n  source:  %s\n  mend:    %s\n  read:    " CHECK_PAGE "#%s\n\n",
         rule->rule, rule->source, rule->mend, rule->id);
-    put(".text", true, t);
+    put(suffix[0], true, t);
     t->length = 0;
-    add(t, "{\"class\":\"%c\",\"id\":\"%s\",\"process\":%ld,\"sentence\":", rule->letter, rule->id,
+    add(t, "{\"class\":\"%c\",\"id\":\"%s\",\"process\":%ld,\"program\":", rule->letter, rule->id,
         (long)watched);
+    add_json(t, check_tree_program());
+    add(t, ",\"sentence\":");
     add_json(t, f->sentence);
     add(t, ",\"object\":");
     add_json(t, f->object);
@@ -606,7 +717,7 @@ static void write_finding(const check_finding *f)
     add(t, ",\"mend\":");
     add_json(t, rule->mend);
     add(t, ",\"read\":\"" CHECK_PAGE "#%s\"}\n", rule->id);
-    put(".json", false, t);
+    put(suffix[1], false, t);
     check_inside--;
     free(t);
 }
@@ -615,7 +726,6 @@ void check_note(const char *said)
 {
     static const char *said_before[16];
     static text t;
-    static pthread_mutex_t notes = PTHREAD_MUTEX_INITIALIZER; /* with the model's lock or without */
     check_inside++;
     pthread_mutex_lock(&notes);
     for (size_t i = 0; i < 16; i++) {

@@ -6,6 +6,8 @@
 
 #include "model.h"
 
+#include <stddef.h>
+
 #define CHECK_EXPORT __attribute__((visibility("default")))
 
 /* The model, with its lock held. NULL: this process is not watched (a child of fork, or no memory);
@@ -33,10 +35,21 @@ void check_will_leave(void);
 void check_write_finding(void *user, const check_finding *finding);
 void check_note(const char *text); /* a line for the report's end, each text once */
 
+/* In a child of fork(): what the parent had is not the child's. */
+void check_cuda_forget(void);
+void check_vulkan_forget(void);
 /* posix.c: the system's own dlsym(). */
 void *check_find_symbol(void *library, const char *name);
 /* cuda.c: what a program gets that looks a symbol of the driver up, and got `found`. */
 void *check_cuda_found(const char *name, void *found);
+
+/* tree.c: messages with descriptors. Before a message is sent: a number for check_sent(). */
+struct msghdr;
+unsigned check_sending(int socket, const struct msghdr *message, const char *call);
+void check_sent(unsigned note, bool sent);
+void check_received(int socket, const struct msghdr *message, size_t length, int flags,
+                    const char *call);
+bool check_any_message(void); /* with descriptors, was ever on its way */
 
 /* A table from handles to what is known of them; a kind keeps handles of different types apart. */
 typedef struct check_table check_table;

@@ -51,6 +51,12 @@ static instance *find_instance(const void *handle)
     return i;
 }
 
+/* In a child of fork() another thread of the parent may have had the lock. */
+void check_vulkan_forget(void)
+{
+    pthread_rwlock_init(&lock, NULL);
+}
+
 const void *check_vk_in_chain(const void *chain, VkStructureType type)
 {
     const VkBaseInStructure *s = chain;
