@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-OTHER_LANGUAGES = {"c", "cpp", "cmake", "cuda", "glsl", "python", "rust"} # what tests they have is not this one's question
+OTHER_LANGUAGES = {"c", "cpp", "cmake", "cuda", "glsl", "python", "rust", "yaml"} # what tests they have is not this one's question
 HELLO = "examples=/usr/share/doc/culvert-doc/examples/samples/hello\n"
 PROGRAM = HELLO + "cc $examples/hello_vulkan.c $(pkg-config --cflags --libs culvert vulkan) -lm -o program\n"
 RIGHT = "grep -q ': 0 of 32131 pixels are wrong' said"
@@ -69,6 +69,7 @@ RUNS = {
 }
 
 GPU = "needs a GPU; the suites run the program on the twin, and `programs` asks it for these options"
+PAGE = "test soft_run.page runs it"
 HOURS = "minutes to hours of building and testing; "
 NOT = {
     ("README.md", "scripts/demo"): HOURS + "test build.bare_root.12",
@@ -80,6 +81,14 @@ NOT = {
     ("docs/waits.md", "culvert-bench --advise"): GPU,
     ("docs/waits.md", "# A recording of your frames"): GPU,
     ("docs/space.md", "culvert-bench-space"): GPU,
+    ("docs/culvert-check.md", "python3 tests/check/cost.py"): "a benchmark, of minutes",
+    ("docs/twin-for-ci.md", "# as root\napt"): "scripts/release --test debian installs the package",
+    ("docs/twin-for-ci.md", "# as root\ntar"): "scripts/release --test linux unpacks the archive",
+    ("docs/twin-for-ci.md", "culvert-soft-run ./program"): PAGE,
+    ("docs/twin-for-ci.md", "set -a; eval"): PAGE,
+    ("docs/twin-for-ci.md", "# where there is a module command"): "needs Environment Modules or Lmod; test soft_run.page reads the modulefile",
+    ("docs/twin-for-ci.md", "culvert-kernels --soft kernels.cu"): PAGE,
+    ("docs/twin-for-ci.md", "CULVERT_SOFT_FAIL_AT=cuda:cuMemAlloc"): PAGE,
     ("docs/measured/benchmarks.md", "cmake --preset release"): GPU,
     ("docs/measured/gl-performance.md", "culvert-bench-gl"): GPU,
     ("docs/measured/memory-kinds.md", "culvert-bench-kinds"): GPU,
@@ -128,7 +137,7 @@ def commands(language, lines):
 
 def entry(name, typed):
     """The longest beginning in the table that fits."""
-    fits = [key for key in [*RUNS, *NOT] if key[0] == name and typed[0].startswith(key[1])]
+    fits = [key for key in [*RUNS, *NOT] if key[0] == name and "\n".join(typed).startswith(key[1])]
     return max(fits, key=lambda key: len(key[1]), default=None)
 
 
