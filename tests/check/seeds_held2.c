@@ -765,20 +765,20 @@ static void held2_overwrites(bool wrong)
 }
 
 const seed seeds_held2[] = {
-    {"held2_graph_unlinked", "missed/write-after-read", held2_graph_unlinked},
-    {"held2_graph_stale_wait", "missed/read-after-write", held2_graph_stale_wait},
-    {"held2_graph_signals_again", "missed/no-rise", held2_graph_signals_again},
-    {"held2_graph_outlives", "missed/memory-in-use", held2_graph_outlives},
-    {"held2_process_reads_early", "missed/read-after-write", held2_process_reads_early},
+    {"held2_graph_unlinked", "write-after-read", held2_graph_unlinked},
+    {"held2_graph_stale_wait", "read-after-write", held2_graph_stale_wait},
+    {"held2_graph_signals_again", "no-rise", held2_graph_signals_again},
+    {"held2_graph_outlives", "memory-in-use", held2_graph_outlives},
+    {"held2_process_reads_early", "read-after-write", held2_process_reads_early},
     {"held2_process_keeps", "fd-leaked", held2_process_keeps},
-    {"held2_process_closes", "missed/fd-closed-after-import", held2_process_closes},
+    {"held2_process_closes", "fd-closed-after-import", held2_process_closes},
     {"held2_dedicated_image", "dedicated", held2_dedicated_image},
-    {"held2_too_many_levels", "missed/range", held2_too_many_levels},
+    {"held2_too_many_levels", "range", held2_too_many_levels},
     {"held2_other_level", "read-after-write", held2_other_level},
-    {"held2_undefined", "missed/layout", held2_undefined},
-    {"held2_push_descriptor", "missed/read-after-write", held2_push_descriptor},
+    {"held2_undefined", "layout-discards", held2_undefined},
+    {"held2_push_descriptor", "read-after-write", held2_push_descriptor},
     {"held2_later_value", "write-after-write", held2_later_value},
-    {"held2_peer_copy", "missed/read-after-write", held2_peer_copy},
+    {"held2_peer_copy", "read-after-write", held2_peer_copy},
     {"held2_slot_copy", "write-after-read", held2_slot_copy},
     {"held2_secondary", "read-after-write", held2_secondary},
     {"held2_wait_stage", "missed/write-after-read", held2_wait_stage},
@@ -787,6 +787,6 @@ const seed seeds_held2[] = {
     {"held2_asks", "read-after-write", held2_asks},
     {"held2_asks_fence", "write-after-read", held2_asks_fence},
     {"held2_begins_later", "no-rise", held2_begins_later},
-    {"held2_overwrites", "alarm/no-release", held2_overwrites},
+    {"held2_overwrites", "no-release", held2_overwrites},
 };
 const size_t num_seeds_held2 = sizeof seeds_held2 / sizeof *seeds_held2;

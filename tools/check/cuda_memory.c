@@ -377,10 +377,15 @@ static void image_add(unsigned kind, const void *handle, import *of, uint64_t of
     free(before);
 }
 
-/* An image has at least its texels; 1 where they may be fewer, or their size is unknown. */
-static uint64_t least_size(const CUDA_ARRAY3D_DESCRIPTOR *d)
+static uint64_t half(uint64_t size)
 {
-    uint64_t texel = 0;
+    return size > 1 ? size / 2 : 1;
+}
+
+/* An image has at least its texels; 1 where they may be fewer, or their size is unknown. */
+static uint64_t least_size(const CUDA_ARRAY3D_DESCRIPTOR *d, unsigned levels)
+{
+    uint64_t texel = 0, sum = 0;
     switch (d->Format) {
     case CU_AD_FORMAT_UNSIGNED_INT8:
     case CU_AD_FORMAT_SIGNED_INT8: texel = 1; break;
@@ -392,12 +397,20 @@ static uint64_t least_size(const CUDA_ARRAY3D_DESCRIPTOR *d)
     case CU_AD_FORMAT_FLOAT: texel = 4; break;
     default: return 1;
     }
-    const uint64_t height = d->Height > 0 ? d->Height : 1, depth = d->Depth > 0 ? d->Depth : 1;
+    uint64_t width = d->Width, height = d->Height > 0 ? d->Height : 1;
+    uint64_t depth = d->Depth > 0 ? d->Depth : 1;
     const uint64_t most = UINT64_C(1) << 20; /* no image is larger in any way; that is not judged */
     if ((d->Flags & CUDA_ARRAY3D_SPARSE) != 0 || d->Width == 0 || d->Width > most ||
         height > most || depth > most || d->NumChannels == 0 || d->NumChannels > 4)
         return 1;
-    return d->Width * height * depth * texel * d->NumChannels;
+    const bool layers = (d->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)) != 0;
+    for (unsigned i = 0; i < levels && i < 21; i++) {
+        sum += width * height * depth;
+        width = half(width);
+        height = half(height);
+        if (!layers) depth = half(depth);
+    }
+    return sum * texel * d->NumChannels;
 }
 
 CHECK_EXPORT CUresult CUDAAPI
@@ -415,7 +428,8 @@ cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *out, CUexternalMemory 
     if (m != NULL) {
         import *i = check_get(CHECK_OF_CU_MEMORY, (uint64_t)(uintptr_t)handle);
         if (i != NULL)
-            check_mapped(m, i->payload, i->size, desc->offset, least_size(&desc->arrayDesc), &site);
+            check_mapped(m, i->payload, i->size, desc->offset,
+                         least_size(&desc->arrayDesc, desc->numLevels), &site);
         if (i != NULL && result == CUDA_SUCCESS)
             image_add(CHECK_OF_CU_MIPMAPS, *out, i, desc->offset);
         check_close();

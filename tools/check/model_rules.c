@@ -71,7 +71,7 @@ const check_rule check_rules[CHECK_WHATS] = {
     [CHECK_NO_RELEASE] = {'f', "no-release",
         "What Vulkan wrote in a resource of one queue family (VK_SHARING_MODE_EXCLUSIVE) is handed over to another API by a barrier whose dstQueueFamilyIndex is VK_QUEUE_FAMILY_EXTERNAL.",
         "Vulkan, \"Queue Family Ownership Transfer\"",
-        "After the write, and before the signal, record a barrier from the queue's family to VK_QUEUE_FAMILY_EXTERNAL."},
+        "After the write, and before the signal, record a barrier from the queue's family to VK_QUEUE_FAMILY_EXTERNAL. A kernel that writes over all of it, and reads nothing, needs none: culvert-check does not see what a kernel does."},
     [CHECK_NO_ACQUIRE] = {'f', "no-acquire",
         "What another API wrote in a resource of one queue family (VK_SHARING_MODE_EXCLUSIVE) is taken over by a barrier whose srcQueueFamilyIndex is VK_QUEUE_FAMILY_EXTERNAL.",
         "Vulkan, \"Queue Family Ownership Transfer\"",

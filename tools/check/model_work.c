@@ -122,7 +122,7 @@ static void judge_barriers(check_model *m, check_api api, const check_op *op, co
     if (a->kind == CHECK_RELEASE || a->kind == CHECK_ACQUIRE) {
         hand_over(m, p, a->kind == CHECK_RELEASE ? CHECK_VULKAN : CHECK_CUDA, a, op, false, false);
     } else if (api == CHECK_CUDA) {
-        hand_over(m, p, CHECK_VULKAN, a, op, true, false);
+        hand_over(m, p, CHECK_VULKAN, a, op, a->kind != CHECK_WRITE, a->kind == CHECK_WRITE);
         if (a->kind == CHECK_WRITE) keep(p, CHECK_CUDA, a, &op->site);
     } else if (a->exclusive) {
         hand_over(m, p, CHECK_CUDA, a, op, a->kind != CHECK_WRITE, a->kind == CHECK_WRITE);
