@@ -84,6 +84,7 @@ static CUresult make(const CUgraphNodeParams *p, const struct soft_launch_how *h
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
         return soft_event_node_make(p->eventWait.event, false, work);
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: {
+        if (p->memOp.ctx == NULL) return CUDA_ERROR_INVALID_VALUE; /* measured on an H100 */
         const CUDA_BATCH_MEM_OP_NODE_PARAMS params = {.ctx = p->memOp.ctx,
                                                       .count = p->memOp.count,
                                                       .paramArray = p->memOp.paramArray,

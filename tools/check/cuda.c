@@ -68,7 +68,8 @@ static void *stand_in(int i, void *found)
     void *wrapper = wrapper_of(i);
     if (found == NULL || found == wrapper) return found;
     /* A library in front of a driver has the lookup alone, as the twin's libcuda.so.1 does: so a
-     * lookup does not tell which module is the driver, and what it finds does. */
+     * lookup does not tell which module is the driver, and what it finds does. A driver has more
+     * than one address for it. */
     const bool lookup = strcmp(cuda_rows[i].base, "cuGetProcAddress") == 0;
     void *module = module_of(found), *none = NULL, *nothing = NULL;
     bool second = !lookup && module != driver &&
@@ -77,7 +78,7 @@ static void *stand_in(int i, void *found)
                   none != module;
     if (!second && !__atomic_compare_exchange_n((void **)&reals[i], &nothing, found, 0,
                                                 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-        second = lookup && nothing != found;
+        second = lookup && module != driver && module != module_of(nothing);
     if (second) check_note("A second CUDA driver is in the process; its calls were not seen");
     return second ? found : wrapper;
 }
