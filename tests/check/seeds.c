@@ -281,23 +281,40 @@ static void signal_early(bool wrong)
     all_done();
 }
 
-static void kernel_early(bool wrong)
+static void launch_early(bool wrong, CUfunction function)
 {
     shared s = share_buffer();
     timeline t = share_timeline();
-    char path[4096];
-    CUmodule module = NULL;
-    CUfunction function = NULL;
     unsigned count = SIZE / 4;
     void *arguments[] = {&s.pointer, &count};
-    (void)snprintf(path, sizeof path, "%s/seeds.soft.so", kernels);
-    CU(cu.cuModuleLoad(&module, path));
-    CU(cu.cuModuleGetFunction(&function, module, "seeds_add"));
     vulkan_writes(&s, &t, 0, 1);
     if (!wrong) cuda_waits(&t, 1, 0);
     CU(cu.cuLaunchKernel(function, (count + 127) / 128, 1, 1, 128, 1, 1, 0, streams[0], arguments,
                          NULL));
     all_done();
+}
+
+static void kernel_early(bool wrong)
+{
+    char path[4096];
+    CUmodule module = NULL;
+    CUfunction function = NULL;
+    (void)snprintf(path, sizeof path, "%s/seeds.soft.so", kernels);
+    CU(cu.cuModuleLoad(&module, path));
+    CU(cu.cuModuleGetFunction(&function, module, "seeds_add"));
+    launch_early(wrong, function);
+}
+
+/* As the CUDA runtime launches: a library's kernel in place of a function. */
+static void library_kernel_early(bool wrong)
+{
+    char path[4096];
+    CUlibrary library = NULL;
+    CUkernel kernel = NULL;
+    (void)snprintf(path, sizeof path, "%s/seeds.soft.so", kernels);
+    CU(cu.cuLibraryLoadFromFile(&library, path, NULL, NULL, 0, NULL, NULL, 0));
+    CU(cu.cuLibraryGetKernel(&kernel, library, "seeds_add"));
+    launch_early(wrong, (CUfunction)kernel);
 }
 
 static void allocation_early(bool wrong)
@@ -532,6 +549,7 @@ static const seed seeds[] = {
     {"earlier_value", "read-after-write", earlier_value},
     {"signal_early", "write-after-read", signal_early},
     {"kernel_early", "read-after-write", kernel_early},
+    {"library_kernel_early", "read-after-write", library_kernel_early},
     {"allocation_early", "read-after-write", allocation_early},
     {"allocation_fd_closed", "fd-closed-after-import", allocation_fd_closed},
     {"used_after_unmap", "used-after-import", used_after_unmap},

@@ -34,6 +34,8 @@
     X(cuCtxPushCurrent, cuCtxPushCurrent_v2)                                                       \
     X(cuCtxPopCurrent, cuCtxPopCurrent_v2)                                                         \
     X(cuEventSynchronize, cuEventSynchronize)                                                      \
+    X(cuLibraryLoadFromFile, cuLibraryLoadFromFile)                                                \
+    X(cuLibraryGetKernel, cuLibraryGetKernel)                                                      \
     X(cuMemsetD8, cuMemsetD8_v2)                                                                   \
     X(cuMemcpyDtoH, cuMemcpyDtoH_v2)                                                               \
     X(cuMemcpy2D, cuMemcpy2D_v2)                                                                   \

@@ -102,8 +102,9 @@ static void answer(const char *symbol, void **pfn, int version, cuuint64_t flags
     const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
     int best = -1;
     if (symbol == NULL || pfn == NULL || *pfn == NULL) return;
-    /* Since CUDA 12 cuda.h makes another function of this name, and who knows what a driver does.
-     * Where it is none of them it is not watched, and graphs are not followed. */
+    /* Since CUDA 12 cuda.h makes another function of this name. Driver 580 gives the second form
+     * for every version (measured on an H100). Where it is none of the three it is not watched, and
+     * graphs are not followed. */
     const bool unsure = strcmp(symbol, "cuGraphInstantiate") == 0 && version >= 12000;
     static const int forms[] = {ROW_cuGraphInstantiateWithFlags, ROW_cuGraphInstantiate_v2,
                                 ROW_cuGraphInstantiate};

@@ -39,6 +39,8 @@
     X(cuSurfObjectDestroy, 5000, cuSurfObjectDestroy) \
     X(cuTexObjectCreate, 5000, cuTexObjectCreate) \
     X(cuTexObjectDestroy, 5000, cuTexObjectDestroy) \
+    X(cuLibraryGetKernel, 12000, cuLibraryGetKernel) \
+    X(cuLibraryEnumerateKernels, 12040, cuLibraryEnumerateKernels) \
     X(cuGraphInstantiate, 10000, cuGraphInstantiate) \
     X(cuGraphInstantiate, 11000, cuGraphInstantiate_v2) \
     X(cuGraphInstantiateWithFlags, 11040, cuGraphInstantiateWithFlags) \

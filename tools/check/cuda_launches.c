@@ -33,6 +33,45 @@ static void look_at_object(cuda_each each, void *user, uint64_t function, size_t
     if (is) each(user, 0, 1, array, CHECK_READ_OR_WRITE);
 }
 
+/* The CUDA runtime launches kernels of libraries (cuLaunchKernel: "f may be a CUkernel"), of which
+ * cuFuncGetParamInfo knows nothing. A kernel's handle stays what it is until its library goes. */
+static void note_kernels(const CUkernel *kernels, unsigned count)
+{
+    static char is;
+    check_model *m = check_open();
+    if (m == NULL) return;
+    for (unsigned i = 0; i < count; i++)
+        if (kernels[i] != NULL) (void)check_put(CHECK_OF_CU_KERNEL, ADDRESS(kernels[i]), &is);
+    check_close();
+}
+
+static bool is_kernel(CUfunction f)
+{
+    check_model *m = check_open();
+    if (m == NULL) return false;
+    const bool is = check_get(CHECK_OF_CU_KERNEL, ADDRESS(f)) != NULL;
+    check_close();
+    return is;
+}
+
+CHECK_EXPORT CUresult CUDAAPI cuLibraryGetKernel(CUkernel *out, CUlibrary library, const char *name)
+{
+    REAL(cuLibraryGetKernel, (CUkernel *, CUlibrary, const char *), (out, library, name))
+    const CUresult result = real(out, library, name);
+    if (result == CUDA_SUCCESS && out != NULL) note_kernels(out, 1);
+    return result;
+}
+
+CHECK_EXPORT CUresult CUDAAPI cuLibraryEnumerateKernels(CUkernel *out, unsigned count,
+                                                        CUlibrary library)
+{
+    REAL(cuLibraryEnumerateKernels, (CUkernel *, unsigned, CUlibrary), (out, count, library))
+    if (out != NULL) memset(out, 0, count * sizeof *out); /* how many it gives is not told */
+    const CUresult result = real(out, count, library);
+    if (result == CUDA_SUCCESS && out != NULL) note_kernels(out, count);
+    return result;
+}
+
 void cuda_arguments(cuda_each each, void *user, CUfunction f, CUkernel k, void **params,
                     void **extra)
 {
@@ -49,7 +88,7 @@ void cuda_arguments(cuda_each each, void *user, CUfunction f, CUkernel k, void *
         return;
     }
     if (params == NULL) return;
-    const bool kernel = f == NULL;
+    const bool kernel = f == NULL || is_kernel(f);
     if (asked[kernel] == NULL)
         asked[kernel] = cuda_ask_driver(kernel ? "cuKernelGetParamInfo" : "cuFuncGetParamInfo");
     void *found = asked[kernel];
@@ -60,7 +99,7 @@ void cuda_arguments(cuda_each each, void *user, CUfunction f, CUkernel k, void *
     }
     CUresult(CUDAAPI * ask)(void *, size_t, size_t *, size_t *);
     memcpy(&ask, &found, sizeof ask);
-    void *const what = kernel ? (void *)k : (void *)f;
+    void *const what = f != NULL ? (void *)f : (void *)k;
     const bool objects = cuda_has_objects();
     size_t offset, size;
     for (size_t i = 0; i < 1024 && ask(what, i, &offset, &size) == CUDA_SUCCESS; i++) {

@@ -66,6 +66,7 @@ enum {
     CHECK_OF_CU_ARRAY,
     CHECK_OF_CU_ALLOCATION,
     CHECK_OF_CU_OBJECT,    /* a surface or texture object: its array */
+    CHECK_OF_CU_KERNEL,    /* a library's kernel, which a launch takes for a function */
     CHECK_OF_CU_PARAMETER, /* of a kernel: it is no such object */
     CHECK_OF_CU_GRAPH,     /* an executable one */
     CHECK_OF_VK_MEMORY,
