@@ -28,8 +28,8 @@ def check_rows(run):
     for i, m in enumerate(run["memory"]):
         check(f"memory[{i}]", m, MEMORY)
         # The twin accounts for what there is, exactly.
-        assert m["peak"] >= m["used"] == m["committed"] >= m["bytes"] or m["scheme"].startswith("cuMemAlloc"), m
-        assert m["peak"] == m["committed"] or m["scheme"].startswith("cuMemAlloc +"), m
+        assert m["peak"] >= m["used"] == m["committed"] >= m["bytes"] or m["scheme"].startswith(("cuMemAlloc", "managed")), m
+        assert m["peak"] == m["committed"] or m["scheme"].startswith(("cuMemAlloc +", "managed")), m
     for i, fact in enumerate(run["facts"]):
         check(f"facts[{i}]", fact, FACT)
 
@@ -38,7 +38,9 @@ def check_all(run):
     assert {r["section"] for r in run["times"]} == SECTIONS
     grown = {(r["scheme"], r["variant"]) for r in run["times"] if r["what"] == "all doublings" and r["section"] == "grow"}
     schemes = {scheme for scheme, _ in grown}
-    assert schemes == {"culv_vector", "raw VMM", "raw VMM (A/A)", "cuMemAlloc + copy", "cuMemAlloc"} and len(grown) == 9, grown
+    managed = {"managed + copy", "managed + copy + prefetch", "managed + prefetch"}
+    assert schemes == {"culv_vector", "raw VMM", "raw VMM (A/A)", "cuMemAlloc + copy", "cuMemAlloc"} | managed, grown
+    assert len(grown) == 12, grown
     goals = sorted(ratio["goal"] for r in run["times"] for ratio in r["ratios"] if ratio["goal"] is not None)
     assert goals == [0.3, 1.03], goals
     assert {r["goal_us"] for r in run["times"] if r["section"] == "ahead"} == {5, None}
