@@ -719,11 +719,14 @@ static CUresult launch_graph(CUresult(CUDAAPI *real)(CUgraphExec, CUstream), CUg
                              CUstream s, bool per_thread)
 {
     work w;
+    const uint64_t since = check_trace_now();
     cuda_work_begin(&w, "cuGraphLaunch", s, per_thread);
+    w.runs_code = true; /* a kernel of the graph may write what is not seen */
     const bool replayed = launch(&w, exec);
     if (!replayed) cuda_work_submit(&w);
     const CUresult result = real(exec, s);
     if (result != CUDA_SUCCESS && replayed) launch_failed(exec);
+    check_trace_call("cuGraphLaunch", since);
     check_inside--;
     return result;
 }

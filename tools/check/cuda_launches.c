@@ -66,9 +66,14 @@ CHECK_EXPORT CUresult CUDAAPI cuLibraryEnumerateKernels(CUkernel *out, unsigned 
                                                         CUlibrary library)
 {
     REAL(cuLibraryEnumerateKernels, (CUkernel *, unsigned, CUlibrary), (out, count, library))
-    if (out != NULL) memset(out, 0, count * sizeof *out); /* how many it gives is not told */
     const CUresult result = real(out, count, library);
-    if (result == CUDA_SUCCESS && out != NULL) note_kernels(out, count);
+    void *found =
+        cuda_ask_driver("cuLibraryGetKernelCount"); /* `count` is the most that is given */
+    CUresult(CUDAAPI * ask)(unsigned *, CUlibrary);
+    unsigned there = 0;
+    memcpy(&ask, &found, sizeof ask);
+    if (result != CUDA_SUCCESS || out == NULL || found == NULL) return result;
+    if (ask(&there, library) == CUDA_SUCCESS) note_kernels(out, count < there ? count : there);
     return result;
 }
 

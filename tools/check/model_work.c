@@ -283,10 +283,15 @@ static void wait_now(check_model *m, int agent, const check_turn *w, check_clock
     if (w->value <= p->info.value) return; /* it began with that value */
     while (s != NULL && s->value < w->value)
         s = s->next;
-    if (p->ordered)
+    if (p->ordered) {
         check_tree_wait(m, p, w->value, clock);
-    else if (s != NULL)
+        if (clock->unsure) { /* perhaps after anything of this process, too */
+            m->vague = true;
+            join_all(m, clock);
+        }
+    } else if (s != NULL) {
         check_merge(clock, &s->clock);
+    }
     draw_arrow(m, s, agent, p);
 }
 

@@ -67,7 +67,7 @@ static bool open_window(void)
     if (window != NULL) (void)munmap(window, WINDOW);
     window = NULL;
     const int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd >= 0 && ftruncate(fd, (off_t)(written + WINDOW)) == 0) {
+    if (fd >= 0 && posix_fallocate(fd, (off_t)written, WINDOW) == 0) {
         void *at = mmap(NULL, WINDOW, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)written);
         if (at != MAP_FAILED) window = at;
     }
