@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -137,11 +138,14 @@ static struct placed {
 /* Names of modules are kept; a module that comes later is put behind them. */
 static uint16_t number_of_module(const char *path)
 {
-    char whole[sizeof region->modules[0].path];
+    char whole[sizeof region->modules[0].path] = {0};
     const bool clear = path[0] == '/' && strncmp(path, "/proc/", 6) != 0;
     char *real = clear ? NULL : realpath(path, NULL); /* "/proc/self/exe" is another one's, there */
-    (void)snprintf(whole, sizeof whole, "%s", real != NULL ? real : path);
+    if (real != NULL) path = real;
+    const size_t length = strlen(path);
+    if (length < sizeof whole) memcpy(whole, path, length);
     free(real);
+    if (length >= sizeof whole) return TREE_MODULES;
     for (uint16_t i = 0; i < TREE_MODULES; i++) {
         if (region->modules[i].used == 0) {
             memcpy(region->modules[i].path, whole, sizeof whole);
@@ -153,18 +157,45 @@ static uint16_t number_of_module(const char *path)
     return TREE_MODULES;
 }
 
+typedef struct module_at {
+    uintptr_t frame, base;
+    char path[PATH_MAX];
+} module_at;
+
+static int find_module(struct dl_phdr_info *info, size_t size, void *user)
+{
+    module_at *at = user;
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        if (info->dlpi_phdr[i].p_type != PT_LOAD || at->frame < begin ||
+            at->frame - begin >= info->dlpi_phdr[i].p_memsz)
+            continue;
+        at->base = info->dlpi_addr;
+        if (info->dlpi_name != NULL && info->dlpi_name[0] != '\0') {
+            (void)snprintf(at->path, sizeof at->path, "%s", info->dlpi_name);
+        } else {
+            const ssize_t length = readlink("/proc/self/exe", at->path, sizeof at->path - 1);
+            at->path[length > 0 ? length : 0] = '\0';
+        }
+        return 1;
+    }
+    return 0;
+}
+
+/* The model's lock is held. dladdr() takes the lock that dlopen() holds while constructors run, and
+ * a constructor may wait for the model's; dl_iterate_phdr() takes another one. */
 static struct placed place_of(void *frame)
 {
+    static module_at at;
     struct placed *p = &cache[((uintptr_t)frame >> 2 ^ (uintptr_t)frame >> 11) % CACHE];
-    Dl_info info;
-    struct link_map *map = NULL;
     if (p->frame == frame) return *p;
     *p = (struct placed){.frame = frame, .module = TREE_MODULES};
-    if (dladdr1(frame, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || info.dli_fname == NULL)
-        return *p;
-    p->module = number_of_module(info.dli_fname);
-    p->offset = (uint32_t)((uintptr_t)frame - map->l_addr);
-    p->start = info.dli_sname != NULL && strcmp(info.dli_sname, "_start") == 0;
+    at.frame = (uintptr_t)frame;
+    if (dl_iterate_phdr(find_module, &at) == 0) return *p;
+    p->module = number_of_module(at.path);
+    p->offset = (uint32_t)(at.frame - at.base);
+    p->start = at.frame - (uintptr_t)getauxval(AT_ENTRY) < 64; /* of _start(), which is short */
     return *p;
 }
 
