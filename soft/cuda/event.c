@@ -395,23 +395,30 @@ static void complete_record(void *extra)
     unref(record);
 }
 
-/* From the launch on the event is what this launch records. */
 static CUresult place_record(struct soft_op *work, struct soft_op *op, struct soft_stream *stream,
                              void **extra)
 {
     (void)op;
-    struct event *event = event_of(work);
+    const struct event *event = event_of(work);
     struct record *made = event == NULL ? NULL : calloc(1, sizeof(*made));
     if (event == NULL) return CUDA_ERROR_INVALID_HANDLE;
     if (made == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
-    made->refs = 2; /* the operation's and the event's */
+    made->refs = 1; /* the operation's */
     made->point = (struct soft_point){.stream = soft_stream_ref(stream),
                                       .seq = soft_stream_submitted(stream) + 1};
+    *extra = made;
+    return CUDA_SUCCESS;
+}
+
+/* From the launch on the event is what this launch records. */
+static void settle_record(struct soft_op *work, void *extra)
+{
+    struct event *event = event_of(work);
+    struct record *made = extra;
     unref(event->record);
     soft_place_clear(&event->place);
     event->record = made;
-    *extra = made;
-    return CUDA_SUCCESS;
+    made->refs++;
 }
 
 /* The launch waits for what was recorded last when it is launched. */
@@ -437,6 +444,7 @@ CUresult soft_event_node_make(CUevent handle, bool records, struct soft_op **out
     work->op.type = records ? CU_GRAPH_NODE_TYPE_EVENT_RECORD : CU_GRAPH_NODE_TYPE_WAIT_EVENT;
     work->op.admit = admit_event;
     work->op.place = records ? place_record : place_wait;
+    work->op.settle = settle_record;
     work->op.complete = complete_record;
     *out = &work->op;
     return CUDA_SUCCESS;

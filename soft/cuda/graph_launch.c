@@ -42,6 +42,11 @@ static CUresult place_node(struct soft_op *op, struct soft_stream *stream)
     return node->work->place(node->work, op, stream, &node->extra);
 }
 
+static void settle_node(struct node_op *node)
+{
+    if (node->extra != NULL) node->work->settle(node->work, node->extra);
+}
+
 /* The end of a launch: until then the program's objects are needed. */
 struct end_op {
     struct soft_op op;
@@ -146,8 +151,11 @@ static CUresult submit_launch(struct soft_exec *exec, struct soft_stream *stream
             if (other != own)
                 result = soft_op_add_point(launch->ops[i], other, launch->seqs[node->before[j]]);
         }
-        if (result == CUDA_SUCCESS) result = place_node(launch->ops[i], own);
+        struct node_op *op = (struct node_op *)(void *)launch->ops[i];
+        if (result == CUDA_SUCCESS) result = place_node(&op->op, own);
         if (result == CUDA_SUCCESS) result = submit(own, &launch->ops[i]);
+        /* Submitted, it cannot end before the lock is given up. */
+        if (result == CUDA_SUCCESS) settle_node(op);
         launch->seqs[i] = soft_stream_submitted(own);
     }
     for (size_t i = 1; result == CUDA_SUCCESS && i < exec->num_branches; i++)

@@ -110,11 +110,12 @@ CUresult soft_kernel_make(const CUDA_KERNEL_NODE_PARAMS *p, const struct soft_la
     const void *handle = p->func != NULL ? (const void *)p->func : (const void *)p->kern;
     struct soft_context *context =
         p->ctx != NULL ? soft_context_find(p->ctx) : soft_context_current();
-    struct soft_function *function = soft_function_in(handle, context);
-    if (function == NULL) return CUDA_ERROR_INVALID_HANDLE;
+    struct soft_function *function;
+    CUresult result = soft_function_in(handle, context, &function);
+    if (result != CUDA_SUCCESS) return result;
     if (!soft_dimensions_valid(grid, block) || p->sharedMemBytes > function->dynamic_shared)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = find_cluster(function, how, &grid, cluster);
+    result = find_cluster(function, how, &grid, cluster);
     if (result != CUDA_SUCCESS) return result;
     if (p->extra != NULL)
         return p->kernelParams != NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;

@@ -181,7 +181,8 @@ CUresult CUDAAPI cuLibraryUnload(CUlibrary handle)
         soft_objects_each(SOFT_MODULE, look, &search);
         if (search.found == NULL) break;
         struct soft_context *context = search.found->object.context;
-        soft_context_wait(context); /* its kernels may be queued; the lock is given up meanwhile */
+        /* Its kernels may be queued. The lock is given up meanwhile, and the context stays. */
+        (void)soft_context_wait_holding(context);
         if (soft_object_find(handle, SOFT_LIBRARY) != library)
             return soft_end(CUDA_ERROR_INVALID_HANDLE);
         search = (struct search){.library = library, .context = context};
@@ -302,31 +303,37 @@ static CUresult begin_kernel(const char *call, CUkernel handle, bool arguments_v
     return *out != NULL ? CUDA_SUCCESS : soft_end(CUDA_ERROR_INVALID_HANDLE);
 }
 
-struct soft_function *soft_function_in(const void *handle, struct soft_context *context)
+/* `handle` is a kernel. */
+static CUresult function_of_kernel(const void *handle, struct soft_context *context,
+                                   struct soft_function **out)
 {
-    struct soft_function *function = soft_object_find(handle, SOFT_FUNCTION);
     const struct kernel *kernel = soft_object_find(handle, SOFT_KERNEL);
     struct soft_module *module;
-    if (function != NULL || kernel == NULL || context == NULL) return function;
-    return module_in(kernel->library, context, &module) == CUDA_SUCCESS &&
-                   kernel->index < module->image.table->num_kernels
-               ? &module->functions[kernel->index]
-               : NULL;
+    if (kernel == NULL) return CUDA_ERROR_INVALID_HANDLE;
+    CUresult result = module_in(kernel->library, context, &module);
+    if (result != CUDA_SUCCESS) return result;
+    if (kernel->index >= module->image.table->num_kernels) return CUDA_ERROR_NOT_FOUND;
+    *out = &module->functions[kernel->index];
+    return CUDA_SUCCESS;
+}
+
+CUresult soft_function_in(const void *handle, struct soft_context *context,
+                          struct soft_function **out)
+{
+    *out = soft_object_find(handle, SOFT_FUNCTION);
+    if (*out != NULL) return CUDA_SUCCESS;
+    return context == NULL ? CUDA_ERROR_INVALID_HANDLE : function_of_kernel(handle, context, out);
 }
 
 CUresult CUDAAPI cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
 {
     struct soft_context *context;
-    struct soft_module *module;
+    struct soft_function *function;
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     if (pFunc == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    const struct kernel *found = soft_object_find(kernel, SOFT_KERNEL);
-    if (found == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
-    result = module_in(found->library, context, &module);
-    if (result == CUDA_SUCCESS && found->index >= module->image.table->num_kernels)
-        result = CUDA_ERROR_NOT_FOUND;
-    if (result == CUDA_SUCCESS) *pFunc = (CUfunction)(void *)&module->functions[found->index];
+    result = function_of_kernel(kernel, context, &function);
+    if (result == CUDA_SUCCESS) *pFunc = (CUfunction)(void *)function;
     return soft_end(result);
 }
 

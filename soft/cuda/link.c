@@ -8,6 +8,10 @@
 
 struct linker {
     struct soft_object object;
+    /* cuda.h: the options' arrays are the program's, and live as long as the linker. */
+    unsigned num_options;
+    CUjit_option *options;
+    void **values;
 };
 
 CUresult CUDAAPI cuLinkCreate_v2(unsigned int numOptions, CUjit_option *options,
@@ -20,6 +24,9 @@ CUresult CUDAAPI cuLinkCreate_v2(unsigned int numOptions, CUjit_option *options,
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct linker *linker = calloc(1, sizeof(*linker));
     if (linker == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    linker->num_options = numOptions;
+    linker->options = options;
+    linker->values = optionValues;
     soft_object_add(&linker->object, SOFT_LINKER, context);
     *stateOut = (CUlinkState)(void *)linker;
     return soft_end(CUDA_SUCCESS);
@@ -45,6 +52,16 @@ static bool options_valid(unsigned num_options, const CUjit_option *options, voi
     return num_options == 0 || (options != NULL && values != NULL);
 }
 
+/* The log is that of the call's own options, or the linker's. */
+static CUresult refuse(CUlinkState state, const char *code, unsigned num_options,
+                       const CUjit_option *options, void **values)
+{
+    const struct linker *linker = soft_object_find(state, SOFT_LINKER);
+    return num_options > 0
+               ? soft_code_refuse(code, num_options, options, values)
+               : soft_code_refuse(code, linker->num_options, linker->options, linker->values);
+}
+
 CUresult CUDAAPI cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size,
                                   const char *name, unsigned int numOptions, CUjit_option *options,
                                   void **optionValues)
@@ -60,7 +77,7 @@ CUresult CUDAAPI cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *
     for (size_t i = 0; i < size; i++)
         copy[i] = ((const char *)data)[i];
     copy[size] = '\0';
-    result = soft_code_refuse(copy, numOptions, options, optionValues);
+    result = refuse(state, copy, numOptions, options, optionValues);
     free(copy);
     return soft_end(result);
 }
@@ -87,7 +104,7 @@ CUresult CUDAAPI cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const 
     fclose(file);
     for (size_t i = read; i < sizeof(start); i++)
         start[i] = '\0';
-    return soft_end(soft_code_refuse(start, numOptions, options, optionValues));
+    return soft_end(refuse(state, start, numOptions, options, optionValues));
 }
 
 CUresult CUDAAPI cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path,

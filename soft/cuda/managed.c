@@ -78,7 +78,9 @@ static bool place_of(const CUmemLocation *location, struct place *out)
 {
     *out = (struct place){.type = (int16_t)location->type, .id = (int16_t)location->id};
     switch ((int)location->type) {
-    case CU_MEM_LOCATION_TYPE_DEVICE: return soft_device_valid(location->id);
+    case CU_MEM_LOCATION_TYPE_DEVICE: /* cuda.h: it has concurrent access */
+        return soft_device_valid(location->id) &&
+               soft_attribute(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, location->id) != 0;
     case CU_MEM_LOCATION_TYPE_HOST: out->id = 0; return true;
     case CU_MEM_LOCATION_TYPE_HOST_NUMA: return location->id == 0;
     case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:

@@ -99,7 +99,8 @@ void soft_range_remove(struct soft_range *range)
 void soft_ranges_free(struct soft_context *context)
 {
     for (size_t i = num_ranges; i-- > 0;)
-        if (ranges[i]->context == context) soft_range_remove(ranges[i]);
+        if (ranges[i]->context == context && ranges[i]->kind != SOFT_RANGE_VARIABLE)
+            soft_range_remove(ranges[i]);
 }
 
 void soft_ranges_forget_external(struct soft_external_memory *external)
@@ -108,11 +109,15 @@ void soft_ranges_forget_external(struct soft_external_memory *external)
         if (ranges[i]->external == external) ranges[i]->external = NULL;
 }
 
-void soft_ranges_forget_image(const void *image)
+void soft_ranges_of_image_pass(const void *image, struct soft_context *heir)
 {
-    for (size_t i = num_ranges; i-- > 0;)
-        if (ranges[i]->kind == SOFT_RANGE_VARIABLE && ranges[i]->image == image)
+    for (size_t i = num_ranges; i-- > 0;) {
+        if (ranges[i]->kind != SOFT_RANGE_VARIABLE || ranges[i]->image != image) continue;
+        if (heir == NULL)
             soft_range_remove(ranges[i]);
+        else
+            ranges[i]->context = heir, ranges[i]->device = heir->device;
+    }
 }
 
 uint64_t soft_range_count(enum soft_range_kind kind)

@@ -107,19 +107,20 @@ CUresult CUDAAPI cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin)
     return load_data(__func__, module, fatCubin, 0, NULL, NULL);
 }
 
-/* Two modules of one file have one copy of its variables. */
-static void forget_variables(void *other, void *arg)
+/* Two modules of one file have one copy of its variables, which is the last one's. */
+static void find_heir(void *other, void *arg)
 {
     struct soft_module *module = arg;
     const struct soft_module *same = other;
-    if (same != module && same->image.library == module->image.library) module->shares = true;
+    if (same != module && same->image.library == module->image.library)
+        module->heir = same->object.context;
 }
 
 void soft_module_free(void *handle)
 {
     struct soft_module *module = handle;
-    soft_objects_each(SOFT_MODULE, forget_variables, module);
-    if (!module->shares) soft_ranges_forget_image(module->image.library);
+    soft_objects_each(SOFT_MODULE, find_heir, module);
+    soft_ranges_of_image_pass(module->image.library, module->heir);
     for (uint32_t i = 0; i < module->image.table->num_kernels; i++)
         soft_object_remove(&module->functions[i].object);
     soft_object_remove(&module->object);

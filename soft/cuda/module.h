@@ -12,7 +12,7 @@ struct soft_module {
     struct soft_image image;
     struct soft_function *functions; /* one for each row of the table */
     struct soft_library *library;    /* whose it is; NULL: the program loaded it */
-    bool shares;                     /* while it is freed: another one has the same file */
+    struct soft_context *heir;       /* while it is freed: where another one has the same file */
 };
 
 /* --- module.c */

@@ -55,11 +55,13 @@ static CUresult begin(const char *call, CUfunction handle, bool arguments_valid,
                       struct limits *limits, const struct soft_function **out)
 {
     struct soft_context *context;
+    struct soft_function *function;
     CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     if (!arguments_valid) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    *out = soft_function_in(handle, context);
-    if (*out == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    result = soft_function_in(handle, context, &function);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    *out = function;
     *limits = limits_of(context->device);
     return CUDA_SUCCESS;
 }

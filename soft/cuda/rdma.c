@@ -30,7 +30,8 @@ void soft_count_sync_memops(bool of_context)
 CUresult soft_p2p_tokens(struct soft_range *range, CUDA_POINTER_ATTRIBUTE_P2P_TOKENS *out)
 {
     static unsigned long long secret;
-    if (range == NULL || range->kind != SOFT_RANGE_DEVICE || !supported(range->device))
+    if (range == NULL || range->kind != SOFT_RANGE_DEVICE || range->managed ||
+        !supported(range->device))
         return CUDA_ERROR_INVALID_VALUE;
     while (secret == 0)
         if (getrandom(&secret, sizeof secret, 0) < 0) return CUDA_ERROR_OPERATING_SYSTEM;

@@ -217,9 +217,11 @@ struct soft_op {
     CUresult (*admit)(struct soft_op *op, const struct soft_context *context);
     void (*recall)(struct soft_op *op); /* undoes admit: it was not submitted after all */
     /* Of a node's work, locked: called right before the launch's operation is submitted there;
-     * *extra goes to complete() when that is done, or instead of it. NULL: neither. */
+     * *extra goes to settle() once it is submitted, and to complete() when it is done, or was not
+     * submitted. NULL: none of them. */
     CUresult (*place)(struct soft_op *work, struct soft_op *op, struct soft_stream *stream,
                       void **extra);
+    void (*settle)(struct soft_op *work, void *extra);
     void (*complete)(void *extra);
 };
 void *soft_op_new(size_t size, CUresult (*run)(struct soft_op *), void (*retire)(struct soft_op *));
@@ -315,9 +317,10 @@ struct soft_range *soft_range_first(uintptr_t address, size_t size);
  * the other by cuMemMap, that do; NULL when none does. */
 struct soft_range *soft_range_holding(uintptr_t address, size_t size);
 void soft_range_remove(struct soft_range *range);
-void soft_ranges_free(struct soft_context *context);
+void soft_ranges_free(struct soft_context *context); /* not those of variables */
 void soft_ranges_forget_external(struct soft_external_memory *external);
-void soft_ranges_forget_image(const void *image); /* its variables */
+/* The image's variables are that context's from then on; NULL: they are gone. */
+void soft_ranges_of_image_pass(const void *image, struct soft_context *heir);
 uint64_t soft_range_count(enum soft_range_kind kind);
 /* Bytes of the device's memory of cuMemAlloc and of pools. */
 uint64_t soft_range_bytes(int device);
@@ -391,9 +394,10 @@ struct soft_function {
     bool large_clusters; /* more than 8 blocks */
     uint32_t set_here;   /* attributes that cuFuncSetAttribute set, a bit each */
 };
-/* Of a function, or of a library's kernel in the context. NULL: it is neither, or cannot be loaded
- * there. */
-struct soft_function *soft_function_in(const void *handle, struct soft_context *context);
+/* Of a function, or of a library's kernel in the context, where its library is loaded if need be.
+ * INVALID_HANDLE: it is neither. */
+CUresult soft_function_in(const void *handle, struct soft_context *context,
+                          struct soft_function **out);
 
 /* --- launch.c */
 bool soft_dimensions_valid(culv_soft_dim3 grid, culv_soft_dim3 block);

@@ -220,13 +220,13 @@ static void retire_node(struct soft_op *base)
     free(((struct values_op *)(void *)base)->params);
 }
 
-/* A node's wait is given up with the context that it names. */
+/* A node's wait is given up with the context that it names, and nothing but the streams' context
+ * keeps that one alive while a launch runs: they are one here. */
 static CUresult admit_node(struct soft_op *base, const struct soft_context *context)
 {
     const struct values_op *op = (const struct values_op *)(const void *)base;
-    (void)context;
-    return soft_object_find(op->context, SOFT_CONTEXT) != NULL ? CUDA_SUCCESS
-                                                               : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (soft_object_find(op->context, SOFT_CONTEXT) == NULL) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    return op->context == context ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult soft_batch_make(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params, struct soft_op **out)

@@ -4,9 +4,11 @@
  * whole context. What is not the twin's own is in the contract suite (host_calls.c there). */
 #include "twin.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* The whole file; freed by the caller. */
 static void *read_file(const char *path, size_t *size)
@@ -123,6 +125,83 @@ TWIN_CASE(variables, CU_STREAM_NON_BLOCKING)
     CU_IS(t->cu->MemcpyDtoH(&sum, constants, sizeof sum), CUDA_ERROR_INVALID_VALUE);
 }
 
+/* Two contexts load one file, so they have one copy of its variables: it outlives the context that
+ * asked for it first. */
+TWIN_CASE(variables_of_two_contexts, CU_STREAM_NON_BLOCKING)
+{
+    PROC(t->cu, ModuleGetGlobal, 3020);
+    CUcontext other;
+    CUdeviceptr here, there;
+    size_t size;
+    float sum = 0;
+    const float written = 12.5f;
+    CU_OK(t->cu->CtxCreate(&other, 0, 0));
+    CUmodule first = raw_cuda_load(t->cu, "twin_kernels");
+    CU_OK(ModuleGetGlobal(&there, &size, first, "twin_total"));
+    CU_OK(t->cu->CtxSetCurrent(t->context));
+    CUmodule second = raw_cuda_load(t->cu, "twin_kernels");
+    CU_OK(ModuleGetGlobal(&here, &size, second, "twin_total"));
+    REQUIRE(here == there);
+    CU_OK(t->cu->CtxDestroy(other));
+    CU_OK(t->cu->CtxSetCurrent(t->context));
+    CU_OK(raw_cuda_upload(t->cu, here, &written, sizeof written));
+    CU_OK(t->cu->MemcpyDtoH(&sum, here, sizeof sum));
+    REQUIRE(sum == written);
+    CU_OK(t->cu->ModuleUnload(second));
+    CU_IS(t->cu->MemcpyDtoH(&sum, here, sizeof sum), CUDA_ERROR_INVALID_VALUE);
+}
+
+struct unloading {
+    PFN_cuLibraryUnload_v12000 unload;
+    CUlibrary library;
+    CUresult result;
+};
+
+static void *unload(void *arg)
+{
+    struct unloading *u = arg;
+    u->result = u->unload(u->library);
+    return NULL;
+}
+
+/* A library is unloaded while its kernel is queued, and another thread destroys the context. */
+TWIN_CASE(library_and_context_end_at_once, CU_STREAM_NON_BLOCKING)
+{
+    PROC(t->cu, LibraryLoadData, 12000);
+    PROC(t->cu, LibraryUnload, 12000);
+    PROC(t->cu, LibraryGetKernel, 12000);
+    char path[TEST_PATH_MAX];
+    size_t size;
+    CUkernel kernel;
+    CUcontext other;
+    CUstream stream;
+    CUdeviceptr memory;
+    pthread_t thread;
+    int number = 5;
+    void *params[] = {&memory, &number};
+    struct unloading u = {.unload = LibraryUnload, .result = CUDA_ERROR_UNKNOWN};
+    twin_gate *gate = twin_gate_new();
+    void *code = read_file(test_path(path, "share/culvert/twin_kernels.soft.so"), &size);
+    CU_OK(LibraryLoadData(&u.library, code, NULL, NULL, 0, NULL, NULL, 0));
+    free(code);
+    CU_OK(LibraryGetKernel(&kernel, u.library, "twin_poke"));
+    CU_OK(t->cu->CtxCreate(&other, 0, 0));
+    CU_OK(t->cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CU_OK(t->cu->MemAlloc(&memory, 256));
+    CU_OK(t->cu->LaunchHostFunc(stream, twin_gate_wait, gate));
+    CU_OK(
+        t->cu->LaunchKernel((CUfunction)(void *)kernel, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
+    REQUIRE(pthread_create(&thread, NULL, unload, &u) == 0);
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); /* it waits by then, or need not */
+    twin_gate_open(gate);
+    CU_OK(t->cu->CtxDestroy(other));
+    pthread_join(thread, NULL);
+    REQUIRE_EQ(u.result, CUDA_SUCCESS);
+    CU_OK(t->cu->CtxSetCurrent(t->context));
+    REQUIRE_EQ(twin_counts(t->cu).modules, 0);
+    twin_gate_free(gate);
+}
+
 /* What is a GPU's code is refused by an error that a GPU's driver has too, and the program's log
  * says why. */
 TWIN_CASE(code_for_gpus, CU_STREAM_NON_BLOCKING)
@@ -148,7 +227,10 @@ TWIN_CASE(code_for_gpus, CU_STREAM_NON_BLOCKING)
     PROC(t->cu, LinkComplete, 5050);
     PROC(t->cu, LinkDestroy, 5050);
     CUlinkState linker;
-    CU_OK(LinkCreate(0, NULL, NULL, &linker));
+    char own_log[80] = "";
+    CUjit_option own_options[] = {CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER};
+    void *own_values[] = {(void *)sizeof own_log, own_log};
+    CU_OK(LinkCreate(2, own_options, own_values, &linker));
     REQUIRE_EQ(twin_counts(t->cu).modules, 1);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         CUmodule module;
@@ -164,6 +246,8 @@ TWIN_CASE(code_for_gpus, CU_STREAM_NON_BLOCKING)
         CU_IS(LinkAddData(linker, CU_JIT_INPUT_PTX, (void *)(uintptr_t)rows[i].code, rows[i].size,
                           NULL, 0, NULL, NULL),
               rows[i].result);
+        REQUIRE(strncmp(own_log, rows[i].says, strlen(rows[i].says)) == 0);
+        own_values[0] = (void *)sizeof own_log; /* it was the length */
     }
     void *cubin_out;
     size_t size;
@@ -316,6 +400,8 @@ TWIN_CASE(first_forms, CU_STREAM_NON_BLOCKING)
 const test_case twin_host_call_cases[] = {
     {.name = "host_calls.library_in_two_contexts", .run = library_in_two_contexts},
     {.name = "host_calls.variables", .run = variables},
+    {.name = "host_calls.variables_of_two_contexts", .run = variables_of_two_contexts},
+    {.name = "host_calls.library_and_context_end_at_once", .run = library_and_context_end_at_once},
     {.name = "host_calls.code_for_gpus", .run = code_for_gpus},
     {.name = "host_calls.occupancy_of_a_played_device", .run = occupancy_of_a_played_device},
     {.name = "host_calls.cooperative", .run = cooperative},
