@@ -10,7 +10,8 @@ vcpkg_check_features(OUT_FEATURE_OPTIONS FEATURE_OPTIONS
     soft CULVERT_SOFT
     tools CULVERT_TOOLS)
 # Programs find the twin, the layers and the kernels' headers from their own place on, so they are installed where vcpkg
-# has programs, and not moved there. On Windows there is one, beside the DLL, and it needs nothing else.
+# has programs, and not moved there. On Windows there is one, beside the DLL, and it needs nothing else. vcpkg itself
+# sets this directory behind OPTIONS, and before the options of each kind.
 set(PLACES "")
 if(NOT VCPKG_TARGET_IS_WINDOWS)
   set(PLACES "-DCMAKE_INSTALL_BINDIR=tools/${PORT}")
@@ -19,10 +20,13 @@ vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"
   OPTIONS
     ${FEATURE_OPTIONS}
-    ${PLACES}
     -DCULVERT_TESTS=OFF
     -DCULVERT_SAMPLES=OFF
-    -DCULVERT_BENCH=OFF)
+    -DCULVERT_BENCH=OFF
+  OPTIONS_RELEASE
+    ${PLACES}
+  OPTIONS_DEBUG
+    ${PLACES})
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/culvert)
 vcpkg_fixup_pkgconfig()
