@@ -11,7 +11,8 @@ packages_test="python3=python3 binutils=readelf pkg-config=pkg-config make=make 
     gcc-mingw-w64-x86-64-posix=x86_64-w64-mingw32-gcc g++-mingw-w64-x86-64-posix=x86_64-w64-mingw32-g++ mingw-w64-x86-64-dev
     lld=lld-link llvm=llvm-dlltool vulkan-validationlayers
     wine64 libgl1 directx-headers-dev xvfb=Xvfb xauth=xauth xdotool=xdotool x11-apps=xwd libplacebo-dev doxygen=doxygen libibverbs-dev
-    python3-numpy python3-pytest python3-pycparser python3-moderngl mypy libdlpack-dev abigail-tools=abidiff"
+    python3-numpy python3-pytest python3-pycparser python3-moderngl mypy libdlpack-dev abigail-tools=abidiff
+    tcl=tclsh git=git debootstrap=debootstrap"
 # The zip for Windows.
 packages_windows="cmake=cmake ninja-build=ninja python3=python3 libvulkan-dev libvulkan-volk-dev llvm=llvm-dlltool
     gcc-mingw-w64-x86-64-posix=x86_64-w64-mingw32-gcc g++-mingw-w64-x86-64-posix=x86_64-w64-mingw32-g++ mingw-w64-x86-64-dev"

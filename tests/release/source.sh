@@ -13,7 +13,7 @@ for program in debootstrap gcc cmake ninja python3 objdump; do command -v $progr
 git clone -q --shared "$root" "$work/clone"
 cd "$work/clone"
 # What is changed there and not committed is tried, too.
-(cd "$root" && git diff --binary HEAD) | git apply --allow-empty
+(cd "$root" && git diff --binary HEAD) | git apply --index --allow-empty
 git -c user.name=test -c user.email=test@example.org commit -q --allow-empty -a -m "as it is"
 refuses() { # WHAT TEXT ARGUMENTS...
     what=$1 text=$2
