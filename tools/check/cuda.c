@@ -95,6 +95,7 @@ void check_cuda_forget(void)
 {
     cuda_forget_memory();
     cuda_forget_streams();
+    cuda_forget_graphs();
 }
 
 static void answer(const char *symbol, void **pfn, int version, cuuint64_t flags)

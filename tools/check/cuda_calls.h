@@ -41,6 +41,7 @@
     X(cuTexObjectDestroy, 5000, cuTexObjectDestroy) \
     X(cuLibraryGetKernel, 12000, cuLibraryGetKernel) \
     X(cuLibraryEnumerateKernels, 12040, cuLibraryEnumerateKernels) \
+    X(cuLibraryUnload, 12000, cuLibraryUnload) \
     X(cuGraphInstantiate, 10000, cuGraphInstantiate) \
     X(cuGraphInstantiate, 11000, cuGraphInstantiate_v2) \
     X(cuGraphInstantiateWithFlags, 11040, cuGraphInstantiateWithFlags) \

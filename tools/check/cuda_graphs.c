@@ -470,6 +470,11 @@ static void lose_graphs(check_model *m)
     }
 }
 
+void cuda_forget_graphs(void)
+{
+    num_agents = num_in_graphs = 0;
+}
+
 /* ---- a launch ---- */
 
 static const char *name_of(CUgraphNodeType type)

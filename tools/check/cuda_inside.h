@@ -75,6 +75,7 @@ check_payload *cuda_ask_import(int fd, check_import *i, const check_site *site);
 /* In a child of fork(). */
 void cuda_forget_memory(void);
 void cuda_forget_streams(void);
+void cuda_forget_graphs(void);
 bool cuda_has_imports(void); /* of shared memory */
 bool cuda_has_objects(void); /* surface and texture objects of it */
 

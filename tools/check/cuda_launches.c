@@ -35,14 +35,36 @@ static void look_at_object(cuda_each each, void *user, uint64_t function, size_t
 
 /* The CUDA runtime launches kernels of libraries (cuLaunchKernel: "f may be a CUkernel"), of which
  * cuFuncGetParamInfo knows nothing. A kernel's handle stays what it is until its library goes. */
-static void note_kernels(const CUkernel *kernels, unsigned count)
+static void note_kernels(const CUkernel *kernels, unsigned count, bool are)
 {
     static char is;
     check_model *m = check_open();
     if (m == NULL) return;
     for (unsigned i = 0; i < count; i++)
-        if (kernels[i] != NULL) (void)check_put(CHECK_OF_CU_KERNEL, ADDRESS(kernels[i]), &is);
+        if (kernels[i] != NULL)
+            (void)check_put(CHECK_OF_CU_KERNEL, ADDRESS(kernels[i]), are ? &is : NULL);
     check_close();
+}
+
+static unsigned num_kernels(CUlibrary library)
+{
+    CUresult(CUDAAPI * ask)(unsigned *, CUlibrary);
+    void *found = cuda_ask_driver("cuLibraryGetKernelCount");
+    unsigned count = 0;
+    memcpy(&ask, &found, sizeof ask);
+    return found != NULL && ask(&count, library) == CUDA_SUCCESS ? count : 0;
+}
+
+/* All that a library has, while it is there; freed by the caller. */
+static CUkernel *kernels_of(CUlibrary library, unsigned *count)
+{
+    CUresult(CUDAAPI * ask)(CUkernel *, unsigned, CUlibrary);
+    void *found = cuda_ask_driver("cuLibraryEnumerateKernels");
+    memcpy(&ask, &found, sizeof ask);
+    *count = found != NULL ? num_kernels(library) : 0;
+    CUkernel *kernels = *count > 0 ? calloc(*count, sizeof(CUkernel)) : NULL;
+    if (kernels == NULL || ask(kernels, *count, library) != CUDA_SUCCESS) *count = 0;
+    return kernels;
 }
 
 static bool is_kernel(CUfunction f)
@@ -58,7 +80,7 @@ CHECK_EXPORT CUresult CUDAAPI cuLibraryGetKernel(CUkernel *out, CUlibrary librar
 {
     REAL(cuLibraryGetKernel, (CUkernel *, CUlibrary, const char *), (out, library, name))
     const CUresult result = real(out, library, name);
-    if (result == CUDA_SUCCESS && out != NULL) note_kernels(out, 1);
+    if (result == CUDA_SUCCESS && out != NULL) note_kernels(out, 1, true);
     return result;
 }
 
@@ -67,13 +89,21 @@ CHECK_EXPORT CUresult CUDAAPI cuLibraryEnumerateKernels(CUkernel *out, unsigned 
 {
     REAL(cuLibraryEnumerateKernels, (CUkernel *, unsigned, CUlibrary), (out, count, library))
     const CUresult result = real(out, count, library);
-    void *found =
-        cuda_ask_driver("cuLibraryGetKernelCount"); /* `count` is the most that is given */
-    CUresult(CUDAAPI * ask)(unsigned *, CUlibrary);
-    unsigned there = 0;
-    memcpy(&ask, &found, sizeof ask);
-    if (result != CUDA_SUCCESS || out == NULL || found == NULL) return result;
-    if (ask(&there, library) == CUDA_SUCCESS) note_kernels(out, count < there ? count : there);
+    if (result != CUDA_SUCCESS || out == NULL) return result;
+    const unsigned there = num_kernels(library); /* `count` is the most that is given */
+    note_kernels(out, count < there ? count : there, true);
+    return result;
+}
+
+CHECK_EXPORT CUresult CUDAAPI cuLibraryUnload(CUlibrary library)
+{
+    REAL(cuLibraryUnload, (CUlibrary), (library))
+    unsigned count;
+    CUkernel *kernels = kernels_of(library, &count);
+    note_kernels(kernels, count, false); /* before the driver gives the handles to others */
+    const CUresult result = real(library);
+    if (result != CUDA_SUCCESS) note_kernels(kernels, count, true);
+    free(kernels);
     return result;
 }
 
@@ -166,6 +196,18 @@ static void CUDA_CB call_host(void *user)
     call.function(call.user);
 }
 
+/* `call` may be NULL. */
+static void give_up(host_call *call)
+{
+    if (call == NULL) return;
+    check_model *m = check_open();
+    if (m != NULL) {
+        check_mark_drop(call->mark);
+        check_close();
+    }
+    free(call);
+}
+
 static CUresult launch_host(CUresult(CUDAAPI *real)(CUstream, CUhostFn, void *), CUstream s,
                             CUhostFn function, void *user, bool per_thread)
 {
@@ -182,7 +224,7 @@ static CUresult launch_host(CUresult(CUDAAPI *real)(CUstream, CUhostFn, void *),
     }
     cuda_work_submit(&w);
     const CUresult result = call != NULL ? real(s, call_host, call) : real(s, function, user);
-    if (result != CUDA_SUCCESS && call != NULL) free(call);
+    if (result != CUDA_SUCCESS) give_up(call);
     check_inside--;
     return result;
 }
@@ -231,7 +273,7 @@ static CUresult add_callback(CUresult(CUDAAPI *real)(CUstream, CUstreamCallback,
     cuda_work_submit(&w);
     const CUresult result =
         call != NULL ? real(s, call_back, call, flags) : real(s, callback, user, flags);
-    if (result != CUDA_SUCCESS && call != NULL) free(call);
+    if (result != CUDA_SUCCESS) give_up(call);
     check_inside--;
     return result;
 }

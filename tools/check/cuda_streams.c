@@ -14,12 +14,16 @@ typedef struct stream {
 
 static uint64_t blocking_agents, cuda_agents;
 static _Atomic int captures;
-static int context_agent;
+static int context_agent, waiting_agent; /* of cuCtxRecordEvent() and cuCtxWaitEvent() */
+/* What all work of CUDA's waits for since cuCtxWaitEvent(), or NULL. Under the lock. */
+static check_mark *context_waits;
 
+/* The model is another one, after fork(), and its parent's agents and marks are not in it. */
 void cuda_forget_streams(void)
 {
     blocking_agents = cuda_agents = 0;
-    captures = context_agent = 0;
+    captures = context_agent = waiting_agent = 0;
+    context_waits = NULL;
 }
 
 #define LEGACY_KEY UINT64_C(1)
@@ -34,9 +38,6 @@ static uint64_t stream_key(CUstream handle, bool per_thread)
     }
     return handle == NULL || handle == CU_STREAM_LEGACY ? LEGACY_KEY : (uint64_t)(uintptr_t)handle;
 }
-
-/* What all work of CUDA's waits for since cuCtxWaitEvent(), or NULL. Under the lock. */
-static check_mark *context_waits;
 
 static stream *stream_add(check_model *m, uint64_t key, bool blocking)
 {
@@ -377,12 +378,12 @@ CHECK_EXPORT CUresult CUDAAPI cuCtxWaitEvent(CUcontext context, CUevent e)
     check_model *m = result == CUDA_SUCCESS ? check_open() : NULL;
     if (m != NULL) {
         /* Its works come one after another, so that the last mark stands for all events. */
-        static int agent;
-        if (agent == 0) agent = check_agent_make(m, CHECK_CUDA, "a context's waits");
+        if (waiting_agent == 0)
+            waiting_agent = check_agent_make(m, CHECK_CUDA, "a context's waits");
         check_work told = {.after = check_get(CHECK_OF_CU_EVENT, (uint64_t)(uintptr_t)e),
                            .mark = check_mark_make()};
         told.joins_all = told.after == NULL;
-        check_submit(m, agent, &told, &site);
+        check_submit(m, waiting_agent, &told, &site);
         check_mark_drop(context_waits);
         context_waits = told.mark;
         told = (check_work){.after = context_waits};

@@ -726,8 +726,12 @@ void check_note(const char *said)
 {
     static const char *said_before[16];
     static text t;
+    struct timespec until;
+    /* A signal's handler that calls _exit() may have interrupted whoever holds it. */
+    if (clock_gettime(CLOCK_REALTIME, &until) != 0) return;
+    until.tv_sec++;
+    if (pthread_mutex_timedlock(&notes, &until) != 0) return;
     check_inside++;
-    pthread_mutex_lock(&notes);
     for (size_t i = 0; i < 16; i++) {
         if (said_before[i] == said) break;
         if (said_before[i] != NULL) continue;

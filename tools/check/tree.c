@@ -31,7 +31,8 @@
 
 static check_region *region;
 static unsigned self;
-static bool locked; /* under the model's lock */
+static bool has_slot; /* `self` is this process's, not its parent's before fork() */
+static bool locked;   /* under the model's lock */
 
 /* ---- which processes live ---- */
 
@@ -49,7 +50,7 @@ static bool is_alive(const check_region *r, unsigned process)
 
 static void leave(void)
 {
-    region->left |= UINT64_C(1) << self;
+    if (has_slot) region->left |= UINT64_C(1) << self;
     region = NULL;
     check_note("Another process held what the processes of the tree share for long (is it "
                "stopped?); from then on this one was watched alone");
@@ -300,6 +301,7 @@ static void take_slot(check_model *m)
     tree_process is = {.pid = getpid()};
     unsigned found = TREE_PROCESSES;
     bool ends;
+    has_slot = false;
     if (!check_tree_look(is.pid, &is.start, &ends, is.program) || !enter()) {
         region = NULL;
         return;
@@ -321,6 +323,7 @@ static void take_slot(check_model *m)
         return;
     }
     self = found;
+    has_slot = true;
     tree_process *p = &region->processes[self];
     /* What was there has ended with all that it had. */
     check_tree_clear(region, self);

@@ -64,7 +64,7 @@ bool check_vk_is_whole(const check_resource *r, const VkImageSubresourceRange *p
 static void add_change(check_commands *c, const check_resource *r, VkImageLayout from,
                        VkImageLayout to, bool whole, bool acquires, const char *how)
 {
-    if (c == NULL || r == NULL || r->payload == NULL || from == to) return;
+    if (c == NULL || r == NULL || r->payload == NULL || (from == to && !acquires)) return;
     const check_access a = {.payload = r->payload,
                             .begin = r->offset,
                             .end = r->offset + r->size,
