@@ -61,6 +61,13 @@ need_packages() {
         { tail -n 20 build/apt.log >&2; die "installing failed (build/apt.log). As root: $by_hand"; }
 }
 
+# A version manager's python3 is a script that looks for one each time, and tests start it thousands of times.
+plain_python() {
+    local directory
+    directory=$(python3 -c 'import os, sys; print(os.path.dirname(sys.executable))') || return 0
+    [ -x "$directory/python3" ] && export PATH="$directory:$PATH"
+}
+
 # A CUDA toolkit is needed for kernels that NVIDIA's GPUs run; it cannot come from Debian's archive, whose is too old.
 have_cuda() {
     local dir
