@@ -65,7 +65,7 @@ need_packages() {
 plain_python() {
     local directory
     directory=$(python3 -c 'import os, sys; print(os.path.dirname(sys.executable))') || return 0
-    [ -x "$directory/python3" ] && export PATH="$directory:$PATH"
+    [ ! -x "$directory/python3" ] || [ "$(command -v python3)" = "$directory/python3" ] || PATH=$directory:$PATH
 }
 
 # A CUDA toolkit is needed for kernels that NVIDIA's GPUs run; it cannot come from Debian's archive, whose is too old.
