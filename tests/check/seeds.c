@@ -480,6 +480,23 @@ static void layout_mismatch(bool wrong)
     all_done();
 }
 
+/* An acquire that changes no layout. */
+static void layout_mismatch_kept(bool wrong)
+{
+    shared s = share_image();
+    timeline t = share_timeline();
+    VkCommandBuffer commands = begin();
+    change_layout(commands, &s, VK_IMAGE_LAYOUT_UNDEFINED,
+                  wrong ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_GENERAL, 1);
+    end_and_submit(commands, &t, 0, 1);
+    cuda_waits(&t, 1, 0);
+    CU(cuda_signals(&t, 2, 0));
+    commands = begin();
+    change_layout(commands, &s, VK_IMAGE_LAYOUT_GENERAL, VK_IMAGE_LAYOUT_GENERAL, -1);
+    end_and_submit(commands, &t, 2, 0);
+    all_done();
+}
+
 static void semaphore_in_use(bool wrong)
 {
     timeline t = share_timeline();
@@ -561,6 +578,7 @@ static const seed seeds[] = {
     {"layout_ring", "layout-discards", layout_ring},
     {"layout_not_general", "layout-not-general", layout_not_general},
     {"layout_mismatch", "layout-mismatch", layout_mismatch},
+    {"layout_mismatch_kept", "layout-mismatch", layout_mismatch_kept},
     {"semaphore_in_use", "semaphore-in-use", semaphore_in_use},
     {"memory_in_use", "memory-in-use", memory_in_use},
     {"used_after_destroy", "used-after-import", used_after_destroy},

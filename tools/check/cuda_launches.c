@@ -212,6 +212,7 @@ static CUresult launch_host(CUresult(CUDAAPI *real)(CUstream, CUhostFn, void *),
                             CUhostFn function, void *user, bool per_thread)
 {
     work w;
+    const uint64_t since = check_trace_now();
     cuda_work_begin(&w, "cuLaunchHostFunc", s, per_thread);
     host_call *call = w.capturing || function == NULL ? NULL : calloc(1, sizeof *call);
     check_mark *mark = call != NULL ? check_mark_make() : NULL;
@@ -225,6 +226,7 @@ static CUresult launch_host(CUresult(CUDAAPI *real)(CUstream, CUhostFn, void *),
     cuda_work_submit(&w);
     const CUresult result = call != NULL ? real(s, call_host, call) : real(s, function, user);
     if (result != CUDA_SUCCESS) give_up(call);
+    check_trace_call(w.site.call, since);
     check_inside--;
     return result;
 }
@@ -260,6 +262,7 @@ static CUresult add_callback(CUresult(CUDAAPI *real)(CUstream, CUstreamCallback,
                              bool per_thread)
 {
     work w;
+    const uint64_t since = check_trace_now();
     cuda_work_begin(&w, "cuStreamAddCallback", s, per_thread);
     host_call *call = w.capturing || callback == NULL ? NULL : calloc(1, sizeof *call);
     check_mark *mark = call != NULL ? check_mark_make() : NULL;
@@ -274,6 +277,7 @@ static CUresult add_callback(CUresult(CUDAAPI *real)(CUstream, CUstreamCallback,
     const CUresult result =
         call != NULL ? real(s, call_back, call, flags) : real(s, callback, user, flags);
     if (result != CUDA_SUCCESS) give_up(call);
+    check_trace_call(w.site.call, since);
     check_inside--;
     return result;
 }
