@@ -93,12 +93,17 @@ static bool has_images(uint64_t modifier)
     return modifier == CULV_SOFT_MODIFIER_LINEAR || modifier == CULV_SOFT_MODIFIER_TWO_PLANES;
 }
 
-static bool plays_for(const soft_vk_instance *instance, VkPhysicalDevice handle)
+static bool plays_for(soft_vk_instance *instance, VkPhysicalDevice handle)
 {
     bool native[SOFT_VK_LENT_COUNT];
-    return soft_vk_dma_bufs_on() && soft_vk_is_lavapipe(instance, handle, NULL) &&
-           soft_vk_has_lent(instance, handle, native) == VK_SUCCESS &&
-           !native[SOFT_VK_LENT_MODIFIERS];
+    if (!soft_vk_dma_bufs_on()) return false;
+    /* The loader takes a megabyte each time that it is asked for extensions. */
+    if (atomic_load(&instance->without_dma_bufs) == handle) return true;
+    if (!soft_vk_is_lavapipe(instance, handle, NULL) ||
+        soft_vk_has_lent(instance, handle, native) != VK_SUCCESS || native[SOFT_VK_LENT_MODIFIERS])
+        return false;
+    atomic_store(&instance->without_dma_bufs, handle);
+    return true;
 }
 
 static const struct {
@@ -143,7 +148,7 @@ void VKAPI_CALL soft_vk_format_properties2(VkPhysicalDevice handle, VkFormat for
                                            VkFormatProperties2 *out)
 {
     const uint32_t count = texel_size(format) ? sizeof(listed) / sizeof(listed[0]) : 0;
-    const soft_vk_instance *instance = soft_vk_instance_find(handle);
+    soft_vk_instance *instance = soft_vk_instance_find(handle);
     VkDrmFormatModifierPropertiesListEXT *list =
         find_answer(out, VK_STRUCTURE_TYPE_DRM_FORMAT_MODIFIER_PROPERTIES_LIST_EXT);
     VkDrmFormatModifierPropertiesList2EXT *list2 =

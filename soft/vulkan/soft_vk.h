@@ -54,6 +54,7 @@ typedef struct soft_vk_instance {
     const void *key;
     PFN_vkGetInstanceProcAddr get_proc;
     soft_vk_instance_table next;
+    _Atomic(VkPhysicalDevice) without_dma_bufs; /* dma_buf.c: one that it found to have none */
 } soft_vk_instance;
 
 typedef struct soft_vk_semaphore soft_vk_semaphore;
