@@ -480,6 +480,32 @@ static void layout_mismatch(bool wrong)
     all_done();
 }
 
+/* The wait is for what comes after the fill, as it is taken over from a swapchain's semaphore. */
+static void wait_stage(bool wrong)
+{
+    shared s = share_buffer();
+    timeline t = share_timeline();
+    cuda_writes(&s);
+    CU(cuda_signals(&t, 1, 0));
+    also.waits_at =
+        wrong ? VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT : VK_PIPELINE_STAGE_TRANSFER_BIT;
+    vulkan_writes(&s, &t, 1, 0);
+    all_done();
+}
+
+/* A barrier behind the wait passes it on. */
+static void wait_stage_barrier(bool wrong)
+{
+    shared s = share_buffer();
+    timeline t = share_timeline();
+    cuda_writes(&s);
+    CU(cuda_signals(&t, 1, 0));
+    also.waits_at = VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT;
+    also.acquires = !wrong;
+    vulkan_writes(&s, &t, 1, 0);
+    all_done();
+}
+
 /* An acquire that changes no layout. */
 static void layout_mismatch_kept(bool wrong)
 {
@@ -579,6 +605,8 @@ static const seed seeds[] = {
     {"layout_not_general", "layout-not-general", layout_not_general},
     {"layout_mismatch", "layout-mismatch", layout_mismatch},
     {"layout_mismatch_kept", "layout-mismatch", layout_mismatch_kept},
+    {"wait_stage", "write-after-write", wait_stage},
+    {"wait_stage_barrier", "write-after-write", wait_stage_barrier},
     {"semaphore_in_use", "semaphore-in-use", semaphore_in_use},
     {"memory_in_use", "memory-in-use", memory_in_use},
     {"used_after_destroy", "used-after-import", used_after_destroy},

@@ -137,7 +137,8 @@ extern struct also {
     VkBuffer copies_to;                /* it copies to this one, and does not write */
     const VkCuLaunchInfoNVX *launches; /* it runs this, and does not write */
     bool acquires, releases;
-    bool kernels; /* before open_all(): command buffers may have CUDA's kernels */
+    bool kernels;                  /* before open_all(): command buffers may have CUDA's kernels */
+    VkPipelineStageFlags waits_at; /* of each submission; 0: all commands */
 } also;
 
 void find_calls(void);

@@ -781,7 +781,7 @@ const seed seeds_held2[] = {
     {"held2_peer_copy", "read-after-write", held2_peer_copy},
     {"held2_slot_copy", "write-after-read", held2_slot_copy},
     {"held2_secondary", "read-after-write", held2_secondary},
-    {"held2_wait_stage", "missed/write-after-read", held2_wait_stage},
+    {"held2_wait_stage", "write-after-read", held2_wait_stage},
     {"held2_host_function", "write-after-write", held2_host_function},
     {"held2_timeout", "write-after-read", held2_timeout},
     {"held2_asks", "read-after-write", held2_asks},

@@ -367,7 +367,8 @@ void end_and_submit(VkCommandBuffer commands, const timeline *t, uint64_t after,
         .pWaitSemaphoreValues = &after,
         .signalSemaphoreValueCount = signal != 0,
         .pSignalSemaphoreValues = &signal};
-    const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    const VkPipelineStageFlags stage =
+        also.waits_at != 0 ? also.waits_at : VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
     const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
                                  .pNext = &values,
                                  .waitSemaphoreCount = after != 0,

@@ -110,10 +110,24 @@ static void dispatch_by(way w, uint32_t offset, bool waits)
     if (!pushes)
         vkCmdBindDescriptorSets(commands, point, pipelines, 0, 1, &set, w == DYNAMIC, &offset);
     vkCmdDispatch(commands, 1, 1, 1);
+    if (also.waits_at != 0) { /* CUDA's turn comes first, and the dispatch waits for it */
+        CU(cu.cuMemsetD8Async(s.pointer, 1, 4096, streams[0]));
+        CU(cuda_signals(&t, 1, 0));
+        end_and_submit(commands, &t, 1, 0);
+        all_done();
+        return;
+    }
     end_and_submit(commands, &t, 0, 1);
     if (waits) cuda_waits(&t, 1, 0);
     CU(cu.cuMemsetD8Async(s.pointer, 1, 4096, streams[0]));
     all_done();
+}
+
+/* The stage of the wait is another command's. */
+static void set_wait_stage(bool wrong)
+{
+    also.waits_at = wrong ? VK_PIPELINE_STAGE_TRANSFER_BIT : VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
+    dispatch_by(WRITTEN, 0, true);
 }
 
 static void set_written(bool wrong)
@@ -154,5 +168,6 @@ const seed seeds_sets[] = {
     {"set_pushed", "write-after-read", set_pushed},
     {"set_pushed_by_template", "write-after-read", set_pushed_by_template},
     {"set_dynamic", "write-after-read", set_dynamic},
+    {"set_wait_stage", "read-after-write", set_wait_stage},
 };
 const size_t num_seeds_sets = sizeof seeds_sets / sizeof *seeds_sets;

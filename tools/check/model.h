@@ -104,7 +104,15 @@ typedef struct check_access {
     bool whole;    /* a transition of all of it */
     bool acquires; /* ... from another API */
     bool array;    /* CUDA's use of an array */
+    /* Of Vulkan's, where no barrier comes before it: which of check_stages does it; 0: it is not
+     * looked at. `early`: there its batch waits for less than its other stages do. */
+    uint8_t stage;
+    bool early;
 } check_access;
+
+/* Pipeline stages, in bits: those of copies, of dispatches, and of shaders of drawings. */
+enum check_stages { CHECK_STAGE_COPY = 1, CHECK_STAGE_DISPATCH = 2, CHECK_STAGE_DRAW = 4 };
+#define CHECK_STAGES 7u
 
 typedef struct check_turn {
     check_payload *payload; /* NULL is left out */
@@ -244,6 +252,7 @@ void check_model_run(check_model *m);          /* another process has signaled s
 void check_model_join(check_model *m, const check_tree *tree);
 /* It may be other processes' from here on: they are told of all that is known. */
 void check_payload_publish(check_model *m, check_payload *p);
+bool check_payload_is_binary(const check_payload *p);  /* NULL is none */
 uint32_t check_payload_number(const check_payload *p); /* in the region, + 1; or 0 */
 /* What another process made; returns a reference. NULL: it is not known. */
 check_payload *check_payload_adopt(check_model *m, uint32_t number);

@@ -184,6 +184,11 @@ bool check_payload_is_file(const check_payload *p, const check_identity *file)
            (file->own && p->file.device == file->device && p->file.inode == file->inode);
 }
 
+bool check_payload_is_binary(const check_payload *p)
+{
+    return p != NULL && p->info.kind == CHECK_BINARY;
+}
+
 uint32_t check_payload_number(const check_payload *p)
 {
     return p != NULL ? p->tree : 0;

@@ -151,13 +151,16 @@ static void judge(check_model *m, int agent, const check_op *op, const check_acc
                                                                     : CHECK_READ_WRITE;
             const uint64_t begin = a->begin > r->access.begin ? a->begin : r->access.begin;
             const uint64_t end = a->end < r->access.end ? a->end : r->access.end;
+            const char *early = a->early ? a->how : r->access.early ? r->access.how : NULL;
             check_find(
                 m, what, p, &op->site, &r->site,
                 "%s (%s) %s bytes %llu to %llu, and nothing orders that after %s (%s), which "
-                "%s them.",
+                "%s them.%s%s%s",
                 a->how, m->agents[agent].name, check_verb(a->kind), (unsigned long long)begin,
                 (unsigned long long)end - 1, r->access.how, m->agents[r->agent].name,
-                check_verb(r->access.kind));
+                check_verb(r->access.kind), early != NULL ? " The batch of " : "",
+                early != NULL ? early : "",
+                early != NULL ? " waits for a semaphore at other pipeline stages only." : "");
             found = true; /* one is enough for a work */
         }
         /* What comes after this write comes after the older one too. */

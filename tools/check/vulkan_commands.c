@@ -28,7 +28,7 @@ static void commands_clear(check_model *m, check_commands *c)
     for (unsigned i = 0; i < c->count; i++)
         check_payload_drop(m, c->accesses[i].payload);
     c->count = 0;
-    c->runs_code = false;
+    c->runs_code = c->ordered = false;
     memset(c->sets, 0, sizeof c->sets);
     c->pushed[0].count = c->pushed[1].count = 0;
 }
@@ -71,7 +71,8 @@ static void add_resource(check_commands *c, const check_resource *r, uint64_t of
                             .how = how,
                             .exclusive = r->exclusive,
                             .image = r->image,
-                            .layout = (uint32_t)layout};
+                            .layout = (uint32_t)layout,
+                            .stage = c->ordered ? 0 : c->stage};
     check_vk_add(c, &a);
 }
 
@@ -194,6 +195,13 @@ void VKAPI_CALL check_vkFreeCommandBuffers(VkDevice handle, VkCommandPool pool, 
         check_vk_find(cb)->next.name arguments;                                                    \
     }
 
+/* A command that the copies' stages do. */
+#define COPIES(name, parameters, arguments, tell)                                                  \
+    COMMAND(name, parameters, arguments, c->stage = CHECK_STAGE_COPY; tell; c->stage = 0)
+/* A command that orders what comes after it. */
+#define ORDERS(name, parameters, arguments, tell)                                                  \
+    COMMAND(name, parameters, arguments, c->ordered = true; tell)
+
 /* Offsets are in the order of sets, bindings, elements. */
 static void bind_sets(check_commands *c, VkPipelineBindPoint point, uint32_t first, uint32_t count,
                       const VkDescriptorSet *sets, uint32_t num_offsets, const uint32_t *offsets)
@@ -231,6 +239,7 @@ static void use_sets(check_commands *c, int point, const char *how)
 {
     uint64_t offset;
     c->runs_code = true;
+    c->stage = point == 1 ? CHECK_STAGE_DISPATCH : CHECK_STAGE_DRAW;
     for (int i = 0; i < CHECK_SETS; i++) {
         const uint64_t key = c->sets[point][i];
         const check_set *s = key == CHECK_PUSHED ? &c->pushed[point]
@@ -268,6 +277,7 @@ static void use_sets(check_commands *c, int point, const char *how)
             }
         }
     }
+    c->stage = 0;
 }
 
 /* The use comes last: it may write all that the transition throws away. */
@@ -369,8 +379,12 @@ static void execute(check_commands *c, uint32_t n, const VkCommandBuffer *second
     for (uint32_t i = 0; i < n; i++) {
         const check_commands *s = check_get(CHECK_OF_VK_COMMANDS, CHECK_KEY(seconds[i]));
         c->runs_code |= s != NULL && s->runs_code;
-        for (unsigned j = 0; s != NULL && j < s->count; j++)
-            check_vk_add(c, &s->accesses[j]);
+        for (unsigned j = 0; s != NULL && j < s->count; j++) {
+            check_access a = s->accesses[j];
+            if (c->ordered) a.stage = 0;
+            check_vk_add(c, &a);
+        }
+        c->ordered |= s != NULL && s->ordered;
     }
 }
 
@@ -399,42 +413,42 @@ COMMAND(CmdDrawIndirect, (VkCommandBuffer cb, VkBuffer buffer, VkDeviceSize offs
         use_sets(c, 0, how); if (n > 0) add_buffer(c, buffer, offset, 16, CHECK_READ, how))
 COMMAND(CmdDrawIndexedIndirect, (VkCommandBuffer cb, VkBuffer buffer, VkDeviceSize offset, uint32_t n, uint32_t stride), (cb, buffer, offset, n, stride),
         use_sets(c, 0, how); if (n > 0) add_buffer(c, buffer, offset, 20, CHECK_READ, how))
-COMMAND(CmdCopyBuffer, (VkCommandBuffer cb, VkBuffer from, VkBuffer to, uint32_t n, const VkBufferCopy *r), (cb, from, to, n, r),
+COPIES(CmdCopyBuffer, (VkCommandBuffer cb, VkBuffer from, VkBuffer to, uint32_t n, const VkBufferCopy *r), (cb, from, to, n, r),
         copy_buffer(c, from, to, n, r, how))
-COMMAND(CmdCopyImage, (VkCommandBuffer cb, VkImage from, VkImageLayout fl, VkImage to, VkImageLayout tl, uint32_t n, const VkImageCopy *r), (cb, from, fl, to, tl, n, r),
+COPIES(CmdCopyImage, (VkCommandBuffer cb, VkImage from, VkImageLayout fl, VkImage to, VkImageLayout tl, uint32_t n, const VkImageCopy *r), (cb, from, fl, to, tl, n, r),
         add_image(c, CHECK_KEY(from), CHECK_READ, fl, how); add_image(c, CHECK_KEY(to), CHECK_WRITE, tl, how))
-COMMAND(CmdBlitImage, (VkCommandBuffer cb, VkImage from, VkImageLayout fl, VkImage to, VkImageLayout tl, uint32_t n, const VkImageBlit *r, VkFilter filter), (cb, from, fl, to, tl, n, r, filter),
+COPIES(CmdBlitImage, (VkCommandBuffer cb, VkImage from, VkImageLayout fl, VkImage to, VkImageLayout tl, uint32_t n, const VkImageBlit *r, VkFilter filter), (cb, from, fl, to, tl, n, r, filter),
         add_image(c, CHECK_KEY(from), CHECK_READ, fl, how); add_image(c, CHECK_KEY(to), CHECK_WRITE, tl, how))
-COMMAND(CmdCopyBufferToImage, (VkCommandBuffer cb, VkBuffer from, VkImage to, VkImageLayout tl, uint32_t n, const VkBufferImageCopy *r), (cb, from, to, tl, n, r),
+COPIES(CmdCopyBufferToImage, (VkCommandBuffer cb, VkBuffer from, VkImage to, VkImageLayout tl, uint32_t n, const VkBufferImageCopy *r), (cb, from, to, tl, n, r),
         copy_rows(c, from, n, r, CHECK_READ, how); add_image(c, CHECK_KEY(to), CHECK_WRITE, tl, how))
-COMMAND(CmdCopyImageToBuffer, (VkCommandBuffer cb, VkImage from, VkImageLayout fl, VkBuffer to, uint32_t n, const VkBufferImageCopy *r), (cb, from, fl, to, n, r),
+COPIES(CmdCopyImageToBuffer, (VkCommandBuffer cb, VkImage from, VkImageLayout fl, VkBuffer to, uint32_t n, const VkBufferImageCopy *r), (cb, from, fl, to, n, r),
         add_image(c, CHECK_KEY(from), CHECK_READ, fl, how); copy_rows(c, to, n, r, CHECK_WRITE, how))
-COMMAND(CmdCopyBuffer2, (VkCommandBuffer cb, const VkCopyBufferInfo2 *info), (cb, info), copy_buffer2(c, info, how))
-COMMAND(CmdCopyImage2, (VkCommandBuffer cb, const VkCopyImageInfo2 *info), (cb, info),
+COPIES(CmdCopyBuffer2, (VkCommandBuffer cb, const VkCopyBufferInfo2 *info), (cb, info), copy_buffer2(c, info, how))
+COPIES(CmdCopyImage2, (VkCommandBuffer cb, const VkCopyImageInfo2 *info), (cb, info),
         add_image(c, CHECK_KEY(info->srcImage), CHECK_READ, info->srcImageLayout, how); add_image(c, CHECK_KEY(info->dstImage), CHECK_WRITE, info->dstImageLayout, how))
-COMMAND(CmdBlitImage2, (VkCommandBuffer cb, const VkBlitImageInfo2 *info), (cb, info),
+COPIES(CmdBlitImage2, (VkCommandBuffer cb, const VkBlitImageInfo2 *info), (cb, info),
         add_image(c, CHECK_KEY(info->srcImage), CHECK_READ, info->srcImageLayout, how); add_image(c, CHECK_KEY(info->dstImage), CHECK_WRITE, info->dstImageLayout, how))
-COMMAND(CmdCopyBufferToImage2, (VkCommandBuffer cb, const VkCopyBufferToImageInfo2 *info), (cb, info),
+COPIES(CmdCopyBufferToImage2, (VkCommandBuffer cb, const VkCopyBufferToImageInfo2 *info), (cb, info),
         copy_rows2(c, info->srcBuffer, info->regionCount, info->pRegions, CHECK_READ, how); add_image(c, CHECK_KEY(info->dstImage), CHECK_WRITE, info->dstImageLayout, how))
-COMMAND(CmdCopyImageToBuffer2, (VkCommandBuffer cb, const VkCopyImageToBufferInfo2 *info), (cb, info),
+COPIES(CmdCopyImageToBuffer2, (VkCommandBuffer cb, const VkCopyImageToBufferInfo2 *info), (cb, info),
         add_image(c, CHECK_KEY(info->srcImage), CHECK_READ, info->srcImageLayout, how); copy_rows2(c, info->dstBuffer, info->regionCount, info->pRegions, CHECK_WRITE, how))
-COMMAND(CmdPipelineBarrier, (VkCommandBuffer cb, VkPipelineStageFlags from, VkPipelineStageFlags to, VkDependencyFlags flags, uint32_t nm, const VkMemoryBarrier *ms, uint32_t nb, const VkBufferMemoryBarrier *bs, uint32_t ni, const VkImageMemoryBarrier *is),
+ORDERS(CmdPipelineBarrier, (VkCommandBuffer cb, VkPipelineStageFlags from, VkPipelineStageFlags to, VkDependencyFlags flags, uint32_t nm, const VkMemoryBarrier *ms, uint32_t nb, const VkBufferMemoryBarrier *bs, uint32_t ni, const VkImageMemoryBarrier *is),
         (cb, from, to, flags, nm, ms, nb, bs, ni, is), TRANSFER_BUFFERS(nb, bs); TRANSFER_IMAGES(ni, is))
-COMMAND(CmdPipelineBarrier2, (VkCommandBuffer cb, const VkDependencyInfo *info), (cb, info),
+ORDERS(CmdPipelineBarrier2, (VkCommandBuffer cb, const VkDependencyInfo *info), (cb, info),
         TRANSFER_BUFFERS(info->bufferMemoryBarrierCount, info->pBufferMemoryBarriers); TRANSFER_IMAGES(info->imageMemoryBarrierCount, info->pImageMemoryBarriers))
-COMMAND(CmdFillBuffer, (VkCommandBuffer cb, VkBuffer to, VkDeviceSize offset, VkDeviceSize size, uint32_t word), (cb, to, offset, size, word),
+COPIES(CmdFillBuffer, (VkCommandBuffer cb, VkBuffer to, VkDeviceSize offset, VkDeviceSize size, uint32_t word), (cb, to, offset, size, word),
         add_buffer(c, to, offset, size, CHECK_WRITE, how))
-COMMAND(CmdUpdateBuffer, (VkCommandBuffer cb, VkBuffer to, VkDeviceSize offset, VkDeviceSize size, const void *bytes), (cb, to, offset, size, bytes),
+COPIES(CmdUpdateBuffer, (VkCommandBuffer cb, VkBuffer to, VkDeviceSize offset, VkDeviceSize size, const void *bytes), (cb, to, offset, size, bytes),
         add_buffer(c, to, offset, size, CHECK_WRITE, how))
-COMMAND(CmdClearColorImage, (VkCommandBuffer cb, VkImage to, VkImageLayout tl, const VkClearColorValue *v, uint32_t n, const VkImageSubresourceRange *r), (cb, to, tl, v, n, r),
+COPIES(CmdClearColorImage, (VkCommandBuffer cb, VkImage to, VkImageLayout tl, const VkClearColorValue *v, uint32_t n, const VkImageSubresourceRange *r), (cb, to, tl, v, n, r),
         add_image(c, CHECK_KEY(to), CHECK_WRITE, tl, how))
-COMMAND(CmdClearDepthStencilImage, (VkCommandBuffer cb, VkImage to, VkImageLayout tl, const VkClearDepthStencilValue *v, uint32_t n, const VkImageSubresourceRange *r), (cb, to, tl, v, n, r),
+COPIES(CmdClearDepthStencilImage, (VkCommandBuffer cb, VkImage to, VkImageLayout tl, const VkClearDepthStencilValue *v, uint32_t n, const VkImageSubresourceRange *r), (cb, to, tl, v, n, r),
         add_image(c, CHECK_KEY(to), CHECK_WRITE, tl, how))
-COMMAND(CmdResolveImage, (VkCommandBuffer cb, VkImage from, VkImageLayout fl, VkImage to, VkImageLayout tl, uint32_t n, const VkImageResolve *r), (cb, from, fl, to, tl, n, r),
+COPIES(CmdResolveImage, (VkCommandBuffer cb, VkImage from, VkImageLayout fl, VkImage to, VkImageLayout tl, uint32_t n, const VkImageResolve *r), (cb, from, fl, to, tl, n, r),
         add_image(c, CHECK_KEY(from), CHECK_READ, fl, how); add_image(c, CHECK_KEY(to), CHECK_WRITE, tl, how))
-COMMAND(CmdResolveImage2, (VkCommandBuffer cb, const VkResolveImageInfo2 *info), (cb, info),
+COPIES(CmdResolveImage2, (VkCommandBuffer cb, const VkResolveImageInfo2 *info), (cb, info),
         add_image(c, CHECK_KEY(info->srcImage), CHECK_READ, info->srcImageLayout, how); add_image(c, CHECK_KEY(info->dstImage), CHECK_WRITE, info->dstImageLayout, how))
-COMMAND(CmdCopyQueryPoolResults, (VkCommandBuffer cb, VkQueryPool queries, uint32_t first, uint32_t n, VkBuffer to, VkDeviceSize offset, VkDeviceSize stride, VkQueryResultFlags flags), (cb, queries, first, n, to, offset, stride, flags),
+COPIES(CmdCopyQueryPoolResults, (VkCommandBuffer cb, VkQueryPool queries, uint32_t first, uint32_t n, VkBuffer to, VkDeviceSize offset, VkDeviceSize stride, VkQueryResultFlags flags), (cb, queries, first, n, to, offset, stride, flags),
         if (n > 0 && (flags & (VK_QUERY_RESULT_WAIT_BIT | VK_QUERY_RESULT_PARTIAL_BIT)) != 0) add_buffer(c, to, offset, 4, CHECK_WRITE, how))
 COMMAND(CmdDispatchBase, (VkCommandBuffer cb, uint32_t x, uint32_t y, uint32_t z, uint32_t nx, uint32_t ny, uint32_t nz), (cb, x, y, z, nx, ny, nz), use_sets(c, 1, how))
 COMMAND(CmdDrawIndirectCount, (VkCommandBuffer cb, VkBuffer buffer, VkDeviceSize offset, VkBuffer count, VkDeviceSize at, uint32_t most, uint32_t stride), (cb, buffer, offset, count, at, most, stride),
@@ -443,12 +457,12 @@ COMMAND(CmdDrawIndexedIndirectCount, (VkCommandBuffer cb, VkBuffer buffer, VkDev
         use_sets(c, 0, how); add_buffer(c, count, at, 4, CHECK_READ, how))
 COMMAND(CmdBindVertexBuffers2, (VkCommandBuffer cb, uint32_t first, uint32_t n, const VkBuffer *buffers, const VkDeviceSize *offsets, const VkDeviceSize *sizes, const VkDeviceSize *strides),
         (cb, first, n, buffers, offsets, sizes, strides), bind_vertices(c, n, buffers, offsets, how))
-COMMAND(CmdWaitEvents, (VkCommandBuffer cb, uint32_t n, const VkEvent *events, VkPipelineStageFlags from, VkPipelineStageFlags to, uint32_t nm, const VkMemoryBarrier *ms, uint32_t nb, const VkBufferMemoryBarrier *bs, uint32_t ni, const VkImageMemoryBarrier *is),
+ORDERS(CmdWaitEvents, (VkCommandBuffer cb, uint32_t n, const VkEvent *events, VkPipelineStageFlags from, VkPipelineStageFlags to, uint32_t nm, const VkMemoryBarrier *ms, uint32_t nb, const VkBufferMemoryBarrier *bs, uint32_t ni, const VkImageMemoryBarrier *is),
         (cb, n, events, from, to, nm, ms, nb, bs, ni, is), TRANSFER_BUFFERS(nb, bs); TRANSFER_IMAGES(ni, is))
-COMMAND(CmdWaitEvents2, (VkCommandBuffer cb, uint32_t n, const VkEvent *events, const VkDependencyInfo *infos), (cb, n, events, infos),
+ORDERS(CmdWaitEvents2, (VkCommandBuffer cb, uint32_t n, const VkEvent *events, const VkDependencyInfo *infos), (cb, n, events, infos),
         for (uint32_t e = 0; e < n; e++) { const VkDependencyInfo *info = &infos[e]; TRANSFER_BUFFERS(info->bufferMemoryBarrierCount, info->pBufferMemoryBarriers); TRANSFER_IMAGES(info->imageMemoryBarrierCount, info->pImageMemoryBarriers) })
-COMMAND(CmdBeginRenderPass, (VkCommandBuffer cb, const VkRenderPassBeginInfo *info, VkSubpassContents contents), (cb, info, contents), begin_pass(c, info, how))
-COMMAND(CmdBeginRenderPass2, (VkCommandBuffer cb, const VkRenderPassBeginInfo *info, const VkSubpassBeginInfo *subpass), (cb, info, subpass), begin_pass(c, info, how))
+ORDERS(CmdBeginRenderPass, (VkCommandBuffer cb, const VkRenderPassBeginInfo *info, VkSubpassContents contents), (cb, info, contents), begin_pass(c, info, how))
+ORDERS(CmdBeginRenderPass2, (VkCommandBuffer cb, const VkRenderPassBeginInfo *info, const VkSubpassBeginInfo *subpass), (cb, info, subpass), begin_pass(c, info, how))
 COMMAND(CmdBeginRendering, (VkCommandBuffer cb, const VkRenderingInfo *info), (cb, info), begin_rendering(c, info, how))
 // clang-format on
 
@@ -483,28 +497,57 @@ typedef struct batch {
     unsigned num_accesses, accesses_room;
     check_turn *turns; /* waits, then signals */
     unsigned num_waits, num_turns, turns_room;
+    uint8_t *stages; /* of each turn: at which of check_stages it is waited for */
     bool runs_code;
-    bool failed; /* it was told of, and the driver refused it */
+    bool ordered; /* one of its command buffers has a barrier */
+    bool failed;  /* it was told of, and the driver refused it */
 } batch;
 
-static void batch_turn(batch *b, VkSemaphore semaphore, uint64_t value)
+static void batch_turn(batch *b, VkSemaphore semaphore, uint64_t value, uint8_t stages)
 {
     if (b->num_turns == b->turns_room) {
         const unsigned room = b->turns_room == 0 ? 8 : b->turns_room * 2;
         check_turn *grown = realloc(b->turns, room * sizeof *grown);
         if (grown == NULL) return;
         b->turns = grown;
+        uint8_t *stages_grown = realloc(b->stages, room);
+        if (stages_grown == NULL) return;
+        b->stages = stages_grown;
         b->turns_room = room;
     }
+    b->stages[b->num_turns] = stages;
     b->turns[b->num_turns++] = (check_turn){
         .payload = check_get(CHECK_OF_VK_SEMAPHORE, CHECK_KEY(semaphore)), .value = value};
+}
+
+/* Whether a wait at these stages is one for each of check_stages. Of a drawing's shaders it is not
+ * known which use what: the last of them counts. */
+static uint8_t stages_of(VkPipelineStageFlags2 wait)
+{
+    const VkPipelineStageFlags2 all = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT |
+                                      VK_PIPELINE_STAGE_2_TOP_OF_PIPE_BIT,
+                                copies =
+                                    VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT |
+                                    VK_PIPELINE_STAGE_2_COPY_BIT | VK_PIPELINE_STAGE_2_RESOLVE_BIT |
+                                    VK_PIPELINE_STAGE_2_BLIT_BIT | VK_PIPELINE_STAGE_2_CLEAR_BIT,
+                                dispatches = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+                                after_shaders = VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT |
+                                                VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT |
+                                                VK_PIPELINE_STAGE_2_BOTTOM_OF_PIPE_BIT;
+    if (wait == 0 || (wait & all) != 0) return CHECK_STAGES;
+    return (uint8_t)(((wait & copies) != 0 ? CHECK_STAGE_COPY : 0) |
+                     ((wait & dispatches) != 0 ? CHECK_STAGE_DISPATCH : 0) |
+                     ((wait & ~(copies | dispatches | after_shaders)) != 0 ? CHECK_STAGE_DRAW : 0));
 }
 
 static void batch_commands(batch *b, VkCommandBuffer handle)
 {
     const check_commands *c = check_get(CHECK_OF_VK_COMMANDS, CHECK_KEY(handle));
     b->runs_code |= c != NULL && c->runs_code;
-    if (c == NULL || c->count == 0) return;
+    if (c == NULL) return;
+    const bool ordered = b->ordered;
+    b->ordered |= c->ordered;
+    if (c->count == 0) return;
     if (b->num_accesses + c->count > b->accesses_room) {
         const unsigned room = (b->num_accesses + c->count) * 2;
         check_access *grown = realloc(b->accesses, room * sizeof *grown);
@@ -513,18 +556,59 @@ static void batch_commands(batch *b, VkCommandBuffer handle)
         b->accesses_room = room;
     }
     memcpy(b->accesses + b->num_accesses, c->accesses, c->count * sizeof *c->accesses);
+    for (unsigned i = 0; ordered && i < c->count; i++)
+        b->accesses[b->num_accesses + i].stage = 0;
     b->num_accesses += c->count;
+}
+
+/* What its stage does before all waits of the batch are over: a work with those waits that this
+ * stage has, before the batch's own. */
+static void submit_early(check_model *m, batch *b, int agent, uint8_t stage, const check_site *site)
+{
+    unsigned waits = 0, accesses = 0, left = 0;
+    for (unsigned i = 0; i < b->num_waits; i++)
+        waits += (b->stages[i] & stage) != 0;
+    for (unsigned i = 0; i < b->num_accesses; i++)
+        accesses += b->accesses[i].stage == stage;
+    if (waits == b->num_waits || accesses == 0) return;
+    check_turn *turns = calloc(waits + 1, sizeof *turns);
+    check_access *early = calloc(accesses, sizeof *early);
+    if (turns != NULL && early != NULL) {
+        waits = accesses = 0;
+        for (unsigned i = 0; i < b->num_waits; i++) {
+            if ((b->stages[i] & stage) == 0) continue;
+            turns[waits++] = b->turns[i];
+            /* A binary one is waited for once. What comes after in the queue is after it, too. */
+            if (check_payload_is_binary(b->turns[i].payload)) b->turns[i].payload = NULL;
+        }
+        for (unsigned i = 0; i < b->num_accesses; i++)
+            if (b->accesses[i].stage == stage) {
+                b->accesses[i].early = true;
+                early[accesses++] = b->accesses[i];
+            } else {
+                b->accesses[left++] = b->accesses[i];
+            }
+        b->num_accesses = left;
+        const check_work work = {
+            .waits = turns, .num_waits = waits, .accesses = early, .num_accesses = accesses};
+        check_submit(m, agent, &work, site);
+    }
+    free(turns);
+    free(early);
 }
 
 static void batch_submit(check_model *m, check_vk_device *d, batch *b, VkQueue queue, VkFence fence,
                          const check_site *site)
 {
+    const int agent = b->failed ? 0 : queue_agent(m, d, queue);
+    for (unsigned stage = 1; !b->failed && stage < CHECK_STAGES; stage *= 2)
+        submit_early(m, b, agent, (uint8_t)stage, site);
     check_work work = {.waits = b->turns,
                        .num_waits = b->num_waits,
                        .accesses = b->accesses,
                        .num_accesses = b->num_accesses,
                        .runs_code = b->runs_code};
-    b->runs_code = false;
+    b->runs_code = b->ordered = false;
     if (b->num_turns > b->num_waits) {
         work.signals = b->turns + b->num_waits;
         work.num_signals = b->num_turns - b->num_waits;
@@ -539,7 +623,7 @@ static void batch_submit(check_model *m, check_vk_device *d, batch *b, VkQueue q
         if (work.mark != NULL)
             check_mark_drop(check_put(CHECK_OF_VK_FENCE, CHECK_KEY(fence), work.mark));
     }
-    check_submit(m, queue_agent(m, d, queue), &work, site);
+    check_submit(m, agent, &work, site);
     b->num_accesses = b->num_waits = b->num_turns = 0;
 }
 
@@ -547,6 +631,7 @@ static void batch_free(batch *b)
 {
     free(b->accesses);
     free(b->turns);
+    free(b->stages);
 }
 
 /* The model is told before the driver may begin: another thread may see the end of it at once. */
@@ -580,12 +665,14 @@ static void batch_free(batch *b)
         return result;                                                                             \
     }
 
-/* A binary semaphore has no value. */
+/* A binary semaphore has no value. `stages` is NULL of signals and of what has one stage. */
 static void batch_turns(batch *b, uint32_t count, const VkSemaphore *semaphores,
-                        uint32_t num_values, const uint64_t *values)
+                        uint32_t num_values, const uint64_t *values,
+                        const VkPipelineStageFlags *stages)
 {
     for (uint32_t i = 0; i < count; i++)
-        batch_turn(b, semaphores[i], i < num_values ? values[i] : 0);
+        batch_turn(b, semaphores[i], i < num_values ? values[i] : 0,
+                   stages != NULL ? stages_of(stages[i]) : CHECK_STAGES);
 }
 
 static void tell_QueueSubmit(check_model *m, check_vk_device *d, batch *b, VkQueue queue,
@@ -598,13 +685,13 @@ static void tell_QueueSubmit(check_model *m, check_vk_device *d, batch *b, VkQue
             check_vk_in_chain(s->pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
         batch_turns(b, s->waitSemaphoreCount, s->pWaitSemaphores,
                     t != NULL ? t->waitSemaphoreValueCount : 0,
-                    t != NULL ? t->pWaitSemaphoreValues : NULL);
+                    t != NULL ? t->pWaitSemaphoreValues : NULL, s->pWaitDstStageMask);
         b->num_waits = b->num_turns;
         for (uint32_t j = 0; j < s->commandBufferCount; j++)
             batch_commands(b, s->pCommandBuffers[j]);
         batch_turns(b, s->signalSemaphoreCount, s->pSignalSemaphores,
                     t != NULL ? t->signalSemaphoreValueCount : 0,
-                    t != NULL ? t->pSignalSemaphoreValues : NULL);
+                    t != NULL ? t->pSignalSemaphoreValues : NULL, NULL);
         batch_submit(m, d, b, queue, i + 1 == count ? fence : VK_NULL_HANDLE, site);
     }
     if (count == 0) batch_submit(m, d, b, queue, fence, site);
@@ -619,12 +706,14 @@ static void tell_QueueSubmit2(check_model *m, check_vk_device *d, batch *b, VkQu
     for (uint32_t i = 0; i < count; i++) {
         const VkSubmitInfo2 *s = &submits[i];
         for (uint32_t j = 0; j < s->waitSemaphoreInfoCount; j++)
-            batch_turn(b, s->pWaitSemaphoreInfos[j].semaphore, s->pWaitSemaphoreInfos[j].value);
+            batch_turn(b, s->pWaitSemaphoreInfos[j].semaphore, s->pWaitSemaphoreInfos[j].value,
+                       stages_of(s->pWaitSemaphoreInfos[j].stageMask));
         b->num_waits = b->num_turns;
         for (uint32_t j = 0; j < s->commandBufferInfoCount; j++)
             batch_commands(b, s->pCommandBufferInfos[j].commandBuffer);
         for (uint32_t j = 0; j < s->signalSemaphoreInfoCount; j++)
-            batch_turn(b, s->pSignalSemaphoreInfos[j].semaphore, s->pSignalSemaphoreInfos[j].value);
+            batch_turn(b, s->pSignalSemaphoreInfos[j].semaphore, s->pSignalSemaphoreInfos[j].value,
+                       CHECK_STAGES);
         batch_submit(m, d, b, queue, i + 1 == count ? fence : VK_NULL_HANDLE, site);
     }
     if (count == 0) batch_submit(m, d, b, queue, fence, site);
@@ -642,11 +731,11 @@ static void tell_QueueBindSparse(check_model *m, check_vk_device *d, batch *b, V
             check_vk_in_chain(s->pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
         batch_turns(b, s->waitSemaphoreCount, s->pWaitSemaphores,
                     t != NULL ? t->waitSemaphoreValueCount : 0,
-                    t != NULL ? t->pWaitSemaphoreValues : NULL);
+                    t != NULL ? t->pWaitSemaphoreValues : NULL, NULL);
         b->num_waits = b->num_turns;
         batch_turns(b, s->signalSemaphoreCount, s->pSignalSemaphores,
                     t != NULL ? t->signalSemaphoreValueCount : 0,
-                    t != NULL ? t->pSignalSemaphoreValues : NULL);
+                    t != NULL ? t->pSignalSemaphoreValues : NULL, NULL);
         batch_submit(m, d, b, queue, i + 1 == count ? fence : VK_NULL_HANDLE, site);
     }
     if (count == 0) batch_submit(m, d, b, queue, fence, site);
@@ -663,7 +752,7 @@ VkResult VKAPI_CALL check_vkQueuePresentKHR(VkQueue queue, const VkPresentInfoKH
     if (m != NULL) {
         batch b = {0};
         for (uint32_t i = 0; i < info->waitSemaphoreCount; i++)
-            batch_turn(&b, info->pWaitSemaphores[i], 0);
+            batch_turn(&b, info->pWaitSemaphores[i], 0, CHECK_STAGES);
         b.num_waits = b.num_turns;
         batch_submit(m, d, &b, queue, VK_NULL_HANDLE, &site);
         batch_free(&b);

@@ -37,6 +37,8 @@ typedef struct check_commands {
     check_set pushed[2];          /* by vkCmdPushDescriptorSetKHR */
     uint32_t offsets[2][CHECK_SETS][CHECK_DYNAMIC];
     bool runs_code;
+    bool ordered;  /* a barrier was recorded: what comes after it may be after more than it shows */
+    uint8_t stage; /* of the command that is looked at */
 } check_commands;
 
 check_commands *check_vk_commands(VkCommandBuffer handle);
