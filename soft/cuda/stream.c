@@ -172,10 +172,10 @@ static bool ready(struct soft_stream *stream, const struct soft_op *op)
 static void *worker(void *arg)
 {
     struct soft_stream *stream = arg;
-    struct soft_context *context = stream->object.context;
     void *token = soft_fault_thread_begin();
 
     pthread_mutex_lock(&soft.lock);
+    struct soft_context *context = stream->object.context;
     for (;;) {
         while (stream->head == NULL && !stream->closing)
             pthread_cond_wait(&stream->work, &soft.lock);
