@@ -65,7 +65,7 @@ RUNS = {
         "before": "printf '#include \"culvert_kernel.h\"\nCULV_KERNEL void wave(CULV_GRID float *p)\n{\n    p[threadIdx.x] = 1;\n}\n"
                   "CULV_KERNELS(wave)\n' >wave.cu\n", "then": "[ -s wave.soft.so ]"}),
     ("docs/direct3d.md", "x86_64-w64-mingw32-gcc -std=c11"): ("tree", {
-        "before": "cp samples/hello/hello_d3d12.c program.c\n", "then": "[ -s a.exe ]"}),
+        "before": "cmake --build --preset mingw --target culvert_static\ncp samples/hello/hello_d3d12.c program.c\n", "then": "[ -s a.exe ]"}),
 }
 
 GPU = "needs a GPU; the suites run the program on the twin, and `programs` asks it for these options"
