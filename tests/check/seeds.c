@@ -480,30 +480,31 @@ static void layout_mismatch(bool wrong)
     all_done();
 }
 
-/* The wait is for what comes after the fill, as it is taken over from a swapchain's semaphore. */
-static void wait_stage(bool wrong)
+/* CUDA writes; Vulkan waits for that at these stages, and fills. */
+static void fills_behind_wait(VkPipelineStageFlags stages, bool acquires)
 {
     shared s = share_buffer();
     timeline t = share_timeline();
     cuda_writes(&s);
     CU(cuda_signals(&t, 1, 0));
-    also.waits_at =
-        wrong ? VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT : VK_PIPELINE_STAGE_TRANSFER_BIT;
+    also.waits_at = stages;
+    also.acquires = acquires;
     vulkan_writes(&s, &t, 1, 0);
     all_done();
+}
+
+/* The stage is the one that is right for a swapchain's semaphore. */
+static void wait_stage(bool wrong)
+{
+    fills_behind_wait(wrong ? VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT
+                            : VK_PIPELINE_STAGE_TRANSFER_BIT,
+                      false);
 }
 
 /* A barrier behind the wait passes it on. */
 static void wait_stage_barrier(bool wrong)
 {
-    shared s = share_buffer();
-    timeline t = share_timeline();
-    cuda_writes(&s);
-    CU(cuda_signals(&t, 1, 0));
-    also.waits_at = VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT;
-    also.acquires = !wrong;
-    vulkan_writes(&s, &t, 1, 0);
-    all_done();
+    fills_behind_wait(VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT, !wrong);
 }
 
 /* An acquire that changes no layout. */
