@@ -107,20 +107,26 @@ CUresult CUDAAPI cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin)
     return load_data(__func__, module, fatCubin, 0, NULL, NULL);
 }
 
+struct inheritance {
+    const struct soft_module *module;
+    struct soft_context *heir;
+};
+
 /* Two modules of one file have one copy of its variables, which is the last one's. */
 static void find_heir(void *other, void *arg)
 {
-    struct soft_module *module = arg;
+    struct inheritance *i = arg;
     const struct soft_module *same = other;
-    if (same != module && same->image.library == module->image.library)
-        module->heir = same->object.context;
+    if (same != i->module && same->image.library == i->module->image.library)
+        i->heir = same->object.context;
 }
 
 void soft_module_free(void *handle)
 {
     struct soft_module *module = handle;
-    soft_objects_each(SOFT_MODULE, find_heir, module);
-    soft_ranges_of_image_pass(module->image.library, module->heir);
+    struct inheritance inheritance = {.module = module};
+    soft_objects_each(SOFT_MODULE, find_heir, &inheritance);
+    soft_ranges_of_image_pass(module->image.library, inheritance.heir);
     for (uint32_t i = 0; i < module->image.table->num_kernels; i++)
         soft_object_remove(&module->functions[i].object);
     soft_object_remove(&module->object);

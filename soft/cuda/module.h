@@ -12,7 +12,6 @@ struct soft_module {
     struct soft_image image;
     struct soft_function *functions; /* one for each row of the table */
     struct soft_library *library;    /* whose it is; NULL: the program loaded it */
-    struct soft_context *heir;       /* while it is freed: where another one has the same file */
 };
 
 /* --- module.c */
