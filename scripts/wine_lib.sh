@@ -22,7 +22,8 @@ wine_find() { # PREFIX
     [ -n "$server" ] || server=$(find_tool wineserver)
     [ -n "$wine" ] && [ -n "$server" ] || skip "Wine is not installed (Debian: wine64); the Windows half is compiled only"
     command -v Xvfb >/dev/null || skip "Xvfb is not installed (Debian: xvfb), and Wine's Direct3D needs a screen"
-    icd=$(ls /usr/share/vulkan/icd.d/lvp_icd*.json 2>/dev/null | head -n 1 || true)
+    # All of them: where packages of two machines are installed, the loader takes its own.
+    icd=$(find /usr/share/vulkan/icd.d -name 'lvp_icd*.json' 2>/dev/null | paste -sd :)
     [ -n "$icd" ] || skip "lavapipe is not installed (Debian: mesa-vulkan-drivers), which Wine's Direct3D 12 draws with"
     export WINEPREFIX=$1 WINEDEBUG=${CULVERT_WINEDEBUG:--all}
     export WINEDLLOVERRIDES="mscoree,mshtml=;winemenubuilder.exe,winedbg.exe=d"

@@ -299,7 +299,7 @@ static void kernel_early(bool wrong)
     char path[4096];
     CUmodule module = NULL;
     CUfunction function = NULL;
-    (void)snprintf(path, sizeof path, "%s/seeds.soft.so", kernels);
+    kernels_file(path, sizeof path);
     CU(cu.cuModuleLoad(&module, path));
     CU(cu.cuModuleGetFunction(&function, module, "seeds_add"));
     launch_early(wrong, function);
@@ -311,7 +311,7 @@ static void library_kernel_early(bool wrong)
     char path[4096];
     CUlibrary library = NULL;
     CUkernel kernel = NULL;
-    (void)snprintf(path, sizeof path, "%s/seeds.soft.so", kernels);
+    kernels_file(path, sizeof path);
     CU(cu.cuLibraryLoadFromFile(&library, path, NULL, NULL, 0, NULL, NULL, 0));
     CU(cu.cuLibraryGetKernel(&kernel, library, "seeds_add"));
     launch_early(wrong, (CUfunction)kernel);

@@ -154,7 +154,7 @@ static CUfunction function_of(const char *name)
     char path[4096];
     CUmodule module = NULL;
     CUfunction function = NULL;
-    (void)snprintf(path, sizeof path, "%s/seeds.soft.so", kernels);
+    kernels_file(path, sizeof path);
     CU(cu.cuModuleLoad(&module, path));
     CU(cu.cuModuleGetFunction(&function, module, name));
     return function;
@@ -266,7 +266,7 @@ static void queue_kernel(bool wrong)
     timeline t = share_timeline();
     VkCuModuleNVX module;
     VkCuFunctionNVX function;
-    (void)snprintf(path, sizeof path, "%s/seeds.soft.so", kernels);
+    kernels_file(path, sizeof path);
     FILE *file = fopen(path, "rb");
     MUST(file != NULL);
     const VkCuModuleCreateInfoNVX m = {.sType = VK_STRUCTURE_TYPE_CU_MODULE_CREATE_INFO_NVX,

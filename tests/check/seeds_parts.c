@@ -14,6 +14,13 @@ CUcontext contexts[2]; /* of the Vulkan device, and of another one */
 CUstream streams[2];
 unsigned char *bytes;
 const char *kernels;
+
+void kernels_file(char *path, size_t size)
+{
+    const char *soft = getenv("CULVERT_SOFT");
+    (void)snprintf(path, size, "%s/seeds.%s", kernels,
+                   soft != NULL && strcmp(soft, "1") == 0 ? "soft.so" : "fatbin");
+}
 static CUexternalSemaphore binary;
 
 void find_calls(void)
