@@ -25,6 +25,7 @@ wine_find() { # PREFIX
     # All of them: where packages of two machines are installed, the loader takes its own.
     icd=$(find /usr/share/vulkan/icd.d -name 'lvp_icd*.json' 2>/dev/null | paste -sd :)
     [ -n "$icd" ] || skip "lavapipe is not installed (Debian: mesa-vulkan-drivers), which Wine's Direct3D 12 draws with"
+    unset TMPDIR # with it Debian 13's Wine aborts: free(): invalid pointer
     export WINEPREFIX=$1 WINEDEBUG=${CULVERT_WINEDEBUG:--all}
     export WINEDLLOVERRIDES="mscoree,mshtml=;winemenubuilder.exe,winedbg.exe=d"
     export VK_ICD_FILENAMES=$icd VK_DRIVER_FILES=$icd LIBGL_ALWAYS_SOFTWARE=1
