@@ -2,7 +2,7 @@
 #   KIND=map    a linker version script. What an experimental header declares has the node CULVERT_EXPERIMENTAL, and the
 #               rest has CULVERT_0 while the ABI is free (SOVERSION 0). From 1.0 on each minor version gets a node of its
 #               own, and a name that was released in one is never moved or dropped.
-#   KIND=def    the same for Windows, where the marker already exports: the linker refuses a name that is not defined.
+#   KIND=def    the same for Windows, where nothing else exports: the linker refuses a name that is not defined.
 #               DLL is the name of the file, so that import libraries can be made from the list alone.
 #   KIND=stubs  the functions of a back-end that this build leaves out, in C. BECAUSE is what their error says. TYPES
 #               is a header that stands before the public ones.

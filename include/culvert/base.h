@@ -22,11 +22,7 @@
 #if defined(CULV_STATIC)
 #    define CULV_EXPORT
 #elif defined(_WIN32)
-#    if defined(CULV_BUILDING)
-#        define CULV_EXPORT __declspec(dllexport)
-#    else
-#        define CULV_EXPORT __declspec(dllimport)
-#    endif
+#    define CULV_EXPORT __declspec(dllimport)
 #elif defined(__GNUC__)
 #    define CULV_EXPORT __attribute__((visibility("default")))
 #else

@@ -32,7 +32,7 @@ check() {
     shift
     for file; do
         # shellcheck disable=SC2086 # lists of words
-        $compiler $flags -fsyntax-only $warnings -DCULV_BUILDING -DCULV_EXPERIMENTAL -I include -I src -isystem "$cuda" "$file"
+        $compiler $flags -fsyntax-only $warnings -DCULV_STATIC -DCULV_EXPERIMENTAL -I include -I src -isystem "$cuda" "$file"
         count=$((count + 1))
     done
 }
