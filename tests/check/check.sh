@@ -45,6 +45,10 @@ status 0 "$CHECK" true
 says "0 findings in true"
 status 3 "$CHECK" sh -c 'exit 3'
 status 137 "$CHECK" sh -c 'kill -9 $$'
+# Of a kernel it knows the addresses that it is given, no more, and says no more.
+status 99 seed "$seeds" kernel_early wrong "$(dirname "$CHECK")/../share/culvert"
+says ") uses memory from byte 0 on, and nothing orders that after vkCmdFillBuffer ("
+says "), which writes it."
 # Whoever ends it ends the program, and gets the report.
 status 124 timeout 1 "$CHECK" sleep 60
 says "0 findings in sleep"

@@ -130,7 +130,7 @@ extern VkCommandPool pool;
 extern CUcontext contexts[2]; /* of the Vulkan device, and of another one */
 extern CUstream streams[2];
 extern unsigned char *bytes; /* SIZE, not pageable */
-extern const char *kernels; /* their directory */
+extern const char *kernels;  /* their directory */
 
 /* The kernels for the driver that runs. */
 void kernels_file(char *path, size_t size);

@@ -202,6 +202,14 @@ bool check_tree_settled(check_model *m, const check_payload *p);
 void check_tree_unless(check_model *m, const check_payload *p, uint64_t value);
 bool check_conflict(check_access_kind a, check_access_kind b);
 const char *check_verb(check_access_kind kind);
+
+/* Which memory two works share, and how to say it again. */
+typedef struct {
+    char name[64];
+    const char *again;
+} check_words;
+check_words check_bytes(check_access_kind one, check_access_kind other, uint64_t begin,
+                        uint64_t end);
 void check_run(check_model *m);
 void check_judge_layouts(check_model *m, int agent, const check_op *op, const check_access *a,
                          const check_clock *clock);

@@ -544,12 +544,12 @@ void check_tree_judge(check_model *m, int agent, const check_op *op, const check
             const check_site earlier = m->tree.read_site(&t->site);
             const uint64_t begin = a->begin > t->begin ? a->begin : t->begin;
             const uint64_t end = a->end < t->end ? a->end : t->end;
+            const check_words bytes = check_bytes(a->kind, kind, begin, end);
             check_find(m, what, p, &op->site, &earlier,
-                       "%s (%s) %s bytes %llu to %llu, and nothing orders that after %s (%s of "
-                       "another process), which %s them.",
-                       a->how, m->agents[agent].name, check_verb(a->kind),
-                       (unsigned long long)begin, (unsigned long long)end - 1, t->how, t->name,
-                       check_verb(kind));
+                       "%s (%s) %s %s, and nothing orders that after %s (%s of "
+                       "another process), which %s %s.",
+                       a->how, m->agents[agent].name, check_verb(a->kind), bytes.name, t->how,
+                       t->name, check_verb(kind), bytes.again);
             found = true;
         }
         if (t->begin >= a->begin && t->end <= a->end && before &&

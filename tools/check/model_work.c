@@ -79,6 +79,24 @@ const char *check_verb(check_access_kind kind)
     return kind == CHECK_WRITE ? "writes" : kind == CHECK_READ ? "reads" : "uses";
 }
 
+check_words check_bytes(check_access_kind one, check_access_kind other, uint64_t begin,
+                        uint64_t end)
+{
+    check_words w = {.again = "them"};
+    const unsigned long long first = begin, last = end - 1;
+    /* Of what a kernel uses only the address is known that it was given. */
+    if (first == last && (one == CHECK_READ_OR_WRITE || other == CHECK_READ_OR_WRITE)) {
+        (void)snprintf(w.name, sizeof w.name, "memory from byte %llu on", first);
+        w.again = "it";
+    } else if (first == last) {
+        (void)snprintf(w.name, sizeof w.name, "byte %llu", first);
+        w.again = "it";
+    } else {
+        (void)snprintf(w.name, sizeof w.name, "bytes %llu to %llu", first, last);
+    }
+    return w;
+}
+
 static void keep(check_payload *p, check_api api, const check_access *a, const check_site *site)
 {
     if (p->kept == NULL) p->kept = calloc(CHECK_KEPT, sizeof *p->kept);
@@ -151,15 +169,14 @@ static void judge(check_model *m, int agent, const check_op *op, const check_acc
                                                                     : CHECK_READ_WRITE;
             const uint64_t begin = a->begin > r->access.begin ? a->begin : r->access.begin;
             const uint64_t end = a->end < r->access.end ? a->end : r->access.end;
+            const check_words bytes = check_bytes(a->kind, r->access.kind, begin, end);
             const char *early = a->early ? a->how : r->access.early ? r->access.how : NULL;
             check_find(
                 m, what, p, &op->site, &r->site,
-                "%s (%s) %s bytes %llu to %llu, and nothing orders that after %s (%s), which "
-                "%s them.%s%s%s",
-                a->how, m->agents[agent].name, check_verb(a->kind), (unsigned long long)begin,
-                (unsigned long long)end - 1, r->access.how, m->agents[r->agent].name,
-                check_verb(r->access.kind), early != NULL ? " The batch of " : "",
-                early != NULL ? early : "",
+                "%s (%s) %s %s, and nothing orders that after %s (%s), which %s %s.%s%s%s", a->how,
+                m->agents[agent].name, check_verb(a->kind), bytes.name, r->access.how,
+                m->agents[r->agent].name, check_verb(r->access.kind), bytes.again,
+                early != NULL ? " The batch of " : "", early != NULL ? early : "",
                 early != NULL ? " waits for a semaphore at other pipeline stages only." : "");
             found = true; /* one is enough for a work */
         }
