@@ -21,6 +21,10 @@ PLACES = [
     ("docs/versions.md", r"^Culvert's version is (\d+\.\d+\.\d+)\."),
     ("docs/versions.md", r"`libculvert\.so\.(\d+\.\d+\.\d+)` is the file"),
     ("docs/installing.md", r"culvert-(\d+\.\d+\.\d+)-linux"),
+    ("docs/installing.md", r"path = \"culvert-(?:sys-)?([\d.]+)\""),
+    ("docs/twin-for-ci.md", r"culvert-(\d+\.\d+\.\d+)-linux"),
+    ("docs/twin-for-ci.md", r"libculvert-soft_([\d.]+)-"),
+    ("debian/libculvert0.symbols", r"EXPERIMENTAL ([\d.]+) 1$"),
     ("CHANGELOG.md", r"\A# Changelog\n(?:(?!## ).*\n)*## (\S+) \("),
 ]
 BASE = "include/culvert/base.h"
@@ -45,6 +49,10 @@ def complaints(root):
     parts = [found(root, BASE, rf"^#define CULV_VERSION_{part}\s+(\d+)") for part in ("MAJOR", "MINOR", "PATCH")]
     if ".".join(p[0] if p else "?" for p in parts) != version:
         bad.append(f"{BASE} says {parts}, CMakeLists.txt {version}")
+    # A package that uses experimental calls takes this version and no later one.
+    later = re.sub(r"\d+$", lambda patch: str(int(patch[0]) + 1), version)
+    if found(root, "debian/libculvert0.symbols", r"^\| .*\(<< ([\d.]+)~\)$") != [later]:
+        bad.append(f"debian/libculvert0.symbols does not hold experimental calls below {later}")
     bad += [f"{name} does not read the version any more" for name, pattern in READERS if not found(root, name, pattern)]
     day, debian = (found(root, name, pattern)[:1] for name, pattern in zip(("CHANGELOG.md", "debian/changelog"), DAY))
     try:
