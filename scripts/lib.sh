@@ -21,8 +21,8 @@ packages_fuzz="clang=clang libclang-rt-dev"
 packages_long="clang-tidy=clang-tidy git=git libvtk9-dev linux-headers-amd64 make=make rustc=rustc bindgen=bindgen mono-mcs=mcs
     python3-sdl2 python3-pyglet python3-vispy"
 # scripts/release, for what it makes on this machine; what it makes in bare roots brings its own.
-packages_release="gcc=gcc cmake=cmake ninja-build=ninja libvulkan-dev python3=python3 binutils=objdump git=git
-    debootstrap=debootstrap"
+packages_release="gcc=gcc cmake=cmake ninja-build=ninja libvulkan-dev python3=python3 binutils=objdump git=git"
+packages_root="debootstrap=debootstrap" # scripts/bare-root
 packages_bundle="python3=python3 binutils=readelf libegl1 libglvnd0 libx11-6 libxext6"
 
 say() { printf '== %s\n' "$*"; }

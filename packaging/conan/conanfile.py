@@ -78,7 +78,8 @@ class CulvertConan(ConanFile):
         # The package's own files for CMake and pkg-config are used.
         self.cpp_info.set_property("cmake_find_mode", "none")
         self.cpp_info.builddirs.append(os.path.join("lib", "cmake", "culvert"))
-        self.cpp_info.libs = ["culvert"]
+        microsoft = self.settings.os == "Windows" and self.settings.compiler != "gcc"
+        self.cpp_info.libs = ["culvert_static" if microsoft and not self.options.shared else "culvert"]
         if not self.options.shared:
             self.cpp_info.defines = ["CULV_STATIC"]
         if self.settings.os == "Linux":
