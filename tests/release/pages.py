@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-OTHER_LANGUAGES = {"c", "cpp", "cmake", "cuda", "glsl", "python", "rust", "yaml"} # what tests they have is not this one's question
+OTHER_LANGUAGES = {"toml", "c", "cpp", "cmake", "cuda", "glsl", "python", "rust", "yaml"} # what tests they have is not this one's question
 HELLO = "examples=/usr/share/doc/culvert-doc/examples/samples/hello\n"
 PROGRAM = HELLO + "cc $examples/hello_vulkan.c $(pkg-config --cflags --libs culvert vulkan) -lm -o program\n"
 RIGHT = "grep -q ': 0 of 32131 pixels are wrong' said"
@@ -34,7 +34,7 @@ RUNS = {
     ("docs/installing.md", "apt install ./libculvert0_"): ("bare", {
         "before": "cp $RELEASE/debian$DEBIAN/*.deb .\n", "then": RIGHT + "\n[ ! -e /usr/include/culvert ]\napt autoremove"}),
     ("docs/installing.md", "tar -xzf culvert-"): ("bare", {
-        "before": "cp $RELEASE/*-linux-x86_64.tar.gz .\nprintf 'cmake_minimum_required(VERSION 3.16)\nproject(p C)\n"
+        "before": "cp $RELEASE/*-linux-x86_64.tar.gz .\nprintf 'cmake_minimum_required(VERSION 3.18)\nproject(p C)\n"
                   "find_package(culvert 0.1 REQUIRED)\n' >CMakeLists.txt\n",
         "then": "grep -q '^culvert_DIR:PATH=/opt/culvert-' build/CMakeCache.txt\nrm -r /opt/culvert-*"}),
     ("README.md", "apt install ./debian12/"): ("bare", {
@@ -64,6 +64,8 @@ RUNS = {
     ("docs/wine.md", "x86_64-w64-mingw32-g++ -shared"): ("tree", {
         "before": "printf '#include \"culvert_kernel.h\"\nCULV_KERNEL void wave(CULV_GRID float *p)\n{\n    p[threadIdx.x] = 1;\n}\n"
                   "CULV_KERNELS(wave)\n' >wave.cu\n", "then": "[ -s wave.soft.so ]"}),
+    ("docs/building.md", "cmake -B build -DCMAKE_BUILD_TYPE=Release"): ("tree", {
+        "then": "grep -q libculvert.so.0 <<<\"$(ldconfig -p)\"\nxargs rm <build/install_manifest.txt\nldconfig"}),
     ("docs/direct3d.md", "x86_64-w64-mingw32-gcc -std=c11"): ("tree", {
         "before": "cmake --build --preset mingw --target culvert_static\ncp samples/hello/hello_d3d12.c program.c\n", "then": "[ -s a.exe ]"}),
 }
