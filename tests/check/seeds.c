@@ -296,13 +296,7 @@ static void launch_early(bool wrong, CUfunction function)
 
 static void kernel_early(bool wrong)
 {
-    char path[4096];
-    CUmodule module = NULL;
-    CUfunction function = NULL;
-    kernels_file(path, sizeof path);
-    CU(cu.cuModuleLoad(&module, path));
-    CU(cu.cuModuleGetFunction(&function, module, "seeds_add"));
-    launch_early(wrong, function);
+    launch_early(wrong, function_of("seeds_add"));
 }
 
 /* As the CUDA runtime launches: a library's kernel in place of a function. */

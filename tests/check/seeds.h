@@ -134,6 +134,7 @@ extern const char *kernels;  /* their directory */
 
 /* The kernels for the driver that runs. */
 void kernels_file(char *path, size_t size);
+CUfunction function_of(const char *kernel);
 
 /* What vulkan_writes() does besides. */
 extern struct also {

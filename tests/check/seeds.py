@@ -7,8 +7,8 @@ usage: seeds.py BUILD PART PARTS     the PART-th of PARTS parts of them, on the 
        seeds.py BUILD NAME           one, with its reports
        seeds.py BUILD procs PART PARTS   the programs of two processes, seeds_procs.c, and those again as if descriptors had
                                          no inodes of their own
-       seeds.py BUILD nvidia [JOBS]  all, on NVIDIA's driver; those that need a second GPU,
-                              or that may hang there, are left out
+       seeds.py BUILD nvidia [JOBS]  all, on NVIDIA's driver; those that need a second GPU, or that may hang there,
+                              are left out
 SPDX-License-Identifier: MIT
 """
 import concurrent.futures

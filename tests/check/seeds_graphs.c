@@ -149,17 +149,6 @@ static void graph_cycle(bool wrong)
     if (!wrong) all_done();
 }
 
-static CUfunction function_of(const char *name)
-{
-    char path[4096];
-    CUmodule module = NULL;
-    CUfunction function = NULL;
-    kernels_file(path, sizeof path);
-    CU(cu.cuModuleLoad(&module, path));
-    CU(cu.cuModuleGetFunction(&function, module, name));
-    return function;
-}
-
 /* A kernel that works on memory of its own after its parameters were changed, or not. */
 static void graph_kernel(bool wrong)
 {

@@ -14,6 +14,7 @@ CUcontext contexts[2]; /* of the Vulkan device, and of another one */
 CUstream streams[2];
 unsigned char *bytes;
 const char *kernels;
+static CUexternalSemaphore binary;
 
 void kernels_file(char *path, size_t size)
 {
@@ -21,7 +22,17 @@ void kernels_file(char *path, size_t size)
     (void)snprintf(path, size, "%s/seeds.%s", kernels,
                    soft != NULL && strcmp(soft, "1") == 0 ? "soft.so" : "fatbin");
 }
-static CUexternalSemaphore binary;
+
+CUfunction function_of(const char *name)
+{
+    char path[4096];
+    CUmodule module = NULL;
+    CUfunction function = NULL;
+    kernels_file(path, sizeof path);
+    CU(cu.cuModuleLoad(&module, path));
+    CU(cu.cuModuleGetFunction(&function, module, name));
+    return function;
+}
 
 void find_calls(void)
 {

@@ -58,8 +58,8 @@ typedef struct graph {
 void graph_ask(graph *g, CUgraph handle);
 void graph_free_nodes(graph *g);
 
-/* What the node does has changed: what that was, is to be found again. */
-void node_again(node *n);
+/* Forgets which shared memory and semaphores the node uses, because what it does has changed. */
+void node_forget(node *n);
 
 void doing_free(doing *d);
 void doing_kernel(doing *d, const CUDA_KERNEL_NODE_PARAMS_v2 *p);

@@ -158,26 +158,25 @@ static bool ask_node(doing *d, CUgraphNode handle, CUgraphNodeType type)
 
 /* ---- the graph as the driver has it ---- */
 
+void node_forget(node *n)
+{
+    free(n->accesses);
+    free(n->turns);
+    n->accesses = NULL;
+    n->turns = NULL;
+}
+
 void graph_free_nodes(graph *g)
 {
     for (unsigned i = 0; i < g->num_nodes; i++) {
         node *n = &g->nodes[i];
         doing_free(&n->does);
         free(n->before);
-        free(n->accesses);
-        free(n->turns);
+        node_forget(n);
     }
     free(g->nodes);
     g->nodes = NULL;
     g->num_nodes = 0;
-}
-
-void node_again(node *n)
-{
-    free(n->accesses);
-    free(n->turns);
-    n->accesses = NULL;
-    n->turns = NULL;
 }
 
 /* Adds a node after the given ones, which it copies. */

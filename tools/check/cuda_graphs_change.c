@@ -14,7 +14,7 @@ static void change(CUgraphExec exec, CUgraphNode handle, doing *does)
         const doing before = n->does;
         n->does = *does;
         *does = before;
-        node_again(n);
+        node_forget(n);
         g->planned = false;
     } else if (g != NULL)
         g->followed = false;
@@ -156,7 +156,7 @@ static void change_child(CUgraphExec exec, CUgraphNode handle, CUgraph child)
             const doing before = n->does;
             n->does = new.nodes[i].does;
             new.nodes[i].does = before;
-            node_again(n);
+            node_forget(n);
         }
         g->planned = false;
         if (!same) g->followed = false;

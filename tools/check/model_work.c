@@ -88,9 +88,6 @@ check_words check_bytes(check_access_kind one, check_access_kind other, uint64_t
     if (first == last && (one == CHECK_READ_OR_WRITE || other == CHECK_READ_OR_WRITE)) {
         (void)snprintf(w.name, sizeof w.name, "memory from byte %llu on", first);
         w.again = "it";
-    } else if (first == last) {
-        (void)snprintf(w.name, sizeof w.name, "byte %llu", first);
-        w.again = "it";
     } else {
         (void)snprintf(w.name, sizeof w.name, "bytes %llu to %llu", first, last);
     }
