@@ -4,11 +4,11 @@
 
 # What each purpose needs of Debian 12. PACKAGE=COMMAND: any command of that name will do.
 packages_build="gcc=gcc g++=g++ cmake=cmake ninja-build=ninja glslang-tools=glslangValidator libvulkan-dev
-    libvulkan-volk-dev libpng-dev libglfw3-dev libsdl2-dev libegl-dev libgl-dev"
+    libvulkan-volk-dev libpng-dev libglfw3-dev libsdl2-dev libegl-dev libgl-dev python3=python3 python3-pycparser"
 # The software twin: lavapipe and the Vulkan loader, llvmpipe and EGL.
 packages_soft="libvulkan1 mesa-vulkan-drivers libegl1 libegl-mesa0 libgl1-mesa-dri"
-packages_test="python3=python3 binutils=readelf vulkan-validationlayers libgl1 xvfb=Xvfb xauth=xauth xdotool=xdotool x11-apps=xwd
-    python3-numpy python3-pytest python3-pycparser python3-moderngl"
+packages_test="binutils=readelf vulkan-validationlayers libgl1 xvfb=Xvfb xauth=xauth xdotool=xdotool x11-apps=xwd
+    python3-numpy python3-pytest python3-moderngl"
 # What a change must pass besides: formats, headers, a build for Windows.
 packages_ci="pkg-config=pkg-config git=git clang-format=clang-format mypy libdlpack-dev abigail-tools=abidiff
     gcc-mingw-w64-x86-64-posix=x86_64-w64-mingw32-gcc g++-mingw-w64-x86-64-posix=x86_64-w64-mingw32-g++ mingw-w64-x86-64-dev
@@ -22,7 +22,7 @@ packages_long="clang=clang lld=lld-link llvm=llvm-dlltool wine64 libplacebo-dev 
     clang-tidy=clang-tidy libvtk9-dev linux-headers-amd64 make=make rustc=rustc bindgen=bindgen mono-mcs=mcs
     python3-sdl2 python3-pyglet python3-vispy"
 # scripts/release, for what it makes on this machine; what it makes in bare roots brings its own.
-packages_release="gcc=gcc cmake=cmake ninja-build=ninja libvulkan-dev python3=python3 binutils=objdump git=git"
+packages_release="gcc=gcc cmake=cmake ninja-build=ninja libvulkan-dev python3=python3 python3-pycparser binutils=objdump git=git"
 packages_root="debootstrap=debootstrap" # scripts/bare-root
 packages_bundle="python3=python3 binutils=readelf libegl1 libglvnd0 libx11-6 libxext6"
 

@@ -113,10 +113,6 @@ def warnings(run, means="times"):
     return out
 
 
-def picture(images, name, text):
-    return [f"![{text}](../images/{name}.svg)", ""] if (images / f"{name}.svg").exists() else []
-
-
 # Tables on a page that is written by hand -----------------------------------------------------------------------------
 
 class Blocks:
@@ -165,7 +161,7 @@ def groups(runs, key):
 
 
 class Page:
-    """A page that is made of benchmark results and of nothing else. `results(run, images)` makes a section for each run;
+    """A page that is made of benchmark results and of nothing else. `results(run)` makes a section for each run;
     with `kind` runs that are alike in it are one, and it is given the list of them."""
 
     def __init__(self, output, programs, needed, results, head, tail, more=(), kind=None):
@@ -176,11 +172,11 @@ class Page:
         parser.add_argument("results", type=pathlib.Path, nargs="*")
 
     def run(self, text, path):
-        return run_of(text, path, self.programs, lambda run: self.results([run] if self.kind else run, pathlib.Path(".")))
+        return run_of(text, path, self.programs, lambda run: self.results([run] if self.kind else run))
 
     def make(self, arguments):
         runs = [self.run(text, path) for path in arguments.results for _, text in texts(path, self.needed, self.more)]
         out = [*self.head] + ([] if runs else ["No run on a GPU is recorded here yet.", ""])
         for section in groups(runs, self.kind) if self.kind else runs:
-            out += self.results(section, arguments.output.resolve().parent.parent / "images")
+            out += self.results(section)
         return "\n".join(out + self.tail).rstrip() + "\n"

@@ -4,7 +4,7 @@ RESULTS: its JSON, and that of culvert-bench-calls, of which the section `gl reg
 that a bundle's `run all` left, with gl.json in it. Each is a section.
 SPDX-License-Identifier: MIT
 """
-from .common import MEASURED, Page, goal_of, head_of, interval, machine, culvert, picture, size, spread, time, time_of, warnings
+from .common import MEASURED, Page, goal_of, head_of, interval, machine, culvert, size, spread, time, time_of, warnings
 
 HEAD = """\
 # OpenGL: how fast frames flow, by each way
@@ -20,7 +20,6 @@ MEASURE = """\
 
 ```sh
 culvert-bench-gl --json=gl.json                    # some minutes on a GPU; --help, --list
-scripts/bench-plots gl.json docs/images            # SVG, by python3-matplotlib
 culvert-bench-calls --only="gl register" --json=calls.json
 scripts/report gl gl.json calls.json               # this page
 ```
@@ -96,14 +95,14 @@ def calls(run):
     return out + [""]
 
 
-def results(run, images):
+def results(run):
     if run["program"] == "culvert-bench-calls":
         return calls(run)
     out = head_of(run) + machine(run, ("OpenGL", run["renderer"]), ("CUDA", run["device"]["cuda_version"]), culvert(run),
                                  ("checked", f"{run['words_checked']:,} words, none wrong")) + warnings(run)
     for count in sorted({r["bytes"] for r in run["frames"]}):
         out += frames(sorted((r for r in run["frames"] if r["bytes"] == count), key=lambda r: (WAYS.index(r["way"]), r["depth"])))
-    return out + ([] if run["device"]["software"] else picture(images, "gl-frames", "Time of a frame by way and size"))
+    return out
 
 
 REPORT = Page(MEASURED / "gl-performance.md", ("culvert-bench-gl", "culvert-bench-calls"), ("gl.json",), results, [HEAD], [MEASURE], more=("bench.json",))

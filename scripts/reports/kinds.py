@@ -1,13 +1,12 @@
 """The page of culvert-bench-kinds, docs/measured/memory-kinds.md.
 
 RESULTS: its JSON, or a directory or .tar.gz that a bundle's `run all` left, with kinds.json in it. Each is a section. Without
-results the page has the method alone. Plots (docs/images/memory-kinds-*.svg, made by scripts/bench-plots) are shown where
-they are.
+results the page has the method alone.
 SPDX-License-Identifier: MIT
 """
 import collections
 
-from .common import MEASURED, Page, culvert, head_of, machine, picture, size, table, warnings
+from .common import MEASURED, Page, culvert, head_of, machine, size, table, warnings
 
 HEAD = """\
 # Kinds of memory: which is fast, from which side
@@ -45,7 +44,6 @@ MEASURE = """\
 
 ```sh
 culvert-bench-kinds --json=kinds.json              # less than a minute on a GPU; --help, --list
-scripts/bench-plots kinds.json docs/images         # SVG, by python3-matplotlib
 scripts/report kinds kinds.json                    # this page
 ```
 
@@ -95,7 +93,7 @@ def goals(run):
     return ["The goals, as ratios to CUDA's own memory:", ""] + table(("memory", "what", "goal", "measured", ""), rows) if rows else []
 
 
-def part(run, section, images):
+def part(run, section):
     rows = [r for r in run["rates"] if r["section"] == section]
     if not rows:
         return []
@@ -113,14 +111,14 @@ def part(run, section, images):
             if any(cells):
                 lines.append([scheme] + ([kind or ""] if section == "buffers" else []) + cells)
         out += [f"{size(count)}:", ""] + table(header, lines, 2 if section == "buffers" else 1)
-    return out + ([] if run["device"]["software"] else picture(images, f"memory-kinds-{section}", f"Rates of {section} by kind of memory"))
+    return out
 
 
-def results(run, images):
+def results(run):
     device = run["device"]
     early, gaps = warnings({**run, "left_out": []}, "rates"), warnings({**run, "quick": False, "complete": True})
     return head_of(run) + machine(run, ("driver", f"{device['vulkan_driver']}, CUDA {device['cuda_version']}"), culvert(run),
-                                  ("checked", f"{run['words_checked']:,} words, none wrong"), tells="rates") + early + goals(run) + gaps + part(run, "buffers", images) + part(run, "images", images)
+                                  ("checked", f"{run['words_checked']:,} words, none wrong"), tells="rates") + early + goals(run) + gaps + part(run, "buffers") + part(run, "images")
 
 
 REPORT = Page(MEASURED / "memory-kinds.md", ("culvert-bench-kinds",), ("kinds.json",), results, [HEAD], [CHOOSE, MEASURE, JSON_KEYS])

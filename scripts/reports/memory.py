@@ -3,13 +3,12 @@
 RESULTS: its JSON, or a directory or .tar.gz that a bundle's `run all` left, with memory.json in it.
 Runs on the same kind of GPU with the same driver are one section: what several of them measured (a section, or in `grow`
 a size) is shown of the first one given, the goals and their ratios of all. So a run with --large or --only=peers is given
-after the whole one. Without results the page has the method alone. Plots (docs/images/memory-*.svg, made by
-scripts/bench-plots) are shown where they are.
+after the whole one. Without results the page has the method alone.
 SPDX-License-Identifier: MIT
 """
 import collections
 
-from .common import MEASURED, Page, culvert, head_of, interval, machine, picture, size, spread, table, time as us, time_of
+from .common import MEASURED, Page, culvert, head_of, interval, machine, size, spread, table, time as us, time_of
 
 MEASURE = """\
 ## Measure it
@@ -18,7 +17,6 @@ MEASURE = """\
 culvert-bench-memory --json=memory.json            # half a minute on a GPU; --help, --list
 culvert-bench-memory --only=grow --large           # to 16 and 64 GiB besides
 culvert-bench-memory --only=peers                  # where there are two GPUs
-scripts/bench-plots memory.json docs/images        # SVG, by python3-matplotlib
 scripts/report memory memory.json large.json       # this page; the whole run first
 ```
 
@@ -80,9 +78,6 @@ JSON_KEYS = """\
 """
 
 SECTIONS = ("grow", "chunks", "ahead", "free", "peers", "large")
-PLOTS = {"grow": ("memory-grow", "memory-reserved", "memory-peak"), "chunks": ("memory-chunks",), "free": ("memory-free",)}
-PLOT_TEXT = {"memory-grow": "Time of each doubling, nothing reserved", "memory-reserved": "Time of each doubling, everything reserved",
-             "memory-peak": "Memory at the most", "memory-chunks": "Growing by small steps", "memory-free": "Memory given back beside another stream"}
 
 
 def name_of(row):
@@ -342,7 +337,7 @@ def findings(runs):
     return ["### What it shows", ""] + out + [""] if out else []
 
 
-def section(runs, name, images):
+def section(runs, name):
     out, had = [], set()
     for run in runs:
         rows = [r for r in run["times"] if r["section"] == name]
@@ -360,12 +355,10 @@ def section(runs, name, images):
         listed = facts_of(run, name)
         if listed:
             out += listed + [""]
-    for plot in PLOTS.get(name, ()) if out else ():
-        out += picture(images, plot, PLOT_TEXT[plot])
     return [f"### {name}", ""] + out if out else []
 
 
-def results(runs, images):
+def results(runs):
     run = runs[0]
     device, system = run["device"], run["system"]
     checked = [("checked" if len(runs) == 1 else f"checked, run of {time_of(r)}",
@@ -384,7 +377,7 @@ def results(runs, images):
     if not run["quick"] and not run["device"]["software"]:
         out += findings(runs)
     for name in SECTIONS:
-        out += section(runs, name, images)
+        out += section(runs, name)
     return out
 
 

@@ -5,7 +5,7 @@ SPDX-License-Identifier: MIT
 """
 import math
 
-from .common import MEASURED, Page, culvert, head_of, machine, picture, spread, time, warnings
+from .common import MEASURED, Page, culvert, head_of, machine, spread, time, warnings
 
 HEAD = """\
 # Network cards: what a look-up and the calls cost
@@ -20,7 +20,6 @@ MEASURE = """\
 
 ```sh
 culvert-bench-rdma --json=rdma.json                # a minute or two on a GPU; --help
-scripts/bench-plots rdma.json docs/images          # SVG, by python3-matplotlib
 scripts/report rdma rdma.json                      # this page
 ```
 
@@ -92,7 +91,7 @@ def teardown(rows):
         f"| {r['scheme']} | {r['entries']:,} | {r['ns']['median'] / 1e6:,.1f} | {r['ns']['median'] / r['entries']:,.0f} |" for r in rows] + [""]
 
 
-def results(run, images):
+def results(run):
     rows = [("CPU", run["system"].get("processor")), ("CUDA", run["device"]["cuda_version"]), culvert(run),
             ("memory", f"one block, mapped {run['mappings']} times" if run["mappings"] else "one allocation"),
             ("checked", f"{run['look_ups_checked']:,} look-ups, none wrong")]
@@ -101,7 +100,6 @@ def results(run, images):
     out += look_ups(found)
     if found:
         out += goals(found)
-    out += [] if run["device"]["software"] else picture(images, "rdma-look-ups", "Time of a look-up by the number of registrations")
     made = [r for r in run["times"] if r["section"] == "calls"]
     ended = [r for r in run["times"] if r["section"] == "teardown"]
     return out + (calls(made) if made else []) + (teardown(ended) if ended else [])

@@ -1,12 +1,12 @@
 """The page of culvert-bench-space, docs/measured/space-performance.md.
 
 RESULTS: its JSON, or a directory or .tar.gz that a bundle's `run all` left, with space.json in it. Each is a section. Without
-results the page has the method alone. The plot (docs/images/space.svg, made by scripts/bench-plots) is shown where it is.
+results the page has the method alone.
 SPDX-License-Identifier: MIT
 """
 import collections
 
-from .common import MEASURED, Page, culvert, goal_of, interval, machine, picture, spread, table, time, time_of, warnings
+from .common import MEASURED, Page, culvert, goal_of, interval, machine, spread, table, time, time_of, warnings
 
 HEAD = """\
 # One address: what it costs, what it saves, how often it is free
@@ -22,7 +22,6 @@ MEASURE = """\
 ```sh
 culvert-bench-space --json=space.json                            # --help, --list
 culvert-bench-space --only=starts --starts=1000 --seconds=450 --json=starts.json   # --kind=plain: fresh ones alone
-scripts/bench-plots space.json docs/images                       # SVG, by python3-matplotlib
 scripts/report space space.json starts.json                      # this page
 ```
 
@@ -73,7 +72,7 @@ def grows(run):
     return ["### A vector that grows, with memory committed ahead", ""] + table(("what", *facts), rows)
 
 
-def forests(run, images):
+def forests(run):
     facts = facts_of(run, "forest")
     sizes = list(collections.OrderedDict.fromkeys(variant.split(",")[0] for variant in facts))
     if not sizes:
@@ -85,8 +84,7 @@ def forests(run, images):
             of = facts[f"{size}, mode {mode}"]
             over = f"**{facts[size]['a frame, one over copy']['value']:.3f}**" if mode == "one" else ""
             out.append(f"| {int(size.split()[0]):,} | {mode} | " + " | ".join(f"{of[name]['value']:.3f}" for name in ("a frame", "of it building", "of it copying and patching", "of it drawing")) + f" | {over} |")
-    plot = "The sample forest with one address and with copies, and a chunk in both"
-    return out + [""] + ([] if run["device"]["software"] else picture(images, "space", plot))
+    return out + [""]
 
 
 def starts(run):
@@ -97,12 +95,12 @@ def starts(run):
         [variant] + [f"{of[name]['value']:,.0f}" if name in of else "" for name in STARTS] for variant, of in facts.items()])
 
 
-def results(run, images):
+def results(run):
     device, system = run["device"], run["system"]
     out = [f"## {device['name']}, {run['date'][:10]}, {time_of(run)}", ""] + machine(
         run, ("Vulkan", f"{device['vulkan_driver']}, {device['vulkan_version']}"), ("CUDA", device["cuda_version"]),
         ("processor", f"{system['processor'] or 'unknown'}, {system['processors']} processors"), culvert(run)) + warnings(run)
-    return out + commits(run) + grows(run) + forests(run, images) + starts(run)
+    return out + commits(run) + grows(run) + forests(run) + starts(run)
 
 
 REPORT = Page(MEASURED / "space-performance.md", ("culvert-bench-space",), ("space.json",), results, [HEAD], [MEASURE])

@@ -66,7 +66,7 @@ check_json() {
     "$BENCH_PYTHON" "$BENCH_SOURCE/tests/bench/check_$name.py" "$@" >"$work/json" 2>&1 || fail "$(cat "$work/json")"
 }
 
-# The page and the plots that are made of the results -----------------------------------------------------------------
+# The page that is made of the results -----------------------------------------------------------------
 
 report() { # STATUS ARGUMENT...
     report_status=$1
@@ -90,14 +90,6 @@ same_from_a_bundle() {
         cmp "$work/first.md" "$work/page.md" || fail "another page from $from"
     done
     rm "$work/page.md"
-}
-
-have_plots() { /usr/bin/python3 -c "import matplotlib" 2>/dev/null; }
-
-plots() { # PLOT...
-    have_plots || return 0
-    run 0 "$BENCH_SOURCE/scripts/bench-plots" "$json" "$work/plots"
-    for plot in "$@"; do grep -q "<svg" "$work/plots/$plot.svg" || fail "no plot $plot"; done
 }
 
 refuses() { # TEXT COMMAND...: ends with 1 and says so
@@ -297,11 +289,6 @@ frames.quick)
     check_json "$json" all
     tables "waits backwards processes wakes" waits "| solver + renderer | Vulkan's queue waits |" "the ring chooses" "| renderer + solver | the GPU waits |" "| \`cuLaunchHostFunc\`, eventfd, poll |" "| \`vkWaitForFences\` |"
     tables small small "| 16 x 2 |" "culv_vk_kernel_get_barrier2()" "a CUDA graph without edges"
-    plots frames latency sizes loads
-    if have_plots; then
-        echo '{"schema": 1, "program": "other"}' >"$work/other.json"
-        refuses "results of other" run 1 "$BENCH_SOURCE/scripts/bench-plots" "$work/other.json" "$work/plots"
-    fi
     ;;
 # The program ends with 1 when a word or a look-up's answer is wrong, a picture differs or something is left.
 gl.quick)
@@ -309,7 +296,6 @@ gl.quick)
     says "words were checked, none is wrong"
     # shellcheck disable=SC2016
     quick_page times -- '| `memory`, waits on the CPU | 4/1 |'
-    plots gl-frames
     ;;
 import.quick)
     # Each launch of a process is checked in it, and how it ends by its parent.
@@ -324,27 +310,23 @@ kinds.quick)
     quick "--json=$json"
     says "words were checked, none is wrong"
     quick_page rates all -- "| culv_vk_buffer_create() | fast |"
-    plots memory-kinds-buffers memory-kinds-images
     ;;
 memory.quick)
     run 0 CULVERT_SOFT_DEVICES=2 "$BENCH" --quick --driver=soft "--json=$json"
     says "too few turns"
     says "words were checked, none is wrong"
     quick_page times all -- "culv_vector_shrink"
-    plots memory-grow memory-reserved memory-peak memory-chunks memory-free
     ;;
 rdma.quick)
     quick "--json=$json"
     says "look-ups were checked, none is wrong"
     quick_page times -- "1 to 100 registrations: at most logarithmic" "| culv_rdma_get_info() |"
-    plots rdma-look-ups
     ;;
 space.quick)
     quick "--json=$json"
     says "too few turns"
     documented=$BENCH_SOURCE/docs/space.md
     quick_page times all -- "| 2 MiB | commit of a chunk |" "| a fresh process |"
-    grep -q '"measurement": "forest"' "$json" || plots space
     ;;
 peers.quick)
     # It ends with 1 when an honest consumer was dropped, as happens where the machine is busy. The promises to consumers
