@@ -295,7 +295,10 @@ def run(name, directory, chosen, environment, deadline, took):
 
     def tell_failure():
         if failing:
-            first = next((line for line in failing[1] if line.startswith("FAIL ")), None)
+            told = [line for line in failing[1] if line.startswith("FAIL ")]
+            counts = [re.match(r"\d+ passed, \d+ skipped, (\d+) failed$", line) for line in failing[1]]
+            count = next((int(match[1]) for match in reversed(counts) if match), 1)
+            first = told[-min(count, len(told))] if told else None  # a case may print what other programs failed
             progress.say(f"FAILED {failing[0]}" + (f": {first.strip()[5:]}" if first else ""))
 
     with open(log_path, "w") as log, subprocess.Popen(

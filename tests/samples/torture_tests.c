@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of ripple under injected failures, which only the software twin has: whatever driver call
  * fails, the program ends, says why, and leaves nothing behind. */
-#include <stdlib.h>
-
 #include "failures.h"
 #include "harness.h"
 #include "samples_tests.h"
@@ -19,20 +17,16 @@ static void short_run(run_result *r, const void *path)
                                "--output", "a.png", NULL});
 }
 
-/* A start of ripple costs a second, most of it lavapipe's shader compiler. So only the named calls
- * fail here; --stride, in the long tier, sweeps over every stride-th besides. The paths make the
- * same calls at first, so each sweep begins with another one. */
+/* The paths make the same calls at first, so each sweep begins with another one. */
 static void failures(const char *path, const char *kind, unsigned first, const char *const *named)
 {
-    if (test_thread_sanitized() && !test_option("stride", NULL))
-        SKIP("ThreadSanitizer sees these ends in other cases");
+    if (test_thread_sanitized()) SKIP("ThreadSanitizer sees these ends in other cases");
     const failing_program program = {"ripple", short_run, path};
+    const unsigned stride = test_sanitized() ? 7 : 4;
     failures_need_the_twin(&program);
     failures_must_end(&program, named);
-    const unsigned stride = (unsigned)strtoul(test_option("stride", "0"), NULL, 10);
-    if (stride == 0) return;
-    const unsigned enough = 3 * stride >= ENOUGH_CALLS ? 3 : ENOUGH_CALLS / stride + 1;
-    failures_sweep(&program, kind, 1 + first % stride, MOST_CALLS, stride, enough);
+    failures_sweep(&program, kind, 1 + first % stride, MOST_CALLS, stride,
+                   3 * stride >= ENOUGH_CALLS ? 3 : ENOUGH_CALLS / stride + 1);
 }
 
 TEST_AS(cuda_ring, failures("ring", "cuda", 0,

@@ -734,8 +734,8 @@ static bool is_deaf(pid_t child)
     FILE *status = fopen(path, "re");
     bool deaf = false;
     while (status != NULL && fgets(line, sizeof line, status) != NULL)
-        if (strncmp(line, "SigIgn:", 7) == 0 || strncmp(line, "SigBlk:", 7) == 0)
-            deaf = deaf || (strtoull(line + 7, NULL, 16) >> (SIGALRM - 1) & 1) != 0;
+        if (strncmp(line, "SigIgn:", 7) == 0)
+            deaf = (strtoull(line + 7, NULL, 16) >> (SIGALRM - 1) & 1) != 0;
     if (status != NULL) fclose(status);
     return deaf;
 }
