@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, NamedTupl
 
 from . import _declarations as d
 from ._lib import Error, Owned, _make, _roots, api, describe, handle, stream_handle, told
+from ._tensor import look
 from ._types import Handle, StreamLike
 
 if TYPE_CHECKING:
@@ -192,14 +193,12 @@ def _places(i: Union[int, str], a: Any) -> Tuple[int, Any]:
         return a.pointer, there or (
             f"argument {i} has no address in Vulkan: pass a VulkanBuffer of a VulkanDevice with kernels=True, its tensor, "
             "a VectorView, or what adopt() gave")
-    if hasattr(a, "data_ptr"):  # PyTorch
-        pointer = a.data_ptr()
-    else:
-        interface = getattr(a, "__cuda_array_interface__", None) or getattr(a, "__array_interface__", None)
-        pointer = interface["data"][0] if interface is not None else None
-    if pointer is None:
+    if not any(hasattr(a, name) for name in ("data_ptr", "__cuda_array_interface__", "__array_interface__")):
         raise TypeError(f"argument {i}: {a!r} has no pointer")
-    return pointer, f"argument {i} is a tensor, which has no address in Vulkan: pass vk.adopt(tensor)"
+    seen = look(a)
+    if seen.copied or seen.swapped:  # its strides are the kernel's affair
+        seen.require()
+    return seen.pointer, f"argument {i} is a tensor, which has no address in Vulkan: pass vk.adopt(tensor)"
 
 
 def _number(i: int, a: Any, p: Parameter) -> List[Any]:
@@ -225,18 +224,13 @@ def _number(i: int, a: Any, p: Parameter) -> List[Any]:
 def _numba_array(i: int, a: Any, ndim: int) -> Iterator[Tuple[Any, Any]]:
     """An array as Numba's kernels take it: two pointers that they do not read, the count of elements, the size of one, the
     address, the shape, and the strides in bytes."""
-    about = getattr(a, "layout_of", a)
-    if hasattr(about, "data_ptr"):
-        about = about.detach()
-    interface = getattr(about, "__cuda_array_interface__", None) or getattr(about, "__array_interface__", None)
-    if interface is None:
+    layout = getattr(a, "layout_of", None)
+    if layout is None and not any(hasattr(a, name) for name in ("data_ptr", "__cuda_array_interface__", "__array_interface__")):
         raise TypeError(f"argument {i}: {a!r} has no shape")
-    shape, strides = tuple(interface["shape"]), interface.get("strides")
-    size = int(re.sub(r"\D", "", interface["typestr"]))
+    seen = layout.seen if layout is not None else look(a)
+    shape, strides, size = seen.shape, seen.strides, seen.size
     if len(shape) != ndim:
         raise TypeError(f"argument {i}: {len(shape)} dimensions, where the kernel was compiled for {ndim}")
-    if strides is None:
-        strides = tuple(size * _product(shape[k + 1:]) for k in range(ndim))
     on_stream, in_queue = _places(i, a)
     for number in (0, 0, _product(shape), size):
         value = c_uint64(number)

@@ -306,15 +306,21 @@ def _template(kind: Type[Structure]) -> Tuple[bytes, Dict[str, Any]]:
     return there
 
 
-_UNSIGNED = (ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, c_uint64, ctypes.c_size_t)
+# ctypes keeps the low bits of a number that is too large. No C type is left out whose number a program gives.
+LIMITS: Dict[Any, Tuple[int, int]] = {kind: (0, 2**(8 * ctypes.sizeof(kind)) - 1) for kind in (
+    ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, c_uint64, ctypes.c_size_t)}
+LIMITS.update({kind: (-2**(8 * ctypes.sizeof(kind) - 1), 2**(8 * ctypes.sizeof(kind) - 1) - 1) for kind in (
+    ctypes.c_int32, ctypes.c_int64)})
 
 
-def not_negative(**numbers: int) -> int:
+def not_negative(most: int = 2**64 - 1, **numbers: int) -> int:
     """The last of them."""
     last = 0
     for name, last in numbers.items():
         if isinstance(last, int) and last < 0:
             raise ValueError(f"{name}={last} is negative")
+        if isinstance(last, int) and last > most:
+            raise ValueError(f"{name}={last} is more than {most}")
     return last
 
 
@@ -344,8 +350,10 @@ def describe(kind: Type[_Struct], **fields: Any) -> _Struct:
                 value = ctypes.addressof(value) if isinstance(value, (ctypes.Structure, ctypes.Array)) else handle(value)
             except TypeError as e:
                 raise TypeError(f"{kind.__name__}.{name}: {e}") from None
-        elif types[name] in _UNSIGNED and isinstance(value, int) and value < 0 and kind.__name__.startswith("culv_"):
-            raise ValueError(f"{kind.__name__}.{name} is {value}")
+        elif isinstance(value, int) and types[name] in LIMITS and kind.__name__.startswith("culv_"):
+            least, most = LIMITS[types[name]]
+            if not least <= value <= most:
+                raise ValueError(f"{kind.__name__}.{name} is {value}; it is {least} to {most}")
         setattr(made, name, value)
     return made
 
@@ -386,7 +394,11 @@ def stream_handle(stream: StreamLike) -> int:
     current stream of PyTorch or CuPy where the program has one, else the legacy default stream."""
     if stream is None:
         return current_stream()
-    if type(stream) is int:
+    if isinstance(stream, int):
+        # A driver reads where a wrong number points to, and the process dies there.
+        if type(stream) is not int or not 0 <= stream < 2**64 or 2 < stream < 4096:
+            raise ValueError(f"{stream!r} is no stream: it is the number of a CUstream, 1 for the legacy default stream, or 2 for the "
+                             "thread's own")
         return stream
     if hasattr(stream, "__cuda_stream__"):
         said: Any = getattr(stream, "__cuda_stream__")
@@ -427,6 +439,13 @@ def told(of: object, closed: bool, more: Iterable[str], state: str = "open") -> 
     return f"<culvert.{where}{type(of).__name__} {', '.join(words)}>"
 
 
+class Single:
+    """One object of this process."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"a {type(self).__name__} is one object of this process: it is neither copied nor pickled")
+
+
 _Self = TypeVar("_Self", bound="Owned")
 
 
@@ -434,7 +453,7 @@ _Self = TypeVar("_Self", bound="Owned")
 looks = threading.RLock()
 
 
-class Owned:
+class Owned(Single):
     """Something of Culvert's that is given back by close(), at the end of a `with` block, or with its parent."""
 
     _destroy = ""  # the C function, which takes a pointer to the pointer
@@ -514,9 +533,6 @@ class Owned:
             _later.extend(self._give_up())
         else:
             self.close()
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError(f"a {type(self).__name__} is one object of this process: it is neither copied nor pickled")
 
     def __repr__(self) -> str:
         return told(self, self.closed, self._told())

@@ -15,7 +15,7 @@ from ._kernels import Kernel as Kernel, Kernels as Kernels, QueueKernels as Queu
 from ._lib import (InvalidError, LateError, Owned, _homes, _make, api, describe, driver_of, handle, library, not_negative, process,
                    stream_handle, told)
 from ._struct import Structure
-from ._tensor import Tensor as Tensor, TensorSource, tensor_range as tensor_range
+from ._tensor import Seen, Tensor as Tensor, TensorSource, look, tensor_range as tensor_range
 from ._turns import SECOND, SLICE, Turns, check_value, until
 from ._types import DType, Handle, Shape, StreamLike, TensorLike
 
@@ -418,17 +418,10 @@ class _Turn:
 class _Layout:
     """A tensor's shape, without the tensor."""
 
-    def __init__(self, interface: Dict[str, Any]):
-        self.__cuda_array_interface__ = interface
+    def __init__(self, seen: Seen):
+        self.seen = seen._replace(kept=None)
+        self.__cuda_array_interface__ = {"shape": seen.shape, "typestr": seen.typestr, "strides": seen.strides}
 
-    @staticmethod
-    def of(tensor: Any) -> "Optional[_Layout]":
-        if hasattr(tensor, "data_ptr"):  # PyTorch, which has no interface for tensors that want a gradient
-            size = tensor.element_size()
-            return _Layout({"shape": tuple(tensor.shape), "typestr": f"|V{size}",
-                            "strides": tuple(n * size for n in tensor.stride())})
-        there = getattr(tensor, "__cuda_array_interface__", None) or getattr(tensor, "__array_interface__", None)
-        return _Layout({k: there[k] for k in ("shape", "typestr", "strides") if k in there}) if there else None
 
 
 class VulkanDevice(Owned):
@@ -575,9 +568,13 @@ class VulkanDevice(Owned):
               sparse_queue: Handle = None) -> "AdoptedBuffer":
         """The memory of a tensor of anybody's (or of a device pointer and its size) as Vulkan buffers, where it lies.
         PyTorch's tensors need PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; others are refused with the reason."""
-        layout = _Layout.of(tensor) if size is None else None
-        there: Any = tensor  # its kind goes with `size`
-        pointer, size = (handle(there), size) if size is not None else tensor_range(there)
+        layout, there = None, tensor  # its kind goes with `size`
+        if size is None:
+            seen = look(there).require()
+            layout = _Layout(seen)
+            pointer, size = seen.span
+        else:
+            pointer, size = handle(there), not_negative(size=size)
         adopted = _make("culv_vmm_adopt", self.device._need(), pointer, size)
         try:
             if usage is None:

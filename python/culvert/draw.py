@@ -16,13 +16,13 @@ import struct
 import threading
 import zlib
 from ctypes import c_void_p
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union, cast
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple, TypeVar, Union, cast
 
 from . import _declarations as d
 from ._lib import Error, looks, process, stream_handle, told
 from ._objects import AdoptedBuffer, VulkanDevice, VulkanImage
 from ._spirv import STAGES, Constant, Module, compiled, packed
-from ._tensor import HOSTS, Tensor, TensorSource, is_hosts, tensor_range
+from ._tensor import HOSTS, Tensor, TensorSource, is_hosts, look, tensor_range
 from ._types import Path, StreamLike, TensorLike
 from .vulkan import Context
 
@@ -201,12 +201,15 @@ class _Bound:
         self.gpu, self.functions = gpu, gpu.functions
         self.stages = 0
         self.bindings: Dict[str, Tuple[int, int]] = {}  # (number, kind)
+        self.written: Set[str] = set()  # by the shaders
         self.constants: Dict[str, Constant] = {}
         self.constants_size = 0
         for stage, module in modules.items():
             self.stages |= STAGES[stage]
             for b in module.bindings:
                 self.bindings[b.name] = (b.number, b.kind)
+                if b.writes:
+                    self.written.add(b.name)
             self.constants.update(module.constants)
             self.constants_size = max(self.constants_size, module.constants_size)
         self.numbers = dict(sorted(self.bindings.values()))
@@ -276,6 +279,7 @@ class _Bound:
                     images[number] = value
                     continue
                 try:
+                    self._look(value, name)
                     part = queue.part(value)
                 except Error as e:
                     raise e.about(name, f". {HOSTS}: copy it into gpu.vk.buffer(bytes).tensor()" if _is_unknown(e, value) else "") from None
@@ -288,6 +292,15 @@ class _Bound:
             else:
                 constants[name] = value
         return buffers, images, packed(self.constants, (self.constants_size + 3) // 4 * 4, constants)
+
+    def _look(self, value: Any, name: str) -> None:
+        """A shader takes the elements one behind the other, in the machine's byte order."""
+        if isinstance(value, AdoptedBuffer):
+            seen = value.layout_of.seen if value.layout_of is not None else None
+        else:
+            seen = None if isinstance(value, (Part, TensorSource)) else look(value)
+        if seen is not None:
+            seen.require(contiguous=True, writable=name in self.written)
 
     def bind(self, commands: int, point: int, buffers: Dict[int, Part], images: "Dict[int, Target]",
              constants: bytes) -> int:

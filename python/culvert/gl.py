@@ -27,8 +27,7 @@ from ._lib import (Error, InvalidError, NoDeviceError, Owned, UnsupportedError, 
                    stream_handle, told)
 from ._objects import Device, Ring, VulkanDevice, _host_follows, _wait_for_stream
 from ._struct import Structure
-from ._tensor import (_LEGACY, _OF_THE_HOST, _OLD, _TYPES, _VERSIONED, Tensor, TensorSource, _int64s, _python, tensor_range,
-                      type_of)
+from ._tensor import _LEGACY, Tensor, TensorSource, look, type_of
 from ._turns import SECOND, cuda_waits, settle_cuda
 from ._types import DType, Shape, StreamLike, TensorLike
 from .vulkan import give_up_waits
@@ -193,48 +192,16 @@ class _Source:
     `self.stream` whom that one has to wait for: None if nobody."""
 
     def __init__(self, tensor: Any, stream: Optional[int] = None):
-        self.stream: Optional[int]
-        self.kept: Any
-        self.dtype: str
-        steps: Optional[Tuple[int, ...]]
         if isinstance(tensor, TensorSource):
             tensor = tensor.tensor()
-        self.kept, self.stream = tensor, None
-        self.address, span = tensor_range(tensor)
-        interface = getattr(tensor, "__cuda_array_interface__", None) or getattr(tensor, "__array_interface__", None)
-        if hasattr(tensor, "data_ptr"):
-            self.dtype, item = type_of(tensor.dtype)[2], tensor.element_size()
-            self.shape, steps = tuple(tensor.shape), tuple(n * item for n in tensor.stride())
-            self.on_host = tensor.device.type != "cuda"
-            if not self.on_host:
-                self.stream = sys.modules["torch"].cuda.current_stream(tensor.device).cuda_stream or _LEGACY
-        elif interface is not None:
-            self.dtype, self.shape = interface["typestr"], tuple(interface["shape"])
-            item, steps = int(self.dtype[2:]), interface.get("strides")
-            self.on_host = not hasattr(tensor, "__cuda_array_interface__")
-            self.stream = None if self.on_host else interface.get("stream")
-        else:
-            reads = stream is not None and tensor.__dlpack_device__()[0] not in _OF_THE_HOST
-            capsule = tensor.__dlpack__(stream=(stream or _LEGACY) if reads else -1)  # the producer makes it wait
-            name: bytes
-            kind: Any
-            name, kind = (_OLD, d.culv_dl_managed_tensor) if _python.PyCapsule_IsValid(id(capsule), _OLD) else \
-                (_VERSIONED, d.culv_dl_managed_tensor_versioned)
-            t = kind.from_address(_python.PyCapsule_GetPointer(id(capsule), name)).dl_tensor
-            item = t.dtype.bits * t.dtype.lanes // 8
-            self.shape = _int64s(t.shape, t.ndim)
-            steps = tuple(n * item for n in _int64s(t.strides, t.ndim)) if t.strides else None
-            self.dtype = next((s for c, bits, s in _TYPES.values() if (int(c), bits) == (t.dtype.code, t.dtype.bits)), "|u1")
-            self.on_host = t.device.device_type in _OF_THE_HOST
-            self.kept = tensor, capsule
-        self.size = math.prod(self.shape) * item
-        want, follow = [], item
-        for n in reversed(self.shape):
-            want.append(follow)
-            follow *= n
-        whole = steps is None or all(n == 1 or s == w for n, s, w in zip(self.shape, steps, reversed(want)))
-        if span != self.size or not whole:
-            raise ValueError(f"the tensor {self.shape} has gaps or another order of its elements: pass a contiguous one")
+        seen = look(tensor, stream).require(contiguous=True, memory=False)
+        self.address, self.shape, self.dtype, self.size = seen.pointer, seen.shape, seen.typestr, seen.nbytes
+        if self.size == 0:
+            raise ValueError("the tensor has no elements")
+        self.on_host, self.kept = seen.on_host, (tensor, seen.kept)
+        self.stream: Optional[int] = None if seen.on_host else seen.stream
+        if hasattr(tensor, "data_ptr") and not seen.on_host:
+            self.stream = sys.modules["torch"].cuda.current_stream(tensor.device).cuda_stream or _LEGACY
 
 
 _exported: Dict[int, Any] = {}  # what consumers of registered memory's tensors have not given back
@@ -728,7 +695,7 @@ class SharedTensor:
         self._value = self._due = 0
         self._ends: Optional[_Shared] = None
         ends = _Shared(gl)
-        pointer, size = tensor_range(tensor.tensor() if isinstance(tensor, TensorSource) else tensor)
+        pointer, size = look(tensor).require().span
         try:
             ends.adopted = c_void_p(_make("culv_vmm_adopt", gl.device._need(), pointer, size))
             self.parts = self._bind(ends, pointer, size)

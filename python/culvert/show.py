@@ -4,11 +4,11 @@ import ctypes
 import math
 import struct
 import time
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from ._lib import Error, stream_handle, told
 from ._objects import VulkanBuffer
-from ._tensor import HOSTS, bytes_of, tensor_range, type_of
+from ._tensor import HOSTS, Seen, look
 from ._window import NoWindow, Window
 from ._types import Path, StreamLike, TensorLike
 from .draw import Compute, Part, Pipeline, Target, _is_unknown, _Queue
@@ -175,38 +175,39 @@ class _Shape(NamedTuple):
     slice_stride: int
 
 
-class _Seen(NamedTuple):
-    """A tensor of anybody's: where it is, and how it lies there."""
-    pointer: int
-    kind: int
-    size: int
-    shape: Tuple[int, ...]
-    strides: Tuple[int, ...]  # bytes
-
-
-def _see(tensor: Any) -> _Seen:
-    if hasattr(tensor, "data_ptr"):  # PyTorch
-        size = tensor.element_size()
-        shape, strides = tuple(tensor.shape), tuple(n * size for n in tensor.stride())
-        typestr = type_of(tensor.dtype)[2]
-        pointer = tensor.data_ptr()
-    else:
-        there = getattr(tensor, "__cuda_array_interface__", None) or getattr(tensor, "__array_interface__", None)
-        if there is None:
-            raise TypeError(f"{type(tensor).__name__} is no tensor: it has neither __cuda_array_interface__ nor data_ptr()")
-        shape, typestr, strides, pointer = (tuple(there["shape"]), there["typestr"], there.get("strides"), there["data"][0])
-        size = bytes_of(typestr)
-        if strides is None:
-            strides = tuple(size * math.prod(shape[i + 1:]) for i in range(len(shape)))
-    name = {"b1": "u1"}.get(typestr[1:], typestr[1:])
+def _see(tensor: Any, say: Callable[[str], None], what: str = "the tensor") -> Tuple[Any, Seen]:
+    """The tensor, or a copy whose elements the shader can read, and how it lies."""
+    seen = look(tensor)
+    name = _kind(seen)
     if name not in _KINDS:
-        raise TypeError(f"culvert.show() shows no elements of type {typestr}")
-    if 0 in shape:
-        raise ValueError(f"the tensor of shape {shape} has no elements")
-    return _Seen(pointer, _KINDS.index(name), size, shape, tuple(strides))
+        raise TypeError(f"culvert.show() shows no elements of type {seen.typestr}")
+    if 0 in seen.shape:
+        raise ValueError(f"the tensor of shape {seen.shape} has no elements")
+    odd = any(s % min(seen.size, 4) for s in (seen.pointer, *(s for n, s in zip(seen.shape, seen.strides) if n > 1)))
+    if seen.on_host and (seen.swapped or odd or seen.copied):
+        import numpy
+        say(f"{what} is copied for each frame: " + ("its elements are in the other byte order" if seen.swapped else
+            "its elements lie at odd addresses" if odd else f"a {seen.what} has no memory of its own"))
+        tensor = numpy.array(tensor, dtype=numpy.dtype(seen.typestr).newbyteorder("="), order="C") if name != "V2" else \
+            numpy.array(tensor, order="C")
+        seen = look(tensor)
+    elif seen.swapped or odd:
+        raise ValueError(f"the elements of the tensor {seen.shape} lie at odd addresses (strides of {seen.strides} bytes): pass a "
+                         "contiguous one")
+    if seen.span[1] >= 2**32:
+        raise ValueError(f"the tensor {seen.shape} spans {seen.span[1]} bytes, and a shader reaches 4 GiB: show a part of it")
+    return tensor, seen
 
 
-def _shape(seen: _Seen, layout: Optional[str]) -> _Shape:
+def _kind(seen: Seen) -> str:
+    return {"b1": "u1"}.get(seen.typestr[1:], seen.typestr[1:])
+
+
+def _nothing(_: str) -> None:
+    pass
+
+
+def _shape(seen: Seen, layout: Optional[str]) -> _Shape:
     shape, strides = list(seen.shape), list(seen.strides)
     while len(shape) > 2 and shape[0] == 1 and not (layout == "CHW" and len(shape) == 3):
         del shape[0], strides[0]
@@ -253,14 +254,14 @@ class View:
         self._window: Optional[Window] = None
         self._own: Optional[Context] = None
         self._parts: List[Any] = []  # to close
-        self._tensor: Any = None
+        self._tensor: Any = None  # what was given, and what is drawn: the same, or a copy
+        self._drawn: Any = None
         self._made_colors: Any = None
         self._staged: Dict[str, VulkanBuffer] = {}
         self._last = 0.0
         self.slice = slice
         self.gpu: Context
-        seen = _see(tensor)
-        shape = _shape(seen, layout)
+        shape = _shape(_see(tensor, _nothing)[1], layout)
         self.width, self.height = size or self._fitting(shape)
         self._open(gpu, window)
         try:
@@ -307,12 +308,16 @@ class View:
         table = b"".join(bytes.fromhex(c) + b"\xff" for c in COLORMAPS[colormap])
         gpu.device.make_current()
         gpu.device.cuda.cuMemcpyHtoD(self._colors.pointer, table, len(table))
+        gpu.device.cuda.cuStreamSynchronize(0)  # the copy from the host's memory returns before its end
 
-    def _place(self, tensor: Any, what: str) -> Tuple[Part, int]:
+    def _say(self, text: str) -> None:
+        if text not in self.says:
+            self.says.append(text)
+
+    def _place(self, tensor: Any, seen: Seen, what: str) -> Tuple[Part, int]:
         """The tensor in Vulkan, and where its first element is from the part's beginning, in bytes."""
         queue = _Queue.of(self.gpu)
-        low, size = tensor_range(tensor)
-        first = _see(tensor).pointer
+        (low, size), first = seen.span, seen.pointer
         try:
             part = queue.part(tensor)
         except (Error, TypeError, ValueError) as e:
@@ -322,9 +327,8 @@ class View:
         return Part(part.buffer, part.offset - down, (part.size + down + 3) // 4 * 4), first - low + down
 
     def _stage(self, low: int, size: int, what: str, why: str) -> Part:
-        told = f"{what} is copied for each frame: {why}"
-        if told not in self.says:
-            self.says.append(told)
+        if not any(said.startswith(f"{what} is copied") for said in self.says):
+            self.says.append(f"{what} is copied for each frame: {why}")
         there = self._staged.get(what)
         if there is None or there.size < size:
             if there is not None:
@@ -336,19 +340,26 @@ class View:
 
     def show(self, tensor: TensorLike) -> None:
         """Takes another tensor, and draws it."""
-        self._tensor, self._seen = tensor, _see(tensor)
-        self._shape = _shape(self._seen, self.layout)
+        self._take(tensor)
         if self.slice is None and self._shape.slices > 1:
             self.slice = self._shape.slices // 2
         self.draw()
         if self._window is not None:
             self._window.present(self.target.image.handle, self.target.acquire(), 10**9)
 
+    def _take(self, tensor: Any) -> None:
+        drawn, seen = _see(tensor, self._say)
+        self._shape = _shape(seen, self.layout)
+        self._tensor, self._drawn, self._seen = tensor, drawn, seen
+
     def draw(self) -> None:
-        shape, seen = self._shape, self._seen
-        part, first = self._place(self._tensor, "the tensor")
+        self._need_open()
+        if self._drawn is not self._tensor:  # a copy of what was there
+            self._take(self._tensor)
+        shape = self._shape
+        part, first = self._place(self._drawn, self._seen, "the tensor")
         first += (self.slice or 0) * shape.slice_stride
-        common: Dict[str, Any] = dict(Words=part, kind=seen.kind)
+        common: Dict[str, Any] = dict(Words=part, kind=_KINDS.index(_kind(self._seen)))
         low, high = self._range_of(common, first)
         if shape.layout == "points":
             self._draw_points(common, first)
@@ -369,7 +380,7 @@ class View:
             if self.range_given is not None:
                 return self.range_given
             if shape.channels > 1:
-                return (0.0, 255.0) if _KINDS[self._seen.kind] == "u1" else (0.0, 1.0)
+                return (0.0, 255.0) if _kind(self._seen) == "u1" else (0.0, 1.0)
         device = self.gpu.device
         device.make_current()
         number = stream_handle(self.stream)
@@ -391,16 +402,14 @@ class View:
                         rows=shape.rows, first=first, column_stride=shape.column_stride, row_stride=shape.row_stride, **common)
         return 0.0, 0.0
 
-    def _numbers_of_colors(self) -> Any:
+    def _numbers_of_colors(self) -> Tuple[Any, Seen]:
         """float32 or uint8, as the shader reads them."""
-        colors: Any = self.colors
-        if _KINDS[_see(colors).kind] in ("f4", "u1"):
-            return colors
-        text = "the tensor of colours is made float32 for each frame"
-        if text not in self.says:
-            self.says.append(text)
-        self._made_colors = colors.float() if hasattr(colors, "data_ptr") else colors.astype("float32")
-        return self._made_colors
+        colors, seen = _see(self.colors, self._say, "the tensor of colours")
+        if _kind(seen) not in ("f4", "u1"):
+            self._say("the tensor of colours is made float32 for each frame")
+            colors, seen = _see(colors.float() if hasattr(colors, "data_ptr") else colors.astype("float32"), self._say)
+        self._made_colors = colors
+        return colors, seen
 
     def _draw_points(self, common: Dict[str, Any], first: int) -> None:
         shape = self._shape
@@ -409,13 +418,12 @@ class View:
             self._parts.append(self._points)
         tints: Dict[str, Any] = dict(Tints=self._colors, tint_channels=0)
         if self.colors is not None:
-            colors = self._numbers_of_colors()
-            seen = _see(colors)
-            if _KINDS[seen.kind] not in ("f4", "u1") or len(seen.shape) not in (1, 2) or seen.shape[0] != shape.rows \
+            colors, seen = self._numbers_of_colors()
+            if len(seen.shape) not in (1, 2) or seen.shape[0] != shape.rows \
                     or (len(seen.shape) == 2 and seen.shape[1] not in (1, 3, 4)):
                 raise ValueError(f"colors of shape {seen.shape} for {shape.rows} points: give floats or uint8, one, three or "
                                  "four numbers a point")
-            part, at = self._place(colors, "the tensor of colours")
+            part, at = self._place(colors, seen, "the tensor of colours")
             tints = dict(Tints=part, tint_first=at, tint_channels=seen.shape[1] if len(seen.shape) == 2 else 1,
                          tint_row=seen.strides[0], tint_column=seen.strides[1] if len(seen.shape) == 2 else 0,
                          tint_bytes=seen.size)
@@ -459,7 +467,7 @@ class View:
         column, row = math.floor(corner[0] + (x + 0.5) * texel), math.floor(corner[1] + (y + 0.5) * texel)
         if not (0 <= column < shape.columns and 0 <= row < shape.rows):
             return None
-        device, values, name = self.gpu.device, [], _KINDS[seen.kind]
+        device, values, name = self.gpu.device, [], _kind(seen)
         device.make_current()
         for c in range(shape.channels):
             out = ctypes.create_string_buffer(seen.size)
@@ -479,8 +487,7 @@ class View:
             return False
         now = time.monotonic()
         if tensor is not None:
-            self._tensor, self._seen = tensor, _see(tensor)
-            self._shape = _shape(self._seen, self.layout)
+            self._take(tensor)
         if self._window is None or now - self._last >= self.INTERVAL:
             self._last = now
             self.draw()
@@ -554,7 +561,7 @@ class View:
             self._release()
 
     def _release(self) -> None:
-        self._tensor = self.colors = self._made_colors = None  # a view that is closed keeps nobody's memory
+        self._tensor = self._drawn = self.colors = self._made_colors = None  # a view that is closed keeps nobody's memory
         for part in [*self._staged.values(), *reversed(self._parts)]:
             part.close()
         queue = getattr(self.gpu, "_draws", None)
