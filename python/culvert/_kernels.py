@@ -8,7 +8,7 @@ from ctypes import c_uint64, c_void_p
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _declarations as d
-from ._lib import Error, Owned, _make, _roots, api, describe, handle, stream_handle, told
+from ._lib import Error, Owned, Single, _make, _roots, api, describe, handle, stream_handle, told
 from ._tensor import look
 from ._types import Handle, StreamLike
 
@@ -49,7 +49,7 @@ class Parameter(NamedTuple):
     more: int = 0
 
 
-class Kernel:
+class Kernel(Single):
     """A kernel by its name. Arguments are ctypes values, whose types must be the kernel's, or something with a pointer,
     such as a Buffer, a Vector, a Tensor or an AdoptedBuffer. A kernel of culvert.kernel() knows its types, where its
     compiler tells them: it takes numbers then, and on streams tensors of anybody's."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional,
 
 from . import _declarations as d
 from ._kernels import Kernel as Kernel, Kernels as Kernels, QueueKernels as QueueKernels, kernel as kernel
-from ._lib import (InvalidError, LateError, Owned, _homes, _make, api, describe, driver_of, handle, library, not_negative, process,
+from ._lib import (InvalidError, LateError, Owned, Single, _homes, _make, api, describe, driver_of, handle, library, not_negative, process,
                    stream_handle, told)
 from ._struct import Structure
 from ._tensor import Seen, Tensor as Tensor, TensorSource, look, tensor_range as tensor_range
@@ -82,7 +82,7 @@ class Cuda(_CudaFunctions):
         return call
 
 
-class Stream:
+class Stream(Single):
     """A CUDA stream of a device's context. It goes with close(), with its device, or when nobody has it any more."""
 
     def __init__(self, device: "Device", flags: int = 1):
@@ -133,8 +133,6 @@ class Stream:
     def __del__(self) -> None:
         if getattr(self, "_as_parameter_", None) and not sys.is_finalizing():
             self.close()
-
-    __reduce_ex__ = Owned.__reduce_ex__
 
     def __repr__(self) -> str:
         return told(self, self.closed, [f"CUstream {self._as_parameter_.value or 0:#x}", f"on {self._device.name!r}"])
@@ -371,7 +369,7 @@ def _host_follows(device: Device, stream: int, timeout: int, message: Callable[[
         _wait_for_stream(device, stream, timeout, message)
 
 
-class TimelineFrame:
+class TimelineFrame(Single):
     """CUDA's turn with what a timeline orders."""
 
     def __init__(self, semaphore: Semaphore, wait: Optional[int], signal: Optional[int]):
@@ -390,7 +388,7 @@ class TimelineFrame:
         return _Turn(self, stream_handle(stream), timeout, stream)
 
 
-class _Turn:
+class _Turn(Single):
     """What `with` holds. A class, since a generator takes longer than the calls."""
 
     def __init__(self, frame: TimelineFrame, stream: int, timeout: int, kept: StreamLike):
@@ -498,7 +496,7 @@ class VulkanDevice(Owned):
               texels: Optional[int] = None, no_surfaces: Optional[bool] = None,
               fallback: Optional[int] = None) -> "VulkanImage":
         """A VkImage and its CUDA arrays (culv_vk_image_create_desc)."""
-        not_negative(width=width, height=height, depth=depth, levels=levels, layers=layers)
+        not_negative(2**32 - 1, width=width, height=height, depth=depth, levels=levels, layers=layers)
         info = d.VkImageCreateInfo(
             imageType=d.VK_IMAGE_TYPE_3D if depth > 1 else d.VK_IMAGE_TYPE_2D, format=format,
             extent=d.VkExtent3D(width, height, depth), mipLevels=levels, arrayLayers=layers,
@@ -738,14 +736,14 @@ def ring_buffer(size: int, usage: int = DEFAULT_BUFFER_USAGE, **fields: int) -> 
 def ring_image(format: int, width: int, height: int, usage: int = DEFAULT_IMAGE_USAGE,
                **fields: int) -> d.culv_vk_ring_resource:
     """An image in each slot of a ring, with the fields of culv_vk_ring_resource."""
-    not_negative(width=width, height=height)
+    not_negative(2**32 - 1, width=width, height=height)
     info = d.VkImageCreateInfo(
         imageType=d.VK_IMAGE_TYPE_2D, format=format, extent=d.VkExtent3D(width, height, 1), mipLevels=1,
         arrayLayers=1, samples=d.VK_SAMPLE_COUNT_1_BIT, tiling=d.VK_IMAGE_TILING_OPTIMAL, usage=usage)
     return describe(d.culv_vk_ring_resource, image=describe(d.culv_vk_image_create_desc, create_info=info), **fields)
 
 
-class Slot(TensorSource):
+class Slot(Single, TensorSource):
     """A buffer of a ring's slot, which the ring owns."""
 
     def __init__(self, ring: "Ring", slot: int, resource: int):
@@ -795,7 +793,7 @@ class Slot(TensorSource):
         api.culv_buffer_get_dlpack(api.culv_shared_buffer_cuda(self._vk()), desc, out)
 
 
-class RingFrame:
+class RingFrame(Single):
     """CUDA's turn with a slot of a ring. It ends with the block of Ring.cuda(): the slot is the other side's then."""
 
     def __init__(self, ring: "Ring", frame: d.culv_ring_frame):
@@ -825,7 +823,7 @@ class RingFrame:
         return self.buffer(resource).tensor(dtype, shape, strides=strides, offset=offset, read_only=read_only, stream=stream)
 
 
-class VulkanFrame:
+class VulkanFrame(Single):
     """Vulkan's turn with a slot of a ring: what is recorded in `commands` works with it. It ends with the block of
     Ring.frame()."""
 

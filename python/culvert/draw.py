@@ -12,6 +12,7 @@ has done so far, and the stream's later work waits for the call; the host waits 
 import contextlib
 import ctypes
 import functools
+import operator
 import struct
 import threading
 import zlib
@@ -19,7 +20,7 @@ from ctypes import c_void_p
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple, TypeVar, Union, cast
 
 from . import _declarations as d
-from ._lib import Error, looks, process, stream_handle, told
+from ._lib import Error, Single, looks, not_negative, process, stream_handle, told
 from ._objects import AdoptedBuffer, VulkanDevice, VulkanImage
 from ._spirv import STAGES, Constant, Module, compiled, packed
 from ._tensor import HOSTS, Tensor, TensorSource, is_hosts, look, tensor_range
@@ -72,7 +73,7 @@ def _one_at_a_time(call: _Call) -> _Call:
     return cast(_Call, locked)
 
 
-class _Queue:
+class _Queue(Single):
     """What a context's draws share: a timeline between CUDA's stream and Vulkan's queue, and what is given back when a
     submission has ended."""
 
@@ -194,7 +195,13 @@ def _is_unknown(error: Exception, tensor: Any) -> bool:
     return getattr(error, "reason", "") == "NOT_MAPPED" and is_hosts(tensor)
 
 
-class _Bound:
+def _whole(name: str, number: Any, most: int = 2**32 - 1) -> int:
+    if not hasattr(number, "__index__"):
+        raise TypeError(f"{name}: {number!r} is no whole number")
+    return not_negative(most, **{name: operator.index(number)})
+
+
+class _Bound(Single):
     """A pipeline's layout, and the descriptors and push constants of a call."""
 
     def __init__(self, gpu: Context, modules: Dict[str, Module]):
@@ -227,6 +234,7 @@ class _Bound:
         properties = d.VkPhysicalDeviceProperties()
         f.vkGetPhysicalDeviceProperties(gpu.physical_device, properties)
         self.align = properties.limits.minStorageBufferOffsetAlignment
+        self.most = list(properties.limits.maxComputeWorkGroupCount)
 
     def __repr__(self) -> str:
         return told(self, not self.layout or self.gpu.closed, self._told())
@@ -238,6 +246,12 @@ class _Bound:
     @property
     def closed(self) -> bool:
         return not self.layout
+
+    def _need(self, gpu: Context) -> None:
+        if self.closed or self.gpu.closed:
+            raise ValueError(f"this {type(self).__name__} is closed")
+        if gpu.handle != self.gpu.handle:
+            raise ValueError(f"this {type(self).__name__} is of another VkDevice than the target")
 
     def stage_infos(self, modules: Dict[str, Module]) -> "Tuple[ctypes.Array[Any], List[Any]]":
         name = ctypes.create_string_buffer(b"main")
@@ -276,6 +290,7 @@ class _Bound:
                 if kind == d.VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
                     if not isinstance(value, Target):
                         raise TypeError(f"{name} is an image, and {type(value).__name__} is none: pass a draw.Target")
+                    value._need(self.gpu)
                     images[number] = value
                     continue
                 try:
@@ -370,12 +385,15 @@ class Compute(_Bound):
     @_one_at_a_time
     def __call__(self, groups: Sequence[int] = (1,), stream: StreamLike = None, **inputs: Any) -> None:
         """Runs this many groups of local_size threads, on what is given by name."""
+        self._need(self.gpu)
+        x, y, z = (_whole("groups", n, most) for n, most in zip((*groups, 1, 1) if len(groups) < 3 else groups, self.most))
+        if len(groups) > 3:
+            raise ValueError(f"groups={groups!r}: one to three numbers")
         buffers, images, constants = self.sort(inputs)
         queue = _Queue.of(self.gpu)
         commands = queue.begin()
         queue.barriers(commands, list(buffers.values()), True, [i.acquire() for i in images.values()])
         pool = self.bind(commands, d.VK_PIPELINE_BIND_POINT_COMPUTE, buffers, images, constants)
-        x, y, z = [*groups, 1, 1][:3]
         self.functions.vkCmdDispatch(commands, x, y, z)
         queue.barriers(commands, list(buffers.values()), False)
         queue.submit(commands, pool, stream, (self, inputs))
@@ -422,7 +440,7 @@ class Pipeline(_Bound):
             pMultisampleState=at(samples), pColorBlendState=at(blending), pDynamicState=at(dynamic), layout=self.layout), None)
 
 
-class Target:
+class Target(Single):
     """A picture to draw to: RGBA, 8 bits each, `height` rows from top to bottom."""
 
     def __init__(self, gpu: Context, width: int, height: int):
@@ -446,6 +464,12 @@ class Target:
     def closed(self) -> bool:
         return self.image.closed
 
+    def _need(self, gpu: Context) -> None:
+        if self.closed or self._pixels.closed:
+            raise ValueError("this Target is closed")
+        if gpu.handle != self.gpu.handle:
+            raise ValueError("this Target is of another VkDevice than the shader")
+
     def acquire(self, layout: int = d.VK_IMAGE_LAYOUT_GENERAL) -> d.VkImageMemoryBarrier2:
         """The barrier before the next use. All uses here are in GENERAL."""
         old, self._layout = self._layout, layout
@@ -459,6 +483,11 @@ class Target:
     def draw(self, pipeline: Pipeline, vertices: int, instances: int = 1,
              clear: Optional[Sequence[float]] = None, stream: StreamLike = None, **inputs: Any) -> None:
         """Draws vertices, on a background of the colour `clear` (red, green, blue, alpha, 0 to 1), or on what is there."""
+        self._need(self.gpu)
+        pipeline._need(self.gpu)
+        vertices, instances = _whole("vertices", vertices), _whole("instances", instances)
+        if clear is not None and len(clear) != 4:
+            raise ValueError(f"clear={clear!r}: red, green, blue and alpha")
         f, queue = self.functions, _Queue.of(self.gpu)
         buffers, images, constants = pipeline.sort(inputs)
         if clear is None and self._layout == d.VK_IMAGE_LAYOUT_UNDEFINED:
@@ -484,6 +513,7 @@ class Target:
     @_one_at_a_time
     def tensor(self, stream: StreamLike = None) -> Tensor:
         """The picture as height x width x 4 bytes, in memory of both sides. The next call writes it again."""
+        self._need(self.gpu)
         queue = _Queue.of(self.gpu)
         commands = queue.begin()
         queue.barriers(commands, [Part(self._pixels.handle, 0, 0)], True, [self.acquire()])

@@ -23,7 +23,7 @@ from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTup
                     Union)
 
 from . import _declarations as d
-from ._lib import (Error, InvalidError, NoDeviceError, Owned, UnsupportedError, _make, _own_error, api, describe, driver_of, handle, process,
+from ._lib import (Error, InvalidError, NoDeviceError, Owned, Single, UnsupportedError, _make, _own_error, api, describe, driver_of, handle, process,
                    stream_handle, told)
 from ._objects import Device, Ring, VulkanDevice, _host_follows, _wait_for_stream
 from ._struct import Structure
@@ -247,7 +247,7 @@ def _describe_mapped(pointer: int, size: int, on_host: bool, ordinal: int, desc:
     return address
 
 
-class _Slot(TensorSource):
+class _Slot(Single, TensorSource):
     """A buffer that CUDA has now."""
 
     def __init__(self, turn: "Turn", resource: int):
@@ -286,7 +286,7 @@ class _Slot(TensorSource):
         return ctypes.addressof(old)
 
 
-class Turn:
+class Turn(Single):
     """What CUDA has between the beginning and the end of a `with` block. What is OpenGL's again afterwards must not be
     touched then: a tensor that was made here is not kept over the block's end."""
 
@@ -385,7 +385,7 @@ class Turn:
         return f"<culvert.gl.Turn{' over' if self._over else ''} of {self._owner!r}>"
 
 
-class Frame:
+class Frame(Single):
     """OpenGL's turn with a slot of a ring."""
 
     def __init__(self, ring: "GLRing", frame: "d.culv_ring_frame"):
@@ -658,7 +658,7 @@ class Part(NamedTuple):
     tensor_offset: int  # of the part in the tensor
 
 
-class _Shared:
+class _Shared(Single):
     """What a SharedTensor gives back, where the context is current."""
 
     def __init__(self, gl: "Attachment"):
@@ -683,7 +683,7 @@ class _Shared:
         api.culv_vmm_adopted_destroy(byref(self.adopted))
 
 
-class SharedTensor:
+class SharedTensor(Single):
     """A tensor's own memory as GL buffers, without a copy: one buffer for each chunk of memory in which it lies, and for most
     tensors that is one. The tensor stays its library's; `with shared.cuda():` orders what both sides do."""
 
@@ -803,8 +803,6 @@ class SharedTensor:
             return
         if not _closes(self):
             self.gl._shared_later.append(ends)
-
-    __reduce_ex__ = Owned.__reduce_ex__
 
     def __repr__(self) -> str:
         return told(self, self.closed, [f"{self.size} bytes", f"in {len(self.parts)} GL buffers"])

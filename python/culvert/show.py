@@ -6,7 +6,7 @@ import struct
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from ._lib import Error, stream_handle, told
+from ._lib import Error, Single, stream_handle, told
 from ._objects import VulkanBuffer
 from ._tensor import HOSTS, Seen, look
 from ._window import NoWindow, Window
@@ -235,7 +235,7 @@ def _shape(seen: Seen, layout: Optional[str]) -> _Shape:
     return _Shape("image", at["H"][0], at["W"][0], channels[0], at["H"][1], at["W"][1], channels[1], *at.get("D", (1, 0)))
 
 
-class View:
+class View(Single):
     """What culvert.show() made. Drag moves (or turns points of three dimensions), the wheel zooms, + and - step through a
     volume, r starts again; the title tells what is under the pointer."""
 

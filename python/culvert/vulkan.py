@@ -15,7 +15,8 @@ from ctypes import byref, c_char_p, c_float, c_uint32, c_uint64, c_void_p
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from . import _declarations as d
-from ._lib import Error, LateError, Owned, _homes, _roots, api, busy, describe, driver_of, handle, late, process, told
+from ._lib import (LIMITS, Error, LateError, Single, _homes, _own_error, _roots, api, busy, describe, driver_of, handle, late,
+                   process, told)
 from ._objects import Device, Ring, VulkanDevice, VulkanSemaphore
 from ._struct import Structure
 from ._turns import SECOND, SLICE, Turns, after_reading, check_value, cuda_waits
@@ -47,12 +48,19 @@ class VulkanError(RuntimeError):
         return self
 
 
+def _no_driver(why: str) -> Error:
+    return _own_error(d.culv_result.CULV_ERROR_UNSUPPORTED, d.culv_reason.CULV_REASON_DRIVER_MISSING, why, "vulkan.open")
+
+
 def loader() -> ctypes.CDLL:
     """The Vulkan loader, libvulkan.so.1."""
     global _loader
     if _loader is None:
         name = "vulkan-1.dll" if sys.platform == "win32" else "libvulkan.so.1"
-        _loader = ctypes.CDLL(name)
+        try:
+            _loader = ctypes.CDLL(name)
+        except OSError as e:
+            raise _no_driver(f"Vulkan's loader, {name}, could not be loaded ({e}): install it (Debian: libvulkan1)") from None
         _loader.vkGetInstanceProcAddr.restype = c_void_p
         _loader.vkGetInstanceProcAddr.argtypes = [c_void_p, c_char_p]
     return _loader
@@ -88,8 +96,12 @@ class Functions(_VulkanFunctions):
         if not address:
             raise AttributeError(f"Vulkan has no {name} here")
         raw = ctypes.CFUNCTYPE(result, *parameters)(address)
+        limits = [(i, *LIMITS[kind]) for i, kind in enumerate(parameters) if LIMITS.get(kind, (1,))[0] == 0]
 
         def call(*args: Any) -> Any:
+            for i, least, most in limits:
+                if i < len(args) and isinstance(args[i], int) and not least <= args[i] <= most:
+                    raise ValueError(f"{name}: its argument {i} is {args[i]}; it is {least} to {most}")
             try:
                 answer = raw(*[a if a is None or isinstance(a, _PLAIN) else
                                byref(a) if isinstance(a, (ctypes.Structure, ctypes.Union)) else handle(a) for a in args])
@@ -177,7 +189,7 @@ def _keep_the_driver() -> None:
         _kept.add(path)
 
 
-class _Home:
+class _Home(Single):
     """An instance, a device and what a context made on it. It goes when the last object that was made there goes."""
 
     PATIENCE = 10 * SECOND
@@ -370,7 +382,7 @@ def _semaphores(pairs: Sequence[Tuple[Handle, int]], name: str) -> List[Handle]:
         raise TypeError(f"{name}={pairs!r}: pass pairs of a semaphore and a value, such as {name}=[(timeline, 1)]") from None
 
 
-class Context:
+class Context(Single):
     """An instance, the device that CUDA reaches, one queue, and Culvert on it. close() destroys them all; a context
     that nobody has any more, and nothing of it, goes by itself. `features` are names of Vulkan 1.0 to 1.3, such as
     "shaderInt64"; `validation` enables the validation layer, which prints what it finds."""
@@ -426,6 +438,10 @@ class Context:
         try:
             self._home = home = _Home(Functions().make("vkCreateInstance", info, None))
         except VulkanError as e:
+            if e.result in (d.VK_ERROR_INCOMPATIBLE_DRIVER, d.VK_ERROR_INITIALIZATION_FAILED):
+                raise _no_driver(
+                    f"Vulkan has no driver here ({e}): install the GPU's, and look at VK_DRIVER_FILES, which may leave it out. A "
+                    "container needs NVIDIA_DRIVER_CAPABILITIES=all (or graphics). culvert-info says what there is") from None
             raise e.about([*mine, *instance_extensions]) from None
         self.functions = home.functions
         cuda = describe(d.culv_device_desc, driver=cuda_driver, label=label)
@@ -550,8 +566,6 @@ class Context:
             if made is not None:
                 made.close()
         self._home.destroy()  # vk and device stay, and say that they are closed
-
-    __reduce_ex__ = Owned.__reduce_ex__
 
     @property
     def closed(self) -> bool:
