@@ -4,11 +4,11 @@ import ctypes
 import re
 import struct
 import weakref
-from ctypes import c_uint64, c_void_p
+from ctypes import c_uint64
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _declarations as d
-from ._lib import Error, Owned, Single, _make, _roots, api, describe, handle, stream_handle, told
+from ._lib import Error, Making, Owned, Single, _make, _roots, api, describe, handle, looks, stream_handle, told
 from ._tensor import look
 from ._types import Handle, StreamLike
 
@@ -21,8 +21,8 @@ class Kernels(Owned):
 
     _destroy = "culv_kernels_unload"
 
-    def __init__(self, parent: "Device", pointer: int, source: str):
-        super().__init__(parent, pointer)
+    def __init__(self, parent: "Device", made: Making, source: str):
+        super().__init__(parent, made)
         self.device = parent
         self._source = source
         self._in_queues: "weakref.WeakKeyDictionary[VulkanDevice, QueueKernels]" = weakref.WeakKeyDictionary()
@@ -57,7 +57,7 @@ class Kernel(Single):
     def __init__(self, kernels: Kernels, name: str, *, block: Sequence[int] = (1,), shared_bytes: int = 0,
                  parameters: Optional[List[Parameter]] = None, scratch: Optional[Tuple[int, int]] = None):
         self._kernels, self.name = kernels, name
-        self._as_parameter_ = c_void_p(_make("culv_kernels_get", kernels._need(), name))
+        self._as_parameter_ = kernels._behind(_make("culv_kernels_get", kernels._need(), name))
         self.block, self.shared_bytes = tuple(block), shared_bytes
         self._parameters, self._scratch = parameters, scratch
 
@@ -142,7 +142,12 @@ class Kernel(Single):
     def launch(self, args: Sequence[Any], grid: Sequence[int] = (1,), block: Optional[Sequence[int]] = None,
                stream: StreamLike = None, shared_bytes: Optional[int] = None, scratch: Any = None) -> None:
         """On a CUDA stream."""
-        api.culv_kernel_call_launch(self.call(args, grid, block, shared_bytes, scratch), stream_handle(stream))
+        gate = self._kernels._need().gate
+        gate.enter()
+        try:
+            api.culv_kernel_call_launch(self.call(args, grid, block, shared_bytes, scratch), stream_handle(stream))
+        finally:
+            gate.leave()
 
     def record(self, vk: "VulkanDevice", commands: Handle, queue_family: int, args: Sequence[Any], grid: Sequence[int] = (1,),
                block: Optional[Sequence[int]] = None, shared_bytes: Optional[int] = None, scratch: Any = None) -> None:
@@ -156,10 +161,11 @@ class QueueKernels(Owned):
 
     _destroy = "culv_vk_kernels_destroy"
 
-    def __init__(self, parent: "VulkanDevice", pointer: int, kernels: Kernels):
-        super().__init__(parent, pointer)
+    def __init__(self, parent: "VulkanDevice", made: Making, kernels: Kernels):
         self._kernels = kernels
-        kernels._children.add(self)  # it goes before them
+        super().__init__(parent, made)
+        with looks:
+            kernels._children.add(self)  # it goes before them
 
     def _told(self) -> Iterator[str]:
         return self._kernels._told()

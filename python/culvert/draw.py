@@ -133,12 +133,16 @@ class _Queue(Single):
 
     def _owner(self, pointer: int, size: int) -> Optional[Part]:
         """The buffer of this context in which an address lies."""
-        with looks:  # another thread may make one, or close it
-            for child in list(self.gpu.vk._children):
-                if isinstance(child, TensorSource) and not child.closed and hasattr(type(child), "handle"):
+        with looks:  # another thread may make one
+            children = list(self.gpu.vk._children)
+        for child in children:
+            if isinstance(child, TensorSource) and not child.closed and hasattr(type(child), "handle"):
+                try:
                     begin = child.pointer
                     if begin <= pointer and pointer + size <= begin + child.size:
                         return Part(getattr(child, "handle"), pointer - begin, size)
+                except ValueError:  # another thread has closed it
+                    pass
         return None
 
     def collect(self) -> None:
@@ -172,11 +176,12 @@ class _Queue(Single):
         """CUDA's stream, then Vulkan, then the stream again."""
         gpu, number = self.gpu, stream_handle(stream)
         self.functions.vkEndCommandBuffer(commands)
-        self.timeline.signal(number, self.value + 1)
-        gpu.submit(commands, wait=[(self.timeline, self.value + 1)], signal=[(self.timeline, self.value + 2)])
-        self.value += 2
-        self.pending.append((self.value, commands, pool, uses))
-        self.timeline.wait(number, self.value)
+        self.value += 2  # first: after an exception in between nobody uses these values again
+        signaled, done = self.value - 1, self.value
+        self.timeline.signal(number, signaled)
+        gpu.submit(commands, wait=[(self.timeline, signaled)], signal=[(self.timeline, done)])
+        self.pending.append((done, commands, pool, uses))
+        self.timeline.wait(number, done)
         if gpu.device.is_software:  # NumPy works when it is called
             gpu._open_home().wait(gpu._open_home().PATIENCE, "culvert.draw")
 
@@ -259,7 +264,7 @@ class _Bound(Single):
         kept: List[Any] = [name]
         for stage, module in modules.items():
             words = ctypes.create_string_buffer(module.code, len(module.code))
-            made = self.functions.make("vkCreateShaderModule", self.gpu.handle, d.VkShaderModuleCreateInfo(
+            made = self.gpu._open_home().make("ShaderModule", d.VkShaderModuleCreateInfo(
                 codeSize=len(module.code), pCode=ctypes.addressof(words)), None)
             kept.append(made)
             infos.append(d.VkPipelineShaderStageCreateInfo(stage=STAGES[stage], module=made, pName=ctypes.addressof(name)))
@@ -267,7 +272,7 @@ class _Bound(Single):
 
     def free_stages(self, kept: List[Any]) -> None:
         for module in kept[1:]:
-            self.functions.vkDestroyShaderModule(self.gpu.handle, module, None)
+            self.gpu._open_home().drop("ShaderModule", module)
 
     def sort(self, values: Dict[str, Any]) -> "Tuple[Dict[int, Part], Dict[int, Target], bytes]":
         """What was given by name: parts of memory, images, and push constants. Every binding must be given."""
@@ -351,14 +356,15 @@ class _Bound(Single):
     def close(self) -> None:
         """Waits for what was submitted with it."""
         gpu = self.gpu
-        if process.forked or not self.layout or not gpu.handle:
+        if process.forked or not self.layout or gpu.closed:
             return
         home = gpu._open_home()
         home.settle(f"{type(self).__name__}.close")
         _Queue.of(gpu).collect()
-        for kind, made in (("Pipeline", self.pipeline), ("PipelineLayout", self.layout), ("DescriptorSetLayout", self.sets)):
-            home.drop(kind, made)
+        all_of_it = (("Pipeline", self.pipeline), ("PipelineLayout", self.layout), ("DescriptorSetLayout", self.sets))
         self.pipeline = self.layout = self.sets = 0
+        for kind, made in all_of_it:
+            home.drop(kind, made)
 
     def __enter__(self: _Self) -> _Self:
         return self
@@ -462,7 +468,7 @@ class Target(Single):
 
     @property
     def closed(self) -> bool:
-        return self.image.closed
+        return not self.view or self.image.closed
 
     def _need(self, gpu: Context) -> None:
         if self.closed or self._pixels.closed:
@@ -525,6 +531,7 @@ class Target(Single):
         queue.submit(commands, 0, stream, self)
         return self._pixels.tensor("uint8", (self.height, self.width, 4), stream=stream)
 
+    @_one_at_a_time
     def read(self, stream: StreamLike = None) -> bytes:
         """The picture's bytes, on the host."""
         self.tensor(stream)
@@ -548,10 +555,11 @@ class Target(Single):
 
     @_one_at_a_time
     def close(self) -> None:
-        if process.forked or self.image.closed or not self.gpu.handle:
+        if process.forked or self._pixels.closed or self.gpu.closed:
             return
         self.gpu._open_home().settle("Target.close")
-        self.gpu._open_home().drop("ImageView", self.view)
+        view, self.view = self.view, 0
+        self.gpu._open_home().drop("ImageView", view)
         self.image.close()
         self._pixels.close()
 

@@ -23,7 +23,7 @@ from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTup
                     Union)
 
 from . import _declarations as d
-from ._lib import (Error, InvalidError, NoDeviceError, Owned, Single, UnsupportedError, _make, _own_error, api, describe, driver_of, handle, process,
+from ._lib import (Error, InvalidError, Making, NoDeviceError, Owned, Single, UnsupportedError, Pointer, _make, _own_error, api, describe, driver_of, handle, making, process,
                    stream_handle, told)
 from ._objects import Device, Ring, VulkanDevice, _host_follows, _wait_for_stream
 from ._struct import Structure
@@ -168,12 +168,12 @@ def _closes(thing: Any) -> bool:
 class _InContext(Owned):
     """What goes on a thread where a context of the attachment is current, and nowhere else."""
 
-    def __init__(self, gl: "Attachment", pointer: int):
-        super().__init__(gl, pointer)
+    def __init__(self, gl: "Attachment", made: Making):
+        super().__init__(gl, made)
         self.gl = gl
 
     def __del__(self) -> None:
-        if not getattr(self, "_as_parameter_", None) or process.forked or sys.is_finalizing():
+        if not self._as_parameter_ or process.forked or sys.is_finalizing():
             return
         if not _closes(self):
             self.gl._later += self._give_up()
@@ -253,7 +253,7 @@ class _Slot(Single, TensorSource):
     def __init__(self, turn: "Turn", resource: int):
         self._turn, self._resource = turn, resource
 
-    def _need(self) -> int:
+    def _need(self) -> Pointer:
         buffer = self._turn._owner_buffer(self._resource)
         if not buffer:
             raise IndexError(f"there is no buffer {self._resource} here")
@@ -300,7 +300,7 @@ class Turn(Single):
         if self._over:
             raise ValueError("this turn of CUDA's is over, and the object is OpenGL's; use it inside the block of cuda()")
 
-    def _owner_buffer(self, resource: int) -> int:
+    def _owner_buffer(self, resource: int) -> Pointer:
         self._check()
         return self._owner._cuda_buffer(self.slot, resource)
 
@@ -331,7 +331,7 @@ class Turn(Single):
         return self.buffer(resource).tensor(dtype or "uint8", shape, strides=strides, offset=offset, read_only=read_only,
                                             stream=self.stream if stream is None else stream)
 
-    def _image(self, resource: int) -> int:
+    def _image(self, resource: int) -> Pointer:
         self._check()
         image = self._owner._cuda_image(self.slot, resource)
         if not image:
@@ -465,7 +465,7 @@ class GLRing(_InContext):
         made = describe(d.culv_gl_ring_desc, max_depth=depth, resources=array, num_resources=len(resources),
                         settings=settings, label=label)
         made.side, made.way = side, _way(way)
-        super().__init__(gl, _make("culv_gl_ring_create", gl._need(), made))
+        super().__init__(gl, making("culv_gl_ring_create", gl._need(), made))
         self._resources = list(resources)
         self._depth = depth
         self._mine, self._cudas = side, 1 - side
@@ -477,6 +477,9 @@ class GLRing(_InContext):
     def core(self) -> int:
         """The culv_ring."""
         return api.culv_gl_ring_core(self._need()) or 0
+
+    def _core(self) -> Pointer:
+        return self._behind(self.core)
 
     @property
     def way(self) -> str:
@@ -493,11 +496,11 @@ class GLRing(_InContext):
         """Whether OpenGL's turns wait on the CPU."""
         return bool(api.culv_gl_ring_waits_on_host(self._need()))
 
-    def _cuda_buffer(self, slot: int, resource: int) -> int:
-        return api.culv_gl_ring_buffer(self._need(), slot, resource) or 0
+    def _cuda_buffer(self, slot: int, resource: int) -> Pointer:
+        return self._behind(api.culv_gl_ring_buffer(self._need(), slot, resource))
 
-    def _cuda_image(self, slot: int, resource: int) -> int:
-        return api.culv_gl_ring_image(self._need(), slot, resource) or 0
+    def _cuda_image(self, slot: int, resource: int) -> Pointer:
+        return self._behind(api.culv_gl_ring_image(self._need(), slot, resource))
 
     def _extent(self, resource: int) -> Tuple[int, int, int]:
         return self._resources[resource].extent
@@ -508,7 +511,7 @@ class GLRing(_InContext):
 
     def _acquire_on(self, stream: int, timeout: int) -> "d.culv_ring_frame":
         frame = d.culv_ring_frame()
-        Ring._in_slices(lambda slice_: api.culv_ring_acquire_on(self.core, self._cudas, stream, slice_, byref(frame)), timeout)
+        Ring._in_slices(lambda slice_: api.culv_ring_acquire_on(self._core(), self._cudas, stream, slice_, byref(frame)), timeout)
         return frame
 
     def _acquire(self, timeout: int) -> "d.culv_ring_frame":
@@ -532,11 +535,11 @@ class GLRing(_InContext):
             yield turn
         except BaseException:
             if not self.closed:
-                api.culv_ring_cancel(self.core, self._cudas, byref(frame))
+                api.culv_ring_cancel(self._core(), self._cudas, byref(frame))
             raise
         finally:
             turn._over = True
-        api.culv_ring_release_on(self.core, self._cudas, number, byref(frame))
+        api.culv_ring_release_on(self._core(), self._cudas, number, byref(frame))
 
     @contextlib.contextmanager
     def frame(self, timeout: int = 10 * SECOND) -> Iterator[Frame]:
@@ -547,7 +550,7 @@ class GLRing(_InContext):
             yield Frame(self, frame)
         except BaseException:
             if not self.closed:
-                api.culv_ring_cancel(self.core, self._mine, byref(frame))
+                api.culv_ring_cancel(self._core(), self._mine, byref(frame))
             raise
         api.culv_gl_ring_release(self._need(), byref(frame))
 
@@ -568,11 +571,11 @@ class GLRing(_InContext):
 
     def stop(self) -> None:
         """Ends the waits of both sides, from any thread."""
-        api.culv_ring_stop(self.core)
+        api.culv_ring_stop(self._core())
 
     def drain(self, timeout: int = 10 * SECOND) -> None:
         """Waits until the GPU has done with all frames that were handed over."""
-        Ring._in_slices(lambda slice_: api.culv_ring_drain(self.core, slice_, 0), timeout)
+        Ring._in_slices(lambda slice_: api.culv_ring_drain(self._core(), slice_, 0), timeout)
 
     def _told(self) -> Iterator[str]:
         yield f"way {self.way}"
@@ -616,7 +619,7 @@ class _One(GLRing):
         finally:
             turn._over = True
             if not self.closed:  # as it may be when the interpreter ends
-                api.culv_ring_release_on(self.core, self._cudas, number, byref(frame))
+                api.culv_ring_release_on(self._core(), self._cudas, number, byref(frame))
                 self._due = True
                 self._take(timeout)
 
@@ -828,16 +831,16 @@ class Registration(_InContext):
 
     _destroy = "culv_registration_destroy"
 
-    def __init__(self, gl: "Attachment", pointer: int, extent: Tuple[int, int, int], dtype: Optional[DType] = None,
+    def __init__(self, gl: "Attachment", made: Making, extent: Tuple[int, int, int], dtype: Optional[DType] = None,
                  shape: Optional[Shape] = None):
-        super().__init__(gl, pointer)
+        super().__init__(gl, made)
         self._size, self.dtype, self.shape = extent, dtype, shape
 
-    def _cuda_buffer(self, slot: int, resource: int) -> int:
-        return api.culv_registration_buffer(self._need()) or 0
+    def _cuda_buffer(self, slot: int, resource: int) -> Pointer:
+        return self._behind(api.culv_registration_buffer(self._need()))
 
-    def _cuda_image(self, slot: int, resource: int) -> int:
-        return api.culv_registration_image(self._need()) or 0
+    def _cuda_image(self, slot: int, resource: int) -> Pointer:
+        return self._behind(api.culv_registration_image(self._need()))
 
     def _extent(self, resource: int) -> Tuple[int, int, int]:
         return self._size
@@ -917,12 +920,11 @@ class Attachment(Owned):
         self.device: Device = device
         self._own_device, self._vk = own, vk
         try:
-            pointer = _make("culv_gl_attach", device._need(), desc)
+            super().__init__(device, making("culv_gl_attach", device._need(), desc))
         except BaseException:
             if own is not None:
                 own.close()
             raise
-        super().__init__(device, pointer)
         self.report = check(device)
         _attachments.add(self)
 
@@ -930,7 +932,7 @@ class Attachment(Owned):
         process.check("gl.attach")
         cuda = describe(d.culv_device_desc, driver=driver_of(driver), label=label)
         try:
-            return Device(_pointer=_make("culv_device_open_for_gl", desc, cuda))
+            return Device(_made=making("culv_device_open_for_gl", desc, cuda))
         except (NoDeviceError, UnsupportedError):
             if not self.copies:
                 raise
@@ -1062,13 +1064,13 @@ class Attachment(Owned):
             no_surfaces=no_surfaces, texture_gather=texture_gather, unchecked=unchecked, label=label))
         return Registration(self, pointer, _extent_of(name) if target == GL_TEXTURE_2D else (0, 0, 0))
 
-    def _register(self, call: str, names: List[int], access: str, desc: Dict[str, Any]) -> int:
+    def _register(self, call: str, names: List[int], access: str, desc: Dict[str, Any]) -> Making:
         if access not in _ACCESS:
             raise ValueError(f"access={access!r}: {', '.join(map(repr, _ACCESS))}")
         self._sweep()
         made = describe(d.culv_gl_register_desc, **desc)
         made.access = _ACCESS[access]
-        return _make(call, self._need(), *names, made)
+        return making(call, self._need(), *names, made)
 
     def ring(self, resources: Sequence[Resource], depth: int = 3, *, writer: str = "cuda", way: Optional[str] = None,
              settings: Optional[Structure] = None, label: Optional[str] = None) -> GLRing:

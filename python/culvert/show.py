@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """A tensor on the screen in one line: `view = culvert.show(tensor)`, and `view.update()` in a loop."""
 import ctypes
+import functools
 import math
 import struct
+import threading
 import time
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, cast
 
 from ._lib import Error, Single, stream_handle, told
 from ._objects import VulkanBuffer
@@ -235,6 +237,19 @@ def _shape(seen: Seen, layout: Optional[str]) -> _Shape:
     return _Shape("image", at["H"][0], at["W"][0], channels[0], at["H"][1], at["W"][1], channels[1], *at.get("D", (1, 0)))
 
 
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def _alone(method: _Method) -> _Method:
+    """One thread at a time: another one may close the view."""
+    @functools.wraps(method)
+    def locked(self: Any, *args: Any, **more: Any) -> Any:
+        with self._lock:
+            return method(self, *args, **more)
+
+    return cast(_Method, locked)
+
+
 class View(Single):
     """What culvert.show() made. Drag moves (or turns points of three dimensions), the wheel zooms, + and - step through a
     volume, r starts again; the title tells what is under the pointer."""
@@ -250,6 +265,7 @@ class View(Single):
         self.point_size, self.colors = point_size, colors
         self.says: List[str] = []  # what one may want to know: copies, no window
         self.closed = False
+        self._lock = threading.RLock()
         self.zoom, self.pan, self.turn = 1.0, [0.0, 0.0], [0.5, -0.4]
         self._window: Optional[Window] = None
         self._own: Optional[Context] = None
@@ -338,6 +354,7 @@ class View(Single):
         self.gpu.device.cuda.cuMemcpyAsync(there.pointer, low, size, stream_handle(self.stream))
         return Part(there.handle, 0, there.size)
 
+    @_alone
     def show(self, tensor: TensorLike) -> None:
         """Takes another tensor, and draws it."""
         self._take(tensor)
@@ -352,6 +369,7 @@ class View(Single):
         self._shape = _shape(seen, self.layout)
         self._tensor, self._drawn, self._seen = tensor, drawn, seen
 
+    @_alone
     def draw(self) -> None:
         self._need_open()
         if self._drawn is not self._tensor:  # a copy of what was there
@@ -443,6 +461,7 @@ class View(Single):
                 (shape.rows - self.height * texel) / 2 - self.pan[1] * texel), texel
 
     @property
+    @_alone
     def range(self) -> Tuple[float, float]:
         """What the ends of the colour map mean."""
         if self._shape.layout == "image" and (self.range_given is not None or self._shape.channels > 1):
@@ -458,6 +477,7 @@ class View(Single):
 
         return (back(out[0]), back(out[1])) if out[0] <= out[1] else (0.0, 0.0)
 
+    @_alone
     def value_at(self, x: float, y: float) -> Optional[Tuple[int, int, Tuple[float, ...]]]:
         """(column, row, the element's values) under a pixel of the picture, or None where there is none."""
         shape, seen = self._shape, self._seen
@@ -477,6 +497,7 @@ class View(Single):
             values.append(struct.unpack("<f", b"\0\0" + raw)[0] if name == "V2" else struct.unpack("<" + _FORMATS[name], raw)[0])
         return column, row, tuple(values)
 
+    @_alone
     def update(self, tensor: Optional[TensorLike] = None) -> bool:
         """Draws what is in the tensor now, or in another one, and hears the window. It waits for no display: a frame for
         which there is no room is left out. False when the window was closed."""
@@ -503,6 +524,7 @@ class View(Single):
             if self.closed:
                 return
 
+    @_alone
     def event(self, kind: str, *more: Any) -> None:
         """What the window tells: ("scroll", steps), ("drag", dx, dy), ("pointer", x, y), ("key", text), ("close",)."""
         if kind == "close":
@@ -528,10 +550,12 @@ class View(Single):
         while self._window is not None and self.update():
             time.sleep(self.INTERVAL)
 
+    @_alone
     def png(self) -> bytes:
         self._need_open()
         return self.target.png(self.stream)
 
+    @_alone
     def save(self, path: Path) -> None:
         self._need_open()
         self.target.save(path)
@@ -549,6 +573,7 @@ class View(Single):
                                         "in a window" if self._window is not None else "without a window",
                                         f"on {self.gpu.device.name!r}", *self.says])
 
+    @_alone
     def close(self) -> None:
         """Closes the window. Without one, the last picture goes to the file `out`, if that was given; the first one is there."""
         if self.closed:
