@@ -569,7 +569,8 @@ class Owned(Single):
             from ._turns import settle_cuda
             settle_cuda(call)
             _sweep_later()
-        with contextlib.nullcontext() if self._home is None else self._home.lock:  # nobody else submits meanwhile
+        lock: Any = contextlib.nullcontext() if self._home is None else self._home.lock
+        with lock:  # nobody else submits meanwhile
             if after is None and self._home is not None:
                 self._home.settle(call)
             self._close_children()

@@ -473,7 +473,8 @@ def look(tensor: Any, stream: Optional[int] = None) -> Seen:
         capsule = tensor.__dlpack__(stream=number, max_version=(1, 0))  # which says of itself that it is read-only
     except TypeError:
         capsule = tensor.__dlpack__(stream=number)
-    for name, struct_ in ((_OLD, d.culv_dl_managed_tensor), (_VERSIONED, d.culv_dl_managed_tensor_versioned)):
+    kinds: List[Tuple[bytes, Any]] = [(_OLD, d.culv_dl_managed_tensor), (_VERSIONED, d.culv_dl_managed_tensor_versioned)]
+    for name, struct_ in kinds:
         if _python.PyCapsule_IsValid(id(capsule), name):
             managed: Any = struct_.from_address(_python.PyCapsule_GetPointer(id(capsule), name))
             t = managed.dl_tensor

@@ -242,7 +242,7 @@ class _Bound(Single):
         self.most = list(properties.limits.maxComputeWorkGroupCount)
 
     def __repr__(self) -> str:
-        return told(self, not self.layout or self.gpu.closed, self._told())
+        return told(self, self.closed, self._told())
 
     def _told(self) -> Iterator[str]:
         yield f"takes {', '.join([*self.bindings, *self.constants]) or 'nothing'}"
@@ -250,10 +250,10 @@ class _Bound(Single):
 
     @property
     def closed(self) -> bool:
-        return not self.layout
+        return not self.layout or self.gpu.closed
 
     def _need(self, gpu: Context) -> None:
-        if self.closed or self.gpu.closed:
+        if self.closed:
             raise ValueError(f"this {type(self).__name__} is closed")
         if gpu.handle != self.gpu.handle:
             raise ValueError(f"this {type(self).__name__} is of another VkDevice than the target")
@@ -356,7 +356,7 @@ class _Bound(Single):
     def close(self) -> None:
         """Waits for what was submitted with it."""
         gpu = self.gpu
-        if process.forked or not self.layout or gpu.closed:
+        if process.forked or self.closed:
             return
         home = gpu._open_home()
         home.settle(f"{type(self).__name__}.close")
@@ -384,7 +384,7 @@ class Compute(_Bound):
         try:
             self.pipeline = self.functions.make("vkCreateComputePipelines", gpu.handle, None, 1,
                                                 d.VkComputePipelineCreateInfo(stage=infos[0], layout=self.layout), None)
-            gpu._open_home().objects["Pipeline", self.pipeline] = None
+            gpu._open_home().objects["Pipeline", self.pipeline] = self.pipeline
         finally:
             self.free_stages(kept)
 
@@ -419,7 +419,7 @@ class Pipeline(_Bound):
         infos, kept = self.stage_infos(modules)
         try:
             self.pipeline = self._make(infos, topology, _BLENDS[blend])
-            gpu._open_home().objects["Pipeline", self.pipeline] = None
+            gpu._open_home().objects["Pipeline", self.pipeline] = self.pipeline
         finally:
             self.free_stages(kept)
 

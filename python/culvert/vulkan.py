@@ -14,7 +14,7 @@ import time
 import warnings
 import weakref
 from ctypes import byref, c_char_p, c_float, c_uint32, c_uint64, c_void_p
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from . import _declarations as d
 from ._lib import (LIMITS, OUT, Error, Gate, LateError, Single, _homes, _own_error, _roots, api, busy, describe, driver_of, handle,
@@ -203,11 +203,11 @@ def _keep_the_driver() -> None:
         _kept.add(path)
 
 
-def _take_and_call(call: Any, handles: List[c_void_p]) -> None:
-    """Takes each handle out of the list and destroys it. No Python runs in between, and so no KeyboardInterrupt comes there: a
-    handle that is in the list is there."""
-    raw = getattr(call, "raw", call)
-    collections.deque(map(raw, itertools.starmap(handles.pop, itertools.repeat((), len(handles))), itertools.repeat(None)), maxlen=0)
+def _take_and_destroy(destroy: Any, owner: Tuple[int, ...], take: Callable[..., Any], *key: Any) -> None:
+    """destroy(*owner, take(*key), NULL). No Python runs in between, and so no KeyboardInterrupt comes there: a handle that nobody
+    has taken yet is there. For NULL Vulkan does nothing."""
+    raw = getattr(destroy, "raw", destroy)
+    collections.deque(map(raw, *((o,) for o in owner), itertools.starmap(take, (key,)), (None,)), maxlen=0)
 
 
 class _Home(Single):
@@ -233,7 +233,7 @@ class _Home(Single):
         self.later: List[Tuple[str, c_void_p, int]] = []  # what went while Vulkan's queue was at work
         self.turns = Turns(self._counter, self._signal)
         self.attached: "weakref.WeakSet[VulkanDevice]" = weakref.WeakSet()
-        self.objects: Dict[Tuple[str, int], None] = {}  # of culvert.draw and windows, in the order in which they were made
+        self.objects: Dict[Tuple[str, int], int] = {}  # of culvert.draw and windows, in the order in which they were made
         self.functions.vkCreateInstance(info, None, byref(self.instances[0]))
         self.functions._instance = self.instance
 
@@ -255,7 +255,7 @@ class _Home(Single):
         """A VkSampler and so on, which goes by drop(), or with the device."""
         with self.lock:
             made = self.functions.make("vkCreate" + kind, self.device, *args)
-            self.objects[kind, made] = None
+            self.objects[kind, made] = made
         return made
 
     def send(self, info: d.VkSubmitInfo2, fence: int) -> None:
@@ -271,9 +271,8 @@ class _Home(Single):
             raise VulkanError("vkQueueSubmit2", self.sent[-1][1])
 
     def drop(self, kind: str, made: int) -> None:
-        if made and self.objects.pop((kind, made), 0) is None:
-            owner = self.instance if kind == "SurfaceKHR" else self.device
-            getattr(self.functions, "vkDestroy" + kind)(owner, made, None)
+        owner = self.instance if kind == "SurfaceKHR" else self.device
+        _take_and_destroy(getattr(self.functions, "vkDestroy" + kind), (owner,), self.objects.pop, (kind, made), 0)
 
     @property
     def device(self) -> int:
@@ -401,7 +400,6 @@ class _Home(Single):
                     self.gate.shut_by = 0
 
     def _destroy(self) -> None:
-        """Each handle is taken out before it is destroyed: what comes in between may lose it, and destroys nothing twice."""
         self.functions._instance = self.instance
         self.sweep()
         self.turns.clear()
@@ -409,17 +407,14 @@ class _Home(Single):
         while self.objects:
             self.drop(*next(reversed(self.objects)))
         while self.pools:
-            self.functions.vkDestroyCommandPool(self.device, self.pools.popitem()[1], None)
+            _take_and_destroy(self.functions.vkDestroyCommandPool, (self.device,), self.pools.pop, next(iter(self.pools)))
         self.made_by.clear()
         self.retired.clear()
-        done, self.done = self.done, 0
-        if done:
-            self.functions.vkDestroySemaphore(self.device, done, None)
         if self.device:
-            _take_and_call(self.functions.vkDestroyDevice, self._values.devices)
+            _take_and_destroy(self.functions.vkDestroyDevice, (), self._values.devices.pop)
         if self.instance:
-            _take_and_call(self.functions.vkDestroyInstance, self.instances)
-        self.queue = 0
+            _take_and_destroy(self.functions.vkDestroyInstance, (), self.instances.pop)
+        self.queue = self.done = 0
         self.sent.append((0, 0))
 
     def left(self, user: Any) -> None:
@@ -544,8 +539,7 @@ class Context(Single):
             raise e.about([*extensions, *features]) from None
         kind = d.VkSemaphoreTypeCreateInfo(semaphoreType=d.VK_SEMAPHORE_TYPE_TIMELINE)
         _keep_the_driver()
-        home.done = self.functions.make("vkCreateSemaphore", self.handle,
-                                        d.VkSemaphoreCreateInfo(pNext=ctypes.addressof(kind)), None)
+        home.done = home.make("Semaphore", d.VkSemaphoreCreateInfo(pNext=ctypes.addressof(kind)), None)
         out = c_void_p()
         self.functions.vkGetDeviceQueue(self.handle, self.queue_family, 0, byref(out))
         self.queue = home.queue = out.value or 0
