@@ -452,6 +452,10 @@ class Target(Single):
     def __init__(self, gpu: Context, width: int, height: int):
         self.gpu, self.width, self.height, self.functions = gpu, width, height, gpu.functions
         self.view = 0
+        with gpu._open_home().lock:  # nobody closes one of them before the others are there
+            self._make(gpu, width, height)
+
+    def _make(self, gpu: Context, width: int, height: int) -> None:
         self.image: VulkanImage = gpu.vk.image(
             d.VK_FORMAT_R8G8B8A8_UNORM, width, height, usage=d.VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT |
             d.VK_IMAGE_USAGE_TRANSFER_SRC_BIT | d.VK_IMAGE_USAGE_TRANSFER_DST_BIT | d.VK_IMAGE_USAGE_STORAGE_BIT |

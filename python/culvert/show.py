@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A tensor on the screen in one line: `view = culvert.show(tensor)`, and `view.update()` in a loop."""
+import contextlib
 import ctypes
 import functools
 import math
@@ -241,10 +242,11 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def _alone(method: _Method) -> _Method:
-    """One thread at a time: another one may close the view."""
+    """One thread at a time: another one may close the view, or the context and the buffers to which CUDA writes here."""
     @functools.wraps(method)
     def locked(self: Any, *args: Any, **more: Any) -> Any:
-        with self._lock:
+        home = self.gpu._home
+        with self._lock, contextlib.nullcontext() if home is None else home.lock:
             return method(self, *args, **more)
 
     return cast(_Method, locked)
@@ -312,6 +314,7 @@ class View(Single):
                 self.says.append(f"no window: {e}")
         self.gpu = self._own = Context()
 
+    @_alone
     def _prepare(self, colormap: str) -> None:
         gpu = self.gpu
         self.target = Target(gpu, self.width, self.height)
