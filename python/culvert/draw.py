@@ -550,8 +550,9 @@ class Target(Single):
 
     def save(self, path: Path) -> None:
         """A PNG."""
+        picture = self.png()
         with open(path, "wb") as f:
-            f.write(self.png())
+            f.write(picture)
 
     def _repr_png_(self) -> bytes:
         """In a notebook the picture shows itself."""
