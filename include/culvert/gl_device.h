@@ -66,13 +66,24 @@ CULV_EXPORT culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *
 
 /** Adds the context that is current on this thread to the attachment: one that shares its objects
  * (the share_context of eglCreateContext, wglShareLists and the like). So a thread of its own for
- * CUDA can register, create and destroy. Adding one twice does nothing. There may be 16.
+ * CUDA can register, create and destroy. Adding one twice does nothing. There may be 16 at a time:
+ * culv_gl_remove_context() takes one out. With EGL, contexts that were destroyed do not count.
  * Errors: INVALID (NULL_ARGUMENT; CONTEXT: none is current, or it does not share objects with the
  * attached one; VALUE: too many).
  * Ownership: the context stays yours.
  * Threads: the added context's. The attached context must have been current since culv_gl_attach()
  * on some thread: what it made then is looked for here. */
 CULV_EXPORT culv_result culv_gl_add_context(culv_gl *gl);
+
+/** Takes the context that is current on this thread out of the attachment. Call it before you
+ * destroy one of several contexts; the attached one may go, too. What was made with the attachment
+ * belongs to all of its contexts and lives on, but not a culv_gl_readback, whose framebuffers are
+ * of the context that made them: destroy it before.
+ * Errors: INVALID (NULL_ARGUMENT; CONTEXT: none of the attachment's is current; VALUE: it is the
+ * last one, for which there are culv_gl_detach() and culv_gl_lose_contexts()).
+ * Ownership: the context stays yours.
+ * Threads: the context's. */
+CULV_EXPORT culv_result culv_gl_remove_context(culv_gl *gl);
 
 /** Tells Culvert that every context of the attachment is destroyed, or lost
  * (GL_CONTEXT_LOST). Its objects went with it. From here on what you made with the attachment can

@@ -177,6 +177,10 @@ CULV_EXPORT void culv_last_error(culv_error *out);
  * Threads: any; each thread has its own last error. */
 CULV_EXPORT const char *culv_last_error_message(void);
 
+/** Returns the reason of the calling thread's last error. NONE when there was none.
+ * Threads: any; each thread has its own last error. */
+CULV_EXPORT culv_reason culv_last_error_reason(void);
+
 /** Makes *error the calling thread's last error. It is for layers on top of Culvert, such as
  * culvert/cudart.h, whose callers want to report all errors in one way. Culvert does not log the
  * error.

@@ -25,6 +25,10 @@ typedef struct culv_vk_memory_desc {
     VkImage image;
     VkDeviceSize image_offset; /**< Where the image is bound, in bytes. */
     const char *label;         /**< Copied (up to 63 bytes). Default: none. */
+    /** Optional: the properties of the memory type that it was allocated with, which Vulkan does
+     * not tell. If it is HOST_VISIBLE and not DEVICE_LOCAL, a warning in the log says what CUDA
+     * does not see there (docs/vulkan-sync.md, "The CPU's view"). */
+    VkMemoryPropertyFlags memory_properties;
 } culv_vk_memory_desc;
 
 /** culv_vk_memory_desc_init(): struct_size is set, all else is 0. */
@@ -54,7 +58,10 @@ typedef struct culv_vk_buffer_create_desc {
     /** Required; read during the call. Culvert puts VkExternalMemoryBufferCreateInfo before its
      * pNext chain. The chain must not have one. */
     const VkBufferCreateInfo *create_info;
-    /** Properties that the memory type must have. 0: DEVICE_LOCAL. */
+    /** Properties that the memory type must have. 0: DEVICE_LOCAL. HOST_VISIBLE without
+     * DEVICE_LOCAL: as `host_memory`, if the VkDevice has VK_EXT_external_memory_host, because CUDA
+     * does not see what the CPU writes to other host-visible memory of Vulkan's
+     * (docs/vulkan-sync.md, "The CPU's view"). Otherwise a warning in the log says so. */
     VkMemoryPropertyFlags memory_properties;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
     /** CULV_FALLBACK_...: the fallbacks that Culvert may use where sharing is impossible

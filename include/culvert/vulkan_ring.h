@@ -24,6 +24,8 @@ typedef struct culv_vk_own_buffer {
     VkBuffer buffer;
     culv_buffer *cuda;
     VkBufferUsageFlags usage; /**< It was made with. For culv_vk_ring_record_copy(). */
+    /** It was made with. 0: EXCLUSIVE. Barriers of CONCURRENT ones name no queue family. */
+    VkSharingMode sharing_mode;
 } culv_vk_own_buffer;
 
 /** The same for an image (culv_vk_image_map()). */
@@ -31,6 +33,7 @@ typedef struct culv_vk_own_image {
     VkImage image;
     culv_image *cuda;
     VkImageUsageFlags usage;
+    VkSharingMode sharing_mode; /**< As culv_vk_own_buffer::sharing_mode. */
 } culv_vk_own_image;
 
 /** One image or buffer that every slot has. Exactly one of `image`, `buffer`, `images`, `buffers`,
@@ -203,6 +206,9 @@ CULV_EXPORT culv_result culv_vk_ring_submit_failed(culv_vk_ring *ring, culv_vk_r
  * burst goes later. After an error nothing is submitted and the side still holds the frame. Do not
  * mix kept frames of a burst with culv_vk_ring_release(), culv_ring_release() and culv_ring_flush()
  * (RING_ORDER).
+ * A device without synchronization2 records the barriers of culv_vk_buffer_get_barrier() and
+ * culv_vk_image_get_barrier() for the slot's objects in place of the frame's, and submits by
+ * vkQueueSubmit with the frame's semaphores and values, right after culv_vk_ring_release().
  * Errors: as culv_vk_ring_release(); DRIVER, ASYNC (DEVICE_LOST), UNSUPPORTED (EXTENSION_MISSING:
  * the device lacks synchronization2).
  * Ownership: the command buffer stays yours and must live until the submission has run.

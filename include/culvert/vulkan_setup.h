@@ -11,9 +11,9 @@
  *   vkCreateDevice(desc.physical_device, &my, NULL, &desc.device);
  *   culv_vk_attach(device, &desc, &vk);
  *
- * samples/hello has whole programs (installed in share/doc/culvert/examples). The calls below add
- * what culvert/vulkan_device.h lists, and nothing else. A program that has it all from an engine or
- * a library needs none of them.
+ * samples/hello has whole programs (packages have them among the examples of their documentation).
+ * The calls below add what culvert/vulkan_device.h lists, and nothing else. A program that has it
+ * all from an engine or a library needs none of them.
  *
  * The calls that merge names take yours and write yours and then Culvert's, each name once, into an
  * array of yours. *count says how many elements out_names has, and is set to the number of names.

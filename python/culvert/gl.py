@@ -954,6 +954,10 @@ class Attachment(Owned):
         """The context that is current on this thread shares objects with the attached one: it may be used here, too."""
         api.culv_gl_add_context(self._need())
 
+    def remove_context(self) -> None:
+        """Takes the context that is current on this thread out. Call it before you destroy one of several."""
+        api.culv_gl_remove_context(self._need())
+
     def lose_contexts(self) -> None:
         """Tells that the context is destroyed. What is left closes on any thread then."""
         api.culv_gl_lose_contexts(self._need())

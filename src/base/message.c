@@ -89,6 +89,11 @@ const char *culv_last_error_message(void)
     return culvi_thread_state()->error.message;
 }
 
+culv_reason culv_last_error_reason(void)
+{
+    return culvi_thread_state()->error.reason;
+}
+
 void culvi_label_set(char label[64], const char *text)
 {
     size_t length = text != NULL ? strlen(text) : 0;

@@ -158,7 +158,9 @@ culv_result culvi_fail_cuda(const culv_device *device, const char *object, CUres
             code, call,
             "an earlier asynchronous failure surfaced in %s of '%s', which is not its cause: %s (%d, %s). "
             "A kernel launched before has faulted; "
-            "the context is lost, destroy what is in it. (%s)",
+            "the context is lost for the whole process. Destroy what is in it, then reset the "
+            "device (cuDevicePrimaryCtxReset, which takes what other libraries have there, too) or "
+            "start a new process: opening it again without a reset fails in the same way. (%s)",
             call, device->caps.name, name, (int)code, text, what);
     culv_result result = CULV_ERROR_DRIVER;
     if (code == CUDA_ERROR_OUT_OF_MEMORY) {

@@ -5,6 +5,7 @@
 #include "cuda/context.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static bool is_default(CUstream stream)
 {
@@ -48,6 +49,17 @@ static void remember(culv_device *device, CUstream stream)
     atomic_store_explicit(&slots[0], (uintptr_t)stream, memory_order_relaxed);
 }
 
+/* Drivers since 12.4 tell. cuStreamGetCtx() answers a context of its own for such a stream. */
+static bool is_green(const culv_device *device, CUstream stream)
+{
+    CUresult(CUDAAPI * get)(CUstream stream, void **green);
+    void *green = NULL;
+    void (*found)(void) = culvi_cuda_proc(device->cuda, "cuStreamGetGreenCtx", 12040);
+    if (found == NULL) return false;
+    memcpy(&get, &found, sizeof get);
+    return get(stream, &green) == CUDA_SUCCESS && green != NULL;
+}
+
 /* Whether a stream is of the device. In the device's context. */
 static culv_result check_stream(culv_device *device, const char *object, CUstream stream)
 {
@@ -70,6 +82,12 @@ static culv_result check_stream(culv_device *device, const char *object, CUstrea
         return culvi_fail_cuda(device, object, r, call, CULV_REASON_STREAM_DEVICE,
                                "the stream %p could not be examined; was it destroyed?",
                                (void *)stream);
+    if (context != device->context && is_green(device, stream))
+        return culvi_fail(
+            &device->voice, object, CULV_ERROR_UNSUPPORTED, CULV_REASON_STREAM_DEVICE,
+            "the stream %p is one of a green context, where NVIDIA's driver (580) signals and waits for no external semaphore (CUDA_ERROR_INVALID_HANDLE); "
+            "order it with events (cuEventRecord, cuStreamWaitEvent) behind and before a stream that was made with culv_device_context() current, and give that stream",
+            (void *)stream);
     if (context != device->context)
         return culvi_fail(
             &device->voice, object, CULV_ERROR_INVALID, CULV_REASON_STREAM_DEVICE,

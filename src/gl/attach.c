@@ -138,8 +138,11 @@ culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *desc, culv_g
     }
     result = culvi_gl_make_marker(gl);
     if (result != CULV_OK) goto destroy_lock;
-    gl->contexts[0] = now;
-    atomic_init(&gl->num_contexts, 1);
+    gl->platform = now.platform;
+    for (int i = 0; i < CULVI_GL_CONTEXTS; i++) {
+        atomic_init(&gl->contexts[i].context, i == 0 ? (uintptr_t)now.context : 0);
+        atomic_init(&gl->contexts[i].display, i == 0 ? (uintptr_t)now.display : 0);
+    }
     culvi_gl_exporter_hold(gl);
     culvi_gl_keep_drivers(); /* those of the program's own VkInstance */
     culvi_graphics_attached(&gl->base);

@@ -55,9 +55,10 @@ static void ask_cuda(culv_gl_report *r, culvi_gl_facts *f, culvi_gl_source *sour
     snprintf(r->cuda_name, sizeof r->cuda_name, "%s", found->name);
     f->twin = found->cuda->kind == CULV_DRIVER_SOFT;
     f->registers = culvi_cuda_proc(found->cuda, "cuGraphicsGLRegisterBuffer", 3000) != NULL;
-    r->devices_all = culvi_gl_cuda_devices(found->cuda, 1);
-    r->devices_current_frame = culvi_gl_cuda_devices(found->cuda, 2);
-    r->devices_next_frame = culvi_gl_cuda_devices(found->cuda, 3);
+    bool has;
+    r->devices_all = culvi_gl_cuda_devices(found->cuda, 1, r->cuda_ordinal, &has);
+    r->devices_current_frame = culvi_gl_cuda_devices(found->cuda, 2, r->cuda_ordinal, &has);
+    r->devices_next_frame = culvi_gl_cuda_devices(found->cuda, 3, r->cuda_ordinal, &has);
 }
 
 culv_result culv_gl_check_context(const culv_gl_desc *desc, culv_device *device,

@@ -27,17 +27,31 @@ culvi_gl_context culvi_gl_current(const culvi_gl_windows *w)
     return c;
 }
 
-static bool same_context(const culvi_gl_context *a, const culvi_gl_context *b)
+/* Where the context is in the list; CULVI_GL_CONTEXTS: nowhere. */
+static int place_of(const culv_gl *gl, const culvi_gl_context *now)
 {
-    return a->platform == b->platform && a->context == b->context && a->display == b->display;
+    int i = 0;
+    if (now->context == NULL || now->platform != gl->platform) return CULVI_GL_CONTEXTS;
+    while (i < CULVI_GL_CONTEXTS &&
+           (atomic_load_explicit(&gl->contexts[i].context, memory_order_acquire) !=
+                (uintptr_t)now->context ||
+            atomic_load(&gl->contexts[i].display) != (uintptr_t)now->display))
+        i++;
+    return i;
 }
 
 static bool listed(const culv_gl *gl, const culvi_gl_context *now)
 {
-    unsigned count = atomic_load_explicit(&gl->num_contexts, memory_order_acquire);
-    for (unsigned i = 0; now->context != NULL && i < count; i++)
-        if (same_context(&gl->contexts[i], now)) return true;
-    return false;
+    return place_of(gl, now) < CULVI_GL_CONTEXTS;
+}
+
+/* Any of its contexts, for a message. */
+static const void *one_of(const culv_gl *gl)
+{
+    uintptr_t context = 0;
+    for (int i = 0; context == 0 && i < CULVI_GL_CONTEXTS; i++)
+        context = atomic_load(&gl->contexts[i].context);
+    return (const void *)context;
 }
 
 bool culvi_gl_is_current(const culv_gl *gl)
@@ -80,9 +94,9 @@ static culv_result enter_by_handles(const culv_gl *gl, const char *label, const 
     if (!listed(gl, &now))
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-            "%s(): the %s context %p is current on this thread, but %p was attached; make that one "
+            "%s(): the %s context %p is current on this thread, but %p is attached; make that one "
             "current, or tell Culvert of this one by culv_gl_add_context() if the two share objects",
-            call, culvi_gl_platform_name(now.platform), now.context, gl->contexts[0].context);
+            call, culvi_gl_platform_name(now.platform), now.context, one_of(gl));
     return CULV_OK;
 }
 
@@ -171,6 +185,29 @@ void culvi_gl_delete_marker(culv_gl *gl)
     if (culvi_gl_is_current(gl) && sees_marker(gl)) gl->table.glDeleteBuffers(1, &gl->marker);
 }
 
+static int free_place(const culv_gl *gl)
+{
+    int i = 0;
+    while (i < CULVI_GL_CONTEXTS && atomic_load(&gl->contexts[i].context) != 0)
+        i++;
+    return i;
+}
+
+/* EGL tells which contexts the program destroyed. GLX and WGL do not. */
+static void drop_destroyed(culv_gl *gl)
+{
+    enum { EGL_CONTEXT_CLIENT_TYPE = 0x3097 };
+    if (gl->platform != CULV_GL_PLATFORM_EGL || gl->windows.egl_query_context == NULL) return;
+    for (int i = 0; i < CULVI_GL_CONTEXTS; i++) {
+        uintptr_t context = atomic_load(&gl->contexts[i].context);
+        uintptr_t display = atomic_load(&gl->contexts[i].display);
+        int type = 0;
+        if (context != 0 && !gl->windows.egl_query_context((void *)display, (void *)context,
+                                                           EGL_CONTEXT_CLIENT_TYPE, &type))
+            atomic_store(&gl->contexts[i].context, 0);
+    }
+}
+
 culv_result culv_gl_add_context(culv_gl *gl)
 {
     CULVI_REQUIRE(NULL, gl);
@@ -179,7 +216,7 @@ culv_result culv_gl_add_context(culv_gl *gl)
     if (now.context == NULL || listed(gl, &now) || atomic_load(&gl->lost))
         return culvi_gl_enter(gl, gl->base.label, "culv_gl_add_context");
     culvi_gl_take_error(gl, "culv_gl_add_context");
-    if (now.platform != gl->contexts[0].platform || !sees_marker(gl))
+    if (now.platform != gl->platform || !sees_marker(gl))
         return culvi_fail(
             voice, gl->base.label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
             "culv_gl_add_context(): the %s context %p shares no objects with the attached one; "
@@ -187,15 +224,42 @@ culv_result culv_gl_add_context(culv_gl *gl)
             culvi_gl_platform_name(now.platform), now.context);
     culv_result result = CULV_OK;
     culvi_mutex_lock(&gl->lock);
-    unsigned count = atomic_load(&gl->num_contexts);
-    if (count == CULVI_GL_CONTEXTS) {
-        result = culvi_fail(voice, gl->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                            "culv_gl_add_context(): the attachment has %d contexts already",
-                            (int)CULVI_GL_CONTEXTS);
-    } else {
-        gl->contexts[count] = now;
-        atomic_store_explicit(&gl->num_contexts, count + 1, memory_order_release);
+    int at = free_place(gl);
+    if (at == CULVI_GL_CONTEXTS) {
+        drop_destroyed(gl);
+        at = free_place(gl);
     }
+    if (at == CULVI_GL_CONTEXTS) {
+        result = culvi_fail(
+            voice, gl->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_gl_add_context(): the attachment has %d contexts already; before you destroy a context, make it current and call culv_gl_remove_context()",
+            (int)CULVI_GL_CONTEXTS);
+    } else {
+        atomic_store(&gl->contexts[at].display, (uintptr_t)now.display);
+        atomic_store_explicit(&gl->contexts[at].context, (uintptr_t)now.context,
+                              memory_order_release);
+    }
+    culvi_mutex_unlock(&gl->lock);
+    return result;
+}
+
+culv_result culv_gl_remove_context(culv_gl *gl)
+{
+    CULVI_REQUIRE(NULL, gl);
+    culvi_gl_context now = culvi_gl_current(&gl->windows);
+    culv_result result = enter_by_handles(gl, gl->base.label, "culv_gl_remove_context");
+    if (result != CULV_OK) return result;
+    culvi_mutex_lock(&gl->lock);
+    int mine = place_of(gl, &now), others = 0;
+    for (int i = 0; i < CULVI_GL_CONTEXTS; i++)
+        others += i != mine && atomic_load(&gl->contexts[i].context) != 0;
+    if (others == 0)
+        result = culvi_fail(
+            culvi_gl_voice(gl), gl->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_gl_remove_context(): %p is the attachment's last context; destroy what you made with the attachment and call culv_gl_detach(), or call culv_gl_lose_contexts()",
+            now.context);
+    else
+        atomic_store(&gl->contexts[mine].context, 0);
     culvi_mutex_unlock(&gl->lock);
     return result;
 }

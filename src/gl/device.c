@@ -13,18 +13,22 @@ enum {
     EGL_CUDA_DEVICE = 0x323A
 }; /* EGL_EXT_device_query, EGL_NV_device_cuda */
 
-uint32_t culvi_gl_cuda_devices(const culvi_cuda *cuda, unsigned which)
+uint32_t culvi_gl_cuda_devices(const culvi_cuda *cuda, unsigned which, int32_t ordinal, bool *has)
 {
     CUresult(CUDAAPI * get)(unsigned *count, CUdevice *devices, unsigned size, unsigned list);
     void (*found)(void) = culvi_cuda_proc(cuda, "cuGLGetDevices", 6050);
-    CUdevice devices[32];
+    enum { MOST = 256 };
+    CUdevice devices[MOST];
     unsigned count = 0;
     uint32_t bits = 0;
+    *has = false;
     if (found == NULL) return 0;
     memcpy(&get, &found, sizeof get);
-    if (get(&count, devices, 32, which) != CUDA_SUCCESS) return 0;
-    for (unsigned i = 0; i < count && i < 32; i++)
+    if (get(&count, devices, MOST, which) != CUDA_SUCCESS) return 0;
+    for (unsigned i = 0; i < count && i < MOST; i++) {
+        if (devices[i] == ordinal) *has = true;
         if (devices[i] >= 0 && devices[i] < 32) bits |= UINT32_C(1) << devices[i];
+    }
     return bits;
 }
 
@@ -57,9 +61,9 @@ void culvi_gl_identify(culvi_gl_source *s, const culvi_probe *probe)
     for (uint32_t i = 0; i < probe->num_devices && !s->has_uuid; i++) {
         const culvi_cuda_device *d = &probe->devices[i];
         bool egl = d->cuda->kind == CULV_DRIVER_NVIDIA && egl_ordinal(s) == (int32_t)d->ordinal;
-        if (!egl &&
-            (d->ordinal >= 32 || !(culvi_gl_cuda_devices(d->cuda, 1) & UINT32_C(1) << d->ordinal)))
-            continue;
+        bool drawn_on = false;
+        if (!egl) (void)culvi_gl_cuda_devices(d->cuda, 1, (int32_t)d->ordinal, &drawn_on);
+        if (!egl && !drawn_on) continue;
         s->uuid = d->uuid;
         s->has_uuid = true;
     }

@@ -21,15 +21,22 @@ typedef enum culvi_gl_offsets {
     CULVI_GL_OFFSETS_IGNORED
 } culvi_gl_offsets;
 
+/* A context of an attachment's. Only the thread on which it is current, or one that found it
+ * destroyed, takes it out, so whoever looks for the context that is current reads no half. */
+typedef struct culvi_gl_member {
+    atomic_uintptr_t context; /* 0: a free place */
+    atomic_uintptr_t display;
+} culvi_gl_member;
+
 struct culv_gl {
     culvi_graphics base;
     culvi_gl_windows windows;
     culvi_gl_table table;
     culv_gl_desc how; /* it was attached with, without the label */
     culvi_mutex lock; /* guards what is written below, but the lists' counts */
-    /* Contexts that share objects; the first is the attached one. Only appended to. */
-    culvi_gl_context contexts[CULVI_GL_CONTEXTS];
-    atomic_uint num_contexts;
+    /* Contexts of one platform that share objects. */
+    culv_gl_platform platform;
+    culvi_gl_member contexts[CULVI_GL_CONTEXTS];
     atomic_bool lost;            /* culv_gl_lose_contexts() */
     uint32_t marker;             /* a buffer that tells the contexts' objects from others */
     uint64_t marked[2];          /* what it begins with */
@@ -93,8 +100,8 @@ void culvi_gl_identify(culvi_gl_source *source, const culvi_probe *probe);
 culv_result culvi_gl_list(const void *source, const culvi_voice *voice, uint32_t *count,
                           culvi_adapter **out);
 /* cuGLGetDevices(): ordinals below 32 as bits; `which` is a CUGLDeviceList. 0: CUDA does not
- * tell. */
-uint32_t culvi_gl_cuda_devices(const culvi_cuda *cuda, unsigned which);
+ * tell. `has`: whether the device of this ordinal, which may be 32 or more, is one of them. */
+uint32_t culvi_gl_cuda_devices(const culvi_cuda *cuda, unsigned which, int32_t ordinal, bool *has);
 
 /* plan.c. Ends an attempt. What was said of Vulkan's structs is then in the words of who asks for a
  * GL object. */

@@ -58,6 +58,10 @@ CULV_GL(glCompressedTextureSubImage2D, OPTIONAL, void,
 CULV_GL(glCompressedTextureSubImage3D, OPTIONAL, void,
         (uint32_t texture, int32_t level, int32_t x, int32_t y, int32_t z, int32_t width,
          int32_t height, int32_t depth, uint32_t format, int32_t size, const void *data))
+CULV_GL(glCreateQueries, OPTIONAL, void, (uint32_t target, int32_t count, uint32_t *queries))
+CULV_GL(glDeleteQueries, OPTIONAL, void, (int32_t count, const uint32_t *queries))
+CULV_GL(glBeginConditionalRender, OPTIONAL, void, (uint32_t query, uint32_t mode))
+CULV_GL(glEndConditionalRender, OPTIONAL, void, (void))
 CULV_GL(glGetTextureImage, OPTIONAL, void,
         (uint32_t texture, int32_t level, uint32_t format, uint32_t type, int32_t size, void *data))
 CULV_GL(glGetCompressedTextureImage, OPTIONAL, void,

@@ -136,6 +136,7 @@ typedef struct culvi_memory_ask {
     uint64_t size;
     bool dedicated;
     bool callers_buffers; /* the caller allocated it, and not for an image alone */
+    const char *warning;  /* of this kind of memory, for the log of a new import; or NULL */
 } culvi_memory_ask;
 
 /* A new import. */

@@ -39,6 +39,9 @@ culv_result culvi_graphics_import(culvi_graphics *graphics, const culvi_memory_a
     /* The API's own memory, which it exported. */
     (*out)->kind = ask->dedicated ? CULV_MEMORY_KIND_FAST : CULV_MEMORY_KIND_COMPRESSIBLE;
     warn_of_slow(graphics, ask, *out);
+    if (ask->warning != NULL)
+        culvi_log(&graphics->device->voice, CULV_LOG_WARNING, "%s: %s",
+                  culvi_named("memory", (*out)->label).text, ask->warning);
     return CULV_OK;
 }
 

@@ -16,6 +16,7 @@ struct culvi_native {
     uint32_t usage;  /* it was made with, in the API's bits */
     bool is_image;
     bool dedicated;
+    bool concurrent; /* several queue families share it: no barrier names one */
     uint64_t plane_offsets[CULVI_PLANES]; /* the offset of each plane that is bound separately */
 };
 

@@ -24,8 +24,11 @@ static culv_result whole_blocks(const culv_ipc_server *server, CUdeviceptr point
             : what->kind == CULV_POINTER_EXTERNAL
                 ? "Memory of a graphics API"
                 : "Neither managed memory, nor the host's, nor what is none of CUDA's",
-            what->kind == CULV_POINTER_VMM        ? "culv_ipc_offer_vmm()"
-            : what->kind == CULV_POINTER_POOL     ? "culv_ipc_offer_pool_memory()"
+            what->kind == CULV_POINTER_VMM ? "culv_ipc_offer_vmm()"
+            : what->kind == CULV_POINTER_POOL
+                ? "culv_ipc_offer_pool_memory(), if its pool was made with handle types "
+                  "(culv_mem_pool_create()); the default pool of cudaMallocAsync was not, so take "
+                  "memory of such a pool or of culv_vmm_allocation_create()"
             : what->kind == CULV_POINTER_EXTERNAL ? "culv_ipc_offer()"
                                                   : "any call; use culv_vmm_allocation_create()");
     if (what->device != (int32_t)server->device->ordinal)

@@ -111,6 +111,13 @@ static culv_reason why_not(const culv_device *device, CUdeviceptr pointer,
                  "it is memory of a pool that third-party devices cannot reach; allocate with "
                  "cuMemAlloc or with culv_vmm_allocation_create() and CULV_VMM_USAGE_RDMA");
         return CULV_REASON_USAGE;
+    case CULV_POINTER_VMM:
+        if (m->rdma || m->on_host) break;
+        snprintf(
+            text, size,
+            "it is memory of cuMemCreate without allocFlags.gpuDirectRDMACapable, which no card "
+            "reaches; allocate with CULV_VMM_USAGE_RDMA");
+        return CULV_REASON_USAGE;
     default: break;
     }
     if (m->on_host || m->device == (int)device->ordinal) return CULV_REASON_NONE;

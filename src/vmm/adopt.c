@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/handle.h"
+#include "core/memory.h"
 #include "cuda/context.h"
 #include "vmm/property.h"
 #include "vmm/share.h"
@@ -137,11 +138,15 @@ static culv_result refuse(culv_device *device, CUdeviceptr at, const char *call,
     return culvi_fail_native(
         &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE, CULV_NATIVE_CUDA,
         code, call,
-        "culv_vmm_adopt: %#" PRIx64 " lies in %zu bytes of cudaMalloc, of a pool, of the host, or "
-        "of a graphics API, which CUDA does not export. PyTorch: set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True "
+        "culv_vmm_adopt: %#" PRIx64
+        " lies in %zu bytes of %s, which CUDA does not export. PyTorch: set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True "
         "before the program starts, or take culv_torch_malloc for a torch.cuda.MemPool. Others: "
         "allocate with culv_vector or cuMemCreate, or copy into a buffer of Culvert's",
-        (uint64_t)at, size);
+        (uint64_t)at, size,
+        there == CULVI_AT_POOL               ? "a pool (cudaMallocAsync)"
+        : there == CULVI_AT_HOST             ? "page-locked host memory"
+        : culvi_memory_is_import(device, at) ? "memory that a graphics API exported"
+                                             : "cudaMalloc");
 }
 
 static culv_result chunk_at(culv_device *device, CUdeviceptr at, culvi_adopted_chunk **out)

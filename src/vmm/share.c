@@ -386,7 +386,9 @@ culvi_at culvi_vmm_ask_address(const culv_device *device, CUdeviceptr address, s
     *size = there.size;
     if (r != CUDA_SUCCESS || there.type == 0) return CULVI_AT_NOTHING;
     /* Memory of cuMemCreate's is no context's and no pool's (measured). */
-    return there.context != NULL || there.pool != NULL ? CULVI_AT_OTHER : CULVI_AT_VMM;
+    if (there.pool != NULL) return CULVI_AT_POOL;
+    if (there.context == NULL) return CULVI_AT_VMM;
+    return there.type == CU_MEMORYTYPE_HOST ? CULVI_AT_HOST : CULVI_AT_OTHER;
 }
 
 static culv_result refuse_address(const culv_device *device, CUdeviceptr address, CUresult code)

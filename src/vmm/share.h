@@ -17,8 +17,10 @@ culv_result culvi_vmm_find_exporter(culv_device *device, const char *label,
 /* What is mapped at an address of CUDA's. */
 typedef enum culvi_at {
     CULVI_AT_NOTHING,
-    CULVI_AT_VMM,  /* memory of cuMemCreate */
-    CULVI_AT_OTHER /* of a context or of a pool */
+    CULVI_AT_VMM, /* memory of cuMemCreate */
+    CULVI_AT_POOL,
+    CULVI_AT_HOST, /* page-locked */
+    CULVI_AT_OTHER /* of a context: cudaMalloc's, or imported */
 } culvi_at;
 /* *size: the bytes of the mapping. In the device's context. */
 culvi_at culvi_vmm_ask_address(const culv_device *device, CUdeviceptr address, size_t *size);

@@ -94,7 +94,9 @@ static culv_result check_extensions(culv_vk_device *vk, const culvi_voice *voice
     }
     return culvi_fail(voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
                       "the VkDevice of '%s' was created without the extension %s; "
-                      "enable what culv_vk_device_extensions() lists",
+                      "enable what culv_vk_device_extensions() lists. If you cannot, because an "
+                      "engine made it, set culv_vk_device_desc.fallback to CULV_FALLBACK_ANY: what "
+                      "the device can share is shared, and the rest is copied",
                       vk->base.name, extension);
 }
 
@@ -104,6 +106,7 @@ static culv_result check_identity(culv_vk_device *vk, const culvi_voice *voice,
     const char *label = vk->base.label;
     culv_result result = culvi_vk_check_device_version(voice, label, vk->base.name, c->api_version);
     if (result == CULV_OK) result = culvi_vk_check_instance_version(voice, label, d->api_version);
+    if (result == CULV_OK) result = culvi_vk_check_nobody(voice, label, c);
     if (result == CULV_OK) result = culvi_graphics_identify(&vk->base, d->fallback);
     if (result != CULV_OK) return result;
     if (d->num_physical_devices > 1 || (d->num_physical_devices == 0 && c->group_size > 1))

@@ -84,7 +84,8 @@ static const flag usages_refused[] = {
     {VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT, "TRANSIENT_ATTACHMENT",
      "such an image need not have memory at all; create it without"},
     {USAGE_HOST_TRANSFER, "HOST_TRANSFER",
-     "its texels may lie as the processor copies them (VkHostImageCopyDevicePerformanceQueryEXT::identicalMemoryLayout), and no CUDA array says so; "
+     "its texels may lie as the processor copies them (VkHostImageCopyDevicePerformanceQueryEXT::identicalMemoryLayout), and no CUDA array says so. "
+     "NVIDIA's driver (580) has no memory type for such an image that is exported, although its format query allows it; "
      "create it without, and copy through a buffer"},
     {0, NULL, NULL},
 };

@@ -105,6 +105,13 @@ culv_result culvi_vk_check_binding(const culv_vk_device *vk, const char *label, 
                           "dedicated is set, but the %s lies at offset %" PRIu64
                           "; a dedicated allocation holds its one resource at offset 0",
                           what, offset);
+    if (dedicated && allocation_size != r->size)
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+            "dedicated is set, and a dedicated allocation for this %s has exactly %" PRIu64
+            " bytes (VkMemoryRequirements::size; VUID-VkMemoryDedicatedAllocateInfo-%s), but the allocation has %" PRIu64
+            " (culv_vk_memory_desc.allocation_size); pass VkMemoryAllocateInfo::allocationSize, or leave dedicated 0 if the memory is not dedicated",
+            what, r->size, what[0] == 'b' ? "buffer-02965" : "image-02964", allocation_size);
     return CULV_OK;
 }
 
@@ -114,6 +121,12 @@ culv_result culvi_vk_memory_type(const culv_vk_device *vk, const char *label, ui
     const VkPhysicalDeviceMemoryProperties *all = &vk->memory_types;
     char buffer[256] = "";
     culvi_text text = {buffer, sizeof buffer, 0};
+    if (type_bits == 0)
+        return culvi_fail(
+            &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_MEMORY_TYPE,
+            "no memory type of '%s' can hold the resource (VkMemoryRequirements::memoryTypeBits is 0), whatever the queries of formats and buffers say; "
+            "create it with fewer usages and flags",
+            vk->base.name);
     if (wanted == 0) wanted = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
     for (uint32_t i = 0; i < all->memoryTypeCount; i++) {
         if (!(type_bits & (UINT32_C(1) << i))) continue;

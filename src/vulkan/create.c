@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers and images that Culvert makes: the calls. */
 #include "base/alloc.h"
+#include "base/attempt.h"
 #include "base/desc.h"
 #include "vulkan/vk_resource.h"
 
@@ -42,6 +43,36 @@ static culv_result check_host(const culvi_voice *voice, const culv_vk_buffer_cre
                       "culv_vk_buffer_create_desc: %s", wrong);
 }
 
+/* Vulkan's own host-visible memory is stale for CUDA (host.c). Pages of the host's are not. */
+static bool wants_pages(const culv_vk_device *vk, const culv_vk_buffer_create_desc *d)
+{
+    return culvi_vk_is_stale(d->memory_properties) && vk->host_alignment != 0;
+}
+
+static culv_result make_buffer(culv_vk_device *vk, const culv_vk_buffer_create_desc *d,
+                               culvi_pair *pair)
+{
+    culvi_plan plan = {.label = d->label,
+                       .desc = d,
+                       .desc_name = "culv_vk_buffer_create_desc",
+                       .fallback = d->fallback};
+    if (d->host_memory != 0) return culvi_vk_buffer_share_host(vk, d, pair);
+    if (wants_pages(vk, d)) {
+        culvi_attempt_begin();
+        culv_result result = culvi_vk_buffer_share_host(vk, d, pair);
+        (void)culvi_attempt_end(NULL, result);
+        if (result == CULV_OK || result == CULV_ERROR_OUT_OF_MEMORY || result == CULV_ERROR_ASYNC)
+            return result;
+        *pair = (culvi_pair){0};
+    }
+    culv_result result = culvi_pair_make(&vk->base, &plan, pair);
+    const char *warning = culvi_vk_stale_warning(d->memory_properties);
+    if (result == CULV_OK && warning != NULL)
+        culvi_log(&vk->base.device->voice, CULV_LOG_WARNING, "%s: %s",
+                  culvi_named("buffer", d->label).text, warning);
+    return result;
+}
+
 culv_result culv_vk_buffer_create(culv_vk_device *vk, const culv_vk_buffer_create_desc *desc,
                                   culv_shared_buffer **out)
 {
@@ -57,12 +88,7 @@ culv_result culv_vk_buffer_create(culv_vk_device *vk, const culv_vk_buffer_creat
     if (result != CULV_OK) return result;
     culv_shared_buffer *buffer = culvi_alloc(sizeof *buffer);
     if (buffer == NULL) return culvi_fail_host_memory(voice, d.label);
-    culvi_plan plan = {.label = d.label,
-                       .desc = &d,
-                       .desc_name = "culv_vk_buffer_create_desc",
-                       .fallback = d.fallback};
-    result = d.host_memory != 0 ? culvi_vk_buffer_share_host(vk, &d, &buffer->pair)
-                                : culvi_pair_make(&vk->base, &plan, &buffer->pair);
+    result = make_buffer(vk, &d, &buffer->pair);
     if (result != CULV_OK) {
         culvi_free(buffer);
         return result;

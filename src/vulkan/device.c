@@ -61,8 +61,7 @@ static culv_result get_group_size(const culvi_voice *voice, const culvi_vk_insta
     return CULV_OK;
 }
 
-static void examine_identity(const culvi_vk_instance *vk, VkPhysicalDevice device,
-                             culv_vk_candidate *out)
+void culvi_vk_identify(const culvi_vk_instance *vk, VkPhysicalDevice device, culv_vk_candidate *out)
 {
     VkPhysicalDeviceDriverProperties driver = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
@@ -97,6 +96,26 @@ culv_result culvi_vk_check_device_version(const culvi_voice *voice, const char *
     return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
                       "'%s' has Vulkan 1.0; Culvert needs 1.1, which reports a device's UUID",
                       name);
+}
+
+/* A loader serves vkGetPhysicalDeviceProperties2 of an instance of Vulkan 1.0 by itself and fills
+ * in no UUID, whatever the driver has. No device has a UUID of zeros. */
+static bool is_nobody(const culv_vk_candidate *c)
+{
+    return c->api_version >= VK_API_VERSION_1_1 && !culvi_uuid_given(&c->uuid);
+}
+
+#define INSTANCE_OF_1_0                                                                            \
+    "the VkInstance is one of Vulkan 1.0, in which '%s' reports no UUID; create it with "          \
+    "VkApplicationInfo::apiVersion 1.1 or later (a NULL pApplicationInfo means 1.0; in Qt "        \
+    "QVulkanInstance::setApiVersion())"
+
+culv_result culvi_vk_check_nobody(const culvi_voice *voice, const char *label,
+                                  const culv_vk_candidate *c)
+{
+    if (!is_nobody(c)) return CULV_OK;
+    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION, INSTANCE_OF_1_0,
+                      c->name);
 }
 
 culv_result culvi_vk_check_instance_version(const culvi_voice *voice, const char *label,
@@ -195,8 +214,8 @@ culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *
     *out = culv_vk_candidate_init();
     out->cuda_ordinal = -1;
     out->group_size = 1;
-    examine_identity(vk, device, out);
-    if (out->api_version < VK_API_VERSION_1_1) return CULV_OK;
+    culvi_vk_identify(vk, device, out);
+    if (out->api_version < VK_API_VERSION_1_1 || is_nobody(out)) return CULV_OK;
     culv_result result = examine_extensions(voice, vk, device, out);
     if (result == CULV_OK) result = get_group_size(voice, vk, device, &out->group_size);
     if (result != CULV_OK) return result;
@@ -275,6 +294,11 @@ static void match(const culvi_probe *probe, culv_vk_candidate *c)
                        "'%s' has Vulkan 1.0; Culvert needs 1.1, which reports a device's "
                        "UUID",
                        c->name);
+        return;
+    }
+    if (is_nobody(c)) {
+        c->reason = CULV_REASON_VULKAN_VERSION;
+        culvi_text_add(&why, INSTANCE_OF_1_0, c->name);
         return;
     }
     culvi_adapter adapter = adapter_of(c);
@@ -401,7 +425,7 @@ culv_result culvi_vk_list(const void *source, const culvi_voice *voice, uint32_t
     if (list == NULL) result = culvi_fail_host_memory(voice, NULL);
     for (uint32_t i = 0; list != NULL && i < *count; i++) {
         culv_vk_candidate c = culv_vk_candidate_init();
-        examine_identity(vk, devices[i], &c);
+        culvi_vk_identify(vk, devices[i], &c);
         list[i] = adapter_of(&c);
     }
     culvi_free(devices);
@@ -426,8 +450,9 @@ culv_result culv_device_open_for_vk(PFN_vkGetInstanceProcAddr get_instance_proc_
     culvi_voice_init(&voice, &d.log, d.label);
     result = culvi_vk_instance_load(&voice, get_instance_proc_addr, instance, &vk);
     if (result != CULV_OK) return result;
-    examine_identity(&vk, physical_device, &chosen);
+    culvi_vk_identify(&vk, physical_device, &chosen);
     result = culvi_vk_check_device_version(&voice, NULL, chosen.name, chosen.api_version);
+    if (result == CULV_OK) result = culvi_vk_check_nobody(&voice, NULL, &chosen);
     if (result != CULV_OK) return result;
     culvi_adapter adapter = adapter_of(&chosen);
     return culvi_match_open(&culvi_vk_api, &vk, &adapter, &d, out);

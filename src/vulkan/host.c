@@ -30,6 +30,14 @@ culv_result culvi_vk_host_memory_type(const culv_vk_device *vk, const char *labe
     return result == CULV_OK ? CULV_OK : culvi_vk_memory_type(vk, label, type_bits, coherent, out);
 }
 
+const char *culvi_vk_stale_warning(VkMemoryPropertyFlags properties)
+{
+    return culvi_vk_is_stale(properties)
+               ? "this is HOST_VISIBLE memory of Vulkan's. CUDA sees what the CPU writes there only after it has waited for a later submission to a queue (measured; docs/vulkan-sync.md, the CPU's view); "
+                 "what CUDA writes, the CPU sees. Let Culvert make the buffer (culv_vk_buffer_create_desc::host_memory), or register what vkMapMemory returned (cuMemHostRegister) in place of an import"
+               : NULL;
+}
+
 static culv_result import(culv_vk_device *vk, const culvi_vk_plan *plan, uint32_t type_bits,
                           VkDeviceMemory *out)
 {

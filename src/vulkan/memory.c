@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Importing a caller's VkDeviceMemory. */
 #include "base/desc.h"
-#include "vulkan/vk.h"
+#include "vulkan/vk_resource.h"
 
 static culv_result read_desc(culv_vk_device *vk, const culv_vk_memory_desc *desc, const void *out,
                              const char *call, culv_vk_memory_desc *d)
@@ -44,7 +44,8 @@ static culvi_memory_ask ask_of(const culv_vk_memory_desc *d)
                               .size = d->allocation_size,
                               .dedicated = d->dedicated != VK_FALSE,
                               .callers_buffers =
-                                  d->buffer != VK_NULL_HANDLE || d->image == VK_NULL_HANDLE};
+                                  d->buffer != VK_NULL_HANDLE || d->image == VK_NULL_HANDLE,
+                              .warning = culvi_vk_stale_warning(d->memory_properties)};
 }
 
 culv_result culv_vk_memory_import(culv_vk_device *vk, const culv_vk_memory_desc *desc,

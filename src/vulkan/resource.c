@@ -143,8 +143,11 @@ static culv_result bind(culv_vk_device *vk, const char *label, const culvi_vk_ne
 culv_result culvi_vk_resource_create(culv_vk_device *vk, const culvi_vk_plan *plan,
                                      culvi_vk_resource *out)
 {
-    culvi_vk_resource made = {.usage =
-                                  plan->image != NULL ? plan->image->usage : plan->buffer->usage};
+    culvi_vk_resource made = {
+        .usage = plan->image != NULL ? plan->image->usage : plan->buffer->usage,
+        .concurrent =
+            (plan->image != NULL ? plan->image->sharingMode : plan->buffer->sharingMode) ==
+            VK_SHARING_MODE_CONCURRENT};
     culvi_vk_needs needs;
     culv_result result = plan->image != NULL ? create_image(vk, plan, &made, &needs)
                                              : create_buffer(vk, plan, &made, &needs);
@@ -179,7 +182,8 @@ culvi_native culvi_vk_resource_native(const culvi_vk_resource *r)
                            .size = r->size,
                            .usage = r->usage,
                            .is_image = is_image,
-                           .dedicated = r->dedicated};
+                           .dedicated = r->dedicated,
+                           .concurrent = r->concurrent};
     memcpy(native.plane_offsets, r->plane_offsets, sizeof native.plane_offsets);
     return native;
 }

@@ -29,7 +29,7 @@ static culv_result image_barriers(const culv_vk_ring *ring, const culv_vk_ring_r
     culv_vk_image_transfer t = culv_vk_image_transfer_init();
     t.image = culv_vk_image_handle(image);
     t.format = (VkFormat)culv_image_format(culv_shared_image_cuda(image));
-    t.queue_family = ring->queue_family;
+    t.queue_family = culvi_vk_native_family(&image->pair.native, ring->queue_family);
     t.use = r->use;
     t.stage = r->stage;
     t.access = r->access;
@@ -44,7 +44,7 @@ static culv_result buffer_barriers(const culv_vk_ring *ring, const culv_vk_ring_
 {
     culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
     t.buffer = culv_vk_buffer_handle(buffer);
-    t.queue_family = ring->queue_family;
+    t.queue_family = culvi_vk_native_family(&buffer->pair.native, ring->queue_family);
     t.use = r->use;
     t.stage = r->stage;
     t.access = r->access;
@@ -129,7 +129,7 @@ static culv_result record_hand_over(culv_vk_ring *ring, VkCommandBuffer commands
             culv_vk_image_barrier b;
             t.image = culv_vk_image_handle(image);
             t.format = (VkFormat)culv_image_format(culv_shared_image_cuda(image));
-            t.queue_family = ring->queue_family;
+            t.queue_family = culvi_vk_native_family(&image->pair.native, ring->queue_family);
             t.discard = VK_TRUE;
             culv_result result = culv_vk_image_get_barrier(&t, CULV_VK_RELEASE, &b);
             if (result != CULV_OK) return result;
@@ -261,10 +261,14 @@ static culv_result make_object(culvi_graphics_ring *ring, const void *descriptio
         if (from->own_images != NULL) {
             halves.native.object = (uint64_t)from->own_images[slot].image;
             halves.native.usage = from->own_images[slot].usage;
+            halves.native.concurrent =
+                from->own_images[slot].sharing_mode == VK_SHARING_MODE_CONCURRENT;
             halves.image = from->own_images[slot].cuda;
         } else {
             halves.native.object = (uint64_t)from->own_buffers[slot].buffer;
             halves.native.usage = from->own_buffers[slot].usage;
+            halves.native.concurrent =
+                from->own_buffers[slot].sharing_mode == VK_SHARING_MODE_CONCURRENT;
             halves.buffer = from->own_buffers[slot].cuda;
         }
         return borrow(ring, &halves, slot, out);

@@ -264,7 +264,7 @@ static culv_result record_buffer(const culv_vk_ring *ring, VkCommandBuffer comma
         check_copy(ring, from->pair.native.usage, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, bytes, size);
     if (result != CULV_OK) return result;
     t.buffer = culv_vk_buffer_handle(from);
-    t.queue_family = ring->queue_family;
+    t.queue_family = culvi_vk_native_family(&from->pair.native, ring->queue_family);
     t.use = CULV_VK_USE_TRANSFER_SRC;
     result = culv_vk_buffer_get_barrier(&t, CULV_VK_ACQUIRE, &acquire);
     if (result == CULV_OK) result = culv_vk_buffer_get_barrier(&t, CULV_VK_RELEASE, &release);
@@ -309,7 +309,7 @@ static culv_result record_image(const culv_vk_ring *ring, VkCommandBuffer comman
                           (uint64_t)offset, (unsigned)row->block_bytes);
     t.image = culv_vk_image_handle(from);
     t.format = (VkFormat)row->format;
-    t.queue_family = ring->queue_family;
+    t.queue_family = culvi_vk_native_family(&from->pair.native, ring->queue_family);
     t.use = CULV_VK_USE_TRANSFER_SRC;
     result = culv_vk_image_get_barrier(&t, CULV_VK_ACQUIRE, &acquire);
     if (result == CULV_OK) result = culv_vk_image_get_barrier(&t, CULV_VK_RELEASE, &release);

@@ -47,6 +47,10 @@ static culv_result ask(const char *call, const culv_vk_device_desc *desc, asked 
     result = culvi_vk_check_device_version(NULL, NULL, out->properties.deviceName,
                                            out->properties.apiVersion);
     if (result != CULV_OK) return result;
+    culv_vk_candidate who = culv_vk_candidate_init();
+    culvi_vk_identify(&out->vk, device, &who);
+    result = culvi_vk_check_nobody(NULL, d.label, &who);
+    if (result != CULV_OK) return result;
     out->version = api_version != 0 ? api_version : VK_API_VERSION_1_1;
     if (out->version > out->properties.apiVersion) out->version = out->properties.apiVersion;
     return culvi_vk_list_extensions(NULL, &out->vk, device, out->properties.deviceName,

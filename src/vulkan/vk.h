@@ -84,6 +84,9 @@ culv_result culvi_vk_check_device_version(const culvi_voice *voice, const char *
                                           const char *name, uint32_t api_version);
 culv_result culvi_vk_check_instance_version(const culvi_voice *voice, const char *label,
                                             uint32_t api_version);
+/* The same of an instance of 1.0 of which the caller did not say so: its devices have no UUID. */
+culv_result culvi_vk_check_nobody(const culvi_voice *voice, const char *label,
+                                  const culv_vk_candidate *c);
 /* All devices of an instance, examined and ranked. */
 culv_result culvi_vk_candidates(const culvi_voice *voice, PFN_vkGetInstanceProcAddr get_proc,
                                 VkInstance instance, culv_driver driver, uint32_t *count,
@@ -91,7 +94,9 @@ culv_result culvi_vk_candidates(const culvi_voice *voice, PFN_vkGetInstanceProcA
 /* Refuses a NULL among a call's first three arguments. */
 culv_result culvi_vk_check_instance(const char *call, PFN_vkGetInstanceProcAddr get_proc,
                                     VkInstance instance, const void *third, const char *third_name);
-/* Fills in a candidate except its match. */
+/* Fills in a candidate except its match; culvi_vk_identify(): only who it is. */
+void culvi_vk_identify(const culvi_vk_instance *vk, VkPhysicalDevice device,
+                       culv_vk_candidate *out);
 culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *vk,
                              VkPhysicalDevice device, culv_vk_candidate *out);
 

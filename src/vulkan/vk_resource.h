@@ -13,6 +13,7 @@ typedef struct culvi_vk_resource {
     VkDeviceSize size; /* bytes of the memory */
     VkFlags usage;     /* it was made with */
     bool dedicated;
+    bool concurrent;                          /* VK_SHARING_MODE_CONCURRENT */
     VkDeviceSize plane_offsets[CULVI_PLANES]; /* of a DISJOINT image: where each plane is bound */
 } culvi_vk_resource;
 
@@ -35,6 +36,12 @@ static inline VkImage culvi_vk_native_image(const culvi_native *native)
 static inline VkDeviceMemory culvi_vk_native_memory(const culvi_native *native)
 {
     return (VkDeviceMemory)native->memory;
+}
+
+/* The queue family that a barrier of it names, for a queue of `family`. */
+static inline uint32_t culvi_vk_native_family(const culvi_native *native, uint32_t family)
+{
+    return native->concurrent ? VK_QUEUE_FAMILY_IGNORED : family;
 }
 
 /* What the table of culvi_vk_api has (graphics/graphics.h). */
@@ -90,6 +97,14 @@ culvi_native culvi_vk_resource_native(const culvi_vk_resource *resource);
 culv_result culvi_vk_host_memory_type(const culv_vk_device *vk, const char *label,
                                       uint32_t type_bits, VkMemoryPropertyFlags wanted,
                                       uint32_t *out);
+/* Whether CUDA does not see what the CPU writes to memory of Vulkan's with these properties,
+ * because it keeps what it has read in the GPU's cache; and the warning of it, or NULL. */
+static inline bool culvi_vk_is_stale(VkMemoryPropertyFlags properties)
+{
+    return (properties & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0 &&
+           (properties & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT) == 0;
+}
+const char *culvi_vk_stale_warning(VkMemoryPropertyFlags properties);
 /* Vulkan's memory of a plan with pages. */
 culv_result culvi_vk_host_allocate(culv_vk_device *vk, const culvi_vk_plan *plan,
                                    const culvi_vk_needs *needs, culvi_vk_resource *made);

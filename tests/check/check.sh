@@ -43,6 +43,8 @@ status 127 "$CHECK" -- /no/such/program
 # A program that has nothing to do with it keeps its exit status.
 status 0 "$CHECK" true
 says "0 findings in true"
+says "neither CUDA's driver nor a VkInstance was used"
+printf 'int main(void) { return 0; }' | cc -static -x c - -o "$work/static" && status 0 "$CHECK" "$work/static" && says "the program is linked statically"
 status 3 "$CHECK" sh -c 'exit 3'
 status 137 "$CHECK" sh -c 'kill -9 $$'
 # Of a kernel it knows the addresses that it is given, no more, and says no more.
@@ -91,6 +93,7 @@ python3 -c 'import json, sys; (run,) = json.load(open(sys.argv[1]))["runs"]; ass
     fail "the SARIF of nothing"
 status 0 seed --fast "$seeds" read_early wrong x
 says "0 findings"
+grep -q "was watched" "$work/err" && fail "both sides were watched"
 # A program that links libcuda.so.1, one that opens it, and one that uses Culvert besides.
 for kind in linked opened linked_culvert; do
     status 0 seed "$PROGRAMS/soft-run-$kind"

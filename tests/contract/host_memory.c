@@ -205,10 +205,117 @@ PAIR_CASE(shared_words)
     close(fd);
 }
 
+/* Who sees what who wrote, by who allocated: an answer for each. A kernel that adds 1 reads and
+ * writes, and what CUDA wrote the host always sees. */
+enum { IMPORTED, MAPPED, CUDAS, HOLDERS };
+enum { SEEN_WORDS = 1024, SEEN_ROUNDS = 3 };
+
+typedef struct seen_memory {
+    raw_vk_buffer vk;
+    CUexternalMemory memory;
+    CUdeviceptr pointer;
+    uint32_t *host;
+    CUfunction add;
+} seen_memory;
+
+static void add_one(const pair *p, const seen_memory *m)
+{
+    CUdeviceptr pointer = m->pointer;
+    unsigned count = SEEN_WORDS, one = 1;
+    void *args[] = {&pointer, &count, &one};
+    CU_OK(p->cu->LaunchKernel(m->add, SEEN_WORDS / 64, 1, 1, 64, 1, 1, 0, p->stream, args, NULL));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+}
+
+/* What is not `value` everywhere was not seen. */
+static void answer_seen(const char *holder, const char *what, const uint32_t *words,
+                        const uint32_t *values)
+{
+    size_t old = 0;
+    for (size_t round = 0; round < SEEN_ROUNDS; round++)
+        for (size_t i = 0; i < SEEN_WORDS; i++)
+            old += words[round * SEEN_WORDS + i] != values[round];
+    ANSWER(answer_key("%s: %s", holder, what), "%s",
+           old == 0                          ? "new words"
+           : old == SEEN_ROUNDS * SEEN_WORDS ? "old words"
+                                             : "old words in some rounds");
+}
+
+static void all_are(uint32_t *words, uint32_t value)
+{
+    for (size_t i = 0; i < SEEN_WORDS; i++)
+        words[i] = value;
+}
+
+static void who_sees_what(pair *p, const char *holder, const seen_memory *m)
+{
+    static uint32_t seen[SEEN_ROUNDS * SEEN_WORDS], words[SEEN_WORDS];
+    static const char *const ways[] = {
+        "the host writes, a kernel reads", "the host writes, Vulkan reads, a kernel reads",
+        "a kernel writes, the host reads", "the host writes, Vulkan reads",
+        "Vulkan writes, the host reads",   "Vulkan writes, a kernel reads"};
+    const size_t size = sizeof words;
+    for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
+        uint32_t values[SEEN_ROUNDS];
+        if (m->vk.buffer == VK_NULL_HANDLE && way != 0 && way != 2) continue;
+        all_are(m->host, 7);
+        add_one(p, m); /* CUDA has read it */
+        for (uint32_t round = 0; round < SEEN_ROUNDS; round++) {
+            uint32_t *to = seen + round * SEEN_WORDS;
+            const uint32_t value = 100 * (round + 1) + (uint32_t)way;
+            const bool vulkan_writes = way >= 4, kernel_last = way <= 2 || way == 5;
+            all_are(vulkan_writes ? words : m->host, value);
+            if (vulkan_writes) raw_vk_write(&p->vk, &m->vk, 0, words, size);
+            if (way == 1 || way == 3) raw_vk_read(&p->vk, &m->vk, 0, words, size);
+            if (kernel_last) add_one(p, m);
+            values[round] = kernel_last ? value + 1 : value;
+            memcpy(to, way == 3 ? words : m->host, size);
+        }
+        answer_seen(holder, ways[way], seen, values);
+    }
+}
+
+PAIR_CASE(who_sees)
+{
+    static const char *const holders[HOLDERS] = {"Vulkan's, imported",
+                                                 "Vulkan's, its mapping registered", "CUDA's"};
+    const size_t size = SEEN_WORDS * sizeof(uint32_t);
+    CUmodule module = raw_cuda_load(p->cu, "pattern");
+    for (int holder = 0; holder < HOLDERS; holder++) {
+        seen_memory m = {.add = raw_cuda_function(p->cu, module, "pattern_add")};
+        shared_buffer shared;
+        if (holder == CUDAS) {
+            CU_OK(p->cu->MemHostAlloc((void **)&m.host, size, CU_MEMHOSTALLOC_DEVICEMAP));
+            CU_OK(p->cu->MemHostGetDevicePointer(&m.pointer, m.host, 0));
+        } else if (holder == IMPORTED) {
+            shared_buffer_open(p, size, RAW_VK_HOST | RAW_VK_DEDICATED, true, &shared);
+            m.vk = shared.vk;
+            m.pointer = shared.pointer;
+        } else {
+            raw_vk_buffer_create(&p->vk, size, RAW_VK_HOST, &m.vk);
+            CU_OK(p->cu->MemHostRegister(m.vk.mapped, size, CU_MEMHOSTREGISTER_DEVICEMAP));
+            CU_OK(p->cu->MemHostGetDevicePointer(&m.pointer, m.vk.mapped, 0));
+        }
+        if (holder != CUDAS) m.host = m.vk.mapped;
+        who_sees_what(p, holders[holder], &m);
+        if (holder == CUDAS) CU_OK(p->cu->MemFreeHost(m.host));
+        if (holder == IMPORTED) shared_buffer_close(p, &shared);
+        if (holder == MAPPED) {
+            CU_OK(p->cu->MemHostUnregister(m.host));
+            raw_vk_buffer_destroy(&p->vk, &m.vk);
+        }
+    }
+    CU_OK(p->cu->ModuleUnload(module));
+}
+
 #define REPORTED "the twin's answers are required, NVIDIA's reported"
 
 const test_case host_memory_cases[] = {
     {.name = "host.registered", .run = registered, .mark = TEST_BOTH},
+    {.name = "host.who_sees",
+     .run = who_sees,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = "the twin's memory is coherent; what CUDA reads of Vulkan's memory is old on a GPU"},
     {.name = "host.shared_words", .run = shared_words, .mark = TEST_BOTH},
     {.name = "host.wrong_registrations",
      .run = wrong_registrations,

@@ -96,6 +96,24 @@ def check_quotes(root):
     return bad
 
 
+# What stood on people's screens: docs/troubleshooting.md leads from each to its answer.
+SCREENS = """cudaIpcOpenMemHandle | invalid device context | invalid resource handle | invalid device ordinal | CUDA failure 101
+failed to open CUDA IPC handle | mapping of buffer object failed | peer access has not been enabled | 217 | 704 | 705
+peer access is not supported between these two devices | initialization error | CUDA_ERROR_NOT_INITIALIZED | fork
+Failed to find a supported physical device | Found no drivers | ERROR_EXTENSION_NOT_PRESENT | ERROR_INCOMPATIBLE_DRIVER
+No support for synchronization when importing DMA-BUFs | VK_ERROR_INVALID_EXTERNAL_HANDLE | directory | of a peer
+operation not permitted when stream is capturing | operation failed due to a previous error during capture | copy between peers
+Failed to import external memory in CUDA | Texture creation failed | an illegal memory access | unspecified launch failure
+Couldn't allocate MR with error=14 | vkGetDeviceProcAddr(device, vkGetMemoryFdKHR) returns null | cuMemAddressReserve
+CUDA driver version is insufficient for CUDA runtime version | all CUDA-capable devices are busy or unavailable"""
+
+
+def check_screens(root, screens):
+    page = "\n".join(line for _, line in prose((root / "docs/troubleshooting.md").read_text(encoding="utf-8")))
+    texts = [text for line in screens.splitlines() for text in line.split(" | ")]
+    return [f"troubleshooting.md: nothing of {text!r}" for text in texts if text not in page]
+
+
 def check_readme(root):
     text = (root / "README.md").read_text(encoding="utf-8")
     bad = []
@@ -152,8 +170,8 @@ def run_installed(root):
     return report(check_links(found) if found else [f"there is no page below {root}"])
 
 
-def run(root):
-    bad = check_links(pages(root)) + check_index(root) + check_quotes(root) + check_readme(root) + check_excerpts(root)
+def run(root, screens=""):
+    bad = check_links(pages(root)) + check_index(root) + check_quotes(root) + check_screens(root, screens) + check_readme(root) + check_excerpts(root)
     return report(bad)
 
 
@@ -224,4 +242,4 @@ def selftest():
 if __name__ == "__main__":
     if sys.argv[1] == "installed":
         sys.exit(run_installed(pathlib.Path(sys.argv[2]).resolve()))
-    sys.exit(selftest() if sys.argv[1:] == ["selftest"] else run(pathlib.Path(sys.argv[1]).resolve()))
+    sys.exit(selftest() if sys.argv[1:] == ["selftest"] else run(pathlib.Path(sys.argv[1]).resolve(), SCREENS))

@@ -200,6 +200,7 @@ typedef struct lib_lies {
     bool prefers_dedicated;  /* the same */
     bool dedicated_only;     /* the same, by what can be exported */
     bool exports_nothing;    /* no buffer and no image */
+    bool no_memory;          /* no memory type can hold an image */
     bool exports_no_semaphores;
     /* With exports_nothing: pages of the host may be imported all the same */
     bool takes_pages;

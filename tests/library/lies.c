@@ -227,6 +227,7 @@ static VKAPI_ATTR void VKAPI_CALL lying_image_requirements(
 {
     vkGetImageMemoryRequirements2(device, info, out);
     require_dedicated(out);
+    if (lib_lying.no_memory) out->memoryRequirements.memoryTypeBits = 0;
 }
 
 static bool has(const void *chain, VkStructureType type)

@@ -3,6 +3,7 @@
  * because this library is loaded first; one that looks them up gets them from dlsym() and
  * cuGetProcAddress(). Each tells the model what is asked, and then asks the driver. */
 #include "cuda_inside.h"
+#include "tree.h"
 
 #include <dlfcn.h>
 
@@ -51,7 +52,10 @@ void *cuda_ask_driver(const char *symbol)
 void *cuda_real_of(int i)
 {
     void *found = reals[i];
-    if (found == NULL) reals[i] = found = cuda_ask_driver(cuda_rows[i].symbol);
+    if (found == NULL) {
+        check_tree_saw(TREE_CUDA);
+        reals[i] = found = cuda_ask_driver(cuda_rows[i].symbol);
+    }
     return found;
 }
 
@@ -67,6 +71,7 @@ static void *stand_in(int i, void *found)
 {
     void *wrapper = wrapper_of(i);
     if (found == NULL || found == wrapper) return found;
+    if (driver == NULL) check_tree_saw(TREE_CUDA);
     /* A library in front of a driver has the lookup alone, as the twin's libcuda.so.1 does: so a
      * lookup does not tell which module is the driver, and what it finds does. A driver has more
      * than one address for it. */

@@ -435,6 +435,19 @@ static void look_at_waits(const char *directory, const check_region *r)
     if (all != NULL) (void)closedir(all);
 }
 
+/* Why no finding says little; NULL: both sides were watched. */
+static const char *unwatched(const check_region *r)
+{
+    if (r == NULL) return NULL;
+    if (r->joined == 0)
+        return "Nothing was watched: the program is linked statically or runs with other rights "
+               "(setuid), or it was not found";
+    return r->saw == 0 ? "Nothing was watched: neither CUDA's driver nor a VkInstance was used"
+           : r->saw == TREE_CUDA   ? "Only CUDA was watched: no VkInstance was made"
+           : r->saw == TREE_VULKAN ? "Only Vulkan was watched: CUDA's driver was not used"
+                                   : NULL;
+}
+
 static volatile pid_t child;
 
 /* Who ends culvert-check means the program: `timeout` asks in this way. The report is still due. */
@@ -585,6 +598,8 @@ int main(int argc, char **argv)
         report = stderr;
     }
     const unsigned found = copy_file(text_path, report, "culvert-check: (");
+    const char *little = found == 0 ? unwatched(region) : NULL;
+    if (little != NULL) fprintf(report, "culvert-check: %s\n", little);
     fprintf(report, "culvert-check: %u finding%s in %s\n", found, found == 1 ? "" : "s", argv[at]);
     if (report != stderr && !close_written(report)) failed = fail(text, strerror(errno));
     if (json != NULL && !write_json(json, json_path, argv[at], status))

@@ -271,6 +271,12 @@ bool check_tree_new(uint64_t finding)
 
 /* ---- coming and going ---- */
 
+void check_tree_saw(uint32_t what)
+{
+    check_region *r = region;
+    if (r != NULL) (void)atomic_fetch_or(&r->saw, what);
+}
+
 bool check_tree_joined(void)
 {
     return region != NULL && region->joined > 1;

@@ -24,6 +24,8 @@
 #define TREE_SEEN      1024
 #define TREE_FRAMES    8
 
+enum { TREE_CUDA = 1, TREE_VULKAN = 2 };
+
 typedef struct tree_site {
     char call[40];
     int32_t pid;
@@ -119,6 +121,7 @@ struct check_region {
     uint64_t serial;
     _Atomic uint32_t unseen; /* how often a process saw a value that the region did not have */
     _Atomic uint32_t joined; /* processes, ever */
+    _Atomic uint32_t saw;    /* TREE_CUDA, TREE_VULKAN: what any of them used */
     _Atomic uint32_t noted;  /* messages with descriptors, ever */
     _Atomic uint32_t messages_lost;
     uint64_t lost[32]; /* sockets of which a message was not noted */
@@ -170,6 +173,7 @@ void check_tree_listen(check_model *m); /* starts a thread that hears the bell, 
 void check_tree_unlock(void);           /* with the model's lock */
 void check_tree_end(void);
 void check_tree_stuck(bool stuck);
+void check_tree_saw(uint32_t what);
 bool check_tree_joined(void);          /* and others have, too */
 bool check_tree_new(uint64_t finding); /* no process has told it */
 /* What is the same in every process that made the call there. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-check as a Vulkan layer: instances, devices, and which function stands for which. */
 #include "vulkan.h"
+#include "tree.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -86,6 +87,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo
         free(made);
         return result;
     }
+    check_tree_saw(TREE_VULKAN);
     made->key = key_of(*out);
     made->get_proc = get_proc;
     made->DestroyInstance = (PFN_vkDestroyInstance)get_proc(*out, "vkDestroyInstance");

@@ -359,11 +359,32 @@ STAGE_CASE(played_pitched)
     raw_vk_close(&vk);
 }
 
+/* The twin has no green contexts: a stream of another context is said to be one. */
+STAGE_CASE(played_green_stream)
+{
+    CUcontext other = NULL;
+    CUstream stream = NULL;
+    LIB_CUDA(s->device, PFN_cuCtxCreate_v3020, cuCtxCreate, 3020);
+    LIB_CUDA(s->device, PFN_cuStreamCreate_v2000, cuStreamCreate, 2000);
+    LIB_CUDA(s->device, PFN_cuCtxDestroy_v4000, cuCtxDestroy, 4000);
+    CU_OK(cuCtxCreate(&other, 0, (CUdevice)lib_caps(s->device).ordinal));
+    CU_OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    for (s->plays->green = 0; s->plays->green < 2; s->plays->green++) {
+        LIB_ERROR(culv_dlpack_hand_over(s->device, stream, CULV_DLPACK_STREAM_HOST),
+                  s->plays->green ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID,
+                  CULV_REASON_STREAM_DEVICE);
+        LIB_SAYS(s->plays->green ? "green context" : "belongs to a context of");
+    }
+    CU_OK(cuCtxDestroy(other));
+    make_current(s, NULL);
+}
+
 const test_case dma_buf_cases[] = {
     {.name = "dma_buf.on_this_driver", .run = on_this_driver},
     {.name = "dma_buf.played_export", .run = played_export, .own = true},
     {.name = "dma_buf.played_import", .run = played_import, .own = true},
     {.name = "dma_buf.played_bystanders", .run = played_bystanders, .own = true},
+    {.name = "dma_buf.played_green_stream", .run = played_green_stream, .own = true},
     {.name = "dma_buf.played_pitched", .run = played_pitched, .own = true},
     {.name = NULL},
 };

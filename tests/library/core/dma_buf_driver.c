@@ -50,6 +50,13 @@ static CUresult CUDAAPI range_handle(void *handle, CUdeviceptr pointer, size_t s
     return fd >= 0 ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
 }
 
+/* cuStreamGetGreenCtx() */
+static CUresult CUDAAPI get_green(CUstream stream, void **out)
+{
+    *out = culvDmaBufDriver.green ? (void *)stream : NULL;
+    return CUDA_SUCCESS;
+}
+
 static void play_bystander(int given)
 {
     char path[40];
@@ -90,9 +97,11 @@ EXPORTED CUresult CUDAAPI cuGetProcAddress_v2(const char *name, void **out, int 
     PFN_cuPointerGetAttributes_v7000 my_pointer_attributes = pointer_attributes;
     PFN_cuMemGetHandleForAddressRange_v11070 my_range_handle = range_handle;
     PFN_cuImportExternalMemory_v10000 my_import = import;
+    CUresult(CUDAAPI * my_get_green)(CUstream stream, void **out) = get_green;
     const own_function own[] = {{"cuDeviceGetAttribute", &my_attribute},
                                 {"cuPointerGetAttributes", &my_pointer_attributes},
                                 {"cuMemGetHandleForAddressRange", &my_range_handle},
-                                {"cuImportExternalMemory", &my_import}};
+                                {"cuImportExternalMemory", &my_import},
+                                {"cuStreamGetGreenCtx", &my_get_green}};
     return find_function(own, sizeof own / sizeof own[0], name, out, version, flags, status);
 }

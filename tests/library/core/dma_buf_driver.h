@@ -8,6 +8,7 @@
 typedef struct dma_buf_driver {
     int managed;    /* every pointer is managed memory */
     int ordinal;    /* of the device of every pointer, when not 0 */
+    int green;      /* streams are those of green contexts */
     int answer;     /* CUresult of cuMemGetHandleForAddressRange, when not 0 */
     unsigned calls; /* of it */
     uint64_t pointer, size, flags;

@@ -105,6 +105,47 @@ GL_CASE(shared_context, 0)
     raw_gl_destroy(&s->gl, v.context);
 }
 
+/* Views come and go, each with a context: every second one is taken out, the others are destroyed.
+ * Then as many live as an attachment has, and the attached one may go. */
+GL_CASE(many_contexts, 0)
+{
+    enum { ROOM = 16, VIEWS = 40 };
+    void *first = s->gl.context, *views[ROOM];
+    for (int i = 0; i < VIEWS + ROOM; i++) {
+        void *view = views[i % ROOM] = raw_gl_another(&s->gl, true);
+        raw_gl_current(&s->gl, view);
+        if (i == VIEWS + ROOM - 1) {
+            LIB_INVALID(culv_gl_add_context(s->attachment), CULV_REASON_VALUE);
+            LIB_SAYS("culv_gl_remove_context()");
+            raw_gl_current(&s->gl, first);
+            LIB_OK(culv_gl_remove_context(s->attachment));
+            make_buffer(s->attachment, CULV_ERROR_INVALID);
+            LIB_INVALID(culv_gl_remove_context(s->attachment), CULV_REASON_CONTEXT);
+            raw_gl_current(&s->gl, view);
+        }
+        LIB_OK(culv_gl_add_context(s->attachment));
+        if (i >= VIEWS) continue;
+        if (i % 2 == 0) LIB_OK(culv_gl_remove_context(s->attachment));
+        raw_gl_current(&s->gl, first);
+        raw_gl_destroy(&s->gl, view);
+    }
+    culv_shared_buffer *buffer = make_buffer(s->attachment, CULV_OK);
+    LIB_OK(culv_shared_buffer_destroy(&buffer));
+    for (int i = 0; i < ROOM; i++) {
+        raw_gl_current(&s->gl, views[i]);
+        if (i == ROOM - 1) {
+            LIB_INVALID(culv_gl_remove_context(s->attachment), CULV_REASON_VALUE);
+            raw_gl_current(&s->gl, first);
+            LIB_OK(culv_gl_add_context(s->attachment));
+            raw_gl_current(&s->gl, views[i]);
+        }
+        LIB_OK(culv_gl_remove_context(s->attachment));
+        raw_gl_current(&s->gl, first);
+        raw_gl_destroy(&s->gl, views[i]);
+    }
+    LIB_INVALID(culv_gl_remove_context(NULL), CULV_REASON_NULL_ARGUMENT);
+}
+
 /* The program destroyed its context, with Culvert's objects in it. */
 GL_CASE(gone_context, 0)
 {
@@ -188,6 +229,7 @@ const test_case gl_context_cases[] = {
     {.name = "gl.context.none", .run = no_context, .smoke = true},
     {.name = "gl.context.other", .run = other_context},
     {.name = "gl.context.shared", .run = shared_context},
+    {.name = "gl.context.many", .run = many_contexts},
     {.name = "gl.context.gone", .run = gone_context},
     {.name = "gl.context.left_error", .run = left_error},
     {.name = "gl.context.attach_refused", .run = attach_refused},

@@ -48,6 +48,12 @@ RDMA_CASE(kinds)
     rdma_vmm_unmake(&vmm);
     REQUIRE(mapping != 0);
 
+    rdma_vmm_make(s, &vmm, 1, 0);
+    i = look(s, vmm.pointer);
+    REQUIRE(i.kind == CULV_POINTER_VMM && !i.rdma_capable && i.path == CULV_RDMA_PATH_NONE);
+    REQUIRE(i.reason == CULV_REASON_USAGE && strstr(i.reason_text, "CULV_VMM_USAGE_RDMA") != NULL);
+    rdma_vmm_unmake(&vmm);
+
     rdma_import import;
     rdma_import_make(s, &import, 1 << 20);
     i = look(s, import.pointer);

@@ -136,6 +136,19 @@ LIB_CASE(refused)
     LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(w->attachment, &d, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_SIZE);
     LIB_SAYS("allocation_size");
+    static const VkDeviceSize more[] = {1, 256, 4096, 1 << 20};
+    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
+        raw_vk_buffer alone;
+        raw_vk_buffer_create(&w->vk, BYTES + 4, RAW_VK_EXPORT | RAW_VK_DEDICATED, &alone);
+        d = desc_of(&alone);
+        d.dedicated = VK_TRUE;
+        d.buffer = alone.buffer;
+        d.allocation_size += more[i];
+        LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(w->attachment, &d, &memory),
+                    CULV_ERROR_INVALID, CULV_REASON_SIZE);
+        LIB_SAYS("has exactly");
+        raw_vk_buffer_destroy(&w->vk, &alone);
+    }
     d = desc_of(&block);
     d.dedicated = VK_TRUE;
     LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(w->attachment, &d, &memory),

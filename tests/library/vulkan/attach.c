@@ -303,6 +303,40 @@ LIB_CASE(old_vulkan)
     lib_lying = (lib_lies){0};
 }
 
+/* As a NULL pApplicationInfo makes one. */
+LIB_CASE(instance_of_vulkan_1_0)
+{
+    static culv_vk_candidate list[MAX_CANDIDATES];
+    static const culv_uuid zeros;
+    const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO};
+    const PFN_vkGetInstanceProcAddr get = vkGetInstanceProcAddr;
+    const char *names[8];
+    uint32_t room = 8;
+    VkInstance instance = VK_NULL_HANDLE;
+    culv_device *device = NULL;
+    culv_vk_device *vk = NULL;
+    VK_OK(vkCreateInstance(&info, NULL, &instance));
+    const uint32_t count = rank(get, instance, NULL, list);
+    for (uint32_t i = 0; i < count; i++) {
+        culv_vk_device_desc d = lib_vk_desc(w);
+        if (memcmp(&list[i].uuid, &zeros, sizeof zeros) != 0)
+            continue; /* another loader's answer */
+        REQUIRE(!list[i].reachable && list[i].reason == CULV_REASON_VULKAN_VERSION);
+        d.instance = instance;
+        d.physical_device = list[i].physical_device;
+        d.api_version = 0;
+        LIB_REFUSES(culv_device, device,
+                    culv_device_open_for_vk(get, instance, d.physical_device, NULL, &device),
+                    CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION);
+        LIB_SAYS("VkApplicationInfo::apiVersion 1.1");
+        LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w->device, &d, &vk), CULV_ERROR_INVALID,
+                    CULV_REASON_VULKAN_VERSION);
+        LIB_INVALID(culv_vk_merge_device_extensions(&d, 0, NULL, &room, names),
+                    CULV_REASON_VULKAN_VERSION);
+    }
+    ((PFN_vkDestroyInstance)get(instance, "vkDestroyInstance"))(instance, NULL);
+}
+
 static VKAPI_ATTR VkBool32 VKAPI_CALL count_message(
     VkDebugUtilsMessageSeverityFlagBitsEXT severity, VkDebugUtilsMessageTypeFlagsEXT types,
     const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
@@ -374,6 +408,7 @@ const test_case attach_cases[] = {
     {.name = "attach.layer_by_the_variable", .run = layer_by_the_variable, .own = true},
     {.name = "attach.device_groups", .run = device_groups},
     {.name = "attach.old_vulkan", .run = old_vulkan},
+    {.name = "attach.instance_1_0", .run = instance_of_vulkan_1_0},
     {.name = "attach.instance_of_vulkan_1_1", .run = instance_of_vulkan_1_1},
     {.name = NULL},
 };

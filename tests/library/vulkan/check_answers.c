@@ -339,6 +339,15 @@ LIB_CASE(dedicated)
     REQUIRE_EQ(s.dedicated_required, 1);
     LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &s));
     REQUIRE_EQ(s.dedicated_required, 1);
+    /* What the format query allows and no memory holds. */
+    culv_shared_image *made = NULL;
+    culv_vk_image_create_desc id = culv_vk_image_create_desc_init();
+    id.create_info = &image;
+    lib_lying = (lib_lies){.no_memory = true};
+    LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(vk, &id, &made),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_MEMORY_TYPE);
+    LIB_SAYS("no memory type of");
+    lib_lying = (lib_lies){0};
     culv_vk_detach(&vk);
 }
 

@@ -159,13 +159,19 @@ LIB_CASE(made_refused)
 
 LOG_CASE(imported, CULV_LOG_WARNING)
 {
+    static const VkMemoryPropertyFlags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
+                                       local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
     static const struct {
         VkDeviceSize size;
         bool dedicated, image, warns;
-    } rows[] = {
-        {GIB, false, false, true},    {GIB, true, false, false},  {GIB - MIB2, false, false, false},
-        {GIB, false, true, false}, /* for an image alone: not known to be slow */
-        {BYTES, false, false, false}, {BYTES, true, false, false}};
+        VkMemoryPropertyFlags properties;
+    } rows[] = {{GIB, false, false, true, 0},
+                {GIB, true, false, false, 0},
+                {GIB - MIB2, false, false, false, 0},
+                {GIB, false, true, false, 0}, /* for an image alone: not known to be slow */
+                {BYTES, false, false, false, 0},
+                {BYTES, true, false, false, local | host},
+                {BYTES, true, false, false, host}}; /* another warning */
     const VkImageCreateInfo image_info =
         raw_vk_image_info(VK_FORMAT_R8G8B8A8_UNORM, 16, 16, VK_IMAGE_USAGE_TRANSFER_DST_BIT);
     VkImage image = VK_NULL_HANDLE;
@@ -184,6 +190,7 @@ LOG_CASE(imported, CULV_LOG_WARNING)
             d.dedicated = rows[i].dedicated;
             d.image = rows[i].image ? image : VK_NULL_HANDLE;
             d.label = "block";
+            d.memory_properties = rows[i].properties;
             if (shared) {
                 LIB_OK(culv_vk_memory_import_shared(s->w.attachment, &d, &memory));
                 LIB_OK(culv_vk_memory_import_shared(s->w.attachment, &d, &again));
@@ -196,7 +203,9 @@ LOG_CASE(imported, CULV_LOG_WARNING)
             REQUIRE_EQ(culv_buffer_memory_kind(buffer),
                        rows[i].dedicated ? CULV_MEMORY_KIND_FAST : CULV_MEMORY_KIND_COMPRESSIBLE);
             REQUIRE_EQ(warnings(s), rows[i].warns); /* once */
-            REQUIRE_EQ(s->count, rows[i].warns);
+            REQUIRE_EQ(s->count, rows[i].warns || rows[i].properties == host);
+            if (rows[i].properties == host)
+                REQUIRE(strstr(s->lines[0].text, "memory 'block': this is HOST_VISIBLE") != NULL);
             if (rows[i].warns) {
                 REQUIRE(strstr(s->lines[0].text, "memory 'block'") != NULL);
                 REQUIRE(strstr(s->lines[0].text, "VkMemoryDedicatedAllocateInfo") != NULL);

@@ -76,6 +76,31 @@ static void made(void)
     ring_world_close(&s);
 }
 
+/* What several queue families share names none of them in its barriers. */
+static void concurrent(void)
+{
+    ring_stage s;
+    ring_options o = ring_options_init(CULV_RING_CONSUMER, 2);
+    o.handed_in = o.own = o.concurrent = true;
+    ring_world_open(&s);
+    ring_open(&s, &o);
+    CUcontext before = lib_enter(&s.w);
+    LIB_OK(ring_cuda_turn(&s, 0));
+    culv_vk_ring_frame frame;
+    LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
+    const VkBufferMemoryBarrier2 *in = frame.acquire.pBufferMemoryBarriers,
+                                 *out = frame.release.pBufferMemoryBarriers;
+    REQUIRE(in->srcQueueFamilyIndex == VK_QUEUE_FAMILY_EXTERNAL &&
+            in->dstQueueFamilyIndex == VK_QUEUE_FAMILY_IGNORED);
+    REQUIRE(out->srcQueueFamilyIndex == VK_QUEUE_FAMILY_IGNORED &&
+            out->dstQueueFamilyIndex == VK_QUEUE_FAMILY_EXTERNAL);
+    LIB_OK(culv_ring_cancel(s.core, CULV_RING_CONSUMER, &frame.frame));
+    LIB_OK(ring_vulkan_turn(&s, 0));
+    lib_leave(&s.w, before);
+    ring_close(&s);
+    ring_world_close(&s);
+}
+
 /* Slots and timelines alone. */
 static void no_resources(void)
 {
@@ -496,6 +521,7 @@ static void callbacks(void)
 
 const test_case ring_make_cases[] = {
     {.name = "made", .run = made},
+    {.name = "concurrent", .run = concurrent},
     {.name = "no_resources", .run = no_resources},
     {.name = "outlives_its_parents", .run = outlives_its_parents},
     {.name = "fallback", .run = fallback, .own = true},

@@ -154,9 +154,9 @@ static void strangers(void)
     d.options.own = true;
     for (int i = 0; i < 3; i++) {
         s.own_buffers[i] = (culv_vk_own_buffer){culv_vk_buffer_handle(s.buffers[i]),
-                                                culv_shared_buffer_cuda(s.buffers[i]), 0};
+                                                culv_shared_buffer_cuda(s.buffers[i]), 0, 0};
         s.own_images[i] = (culv_vk_own_image){culv_vk_image_handle(s.images[i]),
-                                              culv_shared_image_cuda(s.images[i]), 0};
+                                              culv_shared_image_cuda(s.images[i]), 0, 0};
     }
     d.ring =
         ring_desc(&s, &d.options, d.resources, &d.buffer, &d.image, &d.buffer_desc, &d.image_desc);

@@ -151,11 +151,14 @@ void ring_open(ring_stage *s, const ring_options *o)
     for (uint32_t i = 0; o->handed_in && i < o->depth; i++) {
         LIB_OK(culv_vk_buffer_create(s->w.attachment, &buffer_desc, &s->buffers[i]));
         LIB_OK(culv_vk_image_create(s->w.attachment, &image_desc, &s->images[i]));
+        const VkSharingMode mode =
+            o->concurrent ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE;
         s->own_buffers[i] =
             (culv_vk_own_buffer){culv_vk_buffer_handle(s->buffers[i]),
-                                 culv_shared_buffer_cuda(s->buffers[i]), buffer.usage};
-        s->own_images[i] = (culv_vk_own_image){culv_vk_image_handle(s->images[i]),
-                                               culv_shared_image_cuda(s->images[i]), image.usage};
+                                 culv_shared_buffer_cuda(s->buffers[i]), buffer.usage, mode};
+        s->own_images[i] =
+            (culv_vk_own_image){culv_vk_image_handle(s->images[i]),
+                                culv_shared_image_cuda(s->images[i]), image.usage, mode};
     }
     LIB_OK(culv_vk_ring_create(s->w.attachment, s->queue, &d, &s->ring));
     s->core = culv_vk_ring_core(s->ring);

@@ -23,6 +23,7 @@ typedef struct ring_options {
     bool image;                  /* besides the buffer */
     bool handed_in;              /* both made by the test */
     bool own;                    /* the test's own VkBuffer and VkImage, with it */
+    bool concurrent;             /* own ones: said to be of several queue families */
     uint32_t fallback;           /* of both, where lib_lying has nothing shared */
     ring_way way;
     uint32_t family;
