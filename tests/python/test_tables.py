@@ -294,7 +294,7 @@ def test_numbers_types_and_copies(gpu, shader):
         for dtype in (np.dtype(">f4"), ">f4", float, "float"):
             with pytest.raises(TypeError, match="byte order|64 bits in NumPy"):
                 a.tensor(dtype)
-        for thing in (t, shader, target, timeline.frame(signal=1)):
+        for thing in (t, shader, target, timeline.frame(signal=1), a, gpu.vk, gpu.device, gpu.device.stream(), gpu, timeline):
             for way in (copy.copy, copy.deepcopy, pickle.dumps):
                 with pytest.raises(TypeError, match="neither copied nor pickled"):
                     way(thing)
