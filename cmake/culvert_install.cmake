@@ -93,11 +93,11 @@ endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/culvert.pc.in ${PROJECT_BINARY_DIR}/install/culvert.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/install/culvert.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-# Python's package, without its tests. It needs no building, and finds the library beside itself: in PREFIX/lib.
+# Python's package, without its tests. It finds the library beside itself: in PREFIX/lib.
 if(CULVERT_PYTHON)
   set(CULVERT_PYTHON_DIR lib/python3/dist-packages CACHE STRING "Where Python looks for packages, below the prefix")
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/culvert DESTINATION ${CULVERT_PYTHON_DIR}
-    FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN py.typed PATTERN __pycache__ EXCLUDE)
+    FILES_MATCHING PATTERN "*.py" PATTERN py.typed PATTERN __pycache__ EXCLUDE)
 endif()
 
 # The pages that headers and messages speak of, by the same names below this directory; without their pictures (7 MB).

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Makes wheels and source archives of the package: the back-end that pyproject.toml names (PEP 517), and scripts/wheel.
 
-It needs Python's own library, and for `pip install .` what building Culvert needs besides: a C compiler, CMake and
-Vulkan's headers. A wheel has libculvert and the software twin, stripped. One wheel serves every Python 3.8 and newer,
+It needs Python's own library, and for `pip install .` what building Culvert needs besides: a C compiler, CMake, Vulkan's
+headers and, in a checkout, pycparser for the declarations. A wheel has libculvert and the software twin, stripped. One wheel serves every Python 3.8 and newer,
 because the libraries link nothing of Python, CUDA or Vulkan."""
 import base64
 import gzip
@@ -14,6 +14,7 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
 import tarfile
 import tempfile
 import zipfile
@@ -32,6 +33,40 @@ class BuildError(SystemExit):
 
 def version() -> str:
     return re.search(r'__version__ = "([^"]+)"', (TOP / "python/culvert/__init__.py").read_text()).group(1)
+
+
+MAKER = TOP / "scripts" / "python-declarations"  # in a checkout; a source archive has what it makes
+MADE = [TOP / "python" / "culvert" / name for name in ("_declarations.py", "_vulkan.py")]
+
+
+def _made() -> bool:
+    """Whether the declarations are there, and newer than what they are made of."""
+    if not all(path.exists() for path in MADE):
+        return False
+    of = [MAKER, *(TOP / "include" / "culvert").glob("*.h")] if MAKER.exists() else []
+    return all(path.stat().st_mtime >= max([0.0, *(f.stat().st_mtime for f in of)]) for path in MADE)
+
+
+def _parser() -> "str | None":
+    """A Python that has pycparser: this one, or the system's, which a build environment of pip's does not see."""
+    for python in (sys.executable, "python3", "/usr/bin/python3"):
+        try:
+            if subprocess.run([python, "-c", "import pycparser"], capture_output=True).returncode == 0:
+                return python
+        except OSError:
+            pass
+    return None
+
+
+def _make_declarations() -> None:
+    if _made():
+        return
+    python = _parser() if MAKER.exists() else None
+    if python is None:
+        raise BuildError(f"culvert: {MADE[0].name} is not made, and no Python here has pycparser (Debian: python3-pycparser)")
+    ran = subprocess.run([python, str(MAKER)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if ran.returncode != 0:
+        raise BuildError(f"culvert: {MAKER.name} failed:\n{ran.stdout[-6000:]}")
 
 
 def metadata() -> str:
@@ -67,9 +102,10 @@ def pack(build: pathlib.Path, out: pathlib.Path, twin: bool = True) -> pathlib.P
     library = lib / "libculvert.so.0"
     if not library.exists():
         raise BuildError(f"culvert: {library} does not exist; build first: cmake --preset dev && cmake --build --preset dev")
+    _make_declarations()
     entries = {}
     for f in sorted((TOP / "python" / "culvert").iterdir()):
-        if f.suffix in (".py", ".pyi") or f.name == "py.typed":
+        if f.suffix == ".py" or f.name == "py.typed":
             entries[f"culvert/{f.name}"] = f.read_bytes()
     binaries = [library]
     entries["culvert/lib/libculvert.so.0"] = _stripped(library)
@@ -110,6 +146,13 @@ def pack(build: pathlib.Path, out: pathlib.Path, twin: bool = True) -> pathlib.P
 
 # PEP 517 -------------------------------------------------------------------------------------------------------------
 
+def get_requires_for_build_wheel(config_settings=None) -> list:
+    return [] if _made() or _parser() else ["pycparser"]
+
+
+get_requires_for_build_sdist = get_requires_for_build_wheel
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None) -> str:
     """Builds the libraries, and packs them. config_settings: twin=off; build=DIR, a build tree to use as it is."""
     settings = config_settings or {}
@@ -135,9 +178,10 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None) 
 
 def build_sdist(sdist_directory, config_settings=None) -> str:
     name = f"culvert-{version()}"
+    _make_declarations()
     try:
         listed = subprocess.run(["git", "-C", str(TOP), "ls-files", "-z", "--", *SOURCES], capture_output=True, text=True,
-                                check=True).stdout.split("\0")
+                                check=True).stdout.split("\0") + [str(path.relative_to(TOP)) for path in MADE]
     except (OSError, subprocess.CalledProcessError):  # an unpacked source archive
         listed = [str(f.relative_to(TOP)) for part in SOURCES for f in ([TOP / part] if (TOP / part).is_file() else
                                                                         (TOP / part).rglob("*")) if f.is_file()]

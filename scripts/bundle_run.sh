@@ -21,10 +21,9 @@ usage: run info [ARGUMENTS]             what this machine can do (culvert-info)
        run suites                       names of the suites
        run ripple [ARGUMENTS]           the sample; run swarm [ARGUMENTS]: the one that grows;
                                         run forest [ARGUMENTS]: the one with pointers
-       run bench [ARGUMENTS]            culvert-bench-calls with these arguments, then culvert-bench, then
-                                         culvert-bench-memory, culvert-bench-kinds, culvert-bench-gl,
-                                         culvert-bench-space, culvert-bench-rdma and culvert-bench-import, then ripple by turns on its paths at two sizes; --quick
-                                         and --driver=... count for all
+       run bench [ARGUMENTS]            culvert-bench-calls with these arguments, then culvert-bench
+                                        and culvert-bench-kinds, then ripple by turns on its paths at two sizes;
+                                        --quick and --driver=... count for all
        run python-tests [--driver=soft] [LIBRARY[.CASE]...]
                                         the Python package with PyTorch, CuPy, JAX, Triton and Numba, as far as python3
                                         (or CULVERT_PYTHON) has them; each in a process of its own
@@ -391,7 +390,7 @@ run_tests() {
 # Samples -----------------------------------------------------------------------------------------------------------
 
 # The sample's two paths by turns, so that what the machine does besides happens to both: RESULT lines, which
-# scripts/report calls reads.
+# scripts/report bench reads.
 run_ripple_bench() { # [ARGUMENT...]: culvert-bench-calls', of which some are understood
     device=auto quick=0
     for argument in "$@"; do
@@ -432,7 +431,7 @@ run_bench() {
         shift
         case $argument in --quick | --driver=*) set -- "$@" "$argument" ;; esac
     done
-    for program in culvert-bench culvert-bench-memory culvert-bench-kinds culvert-bench-gl culvert-bench-space culvert-bench-rdma culvert-bench-import; do
+    for program in culvert-bench culvert-bench-kinds; do
         [ -x "$here/bin/$program" ] || continue
         echo
         "$here/bin/$program" "$@" || return
@@ -503,14 +502,7 @@ run_all() {
         [ -z "$python" ] || step python_bench run_python tests bench.py --json "$results/python.json"
         step bench "$here/bin/culvert-bench-calls" --json="$results/bench.json"
         [ ! -x "$here/bin/culvert-bench" ] || step frames "$here/bin/culvert-bench" --json="$results/frames.json"
-        step memory "$here/bin/culvert-bench-memory" --json="$results/memory.json"
         [ ! -x "$here/bin/culvert-bench-kinds" ] || step kinds "$here/bin/culvert-bench-kinds" --json="$results/kinds.json"
-        [ ! -x "$here/bin/culvert-bench-rdma" ] || step rdma "$here/bin/culvert-bench-rdma" --json="$results/rdma.json"
-        [ ! -x "$here/bin/culvert-bench-import" ] || step import "$here/bin/culvert-bench-import" --json="$results/import.json"
-        step gl "$here/bin/culvert-bench-gl" --json="$results/gl.json"
-        step space "$here/bin/culvert-bench-space" --json="$results/space.json"
-        step ipc "$here/bin/culvert-bench-ipc" --json="$results/ipc.json"
-        step peers "$here/bin/culvert-bench-peers" --json="$results/peers.json"
         step bench_ripple run_ripple_bench
     fi
     # Last of all, benchmarks included: what draws after a kernel's fault may hang.

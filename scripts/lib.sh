@@ -4,24 +4,25 @@
 
 # What each purpose needs of Debian 12. PACKAGE=COMMAND: any command of that name will do.
 packages_build="gcc=gcc g++=g++ cmake=cmake ninja-build=ninja glslang-tools=glslangValidator libvulkan-dev
-    libvulkan-volk-dev libpng-dev libglfw3-dev libsdl2-dev libegl-dev libgl-dev"
+    libvulkan-volk-dev libpng-dev libglfw3-dev libsdl2-dev libegl-dev libgl-dev python3=python3 python3-pycparser"
 # The software twin: lavapipe and the Vulkan loader, llvmpipe and EGL.
 packages_soft="libvulkan1 mesa-vulkan-drivers libegl1 libegl-mesa0 libgl1-mesa-dri"
-packages_test="python3=python3 binutils=readelf pkg-config=pkg-config make=make clang=clang clang-format=clang-format
+packages_test="binutils=readelf vulkan-validationlayers libgl1 xvfb=Xvfb xauth=xauth xdotool=xdotool x11-apps=xwd
+    python3-numpy python3-pytest python3-moderngl"
+# What a change must pass besides: formats, headers, a build for Windows.
+packages_ci="pkg-config=pkg-config git=git clang-format=clang-format mypy libdlpack-dev abigail-tools=abidiff
     gcc-mingw-w64-x86-64-posix=x86_64-w64-mingw32-gcc g++-mingw-w64-x86-64-posix=x86_64-w64-mingw32-g++ mingw-w64-x86-64-dev
-    lld=lld-link llvm=llvm-dlltool vulkan-validationlayers
-    wine64 libgl1 directx-headers-dev xvfb=Xvfb xauth=xauth xdotool=xdotool x11-apps=xwd libplacebo-dev doxygen=doxygen libibverbs-dev
-    python3-numpy python3-pytest python3-pycparser python3-moderngl mypy libdlpack-dev abigail-tools=abidiff
-    tcl=tclsh git=git debootstrap=debootstrap"
+    directx-headers-dev libibverbs-dev"
 # The zip for Windows.
 packages_windows="cmake=cmake ninja-build=ninja python3=python3 libvulkan-dev libvulkan-volk-dev llvm=llvm-dlltool
     gcc-mingw-w64-x86-64-posix=x86_64-w64-mingw32-gcc g++-mingw-w64-x86-64-posix=x86_64-w64-mingw32-g++ mingw-w64-x86-64-dev"
 packages_fuzz="clang=clang libclang-rt-dev"
 # The long tier besides.
-packages_long="clang-tidy=clang-tidy git=git libvtk9-dev linux-headers-amd64 make=make rustc=rustc bindgen=bindgen mono-mcs=mcs
+packages_long="clang=clang lld=lld-link llvm=llvm-dlltool wine64 libplacebo-dev doxygen=doxygen tcl=tclsh debootstrap=debootstrap
+    clang-tidy=clang-tidy libvtk9-dev linux-headers-amd64 make=make rustc=rustc bindgen=bindgen mono-mcs=mcs
     python3-sdl2 python3-pyglet python3-vispy"
 # scripts/release, for what it makes on this machine; what it makes in bare roots brings its own.
-packages_release="gcc=gcc cmake=cmake ninja-build=ninja libvulkan-dev python3=python3 binutils=objdump git=git"
+packages_release="gcc=gcc cmake=cmake ninja-build=ninja libvulkan-dev python3=python3 python3-pycparser binutils=objdump git=git"
 packages_root="debootstrap=debootstrap" # scripts/bare-root
 packages_bundle="python3=python3 binutils=readelf libegl1 libglvnd0 libx11-6 libxext6"
 

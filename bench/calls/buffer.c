@@ -10,7 +10,6 @@ typedef struct buffer_state {
     bench *b;
     raw_vk_buffer vk;
     bool control; /* the raw calls on both sides */
-    bool again;   /* by an import that is acquired already */
     uint32_t word;
     /* What a turn holds between its phases. */
     culv_memory *import;
@@ -24,8 +23,7 @@ static void culvert_open(buffer_state *s, double at[])
     culv_vk_memory_desc desc = culv_vk_memory_desc_init();
     desc.memory = s->vk.memory;
     desc.allocation_size = s->vk.allocation_size;
-    CULV_OK_OR_EXIT((s->again ? culv_vk_memory_import_shared
-                              : culv_vk_memory_import)(s->b->rig.attached, &desc, &s->import));
+    CULV_OK_OR_EXIT(culv_vk_memory_import(s->b->rig.attached, &desc, &s->import));
     at[MAP] = bench_now();
     CULV_OK_OR_EXIT(culv_buffer_map(s->import, NULL, &s->buffer));
     at[UNMAP] = bench_now();
@@ -143,38 +141,4 @@ void measure_buffer(bench *b)
         measure_size(b, 64 * mib, "64 MiB", false);
     else
         measure_size(b, 1024 * mib, "1 GiB", false);
-}
-
-/* The second resource in a block, and each after it. */
-static void measure_again_size(bench *b, VkDeviceSize size, const char *text)
-{
-    buffer_state s = {.b = b, .again = true, .word = 0x50607080u}, held;
-    bench_series series;
-    double at[PHASES + 1];
-    bench_variant(b, "%s", text);
-    raw_vk_buffer_create(&b->rig.vk, size, RAW_VK_EXPORT, &s.vk);
-    held = s;
-    culvert_open(&held, at);
-    check(&s, true);
-    bench_begin(
-        b, &series,
-        (bench_setup){
-            .kind = BENCH_PAIR, .turn = turn, .state = &s, .num_phases = PHASES, .calls = 1});
-    bench_row(b, &series,
-              (bench_row_desc){.name = "acquire + map again", .phases = 1u << IMPORT | 1u << MAP});
-    bench_row(b, &series, (bench_row_desc){.name = "acquire again", .phases = 1u << IMPORT});
-    bench_row(b, &series, (bench_row_desc){.name = "map again", .phases = 1u << MAP});
-    bench_row(b, &series,
-              (bench_row_desc){.name = "give both up", .phases = 1u << UNMAP | 1u << RELEASE});
-    bench_end(&series);
-    check(&s, true);
-    culvert_close(&held, at);
-    raw_vk_buffer_destroy(&b->rig.vk, &s.vk);
-}
-
-void measure_again(bench *b)
-{
-    const VkDeviceSize mib = 1024 * 1024;
-    measure_again_size(b, 8 * mib, "8 MiB");
-    if (!b->quick && !b->rig.caps.is_software) measure_again_size(b, 1024 * mib, "1 GiB");
 }

@@ -11,21 +11,11 @@
 /* The goals that are judged: Culvert over raw. */
 #define GOAL_SIGNAL_WAIT 1.02
 #define GOAL_IMPORT_MAP  1.03
-#define GOAL_GL_MAP      1.03
 
 void measure_buffer(bench *b);
-void measure_again(bench *b);
 void measure_image(bench *b);
-void measure_check(bench *b);
-void measure_create(bench *b);
 void measure_timeline(bench *b);
-void measure_batch(bench *b);
-void measure_timeline_import(bench *b);
 void measure_submit(bench *b);
-void measure_round_trip(bench *b);
-void measure_binary(bench *b);
-void measure_streams(bench *b);
-void measure_gl_register(bench *b);
 
 /* Culvert's part of `frames` frames, with every allocation in the process counted. */
 report_frames count_frames(bench *b, uint64_t frames);

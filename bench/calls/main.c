@@ -21,22 +21,11 @@ static const struct {
     void (*run)(bench *b); /* NULL: frames, which are counted and not timed */
 } measurements[] = {
     {"buffer", "import a VkDeviceMemory, map it as a buffer, unmap, release", measure_buffer},
-    {"again", "the same of memory that is acquired and mapped already, next to the raw calls",
-     measure_again},
     {"image", "import a VkImage's memory, map it as an array, make a surface, unmap, release",
      measure_image},
-    {"check", "whether an image or a buffer can be shared, asked first and again", measure_check},
-    {"create", "a buffer that Culvert makes, in one call", measure_create},
     {"timeline", "signal and wait on a stream", measure_timeline},
-    {"batch", "signal and wait for four timelines by one call", measure_batch},
-    {"timeline import", "import a VkSemaphore, destroy the import", measure_timeline_import},
     {"submit", "Vulkan's half of a frame between barriers; a whole frame's calls", measure_submit},
-    {"streams", "one CUDA stream to another, to compare with", measure_streams},
     {"frames", "allocations by Culvert in a loop of frames", NULL},
-    {"round trip", "CUDA to Vulkan to CUDA on each queue family", measure_round_trip},
-    {"binary", "CUDA to Vulkan to CUDA by binary semaphores", measure_binary},
-    {"gl register", "map and unmap 1, 8 and 64 registered buffers of OpenGL; read depth",
-     measure_gl_register},
 };
 
 enum { NUM_MEASUREMENTS = sizeof measurements / sizeof measurements[0] };

@@ -93,27 +93,6 @@ CULV_KERNEL void frames_walk(CULV_GRID uint4 *frame, unsigned vectors, unsigned 
         log[2 * (block - last) + 1] = frames_clock();
 }
 
-/* Around a kernel that is not one of these: the first one logs when the work begins, the second one
- * writes the frame, and logs when it has ended. They take what frames_solve takes. */
-CULV_KERNEL void frames_mark(CULV_GRID uint4 *frame, unsigned vectors, unsigned number,
-                             unsigned iterations, unsigned long long *log, unsigned logged)
-{
-    unsigned block = blockIdx.x;
-    (void)frame, (void)vectors, (void)number, (void)iterations;
-    if (log != nullptr && threadIdx.x == 0 && block < logged) log[2 * block] = frames_clock();
-}
-
-CULV_KERNEL void frames_sign(CULV_GRID uint4 *frame, unsigned vectors, unsigned number,
-                             unsigned iterations, unsigned long long *log, unsigned logged)
-{
-    unsigned thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
-    unsigned block = blockIdx.x, last = gridDim.x - logged;
-    (void)iterations;
-    frames_write(frame, vectors, number, 0, thread, threads);
-    if (log != nullptr && threadIdx.x == 0 && block >= last)
-        log[2 * (block - last) + 1] = frames_clock();
-}
-
 /* The other way round: works as long as frames_solve, and checks every word of a frame. A number of
  * 0: nothing is checked. The verdict: frames that were checked, words that were another one's. */
 CULV_KERNEL void frames_read(CULV_GRID const uint4 *frame, unsigned vectors, unsigned number,
@@ -145,12 +124,4 @@ CULV_KERNEL void frames_now(CULV_GRID unsigned long long *out)
     if (blockIdx.x == 0 && threadIdx.x == 0) *out = frames_clock();
 }
 
-/* A small kernel, of which a frame has many. */
-CULV_KERNEL void frames_count(CULV_GRID unsigned *counts, unsigned words, unsigned add)
-{
-    unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
-    if (thread < words) counts[thread] += add;
-}
-
-CULV_KERNELS(frames_solve, frames_walk, frames_mark, frames_sign, frames_read, frames_now,
-             frames_count)
+CULV_KERNELS(frames_solve, frames_walk, frames_read, frames_now)

@@ -37,24 +37,3 @@ clocks clocks_compare(frames_bench *b)
     c.offset = c.same ? 0.0 : (ahead.low + ahead.high) / 2.0;
     return c;
 }
-
-clock_of_host clocks_of_host(frames_bench *b, bool vulkan)
-{
-    clock_of_host c = {0};
-    bounds ahead = {-INFINITY, INFINITY};
-    for (int i = 0; i < TRIES; i++) {
-        double after, before;
-        const uint64_t now =
-            vulkan ? renderer_clock(&b->renderer, b->device.calibrated, &after, &before)
-                   : solver_clock(&b->solver, &after, &before);
-        if (i == 0) {
-            c.ticks = now;
-            c.host = after;
-        }
-        narrow(&ahead, (double)(int64_t)(now - c.ticks), after - c.host, before - c.host);
-    }
-    /* How far the GPU's clock is ahead: its reading less this is the host's. */
-    c.error = fabs(ahead.high - ahead.low) / 2.0;
-    c.host -= (ahead.low + ahead.high) / 2.0;
-    return c;
-}

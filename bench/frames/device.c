@@ -27,22 +27,16 @@ static void open_queues(raw_vk *vk)
     }
 }
 
-static VkResult create(raw_vk *vk, VkQueueGlobalPriorityKHR priority, uint32_t num_extensions,
-                       const char *const *extensions)
+static void create(raw_vk *vk, uint32_t num_extensions, const char *const *extensions)
 {
     VkQueueFamilyProperties families[RAW_VK_MAX_QUEUES];
     VkDeviceQueueCreateInfo queues[RAW_VK_MAX_QUEUES];
     static const float one = 1.0f;
-    const VkDeviceQueueGlobalPriorityCreateInfoKHR global = {
-        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO_KHR,
-        .globalPriority = priority};
     vk->queue_count = RAW_VK_MAX_QUEUES;
     vkGetPhysicalDeviceQueueFamilyProperties(vk->physical, &vk->queue_count, families);
     for (uint32_t i = 0; i < vk->queue_count; i++) {
-        bool works = (families[i].queueFlags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)) != 0;
         vk->queues[i].flags = families[i].queueFlags;
         queues[i] = (VkDeviceQueueCreateInfo){.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-                                              .pNext = priority != 0 && works ? &global : NULL,
                                               .queueFamilyIndex = i,
                                               .queueCount = 1,
                                               .pQueuePriorities = &one};
@@ -66,7 +60,7 @@ static VkResult create(raw_vk *vk, VkQueueGlobalPriorityKHR priority, uint32_t n
                                      .enabledExtensionCount = num_extensions,
                                      .ppEnabledExtensionNames = extensions,
                                      .pEnabledFeatures = &features};
-    return vkCreateDevice(vk->physical, &info, NULL, &vk->device);
+    VK_OK(vkCreateDevice(vk->physical, &info, NULL, &vk->device));
 }
 
 void device_open(void *state, raw_vk *vk, const raw_vk_options *options)
@@ -86,12 +80,6 @@ void device_open(void *state, raw_vk *vk, const raw_vk_options *options)
     o->calibrated =
         raw_vk_has_device_extension(vk->physical, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
     if (o->calibrated) extensions[count++] = VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME;
-    o->host_memory =
-        raw_vk_has_device_extension(vk->physical, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
-    if (o->host_memory) extensions[count++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
-    o->fence_fd =
-        raw_vk_has_device_extension(vk->physical, VK_KHR_EXTERNAL_FENCE_FD_EXTENSION_NAME);
-    if (o->fence_fd) extensions[count++] = VK_KHR_EXTERNAL_FENCE_FD_EXTENSION_NAME;
     vk->kernels =
         raw_vk_has_device_extension(vk->physical, VK_NVX_BINARY_IMPORT_EXTENSION_NAME) &&
         raw_vk_has_device_extension(vk->physical, VK_NVX_IMAGE_VIEW_HANDLE_EXTENSION_NAME);
@@ -99,22 +87,7 @@ void device_open(void *state, raw_vk *vk, const raw_vk_options *options)
         extensions[count++] = VK_NVX_BINARY_IMPORT_EXTENSION_NAME;
         extensions[count++] = VK_NVX_IMAGE_VIEW_HANDLE_EXTENSION_NAME;
     }
-    o->refused = false;
-    if (o->priority != 0) {
-        /* The two are one; drivers from before 2022 have the older name only. */
-        static const char *const names[] = {VK_KHR_GLOBAL_PRIORITY_EXTENSION_NAME,
-                                            VK_EXT_GLOBAL_PRIORITY_EXTENSION_NAME};
-        o->refused = true;
-        for (size_t i = 0; o->refused && i < 2; i++) {
-            if (!raw_vk_has_device_extension(vk->physical, names[i])) continue;
-            extensions[count] = names[i];
-            VkResult result = create(vk, o->priority, count + 1, extensions);
-            if (result != VK_ERROR_NOT_PERMITTED_KHR && result != VK_ERROR_INITIALIZATION_FAILED)
-                VK_OK(result);
-            o->refused = result != VK_SUCCESS;
-        }
-    }
-    if (o->priority == 0 || o->refused) VK_OK(create(vk, 0, count, extensions));
+    create(vk, count, extensions);
     open_queues(vk);
 }
 

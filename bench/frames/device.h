@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The Vulkan device of culvert-bench: what rig_open() opens, with dynamic rendering, stores in
- * fragment shaders, host memory, and, where there are, calibrated timestamps and a global
- * priority. */
+ * fragment shaders, host memory, and, where there are, calibrated timestamps. */
 #ifndef CULVERT_BENCH_FRAMES_DEVICE_H_
 #define CULVERT_BENCH_FRAMES_DEVICE_H_
 
 #include "rig.h"
 
 typedef struct device_options {
-    VkQueueGlobalPriorityKHR priority; /* of all queues; 0: the driver's default */
     /* Set by device_open(). */
-    bool calibrated;  /* VK_EXT_calibrated_timestamps is enabled */
-    bool fence_fd;    /* VK_KHR_external_fence_fd is */
-    bool host_memory; /* VK_EXT_external_memory_host is */
-    /* The priority: no such extension, or not for this user; the device has the default */
-    bool refused;
+    bool calibrated; /* VK_EXT_calibrated_timestamps is enabled */
 } device_options;
 
 /* A rig_open_vulkan; `state` is a device_options. */

@@ -85,7 +85,6 @@ void frames_close(frames_bench *b)
 {
     raw_vk_idle(&b->bench.rig.vk);
     RIG_CU(b->bench.rig.cu->CtxSynchronize());
-    scheme_staged_close(b);
     rig_timeline_close(&b->bench.rig, &b->done);
     rig_timeline_close(&b->bench.rig, &b->ready);
     close_slots(b);
@@ -127,7 +126,7 @@ bool frames_slots(frames_bench *b, uint32_t count, uint64_t bytes)
     return true;
 }
 
-typedef enum load_kind { SOLVER, DRAW, DISPATCH } load_kind;
+typedef enum load_kind { SOLVER, DRAW } load_kind;
 
 static uint32_t calibrated(frames_bench *b, load_kind kind, double us, uint64_t bytes)
 {
@@ -139,9 +138,8 @@ static uint32_t calibrated(frames_bench *b, load_kind kind, double us, uint64_t 
         if (c->known[i].kind == (int)kind && c->known[i].work == work && c->known[i].us == us &&
             c->known[i].bytes == bytes && c->known[i].parts == parts)
             return c->known[i].iterations;
-    uint32_t iterations =
-        kind == SOLVER ? solver_calibrate(&b->solver, b->pointers[0], bytes, us)
-                       : renderer_calibrate(&b->renderer, b->buffers[0], us, 0, kind == DISPATCH);
+    uint32_t iterations = kind == SOLVER ? solver_calibrate(&b->solver, b->pointers[0], bytes, us)
+                                         : renderer_calibrate(&b->renderer, b->buffers[0], us);
     REQUIRE(c->num < sizeof c->known / sizeof c->known[0]);
     c->known[c->num].kind = (int)kind;
     c->known[c->num].work = work;
@@ -153,64 +151,12 @@ static uint32_t calibrated(frames_bench *b, load_kind kind, double us, uint64_t 
     return iterations;
 }
 
-/* A load's iterations grow with its time: two points are enough for all frames of a trace. */
-static void calibrate_trace(frames_bench *b, load_kind kind, uint64_t bytes, const double *us,
-                            uint32_t count, uint32_t *iterations)
-{
-    double least = us[0], most = us[0];
-    for (uint32_t i = 1; i < count; i++) {
-        if (us[i] < least) least = us[i];
-        if (us[i] > most) most = us[i];
-    }
-    const double low = calibrated(b, kind, least, bytes),
-                 high = most > least ? calibrated(b, kind, most, bytes) : low;
-    for (uint32_t i = 0; i < count; i++)
-        iterations[i] = most > least
-                            ? (uint32_t)(low + (high - low) * (us[i] - least) / (most - least))
-                            : (uint32_t)low;
-}
-
-static void calibrate_frames(frames_bench *b, workload *w, trace *t)
-{
-    calibrate_trace(b, SOLVER, w->bytes, t->solver_us + t->first, t->used, t->solver_iterations);
-    calibrate_trace(b, DRAW, w->bytes, t->renderer_us + t->first, t->used, t->renderer_iterations);
-}
-
-void frames_calibrate(frames_bench *b, workload *w, bool compute)
+void frames_calibrate(frames_bench *b, workload *w)
 {
     solver_choose(&b->solver, w->work);
     b->renderer.parts = w->parts != 0 ? w->parts : 1;
-    if (w->trace != NULL) {
-        calibrate_frames(b, w, w->trace);
-        return;
-    }
-    if (b->solver.custom == NULL)
-        w->solver_iterations = calibrated(b, SOLVER, w->solver_us, w->bytes);
-    if (b->renderer.custom == NULL)
-        w->renderer_iterations = calibrated(b, DRAW, w->renderer_us, w->bytes);
-    if (compute) w->compute_iterations = calibrated(b, DISPATCH, w->renderer_us, w->bytes);
-}
-
-CUstream frames_stream(const frames_bench *b, int priority)
-{
-    const raw_cuda *cu = b->bench.rig.cu;
-    PFN_cuStreamCreateWithPriority_v5050 create = NULL;
-    PFN_cuCtxGetStreamPriorityRange_v5050 range = NULL;
-    void *found[2] = {NULL, NULL};
-    CUdriverProcAddressQueryResult ignored;
-    int least = 0, greatest = 0;
-    CUstream stream = NULL;
-    if (cu->GetProcAddress("cuStreamCreateWithPriority", &found[0], 5050, 0, &ignored) !=
-            CUDA_SUCCESS ||
-        cu->GetProcAddress("cuCtxGetStreamPriorityRange", &found[1], 5050, 0, &ignored) !=
-            CUDA_SUCCESS ||
-        found[0] == NULL || found[1] == NULL)
-        return NULL;
-    memcpy(&create, &found[0], sizeof create);
-    memcpy(&range, &found[1], sizeof range);
-    RIG_CU(range(&least, &greatest));
-    RIG_CU(create(&stream, CU_STREAM_NON_BLOCKING, priority < 0 ? least : greatest));
-    return stream;
+    w->solver_iterations = calibrated(b, SOLVER, w->solver_us, w->bytes);
+    w->renderer_iterations = calibrated(b, DRAW, w->renderer_us, w->bytes);
 }
 
 /* Samples -------------------------------------------------------------------------------------- */

@@ -11,7 +11,6 @@
 #include "reader.h"
 #include "renderer.h"
 #include "solver.h"
-#include "trace.h"
 
 #include <culvert/ring.h>
 #include <culvert/vulkan_ring.h>
@@ -28,43 +27,14 @@ typedef struct workload {
     double solver_us, renderer_us; /* wanted */
     solver_work work;
     uint32_t parts; /* renderer::parts; 0: 1 */
-    /* NULL: each frame is like the other. Its frames from `first` on, and then again */
-    trace *trace;
-    bool back; /* from Vulkan to CUDA: the solver reads what the renderer writes */
-    uint32_t solver_iterations, renderer_iterations, compute_iterations;
+    bool back;      /* from Vulkan to CUDA: the solver reads what the renderer writes */
+    uint32_t solver_iterations, renderer_iterations;
 } workload;
 
-/* Iterations of a run's frame. */
-static inline uint32_t workload_solves(const workload *w, uint32_t frame)
-{
-    return w->trace == NULL ? w->solver_iterations
-                            : w->trace->solver_iterations[frame % w->trace->used];
-}
-
-static inline uint32_t workload_draws(const workload *w, uint32_t frame)
-{
-    return w->trace == NULL ? w->renderer_iterations
-                            : w->trace->renderer_iterations[frame % w->trace->used];
-}
-
-typedef enum submissions {
-    SUBMIT_ONE_INFO,   /* one vkQueueSubmit2 with one VkSubmitInfo2 of k command buffers */
-    SUBMIT_MANY_INFOS, /* one vkQueueSubmit2 of k VkSubmitInfo2 */
-    SUBMIT_MANY_CALLS, /* k times vkQueueSubmit2 */
-} submissions;
-
-/* What --search varies, and nothing else. All zero: what the other schemes do. */
+/* Who waits. All zero: the GPU. */
 typedef struct tuning {
-    /* 0: the stream of all; else cuStreamCreateWithPriority() with the least (-1) or greatest
-     * (1) */
-    int stream_priority;
-    submissions submit;
-    bool each_signals;  /* the solver signals each frame, not each burst */
     bool renderer_late; /* submitted when the host has seen that the frames are there */
     bool solver_late;   /* launched when the host has seen that the slots are free */
-    bool compute;       /* the renderer is a dispatch */
-    uint32_t family;    /* the renderer's queue */
-    uint32_t lead;      /* depths; 0: FRAMES_LEAD */
     bool host_waits;    /* for each burst, by the timeline `done` */
 } tuning;
 
@@ -198,9 +168,8 @@ void frames_open(frames_bench *b, int ordinal);
 void frames_close(frames_bench *b);
 /* At least `count` slots of this size; false: there is no room for them. */
 bool frames_slots(frames_bench *b, uint32_t count, uint64_t bytes);
-/* Also chooses the solver's work. Of a trace: the iterations of each frame that is used. What the
- * user's own work replaces has none. */
-void frames_calibrate(frames_bench *b, workload *w, bool compute);
+/* Also chooses the solver's work. */
+void frames_calibrate(frames_bench *b, workload *w);
 
 /* Runs each configuration once a round, in an order drawn anew for each, and fills the outcomes in.
  * The first two are solver and renderer alone: what is ideal is their sum. Fails where a frame was
@@ -211,33 +180,14 @@ void outcome_free(outcome *o);
 
 clocks clocks_compare(frames_bench *b);
 
-/* A clock of the GPU, held against the host's monotonic one. */
-typedef struct clock_of_host {
-    uint64_t ticks; /* nanoseconds of the GPU's clock... */
-    double host;    /* ... when it was so late by the host's */
-    double error;   /* nanoseconds, either way */
-} clock_of_host;
-
-/* CUDA's global timer, or Vulkan's timestamps. They may drift: ask again after some frames. */
-clock_of_host clocks_of_host(frames_bench *b, bool vulkan);
-
-static inline double clock_host_time(const clock_of_host *c, uint64_t ticks)
-{
-    return c->host + (double)(int64_t)(ticks - c->ticks);
-}
-
 /* The schemes ---------------------------------------------------------------------------------- */
 
 extern const scheme scheme_solver_alone, scheme_renderer_alone;
-extern const scheme scheme_host_waits, scheme_raw, scheme_staged, scheme_ring;
-extern const scheme scheme_raw_graphs,
-    scheme_ring_graphs; /* the solver's side launched as graphs */
+extern const scheme scheme_host_waits, scheme_raw, scheme_ring;
 /* The solver in the renderer's command buffer, and on the compute queue. */
 extern const scheme scheme_raw_in_queue, scheme_in_queue, scheme_raw_async, scheme_async;
 /* From Vulkan to CUDA: of a workload that goes back. */
 extern const scheme scheme_back_host_waits, scheme_back_ring, scheme_back_in_queue;
-/* Gives its memory up, which it keeps from run to run. */
-void scheme_staged_close(frames_bench *b);
 
 /* The solver's turn of a workload that goes back. */
 void run_read(const run *r, CUstream stream, solver_job job);
@@ -246,9 +196,9 @@ void run_read(const run *r, CUstream stream, solver_job job);
 static inline void run_launch(const run *r, CUstream stream, uint32_t slot, uint32_t frame)
 {
     const frames_bench *b = r->b;
-    const solver_job job = solver_job_of(&b->solver, b->pointers[slot], r->w->bytes,
-                                         r->base + frame, workload_solves(r->w, frame),
-                                         frame < b->solver.num_times ? frame : SOLVER_NO_LOG);
+    const solver_job job =
+        solver_job_of(&b->solver, b->pointers[slot], r->w->bytes, r->base + frame,
+                      r->w->solver_iterations, frame < b->solver.num_times ? frame : SOLVER_NO_LOG);
     if (r->w->back)
         run_read(r, stream, job);
     else
@@ -266,9 +216,5 @@ void run_tell(const run *r, uint32_t n);
 void run_begins(run *r, uint32_t first);
 /* All is submitted; what comes yet is waiting. */
 void run_issued(run *r);
-
-/* cuStreamCreateWithPriority(): the least (-1) or the greatest (1) that there is; NULL: the driver
- * has none. */
-CUstream frames_stream(const frames_bench *b, int priority);
 
 #endif

@@ -1,44 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-bench: frames from a CUDA solver to a Vulkan renderer by every scheme. */
 #include "options.h"
-#include "processes.h"
 #include "report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-const section sections[] = {
-    {"frames", "every scheme, depth and burst at one size and load", section_frames, false},
-    {"overlap", "kernels in Vulkan's queues beside drawing, by what the solver does",
-     section_overlap, false},
-    {"latency", "the automatic policy against fixed depths and bursts, under bounds of latency",
-     section_latency, false},
-    {"newest", "the mailbox: each side's rate beside one that is ten times slower", section_newest,
-     false},
-    {"copies", "CUDA to Vulkan's copy to CUDA, on the queues for graphics and for transfers",
-     section_copies, false},
-    {"calls", "CPU time of a frame's calls, Culvert's against the drivers'", section_calls, false},
-    {"launches", "many small kernels in a frame: by a stream, a graph, a command buffer",
-     section_launches, false},
-    {"small",
-     "why many small kernels cost what they do: barriers, blocks, queues, one launch and many",
-     section_small, false},
-    {"graphs", "the solver's side launched as CUDA graphs", section_graphs, false},
-    {"sizes", "the main schemes over frames of 1 MiB to 1 GiB", section_sizes, false},
-    {"loads", "the main schemes over loads of 20 us to 5 ms", section_loads, false},
-    {"waits", "the GPU waits, or the host in its place, over loads of 100 us to 20 ms",
-     section_waits, false},
-    {"backwards", "the same from Vulkan to CUDA: the renderer writes, the solver reads",
-     section_backwards, false},
-    {"processes", "the same with the renderer in a process of its own", section_processes, false},
-    {"wakes", "how a host learns that the GPU is done: how late, at what cost", section_wakes,
-     false},
-    {"advise", "the ways for the loads of --loads, and the lines of code for the best",
-     section_advise, true},
-    {"search", "what changes the cost of switching between solver and renderer", section_search,
-     true},
-};
-const size_t num_sections = sizeof sections / sizeof sections[0];
 
 static void print_heading(const frames_bench *b)
 {
@@ -91,7 +57,7 @@ static bool run_sections(frames_bench *b, const options *o, results *all)
         if (!options_wants(o, &sections[i])) continue;
         b->bench.measurement = sections[i].name;
         bench_variant(&b->bench, "%s", "");
-        sections[i].run(b, o, all);
+        section_run(b, o, all, &sections[i]);
         bool due = o->json != NULL && (i == last || o->json[0] != '\0');
         if (due && !write_json(b, o, all, i == last)) return false;
     }
@@ -101,8 +67,6 @@ static bool run_sections(frames_bench *b, const options *o, results *all)
 int main(int argc, char **argv)
 {
     options o = options_parse(argc, argv);
-    if (o.renderer_of != NULL)
-        return processes_renderer(o.renderer_of, o.driver, o.device, o.quick);
     exits_set_up(PROGRAM, o.driver, o.validation);
     frames_bench *b = calloc(1, sizeof *b);
     results *all = calloc(1, sizeof *all);

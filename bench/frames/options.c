@@ -23,18 +23,8 @@ static const char usage[] =
     "  --list           what there is to measure\n"
     "  --advise         which way is best for the loads of --loads, and how to write it (--only=advise)\n"
     "  --within=US      --advise: of the ways whose frames are at most so old\n"
-    "  --trace=FILE     --advise: for frames that were recorded, a line SOLVER,RENDERER in microseconds for each\n"
-    "  --kernel=FILE:NAME  --advise: with this kernel as the solver, of a fatbin, a cubin or PTX (the twin: a .soft.so)\n"
-    "  --grid=X,Y,Z --block=X,Y,Z --shared=BYTES  its launch (1, 1, 0)\n"
-    "  --launches=N     so many of them in a frame, each after the one before (1)\n"
-    "  --args=LIST      its arguments: \"frame\" (the frame's memory), a size with K, M or G (memory of its own, zeroed),\n"
-    "                   and values: i32: u32: i64: u64: f32: f64:, as in --args=frame,4M,u32:4096,f32:0.5\n"
-    "  --shader=FILE    --advise: with this compute shader (SPIR-V) as the renderer; its buffers are zeroed\n"
-    "  --groups=X,Y,Z   its groups (1)\n"
-    "  --frame-binding=N  the storage buffer of set 0 that is the frame (the first one)\n"
     "  --choice         --only=waits, backwards: what a ring chooses, and the ways that it chooses from\n"
-    "  --search         what changes the cost of switching (--only=search)\n"
-    "  --scheme=NAME    one of \"host waits\", \"staged\", \"raw ring\", \"culv_ring\", \"raw in-queue\",\n"
+    "  --scheme=NAME    one of \"host waits\", \"raw ring\", \"culv_ring\", \"raw in-queue\",\n"
     "                   \"in-queue\", \"raw async\", \"async\"; may be given several times\n"
     "  --size=BYTES     of a frame, with K, M or G (8M; on the twin 64K)\n"
     "  --loads=S/R      microseconds of the solver and of the renderer (110/177)\n"
@@ -107,77 +97,6 @@ static solver_work work_named(const arguments *all, const char *argument, const 
     arguments_wrong(all, "not a kind of work:", argument);
 }
 
-/* --advise on the user's own work -------------------------------------------------------------- */
-
-static work_kernel *kernel_of(options *o)
-{
-    static work_kernel kernel = {.grid = {1, 1, 1}, .block = {1, 1, 1}, .launches = 1};
-    o->advise = true;
-    o->kernel = &kernel;
-    return &kernel;
-}
-
-static work_shader *shader_of(options *o)
-{
-    static work_shader shader = {.groups = {1, 1, 1}, .frame_binding = -1};
-    o->advise = true;
-    o->shader = &shader;
-    return &shader;
-}
-
-static void read_trace(options *o, const arguments *all, const char *a, const char *path)
-{
-    static trace read;
-    char error[TRACE_ERROR];
-    o->advise = true;
-    o->trace = &read;
-    if (!trace_read(&read, path, error)) arguments_wrong(all, error, a);
-}
-
-/* False: it is none of them. */
-static bool parse_work(options *o, const arguments *all, const char *a)
-{
-    const char *value;
-    bool fine = true;
-    if ((value = arguments_value(a, "--trace")) != NULL)
-        read_trace(o, all, a, value);
-    else if ((value = arguments_value(a, "--kernel")) != NULL)
-        fine = work_kernel_name(kernel_of(o), value);
-    else if ((value = arguments_value(a, "--grid")) != NULL)
-        fine = work_extent(kernel_of(o)->grid, value);
-    else if ((value = arguments_value(a, "--block")) != NULL)
-        fine = work_extent(kernel_of(o)->block, value);
-    else if ((value = arguments_value(a, "--shared")) != NULL)
-        kernel_of(o)->shared_bytes = (uint32_t)arguments_number(all, a, value, 0, 1 << 20);
-    else if ((value = arguments_value(a, "--launches")) != NULL)
-        kernel_of(o)->launches = (uint32_t)arguments_number(all, a, value, 1, 4096);
-    else if ((value = arguments_value(a, "--args")) != NULL)
-        fine = work_kernel_args(kernel_of(o), value);
-    else if ((value = arguments_value(a, "--shader")) != NULL)
-        shader_of(o)->path = value;
-    else if ((value = arguments_value(a, "--groups")) != NULL)
-        fine = work_extent(shader_of(o)->groups, value);
-    else if ((value = arguments_value(a, "--frame-binding")) != NULL)
-        shader_of(o)->frame_binding = (int64_t)arguments_number(all, a, value, 0, UINT32_MAX);
-    else
-        return false;
-    if (!fine) arguments_wrong(all, "it is not as --help says:", a);
-    return true;
-}
-
-static void check_work(const options *o, const arguments *all)
-{
-    if (o->kernel != NULL && o->kernel->path == NULL)
-        arguments_wrong(all, "which kernel is that of?", "--kernel");
-    if (o->shader != NULL && o->shader->path == NULL)
-        arguments_wrong(all, "which shader is that of?", "--shader");
-    if (o->trace != NULL && (o->kernel != NULL || o->shader != NULL || o->solver_us != 0.0))
-        arguments_wrong(all, "a trace has the loads of both sides: leave the other one out:",
-                        o->solver_us != 0.0 ? "--loads"
-                        : o->kernel != NULL ? "--kernel"
-                                            : "--shader");
-}
-
 static void append(const arguments *all, const char *argument, const char *name, const char **list,
                    size_t *count)
 {
@@ -195,9 +114,8 @@ static const char *section_named(const arguments *all, const char *argument, con
 static const char *scheme_named(const arguments *all, const char *argument, const char *name)
 {
     static const scheme *const schemes[] = {
-        &scheme_host_waits, &scheme_staged,      &scheme_raw,          &scheme_ring,
-        &scheme_raw_graphs, &scheme_ring_graphs, &scheme_raw_in_queue, &scheme_in_queue,
-        &scheme_raw_async,  &scheme_async};
+        &scheme_host_waits, &scheme_raw,       &scheme_ring, &scheme_raw_in_queue,
+        &scheme_in_queue,   &scheme_raw_async, &scheme_async};
     for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
         if (strcmp(name, schemes[i]->name) == 0) return schemes[i]->name;
     arguments_wrong(all, "no such scheme:", argument);
@@ -212,9 +130,7 @@ static void list(void)
 static void parse_value(options *o, const arguments *all, const char *a)
 {
     const char *value;
-    if ((value = arguments_value(a, "--renderer-of")) != NULL) { /* section_processes.c */
-        o->renderer_of = value;
-    } else if ((value = arguments_value(a, "--only")) != NULL) {
+    if ((value = arguments_value(a, "--only")) != NULL) {
         append(all, a, section_named(all, a, value), o->only, &o->num_only);
     } else if ((value = arguments_value(a, "--scheme")) != NULL) {
         append(all, a, scheme_named(all, a, value), o->schemes, &o->num_schemes);
@@ -269,8 +185,6 @@ options options_parse(int argc, char **argv)
         if (arguments_take(&all, a)) continue;
         if (strcmp(a, "--validation") == 0) {
             o.validation = true;
-        } else if (strcmp(a, "--search") == 0) {
-            o.search = true;
         } else if (strcmp(a, "--advise") == 0) {
             o.advise = true;
         } else if (strcmp(a, "--choice") == 0) {
@@ -278,11 +192,10 @@ options options_parse(int argc, char **argv)
         } else if (strcmp(a, "--list") == 0) {
             list();
             arguments_printed();
-        } else if (!parse_work(&o, &all, a)) {
+        } else {
             parse_value(&o, &all, a);
         }
     }
-    check_work(&o, &all);
     return o;
 }
 
@@ -290,7 +203,6 @@ bool options_wants(const options *o, const section *s)
 {
     for (size_t i = 0; i < o->num_only; i++)
         if (strcmp(o->only[i], s->name) == 0) return true;
-    if (o->search && strcmp(s->name, "search") == 0) return true;
     if (o->advise && strcmp(s->name, "advise") == 0) return true;
-    return o->num_only == 0 && !o->search && !o->advise && !s->on_request;
+    return o->num_only == 0 && !o->advise && !s->on_request;
 }

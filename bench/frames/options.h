@@ -7,15 +7,6 @@
 
 #define PROGRAM "culvert-bench"
 
-typedef struct section {
-    const char *name, *what;
-    void (*run)(frames_bench *b, const options *o, results *all);
-    bool on_request; /* only when it is named */
-} section;
-
-extern const section sections[];
-extern const size_t num_sections;
-
 /* Prints and leaves where that is asked for, or on wrong usage. */
 options options_parse(int argc, char **argv);
 /* The defaults, some of which the twin has others of. */

@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const names[SOLVER_KERNELS] = {"frames_solve", "frames_walk", "frames_mark",
-                                                  "frames_sign"};
+static const char *const names[SOLVER_KERNELS] = {"frames_solve", "frames_walk"};
 
 static const char *module_path(const rig *r, char path[TEST_PATH_MAX])
 {
@@ -39,8 +38,6 @@ static void open_raw(queue_solver *q)
         function.pName = names[i];
         VK_OK(vkCreateCuFunctionNVX(r->vk.device, &function, NULL, &q->raw_kernels[i]));
     }
-    function.pName = "frames_count";
-    VK_OK(vkCreateCuFunctionNVX(r->vk.device, &function, NULL, &q->raw_count));
     q->raw_launch =
         (PFN_vkCmdCuLaunchKernelNVX)vkGetDeviceProcAddr(r->vk.device, "vkCmdCuLaunchKernelNVX");
     REQUIRE(q->raw_launch != NULL);
@@ -54,7 +51,6 @@ static void open_culvert(queue_solver *q)
         culv_kernels_load(r->device, test_path(path, "share/culvert"), "bench_frames", &q->loaded));
     for (int i = 0; i < SOLVER_KERNELS; i++)
         CULV_OK_OR_EXIT(culv_kernels_get(q->loaded, names[i], &q->kernels_of[i]));
-    CULV_OK_OR_EXIT(culv_kernels_get(q->loaded, "frames_count", &q->count));
     CULV_OK_OR_EXIT(culv_vk_kernels_create(r->attached, q->loaded, &q->kernels));
 }
 
@@ -113,18 +109,17 @@ void queue_solver_close(queue_solver *q)
     culv_kernels_unload(&q->loaded);
     for (int i = 0; i < SOLVER_KERNELS; i++)
         vkDestroyCuFunctionNVX(device, q->raw_kernels[i], NULL);
-    vkDestroyCuFunctionNVX(device, q->raw_count, NULL);
     vkDestroyCuModuleNVX(device, q->raw_module, NULL);
     *q = (queue_solver){.there = false};
 }
 
-static void record_one(const queue_solver *q, VkCommandBuffer commands, uint32_t family,
-                       solver_kernel which, const solver_job *job)
+void queue_solver_record(const queue_solver *q, VkCommandBuffer commands, uint32_t family,
+                         const solver_job *job)
 {
     const culv_kernel_call_arg args[] = {CULV_CALL_ARG(job->frame),  CULV_CALL_ARG(job->vectors),
                                          CULV_CALL_ARG(job->number), CULV_CALL_ARG(job->iterations),
                                          CULV_CALL_ARG(job->log),    CULV_CALL_ARG(job->logged)};
-    culv_kernel_call call = culv_kernel_call_init(q->kernels_of[which]);
+    culv_kernel_call call = culv_kernel_call_init(q->kernels_of[q->solver->kernel]);
     call.grid[0] = q->solver->blocks;
     call.block[0] = SOLVER_THREADS;
     call.args = args;
@@ -132,36 +127,10 @@ static void record_one(const queue_solver *q, VkCommandBuffer commands, uint32_t
     CULV_OK_OR_EXIT(culv_vk_kernel_call_record(q->kernels, &call, commands, family));
 }
 
-static void record_barrier(VkCommandBuffer commands)
-{
-    VkMemoryBarrier2 memory;
-    CULV_OK_OR_EXIT(culv_vk_kernel_get_barrier2(&memory));
-    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
-                                   .memoryBarrierCount = 1,
-                                   .pMemoryBarriers = &memory};
-    vkCmdPipelineBarrier2(commands, &info);
-}
-
-void queue_solver_record(const queue_solver *q, VkCommandBuffer commands, uint32_t family,
-                         const solver_job *job)
-{
-    const work_kernel *custom = q->solver->custom;
-    if (custom == NULL) {
-        record_one(q, commands, family, q->solver->kernel, job);
-        return;
-    }
-    record_one(q, commands, family, SOLVER_MARK, job);
-    record_barrier(commands);
-    work_kernel_record(custom, commands, family, job->frame);
-    record_barrier(commands);
-    record_one(q, commands, family, SOLVER_SIGN, job);
-}
-
 void queue_solver_record_raw(const queue_solver *q, VkCommandBuffer commands, const solver_job *job)
 {
     const void *params[] = {&job->frame,      &job->vectors, &job->number,
                             &job->iterations, &job->log,     &job->logged};
-    REQUIRE(q->solver->custom == NULL);
     const VkCuLaunchInfoNVX info = {.sType = VK_STRUCTURE_TYPE_CU_LAUNCH_INFO_NVX,
                                     .function = q->raw_kernels[q->solver->kernel],
                                     .gridDimX = q->solver->blocks,

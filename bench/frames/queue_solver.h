@@ -11,10 +11,10 @@ typedef struct queue_solver {
     rig *rig;
     const solver *solver;
     culv_kernels *loaded;
-    culv_kernel *kernels_of[SOLVER_KERNELS], *count;
+    culv_kernel *kernels_of[SOLVER_KERNELS];
     culv_vk_kernels *kernels;
     VkCuModuleNVX raw_module;
-    VkCuFunctionNVX raw_kernels[SOLVER_KERNELS], raw_count;
+    VkCuFunctionNVX raw_kernels[SOLVER_KERNELS];
     PFN_vkCmdCuLaunchKernelNVX raw_launch;
     /* As solver::log, for CUDA and for Vulkan. */
     culv_shared_buffer *log;

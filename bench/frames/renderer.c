@@ -91,7 +91,7 @@ static void open_verdict(renderer *r)
 
 /* Pipelines ------------------------------------------------------------------------------------ */
 
-VkShaderModule renderer_load_shader(const renderer *r, const char *name)
+static VkShaderModule load_shader(const renderer *r, const char *name)
 {
     char relative[64], path[TEST_PATH_MAX];
     snprintf(relative, sizeof relative, "share/culvert/bench_%s.spv", name);
@@ -159,11 +159,11 @@ static void open_draw(renderer *r)
     const VkPipelineShaderStageCreateInfo stages[] = {
         {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
          .stage = VK_SHADER_STAGE_VERTEX_BIT,
-         .module = renderer_load_shader(r, "draw.vert"),
+         .module = load_shader(r, "draw.vert"),
          .pName = "main"},
         {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
          .stage = VK_SHADER_STAGE_FRAGMENT_BIT,
-         .module = renderer_load_shader(r, "draw.frag"),
+         .module = load_shader(r, "draw.frag"),
          .pName = "main",
          .pSpecializationInfo = &side}};
     const VkPipelineVertexInputStateCreateInfo input = {
@@ -226,7 +226,7 @@ static VkPipeline compute_pipeline(const renderer *r, const char *shader)
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                   .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                  .module = renderer_load_shader(r, shader),
+                  .module = load_shader(r, shader),
                   .pName = "main"},
         .layout = r->layout};
     VkDevice device = r->rig->vk.device;
@@ -236,6 +236,23 @@ static VkPipeline compute_pipeline(const renderer *r, const char *shader)
     return made;
 }
 
+static void open_commands(renderer *r)
+{
+    VkDevice device = r->rig->vk.device;
+    const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                          .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT};
+    VK_OK(vkCreateCommandPool(device, &pool, NULL, &r->commands_pool));
+    r->commands = calloc(r->num_frames, sizeof(VkCommandBuffer));
+    REQUIRE(r->commands != NULL);
+    const VkCommandBufferAllocateInfo info = {.sType =
+                                                  VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                              .commandPool = r->commands_pool,
+                                              .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                              .commandBufferCount = r->num_frames};
+    VK_OK(vkAllocateCommandBuffers(device, &info, r->commands));
+    r->timestamp_bits = device_timestamp_bits(&r->rig->vk, 0);
+}
+
 /* All of it ------------------------------------------------------------------------------------ */
 
 void renderer_open(renderer *r, rig *gpu, uint32_t num_frames)
@@ -243,7 +260,6 @@ void renderer_open(renderer *r, rig *gpu, uint32_t num_frames)
     *r = (renderer){.rig = gpu, .num_frames = num_frames, .parts = 1};
     r->side = gpu->cu->software ? SOFT_SIDE : SIDE;
     r->pixels = r->side * r->side;
-    REQUIRE(r->pixels % RENDERER_GROUP == 0);
     if ((gpu->vk.queues[0].flags & VK_QUEUE_GRAPHICS_BIT) == 0)
         FAIL("the first queue family of %s has no graphics", gpu->vk.properties.deviceName);
     open_target(r);
@@ -251,13 +267,13 @@ void renderer_open(renderer *r, rig *gpu, uint32_t num_frames)
     open_verdict(r);
     open_layout(r);
     open_draw(r);
-    r->dispatch = compute_pipeline(r, "draw.comp");
     r->write = compute_pipeline(r, "frame.comp");
     const VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
                                            .queryType = VK_QUERY_TYPE_TIMESTAMP,
                                            .queryCount = 2 * num_frames + 1};
     VK_OK(vkCreateQueryPool(gpu->vk.device, &queries, NULL, &r->queries));
     vkResetQueryPool(gpu->vk.device, r->queries, 0, 2 * num_frames + 1);
+    open_commands(r);
     r->timestamps = malloc((size_t)num_frames * 2 * sizeof *r->timestamps);
     REQUIRE(r->timestamps != NULL);
 }
@@ -266,14 +282,11 @@ void renderer_close(renderer *r)
 {
     VkDevice device = r->rig->vk.device;
     raw_vk_idle(&r->rig->vk);
-    for (size_t i = 0; i < RAW_VK_MAX_QUEUES; i++) {
-        vkDestroyCommandPool(device, r->families[i].pool, NULL);
-        free(r->families[i].commands);
-    }
+    vkDestroyCommandPool(device, r->commands_pool, NULL);
+    free(r->commands);
     free(r->timestamps);
     vkDestroyQueryPool(device, r->queries, NULL);
     vkDestroyPipeline(device, r->draw, NULL);
-    vkDestroyPipeline(device, r->dispatch, NULL);
     vkDestroyPipeline(device, r->write, NULL);
     vkDestroyDescriptorPool(device, r->pool, NULL);
     vkDestroyPipelineLayout(device, r->layout, NULL);
@@ -291,7 +304,6 @@ void renderer_bind(renderer *r, const VkBuffer *buffers, uint32_t count, VkDevic
     REQUIRE(count <= RENDERER_SLOTS);
     REQUIRE(bytes <= r->rig->vk.properties.limits.maxStorageBufferRange);
     r->bytes = bytes;
-    if (r->custom != NULL) work_shader_bind(r->custom, buffers, count, bytes);
     for (uint32_t i = 0; i < count; i++) {
         const VkDescriptorBufferInfo info[] = {{buffers[i], 0, bytes},
                                                {r->verdict, 0, VK_WHOLE_SIZE},

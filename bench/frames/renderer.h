@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The renderer: a full-screen triangle whose fragments take as long as they are told and check the
- * frame that they read (load.glsl); the same as compute, for queues without graphics. Each frame of
- * a run has a command buffer of its own, with its number, its slot, and two timestamps. */
+ * frame that they read (load.glsl). Each frame of a run has a command buffer of its own, with its
+ * number, its slot, and two timestamps. */
 #ifndef CULVERT_BENCH_FRAMES_RENDERER_H_
 #define CULVERT_BENCH_FRAMES_RENDERER_H_
 
-#include "work.h"
+#include "rig.h"
 
 enum { RENDERER_SLOTS = CULV_RING_MAX_DEPTH };
 
@@ -13,13 +13,6 @@ typedef struct renderer_verdict {
     uint32_t frames; /* that were checked */
     uint32_t wrong;  /* pixels that saw another frame, or a torn one */
 } renderer_verdict;
-
-/* Command buffers of a queue family, made when it is first used. */
-typedef struct renderer_family {
-    VkCommandPool pool;
-    VkCommandBuffer *commands;
-    uint32_t timestamp_bits;
-} renderer_family;
 
 typedef struct renderer {
     rig *rig;
@@ -31,27 +24,26 @@ typedef struct renderer {
     VkImage target;
     VkDeviceMemory target_memory;
     VkImageView view;
-    raw_vk_buffer image; /* the compute form's, and what the parts are copied to */
+    raw_vk_buffer image; /* what the parts are copied to */
     VkBuffer verdict;
     VkDeviceMemory verdict_memory;
     renderer_verdict *judged; /* the same, mapped */
     VkDescriptorSetLayout set_layout;
     VkPipelineLayout layout;
-    VkPipeline draw, dispatch, write;
+    VkPipeline draw, write;
     VkDescriptorPool pool;
     VkDescriptorSet sets[RENDERER_SLOTS];
-    /* NULL: none. Else what runs before the drawing, which then only checks. */
-    work_shader *custom;
     VkDeviceSize bytes; /* of a frame in the slots */
     VkQueryPool queries;
     uint64_t *timestamps; /* renderer_fetch() */
-    renderer_family families[RAW_VK_MAX_QUEUES];
+    /* Of the first queue family, which is the graphics one. */
+    VkCommandPool commands_pool;
+    VkCommandBuffer *commands;
+    uint32_t timestamp_bits;
 } renderer;
 
 void renderer_open(renderer *r, rig *gpu, uint32_t num_frames);
 void renderer_close(renderer *r);
-/* share/culvert/bench_NAME.spv; the caller destroys it. */
-VkShaderModule renderer_load_shader(const renderer *r, const char *name);
 /* The buffers that the slots are. No submission may use the former ones any more. */
 void renderer_bind(renderer *r, const VkBuffer *buffers, uint32_t count, VkDeviceSize bytes);
 
@@ -63,11 +55,7 @@ typedef struct renderer_job {
     uint32_t number; /* that has to be there; 0: nothing is checked */
     bool writes;     /* the frame is not there: `number` is written, after the drawing */
     uint32_t iterations;
-    uint32_t family;
-    bool compute;    /* a dispatch in place of a draw */
-    bool untimed;    /* no timestamps */
-    bool many_times; /* the command buffer may be submitted again while it runs */
-    VkBuffer from;   /* copied into the slot first; VK_NULL_HANDLE: CUDA writes the slot itself */
+    bool untimed; /* no timestamps */
     /* The ring's barriers; NULL: written by hand. */
     const VkDependencyInfo *acquire, *release;
     bool stays; /* the slot does not change hands with CUDA: there is no release */
@@ -78,14 +66,6 @@ typedef struct renderer_job {
     void *state;
 } renderer_job;
 
-/* The stages that read a slot. */
-static inline VkPipelineStageFlags2 renderer_stages(const renderer *r)
-{
-    return r->custom == NULL
-               ? VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT
-               : VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT | VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
-}
-
 VkCommandBuffer renderer_record(renderer *r, const renderer_job *job);
 /* Before a run: all of its timestamps are to come. */
 void renderer_reset(renderer *r, uint32_t frames);
@@ -93,8 +73,8 @@ void renderer_reset(renderer *r, uint32_t frames);
 /* Since the last call; the queues are idle. */
 renderer_verdict renderer_judge(renderer *r);
 
-/* Takes over the timestamps of a run whose submissions are done; false: this family has none. */
-bool renderer_fetch(renderer *r, uint32_t frames, uint32_t family);
+/* Takes over the timestamps of a run whose submissions are done; false: the queue has none. */
+bool renderer_fetch(renderer *r, uint32_t frames);
 /* Nanoseconds of the device's clock. */
 typedef struct renderer_time {
     uint64_t begun, ended;
@@ -112,7 +92,7 @@ double renderer_alone(VkQueue queue, const VkCommandBuffer *commands, uint32_t c
  * driver lets the drawing of every later process hang. */
 void renderer_first(renderer *r, VkCommandBuffer commands);
 
-/* The iterations after which a frame takes this long on this family when one follows the other. */
-uint32_t renderer_calibrate(renderer *r, VkBuffer frame, double us, uint32_t family, bool compute);
+/* The iterations after which a frame takes this long when one follows the other. */
+uint32_t renderer_calibrate(renderer *r, VkBuffer frame, double us);
 
 #endif

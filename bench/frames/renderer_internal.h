@@ -7,8 +7,6 @@
 
 #define RENDERER_STAGES (VK_SHADER_STAGE_FRAGMENT_BIT | VK_SHADER_STAGE_COMPUTE_BIT)
 
-enum { RENDERER_GROUP = 64 }; /* draw.comp's threads of a group */
-
 /* load.glsl's push constants. */
 typedef struct renderer_constants {
     uint32_t number, words, iterations, pixels;

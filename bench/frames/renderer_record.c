@@ -1,45 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* The renderer's frames: command buffers, what they saw, when they ran. See renderer.h. */
 #include "calibrate.h"
-#include "device.h"
 #include "measure.h"
 #include "renderer_internal.h"
 
-#include <stdlib.h>
-
 enum { BATCH = 16 }; /* command buffers of a submission, when the renderer is timed alone */
-
-static renderer_family *family_of(renderer *r, uint32_t index)
-{
-    renderer_family *f = &r->families[index];
-    VkDevice device = r->rig->vk.device;
-    if (f->pool != VK_NULL_HANDLE) return f;
-    const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                          .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
-                                          .queueFamilyIndex = index};
-    VK_OK(vkCreateCommandPool(device, &pool, NULL, &f->pool));
-    f->commands = calloc(r->num_frames, sizeof(VkCommandBuffer));
-    REQUIRE(f->commands != NULL);
-    const VkCommandBufferAllocateInfo info = {.sType =
-                                                  VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                              .commandPool = f->pool,
-                                              .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-                                              .commandBufferCount = r->num_frames};
-    VK_OK(vkAllocateCommandBuffers(device, &info, f->commands));
-    f->timestamp_bits = device_timestamp_bits(&r->rig->vk, index);
-    return f;
-}
 
 /* Barriers ------------------------------------------------------------------------------------- */
 
 typedef enum handover { FROM_CUDA, TO_CUDA } handover;
 
 /* The whole slot changes hands with CUDA: as one would write it. */
-static void hand_over(const renderer *r, VkCommandBuffer commands, const renderer_job *job,
-                      handover way)
+static void hand_over(VkCommandBuffer commands, const renderer_job *job, handover way)
 {
-    VkPipelineStageFlags2 stage =
-        job->compute ? VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT : renderer_stages(r);
+    VkPipelineStageFlags2 stage = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT;
     const VkAccessFlags2 writes = job->writes ? VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT : 0;
     if (job->writes) stage |= VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
     const VkBufferMemoryBarrier2 barrier = {
@@ -48,8 +22,8 @@ static void hand_over(const renderer *r, VkCommandBuffer commands, const rendere
         .srcAccessMask = way == FROM_CUDA ? 0 : writes,
         .dstStageMask = way == FROM_CUDA ? stage : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
         .dstAccessMask = way == FROM_CUDA ? VK_ACCESS_2_SHADER_STORAGE_READ_BIT | writes : 0,
-        .srcQueueFamilyIndex = way == FROM_CUDA ? VK_QUEUE_FAMILY_EXTERNAL : job->family,
-        .dstQueueFamilyIndex = way == FROM_CUDA ? job->family : VK_QUEUE_FAMILY_EXTERNAL,
+        .srcQueueFamilyIndex = way == FROM_CUDA ? VK_QUEUE_FAMILY_EXTERNAL : 0,
+        .dstQueueFamilyIndex = way == FROM_CUDA ? 0 : VK_QUEUE_FAMILY_EXTERNAL,
         .buffer = job->buffer,
         .size = VK_WHOLE_SIZE};
     const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
@@ -60,7 +34,7 @@ static void hand_over(const renderer *r, VkCommandBuffer commands, const rendere
 
 /* Everything before is over, as between two frames of a renderer that draws both into the same
  * image. */
-static void after_the_last(const renderer *r, VkCommandBuffer commands, const renderer_job *job)
+static void after_the_last(const renderer *r, VkCommandBuffer commands)
 {
     const VkMemoryBarrier2 memory = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
@@ -84,42 +58,8 @@ static void after_the_last(const renderer *r, VkCommandBuffer commands, const re
     const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
                                    .memoryBarrierCount = 1,
                                    .pMemoryBarriers = &memory,
-                                   .imageMemoryBarrierCount = job->compute ? 0 : 1,
+                                   .imageMemoryBarrierCount = 1,
                                    .pImageMemoryBarriers = &image};
-    vkCmdPipelineBarrier2(commands, &info);
-}
-
-/* The user's own, which the drawing follows. */
-static void after_the_shader(VkCommandBuffer commands)
-{
-    const VkMemoryBarrier2 memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-                                     .srcStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
-                                     .srcAccessMask = VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT,
-                                     .dstStageMask = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
-                                     .dstAccessMask = VK_ACCESS_2_SHADER_STORAGE_READ_BIT};
-    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
-                                   .memoryBarrierCount = 1,
-                                   .pMemoryBarriers = &memory};
-    vkCmdPipelineBarrier2(commands, &info);
-}
-
-/* The frame comes from the host: what a program without interop does. */
-static void copy_up(const renderer *r, VkCommandBuffer commands, const renderer_job *job)
-{
-    const VkBufferCopy all = {.size = r->bytes};
-    VkMemoryBarrier2 memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-                               .srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-                               .dstStageMask = VK_PIPELINE_STAGE_2_COPY_BIT,
-                               .dstAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT};
-    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
-                                   .memoryBarrierCount = 1,
-                                   .pMemoryBarriers = &memory};
-    vkCmdPipelineBarrier2(commands, &info);
-    vkCmdCopyBuffer(commands, job->from, job->buffer, 1, &all);
-    memory.srcStageMask = VK_PIPELINE_STAGE_2_COPY_BIT;
-    memory.srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT;
-    memory.dstStageMask = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT;
-    memory.dstAccessMask = VK_ACCESS_2_SHADER_STORAGE_READ_BIT;
     vkCmdPipelineBarrier2(commands, &info);
 }
 
@@ -129,9 +69,8 @@ static void push(const renderer *r, VkCommandBuffer commands, const renderer_job
 {
     const renderer_constants constants = {job->writes ? 0 : job->number, (uint32_t)(r->bytes / 4),
                                           job->iterations, r->pixels};
-    VkPipelineBindPoint point =
-        job->compute ? VK_PIPELINE_BIND_POINT_COMPUTE : VK_PIPELINE_BIND_POINT_GRAPHICS;
-    vkCmdBindPipeline(commands, point, job->compute ? r->dispatch : r->draw);
+    const VkPipelineBindPoint point = VK_PIPELINE_BIND_POINT_GRAPHICS;
+    vkCmdBindPipeline(commands, point, r->draw);
     vkCmdBindDescriptorSets(commands, point, r->layout, 0, 1, &r->sets[job->slot], 0, NULL);
     vkCmdPushConstants(commands, r->layout, RENDERER_STAGES, 0, sizeof constants, &constants);
 }
@@ -182,15 +121,6 @@ static void copy_down(const renderer *r, VkCommandBuffer commands)
 
 static void work(const renderer *r, VkCommandBuffer commands, const renderer_job *job)
 {
-    if (job->compute) {
-        push(r, commands, job);
-        vkCmdDispatch(commands, r->pixels / RENDERER_GROUP, 1, 1);
-        return;
-    }
-    if (r->custom != NULL) {
-        work_shader_record(r->custom, commands, job->slot);
-        after_the_shader(commands);
-    }
     push(r, commands, job);
     const uint32_t edge = r->side / r->parts;
     for (uint32_t i = 0; i < r->parts * r->parts; i++) {
@@ -221,25 +151,20 @@ static void write_frame(const renderer *r, VkCommandBuffer commands, const rende
 
 VkCommandBuffer renderer_record(renderer *r, const renderer_job *job)
 {
-    const renderer_family *f = family_of(r, job->family);
-    VkCommandBuffer commands = f->commands[job->frame];
-    bool timed = !job->untimed && f->timestamp_bits != 0;
-    const VkCommandBufferBeginInfo begin = {
-        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
-        .flags = job->many_times ? VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT : 0u};
+    VkCommandBuffer commands = r->commands[job->frame];
+    bool timed = !job->untimed && r->timestamp_bits != 0;
+    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     REQUIRE(job->frame < r->num_frames && job->slot < RENDERER_SLOTS);
     VK_OK(vkBeginCommandBuffer(commands, &begin));
-    after_the_last(r, commands, job);
+    after_the_last(r, commands);
     if (job->first != NULL) job->first(job->state, commands, job->slot, job->frame);
     if (timed)
         vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->queries,
                              2 * job->frame);
     if (job->acquire != NULL)
         vkCmdPipelineBarrier2(commands, job->acquire);
-    else if (job->from == VK_NULL_HANDLE)
-        hand_over(r, commands, job, FROM_CUDA);
     else
-        copy_up(r, commands, job);
+        hand_over(commands, job, FROM_CUDA);
     work(r, commands, job);
     if (job->writes) write_frame(r, commands, job);
     if (timed)
@@ -247,8 +172,8 @@ VkCommandBuffer renderer_record(renderer *r, const renderer_job *job)
                              2 * job->frame + 1);
     if (job->release != NULL)
         vkCmdPipelineBarrier2(commands, job->release);
-    else if (job->from == VK_NULL_HANDLE && !job->stays)
-        hand_over(r, commands, job, TO_CUDA);
+    else if (!job->stays)
+        hand_over(commands, job, TO_CUDA);
     if (job->last != NULL) job->last(job->state, commands, job->slot, job->frame);
     VK_OK(vkEndCommandBuffer(commands));
     return commands;
@@ -268,9 +193,9 @@ renderer_verdict renderer_judge(renderer *r)
     return verdict;
 }
 
-bool renderer_fetch(renderer *r, uint32_t frames, uint32_t family)
+bool renderer_fetch(renderer *r, uint32_t frames)
 {
-    if (family_of(r, family)->timestamp_bits == 0) return false;
+    if (r->timestamp_bits == 0) return false;
     VK_OK(vkGetQueryPoolResults(r->rig->vk.device, r->queries, 0, 2 * frames,
                                 2 * frames * sizeof(uint64_t), r->timestamps, sizeof(uint64_t),
                                 VK_QUERY_RESULT_64_BIT));
@@ -368,8 +293,6 @@ void renderer_first(renderer *r, VkCommandBuffer commands)
 typedef struct renderer_trial {
     renderer *renderer;
     VkBuffer frame;
-    uint32_t family;
-    bool compute;
 } renderer_trial;
 
 static double measure(void *state, uint32_t iterations, uint32_t times)
@@ -378,18 +301,14 @@ static double measure(void *state, uint32_t iterations, uint32_t times)
     renderer *r = t->renderer;
     REQUIRE(times <= r->num_frames);
     for (uint32_t i = 0; i < times; i++)
-        renderer_record(r, &(renderer_job){.frame = i,
-                                           .buffer = t->frame,
-                                           .iterations = iterations,
-                                           .family = t->family,
-                                           .compute = t->compute,
-                                           .untimed = true});
-    return renderer_alone(r->rig->vk.queues[t->family].queue, r->families[t->family].commands,
-                          times);
+        renderer_record(
+            r, &(renderer_job){
+                   .frame = i, .buffer = t->frame, .iterations = iterations, .untimed = true});
+    return renderer_alone(r->rig->vk.queues[0].queue, r->commands, times);
 }
 
-uint32_t renderer_calibrate(renderer *r, VkBuffer frame, double us, uint32_t family, bool compute)
+uint32_t renderer_calibrate(renderer *r, VkBuffer frame, double us)
 {
-    renderer_trial trial = {r, frame, family, compute};
+    renderer_trial trial = {r, frame};
     return calibrate(measure, &trial, us);
 }

@@ -21,11 +21,10 @@ const char *results_bytes(char out[RESULTS_BYTES], uint64_t bytes)
 /* The same ring written by hand; NULL: it did not run, or this is none. */
 static const outcome *raw_like(const outcome *outcomes, size_t count, const config *c)
 {
-    const scheme *raw = c->scheme == &scheme_ring          ? &scheme_raw
-                        : c->scheme == &scheme_ring_graphs ? &scheme_raw_graphs
-                        : c->scheme == &scheme_in_queue    ? &scheme_raw_in_queue
-                        : c->scheme == &scheme_async       ? &scheme_raw_async
-                                                           : NULL;
+    const scheme *raw = c->scheme == &scheme_ring       ? &scheme_raw
+                        : c->scheme == &scheme_in_queue ? &scheme_raw_in_queue
+                        : c->scheme == &scheme_async    ? &scheme_raw_async
+                                                        : NULL;
 
     for (size_t i = 0; i < count; i++) {
         const config *o = &outcomes[i].config;
@@ -161,22 +160,6 @@ void results_add(results *all, frames_bench *b, const char *section, const workl
     all->clocks_known = b->clocks.known;
     all->clocks_same = b->clocks.same;
     all->clocks_error = b->clocks.error * 1e-3;
-}
-
-void results_add_mailbox(results *all, frames_bench *b, const mailbox_result *r)
-{
-    FILE *out = b->bench.text;
-    REQUIRE(all->num_mailbox < MAILBOX_MAX);
-    all->mailbox[all->num_mailbox++] = *r;
-    if (out == NULL) return;
-    fprintf(
-        out,
-        "  %-44s %-9s %9.0f alone, %9.0f uncoupled, %9.0f by the ring: %.3f of alone, %.3f of uncoupled",
-        r->name, r->side, r->alone, r->uncoupled, r->rate, r->rate / r->alone,
-        r->rate / r->uncoupled);
-    if (r->skipped != 0) fprintf(out, "; %llu skipped", (unsigned long long)r->skipped);
-    fputc('\n', out);
-    fflush(out);
 }
 
 const result *results_best(const results *all, const char *section, const char *name, double age_us,

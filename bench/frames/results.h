@@ -24,45 +24,11 @@ typedef struct result {
     interval against_raw; /* over the raw ring of the same depth and burst; value 0: not compared */
 } result;
 
-/* One side of the mailbox. */
-typedef struct mailbox_result {
-    char name[48];
-    const char *side;
-    double alone, uncoupled,
-        rate; /* frames a second: by itself, beside the other without a ring, with the ring */
-    uint64_t frames, skipped;
-} mailbox_result;
-
-/* Many small kernels, one after the other. Strings are constants. */
-typedef struct small_result {
-    const char *by, *between, *queue;
-    bool secondary;
-    uint32_t launches, blocks;
-    uint64_t wrong; /* words that missed a launch where no barrier is said to prevent it */
-    spread us, gpu; /* of all launches: as the host saw it, by the GPU's clock (n 0: none) */
-} small_result;
-
-/* How a host was woken. Strings are constants. */
-typedef struct wake_result {
-    const char *of, *way; /* whose work it waited for, by what */
-    double load_us;       /* what the work takes, about */
-    const char *obstacle; /* NULL: it was measured */
-    uint32_t frames;
-    spread late; /* microseconds from the work's end to the host's going on */
-    double late_p99;
-    double cpu;         /* microseconds of the process while it waited, a frame */
-    double watts;       /* of the GPU meanwhile; 0: not known */
-    double clock_error; /* microseconds */
-} wake_result;
-
-enum { RESULTS_BYTES = 32, RESULTS_MAX = 1024, MAILBOX_MAX = 32, SMALL_MAX = 512, WAKES_MAX = 64 };
+enum { RESULTS_BYTES = 32, RESULTS_MAX = 1024 };
 
 typedef struct results {
-    size_t num, num_mailbox, num_small, num_wakes;
+    size_t num;
     result all[RESULTS_MAX];
-    mailbox_result mailbox[MAILBOX_MAX];
-    small_result small[SMALL_MAX];
-    wake_result wakes[WAKES_MAX];
     bool clocks_known, clocks_same;
     double clocks_error; /* microseconds */
 } results;
@@ -70,7 +36,6 @@ typedef struct results {
 /* Sums the outcomes up and prints them. The first two are the two sides alone. */
 void results_add(results *all, frames_bench *b, const char *section, const workload *w,
                  const outcome *outcomes, size_t count);
-void results_add_mailbox(results *all, frames_bench *b, const mailbox_result *result);
 /* The best of a section at this workload whose 99th percentile of age is within the bound; NULL:
  * none. One that comes later has to be faster by the factor `clearly`. */
 const result *results_best(const results *all, const char *section, const char *name, double age_us,

@@ -48,50 +48,6 @@ static void put_result(struct json *json, const result *r)
     json_end(json, '}');
 }
 
-static void put_mailbox(struct json *json, const mailbox_result *r)
-{
-    json_begin(json, NULL, '{');
-    json_string(json, "name", r->name);
-    json_string(json, "side", r->side);
-    report_number(json, "alone", r->alone);
-    report_number(json, "uncoupled", r->uncoupled);
-    report_number(json, "rate", r->rate);
-    json_integer(json, "frames", (int64_t)r->frames);
-    json_integer(json, "skipped", (int64_t)r->skipped);
-    json_end(json, '}');
-}
-
-static void put_small(struct json *json, const small_result *r)
-{
-    json_begin(json, NULL, '{');
-    json_string(json, "by", r->by);
-    json_string(json, "between", r->between);
-    json_string(json, "queue", r->queue);
-    json_bool(json, "secondary", r->secondary);
-    json_integer(json, "launches", r->launches);
-    json_integer(json, "blocks", r->blocks);
-    report_spread(json, "us", &r->us);
-    report_spread(json, "gpu", &r->gpu);
-    json_integer(json, "wrong", (int64_t)r->wrong);
-    json_end(json, '}');
-}
-
-static void put_wake(struct json *json, const wake_result *r)
-{
-    json_begin(json, NULL, '{');
-    json_string(json, "of", r->of);
-    json_string(json, "way", r->way);
-    report_number(json, "load", r->load_us);
-    json_string(json, "left_out", r->obstacle);
-    json_integer(json, "frames", r->frames);
-    report_spread(json, "late", &r->late);
-    report_number(json, "late_p99", r->late_p99);
-    report_number(json, "cpu", r->cpu);
-    report_number(json, "watts", r->watts);
-    report_number(json, "clock_error", r->clock_error);
-    json_end(json, '}');
-}
-
 bool results_write(const results *all, const frames_bench *b, const char *program, bool complete,
                    FILE *out)
 {
@@ -108,19 +64,6 @@ bool results_write(const results *all, const frames_bench *b, const char *progra
     for (size_t i = 0; i < all->num; i++)
         put_result(&json, &all->all[i]);
     json_end(&json, ']');
-    json_begin(&json, "mailbox", '[');
-    for (size_t i = 0; i < all->num_mailbox; i++)
-        put_mailbox(&json, &all->mailbox[i]);
-    json_end(&json, ']');
-    json_begin(&json, "small", '[');
-    for (size_t i = 0; i < all->num_small; i++)
-        put_small(&json, &all->small[i]);
-    json_end(&json, ']');
-    json_begin(&json, "wakes", '[');
-    for (size_t i = 0; i < all->num_wakes; i++)
-        put_wake(&json, &all->wakes[i]);
-    json_end(&json, ']');
-    report_results(&json, "pairs", &b->bench);
     json_end(&json, '}');
     return fflush(out) == 0 && ferror(out) == 0;
 }

@@ -39,7 +39,6 @@ void run_tell(const run *r, uint32_t n)
 void run_record(run *r)
 {
     frames_bench *b = r->b;
-    const tuning *t = &r->c->tuning;
     for (uint32_t n = 0; n < r->c->frames; n++) {
         uint32_t slot = n % r->c->depth;
         renderer_record(
@@ -49,12 +48,9 @@ void run_record(run *r)
                             .buffer = b->buffers[slot],
                             .number = r->c->scheme->unchecked && !r->w->back ? 0 : r->base + n,
                             .writes = r->w->back,
-                            .iterations =
-                                t->compute ? r->w->compute_iterations : workload_draws(r->w, n),
-                            .family = t->family,
-                            .compute = t->compute});
+                            .iterations = r->w->renderer_iterations});
     }
-    r->commands = b->renderer.families[t->family].commands;
+    r->commands = b->renderer.commands;
 }
 
 void run_read(const run *r, CUstream stream, solver_job job)
@@ -76,7 +72,7 @@ static void take_times(run *r, outcome *o)
     const scheme *s = r->c->scheme;
     bool solved_too = !s->no_solver, timed = !s->no_renderer;
     uint64_t last = 0;
-    if (timed) timed = renderer_fetch(&b->renderer, frames, r->c->tuning.family);
+    if (timed) timed = renderer_fetch(&b->renderer, frames);
     if (solved_too && timed)
         solver_fetch(&b->solver, s->in_queue ? queue_solver_log(&b->queue_solver) : b->solver.log,
                      frames);

@@ -13,7 +13,7 @@ static void make(run *r, culv_vk_ring **out)
     if (r->c->tuning.solver_late) settings.cuda_waits = CULV_RING_WAITS_SIGNAL_FIRST;
     culv_vk_ring_resource slots = {.buffers = r->b->slots,
                                    .use = CULV_VK_USE_STORAGE_READ,
-                                   .stage = renderer_stages(&r->b->renderer)};
+                                   .stage = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT};
     culv_vk_ring_desc desc = culv_vk_ring_desc_init();
     desc.queue_family = 0;
     desc.max_depth = r->c->depth;
@@ -44,10 +44,10 @@ static bool is_recorded(const run *r)
     return !config_chooses(r->c) && r->c->frames <= r->b->renderer.num_frames;
 }
 
-void ring_prepare(run *r)
+static void ring_prepare(run *r)
 {
     static ring_run own; /* one run at a time */
-    own = (ring_run){.produce = produce};
+    own = (ring_run){.ring = NULL};
     make(r, &own.ring);
     r->own = &own;
     if (is_recorded(r)) run_record(r);
@@ -69,7 +69,7 @@ static VkCommandBuffer commands_of(run *r, const culv_vk_ring_frame *frame, uint
                                                             .untimed = n >= recorded,
                                                             .slot = frame->frame.slot,
                                                             .number = r->base + n,
-                                                            .iterations = workload_draws(r->w, n),
+                                                            .iterations = r->w->renderer_iterations,
                                                             .acquire = &frame->acquire,
                                                             .release = &frame->release});
 }
@@ -84,7 +84,7 @@ static void consume(run *r, culv_vk_ring *ring, uint32_t n)
 
 /* One thread for both sides: a burst of the one, a burst of the other. Where the renderer's turn
  * waits on the host, it is a burst behind, so that the solver has work meanwhile. */
-void ring_go(run *r)
+static void ring_go(run *r)
 {
     const ring_run *own = r->own;
     culv_vk_ring *vk = own->ring;
@@ -103,7 +103,7 @@ void ring_go(run *r)
             settling = false;
         }
         while (!ended && produced < r->c->frames)
-            ended = own->produce(r, &produced);
+            ended = produce(r, &produced);
         if (!ended) CULV_OK_OR_EXIT(culv_ring_flush_on(ring, CULV_RING_PRODUCER, gpu->stream));
         while (consumed + (produced < r->c->frames ? behind : 0) < produced)
             consume(r, vk, consumed++);

@@ -166,7 +166,7 @@ static void prepare_in_queue(run *r)
                                                       .stays = true,
                                                       .last = kernel_last,
                                                       .state = r});
-    r->commands = b->renderer.families[0].commands;
+    r->commands = b->renderer.commands;
 }
 
 static void go_in_queue(run *r)

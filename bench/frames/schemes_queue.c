@@ -17,9 +17,7 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 
 static const char *obstacle(const run *r)
 {
-    const work_kernel *custom = r->b->solver.custom;
-    if (!r->b->queue_solver.there) return "the device has no VK_NVX_binary_import";
-    return custom != NULL && custom->queue == NULL ? custom->obstacle : NULL;
+    return r->b->queue_solver.there ? NULL : "the device has no VK_NVX_binary_import";
 }
 
 static const queue_solver *solver_of(const run *r)
@@ -48,7 +46,7 @@ static VkBufferMemoryBarrier2 kernel_to_drawing(const run *r, uint32_t slot)
     transfer.buffer = r->b->buffers[slot];
     transfer.queue_family = CULV_VK_QUEUE_FAMILY_KERNEL;
     transfer.use = CULV_VK_USE_STORAGE_READ;
-    transfer.stage = renderer_stages(&r->b->renderer);
+    transfer.stage = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT;
     CULV_OK_OR_EXIT(culv_vk_buffer_get_barrier2(&transfer, CULV_VK_ACQUIRE, &barrier));
     return barrier;
 }
@@ -85,7 +83,7 @@ static void record_kernel(const chunk *c, VkCommandBuffer commands, uint32_t fam
     const solver_job job = {.frame = r->b->addresses[slot],
                             .vectors = (uint32_t)(r->w->bytes / 16),
                             .number = r->base + c->first + at,
-                            .iterations = workload_solves(r->w, c->first + at),
+                            .iterations = r->w->solver_iterations,
                             .log = queue_solver_log_of(q, c->first == 0 ? at : SOLVER_NO_LOG),
                             .logged = q->solver->logged};
     if (own->raw)
@@ -133,19 +131,18 @@ static uint32_t record_chunk(run *r, uint32_t first)
             record_solver(&c, slot, at);
             if (between_families(r, &barrier)) barrier.srcAccessMask = 0;
         }
-        renderer_record(&b->renderer,
-                        &(renderer_job){.frame = at,
-                                        .slot = slot,
-                                        .buffer = b->buffers[slot],
-                                        .number = r->base + first + at,
-                                        .iterations = workload_draws(r->w, first + at),
-                                        .untimed = first != 0,
-                                        .acquire = &info,
-                                        .stays = true,
-                                        .first = own->async ? NULL : kernel_first,
-                                        .state = &c});
+        renderer_record(&b->renderer, &(renderer_job){.frame = at,
+                                                      .slot = slot,
+                                                      .buffer = b->buffers[slot],
+                                                      .number = r->base + first + at,
+                                                      .iterations = r->w->renderer_iterations,
+                                                      .untimed = first != 0,
+                                                      .acquire = &info,
+                                                      .stays = true,
+                                                      .first = own->async ? NULL : kernel_first,
+                                                      .state = &c});
     }
-    r->commands = b->renderer.families[0].commands;
+    r->commands = b->renderer.commands;
     return count;
 }
 

@@ -2,8 +2,6 @@
 /* The schemes that are written by hand with the drivers' own calls, and either side alone. */
 #include "schemes.h"
 
-enum { BATCH = 16 };
-
 static CUresult signal_ready(const run *r, uint64_t value, CUstream stream)
 {
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS params = {0};
@@ -30,7 +28,7 @@ static void wait_on_host(const run *r, VkSemaphore timeline, uint64_t value)
 
 static VkQueue queue_of(const run *r)
 {
-    return r->b->bench.rig.vk.queues[r->c->tuning.family].queue;
+    return r->b->bench.rig.vk.queues[0].queue;
 }
 
 /* One side alone ------------------------------------------------------------------------------- */
@@ -79,16 +77,16 @@ const scheme scheme_host_waits = {.name = "host waits", .prepare = run_record, .
 
 /* A ring by hand ------------------------------------------------------------------------------- */
 
-static void launch_burst(run *r, uint32_t first, uint32_t count);
+/* run::own */
+typedef struct raw_ring {
+    uint64_t ready, done; /* the timelines' values before the run */
+    uint64_t done_seen;   /* a counter that was read, so that it is not asked for again */
+} raw_ring;
 
-void raw_prepare(run *r)
+static void prepare(run *r)
 {
     static raw_ring ring; /* one run at a time */
-    const rig *gpu = &r->b->bench.rig;
-    ring = (raw_ring){gpu->stream, r->b->ready.value, r->b->done.value, r->b->done.value,
-                      launch_burst};
-    if (r->c->tuning.stream_priority != 0)
-        ring.stream = frames_stream(r->b, r->c->tuning.stream_priority);
+    ring = (raw_ring){r->b->ready.value, r->b->done.value, r->b->done.value};
     run_record(r);
     r->own = &ring;
 }
@@ -106,38 +104,29 @@ static void submit_burst(run *r, uint32_t first, uint32_t count, uint64_t ready,
                                            .value = done,
                                            .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT};
     VkCommandBufferSubmitInfo buffers[CULV_RING_MAX_DEPTH];
-    VkSubmitInfo2 infos[CULV_RING_MAX_DEPTH];
-    bool one = r->c->tuning.submit == SUBMIT_ONE_INFO;
-    uint32_t num_infos = one ? 1 : count;
     for (uint32_t i = 0; i < count; i++)
         buffers[i] =
             (VkCommandBufferSubmitInfo){.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
                                         .commandBuffer = r->commands[first + i]};
-    for (uint32_t i = 0; i < num_infos; i++)
-        infos[i] = (VkSubmitInfo2){.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
-                                   .waitSemaphoreInfoCount = i == 0 ? 1 : 0,
-                                   .pWaitSemaphoreInfos = &waits,
-                                   .commandBufferInfoCount = one ? count : 1,
-                                   .pCommandBufferInfos = &buffers[i],
-                                   .signalSemaphoreInfoCount = i + 1 == num_infos ? 1 : 0,
-                                   .pSignalSemaphoreInfos = &signals};
-    if (r->c->tuning.submit != SUBMIT_MANY_CALLS) {
-        VK_OK(vkQueueSubmit2(queue_of(r), num_infos, infos, VK_NULL_HANDLE));
-        return;
-    }
-    for (uint32_t i = 0; i < num_infos; i++)
-        VK_OK(vkQueueSubmit2(queue_of(r), 1, &infos[i], VK_NULL_HANDLE));
+    const VkSubmitInfo2 info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+                                .waitSemaphoreInfoCount = 1,
+                                .pWaitSemaphoreInfos = &waits,
+                                .commandBufferInfoCount = count,
+                                .pCommandBufferInfos = buffers,
+                                .signalSemaphoreInfoCount = 1,
+                                .pSignalSemaphoreInfos = &signals};
+    VK_OK(vkQueueSubmit2(queue_of(r), 1, &info, VK_NULL_HANDLE));
 }
 
 /* The value of `done` that says that the frames before `end` are drawn. */
-uint64_t raw_drawn(const run *r, uint32_t end)
+static uint64_t drawn(const run *r, uint32_t end)
 {
     const raw_ring *ring = r->own;
     return ring->done + (end + r->c->burst - 1) / r->c->burst;
 }
 
 /* Waits only where a look at the counter does not do. */
-void raw_reach_done(run *r, uint64_t value)
+static void reach_done(run *r, uint64_t value)
 {
     raw_ring *ring = r->own;
     if (ring->done_seen >= value) return;
@@ -149,41 +138,36 @@ void raw_reach_done(run *r, uint64_t value)
 
 static void launch_burst(run *r, uint32_t first, uint32_t count)
 {
-    const raw_ring *ring = r->own;
-    const tuning *t = &r->c->tuning;
+    CUstream stream = r->b->bench.rig.stream;
     uint32_t end = first + count;
     if (end > r->c->depth) {
-        if (t->solver_late)
-            raw_reach_done(r, raw_drawn(r, end - r->c->depth));
+        if (r->c->tuning.solver_late)
+            reach_done(r, drawn(r, end - r->c->depth));
         else
-            RIG_CU(wait_for_done(r, raw_drawn(r, end - r->c->depth), ring->stream));
+            RIG_CU(wait_for_done(r, drawn(r, end - r->c->depth), stream));
     }
-    for (uint32_t n = first; n < end; n++) {
-        run_launch(r, ring->stream, n % r->c->depth, n);
-        if (t->each_signals || n + 1 == end)
-            RIG_CU(signal_ready(r, ++r->b->ready.value, ring->stream));
-    }
+    for (uint32_t n = first; n < end; n++)
+        run_launch(r, stream, n % r->c->depth, n);
+    RIG_CU(signal_ready(r, ++r->b->ready.value, stream));
 }
 
-void raw_go(run *r)
+static void go(run *r)
 {
-    const rig *gpu = &r->b->bench.rig;
     const config *c = r->c;
     const raw_ring *ring = r->own;
-    uint32_t lead = (c->tuning.lead != 0 ? c->tuning.lead : FRAMES_LEAD) * c->depth;
+    const uint32_t lead = FRAMES_LEAD * c->depth;
     /* A renderer that is late is so by one burst: with slots enough, the solver works meanwhile. */
     uint32_t behind = c->tuning.renderer_late && c->depth >= 2 * c->burst ? c->burst : 0,
              drawing = 0;
     for (uint32_t first = 0; first < c->frames + behind; first += c->burst) {
         uint32_t count = c->frames - first < c->burst ? c->frames - first : c->burst;
         if (first < c->frames) {
-            if (first + count > lead) raw_reach_done(r, raw_drawn(r, first + count - lead));
-            ring->launch(r, first, count);
+            if (first + count > lead) reach_done(r, drawn(r, first + count - lead));
+            launch_burst(r, first, count);
         }
         if (first < behind) continue;
         count = c->frames - drawing < c->burst ? c->frames - drawing : c->burst;
-        uint64_t ready =
-            ring->ready + (c->tuning.each_signals ? drawing + count : drawing / c->burst + 1);
+        const uint64_t ready = ring->ready + drawing / c->burst + 1;
         if (c->tuning.renderer_late) wait_on_host(r, r->b->ready.vk, ready);
         submit_burst(r, drawing, count, ready, ++r->b->done.value);
         drawing += count;
@@ -191,27 +175,7 @@ void raw_go(run *r)
     }
     run_issued(r);
     wait_on_host(r, r->b->done.vk, r->b->done.value);
-    RIG_CU(gpu->cu->StreamSynchronize(ring->stream));
+    RIG_CU(r->b->bench.rig.cu->StreamSynchronize(r->b->bench.rig.stream));
 }
 
-void raw_finish(run *r)
-{
-    const raw_ring *ring = r->own;
-    const rig *gpu = &r->b->bench.rig;
-    if (ring->stream != gpu->stream) RIG_CU(gpu->cu->StreamDestroy(ring->stream));
-}
-
-static const char *obstacle_raw(const run *r)
-{
-    if (r->c->tuning.stream_priority == 0) return NULL;
-    CUstream stream = frames_stream(r->b, r->c->tuning.stream_priority);
-    if (stream == NULL) return "the driver has no stream priorities";
-    RIG_CU(r->b->bench.rig.cu->StreamDestroy(stream));
-    return NULL;
-}
-
-const scheme scheme_raw = {.name = "raw ring",
-                           .obstacle = obstacle_raw,
-                           .prepare = raw_prepare,
-                           .go = raw_go,
-                           .finish = raw_finish};
+const scheme scheme_raw = {.name = "raw ring", .prepare = prepare, .go = go};

@@ -35,8 +35,6 @@ void solver_open(solver *s, const rig *r, uint32_t num_times)
     s->module = raw_cuda_load(r->cu, "bench_frames");
     s->kernels[SOLVER_SOLVE] = raw_cuda_function(r->cu, s->module, "frames_solve");
     s->kernels[SOLVER_WALK] = raw_cuda_function(r->cu, s->module, "frames_walk");
-    s->kernels[SOLVER_MARK] = raw_cuda_function(r->cu, s->module, "frames_mark");
-    s->kernels[SOLVER_SIGN] = raw_cuda_function(r->cu, s->module, "frames_sign");
     s->now = raw_cuda_function(r->cu, s->module, "frames_now");
     RIG_CU(r->cu->DeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
                                      r->ordinal));
@@ -56,13 +54,6 @@ void solver_close(solver *s)
     free(s->times);
     RIG_CU(s->cu->MemFree(s->log));
     RIG_CU(s->cu->ModuleUnload(s->module));
-}
-
-void solver_launch_custom(const solver *s, CUstream stream, solver_job job)
-{
-    solver_launch_one(s, stream, SOLVER_MARK, job);
-    work_kernel_launch(s->custom, stream, job.frame);
-    solver_launch_one(s, stream, SOLVER_SIGN, job);
 }
 
 typedef struct solver_trial {

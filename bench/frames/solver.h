@@ -4,17 +4,11 @@
 #ifndef CULVERT_BENCH_FRAMES_SOLVER_H_
 #define CULVERT_BENCH_FRAMES_SOLVER_H_
 
-#include "work.h"
+#include "rig.h"
 
 enum { SOLVER_THREADS = 256, SOLVER_PARAMS = 6 };
 
-typedef enum solver_kernel {
-    SOLVER_SOLVE,
-    SOLVER_WALK,
-    SOLVER_MARK,
-    SOLVER_SIGN,
-    SOLVER_KERNELS
-} solver_kernel;
+typedef enum solver_kernel { SOLVER_SOLVE, SOLVER_WALK, SOLVER_KERNELS } solver_kernel;
 
 /* How the time is spent. */
 typedef enum solver_work {
@@ -36,8 +30,6 @@ typedef struct solver {
     unsigned processors, wave; /* blocks that are at work at once; so many have times */
     /* What solver_choose() chose. */
     solver_work work;
-    /* NULL: its own work. Else what runs in its place, between SOLVER_MARK and SOLVER_SIGN. */
-    const work_kernel *custom;
     solver_kernel kernel;
     unsigned blocks, logged;
     uint32_t num_times; /* frames whose times are kept */
@@ -86,23 +78,12 @@ static inline void solver_params(solver_job *job, void *params[SOLVER_PARAMS])
     params[5] = &job->logged;
 }
 
-static inline void solver_launch_one(const solver *s, CUstream stream, solver_kernel which,
-                                     solver_job job)
+static inline void solver_launch(const solver *s, CUstream stream, solver_job job)
 {
     void *params[SOLVER_PARAMS];
     solver_params(&job, params);
-    RIG_CU(s->cu->LaunchKernel(s->kernels[which], s->blocks, 1, 1, SOLVER_THREADS, 1, 1, 0, stream,
-                               params, NULL));
-}
-
-void solver_launch_custom(const solver *s, CUstream stream, solver_job job);
-
-static inline void solver_launch(const solver *s, CUstream stream, solver_job job)
-{
-    if (s->custom != NULL)
-        solver_launch_custom(s, stream, job);
-    else
-        solver_launch_one(s, stream, s->kernel, job);
+    RIG_CU(s->cu->LaunchKernel(s->kernels[s->kernel], s->blocks, 1, 1, SOLVER_THREADS, 1, 1, 0,
+                               stream, params, NULL));
 }
 
 /* The iterations after which a frame of this size takes this long when one follows the other. 0

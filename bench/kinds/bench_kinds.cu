@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* CUDA's side: streams through a buffer or an image, and reads of it at random, every word checked.
- * kinds_buffer.comp and kinds_image.comp do the same. */
+/* CUDA's side: streams through a buffer, and reads of it at random, every word checked.
+ * kinds_buffer.comp does the same. */
 #include "culvert_kernel.h"
 
 #ifdef __CUDACC__
@@ -63,57 +63,4 @@ CULV_KERNEL void kinds_random(CULV_GRID const unsigned *words, unsigned mask, un
     if (found != 0) atomicAdd(wrong, found);
 }
 
-/* Images: tiles of 16 x 16, a block each; or at random. */
-CULV_KERNEL void kinds_image_fill(CULV_GRID cudaSurfaceObject_t stored, unsigned side)
-{
-    const unsigned across = side / 16;
-    for (unsigned tile = blockIdx.x; tile < across * across; tile += gridDim.x) {
-        const unsigned x = tile % across * 16 + threadIdx.x % 16;
-        const unsigned y = tile / across * 16 + threadIdx.x / 16;
-        surf2Dwrite(word_of(y * side + x, 1), stored, (int)(x * 4), (int)y);
-    }
-}
-
-#define STREAM(name, object, read)                                                                 \
-    CULV_KERNEL void name(CULV_GRID object image, unsigned side, unsigned *wrong)                  \
-    {                                                                                              \
-        const unsigned across = side / 16;                                                         \
-        unsigned found = 0;                                                                        \
-        for (unsigned tile = blockIdx.x; tile < across * across; tile += gridDim.x) {              \
-            const unsigned x = tile % across * 16 + threadIdx.x % 16;                              \
-            const unsigned y = tile / across * 16 + threadIdx.x / 16;                              \
-            found += read != word_of(y * side + x, 1) ? 1 : 0;                                     \
-        }                                                                                          \
-        if (found != 0) atomicAdd(wrong, found);                                                   \
-    }
-#define RANDOM(name, object, read)                                                                 \
-    CULV_KERNEL void name(CULV_GRID object image, unsigned side, unsigned seed, unsigned reads,    \
-                          unsigned *wrong)                                                         \
-    {                                                                                              \
-        unsigned state = mixed((blockIdx.x * blockDim.x + threadIdx.x) ^ seed), found = 0;         \
-        for (unsigned i = 0; i < reads; i += AT_ONCE) {                                            \
-            unsigned at[AT_ONCE], is[AT_ONCE];                                                     \
-            UNROLL for (int j = 0; j < AT_ONCE; j++)                                               \
-            {                                                                                      \
-                state = next_random(state);                                                        \
-                at[j] = mixed(state) & (side * side - 1);                                          \
-            }                                                                                      \
-            UNROLL for (int j = 0; j < AT_ONCE; j++)                                               \
-            {                                                                                      \
-                const unsigned x = at[j] % side, y = at[j] / side;                                 \
-                is[j] = read;                                                                      \
-            }                                                                                      \
-            UNROLL for (int j = 0; j < AT_ONCE; j++) found += is[j] != word_of(at[j], 1) ? 1 : 0;  \
-        }                                                                                          \
-        if (found != 0) atomicAdd(wrong, found);                                                   \
-    }
-#define SAMPLE tex2D<unsigned>(image, (float)x + 0.5f, (float)y + 0.5f)
-#define LOAD   surf2Dread<unsigned>(image, (int)(x * 4), (int)y)
-
-STREAM(kinds_stream_sampled, cudaTextureObject_t, SAMPLE)
-STREAM(kinds_stream_stored, cudaSurfaceObject_t, LOAD)
-RANDOM(kinds_random_sampled, cudaTextureObject_t, SAMPLE)
-RANDOM(kinds_random_stored, cudaSurfaceObject_t, LOAD)
-
-CULV_KERNELS(kinds_fill, kinds_add, kinds_random, kinds_image_fill, kinds_stream_sampled,
-             kinds_stream_stored, kinds_random_sampled, kinds_random_stored)
+CULV_KERNELS(kinds_fill, kinds_add, kinds_random)

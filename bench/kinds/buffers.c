@@ -274,8 +274,8 @@ static void measure(kinds *k, subject *s, scheme which)
             if (side == KINDS_CUDA ? job->pointer == 0 : job->address == 0) continue;
             spread rate = kinds_measure(k, job, side, KINDS_ADD, moved);
             kinds_row *row =
-                kinds_add_row(k, "buffers", schemes[which].name,
-                              noise ? "stream, noise" : "stream, constant", side, job->bytes, rate);
+                kinds_add_row(k, schemes[which].name, noise ? "stream, noise" : "stream, constant",
+                              side, job->bytes, rate);
             row->kind = kinds_kind_name(s->kind);
             kinds_end_row(k, row, schemes[CUDA_ALLOC].name, 0.0);
         }
@@ -284,8 +284,7 @@ static void measure(kinds *k, subject *s, scheme which)
         if (side == KINDS_CUDA ? job->pointer == 0 : job->address == 0) continue;
         kinds_try_check(k, job, side);
         spread rate = kinds_measure(k, job, side, KINDS_RANDOM, reads);
-        kinds_row *row =
-            kinds_add_row(k, "buffers", schemes[which].name, "random", side, job->bytes, rate);
+        kinds_row *row = kinds_add_row(k, schemes[which].name, "random", side, job->bytes, rate);
         row->kind = kinds_kind_name(s->kind);
         kinds_end_row(k, row, schemes[CUDA_ALLOC].name, schemes[which].goal);
     }

@@ -7,15 +7,11 @@
 
 enum { GROUP = 256, MOST_REPEATS = 64, MOST_TURNS = 16 };
 
-/* Push constants of kinds_buffer.comp and kinds_image.comp. */
+/* Push constants of kinds_buffer.comp. */
 typedef struct buffer_constants {
     VkDeviceAddress vectors, words, wrong;
     uint32_t num_vectors, mask, noise, addend, seed, reads;
 } buffer_constants;
-typedef struct image_constants {
-    VkDeviceAddress wrong;
-    uint32_t side, seed, reads;
-} image_constants;
 
 static VkShaderModule load_shader(const kinds *k, const char *name)
 {
@@ -38,12 +34,10 @@ static VkShaderModule load_shader(const kinds *k, const char *name)
     return module;
 }
 
-static VkPipelineLayout make_layout(const kinds *k, const VkDescriptorSetLayout *set, uint32_t size)
+static VkPipelineLayout make_layout(const kinds *k, uint32_t size)
 {
     const VkPushConstantRange constants = {VK_SHADER_STAGE_COMPUTE_BIT, 0, size};
     const VkPipelineLayoutCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
-                                             .setLayoutCount = set != NULL ? 1 : 0,
-                                             .pSetLayouts = set,
                                              .pushConstantRangeCount = 1,
                                              .pPushConstantRanges = &constants};
     VkPipelineLayout layout = VK_NULL_HANDLE;
@@ -52,12 +46,11 @@ static VkPipelineLayout make_layout(const kinds *k, const VkDescriptorSetLayout 
 }
 
 /* A pipeline for each work, from one shader. */
-static void make_pipelines(const kinds *k, const char *shader, VkPipelineLayout layout,
-                           uint32_t count, VkPipeline *out)
+static void make_pipelines(kinds *k)
 {
     const VkDevice device = k->bench.rig.vk.device;
-    const VkShaderModule module = load_shader(k, shader);
-    for (uint32_t work = 0; work < count; work++) {
+    const VkShaderModule module = load_shader(k, "kinds_buffer");
+    for (uint32_t work = 0; work < KINDS_WORKS; work++) {
         const VkSpecializationMapEntry entry = {0, 0, sizeof work};
         const VkSpecializationInfo special = {1, &entry, sizeof work, &work};
         const VkComputePipelineCreateInfo info = {
@@ -67,62 +60,11 @@ static void make_pipelines(const kinds *k, const char *shader, VkPipelineLayout 
                       .module = module,
                       .pName = "main",
                       .pSpecializationInfo = &special},
-            .layout = layout};
-        VK_OK(vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &info, NULL, &out[work]));
+            .layout = k->layout};
+        VK_OK(
+            vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &info, NULL, &k->pipelines[work]));
     }
     vkDestroyShaderModule(device, module, NULL);
-}
-
-static void open_sets(kinds *k)
-{
-    const VkDevice device = k->bench.rig.vk.device;
-    const VkDescriptorType types[] = {VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
-                                      VK_DESCRIPTOR_TYPE_STORAGE_IMAGE};
-    VkDescriptorSetLayoutBinding bindings[2];
-    VkDescriptorPoolSize room[2];
-    for (uint32_t i = 0; i < 2; i++) {
-        bindings[i] =
-            (VkDescriptorSetLayoutBinding){i, types[i], 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL};
-        room[i] = (VkDescriptorPoolSize){types[i], 1};
-    }
-    const VkDescriptorSetLayoutCreateInfo set = {
-        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-        .bindingCount = 2,
-        .pBindings = bindings};
-    const VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-                                             .maxSets = 1,
-                                             .poolSizeCount = 2,
-                                             .pPoolSizes = room};
-    const VkSamplerCreateInfo sampler = {.sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO};
-    VK_OK(vkCreateDescriptorSetLayout(device, &set, NULL, &k->set_layout));
-    VK_OK(vkCreateDescriptorPool(device, &pool, NULL, &k->pool));
-    VK_OK(vkCreateSampler(device, &sampler, NULL, &k->sampler));
-}
-
-VkDescriptorSet kinds_set(kinds *k, VkImageView view)
-{
-    const VkDevice device = k->bench.rig.vk.device;
-    const VkDescriptorSetAllocateInfo info = {.sType =
-                                                  VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-                                              .descriptorPool = k->pool,
-                                              .descriptorSetCount = 1,
-                                              .pSetLayouts = &k->set_layout};
-    const VkDescriptorImageInfo image = {k->sampler, view, VK_IMAGE_LAYOUT_GENERAL};
-    VkDescriptorSet set = VK_NULL_HANDLE;
-    VK_OK(vkResetDescriptorPool(device, k->pool, 0));
-    VK_OK(vkAllocateDescriptorSets(device, &info, &set));
-    for (uint32_t i = 0; i < 2; i++) {
-        const VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-                                            .dstSet = set,
-                                            .dstBinding = i,
-                                            .descriptorCount = 1,
-                                            .descriptorType =
-                                                i == 0 ? VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER
-                                                       : VK_DESCRIPTOR_TYPE_STORAGE_IMAGE,
-                                            .pImageInfo = &image};
-        vkUpdateDescriptorSets(device, 1, &write, 0, NULL);
-    }
-    return set;
 }
 
 static void open_counter(kinds *k)
@@ -160,9 +102,6 @@ static void open_counter(kinds *k)
 void kinds_open(kinds *k)
 {
     static const char *const names[KINDS_WORKS] = {"kinds_fill", "kinds_add", "kinds_random"};
-    static const char *const image_names[KINDS_IMAGE_WORKS] = {
-        "kinds_image_fill", "kinds_stream_sampled", "kinds_stream_stored", "kinds_random_sampled",
-        "kinds_random_stored"};
     const rig *r = &k->bench.rig;
     CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     void *elapsed = NULL;
@@ -173,17 +112,12 @@ void kinds_open(kinds *k)
     k->module = raw_cuda_load(r->cu, "bench_kinds");
     for (size_t i = 0; i < KINDS_WORKS; i++)
         k->kernels[i] = raw_cuda_function(r->cu, k->module, names[i]);
-    for (size_t i = 0; i < KINDS_IMAGE_WORKS; i++)
-        k->image_kernels[i] = raw_cuda_function(r->cu, k->module, image_names[i]);
     RIG_CU(r->cu->EventCreate(&k->begin, CU_EVENT_DEFAULT));
     RIG_CU(r->cu->EventCreate(&k->end, CU_EVENT_DEFAULT));
     RIG_CU(r->cu->MemAlloc(&k->wrong, sizeof(uint32_t)));
-    open_sets(k);
     open_counter(k);
-    k->layout = make_layout(k, NULL, sizeof(buffer_constants));
-    k->image_layout = make_layout(k, &k->set_layout, sizeof(image_constants));
-    make_pipelines(k, "kinds_buffer", k->layout, KINDS_WORKS, k->pipelines);
-    make_pipelines(k, "kinds_image", k->image_layout, KINDS_IMAGE_WORKS, k->image_pipelines);
+    k->layout = make_layout(k, sizeof(buffer_constants));
+    make_pipelines(k);
     const VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
                                            .queryType = VK_QUERY_TYPE_TIMESTAMP,
                                            .queryCount = 2};
@@ -197,13 +131,7 @@ void kinds_close(kinds *k)
     vkDestroyQueryPool(device, k->queries, NULL);
     for (size_t i = 0; i < KINDS_WORKS; i++)
         vkDestroyPipeline(device, k->pipelines[i], NULL);
-    for (size_t i = 0; i < KINDS_IMAGE_WORKS; i++)
-        vkDestroyPipeline(device, k->image_pipelines[i], NULL);
     vkDestroyPipelineLayout(device, k->layout, NULL);
-    vkDestroyPipelineLayout(device, k->image_layout, NULL);
-    vkDestroySampler(device, k->sampler, NULL);
-    vkDestroyDescriptorPool(device, k->pool, NULL);
-    vkDestroyDescriptorSetLayout(device, k->set_layout, NULL);
     vkDestroyBuffer(device, k->vk_wrong.buffer, NULL);
     vkFreeMemory(device, k->vk_wrong.memory, NULL);
     RIG_CU(r->cu->MemFree(k->wrong));
@@ -223,22 +151,13 @@ static void launch(kinds *k, kinds_job *job, int work)
     void *fill[] = {&job->pointer, &vectors, &job->noise};
     void *add[] = {&job->pointer, &vectors};
     void *random[] = {&job->pointer, &mask, &job->noise, &job->passes, &seed, &k->reads, &wrong};
-    void *image_fill[] = {&job->surface, &job->side};
-    void *sampled[] = {&job->texture, &job->side, &wrong};
-    void *stored[] = {&job->surface, &job->side, &wrong};
-    void *random_sampled[] = {&job->texture, &job->side, &seed, &k->reads, &wrong};
-    void *random_stored[] = {&job->surface, &job->side, &seed, &k->reads, &wrong};
     void **const params[] = {fill, add, random};
-    void **const image_params[] = {image_fill, sampled, stored, random_sampled, random_stored};
-    const bool is_image = job->side != 0;
-    RIG_CU(r->cu->LaunchKernel(is_image ? k->image_kernels[work] : k->kernels[work],
-                               k->threads / GROUP, 1, 1, GROUP, 1, 1, 0, r->stream,
-                               is_image ? image_params[work] : params[work], NULL));
+    RIG_CU(r->cu->LaunchKernel(k->kernels[work], k->threads / GROUP, 1, 1, GROUP, 1, 1, 0,
+                               r->stream, params[work], NULL));
 }
 
 static void record(kinds *k, VkCommandBuffer commands, const kinds_job *job, int work)
 {
-    const bool is_image = job->side != 0;
     const buffer_constants buffer = {.vectors = job->address,
                                      .words = job->address,
                                      .wrong = k->wrong_address,
@@ -248,9 +167,6 @@ static void record(kinds *k, VkCommandBuffer commands, const kinds_job *job, int
                                      .addend = job->passes,
                                      .seed = k->seed++,
                                      .reads = k->reads};
-    const image_constants image = {
-        .wrong = k->wrong_address, .side = job->side, .seed = k->seed++, .reads = k->reads};
-    const VkPipelineLayout layout = is_image ? k->image_layout : k->layout;
     const VkMemoryBarrier2 all = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
                                   .srcStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
                                   .srcAccessMask = VK_ACCESS_2_MEMORY_WRITE_BIT,
@@ -260,14 +176,8 @@ static void record(kinds *k, VkCommandBuffer commands, const kinds_job *job, int
     const VkDependencyInfo between = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
                                       .memoryBarrierCount = 1,
                                       .pMemoryBarriers = &all};
-    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE,
-                      is_image ? k->image_pipelines[work] : k->pipelines[work]);
-    if (is_image)
-        vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &job->set,
-                                0, NULL);
-    vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                       is_image ? (uint32_t)sizeof image : (uint32_t)sizeof buffer,
-                       is_image ? (const void *)&image : (const void *)&buffer);
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, k->pipelines[work]);
+    vkCmdPushConstants(commands, k->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof buffer, &buffer);
     vkCmdDispatch(commands, k->threads / GROUP, 1, 1);
     vkCmdPipelineBarrier2(commands, &between);
 }
@@ -323,7 +233,7 @@ static uint32_t count_wrong(const kinds *k, kinds_side side)
 static void require_right(kinds *k, const kinds_job *job, kinds_side side, int work, uint64_t words)
 {
     const char *who = side == KINDS_CUDA ? "CUDA" : "Vulkan";
-    const bool reads = job->side != 0 ? work != KINDS_IMAGE_FILL : work == KINDS_RANDOM;
+    const bool reads = work == KINDS_RANDOM;
     const uint32_t wrong = count_wrong(k, side);
     if (wrong != 0)
         FAIL("%u words that %s read in %llu bytes of %s are wrong", wrong, who,
@@ -333,15 +243,12 @@ static void require_right(kinds *k, const kinds_job *job, kinds_side side, int w
 
 static double run(kinds *k, kinds_job *job, kinds_side side, int work, unsigned times)
 {
-    const bool is_buffer = job->side == 0;
-    const bool random = is_buffer ? work == KINDS_RANDOM : work >= KINDS_RANDOM_SAMPLED;
     forget_wrong(k);
     const double ns =
         side == KINDS_CUDA ? by_cuda(k, job, work, times) : by_vulkan(k, job, work, times);
-    if (is_buffer && work == KINDS_FILL) job->passes = 0;
-    if (is_buffer && work == KINDS_ADD) job->passes += times;
-    require_right(k, job, side, work,
-                  times * (random ? (uint64_t)k->threads * k->reads : job->bytes / 4));
+    if (work == KINDS_FILL) job->passes = 0;
+    if (work == KINDS_ADD) job->passes += times;
+    require_right(k, job, side, work, times * (uint64_t)k->threads * k->reads);
     return ns;
 }
 

@@ -9,20 +9,12 @@
 
 typedef enum kinds_side { KINDS_CUDA, KINDS_VULKAN, KINDS_SIDES } kinds_side;
 
-/* As in kinds_buffer.comp and kinds_image.comp. */
+/* As in kinds_buffer.comp. */
 typedef enum kinds_work { KINDS_FILL, KINDS_ADD, KINDS_RANDOM, KINDS_WORKS } kinds_work;
-typedef enum kinds_image_work {
-    KINDS_IMAGE_FILL,
-    KINDS_STREAM_SAMPLED,
-    KINDS_STREAM_STORED,
-    KINDS_RANDOM_SAMPLED,
-    KINDS_RANDOM_STORED,
-    KINDS_IMAGE_WORKS
-} kinds_image_work;
 
 /* Of one scheme, size, side and pattern. */
 typedef struct kinds_row {
-    const char *section, *scheme, *pattern, *unit;
+    const char *scheme, *pattern, *unit;
     const char *kind; /* by culv_buffer_memory_kind() and its like; NULL: not asked */
     uint64_t bytes;
     kinds_side side;
@@ -33,14 +25,9 @@ typedef struct kinds_row {
 } kinds_row;
 
 typedef struct kinds_job {
-    /* A buffer's: NULL or 0 on the side that does not have it. */
+    /* 0 on the side that does not have it. */
     CUdeviceptr pointer;
     VkDeviceAddress address;
-    /* An image's */
-    CUtexObject texture;
-    CUsurfObject surface;
-    VkDescriptorSet set;
-    uint32_t side; /* in texels; 0: it is a buffer */
     uint64_t bytes;
     uint32_t noise;  /* of the contents */
     uint32_t passes; /* of KINDS_ADD so far */
@@ -55,17 +42,14 @@ typedef struct kinds {
     uint64_t checked; /* words; one that is wrong ends the program */
     /* CUDA */
     CUmodule module;
-    CUfunction kernels[KINDS_WORKS], image_kernels[KINDS_IMAGE_WORKS];
+    CUfunction kernels[KINDS_WORKS];
     CUevent begin, end;
     PFN_cuEventElapsedTime_v2000 elapsed;
     CUdeviceptr wrong; /* where CUDA counts */
     /* Vulkan */
-    VkDescriptorSetLayout set_layout;
-    VkDescriptorPool pool;
-    VkPipelineLayout layout, image_layout;
-    VkPipeline pipelines[KINDS_WORKS], image_pipelines[KINDS_IMAGE_WORKS];
+    VkPipelineLayout layout;
+    VkPipeline pipelines[KINDS_WORKS];
     VkQueryPool queries;
-    VkSampler sampler;
     raw_vk_buffer vk_wrong; /* where Vulkan counts, mapped */
     VkDeviceAddress wrong_address;
     size_t num_rows, capacity;
@@ -81,16 +65,13 @@ void kinds_do(kinds *k, kinds_job *job, kinds_side side, int work);
 void kinds_try_check(kinds *k, const kinds_job *job, kinds_side side);
 /* Measures it by turns: a rate each, in giga-`amount`s a second. */
 spread kinds_measure(kinds *k, kinds_job *job, kinds_side side, int work, double amount);
-/* A set for an image's sampler and texels. */
-VkDescriptorSet kinds_set(kinds *k, VkImageView view);
 
-/* The sections. */
+/* buffers.c: each kind at these sizes. */
 void kinds_buffers(kinds *k, const uint64_t *sizes, size_t count);
-void kinds_images(kinds *k, const uint64_t *sizes, size_t count);
 
 /* results.c */
-kinds_row *kinds_add_row(kinds *k, const char *section, const char *scheme, const char *pattern,
-                         kinds_side side, uint64_t bytes, spread rate);
+kinds_row *kinds_add_row(kinds *k, const char *scheme, const char *pattern, kinds_side side,
+                         uint64_t bytes, spread rate);
 /* Compares with `to`'s row of CUDA's side, and prints the row. */
 void kinds_end_row(kinds *k, kinds_row *row, const char *to, double goal);
 const char *kinds_kind_name(culv_memory_kind kind);

@@ -11,15 +11,12 @@
 static const char usage[] =
     "culvert-bench-kinds measures how fast each kind of memory is that CUDA and Vulkan can share, "
     "from both sides:\n"
-    "streams through a buffer, reads at random, images sampled and read as surfaces. Every word that "
-    "is read is checked.\n"
+    "streams through a buffer, and reads at random. Every word that is read is checked.\n"
     "\n"
     "usage: culvert-bench-kinds [options]\n"
     "\n"
     "  --driver=WHICH   auto: NVIDIA's, else the software twin (default); nvidia; soft\n"
     "  --device=N       CUDA ordinal (0)\n"
-    "  --only=NAME      one of --list\n"
-    "  --list           what there is to measure\n"
     "  --seed=N         of the places that are read (1)\n"
     "  --quick          small and once: to see that it works, not to read rates\n"
     "  --json           print JSON (docs/measured/memory-kinds.md)\n"
@@ -30,19 +27,11 @@ static const char usage[] =
     "exit: 0 measured, 1 something failed or was wrong, 2 wrong usage, 3 no device that CUDA and "
     "Vulkan share\n";
 
-static const struct section {
-    const char *name, *what;
-    void (*run)(kinds *k, const uint64_t *sizes, size_t count);
-} sections[] = {{"buffers", "buffers of each kind: streams, and reads at random", kinds_buffers},
-                {"images", "images of each kind: sampled, and as surfaces", kinds_images}};
-enum { SECTIONS = sizeof sections / sizeof sections[0] };
-
 typedef struct options {
     const char *driver, *json;
     int device;
     uint64_t seed;
     bool quick;
-    const char *only;
 } options;
 
 static options parse(int argc, char **argv)
@@ -50,21 +39,9 @@ static options parse(int argc, char **argv)
     options o = {.driver = "auto", .seed = 1};
     const arguments all = {KINDS_PROGRAM, usage, &o.driver, &o.json, &o.device, &o.seed, &o.quick};
     for (int i = 1; i < argc; i++) {
-        const char *a = argv[i], *value;
+        const char *a = argv[i];
         if (arguments_take(&all, a)) continue;
-        if ((value = arguments_value(a, "--only")) != NULL) {
-            for (size_t s = 0; s < SECTIONS; s++)
-                if (strcmp(value, sections[s].name) == 0) o.only = sections[s].name;
-            if (o.only == NULL || strcmp(o.only, value) != 0)
-                arguments_wrong(&all,
-                                "nothing is measured under that name (--list shows the names):", a);
-        } else if (strcmp(a, "--list") == 0) {
-            for (size_t s = 0; s < SECTIONS; s++)
-                printf("%-10s %s\n", sections[s].name, sections[s].what);
-            arguments_printed();
-        } else {
-            arguments_unknown(&all, a);
-        }
+        arguments_unknown(&all, a);
     }
     return o;
 }
@@ -99,23 +76,14 @@ static bool write_json(const kinds *k, const options *o, bool complete)
     return report_close(out, written, o->json, KINDS_PROGRAM);
 }
 
-static bool run_sections(kinds *k, const options *o)
+static bool run(kinds *k, const options *o)
 {
     static const uint64_t gpu[] = {UINT64_C(256) << 20, UINT64_C(1) << 30, UINT64_C(4) << 30};
     static const uint64_t twin[] = {UINT64_C(4) << 20, UINT64_C(16) << 20};
     const bool small = k->bench.rig.caps.is_software || k->bench.quick;
-    for (size_t i = 0; i < SECTIONS; i++) {
-        if (o->only != NULL && strcmp(o->only, sections[i].name) != 0) continue;
-        k->bench.measurement = sections[i].name;
-        bench_variant(&k->bench, "%s", "");
-        sections[i].run(k, small ? twin : gpu,
-                        small ? (k->bench.quick ? 1 : 2) : sizeof gpu / sizeof gpu[0]);
-        /* Also in between, so that what comes after cannot take it away. */
-        const bool last = i + 1 == SECTIONS || o->only != NULL;
-        if (o->json != NULL && (last || o->json[0] != '\0') && !write_json(k, o, last))
-            return false;
-    }
-    return true;
+    k->bench.measurement = "buffers";
+    kinds_buffers(k, small ? twin : gpu, small ? (k->bench.quick ? 1 : 2) : 3);
+    return o->json == NULL || write_json(k, o, true);
 }
 
 int main(int argc, char **argv)
@@ -135,7 +103,7 @@ int main(int argc, char **argv)
     k->least_ns = o.quick ? 0.0 : software ? 1e6 : 4e6;
     kinds_open(k);
     if (k->bench.text != NULL) print_heading(k);
-    bool fine = run_sections(k, &o);
+    bool fine = run(k, &o);
     if (k->bench.text != NULL) {
         fprintf(k->bench.text, "\n%llu words were checked, none is wrong.\n",
                 (unsigned long long)k->checked);

@@ -19,8 +19,8 @@ const char *kinds_kind_name(culv_memory_kind kind)
     }
 }
 
-kinds_row *kinds_add_row(kinds *k, const char *section, const char *scheme, const char *pattern,
-                         kinds_side side, uint64_t bytes, spread rate)
+kinds_row *kinds_add_row(kinds *k, const char *scheme, const char *pattern, kinds_side side,
+                         uint64_t bytes, spread rate)
 {
     if (k->num_rows == k->capacity) {
         const size_t capacity = k->capacity != 0 ? 2 * k->capacity : 64;
@@ -31,8 +31,7 @@ kinds_row *kinds_add_row(kinds *k, const char *section, const char *scheme, cons
     }
     kinds_row *row = &k->rows[k->num_rows++];
     const bool words = strstr(pattern, "random") != NULL;
-    *row = (kinds_row){.section = section,
-                       .scheme = scheme,
+    *row = (kinds_row){.scheme = scheme,
                        .pattern = pattern,
                        .unit = words ? "G words/s" : "GB/s",
                        .side = side,
@@ -85,7 +84,7 @@ bool kinds_write(const kinds *k, bool complete, FILE *out)
     for (size_t i = 0; i < k->num_rows; i++) {
         const kinds_row *r = &k->rows[i];
         json_begin(&json, NULL, '{');
-        json_string(&json, "section", r->section);
+        json_string(&json, "section", "buffers");
         json_string(&json, "scheme", r->scheme);
         json_string(&json, "memory_kind", r->kind);
         json_integer(&json, "bytes", (int64_t)r->bytes);

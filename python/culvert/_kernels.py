@@ -4,11 +4,12 @@ import ctypes
 import re
 import struct
 import weakref
-from ctypes import c_uint64, c_void_p
+from ctypes import c_uint64
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _declarations as d
-from ._lib import Error, Owned, _make, _roots, api, describe, handle, stream_handle, told
+from ._lib import Error, Making, Owned, Single, _make, _roots, api, describe, handle, looks, stream_handle, told
+from ._tensor import look
 from ._types import Handle, StreamLike
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ class Kernels(Owned):
 
     _destroy = "culv_kernels_unload"
 
-    def __init__(self, parent: "Device", pointer: int, source: str):
-        super().__init__(parent, pointer)
+    def __init__(self, parent: "Device", made: Making, source: str):
+        super().__init__(parent, made)
         self.device = parent
         self._source = source
         self._in_queues: "weakref.WeakKeyDictionary[VulkanDevice, QueueKernels]" = weakref.WeakKeyDictionary()
@@ -48,7 +49,7 @@ class Parameter(NamedTuple):
     more: int = 0
 
 
-class Kernel:
+class Kernel(Single):
     """A kernel by its name. Arguments are ctypes values, whose types must be the kernel's, or something with a pointer,
     such as a Buffer, a Vector, a Tensor or an AdoptedBuffer. A kernel of culvert.kernel() knows its types, where its
     compiler tells them: it takes numbers then, and on streams tensors of anybody's."""
@@ -56,7 +57,7 @@ class Kernel:
     def __init__(self, kernels: Kernels, name: str, *, block: Sequence[int] = (1,), shared_bytes: int = 0,
                  parameters: Optional[List[Parameter]] = None, scratch: Optional[Tuple[int, int]] = None):
         self._kernels, self.name = kernels, name
-        self._as_parameter_ = c_void_p(_make("culv_kernels_get", kernels._need(), name))
+        self._as_parameter_ = kernels._behind(_make("culv_kernels_get", kernels._need(), name))
         self.block, self.shared_bytes = tuple(block), shared_bytes
         self._parameters, self._scratch = parameters, scratch
 
@@ -141,7 +142,12 @@ class Kernel:
     def launch(self, args: Sequence[Any], grid: Sequence[int] = (1,), block: Optional[Sequence[int]] = None,
                stream: StreamLike = None, shared_bytes: Optional[int] = None, scratch: Any = None) -> None:
         """On a CUDA stream."""
-        api.culv_kernel_call_launch(self.call(args, grid, block, shared_bytes, scratch), stream_handle(stream))
+        gate = self._kernels._need().gate
+        gate.enter()
+        try:
+            api.culv_kernel_call_launch(self.call(args, grid, block, shared_bytes, scratch), stream_handle(stream))
+        finally:
+            gate.leave()
 
     def record(self, vk: "VulkanDevice", commands: Handle, queue_family: int, args: Sequence[Any], grid: Sequence[int] = (1,),
                block: Optional[Sequence[int]] = None, shared_bytes: Optional[int] = None, scratch: Any = None) -> None:
@@ -155,10 +161,11 @@ class QueueKernels(Owned):
 
     _destroy = "culv_vk_kernels_destroy"
 
-    def __init__(self, parent: "VulkanDevice", pointer: int, kernels: Kernels):
-        super().__init__(parent, pointer)
+    def __init__(self, parent: "VulkanDevice", made: Making, kernels: Kernels):
         self._kernels = kernels
-        kernels._children.add(self)  # it goes before them
+        super().__init__(parent, made)
+        with looks:
+            kernels._children.add(self)  # it goes before them
 
     def _told(self) -> Iterator[str]:
         return self._kernels._told()
@@ -192,14 +199,12 @@ def _places(i: Union[int, str], a: Any) -> Tuple[int, Any]:
         return a.pointer, there or (
             f"argument {i} has no address in Vulkan: pass a VulkanBuffer of a VulkanDevice with kernels=True, its tensor, "
             "a VectorView, or what adopt() gave")
-    if hasattr(a, "data_ptr"):  # PyTorch
-        pointer = a.data_ptr()
-    else:
-        interface = getattr(a, "__cuda_array_interface__", None) or getattr(a, "__array_interface__", None)
-        pointer = interface["data"][0] if interface is not None else None
-    if pointer is None:
+    if not any(hasattr(a, name) for name in ("data_ptr", "__cuda_array_interface__", "__array_interface__")):
         raise TypeError(f"argument {i}: {a!r} has no pointer")
-    return pointer, f"argument {i} is a tensor, which has no address in Vulkan: pass vk.adopt(tensor)"
+    seen = look(a)
+    if seen.copied or seen.swapped:  # its strides are the kernel's affair
+        seen.require()
+    return seen.pointer, f"argument {i} is a tensor, which has no address in Vulkan: pass vk.adopt(tensor)"
 
 
 def _number(i: int, a: Any, p: Parameter) -> List[Any]:
@@ -225,18 +230,13 @@ def _number(i: int, a: Any, p: Parameter) -> List[Any]:
 def _numba_array(i: int, a: Any, ndim: int) -> Iterator[Tuple[Any, Any]]:
     """An array as Numba's kernels take it: two pointers that they do not read, the count of elements, the size of one, the
     address, the shape, and the strides in bytes."""
-    about = getattr(a, "layout_of", a)
-    if hasattr(about, "data_ptr"):
-        about = about.detach()
-    interface = getattr(about, "__cuda_array_interface__", None) or getattr(about, "__array_interface__", None)
-    if interface is None:
+    layout = getattr(a, "layout_of", None)
+    if layout is None and not any(hasattr(a, name) for name in ("data_ptr", "__cuda_array_interface__", "__array_interface__")):
         raise TypeError(f"argument {i}: {a!r} has no shape")
-    shape, strides = tuple(interface["shape"]), interface.get("strides")
-    size = int(re.sub(r"\D", "", interface["typestr"]))
+    seen = layout.seen if layout is not None else look(a)
+    shape, strides, size = seen.shape, seen.strides, seen.size
     if len(shape) != ndim:
         raise TypeError(f"argument {i}: {len(shape)} dimensions, where the kernel was compiled for {ndim}")
-    if strides is None:
-        strides = tuple(size * _product(shape[k + 1:]) for k in range(ndim))
     on_stream, in_queue = _places(i, a)
     for number in (0, 0, _product(shape), size):
         value = c_uint64(number)

@@ -162,13 +162,13 @@ class _Process:
     forked = False
     opened = False  # a device, so that a driver is loaded
     ending = False  # the interpreter's end has begun: nothing is opened any more
-    working = 0  # how many threads are making or destroying a Vulkan device
+    workers: List[int] = []  # the threads that are making or destroying a Vulkan device
     openers: "weakref.WeakSet[threading.Thread]" = weakref.WeakSet()
     _lock = threading.RLock()  # a collector that runs under it may end a context, which works()
 
     @classmethod
     def note_fork(cls) -> None:
-        cls.forked, cls.working, cls._lock = cls.opened, 0, threading.RLock()
+        cls.forked, cls.workers, cls._lock = cls.opened, [], threading.RLock()
         if cls.opened:
             end_without_drivers()
 
@@ -190,12 +190,11 @@ class _Process:
         with cls._lock:
             if opens:
                 cls.check(opens)
-            cls.working += 1
+            cls.workers.append(threading.get_ident())
         try:
             yield
         finally:
-            with cls._lock:
-                cls.working -= 1
+            cls.workers.remove(threading.get_ident())
 
     @classmethod
     def end(cls) -> None:
@@ -205,7 +204,7 @@ class _Process:
                 return
             cls.ending = True
         until = time.monotonic() + 5
-        while cls.working and time.monotonic() < until:
+        while any(worker != threading.get_ident() for worker in list(cls.workers)) and time.monotonic() < until:
             time.sleep(0.001)
         if any(cls.goes_on(thread) for thread in list(cls.openers)):
             end_without_drivers()
@@ -231,6 +230,55 @@ def end_without_drivers() -> None:
     if hasattr(libc, "on_exit") and hasattr(libc, "__cxa_atexit"):  # glibc
         libc.on_exit(libc._exit, None)
         getattr(libc, "__cxa_atexit")(libc.fflush, None, None)  # what is registered last runs first
+
+
+class Gate:
+    """Who is in a call with something that another thread may close. Its end lets nobody in any more, and waits for those who
+    are inside: each call here is short, or waits in slices."""
+    __slots__ = ("kind", "inside", "shut_by")
+    PATIENCE = 10 * 10**9
+    GONE = -1
+
+    def __init__(self, kind: str):
+        self.kind = kind
+        self.inside: List[int] = []
+        self.shut_by = 0  # the thread that ends it, or GONE
+
+    @property
+    def is_shut(self) -> bool:
+        """For this thread: the one that ends it still works with it."""
+        return self.shut_by not in (0, threading.get_ident())
+
+    def enter(self) -> None:
+        me = threading.get_ident()
+        self.inside.append(me)
+        if self.shut_by not in (0, me):
+            self.inside.remove(me)
+            raise ValueError(f"this {self.kind} is closed")
+
+    def leave(self) -> None:
+        self.inside.remove(threading.get_ident())
+
+    def shut(self, call: str) -> None:
+        """A thread that was here first raises BusyError if it does not leave. In one thread a KeyboardInterrupt may leave an entry
+        behind, and that thread never waits for itself."""
+        from ._turns import until
+        me = self.shut_by = threading.get_ident()
+        try:
+            until(lambda: all(thread == me for thread in list(self.inside)), self.PATIENCE, lambda: "", call)
+        except LateError:
+            raise busy(f"another thread is in a call with this {self.kind}, and does not come back", call) from None
+
+
+class Pointer(c_void_p):
+    """The C object of something that has a gate: calls pass the gate first."""
+    gate: Gate
+
+
+def pointer_behind(gate: Gate, value: int = 0) -> Pointer:
+    made = Pointer(value)
+    made.gate = gate
+    return made
 
 
 process = _Process()
@@ -260,11 +308,20 @@ class Api(_ApiFunctions):
         raw.restype = ctypes.c_int if checks else result
 
         def call(*args: Any) -> Any:
+            passed: List[Gate] = []
             try:
-                answer = raw(*args)
-            except ctypes.ArgumentError:  # nothing was called: a struct for a pointer to it, or text
-                answer = raw(*[byref(a) if isinstance(a, (ctypes.Structure, ctypes.Union)) else
-                               a.encode() if isinstance(a, str) else a for a in args])
+                for a in args:
+                    if a.__class__ is Pointer:
+                        a.gate.enter()
+                        passed.append(a.gate)
+                try:
+                    answer = raw(*args)
+                except ctypes.ArgumentError:  # nothing was called: a struct for a pointer to it, or text
+                    answer = raw(*[byref(a) if isinstance(a, (ctypes.Structure, ctypes.Union)) else
+                                   a.encode() if isinstance(a, str) else a for a in args])
+            finally:
+                for gate in passed:
+                    gate.leave()
             if not checks:
                 return answer
             if answer != 0:
@@ -306,15 +363,21 @@ def _template(kind: Type[Structure]) -> Tuple[bytes, Dict[str, Any]]:
     return there
 
 
-_UNSIGNED = (ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, c_uint64, ctypes.c_size_t)
+# ctypes keeps the low bits of a number that is too large. No C type is left out whose number a program gives.
+LIMITS: Dict[Any, Tuple[int, int]] = {kind: (0, 2**(8 * ctypes.sizeof(kind)) - 1) for kind in (
+    ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, c_uint64, ctypes.c_size_t)}
+LIMITS.update({kind: (-2**(8 * ctypes.sizeof(kind) - 1), 2**(8 * ctypes.sizeof(kind) - 1) - 1) for kind in (
+    ctypes.c_int32, ctypes.c_int64)})
 
 
-def not_negative(**numbers: int) -> int:
+def not_negative(most: int = 2**64 - 1, **numbers: int) -> int:
     """The last of them."""
     last = 0
     for name, last in numbers.items():
         if isinstance(last, int) and last < 0:
             raise ValueError(f"{name}={last} is negative")
+        if isinstance(last, int) and last > most:
+            raise ValueError(f"{name}={last} is more than {most}")
     return last
 
 
@@ -344,8 +407,10 @@ def describe(kind: Type[_Struct], **fields: Any) -> _Struct:
                 value = ctypes.addressof(value) if isinstance(value, (ctypes.Structure, ctypes.Array)) else handle(value)
             except TypeError as e:
                 raise TypeError(f"{kind.__name__}.{name}: {e}") from None
-        elif types[name] in _UNSIGNED and isinstance(value, int) and value < 0 and kind.__name__.startswith("culv_"):
-            raise ValueError(f"{kind.__name__}.{name} is {value}")
+        elif isinstance(value, int) and types[name] in LIMITS and kind.__name__.startswith("culv_"):
+            least, most = LIMITS[types[name]]
+            if not least <= value <= most:
+                raise ValueError(f"{kind.__name__}.{name} is {value}; it is {least} to {most}")
         setattr(made, name, value)
     return made
 
@@ -357,6 +422,15 @@ def _make(function: str, *args: Any) -> int:
     out = c_void_p()
     getattr(api, function)(*args, byref(out))
     return out.value or 0
+
+
+OUT = object()  # where the C object goes, if not behind the other arguments
+Making = Tuple[str, Tuple[Any, ...]]
+
+
+def making(function: str, *args: Any) -> Making:
+    """A call that makes an object, for Owned: it is made when everybody knows already whose it is."""
+    return function, args if OUT in args else (*args, OUT)
 
 
 def handle(value: Handle) -> int:
@@ -386,7 +460,11 @@ def stream_handle(stream: StreamLike) -> int:
     current stream of PyTorch or CuPy where the program has one, else the legacy default stream."""
     if stream is None:
         return current_stream()
-    if type(stream) is int:
+    if isinstance(stream, int):
+        # A driver reads where a wrong number points to, and the process dies there.
+        if type(stream) is not int or not 0 <= stream < 2**64 or 2 < stream < 4096:
+            raise ValueError(f"{stream!r} is no stream: it is the number of a CUstream, 1 for the legacy default stream, or 2 for the "
+                             "thread's own")
         return stream
     if hasattr(stream, "__cuda_stream__"):
         said: Any = getattr(stream, "__cuda_stream__")
@@ -427,61 +505,94 @@ def told(of: object, closed: bool, more: Iterable[str], state: str = "open") -> 
     return f"<culvert.{where}{type(of).__name__} {', '.join(words)}>"
 
 
+class Single:
+    """One object of this process."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"a {type(self).__name__} is one object of this process: it is neither copied nor pickled")
+
+
 _Self = TypeVar("_Self", bound="Owned")
 
 
-# Who looks at an object that another thread may close holds this meanwhile, and waits for nothing.
+# Of the lists of children, and of who closes an object first. Who holds it waits for nothing.
 looks = threading.RLock()
 
 
-class Owned:
-    """Something of Culvert's that is given back by close(), at the end of a `with` block, or with its parent."""
+class Owned(Single):
+    """Something of Culvert's that is given back by close(), at the end of a `with` block, or with its parent.
+
+    C writes into `_as_parameter_`, when it makes the object and when it destroys it. So an exception that comes at any moment,
+    as a KeyboardInterrupt may, neither loses an object nor has it destroyed twice."""
 
     _destroy = ""  # the C function, which takes a pointer to the pointer
+    _as_parameter_ = Pointer()
+    _home: "Optional[_Home]" = None  # the context whose queue may be at work with it
 
-    def __init__(self, parent: "Optional[Owned]", pointer: int):
+    def __init__(self, parent: "Optional[Owned]", made: Making, home: "Optional[_Home]" = None):
         self._parent = parent
-        self._home: "Optional[_Home]" = getattr(parent, "_home", None)  # the context whose queue may be at work with it
+        self._gate = Gate(type(self).__name__)
+        self._home = home or getattr(parent, "_home", None)
         self._children: "weakref.WeakSet[Any]" = weakref.WeakSet()
-        self._as_parameter_ = c_void_p(pointer)
+        self._as_parameter_ = pointer_behind(self._gate)
         with looks:
             (parent._children if parent is not None else _roots).add(self)
         if self._home is not None:
-            self._home.users += 1
+            self._home.users.add(id(self))
+        function, args = made
+        try:
+            getattr(api, function)(*[byref(self._as_parameter_) if a is OUT else a for a in args])
+        except BaseException:
+            if not self._as_parameter_ and self._home is not None:
+                self._home.users.discard(id(self))
+            raise
 
     def _close_children(self) -> None:
-        for child in list(self._children):
+        with looks:
+            children = list(self._children)
+        for child in children:
             child.close()
 
     @property
     def closed(self) -> bool:
-        return not self._as_parameter_
+        return not self._as_parameter_ or self._gate.is_shut
 
     def close(self, after: StreamLike = None) -> None:
         """Gives the object back. With `after`, a CUDA stream, it is released when the stream has done what was
         submitted to it so far, and the call does not wait (where the C API has a ..._after() form). What a context
         made waits for the work of Context.submit() first, and is refused where that waits for CUDA, or a stream for a signal
-        that nobody sends (BusyError)."""
+        that nobody sends (BusyError). Other threads that are in a call with it end that call first; later ones raise ValueError."""
         if self.closed or process.forked:
             return
+        call = f"{type(self).__name__}.close"
         if after is None:
             from ._turns import settle_cuda
-            settle_cuda(f"{type(self).__name__}.close")
+            settle_cuda(call)
             _sweep_later()
-            if self._home is not None:
-                self._home.settle(f"{type(self).__name__}.close")
-        self._close_children()
-        self._goes()
-        with looks:
-            pointer = c_void_p(self._as_parameter_.value)
-            self._as_parameter_ = c_void_p()
+        lock: Any = contextlib.nullcontext() if self._home is None else self._home.lock
+        with lock:  # nobody else submits meanwhile
+            if after is None and self._home is not None:
+                self._home.settle(call)
+            self._close_children()
+            self._end(call, after)
+
+    def _end(self, call: str, after: StreamLike) -> None:
+        pointer = self._as_parameter_
         try:
+            with looks:
+                if self.closed:  # another thread was faster
+                    return
+                self._gate.shut_by = threading.get_ident()
+            self._gate.shut(call)
+            self._close_children()  # those that came meanwhile
+            self._goes()
             if after is not None:
                 getattr(api, self._destroy + "_after")(byref(pointer), stream_handle(after))
             else:
                 getattr(api, self._destroy)(byref(pointer))
         finally:
-            self._as_parameter_ = c_void_p(pointer.value)  # a destroy that is refused leaves it
+            if not self._gate.is_shut:
+                self._gate.shut_by = 0 if pointer else Gate.GONE  # a destroy that is refused leaves it
         self._left()
 
     def _goes(self) -> None:
@@ -489,8 +600,8 @@ class Owned:
 
     def _left(self) -> None:
         """The object is closed. In a cycle of garbage the context's end may have come first: then it has waited for this."""
-        if self.closed and self._home is not None:
-            self._home.left()
+        if not self._as_parameter_ and self._home is not None:
+            self._home.left(self)
 
     def __enter__(self: _Self) -> _Self:
         return self
@@ -500,23 +611,36 @@ class Owned:
 
     def _give_up(self) -> List[Tuple[str, c_void_p, int]]:
         """What is left to destroy: the function, the pointer, and the timeline's VkSemaphore. The object is closed then."""
-        pointer, self._as_parameter_ = self._as_parameter_, c_void_p()
+        pointer, self._as_parameter_ = self._as_parameter_, pointer_behind(self._gate)
         return [(self._destroy, pointer, 0)]
 
     def __del__(self) -> None:
-        if not getattr(self, "_as_parameter_", None) or process.forked or sys.is_finalizing():
+        if process.forked or sys.is_finalizing():
+            return
+        if not self._as_parameter_:
+            self._left()  # an exception may have come before that
             return
         from ._turns import cuda_waits
-        if self._home is not None and not (self._home.is_idle() and not cuda_waits()):
-            self._home.later += self._give_up()
+        home = self._home
+        if home is None:
+            if cuda_waits():
+                _later.extend(self._give_up())
+            else:
+                self.close()
+        elif not home.lock.acquire(blocking=False):  # a collector comes at any moment, and never waits
+            home.later += self._give_up()
             self._left()
-        elif cuda_waits():
-            _later.extend(self._give_up())
         else:
-            self.close()
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError(f"a {type(self).__name__} is one object of this process: it is neither copied nor pickled")
+            try:
+                if home.gate.shut_by == Gate.GONE:
+                    self._give_up()  # it went with the device
+                elif not home.is_idle() or cuda_waits():
+                    home.later += self._give_up()
+                    self._left()
+                else:
+                    self.close()
+            finally:
+                home.lock.release()
 
     def __repr__(self) -> str:
         return told(self, self.closed, self._told())
@@ -525,10 +649,14 @@ class Owned:
         """What a repr says of an object that is open: its size, and whose it is."""
         yield from ()
 
-    def _need(self) -> c_void_p:
+    def _need(self) -> Pointer:
         if self.closed:
             raise ValueError(f"this {type(self).__name__} is closed")
         return self._as_parameter_
+
+    def _behind(self, value: Optional[int]) -> Pointer:
+        """Something of the C object's, which goes with it."""
+        return pointer_behind(self._gate, value or 0)
 
 
 _roots: "weakref.WeakSet[Owned]" = weakref.WeakSet()

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional,
 
 from . import _declarations as d
 from ._kernels import Kernel as Kernel, Kernels as Kernels, QueueKernels as QueueKernels, kernel as kernel
-from ._lib import (InvalidError, LateError, Owned, _homes, _make, api, describe, driver_of, handle, library, not_negative, process,
+from ._lib import (OUT, Gate, InvalidError, LateError, Making, Owned, Pointer, Single, _homes, _make, api, describe, driver_of, handle, library, looks, making, not_negative, process,
                    stream_handle, told)
 from ._struct import Structure
-from ._tensor import Tensor as Tensor, TensorSource, tensor_range as tensor_range
+from ._tensor import Seen, Tensor as Tensor, TensorSource, look, tensor_range as tensor_range
 from ._turns import SECOND, SLICE, Turns, check_value, until
 from ._types import DType, Handle, Shape, StreamLike, TensorLike
 
@@ -82,16 +82,17 @@ class Cuda(_CudaFunctions):
         return call
 
 
-class Stream:
+class Stream(Single):
     """A CUDA stream of a device's context. It goes with close(), with its device, or when nobody has it any more."""
 
     def __init__(self, device: "Device", flags: int = 1):
         self._device = device
         device.make_current()
-        out = c_void_p()
-        device.cuda.cuStreamCreate(byref(out), flags)
-        self._as_parameter_ = out
-        device._children.add(self)
+        self._gate = Gate("Stream")
+        self._as_parameter_ = c_void_p()
+        with looks:
+            device._children.add(self)
+        device.cuda.cuStreamCreate(byref(self._as_parameter_), flags)
 
     @property
     def closed(self) -> bool:
@@ -109,13 +110,15 @@ class Stream:
 
     def synchronize(self, timeout: int = FOREVER) -> None:
         """Waits for what the stream has got, and hears Ctrl-C meanwhile. `timeout` is in nanoseconds (LateError)."""
-        _wait_for_stream(self._device, self.pointer, timeout, lambda: "the stream has not done its work in time")
+        _wait_for_stream(self._device, self.pointer, timeout, lambda: "the stream has not done its work in time", self._gate)
 
     def close(self) -> None:
         """CUDA ends the stream when it has done its work. The call does not wait."""
-        stream, self._as_parameter_ = self._as_parameter_, c_void_p()
+        with looks:
+            stream, self._as_parameter_ = self._as_parameter_, c_void_p()
         if not stream or process.forked or self._device.closed:
             return
+        self._gate.shut("Stream.close")
         cuda = self._device.cuda
         for call, argument in ((cuda.cuCtxSetCurrent, self._device.context), (cuda.cuStreamDestroy, stream)):
             answer = getattr(call, "raw")(argument)
@@ -134,18 +137,28 @@ class Stream:
         if getattr(self, "_as_parameter_", None) and not sys.is_finalizing():
             self.close()
 
-    __reduce_ex__ = Owned.__reduce_ex__
-
     def __repr__(self) -> str:
         return told(self, self.closed, [f"CUstream {self._as_parameter_.value or 0:#x}", f"on {self._device.name!r}"])
 
 
-def _wait_for_stream(device: "Device", stream: int, timeout: int, message: Callable[[], str]) -> None:
+def _wait_for_stream(device: "Device", stream: int, timeout: int, message: Callable[[], str], gate: Optional[Gate] = None) -> None:
     device.make_current()
     query = getattr(device.cuda.cuStreamQuery, "raw")
 
     def done() -> bool:
-        answer: int = query(stream)
+        gates = [device._gate, *([] if gate is None else [gate])]
+        for n, one in enumerate(gates):
+            try:
+                one.enter()
+            except ValueError:
+                for passed in gates[:n]:
+                    passed.leave()
+                raise
+        try:
+            answer: int = query(stream)
+        finally:
+            for one in gates:
+                one.leave()
         if answer not in (0, 600):  # CUDA_ERROR_NOT_READY
             raise RuntimeError(f"cuStreamQuery: CUDA error {answer}")
         return answer == 0
@@ -160,8 +173,8 @@ class Device(Owned):
     _destroy = "culv_device_close"
 
     def __init__(self, ordinal: int = 0, *, uuid: Optional[bytes] = None, driver: str = "auto",
-                 label: Optional[str] = None, context: Handle = None, _pointer: int = 0):
-        if not _pointer:
+                 label: Optional[str] = None, context: Handle = None, _made: Optional[Making] = None):
+        if _made is None:
             process.check("Device")
             desc = describe(d.culv_device_desc, driver=driver_of(driver), label=label, context=context)
             if uuid is not None:
@@ -169,11 +182,11 @@ class Device(Owned):
                 if len(uuid) != 16:
                     raise ValueError(f"a UUID has 16 bytes, and this has {len(uuid)}: pass Device.uuid, or uuid.UUID(text).bytes")
                 key.bytes[:] = list(uuid)
-                _pointer = _make("culv_device_open_by_uuid", key, desc)
+                _made = making("culv_device_open_by_uuid", key, desc)
             else:
-                _pointer = _make("culv_device_open_by_ordinal", ordinal, desc)
+                _made = making("culv_device_open_by_ordinal", ordinal, desc)
         self._thread = process.opener()
-        super().__init__(None, _pointer)
+        super().__init__(None, _made)
         self.cuda = Cuda(self)
         self._foreign_kernels: Dict[bytes, Kernels] = {}  # of culvert.kernel()
         self._caps = describe(d.culv_device_caps)
@@ -230,26 +243,26 @@ class Device(Owned):
         desc = describe(d.culv_memory_desc, size=size, dedicated=int(dedicated), label=label)
         desc.handle.type = d.culv_handle_type.CULV_HANDLE_OPAQUE_FD
         desc.handle.value.fd = fd
-        return Memory(self, _make("culv_memory_import_borrow", self._need(), desc))
+        return Memory(self, making("culv_memory_import_borrow", self._need(), desc))
 
     def import_timeline(self, fd: int, label: Optional[str] = None) -> "Semaphore":
         """An exported timeline semaphore by its opaque file descriptor, which stays yours."""
         desc = describe(d.culv_semaphore_desc, label=label, type=d.culv_semaphore_type.CULV_SEMAPHORE_TIMELINE)
         desc.handle.type = d.culv_handle_type.CULV_HANDLE_OPAQUE_FD
         desc.handle.value.fd = fd
-        return Semaphore(self, _make("culv_semaphore_import_borrow", self._need(), desc))
+        return Semaphore(self, making("culv_semaphore_import_borrow", self._need(), desc))
 
     def kernels(self, source: Union[str, bytes], directory: Optional[str] = None,
                 label: Optional[str] = None) -> "Kernels":
         """Kernels of a file (a path; or a name in `directory`, without the driver's ending) or of bytes (a cubin, a
         fatbin, PTX)."""
         if isinstance(source, bytes):
-            pointer = _make("culv_kernels_load_data", self._need(), source, len(source), label)
+            pointer = making("culv_kernels_load_data", self._need(), source, len(source), label)
             source = label or f"{len(source)} bytes"
         elif directory is not None:
-            pointer = _make("culv_kernels_load", self._need(), directory, source)
+            pointer = making("culv_kernels_load", self._need(), directory, source)
         else:
-            pointer = _make("culv_kernels_load_file", self._need(), source)
+            pointer = making("culv_kernels_load_file", self._need(), source)
         return Kernels(self, pointer, source)
 
     def _told(self) -> Iterator[str]:
@@ -268,8 +281,8 @@ class Buffer(Owned, TensorSource):
     def _device_of(self) -> Any:
         return self._device._need() if not self._device.closed else None
 
-    def __init__(self, parent: Owned, pointer: int, device: Device):
-        super().__init__(parent, pointer)
+    def __init__(self, parent: Owned, made: Making, device: Device):
+        super().__init__(parent, made)
         self._device = device
         self._described = {}
 
@@ -296,8 +309,8 @@ class Memory(Owned):
 
     _destroy = "culv_memory_destroy"
 
-    def __init__(self, parent: "Union[Device, VulkanDevice]", pointer: int):
-        super().__init__(parent, pointer)
+    def __init__(self, parent: "Union[Device, VulkanDevice]", made: Making):
+        super().__init__(parent, made)
         self._device = parent if isinstance(parent, Device) else parent.device
 
     def _told(self) -> Iterator[str]:
@@ -314,7 +327,7 @@ class Memory(Owned):
 
     def buffer(self, offset: int = 0, size: int = 0) -> Buffer:
         desc = describe(d.culv_buffer_desc, offset=offset, size=size)
-        return Buffer(self, _make("culv_buffer_map", self._need(), desc), self._device)
+        return Buffer(self, making("culv_buffer_map", self._need(), desc), self._device)
 
 
 class Semaphore(Owned):
@@ -324,8 +337,8 @@ class Semaphore(Owned):
     _turns: Optional[Turns] = None  # of the context that made it, which knows who waits for whom
     _number = 0  # its VkSemaphore, where Culvert made it
 
-    def __init__(self, parent: "Union[Device, VulkanDevice]", pointer: int):
-        super().__init__(parent, pointer)
+    def __init__(self, parent: "Union[Device, VulkanDevice]", made: Making):
+        super().__init__(parent, made)
         self._device = parent if isinstance(parent, Device) else parent.device
 
     def _cuda(self) -> Any:
@@ -371,7 +384,7 @@ def _host_follows(device: Device, stream: int, timeout: int, message: Callable[[
         _wait_for_stream(device, stream, timeout, message)
 
 
-class TimelineFrame:
+class TimelineFrame(Single):
     """CUDA's turn with what a timeline orders."""
 
     def __init__(self, semaphore: Semaphore, wait: Optional[int], signal: Optional[int]):
@@ -390,7 +403,7 @@ class TimelineFrame:
         return _Turn(self, stream_handle(stream), timeout, stream)
 
 
-class _Turn:
+class _Turn(Single):
     """What `with` holds. A class, since a generator takes longer than the calls."""
 
     def __init__(self, frame: TimelineFrame, stream: int, timeout: int, kept: StreamLike):
@@ -418,17 +431,10 @@ class _Turn:
 class _Layout:
     """A tensor's shape, without the tensor."""
 
-    def __init__(self, interface: Dict[str, Any]):
-        self.__cuda_array_interface__ = interface
+    def __init__(self, seen: Seen):
+        self.seen = seen._replace(kept=None)
+        self.__cuda_array_interface__ = {"shape": seen.shape, "typestr": seen.typestr, "strides": seen.strides}
 
-    @staticmethod
-    def of(tensor: Any) -> "Optional[_Layout]":
-        if hasattr(tensor, "data_ptr"):  # PyTorch, which has no interface for tensors that want a gradient
-            size = tensor.element_size()
-            return _Layout({"shape": tuple(tensor.shape), "typestr": f"|V{size}",
-                            "strides": tuple(n * size for n in tensor.stride())})
-        there = getattr(tensor, "__cuda_array_interface__", None) or getattr(tensor, "__array_interface__", None)
-        return _Layout({k: there[k] for k in ("shape", "typestr", "strides") if k in there}) if there else None
 
 
 class VulkanDevice(Owned):
@@ -437,6 +443,7 @@ class VulkanDevice(Owned):
     the physical device, and closed with this object. The Vulkan handles stay yours and must outlive this object."""
 
     _destroy = "culv_vk_detach"
+    _lives_on: "Optional[_Home]" = None
 
     def __init__(self, device: Optional[Device] = None, *, get_instance_proc_addr: Handle, instance: Handle,
                  physical_device: Handle, vk_device: Handle, api_version: int = 0x403000, label: Optional[str] = None,
@@ -451,26 +458,22 @@ class VulkanDevice(Owned):
         if device is None:
             process.check("VulkanDevice")
             desc = describe(d.culv_device_desc, driver=driver_of(driver), label=label)
-            device = own = Device(_pointer=_make("culv_device_open_for_vk", self._desc.get_instance_proc_addr,
-                                                 self._desc.instance, self._desc.physical_device, desc))
+            device = own = Device(_made=making("culv_device_open_for_vk", self._desc.get_instance_proc_addr,
+                                               self._desc.instance, self._desc.physical_device, desc))
         self.device = device
         self._own_device = own
         try:
-            pointer = _make("culv_vk_attach", device._need(), self._desc)
+            # A context's VkDevice, taken by its number, lives as long as this.
+            self._lives_on = _homes.get(self._desc.device or 0)
+            if self._lives_on is not None:
+                self._lives_on.attached.add(self)
+                self._lives_on.users.add(id(self))
+            super().__init__(device, making("culv_vk_attach", device._need(), self._desc), _home)
         except BaseException:
+            self.close()
             if own is not None:
                 own.close()
             raise
-        super().__init__(device, pointer)
-        self._home = _home
-        # A context's VkDevice, taken by its number, lives as long as this.
-        self._lives_on = _homes.get(self._desc.device or 0)
-        if self._lives_on is not None:
-            self._lives_on.attached.add(self)
-            if _home is None:
-                self._lives_on.users += 1
-            else:
-                _home.users += 1
 
     def _told(self) -> Iterator[str]:
         yield f"VkDevice {self._desc.device or 0:#x}"
@@ -484,10 +487,9 @@ class VulkanDevice(Owned):
 
     def _left(self) -> None:
         super()._left()
-        home = self._lives_on
-        if self.closed and home is not None and self._home is None:
-            self._lives_on = None
-            home.left()
+        if not self._as_parameter_ and self._lives_on is not None and self._home is None:
+            home, self._lives_on = self._lives_on, None
+            home.left(self)
 
     def buffer(self, size: int, usage: int = DEFAULT_BUFFER_USAGE, *, label: Optional[str] = None,
                memory_properties: Optional[int] = None, memory_kind: Optional[int] = None, fallback: Optional[int] = None,
@@ -498,28 +500,28 @@ class VulkanDevice(Owned):
         made = describe(d.culv_vk_buffer_create_desc, create_info=info, label=label, memory_properties=memory_properties,
                         memory_kind=memory_kind, fallback=fallback, host_memory=host_memory, host_pointer=host_pointer,
                         host_size=host_size)
-        return VulkanBuffer(self, _make("culv_vk_buffer_create", self._need(), made), self.device)
+        return VulkanBuffer(self, making("culv_vk_buffer_create", self._need(), made), self.device)
 
     def image(self, format: int, width: int, height: int = 1, depth: int = 1, *, usage: int = DEFAULT_IMAGE_USAGE,
               levels: int = 1, layers: int = 1, label: Optional[str] = None, memory_properties: Optional[int] = None,
               texels: Optional[int] = None, no_surfaces: Optional[bool] = None,
               fallback: Optional[int] = None) -> "VulkanImage":
         """A VkImage and its CUDA arrays (culv_vk_image_create_desc)."""
-        not_negative(width=width, height=height, depth=depth, levels=levels, layers=layers)
+        not_negative(2**32 - 1, width=width, height=height, depth=depth, levels=levels, layers=layers)
         info = d.VkImageCreateInfo(
             imageType=d.VK_IMAGE_TYPE_3D if depth > 1 else d.VK_IMAGE_TYPE_2D, format=format,
             extent=d.VkExtent3D(width, height, depth), mipLevels=levels, arrayLayers=layers,
             samples=d.VK_SAMPLE_COUNT_1_BIT, tiling=d.VK_IMAGE_TILING_OPTIMAL, usage=usage)
         made = describe(d.culv_vk_image_create_desc, create_info=info, label=label, memory_properties=memory_properties,
                         texels=texels, no_surfaces=no_surfaces, fallback=fallback)
-        return VulkanImage(self, _make("culv_vk_image_create", self._need(), made), info)
+        return VulkanImage(self, making("culv_vk_image_create", self._need(), made), info)
 
     def timeline(self, value: int = 0, *, label: Optional[str] = None, untracked: Optional[bool] = None,
                  fallback: Optional[int] = None) -> "VulkanSemaphore":
         """A timeline of both sides (culv_vk_semaphore_create_desc)."""
         made = describe(d.culv_vk_semaphore_create_desc, initial_value=value, label=label, untracked=untracked,
                         fallback=fallback, type=d.culv_semaphore_type.CULV_SEMAPHORE_TIMELINE)
-        return VulkanSemaphore(self, _make("culv_vk_semaphore_create", self._need(), made))
+        return VulkanSemaphore(self, making("culv_vk_semaphore_create", self._need(), made))
 
     def import_memory(self, memory: Handle, size: int, dedicated: bool = False, *, buffer: Handle = None,
                       buffer_offset: Optional[int] = None, image: Handle = None, image_offset: Optional[int] = None,
@@ -527,23 +529,22 @@ class VulkanDevice(Owned):
         """Exportable VkDeviceMemory of yours (culv_vk_memory_desc)."""
         made = describe(d.culv_vk_memory_desc, memory=memory, allocation_size=size, dedicated=int(dedicated), buffer=buffer,
                         buffer_offset=buffer_offset, image=image, image_offset=image_offset, label=label)
-        return Memory(self, _make("culv_vk_memory_import", self._need(), made))
+        return Memory(self, making("culv_vk_memory_import", self._need(), made))
 
     def import_timeline(self, semaphore: Handle, *, label: Optional[str] = None, untracked: Optional[bool] = None,
                         signal_pending: Optional[bool] = None) -> Semaphore:
         """An exportable timeline VkSemaphore of yours."""
         made = describe(d.culv_vk_semaphore_desc, semaphore=semaphore, label=label, untracked=untracked,
                         signal_pending=signal_pending, type=d.culv_semaphore_type.CULV_SEMAPHORE_TIMELINE)
-        return Semaphore(self, _make("culv_vk_semaphore_import", self._need(), made))
+        return Semaphore(self, making("culv_vk_semaphore_import", self._need(), made))
 
     def linear_image(self, memory: Memory, image: Handle, create_info: d.VkImageCreateInfo, level: int = 0,
                      offset: int = 0) -> "LinearImage":
         """A LINEAR VkImage of yours, bound to imported memory, as a buffer with pitches."""
         made = describe(d.culv_vk_image_desc, image=image, create_info=create_info, offset=offset)
         layout = describe(d.culv_subresource_layout)
-        out = c_void_p()
-        api.culv_vk_image_map_pitched(self._need(), memory._need(), made, level, 0, byref(out), layout)
-        return LinearImage(memory, out.value or 0, self.device, layout)
+        return LinearImage(memory, making("culv_vk_image_map_pitched", self._need(), memory._need(), made, level, 0, OUT, layout),
+                           self.device, layout)
 
     def ring(self, queue: Handle, queue_family: int, resources: Sequence[d.culv_vk_ring_resource], depth: int = 3,
              vulkan_consumes: bool = True, *, label: Optional[str] = None, wait_stage: Optional[int] = None,
@@ -560,7 +561,7 @@ class VulkanDevice(Owned):
         made = describe(d.culv_vk_ring_desc, max_depth=depth, resources=array, num_resources=len(resources),
                         queue_family=queue_family, label=label, wait_stage=wait_stage, waits=waits, settings=settings)
         made.side = side
-        ring = Ring(self, _make("culv_vk_ring_create", self._need(), handle(queue), made), self.device, side, depth,
+        ring = Ring(self, making("culv_vk_ring_create", self._need(), handle(queue), made), self.device, side, depth,
                     len(resources))
         ring._queue = queue
         return ring
@@ -569,29 +570,33 @@ class VulkanDevice(Owned):
                     sparse_size: int = 0) -> "VectorView":
         """A vector's chunks as VkBuffers, or all of it as one sparse VkBuffer."""
         made = describe(d.culv_vk_vector_view_desc, usage=usage, sparse_queue=sparse_queue, sparse_size=sparse_size)
-        return VectorView(self, _make("culv_vk_vector_view_create", self._need(), vector._need(), made), vector)
+        return VectorView(self, making("culv_vk_vector_view_create", self._need(), vector._need(), made), vector)
 
     def adopt(self, tensor: Union[TensorLike, int, c_void_p], size: Optional[int] = None, usage: Optional[int] = None,
               sparse_queue: Handle = None) -> "AdoptedBuffer":
         """The memory of a tensor of anybody's (or of a device pointer and its size) as Vulkan buffers, where it lies.
         PyTorch's tensors need PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; others are refused with the reason."""
-        layout = _Layout.of(tensor) if size is None else None
-        there: Any = tensor  # its kind goes with `size`
-        pointer, size = (handle(there), size) if size is not None else tensor_range(there)
-        adopted = _make("culv_vmm_adopt", self.device._need(), pointer, size)
+        layout, there = None, tensor  # its kind goes with `size`
+        if size is None:
+            seen = look(there).require()
+            layout = _Layout(seen)
+            pointer, size = seen.span
+        else:
+            pointer, size = handle(there), not_negative(size=size)
+        if usage is None:
+            usage = DEFAULT_BUFFER_USAGE | (d.VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT if self._desc.kernels else 0)
+        desc = describe(d.culv_vk_adopted_desc, usage=usage, sparse_queue=sparse_queue)
+        adopted = Pointer()
+        api.culv_vmm_adopt(self.device._need(), pointer, size, byref(adopted))
         try:
-            if usage is None:
-                usage = DEFAULT_BUFFER_USAGE | (d.VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT if self._desc.kernels else 0)
-            desc = describe(d.culv_vk_adopted_desc, usage=usage, sparse_queue=sparse_queue)
-            view = _make("culv_vk_adopted_create", self._need(), adopted, desc)
+            return AdoptedBuffer(self, making("culv_vk_adopted_create", self._need(), adopted.value, desc), adopted, pointer, layout)
         except BaseException:
-            api.culv_vmm_adopted_destroy(byref(c_void_p(adopted)))
+            api.culv_vmm_adopted_destroy(byref(adopted))
             raise
-        return AdoptedBuffer(self, view, adopted, pointer, layout)
 
     def queue_kernels(self, kernels: Kernels) -> QueueKernels:
         """Kernels for command buffers (culvert/vulkan_kernel.h)."""
-        return QueueKernels(self, _make("culv_vk_kernels_create", self._need(), kernels._need()), kernels)
+        return QueueKernels(self, making("culv_vk_kernels_create", self._need(), kernels._need()), kernels)
 
     def buffer_transfer(self, buffer: Handle, queue_family: int, to_vulkan: bool, *, offset: Optional[int] = None,
                         size: Optional[int] = None, use: Optional[int] = None, stage: Optional[int] = None,
@@ -620,12 +625,12 @@ class VulkanBuffer(Buffer):
     """A VkBuffer that Culvert made, and its bytes in CUDA."""
 
     _destroy = "culv_shared_buffer_destroy"
-    _inner: Optional[int] = None
+    _inner: Optional[Pointer] = None
 
     def _cuda(self) -> Any:
         pointer = self._need()
         if self._inner is None:
-            self._inner = api.culv_shared_buffer_cuda(pointer)
+            self._inner = self._behind(api.culv_shared_buffer_cuda(pointer))
         return self._inner
 
     @property
@@ -647,8 +652,8 @@ class VulkanBuffer(Buffer):
 class LinearImage(Buffer):
     """A level of a LINEAR image."""
 
-    def __init__(self, parent: Memory, pointer: int, device: Device, layout: d.culv_subresource_layout):
-        super().__init__(parent, pointer, device)
+    def __init__(self, parent: Memory, made: Making, device: Device, layout: d.culv_subresource_layout):
+        super().__init__(parent, made, device)
         self.layout = layout
 
     def texels(self, dtype: DType = "uint8", channels: int = 4, *, read_only: bool = False,
@@ -669,8 +674,8 @@ class VulkanImage(Owned):
 
     _destroy = "culv_shared_image_destroy"
 
-    def __init__(self, parent: VulkanDevice, pointer: int, info: d.VkImageCreateInfo):
-        super().__init__(parent, pointer)
+    def __init__(self, parent: VulkanDevice, made: Making, info: d.VkImageCreateInfo):
+        super().__init__(parent, made)
         self._device = parent.device
         self.width, self.height, self.depth = info.extent.width, info.extent.height, info.extent.depth
         self.format, self.levels, self.layers = info.format, info.mipLevels, info.arrayLayers
@@ -690,12 +695,12 @@ class VulkanImage(Owned):
 
     def array(self, level: int = 0) -> int:
         """The CUarray of a level."""
-        return _make("culv_image_get_array", api.culv_shared_image_cuda(self._need()), level)
+        return _make("culv_image_get_array", self._behind(api.culv_shared_image_cuda(self._need())), level)
 
     def surface(self, level: int = 0) -> int:
         """The surface object of a level, for kernels."""
         out = c_uint64()
-        api.culv_image_get_surface(api.culv_shared_image_cuda(self._need()), level, byref(out))
+        api.culv_image_get_surface(self._behind(api.culv_shared_image_cuda(self._need())), level, byref(out))
         return out.value
 
 
@@ -703,11 +708,11 @@ class VulkanSemaphore(Semaphore):
     """A VkSemaphore that Culvert made, and its half in CUDA."""
 
     _destroy = "culv_shared_semaphore_destroy"
-    _inner: Optional[int] = None
+    _inner: Optional[Pointer] = None
 
-    def __init__(self, parent: VulkanDevice, pointer: int):
-        super().__init__(parent, pointer)
-        self._number = api.culv_vk_semaphore_handle(pointer) or 0
+    def __init__(self, parent: VulkanDevice, made: Making):
+        super().__init__(parent, made)
+        self._number = api.culv_vk_semaphore_handle(self._need()) or 0
         if self._home is not None:
             self._turns = self._home.turns
             self._turns.known.add(self._number)
@@ -722,7 +727,7 @@ class VulkanSemaphore(Semaphore):
     def _cuda(self) -> Any:
         pointer = self._need()
         if self._inner is None:
-            self._inner = api.culv_shared_semaphore_cuda(pointer)
+            self._inner = self._behind(api.culv_shared_semaphore_cuda(pointer))
         return self._inner
 
     @property
@@ -741,24 +746,27 @@ def ring_buffer(size: int, usage: int = DEFAULT_BUFFER_USAGE, **fields: int) -> 
 def ring_image(format: int, width: int, height: int, usage: int = DEFAULT_IMAGE_USAGE,
                **fields: int) -> d.culv_vk_ring_resource:
     """An image in each slot of a ring, with the fields of culv_vk_ring_resource."""
-    not_negative(width=width, height=height)
+    not_negative(2**32 - 1, width=width, height=height)
     info = d.VkImageCreateInfo(
         imageType=d.VK_IMAGE_TYPE_2D, format=format, extent=d.VkExtent3D(width, height, 1), mipLevels=1,
         arrayLayers=1, samples=d.VK_SAMPLE_COUNT_1_BIT, tiling=d.VK_IMAGE_TILING_OPTIMAL, usage=usage)
     return describe(d.culv_vk_ring_resource, image=describe(d.culv_vk_image_create_desc, create_info=info), **fields)
 
 
-class Slot(TensorSource):
+class Slot(Single, TensorSource):
     """A buffer of a ring's slot, which the ring owns."""
 
     def __init__(self, ring: "Ring", slot: int, resource: int):
         self._ring, self._slot, self._resource = ring, slot, resource
 
-    def _vk(self) -> int:
+    def _vk(self) -> Pointer:
         buffer = api.culv_vk_ring_buffer(self._ring._need(), self._slot, self._resource)
         if not buffer:
             raise IndexError(f"slot {self._slot} has no buffer {self._resource}")
-        return buffer
+        return self._ring._behind(buffer)
+
+    def _cuda(self) -> Pointer:
+        return self._ring._behind(api.culv_shared_buffer_cuda(self._vk()))
 
     def _device_of(self) -> Any:
         return self._ring.device._need()
@@ -787,7 +795,7 @@ class Slot(TensorSource):
 
     @property
     def size(self) -> int:
-        return api.culv_buffer_size(api.culv_shared_buffer_cuda(self._vk()))
+        return api.culv_buffer_size(self._cuda())
 
     @property
     def address(self) -> int:
@@ -795,10 +803,10 @@ class Slot(TensorSource):
         return api.culv_vk_buffer_address(self._vk())
 
     def _get_dlpack(self, desc: Any, out: Any) -> None:
-        api.culv_buffer_get_dlpack(api.culv_shared_buffer_cuda(self._vk()), desc, out)
+        api.culv_buffer_get_dlpack(self._cuda(), desc, out)
 
 
-class RingFrame:
+class RingFrame(Single):
     """CUDA's turn with a slot of a ring. It ends with the block of Ring.cuda(): the slot is the other side's then."""
 
     def __init__(self, ring: "Ring", frame: d.culv_ring_frame):
@@ -828,7 +836,7 @@ class RingFrame:
         return self.buffer(resource).tensor(dtype, shape, strides=strides, offset=offset, read_only=read_only, stream=stream)
 
 
-class VulkanFrame:
+class VulkanFrame(Single):
     """Vulkan's turn with a slot of a ring: what is recorded in `commands` works with it. It ends with the block of
     Ring.frame()."""
 
@@ -874,14 +882,14 @@ class Ring(Owned):
 
     _destroy = "culv_vk_ring_destroy"
 
-    def __init__(self, parent: VulkanDevice, pointer: int, device: Device, side: d.culv_ring_side, depth: int, resources: int):
-        super().__init__(parent, pointer)
+    def __init__(self, parent: VulkanDevice, made: Making, device: Device, side: d.culv_ring_side, depth: int, resources: int):
+        self._recorded: List[Tuple[int, int]] = []  # (a command buffer, the value that is signaled behind it, or 0)
+        self._free: List[int] = []
+        super().__init__(parent, made)
         self.device = device
         self.side = side
         self._depth, self._resources = depth, resources
         self._queue: Handle = 0
-        self._recorded: List[Tuple[int, int]] = []  # (a command buffer, the value that is signaled behind it, or 0)
-        self._free: List[int] = []
         self._other = d.culv_ring_side.CULV_RING_PRODUCER if side == d.culv_ring_side.CULV_RING_CONSUMER \
             else d.culv_ring_side.CULV_RING_CONSUMER
 
@@ -899,6 +907,9 @@ class Ring(Owned):
         """The culv_ring."""
         return api.culv_vk_ring_core(self._need()) or 0
 
+    def _core(self) -> Pointer:
+        return self._behind(self.core)
+
     @contextlib.contextmanager
     def cuda(self, stream: StreamLike = None, timeout: int = 10 * SECOND) -> Iterator[RingFrame]:
         """CUDA's turn: the stream waits for the other side before, and signals after. After an exception the slot is
@@ -906,7 +917,7 @@ class Ring(Owned):
         with the stream."""
         frame = d.culv_ring_frame()
         number = stream_handle(stream)
-        self._in_slices(lambda slice_: api.culv_ring_acquire_on(self.core, self._other, number, slice_, byref(frame)),
+        self._in_slices(lambda slice_: api.culv_ring_acquire_on(self._core(), self._other, number, slice_, byref(frame)),
                         timeout)
         turn = RingFrame(self, frame)
         try:
@@ -915,11 +926,11 @@ class Ring(Owned):
             yield turn
         except BaseException:
             if not self.closed:  # as it may be when the interpreter ends
-                api.culv_ring_cancel(self.core, self._other, byref(frame))
+                api.culv_ring_cancel(self._core(), self._other, byref(frame))
             raise
         finally:
             turn._over = True
-        api.culv_ring_release_on(self.core, self._other, number, byref(frame))
+        api.culv_ring_release_on(self._core(), self._other, number, byref(frame))
 
     @staticmethod
     def _in_slices(call: Callable[[int], Any], timeout: int) -> None:
@@ -936,7 +947,7 @@ class Ring(Owned):
 
     def flush(self, stream: StreamLike = None) -> None:
         """CUDA's side hands over a burst that is not full."""
-        api.culv_ring_flush_on(self.core, self._other, stream_handle(stream))
+        api.culv_ring_flush_on(self._core(), self._other, stream_handle(stream))
 
     def acquire(self, timeout: int = 10 * SECOND) -> d.culv_vk_ring_frame:
         """Vulkan's turn (culv_vk_ring_acquire)."""
@@ -963,7 +974,8 @@ class Ring(Owned):
             raise TypeError("frame() records in a command buffer of a context's, and this ring is on a VkDevice of yours: use "
                             "acquire() and submit()")
         got = self.acquire(timeout)
-        commands, f = self._commands(), home.functions
+        with home.lock:
+            commands, f = self._commands(), home.functions
         turn = VulkanFrame(self, got, commands)
         try:
             f.vkBeginCommandBuffer(commands, d.VkCommandBufferBeginInfo(flags=d.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT))
@@ -973,7 +985,7 @@ class Ring(Owned):
             f.vkEndCommandBuffer(commands)
         except BaseException:
             if not self.closed:
-                api.culv_ring_cancel(self.core, self.side, byref(got.frame))
+                api.culv_ring_cancel(self._core(), self.side, byref(got.frame))
                 self._free.append(commands)
             raise
         finally:
@@ -1012,14 +1024,14 @@ class Ring(Owned):
 
     def image(self, slot: int, resource: int = 0) -> int:
         """The VkImage of a slot."""
-        return api.culv_vk_image_handle(api.culv_vk_ring_image(self._need(), slot, resource)) or 0
+        return api.culv_vk_image_handle(self._behind(api.culv_vk_ring_image(self._need(), slot, resource))) or 0
 
     def drain(self, timeout: int = 10 * SECOND, force: bool = False) -> None:
         """Waits until the GPU has done with all frames that were handed over."""
         if force:
-            api.culv_ring_drain(self.core, timeout, 1)
+            api.culv_ring_drain(self._core(), timeout, 1)
         else:
-            self._in_slices(lambda slice_: api.culv_ring_drain(self.core, slice_, 0), timeout)
+            self._in_slices(lambda slice_: api.culv_ring_drain(self._core(), slice_, 0), timeout)
 
 
 class Vector(Owned, TensorSource):
@@ -1032,7 +1044,7 @@ class Vector(Owned, TensorSource):
         if exportable:
             desc["handle_types"] = 1 << d.culv_handle_type.CULV_HANDLE_OPAQUE_FD
         made = describe(d.culv_vector_desc, size=size, **desc)
-        super().__init__(device, _make("culv_vector_create", device._need(), made))
+        super().__init__(device, making("culv_vector_create", device._need(), made))
 
     def _device_of(self) -> Any:
         return self._device._need()
@@ -1070,8 +1082,8 @@ class VectorView(Owned):
 
     _destroy = "culv_vector_view_destroy"
 
-    def __init__(self, parent: VulkanDevice, pointer: int, vector: "Vector"):
-        super().__init__(parent, pointer)
+    def __init__(self, parent: VulkanDevice, made: Making, vector: "Vector"):
+        super().__init__(parent, made)
         self._vector = vector
 
     def _told(self) -> Iterator[str]:
@@ -1118,9 +1130,10 @@ class AdoptedBuffer(Owned):
 
     _destroy = "culv_vk_adopted_destroy"
 
-    def __init__(self, parent: VulkanDevice, view: int, adopted: int, pointer: int, layout: Optional[_Layout]):
-        super().__init__(parent, view)
-        self._adopted = c_void_p(adopted)
+    def __init__(self, parent: VulkanDevice, made: Making, adopted: Pointer, pointer: int, layout: Optional[_Layout]):
+        self._adopted = adopted
+        super().__init__(parent, made)
+        adopted.gate = self._gate
         self.pointer = pointer
         self.layout_of = layout  # for Numba's kernels
         self._device = parent.device
@@ -1139,8 +1152,8 @@ class AdoptedBuffer(Owned):
         return self.size
 
     def close(self, after: StreamLike = None) -> None:
-        if not self.closed and not process.forked:
-            super().close()
+        super().close()
+        if not self._as_parameter_ and self._adopted and not process.forked:
             api.culv_vmm_adopted_destroy(byref(self._adopted))
 
     def _give_up(self) -> List[Tuple[str, c_void_p, int]]:
@@ -1203,8 +1216,8 @@ def buffer(tensor: Union[TensorLike, int, c_void_p], vk: Optional[VulkanDevice] 
     """A tensor of an unmodified program in Vulkan (VulkanDevice.adopt). `vk` may be left out where one is open."""
     if vk is None:
         from ._lib import _roots
-        there = [c for root in list(_roots) for c in list(root._children)
-                 if isinstance(c, VulkanDevice) and not c.closed]
+        with looks:
+            there = [c for root in list(_roots) for c in list(root._children) if isinstance(c, VulkanDevice) and not c.closed]
         if len(there) != 1:
             raise ValueError(f"{len(there)} VulkanDevices are open: say which one is to have the tensor")
         vk = there[0]

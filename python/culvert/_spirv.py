@@ -174,7 +174,14 @@ def packed(constants: Dict[str, Constant], size: int, values: Dict[str, Any]) ->
         if len(numbers) != c.numbers:
             raise ValueError(f"{name} has {c.numbers} numbers, and {len(numbers)} were given")
         kind = c.format[1]
-        struct.pack_into(f"<{c.numbers}{kind}", out, c.offset, *[n if kind in "fd" else int(n) for n in numbers])
+        if kind not in "fd":
+            for n in numbers:
+                if isinstance(n, str) or n != int(n):
+                    raise ValueError(f"{name}={value!r}: it takes whole numbers")
+        try:
+            struct.pack_into(f"<{c.numbers}{kind}", out, c.offset, *[n if kind in "fd" else int(n) for n in numbers])
+        except (struct.error, OverflowError) as e:
+            raise ValueError(f"{name}={value!r} does not fit: {e}") from None
     return bytes(out)
 
 

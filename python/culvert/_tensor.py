@@ -7,10 +7,10 @@ import operator
 import struct
 import sys
 from ctypes import byref, c_char_p, c_void_p, py_object, string_at
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import _declarations as d
-from ._lib import api, describe, stream_handle, told
+from ._lib import Single, api, describe, stream_handle, told
 from ._types import DType, Shape, StreamLike, TensorLike
 
 _TYPES: Dict[str, Tuple[int, int, str]] = {"bool": (d.culv_dl_type_code.CULV_DL_BOOL, 8, "|b1"),
@@ -20,8 +20,13 @@ _TYPES: Dict[str, Tuple[int, int, str]] = {"bool": (d.culv_dl_type_code.CULV_DL_
 for _bits in (8, 16, 32, 64):
     _TYPES[f"int{_bits}"] = (0, _bits, f"{'|' if _bits == 8 else '<'}i{_bits // 8}")
     _TYPES[f"uint{_bits}"] = (1, _bits, f"{'|' if _bits == 8 else '<'}u{_bits // 8}")
-_ALIASES = {"bool_": "bool", "half": "float16", "float": "float32", "double": "float64"}
+_ALIASES = {"bool_": "bool", "half": "float16", "double": "float64"}
 _ALIASES.update({v[2][1:]: k for k, v in _TYPES.items() if k != "bfloat16"})
+
+
+_ORDERS = "<>" if sys.byteorder == "little" else "><"  # the machine's, and the other one
+_SWAPPED = ("is in the other byte order, which no GPU reads: pass a copy in the machine's, "
+            "tensor.astype(tensor.dtype.newbyteorder('='))")
 
 
 def type_of(dtype: DType) -> Tuple[int, int, str]:
@@ -29,8 +34,13 @@ def type_of(dtype: DType) -> Tuple[int, int, str]:
     if type(dtype) is str and dtype in _TYPES:
         return _TYPES[dtype]
     name: Any = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
-    name = (name or str(dtype)).split(".")[-1].lstrip("<|=")
+    name = (name or str(dtype)).split(".")[-1].lstrip(f"{_ORDERS[False]}|=")
     name = _ALIASES.get(name, name)
+    order = getattr(dtype, "byteorder", name)  # NumPy's types have it
+    if isinstance(order, str) and order.startswith(_ORDERS[True]):
+        raise TypeError(f"{dtype!r} {_SWAPPED}")
+    if name == "float":
+        raise TypeError("float has 64 bits in NumPy and 32 in PyTorch: say 'float32' or 'float64'")
     if name not in _TYPES:
         raise TypeError(f"{dtype!r} is no type of an element; Culvert knows {', '.join(_TYPES)}")
     return _TYPES[name]
@@ -114,7 +124,7 @@ _FOR_GPUS = ("this memory is the GPU's, which NumPy does not reach: make an arra
              "jax.dlpack.from_dlpack(), or copy it to the host")
 
 
-class Tensor:
+class Tensor(Single):
     """Shared memory with a shape and a type. It copies nothing. numpy.from_dlpack(), torch.from_dlpack(),
     cupy.from_dlpack() and jax.dlpack.from_dlpack() take it, and what they make keeps the memory alive: the buffer,
     its device and this object may go first.
@@ -182,6 +192,9 @@ class Tensor:
     def _set_shape(self, shape: Sequence[int], strides: Optional[Sequence[int]]) -> None:
         if strides is not None and len(strides) != len(shape):
             raise ValueError(f"{len(shape)} dimensions and {len(strides)} strides")
+        for n in (*shape, *(strides or ())):
+            if not -2**63 <= operator.index(n) < 2**63:
+                raise ValueError(f"{n} in the shape {tuple(shape)} or its strides has more than 64 bits")
         array = ctypes.c_int64 * max(len(shape), 1)
         kept = [array(*numbers) for numbers in (shape, strides) if numbers is not None]
         self._desc.kept += kept
@@ -238,7 +251,7 @@ class Tensor:
             raise BufferError("Culvert's tensors are never copies")
         if stream is None:
             stream = _HOST if self._device[0] in _OF_THE_HOST else _LEGACY
-        elif not isinstance(stream, int):
+        elif stream != -1:
             stream = stream_handle(stream)
         versioned = max_version is not None and max_version[0] >= 1
         if self._desc.read_only and not versioned:
@@ -366,37 +379,139 @@ def bytes_of(typestr: str) -> int:
     return int(typestr[2:])
 
 
+class Seen(NamedTuple):
+    """How a tensor of anybody's lies. Everything that takes one looks at it by look(), and says by require() what it needs."""
+    what: str  # its kind, for messages
+    pointer: int  # the first element
+    typestr: str
+    size: int  # bytes of an element
+    shape: Tuple[int, ...]
+    strides: Tuple[int, ...]  # bytes
+    read_only: bool = False
+    on_host: bool = False
+    stream: Optional[int] = None  # of the interface
+    kept: Any = None  # a capsule
+    copied: bool = False  # `kept` is a copy, because the tensor has no memory of its own
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.size
+
+    @property
+    def span(self) -> Tuple[int, int]:
+        """(the lowest address, bytes up to the highest one)"""
+        if 0 in self.shape:
+            raise ValueError("the tensor has no elements")
+        spans = [(n - 1) * s for n, s in zip(self.shape, self.strides)]
+        low, high = sum(s for s in spans if s < 0), sum(s for s in spans if s > 0)
+        return self.pointer + low, high - low + self.size
+
+    @property
+    def swapped(self) -> bool:
+        return self.size > 1 and self.typestr[0] == _ORDERS[True]
+
+    @property
+    def contiguous(self) -> bool:
+        follow = _packed(self.shape, self.size)
+        return all(n == 1 or s == f for n, s, f in zip(self.shape, self.strides, follow)) or 0 in self.shape
+
+    def require(self, *, contiguous: bool = False, writable: bool = False, memory: bool = True) -> "Seen":
+        """`contiguous`: its elements lie one behind the other; otherwise the first one is at the lowest address at least.
+        `writable`: somebody will write it. `memory`: it has memory of its own."""
+        tensor = f"the tensor {self.shape}"
+        if self.copied and memory:
+            raise TypeError(f"a {self.what} gives a copy of its bytes and has no memory to share: pass numpy.asarray() of it")
+        if self.swapped:
+            raise TypeError(f"{tensor} of {self.typestr} {_SWAPPED}")
+        if contiguous and not self.contiguous:
+            raise ValueError(f"{tensor} with strides of {self.strides} bytes has gaps or another order of its elements: pass a "
+                             "contiguous one, numpy.ascontiguousarray(tensor) or tensor.contiguous(), in memory of both sides")
+        if any(s < 0 and n > 1 for n, s in zip(self.shape, self.strides)):
+            raise ValueError(f"{tensor} with strides of {self.strides} bytes runs backwards, and its first element is not where its "
+                             "memory begins: pass it as it lies there, or a contiguous copy")
+        if writable and self.read_only:
+            raise ValueError(f"{tensor} is read-only, and it would be written: pass one that may be, or declare the shader's buffer "
+                             "readonly")
+        return self
+
+
+def _packed(shape: Sequence[int], size: int) -> Tuple[int, ...]:
+    return tuple(size * math.prod(shape[i + 1:]) for i in range(len(shape)))
+
+
+def look(tensor: Any, stream: Optional[int] = None) -> Seen:
+    """By PyTorch's calls, __cuda_array_interface__, __array_interface__ or DLPack. `stream` is who will read it, and DLPack's
+    producer makes that wait."""
+    kind = type(tensor).__name__
+    if isinstance(tensor, TensorSource):
+        tensor = tensor.tensor()
+    if isinstance(tensor, Tensor):
+        if not tensor._pin:
+            _ = tensor._source.pointer  # its source must be open
+        size = tensor.itemsize
+        return Seen(kind, tensor.pointer, tensor.typestr, size, tensor.shape, tuple(s * size for s in tensor.strides), tensor.read_only,
+                    tensor._device[0] in _OF_THE_HOST, stream_handle(tensor.stream) or _LEGACY)
+    if hasattr(tensor, "data_ptr"):  # PyTorch, which has no interface for tensors that want a gradient
+        size = tensor.element_size()
+        for lazy, way in (("is_conj", "resolve_conj"), ("is_neg", "resolve_neg")):
+            if getattr(tensor, lazy, bool)():
+                raise ValueError(f"the tensor's elements are not what its memory has: pass tensor.{way}()")
+        try:
+            typestr = type_of(tensor.dtype)[2]
+        except TypeError:
+            typestr = f"|V{size}"
+        return Seen(kind, tensor.data_ptr(), typestr, size, tuple(tensor.shape), tuple(n * size for n in tensor.stride()),
+                    on_host=is_hosts(tensor))
+    there = getattr(tensor, "__cuda_array_interface__", None) or getattr(tensor, "__array_interface__", None)
+    if there is not None:
+        return _of_interface(kind, tensor, there)
+    if not hasattr(tensor, "__dlpack__"):
+        raise TypeError(f"{kind} is no tensor: it has neither __dlpack__, __cuda_array_interface__ nor data_ptr()")
+    reads = stream is not None and tensor.__dlpack_device__()[0] not in _OF_THE_HOST
+    number = (stream or _LEGACY) if reads else -1
+    try:
+        capsule = tensor.__dlpack__(stream=number, max_version=(1, 0))  # which says of itself that it is read-only
+    except TypeError:
+        capsule = tensor.__dlpack__(stream=number)
+    kinds: List[Tuple[bytes, Any]] = [(_OLD, d.culv_dl_managed_tensor), (_VERSIONED, d.culv_dl_managed_tensor_versioned)]
+    for name, struct_ in kinds:
+        if _python.PyCapsule_IsValid(id(capsule), name):
+            managed: Any = struct_.from_address(_python.PyCapsule_GetPointer(id(capsule), name))
+            t = managed.dl_tensor
+            size = t.dtype.bits * t.dtype.lanes // 8
+            shape = _int64s(t.shape, t.ndim)
+            strides = tuple(n * size for n in _int64s(t.strides, t.ndim)) if t.strides else _packed(shape, size)
+            typestr = next((s for code, bits, s in _TYPES.values() if (int(code), bits, 1) == (t.dtype.code, t.dtype.bits, t.dtype.lanes)),
+                           f"|V{size}")
+            return Seen(kind, (t.data or 0) + t.byte_offset, typestr, size, shape, strides, bool(getattr(managed, "flags", 0) & 1),
+                        t.device.device_type in _OF_THE_HOST, kept=(tensor, capsule))
+    raise TypeError(f"{kind}.__dlpack__() gave no tensor")
+
+
+def _of_interface(kind: str, tensor: Any, there: Dict[str, Any]) -> Seen:
+    typestr, shape, data = there["typestr"], tuple(there["shape"]), there.get("data")
+    size = bytes_of(typestr)
+    if typestr[1:] == "V2" and any(name for name, *_ in there.get("descr", ())):
+        raise TypeError(f"elements of several fields {there['descr']} are no numbers")
+    if there.get("mask") is not None:
+        raise ValueError("the tensor has a mask, which is not looked at: pass one without")
+    strides = there.get("strides")
+    strides = _packed(shape, size) if strides is None else tuple(strides)
+    on_host = not hasattr(tensor, "__cuda_array_interface__")
+    stream = None if on_host else there.get("stream")
+    if isinstance(data, tuple):
+        return Seen(kind, data[0] or 0, typestr, size, shape, strides, bool(data[1]), on_host, stream)
+    raw = memoryview(tensor if data is None else data).tobytes()  # as PIL gives it
+    seen = Seen(kind, there.get("offset", 0), typestr, size, shape, strides, True, True, None, None, True)
+    if 0 not in shape and (seen.span[0] < 0 or sum(seen.span) > len(raw)):
+        raise ValueError(f"the tensor {shape} needs {sum(seen.span)} bytes, and its interface gives {len(raw)}")
+    kept = ctypes.create_string_buffer(raw, len(raw) or 1)
+    return seen._replace(pointer=ctypes.addressof(kept) + seen.pointer, kept=kept)
+
+
 def tensor_range(tensor: TensorLike) -> Tuple[int, int]:
     """(address, bytes) of a tensor of anybody's, by __cuda_array_interface__ (NumPy's on the software twin), data_ptr() or DLPack."""
-    return _range(tensor)
-
-
-def _range(tensor: Any) -> Tuple[int, int]:
-    if hasattr(tensor, "data_ptr"):  # PyTorch, which has no interface for tensors that want a gradient
-        numbers = list(zip(tensor.shape, tensor.stride()))
-        size = tensor.element_size()
-        if any(n == 0 for n, _ in numbers):
-            raise ValueError("the tensor has no elements")
-        return tensor.data_ptr(), sum((n - 1) * s for n, s in numbers) * size + size
-    interface = getattr(tensor, "__cuda_array_interface__", None) or getattr(tensor, "__array_interface__", None)
-    if interface is not None:
-        size = bytes_of(interface["typestr"])
-        shape, strides = interface["shape"], interface.get("strides")
-        if any(n == 0 for n in shape):
-            raise ValueError("the tensor has no elements")
-        if strides is None:
-            return interface["data"][0], math.prod(shape) * size
-        spans = [(n - 1) * s for n, s in zip(shape, strides)]
-        low, high = sum(s for s in spans if s < 0), sum(s for s in spans if s > 0)
-        return interface["data"][0] + low, high - low + size
-    if not hasattr(tensor, "__dlpack__"):
-        raise TypeError(f"{type(tensor).__name__} is no tensor: it has neither __dlpack__ nor __cuda_array_interface__")
-    capsule = tensor.__dlpack__(stream=-1)
-    kinds: List[Tuple[bytes, Any]] = [(_OLD, d.culv_dl_managed_tensor), (_VERSIONED, d.culv_dl_managed_tensor_versioned)]
-    for name, kind in kinds:
-        if _python.PyCapsule_IsValid(id(capsule), name):
-            managed = kind.from_address(_python.PyCapsule_GetPointer(id(capsule), name))
-            pointer, size = ctypes.c_uint64(), ctypes.c_uint64()
-            api.culv_dlpack_get_range(managed.dl_tensor, byref(pointer), byref(size))
-            return pointer.value, size.value
-    raise TypeError(f"{type(tensor).__name__}.__dlpack__() gave no tensor")
+    seen = look(tensor)
+    if seen.copied:
+        seen.require()
+    return seen.span

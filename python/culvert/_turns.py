@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Waits that end: in slices, so that Ctrl-C is heard, and with a bound. And who waits for whom on timelines, so that a
 program that fails between a wait and its signal can still be closed."""
-import contextlib
 import threading
 import time
 import weakref
-from typing import Any, Callable, Dict, Iterator, List, Set, Tuple
+from typing import Any, Callable, Dict, List, Set, Tuple, TypeVar
 
 from . import _declarations as d
 from ._lib import LateError, busy, late
@@ -52,11 +51,12 @@ class Turns:
 
     def note(self, side: Any, waits: bool, timeline: int, value: int) -> None:
         with _lock:
+            if timeline not in self.known:  # another thread has closed it
+                return
             entries = self._sides.setdefault(side, [])
             entries.append((waits, timeline, value))
             if len(entries) > self.LIMIT:
-                with _reads():
-                    self._drop(entries)
+                _reading(lambda: self._drop(entries))
 
     def clear(self) -> None:
         """The device has gone."""
@@ -100,10 +100,12 @@ class Turns:
 
     def stuck(self) -> List[Tuple[Any, int, int]]:
         """(side, timeline, value) of each wait that nothing which was submitted will end."""
-        with _reads():
+        def look() -> List[Tuple[Any, int, int]]:
             for entries in self._sides.values():
                 self._drop(entries)
             return self._stuck(self._reach()[0])
+
+        return _reading(look)
 
     def _stuck(self, at: Dict[Any, int]) -> List[Tuple[Any, int, int]]:
         return [(side, entries[at[side]][1], entries[at[side]][2]) for side, entries in self._sides.items() if at[side] < len(entries)]
@@ -111,11 +113,13 @@ class Turns:
     def free(self, timeout: int) -> List[Tuple[Any, int, int]]:
         """Signals from the host what is waited for and nobody will signal, and returns that: (side, timeline, value)."""
         freed: List[Tuple[Any, int, int]] = []
+
+        def look() -> Tuple[Dict[int, int], List[Tuple[Any, int, int]], List[Tuple[int, int]]]:
+            at, counters = self._reach()
+            return counters, self._stuck(at), [(t, v) for side, e in self._sides.items() for waits, t, v in e[at[side]:] if not waits]
+
         while True:
-            with _reads():
-                at, counters = self._reach()
-                stuck = self._stuck(at)
-                later = [(t, v) for side, e in self._sides.items() for waits, t, v in e[at[side]:] if not waits]
+            counters, stuck, later = _reading(look)
             if not stuck:
                 return freed
             # A timeline never goes back: first what no signal behind another wait comes before.
@@ -126,16 +130,21 @@ class Turns:
             freed.append((side, timeline, value))
 
 
-@contextlib.contextmanager
-def _reads() -> Iterator[None]:
+_T = TypeVar("_T")
+
+
+def _reading(work: Callable[[], _T]) -> _T:
+    """No `with` of Python's own: a KeyboardInterrupt between its beginning and the block would leave `reading` set."""
     with _lock:
-        before, Turns.reading = Turns.reading, True
+        before = Turns.reading
+        Turns.reading = True
         try:
-            yield
+            result = work()
         finally:
             Turns.reading = before
     while _postponed and not before:
         _postponed.pop()()
+    return result
 
 
 _postponed: List[Callable[[], None]] = []  # the ends of contexts that a collector came to while a thread read

@@ -6,7 +6,7 @@ from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_uint32, c_void_p
 from typing import Any, Iterator, List, Optional, Tuple, Type, TypeVar, Union
 
 from . import _declarations as d
-from ._lib import told
+from ._lib import Single, told
 from .vulkan import Context
 
 Event = Tuple[Any, ...]  # ("close",), ("drag", dx, dy), ("scroll", steps), ("pointer", x, y), ("key", text)
@@ -161,7 +161,7 @@ def _made(title: str, width: int, height: int) -> Union[_Glfw, _Sdl]:
 _Self = TypeVar("_Self", bound="Window")
 
 
-class Window:
+class Window(Single):
     """A window of fixed size. window.gpu is a context that presents to it."""
 
     def __init__(self, title: str, width: int, height: int, **options: Any):
@@ -180,7 +180,7 @@ class Window:
     def _open(self, options: Any) -> None:
         self.gpu = gpu = Context(instance_extensions=self.own.extensions(), extensions=["VK_KHR_swapchain"], **options)
         self.surface, f, home = self.own.surface(gpu.instance), gpu.functions, gpu._open_home()
-        home.objects["SurfaceKHR", self.surface] = None
+        home.objects["SurfaceKHR", self.surface] = self.surface
         there = c_uint32()
         f.vkGetPhysicalDeviceSurfaceSupportKHR(gpu.physical_device, gpu.queue_family, self.surface, byref(there))
         if not there.value:

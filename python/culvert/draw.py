@@ -12,17 +12,18 @@ has done so far, and the stream's later work waits for the call; the host waits 
 import contextlib
 import ctypes
 import functools
+import operator
 import struct
 import threading
 import zlib
 from ctypes import c_void_p
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union, cast
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple, TypeVar, Union, cast
 
 from . import _declarations as d
-from ._lib import Error, looks, process, stream_handle, told
+from ._lib import Error, Single, looks, not_negative, process, stream_handle, told
 from ._objects import AdoptedBuffer, VulkanDevice, VulkanImage
 from ._spirv import STAGES, Constant, Module, compiled, packed
-from ._tensor import HOSTS, Tensor, TensorSource, is_hosts, tensor_range
+from ._tensor import HOSTS, Tensor, TensorSource, is_hosts, look, tensor_range
 from ._types import Path, StreamLike, TensorLike
 from .vulkan import Context
 
@@ -72,7 +73,7 @@ def _one_at_a_time(call: _Call) -> _Call:
     return cast(_Call, locked)
 
 
-class _Queue:
+class _Queue(Single):
     """What a context's draws share: a timeline between CUDA's stream and Vulkan's queue, and what is given back when a
     submission has ended."""
 
@@ -132,12 +133,16 @@ class _Queue:
 
     def _owner(self, pointer: int, size: int) -> Optional[Part]:
         """The buffer of this context in which an address lies."""
-        with looks:  # another thread may make one, or close it
-            for child in list(self.gpu.vk._children):
-                if isinstance(child, TensorSource) and not child.closed and hasattr(type(child), "handle"):
+        with looks:  # another thread may make one
+            children = list(self.gpu.vk._children)
+        for child in children:
+            if isinstance(child, TensorSource) and not child.closed and hasattr(type(child), "handle"):
+                try:
                     begin = child.pointer
                     if begin <= pointer and pointer + size <= begin + child.size:
                         return Part(getattr(child, "handle"), pointer - begin, size)
+                except ValueError:  # another thread has closed it
+                    pass
         return None
 
     def collect(self) -> None:
@@ -171,11 +176,12 @@ class _Queue:
         """CUDA's stream, then Vulkan, then the stream again."""
         gpu, number = self.gpu, stream_handle(stream)
         self.functions.vkEndCommandBuffer(commands)
-        self.timeline.signal(number, self.value + 1)
-        gpu.submit(commands, wait=[(self.timeline, self.value + 1)], signal=[(self.timeline, self.value + 2)])
-        self.value += 2
-        self.pending.append((self.value, commands, pool, uses))
-        self.timeline.wait(number, self.value)
+        self.value += 2  # first: after an exception in between nobody uses these values again
+        signaled, done = self.value - 1, self.value
+        self.timeline.signal(number, signaled)
+        gpu.submit(commands, wait=[(self.timeline, signaled)], signal=[(self.timeline, done)])
+        self.pending.append((done, commands, pool, uses))
+        self.timeline.wait(number, done)
         if gpu.device.is_software:  # NumPy works when it is called
             gpu._open_home().wait(gpu._open_home().PATIENCE, "culvert.draw")
 
@@ -194,19 +200,28 @@ def _is_unknown(error: Exception, tensor: Any) -> bool:
     return getattr(error, "reason", "") == "NOT_MAPPED" and is_hosts(tensor)
 
 
-class _Bound:
+def _whole(name: str, number: Any, most: int = 2**32 - 1) -> int:
+    if not hasattr(number, "__index__"):
+        raise TypeError(f"{name}: {number!r} is no whole number")
+    return not_negative(most, **{name: operator.index(number)})
+
+
+class _Bound(Single):
     """A pipeline's layout, and the descriptors and push constants of a call."""
 
     def __init__(self, gpu: Context, modules: Dict[str, Module]):
         self.gpu, self.functions = gpu, gpu.functions
         self.stages = 0
         self.bindings: Dict[str, Tuple[int, int]] = {}  # (number, kind)
+        self.written: Set[str] = set()  # by the shaders
         self.constants: Dict[str, Constant] = {}
         self.constants_size = 0
         for stage, module in modules.items():
             self.stages |= STAGES[stage]
             for b in module.bindings:
                 self.bindings[b.name] = (b.number, b.kind)
+                if b.writes:
+                    self.written.add(b.name)
             self.constants.update(module.constants)
             self.constants_size = max(self.constants_size, module.constants_size)
         self.numbers = dict(sorted(self.bindings.values()))
@@ -224,9 +239,10 @@ class _Bound:
         properties = d.VkPhysicalDeviceProperties()
         f.vkGetPhysicalDeviceProperties(gpu.physical_device, properties)
         self.align = properties.limits.minStorageBufferOffsetAlignment
+        self.most = list(properties.limits.maxComputeWorkGroupCount)
 
     def __repr__(self) -> str:
-        return told(self, not self.layout or self.gpu.closed, self._told())
+        return told(self, self.closed, self._told())
 
     def _told(self) -> Iterator[str]:
         yield f"takes {', '.join([*self.bindings, *self.constants]) or 'nothing'}"
@@ -234,7 +250,13 @@ class _Bound:
 
     @property
     def closed(self) -> bool:
-        return not self.layout
+        return not self.layout or self.gpu.closed
+
+    def _need(self, gpu: Context) -> None:
+        if self.closed:
+            raise ValueError(f"this {type(self).__name__} is closed")
+        if gpu.handle != self.gpu.handle:
+            raise ValueError(f"this {type(self).__name__} is of another VkDevice than the target")
 
     def stage_infos(self, modules: Dict[str, Module]) -> "Tuple[ctypes.Array[Any], List[Any]]":
         name = ctypes.create_string_buffer(b"main")
@@ -242,7 +264,7 @@ class _Bound:
         kept: List[Any] = [name]
         for stage, module in modules.items():
             words = ctypes.create_string_buffer(module.code, len(module.code))
-            made = self.functions.make("vkCreateShaderModule", self.gpu.handle, d.VkShaderModuleCreateInfo(
+            made = self.gpu._open_home().make("ShaderModule", d.VkShaderModuleCreateInfo(
                 codeSize=len(module.code), pCode=ctypes.addressof(words)), None)
             kept.append(made)
             infos.append(d.VkPipelineShaderStageCreateInfo(stage=STAGES[stage], module=made, pName=ctypes.addressof(name)))
@@ -250,7 +272,7 @@ class _Bound:
 
     def free_stages(self, kept: List[Any]) -> None:
         for module in kept[1:]:
-            self.functions.vkDestroyShaderModule(self.gpu.handle, module, None)
+            self.gpu._open_home().drop("ShaderModule", module)
 
     def sort(self, values: Dict[str, Any]) -> "Tuple[Dict[int, Part], Dict[int, Target], bytes]":
         """What was given by name: parts of memory, images, and push constants. Every binding must be given."""
@@ -273,9 +295,11 @@ class _Bound:
                 if kind == d.VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
                     if not isinstance(value, Target):
                         raise TypeError(f"{name} is an image, and {type(value).__name__} is none: pass a draw.Target")
+                    value._need(self.gpu)
                     images[number] = value
                     continue
                 try:
+                    self._look(value, name)
                     part = queue.part(value)
                 except Error as e:
                     raise e.about(name, f". {HOSTS}: copy it into gpu.vk.buffer(bytes).tensor()" if _is_unknown(e, value) else "") from None
@@ -288,6 +312,15 @@ class _Bound:
             else:
                 constants[name] = value
         return buffers, images, packed(self.constants, (self.constants_size + 3) // 4 * 4, constants)
+
+    def _look(self, value: Any, name: str) -> None:
+        """A shader takes the elements one behind the other, in the machine's byte order."""
+        if isinstance(value, AdoptedBuffer):
+            seen = value.layout_of.seen if value.layout_of is not None else None
+        else:
+            seen = None if isinstance(value, (Part, TensorSource)) else look(value)
+        if seen is not None:
+            seen.require(contiguous=True, writable=name in self.written)
 
     def bind(self, commands: int, point: int, buffers: Dict[int, Part], images: "Dict[int, Target]",
              constants: bytes) -> int:
@@ -323,14 +356,15 @@ class _Bound:
     def close(self) -> None:
         """Waits for what was submitted with it."""
         gpu = self.gpu
-        if process.forked or not self.layout or not gpu.handle:
+        if process.forked or self.closed:
             return
         home = gpu._open_home()
         home.settle(f"{type(self).__name__}.close")
         _Queue.of(gpu).collect()
-        for kind, made in (("Pipeline", self.pipeline), ("PipelineLayout", self.layout), ("DescriptorSetLayout", self.sets)):
-            home.drop(kind, made)
+        all_of_it = (("Pipeline", self.pipeline), ("PipelineLayout", self.layout), ("DescriptorSetLayout", self.sets))
         self.pipeline = self.layout = self.sets = 0
+        for kind, made in all_of_it:
+            home.drop(kind, made)
 
     def __enter__(self: _Self) -> _Self:
         return self
@@ -350,19 +384,22 @@ class Compute(_Bound):
         try:
             self.pipeline = self.functions.make("vkCreateComputePipelines", gpu.handle, None, 1,
                                                 d.VkComputePipelineCreateInfo(stage=infos[0], layout=self.layout), None)
-            gpu._open_home().objects["Pipeline", self.pipeline] = None
+            gpu._open_home().objects["Pipeline", self.pipeline] = self.pipeline
         finally:
             self.free_stages(kept)
 
     @_one_at_a_time
     def __call__(self, groups: Sequence[int] = (1,), stream: StreamLike = None, **inputs: Any) -> None:
         """Runs this many groups of local_size threads, on what is given by name."""
+        self._need(self.gpu)
+        x, y, z = (_whole("groups", n, most) for n, most in zip((*groups, 1, 1) if len(groups) < 3 else groups, self.most))
+        if len(groups) > 3:
+            raise ValueError(f"groups={groups!r}: one to three numbers")
         buffers, images, constants = self.sort(inputs)
         queue = _Queue.of(self.gpu)
         commands = queue.begin()
         queue.barriers(commands, list(buffers.values()), True, [i.acquire() for i in images.values()])
         pool = self.bind(commands, d.VK_PIPELINE_BIND_POINT_COMPUTE, buffers, images, constants)
-        x, y, z = [*groups, 1, 1][:3]
         self.functions.vkCmdDispatch(commands, x, y, z)
         queue.barriers(commands, list(buffers.values()), False)
         queue.submit(commands, pool, stream, (self, inputs))
@@ -382,7 +419,7 @@ class Pipeline(_Bound):
         infos, kept = self.stage_infos(modules)
         try:
             self.pipeline = self._make(infos, topology, _BLENDS[blend])
-            gpu._open_home().objects["Pipeline", self.pipeline] = None
+            gpu._open_home().objects["Pipeline", self.pipeline] = self.pipeline
         finally:
             self.free_stages(kept)
 
@@ -409,12 +446,16 @@ class Pipeline(_Bound):
             pMultisampleState=at(samples), pColorBlendState=at(blending), pDynamicState=at(dynamic), layout=self.layout), None)
 
 
-class Target:
+class Target(Single):
     """A picture to draw to: RGBA, 8 bits each, `height` rows from top to bottom."""
 
     def __init__(self, gpu: Context, width: int, height: int):
         self.gpu, self.width, self.height, self.functions = gpu, width, height, gpu.functions
         self.view = 0
+        with gpu._open_home().lock:  # nobody closes one of them before the others are there
+            self._make(gpu, width, height)
+
+    def _make(self, gpu: Context, width: int, height: int) -> None:
         self.image: VulkanImage = gpu.vk.image(
             d.VK_FORMAT_R8G8B8A8_UNORM, width, height, usage=d.VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT |
             d.VK_IMAGE_USAGE_TRANSFER_SRC_BIT | d.VK_IMAGE_USAGE_TRANSFER_DST_BIT | d.VK_IMAGE_USAGE_STORAGE_BIT |
@@ -431,7 +472,13 @@ class Target:
 
     @property
     def closed(self) -> bool:
-        return self.image.closed
+        return not self.view or self.image.closed
+
+    def _need(self, gpu: Context) -> None:
+        if self.closed or self._pixels.closed:
+            raise ValueError("this Target is closed")
+        if gpu.handle != self.gpu.handle:
+            raise ValueError("this Target is of another VkDevice than the shader")
 
     def acquire(self, layout: int = d.VK_IMAGE_LAYOUT_GENERAL) -> d.VkImageMemoryBarrier2:
         """The barrier before the next use. All uses here are in GENERAL."""
@@ -446,6 +493,11 @@ class Target:
     def draw(self, pipeline: Pipeline, vertices: int, instances: int = 1,
              clear: Optional[Sequence[float]] = None, stream: StreamLike = None, **inputs: Any) -> None:
         """Draws vertices, on a background of the colour `clear` (red, green, blue, alpha, 0 to 1), or on what is there."""
+        self._need(self.gpu)
+        pipeline._need(self.gpu)
+        vertices, instances = _whole("vertices", vertices), _whole("instances", instances)
+        if clear is not None and len(clear) != 4:
+            raise ValueError(f"clear={clear!r}: red, green, blue and alpha")
         f, queue = self.functions, _Queue.of(self.gpu)
         buffers, images, constants = pipeline.sort(inputs)
         if clear is None and self._layout == d.VK_IMAGE_LAYOUT_UNDEFINED:
@@ -471,6 +523,7 @@ class Target:
     @_one_at_a_time
     def tensor(self, stream: StreamLike = None) -> Tensor:
         """The picture as height x width x 4 bytes, in memory of both sides. The next call writes it again."""
+        self._need(self.gpu)
         queue = _Queue.of(self.gpu)
         commands = queue.begin()
         queue.barriers(commands, [Part(self._pixels.handle, 0, 0)], True, [self.acquire()])
@@ -482,6 +535,7 @@ class Target:
         queue.submit(commands, 0, stream, self)
         return self._pixels.tensor("uint8", (self.height, self.width, 4), stream=stream)
 
+    @_one_at_a_time
     def read(self, stream: StreamLike = None) -> bytes:
         """The picture's bytes, on the host."""
         self.tensor(stream)
@@ -496,8 +550,9 @@ class Target:
 
     def save(self, path: Path) -> None:
         """A PNG."""
+        picture = self.png()
         with open(path, "wb") as f:
-            f.write(self.png())
+            f.write(picture)
 
     def _repr_png_(self) -> bytes:
         """In a notebook the picture shows itself."""
@@ -505,10 +560,11 @@ class Target:
 
     @_one_at_a_time
     def close(self) -> None:
-        if process.forked or self.image.closed or not self.gpu.handle:
+        if process.forked or self._pixels.closed or self.gpu.closed:
             return
         self.gpu._open_home().settle("Target.close")
-        self.gpu._open_home().drop("ImageView", self.view)
+        view, self.view = self.view, 0
+        self.gpu._open_home().drop("ImageView", view)
         self.image.close()
         self._pixels.close()
 

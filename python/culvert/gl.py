@@ -23,12 +23,11 @@ from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTup
                     Union)
 
 from . import _declarations as d
-from ._lib import (Error, InvalidError, NoDeviceError, Owned, UnsupportedError, _make, _own_error, api, describe, driver_of, handle, process,
+from ._lib import (Error, InvalidError, Making, NoDeviceError, Owned, Single, UnsupportedError, Pointer, _make, _own_error, api, describe, driver_of, handle, making, process,
                    stream_handle, told)
 from ._objects import Device, Ring, VulkanDevice, _host_follows, _wait_for_stream
 from ._struct import Structure
-from ._tensor import (_LEGACY, _OF_THE_HOST, _OLD, _TYPES, _VERSIONED, Tensor, TensorSource, _int64s, _python, tensor_range,
-                      type_of)
+from ._tensor import _LEGACY, Tensor, TensorSource, look, type_of
 from ._turns import SECOND, cuda_waits, settle_cuda
 from ._types import DType, Shape, StreamLike, TensorLike
 from .vulkan import give_up_waits
@@ -169,12 +168,12 @@ def _closes(thing: Any) -> bool:
 class _InContext(Owned):
     """What goes on a thread where a context of the attachment is current, and nowhere else."""
 
-    def __init__(self, gl: "Attachment", pointer: int):
-        super().__init__(gl, pointer)
+    def __init__(self, gl: "Attachment", made: Making):
+        super().__init__(gl, made)
         self.gl = gl
 
     def __del__(self) -> None:
-        if not getattr(self, "_as_parameter_", None) or process.forked or sys.is_finalizing():
+        if not self._as_parameter_ or process.forked or sys.is_finalizing():
             return
         if not _closes(self):
             self.gl._later += self._give_up()
@@ -193,48 +192,16 @@ class _Source:
     `self.stream` whom that one has to wait for: None if nobody."""
 
     def __init__(self, tensor: Any, stream: Optional[int] = None):
-        self.stream: Optional[int]
-        self.kept: Any
-        self.dtype: str
-        steps: Optional[Tuple[int, ...]]
         if isinstance(tensor, TensorSource):
             tensor = tensor.tensor()
-        self.kept, self.stream = tensor, None
-        self.address, span = tensor_range(tensor)
-        interface = getattr(tensor, "__cuda_array_interface__", None) or getattr(tensor, "__array_interface__", None)
-        if hasattr(tensor, "data_ptr"):
-            self.dtype, item = type_of(tensor.dtype)[2], tensor.element_size()
-            self.shape, steps = tuple(tensor.shape), tuple(n * item for n in tensor.stride())
-            self.on_host = tensor.device.type != "cuda"
-            if not self.on_host:
-                self.stream = sys.modules["torch"].cuda.current_stream(tensor.device).cuda_stream or _LEGACY
-        elif interface is not None:
-            self.dtype, self.shape = interface["typestr"], tuple(interface["shape"])
-            item, steps = int(self.dtype[2:]), interface.get("strides")
-            self.on_host = not hasattr(tensor, "__cuda_array_interface__")
-            self.stream = None if self.on_host else interface.get("stream")
-        else:
-            reads = stream is not None and tensor.__dlpack_device__()[0] not in _OF_THE_HOST
-            capsule = tensor.__dlpack__(stream=(stream or _LEGACY) if reads else -1)  # the producer makes it wait
-            name: bytes
-            kind: Any
-            name, kind = (_OLD, d.culv_dl_managed_tensor) if _python.PyCapsule_IsValid(id(capsule), _OLD) else \
-                (_VERSIONED, d.culv_dl_managed_tensor_versioned)
-            t = kind.from_address(_python.PyCapsule_GetPointer(id(capsule), name)).dl_tensor
-            item = t.dtype.bits * t.dtype.lanes // 8
-            self.shape = _int64s(t.shape, t.ndim)
-            steps = tuple(n * item for n in _int64s(t.strides, t.ndim)) if t.strides else None
-            self.dtype = next((s for c, bits, s in _TYPES.values() if (int(c), bits) == (t.dtype.code, t.dtype.bits)), "|u1")
-            self.on_host = t.device.device_type in _OF_THE_HOST
-            self.kept = tensor, capsule
-        self.size = math.prod(self.shape) * item
-        want, follow = [], item
-        for n in reversed(self.shape):
-            want.append(follow)
-            follow *= n
-        whole = steps is None or all(n == 1 or s == w for n, s, w in zip(self.shape, steps, reversed(want)))
-        if span != self.size or not whole:
-            raise ValueError(f"the tensor {self.shape} has gaps or another order of its elements: pass a contiguous one")
+        seen = look(tensor, stream).require(contiguous=True, memory=False)
+        self.address, self.shape, self.dtype, self.size = seen.pointer, seen.shape, seen.typestr, seen.nbytes
+        if self.size == 0:
+            raise ValueError("the tensor has no elements")
+        self.on_host, self.kept = seen.on_host, (tensor, seen.kept)
+        self.stream: Optional[int] = None if seen.on_host else seen.stream
+        if hasattr(tensor, "data_ptr") and not seen.on_host:
+            self.stream = sys.modules["torch"].cuda.current_stream(tensor.device).cuda_stream or _LEGACY
 
 
 _exported: Dict[int, Any] = {}  # what consumers of registered memory's tensors have not given back
@@ -280,13 +247,13 @@ def _describe_mapped(pointer: int, size: int, on_host: bool, ordinal: int, desc:
     return address
 
 
-class _Slot(TensorSource):
+class _Slot(Single, TensorSource):
     """A buffer that CUDA has now."""
 
     def __init__(self, turn: "Turn", resource: int):
         self._turn, self._resource = turn, resource
 
-    def _need(self) -> int:
+    def _need(self) -> Pointer:
         buffer = self._turn._owner_buffer(self._resource)
         if not buffer:
             raise IndexError(f"there is no buffer {self._resource} here")
@@ -319,7 +286,7 @@ class _Slot(TensorSource):
         return ctypes.addressof(old)
 
 
-class Turn:
+class Turn(Single):
     """What CUDA has between the beginning and the end of a `with` block. What is OpenGL's again afterwards must not be
     touched then: a tensor that was made here is not kept over the block's end."""
 
@@ -333,7 +300,7 @@ class Turn:
         if self._over:
             raise ValueError("this turn of CUDA's is over, and the object is OpenGL's; use it inside the block of cuda()")
 
-    def _owner_buffer(self, resource: int) -> int:
+    def _owner_buffer(self, resource: int) -> Pointer:
         self._check()
         return self._owner._cuda_buffer(self.slot, resource)
 
@@ -364,7 +331,7 @@ class Turn:
         return self.buffer(resource).tensor(dtype or "uint8", shape, strides=strides, offset=offset, read_only=read_only,
                                             stream=self.stream if stream is None else stream)
 
-    def _image(self, resource: int) -> int:
+    def _image(self, resource: int) -> Pointer:
         self._check()
         image = self._owner._cuda_image(self.slot, resource)
         if not image:
@@ -418,7 +385,7 @@ class Turn:
         return f"<culvert.gl.Turn{' over' if self._over else ''} of {self._owner!r}>"
 
 
-class Frame:
+class Frame(Single):
     """OpenGL's turn with a slot of a ring."""
 
     def __init__(self, ring: "GLRing", frame: "d.culv_ring_frame"):
@@ -498,7 +465,7 @@ class GLRing(_InContext):
         made = describe(d.culv_gl_ring_desc, max_depth=depth, resources=array, num_resources=len(resources),
                         settings=settings, label=label)
         made.side, made.way = side, _way(way)
-        super().__init__(gl, _make("culv_gl_ring_create", gl._need(), made))
+        super().__init__(gl, making("culv_gl_ring_create", gl._need(), made))
         self._resources = list(resources)
         self._depth = depth
         self._mine, self._cudas = side, 1 - side
@@ -510,6 +477,9 @@ class GLRing(_InContext):
     def core(self) -> int:
         """The culv_ring."""
         return api.culv_gl_ring_core(self._need()) or 0
+
+    def _core(self) -> Pointer:
+        return self._behind(self.core)
 
     @property
     def way(self) -> str:
@@ -526,11 +496,11 @@ class GLRing(_InContext):
         """Whether OpenGL's turns wait on the CPU."""
         return bool(api.culv_gl_ring_waits_on_host(self._need()))
 
-    def _cuda_buffer(self, slot: int, resource: int) -> int:
-        return api.culv_gl_ring_buffer(self._need(), slot, resource) or 0
+    def _cuda_buffer(self, slot: int, resource: int) -> Pointer:
+        return self._behind(api.culv_gl_ring_buffer(self._need(), slot, resource))
 
-    def _cuda_image(self, slot: int, resource: int) -> int:
-        return api.culv_gl_ring_image(self._need(), slot, resource) or 0
+    def _cuda_image(self, slot: int, resource: int) -> Pointer:
+        return self._behind(api.culv_gl_ring_image(self._need(), slot, resource))
 
     def _extent(self, resource: int) -> Tuple[int, int, int]:
         return self._resources[resource].extent
@@ -541,7 +511,7 @@ class GLRing(_InContext):
 
     def _acquire_on(self, stream: int, timeout: int) -> "d.culv_ring_frame":
         frame = d.culv_ring_frame()
-        Ring._in_slices(lambda slice_: api.culv_ring_acquire_on(self.core, self._cudas, stream, slice_, byref(frame)), timeout)
+        Ring._in_slices(lambda slice_: api.culv_ring_acquire_on(self._core(), self._cudas, stream, slice_, byref(frame)), timeout)
         return frame
 
     def _acquire(self, timeout: int) -> "d.culv_ring_frame":
@@ -565,11 +535,11 @@ class GLRing(_InContext):
             yield turn
         except BaseException:
             if not self.closed:
-                api.culv_ring_cancel(self.core, self._cudas, byref(frame))
+                api.culv_ring_cancel(self._core(), self._cudas, byref(frame))
             raise
         finally:
             turn._over = True
-        api.culv_ring_release_on(self.core, self._cudas, number, byref(frame))
+        api.culv_ring_release_on(self._core(), self._cudas, number, byref(frame))
 
     @contextlib.contextmanager
     def frame(self, timeout: int = 10 * SECOND) -> Iterator[Frame]:
@@ -580,7 +550,7 @@ class GLRing(_InContext):
             yield Frame(self, frame)
         except BaseException:
             if not self.closed:
-                api.culv_ring_cancel(self.core, self._mine, byref(frame))
+                api.culv_ring_cancel(self._core(), self._mine, byref(frame))
             raise
         api.culv_gl_ring_release(self._need(), byref(frame))
 
@@ -601,11 +571,11 @@ class GLRing(_InContext):
 
     def stop(self) -> None:
         """Ends the waits of both sides, from any thread."""
-        api.culv_ring_stop(self.core)
+        api.culv_ring_stop(self._core())
 
     def drain(self, timeout: int = 10 * SECOND) -> None:
         """Waits until the GPU has done with all frames that were handed over."""
-        Ring._in_slices(lambda slice_: api.culv_ring_drain(self.core, slice_, 0), timeout)
+        Ring._in_slices(lambda slice_: api.culv_ring_drain(self._core(), slice_, 0), timeout)
 
     def _told(self) -> Iterator[str]:
         yield f"way {self.way}"
@@ -649,7 +619,7 @@ class _One(GLRing):
         finally:
             turn._over = True
             if not self.closed:  # as it may be when the interpreter ends
-                api.culv_ring_release_on(self.core, self._cudas, number, byref(frame))
+                api.culv_ring_release_on(self._core(), self._cudas, number, byref(frame))
                 self._due = True
                 self._take(timeout)
 
@@ -691,7 +661,7 @@ class Part(NamedTuple):
     tensor_offset: int  # of the part in the tensor
 
 
-class _Shared:
+class _Shared(Single):
     """What a SharedTensor gives back, where the context is current."""
 
     def __init__(self, gl: "Attachment"):
@@ -716,7 +686,7 @@ class _Shared:
         api.culv_vmm_adopted_destroy(byref(self.adopted))
 
 
-class SharedTensor:
+class SharedTensor(Single):
     """A tensor's own memory as GL buffers, without a copy: one buffer for each chunk of memory in which it lies, and for most
     tensors that is one. The tensor stays its library's; `with shared.cuda():` orders what both sides do."""
 
@@ -728,7 +698,7 @@ class SharedTensor:
         self._value = self._due = 0
         self._ends: Optional[_Shared] = None
         ends = _Shared(gl)
-        pointer, size = tensor_range(tensor.tensor() if isinstance(tensor, TensorSource) else tensor)
+        pointer, size = look(tensor).require().span
         try:
             ends.adopted = c_void_p(_make("culv_vmm_adopt", gl.device._need(), pointer, size))
             self.parts = self._bind(ends, pointer, size)
@@ -837,8 +807,6 @@ class SharedTensor:
         if not _closes(self):
             self.gl._shared_later.append(ends)
 
-    __reduce_ex__ = Owned.__reduce_ex__
-
     def __repr__(self) -> str:
         return told(self, self.closed, [f"{self.size} bytes", f"in {len(self.parts)} GL buffers"])
 
@@ -863,16 +831,16 @@ class Registration(_InContext):
 
     _destroy = "culv_registration_destroy"
 
-    def __init__(self, gl: "Attachment", pointer: int, extent: Tuple[int, int, int], dtype: Optional[DType] = None,
+    def __init__(self, gl: "Attachment", made: Making, extent: Tuple[int, int, int], dtype: Optional[DType] = None,
                  shape: Optional[Shape] = None):
-        super().__init__(gl, pointer)
+        super().__init__(gl, made)
         self._size, self.dtype, self.shape = extent, dtype, shape
 
-    def _cuda_buffer(self, slot: int, resource: int) -> int:
-        return api.culv_registration_buffer(self._need()) or 0
+    def _cuda_buffer(self, slot: int, resource: int) -> Pointer:
+        return self._behind(api.culv_registration_buffer(self._need()))
 
-    def _cuda_image(self, slot: int, resource: int) -> int:
-        return api.culv_registration_image(self._need()) or 0
+    def _cuda_image(self, slot: int, resource: int) -> Pointer:
+        return self._behind(api.culv_registration_image(self._need()))
 
     def _extent(self, resource: int) -> Tuple[int, int, int]:
         return self._size
@@ -952,12 +920,11 @@ class Attachment(Owned):
         self.device: Device = device
         self._own_device, self._vk = own, vk
         try:
-            pointer = _make("culv_gl_attach", device._need(), desc)
+            super().__init__(device, making("culv_gl_attach", device._need(), desc))
         except BaseException:
             if own is not None:
                 own.close()
             raise
-        super().__init__(device, pointer)
         self.report = check(device)
         _attachments.add(self)
 
@@ -965,7 +932,7 @@ class Attachment(Owned):
         process.check("gl.attach")
         cuda = describe(d.culv_device_desc, driver=driver_of(driver), label=label)
         try:
-            return Device(_pointer=_make("culv_device_open_for_gl", desc, cuda))
+            return Device(_made=making("culv_device_open_for_gl", desc, cuda))
         except (NoDeviceError, UnsupportedError):
             if not self.copies:
                 raise
@@ -1101,13 +1068,13 @@ class Attachment(Owned):
             no_surfaces=no_surfaces, texture_gather=texture_gather, unchecked=unchecked, label=label))
         return Registration(self, pointer, _extent_of(name) if target == GL_TEXTURE_2D else (0, 0, 0))
 
-    def _register(self, call: str, names: List[int], access: str, desc: Dict[str, Any]) -> int:
+    def _register(self, call: str, names: List[int], access: str, desc: Dict[str, Any]) -> Making:
         if access not in _ACCESS:
             raise ValueError(f"access={access!r}: {', '.join(map(repr, _ACCESS))}")
         self._sweep()
         made = describe(d.culv_gl_register_desc, **desc)
         made.access = _ACCESS[access]
-        return _make(call, self._need(), *names, made)
+        return making(call, self._need(), *names, made)
 
     def ring(self, resources: Sequence[Resource], depth: int = 3, *, writer: str = "cuda", way: Optional[str] = None,
              settings: Optional[Structure] = None, label: Optional[str] = None) -> GLRing:

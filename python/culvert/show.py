@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: MIT
 """A tensor on the screen in one line: `view = culvert.show(tensor)`, and `view.update()` in a loop."""
+import contextlib
 import ctypes
+import functools
 import math
 import struct
+import threading
 import time
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, cast
 
-from ._lib import Error, stream_handle, told
+from ._lib import Error, Single, stream_handle, told
 from ._objects import VulkanBuffer
-from ._tensor import HOSTS, bytes_of, tensor_range, type_of
+from ._tensor import HOSTS, Seen, look
 from ._window import NoWindow, Window
 from ._types import Path, StreamLike, TensorLike
 from .draw import Compute, Part, Pipeline, Target, _is_unknown, _Queue
@@ -175,38 +178,39 @@ class _Shape(NamedTuple):
     slice_stride: int
 
 
-class _Seen(NamedTuple):
-    """A tensor of anybody's: where it is, and how it lies there."""
-    pointer: int
-    kind: int
-    size: int
-    shape: Tuple[int, ...]
-    strides: Tuple[int, ...]  # bytes
-
-
-def _see(tensor: Any) -> _Seen:
-    if hasattr(tensor, "data_ptr"):  # PyTorch
-        size = tensor.element_size()
-        shape, strides = tuple(tensor.shape), tuple(n * size for n in tensor.stride())
-        typestr = type_of(tensor.dtype)[2]
-        pointer = tensor.data_ptr()
-    else:
-        there = getattr(tensor, "__cuda_array_interface__", None) or getattr(tensor, "__array_interface__", None)
-        if there is None:
-            raise TypeError(f"{type(tensor).__name__} is no tensor: it has neither __cuda_array_interface__ nor data_ptr()")
-        shape, typestr, strides, pointer = (tuple(there["shape"]), there["typestr"], there.get("strides"), there["data"][0])
-        size = bytes_of(typestr)
-        if strides is None:
-            strides = tuple(size * math.prod(shape[i + 1:]) for i in range(len(shape)))
-    name = {"b1": "u1"}.get(typestr[1:], typestr[1:])
+def _see(tensor: Any, say: Callable[[str], None], what: str = "the tensor") -> Tuple[Any, Seen]:
+    """The tensor, or a copy whose elements the shader can read, and how it lies."""
+    seen = look(tensor)
+    name = _kind(seen)
     if name not in _KINDS:
-        raise TypeError(f"culvert.show() shows no elements of type {typestr}")
-    if 0 in shape:
-        raise ValueError(f"the tensor of shape {shape} has no elements")
-    return _Seen(pointer, _KINDS.index(name), size, shape, tuple(strides))
+        raise TypeError(f"culvert.show() shows no elements of type {seen.typestr}")
+    if 0 in seen.shape:
+        raise ValueError(f"the tensor of shape {seen.shape} has no elements")
+    odd = any(s % min(seen.size, 4) for s in (seen.pointer, *(s for n, s in zip(seen.shape, seen.strides) if n > 1)))
+    if seen.on_host and (seen.swapped or odd or seen.copied):
+        import numpy
+        say(f"{what} is copied for each frame: " + ("its elements are in the other byte order" if seen.swapped else
+            "its elements lie at odd addresses" if odd else f"a {seen.what} has no memory of its own"))
+        tensor = numpy.array(tensor, dtype=numpy.dtype(seen.typestr).newbyteorder("="), order="C") if name != "V2" else \
+            numpy.array(tensor, order="C")
+        seen = look(tensor)
+    elif seen.swapped or odd:
+        raise ValueError(f"the elements of the tensor {seen.shape} lie at odd addresses (strides of {seen.strides} bytes): pass a "
+                         "contiguous one")
+    if seen.span[1] >= 2**32:
+        raise ValueError(f"the tensor {seen.shape} spans {seen.span[1]} bytes, and a shader reaches 4 GiB: show a part of it")
+    return tensor, seen
 
 
-def _shape(seen: _Seen, layout: Optional[str]) -> _Shape:
+def _kind(seen: Seen) -> str:
+    return {"b1": "u1"}.get(seen.typestr[1:], seen.typestr[1:])
+
+
+def _nothing(_: str) -> None:
+    pass
+
+
+def _shape(seen: Seen, layout: Optional[str]) -> _Shape:
     shape, strides = list(seen.shape), list(seen.strides)
     while len(shape) > 2 and shape[0] == 1 and not (layout == "CHW" and len(shape) == 3):
         del shape[0], strides[0]
@@ -234,7 +238,21 @@ def _shape(seen: _Seen, layout: Optional[str]) -> _Shape:
     return _Shape("image", at["H"][0], at["W"][0], channels[0], at["H"][1], at["W"][1], channels[1], *at.get("D", (1, 0)))
 
 
-class View:
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def _alone(method: _Method) -> _Method:
+    """One thread at a time: another one may close the view, or the context and the buffers to which CUDA writes here."""
+    @functools.wraps(method)
+    def locked(self: Any, *args: Any, **more: Any) -> Any:
+        home = self.gpu._home
+        with self._lock, contextlib.nullcontext() if home is None else home.lock:
+            return method(self, *args, **more)
+
+    return cast(_Method, locked)
+
+
+class View(Single):
     """What culvert.show() made. Drag moves (or turns points of three dimensions), the wheel zooms, + and - step through a
     volume, r starts again; the title tells what is under the pointer."""
 
@@ -249,18 +267,19 @@ class View:
         self.point_size, self.colors = point_size, colors
         self.says: List[str] = []  # what one may want to know: copies, no window
         self.closed = False
+        self._lock = threading.RLock()
         self.zoom, self.pan, self.turn = 1.0, [0.0, 0.0], [0.5, -0.4]
         self._window: Optional[Window] = None
         self._own: Optional[Context] = None
         self._parts: List[Any] = []  # to close
-        self._tensor: Any = None
+        self._tensor: Any = None  # what was given, and what is drawn: the same, or a copy
+        self._drawn: Any = None
         self._made_colors: Any = None
         self._staged: Dict[str, VulkanBuffer] = {}
         self._last = 0.0
         self.slice = slice
         self.gpu: Context
-        seen = _see(tensor)
-        shape = _shape(seen, layout)
+        shape = _shape(_see(tensor, _nothing)[1], layout)
         self.width, self.height = size or self._fitting(shape)
         self._open(gpu, window)
         try:
@@ -295,6 +314,7 @@ class View:
                 self.says.append(f"no window: {e}")
         self.gpu = self._own = Context()
 
+    @_alone
     def _prepare(self, colormap: str) -> None:
         gpu = self.gpu
         self.target = Target(gpu, self.width, self.height)
@@ -307,12 +327,16 @@ class View:
         table = b"".join(bytes.fromhex(c) + b"\xff" for c in COLORMAPS[colormap])
         gpu.device.make_current()
         gpu.device.cuda.cuMemcpyHtoD(self._colors.pointer, table, len(table))
+        gpu.device.cuda.cuStreamSynchronize(0)  # the copy from the host's memory returns before its end
 
-    def _place(self, tensor: Any, what: str) -> Tuple[Part, int]:
+    def _say(self, text: str) -> None:
+        if text not in self.says:
+            self.says.append(text)
+
+    def _place(self, tensor: Any, seen: Seen, what: str) -> Tuple[Part, int]:
         """The tensor in Vulkan, and where its first element is from the part's beginning, in bytes."""
         queue = _Queue.of(self.gpu)
-        low, size = tensor_range(tensor)
-        first = _see(tensor).pointer
+        (low, size), first = seen.span, seen.pointer
         try:
             part = queue.part(tensor)
         except (Error, TypeError, ValueError) as e:
@@ -322,9 +346,8 @@ class View:
         return Part(part.buffer, part.offset - down, (part.size + down + 3) // 4 * 4), first - low + down
 
     def _stage(self, low: int, size: int, what: str, why: str) -> Part:
-        told = f"{what} is copied for each frame: {why}"
-        if told not in self.says:
-            self.says.append(told)
+        if not any(said.startswith(f"{what} is copied") for said in self.says):
+            self.says.append(f"{what} is copied for each frame: {why}")
         there = self._staged.get(what)
         if there is None or there.size < size:
             if there is not None:
@@ -334,21 +357,30 @@ class View:
         self.gpu.device.cuda.cuMemcpyAsync(there.pointer, low, size, stream_handle(self.stream))
         return Part(there.handle, 0, there.size)
 
+    @_alone
     def show(self, tensor: TensorLike) -> None:
         """Takes another tensor, and draws it."""
-        self._tensor, self._seen = tensor, _see(tensor)
-        self._shape = _shape(self._seen, self.layout)
+        self._take(tensor)
         if self.slice is None and self._shape.slices > 1:
             self.slice = self._shape.slices // 2
         self.draw()
         if self._window is not None:
             self._window.present(self.target.image.handle, self.target.acquire(), 10**9)
 
+    def _take(self, tensor: Any) -> None:
+        drawn, seen = _see(tensor, self._say)
+        self._shape = _shape(seen, self.layout)
+        self._tensor, self._drawn, self._seen = tensor, drawn, seen
+
+    @_alone
     def draw(self) -> None:
-        shape, seen = self._shape, self._seen
-        part, first = self._place(self._tensor, "the tensor")
+        self._need_open()
+        if self._drawn is not self._tensor:  # a copy of what was there
+            self._take(self._tensor)
+        shape = self._shape
+        part, first = self._place(self._drawn, self._seen, "the tensor")
         first += (self.slice or 0) * shape.slice_stride
-        common: Dict[str, Any] = dict(Words=part, kind=seen.kind)
+        common: Dict[str, Any] = dict(Words=part, kind=_KINDS.index(_kind(self._seen)))
         low, high = self._range_of(common, first)
         if shape.layout == "points":
             self._draw_points(common, first)
@@ -369,7 +401,7 @@ class View:
             if self.range_given is not None:
                 return self.range_given
             if shape.channels > 1:
-                return (0.0, 255.0) if _KINDS[self._seen.kind] == "u1" else (0.0, 1.0)
+                return (0.0, 255.0) if _kind(self._seen) == "u1" else (0.0, 1.0)
         device = self.gpu.device
         device.make_current()
         number = stream_handle(self.stream)
@@ -391,16 +423,14 @@ class View:
                         rows=shape.rows, first=first, column_stride=shape.column_stride, row_stride=shape.row_stride, **common)
         return 0.0, 0.0
 
-    def _numbers_of_colors(self) -> Any:
+    def _numbers_of_colors(self) -> Tuple[Any, Seen]:
         """float32 or uint8, as the shader reads them."""
-        colors: Any = self.colors
-        if _KINDS[_see(colors).kind] in ("f4", "u1"):
-            return colors
-        text = "the tensor of colours is made float32 for each frame"
-        if text not in self.says:
-            self.says.append(text)
-        self._made_colors = colors.float() if hasattr(colors, "data_ptr") else colors.astype("float32")
-        return self._made_colors
+        colors, seen = _see(self.colors, self._say, "the tensor of colours")
+        if _kind(seen) not in ("f4", "u1"):
+            self._say("the tensor of colours is made float32 for each frame")
+            colors, seen = _see(colors.float() if hasattr(colors, "data_ptr") else colors.astype("float32"), self._say)
+        self._made_colors = colors
+        return colors, seen
 
     def _draw_points(self, common: Dict[str, Any], first: int) -> None:
         shape = self._shape
@@ -409,13 +439,12 @@ class View:
             self._parts.append(self._points)
         tints: Dict[str, Any] = dict(Tints=self._colors, tint_channels=0)
         if self.colors is not None:
-            colors = self._numbers_of_colors()
-            seen = _see(colors)
-            if _KINDS[seen.kind] not in ("f4", "u1") or len(seen.shape) not in (1, 2) or seen.shape[0] != shape.rows \
+            colors, seen = self._numbers_of_colors()
+            if len(seen.shape) not in (1, 2) or seen.shape[0] != shape.rows \
                     or (len(seen.shape) == 2 and seen.shape[1] not in (1, 3, 4)):
                 raise ValueError(f"colors of shape {seen.shape} for {shape.rows} points: give floats or uint8, one, three or "
                                  "four numbers a point")
-            part, at = self._place(colors, "the tensor of colours")
+            part, at = self._place(colors, seen, "the tensor of colours")
             tints = dict(Tints=part, tint_first=at, tint_channels=seen.shape[1] if len(seen.shape) == 2 else 1,
                          tint_row=seen.strides[0], tint_column=seen.strides[1] if len(seen.shape) == 2 else 0,
                          tint_bytes=seen.size)
@@ -435,6 +464,7 @@ class View:
                 (shape.rows - self.height * texel) / 2 - self.pan[1] * texel), texel
 
     @property
+    @_alone
     def range(self) -> Tuple[float, float]:
         """What the ends of the colour map mean."""
         if self._shape.layout == "image" and (self.range_given is not None or self._shape.channels > 1):
@@ -450,6 +480,7 @@ class View:
 
         return (back(out[0]), back(out[1])) if out[0] <= out[1] else (0.0, 0.0)
 
+    @_alone
     def value_at(self, x: float, y: float) -> Optional[Tuple[int, int, Tuple[float, ...]]]:
         """(column, row, the element's values) under a pixel of the picture, or None where there is none."""
         shape, seen = self._shape, self._seen
@@ -459,7 +490,7 @@ class View:
         column, row = math.floor(corner[0] + (x + 0.5) * texel), math.floor(corner[1] + (y + 0.5) * texel)
         if not (0 <= column < shape.columns and 0 <= row < shape.rows):
             return None
-        device, values, name = self.gpu.device, [], _KINDS[seen.kind]
+        device, values, name = self.gpu.device, [], _kind(seen)
         device.make_current()
         for c in range(shape.channels):
             out = ctypes.create_string_buffer(seen.size)
@@ -469,6 +500,7 @@ class View:
             values.append(struct.unpack("<f", b"\0\0" + raw)[0] if name == "V2" else struct.unpack("<" + _FORMATS[name], raw)[0])
         return column, row, tuple(values)
 
+    @_alone
     def update(self, tensor: Optional[TensorLike] = None) -> bool:
         """Draws what is in the tensor now, or in another one, and hears the window. It waits for no display: a frame for
         which there is no room is left out. False when the window was closed."""
@@ -479,8 +511,7 @@ class View:
             return False
         now = time.monotonic()
         if tensor is not None:
-            self._tensor, self._seen = tensor, _see(tensor)
-            self._shape = _shape(self._seen, self.layout)
+            self._take(tensor)
         if self._window is None or now - self._last >= self.INTERVAL:
             self._last = now
             self.draw()
@@ -496,6 +527,7 @@ class View:
             if self.closed:
                 return
 
+    @_alone
     def event(self, kind: str, *more: Any) -> None:
         """What the window tells: ("scroll", steps), ("drag", dx, dy), ("pointer", x, y), ("key", text), ("close",)."""
         if kind == "close":
@@ -521,10 +553,12 @@ class View:
         while self._window is not None and self.update():
             time.sleep(self.INTERVAL)
 
+    @_alone
     def png(self) -> bytes:
         self._need_open()
         return self.target.png(self.stream)
 
+    @_alone
     def save(self, path: Path) -> None:
         self._need_open()
         self.target.save(path)
@@ -542,6 +576,7 @@ class View:
                                         "in a window" if self._window is not None else "without a window",
                                         f"on {self.gpu.device.name!r}", *self.says])
 
+    @_alone
     def close(self) -> None:
         """Closes the window. Without one, the last picture goes to the file `out`, if that was given; the first one is there."""
         if self.closed:
@@ -554,7 +589,7 @@ class View:
             self._release()
 
     def _release(self) -> None:
-        self._tensor = self.colors = self._made_colors = None  # a view that is closed keeps nobody's memory
+        self._tensor = self._drawn = self.colors = self._made_colors = None  # a view that is closed keeps nobody's memory
         for part in [*self._staged.values(), *reversed(self._parts)]:
             part.close()
         queue = getattr(self.gpu, "_draws", None)

@@ -2,9 +2,11 @@
 """Vulkan by ctypes, for scripts that bring none: structs (which set their sType), constants, the loader's functions,
 and open(), which makes an instance, the device that CUDA reaches, and a queue."""
 import atexit
+import collections
 import ctypes
 import ctypes.util
 import io
+import itertools
 import os
 import sys
 import threading
@@ -12,10 +14,11 @@ import time
 import warnings
 import weakref
 from ctypes import byref, c_char_p, c_float, c_uint32, c_uint64, c_void_p
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from . import _declarations as d
-from ._lib import Error, LateError, Owned, _homes, _roots, api, busy, describe, driver_of, handle, late, process, told
+from ._lib import (LIMITS, OUT, Error, Gate, LateError, Single, _homes, _own_error, _roots, api, busy, describe, driver_of, handle,
+                   late, making, process, told)
 from ._objects import Device, Ring, VulkanDevice, VulkanSemaphore
 from ._struct import Structure
 from ._turns import SECOND, SLICE, Turns, after_reading, check_value, cuda_waits
@@ -47,12 +50,19 @@ class VulkanError(RuntimeError):
         return self
 
 
+def _no_driver(why: str) -> Error:
+    return _own_error(d.culv_result.CULV_ERROR_UNSUPPORTED, d.culv_reason.CULV_REASON_DRIVER_MISSING, why, "vulkan.open")
+
+
 def loader() -> ctypes.CDLL:
     """The Vulkan loader, libvulkan.so.1."""
     global _loader
     if _loader is None:
         name = "vulkan-1.dll" if sys.platform == "win32" else "libvulkan.so.1"
-        _loader = ctypes.CDLL(name)
+        try:
+            _loader = ctypes.CDLL(name)
+        except OSError as e:
+            raise _no_driver(f"Vulkan's loader, {name}, could not be loaded ({e}): install it (Debian: libvulkan1)") from None
         _loader.vkGetInstanceProcAddr.restype = c_void_p
         _loader.vkGetInstanceProcAddr.argtypes = [c_void_p, c_char_p]
     return _loader
@@ -70,8 +80,9 @@ class Functions(_VulkanFunctions):
     """vk... functions of an instance or a device. A VkResult below 0 is a VulkanError. A struct may be passed as it
     is, for a pointer to it, and an object of Culvert's for its handle."""
 
-    def __init__(self, instance: int = 0):
+    def __init__(self, instance: int = 0, gate: Optional[Gate] = None):
         self._instance = instance
+        self._gate = Gate("Context") if gate is None else gate
 
     if not TYPE_CHECKING:  # a checker has the functions of the base, and refuses other names
         def __getattr__(self, name: str) -> Any:
@@ -88,18 +99,28 @@ class Functions(_VulkanFunctions):
         if not address:
             raise AttributeError(f"Vulkan has no {name} here")
         raw = ctypes.CFUNCTYPE(result, *parameters)(address)
+        limits = [(i, *LIMITS[kind]) for i, kind in enumerate(parameters) if LIMITS.get(kind, (1,))[0] == 0]
+
+        enter, leave = self._gate.enter, self._gate.leave
 
         def call(*args: Any) -> Any:
+            for i, least, most in limits:
+                if i < len(args) and isinstance(args[i], int) and not least <= args[i] <= most:
+                    raise ValueError(f"{name}: its argument {i} is {args[i]}; it is {least} to {most}")
+            enter()
             try:
                 answer = raw(*[a if a is None or isinstance(a, _PLAIN) else
                                byref(a) if isinstance(a, (ctypes.Structure, ctypes.Union)) else handle(a) for a in args])
             except TypeError as e:  # nothing was called
                 raise TypeError(f"{name}: {e}") from None
+            finally:
+                leave()
             if result is ctypes.c_int and answer < 0:
                 raise VulkanError(name, answer)
             return answer
 
         call.__name__ = name
+        setattr(call, "raw", raw)
         setattr(self, name, call)
         return call
 
@@ -145,7 +166,12 @@ class _Values:
     """What timelines of a device have got to, read and signaled by the host."""
 
     def __init__(self, functions: Functions):
-        self.functions, self.device = functions, 0
+        self.functions = functions
+        self.devices: List[c_void_p] = []
+
+    @property
+    def device(self) -> int:
+        return self.devices[-1].value or 0 if self.devices else 0
 
     def read(self, semaphore: int) -> int:
         value = c_uint64()
@@ -177,55 +203,95 @@ def _keep_the_driver() -> None:
         _kept.add(path)
 
 
-class _Home:
+def _take_and_destroy(destroy: Any, owner: Tuple[int, ...], take: Callable[..., Any], *key: Any) -> None:
+    """destroy(*owner, take(*key), NULL). No Python runs in between, and so no KeyboardInterrupt comes there: a handle that nobody
+    has taken yet is there. For NULL Vulkan does nothing."""
+    raw = getattr(destroy, "raw", destroy)
+    collections.deque(map(raw, *((o,) for o in owner), itertools.starmap(take, (key,)), (None,)), maxlen=0)
+
+
+class _Home(Single):
     """An instance, a device and what a context made on it. It goes when the last object that was made there goes."""
 
     PATIENCE = 10 * SECOND
 
-    def __init__(self, instance: int):
-        self.instance, self.functions = instance, Functions(instance)
+    def __init__(self, info: d.VkInstanceCreateInfo):
+        self.gate = Gate("Context")
+        self.instances: List[c_void_p] = [c_void_p()]  # this one, while it is there
+        self.functions = Functions(0, self.gate)
         self._values = _Values(self.functions)  # the turns know this, and not their home, which goes with its last user
         self._counter, self._signal = self._values.read, self._values.signal
-        self.queue = self.family = self.done = self.submitted = 0
+        self.queue = self.family = self.done = 0
+        self.sent = collections.deque([(0, 0)], maxlen=1)  # the last submission's number, and what the driver answered
         self.lock = threading.RLock()  # of the queue, which one thread may use at a time
         self.pools: Dict[int, int] = {}  # each thread's command pool
         self.retired: List[int] = []  # command buffers that nobody has any more
         self.made_by: Dict[int, int] = {}  # the thread in whose pool a command buffer is
-        self.users, self.orphan = 0, False  # objects of Culvert's that are open here; this object's end has come before theirs
+        self.users: Set[int] = set()  # the id() of each object of Culvert's that is open here
+        self.ending = False  # handles have gone
+        self.orphan = False  # this object's end has come before theirs
         self.later: List[Tuple[str, c_void_p, int]] = []  # what went while Vulkan's queue was at work
         self.turns = Turns(self._counter, self._signal)
         self.attached: "weakref.WeakSet[VulkanDevice]" = weakref.WeakSet()
-        self.objects: Dict[Tuple[str, int], None] = {}  # of culvert.draw and windows, in the order in which they were made
+        self.objects: Dict[Tuple[str, int], int] = {}  # of culvert.draw and windows, in the order in which they were made
+        self.functions.vkCreateInstance(info, None, byref(self.instances[0]))
+        self.functions._instance = self.instance
+
+    @property
+    def instance(self) -> int:
+        return self.instances[-1].value or 0 if self.instances else 0
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self.device) and not self.ending and not self.gate.is_shut
+
+    @property
+    def submitted(self) -> int:
+        """How many submissions there were."""
+        number, answer = self.sent[-1]
+        return number if answer >= 0 else number - 1
 
     def make(self, kind: str, *args: Any) -> int:
         """A VkSampler and so on, which goes by drop(), or with the device."""
-        made = self.functions.make("vkCreate" + kind, self.device, *args)
-        self.objects[kind, made] = None
+        with self.lock:
+            made = self.functions.make("vkCreate" + kind, self.device, *args)
+            self.objects[kind, made] = made
         return made
 
+    def send(self, info: d.VkSubmitInfo2, fence: int) -> None:
+        """Submits, under the lock, what signals `done` to submitted + 1. The call and its count are one step for a
+        KeyboardInterrupt."""
+        self.gate.enter()
+        try:
+            raw = getattr(self.functions.vkQueueSubmit2, "raw")
+            self.sent.extend(zip((self.submitted + 1,), itertools.starmap(raw, ((self.queue, 1, byref(info), fence),))))
+        finally:
+            self.gate.leave()
+        if self.sent[-1][1] < 0:
+            raise VulkanError("vkQueueSubmit2", self.sent[-1][1])
+
     def drop(self, kind: str, made: int) -> None:
-        if made and self.objects.pop((kind, made), 0) is None:
-            owner = self.instance if kind == "SurfaceKHR" else self.device
-            getattr(self.functions, "vkDestroy" + kind)(owner, made, None)
+        owner = self.instance if kind == "SurfaceKHR" else self.device
+        _take_and_destroy(getattr(self.functions, "vkDestroy" + kind), (owner,), self.objects.pop, (kind, made), 0)
 
     @property
     def device(self) -> int:
         """The VkDevice."""
         return self._values.device
 
-    @device.setter
-    def device(self, device: int) -> None:
-        self._values.device = device
-        if device:
-            _homes[device] = self
+    def make_device(self, physical: int, info: d.VkDeviceCreateInfo) -> None:
+        self._values.devices.append(c_void_p())
+        self.functions.vkCreateDevice(physical, info, None, byref(self._values.devices[-1]))
+        _homes[self.device] = self
 
     def commands(self) -> int:
         """A new command buffer, which goes with the device. Threads may record at a time, each in its own."""
         me = threading.get_ident()
         if me not in self.pools:
-            self.pools[me] = self.functions.make(
-                "vkCreateCommandPool", self.device,
-                d.VkCommandPoolCreateInfo(flags=d.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT, queueFamilyIndex=self.family), None)
+            with self.lock:
+                self.pools[me] = self.functions.make(
+                    "vkCreateCommandPool", self.device,
+                    d.VkCommandPoolCreateInfo(flags=d.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT, queueFamilyIndex=self.family), None)
         made = self.functions.make("vkAllocateCommandBuffers", self.device,
                                    d.VkCommandBufferAllocateInfo(commandPool=self.pools[me], commandBufferCount=1))
         self.made_by[made] = me
@@ -301,9 +367,7 @@ class _Home:
         with self.lock:
             semaphores = (d.VkSemaphoreSubmitInfo * 1)(d.VkSemaphoreSubmitInfo(
                 semaphore=self.done, value=self.submitted + 1, stageMask=d.VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT))
-            self.functions.vkQueueSubmit2(self.queue, 1, d.VkSubmitInfo2(
-                signalSemaphoreInfoCount=1, pSignalSemaphoreInfos=ctypes.addressof(semaphores)), 0)
-            self.submitted += 1
+            self.send(d.VkSubmitInfo2(signalSemaphoreInfoCount=1, pSignalSemaphoreInfos=ctypes.addressof(semaphores)), 0)
         self.wait(timeout, call)
         with self.lock:
             self.functions.vkDeviceWaitIdle(self.device)  # of presenting, which no semaphore tells
@@ -315,32 +379,48 @@ class _Home:
             self.retired.remove(commands)
             del self.made_by[commands]
 
-    def destroy(self) -> None:
-        with process.works():
-            self._destroy()
+    def destroy(self, call: str = "Context.close") -> None:
+        with process.works(), self.lock:
+            if self.gate.is_shut:  # another thread has done it
+                return
+            self.gate.shut_by = threading.get_ident()
+            try:
+                self.gate.shut(call)
+                if self.device and self.done and not self.ending:
+                    try:
+                        self.wait(self.PATIENCE, call)  # what another thread has submitted meanwhile
+                    except VulkanError as e:
+                        if e.result != d.VK_ERROR_DEVICE_LOST:
+                            raise
+                self._destroy()
+            finally:
+                if not self.instance:
+                    self.gate.shut_by = Gate.GONE
+                elif not self.ending:  # else this thread may go on with it
+                    self.gate.shut_by = 0
 
     def _destroy(self) -> None:
+        self.functions._instance = self.instance
         self.sweep()
         self.turns.clear()
-        for kind, made in reversed(list(self.objects)):
-            self.drop(kind, made)
-        for pool in self.pools.values():
-            self.functions.vkDestroyCommandPool(self.device, pool, None)
-        self.pools.clear()
+        self.ending = True
+        while self.objects:
+            self.drop(*next(reversed(self.objects)))
+        while self.pools:
+            _take_and_destroy(self.functions.vkDestroyCommandPool, (self.device,), self.pools.pop, next(iter(self.pools)))
         self.made_by.clear()
         self.retired.clear()
-        if self.done:
-            self.functions.vkDestroySemaphore(self.device, self.done, None)
         if self.device:
-            self.functions.vkDestroyDevice(self.device, None)
+            _take_and_destroy(self.functions.vkDestroyDevice, (), self._values.devices.pop)
         if self.instance:
-            self.functions.vkDestroyInstance(self.instance, None)
-        self.instance = self.device = self.queue = self.done = self.submitted = 0
+            _take_and_destroy(self.functions.vkDestroyInstance, (), self.instances.pop)
+        self.queue = self.done = 0
+        self.sent.append((0, 0))
 
-    def left(self) -> None:
-        """An object of Culvert's has gone."""
-        self.users -= 1
-        if self.users == 0 and self.orphan:
+    def left(self, user: Any) -> None:
+        """An object of Culvert's has gone. It may say so twice."""
+        self.users.discard(id(user))
+        if not self.users and self.orphan:
             self.__del__()
 
     def __del__(self) -> None:
@@ -350,11 +430,11 @@ class _Home:
             if after_reading(self.__del__):
                 return
             try:
-                self.end(SECOND, "Context")
+                if not self.ending:
+                    self.end(SECOND, "Context")
+                self.destroy("Context")
             except Error as e:
                 warnings.warn(f"a context that nobody has any more was not given back: {e}", ResourceWarning)
-                return
-            self.destroy()
 
 
 _ELSEWHERE = {name: f"gpu.vk.{name}()" for name in ("adopt", "buffer", "buffer_transfer", "image", "image_transfer", "import_memory",
@@ -370,7 +450,7 @@ def _semaphores(pairs: Sequence[Tuple[Handle, int]], name: str) -> List[Handle]:
         raise TypeError(f"{name}={pairs!r}: pass pairs of a semaphore and a value, such as {name}=[(timeline, 1)]") from None
 
 
-class Context:
+class Context(Single):
     """An instance, the device that CUDA reaches, one queue, and Culvert on it. close() destroys them all; a context
     that nobody has any more, and nothing of it, goes by itself. `features` are names of Vulkan 1.0 to 1.3, such as
     "shaderInt64"; `validation` enables the validation layer, which prints what it finds."""
@@ -424,15 +504,18 @@ class Context:
             ppEnabledLayerNames=ctypes.addressof(layers), enabledExtensionCount=len(instance_extensions),
             ppEnabledExtensionNames=ctypes.addressof(wanted))
         try:
-            self._home = home = _Home(Functions().make("vkCreateInstance", info, None))
+            self._home = home = _Home(info)
         except VulkanError as e:
+            if e.result in (d.VK_ERROR_INCOMPATIBLE_DRIVER, d.VK_ERROR_INITIALIZATION_FAILED):
+                raise _no_driver(
+                    f"Vulkan has no driver here ({e}): install the GPU's, and look at VK_DRIVER_FILES, which may leave it out. A "
+                    "container needs NVIDIA_DRIVER_CAPABILITIES=all (or graphics). culvert-info says what there is") from None
             raise e.about([*mine, *instance_extensions]) from None
         self.functions = home.functions
         cuda = describe(d.culv_device_desc, driver=cuda_driver, label=label)
-        physical, device = c_void_p(), c_void_p()
-        api.culv_vk_choose_physical_device(get, self.instance, cuda, byref(physical), byref(device))
+        physical = c_void_p()
+        self.device = Device(_made=making("culv_vk_choose_physical_device", get, self.instance, cuda, byref(physical), OUT))
         self.physical_device = physical.value or 0
-        self.device = Device(_pointer=device.value or 0)
         family = c_uint32()
         api.culv_vk_find_queue_family(get, self.instance, self.physical_device, use, byref(family))
         self.queue_family = home.family = family.value
@@ -451,13 +534,12 @@ class Context:
         made = d.VkDeviceCreateInfo(pNext=chain.value, queueCreateInfoCount=1, pQueueCreateInfos=ctypes.addressof(queue),
                                     enabledExtensionCount=num_names, ppEnabledExtensionNames=ctypes.addressof(names))
         try:
-            home.device = self.functions.make("vkCreateDevice", self.physical_device, made, None)
+            home.make_device(self.physical_device, made)
         except VulkanError as e:
             raise e.about([*extensions, *features]) from None
         kind = d.VkSemaphoreTypeCreateInfo(semaphoreType=d.VK_SEMAPHORE_TYPE_TIMELINE)
         _keep_the_driver()
-        home.done = self.functions.make("vkCreateSemaphore", self.handle,
-                                        d.VkSemaphoreCreateInfo(pNext=ctypes.addressof(kind)), None)
+        home.done = home.make("Semaphore", d.VkSemaphoreCreateInfo(pNext=ctypes.addressof(kind)), None)
         out = c_void_p()
         self.functions.vkGetDeviceQueue(self.handle, self.queue_family, 0, byref(out))
         self.queue = home.queue = out.value or 0
@@ -521,15 +603,14 @@ class Context:
             info = d.VkSubmitInfo2(waitSemaphoreInfoCount=len(wait), pWaitSemaphoreInfos=ctypes.addressof(waits),
                                    commandBufferInfoCount=1, pCommandBufferInfos=ctypes.addressof(one),
                                    signalSemaphoreInfoCount=len(signal) + 1, pSignalSemaphoreInfos=ctypes.addressof(signals))
-            self.functions.vkQueueSubmit2(self.queue, 1, info, handle(fence))
-            home.submitted += 1
+            home.send(info, handle(fence))
             for waits_, pairs in ((True, wait), (False, signal)):
                 for semaphore, value in pairs:
                     if isinstance(semaphore, VulkanSemaphore):
                         home.turns.note("Vulkan", waits_, semaphore.handle, value)
 
     def _open_home(self) -> _Home:
-        if self._home is None or not self._home.device:
+        if self._home is None or not self._home.is_open:
             raise ValueError(f"this {type(self).__name__} is closed")
         return self._home
 
@@ -543,19 +624,18 @@ class Context:
     def close(self, timeout: int = 10 * SECOND) -> None:
         """Waits for Vulkan and destroys what the context made, and what was made with it. Waits that nobody was asked to
         end are given up, with a warning. After a LateError all is as before, and close() may be called again."""
-        if process.forked or self._home is None:
+        if process.forked or self._home is None or self._home.gate.is_shut:
             return
-        self._home.end(timeout, "Context.close")
+        if not self._home.ending:
+            self._home.end(timeout, "Context.close")
         for made in [*self._home.attached, getattr(self, "device", None)]:
             if made is not None:
                 made.close()
         self._home.destroy()  # vk and device stay, and say that they are closed
 
-    __reduce_ex__ = Owned.__reduce_ex__
-
     @property
     def closed(self) -> bool:
-        return not self.handle
+        return self._home is None or not self._home.is_open
 
     def __repr__(self) -> str:
         def more() -> Iterator[str]:

@@ -1,10 +1,8 @@
-"""What the reports share: results that are read, numbers as text, tables, and the page of a benchmark.
+"""What the reports share: results that are read, numbers as text, and tables.
 SPDX-License-Identifier: MIT
 """
-import collections
 import json
 import pathlib
-import re
 import tarfile
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
@@ -69,16 +67,6 @@ def interval(ratio, digits=4):
     return "" if ratio is None else f"{ratio['value']:.{digits}f} ({ratio['low']:.{digits}f}..{ratio['high']:.{digits}f})"
 
 
-def time_of(run):
-    return f"{run['date'][11:16]} UTC"
-
-
-def goal_of(result):
-    """Of a pair: the ratio that was asked for, and whether it was met."""
-    goal = result["goal"]
-    return "" if goal is None else f"at most {goal['ratio']:.2f}" + (f": **{goal['met']}**" if goal["met"] else "")
-
-
 # Markdown, as lists of lines -----------------------------------------------------------------------------------------
 
 def table_lines(header, rows, words=1):
@@ -89,98 +77,3 @@ def table_lines(header, rows, words=1):
 
 def table(header, rows, words=1):
     return table_lines(header, rows, words) + [""]
-
-
-def head_of(run):
-    return [f"## {run['device']['name']}, {run['date'][:10]}", ""]
-
-
-def machine(run, *rows, tells="times"):
-    device = run["device"]
-    gpu = device["name"] + (f", the **software twin**: no GPU, and its {tells} tell nothing of one" if device["software"] else "")
-    return table(("", ""), [("GPU", gpu), *rows], 2)
-
-
-def culvert(run):
-    return ("Culvert", f"{run['culvert_version']}, seed {run['seed']}")
-
-
-def warnings(run, means="times"):
-    out = [f"A run with `--quick`: **the {means} mean nothing**.", ""] if run["quick"] else []
-    out += [] if run["complete"] else ["The run ended before all was measured.", ""]
-    for gap in run["left_out"]:
-        out += [f"Left out of {gap['measurement']}: {gap['reason']}.", ""]
-    return out
-
-
-def picture(images, name, text):
-    return [f"![{text}](../images/{name}.svg)", ""] if (images / f"{name}.svg").exists() else []
-
-
-# Tables on a page that is written by hand -----------------------------------------------------------------------------
-
-class Blocks:
-    """What stands between the lines <!-- NAME --> and <!-- end --> of a page is made of the results that have it; the rest
-    of the page, and blocks that no results have, stay as they are. `blocks`: name to (whether a run has it, its lines)."""
-
-    def __init__(self, output, programs, blocks):
-        self.output, self.programs, self.blocks = output, programs, blocks
-
-    def add(self, parser):
-        parser.add_argument("results", type=pathlib.Path, nargs="+")
-        parser.add_argument("--check", action="store_true", help="writes nothing, and fails if the page has other tables")
-        parser.add_argument("--quick", action="store_true", help="takes a run with --quick too, for a test")
-
-    def look(self, run):
-        for has, lines in self.blocks.values():
-            if has(run):
-                _ = list(lines(run))
-
-    def make(self, arguments):
-        runs = [run_of(path.read_text(), path, self.programs, self.look) for path in arguments.results]
-        text, made = arguments.output.read_text(), 0
-        for run, path in zip(runs, arguments.results):
-            if (run["quick"] and not arguments.quick) or run["validation"]:
-                raise Bad(f"{path}: of a run with --quick or --validation, whose times mean nothing")
-        for name, (has, lines) in self.blocks.items():
-            body = "\n\n".join("\n".join(lines(run)) for run in runs if has(run))
-            if not body:
-                continue
-            text, found = re.subn(rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m: f"{m.group(1)}{body}\n{m.group(2)}", text, flags=re.S)
-            if found != 1:
-                raise Bad(f"{arguments.output} has no place for {name}")
-            made += 1
-        if made == 0:
-            raise Bad(f"none of the results has {' or '.join(self.blocks)}")
-        return text
-
-
-# The page of a benchmark ---------------------------------------------------------------------------------------------
-
-def groups(runs, key):
-    found = collections.OrderedDict()
-    for run in runs:
-        found.setdefault(key(run), []).append(run)
-    return list(found.values())
-
-
-class Page:
-    """A page that is made of benchmark results and of nothing else. `results(run, images)` makes a section for each run;
-    with `kind` runs that are alike in it are one, and it is given the list of them."""
-
-    def __init__(self, output, programs, needed, results, head, tail, more=(), kind=None):
-        self.output, self.programs, self.needed, self.more, self.kind = output, programs, needed, more, kind
-        self.results, self.head, self.tail = results, head, tail
-
-    def add(self, parser):
-        parser.add_argument("results", type=pathlib.Path, nargs="*")
-
-    def run(self, text, path):
-        return run_of(text, path, self.programs, lambda run: self.results([run] if self.kind else run, pathlib.Path(".")))
-
-    def make(self, arguments):
-        runs = [self.run(text, path) for path in arguments.results for _, text in texts(path, self.needed, self.more)]
-        out = [*self.head] + ([] if runs else ["No run on a GPU is recorded here yet.", ""])
-        for section in groups(runs, self.kind) if self.kind else runs:
-            out += self.results(section, arguments.output.resolve().parent.parent / "images")
-        return "\n".join(out + self.tail).rstrip() + "\n"

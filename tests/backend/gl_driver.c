@@ -15,11 +15,6 @@ static raw_gl gl;
 
 static const raw_cuda *open_native(void)
 {
-    /* The layer takes its own failures for the program's, and it waits ten seconds when a counter
-     * is read while another thread waits for it (1.3.239). */
-    if (strstr(test_case_name(), "torture") != NULL ||
-        strcmp(test_case_name(), "fallback.semaphore") == 0)
-        lib_with_option("--validation=off");
     borrows = strstr(test_case_name(), "every_order") != NULL ||
               strstr(test_case_name(), "torture") != NULL;
     open_world();

@@ -7,8 +7,6 @@
 
 static const raw_cuda *open_native(void)
 {
-    /* The validation layer asks the driver too, and takes its own failure for the program's. */
-    if (strstr(test_case_name(), "torture") != NULL) lib_with_option("--validation=off");
     open_world();
     return world.cu;
 }

@@ -2,8 +2,6 @@
 SPDX-License-Identifier: MIT
 
 usage: check_calls.py FILE [all] [measurements=NAME,...] [sanitized=WHICH] [what check_json.py has]"""
-import re
-
 from check_json import INTERVAL, NUMBER, TEXT, check, check_spread, keys_of, main
 
 TOP = {"allocations": (dict, type(None)), "left_out": (list,), "results": (list,)}
@@ -18,14 +16,10 @@ ROWS = {("buffer", "import + map", "pair"), ("buffer", "import + map", "control"
         ("buffer", "map", "pair"), ("buffer", "unmap", "pair"), ("buffer", "release the import", "pair"),
         ("image", "import + map", "pair"), ("image", "import", "pair"), ("image", "map", "pair"),
         ("image", "surface", "pair"), ("image", "unmap", "pair"), ("image", "release the import", "pair"),
-        ("check", "check", "pair"),
-        ("create", "create", "pair"), ("create", "destroy", "pair"), ("batch", "signal 4 + wait for 4", "pair"),
-        ("batch", "signal 4", "pair"), ("batch", "wait for 4", "pair"),
         ("timeline", "signal + wait", "pair"), ("timeline", "signal + wait", "control"), ("timeline", "signal", "pair"),
-        ("timeline", "wait", "pair"), ("timeline import", "import", "pair"), ("timeline import", "destroy", "pair"),
+        ("timeline", "wait", "pair"),
         ("submit", "record + submit", "pair"), ("submit", "record", "pair"), ("submit", "submit", "pair"),
-        ("submit", "whole frame", "pair"), ("round trip", "CUDA -> Vulkan -> CUDA", "pair"),
-        ("streams", "by a timeline", "pair"), ("streams", "by an event", "scale")}
+        ("submit", "whole frame", "pair")}
 
 
 def check_result(place, r, quick):
@@ -73,9 +67,6 @@ def look(report, options):
         rows = {(r["measurement"], r["name"], r["kind"]) for r in report["results"]}
         assert not ROWS - rows, f"not measured: {sorted(ROWS - rows)}"
         assert allocations is not None
-        families = {re.match(r"queue family (\d+)", r["variant"]).group(1) for r in report["results"]
-                    if r["measurement"] == "round trip"}
-        assert len(families) == len(report["device"]["queue_families"]), families
         goals = {(r["measurement"], r["name"]): r["goal"] for r in report["results"] if r["kind"] == "pair"}
         assert goals["buffer", "import + map"]["ratio"] == 1.03 and goals["timeline", "signal + wait"]["ratio"] == 1.02
     if "measurements" in options:

@@ -78,9 +78,3 @@ def main(program, top, look, knows=(), keys=own_keys):
             assert not missing, f"keys that {options['documented']} does not have: {missing}"
     except AssertionError as error:
         sys.exit(f"{sys.argv[1]}: {error}" if str(error) else f"{sys.argv[1]}: not as {sys.argv[2:]} say")
-
-
-def sections_of(options, rows):
-    if "sections" in options:
-        found = {r["section"] for r in rows}
-        assert found == set(options["sections"].split(",")), found

@@ -1,14 +1,13 @@
 """Checks the JSON of culvert-bench-kinds: that each kind ran from each side that has it.
 SPDX-License-Identifier: MIT
 
-usage: check_kinds.py FILE [all] [sections=NAME,...] [what check_json.py has]"""
-from check_json import OR_NOT, TEXT, check, check_spread, main, sections_of
+usage: check_kinds.py FILE [all] [what check_json.py has]"""
+from check_json import OR_NOT, TEXT, check, check_spread, main
 
 TOP = {"threads": (int,), "reads": (int,), "words_checked": (int,), "left_out": (list,), "rates": (list,)}
 RATE = {"section": (str,), "scheme": (str,), "memory_kind": TEXT, "bytes": (int,), "side": (str,), "pattern": (str,), "unit": (str,),
         "rate": (dict,), "ratio": OR_NOT, "goal": OR_NOT, "met": TEXT}
-PATTERNS = {"buffers": {"stream, constant", "stream, noise", "random"},
-            "images": {"sampled, stream", "surface, stream", "sampled, random", "surface, random"}}
+PATTERNS = {"stream, constant", "stream, noise", "random"}
 # Of the kinds that every machine has: what Culvert says of them.
 KINDS = {"cuMemAlloc": None, "Vulkan's, not exportable": None, "Vulkan's, not exportable, dedicated": None, "Vulkan's, exportable": "compressible",
          "Vulkan's, exportable, dedicated": "fast", "culv_vk_buffer_create()": "fast",
@@ -16,12 +15,10 @@ KINDS = {"cuMemAlloc": None, "Vulkan's, not exportable": None, "Vulkan's, not ex
          "culv_vector, a buffer a chunk": "fast"}
 MAYBE = {"compressible VMM, imported": "compressible", "compressible VMM, imported dedicated": "compressible",
          "culv_vector, one sparse buffer": "fast"}
-IMAGES = {"cuArray3DCreate", "Vulkan's, not exportable", "Vulkan's, not exportable, dedicated", "Vulkan's, exportable",
-          "Vulkan's, exportable, dedicated", "culv_vk_image_create()"}
 
 
 def sides_of(scheme):
-    if scheme in ("cuMemAlloc", "cuArray3DCreate"):
+    if scheme == "cuMemAlloc":
         return {"CUDA"}
     return {"Vulkan"} if "not exportable" in scheme else {"CUDA", "Vulkan"}
 
@@ -33,23 +30,20 @@ def check_rows(run):
         check_spread(f"{place}.rate", r["rate"])
         assert r["unit"] == ("G words/s" if "random" in r["pattern"] else "GB/s"), place
         assert r["met"] is None and r["goal"] is None, f"{place}: a rate of the twin is judged"
-    places = [(r["section"], r["scheme"], r["bytes"], r["side"], r["pattern"]) for r in run["rates"]]
+    places = [(r["scheme"], r["bytes"], r["side"], r["pattern"]) for r in run["rates"]]
     assert len(set(places)) == len(places), "a row twice"
 
 
 def check_all(run):
     seen = {}
     for r in run["rates"]:
-        seen.setdefault((r["section"], r["scheme"], r["side"]), set()).add(r["pattern"])
-        if r["section"] == "buffers":
-            known = KINDS | MAYBE
-            assert r["memory_kind"] == known[r["scheme"]], f"{r['scheme']} is said to be {r['memory_kind']}"
-    for section, schemes in (("buffers", KINDS), ("images", IMAGES)):
-        for scheme in schemes:
-            for side in sides_of(scheme):
-                assert seen.get((section, scheme, side)) == PATTERNS[section], f"{section}, {scheme}, {side}: {seen.get((section, scheme, side))}"
-            for side in {"CUDA", "Vulkan"} - sides_of(scheme):
-                assert (section, scheme, side) not in seen, f"{scheme} by {side}"
+        seen.setdefault((r["scheme"], r["side"]), set()).add(r["pattern"])
+        assert r["memory_kind"] == (KINDS | MAYBE)[r["scheme"]], f"{r['scheme']} is said to be {r['memory_kind']}"
+    for scheme in KINDS:
+        for side in sides_of(scheme):
+            assert seen.get((scheme, side)) == PATTERNS, f"{scheme}, {side}: {seen.get((scheme, side))}"
+        for side in {"CUDA", "Vulkan"} - sides_of(scheme):
+            assert (scheme, side) not in seen, f"{scheme} by {side}"
 
 
 def look(run, options):
@@ -57,8 +51,7 @@ def look(run, options):
     check_rows(run)
     if "all" in options:
         check_all(run)
-    sections_of(options, run["rates"])
 
 
 if __name__ == "__main__":
-    main("culvert-bench-kinds", TOP, look, ("all", "sections"))
+    main("culvert-bench-kinds", TOP, look, ("all",))

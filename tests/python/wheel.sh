@@ -20,6 +20,20 @@ grep -q 'no software twin.*--without-twin' "$room/said"
 "$3" -c "import sys; sys.path.insert(0, '$1/python'); import culvert_wheel; culvert_wheel.build_sdist('$room')"
 "$3" -c "import sys; sys.path.insert(0, '$1/python'); import culvert_wheel; culvert_wheel.build_sdist('$room/again')"
 cmp "$room"/culvert-*.tar.gz "$room"/again/culvert-*.tar.gz
+[ "$(tar -tzf "$(ls "$room"/culvert-*.tar.gz)" | grep -c '/_declarations.py$\|/_vulkan.py$')" -eq 2 ] # no pycparser is needed
+"$3" -c "
+import pathlib, sys
+sys.path.insert(0, '$1/python')
+import culvert_wheel as wheel
+assert wheel.get_requires_for_build_wheel() == wheel.get_requires_for_build_sdist() == []
+wheel.MADE, wheel._parser = [pathlib.Path('$room/none.py')], lambda: None
+assert wheel.get_requires_for_build_wheel() == ['pycparser']
+try:
+    wheel._make_declarations()
+except SystemExit as error:
+    assert 'python3-pycparser' in str(error), error
+else:
+    raise AssertionError('declarations of nothing')"
 mkdir "$room/sources"
 tar -xzf "$room"/culvert-*.tar.gz -C "$room/sources" --strip-components=1
 (cd "$room/sources" && "$3" -c "

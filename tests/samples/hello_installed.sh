@@ -18,7 +18,7 @@ for source in "$prefix"/share/doc/culvert/examples/hello_*.c; do
     "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror "$source" -o "$work/$name" $(pkg-config --cflags --libs culvert "$api") \
         -Wl,-rpath,"$(pkg-config --variable=libdir culvert)" -lm -pthread
     if [ "$name" = hello_ipc_gl ]; then # beside solvers that are killed
-        while :; do timeout -s KILL 5 "$work/hello_ipc" solver "installed-$$" || :; done &
+        while :; do timeout -s KILL 1 "$work/hello_ipc" solver "installed-$$" || :; done &
         solvers=$!
         trap 'kill $solvers' EXIT
         (cd "$work" && "./$name" "installed-$$" 2)

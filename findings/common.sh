@@ -1,0 +1,104 @@
+# What the scripts of this folder share; each sources it.
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+undo=:
+trap 'eval "$undo"; rm -rf "$work"' EXIT
+export LC_ALL=C NODEVICE_SELECT=1
+
+# Says what failed and the end of its log, and ends the script with 2: nothing is known then.
+unknown() {
+    echo "nothing is known: $1" >&2
+    tail -n 20 "$work/log" >&2
+    exit 2
+}
+
+# Installs packages of Debian 12 where that version is not installed: package=version ...
+debian12() {
+    wanted=
+    for pin; do
+        [ "$(dpkg-query -W -f '${db:Status-Status} ${Version}' "${pin%%=*}" 2>/dev/null)" = "installed ${pin#*=}" ] ||
+            wanted="$wanted $pin"
+    done
+    [ -n "$wanted" ] || return 0
+    # shellcheck disable=SC2086 # a list of words
+    { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install $wanted; } \
+        >"$work/log" 2>&1 || unknown "apt-get cannot install$wanted"
+}
+
+# Unpacks packages of bookworm-backports below $work/root, without installing them: package=version ...
+backports() {
+    mkdir -p "$work/apt/lists/partial" "$work/apt/archives/partial" "$work/debs"
+    mirror=$(sed -n 's/^URIs: *//p; s/^deb \(\[.*\] \)*\(http[^ ]*\) .*/\2/p' /etc/apt/sources.list.d/debian.sources \
+        /etc/apt/sources.list 2>/dev/null | head -n 1)
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror bookworm-backports main" >"$work/apt/list"
+    cat >"$work/apt/conf" <<END
+APT::Sandbox::User "root"; Dir::Etc::SourceList "$work/apt/list"; Dir::Etc::SourceParts "/dev/null";
+Dir::State::Lists "$work/apt/lists"; Dir::Cache "$work/apt";
+END
+    (cd "$work/debs" && export APT_CONFIG="$work/apt/conf" && apt-get -qq update && apt-get -qq download "$@") >"$work/log" 2>&1 ||
+        unknown "apt-get cannot download $*"
+    for deb in "$work"/debs/*.deb; do dpkg -x "$deb" "$work/root"; done
+}
+
+# Chooses Debian 12's lavapipe and brings a compiler.
+lavapipe22() {
+    debian12 gcc=4:12.2.0-3 libvulkan-dev=1.3.239.0-1 glslang-tools=12.0.0-2 mesa-vulkan-drivers=22.3.6-1+deb12u2
+    export VK_DRIVER_FILES=/usr/share/vulkan/icd.d/lvp_icd.x86_64.json
+}
+
+# Chooses the lavapipe of bookworm-backports and brings a compiler.
+lavapipe25() {
+    lavapipe22
+    backports mesa-vulkan-drivers=25.0.7-2~bpo12+1 libdrm2=2.4.123-1~bpo12+1
+    lib=$work/root/usr/lib/x86_64-linux-gnu
+    sed "s|\"library_path\": \"[^\"]*\"|\"library_path\": \"$lib/libvulkan_lvp.so\"|" \
+        "$work/root/usr/share/vulkan/icd.d/lvp_icd.json" >"$work/lvp25.json"
+    export VK_DRIVER_FILES="$work/lvp25.json" LD_LIBRARY_PATH="$lib"
+}
+
+# Compiles standard input to $work/NAME; vk.h and shaders' headers are found: NAME, gcc's arguments ...
+compile() {
+    name=$1
+    shift
+    gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -O1 -I"$here" -I"$work" -x c - -x none -o "$work/$name" "$@" 2>"$work/log" ||
+        unknown "gcc does not compile $name"
+}
+
+# Compiles a compute shader from standard input to $work/NAME.h with the array NAME: NAME.
+shader() {
+    cat >"$work/$1.comp"
+    glslangValidator -V --target-env vulkan1.1 --vn "$1" -o "$work/$1.h" "$work/$1.comp" >"$work/log" || unknown "glslangValidator does not compile $1"
+    sed -i '1i #include <stdint.h>' "$work/$1.h"
+}
+
+# Compiles standard input for Windows and runs it in Debian 12's Wine on lavapipe, in a prefix and on a screen of its own.
+wine8() {
+    debian12 gcc-mingw-w64-x86-64-posix=12.2.0-14+deb12u1+25.2+b1 wine64=8.0~repack-4 libwine=8.0~repack-4 xvfb=2:21.1.7-3+deb12u13 \
+        mesa-vulkan-drivers=22.3.6-1+deb12u2
+    x86_64-w64-mingw32-gcc -Wall -Wextra -O1 -x c - -o "$work/program.exe" -ld3d12 -ldxguid 2>"$work/log" ||
+        unknown "mingw does not compile the program"
+    export WINEPREFIX="$work/prefix" WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml=;winemenubuilder.exe,winedbg.exe=d'
+    export VK_DRIVER_FILES=/usr/share/vulkan/icd.d/lvp_icd.x86_64.json LIBGL_ALWAYS_SOFTWARE=1
+    Xvfb -displayfd 3 -screen 0 640x480x24 -nolisten tcp 3>"$work/display" >"$work/log" 2>&1 &
+    undo="/usr/lib/wine/wineserver64 -k || :; kill $! || :"
+    for _ in $(seq 100); do [ -s "$work/display" ] || sleep 0.2; done
+    DISPLAY=:$(cat "$work/display")
+    export DISPLAY
+    # Without RpcSs Wine does not wait 10 s for it, now and then.
+    { /usr/lib/wine/wine64 wineboot -i && /usr/lib/wine/wine64 reg add 'HKLM\System\CurrentControlSet\Services\RpcSs' \
+        /v Start /t REG_DWORD /d 4 /f && /usr/lib/wine/wineserver64 -k; } </dev/null >>"$work/log" 2>&1 || unknown "Wine's prefix"
+    /usr/lib/wine/wineserver64 -w
+    /usr/lib/wine/wine64 "$work/program.exe" </dev/null 2>>"$work/log" | tr -d '\r' >"$work/seen"
+}
+
+# Compares what was seen with what is recorded, and ends the script with 1 if it has changed: recorded text, seen text.
+same() {
+    if [ "$1" != "$2" ]; then
+        printf 'changed. Recorded:\n%s\nSeen now:\n%s\n' "$1" "$2" >&2
+        exit 1
+    fi
+    printf 'still so:\n%s\n' "$2"
+}
