@@ -346,7 +346,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL lying_semaphore_fd(VkDevice device,
 
 static bool wants_dedicated(void)
 {
-    return lib_lying.requires_dedicated || lib_lying.prefers_dedicated;
+    return lib_lying.requires_dedicated || lib_lying.prefers_dedicated || lib_lying.no_memory;
 }
 
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lying_device_proc(VkDevice device, const char *name)

@@ -106,7 +106,7 @@ RDMA_CASE(bad_input)
 
     /* Two allocations, side by side. */
     rdma_vmm vmm;
-    rdma_vmm_make(s, &vmm, 2, 0);
+    rdma_vmm_make(s, &vmm, 2, CULV_VMM_USAGE_RDMA);
     LIB_OK(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK, RDMA_BLOCK));
     LIB_INVALID(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK - 8, 16), CULV_REASON_RANGE);
     LIB_SAYS("mapping");

@@ -331,7 +331,7 @@ LIB_CASE(dedicated)
     REQUIRE(s.dedicated_required == 1 && s.dedicated_preferred == 1);
     culv_vk_detach(&vk);
     /* The external features say it where the requirements are not known. */
-    lib_lying = (lib_lies){.dedicated_only = true};
+    lib_lying = (lib_lies){.dedicated_only = true, .no_memory = true};
     culv_vk_device_desc d = lib_vk_desc(w);
     d.get_instance_proc_addr = lib_lying_loader;
     LIB_OK(culv_vk_attach(w->device, &d, &vk));
@@ -343,7 +343,6 @@ LIB_CASE(dedicated)
     culv_shared_image *made = NULL;
     culv_vk_image_create_desc id = culv_vk_image_create_desc_init();
     id.create_info = &image;
-    lib_lying = (lib_lies){.no_memory = true};
     LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(vk, &id, &made),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_MEMORY_TYPE);
     LIB_SAYS("no memory type of");

@@ -127,7 +127,7 @@ static const refusal images[] = {
      {IMAGE(usage, VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT | VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT)}},
     {INVALID,
      WHY(USAGE),
-     {"::usage is 0x400001", "HOST_TRANSFER", "no memory type", "without"},
+     {"::usage is 0x400001", "HOST_TRANSFER", "no memory type"},
      {IMAGE(usage, VK_IMAGE_USAGE_TRANSFER_SRC_BIT | 0x400000)}},
     {INVALID,
      WHY(USAGE),
