@@ -144,13 +144,13 @@ static void draw(viewer *v, const process_job *job, uint32_t n, uint32_t iterati
                                                           .buffer = v->slots[frame.slot].buffer,
                                                           .number = job->base + n,
                                                           .iterations = iterations})};
-    const VkSemaphoreSubmitInfo wait = point(v->ready, frame.waits[0].value);
+    const VkSemaphoreSubmitInfo wait = point(v->ready, frame.wait_points[0].value);
     if (job->host_waits)
         CULV_OK_OR_EXIT(
-            culv_shared_semaphore_wait_on_host(v->ready, frame.waits[0].value, PATIENCE));
+            culv_shared_semaphore_wait_on_host(v->ready, frame.wait_points[0].value, PATIENCE));
     CULV_OK_OR_EXIT(culv_ipc_consumer_release(v->consumer, &frame));
     REQUIRE_EQ(frame.num_signals, 1);
-    const VkSemaphoreSubmitInfo signal = point(v->done, frame.signals[0].value);
+    const VkSemaphoreSubmitInfo signal = point(v->done, frame.signal_points[0].value);
     const VkSubmitInfo2 info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
                                 .waitSemaphoreInfoCount = 1,
                                 .pWaitSemaphoreInfos = &wait,

@@ -180,7 +180,7 @@ static void run_once(processes *p, const workload *w, process_job job, outcome *
     job.base = b->next_number;
     b->next_number += job.frames;
     d.name = job.ring;
-    d.slots = job.slots;
+    d.num_slots = job.slots;
     CULV_OK_OR_EXIT(culv_ipc_ring_create(p->server, &d, &p->ring));
     for (uint32_t i = 0; i < job.slots; i++)
         CULV_OK_OR_EXIT(culv_ipc_ring_offer_vmm(p->ring, i, 0, p->memory[i], &info));

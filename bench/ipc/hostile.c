@@ -417,7 +417,7 @@ static void serve(uint64_t length, FILE *json)
     OK(culv_ipc_offer_vmm(s.server, memory, &cells));
     OK(culv_ipc_offer_vector(s.server, vector, &particles));
     r.name = "frames";
-    r.slots = 4;
+    r.num_slots = 4;
     r.max_consumers = 16;
     OK(culv_ipc_ring_create(s.server, &r, &s.ring));
     while (culv_ipc_ring_consumers(s.ring) == 0)

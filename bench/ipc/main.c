@@ -276,7 +276,7 @@ static void solve(void)
     open_side(&s);
     d.name = server_name;
     rd.name = "frames";
-    rd.slots = (uint32_t)o.slots;
+    rd.num_slots = (uint32_t)o.slots;
     vd.max_chunk = BLOCK;
     vd.reserve = vd.size = o.chunks * BLOCK;
     ad.size = o.bytes;

@@ -276,7 +276,7 @@ static void produce(culv_ring_policy policy)
     open_side(&s, PRODUCER);
     d.name = server_name;
     rd.name = "frames";
-    rd.slots = SLOTS;
+    rd.num_slots = SLOTS;
     rd.late_limit = policy == CULV_RING_FIFO ? o.limit_us * 1000 : 0;
     ad.size = BYTES;
     ad.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;

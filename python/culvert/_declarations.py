@@ -1199,7 +1199,7 @@ class culv_ipc_info(Structure):
         ("color", c_int),
         ("alpha", c_int),
         ("semaphore_type", c_int),
-        ("slots", c_uint32),
+        ("num_slots", c_uint32),
         ("value", c_uint64),
         ("generation", c_uint64),
         ("parts", c_uint32),
@@ -1416,8 +1416,8 @@ class culv_ipc_frame(Structure):
         ("repeated", c_uint32),
         ("num_waits", c_uint32),
         ("num_signals", c_uint32),
-        ("waits", culv_ipc_point * 16),
-        ("signals", culv_ipc_point * 16)]
+        ("wait_points", culv_ipc_point * 16),
+        ("signal_points", culv_ipc_point * 16)]
 
 
 class culv_ipc_ring_desc(Structure):
@@ -1425,7 +1425,7 @@ class culv_ipc_ring_desc(Structure):
     _fields_ = [
         ("struct_size", c_size_t),
         ("name", c_char_p),
-        ("slots", c_uint32),
+        ("num_slots", c_uint32),
         ("parts", c_uint32),
         ("max_consumers", c_uint32),
         ("make", c_void_p),
@@ -2921,7 +2921,7 @@ FUNCTIONS = {
         "Sets the values of a signal node for the next launches. Launches that were already submitted\nkeep their values. The node keeps its count and its semaphores: only values change. Culvert notes\nthe values as promised (culv_semaphore_last_value()) and refuses one that does not exceed the\nlast. Find the nodes of a capture with culv_graph_get_semaphore_nodes().\nErrors: INVALID (NULL_ARGUMENT; VALUE: the count or the kind differs from the node's;\nTIMELINE_BACKWARDS), DRIVER, ASYNC.\nThreads: any, one at a time for each graph.\nSource: cuda.h, cuGraphExecExternalSemaphoresSignalNodeSetParams."),
     "culv_graph_exec_set_wait": (culv_result, (("exec", c_void_p), ("node", c_void_p), ("points", c_void_p), ("count", c_uint32), ),
         'Sets the values of a wait node for the next launches.\nErrors: as culv_graph_exec_set_signal(), except TIMELINE_BACKWARDS.\nThreads: any, one at a time for each graph.\nSource: cuda.h, cuGraphExecExternalSemaphoresWaitNodeSetParams.'),
-    "culv_graph_get_semaphore_nodes": (culv_result, (("device", c_void_p), ("graph", c_void_p), ("signals", c_void_p), ("num_signals", c_void_p), ("waits", c_void_p), ("num_waits", c_void_p), ),
+    "culv_graph_get_semaphore_nodes": (culv_result, (("device", c_void_p), ("graph", c_void_p), ("signal_nodes", c_void_p), ("num_signals", c_void_p), ("wait_nodes", c_void_p), ("num_waits", c_void_p), ),
         'Lists the nodes of a graph that signal external semaphores and those that wait for them, in the\norder of cuGraphGetNodes. The graph may be built by hand or by a capture. Each count says how\nmany elements its array has, and is set to the number of nodes.\nErrors: INVALID (NULL_ARGUMENT), DRIVER, OUT_OF_MEMORY.\nOwnership: the graph owns the nodes.\nThreads: any, one at a time for each graph.'),
     "culv_handle_close": (None, (("handle", c_void_p), ),
         'Closes a handle that you own, such as one from a ..._dup() call, and sets *handle to type\nCULV_HANDLE_NONE. File descriptors are closed with close(), and NT handles with CloseHandle().\nNames, KMT handles and handles of another system are only forgotten. NULL, or a handle of type\nCULV_HANDLE_NONE, is a no-op.\nOwnership: the handle is gone.\nThreads: any.'),
@@ -2974,7 +2974,7 @@ FUNCTIONS = {
     "culv_ipc_client_server_pid": (c_int32, (("client", c_void_p), ),
         'Returns the process id of the server, as the kernel tells it. 0 for NULL.\nThreads: any.'),
     "culv_ipc_consumer_acquire": (culv_result, (("consumer", c_void_p), ("timeout", c_uint64), ("frame", c_void_p), ),
-        "Gets a frame to read. It waits up to `timeout` nanoseconds for one. frame->waits[0] is the value\nof `ready` to wait for on the GPU. A side of the newest frame has one slot at a time: it gets\nanother frame when its GPU is done with the last one, which it waits for.\nErrors: INVALID (NULL_ARGUMENT; RING_ORDER: a frame is held), TIMEOUT (RING_EMPTY; RING_LATE:\nMAILBOX: this side's GPU is not done with the last frame), ASYNC\n(RING_STOPPED: the producer has ended or closed the ring; IPC_DROPPED: the producer has turned\nthis side away, and runs on; IPC_PROTOCOL: its page makes no sense).\nThreads: one at a time."),
+        "Gets a frame to read. It waits up to `timeout` nanoseconds for one. frame->wait_points[0] is the\nvalue of `ready` to wait for on the GPU. A side of the newest frame has one slot at a time: it\ngets another frame when its GPU is done with the last one, which it waits for.\nErrors: INVALID (NULL_ARGUMENT; RING_ORDER: a frame is held), TIMEOUT (RING_EMPTY; RING_LATE:\nMAILBOX: this side's GPU is not done with the last frame), ASYNC\n(RING_STOPPED: the producer has ended or closed the ring; IPC_DROPPED: the producer has turned\nthis side away, and runs on; IPC_PROTOCOL: its page makes no sense).\nThreads: one at a time."),
     "culv_ipc_consumer_connected": (c_uint32, (("consumer", c_void_p), ),
         "Tells whether the producer is still there, without waiting. When it is not, the call moves on\nwhat this process's GPU waits for.\nErrors: none; 0 for NULL.\nThreads: one at a time."),
     "culv_ipc_consumer_core": (c_void_p, (("consumer", c_void_p), ),
@@ -2988,7 +2988,7 @@ FUNCTIONS = {
     "culv_ipc_consumer_receive": (culv_result, (("consumer", c_void_p), ("slot", c_uint32), ("part", c_uint32), ("timeout", c_uint64), ("out", c_void_p), ),
         'Receives a part of a slot.\nErrors: as culv_ipc_client_receive(); INVALID (RANGE: there is no such slot or part).\nOwnership: as there.\nThreads: one at a time.'),
     "culv_ipc_consumer_release": (culv_result, (("consumer", c_void_p), ("frame", c_void_p), ),
-        'Gives the frame back, and fills frame->signals[0] with the value of `done` to signal. Call it\nright before the submission that signals it: the producer does not write the slot before it\nknows, by culv_ipc_timelines::reached or by a CUDA stream of this process, that `done` is there.\nErrors: INVALID (NULL_ARGUMENT; RING_ORDER: no frame is held), DRIVER, ASYNC (after these the\nframe is still held).\nThreads: one at a time.'),
+        'Gives the frame back, and fills frame->signal_points[0] with the value of `done` to signal. Call\nit right before the submission that signals it: the producer does not write the slot before it\nknows, by culv_ipc_timelines::reached or by a CUDA stream of this process, that `done` is there.\nErrors: INVALID (NULL_ARGUMENT; RING_ORDER: no frame is held), DRIVER, ASYNC (after these the\nframe is still held).\nThreads: one at a time.'),
     "culv_ipc_consumer_slots": (c_uint32, (("consumer", c_void_p), ("parts", c_void_p), ),
         'Returns the number of slots, and through `parts` (may be NULL) the things in each. 0 for NULL.\nThreads: one at a time.'),
     "culv_ipc_cuda_memory_close": (None, (("memory", c_void_p), ),
@@ -3066,7 +3066,7 @@ FUNCTIONS = {
     "culv_ipc_ring_offer_vmm": (culv_result, (("ring", c_void_p), ("slot", c_uint32), ("part", c_uint32), ("allocation", c_void_p), ("info", c_void_p), ),
         'Offers a VMM allocation as a part of a slot. It has the name "RING.SLOT.PART".\nErrors: as culv_ipc_offer_vmm(); INVALID (RANGE: there is no such slot or part), ASYNC\n(RING_STOPPED: the server was destroyed).\nOwnership: as there.\nThreads: one at a time.'),
     "culv_ipc_ring_release": (culv_result, (("ring", c_void_p), ("frame", c_void_p), ),
-        'Publishes the frame, and fills frame->signals with the values to signal. Call it right before\nthe submission that signals them.\nErrors: INVALID (NULL_ARGUMENT; RING_ORDER: no frame is held), ASYNC (RING_STOPPED: the server\nwas destroyed).\nThreads: one at a time.'),
+        'Publishes the frame, and fills frame->signal_points with the values to signal. Call it right\nbefore the submission that signals them.\nErrors: INVALID (NULL_ARGUMENT; RING_ORDER: no frame is held), ASYNC (RING_STOPPED: the server\nwas destroyed).\nThreads: one at a time.'),
     "culv_ipc_server_clients": (c_uint32, (("server", c_void_p), ),
         'Returns how many clients are connected. 0 for NULL.\nThreads: one at a time.'),
     "culv_ipc_server_create": (culv_result, (("device", c_void_p), ("desc", c_void_p), ("out", c_void_p), ),

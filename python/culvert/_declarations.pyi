@@ -1137,12 +1137,12 @@ class culv_ipc_info(Structure):
     color: int
     alpha: int
     semaphore_type: int
-    slots: int
+    num_slots: int
     value: int
     generation: int
     parts: int
     reserved: int
-    def __init__(self, struct_size: int = ..., name: Any = ..., text: Any = ..., kind: int = ..., handle_type: int = ..., device: culv_uuid = ..., allocation_size: int = ..., offset: int = ..., size: int = ..., dedicated: int = ..., memory_type_bits: int = ..., element_format: int = ..., element_size: int = ..., element_count: int = ..., image_type: int = ..., format: int = ..., width: int = ..., height: int = ..., depth: int = ..., array_layers: int = ..., mip_levels: int = ..., tiling: int = ..., usage: int = ..., create_flags: int = ..., color: int = ..., alpha: int = ..., semaphore_type: int = ..., slots: int = ..., value: int = ..., generation: int = ..., parts: int = ..., reserved: int = ...) -> None: ...
+    def __init__(self, struct_size: int = ..., name: Any = ..., text: Any = ..., kind: int = ..., handle_type: int = ..., device: culv_uuid = ..., allocation_size: int = ..., offset: int = ..., size: int = ..., dedicated: int = ..., memory_type_bits: int = ..., element_format: int = ..., element_size: int = ..., element_count: int = ..., image_type: int = ..., format: int = ..., width: int = ..., height: int = ..., depth: int = ..., array_layers: int = ..., mip_levels: int = ..., tiling: int = ..., usage: int = ..., create_flags: int = ..., color: int = ..., alpha: int = ..., semaphore_type: int = ..., num_slots: int = ..., value: int = ..., generation: int = ..., parts: int = ..., reserved: int = ...) -> None: ...
 
 class culv_ipc_server_desc(Structure):
     struct_size: int
@@ -1318,21 +1318,21 @@ class culv_ipc_frame(Structure):
     repeated: int
     num_waits: int
     num_signals: int
-    waits: Array[culv_ipc_point]
-    signals: Array[culv_ipc_point]
-    def __init__(self, number: int = ..., skipped: int = ..., slot: int = ..., repeated: int = ..., num_waits: int = ..., num_signals: int = ..., waits: Any = ..., signals: Any = ...) -> None: ...
+    wait_points: Array[culv_ipc_point]
+    signal_points: Array[culv_ipc_point]
+    def __init__(self, number: int = ..., skipped: int = ..., slot: int = ..., repeated: int = ..., num_waits: int = ..., num_signals: int = ..., wait_points: Any = ..., signal_points: Any = ...) -> None: ...
 
 class culv_ipc_ring_desc(Structure):
     struct_size: int
     name: Optional[_bytes]
-    slots: int
+    num_slots: int
     parts: int
     max_consumers: int
     make: Optional[int]
     drop: Optional[int]
     context: Optional[int]
     late_limit: int
-    def __init__(self, struct_size: int = ..., name: _Either[_bytes, int, None] = ..., slots: int = ..., parts: int = ..., max_consumers: int = ..., make: _Pointer = ..., drop: _Pointer = ..., context: _Pointer = ..., late_limit: int = ...) -> None: ...
+    def __init__(self, struct_size: int = ..., name: _Either[_bytes, int, None] = ..., num_slots: int = ..., parts: int = ..., max_consumers: int = ..., make: _Pointer = ..., drop: _Pointer = ..., context: _Pointer = ..., late_limit: int = ...) -> None: ...
 
 class culv_ipc_consumer_desc(Structure):
     struct_size: int
@@ -2478,7 +2478,7 @@ class _ApiFunctions:
     def culv_graph_add_wait(self, graph: _Pointer, dependencies: _Pointer, num_dependencies: int, points: _Pointer, count: int, out: _Pointer, /) -> None: ...
     def culv_graph_exec_set_signal(self, exec: _Pointer, node: _Pointer, points: _Pointer, count: int, /) -> None: ...
     def culv_graph_exec_set_wait(self, exec: _Pointer, node: _Pointer, points: _Pointer, count: int, /) -> None: ...
-    def culv_graph_get_semaphore_nodes(self, device: _Pointer, graph: _Pointer, signals: _Pointer, num_signals: _Pointer, waits: _Pointer, num_waits: _Pointer, /) -> None: ...
+    def culv_graph_get_semaphore_nodes(self, device: _Pointer, graph: _Pointer, signal_nodes: _Pointer, num_signals: _Pointer, wait_nodes: _Pointer, num_waits: _Pointer, /) -> None: ...
     def culv_handle_close(self, handle: _Pointer, /) -> None: ...
     def culv_handle_dup(self, handle: _Pointer, out: _Pointer, /) -> None: ...
     def culv_image_download(self, image: _Pointer, stream: _Pointer, /) -> None: ...
