@@ -153,7 +153,7 @@ CULV_INIT(culv_ipc_info)
  * Errors: none; NULL gives no name.
  * Ownership: the text is copied.
  * Threads: any. */
-static inline culv_ipc_info culv_ipc_info_named(const char *name)
+CULV_INLINE culv_ipc_info culv_ipc_info_named(const char *name)
 {
     culv_ipc_info i = culv_ipc_info_init();
     size_t n;

@@ -48,7 +48,7 @@ class Header:
             # The name stands before the first parenthesis, or inside it when a function pointer is returned.
             name = re.search(r"\(\s*\*\s*(\w+)\s*\(", m.group(1)) or re.search(r"\b(\w+)\s*\(", m.group(1))
             self.functions[name.group(1)] = m.start()
-        for m in re.finditer(r"^static inline\b[^;{]*?\b(\w+)\s*\([^;{]*\)\s*\{", self.code, re.M):
+        for m in re.finditer(r"^CULV_INLINE\b[^;{]*?\b(\w+)\s*\([^;{]*\)\s*\{", self.code, re.M):
             self.inlines[m.group(1)] = m.start()
         # Functions that the macro makes: name -> offset
         self.inits = {f"{m.group(1)}_init": m.start() for m in re.finditer(r"^CULV_INIT\((\w+)\)$", self.code, re.M)}
@@ -104,7 +104,7 @@ def check_comments(header):
     for m in re.finditer(r"\bCULV_EXPORT\b", header.code):
         if not any(offset == m.start() for offset in header.functions.values()):
             bad.append(f"{header.where(m.start())}: a CULV_EXPORT declaration must begin its line and be a function")
-    for m in re.finditer(r"^(?!static\b|typedef\b|CULV_EXPORT\b)[a-z_][\w \t*]*?\b(culv_\w+)\s*\(", header.code, re.M):
+    for m in re.finditer(r"^(?!CULV_INLINE\b|static\b|typedef\b|CULV_EXPORT\b)[a-z_][\w \t*]*?\b(culv_\w+)\s*\(", header.code, re.M):
         bad.append(f"{header.where(m.start())}: {m.group(1)} is declared without CULV_EXPORT")
     return bad
 
