@@ -77,7 +77,8 @@ static void report(culv_ipc_consumer *c)
 {
     uint64_t value = 0;
     if (c->reached == NULL || !busy(c) || c->reached(c->context, &value) != CULV_OK) return;
-    if (value <= atomic_load(&my_page(c)->done)) return;
+    if (value == UINT64_MAX || value <= atomic_load(&my_page(c)->done))
+        return; /* a removed device's */
     atomic_store(&my_page(c)->done, value);
     wake_who_waits(c);
 }
