@@ -37,12 +37,18 @@
 /* The version of these headers. culv_version() returns the version of the library in use. */
 #define CULV_VERSION CULV_MAKE_VERSION(CULV_VERSION_MAJOR, CULV_VERSION_MINOR, CULV_VERSION_PATCH)
 
+/* A C++ module cannot export what is static: define this as `inline` for it, before the headers.
+ * Everything that is linked together then needs the same version of them. */
+#ifndef CULV_INLINE
+#    define CULV_INLINE static inline
+#endif
+
 CULV_EXTERN_C_BEGIN
 
 /* Defines `type##_init()`, which returns an empty one with its struct_size set. What else it sets
  * is in the structs that have a function of their own. */
 #define CULV_INIT(type)                                                                            \
-    static inline type type##_init(void)                                                           \
+    CULV_INLINE type type##_init(void)                                                             \
     {                                                                                              \
         type empty;                                                                                \
         memset(&empty, 0, sizeof empty);                                                           \

@@ -44,7 +44,7 @@ CULV_EXTERN_C_BEGIN
  * The runtime and the driver use the same error numbers.
  * Errors: returns the class.
  * Threads: any. */
-static inline culv_result culv_cudart_record_(culv_native_api api, int answer, const char *call)
+CULV_INLINE culv_result culv_cudart_record_(culv_native_api api, int answer, const char *call)
 {
     culv_error e = culv_error_init();
     const char *hint = "";
@@ -103,8 +103,8 @@ static inline culv_result culv_cudart_record_(culv_native_api api, int answer, c
 /** Records an error of this header itself. Internal to this header.
  * Errors: returns the class.
  * Threads: any. */
-static inline culv_result culv_cudart_fail_(culv_result result, culv_reason reason,
-                                            const char *message)
+CULV_INLINE culv_result culv_cudart_fail_(culv_result result, culv_reason reason,
+                                          const char *message)
 {
     culv_error e = culv_error_init();
     e.result = result;
@@ -120,7 +120,7 @@ static inline culv_result culv_cudart_fail_(culv_result result, culv_reason reas
  * ASYNC or DRIVER.
  * Threads: any.
  * Source: driver_types.h, cudaError. */
-static inline culv_result culv_cudart_result(cudaError_t answer, const char *call)
+CULV_INLINE culv_result culv_cudart_result(cudaError_t answer, const char *call)
 {
     if (answer == cudaSuccess) return CULV_OK;
     return culv_cudart_record_(CULV_NATIVE_CUDA_RUNTIME, (int)answer,
@@ -131,7 +131,7 @@ static inline culv_result culv_cudart_result(cudaError_t answer, const char *cal
  * cudaStreamLegacy.
  * Threads: any; the per-thread stream belongs to the calling thread.
  * Source: CUDA guide 3.2.8.5.2, "Default Stream". */
-static inline CUstream culv_cudart_stream_0(void)
+CULV_INLINE CUstream culv_cudart_stream_0(void)
 {
     return CULV_CUDART_STREAM_0;
 }
@@ -142,7 +142,7 @@ static inline CUstream culv_cudart_stream_0(void)
  * Ownership: stream stays yours.
  * Threads: any.
  * Source: cuda_runtime_api.h, "Interactions between CUstream and cudaStream_t". */
-static inline CUstream culv_cudart_stream(cudaStream_t stream)
+CULV_INLINE CUstream culv_cudart_stream(cudaStream_t stream)
 {
     return stream != NULL ? stream : culv_cudart_stream_0();
 }
@@ -155,8 +155,9 @@ static inline CUstream culv_cudart_stream(cudaStream_t stream)
  * Ownership: *out is yours; give it to culv_device_close().
  * Threads: any.
  * Source: cuda_runtime_api.h, "Primary Contexts". */
-static inline culv_result
-culv_cudart_device_open_by_ordinal(int ordinal, const culv_device_desc *desc, culv_device **out)
+CULV_INLINE culv_result culv_cudart_device_open_by_ordinal(int ordinal,
+                                                           const culv_device_desc *desc,
+                                                           culv_device **out)
 {
     culv_device_desc d = desc != NULL ? *desc : culv_device_desc_init();
     culv_device *device = NULL;
@@ -183,7 +184,7 @@ culv_cudart_device_open_by_ordinal(int ordinal, const culv_device_desc *desc, cu
  * Errors: as culv_cudart_device_open_by_ordinal().
  * Ownership: *out is yours; give it to culv_device_close().
  * Threads: any. */
-static inline culv_result culv_cudart_device_open(const culv_device_desc *desc, culv_device **out)
+CULV_INLINE culv_result culv_cudart_device_open(const culv_device_desc *desc, culv_device **out)
 {
     int ordinal = 0;
     /* Without a driver, opening device 0 gives a better error than cudaErrorInsufficientDriver. */
@@ -199,7 +200,7 @@ static inline culv_result culv_cudart_device_open(const culv_device_desc *desc, 
  * Ownership: none; the runtime retains the primary context for itself, so you may close the device.
  * Threads: any; each thread has its own current device.
  * Source: cuda_runtime_api.h, "Initialization and Tear-Down", "Context Interoperability". */
-static inline culv_result culv_cudart_device_make_current(const culv_device *device)
+CULV_INLINE culv_result culv_cudart_device_make_current(const culv_device *device)
 {
     CUresult(CUDAAPI * set_current)(CUcontext) = NULL;
     if (device == NULL)
@@ -227,7 +228,7 @@ static inline culv_result culv_cudart_device_make_current(const culv_device *dev
  * cudaFree().
  * Ownership: Culvert owns it; it is valid until the buffer is unmapped.
  * Threads: any. */
-static inline void *culv_cudart_buffer_pointer(const culv_buffer *buffer)
+CULV_INLINE void *culv_cudart_buffer_pointer(const culv_buffer *buffer)
 {
     return (void *)(uintptr_t)culv_buffer_pointer(buffer);
 }
@@ -235,7 +236,7 @@ static inline void *culv_cudart_buffer_pointer(const culv_buffer *buffer)
 /** culv_buffer_unmap_after() with a stream of the runtime.
  * Ownership: *buffer is Culvert's again.
  * Threads: any, ordered with other calls on this object. */
-static inline void culv_cudart_buffer_unmap_after(culv_buffer **buffer, cudaStream_t last_use)
+CULV_INLINE void culv_cudart_buffer_unmap_after(culv_buffer **buffer, cudaStream_t last_use)
 {
     culv_buffer_unmap_after(buffer, culv_cudart_stream(last_use));
 }
@@ -244,7 +245,7 @@ static inline void culv_cudart_buffer_unmap_after(culv_buffer **buffer, cudaStre
  * cudaFreeMipmappedArray().
  * Ownership: Culvert owns it; it is valid until the image is unmapped.
  * Threads: any. */
-static inline cudaMipmappedArray_t culv_cudart_image_mipmapped_array(const culv_image *image)
+CULV_INLINE cudaMipmappedArray_t culv_cudart_image_mipmapped_array(const culv_image *image)
 {
     return (cudaMipmappedArray_t)culv_image_mipmapped_array(image);
 }
@@ -255,8 +256,8 @@ static inline cudaMipmappedArray_t culv_cudart_image_mipmapped_array(const culv_
  * Ownership: Culvert owns it; it is valid until the image is unmapped.
  * Threads: any.
  * Source: cuda_runtime_api.h, "Interactions between CUarray and cudaArray_t". */
-static inline culv_result culv_cudart_image_get_array(culv_image *image, uint32_t level,
-                                                      cudaArray_t *out)
+CULV_INLINE culv_result culv_cudart_image_get_array(culv_image *image, uint32_t level,
+                                                    cudaArray_t *out)
 {
     CUarray array = NULL;
     culv_result result = culv_image_get_array(image, level, out != NULL ? &array : NULL);
@@ -270,8 +271,8 @@ static inline culv_result culv_cudart_image_get_array(culv_image *image, uint32_
  * Ownership: Culvert owns it; it is valid until the image is unmapped.
  * Threads: any.
  * Source: cuda_runtime_api.h, "Interactions between CUsurfObject and cudaSurfaceObject_t". */
-static inline culv_result culv_cudart_image_get_surface(culv_image *image, uint32_t level,
-                                                        cudaSurfaceObject_t *out)
+CULV_INLINE culv_result culv_cudart_image_get_surface(culv_image *image, uint32_t level,
+                                                      cudaSurfaceObject_t *out)
 {
     CUsurfObject surface = 0;
     culv_result result = culv_image_get_surface(image, level, out != NULL ? &surface : NULL);
@@ -285,9 +286,9 @@ static inline culv_result culv_cudart_image_get_surface(culv_image *image, uint3
  * Ownership: Culvert owns it; it is valid until the image is unmapped.
  * Threads: any.
  * Source: cuda_runtime_api.h, "Interactions between CUtexObject and cudaTextureObject_t". */
-static inline culv_result culv_cudart_image_get_texture(culv_image *image,
-                                                        const culv_texture_desc *desc,
-                                                        cudaTextureObject_t *out)
+CULV_INLINE culv_result culv_cudart_image_get_texture(culv_image *image,
+                                                      const culv_texture_desc *desc,
+                                                      cudaTextureObject_t *out)
 {
     CUtexObject texture = 0;
     culv_result result = culv_image_get_texture(image, desc, out != NULL ? &texture : NULL);
@@ -298,7 +299,7 @@ static inline culv_result culv_cudart_image_get_texture(culv_image *image,
 /** culv_image_unmap_after() with a stream of the runtime.
  * Ownership: *image is Culvert's again.
  * Threads: any, ordered with other calls on this object. */
-static inline void culv_cudart_image_unmap_after(culv_image **image, cudaStream_t last_use)
+CULV_INLINE void culv_cudart_image_unmap_after(culv_image **image, cudaStream_t last_use)
 {
     culv_image_unmap_after(image, culv_cudart_stream(last_use));
 }
@@ -306,8 +307,8 @@ static inline void culv_cudart_image_unmap_after(culv_image **image, cudaStream_
 /** culv_semaphore_signal() with a stream of the runtime.
  * Errors: as culv_semaphore_signal().
  * Threads: any, one at a time for each semaphore. */
-static inline culv_result culv_cudart_semaphore_signal(culv_semaphore *semaphore,
-                                                       cudaStream_t stream, uint64_t value)
+CULV_INLINE culv_result culv_cudart_semaphore_signal(culv_semaphore *semaphore, cudaStream_t stream,
+                                                     uint64_t value)
 {
     return culv_semaphore_signal(semaphore, culv_cudart_stream(stream), value);
 }
@@ -315,8 +316,8 @@ static inline culv_result culv_cudart_semaphore_signal(culv_semaphore *semaphore
 /** culv_semaphore_wait() with a stream of the runtime.
  * Errors: as culv_semaphore_wait().
  * Threads: any, one at a time for each semaphore. */
-static inline culv_result culv_cudart_semaphore_wait(culv_semaphore *semaphore, cudaStream_t stream,
-                                                     uint64_t value)
+CULV_INLINE culv_result culv_cudart_semaphore_wait(culv_semaphore *semaphore, cudaStream_t stream,
+                                                   uint64_t value)
 {
     return culv_semaphore_wait(semaphore, culv_cudart_stream(stream), value);
 }
@@ -325,8 +326,8 @@ static inline culv_result culv_cudart_semaphore_wait(culv_semaphore *semaphore, 
  * Errors: as culv_semaphore_signal_batch().
  * Ownership: none; `points` is read during the call.
  * Threads: any, one at a time for each semaphore. */
-static inline culv_result culv_cudart_semaphore_signal_batch(const culv_semaphore_point *points,
-                                                             uint32_t count, cudaStream_t stream)
+CULV_INLINE culv_result culv_cudart_semaphore_signal_batch(const culv_semaphore_point *points,
+                                                           uint32_t count, cudaStream_t stream)
 {
     return culv_semaphore_signal_batch(points, count, culv_cudart_stream(stream));
 }
@@ -335,8 +336,8 @@ static inline culv_result culv_cudart_semaphore_signal_batch(const culv_semaphor
  * Errors: as culv_semaphore_wait_batch().
  * Ownership: none; `points` is read during the call.
  * Threads: any, one at a time for each semaphore. */
-static inline culv_result culv_cudart_semaphore_wait_batch(const culv_semaphore_point *points,
-                                                           uint32_t count, cudaStream_t stream)
+CULV_INLINE culv_result culv_cudart_semaphore_wait_batch(const culv_semaphore_point *points,
+                                                         uint32_t count, cudaStream_t stream)
 {
     return culv_semaphore_wait_batch(points, count, culv_cudart_stream(stream));
 }
@@ -344,8 +345,8 @@ static inline culv_result culv_cudart_semaphore_wait_batch(const culv_semaphore_
 /** culv_semaphore_destroy_after() with a stream of the runtime.
  * Ownership: *semaphore is Culvert's again.
  * Threads: any, ordered with other calls on this object. */
-static inline void culv_cudart_semaphore_destroy_after(culv_semaphore **semaphore,
-                                                       cudaStream_t last_use)
+CULV_INLINE void culv_cudart_semaphore_destroy_after(culv_semaphore **semaphore,
+                                                     cudaStream_t last_use)
 {
     culv_semaphore_destroy_after(semaphore, culv_cudart_stream(last_use));
 }

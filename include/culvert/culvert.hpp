@@ -386,6 +386,46 @@ class shared_image : public handle<culv_shared_image, culv_shared_image_destroy>
     }
 };
 
+/** CUDA's wait for what a queue of yours has yet to signal. Say submitted() right behind the
+ * submission. One that goes before that, as by an exception, signals in its place
+ * (culv_shared_semaphore_submit_failed()), so that nothing waits for ever. Make it after the
+ * objects that the work uses; the semaphore outlives it. */
+class [[nodiscard]] pending_wait {
+  public:
+    pending_wait() noexcept = default;
+    pending_wait(pending_wait &&other) noexcept
+        : semaphore_(std::exchange(other.semaphore_, nullptr))
+    {
+    }
+    pending_wait &operator=(pending_wait &&other) noexcept
+    {
+        if (this != &other) {
+            give_up();
+            semaphore_ = std::exchange(other.semaphore_, nullptr);
+        }
+        return *this;
+    }
+    pending_wait(const pending_wait &) = delete;
+    pending_wait &operator=(const pending_wait &) = delete;
+    ~pending_wait()
+    {
+        give_up();
+    }
+    void submitted() noexcept
+    {
+        semaphore_ = nullptr;
+    }
+
+  private:
+    friend class shared_semaphore;
+    void give_up() noexcept
+    {
+        culv_shared_semaphore *semaphore = std::exchange(semaphore_, nullptr);
+        if (semaphore != nullptr) (void)culv_shared_semaphore_submit_failed(semaphore);
+    }
+    culv_shared_semaphore *semaphore_ = nullptr;
+};
+
 /** A semaphore of CUDA and of a graphics API, mostly a timeline: culvert/shared.h. */
 class shared_semaphore : public handle<culv_shared_semaphore, culv_shared_semaphore_destroy> {
   public:
@@ -398,9 +438,18 @@ class shared_semaphore : public handle<culv_shared_semaphore, culv_shared_semaph
     {
         return detail::finish(culv_semaphore_signal(cuda(), stream, value));
     }
+    /** For what is submitted already; else wait_for_submit(). */
     done wait(CUstream stream, uint64_t value)
     {
         return detail::finish(culv_semaphore_wait(cuda(), stream, value));
+    }
+    /** The same for a value that a submission of yours is to signal next. */
+    made<pending_wait> wait_for_submit(CUstream stream, uint64_t value)
+    {
+        pending_wait w;
+        const culv_result result = culv_semaphore_wait(cuda(), stream, value);
+        if (result == CULV_OK) w.semaphore_ = get();
+        return detail::finish(result, std::move(w));
     }
     done wait_on_host(uint64_t value, uint64_t timeout) const
     {

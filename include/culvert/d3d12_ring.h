@@ -45,7 +45,7 @@ typedef struct culv_d3d12_ring_resource {
 
 /** An empty one: all is 0. Set what every slot has.
  * Threads: any. */
-static inline culv_d3d12_ring_resource culv_d3d12_ring_resource_init(void)
+CULV_INLINE culv_d3d12_ring_resource culv_d3d12_ring_resource_init(void)
 {
     culv_d3d12_ring_resource r;
     memset(&r, 0, sizeof r);
@@ -68,7 +68,7 @@ typedef struct culv_d3d12_ring_desc {
 
 /** A default descriptor, with Direct3D as the consumer.
  * Threads: any. */
-static inline culv_d3d12_ring_desc culv_d3d12_ring_desc_init(void)
+CULV_INLINE culv_d3d12_ring_desc culv_d3d12_ring_desc_init(void)
 {
     culv_d3d12_ring_desc d;
     memset(&d, 0, sizeof d);

@@ -50,7 +50,7 @@ typedef struct culv_gl_ring_resource {
 
 /** An empty one: all is 0. Set what every slot has.
  * Threads: any. */
-static inline culv_gl_ring_resource culv_gl_ring_resource_init(void)
+CULV_INLINE culv_gl_ring_resource culv_gl_ring_resource_init(void)
 {
     culv_gl_ring_resource r;
     memset(&r, 0, sizeof r);
@@ -76,7 +76,7 @@ typedef struct culv_gl_ring_desc {
 
 /** A default descriptor, with OpenGL as the consumer.
  * Threads: any. */
-static inline culv_gl_ring_desc culv_gl_ring_desc_init(void)
+CULV_INLINE culv_gl_ring_desc culv_gl_ring_desc_init(void)
 {
     culv_gl_ring_desc d;
     memset(&d, 0, sizeof d);

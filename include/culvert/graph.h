@@ -70,8 +70,9 @@ CULV_EXPORT culv_result culv_graph_exec_set_wait(CUgraphExec exec, CUgraphNode n
  * Ownership: the graph owns the nodes.
  * Threads: any, one at a time for each graph. */
 CULV_EXPORT culv_result culv_graph_get_semaphore_nodes(culv_device *device, CUgraph graph,
-                                                       CUgraphNode *signals, size_t *num_signals,
-                                                       CUgraphNode *waits, size_t *num_waits);
+                                                       CUgraphNode *signal_nodes,
+                                                       size_t *num_signals, CUgraphNode *wait_nodes,
+                                                       size_t *num_waits);
 
 CULV_EXTERN_C_END
 

@@ -68,7 +68,7 @@ typedef struct culv_handle {
  * Errors: none; fd is not checked.
  * Ownership: fd's owner does not change.
  * Threads: any. */
-static inline culv_handle culv_handle_opaque_fd(int fd)
+CULV_INLINE culv_handle culv_handle_opaque_fd(int fd)
 {
     culv_handle h;
     memset(&h, 0, sizeof h);
@@ -81,7 +81,7 @@ static inline culv_handle culv_handle_opaque_fd(int fd)
  * Errors: none; the handle is not checked.
  * Ownership: the handle's owner does not change.
  * Threads: any. */
-static inline culv_handle culv_handle_opaque_win32(void *handle)
+CULV_INLINE culv_handle culv_handle_opaque_win32(void *handle)
 {
     culv_handle h;
     memset(&h, 0, sizeof h);
@@ -96,7 +96,7 @@ static inline culv_handle culv_handle_opaque_win32(void *handle)
  * Errors: none; the name is not checked.
  * Ownership: the text stays yours; it is read when the handle is used.
  * Threads: any. */
-static inline culv_handle culv_handle_opaque_win32_named(const wchar_t *name)
+CULV_INLINE culv_handle culv_handle_opaque_win32_named(const wchar_t *name)
 {
     culv_handle h;
     memset(&h, 0, sizeof h);
@@ -111,7 +111,7 @@ static inline culv_handle culv_handle_opaque_win32_named(const wchar_t *name)
  * Ownership: nobody owns a KMT handle.
  * Threads: any.
  * Source: CUDA guide 3.2.16: a global share handle holds no reference to the object. */
-static inline culv_handle culv_handle_opaque_win32_kmt(void *handle)
+CULV_INLINE culv_handle culv_handle_opaque_win32_kmt(void *handle)
 {
     culv_handle h;
     memset(&h, 0, sizeof h);
@@ -124,7 +124,7 @@ static inline culv_handle culv_handle_opaque_win32_kmt(void *handle)
  * Errors: none; neither is checked.
  * Ownership: the handle's owner does not change.
  * Threads: any. */
-static inline culv_handle culv_handle_win32(culv_handle_type type, void *handle)
+CULV_INLINE culv_handle culv_handle_win32(culv_handle_type type, void *handle)
 {
     culv_handle h;
     memset(&h, 0, sizeof h);
@@ -137,7 +137,7 @@ static inline culv_handle culv_handle_win32(culv_handle_type type, void *handle)
  * Errors: none; neither is checked.
  * Ownership: the text stays yours; it is read when the handle is used.
  * Threads: any. */
-static inline culv_handle culv_handle_win32_named(culv_handle_type type, const wchar_t *name)
+CULV_INLINE culv_handle culv_handle_win32_named(culv_handle_type type, const wchar_t *name)
 {
     culv_handle h;
     memset(&h, 0, sizeof h);
@@ -150,7 +150,7 @@ static inline culv_handle culv_handle_win32_named(culv_handle_type type, const w
  * Errors: none; fd is not checked.
  * Ownership: fd's owner does not change.
  * Threads: any. */
-static inline culv_handle culv_handle_dma_buf_fd(int fd)
+CULV_INLINE culv_handle culv_handle_dma_buf_fd(int fd)
 {
     culv_handle h;
     memset(&h, 0, sizeof h);

@@ -139,7 +139,7 @@ typedef struct culv_ipc_info {
     culv_ipc_color color;
     culv_ipc_alpha alpha;
     culv_semaphore_type semaphore_type; /**< SEMAPHORE: required. */
-    uint32_t slots;                     /**< RING: its slots. Set by the call. */
+    uint32_t num_slots;                 /**< RING: its slots. Set by the call. */
     uint64_t value;                     /**< SEMAPHORE: as culv_semaphore_desc::value. */
     uint64_t generation;                /**< VECTOR: culv_vector_generation(). Set by the call. */
     uint32_t parts;                     /**< RING: things in each slot. VECTOR: chunks. Set. */
@@ -153,7 +153,7 @@ CULV_INIT(culv_ipc_info)
  * Errors: none; NULL gives no name.
  * Ownership: the text is copied.
  * Threads: any. */
-static inline culv_ipc_info culv_ipc_info_named(const char *name)
+CULV_INLINE culv_ipc_info culv_ipc_info_named(const char *name)
 {
     culv_ipc_info i = culv_ipc_info_init();
     size_t n;

@@ -112,8 +112,8 @@ typedef struct culv_ipc_frame {
     /** Values to signal after the last use, filled by the release: the producer's of the `ready`, a
      * consumer's of its `done`. */
     uint32_t num_signals;
-    culv_ipc_point waits[CULV_IPC_MAX_CONSUMERS];
-    culv_ipc_point signals[CULV_IPC_MAX_CONSUMERS];
+    culv_ipc_point wait_points[CULV_IPC_MAX_CONSUMERS];
+    culv_ipc_point signal_points[CULV_IPC_MAX_CONSUMERS];
 } culv_ipc_frame;
 
 /* Producer ------------------------------------------------------------------------------------- */
@@ -125,7 +125,7 @@ typedef struct culv_ipc_ring_desc {
     /** Required: 1 to CULV_RING_MAX_DEPTH. With consumers of the newest frame at least 2, and one
      * more for each of them if the producer is never to wait. Each has one slot at a time, until
      * its GPU is done with it, however long that takes. */
-    uint32_t slots;
+    uint32_t num_slots;
     uint32_t parts;         /**< Things in each slot, 1 to 16. Default: 1. */
     uint32_t max_consumers; /**< 1 to CULV_IPC_MAX_CONSUMERS. Default: 8. */
     /** A producer that uses a graphics API: makes the timelines of consumer number `consumer`. The
@@ -189,8 +189,8 @@ CULV_EXPORT culv_result culv_ipc_ring_offer(culv_ipc_ring *ring, uint32_t slot, 
 CULV_EXPORT culv_result culv_ipc_ring_acquire(culv_ipc_ring *ring, uint64_t timeout,
                                               culv_ipc_frame *frame);
 
-/** Publishes the frame, and fills frame->signals with the values to signal. Call it right before
- * the submission that signals them.
+/** Publishes the frame, and fills frame->signal_points with the values to signal. Call it right
+ * before the submission that signals them.
  * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: no frame is held), ASYNC (RING_STOPPED: the server
  * was destroyed).
  * Threads: one at a time. */
@@ -290,9 +290,9 @@ CULV_EXPORT culv_result culv_ipc_consumer_receive(culv_ipc_consumer *consumer, u
  * Threads: one at a time. */
 CULV_EXPORT uint32_t culv_ipc_consumer_slots(const culv_ipc_consumer *consumer, uint32_t *parts);
 
-/** Gets a frame to read. It waits up to `timeout` nanoseconds for one. frame->waits[0] is the value
- * of `ready` to wait for on the GPU. A side of the newest frame has one slot at a time: it gets
- * another frame when its GPU is done with the last one, which it waits for.
+/** Gets a frame to read. It waits up to `timeout` nanoseconds for one. frame->wait_points[0] is the
+ * value of `ready` to wait for on the GPU. A side of the newest frame has one slot at a time: it
+ * gets another frame when its GPU is done with the last one, which it waits for.
  * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: a frame is held), TIMEOUT (RING_EMPTY; RING_LATE:
  * MAILBOX: this side's GPU is not done with the last frame), ASYNC
  * (RING_STOPPED: the producer has ended or closed the ring; IPC_DROPPED: the producer has turned
@@ -301,8 +301,8 @@ CULV_EXPORT uint32_t culv_ipc_consumer_slots(const culv_ipc_consumer *consumer, 
 CULV_EXPORT culv_result culv_ipc_consumer_acquire(culv_ipc_consumer *consumer, uint64_t timeout,
                                                   culv_ipc_frame *frame);
 
-/** Gives the frame back, and fills frame->signals[0] with the value of `done` to signal. Call it
- * right before the submission that signals it: the producer does not write the slot before it
+/** Gives the frame back, and fills frame->signal_points[0] with the value of `done` to signal. Call
+ * it right before the submission that signals it: the producer does not write the slot before it
  * knows, by culv_ipc_timelines::reached or by a CUDA stream of this process, that `done` is there.
  * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: no frame is held), DRIVER, ASYNC (after these the
  * frame is still held).

@@ -123,7 +123,7 @@ CULV_INIT(culv_launch_desc)
  * Errors: none. A count that needs more than 2^32 - 1 blocks gives that many, which no driver
  * launches.
  * Threads: any. */
-static inline culv_launch_desc culv_launch_1d(uint64_t threads, uint32_t block, CUstream stream)
+CULV_INLINE culv_launch_desc culv_launch_1d(uint64_t threads, uint32_t block, CUstream stream)
 {
     culv_launch_desc d = culv_launch_desc_init();
     const uint64_t size = block == 0 ? 1 : block;
@@ -137,8 +137,8 @@ static inline culv_launch_desc culv_launch_1d(uint64_t threads, uint32_t block, 
 /** Returns the same for an area: blocks of block_x by block_y threads.
  * Errors: as culv_launch_1d().
  * Threads: any. */
-static inline culv_launch_desc culv_launch_2d(uint64_t width, uint64_t height, uint32_t block_x,
-                                              uint32_t block_y, CUstream stream)
+CULV_INLINE culv_launch_desc culv_launch_2d(uint64_t width, uint64_t height, uint32_t block_x,
+                                            uint32_t block_y, CUstream stream)
 {
     culv_launch_desc d = culv_launch_1d(width, block_x, stream);
     d.grid[1] = culv_launch_1d(height, block_y, stream).grid[0];
@@ -218,7 +218,7 @@ typedef struct culv_kernel_call {
 
 /** Returns a call of this kernel: one block of one thread, without arguments.
  * Threads: any. */
-static inline culv_kernel_call culv_kernel_call_init(culv_kernel *kernel)
+CULV_INLINE culv_kernel_call culv_kernel_call_init(culv_kernel *kernel)
 {
     /* Member by member: clearing it as one block takes longer than reading it (measured). */
     culv_kernel_call c;

@@ -86,7 +86,9 @@ CULV_EXPORT culv_image *culv_shared_image_cuda(const culv_shared_image *image);
 
 /** Destroys CUDA's import and the API's semaphore, and sets *semaphore to NULL. The API's use of it
  * must be over, as for vkDestroySemaphore. CUDA's use should be over: the call waits for it, as
- * culv_semaphore_destroy() does. NULL, or a pointer to NULL, is a no-op.
+ * culv_semaphore_destroy() does. If CUDA waits for a value of a timeline that it was told to signal
+ * nowhere, and that is not there within a second, nobody is left to signal it: the call does so in
+ * its place, and logs a warning. NULL, or a pointer to NULL, is a no-op.
  * Errors: as culv_shared_buffer_destroy().
  * Ownership: *semaphore is Culvert's again, unless the call failed.
  * Threads: as culv_shared_buffer_destroy(). */
@@ -102,6 +104,15 @@ CULV_EXPORT culv_result culv_shared_semaphore_destroy(culv_shared_semaphore **se
  * Threads: as culv_shared_buffer_destroy(). */
 CULV_EXPORT culv_result culv_shared_semaphore_destroy_after(culv_shared_semaphore **semaphore,
                                                             CUstream last_use);
+
+/** Signals the highest value of a timeline that CUDA was told to wait for, if it is not there: the
+ * submission that was to signal it failed, or an error came between culv_semaphore_wait() and the
+ * submission. Without this whatever waits for CUDA's work, such as the destruction of a buffer,
+ * waits for ever. What CUDA does behind its wait then works on data that nobody made. No submission
+ * that signals the timeline may be on its way. Of a ring's timeline: culv_ring_submit_failed().
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: it is a binary semaphore), DRIVER, ASYNC (DEVICE_LOST).
+ * Threads: any, one at a time for each semaphore. */
+CULV_EXPORT culv_result culv_shared_semaphore_submit_failed(culv_shared_semaphore *semaphore);
 
 /** CUDA's half of the semaphore, for culv_semaphore_signal() and culv_semaphore_wait(). NULL for
  * NULL.

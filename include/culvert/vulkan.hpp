@@ -174,11 +174,18 @@ class vk_ring_frame {
 /** A ring of frames between CUDA and Vulkan: culvert/vulkan_ring.h. */
 class vk_ring : public handle<culv_vk_ring, culv_vk_ring_destroy> {
   public:
-    using handle::handle;
     static made<vk_ring> create(culv_vk_device *vk, VkQueue queue, const culv_vk_ring_desc &desc)
     {
         vk_ring r;
-        return detail::finish(culv_vk_ring_create(vk, queue, &desc, r.out()), std::move(r));
+        const culv_result result = culv_vk_ring_create(vk, queue, &desc, r.out());
+        if (result == CULV_OK) r.side_ = desc.side;
+        return detail::finish(result, std::move(r));
+    }
+    constexpr vk_ring() noexcept = default;
+    /** Takes a ring that C made, of which `side` is Vulkan's. */
+    constexpr explicit vk_ring(culv_vk_ring *ring, culv_ring_side side) noexcept
+        : handle(ring), side_(side)
+    {
     }
     /** CUDA's side. */
     ring_view core() const noexcept
@@ -198,15 +205,14 @@ class vk_ring : public handle<culv_vk_ring, culv_vk_ring_destroy> {
     {
         return culv_vk_image_handle(culv_vk_ring_image(get(), slot, resource));
     }
-    /** Vulkan's next slot. `side` is what culv_vk_ring_desc::side was. */
-    made<vk_ring_frame> acquire(uint64_t timeout = CULV_RING_FOREVER,
-                                culv_ring_side side = CULV_RING_CONSUMER) const
+    /** Vulkan's next slot. */
+    made<vk_ring_frame> acquire(uint64_t timeout = CULV_RING_FOREVER) const
     {
         vk_ring_frame f;
         const culv_result result = culv_vk_ring_acquire(get(), timeout, &f.frame_);
         if (result == CULV_OK) {
             f.ring_ = get();
-            f.side_ = side;
+            f.side_ = side_;
         }
         return detail::finish(result, std::move(f));
     }
@@ -214,6 +220,9 @@ class vk_ring : public handle<culv_vk_ring, culv_vk_ring_destroy> {
     {
         return detail::finish(culv_vk_ring_flush(get(), queue, fence));
     }
+
+  private:
+    culv_ring_side side_ = CULV_RING_CONSUMER;
 };
 
 } // namespace CULVERT_ERRORS_

@@ -88,7 +88,7 @@ typedef struct culv_vk_buffer_transfer {
 
 /** A default transfer: the whole buffer, any stage, no queue family yet.
  * Threads: any. */
-static inline culv_vk_buffer_transfer culv_vk_buffer_transfer_init(void)
+CULV_INLINE culv_vk_buffer_transfer culv_vk_buffer_transfer_init(void)
 {
     culv_vk_buffer_transfer t;
     memset(&t, 0, sizeof t);
@@ -134,7 +134,7 @@ typedef struct culv_vk_image_transfer {
 
 /** A default transfer: the whole image, a color format, any use, no queue family yet.
  * Threads: any. */
-static inline culv_vk_image_transfer culv_vk_image_transfer_init(void)
+CULV_INLINE culv_vk_image_transfer culv_vk_image_transfer_init(void)
 {
     culv_vk_image_transfer t;
     memset(&t, 0, sizeof t);

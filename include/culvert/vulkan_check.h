@@ -96,7 +96,7 @@ typedef struct culv_vk_sharing_info {
 
 /** Returns an empty culv_vk_sharing_info with its struct_size set.
  * Threads: any. */
-static inline culv_vk_sharing_info culv_vk_sharing_info_init(void)
+CULV_INLINE culv_vk_sharing_info culv_vk_sharing_info_init(void)
 {
     culv_vk_sharing_info s;
     memset(&s, 0, sizeof s);

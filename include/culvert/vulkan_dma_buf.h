@@ -128,7 +128,7 @@ typedef struct culv_vk_dma_buf_desc {
 
 /** Returns a default descriptor: others write, no queue family yet.
  * Threads: any. */
-static inline culv_vk_dma_buf_desc culv_vk_dma_buf_desc_init(void)
+CULV_INLINE culv_vk_dma_buf_desc culv_vk_dma_buf_desc_init(void)
 {
     culv_vk_dma_buf_desc d;
     memset(&d, 0, sizeof d);

@@ -61,7 +61,7 @@ typedef struct culv_vk_ring_resource {
 
 /** An empty one: all is 0. Set what every slot has.
  * Threads: any. */
-static inline culv_vk_ring_resource culv_vk_ring_resource_init(void)
+CULV_INLINE culv_vk_ring_resource culv_vk_ring_resource_init(void)
 {
     culv_vk_ring_resource r;
     memset(&r, 0, sizeof r);
@@ -89,7 +89,7 @@ typedef struct culv_vk_ring_desc {
 
 /** A default descriptor, with Vulkan as the consumer and no queue family yet.
  * Threads: any. */
-static inline culv_vk_ring_desc culv_vk_ring_desc_init(void)
+CULV_INLINE culv_vk_ring_desc culv_vk_ring_desc_init(void)
 {
     culv_vk_ring_desc d;
     memset(&d, 0, sizeof d);

@@ -265,7 +265,7 @@ typedef struct culv_vk_space_buffer_desc {
 
 /** Returns a default descriptor.
  * Threads: any. */
-static inline culv_vk_space_buffer_desc culv_vk_space_buffer_desc_init(void)
+CULV_INLINE culv_vk_space_buffer_desc culv_vk_space_buffer_desc_init(void)
 {
     culv_vk_space_buffer_desc d;
     memset(&d, 0, sizeof d);

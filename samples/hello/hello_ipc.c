@@ -63,7 +63,7 @@ static int solve(void)
     culv_vmm_range *ranges[SLOTS];
     server_desc.name = server_name;
     ring_desc.name = "frames";
-    ring_desc.slots = SLOTS;
+    ring_desc.num_slots = SLOTS;
     memory_desc.size = BYTES;
     memory_desc.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     OK(culv_ipc_server_create(device, &server_desc, &server));

@@ -61,7 +61,7 @@ static bool offer(solver *s, const options *o)
     culv_ipc_ring_desc ring = culv_ipc_ring_desc_init();
     server.name = o->name;
     ring.name = OBSERVER_RING;
-    ring.slots = OBSERVER_SLOTS;
+    ring.num_slots = OBSERVER_SLOTS;
     ring.max_consumers = OBSERVER_VIEWERS;
     if (!culv_ok(culv_ipc_server_create(s->device, &server, &s->server), "the server") ||
         !culv_ok(culv_ipc_ring_create(s->server, &ring, &s->ring), "the ring"))

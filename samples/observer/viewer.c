@@ -320,10 +320,10 @@ static bool draw(viewer *v, const options *o, culv_ipc_frame *frame, bool last)
         return false;
     if (last) die(o, frame->number);
     VkSemaphoreSubmitInfo wait =
-        vulkan_submit_point(culv_vk_semaphore_handle(v->ready), frame->waits[0].value,
+        vulkan_submit_point(culv_vk_semaphore_handle(v->ready), frame->wait_points[0].value,
                             VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
     VkSemaphoreSubmitInfo signal =
-        vulkan_submit_point(culv_vk_semaphore_handle(v->done), frame->signals[0].value,
+        vulkan_submit_point(culv_vk_semaphore_handle(v->done), frame->signal_points[0].value,
                             VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
     if (!vulkan_submit(vk->queue, v->buffer, &wait, &signal, v->fence) || !wait_for_frame(v, o))
         return false;

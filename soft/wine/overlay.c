@@ -73,9 +73,10 @@ static bool is_removed(ID3D12Device *device)
 static bool gone(ID3D12Device *device, const char *call)
 {
     const UINT yes = 1;
-    if (removed_now(call) &&
-        FAILED(ID3D12Device_SetPrivateData(device, &removed_key, sizeof yes, &yes)))
-        abort();
+    if (removed_now(call)) {
+        if (FAILED(ID3D12Device_SetPrivateData(device, &removed_key, sizeof yes, &yes))) abort();
+        removed_wake();
+    }
     return is_removed(device);
 }
 
@@ -113,6 +114,7 @@ static UINT64 STDMETHODCALLTYPE get_completed_value(ID3D12Fence *fence)
 
 static HRESULT STDMETHODCALLTYPE set_event(ID3D12Fence *fence, UINT64 value, HANDLE event)
 {
+    if (event != NULL) removed_remember(event);
     if (!removed_some() || !child_gone(fence, NULL))
         return real_fence.SetEventOnCompletion(fence, value, event);
     if (event != NULL) SetEvent(event); /* every value is reached */

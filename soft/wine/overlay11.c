@@ -100,9 +100,10 @@ static bool is_removed(ID3D11Device *device)
 static bool gone(ID3D11Device *device, const char *call)
 {
     const UINT yes = 1;
-    if (removed_now(call) &&
-        FAILED(ID3D11Device_SetPrivateData(device, &removed_key, sizeof yes, &yes)))
-        abort();
+    if (removed_now(call)) {
+        if (FAILED(ID3D11Device_SetPrivateData(device, &removed_key, sizeof yes, &yes))) abort();
+        removed_wake();
+    }
     return is_removed(device);
 }
 
@@ -553,6 +554,7 @@ static HRESULT STDMETHODCALLTYPE fence_set_event(ID3D11Fence *self, UINT64 value
     fence *f = (fence *)self;
     HRESULT hr = S_OK;
     HANDLE copy = NULL;
+    removed_remember(event);
     EnterCriticalSection(&lock);
     if (f->value >= value || is_removed(f->device))
         SetEvent(event);

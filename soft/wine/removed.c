@@ -44,3 +44,25 @@ bool removed_some(void)
 {
     return some != 0;
 }
+
+static HANDLE events[8]; /* the last ones */
+static unsigned next;
+static SRWLOCK lock = SRWLOCK_INIT;
+
+void removed_remember(HANDLE event)
+{
+    const HANDLE self = GetCurrentProcess();
+    AcquireSRWLockExclusive(&lock);
+    HANDLE *place = &events[next++ % 8];
+    if (*place != NULL) CloseHandle(*place);
+    if (!DuplicateHandle(self, event, self, place, 0, FALSE, DUPLICATE_SAME_ACCESS)) *place = NULL;
+    ReleaseSRWLockExclusive(&lock);
+}
+
+void removed_wake(void)
+{
+    AcquireSRWLockExclusive(&lock);
+    for (unsigned i = 0; i < 8; i++)
+        if (events[i] != NULL) SetEvent(events[i]);
+    ReleaseSRWLockExclusive(&lock);
+}

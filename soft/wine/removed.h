@@ -18,6 +18,10 @@ unsigned overlay_counted(void);
 bool removed_now(const char *call);
 /* Whether some device was removed: false spares the question. */
 bool removed_some(void);
+/* An event that a fence holds: Windows sets it when the device is removed. */
+void removed_remember(HANDLE event);
+/* The device that removed_now() told of is marked: sets these events. */
+void removed_wake(void);
 extern const GUID removed_key; /* private data of a removed device */
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/platform.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 
 #ifdef CULVI_TEST_HOOKS
@@ -22,6 +23,7 @@ void *culvi_alloc(size_t size)
 #else
 void *culvi_alloc(size_t size)
 {
+    if (size > PTRDIFF_MAX) return NULL; /* with -flto gcc warns of such a size */
     return calloc(1, size);
 }
 #endif

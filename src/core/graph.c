@@ -205,9 +205,9 @@ static void put(CUgraphNode node, CUgraphNode *out, size_t room, size_t *found)
     ++*found;
 }
 
-culv_result culv_graph_get_semaphore_nodes(culv_device *device, CUgraph graph, CUgraphNode *signals,
-                                           size_t *num_signals, CUgraphNode *waits,
-                                           size_t *num_waits)
+culv_result culv_graph_get_semaphore_nodes(culv_device *device, CUgraph graph,
+                                           CUgraphNode *signal_nodes, size_t *num_signals,
+                                           CUgraphNode *wait_nodes, size_t *num_waits)
 {
     culvi_scope scope;
     CUgraphNode *nodes = NULL;
@@ -228,9 +228,9 @@ culv_result culv_graph_get_semaphore_nodes(culv_device *device, CUgraph graph, C
             goto free_nodes;
         }
         if (type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL)
-            put(nodes[i], signals, *num_signals, &found[SIGNAL]);
+            put(nodes[i], signal_nodes, *num_signals, &found[SIGNAL]);
         if (type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT)
-            put(nodes[i], waits, *num_waits, &found[WAIT]);
+            put(nodes[i], wait_nodes, *num_waits, &found[WAIT]);
     }
     *num_signals = found[SIGNAL];
     *num_waits = found[WAIT];

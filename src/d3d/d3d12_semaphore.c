@@ -27,7 +27,9 @@ void culvi_d3d12_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore)
 {
     ID3D12Fence *fence = culvi_d3d_object(semaphore);
     (void)graphics;
-    if (fence != NULL) ID3D12Fence_Release(fence);
+    if (fence == NULL) return;
+    culvi_d3d_forget_fence(fence);
+    ID3D12Fence_Release(fence);
 }
 
 culv_result culvi_d3d12_check_timelines(const culvi_graphics *graphics, const char *label,
@@ -37,15 +39,9 @@ culv_result culvi_d3d12_check_timelines(const culvi_graphics *graphics, const ch
     return CULV_OK; /* every fence has a value that the host reads, waits for and signals */
 }
 
-int culvi_d3d12_timeline_value(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out)
+static uint64_t fence_value(void *fence)
 {
-    (void)graphics;
-    const uint64_t value =
-        ID3D12Fence_GetCompletedValue((ID3D12Fence *)culvi_d3d_object(semaphore));
-    /* UINT64_MAX: the device is removed (ID3D12Fence::GetCompletedValue). */
-    if (value == UINT64_MAX) return CULVI_D3D_REMOVED;
-    *out = value;
-    return 0;
+    return ID3D12Fence_GetCompletedValue((ID3D12Fence *)fence);
 }
 
 static HRESULT arm(void *fence, uint64_t value, HANDLE event)
@@ -53,13 +49,19 @@ static HRESULT arm(void *fence, uint64_t value, HANDLE event)
     return ID3D12Fence_SetEventOnCompletion((ID3D12Fence *)fence, value, event);
 }
 
+static const culvi_d3d_fence calls = {fence_value, arm};
+
+int culvi_d3d12_timeline_value(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out)
+{
+    (void)graphics;
+    return culvi_d3d_fence_value(&calls, culvi_d3d_object(semaphore), out);
+}
+
 int culvi_d3d12_timeline_wait(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
                               uint64_t timeout_ns)
 {
-    ID3D12Fence *fence = culvi_d3d_object(semaphore);
     (void)graphics;
-    if (ID3D12Fence_GetCompletedValue(fence) >= value) return 0;
-    return culvi_d3d_wait(arm, fence, value, timeout_ns);
+    return culvi_d3d_wait(&calls, culvi_d3d_object(semaphore), value, timeout_ns);
 }
 
 int culvi_d3d12_timeline_signal(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value)
@@ -69,11 +71,10 @@ int culvi_d3d12_timeline_signal(const culvi_graphics *graphics, uint64_t semapho
     return FAILED(hr) ? (int)hr : 0;
 }
 
-/* A look at memory: before a signal of CUDA's. UINT64_MAX is no value. */
+/* A look at memory: before a signal of CUDA's. */
 static bool read_fence(void *fence, uint64_t *out)
 {
-    *out = ID3D12Fence_GetCompletedValue((ID3D12Fence *)fence);
-    return *out != UINT64_MAX;
+    return culvi_d3d_fence_value(&calls, fence, out) == 0;
 }
 
 static void release_fence(void *fence)

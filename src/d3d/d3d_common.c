@@ -159,16 +159,106 @@ culv_result culvi_d3d_identify(culvi_graphics *graphics, const culv_luid *luid, 
                       native, buffer, graphics->api->words->open_call);
 }
 
-int culvi_d3d_wait(HRESULT (*arm)(void *fence, uint64_t value, HANDLE event), void *fence,
-                   uint64_t value, uint64_t timeout_ns)
+/* A wait that times out leaves its event armed at the fence, which holds it until the value comes.
+ * The next wait for that value takes it again, so that a loop of short waits leaves one. Only
+ * fences that Culvert made are waited for. */
+enum { ARMED = 64 };
+typedef struct armed {
+    void *fence; /* NULL: free */
+    uint64_t value;
+    HANDLE event; /* manual-reset: several threads may wait */
+    unsigned waiting;
+} armed;
+static armed kept[ARMED];
+static SRWLOCK kept_lock = SRWLOCK_INIT;
+
+static void drop(armed *a)
 {
-    const HANDLE event = CreateEventW(NULL, FALSE, FALSE, NULL);
-    if (event == NULL) return CULVI_D3D_NO_MEMORY;
+    CloseHandle(a->event); /* the fence holds its own reference */
+    *a = (armed){0};
+}
+
+/* The place of this wait, or else a free one, or else NULL. */
+static armed *find_armed(void *fence, uint64_t value)
+{
+    armed *empty = NULL;
+    for (armed *a = kept; a < kept + ARMED; a++) {
+        if (a->fence == fence && a->value == value) return a;
+        if (a->fence != NULL && a->waiting == 0 && WaitForSingleObject(a->event, 0) == 0) drop(a);
+        if (a->fence == NULL) empty = a;
+    }
+    return empty;
+}
+
+/* The event to wait for. *shared is NULL if nobody keeps it. */
+static HANDLE take_armed(const culvi_d3d_fence *calls, void *fence, uint64_t value, armed **shared,
+                         int *code)
+{
+    AcquireSRWLockExclusive(&kept_lock);
+    armed *a = find_armed(fence, value);
+    HANDLE event = a != NULL ? a->event : NULL;
+    if (event == NULL) {
+        event = CreateEventW(NULL, TRUE, FALSE, NULL);
+        const HRESULT hr = event != NULL ? calls->arm(fence, value, event) : E_OUTOFMEMORY;
+        *code = FAILED(hr) ? (int)hr : 0;
+        if (*code != 0 && event != NULL) CloseHandle(event);
+        if (*code != 0) a = NULL, event = NULL;
+        if (a != NULL) *a = (armed){fence, value, event, 0};
+    }
+    if (a != NULL) a->waiting++;
+    ReleaseSRWLockExclusive(&kept_lock);
+    *shared = a;
+    return event;
+}
+
+static void give_armed(armed *a, HANDLE event, bool done)
+{
+    AcquireSRWLockExclusive(&kept_lock);
+    if (a != NULL) a->waiting--;
+    if (a == NULL)
+        CloseHandle(event);
+    else if (done && a->waiting == 0)
+        drop(a);
+    ReleaseSRWLockExclusive(&kept_lock);
+}
+
+void culvi_d3d_forget_fence(void *fence)
+{
+    AcquireSRWLockExclusive(&kept_lock);
+    for (armed *a = kept; a < kept + ARMED; a++)
+        if (a->fence == fence) drop(a);
+    ReleaseSRWLockExclusive(&kept_lock);
+}
+
+int culvi_d3d_fence_value(const culvi_d3d_fence *calls, void *fence, uint64_t *out)
+{
+    const uint64_t value = calls->value(fence);
+    /* ID3D11Fence::GetCompletedValue and ID3D12Fence::GetCompletedValue: the device is removed. */
+    if (value == UINT64_MAX) return CULVI_D3D_REMOVED;
+    *out = value;
+    return 0;
+}
+
+/* 1: not yet. */
+static int look(const culvi_d3d_fence *calls, void *fence, uint64_t value)
+{
+    uint64_t now = 0;
+    const int code = culvi_d3d_fence_value(calls, fence, &now);
+    return code != 0 ? code : now < value;
+}
+
+int culvi_d3d_wait(const culvi_d3d_fence *calls, void *fence, uint64_t value, uint64_t timeout_ns)
+{
+    armed *a = NULL;
+    int code = look(calls, fence, value);
+    if (code != 1 || timeout_ns == 0) return code;
+    const HANDLE event = take_armed(calls, fence, value, &a, &code);
+    if (event == NULL) return code;
     const uint64_t ms = timeout_ns / 1000000u + (timeout_ns % 1000000u != 0);
-    const HRESULT hr = arm(fence, value, event);
-    int code = FAILED(hr) ? (int)hr : 0;
-    if (code == 0 && WaitForSingleObject(event, ms < INFINITE ? (DWORD)ms : INFINITE) != 0)
-        code = 1;       /* it timed out */
-    CloseHandle(event); /* the fence holds its own reference */
+    const bool woken = WaitForSingleObject(event, ms < INFINITE ? (DWORD)ms : INFINITE) == 0;
+    /* A removal sets the events too, and nothing says that it does so after the counters. */
+    for (int i = 0; (code = look(calls, fence, value)) == 1 && woken && i < 1000; i++)
+        Sleep(1);
+    give_armed(a, event, woken);
     return code;
 }

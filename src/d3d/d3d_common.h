@@ -58,8 +58,16 @@ culv_luid culvi_d3d_luid(const void *luid);
 /* Holds an adapter's LUID against the attachment's device, and completes the attachment. `native`
  * is "ID3D12Device". */
 culv_result culvi_d3d_identify(culvi_graphics *graphics, const culv_luid *luid, const char *native);
-/* Waits with an event that `arm` has the fence set; 1: it timed out. */
-int culvi_d3d_wait(HRESULT (*arm)(void *fence, uint64_t value, HANDLE event), void *fence,
-                   uint64_t value, uint64_t timeout_ns);
+/* What the fences of Direct3D 11 and 12 have alike. */
+typedef struct culvi_d3d_fence {
+    uint64_t (*value)(void *fence);                            /* GetCompletedValue() */
+    HRESULT (*arm)(void *fence, uint64_t value, HANDLE event); /* SetEventOnCompletion() */
+} culvi_d3d_fence;
+/* CULVI_D3D_REMOVED: the device is removed, and nothing is known of the value. */
+int culvi_d3d_fence_value(const culvi_d3d_fence *calls, void *fence, uint64_t *out);
+/* Waits with an event; 1: it timed out. */
+int culvi_d3d_wait(const culvi_d3d_fence *calls, void *fence, uint64_t value, uint64_t timeout_ns);
+/* Before the fence goes. */
+void culvi_d3d_forget_fence(void *fence);
 
 #endif

@@ -321,20 +321,16 @@ static culv_result look_again(const culv_gl *gl, const char *label, const char *
     if (object->target == 0) {
         /* One call for each, and none for errors: a map of many buffers costs little more. */
         int64_t size = 0;
-        if (object->immutable) {
-            if (t->glIsBuffer(object->name)) return CULV_OK;
-        } else {
-            t->glGetNamedBufferParameteri64v(object->name, CULVI_GL_BUFFER_SIZE, &size);
-            if ((uint64_t)size == object->size) return CULV_OK;
-            culvi_gl_drop_errors(&gl->table); /* of a name that is no buffer any more */
-        }
+        t->glGetNamedBufferParameteri64v(object->name, CULVI_GL_BUFFER_SIZE, &size);
+        if ((uint64_t)size == object->size) return CULV_OK;
+        culvi_gl_drop_errors(&gl->table); /* of a name that is no buffer any more */
         return changed(gl, label, call, object,
                        t->glIsBuffer(object->name) ? "was resized" : "was deleted");
     }
     const bool renderbuffer = object->target == CULVI_GL_RENDERBUFFER;
     if (!(renderbuffer ? t->glIsRenderbuffer(object->name) : t->glIsTexture(object->name)))
         return changed(gl, label, call, object, "was deleted");
-    if (object->immutable) return CULV_OK;
+    /* Storage that cannot change can be deleted, and its name given to another object. */
     if (renderbuffer)
         (void)look_at_renderbuffer(gl, label, &now);
     else
@@ -350,7 +346,7 @@ static culv_result look_again(const culv_gl *gl, const char *label, const char *
 /* Whether a look asks OpenGL so that its errors come of it: an earlier one is taken before. */
 static bool takes_errors(const culvi_gl_object_info *object)
 {
-    return object->target != 0 && !object->immutable;
+    return object->target != 0;
 }
 
 culv_result culvi_gl_check_turn(culv_registration *const *list, uint32_t count, bool asks, bool map,

@@ -84,16 +84,13 @@ void culvi_semaphore_pair_notice_loss(culvi_semaphore_pair *pair)
         culvi_graphics_let_go(pair->graphics);
 }
 
-void culvi_semaphore_pair_settle(culvi_semaphore_pair *pair)
+static culv_result signal_in_place(culvi_semaphore_pair *pair, uint64_t value, uint64_t grace_ns)
 {
     const culvi_graphics *graphics = pair->graphics;
     culv_device *device = graphics->device;
-    int code;
-    culvi_semaphore_pair_notice_loss(pair);
-    const uint64_t value = missing(pair, &code);
-    if (value == 0) return;
-    code = graphics->api->timeline_wait(graphics, pair->native, value, GRACE_NS);
-    if (code == 0) return;
+    if (value == 0) return CULV_OK;
+    int code = graphics->api->timeline_wait(graphics, pair->native, value, grace_ns);
+    if (code == 0) return CULV_OK;
     char name[128];
     culvi_text text = {name, sizeof name, 0};
     culvi_text_add_named(&text, "semaphore", pair->cuda->label);
@@ -101,12 +98,28 @@ void culvi_semaphore_pair_settle(culvi_semaphore_pair *pair)
               "CUDA waits for %s to reach %" PRIu64 ", which nobody has signaled or will: it is "
               "signaled here, and the frames that were in flight are not valid",
               name, value);
+    uint64_t counter = 0;
     if (code > 0 && graphics->api->timeline_signal(graphics, pair->native, value) == 0 &&
-        missing(pair, &code) == 0)
-        return;
+        graphics->api->timeline_value(graphics, pair->native, &counter) == 0 && counter >= value)
+        return CULV_OK;
+    return culvi_semaphore_unblock(pair->cuda, value);
+}
+
+void culvi_semaphore_pair_settle(culvi_semaphore_pair *pair)
+{
     culvi_thread_state()->attempts++; /* the end of an object has no error to report */
-    (void)culvi_semaphore_unblock(pair->cuda, value);
+    int code;
+    culvi_semaphore_pair_notice_loss(pair);
+    (void)signal_in_place(pair, missing(pair, &code), GRACE_NS);
     culvi_thread_state()->attempts--;
+}
+
+culv_result culvi_semaphore_pair_give_up(culvi_semaphore_pair *pair)
+{
+    /* Also if CUDA signals more behind its wait. */
+    culvi_semaphore_pair_notice_loss(pair);
+    return signal_in_place(pair,
+                           atomic_load_explicit(&pair->cuda->waits.value, memory_order_relaxed), 0);
 }
 
 culv_result culvi_graphics_notice(culvi_graphics *graphics, culv_result result)

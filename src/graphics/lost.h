@@ -20,6 +20,8 @@ void culvi_semaphore_pair_notice_loss(culvi_semaphore_pair *pair);
 /* The same where the native work with it is over, as its caller says: what CUDA waits for still
  * comes soon or is signaled here. */
 void culvi_semaphore_pair_settle(culvi_semaphore_pair *pair);
+/* The same at once. */
+culv_result culvi_semaphore_pair_give_up(culvi_semaphore_pair *pair);
 
 /* What a call of the API's answered, and its error is recorded: a lost device is noticed. One that
  * waited when a ring was stopped is not lost. */

@@ -253,7 +253,7 @@ void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, bool has_last_use,
     culvi_graphics *graphics = pair->graphics;
     /* Host functions that are on their way use it: all of it goes with CUDA's half. */
     bool used = culv_semaphore_sharing(cuda) == CULV_SHARING_HOST;
-    if (!has_last_use) culvi_semaphore_pair_notice_loss(pair);
+    if (!has_last_use) culvi_semaphore_pair_settle(pair); /* the API's use is over */
     if (!has_last_use) culvi_relay_quiesce(cuda);
     culvi_semaphore_release_or_defer(cuda, has_last_use, last_use);
     if (!used) {

@@ -117,6 +117,20 @@ culv_result culv_shared_semaphore_destroy_after(culv_shared_semaphore **semaphor
     return end_semaphore(semaphore, true, last_use, __func__);
 }
 
+culv_result culv_shared_semaphore_submit_failed(culv_shared_semaphore *semaphore)
+{
+    CULVI_REQUIRE(NULL, semaphore);
+    culvi_semaphore_pair *pair = &semaphore->pair;
+    if (pair->cuda->type != CULV_SEMAPHORE_TIMELINE)
+        return culvi_fail(
+            &pair->graphics->device->voice, pair->cuda->label, CULV_ERROR_INVALID,
+            CULV_REASON_VALUE,
+            "%s: CUDA's wait for a binary semaphore is taken only when its signal was "
+            "submitted, so that none is left over",
+            __func__);
+    return culvi_semaphore_pair_give_up(pair);
+}
+
 culv_semaphore *culv_shared_semaphore_cuda(const culv_shared_semaphore *semaphore)
 {
     return semaphore != NULL ? semaphore->pair.cuda : NULL;

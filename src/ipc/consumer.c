@@ -77,7 +77,8 @@ static void report(culv_ipc_consumer *c)
 {
     uint64_t value = 0;
     if (c->reached == NULL || !busy(c) || c->reached(c->context, &value) != CULV_OK) return;
-    if (value <= atomic_load(&my_page(c)->done)) return;
+    if (value == UINT64_MAX || value <= atomic_load(&my_page(c)->done))
+        return; /* a removed device's */
     atomic_store(&my_page(c)->done, value);
     wake_who_waits(c);
 }
@@ -514,7 +515,7 @@ static culv_result acquire(culv_ipc_consumer *c, uint64_t timeout, culv_ipc_fram
     if (c->policy == CULV_RING_MAILBOX && !out->repeated)
         out->skipped = frame - (c->frame != 0 ? c->frame : frame);
     out->num_waits = 1;
-    out->waits[0].value = frame + 1;
+    out->wait_points[0].value = frame + 1;
     if (c->ready.waited < frame + 1) c->ready.waited = frame + 1;
     c->before = c->frame;
     c->frame = frame + 1;
@@ -550,7 +551,7 @@ static void released(culv_ipc_consumer *c, culv_ipc_frame *frame)
 {
     give_back(c, true);
     frame->num_signals = 1;
-    frame->signals[0] = (culv_ipc_point){.value = c->releases};
+    frame->signal_points[0] = (culv_ipc_point){.value = c->releases};
 }
 
 culv_result culv_ipc_consumer_acquire(culv_ipc_consumer *consumer, uint64_t timeout,
@@ -590,13 +591,13 @@ static culv_result acquire_by_cuda(void *context, CUstream stream, uint64_t time
     culv_result result = culvi_ring_check_runs(c->core, call);
     if (result == CULV_OK) result = acquire(c, timeout, &mine);
     if (result != CULV_OK) return result;
-    result = culvi_ipc_line_wait(c->device, &c->ready, c->name, stream, mine.waits[0].value);
+    result = culvi_ipc_line_wait(c->device, &c->ready, c->name, stream, mine.wait_points[0].value);
     if (result != CULV_OK) {
         take_back(c);
         return result;
     }
     *out = (culv_ring_frame){.number = mine.number,
-                             .wait_value = mine.waits[0].value,
+                             .wait_value = mine.wait_points[0].value,
                              .skipped = mine.skipped,
                              .slot = mine.slot,
                              .repeated = mine.repeated,

@@ -159,8 +159,8 @@ static culv_result no_cuda(const culv_device *device, const char *label)
 {
     return culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "the ring's timelines are a graphics API's, which makes them for each "
-                      "consumer; use the calls without a stream, and submit frame->waits and "
-                      "frame->signals");
+                      "consumer; use the calls without a stream, and submit frame->wait_points and "
+                      "frame->signal_points");
 }
 
 static culv_result count(culv_device *device, const culvi_ipc_line *line, const char *label,

@@ -73,7 +73,7 @@ culv_result culvi_ipc_offer_begin(culv_ipc_server *server, const culv_ipc_info *
     out->info.dedicated = out->info.dedicated != 0;
     out->info.device = server->device->caps.uuid;
     out->info.handle_type = (culv_handle_type)CULVI_HANDLE_OPAQUE;
-    out->info.slots = out->info.parts = 0;
+    out->info.num_slots = out->info.parts = 0;
     out->info.generation = 0;
     return result;
 }

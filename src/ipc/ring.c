@@ -68,26 +68,27 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
     if (d.parts == 0) d.parts = 1;
     if (d.max_consumers == 0) d.max_consumers = 8;
     const bool long_name = strlen(d.name) > CULV_IPC_NAME_SIZE - 9; /* ".63.15" behind it */
-    if (long_name || d.slots < 1 || d.slots > CULV_RING_MAX_DEPTH || d.parts > 16 ||
+    if (long_name || d.num_slots < 1 || d.num_slots > CULV_RING_MAX_DEPTH || d.parts > 16 ||
         d.max_consumers > CULV_IPC_MAX_CONSUMERS)
         return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ipc_ring_desc.%s is %" PRIu32 "; at most %d, and at least 1",
-                          long_name                                      ? "name's length"
-                          : d.slots < 1 || d.slots > CULV_RING_MAX_DEPTH ? "slots"
-                          : d.parts > 16                                 ? "parts"
-                                                                         : "max_consumers",
-                          long_name                                      ? (uint32_t)strlen(d.name)
-                          : d.slots < 1 || d.slots > CULV_RING_MAX_DEPTH ? d.slots
-                          : d.parts > 16                                 ? d.parts
-                                                                         : d.max_consumers,
-                          long_name                                      ? CULV_IPC_NAME_SIZE - 9
-                          : d.slots < 1 || d.slots > CULV_RING_MAX_DEPTH ? CULV_RING_MAX_DEPTH
-                          : d.parts > 16                                 ? 16
-                                                                         : CULV_IPC_MAX_CONSUMERS);
+                          long_name                                              ? "name's length"
+                          : d.num_slots < 1 || d.num_slots > CULV_RING_MAX_DEPTH ? "num_slots"
+                          : d.parts > 16                                         ? "parts"
+                                                                                 : "max_consumers",
+                          long_name ? (uint32_t)strlen(d.name)
+                          : d.num_slots < 1 || d.num_slots > CULV_RING_MAX_DEPTH ? d.num_slots
+                          : d.parts > 16                                         ? d.parts
+                                                                                 : d.max_consumers,
+                          long_name ? CULV_IPC_NAME_SIZE - 9
+                          : d.num_slots < 1 || d.num_slots > CULV_RING_MAX_DEPTH
+                              ? CULV_RING_MAX_DEPTH
+                          : d.parts > 16 ? 16
+                                         : CULV_IPC_MAX_CONSUMERS);
     culv_ipc_ring *ring = culvi_alloc(sizeof *ring);
     if (ring == NULL) return culvi_fail_host_memory(voice, server->label);
     ring->server = server;
-    ring->slots = d.slots;
+    ring->slots = d.num_slots;
     ring->parts = d.parts;
     ring->max_consumers = d.max_consumers;
     ring->desc = d;
@@ -98,7 +99,7 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
     offer.info = culv_ipc_info_named(d.name);
     offer.info.kind = CULV_IPC_RING;
     offer.info.device = server->device->caps.uuid;
-    offer.info.slots = d.slots;
+    offer.info.num_slots = d.num_slots;
     offer.info.parts = d.parts;
     offer.ring = ring;
     ring->owner = (culvi_ring_owner){.side = CULV_RING_CONSUMER,

@@ -303,7 +303,7 @@ static void gather_signals(culv_ipc_ring *ring, culv_ipc_frame *frame)
     culvi_ipc_ring_look(ring);
     for (uint32_t i = 0; i < ring->max_consumers; i++)
         if (ring->sides[i].used && ring->sides[i].counts)
-            frame->signals[frame->num_signals++] =
+            frame->signal_points[frame->num_signals++] =
                 (culv_ipc_point){.consumer = i, .value = ring->head + 1};
 }
 
@@ -403,8 +403,8 @@ static culv_result release_by_cuda(void *context, CUstream stream, culv_ring_fra
     if (result != CULV_OK) return result;
     gather_signals(ring, &mine);
     for (uint32_t i = 0; result == CULV_OK && i < mine.num_signals; i++)
-        result = signal_once(ring, &ring->sides[mine.signals[i].consumer].ready, stream,
-                             mine.signals[i].value);
+        result = signal_once(ring, &ring->sides[mine.signal_points[i].consumer].ready, stream,
+                             mine.signal_points[i].value);
     if (result == CULV_OK && ring->written.word != NULL)
         result = signal_once(ring, &ring->written, stream, ring->head + 1);
     if (result != CULV_OK) return result;

@@ -147,7 +147,7 @@ static void info_fields(cursor *c, culv_ipc_info *i)
     ENUM(c, i->alpha, 0, CULV_IPC_ALPHA_PREMULTIPLIED);
     ENUM(c, i->semaphore_type, i->kind == CULV_IPC_SEMAPHORE ? (int)CULV_SEMAPHORE_TIMELINE : 0,
          CULV_SEMAPHORE_BINARY);
-    NUMBER(c, i->slots, i->kind == CULV_IPC_RING ? 1 : 0, CULV_RING_MAX_DEPTH);
+    NUMBER(c, i->num_slots, i->kind == CULV_IPC_RING ? 1 : 0, CULV_RING_MAX_DEPTH);
     NUMBER(c, i->value, 0, ANY_U64);
     NUMBER(c, i->generation, 0, ANY_U64);
     NUMBER(c, i->parts, i->kind == CULV_IPC_RING ? 1 : 0, MOST_PARTS);

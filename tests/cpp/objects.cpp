@@ -5,6 +5,7 @@
 #include "vulkan_device.hpp"
 
 #include <cstring>
+#include <unistd.h>
 #include <vector>
 
 /* A call throws an error with this result. */
@@ -200,6 +201,49 @@ void rings(const vulkan &v, culv_vk_device *vk, const culv_cuda_api &cuda, CUstr
     ring.core().drain(10000000000u);
     MUST(ring.core().stats().consumed == 10);
     THROWS(ring.acquire(0), CULV_ERROR_TIMEOUT);
+    desc.side = CULV_RING_PRODUCER; // Vulkan's frames that go unreleased are cancelled, too
+    const culvert::vk_ring other = culvert::vk_ring::create(vk, v.queue, desc);
+    for (int i = 0; i < 5; i++)
+        MUST(other.acquire(0).number() == 0);
+}
+
+// An error between CUDA's wait and the submission that was to signal comes out: behind each line.
+void gives_up(culv_vk_device *vk, const culv_cuda_api &cuda, CUstream stream)
+{
+    VkBufferCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+    info.size = 4 * words;
+    info.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
+    culv_vk_buffer_create_desc desc = culv_vk_buffer_create_desc_init();
+    desc.create_info = &info;
+    alarm(60); // ends a destructor that waits for ever
+    for (int line = 0; line < 5; line++)
+        try {
+            int now = 0;
+            const auto fail = [&] {
+                if (now++ == line) throw line;
+            };
+            culvert::vk_semaphore timeline = culvert::vk_semaphore::create(vk);
+            fail();
+            const culvert::vk_buffer buffer = culvert::vk_buffer::create(vk, desc);
+            fail();
+            culvert::pending_wait pending = timeline.wait_for_submit(stream, 1);
+            fail();
+            timeline.signal(stream, 2);
+            culvert::pending_wait moved = std::move(pending);
+            fail();
+            culvert::ok(culv_shared_semaphore_submit_failed(timeline.get())); // C's way
+            moved.submitted();
+            fail();
+        } catch (int where) {
+            MUST(where == line);
+        }
+    {
+        culvert::vk_semaphore alone = culvert::vk_semaphore::create(vk);
+        alone.wait(stream, 1);
+    }
+    MUST(cuda.cuStreamSynchronize(stream) == CUDA_SUCCESS);
+    alarm(0);
 }
 } // namespace
 
@@ -216,6 +260,7 @@ int main()
         ranges_and_vectors(device, cuda);
         image_and_timeline(v, vk.get(), cuda, stream);
         rings(v, vk.get(), cuda, stream);
+        gives_up(vk.get(), cuda, stream);
     }
     device.collect();
     const culv_device_counts left = device.counts();

@@ -57,7 +57,7 @@ void fuzz_target_open(void)
     require_ok(culv_ipc_offer_vector(server, vector, &info), "offer");
     culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
     r.name = "c";
-    r.slots = 2;
+    r.num_slots = 2;
     require_ok(culv_ipc_ring_create(server, &r, &ring), "ring");
     address.sun_family = AF_UNIX;
     snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "culvert/%s", name);

@@ -48,7 +48,7 @@ class Header:
             # The name stands before the first parenthesis, or inside it when a function pointer is returned.
             name = re.search(r"\(\s*\*\s*(\w+)\s*\(", m.group(1)) or re.search(r"\b(\w+)\s*\(", m.group(1))
             self.functions[name.group(1)] = m.start()
-        for m in re.finditer(r"^static inline\b[^;{]*?\b(\w+)\s*\([^;{]*\)\s*\{", self.code, re.M):
+        for m in re.finditer(r"^CULV_INLINE\b[^;{]*?\b(\w+)\s*\([^;{]*\)\s*\{", self.code, re.M):
             self.inlines[m.group(1)] = m.start()
         # Functions that the macro makes: name -> offset
         self.inits = {f"{m.group(1)}_init": m.start() for m in re.finditer(r"^CULV_INIT\((\w+)\)$", self.code, re.M)}
@@ -104,7 +104,7 @@ def check_comments(header):
     for m in re.finditer(r"\bCULV_EXPORT\b", header.code):
         if not any(offset == m.start() for offset in header.functions.values()):
             bad.append(f"{header.where(m.start())}: a CULV_EXPORT declaration must begin its line and be a function")
-    for m in re.finditer(r"^(?!static\b|typedef\b|CULV_EXPORT\b)[a-z_][\w \t*]*?\b(culv_\w+)\s*\(", header.code, re.M):
+    for m in re.finditer(r"^(?!CULV_INLINE\b|static\b|typedef\b|CULV_EXPORT\b)[a-z_][\w \t*]*?\b(culv_\w+)\s*\(", header.code, re.M):
         bad.append(f"{header.where(m.start())}: {m.group(1)} is declared without CULV_EXPORT")
     return bad
 
@@ -279,6 +279,22 @@ def check_compile(root, compiler, standard, cuda_include, flags):
     return bad
 
 
+def check_strangers(root, compiler, standard, flags):
+    """All headers behind other people's macros. What they include themselves comes before, as it does in Qt's programs."""
+    cpp = "++" in standard
+    names = [h.path.name for h in headers(root) if h.path.name != "cudart.h"] + cpp * sorted(
+        p.name for p in (root / "include" / "culvert").glob("*.hpp"))
+    texts = {name: (root / "include" / "culvert" / name).read_text() for name in names}
+    own = sorted({m for text in texts.values() for m in re.findall(r"^#\s*include (<(?!windows|d3d|dxgi|cuda|nvsci)[^>]*>)", text, re.M)})
+    with tempfile.TemporaryDirectory() as work:
+        source = pathlib.Path(work) / ("strangers" + (".cpp" if cpp else ".c"))
+        lines = [*own, f'"{pathlib.Path(__file__).with_name("strangers.h")}"', *(f'"culvert/{name}"' for name in names)]
+        source.write_text("".join(f"#include {line}\n" for line in lines) + "int alone_;\n")
+        result = subprocess.run([compiler, f"-std={'c++17' if cpp else standard}", *WARNINGS, *flags, f"-I{root / 'include'}",
+                                 "-DCULV_EXPERIMENTAL", "-fsyntax-only", source], capture_output=True, text=True)
+    return [f"behind other people's macros, {compiler}:\n{result.stderr}"] if result.returncode else []
+
+
 def report(bad):
     for line in bad:
         print(line)
@@ -289,7 +305,7 @@ def report(bad):
 def main(arguments):
     verb, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     if verb == "compile" and len(rest) >= 3:
-        return report(check_compile(ROOT, rest[0], rest[1], rest[2], rest[3:]))
+        return report(check_compile(ROOT, *rest[:3], rest[3:]) + check_strangers(ROOT, *rest[:2], rest[3:]))
     if verb == "text" and not rest:
         return report(check_text(ROOT))
     if verb == "exports" and len(rest) == 2:

@@ -21,14 +21,15 @@ typedef struct culv_a_desc {{
     size_t struct_size;
     int value;
 }} culv_a_desc;
-{COMMENT}static inline culv_a_desc culv_a_desc_init(void)
+#define CULV_INLINE static inline
+{COMMENT}CULV_INLINE culv_a_desc culv_a_desc_init(void)
 {{
     culv_a_desc d;
     d.struct_size = sizeof d;
     d.value = 0;
     return d;
 }}
-#define CULV_INIT(type) static inline type type##_init(void) {{ type e = {{0}}; return e; }}
+#define CULV_INIT(type) CULV_INLINE type type##_init(void) {{ type e = {{0}}; return e; }}
 typedef struct culv_b_desc {{
   size_t struct_size;
 }} culv_b_desc;
@@ -61,7 +62,7 @@ TEXT_FAULTS = [
     ("culv_b_desc_init():", "b:", "culv_b_desc_init has no comment"),
     ("/** culv_b_desc_init(): b. */\nCULV_INIT(culv_b_desc)\n", "", "culv_b_desc has no culv_b_desc_init()"),
     (FUNCTION, FUNCTION.replace("Says what.", ""), "does not say what it does"),
-    (f"{COMMENT}static", "static", "culv_a_desc_init has no /** comment"),
+    (f"{COMMENT}CULV_INLINE", "CULV_INLINE", "culv_a_desc_init has no /** comment"),
     ("    size_t struct_size;\n    int value;", "    int value;\n    size_t struct_size;", "must be size_t struct_size"),
     ("    size_t struct_size;", "    unsigned struct_size;", "must be size_t struct_size"),
     ("culv_a_desc_init(void)", "culv_a_desc_other(void)", "has no culv_a_desc_init()"),

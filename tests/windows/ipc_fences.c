@@ -176,8 +176,8 @@ static void produce(producer *p, uint32_t number, bool signals)
     REQUIRE(f.number == number && f.num_waits == 0);
     ipc_write(s, culv_buffer_pointer(p->slots[f.slot]), SLOT_WORDS, number);
     OK(culv_ipc_ring_release(p->ring, &f));
-    REQUIRE(f.num_signals == 1 && f.signals[0].value == number + 1);
-    if (signals) OK(culv_semaphore_signal(q->ready, s->stream, f.signals[0].value));
+    REQUIRE(f.num_signals == 1 && f.signal_points[0].value == number + 1);
+    if (signals) OK(culv_semaphore_signal(q->ready, s->stream, f.signal_points[0].value));
 }
 
 /* The consumer's side -------------------------------------------------------------------------- */
@@ -241,12 +241,12 @@ static culv_ipc_frame take(reader *r, uint32_t number)
                                 r->scene.stream, SCENE_FAR, &r->cudas));
         f.number = r->cudas.number;
         f.slot = r->cudas.slot;
-        f.waits[0].value = r->cudas.wait_value;
+        f.wait_points[0].value = r->cudas.wait_value;
     } else {
         OK(culv_ipc_consumer_acquire(r->side, SCENE_FAR, &f));
-        OK(culv_semaphore_wait(r->queue.ready, r->scene.stream, f.waits[0].value));
+        OK(culv_semaphore_wait(r->queue.ready, r->scene.stream, f.wait_points[0].value));
     }
-    REQUIRE(f.number == number && f.waits[0].value == number + 1);
+    REQUIRE(f.number == number && f.wait_points[0].value == number + 1);
     return f;
 }
 
@@ -258,7 +258,7 @@ static void give(reader *r, culv_ipc_frame *f)
         return;
     }
     OK(culv_ipc_consumer_release(r->side, f));
-    OK(culv_semaphore_signal(r->queue.done, r->scene.stream, f->signals[0].value));
+    OK(culv_semaphore_signal(r->queue.done, r->scene.stream, f->signal_points[0].value));
 }
 
 /* The cases ------------------------------------------------------------------------------------ */

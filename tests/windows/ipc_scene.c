@@ -127,7 +127,7 @@ culv_ipc_ring *ipc_ring(const ipc_scene *s, culv_ipc_server *server, const culv_
     culv_ipc_ring *ring = NULL;
     culv_ipc_ring_desc d = desc != NULL ? *desc : culv_ipc_ring_desc_init();
     d.name = "frames";
-    d.slots = SCENE_SLOTS;
+    d.num_slots = SCENE_SLOTS;
     OK(culv_ipc_ring_create(server, &d, &ring));
     for (uint32_t i = 0; i < SCENE_SLOTS; i++) {
         culv_ipc_info info = culv_ipc_info_init();

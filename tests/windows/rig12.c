@@ -219,6 +219,16 @@ static void end(program *p, bool lost)
 {
     if (lost) {
         REQUIRE(ID3D12Device_GetDeviceRemovedReason(p->device) == DXGI_HUNG);
+        if (p->fence != NULL) /* OK says that somebody signaled it */
+            REFUSES(culv_shared_semaphore_wait_on_host(p->fence, FRAMES + 1, 0), CULV_ERROR_ASYNC,
+                    CULV_REASON_DEVICE_LOST);
+        if (p->ring != NULL) {
+            culv_ring *core = culv_d3d12_ring_core(p->ring);
+            const culv_result drained = culv_ring_drain(core, far_ns, 0);
+            culv_ring_stats stats = culv_ring_stats_init();
+            OK(culv_ring_get_stats(core, &stats));
+            REQUIRE(drained != CULV_OK || stats.produced == 0);
+        }
         OK(culv_d3d12_device_lost(p->d3d12));
         CU_OK(p->cu->cuStreamSynchronize(p->stream));
     } else {
@@ -290,5 +300,41 @@ static void removed(void)
     culv_device_close(&p.cuda);
 }
 
-const case12 cases_d3d12_rig[] = {
-    {"rules", rules}, {"unreported", unreported}, {"removed", removed}, {NULL, NULL}};
+static DWORD WINAPI remove_it(void *fence)
+{
+    Sleep(50); /* the wait has begun; if not, its answer is the same */
+    overlay_remove_at(1);
+    return ID3D12Fence_Signal((ID3D12Fence *)fence, 1) != DXGI_REMOVED;
+}
+
+/* Short waits leave one event at the fence. A wait whose device goes meanwhile has failed. */
+static void removed_within(void)
+{
+    scene s;
+    culv_shared_semaphore *made = NULL;
+    DWORD before = 0, after = 0, code = 1;
+    scene_open(&s);
+    OK(culv_d3d12_semaphore_create(s.d3d12, NULL, &made));
+    for (int i = 0; i < 40; i++) {
+        if (i == 8) REQUIRE(GetProcessHandleCount(GetCurrentProcess(), &before));
+        REFUSES(culv_shared_semaphore_wait_on_host(made, 7, 1000000), CULV_ERROR_TIMEOUT,
+                CULV_REASON_NOT_READY);
+    }
+    REQUIRE(GetProcessHandleCount(GetCurrentProcess(), &after) && after < before + 8);
+    const HANDLE thread =
+        CreateThread(NULL, 0, remove_it, culv_d3d12_semaphore_fence(made), 0, NULL);
+    REQUIRE(thread != NULL);
+    REFUSES(culv_shared_semaphore_wait_on_host(made, 1000, UINT64_MAX), CULV_ERROR_ASYNC,
+            CULV_REASON_DEVICE_LOST);
+    REQUIRE(WaitForSingleObject(thread, SCENE_FAR_MS) == WAIT_OBJECT_0);
+    REQUIRE(GetExitCodeThread(thread, &code) && code == 0 && CloseHandle(thread));
+    overlay_remove_at(0);
+    culv_shared_semaphore_destroy(&made);
+    scene_close(&s);
+}
+
+const case12 cases_d3d12_rig[] = {{"rules", rules},
+                                  {"unreported", unreported},
+                                  {"removed", removed},
+                                  {"removed_within", removed_within},
+                                  {NULL, NULL}};

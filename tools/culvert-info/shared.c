@@ -62,7 +62,8 @@ static void describe(const culv_ipc_info *i, char *out, size_t size)
     const uint64_t bytes = i->size != 0 ? i->size : i->allocation_size - i->offset;
     text_set(out, size, "%s", kind_words(i->kind));
     if (i->kind == CULV_IPC_RING)
-        text_add(out, size, ", slots: %" PRIu32 ", things in each: %" PRIu32, i->slots, i->parts);
+        text_add(out, size, ", slots: %" PRIu32 ", things in each: %" PRIu32, i->num_slots,
+                 i->parts);
     else if (i->kind == CULV_IPC_IMAGE)
         text_add(out, size, " of %" PRIu32 " x %" PRIu32 ", VkFormat %d", i->width, i->height,
                  (int)i->format);
@@ -109,7 +110,7 @@ static void offers(culv_ipc_client *client, uint64_t until, struct json *json,
         json_integer(json, "element_count", (int64_t)info.element_count);
         json_integer(json, "width", info.width);
         json_integer(json, "height", info.height);
-        json_integer(json, "slots", info.slots);
+        json_integer(json, "slots", info.num_slots);
         json_integer(json, "parts", info.parts);
         json_end(json, '}');
     }

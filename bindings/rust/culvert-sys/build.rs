@@ -32,6 +32,50 @@ fn main() {
     }
 }
 
+/// What the `_init()` functions of a header set, which bindgen does not translate: sizes and constants.
+fn defaults(header: &str, name: &str) -> String {
+    let mut made = String::new();
+    let mut implement = |t: &str, sets: &[(&str, &str)]| {
+        made += &format!("impl Described for {t} {{\n    fn described() -> Self {{\n");
+        let changes = if sets.is_empty() { "" } else { "mut " };
+        made += &format!("        let {changes}made: Self = unsafe {{ std::mem::zeroed() }};\n");
+        for (field, value) in sets {
+            let value = match *value {
+                "CULV_VK_QUEUE_FAMILY_UNSET" => "!3u32".into(), // bindgen leaves out macros that are no plain number
+                "CULV_VK_SPACE_ANYWHERE" => "u64::MAX".into(),
+                value if value.starts_with("sizeof ") => match value.split_once('.') {
+                    Some((_, part)) => format!("std::mem::size_of_val(&made.{part})"),
+                    None => "std::mem::size_of::<Self>()".into(),
+                },
+                value => value.to_string(),
+            };
+            made += &format!("        made.{field} = {value} as _;\n");
+        }
+        made += "        made\n    }\n}\n";
+    };
+    for line in header.lines() {
+        if let Some(t) = line.strip_prefix("CULV_INIT(").and_then(|rest| rest.strip_suffix(')')) {
+            implement(t, &[("struct_size", "sizeof empty")]);
+        }
+    }
+    for function in header.split("\nCULV_INLINE ").skip(1) {
+        let t = function.split(' ').next().unwrap();
+        if !function.starts_with(&format!("{t} {t}_init(void)")) {
+            continue;
+        }
+        let mut sets = Vec::new();
+        for line in function[..function.find("\n}").expect(t)].lines().skip(2).map(str::trim) {
+            match line.strip_suffix(';').and_then(|l| l.split_once(" = ")) {
+                Some((left, right)) => sets.push((left.split_once('.').expect(line).1, right)),
+                None if ["memset(", "return ", t].iter().any(|known| line.starts_with(known)) => {}
+                None => panic!("{name}: {t}_init() has a line that is not understood here: {line}"),
+            }
+        }
+        implement(t, &sets);
+    }
+    made
+}
+
 /// Of the headers in the crate, or in the source tree around it.
 fn bindgen(crate_dir: &Path, out: &Path) {
     let top = if crate_dir.join("include").exists() { crate_dir.to_path_buf() } else { crate_dir.join("../../..") };
@@ -58,5 +102,10 @@ fn bindgen(crate_dir: &Path, out: &Path) {
         .status()
         .expect("bindgen is not installed (Debian: bindgen)");
     assert!(status.success(), "bindgen failed");
+    let mut text = std::fs::read_to_string(out).unwrap();
+    for name in &names {
+        text += &defaults(&std::fs::read_to_string(headers.join(name)).unwrap(), name);
+    }
+    std::fs::write(out, text).unwrap();
     println!("cargo:rerun-if-changed={}", headers.display());
 }

@@ -457,6 +457,36 @@ REGISTER_CASE(undefined_use, RAW_GL_CORE)
     s->gl.DeleteBuffers(1, &name);
 }
 
+/* Storage that cannot change is deleted, and something larger gets its name. */
+REGISTER_CASE(made_anew, RAW_GL_COMPATIBILITY)
+{
+    for (int texture = 0; texture < 2; texture++) {
+        culv_registration *r = NULL;
+        const GLuint name = 77;
+        for (GLsizei side = 64; side <= 256; side *= 4) {
+            if (texture) {
+                s->gl.BindTexture(GL_TEXTURE_2D, name);
+                s->gl.TextureStorage2D(name, 1, GL_RGBA8, side, side);
+            } else {
+                s->gl.BindBuffer(GL_ARRAY_BUFFER, name);
+                s->gl.NamedBufferStorage(name, side * 64, NULL, GL_DYNAMIC_STORAGE_BIT);
+            }
+            if (side == 64 && texture)
+                LIB_OK(culv_gl_register_image(s->attached, name, GL_TEXTURE_2D, NULL, &r));
+            else if (side == 64)
+                r = stage_register(s, name, CULV_ACCESS_READ_WRITE);
+            else
+                LIB_INVALID(culv_registration_map(&r, 1, s->stream), CULV_REASON_VALUE);
+            if (texture)
+                s->gl.DeleteTextures(1, &name);
+            else
+                s->gl.DeleteBuffers(1, &name);
+        }
+        LIB_SAYS(texture ? "another size or format" : "was resized");
+        LIB_OK(culv_registration_destroy(&r));
+    }
+}
+
 REGISTER_CASE(changed_objects, RAW_GL_CORE)
 {
     GLuint buffer = stage_buffer(s, 4096, 1), texture = 0;
@@ -1009,6 +1039,7 @@ static const test_case cases[] = {{.name = "buffers", .run = buffers, .smoke = t
                                   {.name = "mixed_lists", .run = mixed_lists},
                                   {.name = "undefined_use", .run = undefined_use},
                                   {.name = "changed_objects", .run = changed_objects, .own = true},
+                                  {.name = "made_anew", .run = made_anew, .own = true},
                                   {.name = "unchecked", .run = unchecked, .own = true},
                                   {.name = "asks", .run = asks, .own = true},
                                   {.name = "bindless", .run = bindless},

@@ -691,7 +691,7 @@ static void attack_server(void)
     ipc_offer_vmm(t.server, "cells", t.memory);
     culv_ipc_ring_desc d = culv_ipc_ring_desc_init();
     d.name = "frames";
-    d.slots = 3;
+    d.num_slots = 3;
     LIB_OK(culv_ipc_ring_create(t.server, &d, &t.ring));
     REQUIRE_EQ(pipe2(t.pipe, O_CLOEXEC), 0);
     /* The first round makes what the process keeps. A mapping of each attack would be 35 more. */

@@ -90,7 +90,7 @@ static void open_hostile(hostile *h)
     LIB_OK(culv_ipc_offer_vector(h->server, h->vector, &info));
     culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
     r.name = "frames";
-    r.slots = 3;
+    r.num_slots = 3;
     LIB_OK(culv_ipc_ring_create(h->server, &r, &h->ring));
 }
 

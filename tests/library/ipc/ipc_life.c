@@ -102,7 +102,7 @@ static void kills(void)
     LIB_OK(culv_ipc_offer_vector(server, vector, &info));
     culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
     r.name = "frames";
-    r.slots = SLOTS;
+    r.num_slots = SLOTS;
     LIB_OK(culv_ipc_ring_create(server, &r, &ring));
     for (int i = 0; i < count; i++) {
         const int last = i % STEPS;
@@ -228,7 +228,7 @@ static void crowd(void)
     ipc_offer_vmm(server, "cells", memory);
     culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
     r.name = "frames";
-    r.slots = SLOTS + GROUP;
+    r.num_slots = SLOTS + GROUP;
     LIB_OK(culv_ipc_ring_create(server, &r, &ring));
     for (int i = 0; i < groups; i++) {
         visits_of(&child[i * GROUP], server, ring, stream);
@@ -433,7 +433,7 @@ static void descriptions(void)
     culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
     culv_ipc_ring *ring = NULL;
     r.name = "field";
-    r.slots = 1;
+    r.num_slots = 1;
     LIB_OK(culv_ipc_ring_create(server, &r, &ring));
     const culv_ipc_info part = culv_ipc_info_init();
     LIB_OK(culv_ipc_ring_offer_vmm(ring, 0, 0, memory, &part));

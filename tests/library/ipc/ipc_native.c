@@ -421,10 +421,10 @@ static void show(ipc_child *parent, const char *name)
         culv_ipc_frame f;
         LIB_OK(culv_ipc_consumer_acquire(side, IPC_FAR, &f));
         REQUIRE_EQ(f.number, i);
-        raw_vk_job job = {.wait = ready, .wait_value = f.waits[0].value, .signal = done};
+        raw_vk_job job = {.wait = ready, .wait_value = f.wait_points[0].value, .signal = done};
         const uint32_t slot = f.slot;
         LIB_OK(culv_ipc_consumer_release(side, &f));
-        job.signal_value = f.signals[0].value;
+        job.signal_value = f.signal_points[0].value;
         raw_vk_copy(&w.vk, &slots[slot], 0, &host, 0, WORDS * 4, &job);
         memcpy(words, host.mapped, sizeof words);
         REQUIRE_WORDS(words, WORDS, (uint32_t)i);

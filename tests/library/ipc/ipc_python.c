@@ -72,7 +72,7 @@ static void stage_open(stage *t, const char *name, uint32_t size, bool ring)
     if (ring) {
         culv_ipc_ring_desc d = culv_ipc_ring_desc_init();
         d.name = "frames";
-        d.slots = SLOTS;
+        d.num_slots = SLOTS;
         LIB_OK(culv_ipc_ring_create(t->server, &d, &t->ring));
     }
     for (uint32_t i = 0; i < SLOTS; i++)

@@ -582,7 +582,7 @@ static void server_first(void)
     ipc_slots_open(&slots, &s, name, 2, WORDS);
     culv_ipc_ring_desc d = culv_ipc_ring_desc_init();
     d.name = "second";
-    d.slots = 1;
+    d.num_slots = 1;
     LIB_OK(culv_ipc_ring_create(slots.server, &d, &second));
     ipc_hear_serving(&child, 'j', slots.server);
     LIB_OK(culv_ipc_ring_acquire(slots.ring, 0, &f)); /* it goes while a frame is held */

@@ -216,7 +216,7 @@ void ipc_slots_open_limited(ipc_slots *slots, const vmm_stage *s, const char *na
     REQUIRE(count <= sizeof slots->memory / sizeof slots->memory[0]);
     slots->server = ipc_server(s->w.device, name);
     d.name = "frames";
-    d.slots = count;
+    d.num_slots = count;
     d.late_limit = limit;
     LIB_OK(culv_ipc_ring_create(slots->server, &d, &slots->ring));
     slots->range = vmm_range(s, count);

@@ -123,10 +123,10 @@ static void read_in_vulkan(ipc_child *parent, const char *name)
         LIB_OK(culv_ipc_consumer_acquire(side, IPC_FAR, &f));
         REQUIRE_EQ(f.number, i);
         job.wait = ready;
-        job.wait_value = f.waits[0].value;
+        job.wait_value = f.wait_points[0].value;
         LIB_OK(culv_ipc_consumer_release(side, &f));
         job.signal = done;
-        job.signal_value = f.signals[0].value;
+        job.signal_value = f.signal_points[0].value;
         raw_vk_copy(&w.vk, &slots[f.slot], 0, &host, 0, WORDS * 4, &job);
         raw_vk_idle(&w.vk);
         REQUIRE_WORDS((const uint32_t *)host.mapped, WORDS, i);
@@ -209,8 +209,8 @@ static void produce(lib_world *w, culv_ipc_ring *ring, const lines *l, const raw
     LIB_OK(culv_ipc_ring_release(ring, &f));
     REQUIRE(f.num_signals <= 1);
     if (f.num_signals > 0) {
-        job.signal = l->ready[f.signals[0].consumer];
-        job.signal_value = f.signals[0].value;
+        job.signal = l->ready[f.signal_points[0].consumer];
+        job.signal_value = f.signal_points[0].value;
     }
     raw_vk_copy(&w->vk, host, 0, &slots[slot], 0, WORDS * 4, &job);
 }
@@ -228,7 +228,7 @@ static void run(ipc_role role, const char *word, bool dies)
     culv_ipc_server *server = ipc_server(w.device, name);
     culv_ipc_ring_desc d = culv_ipc_ring_desc_init();
     d.name = "frames";
-    d.slots = SLOTS;
+    d.num_slots = SLOTS;
     d.max_consumers = MOST;
     d.make = make;
     d.drop = drop;

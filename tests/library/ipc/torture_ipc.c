@@ -167,7 +167,7 @@ static void run(void)
     TRY_AGAIN(culv_ipc_offer_vector(server, vector, &info), true);
     culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
     r.name = "frames";
-    r.slots = 2;
+    r.num_slots = 2;
     TRY_AGAIN(culv_ipc_ring_create(server, &r, &ring), ring == POISON(culv_ipc_ring));
     info = culv_ipc_info_init();
     TRY_AGAIN(culv_ipc_ring_offer_vmm(ring, 0, 0, memory, &info), true);

@@ -31,7 +31,7 @@ struct Vector<'a>(*mut culv_vector, &'a Device);
 
 impl<'a> Vector<'a> {
     fn new(device: &'a Device, size: u64) -> Result<Vector<'a>, Error> {
-        let mut desc: culv_vector_desc = unsafe { described() };
+        let mut desc: culv_vector_desc = described();
         desc.size = size;
         let mut vector = std::ptr::null_mut();
         check(unsafe { culv_vector_create(device.0, &desc, &mut vector) })?;

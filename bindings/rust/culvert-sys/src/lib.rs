@@ -8,15 +8,15 @@ include!(concat!(env!("OUT_DIR"), "/declarations.rs"));
 
 use std::ffi::CStr;
 
-/// A C struct that begins with `struct_size`, empty and with its size set, as its `_init()` makes it.
-/// `culv_vk_ring_desc` needs a `side` and a `queue_family` besides.
-///
-/// # Safety
-/// `T` is a struct of Culvert's whose first member is `struct_size`.
-pub unsafe fn described<T>() -> T {
-    let mut made: T = std::mem::zeroed();
-    *(&mut made as *mut T).cast::<size_t>() = std::mem::size_of::<T>() as size_t;
-    made
+/// A C struct that has an `_init()` of its own. build.rs implements it for each, from the headers.
+pub trait Described: Sized {
+    /// What `_init()` returns.
+    fn described() -> Self;
+}
+
+/// A C struct with its size and its defaults set, as its `_init()` makes it.
+pub fn described<T: Described>() -> T {
+    T::described()
 }
 
 /// What went wrong in the last call of this thread that failed.
@@ -40,7 +40,7 @@ pub fn check(result: culv_result) -> Result<(), Error> {
     if result == CULV_OK {
         return Ok(());
     }
-    let mut e: culv_error = unsafe { described() };
+    let mut e: culv_error = described();
     unsafe { culv_last_error(&mut e) };
     let message = unsafe { CStr::from_ptr(e.message.as_ptr()) }.to_string_lossy().into_owned();
     Err(Error { result, reason: e.reason, message })

@@ -145,6 +145,64 @@ fn frames(mine: &Mine, device: &Device, vulkan: &Vulkan) -> Result<usize, Error>
     Ok(wrong)
 }
 
+/// What Buffer::write wrote is there for a stream that waits for no other.
+fn written_for_all(device: &Device, vulkan: &Vulkan) -> Result<(), Error> {
+    const SIZE: usize = 16 << 20;
+    let copy: unsafe extern "C" fn(u64, u64, usize, CUstream) -> i32 = unsafe { device.function("cuMemcpyDtoDAsync", 3020) }.unwrap();
+    let (mut from, to) = (Buffer::create(device, vulkan, SIZE as u64, TRANSFER_SRC)?, Buffer::create(device, vulkan, SIZE as u64, TRANSFER_DST)?);
+    let stream = device.stream()?;
+    let mut back = vec![0; SIZE];
+    for round in 1..=8 {
+        let data = vec![round; SIZE];
+        from.write(0, &data)?;
+        assert_eq!(unsafe { copy(to.pointer(), from.pointer(), SIZE, stream.as_raw()) }, 0);
+        stream.synchronize()?;
+        to.read(0, &mut back)?;
+        assert!(back == data, "old bytes in round {round}");
+    }
+    Ok(())
+}
+
+/// Somebody else's context is current before a call, and behind it.
+fn leaves_the_context(device: &Device, buffer: &mut Buffer) -> Result<(), Error> {
+    let create: unsafe extern "C" fn(*mut CUcontext, u32, i32) -> i32 = unsafe { device.function("cuCtxCreate", 3020) }.unwrap();
+    let current: unsafe extern "C" fn(*mut CUcontext) -> i32 = unsafe { device.function("cuCtxGetCurrent", 4000) }.unwrap();
+    let destroy: unsafe extern "C" fn(CUcontext) -> i32 = unsafe { device.function("cuCtxDestroy", 4000) }.unwrap();
+    let mut theirs: CUcontext = null_mut();
+    assert_eq!(unsafe { create(&mut theirs, 0, 0) }, 0);
+    let stays = |call: &str| {
+        let mut now: CUcontext = null_mut();
+        assert_eq!((unsafe { current(&mut now) }, now), (0, theirs), "behind {call}");
+    };
+    buffer.write(0, &[1, 2, 3])?;
+    stays("Buffer::write");
+    buffer.read(0, &mut [0; 3])?;
+    stays("Buffer::read");
+    let stream = device.stream()?;
+    stays("Device::stream");
+    unsafe { stream.fill(buffer.pointer(), 7, 4)? };
+    stays("Stream::fill");
+    drop(stream);
+    stays("drop of a Stream");
+    assert_eq!(unsafe { destroy(theirs) }, 0);
+    Ok(())
+}
+
+/// An error comes out between a wait of CUDA's and the submission that was to signal; a timeline alone goes, too.
+fn gives_up(device: &Device, vulkan: &Vulkan) -> Result<(), Error> {
+    let stream = device.stream()?;
+    let alone = Timeline::create(vulkan)?;
+    alone.wait(&stream, 5)?;
+    drop(alone);
+    stream.synchronize()?;
+    let timeline = Timeline::create(vulkan)?;
+    let _buffer = Buffer::create(device, vulkan, 4096, TRANSFER_SRC)?; // whose end waits for CUDA
+    let pending = timeline.wait_for_submit(&stream, 1)?;
+    check(unsafe { culv_shared_semaphore_submit_failed(null_mut()) })?; // the submission fails
+    pending.submitted();
+    Ok(())
+}
+
 fn others(device: &Device, vulkan: &Vulkan) -> Result<(), Error> {
     let mut buffer = Buffer::create(device, vulkan, 1027, TRANSFER_SRC | TRANSFER_DST)?;
     let bytes: Vec<u8> = (0..1000u32).map(|i| (i * 7) as u8).collect();
@@ -154,6 +212,11 @@ fn others(device: &Device, vulkan: &Vulkan) -> Result<(), Error> {
     assert_eq!(bytes, again);
     assert!(buffer.host().is_none() && !buffer.vulkan().is_null() && buffer.size() == 1027);
     assert_eq!(buffer.write(28, &bytes).unwrap_err().reason, CULV_REASON_RANGE);
+
+    written_for_all(device, vulkan)?;
+    leaves_the_context(device, &mut buffer)?;
+    let left = gives_up(device, vulkan).unwrap_err();
+    assert_eq!(left.reason, CULV_REASON_NULL_ARGUMENT);
 
     let image = Image::create(vulkan, 61, 33, VK_FORMAT_R8G8B8A8_UNORM, TRANSFER_SRC)?;
     assert!(!image.vulkan().is_null() && !image.array(0)?.is_null());

@@ -111,12 +111,19 @@ impl Device {
         Ok(Stream(stream, self))
     }
 
-    /// A driver call on this thread, with the device's context.
+    /// A driver call on this thread, with the device's context. The thread's own is current again afterwards.
     fn call<F: Copy>(&self, name: &str, version: i32, run: impl FnOnce(F) -> c_int) -> Result<()> {
-        let set: Option<unsafe extern "C" fn(sys::CUcontext) -> c_int> = unsafe { self.function("cuCtxSetCurrent", 4000) };
-        let code = match (set, unsafe { self.function::<F>(name, version) }) {
-            (Some(set), Some(f)) => match unsafe { set(self.context()) } {
-                0 => run(f),
+        type Push = unsafe extern "C" fn(sys::CUcontext) -> c_int;
+        type Pop = unsafe extern "C" fn(*mut sys::CUcontext) -> c_int;
+        let (push, pop) = unsafe { (self.function::<Push>("cuCtxPushCurrent", 4000), self.function::<Pop>("cuCtxPopCurrent", 4000)) };
+        let code = match (push, pop, unsafe { self.function::<F>(name, version) }) {
+            (Some(push), Some(pop), Some(f)) => match unsafe { push(self.context()) } {
+                0 => {
+                    let code = run(f);
+                    let mut ours = null_mut();
+                    let popped = unsafe { pop(&mut ours) };
+                    if code != 0 { code } else { popped }
+                }
                 code => code,
             },
             _ => return Err(failed(format!("{name}: this driver has no such function"))),
@@ -127,7 +134,10 @@ impl Device {
     fn write(&self, to: u64, from: &[u8]) -> Result<()> {
         self.call("cuMemcpyHtoD", 3020, |copy: unsafe extern "C" fn(u64, *const c_void, usize) -> c_int| unsafe {
             copy(to, from.as_ptr().cast(), from.len())
-        })
+        })?;
+        // A copy from pageable memory may be on its way when the call returns, and streams that are NON_BLOCKING and
+        // Vulkan's queues do not wait for it. It is in the legacy stream.
+        self.call("cuStreamSynchronize", 2000, |wait: unsafe extern "C" fn(sys::CUstream) -> c_int| unsafe { wait(1 as _) })
     }
 
     fn read(&self, from: u64, to: &mut [u8]) -> Result<()> {
@@ -212,7 +222,7 @@ impl<'a> Buffer<'a> {
 
     fn make(device: &'a Device, vulkan: &Vulkan, size: u64, usage: u32, host: bool) -> Result<Buffer<'a>> {
         let info = buffer_info(size, usage);
-        let mut desc: sys::culv_vk_buffer_create_desc = unsafe { sys::described() };
+        let mut desc: sys::culv_vk_buffer_create_desc = sys::described();
         desc.create_info = &info;
         desc.host_memory = host as u32;
         let mut object = null_mut();
@@ -244,7 +254,8 @@ impl<'a> Buffer<'a> {
         (!first.is_null()).then(|| unsafe { std::slice::from_raw_parts(first.cast(), self.size() as usize) })
     }
 
-    /// Copies into the buffer by CUDA, and waits for that.
+    /// Copies into the buffer by CUDA, and waits for that: whoever reads the buffer afterwards sees it. It does not wait
+    /// for earlier work of a stream of [`Device::stream`] or of Vulkan.
     pub fn write(&mut self, offset: u64, from: &[u8]) -> Result<()> {
         self.device.write(self.at(offset, from.len())?, from)
     }
@@ -334,14 +345,41 @@ impl Timeline {
         check(unsafe { sys::culv_semaphore_signal(sys::culv_shared_semaphore_cuda(self.0), stream.0, value) })
     }
 
-    /// The stream waits until `value` is signaled.
+    /// The stream waits until `value` is signaled. For what is submitted already; else [`Timeline::wait_for_submit`].
     pub fn wait(&self, stream: &Stream, value: u64) -> Result<()> {
         check(unsafe { sys::culv_semaphore_wait(sys::culv_shared_semaphore_cuda(self.0), stream.0, value) })
+    }
+
+    /// The stream waits for a value that a submission of yours is to signal next. Say [`PendingWait::submitted`] behind
+    /// it. Take it after the objects that the work uses, so that it goes before them.
+    pub fn wait_for_submit<'a>(&'a self, stream: &'a Stream, value: u64) -> Result<PendingWait<'a>> {
+        self.wait(stream, value)?;
+        Ok(PendingWait(Some(self), PhantomData))
     }
 
     /// The host waits until `value` is signaled.
     pub fn wait_on_host(&self, value: u64, timeout: Duration) -> Result<()> {
         check(unsafe { sys::culv_shared_semaphore_wait_on_host(self.0, value, nanoseconds(timeout)) })
+    }
+}
+
+/// CUDA's wait for a submission that is yet to come. One that is dropped without [`PendingWait::submitted`], as by an
+/// error, signals in its place, so that nothing waits for ever.
+#[derive(Debug)]
+#[must_use = "dropped at once, it signals in place of the submission"]
+pub struct PendingWait<'a>(Option<&'a Timeline>, PhantomData<&'a Stream<'a>>);
+
+impl PendingWait<'_> {
+    pub fn submitted(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for PendingWait<'_> {
+    fn drop(&mut self) {
+        if let Some(timeline) = self.0 {
+            let _ = unsafe { sys::culv_shared_semaphore_submit_failed(timeline.0) };
+        }
     }
 }
 
