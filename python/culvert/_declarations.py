@@ -1431,7 +1431,8 @@ class culv_ipc_ring_desc(Structure):
         ("make", c_void_p),
         ("drop", c_void_p),
         ("context", c_void_p),
-        ("late_limit", c_uint64)]
+        ("late_limit", c_uint64),
+        ("counters", c_uint32)]
 
 
 class culv_ipc_consumer_desc(Structure):
@@ -3042,7 +3043,7 @@ FUNCTIONS = {
     "culv_ipc_offer_vector": (culv_result, (("server", c_void_p), ("vector", c_void_p), ("info", c_void_p), ),
         "Offers a vector, whose chunks must be exportable as OPAQUE_FD (Windows: OPAQUE_WIN32). Clients\nget the chunks that it has when they ask. Of `info` it reads the name, the text, and the\nelements' format and size.\nErrors: as culv_ipc_offer_vmm().\nOwnership: the vector stays yours. Withdraw the offer before you destroy the vector.\nThreads: one at a time. culv_ipc_server_poll() reads the vector: order it with\nculv_vector_shrink()."),
     "culv_ipc_offer_vmm": (culv_result, (("server", c_void_p), ("allocation", c_void_p), ("info", c_void_p), ),
-        'Offers a VMM allocation, which must be exportable as OPAQUE_FD (Windows: OPAQUE_WIN32). Of\n`info` it reads the name, the text, the size and the elements.\nErrors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: the message names the field and its bounds;\nNOT_EXPORTABLE), BUSY (IPC_NAME: the name is taken), DRIVER, ASYNC, OUT_OF_MEMORY.\nOwnership: the allocation stays yours, and may go before the offer does.\nThreads: one at a time.'),
+        'Offers a VMM allocation, which must be exportable as OPAQUE_FD (Windows: OPAQUE_WIN32). Of\n`info` it reads the name, the text, the offset, the size and the elements. The other process gets\nthe whole allocation, and finds the data at `offset`.\nErrors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: the message names the field and its bounds;\nNOT_EXPORTABLE), BUSY (IPC_NAME: the name is taken), DRIVER, ASYNC, OUT_OF_MEMORY.\nOwnership: the allocation stays yours, and may go before the offer does.\nThreads: one at a time.'),
     "culv_ipc_offer_vmm_fabric": (culv_result, (("server", c_void_p), ("allocation", c_void_p), ("info", c_void_p), ),
         'Offers VMM memory by its fabric handle: the client gets 64 bytes and no file descriptor. Of\n`info` it reads the name, the text, the size and the elements. Where\nculv_vmm_allocation_info::handle_types lacks the bit of CULV_HANDLE_FABRIC, offer it by\nculv_ipc_offer_vmm().\nErrors: as culv_vmm_export_fabric(); INVALID (STRUCT_SIZE, VALUE), BUSY (IPC_NAME), UNSUPPORTED\n(NOT_BUILT: on Windows).\nOwnership: the allocation stays yours. Keep it until the clients have imported it.\nThreads: one at a time.'),
     "culv_ipc_process_get_start": (culv_result, (("pid", c_int32), ("out", c_void_p), ),

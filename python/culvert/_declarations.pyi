@@ -1332,7 +1332,8 @@ class culv_ipc_ring_desc(Structure):
     drop: Optional[int]
     context: Optional[int]
     late_limit: int
-    def __init__(self, struct_size: int = ..., name: _Either[_bytes, int, None] = ..., slots: int = ..., parts: int = ..., max_consumers: int = ..., make: _Pointer = ..., drop: _Pointer = ..., context: _Pointer = ..., late_limit: int = ...) -> None: ...
+    counters: int
+    def __init__(self, struct_size: int = ..., name: _Either[_bytes, int, None] = ..., slots: int = ..., parts: int = ..., max_consumers: int = ..., make: _Pointer = ..., drop: _Pointer = ..., context: _Pointer = ..., late_limit: int = ..., counters: int = ...) -> None: ...
 
 class culv_ipc_consumer_desc(Structure):
     struct_size: int
