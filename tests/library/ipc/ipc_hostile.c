@@ -537,6 +537,39 @@ static void comes_and_goes(void)
     close_hostile(&h);
 }
 
+/* A consumer that keeps slots and says that the producer's GPU is not done with them. */
+static void lies_about_lag(void)
+{
+    static hostile h;
+    culv_ring_frame f;
+    culv_ipc_consumer_info info;
+    size_t count = 0;
+    open_hostile(&h);
+    CUstream stream = lib_stream(&h.s.w);
+    culv_ring *core = culv_ipc_ring_core(h.ring);
+    const int fd = greeted(&h);
+    culvi_ipc_consumer_page *page = join_raw(&h, fd, 1);
+    atomic_store(&page->state, (uint32_t)CULVI_IPC_LIVES);
+    for (int i = 0; i < 3; i++) {
+        LIB_OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, stream, IPC_FAR, &f));
+        LIB_OK(culv_ring_release_on(core, CULV_RING_PRODUCER, stream, &f));
+    }
+    lib_finish(&h.s.w, stream);
+    for (int slot = 0; slot < 3; slot++)
+        atomic_store(&page->last[slot], UINT64_C(1) << 62);
+    atomic_store(&page->next, UINT64_C(1) << 62);
+    atomic_store(&page->ready, 0);
+    LIB_ERROR(culv_ring_acquire_on(core, CULV_RING_PRODUCER, stream, 0, &f), CULV_ERROR_TIMEOUT,
+              CULV_REASON_RING_FULL);
+    LIB_OK(culv_ipc_ring_get_consumers(h.ring, &info, 1, &count));
+    REQUIRE(count == 1 && info.lag == CULV_IPC_LAG_GPU);
+    REQUIRE_EQ(munmap(page, CULVI_IPC_PAGE), 0);
+    close(fd);
+    ipc_serve(h.server);
+    lib_stream_destroy(&h.s.w, stream);
+    close_hostile(&h);
+}
+
 /* A server ends as it is greeted, and another one takes its name. */
 static void *end_and_begin(void *arg)
 {
@@ -547,6 +580,9 @@ static void *end_and_begin(void *arg)
     close(h->fds[0]);
     close(fd);
     culv_ipc_server *server = ipc_server(h->device, h->blame);
+    culv_ipc_info info = culv_ipc_info_named("part");
+    info.offset = 4096;
+    LIB_OK(culv_ipc_offer_vmm(server, h->memory, &info));
     while (!atomic_load(&h->over))
         LIB_OK(culv_ipc_server_poll(server, UINT64_C(1000000), NULL));
     culv_ipc_server_destroy(&server);
@@ -567,6 +603,10 @@ static void dying_server(void)
     REQUIRE_EQ(listen(h.fds[0], 1), 0);
     REQUIRE_EQ(pthread_create(&thread, NULL, end_and_begin, &h), 0);
     culv_ipc_client *client = ipc_client(NULL, h.blame);
+    culv_ipc_object *part = ipc_receive(client, "part");
+    REQUIRE_EQ(ipc_info_of(part).offset, 4096);
+    REQUIRE_EQ(ipc_info_of(part).size, VMM_BLOCK - 4096);
+    culv_ipc_object_destroy(&part);
     culv_ipc_client_destroy(&client);
     atomic_store(&h.over, true);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
@@ -1096,6 +1136,7 @@ static const test_case cases[] = {
     {.name = "ends_with_strangers", .run = ends_with_strangers, .own = true},
     {.name = "held_locks", .run = held_locks, .own = true},
     {.name = "comes_and_goes", .run = comes_and_goes, .own = true},
+    {.name = "lies_about_lag", .run = lies_about_lag, .own = true},
     {.name = "unmapped_users", .run = unmapped_users, .own = true},
     {.name = "dying_server", .run = dying_server, .own = true},
     {.name = "in_flight.answers_wait", .run = answers_wait, .own = true},
