@@ -1030,6 +1030,8 @@ static void names_in_a_directory(void)
         } else {
             LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &other), places[i].result,
                       places[i].reason);
+            if (places[i].reason == CULV_REASON_OS)
+                REQUIRE(strstr(culv_last_error_message(), "/.it.lock' is a link") != NULL);
             REQUIRE_EQ(lstat(p.path, &after) == 0, there);
             REQUIRE(!there || (after.st_ino == before.st_ino && after.st_mode == before.st_mode));
             if (p.fd >= 0) close(p.fd);
