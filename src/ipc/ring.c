@@ -199,7 +199,7 @@ static bool take_page(culv_ipc_ring *ring, culvi_ipc_side *s)
             culvi_ipc_pages_take(ring->server->device, &ring->kept[i], link->user, link->pid);
     if (s->pages == NULL) return false;
     culvi_ipc_consumer_page *page = culvi_ipc_page_of(s);
-    /* `ready` stays: a stream may still write a value there, and none above what was released. */
+    /* `ready` stays: a stream may still write there, and nothing above what was released. */
     for (uint32_t slot = 0; slot < CULV_RING_MAX_DEPTH; slot++)
         atomic_store(&page->last[slot], 0);
     atomic_store(&page->done, 0);

@@ -17,7 +17,7 @@ typedef culv_ipc_lag lags[CULV_IPC_MAX_CONSUMERS];
 
 /* Slots ---------------------------------------------------------------------------------------- */
 
-/* The producer's GPU has written the frame, as far as anything tells. What a consumer can write to is
+/* The producer's GPU has written the frame, as far as anything tells. What a consumer can write is
  * asked last: it may say that the producer is late where it is late itself. */
 static bool written(const culv_ipc_ring *ring, const culvi_ipc_side *s, uint64_t frame)
 {
