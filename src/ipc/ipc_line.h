@@ -74,7 +74,7 @@ culv_result culvi_ipc_pages_open(culv_device *device, culvi_ipc_native native, b
 void culvi_ipc_pages_close(culvi_ipc_pages **pages);
 /* The same, but *kept has them until a collection comes, or culvi_ipc_pages_forget(). */
 void culvi_ipc_pages_leave(culvi_ipc_pages **pages, culvi_ipc_pages **kept);
-/* Takes back what *kept has, if it is of this process and its streams have no more to do with it. */
+/* Takes back what *kept has, if it is of this process and its streams are done with it. */
 culvi_ipc_pages *culvi_ipc_pages_take(culv_device *device, culvi_ipc_pages **kept, uint32_t user,
                                       int32_t pid);
 void culvi_ipc_pages_forget(culv_device *device, culvi_ipc_pages **kept);

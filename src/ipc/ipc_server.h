@@ -93,7 +93,7 @@ culvi_ipc_message culvi_ipc_error(culv_result result, culv_reason reason, const 
 /* Whether some client is to read before it goes on; and looks whether they have read. */
 bool culvi_ipc_links_wait(const culv_ipc_server *server);
 void culvi_ipc_links_go_on(culv_ipc_server *server);
-/* Whether clients may send handles: some ring needs them, and what others sent is closed in time. */
+/* Whether clients may send handles: a ring needs them, and what others sent is closed in time. */
 void culvi_ipc_links_let_handles(culv_ipc_server *server);
 
 #endif

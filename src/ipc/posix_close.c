@@ -5,8 +5,8 @@
  * asks its process, a Unix socket has others of these in its queue. Any call that takes a lock of
  * the file waits for a thread of the sender's that has it: one that is stopped in write() to a pipe
  * or a socket has it for as long as it likes. So a file is asked for nothing but F_GETFL,
- * F_GET_SEALS and statx(), which take no such lock, and a thread of Culvert's own closes what is not
- * known to be harmless, and does there what else has to be done with it. */
+ * F_GET_SEALS and statx(), which take no such lock, and a thread of Culvert's own closes what is
+ * not known to be harmless, and does there what else has to be done with it. */
 #include "ipc/posix_close.h"
 
 #include "base/platform.h"

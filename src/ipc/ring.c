@@ -417,8 +417,8 @@ static culv_result same_gpu(const culv_ipc_ring *ring, const culv_uuid *consumer
                       text, ring->name);
 }
 
-/* A place for a consumer; NULL: none. Whoever has joined and does not begin to live makes room: first
- * the client that has the most places, and of these its oldest. */
+/* A place for a consumer; NULL: none. Whoever has joined and does not begin to live makes room,
+ * first the client that has the most places, and of these its oldest. */
 static culvi_ipc_side *place(culv_ipc_ring *ring, uint32_t link)
 {
     uint32_t of_link[CULV_IPC_MAX_CLIENTS] = {0};
