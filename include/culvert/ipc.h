@@ -120,8 +120,9 @@ typedef struct culv_ipc_info {
     /** BUFFER, IMAGE: required, the size of the whole allocation in bytes
      * (VkMemoryAllocateInfo::allocationSize). VMM, VECTOR: set by the call. */
     uint64_t allocation_size;
-    uint64_t offset; /**< BUFFER, IMAGE: bytes into the allocation. */
-    /** BUFFER: bytes; 0: to the end. VMM: bytes in use; 0: all. VECTOR: bytes in use, set. */
+    uint64_t offset; /**< BUFFER, IMAGE, VMM: bytes into the allocation. */
+    /** BUFFER: bytes; 0: to the end. VMM: bytes in use; 0: all behind `offset`. VECTOR: bytes in
+     * use, set. */
     uint64_t size;
     culv_bool dedicated;       /**< BUFFER, IMAGE: as culv_memory_desc::dedicated. */
     uint32_t memory_type_bits; /**< The graphics API's memory types, for its own import. 0: any. */
@@ -226,7 +227,8 @@ CULV_EXPORT int culv_ipc_server_fd(const culv_ipc_server *server);
 CULV_EXPORT uint32_t culv_ipc_server_clients(const culv_ipc_server *server);
 
 /** Offers a VMM allocation, which must be exportable as OPAQUE_FD (Windows: OPAQUE_WIN32). Of
- * `info` it reads the name, the text, the size and the elements.
+ * `info` it reads the name, the text, the offset, the size and the elements. The other process gets
+ * the whole allocation, and finds the data at `offset`.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: the message names the field and its bounds;
  * NOT_EXPORTABLE), BUSY (IPC_NAME: the name is taken), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the allocation stays yours, and may go before the offer does.

@@ -139,6 +139,10 @@ typedef struct culv_ipc_ring_desc {
      * lacked a slot for longer. That the producer's own GPU is behind does not count; a producer
      * that has `make` tells it by culv_ipc_timelines::reached. 0: none is dropped. */
     uint64_t late_limit;
+    /** Nonzero: consumers use counters and bring no timelines, so no client can send this process a
+     * handle where the kernel can refuse them (Linux 6.16). A ring that has `make` takes none
+     * anyway. */
+    culv_bool counters;
 } culv_ipc_ring_desc;
 
 /** culv_ipc_ring_desc_init(): struct_size is set, all else is 0. */

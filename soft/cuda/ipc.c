@@ -60,6 +60,14 @@ static int open_file(const struct bytes *from)
     return -1;
 }
 
+/* Whether it was exported here: another PID namespace has these numbers, too. */
+static bool is_own(const struct bytes *from)
+{
+    uint64_t inode = 0;
+    return from->pid == (uint32_t)getpid() && soft_file_inode(from->fd, &inode) &&
+           inode == from->inode;
+}
+
 static int device_of(const struct bytes *from)
 {
     for (int i = 0; i < soft.device_count; i++)
@@ -171,10 +179,11 @@ CUresult CUDAAPI cuIpcOpenMemHandle_v2(CUdeviceptr *pdptr, CUipcMemHandle handle
         from.size > from.room - from.start)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     /* Not where it was exported: cuda.h's words for it are about contexts. */
-    if (from.pid == (uint32_t)getpid()) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
+    if (is_own(&from)) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
     const int device = device_of(&from);
     if (device < 0) return soft_end(CUDA_ERROR_INVALID_DEVICE);
-    if (device != context->device) return soft_end(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+    if (device != context->device && soft.peers_barred)
+        return soft_end(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
     for (struct soft_ipc *i = opened; i != NULL; i = i->next) {
         if (i->context != context || memcmp(&i->from, &from, sizeof(from)) != 0) continue;
         i->opened++; /* cuda.h: the same pointer again, counted */
@@ -279,7 +288,7 @@ CUresult soft_ipc_event_open(const CUipcEventHandle *handle, struct soft_ipc_eve
     if (memcmp(from.magic, EVENT_MAGIC, sizeof(from.magic)) != 0 ||
         from.room != CULV_SOFT_TIMELINE_SIZE)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (from.pid == (uint32_t)getpid()) return CUDA_ERROR_INVALID_CONTEXT;
+    if (is_own(&from)) return CUDA_ERROR_INVALID_CONTEXT;
     const int fd = open_file(&from);
     if (fd < 0) return CUDA_ERROR_MAP_FAILED;
     *out = event_of(fd, &from);

@@ -336,6 +336,16 @@ void culvi_defer(culv_device *device, culvi_deferred *object)
     device->counts.deferred++;
 }
 
+static bool is_it(const culvi_deferred *object, const void *context)
+{
+    return object == context;
+}
+
+void culvi_undefer(culv_device *device, culvi_deferred *object)
+{
+    if (take(device, object->holder, is_it, object) != NULL) device->counts.deferred--;
+}
+
 /* What is due now of a holder's, or of all; with the context gone, all is. */
 static void collect_due(culv_device *device, const void *holder, culvi_scope *scope,
                         CUresult entered)

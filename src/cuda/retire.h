@@ -40,6 +40,8 @@ culv_result culvi_defer_after(culv_device *device, culvi_deferred *object, CUstr
                               const char *label, const char *call);
 /* Leaves an object to a later collection. */
 void culvi_defer(culv_device *device, culvi_deferred *object);
+/* Takes an object back that no collection has released yet. */
+void culvi_undefer(culv_device *device, culvi_deferred *object);
 void culvi_collect(culv_device *device);
 /* The same for the objects of one holder. */
 void culvi_collect_for(culv_device *device, const void *holder);

@@ -4,6 +4,7 @@
 #include "base/platform.h"
 #include "ipc/ipc_channel.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 culv_result culvi_ipc_users_copy(const culvi_voice *voice, const uint32_t *users, size_t count,
@@ -20,6 +21,19 @@ culv_result culvi_ipc_users_copy(const culvi_voice *voice, const uint32_t *users
             voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "%s.users is %s and num_users is %zu; give both (at most 4096) or neither", field,
             users == NULL ? "NULL" : "given", count);
+    const uint32_t self = culvi_ipc_this_user();
+    for (size_t i = 0; i < (users != NULL ? count : 1); i++) {
+        const uint32_t user = users != NULL ? users[i] : self;
+        if (culvi_ipc_user_is_one(user)) continue;
+        return culvi_fail(
+            voice, NULL, users != NULL ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
+            CULV_REASON_IPC_REFUSED,
+            "%s.users %s %" PRIu32 ", which is the number of everybody whom this user namespace "
+            "does not map, so that nobody could be told from a stranger; %s that "
+            "/proc/self/uid_map has (in a container another USER than nobody)",
+            field, users != NULL ? "names user" : "is NULL, and this process runs as user", user,
+            users != NULL ? "name users" : "run it as a user");
+    }
     if (users == NULL) return CULV_OK;
     out->users = culvi_alloc(count * sizeof *users);
     if (out->users == NULL) return culvi_fail_host_memory(voice, NULL);
@@ -36,10 +50,10 @@ void culvi_ipc_users_free(culvi_ipc_users *users)
 
 bool culvi_ipc_user_admitted(const culvi_ipc_users *users, uint32_t user)
 {
-    if (users->users == NULL) return user == culvi_ipc_this_user();
-    for (size_t i = 0; i < users->count; i++)
-        if (users->users[i] == user) return true;
-    return false;
+    bool named = users->users == NULL && user == culvi_ipc_this_user();
+    for (size_t i = 0; i < users->count && !named; i++)
+        named = users->users[i] == user;
+    return named && culvi_ipc_user_is_one(user);
 }
 
 uint64_t culvi_ipc_until(uint64_t timeout)

@@ -3,6 +3,7 @@
 #include "ipc/ipc_client.h"
 
 #include "base/alloc.h"
+#include "base/attempt.h"
 #include "base/desc.h"
 #include "base/handle.h"
 #include "base/platform.h"
@@ -87,6 +88,19 @@ static culv_result over(culv_ipc_client *client, const char *call, culv_reason r
                       call, (int)client->server_pid, why);
 }
 
+/* Nobody but this process's own system, or a filter on it, is to blame. */
+static culv_result refused(culv_ipc_client *client, const char *call, const char *what)
+{
+    const int error = culvi_ipc_os_error();
+    end(client, "the system refused to this process what it needs");
+    return culvi_fail_native(
+        culvi_ipc_voice(client->device), client->label, CULV_ERROR_DRIVER, CULV_REASON_OS,
+        CULV_NATIVE_OS, error, what,
+        "%s: the system refuses to this process what the connection to the server (process %d) "
+        "needs, and the connection is closed. A filter on this process (seccomp) may forbid it",
+        call, (int)client->server_pid);
+}
+
 static culv_result no_fd(const culv_ipc_client *client, const char *call)
 {
     return culvi_fail(culvi_ipc_voice(client->device), client->label, CULV_ERROR_INVALID,
@@ -143,9 +157,9 @@ static culvi_ipc_io read_answer(const culv_ipc_client *client, const culvi_ipc_m
         const bool mine = reply->sequence == question->sequence;
         const bool refusal = reply->type == CULVI_IPC_ERROR && (mine || reply->sequence == 0);
         if (refusal || (reply->type == question->type && mine)) {
-            if (culvi_ipc_handles_good(got, reply->fds, why)) return CULVI_IPC_DONE;
-            culvi_ipc_close_fds(got, reply->fds);
-            return CULVI_IPC_BAD;
+            const culvi_ipc_io good = culvi_ipc_handles_good(got, reply->fds, true, why);
+            if (good != CULVI_IPC_DONE) culvi_ipc_close_fds(got, reply->fds);
+            return good;
         }
         /* An answer to a question that was given up, or a wake. */
         culvi_ipc_close_fds(got, reply->fds);
@@ -164,7 +178,8 @@ culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_m
     send_leaves(client);
     question->sequence = ++client->sequence != 0 ? client->sequence : ++client->sequence;
     /* Let in till the answer is here, also when it comes too late. */
-    if (culvi_ipc_answer_has_handles(question->type)) culvi_ipc_let_handles(client->channel, true);
+    if (culvi_ipc_answer_has_handles(question->type))
+        (void)culvi_ipc_let_handles(client->channel, true);
     culvi_ipc_io io = send_question(client, question, handles);
     /* A server reads no client that leaves its answers unread, so late ones are taken first. No
      * message says when there is room. */
@@ -186,6 +201,7 @@ culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_m
                 : "%s: the handles could not be sent to the server (process %d): this user has as "
                   "many in flight as RLIMIT_NOFILE allows",
             call, (int)client->server_pid);
+    if (io == CULVI_IPC_OS) return refused(client, call, culvi_ipc_send_call);
     /* A server that turned this client away said why before it closed. */
     if (io != CULVI_IPC_DONE && io != CULVI_IPC_GONE)
         return over(client, call, CULV_REASON_IPC_GONE, "the question could not be sent");
@@ -195,23 +211,23 @@ culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_m
         io = read_answer(client, question, reply, got, &why);
         switch (io) {
         case CULVI_IPC_DONE:
-            culvi_ipc_let_handles(client->channel, false);
+            (void)culvi_ipc_let_handles(client->channel, false);
             return reply->type == CULVI_IPC_ERROR ? said_no(client, call, reply) : CULV_OK;
         case CULVI_IPC_LATER: break;
         case CULVI_IPC_NO_FD: return no_fd(client, call);
         case CULVI_IPC_BAD: return over(client, call, CULV_REASON_IPC_PROTOCOL, text);
+        case CULVI_IPC_OS: return refused(client, call, culvi_ipc_receive_call);
         case CULVI_IPC_GONE:
         case CULVI_IPC_CROWDED:
         case CULVI_IPC_SHUT:
-        case CULVI_IPC_OS:
+            client->ended = true;
             return over(client, call, CULV_REASON_IPC_GONE,
                         "the server has ended, or has closed it");
         }
         const int cancel = culvi_cancel_disable();
         const int ready = culvi_ipc_wait(client->channel, until);
         culvi_cancel_restore(cancel);
-        if (ready < 0)
-            return over(client, call, CULV_REASON_IPC_GONE, "the socket cannot be waited for");
+        if (ready < 0) return refused(client, call, culvi_ipc_wait_call);
         /* An answer that is here in the end is taken; what comes without end is not. */
         if (ready == 0 || late) return too_late(client, call);
         late = culvi_now() >= until;
@@ -234,8 +250,10 @@ bool culvi_ipc_look(culv_ipc_client *client)
         case CULVI_IPC_CROWDED:
         case CULVI_IPC_SHUT: return true;
         case CULVI_IPC_BAD: end(client, text); return false;
-        case CULVI_IPC_GONE:
-        case CULVI_IPC_OS: end(client, "the server has ended, or has closed it"); return false;
+        case CULVI_IPC_GONE: end(client, "the server has ended, or has closed it"); return false;
+        case CULVI_IPC_OS:
+            end(client, "the system refuses to this process to receive from it");
+            return false;
         }
     }
     return client->channel != CULVI_IPC_NO_CHANNEL;
@@ -243,9 +261,10 @@ bool culvi_ipc_look(culv_ipc_client *client)
 
 /* Connecting ----------------------------------------------------------------------------------- */
 
+static const char connect_call[] = "culv_ipc_client_connect";
+
 static culv_result greet(culv_ipc_client *client, uint64_t until)
 {
-    static const char *const call = "culv_ipc_client_connect";
     culvi_ipc_message question, reply;
     culvi_ipc_native got[CULVI_IPC_FDS];
     memset(&question, 0, sizeof question);
@@ -257,10 +276,41 @@ static culv_result greet(culv_ipc_client *client, uint64_t until)
         question.driver = (uint32_t)driver;
         question.device = client->device->caps.uuid;
     }
-    culv_result result = culvi_ipc_ask(client, call, &question, NULL, until, &reply, got);
+    culv_result result = culvi_ipc_ask(client, connect_call, &question, NULL, until, &reply, got);
     if (result != CULV_OK) return result;
     client->server_device = reply.device;
+    client->server_own_pid = (int32_t)reply.pid;
     return CULV_OK;
+}
+
+/* A server that ends while it is greeted leaves its name to the next one, which is waited for. */
+static culv_result meet(culv_ipc_client *client, const culvi_ipc_address *address,
+                        const culvi_ipc_users *users, uint64_t until)
+{
+    const culvi_voice *voice = culvi_ipc_voice(client->device);
+    for (;;) {
+        culv_result result =
+            culvi_ipc_reach(voice, client->label, address, until, &client->channel);
+        if (result == CULV_OK &&
+            !culvi_ipc_peer(client->channel, &client->server_user, &client->server_pid))
+            return refused(client, connect_call, culvi_ipc_peer_call);
+        /* Whoever comes first may listen at an abstract name, so the server is asked who it is. */
+        if (result == CULV_OK && !culvi_ipc_user_admitted(users, client->server_user))
+            result =
+                culvi_fail(voice, client->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED,
+                           "the server '%s' is process %d of user %u, whom "
+                           "culv_ipc_client_desc.users does not name",
+                           address->name, (int)client->server_pid, (unsigned)client->server_user);
+        if (result != CULV_OK) return result;
+        culvi_attempt_begin();
+        result = greet(client, until);
+        const bool again = result == CULV_ERROR_ASYNC && client->ended && culvi_now() < until;
+        (void)culvi_attempt_end(voice, again ? CULV_OK : result);
+        if (!again) return result;
+        client->over[0] = 0;
+        client->ended = false;
+        culvi_sleep_ms(2);
+    }
 }
 
 culv_result culv_ipc_client_connect(culv_device *device, const culv_ipc_client_desc *desc,
@@ -291,16 +341,7 @@ culv_result culv_ipc_client_connect(culv_device *device, const culv_ipc_client_d
     client->channel = CULVI_IPC_NO_CHANNEL;
     if (device != NULL) culvi_device_ref(device);
     culvi_label_set(client->label, d.label != NULL ? d.label : d.name);
-    result = culvi_ipc_reach(voice, client->label, &address, until, &client->channel);
-    /* Whoever comes first may listen at an abstract name, so the server is asked who it is. */
-    if (result == CULV_OK &&
-        (!culvi_ipc_peer(client->channel, &client->server_user, &client->server_pid) ||
-         !culvi_ipc_user_admitted(&users, client->server_user)))
-        result = culvi_fail(voice, client->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED,
-                            "the server '%s' is process %d of user %u, whom "
-                            "culv_ipc_client_desc.users does not name",
-                            address.name, (int)client->server_pid, (unsigned)client->server_user);
-    if (result == CULV_OK) result = greet(client, until);
+    result = meet(client, &address, &users, until);
     culvi_ipc_users_free(&users);
     if (result != CULV_OK) {
         culv_ipc_client_destroy(&client);
@@ -402,6 +443,7 @@ culv_result culv_ipc_client_receive(culv_ipc_client *client, const char *name, u
     if (object->device != NULL) culvi_device_ref(object->device);
     object->info = reply.info;
     object->server_pid = client->server_pid;
+    object->server_own_pid = client->server_own_pid;
     memcpy(object->data, reply.data, sizeof object->data);
     if (reply.fds == 1) object->handle = culvi_ipc_handle(reply.info.handle_type, got[0]);
     *out = object;

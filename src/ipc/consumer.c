@@ -53,6 +53,14 @@ static culvi_ipc_consumer_page *my_page(const culv_ipc_consumer *c)
     return c->mine->map;
 }
 
+/* Whether this side's page is still its own: when its connection is over, a producer that runs on
+ * gives the page to the next consumer of this process. */
+static bool page_is_mine(const culv_ipc_consumer *c)
+{
+    return c->client->channel != CULVI_IPC_NO_CHANNEL ||
+           atomic_load(&ring_page(c)->state) == CULVI_IPC_STOPPED;
+}
+
 /* The producer looks at the pages. A full socket wakes it as well. */
 static void wake(const culv_ipc_consumer *c)
 {
@@ -273,7 +281,7 @@ void culvi_ipc_consumer_over(culv_ipc_consumer *consumer)
     *at = consumer->next_of_client;
     consumer->listed = false;
     report(consumer);
-    atomic_store(&my_page(consumer)->state, (uint32_t)CULVI_IPC_LEFT);
+    if (page_is_mine(consumer)) atomic_store(&my_page(consumer)->state, (uint32_t)CULVI_IPC_LEFT);
     let_go(consumer);
 }
 
@@ -356,7 +364,8 @@ static bool look(culv_ipc_consumer *c)
         c->dead = true;
         culvi_ipc_line_move_on(c->device, &c->ready, c->name, "the other side has ended");
     }
-    return !c->dead && atomic_load(&ring_page(c)->state) == CULVI_IPC_RUNS;
+    return !c->dead && atomic_load(&ring_page(c)->state) == CULVI_IPC_RUNS &&
+           atomic_load(&my_page(c)->dropped) == 0;
 }
 
 culv_bool culv_ipc_consumer_connected(culv_ipc_consumer *consumer)
@@ -404,8 +413,8 @@ static void let_slot_go(culv_ipc_consumer *c)
 static bool take_newest(culv_ipc_consumer *c, uint64_t *frame, uint32_t *slot)
 {
     /* The producer may take the frame away between the look and the word; then there is a newer
-     * one. */
-    for (;;) {
+     * one. One whose `head` rises without end has none: the caller looks at the time. */
+    for (int round = 0; round < 64; round++) {
         const uint64_t head = atomic_load(&ring_page(c)->head);
         /* `head` never runs backwards. */
         if (head <= c->next || head < c->frame || (head != c->frame && busy(c))) return false;
@@ -415,6 +424,7 @@ static bool take_newest(culv_ipc_consumer *c, uint64_t *frame, uint32_t *slot)
         let_slot_go(c);
         if (atomic_load(&ring_page(c)->head) == head) return false;
     }
+    return false;
 }
 
 static culv_result stopped(const culv_ipc_consumer *c)
@@ -471,6 +481,7 @@ static culv_result acquire(culv_ipc_consumer *c, uint64_t timeout, culv_ipc_fram
     const uint64_t until = culvi_ipc_until(timeout);
     uint64_t frame = 0, began = 0;
     uint32_t slot = 0;
+    bool last = false; /* the time is over, whatever still comes */
     if (c->held)
         return culvi_fail(culvi_ipc_voice(c->device), c->name, CULV_ERROR_INVALID,
                           CULV_REASON_RING_ORDER,
@@ -503,7 +514,11 @@ static culv_result acquire(culv_ipc_consumer *c, uint64_t timeout, culv_ipc_fram
             atomic_store(&my_page(c)->waits, 0);
             return culvi_ring_check_runs(c->core, "culv_ring_acquire_on");
         }
-        if (ready > 0 || ((ready == 0 || own) && culvi_now() < until)) continue;
+        const bool over = culvi_now() >= until;
+        if (!last && (ready > 0 || ((ready == 0 || own) && !over))) {
+            last = over;
+            continue;
+        }
         atomic_store(&my_page(c)->waits, 0);
         return late(c, head);
     }
@@ -536,12 +551,14 @@ static culv_result check_held(const culv_ipc_consumer *c)
 static void give_back(culv_ipc_consumer *c, bool used)
 {
     culvi_ipc_consumer_page *page = my_page(c);
-    if (used) atomic_store(&page->last[c->slot], ++c->releases);
     c->held = false;
+    if (used) c->releases++;
+    if (used && c->policy != CULV_RING_MAILBOX) c->next = c->frame;
+    if (!page_is_mine(c)) return;
+    if (used) atomic_store(&page->last[c->slot], c->releases);
     if (c->policy == CULV_RING_MAILBOX) {
         let_slot_go(c);
     } else if (used) {
-        c->next = c->frame;
         atomic_store(&page->next, c->next);
         wake_who_waits(c);
     }
@@ -625,6 +642,12 @@ static culv_result release_by_cuda(void *context, CUstream stream, culv_ring_fra
     if (result != CULV_OK) return result;
     const uint64_t value = c->releases + 1;
     culvi_ipc_line *done = &c->done;
+    const bool counts = done->word != NULL || c->reached == NULL; /* in its page */
+    if (counts && !page_is_mine(c)) { /* nobody waits for this side any more */
+        released(c, &mine);
+        frame->signal_value = value;
+        return CULV_OK;
+    }
     if (done->signaled < value) /* else an earlier try got that far */
         result = culvi_ipc_line_signal(c->device, done, c->name, stream, value);
     if (result != CULV_OK) return result;

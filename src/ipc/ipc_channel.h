@@ -78,6 +78,9 @@ bool culvi_ipc_user_admitted(const culvi_ipc_users *users, uint32_t user);
 /* Who is at the other end; false: the system does not tell. */
 bool culvi_ipc_peer(culvi_ipc_channel channel, uint32_t *user, int32_t *pid);
 uint32_t culvi_ipc_this_user(void);
+/* Whether this number is one user's. In a user namespace of Linux all whom it does not map have the
+ * same one, and may be anybody. */
+bool culvi_ipc_user_is_one(uint32_t user);
 int32_t culvi_ipc_this_process(void);
 
 /* Refuses names and directories that are none. `path` gets what to unlink, "" for abstract ones. */
@@ -102,7 +105,7 @@ culv_result culvi_ipc_door_open(const culvi_voice *voice, const char *label,
 void culvi_ipc_door_close(culvi_ipc_door **door);
 /* Readable when the set has something to do; -1 where there are no such things. */
 int culvi_ipc_door_fd(const culvi_ipc_door *door);
-/* Lets in who waits: DONE, LATER (nobody) or NO_FD. */
+/* Lets in who waits: DONE, LATER (nobody), NO_FD or OS. */
 culvi_ipc_io culvi_ipc_door_admit(culvi_ipc_door *door, culvi_ipc_channel *out);
 /* Somebody may wait whom culvi_ipc_door_wait() does not tell of: admit now and then. */
 bool culvi_ipc_door_behind(const culvi_ipc_door *door);
@@ -136,8 +139,8 @@ culv_result culvi_ipc_reach(const culvi_voice *voice, const char *label,
  * this one by its fork() only, and the connection goes on there. */
 void culvi_ipc_channel_close(culvi_ipc_channel *channel, bool mine);
 /* Whether messages with handles may come in. Else their sending is refused (SHUT), where the system
- * can do that. At first none may. */
-void culvi_ipc_let_handles(culvi_ipc_channel channel, bool in);
+ * can do that: true. At first none may. */
+bool culvi_ipc_let_handles(culvi_ipc_channel channel, bool in);
 /* Whether the other side has read all that was sent. Where the system does not tell: yes, and no
  * handle of it is in flight. */
 bool culvi_ipc_all_read(culvi_ipc_channel channel);
@@ -155,8 +158,14 @@ culvi_ipc_io culvi_ipc_receive(culvi_ipc_channel channel, bool answer, culvi_ipc
                                culvi_ipc_native handles[CULVI_IPC_FDS], culvi_text *why);
 /* Closes whatever the other side may have sent, and waits for nothing. */
 void culvi_ipc_close_fds(const culvi_ipc_native *handles, size_t count);
-/* Whether these may be memory or semaphores; `why` says what else one is. */
-bool culvi_ipc_handles_good(const culvi_ipc_native *handles, size_t count, culvi_text *why);
+/* As many of these wait to be closed: somebody sends what takes long. */
+bool culvi_ipc_close_busy(int many);
+/* Closes what this process made. */
+void culvi_ipc_close_own(const culvi_ipc_native *handles, size_t count);
+/* Whether these may be semaphores, or with `memory` that: DONE. BAD: `why` says what else one is.
+ * OS: they cannot be looked at. */
+culvi_ipc_io culvi_ipc_handles_good(const culvi_ipc_native *handles, size_t count, bool memory,
+                                    culvi_text *why);
 
 /* Monotonic nanoseconds at which a timeout from now on ends; UINT64_MAX: never. */
 uint64_t culvi_ipc_until(uint64_t timeout);
@@ -177,5 +186,7 @@ void culvi_ipc_pages_unmap(void *pages, size_t size);
 /* What these calls left: of the system, for culv_error. */
 int culvi_ipc_os_error(void);
 extern const char *const culvi_ipc_pages_call; /* that makes pages */
+extern const char *const culvi_ipc_send_call, *const culvi_ipc_receive_call;
+extern const char *const culvi_ipc_wait_call, *const culvi_ipc_peer_call;
 
 #endif

@@ -24,9 +24,11 @@ struct culv_ipc_client {
     culvi_ipc_channel channel; /* CULVI_IPC_NO_CHANNEL: the connection is over */
     uint32_t sequence;
     int32_t server_pid;
+    int32_t server_own_pid; /* as it says itself: another one in another PID namespace */
     uint32_t server_user;
     culv_uuid server_device;
     char over[192]; /* why the connection is over */
+    bool ended;     /* the other side has ended it */
     culvi_ipc_leave *leaves;
     culv_ipc_consumer *consumers; /* that are there */
 };
@@ -35,7 +37,7 @@ struct culv_ipc_object {
     culv_device *device; /* or NULL */
     culv_ipc_info info;
     culv_handle handle;
-    int32_t server_pid;
+    int32_t server_pid, server_own_pid;
     unsigned char data[CULVI_IPC_DATA]; /* of kinds that have plain bytes for a handle */
 };
 

@@ -57,7 +57,11 @@ typedef struct culvi_ipc_pages {
     char label[64];
     void *map;
     bool registered;
-    CUdeviceptr at; /* for streams; 0: they do not reach it */
+    CUdeviceptr at;                /* for streams; 0: they do not reach it */
+    culvi_ipc_native native;       /* owned; or none */
+    struct culvi_ipc_pages **kept; /* who may take them back, once they were left; or NULL */
+    uint32_t user;                 /* of the process that left them */
+    int32_t pid;
     culvi_deferred deferred;
 } culvi_ipc_pages;
 
@@ -68,6 +72,12 @@ culv_result culvi_ipc_pages_open(culv_device *device, culvi_ipc_native native, b
  * streams: those that used it may be gone, and a handle of a stream that is gone must not come near
  * a driver. */
 void culvi_ipc_pages_close(culvi_ipc_pages **pages);
+/* The same, but *kept has them until a collection comes, or culvi_ipc_pages_forget(). */
+void culvi_ipc_pages_leave(culvi_ipc_pages **pages, culvi_ipc_pages **kept);
+/* Takes back what *kept has, if it is of this process and its streams are done with it. */
+culvi_ipc_pages *culvi_ipc_pages_take(culv_device *device, culvi_ipc_pages **kept, uint32_t user,
+                                      int32_t pid);
+void culvi_ipc_pages_forget(culv_device *device, culvi_ipc_pages **kept);
 
 /* When to look again at what no message tells: at once a few times, and then less and less
  * often. *began is 0 at first. */

@@ -11,6 +11,8 @@
 culv_result culvi_ipc_ring_admit(culv_ipc_ring *ring, uint32_t link,
                                  const culvi_ipc_message *question, const culvi_ipc_native *handles,
                                  culvi_ipc_message *reply, culvi_ipc_native out[CULVI_IPC_FDS]);
+/* The next one of its server's. */
+const culv_ipc_ring *culvi_ipc_ring_next(const culv_ipc_ring *ring);
 /* Whether consumers bring the handles of their timelines. */
 bool culvi_ipc_ring_takes_handles(const culv_ipc_ring *ring);
 /* What a ring is without its server: consumers are told, offers are gone. Only

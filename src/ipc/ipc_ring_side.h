@@ -19,6 +19,7 @@ typedef struct culvi_ipc_side {
     culv_ring_policy policy;
     uint64_t joined; /* number of the first frame that it gets */
     culvi_ipc_pages *pages;
+    uint64_t arrived; /* counts joins: the oldest is known by it */
     culvi_ipc_line ready;
     /* How far the producer's graphics API has signaled `ready`; NULL: it does not tell. */
     culv_result (*reached)(void *context, uint64_t *value);
@@ -48,7 +49,11 @@ struct culv_ipc_ring {
     bool stopped;    /* its server was destroyed; `server` is then what its own reference keeps */
     uint64_t logged; /* when it was told that this process itself is late */
     uint32_t slot;
-    uint32_t left; /* consumers, since what they left was collected */
+    uint32_t left; /* pages that were given up, since they were collected */
+    /* Pages that consumers have left. CUDA gives one up only when all streams are idle, so the next
+     * consumer of that very process gets it. Nobody else does: whoever had it can still write. */
+    culvi_ipc_pages *kept[CULV_IPC_MAX_CONSUMERS];
+    uint32_t oldest; /* of these */
     culvi_ipc_side sides[CULV_IPC_MAX_CONSUMERS];
 };
 

@@ -28,7 +28,7 @@ typedef struct culvi_ipc_link {
 } culvi_ipc_link;
 
 typedef struct culvi_ipc_offer {
-    struct culvi_ipc_offer *next;
+    struct culvi_ipc_offer *next; /* whose name is in the same list */
     culv_ipc_info info;
     culv_handle handle;     /* of one thing, owned */
     culv_vector *vector;    /* the caller's */
@@ -36,6 +36,8 @@ typedef struct culvi_ipc_offer {
     culv_ipc_ring *belongs; /* a thing in a slot of this ring */
     unsigned char data[CULVI_IPC_DATA];
 } culvi_ipc_offer;
+
+enum { CULVI_IPC_LISTS = 1024 }; /* of offers by their names: many offers cost a look no more */
 
 struct culv_ipc_server {
     uint32_t refs; /* the caller's handle, and rings */
@@ -49,8 +51,9 @@ struct culv_ipc_server {
     uint32_t max_clients;
     bool takes_handles;                   /* of greeted clients */
     uint64_t lines_until, lines_left_out; /* of the log */
-    uint64_t num_offers;
-    culvi_ipc_offer *offers; /* in the order of their making */
+    uint64_t num_offers, room;
+    culvi_ipc_offer **offers; /* in the order of their making; `room` of them */
+    culvi_ipc_offer *by_name[CULVI_IPC_LISTS];
     culv_ipc_ring *rings;
     culvi_ipc_link links[CULV_IPC_MAX_CLIENTS];
 };
@@ -90,7 +93,7 @@ culvi_ipc_message culvi_ipc_error(culv_result result, culv_reason reason, const 
 /* Whether some client is to read before it goes on; and looks whether they have read. */
 bool culvi_ipc_links_wait(const culv_ipc_server *server);
 void culvi_ipc_links_go_on(culv_ipc_server *server);
-/* What is offered has changed: whether clients may send handles follows from it. */
+/* Whether clients may send handles: a ring needs them, and what others sent is closed in time. */
 void culvi_ipc_links_let_handles(culv_ipc_server *server);
 
 #endif

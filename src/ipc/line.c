@@ -17,6 +17,8 @@
 static void free_pages(culvi_ipc_pages *p)
 {
     culvi_ipc_pages_unmap(p->map, CULVI_IPC_PAGE);
+    culvi_ipc_close_own(&p->native, 1);
+    if (p->kept != NULL) *p->kept = NULL;
     culvi_free(p);
 }
 
@@ -66,6 +68,7 @@ culv_result culvi_ipc_pages_open(culv_device *device, culvi_ipc_native native, b
     culvi_ipc_pages *p = culvi_alloc(sizeof *p);
     if (p == NULL) return culvi_fail_host_memory(voice, label);
     p->device = device;
+    p->native = CULVI_IPC_NO_NATIVE;
     culvi_label_set(p->label, label);
     bool strange = false;
     p->map = culvi_ipc_pages_map(native, CULVI_IPC_PAGE, writable, &strange);
@@ -92,7 +95,7 @@ culv_result culvi_ipc_pages_open(culv_device *device, culvi_ipc_native native, b
     return CULV_OK;
 }
 
-void culvi_ipc_pages_close(culvi_ipc_pages **pages)
+void culvi_ipc_pages_leave(culvi_ipc_pages **pages, culvi_ipc_pages **kept)
 {
     culvi_ipc_pages *p = *pages;
     if (p == NULL) return;
@@ -103,10 +106,53 @@ void culvi_ipc_pages_close(culvi_ipc_pages **pages)
     } else {
         p->deferred.release = release_pages;
         culvi_mutex_lock(&device->lock);
+        p->kept = kept;
+        if (kept != NULL) *kept = p;
         culvi_defer(device, &p->deferred);
         culvi_mutex_unlock(&device->lock);
     }
     if (device != NULL) culvi_device_unref(device);
+}
+
+void culvi_ipc_pages_close(culvi_ipc_pages **pages)
+{
+    culvi_ipc_pages_leave(pages, NULL);
+}
+
+static bool is_quiet(const culvi_ipc_pages *p)
+{
+    culvi_ipc_consumer_page *page = p->map;
+    for (uint32_t slot = 0; slot < CULV_RING_MAX_DEPTH; slot++)
+        if (atomic_load(&page->last[slot]) > atomic_load(&page->done)) return false;
+    return true;
+}
+
+culvi_ipc_pages *culvi_ipc_pages_take(culv_device *device, culvi_ipc_pages **kept, uint32_t user,
+                                      int32_t pid)
+{
+    culvi_mutex_lock(&device->lock); /* a collection of another thread's may release them */
+    culvi_ipc_pages *p = *kept;
+    if (p != NULL && (p->user != user || p->pid != pid || !is_quiet(p))) p = NULL;
+    if (p != NULL) {
+        culvi_undefer(device, &p->deferred);
+        p->kept = NULL;
+        *kept = NULL;
+    }
+    culvi_mutex_unlock(&device->lock);
+    if (p != NULL) culvi_device_ref(device);
+    return p;
+}
+
+void culvi_ipc_pages_forget(culv_device *device, culvi_ipc_pages **kept)
+{
+    culvi_mutex_lock(&device->lock);
+    if (*kept != NULL) {
+        culvi_ipc_close_own(&(*kept)->native, 1);
+        (*kept)->native = CULVI_IPC_NO_NATIVE;
+        (*kept)->kept = NULL;
+        *kept = NULL;
+    }
+    culvi_mutex_unlock(&device->lock);
 }
 
 uint64_t culvi_ipc_soon(uint64_t *began, uint64_t until)

@@ -52,7 +52,7 @@ void culvi_ipc_server_log(culv_ipc_server *server, culv_log_level level, const c
 static void forget_kept(culvi_ipc_link *link)
 {
     if (link->kept == NULL) return;
-    culvi_ipc_close_fds(link->kept->handles, link->kept->message.fds);
+    culvi_ipc_close_own(link->kept->handles, link->kept->message.fds);
     culvi_free(link->kept);
     link->kept = NULL;
 }
@@ -172,7 +172,7 @@ static void keep(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc_
         (void)set_held(server, link, true);
         return;
     }
-    if (k != NULL) culvi_ipc_close_fds(k->handles, have);
+    if (k != NULL) culvi_ipc_close_own(k->handles, have);
     culvi_free(k);
     culvi_ipc_link_drop(server, link, "could not be answered: no memory or no handle is left");
 }
@@ -254,11 +254,14 @@ void culvi_ipc_links_go_on(culv_ipc_server *server)
 /* Only a ring whose consumers bring their timelines needs handles of clients. */
 void culvi_ipc_links_let_handles(culv_ipc_server *server)
 {
+    enum { MANY = 256 }; /* of a few messages: the limit of open files is 1024 in general */
     bool any = false;
-    for (const culvi_ipc_offer *o = server->offers; o != NULL && !any; o = o->next)
-        any = o->ring != NULL && culvi_ipc_ring_takes_handles(o->ring);
+    for (const culv_ipc_ring *r = server->rings; r != NULL && !any; r = culvi_ipc_ring_next(r))
+        any = culvi_ipc_ring_takes_handles(r);
+    any = any && !culvi_ipc_close_busy(MANY);
+    if (server->takes_handles == any) return;
     server->takes_handles = any;
     for (uint32_t i = 0; i < server->max_clients; i++)
         if (server->links[i].channel != CULVI_IPC_NO_CHANNEL && server->links[i].greeted)
-            culvi_ipc_let_handles(server->links[i].channel, any);
+            (void)culvi_ipc_let_handles(server->links[i].channel, any);
 }

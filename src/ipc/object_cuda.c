@@ -22,6 +22,62 @@ static culv_result too_old(const culv_ipc_object *object, const char *call)
                       "%s: the CUDA driver lacks cuIpcOpenMemHandle and its like", call);
 }
 
+static bool is_visible(culv_device *device, const culv_uuid *gpu)
+{
+    int count = 0;
+    bool found = culvi_uuid_equal(gpu, &device->caps.uuid) || !culvi_uuid_given(gpu);
+    if (found || CULVI_CU(device, cuDeviceGetCount, (&count)) != CUDA_SUCCESS) return true;
+    for (int i = 0; i < count && !found; i++) {
+        CUuuid uuid;
+        culv_uuid other;
+        if (CULVI_CU(device, cuDeviceGetUuid, (&uuid, i)) != CUDA_SUCCESS) return true;
+        memcpy(other.bytes, uuid.bytes, sizeof other.bytes);
+        found = culvi_uuid_equal(gpu, &other);
+    }
+    return found;
+}
+
+/* What is known before CUDA is asked, whose answers to these are about contexts and devices. */
+static culv_result check_owner(const culv_ipc_object *object, const char *what)
+{
+    const culvi_voice *voice = &object->device->voice;
+    char gpu[40] = "";
+    culvi_text t = {gpu, sizeof gpu, 0};
+    if (object->server_pid == culvi_ipc_this_process())
+        return culvi_fail(voice, object->info.name, CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED,
+                          "the %s is this process's own (%d), and CUDA opens it in other processes "
+                          "alone; use it as it is here",
+                          what, (int)object->server_pid);
+    if (is_visible(object->device, &object->info.device)) return CULV_OK;
+    culvi_text_add_uuid(&t, &object->info.device);
+    return culvi_fail(voice, object->info.name, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+                      "the %s is on the GPU %s, which this process does not see; look at "
+                      "CUDA_VISIBLE_DEVICES, or give this container that GPU",
+                      what, gpu);
+}
+
+/* The driver has said no, and its words do not tell these apart. */
+static culv_result fail_open(const culv_ipc_object *object, const char *what, const char *call,
+                             CUresult r)
+{
+    culv_device *device = object->device;
+    const char *why = "its owner has ended, or has given it up";
+    if (culvi_cuda_sticky(r) || r == CUDA_ERROR_OUT_OF_MEMORY)
+        return culvi_fail_cuda(device, object->info.name, r, call, CULV_REASON_HANDLE_REFUSED,
+                               "the %s of process %d could not be opened", what,
+                               (int)object->server_pid);
+    if (object->server_pid != object->server_own_pid)
+        why = "its owner is in another PID namespace (container), where CUDA does not find it; let "
+              "both have one (docker run --pid), or share by culv_ipc_offer_vmm()";
+    else if (!culvi_uuid_equal(&object->info.device, &device->caps.uuid))
+        why = "it is on another GPU than the client's device, which may not reach that one "
+              "(cuDeviceCanAccessPeer); or its owner has ended, or has given it up";
+    return culvi_fail_native(&device->voice, object->info.name, CULV_ERROR_DRIVER,
+                             CULV_REASON_HANDLE_REFUSED, CULV_NATIVE_CUDA, (int64_t)r, call,
+                             "the %s of process %d could not be opened: %s (CUDA error %d)", what,
+                             (int)object->server_pid, why, (int)r);
+}
+
 static bool release_memory(culv_device *device, culvi_deferred *self, bool last_try)
 {
     culv_ipc_cuda_memory *m = CULVI_CONTAINER(self, culv_ipc_cuda_memory, deferred);
@@ -42,6 +98,8 @@ culv_result culv_ipc_import_cuda_memory(const culv_ipc_object *object, culv_ipc_
     culv_device *device = object->device;
     if (device->cuda->cuIpcOpenMemHandle == NULL || device->cuda->cuIpcCloseMemHandle == NULL)
         return too_old(object, __func__);
+    result = check_owner(object, "memory");
+    if (result != CULV_OK) return result;
     culv_ipc_cuda_memory *m = culvi_alloc(sizeof *m);
     if (m == NULL) return culvi_fail_host_memory(&device->voice, object->info.name);
     m->device = device;
@@ -57,11 +115,7 @@ culv_result culv_ipc_import_cuda_memory(const culv_ipc_object *object, culv_ipc_
                           (&m->pointer, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
     culvi_leave(device, &scope);
     if (r != CUDA_SUCCESS) {
-        result =
-            culvi_fail_cuda(device, m->label, r, "cuIpcOpenMemHandle", CULV_REASON_HANDLE_REFUSED,
-                            "the memory of process %d could not be opened; its owner must "
-                            "live, be another process and not have freed it",
-                            (int)object->server_pid);
+        result = fail_open(object, "memory", "cuIpcOpenMemHandle", r);
         culvi_free(m);
         return result;
     }
@@ -107,17 +161,14 @@ culv_result culv_ipc_import_event(const culv_ipc_object *object, CUevent *out)
     if (result != CULV_OK) return result;
     culv_device *device = object->device;
     if (device->cuda->cuIpcOpenEventHandle == NULL) return too_old(object, __func__);
+    result = check_owner(object, "event");
+    if (result != CULV_OK) return result;
     memcpy(&handle, object->data, sizeof handle);
     result = culvi_enter(device, &scope, object->info.name);
     if (result != CULV_OK) return result;
     CUresult r = CULVI_CU(device, cuIpcOpenEventHandle, (&event, handle));
     culvi_leave(device, &scope);
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, object->info.name, r, "cuIpcOpenEventHandle",
-                               CULV_REASON_HANDLE_REFUSED,
-                               "the event of process %d could not be opened; its owner must live, "
-                               "be another process and not have destroyed it",
-                               (int)object->server_pid);
+    if (r != CUDA_SUCCESS) return fail_open(object, "event", "cuIpcOpenEventHandle", r);
     *out = event;
     return CULV_OK;
 }

@@ -9,11 +9,35 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* The list with this name (FNV-1a). */
+static culvi_ipc_offer **list_of(culv_ipc_server *server, const char *name)
+{
+    uint32_t hash = UINT32_C(2166136261);
+    for (; *name != 0; name++)
+        hash = (hash ^ (unsigned char)*name) * UINT32_C(16777619);
+    return &server->by_name[(hash ^ hash >> 16) % CULVI_IPC_LISTS];
+}
+
 culvi_ipc_offer *culvi_ipc_offer_find(culv_ipc_server *server, const char *name)
 {
-    for (culvi_ipc_offer *o = server->offers; o != NULL; o = o->next)
+    for (culvi_ipc_offer *o = *list_of(server, name); o != NULL; o = o->next)
         if (strcmp(o->info.name, name) == 0) return o;
     return NULL;
+}
+
+/* Room for one offer more. */
+static bool make_room(culv_ipc_server *server)
+{
+    if (server->num_offers < server->room) return true;
+    const uint64_t room = server->room != 0 ? 2 * server->room : 16;
+    culvi_ipc_offer **offers = culvi_alloc((size_t)room * sizeof(culvi_ipc_offer *));
+    if (offers == NULL) return false;
+    for (uint64_t i = 0; i < server->num_offers; i++)
+        offers[i] = server->offers[i];
+    culvi_free(server->offers);
+    server->offers = offers;
+    server->room = room;
+    return true;
 }
 
 culv_result culvi_ipc_offer_add(culv_ipc_server *server, const char *call,
@@ -22,7 +46,6 @@ culv_result culvi_ipc_offer_add(culv_ipc_server *server, const char *call,
     const culvi_voice *voice = &server->device->voice;
     char text[192] = "";
     culvi_text why = {text, sizeof text, 0};
-    culvi_ipc_offer **end = &server->offers;
     if (!culvi_ipc_info_good(&offer->info, &why))
         return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s: culv_ipc_info: %s", call, text);
@@ -38,29 +61,30 @@ culv_result culvi_ipc_offer_add(culv_ipc_server *server, const char *call,
         return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s: the server offers %d things, and that is the most", call,
                           (int)CULVI_IPC_OFFERS);
-    culvi_ipc_offer *o = culvi_alloc(sizeof *o);
+    culvi_ipc_offer *o = make_room(server) ? culvi_alloc(sizeof *o) : NULL;
     if (o == NULL) return culvi_fail_host_memory(voice, server->label);
+    culvi_ipc_offer **list = list_of(server, offer->info.name);
     *o = *offer;
-    while (*end != NULL)
-        end = &(*end)->next;
-    *end = o;
-    server->num_offers++;
-    if (o->ring != NULL) culvi_ipc_links_let_handles(server);
+    o->next = *list;
+    *list = o;
+    server->offers[server->num_offers++] = o;
     return CULV_OK;
 }
 
 void culvi_ipc_offer_remove(culv_ipc_server *server, const culvi_ipc_offer *offer)
 {
-    for (culvi_ipc_offer **at = &server->offers; *at != NULL; at = &(*at)->next) {
-        culvi_ipc_offer *o = *at;
-        if (o != offer) continue;
-        *at = o->next;
-        server->num_offers--;
-        if (o->ring != NULL) culvi_ipc_links_let_handles(server);
-        if (o->handle.type != CULV_HANDLE_NONE) culvi_handle_close(&o->handle);
-        culvi_free(o);
-        return;
+    culvi_ipc_offer **at = list_of(server, offer->info.name);
+    uint64_t i = server->num_offers;
+    while (*at != offer)
+        at = &(*at)->next;
+    culvi_ipc_offer *o = *at;
+    *at = o->next;
+    while (server->offers[--i] != o) {
     }
+    for (server->num_offers--; i < server->num_offers; i++)
+        server->offers[i] = server->offers[i + 1];
+    if (o->handle.type != CULV_HANDLE_NONE) culvi_handle_close(&o->handle);
+    culvi_free(o);
 }
 
 culv_result culvi_ipc_offer_begin(culv_ipc_server *server, const culv_ipc_info *info,
@@ -91,8 +115,15 @@ culv_result culv_ipc_offer_vmm(culv_ipc_server *server, culv_vmm_allocation *all
     offer.info.kind = CULV_IPC_VMM;
     offer.info.device = what.device;
     offer.info.allocation_size = what.size;
-    if (offer.info.size == 0) offer.info.size = what.requested;
-    offer.info.offset = 0;
+    const uint64_t offset = offer.info.offset;
+    if (offset >= what.size)
+        return culvi_fail(&server->device->voice, server->label, CULV_ERROR_INVALID,
+                          CULV_REASON_VALUE,
+                          "culv_ipc_offer_vmm: culv_ipc_info.offset is %" PRIu64
+                          ", and the allocation has %" PRIu64 " bytes",
+                          offset, what.size);
+    if (offer.info.size == 0)
+        offer.info.size = (what.requested > offset ? what.requested : what.size) - offset;
     result = culv_vmm_export_dup(allocation, offer.info.handle_type, &offer.handle);
     if (result == CULV_OK) result = culvi_ipc_offer_add(server, __func__, &offer);
     if (result != CULV_OK && offer.handle.type != CULV_HANDLE_NONE)

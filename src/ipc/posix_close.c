@@ -2,8 +2,11 @@
 /* File descriptors that another process sent: what they are, and their closing.
  *
  * close() may wait as long as the sender likes: a TCP socket lingers (SO_LINGER), a file of FUSE
- * asks its process, a Unix socket has others of these in its queue. So a thread of Culvert's own
- * closes what is not known to be harmless. fstat() may wait as well, and is not asked. */
+ * asks its process, a Unix socket has others of these in its queue. Any call that takes a lock of
+ * the file waits for a thread of the sender's that has it: one that is stopped in write() to a pipe
+ * or a socket has it for as long as it likes. So a file is asked for nothing but F_GETFL,
+ * F_GET_SEALS and statx(), which take no such lock, and a thread of Culvert's own closes what is
+ * not known to be harmless, and does there what else has to be done with it. */
 #include "ipc/posix_close.h"
 
 #include "base/platform.h"
@@ -19,7 +22,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <termios.h>
 #include <unistd.h>
 
 #ifndef O_PATH
@@ -41,7 +43,8 @@ static bool is_memory(int fd)
     return fcntl(fd, F_GET_SEALS) >= 0;
 }
 
-/* What /proc says of a dma-buf, and of nothing else. */
+/* What /proc says of a dma-buf, and of nothing else. Asked of regular files alone, none of which
+ * has a say in that text. */
 static bool is_dma_buf(int fd)
 {
     char path[48], text[512];
@@ -54,34 +57,46 @@ static bool is_dma_buf(int fd)
     return strstr(text, "\nexp_name:") != NULL;
 }
 
-/* NULL: it may be memory or a semaphore. */
-static const char *strange(int fd)
+/* By the kernel's list of device numbers (Documentation/admin-guide/devices.txt): pseudo terminals,
+ * consoles and serial lines. A driver that is handed one of another kind refuses it. */
+static bool is_terminal(unsigned device)
+{
+    return (device >= 2 && device <= 5) || (device >= 128 && device <= 143) || device == 166 ||
+           device == 188 || device == 204 || device == 216 || device == 229;
+}
+
+static culvi_ipc_io say(culvi_text *why, const char *what)
+{
+    culvi_text_add(why, "a file descriptor that came with it is %s", what);
+    return CULVI_IPC_BAD;
+}
+
+static culvi_ipc_io look_at(int fd, bool memory, culvi_text *why)
 {
     struct statx s;
-    struct termios terminal;
     const int flags = fcntl(fd, F_GETFL);
-    if (flags < 0 || (flags & O_PATH) != 0) return "a place in a file system (O_PATH)";
-    if (!look(fd, &s)) return "no file that can be looked at";
+    if (flags >= 0 && (flags & O_PATH) != 0) return say(why, "a place in a file system (O_PATH)");
+    if (flags < 0 || !look(fd, &s)) return CULVI_IPC_OS;
     switch (s.stx_mode & S_IFMT) {
-    case S_IFIFO: return "a pipe";
-    case S_IFSOCK: return "a socket";
-    case S_IFDIR: return "a directory";
-    case S_IFBLK: return "a block device";
-    case S_IFCHR: return tcgetattr(fd, &terminal) == 0 ? "a terminal" : NULL;
-    case S_IFREG: return is_memory(fd) || is_dma_buf(fd) ? NULL : "a file of a file system";
-    default: return NULL;
+    case S_IFIFO: return say(why, "a pipe");
+    case S_IFSOCK: return say(why, "a socket");
+    case S_IFDIR: return say(why, "a directory");
+    case S_IFBLK: return say(why, "a block device");
+    case S_IFCHR: return is_terminal(s.stx_rdev_major) ? say(why, "a terminal") : CULVI_IPC_DONE;
+    case S_IFREG:
+        if (is_memory(fd)) return CULVI_IPC_DONE;
+        if (errno == EPERM || errno == ENOSYS) return CULVI_IPC_OS; /* a filter's answer */
+        return memory && is_dma_buf(fd) ? CULVI_IPC_DONE : say(why, "a file of a file system");
+    default: return CULVI_IPC_DONE;
     }
 }
 
-bool culvi_ipc_handles_good(const int *fds, size_t count, culvi_text *why)
+culvi_ipc_io culvi_ipc_handles_good(const int *fds, size_t count, bool memory, culvi_text *why)
 {
-    for (size_t i = 0; i < count; i++) {
-        const char *what = strange(fds[i]);
-        if (what == NULL) continue;
-        culvi_text_add(why, "a file descriptor that came with it is %s", what);
-        return false;
-    }
-    return true;
+    culvi_ipc_io good = CULVI_IPC_DONE;
+    for (size_t i = 0; i < count && good == CULVI_IPC_DONE; i++)
+        good = look_at(fds[i], memory, why);
+    return good;
 }
 
 /* Whether its close() waits for nobody. A large memfd takes the kernel its time. */
@@ -89,13 +104,8 @@ static bool harmless(int fd)
 {
     enum { LARGE = 64 << 20, SECTOR = 512 };
     struct statx s;
-    if (!look(fd, &s)) return false;
-    switch (s.stx_mode & S_IFMT) {
-    case S_IFIFO: return true;
-    case S_IFCHR: return strange(fd) == NULL;
-    case S_IFREG: return is_memory(fd) && s.stx_blocks <= LARGE / SECTOR;
-    default: return false;
-    }
+    return look(fd, &s) && (s.stx_mode & S_IFMT) == S_IFREG && is_memory(fd) &&
+           s.stx_blocks <= LARGE / SECTOR;
 }
 
 /* Their closing -------------------------------------------------------------------------------- */
@@ -110,10 +120,13 @@ static atomic_int owner;   /* the process whose threads they are */
 
 static bool close_one(void)
 {
+    static const struct linger none = {0, 0};
     for (size_t i = 0; i < PLACES; i++) {
         if (atomic_load(&places[i]) == 0) continue;
         const int fd = atomic_exchange(&places[i], 0) - 1;
         if (fd < 0) continue;
+        /* Most of what lingers does not from now on; what is not a socket says no. */
+        (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
         close(fd);
         atomic_fetch_sub(&waiting, 1);
         return true;
@@ -178,13 +191,10 @@ static void start(void)
 
 void culvi_ipc_close_later(int fd)
 {
-    static const struct linger none = {0, 0};
     const int self = (int)getpid();
     int other = atomic_load(&owner);
     if (other != self && atomic_compare_exchange_strong(&owner, &other, self))
         atomic_store(&closers, 0);
-    /* Most of what lingers does not from now on; what is not a socket says no. */
-    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
     for (size_t i = 0; i < PLACES; i++) {
         int empty = 0;
         if (!atomic_compare_exchange_strong(&places[i], &empty, fd + 1)) continue;
@@ -195,10 +205,9 @@ void culvi_ipc_close_later(int fd)
     /* More than any server admits (culvi_ipc_close_busy()): it stays open. */
 }
 
-bool culvi_ipc_close_busy(void)
+bool culvi_ipc_close_busy(int many)
 {
-    enum { MANY = 64 };
-    return atomic_load(&waiting) >= MANY && atomic_load(&owner) == (int)getpid();
+    return atomic_load(&waiting) >= many && atomic_load(&owner) == (int)getpid();
 }
 
 void culvi_ipc_close_fds(const int *fds, size_t count)
@@ -210,6 +219,12 @@ void culvi_ipc_close_fds(const int *fds, size_t count)
         else
             culvi_ipc_close_later(fds[i]);
     }
+}
+
+void culvi_ipc_close_own(const int *fds, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (fds[i] >= 0) close(fds[i]);
 }
 
 /* The descriptors of a message that was looked at. */

@@ -18,8 +18,10 @@ struct culvi_ipc_door {
     culvi_ipc_address address;
     int32_t process; /* a child by fork() has this door, and it is not the child's */
     int listener, epoll;
+    const char *failed; /* the call that refused the name */
     int lock; /* a file beside the socket, locked: the name is this server's; -1: abstract */
     bool bound;
+    bool shut;    /* no handles come in by it */
     dev_t device; /* of the socket's file */
     ino_t inode;
     bool behind; /* somebody waits who could not be let in: nothing new tells of that one */
@@ -76,15 +78,20 @@ static bool lock_name(culvi_ipc_door *door)
     for (;;) {
         const int fd =
             open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, S_IRUSR | S_IWUSR);
-        if (fd < 0) return false;
+        if (fd < 0) {
+            door->failed = "open";
+            return false;
+        }
         if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
             const int error = errno == EWOULDBLOCK ? EADDRINUSE : errno;
+            door->failed = "flock";
             close(fd);
             errno = error;
             return false;
         }
         if (same_file(fd, path)) {
             door->lock = fd;
+            door->failed = "bind";
             return true;
         }
         close(fd);
@@ -160,13 +167,30 @@ static culv_result fail_name(const culvi_ipc_door *door, const culvi_voice *voic
                           "culv_ipc_server_desc.name '%s': there is a file '%s' that is no socket, "
                           "and it stays; choose another name or another directory",
                           a->name, a->path);
+    if (error == EADDRINUSE)
+        return culvi_fail_native(
+            voice, label, CULV_ERROR_BUSY, CULV_REASON_IPC_NAME, CULV_NATIVE_OS, error,
+            door->failed,
+            "culv_ipc_server_desc.name '%s' is another server's; choose another name, or end "
+            "that one",
+            a->name);
+    if (a->path[0] != 0 && door->lock < 0) {
+        lock_path path;
+        lock_path_of(a, path);
+        return culvi_fail_native(
+            voice, label, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS, error, door->failed,
+            "culv_ipc_server_desc.name '%s': its lock '%s' %s", a->name, path,
+            error == ELOOP || error == EISDIR || error == ENXIO
+                ? "is a link, a directory or no file to be locked; it stays: remove it, or choose "
+                  "another name or directory"
+            : error == ENOSPC || error == EDQUOT ? "finds no room in the directory's file system"
+            : error == EROFS                     ? "cannot be made: the file system is read-only"
+                                                 : "cannot be opened and locked");
+    }
     return culvi_fail_native(
-        voice, label, error == EADDRINUSE ? CULV_ERROR_BUSY : CULV_ERROR_DRIVER,
-        error == EADDRINUSE ? CULV_REASON_IPC_NAME : CULV_REASON_OS, CULV_NATIVE_OS, error,
-        a->path[0] != 0 && door->lock < 0 ? "flock" : "bind", "culv_ipc_server_desc.name '%s' %s",
-        a->name,
-        error == EADDRINUSE ? "is another server's; choose another name, or end that one"
-                            : "cannot be listened at");
+        voice, label, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS, error, door->failed,
+        "culv_ipc_server_desc.name '%s' cannot be listened at%s", a->name,
+        error == ENOSPC || error == EDQUOT ? ": the directory's file system has no room" : "");
 }
 
 static culv_result begin_listening(culvi_ipc_door *door, const culvi_voice *voice,
@@ -175,7 +199,7 @@ static culv_result begin_listening(culvi_ipc_door *door, const culvi_voice *voic
     door->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (door->listener < 0) return fail_os(voice, label, "socket", "no socket could be made");
     /* Connections begin with this, so nobody sends handles before it is known who that is. */
-    culvi_ipc_let_handles(door->listener, false);
+    door->shut = culvi_ipc_let_handles(door->listener, false);
     const int error = take_name(door);
     if (error != 0) return fail_name(door, voice, label, error);
     if (listen(door->listener, CULV_IPC_MAX_CLIENTS) != 0)
@@ -194,6 +218,7 @@ culv_result culvi_ipc_door_open(const culvi_voice *voice, const char *label,
     door->address = *address;
     door->process = culvi_ipc_this_process();
     door->listener = door->epoll = door->lock = -1;
+    door->failed = "bind";
     culv_result result = begin_listening(door, voice, label);
     if (result == CULV_OK)
         *out = door;
@@ -248,7 +273,8 @@ bool culvi_ipc_door_behind(const culvi_ipc_door *door)
  * tells of new ones meanwhile. */
 culvi_ipc_io culvi_ipc_door_admit(culvi_ipc_door *door, int *out)
 {
-    const bool busy = culvi_ipc_close_busy();
+    enum { MANY = 64 };
+    const bool busy = !door->shut && culvi_ipc_close_busy(MANY);
     const int fd = busy ? -1 : accept4(door->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     const bool behind =
         busy ||
@@ -259,7 +285,7 @@ culvi_ipc_io culvi_ipc_door_admit(culvi_ipc_door *door, int *out)
                          behind ? EPOLLIN | EPOLLET : EPOLLIN);
     }
     if (behind) return CULVI_IPC_NO_FD;
-    if (fd < 0) return CULVI_IPC_LATER;
+    if (fd < 0) return errno == ENOSYS || errno == EPERM ? CULVI_IPC_OS : CULVI_IPC_LATER;
     *out = fd;
     return CULVI_IPC_DONE;
 }

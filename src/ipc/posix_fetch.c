@@ -95,6 +95,15 @@ static culv_result not_allowed(int32_t pid, uint64_t number)
                         : "");
 }
 
+/* time_namespaces(7): a start that is told in one is another number in another one. */
+static bool same_clock(int32_t pid)
+{
+    char path[48], mine[32] = "", other[32] = "";
+    snprintf(path, sizeof path, "/proc/%d/ns/time", (int)pid);
+    return readlink("/proc/self/ns/time", mine, sizeof mine - 1) <= 0 ||
+           readlink(path, other, sizeof other - 1) <= 0 || strcmp(mine, other) == 0;
+}
+
 static culv_result open_process(int32_t pid, int *out)
 {
     const long fd = syscall(SYS_pidfd_open, (long)pid, 0L);
@@ -138,6 +147,14 @@ static culv_result check_process(const culv_ipc_fetch_desc *d, const culvi_ipc_u
         return culvi_fail_native(NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS,
                                  error, "open", "/proc/%d/stat or status cannot be read",
                                  (int)d->pid);
+    if (d->started != 0 && d->started != what.started && !same_clock(d->pid))
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_ipc_fetch_desc.started is %" PRIu64 ", and here process %d started "
+                          "at %" PRIu64
+                          "; it is in another time namespace, whose clock has another "
+                          "start, so that the two cannot be compared. Send the descriptor by a "
+                          "Unix socket (SCM_RIGHTS), or leave `started` 0",
+                          d->started, (int)d->pid, what.started);
     if (d->started != 0 && d->started != what.started)
         return gone(d->pid, ESRCH,
                     "is another one than was meant: the one that told its start has ended, and its "

@@ -10,6 +10,7 @@
 #include <linux/sockios.h>
 #include <poll.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -39,6 +40,52 @@ int32_t culvi_ipc_this_process(void)
     return (int32_t)getpid();
 }
 
+/* Reads the beginning of a file of /proc; 0: it cannot be read. */
+static size_t read_proc(const char *path, char *out, size_t size)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return 0;
+    size_t length = 0;
+    for (ssize_t got = 1; got != 0 && length < size - 1;) {
+        got = read(fd, out + length, size - 1 - length);
+        if (got < 0 && errno != EINTR) break;
+        length += got > 0 ? (size_t)got : 0;
+    }
+    close(fd);
+    out[length] = 0;
+    return length;
+}
+
+/* user_namespaces(7): an unmapped user has this number, in credentials and in file systems. */
+static uint32_t overflow_user(void)
+{
+    static atomic_uint known; /* and 1 */
+    char text[16];
+    if (atomic_load(&known) == 0) {
+        unsigned user = 65534;
+        if (read_proc("/proc/sys/kernel/overflowuid", text, sizeof text) > 0)
+            user = (unsigned)strtoul(text, NULL, 10);
+        atomic_store(&known, user + 1);
+    }
+    return atomic_load(&known) - 1;
+}
+
+bool culvi_ipc_user_is_one(uint32_t user)
+{
+    enum { EACH = 3 }; /* numbers in a line: inside, outside, how many */
+    char map[4096];
+    uint64_t users = 0;
+    if (user != overflow_user()) return true;
+    if (read_proc("/proc/self/uid_map", map, sizeof map) == 0) return false;
+    char *at = map, *end = NULL;
+    for (unsigned i = 0;; i++, at = end) {
+        const uint64_t number = strtoull(at, &end, 10);
+        if (end == at) break;
+        if (i % EACH == EACH - 1) users += number;
+    }
+    return users >= UINT32_MAX; /* all but -1, which is nobody's */
+}
+
 bool culvi_ipc_peer(int fd, uint32_t *user, int32_t *pid)
 {
     struct ucred who;
@@ -66,6 +113,12 @@ static culv_result check_directory(const culvi_voice *voice, const char *directo
     if (!S_ISDIR(st.st_mode))
         return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s.directory is '%s', which is no directory", what, directory);
+    if (!culvi_ipc_user_is_one(st.st_uid))
+        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_IPC_REFUSED,
+                          "%s.directory is '%s', of a user that this user namespace does not map, "
+                          "as far as anybody can tell: its number is %u; choose a directory of a "
+                          "user that is mapped (/proc/self/uid_map)",
+                          what, directory, (unsigned)st.st_uid);
     if (st.st_uid == geteuid() && (st.st_mode & (S_IRWXG | S_IRWXO)) == 0) return CULV_OK;
     return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_IPC_REFUSED,
                       "%s.directory is '%s', of user %u with mode %04o; it must be yours (%u) and "
@@ -126,7 +179,7 @@ culv_result culvi_ipc_reach(const culvi_voice *voice, const char *label,
         if (fd < 0)
             return culvi_fail_native(voice, label, CULV_ERROR_DRIVER, CULV_REASON_OS,
                                      CULV_NATIVE_OS, errno, "socket", "no socket could be made");
-        culvi_ipc_let_handles(fd, false); /* till an answer may have some */
+        (void)culvi_ipc_let_handles(fd, false); /* till an answer may have some */
         if (connect(fd, where, address->length) == 0) {
             *out = fd;
             return CULV_OK;
@@ -164,17 +217,17 @@ culv_result culvi_ipc_reach(const culvi_voice *voice, const char *label,
 atomic_bool culvi_ipc_old_kernel;
 
 /* An older kernel has no such option. What comes there all the same harms nobody: posix_close.c. */
-void culvi_ipc_let_handles(culvi_ipc_channel channel, bool in)
+bool culvi_ipc_let_handles(culvi_ipc_channel channel, bool in)
 {
     const int value = in;
-    if (!atomic_load_explicit(&culvi_ipc_old_kernel, memory_order_relaxed))
-        (void)setsockopt(channel, SOL_SOCKET, SO_PASSRIGHTS, &value, sizeof value);
+    return !atomic_load_explicit(&culvi_ipc_old_kernel, memory_order_relaxed) &&
+           setsockopt(channel, SOL_SOCKET, SO_PASSRIGHTS, &value, sizeof value) == 0;
 }
 
 bool culvi_ipc_all_read(culvi_ipc_channel channel)
 {
     int bytes = 0;
-    return ioctl(channel, SIOCOUTQ, &bytes) == 0 && bytes == 0;
+    return ioctl(channel, SIOCOUTQ, &bytes) != 0 || bytes == 0; /* a filter may forbid to ask */
 }
 
 bool culvi_ipc_handle_dup(culvi_ipc_native handle, culvi_ipc_native *out)
@@ -334,6 +387,10 @@ int culvi_ipc_wait(int fd, uint64_t until)
 enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
 
 const char *const culvi_ipc_pages_call = "memfd_create";
+const char *const culvi_ipc_send_call = "sendmsg";
+const char *const culvi_ipc_receive_call = "recvmsg, or statx";
+const char *const culvi_ipc_wait_call = "ppoll";
+const char *const culvi_ipc_peer_call = "getsockopt";
 
 int culvi_ipc_os_error(void)
 {

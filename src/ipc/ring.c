@@ -27,9 +27,9 @@ static culv_result make_page(culv_ipc_ring *ring)
         return culvi_fail_native(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_DRIVER,
                                  CULV_REASON_OS, CULV_NATIVE_OS, culvi_ipc_os_error(),
                                  culvi_ipc_pages_call, "the ring's page could not be made");
-    /* Who drops consumers knows of its own GPU, lest it takes its own lateness for theirs. */
-    const bool written = ring->desc.late_limit != 0 && ring->desc.make == NULL &&
-                         culvi_ipc_can_count(ring->server->device);
+    /* It knows of its own GPU, lest it takes its own lateness for a consumer's, or believes one
+     * that says so. */
+    const bool written = ring->desc.make == NULL && culvi_ipc_can_count(ring->server->device);
     culv_result result = culvi_ipc_pages_open(ring->server->device, ring->native, true, written,
                                               ring->name, &ring->pages);
     if (result != CULV_OK) return result;
@@ -114,7 +114,7 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
         culvi_ring_destroy_core(&ring->core);
         culvi_ipc_pages *pages = ring->pages;
         culvi_ipc_pages_close(&pages);
-        culvi_ipc_close_fds(&ring->native, 1);
+        culvi_ipc_close_own(&ring->native, 1);
         culvi_free(ring);
         return result;
     }
@@ -122,6 +122,7 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
     server->refs++;
     ring->next = server->rings;
     server->rings = ring;
+    culvi_ipc_links_let_handles(server);
     *out = ring;
     return CULV_OK;
 }
@@ -179,14 +180,53 @@ culv_result culv_ipc_ring_offer(culv_ipc_ring *ring, uint32_t slot, uint32_t par
 
 /* Consumers ------------------------------------------------------------------------------------ */
 
-static void remove_side(culv_ipc_ring *ring, culvi_ipc_side *s)
+static void keep_page(culv_ipc_ring *ring, culvi_ipc_side *s)
+{
+    culv_device *device = ring->server->device;
+    const culvi_ipc_link *link = &ring->server->links[s->link];
+    culvi_ipc_pages **kept = &ring->kept[ring->oldest++ % CULV_IPC_MAX_CONSUMERS];
+    culvi_ipc_pages_forget(device, kept);
+    s->pages->user = link->user;
+    s->pages->pid = link->pid;
+    culvi_ipc_pages_leave(&s->pages, kept);
+}
+
+/* A page that the same process has left. */
+static bool take_page(culv_ipc_ring *ring, culvi_ipc_side *s)
+{
+    const culvi_ipc_link *link = &ring->server->links[s->link];
+    for (uint32_t i = 0; i < CULV_IPC_MAX_CONSUMERS && s->pages == NULL; i++)
+        s->pages =
+            culvi_ipc_pages_take(ring->server->device, &ring->kept[i], link->user, link->pid);
+    if (s->pages == NULL) return false;
+    culvi_ipc_consumer_page *page = culvi_ipc_page_of(s);
+    /* `ready` stays: a stream may still write there, and nothing above what was released. */
+    for (uint32_t slot = 0; slot < CULV_RING_MAX_DEPTH; slot++)
+        atomic_store(&page->last[slot], 0);
+    atomic_store(&page->done, 0);
+    atomic_store(&page->next, 0);
+    atomic_store(&page->hold, 0);
+    atomic_store(&page->waits, 0u);
+    atomic_store(&page->first, 0);
+    atomic_store(&page->dropped, 0u);
+    atomic_store(&page->state, (uint32_t)CULVI_IPC_JOINS);
+    ring->left--;
+    return true;
+}
+
+/* `keeps`: the next consumer of its process may get its page. */
+static void remove_side(culv_ipc_ring *ring, culvi_ipc_side *s, bool keeps)
 {
     const uint32_t number = (uint32_t)(s - ring->sides);
     if (!s->used) return;
     s->used = false;
     ring->left++;
+    s->ready.used = true; /* lest its release collects what waits for streams */
     culvi_ipc_line_close(&s->ready);
-    culvi_ipc_pages_close(&s->pages);
+    if (keeps && s->pages->registered && ring->server->links[s->link].pid > 0)
+        keep_page(ring, s);
+    else
+        culvi_ipc_pages_close(&s->pages);
     if (s->timelines == CULVI_IPC_PRODUCERS && ring->desc.drop != NULL)
         ring->desc.drop(ring->desc.context, number);
     memset(s, 0, sizeof *s);
@@ -208,7 +248,7 @@ void culvi_ipc_ring_look(culv_ipc_ring *ring)
         culvi_ipc_consumer_page *page = culvi_ipc_page_of(s);
         const uint32_t state = atomic_load(&page->state);
         if (state == CULVI_IPC_LEFT) {
-            remove_side(ring, s);
+            remove_side(ring, s, true);
         } else if (state > CULVI_IPC_LEFT) {
             culvi_ipc_link_drop(ring->server, &ring->server->links[s->link],
                                 "has a page that makes no sense");
@@ -229,10 +269,12 @@ void culvi_ipc_ring_stop(culv_ipc_ring *r)
     atomic_store(&culvi_ipc_ring_page_of(r)->state, (uint32_t)CULVI_IPC_STOPPED);
     for (uint32_t i = 0; i < r->max_consumers; i++) {
         if (r->sides[i].used) culvi_ipc_ring_tell(r, &r->sides[i]);
-        remove_side(r, &r->sides[i]);
+        remove_side(r, &r->sides[i], false);
     }
-    for (culvi_ipc_offer *o = r->server->offers, *next = NULL; o != NULL; o = next) {
-        next = o->next;
+    for (uint32_t i = 0; i < CULV_IPC_MAX_CONSUMERS; i++)
+        culvi_ipc_pages_forget(r->server->device, &r->kept[i]);
+    for (uint64_t i = r->server->num_offers; i-- > 0;) {
+        const culvi_ipc_offer *o = r->server->offers[i];
         if (o->ring == r || o->belongs == r) culvi_ipc_offer_remove(r->server, o);
     }
     for (culv_ipc_ring **at = &r->server->rings; *at != NULL; at = &(*at)->next) {
@@ -240,8 +282,9 @@ void culvi_ipc_ring_stop(culv_ipc_ring *r)
         *at = r->next;
         break;
     }
+    culvi_ipc_links_let_handles(r->server);
     culvi_ipc_pages_close(&r->pages);
-    culvi_ipc_close_fds(&r->native, 1);
+    culvi_ipc_close_own(&r->native, 1);
 }
 
 void culv_ipc_ring_destroy(culv_ipc_ring **ring)
@@ -263,7 +306,7 @@ void culvi_ipc_rings_forget(culv_ipc_server *server, uint32_t link)
             if (!s->used || s->link != link) continue;
             /* Who closed the connection itself does not read it. */
             atomic_store(&culvi_ipc_page_of(s)->dropped, 1u);
-            remove_side(ring, s);
+            remove_side(ring, s, true);
         }
 }
 
@@ -272,7 +315,7 @@ void culvi_ipc_ring_leave(culv_ipc_server *server, uint32_t link, uint64_t seque
     for (culv_ipc_ring *ring = server->rings; ring != NULL; ring = ring->next)
         for (uint32_t i = 0; i < ring->max_consumers; i++) {
             culvi_ipc_side *s = &ring->sides[i];
-            if (s->used && s->link == link && s->sequence == sequence) remove_side(ring, s);
+            if (s->used && s->link == link && s->sequence == sequence) remove_side(ring, s, true);
         }
 }
 
@@ -337,19 +380,24 @@ static culv_result refuse(const culv_ipc_ring *ring, culv_result class, culv_rea
                       ring->name, text);
 }
 
-/* Takes back what consumers left, before those that come and go make much of it. The driver waits
- * for all streams then; none of them waits for another process. */
+/* Takes back what processes that came and went have left, before it is much. The driver waits for
+ * all streams then; none of them waits for another process. */
 static void tidy(culv_ipc_ring *ring)
 {
-    enum { MANY = 32 };
+    enum { MANY = 256 };
     if (ring->left < MANY) return;
     ring->left = 0;
     (void)culv_device_collect(ring->server->device);
 }
 
+const culv_ipc_ring *culvi_ipc_ring_next(const culv_ipc_ring *ring)
+{
+    return ring->next;
+}
+
 bool culvi_ipc_ring_takes_handles(const culv_ipc_ring *ring)
 {
-    return ring->desc.make == NULL;
+    return ring->desc.make == NULL && !ring->desc.counters;
 }
 
 /* In words for the consumer, who reads them. It says of its GPU what it likes; what is no timeline
@@ -370,50 +418,102 @@ static culv_result same_gpu(const culv_ipc_ring *ring, const culv_uuid *consumer
                       text, ring->name);
 }
 
+/* A place for a consumer; NULL: none. Whoever has joined and does not begin to live makes room,
+ * first the client that has the most places, and of these its oldest. */
+static culvi_ipc_side *place(culv_ipc_ring *ring, uint32_t link)
+{
+    uint32_t of_link[CULV_IPC_MAX_CLIENTS] = {0};
+    culvi_ipc_side *found = NULL, *silent = NULL;
+    for (uint32_t i = ring->max_consumers; i-- > 0;) {
+        culvi_ipc_side *s = &ring->sides[i];
+        if (!s->used) {
+            found = s;
+            continue;
+        }
+        of_link[s->link]++;
+    }
+    if (found != NULL) return found;
+    for (uint32_t i = 0; i < ring->max_consumers; i++) {
+        culvi_ipc_side *s = &ring->sides[i];
+        const uint32_t most = silent != NULL ? of_link[silent->link] : 0;
+        if (s->counts || s->link == link || of_link[s->link] < most) continue;
+        if (of_link[s->link] > most || s->arrived < silent->arrived) silent = s;
+    }
+    if (silent == NULL) return NULL;
+    culvi_ipc_server_log(ring->server, CULV_LOG_WARNING,
+                         "ring '%s': the client of process %d has joined and does not begin, and "
+                         "made room for another",
+                         ring->name, (int)ring->server->links[silent->link].pid);
+    atomic_store(&culvi_ipc_page_of(silent)->dropped, 1u);
+    remove_side(ring, silent, false);
+    return silent;
+}
+
+/* Makes the consumer's page, or finds one. */
+static culv_result make_side_page(culv_ipc_ring *ring, culvi_ipc_side *s)
+{
+    const bool counts = s->timelines == CULVI_IPC_COUNTERS;
+    culvi_ipc_native native = CULVI_IPC_NO_NATIVE;
+    if (counts && take_page(ring, s)) return CULV_OK;
+    if (!culvi_ipc_pages_make(CULVI_IPC_PAGE, "culvert consumer", &native))
+        return culvi_fail_native(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_DRIVER,
+                                 CULV_REASON_OS, CULV_NATIVE_OS, culvi_ipc_os_error(),
+                                 culvi_ipc_pages_call, "the consumer's page could not be made");
+    culv_result result =
+        culvi_ipc_pages_open(ring->server->device, native, true, counts, ring->name, &s->pages);
+    if (result == CULV_OK)
+        s->pages->native = native;
+    else
+        culvi_ipc_close_own(&native, 1);
+    return result;
+}
+
 culv_result culvi_ipc_ring_admit(culv_ipc_ring *ring, uint32_t link,
                                  const culvi_ipc_message *question, const culvi_ipc_native *fds,
                                  culvi_ipc_message *reply, culvi_ipc_native out[CULVI_IPC_FDS])
 {
     culv_device *device = ring->server->device;
-    culvi_ipc_side *s = NULL;
     const culvi_ipc_join *asked = &question->join;
     culvi_ipc_ring_look(ring);
+    if (ring->server->links[link].channel == CULVI_IPC_NO_CHANNEL)
+        return refuse(ring, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL,
+                      "was asked by a client whose page makes no sense");
     tidy(ring);
-    for (uint32_t i = ring->max_consumers; i-- > 0;)
-        if (!ring->sides[i].used) s = &ring->sides[i];
-    if (s == NULL)
-        return refuse(ring, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED,
-                      "has as many consumers as it admits (culv_ipc_ring_desc.max_consumers)");
     if (ring->desc.make != NULL && asked->timelines == CULVI_IPC_CONSUMERS)
         return refuse(ring, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "makes the timelines itself; join it without any");
+    if (ring->desc.counters && asked->timelines == CULVI_IPC_CONSUMERS)
+        return refuse(
+            ring, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "has counters alone (culv_ipc_ring_desc.counters); join it without timelines");
     if (asked->timelines == CULVI_IPC_PRODUCERS)
         return refuse(ring, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "was asked for what only it says");
     if (asked->policy == CULV_RING_MAILBOX && ring->slots < 2)
         return refuse(ring, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "has one slot, and consumers of the newest frame need two");
-    memset(s, 0, sizeof *s);
-    s->link = link;
-    s->sequence = question->sequence;
-    s->policy = (culv_ring_policy)asked->policy;
-    s->timelines = ring->desc.make != NULL ? CULVI_IPC_PRODUCERS : asked->timelines;
-    if (s->timelines == CULVI_IPC_COUNTERS && !culvi_ipc_can_count(device))
+    const uint32_t timelines = ring->desc.make != NULL ? CULVI_IPC_PRODUCERS : asked->timelines;
+    if (timelines == CULVI_IPC_COUNTERS && !culvi_ipc_can_count(device))
         return refuse(ring, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
                       "cannot count: the driver has no stream memory operations");
-    culvi_ipc_native pages[2] = {CULVI_IPC_NO_NATIVE, CULVI_IPC_NO_NATIVE};
-    if (!culvi_ipc_pages_make(CULVI_IPC_PAGE, "culvert consumer", &pages[1]))
-        return culvi_fail_native(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_DRIVER,
-                                 CULV_REASON_OS, CULV_NATIVE_OS, culvi_ipc_os_error(),
-                                 culvi_ipc_pages_call, "the consumer's page could not be made");
-    culv_result result =
-        culvi_ipc_pages_lend(ring->native, &pages[0])
-            ? culvi_ipc_pages_open(device, pages[1], true, s->timelines == CULVI_IPC_COUNTERS,
-                                   ring->name, &s->pages)
-            : culvi_fail_native(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_DRIVER,
-                                CULV_REASON_OS, CULV_NATIVE_OS, culvi_ipc_os_error(),
-                                culvi_handle_duplicate_call,
-                                "the ring's page could not be lent: no handle is left");
+    culvi_ipc_side *s = place(ring, link);
+    if (s == NULL)
+        return refuse(ring, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED,
+                      "has as many consumers as it admits (culv_ipc_ring_desc.max_consumers)");
+    memset(s, 0, sizeof *s);
+    s->link = link;
+    s->arrived = ++ring->server->arrivals;
+    s->sequence = question->sequence;
+    s->policy = (culv_ring_policy)asked->policy;
+    s->timelines = timelines;
+    culv_result result = make_side_page(ring, s);
+    out[0] = out[1] = CULVI_IPC_NO_NATIVE;
+    if (result == CULV_OK && !(culvi_ipc_pages_lend(ring->native, &out[0]) &&
+                               culvi_ipc_handle_dup(s->pages->native, &out[1])))
+        result = culvi_fail_native(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_DRIVER,
+                                   CULV_REASON_OS, CULV_NATIVE_OS, culvi_ipc_os_error(),
+                                   culvi_handle_duplicate_call,
+                                   "the ring's pages could not be lent: no handle is left");
     if (result == CULV_OK && s->timelines == CULVI_IPC_CONSUMERS) {
         const culv_handle_type type = culvi_ipc_join_type(asked);
         const culv_handle ready = culvi_ipc_handle(type, fds[0]); /* `done` is in its page */
@@ -424,10 +524,19 @@ culv_result culvi_ipc_ring_admit(culv_ipc_ring *ring, uint32_t link,
     }
     if (result == CULV_OK && s->timelines == CULVI_IPC_PRODUCERS)
         result = make_timelines(ring, s, out + 2, &reply->join.handle_type);
+    if (result == CULV_OK && ring->server->links[link].channel == CULVI_IPC_NO_CHANNEL) {
+        if (s->timelines == CULVI_IPC_PRODUCERS) { /* `make` has dropped the client */
+            culvi_ipc_close_own(out + 2, 2);
+            if (ring->desc.drop != NULL)
+                ring->desc.drop(ring->desc.context, (uint32_t)(s - ring->sides));
+        }
+        result = refuse(ring, CULV_ERROR_ASYNC, CULV_REASON_IPC_DROPPED,
+                        "has dropped the client that joined");
+    }
     if (result != CULV_OK) {
         culvi_ipc_line_close(&s->ready);
         culvi_ipc_pages_close(&s->pages);
-        culvi_ipc_close_fds(pages, 2);
+        culvi_ipc_close_own(out, 2);
         return result;
     }
     if (s->timelines == CULVI_IPC_COUNTERS) {
@@ -442,7 +551,5 @@ culv_result culvi_ipc_ring_admit(culv_ipc_ring *ring, uint32_t link,
     reply->join.parts = ring->parts;
     reply->join.page_size = CULVI_IPC_PAGE;
     reply->fds = s->timelines == CULVI_IPC_PRODUCERS ? 4 : 2;
-    out[0] = pages[0];
-    out[1] = pages[1];
     return CULV_OK;
 }

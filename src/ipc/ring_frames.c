@@ -17,11 +17,12 @@ typedef culv_ipc_lag lags[CULV_IPC_MAX_CONSUMERS];
 
 /* Slots ---------------------------------------------------------------------------------------- */
 
-/* The producer's GPU has written the frame, as far as anything tells. */
+/* The producer's GPU has written the frame, as far as anything tells. What a consumer can write is
+ * asked last: it may say that the producer is late where it is late itself. */
 static bool written(const culv_ipc_ring *ring, const culvi_ipc_side *s, uint64_t frame)
 {
     uint64_t value = 0;
-    if (ring->written.word != NULL) return atomic_load(ring->written.word) > frame;
+    if (ring->written.signaled > frame) return atomic_load(ring->written.word) > frame;
     if (s->ready.word != NULL) return atomic_load(s->ready.word) > frame;
     return s->reached == NULL || s->reached(s->context, &value) != CULV_OK || value > frame;
 }
@@ -438,7 +439,8 @@ static culv_result cancel_by_cuda(void *context, culv_ring_frame *frame, const c
 /* Whether a GPU has to do with a frame that was released: this process's or a reader's. */
 static bool is_busy(const culv_ipc_ring *ring)
 {
-    if (ring->written.word != NULL && atomic_load(ring->written.word) < ring->head) return true;
+    if (ring->written.word != NULL && atomic_load(ring->written.word) < ring->written.signaled)
+        return true;
     for (uint32_t i = 0; i < ring->max_consumers; i++) {
         const culvi_ipc_side *s = &ring->sides[i];
         for (uint32_t slot = 0; s->used && s->counts && slot < ring->slots; slot++) {

@@ -80,8 +80,9 @@ void culv_ipc_server_destroy(culv_ipc_server **server)
     /* The rings first: they tell their consumers, and their offers go with them. */
     while (s->rings != NULL)
         culvi_ipc_ring_stop(s->rings);
-    while (s->offers != NULL)
-        culvi_ipc_offer_remove(s, s->offers);
+    while (s->num_offers > 0)
+        culvi_ipc_offer_remove(s, s->offers[s->num_offers - 1]);
+    culvi_free(s->offers);
     culvi_ipc_links_end(s);
     culvi_ipc_door_close(&s->door);
     culvi_ipc_users_free(&s->users);
@@ -140,8 +141,20 @@ static bool admit(culv_ipc_server *server, uint32_t *done)
     if (io == CULVI_IPC_NO_FD)
         culvi_ipc_server_log(server, CULV_LOG_WARNING,
                              "a client waits, and no handle is left for it");
+    if (io == CULVI_IPC_OS)
+        culvi_ipc_server_log(server, CULV_LOG_WARNING,
+                             "the system refuses to this process to let clients in (%d)",
+                             culvi_ipc_os_error());
     if (io != CULVI_IPC_DONE) return false;
-    if (!culvi_ipc_peer(stranger, &user, &pid) || !culvi_ipc_user_admitted(&server->users, user)) {
+    if (!culvi_ipc_peer(stranger, &user, &pid)) {
+        culvi_ipc_server_log(server, CULV_LOG_WARNING,
+                             "a client was turned away: the system does not tell this process who "
+                             "it is (%s, %d)",
+                             culvi_ipc_peer_call, culvi_ipc_os_error());
+        turn_away(&stranger, "the server's system does not tell it who this is");
+        return true;
+    }
+    if (!culvi_ipc_user_admitted(&server->users, user)) {
         culvi_ipc_server_log(server, CULV_LOG_WARNING, "process %d of user %u was turned away",
                              (int)pid, (unsigned)user);
         turn_away(&stranger, "the server does not admit this user");
@@ -187,7 +200,7 @@ static void greet(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc
     reply.pid = (uint32_t)culvi_ipc_this_process();
     reply.driver = (uint32_t)server->driver;
     reply.device = server->device->caps.uuid;
-    if (!link->greeted) culvi_ipc_let_handles(link->channel, server->takes_handles);
+    if (!link->greeted) (void)culvi_ipc_let_handles(link->channel, server->takes_handles);
     link->greeted = true;
     link->device = question->device;
     char gpu[40] = "none";
@@ -202,14 +215,11 @@ static void greet(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc
 static void list(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc_message *question)
 {
     culvi_ipc_message reply;
-    const culvi_ipc_offer *o = server->offers;
     memset(&reply, 0, sizeof reply);
     reply.type = CULVI_IPC_LIST;
     reply.total = server->num_offers;
     reply.number = question->number;
-    for (uint64_t i = 0; o != NULL && i < question->number; i++)
-        o = o->next;
-    if (o != NULL) reply.info = o->info;
+    if (question->number < server->num_offers) reply.info = server->offers[question->number]->info;
     culvi_ipc_answer(server, link, question, &reply, NULL);
 }
 
@@ -280,7 +290,7 @@ static void give_chunks(culv_ipc_server *server, culvi_ipc_link *link,
         refuse_by_error(server, link, question);
     else
         culvi_ipc_answer(server, link, question, &reply, fds);
-    culvi_ipc_close_fds(fds, reply.fds);
+    culvi_ipc_close_own(fds, reply.fds);
 }
 
 static void give(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc_message *question)
@@ -315,14 +325,23 @@ static void join(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc_
     if (question->join.timelines != 0 && question->fds == 0 &&
         culvi_ipc_ring_takes_handles(offer->ring)) {
         culvi_ipc_refuse(server, link, question, CULV_ERROR_BUSY, CULV_REASON_VALUE,
-                         "the two handles of the timelines did not come with the question; the "
-                         "ring takes them now");
+                         server->takes_handles
+                             ? "the two handles of the timelines did not come with the question; "
+                               "the ring takes them now"
+                             : "the server lets no handles in: too many that others sent are still "
+                               "to be closed; join again later");
         return;
     }
     char text[128] = "";
     culvi_text why = {text, sizeof text, 0};
-    if (!culvi_ipc_handles_good(fds, question->fds, &why)) {
-        culvi_ipc_refuse(server, link, question, CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND, text);
+    const culvi_ipc_io good = culvi_ipc_handles_good(fds, question->fds, false, &why);
+    if (good != CULVI_IPC_DONE) {
+        culvi_ipc_refuse(server, link, question,
+                         good == CULVI_IPC_OS ? CULV_ERROR_DRIVER : CULV_ERROR_INVALID,
+                         good == CULVI_IPC_OS ? CULV_REASON_OS : CULV_REASON_HANDLE_KIND,
+                         good == CULVI_IPC_OS ? "the server's process may not look at file "
+                                                "descriptors (statx; a seccomp filter?)"
+                                              : text);
         return;
     }
     memset(&reply, 0, sizeof reply);
@@ -331,12 +350,13 @@ static void join(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc_
     const culv_result result = culvi_ipc_ring_admit(offer->ring, (uint32_t)(link - server->links),
                                                     question, fds, &reply, out);
     (void)culvi_attempt_end(&server->device->voice, CULV_OK);
+    if (link->channel == CULVI_IPC_NO_CHANNEL) return; /* the ring has looked at its pages */
     if (result != CULV_OK) {
         refuse_by_error(server, link, question);
         return;
     }
     culvi_ipc_answer(server, link, question, &reply, out);
-    culvi_ipc_close_fds(out, reply.fds);
+    culvi_ipc_close_own(out, reply.fds);
 }
 
 /* False: the connection is over. */
@@ -385,9 +405,16 @@ static uint32_t read_link(culv_ipc_server *server, culvi_ipc_link *link)
         case CULVI_IPC_BAD: culvi_ipc_link_drop(server, link, text); return done + 1;
         case CULVI_IPC_NO_FD:
         case CULVI_IPC_SHUT:
-        case CULVI_IPC_OS:
             culvi_ipc_link_drop(server, link, "sent what could not be taken: no handle is left");
             return done + 1;
+        case CULVI_IPC_OS: {
+            const int error = culvi_ipc_os_error();
+            why = (culvi_text){text, sizeof text, 0};
+            culvi_text_add(&why, "could not be read: the system refuses %s to this process (%d)",
+                           culvi_ipc_receive_call, error);
+            culvi_ipc_link_drop(server, link, text);
+            return done + 1;
+        }
         }
     }
     return done;
@@ -402,6 +429,7 @@ static culv_result serve_some(culv_ipc_server *server, uint64_t timeout, size_t 
                                                    server->label, timeout, numbers, EVENTS, count);
     bool door = culvi_ipc_door_behind(server->door);
     if (result != CULV_OK) return result;
+    culvi_ipc_links_let_handles(server);
     culvi_ipc_links_go_on(server);
     for (size_t i = 0; i < *count; i++) {
         if (numbers[i] == CULVI_IPC_AT_DOOR)

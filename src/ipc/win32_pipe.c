@@ -41,9 +41,20 @@ bool culvi_ipc_process_user(HANDLE process, uint32_t *user)
     return true;
 }
 
+const char *const culvi_ipc_send_call = "WriteFile";
+const char *const culvi_ipc_receive_call = "ReadFile";
+const char *const culvi_ipc_wait_call = "WaitForSingleObject";
+const char *const culvi_ipc_peer_call = "GetNamedPipeServerProcessId";
+
 uint32_t culvi_ipc_this_user(void)
 {
     return 0;
+}
+
+bool culvi_ipc_user_is_one(uint32_t user)
+{
+    (void)user;
+    return true;
 }
 
 int32_t culvi_ipc_this_process(void)
@@ -283,18 +294,21 @@ void culvi_ipc_channel_close(culvi_ipc_channel *channel, bool mine)
 }
 
 /* A handle comes as a number, which is not fetched before the message is found good. */
-void culvi_ipc_let_handles(culvi_ipc_channel channel, bool in)
+bool culvi_ipc_let_handles(culvi_ipc_channel channel, bool in)
 {
     (void)channel;
     (void)in;
+    return false;
 }
 
-bool culvi_ipc_handles_good(const culvi_ipc_native *handles, size_t count, culvi_text *why)
+culvi_ipc_io culvi_ipc_handles_good(const culvi_ipc_native *handles, size_t count, bool memory,
+                                    culvi_text *why)
 {
     (void)handles; /* the driver looks at them: there is no way to ask that may not wait */
     (void)count;
+    (void)memory;
     (void)why;
-    return true;
+    return CULVI_IPC_DONE;
 }
 
 /* A server has the handles of one answer to each client in its table, and nothing is in flight. */
@@ -422,4 +436,15 @@ void culvi_ipc_close_fds(const culvi_ipc_native *handles, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (handles[i] != NULL) CloseHandle(handles[i]);
+}
+
+void culvi_ipc_close_own(const culvi_ipc_native *handles, size_t count)
+{
+    culvi_ipc_close_fds(handles, count);
+}
+
+bool culvi_ipc_close_busy(int many)
+{
+    (void)many;
+    return false;
 }

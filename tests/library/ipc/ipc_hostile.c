@@ -4,18 +4,25 @@
  * kernels which have none. */
 #include "ipc_raw.h"
 
+#include "ipc/ipc_line.h"
 #include "ipc/posix_socket.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #ifndef SO_PASSRIGHTS
@@ -310,11 +317,46 @@ static void consumers_that_do_nothing(hostile *h)
     culvi_ipc_message m = raw_message(CULVI_IPC_JOIN);
     strcpy(m.name, "frames");
     const int fd = greeted(h);
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 8; i++) { /* all places */
         REQUIRE(raw_send_message(fd, &m, NULL));
         ipc_serve(h->server);
     }
     REQUIRE_EQ(culv_ipc_ring_consumers(h->ring), 0); /* they never lived */
+}
+/* A consumer's page, as its process has it. */
+static culvi_ipc_consumer_page *join_raw(hostile *h, int fd, uint32_t sequence)
+{
+    culvi_ipc_message m = raw_message(CULVI_IPC_JOIN);
+    int fds[CULVI_IPC_FDS];
+    char text[200] = "";
+    culvi_text why = {text, sizeof text, 0};
+    strcpy(m.name, "frames");
+    m.sequence = sequence;
+    REQUIRE(raw_send_message(fd, &m, NULL));
+    ipc_serve(h->server);
+    REQUIRE_EQ(culvi_ipc_receive(fd, true, &m, fds, &why), CULVI_IPC_DONE);
+    if (m.type != CULVI_IPC_JOIN) FAIL("%s", m.text);
+    culvi_ipc_consumer_page *page =
+        mmap(NULL, CULVI_IPC_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fds[1], 0);
+    REQUIRE(page != MAP_FAILED);
+    culvi_ipc_close_fds(fds, m.fds);
+    return page;
+}
+/* Their pages make no sense, and they join once more. */
+static void consumers_without_sense(hostile *h)
+{
+    culvi_ipc_message m = raw_message(CULVI_IPC_JOIN);
+    strcpy(m.name, "frames");
+    m.sequence = 2;
+    for (int i = 0; i < 8; i++) {
+        const int fd = greeted(h);
+        culvi_ipc_consumer_page *page = join_raw(h, fd, 1);
+        atomic_store(&page->state, 77u);
+        REQUIRE(raw_send_message(fd, &m, NULL));
+        ipc_serve(h->server);
+        REQUIRE(raw_closed(fd));
+        REQUIRE_EQ(munmap(page, CULVI_IPC_PAGE), 0);
+    }
 }
 
 #define ATTACK(name)                                                                               \
@@ -337,6 +379,7 @@ static const struct {
     ATTACK(silent),
     ATTACK(fifteen),
     ATTACK(consumers_that_do_nothing),
+    ATTACK(consumers_without_sense),
 };
 
 static void attack(bool old_kernel)
@@ -346,6 +389,7 @@ static void attack(bool old_kernel)
     open_hostile(&h);
     be_honest(&h); /* makes what the process keeps */
     for (size_t i = 0; i < sizeof attacks / sizeof attacks[0]; i++) {
+        settle(&h);
         const size_t fds = test_open_fds();
         printf("%s\n", attacks[i].name);
         fflush(stdout);
@@ -381,6 +425,194 @@ static void attacked_on_old_kernels(void)
     attack(true);
 }
 
+/* Others have the lock of what they send ------------------------------------------------------- */
+
+/* A thread that is stopped as it writes: it has the file's lock, and reads from a page that comes
+ * when `fault` is closed. */
+typedef struct holder {
+    int fd, fault;
+    void *page;
+    pthread_t thread;
+} holder;
+
+static void *write_for_ever(void *arg)
+{
+    const holder *l = arg;
+    if (send(l->fd, l->page, 64, MSG_MORE) < 0 && errno == ENOTSOCK)
+        REQUIRE_EQ(write(l->fd, l->page, 64), 64);
+    return NULL;
+}
+
+static void hold_lock(holder *l, int fd)
+{
+    struct uffdio_api api = {.api = UFFD_API};
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    l->fd = fd;
+    l->fault = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+    if (l->fault < 0) SKIP("this system has no userfaultfd");
+    l->page = mmap(NULL, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(l->page != MAP_FAILED && ioctl(l->fault, UFFDIO_API, &api) == 0);
+    struct uffdio_register it = {.range = {(uintptr_t)l->page, page},
+                                 .mode = UFFDIO_REGISTER_MODE_MISSING};
+    REQUIRE_EQ(ioctl(l->fault, UFFDIO_REGISTER, &it), 0);
+    REQUIRE_EQ(pthread_create(&l->thread, NULL, write_for_ever, l), 0);
+    struct pollfd stopped = {.fd = l->fault, .events = POLLIN};
+    REQUIRE_EQ(poll(&stopped, 1, (int)TEST_FAR_MS), 1);
+}
+
+static void let_go(holder *l)
+{
+    close(l->fault);
+    REQUIRE_EQ(pthread_join(l->thread, NULL), 0);
+    munmap(l->page, (size_t)sysconf(_SC_PAGESIZE));
+    close(l->fd);
+}
+
+/* Datagrams that come back to their socket. */
+static int own_socket(void)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof a;
+    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    REQUIRE(fd >= 0 && bind(fd, (const struct sockaddr *)&a, length) == 0);
+    REQUIRE_EQ(getsockname(fd, (struct sockaddr *)&a, &length), 0);
+    REQUIRE_EQ(connect(fd, (const struct sockaddr *)&a, length), 0);
+    return fd;
+}
+
+/* Whatever is sent, the thread that serves asks it nothing that takes its lock. */
+static void held_locks(void)
+{
+    static hostile h;
+    open_hostile(&h);
+    be_honest(&h);
+    for (int i = 0; i < 2; i++) {
+        holder l;
+        int ends[2];
+        REQUIRE_EQ(pipe2(ends, O_CLOEXEC), 0);
+        const int socket_fd = own_socket();
+        hold_lock(&l, i == 0 ? ends[1] : socket_fd);
+        printf("%s\n", i == 0 ? "a pipe" : "a socket");
+        const int fd = greeted(&h);
+        culvi_ipc_message m = raw_message(CULVI_IPC_JOIN);
+        int fds[2] = {i == 0 ? ends[0] : socket_fd, i == 0 ? ends[0] : socket_fd};
+        strcpy(m.name, "frames");
+        m.join.timelines = 1;
+        m.fds = 2;
+        REQUIRE(raw_send_message(fd, &m, fds));
+        close(ends[0]); /* what is in the message is the last one */
+        ipc_serve(h.server);
+        REQUIRE_EQ(raw_answer(fd).reason, CULV_REASON_HANDLE_KIND);
+        be_honest(&h);
+        let_go(&l);
+        close(i == 0 ? socket_fd : ends[1]);
+    }
+    for (size_t k = 0; k < h.count; k++)
+        close(h.fds[k]);
+    close_hostile(&h);
+}
+
+/* A consumer that comes and goes beside a GPU that is busy: no call waits for that. */
+static void comes_and_goes(void)
+{
+    static hostile h;
+    vmm_gate gate;
+    open_hostile(&h);
+    const int fd = greeted(&h);
+    culvi_ipc_message leave = raw_message(CULVI_IPC_LEAVE);
+    vmm_gate_begin(&h.s, &gate);
+    for (uint32_t i = 1; i <= 600; i++) {
+        culvi_ipc_consumer_page *page = join_raw(&h, fd, i);
+        REQUIRE(atomic_load(&page->state) == CULVI_IPC_JOINS && atomic_load(&page->first) == 0);
+        atomic_store(&page->state, (uint32_t)CULVI_IPC_LIVES);
+        leave.number = i;
+        REQUIRE(raw_send_message(fd, &leave, NULL));
+        ipc_serve(h.server);
+        REQUIRE_EQ(munmap(page, CULVI_IPC_PAGE), 0);
+    }
+    vmm_gate_open(&h.s, &gate);
+    vmm_gate_end(&h.s, &gate);
+    close(fd);
+    ipc_serve(h.server);
+    close_hostile(&h);
+}
+
+/* A consumer that keeps slots and says that the producer's GPU is not done with them. */
+static void lies_about_lag(void)
+{
+    static hostile h;
+    culv_ring_frame f;
+    culv_ipc_consumer_info info;
+    size_t count = 0;
+    open_hostile(&h);
+    CUstream stream = lib_stream(&h.s.w);
+    culv_ring *core = culv_ipc_ring_core(h.ring);
+    const int fd = greeted(&h);
+    culvi_ipc_consumer_page *page = join_raw(&h, fd, 1);
+    atomic_store(&page->state, (uint32_t)CULVI_IPC_LIVES);
+    for (int i = 0; i < 3; i++) {
+        LIB_OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, stream, IPC_FAR, &f));
+        LIB_OK(culv_ring_release_on(core, CULV_RING_PRODUCER, stream, &f));
+    }
+    lib_finish(&h.s.w, stream);
+    for (int slot = 0; slot < 3; slot++)
+        atomic_store(&page->last[slot], UINT64_C(1) << 62);
+    atomic_store(&page->next, UINT64_C(1) << 62);
+    atomic_store(&page->ready, 0);
+    LIB_ERROR(culv_ring_acquire_on(core, CULV_RING_PRODUCER, stream, 0, &f), CULV_ERROR_TIMEOUT,
+              CULV_REASON_RING_FULL);
+    LIB_OK(culv_ipc_ring_get_consumers(h.ring, &info, 1, &count));
+    REQUIRE(count == 1 && info.lag == CULV_IPC_LAG_GPU);
+    REQUIRE_EQ(munmap(page, CULVI_IPC_PAGE), 0);
+    close(fd);
+    ipc_serve(h.server);
+    lib_stream_destroy(&h.s.w, stream);
+    close_hostile(&h);
+}
+
+/* A server ends as it is greeted, and another one takes its name. */
+static void *end_and_begin(void *arg)
+{
+    hostile *h = arg;
+    struct pollfd p = {.fd = h->fds[0], .events = POLLIN};
+    REQUIRE_EQ(poll(&p, 1, (int)TEST_FAR_MS), 1);
+    const int fd = accept4(h->fds[0], NULL, NULL, SOCK_CLOEXEC);
+    close(h->fds[0]);
+    close(fd);
+    culv_ipc_server *server = ipc_server(h->device, h->blame);
+    culv_ipc_info info = culv_ipc_info_named("part");
+    info.offset = 4096;
+    LIB_OK(culv_ipc_offer_vmm(server, h->memory, &info));
+    while (!atomic_load(&h->over))
+        LIB_OK(culv_ipc_server_poll(server, UINT64_C(1000000), NULL));
+    culv_ipc_server_destroy(&server);
+    return NULL;
+}
+
+static void dying_server(void)
+{
+    static hostile h;
+    pthread_t thread;
+    socklen_t length;
+    char name[CULV_IPC_NAME_SIZE];
+    open_hostile(&h);
+    snprintf(h.blame, sizeof h.blame, "%.39s", ipc_name(name, "dying"));
+    const struct sockaddr_un a = raw_address(h.blame, &length);
+    h.fds[0] = raw_socket();
+    REQUIRE_EQ(bind(h.fds[0], (const struct sockaddr *)&a, length), 0);
+    REQUIRE_EQ(listen(h.fds[0], 1), 0);
+    REQUIRE_EQ(pthread_create(&thread, NULL, end_and_begin, &h), 0);
+    culv_ipc_client *client = ipc_client(NULL, h.blame);
+    culv_ipc_object *part = ipc_receive(client, "part");
+    REQUIRE_EQ(ipc_info_of(part).offset, 4096);
+    REQUIRE_EQ(ipc_info_of(part).size, VMM_BLOCK - 4096);
+    culv_ipc_object_destroy(&part);
+    culv_ipc_client_destroy(&client);
+    atomic_store(&h.over, true);
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    close_hostile(&h);
+}
+
 /* A server that ends while strangers wait at its door, and have sent what takes long. */
 static void ends_with_strangers(void)
 {
@@ -388,6 +620,7 @@ static void ends_with_strangers(void)
     int fds[4];
     atomic_store(&culvi_ipc_old_kernel, true);
     open_hostile(&h);
+    const size_t threads = lib_threads();
     lingering(&h, true, fds, 4);
     const int fd = raw_connect(h.closed_name);
     REQUIRE(raw_send(fd, "x", 1, fds, 4));
@@ -396,7 +629,7 @@ static void ends_with_strangers(void)
     for (size_t k = 0; k < 4; k++)
         raw_linger_open(&h.linger[k]);
     close(fd);
-    lib_wait_threads(1 + lib_threads());
+    lib_wait_threads(threads);
     close_hostile(&h);
 }
 
@@ -408,7 +641,7 @@ static void drop_rights(void)
 {
     const struct rlimit limit = {LIMIT, LIMIT};
     if (geteuid() == 0 &&
-        (setresgid(65534, 65534, 65534) != 0 || setresuid(65534, 65534, 65534) != 0))
+        (setresgid(65533, 65533, 65533) != 0 || setresuid(65533, 65533, 65533) != 0))
         SKIP("this user has rights that cannot be given up");
     REQUIRE_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
@@ -720,6 +953,12 @@ static void fifo(place *p)
 {
     REQUIRE_EQ(mkfifo(p->path, 0600), 0);
 }
+static void link_as_lock(place *p)
+{
+    char path[112];
+    snprintf(path, sizeof path, "%s/.it.lock", p->directory);
+    REQUIRE_EQ(symlink("/etc/passwd", path), 0);
+}
 /* Another server of this name is just about to bind its socket. */
 static void locked(place *p)
 {
@@ -746,6 +985,7 @@ static const struct {
     {"a directory", directory, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME},
     {"a fifo", fifo, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME},
     {"a lock", locked, CULV_ERROR_BUSY, CULV_REASON_IPC_NAME},
+    {"a link as the lock", link_as_lock, CULV_ERROR_DRIVER, CULV_REASON_OS},
 };
 
 static void remove_all(const place *p)
@@ -790,6 +1030,8 @@ static void names_in_a_directory(void)
         } else {
             LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &other), places[i].result,
                       places[i].reason);
+            if (places[i].reason == CULV_REASON_OS)
+                REQUIRE(strstr(culv_last_error_message(), "/.it.lock' is a link") != NULL);
             REQUIRE_EQ(lstat(p.path, &after) == 0, there);
             REQUIRE(!there || (after.st_ino == before.st_ino && after.st_mode == before.st_mode));
             if (p.fd >= 0) close(p.fd);
@@ -797,6 +1039,41 @@ static void names_in_a_directory(void)
         }
         REQUIRE(other == POISON(culv_ipc_server));
     }
+    vmm_stage_close(&s);
+}
+
+/* In a user namespace all whom it does not map have one number: that is nobody's own. */
+static void unmapped_users(void)
+{
+    char name[CULV_IPC_NAME_SIZE];
+    vmm_stage s;
+    const uint32_t all = 65534;
+    culv_ipc_server *server = POISON(culv_ipc_server);
+    culv_ipc_client *client = POISON(culv_ipc_client);
+    culv_ipc_server_desc d = culv_ipc_server_desc_init();
+    culv_ipc_client_desc c = culv_ipc_client_desc_init();
+    if (unshare(CLONE_NEWUSER) != 0) SKIP("this system gives no user namespace");
+    if (geteuid() != all) SKIP("the number of unmapped users is another one here");
+    vmm_stage_open(&s);
+    c.name = d.name = ipc_name(name, "unmapped");
+    LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &server), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_IPC_REFUSED);
+    LIB_ERROR(culv_ipc_client_connect(NULL, &c, 0, &client), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_IPC_REFUSED);
+    d.users = &all;
+    d.num_users = 1;
+    LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &server), CULV_ERROR_INVALID,
+              CULV_REASON_IPC_REFUSED);
+    REQUIRE(server == POISON(culv_ipc_server) && client == POISON(culv_ipc_client));
+    const culvi_ipc_users users = {(uint32_t[]){all, 7}, 2};
+    REQUIRE(!culvi_ipc_user_admitted(&users, all) && culvi_ipc_user_admitted(&users, 7));
+    d.users = &(const uint32_t){7};
+    place p;
+    make_directory(&p);
+    d.directory = p.directory; /* of an unmapped user, as this process is */
+    LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &server), CULV_ERROR_INVALID,
+              CULV_REASON_IPC_REFUSED);
+    remove_all(&p);
     vmm_stage_close(&s);
 }
 
@@ -859,6 +1136,11 @@ static const test_case cases[] = {
     {.name = "attacked", .run = attacked, .own = true, .smoke = true, .time_limit = 60},
     {.name = "attacked.old_kernels", .run = attacked_on_old_kernels, .own = true, .time_limit = 60},
     {.name = "ends_with_strangers", .run = ends_with_strangers, .own = true},
+    {.name = "held_locks", .run = held_locks, .own = true},
+    {.name = "comes_and_goes", .run = comes_and_goes, .own = true},
+    {.name = "lies_about_lag", .run = lies_about_lag, .own = true},
+    {.name = "unmapped_users", .run = unmapped_users, .own = true},
+    {.name = "dying_server", .run = dying_server, .own = true},
     {.name = "in_flight.answers_wait", .run = answers_wait, .own = true},
     {.name = "in_flight.deaf_among_few", .run = deaf_among_few, .own = true},
     {.name = "in_flight.one_user", .run = one_user, .own = true},
