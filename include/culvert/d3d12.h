@@ -144,7 +144,9 @@ CULV_EXPORT culv_result culv_d3d12_memory_import(culv_d3d12_device *d3d12,
 
 /** The same, but one import for all who ask for the same object, counted.
  * Errors: as culv_d3d12_memory_import().
- * Ownership: each *out is yours, for culv_memory_destroy(). The object must live as long.
+ * Ownership: each *out is yours, for culv_memory_destroy(). The object must live until you have
+ * given up the import and what you mapped of it: its address may be another one's afterwards.
+ * Tensors (culv_buffer_get_dlpack()) do not count.
  * Threads: any. */
 CULV_EXPORT culv_result culv_d3d12_memory_import_shared(culv_d3d12_device *d3d12,
                                                         const culv_d3d12_memory_desc *desc,

@@ -10,8 +10,9 @@
  *   ... tensor->deleter(tensor);          the consumer calls it
  *
  * Nothing is copied: the tensor is the memory that the graphics API draws from. The tensor holds
- * the mapping. You may unmap the buffer, destroy the object that owns it and close the device while
- * a consumer still has the tensor. The last deleter gives the memory back.
+ * the mapping. You may unmap the buffer, destroy the object that owns it, free the native memory
+ * and close the device while a consumer still has the tensor. The last deleter gives the memory
+ * back, on whatever thread, and makes no call of the graphics API.
  *
  * A slot of a ring is a buffer: culv_shared_buffer_cuda() of what culv_vk_ring_buffer() returns. A
  * LINEAR image is a buffer and a layout: culv_vk_image_map_pitched(), then
@@ -156,7 +157,9 @@ CULV_EXPORT culv_result culv_buffer_get_dlpack(culv_buffer *buffer, const culv_d
  * culv_vector_shrink() does not take its memory away and culv_vector_retire() does not take its
  * address away (BUSY). When the vector is destroyed, its memory stays until its last tensor goes.
  *
- * The deleter of the last tensor of a destroyed vector waits for all CUDA work of the context.
+ * The deleter of the last tensor of a destroyed vector waits for all CUDA work of the context, and
+ * breaks no stream capture. If the driver refuses to wait, the memory stays until a later
+ * culv_device_collect().
  * Errors: as culv_buffer_get_dlpack().
  * Ownership: *out is yours; give it to a consumer, or call its deleter.
  * Threads: any, but not during a call that changes the vector. */
@@ -200,7 +203,9 @@ typedef enum culv_dlpack_stream {
  * more, the other way round, when the consumer's work goes back to your stream. The software twin's
  * tensors are CPU's, so their consumers need CULV_DLPACK_STREAM_HOST.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: 0, which the array API forbids for CUDA; STREAM_DEVICE:
- * `producer` is another device's), DRIVER (DRIVER_REFUSED), ASYNC.
+ * `producer` is another device's; CAPTURE: one of the two is being captured, or is the legacy
+ * stream and waits for one that is, and they are not of one capture, which goes on), DRIVER
+ * (DRIVER_REFUSED), ASYNC.
  * Threads: any.
  * Source: Python array API, __dlpack__. */
 CULV_EXPORT culv_result culv_dlpack_hand_over(culv_device *device, CUstream producer,

@@ -127,7 +127,8 @@ CULV_EXPORT culv_result culv_vector_create(culv_device *device, const culv_vecto
                                            culv_vector **out);
 
 /** Destroys the vector, including its old addresses, and sets *vector to NULL. Does NOT wait: the
- * GPU's work with the vector should be done. What Vulkan or another process imported stays theirs,
+ * GPU's work with the vector should be done. In a space (culvert/vulkan_space.h) Vulkan's half goes
+ * in a later call for the space. What Vulkan or another process imported stays theirs,
  * and with tensors (culvert/dlpack.h) all of it stays until the last one goes. NULL, or a pointer
  * to NULL, is a no-op.
  * Ownership: *vector is Culvert's again.

@@ -130,7 +130,9 @@ CULV_EXPORT culv_result culv_vk_memory_import(culv_vk_device *vk, const culv_vk_
  * made for allocators (VulkanMemoryAllocator, the program's own). Call it for each resource of a
  * block, and map the resource at its offset. Give the import up at once or together with the
  * resource. Do not free the VkDeviceMemory before all of that is given up, because another memory
- * may then get its handle. On Windows keep one reference as long as the VkDeviceMemory lives.
+ * may then get its handle, and this call cannot tell the two apart. Tensors of
+ * culv_buffer_get_dlpack() do not count: they keep the pages, and no import is found by them. On
+ * Windows keep one reference as long as the VkDeviceMemory lives.
  * Otherwise a later call exports it again, and Vulkan hands out only one NT handle of it
  * (VUID-VkMemoryGetWin32HandleInfoKHR-handleType-00663). Images of formats that
  * culv_format_info::dedicated names (D16_UNORM, S8_UINT) cannot be mapped in a block.

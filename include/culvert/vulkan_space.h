@@ -36,7 +36,9 @@
  * - What is not committed must not be touched, by either side.
  *
  * The queue is yours. Vulkan lets only one thread use a queue at a time: order the calls below with
- * your own uses of it, or give culv_vk_space_desc::lock_queue. */
+ * your own uses of it, or give culv_vk_space_desc::lock_queue. Calls whose comment says "any" and
+ * nothing of the queue do not use it: make them with your queue locked if you like, also while
+ * another thread's call waits. */
 #ifndef CULV_VULKAN_SPACE_H_
 #define CULV_VULKAN_SPACE_H_
 
@@ -140,8 +142,9 @@ CULV_EXPORT culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_s
                                              culv_vk_space **out);
 
 /** Gives the space up and sets *space to NULL. It goes, with all of its memory, when its buffers
- * and vectors are gone too. The GPU's work with it must be done then. NULL, or a pointer to NULL,
- * is a no-op.
+ * and vectors are gone too. Tensors of a vector that was destroyed keep CUDA's half of their memory
+ * and nothing of Vulkan's, so that the VkDevice may go before them. The GPU's work with it must be
+ * done then. NULL, or a pointer to NULL, is a no-op.
  * Ownership: *space is Culvert's again.
  * Threads: any, ordered with other calls and with uses of the queue. */
 CULV_EXPORT void culv_vk_space_destroy(culv_vk_space **space);

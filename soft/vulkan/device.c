@@ -220,14 +220,19 @@ void VKAPI_CALL soft_vk_destroy_device(VkDevice handle, const VkAllocationCallba
     free(device);
 }
 
+static const VkAllocationCallbacks *keep(const VkAllocationCallbacks *theirs)
+{
+    return theirs;
+}
+
 /* Count what the application makes and destroys. */
-#define DESTROY(function, name, handle_type, count, kind, gone)                                    \
+#define DESTROY(function, name, handle_type, count, kind, gone, with)                              \
     void VKAPI_CALL function(VkDevice handle, handle_type object,                                  \
                              const VkAllocationCallbacks *callbacks)                               \
     {                                                                                              \
         soft_vk_device *device = soft_vk_device_find(handle);                                      \
         if (device->soft && object != VK_NULL_HANDLE) gone(device, object);                        \
-        device->next.name(handle, object, callbacks);                                              \
+        device->next.name(handle, object, device->soft ? with(callbacks) : callbacks);             \
         if (device->soft && object != VK_NULL_HANDLE) {                                            \
             atomic_fetch_sub(&(count), 1);                                                         \
             atomic_fetch_sub(&device->live[kind], 1);                                              \
@@ -258,9 +263,10 @@ VkResult soft_vk_AllocateMemory(soft_vk_device *device, VkDevice handle,
 {
     if (is_refused(info)) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     const int fd = soft_vk_sparse_fd(device, info);
-    VkResult result = soft_vk_dma_buf_is_memory(device, info)
-                          ? soft_vk_dma_buf_allocate(device, info, out)
-                          : device->next.AllocateMemory(handle, info, callbacks, out);
+    VkResult result =
+        soft_vk_dma_buf_is_memory(device, info)
+            ? soft_vk_dma_buf_allocate(device, info, out)
+            : device->next.AllocateMemory(handle, info, soft_vk_recycles(callbacks), out);
     if (result != VK_SUCCESS && fd >= 0) close(fd);
     if (result == VK_SUCCESS) {
         if (fd >= 0) soft_vk_sparse_memory_made(device, fd, info, *out);
@@ -281,7 +287,7 @@ static void memory_gone(soft_vk_device *device, VkDeviceMemory memory)
 }
 
 DESTROY(soft_vk_free_memory, FreeMemory, VkDeviceMemory, soft_vk_memories, SOFT_VK_MEMORIES,
-        memory_gone)
+        memory_gone, soft_vk_recycles)
 
 VkResult soft_vk_CreateBuffer(soft_vk_device *device, VkDevice handle,
                               const VkBufferCreateInfo *info,
@@ -330,4 +336,4 @@ VkResult soft_vk_CreateImage(soft_vk_device *device, VkDevice handle, const VkIm
 }
 
 DESTROY(soft_vk_destroy_image, DestroyImage, VkImage, soft_vk_images, SOFT_VK_IMAGES,
-        soft_vk_image_gone)
+        soft_vk_image_gone, keep)

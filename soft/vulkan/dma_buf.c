@@ -390,7 +390,8 @@ static VkResult take_pages(soft_vk_device *device, uint32_t type, memory *m)
                                     .size = m->size,
                                     .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                              VK_BUFFER_USAGE_TRANSFER_DST_BIT};
-    VkResult result = device->next.AllocateMemory(device->handle, &info, NULL, &m->handle);
+    VkResult result =
+        device->next.AllocateMemory(device->handle, &info, soft_vk_recycles(NULL), &m->handle);
     if (result != VK_SUCCESS) return result;
     result = device->next.CreateBuffer(device->handle, &all, NULL, &m->buffer);
     if (result == VK_SUCCESS) {
@@ -398,7 +399,7 @@ static VkResult take_pages(soft_vk_device *device, uint32_t type, memory *m)
         if (result == VK_SUCCESS) return VK_SUCCESS;
         device->next.DestroyBuffer(device->handle, m->buffer, NULL);
     }
-    device->next.FreeMemory(device->handle, m->handle, NULL);
+    device->next.FreeMemory(device->handle, m->handle, soft_vk_recycles(NULL));
     return result;
 }
 

@@ -143,6 +143,10 @@ static inline const void *soft_vk_in_chain(const void *next, VkStructureType typ
     return item;
 }
 
+/* handles.c: what the driver's memory objects are allocated with, so that a freed one's handle is
+ * the next one's; the caller's own callbacks, if there are any. */
+const VkAllocationCallbacks *soft_vk_recycles(const VkAllocationCallbacks *theirs);
+
 /* dedicated.c: which memory is dedicated, and that buffers prefer it. */
 void soft_vk_buffer_made(const soft_vk_device *device, const VkBufferCreateInfo *info,
                          VkBuffer buffer);

@@ -81,8 +81,8 @@ culv_result culvi_memory_map(culv_memory *memory)
     return result;
 }
 
-culv_result culvi_buffer_range(culv_memory *memory, uint64_t offset, uint64_t size,
-                               const char *label, culv_buffer **out)
+static culv_result map_range(culv_memory *memory, uint64_t offset, uint64_t size, const char *label,
+                             bool is_tensor, culv_buffer **out)
 {
     culv_device *device = memory->device;
     culv_buffer *buffer = culvi_alloc(sizeof *buffer);
@@ -95,18 +95,31 @@ culv_result culvi_buffer_range(culv_memory *memory, uint64_t offset, uint64_t si
         return result;
     }
     memory->refs++;
-    memory->holders++;
+    if (!is_tensor) memory->holders++;
     memory->buffers++;
     device->counts.buffers++;
     buffer->memory = memory;
     buffer->size = size;
     buffer->pointer = memory->base + offset;
+    buffer->is_tensor = is_tensor;
     culvi_label_set(buffer->label, label);
     culvi_mutex_unlock(&device->lock);
     culvi_device_ref(device);
     culvi_made(device, &buffer->deferred, "buffer", buffer->label, buffer->size);
     *out = buffer;
     return CULV_OK;
+}
+
+culv_result culvi_buffer_range(culv_memory *memory, uint64_t offset, uint64_t size,
+                               const char *label, culv_buffer **out)
+{
+    return map_range(memory, offset, size, label, false, out);
+}
+
+culv_result culvi_buffer_for_tensor(culv_memory *memory, uint64_t offset, uint64_t size,
+                                    const char *label, culv_buffer **out)
+{
+    return map_range(memory, offset, size, label, true, out);
 }
 
 /* Nobody knows which of the three numbers is wrong, so each is named by its field. */
@@ -157,7 +170,7 @@ void culvi_buffer_release_or_defer(culv_buffer *buffer, bool has_last_use, CUstr
     buffer->deferred.release = release_buffer;
     culvi_mutex_lock(&device->lock);
     device->counts.buffers--;
-    culvi_memory_drop_holder(buffer->memory);
+    if (!buffer->is_tensor) culvi_memory_drop_holder(buffer->memory);
     culvi_release_or_defer(device, &buffer->deferred, has_last_use, last_use);
     culvi_mutex_unlock(&device->lock);
     culvi_device_unref(device);

@@ -6,6 +6,7 @@
 #include "base/desc.h"
 #include "core/buffer.h"
 #include "cuda/context.h"
+#include "cuda/late.h"
 #include "cuda/stream.h"
 
 #include <inttypes.h>
@@ -312,8 +313,10 @@ culv_result culv_buffer_get_dlpack(culv_buffer *buffer, const culv_dlpack_desc *
             "the unmap, and a tensor may live longer; copy the bytes at culv_buffer_pointer() into "
             "memory of yours, or share a buffer with %s in place of registering it",
             buffer->memory->words->name);
+    if (buffer->staging != NULL) culvi_late_prepare(device); /* culvi_staging_release() waits */
     const uint64_t at = buffer->pointer - buffer->memory->base;
-    culv_result result = culvi_buffer_range(buffer->memory, at, buffer->size, buffer->label, &mine);
+    culv_result result =
+        culvi_buffer_for_tensor(buffer->memory, at, buffer->size, buffer->label, &mine);
     if (result != CULV_OK) return result;
     const culvi_dlpack_memory memory = {
         .device = device,
@@ -409,6 +412,46 @@ fail:
                            (void *)consumer, (void *)producer);
 }
 
+static culv_result refuse_capture(const culv_device *device, const char *who, CUstream stream,
+                                  culvi_capture capture)
+{
+    char name[40];
+    culvi_stream_name(stream, name);
+    return culvi_fail(
+        &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
+        "culv_dlpack_hand_over: %s, the tensor's %s, %s, and the order that is asked for would end "
+        "that capture; hand the tensor over before the capture, order the streams by yourself and "
+        "pass -1, or let producer and consumer be of one capture",
+        name, who, capture == CULVI_CAPTURED ? "is being captured" : "waits for a stream that is");
+}
+
+/* Whether two captured streams are of one capture, whose graph the event then becomes part of. */
+static bool same_capture(const culv_device *device, CUstream a, CUstream b)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    cuuint64_t ids[2] = {0, 0};
+    const CUstream streams[] = {a, b};
+    for (int i = 0; i < 2; i++)
+        if (device->cuda->cuStreamGetCaptureInfo == NULL ||
+            CULVI_CU(device, cuStreamGetCaptureInfo,
+                     (streams[i], &status, &ids[i], NULL, NULL, NULL)) != CUDA_SUCCESS)
+            return false;
+    return ids[0] == ids[1];
+}
+
+/* Runs in the device's context. What the driver does not tell here, the call after it does. */
+static culv_result check_captures(const culv_device *device, CUstream producer, int64_t consumer)
+{
+    const CUstream to = (CUstream)(uintptr_t)consumer;
+    culvi_capture from = CULVI_NOT_CAPTURED, into = CULVI_NOT_CAPTURED;
+    (void)culvi_stream_capture(device, producer, &from);
+    if (consumer != CULV_DLPACK_STREAM_HOST) (void)culvi_stream_capture(device, to, &into);
+    if (from == CULVI_CAPTURED && into == CULVI_CAPTURED && same_capture(device, producer, to))
+        return CULV_OK;
+    if (from != CULVI_NOT_CAPTURED) return refuse_capture(device, "producer", producer, from);
+    return into == CULVI_NOT_CAPTURED ? CULV_OK : refuse_capture(device, "consumer", to, into);
+}
+
 culv_result culv_dlpack_hand_over(culv_device *device, CUstream producer, int64_t consumer)
 {
     bool pushed = false;
@@ -424,10 +467,17 @@ culv_result culv_dlpack_hand_over(culv_device *device, CUstream producer, int64_
     if (producer == NULL) producer = CU_STREAM_LEGACY;
     const CUstream to = (CUstream)(uintptr_t)consumer; /* 1 and 2 are CUDA's own numbers */
     if (to == producer) return CULV_OK;
-    culv_result result = culvi_enter_stream(device, NULL, producer, &pushed);
+    culvi_scope scope;
+    culv_result result = culvi_enter(device, &scope, NULL);
     if (result != CULV_OK) return result;
-    result = consumer == CULV_DLPACK_STREAM_HOST ? wait_on_host(device, producer)
-                                                 : wait_on_stream(device, producer, to);
-    culvi_leave_frame(device, pushed);
+    result = culvi_enter_stream(device, NULL, producer, &pushed);
+    if (result == CULV_OK) {
+        result = check_captures(device, producer, consumer);
+        if (result == CULV_OK)
+            result = consumer == CULV_DLPACK_STREAM_HOST ? wait_on_host(device, producer)
+                                                         : wait_on_stream(device, producer, to);
+        culvi_leave_frame(device, pushed);
+    }
+    culvi_leave(device, &scope);
     return result;
 }

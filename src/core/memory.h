@@ -29,7 +29,7 @@ struct culv_memory {
     /* Guarded by the device's lock. */
     uint32_t refs;          /* the caller's handle, each buffer, each image */
     uint32_t buffers;       /* live mapped ranges, including deferred ones */
-    uint32_t holders;       /* like refs, without what was given up and is deferred */
+    uint32_t holders;       /* like refs, without tensors, and what was given up and is deferred */
     CUdeviceptr base;       /* the one mapping of all of it; 0 when not mapped */
     culvi_tree_node mapped; /* culv_device::mapped */
     bool waiting;           /* on the deferred list after a refused release */

@@ -442,6 +442,28 @@ static culv_result unmap_all(const batch *b, bool *done)
         "READ_ONLY");
 }
 
+/* Views wait and go in calls that would end captures of other threads. */
+static culv_result turn_relaxed(const batch *b, bool map, bool *done)
+{
+    culvi_scope scope;
+    const CUresult code = culvi_relax(b->device, &scope);
+    if (code != CUDA_SUCCESS)
+        return culvi_fail_cuda(b->device, label_of(b->list[0]), code,
+                               "cuThreadExchangeStreamCaptureMode", CULV_REASON_DRIVER_REFUSED,
+                               "%s(): captures of other threads could not be kept whole", b->call);
+    culv_result result = map ? map_all(b, done) : unmap_all(b, done);
+    culvi_restore(b->device, &scope);
+    return result;
+}
+
+static bool has_image(const batch *b)
+{
+    uint32_t i = 0;
+    while (i < b->count && b->list[i]->image == NULL)
+        i++;
+    return i < b->count;
+}
+
 static culv_result take_turn(const batch *b, bool map)
 {
     bool pushed = false, done = false;
@@ -450,7 +472,10 @@ static culv_result take_turn(const batch *b, bool map)
     result = culvi_enter_stream(b->device, label_of(b->list[0]), b->stream, &pushed);
     if (result == CULV_OK) {
         if (b->asks_caller) result = check_stream(b);
-        if (result == CULV_OK) result = map ? map_all(b, &done) : unmap_all(b, &done);
+        if (result == CULV_OK && has_image(b))
+            result = turn_relaxed(b, map, &done);
+        else if (result == CULV_OK)
+            result = map ? map_all(b, &done) : unmap_all(b, &done);
         culvi_leave_frame(b->device, pushed);
     }
     if (!done) say_mapped(b, b->count, !map);

@@ -313,9 +313,9 @@ static bool is_repeated(const culv_semaphore_point *points, uint32_t i)
     return k < i;
 }
 
-/* A batch as most are, of timelines of one device with values that may be signaled: checked and
- * filled in by one pass, which marks nothing. False: it is another, or is refused; what goes
- * through it point by point says why. */
+/* A batch as most are, of timelines of one device with values that may be signaled and no counter
+ * to ask: checked and filled in by one pass, which marks nothing. False: it is another, or is
+ * refused; what goes through it point by point says why. */
 static bool gather(const culv_semaphore_point *points, uint32_t count, direction way,
                    CUexternalSemaphore *externals, params *array)
 {
@@ -324,7 +324,9 @@ static bool gather(const culv_semaphore_point *points, uint32_t count, direction
         const culv_semaphore *semaphore = points[i].semaphore;
         if (semaphore == NULL || semaphore->type != CULV_SEMAPHORE_TIMELINE ||
             semaphore->relay != NULL || semaphore->device != points[0].semaphore->device ||
-            (way == SIGNAL && points[i].value <= culvi_semaphore_last(semaphore)))
+            (way == SIGNAL &&
+             (semaphore->present.read != NULL || semaphore->words->api == CULV_NATIVE_D3D ||
+              points[i].value <= culvi_semaphore_last(semaphore))))
             return false;
         /* Equal semaphores set the same bit. Different ones rarely do. */
         uint64_t bit = UINT64_C(1) << ((uintptr_t)semaphore * UINT64_C(0x9e3779b97f4a7c15) >> 58);

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "cuda/context.h"
+#include "cuda/late.h"
 #include "cuda/stream.h"
 
 #include <inttypes.h>
@@ -101,14 +102,28 @@ void culvi_staging_discard(culv_device *device, culvi_staging *staging)
     if (image != NULL) culvi_image_release_or_defer(image, false, NULL);
 }
 
+/* Waits for the copies. CUDA's memory goes with that, unless tensors have it, too. */
+static bool end_copies(culv_device *device, culv_memory *memory, bool last_try)
+{
+    if (memory->buffers > 1)
+        return culvi_wait_for_all(device, "copies of buffer", memory->label, memory->size);
+    CUresult r = CULVI_RELEASE(device, cuMemFree, (memory->base));
+    if (!culvi_release_done(device, "cuMemFree", r, last_try)) return false;
+    memory->base = 0;
+    device->counts.allocations--;
+    return true;
+}
+
 bool culvi_staging_release(culv_device *device, culv_memory *memory, culvi_staging **staging,
                            bool last_try)
 {
-    if (memory->base != 0) {
-        CUresult r = CULVI_RELEASE(device, cuMemFree, (memory->base));
-        if (!culvi_release_done(device, "cuMemFree", r, last_try)) return false;
-        memory->base = 0;
-        device->counts.allocations--;
+    if (memory->base != 0 && !end_copies(device, memory, last_try)) {
+        if (!last_try) return false;
+        culvi_log(&device->voice, CULV_LOG_WARNING,
+                  "'%s': the driver does not wait for its copies: what they use stays allocated",
+                  memory->label);
+        *staging = NULL; /* a copy may still write there */
+        return true;
     }
     if (!release_far_side(device, *staging, last_try)) return false;
     *staging = NULL;

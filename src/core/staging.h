@@ -70,6 +70,7 @@ culv_result culvi_staging_register(culv_device *device, culvi_staging *staging, 
 /* Frees a staging that has no buffer or image yet. */
 void culvi_staging_discard(culv_device *device, culvi_staging *staging);
 /* Frees CUDA's own memory first, which waits for the copies, then the rest and the staging itself.
+ * Memory that another buffer has, a tensor's, stays, and the copies are waited for otherwise.
  * False: the driver refused for now. Call it in the device's context; the caller holds the lock. */
 bool culvi_staging_release(culv_device *device, culv_memory *memory, culvi_staging **staging,
                            bool last_try);

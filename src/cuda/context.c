@@ -30,19 +30,34 @@ void culvi_leave_frame(const culv_device *device, bool pushed)
                   "cuCtxPopCurrent failed: the thread's context stack has grown");
 }
 
+CUresult culvi_relax(const culv_device *device, culvi_scope *scope)
+{
+    /* Without this, an import or a free on this thread would invalidate a capture in global mode on
+     * any thread. */
+    scope->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    const CUresult r = device->cuda->cuThreadExchangeStreamCaptureMode(&scope->mode);
+    scope->relaxed = r == CUDA_SUCCESS;
+    return r;
+}
+
+void culvi_restore(const culv_device *device, const culvi_scope *scope)
+{
+    CUstreamCaptureMode mode = scope->mode;
+    if (!scope->relaxed) return;
+    if (device->cuda->cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS) return;
+    mode = scope->mode;
+    (void)device->cuda->cuThreadExchangeStreamCaptureMode(&mode);
+}
+
 /* The name of the call that failed, if any, goes to *call. */
 static CUresult enter(culv_device *device, culvi_scope *scope, const char **call)
 {
     scope->relaxed = false;
     CUresult r = culvi_enter_frame(device, &scope->pushed, call);
     if (r != CUDA_SUCCESS) return r;
-    /* Without this, an import or a free on this thread would invalidate a capture in global mode on
-     * any thread. */
-    scope->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     *call = "cuThreadExchangeStreamCaptureMode";
-    r = device->cuda->cuThreadExchangeStreamCaptureMode(&scope->mode);
+    r = culvi_relax(device, scope);
     if (r != CUDA_SUCCESS) culvi_leave_frame(device, scope->pushed);
-    scope->relaxed = r == CUDA_SUCCESS;
     return r;
 }
 
@@ -90,13 +105,7 @@ CUresult culvi_enter_quietly(culv_device *device, culvi_scope *scope)
 
 void culvi_leave(culv_device *device, culvi_scope *scope)
 {
-    if (scope->relaxed) {
-        CUstreamCaptureMode mode = scope->mode;
-        if (device->cuda->cuThreadExchangeStreamCaptureMode(&mode) != CUDA_SUCCESS) {
-            mode = scope->mode;
-            (void)device->cuda->cuThreadExchangeStreamCaptureMode(&mode);
-        }
-    }
+    culvi_restore(device, scope);
     culvi_leave_frame(device, scope->pushed);
 }
 

@@ -22,6 +22,10 @@ bool culvi_lost(culv_device *device);
 /* culvi_enter() for destroys, which have no error to report (R2, R3). */
 CUresult culvi_enter_quietly(culv_device *device, culvi_scope *scope);
 void culvi_leave(culv_device *device, culvi_scope *scope);
+/* For a frame whose context is current already: allows CUDA calls during a stream capture
+ * elsewhere, until culvi_restore(). */
+CUresult culvi_relax(const culv_device *device, culvi_scope *scope);
+void culvi_restore(const culv_device *device, const culvi_scope *scope);
 /* The same for the frame path: sets only the context, and only when it is not current already. */
 CUresult culvi_enter_frame(const culv_device *device, bool *pushed, const char **call);
 void culvi_leave_frame(const culv_device *device, bool pushed);

@@ -8,6 +8,7 @@
 #include "cuda/cig.h"
 #include "cuda/context.h"
 #include "cuda/format.h"
+#include "cuda/late.h"
 #include "cuda/retire.h"
 #include "cuda/watch.h"
 
@@ -383,6 +384,7 @@ void culvi_device_unref(culv_device *device)
     if (atomic_fetch_sub(&device->refs, 1) != 1) return;
     culvi_watch watch;
     culvi_wait_and_collect(device);
+    culvi_late_end(device);
     culvi_watch_begin(device, &watch, "device", device->caps.name, 0);
     culvi_formats_release(device);
     culvi_watch_done(device, &watch);
@@ -411,6 +413,7 @@ void culv_device_close(culv_device **device)
     if (device == NULL || *device == NULL) return;
     culv_device *mine = *device;
     *device = NULL;
+    culvi_late_collect(mine);
     culvi_device_unref(mine);
 }
 
@@ -425,6 +428,7 @@ culv_result culv_device_get_caps(const culv_device *device, culv_device_caps *ou
 uint64_t culv_device_collect(culv_device *device)
 {
     if (device == NULL) return 0;
+    culvi_late_collect(device);
     culvi_mutex_lock(&device->lock);
     culvi_collect(device);
     uint64_t deferred = device->counts.deferred;
@@ -437,6 +441,7 @@ culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out)
     CULVI_REQUIRE2(NULL, device, out);
     culv_result result = culvi_struct_check(&device->voice, out, "culv_device_counts");
     if (result != CULV_OK) return result;
+    culvi_late_collect(device);
     culvi_mutex_lock(&device->lock);
     culvi_collect(device);
     culv_device_counts counts = device->counts;

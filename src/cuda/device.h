@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 typedef struct culvi_deferred culvi_deferred; /* cuda/retire.h */
+typedef struct culvi_late culvi_late;         /* cuda/late.h */
 typedef struct culvi_peer culvi_peer;         /* core/peer.h */
 typedef struct culvi_watch culvi_watch;       /* cuda/watch.h */
 typedef struct culvi_wait_note culvi_wait_note;
@@ -75,6 +76,10 @@ struct culv_device {
     void (*free_peers)(culv_device *device); /* set with the first of them */
     /* Used to verify copies from and to other GPUs; freed with the device */
     CUdeviceptr probe;
+    /* Memory of cuMemAlloc, whose cuMemFree waits for all work, and what waits for that, which the
+     * driver's threads push, too: cuda/late.c */
+    _Atomic uint64_t waiter;
+    _Atomic(culvi_late *) late;
     /* Granularities that the driver reported: vmm/allocation.c */
     culvi_granularity granularities[CULVI_GRANULARITIES];
     /* Streams that are known to be this device's: they are checked once, not in each frame (R6). */

@@ -50,18 +50,15 @@ static culv_result ask_fence(const culv_gl_ring *ring, const culvi_gl_mark *mark
 
 static culv_result ask_event(const culv_gl_ring *ring, const culvi_gl_mark *mark, bool *passed)
 {
-    const culv_device *device = ring->base.graphics->device;
-    const char *call = "cuEventQuery";
-    bool pushed = false;
-    CUresult code = culvi_enter_frame(device, &pushed, &call);
-    if (code == CUDA_SUCCESS) {
-        call = "cuEventQuery";
-        code = CULVI_CU(device, cuEventQuery, (mark->event));
-        culvi_leave_frame(device, pushed);
-    }
+    culv_device *device = ring->base.graphics->device;
+    culvi_scope scope;
+    culv_result result = culvi_enter(device, &scope, label_of(ring));
+    if (result != CULV_OK) return result;
+    const CUresult code = CULVI_CU(device, cuEventQuery, (mark->event));
+    culvi_leave(device, &scope);
     *passed = code == CUDA_SUCCESS;
     if (code == CUDA_SUCCESS || code == CUDA_ERROR_NOT_READY) return CULV_OK;
-    return culvi_fail_cuda(device, label_of(ring), code, call, CULV_REASON_DRIVER_REFUSED,
+    return culvi_fail_cuda(device, label_of(ring), code, "cuEventQuery", CULV_REASON_DRIVER_REFUSED,
                            "an event of the ring could not be asked for");
 }
 

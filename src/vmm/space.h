@@ -15,6 +15,9 @@ typedef struct culvi_space_api {
     culv_result (*claim)(culv_space *space, const char *label, uint64_t least, uint64_t wish,
                          uint64_t *offset, uint64_t *size);
     void (*unclaim)(culv_space *space, uint64_t offset);
+    /* The vector has gone, and tensors keep CUDA's half of its claim, which outlives the graphics
+     * API's: later calls for the claim, on whatever thread, make none of that API's. */
+    void (*part)(culv_space *space, uint64_t offset);
     /* Shows what CUDA has mapped at `offset`; it may be used when the call returns. An error leaves
      * everything as it was. */
     culv_result (*show)(culv_space *space, uint64_t offset, culv_vmm_allocation *allocation);

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/handle.h"
 #include "cuda/context.h"
+#include "cuda/late.h"
 #include "cuda/stream.h"
 #include "cuda/watch.h"
 #include "vmm/mapping.h"
@@ -18,12 +19,11 @@
 #include <stdatomic.h>
 
 enum { DEVICES = 64 };
-enum { PROBE_BUSY = 1 }; /* it is being made */
 
 typedef struct pool pool;
 typedef struct block {
     culvi_tree_node node;
-    struct block *next; /* in pool::late */
+    culvi_late late;
     CUdeviceptr pointer;
     culv_vmm_range *range;
     pool *pool;
@@ -35,10 +35,6 @@ struct pool {
     culv_device *device;
     culvi_mutex lock;  /* guards the blocks; not held across driver calls */
     culvi_tree blocks; /* by pointer */
-    /* Memory of cuMemAlloc, whose cuMemFree waits for all work; 0: none */
-    _Atomic uint64_t probe;
-    /* Given back, and to be freed after all work of the context. The driver's threads push. */
-    _Atomic(block *) late;
 };
 
 static _Atomic(pool *) pools[DEVICES];
@@ -97,78 +93,16 @@ static void release(block *b)
     culvi_free(b);
 }
 
-static void push_late(block *b)
+static void release_late(culvi_late *late)
 {
-    _Atomic(block *) *late = &b->pool->late;
-    b->next = atomic_load(late);
-    while (!atomic_compare_exchange_weak(late, &b->next, b)) {
-    }
+    release(CULVI_CONTAINER(late, block, late));
 }
 
 /* The driver calls it on a thread that must not call CUDA. */
 static void CUDA_CB graph_gone(void *user)
 {
-    push_late(user);
-}
-
-/* Whether an answer settles a call that waits or asks; another refusal may be a single one. */
-static bool is_answer(CUresult r)
-{
-    return r == CUDA_SUCCESS || culvi_cuda_sticky(r) || culvi_cuda_gone(r);
-}
-
-/* Allocates for a later wait, when no memory may be free. Runs in the device's context. */
-static void make_probe(pool *p)
-{
-    uint64_t none = 0;
-    CUdeviceptr probe = 0;
-    if (!atomic_compare_exchange_strong(&p->probe, &none, PROBE_BUSY)) return;
-    if (CULVI_CU(p->device, cuMemAlloc, (&probe, 1)) != CUDA_SUCCESS) probe = 0;
-    atomic_store(&p->probe, probe);
-}
-
-/* Waits for all work of the context. cuCtxSynchronize would break every capture in it; cuMemFree,
- * which waits just so, breaks none in the relaxed mode (both measured). False: not now. */
-static bool wait_for_all(pool *p)
-{
-    culv_device *device = p->device;
-    culvi_scope scope;
-    CUdeviceptr probe = 0;
-    uint64_t kept = atomic_load(&p->probe);
-    CUresult r = culvi_enter_quietly(device, &scope);
-    if (r != CUDA_SUCCESS) return culvi_cuda_gone(r);
-    if (kept > PROBE_BUSY && atomic_compare_exchange_strong(&p->probe, &kept, 0))
-        probe = (CUdeviceptr)kept;
-    else
-        r = CULVI_CU(device, cuMemAlloc, (&probe, 1));
-    if (r == CUDA_SUCCESS) {
-        culvi_watch watch;
-        culvi_watch_begin(device, &watch, "blocks", "culv_torch_free", 0);
-        r = CULVI_RELEASE(device, cuMemFree, (probe));
-        if (r != CUDA_SUCCESS) r = CULVI_RELEASE(device, cuMemFree, (probe));
-        culvi_watch_done(device, &watch);
-        kept = 0;
-        if (!is_answer(r)) (void)atomic_compare_exchange_strong(&p->probe, &kept, probe);
-    }
-    culvi_leave(device, &scope);
-    return is_answer(r);
-}
-
-/* What earlier calls have left. */
-static void collect(pool *p)
-{
-    (void)culv_device_collect(p->device);
-    if (atomic_load(&p->late) == NULL) return;
-    block *list = atomic_exchange(&p->late, NULL);
-    const bool over = list != NULL && wait_for_all(p);
-    while (list != NULL) {
-        block *b = list;
-        list = b->next;
-        if (over)
-            release(b);
-        else
-            push_late(b);
-    }
+    block *b = user;
+    culvi_late_push(b->pool->device, &b->late);
 }
 
 /* Gives the block to the graph that the stream's work goes to; runs in the device's context. False:
@@ -217,10 +151,10 @@ static fate settle(block *b, CUstream stream)
     culvi_watch watch;
     culvi_capture capture = CULVI_NOT_CAPTURED;
     CUresult r = culvi_stream_capture(device, stream, &capture);
-    if (!is_answer(r)) r = culvi_stream_capture(device, stream, &capture);
+    if (!culvi_cuda_answers(r)) r = culvi_stream_capture(device, stream, &capture);
     if (r == CUDA_SUCCESS && capture == CULVI_CAPTURED) {
         const CUgraph graph = graph_of(device, stream);
-        make_probe(b->pool);
+        culvi_late_prepare(device);
         if (graph == NULL) return LATER;
         if (!give_to_graph(b, graph))
             culvi_log(
@@ -235,10 +169,10 @@ static fate settle(block *b, CUstream stream)
     if (r == CUDA_SUCCESS) {
         culvi_watch_stream(device, &watch, "block", "culv_torch_free", size, stream);
         r = CULVI_RELEASE(device, cuStreamSynchronize, (stream));
-        if (!is_answer(r)) r = CULVI_RELEASE(device, cuStreamSynchronize, (stream));
+        if (!culvi_cuda_answers(r)) r = CULVI_RELEASE(device, cuStreamSynchronize, (stream));
         culvi_watch_done(device, &watch);
     }
-    return is_answer(r) ? NOW : LATER;
+    return culvi_cuda_answers(r) ? NOW : LATER;
 }
 
 static void give_back(block *b, CUstream stream)
@@ -247,7 +181,7 @@ static void give_back(block *b, CUstream stream)
     culvi_scope scope;
     fate what = LATER;
     CUresult r = culvi_enter_quietly(device, &scope);
-    if (!is_answer(r)) r = culvi_enter_quietly(device, &scope);
+    if (!culvi_cuda_answers(r)) r = culvi_enter_quietly(device, &scope);
     if (r == CUDA_SUCCESS) {
         what = settle(b, stream);
         culvi_leave(device, &scope);
@@ -255,7 +189,7 @@ static void give_back(block *b, CUstream stream)
         what = NOW;
     }
     if (what == NOW) release(b);
-    if (what == LATER) push_late(b);
+    if (what == LATER) culvi_late_push(device, &b->late);
 }
 
 /* The calls ------------------------------------------------------------------------------------ */
@@ -266,7 +200,7 @@ void *culv_torch_malloc(ptrdiff_t size, int device, CUstream stream)
     if (size <= 0) return NULL;
     pool *p = find_pool(device, true);
     if (p == NULL) return NULL;
-    collect(p);
+    (void)culv_device_collect(p->device); /* what earlier calls have left */
     block *b = culvi_alloc(sizeof *b);
     if (b == NULL) {
         (void)culvi_fail_host_memory(NULL, NULL);
@@ -277,6 +211,7 @@ void *culv_torch_malloc(ptrdiff_t size, int device, CUstream stream)
         return NULL;
     }
     b->pool = p;
+    b->late.release = release_late;
     b->pointer = culv_vmm_range_pointer(b->range);
     void *pointer = (void *)(uintptr_t)b->pointer;
     culvi_mutex_lock(&p->lock);
@@ -306,5 +241,5 @@ void culv_torch_free(void *pointer, ptrdiff_t size, int device, CUstream stream)
         return;
     }
     give_back(mine, stream);
-    collect(p);
+    (void)culv_device_collect(p->device);
 }

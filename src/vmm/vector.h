@@ -6,6 +6,7 @@
 
 #include "culvert/vector.h"
 
+#include "cuda/late.h"
 #include "vmm/access.h"
 #include "vmm/mapping.h"
 #include "vmm/range.h"
@@ -20,6 +21,7 @@ typedef struct culvi_vector_segment {
     uint64_t start;   /* bytes into the range */
     uint64_t offset;  /* bytes into the space */
     uint64_t size;
+    bool apart; /* the graphics API has given its half to itself: culvi_space_api::part */
 } culvi_vector_segment;
 
 typedef struct culvi_vector_space {
@@ -74,6 +76,7 @@ struct culv_vector {
     size_t num_chunks, capacity;
     culvi_vector_pin *pins;  /* what keeps memory and addresses where they are */
     bool orphan;             /* destroyed, and the last pin frees all of it */
+    culvi_late late;         /* an orphan, whose tensors anything may still use */
     culv_vector_stats stats; /* the counters; the rest is filled in on request */
 
     /* Fields of whoever is busy. */

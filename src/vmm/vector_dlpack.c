@@ -3,8 +3,6 @@
  * before, but what the tensor covers stays where it is. */
 #include "base/alloc.h"
 #include "core/dlpack.h"
-#include "cuda/context.h"
-#include "cuda/watch.h"
 #include "vmm/vector.h"
 
 bool culvi_vector_is_pinned(culv_vector *v, CUdeviceptr base, uint64_t offset)
@@ -25,30 +23,38 @@ culv_result culvi_vector_fail_pinned(const culv_vector *v, const char *call)
                       call);
 }
 
+static void free_orphan(culvi_late *late)
+{
+    culvi_vector_free_all(CULVI_CONTAINER(late, culv_vector, late), true);
+}
+
+/* Unmapping does not wait, and who used the tensors in which streams is not known. */
+static void release_orphan(culv_vector *v)
+{
+    v->late.release = free_orphan;
+    culvi_release_late(v->device, &v->late, "vector", v->label, culv_vector_committed(v));
+}
+
 bool culvi_vector_leave_to_pins(culv_vector *v)
 {
     culvi_mutex_lock(&v->lock);
-    const bool left = v->pins != NULL;
-    v->orphan = left;
-    if (left) atomic_store(&v->gone, true);
+    bool pinned = v->pins != NULL;
     culvi_mutex_unlock(&v->lock);
-    return left;
-}
-
-/* Unmapping does not wait, and who used the tensor in which streams is not known. */
-static void wait_for_all(culv_device *device, const char *label, uint64_t size)
-{
-    culvi_scope scope;
-    culvi_watch watch;
-    if (culvi_enter_quietly(device, &scope) != CUDA_SUCCESS) return;
-    culvi_watch_begin(device, &watch, "vector", label, size);
-    if (!device->lost) {
-        const CUresult r = device->cuda->cuCtxSynchronize();
-        if (culvi_traces(&device->voice))
-            (void)culvi_trace_cuda(&device->voice, device->cuda, "cuCtxSynchronize", r, NULL, 0);
+    if (!pinned) return false;
+    /* The last pin may go on any thread, when the graphics API's device has long gone. */
+    for (culvi_vector_segment *s = v->space->top; s != NULL; s = s->below) {
+        if (s->home != NULL) s->home->api->part(s->home, s->start);
+        s->apart = s->home != NULL;
     }
-    culvi_watch_done(device, &watch);
-    culvi_leave(device, &scope);
+    culvi_mutex_lock(&v->lock);
+    pinned = v->pins != NULL;
+    v->orphan = true;
+    atomic_store(&v->gone, true);
+    culvi_mutex_unlock(&v->lock);
+    if (pinned) return true;
+    v->late.release = free_orphan; /* they went meanwhile, and a destroy does not wait */
+    culvi_late_push(v->device, &v->late);
+    return true;
 }
 
 static void give_up_pin(void *owner)
@@ -61,10 +67,7 @@ static void give_up_pin(void *owner)
     const bool last = v->pins == NULL && v->orphan;
     culvi_mutex_unlock(&v->lock);
     culvi_free(pin);
-    if (last) {
-        wait_for_all(v->device, v->label, culv_vector_committed(v));
-        culvi_vector_free_all(v, true);
-    }
+    if (last) release_orphan(v);
     culvi_vector_unref(v);
 }
 
@@ -75,6 +78,7 @@ culv_result culv_vector_get_dlpack(culv_vector *vector, const culv_dlpack_desc *
     culv_vector *v = vector;
     culv_device *device = v->device;
     CULVI_REQUIRE(&device->voice, out);
+    culvi_late_prepare(device);
     culvi_vector_pin *pin = culvi_alloc(sizeof *pin);
     if (pin == NULL) return culvi_fail_host_memory(&device->voice, v->label);
     culvi_mutex_lock(&v->lock);

@@ -91,7 +91,7 @@ void culvi_vector_segment_unmap(const culvi_vector_segment *segment, uint64_t of
 {
     culvi_vmm_unmap_or_defer(segment->range, segment->start + offset, size);
     if (segment->home != NULL)
-        segment->home->api->hide(segment->home, segment->start + offset, size, true);
+        segment->home->api->hide(segment->home, segment->start + offset, size, !segment->apart);
 }
 
 culvi_vector_segment *culvi_vector_segment_pop(culvi_vector_segment *top, bool unmap)

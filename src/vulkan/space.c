@@ -15,6 +15,7 @@
 
 static const culvi_space_api space_api = {.claim = culvi_vk_space_claim,
                                           .unclaim = culvi_vk_space_unclaim,
+                                          .part = culvi_vk_space_part,
                                           .show = culvi_vk_space_show,
                                           .hide = culvi_vk_space_hide};
 
@@ -334,28 +335,53 @@ static culv_result resolve_access(culv_vk_space *s, const culv_vk_space_desc *d)
     return culvi_vmm_access_resolve(s->base.device, d->access, d->access_count, s->access);
 }
 
-/* Nothing uses it any more. A bind operation that failed to be waited for may still be on its way,
- * so the last one is waited for. */
-static void free_space(culv_vk_space *s)
+/* All but what vectors that have gone left to tensors. */
+static void unmap_cuda(culv_vk_space *s)
+{
+    uint64_t at = 0;
+    culvi_mutex_lock(&s->lock);
+    for (size_t i = 0; i < s->num_claims; i++) {
+        const culvi_vk_claim *c = &s->claims[i];
+        if (!c->apart) continue;
+        if (c->offset > at) culvi_vmm_unmap_or_defer(s->base.range, at, c->offset - at);
+        at = c->offset + c->size;
+    }
+    const uint64_t all = culv_vmm_range_size(s->base.range);
+    if (at < all) culvi_vmm_unmap_or_defer(s->base.range, at, all - at);
+    culvi_mutex_unlock(&s->lock);
+}
+
+/* Nothing of Vulkan's uses it any more. A bind operation that failed to be waited for may still be
+ * on its way, so the last one is waited for. */
+static void free_vulkan(culv_vk_space *s)
 {
     const culv_vk_device *vk = s->vk;
-    if (s->value > 0) (void)culvi_vk_timeline_wait(vk, s->timeline, s->value, UINT64_MAX);
+    const uint64_t last = atomic_load(&s->value);
+    if (last > 0) (void)culvi_vk_timeline_wait(vk, s->timeline, last, UINT64_MAX);
     culvi_vk_space_free_unbound(s, true);
     if (s->buffer != VK_NULL_HANDLE)
         CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, s->buffer, vk->callbacks));
-    for (size_t i = 0; i < s->num_chunks; i++)
+    culvi_mutex_lock(&s->lock);
+    const size_t count = s->num_chunks;
+    s->num_chunks = 0;
+    culvi_mutex_unlock(&s->lock);
+    for (size_t i = 0; i < count; i++)
         CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, s->chunks[i].memory, vk->callbacks));
     if (s->timeline != VK_NULL_HANDLE)
         CULVI_VK_DO(vk, vkDestroySemaphore, (vk->vk_device, s->timeline, vk->callbacks));
-    if (s->base.range != NULL) {
-        culvi_vmm_unmap_or_defer(s->base.range, 0, culv_vmm_range_size(s->base.range));
-        culvi_vmm_range_release_or_defer(&s->base.range);
-    }
+    if (s->base.range != NULL) unmap_cuda(s);
+}
+
+void culvi_vk_space_end_half(culv_vk_space *s)
+{
+    if (atomic_fetch_sub(&s->halves, 1) != 1) return;
+    if (s->base.range != NULL) culvi_vmm_range_release_or_defer(&s->base.range);
     culvi_free(s->chunks);
     culvi_free(s->unbound);
     culvi_free(s->claims);
     culvi_free(s->access);
     culvi_mutex_destroy(&s->lock);
+    culvi_mutex_destroy(&s->turn);
     culvi_free(s);
 }
 
@@ -372,14 +398,14 @@ culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *d
     if (result == CULV_OK) result = check_desc(vk, &d, &info);
     if (result != CULV_OK) return result;
     culv_vk_space *s = culvi_alloc(sizeof *s);
-    if (s == NULL || !culvi_mutex_init(&s->lock)) {
-        culvi_free(s);
-        return culvi_fail_host_memory(voice, d.label);
-    }
+    if (s == NULL) return culvi_fail_host_memory(voice, d.label);
+    if (!culvi_mutex_init(&s->lock)) goto free_space;
+    if (!culvi_mutex_init(&s->turn)) goto destroy_lock;
     s->base.api = &space_api;
     s->base.device = vk->base.device;
     s->vk = vk;
     atomic_init(&s->refs, 1);
+    atomic_init(&s->halves, 1);
     s->queue = d.queue;
     s->lock_queue = d.lock_queue;
     s->unlock_queue = d.unlock_queue;
@@ -398,7 +424,8 @@ culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *d
     if (result == CULV_OK) result = check_alignment(s);
     if (result == CULV_OK) result = create_timeline(s);
     if (result != CULV_OK) {
-        free_space(s);
+        free_vulkan(s);
+        culvi_vk_space_end_half(s);
         return result;
     }
     culvi_graphics_ref(&vk->base);
@@ -406,6 +433,12 @@ culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *d
     culvi_log_object(voice, "made", "space", s->label, culv_vmm_range_size(s->base.range));
     *out = s;
     return CULV_OK;
+
+destroy_lock:
+    culvi_mutex_destroy(&s->lock);
+free_space:
+    culvi_free(s);
+    return culvi_fail_host_memory(voice, d.label);
 }
 
 void culvi_vk_space_ref(culv_vk_space *space)
@@ -419,7 +452,8 @@ void culvi_vk_space_unref(culv_vk_space *space)
     culv_vk_device *vk = space->vk;
     culvi_log_object(&vk->base.device->voice, "destroyed", "space", space->label,
                      culv_vmm_range_size(space->base.range));
-    free_space(space);
+    free_vulkan(space);
+    culvi_vk_space_end_half(space);
     culvi_graphics_count_created(&vk->base, false);
     culvi_graphics_unref(&vk->base);
 }
@@ -451,11 +485,8 @@ VkBuffer culv_vk_space_handle(const culv_vk_space *space)
 
 uint64_t culv_vk_space_ready_value(culv_vk_space *space)
 {
-    if (space == NULL) return 0;
-    culvi_mutex_lock(&space->lock);
-    const uint64_t value = space->value;
-    culvi_mutex_unlock(&space->lock);
-    return value;
+    /* No lock: the caller may hold the queue that lock_queue waits for. */
+    return space != NULL ? atomic_load(&space->value) : 0;
 }
 
 VkSemaphore culv_vk_space_timeline(const culv_vk_space *space)

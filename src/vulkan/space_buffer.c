@@ -79,7 +79,7 @@ static culv_result check_desc(const culv_vk_space *s, const culv_vk_space_buffer
     return CULV_OK;
 }
 
-/* The first bytes in [at, end) that have no memory, up to the next memory. */
+/* The first bytes in [at, end) that have no memory, up to the next memory. With the lock. */
 static uint64_t find_gap(const culv_vk_space *s, uint64_t *at, uint64_t end)
 {
     for (size_t i = culvi_vk_space_find(s, *at); i < s->num_chunks; i++) {
@@ -115,7 +115,9 @@ static culv_result fill_gaps(culv_vk_space *s, uint64_t offset, uint64_t size, f
     uint64_t at = offset / g * g;
     f->count = 0;
     while (at < end) {
+        culvi_mutex_lock(&s->lock);
         const uint64_t stop = find_gap(s, &at, end);
+        culvi_mutex_unlock(&s->lock);
         if (at >= end) break;
         if (f->count == MOST_GAPS)
             return culvi_fail(&s->base.device->voice, s->label, CULV_ERROR_BUSY, CULV_REASON_MAPPED,
@@ -196,7 +198,7 @@ culv_result culv_vk_space_buffer_create(culv_vk_space *space, const culv_vk_spac
     if (result != CULV_OK) return result;
     culv_vk_space_buffer *buffer = culvi_alloc(sizeof *buffer);
     if (buffer == NULL) return culvi_fail_host_memory(voice, d.label);
-    culvi_mutex_lock(&space->lock);
+    culvi_mutex_lock(&space->turn);
     result = culvi_vk_space_take(space, d.label, size, alignment, &offset);
     const bool taken = result == CULV_OK;
     if (result == CULV_OK) result = fill_gaps(space, offset, size, &f);
@@ -204,7 +206,7 @@ culv_result culv_vk_space_buffer_create(culv_vk_space *space, const culv_vk_spac
         result = make_own(space, &d, offset, size, &buffer->own);
     if (result != CULV_OK) undo(space, &f);
     if (result != CULV_OK && taken) culvi_vk_space_untake(space, offset);
-    culvi_mutex_unlock(&space->lock);
+    culvi_mutex_unlock(&space->turn);
     if (result != CULV_OK) {
         if (taken) culvi_vk_space_unref(space);
         culvi_free(buffer);

@@ -31,7 +31,7 @@ culv_result culvi_vk_space_bind(culv_vk_space *space, VkBuffer buffer,
                                 const VkSparseMemoryBind *binds, uint32_t count, uint64_t *value)
 {
     const culv_vk_device *vk = space->vk;
-    const uint64_t before = space->value, after = space->value + 1;
+    const uint64_t before = atomic_load(&space->value), after = before + 1;
     const VkTimelineSemaphoreSubmitInfo values = {
         .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
         .waitSemaphoreValueCount = before > 0,
@@ -56,7 +56,7 @@ culv_result culvi_vk_space_bind(culv_vk_space *space, VkBuffer buffer,
         return culvi_fail_vk(&vk->base.device->voice, space->label, r, "vkQueueBindSparse",
                              CULV_REASON_DRIVER_REFUSED,
                              "%" PRIu32 " parts of the space could not be bound", count);
-    space->value = after;
+    atomic_store(&space->value, after);
     *value = after;
     return CULV_OK;
 }
@@ -64,10 +64,12 @@ culv_result culvi_vk_space_bind(culv_vk_space *space, VkBuffer buffer,
 culv_result culvi_vk_space_wait(culv_vk_space *space, uint64_t value)
 {
     const culv_vk_device *vk = space->vk;
+    culvi_mutex_unlock(&space->turn);
     VkResult r = culvi_vk_timeline_wait(vk, space->timeline, value, UINT64_MAX);
     /* What an error takes back may still be on its way, unless the device is lost. */
     if (r != VK_SUCCESS && r != VK_ERROR_DEVICE_LOST)
         r = culvi_vk_timeline_wait(vk, space->timeline, value, UINT64_MAX);
+    culvi_mutex_lock(&space->turn);
     if (r == VK_SUCCESS) return CULV_OK;
     return culvi_fail_vk(&vk->base.device->voice, space->label, r, "vkWaitSemaphores",
                          CULV_REASON_DRIVER_REFUSED,
@@ -84,6 +86,7 @@ void culvi_vk_space_free_unbound(culv_vk_space *space, bool wait)
         reached = UINT64_MAX;
     else if (culvi_vk_timeline_read(vk, space->timeline, &reached) != VK_SUCCESS)
         return;
+    culvi_mutex_lock(&space->lock);
     for (size_t i = 0; i < space->num_unbound; i++) {
         if (space->unbound[i].value > reached)
             space->unbound[kept++] = space->unbound[i];
@@ -91,6 +94,7 @@ void culvi_vk_space_free_unbound(culv_vk_space *space, bool wait)
             CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, space->unbound[i].memory, vk->callbacks));
     }
     space->num_unbound = kept;
+    culvi_mutex_unlock(&space->lock);
 }
 
 /* Taking out ----------------------------------------------------------------------------------- */
@@ -101,19 +105,33 @@ static bool has_gone(const culv_vk_space *s, const culvi_vk_chunk *chunk)
     return chunk->going && !culvi_vmm_is_unmapping(s->base.range, chunk->offset, chunk->size);
 }
 
+/* What CUDA has taken out, into `binds`, if any; at most `most`. */
+static uint32_t list_gone(culv_vk_space *s, VkSparseMemoryBind *binds, uint32_t most)
+{
+    uint32_t n = 0;
+    culvi_mutex_lock(&s->lock);
+    culvi_mutex_lock(&s->base.device->lock);
+    culvi_vmm_collect(s->base.range);
+    for (size_t i = 0; i < s->num_chunks && n < most; i++) {
+        if (!has_gone(s, &s->chunks[i])) continue;
+        if (binds != NULL)
+            binds[n] = (VkSparseMemoryBind){.resourceOffset = s->chunks[i].offset,
+                                            .size = s->chunks[i].size};
+        n++;
+    }
+    culvi_mutex_unlock(&s->base.device->lock);
+    culvi_mutex_unlock(&s->lock);
+    return n;
+}
+
 /* Unbinds what CUDA has taken out. `wait`: until Vulkan has, too. */
 static culv_result collect(culv_vk_space *s, bool wait)
 {
-    culv_device *device = s->base.device;
-    uint32_t count = 0;
-    size_t kept = 0;
+    const culvi_voice *voice = &s->base.device->voice;
+    size_t kept = 0, taken = 0;
     uint64_t value = 0;
     culvi_vk_space_free_unbound(s, false);
-    culvi_mutex_lock(&device->lock);
-    culvi_vmm_collect(s->base.range);
-    for (size_t i = 0; i < s->num_chunks; i++)
-        count += has_gone(s, &s->chunks[i]);
-    culvi_mutex_unlock(&device->lock);
+    const uint32_t count = list_gone(s, NULL, UINT32_MAX);
     if (count == 0) return CULV_OK;
     VkSparseMemoryBind *binds = culvi_alloc(count * sizeof *binds);
     while (binds != NULL && s->num_unbound + count > s->unbound_capacity) {
@@ -126,18 +144,13 @@ static culv_result collect(culv_vk_space *s, bool wait)
     }
     if (binds == NULL || s->num_unbound + count > s->unbound_capacity) {
         culvi_free(binds);
-        return culvi_fail_host_memory(&device->voice, s->label);
+        return culvi_fail_host_memory(voice, s->label);
     }
     /* Another thread may collect for the device meanwhile: only the first `count` are taken. */
-    uint32_t n = 0;
-    culvi_mutex_lock(&device->lock);
-    for (size_t i = 0; i < s->num_chunks && n < count; i++)
-        if (has_gone(s, &s->chunks[i]))
-            binds[n++] = (VkSparseMemoryBind){.resourceOffset = s->chunks[i].offset,
-                                              .size = s->chunks[i].size};
-    culvi_mutex_unlock(&device->lock);
+    const uint32_t n = list_gone(s, binds, count);
     culv_result result = culvi_vk_space_bind(s, s->buffer, binds, n, &value);
-    for (size_t i = 0, taken = 0; result == CULV_OK && i < s->num_chunks; i++) {
+    culvi_mutex_lock(&s->lock);
+    for (size_t i = 0; result == CULV_OK && i < s->num_chunks; i++) {
         if (taken < n && s->chunks[i].offset == binds[taken].resourceOffset) {
             s->unbound[s->num_unbound++] = (culvi_vk_unbound){s->chunks[i].memory, value};
             taken++;
@@ -146,6 +159,7 @@ static culv_result collect(culv_vk_space *s, bool wait)
         }
     }
     if (result == CULV_OK) s->num_chunks = kept;
+    culvi_mutex_unlock(&s->lock);
     culvi_free(binds);
     if (result != CULV_OK || !wait) return result;
     result = culvi_vk_space_wait(s, value);
@@ -153,19 +167,28 @@ static culv_result collect(culv_vk_space *s, bool wait)
     return result;
 }
 
-static void mark_going(culv_vk_space *s, uint64_t offset, uint64_t size)
+/* With the lock. */
+static void mark_locked(culv_vk_space *s, uint64_t offset, uint64_t size)
 {
     for (size_t i = culvi_vk_space_find(s, offset);
          i < s->num_chunks && s->chunks[i].offset < offset + size; i++)
         s->chunks[i].going = true;
 }
 
-/* Calls that report no error use it: a later one tries again. */
+static void mark_going(culv_vk_space *s, uint64_t offset, uint64_t size)
+{
+    culvi_mutex_lock(&s->lock);
+    mark_locked(s, offset, size);
+    culvi_mutex_unlock(&s->lock);
+}
+
+/* Calls that report no error use it, and destroys, which do not wait: a later one frees what Vulkan
+ * has unbound by then, and tries again what failed. */
 static void collect_quietly(culv_vk_space *s)
 {
     const culv_error error = culvi_thread_state()->error;
     culvi_attempt_begin();
-    if (collect(s, true) != CULV_OK)
+    if (collect(s, false) != CULV_OK)
         culvi_log(&s->base.device->voice, CULV_LOG_WARNING,
                   "%s: memory that was given up stays bound in Vulkan until a later call: %s",
                   culvi_named("space", s->label).text, culvi_thread_state()->error.message);
@@ -176,10 +199,11 @@ static void collect_quietly(culv_vk_space *s)
 void culvi_vk_space_hide(culv_space *space, uint64_t offset, uint64_t size, bool now)
 {
     culv_vk_space *s = culvi_vk_space_of(space);
-    culvi_mutex_lock(&s->lock);
     mark_going(s, offset, size);
-    if (now) collect_quietly(s);
-    culvi_mutex_unlock(&s->lock);
+    if (!now) return;
+    culvi_mutex_lock(&s->turn);
+    collect_quietly(s);
+    culvi_mutex_unlock(&s->turn);
 }
 
 void culvi_vk_space_empty(culv_vk_space *space, uint64_t offset, uint64_t size)
@@ -191,6 +215,7 @@ void culvi_vk_space_empty(culv_vk_space *space, uint64_t offset, uint64_t size)
 
 /* Putting in ----------------------------------------------------------------------------------- */
 
+/* With the lock. */
 static culv_result refuse_chunk(const culv_vk_space *s, const culvi_vk_chunk *chunk,
                                 uint64_t offset, uint64_t size)
 {
@@ -202,22 +227,59 @@ static culv_result refuse_chunk(const culv_vk_space *s, const culvi_vk_chunk *ch
                       chunk->size, chunk->offset);
 }
 
+/* Refuses what is there; with `going`, not what is given up, and says whether there is any. */
+static culv_result check_free(culv_vk_space *s, uint64_t offset, uint64_t size, bool *going)
+{
+    culv_result result = CULV_OK;
+    culvi_mutex_lock(&s->lock);
+    for (size_t i = culvi_vk_space_find(s, offset);
+         i < s->num_chunks && s->chunks[i].offset < offset + size && result == CULV_OK; i++) {
+        if (going == NULL || !s->chunks[i].going)
+            result = refuse_chunk(s, &s->chunks[i], offset, size);
+        else
+            *going = true;
+    }
+    culvi_mutex_unlock(&s->lock);
+    return result;
+}
+
 /* Waits for what was given up there, and refuses what is there. */
 static culv_result make_room(culv_vk_space *s, uint64_t offset, uint64_t size)
 {
     bool going = false;
-    for (size_t i = culvi_vk_space_find(s, offset);
-         i < s->num_chunks && s->chunks[i].offset < offset + size; i++) {
-        if (!s->chunks[i].going) return refuse_chunk(s, &s->chunks[i], offset, size);
-        going = true;
-    }
-    if (!going) return CULV_OK;
-    culv_result result = culvi_vmm_wait_and_collect(s->base.range, offset, size);
+    culv_result result = check_free(s, offset, size, &going);
+    if (result != CULV_OK || !going) return result;
+    culvi_mutex_unlock(&s->turn);
+    result = culvi_vmm_wait_and_collect(s->base.range, offset, size);
+    culvi_mutex_lock(&s->turn);
     if (result == CULV_OK) result = collect(s, false);
-    const size_t first = culvi_vk_space_find(s, offset);
-    if (result != CULV_OK || first == s->num_chunks || s->chunks[first].offset >= offset + size)
-        return result;
-    return refuse_chunk(s, &s->chunks[first], offset, size);
+    return result == CULV_OK ? check_free(s, offset, size, NULL) : result;
+}
+
+static culv_result insert(culv_vk_space *s, uint64_t offset, uint64_t size, VkDeviceMemory memory)
+{
+    culvi_mutex_lock(&s->lock);
+    culvi_vk_chunk *chunks =
+        culvi_vk_space_grow(s->chunks, s->num_chunks, &s->chunk_capacity, sizeof *chunks);
+    if (chunks != NULL) {
+        const size_t place = culvi_vk_space_find(s, offset);
+        s->chunks = chunks;
+        memmove(chunks + place + 1, chunks + place, (s->num_chunks - place) * sizeof *chunks);
+        chunks[place] = (culvi_vk_chunk){.offset = offset, .size = size, .memory = memory};
+        s->num_chunks++;
+    }
+    culvi_mutex_unlock(&s->lock);
+    return chunks != NULL ? CULV_OK : culvi_fail_host_memory(&s->base.device->voice, s->label);
+}
+
+static void take_out(culv_vk_space *s, uint64_t offset)
+{
+    culvi_mutex_lock(&s->lock);
+    const size_t place = culvi_vk_space_find(s, offset);
+    memmove(s->chunks + place, s->chunks + place + 1,
+            (s->num_chunks - place - 1) * sizeof *s->chunks);
+    s->num_chunks--;
+    culvi_mutex_unlock(&s->lock);
 }
 
 /* Vulkan's half of what CUDA has mapped. An error leaves nothing behind. */
@@ -231,51 +293,49 @@ static culv_result show(culv_vk_space *s, uint64_t offset, culv_vmm_allocation *
     d.allocate_flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
     d.label = s->label;
     culv_result result = make_room(s, offset, a->size);
-    if (result != CULV_OK) return result;
-    culvi_vk_chunk *chunks =
-        culvi_vk_space_grow(s->chunks, s->num_chunks, &s->chunk_capacity, sizeof *chunks);
-    if (chunks == NULL) return culvi_fail_host_memory(&vk->base.device->voice, s->label);
-    s->chunks = chunks;
-    result = culvi_vk_vmm_import(vk, a, &d, &memory);
+    if (result == CULV_OK) result = culvi_vk_vmm_import(vk, a, &d, &memory);
     if (result != CULV_OK) return result;
     VkSparseMemoryBind bind = {.resourceOffset = offset, .size = a->size, .memory = memory};
+    result = insert(s, offset, a->size, memory);
+    if (result != CULV_OK) goto free_memory;
     result = culvi_vk_space_bind(s, s->buffer, &bind, 1, &value);
-    if (result == CULV_OK && ready == NULL) {
-        result = culvi_vk_space_wait(s, value);
-        bind.memory = VK_NULL_HANDLE;
-        if (result != CULV_OK) {
-            const culv_error error = culvi_thread_state()->error;
-            if (culvi_vk_space_bind(s, s->buffer, &bind, 1, &value) == CULV_OK)
-                (void)culvi_vk_space_wait(s, value);
-            culvi_thread_state()->error = error;
-        }
-    }
-    if (result != CULV_OK) {
-        CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, memory, vk->callbacks));
-        return result;
-    }
-    const size_t place = culvi_vk_space_find(s, offset);
-    memmove(chunks + place + 1, chunks + place, (s->num_chunks - place) * sizeof *chunks);
-    chunks[place] = (culvi_vk_chunk){.offset = offset, .size = a->size, .memory = memory};
-    s->num_chunks++;
+    if (result != CULV_OK) goto take_out;
+    if (ready == NULL) result = culvi_vk_space_wait(s, value);
+    if (result != CULV_OK) goto unbind;
     if (ready != NULL) *ready = value;
     return CULV_OK;
+
+    culv_error error;
+unbind:
+    error = culvi_thread_state()->error;
+    bind.memory = VK_NULL_HANDLE;
+    if (culvi_vk_space_bind(s, s->buffer, &bind, 1, &value) == CULV_OK)
+        (void)culvi_vk_space_wait(s, value);
+    culvi_thread_state()->error = error;
+take_out:
+    take_out(s, offset);
+free_memory:
+    CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, memory, vk->callbacks));
+    return result;
 }
 
 culv_result culvi_vk_space_show(culv_space *space, uint64_t offset, culv_vmm_allocation *a)
 {
     culv_vk_space *s = culvi_vk_space_of(space);
     uint64_t ready; /* culv_vk_space_ready_value() tells it */
-    culvi_mutex_lock(&s->lock);
+    culvi_mutex_lock(&s->turn);
     culv_result result = show(s, offset, a, s->vectors_do_not_wait ? &ready : NULL);
-    culvi_mutex_unlock(&s->lock);
+    culvi_mutex_unlock(&s->turn);
     return result;
 }
 
 /* Both halves. */
-static culv_result put(culv_vk_space *s, uint64_t offset, culv_vmm_allocation *a, uint64_t *ready)
+static culv_result put(culv_vk_space *s, uint64_t offset, culv_vmm_allocation *a, uint64_t *ready,
+                       const char *call)
 {
     culv_result result = make_room(s, offset, a->size);
+    /* A vector may have come while that waited. */
+    if (result == CULV_OK) result = culvi_vk_space_check_claims(s, offset, a->size, true, call);
     if (result == CULV_OK)
         result = culvi_vmm_map_resolved(s->base.range, offset, a, s->access, s->access_count);
     if (result != CULV_OK) return result;
@@ -296,7 +356,7 @@ culv_result culvi_vk_space_fill(culv_vk_space *space, uint64_t offset, uint64_t 
     culv_result result = make_room(space, offset, size);
     if (result == CULV_OK) result = culv_vmm_allocation_create(space->base.device, &d, &a);
     if (result != CULV_OK) return result;
-    result = put(space, offset, a, ready);
+    result = put(space, offset, a, ready, "culv_vk_space_commit");
     culv_vmm_allocation_destroy(&a); /* the mapping and Vulkan's import have the memory */
     return result;
 }
@@ -325,10 +385,10 @@ culv_result culv_vk_space_commit(culv_vk_space *space, uint64_t offset, uint64_t
     CULVI_REQUIRE(NULL, space);
     culv_result result = check_place(space, offset, size, __func__);
     if (result != CULV_OK) return result;
-    culvi_mutex_lock(&space->lock);
+    culvi_mutex_lock(&space->turn);
     result = culvi_vk_space_check_claims(space, offset, size, true, __func__);
     if (result == CULV_OK) result = culvi_vk_space_fill(space, offset, size, ready);
-    culvi_mutex_unlock(&space->lock);
+    culvi_mutex_unlock(&space->turn);
     return result;
 }
 
@@ -340,23 +400,26 @@ culv_result culv_vk_space_commit_allocation(culv_vk_space *space, uint64_t offse
     culv_result result = check_place(space, offset, allocation->size, __func__);
     if (result == CULV_OK) result = culvi_vk_vmm_check(space->vk, space->label, allocation);
     if (result != CULV_OK) return result;
-    culvi_mutex_lock(&space->lock);
+    culvi_mutex_lock(&space->turn);
     result = culvi_vk_space_check_claims(space, offset, allocation->size, true, __func__);
-    if (result == CULV_OK) result = put(space, offset, allocation, ready);
-    culvi_mutex_unlock(&space->lock);
+    if (result == CULV_OK) result = put(space, offset, allocation, ready, __func__);
+    culvi_mutex_unlock(&space->turn);
     return result;
 }
 
-/* Gives CUDA's half up once the stream has got there. */
+/* Gives CUDA's half up once the stream has got there. It takes no turn: whoever calls it may hold
+ * the queue. */
 static culv_result give_up(culv_vk_space *s, uint64_t offset, uint64_t size, CUstream last_use,
                            const char *call)
 {
     culv_result result = check_place(s, offset, size, call);
     if (result != CULV_OK) return result;
-    result = culvi_vk_space_check_claims(s, offset, size, false, call);
+    culvi_mutex_lock(&s->lock);
+    result = culvi_vk_space_check_locked(s, offset, size, false, call);
     if (result == CULV_OK)
         result = culvi_vmm_unmap_after(s->base.range, offset, size, last_use, call);
-    if (result == CULV_OK) mark_going(s, offset, size);
+    if (result == CULV_OK) mark_locked(s, offset, size);
+    culvi_mutex_unlock(&s->lock);
     return result;
 }
 
@@ -364,11 +427,12 @@ culv_result culv_vk_space_decommit(culv_vk_space *space, uint64_t offset, uint64
                                    CUstream last_use)
 {
     CULVI_REQUIRE(NULL, space);
-    culvi_mutex_lock(&space->lock);
     culv_result result = give_up(space, offset, size, last_use, __func__);
     if (result == CULV_OK) result = culvi_vmm_wait_and_collect(space->base.range, offset, size);
-    if (result == CULV_OK) result = collect(space, true);
-    culvi_mutex_unlock(&space->lock);
+    if (result != CULV_OK) return result;
+    culvi_mutex_lock(&space->turn);
+    result = collect(space, true);
+    culvi_mutex_unlock(&space->turn);
     return result;
 }
 
@@ -376,18 +440,15 @@ culv_result culv_vk_space_decommit_after(culv_vk_space *space, uint64_t offset, 
                                          CUstream last_use)
 {
     CULVI_REQUIRE(NULL, space);
-    culvi_mutex_lock(&space->lock);
-    culv_result result = give_up(space, offset, size, last_use, __func__);
-    culvi_mutex_unlock(&space->lock);
-    return result;
+    return give_up(space, offset, size, last_use, __func__);
 }
 
 culv_result culv_vk_space_collect(culv_vk_space *space)
 {
     CULVI_REQUIRE(NULL, space);
-    culvi_mutex_lock(&space->lock);
+    culvi_mutex_lock(&space->turn);
     culv_result result = collect(space, false);
     culvi_vk_space_free_unbound(space, false);
-    culvi_mutex_unlock(&space->lock);
+    culvi_mutex_unlock(&space->turn);
     return result;
 }

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-culv_result culvi_vk_space_check_claims(const culv_vk_space *space, uint64_t offset, uint64_t size,
+culv_result culvi_vk_space_check_locked(const culv_vk_space *space, uint64_t offset, uint64_t size,
                                         bool vectors_only, const char *call)
 {
     for (size_t i = 0; i < space->num_claims; i++) {
@@ -21,6 +21,15 @@ culv_result culvi_vk_space_check_claims(const culv_vk_space *space, uint64_t off
                           call, size, offset, c->vector ? "vector" : "buffer", c->size, c->offset);
     }
     return CULV_OK;
+}
+
+culv_result culvi_vk_space_check_claims(culv_vk_space *space, uint64_t offset, uint64_t size,
+                                        bool vectors_only, const char *call)
+{
+    culvi_mutex_lock(&space->lock);
+    culv_result result = culvi_vk_space_check_locked(space, offset, size, vectors_only, call);
+    culvi_mutex_unlock(&space->lock);
+    return result;
 }
 
 /* What lies in [offset, offset + size) and ends last; 0: nothing. */
@@ -83,27 +92,46 @@ culv_result culvi_vk_space_take(culv_vk_space *space, const char *label, uint64_
 {
     uint64_t place = *offset;
     culv_result result = CULV_OK;
+    culvi_mutex_lock(&space->lock);
     if (place == CULV_VK_SPACE_ANYWHERE) {
         place = find_place(space, size, alignment, false);
-        if (place == UINT64_MAX) return no_place(space, label, size);
+        if (place == UINT64_MAX) result = no_place(space, label, size);
     } else {
         result =
-            culvi_vk_space_check_claims(space, place, size, false, "culv_vk_space_buffer_create");
+            culvi_vk_space_check_locked(space, place, size, false, "culv_vk_space_buffer_create");
     }
     if (result == CULV_OK) result = enter(space, label, place, size, false);
+    culvi_mutex_unlock(&space->lock);
     if (result == CULV_OK) *offset = place;
     return result;
 }
 
-void culvi_vk_space_untake(culv_vk_space *space, uint64_t offset)
+static size_t find_claim(const culv_vk_space *space, uint64_t offset)
 {
     size_t i = 0;
     while (i < space->num_claims && space->claims[i].offset != offset)
         i++;
-    if (i == space->num_claims) return;
-    memmove(space->claims + i, space->claims + i + 1,
-            (space->num_claims - i - 1) * sizeof *space->claims);
-    space->num_claims--;
+    return i;
+}
+
+/* Whether CUDA's half was a vector's that has gone. */
+static bool untake(culv_vk_space *space, uint64_t offset)
+{
+    culvi_mutex_lock(&space->lock);
+    const size_t i = find_claim(space, offset);
+    const bool found = i < space->num_claims, apart = found && space->claims[i].apart;
+    if (found) {
+        memmove(space->claims + i, space->claims + i + 1,
+                (space->num_claims - i - 1) * sizeof *space->claims);
+        space->num_claims--;
+    }
+    culvi_mutex_unlock(&space->lock);
+    return apart;
+}
+
+void culvi_vk_space_untake(culv_vk_space *space, uint64_t offset)
+{
+    (void)untake(space, offset);
 }
 
 culv_result culvi_vk_space_claim(culv_space *space, const char *label, uint64_t least,
@@ -113,6 +141,7 @@ culv_result culvi_vk_space_claim(culv_space *space, const char *label, uint64_t 
     const uint64_t sizes[] = {wish, least};
     uint64_t place = UINT64_MAX;
     size_t i = 0;
+    culvi_mutex_lock(&s->turn); /* somebody may be about to put memory there */
     culvi_mutex_lock(&s->lock);
     for (; i < 2; i++) {
         place = find_place(s, sizes[i], s->granularity, true);
@@ -121,6 +150,7 @@ culv_result culvi_vk_space_claim(culv_space *space, const char *label, uint64_t 
     culv_result result =
         place != UINT64_MAX ? enter(s, label, place, sizes[i], true) : no_place(s, label, least);
     culvi_mutex_unlock(&s->lock);
+    culvi_mutex_unlock(&s->turn);
     if (result != CULV_OK) return result;
     *offset = place;
     *size = sizes[i];
@@ -130,8 +160,19 @@ culv_result culvi_vk_space_claim(culv_space *space, const char *label, uint64_t 
 void culvi_vk_space_unclaim(culv_space *space, uint64_t offset)
 {
     culv_vk_space *s = culvi_vk_space_of(space);
+    if (untake(s, offset))
+        culvi_vk_space_end_half(s);
+    else
+        culvi_vk_space_unref(s);
+}
+
+void culvi_vk_space_part(culv_space *space, uint64_t offset)
+{
+    culv_vk_space *s = culvi_vk_space_of(space);
+    atomic_fetch_add(&s->halves, 1);
     culvi_mutex_lock(&s->lock);
-    culvi_vk_space_untake(s, offset);
+    const size_t i = find_claim(s, offset);
+    if (i < s->num_claims) s->claims[i].apart = true;
     culvi_mutex_unlock(&s->lock);
     culvi_vk_space_unref(s);
 }

@@ -29,12 +29,14 @@ typedef struct culvi_vk_unbound {
 typedef struct culvi_vk_claim {
     uint64_t offset, size;
     bool vector;
+    bool apart; /* of a vector that has gone: tensors have CUDA's half */
 } culvi_vk_claim;
 
 struct culv_vk_space {
     culv_space base;
     culv_vk_device *vk; /* a reference */
-    atomic_uint refs;   /* the caller's handle, vectors and buffers */
+    atomic_uint refs;   /* of Vulkan's half: the caller's handle, vectors and buffers */
+    atomic_uint halves; /* Vulkan's, and CUDA's of each vector that left it to tensors */
     VkQueue queue;
     void (*lock_queue)(void *context);
     void (*unlock_queue)(void *context);
@@ -52,10 +54,17 @@ struct culv_vk_space {
     uint32_t attempts, refused_by_cuda, refused_by_vulkan;
     char label[64];
 
-    /* Guards the fields below and the queue; held across driver calls. The device's lock may be
-     * taken under it. */
+    /* Whoever uses the queue has the turn: across driver calls and lock_queue, but not while it
+     * waits for the GPU, because another thread may need the turn before it submits what ends the
+     * wait. */
+    culvi_mutex turn;
+    _Atomic uint64_t
+        value; /* that the last bind operation signals; only with the turn it changes */
+    /* Guards the fields below; not held while somebody waits or uses the queue. It is taken under
+     * the turn, and the device's lock under it. The chunks and what is unbound change with the turn
+     * alone, so that whoever has it may read them without the lock, but for
+     * culvi_vk_chunk::going. */
     culvi_mutex lock;
-    uint64_t value;         /* that the last bind operation signals */
     culvi_vk_chunk *chunks; /* sorted by offset */
     size_t num_chunks, chunk_capacity;
     culvi_vk_unbound *unbound;
@@ -71,20 +80,23 @@ static inline culv_vk_space *culvi_vk_space_of(culv_space *space)
 
 /* space.c */
 void culvi_vk_space_ref(culv_vk_space *space);
+/* Gives up Vulkan's half, or one of CUDA's. */
 void culvi_vk_space_unref(culv_vk_space *space);
+void culvi_vk_space_end_half(culv_vk_space *space);
 /* The create info of a sparse buffer. `next` is its chain. */
 VkBufferCreateInfo culvi_vk_space_buffer_info(VkDeviceSize size, VkBufferUsageFlags usage,
                                               bool replays, const void *next);
 /* A longer copy of an array that is full, or the array itself. NULL: no memory. */
 void *culvi_vk_space_grow(void *array, size_t count, size_t *capacity, size_t size);
 
-/* space_chunks.c. The caller holds the space's lock for all of these. */
+/* space_chunks.c. The caller has the turn for all of these. */
 
 /* The first chunk that ends beyond an offset. */
 size_t culvi_vk_space_find(const culv_vk_space *space, uint64_t offset);
 /* Binds, as one queue operation behind the earlier ones. *value: what it signals. */
 culv_result culvi_vk_space_bind(culv_vk_space *space, VkBuffer buffer,
                                 const VkSparseMemoryBind *binds, uint32_t count, uint64_t *value);
+/* Waits without the turn. */
 culv_result culvi_vk_space_wait(culv_vk_space *space, uint64_t value);
 /* New memory of the space's, shown on both sides. */
 culv_result culvi_vk_space_fill(culv_vk_space *space, uint64_t offset, uint64_t size,
@@ -93,7 +105,7 @@ culv_result culvi_vk_space_fill(culv_vk_space *space, uint64_t offset, uint64_t 
 void culvi_vk_space_empty(culv_vk_space *space, uint64_t offset, uint64_t size);
 /* Frees what has been unbound. `wait`: waits for it. */
 void culvi_vk_space_free_unbound(culv_vk_space *space, bool wait);
-/* What a vector does. */
+/* What a vector does, without the turn. */
 culv_result culvi_vk_space_show(culv_space *space, uint64_t offset, culv_vmm_allocation *a);
 void culvi_vk_space_hide(culv_space *space, uint64_t offset, uint64_t size, bool now);
 
@@ -102,13 +114,17 @@ void culvi_vk_space_hide(culv_space *space, uint64_t offset, uint64_t size, bool
 culv_result culvi_vk_space_claim(culv_space *space, const char *label, uint64_t least,
                                  uint64_t wish, uint64_t *offset, uint64_t *size);
 void culvi_vk_space_unclaim(culv_space *space, uint64_t offset);
+void culvi_vk_space_part(culv_space *space, uint64_t offset);
 /* Takes [offset, offset + size) for a buffer; CULV_VK_SPACE_ANYWHERE: the first place that is free.
- * The caller holds the lock. */
+ * The caller has the turn. */
 culv_result culvi_vk_space_take(culv_vk_space *space, const char *label, uint64_t size,
                                 uint64_t alignment, uint64_t *offset);
 void culvi_vk_space_untake(culv_vk_space *space, uint64_t offset);
-/* Refuses a place where there are claims: all, or those of vectors. The caller holds the lock. */
-culv_result culvi_vk_space_check_claims(const culv_vk_space *space, uint64_t offset, uint64_t size,
+/* Refuses a place where there are claims: all, or those of vectors. The caller does not hold the
+ * lock; the second one holds it. */
+culv_result culvi_vk_space_check_claims(culv_vk_space *space, uint64_t offset, uint64_t size,
+                                        bool vectors_only, const char *call);
+culv_result culvi_vk_space_check_locked(const culv_vk_space *space, uint64_t offset, uint64_t size,
                                         bool vectors_only, const char *call);
 
 #endif
