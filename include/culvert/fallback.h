@@ -13,7 +13,7 @@
  * Write the program once for all three: call culv_buffer_upload() or culv_image_upload() after
  * CUDA's last write, and culv_buffer_download() or culv_image_download() before CUDA's first read,
  * and record the copies of culvert/vulkan_fallback.h into its command buffers. Where memory is
- * shared, all of these calls do nothing. */
+ * shared (SHARED, DIRECT), all of these calls do nothing. */
 #ifndef CULV_FALLBACK_H_
 #define CULV_FALLBACK_H_
 
@@ -27,6 +27,9 @@ typedef enum culv_sharing {
     CULV_SHARING_SHARED = 0, /**< The same memory: no copy. */
     CULV_SHARING_PEER = 1,   /**< Memory of its own, with copies to and from the other GPU. */
     CULV_SHARING_HOST = 2,   /**< Memory of its own, with copies to and from pinned host memory. */
+    /** The same memory, which lies on another GPU than the culv_device: no copy
+     * (culv_vk_device_desc::allow_other_gpu). */
+    CULV_SHARING_DIRECT = 3,
     CULV_SHARING_FORCE32 = 0x7fffffff
 } culv_sharing;
 
@@ -53,10 +56,11 @@ CULV_EXPORT culv_sharing culv_buffer_sharing(const culv_buffer *buffer);
  * Threads: any. */
 CULV_EXPORT culv_sharing culv_image_sharing(const culv_image *image);
 
-/** How CUDA reaches a semaphore; SHARED for NULL. PEER: signals and waits run on the other GPU, and
- * events tie them to the caller's stream. HOST: host functions in the stream signal and wait. A
- * pending wait then blocks a thread of the CUDA driver, and with it the host functions of other
- * streams. No such wait may depend on another stream's host function.
+/** How CUDA reaches a semaphore; SHARED for NULL, and for another GPU's that it signals itself
+ * (culv_vk_device_desc::allow_other_gpu). PEER: signals and waits run on the other GPU, and events
+ * tie them to the caller's stream. HOST: host functions in the stream signal and wait. A pending
+ * wait then blocks a thread of the CUDA driver, and with it the host functions of other streams. No
+ * such wait may depend on another stream's host function.
  * Threads: any. */
 CULV_EXPORT culv_sharing culv_semaphore_sharing(const culv_semaphore *semaphore);
 

@@ -47,6 +47,13 @@ typedef struct culv_vk_device_desc {
      * with the same ones what Culvert makes for you to free (culv_vk_memory_from_handle()).
      * Default: NULL. */
     const VkAllocationCallbacks *allocation_callbacks;
+    /** 1: the culv_device may be another GPU than the VkDevice, and works on the VkDevice's memory
+     * in place (docs/two-gpus.md). Buffers and semaphores are shared then; images, one address and
+     * memory of CUDA's in Vulkan are refused. NVIDIA's driver on Linux must show both GPUs, and the
+     * culv_device's must reach the other one's memory (cuDeviceCanAccessPeer). Where it does not,
+     * the attachment is refused, or, with `fallback`, shares nothing. A culv_device of the
+     * VkDevice's own GPU is attached as without it. Default: 0. */
+    culv_bool allow_other_gpu;
 } culv_vk_device_desc;
 
 /** culv_vk_device_desc_init(): struct_size is set, all else is 0. */
@@ -167,9 +174,12 @@ CULV_EXPORT culv_result culv_device_open_for_vk(PFN_vkGetInstanceProcAddr get_in
                                                 VkPhysicalDevice physical_device,
                                                 const culv_device_desc *desc, culv_device **out);
 
-/** Attaches your VkDevice to the culv_device of the same GPU.
+/** Attaches your VkDevice to the culv_device of the same GPU, or of another one where you say so
+ * (allow_other_gpu, fallback).
  * Errors: INVALID (DEVICE_MISMATCH, DEVICE_GROUP, EXTENSION_MISSING, LAYER_MISSING, VULKAN_VERSION
- * ...), UNSUPPORTED (VULKAN_VERSION: a device of Vulkan 1.0), DRIVER, OUT_OF_MEMORY.
+ * ...), UNSUPPORTED (VULKAN_VERSION: a device of Vulkan 1.0; with allow_other_gpu PEER: the
+ * culv_device does not reach the other GPU's memory, DEVICE_UNKNOWN: its CUDA driver does not show
+ * the other GPU, HANDLE_TYPE: not on this system), DRIVER, OUT_OF_MEMORY.
  * Ownership: the Vulkan handles stay yours and must outlive *out. *out is yours; give it to
  * culv_vk_detach().
  * Threads: any. */

@@ -116,8 +116,9 @@ CULV_INIT(culv_vk_image_create_desc)
  * only for an image, a warning in the log says so, once for each import.
  * Errors: INVALID (SIZE: no size, or one that is too small for the buffer or image at offset 0;
  * RANGE: too small for it at its offset, or an offset that Vulkan does not allow; DEDICATED;
- * NOT_EXPORTABLE; DEVICE_MISMATCH: the VkDevice is another GPU ...), UNSUPPORTED
- * (EXTENSION_MISSING), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * NOT_EXPORTABLE; DEVICE_MISMATCH: the VkDevice is another GPU ...; with allow_other_gpu SIZE:
+ * memory that is not dedicated must be a multiple of 2 MiB), UNSUPPORTED (EXTENSION_MISSING; with
+ * allow_other_gpu DEVICE_MISMATCH: the memory is an image's), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the VkDeviceMemory stays yours; *out is yours, for culv_memory_destroy().
  * Threads: any; vkGetMemoryFdKHR needs no external synchronization.
  * Source: VK_KHR_external_memory_fd; VkMemoryDedicatedRequirements. */
@@ -221,8 +222,9 @@ CULV_EXPORT void *culv_vk_buffer_host_pointer(const culv_shared_buffer *buffer);
  * tells).
  * Errors: INVALID (TILING, USAGE, EXTENT, MEMORY_TYPE; DEVICE_MISMATCH: the VkDevice is another
  * GPU, and there is no `fallback` ...), UNSUPPORTED (FORMAT, EXTENT, NOT_EXPORTABLE,
- * EXTENSION_MISSING; PEER where no fallback is left), DRIVER (a Vulkan or CUDA call failed), ASYNC,
- * OUT_OF_MEMORY.
+ * EXTENSION_MISSING; PEER where no fallback is left; with allow_other_gpu DEVICE_MISMATCH: images
+ * are not shared with another GPU, and need a fallback), DRIVER (a Vulkan or CUDA call failed),
+ * ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_image_destroy(); it keeps the attachment alive, and
  * your VkDevice must outlive it.
  * Threads: any.

@@ -8,6 +8,7 @@
 #include "vmm.h"
 
 #include "../shared/image_label.h"
+#include "../shared/memory_label.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,44 @@ static bool recognize(int fd, uint64_t *payload, uint64_t *room)
         return false;
     *payload = header.offset;
     *room = header.size - header.offset;
+    return true;
+}
+
+/* What the layer says of memory of lavapipe's; false: nothing. */
+static bool read_label(int fd, uint64_t payload, culv_soft_memory_label *out)
+{
+    return payload >= CULV_SOFT_MEMORY_LABEL_AT + sizeof(*out) &&
+           soft_read_at(fd, out, sizeof(*out), CULV_SOFT_MEMORY_LABEL_AT) &&
+           memcmp(out->magic, CULV_SOFT_MEMORY_LABEL_MAGIC, sizeof(out->magic)) == 0;
+}
+
+/* As measured on two H200: in the context of another GPU than the memory's that of a dedicated
+ * buffer alone can be imported. Vulkan's memory is another GPU's to an invented device. */
+static bool crosses(int fd, uint64_t payload, bool dedicated)
+{
+    culv_soft_memory_label label;
+    return dedicated && read_label(fd, payload, &label) && label.kind == CULV_SOFT_MEMORY_OF_BUFFER;
+}
+
+/* Handles of VMM take Vulkan's opaque file descriptors (measured on two H200). The size is whole
+ * units where the memory can be mapped: not of plain memory of another size, nor of less than a
+ * unit. */
+bool soft_vulkan_file_read(int fd, struct soft_shared_memory *out)
+{
+    culv_soft_memory_label label;
+    uint64_t payload, room;
+    int owner = 0;
+    if (!recognize(fd, &payload, &room) || !read_label(fd, payload, &label)) return false;
+    while (owner < soft.device_count && soft.devices[owner].invented)
+        owner++;
+    *out = (struct soft_shared_memory){.device = owner < soft.device_count ? owner : SOFT_NOT_HERE,
+                                       .payload = payload,
+                                       .size = label.size};
+    if (label.kind != CULV_SOFT_MEMORY_PLAIN && label.size >= SOFT_GRANULARITY)
+        out->size = (label.size + SOFT_GRANULARITY - 1) / SOFT_GRANULARITY * SOFT_GRANULARITY;
+    out->prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    out->prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    out->prop.location.id = out->device;
     return true;
 }
 #endif
@@ -173,7 +212,9 @@ CUresult CUDAAPI cuImportExternalMemory(CUexternalMemory *extMem_out,
         room = own.size;
         refused = own.device != CU_DEVICE_CPU && own.device != context->device;
     } else {
-        refused = !recognize(fd, &payload, &room) || refused;
+        refused = !recognize(fd, &payload, &room) ||
+                  (refused &&
+                   !crosses(fd, payload, memHandleDesc->flags & CUDA_EXTERNAL_MEMORY_DEDICATED));
     }
     if (refused) {
         /* No memory, or another device's: the real driver closes the fd all the same (measured). */

@@ -109,6 +109,8 @@ struct soft_shared_memory { /* what a file that holds an allocation says of itse
 };
 #define SOFT_NOT_HERE (-2) /* a device that this process has not */
 bool soft_shared_memory_read(int fd, struct soft_shared_memory *out);
+/* --- external_memory.c: the same of memory that Vulkan allocated */
+bool soft_vulkan_file_read(int fd, struct soft_shared_memory *out);
 
 /* --- vulkan_memory.c */
 /* The first 32 bytes of memory that Vulkan exports. */

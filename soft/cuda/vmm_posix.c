@@ -189,7 +189,8 @@ CUresult soft_share_import(void *handle, unsigned type, int *out, struct soft_sh
     if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_INVALID_VALUE;
     /* The number itself, not a pointer to it. */
     const uintptr_t number = (uintptr_t)handle;
-    if (number > INT_MAX || !soft_shared_memory_read((int)number, memory))
+    if (number > INT_MAX || (!soft_shared_memory_read((int)number, memory) &&
+                             !soft_vulkan_file_read((int)number, memory)))
         return CUDA_ERROR_UNKNOWN; /* an H200's */
     if (memory->device == SOFT_NOT_HERE) return CUDA_ERROR_NOT_SUPPORTED;
     *out = soft_duplicate((int)number); /* the fd stays the caller's */

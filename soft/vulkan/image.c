@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "image_label.h"
+#include "memory_label.h"
 #include "soft_vk.h"
 
 enum { RIGHT, WRONG, WRONG_UNLESS_DEDICATED };
@@ -93,6 +94,35 @@ void soft_vk_image_gone(const soft_vk_device *device, VkImage image)
     soft_vk_view_image_gone(device, image);
 }
 
+/* The file behind such memory; -1: there is none. */
+static int file_of(const soft_vk_device *device, VkDeviceMemory memory)
+{
+    int fd = -1;
+    const VkMemoryGetFdInfoKHR which = {.sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR,
+                                        .memory = memory,
+                                        .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    return device->next.GetMemoryFdKHR &&
+                   device->next.GetMemoryFdKHR(device->handle, &which, &fd) == VK_SUCCESS
+               ? fd
+               : -1;
+}
+
+/* Without a label another GPU's context takes it in no way. */
+static void write_memory_label(const soft_vk_device *device, const VkMemoryAllocateInfo *info,
+                               const VkMemoryDedicatedAllocateInfo *dedicated,
+                               VkDeviceMemory memory)
+{
+    culv_soft_memory_label label = {.size = info->allocationSize};
+    const int fd = file_of(device, memory);
+    if (fd < 0) return;
+    memcpy(label.magic, CULV_SOFT_MEMORY_LABEL_MAGIC, sizeof(label.magic));
+    if (dedicated && dedicated->buffer != VK_NULL_HANDLE) label.kind = CULV_SOFT_MEMORY_OF_BUFFER;
+    if (dedicated && dedicated->image != VK_NULL_HANDLE) label.kind = CULV_SOFT_MEMORY_OF_IMAGE;
+    ssize_t put = pwrite(fd, &label, sizeof(label), CULV_SOFT_MEMORY_LABEL_AT);
+    (void)put;
+    close(fd);
+}
+
 void soft_vk_memory_made(const soft_vk_device *device, const VkMemoryAllocateInfo *info,
                          VkDeviceMemory memory)
 {
@@ -100,9 +130,10 @@ void soft_vk_memory_made(const soft_vk_device *device, const VkMemoryAllocateInf
         soft_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
     const VkMemoryDedicatedAllocateInfo *dedicated =
         soft_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
-    if (shared && (shared->handleTypes & VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT))
-        add(device->handle, (uint64_t)(uintptr_t)memory, true,
-            dedicated && dedicated->image != VK_NULL_HANDLE);
+    if (!shared || !(shared->handleTypes & VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT)) return;
+    write_memory_label(device, info, dedicated, memory);
+    add(device->handle, (uint64_t)(uintptr_t)memory, true,
+        dedicated && dedicated->image != VK_NULL_HANDLE);
 }
 
 void soft_vk_memory_gone(const soft_vk_device *device, VkDeviceMemory memory)
@@ -131,16 +162,13 @@ static void write_label(int fd, VkDeviceSize offset, bool wrong)
 static void bound(const soft_vk_device *device, VkImage image, VkDeviceMemory memory,
                   VkDeviceSize offset)
 {
-    int kind = RIGHT, dedicated = 0, fd = -1;
+    int kind = RIGHT, dedicated = 0;
     soft_vk_view_image_bound(device, image, memory, offset);
-    if (!device->next.GetMemoryFdKHR ||
-        !find(device->handle, (uint64_t)(uintptr_t)image, false, &kind) ||
+    if (!find(device->handle, (uint64_t)(uintptr_t)image, false, &kind) ||
         !find(device->handle, (uint64_t)(uintptr_t)memory, true, &dedicated))
         return;
-    const VkMemoryGetFdInfoKHR which = {.sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR,
-                                        .memory = memory,
-                                        .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    if (device->next.GetMemoryFdKHR(device->handle, &which, &fd) != VK_SUCCESS || fd < 0) return;
+    const int fd = file_of(device, memory);
+    if (fd < 0) return;
     write_label(fd, offset, kind == WRONG || (kind == WRONG_UNLESS_DEDICATED && !dedicated));
     close(fd);
 }

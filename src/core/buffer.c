@@ -44,8 +44,8 @@ culv_result culvi_memory_map(culv_memory *memory)
     if (memory->base != 0 && !culvi_lost(device)) return CULV_OK;
     culv_result result = culvi_enter(device, &scope, memory->label);
     if (result != CULV_OK) return result;
-    if (memory->host != NULL) {
-        result = register_pages(device, memory);
+    if (memory->host != NULL || memory->way == CULVI_MEMORY_PLACED) {
+        result = memory->host != NULL ? register_pages(device, memory) : culvi_memory_place(memory);
         culvi_leave(device, &scope);
         return result;
     }

@@ -224,6 +224,12 @@ culv_result culvi_image_check_desc(const culv_memory *memory, const culvi_format
             "CUDA maps no images on an imported dma-buf (cuda.h, cuImportExternalMemory); "
             "share a buffer, or an image by its rows (%s)",
             memory->words->map_rows);
+    if (memory->way != CULVI_MEMORY_IMPORTED)
+        return culvi_fail(
+            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DEVICE_MISMATCH,
+            "the memory lies on another GPU than '%s', and drivers map images as arrays on their own "
+            "GPU alone (measured); share a buffer and copy it into the image on that GPU",
+            memory->device->caps.name);
     culv_result result = check_format(voice, row, d, label);
     if (result == CULV_OK) result = check_extent(voice, d, label);
     if (result == CULV_OK) result = check_chroma(voice, row, d, label);

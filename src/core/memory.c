@@ -26,6 +26,8 @@ static bool unmap(culv_device *device, culv_memory *memory, bool last_try)
         CUresult r = CULVI_RELEASE(device, cuMemHostUnregister, (memory->host));
         if (!culvi_release_done(device, "cuMemHostUnregister", r, last_try)) return false;
         memory->registered = false;
+    } else if (memory->way == CULVI_MEMORY_PLACED && memory->base != 0) {
+        if (!culvi_memory_displace(memory, last_try)) return false;
     } else if (memory->base != 0) {
         CUresult r = CULVI_RELEASE(device, cuMemFree, (memory->base));
         if (!culvi_release_done(device, "cuMemFree", r, last_try)) return false;
@@ -58,8 +60,11 @@ static bool release_unused(culv_memory *memory, bool last_try)
     if (memory->buffers == 0 && !unmap(device, memory, last_try)) return false;
     if (memory->refs > 0) return true;
     if (!memory->own && memory->host == NULL) {
-        CUresult r = CULVI_RELEASE(device, cuDestroyExternalMemory, (memory->external));
-        if (!culvi_release_done(device, "cuDestroyExternalMemory", r, last_try)) return false;
+        const bool placed = memory->way == CULVI_MEMORY_PLACED;
+        CUresult r = placed ? culvi_memory_release_placed(memory)
+                            : CULVI_RELEASE(device, cuDestroyExternalMemory, (memory->external));
+        const char *call = placed ? "cuMemRelease" : "cuDestroyExternalMemory";
+        if (!culvi_release_done(device, call, r, last_try)) return false;
         device->counts.memories--;
     }
     culvi_log_object(&device->voice, "destroyed", kind_of(memory), memory->label, memory->size);
@@ -116,6 +121,10 @@ static CUresult give(culv_device *device, const culv_handle *duplicate, void *ob
 {
     culv_memory *memory = object;
     const culvi_handle_row *row = culvi_handle_row_of(duplicate->type);
+    if (memory->way == CULVI_MEMORY_PLACED)
+        return CULVI_CU(device, cuMemImportFromShareableHandle,
+                        (&memory->placed, (void *)(intptr_t)duplicate->value.fd,
+                         CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
     CUDA_EXTERNAL_MEMORY_HANDLE_DESC d = {0};
     d.type = (CUexternalMemoryHandleType)row->number[CULVI_USE_MEMORY];
     d.size = memory->size;
@@ -133,7 +142,12 @@ static void describe(const void *object, culvi_text *text)
 {
     const culv_memory *memory = object;
     const culvi_handle_row *row = culvi_handle_row_of(memory->handle_type);
-    if (culvi_words_of_handle(memory->handle_type) != &culvi_plain_words)
+    if (memory->way != CULVI_MEMORY_IMPORTED)
+        culvi_text_add(
+            text, "it must be an %s of a %s that lies on another GPU, whose memory '%s' reaches",
+            culvi_handle_type_name(memory->handle_type), memory->words->memory,
+            memory->device->caps.name);
+    else if (culvi_words_of_handle(memory->handle_type) != &culvi_plain_words)
         culvi_text_add(text, "it must be %s of this same GPU", row->words);
     else
         culvi_text_add(text, "it must be an %s of a %s of this same GPU",
@@ -163,7 +177,7 @@ static culvi_import how_to_import(culv_device *device, const culv_memory_desc *d
 /* Imports memory by a handle that was checked. */
 static culv_result import_checked(culv_device *device, const culvi_words *words,
                                   const culvi_import *import, const culv_memory_desc *d,
-                                  culv_memory **out)
+                                  culvi_memory_way way, culv_memory **out)
 {
     if (d->size > import->facts.size_limit) {
         /* The field that the caller has filled. A handle of an API's own memory it has not seen. */
@@ -182,6 +196,7 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
     if (memory == NULL) return culvi_fail_host_memory(&device->voice, d->label);
     memory->device = device;
     memory->words = words;
+    memory->way = way;
     memory->size = d->size;
     const culvi_dedicated kind = culvi_handle_row_of(d->handle.type)->dedicated;
     memory->dedicated =
@@ -202,11 +217,16 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
 }
 
 culv_result culvi_memory_import_exported(culv_device *device, const culvi_words *words,
-                                         const culv_memory_desc *d, culv_memory **out)
+                                         const culv_memory_desc *d, culvi_memory_way way,
+                                         culv_memory **out)
 {
     culvi_import import = how_to_import(device, d, true);
+    if (way == CULVI_MEMORY_PLACED) {
+        import.call = "cuMemImportFromShareableHandle";
+        import.lent = true; /* the file descriptor stays open (measured) */
+    }
     culv_result result = culvi_import_trust(device, &import);
-    if (result == CULV_OK) result = import_checked(device, words, &import, d, out);
+    if (result == CULV_OK) result = import_checked(device, words, &import, d, way, out);
     if (result != CULV_OK) culvi_handle_close(&d->handle);
     return result;
 }
@@ -266,9 +286,9 @@ static culv_result import_memory(culv_device *device, const culv_memory_desc *de
             culvi_words_of_handle(d.handle.type)->size);
     culvi_import import = how_to_import(device, &d, take);
     result = culvi_import_check(device, &import, &d.exporter);
-    return result == CULV_OK
-               ? import_checked(device, culvi_words_of_handle(d.handle.type), &import, &d, out)
-               : result;
+    return result == CULV_OK ? import_checked(device, culvi_words_of_handle(d.handle.type), &import,
+                                              &d, CULVI_MEMORY_IMPORTED, out)
+                             : result;
 }
 
 culv_result culv_memory_import_take(culv_device *device, const culv_memory_desc *desc,

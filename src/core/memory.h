@@ -7,11 +7,25 @@
 #include "cuda/retire.h"
 #include "culvert/memory.h"
 
+/* How CUDA takes what a graphics API exports. */
+typedef enum culvi_memory_way {
+    CULVI_MEMORY_IMPORTED, /* cuImportExternalMemory; it is of the device's own GPU */
+    CULVI_MEMORY_ACROSS,   /* the same; it is of another GPU */
+    /* Of another GPU, by cuMemImportFromShareableHandle: mapped whole into addresses of its own */
+    CULVI_MEMORY_PLACED
+} culvi_memory_way;
+
+/* Handles of VMM map whole, in multiples of this: sizes are rounded up (measured). */
+#define CULVI_PLACED_UNIT (UINT64_C(2) << 20)
+
 struct culv_memory {
     culv_device *device;
     const culvi_words *words; /* of the API that made it */
     char label[64];
     CUexternalMemory external;
+    culvi_memory_way way;
+    CUmemGenericAllocationHandle placed; /* PLACED, in place of `external` */
+    bool placed_mapped;                  /* else `base` is reserved addresses alone */
     uint64_t size;
     /* CUDA's own memory, for a fallback: not an import; `base` is allocated, arrays are created */
     bool own;
@@ -42,7 +56,14 @@ struct culv_memory {
 /* Imports a handle that an API has just exported, only for this call (culvi_import_trust()).
  * `words` are that API's. The handle is gone, whatever the result. */
 culv_result culvi_memory_import_exported(culv_device *device, const culvi_words *words,
-                                         const culv_memory_desc *d, culv_memory **out);
+                                         const culv_memory_desc *d, culvi_memory_way way,
+                                         culv_memory **out);
+/* Maps what is PLACED, and takes that away again, after a wait for all work of the context, as the
+ * driver has it with other imports. False: the driver refused, try again. In the device's
+ * context. */
+culv_result culvi_memory_place(culv_memory *memory);
+bool culvi_memory_displace(culv_memory *memory, bool last_try);
+CUresult culvi_memory_release_placed(culv_memory *memory);
 /* CUDA's own memory; the first mapping allocates it. NULL: out of host memory (recorded). */
 culv_memory *culvi_memory_own(culv_device *device, uint64_t size, const char *label);
 /* Whole pages of the host, `size` bytes; the first mapping registers them. `block` is freed with
@@ -59,7 +80,8 @@ bool culvi_memory_is_import(culv_device *device, CUdeviceptr pointer);
  * a map to an unmap, and nothing else can. */
 static inline bool culvi_memory_is_registration(const culv_memory *memory)
 {
-    return memory->external == NULL && !memory->own && memory->host == NULL;
+    return memory->external == NULL && memory->way != CULVI_MEMORY_PLACED && !memory->own &&
+           memory->host == NULL;
 }
 
 /* Whether random access in so many bytes of that kind is slow. */

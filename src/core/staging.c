@@ -15,6 +15,7 @@ const char *culv_sharing_name(culv_sharing path)
     case CULV_SHARING_SHARED: return "SHARED";
     case CULV_SHARING_PEER: return "PEER";
     case CULV_SHARING_HOST: return "HOST";
+    case CULV_SHARING_DIRECT: return "DIRECT";
     case CULV_SHARING_FORCE32: break;
     }
     return "unknown";
@@ -27,7 +28,10 @@ static culv_sharing path_of(const culvi_staging *staging)
 
 culv_sharing culv_buffer_sharing(const culv_buffer *buffer)
 {
-    return buffer != NULL ? path_of(buffer->staging) : CULV_SHARING_SHARED;
+    if (buffer == NULL) return CULV_SHARING_SHARED;
+    return buffer->staging == NULL && buffer->memory->way != CULVI_MEMORY_IMPORTED
+               ? CULV_SHARING_DIRECT
+               : path_of(buffer->staging);
 }
 
 culv_sharing culv_image_sharing(const culv_image *image)

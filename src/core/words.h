@@ -26,6 +26,9 @@ typedef struct culvi_words {
     const char *signal_call;
     /* Culvert's own calls and structs for this API. */
     const char *attach_desc; /* "culv_vk_device_desc" */
+    /* What lets the device be another GPU than the API's, for a list of ways out: "set
+     * culv_vk_device_desc.allow_other_gpu to 1 ..., "; "" where the API has no such thing. */
+    const char *cross;
     const char *open_call;   /* "culv_device_open_for_vk" */
     const char *memory_desc; /* "culv_vk_memory_desc" */
     const char *memory_size; /* the size in it: "allocation_size" */

@@ -258,6 +258,7 @@ static const culvi_words words = {
     .wait_call = "ID3D12Fence::SetEventOnCompletion",
     .signal_call = "ID3D12Fence::Signal",
     .attach_desc = "culv_d3d12_device_desc",
+    .cross = "",
     .open_call = "culv_device_open_for_d3d12",
     .memory_desc = "culv_d3d12_memory_desc",
     .memory_size = "size",

@@ -143,7 +143,7 @@ culv_result culvi_d3d_identify(culvi_graphics *graphics, const culv_luid *luid, 
     if (device->caps.luid_valid && culvi_luid_equal(&device->caps.luid, luid)) {
         /* Direct3D tells no UUID. */
         graphics->uuid = device->caps.uuid;
-        return culvi_graphics_identify(graphics, 0);
+        return culvi_graphics_identify(graphics, 0, false);
     }
     culvi_text_add(&text, ", but the culv_device '%s' ", device->caps.name);
     if (device->caps.luid_valid) {

@@ -25,6 +25,7 @@ static const culvi_words words = {
     .wait_call = "ID3D11Fence::SetEventOnCompletion",
     .signal_call = "ID3D11DeviceContext4::Signal",
     .attach_desc = "culv_d3d_register_desc",
+    .cross = "",
     .open_call = "culv_device_open_for_d3d11",
     .memory_desc = "culv_d3d_register_desc",
     .memory_size = "size",

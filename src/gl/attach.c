@@ -95,7 +95,7 @@ static culv_result identify(culv_gl *gl, const culvi_gl_context *now)
     gl->base.luid = gl->table.luid;
     gl->base.node_mask = gl->table.node_mask;
     snprintf(gl->base.name, sizeof gl->base.name, "%s", gl->table.renderer);
-    return culvi_graphics_identify(&gl->base, gl->how.fallback);
+    return culvi_graphics_identify(&gl->base, gl->how.fallback, false);
 }
 
 culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *desc, culv_gl **out)
@@ -216,6 +216,7 @@ const culvi_words culvi_gl_words = {
     .wait_call = "vkWaitSemaphores",
     .signal_call = "vkSignalSemaphore",
     .attach_desc = "culv_gl_desc",
+    .cross = "",
     .open_call = "culv_device_open_for_gl",
     .memory_desc = "culv_gl_memory_desc",
     .memory_size = "size",

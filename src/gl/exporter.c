@@ -314,7 +314,9 @@ static culv_result run(culv_gl *gl, const culvi_gl_shape *shape, culvi_plan *out
     culvi_plan plan = {
         .label = shape->label, .is_image = shape->is_image, .path = CULV_SHARING_SHARED};
     culv_result result = culvi_gl_exporter_get(gl, shape->label, &vk);
-    if (result == CULV_OK) result = culvi_graphics_check_shares(vk, shape->label, false);
+    if (result == CULV_OK)
+        result = culvi_graphics_check_shares(
+            vk, shape->label, shape->is_image ? CULVI_SHARE_IMAGES : CULVI_SHARE_BUFFERS);
     if (result == CULV_OK) {
         culvi_attempt_begin();
         result = shape->is_image ? plan_image(vk, shape, &plan, made)

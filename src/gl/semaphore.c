@@ -96,7 +96,7 @@ culv_result culvi_gl_make_semaphore(culvi_graphics *graphics, const culvi_semaph
                                "waits there");
     if (result == CULV_OK) result = culvi_gl_exporter_get(gl, plan->label, &vk);
     if (result == CULV_OK && exportable)
-        result = culvi_graphics_check_shares(vk, plan->label, true);
+        result = culvi_graphics_check_shares(vk, plan->label, CULVI_SHARE_SEMAPHORES);
     if (result == CULV_OK && !imported) result = vk->api->check_timelines(vk, plan->label, true);
     if (result != CULV_OK) return result;
     gl_sync *sync = culvi_alloc(sizeof *sync);

@@ -2,9 +2,9 @@
 /* Attachments: identity, references, counts. */
 #include "graphics/graphics.h"
 
-#include "graphics/lost.h"
-
+#include "base/attempt.h"
 #include "cuda/retire.h"
+#include "graphics/lost.h"
 
 void culvi_graphics_init(culvi_graphics *graphics, const culvi_graphics_api *api,
                          culv_device *device, const char *label)
@@ -22,7 +22,22 @@ bool culvi_graphics_same_node(const culv_luid *a, uint32_t a_mask, const culv_lu
     return a_mask == b_mask && (a_mask & (a_mask - 1)) == 0;
 }
 
-culv_result culvi_graphics_identify(culvi_graphics *graphics, uint32_t fallback)
+/* Where the two cannot be brought together, a fallback takes the place of an error. */
+static culv_result go_across(culvi_graphics *graphics, uint32_t fallback)
+{
+    const culvi_voice *voice = &graphics->device->voice;
+    if (fallback != 0) culvi_attempt_begin();
+    culv_result result = culvi_across_check(graphics);
+    graphics->across = result == CULV_OK;
+    if (fallback == 0) return result;
+    if (result != CULV_ERROR_UNSUPPORTED) return culvi_attempt_end(voice, result);
+    culvi_log(voice, CULV_LOG_INFO, "'%s' shares nothing with '%s': %s", graphics->name,
+              graphics->device->caps.name, culv_last_error_message());
+    return culvi_attempt_end(voice, CULV_OK);
+}
+
+culv_result culvi_graphics_identify(culvi_graphics *graphics, uint32_t fallback,
+                                    bool allow_other_gpu)
 {
     const culv_device *device = graphics->device;
     const culvi_words *words = graphics->api->words;
@@ -35,6 +50,7 @@ culv_result culvi_graphics_identify(culvi_graphics *graphics, uint32_t fallback)
             "%#x; open the device of that node (culv_device_open_by_luid())",
             graphics->name, (unsigned)graphics->node_mask, device->caps.name,
             (unsigned)device->caps.node_mask);
+    if (graphics->foreign && allow_other_gpu) return go_across(graphics, fallback);
     if (!graphics->foreign || fallback != 0) return CULV_OK;
     char buffer[768];
     culvi_text text = {buffer, sizeof buffer, 0};
@@ -45,8 +61,9 @@ culv_result culvi_graphics_identify(culvi_graphics *graphics, uint32_t fallback)
     return culvi_fail(
         &device->voice, graphics->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
         "the %s is %s; "
-        "open the device with %s(), which finds the one that matches, or set %s.fallback for copies",
-        words->physical_device, buffer, words->open_call, words->attach_desc);
+        "open the device with %s(), which finds the one that matches, %sor set %s.fallback for "
+        "copies",
+        words->physical_device, buffer, words->open_call, words->cross, words->attach_desc);
 }
 
 void culvi_graphics_attached(culvi_graphics *graphics)
@@ -59,7 +76,9 @@ void culvi_graphics_attached(culvi_graphics *graphics)
     culvi_mutex_unlock(&device->lock);
     culvi_log(&device->voice, CULV_LOG_INFO, "attached %s device '%s'%s",
               graphics->api->words->name, graphics->name,
-              graphics->foreign ? ", which is another GPU: nothing is shared with it" : "");
+              graphics->across    ? ", which is another GPU: its buffers and semaphores are shared"
+              : graphics->foreign ? ", which is another GPU: nothing is shared with it"
+                                  : "");
 }
 
 void culvi_graphics_ref(culvi_graphics *graphics)
@@ -99,18 +118,21 @@ void culvi_graphics_count_created(culvi_graphics *graphics, bool more)
 }
 
 culv_result culvi_graphics_check_shares(const culvi_graphics *graphics, const char *label,
-                                        bool semaphores)
+                                        culvi_share what)
 {
     const culvi_graphics_api *api = graphics->api;
-    if (!graphics->foreign)
-        return api->check_exports != NULL ? api->check_exports(graphics, label, semaphores)
-                                          : CULV_OK;
-    return culvi_fail(&graphics->device->voice, label, CULV_ERROR_INVALID,
-                      CULV_REASON_DEVICE_MISMATCH,
-                      "the %s device '%s' is another GPU than the culv_device '%s'; "
-                      "no driver carries memory or semaphores from one to the other. "
-                      "What Culvert makes can be copied: set `fallback`",
-                      api->words->name, graphics->name, graphics->device->caps.name);
+    const bool both = what == CULVI_SHARE_BUFFERS || what == CULVI_SHARE_SEMAPHORES;
+    if (!graphics->foreign || (graphics->across && both))
+        return api->check_exports != NULL
+                   ? api->check_exports(graphics, label, what == CULVI_SHARE_SEMAPHORES)
+                   : CULV_OK;
+    if (graphics->across) return culvi_across_refuse(graphics, label, what);
+    return culvi_fail(
+        &graphics->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+        "the %s device '%s' is another GPU than the culv_device '%s'; "
+        "this attachment shares nothing with it: %sor let what Culvert makes be copied "
+        "(`fallback`)",
+        api->words->name, graphics->name, graphics->device->caps.name, api->words->cross);
 }
 
 culv_result culvi_graphics_peer(culvi_graphics *graphics, const char *label, culvi_graphics **out)

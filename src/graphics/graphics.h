@@ -3,6 +3,7 @@
 #ifndef CULVI_GRAPHICS_GRAPHICS_H_
 #define CULVI_GRAPHICS_GRAPHICS_H_
 
+#include "core/memory.h"
 #include "core/peer.h"
 #include "core/words.h"
 #include "culvert/semaphore.h"
@@ -83,6 +84,7 @@ struct culvi_graphics {
     culv_luid luid;     /* Windows'; all zero: not known */
     uint32_t node_mask; /* its node among linked GPUs, if the LUID is known */
     bool foreign;       /* another GPU than the device */
+    bool across;        /* and the device works on its memory in place all the same */
     atomic_bool lost;   /* the native device, as somebody was told */
     /* Guarded by culv_device::rings_lock. */
     culvi_graphics_ring *rings;
@@ -109,9 +111,11 @@ void culvi_graphics_init(culvi_graphics *graphics, const culvi_graphics_api *api
  * device that reports no LUID is taken as the same node. */
 bool culvi_graphics_same_node(const culv_luid *a, uint32_t a_mask, const culv_luid *b,
                               uint32_t b_mask);
-/* Sets `foreign`. Refuses another GPU than the device unless there is a fallback, and always
- * refuses another node of linked GPUs. The name, the UUID, the LUID and the node must be set. */
-culv_result culvi_graphics_identify(culvi_graphics *graphics, uint32_t fallback);
+/* Sets `foreign` and `across`. Refuses another GPU than the device unless there is a fallback, or
+ * the caller allows it and the device reaches its memory, and always refuses another node of linked
+ * GPUs. The name, the UUID, the LUID and the node must be set. */
+culv_result culvi_graphics_identify(culvi_graphics *graphics, uint32_t fallback,
+                                    bool allow_other_gpu);
 /* Counts the attachment. From here on culvi_graphics_unref() frees it. */
 void culvi_graphics_attached(culvi_graphics *graphics);
 
@@ -120,9 +124,23 @@ void culvi_graphics_unref(culvi_graphics *graphics);
 /* Counts objects that Culvert made with the attachment. */
 void culvi_graphics_count_created(culvi_graphics *graphics, bool more);
 
-/* Whether memory, or semaphores, can be shared through this attachment at all. */
+/* What is shared. Another GPU's attachment shares the first two where the caller allows it. */
+typedef enum culvi_share {
+    CULVI_SHARE_BUFFERS, /* the API's memory, in CUDA */
+    CULVI_SHARE_SEMAPHORES,
+    CULVI_SHARE_IMAGES,
+    CULVI_SHARE_CUDAS /* CUDA's memory in the API, one address, dma-bufs */
+} culvi_share;
+
+/* Whether such things can be shared through this attachment at all. */
 culv_result culvi_graphics_check_shares(const culvi_graphics *graphics, const char *label,
-                                        bool semaphores);
+                                        culvi_share what);
+
+/* across.c. Whether the device reaches the memory of the attachment's GPU, which is another one;
+ * and whether, and by which call of the driver's, it takes such an allocation. */
+culv_result culvi_across_check(const culvi_graphics *graphics);
+culv_result culvi_across_refuse(const culvi_graphics *graphics, const char *label,
+                                culvi_share what);
 
 /* The attachment of this native device to the CUDA device of its own GPU. It is kept, and copies to
  * it are verified. */
@@ -138,6 +156,9 @@ typedef struct culvi_memory_ask {
     bool callers_buffers; /* the caller allocated it, and not for an image alone */
     const char *warning;  /* of this kind of memory, for the log of a new import; or NULL */
 } culvi_memory_ask;
+
+culv_result culvi_across_choose(const culvi_graphics *graphics, const culvi_memory_ask *ask,
+                                culvi_memory_way *out);
 
 /* A new import. */
 culv_result culvi_graphics_import(culvi_graphics *graphics, const culvi_memory_ask *ask,

@@ -28,12 +28,15 @@ culv_result culvi_graphics_import(culvi_graphics *graphics, const culvi_memory_a
 {
     const culvi_graphics_api *api = graphics->api;
     culv_memory_desc import = culv_memory_desc_init();
-    culv_result result = api->export_memory(graphics, ask->label, ask->memory, &import.handle);
+    culvi_memory_way way = CULVI_MEMORY_IMPORTED;
+    culv_result result = graphics->across ? culvi_across_choose(graphics, ask, &way) : CULV_OK;
+    if (result == CULV_OK)
+        result = api->export_memory(graphics, ask->label, ask->memory, &import.handle);
     if (result != CULV_OK) return result;
     import.size = ask->size;
     import.dedicated = ask->dedicated;
     import.label = ask->label;
-    result = culvi_memory_import_exported(graphics->device, api->words, &import, out);
+    result = culvi_memory_import_exported(graphics->device, api->words, &import, way, out);
     if (result != CULV_OK) return result;
     (*out)->identity = ask->identity;
     /* The API's own memory, which it exported. */

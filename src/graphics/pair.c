@@ -45,7 +45,8 @@ static culv_result share(void *object, void *plans)
     culvi_plan *plan = plans;
     culvi_graphics *graphics = pair->graphics;
     plan->path = CULV_SHARING_SHARED;
-    culv_result result = culvi_graphics_check_shares(graphics, plan->label, false);
+    culv_result result = culvi_graphics_check_shares(
+        graphics, plan->label, plan->is_image ? CULVI_SHARE_IMAGES : CULVI_SHARE_BUFFERS);
     if (result == CULV_OK) result = graphics->api->plan(graphics, plan);
     if (result == CULV_OK) result = graphics->api->make(graphics, plan, &pair->native);
     if (result != CULV_OK) return result;

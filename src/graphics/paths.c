@@ -21,7 +21,7 @@ static bool impossible(const culvi_graphics *graphics, culv_sharing path, culv_r
 {
     culv_reason reason = culvi_thread_state()->error.reason;
     return result == CULV_ERROR_UNSUPPORTED || result == CULV_ERROR_NO_DEVICE ||
-           (result == CULV_ERROR_DRIVER && path == CULV_SHARING_PEER) ||
+           (result == CULV_ERROR_DRIVER && (path == CULV_SHARING_PEER || graphics->across)) ||
            (result == CULV_ERROR_INVALID && reason == CULV_REASON_DEVICE_MISMATCH &&
             graphics->foreign);
 }

@@ -57,7 +57,8 @@ culv_result culvi_graphics_import_semaphore(culvi_graphics *graphics, uint64_t s
     bool timeline = desc->type == CULV_SEMAPHORE_TIMELINE;
     culv_result result =
         check_type(graphics, desc->label, desc_name, desc->type, desc->untracked != 0);
-    if (result == CULV_OK) result = culvi_graphics_check_shares(graphics, desc->label, true);
+    if (result == CULV_OK)
+        result = culvi_graphics_check_shares(graphics, desc->label, CULVI_SHARE_SEMAPHORES);
     if (result == CULV_OK && timeline && desc->signal_pending)
         return culvi_fail(&graphics->device->voice, desc->label, CULV_ERROR_INVALID,
                           CULV_REASON_VALUE,
@@ -80,7 +81,7 @@ static culv_result share(void *object, void *plans)
     culvi_semaphore_pair *pair = object;
     const culvi_semaphore_plan *plan = plans;
     culvi_graphics *graphics = pair->graphics;
-    culv_result result = culvi_graphics_check_shares(graphics, plan->label, true);
+    culv_result result = culvi_graphics_check_shares(graphics, plan->label, CULVI_SHARE_SEMAPHORES);
     if (result == CULV_OK)
         result = graphics->api->make_semaphore(graphics, plan, true, &pair->native);
     if (result != CULV_OK) return result;

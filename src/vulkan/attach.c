@@ -107,7 +107,8 @@ static culv_result check_identity(culv_vk_device *vk, const culvi_voice *voice,
     culv_result result = culvi_vk_check_device_version(voice, label, vk->base.name, c->api_version);
     if (result == CULV_OK) result = culvi_vk_check_instance_version(voice, label, d->api_version);
     if (result == CULV_OK) result = culvi_vk_check_nobody(voice, label, c);
-    if (result == CULV_OK) result = culvi_graphics_identify(&vk->base, d->fallback);
+    if (result == CULV_OK)
+        result = culvi_graphics_identify(&vk->base, d->fallback, d->allow_other_gpu != 0);
     if (result != CULV_OK) return result;
     if (d->num_physical_devices > 1 || (d->num_physical_devices == 0 && c->group_size > 1))
         return culvi_fail(
@@ -273,6 +274,8 @@ const culvi_words culvi_vk_words = {
     .wait_call = "vkWaitSemaphores",
     .signal_call = "vkSignalSemaphore",
     .attach_desc = "culv_vk_device_desc",
+    .cross = "set culv_vk_device_desc.allow_other_gpu to 1 and work on that GPU's buffers in "
+             "place from this one, ",
     .open_call = "culv_device_open_for_vk",
     .memory_desc = "culv_vk_memory_desc",
     .memory_size = "allocation_size",

@@ -161,7 +161,7 @@ typedef struct request {
 
 static culv_result begin(const char *call, const culv_vk_device *vk, const void *create_info,
                          const culv_vk_check_desc *desc, const culv_vk_sharing_info *out,
-                         request *r)
+                         culvi_share what, request *r)
 {
     CULVI_REQUIRE_IN(NULL, call, vk);
     const culvi_voice *voice = &vk->base.device->voice;
@@ -171,7 +171,7 @@ static culv_result begin(const char *call, const culv_vk_device *vk, const void 
         culvi_desc_read(voice, &r->desc, sizeof r->desc, desc, "culv_vk_check_desc");
     if (result == CULV_OK) result = culvi_struct_check(voice, out, "culv_vk_sharing_info");
     if (result == CULV_OK && !r->desc.host_memory)
-        result = culvi_graphics_check_shares(&vk->base, r->desc.label, false);
+        result = culvi_graphics_check_shares(&vk->base, r->desc.label, what);
     r->ask = (culvi_vk_ask){.label = r->desc.label,
                             .origin = CULVI_VK_PLANNED,
                             .handle_type = r->desc.handle_type,
@@ -271,7 +271,8 @@ culv_result culv_vk_check_buffer(culv_vk_device *vk, const VkBufferCreateInfo *c
 {
     request r;
     culvi_vk_needs needs;
-    culv_result result = begin("culv_vk_check_buffer", vk, create_info, desc, out, &r);
+    culv_result result =
+        begin("culv_vk_check_buffer", vk, create_info, desc, out, CULVI_SHARE_BUFFERS, &r);
     if (result == CULV_OK) result = culvi_vk_check_buffer(vk, &r.ask, create_info, &r.verdict);
     if (result == CULV_OK) result = find_handle_types(vk, create_info, NULL, &r);
     if (result != CULV_OK) return result;
@@ -284,7 +285,8 @@ culv_result culv_vk_check_image(culv_vk_device *vk, const VkImageCreateInfo *cre
 {
     request r;
     culvi_vk_needs needs;
-    culv_result result = begin("culv_vk_check_image", vk, create_info, desc, out, &r);
+    culv_result result =
+        begin("culv_vk_check_image", vk, create_info, desc, out, CULVI_SHARE_IMAGES, &r);
     if (result == CULV_OK) result = culvi_vk_check_image(vk, &r.ask, create_info, &r.verdict);
     if (result == CULV_OK) result = find_handle_types(vk, NULL, create_info, &r);
     if (result != CULV_OK) return result;

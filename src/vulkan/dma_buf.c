@@ -80,7 +80,8 @@ culv_result culv_vk_dma_buf_bridge_create(culv_vk_device *vk, const culv_vk_dma_
     const culvi_voice *voice = &vk->base.device->voice;
     CULVI_REQUIRE2(voice, desc, out);
     culv_result result = culvi_vk_dma_buf_plan_make(vk, desc, true, &plan);
-    if (result == CULV_OK) result = culvi_graphics_check_shares(&vk->base, plan.d.label, false);
+    if (result == CULV_OK)
+        result = culvi_graphics_check_shares(&vk->base, plan.d.label, CULVI_SHARE_CUDAS);
     culv_vk_dma_buf_bridge *b = result == CULV_OK ? culvi_alloc(sizeof *b) : NULL;
     if (b == NULL) {
         culvi_free(plan.modifiers);

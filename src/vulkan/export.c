@@ -210,7 +210,7 @@ culv_result culvi_vk_memory_check_exporter(const culv_vk_device *vk,
 {
     if (culvi_uuid_given(&d->exporter) &&
         culvi_uuid_equal(&d->exporter, &vk->base.device->caps.uuid))
-        return culvi_graphics_check_shares(&vk->base, d->label, false);
+        return culvi_graphics_check_shares(&vk->base, d->label, CULVI_SHARE_CUDAS);
     culv_result result = check_memory_handles(vk, d->label);
     if (result != CULV_OK || !culvi_uuid_given(&d->exporter) ||
         culvi_uuid_equal(&d->exporter, &vk->base.uuid))

@@ -85,7 +85,7 @@ static culv_result check(culv_vk_device *vk, culv_memory *memory, const culv_vk_
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
             "the memory was imported into another culv_device ('%s') than the one attached ('%s')",
             memory->device->caps.name, vk->base.device->caps.name);
-    result = culvi_graphics_check_shares(&vk->base, d->label, false);
+    result = culvi_graphics_check_shares(&vk->base, d->label, CULVI_SHARE_IMAGES);
     if (result != CULV_OK) return result;
     culvi_vk_ask ask = {.label = d->label,
                         .origin = CULVI_VK_THE_CALLERS,

@@ -19,7 +19,8 @@ static culv_result read_desc(culv_vk_device *vk, const culv_vk_memory_desc *desc
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
             "culv_vk_memory_desc.allocation_size is 0; it is VkMemoryAllocateInfo::allocationSize");
-    result = culvi_graphics_check_shares(&vk->base, d->label, false);
+    result = culvi_graphics_check_shares(
+        &vk->base, d->label, d->image != VK_NULL_HANDLE ? CULVI_SHARE_IMAGES : CULVI_SHARE_BUFFERS);
     if (result != CULV_OK) return result;
     culvi_vk_needs needs;
     if (d->buffer != VK_NULL_HANDLE) {

@@ -81,6 +81,9 @@ static culv_result allocate(culv_vk_device *vk, const culvi_vk_plan *plan,
                                  .memoryTypeIndex = type};
     if (plan->handle_types != 0) info.pNext = &export_info;
     made->dedicated = is_dedicated(plan, needs);
+    if (vk->base.across && !made->dedicated)
+        info.allocationSize =
+            (info.allocationSize + CULVI_PLACED_UNIT - 1) / CULVI_PLACED_UNIT * CULVI_PLACED_UNIT;
     if (made->dedicated) {
         dedicated.pNext = info.pNext;
         info.pNext = &dedicated;

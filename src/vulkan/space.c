@@ -113,7 +113,7 @@ static culv_result check_device(culv_vk_device *vk, const char *label, const cha
     culv_vmm_allocation_desc like = culv_vmm_allocation_desc_init();
     like.handle_types = UINT32_C(1) << CULVI_HANDLE_OPAQUE;
     CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceProperties, (vk->physical_device, &properties));
-    culv_result result = culvi_graphics_check_shares(&vk->base, label, false);
+    culv_result result = culvi_graphics_check_shares(&vk->base, label, CULVI_SHARE_CUDAS);
     if (result == CULV_OK) result = culvi_vmm_check_device(device, call);
     if (result == CULV_OK) result = check_version(vk, label, properties.apiVersion);
     if (result == CULV_OK) result = culvi_vk_check_host_timelines(vk, label);

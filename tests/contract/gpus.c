@@ -47,6 +47,94 @@ PAIR_CROSSED_CASE(memory_of_another_gpu)
     raw_vk_buffer_destroy(&p->vk, &vk);
 }
 
+static void require_vmm(const raw_cuda *cu)
+{
+    if (cu->MemCreate == NULL || cu->MemExportToShareableHandle == NULL)
+        SKIP("this driver has no virtual memory management");
+}
+
+/* One word by CUDA, seen by Vulkan, and the reverse, at the end of the buffer. */
+static void carry_words(pair *p, const char *key, raw_vk_buffer *vk, CUdeviceptr pointer)
+{
+    uint32_t found[2] = {0, 0};
+    const uint32_t vulkans = 0x600df00du;
+    const VkDeviceSize last = vk->size / 4 * 4 - 4;
+    CU_OK(p->cu->MemsetD32Async(pointer + last, 0x1badb002u, 1, p->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    raw_vk_read(&p->vk, vk, last, &found[0], sizeof found[0]);
+    raw_vk_write(&p->vk, vk, 0, &vulkans, sizeof vulkans);
+    cuda_read(p, pointer, &found[1], sizeof found[1]);
+    ANSWER(key, "%s", found[0] == 0x1badb002u && found[1] == vulkans ? "right" : "wrong");
+    REQUIRE(found[0] == 0x1badb002u && found[1] == vulkans);
+}
+
+/* Memory that is dedicated to a buffer can be imported in the other context. */
+PAIR_CROSSED_CASE(dedicated_memory_of_another_gpu)
+{
+    raw_vk_buffer vk;
+    CUexternalMemory memory = NULL;
+    CUdeviceptr pointer = 0;
+    raw_vk_buffer_create(&p->vk, SIZE / 2 + 4097, RAW_VK_EXPORT | RAW_VK_DEDICATED, &vk);
+    const int fd = raw_vk_buffer_fd(&p->vk, &vk), given = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    const CUresult result = raw_cuda_import_memory(p->cu, given, vk.allocation_size, true, &memory);
+    ANSWER("import", "%s, fd %s", raw_cuda_result_name(result),
+           fd_open(given) && same_file(given, fd) ? "open" : "closed");
+    CU_OK(result);
+    CU_OK(raw_cuda_map_buffer(p->cu, memory, 0, vk.allocation_size, &pointer));
+    carry_words(p, "words", &vk, pointer);
+    CU_OK(p->cu->MemFree(pointer));
+    CU_OK(p->cu->DestroyExternalMemory(memory));
+    close(fd);
+    raw_vk_buffer_destroy(&p->vk, &vk);
+}
+
+/* Vulkan's own file descriptor as a handle of VMM: mapped whole, for the other GPU alone. */
+PAIR_CROSSED_CASE(vulkans_fd_as_a_vmm_handle)
+{
+    static const struct {
+        const char *name;
+        VkDeviceSize size;
+        unsigned flags;
+        bool maps;
+    } rows[] = {{"4 MiB", 2 * SIZE, 0, true},
+                {"dedicated, 2 MiB and 64 KiB", SIZE + 65536, RAW_VK_DEDICATED, true},
+                {"2 MiB and 64 KiB", SIZE + 65536, 0, false},
+                {"dedicated, 64 KiB", 65536, RAW_VK_DEDICATED, false}};
+    require_vmm(p->cu);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        raw_vk_buffer vk;
+        CUmemGenericAllocationHandle handle = 0;
+        CUdeviceptr pointer = 0;
+        CUmemAccessDesc access = {.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+        access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+        access.location.id = p->device;
+        raw_vk_buffer_create(&p->vk, rows[i].size, RAW_VK_EXPORT | rows[i].flags, &vk);
+        const size_t size = (size_t)((vk.allocation_size + SIZE - 1) / SIZE * SIZE);
+        const int fd = raw_vk_buffer_fd(&p->vk, &vk), given = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+        CUresult result = p->cu->MemImportFromShareableHandle(
+            &handle, (void *)(intptr_t)given, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+        ANSWER(answer_key("%s: import", rows[i].name), "%s, fd %s", raw_cuda_result_name(result),
+               fd_open(given) && same_file(given, fd) ? "open" : "closed");
+        if (fd_open(given)) close(given);
+        close(fd);
+        if (rows[i].maps) CU_OK(result);
+        if (result == CUDA_SUCCESS) {
+            CU_OK(p->cu->MemAddressReserve(&pointer, size, 0, 0, 0));
+            result = p->cu->MemMap(pointer, size, 0, handle, 0);
+            ANSWER(answer_key("%s: map", rows[i].name), "%s", raw_cuda_result_name(result));
+            REQUIRE_EQ(result == CUDA_SUCCESS, rows[i].maps);
+            if (rows[i].maps) {
+                CU_OK(p->cu->MemSetAccess(pointer, size, &access, 1));
+                carry_words(p, answer_key("%s: words", rows[i].name), &vk, pointer);
+                CU_OK(p->cu->MemUnmap(pointer, size));
+            }
+            CU_OK(p->cu->MemAddressFree(pointer, size));
+            CU_OK(p->cu->MemRelease(handle));
+        }
+        raw_vk_buffer_destroy(&p->vk, &vk);
+    }
+}
+
 PAIR_CROSSED_CASE(timeline_of_another_gpu)
 {
     shared_timeline t;
@@ -126,12 +214,6 @@ static void vmm_close(const pair *p, vmm *memory)
     close(memory->fd);
 }
 
-static void require_vmm(const raw_cuda *cu)
-{
-    if (cu->MemCreate == NULL || cu->MemExportToShareableHandle == NULL)
-        SKIP("this driver has no virtual memory management");
-}
-
 /* Reported: whether Vulkan on GPU 0 takes it, and how many words it then sees right. It is nothing
  * to rely on. */
 PAIR_CROSSED_CASE(vmm_memory_of_another_gpu)
@@ -201,6 +283,12 @@ PAIR_CROSSED_CASE(vmm_access_for_peers)
 
 const test_case gpu_cases[] = {
     {.name = "gpus.memory_of_another_gpu", .run = memory_of_another_gpu, .mark = TEST_BOTH},
+    {.name = "gpus.dedicated_memory_of_another_gpu",
+     .run = dedicated_memory_of_another_gpu,
+     .mark = TEST_BOTH},
+    {.name = "gpus.vulkans_fd_as_a_vmm_handle",
+     .run = vulkans_fd_as_a_vmm_handle,
+     .mark = TEST_BOTH},
     {.name = "gpus.timeline_of_another_gpu",
      .run = timeline_of_another_gpu,
      .mark = TEST_TWIN_STRICTER,

@@ -15,10 +15,14 @@ void scene_open_bare(scene *s, scene_kind kind)
     s->path = lies                 ? CULV_SHARING_HOST
               : kind == SCENE_PEER ? CULV_SHARING_PEER
                                    : CULV_SHARING_SHARED;
-    if (kind == SCENE_PEER) raw_cuda_two_devices();
+    s->order = s->path;
+    const bool direct = kind == SCENE_DIRECT || kind == SCENE_PLACED,
+               two = direct || kind == SCENE_PEER;
+    if (direct) s->path = CULV_SHARING_DIRECT;
+    if (two) raw_cuda_two_devices();
     w->cu = lib_driver();
     const raw_cuda *cu = w->cu;
-    if (kind == SCENE_PEER && cu->device_count < 2) SKIP("one CUDA device only");
+    if (two && cu->device_count < 2) SKIP("one CUDA device only");
     CU_OK(cu->DeviceGetUuid(&uuid, 0));
     raw_vk_open(&w->vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes,
                                           .software = cu->software,
@@ -30,14 +34,15 @@ void scene_open_bare(scene *s, scene_kind kind)
     if (!cu->software) w->fds += 1000;
     culv_device_desc dd = culv_device_desc_init();
     dd.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    LIB_OK(kind == SCENE_PEER ? culv_device_open_by_ordinal(1, &dd, &w->device)
-                              : culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance,
-                                                        w->vk.physical, &dd, &w->device));
+    LIB_OK(two ? culv_device_open_by_ordinal(1, &dd, &w->device)
+               : culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, &dd,
+                                         &w->device));
     lib_lying = (lib_lies){
         .exports_nothing = lies, .exports_no_semaphores = lies, .takes_pages = kind == SCENE_PAGES};
     culv_vk_device_desc d = lib_vk_desc(w);
     d.get_instance_proc_addr = lib_lying_loader;
-    d.fallback = kind == SCENE_SHARED ? 0 : CULV_FALLBACK_ANY;
+    d.fallback = kind == SCENE_SHARED || direct ? 0 : CULV_FALLBACK_ANY;
+    d.allow_other_gpu = direct;
     LIB_OK(culv_vk_attach(w->device, &d, &w->attachment));
     w->context = culv_device_context(w->device);
 }
@@ -55,8 +60,8 @@ void scene_open(scene *s, scene_kind kind)
     scene_open_bare(s, kind);
     LIB_OK(scene_semaphore(s, CULV_FALLBACK_ANY, &s->to_vulkan));
     LIB_OK(scene_semaphore(s, CULV_FALLBACK_ANY, &s->to_cuda));
-    REQUIRE_EQ(culv_semaphore_sharing(culv_shared_semaphore_cuda(s->to_vulkan)), s->path);
-    REQUIRE_EQ(culv_semaphore_sharing(culv_shared_semaphore_cuda(s->to_cuda)), s->path);
+    REQUIRE_EQ(culv_semaphore_sharing(culv_shared_semaphore_cuda(s->to_vulkan)), s->order);
+    REQUIRE_EQ(culv_semaphore_sharing(culv_shared_semaphore_cuda(s->to_cuda)), s->order);
     s->stream = lib_stream(&s->w);
 }
 
@@ -84,6 +89,7 @@ culv_result scene_buffer(const scene *s, uint64_t size, uint32_t fallback, culv_
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &info;
     d.fallback = fallback;
+    if (s->kind == SCENE_PLACED) d.memory_kind = CULV_MEMORY_KIND_COMPRESSIBLE;
     d.label = "cells";
     return culv_vk_buffer_create(s->w.attachment, &d, out);
 }

@@ -11,12 +11,15 @@ typedef enum scene_kind {
     SCENE_PAGES,  /* Vulkan exports nothing, but takes pages of the host */
     SCENE_MAPPED, /* Vulkan exports nothing, and its own memory is mapped */
     SCENE_PEER,   /* Vulkan is on another GPU; skipped where there is one alone */
+    SCENE_DIRECT, /* the same, and CUDA may work on its memory in place */
+    SCENE_PLACED, /* the same with memory that is not dedicated */
 } scene_kind;
 
 typedef struct scene {
     lib_world w;
     scene_kind kind;
-    culv_sharing path; /* that is expected */
+    culv_sharing path;  /* that is expected */
+    culv_sharing order; /* the same of semaphores */
     CUstream stream;
     culv_shared_semaphore *to_vulkan, *to_cuda;
     uint64_t vulkan_value, cuda_value;

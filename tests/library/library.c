@@ -122,8 +122,26 @@ void lib_open_vulkan_for_one_address(lib_world *w)
     if (!w->cu->software) w->fds += 1000;
 }
 
+bool lib_across;
+
+void lib_run_across(void (*run)(void))
+{
+    lib_across = true;
+    run();
+}
+
 void lib_open_culvert(lib_world *w)
 {
+    if (lib_across) {
+        culv_device_desc dd = culv_device_desc_init();
+        dd.driver = w->cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
+        LIB_OK(culv_device_open_by_ordinal(1, &dd, &w->device));
+        culv_vk_device_desc d = lib_vk_desc(w);
+        d.allow_other_gpu = 1;
+        LIB_OK(culv_vk_attach(w->device, &d, &w->attachment));
+        w->context = culv_device_context(w->device);
+        return;
+    }
     LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
                                    &w->device));
     culv_vk_device_desc d = lib_vk_desc(w);
@@ -133,8 +151,10 @@ void lib_open_culvert(lib_world *w)
 
 void lib_open(lib_world *w)
 {
+    if (lib_across) raw_cuda_two_devices();
+    if (lib_across && lib_driver()->device_count < 2) SKIP("one CUDA device only");
     lib_open_vulkan(w);
-    if (!w->cu->software) {
+    if (!w->cu->software && !lib_across) {
         /* NVIDIA's driver opens files of its own with the first context and keeps them. */
         lib_open_culvert(w);
         raw_vk_buffer warm;

@@ -60,6 +60,10 @@ extern bool lib_with_external_queues;
 
 /* Opens Vulkan, then the device that is the same GPU, and attaches. No CUDA context is current. */
 void lib_open(lib_world *w);
+/* Runs a case on a device that is another GPU than Vulkan's and works on its memory in place. Such
+ * a case has a process of its own. */
+extern bool lib_across;
+void lib_run_across(void (*run)(void));
 /* The Vulkan half alone. */
 void lib_open_vulkan(lib_world *w);
 /* With what buffers at a chosen address need, where the device has it. */

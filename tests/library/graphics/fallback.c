@@ -80,9 +80,10 @@ static void buffer_of(scene *s, size_t size)
     REQUIRE_EQ(c.buffers, 1);
     REQUIRE_EQ(c.created, 3);
     REQUIRE_EQ(c.semaphores, 2);
-    REQUIRE_EQ(c.memories, s->kind == SCENE_SHARED);
-    REQUIRE_EQ(c.mappings, s->kind == SCENE_SHARED);
-    REQUIRE_EQ(c.allocations, s->kind == SCENE_SHARED ? 0 : s->kind == SCENE_PEER ? 1 : 2);
+    const bool shared = s->path == CULV_SHARING_SHARED || s->path == CULV_SHARING_DIRECT;
+    REQUIRE_EQ(c.memories, shared);
+    REQUIRE_EQ(c.mappings, shared);
+    REQUIRE_EQ(c.allocations, shared ? 0 : s->kind == SCENE_PEER ? 1 : 2);
     REQUIRE_EQ(c.peers, s->kind == SCENE_PEER);
     for (uint32_t turn = 1; turn <= 3; turn++) {
         write_cuda(s, buffer, size, turn);
@@ -123,6 +124,8 @@ TEST_AS(buffers_shared, buffers(SCENE_SHARED))
 TEST_AS(buffers_pages, buffers(SCENE_PAGES))
 TEST_AS(buffers_mapped, buffers(SCENE_MAPPED))
 TEST_AS(buffers_peer, buffers(SCENE_PEER))
+TEST_AS(buffers_direct, buffers(SCENE_DIRECT))
+TEST_AS(buffers_placed, buffers(SCENE_PLACED))
 
 /* Where sharing is possible, allowing a fallback changes nothing, and the calls for it call
  * nobody. */
@@ -204,6 +207,7 @@ static void another_gpu(void)
     LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(s.w.device, &d, &vk), CULV_ERROR_INVALID,
                 CULV_REASON_DEVICE_MISMATCH);
     LIB_SAYS("culv_vk_device_desc.fallback");
+    LIB_SAYS("culv_vk_device_desc.allow_other_gpu");
     d.fallback = 64;
     LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(s.w.device, &d, &vk), CULV_ERROR_INVALID,
                 CULV_REASON_VALUE);
@@ -405,6 +409,8 @@ static void given_up_early(scene_kind kind)
 TEST_AS(given_up_pages, given_up_early(SCENE_PAGES))
 TEST_AS(given_up_mapped, given_up_early(SCENE_MAPPED))
 TEST_AS(given_up_peer, given_up_early(SCENE_PEER))
+TEST_AS(given_up_direct, given_up_early(SCENE_DIRECT))
+TEST_AS(given_up_placed, given_up_early(SCENE_PLACED))
 
 /* The device is closed first, the object last. */
 static void device_first(scene_kind kind)
@@ -425,12 +431,16 @@ static void device_first(scene_kind kind)
 TEST_AS(device_first_host, device_first(SCENE_PAGES))
 TEST_AS(device_first_mapped, device_first(SCENE_MAPPED))
 TEST_AS(device_first_peer, device_first(SCENE_PEER))
+TEST_AS(device_first_direct, device_first(SCENE_DIRECT))
+TEST_AS(device_first_placed, device_first(SCENE_PLACED))
 
 static const test_case cases[] = {
     {.name = "buffers.shared", .run = buffers_shared},
     {.name = "buffers.pages", .run = buffers_pages},
     {.name = "buffers.mapped", .run = buffers_mapped},
     {.name = "buffers.peer", .run = buffers_peer},
+    {.name = "buffers.direct", .run = buffers_direct},
+    {.name = "buffers.placed", .run = buffers_placed},
     {.name = "shared_costs_nothing", .run = shared_costs_nothing},
     {.name = "refused", .run = refused},
     {.name = "another_gpu", .run = another_gpu},
@@ -442,12 +452,18 @@ static const test_case cases[] = {
     {.name = "given_up_early.pages", .run = given_up_pages},
     {.name = "given_up_early.mapped", .run = given_up_mapped},
     {.name = "given_up_early.peer", .run = given_up_peer},
+    {.name = "given_up_early.direct", .run = given_up_direct},
+    {.name = "given_up_early.placed", .run = given_up_placed},
     {.name = "device_first.host", .run = device_first_host},
     {.name = "device_first.mapped", .run = device_first_mapped},
     {.name = "device_first.peer", .run = device_first_peer},
+    {.name = "device_first.direct", .run = device_first_direct},
+    {.name = "device_first.placed", .run = device_first_placed},
     {.name = NULL},
 };
-extern const test_case order_cases[]; /* fallback_order.c */
-extern const test_case waits_cases[]; /* fallback_waits.c */
-extern const test_case kinds_cases[]; /* fallback_kinds.c */
-const test_case *const test_suite_tables[] = {cases, order_cases, waits_cases, kinds_cases, NULL};
+extern const test_case order_cases[];  /* fallback_order.c */
+extern const test_case waits_cases[];  /* fallback_waits.c */
+extern const test_case kinds_cases[];  /* fallback_kinds.c */
+extern const test_case across_cases[]; /* fallback_across.c */
+const test_case *const test_suite_tables[] = {cases,       order_cases,  waits_cases,
+                                              kinds_cases, across_cases, NULL};

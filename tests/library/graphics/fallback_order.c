@@ -15,7 +15,7 @@ static void frames(scene_kind kind)
     static scene s;
     culv_shared_buffer *slots[SLOTS];
     raw_vk_buffer host;
-    if (kind != SCENE_SHARED && kind != SCENE_PEER)
+    if (kind == SCENE_PAGES || kind == SCENE_MAPPED)
         lib_with_option("--validation=off"); /* scene_signal() */
     scene_open(&s, kind);
     raw_vk_buffer_create(&s.w.vk, FRAMES * 4096, RAW_VK_HOST, &host);
@@ -54,6 +54,8 @@ TEST_AS(frames_shared, frames(SCENE_SHARED))
 TEST_AS(frames_pages, frames(SCENE_PAGES))
 TEST_AS(frames_mapped, frames(SCENE_MAPPED))
 TEST_AS(frames_peer, frames(SCENE_PEER))
+TEST_AS(frames_direct, frames(SCENE_DIRECT))
+TEST_AS(frames_placed, frames(SCENE_PLACED))
 
 /* The higher value is asked for first; the streams go on in the order of the values. */
 static void out_of_order(scene *s)
@@ -262,6 +264,8 @@ const test_case order_cases[] = {
     {.name = "frames.pages", .run = frames_pages, .own = true},
     {.name = "frames.mapped", .run = frames_mapped, .own = true},
     {.name = "frames.peer", .run = frames_peer, .own = true},
+    {.name = "frames.direct", .run = frames_direct, .own = true},
+    {.name = "frames.placed", .run = frames_placed, .own = true},
     {.name = "semaphores.host", .run = semaphores_host, .own = true},
     {.name = "semaphores.peer", .run = semaphores_peer, .own = true},
     {.name = "batches.host", .run = batches_host, .own = true},

@@ -6,7 +6,7 @@
 
 enum { WORDS = 4096 };
 
-static bool peer_path;
+static bool peer_path, across_path;
 
 /* The validation layer asks for properties itself whenever something is made: its calls are not to
  * be failed. It also takes signals by the host ill (fallback_scene.c). */
@@ -34,6 +34,12 @@ static void peer_begin(void)
     peer_path = true;
 }
 
+static void across_begin(void)
+{
+    peer_begin();
+    across_path = true;
+}
+
 static void open_all(CUstream *stream)
 {
     lib_world *w = &torture.w;
@@ -42,7 +48,8 @@ static void open_all(CUstream *stream)
     LIB_OK(culv_device_open_by_ordinal(peer_path ? 1 : 0, &dd, &w->device));
     culv_vk_device_desc d = lib_vk_desc(w);
     d.get_instance_proc_addr = lib_lying_loader;
-    d.fallback = CULV_FALLBACK_ANY;
+    d.fallback = across_path ? 0 : CULV_FALLBACK_ANY;
+    d.allow_other_gpu = across_path;
     TRY_AGAIN(culv_vk_attach(w->device, &d, &w->attachment), w->attachment == NULL);
     w->context = culv_device_context(w->device);
     *stream = lib_stream(w);
@@ -125,6 +132,33 @@ static void memory_run(void)
     close_all(stream);
 }
 
+/* Another GPU's memory in place, by both of the driver's ways. */
+static void across_run(void)
+{
+    lib_world *w = &torture.w;
+    CUstream stream;
+    culv_shared_buffer *one = POISON(culv_shared_buffer), *two = POISON(culv_shared_buffer),
+                       *three = POISON(culv_shared_buffer);
+    const VkBufferCreateInfo info = raw_vk_buffer_info(WORDS * 4, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+    d.create_info = &info;
+    d.label = "tortured";
+    open_all(&stream);
+    TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &one), one == POISON(culv_shared_buffer));
+    d.memory_kind = CULV_MEMORY_KIND_COMPRESSIBLE;
+    TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &two), two == POISON(culv_shared_buffer));
+    TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &three),
+              three == POISON(culv_shared_buffer));
+    LIB_CU_OK(w, w->cu->MemsetD32Async(culv_shared_buffer_pointer(one), 7, WORDS, stream));
+    LIB_CU_OK(w, w->cu->MemsetD32Async(culv_shared_buffer_pointer(two), 8, WORDS, stream));
+    DO(culv_shared_buffer_destroy_after(&two, stream));
+    lib_finish(w, stream);
+    DO(culv_shared_buffer_destroy(&one));
+    DO(culv_shared_buffer_destroy(&three));
+    REQUIRE(one == NULL && two == NULL && three == NULL);
+    close_all(stream);
+}
+
 static void semaphore_run(void)
 {
     lib_world *w = &torture.w;
@@ -162,6 +196,7 @@ static const torture_path pages_path = {
 static const torture_path mapped_path = {
     .begin = mapped_begin, .run = memory_run, .least = {10, 8, 8}};
 static const torture_path peer = {.begin = peer_begin, .run = memory_run, .least = {20, 8, 8}};
+static const torture_path across = {.begin = across_begin, .run = across_run, .least = {20, 4, 4}};
 static const torture_path host_order = {
     .begin = pages_begin, .run = semaphore_run, .least = {4, 2, 4}};
 static const torture_path peer_order = {
@@ -169,6 +204,7 @@ static const torture_path peer_order = {
 TORTURE_FUNCTIONS(pages_path)
 TORTURE_FUNCTIONS(mapped_path)
 TORTURE_FUNCTIONS(peer)
+TORTURE_FUNCTIONS(across)
 /* Vulkan's calls are made in host functions there: library-fallback's host_function_fails. */
 #define HOST_ORDER(kind, victim, code)                                                             \
     static void host_order_##kind(void)                                                            \
@@ -185,6 +221,7 @@ TORTURE_FUNCTIONS(peer_order)
 static const test_case cases[] = {TORTURE_ROWS("pages", pages_path),
                                   TORTURE_ROWS("mapped", mapped_path),
                                   TORTURE_ROWS("peer", peer),
+                                  TORTURE_ROWS("across", across),
                                   TORTURE_ROW_(host_order, "host_order", cuda_out_of_memory),
                                   TORTURE_ROW_(host_order, "host_order", cuda_invalid_value),
                                   TORTURE_ROW_(host_order, "host_order", cuda_unknown),

@@ -322,6 +322,15 @@ static void changed(void)
     ring_world_close(&s);
 }
 
+TEST_AS(one_slot_across, lib_run_across(one_slot))
+TEST_AS(deep_across, lib_run_across(deep))
+TEST_AS(handed_in_across, lib_run_across(handed_in))
+TEST_AS(by_hand_across, lib_run_across(by_hand))
+TEST_AS(bursts_across, lib_run_across(bursts))
+TEST_AS(threads_across, lib_run_across(threads))
+TEST_AS(newest_across, lib_run_across(newest))
+TEST_AS(newest_of_vulkan_across, lib_run_across(newest_of_vulkan))
+
 static const test_case cases[] = {
     {.name = "one_slot", .run = one_slot},
     {.name = "deep", .run = deep},
@@ -337,6 +346,14 @@ static const test_case cases[] = {
     {.name = "newest", .run = newest},
     {.name = "newest_of_vulkan", .run = newest_of_vulkan},
     {.name = "changed", .run = changed},
+    {.name = "across.one_slot", .run = one_slot_across, .own = true},
+    {.name = "across.deep", .run = deep_across, .own = true},
+    {.name = "across.handed_in", .run = handed_in_across, .own = true},
+    {.name = "across.by_hand", .run = by_hand_across, .own = true},
+    {.name = "across.bursts", .run = bursts_across, .own = true},
+    {.name = "across.threads", .run = threads_across, .own = true},
+    {.name = "across.newest", .run = newest_across, .own = true},
+    {.name = "across.newest_of_vulkan", .run = newest_of_vulkan_across, .own = true},
     {.name = NULL},
 };
 const test_case *const test_suite_tables[] = {

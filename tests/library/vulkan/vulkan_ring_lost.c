@@ -260,10 +260,17 @@ static void submission_failed(void)
     ring_world_close(&s);
 }
 
+TEST_AS(by_telling_across, lib_run_across(by_telling))
+TEST_AS(by_destroy_across, lib_run_across(by_destroy))
+TEST_AS(never_submitted_across, lib_run_across(never_submitted))
+
 const test_case ring_lost_cases[] = {
 #define CASE(name_, way) {.name = "lost.by_" #name_, .run = by_##name_, .own = true},
     WAYS(CASE){.name = "lost.destroys_return", .run = destroys_return, .own = true},
     {.name = "lost.never_submitted", .run = never_submitted},
     {.name = "lost.submission_failed", .run = submission_failed},
+    {.name = "across.by_telling", .run = by_telling_across, .own = true},
+    {.name = "across.by_destroy", .run = by_destroy_across, .own = true},
+    {.name = "across.never_submitted", .run = never_submitted_across, .own = true},
     {.name = NULL},
 };

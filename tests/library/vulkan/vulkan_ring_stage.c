@@ -74,6 +74,12 @@ void ring_world_close(ring_stage *s)
 
 /* A ring --------------------------------------------------------------------------------------- */
 
+/* An odd number across two GPUs, where a slot has no image. */
+static VkDeviceSize buffer_bytes(void)
+{
+    return lib_across ? 2 * RING_BYTES - 1 : RING_BYTES;
+}
+
 culv_vk_ring_desc ring_desc(const ring_stage *s, const ring_options *o,
                             culv_vk_ring_resource resources[2], VkBufferCreateInfo *buffer,
                             VkImageCreateInfo *image, culv_vk_buffer_create_desc *buffer_desc,
@@ -81,7 +87,7 @@ culv_vk_ring_desc ring_desc(const ring_stage *s, const ring_options *o,
 {
     culv_vk_ring_desc d = culv_vk_ring_desc_init();
     *buffer = (VkBufferCreateInfo){.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                   .size = RING_BYTES,
+                                   .size = buffer_bytes(),
                                    .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                             VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     *image = (VkImageCreateInfo){.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
@@ -146,11 +152,14 @@ void ring_open(ring_stage *s, const ring_options *o)
     culv_vk_image_create_desc image_desc;
     culv_vk_ring_resource resources[2];
     s->o = *o;
+    if (lib_across) s->o.image = false; /* images do not go across */
+    o = &s->o;
     s->queue = s->w.vk.queues[o->family].queue;
     culv_vk_ring_desc d = ring_desc(s, o, resources, &buffer, &image, &buffer_desc, &image_desc);
     for (uint32_t i = 0; o->handed_in && i < o->depth; i++) {
         LIB_OK(culv_vk_buffer_create(s->w.attachment, &buffer_desc, &s->buffers[i]));
-        LIB_OK(culv_vk_image_create(s->w.attachment, &image_desc, &s->images[i]));
+        if (o->image || !lib_across)
+            LIB_OK(culv_vk_image_create(s->w.attachment, &image_desc, &s->images[i]));
         const VkSharingMode mode =
             o->concurrent ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE;
         s->own_buffers[i] =
@@ -372,7 +381,8 @@ static void record(ring_stage *s, const culv_vk_ring_frame *frame)
     else
         for (uint32_t i = 0; i < (s->o.image ? 2u : 1u); i++)
             LIB_OK(culv_vk_ring_record_copy(s->ring, commands, slot, i, s->host.buffer,
-                                            at + i * RING_BYTES, RING_BYTES));
+                                            at + i * RING_BYTES,
+                                            i == 0 ? buffer_bytes() : RING_BYTES));
     VK_OK(vkEndCommandBuffer(commands));
     s->recorded[slot] = true;
 }

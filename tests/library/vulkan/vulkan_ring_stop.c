@@ -293,6 +293,12 @@ static void changed_counter(void)
     ring_world_close(&s);
 }
 
+TEST_AS(drained_across, lib_run_across(drained))
+TEST_AS(forced_in_place_of_vulkan_across, lib_run_across(forced_in_place_of_vulkan))
+TEST_AS(forced_in_place_of_cuda_across, lib_run_across(forced_in_place_of_cuda))
+TEST_AS(late_sides_across, lib_run_across(late_sides))
+TEST_AS(failing_submit_across, lib_run_across(failing_submit))
+
 const test_case ring_stop_cases[] = {
     {.name = "drained", .run = drained},
     {.name = "forced_in_place_of_vulkan", .run = forced_in_place_of_vulkan},
@@ -302,5 +308,12 @@ const test_case ring_stop_cases[] = {
     {.name = "failing_submit", .run = failing_submit, .own = true},
     {.name = "lost_device", .run = lost_device},
     {.name = "changed_counter", .run = changed_counter},
+    {.name = "across.drained", .run = drained_across, .own = true},
+    {.name = "across.forced_in_place_of_vulkan",
+     .run = forced_in_place_of_vulkan_across,
+     .own = true},
+    {.name = "across.forced_in_place_of_cuda", .run = forced_in_place_of_cuda_across, .own = true},
+    {.name = "across.late_sides", .run = late_sides_across, .own = true},
+    {.name = "across.failing_submit", .run = failing_submit_across, .own = true},
     {.name = NULL},
 };
