@@ -105,13 +105,6 @@ culv_result culvi_vk_check_binding(const culv_vk_device *vk, const char *label, 
                           "dedicated is set, but the %s lies at offset %" PRIu64
                           "; a dedicated allocation holds its one resource at offset 0",
                           what, offset);
-    if (dedicated && allocation_size != r->size)
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-            "dedicated is set, and a dedicated allocation for this %s has exactly %" PRIu64
-            " bytes (VkMemoryRequirements::size; VUID-VkMemoryDedicatedAllocateInfo-%s), but the allocation has %" PRIu64
-            " (culv_vk_memory_desc.allocation_size); pass VkMemoryAllocateInfo::allocationSize, or leave dedicated 0 if the memory is not dedicated",
-            what, r->size, what[0] == 'b' ? "buffer-02965" : "image-02964", allocation_size);
     return CULV_OK;
 }
 

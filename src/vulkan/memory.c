@@ -3,6 +3,22 @@
 #include "base/desc.h"
 #include "vulkan/vk_resource.h"
 
+#include <inttypes.h>
+
+/* Vulkan fixes the size of a dedicated allocation that it exports. CUDA's memory, which Vulkan
+ * imports as dedicated, has whole chunks: that is not imported here. */
+static culv_result check_size(const culv_vk_device *vk, const culv_vk_memory_desc *d,
+                              const char *what, const char *vuid, VkDeviceSize needed)
+{
+    if (d->dedicated == VK_FALSE || d->allocation_size == needed) return CULV_OK;
+    return culvi_fail(
+        &vk->base.device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+        "dedicated is set, and a dedicated allocation for this %s has exactly %" PRIu64
+        " bytes (VkMemoryRequirements::size; VUID-VkMemoryDedicatedAllocateInfo-%s), but the allocation has %" PRIu64
+        " (culv_vk_memory_desc.allocation_size); pass VkMemoryAllocateInfo::allocationSize, or leave dedicated 0 if the memory is not dedicated",
+        what, needed, vuid, d->allocation_size);
+}
+
 static culv_result read_desc(culv_vk_device *vk, const culv_vk_memory_desc *desc, const void *out,
                              const char *call, culv_vk_memory_desc *d)
 {
@@ -27,12 +43,16 @@ static culv_result read_desc(culv_vk_device *vk, const culv_vk_memory_desc *desc
         culvi_vk_buffer_needs(vk, d->buffer, &needs);
         result = culvi_vk_check_binding(vk, d->label, "buffer", "culv_vk_memory_desc.buffer_offset",
                                         &needs, d->buffer_offset, d->allocation_size, d->dedicated);
+        if (result == CULV_OK)
+            result = check_size(vk, d, "buffer", "buffer-02965", needs.memory.size);
         if (result != CULV_OK) return result;
     }
     if (d->image != VK_NULL_HANDLE) {
         culvi_vk_image_needs(vk, d->image, 0, &needs);
         result = culvi_vk_check_binding(vk, d->label, "image", "culv_vk_memory_desc.image_offset",
                                         &needs, d->image_offset, d->allocation_size, d->dedicated);
+        if (result == CULV_OK)
+            result = check_size(vk, d, "image", "image-02964", needs.memory.size);
         if (result != CULV_OK) return result;
     }
     return CULV_OK;
