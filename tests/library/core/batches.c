@@ -3,6 +3,9 @@
 #include "library.h"
 #include "raw_binary.h"
 
+#include "core/semaphore.h"
+#include "culvert/graph.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -374,6 +377,88 @@ static void one_driver_call(void)
     fleet_close();
 }
 
+/* Each way to signal, with what each of them must look at. There is no Direct3D here: its counter
+ * and its words are played. */
+
+typedef enum way { ONE, BATCH_OF_ONE, BATCH, NODE, NODE_UPDATE, WAYS } way;
+
+static culv_result signal_by(way how, uint64_t value)
+{
+    const raw_cuda *cu = f.w.cu;
+    const culv_semaphore_point points[] = {{f.semaphores[0], value},
+                                           {f.semaphores[1], 100 * value}};
+    /* The node's own, before its update */
+    const culv_semaphore_point others[] = {
+        {f.semaphores[2], culv_semaphore_last_value(f.semaphores[2]) + 1}};
+    CUgraph graph = NULL;
+    CUgraphNode node = NULL;
+    CUgraphExec exec = NULL;
+    culv_result result;
+    switch (how) {
+    case ONE: return culv_semaphore_signal(points[0].semaphore, f.stream, value);
+    case BATCH_OF_ONE: return culv_semaphore_signal_batch(points, 1, f.stream);
+    case BATCH:
+        return culv_semaphore_signal_batch(points, value < UINT64_MAX / 100 ? 2 : 1, f.stream);
+    default: break;
+    }
+    CUcontext before = lib_enter(&f.w);
+    CU_OK(cu->GraphCreate(&graph, 0));
+    result = culv_graph_add_signal(graph, NULL, 0, how == NODE ? points : others, 1, &node);
+    if (how == NODE_UPDATE) {
+        CUDA_GRAPH_INSTANTIATE_PARAMS params = {0};
+        LIB_OK(result);
+        CU_OK(cu->GraphInstantiateWithParams(&exec, graph, &params));
+        result = culv_graph_exec_set_signal(exec, node, points, 1);
+        CU_OK(cu->GraphExecDestroy(exec));
+    }
+    CU_OK(cu->GraphDestroy(graph));
+    lib_leave(&f.w, before);
+    return result;
+}
+
+static bool play_counter(void *context, uint64_t *out)
+{
+    *out = *(uint64_t *)context;
+    return *out != 0; /* 0: it does not answer */
+}
+
+static void each_way_to_signal(void)
+{
+    static const struct {
+        uint64_t reported, counter, value;
+        bool d3d;
+        culv_reason reason;
+    } rows[] = {
+        {5, 0, 5, false, CULV_REASON_TIMELINE_BACKWARDS},
+        {0, 7, 7, false, CULV_REASON_TIMELINE_BACKWARDS},
+        {3, 7, 6, true, CULV_REASON_TIMELINE_BACKWARDS},
+        {0, UINT64_MAX, 9, true, CULV_REASON_TIMELINE_BACKWARDS}, /* the device was removed */
+        {0, 0, UINT64_MAX, true, CULV_REASON_VALUE},
+        {0, 7, 8, true, CULV_REASON_NONE},
+        {5, 0, 6, false, CULV_REASON_NONE},
+    };
+    for (unsigned i = 0; i < WAYS * sizeof rows / sizeof rows[0]; i++) {
+        const unsigned row = i / WAYS;
+        uint64_t counter = rows[row].counter;
+        fleet_open(false);
+        culv_semaphore *s = f.semaphores[0];
+        culvi_words words = *s->words;
+        if (rows[row].d3d) words.api = CULV_NATIVE_D3D;
+        s->words = &words;
+        if (rows[row].d3d || counter != 0) s->present.read = play_counter;
+        s->present.context = &counter;
+        culv_semaphore_mark_value(s, rows[row].reported);
+        printf("row %u, way %u\n", row, i % WAYS);
+        if (rows[row].reason == CULV_REASON_NONE)
+            LIB_OK(signal_by((way)(i % WAYS), rows[row].value));
+        else
+            LIB_INVALID(signal_by((way)(i % WAYS), rows[row].value), rows[row].reason);
+        s->present.read = NULL;
+        lib_finish(&f.w, f.stream);
+        fleet_close();
+    }
+}
+
 static const test_case cases[] = {
     {.name = "sizes", .run = sizes},
     {.name = "waits_for_all", .run = waits_for_all},
@@ -383,6 +468,7 @@ static const test_case cases[] = {
     {.name = "nothing.failures_are_taken_back", .run = failures_are_taken_back},
     {.name = "nothing.of_two_devices", .run = of_two_devices},
     {.name = "one_driver_call", .run = one_driver_call},
+    {.name = "each_way_to_signal", .run = each_way_to_signal},
     {.name = NULL},
 };
 TEST_SUITE(cases);

@@ -382,4 +382,4 @@ static const test_case cases[] = {
     {.name = "dlpack.outlives_a_reset", .run = outlives_a_reset, .own = true},
     {.name = NULL},
 };
-const test_case *const test_suite_tables[] = {cases, dlpack_vector_cases, NULL};
+const test_case *const test_suite_tables[] = {cases, dlpack_vector_cases, lives_cases, NULL};

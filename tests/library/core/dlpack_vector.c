@@ -3,6 +3,9 @@
 #include "dlpack_stage.h"
 #include "vmm_stage.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { WORDS = 1024 };
@@ -154,10 +157,131 @@ VMM_CASE(handed_over)
     culv_vector_destroy(&v);
 }
 
+static void CUDA_CB nap(void *user)
+{
+    lib_sleep_ms(50);
+    atomic_store((atomic_int *)user, 1);
+}
+
+static void *delete_it(void *tensor)
+{
+    culv_dl_managed_tensor_versioned *t = tensor;
+    t->deleter(t);
+    return NULL;
+}
+
+/* The last tensor of a destroyed vector: its deleter waits for the work that uses it, and a capture
+ * in the same context goes on, whatever its mode. */
+VMM_CASE(last_one_waits)
+{
+    const raw_cuda *cu = s->w.cu;
+    CUcontext before = lib_enter(&s->w);
+    CUstream work = lib_stream(&s->w), captured = lib_stream(&s->w);
+    for (int mode = -1; mode <= CU_STREAM_CAPTURE_MODE_RELAXED; mode++) {
+        culv_dl_managed_tensor_versioned *tensor = NULL;
+        atomic_int done = 0;
+        pthread_t thread;
+        CUgraph graph = NULL;
+        culv_vector *v = make(s, 2);
+        LIB_OK(culv_vector_get_dlpack(v, NULL, &tensor));
+        CU_OK(cu->LaunchHostFunc(work, nap, &done));
+        CU_OK(cu->MemsetD32Async(address(tensor), 7, WORDS, work));
+        culv_vector_destroy(&v);
+        if (mode >= 0) CU_OK(cu->StreamBeginCapture(captured, (CUstreamCaptureMode)mode));
+        REQUIRE_EQ(pthread_create(&thread, NULL, delete_it, tensor), 0);
+        REQUIRE_EQ(pthread_join(thread, NULL), 0);
+        REQUIRE(atomic_load(&done));
+        if (mode >= 0) CU_OK(cu->StreamEndCapture(captured, &graph));
+        if (mode >= 0) CU_OK(cu->GraphDestroy(graph));
+        vmm_require_counts(s, 0, 0, 0);
+        lib_finish(&s->w, work);
+    }
+    lib_leave(&s->w, before);
+    lib_stream_destroy(&s->w, work);
+    lib_stream_destroy(&s->w, captured);
+}
+
+/* Hand-overs while a stream is captured: the capture is whole afterwards, and what it would have
+ * ended is refused by name. */
+typedef enum end { HOST, LEGACY, FREE, FREE_TOO, CAPTURED } end;
+
+static int64_t number_of(end e, const CUstream *streams)
+{
+    return e == HOST     ? CULV_DLPACK_STREAM_HOST
+           : e == LEGACY ? CULV_DLPACK_STREAM_LEGACY
+                         : (int64_t)(uintptr_t)streams[e];
+}
+
+typedef struct hand_over {
+    culv_device *device;
+    CUstream producer;
+    int64_t consumer;
+    culv_result result;
+    culv_reason reason;
+} hand_over;
+
+static void *run_hand_over(void *user)
+{
+    hand_over *h = user;
+    h->result = culv_dlpack_hand_over(h->device, h->producer, h->consumer);
+    culv_error error = {.struct_size = sizeof error};
+    culv_last_error(&error);
+    h->reason = h->result == CULV_OK ? CULV_REASON_NONE : error.reason;
+    return NULL;
+}
+
+VMM_CASE(handed_over_beside_captures)
+{
+    static const struct {
+        end producer, consumer;
+        bool ok[2]; /* beside a capture of a stream that the legacy one waits for, and of another */
+    } rows[] = {
+        {FREE, HOST, {true, true}},         {FREE, FREE_TOO, {true, true}},
+        {CAPTURED, CAPTURED, {true, true}}, {LEGACY, HOST, {false, true}},
+        {LEGACY, FREE, {false, true}},      {FREE, LEGACY, {false, true}},
+        {CAPTURED, HOST, {false, false}},   {CAPTURED, FREE, {false, false}},
+        {CAPTURED, LEGACY, {false, false}}, {FREE, CAPTURED, {false, false}},
+        {LEGACY, CAPTURED, {false, false}},
+    };
+    const raw_cuda *cu = s->w.cu;
+    CUcontext before = lib_enter(&s->w);
+    for (unsigned i = 0; i < 12 * sizeof rows / sizeof rows[0]; i++) {
+        const unsigned row = i / 12, mode = i / 4 % 3, other_thread = i / 2 % 2, kind = i % 2;
+        CUstream streams[CAPTURED + 1] = {NULL};
+        CUgraph graph = NULL;
+        pthread_t thread;
+        streams[FREE] = lib_stream(&s->w);
+        streams[FREE_TOO] = lib_stream(&s->w);
+        CU_OK(cu->StreamCreate(&streams[CAPTURED],
+                               kind == 0 ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING));
+        CU_OK(cu->StreamBeginCapture(streams[CAPTURED], (CUstreamCaptureMode)mode));
+        hand_over h = {.device = s->w.device,
+                       .producer = streams[rows[row].producer],
+                       .consumer = number_of(rows[row].consumer, streams)};
+        if (other_thread) {
+            REQUIRE_EQ(pthread_create(&thread, NULL, run_hand_over, &h), 0);
+            REQUIRE_EQ(pthread_join(thread, NULL), 0);
+        } else {
+            run_hand_over(&h);
+        }
+        const CUresult ended = cu->StreamEndCapture(streams[CAPTURED], &graph);
+        if (ended != CUDA_SUCCESS ||
+            h.reason != (rows[row].ok[kind] ? CULV_REASON_NONE : CULV_REASON_CAPTURE))
+            FAIL("row %u, mode %u, thread %u, kind %u: reason %d, the capture's end %d", row, mode,
+                 other_thread, kind, (int)h.reason, (int)ended);
+        CU_OK(cu->GraphDestroy(graph));
+        for (int k = FREE; k <= CAPTURED; k++)
+            CU_OK(cu->StreamDestroy(streams[k]));
+    }
+    lib_leave(&s->w, before);
+}
+
 const test_case dlpack_vector_cases[] = {
     {.name = "dlpack_vector.pins", .run = pins},
     {.name = "dlpack_vector.outlives", .run = outlives},
     {.name = "dlpack_vector.moves", .run = moves},
     {.name = "dlpack_vector.handed_over", .run = handed_over},
+    {.name = "dlpack_vector.last_one_waits", .run = last_one_waits},
+    {.name = "dlpack_vector.handed_over_beside_captures", .run = handed_over_beside_captures},
     {.name = NULL},
 };

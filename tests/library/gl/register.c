@@ -193,9 +193,12 @@ REGISTER_CASE(many, RAW_GL_CORE)
     s->gl.DeleteBuffers(COUNT, names);
 }
 
-/* Surfaces and textures end with the unmap, and are made anew. */
+/* Surfaces and textures end with the unmap, and are made anew, and a capture of another stream goes
+ * on. */
 REGISTER_CASE(views, RAW_GL_CORE)
 {
+    CUstream captured = lib_stream(&s->w);
+    CUgraph graph = NULL;
     raw_gl_image image;
     culv_registration *r = NULL;
     REQUIRE(raw_gl_image_make(&s->gl, &raw_gl_kinds[0], raw_gl_format_named("GL_RGBA8"), &image));
@@ -205,6 +208,7 @@ REGISTER_CASE(views, RAW_GL_CORE)
     CUsurfObject surface = 0;
     CUtexObject texture = 0;
     CUarray array = NULL;
+    LIB_CU_OK(&s->w, s->w.cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
     for (int turn = 0; turn < 3; turn++) {
         LIB_INVALID(culv_image_get_surface(cuda, 0, &surface), CULV_REASON_NOT_MAPPED);
         LIB_INVALID(culv_image_get_texture(cuda, &t, &texture), CULV_REASON_NOT_MAPPED);
@@ -233,6 +237,9 @@ REGISTER_CASE(views, RAW_GL_CORE)
         REQUIRE(same == cuda);
     }
     LIB_OK(culv_registration_destroy(&r));
+    LIB_CU_OK(&s->w, s->w.cu->StreamEndCapture(captured, &graph));
+    LIB_CU_OK(&s->w, s->w.cu->GraphDestroy(graph));
+    lib_stream_destroy(&s->w, captured);
     raw_gl_image_delete(&s->gl, &image);
 }
 

@@ -3,8 +3,14 @@
  * queue go on only after the call that is looked at, so a call that waited for them would hang. */
 #include "space_stage.h"
 
+#include <culvert/dlpack.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { NODES = 3000 };
 
@@ -180,10 +186,253 @@ SPACE_CASE(destroyed_early)
     lib_settle(&t->s.w);
 }
 
+/* While one thread is inside a callback or a wait, another one makes each call that is for any
+ * thread. What it waits for comes after all of them. */
+
+enum { MINE = 8, DEFERRED = 12, OTHERS = 16 }; /* chunks */
+
+typedef struct beside {
+    space_stage *t;
+    culv_vk_space *space;
+    culv_vector *vector;
+    space_gate gate;   /* holds a stream */
+    VkSemaphore hold;  /* holds the queue */
+    atomic_int thread; /* that is held */
+    atomic_bool in_callback, callback_holds;
+    pthread_t main;
+    unsigned others_uses; /* of the queue, by other threads than the main one */
+    void (*held)(struct beside *b);
+} beside;
+
+static void take_queue(void *context)
+{
+    beside *b = context;
+    if (!pthread_equal(pthread_self(), b->main)) b->others_uses++;
+    atomic_store(&b->in_callback, true);
+    while (atomic_load(&b->callback_holds) && !pthread_equal(pthread_self(), b->main))
+        lib_sleep_ms(1);
+}
+
+static void give_queue(void *context)
+{
+    atomic_store(&((beside *)context)->in_callback, false);
+}
+
+static void grow_vector(beside *b)
+{
+    LIB_OK(culv_vector_grow(b->vector, 4 * SPACE_CHUNK));
+}
+
+static void commit_and_wait(beside *b)
+{
+    LIB_OK(culv_vk_space_commit(b->space, MINE * SPACE_CHUNK, SPACE_CHUNK, NULL));
+}
+
+static void decommit(beside *b)
+{
+    LIB_OK(culv_vk_space_decommit(b->space, MINE * SPACE_CHUNK, SPACE_CHUNK, b->gate.stream));
+}
+
+static void take_place(beside *b)
+{
+    culv_vk_space_buffer *buffer = NULL;
+    culv_vk_space_buffer_desc d = culv_vk_space_buffer_desc_init();
+    d.size = SPACE_CHUNK;
+    d.offset = DEFERRED * SPACE_CHUNK;
+    LIB_OK(culv_vk_space_buffer_create(b->space, &d, &buffer));
+    culv_vk_space_buffer_destroy(&buffer);
+}
+
+static void *run_held(void *user)
+{
+    beside *b = user;
+    atomic_store(&b->thread, (int)syscall(SYS_gettid));
+    b->held(b);
+    return NULL;
+}
+
+/* Where the queue is another thread's, or is not to be used: these never use it. */
+static void call_without_queue(beside *b)
+{
+    const uint64_t value = culv_vk_space_ready_value(b->space);
+    REQUIRE(value > 0);
+    REQUIRE(space_info(b->space).size == culv_vk_space_size(b->space));
+    REQUIRE(culv_vk_space_timeline(b->space) != VK_NULL_HANDLE &&
+            culv_vk_space_handle(b->space) != VK_NULL_HANDLE &&
+            culv_vk_space_pointer(b->space) != 0);
+    LIB_OK(
+        culv_vk_space_decommit_after(b->space, OTHERS * SPACE_CHUNK, SPACE_CHUNK, b->t->s.stream));
+}
+
+static void call_with_queue(beside *b, bool queue_is_held)
+{
+    culv_vector_desc d = culv_vector_desc_init();
+    culv_vector *vector = NULL;
+    uint64_t ready = 0;
+    LIB_OK(culv_vk_space_collect(b->space));
+    LIB_OK(culv_vk_space_commit(b->space, (OTHERS + 1) * SPACE_CHUNK, SPACE_CHUNK, &ready));
+    REQUIRE_EQ(culv_vk_space_ready_value(b->space), ready);
+    LIB_OK(culv_vk_space_decommit_after(b->space, (OTHERS + 1) * SPACE_CHUNK, SPACE_CHUNK,
+                                        b->t->s.stream));
+    if (queue_is_held) return; /* a vector of this space waits for Vulkan */
+    d.size = SPACE_CHUNK;
+    d.reserve = 2 * SPACE_CHUNK;
+    d.space = culv_vk_space_base(b->space);
+    LIB_OK(culv_vector_create(b->t->s.w.device, &d, &vector));
+    LIB_OK(culv_vector_shrink(vector, 0, b->t->s.stream));
+    culv_vector_destroy(&vector);
+}
+
+typedef enum obstacle { CALLBACK, STREAM, QUEUE } obstacle;
+
+static void beside_call(space_stage *t, void (*held)(beside *), obstacle what)
+{
+    raw_vk *vk = &t->s.w.vk;
+    pthread_t thread;
+    beside b = {.t = t, .main = pthread_self(), .held = held};
+    culv_vk_space_desc d = space_desc(t, 256 * VMM_MIB);
+    d.lock_queue = take_queue;
+    d.unlock_queue = give_queue;
+    d.queue_context = &b;
+    LIB_OK(culv_vk_space_create(t->s.w.attachment, &d, &b.space));
+    culv_vector_desc v = culv_vector_desc_init();
+    v.size = SPACE_CHUNK;
+    v.reserve = 4 * SPACE_CHUNK;
+    v.max_chunk = SPACE_CHUNK;
+    v.space = culv_vk_space_base(b.space);
+    LIB_OK(culv_vector_create(t->s.w.device, &v, &b.vector));
+    LIB_OK(culv_vk_space_commit(b.space, OTHERS * SPACE_CHUNK, SPACE_CHUNK, NULL));
+    LIB_OK(culv_vk_space_commit(b.space, DEFERRED * SPACE_CHUNK, SPACE_CHUNK, NULL));
+    if (held == decommit)
+        LIB_OK(culv_vk_space_commit(b.space, MINE * SPACE_CHUNK, SPACE_CHUNK, NULL));
+    space_gate_begin(t, &b.gate);
+    LIB_OK(
+        culv_vk_space_decommit_after(b.space, DEFERRED * SPACE_CHUNK, SPACE_CHUNK, b.gate.stream));
+    b.hold = raw_vk_timeline(vk, 0, false);
+    if (what == QUEUE)
+        raw_vk_submit(vk, raw_vk_begin(vk, 0),
+                      &(raw_vk_job){.wait = b.hold, .wait_value = 1, .pending = true});
+    atomic_store(&b.callback_holds, what == CALLBACK);
+    REQUIRE_EQ(pthread_create(&thread, NULL, run_held, &b), 0);
+    while (what == CALLBACK
+               ? !atomic_load(&b.in_callback)
+               : atomic_load(&b.thread) == 0 || !test_sleeps(atomic_load(&b.thread), 20))
+        lib_sleep_ms(1);
+    call_without_queue(&b);
+    if (what != CALLBACK) call_with_queue(&b, what == QUEUE);
+    if (what == QUEUE) culv_vector_destroy(&b.vector); /* does not wait */
+    atomic_store(&b.callback_holds, false);
+    raw_vk_timeline_signal(vk, b.gate.timeline, 1);
+    raw_vk_timeline_signal(vk, b.hold, 1);
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    raw_vk_idle(vk);
+    space_gate_end(t, &b.gate);
+    raw_vk_timeline_destroy(vk, b.hold);
+    culv_vector_destroy(&b.vector);
+    culv_vk_space_destroy(&b.space);
+    lib_settle(&t->s.w);
+}
+
+SPACE_CASE(beside_the_queues_callback)
+{
+    beside_call(t, grow_vector, CALLBACK);
+    beside_call(t, commit_and_wait, CALLBACK);
+}
+
+SPACE_CASE(beside_a_wait_for_a_stream)
+{
+    beside_call(t, decommit, STREAM);
+    beside_call(t, take_place, STREAM);
+}
+
+SPACE_CASE(beside_a_wait_for_vulkan)
+{
+    beside_call(t, commit_and_wait, QUEUE);
+}
+
+/* Tensors of a vector in a space --------------------------------------------------------------- */
+
+static void *delete_it(void *tensor)
+{
+    culv_dl_managed_tensor_versioned *d = tensor;
+    d->deleter(d);
+    return NULL;
+}
+
+/* The last tensor goes in its consumer's thread, before and after its space, and makes no call of
+ * Vulkan's there: the VkDevice may be gone by then. What it leaves in a space that lives, a later
+ * call frees. */
+SPACE_CASE(last_tensor_without_vulkan)
+{
+    lib_layer layer;
+    culv_soft_vk_counts before = {.struct_size = sizeof before}, after = before;
+    const bool has_layer = lib_layer_find(&layer);
+    for (unsigned i = 0; i < 8; i++) {
+        const bool space_first = i & 1, deferred = i & 2, two = i & 4;
+        beside b = {.t = t, .main = pthread_self()};
+        culv_dl_managed_tensor_versioned *tensors[2] = {NULL};
+        pthread_t thread;
+        culv_vk_space_desc d = space_desc(t, 64 * VMM_MIB);
+        culv_vector_desc v = culv_vector_desc_init();
+        d.lock_queue = take_queue;
+        d.unlock_queue = give_queue;
+        d.queue_context = &b;
+        LIB_OK(culv_vk_space_create(t->s.w.attachment, &d, &b.space));
+        LIB_OK(culv_vk_space_commit(b.space, MINE * SPACE_CHUNK, SPACE_CHUNK, NULL));
+        v.size = 2 * SPACE_CHUNK;
+        v.reserve = 4 * SPACE_CHUNK;
+        v.space = culv_vk_space_base(b.space);
+        LIB_OK(culv_vector_create(t->s.w.device, &v, &b.vector));
+        for (int k = 0; k < 1 + two; k++)
+            LIB_OK(culv_vector_get_dlpack(b.vector, NULL, &tensors[k]));
+        const CUdeviceptr at = culv_vector_pointer(b.vector);
+        LIB_CU_OK(&t->s.w, t->s.w.cu->MemsetD32Async(at, 40 + i, 1024, t->s.stream));
+        if (deferred)
+            culv_vector_destroy_after(&b.vector, t->s.stream);
+        else
+            culv_vector_destroy(&b.vector);
+        if (two) tensors[1]->deleter(tensors[1]);
+        if (space_first) culv_vk_space_destroy(&b.space);
+        uint32_t word = 0;
+        lib_finish(&t->s.w, t->s.stream);
+        LIB_CU_OK(&t->s.w, t->s.w.cu->MemcpyDtoH(&word, at, sizeof word));
+        REQUIRE_EQ(word, 40 + i);
+        if (has_layer) layer.counts(&before);
+        REQUIRE_EQ(pthread_create(&thread, NULL, delete_it, tensors[0]), 0);
+        REQUIRE_EQ(pthread_join(thread, NULL), 0);
+        if (has_layer) layer.counts(&after);
+        REQUIRE(memcmp(&before, &after, sizeof before) == 0);
+        REQUIRE_EQ(b.others_uses, 0);
+        if (!space_first) {
+            LIB_OK(culv_vk_space_commit(b.space, 0, 4 * SPACE_CHUNK, NULL));
+            space_require_same(t, b.space, 0, 4 * SPACE_CHUNK, i);
+            LIB_OK(culv_vk_space_collect(b.space));
+            REQUIRE_EQ(space_info(b.space).decommitting, 0);
+        }
+        culv_vk_space_destroy(&b.space);
+        lib_settle(&t->s.w);
+        REQUIRE_EQ(lib_counts(&t->s.w).vmm_mappings, 0);
+        REQUIRE_EQ(lib_counts(&t->s.w).vmm_ranges, 0);
+    }
+}
+
 const test_case space_order_cases[] = {
     {.name = "space_order.commit_beside_cuda", .run = commit_beside_cuda},
     {.name = "space_order.commit_behind_vulkan", .run = commit_behind_vulkan},
     {.name = "space_order.vectors_behind_vulkan", .run = vectors_behind_vulkan},
     {.name = "space_order.decommit_after_both", .run = decommit_after_both},
     {.name = "space_order.destroyed_early", .run = destroyed_early},
+    {.name = "space_order.beside_the_queues_callback",
+     .run = beside_the_queues_callback,
+     .time_limit = 60,
+     .own = true},
+    {.name = "space_order.beside_a_wait_for_a_stream",
+     .run = beside_a_wait_for_a_stream,
+     .time_limit = 60,
+     .own = true},
+    {.name = "space_order.beside_a_wait_for_vulkan",
+     .run = beside_a_wait_for_vulkan,
+     .time_limit = 60,
+     .own = true},
+    {.name = "space_order.last_tensor_without_vulkan", .run = last_tensor_without_vulkan},
     {.name = NULL}};
