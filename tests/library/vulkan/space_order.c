@@ -257,9 +257,9 @@ static void call_without_queue(beside *b)
     const uint64_t value = culv_vk_space_ready_value(b->space);
     REQUIRE(value > 0);
     REQUIRE(space_info(b->space).size == culv_vk_space_size(b->space));
-    REQUIRE(culv_vk_space_timeline(b->space) != VK_NULL_HANDLE);
-    REQUIRE(culv_vk_space_handle(b->space) != VK_NULL_HANDLE);
-    REQUIRE(culv_vk_space_pointer(b->space) != 0);
+    REQUIRE(culv_vk_space_timeline(b->space) != VK_NULL_HANDLE &&
+            culv_vk_space_handle(b->space) != VK_NULL_HANDLE &&
+            culv_vk_space_pointer(b->space) != 0);
     LIB_OK(
         culv_vk_space_decommit_after(b->space, OTHERS * SPACE_CHUNK, SPACE_CHUNK, b->t->s.stream));
 }
