@@ -5,6 +5,7 @@
 #include "core/memory.h"
 
 #include "cuda/context.h"
+#include "cuda/late.h"
 
 #include <inttypes.h>
 
@@ -52,6 +53,7 @@ culv_result culvi_memory_place(culv_memory *memory)
     call = "cuMemSetAccess";
     r = CULVI_CU(device, cuMemSetAccess, (memory->base, span(memory), &access, 1));
     if (r != CUDA_SUCCESS) goto unmap;
+    culvi_late_prepare(device); /* culvi_memory_displace() waits */
     device->counts.mappings++;
     culvi_tree_add(&device->mapped, &memory->mapped, memory->base, 0);
     return CULV_OK;
@@ -73,31 +75,14 @@ fail:
         memory->words->dedicated);
 }
 
-/* Waits for all work of the context. cuMemFree breaks no capture, as cuCtxSynchronize would (both
- * measured), which is for a device without a byte left. */
-static CUresult wait_for_all(culv_device *device)
-{
-    CUdeviceptr probe = 0;
-    CUresult r = CULVI_RELEASE(device, cuMemAlloc, (&probe, 1));
-    if (r == CUDA_SUCCESS) {
-        r = CULVI_RELEASE(device, cuMemFree, (probe));
-        if (r != CUDA_SUCCESS) r = CULVI_RELEASE(device, cuMemFree, (probe));
-        return r;
-    }
-    if (r != CUDA_ERROR_OUT_OF_MEMORY) return r;
-    r = device->cuda->cuCtxSynchronize();
-    return culvi_trace_cuda(&device->voice, device->cuda, "cuCtxSynchronize", r, NULL, 0);
-}
-
 /* cuMemUnmap does not wait (measured), and a kernel that still runs would fault. cuMemFree, by
  * which other imports go, waits for the context; so does this. */
 bool culvi_memory_displace(culv_memory *memory, bool last_try)
 {
     culv_device *device = memory->device;
     if (memory->placed_mapped) {
-        CUresult r = wait_for_all(device);
-        if (!culvi_cuda_sticky(r) && !culvi_release_done(device, "cuMemFree", r, last_try))
-            return false;
+        const bool over = culvi_wait_for_all(device, "memory", memory->label, memory->size);
+        if (!over && !last_try) return false;
         if (!culvi_release_done(device, "cuMemUnmap", unmap(memory), last_try)) return false;
         memory->placed_mapped = false;
     }

@@ -272,7 +272,7 @@ culv_result null_attach(culv_device *device, null_native *native, uint32_t fallb
     snprintf(made->base.name, sizeof made->base.name, "null");
     memcpy(made->base.uuid.bytes, native->uuid.bytes, sizeof made->base.uuid.bytes);
     made->base.uuid.bytes[0] ^= native->uuid_xor;
-    culv_result result = culvi_graphics_identify(&made->base, fallback);
+    culv_result result = culvi_graphics_identify(&made->base, fallback, false);
     if (result == CULV_OK && fallback == 0) result = check_exports(&made->base, "null", false);
     if (result != CULV_OK) {
         culvi_free(made);
