@@ -246,6 +246,21 @@ static void lost_device(void)
     unsetenv("CULVERT_SOFT_FAIL_AT");
 }
 
+/* Two devices; on a machine with one GPU it says so. */
+static void two_gpus(void)
+{
+    run_result r;
+    setenv("CULVERT_SOFT_DEVICES", "1", 1);
+    run_hello(&r, "hello_two_gpus", run_scratch());
+    if (strstr(r.text, "twin") != NULL && (r.status != 1 || !strstr(r.text, "ordinal 1")))
+        FAIL("status %d:\n%s", r.status, r.text);
+    setenv("CULVERT_SOFT_DEVICES", "2", 1);
+    run_hello(&r, "hello_two_gpus", run_scratch());
+    if (strstr(r.text, "ordinal 1") != NULL) SKIP("one CUDA device only");
+    run_one_well("hello_two_gpus", "by DIRECT: 0 of 1000700 words are wrong\n", &r);
+    unsetenv("CULVERT_SOFT_DEVICES");
+}
+
 /* Errors end a program with 1 and a message. */
 static void errors_are_said(void)
 {
@@ -287,6 +302,7 @@ static const test_case cases[] = {
     {.name = "others_are_right", .run = others_are_right, .own = true},
     {.name = "viewer_outlives_solvers", .run = viewer_outlives_solvers, .own = true},
     {.name = "lost_device", .run = lost_device, .own = true},
+    {.name = "two_gpus", .run = two_gpus, .own = true},
     {.name = "errors_are_said", .run = errors_are_said, .own = true},
     {.name = "no_device_is_said", .run = no_device_is_said, .own = true},
     {.name = NULL},

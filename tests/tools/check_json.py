@@ -17,7 +17,8 @@ EGL_DEVICE = {"renderer": TEXT, "version": TEXT, "vendor": TEXT, "uuid": TEXT, "
 VULKAN = {"usable": FLAG, "loader_path": TEXT, "loader_version": TEXT, "soft_layer": FLAG, "why": TEXT,
           "loader_messages": (list,)}
 DRIVER = {"allowed": FLAG, "usable": FLAG, "path": TEXT, "cuda_version": TEXT, "release": TEXT,
-          "num_devices": (int,), "reason": TEXT, "why": TEXT}
+          "num_devices": (int,), "pairs": (list,), "reason": TEXT, "why": TEXT}
+PAIR = {"from": (int,), "to": (int,), "access": NUMBER, "array_access": NUMBER, "native_atomics": NUMBER, "performance_rank": NUMBER}
 SYSTEM = {"nvidia_gpus": NUMBER, "nvidia_kernel_version": TEXT, "nvidia_kernel_open": FLAG, "nvidia_icd": TEXT,
           "iommu_units": NUMBER, "iommu_groups": NUMBER}
 GRAPHICS = {"vulkan_index": (int,), "name": (str,), "type": (str,), "vendor_id": (int,), "uuid": (str,),
@@ -78,6 +79,10 @@ def check_report(report, wanted):
     for name, driver in report["cuda"].items():
         check(f"cuda.{name}", driver, DRIVER)
         assert driver["usable"] or driver["why"], f"cuda.{name}: unusable without a reason"
+        most = min(driver["num_devices"], 8)
+        assert len(driver["pairs"]) == most * (most - 1), f"cuda.{name}: {len(driver['pairs'])} pairs"
+        for pair in driver["pairs"]:
+            check(f"cuda.{name}.pairs", pair, PAIR)
     for i, device in enumerate(report["graphics_devices"]):
         check(f"graphics_devices[{i}]", device, GRAPHICS)
         check_features(f"graphics_devices[{i}]", device["features"], SHARE_FEATURES)

@@ -9,6 +9,8 @@
 
 typedef CUresult(CUDAAPI *init_fn)(unsigned int);
 typedef CUresult(CUDAAPI *int_fn)(int *);
+typedef CUresult(CUDAAPI *access_fn)(int *, CUdevice, CUdevice);
+typedef CUresult(CUDAAPI *peer_fn)(int *, CUdevice_P2PAttribute, CUdevice, CUdevice);
 typedef CUresult(CUDAAPI *error_fn)(CUresult, const char **);
 
 static void resolve(void *module, const char *name, void *out, size_t size)
@@ -52,6 +54,41 @@ static void explain_init(const struct system_info *system, struct cuda_driver *d
     if (more != NULL) text_add(driver->why, sizeof driver->why, "; %s", more);
 }
 
+static void read_pair(access_fn access, peer_fn ask, struct cuda_pair *pair)
+{
+    const struct {
+        CUdevice_P2PAttribute attribute;
+        int *out;
+    } rows[] = {
+        {CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED, &pair->array_access},
+        {CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, &pair->native_atomics},
+        {CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK, &pair->performance_rank},
+    };
+    if (access == NULL || access(&pair->access, pair->from, pair->to) != CUDA_SUCCESS)
+        pair->access = -1;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (ask == NULL ||
+            ask(rows[i].out, rows[i].attribute, pair->from, pair->to) != CUDA_SUCCESS)
+            *rows[i].out = -1;
+}
+
+static void read_pairs(struct cuda_driver *driver, void *module)
+{
+    access_fn access = NULL;
+    peer_fn ask = NULL;
+    const int most = driver->num_devices < 8 ? driver->num_devices : 8;
+    resolve(module, "cuDeviceCanAccessPeer", &access, sizeof access);
+    resolve(module, "cuDeviceGetP2PAttribute", &ask, sizeof ask);
+    for (int from = 0; from < most; from++)
+        for (int to = 0; to < most; to++) {
+            if (from == to) continue;
+            struct cuda_pair *pair = &driver->pairs[driver->num_pairs++];
+            pair->from = from;
+            pair->to = to;
+            read_pair(access, ask, pair);
+        }
+}
+
 static void read_driver(const struct system_info *system, struct cuda_driver *driver, void *module)
 {
     init_fn init = NULL;
@@ -86,6 +123,7 @@ static void read_driver(const struct system_info *system, struct cuda_driver *dr
     }
     driver->reason = CULV_REASON_NONE;
     driver->usable = true;
+    read_pairs(driver, module);
 }
 
 void cuda_drivers(struct report *report)

@@ -39,6 +39,14 @@ struct system_info {
     char imex[256];   /* why fabric handles cannot be used; "" when an IMEX channel is there */
 };
 
+/* Whether kernels of one GPU reach another one's memory, and how, as the driver says. -1: it does
+ * not say. */
+struct cuda_pair {
+    int from, to; /* ordinals */
+    int access, array_access, native_atomics, performance_rank;
+};
+enum { MAX_PAIRS = 8 * 7 };
+
 /* A CUDA driver library. */
 struct cuda_driver {
     culv_driver kind;
@@ -49,6 +57,8 @@ struct cuda_driver {
     char release[64];
     int version; /* cuDriverGetVersion: 13000 is CUDA 13.0 */
     int num_devices;
+    int num_pairs; /* of the first eight devices */
+    struct cuda_pair pairs[MAX_PAIRS];
     culv_reason reason; /* why it is not usable */
     char why[TEXT_SIZE];
 };

@@ -66,6 +66,19 @@ static void put_driver(struct json *json, const struct cuda_driver *driver)
     json_string(json, "cuda_version", driver->version != 0 ? version : NULL);
     json_text(json, "release", driver->release);
     json_integer(json, "num_devices", driver->num_devices);
+    json_begin(json, "pairs", '[');
+    for (int i = 0; i < driver->num_pairs; i++) {
+        const struct cuda_pair *p = &driver->pairs[i];
+        json_begin(json, NULL, '{');
+        json_integer(json, "from", p->from);
+        json_integer(json, "to", p->to);
+        put_count(json, "access", p->access);
+        put_count(json, "array_access", p->array_access);
+        put_count(json, "native_atomics", p->native_atomics);
+        put_count(json, "performance_rank", p->performance_rank);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
     json_string(json, "reason",
                 driver->reason != CULV_REASON_NONE ? culv_reason_name(driver->reason) : NULL);
     json_text(json, "why", driver->why);

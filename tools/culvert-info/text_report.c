@@ -211,6 +211,28 @@ static void print_lonely_cuda(const struct page *page, const struct cuda_device 
     print_features(page, d->features, NUM_CUDA_FEATURES, verbose);
 }
 
+static void print_pairs(const struct page *page, const struct cuda_driver *d)
+{
+    char name[64], line[LINE];
+    if (d->num_pairs == 0) return;
+    page_heading(page, d->kind == CULV_DRIVER_SOFT
+                           ? "Kernels of one of the twin's devices in another one's memory"
+                           : "Kernels of one GPU in another one's memory");
+    for (int i = 0; i < d->num_pairs; i++) {
+        const struct cuda_pair *p = &d->pairs[i];
+        text_set(name, sizeof name, "%d in %d", p->from, p->to);
+        text_set(line, sizeof line, "%s",
+                 p->access > 0    ? "reads and writes it"
+                 : p->access == 0 ? "does not reach it: copies go through the host"
+                                  : "the driver does not say whether it reaches it");
+        if (p->access > 0)
+            text_add(line, sizeof line, "; native atomics %s; arrays %s; performance rank %d",
+                     p->native_atomics > 0 ? "yes" : "no", p->array_access > 0 ? "yes" : "no",
+                     p->performance_rank);
+        page_row(page, name, line);
+    }
+}
+
 static void print_opengl(const struct page *page, const struct report *report, bool verbose)
 {
     const struct opengl_info *opengl = &report->opengl;
@@ -268,6 +290,8 @@ void print_text(const struct report *report, FILE *out, bool verbose)
         print_graphics(&page, report, &report->graphics[i], verbose);
     for (int i = 0; i < report->num_cuda; i++)
         if (report->cuda[i].graphics < 0) print_lonely_cuda(&page, &report->cuda[i], verbose);
+    for (int i = 0; i < 2; i++)
+        print_pairs(&page, &report->drivers[i]);
     print_opengl(&page, report, verbose);
     print_variables(&page, report);
 }
