@@ -19,6 +19,7 @@ static const char usage[] =
     "\n"
     "  --driver=WHICH   auto: NVIDIA's, else the software twin (default); nvidia; soft\n"
     "  --device=N       CUDA ordinal (0)\n"
+    "  --solver-device=N  another CUDA device solves, and writes straight into the frames of --device: docs/two-gpus.md\n"
     "  --only=NAME      one of --list; may be given several times\n"
     "  --list           what there is to measure\n"
     "  --advise         which way is best for the loads of --loads, and how to write it (--only=advise)\n"
@@ -130,7 +131,9 @@ static void list(void)
 static void parse_value(options *o, const arguments *all, const char *a)
 {
     const char *value;
-    if ((value = arguments_value(a, "--only")) != NULL) {
+    if ((value = arguments_value(a, "--solver-device")) != NULL) {
+        rig_solver_device = (int)arguments_number(all, a, value, 0, 255);
+    } else if ((value = arguments_value(a, "--only")) != NULL) {
         append(all, a, section_named(all, a, value), o->only, &o->num_only);
     } else if ((value = arguments_value(a, "--scheme")) != NULL) {
         append(all, a, scheme_named(all, a, value), o->schemes, &o->num_schemes);

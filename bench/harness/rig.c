@@ -26,12 +26,16 @@ static void describe_vulkan_driver(rig *r)
              driver.driverInfo);
 }
 
+int rig_solver_device = -1;
+
 static void open_culvert(rig *r)
 {
     culv_device_desc desc = culv_device_desc_init();
     desc.driver = r->cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    CULV_OK_OR_EXIT(culv_device_open_for_vk(vkGetInstanceProcAddr, r->vk.instance, r->vk.physical,
-                                            &desc, &r->device));
+    CULV_OK_OR_EXIT(rig_solver_device >= 0
+                        ? culv_device_open_by_ordinal(rig_solver_device, &desc, &r->device)
+                        : culv_device_open_for_vk(vkGetInstanceProcAddr, r->vk.instance,
+                                                  r->vk.physical, &desc, &r->device));
     r->caps = culv_device_caps_init();
     CULV_OK_OR_EXIT(culv_device_get_caps(r->device, &r->caps));
     /* Otherwise two different things would be compared. */
@@ -45,6 +49,7 @@ static void open_culvert(rig *r)
     vk.api_version = VK_API_VERSION_1_3;
     vk.num_physical_devices = 1;
     vk.kernels = r->vk.kernels;
+    vk.allow_other_gpu = rig_solver_device >= 0;
     CULV_OK_OR_EXIT(culv_vk_attach(r->device, &vk, &r->attached));
 }
 
@@ -67,14 +72,19 @@ void rig_open_with(rig *r, int ordinal, rig_open_vulkan *open_vulkan, void *stat
     r->cu = raw_cuda_open();
     if (ordinal >= r->cu->device_count)
         FAIL("--device %d: the driver has %d devices", ordinal, r->cu->device_count);
+    if (rig_solver_device >= r->cu->device_count)
+        FAIL("--solver-device %d: the driver has %d devices", rig_solver_device,
+             r->cu->device_count);
     RIG_CU(r->cu->DeviceGet(&r->ordinal, ordinal));
-    RIG_CU(r->cu->DeviceGetUuid(&uuid, r->ordinal));
+    RIG_CU(r->cu->DeviceGetUuid(&uuid, r->ordinal)); /* the one that draws */
+    if (rig_solver_device >= 0) RIG_CU(r->cu->DeviceGet(&r->ordinal, rig_solver_device));
     r->context = raw_cuda_context(r->cu, r->ordinal);
     RIG_CU(r->cu->StreamCreate(&r->stream, CU_STREAM_NON_BLOCKING));
     RIG_CU(r->cu->StreamCreate(&r->other_stream, CU_STREAM_NON_BLOCKING));
     open_vulkan(
         state, &r->vk,
         &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes, .software = r->cu->software});
+    if (rig_solver_device >= 0) r->vk.kernels = false; /* they run on the GPU that draws */
     describe_vulkan_driver(r);
     open_culvert(r);
 }

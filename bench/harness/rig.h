@@ -24,6 +24,10 @@ typedef struct rig {
     culv_device_caps caps;
 } rig;
 
+/* The CUDA device that solves, when it is another one than the one that draws (docs/two-gpus.md);
+ * -1: it is the same. Set before rig_open(). */
+extern int rig_solver_device;
+
 /* Opens the CUDA device with this ordinal of the driver that exits_set_up() was told, and its
  * Vulkan device. */
 void rig_open(rig *r, int ordinal);

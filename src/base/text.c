@@ -59,7 +59,7 @@ void culvi_text_add_uuid(culvi_text *text, const culv_uuid *uuid)
 
 void culvi_text_add_named(culvi_text *text, const char *kind, const char *label)
 {
-    if (label[0] != '\0')
+    if (label != NULL && label[0] != '\0')
         culvi_text_add(text, "the %s '%s'", kind, label);
     else
         culvi_text_add(text, "a %s without a label", kind);
