@@ -235,8 +235,9 @@ def build(name, preset, directory, options, targets=None):
         cache.unlink()  # of other sources
         shutil.rmtree(ROOT / directory / "CMakeFiles", ignore_errors=True)
     if shutil.which("ccache"):
-        for language in ("C", "CXX"):
-            options = [*options, f"-DCMAKE_{language}_COMPILER_LAUNCHER=ccache"]
+        # Another clone of the same sources finds its objects there, too.
+        os.environ.update(CCACHE_BASEDIR=os.environ.get("CCACHE_BASEDIR", str(ROOT)), CCACHE_NOHASHDIR="1")
+        options = [*options, *(f"-DCMAKE_{language}_COMPILER_LAUNCHER=ccache" for language in ("C", "CXX"))]
     print(f"== {name}: building", flush=True)
     with open(ROOT / directory / "configure.log", "w") as log:
         if subprocess.run(["cmake", "--preset", preset, "-B", directory, *options], cwd=ROOT, stdout=log,
@@ -339,11 +340,14 @@ def run_tier(tier, clock, runs, took):
     deadline = clock.began + CI_LIMIT if tier == "ci" else None
     long = "ON" if tier == "all" else "OFF"
 
+    # The builds that tests make use the compiler cache, too.
+    cached = {f"CMAKE_{language}_COMPILER_LAUNCHER": "ccache" for language in ("C", "CXX")} if shutil.which("ccache") else {}
+
     def test(name, column, environment=None):
         directory = f"build/{name}"
         known = entries(directory)
         chosen = wanted(table, column, tier, known) if column else list(known)
-        runs.append((name, directory, run(name, directory, chosen, environment or {}, deadline, took), known))
+        runs.append((name, directory, run(name, directory, chosen, {**cached, **(environment or {})}, deadline, took), known))
         clock.step(f"{name}: tests")
 
     # Machine code for one architecture is enough here; other GPUs compile its PTX.

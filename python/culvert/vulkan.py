@@ -95,13 +95,16 @@ class Functions(_VulkanFunctions):
         if name not in d.VULKAN:
             raise AttributeError(name)
         result, parameters = d.VULKAN[name]
-        address = loader().vkGetInstanceProcAddr(self._instance, name.encode())
+        enter, leave = self._gate.enter, self._gate.leave
+        enter()  # the loader does not live through a question about an instance that is gone
+        try:
+            address = loader().vkGetInstanceProcAddr(self._instance, name.encode())
+        finally:
+            leave()
         if not address:
             raise AttributeError(f"Vulkan has no {name} here")
         raw = ctypes.CFUNCTYPE(result, *parameters)(address)
         limits = [(i, *LIMITS[kind]) for i, kind in enumerate(parameters) if LIMITS.get(kind, (1,))[0] == 0]
-
-        enter, leave = self._gate.enter, self._gate.leave
 
         def call(*args: Any) -> Any:
             for i, least, most in limits:
