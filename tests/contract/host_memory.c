@@ -252,7 +252,7 @@ static void who_sees_what(pair *p, const char *holder, const seen_memory *m)
     static uint32_t seen[SEEN_ROUNDS * SEEN_WORDS], words[SEEN_WORDS];
     static const char *const ways[] = {
         "the host writes, a kernel reads", "the host writes, Vulkan reads, a kernel reads",
-        "a kernel writes, the host reads", "the host writes, Vulkan reads",
+        "CUDA writes, the host reads",     "the host writes, Vulkan reads",
         "Vulkan writes, the host reads",   "Vulkan writes, a kernel reads"};
     const size_t size = sizeof words;
     for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
@@ -267,7 +267,10 @@ static void who_sees_what(pair *p, const char *holder, const seen_memory *m)
             all_are(vulkan_writes ? words : m->host, value);
             if (vulkan_writes) raw_vk_write(&p->vk, &m->vk, 0, words, size);
             if (way == 1 || way == 3) raw_vk_read(&p->vk, &m->vk, 0, words, size);
-            if (kernel_last) add_one(p, m);
+            if (way == 2)
+                CU_OK(p->cu->MemsetD32(m->pointer, value + 1, SEEN_WORDS)); /* reads no word */
+            else if (kernel_last)
+                add_one(p, m);
             values[round] = kernel_last ? value + 1 : value;
             memcpy(to, way == 3 ? words : m->host, size);
         }
