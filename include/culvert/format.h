@@ -172,7 +172,8 @@ CULV_EXPORT culv_format culv_format_from_dxgi(uint32_t dxgi_format);
 /** Returns the format that a sized internal format of OpenGL is, mapped or not. Returns
  * CULV_FORMAT_NONE for unsized formats and for those that Vulkan lacks: alpha, luminance and
  * intensity, R3_G3_B2, RGB4, RGB5, RGB10, RGB12, RGBA2, RGBA12, DEPTH_COMPONENT32, STENCIL_INDEX1,
- * 4 and 16.
+ * 4 and 16; and for RGBA4, which NVIDIA's driver keeps as 8 bits a channel and Mesa as A4R4G4B4.
+ * RGB5_A1 is A1R5G5B5.
  * Threads: any.
  * Source: OpenGL 4.6, "Sized Internal Formats". */
 CULV_EXPORT culv_format culv_format_from_gl(uint32_t internal_format);

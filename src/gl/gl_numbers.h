@@ -93,6 +93,7 @@
     X(DRIVER_UUID_EXT, 0x9598)                                                                     \
     X(DEVICE_LUID_EXT, 0x9599)                                                                     \
     X(DEVICE_NODE_MASK_EXT, 0x959A)                                                                \
+    X(RGBA4, 0x8056)                                                                               \
     X(TEXTURE_TILING_EXT, 0x9580)                                                                  \
     X(DEDICATED_MEMORY_OBJECT_EXT, 0x9581)                                                         \
     X(OPTIMAL_TILING_EXT, 0x9584)                                                                  \

@@ -14,6 +14,7 @@ enum {
     RG = 0x8227,
     RGB = 0x1907,
     RGBA = 0x1908,
+    BGRA = 0x80E1,
     RED_INTEGER = 0x8D94,
     RG_INTEGER = 0x8228,
     RGB_INTEGER = 0x8D98,
@@ -38,8 +39,7 @@ static const struct packed {
     {0x8C3A, RGB, 0x8C3B},          /* R11F_G11F_B10F: 10F_11F_11F_REV */
     {0x8C3D, RGB, 0x8C3E},          /* RGB9_E5: 5_9_9_9_REV */
     {0x8D62, RGB, 0x8363},          /* RGB565: 5_6_5 */
-    {0x8056, RGBA, 0x8033},         /* RGBA4: 4_4_4_4 */
-    {0x8057, RGBA, 0x8034},         /* RGB5_A1: 5_5_5_1 */
+    {0x8057, BGRA, 0x8366},         /* RGB5_A1: 1_5_5_5_REV */
     /* CUDA maps no formats of three channels, so the format table does not describe them. */
     {0x8051, RGB, UNSIGNED_BYTE},          /* RGB8 */
     {0x8C41, RGB, UNSIGNED_BYTE},          /* SRGB8 */

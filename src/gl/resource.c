@@ -106,9 +106,13 @@ culv_result culvi_gl_read_shape(const culv_gl *gl, const culv_gl_image_create_de
     s.row = culvi_format_find((uint32_t)culv_format_from_gl(d->internal_format));
     if (s.row == NULL)
         return culvi_fail(culvi_gl_voice(gl), d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-                          "culv_gl_image_create_desc.internal_format is %#" PRIx32
-                          "; it takes sized formats, as GL_RGBA8",
-                          d->internal_format);
+                          "culv_gl_image_create_desc.internal_format is %#" PRIx32 "%s",
+                          d->internal_format,
+                          d->internal_format == CULVI_GL_RGBA4
+                              ? " (GL_RGBA4): NVIDIA's driver keeps it as 8 bits a channel and "
+                                "Mesa as A4R4G4B4, so CUDA cannot know its texels; use GL_RGBA8 "
+                                "or GL_RGB5_A1"
+                              : "; it takes sized formats, as GL_RGBA8");
     const char *wrong = NULL;
     if (d->width == 0)
         wrong = "the width is 0";

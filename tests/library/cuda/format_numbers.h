@@ -87,9 +87,8 @@
     X(A4R4G4B4_UNORM_PACK16, B4G4R4A4_UNORM, 115)
 
 #define GL_FORMATS(X)                                                                              \
-    X(R4G4B4A4_UNORM_PACK16, RGBA4, 0x8056)                                                        \
     X(R5G6B5_UNORM_PACK16, RGB565, 0x8D62)                                                         \
-    X(R5G5B5A1_UNORM_PACK16, RGB5_A1, 0x8057)                                                      \
+    X(A1R5G5B5_UNORM_PACK16, RGB5_A1, 0x8057)                                                      \
     X(R8_UNORM, R8, 0x8229)                                                                        \
     X(R8_SNORM, R8_SNORM, 0x8F94)                                                                  \
     X(R8_UINT, R8UI, 0x8232)                                                                       \

@@ -211,10 +211,10 @@ static void gl(void)
     check_list(gl_formats, sizeof gl_formats / sizeof gl_formats[0], culv_format_from_gl,
                offsetof(culv_format_info, gl_internal_format));
     /* GL_RGB, GL_RGBA, GL_ALPHA8, GL_LUMINANCE8, GL_R3_G3_B2, GL_RGB4, GL_RGB5, GL_RGB10, GL_RGB12,
-     * GL_RGBA2, GL_RGBA12, GL_DEPTH_COMPONENT, GL_DEPTH_COMPONENT32, GL_BGRA. */
-    static const uint32_t none[] = {0,      0x1907, 0x1908, 0x803C,    0x8040, 0x2A10,
-                                    0x804F, 0x8050, 0x8052, 0x8053,    0x8055, 0x805A,
-                                    0x1902, 0x81A7, 0x80E1, UINT32_MAX};
+     * GL_RGBA2, GL_RGBA4, GL_RGBA12, GL_DEPTH_COMPONENT, GL_DEPTH_COMPONENT32, GL_BGRA. */
+    static const uint32_t none[] = {0,      0x1907, 0x1908, 0x803C, 0x8040,    0x2A10,
+                                    0x804F, 0x8050, 0x8052, 0x8053, 0x8055,    0x8056,
+                                    0x805A, 0x1902, 0x81A7, 0x80E1, UINT32_MAX};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
         REQUIRE_EQ(culv_format_from_gl(none[i]), CULV_FORMAT_NONE);
 }

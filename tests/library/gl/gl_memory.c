@@ -371,11 +371,69 @@ static void image_turn(gl_stage *s, const raw_gl_kind *kind, const raw_gl_format
     LIB_OK(culv_shared_image_destroy(&image));
 }
 
+/* A texel of a packed format, as A1R5G5B5_UNORM_PACK16, with all of one channel. */
+static uint32_t only(const char *name, char channel)
+{
+    uint32_t word = 0;
+    char *end = NULL;
+    for (const char *at = name; *at != '_'; at = end) {
+        const unsigned long bits = strtoul(at + 1, &end, 10);
+        word = word << bits | (*at == channel ? (1u << bits) - 1u : 0u);
+    }
+    return word;
+}
+
+/* CUDA writes a channel where the format's name has it, and OpenGL reads that color: the names that
+ * the table gives one format have the same bits. */
+static void packed_turn(gl_stage *s, uint32_t number, uint32_t fallback)
+{
+    culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
+    culv_format_info f = culv_format_info_init();
+    culv_shared_image *image = NULL;
+    CUarray array = NULL;
+    CUcontext before;
+    LIB_OK(culv_format_get_info((culv_format)number, &f));
+    if (!f.mapped || f.gl_internal_format == 0 || strstr(f.name, "_UNORM_PACK") == NULL) return;
+    d.internal_format = f.gl_internal_format;
+    d.width = d.height = 4;
+    d.fallback = fallback;
+    LIB_OK(culv_gl_image_create(s->attachment, &d, &image));
+    culv_image *cuda = culv_shared_image_cuda(image);
+    LIB_OK(culv_image_get_array(cuda, 0, &array));
+    for (uint32_t i = 0; i < 16; i++) {
+        const uint32_t word = only(f.name, "RGBA"[i / 4]);
+        memcpy(texels + i * f.bytes_per_block, &word, f.bytes_per_block);
+    }
+    CU_OK(s->cu->CtxPushCurrent(s->context));
+    CU_OK(raw_cuda_write_box(s->cu, array, texels, 4 * f.bytes_per_block, 4, 1));
+    CU_OK(s->cu->CtxPopCurrent(&before));
+    LIB_OK(culv_image_upload(cuda, s->stream));
+    gl_stage_finish(s);
+    LIB_OK(culv_gl_image_upload(image));
+    s->gl.GetTextureImage(culv_gl_image_name(image), 0, GL_RGBA, GL_UNSIGNED_BYTE, 64, found);
+    REQUIRE_EQ(s->gl.GetError(), 0);
+    for (size_t i = 0; i < 64; i++) {
+        const uint8_t *at = found + (i & ~(size_t)3);
+        const bool full = i % 4 == i / 16 || (i % 4 == 3 && only(f.name, 'A') == 0);
+        if (found[i] != (full ? 255 : 0))
+            FAIL("%s as %#x: of %c OpenGL reads %02x%02x%02x%02x", f.name, f.gl_internal_format,
+                 "RGBA"[i / 16], at[0], at[1], at[2], at[3]);
+    }
+    LIB_OK(culv_shared_image_destroy(&image));
+}
+
+static void packed_turns(gl_stage *s, uint32_t fallback)
+{
+#define TURN(name, number) packed_turn(s, number, fallback);
+    CULV_FORMATS(TURN)
+}
+
 GL_CASE(images, 0)
 {
     for (int k = 0; k < KINDS; k++)
         for (int f = 0; f < FORMATS; f++)
             image_turn(s, &kinds[k], raw_gl_format_named(format_names[f]), 0);
+    packed_turns(s, 0);
     printf("%d kinds in %d formats, each level both ways\n", (int)KINDS, (int)FORMATS);
 }
 
@@ -447,6 +505,7 @@ static void images_staged(void)
     for (int k = 0; k < KINDS; k++)
         for (int f = 0; f < FORMATS; f++)
             image_turn(&s, &kinds[k], raw_gl_format_named(format_names[f]), CULV_FALLBACK_HOST);
+    packed_turns(&s, CULV_FALLBACK_HOST);
     gl_stage_close(&s);
     lying_gl.uuid_xor = true;
     gl_stage_open(&s, CULV_FALLBACK_HOST);
@@ -566,6 +625,8 @@ GL_CASE(images_refused, 0)
          "internal_format is 0; say a sized format"},
         {GL_TEXTURE_2D, GL_RGB8, 8, 8, 0, 0, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
          "GL_RGBA8 for GL_RGB8"},
+        {GL_TEXTURE_2D, GL_RGBA4, 8, 8, 0, 0, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+         "NVIDIA's driver keeps it as 8 bits a channel"},
         {GL_TEXTURE_2D, GL_RGBA8, 61, 35, 0, 0, 12, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
          "culv_gl_image_create_desc.mip_levels is 12"},
         {GL_TEXTURE_2D, GL_RGBA8, 1000003, 8, 0, 0, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
