@@ -267,9 +267,10 @@ static void who_sees_what(pair *p, const char *holder, const seen_memory *m)
             all_are(vulkan_writes ? words : m->host, value);
             if (vulkan_writes) raw_vk_write(&p->vk, &m->vk, 0, words, size);
             if (way == 1 || way == 3) raw_vk_read(&p->vk, &m->vk, 0, words, size);
-            if (way == 2)
-                CU_OK(p->cu->MemsetD32(m->pointer, value + 1, SEEN_WORDS)); /* reads no word */
-            else if (kernel_last)
+            if (way == 2) { /* reads no word */
+                CU_OK(p->cu->MemsetD32Async(m->pointer, value + 1, SEEN_WORDS, p->stream));
+                CU_OK(p->cu->StreamSynchronize(p->stream));
+            } else if (kernel_last)
                 add_one(p, m);
             values[round] = kernel_last ? value + 1 : value;
             memcpy(to, way == 3 ? words : m->host, size);
