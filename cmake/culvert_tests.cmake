@@ -13,7 +13,7 @@ include_guard(GLOBAL)
 set(CULVERT_TEST_DRIVER auto CACHE STRING "CUDA driver that the tests use: auto, nvidia or soft")
 set_property(CACHE CULVERT_TEST_DRIVER PROPERTY STRINGS auto nvidia soft)
 
-# scripts/test has no use for them in its quick tier, and builds three times.
+# scripts/test has no use for them, and builds three times.
 option(CULVERT_LONG_TESTS "Build the suites of the long tier that have programs of their own" ON)
 
 set(CULVERT_TESTS_CMAKE_DIR ${CMAKE_CURRENT_LIST_DIR})
