@@ -260,7 +260,7 @@ def build(name, preset, directory, options, targets=None):
     command = ["cmake", "--build", directory, "--parallel", str(os.cpu_count() or 2)]
     command += ["--target", *chosen] if chosen else []
     progress, lines = Progress(f"{name}: building"), []
-    with open(ROOT / directory / "build.log", "w") as log, subprocess.Popen(
+    with open(ROOT / directory / "build.log", "w", buffering=1) as log, subprocess.Popen(
             command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as running:
         for line in running.stdout:
             log.write(line)
@@ -314,7 +314,7 @@ def run(name, directory, chosen, environment, deadline, took):
             first = told[-min(count, len(told))] if told else None  # a case may print what other programs failed
             progress.say(f"FAILED {failing[0]}" + (f": {first.strip()[5:]}" if first else ""))
 
-    with open(log_path, "w") as log, subprocess.Popen(
+    with open(log_path, "w", buffering=1) as log, subprocess.Popen(
             command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
             env={**os.environ, **environment}) as running:
         for line in running.stdout:
