@@ -262,8 +262,8 @@ static culv_result insert(culv_vk_space *s, uint64_t offset, uint64_t size, VkDe
     culvi_vk_chunk *chunks =
         culvi_vk_space_grow(s->chunks, s->num_chunks, &s->chunk_capacity, sizeof *chunks);
     if (chunks != NULL) {
-        const size_t place = culvi_vk_space_find(s, offset);
         s->chunks = chunks;
+        const size_t place = culvi_vk_space_find(s, offset);
         memmove(chunks + place + 1, chunks + place, (s->num_chunks - place) * sizeof *chunks);
         chunks[place] = (culvi_vk_chunk){.offset = offset, .size = size, .memory = memory};
         s->num_chunks++;
