@@ -224,6 +224,7 @@ class Clock:
     def step(self, name):
         now = (time.monotonic(), children_cpu())
         self.rows.append((name, now[0] - self.last[0], now[1] - self.last[1]))
+        print(f"== {name}: {self.rows[-1][1]:.0f} s, {self.rows[-1][2]:.0f} s of CPU", flush=True)
         self.last = now
 
     def tell(self):
