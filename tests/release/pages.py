@@ -81,6 +81,7 @@ NOT = {
     ("docs/installing.md", "scripts/release"): HOURS + "this very script; test release.source",
     ("docs/culvert-info.md", "culvert-info"): "shows what it prints on a GPU",
     ("docs/waits.md", "culvert-bench --advise"): GPU,
+    ("docs/two-gpus.md", "culvert-bench --only=frames"): GPU,
     ("docs/culvert-check.md", "python3 tests/check/cost.py"): "a benchmark, of minutes",
     ("docs/twin-for-ci.md", "# as root\napt"): "scripts/release --test debian installs the package",
     ("docs/twin-for-ci.md", "# as root\ntar"): "scripts/release --test linux unpacks the archive",
