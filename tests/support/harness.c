@@ -153,6 +153,18 @@ size_t test_open_fds(void)
     return count - 1; /* the directory itself */
 }
 
+void test_settle_fds(size_t fds, const char *what)
+{
+    const double until = test_now_us() + TEST_FAR_MS * 1000.0;
+    while (test_open_fds() != fds) {
+        if (test_now_us() > until) {
+            test_tell_fds();
+            FAIL("%s leaves files: %zu, and not %zu", what, test_open_fds(), fds);
+        }
+        usleep(200);
+    }
+}
+
 void test_tell_fds(void)
 {
     char number[32], target[256];

@@ -139,6 +139,8 @@ bool test_sanitized(void);
 bool test_thread_sanitized(void);
 /* Open file descriptors of this process. */
 size_t test_open_fds(void);
+/* Waits till as many are open: some are closed by another thread. Fails after TEST_FAR_MS. */
+void test_settle_fds(size_t fds, const char *what);
 /* Prints them, before a failure that they explain. */
 void test_tell_fds(void);
 /* Monotonic microseconds. */

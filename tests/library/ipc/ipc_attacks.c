@@ -711,7 +711,7 @@ static void attack_server(void)
             require_alive(&t);
             lib_settle(&t.s.w);
             lib_wait_threads(before.threads);
-            raw_settle(before.fds, server_attacks[i].name);
+            test_settle_fds(before.fds, server_attacks[i].name);
             const lib_level after = lib_level_now();
             if (round > 0 && after.threads > before.threads)
                 FAIL("%s leaves threads", server_attacks[i].name);
@@ -1115,7 +1115,7 @@ static void attack_a_client(bool old_kernel)
         close(me.linger.gate); /* the impostor may be the last one who has it */
         REQUIRE_EQ(pthread_join(thread, NULL), 0);
         if (me.linger.fd >= 0) close(me.linger.fd);
-        raw_settle(fds, attack->name);
+        test_settle_fds(fds, attack->name);
     }
     close(me.file);
     close(me.listener);
@@ -1184,7 +1184,7 @@ static void bad_greeting(void)
         close(me.linger.gate);
         REQUIRE_EQ(pthread_join(thread, NULL), 0);
         if (me.linger.fd >= 0) close(me.linger.fd);
-        raw_settle(fds, "the greeting");
+        test_settle_fds(fds, "the greeting");
     }
     atomic_store(&culvi_ipc_old_kernel, false);
     close(me.listener);

@@ -410,7 +410,7 @@ static void attack(bool old_kernel)
             if (h.linger[k].gate >= 0) raw_linger_open(&h.linger[k]);
         lib_settle(&h.s.w);
         settle(&h);
-        raw_settle(fds, attacks[i].name);
+        test_settle_fds(fds, attacks[i].name);
     }
     close_hostile(&h);
     atomic_store(&culvi_ipc_old_kernel, false);

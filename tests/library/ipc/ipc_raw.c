@@ -95,16 +95,6 @@ bool raw_closed(int fd)
     return n == 0;
 }
 
-void raw_settle(size_t fds, const char *what)
-{
-    const double until = test_now_us() + TEST_FAR_MS * 1000.0;
-    while (test_open_fds() != fds) {
-        if (test_now_us() > until)
-            FAIL("%s leaves files: %zu, and not %zu", what, test_open_fds(), fds);
-        usleep(200);
-    }
-}
-
 raw_linger raw_linger_make(void)
 {
     enum { SECONDS = 3600 }; /* the case ends before */

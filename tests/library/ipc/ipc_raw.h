@@ -21,8 +21,6 @@ bool raw_send_message(int fd, const culvi_ipc_message *m, const int *fds);
 culvi_ipc_message raw_answer(int fd);
 /* Whether the other side has closed the connection. */
 bool raw_closed(int fd);
-/* Waits till as many descriptors are open: some are closed by another thread. */
-void raw_settle(size_t fds, const char *what);
 
 /* A TCP socket whose close() waits, for longer than the case lasts, till the gate is closed. */
 typedef struct raw_linger {
