@@ -15,7 +15,7 @@
  * same reason leave out cuMemAllocAsync (cudaMallocAsync) and CUDA's own pools.
  *
  * Kernels have CU_LIMIT_SHMEM_SIZE bytes of shared memory. What needs more runs by a slower path,
- * or fails where you set CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED to 0 (cuCtxSetLimit).
+ * or fails if you set CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED to 0 (cuCtxSetLimit).
  *
  * No driver has run this yet: the software twin plays it, Direct3D's form under Wine and Vulkan's
  * on Linux. */
@@ -38,9 +38,8 @@ typedef struct culv_cig culv_cig;
  * Threads: any. */
 CULV_EXPORT CUcontext culv_cig_context(const culv_cig *cig);
 
-/** Destroys the context with all that was made in it, and sets *cig to NULL. Close the culv_device
- * that uses it before. Waits for the context's work. NULL, or a pointer to NULL, is a no-op.
- * Ownership: *cig is Culvert's again.
+/** Destroys the context with all that was made in it. Close the culv_device that uses it before.
+ * Waits for the context's work.
  * Threads: any, ordered with other uses of the context.
  * Source: cuda.h, cuCtxDestroy. */
 CULV_EXPORT void culv_cig_destroy(culv_cig **cig);

@@ -152,7 +152,7 @@ CULV_INLINE CUstream culv_cudart_stream(cudaStream_t stream)
  * desc->context is set. The thread's current device does not change.
  * Errors: as culv_device_open_by_ordinal(); UNSUPPORTED (RUNTIME: desc->driver is CULV_DRIVER_SOFT;
  * DRIVER_TOO_OLD: too old for this runtime).
- * Ownership: *out is yours; give it to culv_device_close().
+ * Ownership: *out is yours, for culv_device_close().
  * Threads: any.
  * Source: cuda_runtime_api.h, "Primary Contexts". */
 CULV_INLINE culv_result culv_cudart_device_open_by_ordinal(int ordinal,
@@ -182,7 +182,7 @@ CULV_INLINE culv_result culv_cudart_device_open_by_ordinal(int ordinal,
  * culv_cudart_device_open_by_ordinal(). A program that draws should open the device of its graphics
  * API instead, with culv_device_open_for_vk(), and then call culv_cudart_device_make_current().
  * Errors: as culv_cudart_device_open_by_ordinal().
- * Ownership: *out is yours; give it to culv_device_close().
+ * Ownership: *out is yours, for culv_device_close().
  * Threads: any. */
 CULV_INLINE culv_result culv_cudart_device_open(const culv_device_desc *desc, culv_device **out)
 {
@@ -224,8 +224,8 @@ CULV_INLINE culv_result culv_cudart_device_make_current(const culv_device *devic
                : culv_cudart_record_(CULV_NATIVE_CUDA, (int)answer, "cuCtxSetCurrent");
 }
 
-/** culv_buffer_pointer() as a void *, for kernels and copies. NULL for NULL. Never pass it to
- * cudaFree().
+/** Returns culv_buffer_pointer() as a void *, for kernels and copies. NULL for NULL. Never pass it
+ * to cudaFree().
  * Ownership: Culvert owns it; it is valid until the buffer is unmapped.
  * Threads: any. */
 CULV_INLINE void *culv_cudart_buffer_pointer(const culv_buffer *buffer)
@@ -233,7 +233,7 @@ CULV_INLINE void *culv_cudart_buffer_pointer(const culv_buffer *buffer)
     return (void *)(uintptr_t)culv_buffer_pointer(buffer);
 }
 
-/** culv_buffer_unmap_after() with a stream of the runtime.
+/** Calls culv_buffer_unmap_after() with a stream of the runtime.
  * Ownership: *buffer is Culvert's again.
  * Threads: any, ordered with other calls on this object. */
 CULV_INLINE void culv_cudart_buffer_unmap_after(culv_buffer **buffer, cudaStream_t last_use)
@@ -241,7 +241,7 @@ CULV_INLINE void culv_cudart_buffer_unmap_after(culv_buffer **buffer, cudaStream
     culv_buffer_unmap_after(buffer, culv_cudart_stream(last_use));
 }
 
-/** culv_image_mipmapped_array() as a cudaMipmappedArray_t. NULL for NULL. Never pass it to
+/** Returns culv_image_mipmapped_array() as a cudaMipmappedArray_t. NULL for NULL. Never pass it to
  * cudaFreeMipmappedArray().
  * Ownership: Culvert owns it; it is valid until the image is unmapped.
  * Threads: any. */
@@ -250,8 +250,8 @@ CULV_INLINE cudaMipmappedArray_t culv_cudart_image_mipmapped_array(const culv_im
     return (cudaMipmappedArray_t)culv_image_mipmapped_array(image);
 }
 
-/** culv_image_get_array() as a cudaArray_t, for example for cudaMemcpy2DToArrayAsync(). Never pass
- * it to cudaFreeArray().
+/** Gets culv_image_get_array() as a cudaArray_t, for example for cudaMemcpy2DToArrayAsync(). Never
+ * pass it to cudaFreeArray().
  * Errors: as culv_image_get_array().
  * Ownership: Culvert owns it; it is valid until the image is unmapped.
  * Threads: any.
@@ -265,7 +265,7 @@ CULV_INLINE culv_result culv_cudart_image_get_array(culv_image *image, uint32_t 
     return result;
 }
 
-/** culv_image_get_surface() as the type that kernels declare. Never pass it to
+/** Gets culv_image_get_surface() as the type that kernels declare. Never pass it to
  * cudaDestroySurfaceObject().
  * Errors: as culv_image_get_surface().
  * Ownership: Culvert owns it; it is valid until the image is unmapped.
@@ -280,7 +280,7 @@ CULV_INLINE culv_result culv_cudart_image_get_surface(culv_image *image, uint32_
     return result;
 }
 
-/** culv_image_get_texture() as the type that kernels declare. Never pass it to
+/** Gets culv_image_get_texture() as the type that kernels declare. Never pass it to
  * cudaDestroyTextureObject().
  * Errors: as culv_image_get_texture().
  * Ownership: Culvert owns it; it is valid until the image is unmapped.
@@ -296,7 +296,7 @@ CULV_INLINE culv_result culv_cudart_image_get_texture(culv_image *image,
     return result;
 }
 
-/** culv_image_unmap_after() with a stream of the runtime.
+/** Calls culv_image_unmap_after() with a stream of the runtime.
  * Ownership: *image is Culvert's again.
  * Threads: any, ordered with other calls on this object. */
 CULV_INLINE void culv_cudart_image_unmap_after(culv_image **image, cudaStream_t last_use)
@@ -304,7 +304,7 @@ CULV_INLINE void culv_cudart_image_unmap_after(culv_image **image, cudaStream_t 
     culv_image_unmap_after(image, culv_cudart_stream(last_use));
 }
 
-/** culv_semaphore_signal() with a stream of the runtime.
+/** Calls culv_semaphore_signal() with a stream of the runtime.
  * Errors: as culv_semaphore_signal().
  * Threads: any, one at a time for each semaphore. */
 CULV_INLINE culv_result culv_cudart_semaphore_signal(culv_semaphore *semaphore, cudaStream_t stream,
@@ -313,7 +313,7 @@ CULV_INLINE culv_result culv_cudart_semaphore_signal(culv_semaphore *semaphore, 
     return culv_semaphore_signal(semaphore, culv_cudart_stream(stream), value);
 }
 
-/** culv_semaphore_wait() with a stream of the runtime.
+/** Calls culv_semaphore_wait() with a stream of the runtime.
  * Errors: as culv_semaphore_wait().
  * Threads: any, one at a time for each semaphore. */
 CULV_INLINE culv_result culv_cudart_semaphore_wait(culv_semaphore *semaphore, cudaStream_t stream,
@@ -322,7 +322,7 @@ CULV_INLINE culv_result culv_cudart_semaphore_wait(culv_semaphore *semaphore, cu
     return culv_semaphore_wait(semaphore, culv_cudart_stream(stream), value);
 }
 
-/** culv_semaphore_signal_batch() with a stream of the runtime.
+/** Calls culv_semaphore_signal_batch() with a stream of the runtime.
  * Errors: as culv_semaphore_signal_batch().
  * Ownership: none; `points` is read during the call.
  * Threads: any, one at a time for each semaphore. */
@@ -332,7 +332,7 @@ CULV_INLINE culv_result culv_cudart_semaphore_signal_batch(const culv_semaphore_
     return culv_semaphore_signal_batch(points, count, culv_cudart_stream(stream));
 }
 
-/** culv_semaphore_wait_batch() with a stream of the runtime.
+/** Calls culv_semaphore_wait_batch() with a stream of the runtime.
  * Errors: as culv_semaphore_wait_batch().
  * Ownership: none; `points` is read during the call.
  * Threads: any, one at a time for each semaphore. */
@@ -342,7 +342,7 @@ CULV_INLINE culv_result culv_cudart_semaphore_wait_batch(const culv_semaphore_po
     return culv_semaphore_wait_batch(points, count, culv_cudart_stream(stream));
 }
 
-/** culv_semaphore_destroy_after() with a stream of the runtime.
+/** Calls culv_semaphore_destroy_after() with a stream of the runtime.
  * Ownership: *semaphore is Culvert's again.
  * Threads: any, ordered with other calls on this object. */
 CULV_INLINE void culv_cudart_semaphore_destroy_after(culv_semaphore **semaphore,

@@ -9,11 +9,11 @@
  *   culv_d3d11_semaphore_create(d3d11, NULL, &semaphore);    a fence of both
  *
  * Or it shares what you have: textures and buffers that were created with one of the flags
- * D3D11_RESOURCE_MISC_SHARED, _SHARED_KEYEDMUTEX and _SHARED_NTHANDLE
- * (culv_d3d11_memory_import()), their keyed mutexes (culv_d3d11_keyed_mutex_import()), and fences
+ * D3D11_RESOURCE_MISC_SHARED, _SHARED_KEYEDMUTEX and _SHARED_NTHANDLE (culv_d3d11_memory_import()),
+ * their keyed mutexes (culv_d3d11_keyed_mutex_import()), and fences
  * (culv_d3d11_semaphore_import()). Culvert makes the shared handle from the COM object: an NT
- * handle, which it closes again, where the resource has _SHARED_NTHANDLE, and a KMT handle
- * otherwise. A handle or a name that you have is imported by culv_memory_import_borrow(),
+ * handle, which it closes again, if the resource has _SHARED_NTHANDLE, and a KMT handle otherwise.
+ * A handle or a name that you have is imported by culv_memory_import_borrow(),
  * culv_semaphore_import_borrow() and culv_keyed_mutex_import_borrow().
  *
  * Something must say whose turn it is: a fence, or the resource's keyed mutex. Without either,
@@ -56,30 +56,27 @@ typedef struct culv_d3d11_device_desc {
     const char *label;           /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d11_device_desc;
 
-/** culv_d3d11_device_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_d3d11_device_desc)
 
 /** Opens the CUDA device that is the adapter of an ID3D11Device. It finds it by the adapter's LUID.
  * `desc` may be NULL. culv_device_open_for_dxgi() (culvert/d3d12.h) takes an adapter.
  * Errors: INVALID (NULL_ARGUMENT), NO_DEVICE (the message names every CUDA device with its LUID),
  * UNSUPPORTED (NOT_BUILT: not Windows), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the ID3D11Device stays yours. *out is yours; give it to culv_device_close().
+ * Ownership: the ID3D11Device stays yours. *out is yours, for culv_device_close().
  * Threads: any.
  * Source: IDXGIDevice::GetAdapter, DXGI_ADAPTER_DESC::AdapterLuid; cuda.h, cuDeviceGetLuid. */
 CULV_EXPORT culv_result culv_device_open_for_d3d11(struct ID3D11Device *device,
                                                    const culv_device_desc *desc, culv_device **out);
 
 /** Attaches an ID3D11Device to the culv_device of the same adapter.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; DEVICE_MISMATCH: it is another adapter),
- * UNSUPPORTED (NOT_BUILT: not Windows), DRIVER, OUT_OF_MEMORY.
- * Ownership: Culvert takes a COM reference. *out is yours; give it to culv_d3d11_detach().
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; DEVICE_MISMATCH: it is another adapter), UNSUPPORTED
+ * (NOT_BUILT: not Windows), DRIVER, OUT_OF_MEMORY.
+ * Ownership: Culvert takes a COM reference. *out is yours, for culv_d3d11_detach().
  * Threads: any. */
 CULV_EXPORT culv_result culv_d3d11_attach(culv_device *device, const culv_d3d11_device_desc *desc,
                                           culv_d3d11_device **out);
 
-/** Gives the attachment up and sets *d3d11 to NULL. What was made with it lives on, and keeps it
- * and the ID3D11Device. NULL, or a pointer to NULL, is a no-op.
- * Ownership: *d3d11 is Culvert's again.
+/** Gives the attachment up. What was made with it lives on, and keeps it and the ID3D11Device.
  * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_d3d11_detach(culv_d3d11_device **d3d11);
 
@@ -91,8 +88,8 @@ CULV_EXPORT void culv_d3d11_detach(culv_d3d11_device **d3d11);
  * Source: ID3D11Device::GetDeviceRemovedReason. */
 CULV_EXPORT culv_result culv_d3d11_device_lost(culv_d3d11_device *d3d11);
 
-/** A shared handle of a texture, a buffer or a fence, for another process or library. `object` is
- * any of its COM interfaces. An NT handle where the object has one, with `name` if that is not
+/** Gets a shared handle of a texture, a buffer or a fence, for another process or library. `object`
+ * is any of its COM interfaces. An NT handle if the object has one, with `name` if that is not
  * NULL; otherwise the resource's KMT handle, which has no name and keeps nothing alive.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: another object has the name, or `name` is given for a KMT
  * handle; HANDLE_KIND; NOT_EXPORTABLE: the object was created without its flag), UNSUPPORTED
@@ -119,7 +116,6 @@ typedef struct culv_d3d11_memory_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d11_memory_desc;
 
-/** culv_d3d11_memory_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_d3d11_memory_desc)
 
 /** Imports your texture or buffer into CUDA. Map buffers by culv_buffer_map(), textures by
@@ -134,7 +130,7 @@ CULV_EXPORT culv_result culv_d3d11_memory_import(culv_d3d11_device *d3d11,
                                                  const culv_d3d11_memory_desc *desc,
                                                  culv_memory **out);
 
-/** The same, but one import for all who ask for the same object, counted.
+/** Does the same, but one import for all who ask for the same object, counted.
  * Errors: as culv_d3d11_memory_import().
  * Ownership: each *out is yours, for culv_memory_destroy(). The object must live until you have
  * given up the import and what you mapped of it: its address may be another one's afterwards.
@@ -159,7 +155,6 @@ typedef struct culv_d3d11_image_desc {
     const char *label;     /**< Copied (up to 63 bytes). Default: the import's. */
 } culv_d3d11_image_desc;
 
-/** culv_d3d11_image_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_d3d11_image_desc)
 
 /** Maps a texture of the import: extents, layers, levels, format and CUDA's flags come from the
@@ -189,7 +184,7 @@ CULV_EXPORT culv_result culv_d3d11_keyed_mutex_import(culv_d3d11_device *d3d11,
 
 /* Memory that Culvert makes -------------------------------------------------------------------- */
 
-/** A buffer for Culvert to make. Zero in every field but struct_size means the default. */
+/** A buffer for Culvert to make. */
 typedef struct culv_d3d11_buffer_create_desc {
     size_t struct_size;    /**< Set by culv_d3d11_buffer_create_desc_init(). */
     uint64_t size;         /**< Required: bytes, less than 4 GiB. */
@@ -201,7 +196,6 @@ typedef struct culv_d3d11_buffer_create_desc {
     const char *label;     /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d11_buffer_create_desc;
 
-/** culv_d3d11_buffer_create_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_d3d11_buffer_create_desc)
 
 /** A texture for Culvert to make. */
@@ -219,7 +213,6 @@ typedef struct culv_d3d11_image_create_desc {
     const char *label;     /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d11_image_create_desc;
 
-/** culv_d3d11_image_create_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_d3d11_image_create_desc)
 
 /** Makes a buffer of D3D11_USAGE_DEFAULT, imports it into CUDA and maps it: all or nothing.
@@ -231,7 +224,7 @@ CULV_EXPORT culv_result culv_d3d11_buffer_create(culv_d3d11_device *d3d11,
                                                  const culv_d3d11_buffer_create_desc *desc,
                                                  culv_shared_buffer **out);
 
-/** The ID3D11Buffer, as a resource. NULL for NULL.
+/** Returns the ID3D11Buffer, as a resource. NULL for NULL.
  * Ownership: Culvert's; AddRef() it to keep it longer.
  * Threads: any. */
 CULV_EXPORT struct ID3D11Resource *culv_d3d11_buffer_resource(const culv_shared_buffer *buffer);
@@ -244,7 +237,7 @@ CULV_EXPORT culv_result culv_d3d11_image_create(culv_d3d11_device *d3d11,
                                                 const culv_d3d11_image_create_desc *desc,
                                                 culv_shared_image **out);
 
-/** The ID3D11Texture2D, as a resource. NULL for NULL.
+/** Returns the ID3D11Texture2D, as a resource. NULL for NULL.
  * Ownership: Culvert's; AddRef() it to keep it longer.
  * Threads: any. */
 CULV_EXPORT struct ID3D11Resource *culv_d3d11_image_resource(const culv_shared_image *image);
@@ -272,7 +265,6 @@ typedef struct culv_d3d11_shadow_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d11_shadow_desc;
 
-/** culv_d3d11_shadow_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_d3d11_shadow_desc)
 
 /** Makes a texture like yours that is shared with CUDA. Nothing is copied by itself: call
@@ -298,19 +290,17 @@ CULV_EXPORT culv_result culv_d3d11_shadow_record(culv_d3d11_shadow *shadow,
                                                  struct ID3D11DeviceContext *context,
                                                  culv_bool from_twin);
 
-/** How many copies were recorded. 0 for NULL.
+/** Returns how many copies were recorded. 0 for NULL.
  * Threads: any. */
 CULV_EXPORT uint64_t culv_d3d11_shadow_copies(const culv_d3d11_shadow *shadow);
 
-/** The twin. NULL for NULL.
+/** Returns the twin. NULL for NULL.
  * Ownership: the shadow's, which destroys it; culv_shared_image_destroy() refuses it (OWNED).
  * Threads: any. */
 CULV_EXPORT const culv_shared_image *culv_d3d11_shadow_image(const culv_d3d11_shadow *shadow);
 
-/** Destroys the twin, releases Culvert's reference of your texture, and sets *shadow to NULL.
- * Direct3D's use of the twin must be over. CUDA's should be, as for culv_shared_image_destroy().
- * NULL, or a pointer to NULL, is a no-op.
- * Ownership: *shadow is Culvert's again.
+/** Destroys the twin, releases Culvert's reference of your texture. Direct3D's use of the twin must
+ * be over. CUDA's should be, as for culv_shared_image_destroy().
  * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_d3d11_shadow_destroy(culv_d3d11_shadow **shadow);
 
@@ -319,7 +309,7 @@ CULV_EXPORT void culv_d3d11_shadow_destroy(culv_d3d11_shadow **shadow);
 /** Imports your fence, which was created with D3D11_FENCE_FLAG_SHARED, as a timeline. Its present
  * value becomes the one that signals must exceed. `label` may be NULL.
  *
- * The Guide calls a wait before its signal illegal: submit the signal first where you can.
+ * The Guide calls a wait before its signal illegal: submit the signal first if you can.
  * Errors: INVALID (NULL_ARGUMENT; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT, NOT_EXPORTABLE), DRIVER
  * (also HANDLE_REFUSED), ASYNC (the device is removed), OUT_OF_MEMORY.
  * Ownership: the fence stays yours; Culvert holds a reference of its own until the semaphore has
@@ -330,7 +320,7 @@ CULV_EXPORT culv_result culv_d3d11_semaphore_import(culv_d3d11_device *d3d11,
                                                     struct ID3D11Fence *fence, const char *label,
                                                     culv_semaphore **out);
 
-/** A fence for Culvert to make. Zero in every field but struct_size means the default. */
+/** A fence for Culvert to make. */
 typedef struct culv_d3d11_semaphore_create_desc {
     size_t struct_size;     /**< Set by culv_d3d11_semaphore_create_desc_init(). */
     uint64_t initial_value; /**< What ID3D11Device5::CreateFence() takes. */
@@ -350,9 +340,9 @@ CULV_EXPORT culv_result culv_d3d11_semaphore_create(culv_d3d11_device *d3d11,
                                                     const culv_d3d11_semaphore_create_desc *desc,
                                                     culv_shared_semaphore **out);
 
-/** The fence, for ID3D11DeviceContext4::Signal() and Wait(). Culvert does not see that Signal():
- * report its value by culv_semaphore_mark_value(). Direct3D 11 queues it like a draw: call Flush()
- * after it, before CUDA waits for the value. NULL for NULL.
+/** Returns the fence, for ID3D11DeviceContext4::Signal() and Wait(). Culvert does not see that
+ * Signal(): report its value by culv_semaphore_mark_value(). Direct3D 11 queues it like a draw:
+ * call Flush() after it, before CUDA waits for the value. NULL for NULL.
  * Ownership: Culvert's; AddRef() it to keep it longer.
  * Threads: any.
  * Source: ID3D11DeviceContext::Flush. */

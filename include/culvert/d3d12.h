@@ -54,7 +54,6 @@ typedef struct culv_d3d12_device_desc {
     const char *label;           /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d12_device_desc;
 
-/** culv_d3d12_device_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_d3d12_device_desc)
 
 /** Opens the CUDA device that is the adapter of an ID3D12Device. It finds it by the adapter's LUID.
@@ -62,7 +61,7 @@ CULV_INIT(culv_d3d12_device_desc)
  * Errors: INVALID (NULL_ARGUMENT; DEVICE_GROUP: the device has several linked nodes), NO_DEVICE
  * (the message names every CUDA device with its LUID), UNSUPPORTED (NOT_BUILT: not Windows),
  * DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the ID3D12Device stays yours. *out is yours; give it to culv_device_close().
+ * Ownership: the ID3D12Device stays yours. *out is yours, for culv_device_close().
  * Threads: any.
  * Source: ID3D12Device::GetAdapterLuid; cuda.h, cuDeviceGetLuid. */
 CULV_EXPORT culv_result culv_device_open_for_d3d12(struct ID3D12Device *device,
@@ -71,7 +70,7 @@ CULV_EXPORT culv_result culv_device_open_for_d3d12(struct ID3D12Device *device,
 /** Opens the CUDA device that is a DXGI adapter, before a Direct3D device of it exists. `desc` may
  * be NULL.
  * Errors: as culv_device_open_for_d3d12(), but linked nodes are not seen here.
- * Ownership: the adapter stays yours. *out is yours; give it to culv_device_close().
+ * Ownership: the adapter stays yours. *out is yours, for culv_device_close().
  * Threads: any.
  * Source: DXGI_ADAPTER_DESC::AdapterLuid. */
 CULV_EXPORT culv_result culv_device_open_for_dxgi(struct IDXGIAdapter *adapter,
@@ -80,14 +79,12 @@ CULV_EXPORT culv_result culv_device_open_for_dxgi(struct IDXGIAdapter *adapter,
 /** Attaches an ID3D12Device to the culv_device of the same adapter.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; DEVICE_MISMATCH: it is another adapter;
  * DEVICE_GROUP: linked nodes), UNSUPPORTED (NOT_BUILT: not Windows), OUT_OF_MEMORY.
- * Ownership: Culvert takes a COM reference. *out is yours; give it to culv_d3d12_detach().
+ * Ownership: Culvert takes a COM reference. *out is yours, for culv_d3d12_detach().
  * Threads: any. */
 CULV_EXPORT culv_result culv_d3d12_attach(culv_device *device, const culv_d3d12_device_desc *desc,
                                           culv_d3d12_device **out);
 
-/** Gives the attachment up and sets *d3d12 to NULL. What was made with it lives on, and keeps it
- * and the ID3D12Device. NULL, or a pointer to NULL, is a no-op.
- * Ownership: *d3d12 is Culvert's again.
+/** Gives the attachment up. What was made with it lives on, and keeps it and the ID3D12Device.
  * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_d3d12_detach(culv_d3d12_device **d3d12);
 
@@ -100,7 +97,7 @@ CULV_EXPORT void culv_d3d12_detach(culv_d3d12_device **d3d12);
  * Source: ID3D12Device::GetDeviceRemovedReason. */
 CULV_EXPORT culv_result culv_d3d12_device_lost(culv_d3d12_device *d3d12);
 
-/** A new shared NT handle of a heap, a committed resource or a fence, for another process or
+/** Gets a new shared NT handle of a heap, a committed resource or a fence, for another process or
  * library. `name` may be NULL.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: another object has the name; NOT_EXPORTABLE: the object
  * was created without its SHARED flag, or is a placed resource), UNSUPPORTED (NOT_BUILT;
@@ -127,7 +124,6 @@ typedef struct culv_d3d12_memory_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d12_memory_desc;
 
-/** culv_d3d12_memory_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_d3d12_memory_desc)
 
 /** Imports your heap or committed resource into CUDA. The size and the dedicated flag come from the
@@ -142,7 +138,7 @@ CULV_EXPORT culv_result culv_d3d12_memory_import(culv_d3d12_device *d3d12,
                                                  const culv_d3d12_memory_desc *desc,
                                                  culv_memory **out);
 
-/** The same, but one import for all who ask for the same object, counted.
+/** Does the same, but one import for all who ask for the same object, counted.
  * Errors: as culv_d3d12_memory_import().
  * Ownership: each *out is yours, for culv_memory_destroy(). The object must live until you have
  * given up the import and what you mapped of it: its address may be another one's afterwards.
@@ -152,7 +148,7 @@ CULV_EXPORT culv_result culv_d3d12_memory_import_shared(culv_d3d12_device *d3d12
                                                         const culv_d3d12_memory_desc *desc,
                                                         culv_memory **out);
 
-/** Bytes that CUDA must be told of a committed resource
+/** Gets the bytes that CUDA must be told of a committed resource
  * (ID3D12Device::GetResourceAllocationInfo, SizeInBytes), for imports by a handle or a name. A
  * buffer's Width is less.
  * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (NOT_BUILT).
@@ -177,7 +173,6 @@ typedef struct culv_d3d12_image_desc {
     const char *label;     /**< Copied (up to 63 bytes). Default: the import's. */
 } culv_d3d12_image_desc;
 
-/** culv_d3d12_image_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_d3d12_image_desc)
 
 /** Maps a texture of the import: extents, layers, levels, format and CUDA's flags come from the
@@ -196,7 +191,7 @@ CULV_EXPORT culv_result culv_d3d12_image_map(culv_d3d12_device *d3d12, culv_memo
 
 /* Memory that Culvert makes -------------------------------------------------------------------- */
 
-/** A buffer for Culvert to make. Zero in every field but struct_size means the default. */
+/** A buffer for Culvert to make. */
 typedef struct culv_d3d12_buffer_create_desc {
     size_t struct_size;      /**< Set by culv_d3d12_buffer_create_desc_init(). */
     uint64_t size;           /**< Required: bytes. */
@@ -204,7 +199,6 @@ typedef struct culv_d3d12_buffer_create_desc {
     const char *label;       /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d12_buffer_create_desc;
 
-/** culv_d3d12_buffer_create_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_d3d12_buffer_create_desc)
 
 /** A texture for Culvert to make. */
@@ -219,7 +213,6 @@ typedef struct culv_d3d12_image_create_desc {
     const char *label;     /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d12_image_create_desc;
 
-/** culv_d3d12_image_create_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_d3d12_image_create_desc)
 
 /** Makes a committed buffer in a shared DEFAULT heap, in the state COMMON, imports it into CUDA and
@@ -232,7 +225,7 @@ CULV_EXPORT culv_result culv_d3d12_buffer_create(culv_d3d12_device *d3d12,
                                                  const culv_d3d12_buffer_create_desc *desc,
                                                  culv_shared_buffer **out);
 
-/** The resource of the buffer. NULL for NULL.
+/** Returns the resource of the buffer. NULL for NULL.
  * Ownership: Culvert's; AddRef() it to keep it longer.
  * Threads: any. */
 CULV_EXPORT struct ID3D12Resource *culv_d3d12_buffer_resource(const culv_shared_buffer *buffer);
@@ -246,7 +239,7 @@ CULV_EXPORT culv_result culv_d3d12_image_create(culv_d3d12_device *d3d12,
                                                 const culv_d3d12_image_create_desc *desc,
                                                 culv_shared_image **out);
 
-/** The resource of the texture. NULL for NULL.
+/** Returns the resource of the texture. NULL for NULL.
  * Ownership: Culvert's; AddRef() it to keep it longer.
  * Threads: any. */
 CULV_EXPORT struct ID3D12Resource *culv_d3d12_image_resource(const culv_shared_image *image);
@@ -268,7 +261,6 @@ typedef struct culv_d3d12_shadow_desc {
     const char *label;               /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d12_shadow_desc;
 
-/** culv_d3d12_shadow_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_d3d12_shadow_desc)
 
 /** Makes a texture like yours that is shared with CUDA. Nothing is copied by itself: record the
@@ -293,19 +285,17 @@ CULV_EXPORT culv_result culv_d3d12_shadow_record(culv_d3d12_shadow *shadow,
                                                  struct ID3D12GraphicsCommandList *list,
                                                  uint32_t state, culv_bool from_twin);
 
-/** How many copies were recorded. 0 for NULL.
+/** Returns how many copies were recorded. 0 for NULL.
  * Threads: any. */
 CULV_EXPORT uint64_t culv_d3d12_shadow_copies(const culv_d3d12_shadow *shadow);
 
-/** The twin. NULL for NULL.
+/** Returns the twin. NULL for NULL.
  * Ownership: the shadow's, which destroys it; culv_shared_image_destroy() refuses it (OWNED).
  * Threads: any. */
 CULV_EXPORT const culv_shared_image *culv_d3d12_shadow_image(const culv_d3d12_shadow *shadow);
 
-/** Destroys the twin, releases Culvert's reference of your texture, and sets *shadow to NULL.
- * Direct3D's use of the twin must be over. CUDA's should be, as for culv_shared_image_destroy().
- * NULL, or a pointer to NULL, is a no-op.
- * Ownership: *shadow is Culvert's again.
+/** Destroys the twin, releases Culvert's reference of your texture. Direct3D's use of the twin must
+ * be over. CUDA's should be, as for culv_shared_image_destroy().
  * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_d3d12_shadow_destroy(culv_d3d12_shadow **shadow);
 
@@ -317,7 +307,7 @@ CULV_EXPORT void culv_d3d12_shadow_destroy(culv_d3d12_shadow **shadow);
  *
  * A stream may wait for a value before its signal is submitted, as for Vulkan's timelines. The CUDA
  * Programming Guide calls that illegal for all semaphores, so it is tried only on Vulkan: submit
- * the signal first where you can.
+ * the signal first if you can.
  * Errors: INVALID (NULL_ARGUMENT; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT, NOT_EXPORTABLE), DRIVER
  * (also HANDLE_REFUSED), ASYNC (the device is removed), OUT_OF_MEMORY.
  * Ownership: the fence stays yours; Culvert holds a reference of its own until the semaphore has
@@ -328,13 +318,13 @@ CULV_EXPORT culv_result culv_d3d12_semaphore_import(culv_d3d12_device *d3d12,
                                                     struct ID3D12Fence *fence, const char *label,
                                                     culv_semaphore **out);
 
-/** A fence for Culvert to make. Zero in every field but struct_size means the default. */
+/** A fence for Culvert to make. */
 typedef struct culv_d3d12_semaphore_create_desc {
     size_t struct_size;     /**< Set by culv_d3d12_semaphore_create_desc_init(). */
     uint64_t initial_value; /**< What ID3D12Device::CreateFence() takes. */
     const char *label;      /**< Copied (up to 63 bytes). Default: none. */
-    /** CULV_FALLBACK_HOST: where the fence cannot be shared, host functions signal it and wait for
-     * it (culvert/fallback.h). Default: none. */
+    /** CULV_FALLBACK_HOST: if the fence cannot be shared, host functions signal it and wait for it
+     * (culvert/fallback.h). Default: none. */
     uint32_t fallback;
 } culv_d3d12_semaphore_create_desc;
 
@@ -343,15 +333,15 @@ CULV_INIT(culv_d3d12_semaphore_create_desc)
 
 /** Makes a shared fence and imports it into CUDA: all or nothing. `desc` may be NULL.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT,
- * NOT_EXPORTABLE; PEER where no fallback is left), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * NOT_EXPORTABLE; PEER if no fallback is left), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_semaphore_destroy(); it keeps the attachment alive.
  * Threads: any. */
 CULV_EXPORT culv_result culv_d3d12_semaphore_create(culv_d3d12_device *d3d12,
                                                     const culv_d3d12_semaphore_create_desc *desc,
                                                     culv_shared_semaphore **out);
 
-/** The fence, for ID3D12CommandQueue::Signal() and Wait(). Culvert does not see that Signal():
- * report its value by culv_semaphore_mark_value(). NULL for NULL.
+/** Returns the fence, for ID3D12CommandQueue::Signal() and Wait(). Culvert does not see that
+ * Signal(): report its value by culv_semaphore_mark_value(). NULL for NULL.
  * Ownership: Culvert's; AddRef() it to keep it longer.
  * Threads: any. */
 CULV_EXPORT struct ID3D12Fence *culv_d3d12_semaphore_fence(const culv_shared_semaphore *semaphore);

@@ -43,7 +43,7 @@ typedef struct culv_d3d12_ring_resource {
     culv_shared_buffer *const *buffers; /**< The same. */
 } culv_d3d12_ring_resource;
 
-/** An empty one: all is 0. Set what every slot has.
+/** Returns an empty one: all is 0. Set what every slot has.
  * Threads: any. */
 CULV_INLINE culv_d3d12_ring_resource culv_d3d12_ring_resource_init(void)
 {
@@ -58,15 +58,14 @@ typedef struct culv_d3d12_ring_desc {
     uint32_t max_depth;                        /**< Required: slots, 1 to CULV_RING_MAX_DEPTH. */
     const culv_ring_settings *settings;        /**< As in culv_ring_desc::settings. */
     const culv_d3d12_ring_resource *resources; /**< Read during the call. */
-    /** 0 (a ring of slots only) to CULV_D3D12_RING_MAX_RESOURCES. */
-    uint32_t num_resources;
+    uint32_t num_resources; /**< 0 (a ring of slots only) to CULV_D3D12_RING_MAX_RESOURCES. */
     /** Direct3D's side; CUDA has the other. culv_d3d12_ring_desc_init() sets CONSUMER. */
     culv_ring_side side;
     culv_ring_waits waits; /**< When Direct3D's queue waits. Default: see there. */
     const char *label;     /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d12_ring_desc;
 
-/** A default descriptor, with Direct3D as the consumer.
+/** Returns a default descriptor, with Direct3D as the consumer.
  * Threads: any. */
 CULV_INLINE culv_d3d12_ring_desc culv_d3d12_ring_desc_init(void)
 {
@@ -86,46 +85,43 @@ CULV_EXPORT culv_result culv_d3d12_ring_create(culv_d3d12_device *d3d12,
                                                const culv_d3d12_ring_desc *desc,
                                                culv_d3d12_ring **out);
 
-/** Gives up the ring and all that it made, and sets *ring to NULL. NULL, or a pointer to NULL, is a
- * no-op. Direct3D's work on it must be over, or its device removed; CUDA's should be over
- * (culv_ring_drain()): see culv_shared_image_destroy(). CUDA's work that waits for a signal of
- * Direct3D's side which was never queued, for example of a frame that culv_d3d12_ring_release()
- * gave back, is freed first: Culvert waits a second for the signal and then makes it. The call then
- * waits for all of CUDA's work.
- * Ownership: *ring is Culvert's again.
+/** Gives up the ring and all that it made. Direct3D's work on it must be over, or its device
+ * removed; CUDA's should be over (culv_ring_drain()): see culv_shared_image_destroy(). CUDA's work
+ * that waits for a signal of Direct3D's side which was never queued, for example of a frame that
+ * culv_d3d12_ring_release() gave back, is freed first: Culvert waits a second for the signal and
+ * then makes it. The call then waits for all of CUDA's work.
  * Threads: any, after the last call of either side. */
 CULV_EXPORT void culv_d3d12_ring_destroy(culv_d3d12_ring **ring);
 
-/** Does the same as culv_d3d12_ring_destroy(), but does not wait for CUDA's work: what the ring
- * made goes as by culv_shared_buffer_destroy_after() with `last_use`.
- * Ownership: *ring is Culvert's again.
+/** Does what culv_d3d12_ring_destroy() does, but does not wait for CUDA's work: what the ring made
+ * goes as by culv_shared_buffer_destroy_after() with `last_use`.
  * Threads: any, after the last call of either side. */
 CULV_EXPORT void culv_d3d12_ring_destroy_after(culv_d3d12_ring **ring, CUstream last_use);
 
-/** The ring, for CUDA's side (culv_ring_acquire_on(), culv_ring_release_on()) and for
+/** Returns the ring, for CUDA's side (culv_ring_acquire_on(), culv_ring_release_on()) and for
  * culv_ring_configure(), _drain(), _get_stats(), and culv_ring_cancel() of either side. NULL for
  * NULL.
  * Ownership: the ring's: culv_ring_destroy() refuses it (OWNED).
  * Threads: any. */
 CULV_EXPORT culv_ring *culv_d3d12_ring_core(const culv_d3d12_ring *ring);
 
-/** A texture of a slot. NULL when the resource is a buffer, and when the slot or resource does not
- * exist.
+/** Returns a texture of a slot. NULL when the resource is a buffer, and when the slot or resource
+ * does not exist.
  * Ownership: the ring's, which culv_shared_image_destroy() refuses (OWNED), or yours when you
  * passed it in.
  * Threads: any. */
 CULV_EXPORT culv_shared_image *culv_d3d12_ring_image(const culv_d3d12_ring *ring, uint32_t slot,
                                                      uint32_t resource);
 
-/** A buffer of a slot. NULL when the resource is a texture, and when the slot or resource does not
- * exist.
+/** Returns a buffer of a slot. NULL when the resource is a texture, and when the slot or resource
+ * does not exist.
  * Ownership: the ring's, which culv_shared_buffer_destroy() refuses (OWNED), or yours when you
  * passed it in.
  * Threads: any. */
 CULV_EXPORT culv_shared_buffer *culv_d3d12_ring_buffer(const culv_d3d12_ring *ring, uint32_t slot,
                                                        uint32_t resource);
 
-/** The fence of a side, for waits of your own: a queue's Wait(), GetCompletedValue() and
+/** Returns the fence of a side, for waits of your own: a queue's Wait(), GetCompletedValue() and
  * SetEventOnCompletion(), at any time. Signal it only with the values that
  * culv_d3d12_ring_release() hands out, in their order: never the fence of CUDA's side, and never
  * beside culv_d3d12_ring_submit(), which signals.
@@ -158,7 +154,7 @@ CULV_EXPORT culv_result culv_d3d12_ring_release(culv_d3d12_ring *ring, culv_ring
  * are: they promote from COMMON at their first use and decay to it after the list.
  *
  * In a burst, Culvert keeps the lists and executes them together with the burst's last frame, on
- * the queue of that call. The call sets frame->signal_value: 0 within a burst, where nothing is
+ * the queue of that call. The call sets frame->signal_value: 0 within a burst, if nothing is
  * signaled yet, else what the queue signals. Do not mix kept frames of a burst with
  * culv_d3d12_ring_release(), culv_ring_release() and culv_ring_flush() (RING_ORDER). After an error
  * of the queue's Wait() nothing is submitted and the side still holds the frame; its Signal() fails

@@ -58,7 +58,7 @@ struct IUnknown;
 
 CULV_EXTERN_C_BEGIN
 
-/** How to register. Zero in every field but struct_size means the default. */
+/** How to register. */
 typedef struct culv_d3d_register_desc {
     size_t struct_size;       /**< Set by culv_d3d_register_desc_init(). */
     culv_access access;       /**< Default: CULV_ACCESS_READ_WRITE. */
@@ -67,7 +67,6 @@ typedef struct culv_d3d_register_desc {
     const char *label;        /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d_register_desc;
 
-/** culv_d3d_register_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_d3d_register_desc)
 
 /** Registers a buffer or a texture of Direct3D 11. desc may be NULL. A resource is registered once
@@ -89,8 +88,8 @@ CULV_EXPORT culv_result culv_d3d11_register(culv_device *device, struct ID3D11Re
                                             const culv_d3d_register_desc *desc,
                                             culv_registration **out);
 
-/** The same for Direct3D 10. `device` comes from culv_device_open_for_d3d10(). The reference does
- * not forbid resources that were created as shared: the driver decides.
+/** Does the same for Direct3D 10. `device` comes from culv_device_open_for_d3d10(). The reference
+ * does not forbid resources that were created as shared: the driver decides.
  * Errors: as culv_d3d11_register().
  * Ownership: as culv_d3d11_register().
  * Threads: where you call Direct3D.
@@ -99,9 +98,9 @@ CULV_EXPORT culv_result culv_d3d10_register(culv_device *device, struct ID3D10Re
                                             const culv_d3d_register_desc *desc,
                                             culv_registration **out);
 
-/** The same for Direct3D 9: an IDirect3DVertexBuffer9, IDirect3DIndexBuffer9, IDirect3DTexture9,
- * IDirect3DCubeTexture9, IDirect3DVolumeTexture9, or an IDirect3DSurface9 that stands alone.
- * `device` comes from culv_device_open_for_d3d9().
+/** Does the same for Direct3D 9: an IDirect3DVertexBuffer9, IDirect3DIndexBuffer9,
+ * IDirect3DTexture9, IDirect3DCubeTexture9, IDirect3DVolumeTexture9, or an IDirect3DSurface9 that
+ * stands alone. `device` comes from culv_device_open_for_d3d9().
  * Errors: as culv_d3d11_register(), and UNSUPPORTED (USAGE: the device is no IDirect3DDevice9Ex, no
  * HAL device, or processes vertices in software; another pool than D3DPOOL_DEFAULT; a level or a
  * face of a texture).
@@ -119,14 +118,14 @@ CULV_EXPORT culv_result culv_d3d9_register(culv_device *device, struct IDirect3D
  * be NULL. culv_device_open_for_d3d11() (culvert/d3d11.h) does it for an ID3D11Device.
  * Errors: INVALID (NULL_ARGUMENT), NO_DEVICE (the message names every CUDA device with its LUID),
  * UNSUPPORTED (NOT_BUILT: not Windows), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the ID3D10Device stays yours. *out is yours; give it to culv_device_close().
+ * Ownership: the ID3D10Device stays yours. *out is yours, for culv_device_close().
  * Threads: any. */
 CULV_EXPORT culv_result culv_device_open_for_d3d10(struct ID3D10Device *device,
                                                    const culv_device_desc *desc, culv_device **out);
 
-/** The same for an IDirect3DDevice9, which must be an IDirect3DDevice9Ex.
+/** Does the same for an IDirect3DDevice9, which must be an IDirect3DDevice9Ex.
  * Errors: as culv_device_open_for_d3d10(), and UNSUPPORTED (USAGE: it is no IDirect3DDevice9Ex).
- * Ownership: the device stays yours. *out is yours; give it to culv_device_close().
+ * Ownership: the device stays yours. *out is yours, for culv_device_close().
  * Threads: any.
  * Source: IDirect3D9Ex::GetAdapterLUID. */
 CULV_EXPORT culv_result culv_device_open_for_d3d9(struct IDirect3DDevice9 *device,
@@ -140,7 +139,7 @@ typedef enum culv_d3d_device_list {
     CULV_D3D_DEVICE_LIST_FORCE32 = 0x7fffffff
 } culv_d3d_device_list;
 
-/** The CUDA devices that a device of Direct3D draws with, as ordinals for
+/** Gets the CUDA devices that a device of Direct3D draws with, as ordinals for
  * culv_device_open_by_ordinal(). `device` is an ID3D11Device, ID3D10Device or IDirect3DDevice9. At
  * most `capacity` of them are written to `ordinals`; *count is how many there are. With linked GPUs
  * that draw frames in turns, a resource is registered once for each.
@@ -153,7 +152,7 @@ typedef enum culv_d3d_device_list {
 CULV_EXPORT culv_result culv_d3d_get_devices(struct IUnknown *device, culv_d3d_device_list list,
                                              uint32_t capacity, int32_t *ordinals, uint32_t *count);
 
-/** The CUDA device of an adapter, by the driver's own match, as an ordinal for
+/** Gets the CUDA device of an adapter, by the driver's own match, as an ordinal for
  * culv_device_open_by_ordinal(). culv_device_open_for_dxgi() (culvert/d3d12.h) matches by the LUID.
  * Errors: INVALID (NULL_ARGUMENT), NO_DEVICE (DEVICE_UNKNOWN: the adapter is none of CUDA's),
  * UNSUPPORTED (DRIVER_TOO_OLD, NOT_BUILT), DRIVER.
@@ -161,7 +160,7 @@ CULV_EXPORT culv_result culv_d3d_get_devices(struct IUnknown *device, culv_d3d_d
  * Threads: any.
  * Source: CUDA driver API reference, cuD3D11GetDevice. */
 CULV_EXPORT culv_result culv_d3d_get_device(struct IDXGIAdapter *adapter, int32_t *ordinal);
-/** The same for an adapter by its name: D3DADAPTER_IDENTIFIER9::DeviceName, or what
+/** Does the same for an adapter by its name: D3DADAPTER_IDENTIFIER9::DeviceName, or what
  * EnumDisplayDevices() tells, as "\\.\DISPLAY1".
  * Errors: as culv_d3d_get_device().
  * Threads: any.

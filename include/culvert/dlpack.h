@@ -80,7 +80,7 @@ typedef struct culv_dl_type {
 
 /** DLTensor. */
 typedef struct culv_dl_tensor {
-    void *data; /**< A device pointer, where the device is CUDA's. */
+    void *data; /**< A device pointer, if the device is CUDA's. */
     culv_dl_device device;
     int32_t ndim;
     culv_dl_type dtype;
@@ -133,7 +133,6 @@ typedef struct culv_dlpack_desc {
     culv_dl_device_type device_type;
 } culv_dlpack_desc;
 
-/** culv_dlpack_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_dlpack_desc)
 
 /** Makes a tensor of a buffer. desc may be NULL for the default. The tensor has a mapping of its

@@ -8,7 +8,7 @@
  *
  *   culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
  *   d.size = size;
- *   d.fabric = CULV_FABRIC_TRY;                    a fabric handle where there is one,
+ *   d.fabric = CULV_FABRIC_TRY;                    a fabric handle if there is one,
  *   d.handle_types = 1 << CULV_HANDLE_OPAQUE_FD;   and a file descriptor in any case
  *   culv_vmm_allocation_create(device, &d, &allocation);
  *   culv_vmm_export_fabric(allocation, &bytes);
@@ -35,8 +35,8 @@ typedef struct culv_fabric_handle {
     uint8_t bytes[64];
 } culv_fabric_handle;
 
-/** Whether fabric handles work here: makes the smallest allocation, exports it and frees it. Once
- * that has worked, the device remembers it.
+/** Tells whether fabric handles work here: makes the smallest allocation, exports it and frees it.
+ * Once that has worked, the device remembers it.
  * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (VMM; HANDLE_TYPE: the device has none, or this user
  * has no IMEX channel: the message says what to do), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Threads: any.

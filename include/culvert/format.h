@@ -45,13 +45,11 @@ typedef enum culv_texels {
 
 /** What CUDA finds in the texels of a mapped format, in the STORED form. */
 typedef enum culv_texel_kind {
-    CULV_TEXEL_KIND_NONE = 0, /**< The format is not mapped. */
-    CULV_TEXEL_KIND_UINT = 1, /**< Unsigned integers, which are the values themselves. */
-    CULV_TEXEL_KIND_SINT = 2, /**< Signed integers, which are the values themselves. */
-    /** Floats of 16 bits (as ushort: the bits of __half) or 32 bits. */
-    CULV_TEXEL_KIND_FLOAT = 3,
-    /** Unsigned integers. 0 to the largest one stands for 0 to 1. */
-    CULV_TEXEL_KIND_UNORM = 4,
+    CULV_TEXEL_KIND_NONE = 0,  /**< The format is not mapped. */
+    CULV_TEXEL_KIND_UINT = 1,  /**< Unsigned integers, which are the values themselves. */
+    CULV_TEXEL_KIND_SINT = 2,  /**< Signed integers, which are the values themselves. */
+    CULV_TEXEL_KIND_FLOAT = 3, /**< Floats of 16 bits (as ushort: the bits of __half) or 32 bits. */
+    CULV_TEXEL_KIND_UNORM = 4, /**< Unsigned integers. 0 to the largest one stands for 0 to 1. */
     /** Signed integers. Minus to plus the largest one stands for -1 to 1. */
     CULV_TEXEL_KIND_SNORM = 5,
     /** The stored bytes: sRGB-coded red, green and blue, and linear alpha. */
@@ -60,8 +58,7 @@ typedef enum culv_texel_kind {
     CULV_TEXEL_KIND_USCALED = 7,
     /** Signed integers. Shaders see them as floats of the same value. */
     CULV_TEXEL_KIND_SSCALED = 8,
-    /** 16-bit words in which only the upper 10 or 12 bits count. */
-    CULV_TEXEL_KIND_PADDED = 9,
+    CULV_TEXEL_KIND_PADDED = 9,  /**< 16-bit words in which only the upper 10 or 12 bits count. */
     CULV_TEXEL_KIND_PACKED = 10, /**< One integer that holds all channels. */
     /** 64-bit channels, each as two 32-bit ones, with the low half first. */
     CULV_TEXEL_KIND_SPLIT = 11,
@@ -81,15 +78,13 @@ typedef enum culv_texel_kind {
 typedef struct culv_format_info {
     size_t struct_size; /**< Set by culv_format_info_init(). */
     culv_format format;
-    char name[48]; /**< "R8G8B8A8_UNORM" */
-    /** 1: CUDA can map it. 0: it cannot; see reason and reason_text. */
-    culv_bool mapped;
+    char name[48];      /**< "R8G8B8A8_UNORM" */
+    culv_bool mapped;   /**< 1: CUDA can map it. 0: it cannot; see reason and reason_text. */
     culv_reason reason; /**< FORMAT when the format is not mapped; otherwise NONE. */
     /** Why CUDA cannot map it, and what to use instead. "" when it is mapped. */
     char reason_text[256];
-    uint32_t vk_format; /**< The VkFormat. It is the same number. */
-    /** The DXGI_FORMAT with the same meaning and channel order. */
-    uint32_t dxgi_format;
+    uint32_t vk_format;   /**< The VkFormat. It is the same number. */
+    uint32_t dxgi_format; /**< The DXGI_FORMAT with the same meaning and channel order. */
     /** OpenGL's sized internal format with the same meaning, a GLenum. */
     uint32_t gl_internal_format;
     /** STORED: the CUarray_format of CUDA_ARRAY3D_DESCRIPTOR, or 0 when CUDA cannot map the format.
@@ -120,14 +115,12 @@ typedef struct culv_format_info {
     /** STORED: the CUDA version that introduced cuda_array_format (11050 is 11.5). 0: every driver
      * maps it. */
     uint32_t cuda_version;
-    /** NORMALIZED: the same for normalized_array_format. */
-    uint32_t normalized_cuda_version;
+    uint32_t normalized_cuda_version; /**< NORMALIZED: the same for normalized_array_format. */
     /** 1: CUDA maps such an image only in a dedicated allocation (VkMemoryDedicatedAllocateInfo).
      * In other memory CUDA would read wrong bytes without an error (measured on an H200). */
     culv_bool dedicated;
 } culv_format_info;
 
-/** culv_format_info_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_format_info)
 
 /** Fills *out with what a format is, as far as out->struct_size reaches. A format that CUDA cannot

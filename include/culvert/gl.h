@@ -3,7 +3,7 @@
  * (GLuint) and GLenum are uint32_t here, which is the same type.
  *
  * In your own OpenGL program, make your context current and do this:
- *   1. Ask culv_gl_check_context() what works here, and print its text where
+ *   1. Ask culv_gl_check_context() what works here, and print its text if
  *      nothing does.                                                                 gl_check.h
  *   2. Call culv_device_open_for_gl() and culv_gl_attach().                          gl_device.h
  *   3. Share memory. The new way (GL_EXT_memory_object): culv_gl_buffer_create(),

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: asks, before anything is shared, whether CUDA and the current OpenGL context can share,
- * in which way, and what to do where they cannot.
+ * in which way, and what to do if they cannot.
  *
  *   culv_gl_report report = culv_gl_report_init();
  *   culv_gl_check_context(NULL, NULL, &report);
- *   if (report.way == CULV_GL_WAY_NONE) puts(report.text);
- */
+ *   if (report.way == CULV_GL_WAY_NONE) puts(report.text); */
 #ifndef CULV_GL_CHECK_H_
 #define CULV_GL_CHECK_H_
 
@@ -22,7 +21,7 @@ typedef enum culv_gl_way {
     /** The old way: cuGraphicsGLRegisterBuffer() and cuGraphicsGLRegisterImage()
      * (culvert/gl_register.h). CUDA has the memory from map to unmap. */
     CULV_GL_WAY_REGISTER = 2,
-    /** Nothing is shared: copies through host memory, where you allow a fallback. */
+    /** Nothing is shared: copies through host memory, if you allow a fallback. */
     CULV_GL_WAY_STAGED = 3,
     CULV_GL_WAY_FORCE32 = 0x7fffffff
 } culv_gl_way;
@@ -40,8 +39,8 @@ typedef enum culv_gl_platform {
 typedef struct culv_gl_report {
     size_t struct_size;        /**< Set by culv_gl_report_init(). */
     culv_gl_platform platform; /**< The platform of this thread's current context. */
-    /** The best way that works. STAGED where only a fallback does; NONE without a context, without
-     * a CUDA device, and for a context that culv_gl_attach() refuses: OpenGL ES, or one without
+    /** The best way that works. STAGED if only a fallback does; NONE without a context, without a
+     * CUDA device, and for a context that culv_gl_attach() refuses: OpenGL ES, or one without
      * direct state access. */
     culv_gl_way way;
     culv_bool is_software; /**< The context draws on the CPU: llvmpipe, softpipe, SwiftShader. */
@@ -55,15 +54,14 @@ typedef struct culv_gl_report {
     int32_t cuda_ordinal;  /**< The CUDA device that draws the context. -1: none. */
     char cuda_name[256];   /**< Its name. */
     /** What cuGLGetDevices() answers, as bits of CUDA ordinals below 32: all GPUs that the context
-     * draws on, those of the current frame, those of the next frame. They differ with SLI. 0 where
+     * draws on, those of the current frame, those of the next frame. They differ with SLI. 0 if
      * CUDA does not tell. */
     uint32_t devices_all, devices_current_frame, devices_next_frame;
     culv_bool has_direct_state_access; /**< OpenGL 4.5, or GL_ARB_direct_state_access. */
     culv_bool has_memory_object;       /**< GL_EXT_memory_object with its _fd (or _win32) form. */
     culv_bool has_semaphore;           /**< GL_EXT_semaphore with its _fd (or _win32) form. */
     culv_bool has_timeline_semaphore;  /**< GL_NV_timeline_semaphore. */
-    /** Why the new way does not work. NONE: it does. */
-    culv_reason memory_reason;
+    culv_reason memory_reason;         /**< Why the new way does not work. NONE: it does. */
     /** Why the old way does not work, as far as can be told without trying. NONE: it should. */
     culv_reason register_reason;
     /** All of that in words: what the context is, which ways work, why the others do not, and what
@@ -72,7 +70,6 @@ typedef struct culv_gl_report {
     char text[3072];
 } culv_gl_report;
 
-/** culv_gl_report_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_gl_report)
 
 /** Examines the context that is current on this thread. It makes nothing, registers nothing, opens
@@ -86,7 +83,7 @@ CULV_INIT(culv_gl_report)
 CULV_EXPORT culv_result culv_gl_check_context(const culv_gl_desc *desc, culv_device *device,
                                               culv_gl_report *out);
 
-/** The name of a way: "MEMORY".
+/** Returns the name of a way: "MEMORY".
  * Errors: none; "unknown" for other values.
  * Ownership: a static string, never NULL.
  * Threads: any. */

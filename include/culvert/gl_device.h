@@ -20,8 +20,7 @@ struct culv_vk_device; /* culvert/vulkan_device.h */
  * SDL_GL_GetProcAddress and glfwGetProcAddress do. NULL: there is none. */
 typedef void *(*culv_gl_get_proc)(const char *name);
 
-/** Your OpenGL context: the one that is current on the calling thread. Zero in every field but
- * struct_size means the default. */
+/** Your OpenGL context: the one that is current on the calling thread. */
 typedef struct culv_gl_desc {
     size_t struct_size; /**< Set by culv_gl_desc_init(). */
     /** Your loader. NULL: Culvert finds eglGetProcAddress, glXGetProcAddressARB or
@@ -39,16 +38,15 @@ typedef struct culv_gl_desc {
     uint32_t fallback;
 } culv_gl_desc;
 
-/** culv_gl_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_gl_desc)
 
 /** Opens the CUDA device that draws the current context. It finds it by UUID (GL_DEVICE_UUID_EXT),
- * or, where OpenGL tells none, by cuGLGetDevices and EGL_NV_device_cuda. Both descriptors may be
- * NULL. Of `desc` only get_proc_address is read.
+ * or, if OpenGL tells none, by cuGLGetDevices and EGL_NV_device_cuda. Both descriptors may be NULL.
+ * Of `desc` only get_proc_address is read.
  * Errors: INVALID (CONTEXT: no context is current), NO_DEVICE (the message names every device of
  * both sides and the likely cause, and culv_gl_check_context() says what to do), UNSUPPORTED
  * (EXTENSION_MISSING: nothing tells which GPU the context is), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours; give it to culv_device_close().
+ * Ownership: *out is yours, for culv_device_close().
  * Threads: the context's. */
 CULV_EXPORT culv_result culv_device_open_for_gl(const culv_gl_desc *desc,
                                                 const culv_device_desc *device_desc,
@@ -59,7 +57,7 @@ CULV_EXPORT culv_result culv_device_open_for_gl(const culv_gl_desc *desc,
  * Errors: INVALID (CONTEXT: none is current; DEVICE_MISMATCH: it is another GPU's; VALUE),
  * UNSUPPORTED (EXTENSION_MISSING: the context has no direct state access, or does not tell which
  * GPU it is), DRIVER, OUT_OF_MEMORY.
- * Ownership: the context stays yours. *out is yours; give it to culv_gl_detach().
+ * Ownership: the context stays yours. *out is yours, for culv_gl_detach().
  * Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *desc,
                                        culv_gl **out);
@@ -96,13 +94,12 @@ CULV_EXPORT culv_result culv_gl_remove_context(culv_gl *gl);
  * attachment. */
 CULV_EXPORT void culv_gl_lose_contexts(culv_gl *gl);
 
-/** Gives the attachment up and sets *gl to NULL. What was made with it lives on, and keeps it.
- * NULL, or a pointer to NULL, is a no-op. It makes no OpenGL call and needs no context.
- * Ownership: *gl is Culvert's again.
+/** Gives the attachment up. What was made with it lives on, and keeps it. It makes no OpenGL call
+ * and needs no context.
  * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_gl_detach(culv_gl **gl);
 
-/** Whether a context of the attachment is current on this thread, so that calls that need one
+/** Tells whether a context of the attachment is current on this thread, so that calls that need one
  * work. 0 for NULL.
  * Threads: any. */
 CULV_EXPORT culv_bool culv_gl_is_current(const culv_gl *gl);

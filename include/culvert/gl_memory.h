@@ -23,17 +23,16 @@ CULV_EXTERN_C_BEGIN
 /** Opaque: a GL memory object on memory that you have. */
 typedef struct culv_gl_memory culv_gl_memory;
 
-/** A buffer for Culvert to make. Zero in every field but struct_size means the default. */
+/** A buffer for Culvert to make. */
 typedef struct culv_gl_buffer_create_desc {
     size_t struct_size; /**< Set by culv_gl_buffer_create_desc_init(). */
     uint64_t size;      /**< Required: bytes. */
     const char *label;  /**< Copied (up to 63 bytes). Default: none. */
-    /** CULV_FALLBACK_...: what Culvert may use where sharing is impossible (culvert/fallback.h).
+    /** CULV_FALLBACK_...: what Culvert may use if sharing is impossible (culvert/fallback.h).
      * Default: none. */
     uint32_t fallback;
 } culv_gl_buffer_create_desc;
 
-/** culv_gl_buffer_create_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_gl_buffer_create_desc)
 
 /** A texture for Culvert to make. */
@@ -55,25 +54,25 @@ typedef struct culv_gl_image_create_desc {
     uint32_t fallback;     /**< As culv_gl_buffer_create_desc::fallback. */
 } culv_gl_image_create_desc;
 
-/** culv_gl_image_create_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_gl_image_create_desc)
 
 /** Makes a GL buffer with exportable memory of its own, imports the memory into CUDA and maps it:
- * all or nothing. With `fallback`, where sharing is impossible, either side has memory of its own,
+ * all or nothing. With `fallback`, if sharing is impossible, either side has memory of its own,
  * with copies in between (culv_buffer_sharing() tells). The buffer's contents are undefined.
  *
  * It is immutable: glNamedBufferData() and glMapNamedBufferRange() fail on it, as
  * GL_EXT_memory_object says of such buffers.
  * Errors: INVALID (CONTEXT, SIZE, VALUE; DEVICE_MISMATCH: the context is another GPU's, and there
- * is no `fallback`), UNSUPPORTED (EXTENSION_MISSING, NOT_EXPORTABLE; PEER where no fallback is
- * left), DRIVER (a call of OpenGL, Vulkan or CUDA failed), ASYNC, OUT_OF_MEMORY.
+ * is no `fallback`), UNSUPPORTED (EXTENSION_MISSING, NOT_EXPORTABLE; PEER if no fallback is left),
+ * DRIVER (a call of OpenGL, Vulkan or CUDA failed), ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_buffer_destroy(); it keeps the attachment alive.
  * Threads: the context's.
  * Source: GL_EXT_memory_object, GL_EXT_memory_object_fd. */
 CULV_EXPORT culv_result culv_gl_buffer_create(culv_gl *gl, const culv_gl_buffer_create_desc *desc,
                                               culv_shared_buffer **out);
 
-/** The name of the GL buffer. Bind it and read it as your own, but never delete it. 0 for NULL.
+/** Returns the name of the GL buffer. Bind it and read it as your own, but never delete it. 0 for
+ * NULL.
  * Ownership: Culvert's.
  * Threads: any. */
 CULV_EXPORT uint32_t culv_gl_buffer_name(const culv_shared_buffer *buffer);
@@ -92,35 +91,35 @@ CULV_EXPORT culv_result culv_gl_buffer_upload(culv_shared_buffer *buffer);
 CULV_EXPORT culv_result culv_gl_buffer_download(culv_shared_buffer *buffer);
 
 /** Makes a GL texture with exportable memory of its own, imports the memory into CUDA and maps it:
- * all or nothing. With `fallback`, where sharing is impossible, CUDA has arrays (or linear memory)
- * of its own, with copies in between (culv_image_sharing() tells). The texture's contents are
+ * all or nothing. With `fallback`, if sharing is impossible, CUDA has arrays (or linear memory) of
+ * its own, with copies in between (culv_image_sharing() tells). The texture's contents are
  * undefined.
  * Errors: INVALID (CONTEXT, VALUE, EXTENT; DEVICE_MISMATCH: the context is another GPU's, and there
  * is no `fallback` ...), UNSUPPORTED (FORMAT, EXTENT, EXTENSION_MISSING, NOT_EXPORTABLE; USAGE: a
- * target that cannot be shared; PEER where no fallback is left), DRIVER (a call of OpenGL, Vulkan
- * or CUDA failed), ASYNC, OUT_OF_MEMORY.
+ * target that cannot be shared; PEER if no fallback is left), DRIVER (a call of OpenGL, Vulkan or
+ * CUDA failed), ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_image_destroy(); it keeps the attachment alive.
  * Threads: the context's.
  * Source: GL_EXT_memory_object; VkExternalImageFormatProperties. */
 CULV_EXPORT culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_create_desc *desc,
                                              culv_shared_image **out);
 
-/** The name of the GL texture. Bind it, view it and attach it to framebuffers as your own, but
- * never delete it. 0 for NULL.
+/** Returns the name of the GL texture. Bind it, view it and attach it to framebuffers as your own,
+ * but never delete it. 0 for NULL.
  * Ownership: Culvert's.
  * Threads: any. */
 CULV_EXPORT uint32_t culv_gl_image_name(const culv_shared_image *image);
 
-/** The texture's target, a GLenum. 0 for NULL.
+/** Returns the texture's target, a GLenum. 0 for NULL.
  * Threads: any. */
 CULV_EXPORT uint32_t culv_gl_image_target(const culv_shared_image *image);
 
-/** Like culv_gl_buffer_upload(), for all levels and layers of a texture.
+/** Does what culv_gl_buffer_upload() does, for all levels and layers of a texture.
  * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER.
  * Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_image_upload(culv_shared_image *image);
 
-/** Like culv_gl_buffer_download(), for all levels and layers of a texture.
+/** Does what culv_gl_buffer_download() does, for all levels and layers of a texture.
  * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER.
  * Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_image_download(culv_shared_image *image);
@@ -139,7 +138,6 @@ typedef struct culv_gl_memory_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_gl_memory_desc;
 
-/** culv_gl_memory_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_gl_memory_desc)
 
 /** Makes a GL memory object of the memory that a handle names. CUDA's half is
@@ -190,15 +188,14 @@ CULV_EXPORT culv_result culv_gl_memory_bind_texture(culv_gl_memory *memory, uint
                                                     const culv_gl_image_create_desc *desc,
                                                     culv_bool linear, uint64_t offset);
 
-/** The name of the GL memory object. 0 for NULL.
+/** Returns the name of the GL memory object. 0 for NULL.
  * Ownership: Culvert's.
  * Threads: any. */
 CULV_EXPORT uint32_t culv_gl_memory_name(const culv_gl_memory *memory);
 
-/** Deletes the GL memory object and sets *memory to NULL. Delete what lies in it first: old
- * versions of Mesa crash otherwise. NULL, or a pointer to NULL, is a no-op.
+/** Deletes the GL memory object. Delete what lies in it first: old versions of Mesa crash
+ * otherwise.
  * Errors: INVALID (CONTEXT: nothing is done and *memory stays).
- * Ownership: *memory is Culvert's again, unless the call failed.
  * Threads: the context's, ordered with other calls on this object. */
 CULV_EXPORT culv_result culv_gl_memory_destroy(culv_gl_memory **memory);
 

@@ -34,7 +34,7 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** How to register. Zero in every field but struct_size means the default. */
+/** How to register. */
 typedef struct culv_gl_register_desc {
     size_t struct_size;       /**< Set by culv_gl_register_desc_init(). */
     culv_access access;       /**< Default: CULV_ACCESS_READ_WRITE. */
@@ -51,7 +51,6 @@ typedef struct culv_gl_register_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_gl_register_desc;
 
-/** culv_gl_register_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_gl_register_desc)
 
 /** Registers a GL buffer of yours. desc may be NULL. Give it storage first, and register it again
@@ -103,12 +102,12 @@ typedef enum culv_gl_readback_format {
     CULV_GL_READBACK_FORMAT_FORCE32 = 0x7fffffff
 } culv_gl_readback_format;
 
-/** A readback for Culvert to make. Zero in every field but struct_size means the default. */
+/** A readback for Culvert to make. */
 typedef struct culv_gl_readback_desc {
     size_t struct_size;             /**< Set by culv_gl_readback_desc_init(). */
     uint32_t width, height;         /**< Required: pixels. */
     culv_gl_readback_format format; /**< Default: CULV_GL_READBACK_DEPTH32F. */
-    /** The sized internal format of the framebuffer's attachment that is read, where it is
+    /** The sized internal format of the framebuffer's attachment that is read, if it is
      * multisampled, or `flip` is set for colour: OpenGL resolves depth between equal formats only.
      * Default: the format's own: GL_DEPTH_COMPONENT32F, GL_DEPTH24_STENCIL8, GL_RGBA8, ... */
     uint32_t internal_format;
@@ -116,7 +115,6 @@ typedef struct culv_gl_readback_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_gl_readback_desc;
 
-/** culv_gl_readback_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_gl_readback_desc)
 
 /** Makes a pixel buffer object and registers it, READ_ONLY. cuGraphicsGLRegisterImage takes no
@@ -137,14 +135,13 @@ CULV_EXPORT culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readb
 CULV_EXPORT culv_result culv_gl_readback_read(culv_gl_readback *readback, uint32_t framebuffer,
                                               int32_t x, int32_t y);
 
-/** The buffer, for culv_registration_map(). NULL for NULL.
+/** Returns the buffer, for culv_registration_map(). NULL for NULL.
  * Ownership: the readback's; culv_registration_destroy() refuses it.
  * Threads: any. */
 CULV_EXPORT culv_registration *culv_gl_readback_registration(const culv_gl_readback *readback);
 
-/** Gives the readback up and sets *readback to NULL. NULL, or a pointer to NULL, is a no-op.
+/** Gives the readback up.
  * Errors: as culv_registration_destroy().
- * Ownership: *readback is Culvert's again, unless the call failed.
  * Threads: the context's, ordered with other calls on this object. */
 CULV_EXPORT culv_result culv_gl_readback_destroy(culv_gl_readback **readback);
 

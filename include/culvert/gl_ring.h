@@ -14,7 +14,7 @@
  *
  * The calls are the same in each way:
  *
- *   MEMORY    memory objects and semaphores. Where OpenGL lacks the semaphores, its two calls wait
+ *   MEMORY    memory objects and semaphores. If OpenGL lacks the semaphores, its two calls wait
  *             on the CPU (culv_gl_ring_waits_on_host()).
  *   REGISTER  registered objects. CUDA's two calls map and unmap them, once for a whole burst, so
  *             their thread needs a context of the attachment (culv_gl_add_context()).
@@ -48,7 +48,7 @@ typedef struct culv_gl_ring_resource {
     culv_registration *const *registrations; /**< For the way REGISTER; none of them mapped. */
 } culv_gl_ring_resource;
 
-/** An empty one: all is 0. Set what every slot has.
+/** Returns an empty one: all is 0. Set what every slot has.
  * Threads: any. */
 CULV_INLINE culv_gl_ring_resource culv_gl_ring_resource_init(void)
 {
@@ -63,18 +63,17 @@ typedef struct culv_gl_ring_desc {
     uint32_t max_depth;                     /**< Required: slots, 1 to CULV_RING_MAX_DEPTH. */
     const culv_ring_settings *settings;     /**< As in culv_ring_desc::settings. */
     const culv_gl_ring_resource *resources; /**< Read during the call. */
-    /** 0 (a ring of slots only) to CULV_GL_RING_MAX_RESOURCES. */
-    uint32_t num_resources;
+    uint32_t num_resources; /**< 0 (a ring of slots only) to CULV_GL_RING_MAX_RESOURCES. */
     /** OpenGL's side; CUDA has the other. culv_gl_ring_desc_init() sets CONSUMER. */
     culv_ring_side side;
-    /** CULV_GL_WAY_NONE: MEMORY; where that is refused, REGISTER; where that is refused, too, and a
+    /** CULV_GL_WAY_NONE: MEMORY; if that is refused, REGISTER; if that is refused, too, and a
      * resource allows a fallback, STAGED. Any other value: this way or an error. If you ask for
      * STAGED here, no resource needs a fallback. */
     culv_gl_way way;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_gl_ring_desc;
 
-/** A default descriptor, with OpenGL as the consumer.
+/** Returns a default descriptor, with OpenGL as the consumer.
  * Threads: any. */
 CULV_INLINE culv_gl_ring_desc culv_gl_ring_desc_init(void)
 {
@@ -88,7 +87,7 @@ CULV_INLINE culv_gl_ring_desc culv_gl_ring_desc_init(void)
 /** Makes a ring: all or nothing. The log (level INFO) says which way it took, and why not the ones
  * before.
  * Errors: as culv_ring_create(), culv_gl_buffer_create(), culv_gl_image_create(),
- * culv_gl_register_buffer(), culv_gl_register_image() and culv_gl_semaphore_create(). Where several
+ * culv_gl_register_buffer(), culv_gl_register_image() and culv_gl_semaphore_create(). If several
  * ways were refused, the result and the reason are the first one's, and the message names them all.
  * INVALID (VALUE: objects of yours that do not go together, or not with `way`; MAPPED: a
  * registration is mapped).
@@ -97,17 +96,15 @@ CULV_INLINE culv_gl_ring_desc culv_gl_ring_desc_init(void)
 CULV_EXPORT culv_result culv_gl_ring_create(culv_gl *gl, const culv_gl_ring_desc *desc,
                                             culv_gl_ring **out);
 
-/** Gives up the ring and all that it made, and sets *ring to NULL. NULL, or a pointer to NULL, is a
- * no-op. CUDA's work on it should be over (culv_ring_drain()): see culv_shared_buffer_destroy().
- * What is still mapped is unmapped.
+/** Gives up the ring and all that it made. CUDA's work on it should be over (culv_ring_drain()):
+ * see culv_shared_buffer_destroy(). What is still mapped is unmapped.
  * Errors: INVALID (CONTEXT: no context of the attachment is current on this thread; nothing is done
  * and *ring stays), DRIVER (the driver refused; *ring stays, try again).
- * Ownership: *ring is Culvert's again, unless the call failed.
  * Threads: the context's, after the last call of either side. */
 CULV_EXPORT culv_result culv_gl_ring_destroy(culv_gl_ring **ring);
 
-/** The ring as every ring is. CUDA's side is culv_ring_acquire_on(), culv_ring_release_on(),
- * culv_ring_flush_on() and culv_ring_cancel() of it, in each way:
+/** Returns the ring as every ring is. CUDA's side is culv_ring_acquire_on(),
+ * culv_ring_release_on(), culv_ring_flush_on() and culv_ring_cancel() of it, in each way:
  *
  *   MEMORY    the stream waits for OpenGL's use of the slot, and signals.
  *   REGISTER  acquire maps the objects of a whole burst, and the release or the cancel that ends
@@ -125,55 +122,55 @@ CULV_EXPORT culv_result culv_gl_ring_destroy(culv_gl_ring **ring);
  * Threads: any. */
 CULV_EXPORT culv_ring *culv_gl_ring_core(const culv_gl_ring *ring);
 
-/** The way that the ring took: MEMORY, REGISTER or STAGED. With CULV_FALLBACK_PEER, MEMORY may be
- * another GPU's (culv_buffer_sharing() tells). NONE for NULL.
+/** Returns the way that the ring took: MEMORY, REGISTER or STAGED. With CULV_FALLBACK_PEER, MEMORY
+ * may be another GPU's (culv_buffer_sharing() tells). NONE for NULL.
  * Threads: any. */
 CULV_EXPORT culv_gl_way culv_gl_ring_way(const culv_gl_ring *ring);
 
-/** Whether OpenGL's two calls wait on the CPU for CUDA's work or for OpenGL's own: with
+/** Tells whether OpenGL's two calls wait on the CPU for CUDA's work or for OpenGL's own: with
  * MEMORY without GL_EXT_semaphore or GL_NV_timeline_semaphore, and with STAGED. 0 for NULL.
  * Threads: any. */
 CULV_EXPORT culv_bool culv_gl_ring_waits_on_host(const culv_gl_ring *ring);
 
-/** Why the ways before were refused: a line for each, which ends with '\n'. "" where the first one
- * works, and for NULL.
+/** Tells why the ways before were refused: a line for each, which ends with '\n'. "" if the first
+ * one works, and for NULL.
  * Ownership: the ring owns the text; it is valid until the ring is destroyed.
  * Threads: any. */
 CULV_EXPORT const char *culv_gl_ring_refusals(const culv_gl_ring *ring);
 
-/** OpenGL's name of a slot's buffer, texture or renderbuffer. 0 when the slot or the resource does
- * not exist.
+/** Returns OpenGL's name of a slot's buffer, texture or renderbuffer. 0 when the slot or the
+ * resource does not exist.
  * Ownership: the ring's, or yours when you passed it in: never delete it before the ring.
  * Threads: any. */
 CULV_EXPORT uint32_t culv_gl_ring_name(const culv_gl_ring *ring, uint32_t slot, uint32_t resource);
 
-/** CUDA's side of a slot's buffer, whichever way it came. NULL when the resource is an image, and
- * when the slot or resource does not exist.
+/** Returns CUDA's side of a slot's buffer, whichever way it came. NULL when the resource is an
+ * image, and when the slot or resource does not exist.
  * Ownership: the ring's, or that of your object.
  * Threads: any. */
 CULV_EXPORT culv_buffer *culv_gl_ring_buffer(const culv_gl_ring *ring, uint32_t slot,
                                              uint32_t resource);
 
-/** CUDA's side of a slot's texture, whichever way it came. In the way REGISTER its arrays, surfaces
- * and textures last from an acquire to the release: ask again in each frame. NULL when the resource
- * is a buffer, and when the slot or resource does not exist.
+/** Returns CUDA's side of a slot's texture, whichever way it came. In the way REGISTER its arrays,
+ * surfaces and textures last from an acquire to the release: ask again in each frame. NULL when the
+ * resource is a buffer, and when the slot or resource does not exist.
  * Ownership: the ring's, or that of your object.
  * Threads: any. */
 CULV_EXPORT culv_image *culv_gl_ring_image(const culv_gl_ring *ring, uint32_t slot,
                                            uint32_t resource);
 
-/** The first byte of a slot's buffer in CUDA. In the way REGISTER it lasts from an acquire to the
- * release, and may be another one after the next. 0 while CUDA does not have the slot in that way,
- * when the resource is an image, and when the slot or resource does not exist.
+/** Returns the first byte of a slot's buffer in CUDA. In the way REGISTER it lasts from an acquire
+ * to the release, and may be another one after the next. 0 while CUDA does not have the slot in
+ * that way, when the resource is an image, and when the slot or resource does not exist.
  * Ownership: as culv_gl_ring_buffer().
  * Threads: any; with REGISTER those of CUDA's side. */
 CULV_EXPORT CUdeviceptr culv_gl_ring_pointer(const culv_gl_ring *ring, uint32_t slot,
                                              uint32_t resource);
 
-/** OpenGL's turn: does what culv_ring_acquire() does, and OpenGL's later commands of this context
- * wait for CUDA's work. Where the wait is on the CPU, `timeout` is for it as well, and the call
- * gives the slot back when it ends (RING_LATE). In the way STAGED a consumer's data are brought
- * into the GL objects. After an error nothing is acquired.
+/** Gets OpenGL's turn: does what culv_ring_acquire() does, and OpenGL's later commands of this
+ * context wait for CUDA's work. If the wait is on the CPU, `timeout` is for it as well, and the
+ * call gives the slot back when it ends (RING_LATE). In the way STAGED a consumer's data are
+ * brought into the GL objects. After an error nothing is acquired.
  * Errors: as culv_ring_acquire(), culv_gl_semaphore_wait() and culv_gl_buffer_upload().
  * Ownership: the slot is yours until culv_gl_ring_release() or culv_ring_cancel().
  * Threads: the context's, one at a time for the side. */

@@ -27,8 +27,7 @@ typedef struct culv_gl_vector_view_buffer {
 CULV_EXPORT culv_result culv_gl_vector_view_create(culv_gl *gl, culv_vector *vector,
                                                    const char *label, culv_vector_view **out);
 
-/** Lists the buffers by offset. Writes up to `capacity` of them into parts (NULL when capacity is
- * 0), and sets *count to the number of buffers.
+/** Lists the buffers by offset. `parts` and *count are as in every call that lists (culvert.h).
  * Errors: INVALID (NULL_ARGUMENT; VALUE: the view is another API's).
  * Ownership: the buffers are Culvert's, valid until an update drops them.
  * Threads: one at a time. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: signals and waits of timelines as nodes of CUDA graphs. Their values change from launch
- * to launch.
+/* Culvert: signals and waits of timelines as nodes of CUDA graphs, with values that change from
+ * launch to launch.
  *
  * culv_semaphore_signal() and culv_semaphore_wait() also work on streams in capture. The calls here
  * are for graphs that you build by hand, and they set the values of both kinds of graphs:

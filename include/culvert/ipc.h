@@ -128,10 +128,9 @@ typedef struct culv_ipc_info {
     uint32_t memory_type_bits; /**< The graphics API's memory types, for its own import. 0: any. */
     /** What one element of a buffer or vector is, as a format (a vertex, a texel, a float). */
     culv_format element_format;
-    uint32_t element_size;  /**< Bytes from one element to the next. */
-    uint64_t element_count; /**< Elements. element_size times it fits in `size`. */
-    /** IMAGE: as in culv_image_desc. */
-    culv_image_type image_type;
+    uint32_t element_size;      /**< Bytes from one element to the next. */
+    uint64_t element_count;     /**< Elements. element_size times it fits in `size`. */
+    culv_image_type image_type; /**< IMAGE: as in culv_image_desc. */
     culv_format format;
     uint32_t width, height, depth, array_layers, mip_levels;
     culv_ipc_tiling tiling;
@@ -147,7 +146,6 @@ typedef struct culv_ipc_info {
     uint32_t reserved;                  /**< 0. */
 } culv_ipc_info;
 
-/** culv_ipc_info_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_ipc_info)
 
 /** Returns a description that has a name. A name that is too long becomes one that is refused.
@@ -165,7 +163,7 @@ CULV_INLINE culv_ipc_info culv_ipc_info_named(const char *name)
 
 /* Server --------------------------------------------------------------------------------------- */
 
-/** A server to make. Zero in every field but struct_size means the default. */
+/** A server to make. */
 typedef struct culv_ipc_server_desc {
     size_t struct_size; /**< Set by culv_ipc_server_desc_init(). */
     const char *name;   /**< Required: clients connect by it. Read during the call. */
@@ -181,7 +179,6 @@ typedef struct culv_ipc_server_desc {
     const char *label;    /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_ipc_server_desc;
 
-/** culv_ipc_server_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_ipc_server_desc)
 
 /** Makes a server, which listens from then on. Starts no thread. Windows lets in one client for
@@ -190,17 +187,16 @@ CULV_INIT(culv_ipc_server_desc)
  * there; IPC_REFUSED: the directory is not yours or is open to others), BUSY (IPC_NAME: a server of
  * this name is there), UNSUPPORTED (NOT_BUILT: Windows has no directories and no uids),
  * OUT_OF_MEMORY, DRIVER (OS).
- * Ownership: *out is yours; give it to culv_ipc_server_destroy(). It keeps the device open.
+ * Ownership: *out is yours, for culv_ipc_server_destroy(). It keeps the device open.
  * Threads: any.
  * Source: unix(7), SCM_RIGHTS, SO_PEERCRED; Windows: CreateNamedPipe. */
 CULV_EXPORT culv_result culv_ipc_server_create(culv_device *device,
                                                const culv_ipc_server_desc *desc,
                                                culv_ipc_server **out);
 
-/** Destroys the server and its offers, and sets *server to NULL. Its rings have ended, as if they
- * were destroyed: their consumers are told, and their calls answer RING_STOPPED. Give them to
- * culv_ipc_ring_destroy(), before this call or after it. Clients keep what they received. NULL, or
- * a pointer to NULL, is a no-op.
+/** Destroys the server and its offers. Its rings have ended, as if they were destroyed: their
+ * consumers are told, and their calls answer RING_STOPPED. Give them to culv_ipc_ring_destroy(),
+ * before this call or after it. Clients keep what they received.
  * Ownership: *server is Culvert's again. What was offered stays yours, and rings do. A ring that is
  * left keeps the device open.
  * Threads: any, after the last call. */
@@ -266,7 +262,7 @@ CULV_EXPORT culv_result culv_ipc_withdraw(culv_ipc_server *server, const char *n
 
 /* Client --------------------------------------------------------------------------------------- */
 
-/** A connection to make. Zero in every field but struct_size means the default. */
+/** A connection to make. */
 typedef struct culv_ipc_client_desc {
     size_t struct_size;    /**< Set by culv_ipc_client_desc_init(). */
     const char *name;      /**< Required: the server's. Read during the call. */
@@ -278,7 +274,6 @@ typedef struct culv_ipc_client_desc {
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_ipc_client_desc;
 
-/** culv_ipc_client_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_ipc_client_desc)
 
 /** Finds the servers that programs of this network namespace run, or those with sockets in
@@ -300,16 +295,14 @@ CULV_EXPORT culv_result culv_ipc_find_servers(const char *directory,
  * IPC_GONE: it does not answer), UNSUPPORTED (NOT_BUILT; IPC_REFUSED: the server does not admit
  * this process, or is full, or is of a user that is not trusted), ASYNC (IPC_GONE; IPC_PROTOCOL: it
  * speaks another version of the protocol, or none), OUT_OF_MEMORY, DRIVER (OS).
- * Ownership: *out is yours; give it to culv_ipc_client_destroy(). It keeps the device open.
+ * Ownership: *out is yours, for culv_ipc_client_destroy(). It keeps the device open.
  * Threads: any. */
 CULV_EXPORT culv_result culv_ipc_client_connect(culv_device *device,
                                                 const culv_ipc_client_desc *desc, uint64_t timeout,
                                                 culv_ipc_client **out);
 
-/** Ends the connection and sets *client to NULL. What was received and imported stays usable. A
- * vector keeps what it has and gets no more (IPC_GONE); a consumer has left its ring. NULL, or a
- * pointer to NULL, is a no-op.
- * Ownership: *client is Culvert's again.
+/** Ends the connection. What was received and imported stays usable. A vector keeps what it has and
+ * gets no more (IPC_GONE); a consumer has left its ring.
  * Threads: any, after the last call. */
 CULV_EXPORT void culv_ipc_client_destroy(culv_ipc_client **client);
 
@@ -327,7 +320,7 @@ CULV_EXPORT culv_result culv_ipc_client_get_offer(culv_ipc_client *client, uint3
  * culv_ipc_vector_open().
  * Errors: as culv_ipc_client_get_offer(); INVALID (IPC_NAME: nothing of that name is offered; OS:
  * no handle is left).
- * Ownership: *out is yours; give it to culv_ipc_object_destroy().
+ * Ownership: *out is yours, for culv_ipc_object_destroy().
  * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_client_receive(culv_ipc_client *client, const char *name,
                                                 uint64_t timeout, culv_ipc_object **out);
@@ -341,8 +334,7 @@ CULV_EXPORT culv_bool culv_ipc_client_connected(culv_ipc_client *client);
  * Threads: any. */
 CULV_EXPORT int32_t culv_ipc_client_server_pid(const culv_ipc_client *client);
 
-/** Destroys a received thing and sets *object to NULL. What was imported from it stays usable.
- * NULL, or a pointer to NULL, is a no-op.
+/** Destroys a received thing. What was imported from it stays usable.
  * Ownership: *object is Culvert's again, and its handle is closed.
  * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_ipc_object_destroy(culv_ipc_object **object);
@@ -363,34 +355,34 @@ CULV_EXPORT culv_result culv_ipc_object_get_handle(const culv_ipc_object *object
  * that the device reaches.
  * Errors: as culv_vmm_import_borrow(); INVALID (VALUE: the thing is of another kind, or the client
  * has no device).
- * Ownership: *out is yours; give it to culv_vmm_allocation_destroy().
+ * Ownership: *out is yours, for culv_vmm_allocation_destroy().
  * Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_vmm(const culv_ipc_object *object,
                                             culv_vmm_allocation **out);
 
 /** Imports a received buffer into CUDA, on the client's device.
  * Errors: as culv_memory_import_borrow() and culv_buffer_map(); INVALID (VALUE: as above).
- * Ownership: *out is yours; give it to culv_buffer_unmap(). It keeps the import alive.
+ * Ownership: *out is yours, for culv_buffer_unmap(). It keeps the import alive.
  * Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_buffer(const culv_ipc_object *object, culv_buffer **out);
 
 /** Imports a received image into CUDA, on the client's device.
  * Errors: as culv_memory_import_borrow() and culv_image_map(); INVALID (VALUE: as above; TILING).
- * Ownership: *out is yours; give it to culv_image_unmap(). It keeps the import alive.
+ * Ownership: *out is yours, for culv_image_unmap(). It keeps the import alive.
  * Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_image(const culv_ipc_object *object, culv_image **out);
 
 /** Imports a received semaphore into CUDA, on the client's device. A timeline's value is what the
  * server said when it offered it: tell later ones by culv_semaphore_mark_value().
  * Errors: as culv_semaphore_import_borrow(); INVALID (VALUE: as above).
- * Ownership: *out is yours; give it to culv_semaphore_destroy().
+ * Ownership: *out is yours, for culv_semaphore_destroy().
  * Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_semaphore(const culv_ipc_object *object,
                                                   culv_semaphore **out);
 
 /* Vectors -------------------------------------------------------------------------------------- */
 
-/** A server's vector to open. Zero in every field but struct_size means the default. */
+/** A server's vector to open. */
 typedef struct culv_ipc_vector_desc {
     size_t struct_size; /**< Set by culv_ipc_vector_desc_init(). */
     const char *name;   /**< Required. Read during the call. */
@@ -402,7 +394,6 @@ typedef struct culv_ipc_vector_desc {
     culv_bool keep_handles;
 } culv_ipc_vector_desc;
 
-/** culv_ipc_vector_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_ipc_vector_desc)
 
 /** One chunk of a server's vector. */
@@ -415,13 +406,12 @@ typedef struct culv_ipc_chunk {
     culv_handle handle;
 } culv_ipc_chunk;
 
-/** culv_ipc_chunk_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_ipc_chunk)
 
 /** Opens a vector that the server offers: imports the chunks that it has now, and maps them one
  * behind the other.
  * Errors: as culv_ipc_client_receive(), culv_vmm_import_take() and culv_vmm_map().
- * Ownership: *out is yours; give it to culv_ipc_vector_destroy(), before the client.
+ * Ownership: *out is yours, for culv_ipc_vector_destroy(), before the client.
  * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_vector_open(culv_ipc_client *client,
                                              const culv_ipc_vector_desc *desc, uint64_t timeout,
@@ -436,9 +426,7 @@ CULV_EXPORT culv_result culv_ipc_vector_open(culv_ipc_client *client,
 CULV_EXPORT culv_result culv_ipc_vector_update(culv_ipc_vector *vector, CUstream last_use,
                                                uint64_t timeout);
 
-/** Destroys the mapping and sets *vector to NULL. Does NOT wait: the GPU's work with it should be
- * done. NULL, or a pointer to NULL, is a no-op.
- * Ownership: *vector is Culvert's again.
+/** Destroys the mapping. Does NOT wait: the GPU's work with it should be done.
  * Threads: one at a time. */
 CULV_EXPORT void culv_ipc_vector_destroy(culv_ipc_vector **vector);
 

@@ -54,7 +54,7 @@ CULV_EXPORT culv_result culv_ipc_offer_pool(culv_ipc_server *server, culv_mem_po
                                             const culv_ipc_info *info);
 
 /** Offers an allocation of a pool that is offered. Of `info` it reads the name, the text, the size
- * and the elements. Say in the text which pool it is of, where there are several.
+ * and the elements. Say in the text which pool it is of, if there are several.
  * Errors: as culv_mem_pool_export_pointer(); BUSY (IPC_NAME), INVALID (VALUE).
  * Ownership: the memory stays yours. Free it when the other processes have freed theirs.
  * Threads: one at a time. */
@@ -66,7 +66,7 @@ CULV_EXPORT culv_result culv_ipc_offer_pool_memory(culv_ipc_server *server, culv
  * Errors: INVALID (NULL_ARGUMENT; VALUE: the thing is of another kind, or the client has no
  * device), UNSUPPORTED (DRIVER_TOO_OLD), DRIVER (HANDLE_REFUSED: CUDA opens no memory of this same
  * process, nor what has been freed), ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours; give it to culv_ipc_cuda_memory_close() before its owner frees it.
+ * Ownership: *out is yours, for culv_ipc_cuda_memory_close() before its owner frees it.
  * Threads: any.
  * Source: cuda.h, cuIpcOpenMemHandle. */
 CULV_EXPORT culv_result culv_ipc_import_cuda_memory(const culv_ipc_object *object,
@@ -81,9 +81,7 @@ CULV_EXPORT CUdeviceptr culv_ipc_cuda_memory_pointer(const culv_ipc_cuda_memory 
  * Threads: any. */
 CULV_EXPORT uint64_t culv_ipc_cuda_memory_size(const culv_ipc_cuda_memory *memory);
 
-/** Closes the memory and sets *memory to NULL. The GPU's work with it should be done. NULL, or a
- * pointer to NULL, is a no-op.
- * Ownership: *memory is Culvert's again.
+/** Closes the memory. The GPU's work with it should be done.
  * Threads: any, ordered with other calls on this object.
  * Source: cuda.h, cuIpcCloseMemHandle. */
 CULV_EXPORT void culv_ipc_cuda_memory_close(culv_ipc_cuda_memory **memory);
@@ -91,7 +89,7 @@ CULV_EXPORT void culv_ipc_cuda_memory_close(culv_ipc_cuda_memory **memory);
 /** Opens a received event in the context of the client's device, for cuStreamWaitEvent,
  * cuEventRecord and cuEventQuery.
  * Errors: as culv_ipc_import_cuda_memory().
- * Ownership: *out is yours; give it to cuEventDestroy.
+ * Ownership: *out is yours, for cuEventDestroy.
  * Threads: any.
  * Source: cuda.h, cuIpcOpenEventHandle. */
 CULV_EXPORT culv_result culv_ipc_import_event(const culv_ipc_object *object, CUevent *out);
@@ -99,19 +97,19 @@ CULV_EXPORT culv_result culv_ipc_import_event(const culv_ipc_object *object, CUe
 /** Imports a received pool on the client's device.
  * Errors: as culv_mem_pool_import_borrow(); INVALID (VALUE: the thing is of another kind, or the
  * client has no device).
- * Ownership: *out is yours; give it to culv_mem_pool_destroy().
+ * Ownership: *out is yours, for culv_mem_pool_destroy().
  * Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_pool(const culv_ipc_object *object, culv_mem_pool **out);
 
 /** Imports a received allocation of a pool that was imported.
  * Errors: as culv_mem_pool_import_pointer(); INVALID (VALUE: the thing is of another kind).
- * Ownership: *out is yours; give it to culv_mem_pool_free() before its owner frees it.
+ * Ownership: *out is yours, for culv_mem_pool_free() before its owner frees it.
  * Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_pool_memory(const culv_ipc_object *object,
                                                     culv_mem_pool *pool, CUdeviceptr *out);
 
 /** Offers VMM memory by its fabric handle: the client gets 64 bytes and no file descriptor. Of
- * `info` it reads the name, the text, the size and the elements. Where
+ * `info` it reads the name, the text, the size and the elements. If
  * culv_vmm_allocation_info::handle_types lacks the bit of CULV_HANDLE_FABRIC, offer it by
  * culv_ipc_offer_vmm().
  * Errors: as culv_vmm_export_fabric(); INVALID (STRUCT_SIZE, VALUE), BUSY (IPC_NAME), UNSUPPORTED
@@ -131,7 +129,7 @@ CULV_EXPORT culv_result culv_ipc_import_vmm_fabric(const culv_ipc_object *object
                                                    culv_vmm_allocation **out);
 
 /** Offers a memory pool by its fabric handle: the client gets 64 bytes and no file descriptor. Its
- * allocations go by culv_ipc_offer_pool_memory(). Of `info` it reads the name and the text. Where
+ * allocations go by culv_ipc_offer_pool_memory(). Of `info` it reads the name and the text. If
  * culv_mem_pool_handle_types() lacks the bit of CULV_HANDLE_FABRIC, offer it by
  * culv_ipc_offer_pool().
  * Errors: as culv_mem_pool_export_fabric(); INVALID (STRUCT_SIZE, VALUE), BUSY (IPC_NAME).

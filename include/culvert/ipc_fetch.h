@@ -14,8 +14,8 @@
  * The system asks for the rights of a debugger. On Linux (pidfd_getfd(2), from 5.6 on) that is
  * PTRACE_MODE_ATTACH_REALCREDS: both processes have the same user and group ids, and the other one
  * may be dumped (prctl(PR_SET_DUMPABLE), which setuid programs may not); or yours has
- * CAP_SYS_PTRACE. Where kernel.yama.ptrace_scope is 1, as on Ubuntu, the other process must be a
- * child of yours or name it by prctl(PR_SET_PTRACER). On Windows (DuplicateHandle) it is
+ * CAP_SYS_PTRACE. If kernel.yama.ptrace_scope is 1, as on Ubuntu, the other process must be a child
+ * of yours or name it by prctl(PR_SET_PTRACER). On Windows (DuplicateHandle) it is
  * PROCESS_DUP_HANDLE. Who has these rights can read all memory of the other process anyway. */
 #ifndef CULV_IPC_FETCH_H_
 #define CULV_IPC_FETCH_H_
@@ -24,7 +24,7 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** A handle to fetch. Zero in every field but struct_size means the default. */
+/** A handle to fetch. */
 typedef struct culv_ipc_fetch_desc {
     size_t struct_size;    /**< Set by culv_ipc_fetch_desc_init(). */
     int32_t pid;           /**< Required: the other process. */
@@ -38,12 +38,11 @@ typedef struct culv_ipc_fetch_desc {
      * NULL. */
     const uint32_t *users;
     size_t num_users;
-    /** Bytes that the memory must have. A file that is smaller is refused, where the system tells
-     * its size. 0: it is not asked. */
+    /** Bytes that the memory must have. A file that is smaller is refused, if the system tells its
+     * size. 0: it is not asked. */
     uint64_t size;
 } culv_ipc_fetch_desc;
 
-/** culv_ipc_fetch_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_ipc_fetch_desc)
 
 /** Makes a handle of what another process has by that number. The other process keeps its own and

@@ -67,7 +67,6 @@ typedef struct culv_ipc_timelines {
     culv_result (*reached)(void *context, uint64_t *value);
 } culv_ipc_timelines;
 
-/** culv_ipc_timelines_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_ipc_timelines)
 
 /** A value of one consumer's timeline. */
@@ -118,7 +117,7 @@ typedef struct culv_ipc_frame {
 
 /* Producer ------------------------------------------------------------------------------------- */
 
-/** A ring to make. Zero in every field but struct_size means the default. */
+/** A ring to make. */
 typedef struct culv_ipc_ring_desc {
     size_t struct_size; /**< Set by culv_ipc_ring_desc_init(). */
     const char *name;   /**< Required. Read during the call. At most 55 bytes. */
@@ -140,28 +139,25 @@ typedef struct culv_ipc_ring_desc {
      * that has `make` tells it by culv_ipc_timelines::reached. 0: none is dropped. */
     uint64_t late_limit;
     /** Nonzero: consumers use counters and bring no timelines, so no client can send this process a
-     * handle where the kernel can refuse them (Linux 6.16). A ring that has `make` takes none
+     * handle if the kernel can refuse them (Linux 6.16). A ring that has `make` takes none
      * anyway. */
     culv_bool counters;
 } culv_ipc_ring_desc;
 
-/** culv_ipc_ring_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_ipc_ring_desc)
 
 /** Makes a ring and offers it by its name.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE), BUSY (IPC_NAME), DRIVER (OS), OUT_OF_MEMORY.
- * Ownership: *out is yours; give it to culv_ipc_ring_destroy(), before the server or after it.
+ * Ownership: *out is yours, for culv_ipc_ring_destroy(), before the server or after it.
  * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_ring_create(culv_ipc_server *server,
                                              const culv_ipc_ring_desc *desc, culv_ipc_ring **out);
 
-/** Destroys the ring, with what it offers, and sets *ring to NULL. Its server may have gone before:
- * the ring had ended then, and all its other calls answer ASYNC (RING_STOPPED). Consumers can still
- * read the frames that were released: from CUDA to CUDA also when this process has ended, with a
- * graphics API's timelines as long as the server lives. The GPU's work with the ring should be
- * done. What CUDA holds is released by a later culv_device_collect(), or with the device. NULL, or
- * a pointer to NULL, is a no-op.
- * Ownership: *ring is Culvert's again.
+/** Destroys the ring, with what it offers. Its server may have gone before: the ring had ended
+ * then, and all its other calls answer ASYNC (RING_STOPPED). Consumers can still read the frames
+ * that were released: from CUDA to CUDA also when this process has ended, with a graphics API's
+ * timelines as long as the server lives. The GPU's work with the ring should be done. What CUDA
+ * holds is released by a later culv_device_collect(), or with the device.
  * Threads: one at a time. */
 CULV_EXPORT void culv_ipc_ring_destroy(culv_ipc_ring **ring);
 
@@ -200,7 +196,7 @@ CULV_EXPORT culv_result culv_ipc_ring_acquire(culv_ipc_ring *ring, uint64_t time
  * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_ring_release(culv_ipc_ring *ring, culv_ipc_frame *frame);
 
-/** CUDA's side of the ring, which is that of every ring: culv_ring_acquire_on(),
+/** Returns CUDA's side of the ring, which is that of every ring: culv_ring_acquire_on(),
  * culv_ring_release_on(), culv_ring_flush_on() and culv_ring_cancel() for CULV_RING_PRODUCER, and
  * culv_ring_drain(), culv_ring_stop() and culv_ring_get_stats(). The stream has nothing to wait for
  * at an acquire: a slot is free when the GPUs of its readers are done with it. A release makes the
@@ -224,7 +220,7 @@ CULV_EXPORT uint32_t culv_ipc_ring_consumers(const culv_ipc_ring *ring);
 /** Lists the consumers: who is late, where and for how long. *count gets how many there are, of
  * which the first `capacity` are written.
  * Errors: INVALID (NULL_ARGUMENT), ASYNC (RING_STOPPED: the server was destroyed).
- * Ownership: the copies are yours. `out` has room for `capacity`; it may be NULL where that is 0.
+ * Ownership: the copies are yours. `out` has room for `capacity`; it may be NULL if that is 0.
  * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_ring_get_consumers(culv_ipc_ring *ring,
                                                     culv_ipc_consumer_info *out, size_t capacity,
@@ -239,7 +235,7 @@ CULV_EXPORT culv_result culv_ipc_ring_drop(culv_ipc_ring *ring, uint32_t consume
 
 /* Consumer ------------------------------------------------------------------------------------- */
 
-/** A consumer to make. Zero in every field but struct_size means the default. */
+/** A consumer to make. */
 typedef struct culv_ipc_consumer_desc {
     size_t struct_size; /**< Set by culv_ipc_consumer_desc_init(). */
     const char *ring;   /**< Required: its name. Read during the call. */
@@ -249,24 +245,21 @@ typedef struct culv_ipc_consumer_desc {
     const culv_ipc_timelines *timelines;
 } culv_ipc_consumer_desc;
 
-/** culv_ipc_consumer_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_ipc_consumer_desc)
 
 /** Joins a ring. It gets the frames that are released from now on.
  * Errors: as culv_ipc_client_receive() and culv_semaphore_import_borrow(); INVALID (VALUE: it is no
  * ring, the kinds of timelines do not fit, or the client has no device), UNSUPPORTED (IPC_REFUSED:
  * the ring has as many consumers as it admits; DRIVER_TOO_OLD: no stream memory operations).
- * Ownership: *out is yours; give it to culv_ipc_consumer_destroy(), before the client.
+ * Ownership: *out is yours, for culv_ipc_consumer_destroy(), before the client.
  * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_consumer_join(culv_ipc_client *client,
                                                const culv_ipc_consumer_desc *desc, uint64_t timeout,
                                                culv_ipc_consumer **out);
 
-/** Leaves the ring and sets *consumer to NULL. The GPU's work with its frames should be done: the
- * producer takes the slots back at once. What of it still waits for the producer is moved on. What
- * CUDA holds is released by a later culv_device_collect(), or with the device. NULL, or a pointer
- * to NULL, is a no-op.
- * Ownership: *consumer is Culvert's again.
+/** Leaves the ring. The GPU's work with its frames should be done: the producer takes the slots
+ * back at once. What of it still waits for the producer is moved on. What CUDA holds is released by
+ * a later culv_device_collect(), or with the device.
  * Threads: one at a time. */
 CULV_EXPORT void culv_ipc_consumer_destroy(culv_ipc_consumer **consumer);
 
@@ -314,17 +307,16 @@ CULV_EXPORT culv_result culv_ipc_consumer_acquire(culv_ipc_consumer *consumer, u
 CULV_EXPORT culv_result culv_ipc_consumer_release(culv_ipc_consumer *consumer,
                                                   culv_ipc_frame *frame);
 
-/** CUDA's side of the consumer, which is that of every ring: culv_ring_acquire_on(),
+/** Returns CUDA's side of the consumer, which is that of every ring: culv_ring_acquire_on(),
  * culv_ring_release_on(), culv_ring_flush_on() and culv_ring_cancel() for CULV_RING_CONSUMER, and
  * culv_ring_drain(), culv_ring_stop() and culv_ring_get_stats(). An acquire makes the stream wait
  * for `ready`, and a release makes it signal `done`. After a cancel the frame comes again, or a
- * newer one where the policy is MAILBOX. culv_ring_drain() waits for this side's GPU.
- * culv_ring_stop() ends an acquire that waits, within a quarter of a second; the producer does not
- * notice it.
+ * newer one if the policy is MAILBOX. culv_ring_drain() waits for this side's GPU. culv_ring_stop()
+ * ends an acquire that waits, within a quarter of a second; the producer does not notice it.
  *
  * They have the errors of culv_ipc_consumer_acquire() and culv_ipc_consumer_release() too; INVALID
  * (STREAM_DEVICE, CAPTURE; RING_SIDE: a call without a stream, CULV_RING_PRODUCER, or
- * culv_ring_configure()). NULL for NULL, and where the client was connected without a device.
+ * culv_ring_configure()). NULL for NULL, and if the client was connected without a device.
  * Ownership: the consumer's: culv_ring_destroy() refuses it (OWNED).
  * Threads: any. The calls count as the client's, one thread at a time, but for culv_ring_stop(). */
 CULV_EXPORT culv_ring *culv_ipc_consumer_core(const culv_ipc_consumer *consumer);

@@ -31,7 +31,6 @@ typedef struct culv_keyed_mutex_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_keyed_mutex_desc;
 
-/** culv_keyed_mutex_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_keyed_mutex_desc)
 
 /** Imports a keyed mutex and TAKES its handle. culv_d3d11_keyed_mutex_import() (culvert/d3d11.h)
@@ -72,20 +71,17 @@ CULV_EXPORT culv_result culv_keyed_mutex_acquire(culv_keyed_mutex *mutex, CUstre
 CULV_EXPORT culv_result culv_keyed_mutex_release(culv_keyed_mutex *mutex, CUstream stream,
                                                  uint64_t key);
 
-/** Whether CUDA holds the mutex: it was acquired, and no release was submitted since. 0 for NULL.
+/** Tells whether CUDA holds the mutex: it was acquired, and no release was submitted since. 0 for
+ * NULL.
  * Threads: any. */
 CULV_EXPORT culv_bool culv_keyed_mutex_is_held(const culv_keyed_mutex *mutex);
 
-/** Destroys CUDA's import and sets *mutex to NULL. It releases nothing: release the mutex before,
- * or the other side waits in vain. CUDA's use should be over, as for culv_semaphore_destroy(). A
- * NULL, or a pointer to NULL, is a no-op.
- * Ownership: *mutex is Culvert's again.
+/** Destroys CUDA's import. It releases nothing: release the mutex before, or the other side waits
+ * in vain. CUDA's use should be over, as for culv_semaphore_destroy().
  * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_keyed_mutex_destroy(culv_keyed_mutex **mutex);
 
-/** Does the same as culv_keyed_mutex_destroy(), but never waits. See
- * culv_semaphore_destroy_after().
- * Ownership: *mutex is Culvert's again.
+/** Does what culv_keyed_mutex_destroy() does, but never waits. See culv_semaphore_destroy_after().
  * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_keyed_mutex_destroy_after(culv_keyed_mutex **mutex, CUstream last_use);
 

@@ -30,14 +30,13 @@ typedef struct CUmemPoolHandle_st *CUmemoryPool;
  * come from any thread. */
 typedef struct culv_mem_pool culv_mem_pool;
 
-/** A pool of device memory to make. Zero means the default. */
+/** A pool of device memory to make. */
 typedef struct culv_mem_pool_desc {
     size_t struct_size; /**< Set by culv_mem_pool_desc_init(). */
     /** The handle types that you want to export the pool as: bits (1 << culv_handle_type) of
      * OPAQUE_FD, or on Windows OPAQUE_WIN32 or OPAQUE_WIN32_KMT. 0: it is never exported. */
     uint32_t handle_types;
-    /** Maximum size in bytes (CUDA 12.2). 0: as much as there is. */
-    uint64_t max_size;
+    uint64_t max_size; /**< Maximum size in bytes (CUDA 12.2). 0: as much as there is. */
     /** Bytes that the pool keeps when memory in it is freed. 0: none, which is CUDA's default. */
     uint64_t release_threshold;
     /** Windows, OPAQUE_WIN32: a SECURITY_ATTRIBUTES with the security descriptor of exported
@@ -45,7 +44,7 @@ typedef struct culv_mem_pool_desc {
     const void *security_attributes;
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
     /** Besides handle_types: culv_mem_pool_export_fabric() (culvert/fabric.h). Whether it works is
-     * tried by an export. culv_mem_pool_handle_types() has the bit of CULV_HANDLE_FABRIC where it
+     * tried by an export. culv_mem_pool_handle_types() has the bit of CULV_HANDLE_FABRIC if it
      * did. */
     culv_fabric fabric;
 } culv_mem_pool_desc;
@@ -62,7 +61,6 @@ typedef struct culv_mem_pool_import_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_mem_pool_import_desc;
 
-/** culv_mem_pool_import_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_mem_pool_import_desc)
 
 /** An allocation of a pool, in the form that goes to another process which has the pool. These are
@@ -76,21 +74,19 @@ typedef struct culv_mem_pool_pointer {
  * no file descriptor is left for an exported pool; VALUE: `fabric`), UNSUPPORTED (VMM: the device
  * lacks pools; HANDLE_TYPE: this device or system lacks the type, or fabric handles that were
  * required; DRIVER_TOO_OLD), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours; give it to culv_mem_pool_destroy().
+ * Ownership: *out is yours, for culv_mem_pool_destroy().
  * Threads: any.
  * Source: cuda.h, cuMemPoolCreate. */
 CULV_EXPORT culv_result culv_mem_pool_create(culv_device *device, const culv_mem_pool_desc *desc,
                                              culv_mem_pool **out);
 
-/** Destroys the pool and sets *pool to NULL. Memory that is not freed yet stays, and cuMemFreeAsync
- * frees it later; the pool's own memory goes with the last of it. Does not wait. NULL, or a pointer
- * to NULL, is a no-op.
+/** Destroys the pool. Memory that is not freed yet stays, and cuMemFreeAsync frees it later; the
+ * pool's own memory goes with the last of it. Does not wait.
  *
  * NVIDIA's cuMemPoolDestroy crashes for a pool whose export failed because the process had no file
  * descriptor left (measured on an H200). culv_mem_pool_export_dup() therefore asks the system for a
  * descriptor before it calls the driver. If another thread takes the last one in between, Culvert
  * leaves that pool in the driver and logs a warning.
- * Ownership: *pool is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Source: cuda.h, cuMemPoolDestroy. */
 CULV_EXPORT void culv_mem_pool_destroy(culv_mem_pool **pool);
@@ -123,8 +119,8 @@ CULV_EXPORT culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handl
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND), UNSUPPORTED
  * (VMM, HANDLE_TYPE, DRIVER_TOO_OLD), DRIVER (HANDLE_REFUSED; PEER: it lies on a GPU that the
  * device does not reach), ASYNC, OUT_OF_MEMORY.
- * Ownership: the handle becomes Culvert's after CULV_OK; after an error it is still yours and open.
- * *out is yours; give it to culv_mem_pool_destroy().
+ * Ownership: Culvert owns the handle if the call succeeds. *out is yours, for
+ * culv_mem_pool_destroy().
  * Threads: any.
  * Source: cuda.h, cuMemPoolImportFromShareableHandle, cuMemPoolSetAccess. */
 CULV_EXPORT culv_result culv_mem_pool_import_take(culv_device *device,
@@ -133,8 +129,7 @@ CULV_EXPORT culv_result culv_mem_pool_import_take(culv_device *device,
 
 /** Imports a pool and BORROWS its handle.
  * Errors: as culv_mem_pool_import_take().
- * Ownership: the handle stays yours, and you may close it right after the call. *out is yours; give
- * it to culv_mem_pool_destroy().
+ * Ownership: the handle stays yours. *out is yours, for culv_mem_pool_destroy().
  * Threads: any. */
 CULV_EXPORT culv_result culv_mem_pool_import_borrow(culv_device *device,
                                                     const culv_mem_pool_import_desc *desc,
@@ -144,7 +139,7 @@ CULV_EXPORT culv_result culv_mem_pool_import_borrow(culv_device *device,
  * stream later may use it.
  * Errors: INVALID (NULL_ARGUMENT, SIZE; USAGE: an imported pool; STREAM_DEVICE), OUT_OF_MEMORY,
  * DRIVER, ASYNC.
- * Ownership: *out is yours; give it to culv_mem_pool_free() or cuMemFreeAsync.
+ * Ownership: *out is yours, for culv_mem_pool_free() or cuMemFreeAsync.
  * Threads: any.
  * Source: cuda.h, cuMemAllocFromPoolAsync. */
 CULV_EXPORT culv_result culv_mem_pool_alloc(culv_mem_pool *pool, uint64_t size, CUstream stream,
@@ -174,7 +169,7 @@ CULV_EXPORT culv_result culv_mem_pool_export_pointer(culv_mem_pool *pool, CUdevi
 /** Imports an allocation of an imported pool.
  * Errors: INVALID (NULL_ARGUMENT; USAGE: the pool is not an import), DRIVER (HANDLE_REFUSED: the
  * data is of another pool, or of memory that was freed), ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours; give it to culv_mem_pool_free() before its owner frees it.
+ * Ownership: *out is yours, for culv_mem_pool_free() before its owner frees it.
  * Threads: any.
  * Source: cuda.h, cuMemPoolImportPointer. */
 CULV_EXPORT culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool,
@@ -215,8 +210,7 @@ typedef struct culv_pointer_info {
     /** The allocation. For VMM memory: the reserved addresses that it is mapped in. */
     CUdeviceptr range_start;
     uint64_t range_size;
-    /** VMM: what is mapped there. Otherwise the same as the range. */
-    CUdeviceptr mapping_start;
+    CUdeviceptr mapping_start; /**< VMM: what is mapped there. Otherwise the same as the range. */
     uint64_t mapping_size;
     /** Identifies the memory in this process: two pointers to the same memory have the same number,
      * even when it is mapped at two places or mapped again. 0: unknown. */
@@ -230,7 +224,6 @@ typedef struct culv_pointer_info {
     culv_bool rdma; /**< Nonzero: third-party devices can reach it (GPUDirect RDMA). */
 } culv_pointer_info;
 
-/** culv_pointer_info_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_pointer_info)
 
 /** Gets what memory is at an address, what it can be exported as, and which allocation it belongs

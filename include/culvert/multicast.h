@@ -28,24 +28,21 @@ CULV_EXTERN_C_BEGIN
  * calls may come from any thread. */
 typedef struct culv_multicast culv_multicast;
 
-/** A multicast object to make. Zero means the default. */
+/** A multicast object to make. */
 typedef struct culv_multicast_desc {
     size_t struct_size;   /**< Set by culv_multicast_desc_init(). */
     uint32_t num_devices; /**< Required: GPUs of the team, including those of other processes. */
     culv_bool opt_in;     /**< Required: 1, once you know the warning above. */
-    /** Required: bytes that each device can bind, rounded up to the granularity. */
-    uint64_t size;
+    uint64_t size; /**< Required: bytes that each device can bind, rounded up to the granularity. */
     /** Bits (1 << culv_handle_type) of the handles that you want to export it as: OPAQUE_FD, on
      * Windows OPAQUE_WIN32. Only exportable memory can be bound to such an object. 0: never
      * exported. */
     uint32_t handle_types;
     /** 1: round the size to what the driver recommends for speed. */
     culv_bool recommended_granularity;
-    /** Copied (up to 63 bytes); appears in messages. Default: none. */
-    const char *label;
+    const char *label; /**< Copied (up to 63 bytes); appears in messages. Default: none. */
 } culv_multicast_desc;
 
-/** culv_multicast_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_multicast_desc)
 
 /** A multicast object behind a handle. */
@@ -60,16 +57,15 @@ typedef struct culv_multicast_import_desc {
     const char *label;    /**< Copied (up to 63 bytes). Default: none. */
 } culv_multicast_import_desc;
 
-/** culv_multicast_import_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_multicast_import_desc)
 
-/** Whether the device can be part of a team: it has CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, and
- * the driver has the calls.
+/** Tells whether the device can be part of a team: it has CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED,
+ * and the driver has the calls.
  * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (VMM: the device has no multicast; DRIVER_TOO_OLD).
  * Threads: any. */
 CULV_EXPORT culv_result culv_check_multicast(const culv_device *device);
 
-/** The granularities in bytes of an object like desc: the minimum, and the one that the driver
+/** Gets the granularities in bytes of an object like desc: the minimum, and the one that the driver
  * recommends for speed. The call ignores the size and opt_in of desc. Either output may be NULL.
  * The call only asks the driver; it makes nothing.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE, HANDLE_TYPE), UNSUPPORTED (VMM: the device
@@ -111,24 +107,23 @@ CULV_EXPORT culv_result culv_multicast_import_take(culv_device *device,
                                                    const culv_multicast_import_desc *desc,
                                                    culv_multicast **out);
 
-/** Gives the object up and sets *multicast to NULL. NULL, or a pointer to NULL, is a no-op. Unmap
- * the object before the call, because its allocation goes with it. The call first unbinds all
- * memory that is bound to the object. It does not wait for the GPU.
- * Ownership: *multicast is Culvert's again.
+/** Gives the object up. Unmap the object before the call, because its allocation goes with it. The
+ * call first unbinds all memory that is bound to the object. It does not wait for the GPU.
  * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_multicast_destroy(culv_multicast **multicast);
 
-/** Bytes that each device can bind: the requested size, rounded up; 0 for NULL.
+/** Returns the bytes that each device can bind: the requested size, rounded up; 0 for NULL.
  * Threads: any. */
 CULV_EXPORT uint64_t culv_multicast_size(const culv_multicast *multicast);
 
-/** The number of devices that are still to be added. Memory can be bound when it is 0. 0 for NULL.
+/** Returns the number of devices that are still to be added. Memory can be bound when it is 0. 0
+ * for NULL.
  * Threads: any. */
 CULV_EXPORT uint32_t culv_multicast_missing_devices(const culv_multicast *multicast);
 
-/** The object as an allocation, for culv_vmm_map() and culv_vmm_export_dup(). culv_vmm_map()
- * answers INVALID (NOT_READY) while a device is missing. culv_vmm_allocation_destroy() refuses it
- * (OWNED).
+/** Returns the object as an allocation, for culv_vmm_map() and culv_vmm_export_dup().
+ * culv_vmm_map() answers INVALID (NOT_READY) while a device is missing.
+ * culv_vmm_allocation_destroy() refuses it (OWNED).
  * Errors: none; NULL for NULL.
  * Ownership: the object's.
  * Threads: any. */
@@ -164,7 +159,7 @@ CULV_EXPORT culv_result culv_multicast_bind(culv_multicast *multicast, uint64_t 
                                             culv_vmm_allocation *memory, uint64_t memory_offset,
                                             uint64_t size);
 
-/** Does the same as culv_multicast_bind() for `size` bytes at an address of memory on `device`. The
+/** Does what culv_multicast_bind() does for `size` bytes at an address of memory on `device`. The
  * address is one where memory of cuMemCreate is mapped, or one that cuMemAllocAsync returned.
  * Errors: as culv_multicast_bind() (DEVICE_MISMATCH: also memory on another device). The driver
  * decides about every other kind of memory.

@@ -23,7 +23,7 @@ typedef struct culv_nvsci_buffer culv_nvsci_buffer;
 /** Opaque: an imported NvSciSyncObj. */
 typedef struct culv_nvsci_sync culv_nvsci_sync;
 
-/** What to import. Zero in every field but struct_size means the default. */
+/** What to import. */
 typedef struct culv_nvsci_buffer_desc {
     size_t struct_size; /**< Set by culv_nvsci_buffer_desc_init(). */
     /** Required: an NvSciBufObj, which is a pointer. It must outlive the import. */
@@ -36,23 +36,20 @@ typedef struct culv_nvsci_buffer_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_nvsci_buffer_desc;
 
-/** culv_nvsci_buffer_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_nvsci_buffer_desc)
 
 /** Imports an NvSciBufObj.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; SIZE: size is 0), UNSUPPORTED (HANDLE_TYPE: the
  * driver takes no NvSciBuf; LIBRARY: read_only, and libnvscibuf is not there or is too old), DRIVER
  * (HANDLE_REFUSED; DRIVER_REFUSED: NvSci did not duplicate the object), OUT_OF_MEMORY, ASYNC.
- * Ownership: the object stays yours. *out is yours; give it to culv_nvsci_buffer_destroy().
+ * Ownership: the object stays yours. *out is yours, for culv_nvsci_buffer_destroy().
  * Threads: any.
  * Source: CUDA guide 3.2.16.5.1; cuda.h, cuImportExternalMemory. */
 CULV_EXPORT culv_result culv_nvsci_buffer_import(culv_device *device,
                                                  const culv_nvsci_buffer_desc *desc,
                                                  culv_nvsci_buffer **out);
 
-/** Unmaps and destroys the import, and sets *buffer to NULL. The work that uses it should be done.
- * NULL, or a pointer to NULL, is a no-op.
- * Ownership: *buffer is Culvert's again.
+/** Unmaps and destroys the import. The work that uses it should be done.
  * Threads: any, after the last call. */
 CULV_EXPORT void culv_nvsci_buffer_destroy(culv_nvsci_buffer **buffer);
 
@@ -63,8 +60,7 @@ CULV_EXPORT void culv_nvsci_buffer_destroy(culv_nvsci_buffer **buffer);
  * Source: cuda.h, cuExternalMemoryGetMappedBuffer. */
 CULV_EXPORT culv_result culv_nvsci_buffer_get_pointer(culv_nvsci_buffer *buffer, CUdeviceptr *out);
 
-/** The image in an NvSciBuf object, as CUDA's array. Zero in every field but struct_size means the
- * default. */
+/** The image in an NvSciBuf object, as CUDA's array. */
 typedef struct culv_nvsci_array_desc {
     size_t struct_size;   /**< Set by culv_nvsci_array_desc_init(). */
     uint64_t offset;      /**< Offset of the image or the plane in the object, in bytes. */
@@ -76,7 +72,6 @@ typedef struct culv_nvsci_array_desc {
     uint32_t flags;       /**< CUDA_ARRAY3D_... */
 } culv_nvsci_array_desc;
 
-/** culv_nvsci_array_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_nvsci_array_desc)
 
 /** Maps an image as an array, the first time, and gets it. It has one level (cuda.h).
@@ -109,16 +104,14 @@ CULV_EXPORT culv_result culv_nvsci_get_sync_attributes(culv_device *device, void
 /** Imports an NvSciSyncObj.
  * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (HANDLE_TYPE: the driver takes no NvSciSync), DRIVER
  * (HANDLE_REFUSED), OUT_OF_MEMORY, ASYNC.
- * Ownership: the object stays yours and must outlive the import. *out is yours; give it to
+ * Ownership: the object stays yours and must outlive the import. *out is yours, for
  * culv_nvsci_sync_destroy().
  * Threads: any.
  * Source: cuda.h, cuImportExternalSemaphore. */
 CULV_EXPORT culv_result culv_nvsci_sync_import(culv_device *device, const void *object,
                                                culv_nvsci_sync **out);
 
-/** Destroys the import and sets *sync to NULL. All signals and waits must be complete. NULL, or a
- * pointer to NULL, is a no-op.
- * Ownership: *sync is Culvert's again.
+/** Destroys the import. All signals and waits must be complete.
  * Threads: any, after the last call. */
 CULV_EXPORT void culv_nvsci_sync_destroy(culv_nvsci_sync **sync);
 

@@ -45,8 +45,8 @@ typedef struct culv_rdma_info {
     size_t struct_size; /**< Set by culv_rdma_info_init(). */
     culv_pointer_kind kind;
     culv_rdma_path path;
-    culv_reason reason;    /**< NONE where there is a path. */
-    char reason_text[256]; /**< Why there is none and what to do. Empty where there is one. */
+    culv_reason reason;    /**< NONE if there is a path. */
+    char reason_text[256]; /**< Why there is none and what to do. Empty if there is one. */
     int32_t device;        /**< CUDA ordinal of its device. -1: none. */
     /** The allocation, or for VMM memory the mapping: what a card can be given as one. */
     CUdeviceptr start;
@@ -62,7 +62,6 @@ typedef struct culv_rdma_info {
     culv_bool host_pages;
 } culv_rdma_info;
 
-/** culv_rdma_info_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_rdma_info)
 
 /** Tells what memory is at an address and how a card gets at it, by one call of the driver. An
@@ -97,8 +96,8 @@ typedef enum culv_rdma_sync {
 } culv_rdma_sync;
 
 /** Makes the synchronous copies and sets of CUDA that touch the allocation end before they return,
- * as they must where a card reads or writes it. Call it once for an allocation: the call waits for
- * the GPU, and device-to-device copies of that memory are no longer queued behind the call.
+ * as they must if a card reads or writes it. Call it once for an allocation: the call waits for the
+ * GPU, and device-to-device copies of that memory are no longer queued behind the call.
  *
  * VMM memory cannot carry the attribute. With `allow_context` nonzero the flag of the device's
  * context is set instead, which slows the copies of everything in that context, other libraries'
@@ -119,7 +118,6 @@ typedef struct culv_rdma_tokens {
     uint32_t va_space_token;
 } culv_rdma_tokens;
 
-/** culv_rdma_tokens_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_rdma_tokens)
 
 /** Gets the tokens of the memory at `pointer`. The call waits for the GPU, and sets SYNC_MEMOPS of
@@ -143,14 +141,13 @@ typedef struct culv_rdma_dma_buf {
     culv_bool pcie;     /**< Nonzero: it is mapped over PCI Express, as asked for. */
 } culv_rdma_dma_buf;
 
-/** culv_rdma_dma_buf_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_rdma_dma_buf)
 
 /** Makes a dma-buf of the host's pages that a range lies in. The pages may hold bytes of other
  * allocations too: the card can reach those.
  *
- * With CULV_DMA_BUF_PCIE in `flags` the mapping goes over PCI Express even where the CPU reaches
- * the GPU another way (Grace). Drivers and platforms that have none answer that with
+ * With CULV_DMA_BUF_PCIE in `flags` the mapping goes over PCI Express even if the CPU reaches the
+ * GPU another way (Grace). Drivers and platforms that have none answer that with
  * CUDA_ERROR_INVALID_VALUE or CUDA_ERROR_NOT_SUPPORTED: the call then tries once more without, and
  * culv_rdma_dma_buf::pcie says so.
  *
@@ -189,7 +186,6 @@ typedef struct culv_rdma_caps {
     culv_rdma_ordering ordering;
 } culv_rdma_caps;
 
-/** culv_rdma_caps_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_rdma_caps)
 
 /** Gets what a device has for cards. Each GPU is asked for itself.
@@ -201,7 +197,7 @@ CULV_EXPORT culv_result culv_rdma_get_caps(culv_device *device, culv_rdma_caps *
 
 /** Makes the writes of cards that are complete visible to `scope` before CUDA's next work. Call it
  * on the CPU after the card has said that its write is complete, and before you launch what reads
- * it. Does nothing where the device's ordering has `scope` already. It does not order a kernel that
+ * it. Does nothing if the device's ordering has `scope` already. It does not order a kernel that
  * runs already.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: scope is neither OWNER nor ALL_DEVICES), UNSUPPORTED
  * (USAGE: the device has no flush; DRIVER_TOO_OLD), DRIVER, ASYNC.
@@ -215,11 +211,9 @@ typedef struct culv_rdma_bar1 {
     uint64_t total;
     uint64_t used; /**< Bytes that the GPU has in use: the driver's and other processes' too. */
     uint64_t free;
-    /** What a caller may count on: free less CULV_RDMA_BAR1_RESERVE. */
-    uint64_t usable;
+    uint64_t usable; /**< What a caller may count on: free less CULV_RDMA_BAR1_RESERVE. */
 } culv_rdma_bar1;
 
-/** culv_rdma_bar1_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_rdma_bar1)
 
 /** Asks NVML (libnvidia-ml.so.1, nvml.dll) for a GPU's BAR1. The library is loaded for the call,
@@ -239,7 +233,6 @@ typedef struct culv_rdma_cost {
     uint64_t chunks;
 } culv_rdma_cost;
 
-/** culv_rdma_cost_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_rdma_cost)
 
 /** Tells what a range takes before it is pinned. Ranges that overlap share what they have in

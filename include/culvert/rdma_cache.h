@@ -61,15 +61,13 @@ typedef struct culv_rdma_range {
      * behind it. */
     CUdeviceptr page_start;
     uint64_t page_size;
-    /** What of them belongs to the allocation. */
-    CUdeviceptr start;
+    CUdeviceptr start; /**< What of them belongs to the allocation. */
     uint64_t size;
     CUdeviceptr allocation_start; /**< For VMM memory: the mapping. */
     uint64_t allocation_size;
     uint64_t buffer_id;
 } culv_rdma_range;
 
-/** culv_rdma_range_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_rdma_range)
 
 /** Pins a range. Called on the thread that looks up, without a lock of the cache. It may call the
@@ -83,7 +81,7 @@ typedef culv_result (*culv_rdma_pin)(void *user, const culv_rdma_range *range, v
 typedef void (*culv_rdma_unpin)(void *user, const culv_rdma_range *range, void *cookie,
                                 culv_rdma_unpin_why why);
 
-/** A cache to make. Zero in every field but struct_size means the default. */
+/** A cache to make. */
 typedef struct culv_rdma_cache_desc {
     size_t struct_size;    /**< Set by culv_rdma_cache_desc_init(). */
     culv_rdma_pin pin;     /**< Required. */
@@ -107,7 +105,6 @@ typedef struct culv_rdma_cache_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_rdma_cache_desc;
 
-/** culv_rdma_cache_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_rdma_cache_desc)
 
 /** What a cache has and did. */
@@ -126,21 +123,18 @@ typedef struct culv_rdma_cache_stats {
     uint64_t index_bytes; /**< Host memory of the index. It does not shrink. */
 } culv_rdma_cache_stats;
 
-/** culv_rdma_cache_stats_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_rdma_cache_stats)
 
 /** Makes a cache for pointers of a device's context.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: an unknown validity, or whole_percent above
  * 100), OUT_OF_MEMORY.
- * Ownership: *out is yours; give it to culv_rdma_cache_destroy(). It keeps the device open.
+ * Ownership: *out is yours, for culv_rdma_cache_destroy(). It keeps the device open.
  * Threads: any. */
 CULV_EXPORT culv_result culv_rdma_cache_create(culv_device *device,
                                                const culv_rdma_cache_desc *desc,
                                                culv_rdma_cache **out);
 
-/** Unpins everything and sets *cache to NULL. Registrations that are in use are unpinned when they
- * are given back. NULL, or a pointer to NULL, is a no-op.
- * Ownership: *cache is Culvert's again.
+/** Unpins everything. Registrations that are in use are unpinned when they are given back.
  * Threads: any, after the last look-up. */
 CULV_EXPORT void culv_rdma_cache_destroy(culv_rdma_cache **cache);
 
@@ -157,9 +151,7 @@ CULV_EXPORT void culv_rdma_cache_destroy(culv_rdma_cache **cache);
 CULV_EXPORT culv_result culv_rdma_cache_get(culv_rdma_cache *cache, CUdeviceptr pointer,
                                             uint64_t size, culv_rdma_registration **out);
 
-/** Gives a registration back and sets *registration to NULL. It stays pinned, unless its memory was
- * freed. NULL, or a pointer to NULL, is a no-op.
- * Ownership: *registration is the cache's again.
+/** Gives a registration back. It stays pinned, unless its memory was freed.
  * Threads: any. */
 CULV_EXPORT void culv_rdma_registration_put(culv_rdma_registration **registration);
 
@@ -176,8 +168,8 @@ CULV_EXPORT culv_result culv_rdma_registration_get_range(const culv_rdma_registr
                                                          culv_rdma_range *out);
 
 /** Tells the cache that memory is freed or unmapped. No look-up finds it afterwards. What is not in
- * use is unpinned before the call returns (FREED), the rest with its last put. Where CUDA frees
- * memory in spite of its use by a card, that is the caller's fault: wait for the card first.
+ * use is unpinned before the call returns (FREED), the rest with its last put. If CUDA frees memory
+ * in spite of its use by a card, that is the caller's fault: wait for the card first.
  * Errors: INVALID (NULL_ARGUMENT, SIZE, RANGE).
  * Threads: any. */
 CULV_EXPORT culv_result culv_rdma_cache_invalidate(culv_rdma_cache *cache, CUdeviceptr pointer,

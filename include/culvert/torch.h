@@ -32,12 +32,11 @@ CULV_EXPORT void *culv_torch_malloc(ptrdiff_t size, int device, CUstream stream)
 /** Frees what culv_torch_malloc() returned. It waits until `stream` has done what was submitted to
  * it, as cudaFree() does for all streams: an allocator gives memory back while the stream may still
  * use it. Work of other streams must be over, or be waited for in `stream` (PyTorch's
- * record_stream). Where `stream` is being captured, the call waits for nothing and leaves the
- * capture as it is: the memory is the graph's from then on. It is freed by the first
- * culv_torch_malloc() or culv_torch_free() after the graph has gone, what was instantiated from it,
- * and what of that was running; that call waits for all work of the context. What the driver
- * refuses to take back is tried again by later calls. What graphics APIs have imported stays
- * theirs. NULL is a no-op.
+ * record_stream). If `stream` is being captured, the call waits for nothing and leaves the capture
+ * as it is: the memory is the graph's from then on. It is freed by the first culv_torch_malloc() or
+ * culv_torch_free() after the graph has gone, what was instantiated from it, and what of that was
+ * running; that call waits for all work of the context. What the driver refuses to take back is
+ * tried again by later calls. What graphics APIs have imported stays theirs. NULL is a no-op.
  * Errors: none; culv_last_error() and the log say so when the pointer is not of
  * culv_torch_malloc().
  * Ownership: the memory is gone.

@@ -23,7 +23,7 @@ CULV_EXTERN_C_BEGIN
  * extension; DEVICE_MISMATCH: the attachment is to another GPU's device), UNSUPPORTED
  * (DRIVER_TOO_OLD; CIG: the device lacks it, or Vulkan has no external queues), DRIVER (CIG),
  * ASYNC, OUT_OF_MEMORY.
- * Ownership: the VkDevice and its queue stay yours and must outlive *out. *out is yours; give it to
+ * Ownership: the VkDevice and its queue stay yours and must outlive *out. *out is yours, for
  * culv_cig_destroy().
  * Threads: any.
  * Source: cuda.h, cuCtxCreate_v4, CIG_DATA_TYPE_NV_BLOB; vkGetExternalComputeQueueDataNV. */

@@ -3,8 +3,8 @@
  *
  * NVIDIA's driver 580 takes no dma-bufs into CUDA on desktops. Vulkan does. A bridge imports one
  * into Vulkan, and records the copy to an image (or a buffer) that Vulkan and CUDA share; or the
- * other way round, the copy of what CUDA wrote into a dma-buf that others show. Where CUDA's driver
- * does take dma-bufs, a bridge with `direct` copies nothing. Where you choose how memory is made,
+ * other way round, the copy of what CUDA wrote into a dma-buf that others show. If CUDA's driver
+ * does take dma-bufs, a bridge with `direct` copies nothing. If you choose how memory is made,
  * share it directly (vulkan_memory.h).
  *
  *   culv_vk_dma_buf_desc d = culv_vk_dma_buf_desc_init();
@@ -46,8 +46,7 @@ CULV_EXTERN_C_BEGIN
 typedef struct culv_drm_format_info {
     size_t struct_size; /**< Set by culv_drm_format_info_init(). */
     uint32_t fourcc;    /**< DRM_FORMAT_... */
-    /** The same texels in Vulkan's terms: cast it to VkFormat. */
-    culv_format format;
+    culv_format format; /**< The same texels in Vulkan's terms: cast it to VkFormat. */
     /** 1: the fourth channel is not alpha and may have any value (XR24 ...). */
     culv_bool ignores_alpha;
     uint32_t planes; /**< Planes of the format: 2 for NV12 and P010, else 1. */
@@ -58,18 +57,17 @@ typedef struct culv_drm_format_info {
     uint32_t chroma_down;   /**< The same of the height. */
 } culv_drm_format_info;
 
-/** culv_drm_format_info_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_drm_format_info)
 
-/** Says what a DRM format is. docs/dma-buf.md has the list.
+/** Tells what a DRM format is. docs/dma-buf.md has the list.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), UNSUPPORTED (FORMAT: not in the list).
  * Ownership: *out is yours.
  * Threads: any.
  * Source: drm_fourcc.h. */
 CULV_EXPORT culv_result culv_drm_format_get_info(uint32_t fourcc, culv_drm_format_info *out);
 
-/** The device extensions that a bridge needs besides culv_vk_device_extensions(): enable them
- * where the device has them. Writes up to `capacity` names and returns how many there are.
+/** Returns the device extensions that a bridge needs besides culv_vk_device_extensions(): enable
+ * them if the device has them. Writes up to `capacity` names and returns how many there are.
  * out_names may be NULL when capacity is 0.
  * Ownership: the names are static.
  * Threads: any. */
@@ -83,7 +81,7 @@ typedef enum culv_vk_dma_buf_direction {
     CULV_VK_DMA_BUF_DIRECTION_FORCE32 = 0x7fffffff
 } culv_vk_dma_buf_direction;
 
-/** A dma-buf to bridge. Zero in every field but struct_size means the default. */
+/** A dma-buf to bridge. */
 typedef struct culv_vk_dma_buf_desc {
     size_t struct_size; /**< Set by culv_vk_dma_buf_desc_init(). */
     /** The dma-buf (culv_handle_dma_buf_fd()). Type NONE, only with OUT: Culvert makes one, and
@@ -101,8 +99,8 @@ typedef struct culv_vk_dma_buf_desc {
      * ("implicit") is refused: only the driver that made it knows what it stands for. */
     uint64_t modifier;
     /** With `handle`, required: how many memory planes it has. More than one for the modifiers that
-     * say so (compression). All lie in this dma-buf: where the maker sent an fd for each plane,
-     * they must be of the same one. */
+     * say so (compression). All lie in this dma-buf: if the maker sent an fd for each plane, they
+     * must be of the same one. */
     uint32_t num_planes;
     uint64_t plane_offsets[CULV_VK_DMA_BUF_PLANES]; /**< With `handle`: bytes into the dma-buf. */
     uint64_t plane_pitches[CULV_VK_DMA_BUF_PLANES]; /**< With `handle`: bytes from row to row. */
@@ -119,8 +117,8 @@ typedef struct culv_vk_dma_buf_desc {
     culv_texels texels;    /**< As culv_image_desc::texels. */
     culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
     const char *label;     /**< Copied (up to 63 bytes). Default: none. */
-    /** 1, with `to_buffer` and a `handle` of one LINEAR plane: CUDA maps the dma-buf itself where
-     * its driver takes it, and nothing is copied; elsewhere the copies as ever.
+    /** 1, with `to_buffer` and a `handle` of one LINEAR plane: CUDA maps the dma-buf itself if its
+     * driver takes it, and nothing is copied; elsewhere the copies as ever.
      * culv_vk_dma_buf_info::direct says which it became. Read the rows by
      * culv_vk_dma_buf_bridge_pointer(), which both have. */
     culv_bool direct;
@@ -150,8 +148,8 @@ CULV_EXPORT culv_result culv_vk_dma_buf_get_modifiers(culv_vk_device *vk, uint32
                                                       uint64_t *modifiers, uint32_t *planes,
                                                       uint32_t capacity, uint32_t *count);
 
-/** Says whether such a bridge can be made, without making it and without looking at the handle: the
- * error's message says what is missing.
+/** Tells whether such a bridge can be made, without making it and without looking at the handle:
+ * the error's message says what is missing.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: fourcc and format, direction, queue family,
  * planes, what only one of the two kinds has; MODIFIER: the implicit one, or another number of
  * planes than the modifier has; EXTENT: an extent of 0; RANGE: a row is longer than its pitch, or
@@ -181,10 +179,8 @@ CULV_EXPORT culv_result culv_vk_dma_buf_bridge_create(culv_vk_device *vk,
                                                       const culv_vk_dma_buf_desc *desc,
                                                       culv_vk_dma_buf_bridge **out);
 
-/** Destroys what the bridge made and gives up the dma-buf, and sets *bridge to NULL. NULL, or a
- * pointer to NULL, is a no-op. Vulkan's use must be over. CUDA's should be, as for
- * culv_shared_image_destroy().
- * Ownership: *bridge is Culvert's again.
+/** Destroys what the bridge made and gives up the dma-buf. Vulkan's use must be over. CUDA's should
+ * be, as for culv_shared_image_destroy().
  * Threads: any, ordered with other calls on this object and with its VkDevice's destruction. */
 CULV_EXPORT void culv_vk_dma_buf_bridge_destroy(culv_vk_dma_buf_bridge **bridge);
 
@@ -217,7 +213,6 @@ typedef struct culv_vk_dma_buf_turn {
     uint64_t cuda_signal_value; /**< The stream signals it after CUDA's use. */
 } culv_vk_dma_buf_turn;
 
-/** culv_vk_dma_buf_turn_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_vk_dma_buf_turn)
 
 /** Begins the next frame: gives the values that it waits for and signals. Take a turn only for a
@@ -246,7 +241,6 @@ typedef struct culv_vk_dma_buf_info {
     culv_bool direct;
 } culv_vk_dma_buf_info;
 
-/** culv_vk_dma_buf_info_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_vk_dma_buf_info)
 
 /** Describes the dma-buf, for the other side.
@@ -256,22 +250,23 @@ CULV_INIT(culv_vk_dma_buf_info)
 CULV_EXPORT culv_result culv_vk_dma_buf_bridge_get_info(const culv_vk_dma_buf_bridge *bridge,
                                                         culv_vk_dma_buf_info *out);
 
-/** A new file descriptor of the dma-buf, for the other side. It is closed on exec.
+/** Gets a new file descriptor of the dma-buf, for the other side. It is closed on exec.
  * Errors: INVALID (NULL_ARGUMENT; OS: no file descriptor is left).
  * Ownership: *out is yours, for culv_handle_close().
  * Threads: any. */
 CULV_EXPORT culv_result culv_vk_dma_buf_bridge_export_dup(const culv_vk_dma_buf_bridge *bridge,
                                                           culv_handle *out);
 
-/** The image that CUDA sees: culv_shared_image_cuda() of it. NULL for NULL and with `to_buffer`.
+/** Returns the image that CUDA sees: culv_shared_image_cuda() of it. NULL for NULL and with
+ * `to_buffer`.
  * Ownership: the bridge's, which destroys it; culv_shared_image_destroy() refuses it (OWNED).
  * Threads: any. */
 CULV_EXPORT const culv_shared_image *
 culv_vk_dma_buf_bridge_image(const culv_vk_dma_buf_bridge *bridge);
 
-/** The buffer that CUDA sees, with `to_buffer`: culv_shared_buffer_pointer() of it. The rows are
- * culv_vk_dma_buf_info::buffer_pitch bytes apart. NULL for NULL, without `to_buffer`, and where
- * culv_vk_dma_buf_info::direct is 1.
+/** Returns the buffer that CUDA sees, with `to_buffer`: culv_shared_buffer_pointer() of it. The
+ * rows are culv_vk_dma_buf_info::buffer_pitch bytes apart. NULL for NULL, without `to_buffer`, and
+ * if culv_vk_dma_buf_info::direct is 1.
  * Ownership: the bridge's, which destroys it; culv_shared_buffer_destroy() refuses it (OWNED).
  * Threads: any. */
 CULV_EXPORT const culv_shared_buffer *
@@ -284,7 +279,7 @@ culv_vk_dma_buf_bridge_buffer(const culv_vk_dma_buf_bridge *bridge);
  * Threads: any. */
 CULV_EXPORT CUdeviceptr culv_vk_dma_buf_bridge_pointer(const culv_vk_dma_buf_bridge *bridge);
 
-/** The timeline: culv_shared_semaphore_cuda() of it is CUDA's. NULL for NULL.
+/** Returns the timeline: culv_shared_semaphore_cuda() of it is CUDA's. NULL for NULL.
  * Ownership: the bridge's, which destroys it; culv_shared_semaphore_destroy() refuses it (OWNED).
  * Threads: any. */
 CULV_EXPORT const culv_shared_semaphore *
@@ -304,8 +299,8 @@ CULV_EXPORT culv_result culv_vk_dma_buf_bridge_wait(culv_vk_dma_buf_bridge *brid
                                                     uint64_t timeout);
 
 /** Makes the next submission wait for the others without the CPU: gives the fences of the dma-buf
- * to a binary semaphore of yours, as a temporary payload. Let the submission wait for it. Where
- * this is UNSUPPORTED, use culv_vk_dma_buf_bridge_wait().
+ * to a binary semaphore of yours, as a temporary payload. Let the submission wait for it. If this
+ * is UNSUPPORTED, use culv_vk_dma_buf_bridge_wait().
  * Errors: INVALID (NULL_ARGUMENT; OS: no file descriptor is left), UNSUPPORTED (OS: the kernel is
  * older than Linux 6.0, or it is no dma-buf; EXTENSION_MISSING: semaphores take no SYNC_FD here;
  * NOT_BUILT: on Windows), DRIVER (OS; HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.

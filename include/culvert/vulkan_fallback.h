@@ -38,16 +38,17 @@ CULV_EXPORT culv_result culv_vk_buffer_record_upload(const culv_shared_buffer *b
 CULV_EXPORT culv_result culv_vk_buffer_record_download(const culv_shared_buffer *buffer,
                                                        VkCommandBuffer commands);
 
-/** Like culv_vk_buffer_record_upload(), for all levels, layers and planes of an image. `layout` is
- * the layout that the acquire barrier gave the image, and the image has it again afterwards. The
- * old contents are lost. Depth and stencil need a graphics queue, as vkCmdCopyBufferToImage does.
+/** Does what culv_vk_buffer_record_upload() does, for all levels, layers and planes of an image.
+ * `layout` is the layout that the acquire barrier gave the image, and the image has it again
+ * afterwards. The old contents are lost. Depth and stencil need a graphics queue, as
+ * vkCmdCopyBufferToImage does.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: UNDEFINED or PREINITIALIZED as layout).
  * Threads: the thread that records the command buffer. */
 CULV_EXPORT culv_result culv_vk_image_record_upload(const culv_shared_image *image,
                                                     VkCommandBuffer commands, VkImageLayout layout);
 
-/** Like culv_vk_buffer_record_download(), for all levels, layers and planes of an image. The image
- * is in `layout` before and after.
+/** Does what culv_vk_buffer_record_download() does, for all levels, layers and planes of an image.
+ * The image is in `layout` before and after.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: UNDEFINED or PREINITIALIZED as layout).
  * Threads: the thread that records the command buffer. */
 CULV_EXPORT culv_result culv_vk_image_record_download(const culv_shared_image *image,

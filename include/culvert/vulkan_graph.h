@@ -20,7 +20,7 @@
  *
  * What a pointer is in a command buffer. In a culv_vk_space (culvert/vulkan_space.h) a CUdeviceptr
  * is Vulkan's address too, so every pointer is right as it is, also within structs and in memory.
- * Memory with two addresses works where the kernels get them as arguments of their own:
+ * Memory with two addresses works if the kernels get them as arguments of their own:
  * culv_vk_graph_memory says both, and a pointer into that memory is translated. A surface or a
  * texture is another number in Vulkan: culv_vk_graph_param gives it. */
 #ifndef CULV_VULKAN_GRAPH_H_
@@ -41,11 +41,10 @@ typedef struct culv_vk_graph_memory {
      * unless the list has memory that begins there: a culv_vk_graph_param gives an end. */
     VkDeviceAddress address;
     /** For memsets and copies: a buffer with TRANSFER_DST and TRANSFER_SRC that has the memory.
-     * VK_NULL_HANDLE where there are none. */
+     * VK_NULL_HANDLE if there are none. */
     VkBuffer buffer;
-    VkDeviceSize offset; /**< Offset of the memory in `buffer`, in bytes. */
-    /** What `buffer` was made with. 0: not known, and not checked. */
-    VkBufferUsageFlags usage;
+    VkDeviceSize offset;      /**< Offset of the memory in `buffer`, in bytes. */
+    VkBufferUsageFlags usage; /**< What `buffer` was made with. 0: not known, and not checked. */
 } culv_vk_graph_memory;
 
 /** Returns the memory of a whole space. All zero for NULL.
@@ -53,7 +52,7 @@ typedef struct culv_vk_graph_memory {
 CULV_EXPORT culv_vk_graph_memory culv_vk_space_graph_memory(const culv_vk_space *space);
 
 /** Returns the memory of a buffer of Culvert's. Its address is 0, which culv_vk_record_graph()
- * refuses, where culv_vk_buffer_address() is 0. All zero for NULL.
+ * refuses, if culv_vk_buffer_address() is 0. All zero for NULL.
  * Threads: any. */
 CULV_EXPORT culv_vk_graph_memory culv_vk_buffer_graph_memory(const culv_shared_buffer *buffer);
 
@@ -61,13 +60,13 @@ CULV_EXPORT culv_vk_graph_memory culv_vk_buffer_graph_memory(const culv_shared_b
  * (culv_vk_get_surface_handle()), or what changes from frame to frame. */
 typedef struct culv_vk_graph_param {
     CUgraphNode node;   /**< The launch that has it. NULL: each launch of `kernel`. */
-    const char *kernel; /**< Its name, where `node` is NULL. */
+    const char *kernel; /**< Its name, if `node` is NULL. */
     uint32_t index;     /**< Number of the argument: 0 is the first. */
     const void *value;  /**< Required. Read during the call, and not translated. */
     size_t size;        /**< Required: bytes of the value. */
 } culv_vk_graph_param;
 
-/** How a graph is recorded. Zero in every field but struct_size means the default. */
+/** How a graph is recorded. */
 typedef struct culv_vk_graph_desc {
     size_t struct_size; /**< Set by culv_vk_graph_desc_init(). */
     /** Where the graph's kernels are looked for: first by their CUfunction, then by their name. So
@@ -83,7 +82,6 @@ typedef struct culv_vk_graph_desc {
     const char *label; /**< Messages show it. Default: none. */
 } culv_vk_graph_desc;
 
-/** culv_vk_graph_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_vk_graph_desc)
 
 /** Records a CUDA graph into your command buffer, primary or secondary, outside of render passes.
@@ -98,8 +96,8 @@ CULV_INIT(culv_vk_graph_desc)
  *   has n - 1 barriers. Before and after it there is none: culv_vk_kernel_get_barrier2() and its
  *   like are yours to record.
  *
- * The attachment must have kernels (culv_vk_device_desc::kernels) also where a graph has only
- * memsets and copies.
+ * The attachment must have kernels (culv_vk_device_desc::kernels) even if a graph has only memsets
+ * and copies.
  *
  * Everything else is refused: functions of the host, semaphores, events, allocations, conditional
  * nodes, graphs in the graph, cooperative launches, clusters (of the kernel or of the launch),
@@ -107,17 +105,17 @@ CULV_INIT(culv_vk_graph_desc)
  * argument of 8 bytes that CUDA knows as an address of memory that is not in the list, or that is
  * the end of an element.
  *
- * It reads the graph from the driver and allocates: record once and submit often where the
- * arguments stay the same, or record the launches by culv_vk_kernel_call_record().
+ * It reads the graph from the driver and allocates: record once and submit often if the arguments
+ * stay the same, or record the launches by culv_vk_kernel_call_record().
  * Errors: INVALID (NULL_ARGUMENT; STRUCT_SIZE; DEVICE_MISMATCH: kernels of another attachment;
  * EXTENSION_MISSING; KERNEL: none of `kernels` has a kernel of that name, or one with other
  * parameters; RANGE: memory that is not in the list; USAGE: its buffer cannot do that; VALUE: a
- * memory without address or size, a culv_vk_graph_param that fits no node, a grid or a block
- * beyond the limits; SIZE: a culv_vk_graph_param of another size than the argument; QUEUE; GRAPH:
- * a cycle); UNSUPPORTED (GRAPH: a node of another kind, such a launch, or an edge with data;
- * KERNEL: the driver does not tell the parameters, or the kernel has clusters; EXTENSION_MISSING);
- * DRIVER; ASYNC; OUT_OF_MEMORY. After an error nothing was recorded. Messages name a node by its
- * index in cuGraphGetNodes.
+ * memory without address or size, a culv_vk_graph_param that fits no node, a grid or a block beyond
+ * the limits; SIZE: a culv_vk_graph_param of another size than the argument; QUEUE; GRAPH: a
+ * cycle); UNSUPPORTED (GRAPH: a node of another kind, such a launch, or an edge with data; KERNEL:
+ * the driver does not tell the parameters, or the kernel has clusters; EXTENSION_MISSING); DRIVER;
+ * ASYNC; OUT_OF_MEMORY. After an error nothing was recorded. Messages name a node by its index in
+ * cuGraphGetNodes.
  * Threads: any, one at a time for each graph; Vulkan wants you to order calls on one command buffer
  * and its pool.
  * Source: cuda.h, cuGraphGetNodes, cuGraphKernelNodeGetParams; vulkan_core.h,

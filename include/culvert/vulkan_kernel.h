@@ -4,7 +4,7 @@
  * A GPU with one engine for graphics and compute takes 160 us to switch between a CUDA context and
  * Vulkan's (measured on an H200). A kernel that runs in Vulkan's own queue needs no switch. The
  * extension VK_NVX_binary_import does that, and culv_vk_kernel_call_record() records such a launch.
- * Where it is missing, the same culv_kernel_call goes to a CUDA stream.
+ * If it is missing, the same culv_kernel_call goes to a CUDA stream.
  *
  *   culv_vk_device_desc desc = culv_vk_device_desc_init();      before vkCreateDevice
  *   desc.kernels = 1;                                           vulkan_setup.h adds what it needs
@@ -28,8 +28,7 @@
  * barriers, which the calls below fill in. It belongs outside of render passes. It sees no CUDA
  * context: __constant__ variables and other globals of the module are a second copy, printf prints
  * nothing, and there are no launches from the device, no cooperative groups of the whole grid and
- * no clusters of blocks.
- * docs/kernels.md says which solver belongs where. */
+ * no clusters of blocks. docs/kernels.md says which solver belongs where. */
 #ifndef CULV_VULKAN_KERNEL_H_
 #define CULV_VULKAN_KERNEL_H_
 
@@ -50,7 +49,7 @@ CULV_EXTERN_C_BEGIN
 CULV_EXPORT uint32_t culv_vk_kernel_extensions(uint32_t api_version, uint32_t capacity,
                                                const char **out_names);
 
-/** Says whether the physical device can run CUDA kernels in command buffers: it offers the
+/** Tells whether the physical device can run CUDA kernels in command buffers: it offers the
  * extensions and the feature. With desc->device it also says whether that VkDevice was created with
  * the extensions. (No call tells whether it was created with the feature.) desc is as in
  * culv_vk_merge_device_extensions().
@@ -79,9 +78,7 @@ typedef struct culv_vk_kernels culv_vk_kernels;
 CULV_EXPORT culv_result culv_vk_kernels_create(culv_vk_device *vk, culv_kernels *kernels,
                                                culv_vk_kernels **out);
 
-/** Destroys it and sets *kernels to NULL. No command buffer that uses it may be pending, and none
- * may be submitted again. NULL, or a pointer to NULL, is a no-op.
- * Ownership: *kernels is Culvert's again.
+/** Destroys it. No command buffer that uses it may be pending, and none may be submitted again.
  * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_vk_kernels_destroy(culv_vk_kernels **kernels);
 
@@ -171,8 +168,9 @@ CULV_EXPORT culv_result culv_vk_get_texture_handle(const culv_vk_device *vk, VkI
 
 /* Barriers ------------------------------------------------------------------------------------- */
 
-/* A barrier between a kernel and another use in the same queue is culv_vk_buffer_get_barrier2() or
- * culv_vk_image_get_barrier2() of a transfer whose queue_family is CULV_VK_QUEUE_FAMILY_KERNEL. */
+/* Gets a barrier between a kernel and another use in the same queue is
+ * culv_vk_buffer_get_barrier2() or culv_vk_image_get_barrier2() of a transfer whose queue_family is
+ * CULV_VK_QUEUE_FAMILY_KERNEL. */
 
 /** Fills *out with the barrier between two kernels, one of which reads or writes what the other one
  * wrote.
@@ -188,7 +186,7 @@ typedef struct culv_vk_memory_barrier {
     VkMemoryBarrier barrier;
 } culv_vk_memory_barrier;
 
-/** Does the same as culv_vk_kernel_get_barrier2(), in the form of Vulkan 1.0.
+/** Does what culv_vk_kernel_get_barrier2() does, in the form of Vulkan 1.0.
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: *out is yours.
  * Threads: any. */

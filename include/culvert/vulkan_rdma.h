@@ -24,7 +24,7 @@ CULV_EXTERN_C_BEGIN
 /** Opaque: such memory. Its calls may come from one thread at a time. */
 typedef struct culv_vk_rdma_buffer culv_vk_rdma_buffer;
 
-/** Memory to make. Zero in every field but struct_size means the default. */
+/** Memory to make. */
 typedef struct culv_vk_rdma_buffer_desc {
     size_t struct_size;       /**< Set by culv_vk_rdma_buffer_desc_init(). */
     uint64_t size;            /**< Required: size in bytes. */
@@ -35,17 +35,16 @@ typedef struct culv_vk_rdma_buffer_desc {
     /** Maximum size of a part in bytes, as culv_vector_desc::max_chunk. Default: no limit, and one
      * part until it grows. */
     uint64_t max_part;
-    /** Nonzero: memory that has no dma-buf is no error, where the device makes none. A kernel
-     * driver pins it by its address then. */
+    /** Nonzero: memory that has no dma-buf is no error, if the device makes none. A kernel driver
+     * pins it by its address then. */
     culv_bool optional_dma_buf;
-    /** Nonzero: sets CU_CTX_SYNC_MEMOPS of the device's context where the memory cannot carry
+    /** Nonzero: sets CU_CTX_SYNC_MEMOPS of the device's context if the memory cannot carry
      * SYNC_MEMOPS (culv_rdma_set_sync_memops()). 0: nothing is set. End CUDA's copies of it
      * yourself (cuStreamSynchronize) before a card reads it. */
     culv_bool set_context_sync;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_vk_rdma_buffer_desc;
 
-/** culv_vk_rdma_buffer_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_vk_rdma_buffer_desc)
 
 /** A part: one allocation. */
@@ -55,9 +54,8 @@ typedef struct culv_vk_rdma_part {
     uint64_t size;       /**< Size in bytes. */
     CUdeviceptr pointer; /**< CUDA's address of it. */
     VkBuffer buffer;     /**< All of it. */
-    /** All of it. Type NONE: there is none (optional_dma_buf). */
-    culv_handle dma_buf;
-    culv_bool pcie; /**< Nonzero: the dma-buf is mapped over PCI Express. */
+    culv_handle dma_buf; /**< All of it. Type NONE: there is none (optional_dma_buf). */
+    culv_bool pcie;      /**< Nonzero: the dma-buf is mapped over PCI Express. */
 } culv_vk_rdma_part;
 
 /** Makes memory that CUDA, Vulkan and cards use.
@@ -65,28 +63,26 @@ typedef struct culv_vk_rdma_part {
  * INVALID (NULL_ARGUMENT, STRUCT_SIZE; SIZE: size is 0, or more than reserve; VALUE: no usage),
  * UNSUPPORTED (USAGE: the device has no VMM memory that cards reach; HANDLE_TYPE: it makes no
  * dma-bufs), OUT_OF_MEMORY, DRIVER, ASYNC.
- * Ownership: *out is yours; give it to culv_vk_rdma_buffer_destroy().
+ * Ownership: *out is yours, for culv_vk_rdma_buffer_destroy().
  * Threads: any. */
 CULV_EXPORT culv_result culv_vk_rdma_buffer_create(culv_vk_device *vk,
                                                    const culv_vk_rdma_buffer_desc *desc,
                                                    culv_vk_rdma_buffer **out);
 
-/** Destroys the buffer and sets *buffer to NULL. Deregister its dma-bufs from the card before, and
- * let the work of both sides be done. The memory lives on as long as somebody has a dma-buf of it.
- * NULL, or a pointer to NULL, is a no-op.
+/** Destroys the buffer. Deregister its dma-bufs from the card before, and let the work of both
+ * sides be done. The memory lives on as long as somebody has a dma-buf of it.
  * Ownership: *buffer is Culvert's again, and its parts are gone.
  * Threads: any, after the last call. */
 CULV_EXPORT void culv_vk_rdma_buffer_destroy(culv_vk_rdma_buffer **buffer);
 
 /** Makes the buffer at least `size` bytes long, by new parts. The address and the other parts stay
  * as they are, registered or not. A smaller size does nothing. After an error it has what it had.
- * Errors: as culv_vk_rdma_buffer_create(); OUT_OF_MEMORY (ADDRESS: no addresses are left
- * where it lies).
+ * Errors: as culv_vk_rdma_buffer_create(); OUT_OF_MEMORY (ADDRESS: no addresses are left if it
+ * lies).
  * Threads: one at a time. */
 CULV_EXPORT culv_result culv_vk_rdma_buffer_grow(culv_vk_rdma_buffer *buffer, uint64_t size);
 
-/** Lists the parts by offset. Writes up to `capacity` of them into parts (NULL when capacity is 0),
- * and sets *count to their number.
+/** Lists the parts by offset. `parts` and *count are as in every call that lists (culvert.h).
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: the buffer owns what they name, the dma-bufs too: duplicate one that you keep
  * (culv_handle_dup()).

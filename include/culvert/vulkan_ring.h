@@ -50,16 +50,13 @@ typedef struct culv_vk_ring_resource {
      * and must outlive the ring. */
     const culv_vk_own_image *own_images;
     const culv_vk_own_buffer *own_buffers; /**< The same. */
-    /** What Vulkan does with it; this gives the barriers. Default: ANY. */
-    culv_vk_use use;
-    /** Narrows the stage: see culv_vk_image_transfer. 0: by `use`. */
-    VkPipelineStageFlags2 stage;
-    VkAccessFlags2 access; /**< 0: by `use`. */
-    /** Vulkan's layout of an image while it has the frame. 0: by `use`. */
-    VkImageLayout layout;
+    culv_vk_use use; /**< What Vulkan does with it; this gives the barriers. Default: ANY. */
+    VkPipelineStageFlags2 stage; /**< Narrows the stage: see culv_vk_image_transfer. 0: by `use`. */
+    VkAccessFlags2 access;       /**< 0: by `use`. */
+    VkImageLayout layout; /**< Vulkan's layout of an image while it has the frame. 0: by `use`. */
 } culv_vk_ring_resource;
 
-/** An empty one: all is 0. Set what every slot has.
+/** Returns an empty one: all is 0. Set what every slot has.
  * Threads: any. */
 CULV_INLINE culv_vk_ring_resource culv_vk_ring_resource_init(void)
 {
@@ -74,8 +71,7 @@ typedef struct culv_vk_ring_desc {
     uint32_t max_depth;                     /**< Required: slots, 1 to CULV_RING_MAX_DEPTH. */
     const culv_ring_settings *settings;     /**< As in culv_ring_desc::settings. */
     const culv_vk_ring_resource *resources; /**< Read during the call. */
-    /** 0 (a ring of slots only) to CULV_VK_RING_MAX_RESOURCES. */
-    uint32_t num_resources;
+    uint32_t num_resources; /**< 0 (a ring of slots only) to CULV_VK_RING_MAX_RESOURCES. */
     /** Vulkan's side; CUDA has the other. culv_vk_ring_desc_init() sets CONSUMER. */
     culv_ring_side side;
     /** Required: the family of the queue that Vulkan's side submits to; for the barriers.
@@ -87,7 +83,7 @@ typedef struct culv_vk_ring_desc {
     culv_ring_waits waits; /**< When Vulkan's queue waits. Default: see there. */
 } culv_vk_ring_desc;
 
-/** A default descriptor, with Vulkan as the consumer and no queue family yet.
+/** Returns a default descriptor, with Vulkan as the consumer and no queue family yet.
  * Threads: any. */
 CULV_INLINE culv_vk_ring_desc culv_vk_ring_desc_init(void)
 {
@@ -123,44 +119,41 @@ typedef struct culv_vk_ring_frame {
 CULV_EXPORT culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue,
                                             const culv_vk_ring_desc *desc, culv_vk_ring **out);
 
-/** Gives up the ring and all that it made, and sets *ring to NULL. NULL, or a pointer to NULL, is a
- * no-op. Vulkan's work on it must be over, or its device lost; CUDA's should be over
- * (culv_ring_drain()): see culv_shared_image_destroy(). CUDA's work that waits for a signal of
- * Vulkan's side which was never submitted, or was lost, is freed first: Culvert waits a second for
- * the signal and then makes it.
- * Ownership: *ring is Culvert's again.
+/** Gives up the ring and all that it made. Vulkan's work on it must be over, or its device lost;
+ * CUDA's should be over (culv_ring_drain()): see culv_shared_image_destroy(). CUDA's work that
+ * waits for a signal of Vulkan's side which was never submitted, or was lost, is freed first:
+ * Culvert waits a second for the signal and then makes it.
  * Threads: any, after the last call of either side. */
 CULV_EXPORT void culv_vk_ring_destroy(culv_vk_ring **ring);
 
-/** Does the same as culv_vk_ring_destroy(), but does not wait for CUDA's work: what the ring made
+/** Does what culv_vk_ring_destroy() does, but does not wait for CUDA's work: what the ring made
  * goes as by culv_shared_buffer_destroy_after() with `last_use`.
- * Ownership: *ring is Culvert's again.
  * Threads: any, after the last call of either side. */
 CULV_EXPORT void culv_vk_ring_destroy_after(culv_vk_ring **ring, CUstream last_use);
 
-/** The ring, for CUDA's side (culv_ring_acquire_on(), culv_ring_release_on()) and for
+/** Returns the ring, for CUDA's side (culv_ring_acquire_on(), culv_ring_release_on()) and for
  * culv_ring_configure(), _drain(), _get_stats(). NULL for NULL.
  * Ownership: the ring's: culv_ring_destroy() refuses it (OWNED).
  * Threads: any. */
 CULV_EXPORT culv_ring *culv_vk_ring_core(const culv_vk_ring *ring);
 
-/** An image of a slot. NULL when the resource is a buffer, and when the slot or resource does not
- * exist.
+/** Returns an image of a slot. NULL when the resource is a buffer, and when the slot or resource
+ * does not exist.
  * Ownership: the ring's, which culv_shared_image_destroy() refuses (OWNED), or yours when you
  * passed it in.
  * Threads: any. */
 CULV_EXPORT culv_shared_image *culv_vk_ring_image(const culv_vk_ring *ring, uint32_t slot,
                                                   uint32_t resource);
 
-/** A buffer of a slot. NULL when the resource is an image, and when the slot or resource does not
- * exist.
+/** Returns a buffer of a slot. NULL when the resource is an image, and when the slot or resource
+ * does not exist.
  * Ownership: the ring's, which culv_shared_buffer_destroy() refuses (OWNED), or yours when you
  * passed it in.
  * Threads: any. */
 CULV_EXPORT culv_shared_buffer *culv_vk_ring_buffer(const culv_vk_ring *ring, uint32_t slot,
                                                     uint32_t resource);
 
-/** The first byte of a slot's buffer in CUDA: culv_shared_buffer_pointer() of
+/** Returns the first byte of a slot's buffer in CUDA: culv_shared_buffer_pointer() of
  * culv_vk_ring_buffer(). 0 when the resource is an image, and when the slot or resource does not
  * exist.
  * Ownership: as culv_vk_ring_buffer().
@@ -168,7 +161,7 @@ CULV_EXPORT culv_shared_buffer *culv_vk_ring_buffer(const culv_vk_ring *ring, ui
 CULV_EXPORT CUdeviceptr culv_vk_ring_pointer(const culv_vk_ring *ring, uint32_t slot,
                                              uint32_t resource);
 
-/** The timeline of a side, for submissions of your own. Never destroy it.
+/** Returns the timeline of a side, for submissions of your own. Never destroy it.
  * Errors: none; VK_NULL_HANDLE for NULL.
  * Ownership: the ring's.
  * Threads: any. */
@@ -226,7 +219,7 @@ CULV_EXPORT culv_result culv_vk_ring_flush(culv_vk_ring *ring, VkQueue queue, Vk
 /** What you want a queue for. */
 typedef enum culv_vk_queue_use {
     CULV_VK_QUEUE_GRAPHICS = 0, /**< Draws. */
-    CULV_VK_QUEUE_COMPUTE = 1,  /**< Computes. A family without graphics where there is one. */
+    CULV_VK_QUEUE_COMPUTE = 1,  /**< Computes. A family without graphics if there is one. */
     /** Only copies: a family with TRANSFER and neither graphics nor compute. The GPU needs no
      * switch between CUDA's work and its copy engine (measured on an H200: 9 to 17 us a round trip
      * against 319). Without such a family, any that copies. */
@@ -234,7 +227,8 @@ typedef enum culv_vk_queue_use {
     CULV_VK_QUEUE_USE_FORCE32 = 0x7fffffff
 } culv_vk_queue_use;
 
-/** The best queue family for a use. Among equals it is the lowest index. It is never a video queue.
+/** Gets the best queue family for a use. Among equals it is the lowest index. It is never a video
+ * queue.
  * Errors: INVALID (NULL_ARGUMENT, VALUE), UNSUPPORTED (no family supports the use).
  * Threads: any.
  * Source: Vulkan specification, VkQueueFamilyProperties; docs/measured/performance.md. */

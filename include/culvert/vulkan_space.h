@@ -14,22 +14,22 @@
  * (vkQueueBindSparse).
  *
  * What the device needs: Vulkan 1.2 and the features sparseBinding, sparseResidencyBuffer,
- * bufferDeviceAddress and bufferDeviceAddressCaptureReplay, which
- * culv_vk_merge_device_features() enables where culv_vk_device_features::one_address is set, and a
- * queue with VK_QUEUE_SPARSE_BINDING_BIT. culv_vk_check_space() says what is missing. There is
- * never a second address: where one address cannot be had, the call fails, and a plain culv_vector
- * with a view (culvert/vulkan_vmm.h) remains, which has two.
+ * bufferDeviceAddress and bufferDeviceAddressCaptureReplay, which culv_vk_merge_device_features()
+ * enables if culv_vk_device_features::one_address is set, and a queue with
+ * VK_QUEUE_SPARSE_BINDING_BIT. culv_vk_check_space() says what is missing. There is never a second
+ * address: if one address cannot be had, the call fails, and a plain culv_vector with a view
+ * (culvert/vulkan_vmm.h) remains, which has two.
  *
  * Order. CUDA's mapping is immediate; vkQueueBindSparse is a queue operation.
  * - Commit: CUDA may use the memory when the call returns. Vulkan may too, unless you ask for a
  *   value: then Vulkan's work waits for that value of culv_vk_space_timeline() first.
- * - A commit that waits for Vulkan needs a queue that gets there. Where earlier work of that queue
+ * - A commit that waits for Vulkan needs a queue that gets there. If earlier work of that queue
  *   waits for something that you signal later, ask for the value, or bind by another queue.
- * - Binds and unbinds of one space happen in the order of the calls. They wait for nothing else,
- *   so work on other parts of the space goes on.
+ * - Binds and unbinds of one space happen in the order of the calls. They wait for nothing else, so
+ *   work on other parts of the space goes on.
  * - Decommit: nobody may use the memory any more. culv_vk_space_decommit() waits on the host for
- *   your stream, culv_vk_space_decommit_after() defers. Where Vulkan uses the memory, let the
- *   stream wait for Vulkan's timeline first (culv_semaphore_wait()).
+ *   your stream, culv_vk_space_decommit_after() defers. If Vulkan uses the memory, let the stream
+ *   wait for Vulkan's timeline first (culv_semaphore_wait()).
  * - Data still needs what it always needs: a semaphore between the writer and the reader, and on
  *   Vulkan's side a barrier. No ownership transfer to VK_QUEUE_FAMILY_EXTERNAL is needed for
  *   accesses by address.
@@ -53,13 +53,12 @@ typedef struct culv_vk_space culv_vk_space;
 /** Opaque: a part of a space. */
 typedef struct culv_vk_space_buffer culv_vk_space_buffer;
 
-/** A space to make. Zero in every field but struct_size means the default. */
+/** A space to make. */
 typedef struct culv_vk_space_desc {
     size_t struct_size; /**< Set by culv_vk_space_desc_init(). */
     /** Required: bytes of addresses, rounded up to the granularity (2 MiB). They cost no memory. */
     uint64_t size;
-    /** Required: a queue of the VkDevice with VK_QUEUE_SPARSE_BINDING_BIT. */
-    VkQueue queue;
+    VkQueue queue; /**< Required: a queue of the VkDevice with VK_QUEUE_SPARSE_BINDING_BIT. */
     /** The address, a multiple of the granularity: this one or none (ADDRESS). 0: Culvert looks for
      * one. */
     CUdeviceptr address;
@@ -73,11 +72,10 @@ typedef struct culv_vk_space_desc {
     /** Usage flags of the memory: those of culv_vmm_allocation_desc::usage without TILE_POOL. */
     uint32_t memory_usage;
     const culv_vmm_access *access; /**< Devices of CUDA's that use it. Read during the call. */
-    /** Default: 0, which lets the space's own device read and write. */
-    size_t access_count;
-    /** Called around every use of `queue` by Culvert. Needed where another thread uses the queue.
-     * With culv_vector_desc::commit_ahead a thread of Culvert's binds, so they are needed then
-     * unless nobody else uses the queue. Both or none. They must not call Culvert. */
+    size_t access_count; /**< Default: 0, which lets the space's own device read and write. */
+    /** Called around every use of `queue` by Culvert. Needed if another thread uses the queue. With
+     * culv_vector_desc::commit_ahead a thread of Culvert's binds, so they are needed then unless
+     * nobody else uses the queue. Both or none. They must not call Culvert. */
     void (*lock_queue)(void *context);
     void (*unlock_queue)(void *context);
     void *queue_context;
@@ -88,7 +86,6 @@ typedef struct culv_vk_space_desc {
     culv_bool vectors_do_not_wait;
 } culv_vk_space_desc;
 
-/** culv_vk_space_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_vk_space_desc)
 
 /** What a space is, or could be. */
@@ -109,7 +106,6 @@ typedef struct culv_vk_space_info {
     uint32_t refused_by_vulkan; /**< Number of addresses that Vulkan did not give. */
 } culv_vk_space_info;
 
-/** culv_vk_space_info_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_vk_space_info)
 
 /** Checks whether the device can have such a space, as far as that can be told without making it.
@@ -133,19 +129,17 @@ CULV_EXPORT culv_result culv_vk_check_space(culv_vk_device *vk, const culv_vk_sp
  * Errors: as culv_vk_check_space(); UNSUPPORTED (USAGE: Vulkan gave no address that it was told, so
  * the VkDevice was created without the features), OUT_OF_MEMORY (ADDRESS: no address was free in
  * both; the message says what each side answered), DRIVER, ASYNC.
- * Ownership: *out is yours; give it to culv_vk_space_destroy(). It keeps the attachment alive, and
- * your VkDevice must outlive it.
+ * Ownership: *out is yours, for culv_vk_space_destroy(). It keeps the attachment alive, and your
+ * VkDevice must outlive it.
  * Threads: any.
  * Source: cuda.h, cuMemAddressReserve; VkBufferOpaqueCaptureAddressCreateInfo; measured,
  * docs/space.md: an H200 gives both the same address from 64 MiB to 256 GiB. */
 CULV_EXPORT culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *desc,
                                              culv_vk_space **out);
 
-/** Gives the space up and sets *space to NULL. It goes, with all of its memory, when its buffers
- * and vectors are gone too. Tensors of a vector that was destroyed keep CUDA's half of their memory
- * and nothing of Vulkan's, so that the VkDevice may go before them. The GPU's work with it must be
- * done then. NULL, or a pointer to NULL, is a no-op.
- * Ownership: *space is Culvert's again.
+/** Gives the space up. It goes, with all of its memory, when its buffers and vectors are gone too.
+ * Tensors of a vector that was destroyed keep CUDA's half of their memory and nothing of Vulkan's,
+ * so that the VkDevice may go before them. The GPU's work with it must be done then.
  * Threads: any, ordered with other calls and with uses of the queue. */
 CULV_EXPORT void culv_vk_space_destroy(culv_vk_space **space);
 
@@ -195,10 +189,10 @@ CULV_EXPORT culv_result culv_vk_space_get_info(culv_vk_space *space, culv_vk_spa
  * it at once in both cases.
  *
  * A commit gives the bytes to nobody: a later culv_vk_space_buffer_create() at
- * CULV_VK_SPACE_ANYWHERE may take them. Where you use committed bytes by yourself, give your
- * buffers an `offset` elsewhere, or take a buffer for those bytes, too.
+ * CULV_VK_SPACE_ANYWHERE may take them. If you use committed bytes by yourself, give your buffers
+ * an `offset` elsewhere, or take a buffer for those bytes, too.
  *
- * Where memory there was given up by a deferred decommit, the call waits for that on the host.
+ * If memory there was given up by a deferred decommit, the call waits for that on the host.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: not multiples of the granularity; RANGE: they leave the
  * space), BUSY (MAPPED: there is memory already, or a vector has these addresses), OUT_OF_MEMORY,
  * DRIVER, ASYNC. After an error nothing has changed, on either side.
@@ -219,11 +213,11 @@ CULV_EXPORT culv_result culv_vk_space_commit_allocation(culv_vk_space *space, ui
 
 /** Takes the memory out of `size` bytes from `offset` on, on both sides. Only whole chunks. Waits
  * on the host for what has been submitted to `last_use` so far, then until Vulkan has unbound it.
- * Where Vulkan uses the memory, let the stream wait for Vulkan's timeline first.
+ * If Vulkan uses the memory, let the stream wait for Vulkan's timeline first.
  * Errors: INVALID (NULL_ARGUMENT, RANGE; NOT_MAPPED: an end lies within a chunk, or nothing is
  * there; CAPTURE, STREAM_DEVICE), BUSY (MAPPED: a culv_vk_space_buffer or a vector lies there),
- * DRIVER, ASYNC. After an error nothing has changed. Where a driver refuses what was asked of it
- * last, the memory goes in a later call.
+ * DRIVER, ASYNC. After an error nothing has changed. If a driver refuses what was asked of it last,
+ * the memory goes in a later call.
  * Threads: any, ordered with other uses of the queue.
  * Source: cuda.h, cuMemUnmap; vkQueueBindSparse. */
 CULV_EXPORT culv_result culv_vk_space_decommit(culv_vk_space *space, uint64_t offset, uint64_t size,
@@ -258,7 +252,7 @@ typedef struct culv_vk_space_buffer_desc {
      * inputs and storage of acceleration structures, and CUDA. Unless `own_handle` is set, the
      * space's VkBuffer must have these usages (culv_vk_space_desc::buffer_usage). */
     VkBufferUsageFlags usage;
-    uint64_t alignment; /**< A power of two, in bytes, where more is needed than `usage` does. */
+    uint64_t alignment; /**< A power of two, in bytes, if more is needed than `usage` does. */
     /** Nonzero: a VkBuffer of its own, for what takes no offset. It is a sparse buffer on the same
      * memory without a device address, and its offset and size are multiples of Vulkan's sparse
      * block (64 KiB on an H200). 0: the space's VkBuffer, at an offset. */
@@ -282,17 +276,15 @@ CULV_INLINE culv_vk_space_buffer_desc culv_vk_space_buffer_desc_init(void)
  * Errors: as culv_vk_space_commit(); INVALID (VALUE: an alignment or an offset; USAGE: the space's
  * VkBuffer lacks a usage; SIZE: it is 0; RANGE), BUSY (MAPPED: another buffer or a vector has some
  * of it), OUT_OF_MEMORY (ADDRESS: no place is free).
- * Ownership: *out is yours; give it to culv_vk_space_buffer_destroy(). It keeps the space alive.
+ * Ownership: *out is yours, for culv_vk_space_buffer_destroy(). It keeps the space alive.
  * Threads: any, ordered with other uses of the queue.
  * Source: VkPhysicalDeviceLimits; Vulkan, vkCmdBuildAccelerationStructuresKHR. */
 CULV_EXPORT culv_result culv_vk_space_buffer_create(culv_vk_space *space,
                                                     const culv_vk_space_buffer_desc *desc,
                                                     culv_vk_space_buffer **out);
 
-/** Gives the part back and sets *buffer to NULL. Vulkan's work with a VkBuffer of its own must be
- * done. The memory stays committed: see culv_vk_space_decommit(). NULL, or a pointer to NULL, is a
- * no-op.
- * Ownership: *buffer is Culvert's again.
+/** Gives the part back. Vulkan's work with a VkBuffer of its own must be done. The memory stays
+ * committed: see culv_vk_space_decommit().
  * Threads: any, ordered with other calls on this object; the last one of a space that was given up
  * is ordered with uses of the queue. */
 CULV_EXPORT void culv_vk_space_buffer_destroy(culv_vk_space_buffer **buffer);

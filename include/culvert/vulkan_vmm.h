@@ -36,8 +36,8 @@ CULV_EXTERN_C_BEGIN
  * its exporter to culv_vk_memory_from_handle(); USAGE: a tile pool; DEDICATED: an image that is not
  * dedicated in memory that is not compressible, or a dedicated buffer that does not need all of the
  * allocation).
- * Ownership: *out is yours; give it to vkFreeMemory(). It keeps the memory alive even when the
- * allocation is destroyed.
+ * Ownership: *out is yours, for vkFreeMemory(). It keeps the memory alive even when the allocation
+ * is destroyed.
  * Threads: any.
  * Source: cuda.h, cuMemExportToShareableHandle; VkImportMemoryFdInfoKHR. */
 CULV_EXPORT culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_allocation *allocation,
@@ -49,7 +49,7 @@ CULV_EXPORT culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_all
  * dedicated allocation. You may bind several buffers to one allocation.
  *
  * A buffer that needs all of the allocation gets it dedicated, and is of the fast kind. Another one
- * cannot be: Vulkan takes dedicated memory for a whole allocation only. Where it needs
+ * cannot be: Vulkan takes dedicated memory for a whole allocation only. If it needs
  * CULV_SLOW_KIND_BYTES or more, a warning in the log says so. Make the buffer as large as the
  * allocation, and use ranges of it.
  *
@@ -58,19 +58,18 @@ CULV_EXPORT culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_all
  * Errors: as culv_vk_memory_from_vmm(); INVALID (RANGE: offset and the buffer's size leave the
  * allocation; VALUE: offset is not a multiple of VkMemoryRequirements::alignment; DEDICATED:
  * required, but the buffer does not need all of the allocation).
- * Ownership: *out is yours; give it to vkFreeMemory() after vkDestroyBuffer(). After an error the
- * buffer is unbound.
+ * Ownership: *out is yours, for vkFreeMemory() after vkDestroyBuffer(). After an error the buffer
+ * is unbound.
  * Threads: any, ordered with other uses of the buffer. */
 CULV_EXPORT culv_result culv_vk_buffer_bind_vmm(culv_vk_device *vk, VkBuffer buffer,
                                                 culv_vmm_allocation *allocation,
                                                 VkDeviceSize offset, VkDeviceMemory *out);
 
 /** Returns the kind of memory that culv_vk_buffer_bind_vmm() gives this buffer at this offset:
- * CULV_MEMORY_KIND_FAST where the buffer needs all of the allocation; CULV_MEMORY_KIND_PLAIN where
- * it lies at an offset or needs less; CULV_MEMORY_KIND_COMPRESSIBLE where the allocation is
- * compressible. Bound or not makes no difference. The answer is not meant for a buffer that you
- * made for sparse binding: that is CULV_MEMORY_KIND_PLAIN. CULV_MEMORY_KIND_UNKNOWN where an
- * argument is NULL.
+ * CULV_MEMORY_KIND_FAST if the buffer needs all of the allocation; CULV_MEMORY_KIND_PLAIN if it
+ * lies at an offset or needs less; CULV_MEMORY_KIND_COMPRESSIBLE if the allocation is compressible.
+ * Bound or not makes no difference. The answer is not meant for a buffer that you made for sparse
+ * binding: that is CULV_MEMORY_KIND_PLAIN. CULV_MEMORY_KIND_UNKNOWN if an argument is NULL.
  * Threads: any, ordered with the destruction of the buffer and the allocation.
  * Source: measured, docs/measured/memory-kinds.md. */
 CULV_EXPORT culv_memory_kind culv_vk_vmm_memory_kind(culv_vk_device *vk, VkBuffer buffer,
@@ -90,8 +89,8 @@ CULV_EXPORT culv_memory_kind culv_vk_vmm_memory_kind(culv_vk_device *vk, VkBuffe
  * map the image on that with culv_vk_image_map().
  * Errors: as culv_vk_buffer_bind_vmm(); as culv_vk_check_image() of create_info (TILING, USAGE,
  * FORMAT, EXTENT); INVALID (DEDICATED: an offset in memory that is not compressible).
- * Ownership: *out is yours; give it to vkFreeMemory() after vkDestroyImage(). After an error the
- * image is unbound.
+ * Ownership: *out is yours, for vkFreeMemory() after vkDestroyImage(). After an error the image is
+ * unbound.
  * Threads: any, ordered with other uses of the image.
  * Source: measured, docs/measured/nvidia-measured.md. */
 CULV_EXPORT culv_result culv_vk_image_bind_vmm(culv_vk_device *vk, VkImage image,
@@ -99,7 +98,7 @@ CULV_EXPORT culv_result culv_vk_image_bind_vmm(culv_vk_device *vk, VkImage image
                                                culv_vmm_allocation *allocation, VkDeviceSize offset,
                                                VkDeviceMemory *out);
 
-/** How Vulkan sees a vector. Zero in every field but struct_size means the default. */
+/** How Vulkan sees a vector. */
 typedef struct culv_vk_vector_view_desc {
     size_t struct_size; /**< Set by culv_vk_vector_view_desc_init(). */
     /** Required: the usage of the buffers. With SHADER_DEVICE_ADDRESS the buffers have
@@ -115,16 +114,14 @@ typedef struct culv_vk_vector_view_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: the vector's. */
 } culv_vk_vector_view_desc;
 
-/** culv_vk_vector_view_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_vk_vector_view_desc)
 
 /** A Vulkan buffer on a part of a vector. */
 typedef struct culv_vk_vector_view_buffer {
     VkBuffer buffer;
     VkDeviceSize offset; /**< Offset of the buffer in the vector in bytes. */
-    /** Size in bytes. For a sparse buffer: what is bound, from offset 0 on. */
-    VkDeviceSize size;
-    uint64_t chunk; /**< culv_vector_chunk::id. 0 for a sparse buffer. */
+    VkDeviceSize size; /**< Size in bytes. For a sparse buffer: what is bound, from offset 0 on. */
+    uint64_t chunk;    /**< culv_vector_chunk::id. 0 for a sparse buffer. */
 } culv_vk_vector_view_buffer;
 
 /** Makes Vulkan's view of a vector and imports the chunks that it has. The chunks must be
@@ -135,14 +132,13 @@ typedef struct culv_vk_vector_view_buffer {
  * small or too large; NOT_EXPORTABLE), UNSUPPORTED (NOT_EXPORTABLE: the device exports no buffers
  * of such a usage; USAGE: the device lacks sparse binding, or takes no external memory for sparse
  * buffers).
- * Ownership: *out is yours; give it to culv_vector_view_destroy(), before or after the vector goes.
+ * Ownership: *out is yours, for culv_vector_view_destroy(), before or after the vector goes.
  * Threads: any, but not during a call that changes the vector. */
 CULV_EXPORT culv_result culv_vk_vector_view_create(culv_vk_device *vk, culv_vector *vector,
                                                    const culv_vk_vector_view_desc *desc,
                                                    culv_vector_view **out);
 
-/** Lists the buffers by offset. Writes up to `capacity` of them into parts (NULL when capacity is
- * 0), and sets *count to the number of buffers.
+/** Lists the buffers by offset. `parts` and *count are as in every call that lists (culvert.h).
  * Errors: INVALID (NULL_ARGUMENT; VALUE: the view is another API's).
  * Ownership: Culvert owns the buffers, which are valid until an update drops them.
  * Threads: one at a time. */
@@ -151,8 +147,8 @@ CULV_EXPORT culv_result culv_vk_vector_view_get_buffers(const culv_vector_view *
                                                         size_t capacity, size_t *count);
 
 /** Returns the kind of memory that all of the view's buffers lie in: CULV_MEMORY_KIND_FAST, or
- * CULV_MEMORY_KIND_COMPRESSIBLE where the vector's memory is compressible. CULV_MEMORY_KIND_PLAIN
- * for one sparse buffer, and should Vulkan want more for a chunk's buffer than the chunk has.
+ * CULV_MEMORY_KIND_COMPRESSIBLE if the vector's memory is compressible. CULV_MEMORY_KIND_PLAIN for
+ * one sparse buffer, and should Vulkan want more for a chunk's buffer than the chunk has.
  * CULV_MEMORY_KIND_UNKNOWN for NULL, another API's view, and a view that has no buffer yet.
  * Threads: one at a time. */
 CULV_EXPORT culv_memory_kind culv_vk_vector_view_memory_kind(const culv_vector_view *view);
