@@ -67,14 +67,12 @@ CULV_EXPORT culv_result culv_vmm_check_adopted(const culv_vmm_adopted *adopted);
  * Threads: any. */
 CULV_EXPORT uint64_t culv_vmm_adopted_offset(const culv_vmm_adopted *adopted);
 
-/** Returns the size of the range in bytes. 0 for NULL.
- * Threads: any. */
+/** Returns the size of the range in bytes. 0 for NULL. Threads: any. */
 CULV_EXPORT uint64_t culv_vmm_adopted_size(const culv_vmm_adopted *adopted);
 
 /** Lists the chunks by address. `chunks` and *count are as in every call that lists (culvert.h).
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: the range has the allocations.
- * Threads: any. */
+ * Ownership: the range has the allocations. Threads: any. */
 CULV_EXPORT culv_result culv_vmm_adopted_get_chunks(const culv_vmm_adopted *adopted,
                                                     culv_vmm_adopted_chunk *chunks, size_t capacity,
                                                     size_t *count);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: the functions of the CUDA driver API, without a table of one's own.
+/* Culvert: the functions of the CUDA driver API, without your own table of function pointers.
  *
  *   CUdeviceptr p = 0;
  *   CUresult r = CULV_CUDA(device)->cuMemAlloc(&p, bytes);
@@ -521,8 +521,7 @@ CULV_EXPORT const culv_cuda_api *culv_device_cuda_api(culv_device *device);
 
 /** Returns the same functions, with the calling thread's own default stream as stream 0. cuda.h
  * gives these to a program that defines CUDA_API_PER_THREAD_DEFAULT_STREAM. NULL for NULL.
- * Ownership: Culvert's, valid until the device and all objects made from it are gone.
- * Threads: any.
+ * Ownership: Culvert's, valid until the device and all objects made from it are gone. Threads: any.
  * Source: cuda.h, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM. */
 CULV_EXPORT const culv_cuda_api *culv_device_cuda_api_per_thread(culv_device *device);
 

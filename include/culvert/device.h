@@ -132,8 +132,7 @@ CULV_INIT(culv_device_counts)
  * culv_device_open_for_vk() instead, because its error messages know the graphics side too.
  * Errors: INVALID; NO_DEVICE, whose message names every CUDA device; UNSUPPORTED without a usable
  * driver; DRIVER; ASYNC; OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_device_close().
- * Threads: any.
+ * Ownership: *out is yours, for culv_device_close(). Threads: any.
  * Source: CUDA programming guide, "Matching device UUIDs"; cuDeviceGetUuid_v2, which gives a MIG
  * slice its own UUID. */
 CULV_EXPORT culv_result culv_device_open_by_uuid(const culv_uuid *uuid,
@@ -146,8 +145,7 @@ CULV_EXPORT culv_result culv_device_open_by_uuid(const culv_uuid *uuid,
  * nodes); NO_DEVICE with every CUDA device named and what it has instead (DEVICE_UNKNOWN;
  * DEVICE_GROUP: another node of that adapter); UNSUPPORTED without a usable driver; DRIVER; ASYNC;
  * OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_device_close().
- * Threads: any.
+ * Ownership: *out is yours, for culv_device_close(). Threads: any.
  * Source: cuda.h, cuDeviceGetLuid, which only Windows has; CUDA programming guide, "Matching
  * device LUIDs". */
 CULV_EXPORT culv_result culv_device_open_by_luid(const culv_luid *luid, uint32_t node_mask,
@@ -157,8 +155,7 @@ CULV_EXPORT culv_result culv_device_open_by_luid(const culv_luid *luid, uint32_t
  * applies). It is the software twin's if desc->driver is CULV_DRIVER_SOFT, or if desc->driver is
  * AUTO, no NVIDIA driver is there and the twin is allowed. desc may be NULL.
  * Errors: INVALID; NO_DEVICE; UNSUPPORTED; DRIVER; ASYNC; OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_device_close().
- * Threads: any. */
+ * Ownership: *out is yours, for culv_device_close(). Threads: any. */
 CULV_EXPORT culv_result culv_device_open_by_ordinal(int32_t ordinal, const culv_device_desc *desc,
                                                     culv_device **out);
 
@@ -169,15 +166,13 @@ CULV_EXPORT void culv_device_close(culv_device **device);
 
 /** Fills *out with what the device can do, up to out->struct_size.
  * Errors: INVALID.
- * Ownership: a copy, yours.
- * Threads: any. */
+ * Ownership: a copy, yours. Threads: any. */
 CULV_EXPORT culv_result culv_device_get_caps(const culv_device *device, culv_device_caps *out);
 
 /** Fills *out with the numbers of live objects. The call first releases the deferred objects that
  * are due. The driver then waits for other CUDA work of the context.
  * Errors: INVALID.
- * Ownership: a copy, yours.
- * Threads: any. */
+ * Ownership: a copy, yours. Threads: any. */
 CULV_EXPORT culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out);
 
 /** Releases the objects that the ..._after() calls deferred and that the GPU no longer uses.
@@ -194,16 +189,14 @@ CULV_EXPORT uint64_t culv_device_collect(culv_device *device);
 /** Returns the CUDA context that Culvert uses. Make it current (cuCtxSetCurrent) before you launch
  * kernels on its streams. Culvert's own calls need no current context and leave the caller's
  * context as it was. NULL for NULL.
- * Ownership: Culvert's, or the caller's when culv_device_desc::context named it.
- * Threads: any. */
+ * Ownership: Culvert's, or the caller's when culv_device_desc::context named it. Threads: any. */
 CULV_EXPORT CUcontext culv_device_context(const culv_device *device);
 
 /** Returns a function of the SAME driver that serves the device (NVIDIA's or the twin's). As in
  * cuGetProcAddress, `name` has no suffix, and `version` is the CUDA version whose form you want:
  * ("cuMemAlloc", 3020). Cast the result to the matching PFN_ type of cudaTypedefs.h.
  * Errors: none; NULL when the driver lacks it.
- * Ownership: a function of the driver, valid while the device is open.
- * Threads: any. */
+ * Ownership: a function of the driver, valid while the device is open. Threads: any. */
 CULV_EXPORT void (*culv_device_cuda_proc(const culv_device *device, const char *name,
                                          int version))(void);
 

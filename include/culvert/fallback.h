@@ -44,16 +44,13 @@ typedef enum culv_fallback {
 
 /** Returns the name of a way of sharing, "SHARED".
  * Errors: none; "unknown" for other values.
- * Ownership: a static string, never NULL.
- * Threads: any. */
+ * Ownership: a static string, never NULL. Threads: any. */
 CULV_EXPORT const char *culv_sharing_name(culv_sharing sharing);
 
-/** Tells how CUDA reaches a buffer; SHARED for NULL.
- * Threads: any. */
+/** Tells how CUDA reaches a buffer; SHARED for NULL. Threads: any. */
 CULV_EXPORT culv_sharing culv_buffer_sharing(const culv_buffer *buffer);
 
-/** Tells how CUDA reaches an image; SHARED for NULL.
- * Threads: any. */
+/** Tells how CUDA reaches an image; SHARED for NULL. Threads: any. */
 CULV_EXPORT culv_sharing culv_image_sharing(const culv_image *image);
 
 /** Tells how CUDA reaches a semaphore; SHARED for NULL, and for a semaphore of another GPU that
@@ -68,26 +65,22 @@ CULV_EXPORT culv_sharing culv_semaphore_sharing(const culv_semaphore *semaphore)
  * stream. Call it after CUDA's last write and before the signal that the graphics API waits for.
  * SHARED: does nothing. HOST: culv_vk_buffer_record_upload() records the graphics API's half of the
  * copy.
- * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.
- * Threads: any, one at a time for a buffer. */
+ * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC. Threads: any, one at a time for a buffer. */
 CULV_EXPORT culv_result culv_buffer_upload(culv_buffer *buffer, CUstream stream);
 
 /** Fetches what the graphics API wrote into the buffer: a copy of the whole buffer, in the stream.
  * Call it after the wait for the graphics API's signal and before CUDA's first read. SHARED: does
  * nothing. HOST: culv_vk_buffer_record_download() records the graphics API's half, which comes
  * first.
- * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.
- * Threads: any, one at a time for a buffer. */
+ * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC. Threads: any, one at a time for a buffer. */
 CULV_EXPORT culv_result culv_buffer_download(culv_buffer *buffer, CUstream stream);
 
 /** Does what culv_buffer_upload() does for an image: all levels, layers and planes.
- * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.
- * Threads: any, one at a time for an image. */
+ * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC. Threads: any, one at a time for an image. */
 CULV_EXPORT culv_result culv_image_upload(culv_image *image, CUstream stream);
 
 /** Does what culv_buffer_download() does for an image: all levels, layers and planes.
- * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.
- * Threads: any, one at a time for an image. */
+ * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC. Threads: any, one at a time for an image. */
 CULV_EXPORT culv_result culv_image_download(culv_image *image, CUstream stream);
 
 /** Fills *out with the place of an image's texels in device memory, for a format that no CUDA array
@@ -96,8 +89,7 @@ CULV_EXPORT culv_result culv_image_download(culv_image *image, CUstream stream);
  * (UNSUPPORTED, FORMAT). Depth and stencil are planes 0 and 1, as in vkCmdCopyImageToBuffer (D24 as
  * 32-bit words).
  * Errors: INVALID (LEVEL; USAGE: the image has arrays).
- * Ownership: the memory is Culvert's, valid until the image is destroyed.
- * Threads: any.
+ * Ownership: the memory is Culvert's, valid until the image is destroyed. Threads: any.
  * Source: Vulkan specification, "Buffer and Image Addressing". */
 CULV_EXPORT culv_result culv_image_get_linear_layout(const culv_image *image, uint32_t level,
                                                      uint32_t plane, culv_subresource_layout *out);

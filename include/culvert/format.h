@@ -126,8 +126,7 @@ CULV_INIT(culv_format_info)
 /** Fills *out with what a format is, as far as out->struct_size reaches. A format that CUDA cannot
  * map is not an error: see mapped, reason and reason_text.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), UNSUPPORTED (FORMAT: not a format of Vulkan 1.3).
- * Ownership: the copy is yours.
- * Threads: any. */
+ * Ownership: the copy is yours. Threads: any. */
 CULV_EXPORT culv_result culv_format_get_info(culv_format format, culv_format_info *out);
 
 /** Gets the format of one plane of a format, and the divisors of its width and height. Plane 1 of
@@ -149,8 +148,7 @@ CULV_EXPORT culv_result culv_format_get_plane(culv_format format, uint32_t plane
  * Writes up to `capacity` of them into out (NULL when capacity is 0), and sets *count to the number
  * of formats. It is not an error when there is no such format.
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: the copies are yours.
- * Threads: any. */
+ * Ownership: the copies are yours. Threads: any. */
 CULV_EXPORT culv_result culv_format_from_cuda(uint32_t cuda_array_format, uint32_t channels,
                                               culv_format *out, uint32_t capacity, uint32_t *count);
 

@@ -78,15 +78,13 @@ CULV_INIT(culv_gl_report)
  *
  * A machine where nothing works is not an error: *out says why.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), OUT_OF_MEMORY.
- * Ownership: the copy is yours.
- * Threads: the context's. */
+ * Ownership: the copy is yours. Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_check_context(const culv_gl_desc *desc, culv_device *device,
                                               culv_gl_report *out);
 
 /** Returns the name of a way: "MEMORY".
  * Errors: none; "unknown" for other values.
- * Ownership: a static string, never NULL.
- * Threads: any. */
+ * Ownership: a static string, never NULL. Threads: any. */
 CULV_EXPORT const char *culv_gl_way_name(culv_gl_way way);
 
 CULV_EXTERN_C_END

@@ -46,8 +46,7 @@ CULV_INIT(culv_gl_desc)
  * Errors: INVALID (CONTEXT: no context is current), NO_DEVICE (the message names every device of
  * both sides and the likely cause, and culv_gl_check_context() says what to do), UNSUPPORTED
  * (EXTENSION_MISSING: nothing tells which GPU the context is), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_device_close().
- * Threads: the context's. */
+ * Ownership: *out is yours, for culv_device_close(). Threads: the context's. */
 CULV_EXPORT culv_result culv_device_open_for_gl(const culv_gl_desc *desc,
                                                 const culv_device_desc *device_desc,
                                                 culv_device **out);
@@ -80,8 +79,7 @@ CULV_EXPORT culv_result culv_gl_add_context(culv_gl *gl);
  * context that made them: destroy it first.
  * Errors: INVALID (NULL_ARGUMENT; CONTEXT: none of the attachment's is current; VALUE: it is the
  * last one, for which there are culv_gl_detach() and culv_gl_lose_contexts()).
- * Ownership: the context stays yours.
- * Threads: the context's. */
+ * Ownership: the context stays yours. Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_remove_context(culv_gl *gl);
 
 /** Tells Culvert that every context of the attachment is destroyed, or lost (GL_CONTEXT_LOST), and

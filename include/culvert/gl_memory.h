@@ -73,21 +73,18 @@ CULV_EXPORT culv_result culv_gl_buffer_create(culv_gl *gl, const culv_gl_buffer_
 
 /** Returns the name of the GL buffer. Bind it and read it as your own, but never delete it. 0 for
  * NULL.
- * Ownership: Culvert's.
- * Threads: any. */
+ * Ownership: Culvert's. Threads: any. */
 CULV_EXPORT uint32_t culv_gl_buffer_name(const culv_shared_buffer *buffer);
 
 /** Copies what culv_buffer_upload() sent into the GL buffer (HOST path, culvert/fallback.h). On all
  * other paths it does nothing. First call culv_gl_semaphore_wait() for CUDA's upload. The call
  * waits until the context has finished its commands (glFinish).
- * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER.
- * Threads: the context's. */
+ * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER. Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_buffer_upload(culv_shared_buffer *buffer);
 
 /** Copies the GL buffer to the place that culv_buffer_download() reads from (HOST path), after
  * OpenGL's earlier work is done, for which it waits. On all other paths it does nothing.
- * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER.
- * Threads: the context's. */
+ * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER. Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_buffer_download(culv_shared_buffer *buffer);
 
 /** Makes a GL texture with exportable memory, imports the memory into CUDA and maps it: all or
@@ -105,22 +102,18 @@ CULV_EXPORT culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_cr
 
 /** Returns the name of the GL texture. Bind it, view it and attach it to framebuffers as your own,
  * but never delete it. 0 for NULL.
- * Ownership: Culvert's.
- * Threads: any. */
+ * Ownership: Culvert's. Threads: any. */
 CULV_EXPORT uint32_t culv_gl_image_name(const culv_shared_image *image);
 
-/** Returns the texture's target, a GLenum. 0 for NULL.
- * Threads: any. */
+/** Returns the texture's target, a GLenum. 0 for NULL. Threads: any. */
 CULV_EXPORT uint32_t culv_gl_image_target(const culv_shared_image *image);
 
 /** Does what culv_gl_buffer_upload() does, for all levels and layers of a texture.
- * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER.
- * Threads: the context's. */
+ * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER. Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_image_upload(culv_shared_image *image);
 
 /** Does what culv_gl_buffer_download() does, for all levels and layers of a texture.
- * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER.
- * Threads: the context's. */
+ * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER. Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_image_download(culv_shared_image *image);
 
 /** Memory behind a handle that OpenGL is to use. */
@@ -169,8 +162,7 @@ CULV_EXPORT culv_result culv_gl_memory_from_vmm(culv_gl *gl, culv_vmm_allocation
  * 0 there. That renderer also needs 48 bytes behind a buffer: allocate 64 more than you use.
  * Errors: INVALID (NULL_ARGUMENT, CONTEXT, SIZE, RANGE; VALUE: it is no buffer's name, or already
  * has storage), UNSUPPORTED (RANGE: the driver ignores offsets), DRIVER, OUT_OF_MEMORY.
- * Ownership: the buffer is yours. Delete it before the memory.
- * Threads: the context's. */
+ * Ownership: the buffer is yours. Delete it before the memory. Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_memory_bind_buffer(culv_gl_memory *memory, uint32_t buffer,
                                                    uint64_t offset, uint64_t size);
 
@@ -181,15 +173,13 @@ CULV_EXPORT culv_result culv_gl_memory_bind_buffer(culv_gl_memory *memory, uint3
  * Errors: INVALID (NULL_ARGUMENT, CONTEXT, EXTENT; RANGE: the memory is too small for the texels;
  * VALUE: it is no texture's name, or already has storage), UNSUPPORTED (RANGE: the driver ignores
  * offsets; TILING: it has no linear tiling; FORMAT; USAGE: the target), DRIVER, OUT_OF_MEMORY.
- * Ownership: the texture is yours. Delete it before the memory.
- * Threads: the context's. */
+ * Ownership: the texture is yours. Delete it before the memory. Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_memory_bind_texture(culv_gl_memory *memory, uint32_t texture,
                                                     const culv_gl_image_create_desc *desc,
                                                     culv_bool linear, uint64_t offset);
 
 /** Returns the name of the GL memory object. 0 for NULL.
- * Ownership: Culvert's.
- * Threads: any. */
+ * Ownership: Culvert's. Threads: any. */
 CULV_EXPORT uint32_t culv_gl_memory_name(const culv_gl_memory *memory);
 
 /** Deletes the GL memory object. Delete the buffers and textures in it first: old versions of Mesa

@@ -77,8 +77,7 @@ CULV_EXPORT culv_result culv_gl_register_buffer(culv_gl *gl, uint32_t buffer,
  * the object's; SIZE: it has no storage; DEVICE_MISMATCH), UNSUPPORTED (FORMAT; USAGE: the target,
  * multisampling, a bindless handle that exists already; DRIVER_TOO_OLD), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
- * Ownership: as culv_gl_register_buffer().
- * Threads: the context's.
+ * Ownership: as culv_gl_register_buffer(). Threads: the context's.
  * Source: cudaGL.h, cuGraphicsGLRegisterImage; CUDA Programming Guide, "OpenGL
  * Interoperability". */
 CULV_EXPORT culv_result culv_gl_register_image(culv_gl *gl, uint32_t name, uint32_t target,
@@ -134,8 +133,7 @@ CULV_EXPORT culv_result culv_gl_readback_read(culv_gl_readback *readback, uint32
                                               int32_t x, int32_t y);
 
 /** Returns the buffer, for culv_registration_map(). NULL for NULL.
- * Ownership: the readback's; culv_registration_destroy() refuses it.
- * Threads: any. */
+ * Ownership: the readback's; culv_registration_destroy() refuses it. Threads: any. */
 CULV_EXPORT culv_registration *culv_gl_readback_registration(const culv_gl_readback *readback);
 
 /** Destroys the readback.

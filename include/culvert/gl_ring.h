@@ -48,8 +48,7 @@ typedef struct culv_gl_ring_resource {
     culv_registration *const *registrations; /**< For the way REGISTER; none of them mapped. */
 } culv_gl_ring_resource;
 
-/** Returns a resource with all 0.
- * Threads: any. */
+/** Returns a resource with all 0. Threads: any. */
 CULV_INLINE culv_gl_ring_resource culv_gl_ring_resource_init(void)
 {
     culv_gl_ring_resource r;
@@ -72,8 +71,7 @@ typedef struct culv_gl_ring_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_gl_ring_desc;
 
-/** Returns a default descriptor, with OpenGL as the consumer.
- * Threads: any. */
+/** Returns a default descriptor, with OpenGL as the consumer. Threads: any. */
 CULV_INLINE culv_gl_ring_desc culv_gl_ring_desc_init(void)
 {
     culv_gl_ring_desc d;
@@ -118,8 +116,7 @@ CULV_EXPORT culv_result culv_gl_ring_destroy(culv_gl_ring **ring);
  * call them only with MEMORY (RING_SIDE). culv_ring_release() and culv_ring_flush() refuse OpenGL's
  * side (RING_SIDE). OpenGL's side calls culv_ring_cancel() itself. Only with MEMORY can
  * culv_ring_drain() force (NO_FORCE). NULL for NULL.
- * Ownership: the ring's: culv_ring_destroy() refuses it (OWNED).
- * Threads: any. */
+ * Ownership: the ring's: culv_ring_destroy() refuses it (OWNED). Threads: any. */
 CULV_EXPORT culv_ring *culv_gl_ring_core(const culv_gl_ring *ring);
 
 /** Returns the way that the ring took: MEMORY, REGISTER or STAGED. With CULV_FALLBACK_PEER, MEMORY
@@ -134,8 +131,7 @@ CULV_EXPORT culv_bool culv_gl_ring_waits_on_host(const culv_gl_ring *ring);
 
 /** Tells why the earlier ways were refused: a line for each, which ends with '\n'. "" if the first
  * one works, and for NULL.
- * Ownership: the ring owns the text; it is valid until the ring is destroyed.
- * Threads: any. */
+ * Ownership: the ring owns the text; it is valid until the ring is destroyed. Threads: any. */
 CULV_EXPORT const char *culv_gl_ring_refusals(const culv_gl_ring *ring);
 
 /** Returns OpenGL's name of a slot's buffer, texture or renderbuffer. 0 if the slot or the resource
@@ -146,24 +142,21 @@ CULV_EXPORT uint32_t culv_gl_ring_name(const culv_gl_ring *ring, uint32_t slot, 
 
 /** Returns CUDA's side of a slot's buffer, whichever way it came. NULL if the resource is an image
  * or does not exist.
- * Ownership: the ring's, or that of your object.
- * Threads: any. */
+ * Ownership: the ring's, or that of your object. Threads: any. */
 CULV_EXPORT culv_buffer *culv_gl_ring_buffer(const culv_gl_ring *ring, uint32_t slot,
                                              uint32_t resource);
 
 /** Returns CUDA's side of a slot's texture, whichever way it came. With REGISTER its arrays,
  * surfaces and textures are valid from an acquire to the release: ask again in each frame. NULL if
  * the resource is a buffer or does not exist.
- * Ownership: the ring's, or that of your object.
- * Threads: any. */
+ * Ownership: the ring's, or that of your object. Threads: any. */
 CULV_EXPORT culv_image *culv_gl_ring_image(const culv_gl_ring *ring, uint32_t slot,
                                            uint32_t resource);
 
 /** Returns the first byte of a slot's buffer in CUDA. With REGISTER it is valid from an acquire to
  * the release, may differ after the next acquire, and is 0 while CUDA does not have the slot. 0 if
  * the resource is an image or does not exist.
- * Ownership: as culv_gl_ring_buffer().
- * Threads: any; with REGISTER those of CUDA's side. */
+ * Ownership: as culv_gl_ring_buffer(). Threads: any; with REGISTER those of CUDA's side. */
 CULV_EXPORT CUdeviceptr culv_gl_ring_pointer(const culv_gl_ring *ring, uint32_t slot,
                                              uint32_t resource);
 
@@ -181,13 +174,11 @@ CULV_EXPORT culv_result culv_gl_ring_acquire(culv_gl_ring *ring, uint64_t timeou
  * context. With STAGED, a producer's data are read back first, which waits for OpenGL. After an
  * error the side still holds the frame.
  * Errors: as culv_ring_release(), culv_gl_semaphore_signal() and culv_gl_buffer_download().
- * Ownership: the slot belongs to CUDA's side.
- * Threads: as culv_gl_ring_acquire(). */
+ * Ownership: the slot belongs to CUDA's side. Threads: as culv_gl_ring_acquire(). */
 CULV_EXPORT culv_result culv_gl_ring_release(culv_gl_ring *ring, culv_ring_frame *frame);
 
 /** Does what culv_ring_flush() does, for OpenGL's side, and signals.
- * Errors: as culv_gl_ring_release().
- * Threads: as culv_gl_ring_acquire(). */
+ * Errors: as culv_gl_ring_release(). Threads: as culv_gl_ring_acquire(). */
 CULV_EXPORT culv_result culv_gl_ring_flush(culv_gl_ring *ring);
 
 CULV_EXTERN_C_END

@@ -102,8 +102,7 @@ CULV_EXPORT culv_result culv_gl_semaphore_wait(culv_shared_semaphore *semaphore,
 
 /** Returns the name of the GL semaphore, for your own calls. 0 for NULL, and if OpenGL has no such
  * semaphores.
- * Ownership: Culvert's.
- * Threads: any. */
+ * Ownership: Culvert's. Threads: any. */
 CULV_EXPORT uint32_t culv_gl_semaphore_name(const culv_shared_semaphore *semaphore);
 
 /** Tells whether OpenGL's signals and waits happen on the CPU inside Culvert's calls. 0 for NULL.

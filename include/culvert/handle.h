@@ -63,8 +63,7 @@ typedef struct culv_handle {
 
 /** Makes a culv_handle of type CULV_HANDLE_OPAQUE_FD.
  * Errors: none; fd is not checked.
- * Ownership: fd's owner does not change.
- * Threads: any. */
+ * Ownership: fd's owner does not change. Threads: any. */
 CULV_INLINE culv_handle culv_handle_opaque_fd(int fd)
 {
     culv_handle h;
@@ -76,8 +75,7 @@ CULV_INLINE culv_handle culv_handle_opaque_fd(int fd)
 
 /** Makes a culv_handle of type CULV_HANDLE_OPAQUE_WIN32 from an NT handle (HANDLE).
  * Errors: none; the handle is not checked.
- * Ownership: the handle's owner does not change.
- * Threads: any. */
+ * Ownership: the handle's owner does not change. Threads: any. */
 CULV_INLINE culv_handle culv_handle_opaque_win32(void *handle)
 {
     culv_handle h;
@@ -91,8 +89,7 @@ CULV_INLINE culv_handle culv_handle_opaque_win32(void *handle)
  * that name. A name keeps nothing alive: a handle of the object must stay open until the import has
  * returned.
  * Errors: none; the name is not checked.
- * Ownership: the text stays yours; it is read when the handle is used.
- * Threads: any. */
+ * Ownership: the text stays yours; it is read when the handle is used. Threads: any. */
 CULV_INLINE culv_handle culv_handle_opaque_win32_named(const wchar_t *name)
 {
     culv_handle h;
@@ -105,8 +102,7 @@ CULV_INLINE culv_handle culv_handle_opaque_win32_named(const wchar_t *name)
 /** Makes a culv_handle of type CULV_HANDLE_OPAQUE_WIN32_KMT. The object that exported it must live
  * until the import has returned.
  * Errors: none; the handle is not checked.
- * Ownership: nobody owns a KMT handle.
- * Threads: any.
+ * Ownership: nobody owns a KMT handle. Threads: any.
  * Source: CUDA guide 3.2.16: a global share handle holds no reference to the object. */
 CULV_INLINE culv_handle culv_handle_opaque_win32_kmt(void *handle)
 {
@@ -119,8 +115,7 @@ CULV_INLINE culv_handle culv_handle_opaque_win32_kmt(void *handle)
 
 /** Makes a culv_handle of a Windows type, such as CULV_HANDLE_D3D12_HEAP, from an NT handle.
  * Errors: none; neither is checked.
- * Ownership: the handle's owner does not change.
- * Threads: any. */
+ * Ownership: the handle's owner does not change. Threads: any. */
 CULV_INLINE culv_handle culv_handle_win32(culv_handle_type type, void *handle)
 {
     culv_handle h;
@@ -132,8 +127,7 @@ CULV_INLINE culv_handle culv_handle_win32(culv_handle_type type, void *handle)
 
 /** Makes a culv_handle of a Windows type from a name, as culv_handle_opaque_win32_named() does.
  * Errors: none; neither is checked.
- * Ownership: the text stays yours; it is read when the handle is used.
- * Threads: any. */
+ * Ownership: the text stays yours; it is read when the handle is used. Threads: any. */
 CULV_INLINE culv_handle culv_handle_win32_named(culv_handle_type type, const wchar_t *name)
 {
     culv_handle h;
@@ -145,8 +139,7 @@ CULV_INLINE culv_handle culv_handle_win32_named(culv_handle_type type, const wch
 
 /** Makes a culv_handle of type CULV_HANDLE_DMA_BUF_FD.
  * Errors: none; fd is not checked.
- * Ownership: fd's owner does not change.
- * Threads: any. */
+ * Ownership: fd's owner does not change. Threads: any. */
 CULV_INLINE culv_handle culv_handle_dma_buf_fd(int fd)
 {
     culv_handle h;
@@ -162,16 +155,14 @@ CULV_INLINE culv_handle culv_handle_dma_buf_fd(int fd)
  * their copy is the same name or number. The text of a name stays yours.
  * Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND, OS), UNSUPPORTED
  * (HANDLE_TYPE).
- * Ownership: *handle is borrowed; *out is a new handle, yours to close.
- * Threads: any. */
+ * Ownership: *handle is borrowed; *out is a new handle, yours to close. Threads: any. */
 CULV_EXPORT culv_result culv_handle_dup(const culv_handle *handle, culv_handle *out);
 
 /** Closes a handle that you own, such as one from a ..._dup() call, and sets *handle to type
  * CULV_HANDLE_NONE. File descriptors are closed with close(), and NT handles with CloseHandle().
  * Names, KMT handles and handles of another system need no closing. NULL, or a handle of type
  * CULV_HANDLE_NONE, is a no-op.
- * Ownership: the handle is gone.
- * Threads: any. */
+ * Ownership: the handle is gone. Threads: any. */
 CULV_EXPORT void culv_handle_close(culv_handle *handle);
 
 CULV_EXTERN_C_END

@@ -34,11 +34,10 @@ typedef enum culv_image_type {
 /** The image to map. Describe what the graphics API created, not a view of it. The driver checks no
  * field. culv_vk_image_map() takes the fields from Vulkan's own structs and checks them. */
 typedef struct culv_image_desc {
-    size_t struct_size; /**< Set by culv_image_desc_init(). */
-    uint64_t offset;    /**< Bytes into the allocation: the memoryOffset of vkBindImageMemory. */
-    culv_format format; /**< Required. */
-    /** The CUDA format to use, if there are two (UNORM and SNORM). */
-    culv_texels texels;
+    size_t struct_size;   /**< Set by culv_image_desc_init(). */
+    uint64_t offset;      /**< Bytes into the allocation: the memoryOffset of vkBindImageMemory. */
+    culv_format format;   /**< Required. */
+    culv_texels texels;   /**< The CUDA format to use, if there are two (UNORM and SNORM). */
     culv_image_type type; /**< Default: 2D. */
     uint32_t width;       /**< Required: texels of level 0. */
     uint32_t height;      /**< Required except for 1D (0 or 1): texels of level 0. */
@@ -96,8 +95,7 @@ CULV_INIT(culv_subresource_layout)
  * (culv_format_info::dedicated) can only be mapped in a dedicated allocation ...), UNSUPPORTED
  * (FORMAT: no CUDA array has it, or this driver's arrays lack it; HANDLE_TYPE: a dma-buf cannot
  * have arrays), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_image_unmap(); it keeps the import alive.
- * Threads: any.
+ * Ownership: *out is yours, for culv_image_unmap(); it keeps the import alive. Threads: any.
  * Source: cuda.h, cuExternalMemoryGetMappedMipmappedArray. */
 CULV_EXPORT culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc,
                                        culv_image **out);
@@ -113,8 +111,7 @@ CULV_EXPORT culv_result culv_image_unmap(culv_image **image);
 
 /** Does what culv_image_unmap() does, but DEFERS the release and never waits: see
  * culv_buffer_unmap_after().
- * Errors: as culv_image_unmap().
- * Threads: any, ordered with other calls on this object. */
+ * Errors: as culv_image_unmap(). Threads: any, ordered with other calls on this object. */
 CULV_EXPORT culv_result culv_image_unmap_after(culv_image **image, CUstream last_use);
 
 /** Returns the mipmapped array. Never destroy it. NULL for NULL, for an image of several planes,
@@ -122,8 +119,7 @@ CULV_EXPORT culv_result culv_image_unmap_after(culv_image **image, CUstream last
  * that are not shared and have no arrays (culvert/fallback.h). If the image has several layers and
  * levels, the array may have more levels than the image: NVIDIA's driver spaces the layers for a
  * whole chain.
- * Ownership: Culvert's, valid until the image is unmapped.
- * Threads: any. */
+ * Ownership: Culvert's, valid until the image is unmapped. Threads: any. */
 CULV_EXPORT CUmipmappedArray culv_image_mipmapped_array(const culv_image *image);
 
 /** Gets the CUDA array of a mip level with all its layers (or slices), for copies (cuMemcpy2D,
@@ -131,8 +127,7 @@ CULV_EXPORT CUmipmappedArray culv_image_mipmapped_array(const culv_image *image)
  * Errors: INVALID (LEVEL), UNSUPPORTED (FORMAT: the image has several planes, each with its own
  * array: culv_image_get_plane_array(); or no CUDA array has the format: culvert/fallback.h),
  * DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: Culvert's, valid until the image is unmapped; never destroy it.
- * Threads: any.
+ * Ownership: Culvert's, valid until the image is unmapped; never destroy it. Threads: any.
  * Source: cuda.h, cuMipmappedArrayGetLevel. */
 CULV_EXPORT culv_result culv_image_get_array(culv_image *image, uint32_t level, CUarray *out);
 
@@ -141,8 +136,7 @@ CULV_EXPORT culv_result culv_image_get_array(culv_image *image, uint32_t level, 
  * keeps it.
  * Errors: INVALID (LEVEL; USAGE: the image was mapped with no_surfaces, or its format has none),
  * DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: Culvert's, valid until the image is unmapped; never destroy it.
- * Threads: any.
+ * Ownership: Culvert's, valid until the image is unmapped; never destroy it. Threads: any.
  * Source: cuda.h, cuSurfObjectCreate. */
 CULV_EXPORT culv_result culv_image_get_surface(culv_image *image, uint32_t level,
                                                CUsurfObject *out);
@@ -151,39 +145,33 @@ CULV_EXPORT culv_result culv_image_get_surface(culv_image *image, uint32_t level
  * half the size), in the format that culv_format_get_plane() names. For other images plane 0 is
  * culv_image_get_array() of level 0.
  * Errors: INVALID (LEVEL: no such plane), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: Culvert's, valid until the image is unmapped; never destroy it.
- * Threads: any. */
+ * Ownership: Culvert's, valid until the image is unmapped; never destroy it. Threads: any. */
 CULV_EXPORT culv_result culv_image_get_plane_array(culv_image *image, uint32_t plane, CUarray *out);
 
 /** Gets the surface object of one plane: see culv_image_get_plane_array(). The first call makes it,
  * and Culvert keeps it.
  * Errors: INVALID (LEVEL: no such plane; USAGE: mapped with no_surfaces), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
- * Ownership: Culvert's, valid until the image is unmapped; never destroy it.
- * Threads: any. */
+ * Ownership: Culvert's, valid until the image is unmapped; never destroy it. Threads: any. */
 CULV_EXPORT culv_result culv_image_get_plane_surface(culv_image *image, uint32_t plane,
                                                      CUsurfObject *out);
 
 /** Gets the extent of a mip level in texels: max(1, size >> level); a 1D image's height and a 2D
  * image's depth are 1. Outputs may be NULL.
- * Errors: INVALID (LEVEL).
- * Threads: any. */
+ * Errors: INVALID (LEVEL). Threads: any. */
 CULV_EXPORT culv_result culv_image_get_extent(const culv_image *image, uint32_t level,
                                               uint32_t *width, uint32_t *height, uint32_t *depth);
 
 /** Fills *out with the description of the mapped image. No field is left at a default, and label is
  * NULL.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: a copy, yours.
- * Threads: any. */
+ * Ownership: a copy, yours. Threads: any. */
 CULV_EXPORT culv_result culv_image_get_desc(const culv_image *image, culv_image_desc *out);
 
-/** Returns the number of mip levels; 0 for NULL.
- * Threads: any. */
+/** Returns the number of mip levels; 0 for NULL. Threads: any. */
 CULV_EXPORT uint32_t culv_image_mip_levels(const culv_image *image);
 
-/** Returns the format; CULV_FORMAT_NONE for NULL.
- * Threads: any. */
+/** Returns the format; CULV_FORMAT_NONE for NULL. Threads: any. */
 CULV_EXPORT culv_format culv_image_format(const culv_image *image);
 
 CULV_EXTERN_C_END

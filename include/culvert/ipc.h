@@ -130,9 +130,8 @@ typedef struct culv_ipc_info {
     uint32_t memory_type_bits; /**< The graphics API's memory types, for its own import. 0: any. */
     /** Format of one element of a buffer or vector (a vertex, a texel, a float). */
     culv_format element_format;
-    uint32_t element_size; /**< Bytes from one element to the next. */
-    /** Number of elements. element_size * element_count fits in `size`. */
-    uint64_t element_count;
+    uint32_t element_size;  /**< Bytes from one element to the next. */
+    uint64_t element_count; /**< Number of elements. element_size * element_count fits in `size`. */
     culv_image_type image_type; /**< IMAGE: as in culv_image_desc. */
     culv_format format;
     uint32_t width, height, depth, array_layers, mip_levels;
@@ -154,8 +153,7 @@ CULV_INIT(culv_ipc_info)
 /** Returns a description with this name. If the name is too long, the call that gets the
  * description refuses it.
  * Errors: none; NULL gives no name.
- * Ownership: the text is copied.
- * Threads: any. */
+ * Ownership: the text is copied. Threads: any. */
 CULV_INLINE culv_ipc_info culv_ipc_info_named(const char *name)
 {
     culv_ipc_info i = culv_ipc_info_init();
@@ -191,8 +189,7 @@ CULV_INIT(culv_ipc_server_desc)
  * there; IPC_REFUSED: the directory is not yours or is open to others), BUSY (IPC_NAME: a server of
  * this name is there), UNSUPPORTED (NOT_BUILT: Windows has no directories and no uids),
  * OUT_OF_MEMORY, DRIVER (OS).
- * Ownership: *out is yours, for culv_ipc_server_destroy(). It keeps the device open.
- * Threads: any.
+ * Ownership: *out is yours, for culv_ipc_server_destroy(). It keeps the device open. Threads: any.
  * Source: unix(7), SCM_RIGHTS, SO_PEERCRED; Windows: CreateNamedPipe. */
 CULV_EXPORT culv_result culv_ipc_server_create(culv_device *device,
                                                const culv_ipc_server_desc *desc,
@@ -215,12 +212,10 @@ CULV_EXPORT culv_result culv_ipc_server_poll(culv_ipc_server *server, uint64_t t
 
 /** Returns a file descriptor that is readable when culv_ipc_server_poll() has something to do, for
  * poll() and the like. -1 for NULL and on Windows: call culv_ipc_server_poll() now and then there.
- * Ownership: the server's: never close it.
- * Threads: any. */
+ * Ownership: the server's: never close it. Threads: any. */
 CULV_EXPORT int culv_ipc_server_fd(const culv_ipc_server *server);
 
-/** Returns how many clients are connected. 0 for NULL.
- * Threads: one at a time. */
+/** Returns how many clients are connected. 0 for NULL. Threads: one at a time. */
 CULV_EXPORT uint32_t culv_ipc_server_clients(const culv_ipc_server *server);
 
 /** Offers a VMM allocation, which must be exportable as OPAQUE_FD (Windows: OPAQUE_WIN32). Reads
@@ -249,16 +244,14 @@ CULV_EXPORT culv_result culv_ipc_offer_vector(culv_ipc_server *server, culv_vect
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND; VALUE: the
  * message names the field and its bounds; SIZE: the file behind the handle is smaller), BUSY
  * (IPC_NAME), OUT_OF_MEMORY.
- * Ownership: the handle is borrowed; close it whenever you like.
- * Threads: one at a time. */
+ * Ownership: the handle is borrowed; close it whenever you like. Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_offer(culv_ipc_server *server, const culv_ipc_info *info,
                                        const culv_handle *handle);
 
 /** Withdraws an offer. Clients keep the objects that they received.
  * Errors: INVALID (NULL_ARGUMENT; IPC_NAME: nothing of that name is offered; OWNED: it belongs to a
  * ring, which withdraws it).
- * Ownership: the offered object stays yours.
- * Threads: one at a time. */
+ * Ownership: the offered object stays yours. Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_withdraw(culv_ipc_server *server, const char *name);
 
 /* Client --------------------------------------------------------------------------------------- */
@@ -283,8 +276,7 @@ CULV_INIT(culv_ipc_client_desc)
  * you.
  * Errors: INVALID (NULL_ARGUMENT), DRIVER (OS: /proc or the directory cannot be read; Wine lists no
  * pipes), UNSUPPORTED (NOT_BUILT: a directory on Windows).
- * Ownership: the copies are yours.
- * Threads: any.
+ * Ownership: the copies are yours. Threads: any.
  * Source: proc(5), /proc/net/unix; FindFirstFile, which lists named pipes. */
 CULV_EXPORT culv_result culv_ipc_find_servers(const char *directory,
                                               char (*names)[CULV_IPC_NAME_SIZE], size_t capacity,
@@ -312,8 +304,7 @@ CULV_EXPORT void culv_ipc_client_destroy(culv_ipc_client **client);
  * NULL) the number of offers. If the index is too high, only *count is written.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), TIMEOUT (IPC_GONE: no answer), ASYNC (IPC_GONE: the
  * server has ended; IPC_PROTOCOL: its message is no answer).
- * Ownership: the copy is yours.
- * Threads: one at a time. */
+ * Ownership: the copy is yours. Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_client_get_offer(culv_ipc_client *client, uint32_t index,
                                                   uint64_t timeout, culv_ipc_info *out,
                                                   uint32_t *count);
@@ -322,18 +313,15 @@ CULV_EXPORT culv_result culv_ipc_client_get_offer(culv_ipc_client *client, uint3
  * culv_ipc_vector_open().
  * Errors: as culv_ipc_client_get_offer(); INVALID (IPC_NAME: nothing of that name is offered; OS:
  * no handle is left).
- * Ownership: *out is yours, for culv_ipc_object_destroy().
- * Threads: one at a time. */
+ * Ownership: *out is yours, for culv_ipc_object_destroy(). Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_client_receive(culv_ipc_client *client, const char *name,
                                                 uint64_t timeout, culv_ipc_object **out);
 
 /** Tells whether the server is still there, without waiting and without asking it.
- * Errors: none; 0 for NULL.
- * Threads: one at a time. */
+ * Errors: none; 0 for NULL. Threads: one at a time. */
 CULV_EXPORT culv_bool culv_ipc_client_connected(culv_ipc_client *client);
 
-/** Returns the process id of the server, from the kernel. 0 for NULL.
- * Threads: any. */
+/** Returns the process id of the server, from the kernel. 0 for NULL. Threads: any. */
 CULV_EXPORT int32_t culv_ipc_client_server_pid(const culv_ipc_client *client);
 
 /** Destroys a received object and closes its handle. Imports from it stay usable.
@@ -343,44 +331,38 @@ CULV_EXPORT void culv_ipc_object_destroy(culv_ipc_object **object);
 
 /** Fills *out with the description.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: the copy is yours.
- * Threads: any. */
+ * Ownership: the copy is yours. Threads: any. */
 CULV_EXPORT culv_result culv_ipc_object_get_info(const culv_ipc_object *object, culv_ipc_info *out);
 
 /** Gets the handle, for imports by a graphics API (culv_vk_memory_from_handle()).
  * Errors: INVALID (NULL_ARGUMENT; HANDLE_TYPE: its kind has none).
- * Ownership: the object owns it: never close it.
- * Threads: any. */
+ * Ownership: the object owns it: never close it. Threads: any. */
 CULV_EXPORT culv_result culv_ipc_object_get_handle(const culv_ipc_object *object, culv_handle *out);
 
 /** Imports a received VMM allocation into CUDA, on the client's device. It may lie on another GPU
  * that the device reaches.
  * Errors: as culv_vmm_import_borrow(); INVALID (VALUE: the object is of another kind, or the client
  * has no device).
- * Ownership: *out is yours, for culv_vmm_allocation_destroy().
- * Threads: any. */
+ * Ownership: *out is yours, for culv_vmm_allocation_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_vmm(const culv_ipc_object *object,
                                             culv_vmm_allocation **out);
 
 /** Imports a received buffer into CUDA, on the client's device.
  * Errors: as culv_memory_import_borrow() and culv_buffer_map(); INVALID (VALUE: as
  * culv_ipc_import_vmm()).
- * Ownership: *out is yours, for culv_buffer_unmap(). It keeps the import alive.
- * Threads: any. */
+ * Ownership: *out is yours, for culv_buffer_unmap(). It keeps the import alive. Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_buffer(const culv_ipc_object *object, culv_buffer **out);
 
 /** Imports a received image into CUDA, on the client's device.
  * Errors: as culv_memory_import_borrow() and culv_image_map(); INVALID (VALUE: as
  * culv_ipc_import_vmm(); TILING).
- * Ownership: *out is yours, for culv_image_unmap(). It keeps the import alive.
- * Threads: any. */
+ * Ownership: *out is yours, for culv_image_unmap(). It keeps the import alive. Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_image(const culv_ipc_object *object, culv_image **out);
 
 /** Imports a received semaphore into CUDA, on the client's device. A timeline's value is that of
  * the server's offer: report later ones by culv_semaphore_mark_value().
  * Errors: as culv_semaphore_import_borrow(); INVALID (VALUE: as culv_ipc_import_vmm()).
- * Ownership: *out is yours, for culv_semaphore_destroy().
- * Threads: any. */
+ * Ownership: *out is yours, for culv_semaphore_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_semaphore(const culv_ipc_object *object,
                                                   culv_semaphore **out);
 
@@ -425,8 +407,7 @@ CULV_EXPORT culv_result culv_ipc_vector_open(culv_ipc_client *client,
  * server's vector no longer has. These, and an outgrown address, are released after `last_use` has
  * done the work that has been submitted to it so far. After an error the vector is as it was, or
  * has some of the new chunks; call again.
- * Errors: as culv_ipc_vector_open(); INVALID (CAPTURE, STREAM_DEVICE).
- * Threads: one at a time. */
+ * Errors: as culv_ipc_vector_open(); INVALID (CAPTURE, STREAM_DEVICE). Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_vector_update(culv_ipc_vector *vector, CUstream last_use,
                                                uint64_t timeout);
 
@@ -436,12 +417,10 @@ CULV_EXPORT void culv_ipc_vector_destroy(culv_ipc_vector **vector);
 
 /** Returns the address of the first byte in this process, which culv_ipc_vector_update() may
  * change. 0 for NULL and without chunks.
- * Ownership: the vector's.
- * Threads: one at a time. */
+ * Ownership: the vector's. Threads: one at a time. */
 CULV_EXPORT CUdeviceptr culv_ipc_vector_pointer(const culv_ipc_vector *vector);
 
-/** Returns the bytes in use, as of the last update. 0 for NULL.
- * Threads: one at a time. */
+/** Returns the bytes in use, as of the last update. 0 for NULL. Threads: one at a time. */
 CULV_EXPORT uint64_t culv_ipc_vector_size(const culv_ipc_vector *vector);
 
 /** Returns the server's culv_vector_generation(), as of the last update. 0 for NULL.
@@ -451,8 +430,7 @@ CULV_EXPORT uint64_t culv_ipc_vector_generation(const culv_ipc_vector *vector);
 /** Gets chunk number `index` by offset, from 0 on, and in `count` (may be NULL) the number of
  * chunks. If the index is too high, only *count is written.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: the copy is yours; its handle is the vector's.
- * Threads: one at a time. */
+ * Ownership: the copy is yours; its handle is the vector's. Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_vector_get_chunk(const culv_ipc_vector *vector, size_t index,
                                                   culv_ipc_chunk *out, size_t *count);
 

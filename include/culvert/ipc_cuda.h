@@ -48,8 +48,7 @@ CULV_EXPORT culv_result culv_ipc_offer_event(culv_ipc_server *server, CUevent ev
 
 /** Offers a memory pool that was made for OPAQUE_FD. Reads the name and the text of `info`.
  * Errors: as culv_mem_pool_export_dup(); BUSY (IPC_NAME).
- * Ownership: the pool stays yours.
- * Threads: one at a time. */
+ * Ownership: the pool stays yours. Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_offer_pool(culv_ipc_server *server, culv_mem_pool *pool,
                                             const culv_ipc_info *info);
 
@@ -73,12 +72,10 @@ CULV_EXPORT culv_result culv_ipc_import_cuda_memory(const culv_ipc_object *objec
                                                     culv_ipc_cuda_memory **out);
 
 /** Returns the memory's address in this process. 0 for NULL.
- * Ownership: the memory's.
- * Threads: any. */
+ * Ownership: the memory's. Threads: any. */
 CULV_EXPORT CUdeviceptr culv_ipc_cuda_memory_pointer(const culv_ipc_cuda_memory *memory);
 
-/** Returns the memory's size in bytes, as its owner stated it. 0 for NULL.
- * Threads: any. */
+/** Returns the memory's size in bytes, as its owner stated it. 0 for NULL. Threads: any. */
 CULV_EXPORT uint64_t culv_ipc_cuda_memory_size(const culv_ipc_cuda_memory *memory);
 
 /** Closes the memory. The GPU's work with it should be done.
@@ -89,22 +86,19 @@ CULV_EXPORT void culv_ipc_cuda_memory_close(culv_ipc_cuda_memory **memory);
 /** Opens a received event in the context of the client's device, for cuStreamWaitEvent,
  * cuEventRecord and cuEventQuery.
  * Errors: as culv_ipc_import_cuda_memory().
- * Ownership: *out is yours, for cuEventDestroy.
- * Threads: any.
+ * Ownership: *out is yours, for cuEventDestroy. Threads: any.
  * Source: cuda.h, cuIpcOpenEventHandle. */
 CULV_EXPORT culv_result culv_ipc_import_event(const culv_ipc_object *object, CUevent *out);
 
 /** Imports a received pool on the client's device.
  * Errors: as culv_mem_pool_import_borrow(); INVALID (VALUE: the object is of another kind, or the
  * client has no device).
- * Ownership: *out is yours, for culv_mem_pool_destroy().
- * Threads: any. */
+ * Ownership: *out is yours, for culv_mem_pool_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_pool(const culv_ipc_object *object, culv_mem_pool **out);
 
 /** Imports a received allocation of a pool that was imported.
  * Errors: as culv_mem_pool_import_pointer(); INVALID (VALUE: the object is of another kind).
- * Ownership: *out is yours, for culv_mem_pool_free() before its owner frees it.
- * Threads: any. */
+ * Ownership: *out is yours, for culv_mem_pool_free() before its owner frees it. Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_pool_memory(const culv_ipc_object *object,
                                                     culv_mem_pool *pool, CUdeviceptr *out);
 
@@ -122,8 +116,7 @@ CULV_EXPORT culv_result culv_ipc_offer_vmm_fabric(culv_ipc_server *server,
 /** Imports received memory of culv_ipc_offer_vmm_fabric(), on the client's device.
  * Errors: as culv_vmm_import_fabric(); INVALID (VALUE: the object is of another kind, or the client
  * has no device).
- * Ownership: *out is yours, for culv_vmm_allocation_destroy().
- * Threads: any. */
+ * Ownership: *out is yours, for culv_vmm_allocation_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_vmm_fabric(const culv_ipc_object *object,
                                                    culv_vmm_allocation **out);
 
@@ -139,8 +132,7 @@ CULV_EXPORT culv_result culv_ipc_offer_pool_fabric(culv_ipc_server *server, culv
 /** Imports a received pool of culv_ipc_offer_pool_fabric(), on the client's device.
  * Errors: as culv_mem_pool_import_fabric(); INVALID (VALUE: the object is of another kind, or the
  * client has no device).
- * Ownership: *out is yours, for culv_mem_pool_destroy().
- * Threads: any. */
+ * Ownership: *out is yours, for culv_mem_pool_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_pool_fabric(const culv_ipc_object *object,
                                                     culv_mem_pool **out);
 

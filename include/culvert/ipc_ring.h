@@ -166,8 +166,7 @@ CULV_EXPORT void culv_ipc_ring_destroy(culv_ipc_ring **ring);
 /** Offers a VMM allocation as a part of a slot. Its name is "RING.SLOT.PART".
  * Errors: as culv_ipc_offer_vmm(); INVALID (RANGE: there is no such slot or part), ASYNC
  * (RING_STOPPED: the server was destroyed).
- * Ownership: as there.
- * Threads: one at a time. */
+ * Ownership: as there. Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_ring_offer_vmm(culv_ipc_ring *ring, uint32_t slot, uint32_t part,
                                                 culv_vmm_allocation *allocation,
                                                 const culv_ipc_info *info);
@@ -175,8 +174,7 @@ CULV_EXPORT culv_result culv_ipc_ring_offer_vmm(culv_ipc_ring *ring, uint32_t sl
 /** Offers a buffer or an image as a part of a slot. Its name is "RING.SLOT.PART".
  * Errors: as culv_ipc_offer(); INVALID (RANGE: there is no such slot or part), ASYNC (RING_STOPPED:
  * the server was destroyed).
- * Ownership: as there.
- * Threads: one at a time. */
+ * Ownership: as there. Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_ring_offer(culv_ipc_ring *ring, uint32_t slot, uint32_t part,
                                             const culv_ipc_info *info, const culv_handle *handle);
 
@@ -221,8 +219,7 @@ CULV_EXPORT uint32_t culv_ipc_ring_consumers(const culv_ipc_ring *ring);
 
 /** Lists the consumers: which is late, where and for how long.
  * Errors: INVALID (NULL_ARGUMENT), ASYNC (RING_STOPPED: the server was destroyed).
- * Ownership: the copies are yours.
- * Threads: one at a time. */
+ * Ownership: the copies are yours. Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_ring_get_consumers(culv_ipc_ring *ring,
                                                     culv_ipc_consumer_info *out, size_t capacity,
                                                     size_t *count);
@@ -277,8 +274,7 @@ CULV_EXPORT culv_result culv_ipc_consumer_get_timelines(const culv_ipc_consumer 
 
 /** Receives a part of a slot.
  * Errors: as culv_ipc_client_receive(); INVALID (RANGE: there is no such slot or part).
- * Ownership: as there.
- * Threads: one at a time. */
+ * Ownership: as there. Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_consumer_receive(culv_ipc_consumer *consumer, uint32_t slot,
                                                   uint32_t part, uint64_t timeout,
                                                   culv_ipc_object **out);
@@ -323,8 +319,7 @@ CULV_EXPORT culv_ring *culv_ipc_consumer_core(const culv_ipc_consumer *consumer)
 
 /** Tells whether the producer is still there, without waiting. If it is not, the call signals what
  * this process's GPU waits for.
- * Errors: none; 0 for NULL.
- * Threads: one at a time. */
+ * Errors: none; 0 for NULL. Threads: one at a time. */
 CULV_EXPORT culv_bool culv_ipc_consumer_connected(culv_ipc_consumer *consumer);
 
 CULV_EXTERN_C_END

@@ -36,8 +36,7 @@ typedef struct culv_kernel culv_kernel;
  * the file have no effect.
  * Errors: INVALID (NULL_ARGUMENT; MODULE: there is no such file, or it is not for this driver);
  * UNSUPPORTED (MODULE: the file has no code for this GPU); DRIVER; ASYNC; OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_kernels_unload().
- * Threads: any.
+ * Ownership: *out is yours, for culv_kernels_unload(). Threads: any.
  * Source: cuda.h, cuModuleLoadData. */
 CULV_EXPORT culv_result culv_kernels_load(culv_device *device, const char *directory,
                                           const char *name, culv_kernels **out);
@@ -45,8 +44,7 @@ CULV_EXPORT culv_result culv_kernels_load(culv_device *device, const char *direc
 /** Loads the file of this path, as culv_kernels_load() does. NVIDIA's driver takes a fatbin, a
  * cubin, or PTX as text. The twin takes only a .soft.so.
  * Errors: as culv_kernels_load().
- * Ownership: *out is yours, for culv_kernels_unload().
- * Threads: any. */
+ * Ownership: *out is yours, for culv_kernels_unload(). Threads: any. */
 CULV_EXPORT culv_result culv_kernels_load_file(culv_device *device, const char *path,
                                                culv_kernels **out);
 
@@ -55,8 +53,7 @@ CULV_EXPORT culv_result culv_kernels_load_file(culv_device *device, const char *
  * The twin takes the bytes of a .soft.so. `label` replaces the file's name in messages (up to 63
  * bytes are copied); it may be NULL.
  * Errors: as culv_kernels_load(); INVALID (SIZE: size is 0).
- * Ownership: the bytes are copied. *out is yours, for culv_kernels_unload().
- * Threads: any.
+ * Ownership: the bytes are copied. *out is yours, for culv_kernels_unload(). Threads: any.
  * Source: cuda.h, cuModuleLoadData. */
 CULV_EXPORT culv_result culv_kernels_load_data(culv_device *device, const void *data, size_t size,
                                                const char *label, culv_kernels **out);
@@ -68,8 +65,7 @@ CULV_EXPORT culv_result culv_kernels_load_data(culv_device *device, const void *
  * globals. Each fatbinary of the file is loaded until one has the kernel.
  * Errors: as culv_kernels_load_data(); INVALID (MODULE: the file cannot be read, or has no section
  * .nv_fatbin; KERNEL: it has no such kernel). The twin runs no fatbinary: INVALID (MODULE).
- * Ownership: *out is yours, for culv_kernels_unload().
- * Threads: any. */
+ * Ownership: *out is yours, for culv_kernels_unload(). Threads: any. */
 CULV_EXPORT culv_result culv_kernels_load_program(culv_device *device, const char *path,
                                                   const char *kernel, culv_kernels **out);
 
@@ -79,23 +75,20 @@ CULV_EXPORT culv_result culv_kernels_load_program(culv_device *device, const cha
 CULV_EXPORT void culv_kernels_unload(culv_kernels **kernels);
 
 /** Returns the driver's handle, for cuModuleGetGlobal and other calls of the driver. NULL for NULL.
- * Ownership: the culv_kernels owns it. Do not unload it.
- * Threads: any. */
+ * Ownership: the culv_kernels owns it. Do not unload it. Threads: any. */
 CULV_EXPORT CUmodule culv_kernels_native_handle(const culv_kernels *kernels);
 
 /** Finds a kernel by its name, and loads its code to the device (CUDA 12.4): a first launch that
  * loads it behind a wait can hold up other streams. A second call returns the same object.
  * Errors: INVALID (NULL_ARGUMENT; KERNEL: there is no such kernel; the message lists the file's
  * kernels, if the driver does); DRIVER; ASYNC; OUT_OF_MEMORY.
- * Ownership: the culv_kernels owns *out.
- * Threads: any.
+ * Ownership: the culv_kernels owns *out. Threads: any.
  * Source: cuda.h, cuModuleGetFunction and cuFuncLoad. */
 CULV_EXPORT culv_result culv_kernels_get(culv_kernels *kernels, const char *name,
                                          culv_kernel **out);
 
 /** Returns the driver's handle, for cuLaunchKernel and graphs. NULL for NULL.
- * Ownership: the culv_kernels owns it.
- * Threads: any. */
+ * Ownership: the culv_kernels owns it. Threads: any. */
 CULV_EXPORT CUfunction culv_kernel_native_handle(const culv_kernel *kernel);
 
 /** The numbers of blocks and threads that run a kernel. */
@@ -131,8 +124,7 @@ CULV_INLINE culv_launch_desc culv_launch_1d(uint64_t threads, uint32_t block, CU
 }
 
 /** Does the same for an area: blocks of block_x by block_y threads.
- * Errors: as culv_launch_1d().
- * Threads: any. */
+ * Errors: as culv_launch_1d(). Threads: any. */
 CULV_INLINE culv_launch_desc culv_launch_2d(uint64_t width, uint64_t height, uint32_t block_x,
                                             uint32_t block_y, CUstream stream)
 {
@@ -212,8 +204,7 @@ typedef struct culv_kernel_call {
     size_t params_size;       /**< Bytes of the block. */
 } culv_kernel_call;
 
-/** Returns a call of this kernel: one block of one thread, without arguments.
- * Threads: any. */
+/** Returns a call of this kernel: one block of one thread, without arguments. Threads: any. */
 CULV_INLINE culv_kernel_call culv_kernel_call_init(culv_kernel *kernel)
 {
     /* Member by member: clearing it as one block takes longer than reading it (measured). */

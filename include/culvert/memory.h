@@ -102,8 +102,7 @@ CULV_EXPORT culv_result culv_memory_import_take(culv_device *device, const culv_
 
 /** Imports an allocation and BORROWS its handle.
  * Errors: as culv_memory_import_take().
- * Ownership: the handle stays yours. *out is yours, for culv_memory_destroy().
- * Threads: any. */
+ * Ownership: the handle stays yours. *out is yours, for culv_memory_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_memory_import_borrow(culv_device *device, const culv_memory_desc *desc,
                                                   culv_memory **out);
 
@@ -120,8 +119,7 @@ CULV_EXPORT uint64_t culv_memory_size(const culv_memory *memory);
 /** Maps a range of the import as a buffer. desc may be NULL, which maps all of it.
  * Errors: INVALID (RANGE), DRIVER (SIZE: the driver finds that the allocation is smaller than the
  * import stated), ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_buffer_unmap(). It keeps the import alive.
- * Threads: any.
+ * Ownership: *out is yours, for culv_buffer_unmap(). It keeps the import alive. Threads: any.
  * Source: cuda.h, cuExternalMemoryGetMappedBuffer. */
 CULV_EXPORT culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc,
                                         culv_buffer **out);
@@ -144,18 +142,15 @@ CULV_EXPORT culv_result culv_buffer_unmap(culv_buffer **buffer);
  * culv_device_get_counts(), or when the device is closed; those calls may wait in the driver. The
  * stream must belong to the device's context. If it is in capture, Culvert can record nothing on
  * it, so the release waits for all CUDA work.
- * Errors: as culv_buffer_unmap().
- * Threads: any, ordered with other calls on this object. */
+ * Errors: as culv_buffer_unmap(). Threads: any, ordered with other calls on this object. */
 CULV_EXPORT culv_result culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use);
 
 /** Returns the device pointer to the buffer's first byte. It is valid until the buffer is unmapped.
  * 0 for NULL. The pointer is the driver's: pass it to kernels and copies, never to cuMemFree.
- * Ownership: Culvert owns it.
- * Threads: any. */
+ * Ownership: Culvert owns it. Threads: any. */
 CULV_EXPORT CUdeviceptr culv_buffer_pointer(const culv_buffer *buffer);
 
-/** Returns the buffer's size in bytes. 0 for NULL.
- * Threads: any. */
+/** Returns the buffer's size in bytes. 0 for NULL. Threads: any. */
 CULV_EXPORT uint64_t culv_buffer_size(const culv_buffer *buffer);
 
 /** Returns the kind of memory that the buffer lies in. The answer follows from

@@ -12,7 +12,7 @@
  * (NOT_READY).
  *
  * Such an object sets up the machine's NVSwitches. On a shared machine that may disturb other
- * programs. Culvert makes or imports one only when its descriptor has `opt_in` set. */
+ * programs. Culvert makes or imports one only if its descriptor has `opt_in` set. */
 #ifndef CULV_MULTICAST_H_
 #define CULV_MULTICAST_H_
 
@@ -82,33 +82,28 @@ CULV_EXPORT culv_result culv_multicast_get_granularity(culv_device *device,
  * NULL_ARGUMENT, STRUCT_SIZE, VALUE, SIZE, HANDLE_TYPE), UNSUPPORTED (VMM, HANDLE_TYPE,
  * DRIVER_TOO_OLD), DRIVER (NOT_READY: the system software that multicast needs is not running;
  * DRIVER_REFUSED), ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_multicast_destroy().
- * Threads: any.
+ * Ownership: *out is yours, for culv_multicast_destroy(). Threads: any.
  * Source: cuda.h, cuMulticastCreate. */
 CULV_EXPORT culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc *desc,
                                               culv_multicast **out);
 
-/** Imports another process's multicast object and BORROWS its handle. The handle stays yours, and
- * you may close it right after the call.
+/** Imports another process's multicast object and BORROWS its handle.
  * Errors: as culv_multicast_create(); INVALID (HANDLE_BAD, HANDLE_KIND), DRIVER (HANDLE_REFUSED).
- * Ownership: the handle stays yours; *out is yours, for culv_multicast_destroy().
- * Threads: any.
+ * Ownership: the handle stays yours; *out is yours, for culv_multicast_destroy(). Threads: any.
  * Source: cuda.h, cuMemImportFromShareableHandle. */
 CULV_EXPORT culv_result culv_multicast_import_borrow(culv_device *device,
                                                      const culv_multicast_import_desc *desc,
                                                      culv_multicast **out);
 
-/** Imports another process's multicast object and TAKES its handle. After CULV_OK the handle is
- * Culvert's. After an error it is still yours and open.
+/** Imports another process's multicast object and TAKES its handle.
  * Errors: as culv_multicast_import_borrow().
- * Ownership: the handle as described; *out is yours, for culv_multicast_destroy().
- * Threads: any. */
+ * Ownership: the handle as described; *out is yours, for culv_multicast_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_multicast_import_take(culv_device *device,
                                                    const culv_multicast_import_desc *desc,
                                                    culv_multicast **out);
 
-/** Gives the object up. Unmap the object before the call, because its allocation goes with it. The
- * call first unbinds all memory that is bound to the object. It does not wait for the GPU.
+/** Destroys the object. Unmap the object first, because its allocation is destroyed with it. The
+ * call unbinds all memory that is bound to the object. It does not wait for the GPU.
  * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_multicast_destroy(culv_multicast **multicast);
 
@@ -125,8 +120,7 @@ CULV_EXPORT uint32_t culv_multicast_missing_devices(const culv_multicast *multic
  * culv_vmm_map() answers INVALID (NOT_READY) while a device is missing.
  * culv_vmm_allocation_destroy() refuses it (OWNED).
  * Errors: none; NULL for NULL.
- * Ownership: the object's.
- * Threads: any. */
+ * Ownership: the object's. Threads: any. */
 CULV_EXPORT culv_vmm_allocation *culv_multicast_allocation(const culv_multicast *multicast);
 
 /** Adds a device to the team. It stays in the team as long as the object lives.
@@ -139,14 +133,13 @@ CULV_EXPORT culv_result culv_multicast_add_device(culv_multicast *multicast, cul
 
 /** Tells Culvert that other processes have added `count` more devices. Culvert cannot see that. If
  * they have not, the next call into the driver waits for them.
- * Errors: INVALID (NULL_ARGUMENT; VALUE: fewer devices are missing).
- * Threads: any. */
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: fewer devices are missing). Threads: any. */
 CULV_EXPORT culv_result culv_multicast_mark_devices_added(culv_multicast *multicast,
                                                           uint32_t count);
 
 /** Binds `size` bytes from `memory_offset` of an allocation at `offset` of the object, for the
  * device that holds the memory. All three are multiples of the minimum granularity. Unbind the
- * memory before you give its handle up.
+ * memory before you destroy its allocation.
  * Errors: INVALID (NULL_ARGUMENT; NOT_READY: devices are missing; VALUE: not multiples of the
  * granularity; RANGE; USAGE: a tile pool, host memory or a multicast object; DEVICE_MISMATCH: the
  * memory is on no device of the team; NOT_EXPORTABLE: the object can be exported, or was imported,

@@ -23,7 +23,7 @@ typedef struct culv_nvsci_buffer culv_nvsci_buffer;
 /** Opaque: an imported NvSciSyncObj. */
 typedef struct culv_nvsci_sync culv_nvsci_sync;
 
-/** What to import. */
+/** An NvSciBufObj to import. */
 typedef struct culv_nvsci_buffer_desc {
     size_t struct_size; /**< Set by culv_nvsci_buffer_desc_init(). */
     /** Required: an NvSciBufObj, which is a pointer. It must outlive the import. */
@@ -42,8 +42,7 @@ CULV_INIT(culv_nvsci_buffer_desc)
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; SIZE: size is 0), UNSUPPORTED (HANDLE_TYPE: the
  * driver takes no NvSciBuf; LIBRARY: read_only, and libnvscibuf is not there or is too old), DRIVER
  * (HANDLE_REFUSED; DRIVER_REFUSED: NvSci did not duplicate the object), OUT_OF_MEMORY, ASYNC.
- * Ownership: the object stays yours. *out is yours, for culv_nvsci_buffer_destroy().
- * Threads: any.
+ * Ownership: the object stays yours. *out is yours, for culv_nvsci_buffer_destroy(). Threads: any.
  * Source: CUDA guide 3.2.16.5.1; cuda.h, cuImportExternalMemory. */
 CULV_EXPORT culv_result culv_nvsci_buffer_import(culv_device *device,
                                                  const culv_nvsci_buffer_desc *desc,
@@ -55,8 +54,7 @@ CULV_EXPORT void culv_nvsci_buffer_destroy(culv_nvsci_buffer **buffer);
 
 /** Maps all of a raw buffer, the first time, and gets its address.
  * Errors: INVALID (NULL_ARGUMENT; USAGE: it is mapped as an array), DRIVER, OUT_OF_MEMORY, ASYNC.
- * Ownership: the import owns the mapping.
- * Threads: one at a time.
+ * Ownership: the import owns the mapping. Threads: one at a time.
  * Source: cuda.h, cuExternalMemoryGetMappedBuffer. */
 CULV_EXPORT culv_result culv_nvsci_buffer_get_pointer(culv_nvsci_buffer *buffer, CUdeviceptr *out);
 
@@ -77,26 +75,24 @@ CULV_INIT(culv_nvsci_array_desc)
 /** Maps an image as an array, the first time, and gets it. It has one level (cuda.h).
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; USAGE: it is mapped as a buffer; RANGE: offset is
  * not in it), DRIVER, OUT_OF_MEMORY, ASYNC.
- * Ownership: the import owns the array.
- * Threads: one at a time.
+ * Ownership: the import owns the array. Threads: one at a time.
  * Source: cuda.h, cuExternalMemoryGetMappedMipmappedArray. */
 CULV_EXPORT culv_result culv_nvsci_buffer_get_array(culv_nvsci_buffer *buffer,
                                                     const culv_nvsci_array_desc *desc,
                                                     CUarray *out);
 
-/** What a CUDA device does with an NvSciSync object. Bits. */
+/** The use of an NvSciSync object by a CUDA device. Bits. */
 typedef enum culv_nvsci_role {
     CULV_NVSCI_SIGNALS = 1,
     CULV_NVSCI_WAITS = 2,
     CULV_NVSCI_ROLE_FORCE32 = 0x7fffffff
 } culv_nvsci_role;
 
-/** Fills an NvSciSyncAttrList with what a device needs of a sync object: permission, primitive, GPU
- * id. Use a list for each role, and reconcile them.
- * Errors: INVALID (NULL_ARGUMENT; VALUE: no role, or an unknown one), UNSUPPORTED (HANDLE_TYPE:
- * the driver knows no NvSciSync), DRIVER.
- * Ownership: the list stays yours.
- * Threads: any.
+/** Fills an NvSciSyncAttrList with a device's needs: permission, primitive, GPU id. Use a list for
+ * each role, and reconcile them.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: no role, or an unknown one), UNSUPPORTED (HANDLE_TYPE: the
+ * driver knows no NvSciSync), DRIVER.
+ * Ownership: the list stays yours. Threads: any.
  * Source: cuda.h, cuDeviceGetNvSciSyncAttributes. */
 CULV_EXPORT culv_result culv_nvsci_get_sync_attributes(culv_device *device, void *attribute_list,
                                                        uint32_t roles);
@@ -115,15 +111,15 @@ CULV_EXPORT culv_result culv_nvsci_sync_import(culv_device *device, const void *
  * Threads: any, after the last call. */
 CULV_EXPORT void culv_nvsci_sync_destroy(culv_nvsci_sync **sync);
 
-/** Bits of the flags of a signal and of a wait. */
+/** Flags of a signal and of a wait. Bits. */
 typedef enum culv_nvsci_flags {
-    /** No memory of NvSciBuf is made coherent by this one: nothing that it orders is NvSciBuf's, or
-     * the caller does it. It saves a flush, or an invalidation, of all imported NvSciBuf memory. */
+    /** The call makes no NvSciBuf memory coherent, because it orders none, or because you do it.
+     * This saves a flush, or an invalidation, of all imported NvSciBuf memory. */
     CULV_NVSCI_SKIP_MEMSYNC = 1,
     CULV_NVSCI_FLAGS_FORCE32 = 0x7fffffff
 } culv_nvsci_flags;
 
-/** Signals in a stream. The call writes the fence, which others wait for.
+/** Signals in a stream. The call writes the fence that others wait for.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: unknown flags), DRIVER, ASYNC.
  * Ownership: *fence is an NvSciSyncFence of yours, cleared before the first use.
  * Threads: one at a time for a sync object.

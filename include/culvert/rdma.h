@@ -70,8 +70,7 @@ CULV_INIT(culv_rdma_info)
  * driver. An address without memory is not an error here: kind is then NONE. Managed memory has no
  * path: it moves, and a card would write into a copy that is overwritten later.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), DRIVER, ASYNC.
- * Ownership: the copy is yours.
- * Threads: any.
+ * Ownership: the copy is yours. Threads: any.
  * Source: cuda.h, cuPointerGetAttributes; GPUDirect RDMA guide 1.4 on managed memory; measured: VMM
  * memory belongs to no context. */
 CULV_EXPORT culv_result culv_rdma_get_info(culv_device *device, CUdeviceptr pointer,
@@ -127,8 +126,7 @@ CULV_INIT(culv_rdma_tokens)
  * Culvert never logs tokens.
  * Errors: as culv_rdma_check_range() for one byte; UNSUPPORTED or DRIVER (USAGE: the driver has no
  * tokens for such memory), INVALID (STRUCT_SIZE), DRIVER, ASYNC.
- * Ownership: the copy is yours.
- * Threads: any.
+ * Ownership: the copy is yours. Threads: any.
  * Source: GPUDirect RDMA guide 2.6 and 4.2. */
 CULV_EXPORT culv_result culv_rdma_get_tokens(culv_device *device, CUdeviceptr pointer,
                                              culv_rdma_tokens *out);
@@ -192,8 +190,7 @@ CULV_INIT(culv_rdma_caps)
 
 /** Gets the features of a device for cards.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), DRIVER.
- * Ownership: the copy is yours.
- * Threads: any.
+ * Ownership: the copy is yours. Threads: any.
  * Source: cuda.h, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_... */
 CULV_EXPORT culv_result culv_rdma_get_caps(culv_device *device, culv_rdma_caps *out);
 
@@ -222,8 +219,7 @@ CULV_INIT(culv_rdma_bar1)
  * which takes milliseconds.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), UNSUPPORTED (LIBRARY: NVML is not there, is too old
  * or does not know the GPU), DRIVER (DRIVER_REFUSED: NVML answered with an error).
- * Ownership: the copy is yours.
- * Threads: any.
+ * Ownership: the copy is yours. Threads: any.
  * Source: nvml.h, nvmlDeviceGetBAR1MemoryInfo. */
 CULV_EXPORT culv_result culv_rdma_get_bar1(culv_device *device, culv_rdma_bar1 *out);
 
@@ -241,8 +237,7 @@ CULV_INIT(culv_rdma_cost)
  * so unpinning one of them may free nothing. Calls no driver.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; SIZE: size is 0; RANGE: it leaves the address
  * space).
- * Ownership: the copy is yours.
- * Threads: any.
+ * Ownership: the copy is yours. Threads: any.
  * Source: GPUDirect RDMA guide 2.2 and 3.1. */
 CULV_EXPORT culv_result culv_rdma_get_cost(CUdeviceptr pointer, uint64_t size, culv_rdma_cost *out);
 

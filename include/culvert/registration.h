@@ -66,8 +66,7 @@ CULV_EXPORT culv_result culv_registration_map(culv_registration *const *registra
 CULV_EXPORT culv_result culv_registration_unmap(culv_registration *const *registrations,
                                                 uint32_t count, CUstream stream);
 
-/** Tells whether the object is mapped. 0 for NULL.
- * Threads: any, ordered with maps and unmaps. */
+/** Tells whether the object is mapped. 0 for NULL. Threads: any, ordered with maps and unmaps. */
 CULV_EXPORT culv_bool culv_registration_is_mapped(const culv_registration *registration);
 
 /** Returns CUDA's side of a registered buffer. Its culv_buffer_pointer() is 0 while it is not
@@ -84,8 +83,7 @@ CULV_EXPORT culv_image *culv_registration_image(const culv_registration *registr
 
 /** Returns the first byte of a mapped buffer in CUDA. 0 for NULL, for an image, and while it is not
  * mapped.
- * Ownership: the driver's, valid until the unmap.
- * Threads: any, ordered with maps and unmaps. */
+ * Ownership: the driver's, valid until the unmap. Threads: any, ordered with maps and unmaps. */
 CULV_EXPORT CUdeviceptr culv_registration_pointer(const culv_registration *registration);
 
 /** Gets the array of one layer, or of one face of a cube (+x, -x, +y, -y, +z, -z), of a level of a

@@ -259,8 +259,7 @@ CULV_EXPORT culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, 
  * Allocates nothing.
  * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: this side did not acquire that frame, or the API
  * keeps frames of its burst (culv_vk_ring_submit()); RING_SIDE), ASYNC (RING_STOPPED).
- * Ownership: the slot belongs to the other side.
- * Threads: one at a time for each side. */
+ * Ownership: the slot belongs to the other side. Threads: one at a time for each side. */
 CULV_EXPORT culv_result culv_ring_release(culv_ring *ring, culv_ring_side side,
                                           culv_ring_frame *frame);
 
@@ -275,8 +274,7 @@ CULV_EXPORT culv_result culv_ring_release(culv_ring *ring, culv_ring_side side,
  * by themselves (culv_ring_release_on(), culv_vk_ring_submit()) release nothing if they fail.
  * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: the side released another frame last, or holds one;
  * RING_SIDE), ASYNC (RING_STOPPED).
- * Ownership: the side must release the frame again.
- * Threads: one at a time for each side. */
+ * Ownership: the side must release the frame again. Threads: one at a time for each side. */
 CULV_EXPORT culv_result culv_ring_submit_failed(culv_ring *ring, culv_ring_side side,
                                                 culv_ring_frame *frame);
 
@@ -284,8 +282,7 @@ CULV_EXPORT culv_result culv_ring_submit_failed(culv_ring *ring, culv_ring_side 
  * existed. A consumer gets the frame again; with MAILBOX it may get a newer one. If the frame was
  * the first of a burst, the burst begins again.
  * Errors: as culv_ring_release().
- * Ownership: as before the acquire.
- * Threads: one at a time for each side. */
+ * Ownership: as before the acquire. Threads: one at a time for each side. */
 CULV_EXPORT culv_result culv_ring_cancel(culv_ring *ring, culv_ring_side side,
                                          culv_ring_frame *frame);
 
@@ -305,16 +302,14 @@ CULV_EXPORT culv_result culv_ring_flush(culv_ring *ring, culv_ring_side side,
  * also map or copy. After an error nothing is acquired.
  * Errors: as culv_ring_acquire() and culv_semaphore_wait(); INVALID (NULL_ARGUMENT: the timelines
  * lack a CUDA half; RING_SIDE: the side is the one of the ring's API).
- * Ownership: as culv_ring_acquire().
- * Threads: one at a time for each side. */
+ * Ownership: as culv_ring_acquire(). Threads: one at a time for each side. */
 CULV_EXPORT culv_result culv_ring_acquire_on(culv_ring *ring, culv_ring_side side, CUstream stream,
                                              uint64_t timeout, culv_ring_frame *out);
 
 /** Does what culv_ring_release() does, for a CUDA side. It also makes `stream` signal. After an
  * error the side still holds the frame.
  * Errors: as culv_ring_release() and culv_semaphore_signal().
- * Ownership: as culv_ring_release().
- * Threads: one at a time for each side. */
+ * Ownership: as culv_ring_release(). Threads: one at a time for each side. */
 CULV_EXPORT culv_result culv_ring_release_on(culv_ring *ring, culv_ring_side side, CUstream stream,
                                              culv_ring_frame *frame);
 
@@ -326,8 +321,7 @@ CULV_EXPORT culv_result culv_ring_flush_on(culv_ring *ring, culv_ring_side side,
 /** Changes how frames flow. Each side follows the new settings from its next burst on. A smaller
  * depth takes effect as slots become free. A change between FIFO and MAILBOX loses no frame, except
  * those that MAILBOX skips.
- * Errors: as culv_ring_create().
- * Threads: any. */
+ * Errors: as culv_ring_create(). Threads: any. */
 CULV_EXPORT culv_result culv_ring_configure(culv_ring *ring, const culv_ring_settings *settings);
 
 /** Waits on the host until the GPU has finished everything that was handed over. The GPU then uses
@@ -369,14 +363,12 @@ CULV_EXPORT culv_result culv_ring_stop(culv_ring *ring);
 /** Returns CUDA's half of a side's timeline, for graphs (culv_graph_add_signal(),
  * culv_graph_exec_set_wait()). Use it with the values of culv_ring_acquire() and
  * culv_ring_release(). NULL when the timeline lacks a CUDA half, or for NULL.
- * Ownership: that of culv_ring_timeline::semaphore.
- * Threads: any. */
+ * Ownership: that of culv_ring_timeline::semaphore. Threads: any. */
 CULV_EXPORT culv_semaphore *culv_ring_semaphore(const culv_ring *ring, culv_ring_side side);
 
 /** Fills *out with the history of the ring.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: the copy is yours.
- * Threads: any. */
+ * Ownership: the copy is yours. Threads: any. */
 CULV_EXPORT culv_result culv_ring_get_stats(const culv_ring *ring, culv_ring_stats *out);
 
 CULV_EXTERN_C_END

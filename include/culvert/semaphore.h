@@ -71,14 +71,12 @@ CULV_EXPORT culv_result culv_semaphore_import_take(culv_device *device,
 
 /** Imports a semaphore and BORROWS its handle.
  * Errors: as culv_semaphore_import_take().
- * Ownership: the handle stays yours. *out is yours, for culv_semaphore_destroy().
- * Threads: any. */
+ * Ownership: the handle stays yours. *out is yours, for culv_semaphore_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_semaphore_import_borrow(culv_device *device,
                                                      const culv_semaphore_desc *desc,
                                                      culv_semaphore **out);
 
-/** Returns the semaphore's type. CULV_SEMAPHORE_NONE for NULL.
- * Threads: any. */
+/** Returns the semaphore's type. CULV_SEMAPHORE_NONE for NULL. Threads: any. */
 CULV_EXPORT culv_semaphore_type culv_semaphore_get_type(const culv_semaphore *semaphore);
 
 /** Destroys the semaphore. Its signals and waits should be done.
@@ -96,8 +94,7 @@ CULV_EXPORT culv_result culv_semaphore_destroy(culv_semaphore **semaphore);
 
 /** Does what culv_semaphore_destroy() does, but DEFERS the release and never waits: see
  * culv_buffer_unmap_after().
- * Errors: as culv_semaphore_destroy().
- * Threads: any, ordered with other calls on this object. */
+ * Errors: as culv_semaphore_destroy(). Threads: any, ordered with other calls on this object. */
 CULV_EXPORT culv_result culv_semaphore_destroy_after(culv_semaphore **semaphore, CUstream last_use);
 
 /** Makes `stream` signal the semaphore when it gets there: a timeline gets `value`, and a binary
@@ -172,15 +169,13 @@ CULV_EXPORT culv_result culv_semaphore_wait_batch(const culv_semaphore_point *po
  * culv_semaphore_desc::untracked turns the account off and makes these two calls no-ops. Use it in
  * a stream capture, whose graph may run many times, and if the account does not fit for another
  * reason. An error changes nothing: call again when the statement is true.
- * Errors: INVALID (DOUBLE_SIGNAL; VALUE: the semaphore is a timeline).
- * Threads: any.
+ * Errors: INVALID (DOUBLE_SIGNAL; VALUE: the semaphore is a timeline). Threads: any.
  * Source: Vulkan specification, VUID-vkQueueSubmit-pSignalSemaphores-00067; CUDA guide 3.2.16. */
 CULV_EXPORT culv_result culv_semaphore_mark_signaled(culv_semaphore *semaphore);
 
 /** Tells Culvert that the other API's WAIT for a binary semaphore was submitted. Call it after that
  * submission and before CUDA's next signal. See culv_semaphore_mark_signaled().
- * Errors: INVALID (WAIT_BEFORE_SIGNAL; VALUE: the semaphore is a timeline).
- * Threads: any.
+ * Errors: INVALID (WAIT_BEFORE_SIGNAL; VALUE: the semaphore is a timeline). Threads: any.
  * Source: Vulkan specification, VUID-vkQueueSubmit-pWaitSemaphores-00068. */
 CULV_EXPORT culv_result culv_semaphore_mark_waited(culv_semaphore *semaphore);
 

@@ -46,8 +46,7 @@ CULV_EXPORT culv_result culv_shared_buffer_destroy(culv_shared_buffer **buffer);
  * (culvert/fallback.h) the memory of the copies may belong to the API: it is freed with the
  * mapping, at the latest when you detach. After that, the call that destroys the last object of the
  * attachment waits.
- * Errors: as culv_shared_buffer_destroy().
- * Threads: as there. */
+ * Errors: as culv_shared_buffer_destroy(). Threads: as there. */
 CULV_EXPORT culv_result culv_shared_buffer_destroy_after(culv_shared_buffer **buffer,
                                                          CUstream last_use);
 
@@ -58,18 +57,15 @@ CULV_EXPORT culv_buffer *culv_shared_buffer_cuda(const culv_shared_buffer *buffe
 
 /** Returns the first byte of the buffer in CUDA: culv_buffer_pointer() of
  * culv_shared_buffer_cuda(). 0 for NULL.
- * Ownership: Culvert's, valid until the buffer is destroyed.
- * Threads: any. */
+ * Ownership: Culvert's, valid until the buffer is destroyed. Threads: any. */
 CULV_EXPORT CUdeviceptr culv_shared_buffer_pointer(const culv_shared_buffer *buffer);
 
 /** Does what culv_shared_buffer_destroy() does for an image. Destroy your views of it first.
- * Errors: as culv_shared_buffer_destroy().
- * Threads: as there. */
+ * Errors: as culv_shared_buffer_destroy(). Threads: as there. */
 CULV_EXPORT culv_result culv_shared_image_destroy(culv_shared_image **image);
 
 /** Does what culv_shared_buffer_destroy_after() does for an image. Destroy your views of it first.
- * Errors: as culv_shared_buffer_destroy().
- * Threads: as there. */
+ * Errors: as culv_shared_buffer_destroy(). Threads: as there. */
 CULV_EXPORT culv_result culv_shared_image_destroy_after(culv_shared_image **image,
                                                         CUstream last_use);
 
@@ -83,8 +79,7 @@ CULV_EXPORT culv_image *culv_shared_image_cuda(const culv_shared_image *image);
  * culv_semaphore_destroy() does. CUDA may still wait for a value of a timeline that CUDA itself
  * does not signal. If that value does not come within a second, the call signals it and logs a
  * warning, because nobody else can.
- * Errors: as culv_shared_buffer_destroy().
- * Threads: as culv_shared_buffer_destroy(). */
+ * Errors: as culv_shared_buffer_destroy(). Threads: as culv_shared_buffer_destroy(). */
 CULV_EXPORT culv_result culv_shared_semaphore_destroy(culv_shared_semaphore **semaphore);
 
 /** Does what culv_shared_semaphore_destroy() does, but never waits for CUDA, as
@@ -92,8 +87,7 @@ CULV_EXPORT culv_result culv_shared_semaphore_destroy(culv_shared_semaphore **se
  * (culvert/fallback.h) the API's semaphore is destroyed when no host function is pending, at the
  * latest when you detach. After that, this call waits if it destroys the last object of the
  * attachment.
- * Errors: as culv_shared_buffer_destroy().
- * Threads: as culv_shared_buffer_destroy(). */
+ * Errors: as culv_shared_buffer_destroy(). Threads: as culv_shared_buffer_destroy(). */
 CULV_EXPORT culv_result culv_shared_semaphore_destroy_after(culv_shared_semaphore **semaphore,
                                                             CUstream last_use);
 

@@ -28,10 +28,9 @@ typedef struct culv_sparse_array culv_sparse_array;
 
 /** A sparse array to make. */
 typedef struct culv_sparse_array_desc {
-    size_t struct_size; /**< Set by culv_sparse_array_desc_init(). */
-    culv_format format; /**< Required: a format of one plane; blocks are allowed. */
-    /** The CUDA format to use, if there are two (UNORM and SNORM). */
-    culv_texels texels;
+    size_t struct_size;    /**< Set by culv_sparse_array_desc_init(). */
+    culv_format format;    /**< Required: a format of one plane; blocks are allowed. */
+    culv_texels texels;    /**< The CUDA format to use, if there are two (UNORM and SNORM). */
     culv_image_type type;  /**< 2D (the default) or 3D: CUDA has no other sparse arrays. */
     uint32_t width;        /**< Required: texels of level 0. */
     uint32_t height;       /**< Required: texels of level 0. */
@@ -111,8 +110,7 @@ typedef struct culv_sparse_bind {
  * sparse arrays; FORMAT: no CUDA array has it, or this driver's arrays lack it; USAGE: surfaces;
  * DRIVER_TOO_OLD), DRIVER (FORMAT: the driver makes no sparse array of this format or size), ASYNC,
  * OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_sparse_array_destroy().
- * Threads: any.
+ * Ownership: *out is yours, for culv_sparse_array_destroy(). Threads: any.
  * Source: cuda.h, cuArray3DCreate, cuMipmappedArrayCreate, CUDA_ARRAY3D_SPARSE. */
 CULV_EXPORT culv_result culv_sparse_array_create(culv_device *device,
                                                  const culv_sparse_array_desc *desc,
@@ -132,29 +130,25 @@ CULV_EXPORT void culv_sparse_array_destroy_after(culv_sparse_array **array, CUst
 
 /** Fills *out with the shape of the array's tiles and of its mip tail.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: a copy, yours.
- * Threads: any.
+ * Ownership: a copy, yours. Threads: any.
  * Source: cuda.h, cuArrayGetSparseProperties, cuMipmappedArrayGetSparseProperties. */
 CULV_EXPORT culv_result culv_sparse_array_get_info(const culv_sparse_array *array,
                                                    culv_sparse_array_info *out);
 
 /** Returns the driver's array, for copies and texture objects. NULL for NULL and for a mipmapped
  * array. Never destroy it.
- * Ownership: Culvert's, valid until the array is destroyed.
- * Threads: any. */
+ * Ownership: Culvert's, valid until the array is destroyed. Threads: any. */
 CULV_EXPORT CUarray culv_sparse_array_handle(const culv_sparse_array *array);
 
 /** Returns the driver's mipmapped array, for texture objects. NULL for NULL and for an array
  * without levels. Never destroy it.
- * Ownership: Culvert's, valid until the array is destroyed.
- * Threads: any. */
+ * Ownership: Culvert's, valid until the array is destroyed. Threads: any. */
 CULV_EXPORT CUmipmappedArray culv_sparse_array_mipmapped_handle(const culv_sparse_array *array);
 
 /** Gets the CUDA array of a level with all its layers (or slices), for copies. Level 0 of a CUarray
  * is the CUarray itself. Copy only to and from mapped tiles.
  * Errors: INVALID (NULL_ARGUMENT, LEVEL), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: Culvert's, valid until the array is destroyed; never destroy it.
- * Threads: any.
+ * Ownership: Culvert's, valid until the array is destroyed; never destroy it. Threads: any.
  * Source: cuda.h, cuMipmappedArrayGetLevel. */
 CULV_EXPORT culv_result culv_sparse_array_get_level(const culv_sparse_array *array, uint32_t level,
                                                     CUarray *out);

@@ -119,8 +119,7 @@ CULV_INIT(culv_vector_stats)
 /** Makes a vector. desc may be NULL for the default.
  * Errors: as culv_vmm_range_create(), culv_vmm_allocation_create() and culv_vmm_map(); INVALID
  * (VALUE: min_chunk is above max_chunk, or a usage is wrong).
- * Ownership: *out is yours, for culv_vector_destroy().
- * Threads: any. */
+ * Ownership: *out is yours, for culv_vector_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc,
                                            culv_vector **out);
 
@@ -149,8 +148,7 @@ CULV_EXPORT void culv_vector_destroy_after(culv_vector **vector, CUstream last_u
 CULV_EXPORT culv_result culv_vector_grow(culv_vector *vector, uint64_t size);
 
 /** Makes room for at least `size` bytes of addresses, in place or by moving. Commits nothing.
- * Errors: as culv_vector_grow().
- * Threads: one at a time. */
+ * Errors: as culv_vector_grow(). Threads: one at a time. */
 CULV_EXPORT culv_result culv_vector_reserve(culv_vector *vector, uint64_t size);
 
 /** Makes the vector `size` bytes long, if it is longer. With the vector's own size it frees memory
@@ -178,16 +176,13 @@ CULV_EXPORT culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr befo
                                            CUstream last_use);
 
 /** Returns the address of the first byte. 0 for NULL. Only a move changes it.
- * Ownership: the vector owns the memory; never pass it to cuMemFree.
- * Threads: any. */
+ * Ownership: the vector owns the memory; never pass it to cuMemFree. Threads: any. */
 CULV_EXPORT CUdeviceptr culv_vector_pointer(const culv_vector *vector);
 
-/** Returns the number of bytes in use. 0 for NULL.
- * Threads: any. */
+/** Returns the number of bytes in use. 0 for NULL. Threads: any. */
 CULV_EXPORT uint64_t culv_vector_size(const culv_vector *vector);
 
-/** Returns the number of bytes of memory behind the vector. 0 for NULL.
- * Threads: any. */
+/** Returns the number of bytes of memory behind the vector. 0 for NULL. Threads: any. */
 CULV_EXPORT uint64_t culv_vector_committed(const culv_vector *vector);
 
 /** Returns a number that counts changes of the chunks and of the address, from 1 on. 0 for NULL. A
@@ -198,16 +193,14 @@ CULV_EXPORT uint64_t culv_vector_generation(const culv_vector *vector);
 /** Lists the chunks by offset. `chunks` and *count are as in every call that lists (culvert.h).
  * Sets *generation (which may be NULL) to the generation of this list.
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: the copies are yours; the vector owns the allocations in them.
- * Threads: any. */
+ * Ownership: the copies are yours; the vector owns the allocations in them. Threads: any. */
 CULV_EXPORT culv_result culv_vector_get_chunks(const culv_vector *vector, culv_vector_chunk *chunks,
                                                size_t capacity, size_t *count,
                                                uint64_t *generation);
 
 /** Fills *out with the state and the history of the vector.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: the copy is yours.
- * Threads: any. */
+ * Ownership: the copy is yours. Threads: any. */
 CULV_EXPORT culv_result culv_vector_get_stats(const culv_vector *vector, culv_vector_stats *out);
 
 CULV_EXTERN_C_END

@@ -46,8 +46,7 @@ CULV_EXPORT culv_result culv_vector_view_destroy(culv_vector_view **view);
  * context's; with a sparse queue, ordered with other uses of that queue. */
 CULV_EXPORT culv_result culv_vector_view_update(culv_vector_view *view);
 
-/** Returns the generation of the vector that the view shows. 0 for NULL.
- * Threads: any. */
+/** Returns the generation of the vector that the view shows. 0 for NULL. Threads: any. */
 CULV_EXPORT uint64_t culv_vector_view_generation(const culv_vector_view *view);
 
 CULV_EXTERN_C_END

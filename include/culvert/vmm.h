@@ -191,8 +191,7 @@ CULV_EXPORT culv_result culv_vmm_get_granularity(culv_device *device,
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE, SIZE; HANDLE_TYPE: host memory without a NUMA
  * node cannot be exported), UNSUPPORTED (VMM, HANDLE_TYPE, LOCATION, USAGE), OUT_OF_MEMORY, DRIVER
  * (LOCATION: the NUMA node does not exist), ASYNC.
- * Ownership: *out is yours, for culv_vmm_allocation_destroy().
- * Threads: any.
+ * Ownership: *out is yours, for culv_vmm_allocation_destroy(). Threads: any.
  * Source: cuda.h, cuMemCreate. */
 CULV_EXPORT culv_result culv_vmm_allocation_create(culv_device *device,
                                                    const culv_vmm_allocation_desc *desc,
@@ -208,8 +207,7 @@ CULV_EXPORT culv_result culv_vmm_allocation_destroy(culv_vmm_allocation **alloca
 
 /** Fills *out with what the allocation is.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: the copy is yours.
- * Threads: any.
+ * Ownership: the copy is yours. Threads: any.
  * Source: cuda.h, cuMemGetAllocationPropertiesFromHandle. */
 CULV_EXPORT culv_result culv_vmm_allocation_get_info(const culv_vmm_allocation *allocation,
                                                      culv_vmm_allocation_info *out);
@@ -218,8 +216,7 @@ CULV_EXPORT culv_result culv_vmm_allocation_get_info(const culv_vmm_allocation *
  * with cuMemMap. The object has its own driver handle.
  * Errors: INVALID (NULL_ARGUMENT; NOT_MAPPED: no allocation of cuMemCreate is mapped there;
  * DEVICE_MISMATCH), UNSUPPORTED (VMM), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_vmm_allocation_destroy().
- * Threads: any.
+ * Ownership: *out is yours, for culv_vmm_allocation_destroy(). Threads: any.
  * Source: cuda.h, cuMemRetainAllocationHandle: each retain needs one release. */
 CULV_EXPORT culv_result culv_vmm_allocation_retain_at(culv_device *device, CUdeviceptr address,
                                                       culv_vmm_allocation **out);
@@ -227,8 +224,7 @@ CULV_EXPORT culv_result culv_vmm_allocation_retain_at(culv_device *device, CUdev
 /** Returns the driver's handle (CUmemGenericAllocationHandle), for CUDA calls that Culvert does not
  * make. 0 for NULL. Do not identify memory by it: two handles of the same memory may differ, and an
  * equal handle may name other memory later.
- * Ownership: the allocation owns it.
- * Threads: any. */
+ * Ownership: the allocation owns it. Threads: any. */
 CULV_EXPORT uint64_t culv_vmm_allocation_native_handle(const culv_vmm_allocation *allocation);
 
 /** Exports an allocation as a handle of one of the types that it was made for. Another process
@@ -270,8 +266,7 @@ CULV_EXPORT culv_result culv_vmm_import_borrow(culv_device *device,
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, SIZE; VALUE: an alignment or a hint), UNSUPPORTED
  * (VMM), OUT_OF_MEMORY (ADDRESS: no such range is free, or not at the fixed address), DRIVER,
  * ASYNC.
- * Ownership: *out is yours, for culv_vmm_range_destroy().
- * Threads: any.
+ * Ownership: *out is yours, for culv_vmm_range_destroy(). Threads: any.
  * Source: cuda.h, cuMemAddressReserve. */
 CULV_EXPORT culv_result culv_vmm_range_create(culv_device *device, const culv_vmm_range_desc *desc,
                                               culv_vmm_range **out);
@@ -284,8 +279,7 @@ CULV_EXPORT culv_result culv_vmm_range_create(culv_device *device, const culv_vm
 CULV_EXPORT culv_result culv_vmm_range_destroy(culv_vmm_range **range);
 
 /** Returns the first address. 0 for NULL.
- * Ownership: Culvert owns it.
- * Threads: any. */
+ * Ownership: Culvert owns it. Threads: any. */
 CULV_EXPORT CUdeviceptr culv_vmm_range_pointer(const culv_vmm_range *range);
 
 /** Returns the number of reserved bytes: what you asked for, rounded up. 0 for NULL.
@@ -326,8 +320,7 @@ CULV_EXPORT culv_result culv_vmm_unmap(culv_vmm_range *range, uint64_t offset, u
  * map nothing there. The stream must belong to the range's device and must not be in capture. If
  * another device uses the range, let the stream wait for an event of that device's stream. After an
  * error nothing has changed.
- * Errors: as culv_vmm_unmap(); INVALID (CAPTURE, STREAM_DEVICE).
- * Threads: any. */
+ * Errors: as culv_vmm_unmap(); INVALID (CAPTURE, STREAM_DEVICE). Threads: any. */
 CULV_EXPORT culv_result culv_vmm_unmap_after(culv_vmm_range *range, uint64_t offset, uint64_t size,
                                              CUstream last_use);
 
@@ -351,8 +344,7 @@ CULV_EXPORT culv_result culv_vmm_get_access(culv_vmm_range *range, uint64_t offs
 /** Lists the mappings of a range by offset. `mappings` and *count are as in every call that lists
  * (culvert.h).
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: the copies are yours; the allocations in them are borrowed.
- * Threads: any. */
+ * Ownership: the copies are yours; the allocations in them are borrowed. Threads: any. */
 CULV_EXPORT culv_result culv_vmm_get_mappings(culv_vmm_range *range, culv_vmm_mapping *mappings,
                                               size_t capacity, size_t *count);
 

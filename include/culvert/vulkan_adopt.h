@@ -55,8 +55,7 @@ CULV_EXPORT void culv_vk_adopted_destroy(culv_vk_adopted **view);
 /** Lists the parts by address. `parts` and *count are as in every call that lists (culvert.h): 1
  * for a sparse buffer and for a range in one chunk.
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: Culvert owns the buffers.
- * Threads: any. */
+ * Ownership: Culvert owns the buffers. Threads: any. */
 CULV_EXPORT culv_result culv_vk_adopted_get_buffers(const culv_vk_adopted *view,
                                                     culv_vk_adopted_buffer *parts, size_t capacity,
                                                     size_t *count);

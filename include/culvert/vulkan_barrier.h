@@ -85,8 +85,7 @@ typedef struct culv_vk_buffer_transfer {
     VkAccessFlags2 access;
 } culv_vk_buffer_transfer;
 
-/** Returns a default transfer: the whole buffer, any stage, no queue family yet.
- * Threads: any. */
+/** Returns a default transfer: the whole buffer, any stage, no queue family yet. Threads: any. */
 CULV_INLINE culv_vk_buffer_transfer culv_vk_buffer_transfer_init(void)
 {
     culv_vk_buffer_transfer t;
@@ -158,8 +157,7 @@ typedef struct culv_vk_image_barrier {
  * Errors: INVALID (NULL_ARGUMENT; STRUCT_SIZE; VALUE: an unknown direction, a use of images, the
  * stage or an access of the host, no queue family or a special one; RANGE: offset and size
  * overflow).
- * Ownership: *out is yours.
- * Threads: any.
+ * Ownership: *out is yours. Threads: any.
  * Source: Vulkan specification, "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_EXTERNAL. */
 CULV_EXPORT culv_result culv_vk_buffer_get_barrier2(const culv_vk_buffer_transfer *transfer,
                                                     culv_vk_direction direction,
@@ -168,8 +166,7 @@ CULV_EXPORT culv_result culv_vk_buffer_get_barrier2(const culv_vk_buffer_transfe
 /** Does what culv_vk_buffer_get_barrier2() does, in the form of Vulkan 1.0.
  * Errors: as culv_vk_buffer_get_barrier2(); VALUE also for a stage or access that only
  * synchronization2 has.
- * Ownership: *out is yours.
- * Threads: any. */
+ * Ownership: *out is yours. Threads: any. */
 CULV_EXPORT culv_result culv_vk_buffer_get_barrier(const culv_vk_buffer_transfer *transfer,
                                                    culv_vk_direction direction,
                                                    culv_vk_buffer_barrier *out);
@@ -182,8 +179,7 @@ CULV_EXPORT culv_result culv_vk_buffer_get_barrier(const culv_vk_buffer_transfer
  * use, layout or aspect that contradicts the format, an acquire into the layout PREINITIALIZED, the
  * stage or an access of the host, no queue family or a special one; RANGE: levels or layers
  * overflow).
- * Ownership: *out is yours.
- * Threads: any.
+ * Ownership: *out is yours. Threads: any.
  * Source: Vulkan specification, "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_EXTERNAL. */
 CULV_EXPORT culv_result culv_vk_image_get_barrier2(const culv_vk_image_transfer *transfer,
                                                    culv_vk_direction direction,
@@ -192,8 +188,7 @@ CULV_EXPORT culv_result culv_vk_image_get_barrier2(const culv_vk_image_transfer 
 /** Does what culv_vk_image_get_barrier2() does, in the form of Vulkan 1.0.
  * Errors: as culv_vk_image_get_barrier2(); VALUE also for a stage, access or layout that only
  * synchronization2 has.
- * Ownership: *out is yours.
- * Threads: any. */
+ * Ownership: *out is yours. Threads: any. */
 CULV_EXPORT culv_result culv_vk_image_get_barrier(const culv_vk_image_transfer *transfer,
                                                   culv_vk_direction direction,
                                                   culv_vk_image_barrier *out);

@@ -89,8 +89,7 @@ typedef struct culv_vk_sharing_info {
     culv_bool random_access_slow;
 } culv_vk_sharing_info;
 
-/** Returns an empty culv_vk_sharing_info with its struct_size set.
- * Threads: any. */
+/** Returns an empty culv_vk_sharing_info with its struct_size set. Threads: any. */
 CULV_INLINE culv_vk_sharing_info culv_vk_sharing_info_init(void)
 {
     culv_vk_sharing_info s;
@@ -109,8 +108,7 @@ CULV_INLINE culv_vk_sharing_info culv_vk_sharing_info_init(void)
  * HANDLE_TYPE: the chain does not fit; DEVICE_MISMATCH: the VkDevice is attached as another GPU),
  * UNSUPPORTED (NOT_EXPORTABLE, HANDLE_TYPE, EXTENSION_MISSING), OUT_OF_MEMORY (DEVICE_MEMORY: no
  * heap is that big).
- * Ownership: the copy is yours.
- * Threads: any.
+ * Ownership: the copy is yours. Threads: any.
  * Source: Vulkan, vkGetPhysicalDeviceExternalBufferProperties,
  * vkGetDeviceBufferMemoryRequirements. */
 CULV_EXPORT culv_result culv_vk_check_buffer(culv_vk_device *vk,
@@ -129,8 +127,7 @@ CULV_EXPORT culv_result culv_vk_check_buffer(culv_vk_device *vk,
  * chain does not fit; DEVICE_MISMATCH), UNSUPPORTED (FORMAT, NOT_EXPORTABLE; EXTENT: more than
  * CUDA's arrays have; USAGE: 3D images as depth or stencil attachments; HANDLE_TYPE,
  * EXTENSION_MISSING), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the copy is yours.
- * Threads: any.
+ * Ownership: the copy is yours. Threads: any.
  * Source: Vulkan, vkGetPhysicalDeviceImageFormatProperties2, VkExternalImageFormatProperties,
  * vkGetDeviceImageMemoryRequirements; cuda.h, cuMipmappedArrayCreate. */
 CULV_EXPORT culv_result culv_vk_check_image(culv_vk_device *vk,

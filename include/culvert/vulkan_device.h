@@ -102,8 +102,7 @@ CULV_INIT(culv_vk_candidate)
 /** Lists the instance extensions that Culvert needs for an instance of this apiVersion. Writes up
  * to `capacity` names and returns the number of names. (Vulkan 1.1 has these extensions in core, so
  * the list is empty today.)
- * Ownership: static strings.
- * Threads: any. */
+ * Ownership: static strings. Threads: any. */
 CULV_EXPORT uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t capacity,
                                                  const char **out_names);
 
@@ -118,16 +117,14 @@ CULV_EXPORT uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t 
  * may read the environment meanwhile.
  * Errors: none; if the list is empty, the messages of culv_vk_rank_physical_devices() and
  * culv_vk_attach() say what to set.
- * Ownership: static strings.
- * Threads: any, and see above. */
+ * Ownership: static strings. Threads: any, and see above. */
 CULV_EXPORT uint32_t culv_vk_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                                              uint32_t capacity, const char **out_names);
 
 /** Lists the device extensions that Culvert needs. api_version is the device's usable version: the
  * lower one of VkApplicationInfo::apiVersion and VkPhysicalDeviceProperties::apiVersion. Writes up
  * to `capacity` names and returns the number of names. Enable the timelineSemaphore feature too.
- * Ownership: static strings.
- * Threads: any. */
+ * Ownership: static strings. Threads: any. */
 CULV_EXPORT uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t capacity,
                                                const char **out_names);
 
@@ -141,8 +138,7 @@ CULV_EXPORT uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t ca
  *   resource exists (culvert/vulkan_check.h).
  * - VK_KHR_synchronization2, below Vulkan 1.3 and with its feature: culv_vk_ring_submit(), and the
  *   ...barrier2 structs.
- * Ownership: static strings.
- * Threads: any. */
+ * Ownership: static strings. Threads: any. */
 CULV_EXPORT uint32_t culv_vk_optional_device_extensions(uint32_t api_version, uint32_t capacity,
                                                         const char **out_names);
 
@@ -154,8 +150,7 @@ CULV_EXPORT uint32_t culv_vk_optional_device_extensions(uint32_t api_version, ui
  * are as in every call that lists (culvert.h). Set each element's struct_size.
  * Errors: INVALID, DRIVER (a Vulkan call failed), OUT_OF_MEMORY. A machine without CUDA is not an
  * error: no device is reachable then.
- * Ownership: the copies are yours.
- * Threads: any. */
+ * Ownership: the copies are yours. Threads: any. */
 CULV_EXPORT culv_result culv_vk_rank_physical_devices(
     PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
     const culv_device_desc *desc, culv_vk_candidate *out, uint32_t capacity, uint32_t *count);
@@ -163,8 +158,7 @@ CULV_EXPORT culv_result culv_vk_rank_physical_devices(
 /** Opens the CUDA device that is the same GPU as this physical device (by UUID). desc may be NULL.
  * Errors: INVALID, NO_DEVICE (the message names every device of both sides and the likely cause),
  * UNSUPPORTED, DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_device_close().
- * Threads: any. */
+ * Ownership: *out is yours, for culv_device_close(). Threads: any. */
 CULV_EXPORT culv_result culv_device_open_for_vk(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                                                 VkInstance instance,
                                                 VkPhysicalDevice physical_device,

@@ -61,16 +61,14 @@ CULV_INIT(culv_drm_format_info)
 
 /** Gets a DRM format in Vulkan's and CUDA's terms. docs/dma-buf.md has the list.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), UNSUPPORTED (FORMAT: not in the list).
- * Ownership: *out is yours.
- * Threads: any.
+ * Ownership: *out is yours. Threads: any.
  * Source: drm_fourcc.h. */
 CULV_EXPORT culv_result culv_drm_format_get_info(uint32_t fourcc, culv_drm_format_info *out);
 
 /** Lists the device extensions that a bridge needs besides culv_vk_device_extensions(): enable
  * those that the device has. Writes up to `capacity` names and returns the number of names.
  * out_names may be NULL when capacity is 0.
- * Ownership: the names are static.
- * Threads: any. */
+ * Ownership: the names are static. Threads: any. */
 CULV_EXPORT uint32_t culv_vk_dma_buf_extensions(uint32_t api_version, uint32_t capacity,
                                                 const char **out_names);
 
@@ -124,8 +122,7 @@ typedef struct culv_vk_dma_buf_desc {
     culv_bool direct;
 } culv_vk_dma_buf_desc;
 
-/** Returns a default descriptor: others write, no queue family yet.
- * Threads: any. */
+/** Returns a default descriptor: others write, no queue family yet. Threads: any. */
 CULV_INLINE culv_vk_dma_buf_desc culv_vk_dma_buf_desc_init(void)
 {
     culv_vk_dma_buf_desc d;
@@ -140,8 +137,7 @@ CULV_INLINE culv_vk_dma_buf_desc culv_vk_dma_buf_desc_init(void)
  * of them into each array that is not NULL, and sets *count to the number of modifiers.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: an unknown direction), UNSUPPORTED (FORMAT;
  * EXTENSION_MISSING), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the arrays are yours.
- * Threads: any.
+ * Ownership: the arrays are yours. Threads: any.
  * Source: VkDrmFormatModifierPropertiesListEXT. */
 CULV_EXPORT culv_result culv_vk_dma_buf_get_modifiers(culv_vk_device *vk, uint32_t fourcc,
                                                       culv_vk_dma_buf_direction direction,
@@ -198,8 +194,7 @@ CULV_EXPORT culv_result culv_vk_dma_buf_bridge_record(culv_vk_dma_buf_bridge *br
  * before everything else, in a submission that signals 1 on the timeline. With IN the call records
  * nothing, because Vulkan comes first.
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: as culv_vk_dma_buf_bridge_record().
- * Threads: the command buffer's. */
+ * Ownership: as culv_vk_dma_buf_bridge_record(). Threads: the command buffer's. */
 CULV_EXPORT culv_result culv_vk_dma_buf_bridge_record_first(culv_vk_dma_buf_bridge *bridge,
                                                             VkCommandBuffer commands);
 
@@ -245,15 +240,13 @@ CULV_INIT(culv_vk_dma_buf_info)
 
 /** Gets the description of the dma-buf, for the other side.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: *out is yours.
- * Threads: any. */
+ * Ownership: *out is yours. Threads: any. */
 CULV_EXPORT culv_result culv_vk_dma_buf_bridge_get_info(const culv_vk_dma_buf_bridge *bridge,
                                                         culv_vk_dma_buf_info *out);
 
 /** Gets a new file descriptor of the dma-buf, for the other side. It is closed on exec.
  * Errors: INVALID (NULL_ARGUMENT; OS: no file descriptor is left).
- * Ownership: *out is yours, for culv_handle_close().
- * Threads: any. */
+ * Ownership: *out is yours, for culv_handle_close(). Threads: any. */
 CULV_EXPORT culv_result culv_vk_dma_buf_bridge_export_dup(const culv_vk_dma_buf_bridge *bridge,
                                                           culv_handle *out);
 
@@ -275,8 +268,7 @@ culv_vk_dma_buf_bridge_buffer(const culv_vk_dma_buf_bridge *bridge);
 /** Returns CUDA's address of the first row, with `to_buffer`: in the buffer, or in the dma-buf
  * itself (culv_vk_dma_buf_info::direct). The rows are culv_vk_dma_buf_info::buffer_pitch bytes
  * apart. 0 for NULL and without `to_buffer`.
- * Ownership: the memory is the bridge's.
- * Threads: any. */
+ * Ownership: the memory is the bridge's. Threads: any. */
 CULV_EXPORT CUdeviceptr culv_vk_dma_buf_bridge_pointer(const culv_vk_dma_buf_bridge *bridge);
 
 /** Returns the timeline: culv_shared_semaphore_cuda() of it is CUDA's. NULL for NULL.
@@ -304,8 +296,7 @@ CULV_EXPORT culv_result culv_vk_dma_buf_bridge_wait(culv_vk_dma_buf_bridge *brid
  * Errors: INVALID (NULL_ARGUMENT; OS: no file descriptor is left), UNSUPPORTED (OS: the kernel is
  * older than Linux 6.0, or the handle is not a dma-buf; EXTENSION_MISSING: semaphores take no
  * SYNC_FD here; NOT_BUILT: on Windows), DRIVER (OS; HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
- * Ownership: the semaphore stays yours.
- * Threads: any, ordered with other uses of the semaphore.
+ * Ownership: the semaphore stays yours. Threads: any, ordered with other uses of the semaphore.
  * Source: DMA_BUF_IOCTL_EXPORT_SYNC_FILE, VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_SYNC_FD_BIT. */
 CULV_EXPORT culv_result culv_vk_dma_buf_bridge_import_fence(culv_vk_dma_buf_bridge *bridge,
                                                             VkSemaphore semaphore);
@@ -314,8 +305,7 @@ CULV_EXPORT culv_result culv_vk_dma_buf_bridge_import_fence(culv_vk_dma_buf_brid
  * the submission that signals it first. The semaphore must have been created with
  * VkExportSemaphoreCreateInfo{SYNC_FD}, and is unsignaled afterwards.
  * Errors: as culv_vk_dma_buf_bridge_import_fence(); INVALID (NOT_EXPORTABLE).
- * Ownership: the semaphore stays yours.
- * Threads: any, ordered with other uses of the semaphore.
+ * Ownership: the semaphore stays yours. Threads: any, ordered with other uses of the semaphore.
  * Source: DMA_BUF_IOCTL_IMPORT_SYNC_FILE, vkGetSemaphoreFdKHR. */
 CULV_EXPORT culv_result culv_vk_dma_buf_bridge_export_fence(culv_vk_dma_buf_bridge *bridge,
                                                             VkSemaphore semaphore);

@@ -86,8 +86,7 @@ CULV_INIT(culv_vk_memory_from_handle_desc)
  * DEVICE_MISMATCH; DEDICATED: required, or the size is not the needed one; MEMORY_TYPE),
  * UNSUPPORTED (HANDLE_TYPE: this system lacks the type; EXTENSION_MISSING: not enabled, or there
  * are no dma-bufs here; MEMORY_TYPE), DRIVER (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
- * Ownership: the handle is borrowed. *out is yours, for vkFreeMemory().
- * Threads: any.
+ * Ownership: the handle is borrowed. *out is yours, for vkFreeMemory(). Threads: any.
  * Source: VkImportMemoryFdInfoKHR, vkGetMemoryFdPropertiesKHR. */
 CULV_EXPORT culv_result culv_vk_memory_from_handle(culv_vk_device *vk,
                                                    const culv_vk_memory_from_handle_desc *desc,

@@ -25,8 +25,7 @@ CULV_EXTERN_C_BEGIN
  * barriers that it needs. Record it outside of render passes, after the acquire barrier and before
  * Vulkan's first use. The copy waits for earlier uses in the same queue, and later uses wait for
  * the copy.
- * Errors: INVALID (NULL_ARGUMENT).
- * Threads: the thread that records the command buffer.
+ * Errors: INVALID (NULL_ARGUMENT). Threads: the thread that records the command buffer.
  * Source: Vulkan specification, "Host Write Ordering Guarantees". */
 CULV_EXPORT culv_result culv_vk_buffer_record_upload(const culv_shared_buffer *buffer,
                                                      VkCommandBuffer commands);
@@ -34,8 +33,7 @@ CULV_EXPORT culv_result culv_vk_buffer_record_upload(const culv_shared_buffer *b
 /** Records the copy of the VkBuffer to the place that culv_buffer_download() reads from (HOST
  * path). Record it outside of render passes, after Vulkan's last use and before the release
  * barrier.
- * Errors: INVALID (NULL_ARGUMENT).
- * Threads: the thread that records the command buffer. */
+ * Errors: INVALID (NULL_ARGUMENT). Threads: the thread that records the command buffer. */
 CULV_EXPORT culv_result culv_vk_buffer_record_download(const culv_shared_buffer *buffer,
                                                        VkCommandBuffer commands);
 

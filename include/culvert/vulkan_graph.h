@@ -47,8 +47,7 @@ typedef struct culv_vk_graph_memory {
     VkBufferUsageFlags usage; /**< Usage of `buffer`. 0: not known, and not checked. */
 } culv_vk_graph_memory;
 
-/** Returns the memory of a whole space. All zero for NULL.
- * Threads: any. */
+/** Returns the memory of a whole space. All zero for NULL. Threads: any. */
 CULV_EXPORT culv_vk_graph_memory culv_vk_space_graph_memory(const culv_vk_space *space);
 
 /** Returns the memory of one of Culvert's buffers. If culv_vk_buffer_address() is 0, so is the

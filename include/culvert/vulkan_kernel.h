@@ -44,8 +44,7 @@ CULV_EXTERN_C_BEGIN
  * bufferDeviceAddress feature too. api_version is as in culv_vk_device_extensions(). Writes up to
  * `capacity` names and returns the number of names. Other extension lists leave them out unless
  * culv_vk_device_desc::kernels is set.
- * Ownership: static strings.
- * Threads: any. */
+ * Ownership: static strings. Threads: any. */
 CULV_EXPORT uint32_t culv_vk_kernel_extensions(uint32_t api_version, uint32_t capacity,
                                                const char **out_names);
 
@@ -72,8 +71,7 @@ typedef struct culv_vk_kernels culv_vk_kernels;
  * EXTENSION_MISSING: the attachment was made without culv_vk_device_desc::kernels, or the VkDevice
  * without the extensions); UNSUPPORTED (MODULE: Vulkan's driver did not take the image, and the
  * message lists what code is in it; EXTENSION_MISSING); DRIVER; ASYNC; OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_vk_kernels_destroy().
- * Threads: any.
+ * Ownership: *out is yours, for culv_vk_kernels_destroy(). Threads: any.
  * Source: vulkan_core.h, vkCreateCuModuleNVX. */
 CULV_EXPORT culv_result culv_vk_kernels_create(culv_vk_device *vk, culv_kernels *kernels,
                                                culv_vk_kernels **out);
@@ -87,8 +85,7 @@ CULV_EXPORT void culv_vk_kernels_destroy(culv_vk_kernels **kernels);
  * Errors: INVALID (NULL_ARGUMENT; KERNEL: the kernel is of another culv_kernels); UNSUPPORTED
  * (KERNEL: Vulkan's driver does not find it, or it has clusters of blocks (__cluster_dims__), which
  * that driver would ignore); DRIVER; ASYNC; OUT_OF_MEMORY.
- * Ownership: the culv_vk_kernels has it.
- * Threads: any.
+ * Ownership: the culv_vk_kernels has it. Threads: any.
  * Source: vulkan_core.h, vkCreateCuFunctionNVX. */
 CULV_EXPORT culv_result culv_vk_kernels_prepare(culv_vk_kernels *kernels, culv_kernel *kernel);
 
@@ -118,8 +115,7 @@ CULV_EXPORT culv_result culv_vk_kernel_call_record(culv_vk_kernels *kernels,
  * shaders. CUDA's address is culv_shared_buffer_pointer(), and the two differ. 0 for NULL, and if
  * the buffer was made without VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT and without
  * culv_vk_device_desc::kernels. For a ring's buffer pass culv_vk_ring_buffer().
- * Ownership: the buffer's.
- * Threads: any.
+ * Ownership: the buffer's. Threads: any.
  * Source: VUID-VkBufferDeviceAddressInfo-buffer-02601. */
 CULV_EXPORT VkDeviceAddress culv_vk_buffer_address(const culv_shared_buffer *buffer);
 
@@ -127,8 +123,7 @@ CULV_EXPORT VkDeviceAddress culv_vk_buffer_address(const culv_shared_buffer *buf
  * VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT, and its memory with
  * VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT.
  * Errors: INVALID (NULL_ARGUMENT); UNSUPPORTED (EXTENSION_MISSING: the VkDevice has no such call).
- * Ownership: the buffer's.
- * Threads: any.
+ * Ownership: the buffer's. Threads: any.
  * Source: Vulkan specification, vkGetBufferDeviceAddress. */
 CULV_EXPORT culv_result culv_vk_get_buffer_address(const culv_vk_device *vk, VkBuffer buffer,
                                                    VkDeviceAddress *out);
@@ -149,8 +144,7 @@ CULV_EXPORT culv_result culv_vk_vector_view_get_address(const culv_vector_view *
  * CUDA's streams need another object: culv_image_get_surface().
  * Errors: INVALID (NULL_ARGUMENT; EXTENSION_MISSING); UNSUPPORTED (EXTENSION_MISSING); DRIVER (the
  * driver gave no handle).
- * Ownership: the view's; the number is valid while the view exists.
- * Threads: any.
+ * Ownership: the view's; the number is valid while the view exists. Threads: any.
  * Source: vulkan_core.h, vkGetImageViewHandleNVX. */
 CULV_EXPORT culv_result culv_vk_get_surface_handle(const culv_vk_device *vk, VkImageView view,
                                                    uint64_t *out);
@@ -160,8 +154,7 @@ CULV_EXPORT culv_result culv_vk_get_surface_handle(const culv_vk_device *vk, VkI
  * SHADER_READ_ONLY_OPTIMAL. Coordinates are normalized, unless the sampler says
  * unnormalizedCoordinates. Kernels on CUDA's streams need another object: culv_image_get_texture().
  * Errors: as culv_vk_get_surface_handle().
- * Ownership: the view's and the sampler's; the number is valid while both exist.
- * Threads: any.
+ * Ownership: the view's and the sampler's; the number is valid while both exist. Threads: any.
  * Source: vulkan_core.h, vkGetImageViewHandleNVX. */
 CULV_EXPORT culv_result culv_vk_get_texture_handle(const culv_vk_device *vk, VkImageView view,
                                                    VkSampler sampler, uint64_t *out);
@@ -175,8 +168,7 @@ CULV_EXPORT culv_result culv_vk_get_texture_handle(const culv_vk_device *vk, VkI
 /** Fills *out with the barrier between two kernels, if the second one reads or writes what the
  * first one wrote.
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: *out is yours.
- * Threads: any. */
+ * Ownership: *out is yours. Threads: any. */
 CULV_EXPORT culv_result culv_vk_kernel_get_barrier2(VkMemoryBarrier2 *out);
 
 /** A barrier between kernels in the form of vkCmdPipelineBarrier. */
@@ -188,8 +180,7 @@ typedef struct culv_vk_memory_barrier {
 
 /** Does what culv_vk_kernel_get_barrier2() does, in the form of Vulkan 1.0.
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: *out is yours.
- * Threads: any. */
+ * Ownership: *out is yours. Threads: any. */
 CULV_EXPORT culv_result culv_vk_kernel_get_barrier(culv_vk_memory_barrier *out);
 
 CULV_EXTERN_C_END

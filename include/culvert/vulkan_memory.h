@@ -148,8 +148,7 @@ CULV_EXPORT culv_result culv_vk_memory_import_shared(culv_vk_device *vk,
  * UNSUPPORTED (FORMAT, EXTENT, NOT_EXPORTABLE, EXTENSION_MISSING; USAGE: several planes that are
  * not DISJOINT, 3D images with a depth attachment usage; HANDLE_TYPE: a dma-buf cannot have
  * arrays), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the VkImage stays yours; *out is yours, for culv_image_unmap().
- * Threads: any.
+ * Ownership: the VkImage stays yours; *out is yours, for culv_image_unmap(). Threads: any.
  * Source: CUDA guide 3.2.16, "Mapping mipmapped arrays"; VkExternalImageFormatProperties. */
 CULV_EXPORT culv_result culv_vk_image_map(culv_vk_device *vk, culv_memory *memory,
                                           const culv_vk_image_desc *desc, culv_image **out);
@@ -161,8 +160,7 @@ CULV_EXPORT culv_result culv_vk_image_map(culv_vk_device *vk, culv_memory *memor
  * Errors: INVALID (TILING: not LINEAR; USAGE, EXTENT, LEVEL, RANGE, DEDICATED, NOT_EXPORTABLE,
  * DEVICE_MISMATCH ...), UNSUPPORTED (FORMAT, NOT_EXPORTABLE, EXTENSION_MISSING), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
- * Ownership: the VkImage stays yours; *out is yours, for culv_buffer_unmap().
- * Threads: any.
+ * Ownership: the VkImage stays yours; *out is yours, for culv_buffer_unmap(). Threads: any.
  * Source: vkGetImageSubresourceLayout. */
 CULV_EXPORT culv_result culv_vk_image_map_pitched(culv_vk_device *vk, culv_memory *memory,
                                                   const culv_vk_image_desc *desc, uint32_t level,
@@ -188,14 +186,12 @@ CULV_EXPORT culv_result culv_vk_buffer_create(culv_vk_device *vk,
 
 /** Returns the VkBuffer. Bind it, view it and describe it as your own, but never destroy it.
  * VK_NULL_HANDLE for NULL.
- * Ownership: Culvert's.
- * Threads: any. */
+ * Ownership: Culvert's. Threads: any. */
 CULV_EXPORT VkBuffer culv_vk_buffer_handle(const culv_shared_buffer *buffer);
 
 /** Returns the VkDeviceMemory behind the buffer, bound at offset 0, for vkMapMemory. VK_NULL_HANDLE
  * for NULL. The call sets *size to its allocationSize in bytes; size may be NULL.
- * Ownership: Culvert's: never free it.
- * Threads: any. */
+ * Ownership: Culvert's: never free it. Threads: any. */
 CULV_EXPORT VkDeviceMemory culv_vk_buffer_memory(const culv_shared_buffer *buffer,
                                                  VkDeviceSize *size);
 
@@ -226,15 +222,13 @@ CULV_EXPORT culv_result culv_vk_image_create(culv_vk_device *vk,
 
 /** Returns the VkImage. View it and describe it as your own, but never destroy it. VK_NULL_HANDLE
  * for NULL.
- * Ownership: Culvert's.
- * Threads: any. */
+ * Ownership: Culvert's. Threads: any. */
 CULV_EXPORT VkImage culv_vk_image_handle(const culv_shared_image *image);
 
 /** Returns the VkDeviceMemory behind the image, bound at offset 0. The planes of a DISJOINT image
  * are bound at plane_offsets (culv_image_get_desc() of culv_shared_image_cuda()). VK_NULL_HANDLE
  * for NULL. The call sets *size to its allocationSize in bytes; size may be NULL.
- * Ownership: Culvert's: never free it.
- * Threads: any. */
+ * Ownership: Culvert's: never free it. Threads: any. */
 CULV_EXPORT VkDeviceMemory culv_vk_image_memory(const culv_shared_image *image, VkDeviceSize *size);
 
 CULV_EXTERN_C_END

@@ -64,16 +64,14 @@ typedef struct culv_vk_rdma_part {
  * INVALID (NULL_ARGUMENT, STRUCT_SIZE; SIZE: size is 0, or more than reserve; VALUE: no usage),
  * UNSUPPORTED (USAGE: the device has no VMM memory that cards reach; HANDLE_TYPE: it makes no
  * dma-bufs), OUT_OF_MEMORY, DRIVER, ASYNC.
- * Ownership: *out is yours, for culv_vk_rdma_buffer_destroy().
- * Threads: any. */
+ * Ownership: *out is yours, for culv_vk_rdma_buffer_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_vk_rdma_buffer_create(culv_vk_device *vk,
                                                    const culv_vk_rdma_buffer_desc *desc,
                                                    culv_vk_rdma_buffer **out);
 
 /** Destroys the buffer. Deregister its dma-bufs from the card first; the work of both sides must be
  * done. The memory lives on as long as a dma-buf of it is open.
- * Ownership: the buffer's parts are destroyed with it.
- * Threads: any, after the last call. */
+ * Ownership: the buffer's parts are destroyed with it. Threads: any, after the last call. */
 CULV_EXPORT void culv_vk_rdma_buffer_destroy(culv_vk_rdma_buffer **buffer);
 
 /** Makes the buffer at least `size` bytes long, by new parts. The address and the other parts stay
@@ -94,12 +92,10 @@ CULV_EXPORT culv_result culv_vk_rdma_buffer_get_parts(const culv_vk_rdma_buffer 
                                                       size_t *count);
 
 /** Returns CUDA's address of the first byte. 0 for NULL.
- * Ownership: the buffer owns the memory.
- * Threads: one at a time. */
+ * Ownership: the buffer owns the memory. Threads: one at a time. */
 CULV_EXPORT CUdeviceptr culv_vk_rdma_buffer_pointer(const culv_vk_rdma_buffer *buffer);
 
-/** Returns the number of bytes that were asked for. 0 for NULL.
- * Threads: one at a time. */
+/** Returns the number of bytes that were asked for. 0 for NULL. Threads: one at a time. */
 CULV_EXPORT uint64_t culv_vk_rdma_buffer_size(const culv_vk_rdma_buffer *buffer);
 
 CULV_EXTERN_C_END

@@ -58,8 +58,7 @@ typedef struct culv_vk_ring_resource {
     VkImageLayout layout;  /**< Vulkan's layout of an image while it has the frame. 0: by `use`. */
 } culv_vk_ring_resource;
 
-/** Returns a resource with all 0.
- * Threads: any. */
+/** Returns a resource with all 0. Threads: any. */
 CULV_INLINE culv_vk_ring_resource culv_vk_ring_resource_init(void)
 {
     culv_vk_ring_resource r;
@@ -135,8 +134,7 @@ CULV_EXPORT void culv_vk_ring_destroy_after(culv_vk_ring **ring, CUstream last_u
 
 /** Returns the ring, for CUDA's side (culv_ring_acquire_on(), culv_ring_release_on()) and for
  * culv_ring_configure(), _drain(), _get_stats(). NULL for NULL.
- * Ownership: the ring's: culv_ring_destroy() refuses it (OWNED).
- * Threads: any. */
+ * Ownership: the ring's: culv_ring_destroy() refuses it (OWNED). Threads: any. */
 CULV_EXPORT culv_ring *culv_vk_ring_core(const culv_vk_ring *ring);
 
 /** Returns an image of a slot. NULL if the resource is a buffer or does not exist.
@@ -155,29 +153,25 @@ CULV_EXPORT culv_shared_buffer *culv_vk_ring_buffer(const culv_vk_ring *ring, ui
 
 /** Returns the first byte of a slot's buffer in CUDA: culv_shared_buffer_pointer() of
  * culv_vk_ring_buffer(). 0 if the resource is an image or does not exist.
- * Ownership: as culv_vk_ring_buffer().
- * Threads: any. */
+ * Ownership: as culv_vk_ring_buffer(). Threads: any. */
 CULV_EXPORT CUdeviceptr culv_vk_ring_pointer(const culv_vk_ring *ring, uint32_t slot,
                                              uint32_t resource);
 
 /** Returns the timeline of a side, for your own submissions. Never destroy it.
  * Errors: none; VK_NULL_HANDLE for NULL.
- * Ownership: the ring's.
- * Threads: any. */
+ * Ownership: the ring's. Threads: any. */
 CULV_EXPORT VkSemaphore culv_vk_ring_semaphore(const culv_vk_ring *ring, culv_ring_side side);
 
 /** Does what culv_ring_acquire() does, for Vulkan's side.
  * Errors: as culv_ring_acquire().
- * Ownership: as there.
- * Threads: one at a time for the side. */
+ * Ownership: as there. Threads: one at a time for the side. */
 CULV_EXPORT culv_result culv_vk_ring_acquire(culv_vk_ring *ring, uint64_t timeout,
                                              culv_vk_ring_frame *out);
 
 /** Does what culv_ring_release() does, for Vulkan's side. Call it right before the vkQueueSubmit2
  * that has frame->wait and frame->signal, and never without that submission.
  * Errors: as culv_ring_release().
- * Ownership: as there.
- * Threads: one at a time for the side. */
+ * Ownership: as there. Threads: one at a time for the side. */
 CULV_EXPORT culv_result culv_vk_ring_release(culv_vk_ring *ring, culv_vk_ring_frame *frame);
 
 /** Tells the ring that the vkQueueSubmit2 behind culv_vk_ring_release() failed with `result`. The
@@ -186,8 +180,7 @@ CULV_EXPORT culv_result culv_vk_ring_release(culv_vk_ring *ring, culv_vk_ring_fr
  * culv_vk_ring_submit() needs no such call.
  * Errors: as culv_ring_submit_failed(); INVALID (VALUE: result is a success), ASYNC (DEVICE_LOST:
  * that is what `result` said).
- * Ownership: as culv_ring_submit_failed().
- * Threads: one at a time for the side. */
+ * Ownership: as culv_ring_submit_failed(). Threads: one at a time for the side. */
 CULV_EXPORT culv_result culv_vk_ring_submit_failed(culv_vk_ring *ring, culv_vk_ring_frame *frame,
                                                    VkResult result);
 
@@ -210,8 +203,7 @@ CULV_EXPORT culv_result culv_vk_ring_submit(culv_vk_ring *ring, VkQueue queue,
                                             culv_vk_ring_frame *frame);
 
 /** Submits the frames that culv_vk_ring_submit() keeps if their burst is not full.
- * Errors: as culv_vk_ring_submit().
- * Threads: one at a time for the side. */
+ * Errors: as culv_vk_ring_submit(). Threads: one at a time for the side. */
 CULV_EXPORT culv_result culv_vk_ring_flush(culv_vk_ring *ring, VkQueue queue, VkFence fence);
 
 /** The purpose of a queue. */
@@ -226,8 +218,7 @@ typedef enum culv_vk_queue_use {
 } culv_vk_queue_use;
 
 /** Gets the best queue family for a use, the lowest index among equals. It is never a video queue.
- * Errors: INVALID (NULL_ARGUMENT, VALUE), UNSUPPORTED (no family supports the use).
- * Threads: any.
+ * Errors: INVALID (NULL_ARGUMENT, VALUE), UNSUPPORTED (no family supports the use). Threads: any.
  * Source: Vulkan specification, VkQueueFamilyProperties; docs/measured/performance.md. */
 CULV_EXPORT culv_result culv_vk_find_queue_family(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                                                   VkInstance instance,

@@ -68,8 +68,7 @@ CULV_EXPORT culv_result culv_vk_semaphore_create(culv_vk_device *vk,
                                                  culv_shared_semaphore **out);
 
 /** Returns the VkSemaphore, for submissions. VK_NULL_HANDLE for NULL. Never destroy it.
- * Ownership: Culvert owns it.
- * Threads: any. */
+ * Ownership: Culvert owns it. Threads: any. */
 CULV_EXPORT VkSemaphore culv_vk_semaphore_handle(const culv_shared_semaphore *semaphore);
 
 CULV_EXTERN_C_END

@@ -37,16 +37,14 @@ CULV_EXTERN_C_BEGIN
  * Errors: INVALID; NO_DEVICE (the message says for every physical device why CUDA cannot reach it;
  * the reason is that of the best one, or DEVICE_UNKNOWN if Vulkan shows no device); DRIVER, ASYNC,
  * UNSUPPORTED, OUT_OF_MEMORY as in culv_device_open_for_vk().
- * Ownership: *out_device is yours; give it to culv_device_close().
- * Threads: any. */
+ * Ownership: *out_device is yours; give it to culv_device_close(). Threads: any. */
 CULV_EXPORT culv_result culv_vk_choose_physical_device(
     PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
     const culv_device_desc *desc, VkPhysicalDevice *out_physical_device, culv_device **out_device);
 
 /** Merges your instance extensions with culv_vk_instance_extensions().
  * Errors: INVALID (NULL_ARGUMENT, also for a name that is NULL; VALUE: out_names is too small).
- * Ownership: the array is yours; no name changes hands.
- * Threads: any. */
+ * Ownership: the array is yours; no name changes hands. Threads: any. */
 CULV_EXPORT culv_result culv_vk_merge_instance_extensions(uint32_t api_version, uint32_t num_names,
                                                           const char *const *names, uint32_t *count,
                                                           const char **out_names);
@@ -54,8 +52,7 @@ CULV_EXPORT culv_result culv_vk_merge_instance_extensions(uint32_t api_version, 
 /** Merges your instance layers with culv_vk_instance_layers(), which come last because they must
  * follow validation layers. get_instance_proc_addr is the loader's.
  * Errors: as culv_vk_merge_instance_extensions().
- * Ownership: as there.
- * Threads: any. */
+ * Ownership: as there. Threads: any. */
 CULV_EXPORT culv_result
 culv_vk_merge_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr, uint32_t num_names,
                               const char *const *names, uint32_t *count, const char **out_names);
@@ -71,8 +68,7 @@ culv_vk_merge_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr, 
  * instance has Vulkan 1.0); UNSUPPORTED (EXTENSION_MISSING: the device lacks one that Culvert
  * needs; LAYER_MISSING: it is software Vulkan without the twin's layer; VULKAN_VERSION: a device of
  * Vulkan 1.0); DRIVER, OUT_OF_MEMORY.
- * Ownership: as there.
- * Threads: any. */
+ * Ownership: as there. Threads: any. */
 CULV_EXPORT culv_result culv_vk_merge_device_extensions(const culv_vk_device_desc *desc,
                                                         uint32_t num_names,
                                                         const char *const *names, uint32_t *count,
@@ -115,8 +111,7 @@ CULV_INIT(culv_vk_device_features)
  * UNSUPPORTED (VULKAN_VERSION: a device of Vulkan 1.0, or with one_address of less than 1.2;
  * EXTENSION_MISSING: the device has no timelineSemaphore; USAGE: it lacks a feature of
  * one_address); DRIVER, OUT_OF_MEMORY. After an error the chain is as it was.
- * Ownership: all structs stay yours.
- * Threads: any.
+ * Ownership: all structs stay yours. Threads: any.
  * Source: VUID-VkDeviceCreateInfo-pNext-02830, -06532. */
 CULV_EXPORT culv_result culv_vk_merge_device_features(const culv_vk_device_desc *desc, void *chain,
                                                       culv_vk_device_features *storage,

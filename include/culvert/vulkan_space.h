@@ -117,8 +117,7 @@ CULV_INIT(culv_vk_space_info)
  * feature, which the message names, or imports no memory for sparse buffers; EXTENSION_MISSING:
  * memory cannot be imported; VULKAN_VERSION: the device or the instance has less than Vulkan 1.2),
  * DRIVER, ASYNC.
- * Ownership: the copy is yours.
- * Threads: any.
+ * Ownership: the copy is yours. Threads: any.
  * Source: VkPhysicalDeviceSparseProperties, VkPhysicalDeviceBufferDeviceAddressFeatures. */
 CULV_EXPORT culv_result culv_vk_check_space(culv_vk_device *vk, const culv_vk_space_desc *desc,
                                             culv_vk_space_info *out);
@@ -144,24 +143,20 @@ CULV_EXPORT culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_s
 CULV_EXPORT void culv_vk_space_destroy(culv_vk_space **space);
 
 /** Returns the address of the first byte, for CUDA and for Vulkan. 0 for NULL.
- * Ownership: Culvert's.
- * Threads: any. */
+ * Ownership: Culvert's. Threads: any. */
 CULV_EXPORT CUdeviceptr culv_vk_space_pointer(const culv_vk_space *space);
 
-/** Returns the number of bytes of addresses. 0 for NULL.
- * Threads: any. */
+/** Returns the number of bytes of addresses. 0 for NULL. Threads: any. */
 CULV_EXPORT uint64_t culv_vk_space_size(const culv_vk_space *space);
 
 /** Returns the VkBuffer that has all of the space, for descriptors and copies: byte n of the space
  * is byte n of the buffer. VK_NULL_HANDLE for NULL.
- * Ownership: Culvert's: never destroy it.
- * Threads: any. */
+ * Ownership: Culvert's: never destroy it. Threads: any. */
 CULV_EXPORT VkBuffer culv_vk_space_handle(const culv_vk_space *space);
 
 /** Returns the timeline of the values that commits return. VK_NULL_HANDLE for NULL. Wait for it in
  * your submissions, never signal it.
- * Ownership: Culvert's: never destroy it.
- * Threads: any. */
+ * Ownership: Culvert's: never destroy it. Threads: any. */
 CULV_EXPORT VkSemaphore culv_vk_space_timeline(const culv_vk_space *space);
 
 /** Returns the value that culv_vk_space_timeline() reaches when all memory of the commits and
@@ -172,14 +167,12 @@ CULV_EXPORT uint64_t culv_vk_space_ready_value(culv_vk_space *space);
 
 /** Returns the culv_space for culv_vector_desc::space, so that a vector lives in this space. NULL
  * for NULL.
- * Ownership: the space's; the vector keeps the space alive.
- * Threads: any. */
+ * Ownership: the space's; the vector keeps the space alive. Threads: any. */
 CULV_EXPORT culv_space *culv_vk_space_base(culv_vk_space *space);
 
 /** Fills *out with the state of the space.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: the copy is yours.
- * Threads: any. */
+ * Ownership: the copy is yours. Threads: any. */
 CULV_EXPORT culv_result culv_vk_space_get_info(culv_vk_space *space, culv_vk_space_info *out);
 
 /** Puts new memory into `size` bytes from `offset` on, in CUDA and in Vulkan: one chunk. Its
@@ -197,8 +190,7 @@ CULV_EXPORT culv_result culv_vk_space_get_info(culv_vk_space *space, culv_vk_spa
  * Errors: INVALID (NULL_ARGUMENT; VALUE: not multiples of the granularity; RANGE: they leave the
  * space), BUSY (MAPPED: memory is there already, or a vector has these addresses), OUT_OF_MEMORY,
  * DRIVER, ASYNC. After an error nothing has changed, on either side.
- * Ownership: the space owns the memory.
- * Threads: any, ordered with other uses of the queue.
+ * Ownership: the space owns the memory. Threads: any, ordered with other uses of the queue.
  * Source: cuda.h, cuMemMap; vkQueueBindSparse. */
 CULV_EXPORT culv_result culv_vk_space_commit(culv_vk_space *space, uint64_t offset, uint64_t size,
                                              uint64_t *ready);
@@ -227,8 +219,7 @@ CULV_EXPORT culv_result culv_vk_space_decommit(culv_vk_space *space, uint64_t of
 /** Does what culv_vk_space_decommit() does, but DEFERS and never waits: the memory is freed in a
  * later call for this space, such as culv_vk_space_collect(), after `last_use` has done the work
  * that has been submitted to it so far.
- * Errors: as culv_vk_space_decommit().
- * Threads: any. */
+ * Errors: as culv_vk_space_decommit(). Threads: any. */
 CULV_EXPORT culv_result culv_vk_space_decommit_after(culv_vk_space *space, uint64_t offset,
                                                      uint64_t size, CUstream last_use);
 
@@ -262,8 +253,7 @@ typedef struct culv_vk_space_buffer_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: the space's. */
 } culv_vk_space_buffer_desc;
 
-/** Returns a default descriptor.
- * Threads: any. */
+/** Returns a default descriptor. Threads: any. */
 CULV_INLINE culv_vk_space_buffer_desc culv_vk_space_buffer_desc_init(void)
 {
     culv_vk_space_buffer_desc d;
@@ -292,18 +282,15 @@ CULV_EXPORT culv_result culv_vk_space_buffer_create(culv_vk_space *space,
 CULV_EXPORT void culv_vk_space_buffer_destroy(culv_vk_space_buffer **buffer);
 
 /** Returns the address of its first byte, for CUDA and for Vulkan. 0 for NULL.
- * Ownership: Culvert's.
- * Threads: any. */
+ * Ownership: Culvert's. Threads: any. */
 CULV_EXPORT CUdeviceptr culv_vk_space_buffer_pointer(const culv_vk_space_buffer *buffer);
 
-/** Returns the number of bytes that were asked for. 0 for NULL.
- * Threads: any. */
+/** Returns the number of bytes that were asked for. 0 for NULL. Threads: any. */
 CULV_EXPORT uint64_t culv_vk_space_buffer_size(const culv_vk_space_buffer *buffer);
 
 /** Returns the VkBuffer, and sets *offset (which may be NULL) to the part's offset in it: 0 for a
  * separate VkBuffer. VK_NULL_HANDLE for NULL.
- * Ownership: Culvert's: never destroy it.
- * Threads: any. */
+ * Ownership: Culvert's: never destroy it. Threads: any. */
 CULV_EXPORT VkBuffer culv_vk_space_buffer_handle(const culv_vk_space_buffer *buffer,
                                                  VkDeviceSize *offset);
 
