@@ -20,8 +20,8 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque: a range of somebody's addresses, and the chunks behind it. It keeps the memory alive,
- * but not the addresses: their owner may unmap them at any time. */
+/** Opaque: an adopted range of addresses, and the chunks behind it. It keeps the memory alive, but
+ * not the addresses: their owner may unmap them at any time. */
 typedef struct culv_vmm_adopted culv_vmm_adopted;
 
 /** One chunk behind an adopted range. */
@@ -55,9 +55,10 @@ CULV_EXPORT culv_result culv_vmm_adopt(culv_device *device, CUdeviceptr pointer,
 CULV_EXPORT void culv_vmm_adopted_destroy(culv_vmm_adopted **adopted);
 
 /** Tells whether the chunks are still mapped where they were. An allocator may have unmapped one,
- * or mapped another in its place (PyTorch does so in empty_cache()). What Vulkan shows is then not
- * what CUDA has at these addresses: destroy the view and the range, and adopt it again.
- * Errors: INVALID (NULL_ARGUMENT; NOT_MAPPED: a chunk has gone, or is another one), DRIVER, ASYNC.
+ * or mapped another in its place (PyTorch does so in empty_cache()). Vulkan then shows other memory
+ * than CUDA has at these addresses: destroy the view and the range, and adopt it again.
+ * Errors: INVALID (NULL_ARGUMENT; NOT_MAPPED: a chunk is unmapped, or another one is mapped there),
+ * DRIVER, ASYNC.
  * Threads: any, but not while the memory is mapped or unmapped.
  * Source: cuMemRetainAllocationHandle, which returns the handle of what is mapped there. The range
  * holds its own handle, so no other memory can have the same one. */

@@ -24,7 +24,7 @@
  * native objects: those of a wrapper (Streamline, ReShade) make no shared handles, and the error
  * says so.
  *
- * Nobody has run it on Windows yet: docs/direct3d.md says what was proved. */
+ * It has not run on Windows yet: docs/direct3d.md says what was proved. */
 #ifndef CULV_D3D11_H_
 #define CULV_D3D11_H_
 
@@ -268,7 +268,7 @@ CULV_INIT(culv_d3d11_shadow_desc)
  * culv_d3d11_shadow_record(). A warning in the log says that there is a copy.
  * Errors: as culv_d3d11_image_create(); INVALID (USAGE: no 2D texture; DEVICE_MISMATCH: the texture
  * is of another device).
- * Ownership: Culvert takes a COM reference of yours. *out is yours, for
+ * Ownership: Culvert takes a COM reference of your texture. *out is yours, for
  * culv_d3d11_shadow_destroy().
  * Threads: any. */
 CULV_EXPORT culv_result culv_d3d11_shadow_create(culv_d3d11_device *d3d11,

@@ -257,7 +257,7 @@ CULV_INIT(culv_d3d12_shadow_desc)
 /** Makes a texture like yours that is shared with CUDA. It copies nothing by itself: call
  * culv_d3d12_shadow_record(). A warning in the log says that there is a copy.
  * Errors: as culv_d3d12_image_create().
- * Ownership: Culvert takes a COM reference of yours. *out is yours, for
+ * Ownership: Culvert takes a COM reference of your texture. *out is yours, for
  * culv_d3d12_shadow_destroy().
  * Threads: any. */
 CULV_EXPORT culv_result culv_d3d12_shadow_create(culv_d3d12_device *d3d12,

@@ -14,7 +14,7 @@
  * Map all that a frame needs in one call. In a new program with Direct3D 11 or 12, prefer to share
  * memory (culvert/d3d11.h, culvert/d3d12.h), which is not mapped each frame.
  *
- * What CUDA registers, by NVIDIA's reference:
+ * CUDA registers, by NVIDIA's reference:
  * - Direct3D 11 and 10: buffers, and textures of one, two and three dimensions, of
  *   D3D_DRIVER_TYPE_HARDWARE devices. Not the primary render target; no depth or stencil; in
  *   Direct3D 11 nothing that was created as shared (D3D11_RESOURCE_MISC_SHARED and its kind).
@@ -35,7 +35,7 @@
  * (ID3D11Multithread, D3DCREATE_MULTITHREADED).
  *
  * This header needs no header of Windows or Direct3D. On other systems its calls answer UNSUPPORTED
- * (NOT_BUILT). Nobody has run it on Windows yet: docs/direct3d.md says what was proved. */
+ * (NOT_BUILT). It has not run on Windows yet: docs/direct3d.md says what was proved. */
 #ifndef CULV_D3D_REGISTER_H_
 #define CULV_D3D_REGISTER_H_
 
@@ -150,7 +150,7 @@ CULV_EXPORT culv_result culv_d3d_get_devices(struct IUnknown *device, culv_d3d_d
 
 /** Gets the CUDA device of an adapter, by the driver's own match, as an ordinal for
  * culv_device_open_by_ordinal(). culv_device_open_for_dxgi() (culvert/d3d12.h) matches by the LUID.
- * Errors: INVALID (NULL_ARGUMENT), NO_DEVICE (DEVICE_UNKNOWN: the adapter is none of CUDA's),
+ * Errors: INVALID (NULL_ARGUMENT), NO_DEVICE (DEVICE_UNKNOWN: the adapter is not a CUDA device),
  * UNSUPPORTED (DRIVER_TOO_OLD, NOT_BUILT), DRIVER.
  * Ownership: the adapter stays yours. Threads: any.
  * Source: CUDA driver API reference, cuD3D11GetDevice. */

@@ -17,7 +17,7 @@ CULV_EXTERN_C_BEGIN
  * may close it before them. */
 typedef struct culv_device culv_device;
 
-/** Which CUDA driver serves the device. */
+/** The CUDA driver that serves the device. */
 typedef enum culv_driver {
     /** NVIDIA's driver, and also the software twin when culvert/soft.h or CULVERT_SOFT=1 allows it.
      * A UUID decides between the two. Ordinals are NVIDIA's. */
@@ -28,7 +28,7 @@ typedef enum culv_driver {
     CULV_DRIVER_FORCE32 = 0x7fffffff
 } culv_driver;
 
-/** How to open a device. */
+/** Settings for opening a device. */
 typedef struct culv_device_desc {
     size_t struct_size; /**< Set by culv_device_desc_init(). */
     culv_driver driver; /**< Default: CULV_DRIVER_AUTO. */
@@ -42,7 +42,7 @@ typedef struct culv_device_desc {
 
 CULV_INIT(culv_device_desc)
 
-/** What an opened device is and what it can do. */
+/** The properties and features of an opened device. */
 typedef struct culv_device_caps {
     size_t struct_size; /**< Set by culv_device_caps_init(). */
     char name[256];     /**< The name that the CUDA driver reports. */

@@ -22,7 +22,7 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** How CUDA reaches an object of a graphics API. */
+/** The way in which CUDA reaches an object of a graphics API. */
 typedef enum culv_sharing {
     CULV_SHARING_SHARED = 0, /**< The same memory: no copy. */
     CULV_SHARING_PEER = 1,   /**< Separate memory, with copies to and from the other GPU. */

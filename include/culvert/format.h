@@ -43,7 +43,7 @@ typedef enum culv_texels {
     CULV_TEXELS_FORCE32 = 0x7fffffff
 } culv_texels;
 
-/** What CUDA finds in the texels of a mapped format, in the STORED form. */
+/** The contents of the texels of a mapped format in CUDA, in the STORED form. */
 typedef enum culv_texel_kind {
     CULV_TEXEL_KIND_NONE = 0,  /**< The format is not mapped. */
     CULV_TEXEL_KIND_UINT = 1,  /**< Unsigned integers, which are the values themselves. */
@@ -72,16 +72,16 @@ typedef enum culv_texel_kind {
     CULV_TEXEL_KIND_FORCE32 = 0x7fffffff
 } culv_texel_kind;
 
-/** What a format is. The numbers of other APIs are those APIs' own; 0 means that they lack the
- * format. Fields that describe the format itself (blocks, planes, aspects, channel order, other
- * APIs' numbers) are set for unmapped formats too. */
+/** The properties of a format. The numbers of other APIs are those APIs' own; 0 means that they
+ * lack the format. Fields that describe the format itself (blocks, planes, aspects, channel order,
+ * other APIs' numbers) are set for unmapped formats too. */
 typedef struct culv_format_info {
     size_t struct_size; /**< Set by culv_format_info_init(). */
     culv_format format;
     char name[48];      /**< "R8G8B8A8_UNORM" */
     culv_bool mapped;   /**< 1: CUDA can map it. 0: it cannot; see reason and reason_text. */
     culv_reason reason; /**< FORMAT when the format is not mapped; otherwise NONE. */
-    /** Why CUDA cannot map it, and what to use instead. "" when it is mapped. */
+    /** Text: why CUDA cannot map it, and what to use instead. "" if it is mapped. */
     char reason_text[256];
     uint32_t vk_format;   /**< The VkFormat. It is the same number. */
     uint32_t dxgi_format; /**< The DXGI_FORMAT with the same meaning and channel order. */
@@ -102,7 +102,7 @@ typedef struct culv_format_info {
     uint32_t block_height; /**< Height in texels. */
     uint32_t planes;       /**< 1, or the 2 or 3 planes of a Y'CbCr format. */
     uint32_t aspects;      /**< VkImageAspectFlags: 1 color, 2 depth, 4 stencil. */
-    culv_texel_kind kind;  /**< What CUDA finds in the texels. */
+    culv_texel_kind kind;  /**< Contents of the texels in CUDA. */
     /** Channels in the order of memory, such as "BGRA". For packed integers: from the lowest bit
      * on. '|' separates planes: "G|BR". E is a shared exponent. */
     char channel_order[8];

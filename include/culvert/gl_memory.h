@@ -123,7 +123,7 @@ typedef struct culv_gl_memory_desc {
      * Windows OPAQUE_WIN32 or its KMT form. */
     culv_handle handle;
     uint64_t size;       /**< Required: bytes of the whole allocation. */
-    culv_bool dedicated; /**< It was allocated with VkMemoryDedicatedAllocateInfo. */
+    culv_bool dedicated; /**< Nonzero: it was allocated with VkMemoryDedicatedAllocateInfo. */
     /** UUID of the device that exported the memory. Culvert refuses another device than the
      * context's. All zero: you guarantee that it is the context's. */
     culv_uuid exporter;

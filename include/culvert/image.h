@@ -21,7 +21,7 @@ CULV_EXTERN_C_BEGIN
 /** Opaque: an image of an imported allocation, as a CUDA mipmapped array. */
 typedef struct culv_image culv_image;
 
-/** What the image is, in the terms of VkImageCreateInfo::imageType and flags. An image with more
+/** The type of an image, in the terms of VkImageCreateInfo::imageType and flags. An image with more
  * than one layer (a cube: more than six) is an array of them. */
 typedef enum culv_image_type {
     CULV_IMAGE_2D = 0,

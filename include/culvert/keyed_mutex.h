@@ -22,7 +22,7 @@ typedef struct culv_keyed_mutex culv_keyed_mutex;
 /** No time limit: Windows' INFINITE. */
 #define CULV_KEYED_MUTEX_INFINITE 0xffffffffu
 
-/** What to import. */
+/** A keyed mutex to import. */
 typedef struct culv_keyed_mutex_desc {
     size_t struct_size; /**< Set by culv_keyed_mutex_desc_init(). */
     /** Required: D3D11_KEYED_MUTEX (an NT handle or a name) or D3D11_KEYED_MUTEX_KMT. It is the

@@ -25,9 +25,9 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Which kind of memory a buffer or an image lies in. All kinds hold the same data; they differ in
- * speed, and only at sizes of GiBs. Measured on an H200, random reads of 4 GiB: 43 G words/s in the
- * fast kind, 6.3 in the others (docs/measured/memory-kinds.md). */
+/** The kind of memory that a buffer or an image lies in. All kinds hold the same data; they differ
+ * in speed, and only at sizes of GiBs. Measured on an H200, random reads of 4 GiB: 43 G words/s in
+ * the fast kind, 6.3 in the others (docs/measured/memory-kinds.md). */
 typedef enum culv_memory_kind {
     /** In a descriptor: the fast kind. In an answer: not known, because the memory is the host's,
      * or came as a handle without a statement of how it was allocated. */
@@ -57,7 +57,7 @@ typedef struct culv_memory culv_memory;
 /** Opaque: a range of an imported allocation, as a CUdeviceptr. */
 typedef struct culv_buffer culv_buffer;
 
-/** What to import. */
+/** An allocation to import. */
 typedef struct culv_memory_desc {
     size_t struct_size; /**< Set by culv_memory_desc_init(). */
     /** Required. OPAQUE_FD; DMA_BUF_FD on systems whose CUDA imports dma-bufs (Tegra from Thor on);

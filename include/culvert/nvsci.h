@@ -6,7 +6,7 @@
  * to fill. A list for a buffer that CUDA uses has NvSciBufGeneralAttrKey_GpuId with
  * culv_device_caps::uuid, which are the same 16 bytes.
  *
- * Nobody has run this with NvSci: it is tested against a library that plays NvSci's calls. */
+ * It has not run with NvSci yet: it is tested against a library that imitates NvSci's calls. */
 #ifndef CULV_NVSCI_H_
 #define CULV_NVSCI_H_
 

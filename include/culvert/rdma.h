@@ -46,8 +46,8 @@ typedef struct culv_rdma_info {
     size_t struct_size; /**< Set by culv_rdma_info_init(). */
     culv_pointer_kind kind;
     culv_rdma_path path;
-    culv_reason reason;    /**< NONE if there is a path. */
-    char reason_text[256]; /**< Why there is none and what to do. Empty if there is one. */
+    culv_reason reason;    /**< Reason why there is no path. NONE if there is one. */
+    char reason_text[256]; /**< Text: why there is no path and what to do. Empty if there is one. */
     int32_t device;        /**< CUDA ordinal of its device. -1: none. */
     /** The allocation, or for VMM memory the mapping: the largest piece that a card can get as
      * one. */

@@ -18,7 +18,7 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque: a buffer or an image of yours that is registered with CUDA. */
+/** Opaque: your buffer or image, registered with CUDA. */
 typedef struct culv_registration culv_registration;
 
 /** The way in which CUDA uses an object while it is mapped. */

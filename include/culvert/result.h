@@ -134,7 +134,7 @@ typedef enum culv_reason {
     CULV_REASON_FORCE32 = 0x7fffffff
 } culv_reason;
 
-/** Which API defines culv_error::native_code. */
+/** The API that defines culv_error::native_code. */
 typedef enum culv_native_api {
     CULV_NATIVE_NONE = 0,
     CULV_NATIVE_CUDA = 1,         /**< CUresult */

@@ -34,7 +34,7 @@ typedef enum culv_semaphore_type {
     CULV_SEMAPHORE_FORCE32 = 0x7fffffff
 } culv_semaphore_type;
 
-/** What to import. */
+/** A semaphore to import. */
 typedef struct culv_semaphore_desc {
     size_t struct_size; /**< Set by culv_semaphore_desc_init(). */
     /** Required. OPAQUE_FD; on Windows OPAQUE_WIN32, or OPAQUE_WIN32_KMT for binary semaphores

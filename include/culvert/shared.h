@@ -20,9 +20,9 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque: a buffer in memory of its own, which a graphics API and CUDA use. */
+/** Opaque: a buffer in its own memory, which a graphics API and CUDA use. */
 typedef struct culv_shared_buffer culv_shared_buffer;
-/** Opaque: an image in memory of its own, which a graphics API and CUDA use. */
+/** Opaque: an image in its own memory, which a graphics API and CUDA use. */
 typedef struct culv_shared_image culv_shared_image;
 /** Opaque: a semaphore that a graphics API and CUDA signal and wait for. */
 typedef struct culv_shared_semaphore culv_shared_semaphore;
@@ -94,9 +94,9 @@ CULV_EXPORT culv_result culv_shared_semaphore_destroy_after(culv_shared_semaphor
 /** Signals the highest value of a timeline that CUDA was told to wait for, if the timeline has not
  * reached it. Call it if the submission that was to signal that value failed, or if an error came
  * between culv_semaphore_wait() and the submission. Otherwise every call that waits for CUDA's
- * work, such as the destruction of a buffer, waits for ever. What CUDA does behind its wait then
- * reads data that nobody wrote. No submission that signals the timeline may be pending. For a
- * ring's timeline use culv_ring_submit_failed().
+ * work, such as the destruction of a buffer, waits for ever. CUDA's work after its wait then reads
+ * data that was never written. No submission that signals the timeline may be pending. For a ring's
+ * timeline use culv_ring_submit_failed().
  * Errors: INVALID (NULL_ARGUMENT; VALUE: it is a binary semaphore), DRIVER, ASYNC (DEVICE_LOST).
  * Threads: any, one at a time for each semaphore. */
 CULV_EXPORT culv_result culv_shared_semaphore_submit_failed(culv_shared_semaphore *semaphore);

@@ -46,7 +46,7 @@ typedef struct culv_sparse_array_desc {
 
 CULV_INIT(culv_sparse_array_desc)
 
-/** What a sparse array is. */
+/** The properties of a sparse array. */
 typedef struct culv_sparse_array_info {
     size_t struct_size;  /**< Set by culv_sparse_array_info_init(). */
     uint32_t tile_width; /**< Texels of a tile, also for formats of blocks. */

@@ -38,7 +38,7 @@ typedef enum culv_texture_filter {
 
 /** What a read returns. */
 typedef enum culv_texture_read {
-    /** What the graphics API's sampler returns: UNORM as floats in [0, 1], SNORM as floats in [-1,
+    /** As the graphics API's sampler returns it: UNORM as floats in [0, 1], SNORM as floats in [-1,
      * 1], sRGB as linear floats, UINT and SINT as integers, and floats as floats. The channels come
      * in the order in which they are stored: B comes first in B8G8R8A8. Formats that are packed
      * into one integer return that integer. Padded formats (R10X6) and scaled formats return the

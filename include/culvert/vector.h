@@ -10,9 +10,9 @@
  *   culv_vector_grow(vector, bytes);
  *   kernel<<<...>>>(culv_vector_pointer(vector));
  *
- * Each chunk is an allocation of its own, which can be exported. So Vulkan (culvert/vulkan_vmm.h)
- * or another process imports only the new chunks and keeps those that it has.
- * culv_vector_generation() tells whether there is anything new.
+ * Each chunk is a separate allocation, which can be exported. So Vulkan (culvert/vulkan_vmm.h) or
+ * another process imports only the new chunks and keeps those that it has. culv_vector_generation()
+ * tells whether there is anything new.
  *
  * Every call is all or nothing: when it fails, the vector is as it was. */
 #ifndef CULV_VECTOR_H_
@@ -69,7 +69,7 @@ typedef struct culv_vector_desc {
     size_t access_count;     /**< Default: 0, which lets the vector's own device read and write. */
     culv_vector_moved moved; /**< Default: none. The vector may move without it. */
     void *moved_context;
-    /** Nonzero: the vector never moves. When it cannot grow in place, the call fails (ADDRESS). */
+    /** Nonzero: the vector never moves. If it cannot grow in place, the call fails (ADDRESS). */
     culv_bool no_move;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
     /** The space in which the vector lives. The vector takes `reserve` bytes of its addresses,

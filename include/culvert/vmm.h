@@ -117,7 +117,7 @@ typedef struct culv_vmm_allocation_desc {
 /** culv_vmm_allocation_desc_init(): device memory that is not exported. */
 CULV_INIT(culv_vmm_allocation_desc)
 
-/** What an allocation is, as the driver granted it. */
+/** The properties of an allocation, as the driver granted it. */
 typedef struct culv_vmm_allocation_info {
     size_t struct_size; /**< Set by culv_vmm_allocation_info_init(). */
     uint64_t requested; /**< Bytes that were asked for. For imported and retained memory: `size`. */
@@ -125,7 +125,7 @@ typedef struct culv_vmm_allocation_info {
     uint64_t granularity;
     culv_vmm_location_kind kind;
     int32_t numa_node;
-    /** What it can be exported as. 0 for an import: only its exporter can export it. */
+    /** The types that it can be exported as. 0 for an import: only its exporter can export it. */
     uint32_t handle_types;
     uint32_t usage; /**< Bits of culv_vmm_usage. COMPRESSIBLE is set only when it was granted. */
     /** Nonzero: imported from another process, or exported by this one and imported again. */
@@ -287,9 +287,9 @@ CULV_EXPORT CUdeviceptr culv_vmm_range_pointer(const culv_vmm_range *range);
 CULV_EXPORT uint64_t culv_vmm_range_size(const culv_vmm_range *range);
 
 /** Maps all of an allocation at `offset` bytes of a range and grants access. `access` has `count`
- * entries; NULL and 0 let the range's device read and write. When the driver refuses access,
- * nothing stays mapped. An allocation of another GPU needs an entry for each device that uses it.
- * One range may hold allocations of several GPUs (a striped range).
+ * entries; NULL and 0 let the range's device read and write. If the driver refuses access, nothing
+ * stays mapped. An allocation of another GPU needs an entry for each device that uses it. One range
+ * may hold allocations of several GPUs (a striped range).
  * Errors: INVALID (NULL_ARGUMENT; VALUE: offset is not a multiple of the granularity, or a flag is
  * wrong; RANGE: the mapping leaves the range; USAGE: a tile pool; DEVICE_MISMATCH: a device of
  * another driver; PEER: a device that does not reach the memory, or the host for device memory,
@@ -308,7 +308,7 @@ CULV_EXPORT culv_result culv_vmm_map(culv_vmm_range *range, uint64_t offset,
  * part of one. Does NOT wait: GPU work that still uses those addresses faults. Use
  * culv_vmm_unmap_after() if such work may still run.
  * Errors: INVALID (NULL_ARGUMENT, RANGE; NOT_MAPPED: an end lies within a mapping, which the
- * message names, or nothing is mapped), DRIVER, ASYNC. When the driver refuses one mapping, those
+ * message names, or nothing is mapped), DRIVER, ASYNC. If the driver refuses one mapping, those
  * before it are already unmapped.
  * Threads: any.
  * Source: cuda.h, cuMemUnmap; measured, docs/measured/nvidia-measured.md: it waits for nothing. */

@@ -125,7 +125,7 @@ typedef struct culv_vk_image_transfer {
     uint32_t layer_count;
     /** The image's format, which tells its aspects. 0 (UNDEFINED): a color format. */
     VkFormat format;
-    /** 0: all aspects of `format`. Formats of several planes have COLOR. When the format has DEPTH
+    /** 0: all aspects of `format`. Formats of several planes have COLOR. If the format has DEPTH
      * and STENCIL, one of the two needs the feature separateDepthStencilLayouts. */
     VkImageAspectFlags aspect;
 } culv_vk_image_transfer;

@@ -72,8 +72,8 @@ typedef struct culv_vk_candidate {
     uint32_t group_size; /**< Number of physical devices in its device group. */
     /** CUDA has this device, and buffers and timelines can be exported to it. */
     culv_bool reachable;
-    culv_driver driver;   /**< The driver of its CUDA device. AUTO when there is none. */
-    int32_t cuda_ordinal; /**< Its CUDA ordinal. -1 when there is none. */
+    culv_driver driver;   /**< The driver of its CUDA device. AUTO if there is none. */
+    int32_t cuda_ordinal; /**< Its CUDA ordinal. -1 if there is none. */
     char cuda_name[256];
     /** The device offers VK_KHR_external_memory_fd. On Windows this field and the next ones stand
      * for the ..._win32 forms. */
@@ -92,7 +92,7 @@ typedef struct culv_vk_candidate {
     culv_bool luid_valid; /**< VkPhysicalDeviceIDProperties::deviceLUIDValid. Only on Windows. */
     culv_luid luid;       /**< Its deviceLUID, if luid_valid. */
     uint32_t node_mask;   /**< Its deviceNodeMask, if luid_valid: its node among linked GPUs. */
-    culv_reason reason;   /**< Why it is not reachable. */
+    culv_reason reason;   /**< Reason why it is not reachable. */
     /** The same reason in words, with names and what to do. "" if it is reachable. */
     char reason_text[1024];
 } culv_vk_candidate;

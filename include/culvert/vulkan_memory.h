@@ -14,7 +14,8 @@ typedef struct culv_vk_memory_desc {
     size_t struct_size;    /**< Set by culv_vk_memory_desc_init(). */
     VkDeviceMemory memory; /**< Required: allocated with VkExportMemoryAllocateInfo{OPAQUE_FD}. */
     VkDeviceSize allocation_size; /**< Required: VkMemoryAllocateInfo::allocationSize, bytes. */
-    culv_bool dedicated;          /**< It was allocated with VkMemoryDedicatedAllocateInfo. */
+    /** Nonzero: it was allocated with VkMemoryDedicatedAllocateInfo. */
+    culv_bool dedicated;
     /** Optional: a buffer bound to this memory. Culvert then checks allocation_size, buffer_offset
      * and dedicated against its requirements. (The driver checks none of them.) */
     VkBuffer buffer;

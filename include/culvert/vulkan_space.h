@@ -13,7 +13,7 @@
  * allocation of cuMemCreate. CUDA maps it, and Vulkan imports it and binds it at the same offset
  * (vkQueueBindSparse).
  *
- * What the device needs: Vulkan 1.2, a queue with VK_QUEUE_SPARSE_BINDING_BIT, and the features
+ * Requirements: Vulkan 1.2, a queue with VK_QUEUE_SPARSE_BINDING_BIT, and the features
  * sparseBinding, sparseResidencyBuffer, bufferDeviceAddress and bufferDeviceAddressCaptureReplay
  * (culv_vk_merge_device_features() enables them if culv_vk_device_features::one_address is set).
  * culv_vk_check_space() says what is missing. If the two sides cannot have one address, the call
