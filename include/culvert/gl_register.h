@@ -126,7 +126,9 @@ CULV_EXPORT culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readb
 /** Reads width x height pixels at (x, y) of your framebuffer into the buffer, on the GPU. The
  * buffer must not be mapped. A multisampled framebuffer is resolved first. `framebuffer` 0 is the
  * default one. Then map culv_gl_readback_registration(): CUDA gets rows of pixels without padding.
- * Errors: INVALID (NULL_ARGUMENT; CONTEXT; MAPPED), DRIVER (OpenGL refused: the framebuffer lacks
+ * Errors: INVALID (NULL_ARGUMENT; CONTEXT; MAPPED; EXTENT: some pixels are outside the framebuffer;
+ * not checked for the default one, whose size OpenGL does not tell), DRIVER (OpenGL refused: the
+ * framebuffer lacks
  * such an attachment, or it is multisampled in another format than internal_format).
  * Threads: the context's, ordered with other calls on this object. */
 CULV_EXPORT culv_result culv_gl_readback_read(culv_gl_readback *readback, uint32_t framebuffer,

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The library: where it is, its functions, and its errors as exceptions."""
 import atexit
+import collections
 import contextlib
 import ctypes
+import itertools
+import operator
 import os
 import pathlib
 import re
@@ -12,7 +15,7 @@ import threading
 import time
 import weakref
 from ctypes import byref, c_uint64, c_void_p
-from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Optional, Tuple, Type, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Iterable, Iterator, List, Optional, Tuple, Type, TypeVar
 
 from . import _declarations as d
 from ._struct import Structure
@@ -22,8 +25,10 @@ if TYPE_CHECKING:
     from .vulkan import _Home
 
     _ApiFunctions = d._ApiFunctions
+    _Reference = weakref.ReferenceType[Any]
 else:
     _ApiFunctions = object
+    _Reference = weakref.ref
 
 
 class Error(Exception):
@@ -518,6 +523,76 @@ _Self = TypeVar("_Self", bound="Owned")
 # Of the lists of children, and of who closes an object first. Who holds it waits for nothing.
 looks = threading.RLock()
 
+Left = Tuple[str, c_void_p, int]  # what is left to destroy: the function, the pointer, and the timeline's VkSemaphore
+
+
+class Last(_Reference):
+    """What is to be done when an object has gone. A KeyboardInterrupt in its __del__, even before the first line, is printed and
+    forgotten. Then this comes into `gone`, which no code of Python's does, and bury() does what is left."""
+    __slots__ = ("key", "left", "to", "home", "pinned")
+    key: int
+    left: List[Left]
+    to: List[Left]  # where that goes
+    home: "Optional[_Home]"  # a context that goes with its last user
+    pinned: Any  # a tensor's export
+
+
+gone: Deque[Last] = collections.deque()
+_lasts: Dict[int, Last] = {}
+_keys = itertools.count(1)
+
+
+def last_of(thing: Any, left: List[Left], to: List[Left], home: "Optional[_Home]" = None) -> int:
+    """Its key, for drop(). `left` are the pointers that C writes into."""
+    last = Last(thing, gone.append)
+    last.key, last.left, last.to, last.home, last.pinned = next(_keys), left, to, home, None
+    _lasts[last.key] = last
+    if home is not None:
+        home.users.add(last.key)
+    return last.key
+
+
+def drop(key: int) -> None:
+    """The object is closed. It may say so twice. In a cycle of garbage a context's end may have come first: then it has waited for
+    this."""
+    last = _lasts.get(key)
+    if last is not None:
+        if last.home is not None:
+            last.home.left(key)
+        _lasts.pop(key, None)
+
+
+_run = operator.methodcaller("__call__")
+
+
+def at_once(*calls: Callable[[], Any]) -> None:
+    """Calls C functions one behind the other. No Python runs in between, and so no KeyboardInterrupt comes there."""
+    collections.deque(map(_run, calls), maxlen=0)
+
+
+def bury() -> None:
+    """Ends what went while an exception cut its __del__ short."""
+    while gone and not process.forked:
+        try:
+            last = gone[-1]
+        except IndexError:  # another thread has done it
+            return
+        if last.key in _lasts:
+            me = threading.get_ident()
+            with looks:
+                gates = {pointer.gate for _, pointer, _ in last.left if isinstance(pointer, Pointer)}
+                if last.home is not None and last.home.gate.shut_by == Gate.GONE:
+                    last.left.clear()  # it went with the device
+                elif all(gate.shut_by in (0, me) for gate in gates):
+                    for gate in gates:
+                        gate.shut_by = me
+                    last.to.extend(map(last.left.pop, [-1] * len(last.left)))  # one step for a KeyboardInterrupt
+            if last.pinned is not None:
+                last.pinned()
+            drop(last.key)
+        with contextlib.suppress(ValueError):
+            gone.remove(last)
+
 
 class Owned(Single):
     """Something of Culvert's that is given back by close(), at the end of a `with` block, or with its parent.
@@ -528,6 +603,8 @@ class Owned(Single):
     _destroy = ""  # the C function, which takes a pointer to the pointer
     _as_parameter_ = Pointer()
     _home: "Optional[_Home]" = None  # the context whose queue may be at work with it
+    _lives_on: "Optional[_Home]" = None  # a context that is not to go before this
+    _key = 0  # of its Last
 
     def __init__(self, parent: "Optional[Owned]", made: Making, home: "Optional[_Home]" = None):
         self._parent = parent
@@ -535,16 +612,15 @@ class Owned(Single):
         self._home = home or getattr(parent, "_home", None)
         self._children: "weakref.WeakSet[Any]" = weakref.WeakSet()
         self._as_parameter_ = pointer_behind(self._gate)
+        bury()
+        self._key = last_of(self, self._left_over(), self._to(), self._home or self._lives_on)
         with looks:
             (parent._children if parent is not None else _roots).add(self)
-        if self._home is not None:
-            self._home.users.add(id(self))
         function, args = made
         try:
             getattr(api, function)(*[byref(self._as_parameter_) if a is OUT else a for a in args])
         except BaseException:
-            if not self._as_parameter_ and self._home is not None:
-                self._home.users.discard(id(self))
+            self._left()
             raise
 
     def _close_children(self) -> None:
@@ -599,9 +675,17 @@ class Owned(Single):
         """Just before it is destroyed."""
 
     def _left(self) -> None:
-        """The object is closed. In a cycle of garbage the context's end may have come first: then it has waited for this."""
-        if not self._as_parameter_ and self._home is not None:
-            self._home.left(self)
+        """The object may be closed."""
+        if not self._as_parameter_:
+            drop(self._key)
+
+    def _to(self) -> List[Left]:
+        """Where goes what is left to destroy when the object cannot be closed at its end."""
+        home = self._home or self._lives_on
+        return _later if home is None else home.later
+
+    def _left_over(self) -> List[Left]:
+        return [(self._destroy, self._as_parameter_, 0)]
 
     def __enter__(self: _Self) -> _Self:
         return self
@@ -609,10 +693,13 @@ class Owned(Single):
     def __exit__(self, *_: Any) -> None:
         self.close()
 
-    def _give_up(self) -> List[Tuple[str, c_void_p, int]]:
-        """What is left to destroy: the function, the pointer, and the timeline's VkSemaphore. The object is closed then."""
-        pointer, self._as_parameter_ = self._as_parameter_, pointer_behind(self._gate)
-        return [(self._destroy, pointer, 0)]
+    def _give_up(self) -> None:
+        """The object goes, and is destroyed later."""
+        last = _lasts.get(self._key)
+        if last is not None:
+            last.to.extend(map(last.left.pop, [-1] * len(last.left)))
+        self._as_parameter_ = pointer_behind(self._gate)
+        self._left()
 
     def __del__(self) -> None:
         if process.forked or sys.is_finalizing():
@@ -620,26 +707,28 @@ class Owned(Single):
         if not self._as_parameter_:
             self._left()  # an exception may have come before that
             return
+        if self._gate.is_shut:  # bury() was faster
+            return
         from ._turns import cuda_waits
         home = self._home
         if home is None:
             if cuda_waits():
-                _later.extend(self._give_up())
+                self._give_up()
             else:
                 self.close()
-        elif not home.lock.acquire(blocking=False):  # a collector comes at any moment, and never waits
-            home.later += self._give_up()
-            self._left()
-        else:
-            try:
-                if home.gate.shut_by == Gate.GONE:
-                    self._give_up()  # it went with the device
-                elif not home.is_idle() or cuda_waits():
-                    home.later += self._give_up()
-                    self._left()
-                else:
-                    self.close()
-            finally:
+            return
+        locked: List[bool] = []
+        try:
+            locked.extend(map(home.lock.acquire, (False,)))  # a collector comes at any moment, and never waits
+            if home.gate.shut_by == Gate.GONE:
+                self._as_parameter_ = pointer_behind(self._gate)  # it went with the device
+                self._left()
+            elif not locked[0] or not home.is_idle() or cuda_waits():
+                self._give_up()
+            else:
+                self.close()
+        finally:
+            if locked and locked[0]:
                 home.lock.release()
 
     def __repr__(self) -> str:
@@ -661,16 +750,30 @@ class Owned(Single):
 
 _roots: "weakref.WeakSet[Owned]" = weakref.WeakSet()
 _homes: "weakref.WeakValueDictionary[int, _Home]" = weakref.WeakValueDictionary()  # by the VkDevice
-_later: List[Tuple[str, c_void_p, int]] = []  # what went without a context, while a stream waited for a signal that nobody sends
+_later: List[Left] = []  # what went without a context, while a stream waited for a signal that nobody sends
+
+
+def sweep(later: List[Left], forget: Callable[[int], None] = lambda timeline: None) -> None:
+    """Destroys all of that. What is refused is tried again with the next one."""
+    for _ in range(len(later)):
+        mine: List[Left] = []
+        try:
+            mine.extend(map(later.pop, (-1,)))
+            destroy, pointer, timeline = mine[0]
+            forget(timeline)
+            getattr(api, destroy)(byref(pointer))
+        except IndexError:  # another thread has done it
+            return
+        except Error:
+            if not mine[0][1]:
+                raise
+        finally:
+            later[:0] = [left for left in mine if left[1]]
 
 
 def _sweep_later() -> None:
-    for _ in range(len(_later)):
-        try:
-            destroy, pointer, _number = _later.pop()
-        except IndexError:  # another thread has done it
-            return
-        getattr(api, destroy)(byref(pointer))
+    bury()
+    sweep(_later)
 
 
 @atexit.register

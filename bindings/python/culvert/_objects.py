@@ -3,6 +3,7 @@
 that made it says more: help(culvert.api.culv_vk_buffer_create)."""
 import contextlib
 import ctypes
+import functools
 import sys
 import threading
 import time
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional,
 
 from . import _declarations as d
 from ._kernels import Kernel as Kernel, Kernels as Kernels, QueueKernels as QueueKernels, kernel as kernel
-from ._lib import (OUT, Gate, InvalidError, LateError, Making, Owned, Pointer, Single, _homes, _make, api, describe, driver_of, handle, library, looks, making, not_negative, process,
+from ._lib import (OUT, Gate, InvalidError, LateError, Left, Making, Owned, Pointer, Single, _homes, _lasts, _make, api, at_once, bury, drop, last_of, describe, driver_of, handle, library, looks, making, not_negative, process,
                    stream_handle, told)
 from ._struct import Structure
 from ._tensor import Seen, Tensor as Tensor, TensorSource, look, tensor_range as tensor_range
@@ -82,6 +83,19 @@ class Cuda(_CudaFunctions):
         return call
 
 
+def _end_stream(device: "Device", stream: c_void_p, once: List[int]) -> None:
+    """Who takes the one number out of `once` does it."""
+    if not stream or device.closed or getattr(device.cuda.cuCtxSetCurrent, "raw")(device.context) in _GONE:
+        stream.value = None
+        return
+    answers: List[int] = []
+    with contextlib.suppress(IndexError):
+        at_once(once.pop, functools.partial(answers.extend, map(getattr(device.cuda.cuStreamDestroy, "raw"), (stream.value,))),
+                functools.partial(setattr, stream, "value", None))
+    if any(answer not in (0, *_GONE) for answer in answers):
+        raise RuntimeError(f"cuStreamDestroy: CUDA error {answers[0]}")
+
+
 class Stream(Single):
     """A CUDA stream of a device's context. It goes with close(), with its device, or when nobody has it any more."""
 
@@ -90,13 +104,16 @@ class Stream(Single):
         device.make_current()
         self._gate = Gate("Stream")
         self._as_parameter_ = c_void_p()
+        bury()
+        self._key = last_of(self, [], [])
+        _lasts[self._key].pinned = self._end = functools.partial(_end_stream, device, self._as_parameter_, [self._key])
         with looks:
             device._children.add(self)
         device.cuda.cuStreamCreate(byref(self._as_parameter_), flags)
 
     @property
     def closed(self) -> bool:
-        return not self._as_parameter_
+        return not self._as_parameter_ or self._gate.is_shut
 
     @property
     def pointer(self) -> int:
@@ -114,18 +131,19 @@ class Stream(Single):
 
     def close(self) -> None:
         """CUDA ends the stream when it has done its work. The call does not wait."""
-        with looks:
-            stream, self._as_parameter_ = self._as_parameter_, c_void_p()
-        if not stream or process.forked or self._device.closed:
+        if process.forked:
             return
-        self._gate.shut("Stream.close")
-        cuda = self._device.cuda
-        for call, argument in ((cuda.cuCtxSetCurrent, self._device.context), (cuda.cuStreamDestroy, stream)):
-            answer = getattr(call, "raw")(argument)
-            if answer in _GONE:
+        with looks:
+            if self.closed:
                 return
-            if answer != 0:
-                raise RuntimeError(f"{call.__name__}: CUDA error {answer}")
+            self._gate.shut_by = threading.get_ident()
+        try:
+            self._gate.shut("Stream.close")
+            self._end()
+        finally:
+            if self._as_parameter_:
+                self._gate.shut_by = 0
+        drop(self._key)
 
     def __enter__(self) -> "Stream":
         return self
@@ -134,8 +152,9 @@ class Stream(Single):
         self.close()
 
     def __del__(self) -> None:
-        if getattr(self, "_as_parameter_", None) and not sys.is_finalizing():
+        if getattr(self, "_key", 0) and not process.forked and not sys.is_finalizing():
             self.close()
+            drop(self._key)
 
     def __repr__(self) -> str:
         return told(self, self.closed, [f"CUstream {self._as_parameter_.value or 0:#x}", f"on {self._device.name!r}"])
@@ -216,6 +235,7 @@ class Device(Owned):
 
     def counts(self) -> Dict[str, int]:
         """Live objects, for leak checks. Releases what is due."""
+        bury()
         counts = describe(d.culv_device_counts)
         api.culv_device_get_counts(self._need(), counts)
         fields: Any = counts._fields_
@@ -443,7 +463,6 @@ class VulkanDevice(Owned):
     the physical device, and closed with this object. The Vulkan handles stay yours and must outlive this object."""
 
     _destroy = "culv_vk_detach"
-    _lives_on: "Optional[_Home]" = None
 
     def __init__(self, device: Optional[Device] = None, *, get_instance_proc_addr: Handle, instance: Handle,
                  physical_device: Handle, vk_device: Handle, api_version: int = 0x403000, label: Optional[str] = None,
@@ -467,7 +486,6 @@ class VulkanDevice(Owned):
             self._lives_on = _homes.get(self._desc.device or 0)
             if self._lives_on is not None:
                 self._lives_on.attached.add(self)
-                self._lives_on.users.add(id(self))
             super().__init__(device, making("culv_vk_attach", device._need(), self._desc), _home)
         except BaseException:
             self.close()
@@ -484,12 +502,6 @@ class VulkanDevice(Owned):
         if self._own_device is not None:
             own, self._own_device = self._own_device, None
             own.close()
-
-    def _left(self) -> None:
-        super()._left()
-        if not self._as_parameter_ and self._lives_on is not None and self._home is None:
-            home, self._lives_on = self._lives_on, None
-            home.left(self)
 
     def buffer(self, size: int, usage: int = DEFAULT_BUFFER_USAGE, *, label: Optional[str] = None,
                memory_properties: Optional[int] = None, memory_kind: Optional[int] = None, fallback: Optional[int] = None,
@@ -587,8 +599,8 @@ class VulkanDevice(Owned):
             usage = DEFAULT_BUFFER_USAGE | (d.VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT if self._desc.kernels else 0)
         desc = describe(d.culv_vk_adopted_desc, usage=usage, sparse_queue=sparse_queue)
         adopted = Pointer()
-        api.culv_vmm_adopt(self.device._need(), pointer, size, byref(adopted))
         try:
+            api.culv_vmm_adopt(self.device._need(), pointer, size, byref(adopted))
             return AdoptedBuffer(self, making("culv_vk_adopted_create", self._need(), adopted.value, desc), adopted, pointer, layout)
         except BaseException:
             api.culv_vmm_adopted_destroy(byref(adopted))
@@ -716,13 +728,14 @@ class VulkanSemaphore(Semaphore):
         if self._home is not None:
             self._turns = self._home.turns
             self._turns.known.add(self._number)
+            _lasts[self._key].left[:] = self._left_over()
 
     def _goes(self) -> None:
         if self._turns is not None:
             self._turns.forget(self._number)  # before: another thread may be reading it
 
-    def _give_up(self) -> List[Tuple[str, c_void_p, int]]:
-        return [(destroy, pointer, self._number) for destroy, pointer, _ in super()._give_up()]
+    def _left_over(self) -> List[Left]:
+        return [(self._destroy, self._as_parameter_, self._number)]
 
     def _cuda(self) -> Any:
         pointer = self._need()
@@ -998,9 +1011,9 @@ class Ring(Owned):
         if self.closed:
             self._retire()
 
-    def _give_up(self) -> List[Tuple[str, c_void_p, int]]:
+    def _give_up(self) -> None:
         self._retire()
-        return super()._give_up()
+        super()._give_up()
 
     def _retire(self) -> None:
         if self._home is not None:
@@ -1133,7 +1146,6 @@ class AdoptedBuffer(Owned):
     def __init__(self, parent: VulkanDevice, made: Making, adopted: Pointer, pointer: int, layout: Optional[_Layout]):
         self._adopted = adopted
         super().__init__(parent, made)
-        adopted.gate = self._gate
         self.pointer = pointer
         self.layout_of = layout  # for Numba's kernels
         self._device = parent.device
@@ -1156,8 +1168,9 @@ class AdoptedBuffer(Owned):
         if not self._as_parameter_ and self._adopted and not process.forked:
             api.culv_vmm_adopted_destroy(byref(self._adopted))
 
-    def _give_up(self) -> List[Tuple[str, c_void_p, int]]:
-        return super()._give_up() + [("culv_vmm_adopted_destroy", self._adopted, 0)]
+    def _left_over(self) -> List[Left]:
+        self._adopted.gate = self._gate
+        return [*super()._left_over(), ("culv_vmm_adopted_destroy", self._adopted, 0)]
 
     def check(self) -> None:
         """Raises InvalidError (NOT_MAPPED) when the memory was unmapped or replaced: adopt the tensor anew."""

@@ -7,10 +7,11 @@ import operator
 import struct
 import sys
 from ctypes import byref, c_char_p, c_void_p, py_object, string_at
+from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import _declarations as d
-from ._lib import Single, api, describe, stream_handle, told
+from ._lib import Single, _lasts, api, at_once, bury, describe, drop, last_of, process, stream_handle, told
 from ._types import DType, Shape, StreamLike, TensorLike
 
 _TYPES: Dict[str, Tuple[int, int, str]] = {"bool": (d.culv_dl_type_code.CULV_DL_BOOL, 8, "|b1"),
@@ -64,19 +65,22 @@ assert _MANAGED.size == ctypes.sizeof(d.culv_dl_managed_tensor_versioned)
 _deleters: Dict[int, Callable[[int], Any]] = {}  # there are as many as there are functions in the library
 
 
-def _delete(managed: int, versioned: bool) -> None:
-    """Calls the deleter, without the interpreter's lock, because it may wait for the GPU."""
-    kind: Any = d.culv_dl_managed_tensor_versioned if versioned else d.culv_dl_managed_tensor
-    _call_deleter(kind.from_address(managed).deleter, managed)
-
-
-def _call_deleter(deleter: Optional[int], managed: int) -> None:
+def _deleter_of(deleter: Optional[int]) -> Callable[[Any], Any]:
     if not deleter:
-        return
+        return bool
     call = _deleters.get(deleter)
     if call is None:
         call = _deleters[deleter] = _deleter_t(deleter)
-    call(managed)
+    return call
+
+
+def _delete_at(out: c_void_p, versioned: bool = True, once: Optional[List[Any]] = None) -> None:
+    """The export whose address it has, and the address. Who takes the one thing out of `once` does it, where several may."""
+    managed = out.value
+    if managed and (once is None or once):
+        kind: Any = d.culv_dl_managed_tensor_versioned if versioned else d.culv_dl_managed_tensor
+        at_once(partial(setattr, out, "value", None) if once is None else once.pop,
+                partial(_deleter_of(kind.from_address(managed).deleter), managed))
 
 
 def _int64s(at: int, count: int) -> Tuple[int, ...]:
@@ -90,10 +94,9 @@ _offered: List[Any] = []
 
 
 def _references() -> int:
-    """What getrefcount() says of something that only a variable has: it differs between versions of Python."""
+    """What getrefcount() says of something that only a list has: it differs between versions of Python."""
     probe = [object()]
-    capsule = probe.pop()
-    return sys.getrefcount(capsule)
+    return sys.getrefcount(probe[0])
 
 
 _ALONE = _references()
@@ -101,17 +104,20 @@ _ALONE = _references()
 
 def _sweep(*_ignored: Any) -> None:
     for _ in range(len(_offered)):
+        mine: List[Any] = []
         try:
-            capsule = _offered.pop()
+            mine.extend(map(_offered.pop, (-1,)))
+            for name in (_VERSIONED, _OLD):
+                if _python.PyCapsule_IsValid(id(mine[0]), name):
+                    if sys.getrefcount(mine[0]) == _ALONE:  # else somebody may still take it
+                        _delete_at(c_void_p(_python.PyCapsule_GetPointer(id(mine[0]), name)), name is _VERSIONED, mine)
+                    break
+            else:
+                mine.clear()
         except IndexError:  # another thread's sweep
             return
-        for name in (_VERSIONED, _OLD):
-            if not _python.PyCapsule_IsValid(id(capsule), name):
-                continue
-            if sys.getrefcount(capsule) > _ALONE:  # somebody may still take it
-                _offered.insert(0, capsule)
-            else:
-                _delete(_python.PyCapsule_GetPointer(id(capsule), name), name is _VERSIONED)
+        finally:
+            _offered[:0] = mine
 
 
 gc.callbacks.append(lambda phase, info: _sweep() if phase == "stop" else None)
@@ -130,6 +136,8 @@ class Tensor(Single):
     its device and this object may go first.
 
     `stream` is the producer's: who takes the tensor is ordered after what was submitted to it so far."""
+
+    _key = 0  # of its Last
 
     def __init__(self, source: "TensorSource", dtype: DType = "uint8", shape: Optional[Shape] = None,
                  strides: Optional[Sequence[int]] = None, offset: int = 0, read_only: bool = False,
@@ -153,7 +161,7 @@ class Tensor(Single):
                                  f"{rest} that the rest of the shape {tuple(shape)} has")
             shape = [whole // rest if n == -1 else n for n in shape]
         self._source = source
-        self._pin = 0
+        self._pin = c_void_p()
         self.stream = stream
         self.ndim: int
         self.shape: Tuple[int, ...]
@@ -183,11 +191,14 @@ class Tensor(Single):
 
     def _look(self) -> Tuple[int, Tuple[int, ...], Tuple[int, ...], int, Tuple[int, int]]:
         """What an export says of itself. It refuses what is wrong now, not at the consumer."""
-        managed = self._export()
-        _, _, _, deleter, _, data, kind, number, ndim, _, _, _, shape, strides, _ = _MANAGED.unpack(string_at(managed, _MANAGED.size))
-        seen = ndim, _int64s(shape, ndim), _int64s(strides, ndim), data, (kind, number)
-        _call_deleter(deleter, managed)
-        return seen
+        out = c_void_p()
+        try:
+            self._export(out)
+            _, _, _, _, _, data, kind, number, ndim, _, _, _, shape, strides, _ = _MANAGED.unpack(
+                string_at(out.value or 0, _MANAGED.size))
+            return ndim, _int64s(shape, ndim), _int64s(strides, ndim), data, (kind, number)
+        finally:
+            _delete_at(out)
 
     def _set_shape(self, shape: Sequence[int], strides: Optional[Sequence[int]]) -> None:
         if strides is not None and len(strides) != len(shape):
@@ -234,11 +245,9 @@ class Tensor(Single):
     def read_only(self) -> bool:
         return bool(self._desc.read_only)
 
-    def _export(self) -> int:
-        """A culv_dl_managed_tensor_versioned's address."""
-        out = c_void_p()
+    def _export(self, out: c_void_p) -> None:
+        """Writes a culv_dl_managed_tensor_versioned's address there. Its owner is who has `out`, whatever exception comes."""
         self._source._get_dlpack(byref(self._desc), byref(out))
-        return out.value or 0
 
     def __dlpack_device__(self) -> Tuple[int, int]:
         return self._device
@@ -256,24 +265,32 @@ class Tensor(Single):
         versioned = max_version is not None and max_version[0] >= 1
         if self._desc.read_only and not versioned:
             raise BufferError("the tensor is read-only, which this consumer's DLPack cannot say")
-        pointer = self._export()
-        try:
-            api.culv_dlpack_hand_over(self._source._device_of(), stream_handle(self.stream), stream)
-        except BaseException:
-            _delete(pointer, True)
-            raise
-        if not versioned:
-            pointer = self._source._to_unversioned(pointer)
-        capsule = _python.PyCapsule_New(pointer, _VERSIONED if versioned else _OLD, None)
         if len(_offered) > 32:
             _sweep()
-        _offered.append(capsule)
-        return capsule
+        out, old = c_void_p(), c_void_p()
+        made: List[Any] = []
+        try:
+            self._export(out)
+            api.culv_dlpack_hand_over(self._source._device_of(), stream_handle(self.stream), stream)
+            if not versioned:
+                self._source._to_unversioned(out, old)
+            mine, name = (out, _VERSIONED) if versioned else (old, _OLD)
+            at_once(partial(made.extend, map(_python.PyCapsule_New, (mine.value,), (name,), (None,))), partial(_offered.extend, made),
+                    partial(setattr, mine, "value", None))
+            return made[0]
+        finally:
+            if out or old:
+                _delete_at(out)
+                _delete_at(old, False)
 
     def _interface(self) -> Dict[str, Any]:
         # Who takes an address keeps this object, and this object keeps the memory.
         if not self._pin:
-            self._pin = self._export()
+            if not self._key:
+                bury()
+                self._key = last_of(self, [], [])
+                _lasts[self._key].pinned = self._unpin = partial(_delete_at, self._pin, True, [self._key])
+            self._export(self._pin)
         size = self.itemsize
         return {"shape": self.shape, "typestr": self.typestr, "data": (self.pointer, self.read_only),
                 "strides": tuple(s * size for s in self.strides), "version": 3}
@@ -298,8 +315,9 @@ class Tensor(Single):
         raise TypeError(_FOR_GPUS)
 
     def __del__(self) -> None:
-        if getattr(self, "_pin", 0) and not sys.is_finalizing():
-            _delete(self._pin, True)
+        if self._key and not sys.is_finalizing():
+            self._unpin()
+            drop(self._key)
 
     def __repr__(self) -> str:
         source = self._source
@@ -327,10 +345,8 @@ class TensorSource:
 
         def _get_dlpack(self, desc: Any, out: Any) -> None: ...
 
-    def _to_unversioned(self, pointer: int) -> int:
-        mine, old = c_void_p(pointer), c_void_p()
+    def _to_unversioned(self, mine: c_void_p, old: c_void_p) -> None:
         api.culv_dlpack_to_unversioned(byref(mine), byref(old))
-        return old.value or 0
 
     @property
     def closed(self) -> bool:

@@ -180,7 +180,7 @@ class Window(Single):
     def _open(self, options: Any) -> None:
         self.gpu = gpu = Context(instance_extensions=self.own.extensions(), extensions=["VK_KHR_swapchain"], **options)
         self.surface, f, home = self.own.surface(gpu.instance), gpu.functions, gpu._open_home()
-        home.objects["SurfaceKHR", self.surface] = self.surface
+        home.keep("SurfaceKHR", self.surface)
         there = c_uint32()
         f.vkGetPhysicalDeviceSurfaceSupportKHR(gpu.physical_device, gpu.queue_family, self.surface, byref(there))
         if not there.value:

@@ -382,9 +382,8 @@ class Compute(_Bound):
         self.local_size = module.local_size
         infos, kept = self.stage_infos({"comp": module})
         try:
-            self.pipeline = self.functions.make("vkCreateComputePipelines", gpu.handle, None, 1,
-                                                d.VkComputePipelineCreateInfo(stage=infos[0], layout=self.layout), None)
-            gpu._open_home().objects["Pipeline", self.pipeline] = self.pipeline
+            self.pipeline = gpu._open_home().make("Pipeline", None, 1, d.VkComputePipelineCreateInfo(
+                stage=infos[0], layout=self.layout), None, call="vkCreateComputePipelines")
         finally:
             self.free_stages(kept)
 
@@ -419,7 +418,6 @@ class Pipeline(_Bound):
         infos, kept = self.stage_infos(modules)
         try:
             self.pipeline = self._make(infos, topology, _BLENDS[blend])
-            gpu._open_home().objects["Pipeline", self.pipeline] = self.pipeline
         finally:
             self.free_stages(kept)
 
@@ -440,10 +438,10 @@ class Pipeline(_Bound):
         dynamic = d.VkPipelineDynamicStateCreateInfo(dynamicStateCount=2, pDynamicStates=at(states))
         formats = _array(ctypes.c_int, [self.format])
         rendering = d.VkPipelineRenderingCreateInfo(colorAttachmentCount=1, pColorAttachmentFormats=at(formats))
-        return self.functions.make("vkCreateGraphicsPipelines", self.gpu.handle, None, 1, d.VkGraphicsPipelineCreateInfo(
+        return self.gpu._open_home().make("Pipeline", None, 1, d.VkGraphicsPipelineCreateInfo(
             pNext=at(rendering), stageCount=2, pStages=at(infos), pVertexInputState=at(inputs),
             pInputAssemblyState=at(assembly), pViewportState=at(viewport), pRasterizationState=at(raster),
-            pMultisampleState=at(samples), pColorBlendState=at(blending), pDynamicState=at(dynamic), layout=self.layout), None)
+            pMultisampleState=at(samples), pColorBlendState=at(blending), pDynamicState=at(dynamic), layout=self.layout), None, call="vkCreateGraphicsPipelines")
 
 
 class Target(Single):

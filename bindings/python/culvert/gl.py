@@ -23,7 +23,7 @@ from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTup
                     Union)
 
 from . import _declarations as d
-from ._lib import (Error, InvalidError, Making, NoDeviceError, Owned, Single, UnsupportedError, Pointer, _make, _own_error, api, describe, driver_of, handle, making, process,
+from ._lib import (Error, InvalidError, Left, Making, NoDeviceError, Owned, Single, UnsupportedError, Pointer, _make, _own_error, api, describe, driver_of, handle, making, process,
                    stream_handle, told)
 from ._objects import Device, Ring, VulkanDevice, _host_follows, _wait_for_stream
 from ._struct import Structure
@@ -169,14 +169,17 @@ class _InContext(Owned):
     """What goes on a thread where a context of the attachment is current, and nowhere else."""
 
     def __init__(self, gl: "Attachment", made: Making):
-        super().__init__(gl, made)
         self.gl = gl
+        super().__init__(gl, made)
 
     def __del__(self) -> None:
-        if not self._as_parameter_ or process.forked or sys.is_finalizing():
+        if not self._as_parameter_ or self._gate.is_shut or process.forked or sys.is_finalizing():
             return
         if not _closes(self):
-            self.gl._later += self._give_up()
+            self._give_up()
+
+    def _to(self) -> List[Left]:
+        return self.gl._later
 
 
 class _Copy2D(ctypes.Structure):
@@ -277,13 +280,13 @@ class _Slot(Single, TensorSource):
         else:
             api.culv_buffer_get_dlpack(self._need(), desc, out)
 
-    def _to_unversioned(self, pointer: int) -> int:
+    def _to_unversioned(self, mine: c_void_p, old: c_void_p) -> None:
         if not self._turn.registered:
-            return super()._to_unversioned(pointer)
-        made, layout = _exported.pop(pointer)
-        old = d.culv_dl_managed_tensor(dl_tensor=made.dl_tensor, deleter=made.deleter)
-        _exported[ctypes.addressof(old)] = old, layout
-        return ctypes.addressof(old)
+            return super()._to_unversioned(mine, old)
+        made, layout = _exported.pop(mine.value or 0)
+        made_old = d.culv_dl_managed_tensor(dl_tensor=made.dl_tensor, deleter=made.deleter)
+        _exported[ctypes.addressof(made_old)] = made_old, layout
+        mine.value, old.value = None, ctypes.addressof(made_old)
 
 
 class Turn(Single):
@@ -902,7 +905,7 @@ class Attachment(Owned):
         if driver == "soft":
             api.culv_soft_enable()
         self.copies = copies
-        self._later: List[Tuple[str, c_void_p, int]] = []
+        self._later: List[Left] = []
         self._shared_later: List[_Shared] = []
         self._lost = False
         self._proc: Any = None  # OpenGL's functions come by it: a function of Python's, or a pointer to one of C

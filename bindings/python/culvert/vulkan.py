@@ -17,8 +17,8 @@ from ctypes import byref, c_char_p, c_float, c_uint32, c_uint64, c_void_p
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from . import _declarations as d
-from ._lib import (LIMITS, OUT, Error, Gate, LateError, Single, _homes, _own_error, _roots, api, busy, describe, driver_of, handle,
-                   late, making, process, told)
+from ._lib import (LIMITS, OUT, Error, Gate, LateError, Left, Single, _homes, _lasts, _own_error, _roots, api, bury, busy, describe,
+                   driver_of, drop, handle, last_of, late, making, process, sweep, told)
 from ._objects import Device, Ring, VulkanDevice, VulkanSemaphore
 from ._struct import Structure
 from ._turns import SECOND, SLICE, Turns, after_reading, check_value, cuda_waits
@@ -186,6 +186,7 @@ class _Values:
 
 
 _kept: Set[str] = set()
+_numbers = itertools.count(1)  # of what contexts made
 
 
 def _keep_the_driver() -> None:
@@ -218,7 +219,7 @@ class _Home(Single):
 
     PATIENCE = 10 * SECOND
 
-    def __init__(self, info: d.VkInstanceCreateInfo):
+    def __init__(self, info: d.VkInstanceCreateInfo, key: int):
         self.gate = Gate("Context")
         self.instances: List[c_void_p] = [c_void_p()]  # this one, while it is there
         self.functions = Functions(0, self.gate)
@@ -227,16 +228,17 @@ class _Home(Single):
         self.queue = self.family = self.done = 0
         self.sent = collections.deque([(0, 0)], maxlen=1)  # the last submission's number, and what the driver answered
         self.lock = threading.RLock()  # of the queue, which one thread may use at a time
-        self.pools: Dict[int, int] = {}  # each thread's command pool
+        self.pools: Dict[int, c_void_p] = {}  # each thread's command pool
         self.retired: List[int] = []  # command buffers that nobody has any more
         self.made_by: Dict[int, int] = {}  # the thread in whose pool a command buffer is
-        self.users: Set[int] = set()  # the id() of each object of Culvert's that is open here
+        self.users = {key}  # the Context, and each object of Culvert's that is open here
         self.ending = False  # handles have gone
-        self.orphan = False  # this object's end has come before theirs
-        self.later: List[Tuple[str, c_void_p, int]] = []  # what went while Vulkan's queue was at work
+        self.later: List[Left] = []  # what went while Vulkan's queue was at work
         self.turns = Turns(self._counter, self._signal)
         self.attached: "weakref.WeakSet[VulkanDevice]" = weakref.WeakSet()
-        self.objects: Dict[Tuple[str, int], int] = {}  # of culvert.draw and windows, in the order in which they were made
+        self.objects: Dict[int, c_void_p] = {}  # of culvert.draw and windows, in the order in which they were made
+        self.kinds: Dict[int, str] = {}
+        _lasts[key].home = self
         self.functions.vkCreateInstance(info, None, byref(self.instances[0]))
         self.functions._instance = self.instance
 
@@ -254,12 +256,23 @@ class _Home(Single):
         number, answer = self.sent[-1]
         return number if answer >= 0 else number - 1
 
-    def make(self, kind: str, *args: Any) -> int:
+    def make(self, kind: str, *args: Any, call: str = "") -> int:
         """A VkSampler and so on, which goes by drop(), or with the device."""
         with self.lock:
-            made = self.functions.make("vkCreate" + kind, self.device, *args)
-            self.objects[kind, made] = made
-        return made
+            number, made = self.keep(kind, 0)
+            try:
+                getattr(self.functions, call or "vkCreate" + kind)(self.device, *args, byref(made))
+            finally:
+                if not made:
+                    self.objects.pop(number)
+        return made.value or 0
+
+    def keep(self, kind: str, made: int) -> Tuple[int, c_void_p]:
+        """Something that goes with the device. 0: Vulkan writes it there."""
+        number = next(_numbers)
+        self.kinds[number] = kind
+        self.objects[number] = c_void_p(made)
+        return number, self.objects[number]
 
     def send(self, info: d.VkSubmitInfo2, fence: int) -> None:
         """Submits, under the lock, what signals `done` to submitted + 1. The call and its count are one step for a
@@ -274,8 +287,15 @@ class _Home(Single):
             raise VulkanError("vkQueueSubmit2", self.sent[-1][1])
 
     def drop(self, kind: str, made: int) -> None:
+        for number, there in list(self.objects.items()):
+            if there.value == made and self.kinds[number] == kind:
+                self._drop(number)
+
+    def _drop(self, number: int) -> None:
+        kind = self.kinds[number]
         owner = self.instance if kind == "SurfaceKHR" else self.device
-        _take_and_destroy(getattr(self.functions, "vkDestroy" + kind), (owner,), self.objects.pop, (kind, made), 0)
+        _take_and_destroy(getattr(self.functions, "vkDestroy" + kind), (owner,), self.objects.pop, number, None)
+        self.kinds.pop(number, None)
 
     @property
     def device(self) -> int:
@@ -290,13 +310,14 @@ class _Home(Single):
     def commands(self) -> int:
         """A new command buffer, which goes with the device. Threads may record at a time, each in its own."""
         me = threading.get_ident()
-        if me not in self.pools:
+        if not self.pools.get(me):
             with self.lock:
-                self.pools[me] = self.functions.make(
-                    "vkCreateCommandPool", self.device,
-                    d.VkCommandPoolCreateInfo(flags=d.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT, queueFamilyIndex=self.family), None)
+                pool = self.pools[me] = c_void_p()
+                self.functions.vkCreateCommandPool(
+                    self.device, d.VkCommandPoolCreateInfo(flags=d.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+                                                           queueFamilyIndex=self.family), None, byref(pool))
         made = self.functions.make("vkAllocateCommandBuffers", self.device,
-                                   d.VkCommandBufferAllocateInfo(commandPool=self.pools[me], commandBufferCount=1))
+                                   d.VkCommandBufferAllocateInfo(commandPool=self.pools[me].value, commandBufferCount=1))
         self.made_by[made] = me
         return made
 
@@ -329,13 +350,7 @@ class _Home(Single):
         self.sweep()
 
     def sweep(self) -> None:
-        for _ in range(len(self.later)):
-            try:
-                destroy, pointer, timeline = self.later.pop()
-            except IndexError:  # another thread has done it
-                return
-            self.turns.forget(timeline)
-            getattr(api, destroy)(byref(pointer))
+        sweep(self.later, self.turns.forget)
 
     def end(self, timeout: int, call: str) -> None:
         """Gives up waits that nothing ends, waits for the rest, and for what was submitted without the context."""
@@ -408,7 +423,7 @@ class _Home(Single):
         self.turns.clear()
         self.ending = True
         while self.objects:
-            self.drop(*next(reversed(self.objects)))
+            self._drop(next(reversed(self.objects)))
         while self.pools:
             _take_and_destroy(self.functions.vkDestroyCommandPool, (self.device,), self.pools.pop, next(iter(self.pools)))
         self.made_by.clear()
@@ -420,17 +435,15 @@ class _Home(Single):
         self.queue = self.done = 0
         self.sent.append((0, 0))
 
-    def left(self, user: Any) -> None:
-        """An object of Culvert's has gone. It may say so twice."""
-        self.users.discard(id(user))
-        if not self.users and self.orphan:
-            self.__del__()
+    def left(self, user: int) -> None:
+        """A user has gone. It may say so twice."""
+        self.users.discard(user)
+        if not self.users:
+            self.go()
 
-    def __del__(self) -> None:
-        if self.users:
-            self.orphan = True
-        elif self.instance and not process.forked and not sys.is_finalizing():
-            if after_reading(self.__del__):
+    def go(self) -> None:
+        if self.instance and not process.forked and not sys.is_finalizing():
+            if after_reading(self.go):
                 return
             try:
                 if not self.ending:
@@ -471,6 +484,8 @@ class Context(Single):
         self.device: Device
         self.vk: VulkanDevice  # these three are there when the constructor has returned
         self._home: Optional[_Home] = None
+        bury()
+        self._key = last_of(self, [], [])
         self._thread = process.opener()
         _contexts.add(self)
         try:
@@ -507,7 +522,7 @@ class Context(Single):
             ppEnabledLayerNames=ctypes.addressof(layers), enabledExtensionCount=len(instance_extensions),
             ppEnabledExtensionNames=ctypes.addressof(wanted))
         try:
-            self._home = home = _Home(info)
+            self._home = home = _Home(info, self._key)
         except VulkanError as e:
             if e.result in (d.VK_ERROR_INCOMPATIBLE_DRIVER, d.VK_ERROR_INITIALIZATION_FAILED):
                 raise _no_driver(
@@ -620,6 +635,7 @@ class Context(Single):
     def wait_idle(self, timeout: int = 10 * SECOND) -> None:
         """Waits until Vulkan has done all its work, at most `timeout` nanoseconds (LateError), and hears Ctrl-C."""
         home = self._open_home()
+        bury()
         home.wait_for_all(timeout, "Context.wait_idle")
         if not cuda_waits():
             home.sweep()
@@ -627,6 +643,7 @@ class Context(Single):
     def close(self, timeout: int = 10 * SECOND) -> None:
         """Waits for Vulkan and destroys what the context made, and what was made with it. Waits that nobody was asked to
         end are given up, with a warning. After a LateError all is as before, and close() may be called again."""
+        bury()
         if process.forked or self._home is None or self._home.gate.is_shut:
             return
         if not self._home.ending:
@@ -635,6 +652,10 @@ class Context(Single):
             if made is not None:
                 made.close()
         self._home.destroy()  # vk and device stay, and say that they are closed
+
+    def __del__(self) -> None:
+        if not process.forked and not sys.is_finalizing():
+            drop(getattr(self, "_key", 0))
 
     @property
     def closed(self) -> bool:

@@ -18,7 +18,7 @@ from culvert import draw, gl as cgl
 pytestmark = pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="no glslangValidator")
 
 HEAD = '''
-import culvert, faulthandler, gc, numpy as np, os, sys, threading, time, warnings
+import culvert, faulthandler, gc, itertools, numpy as np, os, sys, threading, time, warnings
 from culvert import draw
 faulthandler.enable()
 warnings.simplefilter("ignore")
@@ -55,9 +55,90 @@ def session(*names):
 '''
 
 
+LONG = int(os.environ.get("CULVERT_TEST_LONG", 0))  # seconds for what runs as long as it is let, and 100 interrupts for each
+
+
 def program(text, *arguments):
-    return subprocess.run([sys.executable, "-c", HEAD + textwrap.dedent(text), *arguments], capture_output=True, text=True, timeout=250,
-                          env=dict(os.environ, XDG_RUNTIME_DIR="/tmp"))
+    return subprocess.run([sys.executable, "-c", HEAD + textwrap.dedent(text), *arguments], capture_output=True, text=True,
+                          timeout=250 + 600 * LONG, env=dict(os.environ, XDG_RUNTIME_DIR="/tmp"))
+
+
+def test_interrupts_at_any_moment():
+    """A timer's, while a context opens, draws, closes or is dropped. The process lives, and has as many descriptors and threads as
+    before; a __del__ that was cut short is made good."""
+    ended = program("""
+        import random, signal
+        wanted, count, errors, spans = int(sys.argv[1]), 0, [], {}
+        armed = []
+
+        def ring(*_):
+            if armed:
+                armed.clear()
+                raise KeyboardInterrupt
+
+        def use(g):
+            b = g.vk.buffer(4096)
+            np.asarray(b.tensor("float32"))[:] = 0
+            draw.Compute(g, ADD)(A=b)
+            with draw.Target(g, 16, 16) as picture, draw.Pipeline(g, DOTS, COLOR, topology="points") as dots:
+                picture.draw(dots, 8, A=b)
+                picture.read()
+            with g.ring([culvert.ring_buffer(4096)], depth=2) as r:
+                with r.cuda() as turn:
+                    np.asarray(turn.tensor("int32"))[:] = 1
+                with r.frame():
+                    pass
+            np.from_dlpack(b.tensor("int32")), g.device.vector(4096), g.device.stream().synchronize()
+
+        def attempt(name, call, *args):
+            global count
+            began = time.monotonic()
+            try:
+                if name in spans:
+                    armed.append(1)
+                    signal.setitimer(signal.ITIMER_REAL, random.random() * spans[name] * 1.1 + 1e-5)
+                call(*args)
+                spans[name] = .8 * spans.get(name, time.monotonic() - began) + .2 * (time.monotonic() - began)
+                return True
+            except KeyboardInterrupt:
+                count += 1
+                return False
+            except Exception as e:
+                errors.append(repr(e))
+                return True
+            finally:
+                armed.clear()
+                signal.setitimer(signal.ITIMER_REAL, 0)
+
+        def session():
+            box = []
+            attempt("open", lambda: box.append(culvert.vulkan.open()))
+            if box:
+                for _ in range(6):
+                    attempt("use", use, box[0])
+                if random.random() < .5:
+                    while not attempt("close", box[0].close):
+                        pass
+                attempt("drop", box.clear)
+
+        def state():
+            culvert._lib.bury()
+            gc.collect()
+            culvert._lib.bury()
+            resident = int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 20
+            return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task")), len(culvert._lib._lasts), resident
+
+        signal.signal(signal.SIGALRM, ring)
+        session()
+        before = state()
+        while count < wanted:
+            session()
+        print(count, "interrupts, before", before, "after", state(), file=sys.stderr)
+        print(errors[:3], before[:3] == state()[:3])
+    """, str(50 + 100 * LONG))
+    assert (ended.returncode, ended.stdout) == (0, "[] True\n"), ended.stdout + ended.stderr[-3000:]
+    assert "still there" not in ended.stderr, ended.stderr
+    print(ended.stderr.splitlines()[-1])
 
 
 def test_an_interrupt_behind_each_call():
@@ -173,7 +254,9 @@ def test_close_beside_each_other_call():
         CALLS = [*MINE, submit, *map(of("gpu"), (lambda g: g.wait_idle(), lambda g: g.device.counts(), repr, *MAKE.values()))]
         sys.setswitchinterval(1e-5)
         problems = []
-        for n, call in enumerate(CALLS):
+        end = time.monotonic() + int(sys.argv[1])
+        for n, call in itertools.chain(enumerate(CALLS), itertools.takewhile(
+                lambda _: time.monotonic() < end, itertools.cycle(enumerate(CALLS)))):
             for owner in ("gpu", OWNERS[n]) if n < len(OWNERS) else ("gpu",):
                 t, began, over = session(owner), threading.Event(), []
                 call(t)
@@ -203,7 +286,7 @@ def test_close_beside_each_other_call():
                 assert not thread.is_alive()
                 t["gpu"].close()
         print(problems)
-    """)
+    """, str(LONG))
     assert (ended.returncode, ended.stdout) == (0, "[]\n"), ended.stdout + ended.stderr[-2000:]
 
 
