@@ -144,11 +144,12 @@ CULV_EXPORT void culv_vector_destroy_after(culv_vector **vector, CUstream last_u
  * Errors: INVALID (NULL_ARGUMENT; SIZE: it overflows), OUT_OF_MEMORY (DEVICE_MEMORY, HOST_MEMORY;
  * ADDRESS: no_move is set, or there are no addresses), BUSY (MAPPED: the driver does not take back
  * memory that a shrink freed there), DRIVER, ASYNC.
- * Threads: one at a time. */
+ * Threads: any, but not during culv_vector_shrink(). If two calls commit, one waits for the other. */
 CULV_EXPORT culv_result culv_vector_grow(culv_vector *vector, uint64_t size);
 
 /** Makes room for at least `size` bytes of addresses, in place or by moving. Commits nothing.
- * Errors: as culv_vector_grow(). Threads: one at a time. */
+ * Errors: as culv_vector_grow().
+ * Threads: any, but not during culv_vector_shrink(). */
 CULV_EXPORT culv_result culv_vector_reserve(culv_vector *vector, uint64_t size);
 
 /** Makes the vector `size` bytes long, if it is longer. With the vector's own size it frees memory
@@ -162,7 +163,7 @@ CULV_EXPORT culv_result culv_vector_reserve(culv_vector *vector, uint64_t size);
  * committed, or stays at an old address until you retire it, and the log says so.
  * Errors: INVALID (NULL_ARGUMENT, CAPTURE, STREAM_DEVICE), BUSY (OWNED: a tensor of
  * culv_vector_get_dlpack() uses a part of that memory), DRIVER, ASYNC.
- * Threads: one at a time. */
+ * Threads: one at a time, and no other call that changes the vector meanwhile. */
 CULV_EXPORT culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, CUstream last_use);
 
 /** Unmaps an old address: the `before` that culv_vector_moved reported. 0: all old addresses. It
@@ -170,7 +171,7 @@ CULV_EXPORT culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, C
  * Errors: INVALID (NULL_ARGUMENT; VALUE: not an old address of this vector; CAPTURE,
  * STREAM_DEVICE), BUSY (OWNED: a tensor uses it), DRIVER, ASYNC. After an error you can retire the
  * remaining ones again.
- * Threads: one at a time.
+ * Threads: any, but not during culv_vector_shrink().
  * Source: rule: kernels may use an old address until the caller retires it. */
 CULV_EXPORT culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr before,
                                            CUstream last_use);
