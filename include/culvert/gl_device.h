@@ -36,6 +36,10 @@ typedef struct culv_gl_desc {
      * GPU's, or may lack extensions that sharing needs. Each object that you make with it then
      * needs its own `fallback`. Default: none. */
     uint32_t fallback;
+    /** As culv_vk_device_desc::allow_other_gpu: nonzero lets the culv_device be another GPU than
+     * the context's, and work on that GPU's buffers and semaphores in place (DIRECT). With `vk`,
+     * that attachment needs it too. Default: 0. */
+    culv_bool allow_other_gpu;
 } culv_gl_desc;
 
 CULV_INIT(culv_gl_desc)
@@ -55,7 +59,7 @@ CULV_EXPORT culv_result culv_device_open_for_gl(const culv_gl_desc *desc,
  * may be NULL.
  * Errors: INVALID (CONTEXT: none is current; DEVICE_MISMATCH: it is another GPU's; VALUE),
  * UNSUPPORTED (EXTENSION_MISSING: the context has no direct state access, or does not tell which
- * GPU it is), DRIVER, OUT_OF_MEMORY.
+ * GPU it is; with allow_other_gpu as culv_vk_attach()), DRIVER, OUT_OF_MEMORY.
  * Ownership: the context stays yours. *out is yours, for culv_gl_detach().
  * Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *desc,
