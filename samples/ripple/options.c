@@ -14,20 +14,17 @@
 
 static const char help[] =
     "Usage: ripple [options]\n"
-    "Simulates waves in a basin with CUDA and draws them with Vulkan, OpenGL or Direct3D, from the same memory, without copies.\n"
+    "Simulates waves in a basin with CUDA and draws them with Vulkan or OpenGL, from the same memory, without copies.\n"
     "\n"
     "  --size WxH          grid in cells (768x512)\n"
     "  --resolution WxH    picture or window in pixels (1280x720)\n"
     "  --frames N          frames to run (180; in a window until it is closed)\n"
     "  --steps N           steps of the solver in a frame (the shorter side of the grid / 48)\n"
-    "  --api API           vulkan (default) or gl: OpenGL 4.5, by the path shared unless "
-    "--path says another one, and without the overlay;\n"
-    "                      d3d12 or d3d11: Direct3D, on Windows, by the path shared or, in d3d12, "
-    "ring, and without a window\n"
+    "  --api API           vulkan (default) or gl: OpenGL 4.5, by the path shared or ring, and without "
+    "a window\n"
     "  --path PATH         ring: several frames in memory that CUDA and Vulkan share, by Culvert's ring "
     "(default);\n"
     "                      shared: the same by hand, with buffers and two timelines;\n"
-    "                      staged: the same through pinned host memory, for comparison;\n"
     "                      in-queue: CUDA's kernels in the drawing's command buffer, with one buffer;\n"
     "                      async: CUDA's kernels on Vulkan's compute queue, beside the drawing;\n"
     "                      replay: as in-queue, from a captured CUDA graph of each frame\n"
@@ -51,15 +48,9 @@ static const char help[] =
     "  --every N           a picture of every Nth frame and of the last, numbered\n"
     "In a window:\n"
     "  --window            drag: orbit; wheel: zoom; space: pause; Escape: end\n"
-    "  --no-overlay        without the frame times\n"
     "  --hold              stay open after --frames\n"
     "  --screenshot FILE   write what was shown last as a PNG\n"
     "The line RESULT {...} on stdout is for programs.\n";
-
-static const char *const apis[] = {[OPTIONS_VULKAN] = "vulkan",
-                                   [OPTIONS_GL] = "gl",
-                                   [OPTIONS_D3D12] = "d3d12",
-                                   [OPTIONS_D3D11] = "d3d11"};
 
 static bool parse_value(options *o, const char *name, const char *value)
 {
@@ -73,25 +64,23 @@ static bool parse_value(options *o, const char *name, const char *value)
     if (strcmp(name, "--every") == 0) return argument_number(name, value, 1, 1000000000, &o->every);
     if (strcmp(name, "--seed") == 0) return argument_number(name, value, 0, UINT64_MAX, &o->seed);
     if (strcmp(name, "--path") == 0) {
-        static const char *const paths[] = {
-            [OPTIONS_RING] = "ring",     [OPTIONS_SHARED] = "shared",
-            [OPTIONS_STAGED] = "staged", [OPTIONS_IN_QUEUE] = "in-queue",
-            [OPTIONS_ASYNC] = "async",   [OPTIONS_REPLAY] = "replay"};
+        static const char *const paths[] = {[OPTIONS_RING] = "ring",
+                                            [OPTIONS_SHARED] = "shared",
+                                            [OPTIONS_IN_QUEUE] = "in-queue",
+                                            [OPTIONS_ASYNC] = "async",
+                                            [OPTIONS_REPLAY] = "replay"};
         for (int i = OPTIONS_RING; i <= OPTIONS_REPLAY; i++) {
             if (strcmp(value, paths[i]) != 0) continue;
             o->path = (options_path)i;
             return o->path_chosen = true;
         }
-        report("--path %s: expected ring, shared, staged, in-queue, async or replay", value);
+        report("--path %s: expected ring, shared, in-queue, async or replay", value);
         return false;
     }
     if (strcmp(name, "--api") == 0) {
-        for (int i = OPTIONS_VULKAN; i <= OPTIONS_D3D11; i++) {
-            if (strcmp(value, apis[i]) != 0) continue;
-            o->api = (options_api)i;
-            return true;
-        }
-        report("--api %s: expected vulkan, gl, d3d12 or d3d11", value);
+        o->api = strcmp(value, "gl") == 0 ? OPTIONS_GL : OPTIONS_VULKAN;
+        if (o->api == OPTIONS_GL || strcmp(value, "vulkan") == 0) return true;
+        report("--api %s: expected vulkan or gl", value);
         return false;
     }
     if (strcmp(name, "--steps") == 0) {
@@ -135,7 +124,6 @@ static bool *flag(options *o, const char *argument)
     } flags[] = {{"--validation", &o->validation},
                  {"--quiet", &o->quiet},
                  {"--window", &o->window},
-                 {"--no-overlay", &o->no_overlay},
                  {"--hold", &o->hold}};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
         if (strcmp(argument, flags[i].name) == 0) return flags[i].value;
@@ -150,44 +138,26 @@ static bool check_window(const options *o)
                o->output ? "--output" : "--every");
         return false;
     }
-    if (!o->window && (o->no_overlay || o->hold || o->screenshot)) {
-        report("%s: only with --window", o->no_overlay ? "--no-overlay"
-                                         : o->hold     ? "--hold"
-                                                       : "--screenshot");
+    if (!o->window && (o->hold || o->screenshot)) {
+        report("%s: only with --window", o->hold ? "--hold" : "--screenshot");
         return false;
     }
     return !o->screenshot || argument_png("--screenshot", o->screenshot);
 }
 
-/* What OpenGL and Direct3D have not. */
+/* What OpenGL has not. */
 static bool check_api(options *o)
 {
     if (o->api == OPTIONS_VULKAN) return true;
-    const bool d3d = o->api != OPTIONS_GL;
     if (!o->path_chosen) o->path = OPTIONS_SHARED;
-    const bool ring = o->path == OPTIONS_RING && o->api != OPTIONS_D3D11;
-    const bool path = ring || o->path == OPTIONS_SHARED || (o->path == OPTIONS_STAGED && !d3d);
-    const bool device = strcmp(o->device, "auto") == 0 || strcmp(o->device, "nvidia") == 0 ||
-                        (strcmp(o->device, "soft") == 0 && !d3d);
-    const char *api = apis[o->api];
-    if (!path)
-        report("--path: with --api=%s it is %s", api,
-               o->api == OPTIONS_GL      ? "ring, shared or staged"
-               : o->api == OPTIONS_D3D12 ? "ring or shared"
-                                         : "shared");
-    else if (o->list)
-        report("--device list: not with --api=%s, which takes %s", api,
-               d3d ? "auto or nvidia" : "auto, nvidia or soft");
-    else if (!device)
-        report("--device: with --api=%s it is %s", api,
-               d3d ? "auto or nvidia" : "auto, nvidia or soft");
-    else if (d3d && o->window)
-        report("--window: not with --api=%s, which writes pictures alone", api);
-    else if (d3d && o->validation)
-        report("--validation: not with --api=%s", api);
-    else
-        return true;
-    return false;
+    const bool driver = strcmp(o->device, "auto") == 0 || strcmp(o->device, "nvidia") == 0 ||
+                        strcmp(o->device, "soft") == 0;
+    const char *wrong = o->path > OPTIONS_SHARED ? "--path: with --api=gl it is ring or shared"
+                        : !driver   ? "--device: with --api=gl it is auto, nvidia or soft"
+                        : o->window ? "--window: not with --api=gl, which writes pictures alone"
+                                    : NULL;
+    if (wrong) report("%s", wrong);
+    return !wrong;
 }
 
 /* What the path has, and what is left to it. */
@@ -197,7 +167,7 @@ static bool check_flow(options *o)
     bool single = o->path == OPTIONS_IN_QUEUE || o->path == OPTIONS_REPLAY;
     const char *wrong =
         ring && o->buffers != 0
-            ? "--buffers: only with --path=shared, staged or async; the ring has a --depth"
+            ? "--buffers: only with --path=shared or async; the ring has a --depth"
         : single && o->buffers > 1 ? "--buffers: with --path=in-queue or replay there is one"
         : !ring && o->depth != 0   ? "--depth: only with --path=ring; the others have --buffers"
         : !ring && o->burst != 0   ? "--burst: only with --path=ring"

@@ -10,13 +10,12 @@
 typedef enum options_path {
     OPTIONS_RING,
     OPTIONS_SHARED,
-    OPTIONS_STAGED,
     OPTIONS_IN_QUEUE,
     OPTIONS_ASYNC,
     OPTIONS_REPLAY
 } options_path;
 
-typedef enum options_api { OPTIONS_VULKAN, OPTIONS_GL, OPTIONS_D3D12, OPTIONS_D3D11 } options_api;
+typedef enum options_api { OPTIONS_VULKAN, OPTIONS_GL } options_api;
 
 typedef struct options {
     options_api api;
@@ -31,7 +30,7 @@ typedef struct options {
     uint32_t depth, burst;   /* of the exchange; of the ring */
     uint64_t max_latency_ms; /* 0: as depth and burst say */
     uint64_t seed;
-    bool window, no_overlay, hold;
+    bool window, hold;
     const char *screenshot; /* NULL: none */
     const char *output;     /* NULL with a window */
     const char *device;
