@@ -146,7 +146,7 @@ static bool set_sampler(GLuint texture)
     return gl_ok("glTextureParameteri");
 }
 
-bool gl_exchange_create(gl_exchange *g, exchange *e, gl_interop *interop, options_path path,
+bool gl_exchange_create(gl_exchange *g, exchange *e, gl_interop *interop, unsigned path,
                         const exchange_flow *flow, uint32_t width, uint32_t height)
 {
     const bool ring = path == OPTIONS_RING;

@@ -26,7 +26,7 @@ typedef struct gl_exchange {
 } gl_exchange;
 
 /* False, with a message, on failure; destroy both either way. */
-bool gl_exchange_create(gl_exchange *g, exchange *e, gl_interop *interop, options_path path,
+bool gl_exchange_create(gl_exchange *g, exchange *e, gl_interop *interop, unsigned path,
                         const exchange_flow *flow, uint32_t width, uint32_t height);
 /* After both sides are done. */
 void gl_exchange_destroy(gl_exchange *g, exchange *e);

@@ -157,10 +157,10 @@ int main(int argc, char **argv)
     report_set_program("ripple");
     program *p = calloc(1, sizeof *p);
     if (!p) return EXIT_FAILURE;
-    options_result parsed = options_parse(&p->options, argc, argv);
-    if (parsed != OPTIONS_RUN || p->options.list) {
-        int status = parsed == OPTIONS_BAD ? 2 : EXIT_SUCCESS;
-        if (parsed == OPTIONS_RUN && !vulkan_setup_list()) status = EXIT_FAILURE;
+    arguments_result parsed = options_parse(&p->options, argc, argv);
+    if (parsed != ARGUMENTS_RUN || p->options.list) {
+        int status = parsed == ARGUMENTS_BAD ? 2 : EXIT_SUCCESS;
+        if (parsed == ARGUMENTS_RUN && !vulkan_setup_list()) status = EXIT_FAILURE;
         free(p);
         return status;
     }
