@@ -19,8 +19,7 @@ usage: run info [ARGUMENTS]             what this machine can do (culvert-info)
                                         --faults: without the cases in which kernels fault or hang, or these alone; later
                                         processes may suffer from them
        run suites                       names of the suites
-       run ripple [ARGUMENTS]           the sample; run swarm [ARGUMENTS]: the one that grows;
-                                        run forest [ARGUMENTS]: the one with pointers
+       run ripple [ARGUMENTS]           the sample; run forest [ARGUMENTS]: the one with pointers
        run bench [ARGUMENTS]            culvert-bench-calls with these arguments, then culvert-bench
                                         and culvert-bench-kinds, then ripple by turns on its paths at two sizes;
                                         --quick and --driver=... count for all
@@ -30,8 +29,8 @@ usage: run info [ARGUMENTS]             what this machine can do (culvert-info)
        run python-bench [--json=FILE]   what a tensor and a frame cost in Python
        run python FILE [ARGUMENTS]      python3 with the package; the samples are found by their names: waves.py
        run all [--no-bench | --only=tests | --only=bench] [--jobs=N] [--long] [--record] [--suite=NAME]... OUTDIR
-                                        info, ripple at 4096x4096 and its picture, swarm and its, ripple under the
-                                        validation layer, tests, benchmarks, in OUTDIR/results.tar.gz
+                                        info, ripple at 4096x4096 and its picture, ripple under the validation
+                                        layer, tests, benchmarks, in OUTDIR/results.tar.gz
        run exec COMMAND [ARGUMENTS]     any program, with this bundle's programs and libraries found first
 Set VK_DRIVER_FILES to use a Vulkan driver other than the one that is found.
 END
@@ -403,7 +402,7 @@ run_ripple_bench() { # [ARGUMENT...]: culvert-bench-calls', of which some are un
     # The twin computes on the CPU.
     if [ "$device" = soft ] || { [ "$device" = auto ] && ! has_nvidia_device; }; then sizes=256x256 frames=20; fi
     [ $quick -eq 0 ] || { sizes=64x48 frames=3 rounds=1; }
-    ways='ring shared staged'
+    ways='ring shared'
     # Not every device has CUDA kernels in Vulkan's command buffers.
     if "$here/bin/ripple" --size 64x48 --frames 1 --path=in-queue --device "$device" --quiet --output "$scratch/bench.png" >"$scratch/in-queue.txt" 2>&1; then
         ways="$ways in-queue async"
@@ -480,8 +479,6 @@ run_all() {
     step info_json "$here/bin/culvert-info" --json
     if [ $samples -eq 1 ]; then
         step ripple "$here/bin/ripple" --size 4096x4096 --frames 300 --output "$results/ripple.png"
-        step swarm "$here/bin/swarm" --output "$results/swarm.png"
-        step swarm_sparse "$here/bin/swarm" --sparse --output "$scratch/swarm_sparse.png"
         step forest "$here/bin/forest" --output "$results/forest.png"
         step observer "$here/bin/observer" --output "$results/observer.png"
         step forest_copy "$here/bin/forest" --mode=copy --output "$scratch/forest_copy.png"
@@ -569,7 +566,6 @@ info) "$here/bin/culvert-info" "$@" ;;
 test) run_tests "$@" ;;
 suites) suites ;;
 ripple) "$here/bin/ripple" "$@" ;;
-swarm) "$here/bin/swarm" "$@" ;;
 forest) "$here/bin/forest" "$@" ;;
 bench) run_bench "$@" ;;
 python-tests) run_python_tests "$@" ;;

@@ -10,62 +10,125 @@
 #include "files.h"
 #include "report.h"
 
-bool argument_number(const char *name, const char *text, uint64_t low, uint64_t high, uint64_t *out)
+static bool read_number(const argument *a, const char *text, uint64_t *out)
 {
     char *end = NULL;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < low ||
-        value > high) {
-        report("%s %s: expected a number from %llu to %llu", name, text, (unsigned long long)low,
-               (unsigned long long)high);
-        return false;
+    if (text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && value >= a->low &&
+        value <= a->high) {
+        *out = value;
+        return true;
     }
-    *out = value;
-    return true;
+    report("%s %s: expected a number from %llu to %llu", a->name, text, (unsigned long long)a->low,
+           (unsigned long long)a->high);
+    return false;
 }
 
-bool argument_size(const char *name, const char *text, uint32_t low, uint32_t high, uint32_t *width,
-                   uint32_t *height)
+static bool read_size(const argument *a, const char *text)
 {
     unsigned w = 0, h = 0;
     char rest = '\0';
     bool plain = strlen(text) <= 11 && text[strspn(text, "0123456789x")] == '\0';
-    if (!plain || sscanf(text, "%ux%u%c", &w, &h, &rest) != 2 || w < low || h < low || w > high ||
-        h > high) {
-        report("%s %s: expected WIDTHxHEIGHT, each from %u to %u", name, text, low, high);
+    if (plain && sscanf(text, "%ux%u%c", &w, &h, &rest) == 2 && w >= a->low && h >= a->low &&
+        w <= a->high && h <= a->high) {
+        *(uint32_t *)a->out = w;
+        *(uint32_t *)a->height = h;
+        return true;
+    }
+    report("%s %s: expected WIDTHxHEIGHT, each from %llu to %llu", a->name, text,
+           (unsigned long long)a->low, (unsigned long long)a->high);
+    return false;
+}
+
+static bool read_word(const argument *a, const char *text)
+{
+    char all[256];
+    size_t length = 0;
+    for (unsigned i = 0; a->words[i] && length < sizeof all; i++) {
+        if (strcmp(text, a->words[i]) == 0) {
+            *(unsigned *)a->out = i;
+            return true;
+        }
+        const char *before = i == 0 ? "" : a->words[i + 1] ? ", " : " or ";
+        length += (size_t)snprintf(all + length, sizeof all - length, "%s%s", before, a->words[i]);
+    }
+    report("%s %s: expected %s", a->name, text, all);
+    return false;
+}
+
+static bool read_path(const argument *a, const char *text)
+{
+    size_t length = strlen(text);
+    *(const char **)a->out = text;
+    if (a->kind == ARGUMENT_TEXT && length > 0) return true;
+    if (length >= 5 && length < FILES_PATH_MAX && strcmp(text + length - 4, ".png") == 0)
+        return true;
+    if (a->kind == ARGUMENT_TEXT)
+        report("%s: expected something", a->name);
+    else
+        report("%s %s: expected a path that ends in .png", a->name, text);
+    return false;
+}
+
+static bool read_value(const argument *a, const char *text)
+{
+    uint64_t number = 0;
+    switch (a->kind) {
+    case ARGUMENT_NUMBER: return read_number(a, text, a->out);
+    case ARGUMENT_COUNT:
+        if (!read_number(a, text, &number)) return false;
+        *(uint32_t *)a->out = (uint32_t)number;
+        return true;
+    case ARGUMENT_SIZE: return read_size(a, text);
+    case ARGUMENT_WORD: return read_word(a, text);
+    default: return read_path(a, text);
+    }
+}
+
+/* One argument, or two: *i is the last one's index. */
+static bool read_argument(const argument *a, int argc, char **argv, int *i)
+{
+    const char *text = argv[*i];
+    const size_t length = strcspn(text, "=");
+    while (a->name && (strlen(a->name) != length || strncmp(text, a->name, length) != 0))
+        a++;
+    if (!a->name || (a->kind == ARGUMENT_FLAG && text[length] == '=')) {
+        report("unknown option %s; --help lists them", text);
         return false;
     }
-    *width = w;
-    *height = h;
+    if (a->kind == ARGUMENT_FLAG) return *(bool *)a->out = true;
+    if (text[length] == '=') return read_value(a, text + length + 1);
+    if (*i + 1 < argc) return read_value(a, argv[++*i]);
+    report("%s: expected something after it; --help explains", a->name);
+    return false;
+}
+
+arguments_result arguments_parse(const argument *table, const char *help, int first, int argc,
+                                 char **argv)
+{
+    for (int i = first; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            fputs(help, stdout);
+            return ARGUMENTS_EXIT;
+        }
+        if (!read_argument(table, argc, argv, &i)) return ARGUMENTS_BAD;
+    }
+    return ARGUMENTS_RUN;
+}
+
+bool arguments_output(const char *output, uint64_t *every)
+{
+    char path[FILES_PATH_MAX];
+    if (!files_numbered(path, output, UINT64_MAX)) {
+        report("--output %s: after %% only d, or a width and d, as in %%04d.png", output);
+        return false;
+    }
+    if (strchr(output, '%') && *every == 0) *every = 1;
     return true;
 }
 
-const char *argument_valued(const char *const *valued, int argc, char **argv, int *i,
-                            const char **value)
+bool arguments_wants_picture(uint64_t frame, uint64_t frames, uint64_t every)
 {
-    const char *argument = argv[*i];
-    const size_t length = strcspn(argument, "=");
-    while (*valued && (strlen(*valued) != length || strncmp(argument, *valued, length) != 0))
-        valued++;
-    if (!*valued) {
-        report("unknown option %s; --help lists them", argument);
-    } else if (argument[length] == '=') {
-        *value = argument + length + 1;
-    } else if (*i + 1 == argc) {
-        report("%s: expected something after it; --help explains", *valued);
-        return NULL;
-    } else {
-        *value = argv[++*i];
-    }
-    return *valued;
-}
-
-bool argument_png(const char *name, const char *path)
-{
-    size_t length = strlen(path);
-    if (length >= 5 && length < FILES_PATH_MAX && strcmp(path + length - 4, ".png") == 0)
-        return true;
-    report("%s %s: expected a path that ends in .png", name, path);
-    return false;
+    return frame + 1 == frames || (every != 0 && frame % every == 0);
 }

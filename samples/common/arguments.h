@@ -1,26 +1,40 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples: values on command lines. Each is false, with a message that names the option, when the
- * value is none. */
+/* Samples: command lines, by a table of options. */
 #ifndef CULVERT_SAMPLES_ARGUMENTS_H_
 #define CULVERT_SAMPLES_ARGUMENTS_H_
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A number from low to high. */
-bool argument_number(const char *name, const char *text, uint64_t low, uint64_t high,
-                     uint64_t *out);
+typedef enum argument_kind {
+    ARGUMENT_FLAG,   /* bool; no value */
+    ARGUMENT_NUMBER, /* uint64_t, from low to high */
+    ARGUMENT_COUNT,  /* uint32_t, likewise */
+    ARGUMENT_SIZE,   /* two uint32_t: WIDTHxHEIGHT, each from low to high */
+    ARGUMENT_WORD,   /* unsigned: which one of `words` it is */
+    ARGUMENT_TEXT,   /* const char *; not empty */
+    ARGUMENT_PNG     /* const char *: a path that ends in .png */
+} argument_kind;
 
-/* WIDTHxHEIGHT, each from low to high. */
-bool argument_size(const char *name, const char *text, uint32_t low, uint32_t high, uint32_t *width,
-                   uint32_t *height);
+typedef struct argument {
+    const char *name; /* NULL ends a table */
+    argument_kind kind;
+    void *out, *height; /* height: of a size */
+    uint64_t low, high;
+    const char *const *words; /* NULL ends them */
+} argument;
 
-/* The one of `valued` (NULL ends it) that argv[*i] is, and its value: what stands behind its "=", or
- * the next argument, whose index *i is then. NULL: it is none of them, or has no value. */
-const char *argument_valued(const char *const *valued, int argc, char **argv, int *i,
-                            const char **value);
+typedef enum arguments_result { ARGUMENTS_RUN, ARGUMENTS_EXIT, ARGUMENTS_BAD } arguments_result;
 
-/* A path that ends in .png. */
-bool argument_png(const char *name, const char *path);
+/* Reads argv[first] and what follows. A value stands behind a "=", or is the next argument.
+ * EXIT: --help was printed. BAD: a message that names the option was. */
+arguments_result arguments_parse(const argument *table, const char *help, int first, int argc,
+                                 char **argv);
+
+/* --output of a run of several frames: "%d" in it, or nothing, stands for the frame's number, and
+ * then `every` becomes 1 if it is 0. False, with a message, if there is something else. */
+bool arguments_output(const char *output, uint64_t *every);
+/* Is there a picture of this frame to write? */
+bool arguments_wants_picture(uint64_t frame, uint64_t frames, uint64_t every);
 
 #endif

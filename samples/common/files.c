@@ -8,32 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#ifdef _WIN32
-#    include <direct.h>
-#    include <windows.h>
-#else
-#    include <unistd.h>
-#endif
+#include <unistd.h>
 
 #include "report.h"
-
-#ifdef _WIN32
-static const char separator = '\\';
-
-static bool program_path(char out[FILES_PATH_MAX])
-{
-    const DWORD length = GetModuleFileNameA(NULL, out, FILES_PATH_MAX);
-    if (length > 0 && length < FILES_PATH_MAX) return true;
-    report("the path of this program is too long");
-    return false;
-}
-
-static int make_directory(const char *path)
-{
-    return _mkdir(path);
-}
-#else
-static const char separator = '/';
 
 static bool program_path(char out[FILES_PATH_MAX])
 {
@@ -46,17 +23,11 @@ static bool program_path(char out[FILES_PATH_MAX])
     return true;
 }
 
-static int make_directory(const char *path)
-{
-    return mkdir(path, 0777);
-}
-#endif
-
 bool files_share_path(char out[FILES_PATH_MAX], const char *name)
 {
     char program[FILES_PATH_MAX];
     if (!program_path(program)) return false;
-    char *slash = strrchr(program, separator);
+    char *slash = strrchr(program, '/');
     if (slash) *slash = '\0';
     int written = snprintf(out, FILES_PATH_MAX, "%s/../share/culvert/%s", program, name);
     if (written < 0 || written >= FILES_PATH_MAX) {
@@ -77,7 +48,7 @@ bool files_make_parents(const char *path)
     memcpy(part, path, length + 1);
     for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (make_directory(part) != 0 && errno != EEXIST) {
+        if (mkdir(part, 0777) != 0 && errno != EEXIST) {
             report("cannot make the directory %s: %s", part, strerror(errno));
             return false;
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Samples: an OpenGL 4.5 context without a screen, by EGL, and what every GL program needs. A
- * window's context is in gl_window.h. */
+ * window's context is in particles/window.h. */
 #ifndef CULVERT_SAMPLES_GL_SETUP_H_
 #define CULVERT_SAMPLES_GL_SETUP_H_
 

@@ -19,15 +19,6 @@ uint32_t vulkan_memory_type(const vulkan_setup *v, uint32_t bits, VkMemoryProper
     return found;
 }
 
-/* Where copies have a queue of their own, either queue may use what both need; a device without has
- * one. */
-static uint32_t sharing_families(const vulkan_setup *v, uint32_t families[2])
-{
-    families[0] = v->queue_family;
-    families[1] = v->transfer_family;
-    return families[0] == families[1] ? 0 : 2;
-}
-
 static bool allocate(const vulkan_setup *v, const VkMemoryRequirements *needs,
                      VkMemoryPropertyFlags wanted, VkMemoryPropertyFlags preferred,
                      VkDeviceMemory *out)
@@ -47,15 +38,8 @@ bool vulkan_buffer_create(const vulkan_setup *v, VkDeviceSize size, VkBufferUsag
                           bool host_visible, vulkan_buffer *out)
 {
     memset(out, 0, sizeof *out);
-    uint32_t families[2],
-        num_families = sharing_families(v, families); /* buffers lose nothing by it */
-    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                               .size = size,
-                               .usage = usage,
-                               .sharingMode = num_families ? VK_SHARING_MODE_CONCURRENT
-                                                           : VK_SHARING_MODE_EXCLUSIVE,
-                               .queueFamilyIndexCount = num_families,
-                               .pQueueFamilyIndices = families};
+    VkBufferCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = size, .usage = usage};
     if (!vk_ok(vkCreateBuffer(v->device, &info, NULL, &out->buffer), "vkCreateBuffer"))
         return false;
     VkMemoryRequirements needs;
@@ -87,9 +71,6 @@ bool vulkan_image_create(const vulkan_setup *v, VkFormat format, VkExtent2D exte
                          VkImageAspectFlags aspect, vulkan_image *out)
 {
     memset(out, 0, sizeof *out);
-    uint32_t families[2], num_families = sharing_families(v, families);
-    if (!(usage & VK_IMAGE_USAGE_TRANSFER_DST_BIT))
-        num_families = 0; /* render targets stay with one queue */
     VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
                               .imageType = VK_IMAGE_TYPE_2D,
                               .format = format,
@@ -98,11 +79,7 @@ bool vulkan_image_create(const vulkan_setup *v, VkFormat format, VkExtent2D exte
                               .arrayLayers = 1,
                               .samples = samples,
                               .tiling = VK_IMAGE_TILING_OPTIMAL,
-                              .usage = usage,
-                              .sharingMode = num_families ? VK_SHARING_MODE_CONCURRENT
-                                                          : VK_SHARING_MODE_EXCLUSIVE,
-                              .queueFamilyIndexCount = num_families,
-                              .pQueueFamilyIndices = families};
+                              .usage = usage};
     if (!vk_ok(vkCreateImage(v->device, &info, NULL, &out->image), "vkCreateImage")) return false;
     VkMemoryRequirements needs;
     vkGetImageMemoryRequirements(v->device, out->image, &needs);

@@ -23,7 +23,7 @@ static bool load_shader(const vulkan_setup *v, const char *name, VkShaderModule 
 bool pipeline_create(const vulkan_setup *v, const pipeline_desc *desc, VkPipeline *out)
 {
     VkShaderModule vertex = VK_NULL_HANDLE, fragment = VK_NULL_HANDLE;
-    bool created = false, add = desc->blend == PIPELINE_ADD;
+    bool created = false;
     VkBool32 has_depth = desc->depth_format != VK_FORMAT_UNDEFINED;
     if (load_shader(v, desc->vertex, &vertex) && load_shader(v, desc->fragment, &fragment)) {
         VkPipelineShaderStageCreateInfo stages[] = {
@@ -39,8 +39,7 @@ bool pipeline_create(const vulkan_setup *v, const pipeline_desc *desc, VkPipelin
             .sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO};
         VkPipelineInputAssemblyStateCreateInfo assembly = {
             .sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO,
-            .topology = desc->points ? VK_PRIMITIVE_TOPOLOGY_POINT_LIST
-                                     : VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST};
+            .topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST};
         VkPipelineViewportStateCreateInfo viewport = {
             .sType = VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO,
             .viewportCount = 1,
@@ -59,11 +58,6 @@ bool pipeline_create(const vulkan_setup *v, const pipeline_desc *desc, VkPipelin
             .depthWriteEnable = has_depth,
             .depthCompareOp = VK_COMPARE_OP_LESS};
         VkPipelineColorBlendAttachmentState attachment = {
-            .blendEnable = desc->blend != PIPELINE_OPAQUE,
-            .srcColorBlendFactor = add ? VK_BLEND_FACTOR_ONE : VK_BLEND_FACTOR_SRC_ALPHA,
-            .dstColorBlendFactor = add ? VK_BLEND_FACTOR_ONE : VK_BLEND_FACTOR_ONE_MINUS_SRC_ALPHA,
-            .srcAlphaBlendFactor = VK_BLEND_FACTOR_ZERO,
-            .dstAlphaBlendFactor = VK_BLEND_FACTOR_ONE,
             .colorWriteMask = VK_COLOR_COMPONENT_R_BIT | VK_COLOR_COMPONENT_G_BIT |
                               VK_COLOR_COMPONENT_B_BIT | VK_COLOR_COMPONENT_A_BIT};
         VkPipelineColorBlendStateCreateInfo blend = {
@@ -80,20 +74,20 @@ bool pipeline_create(const vulkan_setup *v, const pipeline_desc *desc, VkPipelin
             .colorAttachmentCount = 1,
             .pColorAttachmentFormats = &desc->color_format,
             .depthAttachmentFormat = desc->depth_format};
-        VkGraphicsPipelineCreateInfo info = {
-            .sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
-            .pNext = &rendering,
-            .stageCount = 2,
-            .pStages = stages,
-            .pVertexInputState = desc->input ? desc->input : &no_input,
-            .pInputAssemblyState = &assembly,
-            .pViewportState = &viewport,
-            .pRasterizationState = &raster,
-            .pMultisampleState = &multisample,
-            .pDepthStencilState = &depth,
-            .pColorBlendState = &blend,
-            .pDynamicState = &dynamic,
-            .layout = desc->layout};
+        VkGraphicsPipelineCreateInfo info = {.sType =
+                                                 VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
+                                             .pNext = &rendering,
+                                             .stageCount = 2,
+                                             .pStages = stages,
+                                             .pVertexInputState = &no_input,
+                                             .pInputAssemblyState = &assembly,
+                                             .pViewportState = &viewport,
+                                             .pRasterizationState = &raster,
+                                             .pMultisampleState = &multisample,
+                                             .pDepthStencilState = &depth,
+                                             .pColorBlendState = &blend,
+                                             .pDynamicState = &dynamic,
+                                             .layout = desc->layout};
         created = vk_ok(vkCreateGraphicsPipelines(v->device, VK_NULL_HANDLE, 1, &info, NULL, out),
                         "vkCreateGraphicsPipelines");
     }

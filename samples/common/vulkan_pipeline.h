@@ -6,22 +6,12 @@
 
 #include "vulkan_setup.h"
 
-typedef enum pipeline_blend {
-    PIPELINE_OPAQUE,
-    PIPELINE_ALPHA, /* over what is there, by alpha */
-    PIPELINE_ADD    /* to what is there */
-} pipeline_blend;
-
-/* One color attachment; viewport and scissor are dynamic. */
+/* One color attachment; viewport and scissor are dynamic; vertices are pulled by their index. */
 typedef struct pipeline_desc {
     const char *vertex, *fragment; /* names of files in share/culvert */
     VkPipelineLayout layout;
     VkFormat color_format, depth_format; /* no depth: VK_FORMAT_UNDEFINED */
     VkSampleCountFlagBits samples;
-    pipeline_blend blend;
-    bool points; /* else triangles */
-    /* NULL: vertices are pulled by their index */
-    const VkPipelineVertexInputStateCreateInfo *input;
 } pipeline_desc;
 
 /* False, with a message, on failure. */

@@ -248,39 +248,20 @@ static bool choose_queues(vulkan_setup *v, const vulkan_wishes *wishes)
     VkQueueFamilyProperties families[MAX_NAMES];
     uint32_t num_families = MAX_NAMES;
     vkGetPhysicalDeviceQueueFamilyProperties(v->physical_device, &num_families, families);
-    v->queue_family = v->transfer_family = v->compute_family = UINT32_MAX;
+    v->queue_family = v->compute_family = UINT32_MAX;
     for (uint32_t i = 0; i < num_families; i++) {
         VkQueueFlags flags = families[i].queueFlags;
         bool draws = flags & VK_QUEUE_GRAPHICS_BIT, computes = flags & VK_QUEUE_COMPUTE_BIT;
         if (draws && v->queue_family == UINT32_MAX) v->queue_family = i;
-        if ((flags & VK_QUEUE_TRANSFER_BIT) && !draws && !computes &&
-            v->transfer_family == UINT32_MAX)
-            v->transfer_family = i;
         if (computes && !draws && v->compute_family == UINT32_MAX) v->compute_family = i;
     }
     if (v->queue_family == UINT32_MAX) {
         report("%s has no graphics queue", v->candidate.name);
         return false;
     }
-    if (!wishes->staging || v->transfer_family == UINT32_MAX) v->transfer_family = v->queue_family;
     if (!wishes->kernels || v->compute_family == UINT32_MAX) v->compute_family = v->queue_family;
     v->timestamp_bits = families[v->queue_family].timestampValidBits;
-    v->binds_sparse = families[v->queue_family].queueFlags & VK_QUEUE_SPARSE_BINDING_BIT;
     return true;
-}
-
-static bool choose_features(const vulkan_setup *v, const vulkan_wishes *wishes,
-                            VkPhysicalDeviceFeatures *out)
-{
-    VkPhysicalDeviceFeatures has;
-    vkGetPhysicalDeviceFeatures(v->physical_device, &has);
-    *out = (VkPhysicalDeviceFeatures){.sparseBinding = wishes->sparse,
-                                      .sparseResidencyBuffer = wishes->sparse};
-    if (!wishes->sparse || (has.sparseBinding && has.sparseResidencyBuffer && v->binds_sparse))
-        return true;
-    report("%s has no sparse buffers (sparseBinding, sparseResidencyBuffer) on its graphics queue",
-           v->candidate.name);
-    return false;
 }
 
 /* Sets what it needs in the structures that are in the chain. */
@@ -295,18 +276,6 @@ static bool add_one_address(const vulkan_setup *v, VkPhysicalDeviceFeatures2 *fe
     storage->one_address = 1;
     return culv_ok(culv_vk_merge_device_features(&desc, features, storage, chain),
                    "culv_vk_merge_device_features");
-}
-
-static void choose_host_pointers(vulkan_setup *v, const char **extensions, uint32_t *num_extensions)
-{
-    if (!has_device_extension(v, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)) return;
-    extensions[(*num_extensions)++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
-    VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
-    VkPhysicalDeviceProperties2 properties = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &host};
-    vkGetPhysicalDeviceProperties2(v->physical_device, &properties);
-    v->host_pointer_alignment = host.minImportedHostPointerAlignment;
 }
 
 /* Says what is missing where there are none. */
@@ -327,7 +296,6 @@ static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
 {
     const char *extensions[MAX_NAMES];
     uint32_t num_extensions = culv_vk_device_extensions(API_VERSION, MAX_NAMES - 2, extensions);
-    if (wishes->staging) choose_host_pointers(v, extensions, &num_extensions);
     if (wishes->swapchain) {
         if (!has_device_extension(v, VK_KHR_SWAPCHAIN_EXTENSION_NAME)) {
             report("%s cannot present to a window", v->candidate.name);
@@ -350,18 +318,11 @@ static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
                                           .pNext = &features12};
     culv_vk_device_features more = culv_vk_device_features_init();
     const void *chain = &features;
-    if (!choose_features(v, wishes, &features.features) ||
-        (wishes->one_address && !add_one_address(v, &features, &more, &chain)))
-        return false;
+    if (wishes->one_address && !add_one_address(v, &features, &more, &chain)) return false;
     const float priority = 1.0f;
-    const uint32_t wanted[] = {v->queue_family, v->transfer_family, v->compute_family};
-    uint32_t families[3], num_families = 0;
-    for (uint32_t i = 0; i < 3; i++) {
-        bool had = (i > 0 && wanted[i] == wanted[0]) || (i > 1 && wanted[i] == wanted[1]);
-        if (!had) families[num_families++] = wanted[i];
-    }
-    VkDeviceQueueCreateInfo queues[3];
-    for (uint32_t i = 0; i < num_families; i++) {
+    const uint32_t families[] = {v->queue_family, v->compute_family};
+    VkDeviceQueueCreateInfo queues[2];
+    for (uint32_t i = 0; i < 2; i++) {
         queues[i] = (VkDeviceQueueCreateInfo){.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                               .queueFamilyIndex = families[i],
                                               .queueCount = 1,
@@ -369,7 +330,7 @@ static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
     }
     VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                .pNext = chain,
-                               .queueCreateInfoCount = num_families,
+                               .queueCreateInfoCount = families[0] == families[1] ? 1 : 2,
                                .pQueueCreateInfos = queues,
                                .enabledExtensionCount = num_extensions,
                                .ppEnabledExtensionNames = extensions};
@@ -377,7 +338,6 @@ static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
         return false;
     volkLoadDevice(v->device);
     vkGetDeviceQueue(v->device, v->queue_family, 0, &v->queue);
-    vkGetDeviceQueue(v->device, v->transfer_family, 0, &v->transfer_queue);
     vkGetDeviceQueue(v->device, v->compute_family, 0, &v->compute_queue);
     return true;
 }

@@ -24,28 +24,20 @@ typedef struct vulkan_setup {
     VkDevice device;
     uint32_t queue_family;
     uint32_t timestamp_bits; /* 0: the queue has no timestamps */
-    bool binds_sparse;       /* the queue */
     VkQueue queue;
-    /* For copies beside drawing; the same queue where the device has no other */
-    uint32_t transfer_family;
-    VkQueue transfer_queue;
     /* For CUDA kernels beside drawing; the same queue where the device has no other */
     bool kernels;
     uint32_t compute_family;
     VkQueue compute_queue;
-    /* Of memory that Vulkan takes from the program; 0: it takes none */
-    VkDeviceSize host_pointer_alignment;
 } vulkan_setup;
 
 /* What a run needs beyond drawing from memory that Culvert shares. */
 typedef struct vulkan_wishes {
     const char *name; /* VkApplicationInfo::pApplicationName */
     bool validation;
-    bool staging; /* the transfer queue and host_pointer_alignment, where there are such */
     bool swapchain;
-    bool sparse;      /* sparse buffers, bound by `queue`; a device without them is refused */
     bool addresses;   /* of buffers, for shaders */
-    bool one_address; /* what a culv_vk_space needs; likewise */
+    bool one_address; /* what a culv_vk_space needs; a device without it is refused */
     /* CUDA kernels in command buffers, and the compute queue; a device without them is refused */
     bool kernels;
     const char *const *instance_extensions; /* of a window */

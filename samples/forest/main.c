@@ -11,10 +11,10 @@
 #include "../common/png_file.h"
 #include "../common/progress.h"
 #include "../common/report.h"
-#include "../common/series.h"
 #include "check.h"
 #include "options.h"
 #include "renderer.h"
+#include "series.h"
 #include "solver.h"
 
 _Static_assert((int)SOLVER_FRAMES_IN_FLIGHT == (int)RENDERER_FRAMES_IN_FLIGHT,
@@ -134,7 +134,7 @@ static bool run(program *p)
     for (uint64_t frame = 0; fine && frame < o->frames; frame++) {
         fine = reclaim(p, frame) && solver_frame(&p->solver, o->mode, &p->memory, frame) &&
                renderer_frame(&p->renderer, o->mode, &p->memory, frame) &&
-               (!options_wants_picture(o, frame) || write_picture(p, frame));
+               (!arguments_wants_picture(frame, o->frames, o->every) || write_picture(p, frame));
         progress_update(&bar, frame + 1);
     }
     for (uint64_t i = 0; fine && i < FRAMES_IN_FLIGHT; i++)
@@ -208,10 +208,10 @@ int main(int argc, char **argv)
     report_set_program("forest");
     program *p = calloc(1, sizeof *p);
     if (!p) return EXIT_FAILURE;
-    options_result parsed = options_parse(&p->options, argc, argv);
-    if (parsed != OPTIONS_RUN || p->options.list) {
-        int status = parsed == OPTIONS_BAD ? 2 : EXIT_SUCCESS;
-        if (parsed == OPTIONS_RUN && !vulkan_setup_list()) status = EXIT_FAILURE;
+    arguments_result parsed = options_parse(&p->options, argc, argv);
+    if (parsed != ARGUMENTS_RUN || p->options.list) {
+        int status = parsed == ARGUMENTS_BAD ? 2 : EXIT_SUCCESS;
+        if (parsed == ARGUMENTS_RUN && !vulkan_setup_list()) status = EXIT_FAILURE;
         free(p);
         return status;
     }

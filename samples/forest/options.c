@@ -2,12 +2,7 @@
 /* See options.h. */
 #include "options.h"
 
-#include <stdio.h>
 #include <string.h>
-
-#include "../common/arguments.h"
-#include "../common/files.h"
-#include "../common/report.h"
 
 enum { LEAST_PARTICLES = 30000, MOST_PARTICLES = 1 << 26 };
 
@@ -37,70 +32,30 @@ static const char help[] =
     "  --help           this text\n"
     "The line RESULT {...} on stdout is for programs.\n";
 
-static bool parse_mode(options *o, const char *value)
+arguments_result options_parse(options *o, int argc, char **argv)
 {
-    o->mode = strcmp(value, memory_one.name) == 0    ? &memory_one
-              : strcmp(value, memory_copy.name) == 0 ? &memory_copy
-                                                     : NULL;
-    if (!o->mode) report("--mode %s: expected one or copy", value);
-    return o->mode != NULL;
-}
-
-static bool parse_value(options *o, const char *name, const char *value)
-{
-    uint64_t number = 0;
-    if (strcmp(name, "--mode") == 0) return parse_mode(o, value);
-    if (strcmp(name, "--size") == 0)
-        return argument_size(name, value, 16, 8192, &o->width, &o->height);
-    if (strcmp(name, "--particles") == 0)
-        return argument_number(name, value, LEAST_PARTICLES, MOST_PARTICLES, &o->particles);
-    if (strcmp(name, "--frames") == 0) return argument_number(name, value, 1, 1000000, &o->frames);
-    if (strcmp(name, "--every") == 0) return argument_number(name, value, 1, 1000000, &o->every);
-    if (strcmp(name, "--samples") == 0) {
-        if (!argument_number(name, value, 1, 1024, &number)) return false;
-        o->samples = (uint32_t)number;
-    } else if (strcmp(name, "--output") == 0) {
-        o->output = value;
-    } else {
-        o->device = value;
-        o->list = strcmp(value, "list") == 0;
-    }
-    if (*value == '\0') report("%s: expected something", name);
-    return *value != '\0';
-}
-
-static const char *const valued[] = {"--mode",    "--size",   "--particles", "--frames", "--every",
-                                     "--samples", "--output", "--device",    NULL};
-
-/* One argument, or two: *i is the last one's index. */
-static bool parse_argument(options *o, int argc, char **argv, int *i)
-{
-    const char *argument = argv[*i];
-    bool *flag = strcmp(argument, "--validation") == 0 ? &o->validation
-                 : strcmp(argument, "--quiet") == 0    ? &o->quiet
-                                                       : NULL;
-    if (flag) return *flag = true;
-    const char *value = NULL, *name = argument_valued(valued, argc, argv, i, &value);
-    return name && parse_value(o, name, value);
-}
-
-options_result options_parse(options *o, int argc, char **argv)
-{
-    char path[FILES_PATH_MAX];
-    *o = (options){.mode = &memory_one, .output = "out/forest.png", .device = "auto"};
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            fputs(help, stdout);
-            return OPTIONS_EXIT;
-        }
-        if (!parse_argument(o, argc, argv, &i)) return OPTIONS_BAD;
-    }
-    if (!files_numbered(path, o->output, o->frames)) {
-        report("--output %s: after %% only d, or a width and d, as in forest-%%04d.png", o->output);
-        return OPTIONS_BAD;
-    }
-    if (strchr(o->output, '%') && o->every == 0) o->every = 1;
-    return argument_png("--output", o->output) ? OPTIONS_RUN : OPTIONS_BAD;
+    static const memory_mode *const modes[] = {&memory_one, &memory_copy};
+    const char *const names[] = {memory_one.name, memory_copy.name, NULL};
+    unsigned mode = 0;
+    *o = (options){.output = "out/forest.png", .device = "auto"};
+    const argument table[] = {
+        {"--mode", ARGUMENT_WORD, &mode, NULL, 0, 0, names},
+        {"--size", ARGUMENT_SIZE, &o->width, &o->height, 16, 8192, NULL},
+        {"--particles", ARGUMENT_NUMBER, &o->particles, NULL, LEAST_PARTICLES, MOST_PARTICLES,
+         NULL},
+        {"--frames", ARGUMENT_NUMBER, &o->frames, NULL, 1, 1000000, NULL},
+        {"--every", ARGUMENT_NUMBER, &o->every, NULL, 1, 1000000, NULL},
+        {"--samples", ARGUMENT_COUNT, &o->samples, NULL, 1, 1024, NULL},
+        {"--output", ARGUMENT_PNG, &o->output, NULL, 0, 0, NULL},
+        {"--device", ARGUMENT_TEXT, &o->device, NULL, 0, 0, NULL},
+        {"--validation", ARGUMENT_FLAG, &o->validation, NULL, 0, 0, NULL},
+        {"--quiet", ARGUMENT_FLAG, &o->quiet, NULL, 0, 0, NULL},
+        {NULL, ARGUMENT_FLAG, NULL, NULL, 0, 0, NULL},
+    };
+    arguments_result r = arguments_parse(table, help, 1, argc, argv);
+    o->mode = modes[mode];
+    o->list = strcmp(o->device, "list") == 0;
+    return r == ARGUMENTS_RUN && !arguments_output(o->output, &o->every) ? ARGUMENTS_BAD : r;
 }
 
 void options_settle(options *o, bool software)
@@ -111,9 +66,4 @@ void options_settle(options *o, bool software)
     if (o->width != 0) return;
     o->width = software ? 320 : 1920;
     o->height = software ? 180 : 1080;
-}
-
-bool options_wants_picture(const options *o, uint64_t frame)
-{
-    return frame + 1 == o->frames || (o->every != 0 && frame % o->every == 0);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../common/arguments.h"
 #include "memory.h"
 
 /* Zero where the default is the device's: options_settle(). */
@@ -18,15 +19,9 @@ typedef struct options {
     bool validation, quiet, list;
 } options;
 
-typedef enum options_result { OPTIONS_RUN, OPTIONS_EXIT, OPTIONS_BAD } options_result;
-
-/* OPTIONS_EXIT: --help was printed. OPTIONS_BAD: a message was. */
-options_result options_parse(options *o, int argc, char **argv);
+arguments_result options_parse(options *o, int argc, char **argv);
 
 /* Fills in what depends on the device. */
 void options_settle(options *o, bool software);
-
-/* Is there a picture of this frame to write? */
-bool options_wants_picture(const options *o, uint64_t frame);
 
 #endif

@@ -44,50 +44,9 @@ static const char help[] =
     "  --validation      run viewers under Vulkan's validation; fail if it says anything\n"
     "  --help            this text\n";
 
-static const char *const valued[] = {
-    "--name",     "--particles", "--births", "--rate",   "--frames", "--die-after", "--death",
-    "--patience", "--limit",     "--size",   "--output", "--device", NULL};
-
-static bool parse_death(const char *name, const char *value, viewer_death *out)
+static arguments_result parse(options *o, int argc, char **argv)
 {
-    static const char *const words[] = {
-        [DEATH_HOLDING] = "held", [DEATH_GIVEN] = "given", [DEATH_STOPPED] = "stopped"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        *out = (viewer_death)i;
-        if (strcmp(value, words[i]) == 0) return true;
-    }
-    report("%s %s: expected held, given or stopped", name, value);
-    return false;
-}
-
-static bool parse_value(options *o, const char *name, const char *value)
-{
-    if (strcmp(name, "--particles") == 0)
-        return argument_number(name, value, 1, 1 << 26, &o->particles);
-    if (strcmp(name, "--births") == 0) return argument_number(name, value, 1, 1 << 20, &o->births);
-    if (strcmp(name, "--rate") == 0) return argument_number(name, value, 0, 1000000, &o->rate);
-    if (strcmp(name, "--frames") == 0) return argument_number(name, value, 1, 1000000, &o->frames);
-    if (strcmp(name, "--die-after") == 0)
-        return argument_number(name, value, 1, 1000000, &o->die_after);
-    if (strcmp(name, "--death") == 0) return parse_death(name, value, &o->death);
-    if (strcmp(name, "--patience") == 0)
-        return argument_number(name, value, 1, 1000000, &o->patience);
-    if (strcmp(name, "--limit") == 0) return argument_number(name, value, 1, 100000000, &o->limit);
-    if (strcmp(name, "--size") == 0)
-        return argument_size(name, value, 16, 8192, &o->width, &o->height);
-    if (strcmp(name, "--name") == 0)
-        o->name = value;
-    else if (strcmp(name, "--output") == 0)
-        return o->output = value, argument_png(name, value);
-    else
-        o->device = value;
-    if (*value == '\0') report("%s: expected something", name);
-    return *value != '\0';
-}
-
-/* 0: run; else the exit status and 1. */
-static int parse(options *o, int argc, char **argv)
-{
+    static const char *const deaths[] = {"held", "given", "stopped", NULL};
     *o = (options){.device = "auto",
                    .particles = 300000,
                    .births = 400,
@@ -96,22 +55,30 @@ static int parse(options *o, int argc, char **argv)
                    .patience = 60,
                    .width = 960,
                    .height = 720};
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-            return fputs(help, stdout), 1;
-        if (i == 1 && (strcmp(argv[1], "solver") == 0 || strcmp(argv[1], "viewer") == 0)) {
-            o->role = argv[1];
-        } else if (strcmp(argv[i], "--validation") == 0) {
-            o->validation = true;
-        } else {
-            const char *value = NULL, *name = argument_valued(valued, argc, argv, &i, &value);
-            if (!name || !parse_value(o, name, value)) return 3;
-        }
-    }
+    const bool role =
+        argc > 1 && (strcmp(argv[1], "solver") == 0 || strcmp(argv[1], "viewer") == 0);
+    if (role) o->role = argv[1];
+    const argument table[] = {
+        {"--name", ARGUMENT_TEXT, &o->name, NULL, 0, 0, NULL},
+        {"--particles", ARGUMENT_NUMBER, &o->particles, NULL, 1, 1 << 26, NULL},
+        {"--births", ARGUMENT_NUMBER, &o->births, NULL, 1, 1 << 20, NULL},
+        {"--rate", ARGUMENT_NUMBER, &o->rate, NULL, 0, 1000000, NULL},
+        {"--frames", ARGUMENT_NUMBER, &o->frames, NULL, 1, 1000000, NULL},
+        {"--die-after", ARGUMENT_NUMBER, &o->die_after, NULL, 1, 1000000, NULL},
+        {"--death", ARGUMENT_WORD, &o->death, NULL, 0, 0, deaths},
+        {"--patience", ARGUMENT_NUMBER, &o->patience, NULL, 1, 1000000, NULL},
+        {"--limit", ARGUMENT_NUMBER, &o->limit, NULL, 1, 100000000, NULL},
+        {"--size", ARGUMENT_SIZE, &o->width, &o->height, 16, 8192, NULL},
+        {"--output", ARGUMENT_PNG, &o->output, NULL, 0, 0, NULL},
+        {"--device", ARGUMENT_TEXT, &o->device, NULL, 0, 0, NULL},
+        {"--validation", ARGUMENT_FLAG, &o->validation, NULL, 0, 0, NULL},
+        {NULL, ARGUMENT_FLAG, NULL, NULL, 0, 0, NULL},
+    };
+    arguments_result r = arguments_parse(table, help, role ? 2 : 1, argc, argv);
     if (o->limit == 0) o->limit = 120 + 2 * o->frames;
     if (!o->output && !o->role) o->output = "out/observer.png";
     if (!o->name && o->role) o->name = "observer";
-    return 0;
+    return r;
 }
 
 /* All processes -------------------------------------------------------------------------------- */
@@ -231,8 +198,8 @@ int main(int argc, char **argv)
     options o;
     char name[64];
     report_set_program("observer");
-    const int parsed = parse(&o, argc, argv);
-    if (parsed != 0) return parsed - 1;
+    const arguments_result parsed = parse(&o, argc, argv);
+    if (parsed != ARGUMENTS_RUN) return parsed == ARGUMENTS_BAD ? 2 : EXIT_SUCCESS;
     if (!o.name) {
         snprintf(name, sizeof name, "observer-%ld", (long)getpid());
         o.name = name;

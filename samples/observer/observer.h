@@ -30,7 +30,7 @@ typedef struct options {
     uint64_t rate;      /* steps a second; 0: as many as there can be */
     uint64_t frames;    /* that a viewer looks at */
     uint64_t die_after; /* frames, and then the viewer kills itself; 0: it does not */
-    viewer_death death; /* and how */
+    unsigned death;     /* viewer_death: and how */
     uint64_t patience;  /* seconds in which another process does what it is waited for */
     uint64_t limit;     /* seconds that each process may take before all are killed */
     uint32_t width, height;

@@ -7,13 +7,13 @@
 
 #include "../common/files.h"
 #include "../common/gl_interop.h"
-#include "../common/gl_window.h"
 #include "../common/png_file.h"
 #include "../common/progress.h"
 #include "check.h"
 #include "options.h"
 #include "renderer.h"
 #include "star.h"
+#include "window.h"
 
 typedef struct program {
     options options;
@@ -231,10 +231,10 @@ int main(int argc, char **argv)
     report_set_program("particles");
     program *p = calloc(1, sizeof *p);
     if (!p) return EXIT_FAILURE;
-    options_result parsed = options_parse(&p->options, argc, argv);
-    if (parsed != OPTIONS_RUN) {
+    arguments_result parsed = options_parse(&p->options, argc, argv);
+    if (parsed != ARGUMENTS_RUN) {
         free(p);
-        return parsed == OPTIONS_BAD ? 2 : EXIT_SUCCESS;
+        return parsed == ARGUMENTS_BAD ? 2 : EXIT_SUCCESS;
     }
     bool fine = set_up(p) && (p->window ? run_window(p) : run_offscreen(p)) &&
                 check_stars(&p->exchange, &p->solver, &p->checksum) && print_result(p);

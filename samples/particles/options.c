@@ -2,11 +2,6 @@
 /* See options.h. */
 #include "options.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "../common/arguments.h"
-#include "../common/files.h"
 #include "../common/report.h"
 
 static const char help[] =
@@ -37,75 +32,32 @@ static const char help[] =
     "  --screenshot F   write what was shown last as a PNG\n"
     "The line RESULT {...} on stdout is for programs.\n";
 
-static bool parse_way(options *o, const char *value)
+static arguments_result parse(options *o, int argc, char **argv)
 {
-    static const char *const ways[] = {[OPTIONS_AUTO] = "auto",
-                                       [OPTIONS_MEMORY] = "memory",
-                                       [OPTIONS_REGISTER] = "register",
-                                       [OPTIONS_STAGED] = "staged"};
-    for (int i = OPTIONS_AUTO; i <= OPTIONS_STAGED; i++) {
-        if (strcmp(value, ways[i]) != 0) continue;
-        o->way = (options_way)i;
-        return true;
-    }
-    report("--way %s: expected auto, memory, register or staged", value);
-    return false;
-}
-
-static bool parse_device(options *o, const char *value)
-{
-    o->device = value;
-    if (strcmp(value, "auto") == 0 || strcmp(value, "nvidia") == 0 || strcmp(value, "soft") == 0)
-        return true;
-    report("--device %s: expected auto, nvidia or soft", value);
-    return false;
-}
-
-static bool parse_count(const char *name, const char *value, uint64_t most, uint32_t *out)
-{
-    uint64_t number = 0;
-    if (!argument_number(name, value, 1, most, &number)) return false;
-    *out = (uint32_t)number;
-    return true;
-}
-
-static bool parse_value(options *o, const char *name, const char *value)
-{
-    if (strcmp(name, "--way") == 0) return parse_way(o, value);
-    if (strcmp(name, "--device") == 0) return parse_device(o, value);
-    if (strcmp(name, "--size") == 0)
-        return argument_size(name, value, 16, 8192, &o->width, &o->height);
-    if (strcmp(name, "--particles") == 0)
-        return parse_count(name, value, UINT32_C(1) << 26, &o->particles);
-    if (strcmp(name, "--heavy") == 0) return parse_count(name, value, 1 << 20, &o->heavy);
-    if (strcmp(name, "--steps") == 0) return parse_count(name, value, 1000, &o->steps);
-    if (strcmp(name, "--frames") == 0) return argument_number(name, value, 1, 1000000, &o->frames);
-    if (strcmp(name, "--every") == 0) return argument_number(name, value, 1, 1000000, &o->every);
-    if (strcmp(name, "--seed") == 0) return argument_number(name, value, 0, UINT64_MAX, &o->seed);
-    if (strcmp(name, "--output") == 0) {
-        o->output = value;
-    } else {
-        o->screenshot = value;
-    }
-    return argument_png(name, value);
-}
-
-static const char *const valued[] = {"--way",    "--particles", "--heavy",      "--frames",
-                                     "--steps",  "--size",      "--device",     "--seed",
-                                     "--output", "--every",     "--screenshot", NULL};
-
-/* One argument, or two: *i is the last one's index. */
-static bool parse_argument(options *o, int argc, char **argv, int *i)
-{
-    const char *argument = argv[*i];
-    bool *flag = strcmp(argument, "--window") == 0  ? &o->window
-                 : strcmp(argument, "--hold") == 0  ? &o->hold
-                 : strcmp(argument, "--debug") == 0 ? &o->debug
-                 : strcmp(argument, "--quiet") == 0 ? &o->quiet
-                                                    : NULL;
-    if (flag) return *flag = true;
-    const char *value = NULL, *name = argument_valued(valued, argc, argv, i, &value);
-    return name && parse_value(o, name, value);
+    static const char *const ways[] = {"auto", "memory", "register", "staged", NULL};
+    static const char *const drivers[] = {"auto", "nvidia", "soft", NULL};
+    unsigned driver = 0;
+    const argument table[] = {
+        {"--way", ARGUMENT_WORD, &o->way, NULL, 0, 0, ways},
+        {"--device", ARGUMENT_WORD, &driver, NULL, 0, 0, drivers},
+        {"--size", ARGUMENT_SIZE, &o->width, &o->height, 16, 8192, NULL},
+        {"--particles", ARGUMENT_COUNT, &o->particles, NULL, 1, UINT32_C(1) << 26, NULL},
+        {"--heavy", ARGUMENT_COUNT, &o->heavy, NULL, 1, 1 << 20, NULL},
+        {"--steps", ARGUMENT_COUNT, &o->steps, NULL, 1, 1000, NULL},
+        {"--frames", ARGUMENT_NUMBER, &o->frames, NULL, 1, 1000000, NULL},
+        {"--every", ARGUMENT_NUMBER, &o->every, NULL, 1, 1000000, NULL},
+        {"--seed", ARGUMENT_NUMBER, &o->seed, NULL, 0, UINT64_MAX, NULL},
+        {"--output", ARGUMENT_PNG, &o->output, NULL, 0, 0, NULL},
+        {"--screenshot", ARGUMENT_PNG, &o->screenshot, NULL, 0, 0, NULL},
+        {"--window", ARGUMENT_FLAG, &o->window, NULL, 0, 0, NULL},
+        {"--hold", ARGUMENT_FLAG, &o->hold, NULL, 0, 0, NULL},
+        {"--debug", ARGUMENT_FLAG, &o->debug, NULL, 0, 0, NULL},
+        {"--quiet", ARGUMENT_FLAG, &o->quiet, NULL, 0, 0, NULL},
+        {NULL, ARGUMENT_FLAG, NULL, NULL, 0, 0, NULL},
+    };
+    arguments_result r = arguments_parse(table, help, 1, argc, argv);
+    o->device = drivers[driver];
+    return r;
 }
 
 static bool check_window(options *o)
@@ -121,28 +73,16 @@ static bool check_window(options *o)
     return !wrong;
 }
 
-options_result options_parse(options *o, int argc, char **argv)
+arguments_result options_parse(options *o, int argc, char **argv)
 {
-    char path[FILES_PATH_MAX];
-    *o = (options){.steps = 4, .seed = 1, .device = "auto"};
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            fputs(help, stdout);
-            return OPTIONS_EXIT;
-        }
-        if (!parse_argument(o, argc, argv, &i)) return OPTIONS_BAD;
-    }
-    if (!check_window(o)) return OPTIONS_BAD;
-    if (o->window) return OPTIONS_RUN;
+    *o = (options){.steps = 4, .seed = 1};
+    arguments_result r = parse(o, argc, argv);
+    if (r != ARGUMENTS_RUN) return r;
+    if (!check_window(o)) return ARGUMENTS_BAD;
+    if (o->window) return ARGUMENTS_RUN;
     if (!o->output) o->output = "out/particles.png";
-    if (!files_numbered(path, o->output, o->frames)) {
-        report("--output %s: after %% only d, or a width and d, as in particles-%%04d.png",
-               o->output);
-        return OPTIONS_BAD;
-    }
     if (o->frames == 0) o->frames = 108;
-    if (strchr(o->output, '%') && o->every == 0) o->every = 1;
-    return OPTIONS_RUN;
+    return arguments_output(o->output, &o->every) ? ARGUMENTS_RUN : ARGUMENTS_BAD;
 }
 
 void options_settle(options *o, bool software)
@@ -156,5 +96,5 @@ void options_settle(options *o, bool software)
 
 bool options_wants_picture(const options *o, uint64_t frame)
 {
-    return !o->window && (frame + 1 == o->frames || (o->every != 0 && frame % o->every == 0));
+    return !o->window && arguments_wants_picture(frame, o->frames, o->every);
 }

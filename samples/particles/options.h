@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../common/arguments.h"
+
 typedef enum options_way {
     OPTIONS_AUTO, /* the best one that works */
     OPTIONS_MEMORY,
@@ -15,17 +17,14 @@ typedef enum options_way {
 
 /* Zero where the default is the device's: options_settle(). */
 typedef struct options {
-    options_way way;
+    unsigned way; /* options_way */
     uint32_t width, height, particles, heavy, steps;
     uint64_t frames, every, seed; /* frames: 0: until the window is closed */
     const char *output, *screenshot, *device;
     bool window, hold, debug, quiet;
 } options;
 
-typedef enum options_result { OPTIONS_RUN, OPTIONS_EXIT, OPTIONS_BAD } options_result;
-
-/* OPTIONS_EXIT: --help was printed. OPTIONS_BAD: a message was. */
-options_result options_parse(options *o, int argc, char **argv);
+arguments_result options_parse(options *o, int argc, char **argv);
 
 /* Fills in what depends on the device. */
 void options_settle(options *o, bool software);

@@ -35,7 +35,6 @@ bool exchange_create(exchange *e, const exchange_path *path, const vulkan_setup 
     e->vulkan = vulkan;
     e->grid = grid;
     e->cells_size = (VkDeviceSize)grid.width * grid.height * 4u * sizeof(float);
-    e->tint_size = (VkDeviceSize)grid.width * grid.height * 4u;
     e->flow = *flow;
     e->num_buffers = flow->buffers;
     if (e->cells_size > vulkan->properties.limits.maxStorageBufferRange) {
@@ -150,11 +149,6 @@ bool exchange_draw(exchange *e, uint64_t frame, const exchange_submission *s, bo
         vulkan_submit_point(e->drawn, frame + 1, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
     *fenced = true;
     return exchange_submit(e, s, &wait, &signal);
-}
-
-bool exchange_before_present(exchange *e, uint64_t frame)
-{
-    return !e->path->before_present || e->path->before_present(e, frame);
 }
 
 exchange_flow exchange_flow_now(const exchange *e)

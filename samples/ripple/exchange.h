@@ -5,7 +5,6 @@
  *   path_ring.c    Culvert's ring: several frames on their way at once, in bursts. What to copy.
  *   path_shared.c  what it is made of: both sides use one memory and wait for each other on the
  *                  GPU.
- *   path_staged.c  for comparison: through pinned host memory, as it is done without interop.
  *   path_queue.c   the kernels run in Vulkan's own queues: in the drawing's command buffer, where
  *                  one buffer does, or on the compute queue beside it. They are recorded one by
  *                  one, or as a CUDA graph that was captured from a stream.
@@ -69,9 +68,6 @@ typedef struct exchange_path {
     bool (*record_acquire)(exchange *e, VkCommandBuffer commands, uint64_t frame);
     bool (*record_release)(exchange *e, VkCommandBuffer commands, uint64_t frame);
     bool (*draw)(exchange *e, uint64_t frame, const exchange_submission *s, bool *fenced);
-    /* Before the drawing that is to be presented is submitted: all signals that it depends on have
-     * been. */
-    bool (*before_present)(exchange *e, uint64_t frame);
     /* What is used now, where the path may choose it. */
     void (*flow)(const exchange *e, exchange_flow *out);
     /* After a failure in mid-frame, before frame `end`: lets both sides run to their end, where one
@@ -79,8 +75,7 @@ typedef struct exchange_path {
     void (*unblock)(exchange *e, uint64_t end);
 } exchange_path;
 
-extern const exchange_path path_ring, path_shared, path_staged, path_in_queue, path_async,
-    path_replay;
+extern const exchange_path path_ring, path_shared, path_in_queue, path_async, path_replay;
 
 /* Records the solver's side of a frame. */
 typedef struct exchange_recorder {
@@ -107,7 +102,7 @@ struct exchange {
     const culv_cuda_api *cu;
     CUcontext callers_context;
     VkExtent2D grid;
-    VkDeviceSize cells_size, tint_size;
+    VkDeviceSize cells_size;
     exchange_flow flow;
     uint32_t num_buffers;
     uint32_t filling, drawing; /* which one CUDA, and which one Vulkan has now */
@@ -119,8 +114,6 @@ struct exchange {
     uint32_t solver_family;
     culv_vk_device *attached;
     exchange_recorder recorder;
-    /* Copied between device and host in a frame, both directions together */
-    uint64_t transfer_bytes;
     void *own; /* the path's */
 };
 
@@ -152,8 +145,6 @@ bool exchange_draw(exchange *e, uint64_t frame, const exchange_submission *s, bo
 /* For paths: submits with these points, NULL: none, and the swapchain's. */
 bool exchange_submit(exchange *e, const exchange_submission *s, const VkSemaphoreSubmitInfo *wait,
                      const VkSemaphoreSubmitInfo *signal);
-/* Before the submission of what will be presented. */
-bool exchange_before_present(exchange *e, uint64_t frame);
 exchange_flow exchange_flow_now(const exchange *e);
 void exchange_unblock(exchange *e, uint64_t end);
 

@@ -19,35 +19,6 @@ static bool shared_release(exchange *e, CUstream stream, uint64_t frame)
                    "culv_semaphore_signal");
 }
 
-static bool staged_acquire(exchange *e, CUstream stream, uint64_t frame)
-{
-    (void)e;
-    (void)stream;
-    (void)frame;
-    return true; /* staged_release() of the frame before has waited */
-}
-
-static bool staged_release(exchange *e, CUstream stream, uint64_t frame)
-{
-    const gl_exchange *g = e->own;
-    const culv_cuda_api *cu = e->cu;
-    size_t row = 4u * (size_t)e->grid.width;
-    CUDA_MEMCPY2D tint = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
-                          .srcArray = g->array,
-                          .dstMemoryType = CU_MEMORYTYPE_HOST,
-                          .dstHost = (char *)g->host + e->cells_size,
-                          .dstPitch = row,
-                          .WidthInBytes = row,
-                          .Height = e->grid.height};
-    (void)frame;
-    return cuda_ok(cu,
-                   cu->cuMemcpyDtoHAsync(g->host, e->buffers[0].cuda_cells, (size_t)e->cells_size,
-                                         stream),
-                   "cuMemcpyDtoHAsync") &&
-           cuda_ok(cu, cu->cuMemcpy2DAsync(&tint, stream), "cuMemcpy2DAsync") &&
-           cuda_ok(cu, cu->cuStreamSynchronize(stream), "cuStreamSynchronize");
-}
-
 /* A frame that takes longer than this to come is an error. */
 #define LIMIT_NS UINT64_C(60000000000)
 
@@ -102,8 +73,6 @@ static const exchange_path path_gl_ring = {.name = "ring",
                                            .flow = ring_flow};
 static const exchange_path path_gl_shared = {
     .name = "shared", .cuda_acquire = shared_acquire, .cuda_release = shared_release};
-static const exchange_path path_gl_staged = {
-    .name = "staged", .cuda_acquire = staged_acquire, .cuda_release = staged_release};
 
 static bool create_shared(gl_exchange *g, exchange *e)
 {
@@ -138,32 +107,6 @@ static bool create_shared(gl_exchange *g, exchange *e)
     g->uses.num_textures = 1;
     g->uses.textures = &g->tint;
     return true;
-}
-
-static bool create_staged(gl_exchange *g, exchange *e)
-{
-    const culv_cuda_api *cu = e->cu;
-    const CUDA_ARRAY3D_DESCRIPTOR array = {.Width = e->grid.width,
-                                           .Height = e->grid.height,
-                                           .Format = CU_AD_FORMAT_UNSIGNED_INT8,
-                                           .NumChannels = 4,
-                                           .Flags = CUDA_ARRAY3D_SURFACE_LDST};
-    if (!cuda_ok(cu, cu->cuMemAlloc(&e->buffers[0].cuda_cells, (size_t)e->cells_size),
-                 "cuMemAlloc") ||
-        !cuda_ok(cu, cu->cuArray3DCreate(&g->array, &array), "cuArray3DCreate"))
-        return false;
-    const CUDA_RESOURCE_DESC surface = {.resType = CU_RESOURCE_TYPE_ARRAY,
-                                        .res.array.hArray = g->array};
-    size_t both = (size_t)(e->cells_size + e->tint_size);
-    if (!cuda_ok(cu, cu->cuSurfObjectCreate(&e->buffers[0].cuda_tint, &surface),
-                 "cuSurfObjectCreate") ||
-        !cuda_ok(cu, cu->cuMemHostAlloc(&g->host, both, 0), "cuMemHostAlloc"))
-        return false;
-    glCreateBuffers(1, &g->cells);
-    glNamedBufferStorage(g->cells, (GLsizeiptr)e->cells_size, NULL, GL_DYNAMIC_STORAGE_BIT);
-    g->tint = gl_texture(GL_RGBA8, e->grid.width, e->grid.height, 1, GL_LINEAR);
-    e->transfer_bytes = 2 * both;
-    return g->tint != 0 && gl_ok("glNamedBufferStorage");
 }
 
 /* Every slot has a GL buffer that is a CUdeviceptr as well, and a texture that is a CUDA surface as
@@ -203,19 +146,18 @@ static bool set_sampler(GLuint texture)
     return gl_ok("glTextureParameteri");
 }
 
-bool gl_exchange_create(gl_exchange *g, exchange *e, gl_interop *interop, options_path path,
+bool gl_exchange_create(gl_exchange *g, exchange *e, gl_interop *interop, unsigned path,
                         const exchange_flow *flow, uint32_t width, uint32_t height)
 {
-    const bool ring = path == OPTIONS_RING, staged = path == OPTIONS_STAGED;
+    const bool ring = path == OPTIONS_RING;
     memset(g, 0, sizeof *g);
     memset(e, 0, sizeof *e);
     g->interop = interop;
-    e->path = ring ? &path_gl_ring : staged ? &path_gl_staged : &path_gl_shared;
+    e->path = ring ? &path_gl_ring : &path_gl_shared;
     e->device = interop->device;
     e->cu = interop->cu;
     e->grid = (VkExtent2D){width, height};
     e->cells_size = (VkDeviceSize)width * height * 4u * sizeof(float);
-    e->tint_size = (VkDeviceSize)width * height * 4u;
     e->flow = ring ? *flow : (exchange_flow){.buffers = 1, .burst = 1};
     e->num_buffers = e->flow.buffers;
     e->own = g;
@@ -225,22 +167,12 @@ bool gl_exchange_create(gl_exchange *g, exchange *e, gl_interop *interop, option
             fine = set_sampler(culv_gl_ring_name(g->ring, slot, 1));
         return fine;
     }
-    return (staged ? create_staged(g, e) : create_shared(g, e)) && set_sampler(g->tint);
+    return create_shared(g, e) && set_sampler(g->tint);
 }
 
 void gl_exchange_destroy(gl_exchange *g, exchange *e)
 {
-    const culv_cuda_api *cu = e->cu;
-    if (!cu) return;
-    if (g->host || g->array) { /* staged */
-        if (g->host) (void)cu->cuMemFreeHost(g->host);
-        if (e->buffers[0].cuda_tint) (void)cu->cuSurfObjectDestroy(e->buffers[0].cuda_tint);
-        if (g->array) (void)cu->cuArrayDestroy(g->array);
-        if (g->tint) glDeleteTextures(1, &g->tint);
-        if (g->cells) glDeleteBuffers(1, &g->cells);
-    }
-    if (e->path == &path_gl_staged && e->buffers[0].cuda_cells)
-        (void)cu->cuMemFree(e->buffers[0].cuda_cells);
+    if (!e->cu) return;
     glFinish();
     (void)culv_gl_ring_destroy(&g->ring);
     (void)culv_shared_semaphore_destroy(&g->drawn);
@@ -251,7 +183,7 @@ void gl_exchange_destroy(gl_exchange *g, exchange *e)
     memset(e, 0, sizeof *e);
 }
 
-bool gl_exchange_begin(gl_exchange *g, const exchange *e, uint64_t frame)
+bool gl_exchange_begin(gl_exchange *g, uint64_t frame)
 {
     if (g->ring) {
         if (!culv_ok(culv_gl_ring_acquire(g->ring, LIMIT_NS, &g->drawing), "culv_gl_ring_acquire"))
@@ -260,18 +192,13 @@ bool gl_exchange_begin(gl_exchange *g, const exchange *e, uint64_t frame)
         g->tint = culv_gl_ring_name(g->ring, g->drawing.slot, 1);
         return true;
     }
-    if (g->ready)
-        return culv_ok(culv_gl_semaphore_wait(g->ready, frame + 1, CULV_GL_FOREVER, &g->uses),
-                       "culv_gl_semaphore_wait");
-    glNamedBufferSubData(g->cells, 0, (GLsizeiptr)e->cells_size, g->host);
-    glTextureSubImage2D(g->tint, 0, 0, 0, (GLsizei)e->grid.width, (GLsizei)e->grid.height, GL_RGBA,
-                        GL_UNSIGNED_BYTE, (const char *)g->host + e->cells_size);
-    return gl_ok("glNamedBufferSubData");
+    return culv_ok(culv_gl_semaphore_wait(g->ready, frame + 1, CULV_GL_FOREVER, &g->uses),
+                   "culv_gl_semaphore_wait");
 }
 
 bool gl_exchange_end(gl_exchange *g, uint64_t frame)
 {
     if (g->ring) return culv_ok(culv_gl_ring_release(g->ring, &g->drawing), "culv_gl_ring_release");
-    return !g->drawn || culv_ok(culv_gl_semaphore_signal(g->drawn, frame + 1, &g->uses),
-                                "culv_gl_semaphore_signal");
+    return culv_ok(culv_gl_semaphore_signal(g->drawn, frame + 1, &g->uses),
+                   "culv_gl_semaphore_signal");
 }

@@ -2,7 +2,6 @@
 /* ripple's exchange with OpenGL: an `exchange` for the solver, whose paths are
  *
  *   shared  both sides have one buffer and one texture; two timelines say whose turn it is
- *   staged  through pinned host memory
  *   ring    several of them in a culv_gl_ring, by whichever way works: what to copy into a program
  *           of your own
  *
@@ -22,20 +21,18 @@ typedef struct gl_exchange {
     culv_shared_image *image;
     culv_shared_semaphore *ready, *drawn;
     culv_gl_uses uses; /* what is handed over */
-    CUarray array;     /* of staged */
-    void *host;        /* of staged: cells, and the tint behind */
     culv_gl_ring *ring;
     culv_ring_frame filling, drawing; /* of ring: CUDA's, OpenGL's */
 } gl_exchange;
 
 /* False, with a message, on failure; destroy both either way. */
-bool gl_exchange_create(gl_exchange *g, exchange *e, gl_interop *interop, options_path path,
+bool gl_exchange_create(gl_exchange *g, exchange *e, gl_interop *interop, unsigned path,
                         const exchange_flow *flow, uint32_t width, uint32_t height);
 /* After both sides are done. */
 void gl_exchange_destroy(gl_exchange *g, exchange *e);
 
 /* Around the drawing of a frame. */
-bool gl_exchange_begin(gl_exchange *g, const exchange *e, uint64_t frame);
+bool gl_exchange_begin(gl_exchange *g, uint64_t frame);
 bool gl_exchange_end(gl_exchange *g, uint64_t frame);
 
 #endif

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* ripple by OpenGL: the whole of --api=gl. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/gl_window.h"
 #include "../common/png_file.h"
 #include "../common/progress.h"
 #include "gl_exchange.h"
@@ -15,10 +13,8 @@
 typedef struct gl_state {
     program *program; /* its options, scene, exchange, solver and totals */
     gl_interop interop;
-    gl_window *window; /* NULL: none */
     gl_exchange exchange;
     gl_renderer renderer;
-    camera_view view;
     uint8_t *pixels;
     uint64_t frame; /* of the exchange */
 } gl_state;
@@ -29,13 +25,7 @@ static bool set_up(gl_state *s)
     const options *o = &p->options;
     gl_wishes wishes = {.choice = o->device, .debug = o->validation};
     if (o->output && !files_make_parents(o->output)) return false;
-    if (o->window) {
-        s->window = gl_window_open(&s->interop.gl, "ripple", o->picture_width, o->picture_height,
-                                   o->validation);
-        if (!s->window || !gl_interop_open_current(&s->interop, &wishes)) return false;
-    } else if (!gl_interop_open(&s->interop, &wishes)) {
-        return false;
-    }
+    if (!gl_interop_open(&s->interop, &wishes)) return false;
     if (!o->quiet) fprintf(stderr, "ripple: %s by OpenGL\n", s->interop.gl.renderer);
     s->pixels = malloc((size_t)o->picture_width * o->picture_height * 4);
     if (!s->pixels) {
@@ -62,7 +52,6 @@ static void tear_down(gl_state *s)
         gl_exchange_destroy(&s->exchange, &s->program->exchange);
     }
     gl_interop_close(&s->interop);
-    gl_window_close(s->window);
     free(s->pixels);
 }
 
@@ -80,24 +69,15 @@ static bool count_times(gl_state *s)
     return true;
 }
 
-static bool draw(gl_state *s, bool moves)
+static bool draw(gl_state *s)
 {
-    program *p = s->program;
-    uint64_t simulated = p->totals.simulated;
-    uint64_t moment = moves || simulated == 0 ? simulated : simulated - 1;
-    if (!gl_exchange_begin(&s->exchange, &p->exchange, s->frame) ||
-        !gl_renderer_draw(&s->renderer, &s->exchange, moment, &s->view) ||
+    const camera_view view = {0};
+    if (!gl_exchange_begin(&s->exchange, s->frame) ||
+        !gl_renderer_draw(&s->renderer, &s->exchange, s->program->totals.simulated, &view) ||
         !gl_exchange_end(&s->exchange, s->frame))
         return false;
     s->frame++;
-    return !moves || count_times(s);
-}
-
-/* The whole frame of both sides. */
-static bool frame(gl_state *s, bool moves)
-{
-    solver *to = s->program->solver;
-    return solver_frame(to, s->frame, !moves) && solver_end_burst(to) && draw(s, moves);
+    return count_times(s);
 }
 
 static bool write_picture(gl_state *s, const char *path)
@@ -121,7 +101,7 @@ static bool run_offscreen(gl_state *s)
         uint64_t end = i + solver_burst(s->program->solver, i, o->frames - i);
         for (fine = end > i; fine && i < end; i++) {
             char path[FILES_PATH_MAX];
-            fine = draw(s, true);
+            fine = draw(s);
             if (fine && options_wants_picture(o, i))
                 fine = options_picture_path(o, i, path) && write_picture(s, path);
             progress_update(&bar, i + 1);
@@ -132,59 +112,12 @@ static bool run_offscreen(gl_state *s)
     return fine;
 }
 
-typedef struct gl_viewer {
-    bool paused, changed, closed;
-} gl_viewer;
-
-static void take_input(gl_state *s, gl_viewer *v, const gl_window_input *input, bool done)
-{
-    s->view.turn += 0.006f * (float)input->drag_x;
-    s->view.lift = fminf(fmaxf(s->view.lift + 0.004f * (float)input->drag_y, -0.44f), 0.95f);
-    s->view.closer = fminf(fmaxf(s->view.closer + 0.125f * (float)input->wheel, -1.0f), 2.5f);
-    v->closed |= input->closed;
-    v->changed |= input->shown || input->drag_x != 0 || input->drag_y != 0 || input->wheel != 0;
-    if (!input->pause) return;
-    v->paused = !v->paused;
-    gl_window_set_title(s->window, done        ? "ripple (done)"
-                                   : v->paused ? "ripple (paused)"
-                                               : "ripple");
-}
-
-static bool run_window(gl_state *s)
-{
-    const options *o = &s->program->options;
-    const totals *t = &s->program->totals;
-    gl_viewer v = {.changed = true};
-    double started = clock_seconds();
-    while (!v.closed) {
-        gl_window_input input;
-        bool done = o->frames != 0 && t->simulated == o->frames;
-        if (v.changed || (!v.paused && !done)) {
-            gl_window_poll(s->window, &input);
-        } else {
-            gl_window_wait(s->window, &input);
-        }
-        take_input(s, &v, &input, done);
-        bool moves = !v.paused && !done;
-        if (!moves && !v.changed) continue;
-        if (!frame(s, moves)) return false;
-        gl_window_show(s->window, s->renderer.picture_target, o->picture_width, o->picture_height);
-        v.changed = false;
-        if (!moves || t->simulated != o->frames) continue;
-        gl_window_set_title(s->window, "ripple (done)");
-        if (!o->hold) break;
-    }
-    s->program->totals.whole = 1e3 * (clock_seconds() - started);
-    return t->simulated == 0 || !o->screenshot || write_picture(s, o->screenshot);
-}
-
 bool gl_run(program *p)
 {
     gl_state s;
     memset(&s, 0, sizeof s);
     s.program = p;
-    bool fine = set_up(&s) && (s.window ? run_window(&s) : run_offscreen(&s)) &&
-                program_dump_field(p) &&
+    bool fine = set_up(&s) && run_offscreen(&s) && program_dump_field(p) &&
                 program_print_result(p, s.interop.gl.renderer, p->options.picture_width,
                                      p->options.picture_height);
     uint32_t messages = s.interop.gl.num_messages;

@@ -18,7 +18,6 @@ static bool set_up_vulkan(program *p)
     VkExtent2D extent = {o->picture_width, o->picture_height};
     vulkan_wishes wishes = {.name = "ripple",
                             .validation = o->validation,
-                            .staging = o->path == OPTIONS_STAGED,
                             .kernels = o->path >= OPTIONS_IN_QUEUE, /* all from there on */
                             .swapchain = o->window};
     if (o->window) {
@@ -47,13 +46,13 @@ static bool set_up(program *p)
     if (o->window) {
         extent = p->swapchain.extent;
         color_format = p->swapchain.color_format;
-        if (!overlay_create(&p->overlay, &p->vulkan, color_format)) return false;
     }
     scene_init(&p->scene, o->grid_width, o->grid_height, o->seed);
-    static const exchange_path *const paths[] = {
-        [OPTIONS_RING] = &path_ring,     [OPTIONS_SHARED] = &path_shared,
-        [OPTIONS_STAGED] = &path_staged, [OPTIONS_IN_QUEUE] = &path_in_queue,
-        [OPTIONS_ASYNC] = &path_async,   [OPTIONS_REPLAY] = &path_replay};
+    static const exchange_path *const paths[] = {[OPTIONS_RING] = &path_ring,
+                                                 [OPTIONS_SHARED] = &path_shared,
+                                                 [OPTIONS_IN_QUEUE] = &path_in_queue,
+                                                 [OPTIONS_ASYNC] = &path_async,
+                                                 [OPTIONS_REPLAY] = &path_replay};
     exchange_flow flow = {.buffers = o->depth,
                           .burst = o->burst,
                           .max_latency_ns = o->max_latency_ms * UINT64_C(1000000)};
@@ -76,7 +75,6 @@ static void tear_down(program *p)
     if (p->vulkan.device) {
         renderer_destroy(&p->renderer);
         exchange_destroy(&p->exchange);
-        overlay_destroy(&p->overlay);
         swapchain_destroy(&p->swapchain);
     }
     vulkan_setup_destroy(&p->vulkan);
@@ -148,10 +146,9 @@ bool program_print_result(const program *p, const char *drawn_by, uint32_t width
     printf(
         ", \"path\": \"%s\", \"buffers\": %u, \"burst\": %u, \"width\": %u, \"height\": %u, \"frames\": "
         "%llu, \"simulation_ms\": %.3f, "
-        "\"drawing_ms\": %s, \"frame_ms\": %.3f, \"transfer_bytes_per_frame\": %llu}\n",
+        "\"drawing_ms\": %s, \"frame_ms\": %.3f}\n",
         p->exchange.path->name, flow.buffers, flow.burst, o->grid_width, o->grid_height,
-        (unsigned long long)t->simulated, t->simulation / frames, drawing[1], t->whole / frames,
-        (unsigned long long)p->exchange.transfer_bytes);
+        (unsigned long long)t->simulated, t->simulation / frames, drawing[1], t->whole / frames);
     return true;
 }
 
@@ -160,15 +157,15 @@ int main(int argc, char **argv)
     report_set_program("ripple");
     program *p = calloc(1, sizeof *p);
     if (!p) return EXIT_FAILURE;
-    options_result parsed = options_parse(&p->options, argc, argv);
-    if (parsed != OPTIONS_RUN || p->options.list) {
-        int status = parsed == OPTIONS_BAD ? 2 : EXIT_SUCCESS;
-        if (parsed == OPTIONS_RUN && !vulkan_setup_list()) status = EXIT_FAILURE;
+    arguments_result parsed = options_parse(&p->options, argc, argv);
+    if (parsed != ARGUMENTS_RUN || p->options.list) {
+        int status = parsed == ARGUMENTS_BAD ? 2 : EXIT_SUCCESS;
+        if (parsed == ARGUMENTS_RUN && !vulkan_setup_list()) status = EXIT_FAILURE;
         free(p);
         return status;
     }
-    if (p->options.api != OPTIONS_VULKAN) {
-        bool drawn = p->options.api == OPTIONS_GL ? gl_run(p) : d3d_run(p);
+    if (p->options.api == OPTIONS_GL) {
+        bool drawn = gl_run(p);
         free(p);
         return drawn ? EXIT_SUCCESS : EXIT_FAILURE;
     }

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../common/arguments.h"
 #include "../common/files.h"
 #include "../common/report.h"
 
@@ -14,20 +13,17 @@
 
 static const char help[] =
     "Usage: ripple [options]\n"
-    "Simulates waves in a basin with CUDA and draws them with Vulkan, OpenGL or Direct3D, from the same memory, without copies.\n"
+    "Simulates waves in a basin with CUDA and draws them with Vulkan or OpenGL, from the same memory, without copies.\n"
     "\n"
     "  --size WxH          grid in cells (768x512)\n"
     "  --resolution WxH    picture or window in pixels (1280x720)\n"
     "  --frames N          frames to run (180; in a window until it is closed)\n"
     "  --steps N           steps of the solver in a frame (the shorter side of the grid / 48)\n"
-    "  --api API           vulkan (default) or gl: OpenGL 4.5, by the path shared unless "
-    "--path says another one, and without the overlay;\n"
-    "                      d3d12 or d3d11: Direct3D, on Windows, by the path shared or, in d3d12, "
-    "ring, and without a window\n"
+    "  --api API           vulkan (default) or gl: OpenGL 4.5, by the path shared or ring, and without "
+    "a window\n"
     "  --path PATH         ring: several frames in memory that CUDA and Vulkan share, by Culvert's ring "
     "(default);\n"
     "                      shared: the same by hand, with buffers and two timelines;\n"
-    "                      staged: the same through pinned host memory, for comparison;\n"
     "                      in-queue: CUDA's kernels in the drawing's command buffer, with one buffer;\n"
     "                      async: CUDA's kernels on Vulkan's compute queue, beside the drawing;\n"
     "                      replay: as in-queue, from a captured CUDA graph of each frame\n"
@@ -51,96 +47,39 @@ static const char help[] =
     "  --every N           a picture of every Nth frame and of the last, numbered\n"
     "In a window:\n"
     "  --window            drag: orbit; wheel: zoom; space: pause; Escape: end\n"
-    "  --no-overlay        without the frame times\n"
     "  --hold              stay open after --frames\n"
     "  --screenshot FILE   write what was shown last as a PNG\n"
     "The line RESULT {...} on stdout is for programs.\n";
 
-static const char *const apis[] = {[OPTIONS_VULKAN] = "vulkan",
-                                   [OPTIONS_GL] = "gl",
-                                   [OPTIONS_D3D12] = "d3d12",
-                                   [OPTIONS_D3D11] = "d3d11"};
-
-static bool parse_value(options *o, const char *name, const char *value)
+static arguments_result parse(options *o, int argc, char **argv)
 {
-    uint64_t number = 0;
-    if (strcmp(name, "--size") == 0)
-        return argument_size(name, value, 16, 16384, &o->grid_width, &o->grid_height);
-    if (strcmp(name, "--resolution") == 0)
-        return argument_size(name, value, 16, 8192, &o->picture_width, &o->picture_height);
-    if (strcmp(name, "--frames") == 0)
-        return argument_number(name, value, 1, 1000000000, &o->frames);
-    if (strcmp(name, "--every") == 0) return argument_number(name, value, 1, 1000000000, &o->every);
-    if (strcmp(name, "--seed") == 0) return argument_number(name, value, 0, UINT64_MAX, &o->seed);
-    if (strcmp(name, "--path") == 0) {
-        static const char *const paths[] = {
-            [OPTIONS_RING] = "ring",     [OPTIONS_SHARED] = "shared",
-            [OPTIONS_STAGED] = "staged", [OPTIONS_IN_QUEUE] = "in-queue",
-            [OPTIONS_ASYNC] = "async",   [OPTIONS_REPLAY] = "replay"};
-        for (int i = OPTIONS_RING; i <= OPTIONS_REPLAY; i++) {
-            if (strcmp(value, paths[i]) != 0) continue;
-            o->path = (options_path)i;
-            return o->path_chosen = true;
-        }
-        report("--path %s: expected ring, shared, staged, in-queue, async or replay", value);
-        return false;
-    }
-    if (strcmp(name, "--api") == 0) {
-        for (int i = OPTIONS_VULKAN; i <= OPTIONS_D3D11; i++) {
-            if (strcmp(value, apis[i]) != 0) continue;
-            o->api = (options_api)i;
-            return true;
-        }
-        report("--api %s: expected vulkan, gl, d3d12 or d3d11", value);
-        return false;
-    }
-    if (strcmp(name, "--steps") == 0) {
-        if (!argument_number(name, value, 1, 100000, &number)) return false;
-        o->steps = (uint32_t)number;
-    } else if (strcmp(name, "--buffers") == 0) {
-        if (!argument_number(name, value, 1, 2, &number)) return false;
-        o->buffers = (uint32_t)number;
-    } else if (strcmp(name, "--depth") == 0) {
-        if (!argument_number(name, value, 1, 64, &number)) return false;
-        o->depth = (uint32_t)number;
-    } else if (strcmp(name, "--burst") == 0) {
-        if (!argument_number(name, value, 1, 64, &number)) return false;
-        o->burst = (uint32_t)number;
-    } else if (strcmp(name, "--max-latency") == 0) {
-        return argument_number(name, value, 1, 60000, &o->max_latency_ms);
-    } else if (strcmp(name, "--output") == 0) {
-        o->output = value;
-    } else if (strcmp(name, "--dump-field") == 0) {
-        o->dump_field = value;
-    } else if (strcmp(name, "--screenshot") == 0) {
-        o->screenshot = value;
-    } else {
-        o->device = value;
-        o->list = strcmp(value, "list") == 0;
-    }
-    if (*value == '\0') report("%s: expected something", name);
-    return *value != '\0';
-}
-
-static const char *const valued[] = {
-    "--size",   "--resolution", "--frames",      "--steps",      "--output", "--every",
-    "--device", "--buffers",    "--seed",        "--dump-field", "--path",   "--screenshot",
-    "--depth",  "--burst",      "--max-latency", "--api",        NULL};
-
-static bool *flag(options *o, const char *argument)
-{
-    const struct {
-        const char *name;
-        bool *value;
-    } flags[] = {{"--validation", &o->validation},
-                 {"--quiet", &o->quiet},
-                 {"--window", &o->window},
-                 {"--no-overlay", &o->no_overlay},
-                 {"--hold", &o->hold}};
-    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
-        if (strcmp(argument, flags[i].name) == 0) return flags[i].value;
-    }
-    return NULL;
+    static const char *const apis[] = {"vulkan", "gl", NULL};
+    static const char *const paths[] = {"ring", "shared", "in-queue", "async", "replay", NULL};
+    const uint64_t many = 1000000000;
+    const argument table[] = {
+        {"--size", ARGUMENT_SIZE, &o->grid_width, &o->grid_height, 16, 16384, NULL},
+        {"--resolution", ARGUMENT_SIZE, &o->picture_width, &o->picture_height, 16, 8192, NULL},
+        {"--frames", ARGUMENT_NUMBER, &o->frames, NULL, 1, many, NULL},
+        {"--every", ARGUMENT_NUMBER, &o->every, NULL, 1, many, NULL},
+        {"--seed", ARGUMENT_NUMBER, &o->seed, NULL, 0, UINT64_MAX, NULL},
+        {"--steps", ARGUMENT_COUNT, &o->steps, NULL, 1, 100000, NULL},
+        {"--api", ARGUMENT_WORD, &o->api, NULL, 0, 0, apis},
+        {"--path", ARGUMENT_WORD, &o->path, NULL, 0, 0, paths},
+        {"--buffers", ARGUMENT_COUNT, &o->buffers, NULL, 1, 2, NULL},
+        {"--depth", ARGUMENT_COUNT, &o->depth, NULL, 1, 64, NULL},
+        {"--burst", ARGUMENT_COUNT, &o->burst, NULL, 1, 64, NULL},
+        {"--max-latency", ARGUMENT_NUMBER, &o->max_latency_ms, NULL, 1, 60000, NULL},
+        {"--output", ARGUMENT_PNG, &o->output, NULL, 0, 0, NULL},
+        {"--dump-field", ARGUMENT_TEXT, &o->dump_field, NULL, 0, 0, NULL},
+        {"--screenshot", ARGUMENT_PNG, &o->screenshot, NULL, 0, 0, NULL},
+        {"--device", ARGUMENT_TEXT, &o->device, NULL, 0, 0, NULL},
+        {"--validation", ARGUMENT_FLAG, &o->validation, NULL, 0, 0, NULL},
+        {"--quiet", ARGUMENT_FLAG, &o->quiet, NULL, 0, 0, NULL},
+        {"--window", ARGUMENT_FLAG, &o->window, NULL, 0, 0, NULL},
+        {"--hold", ARGUMENT_FLAG, &o->hold, NULL, 0, 0, NULL},
+        {NULL, ARGUMENT_FLAG, NULL, NULL, 0, 0, NULL},
+    };
+    return arguments_parse(table, help, 1, argc, argv);
 }
 
 static bool check_window(const options *o)
@@ -150,44 +89,28 @@ static bool check_window(const options *o)
                o->output ? "--output" : "--every");
         return false;
     }
-    if (!o->window && (o->no_overlay || o->hold || o->screenshot)) {
-        report("%s: only with --window", o->no_overlay ? "--no-overlay"
-                                         : o->hold     ? "--hold"
-                                                       : "--screenshot");
+    if (!o->window && (o->hold || o->screenshot)) {
+        report("%s: only with --window", o->hold ? "--hold" : "--screenshot");
         return false;
     }
-    return !o->screenshot || argument_png("--screenshot", o->screenshot);
+    return true;
 }
 
-/* What OpenGL and Direct3D have not. */
+/* What OpenGL has not. */
 static bool check_api(options *o)
 {
+    o->list = strcmp(o->device, "list") == 0;
+    if (o->path == OPTIONS_NO_PATH)
+        o->path = o->api == OPTIONS_VULKAN ? OPTIONS_RING : OPTIONS_SHARED;
     if (o->api == OPTIONS_VULKAN) return true;
-    const bool d3d = o->api != OPTIONS_GL;
-    if (!o->path_chosen) o->path = OPTIONS_SHARED;
-    const bool ring = o->path == OPTIONS_RING && o->api != OPTIONS_D3D11;
-    const bool path = ring || o->path == OPTIONS_SHARED || (o->path == OPTIONS_STAGED && !d3d);
-    const bool device = strcmp(o->device, "auto") == 0 || strcmp(o->device, "nvidia") == 0 ||
-                        (strcmp(o->device, "soft") == 0 && !d3d);
-    const char *api = apis[o->api];
-    if (!path)
-        report("--path: with --api=%s it is %s", api,
-               o->api == OPTIONS_GL      ? "ring, shared or staged"
-               : o->api == OPTIONS_D3D12 ? "ring or shared"
-                                         : "shared");
-    else if (o->list)
-        report("--device list: not with --api=%s, which takes %s", api,
-               d3d ? "auto or nvidia" : "auto, nvidia or soft");
-    else if (!device)
-        report("--device: with --api=%s it is %s", api,
-               d3d ? "auto or nvidia" : "auto, nvidia or soft");
-    else if (d3d && o->window)
-        report("--window: not with --api=%s, which writes pictures alone", api);
-    else if (d3d && o->validation)
-        report("--validation: not with --api=%s", api);
-    else
-        return true;
-    return false;
+    const bool driver = strcmp(o->device, "auto") == 0 || strcmp(o->device, "nvidia") == 0 ||
+                        strcmp(o->device, "soft") == 0;
+    const char *wrong = o->path > OPTIONS_SHARED ? "--path: with --api=gl it is ring or shared"
+                        : !driver   ? "--device: with --api=gl it is auto, nvidia or soft"
+                        : o->window ? "--window: not with --api=gl, which writes pictures alone"
+                                    : NULL;
+    if (wrong) report("%s", wrong);
+    return !wrong;
 }
 
 /* What the path has, and what is left to it. */
@@ -197,7 +120,7 @@ static bool check_flow(options *o)
     bool single = o->path == OPTIONS_IN_QUEUE || o->path == OPTIONS_REPLAY;
     const char *wrong =
         ring && o->buffers != 0
-            ? "--buffers: only with --path=shared, staged or async; the ring has a --depth"
+            ? "--buffers: only with --path=shared or async; the ring has a --depth"
         : single && o->buffers > 1 ? "--buffers: with --path=in-queue or replay there is one"
         : !ring && o->depth != 0   ? "--depth: only with --path=ring; the others have --buffers"
         : !ring && o->burst != 0   ? "--burst: only with --path=ring"
@@ -224,16 +147,9 @@ static bool check(options *o)
 {
     if (!check_window(o) || !check_api(o) || !check_flow(o)) return false;
     if (!o->window) {
-        char path[FILES_PATH_MAX];
         if (!o->output) o->output = DEFAULT_OUTPUT;
         if (o->frames == 0) o->frames = DEFAULT_FRAMES;
-        if (!files_numbered(path, o->output, o->frames)) {
-            report("--output %s: after %% only d, or a width and d, as in ripple-%%04d.png",
-                   o->output);
-            return false;
-        }
-        if (!argument_png("--output", o->output)) return false;
-        if (strchr(o->output, '%') && o->every == 0) o->every = 1;
+        if (!arguments_output(o->output, &o->every)) return false;
     }
     if (o->steps == 0) {
         uint32_t shorter = o->grid_width < o->grid_height ? o->grid_width : o->grid_height;
@@ -242,40 +158,22 @@ static bool check(options *o)
     return true;
 }
 
-/* One argument, or two: *i is the last one's index. */
-static bool parse_argument(options *o, int argc, char **argv, int *i)
-{
-    const char *argument = argv[*i];
-    bool *set = flag(o, argument);
-    if (set) {
-        *set = true;
-        return true;
-    }
-    const char *value = NULL, *name = argument_valued(valued, argc, argv, i, &value);
-    return name && parse_value(o, name, value);
-}
-
-options_result options_parse(options *o, int argc, char **argv)
+arguments_result options_parse(options *o, int argc, char **argv)
 {
     *o = (options){.grid_width = 768,
                    .grid_height = 512,
                    .picture_width = 1280,
                    .picture_height = 720,
+                   .path = OPTIONS_NO_PATH,
                    .seed = 1,
                    .device = "auto"};
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            fputs(help, stdout);
-            return OPTIONS_EXIT;
-        }
-        if (!parse_argument(o, argc, argv, &i)) return OPTIONS_BAD;
-    }
-    return check(o) ? OPTIONS_RUN : OPTIONS_BAD;
+    arguments_result r = parse(o, argc, argv);
+    return r == ARGUMENTS_RUN && !check(o) ? ARGUMENTS_BAD : r;
 }
 
 bool options_wants_picture(const options *o, uint64_t frame)
 {
-    return frame + 1 == o->frames || (o->every != 0 && frame % o->every == 0);
+    return arguments_wants_picture(frame, o->frames, o->every);
 }
 
 bool options_picture_path(const options *o, uint64_t frame, char *out)

@@ -6,32 +6,33 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../common/arguments.h"
+
 /* Of exchange.h. */
 typedef enum options_path {
     OPTIONS_RING,
     OPTIONS_SHARED,
-    OPTIONS_STAGED,
     OPTIONS_IN_QUEUE,
     OPTIONS_ASYNC,
-    OPTIONS_REPLAY
+    OPTIONS_REPLAY,
+    OPTIONS_NO_PATH /* until the API's default is taken */
 } options_path;
 
-typedef enum options_api { OPTIONS_VULKAN, OPTIONS_GL, OPTIONS_D3D12, OPTIONS_D3D11 } options_api;
+typedef enum options_api { OPTIONS_VULKAN, OPTIONS_GL } options_api;
 
 typedef struct options {
-    options_api api;
+    unsigned api;                           /* options_api */
     uint32_t grid_width, grid_height;       /* cells */
     uint32_t picture_width, picture_height; /* pixels */
     uint64_t frames;                        /* 0: until the window is closed */
     uint32_t steps;                         /* of the solver in a frame; 0: from the grid */
     uint64_t every;                         /* a picture every so many frames; 0: the last only */
-    options_path path;
-    bool path_chosen;
-    uint32_t buffers;        /* of all but the ring */
-    uint32_t depth, burst;   /* of the exchange; of the ring */
-    uint64_t max_latency_ms; /* 0: as depth and burst say */
+    unsigned path;                          /* options_path */
+    uint32_t buffers;                       /* of all but the ring */
+    uint32_t depth, burst;                  /* of the exchange; of the ring */
+    uint64_t max_latency_ms;                /* 0: as depth and burst say */
     uint64_t seed;
-    bool window, no_overlay, hold;
+    bool window, hold;
     const char *screenshot; /* NULL: none */
     const char *output;     /* NULL with a window */
     const char *device;
@@ -39,10 +40,7 @@ typedef struct options {
     bool validation, quiet, list;
 } options;
 
-typedef enum options_result { OPTIONS_RUN, OPTIONS_EXIT, OPTIONS_BAD } options_result;
-
-/* OPTIONS_EXIT: --help was printed. OPTIONS_BAD: a message was. */
-options_result options_parse(options *o, int argc, char **argv);
+arguments_result options_parse(options *o, int argc, char **argv);
 
 /* Is there a picture of this frame to write? */
 bool options_wants_picture(const options *o, uint64_t frame);

@@ -6,7 +6,6 @@
 #include "../common/files.h"
 #include "exchange.h"
 #include "options.h"
-#include "overlay.h"
 #include "renderer.h"
 #include "solver.h"
 #include "swapchain.h"
@@ -25,7 +24,6 @@ typedef struct program {
     window *window; /* NULL: offscreen */
     vulkan_setup vulkan;
     swapchain swapchain; /* of the window */
-    overlay overlay;
     exchange exchange;
     renderer renderer;
     solver *solver;
@@ -49,8 +47,6 @@ void program_count(program *p, const finished_frame *finished);
 bool offscreen_run(program *p);
 /* The whole of --api=gl, from the context to the closing line. */
 bool gl_run(program *p);
-/* The same of --api=d3d12 and --api=d3d11. */
-bool d3d_run(program *p);
 /* Shows frames in the window until it is closed or options.frames are done. */
 bool viewer_run(program *p);
 

@@ -191,11 +191,6 @@ static void draw(const renderer *r, VkCommandBuffer commands, const renderer_fra
 static void deliver(const renderer *r, VkCommandBuffer commands, uint32_t slot,
                     const renderer_frame_desc *desc)
 {
-    if (desc->overlay) {
-        targets_begin_over(&r->targets, commands);
-        overlay_record(desc->overlay, commands, slot, r->targets.extent);
-        targets_end(commands);
-    }
     if (!desc->swapchain && !desc->picture) return;
     targets_finish(&r->targets, commands);
     if (desc->swapchain)

@@ -6,7 +6,6 @@
 #include "camera.h"
 #include "exchange.h"
 #include "mesh.h"
-#include "overlay.h"
 #include "pipelines.h"
 #include "scene.h"
 #include "swapchain.h"
@@ -50,7 +49,6 @@ typedef struct renderer_frame_desc {
     uint64_t moment; /* of the simulation, in frames */
     camera_view view;
     bool picture;                  /* keep the pixels for renderer_reclaim() */
-    overlay *overlay;              /* NULL: none */
     const swapchain *swapchain;    /* NULL: no window */
     const swapchain_image *target; /* with a window */
 } renderer_frame_desc;

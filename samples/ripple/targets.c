@@ -87,23 +87,6 @@ void targets_begin(const targets *t, VkCommandBuffer commands)
     vkCmdBeginRendering(commands, &rendering);
 }
 
-void targets_begin_over(const targets *t, VkCommandBuffer commands)
-{
-    vulkan_image_barrier(commands, targets_final(t), VK_IMAGE_ASPECT_COLOR_BIT, drawing, drawing);
-    VkRenderingAttachmentInfo color = {.sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
-                                       .imageView =
-                                           t->resolved.view ? t->resolved.view : t->color.view,
-                                       .imageLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
-                                       .loadOp = VK_ATTACHMENT_LOAD_OP_LOAD,
-                                       .storeOp = VK_ATTACHMENT_STORE_OP_STORE};
-    VkRenderingInfo rendering = {.sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
-                                 .renderArea = {{0, 0}, t->extent},
-                                 .layerCount = 1,
-                                 .colorAttachmentCount = 1,
-                                 .pColorAttachments = &color};
-    vkCmdBeginRendering(commands, &rendering);
-}
-
 void targets_end(VkCommandBuffer commands)
 {
     vkCmdEndRendering(commands);

@@ -16,8 +16,6 @@ void targets_destroy(targets *t, const vulkan_setup *v);
 
 /* Between these, drawing goes to the targets. After it the final image is a color attachment. */
 void targets_begin(const targets *t, VkCommandBuffer commands);
-/* The same for drawing over what is there, without multisampling and depth. */
-void targets_begin_over(const targets *t, VkCommandBuffer commands);
 void targets_end(VkCommandBuffer commands);
 
 /* What is shown. */

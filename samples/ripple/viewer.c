@@ -8,13 +8,11 @@
 #include "../common/png_file.h"
 #include "../common/progress.h"
 #include "../common/report.h"
-#include "hud.h"
 #include "program.h"
 
 typedef struct viewer {
     program *program;
     camera_view view;
-    hud hud;
     uint64_t frame;                       /* of the exchange: each picture shown is one */
     uint64_t simulated;                   /* frames that moved the water */
     bool moved[FRAMES_IN_FLIGHT];         /* did a frame in flight? */
@@ -78,24 +76,6 @@ static bool fit(viewer *v)
     return p->swapchain.stale || renderer_resize(&p->renderer, p->swapchain.extent);
 }
 
-static void list_overlay(viewer *v)
-{
-    program *p = v->program;
-    char path[96], state[96];
-    double megabytes = 1e-6 * (double)p->exchange.transfer_bytes;
-    if (p->exchange.transfer_bytes == 0) {
-        snprintf(path, sizeof path, "%s: no copies", p->exchange.path->name);
-    } else {
-        snprintf(path, sizeof path, "staged: %.1f MB copied a frame", megabytes);
-    }
-    snprintf(state, sizeof state, "frame %" PRIu64 "%s", v->simulated,
-             all_simulated(v) ? " (done)"
-             : v->paused      ? " (paused)"
-                              : "");
-    hud_text text = {p->vulkan.candidate.name, path, state};
-    hud_list(&v->hud, &text, p->swapchain.extent, &p->overlay);
-}
-
 /* Takes the times of the frame that used the slot before. */
 static bool reclaim(viewer *v, finished_frame *finished)
 {
@@ -105,9 +85,6 @@ static bool reclaim(viewer *v, finished_frame *finished)
     if (!finished->any || !v->moved[slot]) return true;
     program_count(p, finished);
     p->totals.whole += (double)v->milliseconds[slot];
-    hud_times times = {(float)finished->simulation, (float)finished->drawing,
-                       v->milliseconds[slot]};
-    hud_add(&v->hud, &times);
     return true;
 }
 
@@ -134,22 +111,16 @@ static bool show(viewer *v, bool last)
     bool moves = !stands_still(v) && !last;
     uint64_t moment = moves || v->simulated == 0 ? v->simulated : v->simulated - 1;
     if (moves) p->totals.simulated = ++v->simulated;
-    if (!last && !p->options.no_overlay) list_overlay(v);
     renderer_frame_desc desc = {.frame = v->frame,
                                 .moment = moment,
                                 .view = v->view,
                                 .picture = last,
-                                .overlay = p->options.no_overlay ? NULL : &p->overlay,
                                 .swapchain = &p->swapchain,
                                 .target = &image};
     /* CUDA's part comes first: presenting waits for a binary semaphore, and all that such a wait
-     * depends on must have been submitted before (VUID-vkQueuePresentKHR-pWaitSemaphores-03268). A
-     * host's signal comes even before the drawing is submitted: the validation layer 1.4.309, which
-     * keeps a submission back until the signal, then forgets now and then that it waits for the
-     * swapchain's image. */
+     * depends on must have been submitted before (VUID-vkQueuePresentKHR-pWaitSemaphores-03268). */
     if (!solver_frame(p->solver, v->frame, !moves) || !solver_end_burst(p->solver) ||
-        !exchange_before_present(&p->exchange, v->frame) || !renderer_frame(&p->renderer, &desc) ||
-        !swapchain_present(&p->swapchain, &image))
+        !renderer_frame(&p->renderer, &desc) || !swapchain_present(&p->swapchain, &image))
         return false;
     note_time(v, moves);
     v->frame++;

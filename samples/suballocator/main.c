@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/arguments.h"
 #include "../common/files.h"
 #include "../common/interop.h"
 #include "../common/report.h"
@@ -46,30 +47,17 @@ static const char usage[] =
     "  --help           this text\n"
     "The line RESULT {...} on stdout is for programs.\n";
 
-/* 0: go on; else the exit status is one less. */
-static int parse(program *p, int argc, char **argv)
+static arguments_result parse(program *p, int argc, char **argv)
 {
     p->output = "out/suballocator.png";
     p->device_choice = "auto";
-    for (int i = 1; i < argc; i++) {
-        const char **value = strcmp(argv[i], "--output") == 0   ? &p->output
-                             : strcmp(argv[i], "--device") == 0 ? &p->device_choice
-                                                                : NULL;
-        if (value && i + 1 < argc) {
-            *value = argv[++i];
-        } else if (strcmp(argv[i], "--validation") == 0) {
-            p->validation = true;
-        } else if (strcmp(argv[i], "--help") == 0) {
-            fputs(usage, stdout);
-            return 1;
-        } else {
-            report(value ? "%s: expected something after it; see --help"
-                         : "unknown option %s; see --help",
-                   argv[i]);
-            return 3;
-        }
-    }
-    return 0;
+    const argument table[] = {
+        {"--output", ARGUMENT_TEXT, &p->output, NULL, 0, 0, NULL},
+        {"--device", ARGUMENT_TEXT, &p->device_choice, NULL, 0, 0, NULL},
+        {"--validation", ARGUMENT_FLAG, &p->validation, NULL, 0, 0, NULL},
+        {NULL, ARGUMENT_FLAG, NULL, NULL, 0, 0, NULL},
+    };
+    return arguments_parse(table, usage, 1, argc, argv);
 }
 
 static bool open_devices(program *p)
@@ -225,8 +213,8 @@ int main(int argc, char **argv)
 {
     static program p;
     report_set_program("suballocator");
-    int status = parse(&p, argc, argv);
-    if (status != 0) return status - 1;
+    const arguments_result parsed = parse(&p, argc, argv);
+    if (parsed != ARGUMENTS_RUN) return parsed == ARGUMENTS_BAD ? 2 : EXIT_SUCCESS;
     if (strcmp(p.device_choice, "list") == 0)
         return vulkan_setup_list() ? EXIT_SUCCESS : EXIT_FAILURE;
     bool fine = files_make_parents(p.output) && open_devices(&p) && open_cuda(&p) &&

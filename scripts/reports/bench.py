@@ -11,7 +11,7 @@ import statistics
 from .common import Bad, interval, run_of, size, spread, table, texts
 
 FILES = ("bench.json", "frames.json", "kinds.json", "bench_ripple.txt")
-RIPPLE_KEYS = ("device", "driver", "path", "width", "height", "frame_ms", "transfer_bytes_per_frame")
+RIPPLE_KEYS = ("device", "driver", "path", "width", "height", "frame_ms")
 output = None  # standard output
 
 
@@ -80,14 +80,14 @@ def ripple(text, path):
         for line in text.splitlines():
             if line.startswith("RESULT "):
                 r = json.loads(line[7:])
-                device, driver, way, width, height, ms, moved = (r[key] for key in RIPPLE_KEYS)
-                runs.setdefault((device, driver, f"{width} x {height}", way), []).append((ms, moved))
+                device, driver, way, width, height, ms = (r[key] for key in RIPPLE_KEYS)
+                runs.setdefault((device, driver, f"{width} x {height}", way), []).append(ms)
     except (ValueError, KeyError, TypeError) as error:
         raise Bad(f"{path}: not a RESULT line of ripple ({type(error).__name__}: {error})") from error
     if not runs:
         raise Bad(f"{path}: no RESULT line of ripple")
-    return ["## ripple", "", *table(("device", "driver", "size", "path", "ms a frame", "MB a frame through the host"), [
-        (*key, f"{statistics.median(ms for ms, _ in of):.2f}", f"{of[0][1] / 1e6:.1f}") for key, of in runs.items()], 4)]
+    return ["## ripple", "", *table(("device", "driver", "size", "path", "ms a frame"), [
+        (*key, f"{statistics.median(of):.2f}") for key, of in runs.items()], 4)]
 
 
 PARTS = {"culvert-bench-calls": calls, "culvert-bench": frames, "culvert-bench-kinds": kinds}

@@ -336,11 +336,11 @@ calls.watchdog)
 calls.report_errors)
     cat >"$work/ripple.txt" <<'END'
 ripple: a device by a driver
-RESULT {"sample": "ripple", "device": "NVIDIA H200", "driver": "NVIDIA", "path": "shared", "width": 1024, "height": 1024, "frames": 300, "simulation_ms": 0.19, "drawing_ms": 4.7, "frame_ms": 5.0, "transfer_bytes_per_frame": 0}
-RESULT {"sample": "ripple", "device": "NVIDIA H200", "driver": "NVIDIA", "path": "staged", "width": 1024, "height": 1024, "frames": 300, "simulation_ms": 0.2, "drawing_ms": 4.8, "frame_ms": 10.0, "transfer_bytes_per_frame": 33554432}
+RESULT {"sample": "ripple", "device": "NVIDIA H200", "driver": "NVIDIA", "path": "shared", "width": 1024, "height": 1024, "frames": 300, "simulation_ms": 0.19, "drawing_ms": 4.7, "frame_ms": 5.0}
+RESULT {"sample": "ripple", "device": "NVIDIA H200", "driver": "NVIDIA", "path": "ring", "width": 1024, "height": 1024, "frames": 300, "simulation_ms": 0.2, "drawing_ms": 4.8, "frame_ms": 10.0}
 END
     report 0 "$work/ripple.txt"
-    says "| 1024 x 1024 | staged | 10.00 | 33.6 |"
+    says "| 1024 x 1024 | ring | 10.00 |"
     refuses "missing.json" report 1 "$work/missing.json"
     echo "{" >"$work/broken.json"
     refuses "broken.json" report 1 "$work/broken.json"

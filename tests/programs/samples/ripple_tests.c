@@ -170,28 +170,6 @@ static void ring_same_bytes(void)
     }
 }
 
-/* Staging is another road to the same picture, every one of them. */
-static void both_paths_same_bytes(void)
-{
-    run_result r;
-    static const char *const buffers[] = {"1", "2"};
-    for (size_t i = 0; i < 2; i++) {
-        ripple_fine(&r, (const char *[]){"--frames", "12", "--path=shared", SMALL, "--buffers",
-                                         buffers[i], "--output", "a/%02d.png", "--dump-field",
-                                         "a.raw", NULL});
-        ripple_fine(&r, (const char *[]){"--frames", "12", "--path=staged", SMALL, "--buffers",
-                                         buffers[i], "--output", "b/%02d.png", "--dump-field",
-                                         "b.raw", NULL});
-        for (int frame = 0; frame < 12; frame++) {
-            char a[16], b[16];
-            snprintf(a, sizeof a, "a/%02d.png", frame);
-            snprintf(b, sizeof b, "b/%02d.png", frame);
-            if (!same_file(a, b)) FAIL("frame %d differs with %s buffers", frame, buffers[i]);
-        }
-        REQUIRE(same_file("a.raw", "b.raw"));
-    }
-}
-
 void ripple_needs_kernels(void)
 {
     run_result r;
@@ -227,22 +205,12 @@ static void queues_same_bytes(void)
 /* One line, of which scripts take numbers. */
 static void result_is_for_programs(void)
 {
-    static const char *const keys[] = {"sample",
-                                       "device",
-                                       "driver",
-                                       "path",
-                                       "buffers",
-                                       "burst",
-                                       "width",
-                                       "height",
-                                       "frames",
-                                       "simulation_ms",
-                                       "drawing_ms",
-                                       "frame_ms",
-                                       "transfer_bytes_per_frame"};
+    static const char *const keys[] = {"sample",  "device",        "driver",     "path",
+                                       "buffers", "burst",         "width",      "height",
+                                       "frames",  "simulation_ms", "drawing_ms", "frame_ms"};
     run_result r;
     ripple_needs_no_threads();
-    ripple_fine(&r, (const char *[]){"--quiet", "--path", "staged", "--output", "a.png", NULL});
+    ripple_fine(&r, (const char *[]){"--quiet", "--path", "shared", "--output", "a.png", NULL});
     static const char begin[] = "RESULT {\"sample\": \"ripple\", ";
     REQUIRE(strncmp(r.text, begin, sizeof begin - 1) == 0);
     const char *end = strchr(r.text, '\n');
@@ -254,10 +222,7 @@ static void result_is_for_programs(void)
     }
     REQUIRE(strstr(
         r.text,
-        "\"path\": \"staged\", \"buffers\": 2, \"burst\": 1, \"width\": 64, \"height\": 48, \"frames\": 7, "));
-    REQUIRE(!strstr(r.text, "\"transfer_bytes_per_frame\": 0}"));
-    ripple_fine(&r, (const char *[]){"--quiet", "--output", "a.png", NULL});
-    REQUIRE(strstr(r.text, "\"transfer_bytes_per_frame\": 0}"));
+        "\"path\": \"shared\", \"buffers\": 2, \"burst\": 1, \"width\": 64, \"height\": 48, \"frames\": 7, "));
 }
 
 static void other_seed_other_picture(void)
@@ -347,7 +312,6 @@ static void validation_is_silent(const char *path)
 
 TEST_AS(validation_is_silent_ring, validation_is_silent("ring"))
 TEST_AS(validation_is_silent_shared, validation_is_silent("shared"))
-TEST_AS(validation_is_silent_staged, validation_is_silent("staged"))
 
 static void validation_is_silent_in_queue(void)
 {
@@ -390,8 +354,8 @@ static void bad_options_are_refused(void)
         {{"--output", "a-%s.png"}, "after % only d"},
         {{"--output", "a-%d-%d.png"}, "after % only d"},
         {{"--output", "a.jpg"}, "ends in .png"},
-        {{"--path=fast"}, "--path fast: expected ring, shared, staged, in-queue, async or replay"},
-        {{"--path="}, "--path : expected ring, shared, staged, in-queue, async or replay"},
+        {{"--path=fast"}, "--path fast: expected ring, shared, in-queue, async or replay"},
+        {{"--path="}, "--path : expected ring, shared, in-queue, async or replay"},
         {{"--depth", "0"}, "--depth 0: expected"},
         {{"--depth=65"}, "--depth 65: expected"},
         {{"--burst", "9"}, "--burst 9: a ring of 8"},
@@ -403,13 +367,12 @@ static void bad_options_are_refused(void)
          "--buffers: with --path=in-queue or replay there is one"},
         {{"--path=async", "--depth", "4"}, "--depth: only with"},
         {{"--path=shared", "--depth", "4"}, "--depth: only with"},
-        {{"--path=staged", "--burst", "2"}, "--burst: only with"},
+        {{"--path=shared", "--burst", "2"}, "--burst: only with"},
         {{"--path=shared", "--max-latency", "5"}, "--max-latency: only with"},
         {{"--window", "--burst", "2"}, "--burst: not with --window"},
         {{"--window", "--max-latency", "2"}, "--max-latency: not with --window"},
         {{"--window=yes"}, "unknown option --window=yes"},
         {{"--hold"}, "--hold: only with --window"},
-        {{"--no-overlay"}, "--no-overlay: only with --window"},
         {{"--screenshot", "a.png"}, "--screenshot: only with --window"},
         {{"--window", "--output", "a.png"}, "--output: not with --window"},
         {{"--window", "--every", "2"}, "--every: not with --window"},
@@ -462,7 +425,6 @@ static void failure_in_mid_run(const char *path)
 
 TEST_AS(failure_in_mid_run_ring, failure_in_mid_run("ring"))
 TEST_AS(failure_in_mid_run_shared, failure_in_mid_run("shared"))
-TEST_AS(failure_in_mid_run_staged, failure_in_mid_run("staged"))
 
 static void failure_in_mid_run_in_queue(void)
 {
@@ -498,7 +460,6 @@ static const test_case cases[] = {
     {.name = "summary_names_the_driver", .run = summary_names_the_driver},
     {.name = "same_seed_same_bytes", .run = same_seed_same_bytes},
     {.name = "one_buffer_same_bytes", .run = one_buffer_same_bytes},
-    {.name = "both_paths_same_bytes", .run = both_paths_same_bytes},
     {.name = "result_is_for_programs", .run = result_is_for_programs},
     {.name = "other_seed_other_picture", .run = other_seed_other_picture},
     {.name = "field_is_sane", .run = field_is_sane},
@@ -508,7 +469,6 @@ static const test_case cases[] = {
     {.name = "queues_same_bytes", .run = queues_same_bytes},
     {.name = "validation_is_silent_ring", .run = validation_is_silent_ring},
     {.name = "validation_is_silent_shared", .run = validation_is_silent_shared},
-    {.name = "validation_is_silent_staged", .run = validation_is_silent_staged},
     {.name = "validation_is_silent_in_queue", .run = validation_is_silent_in_queue},
     {.name = "validation_is_silent_async", .run = validation_is_silent_async},
     {.name = "validation_is_silent_replay", .run = validation_is_silent_replay},
@@ -517,7 +477,6 @@ static const test_case cases[] = {
     {.name = "output_that_cannot_be_written", .run = output_that_cannot_be_written},
     {.name = "failure_in_mid_run_ring", .run = failure_in_mid_run_ring},
     {.name = "failure_in_mid_run_shared", .run = failure_in_mid_run_shared},
-    {.name = "failure_in_mid_run_staged", .run = failure_in_mid_run_staged},
     {.name = "failure_in_mid_run_in_queue", .run = failure_in_mid_run_in_queue},
     {.name = "failure_in_mid_run_async", .run = failure_in_mid_run_async},
     {.name = "failure_in_mid_run_replay", .run = failure_in_mid_run_replay},

@@ -44,17 +44,10 @@ TEST_AS(cuda_shared, failures("shared", "cuda", 5,
                                                "cuda:cuExternalMemoryGetMappedBuffer:1",
                                                "cuda:cuSignalExternalSemaphoresAsync:3",
                                                "cuda:cuWaitExternalSemaphoresAsync:2", NULL}))
-TEST_AS(cuda_staged, failures("staged", "cuda", 10,
-                              (const char *[]){"cuda:cuMemcpyDtoHAsync:2", "cuda:cuMemcpyHtoD:2",
-                                               "cuda:cuEventSynchronize:2", NULL}))
 TEST_AS(vulkan_shared,
         failures("shared", "vulkan", 5,
                  (const char *[]){"vulkan:vkCreateImage:2", "vulkan:vkBindBufferMemory:3",
                                   "vulkan:vkQueueSubmit2:1", NULL}))
-TEST_AS(vulkan_staged,
-        failures("staged", "vulkan", 10,
-                 (const char *[]){"vulkan:vkCreateSemaphore:1", "vulkan:vkMapMemory:2",
-                                  "vulkan:vkQueueSubmit2:3", "vulkan:vkWaitForFences:3", NULL}))
 TEST_AS(vulkan_in_queue,
         failures("in-queue", "vulkan", 15,
                  (const char *[]){"vulkan:vkCreateCuModuleNVX:1", "vulkan:vkCreateCuFunctionNVX:2",
@@ -73,9 +66,7 @@ const test_case torture_cases[] = {
     {.name = "torture.cuda_ring", .run = cuda_ring, .time_limit = 240},
     {.name = "torture.vulkan_ring", .run = vulkan_ring, .time_limit = 240},
     {.name = "torture.cuda_shared", .run = cuda_shared, .time_limit = 240},
-    {.name = "torture.cuda_staged", .run = cuda_staged, .time_limit = 240},
     {.name = "torture.vulkan_shared", .run = vulkan_shared, .time_limit = 240},
-    {.name = "torture.vulkan_staged", .run = vulkan_staged, .time_limit = 240},
     {.name = "torture.vulkan_in_queue", .run = vulkan_in_queue, .time_limit = 240},
     {.name = "torture.vulkan_async", .run = vulkan_async, .time_limit = 240},
     {.name = "torture.cuda_replay", .run = cuda_replay, .time_limit = 240},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples: measured times, and what is told of them. */
-#ifndef CULVERT_SAMPLES_SERIES_H_
-#define CULVERT_SAMPLES_SERIES_H_
+/* forest: measured times, and what is told of them. */
+#ifndef FOREST_SERIES_H_
+#define FOREST_SERIES_H_
 
 #include <stdbool.h>
 #include <stddef.h>

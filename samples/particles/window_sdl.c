@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See gl_window.h. */
+/* See window.h. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gl_window.h"
+#include "window.h"
 
 #include <SDL2/SDL.h>
 

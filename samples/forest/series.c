@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "report.h"
+#include "../common/report.h"
 
 bool series_create(series *s, size_t capacity)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples: a window with an OpenGL 4.5 context, by SDL2, which is loaded when one is asked for: the
- * program itself runs without it. */
-#ifndef CULVERT_SAMPLES_GL_WINDOW_H_
-#define CULVERT_SAMPLES_GL_WINDOW_H_
+/* particles: a window with an OpenGL 4.5 context, by SDL2, which is loaded when one is asked for:
+ * the program itself runs without it. */
+#ifndef PARTICLES_WINDOW_H_
+#define PARTICLES_WINDOW_H_
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "gl_setup.h"
+#include "../common/gl_setup.h"
 
 typedef struct gl_window gl_window;
 
