@@ -69,7 +69,7 @@ endfunction()
 # Sanitized programs of these directories never unload a module: a leak report cannot name, nor suppress, frames of
 # a module that is gone, and lavapipe leaves 128 bytes in one (on AMD's CPUs, of which it lists the caches).
 function(culvert_keep_modules_loaded)
-  add_library(culvert_no_unload OBJECT ${PROJECT_SOURCE_DIR}/tests/sanitizers/no_unload.c)
+  add_library(culvert_no_unload OBJECT ${PROJECT_SOURCE_DIR}/tests/support/sanitizers/no_unload.c)
   culvert_warnings(culvert_no_unload)
   set(directories ${ARGN})
   list(TRANSFORM directories PREPEND ${PROJECT_SOURCE_DIR}/)

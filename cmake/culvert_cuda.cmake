@@ -4,7 +4,7 @@
 include_guard(DIRECTORY) # it sets variables
 
 set(CULVERT_CUDA_MINIMUM 12.8)
-cmake_path(SET CULVERT_CUDA_ABI_DIR NORMALIZE ${CMAKE_CURRENT_LIST_DIR}/../abi)
+cmake_path(SET CULVERT_CUDA_ABI_DIR NORMALIZE ${CMAKE_CURRENT_LIST_DIR}/../cuda_headers)
 if(NOT EXISTS ${CULVERT_CUDA_ABI_DIR}/vector_types.h) # installed, what kernels need of it (culvert_install.cmake)
   set(CULVERT_CUDA_ABI_DIR ${CMAKE_CURRENT_LIST_DIR}/kernels/abi)
 endif()

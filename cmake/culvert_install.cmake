@@ -18,7 +18,7 @@ foreach(kind IN LISTS culvert_kinds)
 endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/culvert DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN abi EXCLUDE)
-# What culvert/cuda_api.h includes where there is no CUDA toolkit. In the source tree a header there includes abi/cuda.h.
+# What culvert/cuda_api.h includes where there is no CUDA toolkit. In the source tree a header there includes cuda_headers/cuda.h.
 install(FILES ${CULVERT_CUDA_ABI_DIR}/cuda.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/culvert/abi)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
@@ -96,13 +96,14 @@ install(FILES ${PROJECT_BINARY_DIR}/install/culvert.pc DESTINATION ${CMAKE_INSTA
 # Python's package, without its tests. It finds the library beside itself: in PREFIX/lib.
 if(CULVERT_PYTHON)
   set(CULVERT_PYTHON_DIR lib/python3/dist-packages CACHE STRING "Where Python looks for packages, below the prefix")
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/culvert DESTINATION ${CULVERT_PYTHON_DIR}
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/bindings/python/culvert DESTINATION ${CULVERT_PYTHON_DIR}
     FILES_MATCHING PATTERN "*.py" PATTERN py.typed PATTERN __pycache__ EXCLUDE)
 endif()
 
 # The pages that headers and messages speak of, by the same names below this directory; without their pictures (7 MB).
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs
-  FILES_MATCHING PATTERN "*.md" PATTERN results EXCLUDE PATTERN images EXCLUDE PATTERN man EXCLUDE)
+  FILES_MATCHING PATTERN "*.md" PATTERN images EXCLUDE PATTERN man EXCLUDE)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/check/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.md")
 install(FILES ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # The sources of the samples, to which pages link by this name.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/samples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/samples PATTERN __pycache__ EXCLUDE)
@@ -116,7 +117,7 @@ install(CODE "set(ROOT \"\$ENV{DESTDIR}${docs_at}\")
   set(INCLUDE \"${include_from_docs}\")
   include(\"${PROJECT_SOURCE_DIR}/cmake/install_pages.cmake\")")
 
-# Programs to begin with; tests/samples compiles them from here.
+# Programs to begin with; tests/programs/samples compiles them from here.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/samples/hello/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
   FILES_MATCHING PATTERN "*.c" PATTERN "*.cpp" PATTERN "*.cu" PATTERN "README.md")
 
@@ -126,11 +127,9 @@ if(NOT WIN32)
   if(TARGET culvert_soft_run)
     list(APPEND pages culvert-soft-run)
   endif()
-  foreach(program IN ITEMS culvert-info culvert-check)
-    if(TARGET ${program})
-      list(APPEND pages ${program})
-    endif()
-  endforeach()
+  if(TARGET culvert-info)
+    list(APPEND pages culvert-info)
+  endif()
   list(TRANSFORM pages PREPEND ${PROJECT_SOURCE_DIR}/docs/man/)
   list(TRANSFORM pages APPEND .1)
   install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -1,8 +1,8 @@
-# python/culvert/_declarations.py and _vulkan.py, which scripts/python-declarations makes of the headers, beside the
-# package's other files, so that PYTHONPATH=python and pip have a whole package. Git ignores them; archives of pip have
+# bindings/python/culvert/_declarations.py and _vulkan.py, which scripts/python-declarations makes of the headers, beside the
+# package's other files, so that PYTHONPATH=bindings/python and pip have a whole package. Git ignores them; archives of pip have
 # them, without the script. SPDX-License-Identifier: MIT
 set(maker ${PROJECT_SOURCE_DIR}/scripts/python-declarations)
-set(made ${PROJECT_SOURCE_DIR}/python/culvert/_declarations.py ${PROJECT_SOURCE_DIR}/python/culvert/_vulkan.py)
+set(made ${PROJECT_SOURCE_DIR}/bindings/python/culvert/_declarations.py ${PROJECT_SOURCE_DIR}/bindings/python/culvert/_vulkan.py)
 if(NOT EXISTS ${maker})
   return()
 endif()

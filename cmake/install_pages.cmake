@@ -5,17 +5,18 @@
 # What is not installed stays named, with the place that it has in the sources.
 file(GLOB_RECURSE pages ${ROOT}/*.md)
 # Folders and files of the repository that an installation lacks.
-set(absent "(src|tests|scripts|tools|bench|soft|python|bindings|cmake|abi|debian|packaging|shaders)(/[^)]*)?|(CONTRIBUTING|CHANGELOG)\\.md[^)]*|CMakeLists\\.txt")
+set(absent "(src|tests|scripts|tools|bench|soft|bindings|cmake|cuda_headers|results|debian|packaging|shaders)(/[^)]*)?|(CONTRIBUTING|CHANGELOG)\\.md[^)]*|CMakeLists\\.txt")
 foreach(page IN LISTS pages)
   file(READ "${page}" text)
   set(before "${text}")
   get_filename_component(folder "${page}" DIRECTORY)
   file(RELATIVE_PATH up "${folder}" "${ROOT}")
   string(REGEX REPLACE "\\]\\((\\.\\./)*include/culvert" "](${up}${INCLUDE}/culvert" text "${text}")
+  string(REGEX REPLACE "\\]\\((\\.\\./)*tools/check/docs/" "](${up}docs/" text "${text}")
   string(REGEX REPLACE "\\[([^][]*)\\]\\((\\.\\./)*(${absent})\\)" "\\1 (\\3 of the sources)" text "${text}")
   string(REGEX REPLACE "\\]\\((\\.\\./)+(docs|samples)([/)])" "](${up}\\2\\3" text "${text}")
-  # Measured files and pictures are large.
-  string(REGEX REPLACE "!?\\[([^][]*)\\]\\((\\.\\./)*(docs/)?((results|images)/[^)]*)\\)" "\\1 (docs/\\4 of the sources)" text "${text}")
+  # Pictures are large.
+  string(REGEX REPLACE "!?\\[([^][]*)\\]\\((\\.\\./)*(docs/)?(images/[^)]*)\\)" "\\1 (docs/\\4 of the sources)" text "${text}")
   if(NOT text STREQUAL before)
     file(WRITE "${page}" "${text}")
   endif()

@@ -369,7 +369,7 @@ def run_tier(tier, clock, runs, took):
 
     # Machine code for one architecture is enough here; other GPUs compile its PTX.
     build("test", "dev", "build/test",
-          ["-DCULVERT_CUDA_ARCHITECTURES=75", f"-DCULVERT_LONG_TESTS={long}", f"-DCULVERT_BENCH={long}",
+          ["-DCULVERT_CUDA_ARCHITECTURES=75", f"-DCULVERT_LONG_TESTS={long}", f"-DCULVERT_BENCH={long}", f"-DCULVERT_CHECK={long}",
            *(f"-DCMAKE_{language}_FLAGS_RELWITHDEBINFO=-O2 -g1 -DNDEBUG" for language in ("C", "CXX"))])
     clock.step("test: build")
     test("test", "plain")
@@ -387,8 +387,8 @@ def run_tier(tier, clock, runs, took):
                 found |= {program for program in (suite, suite.partition(".")[0] + "-test") if program in there}
             return sorted(found)
 
-        build(name, name, directory, [f"-DCULVERT_LONG_TESTS={long}", f"-DCULVERT_BENCH={long}", f"-DCULVERT_SAMPLES={long}",
-                                      f"-DCULVERT_TOOLS={long}"], targets if tier == "ci" else None)
+        build(name, name, directory, [f"-DCULVERT_LONG_TESTS={long}", f"-DCULVERT_BENCH={long}", f"-DCULVERT_CHECK={long}",
+                                      f"-DCULVERT_SAMPLES={long}", f"-DCULVERT_TOOLS={long}"], targets if tier == "ci" else None)
         clock.step(f"{name}: build")
         test(name, name, preset_environment(name))
     if tier == "all":

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: export macros, version, and the few CUDA handle types that the API uses.
  *
- * What the headers declare is there since version 0.1, unless its comment says since when. */
+ * Everything that the headers declare is there since version 0.1, unless its comment says
+ * otherwise. */
 #ifndef CULV_BASE_H_
 #define CULV_BASE_H_
 
@@ -37,16 +38,17 @@
 /* The version of these headers. culv_version() returns the version of the library in use. */
 #define CULV_VERSION CULV_MAKE_VERSION(CULV_VERSION_MAJOR, CULV_VERSION_MINOR, CULV_VERSION_PATCH)
 
-/* A C++ module cannot export what is static: define this as `inline` for it, before the headers.
- * Everything that is linked together then needs the same version of them. */
+/* A C++ module cannot export static functions: define this as `inline` before you include the
+ * headers. All objects that you link together then need the same version of the headers. */
 #ifndef CULV_INLINE
 #    define CULV_INLINE static inline
 #endif
 
 CULV_EXTERN_C_BEGIN
 
-/* Defines `type##_init()`, which returns an empty one with its struct_size set. What else it sets
- * is in the structs that have a function of their own. */
+/* Defines `type##_init()`, which returns a `type` with struct_size set and all else 0. Some types
+ * have a comment that says what these zeros mean, and some have a function of their own that sets
+ * more. */
 #define CULV_INIT(type)                                                                            \
     CULV_INLINE type type##_init(void)                                                             \
     {                                                                                              \
@@ -79,21 +81,18 @@ typedef struct culv_uuid {
     uint8_t bytes[16];
 } culv_uuid;
 
-/** A Windows adapter's locally unique identifier: VkPhysicalDeviceIDProperties::deviceLUID, what
- * cuDeviceGetLuid() tells, DXGI_ADAPTER_DESC::AdapterLuid and ID3D12Device::GetAdapterLuid() are
- * the same 8 bytes. Linked GPUs have one LUID; a node mask with one bit says which of them is
- * meant. */
+/** A Windows adapter's locally unique identifier: VkPhysicalDeviceIDProperties::deviceLUID, the
+ * answer of cuDeviceGetLuid(), DXGI_ADAPTER_DESC::AdapterLuid and ID3D12Device::GetAdapterLuid()
+ * are the same 8 bytes. Linked GPUs share one LUID. A node mask with one bit names one of them. */
 typedef struct culv_luid {
     uint8_t bytes[8];
 } culv_luid;
 
-/** The version of the library in use, coded as CULV_MAKE_VERSION does.
- * Threads: any. */
+/** Returns the version of the library in use, coded as by CULV_MAKE_VERSION. Threads: any. */
 CULV_EXPORT uint32_t culv_version(void);
 
-/** The version of the library in use as text, "0.1.0".
- * Ownership: a static string, never NULL.
- * Threads: any. */
+/** Returns the version of the library in use as text, "0.1.0".
+ * Ownership: a static string, never NULL. Threads: any. */
 CULV_EXPORT const char *culv_version_string(void);
 
 CULV_EXTERN_C_END

@@ -8,17 +8,17 @@
  *   device_desc.context = culv_cig_context(cig);
  *   culv_device_open_for_d3d12(device, &device_desc, &culvert);
  *
- * Any CIG context is accepted as culv_device_desc::context, also one that you made.
+ * culv_device_desc::context takes any CIG context, even one that you made.
  * culv_device_caps::cig_context then says so. Imports, arrays, semaphores, rings and kernels work
  * in it as in any context. Culvert refuses VMM memory, vectors, sparse arrays and memory pools by
  * UNSUPPORTED (CIG): let the graphics API make the memory and import it, or use cuMemAlloc. For the
- * same reason leave out cuMemAllocAsync (cudaMallocAsync) and CUDA's own pools.
+ * same reason do not use cuMemAllocAsync (cudaMallocAsync) and CUDA's own pools.
  *
- * Kernels have CU_LIMIT_SHMEM_SIZE bytes of shared memory. What needs more runs by a slower path,
- * or fails where you set CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED to 0 (cuCtxSetLimit).
+ * Kernels have CU_LIMIT_SHMEM_SIZE bytes of shared memory. A kernel that needs more runs on a
+ * slower path, or fails if you set CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED to 0 (cuCtxSetLimit).
  *
- * No driver has run this yet: the software twin plays it, Direct3D's form under Wine and Vulkan's
- * on Linux. */
+ * It has not run on a driver yet, only on the software twin: Direct3D's form under Wine and
+ * Vulkan's on Linux. */
 #ifndef CULV_CIG_H_
 #define CULV_CIG_H_
 
@@ -30,17 +30,15 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque: a CIG context that Culvert made. It keeps the attachment that it was made with. */
+/** Opaque: a CIG context that Culvert made. It keeps its attachment alive. */
 typedef struct culv_cig culv_cig;
 
 /** Returns the context, for culv_device_desc::context and for CUDA's own calls. NULL for NULL.
- * Ownership: Culvert owns the context.
- * Threads: any. */
+ * Ownership: Culvert owns the context. Threads: any. */
 CULV_EXPORT CUcontext culv_cig_context(const culv_cig *cig);
 
-/** Destroys the context with all that was made in it, and sets *cig to NULL. Close the culv_device
- * that uses it before. Waits for the context's work. NULL, or a pointer to NULL, is a no-op.
- * Ownership: *cig is Culvert's again.
+/** Destroys the context with all objects in it. Close the culv_device that uses it first. Waits for
+ * the context's work.
  * Threads: any, ordered with other uses of the context.
  * Source: cuda.h, cuCtxDestroy. */
 CULV_EXPORT void culv_cig_destroy(culv_cig **cig);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: the functions of the CUDA driver API, without a table of one's own.
+/* Culvert: the functions of the CUDA driver API, without your own table of function pointers.
  *
  *   CUdeviceptr p = 0;
  *   CUresult r = CULV_CUDA(device)->cuMemAlloc(&p, bytes);
@@ -12,7 +12,7 @@
  *
  *   if (CULV_CUDA_CHECK(device, cuMulticastCreate) != CULV_OK) puts(culv_last_error_message());
  *
- * cuda.h. This header includes your <cuda.h> and <cudaTypedefs.h> (CUDA 12.0 or newer). Where the
+ * cuda.h. This header includes your <cuda.h> and <cudaTypedefs.h> (CUDA 12.0 or newer). If the
  * compiler finds no <cuda.h>, it includes culvert/abi/cuda.h, which has the types and values that
  * this header names, so that no CUDA toolkit is needed.
  *
@@ -29,7 +29,7 @@
  *
  * Stream 0. In the functions of culv_device_cuda_api(), a stream of NULL is the legacy default
  * stream, and a copy without a stream goes to it. culv_device_cuda_api_per_thread() has functions
- * for which it is the calling thread's own default stream. CULV_CUDA() takes the latter where
+ * for which it is the calling thread's own default stream. CULV_CUDA() takes the latter if
  * CUDA_API_PER_THREAD_DEFAULT_STREAM is defined, as cuda.h does.
  * Source: cuda.h, cuGetProcAddress; cudaTypedefs.h. */
 #ifndef CULV_CUDA_API_H_
@@ -56,8 +56,8 @@
 /* Every function: X(name without cu, version, kind). The version is that of the form, as in the
  * name of its type in cudaTypedefs.h; cuGetProcAddress() takes it. New functions come at the end.
  * The prefix is left off because cuda.h's macros would rename the whole name. The kind says from
- * which cuda.h on the type is known, and whether this is the form of CUDA 12 or of CUDA 13 where
- * they differ. */
+ * which cuda.h on the type is known, and whether this is the form of CUDA 12 or of CUDA 13 if they
+ * differ. */
 #define CULV_CUDA_API_LIST(X)                                                                      \
     /* Errors, versions, what the driver has */                                                    \
     X(GetErrorName, 6000, ALL)                                                                     \
@@ -513,22 +513,21 @@ typedef struct culv_cuda_api {
 
 CULV_EXTERN_C_BEGIN
 
-/** The driver's functions, with the legacy default stream as stream 0. The first call asks the
- * driver for each of them; later calls only return the table. NULL for NULL.
+/** Returns the driver's functions, with the legacy default stream as stream 0. The first call asks
+ * the driver for each of them; later calls only return the table. NULL for NULL.
  * Ownership: Culvert's, valid until the device and all objects made from it are gone.
  * Threads: any. */
 CULV_EXPORT const culv_cuda_api *culv_device_cuda_api(culv_device *device);
 
-/** The same functions, with the calling thread's own default stream as stream 0. cuda.h gives these
- * to a program that defines CUDA_API_PER_THREAD_DEFAULT_STREAM. NULL for NULL.
- * Ownership: Culvert's, valid until the device and all objects made from it are gone.
- * Threads: any.
+/** Returns the same functions, with the calling thread's own default stream as stream 0. cuda.h
+ * gives these to a program that defines CUDA_API_PER_THREAD_DEFAULT_STREAM. NULL for NULL.
+ * Ownership: Culvert's, valid until the device and all objects made from it are gone. Threads: any.
  * Source: cuda.h, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM. */
 CULV_EXPORT const culv_cuda_api *culv_device_cuda_api_per_thread(culv_device *device);
 
-/** Says why a member of culv_cuda_api is NULL. CULV_CUDA_CHECK() calls it. `name` is the function's
- * name in cuda.h, for instance "cuMemAlloc". `cuda_version` is your CUDA_VERSION: it says which
- * form the name means where CUDA 12 and CUDA 13 differ.
+/** Tells why a member of culv_cuda_api is NULL. CULV_CUDA_CHECK() calls it. `name` is the
+ * function's name in cuda.h, for instance "cuMemAlloc". `cuda_version` is your CUDA_VERSION: it
+ * says which form the name means if CUDA 12 and CUDA 13 differ.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: culv_cuda_api has no such function); UNSUPPORTED
  * (DRIVER_TOO_OLD: the driver lacks it, and the message says which CUDA brought it).
  * Threads: any. */

@@ -42,8 +42,7 @@ CULV_EXTERN_C_BEGIN
 
 /** Records an error that CUDA returned as the calling thread's last error. Internal to this header.
  * The runtime and the driver use the same error numbers.
- * Errors: returns the class.
- * Threads: any. */
+ * Errors: returns the class. Threads: any. */
 CULV_INLINE culv_result culv_cudart_record_(culv_native_api api, int answer, const char *call)
 {
     culv_error e = culv_error_init();
@@ -101,8 +100,7 @@ CULV_INLINE culv_result culv_cudart_record_(culv_native_api api, int answer, con
 }
 
 /** Records an error of this header itself. Internal to this header.
- * Errors: returns the class.
- * Threads: any. */
+ * Errors: returns the class. Threads: any. */
 CULV_INLINE culv_result culv_cudart_fail_(culv_result result, culv_reason reason,
                                           const char *message)
 {
@@ -139,8 +137,7 @@ CULV_INLINE CUstream culv_cudart_stream_0(void)
 /** Converts a stream of the runtime to a CUstream. Use it for functions of Culvert that have no
  * counterpart here (culv_shared_buffer_destroy_after() and others). The handle stays the same,
  * except that 0 becomes culv_cudart_stream_0().
- * Ownership: stream stays yours.
- * Threads: any.
+ * Ownership: stream stays yours. Threads: any.
  * Source: cuda_runtime_api.h, "Interactions between CUstream and cudaStream_t". */
 CULV_INLINE CUstream culv_cudart_stream(cudaStream_t stream)
 {
@@ -152,8 +149,7 @@ CULV_INLINE CUstream culv_cudart_stream(cudaStream_t stream)
  * desc->context is set. The thread's current device does not change.
  * Errors: as culv_device_open_by_ordinal(); UNSUPPORTED (RUNTIME: desc->driver is CULV_DRIVER_SOFT;
  * DRIVER_TOO_OLD: too old for this runtime).
- * Ownership: *out is yours; give it to culv_device_close().
- * Threads: any.
+ * Ownership: *out is yours, for culv_device_close(). Threads: any.
  * Source: cuda_runtime_api.h, "Primary Contexts". */
 CULV_INLINE culv_result culv_cudart_device_open_by_ordinal(int ordinal,
                                                            const culv_device_desc *desc,
@@ -182,8 +178,7 @@ CULV_INLINE culv_result culv_cudart_device_open_by_ordinal(int ordinal,
  * culv_cudart_device_open_by_ordinal(). A program that draws should open the device of its graphics
  * API instead, with culv_device_open_for_vk(), and then call culv_cudart_device_make_current().
  * Errors: as culv_cudart_device_open_by_ordinal().
- * Ownership: *out is yours; give it to culv_device_close().
- * Threads: any. */
+ * Ownership: *out is yours, for culv_device_close(). Threads: any. */
 CULV_INLINE culv_result culv_cudart_device_open(const culv_device_desc *desc, culv_device **out)
 {
     int ordinal = 0;
@@ -224,37 +219,33 @@ CULV_INLINE culv_result culv_cudart_device_make_current(const culv_device *devic
                : culv_cudart_record_(CULV_NATIVE_CUDA, (int)answer, "cuCtxSetCurrent");
 }
 
-/** culv_buffer_pointer() as a void *, for kernels and copies. NULL for NULL. Never pass it to
- * cudaFree().
- * Ownership: Culvert owns it; it is valid until the buffer is unmapped.
- * Threads: any. */
+/** Returns culv_buffer_pointer() as a void *, for kernels and copies. NULL for NULL. Never pass it
+ * to cudaFree().
+ * Ownership: Culvert owns it; it is valid until the buffer is unmapped. Threads: any. */
 CULV_INLINE void *culv_cudart_buffer_pointer(const culv_buffer *buffer)
 {
     return (void *)(uintptr_t)culv_buffer_pointer(buffer);
 }
 
-/** culv_buffer_unmap_after() with a stream of the runtime.
- * Ownership: *buffer is Culvert's again.
- * Threads: any, ordered with other calls on this object. */
+/** Calls culv_buffer_unmap_after() with a stream of the runtime.
+ * Ownership: *buffer is Culvert's again. Threads: any, ordered with other calls on this object. */
 CULV_INLINE void culv_cudart_buffer_unmap_after(culv_buffer **buffer, cudaStream_t last_use)
 {
     culv_buffer_unmap_after(buffer, culv_cudart_stream(last_use));
 }
 
-/** culv_image_mipmapped_array() as a cudaMipmappedArray_t. NULL for NULL. Never pass it to
+/** Returns culv_image_mipmapped_array() as a cudaMipmappedArray_t. NULL for NULL. Never pass it to
  * cudaFreeMipmappedArray().
- * Ownership: Culvert owns it; it is valid until the image is unmapped.
- * Threads: any. */
+ * Ownership: Culvert owns it; it is valid until the image is unmapped. Threads: any. */
 CULV_INLINE cudaMipmappedArray_t culv_cudart_image_mipmapped_array(const culv_image *image)
 {
     return (cudaMipmappedArray_t)culv_image_mipmapped_array(image);
 }
 
-/** culv_image_get_array() as a cudaArray_t, for example for cudaMemcpy2DToArrayAsync(). Never pass
- * it to cudaFreeArray().
+/** Gets culv_image_get_array() as a cudaArray_t, for example for cudaMemcpy2DToArrayAsync(). Never
+ * pass it to cudaFreeArray().
  * Errors: as culv_image_get_array().
- * Ownership: Culvert owns it; it is valid until the image is unmapped.
- * Threads: any.
+ * Ownership: Culvert owns it; it is valid until the image is unmapped. Threads: any.
  * Source: cuda_runtime_api.h, "Interactions between CUarray and cudaArray_t". */
 CULV_INLINE culv_result culv_cudart_image_get_array(culv_image *image, uint32_t level,
                                                     cudaArray_t *out)
@@ -265,11 +256,10 @@ CULV_INLINE culv_result culv_cudart_image_get_array(culv_image *image, uint32_t 
     return result;
 }
 
-/** culv_image_get_surface() as the type that kernels declare. Never pass it to
+/** Gets culv_image_get_surface() as the type that kernels declare. Never pass it to
  * cudaDestroySurfaceObject().
  * Errors: as culv_image_get_surface().
- * Ownership: Culvert owns it; it is valid until the image is unmapped.
- * Threads: any.
+ * Ownership: Culvert owns it; it is valid until the image is unmapped. Threads: any.
  * Source: cuda_runtime_api.h, "Interactions between CUsurfObject and cudaSurfaceObject_t". */
 CULV_INLINE culv_result culv_cudart_image_get_surface(culv_image *image, uint32_t level,
                                                       cudaSurfaceObject_t *out)
@@ -280,11 +270,10 @@ CULV_INLINE culv_result culv_cudart_image_get_surface(culv_image *image, uint32_
     return result;
 }
 
-/** culv_image_get_texture() as the type that kernels declare. Never pass it to
+/** Gets culv_image_get_texture() as the type that kernels declare. Never pass it to
  * cudaDestroyTextureObject().
  * Errors: as culv_image_get_texture().
- * Ownership: Culvert owns it; it is valid until the image is unmapped.
- * Threads: any.
+ * Ownership: Culvert owns it; it is valid until the image is unmapped. Threads: any.
  * Source: cuda_runtime_api.h, "Interactions between CUtexObject and cudaTextureObject_t". */
 CULV_INLINE culv_result culv_cudart_image_get_texture(culv_image *image,
                                                       const culv_texture_desc *desc,
@@ -296,33 +285,30 @@ CULV_INLINE culv_result culv_cudart_image_get_texture(culv_image *image,
     return result;
 }
 
-/** culv_image_unmap_after() with a stream of the runtime.
- * Ownership: *image is Culvert's again.
- * Threads: any, ordered with other calls on this object. */
+/** Calls culv_image_unmap_after() with a stream of the runtime.
+ * Ownership: *image is Culvert's again. Threads: any, ordered with other calls on this object. */
 CULV_INLINE void culv_cudart_image_unmap_after(culv_image **image, cudaStream_t last_use)
 {
     culv_image_unmap_after(image, culv_cudart_stream(last_use));
 }
 
-/** culv_semaphore_signal() with a stream of the runtime.
- * Errors: as culv_semaphore_signal().
- * Threads: any, one at a time for each semaphore. */
+/** Calls culv_semaphore_signal() with a stream of the runtime.
+ * Errors: as culv_semaphore_signal(). Threads: any, one at a time for each semaphore. */
 CULV_INLINE culv_result culv_cudart_semaphore_signal(culv_semaphore *semaphore, cudaStream_t stream,
                                                      uint64_t value)
 {
     return culv_semaphore_signal(semaphore, culv_cudart_stream(stream), value);
 }
 
-/** culv_semaphore_wait() with a stream of the runtime.
- * Errors: as culv_semaphore_wait().
- * Threads: any, one at a time for each semaphore. */
+/** Calls culv_semaphore_wait() with a stream of the runtime.
+ * Errors: as culv_semaphore_wait(). Threads: any, one at a time for each semaphore. */
 CULV_INLINE culv_result culv_cudart_semaphore_wait(culv_semaphore *semaphore, cudaStream_t stream,
                                                    uint64_t value)
 {
     return culv_semaphore_wait(semaphore, culv_cudart_stream(stream), value);
 }
 
-/** culv_semaphore_signal_batch() with a stream of the runtime.
+/** Calls culv_semaphore_signal_batch() with a stream of the runtime.
  * Errors: as culv_semaphore_signal_batch().
  * Ownership: none; `points` is read during the call.
  * Threads: any, one at a time for each semaphore. */
@@ -332,7 +318,7 @@ CULV_INLINE culv_result culv_cudart_semaphore_signal_batch(const culv_semaphore_
     return culv_semaphore_signal_batch(points, count, culv_cudart_stream(stream));
 }
 
-/** culv_semaphore_wait_batch() with a stream of the runtime.
+/** Calls culv_semaphore_wait_batch() with a stream of the runtime.
  * Errors: as culv_semaphore_wait_batch().
  * Ownership: none; `points` is read during the call.
  * Threads: any, one at a time for each semaphore. */
@@ -342,7 +328,7 @@ CULV_INLINE culv_result culv_cudart_semaphore_wait_batch(const culv_semaphore_po
     return culv_semaphore_wait_batch(points, count, culv_cudart_stream(stream));
 }
 
-/** culv_semaphore_destroy_after() with a stream of the runtime.
+/** Calls culv_semaphore_destroy_after() with a stream of the runtime.
  * Ownership: *semaphore is Culvert's again.
  * Threads: any, ordered with other calls on this object. */
 CULV_INLINE void culv_cudart_semaphore_destroy_after(culv_semaphore **semaphore,

@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: includes every core header that is stable. A header that is experimental is included by
- * itself, after CULV_EXPERIMENTAL is defined (docs/stability.md).
+/* Culvert: includes every core header that is stable. To use an experimental header, define
+ * CULV_EXPERIMENTAL and include that header by itself (docs/stability.md).
  *
  * Culvert lets CUDA and a graphics API use the same GPU memory without copies. Each graphics API
  * has a header of its own, which you include besides: culvert/vulkan.h. Code that uses the CUDA
- * runtime API includes culvert/cudart.h too.
+ * runtime API includes culvert/cudart.h too. culvert/cuda_api.h has the functions of the CUDA
+ * driver API (CULV_CUDA()).
  *
  * A program opens a culv_device (device.h), shares memory and images with it (memory.h, image.h),
  * and orders both sides with semaphores (semaphore.h) or with a ring of frames (ring.h). Each call
  * that can fail returns a culv_result (result.h).
  *
- * A function's comment has no "Errors:" where it cannot fail, and no "Ownership:" where nothing
- * changes hands.
+ * Rules that hold for every call, and that the comments do not repeat:
+ * - A function's comment has no "Errors:" if it cannot fail, and no "Ownership:" if nothing changes
+ *   hands.
+ * - A call that destroys, closes, unmaps or gives up an object takes a pointer to your pointer.
+ *   Culvert owns the object again, and your pointer is set to NULL, unless the call fails. A NULL,
+ *   or a pointer to NULL, is a no-op.
+ * - In a descriptor, zero in every field but struct_size means the default. A label is copied (up
+ *   to 63 bytes) and appears in messages.
+ * - A call that lists writes up to `capacity` elements into your array (which may be NULL if
+ *   capacity is 0), and sets *count to the number of elements that there are.
+ * - Outputs are written only on success. handle.h says what _take, _borrow and _dup in a name mean.
  *
- * "docs/gl.md" in these headers is a page of the source's; an installation has the pages in
- * share/doc/culvert/docs. */
+ * Pages such as "docs/gl.md" are in the source tree, and in share/doc/culvert/docs of an
+ * installation. */
 #ifndef CULV_CULVERT_H_
 #define CULV_CULVERT_H_
 

@@ -15,7 +15,7 @@
  *   if (!device) return fail(culv_last_error_message());
  *   device->collect();
  *
- * What the types leave out is a call of C on get(). culvert/vulkan.hpp has Vulkan's half. */
+ * For everything else make the C call on get(). culvert/vulkan.hpp has Vulkan's half. */
 #ifndef CULV_CULVERT_HPP_
 #define CULV_CULVERT_HPP_
 
@@ -44,7 +44,7 @@ inline namespace CULVERT_ERRORS_ {
 
 #ifndef CULVERT_NO_EXCEPTIONS
 
-/** What a call that failed throws: the thread's last error. */
+/** The exception of a call that failed: the thread's last error. */
 class error : public std::exception {
   public:
     explicit error(culv_result result) noexcept : error_(culv_error_init())
@@ -75,9 +75,9 @@ class error : public std::exception {
     culv_error error_;
 };
 
-/** What a call that makes something returns. */
+/** The result of a call that makes something. */
 template <class T> using made = T;
-/** What any other call returns that can fail. */
+/** The result of any other call that can fail. */
 using done = void;
 
 namespace detail {
@@ -94,8 +94,8 @@ template <class T> inline T finish(culv_result result, T &&value)
 
 #else
 
-/** What a call that makes something returns: the thing, or why there is none. The thread's last
- * error has the message. Ask before you take the thing: after an error it is an empty one. */
+/** The result of a call that makes something: the object, or the error. The thread's last error has
+ * the message. Test it before you take the object, which is empty after an error. */
 template <class T> class [[nodiscard]] made {
   public:
     made(culv_result result, T &&value) noexcept : result_(result), value_(std::move(value)) {}
@@ -139,17 +139,17 @@ template <class T> inline made<T> finish(culv_result result, T &&value) noexcept
 
 #endif
 
-/** For a call of C: throws its error, or hands the result on where there are no exceptions. */
+/** Throws the error of a C call, or returns it if there are no exceptions. */
 inline done ok(culv_result result)
 {
     return detail::finish(result);
 }
 
-/** Owns one object of C, and destroys it. Empty ones are allowed everywhere a NULL is. */
+/** Owns one C object, and destroys it. An empty one may stand wherever NULL may. */
 template <class T, auto Destroy> class handle {
   public:
     constexpr handle() noexcept = default;
-    /** Takes an object that a call of C made. */
+    /** Takes ownership of an object that a C call made. */
     constexpr explicit handle(T *object) noexcept : object_(object) {}
     handle(handle &&other) noexcept : object_(other.release()) {}
     handle &operator=(handle &&other) noexcept
@@ -167,7 +167,7 @@ template <class T, auto Destroy> class handle {
         (void)reset();
     }
 
-    /** The object, for calls of C. It stays this handle's. */
+    /** Returns the object, for C calls. This handle still owns it. */
     T *get() const noexcept
     {
         return object_;
@@ -176,13 +176,13 @@ template <class T, auto Destroy> class handle {
     {
         return object_ != nullptr;
     }
-    /** Gives the object up: it is the caller's. */
+    /** Releases the object to the caller. */
     [[nodiscard]] T *release() noexcept
     {
         return std::exchange(object_, nullptr);
     }
     /** Destroys the object now. A refusal is returned, never thrown, and the object stays. A
-     * destructor has nobody to tell: call this first where a refusal matters. */
+     * destructor cannot report a refusal: if that matters, call this first. */
     culv_result reset() noexcept
     {
         if constexpr (std::is_void_v<decltype(Destroy(&object_))>) {
@@ -194,7 +194,7 @@ template <class T, auto Destroy> class handle {
     }
 
   protected:
-    /** For a call that makes one: where C puts it. */
+    /** Returns the address to which a C call writes a new object. */
     T **out() noexcept
     {
         return &object_;
@@ -386,10 +386,10 @@ class shared_image : public handle<culv_shared_image, culv_shared_image_destroy>
     }
 };
 
-/** CUDA's wait for what a queue of yours has yet to signal. Say submitted() right behind the
- * submission. One that goes before that, as by an exception, signals in its place
+/** CUDA's wait for a signal that your queue has yet to make. Call submitted() right after the
+ * submission. If the object is destroyed before, as by an exception, it signals instead
  * (culv_shared_semaphore_submit_failed()), so that nothing waits for ever. Make it after the
- * objects that the work uses; the semaphore outlives it. */
+ * objects that the work uses; the semaphore must outlive it. */
 class [[nodiscard]] pending_wait {
   public:
     pending_wait() noexcept = default;
@@ -438,12 +438,12 @@ class shared_semaphore : public handle<culv_shared_semaphore, culv_shared_semaph
     {
         return detail::finish(culv_semaphore_signal(cuda(), stream, value));
     }
-    /** For what is submitted already; else wait_for_submit(). */
+    /** Waits for a signal that is submitted already; otherwise use wait_for_submit(). */
     done wait(CUstream stream, uint64_t value)
     {
         return detail::finish(culv_semaphore_wait(cuda(), stream, value));
     }
-    /** The same for a value that a submission of yours is to signal next. */
+    /** Waits for a value that your next submission signals. */
     made<pending_wait> wait_for_submit(CUstream stream, uint64_t value)
     {
         pending_wait w;
@@ -461,8 +461,8 @@ class shared_semaphore : public handle<culv_shared_semaphore, culv_shared_semaph
     }
 };
 
-/** A side's turn with a slot. Release it; one that goes unreleased is cancelled, so that an
- * exception between acquire and release leaves the ring as it was. The ring outlives it. */
+/** A side's turn with a slot. If you do not release it, it is cancelled, so an exception between
+ * acquire and release leaves the ring as it was. The ring must outlive it. */
 class ring_frame {
   public:
     ring_frame() noexcept : frame_() {}
@@ -501,14 +501,14 @@ class ring_frame {
     {
         return frame_;
     }
-    /** The stream signals, and the other side may have the slot. */
+    /** Makes the stream signal, and hands the slot to the other side. */
     done release()
     {
         const culv_result result = culv_ring_release_on(ring_, side_, stream_, &frame_);
         if (result == CULV_OK) ring_ = nullptr;
         return detail::finish(result);
     }
-    /** Gives it back as it was. */
+    /** Gives the slot back as it was. */
     void cancel() noexcept
     {
         culv_ring *ring = std::exchange(ring_, nullptr);
@@ -523,7 +523,7 @@ class ring_frame {
     culv_ring_frame frame_;
 };
 
-/** A ring that somebody else owns, such as the core of a vk_ring: culvert/ring.h. */
+/** A ring that another object owns, such as the core of a vk_ring: culvert/ring.h. */
 class ring_view {
   public:
     constexpr explicit ring_view(culv_ring *ring) noexcept : ring_(ring) {}
@@ -531,8 +531,8 @@ class ring_view {
     {
         return ring_;
     }
-    /** The next slot for CUDA's side. `stream` waits for the other side, the host only for a free
-     * slot or a frame, at most `timeout` nanoseconds. */
+    /** Gets the next slot for CUDA's side. `stream` waits for the other side, the host only for a
+     * free slot or a frame, at most `timeout` nanoseconds. */
     made<ring_frame> acquire(culv_ring_side side, CUstream stream,
                              uint64_t timeout = CULV_RING_FOREVER) const
     {

@@ -19,8 +19,7 @@ CULV_EXTERN_C_BEGIN
  * Errors: INVALID (NULL_ARGUMENT; DEVICE_MISMATCH: the queue is another ID3D12Device's),
  * UNSUPPORTED (NOT_BUILT: not Windows; DRIVER_TOO_OLD; CIG: the device lacks it), DRIVER (CIG),
  * ASYNC, OUT_OF_MEMORY.
- * Ownership: the queue stays yours and must outlive *out. *out is yours; give it to
- * culv_cig_destroy().
+ * Ownership: the queue stays yours and must outlive *out. *out is yours, for culv_cig_destroy().
  * Threads: any.
  * Source: cuda.h, cuCtxCreate_v4, CIG_DATA_TYPE_D3D12_COMMAND_QUEUE. */
 CULV_EXPORT culv_result culv_d3d12_cig_create(culv_d3d12_device *d3d12,

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: CUDA's memory in Direct3D 12. It opens VMM allocations as heaps, and shows a culv_vector
- * as buffers.
+/* Culvert: uses CUDA's memory in Direct3D 12. It opens VMM allocations as heaps, and shows a
+ * culv_vector as buffers.
  *
  *   desc.handle_types = 1u << CULV_HANDLE_OPAQUE_WIN32;
  *   culv_vmm_allocation_create(device, &desc, &allocation);
  *   culv_d3d12_heap_from_vmm(d3d12, allocation, &heap);      place resources in it
  *
  * CUDA exports the allocation as an NT handle (CU_MEM_HANDLE_TYPE_WIN32). Direct3D opens that by
- * ID3D12Device::OpenSharedHandle. Culvert closes the handle again. No driver has run this yet: it
- * ran under Wine on the software twin, with an OpenSharedHandle that the tests play. Where a driver
- * refuses the handle, the error says so and names the other way: memory that Direct3D makes and
- * CUDA imports (culvert/d3d12.h). KMT handles are for Vulkan and for CUDA; Direct3D 12 opens none.
+ * ID3D12Device::OpenSharedHandle. Culvert closes the handle again. It has not run on a driver yet:
+ * it ran under Wine on the software twin, with an OpenSharedHandle that the tests provide. If a
+ * driver refuses the handle, the error says so and names the other way: memory that Direct3D makes
+ * and CUDA imports (culvert/d3d12.h). KMT handles are for Vulkan and for CUDA; Direct3D 12 opens
+ * none.
  *
- * Like culvert/d3d12.h this header names Windows' structs and no more. On other systems its calls
- * refuse by UNSUPPORTED (NOT_BUILT). */
+ * Like culvert/d3d12.h this header only names Windows' structs. On other systems its calls answer
+ * UNSUPPORTED (NOT_BUILT). */
 #ifndef CULV_D3D12_VMM_H_
 #define CULV_D3D12_VMM_H_
 
@@ -34,8 +35,8 @@ CULV_EXTERN_C_BEGIN
  * Errors: INVALID (NULL_ARGUMENT; USAGE: a tile pool or a multicast object; NOT_EXPORTABLE: the
  * allocation was not made for export as OPAQUE_WIN32, or is an import; DEVICE_MISMATCH: it lies on
  * another GPU), UNSUPPORTED (NOT_BUILT; HANDLE_REFUSED: this Direct3D does not open such a handle),
- * DRIVER (HANDLE_REFUSED; SIZE: the heap that came is smaller), ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for Release(). It keeps the memory alive, also when the allocation is
+ * DRIVER (HANDLE_REFUSED; SIZE: the opened heap is smaller), ASYNC, OUT_OF_MEMORY.
+ * Ownership: *out is yours, for Release(). It keeps the memory alive, even if the allocation is
  * destroyed.
  * Threads: any.
  * Source: cuda.h, cuMemExportToShareableHandle; ID3D12Device::OpenSharedHandle. */
@@ -45,36 +46,34 @@ CULV_EXPORT culv_result culv_d3d12_heap_from_vmm(culv_d3d12_device *d3d12,
 
 /** A buffer on a chunk of a vector. */
 typedef struct culv_d3d12_vector_view_buffer {
-    /** A new one is in the state COMMON. Culvert owns the reference. */
+    /** The resource, at first in the state COMMON. Culvert owns the reference. */
     struct ID3D12Resource *resource;
     uint64_t offset; /**< Offset of the buffer in the vector in bytes. */
     uint64_t size;   /**< Size in bytes: the chunk's. */
     uint64_t chunk;  /**< culv_vector_chunk::id. */
 } culv_d3d12_vector_view_buffer;
 
-/** How Direct3D sees a vector. Zero in every field but struct_size means the default. */
+/** Direct3D's view of a vector. */
 typedef struct culv_d3d12_vector_view_desc {
     size_t struct_size;      /**< Set by culv_d3d12_vector_view_desc_init(). */
     uint32_t resource_flags; /**< D3D12_RESOURCE_FLAGS of the buffers. Default: none. */
     const char *label;       /**< Copied (up to 63 bytes). Default: the vector's. */
 } culv_d3d12_vector_view_desc;
 
-/** culv_d3d12_vector_view_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_d3d12_vector_view_desc)
 
 /** Makes Direct3D's view of a vector, with a heap and a buffer for each chunk that it has. The
  * chunks must be exportable as OPAQUE_WIN32. Draw and dispatch once for each. A vector with
  * `min_chunk` or `growth_percent` has few large chunks. `desc` may be NULL.
  * Errors: as culv_d3d12_heap_from_vmm(); INVALID (STRUCT_SIZE).
- * Ownership: *out is yours; give it to culv_vector_view_destroy(), before or after the vector
- * goes.
+ * Ownership: *out is yours, for culv_vector_view_destroy(), before or after the vector is
+ * destroyed.
  * Threads: any, but not during a call that changes the vector. */
 CULV_EXPORT culv_result culv_d3d12_vector_view_create(culv_d3d12_device *d3d12, culv_vector *vector,
                                                       const culv_d3d12_vector_view_desc *desc,
                                                       culv_vector_view **out);
 
-/** Lists the buffers by offset. Writes up to `capacity` of them into parts (NULL when capacity is
- * 0), and sets *count to the number of buffers.
+/** Lists the buffers by offset. `parts` and *count are as in every call that lists (culvert.h).
  * Errors: INVALID (NULL_ARGUMENT; VALUE: the view is another API's).
  * Ownership: the buffers are Culvert's, valid until an update drops them.
  * Threads: one at a time. */

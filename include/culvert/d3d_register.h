@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: buffers and textures of your own Direct3D 9, 10 or 11 program in CUDA, the old way
- * (cuGraphicsD3D11RegisterResource and the like). CUDA has a resource from culv_registration_map()
- * to culv_registration_unmap(), and Direct3D has it the rest of the time. The two calls order both
- * sides: no fence and no keyed mutex is needed. The resource needs no flag of sharing, and must
- * have none.
+/* Culvert: registers buffers and textures of your own Direct3D 9, 10 or 11 program with CUDA, the
+ * old way (cuGraphicsD3D11RegisterResource and the like). CUDA has a resource from
+ * culv_registration_map() to culv_registration_unmap(), and Direct3D has it the rest of the time.
+ * The two calls order both sides: no fence and no keyed mutex is needed. The resource must have no
+ * sharing flag.
  *
  *   culv_d3d11_register(culvert, resource, NULL, &vertices);       once
  *   culv_registration_map(&vertices, 1, stream);                   each frame
@@ -11,31 +11,31 @@
  *   culv_registration_unmap(&vertices, 1, stream);
  *   ID3D11DeviceContext_Draw(...);
  *
- * Map all that a frame needs in one call. A new program that has Direct3D 11 or 12 may rather share
+ * Map all that a frame needs in one call. In a new program with Direct3D 11 or 12, prefer to share
  * memory (culvert/d3d11.h, culvert/d3d12.h), which is not mapped each frame.
  *
- * What CUDA registers, by NVIDIA's reference:
+ * CUDA registers, by NVIDIA's reference:
  * - Direct3D 11 and 10: buffers, and textures of one, two and three dimensions, of
  *   D3D_DRIVER_TYPE_HARDWARE devices. Not the primary render target; no depth or stencil; in
  *   Direct3D 11 nothing that was created as shared (D3D11_RESOURCE_MISC_SHARED and its kind).
  * - Direct3D 9: vertex and index buffers, textures, cube and volume textures, and surfaces that
  *   stand alone, in D3DPOOL_DEFAULT, of an IDirect3DDevice9Ex with D3DDEVTYPE_HAL and hardware
  *   vertex processing. Not the primary render target; no depth or stencil; nothing that was created
- *   as shared, which Direct3D 9 does not tell.
+ *   as shared, which Culvert cannot see in Direct3D 9.
  * - Formats of one, two or four channels of 8, 16 or 32 bits: DXGI_FORMAT R8, R16, R32, R8G8,
  *   R16G16, R32G32, R8G8B8A8, R16G16B16A16 and R32G32B32A32 in UNORM, SNORM, UINT, SINT and FLOAT
  *   as far as they exist (not R8G8_..._SRGB), R8G8B8A8_UNORM_SRGB, A8_UNORM, B8G8R8A8_UNORM and
  *   B8G8R8X8_UNORM; in Direct3D 9 D3DFMT_L8, A8, A8L8, L16, A8R8G8B8, X8R8G8B8, A8B8G8R8, Q8W8V8U8,
  *   G16R16, V16U16, A16B16G16R16, R16F, G16R16F, A16B16G16R16F, R32F, G32R32F and A32B32G32R32F.
- * Culvert refuses all else that it can see, before the driver does, and says what to do instead.
+ * Culvert refuses all other resources before the driver does, as far as it can see, and says what
+ * to do instead.
  *
- * Threads. The reference says nothing about them. Make these calls where you call Direct3D: on the
+ * Threads. The reference does not mention them. Make these calls where you call Direct3D: on the
  * thread that has the immediate context, or with the device made safe for threads
  * (ID3D11Multithread, D3DCREATE_MULTITHREADED).
  *
- * This header needs no header of Windows or Direct3D. On other systems its calls refuse by
- * UNSUPPORTED (NOT_BUILT). Nobody has run it on Windows yet: docs/direct3d.md says what was
- * proved. */
+ * This header needs no header of Windows or Direct3D. On other systems its calls answer UNSUPPORTED
+ * (NOT_BUILT). It has not run on Windows yet: docs/direct3d.md says what was proved. */
 #ifndef CULV_D3D_REGISTER_H_
 #define CULV_D3D_REGISTER_H_
 
@@ -58,7 +58,7 @@ struct IUnknown;
 
 CULV_EXTERN_C_BEGIN
 
-/** How to register. Zero in every field but struct_size means the default. */
+/** Settings of a registration. */
 typedef struct culv_d3d_register_desc {
     size_t struct_size;       /**< Set by culv_d3d_register_desc_init(). */
     culv_access access;       /**< Default: CULV_ACCESS_READ_WRITE. */
@@ -67,10 +67,9 @@ typedef struct culv_d3d_register_desc {
     const char *label;        /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d_register_desc;
 
-/** culv_d3d_register_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_d3d_register_desc)
 
-/** Registers a buffer or a texture of Direct3D 11. desc may be NULL. A resource is registered once
+/** Registers a buffer or a texture of Direct3D 11. desc may be NULL. Register a resource only once
  * in a CUDA context. A texture with D3D11_RESOURCE_MISC_TEXTURECUBE is a cube, or an array of them.
  *
  * `device` is the CUDA device of the same adapter (culv_device_open_for_d3d11() in
@@ -83,30 +82,29 @@ CULV_INIT(culv_d3d_register_desc)
  * Ownership: the resource stays yours, and CUDA holds a COM reference. *out is yours, for
  * culv_registration_destroy(); it keeps the culv_device alive.
  * Threads: where you call Direct3D.
- * Source: CUDA driver API reference, cuGraphicsD3D11RegisterResource; that it refuses multisampled
- * and staging resources is Culvert's reading, the reference says nothing of them. */
+ * Source: CUDA driver API reference, cuGraphicsD3D11RegisterResource; the reference does not
+ * mention multisampled and staging resources, which Culvert refuses. */
 CULV_EXPORT culv_result culv_d3d11_register(culv_device *device, struct ID3D11Resource *resource,
                                             const culv_d3d_register_desc *desc,
                                             culv_registration **out);
 
-/** The same for Direct3D 10. `device` comes from culv_device_open_for_d3d10(). The reference does
- * not forbid resources that were created as shared: the driver decides.
+/** Does what culv_d3d11_register() does, for Direct3D 10. `device` comes from
+ * culv_device_open_for_d3d10(). The reference does not forbid resources that were created as
+ * shared: the driver decides.
  * Errors: as culv_d3d11_register().
- * Ownership: as culv_d3d11_register().
- * Threads: where you call Direct3D.
+ * Ownership: as culv_d3d11_register(). Threads: where you call Direct3D.
  * Source: CUDA driver API reference, cuGraphicsD3D10RegisterResource. */
 CULV_EXPORT culv_result culv_d3d10_register(culv_device *device, struct ID3D10Resource *resource,
                                             const culv_d3d_register_desc *desc,
                                             culv_registration **out);
 
-/** The same for Direct3D 9: an IDirect3DVertexBuffer9, IDirect3DIndexBuffer9, IDirect3DTexture9,
- * IDirect3DCubeTexture9, IDirect3DVolumeTexture9, or an IDirect3DSurface9 that stands alone.
- * `device` comes from culv_device_open_for_d3d9().
+/** Does what culv_d3d11_register() does, for Direct3D 9: an IDirect3DVertexBuffer9,
+ * IDirect3DIndexBuffer9, IDirect3DTexture9, IDirect3DCubeTexture9, IDirect3DVolumeTexture9, or an
+ * IDirect3DSurface9 that stands alone. `device` comes from culv_device_open_for_d3d9().
  * Errors: as culv_d3d11_register(), and UNSUPPORTED (USAGE: the device is no IDirect3DDevice9Ex, no
  * HAL device, or processes vertices in software; another pool than D3DPOOL_DEFAULT; a level or a
  * face of a texture).
- * Ownership: as culv_d3d11_register().
- * Threads: where you call Direct3D.
+ * Ownership: as culv_d3d11_register(). Threads: where you call Direct3D.
  * Source: CUDA driver API reference, cuGraphicsD3D9RegisterResource; CUDA Programming Guide,
  * "Direct3D Interoperability". */
 CULV_EXPORT culv_result culv_d3d9_register(culv_device *device, struct IDirect3DResource9 *resource,
@@ -115,56 +113,51 @@ CULV_EXPORT culv_result culv_d3d9_register(culv_device *device, struct IDirect3D
 
 /* Devices -------------------------------------------------------------------------------------- */
 
-/** Opens the CUDA device that is the adapter of an ID3D10Device, by the adapter's LUID. `desc` may
- * be NULL. culv_device_open_for_d3d11() (culvert/d3d11.h) does it for an ID3D11Device.
+/** Opens the CUDA device of an ID3D10Device's adapter, by the adapter's LUID. `desc` may be NULL.
+ * For an ID3D11Device use culv_device_open_for_d3d11() (culvert/d3d11.h).
  * Errors: INVALID (NULL_ARGUMENT), NO_DEVICE (the message names every CUDA device with its LUID),
  * UNSUPPORTED (NOT_BUILT: not Windows), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the ID3D10Device stays yours. *out is yours; give it to culv_device_close().
- * Threads: any. */
+ * Ownership: the ID3D10Device stays yours. *out is yours, for culv_device_close(). Threads: any. */
 CULV_EXPORT culv_result culv_device_open_for_d3d10(struct ID3D10Device *device,
                                                    const culv_device_desc *desc, culv_device **out);
 
-/** The same for an IDirect3DDevice9, which must be an IDirect3DDevice9Ex.
+/** Does what culv_device_open_for_d3d10() does, for an IDirect3DDevice9, which must be an
+ * IDirect3DDevice9Ex.
  * Errors: as culv_device_open_for_d3d10(), and UNSUPPORTED (USAGE: it is no IDirect3DDevice9Ex).
- * Ownership: the device stays yours. *out is yours; give it to culv_device_close().
- * Threads: any.
+ * Ownership: the device stays yours. *out is yours, for culv_device_close(). Threads: any.
  * Source: IDirect3D9Ex::GetAdapterLUID. */
 CULV_EXPORT culv_result culv_device_open_for_d3d9(struct IDirect3DDevice9 *device,
                                                   const culv_device_desc *desc, culv_device **out);
 
-/** Which GPUs of linked ones (SLI) are meant. */
+/** The GPUs of linked ones (SLI) to list. */
 typedef enum culv_d3d_device_list {
-    CULV_D3D_DEVICES_ALL = 1,           /**< All that draw for the device. */
-    CULV_D3D_DEVICES_CURRENT_FRAME = 2, /**< That draw the current frame. */
-    CULV_D3D_DEVICES_NEXT_FRAME = 3,    /**< That draw the next frame. */
+    CULV_D3D_DEVICES_ALL = 1,           /**< The GPUs that draw for the device. */
+    CULV_D3D_DEVICES_CURRENT_FRAME = 2, /**< The GPUs that draw the current frame. */
+    CULV_D3D_DEVICES_NEXT_FRAME = 3,    /**< The GPUs that draw the next frame. */
     CULV_D3D_DEVICE_LIST_FORCE32 = 0x7fffffff
 } culv_d3d_device_list;
 
-/** The CUDA devices that a device of Direct3D draws with, as ordinals for
- * culv_device_open_by_ordinal(). `device` is an ID3D11Device, ID3D10Device or IDirect3DDevice9. At
- * most `capacity` of them are written to `ordinals`; *count is how many there are. With linked GPUs
- * that draw frames in turns, a resource is registered once for each.
+/** Lists the CUDA devices that a device of Direct3D draws with, as ordinals for
+ * culv_device_open_by_ordinal(). `device` is an ID3D11Device, ID3D10Device or IDirect3DDevice9. If
+ * linked GPUs draw frames in turns, register a resource once for each.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: no such list, or no such device), NO_DEVICE
  * (DEVICE_UNKNOWN: CUDA does not have one of the GPUs), UNSUPPORTED (DRIVER_TOO_OLD, NOT_BUILT),
  * DRIVER.
- * Ownership: the device stays yours.
- * Threads: any.
+ * Ownership: the device stays yours. Threads: any.
  * Source: CUDA driver API reference, cuD3D11GetDevices, cuD3D10GetDevices and cuD3D9GetDevices. */
 CULV_EXPORT culv_result culv_d3d_get_devices(struct IUnknown *device, culv_d3d_device_list list,
                                              uint32_t capacity, int32_t *ordinals, uint32_t *count);
 
-/** The CUDA device of an adapter, by the driver's own match, as an ordinal for
+/** Gets the CUDA device of an adapter, by the driver's own match, as an ordinal for
  * culv_device_open_by_ordinal(). culv_device_open_for_dxgi() (culvert/d3d12.h) matches by the LUID.
- * Errors: INVALID (NULL_ARGUMENT), NO_DEVICE (DEVICE_UNKNOWN: the adapter is none of CUDA's),
+ * Errors: INVALID (NULL_ARGUMENT), NO_DEVICE (DEVICE_UNKNOWN: the adapter is not a CUDA device),
  * UNSUPPORTED (DRIVER_TOO_OLD, NOT_BUILT), DRIVER.
- * Ownership: the adapter stays yours.
- * Threads: any.
+ * Ownership: the adapter stays yours. Threads: any.
  * Source: CUDA driver API reference, cuD3D11GetDevice. */
 CULV_EXPORT culv_result culv_d3d_get_device(struct IDXGIAdapter *adapter, int32_t *ordinal);
-/** The same for an adapter by its name: D3DADAPTER_IDENTIFIER9::DeviceName, or what
- * EnumDisplayDevices() tells, as "\\.\DISPLAY1".
- * Errors: as culv_d3d_get_device().
- * Threads: any.
+/** Does what culv_d3d_get_device() does, for an adapter by its name:
+ * D3DADAPTER_IDENTIFIER9::DeviceName, or a name of EnumDisplayDevices(), such as "\\.\DISPLAY1".
+ * Errors: as culv_d3d_get_device(). Threads: any.
  * Source: CUDA driver API reference, cuD3D9GetDevice. */
 CULV_EXPORT culv_result culv_d3d9_get_device(const char *adapter_name, int32_t *ordinal);
 

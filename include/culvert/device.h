@@ -2,7 +2,7 @@
 /* Culvert: one CUDA device opened for work with a graphics API.
  *
  * Culvert finds a device by what the graphics side knows about it. It opens exactly that device, or
- * it fails with an error that names every candidate. It never falls back silently. Memory and
+ * it fails with an error that names every candidate. It never falls back to another GPU. Memory and
  * semaphores never cross from one GPU to another. Drivers do not check that (Vulkan takes another
  * GPU's memory without an error and sees wrong data), so every object knows its device. */
 #ifndef CULV_DEVICE_H_
@@ -17,7 +17,7 @@ CULV_EXTERN_C_BEGIN
  * may close it before them. */
 typedef struct culv_device culv_device;
 
-/** Which CUDA driver serves the device. */
+/** The CUDA driver that serves the device. */
 typedef enum culv_driver {
     /** NVIDIA's driver, and also the software twin when culvert/soft.h or CULVERT_SOFT=1 allows it.
      * A UUID decides between the two. Ordinals are NVIDIA's. */
@@ -28,28 +28,27 @@ typedef enum culv_driver {
     CULV_DRIVER_FORCE32 = 0x7fffffff
 } culv_driver;
 
-/** How to open a device. Zero means the default in every field except struct_size. */
+/** Settings for opening a device. */
 typedef struct culv_device_desc {
     size_t struct_size; /**< Set by culv_device_desc_init(). */
     culv_driver driver; /**< Default: CULV_DRIVER_AUTO. */
-    /** Borrowed: a context of that device, which outlives the device and all objects made from it
-     * (INVALID: VALUE where it is gone already, CONTEXT_DEVICE where it is another device's); also
-     * a CIG context (culvert/cig.h). Default: the primary context, which Culvert retains. */
+    /** Borrowed: a context of that device. It must outlive the culv_device and all objects made
+     * from it (INVALID, VALUE: it is already destroyed; CONTEXT_DEVICE: it is another device's). It
+     * may be a CIG context (culvert/cig.h). Default: the primary context, which Culvert retains. */
     CUcontext context;
     culv_log log;      /**< Default: silent. */
     const char *label; /**< Copied (up to 63 bytes); prefixes every message. Default: none. */
 } culv_device_desc;
 
-/** culv_device_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_device_desc)
 
-/** What an opened device is and what it can do. */
+/** The properties and features of an opened device. */
 typedef struct culv_device_caps {
     size_t struct_size; /**< Set by culv_device_caps_init(). */
     char name[256];     /**< The name that the CUDA driver reports. */
     culv_uuid uuid;     /**< The UUID that the CUDA driver reports. */
-    /** Its number among the devices of its driver. When the driver is NVIDIA's, cudaSetDevice()
-     * takes it. */
+    /** Its number among the devices of its driver. If the driver is NVIDIA's, cudaSetDevice() takes
+     * this number. */
     int32_t ordinal;
     culv_bool is_software;   /**< The software twin serves the device. */
     uint32_t driver_version; /**< cuDriverGetVersion: 13000 is CUDA 13.0. */
@@ -58,7 +57,7 @@ typedef struct culv_device_caps {
     char pci_bus_id[32];   /**< "0000:1b:00.0". */
     uint64_t total_memory; /**< Bytes. */
     /** Bit (1 << culv_handle_type) for each type that culv_memory_import_* takes. DMA_BUF_FD has no
-     * bit: only an import tells whether the driver takes one. */
+     * bit: only an import shows whether the driver takes one. */
     uint32_t memory_handle_types;
     uint32_t semaphore_handle_types; /**< The same for culv_semaphore_import_*. */
     culv_bool timeline_semaphores;   /**< Vulkan timeline semaphores can be imported. */
@@ -68,24 +67,23 @@ typedef struct culv_device_caps {
     /** VMM allocations can be exported as fabric handles. An export also needs an IMEX channel. */
     culv_bool vmm_fabric;
     culv_bool dma_buf_export; /**< CUDA memory can be exported as a dma-buf. */
-    /** Third-party devices can reach its memory over PCI Express. */
-    culv_bool gpudirect_rdma;
+    culv_bool gpudirect_rdma; /**< Third-party devices can reach its memory over PCI Express. */
     culv_bool sparse_arrays;
     culv_bool deferred_mapping_arrays;
     /** Kernels may read pageable host memory (pageableMemoryAccess). */
     culv_bool pageable_memory_access;
     culv_bool multicast;
     culv_bool mig_slice; /**< The device is a MIG slice: no graphics API reaches it. */
-    /** The GPU uses the host's memory, so buffers in host memory cost it nothing. */
+    /** The GPU has no memory but the host's, so buffers in host memory cost it nothing. */
     culv_bool integrated;
     culv_bool host_register_supported; /**< cuMemHostRegister takes the host's pages. */
     /** The GPU uses registered pages by the CPU's address. */
     culv_bool can_use_host_pointer_for_registered_mem;
     /** The GPU reads pageable memory through the CPU's page tables, as on Grace. */
     culv_bool pageable_memory_access_uses_host_page_tables;
-    culv_bool luid_valid; /**< The driver tells a LUID, as on Windows in WDDM mode. */
-    culv_luid luid;       /**< Its adapter's, where luid_valid. */
-    /** The bit of its node among linked GPUs, where luid_valid: 1 for a GPU alone. */
+    culv_bool luid_valid; /**< The driver reports a LUID, as on Windows in WDDM mode. */
+    culv_luid luid;       /**< The adapter's LUID, if luid_valid. */
+    /** The bit of its node among linked GPUs, if luid_valid: 1 for a GPU alone. */
     uint32_t node_mask;
     /** culv_device_desc::context is a CUDA-in-graphics context: no VMM, no memory pools there
      * (culvert/cig.h). */
@@ -93,11 +91,10 @@ typedef struct culv_device_caps {
     culv_bool dma_buf_export_host; /**< Page-locked host memory can be exported as a dma-buf. */
 } culv_device_caps;
 
-/** culv_device_caps_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_device_caps)
 
-/** The live objects of a device, for leak checks. Kernels, rings, servers and clients of other
- * processes and registration caches are not counted; what they hold of the rest is. */
+/** The live objects of a device, for leak checks. Kernels, rings, IPC servers and clients, and
+ * registration caches are not counted themselves, but the objects that they hold are. */
 typedef struct culv_device_counts {
     size_t struct_size; /**< Set by culv_device_counts_init(). */
     uint64_t memories;  /**< Imports that the driver holds. */
@@ -108,13 +105,12 @@ typedef struct culv_device_counts {
     uint64_t images;     /**< Live culv_image objects. */
     uint64_t semaphores; /**< Semaphores that the driver holds. */
     /** Live attachments: culv_vk_device, culv_gl, culv_d3d11_device and culv_d3d12_device objects,
-     * and the VkDevice that Culvert makes for OpenGL. Some of them may be alive only because
-     * objects made with them still are. */
+     * and the VkDevice that Culvert makes for OpenGL. An attachment that you detached counts until
+     * all objects made with it are gone. */
     uint64_t attached_devices;
     /** Live buffers, images and semaphores that Culvert made in a graphics API. */
     uint64_t created;
-    /** Objects that the caller destroyed and that the GPU may still use. */
-    uint64_t deferred;
+    uint64_t deferred; /**< Objects that the caller destroyed and that the GPU may still use. */
     /** Releases that found the context or the driver already gone; harmless. */
     uint64_t late_destroys;
     /** Device memory, arrays and pinned host memory of fallbacks (culvert/fallback.h). */
@@ -130,15 +126,13 @@ typedef struct culv_device_counts {
     uint64_t registrations;
 } culv_device_counts;
 
-/** culv_device_counts_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_device_counts)
 
 /** Opens the CUDA device with this UUID. desc may be NULL. A Vulkan program calls
  * culv_device_open_for_vk() instead, because its error messages know the graphics side too.
  * Errors: INVALID; NO_DEVICE, whose message names every CUDA device; UNSUPPORTED without a usable
  * driver; DRIVER; ASYNC; OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_device_close().
- * Threads: any.
+ * Ownership: *out is yours, for culv_device_close(). Threads: any.
  * Source: CUDA programming guide, "Matching device UUIDs"; cuDeviceGetUuid_v2, which gives a MIG
  * slice its own UUID. */
 CULV_EXPORT culv_result culv_device_open_by_uuid(const culv_uuid *uuid,
@@ -151,40 +145,34 @@ CULV_EXPORT culv_result culv_device_open_by_uuid(const culv_uuid *uuid,
  * nodes); NO_DEVICE with every CUDA device named and what it has instead (DEVICE_UNKNOWN;
  * DEVICE_GROUP: another node of that adapter); UNSUPPORTED without a usable driver; DRIVER; ASYNC;
  * OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_device_close().
- * Threads: any.
+ * Ownership: *out is yours, for culv_device_close(). Threads: any.
  * Source: cuda.h, cuDeviceGetLuid, which only Windows has; CUDA programming guide, "Matching
  * device LUIDs". */
 CULV_EXPORT culv_result culv_device_open_by_luid(const culv_luid *luid, uint32_t node_mask,
                                                  const culv_device_desc *desc, culv_device **out);
 
 /** Opens the CUDA device with this ordinal. The numbering is NVIDIA's (CUDA_VISIBLE_DEVICES
- * applies). It is the software twin's when desc->driver is CULV_DRIVER_SOFT, and when desc->driver
- * is AUTO, there is no NVIDIA driver and the twin is allowed. desc may be NULL.
+ * applies). It is the software twin's if desc->driver is CULV_DRIVER_SOFT, or if desc->driver is
+ * AUTO, no NVIDIA driver is there and the twin is allowed. desc may be NULL.
  * Errors: INVALID; NO_DEVICE; UNSUPPORTED; DRIVER; ASYNC; OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_device_close().
- * Threads: any. */
+ * Ownership: *out is yours, for culv_device_close(). Threads: any. */
 CULV_EXPORT culv_result culv_device_open_by_ordinal(int32_t ordinal, const culv_device_desc *desc,
                                                     culv_device **out);
 
-/** Gives the device up and sets *device to NULL. NULL, or a pointer to NULL, is a no-op. Objects
- * made from the device live on and keep what they need. The call that destroys the last of them
- * waits for the GPU work of all deferred objects.
- * Ownership: *device is Culvert's again.
+/** Closes the device. Objects made from the device live on and keep what they need. The call that
+ * destroys the last of them waits for the GPU work of all deferred objects.
  * Threads: any. */
 CULV_EXPORT void culv_device_close(culv_device **device);
 
 /** Fills *out with what the device can do, up to out->struct_size.
  * Errors: INVALID.
- * Ownership: a copy, yours.
- * Threads: any. */
+ * Ownership: a copy, yours. Threads: any. */
 CULV_EXPORT culv_result culv_device_get_caps(const culv_device *device, culv_device_caps *out);
 
 /** Fills *out with the numbers of live objects. The call first releases the deferred objects that
  * are due. The driver then waits for other CUDA work of the context.
  * Errors: INVALID.
- * Ownership: a copy, yours.
- * Threads: any. */
+ * Ownership: a copy, yours. Threads: any. */
 CULV_EXPORT culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out);
 
 /** Releases the objects that the ..._after() calls deferred and that the GPU no longer uses.
@@ -198,20 +186,17 @@ CULV_EXPORT culv_result culv_device_get_counts(culv_device *device, culv_device_
  * cuMipmappedArrayDestroy and cuDestroyExternalSemaphore wait for the context. */
 CULV_EXPORT uint64_t culv_device_collect(culv_device *device);
 
-/** The CUDA context that Culvert uses. Make it current (cuCtxSetCurrent) before you launch kernels
- * on its streams. Culvert's own calls need no current context and leave the caller's context as it
- * was. NULL for NULL.
- * Ownership: Culvert's, or the caller's when culv_device_desc::context named it.
- * Threads: any. */
+/** Returns the CUDA context that Culvert uses. Make it current (cuCtxSetCurrent) before you launch
+ * kernels on its streams. Culvert's own calls need no current context and leave the caller's
+ * context as it was. NULL for NULL.
+ * Ownership: Culvert's, or the caller's when culv_device_desc::context named it. Threads: any. */
 CULV_EXPORT CUcontext culv_device_context(const culv_device *device);
 
-/** A function of the SAME driver that serves the device (NVIDIA's or the twin's). As in
+/** Returns a function of the SAME driver that serves the device (NVIDIA's or the twin's). As in
  * cuGetProcAddress, `name` has no suffix, and `version` is the CUDA version whose form you want:
- * ("cuMemAlloc", 3020). Cast the result to the matching PFN_ type of cudaTypedefs.h. NULL when the
- * driver lacks it.
+ * ("cuMemAlloc", 3020). Cast the result to the matching PFN_ type of cudaTypedefs.h.
  * Errors: none; NULL when the driver lacks it.
- * Ownership: a function of the driver, valid while the device is open.
- * Threads: any. */
+ * Ownership: a function of the driver, valid while the device is open. Threads: any. */
 CULV_EXPORT void (*culv_device_cuda_proc(const culv_device *device, const char *name,
                                          int version))(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: shared memory as DLPack tensors, for NumPy, PyTorch, CuPy, JAX and others.
+/* Culvert: makes DLPack tensors of shared memory, for NumPy, PyTorch, CuPy, JAX and others.
  *
  *   culv_dlpack_desc desc = culv_dlpack_desc_init();
  *   desc.type.code = CULV_DL_FLOAT;
@@ -11,15 +11,15 @@
  *
  * Nothing is copied: the tensor is the memory that the graphics API draws from. The tensor holds
  * the mapping. You may unmap the buffer, destroy the object that owns it, free the native memory
- * and close the device while a consumer still has the tensor. The last deleter gives the memory
- * back, on whatever thread, and makes no call of the graphics API.
+ * and close the device while a consumer still has the tensor. The last deleter frees the memory, on
+ * any thread, and makes no call of the graphics API.
  *
  * A slot of a ring is a buffer: culv_shared_buffer_cuda() of what culv_vk_ring_buffer() returns. A
  * LINEAR image is a buffer and a layout: culv_vk_image_map_pitched(), then
  * culv_dlpack_describe_image().
  *
- * DLPack knows nothing of semaphores. Who reads the tensor must be ordered after who wrote the
- * memory: culv_dlpack_hand_over().
+ * DLPack has no semaphores. Order the reader of the tensor after the writer of the memory:
+ * culv_dlpack_hand_over().
  *
  * The structs have the layout of dlpack/dlpack.h and names of their own, so that both headers may
  * be included. Cast a pointer from one to the other. */
@@ -31,14 +31,14 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** The version of DLPack that the structs below have. Consumers look only at the first number. */
+/** The DLPack version of the structs below. Consumers check only the first number. */
 #define CULV_DLPACK_VERSION_MAJOR 1
 #define CULV_DLPACK_VERSION_MINOR 1
 
-/** The most dimensions that a tensor of Culvert's has. NumPy takes as many. */
+/** Maximum number of dimensions of Culvert's tensors, the same as NumPy's. */
 #define CULV_DLPACK_MAX_DIMENSIONS 32
 
-/** Where a tensor's memory lies: DLDeviceType. DLPack has more values than these. */
+/** The place of a tensor's memory: DLDeviceType. DLPack has more values than these. */
 typedef enum culv_dl_device_type {
     CULV_DL_DEVICE_CPU = 1,
     CULV_DL_DEVICE_CUDA = 2,
@@ -47,7 +47,7 @@ typedef enum culv_dl_device_type {
     CULV_DL_DEVICE_FORCE32 = 0x7fffffff
 } culv_dl_device_type;
 
-/** What an element is: DLDataTypeCode. DLPack has more values than these. */
+/** The type of an element: DLDataTypeCode. DLPack has more values than these. */
 typedef enum culv_dl_type_code {
     CULV_DL_INT = 0,
     CULV_DL_UINT = 1,
@@ -80,7 +80,7 @@ typedef struct culv_dl_type {
 
 /** DLTensor. */
 typedef struct culv_dl_tensor {
-    void *data; /**< A device pointer, where the device is CUDA's. */
+    void *data; /**< A device pointer, if the device is CUDA's. */
     culv_dl_device device;
     int32_t ndim;
     culv_dl_type dtype;
@@ -128,34 +128,32 @@ typedef struct culv_dlpack_desc {
     const int64_t *strides;
     uint64_t offset;     /**< Bytes from the beginning of the memory to the first element. */
     culv_bool read_only; /**< Nonzero: the tensor says CULV_DL_READ_ONLY. */
-    /** What the tensor says of its place. 0: CUDA; CPU for the software twin, whose memory is the
-     * host's; CUDA_HOST for a buffer in host memory, which may also be CPU or CUDA. */
+    /** The place that the tensor states. 0: CUDA; CPU for the software twin, whose memory is the
+     * host's; CUDA_HOST for a buffer in host memory, for which you may also set CPU or CUDA. */
     culv_dl_device_type device_type;
 } culv_dlpack_desc;
 
-/** culv_dlpack_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_dlpack_desc)
 
-/** Makes a tensor of a buffer. desc may be NULL for the default. The tensor has a mapping of its
- * own (which costs nothing, because the import is mapped once): the buffer may be unmapped, and
- * what owns it destroyed, before the tensor is.
+/** Makes a tensor of a buffer. desc may be NULL for the default. The tensor has its own mapping (at
+ * no cost, because the import is mapped once): you may unmap the buffer, and destroy its owner,
+ * before the tensor.
  *
- * The deleter does what culv_buffer_unmap() does. When it gives up the last mapping, the driver
- * waits for all CUDA work of the context, as cudaFree() does.
+ * The deleter does what culv_buffer_unmap() does. If it releases the last mapping, the driver waits
+ * for all CUDA work of the context, as cudaFree() does.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: the element, the number of dimensions or the
  * device; SIZE: a negative extent, or one that overflows; RANGE: an element outside the buffer, or
- * one that does not begin at a multiple of its lane's size; OWNED: a registered buffer, which no
- * tensor can keep over the unmap), OUT_OF_MEMORY, ASYNC.
- * Ownership: *out is yours; give it to a consumer, or call its deleter.
- * Threads: any.
+ * one that does not begin at a multiple of its lane's size; OWNED: a registered buffer, which a
+ * tensor cannot keep after the unmap), OUT_OF_MEMORY, ASYNC.
+ * Ownership: *out is yours; give it to a consumer, or call its deleter. Threads: any.
  * Source: DLPack 1.1, dlpack.h; strides must not be NULL since 1.2. */
 CULV_EXPORT culv_result culv_buffer_get_dlpack(culv_buffer *buffer, const culv_dlpack_desc *desc,
                                                culv_dl_managed_tensor_versioned **out);
 
 /** Makes a tensor of a vector's present size at its present address. desc may be NULL for the
- * default. The vector may grow meanwhile, and the tensor stays as it is. While the tensor lives,
- * culv_vector_shrink() does not take its memory away and culv_vector_retire() does not take its
- * address away (BUSY). When the vector is destroyed, its memory stays until its last tensor goes.
+ * default. If the vector grows, the tensor stays as it is. While the tensor lives,
+ * culv_vector_shrink() does not free its memory and culv_vector_retire() does not unmap its address
+ * (BUSY). If you destroy the vector, its memory stays until its last tensor is deleted.
  *
  * The deleter of the last tensor of a destroyed vector waits for all CUDA work of the context, and
  * breaks no stream capture. If the driver refuses to wait, the memory stays until a later
@@ -166,29 +164,28 @@ CULV_EXPORT culv_result culv_buffer_get_dlpack(culv_buffer *buffer, const culv_d
 CULV_EXPORT culv_result culv_vector_get_dlpack(culv_vector *vector, const culv_dlpack_desc *desc,
                                                culv_dl_managed_tensor_versioned **out);
 
-/** Makes the form without a version of a tensor of Culvert's, for consumers that take no other. It
- * is the same tensor, and *tensor becomes NULL.
- * Errors: INVALID (NULL_ARGUMENT; VALUE: a tensor of somebody else's; USAGE: a read-only tensor,
- * because this form cannot say so). The tensor is then as it was.
+/** Makes the form without a version of one of Culvert's tensors, for consumers that take no other.
+ * It is the same tensor, and *tensor becomes NULL.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: not one of Culvert's tensors; USAGE: a read-only tensor,
+ * because this form cannot say so). After an error the tensor is as it was.
  * Ownership: *out is yours in place of *tensor.
  * Threads: any, ordered with other uses of the tensor. */
 CULV_EXPORT culv_result culv_dlpack_to_unversioned(culv_dl_managed_tensor_versioned **tensor,
                                                    culv_dl_managed_tensor **out);
 
 /** Describes a level of a LINEAR image as a tensor of (slices or layers,) rows, columns and
- * channels. `layout` is that of culv_vk_image_map_pitched(). `channels` elements of desc->type are
- * one texel; with 1 the last dimension is left out. Sets desc->ndim, desc->shape and desc->strides,
- * which point into `shape` and `strides`.
+ * channels. `layout` comes from culv_vk_image_map_pitched(). `channels` elements of desc->type are
+ * one texel; if it is 1, the last dimension is left out. Sets desc->ndim, desc->shape and
+ * desc->strides, which point into `shape` and `strides`.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: the elements are not as large as a texel, a
  * block has several texels, the image has both slices and layers, or a pitch is not a multiple of
  * the element).
- * Ownership: the arrays are yours, of 4 numbers each.
- * Threads: any. */
+ * Ownership: the arrays are yours, of 4 numbers each. Threads: any. */
 CULV_EXPORT culv_result culv_dlpack_describe_image(const culv_subresource_layout *layout,
                                                    uint32_t channels, culv_dlpack_desc *desc,
                                                    int64_t *shape, int64_t *strides);
 
-/** The values of culv_dlpack_hand_over() that are no CUstream: those of `stream` in the array API's
+/** Special values of culv_dlpack_hand_over()'s `consumer`: those of `stream` in the array API's
  * __dlpack__(), and one for consumers on the host. */
 typedef enum culv_dlpack_stream {
     CULV_DLPACK_STREAM_HOST = -2,      /**< The consumer reads on the host: the call waits. */
@@ -198,22 +195,22 @@ typedef enum culv_dlpack_stream {
     CULV_DLPACK_STREAM_FORCE32 = 0x7fffffff
 } culv_dlpack_stream;
 
-/** Makes a consumer's stream wait for what has been submitted to `producer` so far. `consumer` is
- * a CUstream as a number, or a culv_dlpack_stream. Call it before you hand the tensor out, and once
- * more, the other way round, when the consumer's work goes back to your stream. The software twin's
- * tensors are CPU's, so their consumers need CULV_DLPACK_STREAM_HOST.
+/** Makes a consumer's stream wait for the work that has been submitted to `producer` so far.
+ * `consumer` is a CUstream as a number, or a culv_dlpack_stream. Call it before you hand the tensor
+ * out, and once more, the other way round, when the consumer's work goes back to your stream. The
+ * software twin's tensors are CPU's, so their consumers need CULV_DLPACK_STREAM_HOST.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: 0, which the array API forbids for CUDA; STREAM_DEVICE:
  * `producer` is another device's; CAPTURE: one of the two is being captured, or is the legacy
- * stream and waits for one that is, and they are not of one capture, which goes on), DRIVER
- * (DRIVER_REFUSED), ASYNC.
+ * stream and waits for one that is, and they are not in the same capture; the capture goes on),
+ * DRIVER (DRIVER_REFUSED), ASYNC.
  * Threads: any.
  * Source: Python array API, __dlpack__. */
 CULV_EXPORT culv_result culv_dlpack_hand_over(culv_device *device, CUstream producer,
                                               int64_t consumer);
 
-/** Gets the bytes that a tensor of anybody's covers: from the first byte of its first element to
- * the last byte of its last one, in memory's order. For culv_vmm_adopt().
- * Errors: INVALID (NULL_ARGUMENT; VALUE: no such tensor can be; SIZE: it has no elements, or it
+/** Gets the bytes that any tensor covers, for culv_vmm_adopt(): from the first byte of its lowest
+ * element to the last byte of its highest one.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: the tensor is impossible; SIZE: it has no elements, or it
  * overflows).
  * Threads: any. */
 CULV_EXPORT culv_result culv_dlpack_get_range(const culv_dl_tensor *tensor, CUdeviceptr *pointer,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: fabric handles. VMM memory or a memory pool as 64 bytes that any process may have, in a
- * container of its own or on another machine of the same NVLink domain, in place of a file
- * descriptor.
+/* Culvert: fabric handles. Instead of a file descriptor, VMM memory or a memory pool is 64 bytes
+ * that any process can import, even in another container or on another machine of the same NVLink
+ * domain.
  *
  * They need an IMEX channel of this user. The driver's attribute (culv_device_caps::vmm_fabric) is
- * 1 without one, so Culvert tries: culv_check_fabric() makes an allocation and exports it.
+ * 1 even without one, so culv_check_fabric() tries: it makes an allocation and exports it.
  *
  *   culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
  *   d.size = size;
- *   d.fabric = CULV_FABRIC_TRY;                    a fabric handle where there is one,
+ *   d.fabric = CULV_FABRIC_TRY;                    a fabric handle if there is one,
  *   d.handle_types = 1 << CULV_HANDLE_OPAQUE_FD;   and a file descriptor in any case
  *   culv_vmm_allocation_create(device, &d, &allocation);
  *   culv_vmm_export_fabric(allocation, &bytes);
@@ -29,14 +29,14 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** CUmemFabricHandle: send the bytes as they are. Whoever has them can map the memory, if its user
- * has the same IMEX channel. */
+/** A CUmemFabricHandle: send the bytes as they are. A process that has them can map the memory, if
+ * its user has the same IMEX channel. */
 typedef struct culv_fabric_handle {
     uint8_t bytes[64];
 } culv_fabric_handle;
 
-/** Whether fabric handles work here: makes the smallest allocation, exports it and frees it. Once
- * that has worked, the device remembers it.
+/** Tells whether fabric handles work here: makes the smallest allocation, exports it and frees it.
+ * The device remembers a success.
  * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (VMM; HANDLE_TYPE: the device has none, or this user
  * has no IMEX channel: the message says what to do), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Threads: any.
@@ -53,12 +53,11 @@ CULV_EXPORT culv_result culv_vmm_export_fabric(culv_vmm_allocation *allocation,
                                                culv_fabric_handle *out);
 
 /** Imports what culv_vmm_export_fabric() exported. desc->handle stays empty; its other fields are
- * those of culv_vmm_import_take(). The bytes do not tell the size, so that the call maps all of it
- * once and refuses more than there is.
- * Errors: as culv_vmm_import_take(); INVALID (HANDLE_TYPE: desc->handle is given; SIZE: more than
- * there is), DRIVER (HANDLE_REFUSED: no such handle, or no IMEX channel).
- * Ownership: *out is yours, for culv_vmm_allocation_destroy().
- * Threads: any.
+ * those of culv_vmm_import_take(). The bytes do not contain the size, so the call maps all of it
+ * once and refuses a larger size than there is.
+ * Errors: as culv_vmm_import_take(); INVALID (HANDLE_TYPE: desc->handle is given; SIZE: the memory
+ * is smaller), DRIVER (HANDLE_REFUSED: no such handle, or no IMEX channel).
+ * Ownership: *out is yours, for culv_vmm_allocation_destroy(). Threads: any.
  * Source: cuda.h, cuMemImportFromShareableHandle. */
 CULV_EXPORT culv_result culv_vmm_import_fabric(culv_device *device,
                                                const culv_fabric_handle *handle,
@@ -78,8 +77,7 @@ CULV_EXPORT culv_result culv_mem_pool_export_fabric(culv_mem_pool *pool, culv_fa
  * NULL. culv_mem_pool_import_pointer() then imports the pool's allocations.
  * Errors: as culv_mem_pool_import_take(); INVALID (HANDLE_TYPE: desc->handle is given), DRIVER
  * (HANDLE_REFUSED: no such handle, or no IMEX channel).
- * Ownership: *out is yours, for culv_mem_pool_destroy().
- * Threads: any.
+ * Ownership: *out is yours, for culv_mem_pool_destroy(). Threads: any.
  * Source: cuda.h, cuMemPoolImportFromShareableHandle. */
 CULV_EXPORT culv_result culv_mem_pool_import_fabric(culv_device *device,
                                                     const culv_fabric_handle *handle,

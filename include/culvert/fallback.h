@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: copies in place of sharing, where sharing is impossible: the graphics API draws on
- * another GPU, it exports nothing (WSL, remote desktop), or CUDA cannot map the format. A program
- * must ask for a fallback (culv_vk_buffer_create_desc::fallback and the like;
- * culv_vk_device_desc::fallback for another GPU), and can see in the object whether it has one.
- * docs/fallback.md has the frame and the costs.
+/* Culvert: copies instead of sharing, if sharing is impossible: the graphics API draws on another
+ * GPU, it exports nothing (WSL, remote desktop), or CUDA cannot map the format. A program must ask
+ * for a fallback (culv_vk_buffer_create_desc::fallback and the like; culv_vk_device_desc::fallback
+ * for another GPU), and each object says whether it uses one. docs/fallback.md has the frame and
+ * the costs.
  *
  *   PEER   The resource is shared with the CUDA device of its own GPU. Copies go from GPU to GPU,
  *          between that device and the memory of the culv_device.
@@ -12,8 +12,8 @@
  *
  * Write the program once for all three: call culv_buffer_upload() or culv_image_upload() after
  * CUDA's last write, and culv_buffer_download() or culv_image_download() before CUDA's first read,
- * and record the copies of culvert/vulkan_fallback.h into its command buffers. Where memory is
- * shared (SHARED, DIRECT), all of these calls do nothing. */
+ * and record the copies of culvert/vulkan_fallback.h into its command buffers. If memory is shared
+ * (SHARED, DIRECT), all of these calls do nothing. */
 #ifndef CULV_FALLBACK_H_
 #define CULV_FALLBACK_H_
 
@@ -22,19 +22,19 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** How CUDA reaches an object of a graphics API. */
+/** The way in which CUDA reaches an object of a graphics API. */
 typedef enum culv_sharing {
     CULV_SHARING_SHARED = 0, /**< The same memory: no copy. */
-    CULV_SHARING_PEER = 1,   /**< Memory of its own, with copies to and from the other GPU. */
-    CULV_SHARING_HOST = 2,   /**< Memory of its own, with copies to and from pinned host memory. */
+    CULV_SHARING_PEER = 1,   /**< Separate memory, with copies to and from the other GPU. */
+    CULV_SHARING_HOST = 2,   /**< Separate memory, with copies to and from pinned host memory. */
     /** The same memory, which lies on another GPU than the culv_device: no copy
      * (culv_vk_device_desc::allow_other_gpu). */
     CULV_SHARING_DIRECT = 3,
     CULV_SHARING_FORCE32 = 0x7fffffff
 } culv_sharing;
 
-/** Which fallbacks Culvert may use where sharing is impossible. It tries them in this order. Zero
- * allows none. */
+/** The fallbacks that Culvert may use if sharing is impossible, in the order in which it tries
+ * them. Zero allows no fallback. */
 typedef enum culv_fallback {
     CULV_FALLBACK_PEER = 1,
     CULV_FALLBACK_HOST = 2,
@@ -42,25 +42,22 @@ typedef enum culv_fallback {
     CULV_FALLBACK_FORCE32 = 0x7fffffff
 } culv_fallback;
 
-/** The name of a way of sharing, "SHARED".
+/** Returns the name of a way of sharing, "SHARED".
  * Errors: none; "unknown" for other values.
- * Ownership: a static string, never NULL.
- * Threads: any. */
+ * Ownership: a static string, never NULL. Threads: any. */
 CULV_EXPORT const char *culv_sharing_name(culv_sharing sharing);
 
-/** How CUDA reaches a buffer; SHARED for NULL.
- * Threads: any. */
+/** Tells how CUDA reaches a buffer; SHARED for NULL. Threads: any. */
 CULV_EXPORT culv_sharing culv_buffer_sharing(const culv_buffer *buffer);
 
-/** How CUDA reaches an image; SHARED for NULL.
- * Threads: any. */
+/** Tells how CUDA reaches an image; SHARED for NULL. Threads: any. */
 CULV_EXPORT culv_sharing culv_image_sharing(const culv_image *image);
 
-/** How CUDA reaches a semaphore; SHARED for NULL, and for another GPU's that it signals itself
- * (culv_vk_device_desc::allow_other_gpu). PEER: signals and waits run on the other GPU, and events
- * tie them to the caller's stream. HOST: host functions in the stream signal and wait. A pending
- * wait then blocks a thread of the CUDA driver, and with it the host functions of other streams. No
- * such wait may depend on another stream's host function.
+/** Tells how CUDA reaches a semaphore; SHARED for NULL, and for a semaphore of another GPU that
+ * CUDA signals itself (culv_vk_device_desc::allow_other_gpu). PEER: signals and waits run on the
+ * other GPU, and events tie them to the caller's stream. HOST: host functions in the stream signal
+ * and wait. A pending wait then blocks a thread of the CUDA driver, and with it the host functions
+ * of other streams. No such wait may depend on another stream's host function.
  * Threads: any. */
 CULV_EXPORT culv_sharing culv_semaphore_sharing(const culv_semaphore *semaphore);
 
@@ -68,26 +65,22 @@ CULV_EXPORT culv_sharing culv_semaphore_sharing(const culv_semaphore *semaphore)
  * stream. Call it after CUDA's last write and before the signal that the graphics API waits for.
  * SHARED: does nothing. HOST: culv_vk_buffer_record_upload() records the graphics API's half of the
  * copy.
- * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.
- * Threads: any, one at a time for a buffer. */
+ * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC. Threads: any, one at a time for a buffer. */
 CULV_EXPORT culv_result culv_buffer_upload(culv_buffer *buffer, CUstream stream);
 
 /** Fetches what the graphics API wrote into the buffer: a copy of the whole buffer, in the stream.
  * Call it after the wait for the graphics API's signal and before CUDA's first read. SHARED: does
  * nothing. HOST: culv_vk_buffer_record_download() records the graphics API's half, which comes
  * first.
- * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.
- * Threads: any, one at a time for a buffer. */
+ * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC. Threads: any, one at a time for a buffer. */
 CULV_EXPORT culv_result culv_buffer_download(culv_buffer *buffer, CUstream stream);
 
-/** Does the same as culv_buffer_upload() for an image: all levels, layers and planes.
- * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.
- * Threads: any, one at a time for an image. */
+/** Does what culv_buffer_upload() does for an image: all levels, layers and planes.
+ * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC. Threads: any, one at a time for an image. */
 CULV_EXPORT culv_result culv_image_upload(culv_image *image, CUstream stream);
 
-/** Does the same as culv_buffer_download() for an image: all levels, layers and planes.
- * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.
- * Threads: any, one at a time for an image. */
+/** Does what culv_buffer_download() does for an image: all levels, layers and planes.
+ * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC. Threads: any, one at a time for an image. */
 CULV_EXPORT culv_result culv_image_download(culv_image *image, CUstream stream);
 
 /** Fills *out with the place of an image's texels in device memory, for a format that no CUDA array
@@ -96,8 +89,7 @@ CULV_EXPORT culv_result culv_image_download(culv_image *image, CUstream stream);
  * (UNSUPPORTED, FORMAT). Depth and stencil are planes 0 and 1, as in vkCmdCopyImageToBuffer (D24 as
  * 32-bit words).
  * Errors: INVALID (LEVEL; USAGE: the image has arrays).
- * Ownership: the memory is Culvert's, valid until the image is destroyed.
- * Threads: any.
+ * Ownership: the memory is Culvert's, valid until the image is destroyed. Threads: any.
  * Source: Vulkan specification, "Buffer and Image Addressing". */
 CULV_EXPORT culv_result culv_image_get_linear_layout(const culv_image *image, uint32_t level,
                                                      uint32_t plane, culv_subresource_layout *out);

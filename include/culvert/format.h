@@ -43,15 +43,13 @@ typedef enum culv_texels {
     CULV_TEXELS_FORCE32 = 0x7fffffff
 } culv_texels;
 
-/** What CUDA finds in the texels of a mapped format, in the STORED form. */
+/** The contents of the texels of a mapped format in CUDA, in the STORED form. */
 typedef enum culv_texel_kind {
-    CULV_TEXEL_KIND_NONE = 0, /**< The format is not mapped. */
-    CULV_TEXEL_KIND_UINT = 1, /**< Unsigned integers, which are the values themselves. */
-    CULV_TEXEL_KIND_SINT = 2, /**< Signed integers, which are the values themselves. */
-    /** Floats of 16 bits (as ushort: the bits of __half) or 32 bits. */
-    CULV_TEXEL_KIND_FLOAT = 3,
-    /** Unsigned integers. 0 to the largest one stands for 0 to 1. */
-    CULV_TEXEL_KIND_UNORM = 4,
+    CULV_TEXEL_KIND_NONE = 0,  /**< The format is not mapped. */
+    CULV_TEXEL_KIND_UINT = 1,  /**< Unsigned integers, which are the values themselves. */
+    CULV_TEXEL_KIND_SINT = 2,  /**< Signed integers, which are the values themselves. */
+    CULV_TEXEL_KIND_FLOAT = 3, /**< Floats of 16 bits (as ushort: the bits of __half) or 32 bits. */
+    CULV_TEXEL_KIND_UNORM = 4, /**< Unsigned integers. 0 to the largest one stands for 0 to 1. */
     /** Signed integers. Minus to plus the largest one stands for -1 to 1. */
     CULV_TEXEL_KIND_SNORM = 5,
     /** The stored bytes: sRGB-coded red, green and blue, and linear alpha. */
@@ -60,8 +58,7 @@ typedef enum culv_texel_kind {
     CULV_TEXEL_KIND_USCALED = 7,
     /** Signed integers. Shaders see them as floats of the same value. */
     CULV_TEXEL_KIND_SSCALED = 8,
-    /** 16-bit words in which only the upper 10 or 12 bits count. */
-    CULV_TEXEL_KIND_PADDED = 9,
+    CULV_TEXEL_KIND_PADDED = 9,  /**< 16-bit words in which only the upper 10 or 12 bits count. */
     CULV_TEXEL_KIND_PACKED = 10, /**< One integer that holds all channels. */
     /** 64-bit channels, each as two 32-bit ones, with the low half first. */
     CULV_TEXEL_KIND_SPLIT = 11,
@@ -75,21 +72,19 @@ typedef enum culv_texel_kind {
     CULV_TEXEL_KIND_FORCE32 = 0x7fffffff
 } culv_texel_kind;
 
-/** What a format is. The numbers of other APIs are those APIs' own; 0 means that they lack the
- * format. Fields that describe the format itself (blocks, planes, aspects, channel order, other
- * APIs' numbers) are set for unmapped formats too. */
+/** The properties of a format. The numbers of other APIs are those APIs' own; 0 means that they
+ * lack the format. Fields that describe the format itself (blocks, planes, aspects, channel order,
+ * other APIs' numbers) are set for unmapped formats too. */
 typedef struct culv_format_info {
     size_t struct_size; /**< Set by culv_format_info_init(). */
     culv_format format;
-    char name[48]; /**< "R8G8B8A8_UNORM" */
-    /** 1: CUDA can map it. 0: it cannot; see reason and reason_text. */
-    culv_bool mapped;
+    char name[48];      /**< "R8G8B8A8_UNORM" */
+    culv_bool mapped;   /**< 1: CUDA can map it. 0: it cannot; see reason and reason_text. */
     culv_reason reason; /**< FORMAT when the format is not mapped; otherwise NONE. */
-    /** Why CUDA cannot map it, and what to use instead. "" when it is mapped. */
+    /** Text: why CUDA cannot map it, and what to use instead. "" if it is mapped. */
     char reason_text[256];
-    uint32_t vk_format; /**< The VkFormat. It is the same number. */
-    /** The DXGI_FORMAT with the same meaning and channel order. */
-    uint32_t dxgi_format;
+    uint32_t vk_format;   /**< The VkFormat. It is the same number. */
+    uint32_t dxgi_format; /**< The DXGI_FORMAT with the same meaning and channel order. */
     /** OpenGL's sized internal format with the same meaning, a GLenum. */
     uint32_t gl_internal_format;
     /** STORED: the CUarray_format of CUDA_ARRAY3D_DESCRIPTOR, or 0 when CUDA cannot map the format.
@@ -107,7 +102,7 @@ typedef struct culv_format_info {
     uint32_t block_height; /**< Height in texels. */
     uint32_t planes;       /**< 1, or the 2 or 3 planes of a Y'CbCr format. */
     uint32_t aspects;      /**< VkImageAspectFlags: 1 color, 2 depth, 4 stencil. */
-    culv_texel_kind kind;  /**< What CUDA finds in the texels. */
+    culv_texel_kind kind;  /**< Contents of the texels in CUDA. */
     /** Channels in the order of memory, such as "BGRA". For packed integers: from the lowest bit
      * on. '|' separates planes: "G|BR". E is a shared exponent. */
     char channel_order[8];
@@ -120,21 +115,18 @@ typedef struct culv_format_info {
     /** STORED: the CUDA version that introduced cuda_array_format (11050 is 11.5). 0: every driver
      * maps it. */
     uint32_t cuda_version;
-    /** NORMALIZED: the same for normalized_array_format. */
-    uint32_t normalized_cuda_version;
+    uint32_t normalized_cuda_version; /**< NORMALIZED: the same for normalized_array_format. */
     /** 1: CUDA maps such an image only in a dedicated allocation (VkMemoryDedicatedAllocateInfo).
      * In other memory CUDA would read wrong bytes without an error (measured on an H200). */
     culv_bool dedicated;
 } culv_format_info;
 
-/** culv_format_info_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_format_info)
 
 /** Fills *out with what a format is, as far as out->struct_size reaches. A format that CUDA cannot
  * map is not an error: see mapped, reason and reason_text.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), UNSUPPORTED (FORMAT: not a format of Vulkan 1.3).
- * Ownership: the copy is yours.
- * Threads: any. */
+ * Ownership: the copy is yours. Threads: any. */
 CULV_EXPORT culv_result culv_format_get_info(culv_format format, culv_format_info *out);
 
 /** Gets the format of one plane of a format, and the divisors of its width and height. Plane 1 of
@@ -156,8 +148,7 @@ CULV_EXPORT culv_result culv_format_get_plane(culv_format format, uint32_t plane
  * Writes up to `capacity` of them into out (NULL when capacity is 0), and sets *count to the number
  * of formats. It is not an error when there is no such format.
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: the copies are yours.
- * Threads: any. */
+ * Ownership: the copies are yours. Threads: any. */
 CULV_EXPORT culv_result culv_format_from_cuda(uint32_t cuda_array_format, uint32_t channels,
                                               culv_format *out, uint32_t capacity, uint32_t *count);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: includes every OpenGL header. None of them needs a header of OpenGL: names of GL objects
- * (GLuint) and GLenum are uint32_t here, which is the same type.
+/* Culvert: includes every OpenGL header. They need no OpenGL header: names of GL objects (GLuint)
+ * and GLenum are uint32_t here, which is the same type.
  *
  * In your own OpenGL program, make your context current and do this:
- *   1. Ask culv_gl_check_context() what works here, and print its text where
+ *   1. Ask culv_gl_check_context() what works here, and print its text if
  *      nothing does.                                                                 gl_check.h
  *   2. Call culv_device_open_for_gl() and culv_gl_attach().                          gl_device.h
  *   3. Share memory. The new way (GL_EXT_memory_object): culv_gl_buffer_create(),
@@ -16,7 +16,7 @@
  *
  * Culvert calls OpenGL by direct state access (OpenGL 4.5, or GL_ARB_direct_state_access): it
  * changes none of your bindings. It reads glGetError() after its calls. An error that you left
- * there before is logged as a warning and is gone then.
+ * there before is logged as a warning and cleared.
  *
  * Calls that need OpenGL say so under "Threads": a context of the attachment must be current on the
  * calling thread. They ask for the current context first, and on a wrong thread they refuse

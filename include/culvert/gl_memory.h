@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: the same memory in OpenGL and CUDA, by GL_EXT_memory_object: buffers and textures that
- * Culvert makes, and memory that you have already.
+/* Culvert: shares memory between OpenGL and CUDA by GL_EXT_memory_object: buffers and textures that
+ * Culvert makes, and your own memory.
  *
  *   desc.size = n;
  *   culv_gl_buffer_create(gl, &desc, &buffer);
  *   glBindBufferBase(GL_SHADER_STORAGE_BUFFER, 0, culv_gl_buffer_name(buffer));
  *   CUdeviceptr pointer = culv_shared_buffer_pointer(buffer);
  *
- * Never read such a buffer by glGetBufferSubData() or glGetNamedBufferSubData(). NVIDIA's driver
- * answers from a copy that it keeps since the first read (measured). Copy into a buffer of your own
- * by glCopyNamedBufferSubData() and read that one. */
+ * Never read such a buffer by glGetBufferSubData() or glGetNamedBufferSubData(): NVIDIA's driver
+ * answers from a copy that it keeps since the first read (measured). Copy into your own buffer by
+ * glCopyNamedBufferSubData() and read that one. */
 #ifndef CULV_GL_MEMORY_H_
 #define CULV_GL_MEMORY_H_
 
@@ -20,27 +20,26 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque: a GL memory object on memory that you have. */
+/** Opaque: a GL memory object on your memory. */
 typedef struct culv_gl_memory culv_gl_memory;
 
-/** A buffer for Culvert to make. Zero in every field but struct_size means the default. */
+/** A buffer for Culvert to make. */
 typedef struct culv_gl_buffer_create_desc {
     size_t struct_size; /**< Set by culv_gl_buffer_create_desc_init(). */
     uint64_t size;      /**< Required: bytes. */
     const char *label;  /**< Copied (up to 63 bytes). Default: none. */
-    /** CULV_FALLBACK_...: what Culvert may use where sharing is impossible (culvert/fallback.h).
+    /** CULV_FALLBACK_... that Culvert may use if sharing is impossible (culvert/fallback.h).
      * Default: none. */
     uint32_t fallback;
 } culv_gl_buffer_create_desc;
 
-/** culv_gl_buffer_create_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_gl_buffer_create_desc)
 
 /** A texture for Culvert to make. */
 typedef struct culv_gl_image_create_desc {
     size_t struct_size; /**< Set by culv_gl_image_create_desc_init(). */
     /** GL_TEXTURE_1D, _2D, _3D, _1D_ARRAY, _2D_ARRAY, _CUBE_MAP or _CUBE_MAP_ARRAY. Default:
-     * GL_TEXTURE_2D. Others cannot be shared; the error says what takes their place. */
+     * GL_TEXTURE_2D. Others cannot be shared; the error names a replacement. */
     uint32_t target;
     /** Required: a sized internal format, as GL_RGBA8 (culv_format_from_gl() has the list). */
     uint32_t internal_format;
@@ -55,91 +54,82 @@ typedef struct culv_gl_image_create_desc {
     uint32_t fallback;     /**< As culv_gl_buffer_create_desc::fallback. */
 } culv_gl_image_create_desc;
 
-/** culv_gl_image_create_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_gl_image_create_desc)
 
-/** Makes a GL buffer with exportable memory of its own, imports the memory into CUDA and maps it:
- * all or nothing. With `fallback`, where sharing is impossible, either side has memory of its own,
- * with copies in between (culv_buffer_sharing() tells). The buffer's contents are undefined.
+/** Makes a GL buffer with exportable memory, imports the memory into CUDA and maps it: all or
+ * nothing. If sharing is impossible and `fallback` is set, each side has separate memory, with
+ * copies in between (culv_buffer_sharing()). The buffer's contents are undefined.
  *
  * It is immutable: glNamedBufferData() and glMapNamedBufferRange() fail on it, as
  * GL_EXT_memory_object says of such buffers.
  * Errors: INVALID (CONTEXT, SIZE, VALUE; DEVICE_MISMATCH: the context is another GPU's, and there
- * is no `fallback`), UNSUPPORTED (EXTENSION_MISSING, NOT_EXPORTABLE; PEER where no fallback is
- * left), DRIVER (a call of OpenGL, Vulkan or CUDA failed), ASYNC, OUT_OF_MEMORY.
+ * is no `fallback`), UNSUPPORTED (EXTENSION_MISSING, NOT_EXPORTABLE; PEER if no fallback is left),
+ * DRIVER (a call of OpenGL, Vulkan or CUDA failed), ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_buffer_destroy(); it keeps the attachment alive.
  * Threads: the context's.
  * Source: GL_EXT_memory_object, GL_EXT_memory_object_fd. */
 CULV_EXPORT culv_result culv_gl_buffer_create(culv_gl *gl, const culv_gl_buffer_create_desc *desc,
                                               culv_shared_buffer **out);
 
-/** The name of the GL buffer. Bind it and read it as your own, but never delete it. 0 for NULL.
- * Ownership: Culvert's.
- * Threads: any. */
+/** Returns the name of the GL buffer. Bind it and read it as your own, but never delete it. 0 for
+ * NULL.
+ * Ownership: Culvert's. Threads: any. */
 CULV_EXPORT uint32_t culv_gl_buffer_name(const culv_shared_buffer *buffer);
 
-/** HOST path (culvert/fallback.h): brings what culv_buffer_upload() sent into the GL buffer. On all
- * other paths it does nothing. Call culv_gl_semaphore_wait() for CUDA's upload before; the thread
- * waits here until the context has finished its commands (glFinish).
- * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER.
- * Threads: the context's. */
+/** Copies what culv_buffer_upload() sent into the GL buffer (HOST path, culvert/fallback.h). On all
+ * other paths it does nothing. First call culv_gl_semaphore_wait() for CUDA's upload. The call
+ * waits until the context has finished its commands (glFinish).
+ * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER. Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_buffer_upload(culv_shared_buffer *buffer);
 
-/** HOST path: brings the GL buffer to where culv_buffer_download() reads from. It waits until
- * OpenGL's earlier work is done. On all other paths it does nothing.
- * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER.
- * Threads: the context's. */
+/** Copies the GL buffer to the place that culv_buffer_download() reads from (HOST path), after
+ * OpenGL's earlier work is done, for which it waits. On all other paths it does nothing.
+ * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER. Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_buffer_download(culv_shared_buffer *buffer);
 
-/** Makes a GL texture with exportable memory of its own, imports the memory into CUDA and maps it:
- * all or nothing. With `fallback`, where sharing is impossible, CUDA has arrays (or linear memory)
- * of its own, with copies in between (culv_image_sharing() tells). The texture's contents are
- * undefined.
+/** Makes a GL texture with exportable memory, imports the memory into CUDA and maps it: all or
+ * nothing. If sharing is impossible and `fallback` is set, CUDA has separate arrays (or linear
+ * memory), with copies in between (culv_image_sharing()). The texture's contents are undefined.
  * Errors: INVALID (CONTEXT, VALUE, EXTENT; DEVICE_MISMATCH: the context is another GPU's, and there
  * is no `fallback` ...), UNSUPPORTED (FORMAT, EXTENT, EXTENSION_MISSING, NOT_EXPORTABLE; USAGE: a
- * target that cannot be shared; PEER where no fallback is left), DRIVER (a call of OpenGL, Vulkan
- * or CUDA failed), ASYNC, OUT_OF_MEMORY.
+ * target that cannot be shared; PEER if no fallback is left), DRIVER (a call of OpenGL, Vulkan or
+ * CUDA failed), ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_image_destroy(); it keeps the attachment alive.
  * Threads: the context's.
  * Source: GL_EXT_memory_object; VkExternalImageFormatProperties. */
 CULV_EXPORT culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_create_desc *desc,
                                              culv_shared_image **out);
 
-/** The name of the GL texture. Bind it, view it and attach it to framebuffers as your own, but
- * never delete it. 0 for NULL.
- * Ownership: Culvert's.
- * Threads: any. */
+/** Returns the name of the GL texture. Bind it, view it and attach it to framebuffers as your own,
+ * but never delete it. 0 for NULL.
+ * Ownership: Culvert's. Threads: any. */
 CULV_EXPORT uint32_t culv_gl_image_name(const culv_shared_image *image);
 
-/** The texture's target, a GLenum. 0 for NULL.
- * Threads: any. */
+/** Returns the texture's target, a GLenum. 0 for NULL. Threads: any. */
 CULV_EXPORT uint32_t culv_gl_image_target(const culv_shared_image *image);
 
-/** Like culv_gl_buffer_upload(), for all levels and layers of a texture.
- * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER.
- * Threads: the context's. */
+/** Does what culv_gl_buffer_upload() does, for all levels and layers of a texture.
+ * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER. Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_image_upload(culv_shared_image *image);
 
-/** Like culv_gl_buffer_download(), for all levels and layers of a texture.
- * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER.
- * Threads: the context's. */
+/** Does what culv_gl_buffer_download() does, for all levels and layers of a texture.
+ * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER. Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_image_download(culv_shared_image *image);
 
 /** Memory behind a handle that OpenGL is to use. */
 typedef struct culv_gl_memory_desc {
     size_t struct_size; /**< Set by culv_gl_memory_desc_init(). */
-    /** Required: OPAQUE_FD; on Windows OPAQUE_WIN32 or its KMT form. Of Vulkan, or of CUDA
-     * (culv_vmm_export_dup()). */
+    /** Required: a handle that Vulkan or CUDA (culv_vmm_export_dup()) exported: OPAQUE_FD; on
+     * Windows OPAQUE_WIN32 or its KMT form. */
     culv_handle handle;
     uint64_t size;       /**< Required: bytes of the whole allocation. */
-    culv_bool dedicated; /**< It was allocated with VkMemoryDedicatedAllocateInfo. */
+    culv_bool dedicated; /**< Nonzero: it was allocated with VkMemoryDedicatedAllocateInfo. */
     /** UUID of the device that exported the memory. Culvert refuses another device than the
-     * context's. All zero: you vouch that it is the context's. */
+     * context's. All zero: you guarantee that it is the context's. */
     culv_uuid exporter;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_gl_memory_desc;
 
-/** culv_gl_memory_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_gl_memory_desc)
 
 /** Makes a GL memory object of the memory that a handle names. CUDA's half is
@@ -154,7 +144,7 @@ CULV_EXPORT culv_result culv_gl_memory_import(culv_gl *gl, const culv_gl_memory_
                                               culv_gl_memory **out);
 
 /** Makes a GL memory object of a VMM allocation, which must be exportable and lie on the context's
- * GPU. CUDA has the memory wherever the allocation is mapped.
+ * GPU. In CUDA the memory is at every address where the allocation is mapped.
  * Errors: as culv_vmm_export_dup() and culv_gl_memory_import(); INVALID (DEVICE_MISMATCH;
  * NOT_EXPORTABLE: the allocation was not made for export).
  * Ownership: *out is yours, for culv_gl_memory_destroy(). It keeps the memory alive even when the
@@ -164,46 +154,42 @@ CULV_EXPORT culv_result culv_gl_memory_import(culv_gl *gl, const culv_gl_memory_
 CULV_EXPORT culv_result culv_gl_memory_from_vmm(culv_gl *gl, culv_vmm_allocation *allocation,
                                                 const char *label, culv_gl_memory **out);
 
-/** Gives a GL buffer of yours (glCreateBuffers, without storage yet) `size` bytes of the memory
- * from `offset` on, by glNamedBufferStorageMemEXT(). The buffer becomes immutable.
+/** Gives your GL buffer (glCreateBuffers, without storage yet) `size` bytes of the memory from
+ * `offset` on, by glNamedBufferStorageMemEXT(). The buffer becomes immutable.
  *
- * Mesa's software renderer ignores the offset in silence: such a buffer would show the memory's
- * beginning. Culvert tries that once for each attachment, with data, and refuses other offsets than
+ * Mesa's software renderer silently ignores the offset: such a buffer would show the memory's
+ * beginning. Culvert tests that with data once for each attachment, and refuses offsets other than
  * 0 there. That renderer also needs 48 bytes behind a buffer: allocate 64 more than you use.
- * Errors: INVALID (NULL_ARGUMENT, CONTEXT, SIZE, RANGE; VALUE: it is no buffer's name, or has
- * storage), UNSUPPORTED (RANGE: the driver ignores offsets), DRIVER, OUT_OF_MEMORY.
- * Ownership: the buffer is yours. Delete it before the memory.
- * Threads: the context's. */
+ * Errors: INVALID (NULL_ARGUMENT, CONTEXT, SIZE, RANGE; VALUE: it is no buffer's name, or already
+ * has storage), UNSUPPORTED (RANGE: the driver ignores offsets), DRIVER, OUT_OF_MEMORY.
+ * Ownership: the buffer is yours. Delete it before the memory. Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_memory_bind_buffer(culv_gl_memory *memory, uint32_t buffer,
                                                    uint64_t offset, uint64_t size);
 
-/** Gives a GL texture of yours (glCreateTextures, without storage yet) its storage in the memory
- * from `offset` on, by glTextureStorageMem..EXT(). `desc` says what the texture is, and what the
- * VkImage on the same memory was, if there is one. Its texels, no_surfaces, label and fallback are
- * not read. `linear` is GL_LINEAR_TILING_EXT in place of GL_OPTIMAL_TILING_EXT.
+/** Gives your GL texture (glCreateTextures, without storage yet) its storage in the memory from
+ * `offset` on, by glTextureStorageMem..EXT(). `desc` describes the texture, and must fit the
+ * VkImage on the same memory, if there is one. Its texels, no_surfaces, label and fallback are not
+ * read. If `linear` is set, the tiling is GL_LINEAR_TILING_EXT instead of GL_OPTIMAL_TILING_EXT.
  * Errors: INVALID (NULL_ARGUMENT, CONTEXT, EXTENT; RANGE: the memory is too small for the texels;
- * VALUE: it is no texture's name, or has storage), UNSUPPORTED (RANGE: the driver ignores offsets;
- * TILING: it has no linear tiling; FORMAT; USAGE: the target), DRIVER, OUT_OF_MEMORY.
- * Ownership: the texture is yours. Delete it before the memory.
- * Threads: the context's. */
+ * VALUE: it is no texture's name, or already has storage), UNSUPPORTED (RANGE: the driver ignores
+ * offsets; TILING: it has no linear tiling; FORMAT; USAGE: the target), DRIVER, OUT_OF_MEMORY.
+ * Ownership: the texture is yours. Delete it before the memory. Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_memory_bind_texture(culv_gl_memory *memory, uint32_t texture,
                                                     const culv_gl_image_create_desc *desc,
                                                     culv_bool linear, uint64_t offset);
 
-/** The name of the GL memory object. 0 for NULL.
- * Ownership: Culvert's.
- * Threads: any. */
+/** Returns the name of the GL memory object. 0 for NULL.
+ * Ownership: Culvert's. Threads: any. */
 CULV_EXPORT uint32_t culv_gl_memory_name(const culv_gl_memory *memory);
 
-/** Deletes the GL memory object and sets *memory to NULL. Delete what lies in it first: old
- * versions of Mesa crash otherwise. NULL, or a pointer to NULL, is a no-op.
- * Errors: INVALID (CONTEXT: nothing is done and *memory stays).
- * Ownership: *memory is Culvert's again, unless the call failed.
+/** Deletes the GL memory object. Delete the buffers and textures in it first: old versions of Mesa
+ * crash otherwise.
+ * Errors: INVALID (CONTEXT: nothing is done).
  * Threads: the context's, ordered with other calls on this object. */
 CULV_EXPORT culv_result culv_gl_memory_destroy(culv_gl_memory **memory);
 
-/** Finds out, with data, whether the driver honours offsets into memory objects (see
- * culv_gl_memory_bind_buffer()). The first call of an attachment makes two small buffers; the
+/** Tests with data whether the driver honours offsets into memory objects
+ * (culv_gl_memory_bind_buffer()). The first call of an attachment makes two small buffers; the
  * answer is kept.
  * Errors: INVALID (NULL_ARGUMENT, CONTEXT), UNSUPPORTED (EXTENSION_MISSING, NOT_EXPORTABLE),
  * DRIVER, OUT_OF_MEMORY.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: buffers and images of your own OpenGL program in CUDA, the old way
+/* Culvert: registers buffers and images of your own OpenGL program with CUDA, the old way
  * (cuGraphicsGLRegisterBuffer, cuGraphicsGLRegisterImage). CUDA has an object from
  * culv_registration_map() to culv_registration_unmap(), and OpenGL has it the rest of the time. The
- * two calls order both sides: no semaphore is needed. OpenGL's storage stays OpenGL's, so any
- * buffer will do, and no memory is made again.
+ * two calls order both sides: no semaphore is needed. The storage stays OpenGL's, so it works with
+ * any buffer, and nothing is allocated anew.
  *
  *   culv_gl_register_buffer(gl, vbo, NULL, &vertices);             once
  *   culv_registration_map(&vertices, 1, stream);                   each frame
@@ -13,18 +13,17 @@
  *
  * Map all that a frame needs in one call: docs/measured/gl-performance.md has the figures.
  *
- * Threads. Each of these calls that is marked so needs a context of the attachment to be current on
- * the calling thread. A thread of its own for CUDA has a second context that shares objects with
- * the first (the share_context of eglCreateContext), makes it current there and calls
- * culv_gl_add_context() once. Then it registers and maps like the first one. (A map and an unmap
- * find out by themselves that a context shares; the other calls refuse it until
- * culv_gl_add_context() has named it.) Between the two threads, finish OpenGL's work (glFinish, or
- * a fence that the other thread waits for) before the other thread maps: a map waits for the work
- * of the context that is current in it.
+ * Threads. Calls marked "the context's" need a context of the attachment to be current on the
+ * calling thread. For a separate CUDA thread, make a second context that shares objects with the
+ * first (the share_context of eglCreateContext), make it current there and call
+ * culv_gl_add_context() once. Then that thread can register and map. (Maps and unmaps accept a
+ * sharing context without culv_gl_add_context(); the other calls refuse it.) A map waits only for
+ * the work of the context that is current in it: finish the other thread's OpenGL work before
+ * (glFinish, or a fence that you wait for).
  *
- * What CUDA registers: 2D, RECTANGLE, CUBE_MAP, 3D and 2D_ARRAY textures and renderbuffers, with
- * one, two or four channels of 8, 16 or 32 bits. Other images are refused, and the message says
- * what to do instead; culv_gl_readback is there for depth and for multisampled images. */
+ * CUDA registers 2D, RECTANGLE, CUBE_MAP, 3D and 2D_ARRAY textures and renderbuffers, with one, two
+ * or four channels of 8, 16 or 32 bits. Other images are refused, and the message says what to do
+ * instead; for depth and multisampled images use culv_gl_readback. */
 #ifndef CULV_GL_REGISTER_H_
 #define CULV_GL_REGISTER_H_
 
@@ -34,32 +33,31 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** How to register. Zero in every field but struct_size means the default. */
+/** Settings of a registration. */
 typedef struct culv_gl_register_desc {
     size_t struct_size;       /**< Set by culv_gl_register_desc_init(). */
     culv_access access;       /**< Default: CULV_ACCESS_READ_WRITE. */
     culv_bool no_surfaces;    /**< Images: 1 for no CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST. */
     culv_bool texture_gather; /**< Images: 1 for CU_GRAPHICS_REGISTER_FLAGS_TEXTURE_GATHER. */
-    /** 1: culv_registration_map() and culv_registration_unmap() ask neither OpenGL nor CUDA about
-     * this object: not whether a context of the attachment is current on the thread, not whether
-     * the object is still there with the same size, and not whether the stream is being captured.
-     * Your program answers for all three. That saves two calls in each map and unmap, and in each
-     * map one for a buffer or a texture of immutable storage and six for others. If your program is
-     * wrong, the driver may use wrong data, end the capture with an error, or crash. In a call that
-     * lists a checked object too, only the look at this object is left out. */
+    /** 1: culv_registration_map() and culv_registration_unmap() do not check this object: whether a
+     * context of the attachment is current on the thread, whether the object still exists with the
+     * same size, and whether the stream is being captured. Your program must ensure all three. That
+     * saves two calls in each map and unmap, and in each map one more for a buffer or a texture of
+     * immutable storage, or six for others. If your program is wrong, the driver may use wrong
+     * data, end the capture with an error, or crash. If a call lists a checked object too, only the
+     * check of this object is left out. */
     culv_bool unchecked;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_gl_register_desc;
 
-/** culv_gl_register_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_gl_register_desc)
 
-/** Registers a GL buffer of yours. desc may be NULL. Give it storage first, and register it again
- * after each glBufferData() that changes its size.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, CONTEXT, VALUE: no such buffer, or an access that
- * there is not; SIZE: it has no storage; DEVICE_MISMATCH: the context is another GPU's),
- * UNSUPPORTED (DRIVER_TOO_OLD: the CUDA driver has no OpenGL), DRIVER (the message explains what
- * the driver's 219, 304 and 999 mean here), ASYNC, OUT_OF_MEMORY.
+/** Registers your GL buffer. desc may be NULL. Give it storage first, and register it again after
+ * each glBufferData() that changes its size.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, CONTEXT, VALUE: no such buffer or access; SIZE: it
+ * has no storage; DEVICE_MISMATCH: the context is another GPU's), UNSUPPORTED (DRIVER_TOO_OLD: the
+ * CUDA driver has no OpenGL), DRIVER (the message explains what the driver's 219, 304 and 999 mean
+ * here), ASYNC, OUT_OF_MEMORY.
  * Ownership: the buffer stays yours; do not delete it before culv_registration_destroy(). *out is
  * yours, for culv_registration_destroy(); it keeps the attachment alive.
  * Threads: the context's.
@@ -68,21 +66,20 @@ CULV_EXPORT culv_result culv_gl_register_buffer(culv_gl *gl, uint32_t buffer,
                                                 const culv_gl_register_desc *desc,
                                                 culv_registration **out);
 
-/** Registers a texture or a renderbuffer of yours. desc may be NULL. `target` is GL_TEXTURE_2D,
- * GL_TEXTURE_RECTANGLE, GL_TEXTURE_CUBE_MAP, GL_TEXTURE_3D, GL_TEXTURE_2D_ARRAY or GL_RENDERBUFFER,
- * that of the object. Allocate its storage first. If the texture is mutable, allocate every level
- * that CUDA will use.
+/** Registers your texture or renderbuffer. desc may be NULL. `target` is the object's:
+ * GL_TEXTURE_2D, GL_TEXTURE_RECTANGLE, GL_TEXTURE_CUBE_MAP, GL_TEXTURE_3D, GL_TEXTURE_2D_ARRAY or
+ * GL_RENDERBUFFER. Allocate its storage first. If the texture is mutable, allocate every level that
+ * CUDA will use.
  *
  * Register a texture before you ask for its bindless handle (glGetTextureHandleARB,
  * glGetImageHandleARB).
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, CONTEXT, VALUE: no such object, another target than
  * the object's; SIZE: it has no storage; DEVICE_MISMATCH), UNSUPPORTED (FORMAT; USAGE: the target,
- * multisampling, a bindless handle that there is already; DRIVER_TOO_OLD), DRIVER, ASYNC,
+ * multisampling, a bindless handle that exists already; DRIVER_TOO_OLD), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
- * Ownership: as culv_gl_register_buffer().
- * Threads: the context's.
- * Source: cudaGL.h, cuGraphicsGLRegisterImage; CUDA Programming Guide, "OpenGL Interoperability".
- */
+ * Ownership: as culv_gl_register_buffer(). Threads: the context's.
+ * Source: cudaGL.h, cuGraphicsGLRegisterImage; CUDA Programming Guide, "OpenGL
+ * Interoperability". */
 CULV_EXPORT culv_result culv_gl_register_image(culv_gl *gl, uint32_t name, uint32_t target,
                                                const culv_gl_register_desc *desc,
                                                culv_registration **out);
@@ -92,7 +89,7 @@ CULV_EXPORT culv_result culv_gl_register_image(culv_gl *gl, uint32_t name, uint3
 /** Opaque: a registered pixel buffer object, into which framebuffers are read. */
 typedef struct culv_gl_readback culv_gl_readback;
 
-/** What a culv_gl_readback reads. */
+/** The format of a culv_gl_readback. */
 typedef enum culv_gl_readback_format {
     CULV_GL_READBACK_DEPTH32F = 0, /**< Depth, as floats from 0 to 1. */
     /** Depth in the upper 24 bits of a word, stencil in the lower 8. */
@@ -103,20 +100,19 @@ typedef enum culv_gl_readback_format {
     CULV_GL_READBACK_FORMAT_FORCE32 = 0x7fffffff
 } culv_gl_readback_format;
 
-/** A readback for Culvert to make. Zero in every field but struct_size means the default. */
+/** A readback for Culvert to make. */
 typedef struct culv_gl_readback_desc {
     size_t struct_size;             /**< Set by culv_gl_readback_desc_init(). */
     uint32_t width, height;         /**< Required: pixels. */
     culv_gl_readback_format format; /**< Default: CULV_GL_READBACK_DEPTH32F. */
-    /** The sized internal format of the framebuffer's attachment that is read, where it is
-     * multisampled, or `flip` is set for colour: OpenGL resolves depth between equal formats only.
-     * Default: the format's own: GL_DEPTH_COMPONENT32F, GL_DEPTH24_STENCIL8, GL_RGBA8, ... */
+    /** The sized internal format of the framebuffer's attachment. It matters if the attachment is
+     * multisampled, or if `flip` is set for colour: OpenGL resolves depth between equal formats
+     * only. Default: that of `format`: GL_DEPTH_COMPONENT32F, GL_DEPTH24_STENCIL8, GL_RGBA8, ... */
     uint32_t internal_format;
     culv_bool flip;    /**< 1: the upper row first. OpenGL's own order is the lower row first. */
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_gl_readback_desc;
 
-/** culv_gl_readback_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_gl_readback_desc)
 
 /** Makes a pixel buffer object and registers it, READ_ONLY. cuGraphicsGLRegisterImage takes no
@@ -127,24 +123,23 @@ CULV_INIT(culv_gl_readback_desc)
 CULV_EXPORT culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readback_desc *desc,
                                                 culv_gl_readback **out);
 
-/** Reads width x height pixels at (x, y) of a framebuffer of yours into the buffer, on the GPU. The
+/** Reads width x height pixels at (x, y) of your framebuffer into the buffer, on the GPU. The
  * buffer must not be mapped. A multisampled framebuffer is resolved first. `framebuffer` 0 is the
- * default one. Then map culv_gl_readback_registration(), and CUDA has the pixels: rows without
- * padding.
- * Errors: INVALID (NULL_ARGUMENT; CONTEXT; MAPPED), DRIVER (OpenGL refused: the framebuffer lacks
+ * default one. Then map culv_gl_readback_registration(): CUDA gets rows of pixels without padding.
+ * Errors: INVALID (NULL_ARGUMENT; CONTEXT; MAPPED; EXTENT: some pixels are outside the framebuffer;
+ * not checked for the default one, whose size OpenGL does not tell), DRIVER (OpenGL refused: the
+ * framebuffer lacks
  * such an attachment, or it is multisampled in another format than internal_format).
  * Threads: the context's, ordered with other calls on this object. */
 CULV_EXPORT culv_result culv_gl_readback_read(culv_gl_readback *readback, uint32_t framebuffer,
                                               int32_t x, int32_t y);
 
-/** The buffer, for culv_registration_map(). NULL for NULL.
- * Ownership: the readback's; culv_registration_destroy() refuses it.
- * Threads: any. */
+/** Returns the buffer, for culv_registration_map(). NULL for NULL.
+ * Ownership: the readback's; culv_registration_destroy() refuses it. Threads: any. */
 CULV_EXPORT culv_registration *culv_gl_readback_registration(const culv_gl_readback *readback);
 
-/** Gives the readback up and sets *readback to NULL. NULL, or a pointer to NULL, is a no-op.
+/** Destroys the readback.
  * Errors: as culv_registration_destroy().
- * Ownership: *readback is Culvert's again, unless the call failed.
  * Threads: the context's, ordered with other calls on this object. */
 CULV_EXPORT culv_result culv_gl_readback_destroy(culv_gl_readback **readback);
 

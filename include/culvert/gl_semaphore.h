@@ -9,14 +9,14 @@
  *   culv_gl_semaphore_signal(semaphore, 2, &uses);
  *   culv_semaphore_wait(culv_shared_semaphore_cuda(semaphore), stream, 2);
  *
- * Where OpenGL has GL_EXT_semaphore (and for timelines GL_NV_timeline_semaphore), the GPU waits and
- * the host goes on. Elsewhere, as with Mesa's llvmpipe, the same calls wait on the CPU: a signal
+ * If OpenGL has GL_EXT_semaphore (and for timelines GL_NV_timeline_semaphore), the GPU waits and
+ * the host goes on. Otherwise, as with Mesa's llvmpipe, the same calls wait on the CPU: a signal
  * finishes OpenGL's work and then signals the timeline from the host, and a wait blocks the calling
  * thread until the timeline has the value, or the time is up. culv_gl_semaphore_waits_on_host()
- * tells.
+ * tells which it is.
  *
- * Use one semaphore a direction. Signals that go to and fro on one are right, but a signal must
- * exceed those of both sides. */
+ * Use one semaphore for each direction. If both sides signal one timeline, each signal must exceed
+ * those of both sides. */
 #ifndef CULV_GL_SEMAPHORE_H_
 #define CULV_GL_SEMAPHORE_H_
 
@@ -28,7 +28,7 @@ CULV_EXTERN_C_BEGIN
 /** A timeout without end. Timeouts are in nanoseconds. */
 #define CULV_GL_FOREVER UINT64_MAX
 
-/** A semaphore for Culvert to make. Zero in every field but struct_size means the default. */
+/** A semaphore for Culvert to make. */
 typedef struct culv_gl_semaphore_create_desc {
     size_t struct_size; /**< Set by culv_gl_semaphore_create_desc_init(). */
     /** Default: CULV_SEMAPHORE_TIMELINE. A BINARY one needs GL_EXT_semaphore. */
@@ -36,34 +36,34 @@ typedef struct culv_gl_semaphore_create_desc {
     uint64_t initial_value; /**< The first value of a timeline. Binary: 0. */
     culv_bool untracked;    /**< Binary: as culv_semaphore_desc::untracked. */
     const char *label;      /**< Copied (up to 63 bytes). Default: none. */
-    /** CULV_FALLBACK_...: what may replace sharing where that is impossible (culvert/fallback.h).
-     * HOST works only for timelines. Default: none. */
+    /** CULV_FALLBACK_... that Culvert may use if sharing is impossible (culvert/fallback.h). HOST
+     * works only for timelines. Default: none. */
     uint32_t fallback;
 } culv_gl_semaphore_create_desc;
 
 /** culv_gl_semaphore_create_desc_init(): a timeline at 0. */
 CULV_INIT(culv_gl_semaphore_create_desc)
 
-/** What CUDA and OpenGL hand over with a signal or a wait: the GL objects that a side has used and
- * the other side uses next (GL_EXT_semaphore, "memory barriers"). */
+/** The GL objects that a signal or a wait hands over: one side has used them, and the other side
+ * uses them next (GL_EXT_semaphore, "memory barriers"). */
 typedef struct culv_gl_uses {
     size_t struct_size; /**< Set by culv_gl_uses_init(). */
     uint32_t num_buffers;
     const uint32_t *buffers; /**< Names of buffers. */
     uint32_t num_textures;
     const uint32_t *textures; /**< Names of textures. */
-    /** A layout for each texture, GL_LAYOUT_..._EXT: with a wait the layout that the other side
-     * left it in, with a signal the one that the other side expects. NULL: GL_LAYOUT_GENERAL_EXT
-     * for all, which is right for CUDA. Vulkan needs the one of its own barriers. */
+    /** A layout for each texture, GL_LAYOUT_..._EXT: in a wait the layout in which the other side
+     * left it, in a signal the one that the other side expects. NULL: GL_LAYOUT_GENERAL_EXT for
+     * all, which is right for CUDA. If the other side is Vulkan, pass the layout that its barriers
+     * use. */
     const uint32_t *layouts;
 } culv_gl_uses;
 
-/** culv_gl_uses_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_gl_uses)
 
 /** Makes an exportable semaphore and imports it into OpenGL and CUDA: all or nothing. desc may be
- * NULL for a timeline at 0. With `fallback`, where sharing is impossible, CUDA signals and waits in
- * another way (culv_semaphore_sharing() tells).
+ * NULL for a timeline at 0. If sharing is impossible and `fallback` is set, CUDA signals and waits
+ * in another way (culv_semaphore_sharing()).
  * Errors: INVALID (CONTEXT, VALUE; DEVICE_MISMATCH: the context is another GPU's, and `fallback` is
  * not set), UNSUPPORTED (EXTENSION_MISSING: a binary one without GL_EXT_semaphore; NOT_EXPORTABLE;
  * PEER), DRIVER (a call of OpenGL, Vulkan or CUDA failed), ASYNC, OUT_OF_MEMORY.
@@ -74,40 +74,38 @@ CULV_EXPORT culv_result culv_gl_semaphore_create(culv_gl *gl,
                                                  const culv_gl_semaphore_create_desc *desc,
                                                  culv_shared_semaphore **out);
 
-/** OpenGL signals, after all of its earlier commands of this context, and hands `uses` (may be
- * NULL) over. `value`: of a timeline, more than all values before, also those that CUDA was told to
- * signal and has not signaled yet, unless CUDA waits for `value` first; 0 of a binary semaphore.
- * The call flushes. Where it waits on the CPU (see above), it returns when OpenGL has finished.
+/** Makes OpenGL signal after all earlier commands of this context, and hands `uses` (may be NULL)
+ * over. A timeline's `value` must exceed all earlier ones, even those that CUDA has yet to signal,
+ * unless CUDA waits for `value` first. For a binary semaphore it is 0. The call flushes. If it
+ * waits on the CPU (see above), it returns when OpenGL has finished.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, CONTEXT, VALUE; TIMELINE_BACKWARDS; DOUBLE_SIGNAL),
  * DRIVER.
  * Threads: the context's, ordered with other calls on this object by OpenGL's side. */
 CULV_EXPORT culv_result culv_gl_semaphore_signal(culv_shared_semaphore *semaphore, uint64_t value,
                                                  const culv_gl_uses *uses);
 
-/** OpenGL's later commands of this context wait for the value (of a binary semaphore: for the
- * signal, `value` is 0), and get `uses` (may be NULL) from the other side. A binary semaphore's
- * signal must have been submitted before.
+/** Gets Makes OpenGL's later commands of this context wait for the value (for a binary semaphore:
+ * for the signal; `value` is 0), and takes `uses` (may be NULL) from the other side. A binary
+ * semaphore's signal must be submitted first.
  *
- * Where it waits on the CPU (see above), the call returns when the value is there, or after
- * `timeout` nanoseconds with TIMEOUT (0: it only asks; CULV_GL_FOREVER: a value that nobody ever
- * signals blocks it for good). A TIMEOUT leaves everything as it was, and the call can be repeated.
- * Where the GPU waits, the call returns at once whatever the timeout, and a value that nobody
- * signals keeps the GPU from OpenGL's later commands: put a fence behind them (glFenceSync) and
- * wait for that with a timeout before a call that waits without one (glFinish, glReadPixels).
- * docs/ipc.md, "When a side ends", has both waits of a viewer whose solver may die.
+ * If it waits on the CPU (see above), the call returns when the value is there, or after `timeout`
+ * nanoseconds with TIMEOUT (0: only asks; CULV_GL_FOREVER: may block for ever). After a TIMEOUT you
+ * can repeat the call. If the GPU waits, the call returns at once whatever the timeout, and a value
+ * that nobody signals keeps the GPU from OpenGL's later commands: put a fence behind them
+ * (glFenceSync) and wait for it with a timeout before a call that waits without one (glFinish,
+ * glReadPixels). docs/ipc.md, "When a side ends", has both waits for a viewer whose solver may die.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, CONTEXT, VALUE; WAIT_BEFORE_SIGNAL), TIMEOUT
  * (NOT_READY), DRIVER.
  * Threads: the context's, ordered with other calls on this object by OpenGL's side. */
 CULV_EXPORT culv_result culv_gl_semaphore_wait(culv_shared_semaphore *semaphore, uint64_t value,
                                                uint64_t timeout, const culv_gl_uses *uses);
 
-/** The name of the GL semaphore, for calls of your own. 0 for NULL, and where OpenGL has no such
+/** Returns the name of the GL semaphore, for your own calls. 0 for NULL, and if OpenGL has no such
  * semaphores.
- * Ownership: Culvert's.
- * Threads: any. */
+ * Ownership: Culvert's. Threads: any. */
 CULV_EXPORT uint32_t culv_gl_semaphore_name(const culv_shared_semaphore *semaphore);
 
-/** Whether OpenGL's signals and waits of it happen on the CPU inside Culvert's calls. 0 for NULL.
+/** Tells whether OpenGL's signals and waits happen on the CPU inside Culvert's calls. 0 for NULL.
  * Threads: any. */
 CULV_EXPORT culv_bool culv_gl_semaphore_waits_on_host(const culv_shared_semaphore *semaphore);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: shows a culv_vector, CUDA's memory that grows, as GL buffers: one for each chunk. What
- * all views have is in vector_view.h. */
+/* Culvert: shows a culv_vector, CUDA's memory that grows, as GL buffers: one for each chunk.
+ * vector_view.h has the calls for all views. */
 #ifndef CULV_GL_VECTOR_H_
 #define CULV_GL_VECTOR_H_
 
@@ -22,13 +22,13 @@ typedef struct culv_gl_vector_view_buffer {
  * exportable as OPAQUE_FD (on Windows OPAQUE_WIN32). A vector with `min_chunk` or `growth_percent`
  * has few large chunks; draw and dispatch once for each.
  * Errors: as culv_gl_memory_from_vmm() and culv_gl_memory_bind_buffer().
- * Ownership: *out is yours, for culv_vector_view_destroy(), before or after the vector goes.
+ * Ownership: *out is yours, for culv_vector_view_destroy(), before or after the vector is
+ * destroyed.
  * Threads: the context's, but not during a call that changes the vector. */
 CULV_EXPORT culv_result culv_gl_vector_view_create(culv_gl *gl, culv_vector *vector,
                                                    const char *label, culv_vector_view **out);
 
-/** Lists the buffers by offset. Writes up to `capacity` of them into parts (NULL when capacity is
- * 0), and sets *count to the number of buffers.
+/** Lists the buffers by offset. `parts` and *count are as in every call that lists (culvert.h).
  * Errors: INVALID (NULL_ARGUMENT; VALUE: the view is another API's).
  * Ownership: the buffers are Culvert's, valid until an update drops them.
  * Threads: one at a time. */

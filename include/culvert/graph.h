@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: signals and waits of timelines as nodes of CUDA graphs. Their values change from launch
- * to launch.
+/* Culvert: signals and waits of timelines as nodes of CUDA graphs, with values that change from
+ * launch to launch.
  *
  * culv_semaphore_signal() and culv_semaphore_wait() also work on streams in capture. The calls here
  * are for graphs that you build by hand, and they set the values of both kinds of graphs:
@@ -25,8 +25,7 @@ CULV_EXTERN_C_BEGIN
  * semaphore is binary: a graph that runs many times would signal it many times for one wait;
  * DEVICE_MISMATCH; TIMELINE_BACKWARDS), UNSUPPORTED (CAPTURE: a relayed semaphore of a fallback),
  * DRIVER, ASYNC.
- * Ownership: the graph owns *out.
- * Threads: any, one at a time for each graph.
+ * Ownership: the graph owns *out. Threads: any, one at a time for each graph.
  * Source: cuda.h, cuGraphAddExternalSemaphoresSignalNode. */
 CULV_EXPORT culv_result culv_graph_add_signal(CUgraph graph, const CUgraphNode *dependencies,
                                               size_t num_dependencies,
@@ -35,8 +34,7 @@ CULV_EXPORT culv_result culv_graph_add_signal(CUgraph graph, const CUgraphNode *
 
 /** Adds a node to a graph that waits for timelines. A value may be signaled after the launch.
  * Errors: as culv_graph_add_signal().
- * Ownership: the graph owns *out.
- * Threads: any, one at a time for each graph.
+ * Ownership: the graph owns *out. Threads: any, one at a time for each graph.
  * Source: cuda.h, cuGraphAddExternalSemaphoresWaitNode. */
 CULV_EXPORT culv_result culv_graph_add_wait(CUgraph graph, const CUgraphNode *dependencies,
                                             size_t num_dependencies,
@@ -67,8 +65,7 @@ CULV_EXPORT culv_result culv_graph_exec_set_wait(CUgraphExec exec, CUgraphNode n
  * order of cuGraphGetNodes. The graph may be built by hand or by a capture. Each count says how
  * many elements its array has, and is set to the number of nodes.
  * Errors: INVALID (NULL_ARGUMENT), DRIVER, OUT_OF_MEMORY.
- * Ownership: the graph owns the nodes.
- * Threads: any, one at a time for each graph. */
+ * Ownership: the graph owns the nodes. Threads: any, one at a time for each graph. */
 CULV_EXPORT culv_result culv_graph_get_semaphore_nodes(culv_device *device, CUgraph graph,
                                                        CUgraphNode *signal_nodes,
                                                        size_t *num_signals, CUgraphNode *wait_nodes,

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: operating-system handles, which carry memory and semaphores from one API to another.
  *
- * A culv_handle is a file descriptor or a Windows handle together with its type. The name of the
- * call that takes or makes it says who owns it (docs/ownership.md):
+ * A culv_handle is a file descriptor or a Windows handle together with its type. The name of a call
+ * that takes or makes a handle says who owns it (docs/ownership.md):
  *   _take    The handle becomes Culvert's when the call returns CULV_OK. After an error it is still
  *            yours, open and untouched.
  *   _borrow  The handle stays yours. Culvert works on a duplicate. A call whose name has none of
  *            these words borrows too.
  *   _dup     Each call makes a new handle, which you close with culv_handle_close().
  * The words mean the same on every system, although drivers treat handles differently: CUDA keeps
- * file descriptors and never keeps NT handles. Names and KMT handles own nothing, so nobody closes
- * them. */
+ * file descriptors and never keeps NT handles. Names and KMT handles own nothing and are never
+ * closed. */
 #ifndef CULV_HANDLE_H_
 #define CULV_HANDLE_H_
 
@@ -25,9 +25,8 @@ typedef enum culv_handle_type {
     /** Windows: an NT handle from vkGetMemoryWin32HandleKHR or vkGetSemaphoreWin32HandleKHR, or the
      * name of one. */
     CULV_HANDLE_OPAQUE_WIN32 = 2,
-    /** Windows: a global share handle. It is a number that nobody closes and that keeps nothing
-     * alive. You promise that the VkDeviceMemory or VkSemaphore lives until the import has
-     * returned. */
+    /** Windows: a global share handle, a number that is never closed and keeps nothing alive. The
+     * VkDeviceMemory or VkSemaphore must live until the import has returned. */
     CULV_HANDLE_OPAQUE_WIN32_KMT = 3,
     CULV_HANDLE_DMA_BUF_FD = 4, /**< A Linux dma-buf. Memory only. */
     /** Windows: the NT handle of an ID3D12Heap, or its name. Never dedicated. */
@@ -38,15 +37,13 @@ typedef enum culv_handle_type {
      * an NT handle when it was created with D3D11_RESOURCE_MISC_SHARED_NTHANDLE, and a KMT handle
      * otherwise. */
     CULV_HANDLE_D3D11_RESOURCE = 7,
-    /** Windows: its global share handle, which keeps nothing alive. */
+    /** Windows: the global share handle of an ID3D11Resource, which keeps nothing alive. */
     CULV_HANDLE_D3D11_RESOURCE_KMT = 8,
-    /** Windows: the NT handle of an ID3D12Fence, or its name. */
-    CULV_HANDLE_D3D12_FENCE = 9,
-    CULV_HANDLE_D3D11_FENCE = 10,           /**< Windows: NT handle of an ID3D11Fence. */
+    CULV_HANDLE_D3D12_FENCE = 9,  /**< Windows: the NT handle of an ID3D12Fence, or its name. */
+    CULV_HANDLE_D3D11_FENCE = 10, /**< Windows: NT handle of an ID3D11Fence. */
     CULV_HANDLE_D3D11_KEYED_MUTEX = 11,     /**< Windows: NT handle of an IDXGIKeyedMutex. */
     CULV_HANDLE_D3D11_KEYED_MUTEX_KMT = 12, /**< Windows: its global share handle. */
-    /** CUmemFabricHandle, for processes on other machines. */
-    CULV_HANDLE_FABRIC = 13,
+    CULV_HANDLE_FABRIC = 13, /**< CUmemFabricHandle, for processes on other machines. */
     CULV_HANDLE_FORCE32 = 0x7fffffff
 } culv_handle_type;
 
@@ -57,7 +54,7 @@ typedef struct culv_handle {
         int fd;      /**< For the ..._FD types. */
         void *win32; /**< For the ..._WIN32 types. NULL when `name` is given. */
     } value;
-    /** OPAQUE_WIN32 and the D3D11_... and D3D12_... types but KMT: the name of the object
+    /** The name of the object, for OPAQUE_WIN32 and the D3D11_... and D3D12_... types except KMT
      * (VkExportMemoryWin32HandleInfoKHR::name, ID3D12Device::CreateSharedHandle), in UTF-16, which
      * is wchar_t on Windows. Read during the call. NULL when value.win32 is given, and for all
      * other types. */
@@ -66,8 +63,7 @@ typedef struct culv_handle {
 
 /** Makes a culv_handle of type CULV_HANDLE_OPAQUE_FD.
  * Errors: none; fd is not checked.
- * Ownership: fd's owner does not change.
- * Threads: any. */
+ * Ownership: fd's owner does not change. Threads: any. */
 CULV_INLINE culv_handle culv_handle_opaque_fd(int fd)
 {
     culv_handle h;
@@ -79,8 +75,7 @@ CULV_INLINE culv_handle culv_handle_opaque_fd(int fd)
 
 /** Makes a culv_handle of type CULV_HANDLE_OPAQUE_WIN32 from an NT handle (HANDLE).
  * Errors: none; the handle is not checked.
- * Ownership: the handle's owner does not change.
- * Threads: any. */
+ * Ownership: the handle's owner does not change. Threads: any. */
 CULV_INLINE culv_handle culv_handle_opaque_win32(void *handle)
 {
     culv_handle h;
@@ -91,11 +86,10 @@ CULV_INLINE culv_handle culv_handle_opaque_win32(void *handle)
 }
 
 /** Makes a culv_handle of type CULV_HANDLE_OPAQUE_WIN32 from a name. The driver opens the object by
- * that name. A name keeps nothing alive, so some handle of the object must stay open until the
- * import has returned.
+ * that name. A name keeps nothing alive: a handle of the object must stay open until the import has
+ * returned.
  * Errors: none; the name is not checked.
- * Ownership: the text stays yours; it is read when the handle is used.
- * Threads: any. */
+ * Ownership: the text stays yours; it is read when the handle is used. Threads: any. */
 CULV_INLINE culv_handle culv_handle_opaque_win32_named(const wchar_t *name)
 {
     culv_handle h;
@@ -108,8 +102,7 @@ CULV_INLINE culv_handle culv_handle_opaque_win32_named(const wchar_t *name)
 /** Makes a culv_handle of type CULV_HANDLE_OPAQUE_WIN32_KMT. The object that exported it must live
  * until the import has returned.
  * Errors: none; the handle is not checked.
- * Ownership: nobody owns a KMT handle.
- * Threads: any.
+ * Ownership: nobody owns a KMT handle. Threads: any.
  * Source: CUDA guide 3.2.16: a global share handle holds no reference to the object. */
 CULV_INLINE culv_handle culv_handle_opaque_win32_kmt(void *handle)
 {
@@ -122,8 +115,7 @@ CULV_INLINE culv_handle culv_handle_opaque_win32_kmt(void *handle)
 
 /** Makes a culv_handle of a Windows type, such as CULV_HANDLE_D3D12_HEAP, from an NT handle.
  * Errors: none; neither is checked.
- * Ownership: the handle's owner does not change.
- * Threads: any. */
+ * Ownership: the handle's owner does not change. Threads: any. */
 CULV_INLINE culv_handle culv_handle_win32(culv_handle_type type, void *handle)
 {
     culv_handle h;
@@ -135,8 +127,7 @@ CULV_INLINE culv_handle culv_handle_win32(culv_handle_type type, void *handle)
 
 /** Makes a culv_handle of a Windows type from a name, as culv_handle_opaque_win32_named() does.
  * Errors: none; neither is checked.
- * Ownership: the text stays yours; it is read when the handle is used.
- * Threads: any. */
+ * Ownership: the text stays yours; it is read when the handle is used. Threads: any. */
 CULV_INLINE culv_handle culv_handle_win32_named(culv_handle_type type, const wchar_t *name)
 {
     culv_handle h;
@@ -148,8 +139,7 @@ CULV_INLINE culv_handle culv_handle_win32_named(culv_handle_type type, const wch
 
 /** Makes a culv_handle of type CULV_HANDLE_DMA_BUF_FD.
  * Errors: none; fd is not checked.
- * Ownership: fd's owner does not change.
- * Threads: any. */
+ * Ownership: fd's owner does not change. Threads: any. */
 CULV_INLINE culv_handle culv_handle_dma_buf_fd(int fd)
 {
     culv_handle h;
@@ -165,16 +155,14 @@ CULV_INLINE culv_handle culv_handle_dma_buf_fd(int fd)
  * their copy is the same name or number. The text of a name stays yours.
  * Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND, OS), UNSUPPORTED
  * (HANDLE_TYPE).
- * Ownership: *handle is borrowed; *out is a new handle, yours to close.
- * Threads: any. */
+ * Ownership: *handle is borrowed; *out is a new handle, yours to close. Threads: any. */
 CULV_EXPORT culv_result culv_handle_dup(const culv_handle *handle, culv_handle *out);
 
 /** Closes a handle that you own, such as one from a ..._dup() call, and sets *handle to type
  * CULV_HANDLE_NONE. File descriptors are closed with close(), and NT handles with CloseHandle().
- * Names, KMT handles and handles of another system are only forgotten. NULL, or a handle of type
+ * Names, KMT handles and handles of another system need no closing. NULL, or a handle of type
  * CULV_HANDLE_NONE, is a no-op.
- * Ownership: the handle is gone.
- * Threads: any. */
+ * Ownership: the handle is gone. Threads: any. */
 CULV_EXPORT void culv_handle_close(culv_handle *handle);
 
 CULV_EXTERN_C_END

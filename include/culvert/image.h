@@ -21,7 +21,7 @@ CULV_EXTERN_C_BEGIN
 /** Opaque: an image of an imported allocation, as a CUDA mipmapped array. */
 typedef struct culv_image culv_image;
 
-/** What the image is, in the terms of VkImageCreateInfo::imageType and flags. An image with more
+/** The type of an image, in the terms of VkImageCreateInfo::imageType and flags. An image with more
  * than one layer (a cube: more than six) is an array of them. */
 typedef enum culv_image_type {
     CULV_IMAGE_2D = 0,
@@ -31,15 +31,13 @@ typedef enum culv_image_type {
     CULV_IMAGE_TYPE_FORCE32 = 0x7fffffff
 } culv_image_type;
 
-/** Which image to map. Describe what the graphics API created, not a view of it. The driver
- * believes every field. culv_vk_image_map() takes the fields from Vulkan's own structs and checks
- * them. Zero means the default. */
+/** The image to map. Describe what the graphics API created, not a view of it. The driver checks no
+ * field. culv_vk_image_map() takes the fields from Vulkan's own structs and checks them. */
 typedef struct culv_image_desc {
-    size_t struct_size; /**< Set by culv_image_desc_init(). */
-    uint64_t offset;    /**< Bytes into the allocation: the memoryOffset of vkBindImageMemory. */
-    culv_format format; /**< Required. */
-    /** Which of CUDA's formats to use, where there are two (UNORM and SNORM). */
-    culv_texels texels;
+    size_t struct_size;   /**< Set by culv_image_desc_init(). */
+    uint64_t offset;      /**< Bytes into the allocation: the memoryOffset of vkBindImageMemory. */
+    culv_format format;   /**< Required. */
+    culv_texels texels;   /**< The CUDA format to use, if there are two (UNORM and SNORM). */
     culv_image_type type; /**< Default: 2D. */
     uint32_t width;       /**< Required: texels of level 0. */
     uint32_t height;      /**< Required except for 1D (0 or 1): texels of level 0. */
@@ -64,12 +62,11 @@ typedef struct culv_image_desc {
     uint64_t plane_offsets[3];
 } culv_image_desc;
 
-/** culv_image_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_image_desc)
 
-/** Where the texels of one level and one plane of an image lie in linear memory. The first byte of
- * block (x, y, z) of layer l is at pointer + y * row_pitch + x * bytes_per_block + z * depth_pitch
- * + l * layer_pitch. x and y count blocks; a block is one texel in most formats.
+/** The place of the texels of one level and one plane of an image in linear memory. The first byte
+ * of block (x, y, z) of layer l is at pointer + y * row_pitch + x * bytes_per_block + z *
+ * depth_pitch + l * layer_pitch. x and y count blocks; a block is one texel in most formats.
  * culv_image_get_linear_layout() and culv_vk_image_map_pitched() fill it. */
 typedef struct culv_subresource_layout {
     size_t struct_size;   /**< Set by culv_subresource_layout_init(). */
@@ -87,7 +84,6 @@ typedef struct culv_subresource_layout {
     uint32_t block_height;    /**< Texels. */
 } culv_subresource_layout;
 
-/** culv_subresource_layout_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_subresource_layout)
 
 /** Maps an image of the import. The image must have OPTIMAL tiling: CUDA maps a LINEAR image
@@ -99,95 +95,83 @@ CULV_INIT(culv_subresource_layout)
  * (culv_format_info::dedicated) can only be mapped in a dedicated allocation ...), UNSUPPORTED
  * (FORMAT: no CUDA array has it, or this driver's arrays lack it; HANDLE_TYPE: a dma-buf cannot
  * have arrays), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_image_unmap(); it keeps the import alive.
- * Threads: any.
+ * Ownership: *out is yours, for culv_image_unmap(); it keeps the import alive. Threads: any.
  * Source: cuda.h, cuExternalMemoryGetMappedMipmappedArray. */
 CULV_EXPORT culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc,
                                        culv_image **out);
 
-/** Gives up the image, its level arrays and its surfaces, and sets *image to NULL. NULL, or a
- * pointer to NULL, is a no-op. The work that uses the image should be done, as before vkFreeMemory.
- * The driver may wait in this call, as culv_buffer_unmap() describes (measured:
- * cuMipmappedArrayDestroy waits for the context). culv_image_unmap_after() does not wait.
+/** Unmaps the image, with its level arrays and its surfaces. The work that uses the image should be
+ * done, as before vkFreeMemory. The driver may wait in this call as in culv_buffer_unmap()
+ * (measured: cuMipmappedArrayDestroy waits for the context). culv_image_unmap_after() does not
+ * wait.
  * Errors: INVALID (OWNED: Culvert made the image itself (culv_shared_image_cuda()); nothing
  * happens, and the pointer keeps its value).
- * Ownership: *image is Culvert's again.
  * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT culv_result culv_image_unmap(culv_image **image);
 
-/** Does the same as culv_image_unmap(), but DEFERS the release and never waits: see
+/** Does what culv_image_unmap() does, but DEFERS the release and never waits: see
  * culv_buffer_unmap_after().
- * Errors: as culv_image_unmap().
- * Ownership: *image is Culvert's again.
- * Threads: any, ordered with other calls on this object. */
+ * Errors: as culv_image_unmap(). Threads: any, ordered with other calls on this object. */
 CULV_EXPORT culv_result culv_image_unmap_after(culv_image **image, CUstream last_use);
 
-/** The mipmapped array, valid until the image is given up. Never destroy it. NULL for NULL, for an
- * image of several planes, whose planes have no array in common (the last error says so), for 4:2:2
- * pairs, and for images that are not shared and have no arrays (culvert/fallback.h). The array of
- * an image with several layers and levels may have more levels than the image, because NVIDIA's
- * driver spaces the layers for a whole chain.
- * Ownership: Culvert's.
- * Threads: any. */
+/** Returns the mipmapped array. Never destroy it. NULL for NULL, for an image of several planes,
+ * whose planes have no array in common (the last error says so), for 4:2:2 pairs, and for images
+ * that are not shared and have no arrays (culvert/fallback.h). If the image has several layers and
+ * levels, the array may have more levels than the image: NVIDIA's driver spaces the layers for a
+ * whole chain.
+ * Ownership: Culvert's, valid until the image is unmapped. Threads: any. */
 CULV_EXPORT CUmipmappedArray culv_image_mipmapped_array(const culv_image *image);
 
-/** The CUDA array of a mip level with all its layers (or slices), for copies (cuMemcpy2D,
+/** Gets the CUDA array of a mip level with all its layers (or slices), for copies (cuMemcpy2D,
  * cuMemcpy3D: dstZ is the layer). Culvert asks the driver once and keeps the answer.
  * Errors: INVALID (LEVEL), UNSUPPORTED (FORMAT: the image has several planes, each with its own
  * array: culv_image_get_plane_array(); or no CUDA array has the format: culvert/fallback.h),
  * DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: Culvert's, valid until the image is given up; never destroy it.
- * Threads: any.
+ * Ownership: Culvert's, valid until the image is unmapped; never destroy it. Threads: any.
  * Source: cuda.h, cuMipmappedArrayGetLevel. */
 CULV_EXPORT culv_result culv_image_get_array(culv_image *image, uint32_t level, CUarray *out);
 
-/** The surface object of a mip level with all its layers. Kernels read and write it: surf2Dwrite(),
- * surf2DLayeredwrite(), surfCubemapwrite() ... The first call makes it, and Culvert keeps it.
+/** Gets the surface object of a mip level with all its layers. Kernels read and write it:
+ * surf2Dwrite(), surf2DLayeredwrite(), surfCubemapwrite() ... The first call makes it, and Culvert
+ * keeps it.
  * Errors: INVALID (LEVEL; USAGE: the image was mapped with no_surfaces, or its format has none),
  * DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: Culvert's, valid until the image is given up; never destroy it.
- * Threads: any.
+ * Ownership: Culvert's, valid until the image is unmapped; never destroy it. Threads: any.
  * Source: cuda.h, cuSurfObjectCreate. */
 CULV_EXPORT culv_result culv_image_get_surface(culv_image *image, uint32_t level,
                                                CUsurfObject *out);
 
-/** The CUDA array of one plane of an image of several planes (NV12: 0 is luma, 1 is chroma at half
- * the size), in the format that culv_format_get_plane() names. For other images plane 0 is
+/** Gets the CUDA array of one plane of an image of several planes (NV12: 0 is luma, 1 is chroma at
+ * half the size), in the format that culv_format_get_plane() names. For other images plane 0 is
  * culv_image_get_array() of level 0.
  * Errors: INVALID (LEVEL: no such plane), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: Culvert's, valid until the image is given up; never destroy it.
- * Threads: any. */
+ * Ownership: Culvert's, valid until the image is unmapped; never destroy it. Threads: any. */
 CULV_EXPORT culv_result culv_image_get_plane_array(culv_image *image, uint32_t plane, CUarray *out);
 
-/** The surface object of one plane: see culv_image_get_plane_array(). The first call makes it, and
- * Culvert keeps it.
+/** Gets the surface object of one plane: see culv_image_get_plane_array(). The first call makes it,
+ * and Culvert keeps it.
  * Errors: INVALID (LEVEL: no such plane; USAGE: mapped with no_surfaces), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
- * Ownership: Culvert's, valid until the image is given up; never destroy it.
- * Threads: any. */
+ * Ownership: Culvert's, valid until the image is unmapped; never destroy it. Threads: any. */
 CULV_EXPORT culv_result culv_image_get_plane_surface(culv_image *image, uint32_t plane,
                                                      CUsurfObject *out);
 
-/** The extent of a mip level in texels: max(1, size >> level); a 1D image's height and a 2D image's
- * depth are 1. Outputs may be NULL.
- * Errors: INVALID (LEVEL).
- * Threads: any. */
+/** Gets the extent of a mip level in texels: max(1, size >> level); a 1D image's height and a 2D
+ * image's depth are 1. Outputs may be NULL.
+ * Errors: INVALID (LEVEL). Threads: any. */
 CULV_EXPORT culv_result culv_image_get_extent(const culv_image *image, uint32_t level,
                                               uint32_t *width, uint32_t *height, uint32_t *depth);
 
 /** Fills *out with the description of the mapped image. No field is left at a default, and label is
  * NULL.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: a copy, yours.
- * Threads: any. */
+ * Ownership: a copy, yours. Threads: any. */
 CULV_EXPORT culv_result culv_image_get_desc(const culv_image *image, culv_image_desc *out);
 
-/** The number of mip levels; 0 for NULL.
- * Threads: any. */
+/** Returns the number of mip levels; 0 for NULL. Threads: any. */
 CULV_EXPORT uint32_t culv_image_mip_levels(const culv_image *image);
 
-/** The format; CULV_FORMAT_NONE for NULL.
- * Threads: any. */
+/** Returns the format; CULV_FORMAT_NONE for NULL. Threads: any. */
 CULV_EXPORT culv_format culv_image_format(const culv_image *image);
 
 CULV_EXTERN_C_END

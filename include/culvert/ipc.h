@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: memory, vectors, images and semaphores for other processes of this machine.
+/* Culvert: shares memory, vectors, images and semaphores with other processes of this machine.
  *
- * A server offers things by name, and clients receive them. A client that receives a thing uses the
- * very memory of the server: nothing is copied.
+ * A server offers objects by name, and clients receive them. A client uses the memory of the server
+ * itself: nothing is copied.
  *
  *   the solver                                     the viewer
  *   culv_ipc_server_create(device, &d, &server);   culv_ipc_client_connect(device, &d, time, &c);
@@ -12,21 +12,23 @@
  *       culv_ipc_server_poll(server, 0, NULL);
  *   }
  *
- * culvert/ipc_ring.h hands frames over, and culvert/ipc_cuda.h shares what CUDA has calls for.
+ * culvert/ipc_ring.h hands frames over, and culvert/ipc_cuda.h shares objects for which CUDA has
+ * IPC calls.
  *
- * There are no threads: a server answers only inside culv_ipc_server_poll(), so call it now and
- * then, or when culv_ipc_server_fd() is readable. Calls that wait take a timeout in nanoseconds.
- * When a process ends, the other side's next call notices. What was received stays usable.
+ * Culvert starts no threads: a server answers only inside culv_ipc_server_poll(), so call it now
+ * and then, or when culv_ipc_server_fd() is readable. Calls that wait take a timeout in
+ * nanoseconds. When a process ends, the other side's next call notices it. Received objects stay
+ * usable.
  *
  * Both sides check each other: the user of the other process, the protocol's version, every size
- * and count of every message, and the GPU's UUID. A peer that sends rubbish loses its connection,
- * and nothing else happens. Nobody waits for a peer that is slow, or for what it sends. But a peer
- * that you admit shares your memory and may write to it.
+ * and count of every message, and the GPU's UUID. A peer that sends invalid messages loses its
+ * connection, and nothing else happens. No call waits for a slow peer. But a peer that you admit
+ * shares your memory and may write to it.
  *
  * On Linux messages and file descriptors travel over Unix sockets. On Windows messages travel over
  * named pipes, and the receiver duplicates NT handles from the process that sent them
- * (DuplicateHandle), so both processes need the same user and the same rights: one that runs as
- * administrator and one that does not refuse each other. culvert/ipc_fetch.h takes a handle of a
+ * (DuplicateHandle), so both processes need the same user and the same rights. Two processes of
+ * which only one runs as administrator refuse each other. culvert/ipc_fetch.h gets a handle from a
  * program that can only tell its number. */
 #ifndef CULV_IPC_H_
 #define CULV_IPC_H_
@@ -42,10 +44,10 @@ CULV_EXTERN_C_BEGIN
 /** Opaque: what a process offers. Calls for one server, its offers and its rings come from one
  * thread at a time. */
 typedef struct culv_ipc_server culv_ipc_server;
-/** Opaque: a connection to a server. Calls for one client and what was received by it come from one
- * thread at a time. */
+/** Opaque: a connection to a server. Calls for one client and for objects received by it come from
+ * one thread at a time. */
 typedef struct culv_ipc_client culv_ipc_client;
-/** Opaque: a received thing: its description and its handle. */
+/** Opaque: a received object: its description and its handle. */
 typedef struct culv_ipc_object culv_ipc_object;
 /** Opaque: a server's vector, mapped in this process. */
 typedef struct culv_ipc_vector culv_ipc_vector;
@@ -55,14 +57,14 @@ typedef struct culv_ipc_vector culv_ipc_vector;
 #define CULV_IPC_NAME_SIZE 64
 /** A timeout without end. Timeouts are in nanoseconds. */
 #define CULV_IPC_FOREVER UINT64_MAX
-/** The most clients of a server. */
+/** Maximum number of clients of a server. */
 #define CULV_IPC_MAX_CLIENTS 64
 
-/** What is offered. */
+/** The kind of an offered object. */
 typedef enum culv_ipc_kind {
     CULV_IPC_NONE = 0,
     CULV_IPC_VMM = 1,          /**< A culv_vmm_allocation. */
-    CULV_IPC_VECTOR = 2,       /**< A culv_vector, with the chunks that it has by then. */
+    CULV_IPC_VECTOR = 2,       /**< A culv_vector, with its chunks at the time of the request. */
     CULV_IPC_BUFFER = 3,       /**< A buffer in exported memory of a graphics API. */
     CULV_IPC_IMAGE = 4,        /**< An image in exported memory of a graphics API. */
     CULV_IPC_SEMAPHORE = 5,    /**< An exported semaphore of a graphics API. */
@@ -77,7 +79,7 @@ typedef enum culv_ipc_kind {
     CULV_IPC_KIND_FORCE32 = 0x7fffffff
 } culv_ipc_kind;
 
-/** What an image's colours mean. The order of the channels is the format's. */
+/** The meaning of an image's colours. The format has the order of the channels. */
 typedef enum culv_ipc_color {
     CULV_IPC_COLOR_UNKNOWN = 0,
     CULV_IPC_COLOR_DATA = 1,   /**< No colours. */
@@ -90,7 +92,7 @@ typedef enum culv_ipc_color {
     CULV_IPC_COLOR_FORCE32 = 0x7fffffff
 } culv_ipc_color;
 
-/** What an image's alpha channel means. */
+/** The meaning of an image's alpha channel. */
 typedef enum culv_ipc_alpha {
     CULV_IPC_ALPHA_UNKNOWN = 0,
     CULV_IPC_ALPHA_OPAQUE = 1, /**< Ignore it. */
@@ -106,12 +108,12 @@ typedef enum culv_ipc_tiling {
     CULV_IPC_TILING_FORCE32 = 0x7fffffff
 } culv_ipc_tiling;
 
-/** The description of an offered thing. The server fills in what it knows, and clients get it.
- * Fields that the kind lacks are 0. */
+/** The description of an offered object. The server fills it in, and clients get it. Fields that
+ * the kind lacks are 0. */
 typedef struct culv_ipc_info {
     size_t struct_size;            /**< Set by culv_ipc_info_init(). */
     char name[CULV_IPC_NAME_SIZE]; /**< Required. */
-    /** Words of your own for the other side: what the numbers mean. UTF-8 without control
+    /** Your own text for the other side, such as the meaning of the numbers. UTF-8 without control
      * characters. */
     char text[CULV_IPC_NAME_SIZE];
     culv_ipc_kind kind; /**< BUFFER, IMAGE, SEMAPHORE: required. The other calls set it. */
@@ -126,12 +128,11 @@ typedef struct culv_ipc_info {
     uint64_t size;
     culv_bool dedicated;       /**< BUFFER, IMAGE: as culv_memory_desc::dedicated. */
     uint32_t memory_type_bits; /**< The graphics API's memory types, for its own import. 0: any. */
-    /** What one element of a buffer or vector is, as a format (a vertex, a texel, a float). */
+    /** Format of one element of a buffer or vector (a vertex, a texel, a float). */
     culv_format element_format;
     uint32_t element_size;  /**< Bytes from one element to the next. */
-    uint64_t element_count; /**< Elements. element_size times it fits in `size`. */
-    /** IMAGE: as in culv_image_desc. */
-    culv_image_type image_type;
+    uint64_t element_count; /**< Number of elements. element_size * element_count fits in `size`. */
+    culv_image_type image_type; /**< IMAGE: as in culv_image_desc. */
     culv_format format;
     uint32_t width, height, depth, array_layers, mip_levels;
     culv_ipc_tiling tiling;
@@ -143,17 +144,16 @@ typedef struct culv_ipc_info {
     uint32_t num_slots;                 /**< RING: its slots. Set by the call. */
     uint64_t value;                     /**< SEMAPHORE: as culv_semaphore_desc::value. */
     uint64_t generation;                /**< VECTOR: culv_vector_generation(). Set by the call. */
-    uint32_t parts;                     /**< RING: things in each slot. VECTOR: chunks. Set. */
+    uint32_t parts;                     /**< RING: objects in each slot. VECTOR: chunks. Set. */
     uint32_t reserved;                  /**< 0. */
 } culv_ipc_info;
 
-/** culv_ipc_info_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_ipc_info)
 
-/** Returns a description that has a name. A name that is too long becomes one that is refused.
+/** Returns a description with this name. If the name is too long, the call that gets the
+ * description refuses it.
  * Errors: none; NULL gives no name.
- * Ownership: the text is copied.
- * Threads: any. */
+ * Ownership: the text is copied. Threads: any. */
 CULV_INLINE culv_ipc_info culv_ipc_info_named(const char *name)
 {
     culv_ipc_info i = culv_ipc_info_init();
@@ -165,7 +165,7 @@ CULV_INLINE culv_ipc_info culv_ipc_info_named(const char *name)
 
 /* Server --------------------------------------------------------------------------------------- */
 
-/** A server to make. Zero in every field but struct_size means the default. */
+/** A server to make. */
 typedef struct culv_ipc_server_desc {
     size_t struct_size; /**< Set by culv_ipc_server_desc_init(). */
     const char *name;   /**< Required: clients connect by it. Read during the call. */
@@ -181,64 +181,56 @@ typedef struct culv_ipc_server_desc {
     const char *label;    /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_ipc_server_desc;
 
-/** culv_ipc_server_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_ipc_server_desc)
 
-/** Makes a server, which listens from then on. Starts no thread. Windows lets in one client for
- * each culv_ipc_server_poll(), and the others wait.
+/** Makes a server, which listens from then on. Starts no thread. On Windows each
+ * culv_ipc_server_poll() admits one client, and the others wait.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: a name, a count, or a directory that is not
  * there; IPC_REFUSED: the directory is not yours or is open to others), BUSY (IPC_NAME: a server of
  * this name is there), UNSUPPORTED (NOT_BUILT: Windows has no directories and no uids),
  * OUT_OF_MEMORY, DRIVER (OS).
- * Ownership: *out is yours; give it to culv_ipc_server_destroy(). It keeps the device open.
- * Threads: any.
+ * Ownership: *out is yours, for culv_ipc_server_destroy(). It keeps the device open. Threads: any.
  * Source: unix(7), SCM_RIGHTS, SO_PEERCRED; Windows: CreateNamedPipe. */
 CULV_EXPORT culv_result culv_ipc_server_create(culv_device *device,
                                                const culv_ipc_server_desc *desc,
                                                culv_ipc_server **out);
 
-/** Destroys the server and its offers, and sets *server to NULL. Its rings have ended, as if they
- * were destroyed: their consumers are told, and their calls answer RING_STOPPED. Give them to
- * culv_ipc_ring_destroy(), before this call or after it. Clients keep what they received. NULL, or
- * a pointer to NULL, is a no-op.
- * Ownership: *server is Culvert's again. What was offered stays yours, and rings do. A ring that is
- * left keeps the device open.
+/** Destroys the server and its offers. Its rings end as if they were destroyed: consumers are told,
+ * and their calls answer RING_STOPPED. You still have to call culv_ipc_ring_destroy(), before this
+ * call or after it. Clients keep the objects that they received.
+ * Ownership: offered objects and rings stay yours. A ring keeps the device open.
  * Threads: any, after the last call. */
 CULV_EXPORT void culv_ipc_server_destroy(culv_ipc_server **server);
 
-/** Answers what clients have asked so far, admits new ones, and notices which are gone. When there
- * is nothing to do, it waits up to `timeout` nanoseconds for something (0: it does not wait). It
- * never waits for a client that is slow. `answered` (may be NULL) gets the number of requests and
- * departures.
- * Errors: INVALID (NULL_ARGUMENT), DRIVER (OS). What clients do wrong is no error: the log has
- * it.
+/** Answers the requests of clients so far, admits new clients, and notices those that have gone. If
+ * there is nothing to do, it waits up to `timeout` nanoseconds (0: does not wait). It never waits
+ * for a slow client. `answered` (may be NULL) gets the number of requests and departures.
+ * Errors: INVALID (NULL_ARGUMENT), DRIVER (OS). Faults of clients are not errors: the log has them.
  * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_server_poll(culv_ipc_server *server, uint64_t timeout,
                                              uint32_t *answered);
 
 /** Returns a file descriptor that is readable when culv_ipc_server_poll() has something to do, for
- * poll() and its like. -1 for NULL and on Windows: call culv_ipc_server_poll() now and then there.
- * Ownership: the server's: never close it.
- * Threads: any. */
+ * poll() and the like. -1 for NULL and on Windows: call culv_ipc_server_poll() now and then there.
+ * Ownership: the server's: never close it. Threads: any. */
 CULV_EXPORT int culv_ipc_server_fd(const culv_ipc_server *server);
 
-/** Returns how many clients are connected. 0 for NULL.
- * Threads: one at a time. */
+/** Returns how many clients are connected. 0 for NULL. Threads: one at a time. */
 CULV_EXPORT uint32_t culv_ipc_server_clients(const culv_ipc_server *server);
 
-/** Offers a VMM allocation, which must be exportable as OPAQUE_FD (Windows: OPAQUE_WIN32). Of
- * `info` it reads the name, the text, the offset, the size and the elements. The other process gets
- * the whole allocation, and finds the data at `offset`.
+/** Offers a VMM allocation, which must be exportable as OPAQUE_FD (Windows: OPAQUE_WIN32). Reads
+ * these fields of `info`: name, text, offset, size, element_*. The other process gets the whole
+ * allocation, with the data at `offset`.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: the message names the field and its bounds;
  * NOT_EXPORTABLE), BUSY (IPC_NAME: the name is taken), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the allocation stays yours, and may go before the offer does.
+ * Ownership: the allocation stays yours; you may destroy it before the offer.
  * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_offer_vmm(culv_ipc_server *server, culv_vmm_allocation *allocation,
                                            const culv_ipc_info *info);
 
 /** Offers a vector, whose chunks must be exportable as OPAQUE_FD (Windows: OPAQUE_WIN32). Clients
- * get the chunks that it has when they ask. Of `info` it reads the name, the text, and the
- * elements' format and size.
+ * get the chunks that it has when they ask. Reads these fields of `info`: name, text,
+ * element_format, element_size.
  * Errors: as culv_ipc_offer_vmm().
  * Ownership: the vector stays yours. Withdraw the offer before you destroy the vector.
  * Threads: one at a time. culv_ipc_server_poll() reads the vector: order it with
@@ -248,25 +240,23 @@ CULV_EXPORT culv_result culv_ipc_offer_vector(culv_ipc_server *server, culv_vect
 
 /** Offers a BUFFER, an IMAGE or a SEMAPHORE by its exported handle (culv_vk_memory_export_dup(),
  * culv_vk_semaphore_export_dup(); on Windows also ID3D12Device::CreateSharedHandle()). Names and
- * KMT handles are refused: they keep nothing alive.
+ * KMT handles are refused, because they keep nothing alive.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND; VALUE: the
  * message names the field and its bounds; SIZE: the file behind the handle is smaller), BUSY
  * (IPC_NAME), OUT_OF_MEMORY.
- * Ownership: the handle is borrowed; close it whenever you like.
- * Threads: one at a time. */
+ * Ownership: the handle is borrowed; close it whenever you like. Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_offer(culv_ipc_server *server, const culv_ipc_info *info,
                                        const culv_handle *handle);
 
-/** Withdraws an offer. Clients keep what they received.
+/** Withdraws an offer. Clients keep the objects that they received.
  * Errors: INVALID (NULL_ARGUMENT; IPC_NAME: nothing of that name is offered; OWNED: it belongs to a
  * ring, which withdraws it).
- * Ownership: what was offered stays yours.
- * Threads: one at a time. */
+ * Ownership: the offered object stays yours. Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_withdraw(culv_ipc_server *server, const char *name);
 
 /* Client --------------------------------------------------------------------------------------- */
 
-/** A connection to make. Zero in every field but struct_size means the default. */
+/** A connection to make. */
 typedef struct culv_ipc_client_desc {
     size_t struct_size;    /**< Set by culv_ipc_client_desc_init(). */
     const char *name;      /**< Required: the server's. Read during the call. */
@@ -278,131 +268,118 @@ typedef struct culv_ipc_client_desc {
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_ipc_client_desc;
 
-/** culv_ipc_client_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_ipc_client_desc)
 
-/** Finds the servers that programs of this network namespace run, or those with sockets in
- * `directory` (culv_ipc_server_desc::directory; NULL: abstract ones). On Windows it finds those of
- * this machine, of all users. `names` gets the first `capacity` of them by name, and *count how
- * many there are. Whether you are admitted is for culv_ipc_client_connect() to find out.
+/** Lists the servers by name: those with sockets in `directory` (culv_ipc_server_desc::directory),
+ * or, if it is NULL, those of this network namespace with abstract sockets. On Windows it lists
+ * those of this machine, of all users. Only culv_ipc_client_connect() shows whether a server admits
+ * you.
  * Errors: INVALID (NULL_ARGUMENT), DRIVER (OS: /proc or the directory cannot be read; Wine lists no
  * pipes), UNSUPPORTED (NOT_BUILT: a directory on Windows).
- * Ownership: the copies are yours.
- * Threads: any.
+ * Ownership: the copies are yours. Threads: any.
  * Source: proc(5), /proc/net/unix; FindFirstFile, which lists named pipes. */
 CULV_EXPORT culv_result culv_ipc_find_servers(const char *directory,
                                               char (*names)[CULV_IPC_NAME_SIZE], size_t capacity,
                                               size_t *count);
 
 /** Connects to a server. It waits up to `timeout` nanoseconds for the server to appear and to
- * answer. `device` may be NULL: the client then lists and receives, and imports nothing into CUDA.
+ * answer. If `device` is NULL, the client can list and receive, but not import into CUDA.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE), TIMEOUT (IPC_NAME: there is no such server;
  * IPC_GONE: it does not answer), UNSUPPORTED (NOT_BUILT; IPC_REFUSED: the server does not admit
- * this process, or is full, or is of a user that is not trusted), ASYNC (IPC_GONE; IPC_PROTOCOL: it
- * speaks another version of the protocol, or none), OUT_OF_MEMORY, DRIVER (OS).
- * Ownership: *out is yours; give it to culv_ipc_client_destroy(). It keeps the device open.
+ * this process, or is full, or belongs to a user that is not trusted), ASYNC (IPC_GONE;
+ * IPC_PROTOCOL: it speaks another version of the protocol, or another protocol), OUT_OF_MEMORY,
+ * DRIVER (OS).
+ * Ownership: *out is yours, for culv_ipc_client_destroy(). It keeps the device open.
  * Threads: any. */
 CULV_EXPORT culv_result culv_ipc_client_connect(culv_device *device,
                                                 const culv_ipc_client_desc *desc, uint64_t timeout,
                                                 culv_ipc_client **out);
 
-/** Ends the connection and sets *client to NULL. What was received and imported stays usable. A
- * vector keeps what it has and gets no more (IPC_GONE); a consumer has left its ring. NULL, or a
- * pointer to NULL, is a no-op.
- * Ownership: *client is Culvert's again.
+/** Ends the connection. Received and imported objects stay usable. A vector keeps its chunks and
+ * gets no more (IPC_GONE); a consumer leaves its ring.
  * Threads: any, after the last call. */
 CULV_EXPORT void culv_ipc_client_destroy(culv_ipc_client **client);
 
-/** Gets the description of the server's offer number `index`, from 0 on. `count` (may be NULL) gets
- * how many there are. With an index that is too high only *count is written.
+/** Gets the description of the server's offer number `index`, from 0 on, and in `count` (may be
+ * NULL) the number of offers. If the index is too high, only *count is written.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), TIMEOUT (IPC_GONE: no answer), ASYNC (IPC_GONE: the
- * server has ended; IPC_PROTOCOL: what it sends is no answer).
- * Ownership: the copy is yours.
- * Threads: one at a time. */
+ * server has ended; IPC_PROTOCOL: its message is no answer).
+ * Ownership: the copy is yours. Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_client_get_offer(culv_ipc_client *client, uint32_t index,
                                                   uint64_t timeout, culv_ipc_info *out,
                                                   uint32_t *count);
 
-/** Receives an offered thing: its description and its handle. A vector comes without handles: see
+/** Receives an offered object: its description and its handle. A vector comes without handles: see
  * culv_ipc_vector_open().
  * Errors: as culv_ipc_client_get_offer(); INVALID (IPC_NAME: nothing of that name is offered; OS:
  * no handle is left).
- * Ownership: *out is yours; give it to culv_ipc_object_destroy().
- * Threads: one at a time. */
+ * Ownership: *out is yours, for culv_ipc_object_destroy(). Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_client_receive(culv_ipc_client *client, const char *name,
                                                 uint64_t timeout, culv_ipc_object **out);
 
 /** Tells whether the server is still there, without waiting and without asking it.
- * Errors: none; 0 for NULL.
- * Threads: one at a time. */
+ * Errors: none; 0 for NULL. Threads: one at a time. */
 CULV_EXPORT culv_bool culv_ipc_client_connected(culv_ipc_client *client);
 
-/** Returns the process id of the server, as the kernel tells it. 0 for NULL.
- * Threads: any. */
+/** Returns the process id of the server, from the kernel. 0 for NULL. Threads: any. */
 CULV_EXPORT int32_t culv_ipc_client_server_pid(const culv_ipc_client *client);
 
-/** Destroys a received thing and sets *object to NULL. What was imported from it stays usable.
- * NULL, or a pointer to NULL, is a no-op.
- * Ownership: *object is Culvert's again, and its handle is closed.
+/** Destroys a received object and closes its handle. Imports from it stay usable.
+ *
  * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_ipc_object_destroy(culv_ipc_object **object);
 
 /** Fills *out with the description.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: the copy is yours.
- * Threads: any. */
+ * Ownership: the copy is yours. Threads: any. */
 CULV_EXPORT culv_result culv_ipc_object_get_info(const culv_ipc_object *object, culv_ipc_info *out);
 
 /** Gets the handle, for imports by a graphics API (culv_vk_memory_from_handle()).
  * Errors: INVALID (NULL_ARGUMENT; HANDLE_TYPE: its kind has none).
- * Ownership: the object owns it: never close it.
- * Threads: any. */
+ * Ownership: the object owns it: never close it. Threads: any. */
 CULV_EXPORT culv_result culv_ipc_object_get_handle(const culv_ipc_object *object, culv_handle *out);
 
 /** Imports a received VMM allocation into CUDA, on the client's device. It may lie on another GPU
  * that the device reaches.
- * Errors: as culv_vmm_import_borrow(); INVALID (VALUE: the thing is of another kind, or the client
+ * Errors: as culv_vmm_import_borrow(); INVALID (VALUE: the object is of another kind, or the client
  * has no device).
- * Ownership: *out is yours; give it to culv_vmm_allocation_destroy().
- * Threads: any. */
+ * Ownership: *out is yours, for culv_vmm_allocation_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_vmm(const culv_ipc_object *object,
                                             culv_vmm_allocation **out);
 
 /** Imports a received buffer into CUDA, on the client's device.
- * Errors: as culv_memory_import_borrow() and culv_buffer_map(); INVALID (VALUE: as above).
- * Ownership: *out is yours; give it to culv_buffer_unmap(). It keeps the import alive.
- * Threads: any. */
+ * Errors: as culv_memory_import_borrow() and culv_buffer_map(); INVALID (VALUE: as
+ * culv_ipc_import_vmm()).
+ * Ownership: *out is yours, for culv_buffer_unmap(). It keeps the import alive. Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_buffer(const culv_ipc_object *object, culv_buffer **out);
 
 /** Imports a received image into CUDA, on the client's device.
- * Errors: as culv_memory_import_borrow() and culv_image_map(); INVALID (VALUE: as above; TILING).
- * Ownership: *out is yours; give it to culv_image_unmap(). It keeps the import alive.
- * Threads: any. */
+ * Errors: as culv_memory_import_borrow() and culv_image_map(); INVALID (VALUE: as
+ * culv_ipc_import_vmm(); TILING).
+ * Ownership: *out is yours, for culv_image_unmap(). It keeps the import alive. Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_image(const culv_ipc_object *object, culv_image **out);
 
-/** Imports a received semaphore into CUDA, on the client's device. A timeline's value is what the
- * server said when it offered it: tell later ones by culv_semaphore_mark_value().
- * Errors: as culv_semaphore_import_borrow(); INVALID (VALUE: as above).
- * Ownership: *out is yours; give it to culv_semaphore_destroy().
- * Threads: any. */
+/** Imports a received semaphore into CUDA, on the client's device. A timeline's value is that of
+ * the server's offer: report later ones by culv_semaphore_mark_value().
+ * Errors: as culv_semaphore_import_borrow(); INVALID (VALUE: as culv_ipc_import_vmm()).
+ * Ownership: *out is yours, for culv_semaphore_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_semaphore(const culv_ipc_object *object,
                                                   culv_semaphore **out);
 
 /* Vectors -------------------------------------------------------------------------------------- */
 
-/** A server's vector to open. Zero in every field but struct_size means the default. */
+/** A server's vector to open. */
 typedef struct culv_ipc_vector_desc {
     size_t struct_size; /**< Set by culv_ipc_vector_desc_init(). */
     const char *name;   /**< Required. Read during the call. */
-    /** Bytes of address space. When the vector outgrows it, it moves to twice as much. Default: 16
-     * times what the vector has, and at least 1 GiB. */
+    /** Bytes of address space. If the vector outgrows it, it moves to twice as much. Default: 16
+     * times the vector's bytes, and at least 1 GiB. */
     uint64_t reserve;
     /** Nonzero: each chunk keeps its handle, for imports by a graphics API
      * (culv_ipc_vector_get_chunk()). */
     culv_bool keep_handles;
 } culv_ipc_vector_desc;
 
-/** culv_ipc_vector_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_ipc_vector_desc)
 
 /** One chunk of a server's vector. */
@@ -415,52 +392,45 @@ typedef struct culv_ipc_chunk {
     culv_handle handle;
 } culv_ipc_chunk;
 
-/** culv_ipc_chunk_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_ipc_chunk)
 
-/** Opens a vector that the server offers: imports the chunks that it has now, and maps them one
- * behind the other.
+/** Opens a vector that the server offers: imports its present chunks, and maps them one after
+ * another.
  * Errors: as culv_ipc_client_receive(), culv_vmm_import_take() and culv_vmm_map().
- * Ownership: *out is yours; give it to culv_ipc_vector_destroy(), before the client.
+ * Ownership: *out is yours, for culv_ipc_vector_destroy(), before the client.
  * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_vector_open(culv_ipc_client *client,
                                              const culv_ipc_vector_desc *desc, uint64_t timeout,
                                              culv_ipc_vector **out);
 
-/** Asks the server for the vector's chunks, imports and maps those that are new, and gives up those
- * that it no longer has. Those, and an address that was outgrown, go after `last_use` has done the
- * work that has been submitted to it so far. After an error the vector is as it was, or has a part
- * of what is new; call again.
- * Errors: as culv_ipc_vector_open(); INVALID (CAPTURE, STREAM_DEVICE).
- * Threads: one at a time. */
+/** Asks the server for the vector's chunks, imports and maps new ones, and releases those that the
+ * server's vector no longer has. These, and an outgrown address, are released after `last_use` has
+ * done the work that has been submitted to it so far. After an error the vector is as it was, or
+ * has some of the new chunks; call again.
+ * Errors: as culv_ipc_vector_open(); INVALID (CAPTURE, STREAM_DEVICE). Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_vector_update(culv_ipc_vector *vector, CUstream last_use,
                                                uint64_t timeout);
 
-/** Destroys the mapping and sets *vector to NULL. Does NOT wait: the GPU's work with it should be
- * done. NULL, or a pointer to NULL, is a no-op.
- * Ownership: *vector is Culvert's again.
+/** Destroys the mapping. Does NOT wait: the GPU's work with it should be done.
  * Threads: one at a time. */
 CULV_EXPORT void culv_ipc_vector_destroy(culv_ipc_vector **vector);
 
-/** Returns the address of the first byte in this process. 0 for NULL and without chunks.
- * culv_ipc_vector_update() may change it.
- * Ownership: the vector's.
- * Threads: one at a time. */
+/** Returns the address of the first byte in this process, which culv_ipc_vector_update() may
+ * change. 0 for NULL and without chunks.
+ * Ownership: the vector's. Threads: one at a time. */
 CULV_EXPORT CUdeviceptr culv_ipc_vector_pointer(const culv_ipc_vector *vector);
 
-/** Returns the bytes in use, as of the last update. 0 for NULL.
- * Threads: one at a time. */
+/** Returns the bytes in use, as of the last update. 0 for NULL. Threads: one at a time. */
 CULV_EXPORT uint64_t culv_ipc_vector_size(const culv_ipc_vector *vector);
 
 /** Returns the server's culv_vector_generation(), as of the last update. 0 for NULL.
  * Threads: one at a time. */
 CULV_EXPORT uint64_t culv_ipc_vector_generation(const culv_ipc_vector *vector);
 
-/** Gets chunk number `index` by offset, from 0 on. `count` (may be NULL) gets how many there are.
- * With an index that is too high only *count is written.
+/** Gets chunk number `index` by offset, from 0 on, and in `count` (may be NULL) the number of
+ * chunks. If the index is too high, only *count is written.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: the copy is yours; its handle is the vector's.
- * Threads: one at a time. */
+ * Ownership: the copy is yours; its handle is the vector's. Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_vector_get_chunk(const culv_ipc_vector *vector, size_t index,
                                                   culv_ipc_chunk *out, size_t *count);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: what CUDA shares with other processes by itself: memory of cuMemAlloc, events, and
- * memory pools with what was allocated in them.
+/* Culvert: objects that CUDA itself can share with other processes: memory of cuMemAlloc, events,
+ * and memory pools with their allocations.
  *
- * Programs that allocate by cuMemAlloc or cuMemAllocAsync offer that memory as it is. New programs
- * do better with VMM memory (culv_ipc_offer_vmm()): it lives until its last user is done, and
- * graphics APIs take it. What this header shares must stay until the other processes have closed
- * it. CUDA says nothing about what happens otherwise, and when the exporter dies. */
+ * Programs that allocate by cuMemAlloc or cuMemAllocAsync can offer that memory as it is. In new
+ * programs prefer VMM memory (culv_ipc_offer_vmm()): it lives until its last user is done, and
+ * graphics APIs can import it. Keep the objects of this header until the other processes have
+ * closed them. CUDA does not say what happens otherwise, or if the exporter dies. */
 #ifndef CULV_IPC_CUDA_H_
 #define CULV_IPC_CUDA_H_
 
@@ -20,13 +20,13 @@ typedef struct CUevent_st *CUevent;
 /** Opaque: memory of another process's cuMemAlloc, opened in this one. */
 typedef struct culv_ipc_cuda_memory culv_ipc_cuda_memory;
 
-/** What CULV_IPC_CUDA_MEMORY must be a multiple of, address and size: CUDA cuts smaller allocations
- * out of such blocks. */
+/** Bytes of which address and size of CULV_IPC_CUDA_MEMORY must be multiples: CUDA cuts smaller
+ * allocations out of such blocks. */
 #define CULV_IPC_CUDA_BLOCK UINT64_C(2097152)
 
 /** Offers a whole allocation of cuMemAlloc, whose address and size must be multiples of
- * CULV_IPC_CUDA_BLOCK: CUDA shares whole blocks, so the other process would get what else lies in
- * the block of a smaller one. Of `info` it reads the name, the text, the size and the elements.
+ * CULV_IPC_CUDA_BLOCK: CUDA shares whole blocks, so with a smaller allocation the other process
+ * would get the rest of the block too. Reads these fields of `info`: name, text, size, element_*.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE; NOT_EXPORTABLE: not memory of cuMemAlloc, or
  * not whole blocks of it: the message says what to do; DEVICE_MISMATCH), UNSUPPORTED
  * (DRIVER_TOO_OLD), BUSY (IPC_NAME), DRIVER, ASYNC, OUT_OF_MEMORY.
@@ -37,7 +37,7 @@ CULV_EXPORT culv_result culv_ipc_offer_cuda_memory(culv_ipc_server *server, CUde
                                                    const culv_ipc_info *info);
 
 /** Offers an event of the server's device, made with CU_EVENT_INTERPROCESS and
- * CU_EVENT_DISABLE_TIMING. Of `info` it reads the name and the text. A wait in another process is
+ * CU_EVENT_DISABLE_TIMING. Reads the name and the text of `info`. A wait in another process waits
  * for the record that was submitted last before it.
  * Errors: as culv_ipc_offer_cuda_memory(); INVALID (NOT_EXPORTABLE: not made with those flags).
  * Ownership: the event stays yours. Destroy it when the other processes are done with it.
@@ -46,44 +46,39 @@ CULV_EXPORT culv_result culv_ipc_offer_cuda_memory(culv_ipc_server *server, CUde
 CULV_EXPORT culv_result culv_ipc_offer_event(culv_ipc_server *server, CUevent event,
                                              const culv_ipc_info *info);
 
-/** Offers a memory pool that was made for OPAQUE_FD. Of `info` it reads the name and the text.
+/** Offers a memory pool that was made for OPAQUE_FD. Reads the name and the text of `info`.
  * Errors: as culv_mem_pool_export_dup(); BUSY (IPC_NAME).
- * Ownership: the pool stays yours.
- * Threads: one at a time. */
+ * Ownership: the pool stays yours. Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_offer_pool(culv_ipc_server *server, culv_mem_pool *pool,
                                             const culv_ipc_info *info);
 
-/** Offers an allocation of a pool that is offered. Of `info` it reads the name, the text, the size
- * and the elements. Say in the text which pool it is of, where there are several.
+/** Offers an allocation of a pool that is offered. Reads these fields of `info`: name, text, size,
+ * element_*. If there are several pools, name the pool in the text.
  * Errors: as culv_mem_pool_export_pointer(); BUSY (IPC_NAME), INVALID (VALUE).
  * Ownership: the memory stays yours. Free it when the other processes have freed theirs.
  * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_offer_pool_memory(culv_ipc_server *server, culv_mem_pool *pool,
                                                    CUdeviceptr pointer, const culv_ipc_info *info);
 
-/** Opens received memory of cuMemAlloc in the context of the client's device. Two opens of one
- * memory have one address.
- * Errors: INVALID (NULL_ARGUMENT; VALUE: the thing is of another kind, or the client has no
- * device), UNSUPPORTED (DRIVER_TOO_OLD), DRIVER (HANDLE_REFUSED: CUDA opens no memory of this same
- * process, nor what has been freed), ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours; give it to culv_ipc_cuda_memory_close() before its owner frees it.
+/** Opens received memory of cuMemAlloc in the context of the client's device. Two opens of the same
+ * memory have the same address.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: the object is of another kind, or the client has no
+ * device), UNSUPPORTED (DRIVER_TOO_OLD), DRIVER (HANDLE_REFUSED: CUDA does not open memory of the
+ * same process or freed memory), ASYNC, OUT_OF_MEMORY.
+ * Ownership: *out is yours, for culv_ipc_cuda_memory_close() before its owner frees it.
  * Threads: any.
  * Source: cuda.h, cuIpcOpenMemHandle. */
 CULV_EXPORT culv_result culv_ipc_import_cuda_memory(const culv_ipc_object *object,
                                                     culv_ipc_cuda_memory **out);
 
 /** Returns the memory's address in this process. 0 for NULL.
- * Ownership: the memory's.
- * Threads: any. */
+ * Ownership: the memory's. Threads: any. */
 CULV_EXPORT CUdeviceptr culv_ipc_cuda_memory_pointer(const culv_ipc_cuda_memory *memory);
 
-/** Returns the memory's size in bytes, as its owner told it. 0 for NULL.
- * Threads: any. */
+/** Returns the memory's size in bytes, as its owner stated it. 0 for NULL. Threads: any. */
 CULV_EXPORT uint64_t culv_ipc_cuda_memory_size(const culv_ipc_cuda_memory *memory);
 
-/** Closes the memory and sets *memory to NULL. The GPU's work with it should be done. NULL, or a
- * pointer to NULL, is a no-op.
- * Ownership: *memory is Culvert's again.
+/** Closes the memory. The GPU's work with it should be done.
  * Threads: any, ordered with other calls on this object.
  * Source: cuda.h, cuIpcCloseMemHandle. */
 CULV_EXPORT void culv_ipc_cuda_memory_close(culv_ipc_cuda_memory **memory);
@@ -91,29 +86,25 @@ CULV_EXPORT void culv_ipc_cuda_memory_close(culv_ipc_cuda_memory **memory);
 /** Opens a received event in the context of the client's device, for cuStreamWaitEvent,
  * cuEventRecord and cuEventQuery.
  * Errors: as culv_ipc_import_cuda_memory().
- * Ownership: *out is yours; give it to cuEventDestroy.
- * Threads: any.
+ * Ownership: *out is yours, for cuEventDestroy. Threads: any.
  * Source: cuda.h, cuIpcOpenEventHandle. */
 CULV_EXPORT culv_result culv_ipc_import_event(const culv_ipc_object *object, CUevent *out);
 
 /** Imports a received pool on the client's device.
- * Errors: as culv_mem_pool_import_borrow(); INVALID (VALUE: the thing is of another kind, or the
+ * Errors: as culv_mem_pool_import_borrow(); INVALID (VALUE: the object is of another kind, or the
  * client has no device).
- * Ownership: *out is yours; give it to culv_mem_pool_destroy().
- * Threads: any. */
+ * Ownership: *out is yours, for culv_mem_pool_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_pool(const culv_ipc_object *object, culv_mem_pool **out);
 
 /** Imports a received allocation of a pool that was imported.
- * Errors: as culv_mem_pool_import_pointer(); INVALID (VALUE: the thing is of another kind).
- * Ownership: *out is yours; give it to culv_mem_pool_free() before its owner frees it.
- * Threads: any. */
+ * Errors: as culv_mem_pool_import_pointer(); INVALID (VALUE: the object is of another kind).
+ * Ownership: *out is yours, for culv_mem_pool_free() before its owner frees it. Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_pool_memory(const culv_ipc_object *object,
                                                     culv_mem_pool *pool, CUdeviceptr *out);
 
-/** Offers VMM memory by its fabric handle: the client gets 64 bytes and no file descriptor. Of
- * `info` it reads the name, the text, the size and the elements. Where
- * culv_vmm_allocation_info::handle_types lacks the bit of CULV_HANDLE_FABRIC, offer it by
- * culv_ipc_offer_vmm().
+/** Offers VMM memory by its fabric handle: the client gets 64 bytes and no file descriptor. Reads
+ * these fields of `info`: name, text, size, element_*. If culv_vmm_allocation_info::handle_types
+ * lacks the bit of CULV_HANDLE_FABRIC, use culv_ipc_offer_vmm().
  * Errors: as culv_vmm_export_fabric(); INVALID (STRUCT_SIZE, VALUE), BUSY (IPC_NAME), UNSUPPORTED
  * (NOT_BUILT: on Windows).
  * Ownership: the allocation stays yours. Keep it until the clients have imported it.
@@ -123,17 +114,15 @@ CULV_EXPORT culv_result culv_ipc_offer_vmm_fabric(culv_ipc_server *server,
                                                   const culv_ipc_info *info);
 
 /** Imports received memory of culv_ipc_offer_vmm_fabric(), on the client's device.
- * Errors: as culv_vmm_import_fabric(); INVALID (VALUE: the thing is of another kind, or the client
+ * Errors: as culv_vmm_import_fabric(); INVALID (VALUE: the object is of another kind, or the client
  * has no device).
- * Ownership: *out is yours, for culv_vmm_allocation_destroy().
- * Threads: any. */
+ * Ownership: *out is yours, for culv_vmm_allocation_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_vmm_fabric(const culv_ipc_object *object,
                                                    culv_vmm_allocation **out);
 
-/** Offers a memory pool by its fabric handle: the client gets 64 bytes and no file descriptor. Its
- * allocations go by culv_ipc_offer_pool_memory(). Of `info` it reads the name and the text. Where
- * culv_mem_pool_handle_types() lacks the bit of CULV_HANDLE_FABRIC, offer it by
- * culv_ipc_offer_pool().
+/** Offers a memory pool by its fabric handle: the client gets 64 bytes and no file descriptor.
+ * Offer its allocations by culv_ipc_offer_pool_memory(). Reads the name and the text of `info`. If
+ * culv_mem_pool_handle_types() lacks the bit of CULV_HANDLE_FABRIC, use culv_ipc_offer_pool().
  * Errors: as culv_mem_pool_export_fabric(); INVALID (STRUCT_SIZE, VALUE), BUSY (IPC_NAME).
  * Ownership: the pool stays yours. Keep it until the clients have imported it.
  * Threads: one at a time. */
@@ -141,10 +130,9 @@ CULV_EXPORT culv_result culv_ipc_offer_pool_fabric(culv_ipc_server *server, culv
                                                    const culv_ipc_info *info);
 
 /** Imports a received pool of culv_ipc_offer_pool_fabric(), on the client's device.
- * Errors: as culv_mem_pool_import_fabric(); INVALID (VALUE: the thing is of another kind, or the
+ * Errors: as culv_mem_pool_import_fabric(); INVALID (VALUE: the object is of another kind, or the
  * client has no device).
- * Ownership: *out is yours, for culv_mem_pool_destroy().
- * Threads: any. */
+ * Ownership: *out is yours, for culv_mem_pool_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_pool_fabric(const culv_ipc_object *object,
                                                     culv_mem_pool **out);
 

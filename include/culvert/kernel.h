@@ -31,13 +31,12 @@ typedef struct culv_kernels culv_kernels;
 /** Opaque: one kernel of a culv_kernels, which owns it. */
 typedef struct culv_kernel culv_kernel;
 
-/** Loads directory/NAME.soft.so where the software twin serves the device, and
- * directory/NAME.fatbin where NVIDIA's driver does. The file is read once, during this call: what
- * becomes of it later changes nothing. Its bytes are kept until it is unloaded.
+/** Loads directory/NAME.soft.so if the software twin serves the device, and directory/NAME.fatbin
+ * if NVIDIA's driver does. The call reads the file once and keeps its bytes, so later changes of
+ * the file have no effect.
  * Errors: INVALID (NULL_ARGUMENT; MODULE: there is no such file, or it is not for this driver);
  * UNSUPPORTED (MODULE: the file has no code for this GPU); DRIVER; ASYNC; OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_kernels_unload().
- * Threads: any.
+ * Ownership: *out is yours, for culv_kernels_unload(). Threads: any.
  * Source: cuda.h, cuModuleLoadData. */
 CULV_EXPORT culv_result culv_kernels_load(culv_device *device, const char *directory,
                                           const char *name, culv_kernels **out);
@@ -45,64 +44,54 @@ CULV_EXPORT culv_result culv_kernels_load(culv_device *device, const char *direc
 /** Loads the file of this path, as culv_kernels_load() does. NVIDIA's driver takes a fatbin, a
  * cubin, or PTX as text. The twin takes only a .soft.so.
  * Errors: as culv_kernels_load().
- * Ownership: *out is yours, for culv_kernels_unload().
- * Threads: any. */
+ * Ownership: *out is yours, for culv_kernels_unload(). Threads: any. */
 CULV_EXPORT culv_result culv_kernels_load_file(culv_device *device, const char *path,
                                                culv_kernels **out);
 
-/** Loads kernels from memory: what NVRTC, Triton, CuPy or Numba made, or a file that you read
+/** Loads kernels from memory: the output of NVRTC, Triton, CuPy or Numba, or a file that you read
  * yourself. NVIDIA's driver takes a fatbin, a cubin, or PTX as text, with or without its final 0.
- * The twin takes the bytes of a .soft.so. `label` stands in messages where a file's name would
- * stand (up to 63 bytes are copied); it may be NULL.
+ * The twin takes the bytes of a .soft.so. `label` replaces the file's name in messages (up to 63
+ * bytes are copied); it may be NULL.
  * Errors: as culv_kernels_load(); INVALID (SIZE: size is 0).
- * Ownership: the bytes are copied. *out is yours, for culv_kernels_unload().
- * Threads: any.
+ * Ownership: the bytes are copied. *out is yours, for culv_kernels_unload(). Threads: any.
  * Source: cuda.h, cuModuleLoadData. */
 CULV_EXPORT culv_result culv_kernels_load_data(culv_device *device, const void *data, size_t size,
                                                const char *label, culv_kernels **out);
 
 /** Loads the kernels of one .cu file out of a program or shared library that nvcc built. `kernel`
  * names one of them. culv_vk_record_graph() finds a captured <<<>>> in them. `path` is an ELF file;
- * on Linux "/proc/self/exe" is the program itself.
- * In C++ the name is the mangled one, which cuFuncGetName tells. It is a second copy: __constant__
- * and other globals are others than the program's. Each fatbinary of the file is loaded until one
- * has the kernel.
+ * on Linux "/proc/self/exe" is the program itself. In C++ the name is the mangled one, which
+ * cuFuncGetName returns. It is a second copy, with its own __constant__ variables and other
+ * globals. Each fatbinary of the file is loaded until one has the kernel.
  * Errors: as culv_kernels_load_data(); INVALID (MODULE: the file cannot be read, or has no section
- * .nv_fatbin; KERNEL: it has no such kernel). The twin, which runs no fatbinary: INVALID (MODULE).
- * Ownership: *out is yours, for culv_kernels_unload().
- * Threads: any. */
+ * .nv_fatbin; KERNEL: it has no such kernel). The twin runs no fatbinary: INVALID (MODULE).
+ * Ownership: *out is yours, for culv_kernels_unload(). Threads: any. */
 CULV_EXPORT culv_result culv_kernels_load_program(culv_device *device, const char *path,
                                                   const char *kernel, culv_kernels **out);
 
-/** Unloads the file and sets *kernels to NULL. NULL, or a pointer to NULL, is a no-op. Its
- * culv_kernel objects are gone then, unless a culv_vk_kernels keeps them. The driver waits for work
- * of the context.
- * Ownership: *kernels is Culvert's again.
+/** Unloads the file. Its culv_kernel objects are destroyed, unless a culv_vk_kernels keeps them.
+ * The driver waits for work of the context.
  * Threads: any. */
 CULV_EXPORT void culv_kernels_unload(culv_kernels **kernels);
 
-/** The driver's handle, for cuModuleGetGlobal and other calls of the driver. NULL for NULL.
- * Ownership: the culv_kernels'. Do not unload it.
- * Threads: any. */
+/** Returns the driver's handle, for cuModuleGetGlobal and other calls of the driver. NULL for NULL.
+ * Ownership: the culv_kernels owns it. Do not unload it. Threads: any. */
 CULV_EXPORT CUmodule culv_kernels_native_handle(const culv_kernels *kernels);
 
-/** Finds a kernel by its name, and loads its code to the device (CUDA 12.4). A first launch
- * that loads it behind a wait can hold up other streams. A second call gives the same object.
- * Errors: INVALID (NULL_ARGUMENT; KERNEL: there is none of that name, and the message has those
- * that there are, where the driver lists them); DRIVER; ASYNC; OUT_OF_MEMORY.
- * Ownership: the culv_kernels owns *out.
- * Threads: any.
+/** Finds a kernel by its name, and loads its code to the device (CUDA 12.4): a first launch that
+ * loads it behind a wait can hold up other streams. A second call returns the same object.
+ * Errors: INVALID (NULL_ARGUMENT; KERNEL: there is no such kernel; the message lists the file's
+ * kernels, if the driver does); DRIVER; ASYNC; OUT_OF_MEMORY.
+ * Ownership: the culv_kernels owns *out. Threads: any.
  * Source: cuda.h, cuModuleGetFunction and cuFuncLoad. */
 CULV_EXPORT culv_result culv_kernels_get(culv_kernels *kernels, const char *name,
                                          culv_kernel **out);
 
-/** The driver's handle, for cuLaunchKernel and graphs. NULL for NULL.
- * Ownership: the culv_kernels'.
- * Threads: any. */
+/** Returns the driver's handle, for cuLaunchKernel and graphs. NULL for NULL.
+ * Ownership: the culv_kernels owns it. Threads: any. */
 CULV_EXPORT CUfunction culv_kernel_native_handle(const culv_kernel *kernel);
 
-/** How many blocks and threads run a kernel. Zero means the default in every field except
- * struct_size. */
+/** The numbers of blocks and threads that run a kernel. */
 typedef struct culv_launch_desc {
     size_t struct_size; /**< Set by culv_launch_desc_init(). */
     uint32_t grid[3];   /**< Blocks in x, y and z. Default: 1. */
@@ -134,9 +123,8 @@ CULV_INLINE culv_launch_desc culv_launch_1d(uint64_t threads, uint32_t block, CU
     return d;
 }
 
-/** Returns the same for an area: blocks of block_x by block_y threads.
- * Errors: as culv_launch_1d().
- * Threads: any. */
+/** Does the same for an area: blocks of block_x by block_y threads.
+ * Errors: as culv_launch_1d(). Threads: any. */
 CULV_INLINE culv_launch_desc culv_launch_2d(uint64_t width, uint64_t height, uint32_t block_x,
                                             uint32_t block_y, CUstream stream)
 {
@@ -146,7 +134,7 @@ CULV_INLINE culv_launch_desc culv_launch_2d(uint64_t width, uint64_t height, uin
     return d;
 }
 
-/** One argument of a kernel: where its value is, and how many bytes it has. CULV_ARG() fills it. */
+/** One argument of a kernel: a pointer to its value, and its bytes. CULV_ARG() fills it. */
 typedef struct culv_kernel_arg {
     const void *value;
     size_t size;
@@ -155,7 +143,7 @@ typedef struct culv_kernel_arg {
 enum { CULV_KERNEL_ARGS_MAX = 64 };
 
 /** Launches a kernel. The values are read during the call. Their number and sizes are compared with
- * what the kernel takes, where the driver tells it (CUDA 12.4). The call allocates nothing and
+ * the kernel's parameters, if the driver lists these (CUDA 12.4). The call allocates nothing and
  * takes no lock. A stream that is being captured gets a node.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: more than CULV_KERNEL_ARGS_MAX arguments; KERNEL: another
  * number of arguments than the kernel takes, or an argument of another size; STREAM_DEVICE); DRIVER
@@ -187,16 +175,16 @@ CULV_EXPORT culv_result culv_kernel_launch(culv_kernel *kernel, const culv_launc
 #endif
 
 /** One argument of a culv_kernel_call. An address or a handle may be one number on CUDA's streams
- * and another one in a graphics API's queue, so there is room for both. */
+ * and another one in a graphics API's queue, so the struct holds both. */
 typedef struct culv_kernel_call_arg {
-    const void *value; /**< Required: what a stream's launch gets. */
-    /** What a launch in a graphics API's queue gets, of the same size. NULL: `value`. */
+    const void *value; /**< Required: the value for a launch on a stream. */
+    /** The value for a launch in a graphics API's queue, of the same size. NULL: `value`. */
     const void *queue_value;
     size_t size; /**< Bytes of the value. */
 } culv_kernel_call_arg;
 
-/** A kernel with its parameters: one launch of a solver, written down once. Two ways take it:
- * culv_kernel_call_launch() on a CUDA stream, and culv_vk_kernel_call_record() in a command buffer
+/** A kernel with its parameters: one launch, written down once. culv_kernel_call_launch() launches
+ * it on a CUDA stream, and culv_vk_kernel_call_record() records it in a command buffer
  * (culvert/vulkan_kernel.h). Zero means the default in every field except struct_size and
  * kernel. */
 typedef struct culv_kernel_call {
@@ -216,8 +204,7 @@ typedef struct culv_kernel_call {
     size_t params_size;       /**< Bytes of the block. */
 } culv_kernel_call;
 
-/** Returns a call of this kernel: one block of one thread, without arguments.
- * Threads: any. */
+/** Returns a call of this kernel: one block of one thread, without arguments. Threads: any. */
 CULV_INLINE culv_kernel_call culv_kernel_call_init(culv_kernel *kernel)
 {
     /* Member by member: clearing it as one block takes longer than reading it (measured). */
@@ -234,11 +221,11 @@ CULV_INLINE culv_kernel_call culv_kernel_call_init(culv_kernel *kernel)
     return c;
 }
 
-/** Launches the call on a stream of CUDA's. The values are read during the call. It allocates
- * nothing and takes no lock.
+/** Launches the call on a CUDA stream. The values are read during the call. It allocates nothing
+ * and takes no lock.
  * Errors: as culv_kernel_launch(); INVALID (VALUE: both args and params are set; KERNEL:
- * params_size is less than the kernel's parameters take, or so much more that it is no padding at
- * the end of a struct: 16 bytes).
+ * params_size is less than the kernel's parameters take, or at least 16 bytes more, which is too
+ * much for padding at the end of a struct).
  * Threads: any.
  * Source: cuda.h, cuLaunchKernel. */
 CULV_EXPORT culv_result culv_kernel_call_launch(const culv_kernel_call *call, CUstream stream);

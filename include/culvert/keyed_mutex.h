@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: keyed mutexes of Direct3D 11 (IDXGIKeyedMutex), acquired and released by CUDA streams.
  *
- * A keyed mutex is part of a texture or a buffer. Who releases it names a key, and only who asks
- * for that key acquires it next. Both sides hold it while they use the memory. */
+ * A keyed mutex is part of a texture or a buffer. A release names a key, and only an acquire with
+ * that key gets it next. Each side holds the mutex while it uses the memory. */
 #ifndef CULV_KEYED_MUTEX_H_
 #define CULV_KEYED_MUTEX_H_
 
@@ -22,7 +22,7 @@ typedef struct culv_keyed_mutex culv_keyed_mutex;
 /** No time limit: Windows' INFINITE. */
 #define CULV_KEYED_MUTEX_INFINITE 0xffffffffu
 
-/** What to import. */
+/** A keyed mutex to import. */
 typedef struct culv_keyed_mutex_desc {
     size_t struct_size; /**< Set by culv_keyed_mutex_desc_init(). */
     /** Required: D3D11_KEYED_MUTEX (an NT handle or a name) or D3D11_KEYED_MUTEX_KMT. It is the
@@ -31,7 +31,6 @@ typedef struct culv_keyed_mutex_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_keyed_mutex_desc;
 
-/** culv_keyed_mutex_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_keyed_mutex_desc)
 
 /** Imports a keyed mutex and TAKES its handle. culv_d3d11_keyed_mutex_import() (culvert/d3d11.h)
@@ -55,12 +54,13 @@ CULV_EXPORT culv_result culv_keyed_mutex_import_borrow(culv_device *device,
                                                        const culv_keyed_mutex_desc *desc,
                                                        culv_keyed_mutex **out);
 
-/** Acquires the mutex for what `stream` does next, once somebody has released it with `key`.
- * `timeout_ms` is in milliseconds; CULV_KEYED_MUTEX_INFINITE waits for ever. The call may block the
- * calling thread for that time: submit the other side's release first, or make it on another
- * thread.
+/** Acquires the mutex for the next work of `stream`, after the other side has released it with
+ * `key`. `timeout_ms` is in milliseconds; CULV_KEYED_MUTEX_INFINITE waits for ever. The call may
+ * block the calling thread for that time: submit the other side's release first, or make it on
+ * another thread.
  * Errors: INVALID (NULL_ARGUMENT, STREAM_DEVICE; NOT_READY: CUDA holds it already), TIMEOUT
- * (NOT_READY: nobody released it with that key in that time; CUDA does not hold it), DRIVER, ASYNC.
+ * (NOT_READY: it was not released with that key in that time; CUDA does not hold it), DRIVER,
+ * ASYNC.
  * Threads: any, one at a time for each object.
  * Source: cuda.h, cuWaitExternalSemaphoresAsync: timeoutMs, CUDA_ERROR_TIMEOUT. */
 CULV_EXPORT culv_result culv_keyed_mutex_acquire(culv_keyed_mutex *mutex, CUstream stream,
@@ -72,20 +72,17 @@ CULV_EXPORT culv_result culv_keyed_mutex_acquire(culv_keyed_mutex *mutex, CUstre
 CULV_EXPORT culv_result culv_keyed_mutex_release(culv_keyed_mutex *mutex, CUstream stream,
                                                  uint64_t key);
 
-/** Whether CUDA holds the mutex: it was acquired, and no release was submitted since. 0 for NULL.
+/** Tells whether CUDA holds the mutex: it was acquired, and no release was submitted since. 0 for
+ * NULL.
  * Threads: any. */
 CULV_EXPORT culv_bool culv_keyed_mutex_is_held(const culv_keyed_mutex *mutex);
 
-/** Destroys CUDA's import and sets *mutex to NULL. It releases nothing: release the mutex before,
- * or the other side waits in vain. CUDA's use should be over, as for culv_semaphore_destroy(). A
- * NULL, or a pointer to NULL, is a no-op.
- * Ownership: *mutex is Culvert's again.
+/** Destroys CUDA's import. It does not release the mutex: release it first, or the other side waits
+ * in vain. CUDA's work with it should be done, as for culv_semaphore_destroy().
  * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_keyed_mutex_destroy(culv_keyed_mutex **mutex);
 
-/** Does the same as culv_keyed_mutex_destroy(), but never waits. See
- * culv_semaphore_destroy_after().
- * Ownership: *mutex is Culvert's again.
+/** Does what culv_keyed_mutex_destroy() does, but never waits. See culv_semaphore_destroy_after().
  * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_keyed_mutex_destroy_after(culv_keyed_mutex **mutex, CUstream last_use);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: memory pools that other processes can use, and a query of how a pointer can be shared.
  *
- * Memory from cuMemAllocAsync lies in a pool. An exportable pool goes to another CUDA process as a
- * handle. After that, each allocation in it goes there as 64 bytes of data:
+ * Memory from cuMemAllocAsync lies in a pool. Send an exportable pool to another CUDA process as a
+ * handle. Then send each allocation in it as 64 bytes of data:
  *
  *   exporter: culv_mem_pool_export_dup(), culv_mem_pool_alloc(), culv_mem_pool_export_pointer()
  *   importer: culv_mem_pool_import_take(), culv_mem_pool_import_pointer(), culv_mem_pool_free()
  *
  * Export the pool before its pointers (cuda.h, cuMemPoolExportPointer: "from an already shared
- * memory pool"; measured on an H200). Every process that imported an allocation frees it before its
- * owner does. No other process uses it before the owner's stream has allocated it.
+ * memory pool"; measured on an H200). Every process that imported an allocation must free it before
+ * its owner does. No other process may use it before the owner's stream has allocated it.
  *
  * Vulkan, OpenGL and Direct3D take no pools (on an H200 vkAllocateMemory refused the handle in all
  * runs but one). For graphics use a culv_vmm_allocation (culvert/vmm.h) or the graphics API's own
@@ -30,23 +30,22 @@ typedef struct CUmemPoolHandle_st *CUmemoryPool;
  * come from any thread. */
 typedef struct culv_mem_pool culv_mem_pool;
 
-/** A pool of device memory to make. Zero means the default. */
+/** A pool of device memory to make. */
 typedef struct culv_mem_pool_desc {
     size_t struct_size; /**< Set by culv_mem_pool_desc_init(). */
     /** The handle types that you want to export the pool as: bits (1 << culv_handle_type) of
      * OPAQUE_FD, or on Windows OPAQUE_WIN32 or OPAQUE_WIN32_KMT. 0: it is never exported. */
     uint32_t handle_types;
-    /** Maximum size in bytes (CUDA 12.2). 0: as much as there is. */
-    uint64_t max_size;
+    uint64_t max_size; /**< Maximum size in bytes (CUDA 12.2). 0: as much as there is. */
     /** Bytes that the pool keeps when memory in it is freed. 0: none, which is CUDA's default. */
     uint64_t release_threshold;
     /** Windows, OPAQUE_WIN32: a SECURITY_ATTRIBUTES with the security descriptor of exported
      * handles (cuda.h, CUmemPoolProps). Read during the call. NULL: this user's default. */
     const void *security_attributes;
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
-    /** Besides handle_types: culv_mem_pool_export_fabric() (culvert/fabric.h). Whether it works is
-     * tried by an export. culv_mem_pool_handle_types() has the bit of CULV_HANDLE_FABRIC where it
-     * did. */
+    /** The export by culv_mem_pool_export_fabric() (culvert/fabric.h), besides handle_types.
+     * Culvert tests by an export whether it works. If it does, culv_mem_pool_handle_types() has the
+     * bit of CULV_HANDLE_FABRIC. */
     culv_fabric fabric;
 } culv_mem_pool_desc;
 
@@ -62,11 +61,10 @@ typedef struct culv_mem_pool_import_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_mem_pool_import_desc;
 
-/** culv_mem_pool_import_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_mem_pool_import_desc)
 
-/** An allocation of a pool, in the form that goes to another process which has the pool. These are
- * plain bytes: send them as they are. This is not a handle, so it keeps nothing alive. */
+/** An allocation of a pool, in the form for another process that has the pool. Send the bytes as
+ * they are. This is not a handle, so it keeps nothing alive. */
 typedef struct culv_mem_pool_pointer {
     uint8_t data[64]; /**< CUmemPoolPtrExportData. */
 } culv_mem_pool_pointer;
@@ -76,33 +74,29 @@ typedef struct culv_mem_pool_pointer {
  * no file descriptor is left for an exported pool; VALUE: `fabric`), UNSUPPORTED (VMM: the device
  * lacks pools; HANDLE_TYPE: this device or system lacks the type, or fabric handles that were
  * required; DRIVER_TOO_OLD), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours; give it to culv_mem_pool_destroy().
- * Threads: any.
+ * Ownership: *out is yours, for culv_mem_pool_destroy(). Threads: any.
  * Source: cuda.h, cuMemPoolCreate. */
 CULV_EXPORT culv_result culv_mem_pool_create(culv_device *device, const culv_mem_pool_desc *desc,
                                              culv_mem_pool **out);
 
-/** Destroys the pool and sets *pool to NULL. Memory that is not freed yet stays, and cuMemFreeAsync
- * frees it later; the pool's own memory goes with the last of it. Does not wait. NULL, or a pointer
- * to NULL, is a no-op.
+/** Destroys the pool. Memory that is not freed yet stays, and cuMemFreeAsync frees it later; the
+ * pool's own memory is released with the last of it. Does not wait.
  *
  * NVIDIA's cuMemPoolDestroy crashes for a pool whose export failed because the process had no file
  * descriptor left (measured on an H200). culv_mem_pool_export_dup() therefore asks the system for a
  * descriptor before it calls the driver. If another thread takes the last one in between, Culvert
  * leaves that pool in the driver and logs a warning.
- * Ownership: *pool is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Source: cuda.h, cuMemPoolDestroy. */
 CULV_EXPORT void culv_mem_pool_destroy(culv_mem_pool **pool);
 
 /** Returns the driver's pool, for cuMemPoolTrimTo, cuDeviceSetMemPool and others. NULL for NULL.
  * Never destroy it.
- * Ownership: the pool owns it.
- * Threads: any. */
+ * Ownership: the pool owns it. Threads: any. */
 CULV_EXPORT CUmemoryPool culv_mem_pool_native_handle(const culv_mem_pool *pool);
 
-/** Returns the types that the pool can be exported as: bits (1 << culv_handle_type) of what it was
- * made for. 0 for an import, and for NULL.
+/** Returns the types that the pool can be exported as, in bits (1 << culv_handle_type). 0 for an
+ * import, and for NULL.
  * Threads: any. */
 CULV_EXPORT uint32_t culv_mem_pool_handle_types(const culv_mem_pool *pool);
 
@@ -111,20 +105,19 @@ CULV_EXPORT uint32_t culv_mem_pool_handle_types(const culv_mem_pool *pool);
  * descriptor is closed on exec.
  * Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE; NOT_EXPORTABLE: it was not made for that type, or is
  * itself an import; OS: no file descriptor is left), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: each call makes a new *out, which you close with culv_handle_close().
- * Threads: any.
+ * Ownership: each call makes a new *out, which you close with culv_handle_close(). Threads: any.
  * Source: cuda.h, cuMemPoolExportToShareableHandle. */
 CULV_EXPORT culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_type type,
                                                  culv_handle *out);
 
-/** Imports a pool and TAKES its handle. The device can read and write what is in it, whether the
- * memory is its own or that of another GPU that it reaches. Nothing new can be allocated in an
- * imported pool.
+/** Imports a pool and TAKES its handle. The device can read and write its allocations, whether the
+ * memory is its own or that of another GPU that it reaches. You cannot allocate in an imported
+ * pool.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND), UNSUPPORTED
  * (VMM, HANDLE_TYPE, DRIVER_TOO_OLD), DRIVER (HANDLE_REFUSED; PEER: it lies on a GPU that the
  * device does not reach), ASYNC, OUT_OF_MEMORY.
- * Ownership: the handle becomes Culvert's after CULV_OK; after an error it is still yours and open.
- * *out is yours; give it to culv_mem_pool_destroy().
+ * Ownership: Culvert owns the handle if the call succeeds. *out is yours, for
+ * culv_mem_pool_destroy().
  * Threads: any.
  * Source: cuda.h, cuMemPoolImportFromShareableHandle, cuMemPoolSetAccess. */
 CULV_EXPORT culv_result culv_mem_pool_import_take(culv_device *device,
@@ -133,9 +126,7 @@ CULV_EXPORT culv_result culv_mem_pool_import_take(culv_device *device,
 
 /** Imports a pool and BORROWS its handle.
  * Errors: as culv_mem_pool_import_take().
- * Ownership: the handle stays yours, and you may close it right after the call. *out is yours; give
- * it to culv_mem_pool_destroy().
- * Threads: any. */
+ * Ownership: the handle stays yours. *out is yours, for culv_mem_pool_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_mem_pool_import_borrow(culv_device *device,
                                                     const culv_mem_pool_import_desc *desc,
                                                     culv_mem_pool **out);
@@ -144,8 +135,7 @@ CULV_EXPORT culv_result culv_mem_pool_import_borrow(culv_device *device,
  * stream later may use it.
  * Errors: INVALID (NULL_ARGUMENT, SIZE; USAGE: an imported pool; STREAM_DEVICE), OUT_OF_MEMORY,
  * DRIVER, ASYNC.
- * Ownership: *out is yours; give it to culv_mem_pool_free() or cuMemFreeAsync.
- * Threads: any.
+ * Ownership: *out is yours, for culv_mem_pool_free() or cuMemFreeAsync. Threads: any.
  * Source: cuda.h, cuMemAllocFromPoolAsync. */
 CULV_EXPORT culv_result culv_mem_pool_alloc(culv_mem_pool *pool, uint64_t size, CUstream stream,
                                             CUdeviceptr *out);
@@ -154,8 +144,7 @@ CULV_EXPORT culv_result culv_mem_pool_alloc(culv_mem_pool *pool, uint64_t size, 
  * pointer of 0 is a no-op.
  * Errors: INVALID (NULL_ARGUMENT, STREAM_DEVICE), DRIVER (also for a pointer without memory),
  * ASYNC.
- * Ownership: the memory is the pool's again.
- * Threads: any.
+ * Ownership: the memory is the pool's again. Threads: any.
  * Source: cuda.h, cuMemFreeAsync. */
 CULV_EXPORT culv_result culv_mem_pool_free(culv_mem_pool *pool, CUdeviceptr pointer,
                                            CUstream stream);
@@ -165,8 +154,7 @@ CULV_EXPORT culv_result culv_mem_pool_free(culv_mem_pool *pool, CUdeviceptr poin
  * Errors: INVALID (NULL_ARGUMENT; NOT_READY: the pool was not exported yet; NOT_EXPORTABLE: the
  * pool was not made for export, or is an import; VALUE: not memory of this pool), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
- * Ownership: the copy is yours; it keeps nothing alive.
- * Threads: any.
+ * Ownership: the copy is yours; it keeps nothing alive. Threads: any.
  * Source: cuda.h, cuMemPoolExportPointer. */
 CULV_EXPORT culv_result culv_mem_pool_export_pointer(culv_mem_pool *pool, CUdeviceptr pointer,
                                                      culv_mem_pool_pointer *out);
@@ -174,8 +162,7 @@ CULV_EXPORT culv_result culv_mem_pool_export_pointer(culv_mem_pool *pool, CUdevi
 /** Imports an allocation of an imported pool.
  * Errors: INVALID (NULL_ARGUMENT; USAGE: the pool is not an import), DRIVER (HANDLE_REFUSED: the
  * data is of another pool, or of memory that was freed), ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours; give it to culv_mem_pool_free() before its owner frees it.
- * Threads: any.
+ * Ownership: *out is yours, for culv_mem_pool_free() before its owner frees it. Threads: any.
  * Source: cuda.h, cuMemPoolImportPointer. */
 CULV_EXPORT culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool,
                                                      const culv_mem_pool_pointer *pointer,
@@ -197,7 +184,7 @@ typedef enum culv_pointer_kind {
     CULV_POINTER_KIND_FORCE32 = 0x7fffffff
 } culv_pointer_kind;
 
-/** What CUDA knows about an address. */
+/** CUDA's knowledge of an address. */
 typedef struct culv_pointer_info {
     size_t struct_size; /**< Set by culv_pointer_info_init(). */
     culv_pointer_kind kind;
@@ -208,21 +195,20 @@ typedef struct culv_pointer_info {
     uint32_t handle_types;
     /** Nonzero: Vulkan on the same GPU can import it by one of those handles. */
     culv_bool graphics;
-    /** How to export it, or why that is impossible and what to use instead. */
+    /** Text: how to export it, or why that is impossible and what to use instead. */
     char reason_text[384];
     /** CUDA ordinal of the device that the memory lies on or that allocated it. -1: none. */
     int32_t device;
     /** The allocation. For VMM memory: the reserved addresses that it is mapped in. */
     CUdeviceptr range_start;
     uint64_t range_size;
-    /** VMM: what is mapped there. Otherwise the same as the range. */
-    CUdeviceptr mapping_start;
+    CUdeviceptr mapping_start; /**< VMM: the mapping there. Otherwise the same as the range. */
     uint64_t mapping_size;
     /** Identifies the memory in this process: two pointers to the same memory have the same number,
      * even when it is mapped at two places or mapped again. 0: unknown. */
     uint64_t memory_id;
-    /** Identifies the allocation or mapping in this process: each has another number, so you can
-     * distinguish one that is made later at the same address. 0: unknown (external memory). */
+    /** Identifies the allocation or mapping in this process: each has its own number, even if it is
+     * made later at the same address. 0: unknown (external memory). */
     uint64_t buffer_id;
     CUmemoryPool pool; /**< Pools: the driver's handle. */
     /** Nonzero: cuIpcGetMemHandle takes it. It shares the whole block that the memory lies in. */
@@ -230,14 +216,12 @@ typedef struct culv_pointer_info {
     culv_bool rdma; /**< Nonzero: third-party devices can reach it (GPUDirect RDMA). */
 } culv_pointer_info;
 
-/** culv_pointer_info_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_pointer_info)
 
-/** Gets what memory is at an address, what it can be exported as, and which allocation it belongs
- * to. An address without memory is not an error: kind is then NONE.
+/** Gets the kind of memory at an address, the types that it can be exported as, and its allocation.
+ * An address without memory is not an error: kind is then NONE.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), DRIVER, ASYNC.
- * Ownership: the copy is yours.
- * Threads: any.
+ * Ownership: the copy is yours. Threads: any.
  * Source: cuda.h, cuPointerGetAttributes: ALLOWED_HANDLE_TYPES, MEMORY_BLOCK_ID, MEMPOOL_HANDLE
  * ...; cuMemRetainAllocationHandle, which knows cuMemCreate's memory; measured on an H200,
  * docs/vmm-more.md. */

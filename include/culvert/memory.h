@@ -25,12 +25,12 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Which kind of memory a buffer or an image lies in. All kinds hold the same data; they differ in
- * speed, and only at sizes of GiBs. Measured on an H200, random reads of 4 GiB: 43 G words/s in the
- * fast kind, 6.3 in the others (docs/measured/memory-kinds.md). */
+/** The kind of memory that a buffer or an image lies in. All kinds hold the same data; they differ
+ * in speed, and only at sizes of GiBs. Measured on an H200, random reads of 4 GiB: 43 G words/s in
+ * the fast kind, 6.3 in the others (docs/measured/memory-kinds.md). */
 typedef enum culv_memory_kind {
-    /** In a descriptor: the fast kind. In an answer: Culvert does not know it, because the memory
-     * is the host's, or came as a handle and nobody said how it was allocated. */
+    /** In a descriptor: the fast kind. In an answer: not known, because the memory is the host's,
+     * or came as a handle without a statement of how it was allocated. */
     CULV_MEMORY_KIND_UNKNOWN = 0,
     /** Random access is as fast as in memory of cuMemAlloc, from both sides and at every size: the
      * memory is dedicated to the one buffer, or CUDA's own. */
@@ -40,16 +40,16 @@ typedef enum culv_memory_kind {
      * both sides. Exportable memory that is not dedicated is of this kind, so all blocks of an
      * allocator are. */
     CULV_MEMORY_KIND_COMPRESSIBLE = 2,
-    /** CUDA's memory in a buffer of the graphics API that does not have all of the allocation, or
-     * that is sparse: fast for CUDA; random access of the graphics API is as slow as in the
+    /** CUDA's memory in a buffer of the graphics API that is sparse, or that covers only a part of
+     * the allocation. It is fast for CUDA. Random access by the graphics API is as slow as in the
      * compressible kind. */
     CULV_MEMORY_KIND_PLAIN = 3,
     CULV_MEMORY_KIND_FORCE32 = 0x7fffffff
 } culv_memory_kind;
 
-/** From this size on, in bytes, the kind of memory matters for random access, and Culvert warns of
- * memory of yours that is not of the fast kind. All kinds were alike at 1 GiB, and at 4 GiB all but
- * the fast one were at a sixth (measured on an H200); sizes between are not known yet. */
+/** From this size on, in bytes, the kind of memory matters for random access, and Culvert warns if
+ * your own memory is not of the fast kind. All kinds were alike at 1 GiB, and at 4 GiB all but the
+ * fast one were at a sixth (measured on an H200); sizes between are not known yet. */
 #define CULV_SLOW_KIND_BYTES (UINT64_C(1) << 30)
 
 /** Opaque: an imported allocation. You order the creation and the destruction of one object. */
@@ -57,11 +57,11 @@ typedef struct culv_memory culv_memory;
 /** Opaque: a range of an imported allocation, as a CUdeviceptr. */
 typedef struct culv_buffer culv_buffer;
 
-/** What to import. Zero in every field but struct_size means the default. */
+/** An allocation to import. */
 typedef struct culv_memory_desc {
     size_t struct_size; /**< Set by culv_memory_desc_init(). */
-    /** Required. OPAQUE_FD; DMA_BUF_FD where CUDA imports dma-bufs, which is Tegra from Thor on; on
-     * Windows OPAQUE_WIN32 or OPAQUE_WIN32_KMT. culv_image_map() refuses an imported dma-buf. */
+    /** Required. OPAQUE_FD; DMA_BUF_FD on systems whose CUDA imports dma-bufs (Tegra from Thor on);
+     * on Windows OPAQUE_WIN32 or OPAQUE_WIN32_KMT. culv_image_map() refuses an imported dma-buf. */
     culv_handle handle;
     /** Required: the size of the WHOLE allocation in bytes (VkMemoryAllocateInfo::allocationSize),
      * not of a resource in it. NVIDIA's driver does not check it. */
@@ -69,12 +69,11 @@ typedef struct culv_memory_desc {
     /** Nonzero when the memory was allocated for one resource (VkMemoryDedicatedAllocateInfo). */
     culv_bool dedicated;
     /** UUID of the device that exported the memory. Culvert refuses the memory of another device.
-     * All zero: you vouch that it is this device's. */
+     * All zero: you guarantee that it is this device's. */
     culv_uuid exporter;
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_memory_desc;
 
-/** culv_memory_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_memory_desc)
 
 /** The range of an import to map as a buffer. */
@@ -93,8 +92,8 @@ CULV_INIT(culv_buffer_desc)
  * Errors: INVALID (HANDLE_BAD, HANDLE_KIND, SIZE, DEVICE_MISMATCH ...), UNSUPPORTED (HANDLE_TYPE:
  * this system lacks the type, or the driver does not take dma-bufs), DRIVER (HANDLE_REFUSED),
  * ASYNC, OUT_OF_MEMORY.
- * Ownership: the handle becomes Culvert's after CULV_OK; after an error it is still yours and open.
- * *out is yours; give it to culv_memory_destroy().
+ * Ownership: Culvert owns the handle if the call succeeds. *out is yours, for
+ * culv_memory_destroy().
  * Threads: any.
  * Source: cuda.h, cuImportExternalMemory. The driver gets a duplicate, because drivers differ in
  * what they close on failure. */
@@ -103,16 +102,12 @@ CULV_EXPORT culv_result culv_memory_import_take(culv_device *device, const culv_
 
 /** Imports an allocation and BORROWS its handle.
  * Errors: as culv_memory_import_take().
- * Ownership: the handle stays yours, and you may close it right after the call. *out is yours; give
- * it to culv_memory_destroy().
- * Threads: any. */
+ * Ownership: the handle stays yours. *out is yours, for culv_memory_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_memory_import_borrow(culv_device *device, const culv_memory_desc *desc,
                                                   culv_memory **out);
 
-/** Destroys the import and sets *memory to NULL. Buffers mapped on it live on. You may destroy the
- * import and its buffers in any order: the driver unmaps first and releases the import afterwards.
- * NULL, or a pointer to NULL, is a no-op.
- * Ownership: *memory is Culvert's again.
+/** Destroys the import. Buffers mapped on it live on. You may destroy the import and its buffers in
+ * any order: the driver unmaps first and releases the import afterwards.
  * Threads: any, ordered with other calls on this object.
  * Source: CUDA guide 3.2.16: freeing a memory object does not free mappings to it. */
 CULV_EXPORT void culv_memory_destroy(culv_memory **memory);
@@ -124,50 +119,43 @@ CULV_EXPORT uint64_t culv_memory_size(const culv_memory *memory);
 /** Maps a range of the import as a buffer. desc may be NULL, which maps all of it.
  * Errors: INVALID (RANGE), DRIVER (SIZE: the driver finds that the allocation is smaller than the
  * import stated), ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours; give it to culv_buffer_unmap(). It keeps the import alive.
- * Threads: any.
+ * Ownership: *out is yours, for culv_buffer_unmap(). It keeps the import alive. Threads: any.
  * Source: cuda.h, cuExternalMemoryGetMappedBuffer. */
 CULV_EXPORT culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc,
                                         culv_buffer **out);
 
-/** Unmaps the buffer and sets *buffer to NULL. The work that uses it should be done, as before
- * vkFreeMemory. NULL, or a pointer to NULL, is a no-op.
+/** Unmaps the buffer. The work that uses it should be done, as before vkFreeMemory.
  *
  * If this is the import's last buffer, the driver WAITS in this call for all CUDA work of the
  * context, and other threads cannot submit any meanwhile. It waits for ever if that work waits for
  * a signal that nobody has submitted yet. culv_buffer_unmap_after() does not wait.
  * Errors: INVALID (OWNED: Culvert made the buffer itself (culv_shared_buffer_cuda()); nothing
  * happens, and the pointer keeps its value).
- * Ownership: *buffer is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Source: measured, docs/measured/nvidia-measured.md: cuMemFree of a mapping waits for the
  * context. */
 CULV_EXPORT culv_result culv_buffer_unmap(culv_buffer **buffer);
 
-/** Like culv_buffer_unmap(), but DEFERS and never waits. Culvert releases the driver's mapping
- * after `last_use` has done the work that has been submitted to it so far. The release happens in a
- * later culv_device_collect(), culv_buffer_unmap(), culv_semaphore_destroy() or
- * culv_device_get_counts(), or when the device goes; those calls may wait in the driver. The stream
- * must belong to the device's context. Culvert can record nothing on a stream in capture, so the
- * release then waits for all CUDA work.
- * Errors: as culv_buffer_unmap().
- * Ownership: *buffer is Culvert's again.
- * Threads: any, ordered with other calls on this object. */
+/** Does what culv_buffer_unmap() does, but DEFERS and never waits. Culvert releases the driver's
+ * mapping after `last_use` has done the work that has been submitted to it so far. The release
+ * happens in a later culv_device_collect(), culv_buffer_unmap(), culv_semaphore_destroy() or
+ * culv_device_get_counts(), or when the device is closed; those calls may wait in the driver. The
+ * stream must belong to the device's context. If it is in capture, Culvert can record nothing on
+ * it, so the release waits for all CUDA work.
+ * Errors: as culv_buffer_unmap(). Threads: any, ordered with other calls on this object. */
 CULV_EXPORT culv_result culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use);
 
 /** Returns the device pointer to the buffer's first byte. It is valid until the buffer is unmapped.
  * 0 for NULL. The pointer is the driver's: pass it to kernels and copies, never to cuMemFree.
- * Ownership: Culvert owns it.
- * Threads: any. */
+ * Ownership: Culvert owns it. Threads: any. */
 CULV_EXPORT CUdeviceptr culv_buffer_pointer(const culv_buffer *buffer);
 
-/** Returns the buffer's size in bytes. 0 for NULL.
- * Threads: any. */
+/** Returns the buffer's size in bytes. 0 for NULL. Threads: any. */
 CULV_EXPORT uint64_t culv_buffer_size(const culv_buffer *buffer);
 
-/** Returns the kind of memory that the buffer lies in. It follows from what is known of the
- * allocation: from culv_memory_desc::dedicated or culv_vk_memory_desc::dedicated, or from what
- * Culvert made. CULV_MEMORY_KIND_UNKNOWN for NULL.
+/** Returns the kind of memory that the buffer lies in. The answer follows from
+ * culv_memory_desc::dedicated or culv_vk_memory_desc::dedicated, or from how Culvert made the
+ * memory. CULV_MEMORY_KIND_UNKNOWN for NULL.
  * Threads: any.
  * Source: measured, docs/measured/memory-kinds.md. */
 CULV_EXPORT culv_memory_kind culv_buffer_memory_kind(const culv_buffer *buffer);

@@ -12,7 +12,7 @@
  * (NOT_READY).
  *
  * Such an object sets up the machine's NVSwitches. On a shared machine that may disturb other
- * programs. Culvert makes or imports one only when its descriptor has `opt_in` set. */
+ * programs. Culvert makes or imports one only if its descriptor has `opt_in` set. */
 #ifndef CULV_MULTICAST_H_
 #define CULV_MULTICAST_H_
 
@@ -28,24 +28,21 @@ CULV_EXTERN_C_BEGIN
  * calls may come from any thread. */
 typedef struct culv_multicast culv_multicast;
 
-/** A multicast object to make. Zero means the default. */
+/** A multicast object to make. */
 typedef struct culv_multicast_desc {
     size_t struct_size;   /**< Set by culv_multicast_desc_init(). */
     uint32_t num_devices; /**< Required: GPUs of the team, including those of other processes. */
     culv_bool opt_in;     /**< Required: 1, once you know the warning above. */
-    /** Required: bytes that each device can bind, rounded up to the granularity. */
-    uint64_t size;
+    uint64_t size; /**< Required: bytes that each device can bind, rounded up to the granularity. */
     /** Bits (1 << culv_handle_type) of the handles that you want to export it as: OPAQUE_FD, on
      * Windows OPAQUE_WIN32. Only exportable memory can be bound to such an object. 0: never
      * exported. */
     uint32_t handle_types;
     /** 1: round the size to what the driver recommends for speed. */
     culv_bool recommended_granularity;
-    /** Copied (up to 63 bytes); appears in messages. Default: none. */
-    const char *label;
+    const char *label; /**< Copied (up to 63 bytes); appears in messages. Default: none. */
 } culv_multicast_desc;
 
-/** culv_multicast_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_multicast_desc)
 
 /** A multicast object behind a handle. */
@@ -60,16 +57,15 @@ typedef struct culv_multicast_import_desc {
     const char *label;    /**< Copied (up to 63 bytes). Default: none. */
 } culv_multicast_import_desc;
 
-/** culv_multicast_import_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_multicast_import_desc)
 
-/** Whether the device can be part of a team: it has CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, and
- * the driver has the calls.
+/** Tells whether the device can be part of a team: it has CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED,
+ * and the driver has the calls.
  * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (VMM: the device has no multicast; DRIVER_TOO_OLD).
  * Threads: any. */
 CULV_EXPORT culv_result culv_check_multicast(const culv_device *device);
 
-/** The granularities in bytes of an object like desc: the minimum, and the one that the driver
+/** Gets the granularities in bytes of an object like desc: the minimum, and the one that the driver
  * recommends for speed. The call ignores the size and opt_in of desc. Either output may be NULL.
  * The call only asks the driver; it makes nothing.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE, HANDLE_TYPE), UNSUPPORTED (VMM: the device
@@ -86,52 +82,45 @@ CULV_EXPORT culv_result culv_multicast_get_granularity(culv_device *device,
  * NULL_ARGUMENT, STRUCT_SIZE, VALUE, SIZE, HANDLE_TYPE), UNSUPPORTED (VMM, HANDLE_TYPE,
  * DRIVER_TOO_OLD), DRIVER (NOT_READY: the system software that multicast needs is not running;
  * DRIVER_REFUSED), ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_multicast_destroy().
- * Threads: any.
+ * Ownership: *out is yours, for culv_multicast_destroy(). Threads: any.
  * Source: cuda.h, cuMulticastCreate. */
 CULV_EXPORT culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc *desc,
                                               culv_multicast **out);
 
-/** Imports another process's multicast object and BORROWS its handle. The handle stays yours, and
- * you may close it right after the call.
+/** Imports another process's multicast object and BORROWS its handle.
  * Errors: as culv_multicast_create(); INVALID (HANDLE_BAD, HANDLE_KIND), DRIVER (HANDLE_REFUSED).
- * Ownership: the handle stays yours; *out is yours, for culv_multicast_destroy().
- * Threads: any.
+ * Ownership: the handle stays yours; *out is yours, for culv_multicast_destroy(). Threads: any.
  * Source: cuda.h, cuMemImportFromShareableHandle. */
 CULV_EXPORT culv_result culv_multicast_import_borrow(culv_device *device,
                                                      const culv_multicast_import_desc *desc,
                                                      culv_multicast **out);
 
-/** Imports another process's multicast object and TAKES its handle. After CULV_OK the handle is
- * Culvert's. After an error it is still yours and open.
+/** Imports another process's multicast object and TAKES its handle.
  * Errors: as culv_multicast_import_borrow().
- * Ownership: the handle as described; *out is yours, for culv_multicast_destroy().
- * Threads: any. */
+ * Ownership: the handle as described; *out is yours, for culv_multicast_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_multicast_import_take(culv_device *device,
                                                    const culv_multicast_import_desc *desc,
                                                    culv_multicast **out);
 
-/** Gives the object up and sets *multicast to NULL. NULL, or a pointer to NULL, is a no-op. Unmap
- * the object before the call, because its allocation goes with it. The call first unbinds all
- * memory that is bound to the object. It does not wait for the GPU.
- * Ownership: *multicast is Culvert's again.
+/** Destroys the object. Unmap the object first, because its allocation is destroyed with it. The
+ * call unbinds all memory that is bound to the object. It does not wait for the GPU.
  * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_multicast_destroy(culv_multicast **multicast);
 
-/** Bytes that each device can bind: the requested size, rounded up; 0 for NULL.
+/** Returns the bytes that each device can bind: the requested size, rounded up; 0 for NULL.
  * Threads: any. */
 CULV_EXPORT uint64_t culv_multicast_size(const culv_multicast *multicast);
 
-/** The number of devices that are still to be added. Memory can be bound when it is 0. 0 for NULL.
+/** Returns the number of devices that are still to be added. Memory can be bound when it is 0. 0
+ * for NULL.
  * Threads: any. */
 CULV_EXPORT uint32_t culv_multicast_missing_devices(const culv_multicast *multicast);
 
-/** The object as an allocation, for culv_vmm_map() and culv_vmm_export_dup(). culv_vmm_map()
- * answers INVALID (NOT_READY) while a device is missing. culv_vmm_allocation_destroy() refuses it
- * (OWNED).
+/** Returns the object as an allocation, for culv_vmm_map() and culv_vmm_export_dup().
+ * culv_vmm_map() answers INVALID (NOT_READY) while a device is missing.
+ * culv_vmm_allocation_destroy() refuses it (OWNED).
  * Errors: none; NULL for NULL.
- * Ownership: the object's.
- * Threads: any. */
+ * Ownership: the object's. Threads: any. */
 CULV_EXPORT culv_vmm_allocation *culv_multicast_allocation(const culv_multicast *multicast);
 
 /** Adds a device to the team. It stays in the team as long as the object lives.
@@ -144,14 +133,13 @@ CULV_EXPORT culv_result culv_multicast_add_device(culv_multicast *multicast, cul
 
 /** Tells Culvert that other processes have added `count` more devices. Culvert cannot see that. If
  * they have not, the next call into the driver waits for them.
- * Errors: INVALID (NULL_ARGUMENT; VALUE: fewer devices are missing).
- * Threads: any. */
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: fewer devices are missing). Threads: any. */
 CULV_EXPORT culv_result culv_multicast_mark_devices_added(culv_multicast *multicast,
                                                           uint32_t count);
 
 /** Binds `size` bytes from `memory_offset` of an allocation at `offset` of the object, for the
  * device that holds the memory. All three are multiples of the minimum granularity. Unbind the
- * memory before you give its handle up.
+ * memory before you destroy its allocation.
  * Errors: INVALID (NULL_ARGUMENT; NOT_READY: devices are missing; VALUE: not multiples of the
  * granularity; RANGE; USAGE: a tile pool, host memory or a multicast object; DEVICE_MISMATCH: the
  * memory is on no device of the team; NOT_EXPORTABLE: the object can be exported, or was imported,
@@ -164,7 +152,7 @@ CULV_EXPORT culv_result culv_multicast_bind(culv_multicast *multicast, uint64_t 
                                             culv_vmm_allocation *memory, uint64_t memory_offset,
                                             uint64_t size);
 
-/** Does the same as culv_multicast_bind() for `size` bytes at an address of memory on `device`. The
+/** Does what culv_multicast_bind() does for `size` bytes at an address of memory on `device`. The
  * address is one where memory of cuMemCreate is mapped, or one that cuMemAllocAsync returned.
  * Errors: as culv_multicast_bind() (DEVICE_MISMATCH: also memory on another device). The driver
  * decides about every other kind of memory.

@@ -6,7 +6,7 @@
  * to fill. A list for a buffer that CUDA uses has NvSciBufGeneralAttrKey_GpuId with
  * culv_device_caps::uuid, which are the same 16 bytes.
  *
- * Nobody has run this with NvSci: it is tested against a library that plays NvSci's calls. */
+ * It has not run with NvSci yet: it is tested against a library that imitates NvSci's calls. */
 #ifndef CULV_NVSCI_H_
 #define CULV_NVSCI_H_
 
@@ -23,7 +23,7 @@ typedef struct culv_nvsci_buffer culv_nvsci_buffer;
 /** Opaque: an imported NvSciSyncObj. */
 typedef struct culv_nvsci_sync culv_nvsci_sync;
 
-/** What to import. Zero in every field but struct_size means the default. */
+/** An NvSciBufObj to import. */
 typedef struct culv_nvsci_buffer_desc {
     size_t struct_size; /**< Set by culv_nvsci_buffer_desc_init(). */
     /** Required: an NvSciBufObj, which is a pointer. It must outlive the import. */
@@ -36,35 +36,29 @@ typedef struct culv_nvsci_buffer_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_nvsci_buffer_desc;
 
-/** culv_nvsci_buffer_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_nvsci_buffer_desc)
 
 /** Imports an NvSciBufObj.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; SIZE: size is 0), UNSUPPORTED (HANDLE_TYPE: the
  * driver takes no NvSciBuf; LIBRARY: read_only, and libnvscibuf is not there or is too old), DRIVER
  * (HANDLE_REFUSED; DRIVER_REFUSED: NvSci did not duplicate the object), OUT_OF_MEMORY, ASYNC.
- * Ownership: the object stays yours. *out is yours; give it to culv_nvsci_buffer_destroy().
- * Threads: any.
+ * Ownership: the object stays yours. *out is yours, for culv_nvsci_buffer_destroy(). Threads: any.
  * Source: CUDA guide 3.2.16.5.1; cuda.h, cuImportExternalMemory. */
 CULV_EXPORT culv_result culv_nvsci_buffer_import(culv_device *device,
                                                  const culv_nvsci_buffer_desc *desc,
                                                  culv_nvsci_buffer **out);
 
-/** Unmaps and destroys the import, and sets *buffer to NULL. The work that uses it should be done.
- * NULL, or a pointer to NULL, is a no-op.
- * Ownership: *buffer is Culvert's again.
+/** Unmaps and destroys the import. The work that uses it should be done.
  * Threads: any, after the last call. */
 CULV_EXPORT void culv_nvsci_buffer_destroy(culv_nvsci_buffer **buffer);
 
 /** Maps all of a raw buffer, the first time, and gets its address.
  * Errors: INVALID (NULL_ARGUMENT; USAGE: it is mapped as an array), DRIVER, OUT_OF_MEMORY, ASYNC.
- * Ownership: the import owns the mapping.
- * Threads: one at a time.
+ * Ownership: the import owns the mapping. Threads: one at a time.
  * Source: cuda.h, cuExternalMemoryGetMappedBuffer. */
 CULV_EXPORT culv_result culv_nvsci_buffer_get_pointer(culv_nvsci_buffer *buffer, CUdeviceptr *out);
 
-/** The image in an NvSciBuf object, as CUDA's array. Zero in every field but struct_size means the
- * default. */
+/** The image in an NvSciBuf object, as CUDA's array. */
 typedef struct culv_nvsci_array_desc {
     size_t struct_size;   /**< Set by culv_nvsci_array_desc_init(). */
     uint64_t offset;      /**< Offset of the image or the plane in the object, in bytes. */
@@ -76,32 +70,29 @@ typedef struct culv_nvsci_array_desc {
     uint32_t flags;       /**< CUDA_ARRAY3D_... */
 } culv_nvsci_array_desc;
 
-/** culv_nvsci_array_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_nvsci_array_desc)
 
 /** Maps an image as an array, the first time, and gets it. It has one level (cuda.h).
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; USAGE: it is mapped as a buffer; RANGE: offset is
  * not in it), DRIVER, OUT_OF_MEMORY, ASYNC.
- * Ownership: the import owns the array.
- * Threads: one at a time.
+ * Ownership: the import owns the array. Threads: one at a time.
  * Source: cuda.h, cuExternalMemoryGetMappedMipmappedArray. */
 CULV_EXPORT culv_result culv_nvsci_buffer_get_array(culv_nvsci_buffer *buffer,
                                                     const culv_nvsci_array_desc *desc,
                                                     CUarray *out);
 
-/** What a CUDA device does with an NvSciSync object. Bits. */
+/** The use of an NvSciSync object by a CUDA device. Bits. */
 typedef enum culv_nvsci_role {
     CULV_NVSCI_SIGNALS = 1,
     CULV_NVSCI_WAITS = 2,
     CULV_NVSCI_ROLE_FORCE32 = 0x7fffffff
 } culv_nvsci_role;
 
-/** Fills an NvSciSyncAttrList with what a device needs of a sync object: permission, primitive, GPU
- * id. Use a list for each role, and reconcile them.
- * Errors: INVALID (NULL_ARGUMENT; VALUE: no role, or an unknown one), UNSUPPORTED (HANDLE_TYPE:
- * the driver knows no NvSciSync), DRIVER.
- * Ownership: the list stays yours.
- * Threads: any.
+/** Fills an NvSciSyncAttrList with a device's needs: permission, primitive, GPU id. Use a list for
+ * each role, and reconcile them.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: no role, or an unknown one), UNSUPPORTED (HANDLE_TYPE: the
+ * driver knows no NvSciSync), DRIVER.
+ * Ownership: the list stays yours. Threads: any.
  * Source: cuda.h, cuDeviceGetNvSciSyncAttributes. */
 CULV_EXPORT culv_result culv_nvsci_get_sync_attributes(culv_device *device, void *attribute_list,
                                                        uint32_t roles);
@@ -109,28 +100,26 @@ CULV_EXPORT culv_result culv_nvsci_get_sync_attributes(culv_device *device, void
 /** Imports an NvSciSyncObj.
  * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (HANDLE_TYPE: the driver takes no NvSciSync), DRIVER
  * (HANDLE_REFUSED), OUT_OF_MEMORY, ASYNC.
- * Ownership: the object stays yours and must outlive the import. *out is yours; give it to
+ * Ownership: the object stays yours and must outlive the import. *out is yours, for
  * culv_nvsci_sync_destroy().
  * Threads: any.
  * Source: cuda.h, cuImportExternalSemaphore. */
 CULV_EXPORT culv_result culv_nvsci_sync_import(culv_device *device, const void *object,
                                                culv_nvsci_sync **out);
 
-/** Destroys the import and sets *sync to NULL. All signals and waits must be complete. NULL, or a
- * pointer to NULL, is a no-op.
- * Ownership: *sync is Culvert's again.
+/** Destroys the import. All signals and waits must be complete.
  * Threads: any, after the last call. */
 CULV_EXPORT void culv_nvsci_sync_destroy(culv_nvsci_sync **sync);
 
-/** Bits of the flags of a signal and of a wait. */
+/** Flags of a signal and of a wait. Bits. */
 typedef enum culv_nvsci_flags {
-    /** No memory of NvSciBuf is made coherent by this one: nothing that it orders is NvSciBuf's, or
-     * the caller does it. It saves a flush, or an invalidation, of all imported NvSciBuf memory. */
+    /** The call makes no NvSciBuf memory coherent, because it orders none, or because you do it.
+     * This saves a flush, or an invalidation, of all imported NvSciBuf memory. */
     CULV_NVSCI_SKIP_MEMSYNC = 1,
     CULV_NVSCI_FLAGS_FORCE32 = 0x7fffffff
 } culv_nvsci_flags;
 
-/** Signals in a stream. The call writes the fence, which others wait for.
+/** Signals in a stream. The call writes the fence that others wait for.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: unknown flags), DRIVER, ASYNC.
  * Ownership: *fence is an NvSciSyncFence of yours, cleared before the first use.
  * Threads: one at a time for a sync object.

@@ -2,7 +2,7 @@
 /* Culvert: GPU memory that network cards, capture devices and storage read and write (GPUDirect
  * RDMA), seen from the user's side.
  *
- * A card does not know what is at a CUDA pointer: its driver has to pin the memory first, by
+ * A card cannot use a CUDA pointer: its driver has to pin the memory first, by
  * nvidia_p2p_get_pages() in the kernel or by a dma-buf.
  *
  *   culv_rdma_get_info(device, pointer, &info);          what is there, and how a card gets at it
@@ -13,9 +13,9 @@
  * culvert/rdma_cache.h keeps registrations, and culvert/vulkan_rdma.h makes memory that is a
  * VkBuffer too.
  *
- * Only CUDA calls of the CPU order a card's writes. A kernel that runs while the card writes may
- * read old data, parts of new data, or data out of order. Wait on the CPU until the card has said
- * that its write is complete, then launch the kernel (GPUDirect RDMA guide 2.7). */
+ * Only CUDA calls that the CPU makes order a card's writes. A kernel that runs while the card
+ * writes may read old data, parts of new data, or data out of order. Wait on the CPU until the card
+ * has said that its write is complete, then launch the kernel (GPUDirect RDMA guide 2.7). */
 #ifndef CULV_RDMA_H_
 #define CULV_RDMA_H_
 
@@ -24,61 +24,61 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Bytes that a GPU's memory is pinned in (BAR1 is mapped in chunks of 64 KiB). */
+/** The unit in bytes in which GPU memory is pinned (BAR1 is mapped in chunks of 64 KiB). */
 #define CULV_RDMA_CHUNK UINT64_C(65536)
 /** Bytes of BAR1 that the driver keeps for itself (GPUDirect RDMA guide 2.5). */
 #define CULV_RDMA_BAR1_RESERVE (UINT64_C(32) << 20)
 
-/** How a card gets at memory. */
+/** The way in which a card reaches memory. */
 typedef enum culv_rdma_path {
-    CULV_RDMA_PATH_NONE = 0, /**< It cannot, or must not: culv_rdma_info::reason tells why. */
-    /** By a dma-buf (culv_rdma_dma_buf_export_dup()), or by the kernel's nvidia_p2p_get_pages(). */
+    CULV_RDMA_PATH_NONE = 0, /**< It cannot, or must not: culv_rdma_info::reason says why. */
+    /** The card reaches it through a dma-buf (culv_rdma_dma_buf_export_dup()), or through
+     * nvidia_p2p_get_pages() in the kernel. */
     CULV_RDMA_PATH_DEVICE = 1,
-    /** It is page-locked host memory that CUDA knows: give its pointer to what pins host memory
-     * (ibv_reg_mr()). Other memory of the host has NONE; it is registered in the same way. */
+    /** It is page-locked host memory that CUDA knows: pass its pointer to the call that pins host
+     * memory (ibv_reg_mr()). Other host memory has NONE, and is registered in the same way. */
     CULV_RDMA_PATH_HOST = 2,
     CULV_RDMA_PATH_FORCE32 = 0x7fffffff
 } culv_rdma_path;
 
-/** What is at a pointer, for a card. */
+/** The memory at a pointer, for a card. */
 typedef struct culv_rdma_info {
     size_t struct_size; /**< Set by culv_rdma_info_init(). */
     culv_pointer_kind kind;
     culv_rdma_path path;
-    culv_reason reason;    /**< NONE where there is a path. */
-    char reason_text[256]; /**< Why there is none and what to do. Empty where there is one. */
+    culv_reason reason;    /**< Reason why there is no path. NONE if there is one. */
+    char reason_text[256]; /**< Text: why there is no path and what to do. Empty if there is one. */
     int32_t device;        /**< CUDA ordinal of its device. -1: none. */
-    /** The allocation, or for VMM memory the mapping: what a card can be given as one. */
+    /** The allocation, or for VMM memory the mapping: the largest piece that a card can get as
+     * one. */
     CUdeviceptr start;
     uint64_t size; /**< Its size in bytes. */
-    /** Identifies the allocation or mapping in this process. One that is made later at the same
-     * address has another number. 0: unknown. */
+    /** Identifies the allocation or mapping in this process. A later one at the same address has
+     * another number. 0: unknown. */
     uint64_t buffer_id;
     /** Nonzero: CUDA says that third-party devices can reach it. VMM memory needs
      * CULV_VMM_USAGE_RDMA for that. */
     culv_bool rdma_capable;
     culv_bool sync_memops; /**< Nonzero: culv_rdma_set_sync_memops() was called for it. */
-    /** Nonzero with kind NONE: the host has pages of its own there (a stack, a heap, a file). */
+    /** Nonzero with kind NONE: the host has its own pages there (a stack, a heap, a file). */
     culv_bool host_pages;
 } culv_rdma_info;
 
-/** culv_rdma_info_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_rdma_info)
 
-/** Tells what memory is at an address and how a card gets at it, by one call of the driver. An
- * address without memory is not an error here: kind is then NONE. Managed memory has no path: it
- * moves, and a card would write into a copy that is overwritten later.
+/** Gets the kind of memory at an address and the way in which a card reaches it, by one call of the
+ * driver. An address without memory is not an error here: kind is then NONE. Managed memory has no
+ * path: it moves, and a card would write into a copy that is overwritten later.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), DRIVER, ASYNC.
- * Ownership: the copy is yours.
- * Threads: any.
+ * Ownership: the copy is yours. Threads: any.
  * Source: cuda.h, cuPointerGetAttributes; GPUDirect RDMA guide 1.4 on managed memory; measured: VMM
  * memory belongs to no context. */
 CULV_EXPORT culv_result culv_rdma_get_info(culv_device *device, CUdeviceptr pointer,
                                            culv_rdma_info *out);
 
-/** Checks whether `size` bytes at `pointer` are memory of a kind that cards are given. The range
- * lies in one allocation, or in one mapping of VMM memory. Each kind of bad input has its own
- * reason. It does not ask what the machine can do: see culv_rdma_get_caps().
+/** Checks whether `size` bytes at `pointer` are of a kind of memory that cards can use. The range
+ * must lie in one allocation, or in one mapping of VMM memory. Each kind of bad input has its own
+ * reason. The call does not ask what the machine can do: see culv_rdma_get_caps().
  * Errors: INVALID (NULL_ARGUMENT; SIZE: size is 0; RANGE: the range overflows or leaves its
  * allocation; NOT_MAPPED: nothing is there, it was freed or never allocated; HOST_POINTER: the
  * host's own memory that CUDA does not know; MANAGED; NOT_EXPORTABLE: imported from a graphics API;
@@ -88,7 +88,7 @@ CULV_EXPORT culv_result culv_rdma_get_info(culv_device *device, CUdeviceptr poin
 CULV_EXPORT culv_result culv_rdma_check_range(culv_device *device, CUdeviceptr pointer,
                                               uint64_t size);
 
-/** What makes CUDA's copies and sets synchronous. */
+/** The means that make CUDA's copies and sets synchronous. */
 typedef enum culv_rdma_sync {
     CULV_RDMA_SYNC_NONE = 0,
     CULV_RDMA_SYNC_ALLOCATION = 1, /**< The attribute of the allocation (SYNC_MEMOPS). */
@@ -96,13 +96,13 @@ typedef enum culv_rdma_sync {
     CULV_RDMA_SYNC_FORCE32 = 0x7fffffff
 } culv_rdma_sync;
 
-/** Makes the synchronous copies and sets of CUDA that touch the allocation end before they return,
- * as they must where a card reads or writes it. Call it once for an allocation: the call waits for
- * the GPU, and device-to-device copies of that memory are no longer queued behind the call.
+/** Makes CUDA's synchronous copies and sets of the allocation finish before they return, as a card
+ * that reads or writes it needs. Call it once for an allocation. The call waits for the GPU.
+ * Afterwards device-to-device copies of that memory return only when they are done.
  *
- * VMM memory cannot carry the attribute. With `allow_context` nonzero the flag of the device's
- * context is set instead, which slows the copies of everything in that context, other libraries'
- * too. Without it such memory is an error.
+ * VMM memory cannot carry the attribute. If `allow_context` is nonzero, the call sets the flag of
+ * the device's context instead, which slows all copies in that context, other libraries' too. If it
+ * is 0, the call fails for such memory.
  * Errors: as culv_rdma_check_range() for one byte; INVALID (OPT_IN: it takes the context's flag,
  * and allow_context is 0), UNSUPPORTED (DRIVER_TOO_OLD: the driver has no such flag, before CUDA
  * 12.1), DRIVER, ASYNC.
@@ -111,24 +111,22 @@ typedef enum culv_rdma_sync {
 CULV_EXPORT culv_result culv_rdma_set_sync_memops(culv_device *device, CUdeviceptr pointer,
                                                   culv_bool allow_context, culv_rdma_sync *out);
 
-/** What old kernel drivers need beside an address (deprecated since CUDA 6.0). Whoever knows them
- * can map the memory: keep them to yourself. */
+/** The tokens that old kernel drivers need beside an address (deprecated since CUDA 6.0). A program
+ * that knows them can map the memory: keep them secret. */
 typedef struct culv_rdma_tokens {
     size_t struct_size; /**< Set by culv_rdma_tokens_init(). */
     uint64_t p2p_token;
     uint32_t va_space_token;
 } culv_rdma_tokens;
 
-/** culv_rdma_tokens_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_rdma_tokens)
 
 /** Gets the tokens of the memory at `pointer`. The call waits for the GPU, and sets SYNC_MEMOPS of
  * the allocation. Another allocation at the same address may have other tokens: ask for each.
- * Culvert logs no token.
+ * Culvert never logs tokens.
  * Errors: as culv_rdma_check_range() for one byte; UNSUPPORTED or DRIVER (USAGE: the driver has no
  * tokens for such memory), INVALID (STRUCT_SIZE), DRIVER, ASYNC.
- * Ownership: the copy is yours.
- * Threads: any.
+ * Ownership: the copy is yours. Threads: any.
  * Source: GPUDirect RDMA guide 2.6 and 4.2. */
 CULV_EXPORT culv_result culv_rdma_get_tokens(culv_device *device, CUdeviceptr pointer,
                                              culv_rdma_tokens *out);
@@ -143,16 +141,15 @@ typedef struct culv_rdma_dma_buf {
     culv_bool pcie;     /**< Nonzero: it is mapped over PCI Express, as asked for. */
 } culv_rdma_dma_buf;
 
-/** culv_rdma_dma_buf_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_rdma_dma_buf)
 
 /** Makes a dma-buf of the host's pages that a range lies in. The pages may hold bytes of other
  * allocations too: the card can reach those.
  *
- * With CULV_DMA_BUF_PCIE in `flags` the mapping goes over PCI Express even where the CPU reaches
- * the GPU another way (Grace). Drivers and platforms that have none answer that with
- * CUDA_ERROR_INVALID_VALUE or CUDA_ERROR_NOT_SUPPORTED: the call then tries once more without, and
- * culv_rdma_dma_buf::pcie says so.
+ * With CULV_DMA_BUF_PCIE in `flags` the mapping goes over PCI Express even if the CPU reaches the
+ * GPU another way (Grace). Drivers and platforms without such a mapping answer
+ * CUDA_ERROR_INVALID_VALUE or CUDA_ERROR_NOT_SUPPORTED. The call then tries again without the flag,
+ * and culv_rdma_dma_buf::pcie is 0.
  *
  * The range may span several mappings of one VMM range, if their allocations have the same
  * properties. Make a new dma-buf after any of them was mapped again: the old one shows the old
@@ -170,7 +167,7 @@ CULV_EXPORT culv_result culv_rdma_dma_buf_export_dup(culv_device *device, CUdevi
                                                      uint64_t size, uint64_t flags,
                                                      culv_rdma_dma_buf *out);
 
-/** Who sees a card's writes in order without a flush. The numbers are CUDA's. */
+/** The readers that see a card's writes in order without a flush. The numbers are CUDA's. */
 typedef enum culv_rdma_ordering {
     CULV_RDMA_ORDERING_NONE = 0,
     CULV_RDMA_ORDERING_OWNER = 100,       /**< The GPU that the memory lies on. */
@@ -178,7 +175,7 @@ typedef enum culv_rdma_ordering {
     CULV_RDMA_ORDERING_FORCE32 = 0x7fffffff
 } culv_rdma_ordering;
 
-/** What a device has for cards. */
+/** The features of a device for cards. */
 typedef struct culv_rdma_caps {
     size_t struct_size;     /**< Set by culv_rdma_caps_init(). */
     culv_bool supported;    /**< GPUDirect RDMA by nvidia_p2p_get_pages(). */
@@ -189,20 +186,18 @@ typedef struct culv_rdma_caps {
     culv_rdma_ordering ordering;
 } culv_rdma_caps;
 
-/** culv_rdma_caps_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_rdma_caps)
 
-/** Gets what a device has for cards. Each GPU is asked for itself.
+/** Gets the features of a device for cards.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), DRIVER.
- * Ownership: the copy is yours.
- * Threads: any.
+ * Ownership: the copy is yours. Threads: any.
  * Source: cuda.h, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_... */
 CULV_EXPORT culv_result culv_rdma_get_caps(culv_device *device, culv_rdma_caps *out);
 
-/** Makes the writes of cards that are complete visible to `scope` before CUDA's next work. Call it
- * on the CPU after the card has said that its write is complete, and before you launch what reads
- * it. Does nothing where the device's ordering has `scope` already. It does not order a kernel that
- * runs already.
+/** Makes complete writes of cards visible to `scope` before CUDA's next work. Call it on the CPU
+ * after the card has said that its write is complete, and before you launch the work that reads it.
+ * Does nothing if the device's ordering includes `scope`. It does not order a kernel that already
+ * runs.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: scope is neither OWNER nor ALL_DEVICES), UNSUPPORTED
  * (USAGE: the device has no flush; DRIVER_TOO_OLD), DRIVER, ASYNC.
  * Threads: any.
@@ -215,23 +210,20 @@ typedef struct culv_rdma_bar1 {
     uint64_t total;
     uint64_t used; /**< Bytes that the GPU has in use: the driver's and other processes' too. */
     uint64_t free;
-    /** What a caller may count on: free less CULV_RDMA_BAR1_RESERVE. */
-    uint64_t usable;
+    uint64_t usable; /**< Bytes that you may use: free less CULV_RDMA_BAR1_RESERVE. */
 } culv_rdma_bar1;
 
-/** culv_rdma_bar1_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_rdma_bar1)
 
 /** Asks NVML (libnvidia-ml.so.1, nvml.dll) for a GPU's BAR1. The library is loaded for the call,
  * which takes milliseconds.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), UNSUPPORTED (LIBRARY: NVML is not there, is too old
  * or does not know the GPU), DRIVER (DRIVER_REFUSED: NVML answered with an error).
- * Ownership: the copy is yours.
- * Threads: any.
+ * Ownership: the copy is yours. Threads: any.
  * Source: nvml.h, nvmlDeviceGetBAR1MemoryInfo. */
 CULV_EXPORT culv_result culv_rdma_get_bar1(culv_device *device, culv_rdma_bar1 *out);
 
-/** What a range takes of BAR1 when it is pinned. */
+/** The part of BAR1 that a range takes when it is pinned. */
 typedef struct culv_rdma_cost {
     size_t struct_size; /**< Set by culv_rdma_cost_init(). */
     CUdeviceptr start;  /**< The first byte, at a multiple of CULV_RDMA_CHUNK. */
@@ -239,15 +231,13 @@ typedef struct culv_rdma_cost {
     uint64_t chunks;
 } culv_rdma_cost;
 
-/** culv_rdma_cost_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_rdma_cost)
 
-/** Tells what a range takes before it is pinned. Ranges that overlap share what they have in
- * common, so unpinning one of them may free nothing. No driver is asked.
+/** Gets the part of BAR1 that a range would take. Ranges that overlap share the chunks in common,
+ * so unpinning one of them may free nothing. Calls no driver.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; SIZE: size is 0; RANGE: it leaves the address
  * space).
- * Ownership: the copy is yours.
- * Threads: any.
+ * Ownership: the copy is yours. Threads: any.
  * Source: GPUDirect RDMA guide 2.2 and 3.1. */
 CULV_EXPORT culv_result culv_rdma_get_cost(CUdeviceptr pointer, uint64_t size, culv_rdma_cost *out);
 

@@ -3,7 +3,7 @@
  *
  * Pinning takes up to milliseconds, so memory stays pinned after a transfer, until its place is
  * needed or it is freed. The cache does not pin by itself: your functions do, through verbs, a
- * kernel driver or whatever the card has.
+ * kernel driver or another interface of the card.
  *
  *   culv_rdma_cache_create(device, &desc, &cache);            desc has pin() and unpin()
  *   culv_rdma_cache_get(cache, pointer, size, &registration); pinned now, or long ago
@@ -13,9 +13,9 @@
  * A registration is a range of one allocation, rounded to chunks of 64 KiB. Requests that it covers
  * share it. A request that overlaps it and goes beyond it gets one that covers both.
  *
- * Memory that was freed, and memory that was allocated again at its address, must not be found. The
- * cache asks CUDA for the buffer's id at each look-up (tens of nanoseconds), or you tell it of each
- * free: culv_rdma_cache_desc::validity. */
+ * The cache must not find memory that was freed, nor take new memory at the same address for it. It
+ * asks CUDA for the buffer's id at each look-up (tens of nanoseconds), or you report each free:
+ * culv_rdma_cache_desc::validity. */
 #ifndef CULV_RDMA_CACHE_H_
 #define CULV_RDMA_CACHE_H_
 
@@ -28,27 +28,27 @@ typedef struct culv_rdma_cache culv_rdma_cache;
 /** Opaque: pinned memory that is in use until culv_rdma_registration_put(). */
 typedef struct culv_rdma_registration culv_rdma_registration;
 
-/** How the cache knows that pinned memory is still the same. */
+/** The way in which the cache knows that pinned memory is still the same. */
 typedef enum culv_rdma_validity {
     /** It asks for CU_POINTER_ATTRIBUTE_BUFFER_ID at each look-up. Mapped external memory and VMM
      * mappings have ids too. */
     CULV_RDMA_VALIDITY_BUFFER_ID = 0,
-    /** You call culv_rdma_cache_invalidate() before each free and unmap. A free that you miss makes
-     * the card write into memory that is another's. */
+    /** You call culv_rdma_cache_invalidate() before each free and unmap. If you miss one, the card
+     * writes into memory that belongs to others. */
     CULV_RDMA_VALIDITY_NOTIFICATION = 1,
     CULV_RDMA_VALIDITY_FORCE32 = 0x7fffffff
 } culv_rdma_validity;
 
-/** Why memory is unpinned. */
+/** The reason for an unpin. */
 typedef enum culv_rdma_unpin_why {
     /** Its place is needed, culv_rdma_cache_trim() was called, or the cache is destroyed. The
-     * memory is there: in the kernel, nvidia_p2p_put_pages(). */
+     * memory still exists: in the kernel, call nvidia_p2p_put_pages(). */
     CULV_RDMA_UNPIN_EVICTED = 0,
-    /** A larger registration covers it, which is pinned already. The memory is there. */
+    /** A larger registration, already pinned, covers it. The memory still exists. */
     CULV_RDMA_UNPIN_REPLACED = 1,
     /** The memory was freed. The driver has revoked the pages already, and called your kernel
-     * driver's free callback: free the page table (nvidia_p2p_free_page_table()), and put no
-     * pages. A memory region of verbs is deregistered as ever. */
+     * driver's free callback: free the page table (nvidia_p2p_free_page_table()), and put no pages.
+     * Deregister a verbs memory region as usual. */
     CULV_RDMA_UNPIN_FREED = 2,
     CULV_RDMA_UNPIN_FORCE32 = 0x7fffffff
 } culv_rdma_unpin_why;
@@ -61,86 +61,79 @@ typedef struct culv_rdma_range {
      * behind it. */
     CUdeviceptr page_start;
     uint64_t page_size;
-    /** What of them belongs to the allocation. */
-    CUdeviceptr start;
+    CUdeviceptr start; /**< The part of these pages that belongs to the allocation. */
     uint64_t size;
     CUdeviceptr allocation_start; /**< For VMM memory: the mapping. */
     uint64_t allocation_size;
     uint64_t buffer_id;
 } culv_rdma_range;
 
-/** culv_rdma_range_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_rdma_range)
 
 /** Pins a range. Called on the thread that looks up, without a lock of the cache. It may call the
- * cache, but not for a range that overlaps this one. Return CULV_OK and set *cookie; or
- * CULV_ERROR_OUT_OF_MEMORY, when there is no room: the cache then unpins what was not used for
- * longest, and tries again; or another error, which culv_rdma_cache_get() passes on, with the
- * message that you recorded by culv_last_error_set(), if you did. */
+ * cache, but not for a range that overlaps this one. Return CULV_OK and set *cookie. If there is no
+ * room, return CULV_ERROR_OUT_OF_MEMORY: the cache then unpins the least recently used memory and
+ * tries again. culv_rdma_cache_get() passes any other error on, with the message of
+ * culv_last_error_set(), if you recorded one. */
 typedef culv_result (*culv_rdma_pin)(void *user, const culv_rdma_range *range, void **cookie);
-/** Unpins what was pinned. Called without a lock of the cache, on the thread that makes it
- * necessary: one that looks up, that gives the last use back, or that invalidates. */
+/** Unpins a range. Called without a lock of the cache, on the thread that makes it necessary: one
+ * that looks up, that puts the last use, or that invalidates. */
 typedef void (*culv_rdma_unpin)(void *user, const culv_rdma_range *range, void *cookie,
                                 culv_rdma_unpin_why why);
 
-/** A cache to make. Zero in every field but struct_size means the default. */
+/** A cache to make. */
 typedef struct culv_rdma_cache_desc {
     size_t struct_size;    /**< Set by culv_rdma_cache_desc_init(). */
     culv_rdma_pin pin;     /**< Required. */
     culv_rdma_unpin unpin; /**< Required. */
     void *user;            /**< Passed to both. */
     culv_rdma_validity validity;
-    /** Most bytes pinned at a time, in chunks of 64 KiB; what two registrations have in common
-     * counts once. Leave room for what else needs BAR1 (culv_rdma_bar1::usable). Default: no
-     * limit. */
+    /** Most bytes pinned at a time, in chunks of 64 KiB; chunks that two registrations share count
+     * once. Leave room for other users of BAR1 (culv_rdma_bar1::usable). Default: no limit. */
     uint64_t max_bytes;
     uint64_t max_entries; /**< Most registrations at a time. Default: no limit. */
-    /** The whole allocation is pinned if it has at most so many percent of max_bytes, or of the
-     * device's memory without max_bytes. Default: 10. */
+    /** Percentage of max_bytes (without max_bytes: of the device's memory) up to which the whole
+     * allocation is pinned. Default: 10. */
     uint32_t whole_percent;
     culv_bool exact_ranges; /**< Nonzero: never the whole allocation. */
     /** Nonzero: the cache does not call culv_rdma_set_sync_memops() for what it pins. */
     culv_bool no_sync_memops;
-    /** Nonzero: for memory that cannot carry SYNC_MEMOPS (VMM) it sets the flag of the context.
-     * Otherwise culv_rdma_cache_get() fails with OPT_IN for such memory. */
+    /** Nonzero: for memory that cannot carry SYNC_MEMOPS (VMM) the cache sets the flag of the
+     * context. 0: culv_rdma_cache_get() fails with OPT_IN for such memory. */
     culv_bool allow_context_sync;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_rdma_cache_desc;
 
-/** culv_rdma_cache_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_rdma_cache_desc)
 
-/** What a cache has and did. */
+/** The state and the history of a cache. */
 typedef struct culv_rdma_cache_stats {
     size_t struct_size;   /**< Set by culv_rdma_cache_stats_init(). */
     uint64_t entries;     /**< Registrations that a look-up can find. */
     uint64_t bytes;       /**< Pinned bytes, in chunks of 64 KiB; shared chunks count once. */
-    uint64_t leaving;     /**< Registrations that no look-up finds any more, still in use. */
+    uint64_t leaving;     /**< Registrations still in use that no look-up finds any more. */
     uint64_t misses;      /**< Look-ups that found nothing. Hits are not counted. */
     uint64_t pins;        /**< Calls of pin() that succeeded. */
     uint64_t unpins;      /**< Calls of unpin(). */
-    uint64_t evictions;   /**< Those of the unpins that made room. */
+    uint64_t evictions;   /**< Unpins that were made to free space. */
     uint64_t freed;       /**< Registrations whose memory was freed. */
     uint64_t replaced;    /**< Registrations that a larger one replaced. */
     uint64_t pin_retries; /**< Calls of pin() after it had no room. */
     uint64_t index_bytes; /**< Host memory of the index. It does not shrink. */
 } culv_rdma_cache_stats;
 
-/** culv_rdma_cache_stats_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_rdma_cache_stats)
 
 /** Makes a cache for pointers of a device's context.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: an unknown validity, or whole_percent above
  * 100), OUT_OF_MEMORY.
- * Ownership: *out is yours; give it to culv_rdma_cache_destroy(). It keeps the device open.
+ * Ownership: *out is yours, for culv_rdma_cache_destroy(). It keeps the device open.
  * Threads: any. */
 CULV_EXPORT culv_result culv_rdma_cache_create(culv_device *device,
                                                const culv_rdma_cache_desc *desc,
                                                culv_rdma_cache **out);
 
-/** Unpins everything and sets *cache to NULL. Registrations that are in use are unpinned when they
- * are given back. NULL, or a pointer to NULL, is a no-op.
- * Ownership: *cache is Culvert's again.
+/** Unpins everything. Registrations in use are unpinned at their last culv_rdma_registration_put().
  * Threads: any, after the last look-up. */
 CULV_EXPORT void culv_rdma_cache_destroy(culv_rdma_cache **cache);
 
@@ -152,47 +145,38 @@ CULV_EXPORT void culv_rdma_cache_destroy(culv_rdma_cache **cache);
  * memory has no buffer id, so it needs CULV_RDMA_VALIDITY_NOTIFICATION), OUT_OF_MEMORY
  * (HOST_MEMORY; PIN_SPACE: there is no room, and everything that is pinned is in use), DRIVER,
  * ASYNC; what pin() answers (PIN_REFUSED).
- * Ownership: *out is in use until culv_rdma_registration_put().
- * Threads: any. */
+ * Ownership: *out is in use until culv_rdma_registration_put(). Threads: any. */
 CULV_EXPORT culv_result culv_rdma_cache_get(culv_rdma_cache *cache, CUdeviceptr pointer,
                                             uint64_t size, culv_rdma_registration **out);
 
-/** Gives a registration back and sets *registration to NULL. It stays pinned, unless its memory was
- * freed. NULL, or a pointer to NULL, is a no-op.
- * Ownership: *registration is the cache's again.
- * Threads: any. */
+/** Gives a registration back. It stays pinned, unless its memory was freed. Threads: any. */
 CULV_EXPORT void culv_rdma_registration_put(culv_rdma_registration **registration);
 
-/** Returns what pin() gave. NULL for NULL.
- * Ownership: the caller's of pin().
- * Threads: any, before the put. */
+/** Returns the cookie that pin() set. NULL for NULL.
+ * Ownership: that of your pin(). Threads: any, before the put. */
 CULV_EXPORT void *culv_rdma_registration_cookie(const culv_rdma_registration *registration);
 
 /** Gets the range that was pinned.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: the copy is yours.
- * Threads: any, before the put. */
+ * Ownership: the copy is yours. Threads: any, before the put. */
 CULV_EXPORT culv_result culv_rdma_registration_get_range(const culv_rdma_registration *registration,
                                                          culv_rdma_range *out);
 
-/** Tells the cache that memory is freed or unmapped. No look-up finds it afterwards. What is not in
- * use is unpinned before the call returns (FREED), the rest with its last put. Where CUDA frees
- * memory in spite of its use by a card, that is the caller's fault: wait for the card first.
- * Errors: INVALID (NULL_ARGUMENT, SIZE, RANGE).
- * Threads: any. */
+/** Tells the cache that memory is freed or unmapped. No look-up finds it afterwards. Registrations
+ * that are not in use are unpinned before the call returns (FREED), the others at their last put.
+ * Wait for the card before you free memory that it uses.
+ * Errors: INVALID (NULL_ARGUMENT, SIZE, RANGE). Threads: any. */
 CULV_EXPORT culv_result culv_rdma_cache_invalidate(culv_rdma_cache *cache, CUdeviceptr pointer,
                                                    uint64_t size);
 
-/** Unpins what is not in use, the least recently used first, until at most `bytes` are pinned. 0:
- * everything that is not in use.
- * Errors: INVALID (NULL_ARGUMENT).
- * Threads: any. */
+/** Unpins registrations that are not in use, the least recently used first, until at most `bytes`
+ * are pinned. 0: all that are not in use.
+ * Errors: INVALID (NULL_ARGUMENT). Threads: any. */
 CULV_EXPORT culv_result culv_rdma_cache_trim(culv_rdma_cache *cache, uint64_t bytes);
 
-/** Gets what the cache has and did.
+/** Gets the state and the history of the cache.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: the copy is yours.
- * Threads: any. */
+ * Ownership: the copy is yours. Threads: any. */
 CULV_EXPORT culv_result culv_rdma_cache_get_stats(culv_rdma_cache *cache,
                                                   culv_rdma_cache_stats *out);
 

@@ -14,8 +14,7 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** What a call returns. Zero is success. A negative code says who has to act. The values never
- * change. */
+/** The result of a call. The values never change. */
 typedef enum culv_result {
     CULV_OK = 0,
     /* The caller has to act. */
@@ -41,8 +40,7 @@ typedef enum culv_result {
     CULV_RESULT_FORCE32 = 0x7fffffff
 } culv_result;
 
-/* Each error has a stable reason besides its class. Each line is (name, what it means). New reasons
- * are appended. */
+/* The reasons: (name, meaning). They are stable, and new ones are appended. */
 #define CULV_REASONS(X)                                                                            \
     X(NONE, "no error")                                                                            \
     X(NULL_ARGUMENT, "a required pointer or handle is NULL")                                       \
@@ -136,7 +134,7 @@ typedef enum culv_reason {
     CULV_REASON_FORCE32 = 0x7fffffff
 } culv_reason;
 
-/** Which API defines culv_error::native_code. */
+/** The API that defines culv_error::native_code. */
 typedef enum culv_native_api {
     CULV_NATIVE_NONE = 0,
     CULV_NATIVE_CUDA = 1,         /**< CUresult */
@@ -150,26 +148,22 @@ typedef enum culv_native_api {
 
 /** A copy of a thread's last error. */
 typedef struct culv_error {
-    size_t struct_size; /**< Set by culv_error_init(). */
-    culv_result result; /**< The class: what the failed call returned. */
-    culv_reason reason; /**< The stable case within the class. */
-    /** The API whose call failed underneath, or CULV_NATIVE_NONE. */
-    culv_native_api native_api;
-    int64_t native_code; /**< The code of that API. */
-    /** The name of that call, such as "cuImportExternalMemory", or "". */
-    char native_call[64];
+    size_t struct_size;         /**< Set by culv_error_init(). */
+    culv_result result;         /**< The class: what the failed call returned. */
+    culv_reason reason;         /**< The stable case within the class. */
+    culv_native_api native_api; /**< The API whose call failed underneath, or CULV_NATIVE_NONE. */
+    int64_t native_code;        /**< The code of that API. */
+    char native_call[64]; /**< The name of that call, such as "cuImportExternalMemory", or "". */
     /** What was wrong, with the values, and what to do. One paragraph of English. */
     char message[2048];
 } culv_error;
 
-/** culv_error_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_error)
 
 /** Copies the calling thread's last error into *out, as far as out->struct_size reaches. A
  * successful call does not clear the last error, so never use it to find out whether a call failed.
- * Errors: none. NULL is ignored, and so is a struct_size that no version's culv_error_init() sets.
- * Ownership: the copy is yours.
- * Threads: any; each thread has its own last error. */
+ * Errors: none. The call ignores NULL and a struct_size that no version's culv_error_init() sets.
+ * Ownership: the copy is yours. Threads: any; each thread has its own last error. */
 CULV_EXPORT void culv_last_error(culv_error *out);
 
 /** Returns the message of the calling thread's last error, or "" when there was none.
@@ -186,26 +180,22 @@ CULV_EXPORT culv_reason culv_last_error_reason(void);
  * error.
  * Errors: returns error->result. Returns INVALID, and records that as the last error, when error is
  * NULL, its struct_size is not set, or its result is not negative.
- * Ownership: Culvert keeps a copy.
- * Threads: any; each thread has its own last error. */
+ * Ownership: Culvert keeps a copy. Threads: any; each thread has its own last error. */
 CULV_EXPORT culv_result culv_last_error_set(const culv_error *error);
 
 /** Returns the name of a result, such as "CULV_ERROR_INVALID".
  * Errors: none; "unknown" for other values.
- * Ownership: a static string, never NULL.
- * Threads: any. */
+ * Ownership: a static string, never NULL. Threads: any. */
 CULV_EXPORT const char *culv_result_name(culv_result result);
 
 /** Returns the name of a reason, such as "TIMELINE_BACKWARDS".
  * Errors: none; "unknown" for other values.
- * Ownership: a static string, never NULL.
- * Threads: any. */
+ * Ownership: a static string, never NULL. Threads: any. */
 CULV_EXPORT const char *culv_reason_name(culv_reason reason);
 
 /** Returns what a reason means, in one sentence without values.
  * Errors: none; "unknown" for other values.
- * Ownership: a static string, never NULL.
- * Threads: any. */
+ * Ownership: a static string, never NULL. Threads: any. */
 CULV_EXPORT const char *culv_reason_text(culv_reason reason);
 
 CULV_EXTERN_C_END

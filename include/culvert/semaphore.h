@@ -34,7 +34,7 @@ typedef enum culv_semaphore_type {
     CULV_SEMAPHORE_FORCE32 = 0x7fffffff
 } culv_semaphore_type;
 
-/** What to import. Zero in every field but struct_size means the default. */
+/** A semaphore to import. */
 typedef struct culv_semaphore_desc {
     size_t struct_size; /**< Set by culv_semaphore_desc_init(). */
     /** Required. OPAQUE_FD; on Windows OPAQUE_WIN32, or OPAQUE_WIN32_KMT for binary semaphores
@@ -50,20 +50,19 @@ typedef struct culv_semaphore_desc {
      * culv_semaphore_mark_signaled(). */
     culv_bool untracked;
     /** UUID of the device that exported the semaphore. Culvert refuses the semaphore of another
-     * device: the driver would accept it and never signal. All zero: you vouch that it is this
+     * device: the driver would accept it and never signal. All zero: you guarantee that it is this
      * device's. */
     culv_uuid exporter;
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_semaphore_desc;
 
-/** culv_semaphore_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_semaphore_desc)
 
 /** Imports a semaphore and TAKES its handle.
  * Errors: INVALID (HANDLE_BAD, HANDLE_KIND, DEVICE_MISMATCH, VALUE ...), UNSUPPORTED, DRIVER
  * (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
- * Ownership: the handle becomes Culvert's after CULV_OK; after an error it is still yours and open.
- * *out is yours; give it to culv_semaphore_destroy().
+ * Ownership: Culvert owns the handle if the call succeeds. *out is yours, for
+ * culv_semaphore_destroy().
  * Threads: any.
  * Source: cuda.h, cuImportExternalSemaphore. */
 CULV_EXPORT culv_result culv_semaphore_import_take(culv_device *device,
@@ -72,45 +71,34 @@ CULV_EXPORT culv_result culv_semaphore_import_take(culv_device *device,
 
 /** Imports a semaphore and BORROWS its handle.
  * Errors: as culv_semaphore_import_take().
- * Ownership: the handle stays yours, and you may close it right after the call. *out is yours; give
- * it to culv_semaphore_destroy().
- * Threads: any. */
+ * Ownership: the handle stays yours. *out is yours, for culv_semaphore_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_semaphore_import_borrow(culv_device *device,
                                                      const culv_semaphore_desc *desc,
                                                      culv_semaphore **out);
 
-/** Returns the semaphore's type. CULV_SEMAPHORE_NONE for NULL.
- * Threads: any. */
+/** Returns the semaphore's type. CULV_SEMAPHORE_NONE for NULL. Threads: any. */
 CULV_EXPORT culv_semaphore_type culv_semaphore_get_type(const culv_semaphore *semaphore);
 
-/** Destroys the semaphore and sets *semaphore to NULL. Its signals and waits should be done. NULL,
- * or a pointer to NULL, is a no-op.
+/** Destroys the semaphore. Its signals and waits should be done.
  *
  * The driver WAITS in this call for all CUDA work of the context, and other threads cannot submit
  * any meanwhile. It waits for ever if a stream waits for a value that nobody has submitted yet.
  * culv_semaphore_destroy_after() does not wait.
  * Errors: INVALID (OWNED: Culvert made the semaphore itself (culv_shared_semaphore_cuda()); nothing
  * happens, and the pointer keeps its value).
- * Ownership: *semaphore is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Source: CUDA guide 3.2.16: all outstanding signals and waits must complete before the
  * destruction; measured, docs/measured/nvidia-measured.md: cuDestroyExternalSemaphore waits for the
  * context. */
 CULV_EXPORT culv_result culv_semaphore_destroy(culv_semaphore **semaphore);
 
-/** Like culv_semaphore_destroy(), but DEFERS and never waits. Culvert releases the driver's import
- * after `last_use` has done the work that has been submitted to it so far. The release happens in a
- * later culv_device_collect(), culv_buffer_unmap(), culv_semaphore_destroy() or
- * culv_device_get_counts(), or when the device goes; those calls may wait in the driver. The stream
- * must belong to the device's context. Culvert can record nothing on a stream in capture, so the
- * release then waits for all CUDA work.
- * Errors: as culv_semaphore_destroy().
- * Ownership: *semaphore is Culvert's again.
- * Threads: any, ordered with other calls on this object. */
+/** Does what culv_semaphore_destroy() does, but DEFERS the release and never waits: see
+ * culv_buffer_unmap_after().
+ * Errors: as culv_semaphore_destroy(). Threads: any, ordered with other calls on this object. */
 CULV_EXPORT culv_result culv_semaphore_destroy_after(culv_semaphore **semaphore, CUstream last_use);
 
-/** Makes `stream` signal the semaphore when it gets there. It sets a timeline to `value`, or a
- * binary semaphore to signaled (`value` is then 0). Whoever waits for the signal sees what the
+/** Makes `stream` signal the semaphore when it gets there: a timeline gets `value`, and a binary
+ * semaphore becomes signaled (`value` is 0). All work that waits for the signal sees what the
  * stream did before it. A NULL stream is CUDA's legacy default stream, even in code that was built
  * with per-thread default streams. Allocates nothing and takes no lock.
  * Errors: INVALID (TIMELINE_BACKWARDS: the value must exceed every value that was signaled through
@@ -147,8 +135,8 @@ typedef struct culv_semaphore_point {
  * is all or nothing: after an error none is signaled. count may be 0. Allocates nothing and takes
  * no lock.
  *
- * On the PEER and HOST paths (culvert/fallback.h) each point takes calls of its own. A refusal by
- * Culvert still changes nothing, but after DRIVER or ASYNC the first points may be signaled.
+ * On the PEER and HOST paths (culvert/fallback.h) each point takes driver calls of its own. After
+ * INVALID nothing has changed, but after DRIVER or ASYNC the first points may be signaled.
  * Errors: as culv_semaphore_signal(); INVALID (VALUE: more than CULV_SEMAPHORE_BATCH_MAX points, or
  * one semaphore twice; DEVICE_MISMATCH: semaphores of different devices).
  * Ownership: none; `points` is read during the call.
@@ -160,8 +148,8 @@ CULV_EXPORT culv_result culv_semaphore_signal_batch(const culv_semaphore_point *
  * is all or nothing: after an error none is waited for. count may be 0. Allocates nothing and takes
  * no lock.
  *
- * On the PEER and HOST paths (culvert/fallback.h) each point takes calls of its own. A refusal by
- * Culvert still changes nothing, but after DRIVER or ASYNC the first points may be waited for.
+ * On the PEER and HOST paths after DRIVER or ASYNC the first points may be waited for
+ * (culv_semaphore_signal_batch()).
  * Errors: as culv_semaphore_wait(); INVALID (VALUE: more than CULV_SEMAPHORE_BATCH_MAX points, or
  * one semaphore twice; DEVICE_MISMATCH: semaphores of different devices).
  * Ownership: none; `points` is read during the call.
@@ -179,23 +167,21 @@ CULV_EXPORT culv_result culv_semaphore_wait_batch(const culv_semaphore_point *po
  * signals.) Each object keeps its own account, so import a semaphore only once.
  *
  * culv_semaphore_desc::untracked turns the account off and makes these two calls no-ops. Use it in
- * a stream capture, whose graph may run many times, and wherever else the account does not fit. An
- * error changes nothing: call again when the statement is true.
- * Errors: INVALID (DOUBLE_SIGNAL; VALUE: the semaphore is a timeline).
- * Threads: any.
+ * a stream capture, whose graph may run many times, and if the account does not fit for another
+ * reason. An error changes nothing: call again when the statement is true.
+ * Errors: INVALID (DOUBLE_SIGNAL; VALUE: the semaphore is a timeline). Threads: any.
  * Source: Vulkan specification, VUID-vkQueueSubmit-pSignalSemaphores-00067; CUDA guide 3.2.16. */
 CULV_EXPORT culv_result culv_semaphore_mark_signaled(culv_semaphore *semaphore);
 
 /** Tells Culvert that the other API's WAIT for a binary semaphore was submitted. Call it after that
  * submission and before CUDA's next signal. See culv_semaphore_mark_signaled().
- * Errors: INVALID (WAIT_BEFORE_SIGNAL; VALUE: the semaphore is a timeline).
- * Threads: any.
+ * Errors: INVALID (WAIT_BEFORE_SIGNAL; VALUE: the semaphore is a timeline). Threads: any.
  * Source: Vulkan specification, VUID-vkQueueSubmit-pWaitSemaphores-00068. */
 CULV_EXPORT culv_result culv_semaphore_mark_waited(culv_semaphore *semaphore);
 
-/** Timelines: tells Culvert that others (a vkQueueSubmit, a vkSignalSemaphore) have signaled
- * `value` or promised to signal it. A later culv_semaphore_signal() that would step back behind it
- * is refused. Values lower than a known one are ignored, and so are binary semaphores and NULL.
+/** Tells Culvert that others (a vkQueueSubmit, a vkSignalSemaphore) have signaled `value` of a
+ * timeline or promised to signal it. Culvert then refuses a culv_semaphore_signal() that would step
+ * back behind it. The call ignores values lower than a known one, binary semaphores and NULL.
  * Threads: any. */
 CULV_EXPORT void culv_semaphore_mark_value(culv_semaphore *semaphore, uint64_t value);
 

@@ -13,17 +13,17 @@ CULV_EXTERN_C_BEGIN
 /** Allows the twin for this process, as the environment variable CULVERT_SOFT=1 does. It also lets
  * the Vulkan loader find the twin's layer in a build tree, a bundle or an installation in a
  * directory of its own: the twin's library adds that directory to VK_ADD_LAYER_PATH, or to
- * VK_LAYER_PATH where that is set. culv_vk_instance_layers() does the same, so a program that calls
- * it needs this call only to allow the twin in code. Call it at the start of main, before
+ * VK_LAYER_PATH if that is set. culv_vk_instance_layers() does the same, so a program that makes
+ * that call needs this one only to allow the twin in code. Call it at the start of main, before
  * vkCreateInstance and before the program starts other threads. A second call does nothing.
  * Errors: UNSUPPORTED (SOFT_MISSING) when the twin's library is not found. Culvert looks for it
- * beside its own library (a static one is in the program), in CULVERT_SOFT_PATH, and then where the
- * system's linker looks.
+ * beside its own library (a static one is in the program), in CULVERT_SOFT_PATH, and then in the
+ * system linker's directories.
  * Threads: one, before all others. */
 CULV_EXPORT culv_result culv_soft_enable(void);
 
-/** 1 when the process may use the twin: CULVERT_SOFT=1 is set, or culv_soft_enable() succeeded.
- * CULVERT_SOFT set to 0, off, no, false or nothing allows nothing.
+/** Tells whether the process may use the twin: CULVERT_SOFT=1 is set, or culv_soft_enable()
+ * succeeded. If CULVERT_SOFT is 0, off, no, false or empty, it does not allow the twin.
  * Threads: any. */
 CULV_EXPORT culv_bool culv_soft_enabled(void);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: sparse arrays: CUDA arrays whose texels have memory tile by tile.
+/* Culvert: sparse arrays. These are CUDA arrays whose texels get memory tile by tile.
  *
  * A sparse array begins without memory. culv_sparse_bind_batch() maps tiles of 64 KiB onto a pool
  * (a culv_vmm_allocation made with CULV_VMM_USAGE_TILE_POOL) and unmaps them again, as work in a
  * stream. Levels that are smaller than a tile share the mip tail, which is mapped by its bytes.
  * Copies fill the array's levels, and texture objects on the array (cuTexObjectCreate) read them.
  *
- * Where nothing is mapped, a read returns zeros and a write is lost (measured on an H200). cuda.h
+ * Outside of mapped tiles, a read returns zeros and a write is lost (measured on an H200). cuda.h
  * promises neither: use only the mapped part of a level.
  *
  * Culvert checks each region against the array and the pool before the driver sees it, because
@@ -26,12 +26,11 @@ typedef struct culv_sparse_array culv_sparse_array;
 
 #define CULV_SPARSE_TILE_BYTES 65536 /**< Bytes that each tile takes of a pool. */
 
-/** A sparse array to make. Zero means the default. */
+/** A sparse array to make. */
 typedef struct culv_sparse_array_desc {
-    size_t struct_size; /**< Set by culv_sparse_array_desc_init(). */
-    culv_format format; /**< Required: a format of one plane; blocks are allowed. */
-    /** Which of CUDA's formats to use, where there are two (UNORM and SNORM). */
-    culv_texels texels;
+    size_t struct_size;    /**< Set by culv_sparse_array_desc_init(). */
+    culv_format format;    /**< Required: a format of one plane; blocks are allowed. */
+    culv_texels texels;    /**< The CUDA format to use, if there are two (UNORM and SNORM). */
     culv_image_type type;  /**< 2D (the default) or 3D: CUDA has no other sparse arrays. */
     uint32_t width;        /**< Required: texels of level 0. */
     uint32_t height;       /**< Required: texels of level 0. */
@@ -45,10 +44,9 @@ typedef struct culv_sparse_array_desc {
     const char *label;        /**< Copied (up to 63 bytes); appears in messages. Default: none. */
 } culv_sparse_array_desc;
 
-/** culv_sparse_array_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_sparse_array_desc)
 
-/** What a sparse array is. */
+/** The properties of a sparse array. */
 typedef struct culv_sparse_array_info {
     size_t struct_size;  /**< Set by culv_sparse_array_info_init(). */
     uint32_t tile_width; /**< Texels of a tile, also for formats of blocks. */
@@ -64,11 +62,9 @@ typedef struct culv_sparse_array_info {
     culv_bool mip_tail_single;
     /** Bytes of one tail, a multiple of tile_bytes. 0: there is no tail. */
     uint64_t mip_tail_size;
-    /** Bytes of pool that the whole array takes: every tile and every tail. */
-    uint64_t full_size;
+    uint64_t full_size; /**< Bytes of pool that the whole array takes: every tile and every tail. */
 } culv_sparse_array_info;
 
-/** culv_sparse_array_info_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_sparse_array_info)
 
 /** Some tiles of a level, in texels. Offsets are multiples of the tile's sides. Extents are too,
@@ -84,7 +80,7 @@ typedef struct culv_sparse_region {
     uint32_t depth;  /**< 0: to the end of the level; 1 for 2D. */
 } culv_sparse_region;
 
-/** What a culv_sparse_bind maps or unmaps. */
+/** The part of an array that a culv_sparse_bind maps or unmaps. */
 typedef enum culv_sparse_part {
     CULV_SPARSE_TILES = 0,    /**< Tiles of a level. */
     CULV_SPARSE_MIP_TAIL = 1, /**< Bytes of a mip tail. */
@@ -96,12 +92,11 @@ typedef struct culv_sparse_bind {
     culv_sparse_array *array;
     culv_sparse_part part;     /**< Default: TILES. */
     culv_sparse_region region; /**< MIP_TAIL: only the layer counts; 0 for a single tail. */
-    /** MIP_TAIL: bytes into the tail, a multiple of tile_bytes. TILES: 0. */
-    uint64_t tail_offset;
+    uint64_t tail_offset; /**< MIP_TAIL: bytes into the tail, a multiple of tile_bytes. TILES: 0. */
     /** MIP_TAIL: bytes, a multiple of tile_bytes; 0: to the end of the tail. TILES: 0. */
     uint64_t tail_size;
-    /** What to map onto. Keep it until its tiles are unmapped and the stream has got there. NULL:
-     * unmap; the pool keeps what its tiles held. */
+    /** The pool to map onto. Keep it until its tiles are unmapped and the stream has got there.
+     * NULL: unmap; the pool keeps the contents of its tiles. */
     culv_vmm_allocation *pool;
     /** Bytes into the pool, a multiple of tile_bytes: the place of the first tile. On the software
      * twin the others follow along x, then y, then z. cuda.h promises no order: map one tile at a
@@ -115,58 +110,50 @@ typedef struct culv_sparse_bind {
  * sparse arrays; FORMAT: no CUDA array has it, or this driver's arrays lack it; USAGE: surfaces;
  * DRIVER_TOO_OLD), DRIVER (FORMAT: the driver makes no sparse array of this format or size), ASYNC,
  * OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_sparse_array_destroy().
- * Threads: any.
+ * Ownership: *out is yours, for culv_sparse_array_destroy(). Threads: any.
  * Source: cuda.h, cuArray3DCreate, cuMipmappedArrayCreate, CUDA_ARRAY3D_SPARSE. */
 CULV_EXPORT culv_result culv_sparse_array_create(culv_device *device,
                                                  const culv_sparse_array_desc *desc,
                                                  culv_sparse_array **out);
 
-/** Gives the array up and sets *array to NULL. NULL, or a pointer to NULL, is a no-op. All its
- * tiles are unmapped with it. The work that uses the array should be done: the driver may wait for
- * the context's work. culv_sparse_array_destroy_after() does not wait.
- * Ownership: *array is Culvert's again.
+/** Destroys the array and unmaps its tiles. The work that uses the array should be done: the driver
+ * may wait for the context's work. culv_sparse_array_destroy_after() does not wait.
  * Threads: any, ordered with other calls on this object.
  * Source: measured, docs/measured/nvidia-measured.md: cuMipmappedArrayDestroy waits for the
  * context. */
 CULV_EXPORT void culv_sparse_array_destroy(culv_sparse_array **array);
 
-/** Does the same as culv_sparse_array_destroy(), but DEFERS the release and never waits: see
+/** Does what culv_sparse_array_destroy() does, but DEFERS the release and never waits: see
  * culv_buffer_unmap_after().
- * Ownership: *array is Culvert's again.
  * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_sparse_array_destroy_after(culv_sparse_array **array, CUstream last_use);
 
 /** Fills *out with the shape of the array's tiles and of its mip tail.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: a copy, yours.
- * Threads: any.
+ * Ownership: a copy, yours. Threads: any.
  * Source: cuda.h, cuArrayGetSparseProperties, cuMipmappedArrayGetSparseProperties. */
 CULV_EXPORT culv_result culv_sparse_array_get_info(const culv_sparse_array *array,
                                                    culv_sparse_array_info *out);
 
-/** The driver's array, for copies and texture objects. NULL for NULL and for a mipmapped array.
- * Never destroy it.
- * Ownership: Culvert's, valid until the array is given up.
- * Threads: any. */
+/** Returns the driver's array, for copies and texture objects. NULL for NULL and for a mipmapped
+ * array. Never destroy it.
+ * Ownership: Culvert's, valid until the array is destroyed. Threads: any. */
 CULV_EXPORT CUarray culv_sparse_array_handle(const culv_sparse_array *array);
 
-/** The driver's mipmapped array, for texture objects. NULL for NULL and for an array without
- * levels. Never destroy it.
- * Ownership: Culvert's, valid until the array is given up.
- * Threads: any. */
+/** Returns the driver's mipmapped array, for texture objects. NULL for NULL and for an array
+ * without levels. Never destroy it.
+ * Ownership: Culvert's, valid until the array is destroyed. Threads: any. */
 CULV_EXPORT CUmipmappedArray culv_sparse_array_mipmapped_handle(const culv_sparse_array *array);
 
-/** The CUDA array of a level with all its layers (or slices), for copies. Level 0 of a CUarray is
- * the CUarray itself. Copy only to and from mapped tiles.
+/** Gets the CUDA array of a level with all its layers (or slices), for copies. Level 0 of a CUarray
+ * is the CUarray itself. Copy only to and from mapped tiles.
  * Errors: INVALID (NULL_ARGUMENT, LEVEL), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: Culvert's, valid until the array is given up; never destroy it.
- * Threads: any.
+ * Ownership: Culvert's, valid until the array is destroyed; never destroy it. Threads: any.
  * Source: cuda.h, cuMipmappedArrayGetLevel. */
 CULV_EXPORT culv_result culv_sparse_array_get_level(const culv_sparse_array *array, uint32_t level,
                                                     CUarray *out);
 
-/** Bytes of pool that a region takes. Tiles at the level's edges count as whole tiles.
+/** Gets the bytes of pool that a region takes. Tiles at the level's edges count as whole tiles.
  * Errors: INVALID (NULL_ARGUMENT; LEVEL: the level does not exist, or lies in the mip tail; RANGE:
  * layer, offsets or extents).
  * Threads: any. */
@@ -177,11 +164,10 @@ CULV_EXPORT culv_result culv_sparse_array_get_region_size(const culv_sparse_arra
 /** Submits mappings and unmappings of one or several arrays of one device, as work in `stream`:
  * work that is submitted to the stream later may use the tiles. A tile that is already mapped is
  * mapped again. Culvert checks all binds before it submits any. Tiles that follow each other go to
- * the driver in one call, and each mip tail goes in a call of its own (an H200 leaves a tail
- * unmapped in one list with tiles: measured). After an error of the driver, the binds before the
+ * the driver in one call, and each mip tail goes in its own call (measured: an H200 leaves a tail
+ * unmapped if it is in one list with tiles). After an error of the driver, the binds before the
  * refused one are submitted; the message counts them. The stream must belong to that device's
- * context and must not be in capture, because CUDA's graphs have no node for it. count 0 is no
- * error.
+ * context and must not be in capture, because CUDA's graphs have no node for it. count may be 0.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: offsets or sizes that are not multiples; LEVEL: the level
  * does not exist or lies in the mip tail, or there is no tail; RANGE: beyond the level, the layers,
  * the tail or the pool; USAGE: the pool was not made with CULV_VMM_USAGE_TILE_POOL;

@@ -18,7 +18,7 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** What a read outside the image returns. */
+/** The address mode: what a read outside the image returns. */
 typedef enum culv_texture_address {
     CULV_TEXTURE_ADDRESS_CLAMP = 0, /**< VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE. */
     /** VK_SAMPLER_ADDRESS_MODE_REPEAT. Needs normalized coordinates. */
@@ -29,17 +29,16 @@ typedef enum culv_texture_address {
     CULV_TEXTURE_ADDRESS_FORCE32 = 0x7fffffff
 } culv_texture_address;
 
-/** How texels or levels are combined. */
+/** The filter that combines texels or levels. */
 typedef enum culv_texture_filter {
     CULV_TEXTURE_FILTER_NEAREST = 0,
-    /** Works only when reads return floating point. */
-    CULV_TEXTURE_FILTER_LINEAR = 1,
+    CULV_TEXTURE_FILTER_LINEAR = 1, /**< Works only when reads return floating point. */
     CULV_TEXTURE_FILTER_FORCE32 = 0x7fffffff
 } culv_texture_filter;
 
 /** What a read returns. */
 typedef enum culv_texture_read {
-    /** What the graphics API's sampler returns: UNORM as floats in [0, 1], SNORM as floats in [-1,
+    /** As the graphics API's sampler returns it: UNORM as floats in [0, 1], SNORM as floats in [-1,
      * 1], sRGB as linear floats, UINT and SINT as integers, and floats as floats. The channels come
      * in the order in which they are stored: B comes first in B8G8R8A8. Formats that are packed
      * into one integer return that integer. Padded formats (R10X6) and scaled formats return the
@@ -51,7 +50,7 @@ typedef enum culv_texture_read {
     CULV_TEXTURE_READ_FORCE32 = 0x7fffffff
 } culv_texture_read;
 
-/** The settings of a texture object. Zero means the default. */
+/** The settings of a texture object. */
 typedef struct culv_texture_desc {
     size_t struct_size;              /**< Set by culv_texture_desc_init(). */
     culv_texture_address address[3]; /**< One for each of x, y and z. */
@@ -89,8 +88,7 @@ typedef struct culv_texture_desc {
  * layers. */
 CULV_INIT(culv_texture_desc)
 
-/** Returns in *out a texture object of the image with these settings. desc may be NULL for the
- * default.
+/** Gets a texture object of the image with these settings. desc may be NULL for the default.
  *
  * The image keeps the objects that it made. A second call with equal settings returns the same
  * object without asking the driver. Each different setting makes one more object, which lives as

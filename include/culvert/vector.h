@@ -10,9 +10,9 @@
  *   culv_vector_grow(vector, bytes);
  *   kernel<<<...>>>(culv_vector_pointer(vector));
  *
- * Each chunk is an allocation of its own, which can be exported. So Vulkan (culvert/vulkan_vmm.h)
- * or another process imports only the new chunks and keeps those that it has.
- * culv_vector_generation() tells whether there is anything new.
+ * Each chunk is a separate allocation, which can be exported. So Vulkan (culvert/vulkan_vmm.h) or
+ * another process imports only the new chunks and keeps those that it has. culv_vector_generation()
+ * tells whether there is anything new.
  *
  * Every call is all or nothing: when it fails, the vector is as it was. */
 #ifndef CULV_VECTOR_H_
@@ -22,10 +22,10 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque: a vector. Only one thread at a time may call what changes it (grow, reserve, shrink,
- * retire). Calls that read may come from any thread at the same time, except for the part that a
- * shrink takes away. A thread that needs both the size and the address reads the size first: the
- * address then has at least that many bytes, even if the vector moves meanwhile. */
+/** Opaque: a vector. Only one thread at a time may make calls that change it (grow, reserve,
+ * shrink, retire). Calls that read may come from any thread at the same time, except for the part
+ * that a shrink takes away. If a thread needs both the size and the address, it reads the size
+ * first: the address then has at least that many bytes, even if the vector moves in between. */
 typedef struct culv_vector culv_vector;
 
 /** Opaque: addresses that CUDA and a graphics API share, so that both have one pointer. In Vulkan:
@@ -38,20 +38,20 @@ typedef struct culv_space culv_space;
 typedef void (*culv_vector_moved)(void *context, culv_vector *vector, CUdeviceptr before,
                                   CUdeviceptr now);
 
-/** A vector to make. Zero in every field but struct_size means the default. */
+/** A vector to make. */
 typedef struct culv_vector_desc {
     size_t struct_size; /**< Set by culv_vector_desc_init(). */
     uint64_t size;      /**< Initial size in bytes. Default: 0. */
-    /** Bytes of address space. They cost no memory. Default: 16 times `size`, and at least 1 GiB,
-     * but in a `space` at most a quarter of it. Where so much is not free in one piece, the
-     * vector gets what it needs now. */
+    /** Bytes of address space. They cost no memory. Default: 16 times `size` or 1 GiB, whichever is
+     * more; in a `space` at most a quarter of the space. If no free range is that large, the vector
+     * reserves only what it needs now. */
     uint64_t reserve;
     /** Minimum size of a chunk in bytes. A chunk takes about the same time whatever its size (50 us
      * on an H200), so many small ones are slow to make, grant and unmap. Default: the granularity
      * (2 MiB). */
     uint64_t min_chunk;
-    /** Maximum size of a chunk in bytes, at least the granularity (culv_vmm_get_granularity()).
-     * culv_vector_shrink() gives memory back and another process imports it in units of chunks.
+    /** Maximum size of a chunk in bytes, at least the granularity (culv_vmm_get_granularity()). A
+     * chunk is the unit in which culv_vector_shrink() frees memory and another process imports it.
      * Default: no limit. */
     uint64_t max_chunk;
     /** Minimum size of a chunk, in percent of what is already committed. A vector that grows in
@@ -66,20 +66,19 @@ typedef struct culv_vector_desc {
      * thread. */
     uint64_t commit_ahead;
     const culv_vmm_access *access; /**< Devices that use the vector. Read during the call. */
-    /** Default: 0, which lets the vector's own device read and write. */
-    size_t access_count;
+    size_t access_count;     /**< Default: 0, which lets the vector's own device read and write. */
     culv_vector_moved moved; /**< Default: none. The vector may move without it. */
     void *moved_context;
-    /** Nonzero: the vector never moves. When it cannot grow in place, the call fails (ADDRESS). */
+    /** Nonzero: the vector never moves. If it cannot grow in place, the call fails (ADDRESS). */
     culv_bool no_move;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
-    /** The vector lives in this space: it takes `reserve` bytes of its addresses, never moves and
-     * never gets more of them, and has the same address in the graphics API, which sees each chunk
-     * without an import of yours. A grow returns when both sides may use the memory. A shrink takes
-     * it from both sides: let `last_use` wait for the graphics API's work too. handle_types then
-     * has the opaque type in any case. The calls that change the vector, its destruction and the
-     * thread of `commit_ahead` use the space's queue. The vector keeps the space alive. Default:
-     * NULL, addresses of its own. */
+    /** The space in which the vector lives. The vector takes `reserve` bytes of its addresses,
+     * never moves and never gets more. It has the same address in the graphics API, which sees each
+     * chunk without an import. A grow returns when both sides may use the memory. A shrink takes it
+     * from both sides: let `last_use` wait for the graphics API's work too. handle_types then
+     * always includes the opaque type. The calls that change or destroy the vector, and the thread
+     * of `commit_ahead`, use the space's queue. The vector keeps the space alive. Default: NULL, no
+     * space. */
     culv_space *space;
 } culv_vector_desc;
 
@@ -88,20 +87,20 @@ CULV_INIT(culv_vector_desc)
 
 /** One chunk of a vector. */
 typedef struct culv_vector_chunk {
-    /** Number of the chunk. It counts all chunks that the vector ever had, from 1 on, so it
-     * distinguishes a chunk from one that came in its place. */
+    /** Number of the chunk. It counts all chunks that the vector ever had, from 1 on, so a chunk
+     * and its replacement have different numbers. */
     uint64_t id;
     uint64_t offset; /**< Offset into the vector in bytes. */
     uint64_t size;   /**< Size in bytes. All of it is committed. */
-    /** The vector's own, which culv_vmm_allocation_destroy() refuses. Valid until a shrink takes
-     * the chunk away. */
+    /** The vector's own allocation, which culv_vmm_allocation_destroy() refuses. Valid until a
+     * shrink removes the chunk. */
     culv_vmm_allocation *allocation;
 } culv_vector_chunk;
 
-/** What a vector has and what it did. */
+/** The state and the history of a vector. */
 typedef struct culv_vector_stats {
     size_t struct_size; /**< Set by culv_vector_stats_init(). */
-    uint64_t size;      /**< Bytes in use: what the last grow or shrink asked for. */
+    uint64_t size;      /**< Bytes in use: the size of the last grow or shrink. */
     /** Bytes of memory behind them, rounded up and including those committed ahead. */
     uint64_t committed;
     uint64_t peak;          /**< The most bytes that were ever committed. */
@@ -115,87 +114,76 @@ typedef struct culv_vector_stats {
     uint64_t ahead_misses;
 } culv_vector_stats;
 
-/** culv_vector_stats_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_vector_stats)
 
 /** Makes a vector. desc may be NULL for the default.
  * Errors: as culv_vmm_range_create(), culv_vmm_allocation_create() and culv_vmm_map(); INVALID
  * (VALUE: min_chunk is above max_chunk, or a usage is wrong).
- * Ownership: *out is yours; give it to culv_vector_destroy().
- * Threads: any. */
+ * Ownership: *out is yours, for culv_vector_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc,
                                            culv_vector **out);
 
-/** Destroys the vector, including its old addresses, and sets *vector to NULL. Does NOT wait: the
- * GPU's work with the vector should be done. In a space (culvert/vulkan_space.h) Vulkan's half goes
- * in a later call for the space. What Vulkan or another process imported stays theirs,
- * and with tensors (culvert/dlpack.h) all of it stays until the last one goes. NULL, or a pointer
- * to NULL, is a no-op.
- * Ownership: *vector is Culvert's again.
+/** Destroys the vector, including its old addresses. Does NOT wait: the GPU's work with the vector
+ * should be done. In a space (culvert/vulkan_space.h) Vulkan's half is freed in a later call for
+ * the space. Memory that Vulkan or another process imported stays with them. If tensors exist
+ * (culvert/dlpack.h), all memory stays until the last one is deleted.
  * Threads: any, after the last call. */
 CULV_EXPORT void culv_vector_destroy(culv_vector **vector);
 
-/** Like culv_vector_destroy(), but DEFERS. The memory goes after `last_use` has done the work that
- * has been submitted to it so far, as with culv_vmm_unmap_after().
- * Errors: none. When the stream is in capture, Culvert cannot see its progress: the memory then
- * goes with the device, and counts as deferred until then.
- * Ownership: *vector is Culvert's again.
+/** Does what culv_vector_destroy() does, but DEFERS. The memory is freed as by
+ * culv_vmm_unmap_after().
+ * Errors: none. If the stream is in capture, Culvert cannot see its progress: the memory is freed
+ * with the device, and counts as deferred until then.
  * Threads: any, after the last call. */
 CULV_EXPORT void culv_vector_destroy_after(culv_vector **vector, CUstream last_use);
 
 /** Makes the vector at least `size` bytes long. It commits what is missing, or publishes what was
- * committed ahead. Kernels that use the vector go on. A smaller size does nothing; it does not
- * shrink the vector. When there is no memory for a chunk of the size that the descriptor asks for,
- * a chunk of what is missing is enough. After an error nothing has changed, not even the number of
- * committed bytes.
+ * committed ahead. Kernels that use the vector go on. A smaller size does nothing. If there is no
+ * memory for a chunk as large as the descriptor asks for, the call takes a chunk of exactly what is
+ * missing. After an error nothing has changed, not even the number of committed bytes.
  * Errors: INVALID (NULL_ARGUMENT; SIZE: it overflows), OUT_OF_MEMORY (DEVICE_MEMORY, HOST_MEMORY;
  * ADDRESS: no_move is set, or there are no addresses), BUSY (MAPPED: the driver does not take back
- * what a shrink gave up there), DRIVER, ASYNC.
- * Threads: one at a time. */
+ * memory that a shrink freed there), DRIVER, ASYNC.
+ * Threads: any, but not during culv_vector_shrink(). If two calls commit, one waits for the other. */
 CULV_EXPORT culv_result culv_vector_grow(culv_vector *vector, uint64_t size);
 
 /** Makes room for at least `size` bytes of addresses, in place or by moving. Commits nothing.
  * Errors: as culv_vector_grow().
- * Threads: one at a time. */
+ * Threads: any, but not during culv_vector_shrink(). */
 CULV_EXPORT culv_result culv_vector_reserve(culv_vector *vector, uint64_t size);
 
-/** Makes the vector `size` bytes long, if it is longer. With the vector's own size it gives back
- * what was committed beyond it. Never waits for the GPU.
+/** Makes the vector `size` bytes long, if it is longer. With the vector's own size it frees memory
+ * that was committed beyond it. Never waits for the GPU.
  *
- * The call gives back chunks that lie completely beyond `size` and beyond what is kept ahead, at
- * old addresses too. It DEFERS, as culv_vmm_unmap_after(): the chunks go after `last_use` has done
- * the work that has been submitted to it so far. Only then can their addresses be committed again.
- * A grow that comes earlier waits on the host for that stream, and the log says so.
+ * The call frees chunks that lie wholly beyond `size` and beyond `commit_ahead`, at old addresses
+ * too. It DEFERS, as culv_vmm_unmap_after() does. Only after the release can their addresses be
+ * committed again. A grow that comes earlier waits on the host for `last_use`, and the log says so.
  *
- * After an error nothing has changed. When the driver refuses only part of the work, that part
- * stays committed, or stays at an old address until you retire it, and the log says so.
+ * After an error nothing has changed. If the driver refuses only part of the work, that part stays
+ * committed, or stays at an old address until you retire it, and the log says so.
  * Errors: INVALID (NULL_ARGUMENT, CAPTURE, STREAM_DEVICE), BUSY (OWNED: a tensor of
- * culv_vector_get_dlpack() has a part of what would go), DRIVER, ASYNC.
- * Threads: one at a time. */
+ * culv_vector_get_dlpack() uses a part of that memory), DRIVER, ASYNC.
+ * Threads: one at a time, and no other call that changes the vector meanwhile. */
 CULV_EXPORT culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, CUstream last_use);
 
-/** Gives an old address up. It DEFERS: the address goes after `last_use` has done the work that has
- * been submitted to it so far. `before` is what culv_vector_moved reported. 0: all old addresses.
+/** Unmaps an old address: the `before` that culv_vector_moved reported. 0: all old addresses. It
+ * DEFERS, as culv_vmm_unmap_after() does.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: not an old address of this vector; CAPTURE,
- * STREAM_DEVICE), BUSY (OWNED: a tensor has it), DRIVER, ASYNC. After an error you can retire the
+ * STREAM_DEVICE), BUSY (OWNED: a tensor uses it), DRIVER, ASYNC. After an error you can retire the
  * remaining ones again.
- * Threads: one at a time.
- * Source: rule: kernels that still use an old address go on until the caller says that none
- * does. */
+ * Threads: any, but not during culv_vector_shrink().
+ * Source: rule: kernels may use an old address until the caller retires it. */
 CULV_EXPORT culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr before,
                                            CUstream last_use);
 
 /** Returns the address of the first byte. 0 for NULL. Only a move changes it.
- * Ownership: the vector owns the memory; never pass it to cuMemFree.
- * Threads: any. */
+ * Ownership: the vector owns the memory; never pass it to cuMemFree. Threads: any. */
 CULV_EXPORT CUdeviceptr culv_vector_pointer(const culv_vector *vector);
 
-/** Returns the number of bytes in use. 0 for NULL.
- * Threads: any. */
+/** Returns the number of bytes in use. 0 for NULL. Threads: any. */
 CULV_EXPORT uint64_t culv_vector_size(const culv_vector *vector);
 
-/** Returns the number of bytes of memory behind the vector. 0 for NULL.
- * Threads: any. */
+/** Returns the number of bytes of memory behind the vector. 0 for NULL. Threads: any. */
 CULV_EXPORT uint64_t culv_vector_committed(const culv_vector *vector);
 
 /** Returns a number that counts changes of the chunks and of the address, from 1 on. 0 for NULL. A
@@ -203,20 +191,17 @@ CULV_EXPORT uint64_t culv_vector_committed(const culv_vector *vector);
  * Threads: any. */
 CULV_EXPORT uint64_t culv_vector_generation(const culv_vector *vector);
 
-/** Lists the chunks by offset. Writes up to `capacity` of them into chunks (NULL when capacity is
- * 0), and sets *count to the number of chunks. Sets *generation (which may be NULL) to the
- * generation of this list.
+/** Lists the chunks by offset. `chunks` and *count are as in every call that lists (culvert.h).
+ * Sets *generation (which may be NULL) to the generation of this list.
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: the copies are yours; the vector owns the allocations in them.
- * Threads: any. */
+ * Ownership: the copies are yours; the vector owns the allocations in them. Threads: any. */
 CULV_EXPORT culv_result culv_vector_get_chunks(const culv_vector *vector, culv_vector_chunk *chunks,
                                                size_t capacity, size_t *count,
                                                uint64_t *generation);
 
-/** Fills *out with what the vector has and what it did.
+/** Fills *out with the state and the history of the vector.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: the copy is yours.
- * Threads: any. */
+ * Ownership: the copy is yours. Threads: any. */
 CULV_EXPORT culv_result culv_vector_get_stats(const culv_vector *vector, culv_vector_stats *out);
 
 CULV_EXTERN_C_END

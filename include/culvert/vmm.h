@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: CUDA's virtual memory management. It makes physical allocations that graphics APIs and
- * other processes can share, reserves addresses, and maps one into the other.
+ * other processes can share, reserves addresses, and maps allocations at them.
  *
  * A culv_vmm_allocation is memory without an address. A culv_vmm_range is addresses without memory.
  * You map an allocation as a whole (CUDA cannot map part of one), and you grant access to each
- * device that uses it. Sizes are rounded up to the granularity; you can ask for both sizes.
+ * device that uses it. Sizes are rounded up to the granularity; you can ask for the requested and
+ * the rounded size.
  *
  *   culv_vmm_allocation_create(device, &allocation_desc, &allocation);
  *   culv_vmm_range_create(device, &range_desc, &range);
@@ -18,8 +19,8 @@
  * images to an allocation.
  *
  * Aliases: you may map one allocation at several places. Within one kernel, a write through one
- * address is visible through another only after `fence.proxy.alias` (PTX). The next kernel sees it
- * in any case. Kernels in different streams are ordered by events as usual (CUDA programming guide,
+ * address is visible through another only after `fence.proxy.alias` (PTX). The next kernel always
+ * sees it. Kernels in different streams are ordered by events as usual (CUDA programming guide,
  * "Virtual aliasing support").
  *
  * Nothing here waits for the GPU: cuMemUnmap and cuMemRelease were measured to return while other
@@ -39,7 +40,7 @@ typedef struct culv_vmm_allocation culv_vmm_allocation;
 /** Opaque: reserved addresses and what is mapped in them. Its calls may come from any thread. */
 typedef struct culv_vmm_range culv_vmm_range;
 
-/** Where physical memory lies, or who accesses it. */
+/** The place of physical memory, or of the processor that accesses it. */
 typedef enum culv_vmm_location_kind {
     CULV_VMM_LOCATION_DEVICE = 0,    /**< A GPU. */
     CULV_VMM_LOCATION_HOST_NUMA = 1, /**< The host memory of one NUMA node. */
@@ -48,7 +49,7 @@ typedef enum culv_vmm_location_kind {
     CULV_VMM_LOCATION_FORCE32 = 0x7fffffff
 } culv_vmm_location_kind;
 
-/** What is allowed at an address. */
+/** The access that is allowed at an address. */
 typedef enum culv_vmm_access_flags {
     CULV_VMM_ACCESS_NONE = 0,
     CULV_VMM_ACCESS_READ = 1,
@@ -56,7 +57,7 @@ typedef enum culv_vmm_access_flags {
     CULV_VMM_ACCESS_FORCE32 = 0x7fffffff
 } culv_vmm_access_flags;
 
-/** Who may do what with a range. */
+/** The access of one device, or of the host, to a range. */
 typedef struct culv_vmm_access {
     /** CULV_VMM_LOCATION_DEVICE: a device of the same driver. It is the range's own device or
      * another GPU that reaches the memory (cuDeviceCanAccessPeer). NULL: the range's own device. */
@@ -69,9 +70,9 @@ typedef struct culv_vmm_access {
 /** Bits of culv_vmm_allocation_desc::usage. */
 typedef enum culv_vmm_usage {
     /** Compressible memory. This is a hint: culv_vmm_allocation_info::usage tells whether it was
-     * granted. Where GPUs stand behind NVSwitches (culv_check_multicast()), NVIDIA's driver
-     * crashes when CUDA imports such memory by its handle, as images need it (measured with
-     * 580.159.04). Culvert refuses images in it there. Do not import its handle as culv_memory. */
+     * granted. On machines with NVSwitches (culv_check_multicast()), NVIDIA's driver crashes when
+     * CUDA imports such memory by its handle, which images need (measured with 580.159.04). There
+     * Culvert refuses images in such memory. Do not import its handle as culv_memory. */
     CULV_VMM_USAGE_COMPRESSIBLE = 1,
     CULV_VMM_USAGE_RDMA = 2, /**< Third-party devices can reach it (GPUDirect RDMA). */
     /** Backs sparse arrays (culvert/sparse.h) and nothing else. It cannot be mapped. */
@@ -81,43 +82,42 @@ typedef enum culv_vmm_usage {
     CULV_VMM_USAGE_FORCE32 = 0x7fffffff
 } culv_vmm_usage;
 
-/** Whether memory gets a fabric handle (culvert/fabric.h). */
+/** The choice whether memory gets a fabric handle (culvert/fabric.h). */
 typedef enum culv_fabric {
     CULV_FABRIC_NO = 0,
-    CULV_FABRIC_TRY = 1,      /**< Memory gets one where that works here. */
-    CULV_FABRIC_REQUIRED = 2, /**< No memory is made where that does not work. */
+    CULV_FABRIC_TRY = 1,      /**< Memory gets one if the machine can make it. */
+    CULV_FABRIC_REQUIRED = 2, /**< The call fails if the machine cannot make one. */
     CULV_FABRIC_FORCE32 = 0x7fffffff
 } culv_fabric;
 
-/** Physical memory to allocate. Zero in every field but struct_size means the default. */
+/** Physical memory to allocate. */
 typedef struct culv_vmm_allocation_desc {
     size_t struct_size;          /**< Set by culv_vmm_allocation_desc_init(). */
     uint64_t size;               /**< Required: size in bytes. Rounded up to the granularity. */
     culv_vmm_location_kind kind; /**< Default: the device. */
-    /** CULV_VMM_LOCATION_HOST_NUMA: the node. 0 on a system without NUMA. */
-    int32_t numa_node;
+    int32_t numa_node; /**< CULV_VMM_LOCATION_HOST_NUMA: the node. 0 on a system without NUMA. */
     /** The handle types that you want to export the memory as: bits (1 << culv_handle_type) of
      * OPAQUE_FD, or on Windows OPAQUE_WIN32 or OPAQUE_WIN32_KMT. 0: it is never exported. */
     uint32_t handle_types;
     uint32_t usage; /**< Bits of culv_vmm_usage. */
-    /** Nonzero: sizes are rounded up to the granularity that the driver recommends for speed. 0: to
-     * the smallest granularity that it accepts. (Both are 2 MiB on an H200.) */
+    /** Nonzero: sizes are rounded up to the granularity that the driver recommends for speed. 0:
+     * they are rounded up to the smallest one that it accepts. (Both are 2 MiB on an H200.) */
     culv_bool recommended_granularity;
     /** Windows, OPAQUE_WIN32: an OBJECT_ATTRIBUTES with the security descriptor of exported handles
      * (cuda.h, CUmemAllocationProp::win32HandleMetaData). Read during the call. NULL: Culvert's
      * own, which admits the processes of this user. */
     const void *object_attributes;
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
-    /** Besides handle_types: culv_vmm_export_fabric(). The first such allocation of a device tries
-     * whether it works (culv_check_fabric()). culv_vmm_allocation_info::handle_types has the bit of
-     * CULV_HANDLE_FABRIC where it did. */
+    /** The export by culv_vmm_export_fabric(), besides handle_types. The first such allocation of a
+     * device tests whether that works (culv_check_fabric()). If it does,
+     * culv_vmm_allocation_info::handle_types has the bit of CULV_HANDLE_FABRIC. */
     culv_fabric fabric;
 } culv_vmm_allocation_desc;
 
 /** culv_vmm_allocation_desc_init(): device memory that is not exported. */
 CULV_INIT(culv_vmm_allocation_desc)
 
-/** What an allocation is, as the driver granted it. */
+/** The properties of an allocation, as the driver granted it. */
 typedef struct culv_vmm_allocation_info {
     size_t struct_size; /**< Set by culv_vmm_allocation_info_init(). */
     uint64_t requested; /**< Bytes that were asked for. For imported and retained memory: `size`. */
@@ -125,18 +125,15 @@ typedef struct culv_vmm_allocation_info {
     uint64_t granularity;
     culv_vmm_location_kind kind;
     int32_t numa_node;
-    /** What it can be exported as. 0 for an import: only its exporter can export it. */
+    /** The types that it can be exported as. 0 for an import: only its exporter can export it. */
     uint32_t handle_types;
-    /** Bits of culv_vmm_usage. COMPRESSIBLE is set only when it was granted. */
-    uint32_t usage;
+    uint32_t usage; /**< Bits of culv_vmm_usage. COMPRESSIBLE is set only when it was granted. */
     /** Nonzero: imported from another process, or exported by this one and imported again. */
     culv_bool imported;
-    /** UUID of the GPU that the memory lies on. All zero for host memory. */
-    culv_uuid device;
+    culv_uuid device;  /**< UUID of the GPU that the memory lies on. All zero for host memory. */
     uint32_t mappings; /**< Number of places where Culvert mapped it. */
 } culv_vmm_allocation_info;
 
-/** culv_vmm_allocation_info_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_vmm_allocation_info)
 
 /** An allocation to import by its handle. */
@@ -154,14 +151,12 @@ typedef struct culv_vmm_import_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_vmm_import_desc;
 
-/** culv_vmm_import_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_vmm_import_desc)
 
-/** Addresses to reserve. Zero in every field but struct_size means the default. */
+/** Addresses to reserve. */
 typedef struct culv_vmm_range_desc {
     size_t struct_size; /**< Set by culv_vmm_range_desc_init(). */
-    /** Required: size in bytes. Rounded up to the granularity of device memory. */
-    uint64_t size;
+    uint64_t size; /**< Required: size in bytes. Rounded up to the granularity of device memory. */
     uint64_t alignment; /**< In bytes, a power of two. 0: the granularity. */
     /** A hint: a multiple of the granularity. The driver may choose another address. 0: no hint. */
     CUdeviceptr address;
@@ -169,17 +164,16 @@ typedef struct culv_vmm_range_desc {
     const char *label;       /**< Copied (up to 63 bytes). Default: none. */
 } culv_vmm_range_desc;
 
-/** culv_vmm_range_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_vmm_range_desc)
 
-/** What is mapped at a place of a range. */
+/** An allocation that is mapped in a range. */
 typedef struct culv_vmm_mapping {
     uint64_t offset; /**< Offset into the range in bytes. */
     uint64_t size;   /**< Size of the allocation in bytes. */
-    /** The allocation that culv_vmm_map() got. This is not a new reference: it is valid until its
-     * owner destroys it. NULL: it was destroyed. Its memory exists as long as it is mapped. */
+    /** The allocation that culv_vmm_map() got, borrowed from its owner. NULL: it was destroyed. Its
+     * memory exists as long as it is mapped. */
     culv_vmm_allocation *allocation;
-    /** Nonzero: culv_vmm_unmap_after() gave it up, and it is not released yet. */
+    /** Nonzero: culv_vmm_unmap_after() was called for it, and it is not released yet. */
     culv_bool unmapping;
 } culv_vmm_mapping;
 
@@ -197,37 +191,32 @@ CULV_EXPORT culv_result culv_vmm_get_granularity(culv_device *device,
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE, SIZE; HANDLE_TYPE: host memory without a NUMA
  * node cannot be exported), UNSUPPORTED (VMM, HANDLE_TYPE, LOCATION, USAGE), OUT_OF_MEMORY, DRIVER
  * (LOCATION: the NUMA node does not exist), ASYNC.
- * Ownership: *out is yours; give it to culv_vmm_allocation_destroy().
- * Threads: any.
+ * Ownership: *out is yours, for culv_vmm_allocation_destroy(). Threads: any.
  * Source: cuda.h, cuMemCreate. */
 CULV_EXPORT culv_result culv_vmm_allocation_create(culv_device *device,
                                                    const culv_vmm_allocation_desc *desc,
                                                    culv_vmm_allocation **out);
 
-/** Destroys the allocation and sets *allocation to NULL. The memory itself lives until the last of
- * its mappings, imports and exported handles is gone, in any process. Does not wait for the GPU.
- * NULL, or a pointer to NULL, is a no-op.
+/** Destroys the allocation. The memory itself lives until the last of its mappings, imports and
+ * exported handles is gone, in any process. Does not wait for the GPU.
  * Errors: INVALID (OWNED: it is a chunk of a vector or of an adopted range, or a multicast object;
  * nothing happens, and the pointer keeps its value).
- * Ownership: *allocation is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Source: measured, docs/measured/nvidia-measured.md: cuMemRelease waits for nothing. */
 CULV_EXPORT culv_result culv_vmm_allocation_destroy(culv_vmm_allocation **allocation);
 
 /** Fills *out with what the allocation is.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: the copy is yours.
- * Threads: any.
+ * Ownership: the copy is yours. Threads: any.
  * Source: cuda.h, cuMemGetAllocationPropertiesFromHandle. */
 CULV_EXPORT culv_result culv_vmm_allocation_get_info(const culv_vmm_allocation *allocation,
                                                      culv_vmm_allocation_info *out);
 
-/** Makes a new object for the allocation that is mapped at an address, whoever mapped it with
- * cuMemMap. The object has a driver's handle of its own.
+/** Makes a new object for the allocation that is mapped at an address, even if other code mapped it
+ * with cuMemMap. The object has its own driver handle.
  * Errors: INVALID (NULL_ARGUMENT; NOT_MAPPED: no allocation of cuMemCreate is mapped there;
  * DEVICE_MISMATCH), UNSUPPORTED (VMM), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours; give it to culv_vmm_allocation_destroy().
- * Threads: any.
+ * Ownership: *out is yours, for culv_vmm_allocation_destroy(). Threads: any.
  * Source: cuda.h, cuMemRetainAllocationHandle: each retain needs one release. */
 CULV_EXPORT culv_result culv_vmm_allocation_retain_at(culv_device *device, CUdeviceptr address,
                                                       culv_vmm_allocation **out);
@@ -235,8 +224,7 @@ CULV_EXPORT culv_result culv_vmm_allocation_retain_at(culv_device *device, CUdev
 /** Returns the driver's handle (CUmemGenericAllocationHandle), for CUDA calls that Culvert does not
  * make. 0 for NULL. Do not identify memory by it: two handles of the same memory may differ, and an
  * equal handle may name other memory later.
- * Ownership: the allocation owns it.
- * Threads: any. */
+ * Ownership: the allocation owns it. Threads: any. */
 CULV_EXPORT uint64_t culv_vmm_allocation_native_handle(const culv_vmm_allocation *allocation);
 
 /** Exports an allocation as a handle of one of the types that it was made for. Another process
@@ -255,12 +243,12 @@ CULV_EXPORT culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, cul
 
 /** Imports an allocation and TAKES its handle.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND; VALUE: a name;
- * SIZE: 0, not a multiple of the granularity, or more than the memory has; where Culvert cannot see
- * that, culv_vmm_map() fails later with DRIVER (SIZE); DEVICE_MISMATCH: the memory lies on another
+ * SIZE: 0, not a multiple of the granularity, or more than the memory has (if Culvert cannot see
+ * that, culv_vmm_map() fails later with DRIVER (SIZE)); DEVICE_MISMATCH: the memory lies on another
  * GPU than `exporter`, no CUDA device has that UUID, or this device does not reach its memory),
  * UNSUPPORTED (VMM, HANDLE_TYPE), DRIVER (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
- * Ownership: the handle becomes Culvert's after CULV_OK; after an error it is still yours and open.
- * *out is yours; give it to culv_vmm_allocation_destroy().
+ * Ownership: Culvert owns the handle if the call succeeds. *out is yours, for
+ * culv_vmm_allocation_destroy().
  * Threads: any.
  * Source: cuda.h, cuMemImportFromShareableHandle. */
 CULV_EXPORT culv_result culv_vmm_import_take(culv_device *device, const culv_vmm_import_desc *desc,
@@ -268,8 +256,7 @@ CULV_EXPORT culv_result culv_vmm_import_take(culv_device *device, const culv_vmm
 
 /** Imports an allocation and BORROWS its handle.
  * Errors: as culv_vmm_import_take().
- * Ownership: the handle stays yours, and you may close it right after the call. *out is yours; give
- * it to culv_vmm_allocation_destroy().
+ * Ownership: the handle stays yours. *out is yours, for culv_vmm_allocation_destroy().
  * Threads: any. */
 CULV_EXPORT culv_result culv_vmm_import_borrow(culv_device *device,
                                                const culv_vmm_import_desc *desc,
@@ -279,24 +266,20 @@ CULV_EXPORT culv_result culv_vmm_import_borrow(culv_device *device,
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, SIZE; VALUE: an alignment or a hint), UNSUPPORTED
  * (VMM), OUT_OF_MEMORY (ADDRESS: no such range is free, or not at the fixed address), DRIVER,
  * ASYNC.
- * Ownership: *out is yours; give it to culv_vmm_range_destroy().
- * Threads: any.
+ * Ownership: *out is yours, for culv_vmm_range_destroy(). Threads: any.
  * Source: cuda.h, cuMemAddressReserve. */
 CULV_EXPORT culv_result culv_vmm_range_create(culv_device *device, const culv_vmm_range_desc *desc,
                                               culv_vmm_range **out);
 
-/** Gives the addresses back and sets *range to NULL. A range in which something is still mapped is
- * refused and stays. NULL, or a pointer to NULL, is a no-op.
- * Errors: BUSY (MAPPED: the message lists what is mapped where, and which of it only waits for a
- * stream), DRIVER, ASYNC.
- * Ownership: *range is Culvert's again on success.
+/** Gives the addresses back, unless something is still mapped in the range.
+ * Errors: BUSY (MAPPED: the message lists the mappings, and which of them only wait for a stream),
+ * DRIVER, ASYNC.
  * Threads: any, ordered with other calls on this object.
  * Source: cuda.h, cuMemAddressFree. */
 CULV_EXPORT culv_result culv_vmm_range_destroy(culv_vmm_range **range);
 
 /** Returns the first address. 0 for NULL.
- * Ownership: Culvert owns it.
- * Threads: any. */
+ * Ownership: Culvert owns it. Threads: any. */
 CULV_EXPORT CUdeviceptr culv_vmm_range_pointer(const culv_vmm_range *range);
 
 /** Returns the number of reserved bytes: what you asked for, rounded up. 0 for NULL.
@@ -304,9 +287,9 @@ CULV_EXPORT CUdeviceptr culv_vmm_range_pointer(const culv_vmm_range *range);
 CULV_EXPORT uint64_t culv_vmm_range_size(const culv_vmm_range *range);
 
 /** Maps all of an allocation at `offset` bytes of a range and grants access. `access` has `count`
- * entries. NULL and 0 let the range's device read and write. When the driver refuses access,
- * nothing stays mapped. An allocation of another GPU needs an entry for each device that uses it.
- * One range may hold allocations of several GPUs (a striped range).
+ * entries; NULL and 0 let the range's device read and write. If the driver refuses access, nothing
+ * stays mapped. An allocation of another GPU needs an entry for each device that uses it. One range
+ * may hold allocations of several GPUs (a striped range).
  * Errors: INVALID (NULL_ARGUMENT; VALUE: offset is not a multiple of the granularity, or a flag is
  * wrong; RANGE: the mapping leaves the range; USAGE: a tile pool; DEVICE_MISMATCH: a device of
  * another driver; PEER: a device that does not reach the memory, or the host for device memory,
@@ -323,47 +306,45 @@ CULV_EXPORT culv_result culv_vmm_map(culv_vmm_range *range, uint64_t offset,
 /** Unmaps everything in `size` bytes from `offset` on. 0 and culv_vmm_range_size() unmap the whole
  * range. A size of 0 is refused. Only whole mappings can be unmapped, because CUDA cannot unmap
  * part of one. Does NOT wait: GPU work that still uses those addresses faults. Use
- * culv_vmm_unmap_after() when such work may still run.
+ * culv_vmm_unmap_after() if such work may still run.
  * Errors: INVALID (NULL_ARGUMENT, RANGE; NOT_MAPPED: an end lies within a mapping, which the
- * message names, or nothing is mapped), DRIVER, ASYNC. When the driver refuses one mapping, those
+ * message names, or nothing is mapped), DRIVER, ASYNC. If the driver refuses one mapping, those
  * before it are already unmapped.
  * Threads: any.
  * Source: cuda.h, cuMemUnmap; measured, docs/measured/nvidia-measured.md: it waits for nothing. */
 CULV_EXPORT culv_result culv_vmm_unmap(culv_vmm_range *range, uint64_t offset, uint64_t size);
 
-/** Like culv_vmm_unmap(), but DEFERS and never waits. The unmapping happens after `last_use` has
- * done the work that has been submitted to it so far: in a later culv_device_collect(),
- * culv_device_get_counts() or call for this range, or when the device goes. Until then you can map
- * nothing there. The stream must belong to the range's device and must not be in capture. If
+/** Does what culv_vmm_unmap() does, but DEFERS and never waits. It unmaps after `last_use` has done
+ * the work that has been submitted to it so far, in a later culv_device_collect(),
+ * culv_device_get_counts() or call for this range, or when the device is closed. Until then you can
+ * map nothing there. The stream must belong to the range's device and must not be in capture. If
  * another device uses the range, let the stream wait for an event of that device's stream. After an
  * error nothing has changed.
- * Errors: as culv_vmm_unmap(); INVALID (CAPTURE, STREAM_DEVICE).
- * Threads: any. */
+ * Errors: as culv_vmm_unmap(); INVALID (CAPTURE, STREAM_DEVICE). Threads: any. */
 CULV_EXPORT culv_result culv_vmm_unmap_after(culv_vmm_range *range, uint64_t offset, uint64_t size,
                                              CUstream last_use);
 
-/** Changes who may do what with the mappings in `size` bytes from `offset` on. Only whole mappings.
- * CUDA adds to the access that was granted before: to take access away from a device, give it an
- * entry with CULV_VMM_ACCESS_NONE.
- * Errors: as culv_vmm_map() and culv_vmm_unmap(). After an error of the driver, access is as it
- * was; Culvert grants it again where necessary.
+/** Changes the access to the mappings in `size` bytes from `offset` on. Only whole mappings can be
+ * named. CUDA adds to the access that was granted before: to take access away from a device, give
+ * it an entry with CULV_VMM_ACCESS_NONE.
+ * Errors: as culv_vmm_map() and culv_vmm_unmap(). After an error of the driver, access is as it was
+ * before.
  * Threads: any.
  * Source: cuda.h, cuMemSetAccess. */
 CULV_EXPORT culv_result culv_vmm_set_access(culv_vmm_range *range, uint64_t offset, uint64_t size,
                                             const culv_vmm_access *access, size_t count);
 
-/** Gets what *access names may do at `offset`, and sets access->flags.
+/** Gets the access that *access names has at `offset`, and sets access->flags.
  * Errors: INVALID (NULL_ARGUMENT, RANGE, VALUE, NOT_MAPPED, DEVICE_MISMATCH), DRIVER, ASYNC.
  * Threads: any.
  * Source: cuda.h, cuMemGetAccess. */
 CULV_EXPORT culv_result culv_vmm_get_access(culv_vmm_range *range, uint64_t offset,
                                             culv_vmm_access *access);
 
-/** Lists the mappings of a range by offset. Writes up to `capacity` of them into mappings (NULL
- * when capacity is 0), and sets *count to the number of mappings.
+/** Lists the mappings of a range by offset. `mappings` and *count are as in every call that lists
+ * (culvert.h).
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: the copies are yours; the allocations in them are borrowed.
- * Threads: any. */
+ * Ownership: the copies are yours; the allocations in them are borrowed. Threads: any. */
 CULV_EXPORT culv_result culv_vmm_get_mappings(culv_vmm_range *range, culv_vmm_mapping *mappings,
                                               size_t capacity, size_t *count);
 

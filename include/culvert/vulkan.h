@@ -6,9 +6,9 @@
  *   1. Call vkCreateInstance with culv_vk_instance_extensions()
  *      and culv_vk_instance_layers().                                       vulkan_device.h
  *      culv_vk_merge_instance_layers() adds them to your own.               vulkan_setup.h
- *   2. Let culv_vk_choose_physical_device() choose a device that CUDA can
- *      reach and open it, or culv_vk_rank_physical_devices() tell what
- *      there is, and culv_device_open_for_vk() open it.
+ *   2. Simple: culv_vk_choose_physical_device() picks a device that CUDA can
+ *      reach, and opens it. Your own choice: culv_vk_rank_physical_devices(),
+ *      then culv_device_open_for_vk().
  *   3. Call vkCreateDevice with culv_vk_device_extensions() and the
  *      timelineSemaphore feature (for rings and ...barrier2 structs also
  *      synchronization2). culv_vk_merge_device_extensions() and
@@ -32,7 +32,7 @@
  *      Let network cards write into what Vulkan draws.                     vulkan_rdma.h
  *   9. Run CUDA kernels in command buffers, without a switch of contexts.   vulkan_kernel.h
  *      Record a captured CUDA graph into them.                              vulkan_graph.h
- *      Where nothing can be shared, ask for copies instead.                 vulkan_fallback.h
+ *      If nothing can be shared, ask for copies instead.                    vulkan_fallback.h
  *
  * Culvert needs Vulkan 1.1 or later, and for timelines Vulkan 1.2 or VK_KHR_timeline_semaphore. It
  * calls only the Vulkan functions that docs/vulkan.md lists. The VkInstance and VkDevice must

@@ -15,7 +15,7 @@
 namespace culvert {
 inline namespace CULVERT_ERRORS_ {
 
-/** The CUDA device that is a physical device of Vulkan's. */
+/** Opens the CUDA device of a Vulkan physical device. */
 inline made<device> open_for_vk(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                                 VkInstance instance, VkPhysicalDevice physical_device,
                                 const culv_device_desc *desc = nullptr)
@@ -26,9 +26,9 @@ inline made<device> open_for_vk(PFN_vkGetInstanceProcAddr get_instance_proc_addr
     return detail::finish(result, device(d));
 }
 
-/** The physical device that CUDA can reach (culv_vk_choose_physical_device()), into
- * desc.physical_device, and the CUDA device that it is. Of desc, get_instance_proc_addr and
- * instance are read. */
+/** Chooses a physical device that CUDA can reach (culv_vk_choose_physical_device()), writes it to
+ * desc.physical_device, and opens its CUDA device. Reads get_instance_proc_addr and instance of
+ * desc. */
 inline made<device> choose_device(culv_vk_device_desc &desc, const culv_device_desc *cuda = nullptr)
 {
     culv_device *d = nullptr;
@@ -37,8 +37,8 @@ inline made<device> choose_device(culv_vk_device_desc &desc, const culv_device_d
     return detail::finish(result, device(d));
 }
 
-/** A VkDevice to which Culvert is attached: culvert/vulkan_device.h. What is made with it keeps the
- * attachment alive; the VkDevice must outlive all of it. */
+/** A VkDevice to which Culvert is attached: culvert/vulkan_device.h. Objects made with it keep the
+ * attachment alive; the VkDevice must outlive all of them. */
 class vk_device : public handle<culv_vk_device, culv_vk_detach> {
   public:
     using handle::handle;
@@ -104,7 +104,7 @@ class vk_semaphore : public shared_semaphore {
     }
 };
 
-/** Vulkan's turn with a slot. Submit it; one that goes unsubmitted is cancelled. The ring outlives
+/** Vulkan's turn with a slot. If you do not submit it, it is cancelled. The ring must outlive
  * it. */
 class vk_ring_frame {
   public:
@@ -138,7 +138,7 @@ class vk_ring_frame {
     {
         return frame_.frame.number;
     }
-    /** With the barriers and the parts of a submission. */
+    /** Returns the frame with the barriers and the parts of a submission. */
     culv_vk_ring_frame &get() noexcept
     {
         return frame_;
@@ -150,14 +150,14 @@ class vk_ring_frame {
         if (result == CULV_OK) ring_ = nullptr;
         return detail::finish(result);
     }
-    /** For a submission of your own, right behind it (culv_vk_ring_release()). */
+    /** Releases the frame for your own submission (culv_vk_ring_release()). */
     done release()
     {
         const culv_result result = culv_vk_ring_release(ring_, &frame_);
         if (result == CULV_OK) ring_ = nullptr;
         return detail::finish(result);
     }
-    /** Gives it back as it was. */
+    /** Gives the slot back as it was. */
     void cancel() noexcept
     {
         culv_vk_ring *ring = std::exchange(ring_, nullptr);
@@ -182,12 +182,12 @@ class vk_ring : public handle<culv_vk_ring, culv_vk_ring_destroy> {
         return detail::finish(result, std::move(r));
     }
     constexpr vk_ring() noexcept = default;
-    /** Takes a ring that C made, of which `side` is Vulkan's. */
+    /** Takes a ring that a C call made; `side` is Vulkan's. */
     constexpr explicit vk_ring(culv_vk_ring *ring, culv_ring_side side) noexcept
         : handle(ring), side_(side)
     {
     }
-    /** CUDA's side. */
+    /** Returns CUDA's side. */
     ring_view core() const noexcept
     {
         return ring_view(culv_vk_ring_core(get()));
@@ -196,7 +196,7 @@ class vk_ring : public handle<culv_vk_ring, culv_vk_ring_destroy> {
     {
         return culv_vk_ring_pointer(get(), slot, resource);
     }
-    /** The VkBuffer of a slot, and VK_NULL_HANDLE where the resource is an image. */
+    /** Returns the VkBuffer of a slot, or VK_NULL_HANDLE if the resource is an image. */
     VkBuffer buffer(uint32_t slot, uint32_t resource) const noexcept
     {
         return culv_vk_buffer_handle(culv_vk_ring_buffer(get(), slot, resource));
@@ -205,7 +205,7 @@ class vk_ring : public handle<culv_vk_ring, culv_vk_ring_destroy> {
     {
         return culv_vk_image_handle(culv_vk_ring_image(get(), slot, resource));
     }
-    /** Vulkan's next slot. */
+    /** Gets Vulkan's next slot. */
     made<vk_ring_frame> acquire(uint64_t timeout = CULV_RING_FOREVER) const
     {
         vk_ring_frame f;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: adopted memory (culvert/adopt.h) as Vulkan buffers. A shader reads and writes a tensor
- * of an unmodified program where it lies. */
+ * of an unmodified program in place. */
 #ifndef CULV_VULKAN_ADOPT_H_
 #define CULV_VULKAN_ADOPT_H_
 
@@ -12,55 +12,50 @@ CULV_EXTERN_C_BEGIN
 /** Opaque: Vulkan buffers on the chunks of an adopted range. */
 typedef struct culv_vk_adopted culv_vk_adopted;
 
-/** How Vulkan sees adopted memory. Zero in every field but struct_size means the default. */
+/** Vulkan's view of adopted memory. */
 typedef struct culv_vk_adopted_desc {
-    size_t struct_size; /**< Set by culv_vk_adopted_desc_init(). */
-    /** Required: the usage of the buffers. */
-    VkBufferUsageFlags usage;
+    size_t struct_size;       /**< Set by culv_vk_adopted_desc_init(). */
+    VkBufferUsageFlags usage; /**< Required: the usage of the buffers. */
     /** A queue with VK_QUEUE_SPARSE_BINDING_BIT, of a VkDevice with sparseBinding and
-     * sparseResidencyBuffer: a range of several chunks is one sparse buffer, where the device takes
-     * imported memory for such buffers. VK_NULL_HANDLE, or a device that does not: a buffer for
-     * each chunk. A range in one chunk is always one plain buffer. */
+     * sparseResidencyBuffer. A range of several chunks is then one sparse buffer, if the device
+     * takes imported memory for such buffers. Otherwise, or with VK_NULL_HANDLE, each chunk has a
+     * buffer. A range in one chunk is always one plain buffer. */
     VkQueue sparse_queue;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_vk_adopted_desc;
 
-/** culv_vk_adopted_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_vk_adopted_desc)
 
 /** A part of an adopted range in a VkBuffer. */
 typedef struct culv_vk_adopted_buffer {
     VkBuffer buffer;
-    /** Where the part begins in the buffer, in bytes. Vulkan's own limits may forbid it as an
-     * offset of a descriptor (minStorageBufferOffsetAlignment): then bind the buffer from a lower
-     * one, and let the shader add the rest. */
+    /** Offset of the part in the buffer, in bytes. If Vulkan's limits forbid it as a descriptor's
+     * offset (minStorageBufferOffsetAlignment), bind the buffer from a lower offset, and let the
+     * shader add the rest. */
     VkDeviceSize offset;
     VkDeviceSize size;         /**< Bytes of the part. */
-    VkDeviceSize range_offset; /**< Where the part begins in the adopted range, in bytes. */
+    VkDeviceSize range_offset; /**< Offset of the part in the adopted range, in bytes. */
 } culv_vk_adopted_buffer;
 
-/** Makes Vulkan's view of an adopted range. A chunk's buffer is made and imported once for each
- * usage, and shared by all views of it in this VkDevice: two tensors in one chunk have the same
- * VkBuffer.
+/** Makes Vulkan's view of an adopted range. Each chunk's buffer is made and imported once for each
+ * usage, and all views in this VkDevice share it: two tensors in one chunk have the same VkBuffer.
  * Errors: as culv_vk_buffer_bind_vmm(); INVALID (VALUE: no usage); UNSUPPORTED (NOT_EXPORTABLE: the
  * device exports no buffers of such a usage).
- * Ownership: *out is yours; give it to culv_vk_adopted_destroy(), before or after the range goes.
+ * Ownership: *out is yours, for culv_vk_adopted_destroy(), before or after the range is destroyed.
  * Threads: any; with a sparse queue, ordered with other uses of that queue. */
 CULV_EXPORT culv_result culv_vk_adopted_create(culv_vk_device *vk, culv_vmm_adopted *adopted,
                                                const culv_vk_adopted_desc *desc,
                                                culv_vk_adopted **out);
 
-/** Destroys the view and sets *view to NULL. Vulkan's work with its buffers must be done. NULL, or
- * a pointer to NULL, is a no-op.
- * Ownership: Culvert owns the view again, and its buffers are gone unless another view has them.
+/** Destroys the view. Vulkan's work with its buffers must be done.
+ * Ownership: the view's buffers are destroyed unless another view has them.
  * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_vk_adopted_destroy(culv_vk_adopted **view);
 
-/** Lists the parts by address. Writes up to `capacity` of them into parts (NULL when capacity is
- * 0), and sets *count to their number: 1 for a sparse buffer and for a range in one chunk.
+/** Lists the parts by address. `parts` and *count are as in every call that lists (culvert.h): 1
+ * for a sparse buffer and for a range in one chunk.
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: Culvert owns the buffers.
- * Threads: any. */
+ * Ownership: Culvert owns the buffers. Threads: any. */
 CULV_EXPORT culv_result culv_vk_adopted_get_buffers(const culv_vk_adopted *view,
                                                     culv_vk_adopted_buffer *parts, size_t capacity,
                                                     size_t *count);

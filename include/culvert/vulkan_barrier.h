@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: the barriers that hand buffers and images from a Vulkan queue to CUDA and back, as plain
- * structs for the caller's own command buffers. Each barrier is half of a queue-family ownership
- * transfer with VK_QUEUE_FAMILY_EXTERNAL. The semaphore between the two submissions is the other
- * half. */
+ * structs for your own command buffers. Each barrier is half of a queue-family ownership transfer
+ * with VK_QUEUE_FAMILY_EXTERNAL. The semaphore between the two submissions is the other half. */
 #ifndef CULV_VULKAN_BARRIER_H_
 #define CULV_VULKAN_BARRIER_H_
 
@@ -12,27 +11,27 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** No queue family: what the _init() functions set where a family is required. The call that needs
- * the family then refuses a descriptor in which it was forgotten. */
+/** No queue family: the value that _init() functions set if a family is required. The call then
+ * refuses a descriptor in which the family was forgotten. */
 #define CULV_VK_QUEUE_FAMILY_UNSET (~3u)
 
-/** In a transfer's queue_family: a kernel in the same command buffer or queue (vulkan_kernel.h) has
- * CUDA's place, so no queue family changes. CULV_VK_RELEASE goes before the kernel, and
- * CULV_VK_ACQUIRE behind it. No text says at which pipeline stage such a kernel runs. The barrier
- * names ALL_COMMANDS, MEMORY_READ and MEMORY_WRITE on its side, which are right for any. */
+/** In a transfer's queue_family: a kernel in the same command buffer or queue (vulkan_kernel.h)
+ * takes CUDA's place, so no queue family changes. CULV_VK_RELEASE goes before the kernel, and
+ * CULV_VK_ACQUIRE after it. No text says at which pipeline stage such a kernel runs, so the barrier
+ * names ALL_COMMANDS, MEMORY_READ and MEMORY_WRITE on its side. */
 #define CULV_VK_QUEUE_FAMILY_KERNEL (~4u)
 
-/** Which way a resource changes hands. */
+/** The direction in which a resource changes hands. */
 typedef enum culv_vk_direction {
     CULV_VK_ACQUIRE = 0, /**< From CUDA to Vulkan: Vulkan's queue acquires it. */
     CULV_VK_RELEASE = 1, /**< From Vulkan to CUDA: Vulkan's queue releases it. */
     CULV_VK_DIRECTION_FORCE32 = 0x7fffffff
 } culv_vk_direction;
 
-/** What Vulkan does with a shared resource. The use gives a barrier its stage, its access and its
- * image layout. Shader uses have the stage ALL_COMMANDS, which is right on every queue; set `stage`
- * (FRAGMENT_SHADER, for example) to narrow it. Transform feedback, conditional rendering and video
- * have no use of their own: take ANY, and set `stage`, `access` and `layout` to narrow it. */
+/** Vulkan's use of a shared resource. It determines the stage, the access and the image layout of a
+ * barrier. Shader uses have the stage ALL_COMMANDS, which is right on every queue; set `stage`
+ * (FRAGMENT_SHADER, for example) to narrow it. For transform feedback, conditional rendering and
+ * video take ANY, and set `stage`, `access` and `layout` to narrow it. */
 typedef enum culv_vk_use {
     /** ALL_COMMANDS, MEMORY_READ and MEMORY_WRITE, layout GENERAL. Always right. */
     CULV_VK_USE_ANY = 0,
@@ -86,8 +85,7 @@ typedef struct culv_vk_buffer_transfer {
     VkAccessFlags2 access;
 } culv_vk_buffer_transfer;
 
-/** A default transfer: the whole buffer, any stage, no queue family yet.
- * Threads: any. */
+/** Returns a default transfer: the whole buffer, any stage, no queue family yet. Threads: any. */
 CULV_INLINE culv_vk_buffer_transfer culv_vk_buffer_transfer_init(void)
 {
     culv_vk_buffer_transfer t;
@@ -127,12 +125,12 @@ typedef struct culv_vk_image_transfer {
     uint32_t layer_count;
     /** The image's format, which tells its aspects. 0 (UNDEFINED): a color format. */
     VkFormat format;
-    /** 0: all aspects of `format`. Formats of several planes have COLOR. When the format has DEPTH
+    /** 0: all aspects of `format`. Formats of several planes have COLOR. If the format has DEPTH
      * and STENCIL, one of the two needs the feature separateDepthStencilLayouts. */
     VkImageAspectFlags aspect;
 } culv_vk_image_transfer;
 
-/** A default transfer: the whole image, a color format, any use, no queue family yet.
+/** Returns a default transfer: the whole image, a color format, any use, no queue family yet.
  * Threads: any. */
 CULV_INLINE culv_vk_image_transfer culv_vk_image_transfer_init(void)
 {
@@ -153,24 +151,22 @@ typedef struct culv_vk_image_barrier {
 /** Fills *out with the queue-family ownership transfer of a buffer between a Vulkan queue and CUDA.
  * Release: record it after Vulkan's last use, in a submission that signals the timeline that CUDA
  * waits for. Acquire: record it before Vulkan's first use, in a submission that waits for the
- * timeline that CUDA signaled. A buffer that CUDA writes first needs no release before that, but
- * the acquire. Between a kernel and another use in the same queue (CULV_VK_QUEUE_FAMILY_KERNEL) no
+ * timeline that CUDA signaled. A buffer that CUDA writes first needs the acquire, but no release
+ * before. Between a kernel and another use in the same queue (CULV_VK_QUEUE_FAMILY_KERNEL) no
  * semaphore is needed.
  * Errors: INVALID (NULL_ARGUMENT; STRUCT_SIZE; VALUE: an unknown direction, a use of images, the
  * stage or an access of the host, no queue family or a special one; RANGE: offset and size
  * overflow).
- * Ownership: *out is yours.
- * Threads: any.
+ * Ownership: *out is yours. Threads: any.
  * Source: Vulkan specification, "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_EXTERNAL. */
 CULV_EXPORT culv_result culv_vk_buffer_get_barrier2(const culv_vk_buffer_transfer *transfer,
                                                     culv_vk_direction direction,
                                                     VkBufferMemoryBarrier2 *out);
 
-/** Does the same as culv_vk_buffer_get_barrier2(), in the form of Vulkan 1.0.
+/** Does what culv_vk_buffer_get_barrier2() does, in the form of Vulkan 1.0.
  * Errors: as culv_vk_buffer_get_barrier2(); VALUE also for a stage or access that only
  * synchronization2 has.
- * Ownership: *out is yours.
- * Threads: any. */
+ * Ownership: *out is yours. Threads: any. */
 CULV_EXPORT culv_result culv_vk_buffer_get_barrier(const culv_vk_buffer_transfer *transfer,
                                                    culv_vk_direction direction,
                                                    culv_vk_buffer_barrier *out);
@@ -183,18 +179,16 @@ CULV_EXPORT culv_result culv_vk_buffer_get_barrier(const culv_vk_buffer_transfer
  * use, layout or aspect that contradicts the format, an acquire into the layout PREINITIALIZED, the
  * stage or an access of the host, no queue family or a special one; RANGE: levels or layers
  * overflow).
- * Ownership: *out is yours.
- * Threads: any.
+ * Ownership: *out is yours. Threads: any.
  * Source: Vulkan specification, "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_EXTERNAL. */
 CULV_EXPORT culv_result culv_vk_image_get_barrier2(const culv_vk_image_transfer *transfer,
                                                    culv_vk_direction direction,
                                                    VkImageMemoryBarrier2 *out);
 
-/** Does the same as culv_vk_image_get_barrier2(), in the form of Vulkan 1.0.
+/** Does what culv_vk_image_get_barrier2() does, in the form of Vulkan 1.0.
  * Errors: as culv_vk_image_get_barrier2(); VALUE also for a stage, access or layout that only
  * synchronization2 has.
- * Ownership: *out is yours.
- * Threads: any. */
+ * Ownership: *out is yours. Threads: any. */
 CULV_EXPORT culv_result culv_vk_image_get_barrier(const culv_vk_image_transfer *transfer,
                                                   culv_vk_direction direction,
                                                   culv_vk_image_barrier *out);

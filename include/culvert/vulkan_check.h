@@ -17,7 +17,7 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** How CUDA reaches a resource. */
+/** The way in which CUDA reaches a resource. */
 typedef enum culv_vk_access {
     CULV_VK_ACCESS_NONE = 0,
     CULV_VK_ACCESS_POINTER = 1, /**< A buffer, with culv_buffer_map(). */
@@ -27,7 +27,7 @@ typedef enum culv_vk_access {
     CULV_VK_ACCESS_FORCE32 = 0x7fffffff
 } culv_vk_access;
 
-/** What to check besides Vulkan's own struct. Zero means the default. */
+/** Settings of a check, besides Vulkan's own struct. */
 typedef struct culv_vk_check_desc {
     size_t struct_size; /**< Set by culv_vk_check_desc_init(). */
     /** The handle to share it by. 0: this system's opaque handle. DMA_BUF_FD is refused, because
@@ -41,18 +41,16 @@ typedef struct culv_vk_check_desc {
     /** Buffers: as culv_vk_buffer_create_desc::host_memory. The answer then has no handle_types.
      * Its memory_type_index is not known yet, because it depends on the pages. */
     culv_bool host_memory;
-    /** Buffers: the size in bytes of memory of your own that the buffer is to share with others, a
-     * block of an allocator for one. 0: memory of its own that is dedicated to it, as
-     * culv_vk_buffer_create() makes it. `memory_kind` and `random_access_slow` of the answer follow
-     * from it. */
+    /** Buffers: the bytes of your own memory that the buffer will share with others, such as an
+     * allocator's block. 0: memory that is dedicated to the buffer, as culv_vk_buffer_create()
+     * makes it. `memory_kind` and `random_access_slow` of the answer follow from it. */
     VkDeviceSize block_size;
 } culv_vk_check_desc;
 
-/** culv_vk_check_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_vk_check_desc)
 
-/** How a resource can be shared. Flags are 0 or 1. Limits are those that both Vulkan and CUDA
- * have. */
+/** The ways in which a resource can be shared. Flags are 0 or 1. Limits are those of both Vulkan
+ * and CUDA together. */
 typedef struct culv_vk_sharing_info {
     size_t struct_size; /**< Set by culv_vk_sharing_info_init(). */
     culv_vk_access access;
@@ -64,7 +62,7 @@ typedef struct culv_vk_sharing_info {
      * culv_format_info::dedicated, or requiresDedicatedAllocation when that is known). */
     culv_bool dedicated_required;
     culv_bool dedicated_preferred; /**< prefersDedicatedAllocation. 0 when that is not known. */
-    /** The next two fields are set. This needs Vulkan 1.3, or VK_KHR_maintenance4 enabled. */
+    /** 1: the next two fields are set. This needs Vulkan 1.3, or VK_KHR_maintenance4 enabled. */
     culv_bool requirements_known;
     /** Bytes, alignment and memory types, before the resource exists. For a DISJOINT image: those
      * of one block that has all planes, one after another. */
@@ -73,12 +71,9 @@ typedef struct culv_vk_sharing_info {
     VkMemoryRequirements plane_requirements[3];
     /** A memory type that has memory_properties. UINT32_MAX when it is not known yet. */
     uint32_t memory_type_index;
-    /** Images: the largest level 0 of such images, in texels. */
-    VkExtent3D max_extent;
-    /** Images: the number of levels that this extent can have. */
-    uint32_t max_mip_levels;
-    /** Images: the largest number of layers of such images. */
-    uint32_t max_array_layers;
+    VkExtent3D max_extent;     /**< Images: the largest level 0 of such images, in texels. */
+    uint32_t max_mip_levels;   /**< Images: the number of levels that this extent can have. */
+    uint32_t max_array_layers; /**< Images: the largest number of layers of such images. */
     /** Images: VK_SAMPLE_COUNT_1_BIT, even if Vulkan can do more without CUDA. */
     VkSampleCountFlags sample_counts;
     VkDeviceSize max_resource_size; /**< Images: in bytes. */
@@ -88,14 +83,13 @@ typedef struct culv_vk_sharing_info {
     culv_image_desc image;
     /** Buffers: the kind of memory that the buffer would lie in. UNKNOWN for host memory. */
     culv_memory_kind memory_kind;
-    /** Buffers: random access in such a block is slow: it is not of the fast kind, and is
-     * CULV_SLOW_KIND_BYTES or more. Give the buffer dedicated memory of its own, or make blocks
-     * smaller. Importing the block warns of it in the log. */
+    /** Buffers: 1 if random access in such a block is slow, because it is not of the fast kind and
+     * has CULV_SLOW_KIND_BYTES or more. Give the buffer dedicated memory, or make blocks smaller.
+     * If you import the block, a warning in the log says so. */
     culv_bool random_access_slow;
 } culv_vk_sharing_info;
 
-/** Returns an empty culv_vk_sharing_info with its struct_size set.
- * Threads: any. */
+/** Returns an empty culv_vk_sharing_info with its struct_size set. Threads: any. */
 CULV_INLINE culv_vk_sharing_info culv_vk_sharing_info_init(void)
 {
     culv_vk_sharing_info s;
@@ -114,8 +108,7 @@ CULV_INLINE culv_vk_sharing_info culv_vk_sharing_info_init(void)
  * HANDLE_TYPE: the chain does not fit; DEVICE_MISMATCH: the VkDevice is attached as another GPU),
  * UNSUPPORTED (NOT_EXPORTABLE, HANDLE_TYPE, EXTENSION_MISSING), OUT_OF_MEMORY (DEVICE_MEMORY: no
  * heap is that big).
- * Ownership: the copy is yours.
- * Threads: any.
+ * Ownership: the copy is yours. Threads: any.
  * Source: Vulkan, vkGetPhysicalDeviceExternalBufferProperties,
  * vkGetDeviceBufferMemoryRequirements. */
 CULV_EXPORT culv_result culv_vk_check_buffer(culv_vk_device *vk,
@@ -123,19 +116,18 @@ CULV_EXPORT culv_result culv_vk_check_buffer(culv_vk_device *vk,
                                              const culv_vk_check_desc *desc,
                                              culv_vk_sharing_info *out);
 
-/** Checks the same for an image that vkCreateImage would make. culv_vk_image_create() and
- * culv_vk_image_map() make the same checks. What CUDA cannot map (multisampled, protected or sparse
- * images, formats without a CUDA array ...) is refused with the reason. Images of several planes
- * must be DISJOINT; others are refused as UNSUPPORTED (USAGE). LINEAR images are
- * CULV_VK_ACCESS_PITCHED. They may have any format of culvert/format_list.h that Vulkan supports
- * for them, except depth and stencil in one.
+/** Checks whether an image that vkCreateImage would make can be shared, and how.
+ * culv_vk_image_create() and culv_vk_image_map() make the same checks. Images that CUDA cannot map
+ * (multisampled, protected, sparse, a format without a CUDA array ...) are refused with the reason.
+ * Images of several planes must be DISJOINT; others are refused as UNSUPPORTED (USAGE). LINEAR
+ * images are CULV_VK_ACCESS_PITCHED. They may have any format of culvert/format_list.h that Vulkan
+ * supports for them, except combined depth and stencil.
  * Errors: INVALID (VALUE, TILING; USAGE: a usage, a flag, samples or initialLayout; EXTENT: an
  * extent, levels or layers; MEMORY_TYPE, NULL_ARGUMENT, DEDICATED; NOT_EXPORTABLE, HANDLE_TYPE: the
  * chain does not fit; DEVICE_MISMATCH), UNSUPPORTED (FORMAT, NOT_EXPORTABLE; EXTENT: more than
  * CUDA's arrays have; USAGE: 3D images as depth or stencil attachments; HANDLE_TYPE,
  * EXTENSION_MISSING), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the copy is yours.
- * Threads: any.
+ * Ownership: the copy is yours. Threads: any.
  * Source: Vulkan, vkGetPhysicalDeviceImageFormatProperties2, VkExternalImageFormatProperties,
  * vkGetDeviceImageMemoryRequirements; cuda.h, cuMipmappedArrayCreate. */
 CULV_EXPORT culv_result culv_vk_check_image(culv_vk_device *vk,

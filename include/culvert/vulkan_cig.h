@@ -15,15 +15,15 @@ CULV_EXTERN_C_BEGIN
 
 /** Makes a CIG context beside a queue of Vulkan. You must have created the VkDevice with the
  * extension VK_NV_external_compute_queue and with a VkExternalComputeQueueDeviceCreateInfoNV whose
- * reservedExternalQueues is 1 or more. `queue` supports graphics commands; the work is expected to
- * overlap with that queue's. The label may be NULL; it is copied (up to 63 bytes). The context is
- * not current on the calling thread afterwards. Culvert makes the VkExternalComputeQueueNV, and
+ * reservedExternalQueues is 1 or more. `queue` supports graphics commands; CUDA's work may run at
+ * the same time as that queue's. The label may be NULL; it is copied (up to 63 bytes). The context
+ * is not current on the calling thread afterwards. Culvert makes the VkExternalComputeQueueNV, and
  * destroys it after the context.
  * Errors: INVALID (NULL_ARGUMENT; EXTENSION_MISSING: the VkDevice was created without the
  * extension; DEVICE_MISMATCH: the attachment is to another GPU's device), UNSUPPORTED
  * (DRIVER_TOO_OLD; CIG: the device lacks it, or Vulkan has no external queues), DRIVER (CIG),
  * ASYNC, OUT_OF_MEMORY.
- * Ownership: the VkDevice and its queue stay yours and must outlive *out. *out is yours; give it to
+ * Ownership: the VkDevice and its queue stay yours and must outlive *out. *out is yours, for
  * culv_cig_destroy().
  * Threads: any.
  * Source: cuda.h, cuCtxCreate_v4, CIG_DATA_TYPE_NV_BLOB; vkGetExternalComputeQueueDataNV. */

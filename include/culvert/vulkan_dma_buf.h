@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: dma-bufs of compositors, cameras and capture tools, to CUDA and back.
+/* Culvert: shares dma-bufs of compositors, cameras and capture tools with CUDA, in both directions.
  *
- * NVIDIA's driver 580 takes no dma-bufs into CUDA on desktops. Vulkan does. A bridge imports one
- * into Vulkan, and records the copy to an image (or a buffer) that Vulkan and CUDA share; or the
- * other way round, the copy of what CUDA wrote into a dma-buf that others show. Where CUDA's driver
- * does take dma-bufs, a bridge with `direct` copies nothing. Where you choose how memory is made,
- * share it directly (vulkan_memory.h).
+ * On desktops, NVIDIA's driver 580 imports dma-bufs into Vulkan, but not into CUDA. A bridge
+ * imports one into Vulkan and records the copy to an image (or a buffer) that Vulkan and CUDA
+ * share. In the other direction it records the copy of CUDA's image into a dma-buf that others
+ * show. If CUDA's driver does take dma-bufs, a bridge with `direct` copies nothing. If your program
+ * makes the memory itself, share it directly (vulkan_memory.h).
  *
  *   culv_vk_dma_buf_desc d = culv_vk_dma_buf_desc_init();
  *   d.handle = culv_handle_dma_buf_fd(fd);                what the compositor sent, with it:
@@ -39,15 +39,14 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** The most memory planes of a dma-buf image. */
+/** Maximum number of memory planes of a dma-buf image. */
 #define CULV_VK_DMA_BUF_PLANES 4
 
-/** What a DRM format (drm_fourcc.h) is in Vulkan and CUDA. */
+/** A DRM format (drm_fourcc.h), in Vulkan's and CUDA's terms. */
 typedef struct culv_drm_format_info {
     size_t struct_size; /**< Set by culv_drm_format_info_init(). */
     uint32_t fourcc;    /**< DRM_FORMAT_... */
-    /** The same texels in Vulkan's terms: cast it to VkFormat. */
-    culv_format format;
+    culv_format format; /**< The same texels in Vulkan's terms: cast it to VkFormat. */
     /** 1: the fourth channel is not alpha and may have any value (XR24 ...). */
     culv_bool ignores_alpha;
     uint32_t planes; /**< Planes of the format: 2 for NV12 and P010, else 1. */
@@ -55,61 +54,58 @@ typedef struct culv_drm_format_info {
      * Otherwise 0. */
     uint32_t plane_fourccs[3];
     uint32_t chroma_across; /**< The width of plane 1 is that of plane 0 divided by this. */
-    uint32_t chroma_down;   /**< The same of the height. */
+    uint32_t chroma_down;   /**< The same for the height. */
 } culv_drm_format_info;
 
-/** culv_drm_format_info_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_drm_format_info)
 
-/** Says what a DRM format is. docs/dma-buf.md has the list.
+/** Gets a DRM format in Vulkan's and CUDA's terms. docs/dma-buf.md has the list.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), UNSUPPORTED (FORMAT: not in the list).
- * Ownership: *out is yours.
- * Threads: any.
+ * Ownership: *out is yours. Threads: any.
  * Source: drm_fourcc.h. */
 CULV_EXPORT culv_result culv_drm_format_get_info(uint32_t fourcc, culv_drm_format_info *out);
 
-/** The device extensions that a bridge needs besides culv_vk_device_extensions(): enable them
- * where the device has them. Writes up to `capacity` names and returns how many there are.
+/** Lists the device extensions that a bridge needs besides culv_vk_device_extensions(): enable
+ * those that the device has. Writes up to `capacity` names and returns the number of names.
  * out_names may be NULL when capacity is 0.
- * Ownership: the names are static.
- * Threads: any. */
+ * Ownership: the names are static. Threads: any. */
 CULV_EXPORT uint32_t culv_vk_dma_buf_extensions(uint32_t api_version, uint32_t capacity,
                                                 const char **out_names);
 
-/** Which side writes the dma-buf. */
+/** The side that writes the dma-buf. */
 typedef enum culv_vk_dma_buf_direction {
     CULV_VK_DMA_BUF_IN = 0,  /**< Others write it, CUDA reads: the default. */
     CULV_VK_DMA_BUF_OUT = 1, /**< CUDA writes, others read it. */
     CULV_VK_DMA_BUF_DIRECTION_FORCE32 = 0x7fffffff
 } culv_vk_dma_buf_direction;
 
-/** A dma-buf to bridge. Zero in every field but struct_size means the default. */
+/** A dma-buf to bridge. */
 typedef struct culv_vk_dma_buf_desc {
     size_t struct_size; /**< Set by culv_vk_dma_buf_desc_init(). */
     /** The dma-buf (culv_handle_dma_buf_fd()). Type NONE, only with OUT: Culvert makes one, and
-     * culv_vk_dma_buf_bridge_export_dup() hands it out. */
+     * culv_vk_dma_buf_bridge_export_dup() returns it. */
     culv_handle handle;
-    culv_vk_dma_buf_direction direction; /**< Which side writes. */
+    culv_vk_dma_buf_direction direction; /**< The side that writes. */
     /** Required, or else `format`: DRM_FORMAT_... of one plane. A format of several planes takes a
-     * bridge for each (culv_drm_format_info::plane_fourccs), each with its plane's offset. */
+     * bridge for each plane (culv_drm_format_info::plane_fourccs), with that plane's offset. */
     uint32_t fourcc;
     /** Replaces `fourcc`: the VkFormat, for sRGB or integers. One plane, colors, no blocks. */
     VkFormat format;
     uint32_t width;  /**< Required: texels. */
     uint32_t height; /**< Required: texels. */
-    /** With `handle`: DRM_FORMAT_MOD_... as its maker said. 0 is LINEAR. DRM_FORMAT_MOD_INVALID
-     * ("implicit") is refused: only the driver that made it knows what it stands for. */
+    /** With `handle`: the maker's DRM_FORMAT_MOD_... 0 is LINEAR. DRM_FORMAT_MOD_INVALID
+     * ("implicit") is refused: only the driver that made it knows its meaning. */
     uint64_t modifier;
-    /** With `handle`, required: how many memory planes it has. More than one for the modifiers that
-     * say so (compression). All lie in this dma-buf: where the maker sent an fd for each plane,
-     * they must be of the same one. */
+    /** With `handle`, required: the number of memory planes. Some modifiers have more than one
+     * (compression). All lie in this dma-buf: if the maker sent an fd for each plane, all must be
+     * fds of the same dma-buf. */
     uint32_t num_planes;
     uint64_t plane_offsets[CULV_VK_DMA_BUF_PLANES]; /**< With `handle`: bytes into the dma-buf. */
     uint64_t plane_pitches[CULV_VK_DMA_BUF_PLANES]; /**< With `handle`: bytes from row to row. */
-    /** Without `handle`, required: the modifiers that the other side takes. Vulkan chooses one of
-     * those that it has for this (culv_vk_dma_buf_get_modifiers()). Read during the call. */
+    /** Without `handle`, required: the modifiers that the other side takes. Vulkan chooses one that
+     * it supports too (culv_vk_dma_buf_get_modifiers()). Read during the call. */
     const uint64_t *modifiers;
-    uint32_t num_modifiers; /**< How many there are. */
+    uint32_t num_modifiers; /**< Elements of `modifiers`. */
     /** Required: the family of the queue that the copies are submitted to.
      * culv_vk_dma_buf_desc_init() sets CULV_VK_QUEUE_FAMILY_UNSET, which is refused. */
     uint32_t queue_family;
@@ -119,15 +115,14 @@ typedef struct culv_vk_dma_buf_desc {
     culv_texels texels;    /**< As culv_image_desc::texels. */
     culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
     const char *label;     /**< Copied (up to 63 bytes). Default: none. */
-    /** 1, with `to_buffer` and a `handle` of one LINEAR plane: CUDA maps the dma-buf itself where
-     * its driver takes it, and nothing is copied; elsewhere the copies as ever.
-     * culv_vk_dma_buf_info::direct says which it became. Read the rows by
-     * culv_vk_dma_buf_bridge_pointer(), which both have. */
+    /** 1, with `to_buffer` and a `handle` of one LINEAR plane: CUDA maps the dma-buf itself if its
+     * driver takes it, and nothing is copied; otherwise the bridge copies.
+     * culv_vk_dma_buf_info::direct says which of the two it does. Read the rows by
+     * culv_vk_dma_buf_bridge_pointer() in both cases. */
     culv_bool direct;
 } culv_vk_dma_buf_desc;
 
-/** Returns a default descriptor: others write, no queue family yet.
- * Threads: any. */
+/** Returns a default descriptor: others write, no queue family yet. Threads: any. */
 CULV_INLINE culv_vk_dma_buf_desc culv_vk_dma_buf_desc_init(void)
 {
     culv_vk_dma_buf_desc d;
@@ -137,25 +132,24 @@ CULV_INLINE culv_vk_dma_buf_desc culv_vk_dma_buf_desc_init(void)
     return d;
 }
 
-/** Lists the modifiers with which this device can bridge a format, to agree with the other side on
- * one. `planes` gets how many memory planes each has. Writes up to `capacity` of them into each
- * array that is not NULL, and sets *count to the number of modifiers.
- * Errors: INVALID (NULL_ARGUMENT; VALUE: an unknown direction),
- * UNSUPPORTED (FORMAT; EXTENSION_MISSING), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the arrays are yours.
- * Threads: any.
+/** Lists the modifiers with which this device can bridge a format, so that you can agree on one
+ * with the other side. `planes` gets the number of memory planes of each. Writes up to `capacity`
+ * of them into each array that is not NULL, and sets *count to the number of modifiers.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: an unknown direction), UNSUPPORTED (FORMAT;
+ * EXTENSION_MISSING), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: the arrays are yours. Threads: any.
  * Source: VkDrmFormatModifierPropertiesListEXT. */
 CULV_EXPORT culv_result culv_vk_dma_buf_get_modifiers(culv_vk_device *vk, uint32_t fourcc,
                                                       culv_vk_dma_buf_direction direction,
                                                       uint64_t *modifiers, uint32_t *planes,
                                                       uint32_t capacity, uint32_t *count);
 
-/** Says whether such a bridge can be made, without making it and without looking at the handle: the
+/** Tells whether such a bridge can be made, without making it and without reading the handle. The
  * error's message says what is missing.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: fourcc and format, direction, queue family,
- * planes, what only one of the two kinds has; MODIFIER: the implicit one, or another number of
- * planes than the modifier has; EXTENT: an extent of 0; RANGE: a row is longer than its pitch, or
- * offsets overflow), UNSUPPORTED (FORMAT: unknown, of several planes, or no CUDA array has it;
+ * planes, or a field that does not go with `handle`; MODIFIER: the implicit one, or another number
+ * of planes than the modifier has; EXTENT: an extent of 0; RANGE: a row is longer than its pitch,
+ * or offsets overflow), UNSUPPORTED (FORMAT: unknown, of several planes, or no CUDA array has it;
  * EXTENSION_MISSING: the device or the VkDevice lacks one; MODIFIER: the device lacks it for this
  * format or this use; EXTENT: too large; NOT_EXPORTABLE: it is not imported, or not exported),
  * DRIVER, ASYNC, OUT_OF_MEMORY.
@@ -163,12 +157,12 @@ CULV_EXPORT culv_result culv_vk_dma_buf_get_modifiers(culv_vk_device *vk, uint32
  * Source: VkPhysicalDeviceImageDrmFormatModifierInfoEXT, VkExternalImageFormatProperties. */
 CULV_EXPORT culv_result culv_vk_check_dma_buf(culv_vk_device *vk, const culv_vk_dma_buf_desc *desc);
 
-/** Opaque: a dma-buf in Vulkan, what CUDA sees of it, and the timeline between. */
+/** Opaque: a dma-buf in Vulkan, CUDA's image or buffer, and the timeline between them. */
 typedef struct culv_vk_dma_buf_bridge culv_vk_dma_buf_bridge;
 
 /** Makes a bridge. Nothing is copied by itself: record the copies.
- * Errors: as culv_vk_check_dma_buf(), culv_vk_image_create(), culv_vk_semaphore_create(), but for
- * what a bridge that became `direct` needs nothing of; INVALID (HANDLE_TYPE, HANDLE_BAD,
+ * Errors: as culv_vk_check_dma_buf(), culv_vk_image_create(), culv_vk_semaphore_create(), except
+ * that a `direct` bridge makes no image or semaphore; INVALID (HANDLE_TYPE, HANDLE_BAD,
  * HANDLE_KIND; SIZE: the dma-buf is too small for such an image; RANGE: the driver has no such
  * offsets and pitches with the modifier; OS: no file descriptor is left), DRIVER (HANDLE_REFUSED:
  * not a dma-buf that this device reaches).
@@ -181,16 +175,14 @@ CULV_EXPORT culv_result culv_vk_dma_buf_bridge_create(culv_vk_device *vk,
                                                       const culv_vk_dma_buf_desc *desc,
                                                       culv_vk_dma_buf_bridge **out);
 
-/** Destroys what the bridge made and gives up the dma-buf, and sets *bridge to NULL. NULL, or a
- * pointer to NULL, is a no-op. Vulkan's use must be over. CUDA's should be, as for
- * culv_shared_image_destroy().
- * Ownership: *bridge is Culvert's again.
+/** Destroys the bridge, with all that it made, and closes the dma-buf. Vulkan's work with it must
+ * be done. CUDA's should be, as for culv_shared_image_destroy().
  * Threads: any, ordered with other calls on this object and with its VkDevice's destruction. */
 CULV_EXPORT void culv_vk_dma_buf_bridge_destroy(culv_vk_dma_buf_bridge **bridge);
 
-/** Records the copy of the whole image into a command buffer of yours, outside render passes, with
- * the barriers: the dma-buf comes from VK_QUEUE_FAMILY_FOREIGN_EXT and goes back to it, CUDA's side
- * from VK_QUEUE_FAMILY_EXTERNAL and back. The command buffer may be submitted again for each frame.
+/** Records the copy of the whole image into your command buffer, outside of render passes, with the
+ * barriers: the dma-buf comes from VK_QUEUE_FAMILY_FOREIGN_EXT and goes back to it, CUDA's side
+ * from VK_QUEUE_FAMILY_EXTERNAL and back. You may submit the command buffer again for each frame.
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: the command buffer stays yours. The bridge must live until the GPU has run it.
  * Threads: the command buffer's.
@@ -198,38 +190,36 @@ CULV_EXPORT void culv_vk_dma_buf_bridge_destroy(culv_vk_dma_buf_bridge **bridge)
 CULV_EXPORT culv_result culv_vk_dma_buf_bridge_record(culv_vk_dma_buf_bridge *bridge,
                                                       VkCommandBuffer commands);
 
-/** OUT: records what gives CUDA's image to CUDA for the first time. Submit it once, before
- * everything else, in a submission that signals 1 on the timeline. With IN the call records
+/** Records the barrier that gives CUDA's image to CUDA for the first time (OUT). Submit it once,
+ * before everything else, in a submission that signals 1 on the timeline. With IN the call records
  * nothing, because Vulkan comes first.
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: as culv_vk_dma_buf_bridge_record().
- * Threads: the command buffer's. */
+ * Ownership: as culv_vk_dma_buf_bridge_record(). Threads: the command buffer's. */
 CULV_EXPORT culv_result culv_vk_dma_buf_bridge_record_first(culv_vk_dma_buf_bridge *bridge,
                                                             VkCommandBuffer commands);
 
-/** What a frame's submission and stream wait for and signal, all on the same timeline. */
+/** The values that a frame's submission and stream wait for and signal, all on one timeline. */
 typedef struct culv_vk_dma_buf_turn {
     size_t struct_size;         /**< Set by culv_vk_dma_buf_turn_init(). */
     VkSemaphore semaphore;      /**< The timeline. */
-    uint64_t wait_value;        /**< The submission waits for it, at the stage TRANSFER. */
-    uint64_t signal_value;      /**< The submission signals it. */
-    uint64_t cuda_wait_value;   /**< The stream waits for it before CUDA's use. */
-    uint64_t cuda_signal_value; /**< The stream signals it after CUDA's use. */
+    uint64_t wait_value;        /**< Value that the submission waits for, at the stage TRANSFER. */
+    uint64_t signal_value;      /**< Value that the submission signals. */
+    uint64_t cuda_wait_value;   /**< Value that the stream waits for before CUDA's use. */
+    uint64_t cuda_signal_value; /**< Value that the stream signals after CUDA's use. */
 } culv_vk_dma_buf_turn;
 
-/** culv_vk_dma_buf_turn_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_vk_dma_buf_turn)
 
-/** Begins the next frame: gives the values that it waits for and signals. Take a turn only for a
- * frame that you will submit, because the next one waits for it. So call what may fail or time out
- * first, such as culv_vk_dma_buf_bridge_wait().
+/** Begins the next frame: gets the values that it waits for and signals. Call it only for a frame
+ * that you will submit, because the next frame waits for it. So make calls that may fail or time
+ * out first, such as culv_vk_dma_buf_bridge_wait().
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: *out is yours; the semaphore is the bridge's.
  * Threads: any; one frame after the other. */
 CULV_EXPORT culv_result culv_vk_dma_buf_bridge_next(culv_vk_dma_buf_bridge *bridge,
                                                     culv_vk_dma_buf_turn *out);
 
-/** What the dma-buf of a bridge is: what its maker said, or what Vulkan chose. */
+/** The dma-buf of a bridge, as its maker described it or as Vulkan chose it. */
 typedef struct culv_vk_dma_buf_info {
     size_t struct_size; /**< Set by culv_vk_dma_buf_info_init(). */
     uint32_t fourcc;    /**< DRM_FORMAT_...; 0: the bridge was made by `format`. */
@@ -242,49 +232,46 @@ typedef struct culv_vk_dma_buf_info {
     uint64_t plane_pitches[CULV_VK_DMA_BUF_PLANES]; /**< Bytes. */
     /** Bytes from row to row of CUDA's buffer; 0: CUDA's side is an image. */
     uint64_t buffer_pitch;
-    /** 1: CUDA's rows are those of the dma-buf, and what is recorded copies nothing. */
+    /** 1: CUDA's rows are those of the dma-buf, and the recorded commands copy nothing. */
     culv_bool direct;
 } culv_vk_dma_buf_info;
 
-/** culv_vk_dma_buf_info_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_vk_dma_buf_info)
 
-/** Describes the dma-buf, for the other side.
+/** Gets the description of the dma-buf, for the other side.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: *out is yours.
- * Threads: any. */
+ * Ownership: *out is yours. Threads: any. */
 CULV_EXPORT culv_result culv_vk_dma_buf_bridge_get_info(const culv_vk_dma_buf_bridge *bridge,
                                                         culv_vk_dma_buf_info *out);
 
-/** A new file descriptor of the dma-buf, for the other side. It is closed on exec.
+/** Gets a new file descriptor of the dma-buf, for the other side. It is closed on exec.
  * Errors: INVALID (NULL_ARGUMENT; OS: no file descriptor is left).
- * Ownership: *out is yours, for culv_handle_close().
- * Threads: any. */
+ * Ownership: *out is yours, for culv_handle_close(). Threads: any. */
 CULV_EXPORT culv_result culv_vk_dma_buf_bridge_export_dup(const culv_vk_dma_buf_bridge *bridge,
                                                           culv_handle *out);
 
-/** The image that CUDA sees: culv_shared_image_cuda() of it. NULL for NULL and with `to_buffer`.
+/** Returns the image that CUDA sees: culv_shared_image_cuda() of it. NULL for NULL and with
+ * `to_buffer`.
  * Ownership: the bridge's, which destroys it; culv_shared_image_destroy() refuses it (OWNED).
  * Threads: any. */
 CULV_EXPORT const culv_shared_image *
 culv_vk_dma_buf_bridge_image(const culv_vk_dma_buf_bridge *bridge);
 
-/** The buffer that CUDA sees, with `to_buffer`: culv_shared_buffer_pointer() of it. The rows are
- * culv_vk_dma_buf_info::buffer_pitch bytes apart. NULL for NULL, without `to_buffer`, and where
- * culv_vk_dma_buf_info::direct is 1.
+/** Returns the buffer that CUDA sees, with `to_buffer`: culv_shared_buffer_pointer() of it. The
+ * rows are culv_vk_dma_buf_info::buffer_pitch bytes apart. NULL for NULL, without `to_buffer`, and
+ * if culv_vk_dma_buf_info::direct is 1.
  * Ownership: the bridge's, which destroys it; culv_shared_buffer_destroy() refuses it (OWNED).
  * Threads: any. */
 CULV_EXPORT const culv_shared_buffer *
 culv_vk_dma_buf_bridge_buffer(const culv_vk_dma_buf_bridge *bridge);
 
-/** With `to_buffer`: CUDA's address of the first row, in the buffer or in the dma-buf itself
- * (culv_vk_dma_buf_info::direct). The rows are culv_vk_dma_buf_info::buffer_pitch bytes apart. 0
- * for NULL and without `to_buffer`.
- * Ownership: the memory is the bridge's.
- * Threads: any. */
+/** Returns CUDA's address of the first row, with `to_buffer`: in the buffer, or in the dma-buf
+ * itself (culv_vk_dma_buf_info::direct). The rows are culv_vk_dma_buf_info::buffer_pitch bytes
+ * apart. 0 for NULL and without `to_buffer`.
+ * Ownership: the memory is the bridge's. Threads: any. */
 CULV_EXPORT CUdeviceptr culv_vk_dma_buf_bridge_pointer(const culv_vk_dma_buf_bridge *bridge);
 
-/** The timeline: culv_shared_semaphore_cuda() of it is CUDA's. NULL for NULL.
+/** Returns the timeline: culv_shared_semaphore_cuda() of it is CUDA's. NULL for NULL.
  * Ownership: the bridge's, which destroys it; culv_shared_semaphore_destroy() refuses it (OWNED).
  * Threads: any. */
 CULV_EXPORT const culv_shared_semaphore *
@@ -295,7 +282,7 @@ culv_vk_dma_buf_bridge_timeline(const culv_vk_dma_buf_bridge *bridge);
  * done (explicit synchronization), none of these calls is needed. */
 
 /** Waits on the CPU until the others are done with the dma-buf: with IN for its writers, with OUT
- * for its readers too. timeout is in nanoseconds; 0 asks. It is rounded up to milliseconds.
+ * for its readers too. timeout is in nanoseconds (0: only asks) and is rounded up to milliseconds.
  * Errors: INVALID (NULL_ARGUMENT), TIMEOUT (NOT_READY), DRIVER (OS), UNSUPPORTED (NOT_BUILT: on
  * Windows).
  * Threads: any.
@@ -303,24 +290,22 @@ culv_vk_dma_buf_bridge_timeline(const culv_vk_dma_buf_bridge *bridge);
 CULV_EXPORT culv_result culv_vk_dma_buf_bridge_wait(culv_vk_dma_buf_bridge *bridge,
                                                     uint64_t timeout);
 
-/** Makes the next submission wait for the others without the CPU: gives the fences of the dma-buf
- * to a binary semaphore of yours, as a temporary payload. Let the submission wait for it. Where
- * this is UNSUPPORTED, use culv_vk_dma_buf_bridge_wait().
+/** Gives the fences of the dma-buf to your binary semaphore, as a temporary payload, so that a
+ * submission that waits for the semaphore waits for the others without the CPU. If this is
+ * UNSUPPORTED, use culv_vk_dma_buf_bridge_wait().
  * Errors: INVALID (NULL_ARGUMENT; OS: no file descriptor is left), UNSUPPORTED (OS: the kernel is
- * older than Linux 6.0, or it is no dma-buf; EXTENSION_MISSING: semaphores take no SYNC_FD here;
- * NOT_BUILT: on Windows), DRIVER (OS; HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
- * Ownership: the semaphore stays yours.
- * Threads: any, ordered with other uses of the semaphore.
+ * older than Linux 6.0, or the handle is not a dma-buf; EXTENSION_MISSING: semaphores take no
+ * SYNC_FD here; NOT_BUILT: on Windows), DRIVER (OS; HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
+ * Ownership: the semaphore stays yours. Threads: any, ordered with other uses of the semaphore.
  * Source: DMA_BUF_IOCTL_EXPORT_SYNC_FILE, VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_SYNC_FD_BIT. */
 CULV_EXPORT culv_result culv_vk_dma_buf_bridge_import_fence(culv_vk_dma_buf_bridge *bridge,
                                                             VkSemaphore semaphore);
 
-/** Makes the others wait for a submission: leaves the fence of a binary semaphore of yours in the
- * dma-buf. The submission that signals it must have been submitted. The semaphore was created with
+/** Puts the fence of your binary semaphore into the dma-buf, so that the others wait for it. Submit
+ * the submission that signals it first. The semaphore must have been created with
  * VkExportSemaphoreCreateInfo{SYNC_FD}, and is unsignaled afterwards.
  * Errors: as culv_vk_dma_buf_bridge_import_fence(); INVALID (NOT_EXPORTABLE).
- * Ownership: the semaphore stays yours.
- * Threads: any, ordered with other uses of the semaphore.
+ * Ownership: the semaphore stays yours. Threads: any, ordered with other uses of the semaphore.
  * Source: DMA_BUF_IOCTL_IMPORT_SYNC_FILE, vkGetSemaphoreFdKHR. */
 CULV_EXPORT culv_result culv_vk_dma_buf_bridge_export_fence(culv_vk_dma_buf_bridge *bridge,
                                                             VkSemaphore semaphore);

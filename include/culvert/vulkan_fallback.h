@@ -10,9 +10,9 @@
  *                        culv_vk_..._record_download(), release barrier
  *   CUDA's stream:       wait, culv_buffer_download() or culv_image_download(), read
  *
- * The next upload must not start before the recorded copy is over, and CUDA's download must not
- * start before the recorded download is over. The waits that sharing needs anyway ensure both. You
- * may record a command buffer once and submit it many times. */
+ * The next upload must start after the recorded copy is done, and CUDA's download after the
+ * recorded download is done. The waits that sharing needs anyway ensure both. You may record a
+ * command buffer once and submit it many times. */
 #ifndef CULV_VULKAN_FALLBACK_H_
 #define CULV_VULKAN_FALLBACK_H_
 
@@ -21,33 +21,33 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** HOST path: records the copy of what culv_buffer_upload() sent into the VkBuffer, with the
+/** Records the copy of what culv_buffer_upload() sent into the VkBuffer (HOST path), with the
  * barriers that it needs. Record it outside of render passes, after the acquire barrier and before
  * Vulkan's first use. The copy waits for earlier uses in the same queue, and later uses wait for
  * the copy.
- * Errors: INVALID (NULL_ARGUMENT).
- * Threads: the thread that records the command buffer.
+ * Errors: INVALID (NULL_ARGUMENT). Threads: the thread that records the command buffer.
  * Source: Vulkan specification, "Host Write Ordering Guarantees". */
 CULV_EXPORT culv_result culv_vk_buffer_record_upload(const culv_shared_buffer *buffer,
                                                      VkCommandBuffer commands);
 
-/** HOST path: records the copy of the VkBuffer to the place that culv_buffer_download() reads from.
- * Record it outside of render passes, after Vulkan's last use and before the release barrier.
- * Errors: INVALID (NULL_ARGUMENT).
- * Threads: the thread that records the command buffer. */
+/** Records the copy of the VkBuffer to the place that culv_buffer_download() reads from (HOST
+ * path). Record it outside of render passes, after Vulkan's last use and before the release
+ * barrier.
+ * Errors: INVALID (NULL_ARGUMENT). Threads: the thread that records the command buffer. */
 CULV_EXPORT culv_result culv_vk_buffer_record_download(const culv_shared_buffer *buffer,
                                                        VkCommandBuffer commands);
 
-/** Like culv_vk_buffer_record_upload(), for all levels, layers and planes of an image. `layout` is
- * the layout that the acquire barrier gave the image, and the image has it again afterwards. The
- * old contents are lost. Depth and stencil need a graphics queue, as vkCmdCopyBufferToImage does.
+/** Does what culv_vk_buffer_record_upload() does, for all levels, layers and planes of an image.
+ * `layout` is the layout that the acquire barrier gave the image, and the image has it again
+ * afterwards. The old contents are lost. Depth and stencil need a graphics queue, as
+ * vkCmdCopyBufferToImage does.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: UNDEFINED or PREINITIALIZED as layout).
  * Threads: the thread that records the command buffer. */
 CULV_EXPORT culv_result culv_vk_image_record_upload(const culv_shared_image *image,
                                                     VkCommandBuffer commands, VkImageLayout layout);
 
-/** Like culv_vk_buffer_record_download(), for all levels, layers and planes of an image. The image
- * is in `layout` before and after.
+/** Does what culv_vk_buffer_record_download() does, for all levels, layers and planes of an image.
+ * The image is in `layout` before and after.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: UNDEFINED or PREINITIALIZED as layout).
  * Threads: the thread that records the command buffer. */
 CULV_EXPORT culv_result culv_vk_image_record_download(const culv_shared_image *image,

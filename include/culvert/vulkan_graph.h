@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: a CUDA graph, recorded into Vulkan's command buffers.
  *
- * A solver that launches its kernels on a stream, with cuLaunchKernel or <<<>>>, is captured into a
- * CUDA graph (cuStreamBeginCapture) and not launched. culv_vk_record_graph() records what the graph
- * has into a command buffer: kernels, memsets and copies, with a barrier only where the graph has
- * an edge. So the solver runs in Vulkan's queue (culvert/vulkan_kernel.h) as it was written.
+ * Capture a solver that launches its kernels on a stream (cuLaunchKernel or <<<>>>) into a CUDA
+ * graph (cuStreamBeginCapture). culv_vk_record_graph() records the graph's kernels, memsets and
+ * copies into a command buffer, with a barrier only where the graph has an edge. So the solver runs
+ * in Vulkan's queue (culvert/vulkan_kernel.h) without changes.
  *
  *   cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
  *   solve(stream);                                     your solver, unchanged
@@ -18,11 +18,11 @@
  *   desc.num_memory = 1;
  *   culv_vk_record_graph(vk, graph, &desc, commands, family);
  *
- * What a pointer is in a command buffer. In a culv_vk_space (culvert/vulkan_space.h) a CUdeviceptr
- * is Vulkan's address too, so every pointer is right as it is, also within structs and in memory.
- * Memory with two addresses works where the kernels get them as arguments of their own:
- * culv_vk_graph_memory says both, and a pointer into that memory is translated. A surface or a
- * texture is another number in Vulkan: culv_vk_graph_param gives it. */
+ * Pointers. In a culv_vk_space (culvert/vulkan_space.h) a CUdeviceptr is Vulkan's address too, so
+ * every pointer is right as it is, even within structs and in memory. Memory with two addresses
+ * works if the kernels get its pointers as separate arguments: culv_vk_graph_memory has both
+ * addresses, and such arguments are translated. A surface or a texture has another number in
+ * Vulkan: set it by culv_vk_graph_param. */
 #ifndef CULV_VULKAN_GRAPH_H_
 #define CULV_VULKAN_GRAPH_H_
 
@@ -31,93 +31,89 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Memory that the graph's nodes use, as CUDA and as Vulkan have it. */
+/** Memory that the graph's nodes use, in CUDA and in Vulkan. */
 typedef struct culv_vk_graph_memory {
     CUdeviceptr pointer; /**< Required: its first byte in CUDA. */
     uint64_t size;       /**< Required: bytes. */
-    /** Required: its first byte in Vulkan. The same number as `pointer` in a culv_vk_space.
-     * Otherwise an argument of a kernel that has 8 bytes and points into the memory is translated.
-     * Pointers within structs, and in memory, are not. A pointer to the memory's end is refused,
-     * unless the list has memory that begins there: a culv_vk_graph_param gives an end. */
+    /** Required: its first byte in Vulkan. In a culv_vk_space it is the same number as `pointer`.
+     * Otherwise each kernel argument of 8 bytes that points into the memory is translated; pointers
+     * within structs and in memory are not. A pointer to the memory's end is refused, unless the
+     * list has memory that begins there: pass an end by culv_vk_graph_param. */
     VkDeviceAddress address;
-    /** For memsets and copies: a buffer with TRANSFER_DST and TRANSFER_SRC that has the memory.
-     * VK_NULL_HANDLE where there are none. */
+    /** For memsets and copies: a buffer with TRANSFER_DST and TRANSFER_SRC on the memory.
+     * VK_NULL_HANDLE if the graph has no memsets and copies. */
     VkBuffer buffer;
-    VkDeviceSize offset; /**< Offset of the memory in `buffer`, in bytes. */
-    /** What `buffer` was made with. 0: not known, and not checked. */
-    VkBufferUsageFlags usage;
+    VkDeviceSize offset;      /**< Offset of the memory in `buffer`, in bytes. */
+    VkBufferUsageFlags usage; /**< Usage of `buffer`. 0: not known, and not checked. */
 } culv_vk_graph_memory;
 
-/** Returns the memory of a whole space. All zero for NULL.
- * Threads: any. */
+/** Returns the memory of a whole space. All zero for NULL. Threads: any. */
 CULV_EXPORT culv_vk_graph_memory culv_vk_space_graph_memory(const culv_vk_space *space);
 
-/** Returns the memory of a buffer of Culvert's. Its address is 0, which culv_vk_record_graph()
- * refuses, where culv_vk_buffer_address() is 0. All zero for NULL.
+/** Returns the memory of one of Culvert's buffers. If culv_vk_buffer_address() is 0, so is the
+ * address, and culv_vk_record_graph() refuses it. All zero for NULL.
  * Threads: any. */
 CULV_EXPORT culv_vk_graph_memory culv_vk_buffer_graph_memory(const culv_shared_buffer *buffer);
 
 /** Another value for an argument of the graph's kernels: a handle of an image view
- * (culv_vk_get_surface_handle()), or what changes from frame to frame. */
+ * (culv_vk_get_surface_handle()), or a value that changes from frame to frame. */
 typedef struct culv_vk_graph_param {
-    CUgraphNode node;   /**< The launch that has it. NULL: each launch of `kernel`. */
-    const char *kernel; /**< Its name, where `node` is NULL. */
+    CUgraphNode node;   /**< The launch with the argument. NULL: each launch of `kernel`. */
+    const char *kernel; /**< Name of the kernel, if `node` is NULL. */
     uint32_t index;     /**< Number of the argument: 0 is the first. */
     const void *value;  /**< Required. Read during the call, and not translated. */
     size_t size;        /**< Required: bytes of the value. */
 } culv_vk_graph_param;
 
-/** How a graph is recorded. Zero in every field but struct_size means the default. */
+/** Settings of a recording. */
 typedef struct culv_vk_graph_desc {
     size_t struct_size; /**< Set by culv_vk_graph_desc_init(). */
-    /** Where the graph's kernels are looked for: first by their CUfunction, then by their name. So
-     * they may be of a module of yours, if the same code was loaded by culv_kernels_load() too, or
-     * of the program itself (culv_kernels_load_program()).
-     * Default: none. */
+    /** The kernels among which the graph's are looked up, first by CUfunction, then by name. So the
+     * graph may launch kernels of your own module, if culv_kernels_load() has loaded the same code,
+     * or of the program itself (culv_kernels_load_program()). Default: none. */
     culv_vk_kernels *const *kernels;
     size_t num_kernels;
-    const culv_vk_graph_memory *memory; /**< What the nodes use. Default: none. */
+    const culv_vk_graph_memory *memory; /**< Memory that the nodes use. Default: none. */
     size_t num_memory;
     const culv_vk_graph_param *params; /**< Other arguments. Default: those of the graph. */
     size_t num_params;
-    const char *label; /**< Messages show it. Default: none. */
+    const char *label; /**< Name for messages. Default: none. */
 } culv_vk_graph_desc;
 
-/** culv_vk_graph_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_vk_graph_desc)
 
 /** Records a CUDA graph into your command buffer, primary or secondary, outside of render passes.
- * The whole graph is checked first. The graph is only read: it is not launched, may be destroyed
- * afterwards, and may be changed (cuGraphKernelNodeSetParams) and recorded again.
+ * The whole graph is checked first. The call only reads the graph: afterwards you may destroy it,
+ * or change it (cuGraphKernelNodeSetParams) and record it again.
  *
  * - A kernel becomes a launch, as by culv_vk_kernel_call_record().
  * - A memset becomes a fill (vkCmdFillBuffer): its address and the bytes of its rows are multiples
  *   of 4.
  * - A copy within the memory of the list becomes vkCmdCopyBuffer.
- * - Nodes that no edge orders have no barrier between them. A graph whose longest chain has n nodes
- *   has n - 1 barriers. Before and after it there is none: culv_vk_kernel_get_barrier2() and its
- *   like are yours to record.
+ * - Nodes without an edge between them have no barrier. A graph whose longest chain has n nodes has
+ *   n - 1 barriers. Record the barriers before and after the graph yourself
+ *   (culv_vk_kernel_get_barrier2() and others).
  *
- * The attachment must have kernels (culv_vk_device_desc::kernels) also where a graph has only
- * memsets and copies.
+ * The attachment must have culv_vk_device_desc::kernels, even if a graph has only memsets and
+ * copies.
  *
- * Everything else is refused: functions of the host, semaphores, events, allocations, conditional
- * nodes, graphs in the graph, cooperative launches, clusters (of the kernel or of the launch),
- * nodes that kernels may change (deviceUpdatable), copies from and to the host or arrays. So is an
- * argument of 8 bytes that CUDA knows as an address of memory that is not in the list, or that is
- * the end of an element.
+ * All other nodes are refused: host functions, semaphores, events, allocations, conditional nodes,
+ * child graphs, cooperative launches, clusters (of the kernel or of the launch), nodes that kernels
+ * may change (deviceUpdatable), copies from and to the host or arrays. An argument of 8 bytes is
+ * refused if CUDA knows it as an address of memory that is not in the list, or if it is the end of
+ * an element.
  *
- * It reads the graph from the driver and allocates: record once and submit often where the
- * arguments stay the same, or record the launches by culv_vk_kernel_call_record().
+ * The call reads the graph from the driver and allocates. If the arguments stay the same, record
+ * once and submit often; otherwise consider culv_vk_kernel_call_record().
  * Errors: INVALID (NULL_ARGUMENT; STRUCT_SIZE; DEVICE_MISMATCH: kernels of another attachment;
  * EXTENSION_MISSING; KERNEL: none of `kernels` has a kernel of that name, or one with other
  * parameters; RANGE: memory that is not in the list; USAGE: its buffer cannot do that; VALUE: a
- * memory without address or size, a culv_vk_graph_param that fits no node, a grid or a block
- * beyond the limits; SIZE: a culv_vk_graph_param of another size than the argument; QUEUE; GRAPH:
- * a cycle); UNSUPPORTED (GRAPH: a node of another kind, such a launch, or an edge with data;
- * KERNEL: the driver does not tell the parameters, or the kernel has clusters; EXTENSION_MISSING);
- * DRIVER; ASYNC; OUT_OF_MEMORY. After an error nothing was recorded. Messages name a node by its
- * index in cuGraphGetNodes.
+ * memory without address or size, a culv_vk_graph_param that fits no node, a grid or a block beyond
+ * the limits; SIZE: a culv_vk_graph_param of another size than the argument; QUEUE; GRAPH: a
+ * cycle); UNSUPPORTED (GRAPH: a node of another kind, such a launch, or an edge with data; KERNEL:
+ * the driver does not tell the parameters, or the kernel has clusters; EXTENSION_MISSING); DRIVER;
+ * ASYNC; OUT_OF_MEMORY. After an error nothing was recorded. Messages name a node by its index in
+ * cuGraphGetNodes.
  * Threads: any, one at a time for each graph; Vulkan wants you to order calls on one command buffer
  * and its pool.
  * Source: cuda.h, cuGraphGetNodes, cuGraphKernelNodeGetParams; vulkan_core.h,

@@ -2,9 +2,9 @@
 /* Culvert: CUDA kernels in Vulkan's command buffers.
  *
  * A GPU with one engine for graphics and compute takes 160 us to switch between a CUDA context and
- * Vulkan's (measured on an H200). A kernel that runs in Vulkan's own queue needs no switch. The
- * extension VK_NVX_binary_import does that, and culv_vk_kernel_call_record() records such a launch.
- * Where it is missing, the same culv_kernel_call goes to a CUDA stream.
+ * Vulkan's (measured on an H200). A kernel in Vulkan's own queue needs no switch.
+ * culv_vk_kernel_call_record() records such a launch by the extension VK_NVX_binary_import. If the
+ * extension is missing, launch the same culv_kernel_call on a CUDA stream.
  *
  *   culv_vk_device_desc desc = culv_vk_device_desc_init();      before vkCreateDevice
  *   desc.kernels = 1;                                           vulkan_setup.h adds what it needs
@@ -24,11 +24,10 @@
  *   else
  *       culv_kernel_call_launch(&call, stream);
  *
- * A kernel in a command buffer is ordered by Vulkan's rules: what it reads and writes needs
- * barriers, which the calls below fill in. It belongs outside of render passes. It sees no CUDA
- * context: __constant__ variables and other globals of the module are a second copy, printf prints
- * nothing, and there are no launches from the device, no cooperative groups of the whole grid and
- * no clusters of blocks.
+ * Vulkan's rules order a kernel in a command buffer: its reads and writes need barriers, which the
+ * calls below fill in. Record it outside of render passes. It has no CUDA context: __constant__
+ * variables and other globals of the module are a second copy, printf prints nothing, and it cannot
+ * have launches from the device, cooperative groups of the whole grid or clusters of blocks.
  * docs/kernels.md says which solver belongs where. */
 #ifndef CULV_VULKAN_KERNEL_H_
 #define CULV_VULKAN_KERNEL_H_
@@ -43,66 +42,61 @@ CULV_EXTERN_C_BEGIN
 /** Lists the device extensions that kernels in command buffers need: VK_NVX_binary_import,
  * VK_NVX_image_view_handle, and below Vulkan 1.2 VK_KHR_buffer_device_address. Enable the
  * bufferDeviceAddress feature too. api_version is as in culv_vk_device_extensions(). Writes up to
- * `capacity` names and returns the number of names. No other list of Culvert's has them, unless
- * culv_vk_device_desc::kernels asks for them.
- * Ownership: static strings.
- * Threads: any. */
+ * `capacity` names and returns the number of names. Other extension lists leave them out unless
+ * culv_vk_device_desc::kernels is set.
+ * Ownership: static strings. Threads: any. */
 CULV_EXPORT uint32_t culv_vk_kernel_extensions(uint32_t api_version, uint32_t capacity,
                                                const char **out_names);
 
-/** Says whether the physical device can run CUDA kernels in command buffers: it offers the
- * extensions and the feature. With desc->device it also says whether that VkDevice was created with
- * the extensions. (No call tells whether it was created with the feature.) desc is as in
- * culv_vk_merge_device_extensions().
+/** Tells whether the physical device can run CUDA kernels in command buffers, that is, whether it
+ * offers the extensions and the feature. If desc->device is set, it also tells whether that
+ * VkDevice was created with the extensions. (Culvert cannot see whether the feature was enabled.)
+ * desc is as in culv_vk_merge_device_extensions().
  * Errors: UNSUPPORTED (EXTENSION_MISSING: the message names what the device lacks; VULKAN_VERSION);
  * INVALID (NULL_ARGUMENT, STRUCT_SIZE, VULKAN_VERSION; EXTENSION_MISSING: the VkDevice was created
  * without an extension that the physical device has); DRIVER; OUT_OF_MEMORY.
  * Threads: any. */
 CULV_EXPORT culv_result culv_vk_check_kernels(const culv_vk_device_desc *desc);
 
-/** Opaque: a culv_kernels as a VkDevice has it, for command buffers. */
+/** Opaque: the kernels of a culv_kernels in a VkDevice, for command buffers. */
 typedef struct culv_vk_kernels culv_vk_kernels;
 
-/** Gives the VkDevice the kernels of a loaded file. The same bytes are loaded a second time, also
- * when the file has changed since. PTX is compiled again, which takes a tenth of a second or more;
+/** Gives the VkDevice the kernels of a loaded file. The same bytes are loaded a second time, even
+ * if the file has changed since. PTX is compiled again, which takes a tenth of a second or more;
  * cubins and fatbins with code for the GPU take a third of a millisecond.
  *
- * Destroy it before the VkDevice is destroyed. It keeps the culv_kernels: what you unload first
- * stays loaded, and its culv_kernel objects serve command buffers, until this is destroyed.
+ * Destroy it before the VkDevice. It keeps the culv_kernels: if you unload that first, it stays
+ * loaded, and its culv_kernel objects serve command buffers, until this object is destroyed.
  * Errors: INVALID (NULL_ARGUMENT; DEVICE_MISMATCH: another culv_device than the attachment's;
  * EXTENSION_MISSING: the attachment was made without culv_vk_device_desc::kernels, or the VkDevice
  * without the extensions); UNSUPPORTED (MODULE: Vulkan's driver did not take the image, and the
  * message lists what code is in it; EXTENSION_MISSING); DRIVER; ASYNC; OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_vk_kernels_destroy().
- * Threads: any.
+ * Ownership: *out is yours, for culv_vk_kernels_destroy(). Threads: any.
  * Source: vulkan_core.h, vkCreateCuModuleNVX. */
 CULV_EXPORT culv_result culv_vk_kernels_create(culv_vk_device *vk, culv_kernels *kernels,
                                                culv_vk_kernels **out);
 
-/** Destroys it and sets *kernels to NULL. No command buffer that uses it may be pending, and none
- * may be submitted again. NULL, or a pointer to NULL, is a no-op.
- * Ownership: *kernels is Culvert's again.
+/** Destroys it. No command buffer that uses it may be pending, and none may be submitted again.
  * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_vk_kernels_destroy(culv_vk_kernels **kernels);
 
-/** Makes what the VkDevice needs of one kernel. culv_vk_kernel_call_record() does it at a kernel's
- * first call; after this call it allocates nothing.
+/** Prepares one kernel in the VkDevice. culv_vk_kernel_call_record() does this at a kernel's first
+ * call; after this call it allocates nothing.
  * Errors: INVALID (NULL_ARGUMENT; KERNEL: the kernel is of another culv_kernels); UNSUPPORTED
- * (KERNEL: Vulkan's driver does not find it, or it has clusters of blocks (__cluster_dims__),
- * without which that driver would run it); DRIVER; ASYNC; OUT_OF_MEMORY.
- * Ownership: the culv_vk_kernels has it.
- * Threads: any.
+ * (KERNEL: Vulkan's driver does not find it, or it has clusters of blocks (__cluster_dims__), which
+ * that driver would ignore); DRIVER; ASYNC; OUT_OF_MEMORY.
+ * Ownership: the culv_vk_kernels has it. Threads: any.
  * Source: vulkan_core.h, vkCreateCuFunctionNVX. */
 CULV_EXPORT culv_result culv_vk_kernels_prepare(culv_vk_kernels *kernels, culv_kernel *kernel);
 
 /** Records a launch into your command buffer, primary or secondary. The values are read during the
- * call. What is wrong is found here, before the GPU sees it. It makes no CUDA call, and after the
+ * call. Errors are found here, before the GPU sees the launch. It makes no CUDA call, and after the
  * kernel's first call it allocates nothing and takes no lock.
  *
  * queue_family is the family of the command buffer's pool. The GPU's limits are checked. Static and
- * dynamic shared memory together may have 48 KiB less what the GPU reserves (47 KiB on an H200): a
- * launch with more loses the VkDevice, and what a stream may ask for has no counterpart in Vulkan.
- * Record it outside of render passes: Culvert cannot see that.
+ * dynamic shared memory together may have 48 KiB less the bytes that the GPU reserves (47 KiB on an
+ * H200): a launch with more would lose the VkDevice, and Vulkan has no way to allow more. Record it
+ * outside of render passes, which Culvert cannot check.
  * Errors: INVALID (NULL_ARGUMENT; STRUCT_SIZE; KERNEL: other arguments than the kernel takes, or a
  * kernel of another culv_kernels; VALUE: a grid, block or shared_bytes beyond the limits, or args
  * and params are both set; QUEUE: the family has neither graphics nor compute); UNSUPPORTED
@@ -118,27 +112,25 @@ CULV_EXPORT culv_result culv_vk_kernel_call_record(culv_vk_kernels *kernels,
 /* Parameters ----------------------------------------------------------------------------------- */
 
 /** Returns the address of a buffer's first byte in Vulkan, for kernels in command buffers and for
- * shaders. CUDA's is culv_shared_buffer_pointer(), and the two differ. 0 when the buffer has none:
- * it was made without VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT and without
- * culv_vk_device_desc::kernels. 0 for NULL. A ring's buffer is culv_vk_ring_buffer().
- * Ownership: the buffer's.
- * Threads: any.
+ * shaders. CUDA's address is culv_shared_buffer_pointer(), and the two differ. 0 for NULL, and if
+ * the buffer was made without VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT and without
+ * culv_vk_device_desc::kernels. For a ring's buffer pass culv_vk_ring_buffer().
+ * Ownership: the buffer's. Threads: any.
  * Source: VUID-VkBufferDeviceAddressInfo-buffer-02601. */
 CULV_EXPORT VkDeviceAddress culv_vk_buffer_address(const culv_shared_buffer *buffer);
 
-/** Writes the address of your own VkBuffer's first byte in Vulkan. It was created with
+/** Gets the address of your own VkBuffer's first byte in Vulkan. You must have created it with
  * VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT, and its memory with
  * VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT.
  * Errors: INVALID (NULL_ARGUMENT); UNSUPPORTED (EXTENSION_MISSING: the VkDevice has no such call).
- * Ownership: the buffer's.
- * Threads: any.
+ * Ownership: the buffer's. Threads: any.
  * Source: Vulkan specification, vkGetBufferDeviceAddress. */
 CULV_EXPORT culv_result culv_vk_get_buffer_address(const culv_vk_device *vk, VkBuffer buffer,
                                                    VkDeviceAddress *out);
 
-/** Writes the address of a vector's first byte in Vulkan. The view has the usage
- * VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT and shows the vector as one buffer: it is sparse, or
- * the vector has one chunk.
+/** Gets the address of a vector's first byte in Vulkan. The view must have the usage
+ * VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT and show the vector as one buffer: it is sparse, or the
+ * vector has one chunk.
  * Errors: INVALID (NULL_ARGUMENT; USAGE: the view lacks the usage; VALUE: the view is another
  * API's); UNSUPPORTED (ADDRESS: the view has several buffers, or none yet; EXTENSION_MISSING);
  * OUT_OF_MEMORY.
@@ -147,38 +139,36 @@ CULV_EXPORT culv_result culv_vk_get_buffer_address(const culv_vk_device *vk, VkB
 CULV_EXPORT culv_result culv_vk_vector_view_get_address(const culv_vector_view *view,
                                                         VkDeviceAddress *out);
 
-/** Writes the surface object of an image view, which a kernel in a command buffer takes as a
- * cudaSurfaceObject_t. The image has the usage STORAGE and the layout GENERAL. On CUDA's streams
- * the object is another one: culv_image_get_surface().
+/** Gets the surface object of an image view, which a kernel in a command buffer takes as a
+ * cudaSurfaceObject_t. The image must have the usage STORAGE and the layout GENERAL. Kernels on
+ * CUDA's streams need another object: culv_image_get_surface().
  * Errors: INVALID (NULL_ARGUMENT; EXTENSION_MISSING); UNSUPPORTED (EXTENSION_MISSING); DRIVER (the
  * driver gave no handle).
- * Ownership: the view's: the number is good while the view is there.
- * Threads: any.
+ * Ownership: the view's; the number is valid while the view exists. Threads: any.
  * Source: vulkan_core.h, vkGetImageViewHandleNVX. */
 CULV_EXPORT culv_result culv_vk_get_surface_handle(const culv_vk_device *vk, VkImageView view,
                                                    uint64_t *out);
 
-/** Writes the texture object of an image view with a sampler, which a kernel in a command buffer
- * takes as a cudaTextureObject_t. The image has the usage SAMPLED, and the layout GENERAL or
+/** Gets the texture object of an image view with a sampler, which a kernel in a command buffer
+ * takes as a cudaTextureObject_t. The image must have the usage SAMPLED, and the layout GENERAL or
  * SHADER_READ_ONLY_OPTIMAL. Coordinates are normalized, unless the sampler says
- * unnormalizedCoordinates. On CUDA's streams the object is another one: culv_image_get_texture().
+ * unnormalizedCoordinates. Kernels on CUDA's streams need another object: culv_image_get_texture().
  * Errors: as culv_vk_get_surface_handle().
- * Ownership: the view's and the sampler's: the number is good while both are there.
- * Threads: any.
+ * Ownership: the view's and the sampler's; the number is valid while both exist. Threads: any.
  * Source: vulkan_core.h, vkGetImageViewHandleNVX. */
 CULV_EXPORT culv_result culv_vk_get_texture_handle(const culv_vk_device *vk, VkImageView view,
                                                    VkSampler sampler, uint64_t *out);
 
 /* Barriers ------------------------------------------------------------------------------------- */
 
-/* A barrier between a kernel and another use in the same queue is culv_vk_buffer_get_barrier2() or
- * culv_vk_image_get_barrier2() of a transfer whose queue_family is CULV_VK_QUEUE_FAMILY_KERNEL. */
+/* Gets a barrier between a kernel and another use in the same queue is
+ * culv_vk_buffer_get_barrier2() or culv_vk_image_get_barrier2() of a transfer whose queue_family is
+ * CULV_VK_QUEUE_FAMILY_KERNEL. */
 
-/** Fills *out with the barrier between two kernels, one of which reads or writes what the other one
- * wrote.
+/** Fills *out with the barrier between two kernels, if the second one reads or writes what the
+ * first one wrote.
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: *out is yours.
- * Threads: any. */
+ * Ownership: *out is yours. Threads: any. */
 CULV_EXPORT culv_result culv_vk_kernel_get_barrier2(VkMemoryBarrier2 *out);
 
 /** A barrier between kernels in the form of vkCmdPipelineBarrier. */
@@ -188,10 +178,9 @@ typedef struct culv_vk_memory_barrier {
     VkMemoryBarrier barrier;
 } culv_vk_memory_barrier;
 
-/** Does the same as culv_vk_kernel_get_barrier2(), in the form of Vulkan 1.0.
+/** Does what culv_vk_kernel_get_barrier2() does, in the form of Vulkan 1.0.
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: *out is yours.
- * Threads: any. */
+ * Ownership: *out is yours. Threads: any. */
 CULV_EXPORT culv_result culv_vk_kernel_get_barrier(culv_vk_memory_barrier *out);
 
 CULV_EXTERN_C_END

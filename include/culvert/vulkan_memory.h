@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: Vulkan memory in CUDA: the caller's own memory, and buffers and images that Culvert
+/* Culvert: shares Vulkan memory with CUDA: your own memory, or buffers and images that Culvert
  * makes. */
 #ifndef CULV_VULKAN_MEMORY_H_
 #define CULV_VULKAN_MEMORY_H_
@@ -9,32 +9,31 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** A VkDeviceMemory of the caller's to import. */
+/** Your VkDeviceMemory to import. */
 typedef struct culv_vk_memory_desc {
-    size_t struct_size; /**< Set by culv_vk_memory_desc_init(). */
-    /** Required: allocated with VkExportMemoryAllocateInfo{OPAQUE_FD}. */
-    VkDeviceMemory memory;
+    size_t struct_size;    /**< Set by culv_vk_memory_desc_init(). */
+    VkDeviceMemory memory; /**< Required: allocated with VkExportMemoryAllocateInfo{OPAQUE_FD}. */
     VkDeviceSize allocation_size; /**< Required: VkMemoryAllocateInfo::allocationSize, bytes. */
-    culv_bool dedicated;          /**< It was allocated with VkMemoryDedicatedAllocateInfo. */
+    /** Nonzero: it was allocated with VkMemoryDedicatedAllocateInfo. */
+    culv_bool dedicated;
     /** Optional: a buffer bound to this memory. Culvert then checks allocation_size, buffer_offset
      * and dedicated against its requirements. (The driver checks none of them.) */
     VkBuffer buffer;
-    VkDeviceSize buffer_offset; /**< Where the buffer is bound, in bytes. */
+    VkDeviceSize buffer_offset; /**< Offset at which the buffer is bound, in bytes. */
     /** Optional: an image bound to this memory, which Culvert checks in the same way. Not a
      * DISJOINT image: culv_vk_image_map() checks its planes. */
     VkImage image;
-    VkDeviceSize image_offset; /**< Where the image is bound, in bytes. */
+    VkDeviceSize image_offset; /**< Offset at which the image is bound, in bytes. */
     const char *label;         /**< Copied (up to 63 bytes). Default: none. */
-    /** Optional: the properties of the memory type that it was allocated with, which Vulkan does
-     * not tell. If it is HOST_VISIBLE and not DEVICE_LOCAL, a warning in the log says what CUDA
-     * does not see there (docs/vulkan-sync.md, "The CPU's view"). */
+    /** Optional: the properties of its memory type, which Vulkan does not report. If they are
+     * HOST_VISIBLE and not DEVICE_LOCAL, a warning in the log says what CUDA does not see there
+     * (docs/vulkan-sync.md, "The CPU's view"). */
     VkMemoryPropertyFlags memory_properties;
 } culv_vk_memory_desc;
 
-/** culv_vk_memory_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_vk_memory_desc)
 
-/** A VkImage of the caller's to map. It lies in imported memory. */
+/** Your VkImage to map. It lies in imported memory. */
 typedef struct culv_vk_image_desc {
     size_t struct_size; /**< Set by culv_vk_image_desc_init(). */
     VkImage image;      /**< Required, bound to the imported memory. */
@@ -49,7 +48,6 @@ typedef struct culv_vk_image_desc {
     VkDeviceSize plane_offsets[3];
 } culv_vk_image_desc;
 
-/** culv_vk_image_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_vk_image_desc)
 
 /** A buffer for Culvert to make. */
@@ -59,34 +57,33 @@ typedef struct culv_vk_buffer_create_desc {
      * pNext chain. The chain must not have one. */
     const VkBufferCreateInfo *create_info;
     /** Properties that the memory type must have. 0: DEVICE_LOCAL. HOST_VISIBLE without
-     * DEVICE_LOCAL: as `host_memory`, if the VkDevice has VK_EXT_external_memory_host, because CUDA
-     * does not see what the CPU writes to other host-visible memory of Vulkan's
-     * (docs/vulkan-sync.md, "The CPU's view"). Otherwise a warning in the log says so. */
+     * DEVICE_LOCAL acts as `host_memory` if the VkDevice has VK_EXT_external_memory_host, because
+     * CUDA does not see what the CPU writes to other host-visible Vulkan memory
+     * (docs/vulkan-sync.md, "The CPU's view"). Without that extension a warning in the log says
+     * so. */
     VkMemoryPropertyFlags memory_properties;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
-    /** CULV_FALLBACK_...: the fallbacks that Culvert may use where sharing is impossible
-     * (culvert/fallback.h). Culvert then adds TRANSFER_SRC and TRANSFER_DST to the usage. Default:
-     * none. */
+    /** CULV_FALLBACK_... that Culvert may use if sharing is impossible (culvert/fallback.h). It
+     * then adds TRANSFER_SRC and TRANSFER_DST to the usage. Default: none. */
     uint32_t fallback;
     /** 1: make the buffer in host memory that both APIs use in place. There is no copy on machines
      * whose GPU shares its memory with the CPU (Tegra, Grace, integrated). On other machines each
      * access of a GPU crosses the bus. Needs VK_EXT_external_memory_host. memory_properties 0 then
      * means HOST_COHERENT. The VkDevice may be another GPU. `fallback` must be 0. */
     culv_bool host_memory;
-    /** With host_memory: memory of your own, at a multiple of culv_vk_host_import_alignment(). It
-     * stays yours, and Culvert pins it. It must outlive the buffer and a deferred release
-     * (culv_device_collect() tells). NULL: Culvert's own memory. */
+    /** With host_memory: your own memory, at a multiple of culv_vk_host_import_alignment(). It
+     * stays yours, and Culvert pins it. It must outlive the buffer and its deferred release
+     * (culv_device_collect()). NULL: Culvert's own memory. */
     void *host_pointer;
     /** Bytes at host_pointer, also a multiple of the alignment. 0: create_info->size. */
     VkDeviceSize host_size;
     /** 0 or CULV_MEMORY_KIND_FAST: the memory is dedicated to the buffer, the fast kind at every
-     * size. CULV_MEMORY_KIND_COMPRESSIBLE: it is not dedicated, which streams faster where the
-     * driver compresses. Where Vulkan requires dedicated memory, it is of the fast kind all the
-     * same; culv_buffer_memory_kind() tells. Must be 0 with `host_memory`. */
+     * size. CULV_MEMORY_KIND_COMPRESSIBLE: it is not dedicated, which streams faster if the driver
+     * compresses. If Vulkan requires dedicated memory, it is of the fast kind nevertheless
+     * (culv_buffer_memory_kind()). Must be 0 with `host_memory`. */
     culv_memory_kind memory_kind;
 } culv_vk_buffer_create_desc;
 
-/** culv_vk_buffer_create_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_vk_buffer_create_desc)
 
 /** An image for Culvert to make. */
@@ -101,19 +98,17 @@ typedef struct culv_vk_image_create_desc {
     culv_texels texels;    /**< As culv_image_desc::texels. */
     culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
     const char *label;     /**< Copied (up to 63 bytes). Default: none. */
-    /** CULV_FALLBACK_...: the fallbacks that Culvert may use where sharing is impossible
-     * (culvert/fallback.h). Culvert then adds TRANSFER_SRC and TRANSFER_DST to the usage. Default:
-     * none. */
+    /** CULV_FALLBACK_... that Culvert may use if sharing is impossible (culvert/fallback.h). It
+     * then adds TRANSFER_SRC and TRANSFER_DST to the usage. Default: none. */
     uint32_t fallback;
 } culv_vk_image_create_desc;
 
-/** culv_vk_image_create_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_vk_image_create_desc)
 
-/** Imports exportable memory of the caller's. The call exports a new fd and imports it as
+/** Imports your exportable memory. The call exports a new fd and imports it as
  * culv_memory_import_take() does. You may free the VkDeviceMemory while the import lives; the
- * driver keeps the pages. Where it is not dedicated, is CULV_SLOW_KIND_BYTES or more and is not
- * only for an image, a warning in the log says so, once for each import.
+ * driver keeps the pages. If the memory is not dedicated, has CULV_SLOW_KIND_BYTES or more and is
+ * not for an image alone, a warning in the log says so, once for each import.
  * Errors: INVALID (SIZE: no size, or one that is too small for the buffer or image at offset 0;
  * RANGE: too small for it at its offset, or an offset that Vulkan does not allow; DEDICATED;
  * NOT_EXPORTABLE; DEVICE_MISMATCH: the VkDevice is another GPU ...; with allow_other_gpu SIZE:
@@ -125,17 +120,16 @@ CULV_INIT(culv_vk_image_create_desc)
 CULV_EXPORT culv_result culv_vk_memory_import(culv_vk_device *vk, const culv_vk_memory_desc *desc,
                                               culv_memory **out);
 
-/** Does the same as culv_vk_memory_import(), and counts references. While anything of such an
- * import is alive (the culv_memory, or a culv_buffer or culv_image of it), a further call with the
- * same VkDeviceMemory and attachment returns the same import and does not ask the driver. It is
- * made for allocators (VulkanMemoryAllocator, the program's own). Call it for each resource of a
- * block, and map the resource at its offset. Give the import up at once or together with the
- * resource. Do not free the VkDeviceMemory before all of that is given up, because another memory
- * may then get its handle, and this call cannot tell the two apart. Tensors of
- * culv_buffer_get_dlpack() do not count: they keep the pages, and no import is found by them. On
- * Windows keep one reference as long as the VkDeviceMemory lives.
- * Otherwise a later call exports it again, and Vulkan hands out only one NT handle of it
- * (VUID-VkMemoryGetWin32HandleInfoKHR-handleType-00663). Images of formats that
+/** Does what culv_vk_memory_import() does, and counts references, for allocators
+ * (VulkanMemoryAllocator, the program's own). While such an import is alive (the culv_memory, or a
+ * culv_buffer or culv_image of it), a further call with the same VkDeviceMemory and attachment
+ * returns the same import and does not ask the driver. Call it for each resource of a block, and
+ * map the resource at its offset. Destroy the import at once or together with the resource. Do not
+ * free the VkDeviceMemory before all of that is destroyed: other memory may then get its handle,
+ * and this call cannot tell the two apart. Tensors of culv_buffer_get_dlpack() do not count: they
+ * keep the pages, and no import is found by them. On Windows keep one reference as long as the
+ * VkDeviceMemory lives: otherwise a later call exports it again, and Vulkan hands out only one NT
+ * handle of it (VUID-VkMemoryGetWin32HandleInfoKHR-handleType-00663). Images of formats that
  * culv_format_info::dedicated names (D16_UNORM, S8_UINT) cannot be mapped in a block.
  * Errors: as culv_vk_memory_import(); INVALID (SIZE, DEDICATED: not as in an earlier call).
  * Ownership: the VkDeviceMemory stays yours; each *out is a reference, yours, for
@@ -145,47 +139,44 @@ CULV_EXPORT culv_result culv_vk_memory_import_shared(culv_vk_device *vk,
                                                      const culv_vk_memory_desc *desc,
                                                      culv_memory **out);
 
-/** Maps an image of the caller's, bound to imported memory, as a CUDA mipmapped array. Format,
- * extent and levels are those of the VkImageCreateInfo, never of a view. Culvert first checks
- * tiling, samples, flags, dedication and whether the device exports such images, because CUDA's
- * driver checks none of it. An image of several planes must be DISJOINT, with every plane in this
- * memory. Culvert refuses the VkImageCreateInfo of another image (EXTENT) where Vulkan can tell, by
- * the memory that such an image needs.
+/** Maps your image, bound to imported memory, as a CUDA mipmapped array. Format, extent and levels
+ * are those of the VkImageCreateInfo, never of a view. Culvert first checks tiling, samples, flags,
+ * dedication and whether the device exports such images, because CUDA's driver checks none of it.
+ * An image of several planes must be DISJOINT, with every plane in this memory. If the
+ * VkImageCreateInfo is of another image, Culvert refuses it (EXTENT) if the two need different
+ * memory.
  * Errors: INVALID (TILING, USAGE, EXTENT, RANGE, DEDICATED, NOT_EXPORTABLE, DEVICE_MISMATCH ...),
  * UNSUPPORTED (FORMAT, EXTENT, NOT_EXPORTABLE, EXTENSION_MISSING; USAGE: several planes that are
  * not DISJOINT, 3D images with a depth attachment usage; HANDLE_TYPE: a dma-buf cannot have
  * arrays), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the VkImage stays yours; *out is yours, for culv_image_unmap().
- * Threads: any.
+ * Ownership: the VkImage stays yours; *out is yours, for culv_image_unmap(). Threads: any.
  * Source: CUDA guide 3.2.16, "Mapping mipmapped arrays"; VkExternalImageFormatProperties. */
 CULV_EXPORT culv_result culv_vk_image_map(culv_vk_device *vk, culv_memory *memory,
                                           const culv_vk_image_desc *desc, culv_image **out);
 
-/** Maps one level (and plane) of a LINEAR image of the caller's, with all its layers, as a buffer.
- * *layout tells where its rows lie. CUDA also maps such an image as an array without an error, but
- * reads wrong texels; this call gives the right ones. It takes every format except those with both
- * depth and stencil, including formats that no CUDA array has. cuMemcpy2D and pitched 2D textures
- * take the pitch.
+/** Maps one level (and plane) of your LINEAR image, with all its layers, as a buffer. *layout gets
+ * the place of its rows. CUDA would also map such an image as an array without an error, but read
+ * wrong texels. The call takes every format except those with both depth and stencil, including
+ * formats that no CUDA array has. cuMemcpy2D and pitched 2D textures take the pitch.
  * Errors: INVALID (TILING: not LINEAR; USAGE, EXTENT, LEVEL, RANGE, DEDICATED, NOT_EXPORTABLE,
  * DEVICE_MISMATCH ...), UNSUPPORTED (FORMAT, NOT_EXPORTABLE, EXTENSION_MISSING), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
- * Ownership: the VkImage stays yours; *out is yours, for culv_buffer_unmap().
- * Threads: any.
+ * Ownership: the VkImage stays yours; *out is yours, for culv_buffer_unmap(). Threads: any.
  * Source: vkGetImageSubresourceLayout. */
 CULV_EXPORT culv_result culv_vk_image_map_pitched(culv_vk_device *vk, culv_memory *memory,
                                                   const culv_vk_image_desc *desc, uint32_t level,
                                                   uint32_t plane, culv_buffer **out,
                                                   culv_subresource_layout *layout);
 
-/** Makes a buffer with exportable memory of its own, imports the memory into CUDA and maps it: all
- * or nothing. With `host_memory` the buffer lies in host memory that Vulkan, CUDA and the CPU use
- * in place. With `fallback`, where sharing is impossible, either side has memory of its own, with
- * copies in between (culv_buffer_sharing() tells).
+/** Makes a buffer with exportable memory, imports the memory into CUDA and maps it: all or nothing.
+ * With `host_memory` the buffer lies in host memory that Vulkan, CUDA and the CPU use in place. If
+ * sharing is impossible and `fallback` is set, each side has separate memory, with copies in
+ * between (culv_buffer_sharing()).
  * Errors: INVALID (SIZE, USAGE: sparse or protected; MEMORY_TYPE; VALUE and RANGE: of `host_memory`
  * and `fallback`; DEVICE_MISMATCH: the VkDevice is another GPU, and there is no `fallback`),
- * UNSUPPORTED (NOT_EXPORTABLE, EXTENSION_MISSING; PEER where no fallback is left; with
- * `host_memory` EXTENSION_MISSING, USAGE, DEDICATED), DRIVER (a Vulkan or CUDA call failed; CUDA
- * already has pages of host_pointer), ASYNC, OUT_OF_MEMORY.
+ * UNSUPPORTED (NOT_EXPORTABLE, EXTENSION_MISSING; PEER if no fallback is left; with `host_memory`
+ * EXTENSION_MISSING, USAGE, DEDICATED), DRIVER (a Vulkan or CUDA call failed; CUDA already has
+ * pages of host_pointer), ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_buffer_destroy(); it keeps the attachment alive, and
  * your VkDevice must outlive it.
  * Threads: any.
@@ -194,37 +185,34 @@ CULV_EXPORT culv_result culv_vk_buffer_create(culv_vk_device *vk,
                                               const culv_vk_buffer_create_desc *desc,
                                               culv_shared_buffer **out);
 
-/** The VkBuffer. Bind it, view it and describe it as your own, but never destroy it. VK_NULL_HANDLE
- * for NULL.
- * Ownership: Culvert's.
- * Threads: any. */
+/** Returns the VkBuffer. Bind it, view it and describe it as your own, but never destroy it.
+ * VK_NULL_HANDLE for NULL.
+ * Ownership: Culvert's. Threads: any. */
 CULV_EXPORT VkBuffer culv_vk_buffer_handle(const culv_shared_buffer *buffer);
 
-/** The VkDeviceMemory behind the buffer, bound at offset 0, for vkMapMemory. VK_NULL_HANDLE for
- * NULL. The call sets *size to its allocationSize in bytes; size may be NULL.
- * Ownership: Culvert's: never free it.
- * Threads: any. */
+/** Returns the VkDeviceMemory behind the buffer, bound at offset 0, for vkMapMemory. VK_NULL_HANDLE
+ * for NULL. The call sets *size to its allocationSize in bytes; size may be NULL.
+ * Ownership: Culvert's: never free it. Threads: any. */
 CULV_EXPORT VkDeviceMemory culv_vk_buffer_memory(const culv_shared_buffer *buffer,
                                                  VkDeviceSize *size);
 
-/** The CPU's address of a buffer in host memory (culv_vk_buffer_create_desc::host_memory):
+/** Returns the CPU's address of a buffer in host memory (culv_vk_buffer_create_desc::host_memory):
  * host_pointer, or Culvert's own pages, which are zero at first. The CPU and the GPUs see each
- * other's writes when those are ordered: docs/vulkan-memory.md, "Host memory". NULL for other
- * buffers and for NULL.
+ * other's writes if those are ordered: docs/vulkan-memory.md, "Host memory". NULL for other buffers
+ * and for NULL.
  * Ownership: Culvert's, or yours for host_pointer; valid until the buffer is destroyed.
  * Threads: any. */
 CULV_EXPORT void *culv_vk_buffer_host_pointer(const culv_shared_buffer *buffer);
 
-/** Makes an image with exportable memory of its own, imports the memory into CUDA and maps it: all
- * or nothing. The image's layout is UNDEFINED: before CUDA's first use, record the release barrier
- * of culv_vk_image_get_barrier2() with `discard`. With `fallback`, where sharing is impossible,
- * CUDA has arrays (or linear memory) of its own, with copies in between (culv_image_sharing()
- * tells).
+/** Makes an image with exportable memory, imports the memory into CUDA and maps it: all or nothing.
+ * The image's layout is UNDEFINED: before CUDA's first use, record the release barrier of
+ * culv_vk_image_get_barrier2() with `discard`. If sharing is impossible and `fallback` is set, CUDA
+ * has separate arrays (or linear memory), with copies in between (culv_image_sharing()).
  * Errors: INVALID (TILING, USAGE, EXTENT, MEMORY_TYPE; DEVICE_MISMATCH: the VkDevice is another
  * GPU, and there is no `fallback` ...), UNSUPPORTED (FORMAT, EXTENT, NOT_EXPORTABLE,
- * EXTENSION_MISSING; PEER where no fallback is left; with allow_other_gpu DEVICE_MISMATCH: images
- * are not shared with another GPU, and need a fallback), DRIVER (a Vulkan or CUDA call failed),
- * ASYNC, OUT_OF_MEMORY.
+ * EXTENSION_MISSING; PEER if no fallback is left; with allow_other_gpu DEVICE_MISMATCH: images are
+ * not shared with another GPU, and need a fallback), DRIVER (a Vulkan or CUDA call failed), ASYNC,
+ * OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_image_destroy(); it keeps the attachment alive, and
  * your VkDevice must outlive it.
  * Threads: any.
@@ -233,16 +221,15 @@ CULV_EXPORT culv_result culv_vk_image_create(culv_vk_device *vk,
                                              const culv_vk_image_create_desc *desc,
                                              culv_shared_image **out);
 
-/** The VkImage. View it and describe it as your own, but never destroy it. VK_NULL_HANDLE for NULL.
- * Ownership: Culvert's.
- * Threads: any. */
+/** Returns the VkImage. View it and describe it as your own, but never destroy it. VK_NULL_HANDLE
+ * for NULL.
+ * Ownership: Culvert's. Threads: any. */
 CULV_EXPORT VkImage culv_vk_image_handle(const culv_shared_image *image);
 
-/** The VkDeviceMemory behind the image, bound at offset 0. The planes of a DISJOINT image are bound
- * at plane_offsets (culv_image_get_desc() of culv_shared_image_cuda()). VK_NULL_HANDLE for NULL.
- * The call sets *size to its allocationSize in bytes; size may be NULL.
- * Ownership: Culvert's: never free it.
- * Threads: any. */
+/** Returns the VkDeviceMemory behind the image, bound at offset 0. The planes of a DISJOINT image
+ * are bound at plane_offsets (culv_image_get_desc() of culv_shared_image_cuda()). VK_NULL_HANDLE
+ * for NULL. The call sets *size to its allocationSize in bytes; size may be NULL.
+ * Ownership: Culvert's: never free it. Threads: any. */
 CULV_EXPORT VkDeviceMemory culv_vk_image_memory(const culv_shared_image *image, VkDeviceSize *size);
 
 CULV_EXTERN_C_END

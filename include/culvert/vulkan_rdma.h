@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: memory that is CUDA's, a VkBuffer and a dma-buf at once. A network card or a capture
- * device writes into it, and Vulkan draws it, without a copy.
+/* Culvert: memory that is CUDA memory, a VkBuffer and a dma-buf at once. A network card or a
+ * capture device writes into it, and Vulkan draws it, without a copy.
  *
  * NVIDIA's driver registers no dma-buf that Vulkan exported (open-gpu-kernel-modules issue 1130).
- * So CUDA allocates memory that cards reach (CULV_VMM_USAGE_RDMA), Vulkan imports it, and the
- * dma-buf is CUDA's:
+ * So CUDA allocates memory that cards reach (CULV_VMM_USAGE_RDMA) and exports the dma-buf, and
+ * Vulkan imports the memory:
  *
  *   culv_vk_rdma_buffer_create(vk, &desc, &buffer);
  *   culv_vk_rdma_buffer_get_parts(buffer, &part, 1, &count);
@@ -12,7 +12,7 @@
  *   vkCmdBindVertexBuffers(..., &part.buffer, ...);
  *
  * When the card has said that its write is complete, call culv_rdma_flush_writes(). Then submit
- * Vulkan's work: the submit makes the memory visible to it, as a host's write before it. */
+ * Vulkan's work: the submit makes the data visible to it, like an earlier write of the host. */
 #ifndef CULV_VULKAN_RDMA_H_
 #define CULV_VULKAN_RDMA_H_
 
@@ -21,41 +21,40 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque: such memory. Its calls may come from one thread at a time. */
+/** Opaque: such a buffer. Call it from one thread at a time. */
 typedef struct culv_vk_rdma_buffer culv_vk_rdma_buffer;
 
-/** Memory to make. Zero in every field but struct_size means the default. */
+/** Memory to make. */
 typedef struct culv_vk_rdma_buffer_desc {
     size_t struct_size;       /**< Set by culv_vk_rdma_buffer_desc_init(). */
     uint64_t size;            /**< Required: size in bytes. */
     VkBufferUsageFlags usage; /**< Required: the usage of the buffers. */
-    /** Bytes of address space. The buffer grows up to it, and beyond as long as the addresses
-     * behind it are free. Its address stays. Default: `size`. */
+    /** Bytes of address space. The buffer grows up to it, and beyond as long as the following
+     * addresses are free. Its address stays. Default: `size`. */
     uint64_t reserve;
     /** Maximum size of a part in bytes, as culv_vector_desc::max_chunk. Default: no limit, and one
      * part until it grows. */
     uint64_t max_part;
-    /** Nonzero: memory that has no dma-buf is no error, where the device makes none. A kernel
-     * driver pins it by its address then. */
+    /** Nonzero: if the device makes no dma-bufs, the memory is made without one. A kernel driver
+     * then pins it by its address. */
     culv_bool optional_dma_buf;
-    /** Nonzero: sets CU_CTX_SYNC_MEMOPS of the device's context where the memory cannot carry
-     * SYNC_MEMOPS (culv_rdma_set_sync_memops()). 0: nothing is set. End CUDA's copies of it
-     * yourself (cuStreamSynchronize) before a card reads it. */
+    /** Nonzero: sets CU_CTX_SYNC_MEMOPS of the device's context if the memory cannot carry
+     * SYNC_MEMOPS (culv_rdma_set_sync_memops()). 0: wait for CUDA's copies yourself
+     * (cuStreamSynchronize) before a card reads the memory. */
     culv_bool set_context_sync;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_vk_rdma_buffer_desc;
 
-/** culv_vk_rdma_buffer_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_vk_rdma_buffer_desc)
 
 /** A part: one allocation. */
 typedef struct culv_vk_rdma_part {
-    uint64_t id;         /**< Another one for each part that the buffer ever had. */
+    uint64_t id;         /**< Number of the part, unique among all that the buffer ever had. */
     uint64_t offset;     /**< Offset in the buffer in bytes. */
     uint64_t size;       /**< Size in bytes. */
-    CUdeviceptr pointer; /**< CUDA's address of it. */
-    VkBuffer buffer;     /**< All of it. */
-    /** All of it. Type NONE: there is none (optional_dma_buf). */
+    CUdeviceptr pointer; /**< CUDA's address of the part. */
+    VkBuffer buffer;     /**< VkBuffer on the whole part. */
+    /** Dma-buf of the whole part. Type NONE: there is none (optional_dma_buf). */
     culv_handle dma_buf;
     culv_bool pcie; /**< Nonzero: the dma-buf is mapped over PCI Express. */
 } culv_vk_rdma_part;
@@ -65,30 +64,27 @@ typedef struct culv_vk_rdma_part {
  * INVALID (NULL_ARGUMENT, STRUCT_SIZE; SIZE: size is 0, or more than reserve; VALUE: no usage),
  * UNSUPPORTED (USAGE: the device has no VMM memory that cards reach; HANDLE_TYPE: it makes no
  * dma-bufs), OUT_OF_MEMORY, DRIVER, ASYNC.
- * Ownership: *out is yours; give it to culv_vk_rdma_buffer_destroy().
- * Threads: any. */
+ * Ownership: *out is yours, for culv_vk_rdma_buffer_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_vk_rdma_buffer_create(culv_vk_device *vk,
                                                    const culv_vk_rdma_buffer_desc *desc,
                                                    culv_vk_rdma_buffer **out);
 
-/** Destroys the buffer and sets *buffer to NULL. Deregister its dma-bufs from the card before, and
- * let the work of both sides be done. The memory lives on as long as somebody has a dma-buf of it.
- * NULL, or a pointer to NULL, is a no-op.
- * Ownership: *buffer is Culvert's again, and its parts are gone.
- * Threads: any, after the last call. */
+/** Destroys the buffer. Deregister its dma-bufs from the card first; the work of both sides must be
+ * done. The memory lives on as long as a dma-buf of it is open.
+ * Ownership: the buffer's parts are destroyed with it. Threads: any, after the last call. */
 CULV_EXPORT void culv_vk_rdma_buffer_destroy(culv_vk_rdma_buffer **buffer);
 
 /** Makes the buffer at least `size` bytes long, by new parts. The address and the other parts stay
- * as they are, registered or not. A smaller size does nothing. After an error it has what it had.
- * Errors: as culv_vk_rdma_buffer_create(); OUT_OF_MEMORY (ADDRESS: no addresses are left
- * where it lies).
+ * as they are, registered or not. A smaller size does nothing. After an error the buffer is as it
+ * was.
+ * Errors: as culv_vk_rdma_buffer_create(); OUT_OF_MEMORY (ADDRESS: no addresses are left if it
+ * lies).
  * Threads: one at a time. */
 CULV_EXPORT culv_result culv_vk_rdma_buffer_grow(culv_vk_rdma_buffer *buffer, uint64_t size);
 
-/** Lists the parts by offset. Writes up to `capacity` of them into parts (NULL when capacity is 0),
- * and sets *count to their number.
+/** Lists the parts by offset. `parts` and *count are as in every call that lists (culvert.h).
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: the buffer owns what they name, the dma-bufs too: duplicate one that you keep
+ * Ownership: the buffer owns the VkBuffers and the dma-bufs: duplicate one that you keep
  * (culv_handle_dup()).
  * Threads: one at a time. */
 CULV_EXPORT culv_result culv_vk_rdma_buffer_get_parts(const culv_vk_rdma_buffer *buffer,
@@ -96,12 +92,10 @@ CULV_EXPORT culv_result culv_vk_rdma_buffer_get_parts(const culv_vk_rdma_buffer 
                                                       size_t *count);
 
 /** Returns CUDA's address of the first byte. 0 for NULL.
- * Ownership: the buffer owns the memory.
- * Threads: one at a time. */
+ * Ownership: the buffer owns the memory. Threads: one at a time. */
 CULV_EXPORT CUdeviceptr culv_vk_rdma_buffer_pointer(const culv_vk_rdma_buffer *buffer);
 
-/** Returns the number of bytes that were asked for. 0 for NULL.
- * Threads: one at a time. */
+/** Returns the number of bytes that were asked for. 0 for NULL. Threads: one at a time. */
 CULV_EXPORT uint64_t culv_vk_rdma_buffer_size(const culv_vk_rdma_buffer *buffer);
 
 CULV_EXTERN_C_END

@@ -18,17 +18,18 @@ typedef struct culv_vk_ring culv_vk_ring;
 /** The most images and buffers of a slot. */
 #define CULV_VK_RING_MAX_RESOURCES 16
 
-/** A VkBuffer of your own in memory that you imported (culv_vk_memory_import_shared(),
- * culv_buffer_map()), and CUDA's half of the same bytes. Culvert cannot tell whether they are. */
+/** Your own VkBuffer in memory that you imported (culv_vk_memory_import_shared(),
+ * culv_buffer_map()), and CUDA's half. Culvert cannot check that both are the same bytes. */
 typedef struct culv_vk_own_buffer {
     VkBuffer buffer;
     culv_buffer *cuda;
-    VkBufferUsageFlags usage; /**< It was made with. For culv_vk_ring_record_copy(). */
-    /** It was made with. 0: EXCLUSIVE. Barriers of CONCURRENT ones name no queue family. */
+    VkBufferUsageFlags usage; /**< The usage of the VkBuffer. For culv_vk_ring_record_copy(). */
+    /** The sharing mode of the VkBuffer. 0: EXCLUSIVE. Barriers of a CONCURRENT one name no queue
+     * family. */
     VkSharingMode sharing_mode;
 } culv_vk_own_buffer;
 
-/** The same for an image (culv_vk_image_map()). */
+/** Your own VkImage, likewise (culv_vk_image_map()). */
 typedef struct culv_vk_own_image {
     VkImage image;
     culv_image *cuda;
@@ -36,31 +37,28 @@ typedef struct culv_vk_own_image {
     VkSharingMode sharing_mode; /**< As culv_vk_own_buffer::sharing_mode. */
 } culv_vk_own_image;
 
-/** One image or buffer that every slot has. Exactly one of `image`, `buffer`, `images`, `buffers`,
- * `own_images`, `own_buffers`. */
+/** One image or buffer that every slot has. Set exactly one of `image`, `buffer`, `images`,
+ * `buffers`, `own_images`, `own_buffers`. */
 typedef struct culv_vk_ring_resource {
-    /** Culvert makes one image for each slot; read during the call. */
+    /** Descriptor by which Culvert makes one image for each slot; read during the call. */
     const culv_vk_image_create_desc *image;
     const culv_vk_buffer_create_desc *buffer; /**< The same. */
-    /** Images of your own: one for each slot, max_depth of them. They stay yours and must outlive
-     * the ring. Nobody may use them while the ring is made, and their contents are lost. */
+    /** Your own images: one for each slot, max_depth of them. They stay yours and must outlive the
+     * ring. They must not be in use while the ring is made, and their contents are lost. */
     culv_shared_image *const *images;
     culv_shared_buffer *const *buffers; /**< The same. */
-    /** The same, of an allocator of yours (VMA); read during the call. What they name stays yours
-     * and must outlive the ring. */
+    /** Your own images in your allocator's memory (VMA); read during the call. The objects stay
+     * yours and must outlive the ring. */
     const culv_vk_own_image *own_images;
     const culv_vk_own_buffer *own_buffers; /**< The same. */
-    /** What Vulkan does with it; this gives the barriers. Default: ANY. */
-    culv_vk_use use;
-    /** Narrows the stage: see culv_vk_image_transfer. 0: by `use`. */
+    culv_vk_use use; /**< Vulkan's use of it, which determines the barriers. Default: ANY. */
+    /** The stage, if narrower: see culv_vk_image_transfer. 0: by `use`. */
     VkPipelineStageFlags2 stage;
     VkAccessFlags2 access; /**< 0: by `use`. */
-    /** Vulkan's layout of an image while it has the frame. 0: by `use`. */
-    VkImageLayout layout;
+    VkImageLayout layout;  /**< Vulkan's layout of an image while it has the frame. 0: by `use`. */
 } culv_vk_ring_resource;
 
-/** An empty one: all is 0. Set what every slot has.
- * Threads: any. */
+/** Returns a resource with all 0. Threads: any. */
 CULV_INLINE culv_vk_ring_resource culv_vk_ring_resource_init(void)
 {
     culv_vk_ring_resource r;
@@ -74,8 +72,7 @@ typedef struct culv_vk_ring_desc {
     uint32_t max_depth;                     /**< Required: slots, 1 to CULV_RING_MAX_DEPTH. */
     const culv_ring_settings *settings;     /**< As in culv_ring_desc::settings. */
     const culv_vk_ring_resource *resources; /**< Read during the call. */
-    /** 0 (a ring of slots only) to CULV_VK_RING_MAX_RESOURCES. */
-    uint32_t num_resources;
+    uint32_t num_resources; /**< 0 (a ring of slots only) to CULV_VK_RING_MAX_RESOURCES. */
     /** Vulkan's side; CUDA has the other. culv_vk_ring_desc_init() sets CONSUMER. */
     culv_ring_side side;
     /** Required: the family of the queue that Vulkan's side submits to; for the barriers.
@@ -84,10 +81,10 @@ typedef struct culv_vk_ring_desc {
     VkPipelineStageFlags2
         wait_stage;        /**< The stage that waits in Vulkan's submissions. 0: ALL_COMMANDS. */
     const char *label;     /**< Copied (up to 63 bytes). Default: none. */
-    culv_ring_waits waits; /**< When Vulkan's queue waits. Default: see there. */
+    culv_ring_waits waits; /**< The time at which Vulkan's queue waits. */
 } culv_vk_ring_desc;
 
-/** A default descriptor, with Vulkan as the consumer and no queue family yet.
+/** Returns a default descriptor, with Vulkan as the consumer and no queue family yet.
  * Threads: any. */
 CULV_INLINE culv_vk_ring_desc culv_vk_ring_desc_init(void)
 {
@@ -113,9 +110,9 @@ typedef struct culv_vk_ring_frame {
 } culv_vk_ring_frame;
 
 /** Makes a ring: all or nothing. The call hands the images to CUDA in one submission to `queue` (of
- * queue_family) and waits until it is done. With a `fallback` in a resource's descriptor the
- * timelines have it too. CUDA's side then uploads or downloads, and Vulkan's command buffers have
- * the other half (culvert/vulkan_fallback.h).
+ * queue_family) and waits until it is done. A `fallback` in a resource's descriptor is for the
+ * timelines too. CUDA's side then uploads or downloads, and Vulkan's command buffers copy
+ * (culvert/vulkan_fallback.h).
  * Errors: as culv_ring_create(), culv_vk_image_create(), culv_vk_buffer_create() and
  * culv_vk_semaphore_create(); INVALID (VALUE: one image or buffer for several slots).
  * Ownership: *out is yours, for culv_vk_ring_destroy(); it keeps the attachment alive.
@@ -123,69 +120,58 @@ typedef struct culv_vk_ring_frame {
 CULV_EXPORT culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue,
                                             const culv_vk_ring_desc *desc, culv_vk_ring **out);
 
-/** Gives up the ring and all that it made, and sets *ring to NULL. NULL, or a pointer to NULL, is a
- * no-op. Vulkan's work on it must be over, or its device lost; CUDA's should be over
- * (culv_ring_drain()): see culv_shared_image_destroy(). CUDA's work that waits for a signal of
- * Vulkan's side which was never submitted, or was lost, is freed first: Culvert waits a second for
- * the signal and then makes it.
- * Ownership: *ring is Culvert's again.
+/** Destroys the ring and all that it made. Vulkan's work on it must be done, or its device lost;
+ * CUDA's work should be done (culv_ring_drain()): see culv_shared_image_destroy(). CUDA may still
+ * wait for a signal of Vulkan's side that was never submitted, or was lost. Culvert waits a second
+ * for it and then signals in its place.
  * Threads: any, after the last call of either side. */
 CULV_EXPORT void culv_vk_ring_destroy(culv_vk_ring **ring);
 
-/** Does the same as culv_vk_ring_destroy(), but does not wait for CUDA's work: what the ring made
- * goes as by culv_shared_buffer_destroy_after() with `last_use`.
- * Ownership: *ring is Culvert's again.
+/** Does what culv_vk_ring_destroy() does, but does not wait for CUDA's work: the ring's objects are
+ * destroyed as by culv_shared_buffer_destroy_after() with `last_use`.
  * Threads: any, after the last call of either side. */
 CULV_EXPORT void culv_vk_ring_destroy_after(culv_vk_ring **ring, CUstream last_use);
 
-/** The ring, for CUDA's side (culv_ring_acquire_on(), culv_ring_release_on()) and for
+/** Returns the ring, for CUDA's side (culv_ring_acquire_on(), culv_ring_release_on()) and for
  * culv_ring_configure(), _drain(), _get_stats(). NULL for NULL.
- * Ownership: the ring's: culv_ring_destroy() refuses it (OWNED).
- * Threads: any. */
+ * Ownership: the ring's: culv_ring_destroy() refuses it (OWNED). Threads: any. */
 CULV_EXPORT culv_ring *culv_vk_ring_core(const culv_vk_ring *ring);
 
-/** An image of a slot. NULL when the resource is a buffer, and when the slot or resource does not
- * exist.
- * Ownership: the ring's, which culv_shared_image_destroy() refuses (OWNED), or yours when you
- * passed it in.
+/** Returns an image of a slot. NULL if the resource is a buffer or does not exist.
+ * Ownership: the ring's, unless you passed it in; culv_shared_image_destroy() refuses the ring's
+ * (OWNED).
  * Threads: any. */
 CULV_EXPORT culv_shared_image *culv_vk_ring_image(const culv_vk_ring *ring, uint32_t slot,
                                                   uint32_t resource);
 
-/** A buffer of a slot. NULL when the resource is an image, and when the slot or resource does not
- * exist.
- * Ownership: the ring's, which culv_shared_buffer_destroy() refuses (OWNED), or yours when you
- * passed it in.
+/** Returns a buffer of a slot. NULL if the resource is an image or does not exist.
+ * Ownership: the ring's, unless you passed it in; culv_shared_buffer_destroy() refuses the ring's
+ * (OWNED).
  * Threads: any. */
 CULV_EXPORT culv_shared_buffer *culv_vk_ring_buffer(const culv_vk_ring *ring, uint32_t slot,
                                                     uint32_t resource);
 
-/** The first byte of a slot's buffer in CUDA: culv_shared_buffer_pointer() of
- * culv_vk_ring_buffer(). 0 when the resource is an image, and when the slot or resource does not
- * exist.
- * Ownership: as culv_vk_ring_buffer().
- * Threads: any. */
+/** Returns the first byte of a slot's buffer in CUDA: culv_shared_buffer_pointer() of
+ * culv_vk_ring_buffer(). 0 if the resource is an image or does not exist.
+ * Ownership: as culv_vk_ring_buffer(). Threads: any. */
 CULV_EXPORT CUdeviceptr culv_vk_ring_pointer(const culv_vk_ring *ring, uint32_t slot,
                                              uint32_t resource);
 
-/** The timeline of a side, for submissions of your own. Never destroy it.
+/** Returns the timeline of a side, for your own submissions. Never destroy it.
  * Errors: none; VK_NULL_HANDLE for NULL.
- * Ownership: the ring's.
- * Threads: any. */
+ * Ownership: the ring's. Threads: any. */
 CULV_EXPORT VkSemaphore culv_vk_ring_semaphore(const culv_vk_ring *ring, culv_ring_side side);
 
 /** Does what culv_ring_acquire() does, for Vulkan's side.
  * Errors: as culv_ring_acquire().
- * Ownership: as there.
- * Threads: one at a time for the side. */
+ * Ownership: as there. Threads: one at a time for the side. */
 CULV_EXPORT culv_result culv_vk_ring_acquire(culv_vk_ring *ring, uint64_t timeout,
                                              culv_vk_ring_frame *out);
 
 /** Does what culv_ring_release() does, for Vulkan's side. Call it right before the vkQueueSubmit2
  * that has frame->wait and frame->signal, and never without that submission.
  * Errors: as culv_ring_release().
- * Ownership: as there.
- * Threads: one at a time for the side. */
+ * Ownership: as there. Threads: one at a time for the side. */
 CULV_EXPORT culv_result culv_vk_ring_release(culv_vk_ring *ring, culv_vk_ring_frame *frame);
 
 /** Tells the ring that the vkQueueSubmit2 behind culv_vk_ring_release() failed with `result`. The
@@ -194,21 +180,19 @@ CULV_EXPORT culv_result culv_vk_ring_release(culv_vk_ring *ring, culv_vk_ring_fr
  * culv_vk_ring_submit() needs no such call.
  * Errors: as culv_ring_submit_failed(); INVALID (VALUE: result is a success), ASYNC (DEVICE_LOST:
  * that is what `result` said).
- * Ownership: as culv_ring_submit_failed().
- * Threads: one at a time for the side. */
+ * Ownership: as culv_ring_submit_failed(). Threads: one at a time for the side. */
 CULV_EXPORT culv_result culv_vk_ring_submit_failed(culv_vk_ring *ring, culv_vk_ring_frame *frame,
                                                    VkResult result);
 
 /** Releases the frame and submits its command buffer. In a burst, Culvert keeps the command buffers
  * and submits them together with the burst's last frame, in one vkQueueSubmit2, to one queue. The
  * submission that has this frame signals `fence` (VK_NULL_HANDLE: none). Pass a fence with the last
- * frame of a burst: with an earlier frame it submits the kept frames at once, and the rest of the
- * burst goes later. After an error nothing is submitted and the side still holds the frame. Do not
+ * frame of a burst: with an earlier frame the call submits the kept frames at once, and the rest of
+ * the burst later. After an error nothing is submitted and the side still holds the frame. Do not
  * mix kept frames of a burst with culv_vk_ring_release(), culv_ring_release() and culv_ring_flush()
- * (RING_ORDER).
- * A device without synchronization2 records the barriers of culv_vk_buffer_get_barrier() and
- * culv_vk_image_get_barrier() for the slot's objects in place of the frame's, and submits by
- * vkQueueSubmit with the frame's semaphores and values, right after culv_vk_ring_release().
+ * (RING_ORDER). On a device without synchronization2, record the barriers of
+ * culv_vk_buffer_get_barrier() and culv_vk_image_get_barrier() instead of the frame's, and submit
+ * by vkQueueSubmit with the frame's semaphores and values, right after culv_vk_ring_release().
  * Errors: as culv_vk_ring_release(); DRIVER, ASYNC (DEVICE_LOST), UNSUPPORTED (EXTENSION_MISSING:
  * the device lacks synchronization2).
  * Ownership: the command buffer stays yours and must live until the submission has run.
@@ -218,39 +202,37 @@ CULV_EXPORT culv_result culv_vk_ring_submit(culv_vk_ring *ring, VkQueue queue,
                                             VkCommandBuffer commands, VkFence fence,
                                             culv_vk_ring_frame *frame);
 
-/** Submits the frames that culv_vk_ring_submit() keeps of a burst that is not full.
- * Errors: as culv_vk_ring_submit().
- * Threads: one at a time for the side. */
+/** Submits the frames that culv_vk_ring_submit() keeps if their burst is not full.
+ * Errors: as culv_vk_ring_submit(). Threads: one at a time for the side. */
 CULV_EXPORT culv_result culv_vk_ring_flush(culv_vk_ring *ring, VkQueue queue, VkFence fence);
 
-/** What you want a queue for. */
+/** The purpose of a queue. */
 typedef enum culv_vk_queue_use {
-    CULV_VK_QUEUE_GRAPHICS = 0, /**< Draws. */
-    CULV_VK_QUEUE_COMPUTE = 1,  /**< Computes. A family without graphics where there is one. */
-    /** Only copies: a family with TRANSFER and neither graphics nor compute. The GPU needs no
-     * switch between CUDA's work and its copy engine (measured on an H200: 9 to 17 us a round trip
-     * against 319). Without such a family, any that copies. */
+    CULV_VK_QUEUE_GRAPHICS = 0, /**< Drawing. */
+    CULV_VK_QUEUE_COMPUTE = 1,  /**< Computing: a family without graphics if there is one. */
+    /** Copying: a family with TRANSFER and neither graphics nor compute, or else any that copies.
+     * The GPU does not switch between CUDA's work and its copy engine (measured on an H200: 9 to 17
+     * us a round trip against 319). */
     CULV_VK_QUEUE_COPY = 2,
     CULV_VK_QUEUE_USE_FORCE32 = 0x7fffffff
 } culv_vk_queue_use;
 
-/** The best queue family for a use. Among equals it is the lowest index. It is never a video queue.
- * Errors: INVALID (NULL_ARGUMENT, VALUE), UNSUPPORTED (no family supports the use).
- * Threads: any.
+/** Gets the best queue family for a use, the lowest index among equals. It is never a video queue.
+ * Errors: INVALID (NULL_ARGUMENT, VALUE), UNSUPPORTED (no family supports the use). Threads: any.
  * Source: Vulkan specification, VkQueueFamilyProperties; docs/measured/performance.md. */
 CULV_EXPORT culv_result culv_vk_find_queue_family(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                                                   VkInstance instance,
                                                   VkPhysicalDevice physical_device,
                                                   culv_vk_queue_use use, uint32_t *out);
 
-/** Records the copy of a slot's resource into the caller's buffer, with the ring's barriers around
- * it. It is for a side that passes frames on by copy (video out, read-back). With a fallback, a
- * consumer's upload is recorded with it. A buffer is copied from its start. Level 0 of an image is
- * copied without padding, layer after layer. The host may read the bytes when the submission is
- * over. You can record the command buffer once for each slot and submit it many times. Then begin
- * it with VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT: the validation layer does not follow
- * exported timelines, and otherwise takes the command buffer for pending
- * (VUID-vkQueueSubmit2-commandBuffer-03875) until a fence or an idle queue tells it that it is not.
+/** Records the copy of a slot's resource into your buffer, with the ring's barriers around it, for
+ * a side that passes frames on by copy (video out, read-back). With a fallback, a consumer's upload
+ * is recorded too. A buffer is copied from its start. Level 0 of an image is copied without
+ * padding, layer after layer. The host may read the bytes when the submission is done. If you
+ * record the command buffer once for each slot and submit it many times, begin it with
+ * VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT: the validation layer does not follow exported
+ * timelines, and otherwise reports the command buffer as pending
+ * (VUID-vkQueueSubmit2-commandBuffer-03875) until a fence or an idle queue shows that it is not.
  * Errors: INVALID (NULL_ARGUMENT, RANGE: the slot, the resource, a destination that is too small,
  * an image's offset that is not a multiple of 4 and of its texel's bytes; USAGE: the resource lacks
  * TRANSFER_SRC), UNSUPPORTED (FORMAT: several planes or aspects).

@@ -16,9 +16,8 @@ CULV_EXTERN_C_BEGIN
 
 /** Your own VkSemaphore to import. */
 typedef struct culv_vk_semaphore_desc {
-    size_t struct_size; /**< Set by culv_vk_semaphore_desc_init(). */
-    /** Required. Created with VkExportSemaphoreCreateInfo{OPAQUE_FD}. */
-    VkSemaphore semaphore;
+    size_t struct_size;       /**< Set by culv_vk_semaphore_desc_init(). */
+    VkSemaphore semaphore;    /**< Required. Created with VkExportSemaphoreCreateInfo{OPAQUE_FD}. */
     culv_semaphore_type type; /**< Required: the type that it was created as. */
     culv_bool untracked;      /**< Binary: as culv_semaphore_desc::untracked. */
     /** Binary: nonzero when a signal of it was already submitted to Vulkan. */
@@ -26,19 +25,17 @@ typedef struct culv_vk_semaphore_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_vk_semaphore_desc;
 
-/** culv_vk_semaphore_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_vk_semaphore_desc)
 
 /** A semaphore for Culvert to make. */
 typedef struct culv_vk_semaphore_create_desc {
     size_t struct_size;       /**< Set by culv_vk_semaphore_create_desc_init(). */
     culv_semaphore_type type; /**< Default: CULV_SEMAPHORE_TIMELINE. */
-    /** Timeline: VkSemaphoreTypeCreateInfo::initialValue. Binary: 0. */
-    uint64_t initial_value;
-    culv_bool untracked; /**< Binary: as culv_semaphore_desc::untracked. */
-    const char *label;   /**< Copied (up to 63 bytes). Default: none. */
-    /** CULV_FALLBACK_...: what may replace sharing where that is impossible (culvert/fallback.h).
-     * HOST works only for timelines. Default: none. */
+    uint64_t initial_value;   /**< Timeline: VkSemaphoreTypeCreateInfo::initialValue. Binary: 0. */
+    culv_bool untracked;      /**< Binary: as culv_semaphore_desc::untracked. */
+    const char *label;        /**< Copied (up to 63 bytes). Default: none. */
+    /** CULV_FALLBACK_... that Culvert may use if sharing is impossible (culvert/fallback.h). HOST
+     * works only for timelines. Default: none. */
     uint32_t fallback;
 } culv_vk_semaphore_create_desc;
 
@@ -48,7 +45,7 @@ CULV_INIT(culv_vk_semaphore_create_desc)
 /** Imports your VkSemaphore. A timeline's present counter becomes the value that signals must
  * exceed. A binary semaphore counts as unsignaled, unless desc->signal_pending is set.
  * Errors: INVALID (NOT_EXPORTABLE ...), UNSUPPORTED, DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the VkSemaphore stays yours; *out is yours; give it to culv_semaphore_destroy().
+ * Ownership: the VkSemaphore stays yours; *out is yours, for culv_semaphore_destroy().
  * Threads: any.
  * Source: VK_KHR_external_semaphore_fd. */
 CULV_EXPORT culv_result culv_vk_semaphore_import(culv_vk_device *vk,
@@ -56,14 +53,14 @@ CULV_EXPORT culv_result culv_vk_semaphore_import(culv_vk_device *vk,
                                                  culv_semaphore **out);
 
 /** Makes an exportable semaphore and imports it into CUDA. It is all or nothing. desc may be NULL
- * for a timeline at 0. With `fallback`, where sharing is impossible, CUDA signals and waits in
- * another way (culv_semaphore_sharing() tells which).
+ * for a timeline at 0. If sharing is impossible and `fallback` is set, CUDA signals and waits in
+ * another way (culv_semaphore_sharing()).
  * Errors: INVALID (VALUE; DEVICE_MISMATCH: the VkDevice is attached as another GPU, and `fallback`
  * is not set), UNSUPPORTED (NOT_EXPORTABLE: the device does not export such semaphores, for example
  * software Vulkan and binary ones; EXTENSION_MISSING, PEER), DRIVER (a Vulkan or CUDA call failed),
  * ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours; give it to culv_shared_semaphore_destroy(). It keeps the attachment
- * alive, and your VkDevice must outlive it.
+ * Ownership: *out is yours, for culv_shared_semaphore_destroy(). It keeps the attachment alive, and
+ * your VkDevice must outlive it.
  * Threads: any.
  * Source: VkExportSemaphoreCreateInfo. */
 CULV_EXPORT culv_result culv_vk_semaphore_create(culv_vk_device *vk,
@@ -71,8 +68,7 @@ CULV_EXPORT culv_result culv_vk_semaphore_create(culv_vk_device *vk,
                                                  culv_shared_semaphore **out);
 
 /** Returns the VkSemaphore, for submissions. VK_NULL_HANDLE for NULL. Never destroy it.
- * Ownership: Culvert owns it.
- * Threads: any. */
+ * Ownership: Culvert owns it. Threads: any. */
 CULV_EXPORT VkSemaphore culv_vk_semaphore_handle(const culv_shared_semaphore *semaphore);
 
 CULV_EXTERN_C_END

@@ -13,7 +13,7 @@
 
 CULV_EXTERN_C_BEGIN
 
-/* What CUDA_TEXTURE_DESC lacks of a VkSamplerCreateInfo. Each line is (name, bit, what differs). */
+/* The settings of a VkSamplerCreateInfo that CUDA_TEXTURE_DESC lacks: (name, bit, what differs). */
 #define CULV_VK_SAMPLER_DIFFERENCES(X)                                                             \
     X(MAG_FILTER, 0, "CUDA has one filter; minFilter was taken, and magFilter differs")            \
     X(CUBIC_FILTER, 1, "CUDA has no cubic filter; linear was taken")                               \
@@ -41,9 +41,8 @@ typedef enum culv_vk_sampler_difference {
 
 /** Fills *out with the settings of a sampler, as far as CUDA has them. Sets a bit in *differences
  * (which may be NULL) for each setting that CUDA lacks. Levels, layers and plane stay as they are
- * in *out, because a view chooses them, not a sampler. Set out->struct_size first. A sampler does
- * not know a format: the border color is in the order R, G, B, A, so swap red and blue for a
- * B8G8R8A8 image.
+ * in *out, because a view chooses them, not a sampler. Set out->struct_size first. A sampler has no
+ * format: the border color is in the order R, G, B, A, so swap red and blue for a B8G8R8A8 image.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: not a VkSamplerCreateInfo, or a value that
  * Vulkan lacks).
  * Threads: any.
@@ -54,8 +53,7 @@ CULV_EXPORT culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateI
 
 /** Returns what one difference means, in one sentence.
  * Errors: none; "unknown" for other values.
- * Ownership: a static string, never NULL.
- * Threads: any. */
+ * Ownership: a static string, never NULL. Threads: any. */
 CULV_EXPORT const char *culv_vk_sampler_difference_text(culv_vk_sampler_difference difference);
 
 CULV_EXTERN_C_END

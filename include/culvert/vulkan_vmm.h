@@ -24,7 +24,7 @@ CULV_EXTERN_C_BEGIN
  *
  * `desc` is as for culv_vk_memory_from_handle(), but leave the fields handle, size and exporter
  * zero: the allocation determines them. NULL: any memory type, and a device-local one if there is
- * one. Create what you bind for external memory of the opaque type, and bind it where its
+ * one. Create the resource for external memory of the opaque type, and bind it where its
  * VkMemoryRequirements allow it.
  *
  * With `dedicated`, an image may be smaller than the allocation. A buffer must need all of it,
@@ -36,8 +36,8 @@ CULV_EXTERN_C_BEGIN
  * its exporter to culv_vk_memory_from_handle(); USAGE: a tile pool; DEDICATED: an image that is not
  * dedicated in memory that is not compressible, or a dedicated buffer that does not need all of the
  * allocation).
- * Ownership: *out is yours; give it to vkFreeMemory(). It keeps the memory alive even when the
- * allocation is destroyed.
+ * Ownership: *out is yours, for vkFreeMemory(). It keeps the memory alive even when the allocation
+ * is destroyed.
  * Threads: any.
  * Source: cuda.h, cuMemExportToShareableHandle; VkImportMemoryFdInfoKHR. */
 CULV_EXPORT culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_allocation *allocation,
@@ -48,29 +48,28 @@ CULV_EXPORT culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_all
  * allocation. It checks the alignment, the size, the memory type, and whether the buffer requires a
  * dedicated allocation. You may bind several buffers to one allocation.
  *
- * A buffer that needs all of the allocation gets it dedicated, and is of the fast kind. Another one
- * cannot be: Vulkan takes dedicated memory for a whole allocation only. Where it needs
- * CULV_SLOW_KIND_BYTES or more, a warning in the log says so. Make the buffer as large as the
- * allocation, and use ranges of it.
+ * A buffer that needs all of the allocation gets it dedicated, and is of the fast kind. A smaller
+ * one is not: Vulkan dedicates only whole allocations. If such a buffer needs CULV_SLOW_KIND_BYTES
+ * or more, a warning in the log says so. Make the buffer as large as the allocation, and use ranges
+ * of it.
  *
- * Not for buffers with SHADER_DEVICE_ADDRESS: bind those yourself to memory of
- * culv_vk_memory_from_vmm() with allocate_flags.
+ * Bind a buffer with SHADER_DEVICE_ADDRESS yourself, to memory of culv_vk_memory_from_vmm() with
+ * allocate_flags.
  * Errors: as culv_vk_memory_from_vmm(); INVALID (RANGE: offset and the buffer's size leave the
  * allocation; VALUE: offset is not a multiple of VkMemoryRequirements::alignment; DEDICATED:
  * required, but the buffer does not need all of the allocation).
- * Ownership: *out is yours; give it to vkFreeMemory() after vkDestroyBuffer(). After an error the
- * buffer is unbound.
+ * Ownership: *out is yours, for vkFreeMemory() after vkDestroyBuffer(). After an error the buffer
+ * is unbound.
  * Threads: any, ordered with other uses of the buffer. */
 CULV_EXPORT culv_result culv_vk_buffer_bind_vmm(culv_vk_device *vk, VkBuffer buffer,
                                                 culv_vmm_allocation *allocation,
                                                 VkDeviceSize offset, VkDeviceMemory *out);
 
-/** Returns the kind of memory that culv_vk_buffer_bind_vmm() gives this buffer at this offset:
- * CULV_MEMORY_KIND_FAST where the buffer needs all of the allocation; CULV_MEMORY_KIND_PLAIN where
- * it lies at an offset or needs less; CULV_MEMORY_KIND_COMPRESSIBLE where the allocation is
- * compressible. Bound or not makes no difference. The answer is not meant for a buffer that you
- * made for sparse binding: that is CULV_MEMORY_KIND_PLAIN. CULV_MEMORY_KIND_UNKNOWN where an
- * argument is NULL.
+/** Returns the kind of memory that culv_vk_buffer_bind_vmm() gives this buffer at this offset,
+ * whether it is bound yet or not. CULV_MEMORY_KIND_COMPRESSIBLE if the allocation is compressible;
+ * CULV_MEMORY_KIND_FAST if the buffer needs all of the allocation; CULV_MEMORY_KIND_PLAIN if it
+ * lies at an offset or needs less. A buffer that you made for sparse binding is always
+ * CULV_MEMORY_KIND_PLAIN: do not ask for it. CULV_MEMORY_KIND_UNKNOWN if an argument is NULL.
  * Threads: any, ordered with the destruction of the buffer and the allocation.
  * Source: measured, docs/measured/memory-kinds.md. */
 CULV_EXPORT culv_memory_kind culv_vk_vmm_memory_kind(culv_vk_device *vk, VkBuffer buffer,
@@ -81,17 +80,16 @@ CULV_EXPORT culv_memory_kind culv_vk_vmm_memory_kind(culv_vk_device *vk, VkBuffe
  * Culvert checks create_info against what CUDA could map.
  *
  * At offset 0 the memory is dedicated to the image. At another offset, beside other resources, the
- * allocation must be compressible, as granted by the device (culv_vmm_allocation_info::usage):
- * NVIDIA's Vulkan writes images that share memory compressed, and CUDA would read wrong texels
- * (measured).
+ * device must have granted compressible memory (culv_vmm_allocation_info::usage): NVIDIA's Vulkan
+ * writes images that share memory compressed, and CUDA would read wrong texels (measured).
  *
  * CUDA sees the bytes in an order that only the driver knows. To get CUDA arrays, import the handle
  * of culv_vmm_export_dup() with culv_memory_import_take(), with `dedicated` set at offset 0, and
  * map the image on that with culv_vk_image_map().
  * Errors: as culv_vk_buffer_bind_vmm(); as culv_vk_check_image() of create_info (TILING, USAGE,
  * FORMAT, EXTENT); INVALID (DEDICATED: an offset in memory that is not compressible).
- * Ownership: *out is yours; give it to vkFreeMemory() after vkDestroyImage(). After an error the
- * image is unbound.
+ * Ownership: *out is yours, for vkFreeMemory() after vkDestroyImage(). After an error the image is
+ * unbound.
  * Threads: any, ordered with other uses of the image.
  * Source: measured, docs/measured/nvidia-measured.md. */
 CULV_EXPORT culv_result culv_vk_image_bind_vmm(culv_vk_device *vk, VkImage image,
@@ -99,7 +97,7 @@ CULV_EXPORT culv_result culv_vk_image_bind_vmm(culv_vk_device *vk, VkImage image
                                                culv_vmm_allocation *allocation, VkDeviceSize offset,
                                                VkDeviceMemory *out);
 
-/** How Vulkan sees a vector. Zero in every field but struct_size means the default. */
+/** Vulkan's view of a vector. */
 typedef struct culv_vk_vector_view_desc {
     size_t struct_size; /**< Set by culv_vk_vector_view_desc_init(). */
     /** Required: the usage of the buffers. With SHADER_DEVICE_ADDRESS the buffers have
@@ -109,40 +107,38 @@ typedef struct culv_vk_vector_view_desc {
      * chunks. You must have created the VkDevice with sparseBinding and sparseResidencyBuffer;
      * Culvert cannot check that. VK_NULL_HANDLE: one buffer for each chunk. */
     VkQueue sparse_queue;
-    /** With sparse_queue: size of the sparse buffer in bytes. At least what the vector will ever
-     * commit, including what it commits ahead. It costs no memory. */
+    /** With sparse_queue: size of the sparse buffer in bytes, at least the most that the vector
+     * will ever commit, including `commit_ahead`. It costs no memory. */
     VkDeviceSize sparse_size;
     const char *label; /**< Copied (up to 63 bytes). Default: the vector's. */
 } culv_vk_vector_view_desc;
 
-/** culv_vk_vector_view_desc_init(): struct_size is set, all else is 0. */
 CULV_INIT(culv_vk_vector_view_desc)
 
 /** A Vulkan buffer on a part of a vector. */
 typedef struct culv_vk_vector_view_buffer {
     VkBuffer buffer;
     VkDeviceSize offset; /**< Offset of the buffer in the vector in bytes. */
-    /** Size in bytes. For a sparse buffer: what is bound, from offset 0 on. */
-    VkDeviceSize size;
-    uint64_t chunk; /**< culv_vector_chunk::id. 0 for a sparse buffer. */
+    VkDeviceSize size; /**< Size in bytes. For a sparse buffer: what is bound, from offset 0 on. */
+    uint64_t chunk;    /**< culv_vector_chunk::id. 0 for a sparse buffer. */
 } culv_vk_vector_view_buffer;
 
 /** Makes Vulkan's view of a vector and imports the chunks that it has. The chunks must be
- * exportable as OPAQUE_FD (on Windows OPAQUE_WIN32). Every device can have one buffer for each
- * chunk; draw and dispatch once for each. A vector with `min_chunk` or `growth_percent` has few
+ * exportable as OPAQUE_FD (on Windows OPAQUE_WIN32). Without a sparse queue each chunk has a
+ * buffer: draw and dispatch once for each. A vector with `min_chunk` or `growth_percent` has few
  * large chunks.
  * Errors: as culv_vk_buffer_bind_vmm(); INVALID (VALUE: no usage, or a sparse size that is too
  * small or too large; NOT_EXPORTABLE), UNSUPPORTED (NOT_EXPORTABLE: the device exports no buffers
  * of such a usage; USAGE: the device lacks sparse binding, or takes no external memory for sparse
  * buffers).
- * Ownership: *out is yours; give it to culv_vector_view_destroy(), before or after the vector goes.
+ * Ownership: *out is yours, for culv_vector_view_destroy(), before or after the vector is
+ * destroyed.
  * Threads: any, but not during a call that changes the vector. */
 CULV_EXPORT culv_result culv_vk_vector_view_create(culv_vk_device *vk, culv_vector *vector,
                                                    const culv_vk_vector_view_desc *desc,
                                                    culv_vector_view **out);
 
-/** Lists the buffers by offset. Writes up to `capacity` of them into parts (NULL when capacity is
- * 0), and sets *count to the number of buffers.
+/** Lists the buffers by offset. `parts` and *count are as in every call that lists (culvert.h).
  * Errors: INVALID (NULL_ARGUMENT; VALUE: the view is another API's).
  * Ownership: Culvert owns the buffers, which are valid until an update drops them.
  * Threads: one at a time. */
@@ -151,8 +147,8 @@ CULV_EXPORT culv_result culv_vk_vector_view_get_buffers(const culv_vector_view *
                                                         size_t capacity, size_t *count);
 
 /** Returns the kind of memory that all of the view's buffers lie in: CULV_MEMORY_KIND_FAST, or
- * CULV_MEMORY_KIND_COMPRESSIBLE where the vector's memory is compressible. CULV_MEMORY_KIND_PLAIN
- * for one sparse buffer, and should Vulkan want more for a chunk's buffer than the chunk has.
+ * CULV_MEMORY_KIND_COMPRESSIBLE if the vector's memory is compressible. CULV_MEMORY_KIND_PLAIN for
+ * one sparse buffer, and if Vulkan wants more for a chunk's buffer than the chunk has.
  * CULV_MEMORY_KIND_UNKNOWN for NULL, another API's view, and a view that has no buffer yet.
  * Threads: one at a time. */
 CULV_EXPORT culv_memory_kind culv_vk_vector_view_memory_kind(const culv_vector_view *view);

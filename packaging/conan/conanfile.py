@@ -18,7 +18,7 @@ class CulvertConan(ConanFile):
     settings = "os", "arch", "compiler", "build_type"
     options = {"shared": [True, False], "fPIC": [True, False], "soft": [True, False], "tools": [True, False]}
     default_options = {"shared": True, "fPIC": True, "soft": False, "tools": False}
-    sources = ("CMakeLists.txt", "LICENSE", "README.md", "abi/*", "cmake/*", "docs/*.md", "docs/man/*", "include/*", "samples/*", "soft/*",
+    sources = ("CMakeLists.txt", "LICENSE", "README.md", "cmake/*", "cuda_headers/*", "docs/*.md", "docs/man/*", "include/*", "samples/*", "soft/*",
                "src/*", "tools/*")
 
     @property
@@ -57,6 +57,7 @@ class CulvertConan(ConanFile):
         toolchain = CMakeToolchain(self)
         toolchain.cache_variables["CULVERT_SOFT"] = bool(self.options.get_safe("soft", False))
         toolchain.cache_variables["CULVERT_TOOLS"] = bool(self.options.tools)
+        toolchain.cache_variables["CULVERT_CHECK"] = bool(self.options.tools)
         for part in ("TESTS", "SAMPLES", "BENCH"):
             toolchain.cache_variables[f"CULVERT_{part}"] = False
         headers = self.dependencies["vulkan-headers"].cpp_info.includedirs[0]

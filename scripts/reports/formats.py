@@ -1,6 +1,6 @@
-"""The table of docs/formats.md, from the results of the format sweep (tests/formats): a column for each machine.
+"""The table of docs/formats.md, from the results of the format sweep (tests/library/formats): a column for each machine.
 
-RESULTS are formats.jsonl files, one or more a machine (of `ctest -R '^formats'`: BUILD/tests/formats/formats_results/;
+RESULTS are formats.jsonl files, one or more a machine (of `ctest -R '^formats'`: BUILD/tests/library/formats/formats_results/;
 of a bundle's `run all`: in results.tar.gz). Columns of machines that are not among them stay as they are, and so does
 everything outside the marks <!-- table:begin --> and <!-- table:end -->. --check compares the page's rows with those
 of the library, which PROGRAM (the test program `formats`) prints, and says what differs.
@@ -196,7 +196,7 @@ def render(rows, machines, old):
     mapped = [cells(row) + [columns[label].get(row["row"], "not tried") for label in labels]
               for row in order if row["mapped"]]
     refused = [cells(row) for row in order if not row["mapped"]]
-    out = ["", "Made by `scripts/report formats` from the answers of the format sweep (`tests/formats`); not edited by hand. `[]` is an array. *Right*: every "
+    out = ["", "Made by `scripts/report formats` from the answers of the format sweep (`tests/library/formats`); not edited by hand. `[]` is an array. *Right*: every "
            "byte of every level, layer and slice came over both ways, by array copies and by kernels' surfaces, and kernels' textures returned what the "
            "format's definition and `texelFetch()` in Vulkan say (of compressed blocks: what Vulkan says), in both forms, of images that Culvert made and "
            "of the caller's own.", ""]

@@ -1,6 +1,6 @@
 """The page of the Python package's benchmark, docs/measured/python-performance.md.
 
-RESULTS: the JSON of tests/python/bench.py (a bundle's `run python-bench --json=FILE`), and what its `run python-tests` printed;
+RESULTS: the JSON of tests/bindings/python/bench.py (a bundle's `run python-bench --json=FILE`), and what its `run python-tests` printed;
 or a directory or .tar.gz that a bundle's `run all` left, with python.json and python.txt in it. Each is a section.
 SPDX-License-Identifier: MIT
 """
@@ -21,8 +21,8 @@ MEASURE = """\
 ## Measure it
 
 ```sh
-python3 tests/python/bench.py --json=python.json   # from a bundle: ./run python-bench --json=python.json
-python3 tests/python/run.py >python.txt            # from a bundle: ./run python-tests >python.txt
+python3 tests/bindings/python/bench.py --json=python.json   # from a bundle: ./run python-bench --json=python.json
+python3 tests/bindings/python/run.py >python.txt            # from a bundle: ./run python-tests >python.txt
 scripts/report python python.json python.txt       # this page
 ```
 
@@ -57,7 +57,7 @@ def looked_at(text, path):
                 raise Bad(f"{path}: this report knows no group for {name}")
         return run
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Bad(f"{path}: not the JSON of tests/python/bench.py ({type(error).__name__}: {error})") from error
+        raise Bad(f"{path}: not the JSON of tests/bindings/python/bench.py ({type(error).__name__}: {error})") from error
 
 
 def group_of(name):

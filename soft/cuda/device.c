@@ -4,8 +4,9 @@
  * The devices are the CPU devices that Vulkan lists, with their UUIDs. CULVERT_SOFT_DEVICES=N makes
  * it exactly N: the first N, and where there are fewer, copies of the first one with the last byte
  * of the UUID raised by the ordinal. Such a copy is an invented device: no Vulkan device is its
- * twin, and all Vulkan memory is another device's to it. The posing build (SOFT_POSING) has two
- * invented devices and asks Vulkan nothing. */
+ * twin, and all Vulkan memory is another device's to it. A list (CULVERT_SOFT_DEVICES=1,0) shows
+ * these devices in this order, as CUDA_VISIBLE_DEVICES does of GPUs. The posing build
+ * (SOFT_POSING) has two invented devices and asks Vulkan nothing. */
 #include "array.h"
 #include "vmm.h"
 
@@ -55,6 +56,24 @@ static void add_device(const struct soft_found_device *found, int ordinal, bool 
     soft_context_init(&device->primary, ordinal, true);
 }
 
+/* Which devices there are, in their order; returns how many. */
+static int choose_devices(const char *text, int count, int order[SOFT_MAX_DEVICES])
+{
+    const bool list = text != NULL && strchr(text, ',') != NULL;
+    int chosen = 0;
+    while (list && text != NULL && *text >= '0' && *text <= '9' && chosen < SOFT_MAX_DEVICES) {
+        order[chosen++] = atoi(text) % SOFT_MAX_DEVICES;
+        text = strchr(text, ',');
+        if (text != NULL) text++;
+    }
+    if (chosen > 0) return chosen;
+    if (text != NULL && atoi(text) > 0)
+        count = atoi(text) < SOFT_MAX_DEVICES ? atoi(text) : SOFT_MAX_DEVICES;
+    for (int i = 0; i < count; i++)
+        order[i] = i;
+    return count;
+}
+
 CUresult CUDAAPI cuInit(unsigned int Flags)
 {
     CUresult result = soft_begin(__func__, SOFT_NEED_NOTHING, NULL);
@@ -66,17 +85,15 @@ CUresult CUDAAPI cuInit(unsigned int Flags)
     struct soft_found_device found[SOFT_MAX_DEVICES] = {0};
     int count = find_devices(found);
     if (count == 0) return soft_end(CUDA_ERROR_NO_DEVICE);
-    int wanted = count;
-    const char *text = secure_getenv("CULVERT_SOFT_DEVICES");
-    if (text != NULL && atoi(text) > 0)
-        wanted = atoi(text) < SOFT_MAX_DEVICES ? atoi(text) : SOFT_MAX_DEVICES;
+    int order[SOFT_MAX_DEVICES];
+    const int wanted = choose_devices(secure_getenv("CULVERT_SOFT_DEVICES"), count, order);
     for (int i = 0; i < wanted; i++) {
-        if (i < count) {
-            add_device(&found[i], i, false);
+        if (order[i] < count) {
+            add_device(&found[order[i]], i, false);
             continue;
         }
         struct soft_found_device copy = found[0];
-        copy.uuid[15] = (uint8_t)(copy.uuid[15] + i);
+        copy.uuid[15] = (uint8_t)(copy.uuid[15] + order[i]);
         copy.has_luid = false;
         add_device(&copy, i, true);
     }

@@ -10,23 +10,30 @@ struct filling {
     CUDA_MEMSET_NODE_PARAMS params;
 };
 
+/* By copies that double: as fast as memset() for each size of element, also under a sanitizer. */
+static void fill_row(unsigned char *to, const void *value, size_t element, size_t size)
+{
+    enum { MOST = 64 << 10 }; /* a source that stays in the cache */
+    memcpy(to, value, element);
+    for (size_t done = element, next; done < size; done += next) {
+        next = done < MOST ? done : MOST;
+        if (next > size - done) next = size - done;
+        memcpy(to + done, to, next);
+    }
+}
+
 static void fill_rows(void *arg)
 {
     const CUDA_MEMSET_NODE_PARAMS *p = &((const struct filling *)arg)->params;
-    for (size_t y = 0; y < p->height; y++) {
-        const uintptr_t row = (uintptr_t)p->dst + y * p->pitch;
-        if (p->elementSize == 1) {
-            memset((void *)row, (int)p->value, p->width);
-        } else if (p->elementSize == 2) {
-            uint16_t *to = (uint16_t *)row;
-            for (size_t i = 0; i < p->width; i++)
-                to[i] = (uint16_t)p->value;
-        } else {
-            uint32_t *to = (uint32_t *)row;
-            for (size_t i = 0; i < p->width; i++)
-                to[i] = p->value;
-        }
-    }
+    const uint8_t one = (uint8_t)p->value;
+    const uint16_t two = (uint16_t)p->value;
+    const uint32_t four = p->value;
+    const void *value = p->elementSize == 1   ? (const void *)&one
+                        : p->elementSize == 2 ? (const void *)&two
+                                              : (const void *)&four;
+    for (size_t y = 0; y < p->height; y++)
+        fill_row((unsigned char *)(uintptr_t)p->dst + y * p->pitch, value, p->elementSize,
+                 p->width * p->elementSize);
 }
 
 static CUresult run_filling(struct soft_op *op)

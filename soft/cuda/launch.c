@@ -11,6 +11,7 @@ struct launch {
     struct soft_op op;
     struct soft_function *function; /* gone if another one has its address, or none has */
     uint64_t function_id;
+    const struct soft_context *context; /* the kernel's */
     struct soft_grid grid;
     struct soft_launch_how how;
     void **params; /* into `values` */
@@ -26,6 +27,10 @@ struct host_call {
 static CUresult run_launch(struct soft_op *op)
 {
     struct launch *launch = (struct launch *)(void *)op;
+    const culv_soft_kernel *kernel = launch->grid.kernel;
+    for (uint32_t i = 0; i < kernel->num_params; i++)
+        if (!soft_peers_reach(launch->context, launch->params[i], kernel->param_sizes[i]))
+            return soft_note_fault(), CUDA_ERROR_ILLEGAL_ADDRESS;
     return soft_pool_run(&launch->grid);
 }
 
@@ -127,6 +132,7 @@ CUresult soft_kernel_make(const CUDA_KERNEL_NODE_PARAMS *p, const struct soft_la
     launch->op.admit = admit_launch;
     launch->function = function;
     launch->function_id = function->id;
+    launch->context = function->object.context;
     launch->grid = (struct soft_grid){.kernel = function->kernel,
                                       .meets = function->meets,
                                       .grid = grid,

@@ -2,9 +2,14 @@
 /* The twin's CUDA driver: devices as each other's peers, and copies from one context's memory to
  * another's.
  *
- * All devices' memory is the processor's, so that access needs no enabling and nothing here can
- * enforce it: only the bookkeeping is the driver's. */
+ * All devices' memory is the processor's. A kernel that is handed an address of another device's
+ * memory, which its own does not reach, faults as on NVIDIA's driver, even if it does not use the
+ * address. An address that it finds in memory is not looked at. */
 #include "copy.h"
+#include "mem_pool.h"
+#include "vmm.h"
+
+#include <string.h>
 
 static bool can_access(CUdevice device, CUdevice peer)
 {
@@ -114,6 +119,41 @@ CUresult CUDAAPI cuCtxDisablePeerAccess(CUcontext peerContext)
     if (at == context->num_peers) return soft_end(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
     drop(context, at);
     return soft_end(CUDA_SUCCESS);
+}
+
+/* As measured on two H200: another API's memory is its importer's alone, whatever peer access. */
+static bool reaches(const struct soft_context *context, const struct soft_range *range)
+{
+    const int device = context->device;
+    switch (range->kind) {
+    case SOFT_RANGE_HOST:
+    case SOFT_RANGE_REGISTERED: return true;
+    case SOFT_RANGE_VIRTUAL: return range->virtual->access[device] != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    case SOFT_RANGE_POOLED:
+        return range->device == device || range->managed ||
+               range->pooled->pool->access[device] != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    case SOFT_RANGE_MAPPED:
+    case SOFT_RANGE_GRAPHICS: return range->device == device;
+    default:
+        return range->device == device || range->managed ||
+               position(context, range->context) < context->num_peers;
+    }
+}
+
+bool soft_peers_reach(const struct soft_context *context, const void *argument, size_t size)
+{
+    bool reached = true;
+    if (soft.device_count < 2) return true;
+    pthread_mutex_lock(&soft.lock);
+    for (size_t at = 0; reached && at + sizeof(uintptr_t) <= size; at += sizeof(uintptr_t)) {
+        uintptr_t address;
+        memcpy(&address, (const char *)argument + at, sizeof(address));
+        const struct soft_range *range = soft_range_find(address);
+        reached = range == NULL || soft_object_find(context, SOFT_CONTEXT) == NULL ||
+                  reaches(context, range);
+    }
+    pthread_mutex_unlock(&soft.lock);
+    return reached;
 }
 
 CUresult soft_contexts_wait(CUcontext first, CUcontext second)

@@ -191,6 +191,9 @@ struct soft_context *soft_context_find(CUcontext handle); /* alive, or NULL */
 /* The context ends: it has no peers, and is nobody's. */
 void soft_peers_forget(struct soft_context *context);
 uint64_t soft_peers_count(void);
+/* Whether the context's kernels may use the addresses in an argument of one. Called without the
+ * lock. */
+bool soft_peers_reach(const struct soft_context *context, const void *argument, size_t size);
 /* For the work of both, which must be alive afterwards. */
 CUresult soft_contexts_wait(CUcontext first, CUcontext second);
 

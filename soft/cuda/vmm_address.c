@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: reserved addresses, mappings and access to them.
  *
- * A mapping's pages have the widest access that any device has: nothing separates devices within a
- * process. None of these calls waits for work in streams (measured on an H200): what still uses the
- * memory faults. None minds a sticky error (measured of cuMemCreate, cuMemUnmap, cuMemRelease and
- * cuMemAddressFree). */
+ * A mapping's pages have the widest access that any device has: a kernel's arguments are what
+ * separates devices within a process (peer.c). None of these calls waits for work in streams
+ * (measured on an H200): what still uses the memory faults. None minds a sticky error (measured of
+ * cuMemCreate, cuMemUnmap, cuMemRelease and cuMemAddressFree). */
 #include "vmm.h"
 
 #include <stdlib.h>

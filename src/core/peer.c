@@ -218,6 +218,21 @@ static culv_result refuse(const culv_device *device, const culvi_peer *peer, con
                       peer->why);
 }
 
+void culvi_peer_enable(culv_device *device, culvi_peer *peer)
+{
+    culvi_scope scope;
+    if (peer->enabled || device->cuda->cuCtxEnablePeerAccess == NULL) return;
+    if (culvi_enter_quietly(device, &scope) != CUDA_SUCCESS) return;
+    const CUresult r = CULVI_CU(device, cuCtxEnablePeerAccess, (peer->device->context, 0));
+    culvi_leave(device, &scope);
+    peer->enabled = r == CUDA_SUCCESS || r == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+    if (!peer->enabled)
+        culvi_log(&device->voice, CULV_LOG_INFO,
+                  "copies between '%s' and '%s' go through the host: cuCtxEnablePeerAccess "
+                  "answered %d",
+                  device->caps.name, peer->device->caps.name, (int)r);
+}
+
 culv_result culvi_peer_verify(culv_device *device, culvi_peer *peer, const char *label)
 {
     uint32_t wrong = 0;
@@ -270,6 +285,7 @@ culv_device *culvi_peer_release(culv_device *device, culvi_peer *peer)
     if (--peer->users > 0) return NULL;
     culv_device *closed = peer->device;
     peer->device = NULL;
+    peer->enabled = false;
     device->counts.peers--;
     return closed;
 }

@@ -11,6 +11,7 @@ struct culvi_peer {
     culv_uuid uuid;
     culv_device *device; /* while it has users */
     uint32_t users;
+    bool enabled; /* the device reaches its memory: culvi_peer_enable() */
     enum { CULVI_PEER_UNKNOWN, CULVI_PEER_GOOD, CULVI_PEER_WRONG } verdict;
     char why[800]; /* it is wrong */
 };
@@ -18,6 +19,10 @@ struct culvi_peer {
 /* Opens the GPU with this UUID. The caller holds the lock. */
 culv_result culvi_peer_acquire(culv_device *device, const culv_uuid *uuid, const char *label,
                                culvi_peer **out);
+/* Lets copies go straight to the other GPU's memory. Measured on two H200: 390 GB/s in place of 38
+ * through the host's. It stays, because others in this context may rely on it by then; what the
+ * driver refuses costs speed alone. The caller holds the lock. */
+void culvi_peer_enable(culv_device *device, culvi_peer *peer);
 /* Verifies copies by their data, once for each pair (R37). The caller holds the lock. */
 culv_result culvi_peer_verify(culv_device *device, culvi_peer *peer, const char *label);
 /* Returns the other GPU's device if this was its last user, else NULL. Close it without the lock,

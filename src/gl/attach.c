@@ -95,7 +95,7 @@ static culv_result identify(culv_gl *gl, const culvi_gl_context *now)
     gl->base.luid = gl->table.luid;
     gl->base.node_mask = gl->table.node_mask;
     snprintf(gl->base.name, sizeof gl->base.name, "%s", gl->table.renderer);
-    return culvi_graphics_identify(&gl->base, gl->how.fallback, false);
+    return culvi_graphics_identify(&gl->base, gl->how.fallback, gl->how.allow_other_gpu != 0);
 }
 
 culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *desc, culv_gl **out)
@@ -216,7 +216,8 @@ const culvi_words culvi_gl_words = {
     .wait_call = "vkWaitSemaphores",
     .signal_call = "vkSignalSemaphore",
     .attach_desc = "culv_gl_desc",
-    .cross = "",
+    .cross = "set culv_gl_desc.allow_other_gpu to 1 and work on that GPU's buffers in place from "
+             "this one, ",
     .open_call = "culv_device_open_for_gl",
     .memory_desc = "culv_gl_memory_desc",
     .memory_size = "size",

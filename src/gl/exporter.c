@@ -113,7 +113,7 @@ static culv_result choose(const culv_gl *gl, const char *label, PFN_vkGetInstanc
             *out = list[i].physical_device;
             return CULV_OK;
         }
-    if (gl->base.foreign && count > 0) {
+    if (gl->base.foreign && !gl->base.across && count > 0) {
         *out = list[0].physical_device;
         return CULV_OK;
     }
@@ -173,6 +173,7 @@ static culv_result make_own(culv_gl *gl, const char *label, culvi_gl_exporter *e
     d.num_physical_devices = 1;
     d.label = "OpenGL's exporter";
     d.fallback = gl->how.fallback;
+    d.allow_other_gpu = gl->how.allow_other_gpu;
     result = choose(gl, label, d.get_instance_proc_addr, e->instance, &d.physical_device);
     if (result == CULV_OK) result = make_device(gl, label, e, d.get_instance_proc_addr, &d);
     if (result == CULV_OK) result = culv_vk_attach(gl->base.device, &d, &e->vk);

@@ -122,6 +122,8 @@ CULV_GL(glNamedFramebufferRenderbuffer, OPTIONAL, void,
         (uint32_t framebuffer, uint32_t attachment, uint32_t target, uint32_t renderbuffer))
 CULV_GL(glGetNamedFramebufferParameteriv, OPTIONAL, void,
         (uint32_t framebuffer, uint32_t name, int32_t *out))
+CULV_GL(glGetNamedFramebufferAttachmentParameteriv, OPTIONAL, void,
+        (uint32_t framebuffer, uint32_t attachment, uint32_t name, int32_t *out))
 CULV_GL(glBlitNamedFramebuffer, OPTIONAL, void,
         (uint32_t from, uint32_t to, int32_t x0, int32_t y0, int32_t x1, int32_t y1, int32_t to_x0,
          int32_t to_y0, int32_t to_x1, int32_t to_y1, uint32_t mask, uint32_t filter))

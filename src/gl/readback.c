@@ -133,6 +133,43 @@ static culv_result need_scratch(culv_gl_readback *r, int i)
     return CULV_OK;
 }
 
+/* Pixels outside of a framebuffer are undefined, without an error. OpenGL does not tell how large
+ * the default framebuffer is. */
+static culv_result check_extent(const culv_gl_readback *r, uint32_t framebuffer, int32_t x,
+                                int32_t y)
+{
+    enum { READ_BUFFER = 0x0c02, OBJECT_TYPE = 0x8cd0, OBJECT_NAME, TEXTURE_LEVEL };
+    enum { TEXTURE = 0x1702, COLOR = 0x4000, DEPTH_ATTACHMENT = 0x8d00 };
+    const culvi_gl_table *t = &r->gl->table;
+    int32_t from = 0, type = 0, name = 0, level = 0;
+    int32_t width = 0, height = 0;
+    if (framebuffer == 0 || t->glGetNamedFramebufferAttachmentParameteriv == NULL) return CULV_OK;
+    if (formats[r->format].mask == COLOR)
+        t->glGetNamedFramebufferParameteriv(framebuffer, READ_BUFFER, &from);
+    else
+        from = DEPTH_ATTACHMENT; /* of GL_DEPTH_STENCIL_ATTACHMENT the two may be different objects */
+    t->glGetNamedFramebufferAttachmentParameteriv(framebuffer, (uint32_t)from, OBJECT_TYPE, &type);
+    t->glGetNamedFramebufferAttachmentParameteriv(framebuffer, (uint32_t)from, OBJECT_NAME, &name);
+    if (type == CULVI_GL_RENDERBUFFER) {
+        t->glGetNamedRenderbufferParameteriv((uint32_t)name, CULVI_GL_RENDERBUFFER_WIDTH, &width);
+        t->glGetNamedRenderbufferParameteriv((uint32_t)name, CULVI_GL_RENDERBUFFER_HEIGHT, &height);
+    } else if (type == TEXTURE) {
+        t->glGetNamedFramebufferAttachmentParameteriv(framebuffer, (uint32_t)from, TEXTURE_LEVEL,
+                                                      &level);
+        t->glGetTextureLevelParameteriv((uint32_t)name, level, CULVI_GL_TEXTURE_WIDTH, &width);
+        t->glGetTextureLevelParameteriv((uint32_t)name, level, CULVI_GL_TEXTURE_HEIGHT, &height);
+    }
+    culvi_gl_drop_errors(t);
+    if (width == 0 || height == 0) return CULV_OK; /* OpenGL refuses the read, and says why */
+    if (x >= 0 && y >= 0 && x <= width - r->width && y <= height - r->height) return CULV_OK;
+    return culvi_fail(culvi_gl_voice(r->gl), r->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+                      "culv_gl_readback_read(): %" PRId32 " x %" PRId32 " pixels at (%" PRId32
+                      ", %" PRId32 ") are not all in the framebuffer %" PRIu32
+                      ", whose attachment has %" PRId32 " x %" PRId32
+                      "; make a readback of its size when it changes",
+                      r->width, r->height, x, y, framebuffer, width, height);
+}
+
 /* OpenGL leaves a blit out, without an error, in a conditional render whose query counted nothing.
  * It tells of a conditional render only by refusing a second one. */
 static culv_result check_conditional(const culv_gl_readback *r)
@@ -254,6 +291,7 @@ culv_result culv_gl_readback_read(culv_gl_readback *readback, uint32_t framebuff
     result = culvi_gl_check_error(gl, readback->label, "glGetNamedFramebufferParameteriv",
                                   CULV_REASON_VALUE,
                                   "%" PRIu32 " is no framebuffer of this context", framebuffer);
+    if (result == CULV_OK) result = check_extent(readback, framebuffer, x, y);
     /* A resolve cannot turn the image upside down at the same time. */
     if (result == CULV_OK && samples > 0) result = blit(readback, 0, false, &framebuffer, &x, &y);
     if (result == CULV_OK && readback->flip && has_depth(readback))

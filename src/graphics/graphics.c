@@ -150,6 +150,7 @@ culv_result culvi_graphics_peer(culvi_graphics *graphics, const char *label, cul
     culvi_mutex_lock(&device->lock);
     if (graphics->peer == NULL)
         result = culvi_peer_acquire(device, &graphics->uuid, label, &graphics->peer);
+    if (result == CULV_OK && graphics->across) culvi_peer_enable(device, graphics->peer);
     if (result == CULV_OK) result = culvi_peer_verify(device, graphics->peer, label);
     if (result == CULV_OK && graphics->there == NULL)
         /* It attaches as the caller did: a missing extension is a reason for the next path, not an

@@ -26,7 +26,7 @@ void culvi_vector_give(culv_vector *v)
 {
     culvi_mutex_lock(&v->lock);
     v->busy = false;
-    if (v->ahead != 0) culvi_condition_wake_all(&v->changed);
+    culvi_condition_wake_all(&v->changed);
     culvi_mutex_unlock(&v->lock);
 }
 

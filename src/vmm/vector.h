@@ -41,8 +41,7 @@ typedef struct culvi_vector_pin {
     uint64_t end;     /* bytes into the space */
 } culvi_vector_pin;
 
-/* Whoever changes the chunks or the present space is `busy`: the one caller, or the thread that
- * commits ahead. Only it writes them, with the lock held, so it may read them without the lock.
+/* Whoever changes the chunks or the spaces is `busy`: a caller, or the thread that commits ahead. Only it writes them, with the lock held, so it may read them without the lock.
  * Driver calls are made without the lock. */
 struct culv_vector {
     /* the caller's handle, and the views of other APIs, which may outlive that handle */
@@ -71,7 +70,7 @@ struct culv_vector {
     culvi_condition changed;
     bool busy;
     culvi_vector_space *space;
-    culvi_vector_space *retiring; /* only the caller changes it */
+    culvi_vector_space *retiring;
     culv_vector_chunk *chunks;
     size_t num_chunks, capacity;
     culvi_vector_pin *pins;  /* what keeps memory and addresses where they are */
@@ -95,6 +94,14 @@ struct culv_vector {
 static inline uint64_t culvi_vector_round(const culv_vector *v, uint64_t bytes)
 {
     return (bytes + v->granularity - 1) / v->granularity * v->granularity;
+}
+
+/* Makes the size at least `size`: several threads may grow. */
+static inline void culvi_vector_raise(culv_vector *v, uint64_t size)
+{
+    uint64_t now = atomic_load(&v->size);
+    while (size > now && !atomic_compare_exchange_weak(&v->size, &now, size)) {
+    }
 }
 
 /* vector.c: frees what nobody can use any longer; `unmap`: also what no stream was named for. */

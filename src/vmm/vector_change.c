@@ -236,7 +236,7 @@ static CUdeviceptr publish(change *c, uint64_t size)
     atomic_store(&v->base, v->space->base);
     atomic_store(&v->committed, committed);
     if (!v->walled) atomic_store(&v->full, false);
-    if (size > atomic_load(&v->size)) atomic_store(&v->size, size);
+    culvi_vector_raise(v, size);
     if (changes) atomic_fetch_add(&v->generation, 1);
     culvi_mutex_unlock(&v->lock);
     return before;

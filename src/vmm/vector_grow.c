@@ -36,7 +36,7 @@ culv_result culvi_vector_commit(culv_vector *v, uint64_t need, uint64_t wish, ui
 
 static void publish_size(culv_vector *v, uint64_t size)
 {
-    if (size > atomic_load(&v->size)) atomic_store(&v->size, size);
+    culvi_vector_raise(v, size);
     culvi_vector_ahead_wake(v);
 }
 

@@ -88,6 +88,7 @@ culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr before, CUstream
     culv_result result = CULV_OK;
     CULVI_REQUIRE(NULL, vector);
     culv_vector *v = vector;
+    (void)culvi_vector_take(v, UINT64_MAX);
     for (culvi_vector_space **link = &v->retiring; *link != NULL && result == CULV_OK;) {
         culvi_vector_space *space = *link;
         if (before != 0 && space->base != before) {
@@ -105,6 +106,7 @@ culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr before, CUstream
         culvi_mutex_unlock(&v->lock);
         culvi_vector_space_free(space, false);
     }
+    culvi_vector_give(v);
     if (found) return result;
     return culvi_fail(
         &v->device->voice, v->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,

@@ -281,6 +281,68 @@ PAIR_CROSSED_CASE(vmm_access_for_peers)
     vmm_close(p, &memory);
 }
 
+/* What a kernel of device 1 writes to memory that it reaches, and what becomes of it where it does
+ * not: the context is lost. */
+static CUresult write_by_kernel(const pair *p, CUdeviceptr memory)
+{
+    unsigned count = 64, seed = 7;
+    void *args[] = {&memory, &count, &seed};
+    CUfunction write = raw_cuda_function(p->cu, raw_cuda_load(p->cu, "pattern"), "pattern_write");
+    CU_OK(p->cu->LaunchKernel(write, 1, 1, 1, 64, 1, 1, 0, p->stream, args, NULL));
+    return p->cu->StreamSynchronize(p->stream);
+}
+
+typedef enum reach { OF_PEER, OF_VMM, OF_VULKAN } reach;
+
+static void kernels_reach(reach what)
+{
+    pair p;
+    CUdeviceptr near = 0, far = 0;
+    CUexternalMemory memory[2];
+    raw_vk_buffer vk;
+    vmm v;
+    int can = 0;
+    open_crossed(&p);
+    const raw_cuda *cu = p.cu;
+    CU_OK(cu->DeviceCanAccessPeer(&can, p.device, 0));
+    if (!can) SKIP("devices 0 and 1 are no peers");
+    CUcontext first = raw_cuda_context(cu, 0);
+    if (what == OF_PEER) CU_OK(cu->MemAlloc(&near, SIZE));
+    if (what == OF_VULKAN) {
+        raw_vk_buffer_create(&p.vk, SIZE, RAW_VK_EXPORT | RAW_VK_DEDICATED, &vk);
+        for (int i = 0; i < 2; i++) {
+            CU_OK(cu->CtxSetCurrent(i == 0 ? first : p.context));
+            CU_OK(raw_cuda_import_memory(cu, raw_vk_buffer_fd(&p.vk, &vk), vk.allocation_size, true,
+                                         &memory[i]));
+            CU_OK(raw_cuda_map_buffer(cu, memory[i], 0, SIZE, i == 0 ? &far : &near));
+        }
+    }
+    CU_OK(cu->CtxSetCurrent(p.context));
+    if (what != OF_VMM) CU_OK(cu->CtxEnablePeerAccess(first, 0));
+    if (what == OF_VMM) {
+        const CUdevice own = p.device;
+        p.device = 0;
+        vmm_open(&p, own, &v);
+        p.device = own;
+        near = v.pointer;
+    }
+    answer_is(what == OF_VULKAN ? "imported in its own context" : "with access",
+              write_by_kernel(&p, near), CUDA_SUCCESS);
+    if (what == OF_PEER) CU_OK(cu->CtxDisablePeerAccess(first));
+    if (what == OF_VMM) {
+        CUmemAccessDesc none = {.flags = CU_MEM_ACCESS_FLAGS_PROT_NONE};
+        none.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+        none.location.id = p.device;
+        CU_OK(cu->MemSetAccess(near, SIZE, &none, 1));
+    }
+    answer_is(what == OF_VULKAN ? "imported in the other, with peer access" : "taken away",
+              write_by_kernel(&p, far != 0 ? far : near), CUDA_ERROR_ILLEGAL_ADDRESS);
+    test_pass(); /* the context is lost */
+}
+TEST_AS(kernels_reach_peers, kernels_reach(OF_PEER))
+TEST_AS(kernels_reach_vmm, kernels_reach(OF_VMM))
+TEST_AS(kernels_reach_vulkans, kernels_reach(OF_VULKAN))
+
 const test_case gpu_cases[] = {
     {.name = "gpus.memory_of_another_gpu", .run = memory_of_another_gpu, .mark = TEST_BOTH},
     {.name = "gpus.dedicated_memory_of_another_gpu",
@@ -303,4 +365,13 @@ const test_case gpu_cases[] = {
      .mark = TEST_BOTH,
      .reason = "silently wrong on both"},
     {.name = "gpus.vmm_access_for_peers", .run = vmm_access_for_peers, .mark = TEST_BOTH},
+    {.name = "gpus.kernels_reach_peers",
+     .run = kernels_reach_peers,
+     .mark = TEST_BOTH,
+     .faults = true},
+    {.name = "gpus.kernels_reach_vmm", .run = kernels_reach_vmm, .mark = TEST_BOTH, .faults = true},
+    {.name = "gpus.kernels_reach_vulkans",
+     .run = kernels_reach_vulkans,
+     .mark = TEST_BOTH,
+     .faults = true},
     {.name = NULL}};

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+int scene_draws;
+
 void scene_open_bare(scene *s, scene_kind kind)
 {
     lib_world *w = &s->w;
@@ -23,7 +25,7 @@ void scene_open_bare(scene *s, scene_kind kind)
     w->cu = lib_driver();
     const raw_cuda *cu = w->cu;
     if (two && cu->device_count < 2) SKIP("one CUDA device only");
-    CU_OK(cu->DeviceGetUuid(&uuid, 0));
+    CU_OK(cu->DeviceGetUuid(&uuid, two ? scene_draws : 0));
     raw_vk_open(&w->vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes,
                                           .software = cu->software,
                                           .with_formats = true,
@@ -34,7 +36,7 @@ void scene_open_bare(scene *s, scene_kind kind)
     if (!cu->software) w->fds += 1000;
     culv_device_desc dd = culv_device_desc_init();
     dd.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    LIB_OK(two ? culv_device_open_by_ordinal(1, &dd, &w->device)
+    LIB_OK(two ? culv_device_open_by_ordinal(scene_draws == 0, &dd, &w->device)
                : culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, &dd,
                                          &w->device));
     lib_lying = (lib_lies){

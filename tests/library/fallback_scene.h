@@ -25,6 +25,8 @@ typedef struct scene {
     uint64_t vulkan_value, cuda_value;
 } scene;
 
+/* The CUDA device whose GPU Vulkan has, 0 or 1, where there are two. */
+extern int scene_draws;
 /* Opens Vulkan, a device and the attachment, without the semaphores and the stream. */
 void scene_open_bare(scene *s, scene_kind kind);
 void scene_open(scene *s, scene_kind kind);

@@ -186,6 +186,45 @@ static void delete_tensor(void)
 static const gaps_path tensors = {make_tensor, destroy_vector, delete_tensor, close_device,
                                   .least = {1, 0}};
 
+/* A vector grows in two threads ---------------------------------------------------------------- */
+
+static void make_vector(void)
+{
+    open_device();
+    culv_vector_desc d = culv_vector_desc_init();
+    d.size = CHUNK;
+    LIB_OK(culv_vector_create(s.w.device, &d, &s.vector));
+}
+
+static void grow_far(void)
+{
+    LIB_OK(culv_vector_grow(s.vector, 5 * CHUNK));
+}
+
+static void grow_less(void)
+{
+    LIB_OK(culv_vector_reserve(s.vector, 2 * CHUNK));
+    LIB_OK(culv_vector_grow(s.vector, 3 * CHUNK + 4));
+    LIB_OK(culv_vector_retire(s.vector, 0, NULL));
+}
+
+static void grown(void)
+{
+    culv_vector_chunk chunks[8];
+    size_t count = 0;
+    uint64_t end = 0;
+    LIB_OK(culv_vector_get_chunks(s.vector, chunks, 8, &count, NULL));
+    for (size_t i = 0; i < count; end += chunks[i++].size)
+        REQUIRE_EQ(chunks[i].offset, end);
+    REQUIRE_EQ(culv_vector_size(s.vector), 5 * CHUNK);
+    REQUIRE_EQ(culv_vector_committed(s.vector), end);
+    REQUIRE(end >= 5 * CHUNK);
+    culv_vector_destroy(&s.vector);
+    close_device();
+}
+
+static const gaps_path grows = {make_vector, grow_far, grow_less, grown, .least = {3, 3}};
+
 /* culv_torch_malloc beside culv_torch_free
  * ----------------------------------------------------------- */
 
@@ -234,6 +273,7 @@ CASE(kernels_get)
 CASE(launches)
 CASE(adopts)
 CASE(tensors)
+CASE(grows)
 CASE(blocks)
 
 /* What a round leaves would be the next one's. */
@@ -242,6 +282,7 @@ CASE(blocks)
         .name = "gaps." #path, .run = path##_in_gaps, .time_limit = 300, .own = true               \
     }
 static const test_case cases[] = {
-    ROW(kernels_get), ROW(launches), ROW(adopts), ROW(tensors), ROW(blocks), {.name = NULL},
+    ROW(kernels_get), ROW(launches), ROW(adopts),    ROW(tensors),
+    ROW(grows),       ROW(blocks),   {.name = NULL},
 };
 TEST_SUITE(cases);

@@ -51,56 +51,18 @@ void lib_fd_done(lib_fd *watched, bool close_fd)
     watched->fd = watched->twin = -1;
 }
 
-/* The words of this process's command line, and room for one more. */
-static char **command_line(size_t *count)
-{
-    static char text[65536];
-    FILE *file = fopen("/proc/self/cmdline", "r");
-    REQUIRE(file != NULL);
-    size_t size = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    char **words = calloc(size + 2, sizeof *words);
-    REQUIRE(words != NULL);
-    *count = 0;
-    for (size_t at = 0; at < size; at += strlen(text + at) + 1)
-        words[(*count)++] = text + at;
-    return words;
-}
-
-static _Noreturn void start_anew(char **words)
-{
-    test_wants_own_process();
-    fflush(NULL);
-    execv("/proc/self/exe", words);
-    FAIL("execv: %s", strerror(errno));
-}
-
 void lib_with_environment(const char *name, const char *value)
 {
     const char *now = getenv(name);
     if (value == NULL ? now == NULL : now != NULL && strcmp(now, value) == 0) return;
     test_wants_own_process(); /* the next case of this process would find it changed */
     REQUIRE((value != NULL ? setenv(name, value, 1) : unsetenv(name)) == 0);
-    size_t count;
-    start_anew(command_line(&count));
+    test_start_anew(NULL);
 }
 
 void lib_with_option(const char *option)
 {
-    size_t count;
-    char **words = command_line(&count);
-    for (size_t i = 1; i < count; i++) {
-        if (strcmp(words[i], option) == 0) {
-            free(words);
-            return;
-        }
-    }
-    /* The first of two options of one name counts. */
-    char copy[256];
-    snprintf(copy, sizeof copy, "%s", option);
-    memmove(words + 2, words + 1, (count - 1) * sizeof *words);
-    words[1] = copy;
-    start_anew(words);
+    if (!test_has_option(option)) test_start_anew(option);
 }
 
 void lib_with_libcuda_of(const char *directory)

@@ -302,9 +302,10 @@ void torture_all(const torture_path *path, torture_victim victim, int code)
 {
     unsigned failed_paths = 0;
     /* Sanitized builds are slow: a call fails there with one of CUDA's four codes, and with
-     * Vulkan's even codes or its odd ones. */
-    const unsigned often = victim == TORTURE_CUDA_CALL ? 4 : 2;
-    const unsigned step = test_sanitized() && victim != TORTURE_ALLOCATION ? often : 1;
+     * Vulkan's even codes or its odd ones. With --sparse=N only each N-th of these happens. */
+    const unsigned often = victim == TORTURE_CUDA_CALL ? 4 : victim == TORTURE_ALLOCATION ? 1 : 2;
+    const unsigned sparse = (unsigned)strtoul(test_option("sparse", "1"), NULL, 10);
+    const unsigned step = (test_sanitized() ? often : 1) * sparse;
     const unsigned first = code % (int)step == 0 ? step : (unsigned)abs(code) % step;
     begin(path, code != CUDA_ERROR_ILLEGAL_ADDRESS);
     torture.victim = victim;

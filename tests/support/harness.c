@@ -51,10 +51,26 @@
 #    endif
 #endif
 
+/* What the cases' processes would each load for themselves; there where a program uses Vulkan. */
+void raw_vk_preload(void) __attribute__((weak));
+
 static int option_count;
 static char **option_list; /* argv entries that begin with -- */
 static const test_case *current;
 static char timeout_message[256];
+
+/* Of the process that starts others for its cases. */
+typedef enum outcome { PENDING, PASSED, SKIPPED, FAILED } outcome;
+
+static struct {
+    const test_case **cases;
+    outcome *outcomes;
+    bool *alone; /* in processes of their own */
+    size_t count;
+    int output; /* of the child, anew for each */
+    off_t shown;
+    bool quiet;
+} run;
 
 /* Of a process that runs several cases. */
 enum { MAX_FIXTURES = 4 };
@@ -77,6 +93,13 @@ const char *test_option(const char *name, const char *fallback)
         if (text[length] == '\0') return "";
     }
     return fallback;
+}
+
+bool test_has_option(const char *option)
+{
+    for (int i = 0; i < option_count; i++)
+        if (strcmp(option_list[i], option) == 0) return true;
+    return false;
 }
 
 test_driver_choice test_driver(void)
@@ -507,13 +530,11 @@ static bool leaks(void)
 }
 
 /* The child's half of a process that several cases share. */
-static int run_shared(char **names, int count)
+static int run_shared(const size_t *chosen, size_t count)
 {
     shared.process = getpid();
-    fcntl(shared.events, F_SETFD, FD_CLOEXEC);
-    for (int i = 0; i < count; i++) {
-        const test_case *c = find_case(names[i]);
-        if (c == NULL) return 2;
+    for (volatile size_t i = 0; i < count; i++) {
+        const test_case *c = run.cases[chosen[i]];
         begin(c);
         shared.begun = test_now_us();
         tell('b');
@@ -533,33 +554,45 @@ static int run_shared(char **names, int count)
     return 0;
 }
 
+/* `prog OPTIONS [OPTION] NAME`: the last of two options of one name counts. */
+static _Noreturn void start_program(const char *option, const char *name)
+{
+    static char program[] = "/proc/self/exe";
+    char **args = calloc((size_t)option_count + 4, sizeof *args);
+    int used = 0;
+    if (args == NULL) _exit(127);
+    args[used++] = program;
+    for (int i = 0; i < option_count; i++)
+        args[used++] = option_list[i];
+    if (option != NULL) args[used++] = strdup(option);
+    args[used++] = strdup(name);
+    execv(program, args);
+    _exit(127);
+}
+
 int test_run_child(const char *case_name)
 {
     test_wants_own_process();
-    char program[] = "/proc/self/exe";
-    char *name = strdup(case_name);
-    char **args = calloc((size_t)option_count + 3, sizeof *args);
-    REQUIRE(name != NULL && args != NULL);
-    args[0] = program;
-    for (int i = 0; i < option_count; i++)
-        args[i + 1] = option_list[i];
-    args[option_count + 1] = name;
     const int answers = test_answers_open();
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
         test_answers_to(answers);
-        execv(program, args);
-        _exit(127);
+        start_program(NULL, case_name);
     }
-    free(args);
-    free(name);
     REQUIRE(child > 0);
     int status = 0;
     while (waitpid(child, &status, 0) < 0)
         REQUIRE(errno == EINTR);
     test_answers_take(answers);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void test_start_anew(const char *option)
+{
+    test_wants_own_process();
+    fflush(NULL);
+    start_program(option, current->name);
 }
 
 static void print_marks(bool rows)
@@ -587,18 +620,6 @@ static int verdict(unsigned passed, unsigned skipped, unsigned failed)
 }
 
 /* Many cases: the parent ----------------------------------------------------------------------- */
-
-typedef enum outcome { PENDING, PASSED, SKIPPED, FAILED } outcome;
-
-static struct {
-    const test_case **cases;
-    outcome *outcomes;
-    bool *alone; /* in processes of their own */
-    size_t count;
-    int output; /* of the child, anew for each */
-    off_t shown;
-    bool quiet;
-} run;
 
 static void print_output(off_t end, bool brief)
 {
@@ -685,41 +706,32 @@ static const char *in_words(bool ended, int status, bool killed)
     return text;
 }
 
-/* Starts `prog OPTIONS [--events=FD] NAME...` with its output in a new file. */
-static pid_t start(const size_t *chosen, size_t count, int events)
+/* In a child of fork(), which needs no new program: what that would load and relocate for each case
+ * is there. */
+static _Noreturn void run_here(const size_t *chosen, size_t count, int events)
 {
-    char program[] = "/proc/self/exe", option[32];
-    char **args = calloc((size_t)option_count + count + 3, sizeof *args);
-    int used = 0;
-    if (args == NULL) return -1;
-    args[used++] = program;
-    for (int i = 0; i < option_count; i++)
-        if (strcmp(option_list[i], "--batch") != 0) args[used++] = option_list[i];
-    if (events >= 0) {
-        snprintf(option, sizeof option, "--events=%d", events);
-        args[used++] = option;
-    }
-    for (size_t i = 0; i < count; i++)
-        args[used++] = strdup(run.cases[chosen[i]]->name);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(run.output, STDOUT_FILENO);
+    dup2(run.output, STDERR_FILENO);
+    close(run.output);
+    shared.events = events;
+    exit(events >= 0 ? run_shared(chosen, count) : run_case(run.cases[chosen[0]]));
+}
+
+/* Runs cases in a new process with its output in a new file. `other` is not for that process. */
+static pid_t start(const size_t *chosen, size_t count, int events, int other)
+{
     if (run.output >= 0) close(run.output);
     run.output = memfd_create("output", MFD_CLOEXEC);
     run.shown = 0;
     fflush(NULL);
-    pid_t child = run.output >= 0 ? fork() : -1;
-    if (child == 0) {
-        sigset_t none;
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        dup2(run.output, STDOUT_FILENO);
-        dup2(run.output, STDERR_FILENO);
-        execv(program, args);
-        _exit(127);
-    }
-    for (size_t i = 0; i < count; i++)
-        free(args[(size_t)used - count + i]);
-    free(args);
-    return child;
+    const pid_t child = run.output >= 0 ? fork() : -1;
+    if (child != 0) return child;
+    if (other >= 0) close(other);
+    run_here(chosen, count, events);
 }
 
 /* Ends a child that is at nothing of its own accord. Its output says what it was at. */
@@ -765,7 +777,7 @@ static void run_alone(size_t i)
     int status = 0;
     say_begin(i);
     double begun = test_now_us();
-    pid_t child = start(&i, 1, -1);
+    pid_t child = start(&i, 1, -1, -1);
     bool ended = child > 0 && (reap(child, &status, time_limit(run.cases[i])) ||
                                (!is_deaf(child) && reap(child, &status, GRACE))),
          killed = false;
@@ -795,9 +807,8 @@ static void blame(size_t i, const char *why)
 static bool run_together(const size_t *chosen, size_t count)
 {
     int ends[2], status = 0;
-    if (pipe(ends) != 0) return false;
-    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-    pid_t child = start(chosen, count, ends[1]);
+    if (pipe2(ends, O_CLOEXEC) != 0) return false;
+    pid_t child = start(chosen, count, ends[1], ends[0]);
     close(ends[1]);
     size_t done = 0; /* cases that have ended */
     bool running = false, killed = false, exited = false;
@@ -887,6 +898,14 @@ static void select_cases(void)
     }
 }
 
+static void drop_option(const char *option)
+{
+    int left = 0;
+    for (int i = 0; i < option_count; i++)
+        if (strcmp(option_list[i], option) != 0) option_list[left++] = option_list[i];
+    option_count = left;
+}
+
 static int run_many(char **patterns, int pattern_count)
 {
     unsigned counts[FAILED + 1] = {0};
@@ -914,6 +933,8 @@ static int run_many(char **patterns, int pattern_count)
     select_cases();
     for (size_t i = 0; i < run.count; i++)
         run.alone[i] = alone || run.cases[i]->own || run.cases[i]->faults;
+    drop_option("--batch"); /* a case that starts this program again runs one case */
+    if (raw_vk_preload != NULL) raw_vk_preload();
 
     do {
         together = 0;
@@ -966,7 +987,6 @@ int main(int argc, char **argv)
         else
             patterns[pattern_count++] = argv[i];
     }
-    const char *events = test_option("events", NULL);
     bool times = test_option("list-times", NULL) != NULL;
     int status = 0;
     if (times || test_option("list", NULL) != NULL) {
@@ -983,9 +1003,6 @@ int main(int argc, char **argv)
         print_marks(true);
     } else if (test_option("check-not-all-skipped", NULL) != NULL) {
         status = check_results();
-    } else if (events != NULL) {
-        shared.events = atoi(events);
-        status = run_shared(patterns, pattern_count);
     } else if (pattern_count == 1 && strpbrk(patterns[0], "*?[") == NULL &&
                test_option("batch", NULL) == NULL) {
         const test_case *c = find_case(patterns[0]);

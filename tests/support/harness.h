@@ -130,6 +130,11 @@ void test_keep(const test_fixture *fixture);
 /* Runs `prog CASE` with the same options in a new process and returns its exit status, 128 + signal
  * if killed. The running case gets a process of its own. */
 int test_run_child(const char *case_name);
+/* Begins the running case again from the program's start, in the same process, with one option more
+ * unless it is NULL. */
+_Noreturn void test_start_anew(const char *option);
+/* Whether the program has this option, spelled like this. */
+bool test_has_option(const char *option);
 /* In a process that a case has made without test_run_child(), before it ends: as at a case's end,
  * on the twin nothing may have faulted unless the case is marked. */
 void test_require_marked_faults(void);

@@ -190,7 +190,7 @@ static void many(void)
     require_line("FAILED: planted.hangs hangs: not done after");
     require_told("(planted-child) S, in ", "FAILED: planted.hangs hangs", "FAIL planted.hangs");
     require_line("FAIL planted.hangs: exit status 1");
-    require_told("(exe) S, in ", "== planted.is_deaf", "FAIL planted.is_deaf");
+    require_told(") S, in ", "== planted.is_deaf", "FAIL planted.is_deaf");
     require_line("FAIL planted.is_deaf: it hangs, and was killed");
     require_line("SKIP planted.skips: planted, before anything");
     require_line("PASS planted.third (");

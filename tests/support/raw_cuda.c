@@ -227,7 +227,7 @@ void raw_cuda_before_init(void (*look)(const raw_cuda *cu))
 void raw_cuda_two_devices(void)
 {
     if (!test_shared())
-        REQUIRE(setenv("CULVERT_SOFT_DEVICES", "2", 1) == 0); /* NVIDIA's driver does not know it */
+        REQUIRE(setenv("CULVERT_SOFT_DEVICES", "2", 0) == 0); /* NVIDIA's driver does not know it */
     else if (raw_cuda_open()->software)
         test_wants_own_process();
 }

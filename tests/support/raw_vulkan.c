@@ -7,6 +7,7 @@
 #include "control.h"
 
 #include <dlfcn.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,22 @@ static void add_layer_path(void)
 }
 
 /* Instance and device -------------------------------------------------------------------------- */
+
+/* The software driver, the only one that the twin draws with, stays loaded from here on: to find,
+ * load and relocate it for each instance is half of what a case costs. */
+void raw_vk_preload(void)
+{
+    static const char *const names[] = {"libvulkan_lvp.so", "libVkLayer_khronos_validation.so"};
+    glob_t found;
+    const test_driver_choice driver = test_driver();
+    if (driver != TEST_DRIVER_SOFT && (driver == TEST_DRIVER_NVIDIA || !getenv("CULVERT_SOFT")))
+        return;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (i == 0 || !test_sanitized()) (void)dlopen(names[i], RTLD_NOW | RTLD_NODELETE);
+    if (glob("/usr/share/vulkan/icd.d/lvp_icd*.json", 0, NULL, &found) != 0) return;
+    if (found.gl_pathc == 1) (void)setenv("VK_DRIVER_FILES", found.gl_pathv[0], 0);
+    globfree(&found);
+}
 
 static void open_instance(raw_vk *vk, const raw_vk_options *options)
 {

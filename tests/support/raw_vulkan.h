@@ -25,6 +25,9 @@
 #include <stdbool.h>
 #include <volk.h>
 
+/* For the process that starts the cases' processes: harness.c calls it, where there is one. */
+void raw_vk_preload(void);
+
 #define RAW_VK_MAX_QUEUES 16
 #define RAW_VK_MAX_JOBS   256
 

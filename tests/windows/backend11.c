@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Direct3D 11 under the back-end suite (tests/backend): memory by NT handles, without a mutex. */
+/* Direct3D 11 under the back-end suite (tests/library/backend): memory by NT handles, no mutex. */
 #include "scene11.h"
 /* The harness has its own. */
 #undef CU_OK

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Direct3D 12 under the back-end suite (tests/backend). */
+/* Direct3D 12 under the back-end suite (tests/library/backend). */
 #include "scene12.h"
 /* The harness has its own. */
 #undef CU_OK

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernels.exe: the suite of tests/kernels, whose kernels are DLLs here, and how the twin opens
+/* kernels.exe: the suite of tests/twin/kernels, whose kernels are DLLs here, and how the twin opens
  * those. */
 #include "stage.h"
 #include "suite_prefix.h"

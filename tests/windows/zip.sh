@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The zip for Windows: packed twice, the same bytes; unpacked into an empty folder; used by MinGW and by clang-cl with
 # find_package(culvert); what they built, the zip's programs and culvert-selftest run under Wine; support-table reads the
-# report. zip.sh SOURCE MINGW_BUILD MSVC_WORK WORK, where MSVC_WORK is tests/msvc/check.sh's. Exit 77 without Wine.
+# report. zip.sh SOURCE MINGW_BUILD MSVC_WORK WORK, where MSVC_WORK is tests/windows/msvc/check.sh's. Exit 77 without Wine.
 # SPDX-License-Identifier: MIT
 set -euo pipefail
 source=$1 build=$(cd "$2" && pwd) msvc=$(realpath -m "$3") work=$4
@@ -39,7 +39,7 @@ consumer() {
 consumer mingw -DCMAKE_TOOLCHAIN_FILE="$source/cmake/mingw.cmake"
 with_msvc=0
 if [ -f "$msvc/build/bin/culvert-0.dll" ]; then
-    consumer msvc -DCMAKE_TOOLCHAIN_FILE="$source/tests/msvc/toolchain.cmake" -DCULVERT_MSVC_SYSROOT="$msvc/sysroot"
+    consumer msvc -DCMAKE_TOOLCHAIN_FILE="$source/tests/windows/msvc/toolchain.cmake" -DCULVERT_MSVC_SYSROOT="$msvc/sysroot"
     with_msvc=1
 else
     echo "without clang-cl: there is no $msvc/build/bin/culvert-0.dll"

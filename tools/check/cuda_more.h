@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls of the CUDA driver that abi/cuda.h lacks: neither Culvert nor its twin has them. */
+/* Calls of the driver that cuda_headers/cuda.h lacks: neither Culvert nor its twin has them. */
 #ifndef CHECK_CUDA_MORE_H_
 #define CHECK_CUDA_MORE_H_
 

@@ -98,7 +98,7 @@ fn bindgen(crate_dir: &Path, out: &Path) {
         .args(["--default-enum-style", "consts", "--no-layout-tests", "--no-prepend-enum-name", "--no-doc-comments"])
         .arg("-o")
         .arg(out)
-        .args(["--", "-DCULV_EXPERIMENTAL", &format!("-I{}", top.join("include").display()), &format!("-I{}", top.join("abi").display())])
+        .args(["--", "-DCULV_EXPERIMENTAL", &format!("-I{}", top.join("include").display()), &format!("-I{}", top.join("cuda_headers").display())])
         .status()
         .expect("bindgen is not installed (Debian: bindgen)");
     assert!(status.success(), "bindgen failed");

@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: MIT */
 /* In the source tree. An installation has that file itself here. */
-#include "../../../abi/cuda.h"
+#include "../../../cuda_headers/cuda.h"

@@ -8,7 +8,8 @@ endif()
 vcpkg_check_features(OUT_FEATURE_OPTIONS FEATURE_OPTIONS
   FEATURES
     soft CULVERT_SOFT
-    tools CULVERT_TOOLS)
+    tools CULVERT_TOOLS
+    tools CULVERT_CHECK)
 # Programs find the twin, the layers and the kernels' headers from their own place on, so they are installed where vcpkg
 # has programs, and not moved there. On Windows there is one, beside the DLL, and it needs nothing else. vcpkg itself
 # sets this directory behind OPTIONS, and before the options of each kind.

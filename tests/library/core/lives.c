@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SIZE = 4 << 20, WORDS = SIZE / 4, HELD = 0x600d600d, OTHERS = 0x0bad0bad, MOST = 16 };
+enum { SIZE = 2 << 20, WORDS = SIZE / 4, HELD = 0x600d600d, OTHERS = 0x0bad0bad, MOST = 16 };
 
 /* Ways of sharing: what Culvert makes, memory of the caller's own, and a vector. */
 typedef enum way { SHARED, PAGES, MAPPED, PEER, IMPORTED, VECTOR } way;

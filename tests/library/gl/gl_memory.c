@@ -53,6 +53,46 @@ GL_CASE(buffers, 0)
     LIB_OK(culv_shared_buffer_destroy(&buffer));
 }
 
+/* The context's GPU is another one than the device, which works on its buffers in place; and what
+ * does not go across says what does. */
+static void across(void)
+{
+    gl_stage s;
+    culv_shared_image *image = NULL;
+    culv_gl *again = NULL;
+    culv_gl_memory *memory = NULL;
+    gl_stage_across = true;
+    gl_stage_open(&s, 0);
+    culv_shared_buffer *buffer = make_buffer(&s, BYTES, 0);
+    REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)), CULV_SHARING_DIRECT);
+    for (uint32_t seed = 0; seed < 3; seed++)
+        both_ways(&s, culv_gl_buffer_name(buffer), culv_shared_buffer_pointer(buffer), seed);
+    LIB_OK(culv_shared_buffer_destroy(&buffer));
+    culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
+    d.internal_format = 0x8058; /* GL_RGBA8 */
+    d.width = d.height = 32;
+    LIB_REFUSES(culv_shared_image, image, culv_gl_image_create(s.attachment, &d, &image),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_DEVICE_MISMATCH);
+    LIB_SAYS("Share a buffer");
+    culv_gl_desc silent = gl_stage_desc(0);
+    silent.allow_other_gpu = 0;
+    LIB_REFUSES(culv_gl, again, culv_gl_attach(s.device, &silent, &again), CULV_ERROR_INVALID,
+                CULV_REASON_DEVICE_MISMATCH);
+    LIB_SAYS("culv_gl_desc.allow_other_gpu");
+    if (lib_caps(s.device).vmm) {
+        culv_vmm_allocation_desc a = culv_vmm_allocation_desc_init();
+        culv_vmm_allocation *allocation = NULL;
+        a.size = UINT64_C(2) << 20;
+        a.handle_types = UINT32_C(1) << CULV_HANDLE_OPAQUE_FD;
+        LIB_OK(culv_vmm_allocation_create(s.device, &a, &allocation));
+        LIB_REFUSES(culv_gl_memory, memory,
+                    culv_gl_memory_from_vmm(s.attachment, allocation, NULL, &memory),
+                    CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+        culv_vmm_allocation_destroy(&allocation);
+    }
+    gl_stage_close(&s);
+}
+
 GL_CASE(buffers_refused, 0)
 {
     culv_shared_buffer *buffer = NULL;
@@ -688,6 +728,7 @@ static void endure(void)
 static const test_case cases[] = {
     {.name = "gl.buffers", .run = buffers, .smoke = true},
     {.name = "gl.buffers.refused", .run = buffers_refused},
+    {.name = "gl.across", .run = across, .own = true},
     {.name = "gl.offsets", .run = offsets},
     {.name = "gl.offsets.lost", .run = offsets_lost},
     {.name = "gl.cuda_memory", .run = cuda_memory},

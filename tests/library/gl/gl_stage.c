@@ -5,18 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool gl_stage_across;
+
 culv_gl_desc gl_stage_desc(uint32_t fallback)
 {
     culv_gl_desc d = culv_gl_desc_init();
     d.get_proc_address = lying_gl_get_proc;
     d.fallback = fallback;
+    d.allow_other_gpu = gl_stage_across;
     return d;
 }
 
 void gl_stage_open_context(gl_stage *s)
 {
     memset(s, 0, sizeof *s);
+    if (gl_stage_across) raw_cuda_two_devices();
     s->cu = lib_driver();
+    if (gl_stage_across && s->cu->device_count < 2) SKIP("one CUDA device only");
     raw_gl_open(&s->gl, s->cu->software, 0, RAW_GL_CORE);
     s->before = lying_gl_count();
 }
@@ -28,8 +33,8 @@ void gl_stage_open(gl_stage *s, uint32_t fallback)
     culv_device_desc device = culv_device_desc_init();
     CUcontext before;
     device.driver = s->cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    if (lying_gl.uuid_xor || lying_gl.no_uuid)
-        LIB_OK(culv_device_open_by_ordinal(0, &device, &s->device));
+    if (lying_gl.uuid_xor || lying_gl.no_uuid || gl_stage_across)
+        LIB_OK(culv_device_open_by_ordinal(gl_stage_across, &device, &s->device));
     else
         LIB_OK(culv_device_open_for_gl(&d, &device, &s->device));
     LIB_OK(culv_gl_attach(s->device, &d, &s->attachment));

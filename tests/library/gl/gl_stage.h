@@ -21,6 +21,8 @@ typedef struct gl_stage {
 /* The context, current on this thread, and nothing of Culvert's. The loader lies as lying_gl
  * says. */
 void gl_stage_open_context(gl_stage *s);
+/* Set before: the device is another GPU than the context's, and works on its memory in place. */
+extern bool gl_stage_across;
 void gl_stage_open(gl_stage *s, uint32_t fallback);
 /* Requires that nothing of OpenGL's and of Culvert's is left. */
 void gl_stage_close(gl_stage *s);

@@ -931,6 +931,24 @@ static void refuse_in_conditional(const stage *s, culv_gl_readback *readback, GL
     raw_gl_require_ok(&s->gl, "conditional", __FILE__, __LINE__);
 }
 
+/* A resize handler gives the framebuffer smaller storage, and forgets the readback. */
+static void refuse_smaller(const stage *s, culv_gl_readback *readback, const target *t,
+                            int samples, bool packed)
+{
+    for (int smaller = 1; smaller >= 0; smaller--) {
+        s->gl.NamedRenderbufferStorageMultisample(t->color, samples, GL_RGBA8, WIDTH - smaller,
+                                                  HEIGHT);
+        s->gl.NamedRenderbufferStorageMultisample(
+            t->depth, samples, packed ? GL_DEPTH24_STENCIL8 : GL_DEPTH_COMPONENT32F,
+            WIDTH - smaller, HEIGHT);
+        if (smaller) {
+            LIB_INVALID(culv_gl_readback_read(readback, t->framebuffer, 0, 0), CULV_REASON_EXTENT);
+            LIB_SAYS("39 x 24");
+        } else
+            LIB_OK(culv_gl_readback_read(readback, t->framebuffer, 0, 0));
+    }
+}
+
 REGISTER_CASE(readbacks, RAW_GL_CORE)
 {
     for (int samples = 0; samples <= 4; samples += 4)
@@ -958,6 +976,12 @@ REGISTER_CASE(readbacks, RAW_GL_CORE)
                     require_halves(s, readback, flip != 0, 0x40000005u, 0xc0000006u, 0x100);
                 else
                     require_halves(s, readback, flip != 0, 0xff0000ffu, 0xffff0000u, 0);
+                for (int side = 0; side < 4; side++)
+                    LIB_INVALID(culv_gl_readback_read(readback, t.framebuffer,
+                                                      (int[]){-1, 1, 0, 0}[side],
+                                                      (int[]){0, 0, -1, 1}[side]),
+                                CULV_REASON_EXTENT);
+                refuse_smaller(s, readback, &t, samples, packed);
                 culv_registration *r = culv_gl_readback_registration(readback), *kept = r;
                 LIB_INVALID(culv_registration_destroy(&r), CULV_REASON_OWNED);
                 REQUIRE(r == kept);

@@ -127,6 +127,14 @@ TEST_AS(buffers_peer, buffers(SCENE_PEER))
 TEST_AS(buffers_direct, buffers(SCENE_DIRECT))
 TEST_AS(buffers_placed, buffers(SCENE_PLACED))
 
+/* CUDA numbers the GPUs in another order than Vulkan: the solver is its first one. */
+static void buffers_in_order(void)
+{
+    REQUIRE(setenv("CULVERT_SOFT_DEVICES", "1,0", 1) == 0);
+    scene_draws = 1;
+    buffers(SCENE_DIRECT);
+}
+
 /* Where sharing is possible, allowing a fallback changes nothing, and the calls for it call
  * nobody. */
 static void shared_costs_nothing(void)
@@ -441,6 +449,7 @@ static const test_case cases[] = {
     {.name = "buffers.peer", .run = buffers_peer},
     {.name = "buffers.direct", .run = buffers_direct},
     {.name = "buffers.placed", .run = buffers_placed},
+    {.name = "buffers.in_order", .run = buffers_in_order, .own = true},
     {.name = "shared_costs_nothing", .run = shared_costs_nothing},
     {.name = "refused", .run = refused},
     {.name = "another_gpu", .run = another_gpu},

@@ -3,6 +3,7 @@
  * caller's own memory, what is refused, what is copied after all. */
 #include "fallback_scene.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 extern const test_case across_cases[];
@@ -219,10 +220,322 @@ static void own_gpu(void)
     scene_close(&s);
 }
 
+/* Memory of CUDA's in the other GPU's Vulkan: each way to it says what works instead. */
+static void cudas_memory(void)
+{
+    static scene s;
+    scene_open_bare(&s, SCENE_DIRECT);
+    if (!lib_caps(s.w.device).vmm) SKIP("the device has no virtual memory management");
+    culv_vk_device *vk = s.w.attachment;
+    culv_vmm_allocation *allocation = NULL;
+    culv_vector *vector = NULL;
+    culv_vector_view *view = NULL;
+    culv_vmm_adopted *adopted = NULL;
+    culv_vk_adopted *buffers = NULL;
+    culv_vk_space *space = NULL;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    culv_vmm_allocation_desc a = culv_vmm_allocation_desc_init();
+    a.size = UNIT;
+    a.handle_types = UINT32_C(1) << CULV_HANDLE_OPAQUE_FD;
+    LIB_OK(culv_vmm_allocation_create(s.w.device, &a, &allocation));
+    LIB_ERROR(culv_vk_memory_from_vmm(vk, allocation, NULL, &memory), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_DEVICE_MISMATCH);
+    LIB_SAYS("own the memory");
+    culv_vector_desc v = culv_vector_desc_init();
+    v.size = UNIT;
+    v.handle_types = a.handle_types;
+    LIB_OK(culv_vector_create(s.w.device, &v, &vector));
+    culv_vk_vector_view_desc d = culv_vk_vector_view_desc_init();
+    d.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
+    LIB_REFUSES(culv_vector_view, view, culv_vk_vector_view_create(vk, vector, &d, &view),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_DEVICE_MISMATCH);
+    LIB_SAYS("own the memory");
+    LIB_OK(culv_vmm_adopt(s.w.device, culv_vector_pointer(vector), 4096, &adopted));
+    culv_vk_adopted_desc ad = culv_vk_adopted_desc_init();
+    ad.usage = d.usage;
+    LIB_REFUSES(culv_vk_adopted, buffers, culv_vk_adopted_create(vk, adopted, &ad, &buffers),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_DEVICE_MISMATCH);
+    LIB_SAYS("own the memory");
+    culv_vmm_adopted_destroy(&adopted);
+    culv_vector_destroy(&vector);
+    culv_vmm_allocation_destroy(&allocation);
+    culv_vk_space_desc sd = culv_vk_space_desc_init();
+    sd.size = 64 << 20;
+    sd.buffer_usage = d.usage | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+    vkGetDeviceQueue(s.w.vk.device, 0, 0, &sd.queue);
+    LIB_REFUSES(culv_vk_space, space, culv_vk_space_create(vk, &sd, &space), CULV_ERROR_UNSUPPORTED,
+                CULV_REASON_DEVICE_MISMATCH);
+    LIB_SAYS("own the memory");
+    scene_close(&s);
+}
+
+/* What works instead: the GPU that draws owns the vector and lets the solver's use it. The solver
+ * grows nothing; it writes all of it, and signals its own timeline. */
+static void vector_of_the_owner(void)
+{
+    enum { WORDS = 3 * UNIT / 4 };
+    static scene s;
+    scene_open(&s, SCENE_DIRECT);
+    lib_world owner = s.w;
+    if (!lib_caps(s.w.device).vmm) SKIP("the device has no virtual memory management");
+    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, s.w.vk.instance, s.w.vk.physical, NULL,
+                                   &owner.device));
+    const culv_vk_device_desc vd = lib_vk_desc(&s.w);
+    LIB_OK(culv_vk_attach(owner.device, &vd, &owner.attachment));
+    const culv_vmm_access both[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
+                                    {.device = s.w.device, .flags = CULV_VMM_ACCESS_READ_WRITE}};
+    culv_vector *vector = NULL;
+    culv_vector_view *view = NULL;
+    culv_vector_desc v = culv_vector_desc_init();
+    v.size = UNIT;
+    v.handle_types = UINT32_C(1) << CULV_HANDLE_OPAQUE_FD;
+    v.max_chunk = UNIT;
+    v.access = both;
+    v.access_count = 2;
+    LIB_OK(culv_vector_create(owner.device, &v, &vector));
+    culv_vk_vector_view_desc d = culv_vk_vector_view_desc_init();
+    d.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
+    LIB_OK(culv_vk_vector_view_create(owner.attachment, vector, &d, &view));
+    LIB_OK(culv_vector_grow(vector, 4 * WORDS));
+    LIB_OK(culv_vector_view_update(view));
+    uint32_t *words = malloc(4 * WORDS);
+    REQUIRE(words != NULL);
+    for (uint32_t i = 0; i < WORDS; i++)
+        words[i] = lib_word(i, 5);
+    LIB_CU_OK(&s.w,
+              s.w.cu->MemcpyHtoDAsync(culv_vector_pointer(vector), words, 4 * WORDS, s.stream));
+    culv_vk_vector_view_buffer parts[8];
+    size_t count = 0;
+    raw_vk_buffer host;
+    LIB_OK(culv_vk_vector_view_get_buffers(view, parts, 8, &count));
+    raw_vk_buffer_create(&s.w.vk, 4 * WORDS, RAW_VK_HOST, &host);
+    VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
+    for (size_t i = 0; i < count; i++) {
+        const VkBufferCopy part = {.dstOffset = parts[i].offset, .size = parts[i].size};
+        vkCmdCopyBuffer(commands, parts[i].buffer, host.buffer, 1, &part);
+    }
+    scene_signal(&s);
+    scene_submit(&s, commands);
+    raw_vk_idle(&s.w.vk);
+    REQUIRE(count >= 2);
+    REQUIRE_WORDS(host.mapped, WORDS, 5);
+    free(words);
+    raw_vk_buffer_destroy(&s.w.vk, &host);
+    LIB_OK(culv_vector_view_destroy(&view));
+    culv_vector_destroy(&vector);
+    lib_settle(&owner);
+    culv_vk_detach(&owner.attachment);
+    culv_device_close(&owner.device);
+    scene_close(&s);
+}
+
+/* Several GPUs solve one frame ----------------------------------------------------------------- */
+
+typedef struct solver {
+    lib_world w; /* the scene's Vulkan */
+    CUstream stream;
+    culv_vk_ring *ring;
+    culv_ring_frame made;
+    culv_vk_ring_frame frame;
+} solver;
+
+enum { PART = 4099, MOST_SOLVERS = 4 };
+
+static void solver_open(const scene *s, int ordinal, solver *out)
+{
+    culv_device_desc dd = culv_device_desc_init();
+    out->w = s->w;
+    dd.driver = s->w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
+    LIB_OK(culv_device_open_by_ordinal(ordinal, &dd, &out->w.device));
+    culv_vk_device_desc d = lib_vk_desc(&s->w);
+    d.allow_other_gpu = 1;
+    LIB_OK(culv_vk_attach(out->w.device, &d, &out->w.attachment));
+    out->w.context = culv_device_context(out->w.device);
+    out->stream = lib_stream(&out->w);
+    const VkBufferCreateInfo info = raw_vk_buffer_info(4 * PART, VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
+    culv_vk_buffer_create_desc b = culv_vk_buffer_create_desc_init();
+    b.create_info = &info;
+    culv_vk_ring_resource r = culv_vk_ring_resource_init();
+    r.buffer = &b;
+    r.use = CULV_VK_USE_TRANSFER_SRC;
+    culv_vk_ring_desc ring = culv_vk_ring_desc_init();
+    ring.max_depth = 2;
+    ring.resources = &r;
+    ring.num_resources = 1;
+    ring.queue_family = 0;
+    LIB_OK(culv_vk_ring_create(out->w.attachment, s->w.vk.queues[0].queue, &ring, &out->ring));
+}
+
+static void solver_close(solver *one)
+{
+    lib_finish(&one->w, one->stream);
+    culv_vk_ring_destroy(&one->ring);
+    lib_stream_destroy(&one->w, one->stream);
+    lib_settle(&one->w);
+    culv_vk_detach(&one->w.attachment);
+    lib_require_no_objects(&one->w);
+    culv_device_close(&one->w.device);
+}
+
+static void solve(solver *one, uint32_t seed)
+{
+    culv_ring *core = culv_vk_ring_core(one->ring);
+    LIB_OK(
+        culv_ring_acquire_on(core, CULV_RING_PRODUCER, one->stream, CULV_RING_FOREVER, &one->made));
+    LIB_CU_OK(&one->w, one->w.cu->MemsetD32Async(culv_vk_ring_pointer(one->ring, one->made.slot, 0),
+                                                 seed, PART, one->stream));
+    LIB_OK(culv_ring_release_on(core, CULV_RING_PRODUCER, one->stream, &one->made));
+}
+
+/* The parts of a frame, side by side in `host`: one submission waits for all solvers. */
+static void draw(scene *s, solver *all, uint32_t count, const raw_vk_buffer *host, VkFence fence)
+{
+    VkSemaphoreSubmitInfo waits[MOST_SOLVERS], signals[MOST_SOLVERS];
+    uint32_t num_waits = 0, num_signals = 0;
+    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        LIB_OK(culv_vk_ring_acquire(all[i].ring, CULV_RING_FOREVER, &all[i].frame));
+        LIB_OK(culv_vk_ring_record_copy(all[i].ring, commands, all[i].frame.frame.slot, 0,
+                                        host->buffer, (VkDeviceSize)i * 4 * PART, 4 * PART));
+    }
+    VK_OK(vkEndCommandBuffer(commands));
+    for (uint32_t i = 0; i < count; i++) {
+        LIB_OK(culv_vk_ring_release(all[i].ring, &all[i].frame));
+        if (all[i].frame.num_waits > 0) waits[num_waits++] = all[i].frame.wait;
+        if (all[i].frame.num_signals > 0) signals[num_signals++] = all[i].frame.signal;
+    }
+    const VkCommandBufferSubmitInfo one = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
+                                           .commandBuffer = commands};
+    const VkSubmitInfo2 submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+                                  .waitSemaphoreInfoCount = num_waits,
+                                  .pWaitSemaphoreInfos = waits,
+                                  .commandBufferInfoCount = 1,
+                                  .pCommandBufferInfos = &one,
+                                  .signalSemaphoreInfoCount = num_signals,
+                                  .pSignalSemaphoreInfos = signals};
+    VK_OK(vkQueueSubmit2(s->w.vk.queues[0].queue, 1, &submit, fence));
+}
+
+/* Up to four GPUs, that of the VkDevice too, each with a ring for its part. The last one is held
+ * back until the frame is submitted. */
+static void solvers(void)
+{
+    enum { FRAMES = 6 };
+    static scene s;
+    static solver all[MOST_SOLVERS];
+    raw_vk_buffer host;
+    VkFence fence;
+    const VkFenceCreateInfo fences = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    REQUIRE(setenv("CULVERT_SOFT_DEVICES", "4", 1) == 0);
+    scene_open(&s, SCENE_DIRECT);
+    const uint32_t there = (uint32_t)s.w.cu->device_count,
+                   count = there < MOST_SOLVERS ? there : MOST_SOLVERS;
+    if (s.w.cu->software) REQUIRE_EQ(count, MOST_SOLVERS);
+    for (uint32_t i = 0; i < count; i++)
+        solver_open(&s, (int)i, &all[i]);
+    solver *last = &all[count - 1];
+    culv_shared_semaphore *gate = NULL;
+    const culv_vk_semaphore_create_desc gd = culv_vk_semaphore_create_desc_init();
+    LIB_OK(culv_vk_semaphore_create(last->w.attachment, &gd, &gate));
+    raw_vk_buffer_create(&s.w.vk, count * 4 * PART, RAW_VK_HOST, &host);
+    VK_OK(vkCreateFence(s.w.vk.device, &fences, NULL, &fence));
+    for (uint32_t f = 1; f <= FRAMES; f++) {
+        LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), last->stream, f));
+        for (uint32_t i = 0; i < count; i++)
+            solve(&all[i], 100 * f + i);
+        draw(&s, all, count, &host, fence);
+        REQUIRE_EQ(vkGetFenceStatus(s.w.vk.device, fence), VK_NOT_READY);
+        raw_vk_timeline_signal(&s.w.vk, culv_vk_semaphore_handle(gate), f);
+        VK_OK(vkWaitForFences(s.w.vk.device, 1, &fence, VK_TRUE, UINT64_MAX));
+        VK_OK(vkResetFences(s.w.vk.device, 1, &fence));
+        for (uint32_t i = 0; i < count * PART; i++)
+            REQUIRE_EQ(((const uint32_t *)host.mapped)[i], 100 * f + i / PART);
+    }
+    raw_vk_idle(&s.w.vk);
+    vkDestroyFence(s.w.vk.device, fence, NULL);
+    lib_finish(&last->w, last->stream);
+    culv_shared_semaphore_destroy(&gate);
+    for (uint32_t i = 0; i < count; i++)
+        solver_close(&all[i]);
+    raw_vk_buffer_destroy(&s.w.vk, &host);
+    scene_close(&s);
+}
+
+/* A kernel of the solver's uses another GPU's pointer while a submission of Vulkan's waits for its
+ * frame: the VkDevice and the other solver go on. */
+static void solver_faults(void)
+{
+    static scene s;
+    static solver all[2];
+    raw_vk_buffer host;
+    VkFence fence;
+    const VkFenceCreateInfo fences = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    scene_open_bare(&s, SCENE_DIRECT);
+    const raw_cuda *cu = s.w.cu;
+    for (int i = 0; i < 2; i++)
+        solver_open(&s, i, &all[i]);
+    solver *own = &all[0], *gone = &all[1];
+    culv_ring *core = culv_vk_ring_core(gone->ring);
+    culv_shared_semaphore *gate = NULL;
+    const culv_vk_semaphore_create_desc gd = culv_vk_semaphore_create_desc_init();
+    LIB_OK(culv_vk_semaphore_create(gone->w.attachment, &gd, &gate));
+    raw_vk_buffer_create(&s.w.vk, 2 * 4 * PART, RAW_VK_HOST, &host);
+    VK_OK(vkCreateFence(s.w.vk.device, &fences, NULL, &fence));
+
+    CUdeviceptr others = culv_vk_ring_pointer(own->ring, 0, 0);
+    uint32_t value = 1;
+    void *params[] = {&others, &value};
+    LIB_OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, gone->stream, CULV_RING_FOREVER,
+                                &gone->made));
+    LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), gone->stream, 1));
+    CUcontext before = lib_enter(&gone->w);
+    CUfunction poke = raw_cuda_function(cu, raw_cuda_load(cu, "library_kernels"), "library_poke");
+    CU_OK(cu->LaunchKernel(poke, 1, 1, 1, 32, 1, 1, 0, gone->stream, params, NULL));
+    lib_leave(&gone->w, before);
+    LIB_OK(culv_ring_release_on(core, CULV_RING_PRODUCER, gone->stream, &gone->made));
+    solve(own, 9);
+    draw(&s, all, 2, &host, fence);
+    raw_vk_timeline_signal(&s.w.vk, culv_vk_semaphore_handle(gate), 1);
+    CUresult r = CUDA_SUCCESS;
+    for (unsigned i = 0; i < TEST_FAR_MS && (r == CUDA_SUCCESS || r == CUDA_ERROR_NOT_READY); i++) {
+        r = lib_query(&gone->w, gone->stream);
+        lib_sleep_ms(1);
+    }
+    REQUIRE_EQ(r, CUDA_ERROR_ILLEGAL_ADDRESS);
+    REQUIRE_EQ(vkGetFenceStatus(s.w.vk.device, fence), VK_NOT_READY);
+    /* The host signals in the place of the one that is gone. */
+    LIB_OK(culv_ring_drain(core, 0, 1));
+    for (uint32_t f = 9; f < 13; f++) {
+        if (f > 9) solve(own, f);
+        if (f > 9) draw(&s, all, 1, &host, fence);
+        VK_OK(vkWaitForFences(s.w.vk.device, 1, &fence, VK_TRUE, UINT64_MAX));
+        VK_OK(vkResetFences(s.w.vk.device, 1, &fence));
+        for (uint32_t i = 0; i < PART; i++)
+            REQUIRE_EQ(((const uint32_t *)host.mapped)[i], f);
+    }
+    culv_shared_semaphore *none = NULL;
+    LIB_REFUSES(culv_shared_semaphore, none,
+                culv_vk_semaphore_create(gone->w.attachment, &gd, &none), CULV_ERROR_ASYNC,
+                CULV_REASON_EARLIER_FAILURE);
+    raw_vk_idle(&s.w.vk);
+    vkDestroyFence(s.w.vk.device, fence, NULL);
+    raw_vk_buffer_destroy(&s.w.vk, &host);
+    solver_close(own);
+    culv_shared_semaphore_destroy(&gate);
+    culv_vk_ring_destroy(&gone->ring);
+    culv_vk_detach(&gone->w.attachment);
+    culv_device_close(&gone->w.device);
+    test_pass(); /* the context is lost, with the scene's */
+}
+
 const test_case across_cases[] = {
     {.name = "across.own_memory", .run = own_memory},
     {.name = "across.refused", .run = refused},
     {.name = "across.out_of_reach", .run = out_of_reach},
     {.name = "across.own_gpu", .run = own_gpu},
+    {.name = "across.cudas_memory", .run = cudas_memory},
+    {.name = "across.vector_of_the_owner", .run = vector_of_the_owner},
+    {.name = "across.solvers", .run = solvers, .own = true},
+    {.name = "across.solver_faults", .run = solver_faults, .faults = true},
     {.name = NULL},
 };

@@ -438,8 +438,14 @@ static void images(scene_kind kind)
 {
     static scene s;
     scene_open(&s, kind);
+    if (kind == SCENE_DIRECT) s.path = CULV_SHARING_PEER; /* only buffers are used in place */
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         run_row(&s, &rows[i]);
+    if (kind == SCENE_DIRECT && s.w.cu->SoftCounts != NULL) {
+        culv_soft_counts counts = {.struct_size = sizeof counts};
+        s.w.cu->SoftCounts(&counts);
+        REQUIRE_EQ(counts.peers, 1); /* the copies go straight */
+    }
     scene_close(&s);
 }
 
@@ -447,6 +453,7 @@ TEST_AS(images_shared, images(SCENE_SHARED))
 TEST_AS(images_pages, images(SCENE_PAGES))
 TEST_AS(images_mapped, images(SCENE_MAPPED))
 TEST_AS(images_peer, images(SCENE_PEER))
+TEST_AS(images_across, images(SCENE_DIRECT))
 
 /* What Vulkan is told, which a driver that runs things in order does not show. */
 static void require_layouts(VkImageLayout from, VkImageLayout between, VkImageLayout to)
@@ -572,6 +579,7 @@ static const test_case cases[] = {
     {.name = "images.pages", .run = images_pages},
     {.name = "images.mapped", .run = images_mapped},
     {.name = "images.peer", .run = images_peer},
+    {.name = "images.across", .run = images_across},
     {.name = "recorded", .run = recorded},
     {.name = "refused", .run = refused},
     {.name = NULL},

@@ -1,0 +1,389 @@
+# SPDX-License-Identifier: MIT
+"""Tables: an interrupt behind each call, each name after close(), close() beside each other call, and tensors of all kinds to
+everything that takes one. What may crash runs in a process of its own."""
+import copy
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import culvert
+from culvert import draw, gl as cgl
+
+pytestmark = pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="no glslangValidator")
+
+HEAD = '''
+import culvert, faulthandler, gc, itertools, numpy as np, os, sys, threading, time, warnings
+from culvert import draw
+faulthandler.enable()
+warnings.simplefilter("ignore")
+ADD = draw.spirv("""#version 450
+layout(local_size_x = 64) in;
+layout(binding = 0, std430) buffer A { float a[]; };
+void main() { a[gl_GlobalInvocationID.x] += 1; }""", "comp")
+DOTS = draw.spirv("""#version 450
+layout(binding = 0, std430) readonly buffer A { vec2 p[]; };
+void main() { gl_Position = vec4(p[gl_VertexIndex], 0, 1); gl_PointSize = 1; }""", "vert")
+COLOR = draw.spirv("""#version 450
+layout(location = 0) out vec4 color;
+void main() { color = vec4(1); }""", "frag")
+keep = culvert.vulkan.open()  # the driver stays
+
+MAKE = dict(
+    buffer=lambda g: g.vk.buffer(4096), timeline=lambda g: g.vk.timeline(), image=lambda g: g.vk.image(37, 8, 8),
+    ring=lambda g: g.ring([culvert.ring_buffer(4096)], depth=2), vector=lambda g: g.device.vector(4096),
+    stream=lambda g: g.device.stream(), add=lambda g: draw.Compute(g, ADD),
+    dots=lambda g: draw.Pipeline(g, DOTS, COLOR, topology="points"), target=lambda g: draw.Target(g, 16, 16),
+    view=lambda g: culvert.show(np.zeros((8, 8), "f4"), gpu=g, window=False))
+
+class Session(dict):
+    """A context, and objects on it that are made when somebody asks for them."""
+    def __missing__(self, name):
+        self[name] = made = culvert.vulkan.open() if name == "gpu" else MAKE[name](self["gpu"])
+        return made
+
+def session(*names):
+    made = Session()
+    for name in ("gpu", *names):
+        made[name]
+    return made
+'''
+
+
+LONG = int(os.environ.get("CULVERT_TEST_LONG", 0))  # seconds for what runs as long as it is let, and 100 interrupts for each
+
+
+def program(text, *arguments):
+    return subprocess.run([sys.executable, "-c", HEAD + textwrap.dedent(text), *arguments], capture_output=True, text=True,
+                          timeout=250 + 600 * LONG, env=dict(os.environ, XDG_RUNTIME_DIR="/tmp"))
+
+
+def test_interrupts_at_any_moment():
+    """A timer's, while a context opens, draws, closes or is dropped. The process lives, and has as many descriptors and threads as
+    before; a __del__ that was cut short is made good."""
+    ended = program("""
+        import random, signal
+        wanted, count, errors, spans = int(sys.argv[1]), 0, [], {}
+        armed = []
+
+        def ring(*_):
+            if armed:
+                armed.clear()
+                raise KeyboardInterrupt
+
+        def use(g):
+            b = g.vk.buffer(4096)
+            np.asarray(b.tensor("float32"))[:] = 0
+            draw.Compute(g, ADD)(A=b)
+            with draw.Target(g, 16, 16) as picture, draw.Pipeline(g, DOTS, COLOR, topology="points") as dots:
+                picture.draw(dots, 8, A=b)
+                picture.read()
+            with g.ring([culvert.ring_buffer(4096)], depth=2) as r:
+                with r.cuda() as turn:
+                    np.asarray(turn.tensor("int32"))[:] = 1
+                with r.frame():
+                    pass
+            np.from_dlpack(b.tensor("int32")), g.device.vector(4096), g.device.stream().synchronize()
+
+        def attempt(name, call, *args):
+            global count
+            began = time.monotonic()
+            try:
+                if name in spans:
+                    armed.append(1)
+                    signal.setitimer(signal.ITIMER_REAL, random.random() * spans[name] * 1.1 + 1e-5)
+                call(*args)
+                spans[name] = .8 * spans.get(name, time.monotonic() - began) + .2 * (time.monotonic() - began)
+                return True
+            except KeyboardInterrupt:
+                count += 1
+                return False
+            except Exception as e:
+                errors.append(repr(e))
+                return True
+            finally:
+                armed.clear()
+                signal.setitimer(signal.ITIMER_REAL, 0)
+
+        def session():
+            box = []
+            attempt("open", lambda: box.append(culvert.vulkan.open()))
+            if box:
+                for _ in range(6):
+                    attempt("use", use, box[0])
+                if random.random() < .5:
+                    while not attempt("close", box[0].close):
+                        pass
+                attempt("drop", box.clear)
+
+        def state():
+            culvert._lib.bury()
+            gc.collect()
+            culvert._lib.bury()
+            resident = int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 20
+            return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task")), len(culvert._lib._lasts), resident
+
+        signal.signal(signal.SIGALRM, ring)
+        session()
+        before = state()
+        while count < wanted:
+            session()
+        print(count, "interrupts, before", before, "after", state(), file=sys.stderr)
+        print(errors[:3], before[:3] == state()[:3])
+    """, str(50 + 100 * LONG))
+    assert (ended.returncode, ended.stdout) == (0, "[] True\n"), ended.stdout + ended.stderr[-3000:]
+    assert "still there" not in ended.stderr, ended.stderr
+    print(ended.stderr.splitlines()[-1])
+
+
+def test_an_interrupt_behind_each_call():
+    """A KeyboardInterrupt behind each call of Vulkan's and of Culvert's in close(). Closed again, or dropped, all goes, and nothing is
+    left behind."""
+    ended = program("""
+        CALLS = ("call", "_take_and_destroy", "send", "shut", "drop", "_give_up", "_left")
+
+        def interrupted(n, things):
+            count = 0
+            def profile(frame, event, arg):
+                nonlocal count
+                count += event == "return" and frame.f_code.co_name in CALLS
+                if count == n:
+                    sys.setprofile(None)
+                    raise KeyboardInterrupt
+            sys.setprofile(profile)
+            try:
+                for thing in things:
+                    thing.close()
+                return False
+            except KeyboardInterrupt:
+                return True
+            finally:
+                sys.setprofile(None)
+
+        there, n, goes_on = set(), 0, True
+        while goes_on:
+            n += 2
+            made = session("buffer", "timeline", "ring", "stream", *(["vector", "add", "target"] if n % 3 else []))
+            if n % 3:
+                made["add"](A=made["buffer"])
+            things = [made["gpu"]] if n % 5 == 0 else list(reversed(list(made.values())))
+            goes_on = interrupted(n, things) or n % 3 == 0 or n % 5 == 0
+            if n % 4:
+                for thing in things:
+                    thing.close()
+                assert all(thing.closed for thing in made.values())
+            made = things = thing = None
+            gc.collect()
+            there.add((len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))))
+        print(n > 60, len(culvert._lib._roots), len(there))
+    """)
+    assert (ended.returncode, ended.stdout) == (0, "True 1 1\n"), ended.stdout + ended.stderr
+    assert "still there" not in ended.stderr, ended.stderr
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_each_name_after_close(whole):
+    """Of an object, or of all objects after the context's close(): what needs it raises, and nothing crashes."""
+    ended = program("""
+        made = session(*MAKE)
+        gpu, other = made["gpu"], keep.vk.buffer(4096)
+        made.update(device=gpu.device, vk=gpu.vk, kernels=gpu.functions, tensor=made["buffer"].tensor("float32"),
+                    slot=made["ring"].buffer(0), frame=made["ring"].frame(), turn=made["timeline"].frame(wait=0, signal=1))
+        if sys.argv[1] == "True":
+            gpu.close()
+        ARGS = [(), (0,), (1,), (4096,), ("float32",), (other,), (None, 1), (made["dots"], 4), ([],), (0, [])]
+        calls = raised = 0
+        for kind, thing in made.items():
+            if hasattr(thing, "close"):
+                thing.close()
+            for name in [n for n in dir(type(thing)) if not n.startswith("_")] + ["__call__", "__len__", "__array__", "__dlpack__", "__repr__"]:
+                if name in ("close", "make") or (kind == "vk" and name == "adopt"):
+                    continue
+                try:
+                    found = getattr(thing, name)
+                except (AttributeError, ValueError):
+                    continue
+                for args in ARGS if callable(found) else ():
+                    for more in ({}, dict(A=other), dict(A=made["buffer"])) if name in ("__call__", "draw") else ({},):
+                        calls += 1
+                        print(kind, name, args, more, file=sys.stderr)
+                        try:
+                            found(*args, **more)
+                        except Exception:
+                            raised += 1
+        for call in ("vkCreateFence", "vkDeviceWaitIdle", "vkDestroyFence"):
+            try:
+                getattr(gpu.functions, call)(1, 2, 3)
+            except ValueError as e:
+                assert str(e) == "this Context is closed", e
+        print(calls > 1000, raised > 800)
+    """, str(whole))
+    assert (ended.returncode, ended.stdout) == (0, "True True\n"), ended.stdout + ended.stderr[-600:]
+
+
+def test_close_beside_each_other_call():
+    """In another thread. It ends the call, or the call says that the object is closed."""
+    ended = program("""
+        def turn(t):
+            with t["ring"].cuda(timeout=10**9): pass
+            with t["ring"].frame(timeout=10**9): pass
+
+        def signal(t):
+            with t["timeline"].frame(signal=t["timeline"].last_value + 1).cuda(): pass
+
+        def submit(t):
+            c, f = t["gpu"].commands(), t["gpu"].functions
+            f.vkBeginCommandBuffer(c, culvert.vulkan.VkCommandBufferBeginInfo())
+            f.vkEndCommandBuffer(c)
+            t["gpu"].submit(c)
+
+        of = lambda name: lambda call: lambda t: call(t[name])
+        MINE = [
+            *map(of("buffer"), (lambda b: np.asarray(b.tensor("int32")), lambda b: b.tensor().__dlpack__(), repr)),
+            lambda t: t["add"](A=t["buffer"]), signal, turn, *map(of("ring"), (lambda r: np.asarray(r.buffer(0).tensor()), lambda r: r.drain(10**9))),
+            *map(of("stream"), (lambda s: s.synchronize(),)), *map(of("vector"), (lambda v: v.grow(v.size + 1), lambda v: np.asarray(v.tensor()))),
+            *map(of("image"), (lambda i: i.array(),)), lambda t: t["target"].draw(t["dots"], 8, A=t["buffer"]),
+            *map(of("target"), (lambda p: p.png(),)), *map(of("view"), (lambda v: v.update(), lambda v: v.value_at(3, 3)))]
+        OWNERS = ["buffer"] * 4 + ["timeline"] + ["ring"] * 3 + ["stream"] + ["vector"] * 2 + ["image", "dots", "target"] + ["view"] * 2
+        assert len(MINE) == len(OWNERS)
+        CALLS = [*MINE, submit, *map(of("gpu"), (lambda g: g.wait_idle(), lambda g: g.device.counts(), repr, *MAKE.values()))]
+        sys.setswitchinterval(1e-5)
+        problems = []
+        end = time.monotonic() + int(sys.argv[1])
+        for n, call in itertools.chain(enumerate(CALLS), itertools.takewhile(
+                lambda _: time.monotonic() < end, itertools.cycle(enumerate(CALLS)))):
+            for owner in ("gpu", OWNERS[n]) if n < len(OWNERS) else ("gpu",):
+                t, began, over = session(owner), threading.Event(), []
+                call(t)
+
+                def work():
+                    while not over:
+                        try:
+                            call(t)
+                        except ValueError as e:
+                            if "is closed" not in str(e):
+                                problems.append(f"{n} {owner} {e!r}")
+                                return
+                        except BaseException as e:
+                            problems.append(f"{n} {owner} {e!r}")
+                            return
+                        finally:
+                            began.set()
+
+                print(n, owner, file=sys.stderr)
+                thread = threading.Thread(target=work)
+                thread.start()
+                began.wait(20)
+                t[owner].close()
+                assert t[owner].closed
+                over.append(1)
+                thread.join(20)
+                assert not thread.is_alive()
+                t["gpu"].close()
+        print(problems)
+    """, str(LONG))
+    assert (ended.returncode, ended.stdout) == (0, "[]\n"), ended.stdout + ended.stderr[-2000:]
+
+
+class Image:
+    """As PIL's: the interface gives a copy of the bytes."""
+
+    def __init__(self, array):
+        self.__array_interface__ = {"shape": array.shape, "typestr": array.dtype.str, "data": array.tobytes(), "version": 3}
+
+
+COPY = """#version 450
+layout(local_size_x = 1) in;
+layout(binding = 0, std430) readonly buffer A { uint a[]; };
+layout(binding = 1, std430) writeonly buffer B { uint b[]; };
+void main() { b[0] = a[0]; }
+"""
+
+
+@pytest.fixture
+def shader(gpu):
+    with draw.Compute(gpu, COPY) as made:
+        yield made
+
+
+def read_only(array):
+    array = array[:]
+    array.flags.writeable = False
+    return array
+
+
+# A view of an array of 32 x 32 float32 on Culvert's memory, and who takes it.
+VIEWS = {
+    "whole": (lambda a: a, "read written adopt show gl"), "steps": (lambda a: a[::2, ::2], "adopt show"),
+    "columns": (lambda a: a[:, 4:8], "adopt show"), "turned": (lambda a: a.T, "adopt show"), "backwards": (lambda a: a[::-1], "show"),
+    "swapped": (lambda a: a.view(">f4"), "show"), "read-only": (read_only, "read adopt show gl"), "image": (Image, "show gl"),
+    "odd": (lambda a: a.reshape(-1).view("u1")[1:-3].view("f4").reshape(31, -1), "read written adopt show gl"),
+    "no elements": (lambda a: a[:0], "")}
+
+
+@pytest.mark.parametrize("kind", VIEWS)
+def test_everything_that_takes_a_tensor(gpu, shader, kind):
+    """It takes what the tensor is, or refuses it with what to do."""
+    view, takes = VIEWS[kind]
+    with gpu.vk.buffer(4096) as buffer, gpu.vk.buffer(4096) as other, gpu.device.vector(4096, exportable=True) as vector:
+        array, out = (np.asarray(m.tensor("float32", (32, 32))) for m in (buffer, vector))
+        array[:] = out[:] = np.arange(1024, dtype="f4").reshape(32, 32)
+        tensor = view(array)
+        calls = {"read": lambda: shader(A=tensor, B=other), "written": lambda: shader(A=other, B=tensor),
+                 "adopt": lambda: gpu.vk.adopt(view(out)).close(), "gl": lambda: cgl._Source(tensor)}
+        for name, call in calls.items():
+            if name in takes.split():
+                if kind != "odd" or name not in ("read", "written"):  # the GPU wants another alignment
+                    call()
+            else:
+                with pytest.raises((ValueError, TypeError), match="pass |no elements"):
+                    call()
+        if "show" in takes:
+            values = np.ascontiguousarray(np.asarray(tensor), "f4")
+            with culvert.show(tensor, gpu=gpu, window=False) as shown, culvert.show(values, gpu=gpu, window=False) as want:
+                assert (np.asarray(shown.target.tensor()) == np.asarray(want.target.tensor())).all()
+                assert len(shown.says) == (kind in ("swapped", "odd", "image")), shown.says
+        del array, out, tensor
+
+
+def test_who_waits_for_the_colours(gpu, monkeypatch):
+    """A copy from pageable memory returns before its end, and a stream that is NON_BLOCKING does not wait for it."""
+    done = []
+    cuda = type(gpu.device.cuda)
+    found = cuda._found
+    monkeypatch.setattr(cuda, "_found", lambda self, name: lambda *args: (done.append((name, *args[2:])), found(self, name)(*args)))
+    with culvert.show(np.zeros((8, 8), "f4"), gpu=gpu, window=False, stream=gpu.device.stream()):
+        names = [name for name, *_ in done]
+        assert names[names.index("cuMemcpyHtoD") + 1] == "cuStreamSynchronize"
+
+
+def test_numbers_types_and_copies(gpu, shader):
+    with gpu.vk.buffer(4096) as a, gpu.vk.buffer(4096) as b, draw.Target(gpu, 8, 8) as target:
+        t, timeline = a.tensor(), gpu.vk.timeline()
+        for groups in ((-1,), (1 << 32,), (1.5,), (1, 1, 1, 1), ("a",)):
+            with pytest.raises((ValueError, TypeError), match="groups"):
+                shader(groups=groups, A=a, B=b)
+        for call in (lambda: a.tensor("uint8", (2**64,)), lambda: a.tensor("uint8", (4,), strides=(2**63,)), lambda: gpu.vk.buffer(2**64),
+                     lambda: a.tensor("uint8", (4,), offset=2**64), lambda: gpu.vk.image(37, 2**32 + 8, 8), lambda: gpu.device.vector(2**64),
+                     lambda: gpu.functions.vkCmdDispatch(1, 1, -1, 1), lambda: t.__dlpack__(stream=3), lambda: t.__dlpack__(stream=-7),
+                     lambda: t.__dlpack__(stream=True), lambda: timeline.signal(5, 1), lambda: culvert.stream_handle(-1)):
+            with pytest.raises(ValueError):
+                call()
+        for dtype in (np.dtype(">f4"), ">f4", float, "float"):
+            with pytest.raises(TypeError, match="byte order|64 bits in NumPy"):
+                a.tensor(dtype)
+        for thing in (t, shader, target, timeline.frame(signal=1), a, gpu.vk, gpu.device, gpu.device.stream(), gpu, timeline):
+            for way in (copy.copy, copy.deepcopy, pickle.dumps):
+                with pytest.raises(TypeError, match="neither copied nor pickled"):
+                    way(thing)
+
+
+def test_no_vulkan_driver():
+    ended = subprocess.run([sys.executable, "-c", "import culvert\ntry: culvert.vulkan.open()\nexcept culvert.UnsupportedError as e: print(e)"],
+                           env=dict(os.environ, VK_DRIVER_FILES="/nowhere.json"), capture_output=True, text=True)
+    assert "DRIVER_MISSING" in ended.stdout and "culvert-info says what there is" in ended.stdout, ended.stderr

@@ -1,0 +1,76 @@
+#!/bin/sh
+# In a bare root that has the packages in /debs: installs them, and builds and runs programs against them. Of the clone
+# only the programs' sources are used.
+# SPDX-License-Identifier: MIT
+set -eu
+fail() { echo "FAIL: $*"; exit 1; }
+say() { printf '== %s\n' "$*"; }
+
+rm -f /debs/*-dbgsym_*
+apt-get update -q
+apt-get install -q -y --no-install-recommends /debs/*.deb gcc g++ make cmake pkg-config python3 libvulkan-dev mesa-vulkan-drivers
+version=$(pkg-config --modversion culvert)
+work=$(mktemp -d)
+unset CULVERT_SOFT CULVERT_SOFT_PATH VK_ADD_LAYER_PATH VK_LAYER_PATH LD_LIBRARY_PATH
+
+# runs PROGRAM: CULVERT_SOFT=1 is enough, and without it the program says so.
+runs() {
+    [ "$(CULVERT_SOFT=1 "$1")" = "culvert $version" ] || fail "$1 did not run"
+    if "$1" 2>"$work/err"; then fail "$1 ran without CULVERT_SOFT=1"; fi
+    grep -q 'CULVERT_SOFT=1' "$work/err" || { cat "$work/err"; fail "$1 does not name CULVERT_SOFT=1"; }
+}
+
+say "by pkg-config"
+# shellcheck disable=SC2046 # the flags are several words
+gcc -std=c11 tests/packages/consumers/soft.c -o "$work/shared" $(pkg-config --cflags --libs culvert vulkan)
+# shellcheck disable=SC2046
+gcc -std=c11 tests/packages/consumers/soft.c -o "$work/static" $(pkg-config --static --cflags culvert) \
+    $(pkg-config --static --libs culvert | sed 's/-lculvert/-l:libculvert.a/') $(pkg-config --libs vulkan)
+runs "$work/shared"
+runs "$work/static"
+ldd "$work/shared" | grep -q '/usr/lib/.*/libculvert.so.0\|/lib/.*/libculvert.so.0' || fail "another libculvert was linked"
+if ldd "$work/static" | grep -q libculvert; then fail "the static program links libculvert.so"; fi
+
+say "by find_package"
+cmake -S tests/packages/consumers/find_package -B "$work/found" -DCMAKE_BUILD_TYPE=Release
+cmake --build "$work/found" --parallel 2
+for kind in culvert shared static; do runs "$work/found/c_soft_$kind"; done
+grep -q '^culvert_DIR:PATH=/usr/lib/' "$work/found/CMakeCache.txt" || fail "another culvert was found"
+
+say "the tools and the manual"
+culvert-info --soft | head -n 1 | grep -q 'software only: ' || { culvert-info --soft; fail "culvert-info --soft"; }
+for program in info check kernels soft-run; do
+    [ -s /usr/share/man/man1/culvert-$program.1.gz ] || fail "culvert-$program has no manual page"
+done
+[ -s /usr/share/doc/culvert-doc/README.md ] || [ -s /usr/share/doc/culvert-doc/README.md.gz ] || fail "no manual"
+
+say "a sample of the manual, kernels, and a program that is no user of Culvert"
+# shellcheck disable=SC2046
+gcc -std=c11 /usr/share/doc/culvert-doc/examples/samples/hello/hello_vulkan.c -o "$work/hello" \
+    $(pkg-config --cflags --libs culvert vulkan) -lm
+(cd "$work" && CULVERT_SOFT=1 ./hello) | grep -q ': 0 of .* pixels are wrong' || fail "hello_vulkan"
+(cd "$work" && CULVERT_SOFT=1 culvert-check ./hello 2>"$work/err") || { cat "$work/err"; fail "culvert-check hello_vulkan"; }
+grep -q ' 2 imports into CUDA' "$work/err" || { cat "$work/err"; fail "culvert-check saw nothing"; }
+"$(pkg-config --variable=kernel_compiler culvert)" --soft -o "$work" samples/particles/particles.cu
+[ -s "$work/particles.soft.so" ] || fail "no kernels"
+culvert-soft-run python3 -c 'import ctypes; print(ctypes.CDLL("libcuda.so.1").cuInit(0))' | grep -qx 0 || fail "culvert-soft-run"
+
+say "Python"
+CULVERT_SOFT=1 /usr/bin/python3 -c 'import culvert; print(culvert.Device().name)' | grep -q twin || fail "python3-culvert"
+
+say "what autopkgtest runs"
+apt-get install -q -y --no-install-recommends python3-numpy
+for one in hello cmake soft-run python check docs; do AUTOPKGTEST_TMP=$(mktemp -d) "debian/tests/$one" || fail "debian/tests/$one"; done
+
+say "without the twin, and without the static library"
+apt-get remove -q -y libculvert-soft
+if CULVERT_SOFT=1 "$work/shared" 2>"$work/err"; then fail "it ran without the twin"; fi
+grep -q 'Install the software twin' "$work/err" || { cat "$work/err"; fail "it does not say that the twin is missing"; }
+rm /usr/lib/*/libculvert.a
+rm -rf "$work/found"
+cmake -S tests/packages/consumers/parts -B "$work/found" -DKIND=shared -DTARGETS=shared -DSOFT=OFF
+
+say "purged"
+apt-get purge -q -y libculvert0 libculvert-dev libculvert-soft culvert-check culvert-tools culvert-doc python3-culvert
+left=$(find /usr /etc /var/lib -xdev \( -name '*culvert*' -o -name '*VkLayer_culvert*' \) ! -path '/var/lib/apt/*')
+[ -z "$left" ] || fail "left behind: $left"

@@ -1,0 +1,35 @@
+# Refuses what a foreign program could not include: anything of Culvert but its public headers. The harness
+# with its list of messages is let through, and culvert_kernel.h, which comes with the package.
+# cmake -D INCLUDE=the-public-headers -P check_includes.cmake
+# SPDX-License-Identifier: MIT
+file(GLOB sources ${CMAKE_CURRENT_LIST_DIR}/*.c ${CMAKE_CURRENT_LIST_DIR}/*.h ${CMAKE_CURRENT_LIST_DIR}/*.cu)
+set(bad)
+set(seen 0)
+foreach(source IN LISTS sources)
+  cmake_path(GET source FILENAME file)
+  file(STRINGS ${source} lines REGEX "^[ \t]*#[ \t]*include")
+  foreach(line IN LISTS lines)
+    math(EXPR seen "${seen} + 1")
+    if(line MATCHES "include[ \t]*\"([^\"]+)\"")
+      set(name ${CMAKE_MATCH_1})
+      if(name MATCHES "^(harness|allowed|culvert_kernel)[.]h$" OR (name MATCHES "^[a-z_]+[.]h$" AND
+          EXISTS ${CMAKE_CURRENT_LIST_DIR}/${name}))
+        continue()
+      endif()
+    elseif(line MATCHES "include[ \t]*<([^>]+)>")
+      set(name ${CMAKE_MATCH_1})
+      if(name MATCHES "^culvert/[a-z_]+[.]h$" AND EXISTS ${INCLUDE}/${name})
+        continue()
+      endif()
+      # The system's, CUDA's, Vulkan's and libplacebo's.
+      if(name MATCHES "^(cuda|cudaTypedefs|volk|[a-z]+|sys/[a-z]+|vulkan/[a-z_]+|libplacebo/[a-z]+)[.]h$")
+        continue()
+      endif()
+    endif()
+    string(APPEND bad "tests/programs/foreign/${file}: ${line}\n")
+  endforeach()
+endforeach()
+if(bad OR seen EQUAL 0)
+  message(FATAL_ERROR "a foreign program cannot include:\n${bad}")
+endif()
+message("${seen} includes")
