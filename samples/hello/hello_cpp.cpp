@@ -5,7 +5,7 @@
  *
  *   c++ -std=c++17 hello_cpp.cpp $(pkg-config --cflags --libs culvert vulkan) && ./a.out
  *
- * With CULVERT_SOFT=1 it runs where there is no GPU. */
+ * It prints "hello_cpp: 0 of 32131 pixels are wrong". With CULVERT_SOFT=1 it runs without a GPU. */
 #include <culvert/cuda_api.h>
 #include <culvert/vulkan.hpp>
 
