@@ -24,7 +24,7 @@ import threading
 import time
 import zlib
 
-MAGIC, VERSION, BYTES, MOST_FDS, PAGE = 0x43504943, 2, 512, 16, 4096
+MAGIC, VERSION, BYTES, MOST_FDS, MOST_OFFERS, PAGE = 0x43504943, 2, 512, 16, 65536, 4096
 HELLO, LIST, RECEIVE, CHUNKS, JOIN, LEAVE, WAKE, ERROR = range(1, 9)
 HEADER = struct.Struct("<6I")  # magic, version, type, sequence, descriptors, flags
 KINDS = ("", "VMM", "VECTOR", "BUFFER", "IMAGE", "SEMAPHORE", "RING", "CUDA_MEMORY", "EVENT", "POOL", "POOL_MEMORY",
@@ -233,7 +233,10 @@ class Client:
         things = []
         while True:
             body, _ = self.ask(LIST, struct.pack("<Q", len(things)))
-            if struct.unpack_from("<Q", body, 8)[0] <= len(things):
+            total = struct.unpack_from("<Q", body, 8)[0]
+            if total > MOST_OFFERS:
+                raise Broken("more things than a server may have")
+            if total <= len(things):
                 return things
             things.append(Thing(self._describe(body, 16), None, None))
 

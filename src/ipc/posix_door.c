@@ -197,7 +197,9 @@ static culv_result begin_listening(culvi_ipc_door *door, const culvi_voice *voic
                                    const char *label)
 {
     door->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (door->listener < 0) return fail_os(voice, label, "socket", "no socket could be made");
+    if (door->listener < 0)
+        return fail_os(voice, label, "socket",
+                       "no socket could be made; a filter on this process (seccomp) may forbid it");
     /* Connections begin with this, so nobody sends handles before it is known who that is. */
     door->shut = culvi_ipc_let_handles(door->listener, false);
     const int error = take_name(door);
@@ -206,7 +208,9 @@ static culv_result begin_listening(culvi_ipc_door *door, const culvi_voice *voic
         return fail_os(voice, label, "listen", "the socket does not listen");
     door->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (door->epoll < 0 || !culvi_ipc_door_watch(door, door->listener, CULVI_IPC_AT_DOOR))
-        return fail_os(voice, label, "epoll_create1", "no set of sockets could be made");
+        return fail_os(
+            voice, label, "epoll_create1",
+            "no set of sockets could be made; a filter on this process (seccomp) may forbid it");
     return CULV_OK;
 }
 

@@ -177,8 +177,9 @@ culv_result culvi_ipc_reach(const culvi_voice *voice, const char *label,
     for (;;) {
         const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (fd < 0)
-            return culvi_fail_native(voice, label, CULV_ERROR_DRIVER, CULV_REASON_OS,
-                                     CULV_NATIVE_OS, errno, "socket", "no socket could be made");
+            return culvi_fail_native(
+                voice, label, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS, errno, "socket",
+                "no socket could be made; a filter on this process (seccomp) may forbid it");
         (void)culvi_ipc_let_handles(fd, false); /* till an answer may have some */
         if (connect(fd, where, address->length) == 0) {
             *out = fd;
@@ -280,7 +281,8 @@ culvi_ipc_io culvi_ipc_send(int fd, const culvi_ipc_message *message, const int 
     case ENOTCONN: return CULVI_IPC_GONE;
     /* More of this user's are in flight than RLIMIT_NOFILE, in whatever sockets they lie. */
     case ETOOMANYREFS: return CULVI_IPC_CROWDED;
-    case EPERM: return CULVI_IPC_SHUT;
+    /* Linux says so of handles that the other end does not take; else a filter does. */
+    case EPERM: return header.msg_controllen > 0 ? CULVI_IPC_SHUT : CULVI_IPC_OS;
     default: return CULVI_IPC_OS;
     }
 }

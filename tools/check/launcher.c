@@ -36,7 +36,8 @@ static void usage(FILE *out)
         "  --trace-limit N      megabytes of it for each process (256)\n"
         "  --text FILE          writes the report to FILE instead of stderr\n"
         "  --stuck N            seconds of waiting in a call after which a wait that nothing can end is\n"
-        "                       told (10; 0: only at the end of the program)\n"
+        "                       told (10; 0: only at the end of the program), or in which the program\n"
+        "                       has to end after a SIGTERM or SIGHUP before it is killed\n"
         "  --end-stuck          ends the program then (SIGABRT)\n"
         "  --strict             also tells what the specifications forbid and no driver is known to mind:\n"
         "                       barriers to external queue families, layouts, and untrue dedication\n"
@@ -449,16 +450,26 @@ static const char *unwatched(const check_region *r)
 }
 
 static volatile pid_t child;
+static unsigned patience; /* --stuck */
 
-/* Who ends culvert-check means the program: `timeout` asks in this way. The report is still due. */
+/* Whoever ends culvert-check means the program: `timeout` asks in this way. The report is still
+ * due. A program that hangs may have a handler that waits for what hangs. */
 static void pass_on(int number)
 {
     (void)kill(child, number);
+    if (patience > 0) (void)alarm(patience);
+}
+
+static void end_it(int number)
+{
+    (void)number;
+    (void)kill(child, SIGKILL);
 }
 
 static int run(char **command)
 {
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, passes = {.sa_handler = pass_on};
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, passes = {.sa_handler = pass_on},
+                     ends_it = {.sa_handler = end_it};
     struct sigaction interrupt, quit;
     sigset_t ends, before;
     int status = 0;
@@ -478,6 +489,7 @@ static int run(char **command)
         _exit(127);
     }
     if (child < 0) return 125;
+    (void)sigaction(SIGALRM, &ends_it, NULL);
     (void)sigaction(SIGTERM, &passes, NULL);
     (void)sigaction(SIGHUP, &passes, NULL);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
@@ -485,6 +497,7 @@ static int run(char **command)
     while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
     }
     /* Its number may be another process's from here on, and the report is still due. */
+    (void)sigaction(SIGALRM, &ignore, NULL);
     (void)sigaction(SIGTERM, &ignore, NULL);
     (void)sigaction(SIGHUP, &ignore, NULL);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -552,6 +565,7 @@ int main(int argc, char **argv)
         }
     }
     if (at >= argc) return usage(stderr), 125;
+    patience = (unsigned)strtoul(stuck, NULL, 10);
 
     static const char *const libraries[2] = {"../lib", CHECK_LIBDIR};
     static const char *const manifests[2] = {"../lib/culvert/explicit_layer.d", CHECK_LAYERDIR};

@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <linux/userfaultfd.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -20,6 +22,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -510,6 +513,90 @@ static void held_locks(void)
     for (size_t k = 0; k < h.count; k++)
         close(h.fds[k]);
     close_hostile(&h);
+}
+
+/* Filters (seccomp), as containers have them --------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    unsigned call, error;
+    culv_result result; /* of the client that is not allowed to make it */
+} filters[] = {
+    {"statx EPERM", SYS_statx, EPERM, CULV_OK},
+    {"statx ENOSYS", SYS_statx, ENOSYS, CULV_OK},
+    {"memfd_create", SYS_memfd_create, ENOSYS, CULV_OK},
+    {"pidfd_open", SYS_pidfd_open, ENOSYS, CULV_OK},
+    {"userfaultfd", SYS_userfaultfd, EPERM, CULV_OK},
+    {"fcntl", SYS_fcntl, EPERM, CULV_ERROR_DRIVER},
+    {"recvmsg", SYS_recvmsg, EPERM, CULV_ERROR_DRIVER},
+    {"sendmsg", SYS_sendmsg, EPERM, CULV_ERROR_DRIVER},
+    {"getsockopt", SYS_getsockopt, EPERM, CULV_ERROR_DRIVER},
+    {"socket", SYS_socket, EPERM, CULV_ERROR_DRIVER},
+};
+static size_t filter;
+
+static void refuse_a_call(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, filters[filter].call, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | filters[filter].error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof code / sizeof code[0], code};
+    REQUIRE_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) _exit(TEST_SKIPPED);
+}
+
+static void receive_filtered(ipc_child *parent, const char *name)
+{
+    vmm_stage s;
+    culv_ipc_client *client = NULL;
+    culv_ipc_object *object = NULL;
+    culv_ipc_client_desc d = culv_ipc_client_desc_init();
+    ipc_hear(parent, 'g');
+    vmm_stage_open(&s);
+    const size_t fds = test_open_fds();
+    d.name = name;
+    refuse_a_call();
+    culv_result result = culv_ipc_client_connect(s.w.device, &d, IPC_FAR, &client);
+    if (result == CULV_OK) result = culv_ipc_client_receive(client, "cells", IPC_FAR, &object);
+    printf("%s: %s\n", filters[filter].name, result == CULV_OK ? "OK" : culv_last_error_message());
+    fflush(stdout);
+    /* NVIDIA's handles are no files of memory, and nothing but statx() tells what they are. */
+    const bool unknown = filters[filter].call == SYS_statx && !s.w.cu->software;
+    REQUIRE_EQ(result, unknown ? CULV_ERROR_DRIVER : filters[filter].result);
+    if (result != CULV_OK) {
+        REQUIRE_EQ(culv_last_error_reason(), CULV_REASON_OS);
+        LIB_SAYS("seccomp");
+    }
+    culv_ipc_object_destroy(&object);
+    culv_ipc_client_destroy(&client);
+    test_settle_fds(fds, filters[filter].name);
+    _exit(0); /* the drivers may want the call that is refused */
+}
+
+/* What a client may not do is told as that, and nothing hangs; it needs no more than it uses. */
+static void filtered_clients(void)
+{
+    enum { FILTERS = sizeof filters / sizeof filters[0] };
+    static hostile h;
+    ipc_child children[FILTERS];
+    pthread_t thread;
+    char name[CULV_IPC_NAME_SIZE];
+    for (filter = 0; filter < FILTERS; filter++)
+        ipc_fork(&children[filter], receive_filtered, ipc_name(name, "hostile"));
+    open_hostile(&h);
+    REQUIRE_EQ(pthread_create(&thread, NULL, serve, &h), 0);
+    for (size_t i = 0; i < FILTERS; i++) {
+        ipc_say(&children[i], 'g');
+        ipc_join(&children[i]);
+    }
+    atomic_store(&h.over, true);
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    close_hostile(&h);
+    for (size_t i = 0; i < FILTERS; i++)
+        ipc_forget(&children[i]);
 }
 
 /* A consumer that comes and goes beside a GPU that is busy: no call waits for that. */
@@ -1137,6 +1224,7 @@ static const test_case cases[] = {
     {.name = "attacked.old_kernels", .run = attacked_on_old_kernels, .own = true, .time_limit = 60},
     {.name = "ends_with_strangers", .run = ends_with_strangers, .own = true},
     {.name = "held_locks", .run = held_locks, .own = true},
+    {.name = "filters", .run = filtered_clients, .own = true, .time_limit = 120},
     {.name = "comes_and_goes", .run = comes_and_goes, .own = true},
     {.name = "lies_about_lag", .run = lies_about_lag, .own = true},
     {.name = "unmapped_users", .run = unmapped_users, .own = true},

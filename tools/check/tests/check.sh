@@ -53,6 +53,7 @@ says ") uses memory from byte 0 on, and nothing orders that after vkCmdFillBuffe
 says "), which writes it."
 # Whoever ends it ends the program, and gets the report.
 status 124 timeout 1 "$CHECK" sleep 60
+status 124 timeout -k 30 1 "$CHECK" --stuck 1 sh -c 'trap "" TERM; exec sleep 60'
 says "0 findings in sleep"
 
 # What was found, as text and as JSON; a name with quotes; the exit status.
