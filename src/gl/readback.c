@@ -142,12 +142,16 @@ static culv_result check_extent(const culv_gl_readback *r, uint32_t framebuffer,
     enum { TEXTURE = 0x1702, COLOR = 0x4000, DEPTH_ATTACHMENT = 0x8d00 };
     const culvi_gl_table *t = &r->gl->table;
     int32_t from = 0, type = 0, name = 0, level = 0;
-    int32_t width = 0, height = 0;
+    int32_t width = 0, height = 0, bound = 0;
     if (framebuffer == 0 || t->glGetNamedFramebufferAttachmentParameteriv == NULL) return CULV_OK;
-    if (formats[r->format].mask == COLOR)
-        t->glGetNamedFramebufferParameteriv(framebuffer, READ_BUFFER, &from);
-    else
-        from = DEPTH_ATTACHMENT; /* of GL_DEPTH_STENCIL_ATTACHMENT the two may be different objects */
+    if (formats[r->format].mask == COLOR) { /* Mesa tells it of the bound framebuffer alone */
+        t->glGetIntegerv(CULVI_GL_READ_FRAMEBUFFER_BINDING, &bound);
+        t->glBindFramebuffer(CULVI_GL_READ_FRAMEBUFFER, framebuffer);
+        t->glGetIntegerv(READ_BUFFER, &from);
+        t->glBindFramebuffer(CULVI_GL_READ_FRAMEBUFFER, (uint32_t)bound);
+    } else
+        from =
+            DEPTH_ATTACHMENT; /* of GL_DEPTH_STENCIL_ATTACHMENT the two may be different objects */
     t->glGetNamedFramebufferAttachmentParameteriv(framebuffer, (uint32_t)from, OBJECT_TYPE, &type);
     t->glGetNamedFramebufferAttachmentParameteriv(framebuffer, (uint32_t)from, OBJECT_NAME, &name);
     if (type == CULVI_GL_RENDERBUFFER) {

@@ -537,7 +537,7 @@ class Last(_Reference):
     pinned: Any  # a tensor's export
 
 
-gone: Deque[Last] = collections.deque()
+gone: Deque[Any] = collections.deque()  # of Last
 _lasts: Dict[int, Last] = {}
 _keys = itertools.count(1)
 

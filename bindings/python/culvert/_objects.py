@@ -971,6 +971,8 @@ class Ring(Owned):
     def submit(self, queue: Handle, commands: Handle, frame: d.culv_vk_ring_frame, fence: Handle = None) -> None:
         """Releases the frame and submits its command buffer."""
         with self._lock():
+            if self._home is not None:
+                self._home.uncounted = True  # first: its end waits for this
             api.culv_vk_ring_submit(self._need(), handle(queue), handle(commands), handle(fence), byref(frame))
 
     def _lock(self) -> Any:

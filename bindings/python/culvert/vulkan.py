@@ -226,6 +226,7 @@ class _Home(Single):
         self._values = _Values(self.functions)  # the turns know this, and not their home, which goes with its last user
         self._counter, self._signal = self._values.read, self._values.signal
         self.queue = self.family = self.done = 0
+        self.uncounted = False  # a ring has submitted to the queue since
         self.sent = collections.deque([(0, 0)], maxlen=1)  # the last submission's number, and what the driver answered
         self.lock = threading.RLock()  # of the queue, which one thread may use at a time
         self.pools: Dict[int, c_void_p] = {}  # each thread's command pool
@@ -322,7 +323,9 @@ class _Home(Single):
         return made
 
     def is_idle(self, number: Optional[int] = None) -> bool:
-        number = self.submitted if number is None else number
+        if number is None:
+            self._count()
+            number = self.submitted
         return number == 0 or self._counter(self.done) >= number
 
     def wait(self, timeout: int, call: str, number: Optional[int] = None) -> None:
@@ -382,10 +385,7 @@ class _Home(Single):
         if not self.queue:
             return
         self.wait(timeout, call)
-        with self.lock:
-            semaphores = (d.VkSemaphoreSubmitInfo * 1)(d.VkSemaphoreSubmitInfo(
-                semaphore=self.done, value=self.submitted + 1, stageMask=d.VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT))
-            self.send(d.VkSubmitInfo2(signalSemaphoreInfoCount=1, pSignalSemaphoreInfos=ctypes.addressof(semaphores)), 0)
+        self._signal_behind()
         self.wait(timeout, call)
         with self.lock:
             self.functions.vkDeviceWaitIdle(self.device)  # of presenting, which no semaphore tells
@@ -396,6 +396,23 @@ class _Home(Single):
         for commands in mine:
             self.retired.remove(commands)
             del self.made_by[commands]
+
+    def _signal_behind(self) -> None:
+        with self.lock:
+            semaphores = (d.VkSemaphoreSubmitInfo * 1)(d.VkSemaphoreSubmitInfo(
+                semaphore=self.done, value=self.submitted + 1, stageMask=d.VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT))
+            self.send(d.VkSubmitInfo2(signalSemaphoreInfoCount=1, pSignalSemaphoreInfos=ctypes.addressof(semaphores)), 0)
+            self.uncounted = False
+
+    def _count(self) -> None:
+        """A ring's submissions are followed by one of the context's, which tells when they have ended."""
+        if self.uncounted and self.done and not self.ending:
+            try:
+                self._signal_behind()
+            except VulkanError as e:
+                if e.result != d.VK_ERROR_DEVICE_LOST:  # a lost device is idle
+                    raise
+                self.uncounted = False
 
     def destroy(self, call: str = "Context.close") -> None:
         with process.works(), self.lock:

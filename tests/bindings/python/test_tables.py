@@ -2,12 +2,14 @@
 """Tables: an interrupt behind each call, each name after close(), close() beside each other call, and tensors of all kinds to
 everything that takes one. What may crash runs in a process of its own."""
 import copy
+import ctypes
 import os
 import pickle
 import shutil
 import subprocess
 import sys
 import textwrap
+import threading
 
 import numpy as np
 import pytest
@@ -288,6 +290,27 @@ def test_close_beside_each_other_call():
         print(problems)
     """, str(LONG))
     assert (ended.returncode, ended.stdout) == (0, "[]\n"), ended.stdout + ended.stderr[-2000:]
+
+
+def test_a_ring_closes_behind_its_frames(gpu):
+    """Of which the context was not told: here the queue is held behind its back."""
+    timeline, ring = gpu.vk.timeline(), gpu.ring([culvert.ring_buffer(4096)], depth=2)
+    with ring.cuda():
+        pass
+    points = (culvert.vulkan.VkSemaphoreSubmitInfo * 1)(culvert.vulkan.VkSemaphoreSubmitInfo(
+        semaphore=timeline.handle, value=1, stageMask=culvert.vulkan.VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT))
+    gpu.functions.vkQueueSubmit2(gpu.queue, 1, culvert.vulkan.VkSubmitInfo2(
+        waitSemaphoreInfoCount=1, pWaitSemaphoreInfos=ctypes.addressof(points)), 0)
+    with ring.frame():
+        pass
+    thread = threading.Thread(target=ring.close)
+    thread.start()
+    thread.join(0.3)
+    waits = thread.is_alive()
+    gpu._home._signal(timeline.handle, 1)
+    thread.join()
+    assert waits and ring.closed
+    timeline.close()
 
 
 class Image:

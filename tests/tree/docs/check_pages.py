@@ -103,7 +103,7 @@ peer access is not supported between these two devices | initialization error | 
 Failed to find a supported physical device | Found no drivers | ERROR_EXTENSION_NOT_PRESENT | ERROR_INCOMPATIBLE_DRIVER
 No support for synchronization when importing DMA-BUFs | VK_ERROR_INVALID_EXTERNAL_HANDLE | directory | of a peer
 operation not permitted when stream is capturing | operation failed due to a previous error during capture | copy between peers
-Failed to import external memory in CUDA | Texture creation failed | an illegal memory access | unspecified launch failure
+Failed to import external memory in CUDA | CUDA error 700 | Texture creation failed | an illegal memory access | unspecified launch failure
 Couldn't allocate MR with error=14 | vkGetDeviceProcAddr(device, vkGetMemoryFdKHR) returns null | cuMemAddressReserve
 CUDA driver version is insufficient for CUDA runtime version | all CUDA-capable devices are busy or unavailable"""
 
