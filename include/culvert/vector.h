@@ -144,7 +144,8 @@ CULV_EXPORT void culv_vector_destroy_after(culv_vector **vector, CUstream last_u
  * Errors: INVALID (NULL_ARGUMENT; SIZE: it overflows), OUT_OF_MEMORY (DEVICE_MEMORY, HOST_MEMORY;
  * ADDRESS: no_move is set, or there are no addresses), BUSY (MAPPED: the driver does not take back
  * memory that a shrink freed there), DRIVER, ASYNC.
- * Threads: any, but not during culv_vector_shrink(). If two calls commit, one waits for the other. */
+ * Threads: any, but not during culv_vector_shrink(). If two calls commit, one waits for the
+ * other. */
 CULV_EXPORT culv_result culv_vector_grow(culv_vector *vector, uint64_t size);
 
 /** Makes room for at least `size` bytes of addresses, in place or by moving. Commits nothing.
