@@ -460,16 +460,19 @@ class _Layout:
 class VulkanDevice(Owned):
     """A VkDevice of yours, attached to the CUDA device of the same GPU. All handles are numbers, or pointers of ctypes
     or cffi (those of the package `vulkan`; PySDL2 and glfw give numbers). Without `device` the CUDA device is found by
-    the physical device, and closed with this object. The Vulkan handles stay yours and must outlive this object."""
+    the physical device, and closed with this object. The Vulkan handles stay yours and must outlive this object.
+    With allow_other_gpu `device` may be another GPU, which works on this one's buffers in place: their tensors are on
+    cuda:1, say (docs/two-gpus.md)."""
 
     _destroy = "culv_vk_detach"
 
     def __init__(self, device: Optional[Device] = None, *, get_instance_proc_addr: Handle, instance: Handle,
                  physical_device: Handle, vk_device: Handle, api_version: int = 0x403000, label: Optional[str] = None,
-                 kernels: bool = False, fallback: int = 0, driver: str = "auto", _home: "Optional[_Home]" = None):
+                 kernels: bool = False, fallback: int = 0, driver: str = "auto", allow_other_gpu: bool = False,
+                 _home: "Optional[_Home]" = None):
         self._desc = describe(d.culv_vk_device_desc, get_instance_proc_addr=get_instance_proc_addr, instance=instance,
                               physical_device=physical_device, device=vk_device, api_version=api_version, label=label,
-                              kernels=int(kernels), fallback=fallback)
+                              kernels=int(kernels), fallback=fallback, allow_other_gpu=int(allow_other_gpu))
         if 0 < (self._desc.get_instance_proc_addr or 0) < 4096:
             raise ValueError(f"get_instance_proc_addr={self._desc.get_instance_proc_addr} is no address of a function: pass "
                              "culvert.vulkan.get_instance_proc_addr(), or your loader's vkGetInstanceProcAddr")

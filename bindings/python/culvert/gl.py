@@ -901,7 +901,7 @@ class Attachment(Owned):
 
     def __init__(self, device: Optional[Device] = None, *, vk: Optional[VulkanDevice] = None, copies: bool = False,
                  label: Optional[str] = None, driver: str = "auto",
-                 get_proc_address: Any = None):
+                 get_proc_address: Any = None, allow_other_gpu: bool = False):
         if driver == "soft":
             api.culv_soft_enable()
         self.copies = copies
@@ -916,7 +916,8 @@ class Attachment(Owned):
         if device is None and vk is not None:
             device = vk.device
         desc = describe(d.culv_gl_desc, get_proc_address=self._proc, vk=None if vk is None else vk._need().value,
-                        label=label, fallback=int(d.culv_fallback.CULV_FALLBACK_HOST) if copies else 0)
+                        label=label, fallback=int(d.culv_fallback.CULV_FALLBACK_HOST) if copies else 0,
+                        allow_other_gpu=int(allow_other_gpu))
         own: Optional[Device] = None
         if device is None:
             device = own = self._open_device(desc, label, driver)
@@ -1107,10 +1108,13 @@ def _extent_of(texture: int) -> Tuple[int, int, int]:
 
 
 def attach(device: Optional[Device] = None, *, vk: Optional[VulkanDevice] = None, copies: bool = False,
-           label: Optional[str] = None, driver: str = "auto", get_proc_address: Any = None) -> Attachment:
+           label: Optional[str] = None, driver: str = "auto", get_proc_address: Any = None,
+           allow_other_gpu: bool = False) -> Attachment:
     """Attaches to the context that is current on this thread (Attachment). Without `device` the CUDA device is the one
-    that draws the context. What cannot be shared is an error; copies=True allows copies through the host there."""
-    return Attachment(device, vk=vk, copies=copies, label=label, driver=driver, get_proc_address=get_proc_address)
+    that draws the context. What cannot be shared is an error; copies=True allows copies through the host there.
+    allow_other_gpu lets `device` be another GPU, which works on this one's buffers in place (docs/two-gpus.md)."""
+    return Attachment(device, vk=vk, copies=copies, label=label, driver=driver, get_proc_address=get_proc_address,
+                      allow_other_gpu=allow_other_gpu)
 
 
 _attachments: "weakref.WeakSet[Attachment]" = weakref.WeakSet()

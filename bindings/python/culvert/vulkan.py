@@ -486,14 +486,16 @@ def _semaphores(pairs: Sequence[Tuple[Handle, int]], name: str) -> List[Handle]:
 class Context(Single):
     """An instance, the device that CUDA reaches, one queue, and Culvert on it. close() destroys them all; a context
     that nobody has any more, and nothing of it, goes by itself. `features` are names of Vulkan 1.0 to 1.3, such as
-    "shaderInt64"; `validation` enables the validation layer, which prints what it finds."""
+    "shaderInt64"; `validation` enables the validation layer, which prints what it finds. `solver` is the ordinal of a
+    CUDA device that may be another GPU than the one that draws: tensors of the context's buffers are on it
+    (docs/two-gpus.md)."""
 
     _draws: "_Queue"  # of culvert.draw, where that is used
 
     def __init__(self, *, driver: str = "auto", extensions: Sequence[str] = (), instance_extensions: Sequence[str] = (),
                  kernels: bool = False, use: int = d.culv_vk_queue_use.CULV_VK_QUEUE_GRAPHICS, label: Optional[str] = None,
                  one_address: bool = False, features: Sequence[str] = (), layers: Sequence[str] = (),
-                 validation: bool = False):
+                 validation: bool = False, solver: Optional[int] = None):
         get = get_instance_proc_addr()
         self.queue = self.queue_family = self.physical_device = 0
         self.sparse_queue = 0  # the queue, where the device has sparse buffers: one shows a tensor that lies in many chunks
@@ -508,7 +510,7 @@ class Context(Single):
         try:
             with process.works(opens="vulkan.open"):
                 self._open(get, driver, extensions, instance_extensions, kernels, use, label, one_address, features,
-                           [*layers, *(["VK_LAYER_KHRONOS_validation"] if validation else [])])
+                           [*layers, *(["VK_LAYER_KHRONOS_validation"] if validation else [])], solver)
         except BaseException:
             self.close()
             raise
@@ -524,7 +526,8 @@ class Context(Single):
         return self._home.device if self._home is not None else 0
 
     def _open(self, get: int, driver: str, extensions: Sequence[str], instance_extensions: Sequence[str], kernels: bool,
-              use: int, label: Optional[str], one_address: bool, features: Sequence[str], mine: Sequence[str]) -> None:
+              use: int, label: Optional[str], one_address: bool, features: Sequence[str], mine: Sequence[str],
+              solver: Optional[int]) -> None:
         cuda_driver = driver_of(driver)
         extensions, instance_extensions, features, mine = ([names] if isinstance(names, str) else names for names in (
             extensions, instance_extensions, features, mine))
@@ -550,6 +553,10 @@ class Context(Single):
         cuda = describe(d.culv_device_desc, driver=cuda_driver, label=label)
         physical = c_void_p()
         self.device = Device(_made=making("culv_vk_choose_physical_device", get, self.instance, cuda, byref(physical), OUT))
+        if solver is not None and solver != self.device.caps.ordinal:
+            with self.device as draws:
+                kind_of = "soft" if draws.is_software else "nvidia"
+            self.device = Device(solver, driver=kind_of, label=label)
         self.physical_device = physical.value or 0
         family = c_uint32()
         api.culv_vk_find_queue_family(get, self.instance, self.physical_device, use, byref(family))
@@ -580,7 +587,8 @@ class Context(Single):
         self.queue = home.queue = out.value or 0
         self.sparse_queue = self.queue if sparse else 0
         self.vk = VulkanDevice(self.device, get_instance_proc_addr=get, instance=self.instance,
-                               physical_device=self.physical_device, vk_device=self.handle, kernels=kernels, _home=home)
+                               physical_device=self.physical_device, vk_device=self.handle, kernels=kernels,
+                               allow_other_gpu=solver is not None, _home=home)
 
     if not TYPE_CHECKING:
         def __getattr__(self, name: str) -> Any:
@@ -740,10 +748,11 @@ def _close_contexts() -> None:
 def open(*, driver: str = "auto", extensions: Sequence[str] = (),  # noqa: A001: culvert.vulkan.open() reads well
          instance_extensions: Sequence[str] = (), kernels: bool = False,
          use: int = d.culv_vk_queue_use.CULV_VK_QUEUE_GRAPHICS, label: Optional[str] = None, one_address: bool = False,
-         features: Sequence[str] = (), layers: Sequence[str] = (), validation: bool = False) -> Context:
+         features: Sequence[str] = (), layers: Sequence[str] = (), validation: bool = False,
+         solver: Optional[int] = None) -> Context:
     """A headless Vulkan context on the device that CUDA reaches, with Culvert attached (Context)."""
     return Context(driver=driver, extensions=extensions, instance_extensions=instance_extensions, kernels=kernels, use=use,
-                   label=label, one_address=one_address, features=features, layers=layers, validation=validation)
+                   label=label, one_address=one_address, features=features, layers=layers, validation=validation, solver=solver)
 
 
 if not TYPE_CHECKING:  # a checker takes what has no underscore

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """From a tensor to a picture, compared texel by texel."""
 import contextlib
+import os
+import pathlib
 import shutil
 import struct
+import subprocess
 import sys
 import threading
 import zlib
@@ -56,6 +59,20 @@ def test_points_to_a_picture(gpu, tmp_path):
     at = data.index(b"IDAT")
     rows = zlib.decompress(data[at + 4:at + 4 + struct.unpack(">I", data[at - 4:at])[0]])
     assert np.frombuffer(rows, "uint8").reshape(height, -1)[:, 1:].tobytes() == want.tobytes()
+
+
+def test_another_gpu_solves():
+    """Buffers of the second CUDA device are read by shaders of the first GPU, in place."""
+    program = f"""import sys
+sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
+import culvert, test_draw
+with culvert.vulkan.open(solver=1) as gpu:
+    with gpu.vk.buffer(64) as buffer:
+        assert culvert.api.culv_buffer_sharing(buffer._cuda()) == 3
+        assert gpu.device.caps.ordinal == 1
+    test_draw.test_compute_by_names(gpu)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "CULVERT_SOFT_DEVICES": "2"})
 
 
 def test_compute_by_names(gpu):
