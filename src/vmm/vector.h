@@ -41,8 +41,9 @@ typedef struct culvi_vector_pin {
     uint64_t end;     /* bytes into the space */
 } culvi_vector_pin;
 
-/* Whoever changes the chunks or the spaces is `busy`: a caller, or the thread that commits ahead. Only it writes them, with the lock held, so it may read them without the lock.
- * Driver calls are made without the lock. */
+/* A thread that changes the chunks or the spaces is `busy`: a caller, or the one that commits
+ * ahead. Only it writes them, with the lock held, so it may read them without the lock. Driver
+ * calls are made without the lock. */
 struct culv_vector {
     /* the caller's handle, and the views of other APIs, which may outlive that handle */
     atomic_uint refs;
