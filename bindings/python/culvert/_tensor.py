@@ -79,7 +79,7 @@ def _delete_at(out: c_void_p, versioned: bool = True, once: Optional[List[Any]] 
     managed = out.value
     if managed and (once is None or once):
         kind: Any = d.culv_dl_managed_tensor_versioned if versioned else d.culv_dl_managed_tensor
-        claim: Callable[[], Any] = partial(setattr, out, "value", None) if once is None else once.pop
+        claim: Any = once.pop if once is not None else partial(setattr, out, "value", None)
         at_once(claim, partial(_deleter_of(kind.from_address(managed).deleter), managed))
 
 
