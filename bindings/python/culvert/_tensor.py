@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Shared memory as tensors: DLPack, __cuda_array_interface__, and __array_interface__ on the software twin."""
+import contextlib
 import ctypes
 import gc
 import math
@@ -74,13 +75,37 @@ def _deleter_of(deleter: Optional[int]) -> Callable[[Any], Any]:
     return call
 
 
-def _delete_at(out: c_void_p, versioned: bool = True, once: Optional[List[Any]] = None) -> None:
-    """The export whose address it has, and the address. Who takes the one thing out of `once` does it, where several may."""
+def _delete_at(out: c_void_p, versioned: bool, once: List[Any]) -> None:
+    """The export whose address it has. Of several threads the one that takes the one thing out of `once` does it."""
     managed = out.value
-    if managed and (once is None or once):
+    if managed and once:
         kind: Any = d.culv_dl_managed_tensor_versioned if versioned else d.culv_dl_managed_tensor
-        claim: Any = once.pop if once is not None else partial(setattr, out, "value", None)
-        at_once(claim, partial(_deleter_of(kind.from_address(managed).deleter), managed))
+        with contextlib.suppress(IndexError):
+            at_once(once.pop, partial(_deleter_of(kind.from_address(managed).deleter), managed))
+
+
+class _Export:
+    """A culv_dl_managed_tensor_versioned, or the older struct, whose address C writes into `out`. It goes with this object,
+    whatever exception comes."""
+    __slots__ = ("out", "once", "_end", "_key", "__weakref__")
+
+    def __init__(self, versioned: bool = True):
+        self._key = 0
+        self.out = c_void_p()
+        self.once = [self.out]  # empty: somebody else has it
+        self._end = partial(_delete_at, self.out, versioned, self.once)
+        bury()
+        key = last_of(self, [], [])
+        _lasts[key].pinned = self._end
+        self._key = key
+
+    def close(self) -> None:
+        self._end()
+        drop(self._key)
+
+    def __del__(self) -> None:
+        if self._key and not sys.is_finalizing():
+            self.close()
 
 
 def _int64s(at: int, count: int) -> Tuple[int, ...]:
@@ -137,8 +162,6 @@ class Tensor(Single):
 
     `stream` is the producer's: who takes the tensor is ordered after what was submitted to it so far."""
 
-    _key = 0  # of its Last
-
     def __init__(self, source: "TensorSource", dtype: DType = "uint8", shape: Optional[Shape] = None,
                  strides: Optional[Sequence[int]] = None, offset: int = 0, read_only: bool = False,
                  stream: StreamLike = None, device_type: int = 0):
@@ -161,7 +184,7 @@ class Tensor(Single):
                                  f"{rest} that the rest of the shape {tuple(shape)} has")
             shape = [whole // rest if n == -1 else n for n in shape]
         self._source = source
-        self._pin = c_void_p()
+        self._pin: Optional[_Export] = None
         self.stream = stream
         self.ndim: int
         self.shape: Tuple[int, ...]
@@ -191,14 +214,13 @@ class Tensor(Single):
 
     def _look(self) -> Tuple[int, Tuple[int, ...], Tuple[int, ...], int, Tuple[int, int]]:
         """What an export says of itself. It refuses what is wrong now, not at the consumer."""
-        out = c_void_p()
-        try:
-            self._export(out)
-            _, _, _, _, _, data, kind, number, ndim, _, _, _, shape, strides, _ = _MANAGED.unpack(
-                string_at(out.value or 0, _MANAGED.size))
-            return ndim, _int64s(shape, ndim), _int64s(strides, ndim), data, (kind, number)
-        finally:
-            _delete_at(out)
+        made = _Export()
+        self._export(made.out)
+        _, _, _, _, _, data, kind, number, ndim, _, _, _, shape, strides, _ = _MANAGED.unpack(
+            string_at(made.out.value or 0, _MANAGED.size))
+        seen = ndim, _int64s(shape, ndim), _int64s(strides, ndim), data, (kind, number)
+        made.close()
+        return seen
 
     def _set_shape(self, shape: Sequence[int], strides: Optional[Sequence[int]]) -> None:
         if strides is not None and len(strides) != len(shape):
@@ -267,30 +289,27 @@ class Tensor(Single):
             raise BufferError("the tensor is read-only, which this consumer's DLPack cannot say")
         if len(_offered) > 32:
             _sweep()
-        out, old = c_void_p(), c_void_p()
-        made: List[Any] = []
+        mine, name = _Export(), _VERSIONED
+        capsules: List[Any] = []
         try:
-            self._export(out)
+            self._export(mine.out)
             api.culv_dlpack_hand_over(self._source._device_of(), stream_handle(self.stream), stream)
             if not versioned:
-                self._source._to_unversioned(out, old)
-            mine, name = (out, _VERSIONED) if versioned else (old, _OLD)
-            at_once(partial(made.extend, map(_python.PyCapsule_New, (mine.value,), (name,), (None,))), partial(_offered.extend, made),
-                    partial(setattr, mine, "value", None))
-            return made[0]
+                new, mine, name = mine, _Export(False), _OLD
+                self._source._to_unversioned(new.out, mine.out)
+                new.close()
+            at_once(partial(capsules.extend, map(_python.PyCapsule_New, (mine.out,), (name,), (None,))),
+                    partial(_offered.extend, capsules), mine.once.clear)
+            return capsules[0]
         finally:
-            if out or old:
-                _delete_at(out)
-                _delete_at(old, False)
+            mine.close()
 
     def _interface(self) -> Dict[str, Any]:
         # Who takes an address keeps this object, and this object keeps the memory.
-        if not self._pin:
-            if not self._key:
-                bury()
-                self._key = last_of(self, [], [])
-                _lasts[self._key].pinned = self._unpin = partial(_delete_at, self._pin, True, [self._key])
-            self._export(self._pin)
+        if self._pin is None:
+            pin = _Export()
+            self._export(pin.out)
+            self._pin = pin
         size = self.itemsize
         return {"shape": self.shape, "typestr": self.typestr, "data": (self.pointer, self.read_only),
                 "strides": tuple(s * size for s in self.strides), "version": 3}
@@ -313,11 +332,6 @@ class Tensor(Single):
     def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Any:
         """NumPy asks this where there is no __array_interface__, and would make an array of one object without it."""
         raise TypeError(_FOR_GPUS)
-
-    def __del__(self) -> None:
-        if self._key and not sys.is_finalizing():
-            self._unpin()
-            drop(self._key)
 
     def __repr__(self) -> str:
         source = self._source

@@ -80,6 +80,7 @@ class _Queue(Single):
     def __init__(self, gpu: Context):
         self.gpu, self.functions = gpu, gpu.functions
         self.timeline, self.value = gpu.vk.timeline(), 0
+        self.cut = False  # an exception came between a signal and its wait
         self.adopted: Dict[Tuple[int, int], AdoptedBuffer] = {}
         self.pending: List[Tuple[int, int, int, Any]] = []  # value, command buffer, descriptor pool, what it uses
         self.free: List[int] = []
@@ -87,6 +88,10 @@ class _Queue(Single):
     @staticmethod
     def of(gpu: Context) -> "_Queue":
         there = getattr(gpu, "_draws", None)
+        if there is not None and there.cut and not there.timeline.closed:
+            # Nobody knows which of its values come yet, and a timeline never goes back: another one begins.
+            gpu._open_home().wait(gpu._open_home().PATIENCE, "culvert.draw")
+            there.drop()
         if there is None or there.timeline.closed:
             there = gpu._draws = _Queue(gpu)
         return there
@@ -176,12 +181,16 @@ class _Queue(Single):
         """CUDA's stream, then Vulkan, then the stream again."""
         gpu, number = self.gpu, stream_handle(stream)
         self.functions.vkEndCommandBuffer(commands)
-        self.value += 2  # first: after an exception in between nobody uses these values again
+        if self.value:  # the last one may have come from another stream, and its values come first
+            self.timeline.wait(number, self.value)
+        self.cut = True
+        self.value += 2
         signaled, done = self.value - 1, self.value
         self.timeline.signal(number, signaled)
         gpu.submit(commands, wait=[(self.timeline, signaled)], signal=[(self.timeline, done)])
         self.pending.append((done, commands, pool, uses))
         self.timeline.wait(number, done)
+        self.cut = False
         if gpu.device.is_software:  # NumPy works when it is called
             gpu._open_home().wait(gpu._open_home().PATIENCE, "culvert.draw")
 

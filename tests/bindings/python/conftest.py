@@ -10,8 +10,9 @@ import culvert
 
 if os.environ.get("CULVERT_SOFT"):
     # The twin draws with the software driver alone: each context would find, load and relocate all of them again.
-    for manifest in glob.glob("/usr/share/vulkan/icd.d/lvp_icd*.json")[:1]:
-        os.environ.setdefault("VK_DRIVER_FILES", manifest)
+    manifests = glob.glob("/usr/share/vulkan/icd.d/lvp_icd*.json")
+    if len(manifests) == 1:  # else one may be another machine's
+        os.environ.setdefault("VK_DRIVER_FILES", manifests[0])
     try:
         ctypes.CDLL("libvulkan_lvp.so")
     except OSError:

@@ -61,7 +61,9 @@ LONG = int(os.environ.get("CULVERT_TEST_LONG", 0))  # seconds for what runs as l
 
 
 def program(text, *arguments):
-    return subprocess.run([sys.executable, "-c", HEAD + textwrap.dedent(text), *arguments], capture_output=True, text=True,
+    """A program that is late ends with a status, and says where each thread is."""
+    late = f"faulthandler.dump_traceback_later({240 + 600 * LONG}, exit=True)\n"
+    return subprocess.run([sys.executable, "-c", HEAD + late + textwrap.dedent(text), *arguments], capture_output=True, text=True,
                           timeout=250 + 600 * LONG, env=dict(os.environ, XDG_RUNTIME_DIR="/tmp"))
 
 
@@ -107,6 +109,7 @@ def test_interrupts_at_any_moment():
                 return False
             except Exception as e:
                 errors.append(repr(e))
+                print(name, repr(e), file=sys.stderr)
                 return True
             finally:
                 armed.clear()
@@ -186,6 +189,46 @@ def test_an_interrupt_behind_each_call():
     """)
     assert (ended.returncode, ended.stdout) == (0, "True 1 1\n"), ended.stdout + ended.stderr
     assert "still there" not in ended.stderr, ended.stderr
+
+
+def test_an_interrupt_in_a_draw_while_cuda_is_late():
+    """Behind each call of it. The next draw of the context is whole and in order, and the context ends."""
+    ended = program("""
+        CALLS = ("call", "send", "_signal", "_wait", "note", "submit")
+        made = session("add")
+        gpu, add, f = made["gpu"], made["add"], made["gpu"].functions
+        cut, whole = gpu.vk.buffer(4096), gpu.vk.buffer(4096)
+        for b in cut, whole:
+            np.asarray(b.tensor("float32"))[:] = 0
+        add(A=cut)
+        n, goes_on = 0, True
+        while goes_on:
+            n, count, goes_on = n + 1, 0, False
+            gate = gpu.vk.timeline()
+            gate.wait(None, 1)
+            info = culvert.vulkan.VkSemaphoreSignalInfo(semaphore=gate.handle, value=1)
+            late = threading.Timer(.02, f.vkSignalSemaphore, (gpu.handle, info))
+            late.start()
+            def profile(frame, event, arg):
+                global count
+                count += event == "return" and frame.f_code.co_name in CALLS
+                if count == n:
+                    sys.setprofile(None)
+                    raise KeyboardInterrupt
+            sys.setprofile(profile)
+            try:
+                add(A=cut)
+            except KeyboardInterrupt:
+                goes_on = True
+            sys.setprofile(None)
+            add(A=whole)
+            late.join()
+            gate.close()
+            assert np.asarray(whole.tensor("float32"))[0] == n, n
+        gpu.close()
+        print(n > 15, gpu.closed)
+    """)
+    assert (ended.returncode, ended.stdout) == (0, "True True\n"), ended.stdout + ended.stderr
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -380,9 +423,11 @@ def test_who_waits_for_the_colours(gpu, monkeypatch):
     cuda = type(gpu.device.cuda)
     found = cuda._found
     monkeypatch.setattr(cuda, "_found", lambda self, name: lambda *args: (done.append((name, *args[2:])), found(self, name)(*args)))
-    with culvert.show(np.zeros((8, 8), "f4"), gpu=gpu, window=False, stream=gpu.device.stream()):
-        names = [name for name, *_ in done]
-        assert names[names.index("cuMemcpyHtoD") + 1] == "cuStreamSynchronize"
+    with gpu.device.stream() as stream:
+        with culvert.show(np.zeros((8, 8), "f4"), gpu=gpu, window=False, stream=stream):
+            names = [name for name, *_ in done]
+        monkeypatch.undo()
+    assert names[names.index("cuMemcpyHtoD") + 1] == "cuStreamSynchronize"
 
 
 def test_numbers_types_and_copies(gpu, shader):
