@@ -367,10 +367,10 @@ def run_tier(tier, clock, runs, took):
         runs.append((name, directory, run(name, directory, chosen, {**cached, **(environment or {})}, deadline, took), known))
         clock.step(f"{name}: tests")
 
-    # Machine code for one architecture is enough here; other GPUs compile its PTX.
+    # Machine code for one architecture is enough: other GPUs compile its PTX. A newcomer's suites need no libculvert.a.
     build("test", "dev", "build/test",
           ["-DCULVERT_CUDA_ARCHITECTURES=75", f"-DCULVERT_LONG_TESTS={long}", f"-DCULVERT_BENCH={long}", f"-DCULVERT_CHECK={long}",
-           *(f"-DCMAKE_{language}_FLAGS_RELWITHDEBINFO=-O2 -g1 -DNDEBUG" for language in ("C", "CXX"))])
+           f"-{'DBUILD_SHARED_LIBS=ON' if tier == 'test' else 'UBUILD_SHARED_LIBS'}", *(f"-DCMAKE_{language}_FLAGS_RELWITHDEBINFO=-O2 -g1 -DNDEBUG" for language in ("C", "CXX"))])
     clock.step("test: build")
     test("test", "plain")
     for name in ("asan", "tsan") if tier != "test" else ():
