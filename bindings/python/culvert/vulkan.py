@@ -311,14 +311,15 @@ class _Home(Single):
     def commands(self) -> int:
         """A new command buffer, which goes with the device. Threads may record at a time, each in its own."""
         me = threading.get_ident()
-        if not self.pools.get(me):
+        pool = self.pools.get(me)
+        if not pool:
             with self.lock:
                 pool = self.pools[me] = c_void_p()
                 self.functions.vkCreateCommandPool(
                     self.device, d.VkCommandPoolCreateInfo(flags=d.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
                                                            queueFamilyIndex=self.family), None, byref(pool))
         made = self.functions.make("vkAllocateCommandBuffers", self.device,
-                                   d.VkCommandBufferAllocateInfo(commandPool=self.pools[me].value, commandBufferCount=1))
+                                   d.VkCommandBufferAllocateInfo(commandPool=pool.value, commandBufferCount=1))
         self.made_by[made] = me
         return made
 
@@ -389,13 +390,13 @@ class _Home(Single):
         self.wait(timeout, call)
         with self.lock:
             self.functions.vkDeviceWaitIdle(self.device)  # of presenting, which no semaphore tells
-        me = threading.get_ident()
-        mine = [commands for commands in self.retired if self.made_by[commands] == me]  # others record in their pools
-        if mine:
-            self.functions.vkFreeCommandBuffers(self.device, self.pools[me], len(mine), (c_void_p * len(mine))(*mine))
-        for commands in mine:
-            self.retired.remove(commands)
-            del self.made_by[commands]
+            me = threading.get_ident()
+            mine = [commands for commands in self.retired if self.made_by[commands] == me]  # others record in their pools
+            if mine:
+                self.functions.vkFreeCommandBuffers(self.device, self.pools[me], len(mine), (c_void_p * len(mine))(*mine))
+            for commands in mine:
+                self.retired.remove(commands)
+                del self.made_by[commands]
 
     def _signal_behind(self) -> None:
         with self.lock:
