@@ -370,7 +370,8 @@ def run_tier(tier, clock, runs, took):
     # Machine code for one architecture is enough: other GPUs compile its PTX. A newcomer's suites need no libculvert.a.
     build("test", "dev", "build/test",
           ["-DCULVERT_CUDA_ARCHITECTURES=75", f"-DCULVERT_LONG_TESTS={long}", f"-DCULVERT_BENCH={long}", f"-DCULVERT_CHECK={long}",
-           f"-{'DBUILD_SHARED_LIBS=ON' if tier == 'test' else 'UBUILD_SHARED_LIBS'}", *(f"-DCMAKE_{language}_FLAGS_RELWITHDEBINFO=-O2 -g1 -DNDEBUG" for language in ("C", "CXX"))])
+           "-DBUILD_SHARED_LIBS=ON" if tier == "test" else "-UBUILD_SHARED_LIBS",
+           *(f"-DCMAKE_{language}_FLAGS_RELWITHDEBINFO=-O2 -g1 -DNDEBUG" for language in ("C", "CXX"))])
     clock.step("test: build")
     test("test", "plain")
     for name in ("asan", "tsan") if tier != "test" else ():

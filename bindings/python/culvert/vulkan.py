@@ -288,9 +288,10 @@ class _Home(Single):
             raise VulkanError("vkQueueSubmit2", self.sent[-1][1])
 
     def drop(self, kind: str, made: int) -> None:
-        for number, there in list(self.objects.items()):
-            if there.value == made and self.kinds[number] == kind:
-                self._drop(number)
+        with self.lock:  # the device does not go meanwhile
+            for number, there in list(self.objects.items()):
+                if there.value == made and self.kinds[number] == kind:
+                    self._drop(number)
 
     def _drop(self, number: int) -> None:
         kind = self.kinds[number]

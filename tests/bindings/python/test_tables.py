@@ -54,6 +54,25 @@ def session(*names):
     for name in ("gpu", *names):
         made[name]
     return made
+
+def interrupted(n, names, calls):
+    """Whether they got as far as the n-th return of a function with one of the names, behind which a KeyboardInterrupt comes."""
+    count = 0
+    def profile(frame, event, arg):
+        nonlocal count
+        count += event == "return" and frame.f_code.co_name in names
+        if count == n:
+            sys.setprofile(None)
+            raise KeyboardInterrupt
+    sys.setprofile(profile)
+    try:
+        for call in calls:
+            call()
+        return False
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.setprofile(None)
 '''
 
 
@@ -152,24 +171,6 @@ def test_an_interrupt_behind_each_call():
     ended = program("""
         CALLS = ("call", "_take_and_destroy", "send", "shut", "drop", "_give_up", "_left")
 
-        def interrupted(n, things):
-            count = 0
-            def profile(frame, event, arg):
-                nonlocal count
-                count += event == "return" and frame.f_code.co_name in CALLS
-                if count == n:
-                    sys.setprofile(None)
-                    raise KeyboardInterrupt
-            sys.setprofile(profile)
-            try:
-                for thing in things:
-                    thing.close()
-                return False
-            except KeyboardInterrupt:
-                return True
-            finally:
-                sys.setprofile(None)
-
         there, n, goes_on = set(), 0, True
         while goes_on:
             n += 2
@@ -177,7 +178,7 @@ def test_an_interrupt_behind_each_call():
             if n % 3:
                 made["add"](A=made["buffer"])
             things = [made["gpu"]] if n % 5 == 0 else list(reversed(list(made.values())))
-            goes_on = interrupted(n, things) or n % 3 == 0 or n % 5 == 0
+            goes_on = interrupted(n, CALLS, [thing.close for thing in things]) or n % 3 == 0 or n % 5 == 0
             if n % 4:
                 for thing in things:
                     thing.close()
@@ -203,24 +204,13 @@ def test_an_interrupt_in_a_draw_while_cuda_is_late():
         add(A=cut)
         n, goes_on = 0, True
         while goes_on:
-            n, count, goes_on = n + 1, 0, False
+            n += 1
             gate = gpu.vk.timeline()
             gate.wait(None, 1)
             info = culvert.vulkan.VkSemaphoreSignalInfo(semaphore=gate.handle, value=1)
             late = threading.Timer(.02, f.vkSignalSemaphore, (gpu.handle, info))
             late.start()
-            def profile(frame, event, arg):
-                global count
-                count += event == "return" and frame.f_code.co_name in CALLS
-                if count == n:
-                    sys.setprofile(None)
-                    raise KeyboardInterrupt
-            sys.setprofile(profile)
-            try:
-                add(A=cut)
-            except KeyboardInterrupt:
-                goes_on = True
-            sys.setprofile(None)
+            goes_on = interrupted(n, CALLS, [lambda: add(A=cut)])
             add(A=whole)
             late.join()
             gate.close()
