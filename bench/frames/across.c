@@ -185,6 +185,7 @@ static void turn(void *state, bench_side side, double ns[])
     else
         carry_raw(s);
     ns[0] = bench_now() - begun;
+    raw_vk_idle(&b->bench.rig.vk); /* its command buffers may be recorded again */
     if (s->every && s->row->depth != 0) return;
     const uint32_t last = s->row->depth != 0 ? (s->calls - 1) % s->row->depth : 0;
     REQUIRE_EQ(side == BENCH_CULVERT ? wrong(s, last, number) : wrong_raw(s, number), 0);

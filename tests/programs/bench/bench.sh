@@ -278,6 +278,8 @@ frames.across)
 calls.validation) validation ;;
 frames.validation)
     validation --only=frames --only=latency --only=backwards
+    export CULVERT_SOFT_DEVICES=2
+    validation --only=across --solver-device=1
     ;;
 frames.first_drawing)
     # What a GPU answers on which a kernel has faulted before: 2 is VK_TIMEOUT.
