@@ -38,7 +38,7 @@ def calls(run):
                      spread(r["culvert"]) if r["culvert"] else "", spread(r["raw"]) if r["raw"] else "", interval(r["ratio"]),
                      f"at most {goal['ratio']:.2f}" + (f": **{goal['met']}**" if goal["met"] else "") if goal else ""))
     out = table(("what", "call", "Culvert, µs", "raw, µs", "ratio (95 % interval)", "goal"), rows, 2)
-    counted = run["allocations"]
+    counted = run.get("allocations")
     if counted:
         out += [f"In a loop of {counted['frames']} frames Culvert made **{counted['culvert']} allocations**." if counted["counted"]
                 else "Allocations: not counted, a sanitizer has its own malloc.", ""]
@@ -64,7 +64,9 @@ def frames(run):
                       f"{r['cpu']:.2f}", interval(r["over_raw"])])
             lines.append((way, r["depth"], r["burst"], *cells))
         out += table(("way", "depth", "burst", "µs a frame", "of both alone", "p99 between frames", "hand-over", "age, p99", "CPU", "over raw"), lines)
-    return out + [f"{sum(r['checked'] for r in run['frames']):,} frames were checked, none was wrong.", ""]
+    if run.get("results"):
+        out += calls(run)
+    return out + [f"{sum(r['checked'] for r in run['frames']):,} frames were checked, none was wrong.", ""] * bool(run["frames"])
 
 
 def kinds(run):
