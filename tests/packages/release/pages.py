@@ -102,7 +102,6 @@ NOT = {
     ("CONTRIBUTING.md", "build/fuzz/bin/fuzz/import --trace"): "needs a finding of the fuzzer's",
     ("CONTRIBUTING.md", "tests/fuzz/corpus.py add"): "needs a finding of the fuzzer's",
     ("samples/python/README.md", "export PYTHONPATH"): "needs a build tree, and its last line a window; test python.samples",
-    ("samples/vtk/README.md", "cmake -S samples/vtk"): "needs VTK, and one line a GPU; test samples.vtk",
 }
 
 
