@@ -122,6 +122,7 @@ static bool set_held(culv_ipc_server *server, culvi_ipc_link *link, bool held)
 {
     if (link->held != held) {
         link->held = held;
+        if (held) link->held_since = culvi_now();
         culvi_ipc_door_listen(server->door, link->channel, (uint32_t)(link - server->links), !held);
     }
     return !held;

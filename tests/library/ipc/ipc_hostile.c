@@ -291,17 +291,25 @@ static void behind_rubbish(hostile *h)
     sent(h, 4);
 }
 /* Nobody reads the chunks' descriptors. */
-static void deaf(hostile *h)
+static void be_deaf(hostile *h, uint32_t count)
 {
     culvi_ipc_message m = raw_message(CULVI_IPC_CHUNKS);
     strcpy(m.name, "particles");
-    for (int i = 0; i < 13; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const int fd = greeted(h);
         for (int k = 0; k < 14; k++)
             REQUIRE(raw_send_message(fd, &m, NULL));
         ipc_serve(h->server);
     }
-    REQUIRE_EQ(culv_ipc_server_clients(h->server), 13);
+    REQUIRE_EQ(culv_ipc_server_clients(h->server), count);
+}
+static void deaf(hostile *h)
+{
+    be_deaf(h, 13);
+}
+static void deaf_in_all_places(hostile *h)
+{
+    be_deaf(h, 16);
 }
 static void silent(hostile *h)
 {
@@ -379,6 +387,7 @@ static const struct {
     ATTACK(with_long_join),
     ATTACK(behind_rubbish),
     ATTACK(deaf),
+    ATTACK(deaf_in_all_places),
     ATTACK(silent),
     ATTACK(fifteen),
     ATTACK(consumers_that_do_nothing),
@@ -697,6 +706,50 @@ static void dying_server(void)
     culv_ipc_client_destroy(&client);
     atomic_store(&h.over, true);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    close_hostile(&h);
+}
+
+static void *come_in(void *arg)
+{
+    hostile *h = arg;
+    culv_ipc_client *client = ipc_client(NULL, h->name);
+    culv_ipc_client_destroy(&client);
+    atomic_store(&h->over, false);
+    return NULL;
+}
+
+/* Who comes to a server that is full waits as long as it wants to, and then hears why. */
+static void full_server(void)
+{
+    enum { TURNS = 50 };
+    static hostile h;
+    pthread_t thread;
+    culv_ipc_client *client = NULL;
+    culv_ipc_client_desc d = culv_ipc_client_desc_init();
+    culv_result result;
+    open_hostile(&h);
+    d.name = h.name;
+    for (int i = 0; i < 16; i++)
+        greeted(&h);
+    REQUIRE_EQ(pthread_create(&thread, NULL, serve, &h), 0);
+    do /* a server that is late itself is told as that */
+        result = culv_ipc_client_connect(NULL, &d, UINT64_C(100000000), &client);
+    while (result == CULV_ERROR_TIMEOUT);
+    REQUIRE_EQ(result, CULV_ERROR_BUSY);
+    REQUIRE_EQ(culv_last_error_reason(), CULV_REASON_IPC_REFUSED);
+    LIB_SAYS("culv_ipc_server_desc.max_clients");
+    atomic_store(&h.over, true);
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    REQUIRE_EQ(pthread_create(&thread, NULL, come_in, &h), 0);
+    for (int i = 0; i < TURNS; i++) /* it is turned away in some of them */
+        LIB_OK(culv_ipc_server_poll(h.server, UINT64_C(1000000), NULL));
+    close(h.fds[7]);
+    while (atomic_load(&h.over))
+        LIB_OK(culv_ipc_server_poll(h.server, UINT64_C(1000000), NULL));
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    for (int i = 0; i < 16; i++)
+        if (i != 7) close(h.fds[i]);
+    ipc_serve(h.server);
     close_hostile(&h);
 }
 
@@ -1229,6 +1282,7 @@ static const test_case cases[] = {
     {.name = "lies_about_lag", .run = lies_about_lag, .own = true},
     {.name = "unmapped_users", .run = unmapped_users, .own = true},
     {.name = "dying_server", .run = dying_server, .own = true},
+    {.name = "full_server", .run = full_server, .own = true},
     {.name = "in_flight.answers_wait", .run = answers_wait, .own = true},
     {.name = "in_flight.deaf_among_few", .run = deaf_among_few, .own = true},
     {.name = "in_flight.one_user", .run = one_user, .own = true},
