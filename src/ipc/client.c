@@ -300,9 +300,10 @@ static culv_result meet(culv_ipc_client *client, const culvi_ipc_address *addres
         if (result == CULV_OK && !culvi_ipc_user_admitted(users, client->server_user))
             result =
                 culvi_fail(voice, client->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED,
-                           "the server '%s' is process %d of user %u, whom "
+                           "the server '%s' is process %d of user %u%s, whom "
                            "culv_ipc_client_desc.users does not name",
-                           address->name, (int)client->server_pid, (unsigned)client->server_user);
+                           address->name, (int)client->server_pid, (unsigned)client->server_user,
+                           culvi_ipc_user_note(client->server_user));
         if (result != CULV_OK) return result;
         culvi_attempt_begin();
         result = greet(client, until);

@@ -22,6 +22,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -1204,6 +1205,7 @@ static void unmapped_users(void)
     d.num_users = 1;
     LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &server), CULV_ERROR_INVALID,
               CULV_REASON_IPC_REFUSED);
+    LIB_SAYS("user namespace");
     REQUIRE(server == POISON(culv_ipc_server) && client == POISON(culv_ipc_client));
     const culvi_ipc_users users = {(uint32_t[]){all, 7}, 2};
     REQUIRE(!culvi_ipc_user_admitted(&users, all) && culvi_ipc_user_admitted(&users, 7));
@@ -1213,7 +1215,71 @@ static void unmapped_users(void)
     d.directory = p.directory; /* of an unmapped user, as this process is */
     LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &server), CULV_ERROR_INVALID,
               CULV_REASON_IPC_REFUSED);
+    LIB_SAYS("user namespace");
     remove_all(&p);
+    d.directory = NULL;
+    LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
+    c.users = d.users; /* a server of somebody whom the namespace does not map */
+    c.num_users = 1;
+    LIB_ERROR(culv_ipc_client_connect(NULL, &c, IPC_FAR, &client), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_IPC_REFUSED);
+    LIB_SAYS("user namespace");
+    culv_ipc_server_destroy(&server);
+    vmm_stage_close(&s);
+}
+
+/* Neither a network namespace nor a mount shows what is outside of it. */
+static void out_of_sight(void)
+{
+    char name[CULV_IPC_NAME_SIZE];
+    vmm_stage s;
+    place p;
+    culv_ipc_server *server = NULL, *other = NULL;
+    culv_ipc_client *client = POISON(culv_ipc_client);
+    culv_ipc_server_desc d = culv_ipc_server_desc_init();
+    culv_ipc_client_desc c = culv_ipc_client_desc_init();
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+        SKIP("this system does not let this user mount");
+    vmm_stage_open(&s);
+    make_directory(&p);
+    c.name = d.name = ipc_name(name, "sight");
+    LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
+    if (unshare(CLONE_NEWNET) != 0) SKIP("this system gives no network namespace");
+    LIB_ERROR(culv_ipc_client_connect(NULL, &c, 0, &client), CULV_ERROR_TIMEOUT,
+              CULV_REASON_IPC_NAME);
+    LIB_SAYS("in this network namespace");
+    LIB_SAYS("culv_ipc_server_desc.directory");
+    culv_ipc_server_destroy(&server);
+    c.directory = d.directory = p.directory;
+    LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
+    REQUIRE_EQ(mount("none", p.directory, "tmpfs", 0, "mode=700"), 0);
+    LIB_ERROR(culv_ipc_client_connect(NULL, &c, 0, &client), CULV_ERROR_TIMEOUT,
+              CULV_REASON_IPC_NAME);
+    LIB_SAYS(p.directory);
+    LIB_SAYS("mount it into both");
+    /* No room, and nothing to write to. */
+    REQUIRE_EQ(umount(p.directory), 0);
+    culv_ipc_server_destroy(&server);
+    remove_all(&p);
+    for (int i = 0; i < 3; i++) {
+        static const char *const says[] = {"no room in the directory's", "file system has no room",
+                                           "is read-only"};
+        make_directory(&p);
+        REQUIRE_EQ(
+            mount("none", p.directory, "tmpfs", 0, i < 2 ? "mode=700,nr_inodes=2" : "mode=700"), 0);
+        if (i == 0) file(&p);
+        if (i == 2) REQUIRE_EQ(mount(NULL, p.directory, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
+        LIB_REFUSES(culv_ipc_server, other, culv_ipc_server_create(s.w.device, &d, &other),
+                    CULV_ERROR_DRIVER, CULV_REASON_OS);
+        LIB_SAYS(says[i]);
+        REQUIRE_EQ(umount(p.directory), 0);
+        remove_all(&p);
+    }
+    c.directory = p.directory;
+    LIB_ERROR(culv_ipc_client_connect(NULL, &c, 0, &client), CULV_ERROR_TIMEOUT,
+              CULV_REASON_IPC_NAME);
+    LIB_SAYS("no directory '/tmp/");
+    REQUIRE(client == POISON(culv_ipc_client));
     vmm_stage_close(&s);
 }
 
@@ -1281,6 +1347,7 @@ static const test_case cases[] = {
     {.name = "comes_and_goes", .run = comes_and_goes, .own = true},
     {.name = "lies_about_lag", .run = lies_about_lag, .own = true},
     {.name = "unmapped_users", .run = unmapped_users, .own = true},
+    {.name = "out_of_sight", .run = out_of_sight, .own = true},
     {.name = "dying_server", .run = dying_server, .own = true},
     {.name = "full_server", .run = full_server, .own = true},
     {.name = "in_flight.answers_wait", .run = answers_wait, .own = true},
