@@ -710,6 +710,41 @@ static void dying_server(void)
     close_hostile(&h);
 }
 
+/* Of this thread: how many packets the library has taken out of queues that it gives up. */
+static _Thread_local size_t given_up;
+
+ssize_t recv(int fd, void *out, size_t size, int flags)
+{
+    given_up++;
+    return recvfrom(fd, out, size, flags, NULL, NULL);
+}
+
+/* Who is turned away costs a poll as much, however much it has sent. */
+static void long_queues(void)
+{
+    enum { STRANGERS = 8, EACH = 16 };
+    static hostile h;
+    const culvi_ipc_message m = raw_message(CULVI_IPC_LIST);
+    size_t queued = 0;
+    open_hostile(&h);
+    for (int i = 0; i < 16; i++)
+        greeted(&h);
+    for (int i = 0; i < STRANGERS; i++) {
+        const int fd = keep(&h, raw_connect(h.name));
+        while (raw_send_message(fd, &m, NULL))
+            queued++;
+    }
+    REQUIRE(queued > 3 * STRANGERS * EACH);
+    given_up = 0;
+    LIB_OK(culv_ipc_server_poll(h.server, 0, NULL));
+    if (given_up > STRANGERS * EACH)
+        FAIL("a poll took %zu packets of strangers, of %zu", given_up, queued);
+    for (size_t k = 0; k < h.count; k++)
+        close(h.fds[k]);
+    ipc_serve(h.server);
+    close_hostile(&h);
+}
+
 static void *come_in(void *arg)
 {
     hostile *h = arg;
@@ -1349,6 +1384,7 @@ static const test_case cases[] = {
     {.name = "unmapped_users", .run = unmapped_users, .own = true},
     {.name = "out_of_sight", .run = out_of_sight, .own = true},
     {.name = "dying_server", .run = dying_server, .own = true},
+    {.name = "long_queues", .run = long_queues, .own = true},
     {.name = "full_server", .run = full_server, .own = true},
     {.name = "in_flight.answers_wait", .run = answers_wait, .own = true},
     {.name = "in_flight.deaf_among_few", .run = deaf_among_few, .own = true},
