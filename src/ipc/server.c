@@ -150,22 +150,24 @@ static bool admit(culv_ipc_server *server, uint32_t *done)
         culvi_ipc_server_log(server, CULV_LOG_WARNING,
                              "a client waits, and no handle is left for it");
     if (io == CULVI_IPC_OS)
-        culvi_ipc_server_log(server, CULV_LOG_WARNING,
-                             "the system refuses to this process to let clients in (%d)",
-                             culvi_ipc_os_error());
+        culvi_ipc_server_log(
+            server, CULV_LOG_WARNING,
+            "the system refuses to this process to let clients in (%d); a filter on it "
+            "(seccomp) may forbid it",
+            culvi_ipc_os_error());
     if (io != CULVI_IPC_DONE) return false;
     if (!culvi_ipc_peer(stranger, &user, &pid)) {
         culvi_ipc_server_log(server, CULV_LOG_WARNING,
                              "a client was turned away: the system does not tell this process who "
-                             "it is (%s, %d)",
+                             "it is (%s, %d); a filter on it (seccomp) may forbid it",
                              culvi_ipc_peer_call, culvi_ipc_os_error());
         turn_away(&stranger, CULV_ERROR_UNSUPPORTED,
                   "the server's system does not tell it who this is");
         return true;
     }
     if (!culvi_ipc_user_admitted(&server->users, user)) {
-        culvi_ipc_server_log(server, CULV_LOG_WARNING, "process %d of user %u was turned away",
-                             (int)pid, (unsigned)user);
+        culvi_ipc_server_log(server, CULV_LOG_WARNING, "process %d of user %u%s was turned away",
+                             (int)pid, (unsigned)user, culvi_ipc_user_note(user));
         turn_away(&stranger, CULV_ERROR_UNSUPPORTED, "the server does not admit this user");
         return true;
     }
@@ -419,7 +421,9 @@ static uint32_t read_link(culv_ipc_server *server, culvi_ipc_link *link)
         case CULVI_IPC_OS: {
             const int error = culvi_ipc_os_error();
             why = (culvi_text){text, sizeof text, 0};
-            culvi_text_add(&why, "could not be read: the system refuses %s to this process (%d)",
+            culvi_text_add(&why,
+                           "could not be read: the system refuses %s to this process (%d); a "
+                           "filter on it (seccomp) may forbid it",
                            culvi_ipc_receive_call, error);
             culvi_ipc_link_drop(server, link, text);
             return done + 1;

@@ -531,17 +531,20 @@ static const struct {
     const char *name;
     unsigned call, error;
     culv_result result; /* of the client that is not allowed to make it */
+    bool told;          /* by the server that is not */
 } filters[] = {
-    {"statx EPERM", SYS_statx, EPERM, CULV_OK},
-    {"statx ENOSYS", SYS_statx, ENOSYS, CULV_OK},
-    {"memfd_create", SYS_memfd_create, ENOSYS, CULV_OK},
-    {"pidfd_open", SYS_pidfd_open, ENOSYS, CULV_OK},
-    {"userfaultfd", SYS_userfaultfd, EPERM, CULV_OK},
-    {"fcntl", SYS_fcntl, EPERM, CULV_ERROR_DRIVER},
-    {"recvmsg", SYS_recvmsg, EPERM, CULV_ERROR_DRIVER},
-    {"sendmsg", SYS_sendmsg, EPERM, CULV_ERROR_DRIVER},
-    {"getsockopt", SYS_getsockopt, EPERM, CULV_ERROR_DRIVER},
-    {"socket", SYS_socket, EPERM, CULV_ERROR_DRIVER},
+    {"statx EPERM", SYS_statx, EPERM, CULV_OK, false},
+    {"statx ENOSYS", SYS_statx, ENOSYS, CULV_OK, false},
+    {"memfd_create", SYS_memfd_create, ENOSYS, CULV_OK, false},
+    {"pidfd_open", SYS_pidfd_open, ENOSYS, CULV_OK, false},
+    {"userfaultfd", SYS_userfaultfd, EPERM, CULV_OK, false},
+    {"fcntl", SYS_fcntl, EPERM, CULV_ERROR_DRIVER, false},
+    {"recvmsg", SYS_recvmsg, EPERM, CULV_ERROR_DRIVER, true},
+    {"sendmsg", SYS_sendmsg, EPERM, CULV_ERROR_DRIVER, true},
+    {"getsockopt", SYS_getsockopt, EPERM, CULV_ERROR_DRIVER, true},
+    {"ppoll", SYS_ppoll, ENOSYS, CULV_ERROR_DRIVER, true},
+    {"accept4", SYS_accept4, ENOSYS, CULV_OK, true},
+    {"socket", SYS_socket, EPERM, CULV_ERROR_DRIVER, false},
 };
 static size_t filter;
 
@@ -607,6 +610,35 @@ static void filtered_clients(void)
     close_hostile(&h);
     for (size_t i = 0; i < FILTERS; i++)
         ipc_forget(&children[i]);
+}
+
+static void serve_filtered(ipc_child *parent, const char *name)
+{
+    static hostile h;
+    const culvi_ipc_message hello = raw_message(CULVI_IPC_HELLO);
+    (void)parent, (void)name;
+    open_hostile(&h);
+    strcpy(h.blame, "seccomp");
+    REQUIRE(raw_send_message(raw_connect(h.name), &hello, NULL));
+    refuse_a_call();
+    culv_result result = CULV_OK;
+    for (int i = 0; i < 3 && result == CULV_OK; i++)
+        result = culv_ipc_server_poll(h.server, UINT64_C(1000000), NULL);
+    const bool told = h.blamed > 0 || result != CULV_OK;
+    if (result != CULV_OK) LIB_SAYS("seccomp");
+    if (told != filters[filter].told) FAIL("%s: %stold", filters[filter].name, told ? "" : "not ");
+    REQUIRE(told || culv_ipc_server_clients(h.server) == 1);
+    _exit(0);
+}
+
+static void filtered_servers(void)
+{
+    ipc_child child;
+    for (filter = 0; filter < sizeof filters / sizeof filters[0]; filter++) {
+        ipc_fork(&child, serve_filtered, "");
+        ipc_join(&child);
+        ipc_forget(&child);
+    }
 }
 
 /* A consumer that comes and goes beside a GPU that is busy: no call waits for that. */
@@ -1379,6 +1411,7 @@ static const test_case cases[] = {
     {.name = "ends_with_strangers", .run = ends_with_strangers, .own = true},
     {.name = "held_locks", .run = held_locks, .own = true},
     {.name = "filters", .run = filtered_clients, .own = true, .time_limit = 120},
+    {.name = "filters.servers", .run = filtered_servers, .own = true, .time_limit = 120},
     {.name = "comes_and_goes", .run = comes_and_goes, .own = true},
     {.name = "lies_about_lag", .run = lies_about_lag, .own = true},
     {.name = "unmapped_users", .run = unmapped_users, .own = true},
