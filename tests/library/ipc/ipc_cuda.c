@@ -268,7 +268,12 @@ static void refuse_for(const cause *first, size_t count)
         if (c->barred) s.w.cu->SoftBarPeers(1);
         printf("%s\n", c->name);
         refuse_import(cells, given, c);
-        if (c->barred) s.w.cu->SoftBarPeers(0);
+        if (c->barred) { /* a peer's memory is good, too */
+            culv_ipc_cuda_memory *memory = NULL;
+            s.w.cu->SoftBarPeers(0);
+            LIB_OK(culv_ipc_import_cuda_memory(cells, &memory));
+            culv_ipc_cuda_memory_close(&memory);
+        }
         if (!c->killed) {
             ipc_say(&children[i], 'e');
             ipc_join(&children[i]);
