@@ -118,7 +118,9 @@ typedef struct culv_ipc_info {
     char text[CULV_IPC_NAME_SIZE];
     culv_ipc_kind kind; /**< BUFFER, IMAGE, SEMAPHORE: required. The other calls set it. */
     culv_handle_type handle_type; /**< Set by the call. */
-    culv_uuid device;             /**< UUID of the GPU. Set by the call: the server's device. */
+    /** UUID of the GPU. BUFFER, IMAGE, SEMAPHORE: that of the graphics API's device, if it is
+     * another one than the server's (allow_other_gpu); 0: the server's. The other calls set it. */
+    culv_uuid device;
     /** BUFFER, IMAGE: required, the size of the whole allocation in bytes
      * (VkMemoryAllocateInfo::allocationSize). VMM, VECTOR: set by the call. */
     uint64_t allocation_size;
