@@ -4,6 +4,7 @@
 
 #include "json.h"
 #include "report.h"
+#include "rig.h"
 
 static void put_result(struct json *json, const result *r)
 {
@@ -54,6 +55,7 @@ bool results_write(const results *all, const frames_bench *b, const char *progra
     struct json json = {.out = out, .first = true};
     json_begin(&json, NULL, '{');
     report_head(&json, &b->bench, program, complete);
+    json_integer(&json, "solver_device", rig_solver_device); /* -1: the one that draws */
     json_begin(&json, "clocks", '{');
     json_bool(&json, "known", all->clocks_known);
     json_bool(&json, "same", all->clocks_same);

@@ -10,7 +10,8 @@
  *   culv_semaphore_wait(culv_shared_semaphore_cuda(semaphore), stream, 2);
  *
  * If OpenGL has GL_EXT_semaphore (and for timelines GL_NV_timeline_semaphore), the GPU waits and
- * the host goes on. Otherwise, as with Mesa's llvmpipe, the same calls wait on the CPU: a signal
+ * the host goes on. Otherwise, as with Mesa's llvmpipe, and if CUDA's GPU is another one
+ * (allow_other_gpu: NVIDIA's OpenGL 580 did not wait for its signals), the calls wait on the CPU: a signal
  * finishes OpenGL's work and then signals the timeline from the host, and a wait blocks the calling
  * thread until the timeline has the value, or the time is up. culv_gl_semaphore_waits_on_host()
  * tells which it is.

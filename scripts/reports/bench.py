@@ -21,7 +21,8 @@ def add(parser):
 
 def head(run):
     device = run["device"]
-    out = [f"## {device['name']}, {run['date'][:10]}", "",
+    two = "two " if run.get("solver_device", -1) >= 0 else ""
+    out = [f"## {two}{device['name']}, {run['date'][:10]}", "",
            f"{device['vulkan_driver']}, CUDA {device['cuda_version']}, {run['system']['processor'] or 'unknown processor'}, Culvert "
            f"{run['culvert_version']}, {run['date'][11:16]} UTC; `{run['program']}`.", ""]
     out += ["The **software twin**: no GPU, and its times tell nothing of one.", ""] if device["software"] else []
