@@ -324,8 +324,9 @@ run_tests() {
         left_out='^$' long_ones='-long$'
         if [ "$driver" = nvidia ] || { [ "$driver" = auto ] && has_nvidia_device; }; then
             left_out='^(twin|layer|library-torture|library-ring-own$|library-cig$|library-gl-exporter$|library-gaps$|library-ipc-python$)'
-            # Processes that open a GPU wait for one another, about two a second; these are the same code, linked otherwise.
-            long_ones='-long$|^library-[^d].*-shared$'
+            # Processes that open a GPU wait for one another, about two a second; these are the same code, linked otherwise,
+            # or under a switch of the twin's.
+            long_ones='-long$|-captures$|^library-[^d].*-shared$'
         fi
         [ $long -eq 1 ] || left_out="$left_out|$long_ones"
         # Suites have plain names.

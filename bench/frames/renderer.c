@@ -268,6 +268,7 @@ void renderer_open(renderer *r, rig *gpu, uint32_t num_frames)
     open_layout(r);
     open_draw(r);
     r->write = compute_pipeline(r, "frame.comp");
+    r->check = compute_pipeline(r, "check.comp");
     const VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
                                            .queryType = VK_QUERY_TYPE_TIMESTAMP,
                                            .queryCount = 2 * num_frames + 1};
@@ -288,6 +289,7 @@ void renderer_close(renderer *r)
     vkDestroyQueryPool(device, r->queries, NULL);
     vkDestroyPipeline(device, r->draw, NULL);
     vkDestroyPipeline(device, r->write, NULL);
+    vkDestroyPipeline(device, r->check, NULL);
     vkDestroyDescriptorPool(device, r->pool, NULL);
     vkDestroyPipelineLayout(device, r->layout, NULL);
     vkDestroyDescriptorSetLayout(device, r->set_layout, NULL);

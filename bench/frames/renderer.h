@@ -30,7 +30,7 @@ typedef struct renderer {
     renderer_verdict *judged; /* the same, mapped */
     VkDescriptorSetLayout set_layout;
     VkPipelineLayout layout;
-    VkPipeline draw, write;
+    VkPipeline draw, write, check;
     VkDescriptorPool pool;
     VkDescriptorSet sets[RENDERER_SLOTS];
     VkDeviceSize bytes; /* of a frame in the slots */
@@ -56,6 +56,8 @@ typedef struct renderer_job {
     bool writes;     /* the frame is not there: `number` is written, after the drawing */
     uint32_t iterations;
     bool untimed; /* no timestamps */
+    /* Nothing is drawn: every word is checked; number 0: the frame only changes hands */
+    bool whole;
     /* The ring's barriers; NULL: written by hand. */
     const VkDependencyInfo *acquire, *release;
     bool stays; /* the slot does not change hands with CUDA: there is no release */

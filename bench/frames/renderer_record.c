@@ -15,7 +15,7 @@ static void hand_over(VkCommandBuffer commands, const renderer_job *job, handove
 {
     VkPipelineStageFlags2 stage = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT;
     const VkAccessFlags2 writes = job->writes ? VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT : 0;
-    if (job->writes) stage |= VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
+    if (job->writes || job->whole) stage |= VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
     const VkBufferMemoryBarrier2 barrier = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
         .srcStageMask = way == FROM_CUDA ? VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT : stage,
@@ -130,11 +130,22 @@ static void work(const renderer *r, VkCommandBuffer commands, const renderer_job
     if (r->parts > 1) copy_down(r, commands);
 }
 
-/* After the drawing, as what follows from it. */
-static void write_frame(const renderer *r, VkCommandBuffer commands, const renderer_job *job)
+/* Each word of the frame. */
+static void compute(const renderer *r, VkCommandBuffer commands, const renderer_job *job,
+                    VkPipeline pipeline)
 {
     enum { FRAME_GROUPS = 512 };
     const renderer_constants constants = {job->number, (uint32_t)(r->bytes / 4), 0, r->pixels};
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->layout, 0, 1,
+                            &r->sets[job->slot], 0, NULL);
+    vkCmdPushConstants(commands, r->layout, RENDERER_STAGES, 0, sizeof constants, &constants);
+    vkCmdDispatch(commands, FRAME_GROUPS, 1, 1);
+}
+
+/* After the drawing, as what follows from it. */
+static void write_frame(const renderer *r, VkCommandBuffer commands, const renderer_job *job)
+{
     const VkMemoryBarrier2 memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
                                      .srcStageMask = VK_PIPELINE_STAGE_2_ALL_GRAPHICS_BIT,
                                      .dstStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT};
@@ -142,11 +153,7 @@ static void write_frame(const renderer *r, VkCommandBuffer commands, const rende
                                    .memoryBarrierCount = 1,
                                    .pMemoryBarriers = &memory};
     vkCmdPipelineBarrier2(commands, &info);
-    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->write);
-    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->layout, 0, 1,
-                            &r->sets[job->slot], 0, NULL);
-    vkCmdPushConstants(commands, r->layout, RENDERER_STAGES, 0, sizeof constants, &constants);
-    vkCmdDispatch(commands, FRAME_GROUPS, 1, 1);
+    compute(r, commands, job, r->write);
 }
 
 VkCommandBuffer renderer_record(renderer *r, const renderer_job *job)
@@ -156,7 +163,7 @@ VkCommandBuffer renderer_record(renderer *r, const renderer_job *job)
     const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     REQUIRE(job->frame < r->num_frames && job->slot < RENDERER_SLOTS);
     VK_OK(vkBeginCommandBuffer(commands, &begin));
-    after_the_last(r, commands);
+    if (!job->whole) after_the_last(r, commands);
     if (job->first != NULL) job->first(job->state, commands, job->slot, job->frame);
     if (timed)
         vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->queries,
@@ -165,7 +172,10 @@ VkCommandBuffer renderer_record(renderer *r, const renderer_job *job)
         vkCmdPipelineBarrier2(commands, job->acquire);
     else
         hand_over(commands, job, FROM_CUDA);
-    work(r, commands, job);
+    if (!job->whole)
+        work(r, commands, job);
+    else if (job->number != 0)
+        compute(r, commands, job, r->check);
     if (job->writes) write_frame(r, commands, job);
     if (timed)
         vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->queries,

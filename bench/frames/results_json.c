@@ -64,6 +64,7 @@ bool results_write(const results *all, const frames_bench *b, const char *progra
     for (size_t i = 0; i < all->num; i++)
         put_result(&json, &all->all[i]);
     json_end(&json, ']');
+    report_results(&json, "results", &b->bench);
     json_end(&json, '}');
     return fflush(out) == 0 && ferror(out) == 0;
 }

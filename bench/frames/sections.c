@@ -235,18 +235,26 @@ static void print_bounds(FILE *out, const options *o, const results *all, size_t
 /* The table ------------------------------------------------------------------------------------ */
 
 const section sections[] = {
-    {"frames", "every scheme, depth and burst at one size and load", false, NULL},
-    {"overlap", "kernels in Vulkan's queues beside drawing, by what the solver does", false, NULL},
-    {"latency", "the automatic policy against fixed depths and bursts, under bounds of latency",
-     false, print_bounds},
-    {"sizes", "the main schemes over frames of 1 MiB to 1 GiB", false, NULL},
-    {"loads", "the main schemes over loads of 20 us to 5 ms", false, NULL},
-    {"waits", "the GPU waits, or the host in its place, over loads of 100 us to 20 ms", false,
-     NULL},
-    {"backwards", "the same from Vulkan to CUDA: the renderer writes, the solver reads", false,
-     NULL},
-    {"advise", "the ways for the loads of --loads, and the lines of code for the best", true,
-     advise_print},
+    {.name = "frames", .what = "every scheme, depth and burst at one size and load"},
+    {.name = "overlap",
+     .what = "kernels in Vulkan's queues beside drawing, by what the solver does"},
+    {.name = "latency",
+     .what = "the automatic policy against fixed depths and bursts, under bounds of latency",
+     .after = print_bounds},
+    {.name = "sizes", .what = "the main schemes over frames of 1 MiB to 1 GiB"},
+    {.name = "loads", .what = "the main schemes over loads of 20 us to 5 ms"},
+    {.name = "waits",
+     .what = "the GPU waits, or the host in its place, over loads of 100 us to 20 ms"},
+    {.name = "backwards",
+     .what = "the same from Vulkan to CUDA: the renderer writes, the solver reads"},
+    {.name = "advise",
+     .what = "the ways for the loads of --loads, and the lines of code for the best",
+     .on_request = true,
+     .after = advise_print},
+    {.name = "across",
+     .what = "with --solver-device: data and hand-over beside cuMemcpyPeerAsync and NCCL",
+     .on_request = true,
+     .run = across_run},
 };
 const size_t num_sections = sizeof sections / sizeof sections[0];
 
@@ -375,6 +383,10 @@ static bool plan_begin(plan *p, frames_bench *b, const options *o, const row *r)
 void section_run(frames_bench *b, const options *o, results *all, const section *s)
 {
     static plan p;
+    if (s->run != NULL) {
+        s->run(b, o);
+        return;
+    }
     const places least = o->quick ? QUICK_TOO : b->bench.rig.caps.is_software ? TWIN_TOO : GPU;
     const size_t from = all->num;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -42,6 +42,7 @@ typedef struct section {
     /* NULL: nothing. Prints what follows from the results, of which the section's are those from
      * `from` on. */
     void (*after)(FILE *out, const options *o, const results *all, size_t from);
+    void (*run)(frames_bench *b, const options *o); /* in place of rows; NULL: rows */
 } section;
 
 extern const section sections[];
@@ -52,6 +53,9 @@ void section_run(frames_bench *b, const options *o, results *all, const section 
 
 /* NULL: that scheme is not wanted. */
 config *plan_add(plan *p, const scheme *s, uint32_t depth, uint32_t burst);
+
+/* across.c */
+void across_run(frames_bench *b, const options *o);
 
 /* advise.c */
 void advise_ways(plan *p);

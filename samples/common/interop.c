@@ -16,7 +16,7 @@ bool interop_open_device(const vulkan_setup *v, culv_device **device, const culv
     return interop_enter_device(*device, cu, callers_context);
 }
 
-bool interop_attach(const vulkan_setup *v, culv_device *device, culv_vk_device **out)
+static bool attach(const vulkan_setup *v, culv_device *device, bool any, culv_vk_device **out)
 {
     culv_vk_device_desc vk = culv_vk_device_desc_init();
     vk.get_instance_proc_addr = vkGetInstanceProcAddr;
@@ -26,7 +26,18 @@ bool interop_attach(const vulkan_setup *v, culv_device *device, culv_vk_device *
     vk.api_version = VK_API_VERSION_1_3;
     vk.num_physical_devices = 1;
     vk.kernels = v->kernels;
+    vk.allow_other_gpu = any;
     return culv_ok(culv_vk_attach(device, &vk, out), "culv_vk_attach");
+}
+
+bool interop_attach(const vulkan_setup *v, culv_device *device, culv_vk_device **out)
+{
+    return attach(v, device, false, out);
+}
+
+bool interop_attach_any(const vulkan_setup *v, culv_device *device, culv_vk_device **out)
+{
+    return attach(v, device, true, out);
 }
 
 bool interop_timeline(culv_vk_device *attached, const char *label, culv_shared_semaphore **out)

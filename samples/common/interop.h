@@ -13,6 +13,8 @@ bool interop_open_device(const vulkan_setup *v, culv_device **device, const culv
 
 /* Attaches the Vulkan device to it: what Culvert makes of the result, both have. */
 bool interop_attach(const vulkan_setup *v, culv_device *device, culv_vk_device **out);
+/* The same where the CUDA device may be another GPU. */
+bool interop_attach_any(const vulkan_setup *v, culv_device *device, culv_vk_device **out);
 
 /* A timeline semaphore of both sides, at 0. */
 bool interop_timeline(culv_vk_device *attached, const char *label, culv_shared_semaphore **out);

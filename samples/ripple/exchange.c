@@ -27,6 +27,22 @@ static bool create_views(exchange *e)
     return true;
 }
 
+/* Each GPU that solves, which need not be the one that draws. */
+static bool open_parts(exchange *e)
+{
+    culv_device_desc desc = culv_device_desc_init();
+    desc.driver = e->vulkan->candidate.driver;
+    while (e->num_parts < e->flow.num_gpus) {
+        const int gpu = e->flow.gpus[e->num_parts];
+        if (!culv_ok(culv_device_open_by_ordinal(gpu, &desc, &e->parts[e->num_parts]),
+                     "culv_device_open_by_ordinal"))
+            return false;
+        e->num_parts++;
+    }
+    e->device = e->parts[0];
+    return interop_enter_device(e->device, &e->cu, &e->callers_context);
+}
+
 bool exchange_create(exchange *e, const exchange_path *path, const vulkan_setup *vulkan,
                      VkExtent2D grid, const exchange_flow *flow)
 {
@@ -43,17 +59,24 @@ bool exchange_create(exchange *e, const exchange_path *path, const vulkan_setup 
                vulkan->properties.limits.maxStorageBufferRange);
         return false;
     }
-    return interop_open_device(vulkan, &e->device, &e->cu, &e->callers_context) &&
+    return (flow->num_gpus
+                ? open_parts(e)
+                : interop_open_device(vulkan, &e->device, &e->cu, &e->callers_context)) &&
            path->create(e) && create_views(e);
 }
 
 void exchange_destroy(exchange *e)
 {
-    if (!e->device) return;
+    if (!e->device && e->num_parts == 0) return;
     for (uint32_t i = 0; i < EXCHANGE_MAX_BUFFERS; i++)
         vkDestroyImageView(e->vulkan->device, e->buffers[i].tint_view, NULL);
     e->path->destroy(e);
-    interop_close_device(&e->device, e->cu, e->callers_context);
+    if (e->num_parts == 0)
+        interop_close_device(&e->device, e->cu, e->callers_context);
+    else if (e->cu)
+        (void)e->cu->cuCtxSetCurrent(e->callers_context);
+    for (uint32_t i = 0; i < e->num_parts; i++)
+        culv_device_close(&e->parts[i]);
     memset(e, 0, sizeof *e);
 }
 
@@ -117,13 +140,15 @@ bool exchange_record_release(exchange *e, VkCommandBuffer commands, uint64_t fra
     return !e->path->record_release || e->path->record_release(e, commands, frame);
 }
 
-bool exchange_submit(exchange *e, const exchange_submission *s, const VkSemaphoreSubmitInfo *wait,
+bool exchange_submit(exchange *e, const exchange_submission *s, uint32_t num_waits,
+                     const VkSemaphoreSubmitInfo *wait, uint32_t num_signals,
                      const VkSemaphoreSubmitInfo *signal)
 {
-    VkSemaphoreSubmitInfo waits[2], signals[2];
-    uint32_t num_waits = 0, num_signals = 0;
-    if (wait) waits[num_waits++] = *wait;
-    if (signal) signals[num_signals++] = *signal;
+    VkSemaphoreSubmitInfo waits[EXCHANGE_MAX_PARTS + 1], signals[EXCHANGE_MAX_PARTS + 1];
+    for (uint32_t i = 0; i < num_waits; i++)
+        waits[i] = wait[i];
+    for (uint32_t i = 0; i < num_signals; i++)
+        signals[i] = signal[i];
     if (s->finished) {
         waits[num_waits++] = vulkan_submit_point(s->available, 0, VK_PIPELINE_STAGE_2_COPY_BIT);
         signals[num_signals++] =
@@ -148,7 +173,7 @@ bool exchange_draw(exchange *e, uint64_t frame, const exchange_submission *s, bo
     VkSemaphoreSubmitInfo signal =
         vulkan_submit_point(e->drawn, frame + 1, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
     *fenced = true;
-    return exchange_submit(e, s, &wait, &signal);
+    return exchange_submit(e, s, 1, &wait, 1, &signal);
 }
 
 exchange_flow exchange_flow_now(const exchange *e)

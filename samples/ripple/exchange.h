@@ -9,6 +9,9 @@
  *                  one buffer does, or on the compute queue beside it. They are recorded one by
  *                  one, or as a CUDA graph that was captured from a stream.
  *
+ *   path_bands.c   the solver's rows are shared out among several GPUs, each of which writes its
+ *                  part of the frame into memory of the GPU that draws.
+ *
  * Of all but the ring:
  *   frame f uses buffers[f % num_buffers]
  *   ready reaches f + 1 when Vulkan may draw frame f      (its submission waits for that)
@@ -20,6 +23,7 @@
 #include "../common/vulkan_setup.h"
 
 #define EXCHANGE_MAX_BUFFERS CULV_RING_MAX_DEPTH
+#define EXCHANGE_MAX_PARTS   16u
 #define EXCHANGE_TINT_FORMAT VK_FORMAT_R8G8B8A8_UNORM
 #define EXCHANGE_READING_STAGES                                                                    \
     (VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT | VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT)
@@ -31,6 +35,8 @@ typedef struct exchange_flow {
     uint32_t buffers, burst; /* burst: of the ring */
     uint64_t max_latency_ns; /* of the ring; nonzero: it chooses both itself */
     uint32_t in_flight;      /* frames whose command buffers are in use at once */
+    const int *gpus;         /* CUDA's, that solve; of path_bands */
+    uint32_t num_gpus;       /* 0: the one that draws */
 } exchange_flow;
 
 /* A frame's drawing. */
@@ -75,7 +81,8 @@ typedef struct exchange_path {
     void (*unblock)(exchange *e, uint64_t end);
 } exchange_path;
 
-extern const exchange_path path_ring, path_shared, path_in_queue, path_async, path_replay;
+extern const exchange_path path_ring, path_shared, path_in_queue, path_async, path_replay,
+    path_bands;
 
 /* Records the solver's side of a frame. */
 typedef struct exchange_recorder {
@@ -91,6 +98,7 @@ typedef struct exchange_buffer {
     VkImage tint;                  /* a texel a cell: the water's color, and foam in alpha */
     VkImageView tint_view;
     CUsurfObject cuda_tint;
+    CUdeviceptr cuda_tint_rows;  /* in place of it, where another GPU solves */
     uint64_t tint_handle;        /* likewise */
     culv_vk_graph_memory memory; /* `cells`, for a graph of CUDA's */
 } exchange_buffer;
@@ -99,6 +107,10 @@ struct exchange {
     const exchange_path *path;
     const vulkan_setup *vulkan;
     culv_device *device; /* CUDA's side of the Vulkan device; either path finds it by Culvert */
+    /* Of path_bands: the devices that solve, each its part of a frame; `device` is the first. */
+    uint32_t num_parts; /* 0: `device` solves all */
+    culv_device *parts[EXCHANGE_MAX_PARTS];
+    uint32_t part; /* which one CUDA's calls are for */
     const culv_cuda_api *cu;
     CUcontext callers_context;
     VkExtent2D grid;
@@ -142,8 +154,9 @@ bool exchange_begin_drawing(exchange *e, uint64_t frame);
 bool exchange_record_acquire(exchange *e, VkCommandBuffer commands, uint64_t frame);
 bool exchange_record_release(exchange *e, VkCommandBuffer commands, uint64_t frame);
 bool exchange_draw(exchange *e, uint64_t frame, const exchange_submission *s, bool *fenced);
-/* For paths: submits with these points, NULL: none, and the swapchain's. */
-bool exchange_submit(exchange *e, const exchange_submission *s, const VkSemaphoreSubmitInfo *wait,
+/* For paths: submits with these points, and the swapchain's. */
+bool exchange_submit(exchange *e, const exchange_submission *s, uint32_t num_waits,
+                     const VkSemaphoreSubmitInfo *wait, uint32_t num_signals,
                      const VkSemaphoreSubmitInfo *signal);
 exchange_flow exchange_flow_now(const exchange *e);
 void exchange_unblock(exchange *e, uint64_t end);

@@ -18,7 +18,7 @@ static bool set_up_vulkan(program *p)
     VkExtent2D extent = {o->picture_width, o->picture_height};
     vulkan_wishes wishes = {.name = "ripple",
                             .validation = o->validation,
-                            .kernels = o->path >= OPTIONS_IN_QUEUE, /* all from there on */
+                            .kernels = o->path >= OPTIONS_IN_QUEUE && o->path <= OPTIONS_REPLAY,
                             .swapchain = o->window};
     if (o->window) {
         p->window = window_open("ripple", extent);
@@ -48,14 +48,15 @@ static bool set_up(program *p)
         color_format = p->swapchain.color_format;
     }
     scene_init(&p->scene, o->grid_width, o->grid_height, o->seed);
-    static const exchange_path *const paths[] = {[OPTIONS_RING] = &path_ring,
-                                                 [OPTIONS_SHARED] = &path_shared,
-                                                 [OPTIONS_IN_QUEUE] = &path_in_queue,
-                                                 [OPTIONS_ASYNC] = &path_async,
-                                                 [OPTIONS_REPLAY] = &path_replay};
+    static const exchange_path *const paths[] = {
+        [OPTIONS_RING] = &path_ring,         [OPTIONS_SHARED] = &path_shared,
+        [OPTIONS_IN_QUEUE] = &path_in_queue, [OPTIONS_ASYNC] = &path_async,
+        [OPTIONS_REPLAY] = &path_replay,     [OPTIONS_BANDS] = &path_bands};
     exchange_flow flow = {.buffers = o->depth,
                           .burst = o->burst,
-                          .max_latency_ns = o->max_latency_ms * UINT64_C(1000000)};
+                          .max_latency_ns = o->max_latency_ms * UINT64_C(1000000),
+                          .gpus = o->gpus,
+                          .num_gpus = o->num_gpus};
     /* Two bursts, so that one runs while the next is recorded. */
     uint32_t in_flight = FRAMES_IN_FLIGHT;
     if (!o->window && in_flight < o->depth) in_flight = o->depth;
@@ -132,6 +133,9 @@ bool program_print_result(const program *p, const char *drawn_by, uint32_t width
     char path[64], bursts[32] = "";
     if (flow.burst > 1) snprintf(bursts, sizeof bursts, " in bursts of %u", flow.burst);
     snprintf(path, sizeof path, "%s of %u%s", p->exchange.path->name, flow.buffers, bursts);
+    if (o->num_gpus)
+        snprintf(path, sizeof path, "%u %s, %u buffers", o->num_gpus, p->exchange.path->name,
+                 flow.buffers);
     if (!o->quiet) {
         printf("%s | %s | grid %ux%u, %u steps a frame, %s | %llu frames at %ux%u | ms a frame: "
                "simulation %.3f, drawing %s, whole %.3f%s%s\n",

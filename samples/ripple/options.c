@@ -3,6 +3,7 @@
 #include "options.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../common/files.h"
@@ -35,6 +36,8 @@ static const char help[] =
     "  --device WHICH      auto: NVIDIA's GPU, else the software twin (default); nvidia; soft; list: show "
     "them;\n"
     "                      a number of that list; or part of a name\n"
+    "  --solver-gpus N,... CUDA's numbers of the GPUs that solve, each a band of rows, while --device draws;\n"
+    "                      on the twin CULVERT_SOFT_DEVICES says how many GPUs there are\n"
     "  --seed N            another arrangement of stones and drops (1)\n"
     "  --validation        run under Vulkan's validation and synchronization validation; fail if it says "
     "anything\n"
@@ -73,6 +76,7 @@ static arguments_result parse(options *o, int argc, char **argv)
         {"--dump-field", ARGUMENT_TEXT, &o->dump_field, NULL, 0, 0, NULL},
         {"--screenshot", ARGUMENT_PNG, &o->screenshot, NULL, 0, 0, NULL},
         {"--device", ARGUMENT_TEXT, &o->device, NULL, 0, 0, NULL},
+        {"--solver-gpus", ARGUMENT_TEXT, &o->solver_gpus, NULL, 0, 0, NULL},
         {"--validation", ARGUMENT_FLAG, &o->validation, NULL, 0, 0, NULL},
         {"--quiet", ARGUMENT_FLAG, &o->quiet, NULL, 0, 0, NULL},
         {"--window", ARGUMENT_FLAG, &o->window, NULL, 0, 0, NULL},
@@ -93,6 +97,33 @@ static bool check_window(const options *o)
         report("%s: only with --window", o->hold ? "--hold" : "--screenshot");
         return false;
     }
+    return true;
+}
+
+/* "1,2,3": numbers of CUDA's, each once. */
+static bool check_gpus(options *o)
+{
+    const char *text = o->solver_gpus;
+    if (!text) return true;
+    if (o->path != OPTIONS_NO_PATH || o->api != OPTIONS_VULKAN) {
+        report("--solver-gpus: not with --path or --api=gl; it has a path of its own");
+        return false;
+    }
+    do {
+        char *end = NULL;
+        const unsigned long gpu = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+        bool right = end && gpu < 1024 && (*end == ',' || *end == '\0');
+        for (uint32_t i = 0; i < o->num_gpus; i++)
+            right = right && o->gpus[i] != (int)gpu;
+        if (!right || o->num_gpus == OPTIONS_MAX_GPUS) {
+            report("--solver-gpus %s: not up to %u different numbers of GPUs, as in 1,2,3",
+                   o->solver_gpus, OPTIONS_MAX_GPUS);
+            return false;
+        }
+        o->gpus[o->num_gpus++] = (int)gpu;
+        text = *end == ',' ? end + 1 : NULL;
+    } while (text);
+    o->path = OPTIONS_BANDS;
     return true;
 }
 
@@ -120,7 +151,7 @@ static bool check_flow(options *o)
     bool single = o->path == OPTIONS_IN_QUEUE || o->path == OPTIONS_REPLAY;
     const char *wrong =
         ring && o->buffers != 0
-            ? "--buffers: only with --path=shared or async; the ring has a --depth"
+            ? "--buffers: only with --path=shared or async, or --solver-gpus; the ring has a --depth"
         : single && o->buffers > 1 ? "--buffers: with --path=in-queue or replay there is one"
         : !ring && o->depth != 0   ? "--depth: only with --path=ring; the others have --buffers"
         : !ring && o->burst != 0   ? "--burst: only with --path=ring"
@@ -145,7 +176,7 @@ static bool check_flow(options *o)
 
 static bool check(options *o)
 {
-    if (!check_window(o) || !check_api(o) || !check_flow(o)) return false;
+    if (!check_window(o) || !check_gpus(o) || !check_api(o) || !check_flow(o)) return false;
     if (!o->window) {
         if (!o->output) o->output = DEFAULT_OUTPUT;
         if (o->frames == 0) o->frames = DEFAULT_FRAMES;

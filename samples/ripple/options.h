@@ -15,8 +15,11 @@ typedef enum options_path {
     OPTIONS_IN_QUEUE,
     OPTIONS_ASYNC,
     OPTIONS_REPLAY,
-    OPTIONS_NO_PATH /* until the API's default is taken */
+    OPTIONS_NO_PATH, /* until the API's default is taken */
+    OPTIONS_BANDS    /* of --solver-gpus */
 } options_path;
+
+#define OPTIONS_MAX_GPUS 16u
 
 typedef enum options_api { OPTIONS_VULKAN, OPTIONS_GL } options_api;
 
@@ -36,6 +39,9 @@ typedef struct options {
     const char *screenshot; /* NULL: none */
     const char *output;     /* NULL with a window */
     const char *device;
+    const char *solver_gpus; /* NULL: none; the same as numbers: */
+    int gpus[OPTIONS_MAX_GPUS];
+    uint32_t num_gpus;
     const char *dump_field; /* NULL: none */
     bool validation, quiet, list;
 } options;

@@ -168,7 +168,7 @@ static bool draw(exchange *e, uint64_t frame, const exchange_submission *s, bool
 {
     (void)frame; /* the queue orders them */
     *fenced = true;
-    return exchange_submit(e, s, NULL, NULL);
+    return exchange_submit(e, s, 0, NULL, 0, NULL);
 }
 
 /* Nobody waits for the other side. */

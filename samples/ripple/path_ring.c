@@ -159,8 +159,7 @@ static bool draw(exchange *e, uint64_t frame, const exchange_submission *s, bool
     *fenced = true;
     if (s->finished) {
         return culv_ok(culv_vk_ring_release(r->ring, f), "culv_vk_ring_release") &&
-               exchange_submit(e, s, f->num_waits ? &f->wait : NULL,
-                               f->num_signals ? &f->signal : NULL);
+               exchange_submit(e, s, f->num_waits, &f->wait, f->num_signals, &f->signal);
     }
     *fenced = f->frame.burst_ends;
     return culv_ok(culv_vk_ring_submit(r->ring, e->vulkan->queue, s->commands,

@@ -31,7 +31,7 @@ static bool create_descriptors(renderer *r)
                    "vkAllocateDescriptorSets"))
             return false;
         const exchange_buffer *from = &r->exchange->buffers[i];
-        VkDescriptorBufferInfo cells = {from->cells, 0, VK_WHOLE_SIZE};
+        VkDescriptorBufferInfo cells = {from->cells, 0, r->exchange->cells_size};
         VkDescriptorImageInfo tint = {.imageView = from->tint_view,
                                       .imageLayout = VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL};
         VkWriteDescriptorSet writes[] = {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # One case of the benchmarks' tests: bench.sh NAME CASE. NAME: calls, frames or kinds. BENCH is its program, BENCH_SOURCE the repository, BENCH_VERSION the version to expect, BENCH_SANITIZE the sanitizers of the build,
-# BENCH_PYTHON an interpreter. No test judges a time or a rate. Exit 77: skipped, with the reason. SPDX-License-Identifier: MIT
+# BENCH_PYTHON an interpreter, BENCH_NCCL where the played NCCL is. No test judges a time or a rate. Exit 77: skipped, with the reason. SPDX-License-Identifier: MIT
 set -eu
 
 name=$1 case=$2
@@ -159,7 +159,7 @@ frames.options)
     wrong="--driver=gpu --only=nothing --scheme=none --size=1 --size=8X --size=8G --loads=110 --loads=0/1 --work=none --depth=
         --depth=0 --depth=1,,2 --depth=65 --burst=x --frames=0 --rounds=0 --rounds=65 --within=0 --seed=-1 --json="
     right="--only --list --advise --within --scheme --size --loads --work --depth --burst --frames --rounds --validation"
-    listed="frames overlap latency sizes loads waits backwards advise"
+    listed="frames overlap latency sizes loads waits backwards advise across"
     options culvert-bench
     ;;
 kinds.options)
@@ -259,10 +259,29 @@ frames.advise)
     quick --advise --loads=10/20 "--json=$json"
     check_json "$json" advise
     ;;
+frames.across)
+    across() { # STATUS NCCL
+        run "$1" CULVERT_SOFT_DEVICES=2 "LD_LIBRARY_PATH=$BENCH_NCCL" "PLAYED_NCCL=$2" "$BENCH" --quick --driver=soft \
+            --only=across --solver-device=1 "--json=$json"
+    }
+    quick --only=across
+    says "left out: it needs --solver-device"
+    across 0 fails
+    says "left out: NCCL: ncclCommInitAll: played"
+    check_json "$json" across=cuMemcpyPeerAsync
+    across 0 works
+    check_json "$json" across=NCCL
+    report 0 "$json"
+    says "copy, 2 buffers"
+    across 1 spoils # a word of 16,384
+    complains "across.c"
+    ;;
 
 calls.validation) validation ;;
 frames.validation)
     validation --only=frames --only=latency --only=backwards
+    export CULVERT_SOFT_DEVICES=2
+    validation --only=across --solver-device=1
     ;;
 frames.first_drawing)
     # What a GPU answers on which a kernel has faulted before: 2 is VK_TIMEOUT.

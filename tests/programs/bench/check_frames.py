@@ -1,10 +1,11 @@
 """Checks the JSON of culvert-bench: that every frame of every scheme was checked and right.
 SPDX-License-Identifier: MIT
 
-usage: check_frames.py FILE all|advise|choice|chosen|many"""
+usage: check_frames.py FILE all|advise|across=BESIDE|choice|chosen|many"""
+from check_calls import check_result
 from check_json import INTERVAL, NUMBER, SPREAD, TEXT, check, check_spread, main
 
-TOP = {"clocks": (dict,), "left_out": (list,), "frames": (list,)}
+TOP = {"clocks": (dict,), "left_out": (list,), "frames": (list,), "results": (list,)}
 CLOCKS = {"known": (bool,), "same": (bool,), "error": NUMBER}
 FRAMES = {"section": (str,), "scheme": (str,), "variant": TEXT, "bytes": (int,), "work": (str,), "draws": (int,), "solver_wanted": NUMBER,
           "renderer_wanted": NUMBER, "solver_alone": NUMBER, "renderer_alone": NUMBER, "depth": (int,), "burst": (int,),
@@ -86,6 +87,19 @@ def check_advise(run):
     assert all(r["solver_wanted"] == 10 and r["renderer_wanted"] == 20 for r in rows), rows
 
 
+def check_across(run, beside):
+    rows = run["results"]
+    assert [(r["name"], r["variant"]) for r in rows] == [
+        ("kernel", "64 KiB beside cuMemcpyPeerAsync"), ("copy", "64 KiB beside cuMemcpyPeerAsync"),
+        *((name, f"64 KiB handed over beside {beside}")
+          for name in ("kernel, 1 buffer", "copy, 1 buffer", "copy, 2 buffers", "copy, the host waits"))], rows
+    for r in rows:
+        check_result(r["name"], r, run["quick"])
+        # Each turn of both sides, and the frames before and after
+        assert r["checks"] >= 2 * r["raw"]["n"] + 2, r
+    assert (beside == "NCCL") == (not run["left_out"]), run["left_out"]
+
+
 def check_many(run):
     rows = [r for r in run["frames"] if not r["scheme"].endswith(" alone")]
     assert [(r["scheme"], r["depth"], r["work"]) for r in rows] == [("in-queue", 1, "memory"), ("async", 2, "memory")], rows
@@ -98,9 +112,9 @@ def look(run, options):
     for i, r in enumerate(run["frames"]):
         check_row(f"frames[{i}] ({r['section']}, {r['scheme']}, {r['depth']}/{r['burst']})", r)
     for name in CASES.keys() & options.keys():
-        CASES[name](run)
+        CASES[name](run, options[name]) if options[name] else CASES[name](run)
 
 
-CASES = {"advise": check_advise, "all": check_all, "choice": check_choice, "chosen": check_chosen, "many": check_many}
+CASES = {"across": check_across, "advise": check_advise, "all": check_all, "choice": check_choice, "chosen": check_chosen, "many": check_many}
 if __name__ == "__main__":
     main("culvert-bench", TOP, look, CASES)

@@ -202,6 +202,37 @@ static void queues_same_bytes(void)
     }
 }
 
+/* How many GPUs there are: the twin has four. */
+static void four_gpus(void)
+{
+    setenv("CULVERT_SOFT_DEVICES", "4", 1);
+}
+
+/* Whatever GPUs solve, the one that draws among them or not, and wherever they are in the row:
+ * every picture and the field are those of one GPU. */
+static void solver_gpus_same_bytes(void)
+{
+    static const char *const gpus[] = {"0", "1", "1,2", "1,2,3", "3,0,1,2"};
+    run_result r;
+    four_gpus();
+    ripple_fine(&r, (const char *[]){"--frames", "13", "--size", "67x47", SMALL, "--output",
+                                     "a/%02d.png", "--dump-field", "a.raw", NULL});
+    for (size_t i = 0; i < sizeof gpus / sizeof gpus[0]; i++) {
+        ripple(&r, (const char *[]){"--frames", "13", "--size", "67x47", SMALL, "--output",
+                                    "b/%02d.png", "--dump-field", "b.raw", "--solver-gpus", gpus[i],
+                                    NULL});
+        if (r.status != 0 && strstr(r.text, "no CUDA device is ordinal")) SKIP("too few GPUs");
+        if (r.status != 0) FAIL("%s: status %d:\n%s", gpus[i], r.status, r.text);
+        for (int frame = 0; frame < 13; frame++) {
+            char a[16], b[16];
+            snprintf(a, sizeof a, "a/%02d.png", frame);
+            snprintf(b, sizeof b, "b/%02d.png", frame);
+            if (!same_file(a, b)) FAIL("frame %d differs with GPUs %s", frame, gpus[i]);
+        }
+        REQUIRE(same_file("a.raw", "b.raw"));
+    }
+}
+
 /* One line, of which scripts take numbers. */
 static void result_is_for_programs(void)
 {
@@ -300,35 +331,41 @@ void ripple_needs_validation(void)
     if (!ripple_has_validation()) SKIP("the validation layer is not installed");
 }
 
-static void validation_is_silent(const char *path)
+static void validation_is_silent(const char *way)
 {
     run_result r;
     ripple_needs_validation();
     /* More frames than are in flight, so that everything is used again. */
-    ripple_fine(&r, (const char *[]){"--validation", "--frames", "12", "--path", path, "--output",
-                                     "a.png", NULL});
+    ripple_fine(&r,
+                (const char *[]){"--validation", "--frames", "12", way, "--output", "a.png", NULL});
     REQUIRE(strstr(r.text, "validation: no messages"));
 }
 
-TEST_AS(validation_is_silent_ring, validation_is_silent("ring"))
-TEST_AS(validation_is_silent_shared, validation_is_silent("shared"))
+TEST_AS(validation_is_silent_ring, validation_is_silent("--path=ring"))
+TEST_AS(validation_is_silent_shared, validation_is_silent("--path=shared"))
+
+static void validation_is_silent_bands(void)
+{
+    four_gpus();
+    validation_is_silent("--solver-gpus=1,2,3");
+}
 
 static void validation_is_silent_in_queue(void)
 {
     ripple_needs_kernels();
-    validation_is_silent("in-queue");
+    validation_is_silent("--path=in-queue");
 }
 
 static void validation_is_silent_replay(void)
 {
     ripple_needs_kernels();
-    validation_is_silent("replay");
+    validation_is_silent("--path=replay");
 }
 
 static void validation_is_silent_async(void)
 {
     ripple_needs_kernels();
-    validation_is_silent("async");
+    validation_is_silent("--path=async");
 }
 
 static void run_as_told(run_result *out, const char *const *arguments)
@@ -371,6 +408,9 @@ static void bad_options_are_refused(void)
         {{"--path=shared", "--max-latency", "5"}, "--max-latency: only with"},
         {{"--window", "--burst", "2"}, "--burst: not with --window"},
         {{"--window", "--max-latency", "2"}, "--max-latency: not with --window"},
+        {{"--solver-gpus", "1,x"}, "--solver-gpus 1,x: not up to 16 different numbers"},
+        {{"--solver-gpus=1,2,1"}, "--solver-gpus 1,2,1: not up to 16 different numbers"},
+        {{"--solver-gpus=1", "--path=shared"}, "--solver-gpus: not with --path"},
         {{"--window=yes"}, "unknown option --window=yes"},
         {{"--hold"}, "--hold: only with --window"},
         {{"--screenshot", "a.png"}, "--screenshot: only with --window"},
@@ -410,38 +450,43 @@ static void output_that_cannot_be_written(void)
 
 /* A picture that cannot be written ends the run in the middle of its frames: with a message, and
  * without one side waiting for ever for the other. */
-static void failure_in_mid_run(const char *path)
+static void failure_in_mid_run(const char *way)
 {
     run_result r;
     char link[FILES_PATH_MAX];
     ripple_fine(&r, (const char *[]){"--frames", "1", "--output", "full/000.png", NULL});
     REQUIRE(symlink("/dev/full", in_scratch(link, "full/004.png")) == 0);
-    ripple(&r,
-           (const char *[]){"--frames", "40", "--path", path, "--output", "full/%03d.png", NULL});
+    ripple(&r, (const char *[]){"--frames", "40", way, "--output", "full/%03d.png", NULL});
     REQUIRE_EQ(r.status, 1);
     REQUIRE(strstr(r.text, "full/004.png"));
     REQUIRE(!strstr(r.text, "RESULT"));
 }
 
-TEST_AS(failure_in_mid_run_ring, failure_in_mid_run("ring"))
-TEST_AS(failure_in_mid_run_shared, failure_in_mid_run("shared"))
+TEST_AS(failure_in_mid_run_ring, failure_in_mid_run("--path=ring"))
+TEST_AS(failure_in_mid_run_shared, failure_in_mid_run("--path=shared"))
+
+static void failure_in_mid_run_bands(void)
+{
+    four_gpus();
+    failure_in_mid_run("--solver-gpus=2,1");
+}
 
 static void failure_in_mid_run_in_queue(void)
 {
     ripple_needs_kernels();
-    failure_in_mid_run("in-queue");
+    failure_in_mid_run("--path=in-queue");
 }
 
 static void failure_in_mid_run_replay(void)
 {
     ripple_needs_kernels();
-    failure_in_mid_run("replay");
+    failure_in_mid_run("--path=replay");
 }
 
 static void failure_in_mid_run_async(void)
 {
     ripple_needs_kernels();
-    failure_in_mid_run("async");
+    failure_in_mid_run("--path=async");
 }
 
 static void help_and_list(void)
@@ -467,6 +512,8 @@ static const test_case cases[] = {
     {.name = "odd_sizes", .run = odd_sizes},
     {.name = "ring_same_bytes", .run = ring_same_bytes},
     {.name = "queues_same_bytes", .run = queues_same_bytes},
+    {.name = "solver_gpus_same_bytes", .run = solver_gpus_same_bytes, .own = true},
+    {.name = "validation_is_silent_bands", .run = validation_is_silent_bands, .own = true},
     {.name = "validation_is_silent_ring", .run = validation_is_silent_ring},
     {.name = "validation_is_silent_shared", .run = validation_is_silent_shared},
     {.name = "validation_is_silent_in_queue", .run = validation_is_silent_in_queue},
@@ -475,6 +522,7 @@ static const test_case cases[] = {
     {.name = "bad_options_are_refused", .run = bad_options_are_refused},
     {.name = "unknown_device_is_refused", .run = unknown_device_is_refused},
     {.name = "output_that_cannot_be_written", .run = output_that_cannot_be_written},
+    {.name = "failure_in_mid_run_bands", .run = failure_in_mid_run_bands, .own = true},
     {.name = "failure_in_mid_run_ring", .run = failure_in_mid_run_ring},
     {.name = "failure_in_mid_run_shared", .run = failure_in_mid_run_shared},
     {.name = "failure_in_mid_run_in_queue", .run = failure_in_mid_run_in_queue},
