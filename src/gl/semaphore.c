@@ -89,8 +89,8 @@ culv_result culvi_gl_make_semaphore(culvi_graphics *graphics, const culvi_semaph
     culvi_graphics *vk = NULL;
     culv_handle handle;
     culv_result result = CULV_OK;
-    /* NVIDIA's OpenGL does not wait for what another GPU signals (measured with 580): it read memory
-     * that CUDA was still writing, where Vulkan's queue waits for the same semaphore. */
+    /* NVIDIA's OpenGL does not wait for what another GPU signals (measured with 580): it read
+     * memory that CUDA still wrote. Vulkan's queue waits for the same semaphore. */
     const bool imported = exportable && !gl->base.across && imports(gl, plan->type);
     if (plan->type == CULV_SEMAPHORE_BINARY && gl->base.across)
         return culvi_fail(culvi_gl_voice(gl), plan->label, CULV_ERROR_UNSUPPORTED,

@@ -58,8 +58,8 @@ culv_result culvi_across_refuse(const culvi_graphics *graphics, const char *labe
               "import its memory), or attach to a culv_device of that GPU");
 }
 
-/* Chosen before the driver is asked: of a wrong one it closes the file descriptor. Memory of 2 MiB and
- * more is mapped by VMM, where copies run at 390 GB/s in place of 367. */
+/* Chosen before the driver is asked: of a wrong one it closes the file descriptor. Memory of 2 MiB
+ * and more is mapped by VMM, where copies run at 390 GB/s in place of 367. */
 culv_result culvi_across_choose(const culvi_graphics *graphics, const culvi_memory_ask *ask,
                                 culvi_memory_way *out)
 {
