@@ -4,7 +4,7 @@
 
 # What each purpose needs of Debian 12. PACKAGE=COMMAND: any command of that name will do.
 packages_build="gcc=gcc g++=g++ cmake=cmake ninja-build=ninja glslang-tools=glslangValidator libvulkan-dev
-    libvulkan-volk-dev libpng-dev libglfw3-dev libsdl2-dev libegl-dev libgl-dev python3=python3 python3-pycparser"
+    libvulkan-volk-dev libpng-dev libglfw3-dev libegl-dev libgl-dev python3=python3 python3-pycparser"
 # The software twin: lavapipe and the Vulkan loader, llvmpipe and EGL.
 packages_soft="libvulkan1 mesa-vulkan-drivers libegl1 libegl-mesa0 libgl1-mesa-dri"
 packages_test="binutils=readelf vulkan-validationlayers libgl1 xvfb=Xvfb xauth=xauth xdotool=xdotool x11-apps=xwd

@@ -16,13 +16,11 @@
     X(PFNGLBINDFRAMEBUFFERPROC, BindFramebuffer)                                                   \
     X(PFNGLBINDTEXTUREUNITPROC, BindTextureUnit)                                                   \
     X(PFNGLBINDVERTEXARRAYPROC, BindVertexArray)                                                   \
-    X(PFNGLBLENDFUNCPROC, BlendFunc)                                                               \
     X(PFNGLBLITNAMEDFRAMEBUFFERPROC, BlitNamedFramebuffer)                                         \
     X(PFNGLCHECKNAMEDFRAMEBUFFERSTATUSPROC, CheckNamedFramebufferStatus)                           \
     X(PFNGLCLEARNAMEDFRAMEBUFFERFVPROC, ClearNamedFramebufferfv)                                   \
     X(PFNGLCLIPCONTROLPROC, ClipControl)                                                           \
     X(PFNGLCOMPILESHADERPROC, CompileShader)                                                       \
-    X(PFNGLCOPYNAMEDBUFFERSUBDATAPROC, CopyNamedBufferSubData)                                     \
     X(PFNGLCREATEBUFFERSPROC, CreateBuffers)                                                       \
     X(PFNGLCREATEFRAMEBUFFERSPROC, CreateFramebuffers)                                             \
     X(PFNGLCREATEPROGRAMPROC, CreateProgram)                                                       \
@@ -41,12 +39,10 @@
     X(PFNGLDELETETEXTURESPROC, DeleteTextures)                                                     \
     X(PFNGLDELETEVERTEXARRAYSPROC, DeleteVertexArrays)                                             \
     X(PFNGLDEPTHFUNCPROC, DepthFunc)                                                               \
-    X(PFNGLDISABLEPROC, Disable)                                                                   \
     X(PFNGLDRAWARRAYSPROC, DrawArrays)                                                             \
     X(PFNGLDRAWELEMENTSPROC, DrawElements)                                                         \
     X(PFNGLENABLEPROC, Enable)                                                                     \
     X(PFNGLFINISHPROC, Finish)                                                                     \
-    X(PFNGLGENERATETEXTUREMIPMAPPROC, GenerateTextureMipmap)                                       \
     X(PFNGLGETERRORPROC, GetError)                                                                 \
     X(PFNGLGETINTEGERVPROC, GetIntegerv)                                                           \
     X(PFNGLGETPROGRAMINFOLOGPROC, GetProgramInfoLog)                                               \
@@ -56,23 +52,16 @@
     X(PFNGLGETSHADERIVPROC, GetShaderiv)                                                           \
     X(PFNGLGETSTRINGPROC, GetString)                                                               \
     X(PFNGLLINKPROGRAMPROC, LinkProgram)                                                           \
-    X(PFNGLMAPNAMEDBUFFERRANGEPROC, MapNamedBufferRange)                                           \
     X(PFNGLNAMEDBUFFERSTORAGEPROC, NamedBufferStorage)                                             \
     X(PFNGLNAMEDBUFFERSUBDATAPROC, NamedBufferSubData)                                             \
     X(PFNGLNAMEDFRAMEBUFFERRENDERBUFFERPROC, NamedFramebufferRenderbuffer)                         \
     X(PFNGLNAMEDFRAMEBUFFERTEXTUREPROC, NamedFramebufferTexture)                                   \
     X(PFNGLNAMEDRENDERBUFFERSTORAGEMULTISAMPLEPROC, NamedRenderbufferStorageMultisample)           \
-    X(PFNGLPROGRAMUNIFORM1FPROC, ProgramUniform1f)                                                 \
-    X(PFNGLPROGRAMUNIFORM1IPROC, ProgramUniform1i)                                                 \
-    X(PFNGLPROGRAMUNIFORM2FPROC, ProgramUniform2f)                                                 \
-    X(PFNGLPROGRAMUNIFORMMATRIX4FVPROC, ProgramUniformMatrix4fv)                                   \
     X(PFNGLQUERYCOUNTERPROC, QueryCounter)                                                         \
     X(PFNGLREADPIXELSPROC, ReadPixels)                                                             \
     X(PFNGLSHADERSOURCEPROC, ShaderSource)                                                         \
     X(PFNGLTEXTUREPARAMETERIPROC, TextureParameteri)                                               \
     X(PFNGLTEXTURESTORAGE2DPROC, TextureStorage2D)                                                 \
-    X(PFNGLTEXTURESUBIMAGE2DPROC, TextureSubImage2D)                                               \
-    X(PFNGLUNMAPNAMEDBUFFERPROC, UnmapNamedBuffer)                                                 \
     X(PFNGLUSEPROGRAMPROC, UseProgram)                                                             \
     X(PFNGLVIEWPORTPROC, Viewport)
 

@@ -54,16 +54,6 @@ bool gl_interop_open(gl_interop *i, const gl_wishes *wishes)
            attach(i);
 }
 
-bool gl_interop_open_current(gl_interop *i, const gl_wishes *wishes)
-{
-    opening o = {i, wishes->choice};
-    char why_not[512];
-    if (!allow_twin(wishes->choice)) return false;
-    if (open_device(&o, &i->gl, why_not)) return attach(i);
-    report("%s", why_not);
-    return false;
-}
-
 void gl_interop_close(gl_interop *i)
 {
     culv_gl_detach(&i->attached);

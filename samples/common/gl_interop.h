@@ -21,9 +21,7 @@ typedef struct gl_interop {
 /* A context without a screen on the first GPU that CUDA has, or on the CPU with the software twin;
  * CUDA's context is current on this thread, too. Close it either way. */
 bool gl_interop_open(gl_interop *i, const gl_wishes *wishes);
-/* The same for a context that i->gl knows and that is current: a window's. */
-bool gl_interop_open_current(gl_interop *i, const gl_wishes *wishes);
-/* Comes after everything that was made with it, and before the window is closed. */
+/* Comes after everything that was made with it. */
 void gl_interop_close(gl_interop *i);
 
 #endif

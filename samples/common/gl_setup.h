@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples: an OpenGL 4.5 context without a screen, by EGL, and what every GL program needs. A
- * window's context is in particles/window.h. */
+/* Samples: an OpenGL 4.5 context without a screen, by EGL, and what every GL program needs. */
 #ifndef CULVERT_SAMPLES_GL_SETUP_H_
 #define CULVERT_SAMPLES_GL_SETUP_H_
 
@@ -20,7 +19,7 @@ typedef struct gl_headless gl_headless;
 
 /* The context is current on the thread that made it, until it is destroyed. */
 typedef struct gl_setup {
-    gl_headless *headless; /* NULL: another one's context, such as a window's */
+    gl_headless *headless;
     gl_get_proc_address get_proc_address;
     char renderer[128];
     uint32_t num_messages; /* errors that a debug context told of */

@@ -51,8 +51,8 @@ gcc -std=c11 /usr/share/doc/culvert-doc/examples/samples/hello/hello_vulkan.c -o
 (cd "$work" && CULVERT_SOFT=1 ./hello) | grep -q ': 0 of .* pixels are wrong' || fail "hello_vulkan"
 (cd "$work" && CULVERT_SOFT=1 culvert-check ./hello 2>"$work/err") || { cat "$work/err"; fail "culvert-check hello_vulkan"; }
 grep -q ' 2 imports into CUDA' "$work/err" || { cat "$work/err"; fail "culvert-check saw nothing"; }
-"$(pkg-config --variable=kernel_compiler culvert)" --soft -o "$work" samples/particles/particles.cu
-[ -s "$work/particles.soft.so" ] || fail "no kernels"
+"$(pkg-config --variable=kernel_compiler culvert)" --soft -o "$work" samples/observer/observer.cu
+[ -s "$work/observer.soft.so" ] || fail "no kernels"
 culvert-soft-run python3 -c 'import ctypes; print(ctypes.CDLL("libcuda.so.1").cuInit(0))' | grep -qx 0 || fail "culvert-soft-run"
 
 say "Python"

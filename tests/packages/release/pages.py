@@ -102,8 +102,6 @@ NOT = {
     ("CONTRIBUTING.md", "build/fuzz/bin/fuzz/import --trace"): "needs a finding of the fuzzer's",
     ("CONTRIBUTING.md", "tests/fuzz/corpus.py add"): "needs a finding of the fuzzer's",
     ("samples/python/README.md", "export PYTHONPATH"): "needs a build tree, and its last line a window; test python.samples",
-    ("samples/rdma_kmod/README.md", "make KERNEL="): "needs the sources of NVIDIA's kernel module; test samples.rdma_kmod",
-    ("samples/vtk/README.md", "cmake -S samples/vtk"): "needs VTK, and one line a GPU; test samples.vtk",
 }
 
 

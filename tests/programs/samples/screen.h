@@ -20,7 +20,7 @@ typedef struct picture {
 void screen_start(void);
 
 /* The window of exactly this title; waits until there is one. Fails when the process ends first,
- * with what it said; skips when that is that it has no GLFW or SDL2. */
+ * with what it said; skips when that is that it has no GLFW. */
 typedef struct screen_window {
     char id[32];
 } screen_window;
