@@ -45,6 +45,8 @@ RUNS = {
     ("samples/hello/README.md", "cc hello_vulkan.c"): ("packages", {
         "before": HELLO + "cp $examples/hello_vulkan.c .\n", "without": {"# on an NVIDIA GPU": "needs a GPU"}, "then": RIGHT}),
     ("docs/tutorial.md", "cc tutorial.c"): ("packages", {"then": "grep -q 'Vulkan read 102 and 102' said"}),
+    ("docs/tutorial.md", "CULVERT_SOFT=1 culvert-check"): ("packages", {
+        "before": "cc tutorial.c $(pkg-config --cflags --libs culvert vulkan) -o tutorial\n", "then": "grep -q '^culvert-check: 0 findings' said"}),
     ("docs/kernels.md", "cmake -B build"): ("packages", {}),
     ("docs/kernels.md", "KERNELS = "): ("packages", {
         "then": "make\nCULVERT_SOFT=1 ./sums share/culvert\n[ -s share/culvert/sums.soft.so ]"}),
