@@ -40,7 +40,6 @@ RUNS = {
     ("docs/installing.md", "apt install ./debian12/"): ("bare", {
         "before": "cp -r $RELEASE/python .\ncp -r $RELEASE/debian$DEBIAN debian12\npython3 -m venv venv\n. venv/bin/activate\n",
         "then": "grep -q 'reachable' said\nCULVERT_SOFT=1 venv/bin/python -c 'import culvert; assert \"twin\" in culvert.Device().name'\npkg-config --exists culvert"}),
-    ("docs/installing.md", "culvert-soft-run ./program"): ("packages", {"before": PROGRAM, "then": RIGHT}),
     ("docs/cpp.md", "c++ -std=c++17 hello_cpp.cpp"): ("packages", {"before": HELLO + "cp $examples/hello_cpp.cpp .\n", "then": RIGHT}),
     ("samples/hello/README.md", "cc hello_vulkan.c"): ("packages", {
         "before": HELLO + "cp $examples/hello_vulkan.c .\n", "without": {"# on an NVIDIA GPU": "needs a GPU"}, "then": RIGHT}),
