@@ -118,7 +118,9 @@ typedef struct culv_ipc_info {
     char text[CULV_IPC_NAME_SIZE];
     culv_ipc_kind kind; /**< BUFFER, IMAGE, SEMAPHORE: required. The other calls set it. */
     culv_handle_type handle_type; /**< Set by the call. */
-    culv_uuid device;             /**< UUID of the GPU. Set by the call: the server's device. */
+    /** UUID of the GPU. BUFFER, IMAGE, SEMAPHORE: that of the graphics API's device, if it is
+     * another one than the server's (allow_other_gpu); 0: the server's. The other calls set it. */
+    culv_uuid device;
     /** BUFFER, IMAGE: required, the size of the whole allocation in bytes
      * (VkMemoryAllocateInfo::allocationSize). VMM, VECTOR: set by the call. */
     uint64_t allocation_size;
@@ -282,13 +284,14 @@ CULV_EXPORT culv_result culv_ipc_find_servers(const char *directory,
                                               char (*names)[CULV_IPC_NAME_SIZE], size_t capacity,
                                               size_t *count);
 
-/** Connects to a server. It waits up to `timeout` nanoseconds for the server to appear and to
- * answer. If `device` is NULL, the client can list and receive, but not import into CUDA.
+/** Connects to a server. It waits up to `timeout` nanoseconds for the server to appear, to have
+ * room and to answer. If `device` is NULL, the client can list and receive, but not import into
+ * CUDA.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE), TIMEOUT (IPC_NAME: there is no such server;
- * IPC_GONE: it does not answer), UNSUPPORTED (NOT_BUILT; IPC_REFUSED: the server does not admit
- * this process, or is full, or belongs to a user that is not trusted), ASYNC (IPC_GONE;
- * IPC_PROTOCOL: it speaks another version of the protocol, or another protocol), OUT_OF_MEMORY,
- * DRIVER (OS).
+ * IPC_GONE: it does not answer), BUSY (IPC_REFUSED: the server is full), UNSUPPORTED (NOT_BUILT;
+ * IPC_REFUSED: the server does not admit this process, or belongs to a user that is not trusted),
+ * ASYNC (IPC_GONE; IPC_PROTOCOL: it speaks another version of the protocol, or another protocol),
+ * OUT_OF_MEMORY, DRIVER (OS).
  * Ownership: *out is yours, for culv_ipc_client_destroy(). It keeps the device open.
  * Threads: any. */
 CULV_EXPORT culv_result culv_ipc_client_connect(culv_device *device,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: memory pools that other processes can use, and a query of how a pointer can be shared.
+/* Culvert: memory pools that other processes can use.
  *
  * Memory from cuMemAllocAsync lies in a pool. Send an exportable pool to another CUDA process as a
  * handle. Then send each allocation in it as 64 bytes of data:
@@ -22,9 +22,6 @@
 #include "vmm.h"
 
 CULV_EXTERN_C_BEGIN
-
-/* CUDA's own handle, repeated here as in base.h. */
-typedef struct CUmemPoolHandle_st *CUmemoryPool;
 
 /** Opaque: a memory pool. You order the creation and the destruction of one object. Other calls may
  * come from any thread. */
@@ -167,66 +164,6 @@ CULV_EXPORT culv_result culv_mem_pool_export_pointer(culv_mem_pool *pool, CUdevi
 CULV_EXPORT culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool,
                                                      const culv_mem_pool_pointer *pointer,
                                                      CUdeviceptr *out);
-
-/** The kind of memory at an address. */
-typedef enum culv_pointer_kind {
-    /** Not CUDA's memory: the host's own, or reserved addresses without a mapping. */
-    CULV_POINTER_NONE = 0,
-    CULV_POINTER_DEVICE = 1,  /**< Device memory of cuMemAlloc and similar calls. */
-    CULV_POINTER_VMM = 2,     /**< Memory of cuMemCreate that is mapped. */
-    CULV_POINTER_POOL = 3,    /**< Memory of a pool: cuMemAllocAsync. */
-    CULV_POINTER_MANAGED = 4, /**< cuMemAllocManaged. */
-    CULV_POINTER_HOST = 5,    /**< Page-locked host memory: cuMemHostAlloc, cuMemHostRegister. */
-    /** Memory imported from a graphics API: culv_buffer_pointer() of this culv_device. Memory that
-     * other code imported may be reported as DEVICE, because some drivers do not distinguish
-     * them. */
-    CULV_POINTER_EXTERNAL = 6,
-    CULV_POINTER_KIND_FORCE32 = 0x7fffffff
-} culv_pointer_kind;
-
-/** CUDA's knowledge of an address. */
-typedef struct culv_pointer_info {
-    size_t struct_size; /**< Set by culv_pointer_info_init(). */
-    culv_pointer_kind kind;
-    /** VMM and pools: bits (1 << culv_handle_type) of the types that the memory, or its pool, can
-     * be exported as from this process. CULV_HANDLE_DMA_BUF_FD is set when
-     * culv_dma_buf_export_dup() may make a dma-buf of it. 0: it cannot be exported, or is itself an
-     * import. */
-    uint32_t handle_types;
-    /** Nonzero: Vulkan on the same GPU can import it by one of those handles. */
-    culv_bool graphics;
-    /** Text: how to export it, or why that is impossible and what to use instead. */
-    char reason_text[384];
-    /** CUDA ordinal of the device that the memory lies on or that allocated it. -1: none. */
-    int32_t device;
-    /** The allocation. For VMM memory: the reserved addresses that it is mapped in. */
-    CUdeviceptr range_start;
-    uint64_t range_size;
-    CUdeviceptr mapping_start; /**< VMM: the mapping there. Otherwise the same as the range. */
-    uint64_t mapping_size;
-    /** Identifies the memory in this process: two pointers to the same memory have the same number,
-     * even when it is mapped at two places or mapped again. 0: unknown. */
-    uint64_t memory_id;
-    /** Identifies the allocation or mapping in this process: each has its own number, even if it is
-     * made later at the same address. 0: unknown (external memory). */
-    uint64_t buffer_id;
-    CUmemoryPool pool; /**< Pools: the driver's handle. */
-    /** Nonzero: cuIpcGetMemHandle takes it. It shares the whole block that the memory lies in. */
-    culv_bool ipc;
-    culv_bool rdma; /**< Nonzero: third-party devices can reach it (GPUDirect RDMA). */
-} culv_pointer_info;
-
-CULV_INIT(culv_pointer_info)
-
-/** Gets the kind of memory at an address, the types that it can be exported as, and its allocation.
- * An address without memory is not an error: kind is then NONE.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), DRIVER, ASYNC.
- * Ownership: the copy is yours. Threads: any.
- * Source: cuda.h, cuPointerGetAttributes: ALLOWED_HANDLE_TYPES, MEMORY_BLOCK_ID, MEMPOOL_HANDLE
- * ...; cuMemRetainAllocationHandle, which knows cuMemCreate's memory; measured on an H200,
- * docs/vmm-more.md. */
-CULV_EXPORT culv_result culv_pointer_get_info(culv_device *device, CUdeviceptr pointer,
-                                              culv_pointer_info *out);
 
 CULV_EXTERN_C_END
 

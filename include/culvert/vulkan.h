@@ -13,7 +13,7 @@
  *      timelineSemaphore feature (for rings and ...barrier2 structs also
  *      synchronization2). culv_vk_merge_device_extensions() and
  *      culv_vk_merge_device_features() add them to your own.
- *      culv_vk_find_queue_family() finds a family.                          vulkan_ring.h
+ *      culv_vk_find_queue_family() finds a family.                          vulkan_setup.h
  *   4. Call culv_vk_attach().
  *   5. Check whether a buffer or an image can be shared, and how.           vulkan_check.h
  *      Share memory and what is in it:                                      vulkan_memory.h

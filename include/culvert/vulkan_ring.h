@@ -8,6 +8,7 @@
 #include "vulkan_barrier.h"
 #include "vulkan_memory.h"
 #include "vulkan_semaphore.h"
+#include "vulkan_setup.h"
 
 CULV_EXTERN_C_BEGIN
 
@@ -205,25 +206,6 @@ CULV_EXPORT culv_result culv_vk_ring_submit(culv_vk_ring *ring, VkQueue queue,
 /** Submits the frames that culv_vk_ring_submit() keeps if their burst is not full.
  * Errors: as culv_vk_ring_submit(). Threads: one at a time for the side. */
 CULV_EXPORT culv_result culv_vk_ring_flush(culv_vk_ring *ring, VkQueue queue, VkFence fence);
-
-/** The purpose of a queue. */
-typedef enum culv_vk_queue_use {
-    CULV_VK_QUEUE_GRAPHICS = 0, /**< Drawing. */
-    CULV_VK_QUEUE_COMPUTE = 1,  /**< Computing: a family without graphics if there is one. */
-    /** Copying: a family with TRANSFER and neither graphics nor compute, or else any that copies.
-     * The GPU does not switch between CUDA's work and its copy engine (measured on an H200: 9 to 17
-     * us a round trip against 319). */
-    CULV_VK_QUEUE_COPY = 2,
-    CULV_VK_QUEUE_USE_FORCE32 = 0x7fffffff
-} culv_vk_queue_use;
-
-/** Gets the best queue family for a use, the lowest index among equals. It is never a video queue.
- * Errors: INVALID (NULL_ARGUMENT, VALUE), UNSUPPORTED (no family supports the use). Threads: any.
- * Source: Vulkan specification, VkQueueFamilyProperties; docs/measured/performance.md. */
-CULV_EXPORT culv_result culv_vk_find_queue_family(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
-                                                  VkInstance instance,
-                                                  VkPhysicalDevice physical_device,
-                                                  culv_vk_queue_use use, uint32_t *out);
 
 /** Records the copy of a slot's resource into your buffer, with the ring's barriers around it, for
  * a side that passes frames on by copy (video out, read-back). With a fallback, a consumer's upload

@@ -30,14 +30,18 @@ def head(run):
     return out + [line for gap in run["left_out"] for line in (f"Left out of {gap['measurement']}: {gap['reason']}.", "")]
 
 
-def calls(run):
+def pairs(run):
     rows = []
     for r in run["results"]:
         goal = r["goal"]
         rows.append((", ".join(filter(None, (r["measurement"], r["variant"]))), r["name"] + (" (A/A)" if r["kind"] == "control" else ""),
                      spread(r["culvert"]) if r["culvert"] else "", spread(r["raw"]) if r["raw"] else "", interval(r["ratio"]),
                      f"at most {goal['ratio']:.2f}" + (f": **{goal['met']}**" if goal["met"] else "") if goal else ""))
-    out = table(("what", "call", "Culvert, µs", "raw, µs", "ratio (95 % interval)", "goal"), rows, 2)
+    return table(("what", "call", "Culvert, µs", "raw, µs", "ratio (95 % interval)", "goal"), rows, 2) if rows else []
+
+
+def calls(run):
+    out = pairs(run)
     counted = run["allocations"]
     if counted:
         out += [f"In a loop of {counted['frames']} frames Culvert made **{counted['culvert']} allocations**." if counted["counted"]
@@ -64,7 +68,9 @@ def frames(run):
                       f"{r['cpu']:.2f}", interval(r["over_raw"])])
             lines.append((way, r["depth"], r["burst"], *cells))
         out += table(("way", "depth", "burst", "µs a frame", "of both alone", "p99 between frames", "hand-over", "age, p99", "CPU", "over raw"), lines)
-    return out + [f"{sum(r['checked'] for r in run['frames']):,} frames were checked, none was wrong.", ""]
+    out += pairs({"results": run.get("results", [])})
+    checked = sum(r["checked"] for r in run["frames"]) + sum(r["checks"] for r in run.get("results", []))
+    return out + [f"{checked:,} frames were checked, none was wrong.", ""]
 
 
 def kinds(run):

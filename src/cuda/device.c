@@ -461,19 +461,38 @@ void (*culv_device_cuda_proc(const culv_device *device, const char *name, int ve
     return culvi_cuda_proc(device->cuda, name, version);
 }
 
+int culvi_device_ordinal_of(const culv_device *device, const culv_uuid *uuid)
+{
+    int count = 0;
+    if (CULVI_CU(device, cuDeviceGetCount, (&count)) != CUDA_SUCCESS) return -2;
+    for (int i = 0; i < count; i++) {
+        CUuuid native;
+        culv_uuid other;
+        if (CULVI_CU(device, cuDeviceGetUuid, (&native, i)) != CUDA_SUCCESS) return -2;
+        memcpy(other.bytes, native.bytes, sizeof other.bytes);
+        if (culvi_uuid_equal(uuid, &other)) return i;
+    }
+    return -1;
+}
+
 culv_result culvi_check_exporter(const culv_device *device, const char *object,
                                  const culv_uuid *exporter, const char *what)
 {
     if (!culvi_uuid_given(exporter) || culvi_uuid_equal(exporter, &device->caps.uuid))
         return CULV_OK;
-    char buffer[400];
+    char buffer[500];
     culvi_text text = {buffer, sizeof buffer, 0};
+    const int ordinal = culvi_device_ordinal_of(device, exporter);
     culvi_text_add_uuid(&text, exporter);
+    if (ordinal >= 0) culvi_text_add(&text, ", CUDA device %d here", ordinal);
     culvi_text_add(&text, "; this device is '%s' UUID ", device->caps.name);
     culvi_text_add_uuid(&text, &device->caps.uuid);
     return culvi_fail(
         &device->voice, object, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-        "the %s was exported by the device with UUID %s. "
-        "Import it on the device that exported it: no driver carries it to another GPU",
-        what, buffer);
+        "the %s was exported by the device with UUID %s. %s", what, buffer,
+        ordinal == -1
+            ? "This process does not see that GPU: look at CUDA_VISIBLE_DEVICES, or give this "
+              "container that GPU"
+            : "Import it on the device that exported it (culv_device_open_by_uuid()). Another GPU "
+              "takes VMM memory (culv_ipc_offer_vmm() and its like); docs/two-gpus.md has the rest");
 }

@@ -3,8 +3,8 @@
 #include "d3d/d3d11_core.h"
 /* after it */
 #include "base/desc.h"
-#include "core/keyed_mutex.h"
 #include "cuda/format.h"
+#include "d3d/keyed_mutex.h"
 
 #include <string.h>
 

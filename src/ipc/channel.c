@@ -48,6 +48,13 @@ void culvi_ipc_users_free(culvi_ipc_users *users)
     memset(users, 0, sizeof *users);
 }
 
+const char *culvi_ipc_user_note(uint32_t user)
+{
+    return culvi_ipc_user_is_one(user)
+               ? ""
+               : " (the number of everybody whom this user namespace does not map)";
+}
+
 bool culvi_ipc_user_admitted(const culvi_ipc_users *users, uint32_t user)
 {
     bool named = users->users == NULL && user == culvi_ipc_this_user();

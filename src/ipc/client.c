@@ -283,12 +283,14 @@ static culv_result greet(culv_ipc_client *client, uint64_t until)
     return CULV_OK;
 }
 
-/* A server that ends while it is greeted leaves its name to the next one, which is waited for. */
+/* A server that ends while it is greeted leaves its name to the next one, which is waited for. So
+ * is a place in one that is full. */
 static culv_result meet(culv_ipc_client *client, const culvi_ipc_address *address,
                         const culvi_ipc_users *users, uint64_t until)
 {
+    enum { SOON_MS = 2, FULL_MS = 10 };
     const culvi_voice *voice = culvi_ipc_voice(client->device);
-    for (;;) {
+    for (bool full = false;;) {
         culv_result result =
             culvi_ipc_reach(voice, client->label, address, until, &client->channel);
         if (result == CULV_OK &&
@@ -298,18 +300,29 @@ static culv_result meet(culv_ipc_client *client, const culvi_ipc_address *addres
         if (result == CULV_OK && !culvi_ipc_user_admitted(users, client->server_user))
             result =
                 culvi_fail(voice, client->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED,
-                           "the server '%s' is process %d of user %u, whom "
+                           "the server '%s' is process %d of user %u%s, whom "
                            "culv_ipc_client_desc.users does not name",
-                           address->name, (int)client->server_pid, (unsigned)client->server_user);
+                           address->name, (int)client->server_pid, (unsigned)client->server_user,
+                           culvi_ipc_user_note(client->server_user));
         if (result != CULV_OK) return result;
         culvi_attempt_begin();
         result = greet(client, until);
-        const bool again = result == CULV_ERROR_ASYNC && client->ended && culvi_now() < until;
+        if (result == CULV_ERROR_BUSY) {
+            end(client, "the server was full");
+            full = client->ended = true;
+        }
+        const bool again = (result == CULV_ERROR_ASYNC || result == CULV_ERROR_BUSY) &&
+                           client->ended && culvi_now() < until;
         (void)culvi_attempt_end(voice, again ? CULV_OK : result);
+        if (!again && full && result == CULV_ERROR_TIMEOUT)
+            return culvi_fail(voice, client->label, CULV_ERROR_BUSY, CULV_REASON_IPC_REFUSED,
+                              "%s: the server (process %d) had as many clients as it admits "
+                              "(culv_ipc_server_desc.max_clients) all the time",
+                              connect_call, (int)client->server_pid);
         if (!again) return result;
         client->over[0] = 0;
         client->ended = false;
-        culvi_sleep_ms(2);
+        culvi_sleep_ms(result == CULV_ERROR_BUSY ? FULL_MS : SOON_MS);
     }
 }
 

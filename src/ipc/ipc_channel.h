@@ -81,6 +81,8 @@ uint32_t culvi_ipc_this_user(void);
 /* Whether this number is one user's. In a user namespace of Linux all whom it does not map have the
  * same one, and may be anybody. */
 bool culvi_ipc_user_is_one(uint32_t user);
+/* For messages, behind such a number; "" behind another one. */
+const char *culvi_ipc_user_note(uint32_t user);
 int32_t culvi_ipc_this_process(void);
 
 /* Refuses names and directories that are none. `path` gets what to unlink, "" for abstract ones. */

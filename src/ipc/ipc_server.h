@@ -25,6 +25,7 @@ typedef struct culvi_ipc_link {
     uint32_t unread;      /* handles of its answers, since it was seen to have read all */
     culvi_ipc_kept *kept; /* the next thing that it reads */
     bool held;            /* what it asks stays in its socket until it has read */
+    uint64_t held_since;
 } culvi_ipc_link;
 
 typedef struct culvi_ipc_offer {

@@ -122,6 +122,7 @@ static bool set_held(culv_ipc_server *server, culvi_ipc_link *link, bool held)
 {
     if (link->held != held) {
         link->held = held;
+        if (held) link->held_since = culvi_now();
         culvi_ipc_door_listen(server->door, link->channel, (uint32_t)(link - server->links), !held);
     }
     return !held;
@@ -195,9 +196,13 @@ static bool send_answer(culv_ipc_server *server, culvi_ipc_link *link,
     case CULVI_IPC_SHUT:
         culvi_ipc_link_drop(server, link, "lets in no handles, and asked for some");
         break;
+    case CULVI_IPC_OS:
+        culvi_ipc_link_drop(server, link,
+                            "could not be answered: the system refuses it to this process; a "
+                            "filter on it (seccomp) may forbid it");
+        break;
     case CULVI_IPC_NO_FD:
-    case CULVI_IPC_BAD:
-    case CULVI_IPC_OS: culvi_ipc_link_drop(server, link, "could not be answered"); break;
+    case CULVI_IPC_BAD: culvi_ipc_link_drop(server, link, "could not be answered"); break;
     }
     return true;
 }

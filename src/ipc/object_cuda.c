@@ -22,21 +22,6 @@ static culv_result too_old(const culv_ipc_object *object, const char *call)
                       "%s: the CUDA driver lacks cuIpcOpenMemHandle and its like", call);
 }
 
-static bool is_visible(culv_device *device, const culv_uuid *gpu)
-{
-    int count = 0;
-    bool found = culvi_uuid_equal(gpu, &device->caps.uuid) || !culvi_uuid_given(gpu);
-    if (found || CULVI_CU(device, cuDeviceGetCount, (&count)) != CUDA_SUCCESS) return true;
-    for (int i = 0; i < count && !found; i++) {
-        CUuuid uuid;
-        culv_uuid other;
-        if (CULVI_CU(device, cuDeviceGetUuid, (&uuid, i)) != CUDA_SUCCESS) return true;
-        memcpy(other.bytes, uuid.bytes, sizeof other.bytes);
-        found = culvi_uuid_equal(gpu, &other);
-    }
-    return found;
-}
-
 /* What is known before CUDA is asked, whose answers to these are about contexts and devices. */
 static culv_result check_owner(const culv_ipc_object *object, const char *what)
 {
@@ -48,7 +33,10 @@ static culv_result check_owner(const culv_ipc_object *object, const char *what)
                           "the %s is this process's own (%d), and CUDA opens it in other processes "
                           "alone; use it as it is here",
                           what, (int)object->server_pid);
-    if (is_visible(object->device, &object->info.device)) return CULV_OK;
+    if (!culvi_uuid_given(&object->info.device) ||
+        culvi_uuid_equal(&object->info.device, &object->device->caps.uuid) ||
+        culvi_device_ordinal_of(object->device, &object->info.device) != -1)
+        return CULV_OK;
     culvi_text_add_uuid(&t, &object->info.device);
     return culvi_fail(voice, object->info.name, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
                       "the %s is on the GPU %s, which this process does not see; look at "

@@ -213,6 +213,7 @@ culv_result culv_ipc_offer(culv_ipc_server *server, const culv_ipc_info *info,
     CULVI_REQUIRE2(&server->device->voice, info, handle);
     culv_result result = culvi_ipc_offer_begin(server, info, &offer);
     if (result != CULV_OK) return result;
+    if (culvi_uuid_given(&info->device)) offer.info.device = info->device;
     if (offer.info.kind != CULV_IPC_BUFFER && offer.info.kind != CULV_IPC_IMAGE &&
         offer.info.kind != CULV_IPC_SEMAPHORE)
         return culvi_fail(

@@ -271,10 +271,11 @@ static size_t peeked(struct msghdr *header, int *fds)
 }
 
 /* Whether nothing is left in the queue of a socket to which nobody can write any more, but what is
- * harmless. An empty packet looks like the end, but has its sender's name besides. */
+ * harmless. An empty packet looks like the end, but has its sender's name besides. A long queue
+ * takes its time, which is not the caller's. */
 static bool emptied(int fd)
 {
-    enum { MOST = 4096, MOST_FDS = 253 /* SCM_MAX_FD of linux/net/scm.h */ };
+    enum { MOST = 16, MOST_FDS = 253 /* SCM_MAX_FD of linux/net/scm.h */ };
     const int one = 1;
     if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &one, sizeof one) != 0) return false;
     for (int i = 0; i < MOST; i++) {

@@ -306,7 +306,9 @@ culv_result culvi_ipc_door_wait(culvi_ipc_door *door, const culvi_voice *voice, 
     }
     if (ready < 0 && errno == EINTR) ready = 0;
     if (ready < 0)
-        return fail_os(voice, label, "epoll_wait", "the clients could not be waited for");
+        return fail_os(voice, label, "epoll_wait, or ppoll",
+                       "the clients could not be waited for; a filter on this process (seccomp) "
+                       "may forbid it");
     *count = (size_t)ready;
     for (int i = 0; i < ready; i++)
         numbers[i] = events[i].data.u32;

@@ -110,7 +110,10 @@ static culv_result open_process(int32_t pid, int *out)
     *out = (int)fd;
     if (fd >= 0) return CULV_OK;
     switch (errno) {
-    case ESRCH: return gone(pid, ESRCH, "does not exist, or has ended");
+    case ESRCH:
+        return gone(pid, ESRCH,
+                    "does not exist, or has ended; a number of another PID namespace (container) "
+                    "means nothing here");
     case EINVAL:
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ipc_fetch_desc.pid is %d, which is a thread and no process",
@@ -158,11 +161,11 @@ static culv_result check_process(const culv_ipc_fetch_desc *d, const culvi_ipc_u
     if (d->started != 0 && d->started != what.started)
         return gone(d->pid, ESRCH,
                     "is another one than was meant: the one that told its start has ended, and its "
-                    "number is in use again");
+                    "number is in use again; or it told a number of another PID namespace");
     if (culvi_ipc_user_admitted(users, what.user)) return CULV_OK;
     return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED,
-                      "process %d is of user %u, whom culv_ipc_fetch_desc.users does not name",
-                      (int)d->pid, (unsigned)what.user);
+                      "process %d is of user %u%s, whom culv_ipc_fetch_desc.users does not name",
+                      (int)d->pid, (unsigned)what.user, culvi_ipc_user_note(what.user));
 }
 
 static culv_result take(const culv_ipc_fetch_desc *d, int process_fd, int *out)

@@ -169,6 +169,36 @@ culv_result culvi_ipc_address_make(const culvi_voice *voice, const char *name,
 
 /* Reaching a server ---------------------------------------------------------------------------- */
 
+/* A container has its own network and its own files, so that a server may be there all the same. */
+static culv_result fail_name(const culvi_voice *voice, const char *label,
+                             const culvi_ipc_address *address, int error)
+{
+    char directory[CULVI_IPC_PATH];
+    culvi_text t = {directory, sizeof directory, 0};
+    if (address->path[0] == 0)
+        return culvi_fail_native(
+            voice, label, CULV_ERROR_TIMEOUT, CULV_REASON_IPC_NAME, CULV_NATIVE_OS, error,
+            "connect",
+            "there is no server '%s' in this network namespace; start it, or give "
+            "culv_ipc_client_connect() more time. A container has its own: give both sides a "
+            "directory (culv_ipc_server_desc.directory)",
+            address->name);
+    culvi_text_add(&t, "%.*s", (int)(strlen(address->path) - strlen(address->name) - 1),
+                   address->path);
+    if (access(directory, F_OK) != 0)
+        return culvi_fail_native(
+            voice, label, CULV_ERROR_TIMEOUT, CULV_REASON_IPC_NAME, CULV_NATIVE_OS, error,
+            "connect",
+            "there is no server '%s', and no directory '%s' here; if the server is in another "
+            "container, mount it into both",
+            address->name, directory);
+    return culvi_fail_native(
+        voice, label, CULV_ERROR_TIMEOUT, CULV_REASON_IPC_NAME, CULV_NATIVE_OS, error, "connect",
+        "there is no server '%s' in the directory '%s'; start it, or give "
+        "culv_ipc_client_connect() more time. If it is in another container, mount it into both",
+        address->name, directory);
+}
+
 culv_result culvi_ipc_reach(const culvi_voice *voice, const char *label,
                             const culvi_ipc_address *address, uint64_t until,
                             culvi_ipc_channel *out)
@@ -202,13 +232,7 @@ culv_result culvi_ipc_reach(const culvi_voice *voice, const char *label,
                 "the server '%s' has as many clients at its door as find room there, and lets "
                 "none of them in; does it call culv_ipc_server_poll()?",
                 address->name);
-        if (culvi_now() >= until)
-            return culvi_fail_native(
-                voice, label, CULV_ERROR_TIMEOUT, CULV_REASON_IPC_NAME, CULV_NATIVE_OS, error,
-                "connect",
-                "there is no server '%s'%s; start it, or give culv_ipc_client_connect() more time",
-                address->name,
-                address->path[0] != 0 ? " in that directory" : " in this network namespace");
+        if (culvi_now() >= until) return fail_name(voice, label, address, error);
         culvi_sleep_ms(2);
     }
 }

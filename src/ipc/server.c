@@ -105,28 +105,36 @@ uint32_t culv_ipc_server_clients(const culv_ipc_server *server)
 
 /* Connections ---------------------------------------------------------------------------------- */
 
-/* Who is not let in is told why, and no more. */
-static void turn_away(culvi_ipc_channel *stranger, const char *why)
+/* Who is not let in is told why, and no more. BUSY: it may try again. */
+static void turn_away(culvi_ipc_channel *stranger, culv_result result, const char *why)
 {
-    const culvi_ipc_message m =
-        culvi_ipc_error(CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED, why);
+    const culvi_ipc_message m = culvi_ipc_error(result, CULV_REASON_IPC_REFUSED, why);
     (void)culvi_ipc_send(*stranger, &m, NULL);
     culvi_ipc_channel_close(stranger, true);
 }
 
 /* A place for whoever comes; NULL: all are taken by clients. Who connects and says nothing makes
- * room for others. */
+ * room for others, and so does who has left its answers unread for long. */
 static culvi_ipc_link *place(culv_ipc_server *server)
 {
-    culvi_ipc_link *silent = NULL;
+    enum { DEAF_MS = 1000 };
+    culvi_ipc_link *silent = NULL, *deaf = NULL;
     for (uint32_t i = 0; i < server->max_clients; i++) {
         culvi_ipc_link *link = &server->links[i];
         if (link->channel == CULVI_IPC_NO_CHANNEL) return link;
         if (!link->greeted && (silent == NULL || link->arrived < silent->arrived)) silent = link;
+        /* Another client of its user may be why it is held. */
+        if (link->held && (link->kept != NULL || link->unread > 0) &&
+            (deaf == NULL || link->held_since < deaf->held_since))
+            deaf = link;
     }
-    if (silent != NULL)
+    if (silent != NULL) {
         culvi_ipc_link_drop(server, silent, "said nothing, and made room for another");
-    return silent;
+        return silent;
+    }
+    if (deaf == NULL || culvi_now() - deaf->held_since < UINT64_C(1000000) * DEAF_MS) return NULL;
+    culvi_ipc_link_drop(server, deaf, "does not read its answers, and made room for another");
+    return deaf;
 }
 
 static uint32_t read_link(culv_ipc_server *server, culvi_ipc_link *link);
@@ -142,27 +150,30 @@ static bool admit(culv_ipc_server *server, uint32_t *done)
         culvi_ipc_server_log(server, CULV_LOG_WARNING,
                              "a client waits, and no handle is left for it");
     if (io == CULVI_IPC_OS)
-        culvi_ipc_server_log(server, CULV_LOG_WARNING,
-                             "the system refuses to this process to let clients in (%d)",
-                             culvi_ipc_os_error());
+        culvi_ipc_server_log(
+            server, CULV_LOG_WARNING,
+            "the system refuses to this process to let clients in (%d); a filter on it "
+            "(seccomp) may forbid it",
+            culvi_ipc_os_error());
     if (io != CULVI_IPC_DONE) return false;
     if (!culvi_ipc_peer(stranger, &user, &pid)) {
         culvi_ipc_server_log(server, CULV_LOG_WARNING,
                              "a client was turned away: the system does not tell this process who "
-                             "it is (%s, %d)",
+                             "it is (%s, %d); a filter on it (seccomp) may forbid it",
                              culvi_ipc_peer_call, culvi_ipc_os_error());
-        turn_away(&stranger, "the server's system does not tell it who this is");
+        turn_away(&stranger, CULV_ERROR_UNSUPPORTED,
+                  "the server's system does not tell it who this is");
         return true;
     }
     if (!culvi_ipc_user_admitted(&server->users, user)) {
-        culvi_ipc_server_log(server, CULV_LOG_WARNING, "process %d of user %u was turned away",
-                             (int)pid, (unsigned)user);
-        turn_away(&stranger, "the server does not admit this user");
+        culvi_ipc_server_log(server, CULV_LOG_WARNING, "process %d of user %u%s was turned away",
+                             (int)pid, (unsigned)user, culvi_ipc_user_note(user));
+        turn_away(&stranger, CULV_ERROR_UNSUPPORTED, "the server does not admit this user");
         return true;
     }
     culvi_ipc_link *link = place(server);
     if (link == NULL) {
-        turn_away(&stranger,
+        turn_away(&stranger, CULV_ERROR_BUSY,
                   "the server has as many clients as it admits (culv_ipc_server_desc.max_clients)");
         return true;
     }
@@ -410,7 +421,9 @@ static uint32_t read_link(culv_ipc_server *server, culvi_ipc_link *link)
         case CULVI_IPC_OS: {
             const int error = culvi_ipc_os_error();
             why = (culvi_text){text, sizeof text, 0};
-            culvi_text_add(&why, "could not be read: the system refuses %s to this process (%d)",
+            culvi_text_add(&why,
+                           "could not be read: the system refuses %s to this process (%d); a "
+                           "filter on it (seccomp) may forbid it",
                            culvi_ipc_receive_call, error);
             culvi_ipc_link_drop(server, link, text);
             return done + 1;

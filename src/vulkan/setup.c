@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Short ways: the physical device, and what instances and devices are created with. */
+/* Short ways: the physical device, its queues, and what instances and devices are created with. */
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "base/text.h"
 #include "culvert/vulkan_kernel.h"
-#include "vulkan/vk.h"
+#include "vulkan/vk_trace.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 enum { MAX_ADDED = 8 }; /* more than any list of Culvert's has */
@@ -431,4 +432,71 @@ culv_result culv_vk_choose_physical_device(PFN_vkGetInstanceProcAddr get_instanc
     culvi_free(list);
     if (result == CULV_OK) *out_physical_device = chosen;
     return result;
+}
+
+/* Queues --------------------------------------------------------------------------------------- */
+
+/* How well a family serves; 0: not at all. What does more than it must shares its engine with
+ * more. */
+static int rank_family(const VkQueueFamilyProperties *family, culv_vk_queue_use use)
+{
+    VkQueueFlags flags = family->queueFlags;
+    bool graphics = (flags & VK_QUEUE_GRAPHICS_BIT) != 0,
+         compute = (flags & VK_QUEUE_COMPUTE_BIT) != 0;
+    bool copies = (flags & VK_QUEUE_TRANSFER_BIT) != 0;
+    bool special = (flags & ~(VkQueueFlags)(VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT |
+                                            VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT |
+                                            VK_QUEUE_PROTECTED_BIT)) != 0;
+    if (family->queueCount == 0) return 0;
+    switch (use) {
+    case CULV_VK_QUEUE_GRAPHICS: return !graphics ? 0 : compute ? 2 : 1;
+    case CULV_VK_QUEUE_COMPUTE: return !compute ? 0 : special ? 1 : graphics ? 2 : 3;
+    default:
+        /* Graphics and compute queues copy without saying so. */
+        if (graphics || compute) return special ? 1 : graphics ? 2 : 3;
+        return !copies ? 0 : special ? 1 : 4;
+    }
+}
+
+culv_result culv_vk_find_queue_family(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+                                      VkInstance instance, VkPhysicalDevice physical_device,
+                                      culv_vk_queue_use use, uint32_t *out)
+{
+    culvi_vk_instance vk;
+    uint32_t count = 0, best = 0;
+    int best_rank = 0;
+    if (get_instance_proc_addr == NULL || instance == VK_NULL_HANDLE ||
+        physical_device == VK_NULL_HANDLE || out == NULL)
+        return culvi_fail_null(NULL, "culv_vk_find_queue_family",
+                               get_instance_proc_addr == NULL      ? "get_instance_proc_addr"
+                               : instance == VK_NULL_HANDLE        ? "instance"
+                               : physical_device == VK_NULL_HANDLE ? "physical_device"
+                                                                   : "out");
+    if ((uint32_t)use > CULV_VK_QUEUE_COPY)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_vk_find_queue_family: use is %u, which is not a culv_vk_queue_use",
+                          (unsigned)use);
+    culv_result result = culvi_vk_instance_load(NULL, get_instance_proc_addr, instance, &vk);
+    if (result != CULV_OK) return result;
+    CULVI_VKI_DO(&vk, vkGetPhysicalDeviceQueueFamilyProperties, (physical_device, &count, NULL));
+    VkQueueFamilyProperties *families = culvi_alloc(count * sizeof *families);
+    if (families == NULL) return culvi_fail_host_memory(NULL, NULL);
+    CULVI_VKI_DO(&vk, vkGetPhysicalDeviceQueueFamilyProperties,
+                 (physical_device, &count, families));
+    for (uint32_t i = 0; i < count; i++) {
+        int rank = rank_family(&families[i], use);
+        if (rank <= best_rank) continue;
+        best = i;
+        best_rank = rank;
+    }
+    culvi_free(families);
+    if (best_rank == 0)
+        return culvi_fail(
+            NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+            "none of the physical device's %" PRIu32 " queue families has queues for %s", count,
+            use == CULV_VK_QUEUE_GRAPHICS  ? "graphics"
+            : use == CULV_VK_QUEUE_COMPUTE ? "compute"
+                                           : "copies");
+    *out = best;
+    return CULV_OK;
 }

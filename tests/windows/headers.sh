@@ -38,7 +38,7 @@ check() {
 }
 
 count=0
-sources="src/d3d/d3d*.c src/core/keyed_mutex.c"
+sources="src/d3d/d3d*.c src/d3d/keyed_mutex.c"
 of_12="src/d3d/d3d12*.c src/d3d/d3d_*.c"
 microsoft="-isystem /usr/include/directx -D__REQUIRED_RPCNDR_H_VERSION__=475"
 for compiler in x86_64-w64-mingw32-gcc "clang --target=x86_64-w64-mingw32"; do

@@ -42,6 +42,7 @@ typedef enum check_what {
     CHECK_WRITE_WRITE,
     CHECK_WRITE_READ,
     CHECK_READ_WRITE,
+    CHECK_EARLY_ACQUIRE,
     CHECK_NO_RELEASE,
     CHECK_NO_ACQUIRE,
     CHECK_LAYOUT_DISCARDS,
@@ -177,6 +178,8 @@ void check_model_free(check_model *m);
 /* What was seen: a checker that saw nothing has found nothing. */
 typedef struct check_counts {
     unsigned long long exported, imported, submitted, launched, accesses;
+    /* Accesses that nothing orders after another API's, and nobody knows whether either writes. */
+    unsigned long long unsure;
 } check_counts;
 check_counts check_model_counts(const check_model *m);
 /* How many (e) could not be judged, because too many queues and streams were there. */

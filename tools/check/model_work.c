@@ -145,20 +145,23 @@ static void judge_barriers(check_model *m, check_api api, const check_op *op, co
     }
 }
 
-static void judge(check_model *m, int agent, const check_op *op, const check_access *a,
+/* Whether something was found. */
+static bool judge(check_model *m, int agent, const check_op *op, const check_access *a,
                   const check_clock *clock)
 {
     check_payload *p = a->payload;
     const check_api api = m->agents[agent].api;
-    bool found = false;
+    bool found = false, unsure = false;
     unsigned kept = 0;
-    if (p->unjudged) return;
+    if (p->unjudged) return false;
     if (p->records == NULL) p->records = calloc(CHECK_RECORDS, sizeof *p->records);
-    if (p->records == NULL) return;
+    if (p->records == NULL) return false;
     for (unsigned i = 0; i < p->num_records; i++) {
         const check_record *r = &p->records[i];
         const bool before = clock->at[r->agent] >= r->at;
         const bool overlap = r->access.begin < a->end && a->begin < r->access.end;
+        unsure |= !before && overlap && r->api != api &&
+                  (a->kind == CHECK_READ_OR_WRITE || r->access.kind == CHECK_READ_OR_WRITE);
         if (!found && !before && overlap && r->api != api &&
             check_conflict(r->access.kind, a->kind)) {
             const check_what what = a->kind != CHECK_WRITE          ? CHECK_WRITE_READ
@@ -190,6 +193,29 @@ static void judge(check_model *m, int agent, const check_op *op, const check_acc
     }
     p->records[p->num_records++] = (check_record){
         .access = *a, .api = api, .agent = agent, .at = op->number, .site = op->site};
+    m->counts.unsure += unsure && !found;
+    return found;
+}
+
+/* Of a kernel nobody knows whether it writes. But Vulkan takes its memory over, so it is done. */
+static bool judge_acquire(check_model *m, int agent, const check_op *op, const check_access *a,
+                          const check_clock *clock)
+{
+    const check_payload *p = a->payload;
+    for (unsigned i = 0; !p->unjudged && i < p->num_records; i++) {
+        const check_record *r = &p->records[i];
+        if (r->api != CHECK_CUDA || r->access.kind != CHECK_READ_OR_WRITE ||
+            clock->at[r->agent] >= r->at || r->access.begin >= a->end || a->begin >= r->access.end)
+            continue;
+        check_find(m, CHECK_EARLY_ACQUIRE, p, &op->site, &r->site,
+                   "%s (%s) takes bytes %llu to %llu over from CUDA, and nothing orders that after "
+                   "%s (%s), which uses memory from byte %llu on.",
+                   a->how, m->agents[agent].name, (unsigned long long)a->begin,
+                   (unsigned long long)(a->end - 1), r->access.how, m->agents[r->agent].name,
+                   (unsigned long long)r->access.begin);
+        return true;
+    }
+    return false;
 }
 
 static void add_signal(const check_model *m, check_payload *p, uint64_t value,
@@ -338,16 +364,20 @@ static void execute(check_model *m, int agent, check_op *op)
     m->vague |= op->joins_all;
     if (op->waited && check_tree_late(m, op)) clock.unsure = true;
     clock.at[agent] = op->number;
+    bool found = !m->ordered;
     for (unsigned i = 0; i < op->num_accesses; i++) {
         const check_access *access = &op->accesses[i];
         check_judge_layouts(m, agent, op, access, &clock);
         if (access->kind == CHECK_LAYOUT) continue;
         if (m->strict) judge_barriers(m, a->api, op, access);
         if (m->ordered && access->kind != CHECK_RELEASE && access->kind != CHECK_ACQUIRE)
-            judge(m, agent, op, access, &clock);
+            found |= judge(m, agent, op, access, &clock);
         if (m->ordered && access->kind != CHECK_RELEASE && access->kind != CHECK_ACQUIRE)
             check_tree_judge(m, agent, op, access, &clock);
     }
+    for (unsigned i = 0; !found && i < op->num_accesses; i++) /* one is enough for a work */
+        found = op->accesses[i].kind == CHECK_ACQUIRE &&
+                judge_acquire(m, agent, op, &op->accesses[i], &clock);
     a->clock = clock;
     a->done = op->number;
     m->now_agent = agent;

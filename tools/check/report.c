@@ -243,13 +243,19 @@ __attribute__((destructor)) void check_finish(void)
         check_note(
             "There were more queues and streams at a time than culvert-check follows; the order of the others' work was not judged");
     if (saw.exported + saw.imported + saw.submitted + saw.launched > 0) {
-        static char text[240];
+        static char text[400], unsure[160];
+        if (saw.unsure > 0)
+            (void)snprintf(unsure, sizeof unsure,
+                           ", %llu of them not judged: nothing orders them after the other API's, "
+                           "and what a kernel or a shader writes is not seen",
+                           saw.unsure);
         (void)snprintf(
             text, sizeof text,
             "process %ld: it saw %llu descriptors exported, %llu imports into CUDA, %llu "
             "works of Vulkan's queues, %llu of CUDA's streams, and %llu accesses to shared "
-            "memory",
-            (long)watched, saw.exported, saw.imported, saw.submitted, saw.launched, saw.accesses);
+            "memory%s",
+            (long)watched, saw.exported, saw.imported, saw.submitted, saw.launched, saw.accesses,
+            unsure);
         check_note(text);
     }
     check_inside--;

@@ -47,6 +47,8 @@
     A(QueueSubmit2KHR, QueueSubmit2)                                                               \
     W(QueueBindSparse)                                                                             \
     W(QueuePresentKHR)                                                                             \
+    W(AcquireNextImageKHR)                                                                         \
+    W(AcquireNextImage2KHR)                                                                        \
     W(QueueWaitIdle)                                                                               \
     W(DeviceWaitIdle)                                                                              \
     W(CreateDescriptorSetLayout)                                                                   \

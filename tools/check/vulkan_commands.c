@@ -758,7 +758,36 @@ VkResult VKAPI_CALL check_vkQueuePresentKHR(VkQueue queue, const VkPresentInfoKH
         batch_free(&b);
         check_close();
     }
+    /* A software driver waits here for the picture; others wait in an acquire for an image. */
+    const int slot = own ? check_wait_begin_at(&site, NULL, 0) : -1;
     const VkResult result = d->next.QueuePresentKHR(queue, info);
+    check_wait_end(slot);
+    check_inside--;
+    return result;
+}
+
+VkResult VKAPI_CALL check_vkAcquireNextImageKHR(VkDevice handle, VkSwapchainKHR chain,
+                                                uint64_t timeout, VkSemaphore semaphore,
+                                                VkFence fence, uint32_t *index)
+{
+    const bool own = check_inside++ == 0;
+    const int slot = own && timeout > 0 ? check_wait_begin("vkAcquireNextImageKHR", NULL, 0) : -1;
+    const VkResult result = check_vk_find(handle)->next.AcquireNextImageKHR(
+        handle, chain, timeout, semaphore, fence, index);
+    check_wait_end(slot);
+    check_inside--;
+    return result;
+}
+
+VkResult VKAPI_CALL check_vkAcquireNextImage2KHR(VkDevice handle,
+                                                 const VkAcquireNextImageInfoKHR *info,
+                                                 uint32_t *index)
+{
+    const bool own = check_inside++ == 0;
+    const int slot =
+        own && info->timeout > 0 ? check_wait_begin("vkAcquireNextImage2KHR", NULL, 0) : -1;
+    const VkResult result = check_vk_find(handle)->next.AcquireNextImage2KHR(handle, info, index);
+    check_wait_end(slot);
     check_inside--;
     return result;
 }

@@ -15,7 +15,8 @@ import threading
 import time
 import weakref
 from ctypes import byref, c_uint64, c_void_p
-from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Iterable, Iterator, List, Optional, Tuple, Type, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Type, TypeVar
 
 from . import _declarations as d
 from ._struct import Structure
@@ -568,6 +569,43 @@ _run = operator.methodcaller("__call__")
 def at_once(*calls: Callable[[], Any]) -> None:
     """Calls C functions one behind the other. No Python runs in between, and so no KeyboardInterrupt comes there."""
     collections.deque(map(_run, calls), maxlen=0)
+
+
+class Once:
+    """A C call that is made once, wherever a KeyboardInterrupt comes: who is cut short asks again. `made` says that it succeeded.
+    `then` are objects, names of fields and values, which the fields get in the same step."""
+    __slots__ = ("left", "made")
+
+    def __init__(self) -> None:
+        self.left = [0]
+        self.made = False
+
+    def __call__(self, function: str, *args: Any, then: Sequence[Tuple[Any, str, Any]] = ()) -> None:
+        answers: List[int] = []
+        passed: List[Gate] = []
+        succeeded = itertools.cycle(map(operator.not_, answers))
+        try:
+            for gate in [a.gate for a in args if a.__class__ is Pointer]:
+                gate.enter()
+                passed.append(gate)
+            with contextlib.suppress(IndexError):
+                at_once(self.left.pop, partial(answers.extend, map(getattr(api, function).raw, *((a,) for a in args))),
+                        partial(collections.deque, itertools.starmap(setattr, itertools.compress(
+                            [(self, "made", True), *then], succeeded)), 0))
+        finally:
+            for gate in passed:
+                gate.leave()
+        if any(answers):
+            raise last_error(function)
+
+    def last(self, ask: Callable[[], None]) -> None:
+        """Behind an exception, where another one would lose the call: ask() makes it, and is asked again."""
+        if self.left:
+            try:
+                ask()
+            except KeyboardInterrupt:
+                ask()
+                raise
 
 
 def bury() -> None:

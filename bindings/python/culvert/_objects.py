@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional,
 
 from . import _declarations as d
 from ._kernels import Kernel as Kernel, Kernels as Kernels, QueueKernels as QueueKernels, kernel as kernel
-from ._lib import (OUT, Gate, InvalidError, LateError, Left, Making, Owned, Pointer, Single, _homes, _lasts, _make, api, at_once, bury, drop, last_of, describe, driver_of, handle, library, looks, making, not_negative, process,
+from ._lib import (OUT, Gate, InvalidError, LateError, Left, Making, Once, Owned, Pointer, Single, _homes, _lasts, _make, api, at_once, bury, drop, last_of, describe, driver_of, handle, library, looks, making, not_negative, process,
                    stream_handle, told)
 from ._struct import Structure
 from ._tensor import Seen, Tensor as Tensor, TensorSource, look, tensor_range as tensor_range
@@ -33,6 +33,7 @@ DEFAULT_BUFFER_USAGE = (d.VK_BUFFER_USAGE_TRANSFER_SRC_BIT | d.VK_BUFFER_USAGE_T
 DEFAULT_IMAGE_USAGE = (d.VK_IMAGE_USAGE_TRANSFER_SRC_BIT | d.VK_IMAGE_USAGE_TRANSFER_DST_BIT |
                        d.VK_IMAGE_USAGE_SAMPLED_BIT | d.VK_IMAGE_USAGE_STORAGE_BIT)
 FOREVER = 2**64 - 1
+NO_SLOT = 2**32 - 1  # of a frame that nobody has acquired: the call that acquires it writes its slot
 # DEINITIALIZED, INVALID_CONTEXT, INVALID_HANDLE, CONTEXT_IS_DESTROYED: the context has gone, and what it had with it.
 _GONE = (4, 201, 400, 709)
 
@@ -72,8 +73,14 @@ class Cuda(_CudaFunctions):
                 ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, c_void_p)(names)(answer, ctypes.addressof(text))
             return f"{(text.value or b'CUDA error').decode()} {answer}"
 
+        enter, leave = device._gate.enter, device._gate.leave
+
         def call(*args: Any) -> None:
-            answer = raw(*args)
+            enter()
+            try:
+                answer = raw(*args)
+            finally:
+                leave()
             if answer != 0:
                 raise RuntimeError(f"{name}: {error(answer)}")
 
@@ -83,15 +90,23 @@ class Cuda(_CudaFunctions):
         return call
 
 
-def _end_stream(device: "Device", stream: c_void_p, once: List[int]) -> None:
+def _end_stream(gate: Gate, has_context: Callable[[], bool], destroy: Callable[[Any], int], stream: c_void_p, once: List[int]) -> None:
     """Who takes the one number out of `once` does it."""
-    if not stream or device.closed or getattr(device.cuda.cuCtxSetCurrent, "raw")(device.context) in _GONE:
+    try:
+        gate.enter()
+    except ValueError:  # it went with its device
         stream.value = None
         return
     answers: List[int] = []
-    with contextlib.suppress(IndexError):
-        at_once(once.pop, functools.partial(answers.extend, map(getattr(device.cuda.cuStreamDestroy, "raw"), (stream.value,))),
-                functools.partial(setattr, stream, "value", None))
+    try:
+        if not stream or not has_context():
+            stream.value = None
+        else:
+            with contextlib.suppress(IndexError):
+                at_once(once.pop, functools.partial(answers.extend, map(destroy, (stream.value,))),
+                        functools.partial(setattr, stream, "value", None))
+    finally:
+        gate.leave()
     if any(answer not in (0, *_GONE) for answer in answers):
         raise RuntimeError(f"cuStreamDestroy: CUDA error {answers[0]}")
 
@@ -106,7 +121,9 @@ class Stream(Single):
         self._as_parameter_ = c_void_p()
         bury()
         self._key = last_of(self, [], [])
-        _lasts[self._key].pinned = self._end = functools.partial(_end_stream, device, self._as_parameter_, [self._key])
+        current, destroy, context = *(getattr(f, "raw") for f in (device.cuda.cuCtxSetCurrent, device.cuda.cuStreamDestroy)), device.context
+        _lasts[self._key].pinned = self._end = functools.partial(
+            _end_stream, device._gate, lambda: current(context) not in _GONE, destroy, self._as_parameter_, [self._key])
         with looks:
             device._children.add(self)
         device.cuda.cuStreamCreate(byref(self._as_parameter_), flags)
@@ -299,7 +316,7 @@ class Buffer(Owned, TensorSource):
         return self._need()
 
     def _device_of(self) -> Any:
-        return self._device._need() if not self._device.closed else None
+        return self._device._need()
 
     def __init__(self, parent: Owned, made: Making, device: Device):
         super().__init__(parent, made)
@@ -379,8 +396,9 @@ class Semaphore(Owned):
         """The stream waits; the host does not."""
         self._wait(stream_handle(stream), check_value(value, "value"))
 
-    def _signal(self, stream: int, value: int) -> None:
-        api.culv_semaphore_signal(self._cuda(), stream, value)
+    def _signal(self, stream: int, value: int, again: bool = False) -> None:
+        if not again or self.last_value < value:
+            api.culv_semaphore_signal(self._cuda(), stream, value)
         if self._turns is not None:
             self._turns.note(stream, False, self._number, value)
 
@@ -444,8 +462,13 @@ class _Turn(Single):
         return frame
 
     def __exit__(self, *_: Any) -> None:
-        if self._frame._signal is not None:
-            self._frame._semaphore._signal(self._stream, self._frame._signal)
+        value, semaphore = self._frame._signal, self._frame._semaphore
+        if value is not None:
+            try:
+                semaphore._signal(self._stream, value)
+            except KeyboardInterrupt:
+                semaphore._signal(self._stream, value, again=True)
+                raise
 
 
 class _Layout:
@@ -729,9 +752,11 @@ class VulkanSemaphore(Semaphore):
         super().__init__(parent, made)
         self._number = api.culv_vk_semaphore_handle(self._need()) or 0
         if self._home is not None:
-            self._turns = self._home.turns
-            self._turns.known.add(self._number)
-            _lasts[self._key].left[:] = self._left_over()
+            with looks:
+                self._need()  # another thread may have closed it
+                self._turns = self._home.turns
+                self._turns.known.add(self._number)
+                _lasts[self._key].left[:] = self._left_over()
 
     def _goes(self) -> None:
         if self._turns is not None:
@@ -856,8 +881,8 @@ class VulkanFrame(Single):
     """Vulkan's turn with a slot of a ring: what is recorded in `commands` works with it. It ends with the block of
     Ring.frame()."""
 
-    def __init__(self, ring: "Ring", frame: d.culv_vk_ring_frame, commands: int):
-        self._ring, self.frame, self._commands = ring, frame, commands
+    def __init__(self, ring: "Ring", frame: d.culv_vk_ring_frame):
+        self._ring, self.frame, self._commands = ring, frame, 0
         self._over = False
 
     def __repr__(self) -> str:
@@ -931,22 +956,25 @@ class Ring(Owned):
         """CUDA's turn: the stream waits for the other side before, and signals after. After an exception the slot is
         given back as if it had not been acquired. On the software twin, whose tensors are the host's, the host waits
         with the stream."""
-        frame = d.culv_ring_frame()
+        frame, end = d.culv_ring_frame(slot=NO_SLOT), Once()
         number = stream_handle(stream)
-        self._in_slices(lambda slice_: api.culv_ring_acquire_on(self._core(), self._other, number, slice_, byref(frame)),
-                        timeout)
         turn = RingFrame(self, frame)
         try:
+            self._in_slices(lambda slice_: api.culv_ring_acquire_on(self._core(), self._other, number, slice_, byref(frame)),
+                            timeout)
             _host_follows(self.device, number, timeout,
                           lambda: f"the other side's work with slot {frame.slot} has not ended in time")
             yield turn
-        except BaseException:
-            if not self.closed:  # as it may be when the interpreter ends
-                api.culv_ring_cancel(self._core(), self._other, byref(frame))
-            raise
-        finally:
             turn._over = True
-        api.culv_ring_release_on(self._core(), self._other, number, byref(frame))
+            end("culv_ring_release_on", self._core(), self._other, number, byref(frame))
+        except BaseException:
+            turn._over = True
+            end.last(lambda: self._cancel(end, self._other, frame))
+            raise
+
+    def _cancel(self, end: Once, side: d.culv_ring_side, frame: d.culv_ring_frame) -> None:
+        if frame.slot != NO_SLOT and not self.closed:  # as it may be when the interpreter ends
+            end("culv_ring_cancel", self._core(), side, byref(frame))
 
     @staticmethod
     def _in_slices(call: Callable[[int], Any], timeout: int) -> None:
@@ -968,15 +996,21 @@ class Ring(Owned):
     def acquire(self, timeout: int = 10 * SECOND) -> d.culv_vk_ring_frame:
         """Vulkan's turn (culv_vk_ring_acquire)."""
         frame = d.culv_vk_ring_frame()
-        self._in_slices(lambda slice_: api.culv_vk_ring_acquire(self._need(), slice_, byref(frame)), timeout)
+        self._acquire(timeout, frame)
         return frame
+
+    def _acquire(self, timeout: int, frame: d.culv_vk_ring_frame) -> None:
+        self._in_slices(lambda slice_: api.culv_vk_ring_acquire(self._need(), slice_, byref(frame)), timeout)
 
     def submit(self, queue: Handle, commands: Handle, frame: d.culv_vk_ring_frame, fence: Handle = None) -> None:
         """Releases the frame and submits its command buffer."""
+        self._submit(Once(), queue, commands, fence, frame)
+
+    def _submit(self, end: Once, queue: Handle, commands: Handle, fence: Handle, frame: d.culv_vk_ring_frame) -> None:
         with self._lock():
             if self._home is not None:
                 self._home.uncounted = True  # first: its end waits for this
-            api.culv_vk_ring_submit(self._need(), handle(queue), handle(commands), handle(fence), byref(frame))
+            end("culv_vk_ring_submit", self._need(), handle(queue), handle(commands), handle(fence), byref(frame))
 
     def _lock(self) -> Any:
         """Of the queue, where it is a context's."""
@@ -991,25 +1025,26 @@ class Ring(Owned):
         if home is None:
             raise TypeError("frame() records in a command buffer of a context's, and this ring is on a VkDevice of yours: use "
                             "acquire() and submit()")
-        got = self.acquire(timeout)
-        with home.lock:
-            commands, f = self._commands(), home.functions
-        turn = VulkanFrame(self, got, commands)
+        got, end, f = d.culv_vk_ring_frame(frame=d.culv_ring_frame(slot=NO_SLOT)), Once(), home.functions
+        turn = VulkanFrame(self, got)
         try:
+            self._acquire(timeout, got)
+            with home.lock:
+                commands = turn._commands = self._commands()
             f.vkBeginCommandBuffer(commands, d.VkCommandBufferBeginInfo(flags=d.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT))
             f.vkCmdPipelineBarrier2(commands, got.acquire)
             yield turn
+            turn._over = True
             f.vkCmdPipelineBarrier2(commands, got.release)
             f.vkEndCommandBuffer(commands)
+            self._submit(end, self._queue, commands, None, got)
+            self._recorded.append((commands, got.signal.value if got.num_signals else 0))
         except BaseException:
-            if not self.closed:
-                api.culv_ring_cancel(self._core(), self.side, byref(got.frame))
-                self._free.append(commands)
-            raise
-        finally:
             turn._over = True
-        self.submit(self._queue, commands, got)
-        self._recorded.append((commands, got.signal.value if got.num_signals else 0))
+            if end.left and turn._commands and not self.closed:
+                self._free.append(turn._commands)
+            end.last(lambda: self._cancel(end, self.side, got.frame))
+            raise
 
     def close(self, after: StreamLike = None) -> None:
         super().close(after)

@@ -104,7 +104,7 @@ class _Export:
         drop(self._key)
 
     def __del__(self) -> None:
-        if self._key and not sys.is_finalizing():
+        if getattr(self, "_key", 0) and not sys.is_finalizing():
             self.close()
 
 

@@ -466,7 +466,9 @@ class Target(Single):
         self.image: VulkanImage = gpu.vk.image(
             d.VK_FORMAT_R8G8B8A8_UNORM, width, height, usage=d.VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT |
             d.VK_IMAGE_USAGE_TRANSFER_SRC_BIT | d.VK_IMAGE_USAGE_TRANSFER_DST_BIT | d.VK_IMAGE_USAGE_STORAGE_BIT |
-            d.VK_IMAGE_USAGE_SAMPLED_BIT)
+            d.VK_IMAGE_USAGE_SAMPLED_BIT,
+            # Another GPU's CUDA cannot map an image; tensor() reads a buffer, which it can.
+            fallback=d.culv_fallback.CULV_FALLBACK_ANY if gpu._crosses else None)
         self._pixels = gpu.vk.buffer(width * height * 4)
         whole = d.VkImageSubresourceRange(d.VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1)
         self.view = gpu._open_home().make("ImageView", d.VkImageViewCreateInfo(

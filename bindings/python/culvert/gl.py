@@ -23,9 +23,9 @@ from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTup
                     Union)
 
 from . import _declarations as d
-from ._lib import (Error, InvalidError, Left, Making, NoDeviceError, Owned, Single, UnsupportedError, Pointer, _make, _own_error, api, describe, driver_of, handle, making, process,
+from ._lib import (Error, InvalidError, Left, Making, NoDeviceError, Once, Owned, Single, UnsupportedError, Pointer, _make, _own_error, api, describe, driver_of, handle, making, process,
                    stream_handle, told)
-from ._objects import Device, Ring, VulkanDevice, _host_follows, _wait_for_stream
+from ._objects import NO_SLOT, Device, Ring, VulkanDevice, _host_follows, _wait_for_stream
 from ._struct import Structure
 from ._tensor import _LEGACY, Tensor, TensorSource, look, type_of
 from ._turns import SECOND, cuda_waits, settle_cuda
@@ -512,15 +512,23 @@ class GLRing(_InContext):
         """OpenGL's names, slot by slot: never delete them."""
         return [api.culv_gl_ring_name(self._need(), slot, resource) for slot in range(self._depth)]
 
-    def _acquire_on(self, stream: int, timeout: int) -> "d.culv_ring_frame":
-        frame = d.culv_ring_frame()
+    def _acquire_on(self, stream: int, timeout: int, frame: d.culv_ring_frame) -> None:
         Ring._in_slices(lambda slice_: api.culv_ring_acquire_on(self._core(), self._cudas, stream, slice_, byref(frame)), timeout)
-        return frame
 
-    def _acquire(self, timeout: int) -> "d.culv_ring_frame":
-        frame = d.culv_ring_frame()
+    def _acquire(self, timeout: int, frame: d.culv_ring_frame) -> None:
         Ring._in_slices(lambda slice_: api.culv_gl_ring_acquire(self._need(), slice_, byref(frame)), timeout)
-        return frame
+
+    def _holds(self, frame: d.culv_ring_frame) -> bool:
+        """It was acquired. The ring may be closed when the interpreter ends."""
+        return frame.slot != NO_SLOT and not self.closed
+
+    def _cancel(self, end: Once, side: int, frame: d.culv_ring_frame) -> None:
+        if self._holds(frame):
+            end("culv_ring_cancel", self._core(), side, byref(frame))
+
+    def _release(self, end: Once, frame: d.culv_ring_frame) -> None:
+        if self._holds(frame):
+            end("culv_gl_ring_release", self._need(), byref(frame))
 
     def _follow(self, stream: int, timeout: int, frame: d.culv_ring_frame) -> None:
         _host_follows(self.gl.device, stream, timeout,
@@ -530,47 +538,48 @@ class GLRing(_InContext):
     def cuda(self, stream: StreamLike = None, timeout: int = 10 * SECOND) -> Iterator[Turn]:
         """CUDA's turn, on the current stream of PyTorch or CuPy if none is said. After an exception the slot is given
         back as if it had not been acquired. In the way "register" a context of the attachment must be current."""
-        number = stream_handle(stream)
-        frame = self._acquire_on(number, timeout)
+        number, frame, end = stream_handle(stream), d.culv_ring_frame(slot=NO_SLOT), Once()
         turn = Turn(self, number, frame)
         try:
+            self._acquire_on(number, timeout, frame)
             self._follow(number, timeout, frame)
             yield turn
-        except BaseException:
-            if not self.closed:
-                api.culv_ring_cancel(self._core(), self._cudas, byref(frame))
-            raise
-        finally:
             turn._over = True
-        api.culv_ring_release_on(self._core(), self._cudas, number, byref(frame))
+            end("culv_ring_release_on", self._core(), self._cudas, number, byref(frame))
+        except BaseException:
+            turn._over = True
+            end.last(lambda: self._cancel(end, self._cudas, frame))
+            raise
 
     @contextlib.contextmanager
     def frame(self, timeout: int = 10 * SECOND) -> Iterator[Frame]:
         """OpenGL's turn: its later commands wait for CUDA's. After an exception the slot is given back as if it had not
         been acquired."""
-        frame = self._acquire(timeout)
+        frame, end = d.culv_ring_frame(slot=NO_SLOT), Once()
         try:
+            self._acquire(timeout, frame)
             yield Frame(self, frame)
+            end("culv_gl_ring_release", self._need(), byref(frame))
         except BaseException:
-            if not self.closed:
-                api.culv_ring_cancel(self._core(), self._mine, byref(frame))
+            end.last(lambda: self._cancel(end, self._mine, frame))
             raise
-        api.culv_gl_ring_release(self._need(), byref(frame))
 
     def frames(self, timeout: int = 10 * SECOND) -> Iterator[Frame]:
         """OpenGL's turns, until the ring is stopped. A frame goes back when the loop asks for the next one, or ends."""
         while True:
+            frame, end = d.culv_ring_frame(slot=NO_SLOT), Once()
             try:
-                frame = self._acquire(timeout)
-            except Error as e:
-                if e.reason == "RING_STOPPED":
-                    return
-                raise
-            try:
+                try:
+                    self._acquire(timeout, frame)
+                except Error as e:
+                    if e.reason == "RING_STOPPED":
+                        return
+                    raise
                 yield Frame(self, frame)
-            finally:
-                if not self.closed:
-                    api.culv_gl_ring_release(self._need(), byref(frame))
+                self._release(end, frame)
+            except BaseException:
+                end.last(lambda: self._release(end, frame))
+                raise
 
     def stop(self) -> None:
         """Ends the waits of both sides, from any thread."""
@@ -588,7 +597,7 @@ class _One(GLRing):
     """One object. It is OpenGL's, save in the block of cuda()."""
 
     def __init__(self, gl: "Attachment", resource: Resource, writer: str, way: Optional[str]):
-        self._held: Optional[d.culv_ring_frame] = None  # by OpenGL
+        self._held = d.culv_ring_frame(slot=NO_SLOT)  # by OpenGL
         self._due = False  # OpenGL's turn, which did not begin in time
         super().__init__(gl, [resource], 1, writer, way)
         if writer == "opengl":
@@ -601,30 +610,34 @@ class _One(GLRing):
         return api.culv_gl_ring_name(self._need(), 0, 0)
 
     def _take(self, timeout: int) -> None:
-        if self._due:
-            self._held = self._acquire(timeout)
-            self._due = False
+        if self._due and not self._holds(self._held):
+            self._acquire(timeout, self._held)
+        self._due = False
 
     @contextlib.contextmanager
     def cuda(self, stream: StreamLike = None, timeout: int = 10 * SECOND) -> Iterator[Turn]:
         """CUDA's turn, on the current stream of PyTorch or CuPy if none is said. It begins after OpenGL's earlier
         commands, and OpenGL's later ones come after it, also when an exception ends the block."""
-        number = stream_handle(stream)
-        self._take(timeout)
-        if self._held is not None:
-            api.culv_gl_ring_release(self._need(), byref(self._held))
-            self._held = None
-        frame = self._acquire_on(number, timeout)
+        number, frame, end = stream_handle(stream), d.culv_ring_frame(slot=NO_SLOT), Once()
         turn = Turn(self, number, frame)
         try:
+            self._take(timeout)
+            if self._holds(self._held):
+                Once()("culv_gl_ring_release", self._need(), byref(self._held), then=[(self._held, "slot", NO_SLOT)])
+            self._acquire_on(number, timeout, frame)
             self._follow(number, timeout, frame)
             yield turn
-        finally:
-            turn._over = True
-            if not self.closed:  # as it may be when the interpreter ends
-                api.culv_ring_release_on(self._core(), self._cudas, number, byref(frame))
-                self._due = True
-                self._take(timeout)
+            self._give_back(end, turn, timeout)
+        except BaseException:
+            end.last(lambda: self._give_back(end, turn, timeout))
+            raise
+
+    def _give_back(self, end: Once, turn: Turn, timeout: int) -> None:
+        turn._over = True
+        frame = turn.frame
+        if frame is not None and self._holds(frame):
+            end("culv_ring_release_on", self._core(), self._cudas, turn.stream, byref(frame), then=[(self, "_due", True)])
+            self._take(timeout)
 
     def frame(self, timeout: int = 10 * SECOND) -> NoReturn:
         raise TypeError(f"a {type(self).__name__} is OpenGL's outside the blocks of cuda(): draw there")
@@ -766,7 +779,7 @@ class SharedTensor(Single):
     def cuda(self, stream: StreamLike = None, timeout: int = 10 * SECOND) -> Iterator[Any]:
         """CUDA's turn with the tensor, which it gives. It begins after OpenGL's earlier commands, and OpenGL's later ones come
         after it, also when an exception ends the block."""
-        number, semaphores = stream_handle(stream), self._need().semaphores
+        number, semaphores, end = stream_handle(stream), self._need().semaphores, Once()
         self._wait(timeout)
         self._value += 1
         api.culv_gl_semaphore_signal(semaphores[0], self._value, self._uses())
@@ -774,11 +787,16 @@ class SharedTensor(Single):
         try:
             _host_follows(self.gl.device, number, timeout, lambda: "OpenGL's work with the tensor has not ended in time")
             yield self.tensor
-        finally:
-            if not self.closed:
-                api.culv_semaphore_signal(api.culv_shared_semaphore_cuda(semaphores[1]), number, self._value)
-                self._due = self._value
-                self._wait(timeout)
+            self._give_back(end, number, timeout)
+        except BaseException:
+            end.last(lambda: self._give_back(end, number, timeout))
+            raise
+
+    def _give_back(self, end: Once, stream: int, timeout: int) -> None:
+        if not self.closed:
+            end("culv_semaphore_signal", api.culv_shared_semaphore_cuda(self._need().semaphores[1]), stream, self._value,
+                then=[(self, "_due", self._value)])
+            self._wait(timeout)
 
     def _wait(self, timeout: int) -> None:
         if self._due:
@@ -868,18 +886,25 @@ class Registration(_InContext):
 @contextlib.contextmanager
 def mapped(registrations: Sequence[Registration], stream: StreamLike = None, timeout: int = 10 * SECOND) -> Iterator[List[Turn]]:
     """CUDA's turn with all of these, in one call of the driver: `with mapped([points, colors]) as (p, c):`."""
-    number = stream_handle(stream)
+    number, begin, end = stream_handle(stream), Once(), Once()
     turns = [Turn(r, number) for r in registrations]
     array = (c_void_p * max(len(turns), 1))(*[r._need().value for r in registrations])
-    api.culv_registration_map(array, len(turns), number)
+
+    def give_back() -> None:
+        for turn in turns:
+            turn._over = True
+        if begin.made:
+            end("culv_registration_unmap", array, len(turns), number)
+
     try:
+        begin("culv_registration_map", array, len(turns), number)
         if turns:
             _host_follows(turns[0].device, number, timeout, lambda: "OpenGL's work has not ended in time")
         yield turns
-    finally:
-        for turn in turns:
-            turn._over = True
-        api.culv_registration_unmap(array, len(turns), number)
+        give_back()
+    except BaseException:
+        end.last(give_back)
+        raise
 
 
 def _name_of(thing: Any) -> int:

@@ -555,10 +555,12 @@ class Context(Single):
         cuda = describe(d.culv_device_desc, driver=cuda_driver, label=label)
         physical = c_void_p()
         self.device = Device(_made=making("culv_vk_choose_physical_device", get, self.instance, cuda, byref(physical), OUT))
+        self._crosses = False  # from GPU to GPU
         if solver is not None and solver != self.device.caps.ordinal:
             with self.device as draws:
                 kind_of = "soft" if draws.is_software else "nvidia"
             self.device = Device(solver, driver=kind_of, label=label)
+            self._crosses = True
         self.physical_device = physical.value or 0
         family = c_uint32()
         api.culv_vk_find_queue_family(get, self.instance, self.physical_device, use, byref(family))

@@ -61,9 +61,9 @@ def test_points_to_a_picture(gpu, tmp_path):
     assert np.frombuffer(rows, "uint8").reshape(height, -1)[:, 1:].tobytes() == want.tobytes()
 
 
-def test_another_gpu_solves():
-    """Buffers of the second CUDA device are read by shaders of the first GPU, in place."""
-    program = f"""import sys
+def test_another_gpu_solves(tmp_path):
+    """Buffers of the second CUDA device are read by shaders of the first GPU, in place, and what those draw by CUDA."""
+    program = f"""import pathlib, sys
 sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
 import culvert, test_draw
 with culvert.vulkan.open(solver=1) as gpu:
@@ -71,6 +71,7 @@ with culvert.vulkan.open(solver=1) as gpu:
         assert culvert.api.culv_buffer_sharing(buffer._cuda()) == 3
         assert gpu.device.caps.ordinal == 1
     test_draw.test_compute_by_names(gpu)
+    test_draw.test_points_to_a_picture(gpu, pathlib.Path({str(tmp_path)!r}))
 """
     subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "CULVERT_SOFT_DEVICES": "2"})
 

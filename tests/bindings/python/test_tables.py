@@ -20,7 +20,7 @@ from culvert import draw, gl as cgl
 pytestmark = pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="no glslangValidator")
 
 HEAD = '''
-import culvert, faulthandler, gc, itertools, numpy as np, os, sys, threading, time, warnings
+import contextlib, culvert, culvert.gl, faulthandler, gc, itertools, numpy as np, os, sys, threading, time, warnings
 from culvert import draw
 faulthandler.enable()
 warnings.simplefilter("ignore")
@@ -79,10 +79,10 @@ def interrupted(n, names, calls):
 LONG = int(os.environ.get("CULVERT_TEST_LONG", 0))  # seconds for what runs as long as it is let, and 100 interrupts for each
 
 
-def program(text, *arguments):
+def program(text, *arguments, head=""):
     """A program that is late ends with a status, and says where each thread is."""
     late = f"faulthandler.dump_traceback_later({240 + 600 * LONG}, exit=True)\n"
-    return subprocess.run([sys.executable, "-c", HEAD + late + textwrap.dedent(text), *arguments], capture_output=True, text=True,
+    return subprocess.run([sys.executable, "-c", HEAD + head + late + textwrap.dedent(text), *arguments], capture_output=True, text=True,
                           timeout=250 + 600 * LONG, env=dict(os.environ, XDG_RUNTIME_DIR="/tmp"))
 
 
@@ -221,6 +221,71 @@ def test_an_interrupt_in_a_draw_while_cuda_is_late():
     assert (ended.returncode, ended.stdout) == (0, "True True\n"), ended.stdout + ended.stderr
 
 
+def test_an_interrupt_in_a_turn_while_cuda_is_late():
+    """Behind each call of a turn's beginning and end. It is over then, or never was: OpenGL comes after it, and more turns follow."""
+    ended = program("""
+        sys.path.insert(0, sys.argv[1])
+        from gl_headless import Headless
+        gpu, opened = session()["gpu"], 0
+        gate, timeline, late, other = gpu.vk.timeline(), gpu.vk.timeline(), gpu.device.stream(), gpu.device.stream()
+        KINDS = dict(timeline=lambda: timeline, ring=lambda: gpu.ring([culvert.ring_buffer(4096)], depth=2))
+        try:
+            screen, gl, memory = Headless(), culvert.gl.attach(gpu.device), gpu.device.vector(1 << 21, exportable=True)
+            name = screen.buffer(4096)
+            KINDS.update(gl_ring=lambda: gl.ring([culvert.gl.ring_buffer(4096)], 2), gl_registration=lambda: gl.register_buffer(name),
+                         gl_buffer=lambda: gl.buffer(4096), gl_share=lambda: gl.share(memory.tensor()))
+        except RuntimeError as e:
+            print("without OpenGL:", e, file=sys.stderr)
+
+        def cuda(stream=other, byte=0):
+            if thing is timeline:
+                byte = byte and timeline.last_value + 1
+                with timeline.frame(signal=byte or None).cuda(stream):
+                    gate.wait(stream, opened)
+                    written.append(byte)
+                return
+            with thing.cuda(stream, 10**9) as turn:
+                if byte:
+                    gate.wait(stream, opened)
+                    where = turn if hasattr(turn, "pointer") else turn.buffer()
+                    gpu.device.cuda.cuMemsetD8Async(where.pointer, byte, 4096, stream.pointer)
+                    written.append(byte)
+
+        def frame(timeout=10**9):
+            with thing.frame(timeout=timeout):
+                pass
+
+        for kind, side in [(kind, side) for kind in KINDS for side in ((cuda, frame) if kind.endswith("ring") else (cuda,))]:
+            thing, n, goes_on = KINDS[kind](), -2, True  # -1: nothing interrupts it, and what is looked up once is there
+            while goes_on or n < 1:
+                n, opened, written = n + 1, opened + 1, []
+                info = culvert.vulkan.VkSemaphoreSignalInfo(semaphore=gate.handle, value=opened)
+                later = threading.Timer(.03, gpu.functions.vkSignalSemaphore, (gpu.handle, info))
+                if side is frame:
+                    cuda()
+                later.start()
+                goes_on = interrupted(n, ("call", "__call__", "_need"), [frame if side is frame else lambda: cuda(late, 2 + n % 200)])
+                if kind.endswith("ring"):
+                    with contextlib.suppress(culvert.LateError):
+                        while True:
+                            frame(3 * 10**7)
+                elif thing is timeline:
+                    timeline.wait(other, written[0] if written else 0)
+                    other.synchronize(10**9)
+                else:
+                    cuda()
+                    if written:
+                        end = getattr(thing, "offset", 0) + 4096
+                        assert screen.read_buffer(name if kind == "gl_registration" else thing.name, end)[-1] == written[0], (kind, n)
+                later.join()
+            print(kind, n, file=sys.stderr)
+            if thing is not timeline:
+                thing.close()
+        print("done")
+    """, os.path.dirname(__file__))
+    assert (ended.returncode, ended.stdout) == (0, "done\n"), ended.stdout + ended.stderr
+
+
 @pytest.mark.parametrize("whole", [False, True])
 def test_each_name_after_close(whole):
     """Of an object, or of all objects after the context's close(): what needs it raises, and nothing crashes."""
@@ -261,38 +326,91 @@ def test_each_name_after_close(whole):
     assert (ended.returncode, ended.stdout) == (0, "True True\n"), ended.stdout + ended.stderr[-600:]
 
 
+# Calls, and for those of an object whose they are. The context is everybody's.
+THE_CALLS = '''
+def turn(t):
+    with t["ring"].cuda(timeout=10**9): pass
+    with t["ring"].frame(timeout=10**9): pass
+
+def signal(t):
+    with t["timeline"].frame(signal=t["timeline"].last_value + 1).cuda(): pass
+
+def submit(t):
+    c, f = t["gpu"].commands(), t["gpu"].functions
+    f.vkBeginCommandBuffer(c, culvert.vulkan.VkCommandBufferBeginInfo())
+    f.vkEndCommandBuffer(c)
+    t["gpu"].submit(c)
+
+of = lambda name: lambda call: lambda t: call(t[name])
+MINE = [
+    *map(of("buffer"), (lambda b: np.asarray(b.tensor("int32")), lambda b: b.tensor().__dlpack__(), repr)),
+    lambda t: t["add"](A=t["buffer"]), signal, turn, *map(of("ring"), (lambda r: np.asarray(r.buffer(0).tensor()), lambda r: r.drain(10**9))),
+    *map(of("stream"), (lambda s: s.synchronize(),)), *map(of("vector"), (lambda v: v.grow(v.size + 1), lambda v: np.asarray(v.tensor()))),
+    *map(of("image"), (lambda i: i.array(),)), lambda t: t["target"].draw(t["dots"], 8, A=t["buffer"]),
+    *map(of("target"), (lambda p: p.png(),)), *map(of("view"), (lambda v: v.update(), lambda v: v.value_at(3, 3)))]
+OWNERS = ["buffer"] * 4 + ["timeline"] + ["ring"] * 3 + ["stream"] + ["vector"] * 2 + ["image", "dots", "target"] + ["view"] * 2
+assert len(MINE) == len(OWNERS)
+CALLS = [*MINE, submit, *map(of("gpu"), (lambda g: g.wait_idle(), lambda g: g.device.counts(), repr, *MAKE.values()))]
+
+def owners(n):
+    return ("gpu", OWNERS[n]) if n < len(OWNERS) else ("gpu",)
+'''
+
+
+def test_close_behind_each_call():
+    """Of Culvert's, by another thread, while the first one is on its way to the next one. The first one's call goes on, or says that
+    the object is closed. CULVERT_TEST_LONG: behind each, not each third, and draws, which have many."""
+    ended = program("""
+        problems, points, step, many = [], 0, 1 if int(sys.argv[1]) else 3, (3, 12, 13, 14)
+        for n, call in [(n, call) for n, call in enumerate(CALLS) if step == 1 or n not in many]:
+            for owner in owners(n):
+                at, closers = -n % step, [1]
+                while closers:
+                    at, closers, count, t = at + step, [], 0, session(owner)
+                    if n < len(OWNERS):
+                        call(t)
+
+                    def profile(frame, event, arg):
+                        global count
+                        count += event == "return" and frame.f_code.co_name in ("leave", "_need", "last_of", "make")
+                        if count == at:
+                            sys.setprofile(None)
+                            closers.append(threading.Thread(target=t[owner].close))
+                            closers[0].start()
+                            closers[0].join(.02)  # it may wait for this thread's call
+
+                    sys.setprofile(profile)
+                    try:
+                        call(t)
+                    except ValueError as e:
+                        if "is closed" not in str(e):
+                            problems.append((n, owner, at, repr(e)))
+                    except BaseException as e:
+                        problems.append((n, owner, at, repr(e)))
+                    finally:
+                        sys.setprofile(None)
+                    points += len(closers)
+                    for closer in closers:
+                        closer.join(20)
+                        assert not closer.is_alive(), (n, owner, at)
+                    t["gpu"].close()
+        print(problems, points > 100)
+        print(points, "points", file=sys.stderr)
+    """, str(LONG), head=THE_CALLS)
+    assert (ended.returncode, ended.stdout) == (0, "[] True\n"), ended.stdout + ended.stderr[-2000:]
+    assert "Exception ignored" not in ended.stderr, ended.stderr[-2000:]
+    print(ended.stderr.splitlines()[-1])
+
+
 def test_close_beside_each_other_call():
     """In another thread. It ends the call, or the call says that the object is closed."""
     ended = program("""
-        def turn(t):
-            with t["ring"].cuda(timeout=10**9): pass
-            with t["ring"].frame(timeout=10**9): pass
-
-        def signal(t):
-            with t["timeline"].frame(signal=t["timeline"].last_value + 1).cuda(): pass
-
-        def submit(t):
-            c, f = t["gpu"].commands(), t["gpu"].functions
-            f.vkBeginCommandBuffer(c, culvert.vulkan.VkCommandBufferBeginInfo())
-            f.vkEndCommandBuffer(c)
-            t["gpu"].submit(c)
-
-        of = lambda name: lambda call: lambda t: call(t[name])
-        MINE = [
-            *map(of("buffer"), (lambda b: np.asarray(b.tensor("int32")), lambda b: b.tensor().__dlpack__(), repr)),
-            lambda t: t["add"](A=t["buffer"]), signal, turn, *map(of("ring"), (lambda r: np.asarray(r.buffer(0).tensor()), lambda r: r.drain(10**9))),
-            *map(of("stream"), (lambda s: s.synchronize(),)), *map(of("vector"), (lambda v: v.grow(v.size + 1), lambda v: np.asarray(v.tensor()))),
-            *map(of("image"), (lambda i: i.array(),)), lambda t: t["target"].draw(t["dots"], 8, A=t["buffer"]),
-            *map(of("target"), (lambda p: p.png(),)), *map(of("view"), (lambda v: v.update(), lambda v: v.value_at(3, 3)))]
-        OWNERS = ["buffer"] * 4 + ["timeline"] + ["ring"] * 3 + ["stream"] + ["vector"] * 2 + ["image", "dots", "target"] + ["view"] * 2
-        assert len(MINE) == len(OWNERS)
-        CALLS = [*MINE, submit, *map(of("gpu"), (lambda g: g.wait_idle(), lambda g: g.device.counts(), repr, *MAKE.values()))]
         sys.setswitchinterval(1e-5)
         problems = []
         end = time.monotonic() + int(sys.argv[1])
         for n, call in itertools.chain(enumerate(CALLS), itertools.takewhile(
                 lambda _: time.monotonic() < end, itertools.cycle(enumerate(CALLS)))):
-            for owner in ("gpu", OWNERS[n]) if n < len(OWNERS) else ("gpu",):
+            for owner in owners(n):
                 t, began, over = session(owner), threading.Event(), []
                 call(t)
 
@@ -321,7 +439,7 @@ def test_close_beside_each_other_call():
                 assert not thread.is_alive()
                 t["gpu"].close()
         print(problems)
-    """, str(LONG))
+    """, str(LONG), head=THE_CALLS)
     assert (ended.returncode, ended.stdout) == (0, "[]\n"), ended.stdout + ended.stderr[-2000:]
 
 

@@ -71,3 +71,22 @@ with culvert.vulkan.open() as gpu, gpu.vk.buffer(4096) as buffer:
     assert (np.from_dlpack(buffer.tensor("uint32")) == np.arange(1024)).all()
     print("the wheel alone:", gpu.device.name)
 END
+"$3" - "$room" <<'END' # where there is no NumPy
+import ctypes
+import sys
+
+sys.modules["numpy"] = None
+import culvert
+
+with culvert.vulkan.open() as gpu, gpu.vk.buffer(4096) as buffer:
+    commands = gpu.commands()
+    gpu.functions.vkBeginCommandBuffer(commands, culvert.vulkan.VkCommandBufferBeginInfo())
+    gpu.functions.vkCmdFillBuffer(commands, buffer, 0, culvert.vulkan.VK_WHOLE_SIZE, 0x01020304)
+    gpu.functions.vkEndCommandBuffer(commands)
+    gpu.submit(commands)
+    gpu.wait_idle()
+    there = (ctypes.c_uint32 * 1024)()
+    gpu.device.make_current()
+    gpu.device.cuda.cuMemcpyDtoH(ctypes.addressof(there), buffer.pointer, 4096)
+    assert set(there) == {0x01020304}
+END

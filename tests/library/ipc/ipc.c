@@ -113,6 +113,35 @@ static void fields(void)
     lib_close(&w);
 }
 
+/* A buffer of a graphics API's, whose memory is said to be of that GPU; 0: the server's. */
+static void offer_buffer(culv_ipc_server *server, const char *name, culv_vmm_allocation *memory,
+                         const culv_uuid *gpu)
+{
+    culv_handle handle;
+    culv_vmm_allocation_info what = culv_vmm_allocation_info_init();
+    culv_ipc_info info = culv_ipc_info_named(name);
+    LIB_OK(culv_vmm_allocation_get_info(memory, &what));
+    info.kind = CULV_IPC_BUFFER;
+    info.allocation_size = what.size;
+    if (gpu != NULL) info.device = *gpu;
+    LIB_OK(culv_vmm_export_dup(memory, CULV_HANDLE_OPAQUE_FD, &handle));
+    LIB_OK(culv_ipc_offer(server, &info, &handle));
+    culv_handle_close(&handle);
+}
+
+/* It is told which GPU has it, and what to do. */
+static void buffer_is_elsewhere(culv_ipc_client *client, const char *name, const char *says)
+{
+    culv_buffer *buffer = NULL;
+    culv_ipc_object *object = ipc_receive(client, name);
+    LIB_REFUSES(culv_buffer, buffer, culv_ipc_import_buffer(object, &buffer), CULV_ERROR_INVALID,
+                CULV_REASON_DEVICE_MISMATCH);
+    LIB_SAYS(says);
+    culv_ipc_object_destroy(&object);
+}
+
+static const culv_uuid nobodys = {{1, 2, 3}};
+
 /* A viewer on a second GPU, which reads and writes the first one's memory as a peer. */
 static void view_from_second(ipc_child *parent, const char *name)
 {
@@ -138,6 +167,14 @@ static void view_from_second(ipc_child *parent, const char *name)
         culv_vmm_allocation_destroy(&memory);
         culv_ipc_object_destroy(&object);
     }
+    buffer_is_elsewhere(client, "of-the-server", ", CUDA device 0 here; this device is '");
+    buffer_is_elsewhere(client, "of-the-server", "culv_device_open_by_uuid()");
+    buffer_is_elsewhere(client, "of-nobody", "CUDA_VISIBLE_DEVICES");
+    culv_ipc_object *object = ipc_receive(client, "of-the-viewer");
+    const culv_ipc_info info = ipc_info_of(object);
+    const culv_device_caps here = lib_caps(s.w.device);
+    REQUIRE_EQ_BYTES(&info.device, &here.uuid, sizeof here.uuid);
+    culv_ipc_object_destroy(&object);
     ipc_say(parent, 'd');
     culv_ipc_client_destroy(&client);
     lib_stream_destroy(&s.w, stream);
@@ -169,6 +206,13 @@ static void two_gpus(void)
         lib_finish(&s.w, stream);
         ipc_offer_vmm(server, (const char[]){'f', (char)('0' + i), 0}, memory[i]);
     }
+    CUuuid native;
+    culv_uuid second;
+    CU_OK(s.w.cu->DeviceGetUuid(&native, 1));
+    memcpy(second.bytes, native.bytes, sizeof second.bytes);
+    offer_buffer(server, "of-the-server", memory[0], NULL);
+    offer_buffer(server, "of-the-viewer", memory[0], &second);
+    offer_buffer(server, "of-nobody", memory[0], &nobodys);
     ipc_say(&viewer, 'g');
     ipc_hear_serving(&viewer, 'd', server);
     ipc_join_serving(&viewer, server);

@@ -3,6 +3,10 @@
  * process, and what must not go there. Raw-API peers: a process without Culvert on either side. */
 #include "ipc_stage.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -125,8 +129,8 @@ static void memory(void)
     vmm_stage_close(&s);
 }
 
-/* In turns, by two events: the streams of both processes wait for each other, and the host only
- * says that a record was submitted. */
+/* What CUDA does not tell apart ---------------------------------------------------------------- */
+
 static CUevent new_event(const lib_world *w)
 {
     CUevent event = NULL;
@@ -136,6 +140,166 @@ static CUevent new_event(const lib_world *w)
     return event;
 }
 
+typedef struct cause {
+    const char *name, *says;
+    int namespaces;
+    int gpu; /* the owner's; those above 1 this process does not see, which has 2 of the twin's */
+    bool freed, killed, barred;
+    culv_result result;
+    culv_reason reason;
+} cause;
+
+static const cause causes[] = {
+    {.name = "freed", .says = "has given it up", .freed = true},
+    {.name = "ended", .says = "its owner has ended", .killed = true},
+    {.name = "unseen",
+     .says = "CUDA_VISIBLE_DEVICES",
+     .gpu = 2,
+     .result = CULV_ERROR_INVALID,
+     .reason = CULV_REASON_DEVICE_MISMATCH},
+    {.name = "apart", .says = "another GPU than the client's device", .gpu = 1, .barred = true},
+    {.name = "contained", .says = "another PID namespace", .namespaces = CLONE_NEWPID},
+};
+
+static void share_for(ipc_child *parent, const char *name)
+{
+    vmm_stage s;
+    const cause *c = causes;
+    while (strstr(name, c->name) == NULL)
+        c++;
+    ipc_hear(parent, 's');
+    if (c->namespaces != 0) ipc_contain(c->namespaces, 0);
+    if (c->gpu > 0) REQUIRE_EQ(setenv("CULVERT_SOFT_DEVICES", "3", 1), 0);
+    vmm_stage_open(&s);
+    lib_world w = s.w;
+    if (c->gpu > 0) {
+        LIB_OK(culv_device_open_by_ordinal(c->gpu, NULL, &w.device));
+        w.context = culv_device_context(w.device);
+    }
+    CUdeviceptr at = allocate(&w, BLOCK);
+    const CUevent event = new_event(&w);
+    culv_ipc_server *server = ipc_server(w.device, name);
+    culv_ipc_info info = culv_ipc_info_named("cells");
+    LIB_OK(culv_ipc_offer_cuda_memory(server, at, &info));
+    info = culv_ipc_info_named("given");
+    LIB_OK(culv_ipc_offer_event(server, event, &info));
+    ipc_hear_serving(parent, 'f', server);
+    if (c->freed) release(&w, at);
+    ipc_say(parent, 'f');
+    ipc_hear_serving(parent, 'e', server);
+    _exit(0); /* with all that it has */
+}
+
+static void refuse_import(const culv_ipc_object *cells, const culv_ipc_object *given,
+                          const cause *c)
+{
+    culv_ipc_cuda_memory *memory = NULL;
+    CUevent event = NULL;
+    const culv_result result = c->result != CULV_OK ? c->result : CULV_ERROR_DRIVER;
+    const culv_reason reason = c->reason != 0 ? c->reason : CULV_REASON_HANDLE_REFUSED;
+    LIB_REFUSES(culv_ipc_cuda_memory, memory, culv_ipc_import_cuda_memory(cells, &memory), result,
+                reason);
+    LIB_SAYS(c->says);
+    if (c->freed || c->barred || !lib_driver()->software) return; /* the event is good */
+    LIB_ERROR(culv_ipc_import_event(given, &event), result, reason);
+    REQUIRE(event == NULL);
+    LIB_SAYS(c->says);
+}
+
+static atomic_bool answered;
+
+static void *answer(void *server)
+{
+    while (!atomic_load(&answered))
+        LIB_OK(culv_ipc_server_poll(server, UINT64_C(1000000), NULL));
+    return NULL;
+}
+
+/* A client of a server in its own process. */
+static void refuse_own(const vmm_stage *s)
+{
+    const cause own = {.says = "this process's own"};
+    char name[CULV_IPC_NAME_SIZE];
+    pthread_t thread;
+    const CUdeviceptr at = allocate(&s->w, BLOCK);
+    CUevent event = new_event(&s->w);
+    culv_ipc_server *server = ipc_server(s->w.device, ipc_name(name, "own"));
+    culv_ipc_info info = culv_ipc_info_named("cells");
+    LIB_OK(culv_ipc_offer_cuda_memory(server, at, &info));
+    info = culv_ipc_info_named("given");
+    LIB_OK(culv_ipc_offer_event(server, event, &info));
+    REQUIRE_EQ(pthread_create(&thread, NULL, answer, server), 0);
+    culv_ipc_client *client = ipc_client(s->w.device, name);
+    culv_ipc_object *cells = ipc_receive(client, "cells"), *given = ipc_receive(client, "given");
+    atomic_store(&answered, true);
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    refuse_import(cells, given, &own);
+    culv_ipc_object_destroy(&cells);
+    culv_ipc_object_destroy(&given);
+    culv_ipc_client_destroy(&client);
+    culv_ipc_server_destroy(&server);
+    CU_OK(s->w.cu->EventDestroy(event));
+    release(&s->w, at);
+}
+
+static void refuse_for(const cause *first, size_t count)
+{
+    ipc_child children[sizeof causes / sizeof causes[0]];
+    char names[sizeof causes / sizeof causes[0]][CULV_IPC_NAME_SIZE];
+    vmm_stage s;
+    for (size_t i = 0; i < count; i++)
+        ipc_fork(&children[i], share_for, ipc_name(names[i], first[i].name));
+    raw_cuda_two_devices();
+    vmm_stage_open(&s);
+    refuse_own(&s);
+    for (size_t i = 0; i < count; i++) {
+        const cause *c = &first[i];
+        if (c->gpu > 0 && !s.w.cu->software) {
+            ipc_kill(&children[i]);
+            continue;
+        }
+        ipc_say(&children[i], 's');
+        culv_ipc_client *client = ipc_client(s.w.device, names[i]);
+        culv_ipc_object *cells = ipc_receive(client, "cells"),
+                        *given = ipc_receive(client, "given");
+        ipc_say(&children[i], 'f');
+        ipc_hear(&children[i], 'f');
+        if (c->killed) ipc_kill(&children[i]);
+        if (c->barred) s.w.cu->SoftBarPeers(1);
+        printf("%s\n", c->name);
+        refuse_import(cells, given, c);
+        if (c->barred) { /* a peer's memory is good, too */
+            culv_ipc_cuda_memory *memory = NULL;
+            s.w.cu->SoftBarPeers(0);
+            LIB_OK(culv_ipc_import_cuda_memory(cells, &memory));
+            culv_ipc_cuda_memory_close(&memory);
+        }
+        if (!c->killed) {
+            ipc_say(&children[i], 'e');
+            ipc_join(&children[i]);
+        }
+        culv_ipc_object_destroy(&cells);
+        culv_ipc_object_destroy(&given);
+        culv_ipc_client_destroy(&client);
+    }
+    vmm_stage_close(&s); /* it counts files */
+    for (size_t i = 0; i < count; i++)
+        ipc_forget(&children[i]);
+}
+
+static void refusals(void)
+{
+    refuse_for(causes, sizeof causes / sizeof causes[0] - 1);
+}
+
+static void refused_in_a_container(void)
+{
+    ipc_need_namespaces(CLONE_NEWPID);
+    refuse_for(causes + sizeof causes / sizeof causes[0] - 1, 1);
+}
+
+/* In turns, by two events: the streams of both processes wait for each other, and the host only
+ * says that a record was submitted. */
 static void fill(const lib_world *w, CUstream stream, CUdeviceptr at, uint32_t value)
 {
     CU_OK(w->cu->MemsetD32Async(at, value, WORDS, stream));
@@ -510,6 +674,8 @@ static void raw_peers(void)
 
 const test_case ipc_cuda_cases[] = {
     {.name = "cuda.memory", .run = memory, .own = true},
+    {.name = "cuda.refusals", .run = refusals, .own = true},
+    {.name = "cuda.refusals.pid_namespace", .run = refused_in_a_container, .own = true},
     {.name = "cuda.events", .run = events, .own = true},
     {.name = "cuda.pools", .run = pools, .own = true},
     {.name = "fabric.pools", .run = fabric_pools, .own = true},

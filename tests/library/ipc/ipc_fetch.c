@@ -7,6 +7,7 @@
 #include <grp.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -209,6 +210,54 @@ static void refusals(void)
     ipc_forget(&child);
 }
 
+/* Namespaces ----------------------------------------------------------------------------------- */
+
+#ifndef CLONE_NEWTIME
+#    define CLONE_NEWTIME 0x80
+#endif
+
+static void have_file_in_another_time(ipc_child *parent, const char *name)
+{
+    ipc_contain(CLONE_NEWTIME, 100000);
+    have_file(parent, name);
+}
+
+static void time_namespace(void)
+{
+    ipc_child child;
+    culv_handle handle;
+    ipc_need_namespaces(CLONE_NEWTIME);
+    ipc_fork(&child, have_file_in_another_time, "");
+    culv_ipc_fetch_desc d = told(&child);
+    refused_fetch(d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "another time namespace");
+    d.started = 0;
+    must_be_allowed(&child, &d);
+    LIB_OK(culv_ipc_fetch_dup(&d, &handle));
+    culv_handle_close(&handle);
+    ipc_say(&child, 'e');
+    ipc_join(&child);
+    ipc_forget(&child);
+}
+
+/* The number of a process is told into a PID namespace, where it is nobody's. */
+static void ask_outside(ipc_child *parent, const char *name)
+{
+    (void)name;
+    const culv_ipc_fetch_desc d = told(parent);
+    ipc_contain(CLONE_NEWPID, 0);
+    refused_fetch(d, CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE, "PID namespace");
+}
+
+static void pid_namespace(void)
+{
+    ipc_child child;
+    ipc_need_namespaces(CLONE_NEWPID);
+    ipc_fork(&child, ask_outside, "");
+    tell(&child, 0);
+    ipc_join(&child);
+    ipc_forget(&child);
+}
+
 /* Other users ---------------------------------------------------------------------------------- */
 
 /* It asks for a file of its parent's, whom the kernel does not let it touch. */
@@ -300,6 +349,8 @@ static void old_kernels(void)
 const test_case ipc_fetch_cases[] = {
     {.name = "fetch.memory", .run = memory, .own = true},
     {.name = "fetch.refusals", .run = refusals, .own = true},
+    {.name = "fetch.time_namespace", .run = time_namespace, .own = true},
+    {.name = "fetch.pid_namespace", .run = pid_namespace, .own = true},
     {.name = "fetch.users", .run = users, .own = true},
     {.name = "fetch.forbidden", .run = forbidden, .own = true},
     {.name = "fetch.old_kernels", .run = old_kernels, .own = true},

@@ -22,6 +22,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -291,17 +292,25 @@ static void behind_rubbish(hostile *h)
     sent(h, 4);
 }
 /* Nobody reads the chunks' descriptors. */
-static void deaf(hostile *h)
+static void be_deaf(hostile *h, uint32_t count)
 {
     culvi_ipc_message m = raw_message(CULVI_IPC_CHUNKS);
     strcpy(m.name, "particles");
-    for (int i = 0; i < 13; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const int fd = greeted(h);
         for (int k = 0; k < 14; k++)
             REQUIRE(raw_send_message(fd, &m, NULL));
         ipc_serve(h->server);
     }
-    REQUIRE_EQ(culv_ipc_server_clients(h->server), 13);
+    REQUIRE_EQ(culv_ipc_server_clients(h->server), count);
+}
+static void deaf(hostile *h)
+{
+    be_deaf(h, 13);
+}
+static void deaf_in_all_places(hostile *h)
+{
+    be_deaf(h, 16);
 }
 static void silent(hostile *h)
 {
@@ -379,6 +388,7 @@ static const struct {
     ATTACK(with_long_join),
     ATTACK(behind_rubbish),
     ATTACK(deaf),
+    ATTACK(deaf_in_all_places),
     ATTACK(silent),
     ATTACK(fifteen),
     ATTACK(consumers_that_do_nothing),
@@ -521,17 +531,20 @@ static const struct {
     const char *name;
     unsigned call, error;
     culv_result result; /* of the client that is not allowed to make it */
+    bool told;          /* by the server that is not */
 } filters[] = {
-    {"statx EPERM", SYS_statx, EPERM, CULV_OK},
-    {"statx ENOSYS", SYS_statx, ENOSYS, CULV_OK},
-    {"memfd_create", SYS_memfd_create, ENOSYS, CULV_OK},
-    {"pidfd_open", SYS_pidfd_open, ENOSYS, CULV_OK},
-    {"userfaultfd", SYS_userfaultfd, EPERM, CULV_OK},
-    {"fcntl", SYS_fcntl, EPERM, CULV_ERROR_DRIVER},
-    {"recvmsg", SYS_recvmsg, EPERM, CULV_ERROR_DRIVER},
-    {"sendmsg", SYS_sendmsg, EPERM, CULV_ERROR_DRIVER},
-    {"getsockopt", SYS_getsockopt, EPERM, CULV_ERROR_DRIVER},
-    {"socket", SYS_socket, EPERM, CULV_ERROR_DRIVER},
+    {"statx EPERM", SYS_statx, EPERM, CULV_OK, false},
+    {"statx ENOSYS", SYS_statx, ENOSYS, CULV_OK, false},
+    {"memfd_create", SYS_memfd_create, ENOSYS, CULV_OK, false},
+    {"pidfd_open", SYS_pidfd_open, ENOSYS, CULV_OK, false},
+    {"userfaultfd", SYS_userfaultfd, EPERM, CULV_OK, false},
+    {"fcntl", SYS_fcntl, EPERM, CULV_ERROR_DRIVER, false},
+    {"recvmsg", SYS_recvmsg, EPERM, CULV_ERROR_DRIVER, true},
+    {"sendmsg", SYS_sendmsg, EPERM, CULV_ERROR_DRIVER, true},
+    {"getsockopt", SYS_getsockopt, EPERM, CULV_ERROR_DRIVER, true},
+    {"ppoll", SYS_ppoll, ENOSYS, CULV_ERROR_DRIVER, true},
+    {"accept4", SYS_accept4, ENOSYS, CULV_OK, true},
+    {"socket", SYS_socket, EPERM, CULV_ERROR_DRIVER, false},
 };
 static size_t filter;
 
@@ -565,7 +578,8 @@ static void receive_filtered(ipc_child *parent, const char *name)
     fflush(stdout);
     /* NVIDIA's handles are no files of memory, and nothing but statx() tells what they are. */
     const bool unknown = filters[filter].call == SYS_statx && !s.w.cu->software;
-    REQUIRE_EQ(result, unknown ? CULV_ERROR_DRIVER : filters[filter].result);
+    const bool quick = filters[filter].call == SYS_ppoll && result == CULV_OK; /* it never waited */
+    if (!quick) REQUIRE_EQ(result, unknown ? CULV_ERROR_DRIVER : filters[filter].result);
     if (result != CULV_OK) {
         REQUIRE_EQ(culv_last_error_reason(), CULV_REASON_OS);
         LIB_SAYS("seccomp");
@@ -597,6 +611,35 @@ static void filtered_clients(void)
     close_hostile(&h);
     for (size_t i = 0; i < FILTERS; i++)
         ipc_forget(&children[i]);
+}
+
+static void serve_filtered(ipc_child *parent, const char *name)
+{
+    static hostile h;
+    const culvi_ipc_message hello = raw_message(CULVI_IPC_HELLO);
+    (void)parent, (void)name;
+    open_hostile(&h);
+    strcpy(h.blame, "seccomp");
+    REQUIRE(raw_send_message(raw_connect(h.name), &hello, NULL));
+    refuse_a_call();
+    culv_result result = CULV_OK;
+    for (int i = 0; i < 3 && result == CULV_OK; i++)
+        result = culv_ipc_server_poll(h.server, UINT64_C(1000000), NULL);
+    const bool told = h.blamed > 0 || result != CULV_OK;
+    if (result != CULV_OK) LIB_SAYS("seccomp");
+    if (told != filters[filter].told) FAIL("%s: %stold", filters[filter].name, told ? "" : "not ");
+    REQUIRE(told || culv_ipc_server_clients(h.server) == 1);
+    _exit(0);
+}
+
+static void filtered_servers(void)
+{
+    ipc_child child;
+    for (filter = 0; filter < sizeof filters / sizeof filters[0]; filter++) {
+        ipc_fork(&child, serve_filtered, "");
+        ipc_join(&child);
+        ipc_forget(&child);
+    }
 }
 
 /* A consumer that comes and goes beside a GPU that is busy: no call waits for that. */
@@ -697,6 +740,85 @@ static void dying_server(void)
     culv_ipc_client_destroy(&client);
     atomic_store(&h.over, true);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    close_hostile(&h);
+}
+
+/* Of this thread: how many packets the library has taken out of queues that it gives up. */
+static _Thread_local size_t given_up;
+
+ssize_t recv(int fd, void *out, size_t size, int flags)
+{
+    given_up++;
+    return recvfrom(fd, out, size, flags, NULL, NULL);
+}
+
+/* Who is turned away costs a poll as much, however much it has sent. */
+static void long_queues(void)
+{
+    enum { STRANGERS = 8, EACH = 16 };
+    static hostile h;
+    const culvi_ipc_message m = raw_message(CULVI_IPC_LIST);
+    size_t queued = 0;
+    open_hostile(&h);
+    for (int i = 0; i < 16; i++)
+        greeted(&h);
+    for (int i = 0; i < STRANGERS; i++) {
+        const int fd = keep(&h, raw_connect(h.name));
+        while (raw_send_message(fd, &m, NULL))
+            queued++;
+    }
+    REQUIRE(queued > 3 * STRANGERS * EACH);
+    given_up = 0;
+    LIB_OK(culv_ipc_server_poll(h.server, 0, NULL));
+    if (given_up > STRANGERS * EACH)
+        FAIL("a poll took %zu packets of strangers, of %zu", given_up, queued);
+    for (size_t k = 0; k < h.count; k++)
+        close(h.fds[k]);
+    ipc_serve(h.server);
+    close_hostile(&h);
+}
+
+static void *come_in(void *arg)
+{
+    hostile *h = arg;
+    culv_ipc_client *client = ipc_client(NULL, h->name);
+    culv_ipc_client_destroy(&client);
+    atomic_store(&h->over, false);
+    return NULL;
+}
+
+/* Who comes to a server that is full waits as long as it wants to, and then hears why. */
+static void full_server(void)
+{
+    enum { TURNS = 50 };
+    static hostile h;
+    pthread_t thread;
+    culv_ipc_client *client = NULL;
+    culv_ipc_client_desc d = culv_ipc_client_desc_init();
+    culv_result result;
+    open_hostile(&h);
+    d.name = h.name;
+    for (int i = 0; i < 16; i++)
+        greeted(&h);
+    REQUIRE_EQ(pthread_create(&thread, NULL, serve, &h), 0);
+    do /* a server that is late itself is told as that */
+        result = culv_ipc_client_connect(NULL, &d, UINT64_C(100000000), &client);
+    while (result == CULV_ERROR_TIMEOUT);
+    REQUIRE_EQ(result, CULV_ERROR_BUSY);
+    REQUIRE_EQ(culv_last_error_reason(), CULV_REASON_IPC_REFUSED);
+    LIB_SAYS("culv_ipc_server_desc.max_clients");
+    atomic_store(&h.over, true);
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    REQUIRE_EQ(pthread_create(&thread, NULL, come_in, &h), 0);
+    for (int i = 0; i < TURNS; i++) /* it is turned away in some of them */
+        LIB_OK(culv_ipc_server_poll(h.server, UINT64_C(1000000), NULL));
+    close(h.fds[7]);
+    while (atomic_load(&h.over))
+        LIB_OK(culv_ipc_server_poll(h.server, UINT64_C(1000000), NULL));
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    for (int i = 0; i < 16; i++)
+        if (i != 7) close(h.fds[i]);
+    ipc_serve(h.server);
     close_hostile(&h);
 }
 
@@ -1151,6 +1273,7 @@ static void unmapped_users(void)
     d.num_users = 1;
     LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &server), CULV_ERROR_INVALID,
               CULV_REASON_IPC_REFUSED);
+    LIB_SAYS("user namespace");
     REQUIRE(server == POISON(culv_ipc_server) && client == POISON(culv_ipc_client));
     const culvi_ipc_users users = {(uint32_t[]){all, 7}, 2};
     REQUIRE(!culvi_ipc_user_admitted(&users, all) && culvi_ipc_user_admitted(&users, 7));
@@ -1160,7 +1283,71 @@ static void unmapped_users(void)
     d.directory = p.directory; /* of an unmapped user, as this process is */
     LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &server), CULV_ERROR_INVALID,
               CULV_REASON_IPC_REFUSED);
+    LIB_SAYS("user namespace");
     remove_all(&p);
+    d.directory = NULL;
+    LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
+    c.users = d.users; /* a server of somebody whom the namespace does not map */
+    c.num_users = 1;
+    LIB_ERROR(culv_ipc_client_connect(NULL, &c, IPC_FAR, &client), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_IPC_REFUSED);
+    LIB_SAYS("user namespace");
+    culv_ipc_server_destroy(&server);
+    vmm_stage_close(&s);
+}
+
+/* Neither a network namespace nor a mount shows what is outside of it. */
+static void out_of_sight(void)
+{
+    char name[CULV_IPC_NAME_SIZE];
+    vmm_stage s;
+    place p;
+    culv_ipc_server *server = NULL, *other = NULL;
+    culv_ipc_client *client = POISON(culv_ipc_client);
+    culv_ipc_server_desc d = culv_ipc_server_desc_init();
+    culv_ipc_client_desc c = culv_ipc_client_desc_init();
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+        SKIP("this system does not let this user mount");
+    vmm_stage_open(&s);
+    make_directory(&p);
+    c.name = d.name = ipc_name(name, "sight");
+    LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
+    if (unshare(CLONE_NEWNET) != 0) SKIP("this system gives no network namespace");
+    LIB_ERROR(culv_ipc_client_connect(NULL, &c, 0, &client), CULV_ERROR_TIMEOUT,
+              CULV_REASON_IPC_NAME);
+    LIB_SAYS("in this network namespace");
+    LIB_SAYS("culv_ipc_server_desc.directory");
+    culv_ipc_server_destroy(&server);
+    c.directory = d.directory = p.directory;
+    LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
+    REQUIRE_EQ(mount("none", p.directory, "tmpfs", 0, "mode=700"), 0);
+    LIB_ERROR(culv_ipc_client_connect(NULL, &c, 0, &client), CULV_ERROR_TIMEOUT,
+              CULV_REASON_IPC_NAME);
+    LIB_SAYS(p.directory);
+    LIB_SAYS("mount it into both");
+    /* No room, and nothing to write to. */
+    REQUIRE_EQ(umount(p.directory), 0);
+    culv_ipc_server_destroy(&server);
+    remove_all(&p);
+    for (int i = 0; i < 3; i++) {
+        static const char *const says[] = {"no room in the directory's", "file system has no room",
+                                           "is read-only"};
+        make_directory(&p);
+        REQUIRE_EQ(
+            mount("none", p.directory, "tmpfs", 0, i < 2 ? "mode=700,nr_inodes=2" : "mode=700"), 0);
+        if (i == 0) file(&p);
+        if (i == 2) REQUIRE_EQ(mount(NULL, p.directory, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
+        LIB_REFUSES(culv_ipc_server, other, culv_ipc_server_create(s.w.device, &d, &other),
+                    CULV_ERROR_DRIVER, CULV_REASON_OS);
+        LIB_SAYS(says[i]);
+        REQUIRE_EQ(umount(p.directory), 0);
+        remove_all(&p);
+    }
+    c.directory = p.directory;
+    LIB_ERROR(culv_ipc_client_connect(NULL, &c, 0, &client), CULV_ERROR_TIMEOUT,
+              CULV_REASON_IPC_NAME);
+    LIB_SAYS("no directory '/tmp/");
+    REQUIRE(client == POISON(culv_ipc_client));
     vmm_stage_close(&s);
 }
 
@@ -1225,10 +1412,14 @@ static const test_case cases[] = {
     {.name = "ends_with_strangers", .run = ends_with_strangers, .own = true},
     {.name = "held_locks", .run = held_locks, .own = true},
     {.name = "filters", .run = filtered_clients, .own = true, .time_limit = 120},
+    {.name = "filters.servers", .run = filtered_servers, .own = true, .time_limit = 120},
     {.name = "comes_and_goes", .run = comes_and_goes, .own = true},
     {.name = "lies_about_lag", .run = lies_about_lag, .own = true},
     {.name = "unmapped_users", .run = unmapped_users, .own = true},
+    {.name = "out_of_sight", .run = out_of_sight, .own = true},
     {.name = "dying_server", .run = dying_server, .own = true},
+    {.name = "long_queues", .run = long_queues, .own = true},
+    {.name = "full_server", .run = full_server, .own = true},
     {.name = "in_flight.answers_wait", .run = answers_wait, .own = true},
     {.name = "in_flight.deaf_among_few", .run = deaf_among_few, .own = true},
     {.name = "in_flight.one_user", .run = one_user, .own = true},

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,6 +116,34 @@ void ipc_forget(ipc_child *child)
 {
     close(child->told);
     close(child->tell);
+}
+
+void ipc_need_namespaces(int kinds)
+{
+    int status = 0;
+    const pid_t pid = fork();
+    REQUIRE(pid >= 0);
+    if (pid == 0) _exit(unshare(kinds) != 0);
+    REQUIRE_EQ(waitpid(pid, &status, 0), pid);
+    if (status != 0) SKIP("this system does not let this user make namespaces (unshare)");
+}
+
+void ipc_contain(int kinds, unsigned offset)
+{
+    int status = 0;
+    REQUIRE_EQ(unshare(kinds), 0);
+    if (offset > 0) {
+        FILE *f = fopen("/proc/self/timens_offsets", "w");
+        REQUIRE(f != NULL && fprintf(f, "boottime %u 0\n", offset) > 0 && fclose(f) == 0);
+    }
+    const pid_t pid = fork();
+    REQUIRE(pid >= 0);
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        return;
+    }
+    REQUIRE_EQ(waitpid(pid, &status, 0), pid);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
 const char *ipc_name(char out[CULV_IPC_NAME_SIZE], const char *word)

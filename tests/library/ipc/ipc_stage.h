@@ -34,6 +34,12 @@ void ipc_kill(ipc_child *child);
 /* Closes the pipes, which stay open till then: who counts files counts them before and after. */
 void ipc_forget(ipc_child *child);
 
+/* Whether this system lets the process make namespaces of these kinds (CLONE_NEW...). */
+void ipc_need_namespaces(int kinds);
+/* In a role: what follows runs in a child that is in such namespaces, and the role ends with it.
+ * `offset`: the seconds by which a time namespace's clock is ahead. */
+void ipc_contain(int kinds, unsigned offset);
+
 /* A name for a server that no other test has at the same time. */
 const char *ipc_name(char out[CULV_IPC_NAME_SIZE], const char *word);
 culv_ipc_server *ipc_server(culv_device *device, const char *name);

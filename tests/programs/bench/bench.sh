@@ -271,6 +271,8 @@ frames.across)
     check_json "$json" across=cuMemcpyPeerAsync
     across 0 works
     check_json "$json" across=NCCL
+    report 0 "$json"
+    says "copy, 2 buffers"
     across 1 spoils # a word of 16,384
     complains "across.c"
     ;;

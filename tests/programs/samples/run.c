@@ -160,11 +160,6 @@ unsigned long run_number(const run_result *r, const char *key)
     return strtoul(run_value(r, key), NULL, 10);
 }
 
-void run_checksum(char out[20], const run_result *r)
-{
-    snprintf(out, 19, "%s", run_value(r, "checksum"));
-}
-
 void run_refuses(void (*program)(run_result *out, const char *const *arguments),
                  const run_wrong *rows)
 {

@@ -20,10 +20,9 @@ void run_program(run_result *out, const char *program, const char *where,
 /* What --device takes for the driver under test. */
 const char *run_device(void);
 
-/* What is behind a key of the RESULT line, a number there, and the checksum. */
+/* What is behind a key of the RESULT line, and a number there. */
 const char *run_value(const run_result *r, const char *key);
 unsigned long run_number(const run_result *r, const char *key);
-void run_checksum(char out[20], const run_result *r);
 
 /* Options that a program refuses, and what it says to them; the rows end with NULL. */
 typedef struct run_wrong {

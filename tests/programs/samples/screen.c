@@ -185,16 +185,3 @@ bool picture_equal(const picture *a, const picture *b)
     return a->width == b->width && a->height == b->height &&
            memcmp(a->pixels, b->pixels, (size_t)a->width * a->height * 4u) == 0;
 }
-
-void screen_wait_for(const screen_window *window, const picture *reference, const char *what)
-{
-    double until = test_now_us() + 1e6 * PATIENCE_S;
-    for (;;) {
-        picture now = screen_picture(window);
-        bool equal = picture_equal(&now, reference);
-        free(now.pixels);
-        if (equal) return;
-        if (test_now_us() > until) FAIL("%s", what);
-        sleep_ms(50);
-    }
-}

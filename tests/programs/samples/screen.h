@@ -27,8 +27,6 @@ typedef struct screen_window {
 screen_window screen_find(run_process *process, const char *title);
 
 picture screen_picture(const screen_window *window);
-/* Looks at the window until it shows this picture; fails with `what` when it does not. */
-void screen_wait_for(const screen_window *window, const picture *reference, const char *what);
 bool picture_equal(const picture *a, const picture *b);
 
 /* xdotool's words after its name, NULL at the end. */

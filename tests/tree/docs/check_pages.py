@@ -105,7 +105,10 @@ No support for synchronization when importing DMA-BUFs | VK_ERROR_INVALID_EXTERN
 operation not permitted when stream is capturing | operation failed due to a previous error during capture | copy between peers
 Failed to import external memory in CUDA | CUDA error 700 | Texture creation failed | an illegal memory access | unspecified launch failure
 Couldn't allocate MR with error=14 | vkGetDeviceProcAddr(device, vkGetMemoryFdKHR) returns null | cuMemAddressReserve
-CUDA driver version is insufficient for CUDA runtime version | all CUDA-capable devices are busy or unavailable"""
+CUDA driver version is insufficient for CUDA runtime version | all CUDA-capable devices are busy or unavailable
+in this network namespace | mount it into both | another PID namespace | another time namespace | this user namespace does not map | seccomp
+no room in the directory's file system | file system has no room | the file system is read-only | is a link, a directory or no file to be locked
+No space left on device | Read-only file system | Too many levels of symbolic links | as many clients as it admits"""
 
 
 def check_screens(root, screens):

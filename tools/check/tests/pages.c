@@ -290,6 +290,24 @@ static void write_after_read(void)
     all_done();
 }
 
+/* PAGE early-acquire
+ * Vulkan takes a buffer over while a kernel still has it: the submission does not wait.
+ * What a kernel and a shader do in memory is not seen, so no read and no write is told. But a
+ *   barrier from `VK_QUEUE_FAMILY_EXTERNAL` says that CUDA is done. */
+static void early_acquire(void)
+{
+    shared s = share_buffer();
+    timeline t = share_timeline();
+    cuda_adds(&s); /* a kernel */
+    CU(cuda_signals(&t, 1, 0));
+#if WRONG
+    vulkan_takes(&s, &t, 0);
+#else
+    vulkan_takes(&s, &t, 1);
+#endif
+    all_done();
+}
+
 /* PAGE no-release
  * Vulkan wrote a resource that one queue family owns at a time, and CUDA uses it without a
  *   release to `VK_QUEUE_FAMILY_EXTERNAL`.
@@ -500,6 +518,7 @@ static const struct {
     {"write-after-write", write_after_write},
     {"read-after-write", read_after_write},
     {"write-after-read", write_after_read},
+    {"early-acquire", early_acquire},
     {"no-release", no_release},
     {"no-acquire", no_acquire},
     {"layout-discards", layout_discards},
@@ -514,7 +533,8 @@ int main(int argc, char **argv)
 {
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         if (argc == 1) printf("%s\n", programs[i].id);
-        if (argc != 2 || strcmp(argv[1], programs[i].id) != 0) continue;
+        if (argc < 2 || strcmp(argv[1], programs[i].id) != 0) continue;
+        kernels = argc > 2 ? argv[2] : NULL;
         open_all();
         programs[i].run();
         return 0;

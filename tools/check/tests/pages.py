@@ -43,7 +43,8 @@ The programs use a few functions, so that only what matters is on the page ([too
 | `copy_picture(commands, &s, layout, buffer)` | `vkCmdCopyImageToBuffer` of all of it |
 | `begin()`, `end_and_submit(commands, &t, after, signal)` | a command buffer, submitted in the same way |
 | `cuda_waits(&t, value, i)`, `cuda_signals(&t, value, i)` | `cuWaitExternalSemaphoresAsync` and `cuSignalExternalSemaphoresAsync` in `streams[i]` |
-| `cuda_writes(&s)`, `cuda_reads(&s)` | a memset of it, and a copy of it to the host, in `streams[0]` |
+| `cuda_writes(&s)`, `cuda_reads(&s)`, `cuda_adds(&s)` | a memset of it, a copy of it to the host, and a kernel that adds 1 to each word, in `streams[0]` |
+| `vulkan_takes(&s, &t, after)` | a submission that waits for `after`, with a barrier of the buffer from `VK_QUEUE_FAMILY_EXTERNAL` |
 | `all_done()` | `vkDeviceWaitIdle` and `cuCtxSynchronize` |
 """
 
@@ -105,7 +106,8 @@ def run(name, wrong, strict):
     with tempfile.TemporaryDirectory() as directory:
         told, text = os.path.join(directory, "told.json"), os.path.join(directory, "report")
         process = subprocess.run([*start, build / "bin/culvert-check", "--stuck", "1", *(["--strict"] if strict else []), "--json", told,
-                                  "--text", text, build / f"bin/tests/check-pages-{int(wrong)}", name], env=environment,
+                                  "--text", text, build / f"bin/tests/check-pages-{int(wrong)}", name, build / "share/culvert"],
+                                 env=environment,
                                  capture_output=True, text=True, timeout=60, check=False)
         with open(told, encoding="utf-8") as file:
             answer = json.load(file)

@@ -311,6 +311,41 @@ static void library_kernel_early(bool wrong)
     launch_early(wrong, (CUfunction)kernel);
 }
 
+/* Nobody knows whether the kernel writes. */
+static void kernel_unsure(bool wrong)
+{
+    shared s = share_buffer();
+    timeline t = share_timeline();
+    cuda_adds(&s);
+    CU(cuda_signals(&t, 1, 0));
+    also.copies_to = make_buffer(false).buffer;
+    vulkan_writes(&s, &t, wrong ? 0 : 1, 0);
+    all_done();
+}
+
+/* But Vulkan takes the buffer over, for a draw, say. */
+static void acquire_early(bool wrong)
+{
+    shared s = share_buffer();
+    timeline t = share_timeline();
+    cuda_adds(&s);
+    CU(cuda_signals(&t, 1, 0));
+    vulkan_takes(&s, &t, wrong ? 0 : 1);
+    all_done();
+}
+
+/* A ring whose frames are shown, and whose done is never signaled. */
+static void hangs_presenting(bool wrong)
+{
+    timeline t = share_timeline();
+    for (uint64_t frame = 1; frame <= 4; frame++) {
+        if (frame > 1) cuda_waits(&t, 2 * frame - 2, 0);
+        CU(cuda_signals(&t, 2 * frame - 1, 0));
+        show(&t, 2 * frame - 1, wrong ? 0 : 2 * frame);
+    }
+    all_done();
+}
+
 static void allocation_early(bool wrong)
 {
     int fd = -1;
@@ -579,6 +614,7 @@ static const seed seeds[] = {
     {"hangs_while_it_leaves", "endless-wait", hangs_while_it_leaves},
     {"hangs", "endless-wait", hangs},
     {"hangs_by_value", "endless-wait", hangs_by_value},
+    {"hangs_presenting", "endless-wait", hangs_presenting},
     {"write_write", "write-after-write", write_write},
     {"read_early", "read-after-write", read_early},
     {"reverse_wait", "write-after-read", reverse_wait},
@@ -588,6 +624,8 @@ static const seed seeds[] = {
     {"signal_early", "write-after-read", signal_early},
     {"kernel_early", "read-after-write", kernel_early},
     {"library_kernel_early", "read-after-write", library_kernel_early},
+    {"kernel_unsure", "missed/read-after-write", kernel_unsure},
+    {"acquire_early", "early-acquire", acquire_early},
     {"allocation_early", "read-after-write", allocation_early},
     {"allocation_fd_closed", "fd-closed-after-import", allocation_fd_closed},
     {"used_after_unmap", "used-after-import", used_after_unmap},
@@ -639,6 +677,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; at(i) != NULL; i++) {
         if (strcmp(at(i)->name, argv[1]) != 0) continue;
         also.kernels = strncmp(argv[1], "queue_kernel", 12) == 0;
+        also.presents = strcmp(argv[1], "hangs_presenting") == 0;
         open_all();
         at(i)->run(strcmp(argv[2], "wrong") == 0);
         return 0;

@@ -142,6 +142,7 @@ extern struct also {
     const VkCuLaunchInfoNVX *launches; /* it runs this, and does not write */
     bool acquires, releases;
     bool kernels;                  /* before open_all(): command buffers may have CUDA's kernels */
+    bool presents;                 /* before open_all(): show() needs an X server */
     VkPipelineStageFlags waits_at; /* of each submission; 0: all commands */
 } also;
 
@@ -162,6 +163,9 @@ CUresult cuda_signals(const timeline *t, uint64_t value, int stream);
 void cuda_waits(const timeline *t, uint64_t value, int stream);
 void cuda_reads(const shared *s);
 void cuda_writes(const shared *s);
+void cuda_adds(const shared *s);
+void vulkan_takes(const shared *s, const timeline *t, uint64_t after);
+void show(const timeline *t, uint64_t after, uint64_t signal);
 VkCommandBuffer begin(void);
 void end_and_submit(VkCommandBuffer commands, const timeline *t, uint64_t after, uint64_t signal);
 void change_layout(VkCommandBuffer commands, const shared *s, VkImageLayout from, VkImageLayout to,

@@ -80,16 +80,20 @@ static void find_devices(void)
 
 void open_all(void)
 {
-    static const char *const extensions[] = {
-        "VK_KHR_external_memory_fd", "VK_KHR_external_semaphore_fd",
-        VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, VK_NVX_BINARY_IMPORT_EXTENSION_NAME};
+    static const char *extensions[] = {"VK_KHR_external_memory_fd", "VK_KHR_external_semaphore_fd",
+                                       VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME,
+                                       VK_NVX_BINARY_IMPORT_EXTENSION_NAME};
+    static const char *const surfaces[] = {"VK_KHR_surface", "VK_KHR_xcb_surface"};
     const float priority = 1;
+    if (also.presents) extensions[2] = VK_KHR_SWAPCHAIN_EXTENSION_NAME;
     find_calls();
     VK(volkInitialize());
     const VkApplicationInfo app = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
                                    .apiVersion = VK_API_VERSION_1_3};
     const VkInstanceCreateInfo i = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
-                                    .pApplicationInfo = &app};
+                                    .pApplicationInfo = &app,
+                                    .enabledExtensionCount = also.presents ? 2 : 0,
+                                    .ppEnabledExtensionNames = surfaces};
     VK(vkCreateInstance(&i, NULL, &instance));
     volkLoadInstance(instance);
     find_devices();
@@ -350,6 +354,16 @@ void cuda_writes(const shared *s)
     CU(cu.cuMemsetD8Async(s->pointer, 0x5a, SIZE, streams[0]));
 }
 
+/* Who knows whether it reads or writes? */
+void cuda_adds(const shared *s)
+{
+    unsigned count = SIZE / 4;
+    CUdeviceptr pointer = s->pointer;
+    void *arguments[] = {&pointer, &count};
+    CU(cu.cuLaunchKernel(function_of("seeds_add"), (count + 127) / 128, 1, 1, 128, 1, 1, 0,
+                         streams[0], arguments, NULL));
+}
+
 static void transfer(VkCommandBuffer commands, const shared *s, uint32_t from, uint32_t to)
 {
     const VkBufferMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER,
@@ -397,6 +411,127 @@ void end_and_submit(VkCommandBuffer commands, const timeline *t, uint64_t after,
                                  .signalSemaphoreCount = signal != 0,
                                  .pSignalSemaphores = t != NULL ? &t->vulkan : NULL};
     VK(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE));
+}
+
+/* Vulkan waits for a value, and takes the buffer over. */
+void vulkan_takes(const shared *s, const timeline *t, uint64_t after)
+{
+    VkCommandBuffer commands = begin();
+    transfer(commands, s, VK_QUEUE_FAMILY_EXTERNAL, 0);
+    end_and_submit(commands, t, after, 0);
+}
+
+/* An X server's window, by the library that is there. */
+static VkSurfaceKHR make_surface(void)
+{
+    void *xcb = dlopen("libxcb.so.1", RTLD_NOW), *found[3];
+    static const char *const names[] = {"xcb_connect", "xcb_generate_id", "xcb_create_window"};
+    void *(*connect)(const char *, int *);
+    uint32_t (*generate)(void *);
+    uint64_t (*create)(void *, uint8_t, uint32_t, uint32_t, int16_t, int16_t, uint16_t, uint16_t,
+                       uint16_t, uint16_t, uint32_t, uint32_t, const void *);
+    const void *(*setup)(void *);
+    MUST(xcb != NULL);
+    for (int i = 0; i < 3; i++)
+        MUST((found[i] = dlsym(xcb, names[i])) != NULL);
+    memcpy(&connect, &found[0], sizeof connect);
+    memcpy(&generate, &found[1], sizeof generate);
+    memcpy(&create, &found[2], sizeof create);
+    void *symbol = dlsym(xcb, "xcb_get_setup");
+    memcpy(&setup, &symbol, sizeof setup);
+    struct {
+        VkStructureType type;
+        const void *next;
+        VkFlags flags;
+        void *connection;
+        uint32_t window;
+    } info = {.type = VK_STRUCTURE_TYPE_XCB_SURFACE_CREATE_INFO_KHR};
+    struct {
+        const uint8_t *data;
+        int rem, index;
+    } screen;
+    VkResult (*make)(VkInstance, const void *, const VkAllocationCallbacks *, VkSurfaceKHR *);
+    __typeof__(screen) (*screens)(const void *);
+    symbol = dlsym(xcb, "xcb_setup_roots_iterator");
+    memcpy(&screens, &symbol, sizeof screens);
+    info.connection = connect(NULL, NULL);
+    screen = screens(setup(info.connection));
+    uint32_t root;
+    memcpy(&root, screen.data, sizeof root);
+    info.window = generate(info.connection);
+    (void)create(info.connection, 0, info.window, root, 0, 0, WIDTH, HEIGHT, 0, 1, 0, 0, NULL);
+    const PFN_vkVoidFunction proc = vkGetInstanceProcAddr(instance, "vkCreateXcbSurfaceKHR");
+    memcpy(&make, &proc, sizeof make);
+    VkSurfaceKHR surface;
+    VK(make(instance, &info, NULL, &surface));
+    return surface;
+}
+
+/* A frame in a window, behind `after`, that signals `signal`; 0 is neither. */
+void show(const timeline *t, uint64_t after, uint64_t signal)
+{
+    static VkSwapchainKHR chain;
+    static VkSemaphore drawn;
+    static VkFence got;
+    static VkImage images[8];
+    uint32_t at = 0, count = 8;
+    if (chain == VK_NULL_HANDLE) {
+        const VkSurfaceKHR surface = make_surface();
+        VkSurfaceCapabilitiesKHR able;
+        VkBool32 supported;
+        VK(vkGetPhysicalDeviceSurfaceSupportKHR(physical, 0, surface, &supported));
+        VK(vkGetPhysicalDeviceSurfaceCapabilitiesKHR(physical, surface, &able));
+        const VkSwapchainCreateInfoKHR c = {.sType = VK_STRUCTURE_TYPE_SWAPCHAIN_CREATE_INFO_KHR,
+                                            .surface = surface,
+                                            .minImageCount = able.minImageCount,
+                                            .imageFormat = VK_FORMAT_B8G8R8A8_UNORM,
+                                            .imageExtent = able.currentExtent,
+                                            .imageArrayLayers = 1,
+                                            .imageUsage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT,
+                                            .preTransform = able.currentTransform,
+                                            .compositeAlpha = VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR,
+                                            .presentMode = VK_PRESENT_MODE_FIFO_KHR};
+        const VkSemaphoreCreateInfo s = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
+        const VkFenceCreateInfo f = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+        VK(vkCreateSwapchainKHR(device, &c, NULL, &chain));
+        VK(vkGetSwapchainImagesKHR(device, chain, &count, images));
+        VK(vkCreateSemaphore(device, &s, NULL, &drawn));
+        VK(vkCreateFence(device, &f, NULL, &got));
+    }
+    VK(vkAcquireNextImageKHR(device, chain, UINT64_MAX, VK_NULL_HANDLE, got, &at));
+    VK(vkWaitForFences(device, 1, &got, VK_TRUE, UINT64_MAX));
+    VK(vkResetFences(device, 1, &got));
+    VkCommandBuffer commands = begin();
+    const shared picture = {.image = images[at]};
+    change_layout(commands, &picture, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_PRESENT_SRC_KHR,
+                  0);
+    VK(vkEndCommandBuffer(commands));
+    const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    const VkSemaphore signals[] = {drawn, t->vulkan};
+    const uint64_t values[] = {0, signal};
+    const VkTimelineSemaphoreSubmitInfo v = {.sType =
+                                                 VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+                                             .waitSemaphoreValueCount = 1,
+                                             .pWaitSemaphoreValues = &after,
+                                             .signalSemaphoreValueCount = 2,
+                                             .pSignalSemaphoreValues = values};
+    const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                 .pNext = &v,
+                                 .waitSemaphoreCount = 1,
+                                 .pWaitSemaphores = &t->vulkan,
+                                 .pWaitDstStageMask = &stage,
+                                 .commandBufferCount = 1,
+                                 .pCommandBuffers = &commands,
+                                 .signalSemaphoreCount = signal != 0 ? 2 : 1,
+                                 .pSignalSemaphores = signals};
+    VK(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE));
+    const VkPresentInfoKHR p = {.sType = VK_STRUCTURE_TYPE_PRESENT_INFO_KHR,
+                                .waitSemaphoreCount = 1,
+                                .pWaitSemaphores = &drawn,
+                                .swapchainCount = 1,
+                                .pSwapchains = &chain,
+                                .pImageIndices = &at};
+    VK(vkQueuePresentKHR(queue, &p));
 }
 
 /* Vulkan waits for a value, writes all of it, and signals a value; 0 is neither. */

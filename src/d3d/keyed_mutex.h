@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_keyed_mutex: imports for Direct3D's attachments. */
-#ifndef CULVI_CORE_KEYED_MUTEX_H_
-#define CULVI_CORE_KEYED_MUTEX_H_
+#ifndef CULVI_D3D_KEYED_MUTEX_H_
+#define CULVI_D3D_KEYED_MUTEX_H_
 
 #include "core/words.h"
 #include "culvert/keyed_mutex.h"

@@ -4,7 +4,6 @@
 #include "base/handle.h"
 #include "core/memory.h"
 #include "cuda/context.h"
-#include "culvert/mem_pool.h"
 #include "vmm/allocation.h"
 #include "vmm/property.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_keyed_mutex: an external semaphore with keys and time limits. */
-#include "core/keyed_mutex.h"
+#include "d3d/keyed_mutex.h"
 
 #include "base/alloc.h"
 #include "base/desc.h"
