@@ -1,5 +1,5 @@
 #!/bin/sh
-# bare_root.sh SOURCE WORK RELEASE: scripts/demo and scripts/test of a clean clone in a bare Debian root.
+# bare_root.sh SOURCE WORK RELEASE: the README's commands and scripts/test in a clean clone, in a bare Debian root.
 # SPDX-License-Identifier: MIT
 set -eu
 source=$1

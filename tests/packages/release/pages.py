@@ -23,7 +23,7 @@ PROGRAM = HELLO + "cc $examples/hello_vulkan.c $(pkg-config --cflags --libs culv
 RIGHT = "grep -q ': 0 of 32131 pixels are wrong' said"
 
 # Rooms: `bare` has a compiler, pkg-config and CMake, and the release's files in $RELEASE; `packages` has Debian's packages
-# besides, as README.md installs them; `tree` has the sources, unpacked, and what builds them for Windows.
+# besides, as installing.md's first block installs them; `tree` has the sources, unpacked, and what builds them for Windows.
 #
 # (page, how its first command begins): (room, {options})
 #   before  commands first: what the page's reader has. The page's files (<!-- file: NAME -->) and programs
@@ -37,14 +37,15 @@ RUNS = {
         "before": "cp $RELEASE/*-linux-x86_64.tar.gz .\nprintf 'cmake_minimum_required(VERSION 3.18)\nproject(p C)\n"
                   "find_package(culvert 0.1 REQUIRED)\n' >CMakeLists.txt\n",
         "then": "grep -q '^culvert_DIR:PATH=/opt/culvert-' build/CMakeCache.txt\nrm -r /opt/culvert-*"}),
-    ("README.md", "apt install ./debian12/"): ("bare", {
+    ("docs/installing.md", "apt install ./debian12/"): ("bare", {
         "before": "cp -r $RELEASE/python .\ncp -r $RELEASE/debian$DEBIAN debian12\npython3 -m venv venv\n. venv/bin/activate\n",
         "then": "grep -q 'reachable' said\nCULVERT_SOFT=1 venv/bin/python -c 'import culvert; assert \"twin\" in culvert.Device().name'\npkg-config --exists culvert"}),
-    ("docs/installing.md", "culvert-soft-run ./program"): ("packages", {"before": PROGRAM, "then": RIGHT}),
     ("docs/cpp.md", "c++ -std=c++17 hello_cpp.cpp"): ("packages", {"before": HELLO + "cp $examples/hello_cpp.cpp .\n", "then": RIGHT}),
     ("samples/hello/README.md", "cc hello_vulkan.c"): ("packages", {
         "before": HELLO + "cp $examples/hello_vulkan.c .\n", "without": {"# on an NVIDIA GPU": "needs a GPU"}, "then": RIGHT}),
     ("docs/tutorial.md", "cc tutorial.c"): ("packages", {"then": "grep -q 'Vulkan read 102 and 102' said"}),
+    ("docs/tutorial.md", "CULVERT_SOFT=1 culvert-check"): ("packages", {
+        "before": "cc tutorial.c $(pkg-config --cflags --libs culvert vulkan) -o tutorial\n", "then": "grep -q '^culvert-check: 0 findings' said"}),
     ("docs/kernels.md", "cmake -B build"): ("packages", {}),
     ("docs/kernels.md", "KERNELS = "): ("packages", {
         "then": "make\nCULVERT_SOFT=1 ./sums share/culvert\n[ -s share/culvert/sums.soft.so ]"}),
@@ -75,7 +76,6 @@ PAGE = "test soft_run.page runs it"
 HOURS = "minutes to hours of building and testing; "
 NOT = {
     ("README.md", "scripts/demo"): HOURS + "test build.bare_root.12",
-    ("docs/building.md", "scripts/demo"): HOURS + "test build.bare_root.12",
     ("docs/building.md", "cmake -B build -DCULVERT_VULKAN=OFF"): "needs Windows; scripts/test builds the second line's preset",
     ("docs/direct3d.md", "cmake --preset mingw && cmake --build --preset mingw && ctest"): HOURS + "scripts/test runs this preset",
     ("docs/installing.md", "scripts/release"): HOURS + "this very script; test release.source",
