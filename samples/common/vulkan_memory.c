@@ -6,10 +6,8 @@
 #include "report.h"
 #include "vulkan_setup.h"
 
-/* The first memory type in `bits` that has all of `wanted`, one that also has `preferred` if there
- * is one. UINT32_MAX when none has. */
-static uint32_t find_memory_type(const vulkan_setup *v, uint32_t bits, VkMemoryPropertyFlags wanted,
-                                 VkMemoryPropertyFlags preferred)
+uint32_t vulkan_memory_type(const vulkan_setup *v, uint32_t bits, VkMemoryPropertyFlags wanted,
+                            VkMemoryPropertyFlags preferred)
 {
     uint32_t found = UINT32_MAX;
     for (uint32_t i = 0; i < v->memory.memoryTypeCount; i++) {
@@ -25,10 +23,10 @@ static bool allocate(const vulkan_setup *v, const VkMemoryRequirements *needs,
                      VkMemoryPropertyFlags wanted, VkMemoryPropertyFlags preferred,
                      VkDeviceMemory *out)
 {
-    VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                                 .allocationSize = needs->size,
-                                 .memoryTypeIndex =
-                                     find_memory_type(v, needs->memoryTypeBits, wanted, preferred)};
+    VkMemoryAllocateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+        .allocationSize = needs->size,
+        .memoryTypeIndex = vulkan_memory_type(v, needs->memoryTypeBits, wanted, preferred)};
     if (info.memoryTypeIndex == UINT32_MAX) {
         report("%s has no suitable memory type", v->candidate.name);
         return false;

@@ -66,6 +66,10 @@ typedef struct vulkan_image {
     VkImageView view;
 } vulkan_image;
 
+/* The first memory type in `bits` that has all of `wanted`, one that also has `preferred` if there
+ * is one. UINT32_MAX when none has. */
+uint32_t vulkan_memory_type(const vulkan_setup *v, uint32_t bits, VkMemoryPropertyFlags wanted,
+                            VkMemoryPropertyFlags preferred);
 bool vulkan_buffer_create(const vulkan_setup *v, VkDeviceSize size, VkBufferUsageFlags usage,
                           bool host_visible, vulkan_buffer *out);
 void vulkan_buffer_destroy(const vulkan_setup *v, vulkan_buffer *buffer);
