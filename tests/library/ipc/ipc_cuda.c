@@ -143,27 +143,36 @@ static CUevent new_event(const lib_world *w)
 typedef struct cause {
     const char *name, *says;
     int namespaces;
-    int gpu; /* the owner's; those above 1 this process does not see, which has 2 of the twin's */
+    int gpu; /* the owner's; of the twin's, this process sees 0 and 1 */
     bool freed, killed, barred;
-    culv_result result;
-    culv_reason reason;
 } cause;
 
 static const cause causes[] = {
     {.name = "freed", .says = "has given it up", .freed = true},
     {.name = "ended", .says = "its owner has ended", .killed = true},
-    {.name = "unseen",
-     .says = "CUDA_VISIBLE_DEVICES",
-     .gpu = 2,
-     .result = CULV_ERROR_INVALID,
-     .reason = CULV_REASON_DEVICE_MISMATCH},
+    {.name = "unseen", .says = "CUDA_VISIBLE_DEVICES", .gpu = 2},
     {.name = "apart", .says = "another GPU than the client's device", .gpu = 1, .barred = true},
     {.name = "contained", .says = "another PID namespace", .namespaces = CLONE_NEWPID},
 };
+enum { CAUSES = sizeof causes / sizeof causes[0] };
+
+static culv_ipc_server *share(const lib_world *w, const char *name, CUdeviceptr *at, CUevent *event)
+{
+    culv_ipc_server *server = ipc_server(w->device, name);
+    culv_ipc_info info = culv_ipc_info_named("cells");
+    *at = allocate(w, BLOCK);
+    *event = new_event(w);
+    LIB_OK(culv_ipc_offer_cuda_memory(server, *at, &info));
+    info = culv_ipc_info_named("given");
+    LIB_OK(culv_ipc_offer_event(server, *event, &info));
+    return server;
+}
 
 static void share_for(ipc_child *parent, const char *name)
 {
     vmm_stage s;
+    CUdeviceptr at;
+    CUevent event;
     const cause *c = causes;
     while (strstr(name, c->name) == NULL)
         c++;
@@ -171,39 +180,39 @@ static void share_for(ipc_child *parent, const char *name)
     if (c->namespaces != 0) ipc_contain(c->namespaces, 0);
     if (c->gpu > 0) REQUIRE_EQ(setenv("CULVERT_SOFT_DEVICES", "3", 1), 0);
     vmm_stage_open(&s);
-    lib_world w = s.w;
-    if (c->gpu > 0) {
-        LIB_OK(culv_device_open_by_ordinal(c->gpu, NULL, &w.device));
-        w.context = culv_device_context(w.device);
-    }
-    CUdeviceptr at = allocate(&w, BLOCK);
-    const CUevent event = new_event(&w);
-    culv_ipc_server *server = ipc_server(w.device, name);
-    culv_ipc_info info = culv_ipc_info_named("cells");
-    LIB_OK(culv_ipc_offer_cuda_memory(server, at, &info));
-    info = culv_ipc_info_named("given");
-    LIB_OK(culv_ipc_offer_event(server, event, &info));
+    if (c->gpu > 0) LIB_OK(culv_device_open_by_ordinal(c->gpu, NULL, &s.w.device));
+    s.w.context = culv_device_context(s.w.device);
+    culv_ipc_server *server = share(&s.w, name, &at, &event);
     ipc_hear_serving(parent, 'f', server);
-    if (c->freed) release(&w, at);
+    if (c->freed) release(&s.w, at);
     ipc_say(parent, 'f');
     ipc_hear_serving(parent, 'e', server);
     _exit(0); /* with all that it has */
 }
 
-static void refuse_import(const culv_ipc_object *cells, const culv_ipc_object *given,
-                          const cause *c)
+static void refuse_import(culv_ipc_object *cells, culv_ipc_object *given, const cause *c)
 {
     culv_ipc_cuda_memory *memory = NULL;
     CUevent event = NULL;
-    const culv_result result = c->result != CULV_OK ? c->result : CULV_ERROR_DRIVER;
-    const culv_reason reason = c->reason != 0 ? c->reason : CULV_REASON_HANDLE_REFUSED;
+    const culv_result result = c->gpu == 2 ? CULV_ERROR_INVALID : CULV_ERROR_DRIVER;
+    const culv_reason reason =
+        c->gpu == 2 ? CULV_REASON_DEVICE_MISMATCH : CULV_REASON_HANDLE_REFUSED;
+    if (c->barred) lib_driver()->SoftBarPeers(1);
     LIB_REFUSES(culv_ipc_cuda_memory, memory, culv_ipc_import_cuda_memory(cells, &memory), result,
                 reason);
     LIB_SAYS(c->says);
-    if (c->freed || c->barred || !lib_driver()->software) return; /* the event is good */
-    LIB_ERROR(culv_ipc_import_event(given, &event), result, reason);
-    REQUIRE(event == NULL);
-    LIB_SAYS(c->says);
+    if (!c->freed && !c->barred && lib_driver()->software) { /* else the event is good */
+        LIB_ERROR(culv_ipc_import_event(given, &event), result, reason);
+        REQUIRE(event == NULL);
+        LIB_SAYS(c->says);
+    }
+    if (c->barred) { /* a peer's memory is good, too */
+        lib_driver()->SoftBarPeers(0);
+        LIB_OK(culv_ipc_import_cuda_memory(cells, &memory));
+        culv_ipc_cuda_memory_close(&memory);
+    }
+    culv_ipc_object_destroy(&cells);
+    culv_ipc_object_destroy(&given);
 }
 
 static atomic_bool answered;
@@ -215,73 +224,47 @@ static void *answer(void *server)
     return NULL;
 }
 
-/* A client of a server in its own process. */
-static void refuse_own(const vmm_stage *s)
-{
-    const cause own = {.says = "this process's own"};
-    char name[CULV_IPC_NAME_SIZE];
-    pthread_t thread;
-    const CUdeviceptr at = allocate(&s->w, BLOCK);
-    CUevent event = new_event(&s->w);
-    culv_ipc_server *server = ipc_server(s->w.device, ipc_name(name, "own"));
-    culv_ipc_info info = culv_ipc_info_named("cells");
-    LIB_OK(culv_ipc_offer_cuda_memory(server, at, &info));
-    info = culv_ipc_info_named("given");
-    LIB_OK(culv_ipc_offer_event(server, event, &info));
-    REQUIRE_EQ(pthread_create(&thread, NULL, answer, server), 0);
-    culv_ipc_client *client = ipc_client(s->w.device, name);
-    culv_ipc_object *cells = ipc_receive(client, "cells"), *given = ipc_receive(client, "given");
-    atomic_store(&answered, true);
-    REQUIRE_EQ(pthread_join(thread, NULL), 0);
-    refuse_import(cells, given, &own);
-    culv_ipc_object_destroy(&cells);
-    culv_ipc_object_destroy(&given);
-    culv_ipc_client_destroy(&client);
-    culv_ipc_server_destroy(&server);
-    CU_OK(s->w.cu->EventDestroy(event));
-    release(&s->w, at);
-}
-
+/* Each cause, behind that of a server in the client's own process. */
 static void refuse_for(const cause *first, size_t count)
 {
-    ipc_child children[sizeof causes / sizeof causes[0]];
-    char names[sizeof causes / sizeof causes[0]][CULV_IPC_NAME_SIZE];
+    const cause own = {.says = "this process's own"};
+    ipc_child children[CAUSES];
+    char names[CAUSES + 1][CULV_IPC_NAME_SIZE];
     vmm_stage s;
+    pthread_t thread;
+    CUdeviceptr at = 0;
+    CUevent event = NULL;
     for (size_t i = 0; i < count; i++)
         ipc_fork(&children[i], share_for, ipc_name(names[i], first[i].name));
     raw_cuda_two_devices();
     vmm_stage_open(&s);
-    refuse_own(&s);
-    for (size_t i = 0; i < count; i++) {
-        const cause *c = &first[i];
+    culv_ipc_server *server = share(&s.w, ipc_name(names[count], "own"), &at, &event);
+    REQUIRE_EQ(pthread_create(&thread, NULL, answer, server), 0);
+    for (size_t i = count + 1; i-- > 0;) {
+        const cause *c = i == count ? &own : &first[i];
         if (c->gpu > 0 && !s.w.cu->software) {
             ipc_kill(&children[i]);
             continue;
         }
-        ipc_say(&children[i], 's');
+        if (c != &own) ipc_say(&children[i], 's');
         culv_ipc_client *client = ipc_client(s.w.device, names[i]);
-        culv_ipc_object *cells = ipc_receive(client, "cells"),
-                        *given = ipc_receive(client, "given");
-        ipc_say(&children[i], 'f');
-        ipc_hear(&children[i], 'f');
+        culv_ipc_object *cells = ipc_receive(client, "cells");
+        culv_ipc_object *given = ipc_receive(client, "given");
+        if (c != &own) ipc_say(&children[i], 'f');
+        if (c != &own) ipc_hear(&children[i], 'f');
         if (c->killed) ipc_kill(&children[i]);
-        if (c->barred) s.w.cu->SoftBarPeers(1);
-        printf("%s\n", c->name);
         refuse_import(cells, given, c);
-        if (c->barred) { /* a peer's memory is good, too */
-            culv_ipc_cuda_memory *memory = NULL;
-            s.w.cu->SoftBarPeers(0);
-            LIB_OK(culv_ipc_import_cuda_memory(cells, &memory));
-            culv_ipc_cuda_memory_close(&memory);
-        }
-        if (!c->killed) {
+        if (c != &own && !c->killed) {
             ipc_say(&children[i], 'e');
             ipc_join(&children[i]);
         }
-        culv_ipc_object_destroy(&cells);
-        culv_ipc_object_destroy(&given);
         culv_ipc_client_destroy(&client);
     }
+    atomic_store(&answered, true);
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    culv_ipc_server_destroy(&server);
+    release(&s.w, at);
+    CU_OK(s.w.cu->EventDestroy(event));
     vmm_stage_close(&s); /* it counts files */
     for (size_t i = 0; i < count; i++)
         ipc_forget(&children[i]);
@@ -289,13 +272,13 @@ static void refuse_for(const cause *first, size_t count)
 
 static void refusals(void)
 {
-    refuse_for(causes, sizeof causes / sizeof causes[0] - 1);
+    refuse_for(causes, CAUSES - 1);
 }
 
 static void refused_in_a_container(void)
 {
     ipc_need_namespaces(CLONE_NEWPID);
-    refuse_for(causes + sizeof causes / sizeof causes[0] - 1, 1);
+    refuse_for(&causes[CAUSES - 1], 1);
 }
 
 /* In turns, by two events: the streams of both processes wait for each other, and the host only
