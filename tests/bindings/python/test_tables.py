@@ -392,7 +392,7 @@ def test_close_behind_each_call():
                     try:
                         call(t)
                     except ValueError as e:
-                        if "is closed" not in str(e):
+                        if "is closed" not in str(e) and getattr(e, "reason", "") != "NOT_MAPPED":
                             problems.append((n, owner, at, repr(e)))
                     except BaseException as e:
                         problems.append((n, owner, at, repr(e)))
@@ -412,7 +412,7 @@ def test_close_behind_each_call():
 
 
 def test_close_beside_each_other_call():
-    """In another thread. It ends the call, or the call says that the object is closed."""
+    """In another thread. It ends the call, or the call says that the object is closed, or that a vector's memory has gone."""
     ended = program("""
         sys.setswitchinterval(1e-5)
         problems = []
@@ -428,7 +428,7 @@ def test_close_beside_each_other_call():
                         try:
                             call(t)
                         except ValueError as e:
-                            if "is closed" not in str(e):
+                            if "is closed" not in str(e) and getattr(e, "reason", "") != "NOT_MAPPED":
                                 problems.append(f"{n} {owner} {e!r}")
                                 return
                         except BaseException as e:
