@@ -539,8 +539,8 @@ def test_who_waits_for_the_colours(gpu, monkeypatch):
     done = []
     cuda = type(gpu.device.cuda)
     found = cuda._found
-    monkeypatch.setattr(cuda, "_found", lambda self, name: lambda *args: (done.append((name, *args[2:])), found(self, name)(*args)))
     with gpu.device.stream() as stream:
+        monkeypatch.setattr(cuda, "_found", lambda self, name: lambda *args: (done.append((name, *args[2:])), found(self, name)(*args)))
         with culvert.show(np.zeros((8, 8), "f4"), gpu=gpu, window=False, stream=stream):
             names = [name for name, *_ in done]
         monkeypatch.undo()
