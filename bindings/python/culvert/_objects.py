@@ -1203,10 +1203,10 @@ class AdoptedBuffer(Owned):
     def nbytes(self) -> int:
         return self.size
 
-    def close(self, after: StreamLike = None) -> None:
-        super().close()
-        if not self._as_parameter_ and self._adopted and not process.forked:
+    def _left(self) -> None:
+        if self._gate.shut_by == Gate.GONE:  # else another thread is making the view of it
             api.culv_vmm_adopted_destroy(byref(self._adopted))
+        super()._left()
 
     def _left_over(self) -> List[Left]:
         self._adopted.gate = self._gate

@@ -68,7 +68,8 @@ layout(binding = 0, std430) readonly buffer Words { uint words[]; };
 layout(push_constant) uniform Push { int kind; uint first, columns, rows, part; int column_stride, row_stride; } push;
 """ + _RANGES + _ELEMENTS + """
 void main() {
-    uint row = gl_WorkGroupID.x, least = 0xffffffffu, most = 0u;
+    uint least = 0xffffffffu, most = 0u;
+    for (uint row = gl_WorkGroupID.x; row < push.rows; row += gl_NumWorkGroups.x)
     for (uint x = gl_LocalInvocationID.x; x < push.columns; x += 256u) {
         float v = element(push.first + uint(int(x) * push.column_stride + int(row) * push.row_stride));
         if (isnan(v) || isinf(v)) continue;
@@ -419,7 +420,7 @@ class View(Single):
                                     first=first + c * shape.column_stride + at * shape.row_stride,
                                     column_stride=shape.row_stride, row_stride=shape.row_stride * columns, **common)
         else:
-            self._range((shape.rows,), stream=self.stream, Ranges=self._ranges, part=0, columns=shape.columns,
+            self._range((min(shape.rows, 65535),), stream=self.stream, Ranges=self._ranges, part=0, columns=shape.columns,
                         rows=shape.rows, first=first, column_stride=shape.column_stride, row_stride=shape.row_stride, **common)
         return 0.0, 0.0
 

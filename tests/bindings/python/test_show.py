@@ -95,6 +95,11 @@ def test_a_volume_by_slices(gpu):
             assert view.value_at(1, 2) == (1, 2, (float(data[4, 2, 1]),))
 
 
+def test_more_rows_than_a_dispatch_has(gpu):
+    with culvert.show(np.arange(70000, dtype="f4").reshape(-1, 1), gpu=gpu, layout="HW") as view:
+        assert view.range == (0.0, 69999.0)
+
+
 def test_zoom_and_pan(gpu):
     data = np.arange(16, dtype="float32").reshape(4, 4)
     with gpu.vk.buffer(64) as buffer:
