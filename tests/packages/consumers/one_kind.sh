@@ -9,7 +9,10 @@ rm -rf "$work"
 mkdir -p "$work"
 case $kind in shared) shared=ON other=libculvert.a ;; *) shared=OFF other='libculvert.so*' ;; esac
 headers=$work/prefix/include
-[ $kind = static ] || headers=$work/headers # as packages of several outputs have it
+if [ "$kind" = shared ]; then # elsewhere, as packages of several outputs have it; CMake takes no place in the sources
+    headers=$(mktemp -d)
+    trap 'rm -rf "$headers"' EXIT
+fi
 cmake -S "$source" -B "$work/build" -DCMAKE_INSTALL_PREFIX="$work/prefix" -DCMAKE_INSTALL_INCLUDEDIR="$headers" -DCMAKE_BUILD_TYPE=Debug -DBUILD_SHARED_LIBS=$shared -DCULVERT_SOFT=ON -DCULVERT_TOOLS=ON \
     >"$work/log" 2>&1 || { cat "$work/log"; fail "configuring"; }
 cmake --build "$work/build" --parallel 2 >"$work/log" 2>&1 || { cat "$work/log"; fail "building"; }
