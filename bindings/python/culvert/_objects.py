@@ -121,7 +121,8 @@ class Stream(Single):
         self._as_parameter_ = c_void_p()
         bury()
         self._key = last_of(self, [], [])
-        current, destroy, context = *(getattr(f, "raw") for f in (device.cuda.cuCtxSetCurrent, device.cuda.cuStreamDestroy)), device.context
+        context = device.context
+        current, destroy = (getattr(call, "raw") for call in (device.cuda.cuCtxSetCurrent, device.cuda.cuStreamDestroy))
         _lasts[self._key].pinned = self._end = functools.partial(
             _end_stream, device._gate, lambda: current(context) not in _GONE, destroy, self._as_parameter_, [self._key])
         with looks:
