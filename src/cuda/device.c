@@ -461,18 +461,26 @@ void (*culv_device_cuda_proc(const culv_device *device, const char *name, int ve
     return culvi_cuda_proc(device->cuda, name, version);
 }
 
-int culvi_device_ordinal_of(const culv_device *device, const culv_uuid *uuid)
+CUresult culvi_device_find(const culv_device *device, const culv_uuid *uuid, int *ordinal,
+                           const char **call)
 {
     int count = 0;
-    if (CULVI_CU(device, cuDeviceGetCount, (&count)) != CUDA_SUCCESS) return -2;
-    for (int i = 0; i < count; i++) {
-        CUuuid native;
+    *ordinal = -1;
+    *call = "cuDeviceGetCount";
+    CUresult r = CULVI_CU(device, cuDeviceGetCount, (&count));
+    for (int i = 0; i < count && r == CUDA_SUCCESS && *ordinal < 0; i++) {
+        CUdevice one = 0;
+        CUuuid native = {{0}};
         culv_uuid other;
-        if (CULVI_CU(device, cuDeviceGetUuid, (&native, i)) != CUDA_SUCCESS) return -2;
+        *call = "cuDeviceGet";
+        r = CULVI_CU(device, cuDeviceGet, (&one, i));
+        if (r != CUDA_SUCCESS) break;
+        *call = "cuDeviceGetUuid";
+        r = CULVI_CU(device, cuDeviceGetUuid, (&native, one));
         memcpy(other.bytes, native.bytes, sizeof other.bytes);
-        if (culvi_uuid_equal(uuid, &other)) return i;
+        if (r == CUDA_SUCCESS && culvi_uuid_equal(uuid, &other)) *ordinal = (int)one;
     }
-    return -1;
+    return r;
 }
 
 culv_result culvi_check_exporter(const culv_device *device, const char *object,
@@ -482,7 +490,9 @@ culv_result culvi_check_exporter(const culv_device *device, const char *object,
         return CULV_OK;
     char buffer[500];
     culvi_text text = {buffer, sizeof buffer, 0};
-    const int ordinal = culvi_device_ordinal_of(device, exporter);
+    int ordinal;
+    const char *call;
+    const bool known = culvi_device_find(device, exporter, &ordinal, &call) == CUDA_SUCCESS;
     culvi_text_add_uuid(&text, exporter);
     if (ordinal >= 0) culvi_text_add(&text, ", CUDA device %d here", ordinal);
     culvi_text_add(&text, "; this device is '%s' UUID ", device->caps.name);
@@ -490,7 +500,7 @@ culv_result culvi_check_exporter(const culv_device *device, const char *object,
     return culvi_fail(
         &device->voice, object, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
         "the %s was exported by the device with UUID %s. %s", what, buffer,
-        ordinal == -1
+        known && ordinal < 0
             ? "This process does not see that GPU: look at CUDA_VISIBLE_DEVICES, or give this "
               "container that GPU"
             : "Import it on the device that exported it (culv_device_open_by_uuid()). Another GPU "

@@ -109,8 +109,10 @@ culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, culvi_desc
 void culvi_device_ref(culv_device *device);
 void culvi_device_unref(culv_device *device);
 
-/* The ordinal of the CUDA device with this UUID; -1: this process sees none; -2: unknown. */
-int culvi_device_ordinal_of(const culv_device *device, const culv_uuid *uuid);
+/* The ordinal of the CUDA device with this UUID; -1: this process sees none. `call` is the one that
+ * was made last. */
+CUresult culvi_device_find(const culv_device *device, const culv_uuid *uuid, int *ordinal,
+                           const char **call);
 
 /* Refuses an exporter that is not this device. */
 culv_result culvi_check_exporter(const culv_device *device, const char *object,

@@ -26,6 +26,8 @@ static culv_result too_old(const culv_ipc_object *object, const char *call)
 static culv_result check_owner(const culv_ipc_object *object, const char *what)
 {
     const culvi_voice *voice = &object->device->voice;
+    const char *call;
+    int ordinal;
     char gpu[40] = "";
     culvi_text t = {gpu, sizeof gpu, 0};
     if (object->server_pid == culvi_ipc_this_process())
@@ -35,7 +37,8 @@ static culv_result check_owner(const culv_ipc_object *object, const char *what)
                           what, (int)object->server_pid);
     if (!culvi_uuid_given(&object->info.device) ||
         culvi_uuid_equal(&object->info.device, &object->device->caps.uuid) ||
-        culvi_device_ordinal_of(object->device, &object->info.device) != -1)
+        culvi_device_find(object->device, &object->info.device, &ordinal, &call) != CUDA_SUCCESS ||
+        ordinal >= 0)
         return CULV_OK;
     culvi_text_add_uuid(&t, &object->info.device);
     return culvi_fail(voice, object->info.name, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
