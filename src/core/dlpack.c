@@ -7,6 +7,7 @@
 #include "core/buffer.h"
 #include "cuda/context.h"
 #include "cuda/late.h"
+#include "cuda/order.h"
 #include "cuda/stream.h"
 
 #include <inttypes.h>
@@ -391,65 +392,13 @@ static culv_result wait_on_host(culv_device *device, CUstream producer)
 /* Runs in the device's context. */
 static culv_result wait_on_stream(culv_device *device, CUstream producer, CUstream consumer)
 {
-    CUevent event = NULL;
-    const char *call = "cuEventCreate";
-    CUresult r = CULVI_CU(device, cuEventCreate, (&event, CU_EVENT_DISABLE_TIMING));
-    if (r != CUDA_SUCCESS) goto fail;
-    call = "cuEventRecord";
-    r = CULVI_CU(device, cuEventRecord, (event, producer));
-    if (r != CUDA_SUCCESS) goto destroy_event;
-    call = "cuStreamWaitEvent";
-    r = CULVI_CU(device, cuStreamWaitEvent, (consumer, event, 0));
-destroy_event:
-    /* The driver keeps an event until the work that waits for it is done (cuda.h). */
-    if (CULVI_CU(device, cuEventDestroy, (event)) != CUDA_SUCCESS)
-        (void)CULVI_CU(device, cuEventDestroy, (event));
+    const char *call = NULL;
+    const CUresult r = culvi_order(device, producer, consumer, &call);
     if (r == CUDA_SUCCESS) return CULV_OK;
-fail:
     return culvi_fail_cuda(device, NULL, r, call, CULV_REASON_DRIVER_REFUSED,
                            "the tensor's consumer (stream %p) could not be made to wait for its "
                            "producer (stream %p)",
                            (void *)consumer, (void *)producer);
-}
-
-static culv_result refuse_capture(const culv_device *device, const char *who, CUstream stream,
-                                  culvi_capture capture)
-{
-    char name[40];
-    culvi_stream_name(stream, name);
-    return culvi_fail(
-        &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
-        "culv_dlpack_hand_over: %s, the tensor's %s, %s, and the order that is asked for would end "
-        "that capture; hand the tensor over before the capture, order the streams by yourself and "
-        "pass -1, or let producer and consumer be of one capture",
-        name, who, capture == CULVI_CAPTURED ? "is being captured" : "waits for a stream that is");
-}
-
-/* Whether two captured streams are of one capture, whose graph the event then becomes part of. */
-static bool same_capture(const culv_device *device, CUstream a, CUstream b)
-{
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    cuuint64_t ids[2] = {0, 0};
-    const CUstream streams[] = {a, b};
-    for (int i = 0; i < 2; i++)
-        if (device->cuda->cuStreamGetCaptureInfo == NULL ||
-            CULVI_CU(device, cuStreamGetCaptureInfo,
-                     (streams[i], &status, &ids[i], NULL, NULL, NULL)) != CUDA_SUCCESS)
-            return false;
-    return ids[0] == ids[1];
-}
-
-/* Runs in the device's context. What the driver does not tell here, the call after it does. */
-static culv_result check_captures(const culv_device *device, CUstream producer, int64_t consumer)
-{
-    const CUstream to = (CUstream)(uintptr_t)consumer;
-    culvi_capture from = CULVI_NOT_CAPTURED, into = CULVI_NOT_CAPTURED;
-    (void)culvi_stream_capture(device, producer, &from);
-    if (consumer != CULV_DLPACK_STREAM_HOST) (void)culvi_stream_capture(device, to, &into);
-    if (from == CULVI_CAPTURED && into == CULVI_CAPTURED && same_capture(device, producer, to))
-        return CULV_OK;
-    if (from != CULVI_NOT_CAPTURED) return refuse_capture(device, "producer", producer, from);
-    return into == CULVI_NOT_CAPTURED ? CULV_OK : refuse_capture(device, "consumer", to, into);
 }
 
 culv_result culv_dlpack_hand_over(culv_device *device, CUstream producer, int64_t consumer)
@@ -472,7 +421,9 @@ culv_result culv_dlpack_hand_over(culv_device *device, CUstream producer, int64_
     if (result != CULV_OK) return result;
     result = culvi_enter_stream(device, NULL, producer, &pushed);
     if (result == CULV_OK) {
-        result = check_captures(device, producer, consumer);
+        result = culvi_order_check(
+            device, "culv_dlpack_hand_over", producer, "the tensor's producer", to,
+            consumer == CULV_DLPACK_STREAM_HOST ? NULL : "the tensor's consumer");
         if (result == CULV_OK)
             result = consumer == CULV_DLPACK_STREAM_HOST ? wait_on_host(device, producer)
                                                          : wait_on_stream(device, producer, to);

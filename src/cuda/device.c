@@ -9,6 +9,7 @@
 #include "cuda/context.h"
 #include "cuda/format.h"
 #include "cuda/late.h"
+#include "cuda/order.h"
 #include "cuda/retire.h"
 #include "cuda/watch.h"
 
@@ -292,9 +293,13 @@ static culv_result open_device(const key *wanted, const culv_device_desc *desc, 
         result = culvi_fail_host_memory(&voice, NULL);
         goto destroy_lock;
     }
-    if (!culvi_watch_init(device)) {
+    if (!culvi_mutex_init(&device->orders_lock)) {
         result = culvi_fail_host_memory(&voice, NULL);
         goto destroy_rings_lock;
+    }
+    if (!culvi_watch_init(device)) {
+        result = culvi_fail_host_memory(&voice, NULL);
+        goto destroy_orders_lock;
     }
     result = read_caps(device, found);
     if (result == CULV_OK) result = take_context(device, d.context);
@@ -320,6 +325,8 @@ release_context:
         (void)CULVI_CU(device, cuDevicePrimaryCtxRelease, (device->ordinal));
 end_watch:
     culvi_watch_end(device);
+destroy_orders_lock:
+    culvi_mutex_destroy(&device->orders_lock);
 destroy_rings_lock:
     culvi_mutex_destroy(&device->rings_lock);
 destroy_lock:
@@ -387,6 +394,7 @@ void culvi_device_unref(culv_device *device)
     culvi_late_end(device);
     culvi_watch_begin(device, &watch, "device", device->caps.name, 0);
     culvi_formats_release(device);
+    culvi_order_end(device);
     culvi_watch_done(device, &watch);
     if (device->free_peers != NULL) device->free_peers(device);
     unregister_driver_log(device);
@@ -402,6 +410,7 @@ void culvi_device_unref(culv_device *device)
     culvi_watch_end(device);
     culvi_log(&device->voice, CULV_LOG_INFO, "closed device %d '%s'", (int)device->ordinal,
               device->caps.name);
+    culvi_mutex_destroy(&device->orders_lock);
     culvi_mutex_destroy(&device->rings_lock);
     culvi_mutex_destroy(&device->lock);
     culvi_cuda_close(device->cuda);

@@ -11,10 +11,11 @@
 
 #include <stdatomic.h>
 
-typedef struct culvi_deferred culvi_deferred; /* cuda/retire.h */
-typedef struct culvi_late culvi_late;         /* cuda/late.h */
-typedef struct culvi_peer culvi_peer;         /* core/peer.h */
-typedef struct culvi_watch culvi_watch;       /* cuda/watch.h */
+typedef struct culvi_deferred culvi_deferred;       /* cuda/retire.h */
+typedef struct culvi_late culvi_late;               /* cuda/late.h */
+typedef struct culvi_order_block culvi_order_block; /* cuda/order.c */
+typedef struct culvi_peer culvi_peer;               /* core/peer.h */
+typedef struct culvi_watch culvi_watch;             /* cuda/watch.h */
 typedef struct culvi_wait_note culvi_wait_note;
 
 enum { CULVI_STREAM_SLOTS = 64, CULVI_STREAM_WAYS = 4 };
@@ -80,6 +81,10 @@ struct culv_device {
      * driver's threads push, too: cuda/late.c */
     _Atomic uint64_t waiter;
     _Atomic(culvi_late *) late;
+    /* Words that order streams: cuda/order.c */
+    culvi_mutex orders_lock; /* no other lock is taken under it */
+    culvi_order_block *orders;
+    atomic_bool orders_by_event; /* the driver has no such words */
     /* Granularities that the driver reported: vmm/allocation.c */
     culvi_granularity granularities[CULVI_GRANULARITIES];
     /* Streams that are known to be this device's: they are checked once, not in each frame (R6). */

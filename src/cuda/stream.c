@@ -61,7 +61,8 @@ static bool is_green(const culv_device *device, CUstream stream)
 }
 
 /* Whether a stream is of the device. In the device's context. */
-static culv_result check_stream(culv_device *device, const char *object, CUstream stream)
+static culv_result check_stream(culv_device *device, const char *object, CUstream stream,
+                                bool *green)
 {
     CUdevice actual = -1;
     CUcontext context = NULL;
@@ -82,11 +83,12 @@ static culv_result check_stream(culv_device *device, const char *object, CUstrea
         return culvi_fail_cuda(device, object, r, call, CULV_REASON_STREAM_DEVICE,
                                "the stream %p could not be examined; was it destroyed?",
                                (void *)stream);
-    if (context != device->context && is_green(device, stream))
+    *green = context != device->context && is_green(device, stream);
+    if (*green && actual == device->ordinal)
         return culvi_fail(
             &device->voice, object, CULV_ERROR_UNSUPPORTED, CULV_REASON_STREAM_DEVICE,
             "the stream %p is one of a green context, where NVIDIA's driver (580) signals and waits for no external semaphore (CUDA_ERROR_INVALID_HANDLE); "
-            "order it with events (cuEventRecord, cuStreamWaitEvent) behind and before a stream that was made with culv_device_context() current, and give that stream",
+            "order it with culv_stream_wait_stream() behind and before a stream that was made with culv_device_context() current, and give that stream",
             (void *)stream);
     if (context != device->context)
         return culvi_fail(
@@ -110,9 +112,11 @@ CUresult culvi_stream_capture(const culv_device *device, CUstream stream, culvi_
     return r;
 }
 
-culv_result culvi_enter_stream(culv_device *device, const char *object, CUstream stream,
-                               bool *pushed)
+/* A green context's stream is never remembered: most calls refuse it. */
+static culv_result enter_stream(culv_device *device, const char *object, CUstream stream,
+                                bool green_too, bool *pushed)
 {
+    bool green = false;
     const char *call = NULL;
     CUresult r = culvi_enter_frame(device, pushed, &call);
     if (r != CUDA_SUCCESS)
@@ -120,17 +124,28 @@ culv_result culvi_enter_stream(culv_device *device, const char *object, CUstream
                                "the device's context could not be made current");
     /* The default streams are those of the context that is current now. */
     if (is_default(stream) || culvi_stream_known(device, stream)) return CULV_OK;
-    culv_result result = check_stream(device, object, stream);
-    if (result == CULV_OK)
-        remember(device, stream);
-    else
-        culvi_leave_frame(device, *pushed);
+    culv_result result = check_stream(device, object, stream, &green);
+    if (result == CULV_OK) remember(device, stream);
+    if (result != CULV_OK && green && green_too) result = CULV_OK;
+    if (result != CULV_OK) culvi_leave_frame(device, *pushed);
     return result;
+}
+
+culv_result culvi_enter_stream(culv_device *device, const char *object, CUstream stream,
+                               bool *pushed)
+{
+    return enter_stream(device, object, stream, false, pushed);
+}
+
+culv_result culvi_enter_any_stream(culv_device *device, const char *object, CUstream stream,
+                                   bool *pushed)
+{
+    return enter_stream(device, object, stream, true, pushed);
 }
 
 culv_result culvi_recheck_stream(culv_device *device, const char *object, CUstream stream)
 {
-    bool pushed;
+    bool pushed, green = false;
     atomic_uintptr_t *slots = &device->streams[first_slot(stream)];
     for (int i = 0; i < CULVI_STREAM_WAYS; i++) {
         uintptr_t key = (uintptr_t)stream;
@@ -139,7 +154,7 @@ culv_result culvi_recheck_stream(culv_device *device, const char *object, CUstre
     const char *call = NULL;
     if (culvi_enter_frame(device, &pushed, &call) != CUDA_SUCCESS)
         return CULV_OK; /* the refusal says more */
-    culv_result result = check_stream(device, object, stream);
+    culv_result result = check_stream(device, object, stream, &green);
     culvi_leave_frame(device, pushed);
     return result;
 }

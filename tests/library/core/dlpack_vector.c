@@ -216,6 +216,7 @@ typedef struct hand_over {
     culv_device *device;
     CUstream producer;
     int64_t consumer;
+    bool plain; /* culv_stream_wait_stream() */
     culv_result result;
     culv_reason reason;
 } hand_over;
@@ -223,7 +224,9 @@ typedef struct hand_over {
 static void *run_hand_over(void *user)
 {
     hand_over *h = user;
-    h->result = culv_dlpack_hand_over(h->device, h->producer, h->consumer);
+    h->result =
+        h->plain ? culv_stream_wait_stream(h->device, (CUstream)(uintptr_t)h->consumer, h->producer)
+                 : culv_dlpack_hand_over(h->device, h->producer, h->consumer);
     culv_error error = {.struct_size = sizeof error};
     culv_last_error(&error);
     h->reason = h->result == CULV_OK ? CULV_REASON_NONE : error.reason;
@@ -245,8 +248,10 @@ VMM_CASE(handed_over_beside_captures)
     };
     const raw_cuda *cu = s->w.cu;
     CUcontext before = lib_enter(&s->w);
-    for (unsigned i = 0; i < 12 * sizeof rows / sizeof rows[0]; i++) {
-        const unsigned row = i / 12, mode = i / 4 % 3, other_thread = i / 2 % 2, kind = i % 2;
+    for (unsigned i = 0; i < 24 * sizeof rows / sizeof rows[0]; i++) {
+        const unsigned row = i / 24, mode = i / 8 % 3, plain = i / 4 % 2, other_thread = i / 2 % 2,
+                       kind = i % 2;
+        if (plain && rows[row].consumer == HOST) continue;
         CUstream streams[CAPTURED + 1] = {NULL};
         CUgraph graph = NULL;
         pthread_t thread;
@@ -257,7 +262,8 @@ VMM_CASE(handed_over_beside_captures)
         CU_OK(cu->StreamBeginCapture(streams[CAPTURED], (CUstreamCaptureMode)mode));
         hand_over h = {.device = s->w.device,
                        .producer = streams[rows[row].producer],
-                       .consumer = number_of(rows[row].consumer, streams)};
+                       .consumer = number_of(rows[row].consumer, streams),
+                       .plain = plain};
         if (other_thread) {
             REQUIRE_EQ(pthread_create(&thread, NULL, run_hand_over, &h), 0);
             REQUIRE_EQ(pthread_join(thread, NULL), 0);
@@ -267,8 +273,8 @@ VMM_CASE(handed_over_beside_captures)
         const CUresult ended = cu->StreamEndCapture(streams[CAPTURED], &graph);
         if (ended != CUDA_SUCCESS ||
             h.reason != (rows[row].ok[kind] ? CULV_REASON_NONE : CULV_REASON_CAPTURE))
-            FAIL("row %u, mode %u, thread %u, kind %u: reason %d, the capture's end %d", row, mode,
-                 other_thread, kind, (int)h.reason, (int)ended);
+            FAIL("row %u, mode %u, plain %u, thread %u, kind %u: reason %d, the capture's end %d",
+                 row, mode, plain, other_thread, kind, (int)h.reason, (int)ended);
         CU_OK(cu->GraphDestroy(graph));
         for (int k = FREE; k <= CAPTURED; k++)
             CU_OK(cu->StreamDestroy(streams[k]));

@@ -62,6 +62,10 @@ static void refuse(const lib_world *w, culv_semaphore *semaphore, CUstream strea
             LIB_SAYS(says);
             LIB_INVALID(waits[i](semaphore, stream, last), CULV_REASON_STREAM_DEVICE);
             LIB_SAYS(says);
+            LIB_INVALID(
+                culv_stream_wait_stream(w->device, i == 0 ? stream : NULL, i == 0 ? NULL : stream),
+                CULV_REASON_STREAM_DEVICE);
+            LIB_SAYS(says);
         }
     }
     REQUIRE_EQ(culv_semaphore_last_value(semaphore), last);
@@ -143,7 +147,66 @@ LIB_CASE(destroyed)
     raw_vk_timeline_destroy(&w->vk, timeline);
 }
 
+/* One stream writes a value, and another one copies it to its place in `seen`, turn for turn. */
+static void turns(lib_world *w, CUstream a, CUstream b, CUdeviceptr value, CUdeviceptr seen,
+                  uint32_t first, uint32_t count)
+{
+    const raw_cuda *cu = w->cu;
+    for (uint32_t i = first; i < first + count; i++) {
+        CU_OK(cu->MemsetD32Async(value, i, 1, a));
+        LIB_OK(culv_stream_wait_stream(w->device, b, a));
+        CU_OK(cu->MemcpyDtoDAsync(seen + i * sizeof(uint32_t), value, sizeof(uint32_t), b));
+        LIB_OK(culv_stream_wait_stream(w->device, a, b));
+    }
+}
+
+enum { AHEAD = 101, TURNS = 3001 };
+
+/* Streams in order: behind a semaphore that has not come, which takes more words than a block has,
+ * and with words that are used again. */
+LIB_CASE(in_order)
+{
+    static uint32_t seen[TURNS];
+    const raw_cuda *cu = w->cu;
+    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
+    culv_semaphore *semaphore = lib_import_timeline(w, timeline);
+    CUcontext before = lib_enter(w);
+    CUstream plain = lib_stream(w), second = lib_stream(w);
+    CUdeviceptr value = 0, list = 0;
+    CU_OK(cu->MemAlloc(&value, 4));
+    CU_OK(cu->MemAlloc(&list, sizeof seen));
+    CUstream pairs[][2] = {{plain, second}, {plain, NULL}, {CU_STREAM_PER_THREAD, plain}};
+    for (uint64_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        CUstream a = pairs[i][0], b = pairs[i][1];
+        CU_OK(cu->MemsetD32Async(list, UINT32_MAX, TURNS, a));
+        lib_finish(w, a);
+        LIB_OK(culv_semaphore_wait(semaphore, a, i + 1));
+        turns(w, a, b, value, list, 0, AHEAD);
+        lib_sleep_ms(20);
+        CU_OK(cu->MemcpyDtoHAsync(seen, list, 4, second == b ? CU_STREAM_PER_THREAD : second));
+        lib_finish(w, second == b ? CU_STREAM_PER_THREAD : second);
+        REQUIRE_EQ(seen[0], UINT32_MAX); /* nothing has run */
+        raw_vk_timeline_signal(&w->vk, timeline, i + 1);
+        turns(w, a, b, value, list, AHEAD, TURNS - AHEAD);
+        lib_finish(w, a);
+        CU_OK(cu->MemcpyDtoHAsync(seen, list, sizeof seen, a));
+        lib_finish(w, a);
+        for (uint32_t k = 0; k < TURNS; k++)
+            if (seen[k] != k) FAIL("pair %d: turn %u copied %u", (int)i, k, seen[k]);
+    }
+    LIB_OK(culv_stream_wait_stream(w->device, plain, plain));
+    LIB_INVALID(culv_stream_wait_stream(NULL, plain, second), CULV_REASON_NULL_ARGUMENT);
+    CU_OK(cu->MemFree(list));
+    CU_OK(cu->MemFree(value));
+    lib_stream_destroy(w, second);
+    lib_stream_destroy(w, plain);
+    lib_leave(w, before);
+    culv_semaphore_destroy(&semaphore);
+    raw_vk_timeline_destroy(&w->vk, timeline);
+}
+
 const test_case semaphore_stream_cases[] = {
+    {.name = "streams.in_order", .run = in_order},
     {.name = "streams.default", .run = default_streams},
     {.name = "streams.of_other_contexts", .run = streams_of_other_contexts},
     {.name = "streams.destroyed", .run = destroyed},

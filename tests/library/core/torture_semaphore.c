@@ -43,6 +43,8 @@ static void made_run(void)
     TRY_AGAIN(culv_semaphore_signal(out, stream, 1), culv_semaphore_last_value(out) == 0);
     REQUIRE_EQ(culv_semaphore_last_value(out), 1);
     TRY_AGAIN(culv_semaphore_wait(in, stream, 5), true);
+    TRY_AGAIN(culv_stream_wait_stream(w->device, NULL, stream), true);
+    TRY_AGAIN(culv_stream_wait_stream(w->device, stream, NULL), true);
     TRY_AGAIN(culv_shared_semaphore_wait_on_host(two, 5, 0), true);
     REQUIRE(raw_vk_timeline_wait(&w->vk, culv_vk_semaphore_handle(one), 1, TEST_FAR_MS));
     const culv_semaphore_point points[] = {{out, 2}, {in, 6}};
