@@ -36,6 +36,8 @@ typedef struct tuning {
     bool renderer_late; /* submitted when the host has seen that the frames are there */
     bool solver_late;   /* launched when the host has seen that the slots are free */
     bool host_waits;    /* for each burst, by the timeline `done` */
+    /* The kernel is on a second stream, ordered by events or by culv_stream_wait_stream() */
+    enum { ONE_STREAM, BY_EVENTS, BY_CULVERT } streams;
 } tuning;
 
 struct run;

@@ -24,6 +24,17 @@ static void make(run *r, culv_vk_ring **out)
     CULV_OK_OR_EXIT(culv_vk_ring_create(gpu->attached, gpu->vk.queues[0].queue, &desc, out));
 }
 
+static void order(const run *r, CUstream stream, CUstream other, CUevent event)
+{
+    const rig *gpu = &r->b->bench.rig;
+    if (r->c->tuning.streams == BY_CULVERT) {
+        CULV_OK_OR_EXIT(culv_stream_wait_stream(gpu->device, stream, other));
+    } else {
+        RIG_CU(gpu->cu->EventRecord(event, other));
+        RIG_CU(gpu->cu->StreamWaitEvent(stream, event, 0));
+    }
+}
+
 /* A frame; returns whether a burst ended with it. */
 static bool produce(run *r, uint32_t *produced)
 {
@@ -33,7 +44,9 @@ static bool produce(run *r, uint32_t *produced)
     culv_ring_frame frame;
     CULV_OK_OR_EXIT(
         culv_ring_acquire_on(ring, CULV_RING_PRODUCER, stream, CULV_RING_FOREVER, &frame));
-    run_launch(r, stream, frame.slot, *produced);
+    if (own->second != NULL) order(r, own->second, stream, own->events[0]);
+    run_launch(r, own->second != NULL ? own->second : stream, frame.slot, *produced);
+    if (own->second != NULL) order(r, stream, own->second, own->events[1]);
     CULV_OK_OR_EXIT(culv_ring_release_on(ring, CULV_RING_PRODUCER, stream, &frame));
     ++*produced;
     return frame.burst_ends != 0;
@@ -49,6 +62,12 @@ static void ring_prepare(run *r)
     static ring_run own; /* one run at a time */
     own = (ring_run){.ring = NULL};
     make(r, &own.ring);
+    if (r->c->tuning.streams != ONE_STREAM) {
+        const raw_cuda *cu = r->b->bench.rig.cu;
+        RIG_CU(cu->StreamCreate(&own.second, CU_STREAM_NON_BLOCKING));
+        for (int i = 0; i < 2; i++)
+            RIG_CU(cu->EventCreate(&own.events[i], CU_EVENT_DISABLE_TIMING));
+    }
     r->own = &own;
     if (is_recorded(r)) run_record(r);
 }
@@ -128,6 +147,10 @@ void ring_finish(run *r)
     REQUIRE_EQ(stats.consumed, r->c->frames);
     REQUIRE_EQ(stats.skipped, 0);
     culv_vk_ring_destroy(&own->ring);
+    if (own->second == NULL) return;
+    for (int i = 0; i < 2; i++)
+        RIG_CU(r->b->bench.rig.cu->EventDestroy(own->events[i]));
+    RIG_CU(r->b->bench.rig.cu->StreamDestroy(own->second));
 }
 
 const scheme scheme_ring = {.name = "culv_ring",

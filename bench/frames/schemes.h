@@ -8,6 +8,8 @@
 /* run::own of a culv_ring. */
 typedef struct ring_run {
     culv_vk_ring *ring;
+    CUstream second; /* the kernel's; NULL: it is on the ring's */
+    CUevent events[2];
 } ring_run;
 
 void ring_finish(run *r);

@@ -189,6 +189,20 @@ static void back_ways(plan *p)
     at_least(p);
 }
 
+/* A solver that waits and signals on one stream and works on another. */
+static void streams_ways(plan *p)
+{
+    static const char *const names[] = {"", "two streams, events",
+                                        "two streams, wait_stream"};
+    for (uint32_t depth = 2; depth <= p->slots; depth = depth == 2 ? 4 : depth * 4)
+        for (int i = 0; i < 3; i++) {
+            config *c = plan_add(p, &scheme_ring, depth, 1);
+            if (c == NULL) continue;
+            c->variant = names[i];
+            c->tuning.streams = i;
+        }
+}
+
 static void latency_ways(plan *p)
 {
     static const uint32_t fixed[][2] = {
@@ -247,6 +261,7 @@ const section sections[] = {
      .what = "the GPU waits, or the host in its place, over loads of 100 us to 20 ms"},
     {.name = "backwards",
      .what = "the same from Vulkan to CUDA: the renderer writes, the solver reads"},
+    {.name = "streams", .what = "a solver on one stream, and on two that wait for each other"},
     {.name = "advise",
      .what = "the ways for the loads of --loads, and the lines of code for the best",
      .on_request = true,
@@ -337,6 +352,8 @@ static const row rows[] = {
     BACK(1000, 20000, 1, GPU),
     BACK(20000, 1000, 1, GPU),
     BACK(5000, 5000, CAMERAS, GPU),
+    {"streams", streams_ways, .slots = 16, .quick_slots = 2, .rounds = 3, .where = QUICK_TOO,
+     .solver = 100, .renderer = 150},
     {"advise", advise_ways, .slots = 8, .quick_slots = 2, .rounds = 3, .where = QUICK_TOO},
 };
 

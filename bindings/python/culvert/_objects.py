@@ -262,6 +262,11 @@ class Device(Owned):
     def collect(self) -> int:
         return api.culv_device_collect(self._need())
 
+    def wait_stream(self, stream: StreamLike, other: StreamLike) -> None:
+        """Makes a stream wait for what another one has been given so far: Stream.wait_stream() of PyTorch, but without its time
+        slice of the GPU (2 ms a frame) where one of the two waits for Vulkan or OpenGL."""
+        api.culv_stream_wait_stream(self._need(), stream_handle(stream), stream_handle(other))
+
     def make_current(self) -> None:
         """Makes the device's context the calling thread's."""
         self.cuda.cuCtxSetCurrent(self.context)
