@@ -192,8 +192,7 @@ static void back_ways(plan *p)
 /* A solver that waits and signals on one stream and works on another. */
 static void streams_ways(plan *p)
 {
-    static const char *const names[] = {"", "two streams, events",
-                                        "two streams, wait_stream"};
+    static const char *const names[] = {"", "two streams, events", "two streams, wait_stream"};
     for (uint32_t depth = 2; depth <= p->slots; depth = depth == 2 ? 4 : depth * 4)
         for (int i = 0; i < 3; i++) {
             config *c = plan_add(p, &scheme_ring, depth, 1);

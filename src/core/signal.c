@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals and waits on streams: the frame path. Nothing is allocated here and no lock is taken. */
+/* Signals and waits on streams: the frame path. Nothing is allocated here and no lock is taken, but
+ * for the streams of green contexts. */
 #include "core/relay.h"
 #include "cuda/context.h"
+#include "cuda/order.h"
 #include "cuda/stream.h"
 
 #include <inttypes.h>
@@ -110,11 +112,9 @@ static void take_back(const culv_semaphore_point *points, uint32_t count, direct
 }
 
 static culv_result fail_call(const culv_semaphore_point *points, uint32_t count, direction way,
-                             CUresult r, CUstream stream)
+                             CUresult r, const char *call, CUstream stream)
 {
     const culv_semaphore *first = points[0].semaphore;
-    const char *call =
-        way == SIGNAL ? "cuSignalExternalSemaphoresAsync" : "cuWaitExternalSemaphoresAsync";
     const char *verb = way == SIGNAL ? "signal" : "wait for";
     char name[40];
     culvi_stream_name(stream, name);
@@ -139,6 +139,33 @@ static CUresult call_driver(const culv_device *device, direction way,
                                                                        count, stream);
 }
 
+/* NVIDIA's driver (580) signals and waits for no external semaphore in a green context's stream:
+ * another stream does, which the green one is ordered behind and before. A captured stream is
+ * joined again. In the device's context. */
+static CUresult call_by_detour(culv_device *device, direction way,
+                               const CUexternalSemaphore *externals, const params *array,
+                               uint32_t count, CUstream green, const char **failed)
+{
+    CUstream stream = NULL;
+    culvi_capture capture = CULVI_NOT_CAPTURED;
+    *failed = "cuStreamIsCapturing";
+    CUresult r = culvi_stream_capture(device, green, &capture);
+    const bool captured = capture == CULVI_CAPTURED;
+    if (r == CUDA_SUCCESS) r = culvi_detour_of(device, green, &stream, failed);
+    if (r == CUDA_SUCCESS && (captured || way == SIGNAL))
+        r = culvi_order(device, green, stream, failed);
+    if (r != CUDA_SUCCESS) return r;
+    *failed = way == SIGNAL ? "cuSignalExternalSemaphoresAsync" : "cuWaitExternalSemaphoresAsync";
+    r = call_driver(device, way, externals, array, count, stream);
+    if (captured || (way == WAIT && r == CUDA_SUCCESS)) {
+        const char *joining = NULL;
+        const CUresult joined = culvi_order(device, stream, green, &joining);
+        if (r == CUDA_SUCCESS && joined != CUDA_SUCCESS) *failed = joining;
+        if (r == CUDA_SUCCESS) r = joined;
+    }
+    return r;
+}
+
 /* A stream that is known brings its context along: the driver looks at no current one then
  * (measured, docs/measured/nvidia-measured.md: calls_by_context). A driver that does is asked again
  * with the context current. */
@@ -147,16 +174,19 @@ static culv_result call(const culv_semaphore_point *points, uint32_t count, dire
 {
     const culv_semaphore *first = points[0].semaphore;
     culv_device *device = first->device;
+    const char *failed =
+        way == SIGNAL ? "cuSignalExternalSemaphoresAsync" : "cuWaitExternalSemaphoresAsync";
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
-    bool pushed;
+    bool pushed, green;
     if (culvi_stream_known(device, stream) && !device->lost)
         r = call_driver(device, way, externals, array, count, stream);
     if (r == CUDA_SUCCESS) return CULV_OK;
     if (r == CUDA_ERROR_INVALID_CONTEXT) {
-        culv_result result = culvi_enter_stream(device, first->label, stream, &pushed);
+        culv_result result = culvi_enter_any_stream(device, first->label, stream, &green, &pushed);
         if (result != CULV_OK) return result;
-        r = call_driver(device, way, externals, array, count, stream);
-        if (r != CUDA_SUCCESS) result = fail_call(points, count, way, r, stream);
+        r = green ? call_by_detour(device, way, externals, array, count, stream, &failed)
+                  : call_driver(device, way, externals, array, count, stream);
+        if (r != CUDA_SUCCESS) result = fail_call(points, count, way, r, failed, stream);
         culvi_leave_frame(device, pushed);
         return result;
     }
@@ -164,7 +194,7 @@ static culv_result call(const culv_semaphore_point *points, uint32_t count, dire
     /* Its address may have become another context's stream. */
     culv_result result =
         culvi_cuda_sticky(r) ? CULV_OK : culvi_recheck_stream(device, first->label, stream);
-    return result == CULV_OK ? fail_call(points, count, way, r, stream) : result;
+    return result == CULV_OK ? fail_call(points, count, way, r, failed, stream) : result;
 }
 
 static inline void set_value(params *one, direction way, uint64_t value)

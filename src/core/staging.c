@@ -220,8 +220,8 @@ static CUresult copy_image(copy *c, const culv_image *image)
 /* One of the two objects. */
 static culv_result run(copy *c, const culv_buffer *buffer, const culv_image *image)
 {
-    bool pushed;
-    culv_result result = culvi_enter_stream(c->device, c->label, c->stream, &pushed);
+    bool pushed, green;
+    culv_result result = culvi_enter_any_stream(c->device, c->label, c->stream, &green, &pushed);
     if (result != CULV_OK) return result;
     CUresult r = buffer != NULL ? copy_bytes(c, buffer->staging, buffer->pointer, buffer->size)
                                 : copy_image(c, image);

@@ -40,6 +40,12 @@ typedef union culvi_cuda_table {
     unsigned char room[CULV_CUDA_API_ROOM];
 } culvi_cuda_table;
 
+/* cuda/order.c */
+enum { CULVI_DETOURS = 32 };
+typedef struct culvi_detour {
+    CUstream green, stream;
+} culvi_detour;
+
 /* Says which destroys wait: cuda/watch.h. */
 typedef struct culvi_watchman {
     culvi_mutex lock; /* guards what follows; no other lock is taken under it */
@@ -85,6 +91,9 @@ struct culv_device {
     culvi_mutex orders_lock; /* no other lock is taken under it */
     culvi_order_block *orders;
     atomic_bool orders_by_event; /* the driver has no such words */
+    /* Streams of this context in place of green ones, which take no semaphores */
+    uint32_t num_detours;
+    culvi_detour detours[CULVI_DETOURS];
     /* Granularities that the driver reported: vmm/allocation.c */
     culvi_granularity granularities[CULVI_GRANULARITIES];
     /* Streams that are known to be this device's: they are checked once, not in each frame (R6). */

@@ -129,8 +129,10 @@ static culvi_order_block *find_word(culv_device *device, uint32_t *word)
         if (take_word(device, b, word)) return b;
         waits = waits || !b->ready;
     }
-    if (waits || blocks == BLOCKS) return NULL;
+    culvi_scope scope;
+    if (waits || blocks == BLOCKS || culvi_relax(device, &scope) != CUDA_SUCCESS) return NULL;
     culvi_order_block *b = make_block(device);
+    culvi_restore(device, &scope);
     if (b == NULL) return NULL;
     b->next = device->orders;
     device->orders = b;
@@ -188,6 +190,26 @@ CUresult culvi_order(culv_device *device, CUstream before, CUstream after, const
     return order_by_event(device, before, after, call);
 }
 
+CUresult culvi_detour_of(culv_device *device, CUstream green, CUstream *out, const char **call)
+{
+    CUresult r = CUDA_SUCCESS;
+    uint32_t i = 0;
+    culvi_mutex_lock(&device->orders_lock);
+    while (i < device->num_detours && device->detours[i].green != green)
+        i++;
+    if (i == CULVI_DETOURS) { /* more than anybody has: they share the last one */
+        i--;
+    } else if (i == device->num_detours) {
+        *call = "cuStreamCreate";
+        r = CULVI_CU(device, cuStreamCreate, (&device->detours[i].stream, CU_STREAM_NON_BLOCKING));
+        device->detours[i].green = green;
+        if (r == CUDA_SUCCESS) device->num_detours++;
+    }
+    *out = device->detours[i].stream;
+    culvi_mutex_unlock(&device->orders_lock);
+    return r;
+}
+
 /* Captures ------------------------------------------------------------------------------------- */
 
 static culv_result refuse_capture(const culv_device *device, const char *function, CUstream stream,
@@ -237,7 +259,7 @@ culv_result culvi_order_check(const culv_device *device, const char *function, C
 culv_result culv_stream_wait_stream(culv_device *device, CUstream stream, CUstream other)
 {
     culvi_scope scope;
-    bool pushed = false;
+    bool pushed = false, green;
     const char *call = NULL;
     CULVI_REQUIRE(NULL, device);
     if (stream == NULL) stream = CU_STREAM_LEGACY;
@@ -245,10 +267,10 @@ culv_result culv_stream_wait_stream(culv_device *device, CUstream stream, CUstre
     if (stream == other) return CULV_OK;
     culv_result result = culvi_enter(device, &scope, NULL);
     if (result != CULV_OK) return result;
-    result = culvi_enter_any_stream(device, NULL, other, &pushed);
+    result = culvi_enter_any_stream(device, NULL, other, &green, &pushed);
     if (result == CULV_OK) {
         culvi_leave_frame(device, pushed);
-        result = culvi_enter_any_stream(device, NULL, stream, &pushed);
+        result = culvi_enter_any_stream(device, NULL, stream, &green, &pushed);
     }
     if (result == CULV_OK) {
         result = culvi_order_check(device, "culv_stream_wait_stream", other,
@@ -267,9 +289,14 @@ culv_result culv_stream_wait_stream(culv_device *device, CUstream stream, CUstre
 void culvi_order_end(culv_device *device)
 {
     culvi_scope scope;
-    if (device->orders == NULL) return;
+    if (device->orders == NULL && device->num_detours == 0) return;
     const bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS ||
                          (!device->lost && culvi_enter_quietly(device, &scope) == CUDA_SUCCESS);
+    while (device->num_detours > 0) {
+        const CUstream stream = device->detours[--device->num_detours].stream;
+        if (CULVI_RELEASE(device, cuStreamDestroy, (stream)) != CUDA_SUCCESS)
+            (void)CULVI_RELEASE(device, cuStreamDestroy, (stream));
+    }
     while (device->orders != NULL) {
         culvi_order_block *b = device->orders;
         device->orders = b->next;

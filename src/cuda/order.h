@@ -8,6 +8,9 @@
 /* Makes `after` wait for the work that `before` has so far. Neither is being captured, or both are
  * in one capture. In the device's context, relaxed (R8). */
 CUresult culvi_order(culv_device *device, CUstream before, CUstream after, const char **call);
+/* The stream that takes semaphores in place of a green context's, always the same one: what one
+ * waits and signals in order, the other does. */
+CUresult culvi_detour_of(culv_device *device, CUstream green, CUstream *out, const char **call);
 /* Refuses two streams that cannot be ordered because of a capture. The words name what each is. */
 culv_result culvi_order_check(const culv_device *device, const char *function, CUstream before,
                               const char *before_is, CUstream after, const char *after_is);

@@ -83,12 +83,13 @@ static culv_result check_stream(culv_device *device, const char *object, CUstrea
         return culvi_fail_cuda(device, object, r, call, CULV_REASON_STREAM_DEVICE,
                                "the stream %p could not be examined; was it destroyed?",
                                (void *)stream);
-    *green = context != device->context && is_green(device, stream);
-    if (*green && actual == device->ordinal)
+    *green = context != device->context && actual == device->ordinal && is_green(device, stream);
+    if (*green)
         return culvi_fail(
             &device->voice, object, CULV_ERROR_UNSUPPORTED, CULV_REASON_STREAM_DEVICE,
-            "the stream %p is one of a green context, where NVIDIA's driver (580) signals and waits for no external semaphore (CUDA_ERROR_INVALID_HANDLE); "
-            "order it with culv_stream_wait_stream() behind and before a stream that was made with culv_device_context() current, and give that stream",
+            "the stream %p is one of a green context, which this call does not take; order it with "
+            "culv_stream_wait_stream() behind and before a stream that was made with "
+            "culv_device_context() current, and give that stream",
             (void *)stream);
     if (context != device->context)
         return culvi_fail(
@@ -114,9 +115,9 @@ CUresult culvi_stream_capture(const culv_device *device, CUstream stream, culvi_
 
 /* A green context's stream is never remembered: most calls refuse it. */
 static culv_result enter_stream(culv_device *device, const char *object, CUstream stream,
-                                bool green_too, bool *pushed)
+                                bool *green, bool *pushed)
 {
-    bool green = false;
+    bool is_one = false;
     const char *call = NULL;
     CUresult r = culvi_enter_frame(device, pushed, &call);
     if (r != CUDA_SUCCESS)
@@ -124,9 +125,12 @@ static culv_result enter_stream(culv_device *device, const char *object, CUstrea
                                "the device's context could not be made current");
     /* The default streams are those of the context that is current now. */
     if (is_default(stream) || culvi_stream_known(device, stream)) return CULV_OK;
-    culv_result result = check_stream(device, object, stream, &green);
+    culv_result result = check_stream(device, object, stream, &is_one);
     if (result == CULV_OK) remember(device, stream);
-    if (result != CULV_OK && green && green_too) result = CULV_OK;
+    if (is_one && green != NULL) {
+        *green = true;
+        result = CULV_OK;
+    }
     if (result != CULV_OK) culvi_leave_frame(device, *pushed);
     return result;
 }
@@ -134,13 +138,14 @@ static culv_result enter_stream(culv_device *device, const char *object, CUstrea
 culv_result culvi_enter_stream(culv_device *device, const char *object, CUstream stream,
                                bool *pushed)
 {
-    return enter_stream(device, object, stream, false, pushed);
+    return enter_stream(device, object, stream, NULL, pushed);
 }
 
 culv_result culvi_enter_any_stream(culv_device *device, const char *object, CUstream stream,
-                                   bool *pushed)
+                                   bool *green, bool *pushed)
 {
-    return enter_stream(device, object, stream, true, pushed);
+    *green = false;
+    return enter_stream(device, object, stream, green, pushed);
 }
 
 culv_result culvi_recheck_stream(culv_device *device, const char *object, CUstream stream)

@@ -205,8 +205,117 @@ LIB_CASE(in_order)
     raw_vk_timeline_destroy(&w->vk, timeline);
 }
 
+/* Green contexts ------------------------------------------------------------------------------- */
+
+typedef struct green {
+    CUresult(CUDAAPI *create)(void **context, void *parts, CUdevice device, unsigned flags);
+    CUresult(CUDAAPI *create_stream)(CUstream *stream, void *context, unsigned flags, int priority);
+    CUresult(CUDAAPI *destroy)(void *context);
+    void *context;
+    CUstream stream;
+} green;
+
+/* A stream on a part of the multiprocessors. False: the driver has none. */
+static bool open_green(const lib_world *w, green *g)
+{
+    unsigned char all[512], part[512], rest[512]; /* CUdevResource has 144 bytes (cuda.h) */
+    unsigned parts = 1;
+    void *description = NULL;
+    CUresult(CUDAAPI * get)(CUdevice device, void *resource, int type);
+    CUresult(CUDAAPI * split)(void *out, unsigned *count, const void *from, void *left,
+                              unsigned flags, unsigned least);
+    CUresult(CUDAAPI * describe)(void **out, void *resources, unsigned count);
+    const struct {
+        const char *name;
+        int version;
+        void *function;
+    } calls[] = {{"cuDeviceGetDevResource", 12040, &get},
+                 {"cuDevSmResourceSplitByCount", 12040, &split},
+                 {"cuDevResourceGenerateDesc", 12040, &describe},
+                 {"cuGreenCtxCreate", 12040, &g->create},
+                 {"cuGreenCtxStreamCreate", 12050, &g->create_stream},
+                 {"cuGreenCtxDestroy", 12040, &g->destroy}};
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        void (*found)(void) = culv_device_cuda_proc(w->device, calls[i].name, calls[i].version);
+        if (found == NULL) return false;
+        memcpy(calls[i].function, &found, sizeof found);
+    }
+    const CUdevice device = (CUdevice)lib_caps(w->device).ordinal;
+    CU_OK(get(device, all, 1)); /* CU_DEV_RESOURCE_TYPE_SM */
+    CU_OK(split(part, &parts, all, rest, 0, 16));
+    CU_OK(describe(&description, part, 1));
+    CU_OK(g->create(&g->context, description, device, 1)); /* CU_GREEN_CTX_DEFAULT_STREAM */
+    CU_OK(g->create_stream(&g->stream, g->context, CU_STREAM_NON_BLOCKING, 0));
+    return true;
+}
+
+enum { ROUNDS = 33 };
+
+/* A green context's stream waits and signals, submitted ahead and in a graph, and ends an
+ * object. */
+LIB_CASE(of_green_contexts)
+{
+    green g = {0};
+    uint32_t seen[ROUNDS + 1];
+    const raw_cuda *cu = w->cu;
+    CUgraph graph = NULL;
+    CUgraphExec exec = NULL;
+    CUDA_GRAPH_INSTANTIATE_PARAMS how = {0};
+    if (!open_green(w, &g)) {
+        lib_close(w);
+        SKIP("the driver has no green contexts");
+    }
+    VkSemaphore out = raw_vk_timeline(&w->vk, 0, true), in = raw_vk_timeline(&w->vk, 0, true);
+    culv_semaphore *to_vulkan = lib_import_timeline(w, out), *to_cuda = lib_import_timeline(w, in);
+    CUcontext before = lib_enter(w);
+    CUstream plain = lib_stream(w);
+    CUdeviceptr value = 0, list = 0;
+    CU_OK(cu->MemAlloc(&value, 4));
+    CU_OK(cu->MemAlloc(&list, sizeof seen));
+    for (uint32_t i = 0; i <= ROUNDS; i++) {
+        const bool captured = i == ROUNDS;
+        if (captured) CU_OK(cu->StreamBeginCapture(g.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+        LIB_OK((i % 2 ? wait_batch : culv_semaphore_wait)(to_cuda, g.stream, i + 1));
+        CU_OK(cu->MemsetD32Async(value, i, 1, g.stream));
+        LIB_OK((i % 2 ? signal_batch : culv_semaphore_signal)(to_vulkan, g.stream, 2 * i + 1));
+        if (!captured) LIB_OK(culv_stream_wait_stream(w->device, plain, g.stream));
+        CU_OK(cu->MemcpyDtoDAsync(list + i * sizeof(uint32_t), value, sizeof(uint32_t),
+                                  captured ? g.stream : plain));
+        if (!captured) LIB_OK(culv_stream_wait_stream(w->device, g.stream, plain));
+        LIB_OK(culv_semaphore_signal(to_vulkan, g.stream, 2 * i + 2));
+    }
+    CU_OK(cu->StreamEndCapture(g.stream, &graph));
+    CU_OK(cu->GraphInstantiateWithParams(&exec, graph, &how));
+    lib_sleep_ms(20);
+    REQUIRE_EQ(raw_vk_timeline_value(&w->vk, out), 0);
+    for (uint32_t i = 0; i <= ROUNDS; i++) {
+        if (i == ROUNDS) CU_OK(cu->GraphLaunch(exec, plain));
+        raw_vk_timeline_signal(&w->vk, in, i + 1);
+        REQUIRE(raw_vk_timeline_wait(&w->vk, out, 2 * i + 2, TEST_FAR_MS));
+    }
+    lib_finish(w, plain);
+    CU_OK(cu->MemcpyDtoHAsync(seen, list, sizeof seen, plain));
+    lib_finish(w, plain);
+    for (uint32_t i = 0; i <= ROUNDS; i++)
+        REQUIRE_EQ(seen[i], i);
+    LIB_OK(culv_semaphore_destroy_after(&to_vulkan, g.stream));
+    LIB_OK(culv_semaphore_destroy_after(&to_cuda, g.stream));
+    CU_OK(cu->GraphExecDestroy(exec));
+    CU_OK(cu->GraphDestroy(graph));
+    CU_OK(cu->MemFree(list));
+    CU_OK(cu->MemFree(value));
+    CU_OK(cu->StreamDestroy(g.stream));
+    CU_OK(g.destroy(g.context));
+    lib_stream_destroy(w, plain);
+    lib_leave(w, before);
+    lib_settle(w);
+    raw_vk_timeline_destroy(&w->vk, out);
+    raw_vk_timeline_destroy(&w->vk, in);
+}
+
 const test_case semaphore_stream_cases[] = {
     {.name = "streams.in_order", .run = in_order},
+    {.name = "streams.of_green_contexts", .run = of_green_contexts},
     {.name = "streams.default", .run = default_streams},
     {.name = "streams.of_other_contexts", .run = streams_of_other_contexts},
     {.name = "streams.destroyed", .run = destroyed},
