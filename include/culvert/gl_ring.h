@@ -125,7 +125,8 @@ CULV_EXPORT culv_ring *culv_gl_ring_core(const culv_gl_ring *ring);
 CULV_EXPORT culv_gl_way culv_gl_ring_way(const culv_gl_ring *ring);
 
 /** Tells whether OpenGL's two calls wait on the CPU for CUDA's work or for OpenGL's own: with
- * MEMORY without GL_EXT_semaphore or GL_NV_timeline_semaphore, and with STAGED. 0 for NULL.
+ * MEMORY without GL_EXT_semaphore or GL_NV_timeline_semaphore or across two GPUs, and with STAGED.
+ * 0 for NULL.
  * Threads: any. */
 CULV_EXPORT culv_bool culv_gl_ring_waits_on_host(const culv_gl_ring *ring);
 

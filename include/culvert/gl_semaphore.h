@@ -12,8 +12,9 @@
  * If OpenGL has GL_EXT_semaphore (and for timelines GL_NV_timeline_semaphore), the GPU waits and
  * the host goes on. Otherwise, as with Mesa's llvmpipe, the same calls wait on the CPU: a signal
  * finishes OpenGL's work and then signals the timeline from the host, and a wait blocks the calling
- * thread until the timeline has the value, or the time is up. culv_gl_semaphore_waits_on_host()
- * tells which it is.
+ * thread until the timeline has the value, or the time is up. So they do if CUDA's GPU is another
+ * one (allow_other_gpu), for whose signals NVIDIA's OpenGL 580 did not wait.
+ * culv_gl_semaphore_waits_on_host() tells which it is.
  *
  * Use one semaphore for each direction. If both sides signal one timeline, each signal must exceed
  * those of both sides. */
@@ -65,9 +66,9 @@ CULV_INIT(culv_gl_uses)
  * NULL for a timeline at 0. If sharing is impossible and `fallback` is set, CUDA signals and waits
  * in another way (culv_semaphore_sharing()).
  * Errors: INVALID (CONTEXT, VALUE; DEVICE_MISMATCH: the context is another GPU's, and `fallback` is
- * not set), UNSUPPORTED (EXTENSION_MISSING: a binary one without GL_EXT_semaphore; NOT_EXPORTABLE;
- * DEVICE_MISMATCH: with allow_other_gpu; PEER), DRIVER (a call of OpenGL, Vulkan or CUDA failed),
- * ASYNC, OUT_OF_MEMORY.
+ * not set), UNSUPPORTED (EXTENSION_MISSING: a binary one without GL_EXT_semaphore; DEVICE_MISMATCH:
+ * a binary one across two GPUs; NOT_EXPORTABLE;
+ * PEER), DRIVER (a call of OpenGL, Vulkan or CUDA failed), ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_semaphore_destroy(); it keeps the attachment alive.
  * Threads: the context's.
  * Source: GL_EXT_semaphore, GL_NV_timeline_semaphore. */

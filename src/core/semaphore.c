@@ -7,6 +7,7 @@
 #include "core/import.h"
 #include "core/relay.h"
 #include "cuda/context.h"
+#include "cuda/order.h"
 
 static culvi_handle_use use_of(culv_semaphore_type type)
 {
@@ -142,6 +143,21 @@ culv_result culvi_semaphore_import_exported(culv_device *device, const culvi_wor
     if (result == CULV_OK) result = import_checked(device, words, exporter, &import, d, out);
     if (result != CULV_OK) culvi_handle_close(&d->handle);
     return result;
+}
+
+culv_result culvi_semaphore_goes_across(culv_semaphore *semaphore)
+{
+    culv_device *device = semaphore->device;
+    const char *call = NULL;
+    culvi_scope scope;
+    culv_result result = culvi_enter(device, &scope, semaphore->label);
+    if (result != CULV_OK) return result;
+    const CUresult r = culvi_arrive_prepare(device, &call);
+    culvi_leave(device, &scope);
+    semaphore->across = r == CUDA_SUCCESS;
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    return culvi_fail_cuda(device, semaphore->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                           "no memory could be had that signals to another GPU need");
 }
 
 culv_result culv_semaphore_import_take(culv_device *device, const culv_semaphore_desc *desc,

@@ -16,6 +16,7 @@ struct culv_semaphore {
     CUexternalSemaphore external;
     culv_semaphore_type type;
     bool untracked;
+    bool across;       /* it is another GPU's: culvi_arrive() comes before a signal */
     uint64_t exporter; /* culvi_graphics::id of the attachment that exported it; 0: another's */
     const char *owner_destroy_call; /* as culv_buffer's */
     culvi_relay *relay;             /* NULL: it is shared */
@@ -37,6 +38,8 @@ struct culv_semaphore {
     culvi_deferred deferred;
 };
 
+/* Says that the semaphore is another GPU's. False (recorded): it cannot be. */
+culv_result culvi_semaphore_goes_across(culv_semaphore *semaphore);
 /* Makes it known to the log and to whoever looks for waits. */
 void culvi_semaphore_made(culv_semaphore *semaphore);
 

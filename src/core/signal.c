@@ -129,10 +129,18 @@ static culv_result fail_call(const culv_semaphore_point *points, uint32_t count,
                            "%s could not %s value %" PRIu64, name, verb, points[0].value);
 }
 
-static CUresult call_driver(const culv_device *device, direction way,
+static CUresult call_driver(const culv_semaphore_point *points, direction way,
                             const CUexternalSemaphore *externals, const params *array,
                             uint32_t count, CUstream stream)
 {
+    const culv_device *device = points[0].semaphore->device;
+    /* What the stream has written on the other GPU is there before the signal. */
+    for (uint32_t i = 0; way == SIGNAL && i < count; i++) {
+        if (!points[i].semaphore->across) continue;
+        const CUresult r = culvi_arrive(device, stream);
+        if (r != CUDA_SUCCESS) return r;
+        break;
+    }
     return way == SIGNAL ? device->cuda->cuSignalExternalSemaphoresAsync(externals, &array->signal,
                                                                          count, stream)
                          : device->cuda->cuWaitExternalSemaphoresAsync(externals, &array->wait,
@@ -142,10 +150,11 @@ static CUresult call_driver(const culv_device *device, direction way,
 /* NVIDIA's driver (580) signals and waits for no external semaphore in a green context's stream:
  * another stream does, which the green one is ordered behind and before. A captured stream is
  * joined again. In the device's context. */
-static CUresult call_by_detour(culv_device *device, direction way,
+static CUresult call_by_detour(const culv_semaphore_point *points, direction way,
                                const CUexternalSemaphore *externals, const params *array,
                                uint32_t count, CUstream green, const char **failed)
 {
+    culv_device *device = points[0].semaphore->device;
     CUstream stream = NULL;
     culvi_capture capture = CULVI_NOT_CAPTURED;
     *failed = "cuStreamIsCapturing";
@@ -156,7 +165,7 @@ static CUresult call_by_detour(culv_device *device, direction way,
         r = culvi_order(device, green, stream, failed);
     if (r != CUDA_SUCCESS) return r;
     *failed = way == SIGNAL ? "cuSignalExternalSemaphoresAsync" : "cuWaitExternalSemaphoresAsync";
-    r = call_driver(device, way, externals, array, count, stream);
+    r = call_driver(points, way, externals, array, count, stream);
     if (captured || (way == WAIT && r == CUDA_SUCCESS)) {
         const char *joining = NULL;
         const CUresult joined = culvi_order(device, stream, green, &joining);
@@ -179,13 +188,13 @@ static culv_result call(const culv_semaphore_point *points, uint32_t count, dire
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
     bool pushed, green;
     if (culvi_stream_known(device, stream) && !device->lost)
-        r = call_driver(device, way, externals, array, count, stream);
+        r = call_driver(points, way, externals, array, count, stream);
     if (r == CUDA_SUCCESS) return CULV_OK;
     if (r == CUDA_ERROR_INVALID_CONTEXT) {
         culv_result result = culvi_enter_any_stream(device, first->label, stream, &green, &pushed);
         if (result != CULV_OK) return result;
-        r = green ? call_by_detour(device, way, externals, array, count, stream, &failed)
-                  : call_driver(device, way, externals, array, count, stream);
+        r = green ? call_by_detour(points, way, externals, array, count, stream, &failed)
+                  : call_driver(points, way, externals, array, count, stream);
         if (r != CUDA_SUCCESS) result = fail_call(points, count, way, r, failed, stream);
         culvi_leave_frame(device, pushed);
         return result;

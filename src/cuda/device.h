@@ -91,6 +91,7 @@ struct culv_device {
     culvi_mutex orders_lock; /* no other lock is taken under it */
     culvi_order_block *orders;
     atomic_bool orders_by_event; /* the driver has no such words */
+    CUdeviceptr arrived;         /* culvi_arrive() writes to it; 0: no semaphore is another GPU's */
     /* Streams of this context in place of green ones, which take no semaphores */
     uint32_t num_detours;
     culvi_detour detours[CULVI_DETOURS];

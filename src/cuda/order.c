@@ -173,7 +173,9 @@ CUresult culvi_order(culv_device *device, CUstream before, CUstream after, const
     uint32_t word = 0;
     culvi_capture capture = CULVI_NOT_CAPTURED;
     *call = "cuStreamIsCapturing";
-    CUresult r = culvi_stream_capture(device, after, &capture);
+    CUresult r = culvi_stream_capture(device, before, &capture);
+    if (r == CUDA_SUCCESS && capture == CULVI_NOT_CAPTURED)
+        r = culvi_stream_capture(device, after, &capture);
     if (r != CUDA_SUCCESS) return r;
     /* In a capture an event is an edge of the graph, and costs nothing. */
     if (capture == CULVI_NOT_CAPTURED && device->cuda->cuStreamWriteValue64 != NULL &&
@@ -208,6 +210,28 @@ CUresult culvi_detour_of(culv_device *device, CUstream green, CUstream *out, con
     *out = device->detours[i].stream;
     culvi_mutex_unlock(&device->orders_lock);
     return r;
+}
+
+CUresult culvi_arrive_prepare(culv_device *device, const char **call)
+{
+    CUresult r = CUDA_SUCCESS;
+    *call = "cuMemAlloc";
+    culvi_mutex_lock(&device->orders_lock);
+    if (device->arrived == 0)
+        r = CULVI_CU(device, cuMemAlloc, (&device->arrived, sizeof(uint64_t)));
+    if (r == CUDA_SUCCESS && device->cuda->cuStreamWriteValue64 == NULL) r = CUDA_ERROR_NOT_FOUND;
+    culvi_mutex_unlock(&device->orders_lock);
+    return r;
+}
+
+/* NVIDIA's driver (580) writes memsets of up to 4 KiB and copies of some KiB from the host inline.
+ * If the memory is another GPU's, the signal of an external semaphore can overtake them: Vulkan and
+ * OpenGL read what was there before (measured on two H200, docs/two-gpus.md). The barrier of such a
+ * write of a word waits for them; an event does not. */
+CUresult culvi_arrive(const culv_device *device, CUstream stream)
+{
+    return device->cuda->cuStreamWriteValue64(stream, device->arrived, 1,
+                                              CU_STREAM_WRITE_VALUE_DEFAULT);
 }
 
 /* Captures ------------------------------------------------------------------------------------- */
@@ -289,7 +313,7 @@ culv_result culv_stream_wait_stream(culv_device *device, CUstream stream, CUstre
 void culvi_order_end(culv_device *device)
 {
     culvi_scope scope;
-    if (device->orders == NULL && device->num_detours == 0) return;
+    if (device->orders == NULL && device->num_detours == 0 && device->arrived == 0) return;
     const bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS ||
                          (!device->lost && culvi_enter_quietly(device, &scope) == CUDA_SUCCESS);
     while (device->num_detours > 0) {
@@ -297,6 +321,8 @@ void culvi_order_end(culv_device *device)
         if (CULVI_RELEASE(device, cuStreamDestroy, (stream)) != CUDA_SUCCESS)
             (void)CULVI_RELEASE(device, cuStreamDestroy, (stream));
     }
+    if (device->arrived != 0 && CULVI_RELEASE(device, cuMemFree, (device->arrived)) != CUDA_SUCCESS)
+        (void)CULVI_RELEASE(device, cuMemFree, (device->arrived));
     while (device->orders != NULL) {
         culvi_order_block *b = device->orders;
         device->orders = b->next;

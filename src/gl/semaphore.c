@@ -89,14 +89,14 @@ culv_result culvi_gl_make_semaphore(culvi_graphics *graphics, const culvi_semaph
     culvi_graphics *vk = NULL;
     culv_handle handle;
     culv_result result = CULV_OK;
-    const bool imported = exportable && imports(gl, plan->type);
-    /* It read words of 0 where CUDA's signal had come (measured with 580). */
-    if (exportable && gl->base.across)
+    /* NVIDIA's OpenGL does not wait for what another GPU signals (measured with 580): it read
+     * memory that CUDA still wrote. Vulkan's queue waits for the same semaphore. */
+    const bool imported = exportable && !gl->base.across && imports(gl, plan->type);
+    if (plan->type == CULV_SEMAPHORE_BINARY && gl->base.across)
         return culvi_fail(culvi_gl_voice(gl), plan->label, CULV_ERROR_UNSUPPORTED,
                           CULV_REASON_DEVICE_MISMATCH,
-                          "OpenGL may read before what another GPU wrote has arrived, although its "
-                          "signal has. Draw with Vulkan, or let the host wait for both sides: "
-                          "cuStreamSynchronize() before OpenGL reads, glFinish() before CUDA does");
+                          "OpenGL does not wait for a binary semaphore that another GPU signals; "
+                          "use a timeline, for which the CPU waits");
     if (plan->type == CULV_SEMAPHORE_BINARY && !imported)
         result = culvi_gl_need(gl, plan->label, CULVI_GL_SEMAPHORE, CULVI_GL_SEMAPHORE_HANDLE,
                                "it has no binary semaphores; use a timeline, for which the CPU "

@@ -28,7 +28,15 @@ static culv_result share_native(culvi_graphics *graphics, uint64_t semaphore,
     const culvi_graphics_api *api = graphics->api;
     culv_result result = api->export_semaphore(graphics, import->label, semaphore, &import->handle);
     if (result != CULV_OK) return result;
-    return culvi_semaphore_import_exported(graphics->device, api->words, graphics->id, import, out);
+    result =
+        culvi_semaphore_import_exported(graphics->device, api->words, graphics->id, import, out);
+    if (result != CULV_OK || !graphics->across) return result;
+    result = culvi_semaphore_goes_across(*out);
+    if (result != CULV_OK) {
+        culvi_semaphore_release_or_defer(*out, false, NULL);
+        *out = NULL;
+    }
+    return result;
 }
 
 /* Only of what was imported as a timeline: drivers crash when they are asked for the counter of a

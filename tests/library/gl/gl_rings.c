@@ -271,11 +271,12 @@ static void by_memory(void)
     carry(CULV_GL_WAY_MEMORY, 6, 3, 0);
 }
 
-/* CUDA's side is another GPU: rings and semaphores do not go across, and say what does. */
+/* CUDA's side is another GPU: buffers go across, and an image says what does. */
 static void across(void)
 {
+    static uint32_t words[BYTES / 4];
     turns t = {.ring = NULL};
-    culv_shared_semaphore *semaphore = NULL;
+    culv_ring_frame f;
     gl_stage_across = true;
     gl_stage_open(&t.s, 0);
     LIB_ERROR(try_ring(&t, CULV_GL_WAY_MEMORY, CULV_RING_CONSUMER, 3, NULL, &plain, 0),
@@ -287,14 +288,25 @@ static void across(void)
     d.max_depth = 3;
     d.resources = &resource;
     d.num_resources = 1;
+    d.side = CULV_RING_CONSUMER;
     d.way = CULV_GL_WAY_MEMORY;
-    LIB_REFUSES(culv_gl_ring, t.ring, culv_gl_ring_create(t.s.attachment, &d, &t.ring),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_DEVICE_MISMATCH);
-    LIB_SAYS("Draw with Vulkan");
-    LIB_REFUSES(culv_shared_semaphore, semaphore,
-                culv_gl_semaphore_create(t.s.attachment, NULL, &semaphore), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_DEVICE_MISMATCH);
-    LIB_SAYS("cuStreamSynchronize()");
+    LIB_OK(culv_gl_ring_create(t.s.attachment, &d, &t.ring));
+    t.core = culv_gl_ring_core(t.ring);
+    for (uint32_t n = 0; n < 10; n++) {
+        CUcontext before;
+        LIB_OK(culv_ring_acquire_on(t.core, CULV_RING_PRODUCER, t.s.stream, FAR, &f));
+        CU_OK(t.s.cu->CtxPushCurrent(t.s.context));
+        CU_OK(t.s.cu->MemsetD32Async(culv_gl_ring_pointer(t.ring, f.slot, 0), value_of(n),
+                                     BYTES / 4, t.s.stream));
+        CU_OK(t.s.cu->CtxPopCurrent(&before));
+        LIB_OK(culv_ring_release_on(t.core, CULV_RING_PRODUCER, t.s.stream, &f));
+        LIB_OK(culv_gl_ring_acquire(t.ring, FAR, &f));
+        raw_gl_read_buffer(&t.s.gl, culv_gl_ring_name(t.ring, f.slot, 0), words, BYTES);
+        require_all(words, BYTES / 4, n, "buffer");
+        LIB_OK(culv_gl_ring_release(t.ring, &f));
+    }
+    LIB_OK(culv_ring_drain(t.core, FAR, 0));
+    LIB_OK(culv_gl_ring_destroy(&t.ring));
     gl_stage_close(&t.s);
 }
 

@@ -461,6 +461,48 @@ static void solvers(void)
     scene_close(&s);
 }
 
+/* What the driver writes inline is there before the signal, also if the link has slept: without
+ * culvi_arrive() an H200's Vulkan read the words from before in nearly every frame. */
+static void small_writes(void)
+{
+    enum { WORDS = 512, FRAMES = 24 };
+    static scene s;
+    static solver one;
+    static uint32_t words[WORDS];
+    raw_vk_buffer host;
+    VkFence fence;
+    const VkFenceCreateInfo fences = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    scene_open_bare(&s, SCENE_DIRECT);
+    solver_open(&s, 1, &one);
+    culv_ring *core = culv_vk_ring_core(one.ring);
+    raw_vk_buffer_create(&s.w.vk, 4 * PART, RAW_VK_HOST, &host);
+    VK_OK(vkCreateFence(s.w.vk.device, &fences, NULL, &fence));
+    for (uint32_t f = 1; f <= FRAMES; f++) {
+        LIB_OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, one.stream, CULV_RING_FOREVER,
+                                    &one.made));
+        const CUdeviceptr to = culv_vk_ring_pointer(one.ring, one.made.slot, 0);
+        const uint32_t count = f % 3 == 0 ? 1 : WORDS;
+        for (uint32_t i = 0; i < WORDS; i++)
+            words[i] = f;
+        lib_sleep_ms(20);
+        CUcontext before = lib_enter(&one.w);
+        CU_OK(f % 2 ? s.w.cu->MemsetD32Async(to, f, count, one.stream)
+                    : s.w.cu->MemcpyHtoDAsync(to, words, count * sizeof *words, one.stream));
+        lib_leave(&one.w, before);
+        LIB_OK(culv_ring_release_on(core, CULV_RING_PRODUCER, one.stream, &one.made));
+        draw(&s, &one, 1, &host, fence);
+        VK_OK(vkWaitForFences(s.w.vk.device, 1, &fence, VK_TRUE, UINT64_MAX));
+        VK_OK(vkResetFences(s.w.vk.device, 1, &fence));
+        for (uint32_t i = 0; i < count; i++)
+            REQUIRE_EQ(((const uint32_t *)host.mapped)[i], f);
+    }
+    raw_vk_idle(&s.w.vk);
+    vkDestroyFence(s.w.vk.device, fence, NULL);
+    solver_close(&one);
+    raw_vk_buffer_destroy(&s.w.vk, &host);
+    scene_close(&s);
+}
+
 /* A kernel of the solver's uses another GPU's pointer while a submission of Vulkan's waits for its
  * frame: the VkDevice and the other solver go on. */
 static void solver_faults(void)
@@ -536,6 +578,7 @@ const test_case across_cases[] = {
     {.name = "across.cudas_memory", .run = cudas_memory},
     {.name = "across.vector_of_the_owner", .run = vector_of_the_owner},
     {.name = "across.solvers", .run = solvers, .own = true},
+    {.name = "across.small_writes", .run = small_writes},
     {.name = "across.solver_faults", .run = solver_faults, .faults = true},
     {.name = NULL},
 };
