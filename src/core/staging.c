@@ -3,6 +3,7 @@
 #include "core/staging.h"
 
 #include "base/alloc.h"
+#include "base/desc.h"
 #include "cuda/context.h"
 #include "cuda/late.h"
 #include "cuda/stream.h"
@@ -273,4 +274,115 @@ culv_result culv_image_upload(culv_image *image, CUstream stream)
 culv_result culv_image_download(culv_image *image, CUstream stream)
 {
     return copy_whole_image(image, stream, false, __func__);
+}
+
+/* A linear field ------------------------------------------------------------------------------- */
+
+/* How the field lies, with packed pitches spelled out. */
+static culv_result check_field(const culv_image *image, culv_image_field *f, const culvi_part *part)
+{
+    const culvi_voice *voice = &image->memory->device->voice;
+    if (f->row_pitch == 0) f->row_pitch = part->row_bytes;
+    if (f->row_pitch < part->row_bytes || f->row_pitch > SIZE_MAX / 2)
+        return culvi_fail(voice, image->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_image_field.row_pitch is %" PRIu64 "; a row of level %" PRIu32
+                          " has %" PRIu64 " bytes",
+                          f->row_pitch, f->level, part->row_bytes);
+    if (f->slice_pitch == 0) f->slice_pitch = f->row_pitch * part->rows;
+    if (f->slice_pitch % f->row_pitch != 0 || f->slice_pitch / f->row_pitch < part->rows)
+        return culvi_fail(voice, image->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_image_field.slice_pitch is %" PRIu64 "; it is a multiple of "
+                          "row_pitch (%" PRIu64 ") and covers the %" PRIu32
+                          " rows of a slice or layer",
+                          f->slice_pitch, f->row_pitch, part->rows);
+    return CULV_OK;
+}
+
+static CUresult copy_field_to_peer(copy *c, const culv_image_field *f, const culvi_part *part,
+                                   const culv_image *peer)
+{
+    const CUDA_MEMCPY3D_PEER d = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                                  .srcDevice = f->pointer,
+                                  .srcPitch = (size_t)f->row_pitch,
+                                  .srcHeight = (size_t)(f->slice_pitch / f->row_pitch),
+                                  .srcContext = c->device->context,
+                                  .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                                  .dstArray = array_of(peer, part),
+                                  .dstContext = peer->memory->device->context,
+                                  .WidthInBytes = (size_t)part->row_bytes,
+                                  .Height = part->rows,
+                                  .Depth = culvi_part_slices(part)};
+    c->call = "cuMemcpy3DPeerAsync";
+    return c->device->cuda->cuMemcpy3DPeerAsync(&d, c->stream);
+}
+
+/* Into the image's own array, or into the host's memory. */
+static CUresult copy_field(copy *c, const culv_image_field *f, const culvi_part *part,
+                           const culv_image *image)
+{
+    CUDA_MEMCPY3D d = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                       .srcDevice = f->pointer,
+                       .srcPitch = (size_t)f->row_pitch,
+                       .srcHeight = (size_t)(f->slice_pitch / f->row_pitch),
+                       .WidthInBytes = (size_t)part->row_bytes,
+                       .Height = part->rows,
+                       .Depth = culvi_part_slices(part)};
+    const culvi_staging *staging = image->staging;
+    if (staging == NULL) {
+        d.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+        d.dstArray = array_of(image, part);
+    } else {
+        uint32_t i = 0;
+        while (staging->parts[i].level != part->level || staging->parts[i].plane != part->plane)
+            i++;
+        d.dstMemoryType = CU_MEMORYTYPE_HOST;
+        d.dstHost = (char *)staging->host + staging->parts[i].offset;
+        d.dstPitch = (size_t)part->row_bytes;
+        d.dstHeight = part->rows;
+    }
+    c->call = "cuMemcpy3DAsync";
+    return c->device->cuda->cuMemcpy3DAsync(&d, c->stream);
+}
+
+culv_result culv_image_write(culv_image *image, const culv_image_field *field, CUstream stream)
+{
+    culv_image_field f;
+    culvi_part part;
+    CUarray array = NULL;
+    bool pushed, green;
+    culv_result result = culvi_image_check_call(image, 0, 1, "level", field, "culv_image_write");
+    if (result != CULV_OK) return result;
+    const culvi_voice *voice = &image->memory->device->voice;
+    result = culvi_desc_read(voice, &f, sizeof f, field, "culv_image_field");
+    if (result != CULV_OK) return result;
+    if (f.pointer == 0)
+        return culvi_fail(voice, image->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_image_write: culv_image_field.pointer is 0");
+    result = culvi_image_check_call(image, f.level, image->desc.mip_levels, "level", field,
+                                    "culv_image_write");
+    if (result == CULV_OK)
+        result = culvi_image_check_call(image, f.plane, culvi_image_planes(image), "plane", field,
+                                        "culv_image_write");
+    if (result != CULV_OK) return result;
+    culvi_part_describe(image, f.level, f.plane, &part);
+    result = check_field(image, &f, &part);
+    const culvi_staging *staging = image->staging;
+    if (result == CULV_OK && staging == NULL)
+        result = image->row->planes > 1 ? culv_image_get_plane_array(image, f.plane, &array)
+                                        : culv_image_get_array(image, f.level, &array);
+    if (result != CULV_OK) return result;
+    copy c = {.device = image->memory->device, .label = image->label, .stream = stream};
+    result = culvi_enter_any_stream(c.device, c.label, stream, &green, &pushed);
+    if (result != CULV_OK) return result;
+    const CUresult r = staging != NULL && staging->path == CULV_SHARING_PEER
+                           ? copy_field_to_peer(&c, &f, &part, staging->peer_image)
+                           : copy_field(&c, &f, &part, image);
+    culvi_leave_frame(c.device, pushed);
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    result = culvi_cuda_sticky(r) ? CULV_OK : culvi_recheck_stream(c.device, c.label, stream);
+    if (result != CULV_OK) return result;
+    return culvi_fail_cuda(c.device, c.label, r, c.call, CULV_REASON_DRIVER_REFUSED,
+                           "%" PRIu32 " x %" PRIu32 " texels at %#llx could not be copied into the "
+                           "image",
+                           part.width, part.height, (unsigned long long)f.pointer);
 }

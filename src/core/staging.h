@@ -64,6 +64,10 @@ typedef struct culvi_staging {
 culvi_staging *culvi_staging_new(culv_device *device, culv_sharing path, const char *label,
                                  const culvi_format *row, const culv_image_desc *desc,
                                  uint64_t *size);
+/* Planes as copies see them: depth and stencil are two. */
+uint32_t culvi_image_planes(const culv_image *image);
+/* One level or plane of an image, without its place in a block. */
+void culvi_part_describe(const culv_image *image, uint32_t level, uint32_t plane, culvi_part *out);
 /* Registers staging->host with CUDA. If CUDA does not take it, copies take a detour, and the log
  * says so. */
 culv_result culvi_staging_register(culv_device *device, culvi_staging *staging, const char *label);

@@ -65,6 +65,17 @@ static void fill_in(const culvi_format *row, const culv_image_desc *d, culvi_par
         ((uint64_t)part->width + part->block_width - 1) / part->block_width * part->block_bytes;
 }
 
+uint32_t culvi_image_planes(const culv_image *image)
+{
+    return planes_of(image->row);
+}
+
+void culvi_part_describe(const culv_image *image, uint32_t level, uint32_t plane, culvi_part *out)
+{
+    *out = (culvi_part){.level = level, .plane = plane};
+    fill_in(image->row, &image->desc, out);
+}
+
 culvi_staging *culvi_staging_new(culv_device *device, culv_sharing path, const char *label,
                                  const culvi_format *row, const culv_image_desc *desc,
                                  uint64_t *size)

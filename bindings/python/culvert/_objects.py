@@ -16,7 +16,7 @@ from ._kernels import Kernel as Kernel, Kernels as Kernels, QueueKernels as Queu
 from ._lib import (OUT, Gate, InvalidError, LateError, Left, Making, Once, Owned, Pointer, Single, _homes, _lasts, _make, api, at_once, bury, drop, last_of, describe, driver_of, handle, library, looks, making, not_negative, process,
                    stream_handle, told)
 from ._struct import Structure
-from ._tensor import Seen, Tensor as Tensor, TensorSource, look, tensor_range as tensor_range
+from ._tensor import _LEGACY, Seen, Source, Tensor as Tensor, TensorSource, look, tensor_range as tensor_range
 from ._turns import SECOND, SLICE, Turns, check_value, until
 from ._types import DType, Handle, Shape, StreamLike, TensorLike
 
@@ -746,6 +746,25 @@ class VulkanImage(Owned):
         out = c_uint64()
         api.culv_image_get_surface(self._behind(api.culv_shared_image_cuda(self._need())), level, byref(out))
         return out.value
+
+    def write(self, tensor: Union[TensorLike, TensorSource], stream: StreamLike = None, level: int = 0) -> None:
+        """Copies a contiguous tensor of the GPU's into a whole level, on `stream`, which waits for the tensor's own (culv_image_write)."""
+        device, number = self._device, stream_handle(stream)
+        source = Source(tensor, number)
+        if source.on_host and not device.is_software:
+            raise ValueError("the tensor is in host memory: pass a copy on the GPU")
+        width, height, depth = c_uint32(), c_uint32(), c_uint32()
+        image = self._behind(api.culv_shared_image_cuda(self._need()))
+        api.culv_image_get_extent(image, level, byref(width), byref(height), byref(depth))
+        rows = height.value * depth.value * self.layers
+        if source.size % rows or source.shape[0] not in (height.value, depth.value, self.layers):
+            raise ValueError(f"the tensor is {source.shape} of {source.dtype}; level {level} has {width.value} x {height.value} x "
+                             f"{depth.value} texels in {self.layers} layers")
+        if source.stream is not None and source.stream != (number or _LEGACY):
+            api.culv_dlpack_hand_over(device._need(), source.stream, number or _LEGACY)
+        field = describe(d.culv_image_field)
+        field.pointer, field.row_pitch, field.level = source.address, source.size // rows, level
+        api.culv_image_write(image, field, number)
 
 
 class VulkanSemaphore(Semaphore):

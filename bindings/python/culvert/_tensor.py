@@ -545,3 +545,20 @@ def tensor_range(tensor: TensorLike) -> Tuple[int, int]:
     if seen.copied:
         seen.require()
     return seen.span
+
+
+class Source:
+    """Somebody's tensor, which is to be copied: its address, shape and type. `stream` is who will read it, and
+    `self.stream` whom that one has to wait for: None if nobody."""
+
+    def __init__(self, tensor: Any, stream: Optional[int] = None):
+        if isinstance(tensor, TensorSource):
+            tensor = tensor.tensor()
+        seen = look(tensor, stream).require(contiguous=True, memory=False)
+        self.address, self.shape, self.dtype, self.size = seen.pointer, seen.shape, seen.typestr, seen.nbytes
+        if self.size == 0:
+            raise ValueError("the tensor has no elements")
+        self.on_host, self.kept = seen.on_host, (tensor, seen.kept)
+        self.stream: Optional[int] = None if seen.on_host else seen.stream
+        if hasattr(tensor, "data_ptr") and not seen.on_host:
+            self.stream = sys.modules["torch"].cuda.current_stream(tensor.device).cuda_stream or _LEGACY

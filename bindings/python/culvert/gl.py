@@ -27,7 +27,7 @@ from ._lib import (Error, InvalidError, Left, Making, NoDeviceError, Once, Owned
                    stream_handle, told)
 from ._objects import NO_SLOT, Device, Ring, VulkanDevice, _host_follows, _wait_for_stream
 from ._struct import Structure
-from ._tensor import _LEGACY, Tensor, TensorSource, look, type_of
+from ._tensor import _LEGACY, Source, Tensor, TensorSource, look, type_of
 from ._turns import SECOND, cuda_waits, settle_cuda
 from ._types import DType, Shape, StreamLike, TensorLike
 from .vulkan import give_up_waits
@@ -190,23 +190,6 @@ class _Copy2D(ctypes.Structure):
                 ("dst_array", c_void_p), ("dst_pitch", c_size_t), ("width", c_size_t), ("height", c_size_t)]
 
 
-class _Source:
-    """Somebody's tensor, which is to be copied: its address, shape and type. `stream` is who will read it, and
-    `self.stream` whom that one has to wait for: None if nobody."""
-
-    def __init__(self, tensor: Any, stream: Optional[int] = None):
-        if isinstance(tensor, TensorSource):
-            tensor = tensor.tensor()
-        seen = look(tensor, stream).require(contiguous=True, memory=False)
-        self.address, self.shape, self.dtype, self.size = seen.pointer, seen.shape, seen.typestr, seen.nbytes
-        if self.size == 0:
-            raise ValueError("the tensor has no elements")
-        self.on_host, self.kept = seen.on_host, (tensor, seen.kept)
-        self.stream: Optional[int] = None if seen.on_host else seen.stream
-        if hasattr(tensor, "data_ptr") and not seen.on_host:
-            self.stream = sys.modules["torch"].cuda.current_stream(tensor.device).cuda_stream or _LEGACY
-
-
 _exported: Dict[int, Any] = {}  # what consumers of registered memory's tensors have not given back
 
 
@@ -354,7 +337,7 @@ class Turn(Single):
     def write(self, tensor: Union[TensorLike, TensorSource], resource: int = 0) -> None:
         """Copies a contiguous tensor, on the turn's stream, into the buffer or level 0 of the texture. The copy of a
         host's array is over when the call returns."""
-        source = _Source(tensor, self.stream)
+        source = Source(tensor, self.stream)
         self._check()
         if source.stream is not None and source.stream != (self.stream or _LEGACY):
             api.culv_dlpack_hand_over(self.device._need(), source.stream, self.stream or _LEGACY)
@@ -366,14 +349,14 @@ class Turn(Single):
         if source.on_host:
             _wait_for_stream(self.device, self.stream, 10 * SECOND, lambda: "the copy has not ended in 10 s")
 
-    def _write_buffer(self, source: _Source, resource: int) -> None:
+    def _write_buffer(self, source: Source, resource: int) -> None:
         there = self.buffer(resource)
         if source.size > there.size:
             raise ValueError(f"the tensor has {source.size} bytes and the buffer {there.size}")
         copy = self.device.cuda.cuMemcpyHtoDAsync if source.on_host else self.device.cuda.cuMemcpyDtoDAsync
         copy(there.pointer, source.address, source.size, self.stream)
 
-    def _write_texture(self, source: _Source, resource: int) -> None:
+    def _write_texture(self, source: Source, resource: int) -> None:
         width, height, texel = self._owner._extent(resource)
         row = width * texel
         if source.size != row * height or source.shape[:2] != (height, width):
@@ -1026,12 +1009,12 @@ class Attachment(Owned):
         why a better one was not."""
         if isinstance(what, numbers.Integral):
             return GLBuffer(self, int(what), dtype, shape, writer, way)
-        source = _Source(what)
+        source = Source(what)
         made = GLBuffer(self, source.size, dtype or source.dtype, source.shape if shape is None else shape, writer, way)
         made.says.append(self._why_a_copy(source, writer))
         return self._filled(made, what, writer)
 
-    def _why_a_copy(self, source: _Source, writer: str) -> str:
+    def _why_a_copy(self, source: Source, writer: str) -> str:
         if writer == "opengl":
             return "the buffer has the tensor's size and type; OpenGL writes it"
         adopted = c_void_p()
@@ -1071,7 +1054,7 @@ class Attachment(Owned):
                                     no_surfaces=no_surfaces, label=label)
         if what is None:
             return GLTexture(self, internal_format, width, height, writer, way, **desc)
-        source = _Source(what)
+        source = Source(what)
         height, width = (*source.shape, 1, 1)[:2]
         internal_format = internal_format or format_of(source.dtype, source.shape)
         made = GLTexture(self, internal_format, width, height, writer, way, **desc)

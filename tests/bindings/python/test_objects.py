@@ -230,6 +230,20 @@ def test_images(gpu):
         with pytest.raises(culvert.InvalidError) as e:
             image.array(2)
         assert e.value.reason == "LEVEL" and "frame" in e.value.message
+        with gpu.vk.buffer(30 * 16 * 4) as field, gpu.device.stream() as stream, gpu.device.stream() as other:
+            np.asarray(field.tensor("int32"))[:] = range(480)
+            image.write(field.tensor("uint8", (16, 30, 4), stream=other), stream, level=1)
+            gpu.device.wait_stream(other, stream)
+            row = (ctypes.c_uint32 * 30)()
+            copy = culvert.gl._Copy2D(src_type=3, src_array=image.array(1), src_y=15, dst_type=1, dst_host=ctypes.addressof(row),
+                                      dst_pitch=120, width=120, height=1)
+            gpu.device.make_current()
+            gpu.device.cuda.cuMemcpy2DAsync(ctypes.byref(copy), other)
+            gpu.device.cuda.cuStreamSynchronize(other)
+            assert list(row) == list(range(450, 480))
+            for wrong in ((15, 30, 4), (16, 31, 4)[:1]):
+                with pytest.raises((ValueError, culvert.InvalidError)):
+                    image.write(field.tensor("uint8", wrong), stream, level=1)
 
 
 def test_imports_by_file_descriptor(gpu):

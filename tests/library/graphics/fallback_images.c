@@ -267,6 +267,65 @@ static void write_cuda(const scene *s, const row *r, culv_image *image, uint32_t
     }
 }
 
+/* The same straight from linear memory to where Vulkan reads it, also with room behind rows and
+ * slices. */
+static void write_fields(const scene *s, const row *r, culv_image *image, uint32_t seed,
+                         unsigned char *texels)
+{
+    const raw_cuda *cu = s->w.cu;
+    for (uint32_t i = 0; i < num_pieces; i++) {
+        const piece *p = &pieces[i];
+        const size_t row_bytes = (size_t)p->blocks * p->block_bytes,
+                     pitch = i % 2 ? row_bytes : row_bytes + 3 * p->block_bytes,
+                     slice = i % 2 ? pitch * p->rows : pitch * (p->rows + 2);
+        culv_image_field f = culv_image_field_init();
+        CUcontext before = lib_enter(&s->w);
+        fill(r, p, seed, texels);
+        CU_OK(cu->MemAlloc(&f.pointer, slice * p->slices));
+        for (size_t z = 0; z < p->slices; z++)
+            for (size_t y = 0; y < p->rows; y++)
+                CU_OK(raw_cuda_upload(cu, f.pointer + z * slice + y * pitch,
+                                      texels + (z * p->rows + y) * row_bytes, row_bytes));
+        lib_leave(&s->w, before);
+        f.row_pitch = i % 2 ? 0 : pitch;
+        f.slice_pitch = i % 2 ? 0 : slice;
+        f.level = p->level;
+        f.plane = p->plane;
+        LIB_OK(culv_image_write(image, &f, s->stream));
+        lib_finish(&s->w, s->stream);
+        before = lib_enter(&s->w);
+        CU_OK(cu->MemFree(f.pointer));
+        lib_leave(&s->w, before);
+    }
+}
+
+static void refuse_fields(culv_image *image, const row *r)
+{
+    const culv_image_field good = culv_image_field_init();
+    const struct {
+        uint64_t pointer, row_pitch, slice_pitch;
+        uint32_t level, plane;
+        culv_reason reason;
+    } bad[] = {{0, 0, 0, 0, 0, CULV_REASON_NULL_ARGUMENT},
+               {4096, 1, 0, 0, 0, CULV_REASON_VALUE},
+               {4096, 4096, 4097, 0, 0, CULV_REASON_VALUE},
+               {4096, 4096, 4096ull * (pieces[0].rows - 1), 0, 0, CULV_REASON_VALUE},
+               {4096, UINT64_MAX, 0, 0, 0, CULV_REASON_VALUE},
+               {4096, 0, 0, r->levels, 0, CULV_REASON_LEVEL},
+               {4096, 0, 0, 0, planes_of(r), CULV_REASON_LEVEL}};
+    LIB_INVALID(culv_image_write(image, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        culv_image_field f = good;
+        if (i == 3 && pieces[0].rows == 1) continue; /* 0: packed */
+        f.pointer = (CUdeviceptr)bad[i].pointer;
+        f.row_pitch = bad[i].row_pitch;
+        f.slice_pitch = bad[i].slice_pitch;
+        f.level = bad[i].level;
+        f.plane = bad[i].plane;
+        LIB_INVALID(culv_image_write(image, &f, NULL), bad[i].reason);
+    }
+}
+
 static void require_cuda(const scene *s, const row *r, culv_image *image, uint32_t seed,
                          unsigned char *texels)
 {
@@ -407,9 +466,13 @@ static void run_row(scene *s, const row *r)
                 CULV_REASON_VALUE);
     image_barrier(commands, r, image, CULV_VK_USE_ANY, false, true);
     raw_vk_submit(&s->w.vk, commands, NULL);
-    for (uint32_t turn = 1; turn <= 2; turn++) {
-        write_cuda(s, r, cuda, turn, texels);
-        LIB_OK(culv_image_upload(cuda, s->stream));
+    refuse_fields(cuda, r);
+    for (uint32_t turn = 1; turn <= 3; turn++) {
+        if (turn == 3)
+            write_fields(s, r, cuda, turn, texels);
+        else
+            write_cuda(s, r, cuda, turn, texels);
+        if (turn < 3) LIB_OK(culv_image_upload(cuda, s->stream));
         scene_signal(s);
         memset(host.mapped, 0, all_bytes);
         vulkan_copies(s, r, image, &host, true);
