@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: what texture objects on Vulkan's images read. */
+#define TEST_GROUP "textures."
 #include "images.h"
 
 #include <math.h>
@@ -66,7 +67,7 @@ static void require_close(const char *what, uint32_t at, double found, double ex
 }
 
 /* Every level of a mipmapped texture, as floats and as the bytes that are stored. */
-static void levels_of_an_image(void)
+TEST(levels_of_an_image, .mark = TEST_BOTH)
 {
     enum { W = 61, H = 29, LEVELS = 6 };
     pair p;
@@ -113,7 +114,7 @@ static void levels_of_an_image(void)
 }
 
 /* Between two texels, and between two levels. NVIDIA's weights have eight bits. */
-static void filters(void)
+TEST(filters, .mark = TEST_BOTH, .reason = "within the eight bits of NVIDIA's weights")
 {
     enum { N = 9 };
     pair p;
@@ -271,7 +272,7 @@ static const texel_row texel_rows[] = {
      1e-6},
 };
 
-PAIR_CASE(texels)
+PAIR_CASE(texels, .mark = TEST_BOTH)
 {
     CUmodule module = raw_cuda_load(p->cu, "texture_kernels");
     for (size_t i = 0; i < sizeof texel_rows / sizeof texel_rows[0]; i++) {
@@ -311,7 +312,7 @@ PAIR_CASE(texels)
 }
 
 /* Layers, faces and depth: each slice has a colour of its own. */
-PAIR_CASE(slices)
+PAIR_CASE(slices, .mark = TEST_BOTH)
 {
     static const struct {
         const char *kernel;
@@ -381,14 +382,3 @@ PAIR_CASE(slices)
     }
     CU_OK(p->cu->ModuleUnload(module));
 }
-
-const test_case texture_cases[] = {
-    {.name = "textures.levels_of_an_image", .run = levels_of_an_image, .mark = TEST_BOTH},
-    {.name = "textures.filters",
-     .run = filters,
-     .mark = TEST_BOTH,
-     .reason = "within the eight bits of NVIDIA's weights"},
-    {.name = "textures.texels", .run = texels, .mark = TEST_BOTH},
-    {.name = "textures.slices", .run = slices, .mark = TEST_BOTH},
-    {.name = NULL},
-};

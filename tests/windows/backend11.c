@@ -230,8 +230,6 @@ static uint64_t fail_at(uint64_t n)
     return overlay11_calls();
 }
 
-const test_case backend_own_cases[] = {{.name = NULL}};
-
 const backend backend_under_test = {
     .name = "d3d11",
     .memory_word = "ID3D11Resource",

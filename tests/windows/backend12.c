@@ -193,8 +193,6 @@ static uint64_t fail_at(uint64_t n)
     return overlay_calls();
 }
 
-const test_case backend_own_cases[] = {{.name = NULL}};
-
 const backend backend_under_test = {
     .name = "d3d12",
     .memory_word = "ID3D12Heap or ID3D12Resource",

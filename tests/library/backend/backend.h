@@ -88,6 +88,5 @@ typedef struct backend {
 
 extern const backend backend_under_test;
 /* What is true of this back-end alone; ended by a case without a name. */
-extern const test_case backend_own_cases[];
 
 #endif

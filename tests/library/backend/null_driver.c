@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The null back-end under the back-end suite. */
+#define TEST_GROUP "null."
 #include "null.h"
 #include "shared_objects.h"
 #include "suite.h"
@@ -164,7 +165,7 @@ static void *semaphore_timeline(const void *semaphore)
 }
 
 /* An API may have neither copies to another GPU nor copies through the host. */
-static void without_copies(void)
+TEST(without_copies)
 {
     scene s;
     void *buffer = NULL, *semaphore = NULL;
@@ -182,13 +183,6 @@ static void without_copies(void)
     suite_close(&s);
     native.copies_nothing = false;
 }
-
-const test_case backend_own_cases[] = {
-    {.name = "null.without_copies", .run = without_copies},
-    {.name = "null.ring_shared", .run = null_ring_shared},
-    {.name = "null.ring_by_host", .run = null_ring_by_host},
-    {.name = NULL},
-};
 
 const backend backend_under_test = {
     .name = "null",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rings between CUDA and the null API: frames of data, in bursts, whichever side the null API
  * has. */
+#define TEST_GROUP "null."
 #include "graphics/graphics_ring.h"
 #include "null.h"
 #include "suite.h"
@@ -155,7 +156,7 @@ static void carry(backend_lie lie, uint32_t fallback)
     }
 }
 
-void null_ring_shared(void)
+TEST(ring_shared)
 {
     scene s;
     suite_open_native(&s);
@@ -165,7 +166,7 @@ void null_ring_shared(void)
     carry(BACKEND_HONEST, 0);
 }
 
-void null_ring_by_host(void)
+TEST(ring_by_host)
 {
     carry(BACKEND_CLOSED, CULV_FALLBACK_HOST);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void versions(void)
+TEST(versions)
 {
     char text[32];
     REQUIRE_EQ(culv_version(), CULV_VERSION);
@@ -19,7 +19,7 @@ static void versions(void)
     REQUIRE_EQ_STR(culv_version_string(), text);
 }
 
-static void result_names(void)
+TEST(result_names, .title = "names.results")
 {
     static const struct {
         culv_result result;
@@ -45,7 +45,7 @@ static void result_names(void)
 }
 
 /* Reasons are stable: their values too, since programs store them. New ones go to the end. */
-static void reason_names(void)
+TEST(reason_names, .title = "names.reasons")
 {
     static const char *const names[] = {"NONE",
                                         "NULL_ARGUMENT",
@@ -122,7 +122,7 @@ static void *other_thread(void *unused)
     return NULL;
 }
 
-static void last_error_is_the_threads_own(void)
+TEST(last_error_is_the_threads_own, .title = "last_error.is_the_threads_own", .smoke = true)
 {
     pthread_t thread;
     REQUIRE_EQ(pthread_barrier_init(&barrier, NULL, 2), 0);
@@ -137,7 +137,7 @@ static void last_error_is_the_threads_own(void)
     pthread_barrier_destroy(&barrier);
 }
 
-static void last_error_stays_after_success(void)
+TEST(last_error_stays_after_success, .title = "last_error.stays_after_success")
 {
     culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
     VkBufferMemoryBarrier2 b;
@@ -149,7 +149,7 @@ static void last_error_stays_after_success(void)
 }
 
 /* An older program's culv_error is shorter, a newer one's longer. */
-static void last_error_copies_as_far_as_it_fits(void)
+TEST(last_error_copies_as_far_as_it_fits, .title = "last_error.copies_as_far_as_it_fits")
 {
     struct {
         culv_error e;
@@ -206,7 +206,7 @@ static void refuses_null(culv_result result, const char *call)
 #define NULLS(call) (lib_forget_error(), refuses_null((call), #call))
 
 /* What can be NULL without a device; library-device has the rest. */
-static void nulls(void)
+TEST(nulls, .title = "nulls.arguments")
 {
     culv_uuid uuid = {{1}};
     culv_device *device = POISON(culv_device);
@@ -291,7 +291,7 @@ static void nulls(void)
     REQUIRE_EQ(culv_vk_instance_layers(NULL, 0, NULL), 0);
 }
 
-static void nulls_to_destroy(void)
+TEST(nulls_to_destroy, .title = "nulls.destroy")
 {
     culv_device *device = NULL;
     culv_memory *memory = NULL;
@@ -321,7 +321,7 @@ static void nulls_to_destroy(void)
 
 /* What a caller must enable -------------------------------------------------------------------- */
 
-static void extension_lists(void)
+TEST(extension_lists, .title = "vulkan.extension_lists")
 {
     const char *names[4] = {"poison", "poison", "poison", "poison"};
     REQUIRE_EQ(culv_vk_device_extensions(VK_API_VERSION_1_1, 0, names), 3);
@@ -336,19 +336,3 @@ static void extension_lists(void)
     REQUIRE_EQ(culv_vk_device_extensions(VK_API_VERSION_1_2, 4, names), 2);
     REQUIRE_EQ(culv_vk_instance_extensions(VK_API_VERSION_1_1, 4, names), 0);
 }
-
-static const test_case cases[] = {
-    {.name = "versions", .run = versions},
-    {.name = "names.results", .run = result_names},
-    {.name = "names.reasons", .run = reason_names},
-    {.name = "last_error.is_the_threads_own", .run = last_error_is_the_threads_own, .smoke = true},
-    {.name = "last_error.stays_after_success", .run = last_error_stays_after_success},
-    {.name = "last_error.copies_as_far_as_it_fits", .run = last_error_copies_as_far_as_it_fits},
-    {.name = "nulls.arguments", .run = nulls},
-    {.name = "nulls.destroy", .run = nulls_to_destroy},
-    {.name = "vulkan.extension_lists", .run = extension_lists},
-    {.name = NULL},
-};
-extern const test_case log_cases[], struct_cases[], image_struct_cases[];
-const test_case *const test_suite_tables[] = {cases, log_cases, struct_cases, image_struct_cases,
-                                              NULL};

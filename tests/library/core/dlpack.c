@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* DLPack tensors: their numbers, their bytes on both sides, and what they keep alive. */
+#define TEST_GROUP "dlpack."
 #include "dlpack_stage.h"
 
 #include <pthread.h>
@@ -80,7 +81,7 @@ static void delete_on_another_thread(culv_dl_managed_tensor_versioned *tensor)
 
 /* What Vulkan wrote is in the tensor and the other way round, and the tensor outlives the VkBuffer,
  * the attachment and the caller's device. */
-LIB_CASE(buffer_both_ways)
+LIB_CASE(buffer_both_ways, .smoke = true)
 {
     static uint32_t words[WORDS];
     culv_shared_buffer *made = make_buffer(w);
@@ -323,7 +324,7 @@ LIB_CASE(many)
 }
 
 /* Texels of a LINEAR image. The layouts are what vkGetImageSubresourceLayout() may say. */
-static void images(void)
+TEST(images)
 {
     int64_t shape[4], strides[4];
     culv_subresource_layout l = culv_subresource_layout_init();
@@ -358,7 +359,7 @@ static void images(void)
 }
 
 /* A module, a device and the context itself may go first. */
-static void outlives_a_reset(void)
+TEST(outlives_a_reset, .own = true)
 {
     lib_world w;
     lib_open(&w);
@@ -372,14 +373,3 @@ static void outlives_a_reset(void)
     tensor->deleter(tensor);
     raw_vk_close(&w.vk);
 }
-
-static const test_case cases[] = {
-    {.name = "dlpack.buffer_both_ways", .run = buffer_both_ways, .smoke = true},
-    {.name = "dlpack.shapes", .run = shapes},
-    {.name = "dlpack.forms", .run = forms},
-    {.name = "dlpack.many", .run = many},
-    {.name = "dlpack.images", .run = images},
-    {.name = "dlpack.outlives_a_reset", .run = outlives_a_reset, .own = true},
-    {.name = NULL},
-};
-const test_case *const test_suite_tables[] = {cases, dlpack_vector_cases, lives_cases, NULL};

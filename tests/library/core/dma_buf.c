@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* CUDA's memory as dma-bufs, and dma-bufs in CUDA: on the driver under test, and on one that plays
  * a machine that has both ways (dma_buf_driver.c). */
+#define TEST_GROUP "dma_buf."
 #include "dma_buf_driver.h"
 #include "library.h"
 #include "raw_vulkan_image.h"
@@ -12,8 +13,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-extern const test_case dma_buf_cases[];
 
 enum { BYTES = 4 << 20, WIDTH = 61, HEIGHT = 17 };
 
@@ -145,9 +144,9 @@ static void stage_close(stage *s)
     culv_device_close(&s->device);
 }
 
-#define STAGE_CASE(name) TEST_ON(stage, s, stage_open(s), stage_close(s), name)
+#define STAGE_CASE(...) TEST_ON(stage, s, stage_open(s), stage_close(s), __VA_ARGS__)
 
-STAGE_CASE(played_export)
+STAGE_CASE(played_export, .own = true)
 {
     culv_device_caps caps = lib_caps(s->device);
     REQUIRE_EQ(caps.dma_buf_export, 1);
@@ -207,7 +206,7 @@ STAGE_CASE(played_export)
 
 /* A driver that takes dma-bufs, as on Tegra from Thor on: without flags, also of dedicated memory;
  * buffers, no arrays. */
-STAGE_CASE(played_import)
+STAGE_CASE(played_import, .own = true)
 {
     raw_vk vk;
     culv_device_caps caps = lib_caps(s->device);
@@ -247,7 +246,7 @@ STAGE_CASE(played_import)
 }
 
 /* What another thread opens while a refused import returns stays open, whatever number it got. */
-STAGE_CASE(played_bystanders)
+STAGE_CASE(played_bystanders, .own = true)
 {
     static const struct {
         int bystander;
@@ -278,7 +277,7 @@ STAGE_CASE(played_bystanders)
 
 /* On such a driver a LINEAR image is mapped by its rows. What only the import can tell, the gate
  * does not deny. */
-STAGE_CASE(played_pitched)
+STAGE_CASE(played_pitched, .own = true)
 {
     raw_vk vk;
     culv_device_caps caps = lib_caps(s->device);
@@ -360,7 +359,7 @@ STAGE_CASE(played_pitched)
 }
 
 /* The twin has no green contexts: a stream of another context is said to be one. */
-STAGE_CASE(played_green_stream)
+STAGE_CASE(played_green_stream, .own = true)
 {
     CUcontext other = NULL;
     CUstream stream = NULL;
@@ -378,13 +377,3 @@ STAGE_CASE(played_green_stream)
     CU_OK(cuCtxDestroy(other));
     make_current(s, NULL);
 }
-
-const test_case dma_buf_cases[] = {
-    {.name = "dma_buf.on_this_driver", .run = on_this_driver},
-    {.name = "dma_buf.played_export", .run = played_export, .own = true},
-    {.name = "dma_buf.played_import", .run = played_import, .own = true},
-    {.name = "dma_buf.played_bystanders", .run = played_bystanders, .own = true},
-    {.name = "dma_buf.played_green_stream", .run = played_green_stream, .own = true},
-    {.name = "dma_buf.played_pitched", .run = played_pitched, .own = true},
-    {.name = NULL},
-};

@@ -15,8 +15,6 @@
 #    endif
 #endif
 
-extern const test_case semaphore_endurance_cases[], image_endurance_cases[];
-
 static void turn(lib_world *w, raw_vk_buffer *lasting, VkSemaphore timeline, CUstream stream,
                  uint64_t i)
 {
@@ -50,7 +48,7 @@ static void turn(lib_world *w, raw_vk_buffer *lasting, VkSemaphore timeline, CUs
     }
 }
 
-static void turns(void)
+TEST(turns, .time_limit = 900, .own = true)
 {
     long count = strtol(test_option("turns", "500"), NULL, 10);
     REQUIRE(count >= 100);
@@ -90,7 +88,7 @@ static void turns(void)
 }
 
 /* Devices opened and closed as often as a program that is restarted. */
-static void devices(void)
+TEST(devices, .time_limit = 900, .own = true)
 {
     long count = strtol(test_option("turns", "500"), NULL, 10) / 5;
     lib_world w;
@@ -117,11 +115,3 @@ static void devices(void)
 #endif
     lib_close(&w);
 }
-
-static const test_case cases[] = {
-    {.name = "turns", .run = turns, .time_limit = 900, .own = true},
-    {.name = "devices", .run = devices, .time_limit = 900, .own = true},
-    {.name = NULL},
-};
-const test_case *const test_suite_tables[] = {cases, semaphore_endurance_cases,
-                                              image_endurance_cases, NULL};

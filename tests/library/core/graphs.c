@@ -47,7 +47,7 @@ static void scene_close(scene *s)
     lib_close(&s->w);
 }
 
-#define SCENE_CASE(name) TEST_ON(scene, s, scene_open(s), scene_close(s), name)
+#define SCENE_CASE(...) TEST_ON(scene, s, scene_open(s), scene_close(s), __VA_ARGS__)
 
 static CUgraphExec instantiate(const raw_cuda *cu, CUgraph graph)
 {
@@ -72,7 +72,7 @@ static void require_at(const scene *s, uint64_t value)
 /* Nodes by hand -------------------------------------------------------------------------------- */
 
 /* in >= n, then out = n: each launch has its own n, also of those that are queued. */
-SCENE_CASE(launches)
+SCENE_CASE(launches, .smoke = true)
 {
     const raw_cuda *cu = s->w.cu;
     CUgraphNode wait = NULL, signal = NULL;
@@ -458,16 +458,3 @@ static void ring_by_graphs(culv_ring_side vulkan)
 
 TEST_AS(ring_produced, ring_by_graphs(CULV_RING_CONSUMER))
 TEST_AS(ring_consumed, ring_by_graphs(CULV_RING_PRODUCER))
-
-static const test_case cases[] = {
-    {.name = "launches", .run = launches, .smoke = true},
-    {.name = "several_semaphores", .run = several_semaphores},
-    {.name = "captured", .run = captured},
-    {.name = "found", .run = found},
-    {.name = "refused", .run = refused},
-    {.name = "refused_kinds", .run = refused_kinds},
-    {.name = "ring_produced", .run = ring_produced},
-    {.name = "ring_consumed", .run = ring_consumed},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

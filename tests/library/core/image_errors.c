@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Images that cannot be shared: each its class and reason, before any driver is asked to make or
  * map it. */
+#define TEST_GROUP "images."
 #include "image_stage.h"
 
 #include <stdio.h>
@@ -338,13 +339,3 @@ IMAGE_CASE(vulkan_says_no)
     }
     shared_image_close(s, &at);
 }
-
-static const test_case cases[] = {
-    {.name = "images.infos", .run = infos},
-    {.name = "images.descriptors", .run = descriptors},
-    {.name = "images.bindings", .run = bindings},
-    {.name = "images.vulkan_says_no", .run = vulkan_says_no},
-    {.name = NULL},
-};
-extern const test_case map_error_cases[], made_error_cases[];
-const test_case *const test_suite_tables[] = {cases, map_error_cases, made_error_cases, NULL};

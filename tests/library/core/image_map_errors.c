@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_image_map() and what is asked of an image, called wrongly. */
+#define TEST_GROUP "maps."
 #include "image_stage.h"
 
-extern const test_case map_error_cases[];
-
 /* Without Vulkan's word for it: what the descriptor and the allocation contradict in. */
-IMAGE_CASE(maps)
+IMAGE_CASE(maps, .title = "maps.wrong_descriptors", .smoke = true)
 {
     shared_image i, at;
     culv_image *mapped = NULL;
@@ -71,7 +70,7 @@ IMAGE_CASE(maps)
 }
 
 /* Kinds of image: what type, extent, layers and format contradict in. */
-IMAGE_CASE(kinds)
+IMAGE_CASE(kinds, .title = "maps.wrong_kinds")
 {
     shared_image at;
     culv_image *mapped = NULL;
@@ -227,12 +226,3 @@ LIB_CASE(handles_stay_untouched)
     lib_fd_done(&fd, true);
     raw_vk_image_destroy(&w->vk, &image);
 }
-
-const test_case map_error_cases[] = {
-    {.name = "maps.wrong_descriptors", .run = maps, .smoke = true},
-    {.name = "maps.wrong_kinds", .run = kinds},
-    {.name = "maps.told", .run = told},
-    {.name = "maps.levels", .run = levels},
-    {.name = "maps.handles_stay_untouched", .run = handles_stay_untouched},
-    {.name = NULL},
-};

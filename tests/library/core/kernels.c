@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert/kernel.h: files of kernels, kernels by name, launches; and what is said of a wrong
  * one. */
+#define TEST_GROUP "kernels."
 #include "race.h"
 
 #include <stdio.h>
@@ -42,7 +43,7 @@ static void stage_close(stage *s)
     lib_close(&s->w);
 }
 
-#define STAGE_CASE(name) TEST_ON(stage, s, stage_open(s), stage_close(s), name)
+#define STAGE_CASE(...) TEST_ON(stage, s, stage_open(s), stage_close(s), __VA_ARGS__)
 
 static CUdeviceptr alloc(const stage *s, size_t size)
 {
@@ -66,7 +67,7 @@ static culv_kernel *get(const stage *s, const char *name)
     return kernel;
 }
 
-STAGE_CASE(launched)
+STAGE_CASE(launched, .smoke = true)
 {
     enum { COUNT = 1000, BLOCK = 96 };
     static int out[COUNT];
@@ -153,7 +154,7 @@ static void touch_second(void *user)
 
 /* Two threads ask for more shared memory than is there without asking. Whoever asks last, and
  * whoever is noted last: both launch, and later both sizes still can be. */
-static void shared_by_two(void)
+TEST(shared_by_two)
 {
     static const uint32_t rows[][2] = {{62001, 60000}, {60000, 62001}, {62001, 62001}};
     static unsigned char out[62001];
@@ -202,7 +203,7 @@ static void get_second(void *user)
 }
 
 /* A kernel is one object, also for a thread that asks while another one makes it. */
-static void got_by_two(void)
+TEST(got_by_two)
 {
     stage s;
     lib_race r;
@@ -271,7 +272,7 @@ static void write_file(const char *path, const void *bytes, size_t size)
 }
 
 /* A file that is the other driver's, or nobody's. */
-static void wrong_files(void)
+TEST(wrong_files)
 {
     static const char fatbin[] = "\x50\xed\x55\xba\x01\x00\x10\x00 and so on, for a while",
                       ptx[] = "//\n// Generated\n.version 8.5\n.target sm_75\n",
@@ -342,7 +343,7 @@ static void wrong_files(void)
 }
 
 /* The kernels keep what they need of the device. */
-static void device_first(void)
+TEST(device_first)
 {
     stage s;
     stage_open(&s);
@@ -480,16 +481,3 @@ STAGE_CASE(programs)
         free(p.bytes);
     }
 }
-
-static const test_case cases[] = {
-    {.name = "kernels.launched", .run = launched, .smoke = true},
-    {.name = "kernels.shared", .run = shared},
-    {.name = "kernels.shared_by_two", .run = shared_by_two},
-    {.name = "kernels.got_by_two", .run = got_by_two},
-    {.name = "kernels.wrong_launches", .run = wrong_launches},
-    {.name = "kernels.wrong_files", .run = wrong_files},
-    {.name = "kernels.programs", .run = programs},
-    {.name = "kernels.device_first", .run = device_first},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

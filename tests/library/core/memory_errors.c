@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Imports and mappings that are wrong: each its class and reason, nothing consumed. */
+#define TEST_GROUP "errors."
 #include "bad_handles.h"
 
 #include <errno.h>
@@ -8,8 +9,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-extern const test_case memory_error_cases[];
 
 typedef culv_result (*import_fn)(culv_device *, const culv_memory_desc *, culv_memory **);
 static const import_fn imports[] = {culv_memory_import_take, culv_memory_import_borrow};
@@ -299,7 +298,7 @@ LIB_CASE(export_fails)
 
 /* The real thing. Asking for it is against the specification, so validation stays off; what a
  * driver does is its own affair, but Culvert answers for what it hands out. */
-static void memory_was_not_made_for_export(void)
+TEST(memory_was_not_made_for_export, .own = true)
 {
     lib_with_option("--validation=off");
     lib_world w;
@@ -326,7 +325,7 @@ static void memory_was_not_made_for_export(void)
 }
 
 /* The process may open no more files: the caller's descriptor stays what it was. */
-LIB_CASE(out_of_file_descriptors)
+LIB_CASE(out_of_file_descriptors, .own = true)
 {
     raw_vk_buffer vk;
     struct rlimit before;
@@ -361,18 +360,3 @@ LIB_CASE(out_of_file_descriptors)
     lib_fd_done(&fd, true);
     raw_vk_buffer_destroy(&w->vk, &vk);
 }
-
-const test_case memory_error_cases[] = {
-    {.name = "errors.wrong_fds", .run = wrong_fds},
-    {.name = "errors.fd_is_used_twice", .run = fd_is_used_twice},
-    {.name = "errors.wrong_descriptors", .run = wrong_descriptors},
-    {.name = "errors.size_is_too_big", .run = size_is_too_big},
-    {.name = "errors.ranges", .run = ranges},
-    {.name = "errors.vulkan_contradicts", .run = vulkan_contradicts},
-    {.name = "errors.export_fails", .run = export_fails},
-    {.name = "errors.memory_was_not_made_for_export",
-     .run = memory_was_not_made_for_export,
-     .own = true},
-    {.name = "errors.out_of_file_descriptors", .run = out_of_file_descriptors, .own = true},
-    {.name = NULL},
-};

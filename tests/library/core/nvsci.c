@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* NvSci's objects in CUDA, on a driver and a library that play them: no machine here has them. */
+#define TEST_GROUP "nvsci."
 #include "library.h"
 #include "played_nvsci.h"
 
@@ -61,7 +62,7 @@ static culv_nvsci_buffer_desc desc_of(const stage *s)
     return d;
 }
 
-static void buffers(void)
+TEST(buffers, .own = true, .smoke = true)
 {
     stage stage_, *s = &stage_;
     stage_open(s);
@@ -100,7 +101,7 @@ static void buffers(void)
     stage_close(s);
 }
 
-static void images(void)
+TEST(images, .own = true)
 {
     stage stage_, *s = &stage_;
     stage_open(s);
@@ -132,7 +133,7 @@ static void images(void)
 }
 
 /* A fence that CUDA signals after its work, and one that CUDA waits for. */
-static void fences(void)
+TEST(fences, .own = true)
 {
     stage stage_, *s = &stage_;
     stage_open(s);
@@ -174,7 +175,7 @@ static void fences(void)
     stage_close(s);
 }
 
-static void refused(void)
+TEST(refused, .own = true)
 {
     stage stage_, *s = &stage_;
     stage_open(s);
@@ -247,13 +248,3 @@ LIB_CASE(nowhere)
     LIB_REFUSES(culv_nvsci_buffer, b, culv_nvsci_buffer_import(w->device, &d, &b),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_LIBRARY);
 }
-
-static const test_case cases[] = {
-    {.name = "nvsci.buffers", .run = buffers, .own = true, .smoke = true},
-    {.name = "nvsci.images", .run = images, .own = true},
-    {.name = "nvsci.fences", .run = fences, .own = true},
-    {.name = "nvsci.refused", .run = refused, .own = true},
-    {.name = "nvsci.nowhere", .run = nowhere},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

@@ -222,14 +222,7 @@ static const torture_path callers_path = {
     .begin = callers_begin, .run = callers_run, .end = callers_end, .least = {8, 2, 3}};
 static const torture_path planes_path = {
     .begin = planes_begin, .run = planes_run, .end = planes_end, .least = {7, 1, 2}};
-TORTURE_FUNCTIONS(buffers_path)
-TORTURE_FUNCTIONS(images_path)
-TORTURE_FUNCTIONS(callers_path)
-TORTURE_FUNCTIONS(planes_path)
-
-static const test_case cases[] = {TORTURE_ROWS("buffers", buffers_path),
-                                  TORTURE_ROWS("images", images_path),
-                                  TORTURE_ROWS("callers", callers_path),
-                                  TORTURE_ROWS("planes", planes_path),
-                                  {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("buffers", buffers_path)
+TORTURE_CASES("images", images_path)
+TORTURE_CASES("callers", callers_path)
+TORTURE_CASES("planes", planes_path)

@@ -47,7 +47,4 @@ static void run(void)
 }
 
 static const torture_path path = {.begin = begin, .run = run, .least = {8, 0, 3}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("kernels", path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("kernels", path)

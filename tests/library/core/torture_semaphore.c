@@ -61,7 +61,7 @@ static void made_run(void)
 }
 
 static const torture_path made_path = {.run = made_run, .least = {8, 4, 4}};
-TORTURE_FUNCTIONS(made_path)
+TORTURE_CASES("made", made_path)
 
 /* Binary ones, and batches --------------------------------------------------------------------- */
 
@@ -166,8 +166,4 @@ static void binary_run(void)
 
 static const torture_path binary_path = {
     .begin = binary_begin, .run = binary_run, .end = binary_end, .least = {8, 1, 4}};
-TORTURE_FUNCTIONS(binary_path)
-
-static const test_case cases[] = {
-    TORTURE_ROWS("made", made_path), TORTURE_ROWS("binary", binary_path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("binary", binary_path)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Devices by LUID and node mask, as a Direct3D program knows them: drivers tell LUIDs on Windows
  * only, so here the twin plays them. */
+#define TEST_GROUP "luid."
 #include "library.h"
 
 #include <stdio.h>
 #include <string.h>
-
-extern const test_case luid_cases[];
 
 static const culv_luid one = {{0xf4, 0x03, 0, 0, 0, 0, 0, 0x80}},
                        two = {{0xf4, 0x03, 0, 0, 0, 0, 0, 0x81}}, zero;
@@ -43,7 +42,7 @@ static const char *name_of(const raw_cuda *cu, int ordinal)
     return name;
 }
 
-static void found(void)
+TEST(found)
 {
     const raw_cuda *cu = twin("3");
     culv_device *device = NULL;
@@ -68,7 +67,7 @@ static void found(void)
 }
 
 /* Linked GPUs: one LUID, and a CUDA device for each node. */
-static void two_nodes(void)
+TEST(two_nodes)
 {
     const raw_cuda *cu = twin("3");
     culv_device *device = NULL;
@@ -100,7 +99,7 @@ static void two_nodes(void)
     raw_cuda_require_empty(cu);
 }
 
-static void unknown(void)
+TEST(unknown)
 {
     const raw_cuda *cu = twin("2");
     culv_device *device = NULL;
@@ -119,7 +118,7 @@ static void unknown(void)
 }
 
 /* What drivers leave in devices without a LUID is none. */
-static void invalid(void)
+TEST(invalid, .own = true) /* leaves a LUID played */
 {
     const raw_cuda *cu = lib_driver();
     culv_device *device = NULL;
@@ -157,7 +156,7 @@ static void invalid(void)
 
 /* Vulkan's side: what it tells is passed on and named, and another node of the same adapter is no
  * match. */
-static void vulkan(void)
+TEST(vulkan)
 {
     lib_world w;
     lib_open(&w);
@@ -224,12 +223,3 @@ static void vulkan(void)
     w.cu->SoftPlayLuid(ordinal, NULL, 0);
     lib_close(&w);
 }
-
-const test_case luid_cases[] = {
-    {.name = "luid.found", .run = found},
-    {.name = "luid.two_nodes", .run = two_nodes},
-    {.name = "luid.unknown", .run = unknown},
-    {.name = "luid.invalid", .run = invalid, .own = true}, /* leaves a LUID played */
-    {.name = "luid.vulkan", .run = vulkan},
-    {.name = NULL},
-};

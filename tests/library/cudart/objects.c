@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers and images in the runtime's types. */
+#define TEST_GROUP "objects."
 #include "raw_vulkan_image.h"
 #include "world.h"
 
@@ -36,7 +37,7 @@ static culv_shared_image *make_image(world *w)
     return image;
 }
 
-static void same_handles(void)
+TEST(same_handles)
 {
     world w;
     world_open(&w);
@@ -81,7 +82,7 @@ static void same_handles(void)
 }
 
 /* Mappings of the caller's own, given up after work on stream 0: they last until it is done. */
-static void unmap_after(void)
+TEST(unmap_after)
 {
     world w;
     world_open(&w);
@@ -146,9 +147,3 @@ static void unmap_after(void)
     }
     world_close(&w);
 }
-
-const test_case object_cases[] = {
-    {.name = "objects.same_handles", .run = same_handles},
-    {.name = "objects.unmap_after", .run = unmap_after},
-    {.name = NULL},
-};

@@ -8,9 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-const test_case *const test_suite_tables[] = {open_cases,   stream_cases, object_cases,
-                                              kernel_cases, life_cases,   NULL};
-
 const cudart_calls *const all_calls[CALLS_COUNT] = {
     &cudart_c11_legacy,   &cudart_c11_per_thread,   &cudart_cxx11_legacy, &cudart_cxx11_per_thread,
     &cudart_cxx17_legacy, &cudart_cxx17_per_thread, &cudart_nvcc_legacy,  &cudart_nvcc_per_thread,

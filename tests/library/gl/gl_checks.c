@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The check: what it says of machines that are not here, and of the one that is; the numbers of
  * OpenGL's headers. */
+#define TEST_GROUP "gl.check."
 #include "gl_stage.h"
 
 #include "gl/gl_check.h"
@@ -11,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-extern const test_case gl_context_cases[], gl_semaphore_cases[];
 
 /* A machine: NAME=value of its environment and paths that exist, each list ended by NULL. */
 typedef struct machine {
@@ -264,7 +263,7 @@ static const row rows[] = {
      "CUDA does not show the GPU that draws it: look at CUDA_VISIBLE_DEVICES and at MIG mode.\n"},
 };
 
-static void texts(void)
+TEST(texts, .smoke = true)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const row *r = &rows[i];
@@ -302,7 +301,7 @@ static void texts(void)
 }
 
 /* What culv_gl_attach() refuses, the check does not recommend. */
-static void agrees(void)
+TEST(agrees)
 {
     static const int profiles[] = {RAW_GL_CORE, RAW_GL_ES};
     for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
@@ -361,7 +360,7 @@ GL_CASE(here, 0)
 }
 
 /* Against glext.h and glcorearb.h. */
-static void numbers(void)
+TEST(numbers, .title = "gl.numbers")
 {
     struct {
         const char *name;
@@ -398,14 +397,3 @@ static void numbers(void)
             FAIL("%s is %#x, not %#x", table[i].name, (unsigned)table[i].mine,
                  (unsigned)table[i].theirs);
 }
-
-static const test_case check_cases[] = {
-    {.name = "gl.check.texts", .run = texts, .smoke = true},
-    {.name = "gl.check.here", .run = here},
-    {.name = "gl.check.agrees", .run = agrees},
-    {.name = "gl.numbers", .run = numbers},
-    {.name = NULL},
-};
-
-const test_case *const test_suite_tables[] = {check_cases, gl_context_cases, gl_semaphore_cases,
-                                              NULL};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rings between CUDA and OpenGL: the data of each frame in each way, whichever side OpenGL has;
  * what a refused way goes on to; wrong calls. */
+#define TEST_GROUP "gl.rings."
 #include "gl_stage.h"
 
 #include <pthread.h>
@@ -265,14 +266,14 @@ static void carry(culv_gl_way way, uint32_t depth, uint32_t burst, uint32_t fall
     }
 }
 
-static void by_memory(void)
+TEST(by_memory, .title = "gl.rings.memory", .smoke = true)
 {
     carry(CULV_GL_WAY_MEMORY, 4, 1, 0);
     carry(CULV_GL_WAY_MEMORY, 6, 3, 0);
 }
 
 /* CUDA's side is another GPU: rings and semaphores do not go across, and say what does. */
-static void across(void)
+TEST(across, .own = true)
 {
     turns t = {.ring = NULL};
     culv_shared_semaphore *semaphore = NULL;
@@ -298,13 +299,13 @@ static void across(void)
     gl_stage_close(&t.s);
 }
 
-static void by_registration(void)
+TEST(by_registration, .title = "gl.rings.register", .smoke = true)
 {
     carry(CULV_GL_WAY_REGISTER, 4, 1, 0);
     carry(CULV_GL_WAY_REGISTER, 6, 3, 0);
 }
 
-static void staged(void)
+TEST(staged, .smoke = true)
 {
     carry(CULV_GL_WAY_STAGED, 4, 1, 0);
     carry(CULV_GL_WAY_STAGED, 6, 3, 0);
@@ -332,13 +333,13 @@ static void hand_over_many(const culv_ring_settings *settings)
     }
 }
 
-static void many(void)
+TEST(many)
 {
     hand_over_many(NULL);
 }
 
 /* The ring tries slots and waits meanwhile. */
-static void chosen(void)
+TEST(chosen)
 {
     culv_ring_settings settings = culv_ring_settings_init();
     settings.way = CULV_RING_WAY_AUTO;
@@ -390,7 +391,7 @@ static const struct refusal {
      .reason = CULV_REASON_EXTENSION_MISSING},
 };
 
-static void refused_ways(void)
+TEST(refused_ways)
 {
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
         const struct refusal *r = &refusals[i];
@@ -428,7 +429,7 @@ static void refused_ways(void)
 }
 
 /* OpenGL without semaphores waits on the CPU, and the memory is shared all the same. */
-static void without_semaphores(void)
+TEST(without_semaphores)
 {
     for (int side = 0; side < 2; side++) {
         turns t = {.ring = NULL};
@@ -445,7 +446,7 @@ static void without_semaphores(void)
 }
 
 /* No Vulkan device exports anything: the ring goes on without one. */
-static void without_vulkan(void)
+TEST(without_vulkan, .own = true)
 {
     const uint32_t fallbacks[] = {0, CULV_FALLBACK_HOST};
     for (int i = 0; i < 2; i++) {
@@ -490,7 +491,7 @@ static void *cuda_thread(void *arg)
     return NULL;
 }
 
-static void two_threads(void)
+TEST(two_threads)
 {
     for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way++)
         for (int side = 0; side < 2; side++) {
@@ -522,7 +523,7 @@ static void refuse_twice(turns *t, const culv_gl_ring_desc *d, const char *says)
     REQUIRE(t->ring == NULL);
 }
 
-static void own_objects(void)
+TEST(own_objects)
 {
     enum { DEPTH = 2 };
     turns t = {.ring = NULL, .image = &plain};
@@ -595,7 +596,7 @@ static void own_objects(void)
 }
 
 /* A frame that is given back is handed out again, with the rest of its burst. */
-static void cancelled(void)
+TEST(cancelled)
 {
     for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way++) {
         turns t = {.ring = NULL};
@@ -640,7 +641,7 @@ static void cancelled(void)
 }
 
 /* The newest frame wins, and is shown again. */
-static void mailbox(void)
+TEST(mailbox)
 {
     for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way++) {
         turns t = {.ring = NULL};
@@ -681,7 +682,7 @@ static void CUDA_CB held(void *user)
 
 /* CUDA's work is late: a wait on the CPU ends with the time, and the frame is there the next time.
  */
-static void late(void)
+TEST(late)
 {
     for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way += 2) {
         turns t = {.ring = NULL};
@@ -710,7 +711,7 @@ static void late(void)
     }
 }
 
-static void wrong_calls(void)
+TEST(wrong_calls)
 {
     static const struct {
         culv_gl_way way;
@@ -799,7 +800,7 @@ static void refuse_parts(const turns *t)
 }
 
 /* The core is the ring's, and OpenGL's side has the ring's calls alone. */
-static void core_calls(void)
+TEST(core_calls)
 {
     for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way++) {
         turns t = {.ring = NULL};
@@ -827,7 +828,7 @@ static void core_calls(void)
 }
 
 /* Destroyed with a burst mapped, and after its contexts were lost. */
-static void destroyed(void)
+TEST(destroyed, .own = true)
 {
     for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way++)
         for (int lost = 0; lost < 2; lost++) {
@@ -861,27 +862,3 @@ static void destroyed(void)
             gl_stage_close(&t.s);
         }
 }
-
-static const test_case ring_cases[] = {
-    {.name = "gl.rings.memory", .run = by_memory, .smoke = true},
-    {.name = "gl.rings.across", .run = across, .own = true},
-    {.name = "gl.rings.register", .run = by_registration, .smoke = true},
-    {.name = "gl.rings.staged", .run = staged, .smoke = true},
-    {.name = "gl.rings.many", .run = many},
-    {.name = "gl.rings.chosen", .run = chosen},
-    {.name = "gl.rings.refused_ways", .run = refused_ways},
-    {.name = "gl.rings.without_semaphores", .run = without_semaphores},
-    {.name = "gl.rings.without_vulkan", .run = without_vulkan, .own = true},
-    {.name = "gl.rings.two_threads", .run = two_threads},
-    {.name = "gl.rings.own_objects", .run = own_objects},
-    {.name = "gl.rings.cancelled", .run = cancelled},
-    {.name = "gl.rings.mailbox", .run = mailbox},
-    {.name = "gl.rings.late", .run = late},
-    {.name = "gl.rings.wrong_calls", .run = wrong_calls},
-    {.name = "gl.rings.core_calls", .run = core_calls},
-    {.name = "gl.rings.destroyed", .run = destroyed, .own = true},
-    {.name = NULL},
-};
-
-extern const test_case gl_ring_end_cases[];
-const test_case *const test_suite_tables[] = {ring_cases, gl_ring_end_cases, NULL};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Semaphores: the two sides in turn, with the data that each hands over; and refusals. */
+#define TEST_GROUP "gl.semaphores."
 #include "gl_stage.h"
 
 #include <pthread.h>
@@ -72,7 +73,7 @@ static void turns(culv_semaphore_type type)
     gl_stage_close(&s);
 }
 
-TEST_AS(timelines, turns(CULV_SEMAPHORE_TIMELINE))
+TEST_AS(timelines, turns(CULV_SEMAPHORE_TIMELINE), .smoke = true)
 TEST_AS(binaries, turns(CULV_SEMAPHORE_BINARY))
 
 static void CUDA_CB dawdle(void *unused)
@@ -82,7 +83,7 @@ static void CUDA_CB dawdle(void *unused)
 }
 
 /* The HOST path: the GPU's wait for CUDA does not make the host wait, and the upload must. */
-static void host_path(void)
+TEST(host_path)
 {
     gl_stage s;
     CUcontext before;
@@ -167,7 +168,7 @@ GL_CASE(timed, 0)
 
 /* What CUDA has signaled, seen by OpenGL or not, or was told to signal. The one exception: CUDA
  * waits for the value itself before it signals more. */
-static void backwards(void)
+TEST(backwards)
 {
     enum { SIGNALED, PENDING, ANSWERS };
     for (int how = SIGNALED; how <= ANSWERS; how++) {
@@ -237,13 +238,3 @@ GL_CASE(refused, 0)
     s->gl.Finish();
     LIB_OK(culv_shared_semaphore_destroy(&semaphore));
 }
-
-const test_case gl_semaphore_cases[] = {
-    {.name = "gl.semaphores.timelines", .run = timelines, .smoke = true},
-    {.name = "gl.semaphores.binaries", .run = binaries},
-    {.name = "gl.semaphores.host_path", .run = host_path},
-    {.name = "gl.semaphores.timed", .run = timed},
-    {.name = "gl.semaphores.backwards", .run = backwards},
-    {.name = "gl.semaphores.refused", .run = refused},
-    {.name = NULL},
-};

@@ -93,7 +93,4 @@ static void run(void)
 }
 
 static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {30, 10, 20}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("gl_ring", path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("gl_ring", path)

@@ -74,7 +74,4 @@ static void run(void)
 }
 
 static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {8, 0, 6}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("register", path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("register", path)

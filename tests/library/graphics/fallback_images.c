@@ -449,11 +449,11 @@ static void images(scene_kind kind)
     scene_close(&s);
 }
 
-TEST_AS(images_shared, images(SCENE_SHARED))
-TEST_AS(images_pages, images(SCENE_PAGES))
-TEST_AS(images_mapped, images(SCENE_MAPPED))
-TEST_AS(images_peer, images(SCENE_PEER))
-TEST_AS(images_across, images(SCENE_DIRECT))
+TEST_AS(images_shared, images(SCENE_SHARED), .title = "images.shared")
+TEST_AS(images_pages, images(SCENE_PAGES), .title = "images.pages")
+TEST_AS(images_mapped, images(SCENE_MAPPED), .title = "images.mapped")
+TEST_AS(images_peer, images(SCENE_PEER), .title = "images.peer")
+TEST_AS(images_across, images(SCENE_DIRECT), .title = "images.across")
 
 /* What Vulkan is told, which a driver that runs things in order does not show. */
 static void require_layouts(VkImageLayout from, VkImageLayout between, VkImageLayout to)
@@ -482,7 +482,7 @@ static void require_host(VkAccessFlags copied)
 
 /* An upload overwrites all of the image, a download keeps it; copies begin at multiples of four,
  * as queues that only copy want it (VUID-vkCmdCopyImageToBuffer-commandBuffer-07746). */
-static void recorded(void)
+TEST(recorded)
 {
     static const VkImageLayout layouts[] = {VK_IMAGE_LAYOUT_GENERAL,
                                             VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL};
@@ -518,7 +518,7 @@ static void recorded(void)
 }
 
 /* Wrong on any path. */
-static void refused(void)
+TEST(refused)
 {
     /* No CUDA array has them; Vulkan has one of the last two (Required Format Support). */
     static const VkFormat linear[] = {VK_FORMAT_R32G32B32_SFLOAT, VK_FORMAT_D32_SFLOAT_S8_UINT,
@@ -573,15 +573,3 @@ static void refused(void)
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     scene_close(&s);
 }
-
-static const test_case cases[] = {
-    {.name = "images.shared", .run = images_shared},
-    {.name = "images.pages", .run = images_pages},
-    {.name = "images.mapped", .run = images_mapped},
-    {.name = "images.peer", .run = images_peer},
-    {.name = "images.across", .run = images_across},
-    {.name = "recorded", .run = recorded},
-    {.name = "refused", .run = refused},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

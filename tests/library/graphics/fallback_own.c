@@ -238,11 +238,3 @@ LIB_CASE(refused)
     }
     REQUIRE(hits > 3);
 }
-
-static const test_case cases[] = {
-    {.name = "planes", .run = planes},
-    {.name = "packed", .run = packed},
-    {.name = "refused", .run = refused},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What CUDA shares by itself: memory of cuMemAlloc, events and pools, read and written by another
  * process, and what must not go there. Raw-API peers: a process without Culvert on either side. */
+#define TEST_GROUP "cuda."
 #include "ipc_stage.h"
 
 #include <pthread.h>
@@ -102,7 +103,7 @@ static void refuse(const vmm_stage *s, culv_ipc_server *server)
     release(&s->w, odd);
 }
 
-static void memory(void)
+TEST(memory, .own = true)
 {
     ipc_child child;
     vmm_stage s;
@@ -270,12 +271,12 @@ static void refuse_for(const cause *first, size_t count)
         ipc_forget(&children[i]);
 }
 
-static void refusals(void)
+TEST(refusals, .own = true)
 {
     refuse_for(causes, CAUSES - 1);
 }
 
-static void refused_in_a_container(void)
+TEST(refused_in_a_container, .title = "cuda.refusals.pid_namespace", .own = true)
 {
     ipc_need_namespaces(CLONE_NEWPID);
     if (access("/dev/nvidiactl", F_OK) == 0 && strcmp(test_option("driver", "auto"), "soft") != 0)
@@ -339,7 +340,7 @@ static void use_events(ipc_child *parent, const char *name)
     vmm_stage_close(&s);
 }
 
-static void events(void)
+TEST(events, .own = true)
 {
     ipc_child child;
     vmm_stage s;
@@ -477,18 +478,18 @@ static void share_pool(const char *word, bool fabric)
     vmm_stage_close(&s);
 }
 
-static void pools(void)
+TEST(pools, .own = true)
 {
     share_pool("pools", false);
 }
 
-static void fabric_pools(void)
+TEST(fabric_pools, .title = "fabric.pools", .own = true)
 {
     share_pool("fabric-pools", true);
 }
 
 /* Servers are found by name, and a client without a device lists what they offer. */
-static void found(void)
+TEST(found, .title = "found", .own = true)
 {
     enum { MOST = 256 };
     static char names[MOST][CULV_IPC_NAME_SIZE];
@@ -618,7 +619,7 @@ static void be_raw(ipc_child *parent, const char *name)
 }
 
 /* What came from such a program is offered on, to clients of Culvert's, too. */
-static void raw_peers(void)
+TEST(raw_peers, .title = "raw_peers", .own = true)
 {
     enum { HAS = VMM_BLOCK / 4 };
     ipc_child child;
@@ -656,15 +657,3 @@ static void raw_peers(void)
     close(between[0]);
     close(between[1]);
 }
-
-const test_case ipc_cuda_cases[] = {
-    {.name = "cuda.memory", .run = memory, .own = true},
-    {.name = "cuda.refusals", .run = refusals, .own = true},
-    {.name = "cuda.refusals.pid_namespace", .run = refused_in_a_container, .own = true},
-    {.name = "cuda.events", .run = events, .own = true},
-    {.name = "cuda.pools", .run = pools, .own = true},
-    {.name = "fabric.pools", .run = fabric_pools, .own = true},
-    {.name = "found", .run = found, .own = true},
-    {.name = "raw_peers", .run = raw_peers, .own = true},
-    {.name = NULL},
-};

@@ -45,7 +45,7 @@ static void view(ipc_child *parent, const char *name)
     vmm_stage_close(&s);
 }
 
-static void woven(void)
+TEST(woven, .title = "fabric", .own = true)
 {
     char name[CULV_IPC_NAME_SIZE];
     vmm_stage s;
@@ -88,6 +88,3 @@ static void woven(void)
     vmm_stage_close(&s);
     ipc_forget(&child);
 }
-
-const test_case ipc_fabric_cases[] = {{.name = "fabric", .run = woven, .own = true},
-                                      {.name = NULL}};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* File descriptors by the numbers that another process has for them, and what is refused. */
+#define TEST_GROUP "fetch."
 #include "ipc_stage.h"
 
 #include <errno.h>
@@ -87,7 +88,7 @@ static void have_memory(ipc_child *parent, const char *name)
     vmm_stage_close(&s);
 }
 
-static void memory(void)
+TEST(memory, .own = true)
 {
     ipc_child child;
     vmm_stage s;
@@ -150,7 +151,7 @@ static void refused_fetch(culv_ipc_fetch_desc d, culv_result result, culv_reason
     REQUIRE_EQ(test_open_fds(), files);
 }
 
-static void refusals(void)
+TEST(refusals, .own = true)
 {
     ipc_child child;
     culv_handle handle;
@@ -229,7 +230,7 @@ static void ask_outside(ipc_child *parent, const char *name)
     refused_fetch(d, CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE, "PID namespace");
 }
 
-static void time_namespace(void)
+TEST(time_namespace, .own = true)
 {
     ipc_child child;
     ipc_need_namespaces(NEW_TIME);
@@ -241,7 +242,7 @@ static void time_namespace(void)
     ipc_forget(&child);
 }
 
-static void pid_namespace(void)
+TEST(pid_namespace, .own = true)
 {
     ipc_child child;
     ipc_need_namespaces(CLONE_NEWPID);
@@ -269,7 +270,7 @@ static void ask_root(ipc_child *parent, const char *name)
     ipc_say(parent, 'r');
 }
 
-static void users(void)
+TEST(users, .own = true)
 {
     ipc_child child;
     culv_handle handle;
@@ -313,7 +314,7 @@ static void forbid(long call, uint32_t error)
         SKIP("this kernel takes no seccomp filters");
 }
 
-static void forbidden(void)
+TEST(forbidden, .own = true)
 {
     ipc_child child;
     ipc_fork(&child, have_file, "");
@@ -325,7 +326,7 @@ static void forbidden(void)
     ipc_forget(&child);
 }
 
-static void old_kernels(void)
+TEST(old_kernels, .own = true)
 {
     ipc_child child;
     ipc_fork(&child, have_file, "");
@@ -338,14 +339,3 @@ static void old_kernels(void)
     ipc_join(&child);
     ipc_forget(&child);
 }
-
-const test_case ipc_fetch_cases[] = {
-    {.name = "fetch.memory", .run = memory, .own = true},
-    {.name = "fetch.refusals", .run = refusals, .own = true},
-    {.name = "fetch.time_namespace", .run = time_namespace, .own = true},
-    {.name = "fetch.pid_namespace", .run = pid_namespace, .own = true},
-    {.name = "fetch.users", .run = users, .own = true},
-    {.name = "fetch.forbidden", .run = forbidden, .own = true},
-    {.name = "fetch.old_kernels", .run = old_kernels, .own = true},
-    {.name = NULL},
-};

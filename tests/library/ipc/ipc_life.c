@@ -75,7 +75,7 @@ static void turn(culv_ipc_server *server, culv_ipc_ring *ring, CUstream stream)
     LIB_OK(culv_ring_release_on(culv_ipc_ring_core(ring), CULV_RING_PRODUCER, stream, &f));
 }
 
-static void kills(void)
+TEST(kills, .own = true, .time_limit = 900)
 {
     static ipc_child child[MOST];
     const int count = atoi(test_option("kills", "16"));
@@ -206,7 +206,7 @@ static void visits_of(ipc_child child[GROUP], culv_ipc_server *server, culv_ipc_
         LIB_OK(culv_ipc_server_poll(server, UINT64_C(1000000), NULL));
 }
 
-static void crowd(void)
+TEST(crowd, .own = true, .time_limit = 900)
 {
     static ipc_child child[CROWD];
     const int groups = atoi(test_option("crowd", "16")) / GROUP;
@@ -269,7 +269,7 @@ static void serve_till_killed(ipc_child *parent, const char *name)
         LIB_OK(culv_ipc_server_poll(server, CULV_IPC_FOREVER, NULL));
 }
 
-static void server_dies(void)
+TEST(server_dies, .own = true)
 {
     enum { SERVERS = 3 };
     ipc_child child[SERVERS];
@@ -316,7 +316,7 @@ static void server_dies(void)
 }
 
 /* Sockets in a directory: whose it must be, what a killed server leaves, and who is admitted. */
-static void directories(void)
+TEST(directories, .own = true)
 {
     vmm_stage s;
     char directory[] = "/tmp/culvert-XXXXXX";
@@ -383,7 +383,7 @@ static void directories(void)
 }
 
 /* Each refused description names its field, what it is and what it may be. */
-static void descriptions(void)
+TEST(descriptions)
 {
     vmm_stage s;
     culv_ipc_server *server = NULL;
@@ -445,12 +445,3 @@ static void descriptions(void)
     culv_vmm_allocation_destroy(&memory);
     vmm_stage_close(&s);
 }
-
-const test_case ipc_life_cases[] = {
-    {.name = "kills", .run = kills, .own = true, .time_limit = 900},
-    {.name = "crowd", .run = crowd, .own = true, .time_limit = 900},
-    {.name = "server_dies", .run = server_dies, .own = true},
-    {.name = "descriptions", .run = descriptions},
-    {.name = "directories", .run = directories, .own = true},
-    {.name = NULL},
-};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A ring whose producer is Vulkan: it makes two timelines for each consumer. The consumers are
  * CUDA or Vulkan, in other processes; one of them dies. */
+#define TEST_GROUP "ring."
 #include "ipc_stage.h"
 
 #include <stdio.h>
@@ -277,24 +278,17 @@ static void run(ipc_role role, const char *word, bool dies)
     lib_close(&w);
 }
 
-static void from_vulkan(void)
+TEST(from_vulkan, .own = true)
 {
     run(read_every, "from-vulkan", false);
 }
 
-static void vulkan_to_vulkan(void)
+TEST(vulkan_to_vulkan, .own = true)
 {
     run(read_in_vulkan, "vulkan-to-vulkan", false);
 }
 
-static void from_vulkan_dies(void)
+TEST(from_vulkan_dies, .own = true)
 {
     run(die, "from-vulkan-dies", true);
 }
-
-const test_case ipc_vulkan_cases[] = {
-    {.name = "ring.from_vulkan", .run = from_vulkan, .own = true},
-    {.name = "ring.vulkan_to_vulkan", .run = vulkan_to_vulkan, .own = true},
-    {.name = "ring.from_vulkan_dies", .run = from_vulkan_dies, .own = true},
-    {.name = NULL},
-};

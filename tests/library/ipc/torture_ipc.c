@@ -200,7 +200,4 @@ static void begin(void)
 }
 
 static const torture_path path = {.begin = begin, .run = run, .alive = alive, .least = {20, 0, 8}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("ipc", path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("ipc", path)

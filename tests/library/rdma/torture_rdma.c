@@ -120,7 +120,4 @@ static void run(void)
 }
 
 static const torture_path path = {.begin = begin, .run = run, .least = {60, 6, 10}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("rdma", path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("rdma", path)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that is CUDA's, a VkBuffer and a dma-buf at once: the same words from all sides. On the
  * twin the card is played by the memory that the dma-buf stands for. */
+#define TEST_GROUP "vulkan_rdma."
 #include "vulkan_vmm_stage.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static void open_stage(vmm_stage *s)
     if (!caps.with_vmm || !caps.dma_buf) SKIP("the device has no such memory or no dma-bufs");
 }
 
-#define OPEN_CASE(name) TEST_ON(vmm_stage, s, open_stage(s), vmm_stage_close(s), name)
+#define OPEN_CASE(...) TEST_ON(vmm_stage, s, open_stage(s), vmm_stage_close(s), __VA_ARGS__)
 
 static culv_vk_rdma_buffer_desc desc_of(uint64_t size)
 {
@@ -73,7 +74,7 @@ static void require_data(vmm_stage *s, const culv_vk_rdma_part *part, uint32_t s
     free(words);
 }
 
-OPEN_CASE(one_call)
+OPEN_CASE(one_call, .own = true, .smoke = true)
 {
     culv_vk_rdma_part parts[MOST];
     size_t fds = test_open_fds();
@@ -99,7 +100,7 @@ OPEN_CASE(one_call)
     culv_vk_rdma_buffer_destroy(NULL);
 }
 
-OPEN_CASE(grows)
+OPEN_CASE(grows, .own = true)
 {
     culv_vk_rdma_part before[MOST], parts[MOST];
     culv_vk_rdma_buffer_desc d = desc_of(2 * VMM_MIB);
@@ -126,7 +127,7 @@ OPEN_CASE(grows)
     culv_vk_rdma_buffer_destroy(&b);
 }
 
-OPEN_CASE(refused)
+OPEN_CASE(refused, .own = true)
 {
     culv_vk_rdma_buffer *b = NULL;
     culv_vk_rdma_buffer_desc d = desc_of(0);
@@ -163,7 +164,7 @@ static void open_without(vmm_stage *s)
     vmm_stage_open(s);
 }
 
-TEST_ON(vmm_stage, s, open_without(s), vmm_stage_close(s), without)
+TEST_ON(vmm_stage, s, open_without(s), vmm_stage_close(s), without, .own = true)
 {
     if (!s->w.cu->software) SKIP("the twin plays such a device");
     culv_vk_rdma_buffer *b = NULL;
@@ -182,12 +183,3 @@ TEST_ON(vmm_stage, s, open_without(s), vmm_stage_close(s), without)
     REQUIRE_EQ(counts.context_sync_memops, 1);
     culv_vk_rdma_buffer_destroy(&b);
 }
-
-static const test_case cases[] = {
-    {.name = "vulkan_rdma.one_call", .run = one_call, .own = true, .smoke = true},
-    {.name = "vulkan_rdma.grows", .run = grows, .own = true},
-    {.name = "vulkan_rdma.refused", .run = refused, .own = true},
-    {.name = "vulkan_rdma.without", .run = without, .own = true},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_ring: what is refused, and with which words. */
+#define TEST_GROUP "errors."
 #include "fake_ring.h"
-
-extern const test_case ring_error_cases[];
 
 #define INVALID(call, why) LIB_INVALID(call, CULV_REASON_##why)
 
-RING_CASE(create_refuses, 4)
+RING_CASE(create_refuses, 4, .title = "errors.create")
 {
     culv_ring *out;
 #define REFUSES(why)                                                                               \
@@ -72,7 +71,7 @@ RING_CASE(create_refuses, 4)
     LIB_SAYS("a lead needs culv_ring_desc.done.wait, which is NULL");
 }
 
-RING_CASE(configure_refuses, 4)
+RING_CASE(configure_refuses, 4, .title = "errors.configure")
 {
     s->desc.done.wait = NULL;
     stage_make(s, NULL);
@@ -87,7 +86,7 @@ RING_CASE(configure_refuses, 4)
     REQUIRE_EQ(stage_stats(s).depth, 4); /* as it was */
 }
 
-static void misuse(void)
+TEST(misuse)
 {
     ring_stage s;
     stage_open(&s, 2);
@@ -195,7 +194,7 @@ RING_CASE(late_hosts, 4)
 }
 
 /* A value that nobody of the ring signaled. */
-RING_CASE(counters_checked, 2)
+RING_CASE(counters_checked, 2, .title = "errors.counters")
 {
     culv_ring_settings t = culv_ring_settings_init();
     t.check_counters = 1;
@@ -235,12 +234,3 @@ RING_CASE(counters_checked, 2)
     fake_set(&s->line[C], 3);
     (void)stage_turn(s, P); /* the error stops nothing */
 }
-
-const test_case ring_error_cases[] = {
-    {.name = "errors.create", .run = create_refuses},
-    {.name = "errors.configure", .run = configure_refuses},
-    {.name = "errors.misuse", .run = misuse},
-    {.name = "errors.late_hosts", .run = late_hosts},
-    {.name = "errors.counters", .run = counters_checked},
-    {.name = NULL},
-};

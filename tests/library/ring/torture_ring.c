@@ -141,7 +141,4 @@ static void run(void)
 }
 
 static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {20, 30, 20}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("ring", path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("ring", path)

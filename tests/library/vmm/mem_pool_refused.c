@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory pools: what is refused. */
+#define TEST_GROUP "mem_pool_refused."
 #include "cuda/device.h"
 #include "sparse_stage.h"
 
@@ -7,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-extern const test_case mem_pool_refused_cases[];
 
 enum { BYTES = 65536 };
 
@@ -59,7 +58,7 @@ SPARSE_CASE(pools)
     REQUIRE(culv_mem_pool_native_handle(NULL) == NULL);
 }
 
-static void allocations(void)
+TEST(allocations)
 {
     sparse_stage s;
     culv_mem_pool *pool = NULL, *open = NULL;
@@ -190,9 +189,3 @@ SPARSE_CASE(imports)
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);
 }
-
-const test_case mem_pool_refused_cases[] = {
-    {.name = "mem_pool_refused.pools", .run = pools},
-    {.name = "mem_pool_refused.allocations", .run = allocations},
-    {.name = "mem_pool_refused.imports", .run = imports},
-    {.name = NULL}};

@@ -2,12 +2,11 @@
 /* Multicast objects: where the twin plays devices that have them; NVIDIA's driver is only asked
  * whether it does, since making one may disturb others on a shared machine. Striped ranges
  * besides. */
+#define TEST_GROUP "multicast."
 #include "multicast_stage.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-extern const test_case multicast_refused_cases[];
 
 static uint64_t driver_calls(const raw_cuda *cu)
 {
@@ -161,7 +160,7 @@ MULTICAST_CASE(shared)
 
 /* R26: a range whose every other chunk is another device's. On hardware too, where two GPUs reach
  * one another. */
-static void striped(void)
+TEST(striped, .title = "multicast.striped_range")
 {
     enum { CHUNKS = 4 };
     sparse_stage s;
@@ -217,10 +216,3 @@ static void striped(void)
     culv_device_close(&devices[1]);
     sparse_stage_close(&s);
 }
-
-static const test_case cases[] = {{.name = "multicast.asked", .run = asked},
-                                  {.name = "multicast.team", .run = team},
-                                  {.name = "multicast.shared", .run = shared},
-                                  {.name = "multicast.striped_range", .run = striped},
-                                  {.name = NULL}};
-const test_case *const test_suite_tables[] = {cases, multicast_refused_cases, NULL};

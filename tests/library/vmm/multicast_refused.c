@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Multicast objects: what is refused, and what the driver says of the system. */
+#define TEST_GROUP "multicast_refused."
 #include "cuda/device.h"
 #include "multicast_stage.h"
 
 #include <string.h>
 #include <unistd.h>
-
-extern const test_case multicast_refused_cases[];
 
 static void refuse(const multicast_stage *m, const culv_multicast_desc *d, culv_result class,
                    culv_reason reason)
@@ -209,9 +208,3 @@ MULTICAST_CASE(system_says)
     LIB_OK(culv_multicast_bind(object, 0, s->memory[0], 0, MULTICAST_CHUNK));
     culv_multicast_destroy(&object);
 }
-
-const test_case multicast_refused_cases[] = {
-    {.name = "multicast_refused.objects", .run = objects},
-    {.name = "multicast_refused.devices_and_bindings", .run = devices_and_bindings},
-    {.name = "multicast_refused.system_says", .run = system_says},
-    {.name = NULL}};

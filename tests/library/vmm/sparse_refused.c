@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Sparse arrays: what is refused, before the driver sees it. */
+#define TEST_GROUP "sparse_refused."
 #include "cuda/device.h"
 #include "sparse_stage.h"
 
 #include <stdio.h>
 #include <string.h>
-
-extern const test_case sparse_refused_cases[];
 
 static culv_sparse_array_desc describe(uint32_t width, uint32_t height, uint32_t levels)
 {
@@ -175,7 +174,7 @@ static void close_binds(binds_stage *b)
     sparse_stage_close(&b->s);
 }
 
-static void regions(void)
+TEST(regions)
 {
     binds_stage b;
     open_binds(&b);
@@ -221,7 +220,7 @@ static void regions(void)
     close_binds(&b);
 }
 
-static void pools_and_tails(void)
+TEST(pools_and_tails)
 {
     const uint64_t tile = SPARSE_TILE;
     binds_stage b;
@@ -276,7 +275,7 @@ static void pools_and_tails(void)
     close_binds(&b);
 }
 
-static void streams(void)
+TEST(streams)
 {
     sparse_stage s;
     CUgraph graph = NULL;
@@ -336,10 +335,3 @@ static void streams(void)
     culv_vmm_allocation_destroy(&pool);
     sparse_stage_close(&s);
 }
-
-const test_case sparse_refused_cases[] = {
-    {.name = "sparse_refused.arrays", .run = arrays},
-    {.name = "sparse_refused.regions", .run = regions},
-    {.name = "sparse_refused.pools_and_tails", .run = pools_and_tails},
-    {.name = "sparse_refused.streams", .run = streams},
-    {.name = NULL}};

@@ -93,10 +93,6 @@ static void run_pools(void)
 }
 
 static const torture_path path = {.begin = begin, .run = run, .least = {8, 0, 2}};
-TORTURE_FUNCTIONS(path)
+TORTURE_CASES("fabric", path)
 static const torture_path pools = {.begin = begin, .run = run_pools, .least = {25, 0, 4}};
-TORTURE_FUNCTIONS(pools)
-
-static const test_case cases[] = {
-    TORTURE_ROWS("fabric", path), TORTURE_ROWS("fabric_pools", pools), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("fabric_pools", pools)

@@ -75,7 +75,4 @@ static void run(void)
 }
 
 static const torture_path path = {.begin = begin, .run = run, .least = {25, 0, 3}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("mem_pool", path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("mem_pool", path)

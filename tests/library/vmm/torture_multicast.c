@@ -96,7 +96,4 @@ static void run(void)
 }
 
 static const torture_path path = {.begin = begin, .run = run, .least = {15, 0, 4}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("multicast", path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("multicast", path)

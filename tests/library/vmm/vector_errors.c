@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_vector: what is refused. */
+#define TEST_GROUP "errors."
 #include "vector_stage.h"
 
 #include <stdio.h>
@@ -285,14 +286,3 @@ VECTOR_CASE(shrunk_in_vain)
     }
     culv_device_close(&device);
 }
-
-const test_case vector_error_cases[] = {
-    {.name = "errors.nulls", .run = nulls},
-    {.name = "errors.descriptors", .run = descriptors},
-    {.name = "errors.huge", .run = huge},
-    {.name = "errors.streams", .run = streams},
-    {.name = "errors.chunks", .run = chunks},
-    {.name = "errors.undone_in_vain", .run = undone_in_vain},
-    {.name = "errors.shrunk_in_vain", .run = shrunk_in_vain},
-    {.name = NULL},
-};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fabric handles, which the twin plays: with an IMEX channel, and with an attribute that lies. */
+#define TEST_GROUP "fabric."
 #include "vmm_stage.h"
 
 #include <culvert/fabric.h>
@@ -35,7 +36,7 @@ static culv_vmm_import_desc come_in(uint64_t size)
 }
 
 /* Out and in again: the same memory, which the import keeps. */
-VMM_FABRIC_CASE(both_ways, 1, 1)
+VMM_FABRIC_CASE(1, 1, both_ways)
 {
     const raw_cuda *cu = s->w.cu;
     culv_vmm_allocation *made = NULL, *imported = NULL;
@@ -68,7 +69,7 @@ VMM_FABRIC_CASE(both_ways, 1, 1)
 }
 
 /* As on an H200 without an IMEX channel: the attribute is 1, and nothing works. */
-VMM_FABRIC_CASE(lying, 1, 0)
+VMM_FABRIC_CASE(1, 0, lying)
 {
     culv_vmm_allocation *made = NULL;
     culv_fabric_handle bytes;
@@ -90,13 +91,13 @@ VMM_FABRIC_CASE(lying, 1, 0)
     culv_vmm_allocation_destroy(&made);
 }
 
-VMM_FABRIC_CASE(none, 0, 1)
+VMM_FABRIC_CASE(0, 1, none)
 {
     LIB_ERROR(culv_check_fabric(s->w.device), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
     LIB_SAYS("vmm_fabric is 0");
 }
 
-VMM_FABRIC_CASE(refused, 1, 1)
+VMM_FABRIC_CASE(1, 1, refused)
 {
     culv_device *device = s->w.device;
     culv_vmm_allocation *made = NULL, *out = NULL, *plain = vmm_allocation(s, 1, FD_BIT);
@@ -148,9 +149,3 @@ VMM_FABRIC_CASE(refused, 1, 1)
     culv_vmm_allocation_destroy(&made);
     culv_vmm_allocation_destroy(&plain);
 }
-
-const test_case vmm_fabric_cases[] = {{.name = "fabric.both_ways", .run = both_ways},
-                                      {.name = "fabric.lying", .run = lying},
-                                      {.name = "fabric.none", .run = none},
-                                      {.name = "fabric.refused", .run = refused},
-                                      {.name = NULL}};

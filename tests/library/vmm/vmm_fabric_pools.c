@@ -30,7 +30,7 @@ static uint64_t pools(void)
 }
 
 /* Out and in again: the same memory, whatever else the pool is exported as. */
-static void both_ways(void)
+TEST(both_ways, .title = "fabric.pools_both_ways")
 {
     static const uint32_t others[] = {0, FD_BIT};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
@@ -83,7 +83,7 @@ static void both_ways(void)
 
 /* What a pool gets where fabric handles do not work: `then` is played after the device has found
  * that they do. */
-static void not_here(void)
+TEST(not_here, .title = "fabric.pools_not_here")
 {
     static const struct {
         int attribute, channel, then;
@@ -129,7 +129,7 @@ static void not_here(void)
     }
 }
 
-VMM_FABRIC_CASE(refused, 1, 1)
+VMM_FABRIC_CASE(1, 1, refused, .title = "fabric.pools_refused")
 {
     culv_device *device = s->w.device;
     culv_mem_pool *made = NULL, *out = NULL;
@@ -187,8 +187,3 @@ VMM_FABRIC_CASE(refused, 1, 1)
     culv_vmm_allocation_destroy(&memory);
     culv_mem_pool_destroy(&made);
 }
-
-const test_case vmm_fabric_pool_cases[] = {{.name = "fabric.pools_both_ways", .run = both_ways},
-                                           {.name = "fabric.pools_not_here", .run = not_here},
-                                           {.name = "fabric.pools_refused", .run = refused},
-                                           {.name = NULL}};

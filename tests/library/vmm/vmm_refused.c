@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Virtual memory management: what is refused, and that it changes nothing. */
+#define TEST_GROUP "refused."
 #include "vmm_stage.h"
 
 #include <stdlib.h>
@@ -295,7 +296,7 @@ VMM_CASE(long_list)
 }
 
 /* Of two drivers in one process nothing mixes. */
-static void of_another_driver(void)
+TEST(of_another_driver, .own = true)
 {
     lib_with_libcuda_of("lib/pose");
     lib_with_environment("CULVERT_SOFT", "1");
@@ -326,14 +327,3 @@ static void of_another_driver(void)
     culv_device_close(&soft);
     culv_device_close(&nvidia);
 }
-
-const test_case vmm_refused_cases[] = {
-    {.name = "refused.allocations", .run = allocations},
-    {.name = "refused.too_much", .run = too_much},
-    {.name = "refused.without", .run = without},
-    {.name = "refused.ranges", .run = ranges},
-    {.name = "refused.maps", .run = maps},
-    {.name = "refused.long_list", .run = long_list},
-    {.name = "refused.of_another_driver", .run = of_another_driver, .own = true},
-    {.name = NULL},
-};

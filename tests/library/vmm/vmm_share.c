@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Virtual memory management: allocations that leave the process, and come in. */
+#define TEST_GROUP "share."
 #include "vmm_stage.h"
 
 #include <errno.h>
@@ -32,7 +33,7 @@ static int export_fd(culv_vmm_allocation *allocation)
 }
 
 /* Out, and in again twice: all three are the same memory. */
-VMM_CASE(in_one_process)
+VMM_CASE(in_one_process, .smoke = true)
 {
     const raw_cuda *cu = s->w.cu;
     culv_vmm_range *range = vmm_range(s, 6);
@@ -200,7 +201,7 @@ static const char child_fd[] = "CULVERT_TEST_VMM_FD", child_size[] = "CULVERT_TE
 
 /* The other process: reads what the first one wrote, and answers. */
 /* The process may open no more files: nothing is made, and the caller's descriptor is as it was. */
-VMM_CASE(out_of_file_descriptors)
+VMM_CASE(out_of_file_descriptors, .own = true)
 {
     struct rlimit before;
     culv_vmm_allocation *one = vmm_allocation(s, 1, 1u << CULV_HANDLE_OPAQUE_FD);
@@ -237,7 +238,7 @@ VMM_CASE(out_of_file_descriptors)
     culv_vmm_allocation_destroy(&one);
 }
 
-static void other_process_child(void)
+TEST(other_process_child)
 {
     const char *number = getenv(child_fd), *size = getenv(child_size);
     if (number == NULL || size == NULL) SKIP("run by share.other_process");
@@ -257,7 +258,7 @@ static void other_process_child(void)
     vmm_stage_close(&s);
 }
 
-VMM_CASE(other_process)
+VMM_CASE(other_process, .own = true)
 {
     culv_vmm_range *range = vmm_range(s, 2);
     culv_vmm_allocation *made = vmm_allocation(s, 2, FD_BIT);
@@ -345,16 +346,3 @@ VMM_CASE(host_numa)
         culv_vmm_allocation_destroy(&made);
     }
 }
-
-const test_case vmm_share_cases[] = {
-    {.name = "share.in_one_process", .run = in_one_process, .smoke = true},
-    {.name = "share.kept_by_the_handle", .run = kept_by_the_handle},
-    {.name = "share.refused", .run = refused},
-    {.name = "share.wrong_files", .run = wrong_files},
-    {.name = "share.out_of_file_descriptors", .run = out_of_file_descriptors, .own = true},
-    {.name = "share.other_process", .run = other_process, .own = true},
-    {.name = "share.other_process_child", .run = other_process_child},
-    {.name = "share.host_numa", .run = host_numa},
-    {.name = "share.other_gpu", .run = other_gpu},
-    {.name = NULL},
-};

@@ -2,6 +2,7 @@
 /* The barriers that Culvert hands out, recorded: every use of every kind of resource in both forms,
  * CUDA's turn between, the use itself between acquire and release. lib_close() requires that
  * validation and synchronization validation said nothing. */
+#define TEST_GROUP "recorded."
 #include "barriers_probe.h"
 #include "image_stage.h"
 
@@ -401,13 +402,3 @@ static void buffers_of(VkSharingMode sharing)
 
 TEST_AS(buffers, buffers_of(VK_SHARING_MODE_EXCLUSIVE))
 TEST_AS(buffers_concurrent, buffers_of(VK_SHARING_MODE_CONCURRENT))
-
-static const test_case cases[] = {
-    {.name = "recorded.images", .run = images},
-    {.name = "recorded.validation_listens", .run = validation_listens},
-    {.name = "recorded.buffers", .run = buffers},
-    {.name = "recorded.buffers_concurrent", .run = buffers_concurrent},
-    {.name = NULL},
-};
-extern const test_case barriers_data_cases[];
-const test_case *const test_suite_tables[] = {cases, barriers_data_cases, NULL};

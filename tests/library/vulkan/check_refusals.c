@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the gate refuses: each its class, its reason, the field and what to do; making it says the
  * same. */
+#define TEST_GROUP "refusals."
 #include "check_stage.h"
 
 #include <stddef.h>
@@ -297,7 +298,7 @@ static bool lacks_format(const lib_world *w, const refusal *r, VkFormat format)
     return true;
 }
 
-LIB_CASE(of_images)
+LIB_CASE(of_images, .title = "refusals.images")
 {
     culv_vk_sharing_info s;
     for (size_t n = 0; n < sizeof images / sizeof images[0]; n++) {
@@ -345,7 +346,7 @@ static const refusal buffers[] = {
      {BUFFER(sharingMode, VK_SHARING_MODE_CONCURRENT)}},
 };
 
-LIB_CASE(of_buffers)
+LIB_CASE(of_buffers, .title = "refusals.buffers")
 {
     culv_vk_sharing_info s;
     for (size_t n = 0; n < sizeof buffers / sizeof buffers[0]; n++) {
@@ -504,14 +505,3 @@ LIB_CASE(ways)
     LIB_SAYS("tiling");
     LIB_SAYS("culv_vk_image_map_pitched()");
 }
-
-extern const test_case check_refusal_cases[];
-const test_case check_refusal_cases[] = {
-    {.name = "refusals.images", .run = of_images},
-    {.name = "refusals.buffers", .run = of_buffers},
-    {.name = "refusals.families", .run = families},
-    {.name = "refusals.descriptors", .run = descriptors},
-    {.name = "refusals.usages", .run = usages},
-    {.name = "refusals.ways", .run = ways},
-    {.name = NULL},
-};

@@ -133,9 +133,3 @@ LIB_CASE(failing)
         culv_cig_destroy(&cig);
     }
 }
-
-static const test_case cases[] = {{.name = "used", .run = used},
-                                  {.name = "refused", .run = refused},
-                                  {.name = "failing", .run = failing},
-                                  {.name = NULL}};
-TEST_SUITE(cases);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* VkDeviceMemory made of handles: of Vulkan's own exports (which lavapipe takes too), and of
  * dma-bufs, played where the machine has none. */
+#define TEST_GROUP "from_handle."
 #include "fallback_scene.h"
 
 #include <fcntl.h>
@@ -8,8 +9,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-extern const test_case from_handle_cases[];
 
 enum { WORDS = 4096, BYTES = WORDS * 4 };
 
@@ -98,7 +97,7 @@ static void same_pages(bool dedicated)
     lib_close(&w);
 }
 
-TEST_AS(opaque, same_pages(false))
+TEST_AS(opaque, same_pages(false), .smoke = true)
 TEST_AS(opaque_dedicated, same_pages(true))
 
 LIB_CASE(wrong_descriptors)
@@ -217,7 +216,7 @@ static void refused(const lib_world *w, const char *what, int file, VkDeviceSize
 
 /* What the driver refuses: whether it closes what it was given (Mesa 22, 25) or not, nothing is
  * left and the caller's own is untouched. */
-static void driver_refuses(void)
+TEST(driver_refuses, .own = true)
 {
     lib_with_option("--validation=off");
     lib_world w;
@@ -359,7 +358,7 @@ LIB_CASE(not_enabled)
 
 /* Attached as another GPU than the culv_device: what Vulkan's GPU exported it takes back, what
  * CUDA's did never. */
-static void another_gpu(void)
+TEST(another_gpu)
 {
     static scene s;
     scene_open_bare(&s, SCENE_PEER);
@@ -430,15 +429,3 @@ LIB_CASE(mesa_dma_buf)
     munmap(words, BYTES);
     lib_fd_done(&fd, true);
 }
-
-const test_case from_handle_cases[] = {
-    {.name = "from_handle.opaque", .run = opaque, .smoke = true},
-    {.name = "from_handle.opaque_dedicated", .run = opaque_dedicated},
-    {.name = "from_handle.wrong_descriptors", .run = wrong_descriptors},
-    {.name = "from_handle.driver_refuses", .run = driver_refuses, .own = true},
-    {.name = "from_handle.played_dma_bufs", .run = played_dma_bufs},
-    {.name = "from_handle.not_enabled", .run = not_enabled},
-    {.name = "from_handle.another_gpu", .run = another_gpu},
-    {.name = "from_handle.mesa_dma_buf", .run = mesa_dma_buf},
-    {.name = NULL},
-};

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers and images that Culvert cannot make. */
+#define TEST_GROUP "made."
 #include "image_stage.h"
 
 #include <stdio.h>
 #include <string.h>
-
-extern const test_case made_error_cases[];
 
 static const VkBufferUsageFlags usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 
@@ -87,7 +86,7 @@ LIB_CASE(memory_properties)
 }
 
 /* More than there is. The size alone is against the specification, so validation stays off. */
-static void too_big(void)
+TEST(too_big, .own = true)
 {
     lib_with_option("--validation=off");
     lib_world w;
@@ -134,11 +133,3 @@ LIB_CASE(export_fails)
     culv_vk_detach(&lying);
     REQUIRE_EQ(lib_counts(w).attached_devices, 1);
 }
-
-const test_case made_error_cases[] = {
-    {.name = "made.buffers", .run = buffers},
-    {.name = "made.memory_properties", .run = memory_properties},
-    {.name = "made.too_big", .run = too_big, .own = true},
-    {.name = "made.export_fails", .run = export_fails},
-    {.name = NULL},
-};

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Short ways: choosing the physical device, and what instances and devices are created with. */
+#define TEST_GROUP "setup."
 #include "library.h"
 
 #include <stdio.h>
 #include <string.h>
-
-extern const test_case setup_cases[];
 
 enum { ROOM = 32 };
 
@@ -104,7 +103,7 @@ static void require_names(const char *const *have, uint32_t count, const char *c
 }
 
 /* Yours first, each once, then Culvert's; an array that is too small changes nothing. */
-static void instance_names(void)
+TEST(instance_names)
 {
     static const char *const mine[] = {"VK_MINE_b", "VK_MINE_a", "VK_MINE_b"};
     static const char *const merged[] = {"VK_MINE_b", "VK_MINE_a", NULL};
@@ -426,16 +425,3 @@ LIB_VULKAN_CASE(a_device_made_by_them)
     culv_vk_detach(&vk);
     vkDestroyDevice(d.device, NULL);
 }
-
-const test_case setup_cases[] = {
-    {.name = "setup.choosing", .run = choosing},
-    {.name = "setup.choosing_in_vain", .run = choosing_in_vain},
-    {.name = "setup.instance_names", .run = instance_names},
-    {.name = "setup.instance_layers", .run = instance_layers},
-    {.name = "setup.device_extensions", .run = device_extensions},
-    {.name = "setup.device_extensions_refused", .run = device_extensions_refused},
-    {.name = "setup.device_features", .run = device_features},
-    {.name = "setup.device_features_refused", .run = device_features_refused},
-    {.name = "setup.a_device_made_by_them", .run = a_device_made_by_them},
-    {.name = NULL},
-};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One address: parts of a space as buffers. */
+#define TEST_GROUP "space_buffers."
 #include "space_stage.h"
 
 #include <stdlib.h>
@@ -104,7 +105,3 @@ SPACE_CASE(own_handle)
     LIB_OK(culv_vk_space_decommit(space, 0, 64 * VMM_MIB, t->s.stream));
     culv_vk_space_destroy(&space);
 }
-
-const test_case space_buffer_cases[] = {{.name = "space_buffers.placed", .run = placed},
-                                        {.name = "space_buffers.own_handle", .run = own_handle},
-                                        {.name = NULL}};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One address: what is refused, with which words, and that nothing is made. */
+#define TEST_GROUP "space_refused."
 #include "space_stage.h"
 
 #include <string.h>
@@ -187,7 +188,7 @@ SPACE_CASE(features)
 
 /* A VkDevice that was made without them: Culvert learns it from Vulkan's answers, and not by trying
  * all addresses. */
-static void without_features(void)
+TEST(without_features)
 {
     lib_world w;
     culv_vk_space *space = NULL;
@@ -204,12 +205,3 @@ static void without_features(void)
     LIB_SAYS("culv_vk_device_features::one_address");
     lib_close(&w);
 }
-
-const test_case space_refused_cases[] = {
-    {.name = "space_refused.descriptors", .run = descriptors},
-    {.name = "space_refused.places", .run = places},
-    {.name = "space_refused.buffers", .run = buffers},
-    {.name = "space_refused.versions", .run = versions},
-    {.name = "space_refused.features", .run = features},
-    {.name = "space_refused.without_features", .run = without_features},
-    {.name = NULL}};

@@ -49,7 +49,4 @@ static void run(void)
 /* Attributes that the driver says not to know are no failures: less is limited then. Nothing is
  * allocated. */
 static const torture_path path = {.begin = begin, .run = run, .least = {0, 2, 0}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("check", path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("check", path)

@@ -69,7 +69,4 @@ static void run(void)
 }
 
 static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {8, 25, 10}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("dmabuf", path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("dmabuf", path)

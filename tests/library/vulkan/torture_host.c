@@ -78,7 +78,4 @@ static void run(void)
 }
 
 static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {8, 8, 6}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("host", path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("host", path)

@@ -79,7 +79,4 @@ static void begin(void)
 
 static const torture_path path = {
     .begin = begin, .run = run, .one_address = true, .least = {16, 16, 16}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("space", path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("space", path)

@@ -78,7 +78,4 @@ static void begin(void)
 }
 
 static const torture_path path = {.begin = begin, .run = run, .least = {8, 6, 6}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("tensors", path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("tensors", path)

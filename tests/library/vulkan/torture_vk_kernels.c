@@ -83,7 +83,7 @@ static void run(void)
 }
 
 static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {16, 4, 6}};
-TORTURE_FUNCTIONS(path)
+TORTURE_CASES("vk_kernels", path)
 
 /* Graphs -------------------------------------------------------------------------------------- */
 
@@ -170,8 +170,4 @@ static void run_graph(void)
 
 static const torture_path graph_path = {
     .begin = begin, .run = run_graph, .end = end, .least = {10, 0, 8}};
-TORTURE_FUNCTIONS(graph_path)
-
-static const test_case cases[] = {
-    TORTURE_ROWS("vk_kernels", path), TORTURE_ROWS("vk_graphs", graph_path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("vk_graphs", graph_path)

@@ -135,7 +135,4 @@ static void begin(void)
 }
 
 static const torture_path path = {.begin = begin, .run = run, .least = {8, 16, 6}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("vulkan_vmm", path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("vulkan_vmm", path)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is refused of kernels in command buffers, before the GPU sees it. */
+#define TEST_GROUP "vk_kernels."
 #include "vk_kernels_stage.h"
 
 #include <stdio.h>
@@ -7,7 +8,7 @@
 #include <string.h>
 
 /* Which device can, and which VkDevice. */
-static void checks(void)
+TEST(checks)
 {
     lib_world w;
     lib_with_kernels = false;
@@ -339,7 +340,7 @@ VK_KERNELS_CASE(data)
 }
 
 /* A kernel that faults in a command buffer loses the VkDevice; everything can be destroyed. */
-static void fault(void)
+TEST(fault, .faults = true)
 {
     vk_kernels_stage s;
     vk_kernels_open(&s);
@@ -384,13 +385,3 @@ static void fault(void)
     culv_device_close(&s.w.device);
     raw_vk_close_lost(vk);
 }
-
-const test_case vk_kernels_refused_cases[] = {
-    {.name = "vk_kernels.checks", .run = checks},
-    {.name = "vk_kernels.attachments", .run = attachments},
-    {.name = "vk_kernels.launches", .run = launches},
-    {.name = "vk_kernels.clusters", .run = clusters},
-    {.name = "vk_kernels.data", .run = data},
-    {.name = "vk_kernels.fault", .run = fault, .faults = true},
-    {.name = NULL},
-};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Adopted memory: chunks that somebody else mapped, as a program does that knows nothing of Culvert
  * (PyTorch's expandable segments: chunks side by side, a tensor across them). */
+#define TEST_GROUP "vk_adopt."
 #include "vulkan_vmm_stage.h"
 
 #include <culvert/vulkan_adopt.h>
@@ -109,7 +110,7 @@ static void write_by_vulkan(vmm_stage *s, const culv_vk_adopted *view, uint32_t 
 }
 
 /* From the middle of a chunk to the middle of another, and in one. */
-VMM_CASE(both_ways)
+VMM_CASE(both_ways, .smoke = true)
 {
     static const struct {
         uint64_t offset, size;
@@ -345,7 +346,7 @@ VMM_CASE(refused)
 }
 
 /* One sparse buffer where the device has such, and a buffer a chunk where it does not. */
-static void sparse(void)
+TEST(sparse)
 {
     vmm_stage s;
     theirs t;
@@ -380,14 +381,3 @@ static void sparse(void)
     free_theirs(&s, &t);
     vmm_stage_close(&s);
 }
-
-static const test_case cases[] = {
-    {.name = "vk_adopt.both_ways", .run = both_ways, .smoke = true},
-    {.name = "vk_adopt.shared_chunks", .run = shared_chunks},
-    {.name = "vk_adopt.stale", .run = stale},
-    {.name = "vk_adopt.neighbours", .run = neighbours},
-    {.name = "vk_adopt.refused", .run = refused},
-    {.name = "vk_adopt.sparse", .run = sparse},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

@@ -9,9 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const test_case ring_make_cases[];
-
-static void made(void)
+TEST(made)
 {
     ring_stage s;
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
@@ -77,7 +75,7 @@ static void made(void)
 }
 
 /* What several queue families share names none of them in its barriers. */
-static void concurrent(void)
+TEST(concurrent)
 {
     ring_stage s;
     ring_options o = ring_options_init(CULV_RING_PRODUCER, 2);
@@ -98,7 +96,7 @@ static void concurrent(void)
 }
 
 /* Slots and timelines alone. */
-static void no_resources(void)
+TEST(no_resources)
 {
     ring_stage s;
     ring_world_open(&s);
@@ -125,7 +123,7 @@ static void no_resources(void)
 }
 
 /* The ring keeps the attachment, and that the device. */
-static void outlives_its_parents(void)
+TEST(outlives_its_parents)
 {
     ring_stage s;
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 2);
@@ -145,7 +143,7 @@ static void outlives_its_parents(void)
 }
 
 /* Nothing can be shared: copies and relayed timelines take its place, and the frames are right. */
-static void fallback(void)
+TEST(fallback, .own = true)
 {
     ring_stage s;
     /* Host functions signal, where layers before 1.3.296 block themselves (Vulkan-ValidationLayers
@@ -175,7 +173,7 @@ static void fallback(void)
 }
 
 /* Destroyed with command buffers kept that are never submitted. */
-static void destroyed_in_mid_burst(void)
+TEST(destroyed_in_mid_burst)
 {
     ring_stage s;
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 4);
@@ -195,7 +193,7 @@ static void destroyed_in_mid_burst(void)
 }
 
 /* record_copy(), which is the consumer's whole work here, where queues copy. */
-static void queue_families(void)
+TEST(queue_families)
 {
     ring_stage s;
     ring_world_open(&s);
@@ -256,7 +254,7 @@ enum {
     NONE = -1
 };
 
-static void picked_families(void)
+TEST(picked_families)
 {
     const struct {
         VkQueueFlags flags[6];
@@ -325,7 +323,7 @@ static void picked_families(void)
 
 /* CUDA's stream stands still behind a timeline that the host has not signaled, and a frame behind
  * that: it is no turn of Vulkan's until CUDA has reached its signal. */
-static void signal_first(void)
+TEST(signal_first)
 {
     ring_stage s;
     culv_shared_semaphore *gate = NULL;
@@ -358,7 +356,7 @@ static void signal_first(void)
 }
 
 /* The mirror: Vulkan's queue stands still, and the host waits in place of CUDA's stream. */
-static void cuda_waits_on_host(void)
+TEST(cuda_waits_on_host)
 {
     ring_stage s;
     culv_shared_semaphore *gate = NULL;
@@ -405,7 +403,7 @@ static void cuda_waits_on_host(void)
 }
 
 /* Each side waits on the host: every frame in order. */
-static void all_wait_on_host(void)
+TEST(all_wait_on_host)
 {
     ring_stage s;
     ring_world_open(&s);
@@ -421,7 +419,7 @@ static void all_wait_on_host(void)
 }
 
 /* The ring chooses, tries again and again as its settings change, and loses no frame. */
-static void chooses_its_way(void)
+TEST(chooses_its_way)
 {
     ring_stage s;
     ring_world_open(&s);
@@ -489,7 +487,7 @@ static void *VKAPI_PTR reallocate(void *user, void *block, size_t size, size_t a
 
 /* Every call that makes or destroys something gets the caller's functions, which the attachment
  * copies. */
-static void callbacks(void)
+TEST(callbacks, .title = "allocation_callbacks")
 {
     ring_stage s;
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
@@ -514,20 +512,3 @@ static void callbacks(void)
     REQUIRE_EQ(atomic_load(&b.held), 0);
     ring_world_close(&s);
 }
-
-const test_case ring_make_cases[] = {
-    {.name = "made", .run = made},
-    {.name = "concurrent", .run = concurrent},
-    {.name = "no_resources", .run = no_resources},
-    {.name = "outlives_its_parents", .run = outlives_its_parents},
-    {.name = "fallback", .run = fallback, .own = true},
-    {.name = "destroyed_in_mid_burst", .run = destroyed_in_mid_burst},
-    {.name = "signal_first", .run = signal_first},
-    {.name = "cuda_waits_on_host", .run = cuda_waits_on_host},
-    {.name = "chooses_its_way", .run = chooses_its_way},
-    {.name = "all_wait_on_host", .run = all_wait_on_host},
-    {.name = "queue_families", .run = queue_families},
-    {.name = "picked_families", .run = picked_families},
-    {.name = "allocation_callbacks", .run = callbacks},
-    {.name = NULL},
-};

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const test_case ring_refusal_cases[];
-
 /* A descriptor and all that it points to. */
 typedef struct described {
     VkBufferCreateInfo buffer;
@@ -57,7 +55,7 @@ WRONG(image_use, d->resources[1].use = CULV_VK_USE_VERTEX_BUFFER)
 WRONG(buffer_use, d->resources[0].use = CULV_VK_USE_COLOR_ATTACHMENT)
 WRONG(host_stage, d->resources[0].stage = VK_PIPELINE_STAGE_2_HOST_BIT)
 
-static void descriptors(void)
+TEST(descriptors)
 {
     const struct {
         const char *name;
@@ -120,7 +118,7 @@ static void descriptors(void)
 }
 
 /* Objects handed in. */
-static void strangers(void)
+TEST(strangers)
 {
     ring_stage s;
     described d;
@@ -191,7 +189,7 @@ static void strangers(void)
     ring_world_close(&s);
 }
 
-static void calls(void)
+TEST(calls)
 {
     ring_stage s;
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 4);
@@ -267,7 +265,7 @@ static void calls(void)
 }
 
 /* What the ring owns goes with it: giving up a part is refused, and nothing happens. */
-static void parts(void)
+TEST(parts)
 {
     ring_stage s;
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
@@ -347,7 +345,7 @@ static void copy_offsets(ring_stage *s)
     }
 }
 
-static void copies(void)
+TEST(copies)
 {
     ring_stage s;
     described d;
@@ -433,7 +431,7 @@ static PFN_vkVoidFunction VKAPI_CALL see_loader(VkInstance instance, const char 
 
 /* The signal comes after all of the work, whatever the caller recorded; the wait comes before the
  * stage that the caller told, and what was copied is shown to the host. */
-static void told(void)
+TEST(told)
 {
     const VkPipelineStageFlags2 all = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
     ring_stage s;
@@ -490,7 +488,7 @@ static void told(void)
 }
 
 /* A device that lacks what a ring, or a call of it, is made of. */
-static void missing(void)
+TEST(missing)
 {
     static const char *const timeline[] = {"vkWaitSemaphores", "vkSignalSemaphore",
                                            "vkGetSemaphoreCounterValue"};
@@ -525,14 +523,3 @@ static void missing(void)
     }
     ring_world_close(&s);
 }
-
-const test_case ring_refusal_cases[] = {
-    {.name = "descriptors", .run = descriptors},
-    {.name = "strangers", .run = strangers},
-    {.name = "calls", .run = calls},
-    {.name = "parts", .run = parts},
-    {.name = "copies", .run = copies},
-    {.name = "told", .run = told},
-    {.name = "missing", .run = missing},
-    {.name = NULL},
-};

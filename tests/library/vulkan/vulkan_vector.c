@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A culv_vector as Vulkan's buffers, one a chunk. */
+#define TEST_GROUP "vk_vector."
 #include "vulkan_vmm_stage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-extern const test_case vk_vector_cases[], vk_vector_sparse_cases[];
-const test_case *const test_suite_tables[] = {vk_vector_cases, vk_vector_sparse_cases, NULL};
 
 enum { MOST = 16 };
 
@@ -373,7 +371,7 @@ VMM_CASE(not_exportable)
     }
 }
 
-static void compressible(void)
+TEST(compressible)
 {
     vmm_stage s;
     vmm_stage_play(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED);
@@ -418,18 +416,3 @@ VMM_CASE(other_drivers)
     culv_vk_detach(&lying);
     culv_vector_destroy(&vector);
 }
-
-const test_case vk_vector_cases[] = {
-    {.name = "vk_vector.grows", .run = grows},
-    {.name = "vk_vector.shrinks", .run = shrinks},
-    {.name = "vk_vector.moves", .run = moves},
-    {.name = "vk_vector.ahead", .run = ahead},
-    {.name = "vk_vector.begins_empty", .run = begins_empty},
-    {.name = "vk_vector.outlives", .run = outlives},
-    {.name = "vk_vector.outlives_after", .run = outlives_after},
-    {.name = "vk_vector.wrong_calls", .run = wrong_calls},
-    {.name = "vk_vector.not_exportable", .run = not_exportable},
-    {.name = "vk_vector.compressible", .run = compressible},
-    {.name = "vk_vector.other_drivers", .run = other_drivers},
-    {.name = NULL},
-};

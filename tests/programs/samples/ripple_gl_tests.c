@@ -30,7 +30,7 @@ static void require_same_file(const char *first, const char *second)
     free(b);
 }
 
-static void gl_draws_what_vulkan_draws(void)
+TEST(gl_draws_what_vulkan_draws, .title = "gl.draws_what_vulkan_draws")
 {
     run_result r;
     ripple_needs_no_threads();
@@ -62,7 +62,7 @@ static void gl_draws_what_vulkan_draws(void)
     free(b.pixels);
 }
 
-static void gl_options(void)
+TEST(gl_options, .title = "gl.options")
 {
     static const struct {
         const char *list[5];
@@ -83,9 +83,3 @@ static void gl_options(void)
         if (!strstr(r.text, wrong[i].says)) FAIL("%s, not: %s", wrong[i].says, r.text);
     }
 }
-
-const test_case gl_cases[] = {
-    {.name = "gl.draws_what_vulkan_draws", .run = gl_draws_what_vulkan_draws},
-    {.name = "gl.options", .run = gl_options},
-    {.name = NULL},
-};
