@@ -34,7 +34,6 @@ static void wrong_calls(culv_device *device, CUdeviceptr p, uint64_t page)
 {
     refuse("no device", NULL, p, page, 0, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     refuse("no pointer", device, 0, page, 0, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_dma_buf_export_dup(device, p, page, 0, NULL), CULV_REASON_NULL_ARGUMENT);
     refuse("unknown flags", device, p, page, 2, CULV_ERROR_INVALID, CULV_REASON_VALUE);
     refuse("unknown flags", device, p, page, UINT64_C(1) << 40, CULV_ERROR_INVALID,
            CULV_REASON_VALUE);

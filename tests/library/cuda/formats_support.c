@@ -232,8 +232,6 @@ LIB_VULKAN_CASE(video)
 
 LIB_CASE(bad_arguments)
 {
-    LIB_INVALID(culv_check_format(NULL, CULV_FORMAT_R8_UNORM, CULV_TEXELS_STORED),
-                CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_check_format(w->device, CULV_FORMAT_R8_UNORM, (culv_texels)2),
                 CULV_REASON_VALUE);
     LIB_INVALID(culv_check_format(w->device, CULV_FORMAT_R8_UNORM, (culv_texels)-1),

@@ -172,6 +172,4 @@ TEST(elsewhere)
     culv_d3d12_detach(&d3d12);
     culv_keyed_mutex_destroy(&mutex);
     REQUIRE(!culv_keyed_mutex_is_held(NULL));
-    LIB_INVALID(culv_keyed_mutex_acquire(NULL, NULL, 0, 0), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_keyed_mutex_release(NULL, NULL, 0), CULV_REASON_NULL_ARGUMENT);
 }

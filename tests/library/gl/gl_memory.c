@@ -624,7 +624,6 @@ GL_CASE(bound_textures, 0)
     d.width = d.height = 4096;
     LIB_INVALID(culv_gl_memory_bind_texture(memory, name, &d, 0, 0), CULV_REASON_RANGE);
     LIB_INVALID(culv_gl_memory_bind_texture(memory, name, NULL, 0, 0), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_gl_memory_bind_texture(NULL, name, &d, 0, 0), CULV_REASON_NULL_ARGUMENT);
     s->gl.DeleteTextures(1, &name);
     LIB_OK(culv_gl_memory_destroy(&memory));
     LIB_OK(culv_vmm_unmap(range, 0, MIB2));

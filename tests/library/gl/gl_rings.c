@@ -744,13 +744,8 @@ TEST(wrong_calls)
         REQUIRE(t.ring == NULL);
     }
     LIB_OK(try_ring(&t, CULV_GL_WAY_REGISTER, CULV_RING_CONSUMER, 2, NULL, &plain, 0));
-    LIB_INVALID(culv_gl_ring_acquire(NULL, 0, &f), CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_gl_ring_acquire(t.ring, 0, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_ring_acquire_on(t.core, t.cuda, NULL, 0, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_ring_release_on(t.core, t.cuda, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_gl_ring_release(t.ring, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_ring_cancel(t.core, t.cuda, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_gl_ring_flush(NULL), CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_ring_flush_on(culv_gl_ring_core(NULL), CULV_RING_PRODUCER, NULL),
                 CULV_REASON_NULL_ARGUMENT);
     REQUIRE_EQ(culv_gl_ring_name(t.ring, 2, 0), 0);

@@ -341,8 +341,6 @@ REGISTER_CASE(states, RAW_GL_CORE)
     culv_registration *r[2] = {NULL, NULL}, *none[1] = {NULL}, *out;
     culv_gl_register_desc bad = culv_gl_register_desc_init();
     bad.access = (culv_access)7;
-    LIB_REFUSES(culv_registration, out, culv_gl_register_buffer(NULL, name, NULL, &out), INVALID,
-                CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_gl_register_buffer(s->attached, name, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
     LIB_REFUSES(culv_registration, out, culv_gl_register_buffer(s->attached, name, &bad, &out),
                 INVALID, CULV_REASON_VALUE);

@@ -455,8 +455,6 @@ static void share_pool(const char *word, bool fabric)
         const size_t fds = test_open_fds();
         LIB_ERROR(culv_ipc_offer_pool(server, pool, &of_pool), CULV_ERROR_INVALID,
                   CULV_REASON_NOT_EXPORTABLE);
-        LIB_ERROR(culv_ipc_offer_pool_fabric(NULL, pool, &of_pool), CULV_ERROR_INVALID,
-                  CULV_REASON_NULL_ARGUMENT);
         LIB_OK(culv_ipc_offer_pool_fabric(server, pool, &of_pool));
         LIB_ERROR(culv_ipc_offer_pool_fabric(server, pool, &of_pool), CULV_ERROR_BUSY,
                   CULV_REASON_IPC_NAME);

@@ -151,10 +151,6 @@ VMM_FABRIC_CASE(1, 1, refused, .title = "fabric.pools_refused")
     NO(culv_mem_pool_create(device, &d, &out), CULV_ERROR_INVALID, CULV_REASON_VALUE);
     d = wanted(CULV_FABRIC_NO, FABRIC_BIT); /* asked for by `fabric` alone */
     NO(culv_mem_pool_create(device, &d, &out), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-    NO(culv_mem_pool_import_fabric(NULL, &bytes, &in, &out), CULV_ERROR_INVALID,
-       CULV_REASON_NULL_ARGUMENT);
-    NO(culv_mem_pool_import_fabric(device, NULL, &in, &out), CULV_ERROR_INVALID,
-       CULV_REASON_NULL_ARGUMENT);
     NO(culv_mem_pool_import_fabric(device, &spoiled, &in, &out), CULV_ERROR_DRIVER,
        CULV_REASON_HANDLE_REFUSED);
     NO(culv_mem_pool_import_fabric(device, &of_memory, &in, &out), CULV_ERROR_DRIVER,
@@ -173,8 +169,6 @@ VMM_FABRIC_CASE(1, 1, refused, .title = "fabric.pools_refused")
     lib_driver()->SoftPlayFabric(1);
 #undef NO
     LIB_INVALID(culv_mem_pool_import_fabric(device, &bytes, &in, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_mem_pool_export_fabric(NULL, &bytes), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_mem_pool_export_fabric(made, NULL), CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_mem_pool_export_dup(made, CULV_HANDLE_FABRIC, &handle), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_HANDLE_TYPE);
     LIB_SAYS("culv_mem_pool_export_fabric()");

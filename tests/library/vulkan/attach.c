@@ -128,19 +128,6 @@ LIB_CASE(null_fields)
                     CULV_REASON_NULL_ARGUMENT);
         LIB_SAYS(names[i]);
     }
-    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w->device, NULL, &vk), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
-    culv_vk_device_desc d = lib_vk_desc(w);
-    LIB_INVALID(culv_vk_attach(w->device, &d, NULL), CULV_REASON_NULL_ARGUMENT);
-    culv_device *device = NULL;
-    LIB_INVALID(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, NULL, NULL, &device),
-                CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(
-        culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL, NULL),
-        CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(
-        culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL, NULL, 0, NULL),
-        CULV_REASON_NULL_ARGUMENT);
 }
 
 static void open_without(lib_world *w, bool memory, bool semaphore)

@@ -547,6 +547,5 @@ TEST(barriers)
     LIB_OK(culv_vk_kernel_get_barrier(&old));
     REQUIRE_EQ(between.srcStageMask, old.src_stage);
     REQUIRE_EQ(between.dstAccessMask, old.barrier.dstAccessMask);
-    LIB_INVALID(culv_vk_kernel_get_barrier2(NULL), CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_vk_kernel_get_barrier(NULL), CULV_REASON_NULL_ARGUMENT);
 }

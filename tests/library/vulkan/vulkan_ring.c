@@ -305,16 +305,6 @@ TEST(picked_families)
         if (use == CULV_VK_QUEUE_GRAPHICS) REQUIRE((w.vk.queues[out].flags & G) != 0);
         if (use == CULV_VK_QUEUE_COMPUTE) REQUIRE((w.vk.queues[out].flags & K) != 0);
     }
-    LIB_ERROR(
-        culv_vk_find_queue_family(NULL, w.vk.instance, w.vk.physical, CULV_VK_QUEUE_COPY, &out),
-        CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_find_queue_family(told_loader, NULL, w.vk.physical, CULV_VK_QUEUE_COPY, &out),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_find_queue_family(told_loader, w.vk.instance, NULL, CULV_VK_QUEUE_COPY, &out),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_find_queue_family(told_loader, w.vk.instance, w.vk.physical,
-                                        CULV_VK_QUEUE_COPY, NULL),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_find_queue_family(told_loader, w.vk.instance, w.vk.physical,
                                         (culv_vk_queue_use)3, &out),
               CULV_ERROR_INVALID, CULV_REASON_VALUE);

@@ -185,7 +185,6 @@ TEST(destroys_return, .own = true)
     culv_shared_semaphore_destroy_after(&later, s.stream);
     lib_leave(&s.w, before);
     close_lost(&s, &layer);
-    LIB_ERROR(culv_vk_device_lost(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
 }
 
 /* The device lives, and what was released was never submitted: the end of the ring makes the signal
@@ -246,8 +245,6 @@ TEST(submission_failed)
     }
     ring_settle(&s);
     REQUIRE_EQ(s.vulkan.verified, 12);
-    LIB_ERROR(culv_vk_ring_submit_failed(NULL, NULL, VK_ERROR_UNKNOWN), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
     ring_close(&s);
     ring_world_close(&s);
 }

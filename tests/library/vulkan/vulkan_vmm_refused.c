@@ -19,13 +19,6 @@ VMM_CASE(wrong_calls)
     VkDeviceMemory out;
     const vmm_stage_objects before = vmm_stage_count();
     const culv_result invalid = CULV_ERROR_INVALID;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(NULL, allocation, NULL, &out), invalid,
-                CULV_REASON_NULL_ARGUMENT);
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, NULL, NULL, &out), invalid,
-                CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_memory_from_vmm(vk, allocation, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
-    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(NULL, buffer, allocation, 0, &out), invalid,
-                CULV_REASON_NULL_ARGUMENT);
     VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, VK_NULL_HANDLE, allocation, 0, &out), invalid,
                 CULV_REASON_NULL_ARGUMENT);
     VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, NULL, 0, &out), invalid,
