@@ -4,8 +4,6 @@
 #include "bad_arguments.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #define NO_DEVICE 99
 

@@ -4,8 +4,6 @@
 #define TEST_GROUP "bad."
 #include "bad_arguments.h"
 
-#include <string.h>
-
 static void CUDA_CB do_nothing(void *data)
 {
     (void)data;

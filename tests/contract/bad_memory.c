@@ -3,8 +3,6 @@
 #define TEST_GROUP "bad."
 #include "bad_arguments.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #define EXBIBYTE ((size_t)1 << 60)

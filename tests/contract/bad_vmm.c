@@ -6,7 +6,6 @@
 #include "vmm.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
 #define NO_DEVICE  99

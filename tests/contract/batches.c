@@ -3,10 +3,6 @@
 #define TEST_GROUP "batch."
 #include "binaries.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { COUNT = 4, SIZE = 16384 };
 
 /* What one call takes, for up to 32 semaphores. */

@@ -5,7 +5,6 @@
 #include "graphs.h"
 
 #include <pthread.h>
-#include <string.h>
 
 static CUstreamCaptureStatus status_of(const graph_bench *b, CUstream stream)
 {

@@ -3,9 +3,6 @@
 #define TEST_GROUP "clusters."
 #include "contract.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct stage {
     const raw_cuda *cu;
     CUdevice device;

@@ -12,9 +12,6 @@
 #include <fcntl.h>
 #include <linux/kcmp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -2,8 +2,6 @@
 /* Contract rows: copies between the contexts of two GPUs, on which a fallback may rest. */
 #include "images.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define SIZE (4u << 20)

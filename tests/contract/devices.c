@@ -3,8 +3,6 @@
 #define TEST_GROUP "devices."
 #include "contract.h"
 
-#include <string.h>
-
 static int attribute(const raw_cuda *cu, CUdevice_attribute which, CUdevice device)
 {
     int value = 0;

@@ -3,10 +3,6 @@
 #define TEST_GROUP "gl."
 #include "gl_rows.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static size_t differences(const void *a, const void *b, size_t size)
 {
     const uint8_t *x = a, *y = b;

@@ -5,8 +5,6 @@
 #include "gl_rows.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char undefined[] = "cuda.h leaves it undefined";
 

@@ -4,7 +4,6 @@
 #include "binaries.h"
 #include "graphs.h"
 
-#include <string.h>
 #include <unistd.h>
 
 /* wait for `in`, write with `seed`, signal `out` */

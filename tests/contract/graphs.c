@@ -3,8 +3,6 @@
 #define TEST_GROUP "graph."
 #include "graphs.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define FAR_MS 20000u

@@ -3,10 +3,6 @@
 #define TEST_GROUP "host."
 #include "contract.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct host {
     const raw_cuda *cu;
     CUcontext context; /* primary, current */

@@ -3,9 +3,6 @@
 #define TEST_GROUP "images."
 #include "images.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* Every level of odd and even sizes, dedicated and not. */
 static void check_format(int which)
 {

@@ -2,9 +2,6 @@
 /* Contract rows: block-compressed images, their blocks copied by both APIs. */
 #include "images.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define BLOCK_CHILD "CULVERT_TEST_BLOCK_CHILD"
 
 typedef struct block_row {

@@ -4,10 +4,6 @@
 #define TEST_GROUP "images."
 #include "images.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define REPORTED "the twin's answers are required, NVIDIA's reported"
 
 #define AS_OTHER_CHILD "CULVERT_TEST_AS_OTHER_CHILD"

@@ -4,9 +4,6 @@
 #define TEST_GROUP "images."
 #include "images.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define REPORTED "the twin's answers are required, NVIDIA's reported"
 
 #define W                253u

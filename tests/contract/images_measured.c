@@ -5,8 +5,6 @@
 #include "images.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define DELAY_US    50000

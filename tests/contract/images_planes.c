@@ -3,9 +3,6 @@
 #define TEST_GROUP "planes."
 #include "images.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define REPORTED "the twin's answers are required, NVIDIA's reported"
 
 #define PLANE_CHILD  "CULVERT_TEST_PLANE_CHILD"

@@ -2,10 +2,6 @@
 /* See images.h. */
 #include "images.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 const image_format image_formats[IMAGE_FORMATS] = {
     {"rgba8",
      VK_FORMAT_R8G8B8A8_UNORM,

@@ -4,8 +4,6 @@
 #define TEST_GROUP "kinds."
 #include "vmm.h"
 
-#include <stdio.h>
-
 #define MIB(n) ((VkDeviceSize)(n) << 20)
 
 static const VkDeviceSize sizes[] = {4096, MIB(2), MIB(64), MIB(1024)};

@@ -4,8 +4,6 @@
 #include "contract.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static const char *present(PFN_vkVoidFunction function)

@@ -4,9 +4,6 @@
 #include "images.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define REPORTED "the twin's answers are required, NVIDIA's reported"
 

@@ -5,8 +5,6 @@
 #define TEST_GROUP "measured."
 #include "binaries.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define BOUND_MS 1000u /* what a GPU has not done by then it does not do */

@@ -7,9 +7,6 @@
 #include "images.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Everything that an operation needs; what it consumes, it sets to zero. */

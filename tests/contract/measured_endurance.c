@@ -5,8 +5,6 @@
 #include "binaries.h"
 
 #include <malloc.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { SIZE = 1 << 20 };

@@ -4,10 +4,6 @@
 #define TEST_GROUP "measured."
 #include "images.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define LAYER_CHILD "CULVERT_TEST_LAYER_CHILD"
 
 typedef struct layered {

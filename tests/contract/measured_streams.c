@@ -7,9 +7,6 @@
 #define TEST_GROUP "measured."
 #include "contract.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { FRAMES = 400, SLOTS = 4, WORDS = 256 };
 
 typedef struct lane {

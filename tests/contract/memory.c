@@ -3,9 +3,6 @@
 #define TEST_GROUP "memory."
 #include "contract.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void import_and_compare(unsigned vk_flags, bool dedicated_flag)
 {
     static const size_t sizes[] = {4, 4096, 65536, 1000000, 8u << 20};

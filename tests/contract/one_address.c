@@ -4,9 +4,6 @@
 #define TEST_GROUP "one_address."
 #include "vmm.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define POSIX_FD CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 #define SIZE     (32 * VMM_SIZE)
 

@@ -4,10 +4,6 @@
 #define TEST_GROUP "placed."
 #include "images.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define NO_IMAGE "Vulkan exports no such image"
 
 /* Depth and stencil ---------------------------------------------------------------------------- */

@@ -4,10 +4,6 @@
 #include "contract.h"
 #include "raw_vulkan_image.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct stage {
     pair p;
     VkCuModuleNVX module;

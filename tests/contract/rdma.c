@@ -5,7 +5,6 @@
 #include "images.h"
 #include "vmm.h"
 
-#include <string.h>
 #include <unistd.h>
 
 static const char *result_of(CUresult result)

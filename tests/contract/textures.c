@@ -4,8 +4,6 @@
 #include "images.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* As in texture_kernels.cu. */
 typedef struct place {

@@ -3,8 +3,6 @@
 #define TEST_GROUP "textures."
 #include "images.h"
 
-#include <string.h>
-
 #define REPORTED "the twin's answers are required, NVIDIA's reported"
 
 #define SETTING_CHILD "CULVERT_TEST_SETTING_CHILD"

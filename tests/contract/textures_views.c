@@ -4,9 +4,6 @@
 #include "images.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct place { /* as in texture_kernels.cu */
     float x, y, z;

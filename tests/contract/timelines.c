@@ -3,8 +3,6 @@
 #define TEST_GROUP "timeline."
 #include "contract.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define FAR_MS 20000u /* long enough for any machine; only a failure takes it */

@@ -4,8 +4,6 @@
 #include "vmm.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 void vmm_pair_open(pair *p)

@@ -3,9 +3,6 @@
 #define TEST_GROUP "vmm_access."
 #include "vmm.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static CUmemAccessDesc access_of(CUmemLocationType type, int id, CUmemAccess_flags flags)
 {
     CUmemAccessDesc desc;

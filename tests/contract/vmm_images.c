@@ -6,9 +6,6 @@
 
 #include "images.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define POSIX_FD CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 
 /* An image and an array in one allocation. */

@@ -3,9 +3,6 @@
 #define TEST_GROUP "vmm_sparse."
 #include "vmm_sparse.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* 256 texels of a level by a texture of the mipmapped array: it may see what copies do not. */
 static size_t wrong_in_texture(const pair *p, CUfunction read, CUmipmappedArray mipmap,
                                unsigned size, unsigned level, const uint32_t *expected)

@@ -3,9 +3,6 @@
 #define TEST_GROUP "vmm_sparse."
 #include "vmm_sparse.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void proc(const raw_cuda *cu, const char *name, void *function)
 {
     void *address = NULL;

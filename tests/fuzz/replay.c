@@ -5,9 +5,6 @@
 #include "fuzz.h"
 #include "harness.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 enum { LONGEST = 4096, MOST_INPUTS = 4096 };
 
 static struct {

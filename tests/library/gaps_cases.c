@@ -5,8 +5,6 @@
 #include <culvert/dlpack.h>
 #include <culvert/torch.h>
 
-#include <string.h>
-
 #define CHUNK (UINT64_C(2) << 20)
 
 /* What the paths share; each uses some of it. [0] is the first thread's, [1] the other one's. */

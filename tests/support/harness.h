@@ -28,6 +28,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define TEST_SKIPPED    77
 #define TEST_PATH_MAX   4096

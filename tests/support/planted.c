@@ -3,7 +3,6 @@
 #include "harness.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 

@@ -4,9 +4,6 @@
 #define TEST_GROUP "planted."
 #include "answers.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void driver(void)
 {
     test_answers_of(strcmp(test_option("as", "nvidia"), "twin") == 0);

@@ -5,9 +5,6 @@
 
 #include "raw_cuda_image.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void fill(unsigned char *bytes, size_t size, unsigned seed)
 {
     for (size_t i = 0; i < size; i++)

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -6,10 +6,6 @@
 
 #include "raw_cuda_image.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* As in dimension_kernels.cu. */
 typedef struct box {
     int width, height, depth, from_x, from_y, from_z, mode;

@@ -6,8 +6,6 @@
 
 #include <dirent.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { WORDS = 256 };

@@ -6,9 +6,6 @@
 #include "twin.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* The whole file; freed by the caller. */

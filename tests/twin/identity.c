@@ -5,9 +5,6 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static CUresult find(const raw_cuda *cu, const char *name, int version, void **address, int *status)

@@ -5,7 +5,6 @@
 
 #include "raw_cuda_image.h"
 
-#include <string.h>
 #include <unistd.h>
 
 /* What it holds; zero = not made. */

@@ -8,10 +8,6 @@
 #include "raw_cuda_image.h"
 #include "raw_vulkan_image.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct format_row {
     VkFormat vk;
     CUarray_format cu;

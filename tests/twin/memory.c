@@ -4,7 +4,6 @@
 #include "twin.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

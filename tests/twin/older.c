@@ -6,9 +6,6 @@
 
 #include "raw_cuda_image.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { WIDTH = 13, HEIGHT = 7, PITCH = 64 };
 
 TWIN_CASE(sets_of_rows, CU_STREAM_NON_BLOCKING)

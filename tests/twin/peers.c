@@ -5,8 +5,6 @@
 
 #include "raw_cuda_image.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

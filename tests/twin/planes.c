@@ -5,9 +5,6 @@
 
 #include "raw_cuda_image.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* By number: older cuda.h files lack the newer names. */
 typedef struct format_row {
     int format;

@@ -4,8 +4,6 @@
 #include "twin.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define SIZE  100000u

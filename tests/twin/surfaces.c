@@ -5,10 +5,6 @@
 
 #include "raw_cuda_image.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { WIDTH = 37, HEIGHT = 21 };
 
 /* As in twin_surfaces.cu. */

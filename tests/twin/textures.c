@@ -4,8 +4,6 @@
 #include "textures.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define COUNT 512
 

@@ -4,8 +4,6 @@
 #include "textures.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* One texel of a 1x1 image. */
 static CUresult read_one(texture_room *room, CUarray_format format, unsigned channels,

@@ -4,9 +4,6 @@
 #include "twin.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* What a small program holds; zero = not made. */

@@ -6,8 +6,6 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define GRANULE ((size_t)2 << 20)

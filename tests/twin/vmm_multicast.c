@@ -5,8 +5,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define GRANULE ((size_t)2 << 20)

@@ -7,9 +7,6 @@
 #include "shared_objects.h"
 #include "suite_prefix.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static scene native;
 
 static const GUID iid_fence = {

@@ -13,8 +13,6 @@
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <windows.h>
 
 static const test_case *running;

@@ -5,9 +5,6 @@
 #include "stage.h"
 #include "suite_prefix.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <windows.h>
 
 const char *suite_prefix(void)

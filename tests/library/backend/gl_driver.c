@@ -7,8 +7,6 @@
 
 #include "gl/gl_object.h"
 
-#include <string.h>
-
 static bool closed;
 static bool borrows; /* the test's VkDevice: 300 of its own would take long */
 static raw_gl gl;

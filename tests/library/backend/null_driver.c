@@ -5,8 +5,6 @@
 #include "shared_objects.h"
 #include "suite.h"
 
-#include <stdlib.h>
-
 static null_native native;
 
 static const raw_cuda *open_native(void)

@@ -6,9 +6,6 @@
 #include "null.h"
 #include "suite.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { DEPTH = 4, BURST = 2, FRAMES = 21, WORDS = BYTES / 4 };
 
 /* A "command list": a frame that the null side writes or reads. */

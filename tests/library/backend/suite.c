@@ -3,9 +3,6 @@
 #include "suite.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 void suite_require_ok(const char *file, int line, const char *text, culv_result result)

@@ -2,10 +2,6 @@
 /* What every back-end promises. */
 #include "suite.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { WORDS = BYTES / 4 };
 static uint32_t words[WORDS];
 

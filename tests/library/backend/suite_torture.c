@@ -5,8 +5,6 @@
 #include "suite.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 /* In the static library of a build with tests. */

@@ -3,8 +3,6 @@
 #include "shared_objects.h"
 #include "vulkan_world.h"
 
-#include <string.h>
-
 static const raw_cuda *open_native(void)
 {
     open_world();

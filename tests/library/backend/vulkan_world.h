@@ -5,9 +5,6 @@
 
 #include "library.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static lib_world world;
 static lib_layer layer;
 static bool has_layer;

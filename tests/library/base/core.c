@@ -3,9 +3,6 @@
 #include "library.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 TEST(versions)

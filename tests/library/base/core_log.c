@@ -3,9 +3,6 @@
 #define TEST_GROUP "log."
 #include "library.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 typedef struct heard {

@@ -3,9 +3,6 @@
 #define TEST_GROUP "structs."
 #include "core_structs.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 void described_check(lib_world *w, const described *d)

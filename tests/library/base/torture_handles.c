@@ -3,7 +3,6 @@
  * after the driver or the system was asked. */
 #include "torture.h"
 
-#include <string.h>
 #include <unistd.h>
 
 enum { BYTES = 65536 };

@@ -6,9 +6,6 @@
 #include "core/semaphore.h"
 #include "culvert/graph.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { MAX = CULV_SEMAPHORE_BATCH_MAX, BINARIES = 2 };
 
 /* More timelines than a batch may have, two binary semaphores where the driver has a partner for

@@ -6,9 +6,6 @@
 #include "library.h"
 #include "raw_binary.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* A binary semaphore, imported by its fd, and a stream for it. */
 typedef struct pair {
     lib_world w;

@@ -4,9 +4,6 @@
 #include "dlpack_stage.h"
 
 #include <pthread.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 
 #if defined(__has_include)
 #    if __has_include(<dlpack/dlpack.h>)

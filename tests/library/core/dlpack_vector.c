@@ -6,8 +6,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { WORDS = 1024 };
 

@@ -3,10 +3,6 @@
  * memory stay level. The option --turns=N says how many. */
 #include "library.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #    define SANITIZED 1
 #elif defined(__has_feature)

@@ -6,7 +6,6 @@
 #include "raw_binary.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 /* In the static library of a build with tests. */
 extern _Atomic long culvi_alloc_count;

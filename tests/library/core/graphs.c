@@ -4,8 +4,6 @@
 #include "raw_binary.h"
 #include "vulkan_ring_stage.h"
 
-#include <string.h>
-
 typedef struct scene {
     lib_world w;
     CUstream stream;

@@ -4,9 +4,6 @@
 #define TEST_GROUP "images."
 #include "image_stage.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { SIDE = 64, LEVELS = 3 };
 
 static VkImageCreateInfo right_info(VkExternalMemoryImageCreateInfo *external)

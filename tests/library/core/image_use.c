@@ -4,9 +4,6 @@
 #include "image_stage.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static VkImageView view_of(const stage *s, const shared_image *i, uint32_t levels)
 {

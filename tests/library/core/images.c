@@ -4,8 +4,6 @@
 #include "image_stage.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

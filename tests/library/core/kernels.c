@@ -4,9 +4,6 @@
 #define TEST_GROUP "kernels."
 #include "race.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 typedef struct stage {

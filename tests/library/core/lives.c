@@ -5,9 +5,6 @@
 #include "dlpack_stage.h"
 #include "fallback_scene.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { SIZE = 2 << 20, WORDS = SIZE / 4, HELD = 0x600d600d, OTHERS = 0x0bad0bad, MOST = 16 };
 
 /* Ways of sharing: what Culvert makes, memory of the caller's own, and a vector. */

@@ -4,8 +4,6 @@
 #include "log_scene.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 static void make_and_destroy(log_scene *s)
 {

@@ -4,9 +4,6 @@
 
 #include "cuda/watch.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* Opens a gate once the log has said that somebody waits. */
 typedef struct opener {
     log_scene *s;

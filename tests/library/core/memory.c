@@ -3,8 +3,6 @@
 #define TEST_GROUP "handle."
 #include "library.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { WORDS = 4096, BYTES = WORDS * 4 };

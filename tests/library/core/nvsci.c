@@ -8,8 +8,6 @@
 
 #include <dlfcn.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { BYTES = 1 << 20 };

@@ -5,8 +5,6 @@
 #include "raw_cuda_image.h"
 #include "raw_vulkan_image.h"
 
-#include <string.h>
-
 /* Planes at multiples of what NVIDIA's driver aligns them to; chroma lies first. */
 enum { WIDTH = 48, HEIGHT = 24, UNIT = 65536, MEMORY = 4 * UNIT };
 

@@ -4,7 +4,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 
 LIB_CASE(cuda_to_vulkan, .title = "signal.cuda_to_vulkan")
 {

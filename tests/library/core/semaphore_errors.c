@@ -4,8 +4,6 @@
 #define TEST_GROUP "errors."
 #include "bad_handles.h"
 
-#include <string.h>
-
 typedef culv_result (*import_fn)(culv_device *, const culv_semaphore_desc *, culv_semaphore **);
 static const import_fn imports[] = {culv_semaphore_import_take, culv_semaphore_import_borrow};
 

@@ -4,8 +4,6 @@
 #define TEST_GROUP "made."
 #include "library.h"
 
-#include <stdio.h>
-
 static culv_shared_semaphore *make(const lib_world *w, uint64_t initial)
 {
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();

@@ -4,8 +4,6 @@
 #define TEST_GROUP "streams."
 #include "library.h"
 
-#include <stdio.h>
-
 static culv_result signal_batch(culv_semaphore *semaphore, CUstream stream, uint64_t value)
 {
     const culv_semaphore_point point = {semaphore, value};

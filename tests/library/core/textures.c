@@ -6,7 +6,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 
 /* Equal settings are one object, whatever was said of what does not apply. */
 IMAGE_CASE(kept)

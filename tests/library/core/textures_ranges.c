@@ -6,7 +6,6 @@
 #include "textures_room.h"
 
 #include <math.h>
-#include <stdio.h>
 
 /* Both ends of a range of levels, all of its layers. What is wrong is printed, so that one run
  * shows all of it. */

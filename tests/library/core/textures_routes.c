@@ -6,7 +6,6 @@
 #include "textures_room.h"
 
 #include <math.h>
-#include <stdio.h>
 
 enum { OWN, OWN_VIEWED, LOD, VIEWED, ROUTES };
 static const char *const route_names[ROUTES] = {

@@ -4,7 +4,6 @@
 #include "textures_room.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #define WRAPS   CULV_TEXTURE_ADDRESS_WRAP
 #define MIRRORS CULV_TEXTURE_ADDRESS_MIRROR

@@ -3,8 +3,6 @@
 #include "image_stage.h"
 #include "torture.h"
 
-#include <string.h>
-
 enum { LEVELS = 2 };
 
 static void open_all(CUstream *stream)

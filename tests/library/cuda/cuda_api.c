@@ -8,8 +8,6 @@
 #include <culvert/cuda_api.h>
 
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 
 typedef void (*function)(void);
 

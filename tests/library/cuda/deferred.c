@@ -5,7 +5,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 
 /* A stream that waits for a timeline's value 1, and then writes the buffer: whoever releases the
  * mapping before makes that a fault. */

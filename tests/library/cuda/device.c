@@ -4,9 +4,6 @@
 #include "library.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static void uuid_text(char out[40], const uint8_t uuid[16])

@@ -3,8 +3,6 @@
  * nothing is left. */
 #include "image_stage.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>

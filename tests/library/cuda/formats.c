@@ -4,9 +4,6 @@
 #define TEST_GROUP "table."
 #include "formats.h"
 
-#include <stdio.h>
-#include <string.h>
-
 const format_name format_names[] = {
 #define NAME(name, number) {CULV_FORMAT_##name, VK_FORMAT_##name, number, #name},
     CULV_FORMATS(NAME)

@@ -4,8 +4,6 @@
 #include "format_numbers.h"
 #include "formats.h"
 
-#include <string.h>
-
 enum { MOST = 64 };
 
 static bool contains(const culv_format *list, uint32_t count, culv_format format)

@@ -5,8 +5,6 @@
 #include "formats.h"
 
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 
 static bool has(const char *text, const char *part)
 {

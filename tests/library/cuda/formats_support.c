@@ -4,8 +4,6 @@
 #include "formats.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <string.h>
 
 /* Driver calls that Culvert makes in `call`, where the driver counts them. */
 #define CALLS(w, call) (calls_of(w, 0), (call), calls_of(w, 1))

@@ -6,9 +6,6 @@
 #include "library.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

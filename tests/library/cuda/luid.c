@@ -4,9 +4,6 @@
 #define TEST_GROUP "luid."
 #include "library.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static const culv_luid one = {{0xf4, 0x03, 0, 0, 0, 0, 0, 0x80}},
                        two = {{0xf4, 0x03, 0, 0, 0, 0, 0, 0x81}}, zero;
 

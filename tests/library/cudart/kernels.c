@@ -5,9 +5,6 @@
 #include "raw_vulkan_image.h"
 #include "world.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { WORDS = 1 << 16, SOON_MS = TEST_FAR_MS, LONG_ENOUGH_MS = 100 };
 
 static uint32_t word(uint32_t i, uint32_t seed)

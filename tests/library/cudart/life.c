@@ -4,8 +4,6 @@
 #include "world.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 
 static CUcontext current_context(const raw_cuda *cu)
 {

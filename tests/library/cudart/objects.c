@@ -4,8 +4,6 @@
 #include "raw_vulkan_image.h"
 #include "world.h"
 
-#include <string.h>
-
 enum { BYTES = 1 << 16, WIDTH = 64, HEIGHT = 32, LEVELS = 3 };
 
 static culv_shared_buffer *make_buffer(world *w)

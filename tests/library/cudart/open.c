@@ -4,9 +4,6 @@
 #include "world.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 TEST(results, .title = "results")
 {

@@ -9,7 +9,6 @@
 #include "world.h"
 
 #include <pthread.h>
-#include <string.h>
 #include <time.h>
 
 enum { SOON_MS = TEST_FAR_MS, LONG_ENOUGH_MS = 100 };

@@ -3,9 +3,6 @@
 #include "world.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 const cudart_calls *const all_calls[CALLS_COUNT] = {

@@ -6,8 +6,6 @@
 
 #include "library.h"
 
-#include <string.h>
-
 static culvi_d3d_candidate texture_of(int version, uint32_t format)
 {
     return (culvi_d3d_candidate){.version = version,

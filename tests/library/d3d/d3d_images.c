@@ -8,8 +8,6 @@
 
 #include <culvert/d3d11.h>
 #include <culvert/d3d12.h>
-#include <stdio.h>
-#include <string.h>
 
 /* By dxgiformat.h's numbers. */
 enum {

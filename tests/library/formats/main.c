@@ -2,9 +2,6 @@
 /* The cases of the format sweep: a family of formats in one dimension, and in arrays of it. */
 #include "sweep.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define BIT(dimension) (1u << (dimension))
 
 static void print(const cell *what, const char *by, const answer *a)

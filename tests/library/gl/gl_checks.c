@@ -9,10 +9,6 @@
 
 #include <GL/glext.h>
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* A machine: NAME=value of its environment and paths that exist, each list ended by NULL. */
 typedef struct machine {
     const char *environment[4];

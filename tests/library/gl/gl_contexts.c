@@ -4,8 +4,6 @@
 #include "gl_stage.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 
 static culv_shared_buffer *make_buffer(culv_gl *gl, culv_result expected)
 {

@@ -3,8 +3,6 @@
 #define TEST_GROUP "gl."
 #include "gl_stage.h"
 
-#include <stdio.h>
-
 /* Each Vulkan call of the exporter's own VkDevice fails once. */
 GL_CASE(exporter_fails, 0, .time_limit = 300)
 {

@@ -7,9 +7,6 @@
 #include "raw_gl_image.h"
 
 #include <culvert/vulkan.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { WORDS = 12347, BYTES = 4 * WORDS };
 static uint32_t words[WORDS];

@@ -6,7 +6,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

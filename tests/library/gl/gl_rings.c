@@ -5,9 +5,6 @@
 #include "gl_stage.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { WORDS = 1024, BYTES = 4 * WORDS, WIDTH = 36, HEIGHT = 20, MOST = 128, MOST_TEXEL = 3 };
 

@@ -4,8 +4,6 @@
 #include "gl_stage.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 enum { WORDS = 4096, BYTES = 4 * WORDS, FRAMES = 100 };

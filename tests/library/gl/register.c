@@ -5,9 +5,6 @@
 #include "core/registration.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define INVALID     CULV_ERROR_INVALID
 #define UNSUPPORTED CULV_ERROR_UNSUPPORTED

@@ -6,8 +6,6 @@
 
 #include <culvert/gl.h>
 
-#include <string.h>
-
 enum { DEPTH = 2, BYTES = 4096, FRAMES = 2 };
 
 static raw_gl context;

@@ -5,8 +5,6 @@
 
 #include <culvert/gl.h>
 
-#include <string.h>
-
 static raw_gl context;
 static GLuint buffer;
 static raw_gl_image image;

@@ -3,9 +3,6 @@
 #include "fallback_scene.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum { WORDS = 20001, BYTES = WORDS * 4 };

@@ -4,9 +4,6 @@
 #define TEST_GROUP "across."
 #include "fallback_scene.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { UNIT = 2 << 20 };
 
 /* Words by CUDA, read by Vulkan; others by Vulkan, read by CUDA, at both ends of the buffer. */

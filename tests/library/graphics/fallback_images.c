@@ -4,10 +4,6 @@
 #include "fallback_scene.h"
 #include "raw_cuda_image.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct row {
     const char *what;
     VkFormat format;

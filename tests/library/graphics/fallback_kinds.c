@@ -2,8 +2,6 @@
 /* Fallbacks: what leads on to the next path, forms of texels, streams that are gone. */
 #include "fallback_scene.h"
 
-#include <string.h>
-
 static void need_twin(scene *s)
 {
     if (s->w.cu->SoftFailAt != NULL) return;

@@ -2,8 +2,6 @@
 /* Fallbacks: semaphores and frames, on every path. */
 #include "fallback_scene.h"
 
-#include <string.h>
-
 /* Frames, queued without waiting for any: two buffers by turns, each frame's number counted up by
  * CUDA and copied out by Vulkan. */
 enum { FRAMES = 24, SLOTS = 2 };

@@ -6,8 +6,6 @@
 #include "library.h"
 #include "raw_cuda_image.h"
 
-#include <string.h>
-
 enum { WIDTH = 48, HEIGHT = 24, MAX_BYTES = WIDTH * HEIGHT * 8 };
 
 typedef struct plane {

@@ -6,9 +6,6 @@
 #include "graphics/vector_view.h"
 #include "vector_stage.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 extern _Atomic long culvi_alloc_countdown;
 
 /* The API -------------------------------------------------------------------------------------- */

@@ -2,8 +2,6 @@
 /* Torture of fallbacks: buffers, images and semaphores on each path that does not share. */
 #include "torture.h"
 
-#include <string.h>
-
 enum { WORDS = 4096 };
 
 static bool peer_path, across_path;

@@ -2,7 +2,6 @@
 /* Memory and timelines between two processes, with the data read back in both. */
 #include "ipc_stage.h"
 
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -10,8 +10,6 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>

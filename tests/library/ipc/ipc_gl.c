@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/wait.h>
 
 enum { SLOTS = 3, FRAMES = 20, WORDS = 12347, BYTES = 4 * WORDS };

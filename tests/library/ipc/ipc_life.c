@@ -3,9 +3,6 @@
  * no file, mapping or thread more for it, and serves the next one. */
 #include "ipc_stage.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -7,8 +7,6 @@
 #include "raw_cuda_image.h"
 #include "raw_vulkan_image.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { FD_BIT = 1 << CULV_HANDLE_OPAQUE_FD };

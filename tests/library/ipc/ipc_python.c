@@ -4,9 +4,6 @@
  * case. */
 #include "ipc_stage.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { SLOTS = 3, FRAMES = 24 };

@@ -4,9 +4,6 @@
 #define TEST_GROUP "ring."
 #include "ipc_stage.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { SLOTS = 3, FRAMES = 40, WORDS = 12347, MOST = 4 };

@@ -7,7 +7,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 
 static culv_ipc_server *server;
 static atomic_bool serving, quit;

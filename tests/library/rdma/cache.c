@@ -6,9 +6,6 @@
 
 #include "rdma/rdma_entry.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { KIB = 1024, CHUNK = 64 * KIB };
 
 static const cache_wish exact = {.exact = true};

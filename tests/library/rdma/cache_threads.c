@@ -5,7 +5,6 @@
 #include "cache_stage.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 enum { THREADS = 4, PIECES = 96, MANY = 2048, CHUNK = 65536 };
 

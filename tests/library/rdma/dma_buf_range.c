@@ -5,8 +5,6 @@
 #include "rdma_stage.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static culv_rdma_dma_buf export(const rdma_stage *s, CUdeviceptr p, uint64_t size, uint64_t flags)

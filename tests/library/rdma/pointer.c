@@ -3,10 +3,6 @@
 #define TEST_GROUP "pointer."
 #include "rdma_stage.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static culv_rdma_info look(const rdma_stage *s, CUdeviceptr p)
 {
     culv_rdma_info info = culv_rdma_info_init();

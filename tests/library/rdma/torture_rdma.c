@@ -4,8 +4,6 @@
  * end. */
 #include "torture.h"
 
-#include <string.h>
-
 enum { BYTES = 1 << 20 };
 
 static void begin(void)

@@ -4,9 +4,6 @@
 #define TEST_GROUP "vulkan_rdma."
 #include "vulkan_vmm_stage.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { MOST = 8 };
 
 static void open_stage(vmm_stage *s)

@@ -6,7 +6,6 @@
 #include "played_nvml.h"
 
 #include <dlfcn.h>
-#include <string.h>
 
 TEST(caps)
 {

@@ -3,8 +3,6 @@
 #define TEST_GROUP "auto."
 #include "scene.h"
 
-#include <stdio.h>
-
 enum { SETTLES = 1200, COUNTED = 2000 };
 
 static void open_bound(opened *o, scene *s, uint64_t bound, uint32_t burst)

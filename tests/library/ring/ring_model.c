@@ -5,9 +5,6 @@
 #define TEST_GROUP "model."
 #include "fake_ring.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { MODEL_SLOTS = 6, MODEL_JOBS = 4096 };
 
 typedef struct model_job {

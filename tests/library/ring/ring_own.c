@@ -4,8 +4,6 @@
 #include "ring/ring.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 extern _Atomic long culvi_alloc_count;

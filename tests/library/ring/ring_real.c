@@ -5,9 +5,6 @@
 #define TEST_GROUP "real."
 #include "fake_ring.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { REAL_SLOTS = 4, REAL_FRAMES = 300, REAL_WORDS = 256 };
 
 typedef struct real {

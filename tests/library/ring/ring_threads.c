@@ -5,8 +5,6 @@
 #include "fake_ring.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -4,9 +4,6 @@
 #include "cuda/device.h"
 #include "scene.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { MOST_BURST = 8, TUNED = 64 };
 
 static const double SEARCH_NS = 1500e6;

@@ -5,8 +5,6 @@
 #include "sparse_stage.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { BYTES = 65536 };

@@ -5,9 +5,6 @@
 #define TEST_GROUP "multicast."
 #include "multicast_stage.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static uint64_t driver_calls(const raw_cuda *cu)
 {
     culv_soft_counts c = {.struct_size = sizeof c};

@@ -4,7 +4,6 @@
 #include "cuda/device.h"
 #include "multicast_stage.h"
 
-#include <string.h>
 #include <unistd.h>
 
 static void refuse(const multicast_stage *m, const culv_multicast_desc *d, culv_result class,

@@ -3,9 +3,6 @@
 #define TEST_GROUP "sparse."
 #include "sparse_stage.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static culv_sparse_array_desc describe(uint32_t width, uint32_t height)
 {
     culv_sparse_array_desc d = culv_sparse_array_desc_init();

@@ -4,9 +4,6 @@
 #include "cuda/device.h"
 #include "sparse_stage.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static culv_sparse_array_desc describe(uint32_t width, uint32_t height, uint32_t levels)
 {
     culv_sparse_array_desc d = culv_sparse_array_desc_init();

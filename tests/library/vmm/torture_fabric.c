@@ -3,7 +3,6 @@
 #include "torture.h"
 
 #include <culvert/fabric.h>
-#include <string.h>
 
 enum { BYTES = 2 << 20, FEW = 65536 };
 

@@ -2,8 +2,6 @@
 /* Torture of memory pools: made, exported, imported, allocated from, asked about. */
 #include "torture.h"
 
-#include <string.h>
-
 enum { BYTES = 65536 };
 
 static void begin(void)

@@ -4,8 +4,6 @@
 
 #include "culvert/multicast.h"
 
-#include <string.h>
-
 #define CHUNK ((uint64_t)2 << 20)
 
 static culv_device *second;

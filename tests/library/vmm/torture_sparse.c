@@ -3,8 +3,6 @@
 #include "sparse_stage.h"
 #include "torture.h"
 
-#include <string.h>
-
 enum { BINDS = 12 }; /* more than fit on the stack */
 
 static void begin(void)

@@ -4,8 +4,6 @@
  * and does it the next time. */
 #include "torture.h"
 
-#include <string.h>
-
 enum { CHUNK = 2 << 20 };
 
 static CUdeviceptr wall;

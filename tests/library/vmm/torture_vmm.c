@@ -8,8 +8,6 @@
 
 #include <culvert/torch.h>
 
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #define BLOCK ((uint64_t)2 << 20)

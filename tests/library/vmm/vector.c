@@ -2,8 +2,6 @@
 /* culv_vector: growing. */
 #include "vector_stage.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Doubling: what was written stays, the address too, and each step is one chunk and a

@@ -4,8 +4,6 @@
 #include "vector_stage.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -3,9 +3,6 @@
 #define TEST_GROUP "errors."
 #include "vector_stage.h"
 
-#include <stdio.h>
-#include <string.h>
-
 VECTOR_CASE(nulls)
 {
     culv_vector *v = NULL;

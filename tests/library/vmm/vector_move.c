@@ -2,8 +2,6 @@
 /* culv_vector where its addresses end: in place, and moving. */
 #include "vector_stage.h"
 
-#include <string.h>
-
 /* What a vector told of its moves. */
 typedef struct moves {
     unsigned count;

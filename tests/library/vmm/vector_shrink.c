@@ -3,7 +3,6 @@
 #include "vector_stage.h"
 
 #include <pthread.h>
-#include <string.h>
 
 static uint64_t allocations(const vector_stage *s)
 {

@@ -3,8 +3,6 @@
 #define TEST_GROUP "vmm."
 #include "vmm_stage.h"
 
-#include <string.h>
-
 enum { WORDS = 1000 };
 
 /* Sizes are rounded up, and both are told. */

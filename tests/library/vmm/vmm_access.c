@@ -3,8 +3,6 @@
 #define TEST_GROUP "access."
 #include "vmm_stage.h"
 
-#include <string.h>
-
 enum { WORDS = 1000 };
 
 static culv_vmm_access_flags access_of(culv_vmm_range *range, uint64_t block, culv_device *device)

@@ -5,8 +5,6 @@
 #include "vmm_stage.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { WORDS = 1000 };
 

@@ -4,7 +4,6 @@
 #include "vmm_stage.h"
 
 #include <culvert/fabric.h>
-#include <string.h>
 
 enum { WORDS = 1000, FD_BIT = 1 << CULV_HANDLE_OPAQUE_FD, FABRIC_BIT = 1 << CULV_HANDLE_FABRIC };
 

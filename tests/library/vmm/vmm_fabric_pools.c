@@ -4,7 +4,6 @@
 #include "vmm_stage.h"
 
 #include <culvert/fabric.h>
-#include <string.h>
 
 enum {
     WORDS = 77773,

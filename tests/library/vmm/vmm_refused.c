@@ -3,9 +3,6 @@
 #define TEST_GROUP "refused."
 #include "vmm_stage.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct bad_allocation {
     uint64_t size;
     int kind;

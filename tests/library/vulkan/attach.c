@@ -3,10 +3,6 @@
 #define TEST_GROUP "attach."
 #include "library.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { MAX_CANDIDATES = 16 };
 
 static uint32_t rank(PFN_vkGetInstanceProcAddr get, VkInstance instance,

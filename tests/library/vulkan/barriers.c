@@ -5,8 +5,6 @@
 #define TEST_GROUP "barriers."
 #include "barriers.h"
 
-#include <string.h>
-
 enum {
     COLOR = VK_IMAGE_ASPECT_COLOR_BIT,
     DEPTH = VK_IMAGE_ASPECT_DEPTH_BIT,

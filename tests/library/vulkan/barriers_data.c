@@ -7,9 +7,6 @@
 #include "barriers_probe.h"
 #include "image_stage.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { MAX_BYTES = 65536 };
 
 typedef struct data_kind {

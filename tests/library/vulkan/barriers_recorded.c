@@ -6,8 +6,6 @@
 #include "barriers_probe.h"
 #include "image_stage.h"
 
-#include <stdio.h>
-
 /* VK_REMAINING_... is 0 in a transfer. */
 typedef struct image_kind {
     const char *name;

@@ -3,8 +3,6 @@
 #define TEST_GROUP "barriers."
 #include "barriers.h"
 
-#include <string.h>
-
 /* What only synchronization2 has is refused by the old form, and *out left alone; the new form
  * takes it. The last stages have numbers that VkPipelineStageFlagBits might have had. */
 TEST(old_form)

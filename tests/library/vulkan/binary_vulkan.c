@@ -7,7 +7,6 @@
 #include "raw_binary.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 typedef struct road {
     lib_world w;

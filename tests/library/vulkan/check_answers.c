@@ -5,8 +5,6 @@
 #include "check_stage.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 
 static uint64_t cuda_calls(const lib_world *w)
 {

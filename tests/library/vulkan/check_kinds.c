@@ -4,9 +4,6 @@
 #define TEST_GROUP "kinds."
 #include "check_stage.h"
 
-#include <stdio.h>
-#include <string.h>
-
 typedef struct kind {
     const char *name;
     VkImageType type;

@@ -5,8 +5,6 @@
 #include "check_stage.h"
 #include "raw_vulkan_image.h"
 
-#include <stdio.h>
-
 enum { SIDE = 256, LEVELS = 5 };
 
 typedef struct subject {

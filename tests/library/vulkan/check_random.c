@@ -6,9 +6,6 @@
 #define TEST_GROUP "random."
 #include "check_stage.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 static uint64_t state;
 
 static uint32_t draw(uint32_t below)

@@ -4,10 +4,6 @@
 #define TEST_GROUP "refusals."
 #include "check_stage.h"
 
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
 /* A 32-bit field of a plan and what it is set to; a size of 64 bits by its lower half. */
 typedef struct change {
     size_t at;

@@ -6,7 +6,6 @@
 #include <culvert/mem_pool.h>
 #include <culvert/vector.h>
 #include <culvert/vulkan_cig.h>
-#include <string.h>
 
 enum { WORDS = 4099 };
 

@@ -2,7 +2,6 @@
 /* Bridges to dma-bufs: the data both ways, by rows at odd places. */
 #include "dmabuf_stage.h"
 
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdarg.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>

@@ -3,8 +3,6 @@
 #define TEST_GROUP "refused."
 #include "dmabuf_stage.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static const dmabuf_rows rows = {61, 33, 4, 64, 512};

@@ -4,8 +4,6 @@
 #include "host_stage.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { WORDS = 4096, BYTES = WORDS * 4 };
 

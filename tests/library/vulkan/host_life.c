@@ -6,7 +6,6 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 
 enum { WORDS = 4096, BYTES = WORDS * 4 };
 

@@ -7,8 +7,6 @@
 #include <culvert/vulkan_check.h>
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { BYTES = 16384 };
 

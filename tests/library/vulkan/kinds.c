@@ -5,8 +5,6 @@
 #include "core/log_scene.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { WORDS = 4096, BYTES = WORDS * 4 };
 #define GIB  (UINT64_C(1) << 30)

@@ -7,7 +7,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 
 enum { WORDS = 4096, BYTES = WORDS * 4 };
 

@@ -3,9 +3,6 @@
 #define TEST_GROUP "made."
 #include "image_stage.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static const VkBufferUsageFlags usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 
 LIB_CASE(buffers)

@@ -3,9 +3,6 @@
 #define TEST_GROUP "pitched."
 #include "image_stage.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct linear {
     raw_vk_image image;
     VkExternalMemoryImageCreateInfo external;

@@ -3,9 +3,6 @@
 #define TEST_GROUP "setup."
 #include "library.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { ROOM = 32 };
 
 LIB_VULKAN_CASE(choosing)

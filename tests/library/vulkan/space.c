@@ -3,9 +3,6 @@
 #define TEST_GROUP "space."
 #include "space_stage.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* A chunk at either end, data both ways, and a list that goes from end to end and back, built by
  * one side and followed by the other. */
 static void both_ends(space_stage *t, uint64_t size, uint32_t seed)

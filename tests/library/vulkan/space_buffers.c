@@ -3,9 +3,6 @@
 #define TEST_GROUP "space_buffers."
 #include "space_stage.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static culv_vk_space_buffer *take(culv_vk_space *space, uint64_t offset, uint64_t size,
                                   VkBufferUsageFlags usage, bool own)
 {

@@ -4,8 +4,6 @@
 #define TEST_GROUP "space.devices."
 #include "space_stage.h"
 
-#include <string.h>
-
 enum { NODES = 5000 };
 
 /* Lists in both spaces, each built by CUDA and followed by its own VkDevice, and the other way

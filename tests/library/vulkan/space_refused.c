@@ -3,8 +3,6 @@
 #define TEST_GROUP "space_refused."
 #include "space_stage.h"
 
-#include <string.h>
-
 #define REFUSED(change, class, why, words)                                                         \
     do {                                                                                           \
         culv_vk_space_desc d = space_desc(t, 64 * VMM_MIB);                                        \

@@ -3,9 +3,6 @@
 #define TEST_GROUP "space_vector."
 #include "space_stage.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static culv_vector_desc vector_desc(culv_vk_space *space, uint64_t size, uint64_t reserve)
 {
     culv_vector_desc d = culv_vector_desc_init();

@@ -3,8 +3,6 @@
 #include "check_stage.h"
 #include "torture.h"
 
-#include <string.h>
-
 /* The validation layer asks for format properties itself. */
 static void begin(void)
 {

@@ -3,8 +3,6 @@
 #include "dmabuf_stage.h"
 #include "torture.h"
 
-#include <string.h>
-
 static const dmabuf_rows rows = {61, 33, 4, 64, 512};
 static dmabuf_file file;
 

@@ -3,9 +3,6 @@
  * pinned. */
 #include "torture.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { BYTES = 65536 };
 
 static void *pages; /* the caller's */

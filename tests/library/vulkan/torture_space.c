@@ -2,8 +2,6 @@
 /* One address, with each call of the drivers and each allocation made to fail once in turn. */
 #include "torture.h"
 
-#include <string.h>
-
 #define CHUNK (UINT64_C(2) << 20)
 
 static uint64_t committed(culv_vk_space *space)

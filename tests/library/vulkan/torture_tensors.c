@@ -5,8 +5,6 @@
 
 #include <culvert/vulkan_adopt.h>
 
-#include <string.h>
-
 #define CHUNK (UINT64_C(2) << 20)
 #define NONE  POISON(culv_dl_managed_tensor_versioned)
 

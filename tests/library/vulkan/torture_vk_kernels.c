@@ -4,8 +4,6 @@
 #include "torture.h"
 #include "vk_kernels_stage.h"
 
-#include <stdlib.h>
-
 static vk_kernels_stage files; /* its share alone */
 static unsigned char *bytes;
 static size_t size;

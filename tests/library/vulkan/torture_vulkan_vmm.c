@@ -3,8 +3,6 @@
  * buffers, which no failed update may change. */
 #include "torture.h"
 
-#include <string.h>
-
 #define CHUNK (UINT64_C(2) << 20)
 
 static const VkExternalMemoryBufferCreateInfo external_buffer = {

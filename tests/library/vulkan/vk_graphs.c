@@ -4,9 +4,6 @@
 #define TEST_GROUP "vk_graphs."
 #include "vk_graphs_stage.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* A solver on two streams: kernels, memsets and copies, of whole fields and of rows. */
 static void solve(vk_graph_scene *g)
 {

@@ -3,9 +3,6 @@
 #define TEST_GROUP "vk_graphs.refused."
 #include "vk_graphs_stage.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static void no_function(void *nothing)
 {
     (void)nothing;

@@ -5,9 +5,6 @@
 #include "vk_kernels_stage.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { WORDS = 40000, BLOCK = 128, STEPS = 5, WIDTH = 150, HEIGHT = 70 };

@@ -3,10 +3,6 @@
 #define TEST_GROUP "vk_kernels."
 #include "vk_kernels_stage.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Which device can, and which VkDevice. */
 TEST(checks)
 {

@@ -6,9 +6,6 @@
 
 #include <culvert/vulkan_adopt.h>
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { CHUNKS = 4, WORDS = 1024 };
 #define CHUNK (2 * VMM_MIB)
 

@@ -5,9 +5,6 @@
 
 #include <malloc.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 TEST(made)
 {

@@ -4,8 +4,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 /* Both ways, then with the settings changed by `change`. */
 static void both_ways(ring_options o, uint64_t frames, void (*run)(ring_stage *, uint64_t))

@@ -5,8 +5,6 @@
 #include "vulkan_ring_stage.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 
 /* Who learns of it, and by what. */
 typedef enum lost_way {

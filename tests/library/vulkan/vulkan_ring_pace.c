@@ -4,9 +4,6 @@
  * and says nothing; of one that is exported it does not learn what it reached (docs/ring.md). */
 #include "vulkan_ring_stage.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { FRAMES = 200, AHEAD = 2, BYTES = 4099 };
 
 /* What a frame in flight has. */

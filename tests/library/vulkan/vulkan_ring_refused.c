@@ -2,9 +2,6 @@
 /* Rings between CUDA and Vulkan: what is refused, and why. */
 #include "vulkan_ring_stage.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* A descriptor and all that it points to. */
 typedef struct described {
     VkBufferCreateInfo buffer;

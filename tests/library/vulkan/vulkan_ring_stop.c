@@ -4,9 +4,6 @@
 #include "vulkan_ring_stage.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { MS = 1000000 };

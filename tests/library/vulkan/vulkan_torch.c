@@ -8,7 +8,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <unistd.h>
 
 TEST(allocates, .own = true, .smoke = true)

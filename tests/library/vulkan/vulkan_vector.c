@@ -3,10 +3,6 @@
 #define TEST_GROUP "vk_vector."
 #include "vulkan_vmm_stage.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { MOST = 16 };
 
 static culv_vector_desc vector_desc(uint64_t size)

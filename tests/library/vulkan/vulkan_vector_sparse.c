@@ -3,10 +3,6 @@
  * device that plays it, of whose binding table the memory is read, call by call made to fail. */
 #include "vulkan_vmm_stage.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define CHUNK  (2 * VMM_MIB)
 #define SPARSE (32 * VMM_MIB)
 

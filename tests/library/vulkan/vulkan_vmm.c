@@ -3,10 +3,6 @@
 #define TEST_GROUP "vk_vmm."
 #include "vulkan_vmm_stage.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* A whole buffer, by every road. What Vulkan has it keeps when CUDA's half is gone. */
 VMM_CASE(whole, .smoke = true)
 {

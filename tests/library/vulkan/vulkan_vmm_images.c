@@ -5,10 +5,6 @@
 #include "image_stage.h"
 #include "vulkan_vmm_stage.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct image_row {
     uint32_t width, height, levels;
     VkImageUsageFlags usage; /* besides copies */

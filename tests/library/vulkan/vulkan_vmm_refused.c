@@ -5,9 +5,6 @@
 #include "fallback_scene.h"
 #include "vulkan_vmm_stage.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 VMM_CASE(wrong_calls)
 {
     culv_vk_device *vk = s->w.attachment;

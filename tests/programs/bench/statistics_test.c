@@ -5,7 +5,6 @@
 #include "harness.h"
 
 #include <math.h>
-#include <stdio.h>
 
 enum { N = 600 };
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the sample forest: the tree that Vulkan walks is whole, both modes draw the same, and
  * what it says when a driver's call fails. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "failures.h"
 #include "files.h"

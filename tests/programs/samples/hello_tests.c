@@ -3,10 +3,6 @@
  * pictures that two of them draw. */
 #include <volk.h>
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "allowed.h"
 #include "harness.h"
 #include "run.h"

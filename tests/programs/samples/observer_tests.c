@@ -3,9 +3,6 @@
  * saw was of its frame, and the solver ends in order. */
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness.h"

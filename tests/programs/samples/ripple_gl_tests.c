@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of ripple --api=gl: the picture is Vulkan's, whichever way the water got to OpenGL. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "files.h"
 #include "harness.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the sample ripple, run as its users run it. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "files.h"

@@ -2,7 +2,6 @@
 /* Tests of ripple under injected failures, which only the software twin has: whatever driver call
  * fails, the program ends, says why, and leaves nothing behind. */
 #define TEST_GROUP "torture."
-#include <stdlib.h>
 
 #include "failures.h"
 #include "harness.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of ripple's window, on a screen that nobody sees. */
 #define TEST_GROUP "window."
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "harness.h"

@@ -4,9 +4,6 @@
 #define TEST_GROUP "blocks."
 #include "stage.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const unsigned sizes[] = {1, 31, 33, 96, 257, 1024};
 #define NUM_SIZES (sizeof sizes / sizeof sizes[0])
 

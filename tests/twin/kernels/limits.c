@@ -3,9 +3,6 @@
 #define TEST_GROUP "limits."
 #include "stage.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct calls {
     PFN_cuFuncGetAttribute_v2020 get;
     PFN_cuFuncSetAttribute_v9000 set;

@@ -3,9 +3,6 @@
 #define TEST_GROUP "together."
 #include "stage.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct votes {
     uint32_t ballot, any, all, count, block_and, block_or, equal;
     int32_t all_equal;

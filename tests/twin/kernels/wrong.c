@@ -6,8 +6,6 @@
 #include "module_abi.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Leaves the context broken. */
 static void end_broken(stage *s)
