@@ -2,6 +2,7 @@
 /* The null back-end under the back-end suite. */
 #define TEST_GROUP "null."
 #include "null.h"
+#include "null_ring.h"
 #include "shared_objects.h"
 #include "suite.h"
 
@@ -186,4 +187,14 @@ const backend backend_under_test = {
     .name = "null",
     .memory_word = "null memory",
     BACKEND_FUNCTIONS,
+    .ring_ways = 1,
+    .rings_of_the_twin = true,
+    .ring_create = null_ring_create,
+    .ring_destroy = null_ring_destroy,
+    .ring_core = null_ring_core,
+    .ring_buffer = null_ring_buffer,
+    .ring_pointer = null_ring_pointer,
+    .ring_acquire = null_ring_acquire,
+    .ring_release = null_ring_release,
+    .ring_flush = null_ring_flush,
 };

@@ -178,28 +178,6 @@ TEST(fences)
     ring_world_close(&s);
 }
 
-/* A producer in Vulkan that ends its bursts early. */
-TEST(flushed)
-{
-    ring_stage s;
-    ring_options o = ring_options_init(CULV_RING_PRODUCER, 4);
-    o.settings.burst = 4;
-    ring_world_open(&s);
-    ring_open(&s, &o);
-    CUcontext before = lib_enter(&s.w);
-    for (int i = 0; i < 20; i++) {
-        LIB_OK(ring_vulkan_turn(&s, 0));
-        LIB_OK(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE));
-        ring_flushed(&s.vulkan, ring_stats(&s).ready_signaled);
-        REQUIRE_EQ(ring_stats(&s).ready_signaled, (uint64_t)i + 1);
-        LIB_OK(ring_cuda_turn(&s, 0));
-    }
-    lib_leave(&s.w, before);
-    ring_close(&s);
-    REQUIRE_EQ(s.cuda.verified, 20);
-    ring_world_close(&s);
-}
-
 /* Newest wins ---------------------------------------------------------------------------------- */
 
 typedef struct newest_race {
