@@ -219,6 +219,11 @@ void test_require_eq_bytes(const char *file, int line, const char *actual_text, 
 
 #define FAIL(...)     test_fail(__FILE__, __LINE__, __VA_ARGS__)
 #define REQUIRE(cond) ((cond) ? (void)0 : test_fail(__FILE__, __LINE__, "%s", #cond))
+/* A row of a table, which takes no line for each value. */
+#define TEST_ROW(...)                                                                              \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
 /* Integers, enums and booleans of any type; both values are printed. */
 #define REQUIRE_EQ(actual, expected)                                                               \
     test_require_eq(__FILE__, __LINE__, #actual, #expected, (int64_t)(actual), (int64_t)(expected))

@@ -43,10 +43,7 @@ TEST(twice)
     success();
 }
 
-TEST(nothing, .title = "planted.stale_line")
-{
-    driver();
-}
+TEST_AS(nothing, driver(), .title = "planted.stale_line")
 
 /* Twice the same process: its answers are taken once. */
 TEST(by_a_child)

@@ -1121,14 +1121,9 @@ static void attack_a_client(bool old_kernel)
     atomic_store(&culvi_ipc_old_kernel, false);
 }
 
-TEST(attack_client, .title = "attacks.client", .own = true)
-{
-    attack_a_client(false);
-}
-TEST(attack_client_on_old_kernels, .title = "attacks.client_on_old_kernels", .own = true)
-{
-    attack_a_client(true);
-}
+TEST_AS(attack_client, attack_a_client(false), .title = "attacks.client", .own = true)
+TEST_AS(attack_client_on_old_kernels, attack_a_client(true),
+        .title = "attacks.client_on_old_kernels", .own = true)
 
 /* A server that sends with its greeting what takes long to close, or wakes without end. */
 static void *greet_badly(void *arg)
@@ -1269,12 +1264,10 @@ static void *tell_lies(void *arg)
     return NULL;
 }
 
-TEST(servers_gpu, .own = true)
+VMM_CASE(servers_gpu, .own = true)
 {
-    vmm_stage s;
     char name[CULV_IPC_NAME_SIZE];
     socklen_t length;
-    vmm_stage_open(&s);
     const struct sockaddr_un a = raw_address(ipc_name(name, "liar"), &length);
     liar me = {.listener = raw_socket()};
     REQUIRE_EQ(bind(me.listener, (const struct sockaddr *)&a, length), 0);
@@ -1293,11 +1286,11 @@ TEST(servers_gpu, .own = true)
         const uint32_t head[] = {CULVI_IPC_PAGE_MAGIC, 3, CULVI_IPC_RUNS};
         REQUIRE_EQ(pwrite(me.ring, head, sizeof head, 0), sizeof head);
         me.lie = lie;
-        me.device = lib_caps(s.w.device).uuid;
+        me.device = lib_caps(s->w.device).uuid;
         if (lie->byte != OWN) memset(&me.device, lie->byte, sizeof me.device);
         REQUIRE_EQ(pthread_create(&thread, NULL, tell_lies, &me), 0);
         d.name = name;
-        const culv_result result = culv_ipc_client_connect(s.w.device, &d, IPC_FAR, &client);
+        const culv_result result = culv_ipc_client_connect(s->w.device, &d, IPC_FAR, &client);
         REQUIRE_EQ(result, lie->connect);
         if (result != CULV_OK) {
             REQUIRE(client == POISON(culv_ipc_client));
@@ -1319,11 +1312,10 @@ TEST(servers_gpu, .own = true)
         REQUIRE_EQ(pthread_join(thread, NULL), 0);
         close(me.ring);
         close(me.consumer);
-        lib_settle(&s.w);
+        lib_settle(&s->w);
     }
     close(me.file);
     close(me.listener);
-    vmm_stage_close(&s);
 }
 
 /* Messages, as bytes and back ------------------------------------------------------------------ */
@@ -1550,11 +1542,7 @@ static void head_lies(culv_ring_policy policy, const char *word)
     vmm_stage_close(&s);
 }
 
-TEST(head_lies_to_every, .title = "head_lies.every", .own = true)
-{
-    head_lies(CULV_RING_FIFO, "head0");
-}
-TEST(head_lies_to_newest, .title = "head_lies.newest", .own = true)
-{
-    head_lies(CULV_RING_MAILBOX, "head1");
-}
+TEST_AS(head_lies_to_every, head_lies(CULV_RING_FIFO, "head0"), .title = "head_lies.every",
+        .own = true)
+TEST_AS(head_lies_to_newest, head_lies(CULV_RING_MAILBOX, "head1"), .title = "head_lies.newest",
+        .own = true)

@@ -268,10 +268,7 @@ static void refuse_for(const cause *first, size_t count)
         ipc_forget(&children[i]);
 }
 
-TEST(refusals, .own = true)
-{
-    refuse_for(causes, CAUSES - 1);
-}
+TEST_AS(refusals, refuse_for(causes, CAUSES - 1), .own = true)
 
 TEST(refused_in_a_container, .title = "cuda.refusals.pid_namespace", .own = true)
 {
@@ -473,28 +470,19 @@ static void share_pool(const char *word, bool fabric)
     vmm_stage_close(&s);
 }
 
-TEST(pools, .own = true)
-{
-    share_pool("pools", false);
-}
-
-TEST(fabric_pools, .title = "fabric.pools", .own = true)
-{
-    share_pool("fabric-pools", true);
-}
+TEST_AS(pools, share_pool("pools", false), .own = true)
+TEST_AS(fabric_pools, share_pool("fabric-pools", true), .title = "fabric.pools", .own = true)
 
 /* Servers are found by name, and a client without a device lists what they offer. */
-TEST(found, .title = "found", .own = true)
+VMM_CASE(found, .title = "found", .own = true)
 {
     enum { MOST = 256 };
     static char names[MOST][CULV_IPC_NAME_SIZE];
-    vmm_stage s;
     char one[CULV_IPC_NAME_SIZE], two[CULV_IPC_NAME_SIZE];
     size_t count = 0, before = 0;
-    vmm_stage_open(&s);
     LIB_OK(culv_ipc_find_servers(NULL, NULL, 0, &before));
-    culv_ipc_server *b = ipc_server(s.w.device, ipc_name(two, "found-b"));
-    culv_ipc_server *a = ipc_server(s.w.device, ipc_name(one, "found-a"));
+    culv_ipc_server *b = ipc_server(s->w.device, ipc_name(two, "found-b"));
+    culv_ipc_server *a = ipc_server(s->w.device, ipc_name(one, "found-a"));
     LIB_OK(culv_ipc_find_servers(NULL, names, MOST, &count));
     int at[2] = {-1, -1};
     for (int i = 0; i < (int)count && i < MOST; i++) {
@@ -514,9 +502,9 @@ TEST(found, .title = "found", .own = true)
     culv_ipc_server_desc d = culv_ipc_server_desc_init();
     d.directory = directory;
     d.name = "zebra";
-    LIB_OK(culv_ipc_server_create(s.w.device, &d, &b));
+    LIB_OK(culv_ipc_server_create(s->w.device, &d, &b));
     d.name = "ant";
-    LIB_OK(culv_ipc_server_create(s.w.device, &d, &a));
+    LIB_OK(culv_ipc_server_create(s->w.device, &d, &a));
     LIB_OK(culv_ipc_find_servers(directory, names, 1, &count));
     REQUIRE_EQ(count, 2);
     REQUIRE_EQ_STR(names[0], "ant");
@@ -527,7 +515,6 @@ TEST(found, .title = "found", .own = true)
     REQUIRE_EQ(rmdir(directory), 0);
     LIB_ERROR(culv_ipc_find_servers(directory, names, MOST, &count), CULV_ERROR_DRIVER,
               CULV_REASON_OS);
-    vmm_stage_close(&s);
 }
 
 /* Raw-API peers -------------------------------------------------------------------------------- */

@@ -426,14 +426,9 @@ static void attack(bool old_kernel)
     atomic_store(&culvi_ipc_old_kernel, false);
 }
 
-TEST(attacked, .own = true, .smoke = true, .time_limit = 60)
-{
-    attack(false);
-}
-TEST(attacked_on_old_kernels, .title = "attacked.old_kernels", .own = true, .time_limit = 60)
-{
-    attack(true);
-}
+TEST_AS(attacked, attack(false), .own = true, .smoke = true, .time_limit = 60)
+TEST_AS(attacked_on_old_kernels, attack(true), .title = "attacked.old_kernels", .own = true,
+        .time_limit = 60)
 
 /* Others have the lock of what they send ------------------------------------------------------- */
 
@@ -1211,10 +1206,8 @@ static void make_directory(place *p)
     p->fd = -1;
 }
 
-TEST(names_in_a_directory, .title = "directory.names", .own = true)
+VMM_CASE(names_in_a_directory, .title = "directory.names", .own = true)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         place p;
         struct stat before, after;
@@ -1227,14 +1220,14 @@ TEST(names_in_a_directory, .title = "directory.names", .own = true)
         d.directory = p.directory;
         const bool there = lstat(p.path, &before) == 0;
         if (places[i].result == CULV_OK) {
-            LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
-            LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &other), CULV_ERROR_BUSY,
+            LIB_OK(culv_ipc_server_create(s->w.device, &d, &server));
+            LIB_ERROR(culv_ipc_server_create(s->w.device, &d, &other), CULV_ERROR_BUSY,
                       CULV_REASON_IPC_NAME);
             culv_ipc_server_destroy(&server);
             REQUIRE(lstat(p.path, &after) != 0);
             REQUIRE_EQ(rmdir(p.directory), 0); /* no lock is left either */
         } else {
-            LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &other), places[i].result,
+            LIB_ERROR(culv_ipc_server_create(s->w.device, &d, &other), places[i].result,
                       places[i].reason);
             if (places[i].reason == CULV_REASON_OS)
                 REQUIRE(strstr(culv_last_error_message(), "/.it.lock' is a link") != NULL);
@@ -1245,7 +1238,6 @@ TEST(names_in_a_directory, .title = "directory.names", .own = true)
         }
         REQUIRE(other == POISON(culv_ipc_server));
     }
-    vmm_stage_close(&s);
 }
 
 /* In a user namespace all whom it does not map have one number: that is nobody's own. */
@@ -1340,19 +1332,17 @@ TEST(out_of_sight, .own = true)
 }
 
 /* What was put in the place of its socket is another's. */
-TEST(another_in_its_place, .title = "directory.replaced", .own = true)
+VMM_CASE(another_in_its_place, .title = "directory.replaced", .own = true)
 {
-    vmm_stage s;
     place p;
     struct stat st;
     culv_ipc_server *server = NULL;
     culv_ipc_server_desc d = culv_ipc_server_desc_init();
-    vmm_stage_open(&s);
     for (int socket_there = 0; socket_there < 2; socket_there++) {
         make_directory(&p);
         d.name = "it";
         d.directory = p.directory;
-        LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
+        LIB_OK(culv_ipc_server_create(s->w.device, &d, &server));
         char moved[80];
         snprintf(moved, sizeof moved, "%s-moved", p.directory);
         REQUIRE_EQ(rename(p.directory, moved), 0);
@@ -1371,7 +1361,6 @@ TEST(another_in_its_place, .title = "directory.replaced", .own = true)
         remove_all(&old);
         REQUIRE(lstat(moved, &st) != 0);
     }
-    vmm_stage_close(&s);
 }
 
 /* A name with a line end in it, which looks like another socket's line in /proc/net/unix. */

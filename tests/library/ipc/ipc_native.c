@@ -565,12 +565,6 @@ static void run_ring(ipc_role role, const char *word, bool dies)
     vmm_stage_close(&s);
 }
 
-TEST(to_vulkan, .title = "ring.to_vulkan", .own = true)
-{
-    run_ring(show, "vulkan", false);
-}
-
-TEST(vulkan_dies, .title = "ring.vulkan_dies", .own = true)
-{
-    run_ring(die_before_submitting, "vulkan-dies", true);
-}
+TEST_AS(to_vulkan, run_ring(show, "vulkan", false), .title = "ring.to_vulkan", .own = true)
+TEST_AS(vulkan_dies, run_ring(die_before_submitting, "vulkan-dies", true),
+        .title = "ring.vulkan_dies", .own = true)

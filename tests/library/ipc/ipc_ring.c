@@ -237,10 +237,7 @@ static void run_with(ipc_role first, ipc_role second)
     producer_close(&p, false);
 }
 
-TEST(every, .own = true, .smoke = true)
-{
-    run_with(read_every, NULL);
-}
+TEST_AS(every, run_with(read_every, NULL), .own = true, .smoke = true)
 
 TEST(other_gpu, .own = true)
 {
@@ -269,15 +266,8 @@ TEST(other_gpu, .own = true)
     producer_close(&p, false);
 }
 
-TEST(newest, .own = true)
-{
-    run_with(read_newest, NULL);
-}
-
-TEST(both, .own = true)
-{
-    run_with(read_every, read_newest);
-}
+TEST_AS(newest, run_with(read_newest, NULL), .own = true)
+TEST_AS(both, run_with(read_every, read_newest), .own = true)
 
 /* Consumers that are killed: while they hold a frame, while the producer's stream waits for them,
  * and while they wait. The producer goes on, and a consumer that comes late gets every frame. */
@@ -429,14 +419,10 @@ static void read_what_is_left(culv_ring_policy policy, const char *word)
     consumer_close(&c);
 }
 
-TEST(every_is_left, .title = "ring.left.every", .own = true)
-{
-    read_what_is_left(CULV_RING_FIFO, "left0");
-}
-TEST(newest_is_left, .title = "ring.left.newest", .own = true)
-{
-    read_what_is_left(CULV_RING_MAILBOX, "left1");
-}
+TEST_AS(every_is_left, read_what_is_left(CULV_RING_FIFO, "left0"), .title = "ring.left.every",
+        .own = true)
+TEST_AS(newest_is_left, read_what_is_left(CULV_RING_MAILBOX, "left1"), .title = "ring.left.newest",
+        .own = true)
 /* Who was dropped before has no claim on them. */
 TEST(nothing_is_left, .title = "ring.left.dropped", .own = true)
 {

@@ -271,17 +271,7 @@ static void run(ipc_role role, const char *word, bool dies)
     lib_close(&w);
 }
 
-TEST(from_vulkan, .own = true)
-{
-    run(read_every, "from-vulkan", false);
-}
+TEST_AS(from_vulkan, run(read_every, "from-vulkan", false), .own = true)
 
-TEST(vulkan_to_vulkan, .own = true)
-{
-    run(read_in_vulkan, "vulkan-to-vulkan", false);
-}
-
-TEST(from_vulkan_dies, .own = true)
-{
-    run(die, "from-vulkan-dies", true);
-}
+TEST_AS(vulkan_to_vulkan, run(read_in_vulkan, "vulkan-to-vulkan", false), .own = true)
+TEST_AS(from_vulkan_dies, run(die, "from-vulkan-dies", true), .own = true)

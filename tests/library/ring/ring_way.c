@@ -120,15 +120,8 @@ static void chooses_in(bool back)
         }
 }
 
-TEST(chooses)
-{
-    chooses_in(false);
-}
-
-TEST(chooses_back)
-{
-    chooses_in(true);
-}
+TEST_AS(chooses, chooses_in(false))
+TEST_AS(chooses_back, chooses_in(true))
 
 /* Frames are within the bound, and within 3 % of the best fixed way that keeps a slightly smaller
  * one. */
@@ -162,15 +155,8 @@ static void bound_in(bool back)
         }
 }
 
-TEST(bound)
-{
-    bound_in(false);
-}
-
-TEST(bound_back)
-{
-    bound_in(true);
-}
+TEST_AS(bound, bound_in(false))
+TEST_AS(bound_back, bound_in(true))
 
 /* It tries again when the work changes by half, and not for less. */
 TEST(tries_again)

@@ -93,30 +93,27 @@ TEST(concurrent)
 }
 
 /* Slots and timelines alone. */
-TEST(no_resources)
+RINGS_CASE(no_resources)
 {
-    ring_stage s;
-    ring_world_open(&s);
     culv_vk_ring_desc d = culv_vk_ring_desc_init();
     d.queue_family = 0;
     REQUIRE_EQ(d.side, CULV_RING_CONSUMER);
     d.max_depth = 2;
     d.wait_stage = VK_PIPELINE_STAGE_2_TRANSFER_BIT;
     culv_vk_ring *ring = NULL;
-    LIB_OK(culv_vk_ring_create(s.w.attachment, s.w.vk.queues[0].queue, &d, &ring));
+    LIB_OK(culv_vk_ring_create(s->w.attachment, s->w.vk.queues[0].queue, &d, &ring));
     culv_ring_frame frame;
     culv_vk_ring_frame f;
-    LIB_OK(culv_ring_acquire_on(culv_vk_ring_core(ring), CULV_RING_PRODUCER, s.stream, 0, &frame));
-    LIB_OK(culv_ring_release_on(culv_vk_ring_core(ring), CULV_RING_PRODUCER, s.stream, &frame));
+    LIB_OK(culv_ring_acquire_on(culv_vk_ring_core(ring), CULV_RING_PRODUCER, s->stream, 0, &frame));
+    LIB_OK(culv_ring_release_on(culv_vk_ring_core(ring), CULV_RING_PRODUCER, s->stream, &frame));
     LIB_OK(culv_vk_ring_acquire(ring, 0, &f));
     REQUIRE_EQ(f.wait.stageMask, VK_PIPELINE_STAGE_2_TRANSFER_BIT);
     REQUIRE_EQ(f.acquire.bufferMemoryBarrierCount + f.acquire.imageMemoryBarrierCount, 0);
     LIB_OK(culv_ring_cancel(culv_vk_ring_core(ring), CULV_RING_CONSUMER, &f.frame));
-    lib_finish(&s.w, s.stream);
+    lib_finish(&s->w, s->stream);
     culv_vk_ring_destroy(&ring);
     culv_vk_ring_destroy(&ring); /* NULL */
     culv_vk_ring_destroy(NULL);
-    ring_world_close(&s);
 }
 
 /* The ring keeps the attachment, and that the device. */
@@ -190,12 +187,10 @@ TEST(destroyed_in_mid_burst)
 }
 
 /* record_copy(), which is the consumer's whole work here, where queues copy. */
-TEST(queue_families)
+RINGS_CASE(queue_families)
 {
-    ring_stage s;
-    ring_world_open(&s);
-    for (uint32_t family = 0; family < s.w.vk.queue_count; family++) {
-        VkQueueFlags flags = s.w.vk.queues[family].flags;
+    for (uint32_t family = 0; family < s->w.vk.queue_count; family++) {
+        VkQueueFlags flags = s->w.vk.queues[family].flags;
         const VkQueueFlags common = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT |
                                     VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT |
                                     VK_QUEUE_PROTECTED_BIT;
@@ -205,13 +200,12 @@ TEST(queue_families)
             ring_options o = ring_options_init((culv_ring_side)side, 4);
             o.image = true;
             o.family = family;
-            ring_open(&s, &o);
-            ring_run(&s, 20);
-            ring_close(&s);
+            ring_open(s, &o);
+            ring_run(s, 20);
+            ring_close(s);
         }
         printf("family %u copies\n", family);
     }
-    ring_world_close(&s);
 }
 
 /* Which family --------------------------------------------------------------------------------- */
@@ -390,48 +384,42 @@ TEST(cuda_waits_on_host)
 }
 
 /* Each side waits on the host: every frame in order. */
-TEST(all_wait_on_host)
+RINGS_CASE(all_wait_on_host)
 {
-    ring_stage s;
-    ring_world_open(&s);
     for (int side = 0; side < 2; side++)
         for (uint32_t depth = 1; depth <= 3; depth++) {
             ring_options o = ring_options_init((culv_ring_side)side, depth);
             o.settings.cuda_waits = o.waits = CULV_RING_WAITS_SIGNAL_FIRST;
-            ring_open(&s, &o);
-            ring_race(&s, 50);
-            ring_close(&s);
+            ring_open(s, &o);
+            ring_race(s, 50);
+            ring_close(s);
         }
-    ring_world_close(&s);
 }
 
 /* The ring chooses, tries again and again as its settings change, and loses no frame. */
-TEST(chooses_its_way)
+RINGS_CASE(chooses_its_way)
 {
-    ring_stage s;
-    ring_world_open(&s);
     for (int side = 0; side < 2; side++)
         for (uint32_t depth = 1; depth <= 4; depth += 3) {
             ring_options o = ring_options_init((culv_ring_side)side, depth);
             o.settings.way = CULV_RING_WAY_AUTO;
-            ring_open(&s, &o);
-            ring_race(&s, 1000);
+            ring_open(s, &o);
+            ring_race(s, 1000);
             culv_ring_stats stats = culv_ring_stats_init();
-            LIB_OK(culv_ring_get_stats(s.core, &stats));
+            LIB_OK(culv_ring_get_stats(s->core, &stats));
             REQUIRE(stats.depth >= 1 && stats.depth <= depth && stats.burst == 1);
             REQUIRE(stats.tries != 0 || stats.frame_time != 0);
             o.settings.cuda_waits = CULV_RING_WAITS_SIGNAL_FIRST;
-            LIB_OK(culv_ring_configure(s.core, &o.settings));
-            ring_race(&s, 200);
-            LIB_OK(culv_ring_get_stats(s.core, &stats));
+            LIB_OK(culv_ring_configure(s->core, &o.settings));
+            ring_race(s, 200);
+            LIB_OK(culv_ring_get_stats(s->core, &stats));
             REQUIRE_EQ(stats.cuda_waits, CULV_RING_WAITS_SIGNAL_FIRST);
             o.settings.way = (culv_ring_way)2;
-            LIB_ERROR(culv_ring_configure(s.core, &o.settings), CULV_ERROR_INVALID,
+            LIB_ERROR(culv_ring_configure(s->core, &o.settings), CULV_ERROR_INVALID,
                       CULV_REASON_VALUE);
             LIB_SAYS("culv_ring_settings.way is 2");
-            ring_close(&s);
+            ring_close(s);
         }
-    ring_world_close(&s);
 }
 
 /* Blocks that Vulkan holds by the caller's functions. */

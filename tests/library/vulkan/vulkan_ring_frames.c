@@ -274,25 +274,22 @@ static void *race_and_change(void *argument)
 }
 
 /* Nothing is lost, whatever is changed. */
-TEST(changed)
+RINGS_CASE(changed)
 {
-    ring_stage s;
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 8);
-    ring_world_open(&s);
     for (int side = CULV_RING_PRODUCER; side <= CULV_RING_CONSUMER; side++) {
         o.side = (culv_ring_side)side;
-        ring_open(&s, &o);
-        newest_race r = {.s = &s};
+        ring_open(s, &o);
+        newest_race r = {.s = s};
         pthread_t thread;
         REQUIRE(pthread_create(&thread, NULL, race_and_change, &r) == 0);
-        ring_race(&s, 600);
+        ring_race(s, 600);
         atomic_store(&r.stop, true);
         REQUIRE(pthread_join(thread, NULL) == 0);
-        ring_close(&s);
-        const ring_half *consumer = side == CULV_RING_CONSUMER ? &s.vulkan : &s.cuda;
+        ring_close(s);
+        const ring_half *consumer = side == CULV_RING_CONSUMER ? &s->vulkan : &s->cuda;
         REQUIRE_EQ(consumer->verified, 600);
     }
-    ring_world_close(&s);
 }
 
 TEST_AS(one_slot_across, lib_run_across(one_slot), .title = "across.one_slot", .own = true)
