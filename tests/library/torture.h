@@ -36,6 +36,9 @@ typedef struct torture_path {
      * what there is at that point of run(). */
     void (*alive)(void);
     bool one_address; /* Vulkan is opened for that */
+    /* Vulkan's calls fail without the validation layer, which asks for formats, buffers and
+     * pointers itself: its calls are not to be failed. */
+    bool unvalidated;
     /* Failures of each kind that calls must at least answer with */
     unsigned least[TORTURE_VICTIMS];
 } torture_path;
@@ -113,6 +116,9 @@ void torture_all(const torture_path *path, torture_victim victim, int code);
         made;                                                                                      \
         torture_alive(torture_disarm());                                                           \
     } while (0)
+
+/* The end of a path: the stream, the attachment and the device. */
+void torture_close(CUstream stream);
 
 /* The kinds of failure, each a case, PREFIX.cuda_out_of_memory and so on; the prefix is a string.
  * The second is for what has nothing of Vulkan's in it. */

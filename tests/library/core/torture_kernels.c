@@ -39,9 +39,7 @@ static void run(void)
     lib_leave(w, current);
     DO(culv_kernels_unload(&kernels));
     REQUIRE(kernels == NULL);
-    DO(culv_vk_detach(&w->attachment));
-    lib_stream_destroy(w, stream);
-    DO(culv_device_close(&w->device));
+    torture_close(stream);
     w->cu->SoftCounts(&after);
     if (after.modules != before.modules) torture_complain("leaves a module");
 }

@@ -19,11 +19,7 @@ static culv_shared_semaphore *made_poison(void)
 /* Gives device and attachment up, after which nothing may be left. */
 static void close_all(CUstream stream)
 {
-    lib_world *w = &torture.w;
-    DO(culv_vk_detach(&w->attachment));
-    lib_stream_destroy(w, stream);
-    DO(culv_device_close(&w->device));
-    REQUIRE(w->attachment == NULL && w->device == NULL);
+    torture_close(stream);
 }
 
 /* Those that Culvert makes --------------------------------------------------------------------- */

@@ -188,9 +188,7 @@ static void run(void)
     DO(culv_ipc_server_destroy(&server));
     culv_vector_destroy(&vector);
     culv_vmm_allocation_destroy(&memory);
-    DO(culv_vk_detach(&w->attachment));
-    lib_stream_destroy(w, stream);
-    DO(culv_device_close(&w->device));
+    torture_close(stream);
 }
 
 static void begin(void)

@@ -82,9 +82,7 @@ static void run_pools(void)
     CUstream stream = lib_stream(w);
     share_pool(CULV_FABRIC_REQUIRED, stream);
     share_pool(CULV_FABRIC_TRY, stream);
-    DO(culv_vk_detach(&w->attachment));
-    lib_stream_destroy(w, stream);
-    DO(culv_device_close(&w->device));
+    torture_close(stream);
     w->cu->SoftCounts(&after);
     if (after.memory_pools != before.memory_pools ||
         after.pool_allocations != before.pool_allocations)

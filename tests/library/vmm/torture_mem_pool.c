@@ -63,9 +63,7 @@ static void run(void)
     lib_finish(w, stream);
     DO(culv_mem_pool_destroy(&pool));
     REQUIRE(pool == NULL);
-    DO(culv_vk_detach(&w->attachment));
-    lib_stream_destroy(w, stream);
-    DO(culv_device_close(&w->device));
+    torture_close(stream);
     w->cu->SoftCounts(&after);
     if (after.memory_pools != before.memory_pools ||
         after.pool_allocations != before.pool_allocations)

@@ -59,9 +59,7 @@ static void run(void)
     DO(culv_sparse_array_destroy(&mipmap));
     REQUIRE(array == NULL && mipmap == NULL);
     culv_vmm_allocation_destroy(&pool);
-    DO(culv_vk_detach(&w->attachment));
-    lib_stream_destroy(w, stream);
-    DO(culv_device_close(&w->device));
+    torture_close(stream);
     w->cu->SoftCounts(&after);
     if (after.arrays != before.arrays || after.physical_allocations != before.physical_allocations)
         torture_complain("leaves arrays or pools");

@@ -61,9 +61,7 @@ static void run(void)
     DO(culv_vk_dma_buf_bridge_destroy(&plain));
     DO(culv_vk_dma_buf_bridge_destroy(&own));
     REQUIRE(in == NULL && made == NULL && plain == NULL && own == NULL);
-    DO(culv_vk_detach(&w->attachment));
-    lib_stream_destroy(w, stream);
-    DO(culv_device_close(&w->device));
+    torture_close(stream);
 }
 
 static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {8, 25, 10}};

@@ -120,17 +120,8 @@ static void run(void)
     REQUIRE(view == NULL);
     culv_vector_destroy(&vector);
     lib_settle(w);
-    lib_stream_destroy(w, stream);
-    DO(culv_vk_detach(&w->attachment));
-    DO(culv_device_close(&w->device));
-    REQUIRE(w->attachment == NULL && w->device == NULL);
+    torture_close(stream);
 }
 
-/* The validation layer asks for what an image can be itself. */
-static void begin(void)
-{
-    if (strstr(test_case_name(), ".vulkan_") != NULL) lib_with_option("--validation=off");
-}
-
-static const torture_path path = {.begin = begin, .run = run, .least = {8, 16, 6}};
+static const torture_path path = {.unvalidated = true, .run = run, .least = {8, 16, 6}};
 TORTURE_CASES("vulkan_vmm", path)
