@@ -6,7 +6,7 @@
 # builds <build>/bin/tests/NAME from SOURCES and the harness (tests/support), which runs many cases in one process.
 # `ctest` has an entry NAME, or NAME.1 to NAME.N for a suite so long that several should share it; it fails unless a
 # case passed. `ctest -C cases` has an entry NAME.CASE for each case, in a process of its own: exit 77 is a skip, the
-# time limit is the case's. `ctest -C smoke -L smoke` has smoke.NAME: the few cases that its tables mark. ARGS are
+# time limit is the case's. `ctest -C smoke -L smoke` has smoke.NAME: the few cases that are marked so. ARGS are
 # given to every run. The second form runs another suite's program (of the same directory) with other arguments.
 include_guard(GLOBAL)
 

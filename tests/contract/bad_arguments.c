@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: bad arguments to calls about the driver, devices, contexts, streams and events. */
+#define TEST_GROUP "bad."
 #include "bad_arguments.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #define NO_DEVICE 99
 
@@ -83,7 +82,7 @@ static void look_before_init(const raw_cuda *cu)
     before.no_version = cu->DriverGetVersion(NULL);
 }
 
-static void before_init(void)
+TEST(before_init, .mark = TEST_BOTH, .own = true)
 {
     raw_cuda_before_init(look_before_init);
     raw_cuda_open();
@@ -103,7 +102,7 @@ static void before_init(void)
 
 /* Entry points and devices --------------------------------------------------------------------- */
 
-BAD_CASE(entry_points)
+BAD_CASE(entry_points, .mark = TEST_BOTH)
 {
     static const struct {
         const char *name, *symbol;
@@ -172,7 +171,7 @@ static void device_properties(const bad *b)
     bad_row("cuDeviceGetPCIBusId: device 99", b->DeviceGetPCIBusId(text, 64, NO_DEVICE));
 }
 
-BAD_CASE(devices)
+BAD_CASE(devices, .mark = TEST_BOTH)
 {
     CUdevice device;
     int number = 7;
@@ -219,7 +218,7 @@ static void primary_contexts(const bad *b)
             cu->DevicePrimaryCtxGetState(NO_DEVICE, &flags, &active));
 }
 
-BAD_CASE(contexts)
+BAD_CASE(contexts, .mark = TEST_BOTH)
 {
     CUcontext context;
     unsigned version = 0;
@@ -245,7 +244,7 @@ BAD_CASE(contexts)
 }
 
 /* Nobody else may hold the primary context. */
-static void primary_alone(void)
+TEST(primary_alone, .mark = TEST_BOTH, .own = true)
 {
     const raw_cuda *cu = raw_cuda_open();
     bad_row("cuDevicePrimaryCtxRelease: not retained", cu->DevicePrimaryCtxRelease(0));
@@ -284,7 +283,7 @@ static void with_a_handle(const bad *b, CUevent event)
             cu->PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, b->memory));
 }
 
-BAD_CASE(no_context)
+BAD_CASE(no_context, .mark = TEST_BOTH)
 {
     CUevent event;
     CUstream stream;
@@ -324,7 +323,7 @@ BAD_CASE(no_context)
 
 /* Streams and events --------------------------------------------------------------------------- */
 
-BAD_CASE(streams)
+BAD_CASE(streams, .mark = TEST_BOTH)
 {
     CUstream stream = NULL;
     CUevent event;
@@ -354,7 +353,7 @@ BAD_CASE(streams)
     CU_OK(cu->EventDestroy(event));
 }
 
-BAD_CASE(events)
+BAD_CASE(events, .mark = TEST_BOTH)
 {
     CUevent event, untimed, none = NULL;
     float milliseconds;
@@ -380,14 +379,3 @@ BAD_CASE(events)
     CU_OK(cu->EventDestroy(untimed));
     CU_OK(cu->EventDestroy(event));
 }
-
-const test_case bad_device_cases[] = {
-    {.name = "bad.before_init", .run = before_init, .mark = TEST_BOTH, .own = true},
-    {.name = "bad.entry_points", .run = entry_points, .mark = TEST_BOTH},
-    {.name = "bad.devices", .run = devices, .mark = TEST_BOTH},
-    {.name = "bad.contexts", .run = contexts, .mark = TEST_BOTH},
-    {.name = "bad.primary_alone", .run = primary_alone, .mark = TEST_BOTH, .own = true},
-    {.name = "bad.no_context", .run = no_context, .mark = TEST_BOTH},
-    {.name = "bad.streams", .run = streams, .mark = TEST_BOTH},
-    {.name = "bad.events", .run = events, .mark = TEST_BOTH},
-    {.name = NULL}};

@@ -81,7 +81,7 @@ typedef struct bad {
 /* Skips where the driver lacks one of them. */
 void bad_open(bad *b);
 void bad_close(bad *b);
-#define BAD_CASE(name) TEST_ON(bad, b, bad_open(b), bad_close(b), name)
+#define BAD_CASE(...) TEST_ON(bad, b, bad_open(b), bad_close(b), __VA_ARGS__)
 
 /* The row's answer, with what else is to be seen in `format`. */
 void bad_row(const char *name, CUresult result);
@@ -95,8 +95,5 @@ void bad_row_with(const char *name, CUresult result, const char *format, ...) TE
         else                                                                                       \
             ANSWER((name), "crashes");                                                             \
     } while (0)
-
-extern const test_case bad_device_cases[], bad_memory_cases[], bad_vmm_cases[], bad_object_cases[],
-    bad_graph_cases[];
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: bad arguments to calls about graphs and captures, and two that leave a driver in
  * whatever state. */
+#define TEST_GROUP "bad."
 #include "bad_arguments.h"
-
-#include <string.h>
 
 static void CUDA_CB do_nothing(void *data)
 {
@@ -65,7 +64,7 @@ static void edges(const bad *b)
     CU_OK(cu->GraphDestroy(graph));
 }
 
-BAD_CASE(graphs)
+BAD_CASE(graphs, .mark = TEST_BOTH)
 {
     CUgraph graph, other;
     CUgraphExec exec;
@@ -95,7 +94,7 @@ BAD_CASE(graphs)
 
 /* Captures ------------------------------------------------------------------------------------ */
 
-BAD_CASE(captures)
+BAD_CASE(captures, .mark = TEST_BOTH)
 {
     CUgraph graph;
     const CUstreamCaptureMode global = CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -127,7 +126,7 @@ BAD_CASE(captures)
 }
 
 /* What is left of the driver is of no interest. */
-static void left_behind(void)
+TEST(left_behind, .mark = TEST_BOTH, .own = true)
 {
     bad b;
     CUarray level;
@@ -144,9 +143,3 @@ static void left_behind(void)
     bad_row("cuArrayDestroy: a level of a mipmapped array", cu->ArrayDestroy(level));
     test_pass();
 }
-
-const test_case bad_graph_cases[] = {
-    {.name = "bad.graphs", .run = graphs, .mark = TEST_BOTH},
-    {.name = "bad.captures", .run = captures, .mark = TEST_BOTH},
-    {.name = "bad.left_behind", .run = left_behind, .mark = TEST_BOTH, .own = true},
-    {.name = NULL}};

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: bad arguments to calls about memory, copies, sets and pointers. */
+#define TEST_GROUP "bad."
 #include "bad_arguments.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #define EXBIBYTE ((size_t)1 << 60)
@@ -34,7 +33,7 @@ static void pitched(const bad *b)
     bad_row("cuMemAllocPitch: NULL pitch", b->MemAllocPitch(&pointer, NULL, 64, 64, 4));
 }
 
-BAD_CASE(device_memory)
+BAD_CASE(device_memory, .mark = TEST_BOTH)
 {
     CUdeviceptr pointer = 0, base, freed;
     size_t size;
@@ -92,7 +91,7 @@ static void registered(const bad *b)
     bad_row("cuMemHostRegister: pages that are not there", cu->MemHostRegister(own, BAD_PINNED, 0));
 }
 
-BAD_CASE(host_memory)
+BAD_CASE(host_memory, .mark = TEST_BOTH)
 {
     void *memory = NULL;
     CUdeviceptr pointer;
@@ -234,7 +233,7 @@ static void copies_3d(const bad *b)
     bad_row("cuMemcpy3D: a height less than the rows", b->cu->Memcpy3D(&copy));
 }
 
-BAD_CASE(copies)
+BAD_CASE(copies, .mark = TEST_BOTH)
 {
     CUarray array;
     const CUDA_ARRAY3D_DESCRIPTOR desc = {
@@ -254,7 +253,7 @@ BAD_CASE(copies)
 
 /* Pointers ------------------------------------------------------------------------------------ */
 
-BAD_CASE(pointers)
+BAD_CASE(pointers, .mark = TEST_BOTH)
 {
     union {
         unsigned word;
@@ -291,10 +290,3 @@ BAD_CASE(pointers)
     bad_row("cuMemGetHandleForAddressRange: 100 bytes",
             cu->MemGetHandleForAddressRange(&fd, b->memory, 100, dma_buf, 0));
 }
-
-const test_case bad_memory_cases[] = {
-    {.name = "bad.device_memory", .run = device_memory, .mark = TEST_BOTH},
-    {.name = "bad.host_memory", .run = host_memory, .mark = TEST_BOTH},
-    {.name = "bad.copies", .run = copies, .mark = TEST_BOTH},
-    {.name = "bad.pointers", .run = pointers, .mark = TEST_BOTH},
-    {.name = NULL}};

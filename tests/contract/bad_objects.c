@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: bad arguments to calls about arrays, surfaces, textures, imports, modules and
  * launches. */
+#define TEST_GROUP "bad."
 #include "bad_arguments.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -83,7 +82,7 @@ static void chains_made(const bad *b)
     }
 }
 
-BAD_CASE(arrays)
+BAD_CASE(arrays, .mark = TEST_BOTH)
 {
     CUarray array, other;
     CUmipmappedArray mipmap;
@@ -131,7 +130,7 @@ static void surface_row(const bad *b, const char *name, const CUDA_RESOURCE_DESC
     if (result == CUDA_SUCCESS) CU_OK(b->cu->SurfObjectDestroy(surface));
 }
 
-BAD_CASE(surfaces)
+BAD_CASE(surfaces, .mark = TEST_BOTH)
 {
     CUarray array, plain;
     CUmipmappedArray mipmap;
@@ -203,7 +202,7 @@ static void textures_of_memory(const bad *b, const CUDA_TEXTURE_DESC *texture)
                 NULL);
 }
 
-BAD_CASE(textures)
+BAD_CASE(textures, .mark = TEST_BOTH)
 {
     CUarray array;
     CUtexObject made;
@@ -355,7 +354,7 @@ static void semaphore_imports(const bad *b)
 
 /* Files that are no semaphores, as a peer may send them: what a driver says, and what becomes of
  * the number. One that takes such a file must give it up again. */
-BAD_CASE(rubbish_semaphores)
+BAD_CASE(rubbish_semaphores, .mark = TEST_BOTH, .faults = true)
 {
     enum { KINDS = 5 };
     static const struct {
@@ -394,7 +393,7 @@ BAD_CASE(rubbish_semaphores)
     close(ends[1]);
 }
 
-BAD_CASE(imports)
+BAD_CASE(imports, .mark = TEST_BOTH)
 {
     CUexternalSemaphore none = NULL;
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal;
@@ -417,7 +416,7 @@ BAD_CASE(imports)
 
 /* Modules and launches ------------------------------------------------------------------------ */
 
-BAD_CASE(modules)
+BAD_CASE(modules, .mark = TEST_BOTH)
 {
     CUmodule module;
     CUfunction function;
@@ -437,14 +436,3 @@ BAD_CASE(modules)
             cu->LaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, b->stream, NULL, NULL));
     bad_row("cuLaunchKernelEx: NULL configuration", b->LaunchKernelEx(NULL, NULL, NULL, NULL));
 }
-
-const test_case bad_object_cases[] = {{.name = "bad.arrays", .run = arrays, .mark = TEST_BOTH},
-                                      {.name = "bad.surfaces", .run = surfaces, .mark = TEST_BOTH},
-                                      {.name = "bad.textures", .run = textures, .mark = TEST_BOTH},
-                                      {.name = "bad.imports", .run = imports, .mark = TEST_BOTH},
-                                      {.name = "bad.rubbish_semaphores",
-                                       .run = rubbish_semaphores,
-                                       .mark = TEST_BOTH,
-                                       .faults = true},
-                                      {.name = "bad.modules", .run = modules, .mark = TEST_BOTH},
-                                      {.name = NULL}};

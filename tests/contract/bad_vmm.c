@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: bad arguments to calls about virtual memory and memory pools. */
+#define TEST_GROUP "bad."
 #include "bad_arguments.h"
 
 #include "vmm.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
 #define NO_DEVICE  99
@@ -33,7 +33,7 @@ static CUmemAccessDesc access_of(const bad *b)
 }
 
 /* cuMemCreate of a granule with one thing changed. */
-BAD_CASE(creating)
+BAD_CASE(creating, .title = "bad.vmm_creating", .mark = TEST_BOTH)
 {
     enum { TYPE, LOCATION, HOST_FD, NUMA_CURRENT, NUMA, WIN32, HANDLE, COMPRESSION, DEVICE };
     static const struct {
@@ -87,7 +87,7 @@ BAD_CASE(creating)
     bad_row("cuMemRelease: 0", b->cu->MemRelease(0));
 }
 
-BAD_CASE(addresses)
+BAD_CASE(addresses, .title = "bad.vmm_addresses", .mark = TEST_BOTH)
 {
     CUdeviceptr pointer = 0, range = 0;
     const raw_cuda *cu = b->cu;
@@ -142,7 +142,7 @@ static void access_rows(const bad *b, CUdeviceptr range)
             cu->MemGetAccess(&flags, &good.location, b->memory));
 }
 
-BAD_CASE(mapping)
+BAD_CASE(mapping, .title = "bad.vmm_mapping", .mark = TEST_BOTH)
 {
     CUdeviceptr range = 0;
     CUmemGenericAllocationHandle two, again;
@@ -188,7 +188,7 @@ static void importing(const bad *b)
     close(null);
 }
 
-BAD_CASE(sharing)
+BAD_CASE(sharing, .title = "bad.vmm_sharing", .mark = TEST_BOTH)
 {
     CUmemGenericAllocationHandle own, shared;
     size_t granularity;
@@ -296,7 +296,7 @@ static void default_pool(const bad *b)
             b->MemPoolExportToShareableHandle(&fd, pool, POSIX_FD, 0));
 }
 
-BAD_CASE(pools)
+BAD_CASE(pools, .mark = TEST_BOTH)
 {
     CUdeviceptr pointer = 0, other;
     const raw_cuda *cu = b->cu;
@@ -321,11 +321,3 @@ BAD_CASE(pools)
     bad_row("cuMemFree: memory of cuMemAllocAsync", result);
     if (result != CUDA_SUCCESS) CU_OK(b->MemFreeAsync(pointer, b->stream));
 }
-
-const test_case bad_vmm_cases[] = {
-    {.name = "bad.vmm_creating", .run = creating, .mark = TEST_BOTH},
-    {.name = "bad.vmm_addresses", .run = addresses, .mark = TEST_BOTH},
-    {.name = "bad.vmm_mapping", .run = mapping, .mark = TEST_BOTH},
-    {.name = "bad.vmm_sharing", .run = sharing, .mark = TEST_BOTH},
-    {.name = "bad.pools", .run = pools, .mark = TEST_BOTH},
-    {.name = NULL}};

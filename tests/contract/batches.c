@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: several semaphores in one call, of either type. */
+#define TEST_GROUP "batch."
 #include "binaries.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { COUNT = 4, SIZE = 16384 };
 
@@ -153,12 +150,12 @@ static void four_lanes(unsigned binary)
     pair_close(&p);
 }
 
-TEST_AS(four_timelines, four_lanes(0x0))
-TEST_AS(two_of_each, four_lanes(0xa))
-TEST_AS(four_binaries, four_lanes(0xf))
+TEST_AS(four_timelines, four_lanes(0x0), .mark = TEST_BOTH)
+TEST_AS(two_of_each, four_lanes(0xa), .mark = TEST_BOTH)
+TEST_AS(four_binaries, four_lanes(0xf), .mark = TEST_BOTH)
 
 /* As many as the library lets one call have. */
-PAIR_CASE(thirty_two)
+PAIR_CASE(thirty_two, .mark = TEST_BOTH)
 {
     enum { MANY = 32 };
     shared_timeline t[MANY];
@@ -190,7 +187,11 @@ static uint64_t value_of(pair *p, const shared_timeline *t)
     return raw_vk_timeline_value(&p->vk, t->vk);
 }
 
-PAIR_CASE(same_timeline_twice)
+PAIR_CASE(
+    same_timeline_twice, .mark = TEST_TWIN_STRICTER,
+    .reason =
+        "the twin refuses values that do not rise within a call; NVIDIA's answers are reported",
+    .own = true)
 {
     shared_timeline t;
     batch rising = {0}, falling = {0}, waits = {0};
@@ -230,7 +231,8 @@ PAIR_CASE(same_timeline_twice)
     shared_timeline_close(p, &t);
 }
 
-PAIR_CASE(same_binary_twice)
+PAIR_CASE(same_binary_twice, .mark = TEST_TWIN_STRICTER,
+          .reason = "no partner can come between; NVIDIA's answers are reported", .own = true)
 {
     shared_binary s;
     batch twice = {0};
@@ -255,7 +257,10 @@ PAIR_CASE(same_binary_twice)
 }
 
 /* An element that may be refused, third of four; a refused call does nothing at all. */
-PAIR_CASE(one_bad_element)
+PAIR_CASE(
+    one_bad_element, .mark = TEST_TWIN_STRICTER,
+    .reason =
+        "cuda.h wants flags to be zero, which the twin checks; both do all of a call or nothing")
 {
     static const char *const kinds[] = {"an unknown flag", "the NvSciBuf flag", "a reserved word",
                                         "a reserved word of params"};
@@ -317,7 +322,7 @@ static double median(double *values, size_t count)
 }
 
 /* The host's time for one call of n and for n calls of 1, in turn. */
-PAIR_CASE(costs)
+PAIR_CASE(costs, .mark = TEST_BOTH, .reason = "reported, never asserted")
 {
     enum { ROUNDS = 301, MOST = 16 };
     static double one_signal[ROUNDS], many_signals[ROUNDS], one_wait[ROUNDS], many_waits[ROUNDS];
@@ -361,27 +366,3 @@ PAIR_CASE(costs)
     for (unsigned i = 0; i < MOST; i++)
         shared_timeline_close(p, &t[i]);
 }
-
-const test_case batch_cases[] = {
-    {.name = "batch.four_timelines", .run = four_timelines, .mark = TEST_BOTH},
-    {.name = "batch.two_of_each", .run = two_of_each, .mark = TEST_BOTH},
-    {.name = "batch.four_binaries", .run = four_binaries, .mark = TEST_BOTH},
-    {.name = "batch.thirty_two", .run = thirty_two, .mark = TEST_BOTH},
-    {.name = "batch.same_timeline_twice",
-     .run = same_timeline_twice,
-     .mark = TEST_TWIN_STRICTER,
-     .reason =
-         "the twin refuses values that do not rise within a call; NVIDIA's answers are reported",
-     .own = true},
-    {.name = "batch.same_binary_twice",
-     .run = same_binary_twice,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = "no partner can come between; NVIDIA's answers are reported",
-     .own = true},
-    {.name = "batch.one_bad_element",
-     .run = one_bad_element,
-     .mark = TEST_TWIN_STRICTER,
-     .reason =
-         "cuda.h wants flags to be zero, which the twin checks; both do all of a call or nothing"},
-    {.name = "batch.costs", .run = costs, .mark = TEST_BOTH, .reason = "reported, never asserted"},
-    {.name = NULL}};

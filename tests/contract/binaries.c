@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: binary semaphores in CUDA streams. The other side is Vulkan, or is played by the
  * twin where Vulkan's driver exports none (raw_binary.h). */
+#define TEST_GROUP "binary."
 #include "binaries.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -48,7 +47,10 @@ static void answer_stream(const pair *p, const char *key)
     answer_is(key, stream_result(p, FAR_MS), CUDA_SUCCESS);
 }
 
-PAIR_CASE(vulkan_can_export)
+PAIR_CASE(
+    vulkan_can_export, .mark = TEST_NVIDIA_ONLY,
+    .reason =
+        "lavapipe exports none; the twin's CUDA half serves them with a partner that tests play")
 {
     VkExternalSemaphoreProperties properties = raw_binary_properties(&p->vk);
     ANSWER("features of an opaque fd", "0x%x", (unsigned)properties.externalSemaphoreFeatures);
@@ -60,7 +62,7 @@ PAIR_CASE(vulkan_can_export)
                 VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT);
 }
 
-PAIR_CASE(vulkan_waits_for_cuda)
+PAIR_CASE(vulkan_waits_for_cuda, .mark = TEST_BOTH, .smoke = true)
 {
     shared_binary ready;
     shared_buffer b;
@@ -85,7 +87,7 @@ PAIR_CASE(vulkan_waits_for_cuda)
     shared_binary_close(p, &ready);
 }
 
-static void cuda_waits_for_vulkan(void)
+TEST(cuda_waits_for_vulkan, .mark = TEST_BOTH)
 {
     pair p;
     shared_binary done;
@@ -169,10 +171,10 @@ static void alternate(uint32_t queue)
     pair_close(&p);
 }
 
-TEST_AS(alternations, alternate(0))
+TEST_AS(alternations, alternate(0), .mark = TEST_BOTH)
 
 /* The copy engine's queue, where there is one. */
-static void alternations_on_another_queue(void)
+TEST(alternations_on_another_queue, .mark = TEST_BOTH)
 {
     pair p;
     pair_open(&p);
@@ -183,7 +185,7 @@ static void alternations_on_another_queue(void)
 }
 
 /* The wait takes the signal away: there is nothing left for a second one. */
-PAIR_CASE(one_wait_a_signal)
+PAIR_CASE(one_wait_a_signal, .mark = TEST_BOTH)
 {
     shared_binary s;
     shared_binary_open(p, &s);
@@ -201,7 +203,7 @@ PAIR_CASE(one_wait_a_signal)
 }
 
 /* What a library's descriptor has to be able to say: a signal may be under way already. */
-PAIR_CASE(signaled_before_the_import)
+PAIR_CASE(signaled_before_the_import, .mark = TEST_BOTH)
 {
     shared_binary s;
     raw_binary_create(&p->vk, p->cu, &s.peer);
@@ -213,7 +215,7 @@ PAIR_CASE(signaled_before_the_import)
     shared_binary_close(p, &s);
 }
 
-PAIR_CASE(imported_twice)
+PAIR_CASE(imported_twice, .mark = TEST_BOTH)
 {
     shared_binary s;
     CUexternalSemaphore second = NULL;
@@ -231,7 +233,7 @@ PAIR_CASE(imported_twice)
 }
 
 /* cuda.h has the value for "fence objects", which binary semaphores are not. */
-PAIR_CASE(values_are_ignored)
+PAIR_CASE(values_are_ignored, .mark = TEST_BOTH)
 {
     shared_binary s;
     shared_binary_open(p, &s);
@@ -247,7 +249,7 @@ PAIR_CASE(values_are_ignored)
     shared_binary_close(p, &s);
 }
 
-PAIR_CASE(fds_return)
+PAIR_CASE(fds_return, .mark = TEST_BOTH)
 {
     size_t before = 0;
     unsigned consumed = 0;
@@ -294,7 +296,8 @@ static void answer_import(pair *p, const char *what, int fd, bool as_timeline)
     close(fd);
 }
 
-PAIR_CASE(imported_as_the_other_type)
+PAIR_CASE(imported_as_the_other_type, .mark = TEST_TWIN_STRICTER,
+          .reason = "the twin refuses each and leaves the fd open; NVIDIA's answers are reported")
 {
     raw_binary binary;
     VkSemaphore timeline = raw_vk_timeline(&p->vk, 0, true);
@@ -305,7 +308,8 @@ PAIR_CASE(imported_as_the_other_type)
     raw_vk_semaphore_destroy(&p->vk, timeline);
 }
 
-PAIR_CASE(wrong_fds)
+PAIR_CASE(wrong_fds, .mark = TEST_TWIN_STRICTER,
+          .reason = "the twin refuses each and leaves the fd open; NVIDIA's answers are reported")
 {
     raw_vk_buffer memory;
     int ends[2];
@@ -324,7 +328,7 @@ PAIR_CASE(wrong_fds)
     raw_vk_buffer_destroy(&p->vk, &memory);
 }
 
-PAIR_CASE(round_trips)
+PAIR_CASE(round_trips, .mark = TEST_BOTH, .reason = "reported, never asserted")
 {
     enum { TURNS = 200 };
     shared_binary there, back;
@@ -352,39 +356,3 @@ PAIR_CASE(round_trips)
     shared_binary_close(p, &there);
     shared_binary_close(p, &back);
 }
-
-const test_case binary_cases[] = {
-    {.name = "binary.vulkan_can_export",
-     .run = vulkan_can_export,
-     .mark = TEST_NVIDIA_ONLY,
-     .reason =
-         "lavapipe exports none; the twin's CUDA half serves them with a partner that tests play"},
-    {.name = "binary.vulkan_waits_for_cuda",
-     .run = vulkan_waits_for_cuda,
-     .mark = TEST_BOTH,
-     .smoke = true},
-    {.name = "binary.cuda_waits_for_vulkan", .run = cuda_waits_for_vulkan, .mark = TEST_BOTH},
-    {.name = "binary.alternations", .run = alternations, .mark = TEST_BOTH},
-    {.name = "binary.alternations_on_another_queue",
-     .run = alternations_on_another_queue,
-     .mark = TEST_BOTH},
-    {.name = "binary.one_wait_a_signal", .run = one_wait_a_signal, .mark = TEST_BOTH},
-    {.name = "binary.signaled_before_the_import",
-     .run = signaled_before_the_import,
-     .mark = TEST_BOTH},
-    {.name = "binary.imported_twice", .run = imported_twice, .mark = TEST_BOTH},
-    {.name = "binary.values_are_ignored", .run = values_are_ignored, .mark = TEST_BOTH},
-    {.name = "binary.fds_return", .run = fds_return, .mark = TEST_BOTH},
-    {.name = "binary.imported_as_the_other_type",
-     .run = imported_as_the_other_type,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = "the twin refuses each and leaves the fd open; NVIDIA's answers are reported"},
-    {.name = "binary.wrong_fds",
-     .run = wrong_fds,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = "the twin refuses each and leaves the fd open; NVIDIA's answers are reported"},
-    {.name = "binary.round_trips",
-     .run = round_trips,
-     .mark = TEST_BOTH,
-     .reason = "reported, never asserted"},
-    {.name = NULL}};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: stream capture, what joins it, and what breaks it. Calls beside a capture:
  * measured_capture.c. */
+#define TEST_GROUP "capture."
 #include "graphs.h"
 
 #include <pthread.h>
-#include <string.h>
 
 static CUstreamCaptureStatus status_of(const graph_bench *b, CUstream stream)
 {
@@ -44,7 +44,7 @@ static CUevent new_event(const graph_bench *b)
     return event;
 }
 
-GRAPH_CASE(nothing_runs)
+GRAPH_CASE(nothing_runs, .mark = TEST_BOTH)
 {
     answer_status("before", status_of(b, b->p.stream), CU_STREAM_CAPTURE_STATUS_NONE);
     graph_begin(b, b->p.stream);
@@ -80,7 +80,7 @@ GRAPH_CASE(nothing_runs)
 }
 
 /* Events carry a capture into another stream and back. */
-GRAPH_CASE(forks_and_joins)
+GRAPH_CASE(forks_and_joins, .mark = TEST_BOTH)
 {
     const raw_cuda *cu = b->p.cu;
     CUevent fork = new_event(b), join = new_event(b);
@@ -119,7 +119,7 @@ GRAPH_CASE(forks_and_joins)
     CU_OK(cu->EventDestroy(join));
 }
 
-GRAPH_CASE(unjoined)
+GRAPH_CASE(unjoined, .mark = TEST_BOTH)
 {
     CUevent fork = new_event(b);
     graph_begin(b, b->p.stream);
@@ -133,7 +133,7 @@ GRAPH_CASE(unjoined)
 }
 
 /* A captured stream cannot be asked for its work, nor waited for; the capture is lost. */
-GRAPH_CASE(asked_for_its_work)
+GRAPH_CASE(asked_for_its_work, .mark = TEST_BOTH)
 {
     const raw_cuda *cu = b->p.cu;
     for (int waits = 0; waits < 2; waits++) {
@@ -155,7 +155,7 @@ GRAPH_CASE(asked_for_its_work)
 }
 
 /* An event that was recorded in a capture is nobody else's. */
-GRAPH_CASE(captured_events)
+GRAPH_CASE(captured_events, .mark = TEST_BOTH)
 {
     const raw_cuda *cu = b->p.cu;
     CUevent event = new_event(b);
@@ -179,7 +179,7 @@ GRAPH_CASE(captured_events)
 
 /* Work outside the capture cannot come before work inside it, unless its event was never
  * recorded. */
-GRAPH_CASE(waits_for_uncaptured_work)
+GRAPH_CASE(waits_for_uncaptured_work, .mark = TEST_BOTH)
 {
     const raw_cuda *cu = b->p.cu;
     CUevent event = new_event(b);
@@ -200,7 +200,7 @@ GRAPH_CASE(waits_for_uncaptured_work)
     CU_OK(cu->EventDestroy(event));
 }
 
-GRAPH_CASE(two_captures_do_not_merge)
+GRAPH_CASE(two_captures_do_not_merge, .title = "capture.two_do_not_merge", .mark = TEST_BOTH)
 {
     CUevent event = new_event(b);
     graph_begin(b, b->p.stream);
@@ -234,7 +234,7 @@ static void *end_elsewhere(void *argument)
 }
 
 /* A capture ends in the thread where it began, unless it is a relaxed one; and in the stream. */
-GRAPH_CASE(ends_where_it_began)
+GRAPH_CASE(ends_where_it_began, .mark = TEST_BOTH)
 {
     const raw_cuda *cu = b->p.cu;
     elsewhere e = {.b = b};
@@ -278,7 +278,7 @@ GRAPH_CASE(ends_where_it_began)
 }
 
 /* While a blocking stream is captured, the legacy stream is of no use. */
-GRAPH_CASE(legacy_beside_a_blocking_stream)
+GRAPH_CASE(legacy_beside_a_blocking_stream, .mark = TEST_BOTH)
 {
     const raw_cuda *cu = b->p.cu;
     CUstream blocking = NULL;
@@ -298,19 +298,3 @@ GRAPH_CASE(legacy_beside_a_blocking_stream)
     CU_OK(cu->StreamSynchronize(NULL));
     CU_OK(cu->StreamDestroy(blocking));
 }
-
-const test_case capture_cases[] = {
-    {.name = "capture.nothing_runs", .run = nothing_runs, .mark = TEST_BOTH},
-    {.name = "capture.forks_and_joins", .run = forks_and_joins, .mark = TEST_BOTH},
-    {.name = "capture.unjoined", .run = unjoined, .mark = TEST_BOTH},
-    {.name = "capture.asked_for_its_work", .run = asked_for_its_work, .mark = TEST_BOTH},
-    {.name = "capture.captured_events", .run = captured_events, .mark = TEST_BOTH},
-    {.name = "capture.waits_for_uncaptured_work",
-     .run = waits_for_uncaptured_work,
-     .mark = TEST_BOTH},
-    {.name = "capture.two_do_not_merge", .run = two_captures_do_not_merge, .mark = TEST_BOTH},
-    {.name = "capture.ends_where_it_began", .run = ends_where_it_began, .mark = TEST_BOTH},
-    {.name = "capture.legacy_beside_a_blocking_stream",
-     .run = legacy_beside_a_blocking_stream,
-     .mark = TEST_BOTH},
-    {.name = NULL}};

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: clusters of blocks, fixed by a kernel or asked for by a launch. */
+#define TEST_GROUP "clusters."
 #include "contract.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct stage {
     const raw_cuda *cu;
@@ -59,7 +57,7 @@ static void stage_close(stage *s)
     CU_OK(s->cu->DevicePrimaryCtxRelease(s->device));
 }
 
-#define STAGE_CASE(name) TEST_ON(stage, s, stage_open(s), stage_close(s), name)
+#define STAGE_CASE(...) TEST_ON(stage, s, stage_open(s), stage_close(s), __VA_ARGS__)
 
 static CUfunction get(const stage *s, const char *name)
 {
@@ -107,7 +105,8 @@ static void answer_attribute(const stage *s, const char *kernel, CUfunction_attr
     ANSWER(answer_key("%s: %s", kernel, name), "%s, %d", raw_cuda_result_name(r), value);
 }
 
-STAGE_CASE(attributes)
+STAGE_CASE(attributes, .mark = TEST_BOTH,
+           .reason = "the library asks whether a kernel needs clusters")
 {
     static const struct {
         CUfunction_attribute which;
@@ -152,7 +151,7 @@ static size_t wrong_places(const uint32_t *words, const unsigned grid[3], const 
     return wrong;
 }
 
-STAGE_CASE(launched)
+STAGE_CASE(launched, .mark = TEST_BOTH, .reason = "a stream runs what Vulkan's queue cannot")
 {
     static const unsigned none[3] = {0}, rows[][2][3] = {{{6, 1, 1}, {2, 1, 1}},
                                                          {{3, 4, 1}, {1, 2, 1}},
@@ -181,7 +180,8 @@ STAGE_CASE(launched)
 }
 
 /* Blocks of a cluster wait for one another, and read each other's shared memory. */
-STAGE_CASE(shared)
+STAGE_CASE(shared, .mark = TEST_BOTH,
+           .reason = "the twin plays the cluster's barrier and shared memory")
 {
     static const unsigned sizes[] = {1, 2, 3, 8};
     static uint32_t words[WORDS];
@@ -202,7 +202,8 @@ STAGE_CASE(shared)
     }
 }
 
-STAGE_CASE(refused)
+STAGE_CASE(refused, .mark = TEST_BOTH,
+           .reason = "grids that are no multiple, and sizes; the codes are reported")
 {
     static const struct {
         const char *what, *kernel;
@@ -264,7 +265,8 @@ static void run_graph(const stage *s, CUgraph graph)
 }
 
 /* What the library asks a graph's node; and that a graph runs with clusters. */
-STAGE_CASE(graphs)
+STAGE_CASE(graphs, .mark = TEST_BOTH,
+           .reason = "the library asks a graph's node what its launch has")
 {
     static const CUlaunchAttributeID ids[] = {CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
                                               CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
@@ -319,27 +321,3 @@ STAGE_CASE(graphs)
     answer_wrong("blocks of the changed node", wrong_places(words, grid, all), 4);
     CU_OK(s->cu->GraphDestroy(graph));
 }
-
-const test_case cluster_cases[] = {
-    {.name = "clusters.attributes",
-     .run = attributes,
-     .mark = TEST_BOTH,
-     .reason = "the library asks whether a kernel needs clusters"},
-    {.name = "clusters.launched",
-     .run = launched,
-     .mark = TEST_BOTH,
-     .reason = "a stream runs what Vulkan's queue cannot"},
-    {.name = "clusters.shared",
-     .run = shared,
-     .mark = TEST_BOTH,
-     .reason = "the twin plays the cluster's barrier and shared memory"},
-    {.name = "clusters.refused",
-     .run = refused,
-     .mark = TEST_BOTH,
-     .reason = "grids that are no multiple, and sizes; the codes are reported"},
-    {.name = "clusters.graphs",
-     .run = graphs,
-     .mark = TEST_BOTH,
-     .reason = "the library asks a graph's node what its launch has"},
-    {.name = NULL},
-};

@@ -12,66 +12,9 @@
 #include <fcntl.h>
 #include <linux/kcmp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-const test_case *const test_suite_tables[] = {devices_cases,
-                                              memory_cases,
-                                              memory_error_cases,
-                                              timeline_cases,
-                                              gpu_cases,
-                                              measured_cases,
-                                              measured_array_cases,
-                                              placed_cases,
-                                              layer_measured_cases,
-                                              measured_capture_cases,
-                                              measured_lifetime_cases,
-                                              binary_cases,
-                                              batch_cases,
-                                              measured_binary_cases,
-                                              measured_endurance_cases,
-                                              measured_stream_cases,
-                                              image_cases,
-                                              image_error_cases,
-                                              image_measured_cases,
-                                              image_dimension_cases,
-                                              image_plane_cases,
-                                              image_block_cases,
-                                              texture_cases,
-                                              texture_setting_cases,
-                                              texture_view_cases,
-                                              copy_cases,
-                                              host_memory_cases,
-                                              cuda_ipc_cases,
-                                              rdma_cases,
-                                              graph_cases,
-                                              graph_launch_cases,
-                                              capture_cases,
-                                              vmm_cases,
-                                              vmm_error_cases,
-                                              vmm_access_cases,
-                                              vmm_shared_cases,
-                                              vmm_image_cases,
-                                              vmm_pool_cases,
-                                              vmm_sparse_cases,
-                                              vmm_mip_tail_cases,
-                                              kind_cases,
-                                              one_address_cases,
-                                              queue_kernel_cases,
-                                              cluster_cases,
-                                              host_call_cases,
-                                              bad_device_cases,
-                                              bad_memory_cases,
-                                              bad_vmm_cases,
-                                              bad_object_cases,
-                                              bad_graph_cases,
-                                              gl_data_cases,
-                                              gl_state_cases,
-                                              NULL};
 
 void pair_open(pair *p)
 {

@@ -22,7 +22,7 @@ typedef struct pair {
 void pair_open(pair *p);
 /* And requires that nothing is left on either side, as far as the drivers can be asked. */
 void pair_close(pair *p);
-#define PAIR_CASE(name) TEST_ON(pair, p, pair_open(p), pair_close(p), name)
+#define PAIR_CASE(...) TEST_ON(pair, p, pair_open(p), pair_close(p), __VA_ARGS__)
 
 /* A Vulkan buffer imported by CUDA and mapped whole. */
 typedef struct shared_buffer {
@@ -69,11 +69,5 @@ CUresult stream_result(const pair *p, unsigned milliseconds);
 /* How long to wait for what comes on the twin, however busy the machine, and may never come on a
  * real driver, which gets `milliseconds`. */
 unsigned patience(const pair *p, unsigned milliseconds);
-
-extern const test_case devices_cases[], memory_cases[], memory_error_cases[], timeline_cases[],
-    gpu_cases[], measured_cases[], measured_array_cases[], measured_capture_cases[],
-    measured_lifetime_cases[], measured_binary_cases[], measured_endurance_cases[],
-    measured_stream_cases[], binary_cases[], batch_cases[], queue_kernel_cases[], cluster_cases[],
-    host_call_cases[];
 
 #endif

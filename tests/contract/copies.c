@@ -2,8 +2,6 @@
 /* Contract rows: copies between the contexts of two GPUs, on which a fallback may rest. */
 #include "images.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define SIZE (4u << 20)
@@ -43,7 +41,7 @@ static void two_close(two *w)
     raw_cuda_require_empty(w->cu);
 }
 
-#define TWO_CASE(name) TEST_ON(two, w, two_open(w), two_close(w), name)
+#define TWO_CASE(...) TEST_ON(two, w, two_open(w), two_close(w), __VA_ARGS__)
 
 static size_t wrong_of(const uint32_t *found, const uint32_t *expected, size_t size)
 {
@@ -61,7 +59,7 @@ static size_t wrong_bytes(const two *w, const uint32_t *expected)
     return wrong;
 }
 
-TWO_CASE(between_devices)
+TWO_CASE(between_devices, .title = "gpus.copies", .mark = TEST_BOTH)
 {
     const raw_cuda *cu = w->cu;
     MEASURED("peers", "device 0 %s device 1's memory", w->peers ? "can access" : "cannot access");
@@ -113,7 +111,7 @@ TWO_CASE(between_devices)
 }
 
 /* Arrays of two devices, by boxes; and an event of one that the other waits for. */
-TWO_CASE(arrays_between_devices)
+TWO_CASE(arrays_between_devices, .title = "gpus.copies_of_arrays", .mark = TEST_BOTH)
 {
     enum { W = 61, H = 29, D = 5, BYTES = W * 4 * H * D };
     const raw_cuda *cu = w->cu;
@@ -190,7 +188,8 @@ TWO_CASE(arrays_between_devices)
 }
 
 /* Memory that is said to be another device's than it is. */
-static void wrong_contexts(void)
+TEST(wrong_contexts, .title = "gpus.copies_in_wrong_contexts", .mark = TEST_TWIN_STRICTER,
+     .reason = "the twin's answers are required, NVIDIA's reported", .own = true)
 {
     two w;
     two_open(&w);
@@ -211,7 +210,7 @@ static void wrong_contexts(void)
 
 /* What a fallback by host memory does: an array to pinned memory and from there to another, in
  * streams of two devices that an event holds together. */
-TWO_CASE(through_host_memory)
+TWO_CASE(through_host_memory, .title = "gpus.copies_through_host_memory", .mark = TEST_BOTH)
 {
     enum { W = 61, H = 29, BYTES = W * 4 * H };
     const raw_cuda *cu = w->cu;
@@ -265,15 +264,3 @@ TWO_CASE(through_host_memory)
     free(words);
     free(found);
 }
-
-const test_case copy_cases[] = {
-    {.name = "gpus.copies", .run = between_devices, .mark = TEST_BOTH},
-    {.name = "gpus.copies_of_arrays", .run = arrays_between_devices, .mark = TEST_BOTH},
-    {.name = "gpus.copies_through_host_memory", .run = through_host_memory, .mark = TEST_BOTH},
-    {.name = "gpus.copies_in_wrong_contexts",
-     .run = wrong_contexts,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = "the twin's answers are required, NVIDIA's reported",
-     .own = true},
-    {.name = NULL},
-};

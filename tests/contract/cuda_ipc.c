@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: memory of cuMemAlloc and events in another process (cuIpc...). */
+#define TEST_GROUP "cuda_ipc."
 #include "images.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,7 +43,7 @@ static ipc_procs open_pair(pair *p)
     return f;
 }
 
-static void child(void)
+TEST(child, .title = "cuda_ipc.other_process_child")
 {
     const char *text = getenv("CONTRACT_IPC");
     if (text == NULL) SKIP("only as a child");
@@ -84,7 +82,7 @@ static void child(void)
     pair_close(&p);
 }
 
-static void other_process(void)
+TEST(other_process, .mark = TEST_BOTH, .own = true)
 {
     pair p;
     const ipc_procs f = open_pair(&p);
@@ -205,7 +203,7 @@ static void answer_of_child(const pair *p, CUdeviceptr memory, CUevent event, un
     close(ends[1]);
 }
 
-PAIR_CASE(forked_child)
+PAIR_CASE(forked_child, .mark = TEST_BOTH, .own = true)
 {
     CUdeviceptr memory = 0;
     CUevent event = NULL;
@@ -223,10 +221,3 @@ PAIR_CASE(forked_child)
     CU_OK(p->cu->EventDestroy(event));
     CU_OK(p->cu->MemFree(memory));
 }
-
-const test_case cuda_ipc_cases[] = {
-    {.name = "cuda_ipc.forked_child", .run = forked_child, .mark = TEST_BOTH, .own = true},
-    {.name = "cuda_ipc.other_process", .run = other_process, .mark = TEST_BOTH, .own = true},
-    {.name = "cuda_ipc.other_process_child", .run = child},
-    {.name = NULL},
-};

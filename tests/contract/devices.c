@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: devices and their identity. */
+#define TEST_GROUP "devices."
 #include "contract.h"
-
-#include <string.h>
 
 static int attribute(const raw_cuda *cu, CUdevice_attribute which, CUdevice device)
 {
@@ -11,7 +10,7 @@ static int attribute(const raw_cuda *cu, CUdevice_attribute which, CUdevice devi
     return value;
 }
 
-static void uuid_matches_one_vulkan_device(void)
+TEST(uuid_matches_one_vulkan_device, .mark = TEST_BOTH)
 {
     const raw_cuda *cu = raw_cuda_open();
     raw_vk vk;
@@ -43,7 +42,7 @@ static void uuid_matches_one_vulkan_device(void)
     raw_vk_close(&vk);
 }
 
-static void uuid_versions_agree(void)
+TEST(uuid_versions_agree, .mark = TEST_BOTH)
 {
     const raw_cuda *cu = raw_cuda_open();
     if (cu->DeviceGetUuid_v1 == NULL) SKIP("the driver has no first version of cuDeviceGetUuid");
@@ -61,7 +60,7 @@ static void uuid_versions_agree(void)
     REQUIRE_EQ(differ, 0);
 }
 
-PAIR_CASE(no_luid_on_linux)
+PAIR_CASE(no_luid_on_linux, .mark = TEST_BOTH)
 {
     char luid[8];
     unsigned mask = 0;
@@ -74,7 +73,7 @@ PAIR_CASE(no_luid_on_linux)
     REQUIRE(p->vk.id.deviceLUIDValid == VK_FALSE);
 }
 
-static void device_groups_of_one(void)
+TEST(device_groups_of_one, .mark = TEST_BOTH)
 {
     const raw_cuda *cu = raw_cuda_open();
     raw_vk vk;
@@ -94,7 +93,8 @@ static void device_groups_of_one(void)
     raw_vk_close(&vk);
 }
 
-PAIR_CASE(queue_families)
+PAIR_CASE(queue_families, .mark = TEST_NVIDIA_ONLY,
+          .reason = "lavapipe has one family that does everything")
 {
     const VkQueueFlags transfer = VK_QUEUE_TRANSFER_BIT, compute = VK_QUEUE_COMPUTE_BIT,
                        graphics = VK_QUEUE_GRAPHICS_BIT, all = graphics | compute | transfer;
@@ -113,7 +113,7 @@ PAIR_CASE(queue_families)
     }
 }
 
-static void timeline_attribute(void)
+TEST(timeline_attribute, .mark = TEST_BOTH)
 {
     const raw_cuda *cu = raw_cuda_open();
     int value = attribute(cu, CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED, 0);
@@ -122,7 +122,7 @@ static void timeline_attribute(void)
 }
 
 /* What Culvert asks of a context to know whether it is a CUDA-in-graphics one. */
-static void cig_limits(void)
+TEST(cig_limits, .mark = TEST_BOTH)
 {
     const raw_cuda *cu = raw_cuda_open();
     if (cu->CtxGetLimit == NULL || cu->CtxSetLimit == NULL) SKIP("the driver has no limits");
@@ -142,7 +142,8 @@ static void cig_limits(void)
     CU_OK(cu->DevicePrimaryCtxRelease(0));
 }
 
-static void memory_attributes(void)
+TEST(memory_attributes, .mark = TEST_NVIDIA_ONLY,
+     .reason = "the twin claims what it has entry points for, no more")
 {
     static const struct {
         CUdevice_attribute which;
@@ -188,7 +189,7 @@ static CUmemAllocationProp allocation_of(CUdevice device, CUmemAllocationHandleT
     return prop;
 }
 
-static void vmm_granularity(void)
+TEST(vmm_granularity, .mark = TEST_BOTH)
 {
     const raw_cuda *cu = raw_cuda_open();
     if (cu->MemGetAllocationGranularity == NULL)
@@ -205,7 +206,7 @@ static void vmm_granularity(void)
     REQUIRE_EQ(recommended, 2u << 20);
 }
 
-static void fabric_needs_imex(void)
+TEST(fabric_needs_imex, .mark = TEST_NVIDIA_ONLY, .reason = "the twin has no fabric handles")
 {
     const raw_cuda *cu = raw_cuda_open();
     if (attribute(cu, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 0) == 0)
@@ -227,7 +228,7 @@ static void fabric_needs_imex(void)
 
 /* A reset and the next retain leave the handle as it was, and the id tells the two contexts
  * apart. */
-static void context_id(void)
+TEST(context_id, .mark = TEST_BOTH, .own = true)
 {
     const raw_cuda *cu = raw_cuda_open();
     if (cu->DevicePrimaryCtxReset == NULL || cu->CtxGetId == NULL)
@@ -259,28 +260,3 @@ static void context_id(void)
     REQUIRE_EQ(active, 1);
     CU_OK(cu->DevicePrimaryCtxRelease(0));
 }
-
-const test_case devices_cases[] = {
-    {.name = "devices.uuid_matches_one_vulkan_device",
-     .run = uuid_matches_one_vulkan_device,
-     .mark = TEST_BOTH},
-    {.name = "devices.uuid_versions_agree", .run = uuid_versions_agree, .mark = TEST_BOTH},
-    {.name = "devices.no_luid_on_linux", .run = no_luid_on_linux, .mark = TEST_BOTH},
-    {.name = "devices.device_groups_of_one", .run = device_groups_of_one, .mark = TEST_BOTH},
-    {.name = "devices.queue_families",
-     .run = queue_families,
-     .mark = TEST_NVIDIA_ONLY,
-     .reason = "lavapipe has one family that does everything"},
-    {.name = "devices.timeline_attribute", .run = timeline_attribute, .mark = TEST_BOTH},
-    {.name = "devices.cig_limits", .run = cig_limits, .mark = TEST_BOTH},
-    {.name = "devices.memory_attributes",
-     .run = memory_attributes,
-     .mark = TEST_NVIDIA_ONLY,
-     .reason = "the twin claims what it has entry points for, no more"},
-    {.name = "devices.vmm_granularity", .run = vmm_granularity, .mark = TEST_BOTH},
-    {.name = "devices.context_id", .run = context_id, .mark = TEST_BOTH, .own = true},
-    {.name = "devices.fabric_needs_imex",
-     .run = fabric_needs_imex,
-     .mark = TEST_NVIDIA_ONLY,
-     .reason = "the twin has no fabric handles"},
-    {.name = NULL}};

@@ -2,9 +2,6 @@
 /* What the rows about OpenGL share. */
 #include "gl_rows.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 void gl_pair_open(gl_pair *p, int profile)
 {
     memset(p, 0, sizeof *p);

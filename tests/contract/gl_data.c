@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: the data of registered buffers and images of OpenGL, both ways. */
+#define TEST_GROUP "gl."
 #include "gl_rows.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static size_t differences(const void *a, const void *b, size_t size)
 {
@@ -17,7 +14,7 @@ static size_t differences(const void *a, const void *b, size_t size)
 
 /* Buffers ------------------------------------------------------------------------------------- */
 
-GL_PAIR_CASE(buffers, RAW_GL_CORE)
+GL_PAIR_CASE(buffers, RAW_GL_CORE, .mark = TEST_BOTH, .smoke = true)
 {
     static const struct {
         const char *name;
@@ -179,8 +176,8 @@ static void formats(bool compatibility)
     gl_pair_close(&p);
 }
 
-TEST_AS(core_formats, formats(false))
-TEST_AS(compatibility_formats, formats(true))
+TEST_AS(core_formats, formats(false), .title = "gl.formats", .mark = TEST_BOTH)
+TEST_AS(compatibility_formats, formats(true), .mark = TEST_BOTH)
 
 /* How many layers or faces one copy reaches, and what is in them. */
 static void answer_reach(const gl_pair *p, const raw_gl_image *image, int level, CUarray array,
@@ -203,7 +200,7 @@ static void answer_reach(const gl_pair *p, const raw_gl_image *image, int level,
 }
 
 /* One array of all layers or faces. */
-GL_PAIR_CASE(mipmapped_arrays, RAW_GL_CORE)
+GL_PAIR_CASE(mipmapped_arrays, RAW_GL_CORE, .mark = TEST_BOTH)
 {
     for (const raw_gl_kind *kind = raw_gl_kinds; kind->name != NULL; kind++) {
         raw_gl_image image;
@@ -236,7 +233,7 @@ GL_PAIR_CASE(mipmapped_arrays, RAW_GL_CORE)
 }
 
 /* What a program set for its own pixels stays, and counts for nothing. */
-GL_PAIR_CASE(pixel_state, RAW_GL_CORE)
+GL_PAIR_CASE(pixel_state, RAW_GL_CORE, .mark = TEST_BOTH)
 {
     raw_gl_image image;
     REQUIRE(raw_gl_image_make(&p->gl, &raw_gl_kinds[0], raw_gl_format_named("GL_R8"), &image));
@@ -275,7 +272,7 @@ GL_PAIR_CASE(pixel_state, RAW_GL_CORE)
 }
 
 /* All or none of many. */
-GL_PAIR_CASE(many, RAW_GL_CORE)
+GL_PAIR_CASE(many, RAW_GL_CORE, .mark = TEST_BOTH)
 {
     enum { COUNT = 64, SIZE = 4096 };
     GLuint buffers_made[COUNT];
@@ -300,12 +297,3 @@ GL_PAIR_CASE(many, RAW_GL_CORE)
     answer_wrong("written by CUDA", bad, COUNT * SIZE / 4);
     p->gl.DeleteBuffers(COUNT, buffers_made);
 }
-
-const test_case gl_data_cases[] = {
-    {.name = "gl.buffers", .run = buffers, .mark = TEST_BOTH, .smoke = true},
-    {.name = "gl.formats", .run = core_formats, .mark = TEST_BOTH},
-    {.name = "gl.compatibility_formats", .run = compatibility_formats, .mark = TEST_BOTH},
-    {.name = "gl.mipmapped_arrays", .run = mipmapped_arrays, .mark = TEST_BOTH},
-    {.name = "gl.pixel_state", .run = pixel_state, .mark = TEST_BOTH},
-    {.name = "gl.many", .run = many, .mark = TEST_BOTH},
-    {.name = NULL}};

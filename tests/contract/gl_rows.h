@@ -18,8 +18,9 @@ typedef struct gl_pair {
 void gl_pair_open(gl_pair *p, int profile);
 /* And requires that nothing is left on either side, as far as the drivers can be asked. */
 void gl_pair_close(gl_pair *p);
-#define GL_PAIR_CASE(name, profile)                                                                \
-    TEST_ON(gl_pair, p, gl_pair_open(p, profile), gl_pair_close(p), name)
+#define GL_PAIR_CASE(name, ...)                                                                    \
+    TEST_ON_(gl_pair, p, gl_pair_open(p, TEST_FIRST(__VA_ARGS__)), gl_pair_close(p), name,         \
+             TEST_REST(__VA_ARGS__))
 
 /* A GL buffer with `size` bytes of a pattern, and its registration. */
 GLuint gl_pair_buffer(const gl_pair *p, size_t size, unsigned seed);
@@ -30,7 +31,5 @@ CUresult gl_pair_map(const gl_pair *p, CUgraphicsResource resource);
 void gl_pair_map_image(const gl_pair *p, CUgraphicsResource resource);
 CUresult gl_pair_unmap(const gl_pair *p, CUgraphicsResource resource);
 CUdeviceptr gl_pair_pointer(const gl_pair *p, CUgraphicsResource resource, size_t size);
-
-extern const test_case gl_data_cases[], gl_state_cases[];
 
 #endif

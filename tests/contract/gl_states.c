@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: what registered buffers and images of OpenGL refuse, and when. A row's name is
  * that of the call, and what is wrong. */
+#define TEST_GROUP "gl."
 #include "gl_rows.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
+
+static const char undefined[] = "cuda.h leaves it undefined";
 
 #define NONE     CU_GRAPHICS_REGISTER_FLAGS_NONE
 #define READ     CU_GRAPHICS_REGISTER_FLAGS_READ_ONLY
@@ -27,7 +28,7 @@ static CUresult register_image(const gl_pair *p, GLuint name, GLenum target)
     return result;
 }
 
-GL_PAIR_CASE(refused_images, RAW_GL_CORE)
+GL_PAIR_CASE(refused_images, RAW_GL_CORE, .mark = TEST_BOTH)
 {
     static const struct {
         const char *name;
@@ -86,7 +87,7 @@ GL_PAIR_CASE(refused_images, RAW_GL_CORE)
 
 /* Bad arguments and states ------------------------------------------------------------------- */
 
-GL_PAIR_CASE(bad_registrations, RAW_GL_CORE)
+GL_PAIR_CASE(bad_registrations, RAW_GL_CORE, .mark = TEST_BOTH, .own = true)
 {
     CUgraphicsResource resource = NULL, second = NULL;
     GLuint buffer = gl_pair_buffer(p, 4096, 1), empty = 0;
@@ -121,7 +122,7 @@ GL_PAIR_CASE(bad_registrations, RAW_GL_CORE)
     raw_gl_require_ok(&p->gl, "refusals", __FILE__, __LINE__);
 }
 
-GL_PAIR_CASE(states, RAW_GL_CORE)
+GL_PAIR_CASE(states, RAW_GL_CORE, .mark = TEST_BOTH)
 {
     GLuint buffer = gl_pair_buffer(p, 4096, 1);
     CUgraphicsResource r[2] = {gl_pair_register(p, buffer, NONE), NULL};
@@ -201,7 +202,7 @@ static void misuse_map(const misused *m, const char *name)
     }
 }
 
-static void misused_unregistered_early(void)
+TEST(misused_unregistered_early, .title = "gl.unregistered_early", .mark = TEST_BOTH, .own = true)
 {
     misused m;
     misuse_begin(&m);
@@ -212,7 +213,7 @@ static void misused_unregistered_early(void)
     misuse_end(&m, early != CUDA_SUCCESS);
 }
 
-static void misused_resized(void)
+TEST(misused_resized, .title = "gl.resized", .mark = TEST_BOTH, .own = true)
 {
     misused m;
     misuse_begin(&m);
@@ -222,7 +223,7 @@ static void misused_resized(void)
     misuse_end(&m, true);
 }
 
-static void misused_mapped_by_gl(void)
+TEST(misused_mapped_by_gl, .title = "gl.mapped_by_gl", .mark = TEST_BOTH, .own = true)
 {
     misused m;
     misuse_begin(&m);
@@ -233,7 +234,7 @@ static void misused_mapped_by_gl(void)
     misuse_end(&m, true);
 }
 
-static void misused_deleted(void)
+TEST(misused_deleted, .title = "gl.deleted", .mark = TEST_BOTH, .own = true)
 {
     misused m;
     misuse_begin(&m);
@@ -242,7 +243,8 @@ static void misused_deleted(void)
     misuse_end(&m, true);
 }
 
-static void misused_stale(void)
+TEST(misused_stale, .title = "gl.stale", .mark = TEST_TWIN_STRICTER, .reason = undefined,
+     .own = true)
 {
     misused m;
     misuse_begin(&m);
@@ -255,7 +257,7 @@ static void misused_stale(void)
 
 /* Contexts ----------------------------------------------------------------------------------- */
 
-GL_PAIR_CASE(contexts, RAW_GL_CORE)
+GL_PAIR_CASE(contexts, RAW_GL_CORE, .mark = TEST_BOTH, .own = true)
 {
     const raw_cuda *cu = p->cu;
     GLuint buffer = gl_pair_buffer(p, 4096, 1);
@@ -296,7 +298,7 @@ static bool unregistered(const gl_pair *p, const char *name, CUgraphicsResource 
 }
 
 /* Contexts that have nothing to do with the registration. */
-GL_PAIR_CASE(strange_contexts, RAW_GL_CORE)
+GL_PAIR_CASE(strange_contexts, RAW_GL_CORE, .mark = TEST_BOTH, .own = true)
 {
     const raw_cuda *cu = p->cu;
     GLuint buffer = gl_pair_buffer(p, 4096, 1);
@@ -319,7 +321,7 @@ GL_PAIR_CASE(strange_contexts, RAW_GL_CORE)
 }
 
 /* The right context of OpenGL, and a wrong one of CUDA. */
-GL_PAIR_CASE(strange_cuda_context, RAW_GL_CORE)
+GL_PAIR_CASE(strange_cuda_context, RAW_GL_CORE, .mark = TEST_BOTH, .own = true)
 {
     const raw_cuda *cu = p->cu;
     GLuint buffer = gl_pair_buffer(p, 4096, 1);
@@ -335,7 +337,7 @@ GL_PAIR_CASE(strange_cuda_context, RAW_GL_CORE)
     p->gl.DeleteBuffers(1, &buffer);
 }
 
-GL_PAIR_CASE(devices, RAW_GL_CORE)
+GL_PAIR_CASE(devices, RAW_GL_CORE, .mark = TEST_BOTH)
 {
     static const char *const names[] = {"ALL", "CURRENT_FRAME", "NEXT_FRAME"};
     for (int list = 1; list <= 3; list++) {
@@ -352,7 +354,7 @@ GL_PAIR_CASE(devices, RAW_GL_CORE)
 }
 
 /* The CUDA context ends, and takes what is registered and mapped with it. */
-GL_PAIR_CASE(end_of_the_context, RAW_GL_CORE)
+GL_PAIR_CASE(end_of_the_context, RAW_GL_CORE, .mark = TEST_BOTH, .own = true)
 {
     GLuint buffer = gl_pair_buffer(p, 4096, 1);
     CUcontext second = NULL;
@@ -399,7 +401,7 @@ static void *open_gate(void *unused)
 
 /* The stream is held while the unmap is called: what is behind the gate is there afterwards, and a
  * map before it sees what GL was told to do. */
-GL_PAIR_CASE(order, RAW_GL_CORE)
+GL_PAIR_CASE(order, RAW_GL_CORE, .mark = TEST_BOTH)
 {
     enum { SIZE = 1 << 20 };
     GLuint buffer = gl_pair_buffer(p, SIZE, 1);
@@ -433,7 +435,7 @@ GL_PAIR_CASE(order, RAW_GL_CORE)
 }
 
 /* In a stream that is captured. */
-GL_PAIR_CASE(captured, RAW_GL_CORE)
+GL_PAIR_CASE(captured, RAW_GL_CORE, .mark = TEST_BOTH, .own = true)
 {
     GLuint buffer = gl_pair_buffer(p, 4096, 1);
     CUgraphicsResource r = gl_pair_register(p, buffer, NONE);
@@ -450,7 +452,7 @@ GL_PAIR_CASE(captured, RAW_GL_CORE)
 
 /* Twin: what CUDA may not do with a mapping ---------------------------------------------------- */
 
-GL_PAIR_CASE(after_the_unmap, RAW_GL_CORE)
+GL_PAIR_CASE(after_the_unmap, RAW_GL_CORE, .mark = TEST_TWIN_STRICTER, .reason = undefined)
 {
     if (!p->cu->software) SKIP("undefined in cuda.h");
     GLuint buffer = gl_pair_buffer(p, 4096, 1);
@@ -498,7 +500,7 @@ GL_PAIR_CASE(after_the_unmap, RAW_GL_CORE)
 
 /* Turns ---------------------------------------------------------------------------------------- */
 
-GL_PAIR_CASE(turns, RAW_GL_CORE)
+GL_PAIR_CASE(turns, RAW_GL_CORE, .mark = TEST_BOTH)
 {
     GLuint buffer = gl_pair_buffer(p, 4096, 1);
     size_t fds = 0;
@@ -513,38 +515,3 @@ GL_PAIR_CASE(turns, RAW_GL_CORE)
     REQUIRE_EQ(test_open_fds(), fds);
     p->gl.DeleteBuffers(1, &buffer);
 }
-
-static const char undefined[] = "cuda.h leaves it undefined";
-
-const test_case gl_state_cases[] = {
-    {.name = "gl.refused_images", .run = refused_images, .mark = TEST_BOTH},
-    {.name = "gl.bad_registrations", .run = bad_registrations, .mark = TEST_BOTH, .own = true},
-    {.name = "gl.states", .run = states, .mark = TEST_BOTH},
-    {.name = "gl.unregistered_early",
-     .run = misused_unregistered_early,
-     .mark = TEST_BOTH,
-     .own = true},
-    {.name = "gl.resized", .run = misused_resized, .mark = TEST_BOTH, .own = true},
-    {.name = "gl.mapped_by_gl", .run = misused_mapped_by_gl, .mark = TEST_BOTH, .own = true},
-    {.name = "gl.deleted", .run = misused_deleted, .mark = TEST_BOTH, .own = true},
-    {.name = "gl.stale",
-     .run = misused_stale,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = undefined,
-     .own = true},
-    {.name = "gl.contexts", .run = contexts, .mark = TEST_BOTH, .own = true},
-    {.name = "gl.strange_contexts", .run = strange_contexts, .mark = TEST_BOTH, .own = true},
-    {.name = "gl.strange_cuda_context",
-     .run = strange_cuda_context,
-     .mark = TEST_BOTH,
-     .own = true},
-    {.name = "gl.devices", .run = devices, .mark = TEST_BOTH},
-    {.name = "gl.end_of_the_context", .run = end_of_the_context, .mark = TEST_BOTH, .own = true},
-    {.name = "gl.order", .run = order, .mark = TEST_BOTH},
-    {.name = "gl.captured", .run = captured, .mark = TEST_BOTH, .own = true},
-    {.name = "gl.after_the_unmap",
-     .run = after_the_unmap,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = undefined},
-    {.name = "gl.turns", .run = turns, .mark = TEST_BOTH},
-    {.name = NULL}};

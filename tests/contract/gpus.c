@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: several GPUs, where the drivers do silent damage. On the twin the second device is
  * an invented copy of the first one: all Vulkan memory is another device's to it. */
+#define TEST_GROUP "gpus."
 #include "binaries.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define SIZE (2u << 20)
@@ -27,9 +26,9 @@ static void open_crossed(pair *p)
     CU_OK(p->cu->StreamCreate(&p->stream, CU_STREAM_NON_BLOCKING));
 }
 
-#define PAIR_CROSSED_CASE(name) TEST_ON(pair, p, open_crossed(p), pair_close(p), name)
+#define PAIR_CROSSED_CASE(...) TEST_ON(pair, p, open_crossed(p), pair_close(p), __VA_ARGS__)
 
-PAIR_CROSSED_CASE(memory_of_another_gpu)
+PAIR_CROSSED_CASE(memory_of_another_gpu, .mark = TEST_BOTH)
 {
     raw_vk_buffer vk;
     CUexternalMemory memory = NULL;
@@ -69,7 +68,7 @@ static void carry_words(pair *p, const char *key, raw_vk_buffer *vk, CUdeviceptr
 }
 
 /* Memory that is dedicated to a buffer can be imported in the other context. */
-PAIR_CROSSED_CASE(dedicated_memory_of_another_gpu)
+PAIR_CROSSED_CASE(dedicated_memory_of_another_gpu, .mark = TEST_BOTH)
 {
     raw_vk_buffer vk;
     CUexternalMemory memory = NULL;
@@ -89,7 +88,7 @@ PAIR_CROSSED_CASE(dedicated_memory_of_another_gpu)
 }
 
 /* Vulkan's own file descriptor as a handle of VMM: mapped whole, for the other GPU alone. */
-PAIR_CROSSED_CASE(vulkans_fd_as_a_vmm_handle)
+PAIR_CROSSED_CASE(vulkans_fd_as_a_vmm_handle, .mark = TEST_BOTH)
 {
     static const struct {
         const char *name;
@@ -135,7 +134,9 @@ PAIR_CROSSED_CASE(vulkans_fd_as_a_vmm_handle)
     }
 }
 
-PAIR_CROSSED_CASE(timeline_of_another_gpu)
+PAIR_CROSSED_CASE(
+    timeline_of_another_gpu, .mark = TEST_TWIN_STRICTER,
+    .reason = "of NVIDIA's driver reported: two H200 hear of it, and nothing promises it")
 {
     shared_timeline t;
     shared_timeline_open(p, 0, &t); /* imports */
@@ -151,7 +152,10 @@ PAIR_CROSSED_CASE(timeline_of_another_gpu)
 }
 
 /* Presumably as with timelines: reported, and of the twin required. */
-PAIR_CROSSED_CASE(binary_of_another_gpu)
+PAIR_CROSSED_CASE(
+    binary_of_another_gpu, .mark = TEST_BOTH,
+    .reason = "of NVIDIA's driver reported: two H200 hear of it, and nothing promises it",
+    .own = true)
 {
     raw_binary binary;
     CUexternalSemaphore semaphore = NULL;
@@ -216,7 +220,7 @@ static void vmm_close(const pair *p, vmm *memory)
 
 /* Reported: whether Vulkan on GPU 0 takes it, and how many words it then sees right. It is nothing
  * to rely on. */
-PAIR_CROSSED_CASE(vmm_memory_of_another_gpu)
+PAIR_CROSSED_CASE(vmm_memory_of_another_gpu, .mark = TEST_BOTH, .reason = "silently wrong on both")
 {
     vmm memory;
     require_vmm(p->cu);
@@ -259,7 +263,7 @@ PAIR_CROSSED_CASE(vmm_memory_of_another_gpu)
     vmm_close(p, &memory);
 }
 
-PAIR_CROSSED_CASE(vmm_access_for_peers)
+PAIR_CROSSED_CASE(vmm_access_for_peers, .mark = TEST_BOTH)
 {
     vmm memory;
     int can = 0;
@@ -339,39 +343,6 @@ static void kernels_reach(reach what)
               write_by_kernel(&p, far != 0 ? far : near), CUDA_ERROR_ILLEGAL_ADDRESS);
     test_pass(); /* the context is lost */
 }
-TEST_AS(kernels_reach_peers, kernels_reach(OF_PEER))
-TEST_AS(kernels_reach_vmm, kernels_reach(OF_VMM))
-TEST_AS(kernels_reach_vulkans, kernels_reach(OF_VULKAN))
-
-const test_case gpu_cases[] = {
-    {.name = "gpus.memory_of_another_gpu", .run = memory_of_another_gpu, .mark = TEST_BOTH},
-    {.name = "gpus.dedicated_memory_of_another_gpu",
-     .run = dedicated_memory_of_another_gpu,
-     .mark = TEST_BOTH},
-    {.name = "gpus.vulkans_fd_as_a_vmm_handle",
-     .run = vulkans_fd_as_a_vmm_handle,
-     .mark = TEST_BOTH},
-    {.name = "gpus.timeline_of_another_gpu",
-     .run = timeline_of_another_gpu,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = "of NVIDIA's driver reported: two H200 hear of it, and nothing promises it"},
-    {.name = "gpus.binary_of_another_gpu",
-     .run = binary_of_another_gpu,
-     .mark = TEST_BOTH,
-     .reason = "of NVIDIA's driver reported: two H200 hear of it, and nothing promises it",
-     .own = true},
-    {.name = "gpus.vmm_memory_of_another_gpu",
-     .run = vmm_memory_of_another_gpu,
-     .mark = TEST_BOTH,
-     .reason = "silently wrong on both"},
-    {.name = "gpus.vmm_access_for_peers", .run = vmm_access_for_peers, .mark = TEST_BOTH},
-    {.name = "gpus.kernels_reach_peers",
-     .run = kernels_reach_peers,
-     .mark = TEST_BOTH,
-     .faults = true},
-    {.name = "gpus.kernels_reach_vmm", .run = kernels_reach_vmm, .mark = TEST_BOTH, .faults = true},
-    {.name = "gpus.kernels_reach_vulkans",
-     .run = kernels_reach_vulkans,
-     .mark = TEST_BOTH,
-     .faults = true},
-    {.name = NULL}};
+TEST_AS(kernels_reach_peers, kernels_reach(OF_PEER), .mark = TEST_BOTH, .faults = true)
+TEST_AS(kernels_reach_vmm, kernels_reach(OF_VMM), .mark = TEST_BOTH, .faults = true)
+TEST_AS(kernels_reach_vulkans, kernels_reach(OF_VULKAN), .mark = TEST_BOTH, .faults = true)

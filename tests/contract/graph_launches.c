@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: launches of graphs, whose semaphores have other values in each. */
+#define TEST_GROUP "graph."
 #include "binaries.h"
 #include "graphs.h"
 
-#include <string.h>
 #include <unistd.h>
 
 /* wait for `in`, write with `seed`, signal `out` */
@@ -48,7 +48,7 @@ static void answer_counter(graph_bench *b, const char *when, uint64_t expected)
 }
 
 /* A wait node holds a launch until the host has signaled, or a queue, whichever the value is. */
-GRAPH_CASE(values_of_each_launch)
+GRAPH_CASE(values_of_each_launch, .mark = TEST_BOTH)
 {
     frame f;
     frame_open(b, 1, 100, 1, &f);
@@ -71,7 +71,7 @@ GRAPH_CASE(values_of_each_launch)
 }
 
 /* What is set after a launch is for later ones, whether the launch runs already or not. */
-GRAPH_CASE(set_after_launch)
+GRAPH_CASE(set_after_launch, .mark = TEST_BOTH)
 {
     frame f;
     frame_open(b, 1, 1, 10, &f);
@@ -93,7 +93,7 @@ GRAPH_CASE(set_after_launch)
 }
 
 /* Launches of one executable graph run one after another, in whatever streams. */
-GRAPH_CASE(launches_in_two_streams)
+GRAPH_CASE(launches_in_two_streams, .mark = TEST_BOTH)
 {
     frame f;
     frame_open(b, 1, 1, 10, &f);
@@ -111,7 +111,7 @@ GRAPH_CASE(launches_in_two_streams)
 }
 
 /* Work before a launch in its stream is done before, work after it after. */
-GRAPH_CASE(order_in_the_stream)
+GRAPH_CASE(order_in_the_stream, .mark = TEST_BOTH)
 {
     frame f;
     frame_open(b, 0, 1, 10, &f);
@@ -129,7 +129,7 @@ GRAPH_CASE(order_in_the_stream)
 }
 
 /* The graph may go once it is instantiated, and the executable one once it is launched. */
-GRAPH_CASE(destroyed_early)
+GRAPH_CASE(destroyed_early, .mark = TEST_BOTH)
 {
     frame f;
     frame_open(b, 1, 1, 10, &f);
@@ -190,7 +190,7 @@ GRAPH_CASE(branches)
 
 /* Frames through a graph alone, submitted ahead: Vulkan fills, the graph adds, Vulkan copies
  * out. */
-GRAPH_CASE(frames_ahead)
+GRAPH_CASE(frames_ahead, .mark = TEST_BOTH)
 {
     enum { FRAMES = 48 };
     shared_buffer shared;
@@ -239,7 +239,9 @@ GRAPH_CASE(frames_ahead)
 
 /* A launch signals again what was signaled before: a counter would step back, which NVIDIA's
  * driver lets it do (timeline.backwards). */
-GRAPH_CASE(same_value_again)
+GRAPH_CASE(
+    same_value_again, .mark = TEST_TWIN_STRICTER,
+    .reason = "NVIDIA's driver lets the counter go back silently; the twin refuses the launch")
 {
     frame f;
     frame_open(b, 0, 1, 5, &f);
@@ -254,7 +256,7 @@ GRAPH_CASE(same_value_again)
 }
 
 /* Binary semaphores as nodes: one signal and one wait a launch. */
-GRAPH_CASE(binary_semaphores)
+GRAPH_CASE(binary_semaphores, .mark = TEST_BOTH)
 {
     shared_binary ready, done;
     const raw_cuda *cu = b->p.cu;
@@ -283,18 +285,3 @@ GRAPH_CASE(binary_semaphores)
     shared_binary_close(&b->p, &done);
     shared_binary_close(&b->p, &ready);
 }
-
-const test_case graph_launch_cases[] = {
-    {.name = "graph.values_of_each_launch", .run = values_of_each_launch, .mark = TEST_BOTH},
-    {.name = "graph.set_after_launch", .run = set_after_launch, .mark = TEST_BOTH},
-    {.name = "graph.launches_in_two_streams", .run = launches_in_two_streams, .mark = TEST_BOTH},
-    {.name = "graph.order_in_the_stream", .run = order_in_the_stream, .mark = TEST_BOTH},
-    {.name = "graph.destroyed_early", .run = destroyed_early, .mark = TEST_BOTH},
-    {.name = "graph.branches", .run = branches},
-    {.name = "graph.frames_ahead", .run = frames_ahead, .mark = TEST_BOTH},
-    {.name = "graph.binary_semaphores", .run = binary_semaphores, .mark = TEST_BOTH},
-    {.name = "graph.same_value_again",
-     .run = same_value_again,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = "NVIDIA's driver lets the counter go back silently; the twin refuses the launch"},
-    {.name = NULL}};

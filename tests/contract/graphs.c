@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: graphs as they are captured, built, asked and changed. */
+#define TEST_GROUP "graph."
 #include "graphs.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define FAR_MS 20000u
@@ -164,7 +163,7 @@ void graph_refused(const graph_bench *b, const char *what, CUresult actual, CUre
 }
 
 /* What was captured is what the graph says; the arrays of parameters are the driver's. */
-GRAPH_CASE(nodes_say_what_was_captured)
+GRAPH_CASE(nodes_say_what_was_captured, .mark = TEST_BOTH)
 {
     const raw_cuda *cu = b->p.cu;
     graph_begin(b, b->p.stream);
@@ -243,7 +242,7 @@ static unsigned memory_type(const raw_cuda *cu, uint64_t number)
 }
 
 /* What a graph that was captured tells of its kernels, sets and copies. */
-GRAPH_CASE(captured_work)
+GRAPH_CASE(captured_work, .mark = TEST_BOTH)
 {
     const raw_cuda *cu = b->p.cu;
     graph_begin(b, b->p.stream);
@@ -292,7 +291,7 @@ static void CUDA_CB count_up(void *number)
 
 /* A set of one half, a copy of it to the other one, a kernel over both, a host function, a
  * signal. */
-GRAPH_CASE(built_by_hand)
+GRAPH_CASE(built_by_hand, .mark = TEST_BOTH)
 {
     const raw_cuda *cu = b->p.cu;
     CUgraph graph = NULL;
@@ -370,7 +369,7 @@ GRAPH_CASE(built_by_hand)
 }
 
 /* Copies, sets and copies of arrays in a capture run anew with each launch. */
-GRAPH_CASE(captured_copies)
+GRAPH_CASE(captured_copies, .mark = TEST_BOTH)
 {
     enum { SIDE = 64 };
     const raw_cuda *cu = b->p.cu;
@@ -427,7 +426,7 @@ GRAPH_CASE(captured_copies)
 }
 
 /* cuGraphExecUpdate takes the values of a graph of the same shape, and no other one. */
-GRAPH_CASE(updated)
+GRAPH_CASE(updated, .mark = TEST_BOTH)
 {
     const raw_cuda *cu = b->p.cu;
     CUgraph graphs[3];
@@ -465,7 +464,7 @@ static void CUDA_CB raise(void *flag)
 
 /* A graph can keep what belongs to the program: it is freed after the graph, what was instantiated
  * from it, and what of that is still running. */
-GRAPH_CASE(user_objects)
+GRAPH_CASE(user_objects, .mark = TEST_BOTH)
 {
     const raw_cuda *cu = b->p.cu;
     if (cu->UserObjectCreate == NULL || cu->GraphRetainUserObject == NULL) SKIP("no user objects");
@@ -492,14 +491,3 @@ GRAPH_CASE(user_objects)
     ANSWER("freed after it", "%s", late ? "yes" : "no");
     REQUIRE_EQ(late, 1);
 }
-
-const test_case graph_cases[] = {
-    {.name = "graph.nodes_say_what_was_captured",
-     .run = nodes_say_what_was_captured,
-     .mark = TEST_BOTH},
-    {.name = "graph.built_by_hand", .run = built_by_hand, .mark = TEST_BOTH},
-    {.name = "graph.captured_work", .run = captured_work, .mark = TEST_BOTH},
-    {.name = "graph.captured_copies", .run = captured_copies, .mark = TEST_BOTH},
-    {.name = "graph.updated", .run = updated, .mark = TEST_BOTH},
-    {.name = "graph.user_objects", .run = user_objects, .mark = TEST_BOTH},
-    {.name = NULL}};

@@ -20,7 +20,8 @@ typedef struct graph_bench {
 /* Skips where the driver has no graphs. */
 void graph_bench_open(graph_bench *b);
 void graph_bench_close(graph_bench *b);
-#define GRAPH_CASE(name) TEST_ON(graph_bench, b, graph_bench_open(b), graph_bench_close(b), name)
+#define GRAPH_CASE(...)                                                                            \
+    TEST_ON(graph_bench, b, graph_bench_open(b), graph_bench_close(b), __VA_ARGS__)
 
 /* Launches pattern_write or pattern_add over b->words. */
 CUresult graph_kernel(const graph_bench *b, CUfunction kernel, unsigned number, CUstream stream);
@@ -49,7 +50,5 @@ void graph_set_kernel(const graph_bench *b, CUgraphExec exec, CUgraphNode node, 
 void graph_require_pending(const graph_bench *b, CUstream stream);
 /* An error whose number the documentation leaves open: answered, and the twin's is required. */
 void graph_refused(const graph_bench *b, const char *what, CUresult actual, CUresult twin);
-
-extern const test_case graph_cases[], graph_launch_cases[], capture_cases[];
 
 #endif

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: calls that host code makes and the library does not, as cuda.h says of them. */
+#define TEST_GROUP "host."
 #include "contract.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct host {
     const raw_cuda *cu;
@@ -27,7 +24,7 @@ static void host_close(host *h)
     CU_OK(h->cu->DevicePrimaryCtxRelease(0));
     raw_cuda_require_empty(h->cu);
 }
-#define HOST_CASE(name) TEST_ON(host, h, host_open(h), host_close(h), name)
+#define HOST_CASE(...) TEST_ON(host, h, host_open(h), host_close(h), __VA_ARGS__)
 
 static void find(const raw_cuda *cu, const char *name, int version, void *function)
 {
@@ -62,7 +59,7 @@ static const char *code_path(const host *h, char out[TEST_PATH_MAX])
 }
 
 /* Kernels of a library: their names, their parameters, and a launch by the kernel itself. */
-HOST_CASE(libraries)
+HOST_CASE(libraries, .mark = TEST_BOTH, .reason = "cuda.h")
 {
     HOST_CALL(LibraryLoadFromFile, 12000);
     HOST_CALL(LibraryUnload, 12000);
@@ -183,7 +180,7 @@ static void advice(const host *h, CUdeviceptr memory, size_t size)
 }
 
 /* The host writes, a kernel adds, the host reads: the same pages. */
-HOST_CASE(managed)
+HOST_CASE(managed, .mark = TEST_BOTH, .reason = "cuda.h")
 {
     enum { SIZE = 4 << 20 };
     HOST_CALL(MemAllocManaged, 6000);
@@ -227,7 +224,7 @@ HOST_CASE(managed)
 }
 
 /* A stream waits for one word and writes two others, in one call. */
-HOST_CASE(batches_of_words)
+HOST_CASE(batches_of_words, .mark = TEST_BOTH, .reason = "cuda.h")
 {
     HOST_CALL(StreamBatchMemOp, 11070);
     CUstream other;
@@ -270,7 +267,7 @@ HOST_CASE(batches_of_words)
 }
 
 /* Copies of a batch, with sources that the call is done with when it returns. */
-HOST_CASE(batches_of_copies)
+HOST_CASE(batches_of_copies, .mark = TEST_BOTH, .reason = "cuda.h")
 {
     HOST_CALL(MemcpyBatchAsync, 12080);
     enum { EACH = 4096 };
@@ -308,7 +305,7 @@ HOST_CASE(batches_of_copies)
 
 /* Nodes by cuGraphAddNode, changed in the graph and in the executable one; a node that records an
  * event which others wait for, and one that waits. */
-HOST_CASE(graph_nodes)
+HOST_CASE(graph_nodes, .mark = TEST_BOTH, .reason = "cuda.h")
 {
     HOST_CALL(GraphAddNode, 12020);
     HOST_CALL(GraphNodeSetParams, 12020);
@@ -396,7 +393,7 @@ HOST_CASE(graph_nodes)
 }
 
 /* What holds on any device. */
-HOST_CASE(occupancy)
+HOST_CASE(occupancy, .mark = TEST_BOTH, .reason = "cuda.h")
 {
     HOST_CALL(OccupancyMaxActiveBlocksPerMultiprocessor, 6050);
     HOST_CALL(OccupancyMaxPotentialBlockSize, 6050);
@@ -436,18 +433,3 @@ HOST_CASE(occupancy)
     CU_OK(h->cu->MemFree(out));
     CU_OK(h->cu->ModuleUnload(module));
 }
-
-const test_case host_call_cases[] = {
-    {.name = "host.libraries", .run = libraries, .mark = TEST_BOTH, .reason = "cuda.h"},
-    {.name = "host.managed", .run = managed, .mark = TEST_BOTH, .reason = "cuda.h"},
-    {.name = "host.batches_of_words",
-     .run = batches_of_words,
-     .mark = TEST_BOTH,
-     .reason = "cuda.h"},
-    {.name = "host.batches_of_copies",
-     .run = batches_of_copies,
-     .mark = TEST_BOTH,
-     .reason = "cuda.h"},
-    {.name = "host.graph_nodes", .run = graph_nodes, .mark = TEST_BOTH, .reason = "cuda.h"},
-    {.name = "host.occupancy", .run = occupancy, .mark = TEST_BOTH, .reason = "cuda.h"},
-    {.name = NULL}};

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: host memory that CUDA knows, and dma-bufs that it does not import. */
+#define TEST_GROUP "host."
 #include "images.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#define REPORTED "the twin's answers are required, NVIDIA's reported"
 
 #define DMABUF_CHILD "CULVERT_TEST_DMABUF_CHILD"
 
@@ -26,7 +27,7 @@ static unsigned char *map_pages(size_t count)
 
 /* Registered pages are device memory: written by a kernel, copied from, the same pointer on both
  * sides. */
-PAIR_CASE(registered)
+PAIR_CASE(registered, .mark = TEST_BOTH)
 {
     enum { WORDS = 4096 };
     CUdeviceptr pointer;
@@ -65,7 +66,7 @@ static void unregister_if(const pair *p, CUresult result, void *memory)
     if (result == CUDA_SUCCESS) CU_OK(p->cu->MemHostUnregister(memory));
 }
 
-PAIR_CASE(wrong_registrations)
+PAIR_CASE(wrong_registrations, .mark = TEST_TWIN_STRICTER, .reason = REPORTED)
 {
     static const char row[] = "host_register_wrong";
     const size_t page = page_size();
@@ -105,7 +106,7 @@ PAIR_CASE(wrong_registrations)
 
 /* cuda.h, cuImportExternalMemory: dma-bufs on Tegra only. With CUDA's own where it makes one, else
  * with a memfd. */
-PAIR_CASE(import_dma_buf_child)
+PAIR_CASE(import_dma_buf_child, .title = "host.dma_buf_child")
 {
     (void)image_row(DMABUF_CHILD);
     CUdeviceptr pointer;
@@ -148,7 +149,8 @@ PAIR_CASE(import_dma_buf_child)
     CU_OK(p->cu->MemFree(pointer));
 }
 
-static void import_dma_buf(void)
+TEST(import_dma_buf, .title = "host.dma_buf", .mark = TEST_TWIN_STRICTER, .reason = REPORTED,
+     .own = true)
 {
     const bool software = raw_cuda_open()->software;
     REQUIRE(setenv(DMABUF_CHILD, "0", 1) == 0);
@@ -166,7 +168,7 @@ static unsigned char *map_shared(int fd)
 
 /* Counters in a sealed file that two processes map: a stream waits for a word, another stream or
  * the host writes it, by whichever mapping. Rings between processes rest on it. */
-PAIR_CASE(shared_words)
+PAIR_CASE(shared_words, .mark = TEST_BOTH)
 {
     enum { AT = 128 };
     CUstream waits, writes;
@@ -279,7 +281,9 @@ static void who_sees_what(pair *p, const char *holder, const seen_memory *m)
     }
 }
 
-PAIR_CASE(who_sees)
+PAIR_CASE(
+    who_sees, .mark = TEST_TWIN_STRICTER,
+    .reason = "the twin's memory is coherent; what CUDA reads of Vulkan's memory is old on a GPU")
 {
     static const char *const holders[HOLDERS] = {"Vulkan's, imported",
                                                  "Vulkan's, its mapping registered", "CUDA's"};
@@ -311,25 +315,3 @@ PAIR_CASE(who_sees)
     }
     CU_OK(p->cu->ModuleUnload(module));
 }
-
-#define REPORTED "the twin's answers are required, NVIDIA's reported"
-
-const test_case host_memory_cases[] = {
-    {.name = "host.registered", .run = registered, .mark = TEST_BOTH},
-    {.name = "host.who_sees",
-     .run = who_sees,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = "the twin's memory is coherent; what CUDA reads of Vulkan's memory is old on a GPU"},
-    {.name = "host.shared_words", .run = shared_words, .mark = TEST_BOTH},
-    {.name = "host.wrong_registrations",
-     .run = wrong_registrations,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = REPORTED},
-    {.name = "host.dma_buf",
-     .run = import_dma_buf,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = REPORTED,
-     .own = true},
-    {.name = "host.dma_buf_child", .run = import_dma_buf_child},
-    {.name = NULL},
-};

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: Vulkan images as mipmapped arrays, where they work. */
+#define TEST_GROUP "images."
 #include "images.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* Every level of odd and even sizes, dedicated and not. */
 static void check_format(int which)
@@ -33,14 +31,14 @@ static void check_format(int which)
     pair_close(&p);
 }
 
-TEST_AS(rgba8, check_format(IMAGE_RGBA8))
-TEST_AS(bgra8, check_format(IMAGE_BGRA8))
-TEST_AS(rgba16f, check_format(IMAGE_RGBA16F))
-TEST_AS(r32f, check_format(IMAGE_R32F))
-TEST_AS(rgba32f, check_format(IMAGE_RGBA32F))
+TEST_AS(rgba8, check_format(IMAGE_RGBA8), .mark = TEST_BOTH)
+TEST_AS(bgra8, check_format(IMAGE_BGRA8), .mark = TEST_BOTH)
+TEST_AS(rgba16f, check_format(IMAGE_RGBA16F), .mark = TEST_BOTH)
+TEST_AS(r32f, check_format(IMAGE_R32F), .mark = TEST_BOTH)
+TEST_AS(rgba32f, check_format(IMAGE_RGBA32F), .mark = TEST_BOTH)
 
 /* A level that is written leaves the others as they were. */
-static void levels_are_apart(void)
+TEST(levels_are_apart, .mark = TEST_BOTH)
 {
     const image_format *format = &image_formats[IMAGE_RGBA8];
     enum { LEVELS = 8 };
@@ -70,7 +68,7 @@ static void levels_are_apart(void)
     pair_close(&p);
 }
 
-PAIR_CASE(at_an_offset)
+PAIR_CASE(at_an_offset, .mark = TEST_BOTH)
 {
     CUmodule module = raw_cuda_load(p->cu, "image_kernels");
     for (int f = 0; f < IMAGE_FORMATS; f++) {
@@ -98,7 +96,7 @@ PAIR_CASE(at_an_offset)
 }
 
 /* One VkDeviceMemory, one import: two images and a buffer in it. */
-PAIR_CASE(with_others_in_one_import)
+PAIR_CASE(with_others_in_one_import, .mark = TEST_BOTH)
 {
     const image_format *format = &image_formats[IMAGE_RGBA16F];
     enum { BUFFER = 100000 };
@@ -147,7 +145,7 @@ PAIR_CASE(with_others_in_one_import)
     CU_OK(p->cu->ModuleUnload(module));
 }
 
-PAIR_CASE(level_descriptors)
+PAIR_CASE(level_descriptors, .mark = TEST_BOTH)
 {
     const image_format *format = &image_formats[IMAGE_RGBA16F];
     shared_image image;
@@ -180,7 +178,8 @@ PAIR_CASE(level_descriptors)
     shared_image_close(p, &image);
 }
 
-PAIR_CASE(color_attachment)
+PAIR_CASE(color_attachment, .mark = TEST_BOTH,
+          .reason = "right where the flag says what the usage says; the rest is reported")
 {
     const image_format *format = &image_formats[IMAGE_RGBA8];
     CUmodule module = raw_cuda_load(p->cu, "image_kernels");
@@ -212,7 +211,7 @@ PAIR_CASE(color_attachment)
     CU_OK(p->cu->ModuleUnload(module));
 }
 
-PAIR_CASE(every_queue_family)
+PAIR_CASE(every_queue_family, .mark = TEST_BOTH)
 {
     const VkQueueFlags can = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
     const image_format *format = &image_formats[IMAGE_RGBA8];
@@ -251,7 +250,7 @@ PAIR_CASE(every_queue_family)
 
 /* All frames are submitted ahead: a kernel paints, Vulkan copies the image away, a timeline orders
  * them. */
-PAIR_CASE(frames_ahead)
+PAIR_CASE(frames_ahead, .mark = TEST_BOTH)
 {
     enum { FRAMES = 24, W = 61, H = 37, SIZE = W * H * 4, STRIDE = (SIZE + 15) / 16 * 16 };
     const image_format *format = &image_formats[IMAGE_RGBA8];
@@ -301,7 +300,7 @@ PAIR_CASE(frames_ahead)
 }
 
 /* Two images of Vulkan on one memory, one of them imported. */
-PAIR_CASE(second_vulkan_image)
+PAIR_CASE(second_vulkan_image, .mark = TEST_BOTH)
 {
     const image_format *format = &image_formats[IMAGE_R32F];
     shared_image image;
@@ -319,7 +318,7 @@ PAIR_CASE(second_vulkan_image)
     CU_OK(p->cu->ModuleUnload(module));
 }
 
-PAIR_CASE(fds_return)
+PAIR_CASE(fds_return, .mark = TEST_BOTH)
 {
     size_t before = 0;
     for (int turn = 0; turn < 20; turn++) {
@@ -336,25 +335,3 @@ PAIR_CASE(fds_return)
     ANSWER("fds after 18 more turns", "%s", after == before ? "as many" : "not as many");
     REQUIRE_EQ(after, before);
 }
-
-const test_case image_cases[] = {
-    {.name = "images.rgba8", .run = rgba8, .mark = TEST_BOTH},
-    {.name = "images.bgra8", .run = bgra8, .mark = TEST_BOTH},
-    {.name = "images.rgba16f", .run = rgba16f, .mark = TEST_BOTH},
-    {.name = "images.r32f", .run = r32f, .mark = TEST_BOTH},
-    {.name = "images.rgba32f", .run = rgba32f, .mark = TEST_BOTH},
-    {.name = "images.levels_are_apart", .run = levels_are_apart, .mark = TEST_BOTH},
-    {.name = "images.at_an_offset", .run = at_an_offset, .mark = TEST_BOTH},
-    {.name = "images.with_others_in_one_import",
-     .run = with_others_in_one_import,
-     .mark = TEST_BOTH},
-    {.name = "images.level_descriptors", .run = level_descriptors, .mark = TEST_BOTH},
-    {.name = "images.color_attachment",
-     .run = color_attachment,
-     .mark = TEST_BOTH,
-     .reason = "right where the flag says what the usage says; the rest is reported"},
-    {.name = "images.every_queue_family", .run = every_queue_family, .mark = TEST_BOTH},
-    {.name = "images.frames_ahead", .run = frames_ahead, .mark = TEST_BOTH},
-    {.name = "images.second_vulkan_image", .run = second_vulkan_image, .mark = TEST_BOTH},
-    {.name = "images.fds_return", .run = fds_return, .mark = TEST_BOTH},
-    {.name = NULL}};

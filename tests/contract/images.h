@@ -81,9 +81,4 @@ void image_row_groups(const char *variable, const char *child, size_t count, siz
 /* In the child: runs its rows, or skips. */
 void image_row_group(const char *variable, void (*run)(size_t first, size_t end));
 
-extern const test_case placed_cases[], layer_measured_cases[], image_cases[], image_error_cases[],
-    image_measured_cases[], image_dimension_cases[], image_plane_cases[], image_block_cases[],
-    texture_cases[], texture_setting_cases[], texture_view_cases[], copy_cases[],
-    host_memory_cases[], cuda_ipc_cases[], rdma_cases[];
-
 #endif

@@ -2,9 +2,6 @@
 /* Contract rows: block-compressed images, their blocks copied by both APIs. */
 #include "images.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define BLOCK_CHILD "CULVERT_TEST_BLOCK_CHILD"
 
 typedef struct block_row {
@@ -123,16 +120,11 @@ static void try_blocks(size_t first, size_t end)
     pair_close(&p);
 }
 
-TEST_AS(compressed, image_row_groups(BLOCK_CHILD, "images.blocks_child",
-                                     sizeof rows / sizeof rows[0], 7, try_blocks))
-TEST_AS(compressed_child, image_row_group(BLOCK_CHILD, try_blocks))
-
-const test_case image_block_cases[] = {
-    {.name = "images.blocks",
-     .run = compressed,
-     .mark = TEST_TWIN_STRICTER,
-     .reason =
-         "the twin counts rows in blocks and has no surfaces of them; NVIDIA's answers are reported"},
-    {.name = "images.blocks_child", .run = compressed_child},
-    {.name = NULL},
-};
+TEST_AS(
+    compressed,
+    image_row_groups(BLOCK_CHILD, "images.blocks_child", sizeof rows / sizeof rows[0], 7,
+                     try_blocks),
+    .title = "images.blocks", .mark = TEST_TWIN_STRICTER,
+    .reason =
+        "the twin counts rows in blocks and has no surfaces of them; NVIDIA's answers are reported")
+TEST_AS(compressed_child, image_row_group(BLOCK_CHILD, try_blocks), .title = "images.blocks_child")

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: images of every dimension with their levels and layers, by surfaces and by
  * copies. */
+#define TEST_GROUP "images."
 #include "images.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#define REPORTED "the twin's answers are required, NVIDIA's reported"
 
 #define AS_OTHER_CHILD "CULVERT_TEST_AS_OTHER_CHILD"
 
@@ -139,18 +138,13 @@ static void check_shape(const shape *s)
     pair_close(&p);
 }
 
-#define SHAPE(name, index)                                                                         \
-    static void name(void)                                                                         \
-    {                                                                                              \
-        check_shape(&shapes[index]);                                                               \
-    }
-SHAPE(of_1d, 0)
-SHAPE(of_2d, 1)
-SHAPE(of_3d, 2)
-SHAPE(of_1d_layered, 3)
-SHAPE(of_2d_layered, 4)
-SHAPE(of_cube, 5)
-SHAPE(of_cube_layered, 6)
+TEST_AS(of_1d, check_shape(&shapes[0]), .mark = TEST_BOTH)
+TEST_AS(of_2d, check_shape(&shapes[1]), .mark = TEST_BOTH, .smoke = true)
+TEST_AS(of_3d, check_shape(&shapes[2]), .mark = TEST_BOTH)
+TEST_AS(of_1d_layered, check_shape(&shapes[3]), .mark = TEST_BOTH)
+TEST_AS(of_2d_layered, check_shape(&shapes[4]), .mark = TEST_BOTH)
+TEST_AS(of_cube, check_shape(&shapes[5]), .mark = TEST_BOTH)
+TEST_AS(of_cube_layered, check_shape(&shapes[6]), .mark = TEST_BOTH)
 
 /* Descriptors that call an image of six or more layers something else than it is: whether they are
  * taken, and how many bytes of the last level are then wrong. */
@@ -218,30 +212,13 @@ static void try_others(size_t first, size_t end)
     pair_close(&p);
 }
 
-TEST_AS(as_another_kind, image_rows(AS_OTHER_CHILD, "images.as_another_kind_child",
-                                    sizeof other_rows / sizeof other_rows[0], try_others))
+TEST_AS(as_another_kind,
+        image_rows(AS_OTHER_CHILD, "images.as_another_kind_child",
+                   sizeof other_rows / sizeof other_rows[0], try_others),
+        .mark = TEST_TWIN_STRICTER, .reason = REPORTED, .faults = true)
 
-static void as_another_kind_child(void)
+TEST(as_another_kind_child, .faults = true)
 {
     const size_t row = image_row(AS_OTHER_CHILD);
     try_others(row, row + 1);
 }
-
-#define REPORTED "the twin's answers are required, NVIDIA's reported"
-
-const test_case image_dimension_cases[] = {
-    {.name = "images.of_1d", .run = of_1d, .mark = TEST_BOTH},
-    {.name = "images.of_2d", .run = of_2d, .mark = TEST_BOTH, .smoke = true},
-    {.name = "images.of_3d", .run = of_3d, .mark = TEST_BOTH},
-    {.name = "images.of_1d_layered", .run = of_1d_layered, .mark = TEST_BOTH},
-    {.name = "images.of_2d_layered", .run = of_2d_layered, .mark = TEST_BOTH},
-    {.name = "images.of_cube", .run = of_cube, .mark = TEST_BOTH},
-    {.name = "images.of_cube_layered", .run = of_cube_layered, .mark = TEST_BOTH},
-    {.name = "images.as_another_kind",
-     .run = as_another_kind,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = REPORTED,
-     .faults = true},
-    {.name = "images.as_another_kind_child", .run = as_another_kind_child, .faults = true},
-    {.name = NULL},
-};

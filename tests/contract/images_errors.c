@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: image mappings, surfaces and array copies that are refused, and descriptors that
  * say something else than Vulkan does. */
+#define TEST_GROUP "images."
 #include "images.h"
 
-#include <stdlib.h>
-#include <string.h>
+#define REPORTED "the twin's answers are required, NVIDIA's reported"
 
 #define W                253u
 #define H                127u
 #define DESCRIPTOR_CHILD "CULVERT_TEST_DESCRIPTOR_CHILD" /* the row, set for that child only */
 
-PAIR_CASE(three_channels)
+PAIR_CASE(three_channels, .mark = TEST_BOTH)
 {
     static const CUarray_format formats[] = {CU_AD_FORMAT_UNSIGNED_INT8, CU_AD_FORMAT_HALF,
                                              CU_AD_FORMAT_FLOAT};
@@ -168,17 +168,22 @@ static void try_descriptors(size_t first, size_t end)
 
 /* NVIDIA's driver was seen to spoil the heap over 0 levels ("free(): invalid next size",
  * 580.159.04): each row in a process of its own there. */
-TEST_AS(wrong_descriptors, image_rows(DESCRIPTOR_CHILD, "images.wrong_descriptor_child",
-                                      sizeof wrong_rows / sizeof wrong_rows[0], try_descriptors))
+TEST_AS(wrong_descriptors,
+        image_rows(DESCRIPTOR_CHILD, "images.wrong_descriptor_child",
+                   sizeof wrong_rows / sizeof wrong_rows[0], try_descriptors),
+        .mark = TEST_TWIN_STRICTER, .reason = REPORTED, .faults = true)
 
-static void wrong_descriptor_child(void)
+TEST(wrong_descriptor_child, .faults = true)
 {
     const size_t row = image_row(DESCRIPTOR_CHILD);
     try_descriptors(row, row + 1);
 }
 
 /* Dedicated flags that contradict each other, and a dedicated image that is not at the start. */
-PAIR_CASE(dedicated_or_not)
+PAIR_CASE(
+    dedicated_or_not, .mark = TEST_TWIN_STRICTER,
+    .reason =
+        "the twin refuses a dedicated image that is not at 0, where Vulkan cannot have bound it")
 {
     const image_format *format = &image_formats[IMAGE_RGBA8];
     for (int dedicated = 0; dedicated < 2; dedicated++) {
@@ -213,7 +218,7 @@ PAIR_CASE(dedicated_or_not)
     }
 }
 
-PAIR_CASE(surface_needs_the_flag)
+PAIR_CASE(surface_needs_the_flag, .mark = TEST_BOTH, .reason = REPORTED)
 {
     raw_vk_image vk;
     CUexternalMemory memory;
@@ -242,7 +247,7 @@ PAIR_CASE(surface_needs_the_flag)
     raw_vk_image_destroy(&p->vk, &vk);
 }
 
-PAIR_CASE(level_out_of_range)
+PAIR_CASE(level_out_of_range, .mark = TEST_BOTH)
 {
     shared_image image;
     CUarray level = NULL;
@@ -256,7 +261,7 @@ PAIR_CASE(level_out_of_range)
     shared_image_close(p, &image);
 }
 
-static void wrong_copies(void)
+TEST(wrong_copies, .mark = TEST_TWIN_STRICTER, .reason = REPORTED)
 {
     pair p;
     shared_image image;
@@ -302,7 +307,7 @@ static void wrong_copies(void)
 }
 
 /* In the default boundary mode a store outside is a fault, which sticks. */
-static void store_out_of_range(void)
+TEST(store_out_of_range, .mark = TEST_BOTH, .reason = REPORTED, .faults = true)
 {
     pair p;
     shared_image image;
@@ -324,34 +329,3 @@ static void store_out_of_range(void)
                  CUDA_ERROR_ILLEGAL_ADDRESS);
     test_pass(); /* the context is not to be used any further */
 }
-
-#define REPORTED "the twin's answers are required, NVIDIA's reported"
-
-const test_case image_error_cases[] = {
-    {.name = "images.three_channels", .run = three_channels, .mark = TEST_BOTH},
-    {.name = "images.wrong_descriptor_child", .run = wrong_descriptor_child, .faults = true},
-    {.name = "images.wrong_descriptors",
-     .run = wrong_descriptors,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = REPORTED,
-     .faults = true},
-    {.name = "images.dedicated_or_not",
-     .run = dedicated_or_not,
-     .mark = TEST_TWIN_STRICTER,
-     .reason =
-         "the twin refuses a dedicated image that is not at 0, where Vulkan cannot have bound it"},
-    {.name = "images.surface_needs_the_flag",
-     .run = surface_needs_the_flag,
-     .mark = TEST_BOTH,
-     .reason = REPORTED},
-    {.name = "images.level_out_of_range", .run = level_out_of_range, .mark = TEST_BOTH},
-    {.name = "images.wrong_copies",
-     .run = wrong_copies,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = REPORTED},
-    {.name = "images.store_out_of_range",
-     .run = store_out_of_range,
-     .mark = TEST_BOTH,
-     .reason = REPORTED,
-     .faults = true},
-    {.name = NULL}};

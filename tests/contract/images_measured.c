@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows that report: LINEAR images, several mappings of one import, what destroying waits
  * for, what is left after a sticky error and after a reset, and what mapping costs. */
+#define TEST_GROUP "images."
 #include "images.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define DELAY_US    50000
 #define RESET_CHILD "CULVERT_TEST_IMAGE_RESET_CHILD" /* set for that child only */
 
 /* LINEAR images map without an error on NVIDIA's driver, and are not what the array shows. */
-PAIR_CASE(linear)
+PAIR_CASE(linear, .mark = TEST_BOTH,
+          .reason =
+              "mapped, and something else is shown: on the twin on purpose. The library refuses "
+              "them")
 {
     const image_format *format = &image_formats[IMAGE_RGBA8];
     raw_vk_image vk;
@@ -37,7 +39,7 @@ PAIR_CASE(linear)
     raw_vk_image_destroy(&p->vk, &vk);
 }
 
-PAIR_CASE(several_mappings)
+PAIR_CASE(several_mappings, .mark = TEST_BOTH)
 {
     const image_format *format = &image_formats[IMAGE_RGBA8];
     for (int dedicated = 0; dedicated < 2; dedicated++) {
@@ -83,7 +85,7 @@ PAIR_CASE(several_mappings)
 }
 
 /* Nothing is required of NVIDIA's driver here, nor done with it afterwards. */
-PAIR_CASE(memory_destroyed_first)
+PAIR_CASE(memory_destroyed_first, .own = true)
 {
     const image_format *format = &image_formats[IMAGE_RGBA8];
     shared_image image;
@@ -116,7 +118,7 @@ PAIR_CASE(memory_destroyed_first)
 }
 
 /* A surface that outlives its mipmapped array: only given up, never used. */
-PAIR_CASE(surface_destroyed_last)
+PAIR_CASE(surface_destroyed_last, .own = true)
 {
     shared_image image;
     CUsurfObject surface = 0;
@@ -217,7 +219,7 @@ static CUresult unregister_pages(pending_world *w)
 }
 
 /* Whether each call waits for work on a stream that has nothing to do with it. */
-static void calls_with_pending_work(void)
+TEST(calls_with_pending_work)
 {
     static const struct {
         const char *name;
@@ -275,7 +277,7 @@ static void report_sticky(const char *call, CUresult result)
     MEASURED("images_after_sticky_error", "%s: then %zu fds", call, test_open_fds());
 }
 
-static void after_a_sticky_error(void)
+TEST(after_a_sticky_error, .faults = true)
 {
     pair p;
     shared_image image;
@@ -316,7 +318,7 @@ static void after_a_sticky_error(void)
 
 /* The handles of a context that was reset. NVIDIA's driver crashes on those of external memory
  * (measured), so this runs in a process of its own, whose end is the parent's measurement. */
-static void reset_child(void)
+TEST(reset_child, .faults = true)
 {
     const char *what = getenv(RESET_CHILD);
     if (what == NULL) SKIP("only as a child");
@@ -343,7 +345,7 @@ static void reset_child(void)
     test_pass();
 }
 
-static void after_reset(void)
+TEST(after_reset, .faults = true)
 {
     static const char *const what[] = {"surface", "mipmapped array"};
     const raw_cuda *cu = raw_cuda_open();
@@ -363,7 +365,7 @@ static int by_time(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-PAIR_CASE(costs)
+PAIR_CASE(costs, .mark = TEST_BOTH, .reason = "reported, never asserted")
 {
     enum { TURNS = 21, STEPS = 6 };
     static const char *const steps[STEPS] = {"import",          "map",  "level", "surface",
@@ -413,19 +415,3 @@ PAIR_CASE(costs)
         }
     ANSWER("mapped and given up", "%d times", turns);
 }
-
-const test_case image_measured_cases[] = {
-    {.name = "images.linear",
-     .run = linear,
-     .mark = TEST_BOTH,
-     .reason = "mapped, and something else is shown: on the twin on purpose. The library refuses "
-               "them"},
-    {.name = "images.several_mappings", .run = several_mappings, .mark = TEST_BOTH},
-    {.name = "images.memory_destroyed_first", .run = memory_destroyed_first, .own = true},
-    {.name = "images.surface_destroyed_last", .run = surface_destroyed_last, .own = true},
-    {.name = "images.calls_with_pending_work", .run = calls_with_pending_work},
-    {.name = "images.after_a_sticky_error", .run = after_a_sticky_error, .faults = true},
-    {.name = "images.reset_child", .run = reset_child, .faults = true},
-    {.name = "images.after_reset", .run = after_reset, .faults = true},
-    {.name = "images.costs", .run = costs, .mark = TEST_BOTH, .reason = "reported, never asserted"},
-    {.name = NULL}};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: formats of several planes, as arrays of CUDA's own and of Vulkan's images. */
+#define TEST_GROUP "planes."
 #include "images.h"
 
-#include <stdlib.h>
-#include <string.h>
+#define REPORTED "the twin's answers are required, NVIDIA's reported"
 
 #define PLANE_CHILD  "CULVERT_TEST_PLANE_CHILD"
 #define MAPPED_CHILD "CULVERT_TEST_MAPPED_PLANES_CHILD"
@@ -100,11 +100,12 @@ static void try_formats(size_t first, size_t end)
 }
 
 TEST_AS(formats,
-        image_row_groups(PLANE_CHILD, "planes.formats_child", ROWS, (ROWS + 1) / 2, try_formats))
+        image_row_groups(PLANE_CHILD, "planes.formats_child", ROWS, (ROWS + 1) / 2, try_formats),
+        .mark = TEST_TWIN_STRICTER, .reason = REPORTED)
 TEST_AS(formats_child, image_row_group(PLANE_CHILD, try_formats))
 
 /* Planes of a CUDA array hold what is copied to them, each for itself. */
-static void copies_of_planes(void)
+TEST(copies_of_planes, .title = "planes.copies", .mark = TEST_TWIN_STRICTER, .reason = REPORTED)
 {
     pair p;
     CUarray array, planes[2];
@@ -244,23 +245,8 @@ static void try_mapped(size_t first, size_t end)
 }
 
 TEST_AS(mapped,
-        image_row_groups(MAPPED_CHILD, "planes.mapped_child", ROWS, (ROWS + 1) / 2, try_mapped))
+        image_row_groups(MAPPED_CHILD, "planes.mapped_child", ROWS, (ROWS + 1) / 2, try_mapped),
+        .mark = TEST_NVIDIA_ONLY,
+        .reason =
+            "reported; where Mesa puts the planes of an image the twin does not know, and refuses")
 TEST_AS(mapped_child, image_row_group(MAPPED_CHILD, try_mapped))
-
-#define REPORTED "the twin's answers are required, NVIDIA's reported"
-
-const test_case image_plane_cases[] = {
-    {.name = "planes.formats", .run = formats, .mark = TEST_TWIN_STRICTER, .reason = REPORTED},
-    {.name = "planes.formats_child", .run = formats_child},
-    {.name = "planes.copies",
-     .run = copies_of_planes,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = REPORTED},
-    {.name = "planes.mapped",
-     .run = mapped,
-     .mark = TEST_NVIDIA_ONLY,
-     .reason =
-         "reported; where Mesa puts the planes of an image the twin does not know, and refuses"},
-    {.name = "planes.mapped_child", .run = mapped_child},
-    {.name = NULL},
-};

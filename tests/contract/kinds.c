@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: dedicated memory and other memory for buffers. What each is worth in speed is
  * measured by culvert-bench-kinds; here is what Vulkan says of it, and that both hold the data. */
+#define TEST_GROUP "kinds."
 #include "vmm.h"
-
-#include <stdio.h>
 
 #define MIB(n) ((VkDeviceSize)(n) << 20)
 
@@ -18,7 +17,7 @@ static const char *text(char out[64], const VkMemoryDedicatedRequirements *d)
 }
 
 /* What a buffer that exists is said to prefer, and one that is planned. */
-PAIR_CASE(preference)
+PAIR_CASE(preference, .mark = TEST_BOTH)
 {
     for (int shared = 0; shared < 2; shared++) {
         for (size_t i = 0; i < SIZES; i++) {
@@ -63,7 +62,7 @@ PAIR_CASE(preference)
 }
 
 /* Vulkan's own memory of each kind, at both ends. */
-PAIR_CASE(own_memory)
+PAIR_CASE(own_memory, .mark = TEST_BOTH)
 {
     for (int dedicated = 0; dedicated < 2; dedicated++) {
         for (size_t i = 1; i < SIZES; i++) {
@@ -82,7 +81,7 @@ PAIR_CASE(own_memory)
 }
 
 /* A VMM allocation in a buffer that has all of it: so its import may be dedicated. */
-VMM_PAIR_CASE(imported_memory)
+VMM_PAIR_CASE(imported_memory, .mark = TEST_BOTH)
 {
     for (size_t i = 1; i < SIZES; i++) {
         const unsigned long long size = sizes[i];
@@ -104,9 +103,3 @@ VMM_PAIR_CASE(imported_memory)
         vmm_close(p, &b);
     }
 }
-
-const test_case kind_cases[] = {
-    {.name = "kinds.preference", .run = preference, .mark = TEST_BOTH},
-    {.name = "kinds.own_memory", .run = own_memory, .mark = TEST_BOTH},
-    {.name = "kinds.imported_memory", .run = imported_memory, .mark = TEST_BOTH},
-    {.name = NULL}};

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What the library rests on and the texts leave open: answers; asserted only what is needed. */
+#define TEST_GROUP "measured."
 #include "contract.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static const char *present(PFN_vkVoidFunction function)
@@ -14,7 +13,7 @@ static const char *present(PFN_vkVoidFunction function)
 
 /* A driver may answer with a function that must not be called: so an attachment cannot find out by
  * asking. */
-static void procs_of_extensions_not_enabled(void)
+TEST(procs_of_extensions_not_enabled)
 {
     static const char *const names[] = {"vkGetMemoryFdKHR", "vkGetMemoryFdPropertiesKHR",
                                         "vkGetSemaphoreFdKHR", "vkImportSemaphoreFdKHR"};
@@ -70,7 +69,7 @@ static void answer_calls(const pair *p, const shared_timeline *t, CUevent event,
 }
 
 /* With an explicit stream: does signaling need that stream's context current, or any? */
-PAIR_CASE(signal_without_the_context)
+PAIR_CASE(signal_without_the_context, .own = true)
 {
     shared_timeline t;
     CUevent event = NULL;
@@ -120,7 +119,7 @@ static void answer_log(const char *step)
     logged[0] = '\0';
 }
 
-PAIR_CASE(driver_logs)
+PAIR_CASE(driver_logs, .own = true)
 {
     raw_vk_buffer vk;
     CUexternalMemory memory = NULL;
@@ -158,7 +157,7 @@ PAIR_CASE(driver_logs)
 }
 
 /* Do the CUDA objects live on when Vulkan's are gone first? */
-PAIR_CASE(cuda_outlives_vulkan)
+PAIR_CASE(cuda_outlives_vulkan, .own = true)
 {
     shared_buffer b;
     shared_timeline t;
@@ -184,7 +183,7 @@ PAIR_CASE(cuda_outlives_vulkan)
 }
 
 /* The mapping freed after the memory it was made from, as a careless program would. */
-static void memory_destroyed_before_its_mapping(void)
+TEST(memory_destroyed_before_its_mapping, .own = true)
 {
     pair p;
     shared_buffer b;
@@ -201,13 +200,3 @@ static void memory_destroyed_before_its_mapping(void)
     ANSWER("then cuMemFree", "%s", raw_cuda_result_name(result));
     test_pass(); /* the context may be broken now */
 }
-
-const test_case measured_cases[] = {
-    {.name = "measured.procs_of_extensions_not_enabled", .run = procs_of_extensions_not_enabled},
-    {.name = "measured.signal_without_the_context", .run = signal_without_the_context, .own = true},
-    {.name = "measured.driver_logs", .run = driver_logs, .own = true},
-    {.name = "measured.cuda_outlives_vulkan", .run = cuda_outlives_vulkan, .own = true},
-    {.name = "measured.memory_destroyed_before_its_mapping",
-     .run = memory_destroyed_before_its_mapping,
-     .own = true},
-    {.name = NULL}};

@@ -4,9 +4,8 @@
 #include "images.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+
+#define REPORTED "the twin's answers are required, NVIDIA's reported"
 
 #define ORDER_CHILD "CULVERT_TEST_ORDER_CHILD"
 #define PLANE_CHILD "CULVERT_TEST_PLANE_SURFACE_CHILD"
@@ -65,9 +64,11 @@ static void try_orders(size_t first, size_t end)
     }
 }
 
-TEST_AS(orders, image_rows(ORDER_CHILD, "measured.destroyed_last_child", 4, try_orders))
+TEST_AS(orders, image_rows(ORDER_CHILD, "measured.destroyed_last_child", 4, try_orders),
+        .title = "measured.destroyed_last", .mark = TEST_TWIN_STRICTER, .reason = REPORTED,
+        .own = true)
 
-static void orders_child(void)
+TEST(orders_child, .title = "measured.destroyed_last_child")
 {
     const size_t row = image_row(ORDER_CHILD);
     try_orders(row, row + 1);
@@ -123,9 +124,10 @@ static void try_planes(size_t first, size_t end)
     pair_close(&p);
 }
 
-TEST_AS(planes, image_rows(PLANE_CHILD, "measured.surfaces_of_planes_child", 4, try_planes))
+TEST_AS(planes, image_rows(PLANE_CHILD, "measured.surfaces_of_planes_child", 4, try_planes),
+        .title = "measured.surfaces_of_planes", .mark = TEST_TWIN_STRICTER, .reason = REPORTED)
 
-static void planes_child(void)
+TEST(planes_child, .title = "measured.surfaces_of_planes_child")
 {
     const size_t row = image_row(PLANE_CHILD);
     try_planes(row, row + 1);
@@ -213,9 +215,11 @@ static void try_sizes(size_t first, size_t end)
     pair_close(&p);
 }
 
-TEST_AS(sizes, image_row_groups(SIZE_CHILD, "measured.block_sizes_child", 2 * SIZE_ROWS, SIZE_ROWS,
-                                try_sizes))
-TEST_AS(sizes_child, image_row_group(SIZE_CHILD, try_sizes))
+TEST_AS(sizes,
+        image_row_groups(SIZE_CHILD, "measured.block_sizes_child", 2 * SIZE_ROWS, SIZE_ROWS,
+                         try_sizes),
+        .title = "measured.block_sizes", .mark = TEST_TWIN_STRICTER, .reason = REPORTED)
+TEST_AS(sizes_child, image_row_group(SIZE_CHILD, try_sizes), .title = "measured.block_sizes_child")
 
 /* As in texture_kernels.cu. */
 typedef struct place {
@@ -280,29 +284,7 @@ static void try_clamps(size_t first, size_t end)
     pair_close(&p);
 }
 
-TEST_AS(clamps, image_row_groups(CLAMP_CHILD, "measured.level_clamps_child", 8, 8, try_clamps))
-TEST_AS(clamps_child, image_row_group(CLAMP_CHILD, try_clamps))
-
-#define REPORTED "the twin's answers are required, NVIDIA's reported"
-
-const test_case measured_array_cases[] = {
-    {.name = "measured.destroyed_last",
-     .run = orders,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = REPORTED,
-     .own = true},
-    {.name = "measured.destroyed_last_child", .run = orders_child},
-    {.name = "measured.surfaces_of_planes",
-     .run = planes,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = REPORTED},
-    {.name = "measured.surfaces_of_planes_child", .run = planes_child},
-    {.name = "measured.block_sizes", .run = sizes, .mark = TEST_TWIN_STRICTER, .reason = REPORTED},
-    {.name = "measured.block_sizes_child", .run = sizes_child},
-    {.name = "measured.level_clamps",
-     .run = clamps,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = REPORTED},
-    {.name = "measured.level_clamps_child", .run = clamps_child},
-    {.name = NULL},
-};
+TEST_AS(clamps, image_row_groups(CLAMP_CHILD, "measured.level_clamps_child", 8, 8, try_clamps),
+        .title = "measured.level_clamps", .mark = TEST_TWIN_STRICTER, .reason = REPORTED)
+TEST_AS(clamps_child, image_row_group(CLAMP_CHILD, try_clamps),
+        .title = "measured.level_clamps_child")

@@ -2,10 +2,9 @@
 /* What the guide forbids to do with binary semaphores (R11, R12): answered, so that the library's
  * refusals can say what they spare. Nothing here waits without a limit, and a case that may leave
  * work behind which never ends leaves the process without a word to the drivers. */
+#define TEST_GROUP "measured."
 #include "binaries.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define BOUND_MS 1000u /* what a GPU has not done by then it does not do */
@@ -16,7 +15,10 @@ static const char *taken(bool came)
 }
 
 /* A second signal while the first has not been waited for. */
-static void double_signal(void)
+TEST(double_signal, .title = "measured.binary_double_signal", .mark = TEST_TWIN_STRICTER,
+     .reason =
+         "the twin's context fails at the second signal, as Vulkan's rule is; NVIDIA's is reported",
+     .own = true)
 {
     pair p;
     shared_binary s;
@@ -41,7 +43,10 @@ static void double_signal(void)
 }
 
 /* A wait in CUDA for a signal of CUDA: on the same stream, and on another. */
-static void cuda_to_cuda(void)
+TEST(cuda_to_cuda, .title = "measured.binary_cuda_to_cuda", .mark = TEST_TWIN_STRICTER,
+     .reason =
+         "the twin's context fails: the guide wants the partner in Vulkan; NVIDIA's is reported",
+     .own = true)
 {
     pair p;
     shared_binary s;
@@ -68,7 +73,7 @@ static void cuda_to_cuda(void)
 }
 
 /* The wait is submitted first: CUDA's for Vulkan's signal, then Vulkan's for CUDA's. */
-static void wait_before_signal(void)
+TEST(wait_before_signal, .title = "measured.binary_wait_before_signal", .own = true)
 {
     pair p;
     shared_binary s;
@@ -100,7 +105,7 @@ static void wait_before_signal(void)
 }
 
 /* A lost partner never signals: CUDA does in its place, in a stream that does not wait. */
-static void lost_partner(void)
+TEST(lost_partner, .title = "measured.binary_lost_partner", .own = true)
 {
     pair p;
     shared_binary s;
@@ -123,7 +128,7 @@ static void lost_partner(void)
 }
 
 /* Two waits for one signal, then a second signal. */
-static void double_wait(void)
+TEST(double_wait, .title = "measured.binary_double_wait", .own = true)
 {
     pair p;
     shared_binary s;
@@ -148,7 +153,7 @@ static void double_wait(void)
 
 /* One semaphore for both directions, with the host between them, so that no order is left to
  * chance. */
-static void both_directions(void)
+TEST(both_directions, .title = "measured.binary_both_directions", .own = true)
 {
     pair p;
     shared_binary s;
@@ -206,28 +211,5 @@ static void destroyed_in_vulkan(bool binary)
     pair_close(&p);
 }
 
-TEST_AS(binary_destroyed_in_vulkan, destroyed_in_vulkan(true))
-TEST_AS(timeline_destroyed_in_vulkan, destroyed_in_vulkan(false))
-
-const test_case measured_binary_cases[] = {
-    {.name = "measured.binary_double_signal",
-     .run = double_signal,
-     .mark = TEST_TWIN_STRICTER,
-     .reason =
-         "the twin's context fails at the second signal, as Vulkan's rule is; NVIDIA's is reported",
-     .own = true},
-    {.name = "measured.binary_cuda_to_cuda",
-     .run = cuda_to_cuda,
-     .mark = TEST_TWIN_STRICTER,
-     .reason =
-         "the twin's context fails: the guide wants the partner in Vulkan; NVIDIA's is reported",
-     .own = true},
-    {.name = "measured.binary_wait_before_signal", .run = wait_before_signal, .own = true},
-    {.name = "measured.binary_lost_partner", .run = lost_partner, .own = true},
-    {.name = "measured.binary_double_wait", .run = double_wait, .own = true},
-    {.name = "measured.binary_both_directions", .run = both_directions, .own = true},
-    {.name = "measured.binary_destroyed_in_vulkan", .run = binary_destroyed_in_vulkan, .own = true},
-    {.name = "measured.timeline_destroyed_in_vulkan",
-     .run = timeline_destroyed_in_vulkan,
-     .own = true},
-    {.name = NULL}};
+TEST_AS(binary_destroyed_in_vulkan, destroyed_in_vulkan(true), .own = true)
+TEST_AS(timeline_destroyed_in_vulkan, destroyed_in_vulkan(false), .own = true)

@@ -3,12 +3,10 @@
  * and relaxed mode, from the capturing thread and from another one, with and without exchanging the
  * calling thread's mode for relaxed. What was measured on NVIDIA's driver 580 is required of both
  * drivers, the rest is answered. */
+#define TEST_GROUP "measured."
 #include "images.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Everything that an operation needs; what it consumes, it sets to zero. */
@@ -571,7 +569,7 @@ static void answer_outcomes(const char *call, const char *mode, char outcomes[4]
     ANSWER(key, "%s", outcomes[0]);
 }
 
-PAIR_CASE(calls_during_capture)
+PAIR_CASE(calls_during_capture, .mark = TEST_BOTH, .time_limit = 300)
 {
     static const struct {
         CUstreamCaptureMode mode;
@@ -589,9 +587,3 @@ PAIR_CASE(calls_during_capture)
             answer_outcomes(operations[operation].name, modes[m].name, outcomes);
         }
 }
-
-const test_case measured_capture_cases[] = {{.name = "measured.calls_during_capture",
-                                             .run = calls_during_capture,
-                                             .mark = TEST_BOTH,
-                                             .time_limit = 300},
-                                            {.name = NULL}};

@@ -5,8 +5,6 @@
 #include "binaries.h"
 
 #include <malloc.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { SIZE = 1 << 20 };
@@ -166,27 +164,17 @@ static void many_turns(const char *name, void (*turn)(lasting *))
 }
 
 /* One process each, so that none is measured in the memory that another left. */
-#define ENDURANCE_CASES(X)                                                                         \
-    X(memory_exported)                                                                             \
-    X(memory_imported)                                                                             \
-    X(memory_mapped)                                                                               \
-    X(memory_allocated_and_mapped)                                                                 \
-    X(timeline_exported)                                                                           \
-    X(timeline_imported)                                                                           \
-    X(timeline_used)                                                                               \
-    X(timeline_created_and_imported)                                                               \
-    X(binary_created_and_imported)                                                                 \
-    X(event_recorded)                                                                              \
-    X(signal_and_wait)
-
-#define DEFINE(turn)                                                                               \
-    static void many_##turn(void)                                                                  \
-    {                                                                                              \
-        many_turns(#turn, turn);                                                                   \
-    }
-ENDURANCE_CASES(DEFINE)
-#undef DEFINE
-
-#define ROW(turn) {.name = "measured.endurance_" #turn, .run = many_##turn, .time_limit = 300},
-const test_case measured_endurance_cases[] = {ENDURANCE_CASES(ROW){.name = NULL}};
-#undef ROW
+#define MANY(turn)                                                                                 \
+    TEST_AS(many_##turn, many_turns(#turn, turn), .title = "measured.endurance_" #turn,            \
+            .time_limit = 300)
+MANY(memory_exported)
+MANY(memory_imported)
+MANY(memory_mapped)
+MANY(memory_allocated_and_mapped)
+MANY(timeline_exported)
+MANY(timeline_imported)
+MANY(timeline_used)
+MANY(timeline_created_and_imported)
+MANY(binary_created_and_imported)
+MANY(event_recorded)
+MANY(signal_and_wait)

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Images of several layers that have fewer levels than a whole chain: with which numLevels a
  * mapping finds the layers. On the twin the image's own number is required to. */
+#define TEST_GROUP "measured."
 #include "images.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define LAYER_CHILD "CULVERT_TEST_LAYER_CHILD"
 
@@ -137,14 +134,6 @@ static void try_rows(size_t first, size_t end)
 }
 
 TEST_AS(levels_of_layers,
-        image_row_groups(LAYER_CHILD, "measured.levels_of_layers_child", ROWS, KINDS, try_rows))
+        image_row_groups(LAYER_CHILD, "measured.levels_of_layers_child", ROWS, KINDS, try_rows),
+        .mark = TEST_TWIN_STRICTER, .reason = "the twin's answers are required, NVIDIA's reported")
 TEST_AS(levels_of_layers_child, image_row_group(LAYER_CHILD, try_rows))
-
-const test_case layer_measured_cases[] = {
-    {.name = "measured.levels_of_layers",
-     .run = levels_of_layers,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = "the twin's answers are required, NVIDIA's reported"},
-    {.name = "measured.levels_of_layers_child", .run = levels_of_layers_child},
-    {.name = NULL},
-};

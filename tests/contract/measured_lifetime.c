@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What destroying does while work is pending, and after a sticky error: answered, asserted only
  * where the library needs it. How long it waits is reported. */
+#define TEST_GROUP "measured."
 #include "contract.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -49,7 +48,7 @@ static void CUDA_CB sleep_on_stream(void *data)
 
 /* Memory of CUDA's own that the pending work never touches, of the smallest size too: its end waits
  * for all work of the context. */
-PAIR_CASE(free_with_pending_work)
+PAIR_CASE(free_with_pending_work, .mark = TEST_BOTH)
 {
     static const size_t sizes[] = {1, 65536, (size_t)4 << 20};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -68,7 +67,7 @@ PAIR_CASE(free_with_pending_work)
 }
 
 /* The pending work never touches the buffer that is freed. */
-PAIR_CASE(free_of_a_mapping_with_pending_work)
+PAIR_CASE(free_of_a_mapping_with_pending_work, .own = true)
 {
     shared_buffer b;
     shared_timeline t;
@@ -105,7 +104,7 @@ PAIR_CASE(free_of_a_mapping_with_pending_work)
     shared_timeline_close(p, &t);
 }
 
-PAIR_CASE(destroy_memory_with_pending_work)
+PAIR_CASE(destroy_memory_with_pending_work, .own = true)
 {
     raw_vk_buffer vk;
     CUexternalMemory memory;
@@ -130,7 +129,7 @@ PAIR_CASE(destroy_memory_with_pending_work)
 
 /* The guide forbids it (R1). What happens is for the library's documentation; nothing rests on
  * it. */
-static void destroy_semaphore_with_a_pending_wait(void)
+TEST(destroy_semaphore_with_a_pending_wait, .own = true)
 {
     pair p;
     shared_timeline t;
@@ -150,7 +149,7 @@ static void destroy_semaphore_with_a_pending_wait(void)
 }
 
 /* Whether destroying waits for work that has nothing to do with what is destroyed. */
-PAIR_CASE(destroy_idle_semaphore_beside_pending_work)
+PAIR_CASE(destroy_idle_semaphore_beside_pending_work, .own = true)
 {
     shared_timeline busy, idle;
     late_signal late;
@@ -258,11 +257,14 @@ static void give_back_while_another_thread_signals(bool a_semaphore)
     pair_close(&p);
 }
 
-TEST_AS(free_while_another_thread_signals, give_back_while_another_thread_signals(false))
+TEST_AS(free_while_another_thread_signals, give_back_while_another_thread_signals(false),
+        .own = true)
 TEST_AS(destroy_semaphore_while_another_thread_signals,
-        give_back_while_another_thread_signals(true))
+        give_back_while_another_thread_signals(true), .mark = TEST_TWIN_STRICTER,
+        .reason = "of NVIDIA's driver presumed, as cuMemFree holds the context, and reported",
+        .own = true)
 
-PAIR_CASE(destroy_event_and_stream_with_a_pending_wait)
+PAIR_CASE(destroy_event_and_stream_with_a_pending_wait, .own = true)
 {
     shared_timeline t;
     late_signal late;
@@ -316,7 +318,7 @@ static void answer_sticky(const char *call, CUresult result)
     MEASURED("after_sticky_error", "%s: %zu fds", call, test_open_fds());
 }
 
-static void after_a_sticky_error(void)
+TEST(after_a_sticky_error, .faults = true)
 {
     pair p;
     shared_buffer b;
@@ -382,32 +384,3 @@ static void after_a_sticky_error(void)
     }
     test_pass(); /* NVIDIA's driver is not to be used any further in this process */
 }
-
-const test_case measured_lifetime_cases[] = {
-    {.name = "measured.free_with_pending_work", .run = free_with_pending_work, .mark = TEST_BOTH},
-    {.name = "measured.free_of_a_mapping_with_pending_work",
-     .run = free_of_a_mapping_with_pending_work,
-     .own = true},
-    {.name = "measured.destroy_memory_with_pending_work",
-     .run = destroy_memory_with_pending_work,
-     .own = true},
-    {.name = "measured.destroy_semaphore_with_a_pending_wait",
-     .run = destroy_semaphore_with_a_pending_wait,
-     .own = true},
-    {.name = "measured.destroy_idle_semaphore_beside_pending_work",
-     .run = destroy_idle_semaphore_beside_pending_work,
-     .own = true},
-    {.name = "measured.free_while_another_thread_signals",
-     .run = free_while_another_thread_signals,
-     .own = true},
-    {.name = "measured.destroy_semaphore_while_another_thread_signals",
-     .run = destroy_semaphore_while_another_thread_signals,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = "of NVIDIA's driver presumed, as cuMemFree holds the context, and reported",
-     .own = true},
-    {.name = "measured.destroy_event_and_stream_with_a_pending_wait",
-     .run = destroy_event_and_stream_with_a_pending_wait,
-     .own = true},
-    {.name = "measured.ctx_record_event", .run = ctx_record_event},
-    {.name = "measured.after_a_sticky_error", .run = after_a_sticky_error, .faults = true},
-    {.name = NULL}};

@@ -4,10 +4,8 @@
  * such a wait now and then read what was there before, and the next one what is there now; CUDA to
  * Vulkan, a million frames in the same company, none was wrong. Told of NVIDIA's driver, required
  * of the twin; it says most where several processes run it at once. */
+#define TEST_GROUP "measured."
 #include "contract.h"
-
-#include <stdio.h>
-#include <string.h>
 
 enum { FRAMES = 400, SLOTS = 4, WORDS = 256 };
 
@@ -72,7 +70,8 @@ static void carry(lane *l, sync_by by, read_by how, const char *what)
     if (cu->software || by == BY_EVENT) REQUIRE_EQ(wrong, 0);
 }
 
-static void between_streams(void)
+TEST(between_streams, .mark = TEST_TWIN_STRICTER,
+     .reason = "reported: the twin has no other processes on its device")
 {
     lane l;
     memset(&l, 0, sizeof l);
@@ -115,7 +114,8 @@ static CUfunction not_loaded(const raw_cuda *cu, CUmodule module)
 /* A kernel stands behind a wait that is not over: what another stream's kernel does meanwhile.
  * Where the driver loads lazily, a first launch may wait for what is held (CUDA C++ Programming
  * Guide, "Lazy Loading"), unless cuFuncLoad was called before. */
-PAIR_CASE(first_launches)
+PAIR_CASE(first_launches, .mark = TEST_NVIDIA_ONLY,
+          .reason = "the twin loads a module's kernels with it", .faults = true)
 {
     static const char *const how[] = {"both loaded", "it is first launched",
                                       "the one that waits is first launched"};
@@ -151,16 +151,3 @@ PAIR_CASE(first_launches)
     for (int i = 0; i < 3; i++)
         CU_OK(cu->ModuleUnload(modules[i]));
 }
-
-const test_case measured_stream_cases[] = {
-    {.name = "measured.between_streams",
-     .run = between_streams,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = "reported: the twin has no other processes on its device"},
-    {.name = "measured.first_launches",
-     .run = first_launches,
-     .mark = TEST_NVIDIA_ONLY,
-     .reason = "the twin loads a module's kernels with it",
-     .faults = true},
-    {.name = NULL},
-};

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: importing Vulkan memory as an opaque fd, where it works. */
+#define TEST_GROUP "memory."
 #include "contract.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static void import_and_compare(unsigned vk_flags, bool dedicated_flag)
 {
@@ -20,12 +18,14 @@ static void import_and_compare(unsigned vk_flags, bool dedicated_flag)
     pair_close(&p);
 }
 
-TEST_AS(plain, import_and_compare(0, false))
-TEST_AS(dedicated, import_and_compare(RAW_VK_DEDICATED, true))
-TEST_AS(dedicated_without_flag, import_and_compare(RAW_VK_DEDICATED, false))
-TEST_AS(plain_with_flag, import_and_compare(0, true))
+TEST_AS(plain, import_and_compare(0, false), .mark = TEST_BOTH, .smoke = true)
+TEST_AS(dedicated, import_and_compare(RAW_VK_DEDICATED, true), .mark = TEST_BOTH)
+TEST_AS(dedicated_without_flag, import_and_compare(RAW_VK_DEDICATED, false), .mark = TEST_BOTH,
+        .reason = "neither driver sees the missing flag; the library does")
+TEST_AS(plain_with_flag, import_and_compare(0, true), .mark = TEST_BOTH,
+        .reason = "neither driver sees the flag too many; the library does")
 
-PAIR_CASE(buffer_at_an_offset)
+PAIR_CASE(buffer_at_an_offset, .mark = TEST_BOTH)
 {
     raw_vk_buffer vk;
     CUexternalMemory memory;
@@ -42,7 +42,7 @@ PAIR_CASE(buffer_at_an_offset)
     raw_vk_buffer_destroy(&p->vk, &vk);
 }
 
-PAIR_CASE(half_the_size)
+PAIR_CASE(half_the_size, .mark = TEST_BOTH)
 {
     raw_vk_buffer vk;
     CUexternalMemory memory;
@@ -57,7 +57,7 @@ PAIR_CASE(half_the_size)
     raw_vk_buffer_destroy(&p->vk, &vk);
 }
 
-PAIR_CASE(overlapping_mappings)
+PAIR_CASE(overlapping_mappings, .mark = TEST_BOTH)
 {
     shared_buffer b;
     CUdeviceptr second = 0;
@@ -80,7 +80,7 @@ PAIR_CASE(overlapping_mappings)
     shared_buffer_close(p, &b);
 }
 
-PAIR_CASE(fds_return)
+PAIR_CASE(fds_return, .mark = TEST_BOTH)
 {
     size_t before = 0;
     for (int turn = 0; turn < 20; turn++) {
@@ -94,7 +94,7 @@ PAIR_CASE(fds_return)
     REQUIRE_EQ(after, before);
 }
 
-PAIR_CASE(fd_is_consumed)
+PAIR_CASE(fd_is_consumed, .mark = TEST_BOTH)
 {
     raw_vk_buffer vk;
     CUexternalMemory memory;
@@ -122,7 +122,7 @@ static unsigned long long buffer_id(const pair *p, CUdeviceptr pointer)
 
 /* Every allocation and every mapping has a number of its own, also one at an address that was used
  * before. */
-PAIR_CASE(pointer_attributes)
+PAIR_CASE(pointer_attributes, .mark = TEST_BOTH)
 {
     enum { PLAIN, MAPPED, AGAIN, ANEW, IDS };
     shared_buffer b;
@@ -158,7 +158,8 @@ PAIR_CASE(pointer_attributes)
     shared_buffer_close(p, &b);
 }
 
-static void no_dma_buf_of_a_mapping(void)
+TEST(no_dma_buf_of_a_mapping, .mark = TEST_NVIDIA_ONLY,
+     .reason = "the twin has no dma-bufs and says so")
 {
     pair p;
     shared_buffer b;
@@ -203,7 +204,7 @@ static size_t wrong_words(const uint32_t *found, const uint32_t *expected, size_
     return wrong;
 }
 
-PAIR_CASE(kernel_writes)
+PAIR_CASE(kernel_writes, .mark = TEST_BOTH, .smoke = true)
 {
     shared_buffer b;
     const unsigned count = 300001;
@@ -237,7 +238,7 @@ PAIR_CASE(kernel_writes)
     CU_OK(p->cu->ModuleUnload(module));
 }
 
-PAIR_CASE(every_queue_family)
+PAIR_CASE(every_queue_family, .mark = TEST_BOTH)
 {
     shared_buffer b;
     const size_t size = 65536;
@@ -258,7 +259,7 @@ PAIR_CASE(every_queue_family)
     shared_buffer_close(p, &b);
 }
 
-PAIR_CASE(second_vulkan_buffer)
+PAIR_CASE(second_vulkan_buffer, .mark = TEST_BOTH)
 {
     shared_buffer b;
     raw_vk_buffer again;
@@ -276,7 +277,7 @@ PAIR_CASE(second_vulkan_buffer)
     shared_buffer_close(p, &b);
 }
 
-PAIR_CASE(costs)
+PAIR_CASE(costs, .mark = TEST_BOTH, .reason = "reported, never asserted")
 {
     static const size_t sizes[] = {65536, 8u << 20, 64u << 20, 1u << 30};
     unsigned made = 0;
@@ -301,30 +302,3 @@ PAIR_CASE(costs)
     }
     ANSWER("sizes up to 64 MiB imported, mapped and given back", "%u of 3", made);
 }
-
-const test_case memory_cases[] = {
-    {.name = "memory.plain", .run = plain, .mark = TEST_BOTH, .smoke = true},
-    {.name = "memory.dedicated", .run = dedicated, .mark = TEST_BOTH},
-    {.name = "memory.dedicated_without_flag",
-     .run = dedicated_without_flag,
-     .mark = TEST_BOTH,
-     .reason = "neither driver sees the missing flag; the library does"},
-    {.name = "memory.plain_with_flag",
-     .run = plain_with_flag,
-     .mark = TEST_BOTH,
-     .reason = "neither driver sees the flag too many; the library does"},
-    {.name = "memory.buffer_at_an_offset", .run = buffer_at_an_offset, .mark = TEST_BOTH},
-    {.name = "memory.half_the_size", .run = half_the_size, .mark = TEST_BOTH},
-    {.name = "memory.overlapping_mappings", .run = overlapping_mappings, .mark = TEST_BOTH},
-    {.name = "memory.fds_return", .run = fds_return, .mark = TEST_BOTH},
-    {.name = "memory.fd_is_consumed", .run = fd_is_consumed, .mark = TEST_BOTH},
-    {.name = "memory.pointer_attributes", .run = pointer_attributes, .mark = TEST_BOTH},
-    {.name = "memory.no_dma_buf_of_a_mapping",
-     .run = no_dma_buf_of_a_mapping,
-     .mark = TEST_NVIDIA_ONLY,
-     .reason = "the twin has no dma-bufs and says so"},
-    {.name = "memory.kernel_writes", .run = kernel_writes, .mark = TEST_BOTH, .smoke = true},
-    {.name = "memory.every_queue_family", .run = every_queue_family, .mark = TEST_BOTH},
-    {.name = "memory.second_vulkan_buffer", .run = second_vulkan_buffer, .mark = TEST_BOTH},
-    {.name = "memory.costs", .run = costs, .mark = TEST_BOTH, .reason = "reported, never asserted"},
-    {.name = NULL}};

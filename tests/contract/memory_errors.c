@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: imports and mappings of Vulkan memory that fail, and the fd after that. */
+#define TEST_GROUP "memory."
 #include "contract.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define SIZE (1u << 20)
 
-PAIR_CASE(size_zero)
+PAIR_CASE(size_zero, .mark = TEST_BOTH)
 {
     raw_vk_buffer vk;
     CUexternalMemory memory = NULL;
@@ -29,7 +29,7 @@ PAIR_CASE(size_zero)
     raw_vk_buffer_destroy(&p->vk, &vk);
 }
 
-PAIR_CASE(double_the_size)
+PAIR_CASE(double_the_size, .mark = TEST_BOTH)
 {
     raw_vk_buffer vk;
     CUexternalMemory memory;
@@ -46,7 +46,7 @@ PAIR_CASE(double_the_size)
     raw_vk_buffer_destroy(&p->vk, &vk);
 }
 
-PAIR_CASE(mapping_past_the_end)
+PAIR_CASE(mapping_past_the_end, .mark = TEST_BOTH)
 {
     shared_buffer b;
     CUdeviceptr pointer = 0;
@@ -63,7 +63,7 @@ PAIR_CASE(mapping_past_the_end)
     shared_buffer_close(p, &b);
 }
 
-PAIR_CASE(second_mapping_of_dedicated)
+PAIR_CASE(second_mapping_of_dedicated, .mark = TEST_BOTH)
 {
     shared_buffer b;
     CUdeviceptr pointer = 0;
@@ -110,7 +110,10 @@ static size_t open_wrong_fds(pair *p, wrong_fd out[8], VkSemaphore *timeline)
 /* Whether a refused fd is closed differs from driver to driver, so it is reported. What the library
  * needs is that none is taken for memory without an error, and that it can tell afterwards whether
  * the number is still its own. */
-PAIR_CASE(wrong_fds)
+PAIR_CASE(
+    wrong_fds, .mark = TEST_TWIN_STRICTER,
+    .reason =
+        "the twin refuses each and closes it; NVIDIA's driver takes a timeline, and closes each")
 {
     wrong_fd wrong[8];
     VkSemaphore timeline;
@@ -145,7 +148,8 @@ PAIR_CASE(wrong_fds)
     raw_vk_timeline_destroy(&p->vk, timeline);
 }
 
-PAIR_CASE(wrong_fds_as_timelines)
+PAIR_CASE(wrong_fds_as_timelines, .mark = TEST_TWIN_STRICTER,
+          .reason = "the twin refuses each and leaves it open; NVIDIA's answers are reported")
 {
     raw_vk_buffer vk;
     wrong_fd wrong[8];
@@ -178,7 +182,7 @@ PAIR_CASE(wrong_fds_as_timelines)
     raw_vk_timeline_destroy(&p->vk, timeline);
 }
 
-static void kcmp_tells_files_apart(void)
+TEST(kcmp_tells_files_apart, .mark = TEST_BOTH)
 {
     int fd = open("/dev/null", O_RDWR | O_CLOEXEC), other = open("/dev/null", O_RDWR | O_CLOEXEC);
     int duplicate = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -198,22 +202,3 @@ static void kcmp_tells_files_apart(void)
     close(fd);
     close(other);
 }
-
-const test_case memory_error_cases[] = {
-    {.name = "memory.size_zero", .run = size_zero, .mark = TEST_BOTH},
-    {.name = "memory.double_the_size", .run = double_the_size, .mark = TEST_BOTH},
-    {.name = "memory.mapping_past_the_end", .run = mapping_past_the_end, .mark = TEST_BOTH},
-    {.name = "memory.second_mapping_of_dedicated",
-     .run = second_mapping_of_dedicated,
-     .mark = TEST_BOTH},
-    {.name = "memory.wrong_fds",
-     .run = wrong_fds,
-     .mark = TEST_TWIN_STRICTER,
-     .reason =
-         "the twin refuses each and closes it; NVIDIA's driver takes a timeline, and closes each"},
-    {.name = "memory.wrong_fds_as_timelines",
-     .run = wrong_fds_as_timelines,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = "the twin refuses each and leaves it open; NVIDIA's answers are reported"},
-    {.name = "memory.kcmp_tells_files_apart", .run = kcmp_tells_files_apart, .mark = TEST_BOTH},
-    {.name = NULL}};

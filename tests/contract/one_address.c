@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: one address. A sparse buffer of Vulkan's at an address that CUDA has reserved, and
  * memory of cuMemCreate in both. */
+#define TEST_GROUP "one_address."
 #include "vmm.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define POSIX_FD CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 #define SIZE     (32 * VMM_SIZE)
@@ -169,11 +167,11 @@ static void both_ways(bool resident)
     close_place(&a);
 }
 
-TEST_AS(sparse_binding, both_ways(false))
-TEST_AS(sparse_residency, both_ways(true))
+TEST_AS(sparse_binding, both_ways(false), .mark = TEST_BOTH)
+TEST_AS(sparse_residency, both_ways(true), .mark = TEST_BOTH)
 
 /* The same address once more, in the same VkDevice. */
-static void taken(void)
+TEST(taken, .mark = TEST_BOTH)
 {
     place a;
     VkBuffer second = VK_NULL_HANDLE;
@@ -186,7 +184,7 @@ static void taken(void)
 }
 
 /* Vulkan's buffer first, CUDA's addresses second. */
-static void vulkan_first(void)
+TEST(vulkan_first, .mark = TEST_BOTH)
 {
     place a;
     open_place(&a, true);
@@ -197,10 +195,3 @@ static void vulkan_first(void)
     REQUIRE_EQ(again, a.base);
     close_place(&a);
 }
-
-const test_case one_address_cases[] = {
-    {.name = "one_address.sparse_binding", .run = sparse_binding, .mark = TEST_BOTH},
-    {.name = "one_address.sparse_residency", .run = sparse_residency, .mark = TEST_BOTH},
-    {.name = "one_address.taken", .run = taken, .mark = TEST_BOTH},
-    {.name = "one_address.vulkan_first", .run = vulkan_first, .mark = TEST_BOTH},
-    {.name = NULL}};

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: where NVIDIA's driver puts what arrays of another format than the image's find:
  * depth and stencil, and planes, each as an array of its own. */
+#define TEST_GROUP "placed."
 #include "images.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define NO_IMAGE "Vulkan exports no such image"
 
@@ -187,7 +184,8 @@ static void try_depth(pair *p, const depth_format *f, uint32_t width, uint32_t h
 
 /* D16_UNORM and S8_UINT are what CUDA's arrays find in dedicated allocations alone, D32_SFLOAT in
  * all. No mapped image takes DEPTH_TEXTURE. */
-PAIR_CASE(depth)
+PAIR_CASE(depth, .mark = TEST_BOTH,
+          .reason = "how much is wrong is reported; the twin has it wrong on purpose")
 {
     for (size_t f = 0; f < DEPTH_FORMATS; f++)
         for (size_t size = 0; size < 2; size++)
@@ -410,7 +408,8 @@ static void try_planes(pair *p, const plane_format *f, uint32_t width, uint32_t 
 
 /* A plane of a disjoint image is an image of the plane's format, where it is bound. Of other images
  * it is reported. */
-PAIR_CASE(planes)
+PAIR_CASE(planes, .mark = TEST_BOTH,
+          .reason = "of disjoint images; where the planes of others lie is reported")
 {
     for (size_t f = 0; f < sizeof plane_formats / sizeof plane_formats[0]; f++)
         for (size_t size = 0; size < 2; size++)
@@ -418,15 +417,3 @@ PAIR_CASE(planes)
                 try_planes(p, &plane_formats[f], plane_sizes[size].width, plane_sizes[size].height,
                            disjoint);
 }
-
-const test_case placed_cases[] = {
-    {.name = "placed.depth",
-     .run = depth,
-     .mark = TEST_BOTH,
-     .reason = "how much is wrong is reported; the twin has it wrong on purpose"},
-    {.name = "placed.planes",
-     .run = planes,
-     .mark = TEST_BOTH,
-     .reason = "of disjoint images; where the planes of others lie is reported"},
-    {.name = NULL},
-};

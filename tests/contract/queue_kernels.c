@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* CUDA kernels in Vulkan's command buffers: VK_NVX_binary_import and VK_NVX_image_view_handle. */
+#define TEST_GROUP "queue_kernel."
 #include "contract.h"
 #include "raw_vulkan_image.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct stage {
     pair p;
@@ -65,7 +62,7 @@ static void stage_close(stage *s)
     pair_close(&s->p);
 }
 
-#define STAGE_CASE(name) TEST_ON(stage, s, stage_open(s), stage_close(s), name)
+#define STAGE_CASE(...) TEST_ON(stage, s, stage_open(s), stage_close(s), __VA_ARGS__)
 
 static VkCuFunctionNVX get(const stage *s, const char *name)
 {
@@ -131,7 +128,8 @@ static uint32_t in_order_word(uint32_t i)
 
 /* Kernels run where they were recorded, on every queue that has graphics or compute; parameters are
  * read when they are recorded, each by itself or as one block. */
-STAGE_CASE(in_order)
+STAGE_CASE(in_order, .mark = TEST_BOTH,
+           .reason = "the library records launches among Vulkan's commands", .smoke = true)
 {
     raw_vk *vk = &s->p.vk;
     const VkCuFunctionNVX add = get(s, "queue_add"), mix = get(s, "queue_mix");
@@ -238,7 +236,8 @@ static uint32_t again_word(uint32_t i)
 }
 
 /* A command buffer that executes a secondary one twice, submitted three times. */
-STAGE_CASE(again)
+STAGE_CASE(again, .mark = TEST_BOTH,
+           .reason = "command buffers are recorded once and submitted often")
 {
     raw_vk *vk = &s->p.vk;
     raw_vk_buffer work;
@@ -323,7 +322,7 @@ static VkResult turn_shared(stage *s, unsigned words, size_t *wrong)
     return result;
 }
 
-STAGE_CASE(shared_memory)
+STAGE_CASE(shared_memory, .mark = TEST_BOTH, .reason = "kernels may have shared memory")
 {
     static const unsigned sizes[] = {1024, 4096 - 64}; /* with the static bytes: 16 KiB */
     for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; n++) {
@@ -336,7 +335,7 @@ STAGE_CASE(shared_memory)
 }
 
 /* How much a block may have: an H200 loses the device over too much. */
-static void most_shared_memory(void)
+TEST(most_shared_memory, .mark = TEST_BOTH, .reason = "how much is reported", .faults = true)
 {
     /* With the static bytes: 32, 40, 46, 47 and 48 KiB, and more. */
     static const unsigned sizes[] = {8192 - 64,  10240 - 64, 11776 - 64,
@@ -372,7 +371,7 @@ static uint32_t both_word(uint32_t i)
     return i * 2654435761u + 9u + 4u;
 }
 
-STAGE_CASE(shared_with_cuda)
+STAGE_CASE(shared_with_cuda, .mark = TEST_BOTH, .reason = "both APIs work on one buffer")
 {
     raw_vk *vk = &s->p.vk;
     shared_buffer shared;
@@ -452,7 +451,7 @@ static uint64_t handle_of(const stage *s, VkImageView view, VkSampler sampler)
 }
 
 /* An image view is a surface or, with a sampler, a texture. Its handle is a kernel's parameter. */
-STAGE_CASE(images)
+STAGE_CASE(images, .mark = TEST_BOTH, .reason = "surfaces and textures of image views")
 {
     raw_vk *vk = &s->p.vk;
     raw_vk_image image;
@@ -505,7 +504,8 @@ STAGE_CASE(images)
 }
 
 /* A kernel whose clusters are fixed: the driver takes it, and runs it without. */
-STAGE_CASE(clusters)
+STAGE_CASE(clusters, .mark = TEST_BOTH, .reason = "the library refuses kernels with clusters",
+           .own = true)
 {
     raw_vk *vk = &s->p.vk;
     raw_vk_buffer out;
@@ -529,7 +529,7 @@ STAGE_CASE(clusters)
 /* Errors -------------------------------------------------------------------------------------- */
 
 /* What is no image, and a name that is not there. */
-STAGE_CASE(refused)
+STAGE_CASE(refused, .mark = TEST_BOTH, .reason = "what is refused; the codes are reported")
 {
     static const char text[] = "This is no kernel.\n";
     VkCuModuleNVX module = VK_NULL_HANDLE;
@@ -546,7 +546,8 @@ STAGE_CASE(refused)
 }
 
 /* A function lives on without its module, as the twin has it. */
-STAGE_CASE(module_first)
+STAGE_CASE(module_first, .mark = TEST_TWIN_STRICTER,
+           .reason = "no text says whether a function needs its module: only the twin is asked")
 {
     raw_vk *vk = &s->p.vk;
     raw_vk_buffer work;
@@ -576,7 +577,7 @@ STAGE_CASE(module_first)
 
 /* A kernel that faults loses the device: of the submission, or of the wait for it. Everything can
  * be destroyed. */
-static void fault(void)
+TEST(fault, .mark = TEST_BOTH, .reason = "the library tells of a lost device", .faults = true)
 {
     stage s;
     stage_open(&s);
@@ -606,51 +607,3 @@ static void fault(void)
     vkDestroyCuModuleNVX(vk->device, s.module, NULL);
     raw_vk_close_lost(vk);
 }
-
-const test_case queue_kernel_cases[] = {
-    {.name = "queue_kernel.in_order",
-     .run = in_order,
-     .mark = TEST_BOTH,
-     .reason = "the library records launches among Vulkan's commands",
-     .smoke = true},
-    {.name = "queue_kernel.again",
-     .run = again,
-     .mark = TEST_BOTH,
-     .reason = "command buffers are recorded once and submitted often"},
-    {.name = "queue_kernel.shared_memory",
-     .run = shared_memory,
-     .mark = TEST_BOTH,
-     .reason = "kernels may have shared memory"},
-    {.name = "queue_kernel.most_shared_memory",
-     .run = most_shared_memory,
-     .mark = TEST_BOTH,
-     .reason = "how much is reported",
-     .faults = true},
-    {.name = "queue_kernel.shared_with_cuda",
-     .run = shared_with_cuda,
-     .mark = TEST_BOTH,
-     .reason = "both APIs work on one buffer"},
-    {.name = "queue_kernel.images",
-     .run = images,
-     .mark = TEST_BOTH,
-     .reason = "surfaces and textures of image views"},
-    {.name = "queue_kernel.clusters",
-     .run = clusters,
-     .mark = TEST_BOTH,
-     .reason = "the library refuses kernels with clusters",
-     .own = true},
-    {.name = "queue_kernel.refused",
-     .run = refused,
-     .mark = TEST_BOTH,
-     .reason = "what is refused; the codes are reported"},
-    {.name = "queue_kernel.module_first",
-     .run = module_first,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = "no text says whether a function needs its module: only the twin is asked"},
-    {.name = "queue_kernel.fault",
-     .run = fault,
-     .mark = TEST_BOTH,
-     .reason = "the library tells of a lost device",
-     .faults = true},
-    {.name = NULL},
-};

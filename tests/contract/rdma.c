@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* GPUDirect RDMA as user space sees it: which memory carries SYNC_MEMOPS, whose ids change, what
  * dma-bufs of parts of pages are, flushes and tokens. */
+#define TEST_GROUP "rdma."
 #include "images.h"
 #include "vmm.h"
 
-#include <string.h>
 #include <unistd.h>
 
 static const char *result_of(CUresult result)
@@ -46,7 +46,7 @@ static void tokens(const pair *p, const char *what, CUdeviceptr pointer)
     ANSWER(answer_key("P2P_TOKENS, %s", what), "%s", result_of(r));
 }
 
-VMM_PAIR_CASE(of_vmm)
+VMM_PAIR_CASE(of_vmm, .mark = TEST_BOTH)
 {
     unsigned long long before = 0, after = 0;
     if (p->cu->PointerGetAttribute == NULL || p->cu->PointerSetAttribute == NULL)
@@ -90,7 +90,7 @@ static void dma_buf(const pair *p, const char *what, CUdeviceptr pointer, size_t
 }
 
 /* Small allocations share a page of the host, so a dma-buf of one has others in it. */
-static void of_small(void)
+TEST(of_small, .mark = TEST_BOTH)
 {
     enum { COUNT = 3 };
     pair p;
@@ -145,7 +145,7 @@ static void *optional(const pair *p, const char *name, int version)
     return address;
 }
 
-PAIR_CASE(kinds)
+PAIR_CASE(kinds, .mark = TEST_BOTH)
 {
     enum { BYTES = 1 << 20 };
     CUdeviceptr one = 0, freed = 0, imported = 0, managed = 0, pooled = 0;
@@ -197,7 +197,7 @@ PAIR_CASE(kinds)
 }
 
 /* Freed, and allocated again at the same address. */
-PAIR_CASE(ids)
+PAIR_CASE(ids, .mark = TEST_BOTH)
 {
     enum { TURNS = 16 };
     CUdeviceptr before = 0;
@@ -222,7 +222,7 @@ PAIR_CASE(ids)
            other == again ? "another" : "the same");
 }
 
-PAIR_CASE(flushes)
+PAIR_CASE(flushes, .mark = TEST_BOTH)
 {
     int options = -1, ordering = -1;
     PFN_cuFlushGPUDirectRDMAWrites_v11030 flush = NULL;
@@ -262,12 +262,3 @@ PAIR_CASE(flushes)
         CU_OK(set_flags(flags));
     }
 }
-
-const test_case rdma_cases[] = {
-    {.name = "rdma.of_vmm", .run = of_vmm, .mark = TEST_BOTH},
-    {.name = "rdma.of_small", .run = of_small, .mark = TEST_BOTH},
-    {.name = "rdma.kinds", .run = kinds, .mark = TEST_BOTH},
-    {.name = "rdma.ids", .run = ids, .mark = TEST_BOTH},
-    {.name = "rdma.flushes", .run = flushes, .mark = TEST_BOTH},
-    {.name = NULL},
-};

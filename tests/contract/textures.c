@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: what texture objects on Vulkan's images read. */
+#define TEST_GROUP "textures."
 #include "images.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* As in texture_kernels.cu. */
 typedef struct place {
@@ -66,7 +65,7 @@ static void require_close(const char *what, uint32_t at, double found, double ex
 }
 
 /* Every level of a mipmapped texture, as floats and as the bytes that are stored. */
-static void levels_of_an_image(void)
+TEST(levels_of_an_image, .mark = TEST_BOTH)
 {
     enum { W = 61, H = 29, LEVELS = 6 };
     pair p;
@@ -113,7 +112,7 @@ static void levels_of_an_image(void)
 }
 
 /* Between two texels, and between two levels. NVIDIA's weights have eight bits. */
-static void filters(void)
+TEST(filters, .mark = TEST_BOTH, .reason = "within the eight bits of NVIDIA's weights")
 {
     enum { N = 9 };
     pair p;
@@ -161,117 +160,33 @@ typedef struct texel_row {
 } texel_row;
 
 static const texel_row texel_rows[] = {
-    {"UNORM8 as integers",
-     VK_FORMAT_R8G8B8A8_UNORM,
-     0x01,
-     4,
-     0,
-     4,
-     {0, 255, 51, 128},
-     {0, 1, 0.2, 128 / 255.0},
-     1e-6},
-    {"UNORM_INT8X4",
-     VK_FORMAT_R8G8B8A8_UNORM,
-     0xc2,
-     4,
-     0,
-     4,
-     {0, 255, 51, 128},
-     {0, 1, 0.2, 128 / 255.0},
-     1e-6},
-    {"SNORM8 as integers",
-     VK_FORMAT_R8G8B8A8_SNORM,
-     0x08,
-     4,
-     0,
-     4,
-     {0x80, 0x81, 0x7f, 64},
-     {-1, -1, 1, 64 / 127.0},
-     1e-6},
-    {"SNORM_INT8X4",
-     VK_FORMAT_R8G8B8A8_SNORM,
-     0xc8,
-     4,
-     0,
-     4,
-     {0x80, 0x81, 0x7f, 64},
-     {-1, -1, 1, 64 / 127.0},
-     1e-6},
-    {"UNORM16 as integers",
-     VK_FORMAT_R16G16B16A16_UNORM,
-     0x02,
-     4,
-     0,
-     8,
-     {0, 0, 0xff, 0xff, 1, 1, 0, 0x80},
-     {0, 1, 257 / 65535.0, 32768 / 65535.0},
-     1e-6},
-    {"UNORM_INT16X4",
-     VK_FORMAT_R16G16B16A16_UNORM,
-     0xc5,
-     4,
-     0,
-     8,
-     {0, 0, 0xff, 0xff, 1, 1, 0, 0x80},
-     {0, 1, 257 / 65535.0, 32768 / 65535.0},
-     1e-6},
-    {"SNORM_INT16X4",
-     VK_FORMAT_R16G16B16A16_SNORM,
-     0xcb,
-     4,
-     0,
-     8,
-     {0, 0x80, 1, 0x80, 0xff, 0x7f, 0, 0x40},
-     {-1, -1, 1, 16384 / 32767.0},
-     1e-6},
-    {"halves",
-     VK_FORMAT_R16G16B16A16_SFLOAT,
-     0x10,
-     4,
-     0,
-     8,
-     {0, 0x3c, 1, 0xc0, 1, 0, 0xff, 0x7b},
-     {1, -2.001953125, 1 / 16777216.0, 65504},
-     1e-9},
-    {"UNORM_INT_101010_2",
-     VK_FORMAT_A2B10G10R10_UNORM_PACK32,
-     0x50,
-     4,
-     0,
-     4,
-     {0xff, 0x57, 0x05, 0x80},
-     {1, 341 / 1023.0, 0, 2 / 3.0},
-     1e-6},
-    {"sRGB made linear",
-     VK_FORMAT_R8G8B8A8_SRGB,
-     0x01,
-     4,
-     CU_TRSF_SRGB,
-     4,
-     {0, 255, 51, 128},
-     {0, 1, 0.0331047666, 128 / 255.0},
-     2e-3},
-    {"sRGB as it is stored",
-     VK_FORMAT_R8G8B8A8_SRGB,
-     0x01,
-     4,
-     0,
-     4,
-     {0, 255, 51, 128},
-     {0, 1, 0.2, 128 / 255.0},
-     1e-6},
-    {"BGRA in the order of its bytes",
-     VK_FORMAT_B8G8R8A8_UNORM,
-     0x01,
-     4,
-     0,
-     4,
-     {0, 255, 51, 128},
-     {0, 1, 0.2, 128 / 255.0},
-     1e-6},
+    TEST_ROW("UNORM8 as integers", VK_FORMAT_R8G8B8A8_UNORM, 0x01, 4, 0, 4, {0, 255, 51, 128},
+             {0, 1, 0.2, 128 / 255.0}, 1e-6),
+    TEST_ROW("UNORM_INT8X4", VK_FORMAT_R8G8B8A8_UNORM, 0xc2, 4, 0, 4, {0, 255, 51, 128},
+             {0, 1, 0.2, 128 / 255.0}, 1e-6),
+    TEST_ROW("SNORM8 as integers", VK_FORMAT_R8G8B8A8_SNORM, 0x08, 4, 0, 4, {0x80, 0x81, 0x7f, 64},
+             {-1, -1, 1, 64 / 127.0}, 1e-6),
+    TEST_ROW("SNORM_INT8X4", VK_FORMAT_R8G8B8A8_SNORM, 0xc8, 4, 0, 4, {0x80, 0x81, 0x7f, 64},
+             {-1, -1, 1, 64 / 127.0}, 1e-6),
+    TEST_ROW("UNORM16 as integers", VK_FORMAT_R16G16B16A16_UNORM, 0x02, 4, 0, 8,
+             {0, 0, 0xff, 0xff, 1, 1, 0, 0x80}, {0, 1, 257 / 65535.0, 32768 / 65535.0}, 1e-6),
+    TEST_ROW("UNORM_INT16X4", VK_FORMAT_R16G16B16A16_UNORM, 0xc5, 4, 0, 8,
+             {0, 0, 0xff, 0xff, 1, 1, 0, 0x80}, {0, 1, 257 / 65535.0, 32768 / 65535.0}, 1e-6),
+    TEST_ROW("SNORM_INT16X4", VK_FORMAT_R16G16B16A16_SNORM, 0xcb, 4, 0, 8,
+             {0, 0x80, 1, 0x80, 0xff, 0x7f, 0, 0x40}, {-1, -1, 1, 16384 / 32767.0}, 1e-6),
+    TEST_ROW("halves", VK_FORMAT_R16G16B16A16_SFLOAT, 0x10, 4, 0, 8,
+             {0, 0x3c, 1, 0xc0, 1, 0, 0xff, 0x7b}, {1, -2.001953125, 1 / 16777216.0, 65504}, 1e-9),
+    TEST_ROW("UNORM_INT_101010_2", VK_FORMAT_A2B10G10R10_UNORM_PACK32, 0x50, 4, 0, 4,
+             {0xff, 0x57, 0x05, 0x80}, {1, 341 / 1023.0, 0, 2 / 3.0}, 1e-6),
+    TEST_ROW("sRGB made linear", VK_FORMAT_R8G8B8A8_SRGB, 0x01, 4, CU_TRSF_SRGB, 4,
+             {0, 255, 51, 128}, {0, 1, 0.0331047666, 128 / 255.0}, 2e-3),
+    TEST_ROW("sRGB as it is stored", VK_FORMAT_R8G8B8A8_SRGB, 0x01, 4, 0, 4, {0, 255, 51, 128},
+             {0, 1, 0.2, 128 / 255.0}, 1e-6),
+    TEST_ROW("BGRA in the order of its bytes", VK_FORMAT_B8G8R8A8_UNORM, 0x01, 4, 0, 4,
+             {0, 255, 51, 128}, {0, 1, 0.2, 128 / 255.0}, 1e-6),
 };
 
-PAIR_CASE(texels)
+PAIR_CASE(texels, .mark = TEST_BOTH)
 {
     CUmodule module = raw_cuda_load(p->cu, "texture_kernels");
     for (size_t i = 0; i < sizeof texel_rows / sizeof texel_rows[0]; i++) {
@@ -311,7 +226,7 @@ PAIR_CASE(texels)
 }
 
 /* Layers, faces and depth: each slice has a colour of its own. */
-PAIR_CASE(slices)
+PAIR_CASE(slices, .mark = TEST_BOTH)
 {
     static const struct {
         const char *kernel;
@@ -381,14 +296,3 @@ PAIR_CASE(slices)
     }
     CU_OK(p->cu->ModuleUnload(module));
 }
-
-const test_case texture_cases[] = {
-    {.name = "textures.levels_of_an_image", .run = levels_of_an_image, .mark = TEST_BOTH},
-    {.name = "textures.filters",
-     .run = filters,
-     .mark = TEST_BOTH,
-     .reason = "within the eight bits of NVIDIA's weights"},
-    {.name = "textures.texels", .run = texels, .mark = TEST_BOTH},
-    {.name = "textures.slices", .run = slices, .mark = TEST_BOTH},
-    {.name = NULL},
-};

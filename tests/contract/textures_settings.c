@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: which settings of texture objects are taken. */
+#define TEST_GROUP "textures."
 #include "images.h"
 
-#include <string.h>
+#define REPORTED "the twin's answers are required, NVIDIA's reported"
 
 #define SETTING_CHILD "CULVERT_TEST_SETTING_CHILD"
 
@@ -98,12 +99,15 @@ static void try_settings(size_t first, size_t end)
     pair_close(&p);
 }
 
-TEST_AS(which_settings, image_row_groups(SETTING_CHILD, "textures.settings_child",
-                                         sizeof settings / sizeof settings[0], 9, try_settings))
-TEST_AS(which_settings_child, image_row_group(SETTING_CHILD, try_settings))
+TEST_AS(which_settings,
+        image_row_groups(SETTING_CHILD, "textures.settings_child",
+                         sizeof settings / sizeof settings[0], 9, try_settings),
+        .title = "textures.settings", .mark = TEST_TWIN_STRICTER, .reason = REPORTED)
+TEST_AS(which_settings_child, image_row_group(SETTING_CHILD, try_settings),
+        .title = "textures.settings_child")
 
 /* What of a border colour cuTexObjectGetTextureDesc tells: by modes of the three dimensions. */
-PAIR_CASE(border_told)
+PAIR_CASE(border_told, .mark = TEST_BOTH)
 {
     static const struct {
         const char *what;
@@ -220,20 +224,8 @@ static void try_views(size_t first, size_t end)
     pair_close(&p);
 }
 
-TEST_AS(which_views, image_row_groups(VIEW_CHILD, "textures.views_child",
-                                      sizeof view_rows / sizeof view_rows[0], 11, try_views))
-TEST_AS(which_views_child, image_row_group(VIEW_CHILD, try_views))
-
-#define REPORTED "the twin's answers are required, NVIDIA's reported"
-
-const test_case texture_setting_cases[] = {
-    {.name = "textures.settings",
-     .run = which_settings,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = REPORTED},
-    {.name = "textures.settings_child", .run = which_settings_child},
-    {.name = "textures.border_told", .run = border_told, .mark = TEST_BOTH},
-    {.name = "textures.views", .run = which_views, .mark = TEST_TWIN_STRICTER, .reason = REPORTED},
-    {.name = "textures.views_child", .run = which_views_child},
-    {.name = NULL},
-};
+TEST_AS(which_views,
+        image_row_groups(VIEW_CHILD, "textures.views_child", sizeof view_rows / sizeof view_rows[0],
+                         11, try_views),
+        .title = "textures.views", .mark = TEST_TWIN_STRICTER, .reason = REPORTED)
+TEST_AS(which_views_child, image_row_group(VIEW_CHILD, try_views), .title = "textures.views_child")

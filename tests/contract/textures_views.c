@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: what textures read through views of some levels and layers, and of sRGB blocks. */
+#define TEST_GROUP "placed."
 #include "images.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct place { /* as in texture_kernels.cu */
     float x, y, z;
@@ -35,7 +33,7 @@ static void reader_close(reader *r)
     pair_close(&r->p);
 }
 
-#define READER_CASE(name) TEST_ON(reader, r, reader_open(r), reader_close(r), name)
+#define READER_CASE(...) TEST_ON(reader, r, reader_open(r), reader_close(r), __VA_ARGS__)
 
 static void read_texel(reader *r, const char *kernel, CUtexObject texture, float level,
                        float found[4])
@@ -158,7 +156,7 @@ static void refuse_view(reader *r, CUmipmappedArray mipmap, int of, bool layered
 #define UINT8X4 CU_RES_VIEW_FORMAT_UINT_4X8
 
 /* With the array's own format said, of the resource's own extent. */
-READER_CASE(views)
+READER_CASE(views, .mark = TEST_BOTH)
 {
     static const view_row
         flat[] = {{UINT8X4, {0, 2}, {0, 0}, 0, 0, 0},
@@ -224,7 +222,8 @@ static void report_view(reader *r, CUmipmappedArray mipmap, const char *what, co
 }
 
 /* Open: which view formats arrays of CUDA's normalized formats take, and what is read then. */
-READER_CASE(views_of_others)
+READER_CASE(views_of_others, .mark = TEST_TWIN_STRICTER,
+            .reason = "the twin's answers are required, NVIDIA's reported")
 {
     static const struct {
         const char *name;
@@ -352,7 +351,8 @@ static void try_block_flags(reader *r, size_t row, size_t how_row, CUmipmappedAr
         require_color(what, block_rows[row].cu, flags & CU_TRSF_SRGB, block_rows[row].alpha, found);
 }
 
-READER_CASE(srgb_blocks)
+READER_CASE(srgb_blocks, .mark = TEST_NVIDIA_ONLY,
+            .reason = "the twin decodes no blocks, and refuses the same flags")
 {
     for (size_t i = 0; i < sizeof block_rows / sizeof block_rows[0]; i++) {
         CUDA_ARRAY3D_DESCRIPTOR desc =
@@ -371,16 +371,3 @@ READER_CASE(srgb_blocks)
         CU_OK(r->p.cu->MipmappedArrayDestroy(mipmap));
     }
 }
-
-const test_case texture_view_cases[] = {
-    {.name = "placed.views", .run = views, .mark = TEST_BOTH},
-    {.name = "placed.views_of_others",
-     .run = views_of_others,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = "the twin's answers are required, NVIDIA's reported"},
-    {.name = "placed.srgb_blocks",
-     .run = srgb_blocks,
-     .mark = TEST_NVIDIA_ONLY,
-     .reason = "the twin decodes no blocks, and refuses the same flags"},
-    {.name = NULL},
-};

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: Vulkan timeline semaphores in CUDA streams. */
+#define TEST_GROUP "timeline."
 #include "contract.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define FAR_MS 20000u /* long enough for any machine; only a failure takes it */
@@ -26,7 +25,7 @@ static void answer_value(pair *p, const char *key, const shared_timeline *t, uin
     REQUIRE_EQ(value, expected);
 }
 
-PAIR_CASE(vulkan_can_export)
+PAIR_CASE(vulkan_can_export, .mark = TEST_BOTH)
 {
     const VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                             .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
@@ -46,7 +45,7 @@ PAIR_CASE(vulkan_can_export)
                 0);
 }
 
-PAIR_CASE(vulkan_sees_cuda_signal)
+PAIR_CASE(vulkan_sees_cuda_signal, .mark = TEST_BOTH)
 {
     shared_timeline t;
     shared_timeline_open(p, 3, &t);
@@ -62,7 +61,7 @@ PAIR_CASE(vulkan_sees_cuda_signal)
     shared_timeline_close(p, &t);
 }
 
-PAIR_CASE(value_reached_before)
+PAIR_CASE(value_reached_before, .mark = TEST_BOTH)
 {
     shared_timeline t;
     shared_timeline_open(p, 5, &t);
@@ -74,7 +73,7 @@ PAIR_CASE(value_reached_before)
     shared_timeline_close(p, &t);
 }
 
-PAIR_CASE(wait_before_host_signal)
+PAIR_CASE(wait_before_host_signal, .mark = TEST_BOTH)
 {
     shared_timeline t;
     shared_timeline_open(p, 0, &t);
@@ -87,7 +86,7 @@ PAIR_CASE(wait_before_host_signal)
     shared_timeline_close(p, &t);
 }
 
-static void wait_before_queue_signal(void)
+TEST(wait_before_queue_signal, .mark = TEST_BOTH)
 {
     pair p;
     shared_timeline t;
@@ -118,7 +117,7 @@ static void wait_before_queue_signal(void)
     pair_close(&p);
 }
 
-PAIR_CASE(queue_waits_for_cuda)
+PAIR_CASE(queue_waits_for_cuda, .mark = TEST_BOTH)
 {
     shared_timeline t;
     shared_buffer b;
@@ -150,7 +149,7 @@ PAIR_CASE(queue_waits_for_cuda)
 /* All frames are submitted ahead, on every queue in turn, with one timeline for both directions.
  * Vulkan fills one half, CUDA keeps a word of it and writes the other half, Vulkan keeps a word of
  * that. */
-PAIR_CASE(frames_ahead)
+PAIR_CASE(frames_ahead, .mark = TEST_BOTH)
 {
     enum { FRAMES = 96, SIZE = 65536, HALF = SIZE / 2 };
     shared_timeline t;
@@ -194,7 +193,7 @@ PAIR_CASE(frames_ahead)
     shared_timeline_close(p, &t);
 }
 
-PAIR_CASE(several_in_one_call)
+PAIR_CASE(several_in_one_call, .mark = TEST_BOTH)
 {
     enum { COUNT = 3 };
     shared_timeline t[COUNT];
@@ -223,7 +222,7 @@ PAIR_CASE(several_in_one_call)
     }
 }
 
-PAIR_CASE(between_streams)
+PAIR_CASE(between_streams, .mark = TEST_BOTH)
 {
     shared_timeline t;
     CUstream other = NULL;
@@ -238,7 +237,9 @@ PAIR_CASE(between_streams)
     shared_timeline_close(p, &t);
 }
 
-PAIR_CASE(backwards)
+PAIR_CASE(backwards, .mark = TEST_TWIN_STRICTER,
+          .reason = "NVIDIA's driver lets the counter go back silently; "
+                    "the twin refuses what it can see and never lowers")
 {
     shared_timeline t;
     shared_timeline_open(p, 0, &t);
@@ -260,7 +261,7 @@ PAIR_CASE(backwards)
     shared_timeline_close(p, &t);
 }
 
-PAIR_CASE(fds_of_timelines_return)
+PAIR_CASE(fds_of_timelines_return, .title = "timeline.fds_return", .mark = TEST_BOTH)
 {
     size_t before = 0;
     for (int turn = 0; turn < 20; turn++) {
@@ -277,7 +278,7 @@ PAIR_CASE(fds_of_timelines_return)
     REQUIRE_EQ(after, before);
 }
 
-PAIR_CASE(imported_twice)
+PAIR_CASE(imported_twice, .mark = TEST_BOTH)
 {
     shared_timeline t;
     CUexternalSemaphore second = NULL;
@@ -293,7 +294,7 @@ PAIR_CASE(imported_twice)
     shared_timeline_close(p, &t);
 }
 
-PAIR_CASE(captured_in_a_graph)
+PAIR_CASE(captured_in_a_graph, .mark = TEST_NVIDIA_ONLY, .reason = "the twin has no graphs")
 {
     shared_timeline t;
     if (p->cu->StreamBeginCapture == NULL || p->cu->GraphInstantiateWithParams == NULL)
@@ -339,7 +340,7 @@ PAIR_CASE(captured_in_a_graph)
     shared_timeline_close(p, &t);
 }
 
-PAIR_CASE(round_trips)
+PAIR_CASE(round_trips, .mark = TEST_BOTH, .reason = "reported, never asserted")
 {
     enum { TURNS = 200 };
     shared_timeline t;
@@ -365,32 +366,3 @@ PAIR_CASE(round_trips)
     REQUIRE(right);
     shared_timeline_close(p, &t);
 }
-
-const test_case timeline_cases[] = {
-    {.name = "timeline.vulkan_can_export", .run = vulkan_can_export, .mark = TEST_BOTH},
-    {.name = "timeline.vulkan_sees_cuda_signal", .run = vulkan_sees_cuda_signal, .mark = TEST_BOTH},
-    {.name = "timeline.value_reached_before", .run = value_reached_before, .mark = TEST_BOTH},
-    {.name = "timeline.wait_before_host_signal", .run = wait_before_host_signal, .mark = TEST_BOTH},
-    {.name = "timeline.wait_before_queue_signal",
-     .run = wait_before_queue_signal,
-     .mark = TEST_BOTH},
-    {.name = "timeline.queue_waits_for_cuda", .run = queue_waits_for_cuda, .mark = TEST_BOTH},
-    {.name = "timeline.frames_ahead", .run = frames_ahead, .mark = TEST_BOTH},
-    {.name = "timeline.several_in_one_call", .run = several_in_one_call, .mark = TEST_BOTH},
-    {.name = "timeline.between_streams", .run = between_streams, .mark = TEST_BOTH},
-    {.name = "timeline.backwards",
-     .run = backwards,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = "NVIDIA's driver lets the counter go back silently; "
-               "the twin refuses what it can see and never lowers"},
-    {.name = "timeline.fds_return", .run = fds_of_timelines_return, .mark = TEST_BOTH},
-    {.name = "timeline.imported_twice", .run = imported_twice, .mark = TEST_BOTH},
-    {.name = "timeline.captured_in_a_graph",
-     .run = captured_in_a_graph,
-     .mark = TEST_NVIDIA_ONLY,
-     .reason = "the twin has no graphs"},
-    {.name = "timeline.round_trips",
-     .run = round_trips,
-     .mark = TEST_BOTH,
-     .reason = "reported, never asserted"},
-    {.name = NULL}};

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: virtual memory management, where it works. */
+#define TEST_GROUP "vmm."
 #include "vmm.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 void vmm_pair_open(pair *p)
@@ -112,7 +111,7 @@ void vmm_answer_words(const pair *p, const char *key, CUdeviceptr pointer, size_
     free(expected);
 }
 
-VMM_PAIR_CASE(life)
+VMM_PAIR_CASE(life, .mark = TEST_BOTH)
 {
     vmm_block b;
     vmm_open(p, 2 * VMM_SIZE, 0, &b);
@@ -133,7 +132,7 @@ VMM_PAIR_CASE(life)
 
 /* Chunks side by side are one range to kernels and copies; what was there before one more came,
  * stays. */
-VMM_PAIR_CASE(grows)
+VMM_PAIR_CASE(grows, .mark = TEST_BOTH)
 {
     enum { CHUNKS = 4 };
     CUmemGenericAllocationHandle chunks[CHUNKS];
@@ -175,7 +174,7 @@ VMM_PAIR_CASE(grows)
 }
 
 /* 004, Virtual Aliasing Support: at the boundaries of operations both mappings show the same. */
-VMM_PAIR_CASE(aliases)
+VMM_PAIR_CASE(aliases, .mark = TEST_BOTH)
 {
     vmm_block b;
     CUmodule module = raw_cuda_load(p->cu, "pattern");
@@ -200,7 +199,7 @@ VMM_PAIR_CASE(aliases)
 }
 
 /* A vector that moves: the same chunks in another range, in both until the old one is given up. */
-VMM_PAIR_CASE(moves)
+VMM_PAIR_CASE(moves, .mark = TEST_BOTH)
 {
     CUmemGenericAllocationHandle chunks[2];
     CUmodule module = raw_cuda_load(p->cu, "pattern");
@@ -227,7 +226,7 @@ VMM_PAIR_CASE(moves)
 }
 
 /* The memory is there until its last mapping goes; by address its handle comes back. */
-VMM_PAIR_CASE(released_while_mapped)
+VMM_PAIR_CASE(released_while_mapped, .mark = TEST_BOTH)
 {
     vmm_block b;
     CUmodule module = raw_cuda_load(p->cu, "pattern");
@@ -251,7 +250,7 @@ VMM_PAIR_CASE(released_while_mapped)
     CU_OK(p->cu->ModuleUnload(module));
 }
 
-VMM_PAIR_CASE(retained)
+VMM_PAIR_CASE(retained, .mark = TEST_BOTH)
 {
     vmm_block b;
     CUmemGenericAllocationHandle first = 0, second = 0;
@@ -270,7 +269,7 @@ VMM_PAIR_CASE(retained)
     vmm_close(p, &b);
 }
 
-VMM_PAIR_CASE(properties)
+VMM_PAIR_CASE(properties, .mark = TEST_BOTH)
 {
     CUmemAllocationProp asked = vmm_prop(p, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR), found;
     asked.allocFlags.compressionType = CU_MEM_ALLOCATION_COMP_GENERIC;
@@ -303,7 +302,7 @@ VMM_PAIR_CASE(properties)
     }
 }
 
-VMM_PAIR_CASE(memory_info)
+VMM_PAIR_CASE(memory_info, .mark = TEST_BOTH)
 {
     const size_t size = (size_t)256 << 20;
     size_t before = 0, during = 0, after = 0, total = 0;
@@ -321,7 +320,7 @@ VMM_PAIR_CASE(memory_info)
     REQUIRE(after >= during + size);
 }
 
-VMM_PAIR_CASE(reserved_addresses)
+VMM_PAIR_CASE(reserved_addresses, .mark = TEST_BOTH)
 {
     const size_t size = 16 * VMM_SIZE;
     CUdeviceptr first, second = 0, aligned = 0, large = 0;
@@ -361,7 +360,7 @@ static void CUDA_CB hold_stream(void *data)
 }
 
 /* Measured before (48 and 219 us), unlike cuMemFree: so memory must be out of use before. */
-VMM_PAIR_CASE(unmap_does_not_wait)
+VMM_PAIR_CASE(unmap_does_not_wait, .mark = TEST_BOTH)
 {
     vmm_block b;
     atomic_bool held = true;
@@ -380,16 +379,3 @@ VMM_PAIR_CASE(unmap_does_not_wait)
     atomic_store(&held, false);
     CU_OK(p->cu->StreamSynchronize(p->stream));
 }
-
-const test_case vmm_cases[] = {
-    {.name = "vmm.life", .run = life, .mark = TEST_BOTH},
-    {.name = "vmm.grows", .run = grows, .mark = TEST_BOTH},
-    {.name = "vmm.aliases", .run = aliases, .mark = TEST_BOTH},
-    {.name = "vmm.moves", .run = moves, .mark = TEST_BOTH},
-    {.name = "vmm.released_while_mapped", .run = released_while_mapped, .mark = TEST_BOTH},
-    {.name = "vmm.retained", .run = retained, .mark = TEST_BOTH},
-    {.name = "vmm.properties", .run = properties, .mark = TEST_BOTH},
-    {.name = "vmm.memory_info", .run = memory_info, .mark = TEST_BOTH},
-    {.name = "vmm.reserved_addresses", .run = reserved_addresses, .mark = TEST_BOTH},
-    {.name = "vmm.unmap_does_not_wait", .run = unmap_does_not_wait, .mark = TEST_BOTH},
-    {.name = NULL}};

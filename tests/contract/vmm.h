@@ -16,7 +16,7 @@ typedef struct vmm_block {
 
 /* pair_open; skips where the driver has no virtual memory management. */
 void vmm_pair_open(pair *p);
-#define VMM_PAIR_CASE(name) TEST_ON(pair, p, vmm_pair_open(p), pair_close(p), name)
+#define VMM_PAIR_CASE(...) TEST_ON(pair, p, vmm_pair_open(p), pair_close(p), __VA_ARGS__)
 /* Of device memory; `handle_types` is a CUmemAllocationHandleType. */
 CUmemAllocationProp vmm_prop(const pair *p, unsigned handle_types);
 CUmemGenericAllocationHandle vmm_create(const pair *p, size_t size, unsigned handle_types);
@@ -37,9 +37,5 @@ void vmm_require_words(const pair *p, CUdeviceptr pointer, size_t size, uint32_t
 /* The same, with the bytes that are wrong counted, and answered. */
 void vmm_answer_words(const pair *p, const char *key, CUdeviceptr pointer, size_t size,
                       uint32_t seed, uint32_t addend);
-
-extern const test_case vmm_cases[], vmm_error_cases[], vmm_access_cases[], vmm_shared_cases[],
-    vmm_image_cases[], vmm_pool_cases[], vmm_sparse_cases[], vmm_mip_tail_cases[], kind_cases[],
-    one_address_cases[];
 
 #endif

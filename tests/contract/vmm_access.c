@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: access to mapped memory, of kernels and copies, by device and by the host. */
+#define TEST_GROUP "vmm_access."
 #include "vmm.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static CUmemAccessDesc access_of(CUmemLocationType type, int id, CUmemAccess_flags flags)
 {
@@ -25,7 +23,7 @@ static unsigned long long access_at(const pair *p, CUdeviceptr pointer)
 }
 
 /* Every mapping starts without access, one more at the same address too. */
-VMM_PAIR_CASE(starts_without)
+VMM_PAIR_CASE(starts_without, .mark = TEST_BOTH, .own = true)
 {
     vmm_block b;
     vmm_open(p, 2 * VMM_SIZE, 0, &b);
@@ -49,7 +47,7 @@ static void report(const pair *p, const char *what, CUresult result, CUresult tw
     if (p->cu->software) CU_IS(result, twin);
 }
 
-VMM_PAIR_CASE(refusals)
+VMM_PAIR_CASE(refusals, .mark = TEST_BOTH, .own = true)
 {
     const CUdeviceptr base = vmm_reserve(p, 4 * VMM_SIZE);
     const CUmemAccessDesc good =
@@ -111,7 +109,7 @@ static void after_the_fault(const pair *p, CUdeviceptr base, CUmemGenericAllocat
     test_pass();
 }
 
-static void kernel_without_access(void)
+TEST(kernel_without_access, .mark = TEST_BOTH, .faults = true)
 {
     pair p;
     vmm_pair_open(&p);
@@ -126,7 +124,7 @@ static void kernel_without_access(void)
     after_the_fault(&p, base, handle);
 }
 
-static void kernel_where_nothing_is_mapped(void)
+TEST(kernel_where_nothing_is_mapped, .mark = TEST_BOTH, .faults = true)
 {
     pair p;
     vmm_block b;
@@ -143,7 +141,7 @@ static void kernel_where_nothing_is_mapped(void)
 }
 
 /* Copies are checked before they run. */
-static void copy_without_access(void)
+TEST(copy_without_access, .mark = TEST_BOTH, .faults = true)
 {
     pair p;
     uint32_t words[4] = {0};
@@ -180,7 +178,8 @@ static void copy_without_access(void)
     test_pass();
 }
 
-VMM_PAIR_CASE(read_only)
+VMM_PAIR_CASE(read_only, .mark = TEST_BOTH,
+              .reason = "whether a device's memory can be read-only is reported", .faults = true)
 {
     vmm_block b;
     CUmodule module = raw_cuda_load(p->cu, "pattern");
@@ -203,7 +202,7 @@ VMM_PAIR_CASE(read_only)
 }
 
 /* R27. The host reads and writes it where it is mapped, as the device does. */
-VMM_PAIR_CASE(host_memory)
+VMM_PAIR_CASE(host_memory, .mark = TEST_BOTH, .own = true)
 {
     int supported = 0, node = 0;
     CUmemGenericAllocationHandle handle = 0;
@@ -289,7 +288,8 @@ static void same_id(const pair *p, CUdeviceptr a, CUdeviceptr b, CUpointer_attri
            raw_cuda_result_name(again), first == second ? "the same" : "not the same");
 }
 
-VMM_PAIR_CASE(pointer_attributes)
+VMM_PAIR_CASE(pointer_attributes, .mark = TEST_BOTH, .reason = "of NVIDIA's driver reported",
+              .own = true)
 {
     if (p->cu->PointerGetAttribute == NULL) SKIP("no pointer attributes");
     const CUdeviceptr base = vmm_reserve(p, 8 * VMM_SIZE), at = base + 2 * VMM_SIZE, in = at + 100;
@@ -326,31 +326,3 @@ VMM_PAIR_CASE(pointer_attributes)
     CU_OK(p->cu->MemRelease(handle));
     CU_OK(p->cu->MemAddressFree(base, 8 * VMM_SIZE));
 }
-
-const test_case vmm_access_cases[] = {
-    {.name = "vmm_access.starts_without", .run = starts_without, .mark = TEST_BOTH, .own = true},
-    {.name = "vmm_access.refusals", .run = refusals, .mark = TEST_BOTH, .own = true},
-    {.name = "vmm_access.kernel_without_access",
-     .run = kernel_without_access,
-     .mark = TEST_BOTH,
-     .faults = true},
-    {.name = "vmm_access.kernel_where_nothing_is_mapped",
-     .run = kernel_where_nothing_is_mapped,
-     .mark = TEST_BOTH,
-     .faults = true},
-    {.name = "vmm_access.copy_without_access",
-     .run = copy_without_access,
-     .mark = TEST_BOTH,
-     .faults = true},
-    {.name = "vmm_access.read_only",
-     .run = read_only,
-     .mark = TEST_BOTH,
-     .reason = "whether a device's memory can be read-only is reported",
-     .faults = true},
-    {.name = "vmm_access.host_memory", .run = host_memory, .mark = TEST_BOTH, .own = true},
-    {.name = "vmm_access.pointer_attributes",
-     .run = pointer_attributes,
-     .mark = TEST_BOTH,
-     .reason = "of NVIDIA's driver reported",
-     .own = true},
-    {.name = NULL}};

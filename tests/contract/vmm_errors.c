@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: what virtual memory management refuses. Of the twin the code is required; of
  * NVIDIA's driver that it refuses, where the library counts on that, and the code is answered. */
+#define TEST_GROUP "vmm_errors."
 #include "vmm.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -23,7 +22,7 @@ static void refused(const pair *p, const char *what, CUresult result, CUresult t
     if (result == CUDA_SUCCESS) FAIL("%s is not refused", what);
 }
 
-VMM_PAIR_CASE(creating)
+VMM_PAIR_CASE(creating, .mark = TEST_BOTH)
 {
     CUmemGenericAllocationHandle handle = 77;
     const CUmemAllocationProp good = vmm_prop(p, 0);
@@ -62,7 +61,7 @@ VMM_PAIR_CASE(creating)
     REQUIRE_EQ(handle, 77);
 }
 
-VMM_PAIR_CASE(reserving)
+VMM_PAIR_CASE(reserving, .mark = TEST_BOTH, .own = true)
 {
     CUdeviceptr pointer = 0;
     refused(p, "cuMemAddressReserve of 100 bytes", p->cu->MemAddressReserve(&pointer, 100, 0, 0, 0),
@@ -95,7 +94,7 @@ VMM_PAIR_CASE(reserving)
     CU_OK(p->cu->MemAddressFree(pointer, 4 * VMM_SIZE));
 }
 
-VMM_PAIR_CASE(mapping)
+VMM_PAIR_CASE(mapping, .mark = TEST_BOTH)
 {
     const CUdeviceptr base = vmm_reserve(p, 4 * VMM_SIZE);
     CUmemGenericAllocationHandle two = vmm_create(p, 2 * VMM_SIZE, 0);
@@ -118,7 +117,7 @@ VMM_PAIR_CASE(mapping)
 }
 
 /* Two granules are mapped as one before each of these. */
-static void mapped(void)
+TEST(mapped, .mark = TEST_BOTH, .reason = "of NVIDIA's driver reported", .own = true)
 {
     static const struct {
         const char *what;
@@ -173,7 +172,8 @@ static const char *holds(const pair *p, CUdeviceptr pointer, uint32_t value)
 
 /* Four granules are reserved. NVIDIA's driver does not see the end (measured: the first row):
  * Culvert checks it. */
-static void past_the_reservation(void)
+TEST(past_the_reservation, .mark = TEST_TWIN_STRICTER,
+     .reason = "NVIDIA's driver does not see a reservation's end", .own = true)
 {
     static const struct {
         const char *what;
@@ -233,7 +233,8 @@ static void past_the_reservation(void)
 }
 
 /* A reservation that was extended by another behind it is two. */
-VMM_PAIR_CASE(two_reservations)
+VMM_PAIR_CASE(two_reservations, .mark = TEST_TWIN_STRICTER,
+              .reason = "reported of NVIDIA's driver; on the twin each call stays within one")
 {
     CUdeviceptr next = 0;
     const CUdeviceptr base = vmm_reserve(p, 4 * VMM_SIZE);
@@ -287,7 +288,7 @@ VMM_PAIR_CASE(two_reservations)
     }
 }
 
-VMM_PAIR_CASE(retaining)
+VMM_PAIR_CASE(retaining, .mark = TEST_BOTH, .own = true)
 {
     CUmemGenericAllocationHandle handle = 0;
     CUdeviceptr plain = 0;
@@ -304,7 +305,7 @@ VMM_PAIR_CASE(retaining)
     CU_OK(p->cu->MemAddressFree(base, VMM_SIZE));
 }
 
-VMM_PAIR_CASE(exporting)
+VMM_PAIR_CASE(exporting, .mark = TEST_BOTH)
 {
     int fd = -1;
     CUmemGenericAllocationHandle closed = vmm_create(p, VMM_SIZE, 0),
@@ -322,7 +323,7 @@ VMM_PAIR_CASE(exporting)
     CU_OK(p->cu->MemRelease(open_one));
 }
 
-VMM_PAIR_CASE(importing)
+VMM_PAIR_CASE(importing, .mark = TEST_BOTH)
 {
     CUmemGenericAllocationHandle handle = 0;
     int ends[2];
@@ -347,7 +348,7 @@ VMM_PAIR_CASE(importing)
 }
 
 /* Undefined on NVIDIA's driver, by cuda.h. */
-VMM_PAIR_CASE(stale_handles)
+VMM_PAIR_CASE(stale_handles, .mark = TEST_TWIN_STRICTER, .reason = "cuda.h leaves them undefined")
 {
     CUmemAllocationProp prop;
     int fd = -1;
@@ -363,30 +364,3 @@ VMM_PAIR_CASE(stale_handles)
             p->cu->MemGetAllocationPropertiesFromHandle(&prop, handle), CUDA_ERROR_INVALID_VALUE);
     CU_OK(p->cu->MemAddressFree(base, VMM_SIZE));
 }
-
-const test_case vmm_error_cases[] = {
-    {.name = "vmm_errors.creating", .run = creating, .mark = TEST_BOTH},
-    {.name = "vmm_errors.reserving", .run = reserving, .mark = TEST_BOTH, .own = true},
-    {.name = "vmm_errors.mapping", .run = mapping, .mark = TEST_BOTH},
-    {.name = "vmm_errors.mapped",
-     .run = mapped,
-     .mark = TEST_BOTH,
-     .reason = "of NVIDIA's driver reported",
-     .own = true},
-    {.name = "vmm_errors.past_the_reservation",
-     .run = past_the_reservation,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = "NVIDIA's driver does not see a reservation's end",
-     .own = true},
-    {.name = "vmm_errors.two_reservations",
-     .run = two_reservations,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = "reported of NVIDIA's driver; on the twin each call stays within one"},
-    {.name = "vmm_errors.retaining", .run = retaining, .mark = TEST_BOTH, .own = true},
-    {.name = "vmm_errors.exporting", .run = exporting, .mark = TEST_BOTH},
-    {.name = "vmm_errors.importing", .run = importing, .mark = TEST_BOTH},
-    {.name = "vmm_errors.stale_handles",
-     .run = stale_handles,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = "cuda.h leaves them undefined"},
-    {.name = NULL}};

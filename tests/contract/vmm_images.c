@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: images in VMM allocations, which Vulkan and CUDA (by cuImportExternalMemory)
  * map. */
+#define TEST_GROUP "vmm_images."
 #include "vmm.h"
 
 #include "images.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define POSIX_FD CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 
@@ -79,7 +77,8 @@ static void image_close(pair *p, image_in_vmm *image)
 
 /* An OPTIMAL image in it. What CUDA writes, Vulkan reads; the other way NVIDIA's driver gave other
  * bytes (measured: 118865 wrong of 128524), see every_direction. */
-VMM_PAIR_CASE(written_by_cuda)
+VMM_PAIR_CASE(written_by_cuda, .mark = TEST_BOTH,
+              .reason = "what CUDA writes; what Vulkan writes is required of the twin")
 {
     const image_format *format = &image_formats[IMAGE_RGBA8];
     const image_variant variant = {.width = 253, .height = 127, .levels = 5};
@@ -228,7 +227,8 @@ static void every_direction_of(const image_variant *variants, size_t count)
 
 #define ODD_SIZE .width = 253, .height = 127, .levels = 5
 
-static void every_direction(void)
+TEST(every_direction, .mark = TEST_BOTH,
+     .reason = "of NVIDIA's driver reported, but for Vulkan's memory")
 {
     static const image_variant variants[] = {
         {.what = "Vulkan's memory", ODD_SIZE, .vulkans = true},
@@ -246,7 +246,7 @@ static void every_direction(void)
 }
 
 /* 1024 x 1024 fills its 4 MiB: an allocation of granules is as large as the image then. */
-static void dedicated(void)
+TEST(dedicated, .mark = TEST_BOTH, .reason = "of NVIDIA's driver reported, but for Vulkan's memory")
 {
     static const image_variant variants[] = {
         {.what = "Vulkan's memory, dedicated", ODD_SIZE, .vulkans = true, .dedicated = true},
@@ -259,7 +259,7 @@ static void dedicated(void)
     every_direction_of(variants, sizeof variants / sizeof variants[0]);
 }
 
-static void compressible(void)
+TEST(compressible, .mark = TEST_BOTH, .reason = "of NVIDIA's driver reported")
 {
     static const image_variant variants[] = {{.what = "VMM", ODD_SIZE, .compressible = true},
                                              {.what = "VMM, dedicated, 1024 x 1024, one level",
@@ -277,22 +277,3 @@ static void compressible(void)
         SKIP("behind NVSwitches driver 580.159.04 crashes in cuImportExternalMemory");
     every_direction_of(variants, sizeof variants / sizeof variants[0]);
 }
-
-const test_case vmm_image_cases[] = {
-    {.name = "vmm_images.written_by_cuda",
-     .run = written_by_cuda,
-     .mark = TEST_BOTH,
-     .reason = "what CUDA writes; what Vulkan writes is required of the twin"},
-    {.name = "vmm_images.every_direction",
-     .run = every_direction,
-     .mark = TEST_BOTH,
-     .reason = "of NVIDIA's driver reported, but for Vulkan's memory"},
-    {.name = "vmm_images.dedicated",
-     .run = dedicated,
-     .mark = TEST_BOTH,
-     .reason = "of NVIDIA's driver reported, but for Vulkan's memory"},
-    {.name = "vmm_images.compressible",
-     .run = compressible,
-     .mark = TEST_BOTH,
-     .reason = "of NVIDIA's driver reported"},
-    {.name = NULL}};

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: mip tails of sparse mipmapped arrays. */
+#define TEST_GROUP "vmm_sparse."
 #include "vmm_sparse.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* 256 texels of a level by a texture of the mipmapped array: it may see what copies do not. */
 static size_t wrong_in_texture(const pair *p, CUfunction read, CUmipmappedArray mipmap,
@@ -122,7 +120,7 @@ static size_t map_with_tail(const pair *p, const sparse_procs *f, const tail_var
 }
 
 /* The first of these reads zeros from level 2 on. */
-static void mip_tail(void)
+TEST(mip_tail, .mark = TEST_BOTH)
 {
     static const tail_variant variants[] = {
         {"256 x 256, level 0 and the tail in one list", 256, ONE_LIST, 16 * TILE_BYTES, false},
@@ -146,6 +144,3 @@ static void mip_tail(void)
     CU_OK(p.cu->ModuleUnload(module));
     pair_close(&p);
 }
-
-const test_case vmm_mip_tail_cases[] = {
-    {.name = "vmm_sparse.mip_tail", .run = mip_tail, .mark = TEST_BOTH}, {.name = NULL}};

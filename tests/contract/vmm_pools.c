@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: what belongs to virtual memory management besides single allocations: ranges of
  * several devices' memory, memory pools, and stream captures meanwhile. */
+#define TEST_GROUP "vmm_pools."
 #include "vmm.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define POSIX_FD CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
@@ -59,7 +57,7 @@ static CUmemoryPool make_pool(const pair *p, const pool_procs *f, unsigned handl
     return pool;
 }
 
-static void pool_memory(void)
+TEST(pool_memory, .title = "vmm_pools.memory", .mark = TEST_BOTH)
 {
     pair p;
     const pool_procs f = pool_open(&p);
@@ -96,7 +94,7 @@ static void pool_memory(void)
     pair_close(&p);
 }
 
-static void pool_of_another_process_child(void)
+TEST(pool_of_another_process_child, .title = "vmm_pools.of_another_process_child")
 {
     const char *text = getenv("CONTRACT_POOL");
     if (text == NULL) SKIP("only as a child");
@@ -143,7 +141,7 @@ static void fabric_pool(const pair *p, const pool_procs *f)
 
 /* Without an IMEX channel the pool is made, and its export must tell. With one the bytes are the
  * pool. */
-static void pool_by_fabric(void)
+TEST(pool_by_fabric, .title = "vmm_pools.by_fabric", .mark = TEST_BOTH, .own = true)
 {
     enum { FABRIC = 8 };
     pair p;
@@ -201,7 +199,8 @@ static void pool_by_fabric(void)
 }
 
 /* To other CUDA processes it goes; to Vulkan it does not. */
-static void pool_of_another_process(void)
+TEST(pool_of_another_process, .title = "vmm_pools.of_another_process", .mark = TEST_BOTH,
+     .own = true)
 {
     pair p;
     const pool_procs f = pool_open(&p);
@@ -273,7 +272,7 @@ static void pool_of_another_process(void)
 }
 
 /* R26: one range, every other chunk another device's. */
-static void striped(void)
+TEST(striped, .title = "vmm_pools.striped_range", .mark = TEST_BOTH)
 {
     enum { CHUNKS = 4 };
     pair p;
@@ -332,7 +331,7 @@ static void striped(void)
 }
 
 /* R8: growing does not break a capture, by the same thread, in the strictest mode. */
-VMM_PAIR_CASE(during_a_capture)
+VMM_PAIR_CASE(during_a_capture, .mark = TEST_BOTH)
 {
     static const char *const calls[] = {"cuMemCreate",     "cuMemAddressReserve", "cuMemMap",
                                         "cuMemSetAccess",  "cuMemUnmap",          "cuMemRelease",
@@ -371,15 +370,3 @@ VMM_PAIR_CASE(during_a_capture)
         if (base != 0 && call != 6) CU_OK(p->cu->MemAddressFree(base, VMM_SIZE));
     }
 }
-
-const test_case vmm_pool_cases[] = {
-    {.name = "vmm_pools.memory", .run = pool_memory, .mark = TEST_BOTH},
-    {.name = "vmm_pools.by_fabric", .run = pool_by_fabric, .mark = TEST_BOTH, .own = true},
-    {.name = "vmm_pools.of_another_process",
-     .run = pool_of_another_process,
-     .mark = TEST_BOTH,
-     .own = true},
-    {.name = "vmm_pools.of_another_process_child", .run = pool_of_another_process_child},
-    {.name = "vmm_pools.striped_range", .run = striped, .mark = TEST_BOTH},
-    {.name = "vmm_pools.during_a_capture", .run = during_a_capture, .mark = TEST_BOTH},
-    {.name = NULL}};

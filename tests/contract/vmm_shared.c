@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: VMM allocations as file descriptors, to Vulkan, back to CUDA, and to another
  * process. */
+#define TEST_GROUP "vmm_shared."
 #include "vmm.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define POSIX_FD CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
@@ -65,8 +63,8 @@ static void vulkan_buffer(unsigned flags, VkDeviceSize size, VkDeviceSize offset
     pair_close(&p);
 }
 
-TEST_AS(whole_buffer, vulkan_buffer(0, SIZE, 0))
-TEST_AS(dedicated_buffer, vulkan_buffer(RAW_VK_DEDICATED, SIZE, 0))
+TEST_AS(whole_buffer, vulkan_buffer(0, SIZE, 0), .mark = TEST_BOTH, .smoke = true)
+TEST_AS(dedicated_buffer, vulkan_buffer(RAW_VK_DEDICATED, SIZE, 0), .mark = TEST_BOTH)
 
 /* A dedicated import of the size that its buffer needs, where the allocation has more. */
 static VkResult import_less(pair *p, CUmemGenericAllocationHandle handle, VkDeviceSize size,
@@ -113,7 +111,9 @@ static VkResult import_less(pair *p, CUmemGenericAllocationHandle handle, VkDevi
     return r;
 }
 
-VMM_PAIR_CASE(dedicated_buffer_of_less)
+VMM_PAIR_CASE(
+    dedicated_buffer_of_less, .mark = TEST_TWIN_STRICTER,
+    .reason = "the twin refuses each size that is not the allocation's; an H200 takes all of these")
 {
     static const VkDeviceSize sizes[] = {819200, 1, 4097, 65536, 1 << 20, VMM_SIZE - 65536};
     CUmemGenericAllocationHandle handle = vmm_create(p, VMM_SIZE, POSIX_FD);
@@ -162,7 +162,8 @@ static VkResult import_more(pair *p, int fd, VkDeviceSize size, uint32_t type, c
 }
 
 /* Vulkan imports with an allocationSize that nobody exported. */
-VMM_PAIR_CASE(vulkan_import_of_more)
+VMM_PAIR_CASE(vulkan_import_of_more, .mark = TEST_TWIN_STRICTER,
+              .reason = "of NVIDIA's driver reported; lavapipe refuses what would reach beyond")
 {
     raw_vk_buffer vk;
     CUmemGenericAllocationHandle handle = vmm_create(p, VMM_SIZE, POSIX_FD);
@@ -185,10 +186,10 @@ VMM_PAIR_CASE(vulkan_import_of_more)
     CU_OK(p->cu->MemRelease(handle));
 }
 
-TEST_AS(buffer_at_an_offset, vulkan_buffer(0, 100000, 3 * 65536))
+TEST_AS(buffer_at_an_offset, vulkan_buffer(0, 100000, 3 * 65536), .mark = TEST_BOTH)
 
 /* Chunks of one vector, a buffer each: the older ones need no second import. */
-VMM_PAIR_CASE(grown)
+VMM_PAIR_CASE(grown, .mark = TEST_BOTH)
 {
     enum { CHUNKS = 3 };
     CUmemGenericAllocationHandle chunks[CHUNKS];
@@ -221,7 +222,7 @@ VMM_PAIR_CASE(grown)
 }
 
 /* The fd also goes in as external memory, dedicated or not. */
-VMM_PAIR_CASE(external_memory)
+VMM_PAIR_CASE(external_memory, .mark = TEST_BOTH)
 {
     vmm_block b;
     vmm_open(p, SIZE, POSIX_FD, &b);
@@ -242,7 +243,7 @@ VMM_PAIR_CASE(external_memory)
     vmm_close(p, &b);
 }
 
-VMM_PAIR_CASE(imported_back)
+VMM_PAIR_CASE(imported_back, .mark = TEST_BOTH)
 {
     vmm_block b;
     CUmemGenericAllocationHandle first, second;
@@ -295,7 +296,7 @@ VMM_PAIR_CASE(imported_back)
     close(other);
 }
 
-VMM_PAIR_CASE(fds_return)
+VMM_PAIR_CASE(fds_return, .mark = TEST_BOTH)
 {
     size_t before = 0;
     for (int turn = 0; turn < 20; turn++) {
@@ -316,7 +317,7 @@ VMM_PAIR_CASE(fds_return)
 
 /* In a process of its own, with the fd that CONTRACT_FD says: reads what the other one wrote, and
  * answers. */
-static void other_process_child(void)
+TEST(other_process_child)
 {
     const char *text = getenv("CONTRACT_FD");
     if (text == NULL) SKIP("only as a child");
@@ -336,7 +337,7 @@ static void other_process_child(void)
     pair_close(&p);
 }
 
-VMM_PAIR_CASE(other_process)
+VMM_PAIR_CASE(other_process, .mark = TEST_BOTH, .own = true)
 {
     vmm_block b;
     char number[16];
@@ -357,7 +358,7 @@ VMM_PAIR_CASE(other_process)
 
 /* A VkDeviceMemory's fd goes in as a VMM allocation too: culv_vk_device_desc::allow_other_gpu rests
  * on it. */
-VMM_PAIR_CASE(vulkans_memory)
+VMM_PAIR_CASE(vulkans_memory, .mark = TEST_BOTH)
 {
     raw_vk_buffer vk;
     CUmemGenericAllocationHandle handle = 0;
@@ -395,25 +396,3 @@ VMM_PAIR_CASE(vulkans_memory)
     if (fd_open(fd)) close(fd);
     raw_vk_buffer_destroy(&p->vk, &vk);
 }
-
-const test_case vmm_shared_cases[] = {
-    {.name = "vmm_shared.whole_buffer", .run = whole_buffer, .mark = TEST_BOTH, .smoke = true},
-    {.name = "vmm_shared.dedicated_buffer", .run = dedicated_buffer, .mark = TEST_BOTH},
-    {.name = "vmm_shared.dedicated_buffer_of_less",
-     .run = dedicated_buffer_of_less,
-     .mark = TEST_TWIN_STRICTER,
-     .reason =
-         "the twin refuses each size that is not the allocation's; an H200 takes all of these"},
-    {.name = "vmm_shared.vulkan_import_of_more",
-     .run = vulkan_import_of_more,
-     .mark = TEST_TWIN_STRICTER,
-     .reason = "of NVIDIA's driver reported; lavapipe refuses what would reach beyond"},
-    {.name = "vmm_shared.buffer_at_an_offset", .run = buffer_at_an_offset, .mark = TEST_BOTH},
-    {.name = "vmm_shared.grown", .run = grown, .mark = TEST_BOTH},
-    {.name = "vmm_shared.external_memory", .run = external_memory, .mark = TEST_BOTH},
-    {.name = "vmm_shared.imported_back", .run = imported_back, .mark = TEST_BOTH},
-    {.name = "vmm_shared.fds_return", .run = fds_return, .mark = TEST_BOTH},
-    {.name = "vmm_shared.other_process", .run = other_process, .mark = TEST_BOTH, .own = true},
-    {.name = "vmm_shared.other_process_child", .run = other_process_child},
-    {.name = "vmm_shared.vulkans_memory", .run = vulkans_memory, .mark = TEST_BOTH},
-    {.name = NULL}};

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: sparse arrays and mipmapped arrays, mapped on tile pools (R22). */
+#define TEST_GROUP "vmm_sparse."
 #include "vmm_sparse.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static void proc(const raw_cuda *cu, const char *name, void *function)
 {
@@ -135,7 +133,7 @@ static void report_properties(const char *what, CUresult result,
            found->tileExtent.depth, found->miptailFirstLevel, found->miptailSize, found->flags);
 }
 
-static void properties(void)
+TEST(properties, .mark = TEST_BOTH)
 {
     static const struct {
         const char *what;
@@ -198,7 +196,7 @@ static void properties(void)
 }
 
 /* Tiles hold what is put there, and the pool's memory keeps it for the next tile. */
-static void array_tiles(void)
+TEST(array_tiles, .mark = TEST_BOTH)
 {
     enum { WIDTH = 256, HEIGHT = 128 };
     pair p;
@@ -245,7 +243,7 @@ static void array_tiles(void)
 }
 
 /* [measure] */
-static void two_in_a_list(void)
+TEST(two_in_a_list, .mark = TEST_BOTH, .reason = "of NVIDIA's driver reported")
 {
     enum { WIDTH = 256, HEIGHT = 128 };
     pair p;
@@ -279,7 +277,7 @@ static void report(const pair *p, const char *what, CUresult result, CUresult tw
     if (p->cu->software) CU_IS(result, twin);
 }
 
-static void refusals(void)
+TEST(refusals, .mark = TEST_BOTH, .reason = "of NVIDIA's driver reported")
 {
     pair p;
     CUarray array, plain, flat = NULL;
@@ -359,7 +357,7 @@ static void refusals(void)
 }
 
 /* What is written there is lost, and zeros are read. */
-static void where_nothing_is_mapped(void)
+TEST(where_nothing_is_mapped, .mark = TEST_BOTH)
 {
     enum { SIDE = 128 };
     pair p;
@@ -397,19 +395,3 @@ static void where_nothing_is_mapped(void)
     free(words);
     pair_close(&p);
 }
-
-const test_case vmm_sparse_cases[] = {
-    {.name = "vmm_sparse.properties", .run = properties, .mark = TEST_BOTH},
-    {.name = "vmm_sparse.array_tiles", .run = array_tiles, .mark = TEST_BOTH},
-    {.name = "vmm_sparse.two_in_a_list",
-     .run = two_in_a_list,
-     .mark = TEST_BOTH,
-     .reason = "of NVIDIA's driver reported"},
-    {.name = "vmm_sparse.refusals",
-     .run = refusals,
-     .mark = TEST_BOTH,
-     .reason = "of NVIDIA's driver reported"},
-    {.name = "vmm_sparse.where_nothing_is_mapped",
-     .run = where_nothing_is_mapped,
-     .mark = TEST_BOTH},
-    {.name = NULL}};

@@ -5,9 +5,6 @@
 #include "fuzz.h"
 #include "harness.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 enum { LONGEST = 4096, MOST_INPUTS = 4096 };
 
 static struct {
@@ -87,7 +84,7 @@ static void close_target(void)
         free(inputs[--input_count].data);
 }
 
-static void corpus(void)
+TEST(corpus)
 {
     open_target();
     for (unsigned i = 0; i < input_count; i++)
@@ -105,7 +102,7 @@ static uint32_t next(uint64_t *state)
     return (uint32_t)(*state >> 32);
 }
 
-static void mutated(void)
+TEST(mutated)
 {
     uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
     uint8_t buffer[LONGEST];
@@ -127,7 +124,3 @@ static void mutated(void)
     }
     close_target();
 }
-
-static const test_case cases[] = {
-    {.name = "corpus", .run = corpus}, {.name = "mutated", .run = mutated}, {.name = NULL}};
-TEST_SUITE(cases);

@@ -2,9 +2,6 @@
 /* Scenes in which nothing can be shared. */
 #include "fallback_scene.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 int scene_draws;
 
 void scene_open_bare(scene *s, scene_kind kind)

@@ -5,8 +5,6 @@
 #include <culvert/dlpack.h>
 #include <culvert/torch.h>
 
-#include <string.h>
-
 #define CHUNK (UINT64_C(2) << 20)
 
 /* What the paths share; each uses some of it. [0] is the first thread's, [1] the other one's. */
@@ -264,25 +262,13 @@ static void block_works(void)
 
 static const gaps_path blocks = {make_block, free_block, take_block, block_works, .least = {2, 2}};
 
+/* What a round leaves would be the next one's. */
 #define CASE(path)                                                                                 \
-    static void path##_in_gaps(void)                                                               \
-    {                                                                                              \
-        gaps_all(&(path));                                                                         \
-    }
+    TEST_AS(path##_in_gaps, gaps_all(&(path)), .title = "gaps." #path, .time_limit = 300,          \
+            .own = true)
 CASE(kernels_get)
 CASE(launches)
 CASE(adopts)
 CASE(tensors)
 CASE(grows)
 CASE(blocks)
-
-/* What a round leaves would be the next one's. */
-#define ROW(path)                                                                                  \
-    {                                                                                              \
-        .name = "gaps." #path, .run = path##_in_gaps, .time_limit = 300, .own = true               \
-    }
-static const test_case cases[] = {
-    ROW(kernels_get), ROW(launches), ROW(adopts),    ROW(tensors),
-    ROW(grows),       ROW(blocks),   {.name = NULL},
-};
-TEST_SUITE(cases);

@@ -2,10 +2,6 @@
 /* See image_stage.h. */
 #include "image_stage.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* The stage ------------------------------------------------------------------------------------ */
 
 void stage_open(stage *s)

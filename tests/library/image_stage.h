@@ -22,7 +22,7 @@ typedef struct stage {
 
 void stage_open(stage *s);
 void stage_close(stage *s);
-#define IMAGE_CASE(name) TEST_ON(stage, s, stage_open(s), stage_close(s), name)
+#define IMAGE_CASE(...) TEST_ON(stage, s, stage_open(s), stage_close(s), __VA_ARGS__)
 /* Families whose queues copy any region of an image (video queues need not). */
 bool stage_copies(const stage *s, uint32_t queue);
 /* Ends and submits what Vulkan does with an image, between CUDA's last signal and the next wait;

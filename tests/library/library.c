@@ -4,9 +4,6 @@
 
 #include <dlfcn.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* Errors --------------------------------------------------------------------------------------- */

@@ -73,8 +73,8 @@ void lib_open_culvert(lib_world *w);
  * validation messages. */
 void lib_close(lib_world *w);
 /* Cases in such worlds (TEST_ON). */
-#define LIB_CASE(name)        TEST_ON(lib_world, w, lib_open(w), lib_close(w), name)
-#define LIB_VULKAN_CASE(name) TEST_ON(lib_world, w, lib_open_vulkan(w), lib_close(w), name)
+#define LIB_CASE(...)        TEST_ON(lib_world, w, lib_open(w), lib_close(w), __VA_ARGS__)
+#define LIB_VULKAN_CASE(...) TEST_ON(lib_world, w, lib_open_vulkan(w), lib_close(w), __VA_ARGS__)
 /* The attachment and the device alone, while Vulkan's objects (and the fds they hold) are still
  * there. */
 void lib_close_culvert(lib_world *w);

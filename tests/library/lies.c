@@ -4,7 +4,6 @@
 #include "library.h"
 
 #include <fcntl.h>
-#include <string.h>
 
 lib_lies lib_lying;
 bool lib_saw_dedicated, lib_saw_chain;

@@ -17,9 +17,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -536,7 +533,7 @@ static const race races[] = {
      .between = gone_is_told, .judge = told_once, .alone = true},
 };
 
-static void run_named(void)
+TEST(run_named, .title = "adopted_chunk", .smoke = true)
 {
     for (size_t i = 0; i < sizeof races / sizeof races[0]; i++)
         if (strcmp(races[i].name, test_case_name()) == 0) {
@@ -547,7 +544,7 @@ static void run_named(void)
 }
 
 /* The twin alone has so many devices; the allocator keeps them open. */
-static void run_allocator(void)
+TEST(run_allocator, .title = "allocator", .own = true)
 {
     lib_with_environment("CULVERT_SOFT_DEVICES", "16");
     if (lib_driver()->SoftCounts == NULL) SKIP("the twin alone has a device for each turn");
@@ -556,23 +553,15 @@ static void run_allocator(void)
     _exit(0);
 }
 
-extern const test_case tree_cases[]; /* base/tree.c */
-
-static const test_case cases[] = {
-    {.name = "adopted_chunk", .run = run_named, .smoke = true},
-    {.name = "view_of_adopted", .run = run_named},
-    {.name = "shared_import", .run = run_named},
-    {.name = "image_array", .run = run_named},
-    {.name = "image_surface", .run = run_named},
-    {.name = "image_texture", .run = run_named},
-    {.name = "registration", .run = run_named},
-    {.name = "table_of_functions", .run = run_named},
-    {.name = "granularity", .run = run_named},
-    {.name = "format", .run = run_named},
-    {.name = "answers_of_vulkan", .run = run_named},
-    {.name = "allocator", .run = run_allocator, .own = true},
-    {.name = "vector_and_tensor", .run = run_named},
-    {.name = "vector_after_and_tensor", .run = run_named},
-    {.name = NULL},
-};
-const test_case *const test_suite_tables[] = {cases, tree_cases, NULL};
+TEST_FN(run_named, .title = "view_of_adopted")
+TEST_FN(run_named, .title = "shared_import")
+TEST_FN(run_named, .title = "image_array")
+TEST_FN(run_named, .title = "image_surface")
+TEST_FN(run_named, .title = "image_texture")
+TEST_FN(run_named, .title = "registration")
+TEST_FN(run_named, .title = "table_of_functions")
+TEST_FN(run_named, .title = "granularity")
+TEST_FN(run_named, .title = "format")
+TEST_FN(run_named, .title = "answers_of_vulkan")
+TEST_FN(run_named, .title = "vector_and_tensor")
+TEST_FN(run_named, .title = "vector_after_and_tensor")

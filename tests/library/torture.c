@@ -6,9 +6,6 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* In the static library of a build with tests. */
@@ -195,6 +192,15 @@ void torture_alive(bool hit)
     if (torture.path->alive != NULL) torture.path->alive();
 }
 
+void torture_close(CUstream stream)
+{
+    lib_world *w = &torture.w;
+    DO(culv_vk_detach(&w->attachment));
+    lib_stream_destroy(w, stream);
+    DO(culv_device_close(&w->device));
+    REQUIRE(w->attachment == NULL && w->device == NULL);
+}
+
 typedef struct totals {
     size_t fds, threads;
     culv_soft_counts cuda;
@@ -271,6 +277,8 @@ static void mend_a_lost_reference(void)
  * together with what is in it, so that context is not held then: it goes with the last device. */
 static void begin(const torture_path *path, bool hold)
 {
+    if (path->unvalidated && strstr(test_case_name(), ".vulkan_") != NULL)
+        lib_with_option("--validation=off");
     memset(&torture, 0, sizeof torture);
     torture.path = path;
     if (path->one_address)

@@ -15,8 +15,7 @@
  *   static void run(void) { ... TRY(culv_x_create(..., &x), false, no_x); ...
  *   DO(culv_x_destroy(&x)); ... }
  *   static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {4, 2, 3}};
- *   TORTURE_FUNCTIONS(path)
- *   static const test_case cases[] = {TORTURE_ROWS("x", path), {.name = NULL}}; */
+ *   TORTURE_CASES("x", path) */
 #ifndef CULVERT_TESTS_LIBRARY_TORTURE_H_
 #define CULVERT_TESTS_LIBRARY_TORTURE_H_
 
@@ -37,6 +36,9 @@ typedef struct torture_path {
      * what there is at that point of run(). */
     void (*alive)(void);
     bool one_address; /* Vulkan is opened for that */
+    /* Vulkan's calls fail without the validation layer, which asks for formats, buffers and
+     * pointers itself: its calls are not to be failed. */
+    bool unvalidated;
     /* Failures of each kind that calls must at least answer with */
     unsigned least[TORTURE_VICTIMS];
 } torture_path;
@@ -115,33 +117,24 @@ void torture_all(const torture_path *path, torture_victim victim, int code);
         torture_alive(torture_disarm());                                                           \
     } while (0)
 
-/* The kinds of failure, each a case: X(path, name, victim, code). */
-#define TORTURE_KINDS(X, path)                                                                     \
-    X(path, cuda_out_of_memory, TORTURE_CUDA_CALL, CUDA_ERROR_OUT_OF_MEMORY)                       \
-    X(path, cuda_invalid_value, TORTURE_CUDA_CALL, CUDA_ERROR_INVALID_VALUE)                       \
-    X(path, cuda_unknown, TORTURE_CUDA_CALL, CUDA_ERROR_UNKNOWN)                                   \
-    X(path, cuda_illegal_address, TORTURE_CUDA_CALL, CUDA_ERROR_ILLEGAL_ADDRESS)                   \
-    X(path, vulkan_out_of_memory, TORTURE_VULKAN_CALL, VK_ERROR_OUT_OF_HOST_MEMORY)                \
-    X(path, vulkan_device_lost, TORTURE_VULKAN_CALL, VK_ERROR_DEVICE_LOST)                         \
-    X(path, vulkan_unknown, TORTURE_VULKAN_CALL, VK_ERROR_UNKNOWN)                                 \
-    X(path, allocations, TORTURE_ALLOCATION, 0)
-#define TORTURE_FUNCTION_(path, kind, victim, code)                                                \
-    static void path##_##kind(void)                                                                \
-    {                                                                                              \
-        torture_all(&(path), victim, code);                                                        \
-    }
-#define TORTURE_FUNCTIONS(path) TORTURE_KINDS(TORTURE_FUNCTION_, path)
-/* Rows of a table of cases, PREFIX.cuda_out_of_memory and so on; the prefix is a string. */
-#define TORTURE_ROW_(path, prefix, kind)                                                           \
-    {                                                                                              \
-        .name = prefix "." #kind, .run = path##_##kind, .time_limit = 300, .own = true             \
-    }
-#define TORTURE_ROWS(prefix, path)                                                                 \
-    TORTURE_ROW_(path, prefix, cuda_out_of_memory),                                                \
-        TORTURE_ROW_(path, prefix, cuda_invalid_value), TORTURE_ROW_(path, prefix, cuda_unknown),  \
-        TORTURE_ROW_(path, prefix, cuda_illegal_address),                                          \
-        TORTURE_ROW_(path, prefix, vulkan_out_of_memory),                                          \
-        TORTURE_ROW_(path, prefix, vulkan_device_lost),                                            \
-        TORTURE_ROW_(path, prefix, vulkan_unknown), TORTURE_ROW_(path, prefix, allocations)
+/* The end of a path: the stream, the attachment and the device. */
+void torture_close(CUstream stream);
+
+/* The kinds of failure, each a case, PREFIX.cuda_out_of_memory and so on; the prefix is a string.
+ * The second is for what has nothing of Vulkan's in it. */
+#define TORTURE_CASES(prefix, path)                                                                \
+    TORTURE_CUDA_CASES(prefix, path)                                                               \
+    TORTURE_CASE_(prefix, path, vulkan_out_of_memory, VULKAN_CALL, VK_ERROR_OUT_OF_HOST_MEMORY)    \
+    TORTURE_CASE_(prefix, path, vulkan_device_lost, VULKAN_CALL, VK_ERROR_DEVICE_LOST)             \
+    TORTURE_CASE_(prefix, path, vulkan_unknown, VULKAN_CALL, VK_ERROR_UNKNOWN)
+#define TORTURE_CUDA_CASES(prefix, path)                                                           \
+    TORTURE_CASE_(prefix, path, cuda_out_of_memory, CUDA_CALL, CUDA_ERROR_OUT_OF_MEMORY)           \
+    TORTURE_CASE_(prefix, path, cuda_invalid_value, CUDA_CALL, CUDA_ERROR_INVALID_VALUE)           \
+    TORTURE_CASE_(prefix, path, cuda_unknown, CUDA_CALL, CUDA_ERROR_UNKNOWN)                       \
+    TORTURE_CASE_(prefix, path, cuda_illegal_address, CUDA_CALL, CUDA_ERROR_ILLEGAL_ADDRESS)       \
+    TORTURE_CASE_(prefix, path, allocations, ALLOCATION, 0)
+#define TORTURE_CASE_(prefix, path, kind, victim, code)                                            \
+    TEST_AS(path##_##kind, torture_all(&(path), TORTURE_##victim, code),                           \
+            .title = prefix "." #kind, .time_limit = 300, .own = true)
 
 #endif

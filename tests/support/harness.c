@@ -13,9 +13,6 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -450,16 +447,18 @@ void test_require_eq_bytes(const char *file, int line, const char *actual_text, 
 
 /* Cases ---------------------------------------------------------------------------------------- */
 
+static test_case *first_case, **last_case = &first_case;
+
+void test_add(test_case *c)
+{
+    if (c->title != NULL) c->name = c->title;
+    *last_case = c;
+    last_case = &c->next;
+}
+
 static const test_case *next_case(const test_case *after)
 {
-    bool found = after == NULL;
-    for (const test_case *const *table = test_suite_tables; *table != NULL; table++) {
-        for (const test_case *c = *table; c->name != NULL; c++) {
-            if (found) return c;
-            found = c == after;
-        }
-    }
-    return NULL;
+    return after == NULL ? first_case : after->next;
 }
 
 static unsigned time_limit(const test_case *c)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A small test harness with its own main: tables of cases, run alone or many in one process.
+/* A small test harness with its own main: cases, run alone or many in one process.
  *
  *   prog CASE            runs one case in this process: exit 0 passed, 77 skipped, else failed
  *   prog CASE|GLOB...    runs those cases in children: "own" cases one a process, the others
@@ -28,6 +28,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define TEST_SKIPPED    77
 #define TEST_PATH_MAX   4096
@@ -47,6 +50,7 @@ typedef enum test_mark {
 
 typedef struct test_case {
     const char *name;  /* letters, digits, dots and underscores */
+    const char *title; /* in place of the name that TEST() gives it; NULL: none */
     void (*run)(void); /* returns when it passed */
     test_mark mark;
     const char *reason;  /* why the mark is what it is */
@@ -60,24 +64,54 @@ typedef struct test_case {
      * a GPU later processes may suffer: a bundle's runner takes it last. Has a process for itself.
      * On the twin a case without this in which something faults fails. */
     bool faults;
+    struct test_case *next; /* of the program's; the harness sets it */
 } test_case;
 
-/* A program defines this: its tables, the list ended by NULL, each table by a case without a
- * name. */
-extern const test_case *const test_suite_tables[];
-/* For a program of one table. */
-#define TEST_SUITE(table) const test_case *const test_suite_tables[] = {(table), NULL}
+/* Before main(), in the order of the program's files and of the cases in each. */
+void test_add(test_case *c);
+
+/* What the names of a file's cases begin with; a file defines it before its first include. */
+#ifndef TEST_GROUP
+#    define TEST_GROUP ""
+#endif
+
+/* A case, which TEST_GROUP and its function name, and what else is true of it:
+ *   TEST(shrinks, .own = true, .time_limit = 300)
+ *   {
+ *       REQUIRE(shrunk());
+ *   } */
+#define TEST(...) TEST_(__VA_ARGS__, .next = NULL)
+#define TEST_(function, ...)                                                                       \
+    TEST_ADD_(function##_adds, function, __VA_ARGS__)                                              \
+    static void function(void)
+/* The same of a function that is there. */
+#define TEST_FN(...)           TEST_FN_(__LINE__, __VA_ARGS__, .next = NULL)
+#define TEST_FN_(line, ...)    TEST_FN_AT_(line, __VA_ARGS__)
+#define TEST_FN_AT_(line, ...) TEST_ADD_(adds_##line, __VA_ARGS__)
+#define TEST_ADD_(add, function, ...)                                                              \
+    static void function(void);                                                                    \
+    __attribute__((constructor)) static void add(void)                                             \
+    {                                                                                              \
+        static test_case c = {.name = TEST_GROUP #function, .run = function, __VA_ARGS__};         \
+        test_add(&c);                                                                              \
+    }
+#define TEST_FIRST(...)         TEST_FIRST_(__VA_ARGS__, 0)
+#define TEST_FIRST_(first, ...) first
+#define TEST_REST(...)          TEST_REST_(__VA_ARGS__, .next = NULL)
+#define TEST_REST_(first, ...)  __VA_ARGS__
 
 /* Begins a case that has a stage of its own: `open`, the body that follows, `close`. All three know
  * the stage as the pointer `stage`. A suite gives it a shorter name:
- *   #define VMM_CASE(name) TEST_ON(vmm_stage, s, vmm_stage_open(s), vmm_stage_close(s), name)
- *   VMM_CASE(shrinks)
+ *   #define VMM_CASE(...) TEST_ON(vmm_stage, s, vmm_stage_open(s), vmm_stage_close(s), __VA_ARGS__)
+ *   VMM_CASE(shrinks, .smoke = true)
  *   {
  *       REQUIRE(s->device != NULL);
  *   } */
-#define TEST_ON(type, stage, open, close, name)                                                    \
+#define TEST_ON(type, stage, open, close, ...)                                                     \
+    TEST_ON_(type, stage, open, close, __VA_ARGS__, .next = NULL)
+#define TEST_ON_(type, stage, open, close, name, ...)                                              \
     static void name##_on(type *stage);                                                            \
-    static void name(void)                                                                         \
+    TEST_(name, __VA_ARGS__)                                                                       \
     {                                                                                              \
         type stage##_itself, *const stage = &stage##_itself;                                       \
         open;                                                                                      \
@@ -89,8 +123,9 @@ extern const test_case *const test_suite_tables[];
 /* A case that is one call with its own values, where several share a function:
  *   TEST_AS(two_lanes, lanes(2))
  *   TEST_AS(four_lanes, lanes(4)) */
-#define TEST_AS(name, call)                                                                        \
-    static void name(void)                                                                         \
+#define TEST_AS(name, ...) TEST_AS_(name, __VA_ARGS__, .next = NULL)
+#define TEST_AS_(name, call, ...)                                                                  \
+    TEST_(name, __VA_ARGS__)                                                                       \
     {                                                                                              \
         call;                                                                                      \
     }
@@ -184,6 +219,11 @@ void test_require_eq_bytes(const char *file, int line, const char *actual_text, 
 
 #define FAIL(...)     test_fail(__FILE__, __LINE__, __VA_ARGS__)
 #define REQUIRE(cond) ((cond) ? (void)0 : test_fail(__FILE__, __LINE__, "%s", #cond))
+/* A row of a table, which takes no line for each value. */
+#define TEST_ROW(...)                                                                              \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
 /* Integers, enums and booleans of any type; both values are printed. */
 #define REQUIRE_EQ(actual, expected)                                                               \
     test_require_eq(__FILE__, __LINE__, #actual, #expected, (int64_t)(actual), (int64_t)(expected))

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The harness tested by itself: each way out of a case, taken in a forked child. */
+#define TEST_GROUP "harness."
 #include "harness.h"
 
 #include "allowed.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,7 +85,7 @@ static void does_hang(void)
         pause();
 }
 
-static void outcomes(void)
+TEST(outcomes, .own = true)
 {
     char text[4096];
     REQUIRE_EQ(outcome(does_pass, text), 0);
@@ -107,13 +105,13 @@ static void outcomes(void)
     REQUIRE(strstr(text, "hangs") != NULL && strstr(text, "harness.outcomes") != NULL);
 }
 
-static void children(void)
+TEST(children, .own = true)
 {
     REQUIRE_EQ(test_run_child("harness.paths"), 0);
     REQUIRE_EQ(test_run_child("harness.no_such_case"), 2);
 }
 
-static void paths(void)
+TEST(paths)
 {
     char path[TEST_PATH_MAX];
     test_path(path, "bin/tests/harness");
@@ -180,7 +178,7 @@ static void require_told(const char *text, const char *after, const char *before
 }
 
 /* Each case of planted.c is blamed, or praised, for its own doing, and the rest still runs. */
-static void many(void)
+TEST(many, .own = true, .smoke = true)
 {
     REQUIRE_EQ(run_planted("bin/tests/harness-planted", "--quiet"), 1);
     require_line("PASS planted.first (");
@@ -212,7 +210,7 @@ static void many(void)
 #define ANSWERS "--quiet --answers=share/culvert/planted-answers "
 
 /* An answer that is another one, missing, never recorded, or told as different and not so. */
-static void answers(void)
+TEST(answers, .own = true)
 {
     REQUIRE_EQ(run_planted("bin/tests/harness-answers", ANSWERS "--as=nvidia"), 1);
     require_line("ANSWER planted.all_right | code | CUDA_SUCCESS");
@@ -252,7 +250,7 @@ static void answers(void)
 }
 
 /* Of validation messages. Each condition of a line must hold, and the id be the whole one. */
-static void allowances(void)
+TEST(allowances)
 {
     enum { OLD = 1u << 22 | 4u << 12 | 309, NEW = 1u << 22 | 5u << 12 };
     char path[] = "/tmp/culvert-allowed-XXXXXX";
@@ -287,12 +285,3 @@ static void allowances(void)
         if (no[i]) FAIL("row %zu was allowed", i);
     REQUIRE(!test_message_allowed(path, "VUID-plain", "", OLD)); /* the file is gone */
 }
-
-static const test_case cases[] = {{.name = "harness.allowances", .run = allowances},
-                                  {.name = "harness.outcomes", .run = outcomes, .own = true},
-                                  {.name = "harness.children", .run = children, .own = true},
-                                  {.name = "harness.many", .run = many, .own = true, .smoke = true},
-                                  {.name = "harness.answers", .run = answers, .own = true},
-                                  {.name = "harness.paths", .run = paths},
-                                  {.name = NULL}};
-TEST_SUITE(cases);

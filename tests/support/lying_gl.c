@@ -5,8 +5,6 @@
 #include <GL/glext.h>
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 
 lying_gl_lies lying_gl;
 

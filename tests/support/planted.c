@@ -3,7 +3,6 @@
 #include "harness.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -23,19 +22,21 @@ static void planted(void)
     printf("in process %d\n", (int)getpid());
 }
 
-static void planted_pass(void)
+TEST(planted_pass, .title = "planted.first")
 {
     planted();
     MEASURED("planted", "%d", (int)getpid());
 }
 
-static void planted_fail(void)
+TEST(planted_fail, .title = "planted.fails")
 {
     planted();
     FAIL("planted");
 }
 
-static void planted_crash(void)
+TEST_FN(planted_pass, .title = "planted.second")
+
+TEST(planted_crash, .title = "planted.crashes")
 {
     planted();
     signal(SIGSEGV, SIG_DFL); /* not a sanitizer's */
@@ -43,7 +44,7 @@ static void planted_crash(void)
 }
 
 /* A process that it started hangs as well. */
-static void planted_hang(void)
+TEST(planted_hang, .title = "planted.hangs", .time_limit = 1)
 {
     planted();
     if (fork() == 0) {
@@ -56,7 +57,7 @@ static void planted_hang(void)
         pause();
 }
 
-static void planted_deaf_hang(void)
+TEST(planted_deaf_hang, .title = "planted.is_deaf", .time_limit = 1)
 {
     planted();
     signal(SIGALRM, SIG_IGN);
@@ -64,47 +65,34 @@ static void planted_deaf_hang(void)
         pause();
 }
 
-static void planted_skip(void)
+TEST(planted_skip, .title = "planted.skips")
 {
     planted();
     SKIP("planted, before anything");
 }
 
-static void planted_late_skip(void)
+TEST_FN(planted_pass, .title = "planted.third")
+
+TEST(planted_late_skip, .title = "planted.skips_late")
 {
     planted();
     dirty = true;
     SKIP("planted, in the middle");
 }
 
-static void planted_litter(void)
+TEST(planted_litter, .title = "planted.litters")
 {
     planted();
     dirty = true;
 }
 
-static void planted_own(void)
+TEST(planted_own, .title = "planted.asks_for_it")
 {
     planted();
     test_wants_own_process();
     MEASURED("planted_own", "%d", (int)getpid());
 }
 
-static const test_case cases[] = {
-    {.name = "planted.first", .run = planted_pass},
-    {.name = "planted.fails", .run = planted_fail},
-    {.name = "planted.second", .run = planted_pass},
-    {.name = "planted.crashes", .run = planted_crash},
-    {.name = "planted.hangs", .run = planted_hang, .time_limit = 1},
-    {.name = "planted.is_deaf", .run = planted_deaf_hang, .time_limit = 1},
-    {.name = "planted.skips", .run = planted_skip},
-    {.name = "planted.third", .run = planted_pass},
-    {.name = "planted.skips_late", .run = planted_late_skip},
-    {.name = "planted.litters", .run = planted_litter},
-    {.name = "planted.asks_for_it", .run = planted_own},
-    {.name = "planted.fourth", .run = planted_pass},
-    {.name = "planted.last", .run = planted_pass},
-    {.name = "planted.alone", .run = planted_pass, .own = true},
-    {.name = NULL},
-};
-TEST_SUITE(cases);
+TEST_FN(planted_pass, .title = "planted.fourth")
+TEST_FN(planted_pass, .title = "planted.last")
+TEST_FN(planted_pass, .title = "planted.alone", .own = true)

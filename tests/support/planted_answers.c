@@ -1,36 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /* Named answers that are right and wrong on purpose: what harness.answers runs, and no suite of its
  * own. --as=twin and --as=nvidia say whose answers they are. */
+#define TEST_GROUP "planted."
 #include "answers.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static void driver(void)
 {
     test_answers_of(strcmp(test_option("as", "nvidia"), "twin") == 0);
 }
 
-static void all_right(void)
+TEST(all_right)
 {
     driver();
     ANSWER("code", "CUDA_SUCCESS");
     ANSWER("bytes wrong", "%d", 0);
 }
 
-static void success(void)
+TEST(success, .title = "planted.missing")
 {
     driver();
     ANSWER("code", "CUDA_SUCCESS");
 }
 
-static void failure(void)
+TEST(failure, .title = "planted.other")
 {
     driver();
     ANSWER("code", "CUDA_ERROR_UNKNOWN");
 }
 
-static void differs(void)
+TEST(differs)
 {
     driver();
     bool twin = strcmp(test_option("as", "nvidia"), "twin") == 0;
@@ -39,19 +37,16 @@ static void differs(void)
     if (!twin) ANSWER("only a GPU", "7");
 }
 
-static void twice(void)
+TEST(twice)
 {
     success();
     success();
 }
 
-static void nothing(void)
-{
-    driver();
-}
+TEST_AS(nothing, driver(), .title = "planted.stale_line")
 
 /* Twice the same process: its answers are taken once. */
-static void by_a_child(void)
+TEST(by_a_child)
 {
     driver();
     ANSWER("here", "1");
@@ -59,23 +54,13 @@ static void by_a_child(void)
     REQUIRE_EQ(test_run_child("planted.answering_child"), 0);
 }
 
-static void answering_child(void)
+TEST(answering_child)
 {
     if (getenv("CULVERT_TEST_ANSWERS_TO") == NULL) SKIP("only as a child");
     driver();
     ANSWER("there", "%s", "CUDA_ERROR_UNKNOWN");
 }
 
-static const test_case cases[] = {{.name = "planted.all_right", .run = all_right},
-                                  {.name = "planted.other", .run = failure},
-                                  {.name = "planted.missing", .run = success},
-                                  {.name = "planted.never_recorded", .run = success},
-                                  {.name = "planted.differs", .run = differs},
-                                  {.name = "planted.stale", .run = success},
-                                  {.name = "planted.stale_line", .run = nothing},
-                                  {.name = "planted.unknown_yet", .run = failure},
-                                  {.name = "planted.twice", .run = twice},
-                                  {.name = "planted.by_a_child", .run = by_a_child},
-                                  {.name = "planted.answering_child", .run = answering_child},
-                                  {.name = NULL}};
-TEST_SUITE(cases);
+TEST_FN(success, .title = "planted.never_recorded")
+TEST_FN(success, .title = "planted.stale")
+TEST_FN(failure, .title = "planted.unknown_yet")

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
 #define FAR_MS 20000u /* long enough for any machine; only a failure takes it */

@@ -8,9 +8,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define WHY_SIZE (TEST_PATH_MAX + 128)

@@ -14,7 +14,6 @@
 
 #include <cuda.h>
 #include <cudaTypedefs.h>
-#include <stdbool.h>
 
 /* Not in cudaTypedefs.h of CUDA 12.8 (or of any version). */
 typedef CUresult(CUDAAPI *PFN_cuCtxRecordEvent_v12050)(CUcontext context, CUevent event);

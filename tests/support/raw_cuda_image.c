@@ -2,8 +2,6 @@
 /* See raw_cuda_image.h. */
 #include "raw_cuda_image.h"
 
-#include <string.h>
-
 CUDA_ARRAY3D_DESCRIPTOR raw_cuda_array_desc(CUarray_format format, unsigned channels, size_t width,
                                             size_t height)
 {

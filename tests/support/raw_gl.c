@@ -3,9 +3,6 @@
 #include "raw_gl.h"
 
 #include <dlfcn.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 enum {
     EGL_EXTENSIONS = 0x3055,

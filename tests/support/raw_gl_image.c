@@ -2,9 +2,6 @@
 /* Images of OpenGL, written and read. */
 #include "raw_gl_image.h"
 
-#include <stdint.h>
-#include <string.h>
-
 #define ROWS(suffix, cuda_format, pixels_of, type, bytes, compat)                                  \
     {"GL_R" #suffix, GL_R##suffix, GL_RED##pixels_of, type, bytes, 1, cuda_format, compat},        \
         {"GL_RG" #suffix, GL_RG##suffix, GL_RG##pixels_of, type, 2 * (bytes), 2,                   \

@@ -8,9 +8,6 @@
 
 #include <dlfcn.h>
 #include <glob.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define VALIDATION_LAYER "VK_LAYER_KHRONOS_validation"
 #define SOFT_LAYER       "VK_LAYER_CULVERT_soft"

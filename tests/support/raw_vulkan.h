@@ -22,7 +22,6 @@
 
 #include "harness.h"
 
-#include <stdbool.h>
 #include <volk.h>
 
 /* For the process that starts the cases' processes: harness.c calls it, where there is one. */

@@ -2,8 +2,6 @@
 /* Buffers and work of the tests' own Vulkan. See raw_vulkan.h. */
 #include "raw_vulkan.h"
 
-#include <string.h>
-
 static const VkExternalMemoryHandleTypeFlagBits opaque_fd =
     VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
 static const VkBufferUsageFlags usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |

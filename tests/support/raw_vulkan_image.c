@@ -2,8 +2,6 @@
 /* Images of the tests' own Vulkan. See raw_vulkan_image.h. */
 #include "raw_vulkan_image.h"
 
-#include <string.h>
-
 static const VkExternalMemoryHandleTypeFlagBits opaque_fd =
     VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
 

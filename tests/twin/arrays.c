@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Arrays, mipmapped arrays, their copies, and those mapped on imported memory. */
+#define TEST_GROUP "arrays."
 #include "twin.h"
 
 #include "raw_cuda_image.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static void fill(unsigned char *bytes, size_t size, unsigned seed)
 {
@@ -122,7 +120,7 @@ TWIN_CASE(refusals, 0)
 }
 
 /* A rectangle goes through host, device, array, device and host memory, each with another pitch. */
-static void copies_2d(void)
+TEST(copies_2d)
 {
     enum { W = 40, H = 30, X = 3, Y = 5, CW = 29, CH = 17 }; /* texels of 4 bytes */
     unsigned char *host = malloc(W * 4 * H), back[CW * 4 * CH];
@@ -361,7 +359,7 @@ TWIN_CASE(dedicated, 0)
 }
 
 /* The context takes with it what is left in it. */
-static void context_ends(void)
+TEST(context_ends, .own = true)
 {
     unsigned char *payload;
     twin t = twin_begin(0);
@@ -408,15 +406,3 @@ TWIN_CASE(destroy_waits, CU_STREAM_NON_BLOCKING)
         CU_OK(t->cu->ArrayDestroy(to));
     }
 }
-
-const test_case twin_array_cases[] = {
-    {.name = "arrays.descriptors", .run = descriptors},
-    {.name = "arrays.refusals", .run = refusals},
-    {.name = "arrays.copies_2d", .run = copies_2d},
-    {.name = "arrays.copies_3d", .run = copies_3d},
-    {.name = "arrays.mapped", .run = mapped},
-    {.name = "arrays.dedicated", .run = dedicated},
-    {.name = "arrays.context_ends", .run = context_ends, .own = true},
-    {.name = "arrays.destroy_waits", .run = destroy_waits},
-    {.name = NULL},
-};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Binary semaphores whose other side these tests play (soft/shared/control.h). */
+#define TEST_GROUP "binaries."
 #include "twin.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -272,7 +272,7 @@ static void illegal(bool signal_twice)
 }
 
 TEST_AS(double_signal, illegal(true))
-TEST_AS(cuda_to_cuda, illegal(false))
+TEST_AS(cuda_to_cuda, illegal(false), .own = true)
 
 /* A wait that nobody will end does not keep a context from ending, and takes no signal that comes
  * too late. */
@@ -295,7 +295,7 @@ TWIN_CASE(lost, CU_STREAM_NON_BLOCKING)
     binary_close(t->cu, &b);
 }
 
-static void context_ends_while_waiting(void)
+TEST(context_ends_while_waiting, .own = true)
 {
     twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     binary b = binary_open(t.cu, false);
@@ -421,20 +421,3 @@ TWIN_CASE(every_call_fails_once, CU_STREAM_NON_BLOCKING)
     }
     REQUIRE_EQ(failures, 4);
 }
-
-const test_case twin_binary_cases[] = {
-    {.name = "binaries.both_ways", .run = both_ways},
-    {.name = "binaries.control_errors", .run = control_errors},
-    {.name = "binaries.import_errors", .run = import_errors},
-    {.name = "binaries.foreign", .run = foreign},
-    {.name = "binaries.batches_are_whole", .run = batches_are_whole},
-    {.name = "binaries.one_wait_a_signal", .run = one_wait_a_signal},
-    {.name = "binaries.double_signal", .run = double_signal},
-    {.name = "binaries.cuda_to_cuda", .run = cuda_to_cuda, .own = true},
-    {.name = "binaries.lost", .run = lost},
-    {.name = "binaries.context_ends_while_waiting", .run = context_ends_while_waiting, .own = true},
-    {.name = "binaries.destroyed_while_waiting", .run = destroyed_while_waiting},
-    {.name = "binaries.ping_pong", .run = ping_pong},
-    {.name = "binaries.every_call_fails_once", .run = every_call_fails_once},
-    {.name = NULL},
-};

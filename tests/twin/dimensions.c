@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Arrays of every dimension with their levels, made and mapped: by surfaces and by copies of every
  * direction. */
+#define TEST_GROUP "dimensions."
 #include "twin.h"
 
 #include "raw_cuda_image.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* As in dimension_kernels.cu. */
 typedef struct box {
@@ -161,7 +158,7 @@ static void check_levels(world *w, const shape *s, CUmipmappedArray mipmap, unsi
     }
 }
 
-static void every_kind(void)
+TEST(every_kind)
 {
     world w = {.t = twin_begin(CU_STREAM_NON_BLOCKING)};
     const raw_cuda *cu = w.t.cu;
@@ -191,7 +188,7 @@ static void every_kind(void)
 }
 
 /* Boundary modes in y and z, and functions of another kind than the array. */
-static void boundaries(void)
+TEST(boundaries, .faults = true)
 {
     enum { W = 3, H = 2, D = 2 };
     world w = {.t = twin_begin(CU_STREAM_NON_BLOCKING)};
@@ -240,7 +237,7 @@ static void boundaries(void)
     raw_cuda_require_empty(cu);
 }
 
-static void wrong_kinds(void)
+TEST(wrong_kinds, .faults = true)
 {
     for (size_t made = 0; made < SHAPES; made++)
         for (size_t used = 0; used < SHAPES; used++) {
@@ -305,11 +302,3 @@ TWIN_CASE(refused_maps, 0)
     }
     CU_OK(t->cu->DestroyExternalMemory(memory));
 }
-
-const test_case twin_dimension_cases[] = {
-    {.name = "dimensions.every_kind", .run = every_kind},
-    {.name = "dimensions.boundaries", .run = boundaries, .faults = true},
-    {.name = "dimensions.wrong_kinds", .run = wrong_kinds, .faults = true},
-    {.name = "dimensions.refused_maps", .run = refused_maps},
-    {.name = NULL},
-};

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Graphs and captures: what only the twin refuses, failures of every call, and many at once. What
  * both drivers do is in the contract suite. */
+#define TEST_GROUP "graphs."
 #include "twin.h"
 
 #include <dirent.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { WORDS = 256 };
@@ -148,7 +147,7 @@ TWIN_CASE(used_after_destruction, CU_STREAM_NON_BLOCKING)
 }
 
 /* A context that ends takes executable graphs, their launches and captures along; graphs stay. */
-static void context_ends(void)
+TEST(context_ends, .own = true)
 {
     twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     const raw_cuda *cu = t.cu;
@@ -244,7 +243,7 @@ TWIN_CASE(many_forks, CU_STREAM_NON_BLOCKING)
 }
 
 /* A node that faults fails the context as any kernel does. */
-static void faults(void)
+TEST(faults, .faults = true)
 {
     twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     const raw_cuda *cu = t.cu;
@@ -463,15 +462,3 @@ TWIN_CASE(crowded, CU_STREAM_NON_BLOCKING)
     CU_OK(t->cu->MemFree(words));
     CU_OK(t->cu->ModuleUnload(module));
 }
-
-const test_case twin_graph_cases[] = {
-    {.name = "graphs.stale_handles", .run = stale_handles},
-    {.name = "graphs.used_after_destruction", .run = used_after_destruction},
-    {.name = "graphs.words_of_another_context", .run = words_of_another_context},
-    {.name = "graphs.context_ends", .run = context_ends, .own = true},
-    {.name = "graphs.many_forks", .run = many_forks},
-    {.name = "graphs.faults", .run = faults, .faults = true},
-    {.name = "graphs.each_call_fails", .run = each_call_fails},
-    {.name = "graphs.crowded", .run = crowded},
-    {.name = NULL},
-};

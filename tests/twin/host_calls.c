@@ -2,12 +2,10 @@
 /* Calls that host code makes and the library does not: libraries and their kernels, variables of
  * modules, occupancy, managed memory, linkers, cooperative launches, batches of words, waits of a
  * whole context. What is not the twin's own is in the contract suite (host_calls.c there). */
+#define TEST_GROUP "host_calls."
 #include "twin.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* The whole file; freed by the caller. */
@@ -396,16 +394,3 @@ TWIN_CASE(first_forms, CU_STREAM_NON_BLOCKING)
     CU_OK(t->cu->DevicePrimaryCtxRetain(&context, 0));
     CU_OK(release(0));
 }
-
-const test_case twin_host_call_cases[] = {
-    {.name = "host_calls.library_in_two_contexts", .run = library_in_two_contexts},
-    {.name = "host_calls.variables", .run = variables},
-    {.name = "host_calls.variables_of_two_contexts", .run = variables_of_two_contexts},
-    {.name = "host_calls.library_and_context_end_at_once", .run = library_and_context_end_at_once},
-    {.name = "host_calls.code_for_gpus", .run = code_for_gpus},
-    {.name = "host_calls.occupancy_of_a_played_device", .run = occupancy_of_a_played_device},
-    {.name = "host_calls.cooperative", .run = cooperative},
-    {.name = "host_calls.context_waits", .run = context_waits},
-    {.name = "host_calls.first_forms", .run = first_forms},
-    {.name = NULL},
-};

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Entry points by version, devices, contexts, and the posing build. */
+#define TEST_GROUP "identity."
 #include "twin.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static CUresult find(const raw_cuda *cu, const char *name, int version, void **address, int *status)
@@ -18,7 +16,7 @@ static CUresult find(const raw_cuda *cu, const char *name, int version, void **a
     return result;
 }
 
-static void proc_versions(void)
+TEST(proc_versions)
 {
     const raw_cuda *cu = raw_cuda_open();
     void *address = NULL, *exported, *older, *newer;
@@ -58,7 +56,7 @@ static void proc_versions(void)
     CU_IS(cu->GetProcAddress("cuInit", NULL, 13000, 0, NULL), CUDA_ERROR_INVALID_VALUE);
 }
 
-static void attributes(void)
+TEST(attributes)
 {
     const raw_cuda *cu = raw_cuda_open();
     int value = -1;
@@ -91,7 +89,7 @@ static void *without_context(void *arg)
     return NULL;
 }
 
-TWIN_CASE(contexts, 0)
+TWIN_CASE(contexts, 0, .own = true)
 {
     PROC(t->cu, CtxCreate, 3020);
     PROC(t->cu, CtxDestroy, 4000);
@@ -134,7 +132,7 @@ TWIN_CASE(contexts, 0)
     CU_OK(t->cu->StreamCreate(&t->stream, 0));
 }
 
-static void repeated_devices(void)
+TEST(repeated_devices, .own = true)
 {
     REQUIRE_EQ(setenv("CULVERT_SOFT_DEVICES", "3", 1), 0);
     const raw_cuda *cu = raw_cuda_open();
@@ -158,7 +156,7 @@ static void repeated_devices(void)
     raw_cuda_require_empty(cu);
 }
 
-static void posing(void)
+TEST(posing, .own = true)
 {
     char path[TEST_PATH_MAX], name[256];
     void *library = dlopen(test_path(path, "lib/pose/libcuda.so.1"), RTLD_NOW | RTLD_LOCAL);
@@ -186,7 +184,7 @@ static void posing(void)
 
 /* The layer's manifest is found beside the library, and its directory added to the variable that
  * the Vulkan loader reads, once. */
-static void layer_path(void)
+TEST(layer_path, .own = true)
 {
     const raw_cuda *cu = raw_cuda_open();
     char manifest[TEST_PATH_MAX], expected[TEST_PATH_MAX * 4];
@@ -222,13 +220,3 @@ static void layer_path(void)
         REQUIRE_EQ_STR(getenv("VK_ADD_LAYER_PATH"), "/before");
     }
 }
-
-const test_case twin_identity_cases[] = {
-    {.name = "identity.proc_versions", .run = proc_versions},
-    {.name = "identity.attributes", .run = attributes},
-    {.name = "identity.contexts", .run = contexts, .own = true},
-    {.name = "identity.repeated_devices", .run = repeated_devices, .own = true},
-    {.name = "identity.posing", .run = posing, .own = true},
-    {.name = "identity.layer_path", .run = layer_path, .own = true},
-    {.name = NULL},
-};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Every image call of a small program fails once in turn, and nothing is left. */
+#define TEST_GROUP "torture."
 #include "twin.h"
 
 #include "raw_cuda_image.h"
 
-#include <string.h>
 #include <unistd.h>
 
 /* What it holds; zero = not made. */
@@ -119,8 +119,3 @@ TWIN_CASE(every_image_call_fails_once, 0)
     }
     REQUIRE_EQ(n - 1, 25); /* the calls of run(), with what raw_cuda_write_array() waits by */
 }
-
-const test_case twin_image_torture_cases[] = {
-    {.name = "torture.every_image_call_fails_once", .run = every_image_call_fails_once},
-    {.name = NULL},
-};

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Modules, launches, and faults in kernels. */
+#define TEST_GROUP "kernels."
 #include "twin.h"
 
 #include <setjmp.h>
 #include <signal.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -154,17 +152,17 @@ static void check_fault(ptrdiff_t offset)
     twin_finish(&t);
 }
 
-static void fault_far_away(void)
+TEST(fault_far_away, .faults = true)
 {
     check_fault(0x7ffffffffffc); /* no address at all, whatever the base */
 }
 
-TEST_AS(fault_past_the_end, check_fault(4096))
-TEST_AS(fault_before_the_start, check_fault(-4))
+TEST_AS(fault_past_the_end, check_fault(4096), .faults = true)
+TEST_AS(fault_before_the_start, check_fault(-4), .faults = true)
 
 /* Nothing was loaded, mapped or allocated before: registered pages that the program has taken
  * away. */
-TWIN_CASE(fault_of_the_first_work, CU_STREAM_NON_BLOCKING)
+TWIN_CASE(fault_of_the_first_work, CU_STREAM_NON_BLOCKING, .faults = true)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     void *pages = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -184,14 +182,14 @@ TWIN_CASE(fault_of_the_first_work, CU_STREAM_NON_BLOCKING)
 }
 
 /* A case in which a kernel faults and that does not say so fails, whatever else it does. */
-static void fault_child(void)
+TEST(fault_child)
 {
     if (getenv("TWIN_FAULT_CHILD") == NULL) SKIP("only as a child");
     check_fault(4096);
     printf("it came to its end\n");
 }
 
-static void fault_must_be_marked(void)
+TEST(fault_must_be_marked, .own = true)
 {
     REQUIRE_EQ(setenv("TWIN_FAULT_CHILD", "1", 1), 0);
     REQUIRE_EQ(test_run_child("kernels.fault_child"), 1);
@@ -205,7 +203,7 @@ static void own_handler(int number)
     siglongjmp(own_handler_target, number);
 }
 
-static void fault_of_the_program(void)
+TEST(fault_of_the_program, .own = true)
 {
     struct sigaction action = {.sa_handler = own_handler};
     REQUIRE_EQ(sigaction(SIGSEGV, &action, NULL), 0);
@@ -222,18 +220,3 @@ static void fault_of_the_program(void)
     CU_OK(t.cu->ModuleUnload(module));
     twin_finish(&t);
 }
-
-const test_case twin_kernel_cases[] = {
-    {.name = "kernels.scale", .run = scale},
-    {.name = "kernels.indices", .run = indices},
-    {.name = "kernels.atomics", .run = atomics},
-    {.name = "kernels.launch_errors", .run = launch_errors},
-    {.name = "kernels.fault_far_away", .run = fault_far_away, .faults = true},
-    {.name = "kernels.fault_past_the_end", .run = fault_past_the_end, .faults = true},
-    {.name = "kernels.fault_before_the_start", .run = fault_before_the_start, .faults = true},
-    {.name = "kernels.fault_of_the_first_work", .run = fault_of_the_first_work, .faults = true},
-    {.name = "kernels.fault_child", .run = fault_child},
-    {.name = "kernels.fault_must_be_marked", .run = fault_must_be_marked, .own = true},
-    {.name = "kernels.fault_of_the_program", .run = fault_of_the_program, .own = true},
-    {.name = NULL},
-};

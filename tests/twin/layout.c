@@ -2,14 +2,11 @@
 /* The layout of arrays on imported memory, against what Vulkan says of LINEAR images (llvmpipe lays
  * out both tilings alike): a change in Mesa shows here, and OPTIMAL images by their data in the
  * contract suite. */
+#define TEST_GROUP "layout."
 #include "twin.h"
 
 #include "raw_cuda_image.h"
 #include "raw_vulkan_image.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct format_row {
     VkFormat vk;
@@ -149,7 +146,7 @@ static uint32_t full_chain(uint32_t width, uint32_t height)
     return levels;
 }
 
-static void images_2d(void)
+TEST(images_2d)
 {
     static const uint32_t sizes[][2] = {{1, 1},     {1, 9},     {3, 2},     {4, 4},     {5, 5},
                                         {16, 16},   {17, 1},    {31, 33},   {64, 64},   {100, 60},
@@ -173,7 +170,7 @@ static void images_2d(void)
     close_world(&w, "layout_2d", 5 * 40);
 }
 
-static void other_dimensions(void)
+TEST(other_dimensions)
 {
     static const raw_vk_image_desc rows[] = {
         {.dimensions = 1, .width = 100},
@@ -202,9 +199,3 @@ static void other_dimensions(void)
             check_image(&w, &formats[f], rows[r]);
     close_world(&w, "layout_other_dimensions", 5 * 5);
 }
-
-const test_case twin_layout_cases[] = {
-    {.name = "layout.images_2d", .run = images_2d},
-    {.name = "layout.other_dimensions", .run = other_dimensions},
-    {.name = NULL},
-};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies, pointers, and memory imported from files that look like lavapipe's. */
+#define TEST_GROUP "memory."
 #include "twin.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -160,7 +160,7 @@ TWIN_CASE(import_errors, CU_STREAM_NON_BLOCKING)
 
 /* Another process cuts the file of an import off: the copy fails as one of memory that is not
  * there, and the process lives. No kernel was loaded before. */
-static void cut_off(void)
+TEST(cut_off, .faults = true)
 {
     twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     unsigned char *payload;
@@ -190,13 +190,3 @@ TWIN_CASE(cut_off_timeline, CU_STREAM_NON_BLOCKING)
     CU_OK(raw_cuda_import_timeline(t->cu, sealed, &semaphore));
     CU_OK(t->cu->DestroyExternalSemaphore(semaphore));
 }
-
-const test_case twin_memory_cases[] = {
-    {.name = "memory.cut_off", .run = cut_off, .faults = true},
-    {.name = "memory.cut_off_timeline", .run = cut_off_timeline},
-    {.name = "memory.copies", .run = copies},
-    {.name = "memory.pointers", .run = pointers},
-    {.name = "memory.imported", .run = imported},
-    {.name = "memory.import_errors", .run = import_errors},
-    {.name = NULL},
-};

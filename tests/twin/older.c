@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls that host code of long standing makes, and the library does not: sets of rows, copies of
  * one-dimensional arrays, callbacks, and what is a preference only. */
+#define TEST_GROUP "older."
 #include "twin.h"
 
 #include "raw_cuda_image.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum { WIDTH = 13, HEIGHT = 7, PITCH = 64 };
 
@@ -176,11 +174,3 @@ TWIN_CASE(preferences, 0)
         CU_OK(profiler());
     }
 }
-
-const test_case twin_older_cases[] = {
-    {.name = "older.sets_of_rows", .run = sets_of_rows},
-    {.name = "older.copies_of_rows", .run = copies_of_rows},
-    {.name = "older.callbacks", .run = callbacks},
-    {.name = "older.preferences", .run = preferences},
-    {.name = NULL},
-};

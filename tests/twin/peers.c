@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Two devices: peers, copies between their contexts, events across them; host memory; dma-bufs. */
+#define TEST_GROUP "peers."
 #include "twin.h"
 
 #include "raw_cuda_image.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -46,7 +45,7 @@ static void two_finish(two *w)
     raw_cuda_require_empty(w->cu);
 }
 
-static void access_between(void)
+TEST(access_between, .title = "peers.access", .own = true)
 {
     two w = two_begin();
     const raw_cuda *cu = w.cu;
@@ -102,7 +101,7 @@ static void access_between(void)
     two_finish(&w);
 }
 
-static void copies(void)
+TEST(copies, .own = true)
 {
     two w = two_begin();
     const raw_cuda *cu = w.cu;
@@ -158,7 +157,7 @@ static void copies(void)
 }
 
 /* Arrays of two devices, and boxes between an array here and memory there. */
-static void boxes(void)
+TEST(boxes, .own = true)
 {
     enum { W = 20, H = 9, D = 3, BYTES = W * 4 * H * D };
     two w = two_begin();
@@ -213,7 +212,7 @@ static void boxes(void)
 }
 
 /* A stream of one device waits for an event of the other. */
-static void events(void)
+TEST(events, .own = true)
 {
     two w = two_begin();
     const raw_cuda *cu = w.cu;
@@ -335,13 +334,3 @@ TWIN_CASE(dma_bufs, 0)
     REQUIRE(memory == NULL && twin_fd_open(desc.handle.fd));
     close(desc.handle.fd);
 }
-
-const test_case twin_peer_cases[] = {
-    {.name = "peers.access", .run = access_between, .own = true},
-    {.name = "peers.copies", .run = copies, .own = true},
-    {.name = "peers.boxes", .run = boxes, .own = true},
-    {.name = "peers.events", .run = events, .own = true},
-    {.name = "peers.host_memory", .run = host_memory},
-    {.name = "peers.dma_bufs", .run = dma_bufs},
-    {.name = NULL},
-};

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Every format of cuda.h as an array of the twin's own; planes; and a driver that is older. */
+#define TEST_GROUP "planes."
 #include "twin.h"
 
 #include "raw_cuda_image.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* By number: older cuda.h files lack the newer names. */
 typedef struct format_row {
@@ -140,7 +138,7 @@ TWIN_CASE(every_format, 0)
         }
 }
 
-TWIN_CASE(planar_rules, 0)
+TWIN_CASE(planar_rules, 0, .title = "planes.rules")
 {
     for (size_t i = 0; i < ROWS; i++) {
         const format_row *row = &rows[i];
@@ -200,7 +198,7 @@ TWIN_CASE(planar_rules, 0)
 }
 
 /* The planes' surfaces end with the image. */
-static void planes_go_with_the_image(void)
+TEST(planes_go_with_the_image, .title = "planes.go_with_the_image", .own = true)
 {
     twin t = twin_begin(0);
     const CUDA_ARRAY3D_DESCRIPTOR desc = row_desc(&rows[21], 3);
@@ -260,11 +258,3 @@ TWIN_CASE(older_driver, 0)
     CU_OK(t->cu->ArrayDestroy(array));
     t->cu->SoftPlayVersion(0);
 }
-
-const test_case twin_plane_cases[] = {
-    {.name = "planes.every_format", .run = every_format},
-    {.name = "planes.rules", .run = planar_rules},
-    {.name = "planes.go_with_the_image", .run = planes_go_with_the_image, .own = true},
-    {.name = "planes.older_driver", .run = older_driver},
-    {.name = NULL},
-};

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory pools: allocations in stream order, and pools of other processes. */
+#define TEST_GROUP "pools."
 #include "twin.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define SIZE  100000u
@@ -56,7 +55,7 @@ static CUmemoryPool make(const pools *p, CUmemAllocationHandleType types, size_t
     return pool;
 }
 
-static void in_stream_order(void)
+TEST(in_stream_order)
 {
     pools p = pools_begin();
     const raw_cuda *cu = p.t.cu;
@@ -89,7 +88,7 @@ static void in_stream_order(void)
 
 /* cuMemFreeAsync takes what cuMemAlloc made, too: the work before it uses the memory yet, and what
  * comes after it does not. */
-static void free_of_plain_memory(void)
+TEST(free_of_plain_memory)
 {
     pools p = pools_begin();
     const raw_cuda *cu = p.t.cu;
@@ -117,7 +116,7 @@ static void free_of_plain_memory(void)
 }
 
 /* Another stream that does not wait for the allocation gets nothing. */
-static void out_of_order(void)
+TEST(out_of_order, .faults = true)
 {
     pools p = pools_begin();
     const raw_cuda *cu = p.t.cu;
@@ -133,7 +132,7 @@ static void out_of_order(void)
     test_pass();
 }
 
-static void attributes(void)
+TEST(attributes)
 {
     pools p = pools_begin();
     const raw_cuda *cu = p.t.cu;
@@ -185,7 +184,7 @@ static void attributes(void)
     twin_finish(&p.t);
 }
 
-static void shared_child(void)
+TEST(shared_child)
 {
     const char *text = getenv("TWIN_POOL");
     if (text == NULL) SKIP("only as a child");
@@ -211,7 +210,7 @@ static void shared_child(void)
     twin_finish(&p.t);
 }
 
-static void shared(void)
+TEST(shared, .own = true)
 {
     pools p = pools_begin();
     const raw_cuda *cu = p.t.cu;
@@ -250,13 +249,3 @@ static void shared(void)
     CU_OK(cu->StreamSynchronize(p.t.stream));
     twin_finish(&p.t);
 }
-
-const test_case twin_pool_cases[] = {
-    {.name = "pools.in_stream_order", .run = in_stream_order},
-    {.name = "pools.free_of_plain_memory", .run = free_of_plain_memory},
-    {.name = "pools.out_of_order", .run = out_of_order, .faults = true},
-    {.name = "pools.attributes", .run = attributes},
-    {.name = "pools.shared", .run = shared, .own = true},
-    {.name = "pools.shared_child", .run = shared_child},
-    {.name = NULL},
-};

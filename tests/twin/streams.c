@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The order of work: streams, the legacy stream, events, host functions. */
+#define TEST_GROUP "streams."
 #include "twin.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <unistd.h>
 
 typedef struct step {
@@ -222,7 +222,7 @@ static void *work_beside(void *arg)
     return NULL;
 }
 
-static void per_thread_functions(void)
+TEST(per_thread_functions, .time_limit = 120)
 {
     static own_functions own;
     pthread_t thread;
@@ -308,17 +308,3 @@ TWIN_CASE(crowded, CU_STREAM_NON_BLOCKING)
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
 }
-
-const test_case twin_stream_cases[] = {
-    {.name = "streams.fifo", .run = fifo},
-    {.name = "streams.legacy_order", .run = legacy_order},
-    {.name = "streams.cross_stream_wait", .run = cross_stream_wait},
-    {.name = "streams.event_times", .run = event_times},
-    {.name = "streams.context_event", .run = context_event},
-    {.name = "streams.destroy_with_work", .run = destroy_with_work},
-    {.name = "streams.host_functions_make_no_calls", .run = host_functions_make_no_calls},
-    {.name = "streams.per_thread", .run = per_thread},
-    {.name = "streams.per_thread_functions", .run = per_thread_functions, .time_limit = 120},
-    {.name = "streams.crowded", .run = crowded},
-    {.name = NULL},
-};

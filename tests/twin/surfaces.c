@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Surface objects: what kernels store and load through them, and what they may not. */
+#define TEST_GROUP "surfaces."
 #include "twin.h"
 
 #include "raw_cuda_image.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { WIDTH = 37, HEIGHT = 21 };
 
@@ -83,7 +80,7 @@ static void check_type(const char *type, CUarray_format format, unsigned channel
     canvas_close(&c);
 }
 
-static void types(void)
+TEST(types)
 {
     check_type("uchar", CU_AD_FORMAT_UNSIGNED_INT8, 1, 1);
     check_type("uchar4", CU_AD_FORMAT_UNSIGNED_INT8, 4, 4);
@@ -95,7 +92,7 @@ static void types(void)
     check_type("uint", CU_AD_FORMAT_UNSIGNED_INT8, 4, 4); /* bytes are bytes */
 }
 
-static void clamp_and_zero(void)
+TEST(clamp_and_zero)
 {
     enum { W = WIDTH + 4, H = HEIGHT + 2 };
     float expected[HEIGHT][WIDTH], found[H][W];
@@ -166,7 +163,7 @@ static void require_fault(const char *kernel, rectangle r, CUsurfObject other, b
     raw_cuda_require_empty(c.t.cu);
 }
 
-static void faults(void)
+TEST(faults, .faults = true)
 {
     const rectangle whole = {0, 0, WIDTH, HEIGHT, MODE_TRAP, 0};
     rectangle r = whole;
@@ -186,7 +183,7 @@ static void faults(void)
 }
 
 /* A kernel with a surface that is gone, or whose array is, faults in every mode. */
-static void stale(void)
+TEST(stale, .faults = true)
 {
     rectangle r = {0, 0, WIDTH, HEIGHT, MODE_TRAP, 0};
     for (int mode = MODE_ZERO; mode <= MODE_TRAP; mode++) {
@@ -198,7 +195,7 @@ static void stale(void)
     }
 }
 
-static void handles(void)
+TEST(handles)
 {
     canvas c = canvas_open(CU_AD_FORMAT_UNSIGNED_INT8, 4, 4);
     const raw_cuda *cu = c.t.cu;
@@ -280,13 +277,3 @@ TWIN_CASE(paint, CU_STREAM_NON_BLOCKING)
     CU_OK(t->cu->ArrayDestroy(array));
     CU_OK(t->cu->ModuleUnload(module));
 }
-
-const test_case twin_surface_cases[] = {
-    {.name = "surfaces.types", .run = types},
-    {.name = "surfaces.clamp_and_zero", .run = clamp_and_zero},
-    {.name = "surfaces.faults", .run = faults, .faults = true},
-    {.name = "surfaces.stale", .run = stale, .faults = true},
-    {.name = "surfaces.handles", .run = handles},
-    {.name = "surfaces.paint", .run = paint},
-    {.name = NULL},
-};

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Texture objects: what they read, against a reference. */
+#define TEST_GROUP "textures."
 #include "textures.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define COUNT 512
 
@@ -90,7 +89,7 @@ static void check_shape(texture_room *room, const shape *s, CUaddress_mode mode,
     free((void *)(uintptr_t)image.texels);
 }
 
-static void addresses_and_filters(void)
+TEST(addresses_and_filters)
 {
     texture_room room = texture_room_open();
     for (size_t i = 0; i < SHAPES; i++)
@@ -109,7 +108,7 @@ static void addresses_and_filters(void)
 
 /* Coordinates that are nowhere, and layers that are not there, read something and touch nothing
  * else. */
-static void far_away(void)
+TEST(far_away)
 {
     static const float strange[] = {INFINITY, -INFINITY, NAN, 3e38f, -3e38f, 1e10f, -1e10f, 0.0f};
     enum { N = 8 };
@@ -139,7 +138,7 @@ static void far_away(void)
     texture_room_close(&room);
 }
 
-static void layers_are_clamped(void)
+TEST(layers_are_clamped)
 {
     const shape *s = &shapes[4];
     const CUDA_ARRAY3D_DESCRIPTOR array_desc = shape_desc(s);
@@ -168,7 +167,7 @@ static void layers_are_clamped(void)
 }
 
 /* Levels: by themselves, between two, with a bias, within clamps, from a view's first one on. */
-static void levels(void)
+TEST(levels)
 {
     enum { LEVELS = 4, STEPS = 41 };
     const CUDA_ARRAY3D_DESCRIPTOR array_desc = shape_desc(&shapes[1]);
@@ -255,7 +254,7 @@ static void levels(void)
 }
 
 /* Plain memory: by element, and as a pitched image. */
-static void memory(void)
+TEST(memory)
 {
     enum { W = 24, H = 5, PITCH = 416 };
     float texels[PITCH / 16 * H][4], found[W * H][4];
@@ -309,12 +308,3 @@ static void memory(void)
     CU_OK(cu->MemFree(pointer));
     texture_room_close(&room);
 }
-
-const test_case twin_texture_cases[] = {
-    {.name = "textures.addresses_and_filters", .run = addresses_and_filters},
-    {.name = "textures.far_away", .run = far_away},
-    {.name = "textures.layers_are_clamped", .run = layers_are_clamped},
-    {.name = "textures.levels", .run = levels},
-    {.name = "textures.memory", .run = memory},
-    {.name = NULL},
-};

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Texture objects: what is read of each format, what is refused, and what faults. */
+#define TEST_GROUP "textures."
 #include "textures.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* One texel of a 1x1 image. */
 static CUresult read_one(texture_room *room, CUarray_format format, unsigned channels,
@@ -44,7 +43,7 @@ static void require_floats(texture_room *room, CUarray_format format, unsigned c
                  expected[c]);
 }
 
-static void floats(void)
+TEST(floats)
 {
     static const uint8_t bytes[4] = {0, 255, 51, 128};
     static const int8_t signs[4] = {-128, -127, 127, 64};
@@ -85,7 +84,7 @@ static void floats(void)
     texture_room_close(&room);
 }
 
-static void integers(void)
+TEST(integers)
 {
     static const uint8_t bytes[4] = {0, 255, 51, 128};
     static const int8_t signs[4] = {-128, -1, 127, 0};
@@ -120,7 +119,7 @@ static void integers(void)
 }
 
 /* Another format of the same size, and some of the layers. */
-static void views(void)
+TEST(views)
 {
     enum { W = 3, H = 2, LAYERS = 5 };
     uint8_t texels[LAYERS][H][W][4];
@@ -362,7 +361,7 @@ static void require_fault(const char *kernel, CUarray_format format, unsigned ch
     raw_cuda_require_empty(cu);
 }
 
-static void faults(void)
+TEST(faults, .faults = true)
 {
     for (int destroyed = 1; destroyed <= 3; destroyed++)
         require_fault("read_2d_float", U8, 4, 0, 0, destroyed);
@@ -376,12 +375,3 @@ static void faults(void)
     require_fault("read_2d_int4", U8, 4, 0, INTEGER, 0); /* the other sign */
     require_fault("read_2d_uchar4", CU_AD_FORMAT_UNSIGNED_INT16, 4, 0, INTEGER, 0); /* narrower */
 }
-
-const test_case twin_texture_format_cases[] = {
-    {.name = "textures.floats", .run = floats},
-    {.name = "textures.integers", .run = integers},
-    {.name = "textures.views", .run = views},
-    {.name = "textures.settings", .run = settings},
-    {.name = "textures.faults", .run = faults, .faults = true},
-    {.name = NULL},
-};

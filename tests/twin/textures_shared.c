@@ -3,8 +3,6 @@
 #include "textures.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 texture_room texture_room_open(void)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Timeline semaphores over pages that the tests make themselves. */
+#define TEST_GROUP "timelines."
 #include "twin.h"
 
 #include <pthread.h>
@@ -143,7 +144,7 @@ TWIN_CASE(destroyed_while_waiting, CU_STREAM_NON_BLOCKING)
 }
 
 /* So does what frees memory, of any kind: no work of the context is under way any more then. */
-static void freed_while_waiting(void)
+TEST(freed_while_waiting)
 {
     static _Alignas(4096) unsigned char pages[8192];
     for (int kind = 0; kind < 3; kind++) {
@@ -177,7 +178,7 @@ static void CUDA_CB count_call(void *data)
 
 /* A wait that nobody will end does not keep a context from ending; what follows the wait does not
  * run. */
-static void context_ends_while_waiting(void)
+TEST(context_ends_while_waiting, .own = true)
 {
     twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     culv_soft_timeline *page;
@@ -191,17 +192,3 @@ static void context_ends_while_waiting(void)
     REQUIRE_EQ(atomic_load(&calls), 1);
     raw_cuda_require_empty(t.cu);
 }
-
-const test_case twin_timeline_cases[] = {
-    {.name = "timelines.wait_before_signal", .run = wait_before_signal},
-    {.name = "timelines.ping_pong", .run = ping_pong},
-    {.name = "timelines.errors", .run = errors},
-    {.name = "timelines.never_lowered", .run = never_lowered},
-    {.name = "timelines.foreign", .run = foreign},
-    {.name = "timelines.destroyed_while_waiting", .run = destroyed_while_waiting},
-    {.name = "timelines.freed_while_waiting", .run = freed_while_waiting},
-    {.name = "timelines.context_ends_while_waiting",
-     .run = context_ends_while_waiting,
-     .own = true},
-    {.name = NULL},
-};

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Every driver call of a small program fails once in turn, and nothing is left. */
+#define TEST_GROUP "torture."
 #include "twin.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* What a small program holds; zero = not made. */
@@ -71,7 +69,7 @@ static void clean(const raw_cuda *cu, held *h)
     if (h->timeline_fd >= 0) close(h->timeline_fd);
 }
 
-static void every_call_fails_once(void)
+TEST(every_call_fails_once)
 {
     const raw_cuda *cu = raw_cuda_open();
     char path[TEST_PATH_MAX];
@@ -103,7 +101,7 @@ static void every_call_fails_once(void)
     MEASURED("failed_calls", "%u", failures);
 }
 
-static void calls_are_counted(void)
+TEST(calls_are_counted)
 {
     const raw_cuda *cu = raw_cuda_open();
     const char *name;
@@ -122,13 +120,13 @@ static void calls_are_counted(void)
 }
 
 /* Fails in the child: cuInit is the first call. */
-static void environment_child(void)
+TEST(environment_child)
 {
     if (getenv("CULVERT_SOFT_FAIL_AT") == NULL) SKIP("only as a child");
     raw_cuda_open();
 }
 
-static void environment(void)
+TEST(environment, .own = true)
 {
     REQUIRE_EQ(setenv("CULVERT_SOFT_FAIL_AT", "cuda:1:CUDA_ERROR_OUT_OF_MEMORY", 1), 0);
     REQUIRE(test_run_child("torture.environment_child") != 0);
@@ -180,7 +178,7 @@ static void child_says(const char *fail_at, const char *text)
 }
 
 /* A failure that was wished for and did not come is told where the process ends. */
-static void never_failed(void)
+TEST(never_failed, .own = true)
 {
     child_says("cuda:cuMemCreate:1", "after 0 calls of cuMemCreate, and call 1 was to fail");
     child_says("cuda:cuInit:9", "after 1 calls of cuInit, and call 9 was to fail");
@@ -190,7 +188,7 @@ static void never_failed(void)
 }
 
 /* What failed is told, and so is a text that makes nothing fail. */
-static void told(void)
+TEST(told, .own = true)
 {
     child_says("cuda:cuInit:1", "call 1, cuInit, fails");
     child_says("cuda:0", "=cuda:0 is not cuda:[CALL:]N[:ERROR], ignored");
@@ -207,7 +205,7 @@ static bool takes_30_ms(const raw_cuda *cu)
     return test_now_us() - start >= 30e3;
 }
 
-static void calls_are_delayed(void)
+TEST(calls_are_delayed)
 {
     const raw_cuda *cu = raw_cuda_open();
     char long_name[65];
@@ -245,7 +243,7 @@ static void on_call(void *user, const char *call)
     CU_OK(v->cu->DeviceGetCount(&count));
 }
 
-static void calls_have_a_hook(void)
+TEST(calls_have_a_hook)
 {
     visit v = {.cu = raw_cuda_open()};
     CUdevice device;
@@ -264,13 +262,13 @@ static void calls_have_a_hook(void)
 }
 
 /* What the child's environment makes of cuDeviceGetCount. */
-static void delay_child(void)
+TEST(delay_child)
 {
     if (getenv("CULVERT_SOFT_DELAY") == NULL) SKIP("only as a child");
     REQUIRE(takes_30_ms(raw_cuda_open()));
 }
 
-static void delay_environment(void)
+TEST(delay_environment, .own = true)
 {
     static const char *const delays[] = {"cuda:cuDeviceGetCount:30",
                                          "vulkan:vkCreateDevice:x,cuda:cuInit:1,"
@@ -280,17 +278,3 @@ static void delay_environment(void)
         REQUIRE_EQ(test_run_child("torture.delay_child"), 0);
     }
 }
-
-const test_case twin_torture_cases[] = {
-    {.name = "torture.every_call_fails_once", .run = every_call_fails_once},
-    {.name = "torture.calls_are_counted", .run = calls_are_counted},
-    {.name = "torture.environment", .run = environment, .own = true},
-    {.name = "torture.never_failed", .run = never_failed, .own = true},
-    {.name = "torture.told", .run = told, .own = true},
-    {.name = "torture.environment_child", .run = environment_child},
-    {.name = "torture.calls_are_delayed", .run = calls_are_delayed},
-    {.name = "torture.calls_have_a_hook", .run = calls_have_a_hook},
-    {.name = "torture.delay_environment", .run = delay_environment, .own = true},
-    {.name = "torture.delay_child", .run = delay_child},
-    {.name = NULL},
-};

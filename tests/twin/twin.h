@@ -24,7 +24,9 @@ typedef struct twin {
 twin twin_begin(unsigned stream_flags);
 /* Destroys all that, and requires that nothing is left in the driver. */
 void twin_finish(twin *t);
-#define TWIN_CASE(name, flags) TEST_ON(twin, t, *t = twin_begin(flags), twin_finish(t), name)
+#define TWIN_CASE(name, ...)                                                                       \
+    TEST_ON_(twin, t, *t = twin_begin(TEST_FIRST(__VA_ARGS__)), twin_finish(t), name,              \
+             TEST_REST(__VA_ARGS__))
 
 culv_soft_counts twin_counts(const raw_cuda *cu);
 
@@ -42,12 +44,5 @@ void twin_timeline_set(culv_soft_timeline *page, uint64_t value);
 /* A file as lavapipe exports one, with `size` bytes of payload (and Mesa's 40 spare ones). */
 int twin_memory_fd(uint64_t size, unsigned char **payload);
 bool twin_fd_open(int fd);
-
-extern const test_case twin_identity_cases[], twin_stream_cases[], twin_kernel_cases[],
-    twin_memory_cases[], twin_timeline_cases[], twin_binary_cases[], twin_torture_cases[],
-    twin_array_cases[], twin_surface_cases[], twin_layout_cases[], twin_image_torture_cases[],
-    twin_texture_cases[], twin_texture_format_cases[], twin_dimension_cases[], twin_plane_cases[],
-    twin_graph_cases[], twin_peer_cases[], twin_vmm_cases[], twin_multicast_cases[],
-    twin_pool_cases[], twin_older_cases[], twin_host_call_cases[];
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Virtual memory management, as only the twin can be asked: counts, every call failing, played
  * devices, multicast objects. */
+#define TEST_GROUP "vmm."
 #include "twin.h"
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define GRANULE ((size_t)2 << 20)
@@ -99,7 +98,7 @@ TWIN_CASE(outlives_contexts, CU_STREAM_NON_BLOCKING)
 }
 
 /* Work that is under way when the memory goes faults; what lies beside it is untouched. */
-static void unmapped_under_work(void)
+TEST(unmapped_under_work, .faults = true)
 {
     twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     CUdeviceptr a = 0;
@@ -139,7 +138,7 @@ TWIN_CASE(limits, CU_STREAM_NON_BLOCKING)
     REQUIRE_EQ(after, before);
 }
 
-static void two_devices(void)
+TEST(two_devices, .own = true)
 {
     REQUIRE_EQ(setenv("CULVERT_SOFT_DEVICES", "2", 1), 0);
     twin t = twin_begin(CU_STREAM_NON_BLOCKING);
@@ -378,16 +377,3 @@ TWIN_CASE(threads, CU_STREAM_NON_BLOCKING)
         REQUIRE_EQ(pthread_join(thread[i], NULL), 0);
     REQUIRE_EQ(twin_counts(t->cu).virtual_mappings, 0);
 }
-
-const test_case twin_vmm_cases[] = {
-    {.name = "vmm.counted", .run = counted},
-    {.name = "vmm.outlives_contexts", .run = outlives_contexts},
-    {.name = "vmm.unmapped_under_work", .run = unmapped_under_work, .faults = true},
-    {.name = "vmm.limits", .run = limits},
-    {.name = "vmm.two_devices", .run = two_devices, .own = true},
-    {.name = "vmm.played", .run = played},
-    {.name = "vmm.every_call_fails_once", .run = every_call_fails_once},
-    {.name = "vmm.sparse_counted", .run = sparse_counted},
-    {.name = "vmm.threads", .run = threads},
-    {.name = NULL},
-};

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Multicast objects of devices that are played to have them. */
+#define TEST_GROUP "multicast."
 #include "twin.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define GRANULE ((size_t)2 << 20)
@@ -76,7 +75,7 @@ static CUresult allow(const raw_cuda *cu, CUdeviceptr pointer, size_t size)
     return cu->MemSetAccess(pointer, size, &desc, 1);
 }
 
-static void refused_without(void)
+TEST(refused_without, .own = true)
 {
     team m = team_begin();
     CUmulticastObjectProp prop = of_two();
@@ -100,7 +99,7 @@ static void refused_without(void)
     team_finish(&m);
 }
 
-static void bound(void)
+TEST(bound, .own = true)
 {
     team m = team_begin();
     const raw_cuda *cu = m.t.cu;
@@ -155,7 +154,7 @@ static void bound(void)
 }
 
 /* Only exportable memory goes into an exportable object. */
-static void exportable(void)
+TEST(exportable, .own = true)
 {
     team m = team_begin();
     CUmulticastObjectProp prop = of_two();
@@ -192,7 +191,7 @@ static void *bind_early(void *arg)
 }
 
 /* Binding waits for the last device (cuda.h), without holding up other calls. */
-static void waits_for_the_team(void)
+TEST(waits_for_the_team, .own = true)
 {
     team m = team_begin();
     const CUmulticastObjectProp prop = of_two();
@@ -210,11 +209,3 @@ static void waits_for_the_team(void)
     CU_OK(m.t.cu->MemRelease(w.object));
     team_finish(&m);
 }
-
-const test_case twin_multicast_cases[] = {
-    {.name = "multicast.refused_without", .run = refused_without, .own = true},
-    {.name = "multicast.bound", .run = bound, .own = true},
-    {.name = "multicast.exportable", .run = exportable, .own = true},
-    {.name = "multicast.waits_for_the_team", .run = waits_for_the_team, .own = true},
-    {.name = NULL},
-};

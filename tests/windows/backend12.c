@@ -7,9 +7,6 @@
 #include "shared_objects.h"
 #include "suite_prefix.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static scene native;
 
 static const GUID iid_fence = {
@@ -192,8 +189,6 @@ static uint64_t fail_at(uint64_t n)
     overlay_fail_at((unsigned)n);
     return overlay_calls();
 }
-
-const test_case backend_own_cases[] = {{.name = NULL}};
 
 const backend backend_under_test = {
     .name = "d3d12",

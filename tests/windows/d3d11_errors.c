@@ -164,8 +164,6 @@ static void bad_handles(void)
             CULV_REASON_HANDLE_REFUSED);
     /* A buffer without a mutex as one; memory as a mutex's handle type; a mutex's as a fence. */
     culv_keyed_mutex_desc mutex_desc = culv_keyed_mutex_desc_init();
-    REFUSES(culv_keyed_mutex_import_take(NULL, &mutex_desc, &mutex), CULV_ERROR_INVALID,
-            CULV_REASON_NULL_ARGUMENT);
     mutex_desc.handle = culv_handle_win32(CULV_HANDLE_D3D11_KEYED_MUTEX, handle.value.win32);
     REFUSES(culv_keyed_mutex_import_take(s.culvert, &mutex_desc, &mutex), CULV_ERROR_DRIVER,
             CULV_REASON_HANDLE_REFUSED);

@@ -13,8 +13,6 @@
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <windows.h>
 
 static const test_case *running;
@@ -171,6 +169,15 @@ static bool asked(int argc, char **argv, const char *name)
     return argc < 2;
 }
 
+static test_case *first_case, **last_case = &first_case;
+
+void test_add(test_case *c)
+{
+    if (c->title != NULL) c->name = c->title;
+    *last_case = c;
+    last_case = &c->next;
+}
+
 static bool run(const test_case *c)
 {
     const int out = setjmp(after_skip);
@@ -185,15 +192,14 @@ int main(int argc, char **argv)
 {
     unsigned passed = 0, skipped = 0;
     setvbuf(stdout, NULL, _IONBF, 0);
-    for (const test_case *const *table = test_suite_tables; *table != NULL; table++)
-        for (const test_case *c = *table; c->name != NULL; c++) {
-            if (!asked(argc, argv, c->name)) continue;
-            running = c;
-            if (run(c))
-                passed++;
-            else
-                skipped++;
-        }
+    for (const test_case *c = first_case; c != NULL; c = c->next) {
+        if (!asked(argc, argv, c->name)) continue;
+        running = c;
+        if (run(c))
+            passed++;
+        else
+            skipped++;
+    }
     printf("%u passed, %u skipped\n", passed, skipped);
     end_process(passed > 0 ? 0 : 1);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* kernels.exe: the suite of tests/twin/kernels, whose kernels are DLLs here, and how the twin opens
  * those. */
+#define TEST_GROUP "images."
 #include "stage.h"
 #include "suite_prefix.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <windows.h>
 
 const char *suite_prefix(void)
@@ -50,7 +48,7 @@ static unsigned char *read_file(const char *relative, size_t *size)
 
 /* The call is not told how long an image is: it ends where its headers say. Two of the same bytes
  * are two modules, and a file of each is there for as long as it is loaded. */
-static void from_memory(void)
+TEST(from_memory)
 {
     stage s = stage_open("wrong_kernels");
     size_t size = 0;
@@ -79,7 +77,7 @@ static void from_memory(void)
     stage_close(&s);
 }
 
-static void damaged(void)
+TEST(damaged)
 {
     stage s = stage_open("wrong_kernels");
     size_t size = 0;
@@ -109,10 +107,3 @@ static void damaged(void)
     REQUIRE_EQ(kept_files(), before);
     stage_close(&s);
 }
-
-static const test_case image_cases[] = {{.name = "images.from_memory", .run = from_memory},
-                                        {.name = "images.damaged", .run = damaged},
-                                        {.name = NULL}};
-
-const test_case *const test_suite_tables[] = {block_cases, together_cases, limit_cases,
-                                              wrong_cases, image_cases,    NULL};

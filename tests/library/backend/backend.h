@@ -16,6 +16,15 @@ typedef enum backend_lie {
     BACKEND_CLOSED,   /* exports nothing */
 } backend_lie;
 
+/* A ring with one buffer a slot. */
+enum { BACKEND_RING_WORDS = 256, BACKEND_RING_BYTES = 4 * BACKEND_RING_WORDS };
+typedef struct backend_ring {
+    uint32_t depth, fallback;
+    unsigned way;        /* below ring_ways */
+    culv_ring_side side; /* the API's */
+    const culv_ring_settings *settings;
+} backend_ring;
+
 /* Objects are the back-end's own structs. What makes one by Culvert answers Culvert's result and
  * writes *out on success alone; what is the test's own native work fails the case. Calls that a
  * back-end lacks are NULL. */
@@ -66,6 +75,19 @@ typedef struct backend {
     culv_semaphore *(*semaphore_cuda)(const void *semaphore);
     void *(*semaphore_timeline)(
         const void *semaphore); /* for timeline_signal(), _wait() and _value() alone */
+    /* Rings, in each way that the API's can go. The API's turn with a frame fills the buffer with
+     * one word, or requires it there, by the ring's end at the latest. */
+    unsigned ring_ways;
+    bool rings_of_the_twin; /* no other driver imports its timelines */
+    culv_result (*ring_create)(void *attachment, const backend_ring *desc, void **out);
+    void (*ring_destroy)(void **ring);
+    culv_ring *(*ring_core)(const void *ring);
+    culv_buffer *(*ring_buffer)(const void *ring, uint32_t slot);
+    CUdeviceptr (*ring_pointer)(const void *ring, uint32_t slot);
+    culv_result (*ring_acquire)(void *ring, uint64_t timeout, culv_ring_frame *out);
+    culv_result (*ring_release)(void *ring, culv_ring_frame *frame, uint32_t word);
+    culv_result (*ring_flush)(void *ring);
+    void (*finish)(void); /* waits for the API's own work; NULL: it has none on its way */
     /* Makes the native API's n-th call from now fail; 0: none. Returns how many it has made. NULL:
      * its calls are the CUDA driver's. */
     uint64_t (*fail_at)(uint64_t n);
@@ -86,8 +108,12 @@ typedef struct backend {
     .semaphore_create = semaphore_create, .semaphore_destroy = semaphore_destroy,                  \
     .semaphore_cuda = semaphore_cuda, .semaphore_timeline = semaphore_timeline
 
+#define BACKEND_RINGS                                                                              \
+    .ring_create = ring_create, .ring_destroy = ring_destroy, .ring_core = ring_core,              \
+    .ring_buffer = ring_buffer, .ring_pointer = ring_pointer, .ring_acquire = ring_acquire,        \
+    .ring_release = ring_release, .ring_flush = ring_flush
+
 extern const backend backend_under_test;
 /* What is true of this back-end alone; ended by a case without a name. */
-extern const test_case backend_own_cases[];
 
 #endif

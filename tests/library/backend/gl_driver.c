@@ -7,8 +7,6 @@
 
 #include "gl/gl_object.h"
 
-#include <string.h>
-
 static bool closed;
 static bool borrows; /* the test's VkDevice: 300 of its own would take long */
 static raw_gl gl;
@@ -197,18 +195,99 @@ static void *semaphore_timeline(const void *semaphore)
     return &made_timeline;
 }
 
+static culv_ring_side ring_side; /* of the ring that there is */
+
+static culv_result ring_create(void *attachment, const backend_ring *d, void **out)
+{
+    culv_gl_ring *ring = NULL;
+    culv_gl_ring_desc desc = culv_gl_ring_desc_init();
+    culv_gl_buffer_create_desc b = culv_gl_buffer_create_desc_init();
+    const culv_gl_ring_resource resource = {.buffer = &b};
+    b.size = BACKEND_RING_BYTES;
+    desc.max_depth = d->depth;
+    desc.settings = d->settings;
+    desc.resources = &resource;
+    desc.num_resources = 1;
+    desc.side = d->side;
+    desc.way = CULV_GL_WAY_MEMORY + (culv_gl_way)d->way;
+    culv_result result = culv_gl_ring_create(attachment, &desc, &ring);
+    if (result != CULV_OK) return result;
+    REQUIRE_EQ(culv_gl_ring_way(ring), desc.way);
+    REQUIRE_EQ_STR(culv_gl_ring_refusals(ring), "");
+    REQUIRE_EQ(culv_gl_ring_waits_on_host(ring),
+               desc.way == CULV_GL_WAY_STAGED ||
+                   (desc.way == CULV_GL_WAY_MEMORY && world.cu->software));
+    ring_side = d->side;
+    *out = ring;
+    return CULV_OK;
+}
+
+static void ring_destroy(void **ring)
+{
+    culv_gl_ring *mine = *ring;
+    LIB_OK(culv_gl_ring_destroy(&mine));
+    *ring = mine;
+}
+
+static culv_ring *ring_core(const void *ring)
+{
+    return culv_gl_ring_core(ring);
+}
+
+static culv_buffer *ring_buffer(const void *ring, uint32_t slot)
+{
+    return culv_gl_ring_buffer(ring, slot, 0);
+}
+
+static CUdeviceptr ring_pointer(const void *ring, uint32_t slot)
+{
+    return culv_gl_ring_pointer(ring, slot, 0);
+}
+
+static culv_result ring_acquire(void *ring, uint64_t timeout, culv_ring_frame *out)
+{
+    return culv_gl_ring_acquire(ring, timeout, out);
+}
+
+static culv_result ring_release(void *ring, culv_ring_frame *frame, uint32_t word)
+{
+    uint32_t words[BACKEND_RING_WORDS];
+    const GLuint buffer = culv_gl_ring_name(ring, frame->slot, 0);
+    if (ring_side == CULV_RING_PRODUCER) {
+        gl.ClearNamedBufferData(buffer, GL_R32UI, GL_RED_INTEGER, GL_UNSIGNED_INT, &word);
+    } else if (word != 0) {
+        raw_gl_read_buffer(&gl, buffer, words, sizeof words);
+        for (size_t i = 0; i < BACKEND_RING_WORDS; i++)
+            REQUIRE_EQ(words[i], word);
+    }
+    return culv_gl_ring_release(ring, frame);
+}
+
+static culv_result ring_flush(void *ring)
+{
+    return culv_gl_ring_flush(ring);
+}
+
+static void finish(void)
+{
+    gl.Finish();
+}
+
 /* Vulkan's calls of Culvert's own VkDevice fail in tests/gl. */
 static uint64_t fail_at(uint64_t n)
 {
     return lying_gl_fail_at(n);
 }
 
-const test_case backend_own_cases[] = {{.name = NULL}}; /* tests/gl has them */
+/* tests/gl has them */
 
 const backend backend_under_test = {
     .name = "gl",
     .memory_word = "GL memory object",
     .imports_anew = true,
     BACKEND_FUNCTIONS,
+    BACKEND_RINGS,
+    .ring_ways = 3,
+    .finish = finish,
     .fail_at = fail_at,
 };

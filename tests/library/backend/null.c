@@ -11,8 +11,6 @@
 #include "graphics/match.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 struct null_device {
     culvi_graphics base;

@@ -69,8 +69,4 @@ culv_result null_semaphore_create(null_device *device, uint64_t value, uint32_t 
                                   culv_shared_semaphore **out);
 null_timeline *null_semaphore_timeline(const culv_shared_semaphore *semaphore);
 
-/* null_ring.c: cases. */
-void null_ring_shared(void);
-void null_ring_by_host(void);
-
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The null back-end under the back-end suite. */
+#define TEST_GROUP "null."
 #include "null.h"
+#include "null_ring.h"
 #include "shared_objects.h"
 #include "suite.h"
-
-#include <stdlib.h>
 
 static null_native native;
 
@@ -164,7 +164,7 @@ static void *semaphore_timeline(const void *semaphore)
 }
 
 /* An API may have neither copies to another GPU nor copies through the host. */
-static void without_copies(void)
+TEST(without_copies)
 {
     scene s;
     void *buffer = NULL, *semaphore = NULL;
@@ -183,15 +183,18 @@ static void without_copies(void)
     native.copies_nothing = false;
 }
 
-const test_case backend_own_cases[] = {
-    {.name = "null.without_copies", .run = without_copies},
-    {.name = "null.ring_shared", .run = null_ring_shared},
-    {.name = "null.ring_by_host", .run = null_ring_by_host},
-    {.name = NULL},
-};
-
 const backend backend_under_test = {
     .name = "null",
     .memory_word = "null memory",
     BACKEND_FUNCTIONS,
+    .ring_ways = 1,
+    .rings_of_the_twin = true,
+    .ring_create = null_ring_create,
+    .ring_destroy = null_ring_destroy,
+    .ring_core = null_ring_core,
+    .ring_buffer = null_ring_buffer,
+    .ring_pointer = null_ring_pointer,
+    .ring_acquire = null_ring_acquire,
+    .ring_release = null_ring_release,
+    .ring_flush = null_ring_flush,
 };

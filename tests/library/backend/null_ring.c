@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Rings between CUDA and the null API: frames of data, in bursts, whichever side the null API
- * has. */
+/* Rings between CUDA and the null API, for suite_rings.c. */
+#include "null_ring.h"
 #include "graphics/graphics_ring.h"
 #include "null.h"
 #include "suite.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-enum { DEPTH = 4, BURST = 2, FRAMES = 21, WORDS = BYTES / 4 };
-
 /* A "command list": a frame that the null side writes or reads. */
 typedef struct job {
-    uint32_t slot, number;
+    uint32_t slot, word;
 } job;
 
 typedef struct null_ring {
     culvi_graphics_ring base;
     uint32_t fallback;
-    unsigned submissions, jobs;
-    uint32_t words[WORDS];
+    job jobs[2 * CULV_RING_MAX_DEPTH];
 } null_ring;
 
 static culv_result make_object(culvi_graphics_ring *base, const void *description, uint32_t slot,
@@ -53,17 +47,17 @@ static culv_result submit(culvi_graphics_ring *base, const culvi_graphics_work *
         const job *j = base->pending[i];
         const culv_shared_buffer *buffer =
             (const culv_shared_buffer *)base->resources[0].objects[j->slot];
+        uint32_t words[BACKEND_RING_WORDS] = {0};
+        for (size_t k = 0; k < BACKEND_RING_WORDS; k++)
+            words[k] = j->word;
         if (base->side == CULV_RING_PRODUCER) {
-            suite_pattern(ring->words, WORDS, j->number);
-            null_buffer_write(buffer, ring->words, BYTES);
-        } else {
-            memset(ring->words, 0, sizeof ring->words);
-            null_buffer_read(buffer, ring->words, BYTES);
-            REQUIRE_PATTERN(ring->words, WORDS, j->number);
+            null_buffer_write(buffer, words, BACKEND_RING_BYTES);
+            continue;
         }
-        ring->jobs++;
+        null_buffer_read(buffer, words, BACKEND_RING_BYTES);
+        for (size_t k = 0; k < BACKEND_RING_WORDS; k++)
+            REQUIRE_EQ(words[k], j->word);
     }
-    ring->submissions++;
     if (signal != 0) REQUIRE_EQ(null_timeline_signal(timeline_of(base, base->side), signal), 0);
     return CULV_OK;
 }
@@ -77,95 +71,66 @@ static const culvi_graphics_ring_api rings = {.desc = "null_ring_desc",
                                               .make_object = make_object,
                                               .submit = submit};
 
-static culv_result make_ring(const scene *s, null_ring *ring, culv_ring_side side,
-                             uint32_t fallback)
+culv_result null_ring_create(void *attachment, const backend_ring *d, void **out)
 {
-    static const uint64_t size = BYTES;
-    culv_ring_settings settings = culv_ring_settings_init();
-    settings.burst = BURST;
-    memset(ring, 0, sizeof *ring);
-    ring->fallback = fallback;
-    OK(culvi_graphics_ring_check(&rings, s->attachment, NULL, DEPTH, side, 1));
-    culvi_graphics_ring_init(&ring->base, &rings, s->attachment, DEPTH, side, "null ring");
-    culv_result result = culvi_graphics_ring_make_timelines(&ring->base, fallback);
+    static const uint64_t size = BACKEND_RING_BYTES;
+    null_ring *ring = calloc(1, sizeof *ring);
+    REQUIRE(ring != NULL);
+    ring->fallback = d->fallback;
+    OK(culvi_graphics_ring_check(&rings, attachment, NULL, d->depth, d->side, 1));
+    culvi_graphics_ring_init(&ring->base, &rings, attachment, d->depth, d->side, "null ring");
+    culv_result result = culvi_graphics_ring_make_timelines(&ring->base, d->fallback);
     if (result == CULV_OK)
         result = culvi_graphics_ring_make_resource(&ring->base, &size, false, true);
-    if (result == CULV_OK) result = culvi_graphics_ring_make_core(&ring->base, &settings);
-    if (result != CULV_OK) culvi_graphics_ring_unmake(&ring->base);
-    return result;
-}
-
-static void turn_cuda(const scene *s, null_ring *ring)
-{
-    const culv_ring_side side = culvi_graphics_ring_cuda_side(&ring->base);
-    culv_ring_frame f;
-    OK(culv_ring_acquire_on(ring->base.core, side, s->stream, TEST_FAR_MS * UINT64_C(1000000), &f));
-    culv_buffer *cuda = culv_shared_buffer_cuda(
-        (const culv_shared_buffer *)ring->base.resources[0].objects[f.slot]);
-    if (side == CULV_RING_CONSUMER) OK(culv_buffer_download(cuda, s->stream));
-    suite_finish(s); /* the copies of this test wait for no stream */
-    if (side == CULV_RING_PRODUCER) {
-        suite_pattern(ring->words, WORDS, (uint32_t)f.number);
-        suite_upload(s, culv_buffer_pointer(cuda), ring->words, BYTES);
-        OK(culv_buffer_upload(cuda, s->stream));
-    } else {
-        suite_download(s, ring->words, culv_buffer_pointer(cuda), BYTES);
-        REQUIRE_PATTERN(ring->words, WORDS, (uint32_t)f.number);
-    }
-    OK(culv_ring_release_on(ring->base.core, side, s->stream, &f));
-}
-
-static void turn_null(null_ring *ring, job *jobs)
-{
-    culv_ring_frame f;
-    OK(culvi_graphics_ring_acquire(&ring->base, TEST_FAR_MS * UINT64_C(1000000), &f,
-                                   "null_ring_acquire"));
-    job *mine = &jobs[f.number % (2 * DEPTH)];
-    *mine = (job){f.slot, (uint32_t)f.number};
-    const culvi_graphics_work work = {.queue = ring, .commands = mine};
-    OK(culvi_graphics_ring_submit(&ring->base, &work, &f, "null_ring_submit"));
-}
-
-/* Bursts by turns: the producer's first. */
-static void carry(backend_lie lie, uint32_t fallback)
-{
-    for (int side = 0; side < 2; side++) {
-        scene s;
-        job jobs[2 * DEPTH];
-        null_ring *ring = malloc(sizeof *ring);
-        REQUIRE(ring != NULL);
-        suite_open(&s, lie, fallback);
-        const uint32_t paths = s.cu->software ? fallback : CULV_FALLBACK_HOST;
-        OK(make_ring(&s, ring, (culv_ring_side)side, paths));
-        for (unsigned done = 0; done < FRAMES / BURST * BURST; done += BURST)
-            for (int turn = 0; turn < 2; turn++)
-                for (int i = 0; i < BURST; i++) {
-                    if (turn == side)
-                        turn_null(ring, jobs);
-                    else
-                        turn_cuda(&s, ring);
-                }
-        REQUIRE_EQ(ring->jobs, FRAMES / BURST * BURST);
-        REQUIRE_EQ(ring->submissions, FRAMES / BURST);
-        OK(culv_ring_drain(ring->base.core, TEST_FAR_MS * UINT64_C(1000000), 0));
-        suite_finish(&s);
+    if (result == CULV_OK) result = culvi_graphics_ring_make_core(&ring->base, d->settings);
+    if (result != CULV_OK) {
         culvi_graphics_ring_unmake(&ring->base);
         free(ring);
-        suite_close(&s);
+        return result;
     }
+    *out = ring;
+    return CULV_OK;
 }
 
-void null_ring_shared(void)
+void null_ring_destroy(void **ring)
 {
-    scene s;
-    suite_open_native(&s);
-    const bool software = s.cu->software;
-    s.b->close();
-    if (!software) SKIP("only the twin imports the null API's timelines");
-    carry(BACKEND_HONEST, 0);
+    culvi_graphics_ring_unmake(&((null_ring *)*ring)->base);
+    free(*ring);
+    *ring = NULL;
 }
 
-void null_ring_by_host(void)
+culv_ring *null_ring_core(const void *ring)
 {
-    carry(BACKEND_CLOSED, CULV_FALLBACK_HOST);
+    return ((const null_ring *)ring)->base.core;
+}
+
+culv_buffer *null_ring_buffer(const void *ring, uint32_t slot)
+{
+    return culv_shared_buffer_cuda(
+        (const culv_shared_buffer *)((const null_ring *)ring)->base.resources[0].objects[slot]);
+}
+
+CUdeviceptr null_ring_pointer(const void *ring, uint32_t slot)
+{
+    return culv_buffer_pointer(null_ring_buffer(ring, slot));
+}
+
+culv_result null_ring_acquire(void *ring, uint64_t timeout, culv_ring_frame *out)
+{
+    return culvi_graphics_ring_acquire(ring, timeout, out, "null_ring_acquire");
+}
+
+culv_result null_ring_release(void *ring_, culv_ring_frame *frame, uint32_t word)
+{
+    null_ring *ring = ring_;
+    job *mine = &ring->jobs[frame->number % (2 * CULV_RING_MAX_DEPTH)];
+    *mine = (job){frame->slot, word};
+    const culvi_graphics_work work = {.queue = ring, .commands = mine};
+    return culvi_graphics_ring_submit(&ring->base, &work, frame, "null_ring_submit");
+}
+
+culv_result null_ring_flush(void *ring)
+{
+    const culvi_graphics_work work = {.queue = ring};
+    return culvi_graphics_ring_flush(ring, &work, "null_ring_flush");
 }

@@ -3,13 +3,7 @@
 #include "suite.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-const test_case *const test_suite_tables[] = {suite_cases, suite_torture_cases, backend_own_cases,
-                                              NULL};
 
 void suite_require_ok(const char *file, int line, const char *text, culv_result result)
 {

@@ -36,8 +36,8 @@ void suite_open(scene *s, backend_lie lie, uint32_t fallback);
 void suite_open_on(scene *s, bool other, backend_lie lie, uint32_t fallback);
 void suite_close_culvert(scene *s);
 void suite_close(scene *s);
-#define SUITE_CASE(name, kind, fallback)                                                           \
-    TEST_ON(scene, s, suite_open(s, kind, fallback), suite_close(s), name)
+#define SUITE_CASE(...)                                                                            \
+    TEST_ON(scene, s, suite_open(s, BACKEND_HONEST, 0), suite_close(s), __VA_ARGS__)
 /* That Culvert and the driver have nothing of it any more. */
 void suite_require_empty(scene *s);
 
@@ -50,7 +50,5 @@ void suite_require_pattern(const char *file, int line, const uint32_t *words, si
 void suite_upload(const scene *s, CUdeviceptr to, const void *from, size_t size);
 void suite_download(const scene *s, void *to, CUdeviceptr from, size_t size);
 void suite_finish(const scene *s);
-
-extern const test_case suite_cases[], suite_torture_cases[];
 
 #endif

@@ -2,16 +2,12 @@
 /* What every back-end promises. */
 #include "suite.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { WORDS = BYTES / 4 };
 static uint32_t words[WORDS];
 
 /* Imports -------------------------------------------------------------------------------------- */
 
-SUITE_CASE(import_data, BACKEND_HONEST, 0)
+SUITE_CASE(import_data, .title = "import.data")
 {
     void *native = s->b->memory_create(BYTES);
     culv_memory *memory = NULL;
@@ -42,7 +38,7 @@ SUITE_CASE(import_data, BACKEND_HONEST, 0)
     s->b->memory_destroy(native);
 }
 
-static void import_shared(void)
+TEST(import_shared, .title = "import.shared_is_found_again")
 {
     scene s;
     if (backend_under_test.imports_anew) SKIP("each import is a new one");
@@ -75,7 +71,7 @@ static void import_shared(void)
     suite_close(&s);
 }
 
-SUITE_CASE(import_refused, BACKEND_HONEST, 0)
+SUITE_CASE(import_refused, .title = "import.refused")
 {
     void *native = s->b->memory_create(BYTES);
     culv_memory *memory = NULL;
@@ -94,7 +90,7 @@ SUITE_CASE(import_refused, BACKEND_HONEST, 0)
 
 /* Identity ------------------------------------------------------------------------------------- */
 
-SUITE_CASE(identity_stranger, BACKEND_HONEST, 0)
+SUITE_CASE(identity_stranger, .title = "identity.stranger")
 {
     void *attachment = NULL;
     culv_device *none = NULL;
@@ -107,7 +103,7 @@ SUITE_CASE(identity_stranger, BACKEND_HONEST, 0)
 }
 
 /* What is on another GPU is not shared, whatever the driver would say. */
-static void identity_foreign(void)
+TEST(identity_foreign, .title = "identity.foreign")
 {
     scene s;
     if (backend_under_test.copies_nothing) SKIP("nothing is copied");
@@ -151,7 +147,7 @@ static void both_ways(const scene *s, void *buffer)
     }
 }
 
-SUITE_CASE(made_buffer, BACKEND_HONEST, 0)
+SUITE_CASE(made_buffer, .title = "made.buffer")
 {
     void *buffer = NULL;
     OK(s->b->buffer_create(s->attachment, BYTES, 0, &buffer));
@@ -196,7 +192,7 @@ static void image_turn(const scene *s, const void *image)
     REQUIRE_PATTERN(&texels[0][0], (size_t)WIDTH * HEIGHT, 7);
 }
 
-SUITE_CASE(made_image, BACKEND_HONEST, 0)
+SUITE_CASE(made_image, .title = "made.image")
 {
     void *image = NULL;
     OK(s->b->image_create(s->attachment, WIDTH, HEIGHT, 0, &image));
@@ -205,7 +201,7 @@ SUITE_CASE(made_image, BACKEND_HONEST, 0)
     s->b->image_destroy(&image, true, s->stream);
 }
 
-SUITE_CASE(made_many, BACKEND_HONEST, 0)
+SUITE_CASE(made_many, .title = "made.many")
 {
     void *buffers[5], *images[5];
     for (int turn = 0; turn < 4; turn++) {
@@ -247,7 +243,7 @@ static void give_up(pieces *p, int which)
     }
 }
 
-static void made_in_every_order(void)
+TEST(made_in_every_order, .title = "made.given_up_in_every_order", .time_limit = 300)
 {
     scene s;
     suite_open_native(&s);
@@ -290,7 +286,7 @@ static void made_in_every_order(void)
 
 /* Copies --------------------------------------------------------------------------------------- */
 
-static void fallback_host(void)
+TEST(fallback_host, .title = "fallback.host")
 {
     scene s;
     if (backend_under_test.copies_nothing) SKIP("nothing is copied");
@@ -333,7 +329,7 @@ static void copied_turns(const scene *s, const void *semaphore)
     }
 }
 
-static void fallback_semaphore(void)
+TEST(fallback_semaphore, .title = "fallback.semaphore")
 {
     scene s;
     void *semaphore = NULL;
@@ -347,7 +343,7 @@ static void fallback_semaphore(void)
 }
 
 /* Culvert's device is another GPU: the native device's own one is shared with, and copied to. */
-static void fallback_peer(void)
+TEST(fallback_peer, .title = "fallback.peer")
 {
     scene s;
     void *buffer = NULL, *image = NULL, *semaphore = NULL;
@@ -391,7 +387,7 @@ static void timelines_turn(const scene *s, culv_semaphore *cuda, void *timeline,
     REQUIRE_EQ(s->b->timeline_value(timeline), value + 1);
 }
 
-SUITE_CASE(timelines_made, BACKEND_HONEST, 0)
+SUITE_CASE(timelines_made, .title = "timelines.made")
 {
     void *semaphore = NULL;
     culv_result result = s->b->semaphore_create(s->attachment, 5, 0, &semaphore);
@@ -408,7 +404,7 @@ SUITE_CASE(timelines_made, BACKEND_HONEST, 0)
     s->b->semaphore_destroy(&semaphore, true, s->stream);
 }
 
-SUITE_CASE(timelines_imported, BACKEND_HONEST, 0)
+SUITE_CASE(timelines_imported, .title = "timelines.imported")
 {
     culv_semaphore *cuda = NULL;
     void *timeline = s->b->timeline_create(40);
@@ -422,21 +418,3 @@ SUITE_CASE(timelines_imported, BACKEND_HONEST, 0)
     culv_semaphore_destroy(&cuda);
     s->b->timeline_destroy(timeline);
 }
-
-const test_case suite_cases[] = {
-    {.name = "import.data", .run = import_data},
-    {.name = "import.shared_is_found_again", .run = import_shared},
-    {.name = "import.refused", .run = import_refused},
-    {.name = "identity.stranger", .run = identity_stranger},
-    {.name = "identity.foreign", .run = identity_foreign},
-    {.name = "made.buffer", .run = made_buffer},
-    {.name = "made.image", .run = made_image},
-    {.name = "made.many", .run = made_many},
-    {.name = "made.given_up_in_every_order", .run = made_in_every_order, .time_limit = 300},
-    {.name = "fallback.host", .run = fallback_host},
-    {.name = "fallback.semaphore", .run = fallback_semaphore},
-    {.name = "fallback.peer", .run = fallback_peer},
-    {.name = "timelines.made", .run = timelines_made},
-    {.name = "timelines.imported", .run = timelines_imported},
-    {.name = NULL},
-};

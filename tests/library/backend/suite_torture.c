@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Every call of a driver, and every allocation, fails once: nothing is left, and the next try
  * succeeds. */
+#define TEST_GROUP "torture."
 #include "suite.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 /* In the static library of a build with tests. */
@@ -139,22 +138,16 @@ static void torture(victim chosen, int with, backend_lie lie, uint32_t fallback)
     suite_close(&s);
 }
 
-TEST_AS(shared_cuda, torture(CUDA_CALLS, CUDA_ERROR_OUT_OF_MEMORY, BACKEND_HONEST, 0))
-TEST_AS(shared_cuda_unknown, torture(CUDA_CALLS, CUDA_ERROR_UNKNOWN, BACKEND_HONEST, 0))
-TEST_AS(shared_native, torture(NATIVE_CALLS, 0, BACKEND_HONEST, 0))
-TEST_AS(shared_allocations, torture(ALLOCATIONS, 0, BACKEND_HONEST, 0))
+TEST_AS(shared_cuda, torture(CUDA_CALLS, CUDA_ERROR_OUT_OF_MEMORY, BACKEND_HONEST, 0),
+        .time_limit = 300)
+TEST_AS(shared_cuda_unknown, torture(CUDA_CALLS, CUDA_ERROR_UNKNOWN, BACKEND_HONEST, 0),
+        .time_limit = 300)
+TEST_AS(shared_native, torture(NATIVE_CALLS, 0, BACKEND_HONEST, 0), .time_limit = 300)
+TEST_AS(shared_allocations, torture(ALLOCATIONS, 0, BACKEND_HONEST, 0), .time_limit = 300)
 TEST_AS(host_cuda,
-        torture(CUDA_CALLS, CUDA_ERROR_OUT_OF_MEMORY, BACKEND_CLOSED, CULV_FALLBACK_HOST))
-TEST_AS(host_native, torture(NATIVE_CALLS, 0, BACKEND_CLOSED, CULV_FALLBACK_HOST))
-TEST_AS(host_allocations, torture(ALLOCATIONS, 0, BACKEND_CLOSED, CULV_FALLBACK_HOST))
-
-const test_case suite_torture_cases[] = {
-    {.name = "torture.shared_cuda", .run = shared_cuda, .time_limit = 300},
-    {.name = "torture.shared_cuda_unknown", .run = shared_cuda_unknown, .time_limit = 300},
-    {.name = "torture.shared_native", .run = shared_native, .time_limit = 300},
-    {.name = "torture.shared_allocations", .run = shared_allocations, .time_limit = 300},
-    {.name = "torture.host_cuda", .run = host_cuda, .time_limit = 300},
-    {.name = "torture.host_native", .run = host_native, .time_limit = 300},
-    {.name = "torture.host_allocations", .run = host_allocations, .time_limit = 300},
-    {.name = NULL},
-};
+        torture(CUDA_CALLS, CUDA_ERROR_OUT_OF_MEMORY, BACKEND_CLOSED, CULV_FALLBACK_HOST),
+        .time_limit = 300)
+TEST_AS(host_native, torture(NATIVE_CALLS, 0, BACKEND_CLOSED, CULV_FALLBACK_HOST),
+        .time_limit = 300)
+TEST_AS(host_allocations, torture(ALLOCATIONS, 0, BACKEND_CLOSED, CULV_FALLBACK_HOST),
+        .time_limit = 300)

@@ -3,8 +3,6 @@
 #include "shared_objects.h"
 #include "vulkan_world.h"
 
-#include <string.h>
-
 static const raw_cuda *open_native(void)
 {
     open_world();
@@ -159,6 +157,129 @@ static void *semaphore_timeline(const void *semaphore)
     return &made_timeline;
 }
 
+/* Rings: a command buffer for each frame, and what a consumer copied. */
+enum { RING_FRAMES = 1024 };
+typedef struct vulkan_ring {
+    culv_vk_ring *ring;
+    culv_ring_side side;
+    VkCommandPool pool;
+    raw_vk_buffer host;
+    culv_vk_ring_frame frame;
+    uint32_t words[RING_FRAMES], count;
+} vulkan_ring;
+
+static culv_result ring_create(void *attachment, const backend_ring *d, void **out)
+{
+    const VkBufferCreateInfo info = raw_vk_buffer_info(
+        BACKEND_RING_BYTES, VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+    culv_vk_buffer_create_desc b = culv_vk_buffer_create_desc_init();
+    const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+    vulkan_ring *r = calloc(1, sizeof *r);
+    REQUIRE(r != NULL);
+    b.create_info = &info;
+    b.fallback = d->fallback;
+    const culv_vk_ring_resource resource = {
+        .buffer = &b,
+        .use = d->side == CULV_RING_PRODUCER ? CULV_VK_USE_TRANSFER_DST : CULV_VK_USE_TRANSFER_SRC};
+    culv_vk_ring_desc desc = culv_vk_ring_desc_init();
+    desc.max_depth = d->depth;
+    desc.settings = d->settings;
+    desc.resources = &resource;
+    desc.num_resources = 1;
+    desc.side = r->side = d->side;
+    desc.queue_family = 0;
+    culv_result result = culv_vk_ring_create(attachment, world.vk.queues[0].queue, &desc, &r->ring);
+    if (result != CULV_OK) {
+        free(r);
+        return result;
+    }
+    VK_OK(vkCreateCommandPool(world.vk.device, &pool, NULL, &r->pool));
+    raw_vk_buffer_create(&world.vk, (VkDeviceSize)RING_FRAMES * BACKEND_RING_BYTES, RAW_VK_HOST,
+                         &r->host);
+    *out = r;
+    return CULV_OK;
+}
+
+static void ring_destroy(void **ring)
+{
+    vulkan_ring *r = *ring;
+    raw_vk_idle(&world.vk);
+    for (uint32_t n = 0; r->side == CULV_RING_CONSUMER && n < r->count; n++)
+        for (uint32_t i = 0; i < BACKEND_RING_WORDS; i++)
+            REQUIRE_EQ(((const uint32_t *)r->host.mapped)[n * BACKEND_RING_WORDS + i], r->words[n]);
+    culv_vk_ring_destroy(&r->ring);
+    vkDestroyCommandPool(world.vk.device, r->pool, NULL);
+    raw_vk_buffer_destroy(&world.vk, &r->host);
+    free(r);
+    *ring = NULL;
+}
+
+static culv_ring *ring_core(const void *ring)
+{
+    return culv_vk_ring_core(((const vulkan_ring *)ring)->ring);
+}
+
+static culv_buffer *ring_buffer(const void *ring, uint32_t slot)
+{
+    return culv_shared_buffer_cuda(culv_vk_ring_buffer(((const vulkan_ring *)ring)->ring, slot, 0));
+}
+
+static CUdeviceptr ring_pointer(const void *ring, uint32_t slot)
+{
+    return culv_vk_ring_pointer(((const vulkan_ring *)ring)->ring, slot, 0);
+}
+
+static culv_result ring_acquire(void *ring, uint64_t timeout, culv_ring_frame *out)
+{
+    vulkan_ring *r = ring;
+    const culv_result result = culv_vk_ring_acquire(r->ring, timeout, &r->frame);
+    if (result == CULV_OK) *out = r->frame.frame;
+    return result;
+}
+
+static culv_result ring_release(void *ring, culv_ring_frame *frame, uint32_t word)
+{
+    vulkan_ring *r = ring;
+    const culv_shared_buffer *buffer = culv_vk_ring_buffer(r->ring, frame->slot, 0);
+    const VkCommandBufferAllocateInfo one = {.sType =
+                                                 VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                             .commandPool = r->pool,
+                                             .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                             .commandBufferCount = 1};
+    const VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    VkCommandBuffer commands;
+    REQUIRE(r->count < RING_FRAMES);
+    VK_OK(vkAllocateCommandBuffers(world.vk.device, &one, &commands));
+    VK_OK(vkBeginCommandBuffer(commands, &info));
+    if (r->side == CULV_RING_PRODUCER) {
+        vkCmdPipelineBarrier2(commands, &r->frame.acquire);
+        vkCmdFillBuffer(commands, culv_vk_buffer_handle(buffer), 0, BACKEND_RING_BYTES, word);
+        LIB_OK(culv_vk_buffer_record_download(buffer, commands));
+        vkCmdPipelineBarrier2(commands, &r->frame.release);
+    } else {
+        LIB_OK(culv_vk_ring_record_copy(r->ring, commands, frame->slot, 0, r->host.buffer,
+                                        (VkDeviceSize)r->count * BACKEND_RING_BYTES,
+                                        BACKEND_RING_BYTES));
+    }
+    VK_OK(vkEndCommandBuffer(commands));
+    const culv_result result =
+        culv_vk_ring_submit(r->ring, world.vk.queues[0].queue, commands, VK_NULL_HANDLE, &r->frame);
+    *frame = r->frame.frame;
+    if (result == CULV_OK) r->words[r->count++] = word;
+    return result;
+}
+
+static culv_result ring_flush(void *ring)
+{
+    return culv_vk_ring_flush(((vulkan_ring *)ring)->ring, world.vk.queues[0].queue,
+                              VK_NULL_HANDLE);
+}
+
+static void finish(void)
+{
+    raw_vk_idle(&world.vk);
+}
+
 static uint64_t fail_at(uint64_t n)
 {
     culv_soft_vk_counts counts = {.struct_size = sizeof counts};
@@ -168,11 +289,14 @@ static uint64_t fail_at(uint64_t n)
     return counts.calls;
 }
 
-const test_case backend_own_cases[] = {{.name = NULL}}; /* tests/library has them */
+/* tests/library has them */
 
 const backend backend_under_test = {
     .name = "vulkan",
     .memory_word = "VkDeviceMemory",
     BACKEND_FUNCTIONS,
+    BACKEND_RINGS,
+    .ring_ways = 1,
+    .finish = finish,
     .fail_at = fail_at,
 };

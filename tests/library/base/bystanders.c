@@ -2,17 +2,15 @@
 /* Imports that are refused, beside threads that open and close files of their own: a driver closes
  * the number that it was given, as NVIDIA's does and the twin, and what was opened under this
  * number since is not Culvert's to close. */
+#define TEST_GROUP "bystanders."
 #include "library.h"
 
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-extern const test_case bystander_cases[];
 
 enum { BYTES = 65536, ENOUGH = 64, CHECKS = 2 };
 
@@ -174,9 +172,3 @@ static void run(int (*open_wrong)(void), bool reopen)
  * refused. */
 TEST_AS(same_description, run(open_null, false))
 TEST_AS(same_file, run(open_garbage, true))
-
-const test_case bystander_cases[] = {
-    {.name = "bystanders.same_description", .run = same_description},
-    {.name = "bystanders.same_file", .run = same_file},
-    {.name = NULL},
-};

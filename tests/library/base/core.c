@@ -3,12 +3,9 @@
 #include "library.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-static void versions(void)
+TEST(versions)
 {
     char text[32];
     REQUIRE_EQ(culv_version(), CULV_VERSION);
@@ -19,7 +16,7 @@ static void versions(void)
     REQUIRE_EQ_STR(culv_version_string(), text);
 }
 
-static void result_names(void)
+TEST(result_names, .title = "names.results")
 {
     static const struct {
         culv_result result;
@@ -45,7 +42,7 @@ static void result_names(void)
 }
 
 /* Reasons are stable: their values too, since programs store them. New ones go to the end. */
-static void reason_names(void)
+TEST(reason_names, .title = "names.reasons")
 {
     static const char *const names[] = {"NONE",
                                         "NULL_ARGUMENT",
@@ -122,7 +119,7 @@ static void *other_thread(void *unused)
     return NULL;
 }
 
-static void last_error_is_the_threads_own(void)
+TEST(last_error_is_the_threads_own, .title = "last_error.is_the_threads_own", .smoke = true)
 {
     pthread_t thread;
     REQUIRE_EQ(pthread_barrier_init(&barrier, NULL, 2), 0);
@@ -137,7 +134,7 @@ static void last_error_is_the_threads_own(void)
     pthread_barrier_destroy(&barrier);
 }
 
-static void last_error_stays_after_success(void)
+TEST(last_error_stays_after_success, .title = "last_error.stays_after_success")
 {
     culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
     VkBufferMemoryBarrier2 b;
@@ -149,7 +146,7 @@ static void last_error_stays_after_success(void)
 }
 
 /* An older program's culv_error is shorter, a newer one's longer. */
-static void last_error_copies_as_far_as_it_fits(void)
+TEST(last_error_copies_as_far_as_it_fits, .title = "last_error.copies_as_far_as_it_fits")
 {
     struct {
         culv_error e;
@@ -196,49 +193,17 @@ static void last_error_copies_as_far_as_it_fits(void)
 
 /* NULLs ---------------------------------------------------------------------------------------- */
 
-static void refuses_null(culv_result result, const char *call)
-{
-    if (strstr(call, "culv_vk_semaphore_import") != NULL)
-        return; /* whose NULLs mark a forgotten error */
-    lib_require_error(__FILE__, __LINE__, call, result, CULV_ERROR_INVALID,
-                      CULV_REASON_NULL_ARGUMENT);
-}
-#define NULLS(call) (lib_forget_error(), refuses_null((call), #call))
+#define NULLS(call) LIB_INVALID(call, CULV_REASON_NULL_ARGUMENT)
 
-/* What can be NULL without a device; library-device has the rest. */
-static void nulls(void)
+/* What library-nulls does not call, and where it looks for other words. */
+TEST(nulls, .title = "nulls.arguments")
 {
-    culv_uuid uuid = {{1}};
-    culv_device *device = POISON(culv_device);
-    NULLS(culv_device_open_by_uuid(NULL, NULL, &device));
-    NULLS(culv_device_open_by_uuid(&uuid, NULL, NULL));
-    NULLS(culv_device_open_by_ordinal(0, NULL, NULL));
-    culv_device_caps caps = culv_device_caps_init();
-    NULLS(culv_device_get_caps(NULL, &caps));
-    culv_device_counts counts = culv_device_counts_init();
-    NULLS(culv_device_get_counts(NULL, &counts));
     REQUIRE_EQ(culv_device_collect(NULL), 0);
     REQUIRE(culv_device_context(NULL) == NULL);
     REQUIRE(culv_device_cuda_proc(NULL, "cuInit", 2000) == NULL);
-
-    culv_memory *memory = POISON(culv_memory);
-    culv_memory_desc memory_desc = culv_memory_desc_init();
-    NULLS(culv_memory_import_take(NULL, &memory_desc, &memory));
-    NULLS(culv_memory_import_borrow(NULL, &memory_desc, &memory));
     REQUIRE_EQ(culv_memory_size(NULL), 0);
-    culv_buffer *buffer = POISON(culv_buffer);
-    NULLS(culv_buffer_map(NULL, NULL, &buffer));
     REQUIRE_EQ(culv_buffer_pointer(NULL), 0);
     REQUIRE_EQ(culv_buffer_size(NULL), 0);
-
-    culv_semaphore *semaphore = POISON(culv_semaphore);
-    culv_semaphore_desc semaphore_desc = culv_semaphore_desc_init();
-    NULLS(culv_semaphore_import_take(NULL, &semaphore_desc, &semaphore));
-    NULLS(culv_semaphore_import_borrow(NULL, &semaphore_desc, &semaphore));
-    NULLS(culv_semaphore_signal(NULL, NULL, 1));
-    NULLS(culv_semaphore_wait(NULL, NULL, 1));
-    NULLS(culv_semaphore_mark_signaled(NULL));
-    NULLS(culv_semaphore_mark_waited(NULL));
     const culv_semaphore_point point = {NULL, 1};
     NULLS(culv_semaphore_signal_batch(NULL, 1, NULL));
     NULLS(culv_semaphore_wait_batch(NULL, 1, NULL));
@@ -247,42 +212,20 @@ static void nulls(void)
     culv_semaphore_mark_value(NULL, 1);
     REQUIRE_EQ(culv_semaphore_last_value(NULL), 0);
     REQUIRE_EQ(culv_semaphore_get_type(NULL), CULV_SEMAPHORE_NONE);
-
-    culv_vk_device *vk = POISON(culv_vk_device);
-    culv_vk_device_desc vk_desc = culv_vk_device_desc_init();
-    culv_vk_memory_desc vk_memory_desc = culv_vk_memory_desc_init();
-    culv_vk_semaphore_desc vk_semaphore_desc = culv_vk_semaphore_desc_init();
-    uint32_t count = 7;
-    NULLS(culv_vk_rank_physical_devices(NULL, NULL, NULL, NULL, 0, &count));
-    NULLS(culv_vk_rank_physical_devices(lib_lying_loader, NULL, NULL, NULL, 0, &count));
-    NULLS(culv_device_open_for_vk(NULL, NULL, NULL, NULL, &device));
-    NULLS(culv_device_open_for_vk(lib_lying_loader, NULL, NULL, NULL, &device));
-    NULLS(culv_vk_attach(NULL, &vk_desc, &vk));
-    NULLS(culv_vk_memory_import(NULL, &vk_memory_desc, &memory));
-    LIB_INVALID(culv_vk_semaphore_import(NULL, &vk_semaphore_desc, &semaphore),
-                CULV_REASON_NULL_ARGUMENT);
-    culv_shared_semaphore *made = POISON(culv_shared_semaphore);
-    NULLS(culv_vk_semaphore_create(NULL, NULL, &made));
     REQUIRE(culv_vk_semaphore_handle(NULL) == VK_NULL_HANDLE &&
             culv_shared_semaphore_cuda(NULL) == NULL);
-    REQUIRE(made == POISON(culv_shared_semaphore));
-    REQUIRE_EQ(count, 7);
-    REQUIRE(device == POISON(culv_device) && memory == POISON(culv_memory) &&
-            buffer == POISON(culv_buffer));
-    REQUIRE(semaphore == POISON(culv_semaphore) && vk == POISON(culv_vk_device));
 
     culv_vk_buffer_transfer transfer = culv_vk_buffer_transfer_init();
     VkBufferMemoryBarrier2 b2;
     culv_vk_buffer_barrier b;
     transfer.queue_family = 0;
-    NULLS(culv_vk_buffer_get_barrier2(NULL, CULV_VK_RELEASE, &b2));
-    NULLS(culv_vk_buffer_get_barrier2(NULL, CULV_VK_ACQUIRE, &b2));
-    NULLS(culv_vk_buffer_get_barrier(NULL, CULV_VK_RELEASE, &b));
-    NULLS(culv_vk_buffer_get_barrier(NULL, CULV_VK_ACQUIRE, &b));
-    NULLS(culv_vk_buffer_get_barrier2(&transfer, CULV_VK_RELEASE, NULL));
-    NULLS(culv_vk_buffer_get_barrier2(&transfer, CULV_VK_ACQUIRE, NULL));
-    NULLS(culv_vk_buffer_get_barrier(&transfer, CULV_VK_RELEASE, NULL));
-    NULLS(culv_vk_buffer_get_barrier(&transfer, CULV_VK_ACQUIRE, NULL));
+    for (int i = 0; i < 2; i++) {
+        const culv_vk_direction way = i == 0 ? CULV_VK_RELEASE : CULV_VK_ACQUIRE;
+        NULLS(culv_vk_buffer_get_barrier2(NULL, way, &b2));
+        NULLS(culv_vk_buffer_get_barrier(NULL, way, &b));
+        NULLS(culv_vk_buffer_get_barrier2(&transfer, way, NULL));
+        NULLS(culv_vk_buffer_get_barrier(&transfer, way, NULL));
+    }
     NULLS(culv_vk_buffer_get_barrier2(&transfer, CULV_VK_RELEASE,
                                       &b2)); /* its buffer is VK_NULL_HANDLE */
 
@@ -291,7 +234,7 @@ static void nulls(void)
     REQUIRE_EQ(culv_vk_instance_layers(NULL, 0, NULL), 0);
 }
 
-static void nulls_to_destroy(void)
+TEST(nulls_to_destroy, .title = "nulls.destroy")
 {
     culv_device *device = NULL;
     culv_memory *memory = NULL;
@@ -321,7 +264,7 @@ static void nulls_to_destroy(void)
 
 /* What a caller must enable -------------------------------------------------------------------- */
 
-static void extension_lists(void)
+TEST(extension_lists, .title = "vulkan.extension_lists")
 {
     const char *names[4] = {"poison", "poison", "poison", "poison"};
     REQUIRE_EQ(culv_vk_device_extensions(VK_API_VERSION_1_1, 0, names), 3);
@@ -336,19 +279,3 @@ static void extension_lists(void)
     REQUIRE_EQ(culv_vk_device_extensions(VK_API_VERSION_1_2, 4, names), 2);
     REQUIRE_EQ(culv_vk_instance_extensions(VK_API_VERSION_1_1, 4, names), 0);
 }
-
-static const test_case cases[] = {
-    {.name = "versions", .run = versions},
-    {.name = "names.results", .run = result_names},
-    {.name = "names.reasons", .run = reason_names},
-    {.name = "last_error.is_the_threads_own", .run = last_error_is_the_threads_own, .smoke = true},
-    {.name = "last_error.stays_after_success", .run = last_error_stays_after_success},
-    {.name = "last_error.copies_as_far_as_it_fits", .run = last_error_copies_as_far_as_it_fits},
-    {.name = "nulls.arguments", .run = nulls},
-    {.name = "nulls.destroy", .run = nulls_to_destroy},
-    {.name = "vulkan.extension_lists", .run = extension_lists},
-    {.name = NULL},
-};
-extern const test_case log_cases[], struct_cases[], image_struct_cases[];
-const test_case *const test_suite_tables[] = {cases, log_cases, struct_cases, image_struct_cases,
-                                              NULL};

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The log callback, its levels and CULVERT_LOG. */
+#define TEST_GROUP "log."
 #include "library.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-extern const test_case log_cases[];
 
 typedef struct heard {
     unsigned lines[5]; /* by level */
@@ -45,7 +41,7 @@ static culv_device_desc logging(heard *h, culv_log_level level)
     return d;
 }
 
-static void levels(void)
+TEST(levels, .own = true)
 {
     heard h;
     (void)lib_driver();
@@ -76,7 +72,7 @@ static void levels(void)
 }
 
 /* An open that fails has no device, but its descriptor's log hears it. */
-static void failed_open_is_heard(void)
+TEST(failed_open_is_heard)
 {
     heard h;
     culv_device *device = NULL;
@@ -90,7 +86,7 @@ static void failed_open_is_heard(void)
 
 /* What a label has in it makes no second line, in the log or in the error, whether the object was
  * made or not. Letters beyond ASCII stay. */
-static void labels_forge_no_lines(void)
+TEST(labels_forge_no_lines)
 {
     heard h;
     culv_device *device = NULL;
@@ -112,7 +108,7 @@ static void labels_forge_no_lines(void)
 
 /* Nor is a letter cut: of those of UTF-8 the last one that fits whole stays. What is no UTF-8 is
  * cut anywhere, and no terminal gets it. */
-static void letters_are_not_cut(void)
+TEST(letters_are_not_cut)
 {
     static const struct {
         const char *letter;
@@ -142,7 +138,7 @@ static void letters_are_not_cut(void)
 }
 
 /* A label that is too long is cut, not overrun. */
-static void long_labels_are_cut(void)
+TEST(long_labels_are_cut)
 {
     heard h;
     char label[300];
@@ -179,7 +175,7 @@ static size_t stderr_of_session(const culv_device_desc *desc, char *out, size_t 
     return length;
 }
 
-static void environment(void)
+TEST(environment, .own = true)
 {
     static char text[65536]; /* a pipe holds as much */
     heard h;
@@ -203,13 +199,3 @@ static void environment(void)
     REQUIRE_EQ(stderr_of_session(&d, text, sizeof text), 0);
     REQUIRE_EQ(h.lines[CULV_LOG_ERROR], 1);
 }
-
-const test_case log_cases[] = {
-    {.name = "log.levels", .run = levels, .own = true},
-    {.name = "log.failed_open_is_heard", .run = failed_open_is_heard},
-    {.name = "log.long_labels_are_cut", .run = long_labels_are_cut},
-    {.name = "log.labels_forge_no_lines", .run = labels_forge_no_lines},
-    {.name = "log.letters_are_not_cut", .run = letters_are_not_cut},
-    {.name = "log.environment", .run = environment, .own = true},
-    {.name = NULL},
-};

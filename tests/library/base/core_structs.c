@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Descriptors of older and newer programs: struct_size in every one of them. */
+#define TEST_GROUP "structs."
 #include "core_structs.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-extern const test_case struct_cases[];
 
 void described_check(lib_world *w, const described *d)
 {
@@ -190,7 +186,7 @@ static culv_result set_ring(lib_world *w, const void *settings)
     return make_ring(w, &d);
 }
 
-LIB_CASE(descriptors)
+LIB_CASE(descriptors, .smoke = true)
 {
     raw_vk_buffer buffer;
     raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &buffer);
@@ -253,7 +249,7 @@ LIB_CASE(descriptors)
 }
 
 /* An error in an old, short descriptor is reported without looking beyond it. */
-static void short_transfer_with_an_error(void)
+TEST(short_transfer_with_an_error)
 {
     size_t size = offsetof(culv_vk_buffer_transfer, access);
     culv_vk_buffer_transfer *t = calloc(1, size);
@@ -268,7 +264,7 @@ static void short_transfer_with_an_error(void)
 }
 
 /* Structs that Culvert fills. */
-static void outputs(void)
+TEST(outputs)
 {
     struct {
         culv_device_caps caps;
@@ -367,11 +363,3 @@ LIB_VULKAN_CASE(candidates)
     free(newer);
     free(now);
 }
-
-const test_case struct_cases[] = {
-    {.name = "structs.descriptors", .run = descriptors, .smoke = true},
-    {.name = "structs.short_transfer_with_an_error", .run = short_transfer_with_an_error},
-    {.name = "structs.outputs", .run = outputs},
-    {.name = "structs.candidates", .run = candidates},
-    {.name = NULL},
-};

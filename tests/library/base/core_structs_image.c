@@ -4,8 +4,6 @@
 #include "core_structs.h"
 #include "image_stage.h"
 
-extern const test_case image_struct_cases[];
-
 /* What the calls below map. */
 static shared_image subject;
 
@@ -59,7 +57,7 @@ static culv_result barriers(lib_world *w, const void *desc)
     return r;
 }
 
-IMAGE_CASE(descriptors)
+IMAGE_CASE(descriptors, .title = "structs.image_descriptors")
 {
     shared_image_open(s, CALLERS_DEDICATED, VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 1, 0, &subject);
     VkExternalMemoryImageCreateInfo external;
@@ -95,8 +93,3 @@ IMAGE_CASE(descriptors)
         described_check(&s->w, &rows[i]);
     shared_image_close(s, &subject);
 }
-
-const test_case image_struct_cases[] = {
-    {.name = "structs.image_descriptors", .run = descriptors},
-    {.name = NULL},
-};

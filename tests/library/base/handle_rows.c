@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every type of handle at every call that takes one or makes one: accepted, or refused by name with
  * the class and reason that the type's row has, and nothing is consumed or written. */
+#define TEST_GROUP "handle_rows."
 #include "library.h"
 #include "raw_binary.h"
 
@@ -8,11 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-
-extern const test_case handle_rows_cases[];
 
 enum {
     BYTES = 65536,
@@ -430,7 +427,7 @@ static void require_dma_buf(const struct entry *c, culv_result result)
     }
 }
 
-static void each_pair(void)
+TEST(each_pair)
 {
     stage s;
     open_stage(&s);
@@ -484,7 +481,7 @@ static void each_pair(void)
 }
 
 /* What is no type has no row: refused by each call, as what the caller did wrong. */
-static void no_type(void)
+TEST(no_type)
 {
     static const int none[] = {CULV_HANDLE_NONE, ROWS + 1, 31};
     stage s;
@@ -505,7 +502,7 @@ static void no_type(void)
 }
 
 /* Types without an open handle of this system's behind them are neither duplicated nor closed. */
-static void duplicated_and_closed(void)
+TEST(duplicated_and_closed)
 {
     const int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     const size_t fds = test_open_fds();
@@ -531,17 +528,9 @@ static void duplicated_and_closed(void)
 }
 
 /* The numbers are one after the other, and fit as bits. */
-static void numbers(void)
+TEST(numbers)
 {
     for (int k = 0; k < ROWS; k++)
         REQUIRE_EQ(rows[k].type, k + 1);
     REQUIRE(ROWS < 16); /* property.c keeps them in 16 bits */
 }
-
-const test_case handle_rows_cases[] = {
-    {.name = "handle_rows.each_pair", .run = each_pair},
-    {.name = "handle_rows.no_type", .run = no_type},
-    {.name = "handle_rows.duplicated_and_closed", .run = duplicated_and_closed},
-    {.name = "handle_rows.numbers", .run = numbers},
-    {.name = NULL},
-};

@@ -3,7 +3,6 @@
  * after the driver or the system was asked. */
 #include "torture.h"
 
-#include <string.h>
 #include <unistd.h>
 
 enum { BYTES = 65536 };
@@ -115,7 +114,4 @@ static void run(void)
 }
 
 static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {4, 3, 1}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("handles", path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("handles", path)

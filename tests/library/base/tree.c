@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The ordered tree, beside a table that is searched from one end to the other. */
+#define TEST_GROUP "tree."
 #include "library.h"
 
 #include "base/tree.h"
-
-extern const test_case tree_cases[];
 
 enum { ITEMS = 301, KEYS = 97 };
 
@@ -44,7 +43,7 @@ static void require_same(const culvi_tree *tree)
     REQUIRE(node == NULL);
 }
 
-static void model(void)
+TEST(model)
 {
     culvi_tree tree = {NULL};
     uint32_t seed = 5;
@@ -83,5 +82,3 @@ static void model(void)
         if (items[i].turn != 0) culvi_tree_remove(&tree, &items[i].node);
     REQUIRE(tree.root == NULL);
 }
-
-const test_case tree_cases[] = {{.name = "tree.model", .run = model}, {.name = NULL}};

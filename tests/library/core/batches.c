@@ -6,9 +6,6 @@
 #include "core/semaphore.h"
 #include "culvert/graph.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { MAX = CULV_SEMAPHORE_BATCH_MAX, BINARIES = 2 };
 
 /* More timelines than a batch may have, two binary semaphores where the driver has a partner for
@@ -76,7 +73,7 @@ static void all_timelines(culv_semaphore_point points[MAX + 1], uint64_t value)
 
 /* Sizes ---------------------------------------------------------------------------------------- */
 
-static void sizes(void)
+TEST(sizes)
 {
     culv_semaphore_point points[MAX + 1];
     fleet_open(false);
@@ -111,7 +108,7 @@ static void sizes(void)
 
 /* The stream goes on when the last of them is there, each at its own value. Vulkan's timelines,
  * which may be waited for first. */
-static void waits_for_all(void)
+TEST(waits_for_all)
 {
     enum { COUNT = 5 };
     culv_semaphore_point points[COUNT];
@@ -131,7 +128,7 @@ static void waits_for_all(void)
 }
 
 /* Timelines and binary semaphores in one call, there and back. */
-static void mixed_types(void)
+TEST(mixed_types)
 {
     fleet_open(true);
     for (uint64_t turn = 1; turn <= 20; turn++) {
@@ -169,7 +166,7 @@ static void require_binary(int i, bool signaled)
                     CULV_REASON_WAIT_BEFORE_SIGNAL);
 }
 
-static void one_is_wrong(void)
+TEST(one_is_wrong, .title = "nothing.one_is_wrong")
 {
     fleet_open(true);
     CUstream s = f.stream;
@@ -221,7 +218,7 @@ static void one_is_wrong(void)
 
 /* The same in batches of timelines alone, which are checked by a way of their own: at each place,
  * the last one's included. */
-static void timelines_that_are_wrong(void)
+TEST(timelines_that_are_wrong, .title = "nothing.timelines_that_are_wrong")
 {
     static const uint32_t sizes[] = {2, 3, MAX};
     static const struct {
@@ -258,7 +255,7 @@ static void timelines_that_are_wrong(void)
 
 /* Each driver call of a batch fails in turn (on the twin); a stream that is refused
  * (everywhere). */
-static void failures_are_taken_back(void)
+TEST(failures_are_taken_back, .title = "nothing.failures_are_taken_back")
 {
     fleet_open(true);
     const raw_cuda *cu = f.w.cu;
@@ -314,7 +311,7 @@ static void failures_are_taken_back(void)
 }
 
 /* Of two devices, and of two culv_device of one GPU. */
-static void of_two_devices(void)
+TEST(of_two_devices, .title = "nothing.of_two_devices")
 {
     raw_cuda_two_devices();
     fleet_open(false);
@@ -352,7 +349,7 @@ static uint64_t calls(void)
 
 /* What a hand-written program calls and nothing besides, whatever context is current: a stream that
  * is known brings its own along. */
-static void one_driver_call(void)
+TEST(one_driver_call)
 {
     culv_semaphore_point points[MAX + 1];
     fleet_open(false);
@@ -422,7 +419,7 @@ static bool play_counter(void *context, uint64_t *out)
     return *out != 0; /* 0: it does not answer */
 }
 
-static void each_way_to_signal(void)
+TEST(each_way_to_signal)
 {
     static const struct {
         uint64_t reported, counter, value;
@@ -458,17 +455,3 @@ static void each_way_to_signal(void)
         fleet_close();
     }
 }
-
-static const test_case cases[] = {
-    {.name = "sizes", .run = sizes},
-    {.name = "waits_for_all", .run = waits_for_all},
-    {.name = "mixed_types", .run = mixed_types},
-    {.name = "nothing.one_is_wrong", .run = one_is_wrong},
-    {.name = "nothing.timelines_that_are_wrong", .run = timelines_that_are_wrong},
-    {.name = "nothing.failures_are_taken_back", .run = failures_are_taken_back},
-    {.name = "nothing.of_two_devices", .run = of_two_devices},
-    {.name = "one_driver_call", .run = one_driver_call},
-    {.name = "each_way_to_signal", .run = each_way_to_signal},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

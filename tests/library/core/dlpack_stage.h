@@ -7,6 +7,4 @@
 
 #include <culvert/dlpack.h>
 
-extern const test_case dlpack_vector_cases[], lives_cases[];
-
 #endif

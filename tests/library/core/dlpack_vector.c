@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Tensors of vectors, which pin them, and the order between streams. */
+#define TEST_GROUP "dlpack_vector."
 #include "dlpack_stage.h"
 #include "vmm_stage.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { WORDS = 1024 };
 
@@ -54,7 +53,7 @@ VMM_CASE(pins)
 }
 
 /* The vector's memory is there until its last tensor goes, whichever destroy took it. */
-static void outlives(void)
+TEST(outlives)
 {
     for (int after = 0; after < 2; after++) {
         vmm_stage s;
@@ -281,13 +280,3 @@ VMM_CASE(handed_over_beside_captures)
     }
     lib_leave(&s->w, before);
 }
-
-const test_case dlpack_vector_cases[] = {
-    {.name = "dlpack_vector.pins", .run = pins},
-    {.name = "dlpack_vector.outlives", .run = outlives},
-    {.name = "dlpack_vector.moves", .run = moves},
-    {.name = "dlpack_vector.handed_over", .run = handed_over},
-    {.name = "dlpack_vector.last_one_waits", .run = last_one_waits},
-    {.name = "dlpack_vector.handed_over_beside_captures", .run = handed_over_beside_captures},
-    {.name = NULL},
-};

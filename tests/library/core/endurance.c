@@ -3,10 +3,6 @@
  * memory stay level. The option --turns=N says how many. */
 #include "library.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #    define SANITIZED 1
 #elif defined(__has_feature)
@@ -14,8 +10,6 @@
 #        define SANITIZED 1
 #    endif
 #endif
-
-extern const test_case semaphore_endurance_cases[], image_endurance_cases[];
 
 static void turn(lib_world *w, raw_vk_buffer *lasting, VkSemaphore timeline, CUstream stream,
                  uint64_t i)
@@ -50,7 +44,7 @@ static void turn(lib_world *w, raw_vk_buffer *lasting, VkSemaphore timeline, CUs
     }
 }
 
-static void turns(void)
+TEST(turns, .time_limit = 900, .own = true)
 {
     long count = strtol(test_option("turns", "500"), NULL, 10);
     REQUIRE(count >= 100);
@@ -90,7 +84,7 @@ static void turns(void)
 }
 
 /* Devices opened and closed as often as a program that is restarted. */
-static void devices(void)
+TEST(devices, .time_limit = 900, .own = true)
 {
     long count = strtol(test_option("turns", "500"), NULL, 10) / 5;
     lib_world w;
@@ -117,11 +111,3 @@ static void devices(void)
 #endif
     lib_close(&w);
 }
-
-static const test_case cases[] = {
-    {.name = "turns", .run = turns, .time_limit = 900, .own = true},
-    {.name = "devices", .run = devices, .time_limit = 900, .own = true},
-    {.name = NULL},
-};
-const test_case *const test_suite_tables[] = {cases, semaphore_endurance_cases,
-                                              image_endurance_cases, NULL};

@@ -4,8 +4,6 @@
 #include "endurance.h"
 #include "image_stage.h"
 
-extern const test_case image_endurance_cases[];
-
 enum { BYTES = 65536, WIDTH = 61, HEIGHT = 33, LEVELS = 3 };
 
 static const raw_vk_image_desc image_desc = {.format = VK_FORMAT_R8G8B8A8_UNORM,
@@ -124,14 +122,9 @@ static void raw_turn(void *user, long n)
     lib_leave(&s->w, before);
 }
 
-IMAGE_CASE(resources)
+IMAGE_CASE(resources, .time_limit = 900, .own = true)
 {
     endurance_run(&s->w, &(endurance_pair){"resources", "", raw_turn, culvert_turn, s});
     culv_device_counts c = lib_counts(&s->w);
     REQUIRE_EQ(c.memories + c.mappings + c.buffers + c.images + c.created, 0);
 }
-
-const test_case image_endurance_cases[] = {
-    {.name = "resources", .run = resources, .time_limit = 900, .own = true},
-    {.name = NULL},
-};

@@ -2,9 +2,6 @@
 /* See endurance.h. */
 #include "endurance.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 enum { CHUNKS = 10 };
 
 typedef struct growth {

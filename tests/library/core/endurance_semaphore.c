@@ -4,8 +4,6 @@
 #include "endurance.h"
 #include "raw_binary.h"
 
-extern const test_case semaphore_endurance_cases[];
-
 typedef struct scene {
     lib_world w;
     CUstream stream;
@@ -103,7 +101,7 @@ static void raw_turn(void *user, long i)
     lib_leave(&s->w, before);
 }
 
-static void semaphores(void)
+TEST(semaphores, .time_limit = 900, .own = true)
 {
     scene s = {.value = 0};
     lib_open(&s.w);
@@ -119,8 +117,3 @@ static void semaphores(void)
     raw_vk_timeline_destroy(&s.w.vk, s.lasting);
     lib_close(&s.w);
 }
-
-const test_case semaphore_endurance_cases[] = {
-    {.name = "semaphores", .run = semaphores, .time_limit = 900, .own = true},
-    {.name = NULL},
-};

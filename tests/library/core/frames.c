@@ -6,7 +6,6 @@
 #include "raw_binary.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 /* In the static library of a build with tests. */
 extern _Atomic long culvi_alloc_count;
@@ -199,7 +198,7 @@ static uint64_t cuda_calls(void)
         REQUIRE_EQ(cuda_calls() - calls_, (expected));                                             \
     } while (0)
 
-static void driver_calls(void)
+TEST(driver_calls)
 {
     scene_open(TIMELINES);
     const raw_cuda *cu = s.w.cu;
@@ -232,12 +231,3 @@ static void driver_calls(void)
     lib_finish(&s.w, s.stream);
     scene_close();
 }
-
-static const test_case cases[] = {
-    {.name = "timelines", .run = timelines},
-    {.name = "batches", .run = batches},
-    {.name = "binaries", .run = binaries},
-    {.name = "driver_calls", .run = driver_calls},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

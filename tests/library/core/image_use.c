@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared images used as Vulkan programs use theirs: sampled by a shader, drawn into. */
+#define TEST_GROUP "use."
 #include "image_stage.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-extern const test_case image_use_cases[];
 
 static VkImageView view_of(const stage *s, const shared_image *i, uint32_t levels)
 {
@@ -322,9 +318,3 @@ static void each(void (*use)(stage *, const shared_image *, bool), VkImageUsageF
 
 TEST_AS(sampled, each(fetch, VK_IMAGE_USAGE_SAMPLED_BIT, 3))
 TEST_AS(drawn_into, each(draw, VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT, 1))
-
-const test_case image_use_cases[] = {
-    {.name = "use.sampled", .run = sampled},
-    {.name = "use.drawn_into", .run = drawn_into},
-    {.name = NULL},
-};

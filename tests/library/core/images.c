@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Images that CUDA and Vulkan share: every format and origin, both ways, all levels. */
+#define TEST_GROUP "data."
 #include "image_stage.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -109,15 +108,15 @@ static void data(culv_format format)
     stage_close(&s);
 }
 
-TEST_AS(data_rgba8, data(CULV_FORMAT_R8G8B8A8_UNORM))
-TEST_AS(data_bgra8, data(CULV_FORMAT_B8G8R8A8_UNORM))
-TEST_AS(data_rgba16f, data(CULV_FORMAT_R16G16B16A16_SFLOAT))
-TEST_AS(data_r32f, data(CULV_FORMAT_R32_SFLOAT))
-TEST_AS(data_rgba32f, data(CULV_FORMAT_R32G32B32A32_SFLOAT))
+TEST_AS(data_rgba8, data(CULV_FORMAT_R8G8B8A8_UNORM), .title = "data.rgba8")
+TEST_AS(data_bgra8, data(CULV_FORMAT_B8G8R8A8_UNORM), .title = "data.bgra8")
+TEST_AS(data_rgba16f, data(CULV_FORMAT_R16G16B16A16_SFLOAT), .title = "data.rgba16f")
+TEST_AS(data_r32f, data(CULV_FORMAT_R32_SFLOAT), .title = "data.r32f")
+TEST_AS(data_rgba32f, data(CULV_FORMAT_R32G32B32A32_SFLOAT), .title = "data.rgba32f")
 
 /* Each level has its own layout and owner: handed over one by one, while the others stay
  * Vulkan's. */
-IMAGE_CASE(levels_one_by_one)
+IMAGE_CASE(levels_one_by_one, .smoke = true)
 {
     shared_image i;
     raw_vk_buffer out;
@@ -261,7 +260,7 @@ static void *open_when_asleep(void *user)
 
 /* A kernel is still to store through a surface when the image is unmapped: the surface outlives
  * it. */
-static void unmapped_under_work(void)
+TEST(unmapped_under_work)
 {
     stage s;
     shared_image i;
@@ -318,7 +317,7 @@ IMAGE_CASE(outlives_its_parents)
 
 /* Accessors ------------------------------------------------------------------------------------ */
 
-IMAGE_CASE(arrays_and_surfaces_are_kept)
+IMAGE_CASE(arrays_and_surfaces_are_kept, .title = "levels.arrays_and_surfaces_are_kept")
 {
     shared_image i;
     shared_image_open(s, CALLERS_DEDICATED, VK_FORMAT_R8G8B8A8_UNORM, 64, 32, 3, 0, &i);
@@ -374,7 +373,7 @@ static void *ask(void *user)
 }
 
 /* Any thread may be the first to ask for a level. */
-IMAGE_CASE(threads_ask_for_levels)
+IMAGE_CASE(threads_ask_for_levels, .title = "levels.threads_ask")
 {
     shared_image i;
     for (int turn = 0; turn < 20; turn++) {
@@ -457,22 +456,3 @@ IMAGE_CASE(from_a_file_descriptor)
     REQUIRE_EQ(lib_counts(&s->w).memories, 0);
     raw_vk_image_destroy(vk, &theirs);
 }
-
-static const test_case cases[] = {
-    {.name = "data.rgba8", .run = data_rgba8},
-    {.name = "data.bgra8", .run = data_bgra8},
-    {.name = "data.rgba16f", .run = data_rgba16f},
-    {.name = "data.r32f", .run = data_r32f},
-    {.name = "data.rgba32f", .run = data_rgba32f},
-    {.name = "data.levels_one_by_one", .run = levels_one_by_one, .smoke = true},
-    {.name = "data.beside_a_buffer", .run = beside_a_buffer},
-    {.name = "data.from_a_file_descriptor", .run = from_a_file_descriptor},
-    {.name = "data.outlives_vulkans_image", .run = outlives_vulkans_image},
-    {.name = "data.unmapped_under_work", .run = unmapped_under_work},
-    {.name = "data.outlives_its_parents", .run = outlives_its_parents},
-    {.name = "levels.arrays_and_surfaces_are_kept", .run = arrays_and_surfaces_are_kept},
-    {.name = "levels.threads_ask", .run = threads_ask_for_levels},
-    {.name = NULL},
-};
-extern const test_case image_use_cases[];
-const test_case *const test_suite_tables[] = {cases, image_use_cases, NULL};

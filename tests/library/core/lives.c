@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Whose memory it is when its owners go, in whatever order. After each step somebody else allocates
  * as much and writes there: memory that went too early is that one's then. */
+#define TEST_GROUP "lives."
 #include "dlpack_stage.h"
 #include "fallback_scene.h"
-
-#include <stdio.h>
-#include <string.h>
 
 enum { SIZE = 2 << 20, WORDS = SIZE / 4, HELD = 0x600d600d, OTHERS = 0x0bad0bad, MOST = 16 };
 
@@ -185,24 +183,9 @@ static void lives_of(way which)
     REQUIRE(tried >= 9);
 }
 
-#define LIVES(name, which)                                                                         \
-    static void name(void)                                                                         \
-    {                                                                                              \
-        lives_of(which);                                                                           \
-    }
-LIVES(shared, SHARED)
-LIVES(pages, PAGES)
-LIVES(mapped, MAPPED)
-LIVES(peer, PEER)
-LIVES(imported, IMPORTED)
-LIVES(vector, VECTOR)
-
-const test_case lives_cases[] = {
-    {.name = "lives.shared", .run = shared, .own = true},
-    {.name = "lives.pages", .run = pages, .own = true},
-    {.name = "lives.mapped", .run = mapped, .own = true},
-    {.name = "lives.peer", .run = peer, .own = true},
-    {.name = "lives.imported", .run = imported, .own = true},
-    {.name = "lives.vector", .run = vector, .own = true},
-    {.name = NULL},
-};
+TEST_AS(shared, lives_of(SHARED), .own = true)
+TEST_AS(pages, lives_of(PAGES), .own = true)
+TEST_AS(mapped, lives_of(MAPPED), .own = true)
+TEST_AS(peer, lives_of(PEER), .own = true)
+TEST_AS(imported, lives_of(IMPORTED), .own = true)
+TEST_AS(vector, lives_of(VECTOR), .own = true)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The log at INFO and DEBUG: objects made and destroyed, driver calls with values and results. */
+#define TEST_GROUP "log."
 #include "log_scene.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 static void make_and_destroy(log_scene *s)
 {
@@ -40,7 +39,7 @@ static void make_and_destroy(log_scene *s)
 }
 
 /* Each object that was made is destroyed, under the same name and with the same size. */
-LOG_CASE(objects, CULV_LOG_INFO)
+LOG_CASE(objects, CULV_LOG_INFO, .smoke = true)
 {
     static const char *const expected[] = {"made buffer 'a part', 1000 bytes",
                                            "made import of memory, 65536 bytes",
@@ -123,7 +122,7 @@ LOG_CASE(calls, CULV_LOG_DEBUG)
 }
 
 /* A call that fails is there with what the driver answered; its outputs are not read. */
-LOG_CASE(failures, CULV_LOG_DEBUG)
+LOG_CASE(failures, CULV_LOG_DEBUG, .own = true)
 {
     raw_vk_buffer raw;
     if (s->w.cu->SoftFailAt == NULL) SKIP("only the twin fails on demand");
@@ -161,7 +160,7 @@ static uint64_t cuda_calls(const log_scene *s)
 }
 
 /* A level hears nothing of what lies below it, and no level changes what is called. */
-static void silence(void)
+TEST(silence, .own = true)
 {
     static const culv_log_level levels[] = {CULV_LOG_ERROR, CULV_LOG_WARNING, CULV_LOG_INFO,
                                             CULV_LOG_DEBUG};
@@ -186,15 +185,3 @@ static void silence(void)
     REQUIRE_EQ(made[0], made[2]);
     REQUIRE_EQ(made[0], made[3]);
 }
-
-extern const test_case log_wait_cases[];
-
-static const test_case cases[] = {
-    {.name = "log.objects", .run = objects, .smoke = true},
-    {.name = "log.calls", .run = calls},
-    {.name = "log.failures", .run = failures, .own = true},
-    {.name = "log.silence", .run = silence, .own = true},
-    {.name = NULL},
-};
-
-const test_case *const test_suite_tables[] = {cases, log_wait_cases, NULL};

@@ -2,9 +2,6 @@
 /* A device whose log is kept line by line. */
 #include "log_scene.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* Called on several threads at the same time. */

@@ -24,7 +24,9 @@ typedef struct log_scene {
 
 void log_open(log_scene *s, culv_log_level level);
 void log_close(log_scene *s);
-#define LOG_CASE(name, level) TEST_ON(log_scene, s, log_open(s, level), log_close(s), name)
+#define LOG_CASE(name, ...)                                                                        \
+    TEST_ON_(log_scene, s, log_open(s, TEST_FIRST(__VA_ARGS__)), log_close(s), name,               \
+             TEST_REST(__VA_ARGS__))
 /* The first line from `from` on, of this level, that has both texts; `count` if there is none. The
  * second may be NULL. */
 size_t log_find(log_scene *s, size_t from, culv_log_level level, const char *text,

@@ -4,11 +4,6 @@
 
 #include "cuda/watch.h"
 
-#include <stdio.h>
-#include <string.h>
-
-extern const test_case log_wait_cases[];
-
 /* Opens a gate once the log has said that somebody waits. */
 typedef struct opener {
     log_scene *s;
@@ -45,7 +40,7 @@ static void require_has(const char *line, const char *text)
 
 /* The plain destroy of a buffer, while a stream waits for a semaphore that Culvert made: its
  * counter is told. */
-LOG_CASE(buffer_waits, CULV_LOG_WARNING)
+LOG_CASE(buffer_waits, CULV_LOG_WARNING, .title = "waits.buffer")
 {
     opener o;
     char stream[64];
@@ -75,7 +70,7 @@ LOG_CASE(buffer_waits, CULV_LOG_WARNING)
 
 /* The plain destroy of the semaphore itself, an import of the caller's, whose counter Culvert does
  * not read: the VkSemaphore may be gone. */
-LOG_CASE(semaphore_waits, CULV_LOG_NONE)
+LOG_CASE(semaphore_waits, CULV_LOG_NONE, .title = "waits.semaphore")
 {
     opener o;
     VkSemaphore gate = raw_vk_timeline(&s->w.vk, 1, true);
@@ -100,7 +95,7 @@ LOG_CASE(semaphore_waits, CULV_LOG_NONE)
 }
 
 /* The end of a device waits for what was deferred behind a stream: that stream is named. */
-LOG_CASE(closing_waits, CULV_LOG_WARNING)
+LOG_CASE(closing_waits, CULV_LOG_WARNING, .title = "waits.closing", .own = true)
 {
     opener o;
     char stream[64];
@@ -133,7 +128,7 @@ LOG_CASE(closing_waits, CULV_LOG_WARNING)
 
 /* A second call waits while the thread that tells sleeps long, since it has told of the first one
  * more than once: played by a first one that is due in an hour. */
-LOG_CASE(second_waits, CULV_LOG_WARNING)
+LOG_CASE(second_waits, CULV_LOG_WARNING, .title = "waits.second")
 {
     culvi_watch first, second;
     culv_device *device = s->w.device;
@@ -154,11 +149,3 @@ LOG_CASE(second_waits, CULV_LOG_WARNING)
     culvi_watch_done(device, &first);
     REQUIRE_EQ(log_find(s, 0, CULV_LOG_WARNING, "'first'", NULL), s->count);
 }
-
-const test_case log_wait_cases[] = {
-    {.name = "waits.buffer", .run = buffer_waits},
-    {.name = "waits.semaphore", .run = semaphore_waits},
-    {.name = "waits.second", .run = second_waits},
-    {.name = "waits.closing", .run = closing_waits, .own = true},
-    {.name = NULL},
-};

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Imported memory: data both ways, offsets, several buffers on one mapping, barriers. */
+#define TEST_GROUP "handle."
 #include "library.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { WORDS = 4096, BYTES = WORDS * 4 };
@@ -108,7 +107,7 @@ static void data(unsigned flags, VkDeviceSize min_offset)
 }
 
 /* Whether it is dedicated is the caller's word, which CUDA gets as it is. */
-LIB_CASE(told_dedicated)
+LIB_CASE(told_dedicated, .title = "data.told_dedicated")
 {
     if (w->cu->SoftCounts == NULL) {
         lib_close(w);
@@ -132,12 +131,12 @@ LIB_CASE(told_dedicated)
     }
 }
 
-TEST_AS(data_at_zero, data(0, 0))
-TEST_AS(data_dedicated, data(RAW_VK_DEDICATED, 0))
-TEST_AS(data_at_an_offset, data(0, 3 * 65536 + 4096))
+TEST_AS(data_at_zero, data(0, 0), .title = "data.at_zero")
+TEST_AS(data_dedicated, data(RAW_VK_DEDICATED, 0), .title = "data.dedicated")
+TEST_AS(data_at_an_offset, data(0, 3 * 65536 + 4096), .title = "data.at_an_offset", .smoke = true)
 
 /* The VkDeviceMemory may go while the import lives. */
-LIB_CASE(data_outlives_vulkans_memory)
+LIB_CASE(data_outlives_vulkans_memory, .title = "data.outlives_vulkans_memory")
 {
     static uint32_t back[WORDS];
     raw_vk_buffer vk;
@@ -154,7 +153,7 @@ LIB_CASE(data_outlives_vulkans_memory)
 
 /* Two VkBuffers in one VkDeviceMemory, and more ranges besides: one import, one mapping at the
  * driver. */
-LIB_CASE(ranges_share_one_mapping)
+LIB_CASE(ranges_share_one_mapping, .title = "ranges.share_one_mapping")
 {
     static uint32_t back[WORDS];
     raw_vk_buffer vk;
@@ -345,13 +344,13 @@ static void barriers(bool old_form, bool defaults)
 
 /* On a release's old form the stages are Vulkan 1.0's; VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT is its
  * TRANSFER bit. */
-TEST_AS(barriers_named, barriers(false, false))
-TEST_AS(barriers_defaults, barriers(false, true))
-TEST_AS(barriers_old_named, barriers(true, false))
-TEST_AS(barriers_old_defaults, barriers(true, true))
+TEST_AS(barriers_named, barriers(false, false), .title = "barriers.named_stages")
+TEST_AS(barriers_defaults, barriers(false, true), .title = "barriers.defaults")
+TEST_AS(barriers_old_named, barriers(true, false), .title = "barriers.old_form_named_stages")
+TEST_AS(barriers_old_defaults, barriers(true, true), .title = "barriers.old_form_defaults")
 
 /* What the silence above is worth: synchronization validation is on and hears a hazard. */
-LIB_CASE(validation_listens)
+LIB_CASE(validation_listens, .title = "barriers.validation_listens")
 {
     raw_vk_buffer a, b;
     if (!w->vk.validation) SKIP("no validation layer");
@@ -367,22 +366,3 @@ LIB_CASE(validation_listens)
     raw_vk_buffer_destroy(&w->vk, &a);
     raw_vk_buffer_destroy(&w->vk, &b);
 }
-
-static const test_case cases[] = {
-    {.name = "data.at_zero", .run = data_at_zero},
-    {.name = "data.told_dedicated", .run = told_dedicated},
-    {.name = "data.dedicated", .run = data_dedicated},
-    {.name = "data.at_an_offset", .run = data_at_an_offset, .smoke = true},
-    {.name = "data.outlives_vulkans_memory", .run = data_outlives_vulkans_memory},
-    {.name = "ranges.share_one_mapping", .run = ranges_share_one_mapping},
-    {.name = "handle.take_and_borrow", .run = take_and_borrow},
-    {.name = "handle.borrow_again", .run = borrow_again},
-    {.name = "barriers.named_stages", .run = barriers_named},
-    {.name = "barriers.defaults", .run = barriers_defaults},
-    {.name = "barriers.old_form_named_stages", .run = barriers_old_named},
-    {.name = "barriers.old_form_defaults", .run = barriers_old_defaults},
-    {.name = "barriers.validation_listens", .run = validation_listens},
-    {.name = NULL},
-};
-extern const test_case memory_error_cases[];
-const test_case *const test_suite_tables[] = {cases, memory_error_cases, NULL};

@@ -5,8 +5,6 @@
 #include "raw_cuda_image.h"
 #include "raw_vulkan_image.h"
 
-#include <string.h>
-
 /* Planes at multiples of what NVIDIA's driver aligns them to; chroma lies first. */
 enum { WIDTH = 48, HEIGHT = 24, UNIT = 65536, MEMORY = 4 * UNIT };
 
@@ -131,7 +129,7 @@ static void check_planes(const lib_world *w, culv_image *image, const row *r)
     }
 }
 
-static void plain_memory(void)
+TEST(plain_memory)
 {
     scene s;
     scene_open(&s);
@@ -157,7 +155,7 @@ static void plain_memory(void)
 }
 
 /* Where the planes cannot be. */
-static void wrong_places(void)
+TEST(wrong_places)
 {
     static const struct {
         uint64_t offset, planes[3];
@@ -331,7 +329,7 @@ static void check_callers(const lib_world *w, const row *r)
     raw_vk_image_destroy(vk, &callers);
 }
 
-static void disjoint(void)
+TEST(disjoint)
 {
     lib_world w;
     unsigned count = 0;
@@ -348,7 +346,7 @@ static void disjoint(void)
 }
 
 /* A DISJOINT image has no dedicated allocation, so it is not shared where that is a must. */
-static void dedicated_only(void)
+TEST(dedicated_only)
 {
     lib_world w;
     culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
@@ -370,12 +368,3 @@ static void dedicated_only(void)
     lib_lying = (lib_lies){.missing = NULL};
     lib_close(&w);
 }
-
-static const test_case cases[] = {
-    {.name = "plain_memory", .run = plain_memory},
-    {.name = "wrong_places", .run = wrong_places},
-    {.name = "disjoint", .run = disjoint},
-    {.name = "dedicated_only", .run = dedicated_only},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

@@ -4,11 +4,8 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 
-extern const test_case semaphore_stream_cases[], semaphore_error_cases[], semaphore_made_cases[];
-
-LIB_CASE(cuda_to_vulkan)
+LIB_CASE(cuda_to_vulkan, .title = "signal.cuda_to_vulkan")
 {
     VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
     culv_semaphore *semaphore = lib_import_timeline(w, timeline);
@@ -29,7 +26,7 @@ LIB_CASE(cuda_to_vulkan)
 }
 
 /* The wait comes before the signal, which is the host's, then a queue's. */
-LIB_CASE(vulkan_to_cuda)
+LIB_CASE(vulkan_to_cuda, .title = "wait.vulkan_to_cuda")
 {
     VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
     culv_semaphore *semaphore = lib_import_timeline(w, timeline);
@@ -59,7 +56,7 @@ LIB_CASE(vulkan_to_cuda)
 /* A thousand turns, all on the GPU's side: CUDA writes word r and signals; Vulkan waits, copies it
  * to its log and writes an answer; CUDA waits and copies the answer to its own. No data may be late
  * or lost. */
-LIB_CASE(round_trips)
+LIB_CASE(round_trips, .smoke = true)
 {
     enum { ROUNDS = 1000, BATCH = 100 };
     const raw_cuda *cu = w->cu;
@@ -129,7 +126,7 @@ LIB_CASE(round_trips)
     LIB_ERROR(culv_semaphore_signal(semaphore, stream, (value)), CULV_ERROR_INVALID,               \
               CULV_REASON_TIMELINE_BACKWARDS)
 
-LIB_CASE(values_go_up)
+LIB_CASE(values_go_up, .title = "values.go_up")
 {
     VkSemaphore timeline = raw_vk_timeline(&w->vk, 7, true);
     culv_semaphore *semaphore = lib_import_timeline(w, timeline);
@@ -285,7 +282,7 @@ static void *make_and_destroy(void *user)
     return NULL;
 }
 
-LIB_CASE(threads_beside_creation)
+LIB_CASE(threads_beside_creation, .title = "threads.beside_creation")
 {
     VkSemaphore timelines[2 * SIGNALLERS], lasting = raw_vk_timeline(&w->vk, 0, true);
     signaller signallers[SIGNALLERS];
@@ -324,15 +321,3 @@ LIB_CASE(threads_beside_creation)
         raw_vk_timeline_destroy(&w->vk, timelines[i]);
     raw_vk_timeline_destroy(&w->vk, lasting);
 }
-
-static const test_case cases[] = {
-    {.name = "signal.cuda_to_vulkan", .run = cuda_to_vulkan},
-    {.name = "wait.vulkan_to_cuda", .run = vulkan_to_cuda},
-    {.name = "round_trips", .run = round_trips, .smoke = true},
-    {.name = "values.go_up", .run = values_go_up},
-    {.name = "threads", .run = threads},
-    {.name = "threads.beside_creation", .run = threads_beside_creation},
-    {.name = NULL},
-};
-const test_case *const test_suite_tables[] = {cases, semaphore_stream_cases, semaphore_error_cases,
-                                              semaphore_made_cases, NULL};

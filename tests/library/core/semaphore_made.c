@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Timelines that Culvert makes: use, ownership, every order of destruction. Binary ones:
  * binary_vulkan.c. */
+#define TEST_GROUP "made."
 #include "library.h"
-
-#include <stdio.h>
-
-extern const test_case semaphore_made_cases[];
 
 static culv_shared_semaphore *make(const lib_world *w, uint64_t initial)
 {
@@ -130,7 +127,6 @@ LIB_CASE(host_waits)
     LIB_OK(culv_shared_semaphore_wait_on_host(made, 7, UINT64_MAX));
     lib_finish(w, stream);
     culv_shared_semaphore_destroy(&gate);
-    LIB_INVALID(culv_shared_semaphore_wait_on_host(NULL, 1, 0), CULV_REASON_NULL_ARGUMENT);
     d.type = CULV_SEMAPHORE_BINARY;
     if (culv_vk_semaphore_create(w->attachment, &d, &binary) == CULV_OK) /* lavapipe exports none */
         LIB_INVALID(culv_shared_semaphore_wait_on_host(binary, 0, 0), CULV_REASON_VALUE);
@@ -268,15 +264,3 @@ LIB_CASE(device_without_timelines)
     culv_vk_detach(&vk);
     lib_lying = (lib_lies){0};
 }
-
-const test_case semaphore_made_cases[] = {
-    {.name = "made.use", .run = use},
-    {.name = "made.initial_value", .run = initial_value},
-    {.name = "made.host_waits", .run = host_waits},
-    {.name = "made.cuda_side_is_not_the_callers", .run = cuda_side_is_not_the_callers},
-    {.name = "made.any_order", .run = any_order},
-    {.name = "made.destroyed_while_cuda_uses_it", .run = destroyed_while_cuda_uses_it},
-    {.name = "made.many", .run = many},
-    {.name = "made.device_without_timelines", .run = device_without_timelines},
-    {.name = NULL},
-};

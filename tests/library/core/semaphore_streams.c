@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Semaphores and streams: the default ones, those of other contexts and devices; alone and in
  * batches. */
+#define TEST_GROUP "streams."
 #include "library.h"
-
-#include <stdio.h>
-
-extern const test_case semaphore_stream_cases[];
 
 static culv_result signal_batch(culv_semaphore *semaphore, CUstream stream, uint64_t value)
 {
@@ -25,7 +22,7 @@ static const stream_call waits[] = {culv_semaphore_wait, wait_batch};
 
 /* A timeline for each direction: validation takes one that CUDA signals for pending, and warns of
  * the host's signal. */
-LIB_CASE(default_streams)
+LIB_CASE(default_streams, .title = "streams.default")
 {
     VkSemaphore out = raw_vk_timeline(&w->vk, 0, true), in = raw_vk_timeline(&w->vk, 0, true);
     culv_semaphore *to_vulkan = lib_import_timeline(w, out), *to_cuda = lib_import_timeline(w, in);
@@ -75,7 +72,7 @@ static void refuse(const lib_world *w, culv_semaphore *semaphore, CUstream strea
 
 /* A stream of another context is refused, of the same device (whose driver would refuse it:
  * measured) or another. */
-static void streams_of_other_contexts(void)
+TEST(streams_of_other_contexts, .title = "streams.of_other_contexts")
 {
     raw_cuda_two_devices();
     lib_world w;
@@ -312,12 +309,3 @@ LIB_CASE(of_green_contexts)
     raw_vk_timeline_destroy(&w->vk, out);
     raw_vk_timeline_destroy(&w->vk, in);
 }
-
-const test_case semaphore_stream_cases[] = {
-    {.name = "streams.in_order", .run = in_order},
-    {.name = "streams.of_green_contexts", .run = of_green_contexts},
-    {.name = "streams.default", .run = default_streams},
-    {.name = "streams.of_other_contexts", .run = streams_of_other_contexts},
-    {.name = "streams.destroyed", .run = destroyed},
-    {.name = NULL},
-};

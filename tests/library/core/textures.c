@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_image_get_texture(): what is made once and kept, what is refused, and samplers as texture
  * settings. What textures read is tested with the formats, and in textures_ranges.c. */
+#define TEST_GROUP "textures."
 #include "image_stage.h"
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 
 /* Equal settings are one object, whatever was said of what does not apply. */
 IMAGE_CASE(kept)
@@ -111,9 +111,6 @@ IMAGE_CASE(refused)
     refuse(integers.cuda, &d, CULV_REASON_VALUE, "integers");
     d.struct_size = 0;
     refuse(i.cuda, &d, CULV_REASON_STRUCT_SIZE, "culv_texture_desc");
-    CUtexObject texture = 0;
-    LIB_INVALID(culv_image_get_texture(NULL, NULL, &texture), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_image_get_texture(i.cuda, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
     shared_image_close(s, &integers);
     shared_image_close(s, &i);
 }
@@ -136,7 +133,7 @@ static VkSamplerCreateInfo plain(void)
                                  .maxLod = VK_LOD_CLAMP_NONE};
 }
 
-static void sampler_corresponds(void)
+TEST(sampler_corresponds, .title = "samplers.correspond")
 {
     VkSamplerCreateInfo info = plain();
     culv_texture_desc d = culv_texture_desc_init();
@@ -170,7 +167,7 @@ static void sampler_corresponds(void)
     REQUIRE(d.border_color[1] == 0.5f);
 }
 
-static void sampler_differs(void)
+TEST(sampler_differs, .title = "samplers.differ")
 {
     const VkSamplerReductionModeCreateInfo most = {
         .sType = VK_STRUCTURE_TYPE_SAMPLER_REDUCTION_MODE_CREATE_INFO,
@@ -212,7 +209,7 @@ static void sampler_differs(void)
     REQUIRE_EQ_STR(culv_vk_sampler_difference_text((culv_vk_sampler_difference)3), "unknown");
 }
 
-static void sampler_refused(void)
+TEST(sampler_refused, .title = "samplers.refused")
 {
     culv_texture_desc d = culv_texture_desc_init();
     uint32_t differences = 5;
@@ -238,20 +235,7 @@ static void sampler_refused(void)
     info.addressModeU = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER;
     info.borderColor = (VkBorderColor)6;
     LIB_INVALID(culv_vk_texture_desc_from_sampler(&info, &d, NULL), CULV_REASON_VALUE);
-    LIB_INVALID(culv_vk_texture_desc_from_sampler(NULL, &d, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_texture_desc_from_sampler(&info, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
     const culv_texture_desc untouched = culv_texture_desc_init();
     REQUIRE_EQ_BYTES(&d, &untouched, sizeof d);
     REQUIRE_EQ(differences, 5);
 }
-
-static const test_case cases[] = {
-    {.name = "textures.kept", .run = kept},
-    {.name = "textures.refused", .run = refused},
-    {.name = "samplers.correspond", .run = sampler_corresponds},
-    {.name = "samplers.differ", .run = sampler_differs},
-    {.name = "samplers.refused", .run = sampler_refused},
-    {.name = NULL},
-};
-extern const test_case range_cases[], route_cases[], setting_cases[]; /* textures_*.c */
-const test_case *const test_suite_tables[] = {cases, range_cases, route_cases, setting_cases, NULL};

@@ -2,10 +2,10 @@
 /* culv_image_get_texture(): what textures of some levels and layers read, by data: every kind of
  *image,
  * every format of CUDA's that views have; and what has none. */
+#define TEST_GROUP "textures."
 #include "textures_room.h"
 
 #include <math.h>
-#include <stdio.h>
 
 /* Both ends of a range of levels, all of its layers. What is wrong is printed, so that one run
  * shows all of it. */
@@ -67,7 +67,7 @@ static unsigned wrong_ranges(culv_image *image, const kind *k, const char *name)
 }
 
 /* Every range of levels and layers that CUDA can view, of every kind. */
-static void ranges(void)
+TEST(ranges)
 {
     static const struct {
         const char *name;
@@ -147,7 +147,7 @@ static void require_channel(const culv_format_info *f, culv_texture_read read, u
 }
 
 /* Each array format that a view has a name for, and what the flags make of some. */
-static void formats(void)
+TEST(formats, .title = "textures.formats_of_ranges")
 {
     static const VkFormat list[] = {
         VK_FORMAT_R8_UINT,        VK_FORMAT_R8G8_UINT,     VK_FORMAT_R8G8B8A8_UINT,
@@ -209,7 +209,7 @@ static void refuse_range(culv_image *image, const culv_texture_desc *d, const ch
 }
 
 /* What cuda.h has no words for, or no views. */
-static void refused(void)
+TEST(refused, .title = "textures.ranges_refused")
 {
     static const kind cubes = {SWEEP_CUBE_ARRAY,
                                VK_IMAGE_TYPE_2D,
@@ -277,7 +277,7 @@ static void refused(void)
 
 /* sRGB blocks are read as graphics do, and as they are stored. The twin decodes none, but refuses
  * wrong flags before. */
-static void srgb_blocks(void)
+TEST(srgb_blocks)
 {
     static const kind flat = {SWEEP_2D, VK_IMAGE_TYPE_2D, {16, 8, 1}, 1, 0, 3};
     static const unsigned char block[8] = {0x10, 0x84, 0x10, 0x84}; /* red 16 of 31, 132 of 255 */
@@ -311,12 +311,3 @@ static void srgb_blocks(void)
     culv_shared_image_destroy(&image);
     close_room();
 }
-
-extern const test_case range_cases[]; /* in textures.c's suite */
-const test_case range_cases[] = {
-    {.name = "textures.ranges", .run = ranges},
-    {.name = "textures.formats_of_ranges", .run = formats},
-    {.name = "textures.ranges_refused", .run = refused},
-    {.name = "textures.srgb_blocks", .run = srgb_blocks},
-    {.name = NULL},
-};

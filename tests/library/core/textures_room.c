@@ -2,9 +2,6 @@
 /* What the suite's textures read: images whose texels say where they are. */
 #include "textures_room.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 reading room;
 
 void open_room(void)

@@ -2,10 +2,10 @@
 /* Every way in which CUDA reads some levels and layers of an image as a texture, by raw calls, and
  * which of them read the texels that were asked for. Culvert takes the ways that are right; on a
  * driver where another one is, this says so. */
+#define TEST_GROUP "textures."
 #include "textures_room.h"
 
 #include <math.h>
-#include <stdio.h>
 
 enum { OWN, OWN_VIEWED, LOD, VIEWED, ROUTES };
 static const char *const route_names[ROUTES] = {
@@ -144,7 +144,7 @@ static void try_ranges(culv_image *image, const kind *k, const char *name, uint3
     }
 }
 
-static void routes(void)
+TEST(routes)
 {
     static const struct {
         const char *name;
@@ -190,9 +190,3 @@ static void routes(void)
     }
     close_room();
 }
-
-extern const test_case route_cases[]; /* in textures.c's suite */
-const test_case route_cases[] = {
-    {.name = "textures.routes", .run = routes},
-    {.name = NULL},
-};

@@ -4,7 +4,6 @@
 #include "textures_room.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #define WRAPS   CULV_TEXTURE_ADDRESS_WRAP
 #define MIRRORS CULV_TEXTURE_ADDRESS_MIRROR
@@ -187,7 +186,7 @@ static void try_rows(const kind *k, VkFormat format, const row *list, size_t cou
     culv_shared_image_destroy(&image);
 }
 
-static void told(void)
+TEST(told, .title = "textures.settings_told")
 {
     static const kind box = {SWEEP_3D, VK_IMAGE_TYPE_3D, {32, 16, 8}, 1, 0, 4},
                       flat = {SWEEP_2D, VK_IMAGE_TYPE_2D, {16, 16, 1}, 1, 0, 1},
@@ -337,7 +336,7 @@ static unsigned wrong_places(culv_image *image, const place *list, size_t count,
     return wrong;
 }
 
-static void values(void)
+TEST(values, .title = "textures.settings_read")
 {
     open_room();
     const VkImageCreateInfo info = kind_info(&floats, VK_FORMAT_R32_SFLOAT);
@@ -352,10 +351,3 @@ static void values(void)
     culv_shared_image_destroy(&image);
     close_room();
 }
-
-extern const test_case setting_cases[]; /* in textures.c's suite */
-const test_case setting_cases[] = {
-    {.name = "textures.settings_told", .run = told},
-    {.name = "textures.settings_read", .run = values},
-    {.name = NULL},
-};

@@ -141,7 +141,4 @@ no_device:
 }
 
 static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {4, 4, 4}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("import", path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("import", path)

@@ -39,15 +39,10 @@ static void run(void)
     lib_leave(w, current);
     DO(culv_kernels_unload(&kernels));
     REQUIRE(kernels == NULL);
-    DO(culv_vk_detach(&w->attachment));
-    lib_stream_destroy(w, stream);
-    DO(culv_device_close(&w->device));
+    torture_close(stream);
     w->cu->SoftCounts(&after);
     if (after.modules != before.modules) torture_complain("leaves a module");
 }
 
 static const torture_path path = {.begin = begin, .run = run, .least = {8, 0, 3}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("kernels", path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("kernels", path)

@@ -19,11 +19,7 @@ static culv_shared_semaphore *made_poison(void)
 /* Gives device and attachment up, after which nothing may be left. */
 static void close_all(CUstream stream)
 {
-    lib_world *w = &torture.w;
-    DO(culv_vk_detach(&w->attachment));
-    lib_stream_destroy(w, stream);
-    DO(culv_device_close(&w->device));
-    REQUIRE(w->attachment == NULL && w->device == NULL);
+    torture_close(stream);
 }
 
 /* Those that Culvert makes --------------------------------------------------------------------- */
@@ -63,7 +59,7 @@ static void made_run(void)
 }
 
 static const torture_path made_path = {.run = made_run, .least = {8, 4, 4}};
-TORTURE_FUNCTIONS(made_path)
+TORTURE_CASES("made", made_path)
 
 /* Binary ones, and batches --------------------------------------------------------------------- */
 
@@ -168,8 +164,4 @@ static void binary_run(void)
 
 static const torture_path binary_path = {
     .begin = binary_begin, .run = binary_run, .end = binary_end, .least = {8, 1, 4}};
-TORTURE_FUNCTIONS(binary_path)
-
-static const test_case cases[] = {
-    TORTURE_ROWS("made", made_path), TORTURE_ROWS("binary", binary_path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("binary", binary_path)

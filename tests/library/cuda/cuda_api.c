@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of the driver's functions. */
+#define TEST_GROUP "cuda_api."
 #include "library.h"
 
 #include "cuda_api_12.h"
@@ -7,8 +8,6 @@
 #include <culvert/cuda_api.h>
 
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 
 typedef void (*function)(void);
 
@@ -46,7 +45,7 @@ static function ask(const raw_cuda *cu, size_t i, cuuint64_t flags)
 }
 
 /* Each member is what the driver answers for its name and version. */
-LIB_CASE(every_entry)
+LIB_CASE(every_entry, .smoke = true)
 {
     const culv_cuda_api *api = culv_device_cuda_api(w->device);
     const culv_cuda_api *per_thread = culv_device_cuda_api_per_thread(w->device);
@@ -89,7 +88,7 @@ LIB_CASE(every_entry)
 }
 
 /* The layout is the same for every cuda.h; only names and types differ. */
-static void older_header(void)
+TEST(older_header)
 {
     const cuda_api_places old = cuda_api_places_12();
     REQUIRE_EQ(old.size, sizeof(culv_cuda_api));
@@ -118,8 +117,6 @@ LIB_CASE(bytes_come_back)
 LIB_CASE(misused)
 {
     REQUIRE(culv_device_cuda_api(NULL) == NULL && culv_device_cuda_api_per_thread(NULL) == NULL);
-    LIB_INVALID(culv_check_cuda_api(NULL, "cuMemAlloc", CUDA_VERSION), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_check_cuda_api(w->device, NULL, CUDA_VERSION), CULV_REASON_NULL_ARGUMENT);
     const char *const strangers[] = {"",
                                      "cu",
                                      "cuMemAllo",
@@ -141,7 +138,7 @@ LIB_CASE(misused)
 
 /* An older driver leaves later functions NULL, and the message names the function and both
  * versions. */
-LIB_VULKAN_CASE(older_driver)
+LIB_VULKAN_CASE(older_driver, .own = true)
 {
     if (w->cu->SoftPlayVersion == NULL) SKIP("only the twin can be an older driver");
     w->cu->SoftPlayVersion(12000);
@@ -209,14 +206,3 @@ LIB_CASE(threads)
         REQUIRE(racers[i].last != NULL);
     }
 }
-
-extern const test_case cuda_api_cases[];
-const test_case cuda_api_cases[] = {
-    {.name = "cuda_api.every_entry", .run = every_entry, .smoke = true},
-    {.name = "cuda_api.older_header", .run = older_header},
-    {.name = "cuda_api.bytes_come_back", .run = bytes_come_back},
-    {.name = "cuda_api.misused", .run = misused},
-    {.name = "cuda_api.older_driver", .run = older_driver, .own = true},
-    {.name = "cuda_api.threads", .run = threads},
-    {.name = NULL},
-};

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Objects given up while the GPU still works with them: deferred behind a stream, or waited for. */
+#define TEST_GROUP "deferred."
 #include "library.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
-
-extern const test_case deferred_cases[];
 
 /* A stream that waits for a timeline's value 1, and then writes the buffer: whoever releases the
  * mapping before makes that a fault. */
@@ -78,7 +76,7 @@ static void opener_start(opener *o, lib_world *w, const busy *b, long after_ms)
 
 /* With a stream of last use nothing waits, and nothing is released before that stream has got
  * there. */
-static void after_a_stream(void)
+TEST(after_a_stream, .smoke = true)
 {
     lib_world w;
     busy b;
@@ -141,7 +139,7 @@ LIB_CASE(nobody_collects)
 }
 
 /* Without one, the driver waits: the call returns when the work is done, not before. */
-static void plain_unmap_waits(void)
+TEST(plain_unmap_waits, .title = "plain.unmap_waits")
 {
     lib_world w;
     busy b;
@@ -162,7 +160,7 @@ static void plain_unmap_waits(void)
     busy_end(&w, &b);
 }
 
-static void plain_semaphore_destroy_waits(void)
+TEST(plain_semaphore_destroy_waits, .title = "plain.semaphore_destroy_waits")
 {
     lib_world w;
     busy b;
@@ -181,7 +179,7 @@ static void plain_semaphore_destroy_waits(void)
 
 /* Giving up after another stream, which is done, does not wait for the busy one, and neither do
  * imports and mappings after it: what is due is released by calls that may wait. */
-static void idle_stream_does_not_wait(void)
+TEST(idle_stream_does_not_wait)
 {
     lib_world w;
     busy b;
@@ -211,7 +209,7 @@ static void idle_stream_does_not_wait(void)
 }
 
 /* A range of the same import that others still use keeps the mapping, also past a deferred one. */
-static void deferred_range_keeps_the_mapping(void)
+TEST(deferred_range_keeps_the_mapping, .title = "deferred.range_keeps_the_mapping")
 {
     lib_world w;
     busy b;
@@ -235,7 +233,7 @@ static void deferred_range_keeps_the_mapping(void)
 }
 
 /* The last call on a device waits for what is deferred; here the device itself is closed first. */
-static void device_is_closed_first(void)
+TEST(device_is_closed_first)
 {
     lib_world w;
     busy b;
@@ -261,7 +259,7 @@ static void device_is_closed_first(void)
 
 /* A last use that cannot be told (the stream is gone) is no reason to wait now, nor to release
  * early later. */
-static void last_use_on_a_destroyed_stream(void)
+TEST(last_use_on_a_destroyed_stream)
 {
     lib_world w;
     busy b;
@@ -327,16 +325,3 @@ LIB_CASE(per_thread_streams)
     raw_vk_timeline_destroy(&w->vk, gate);
     raw_vk_buffer_destroy(&w->vk, &vk);
 }
-
-const test_case deferred_cases[] = {
-    {.name = "deferred.after_a_stream", .run = after_a_stream, .smoke = true},
-    {.name = "deferred.nobody_collects", .run = nobody_collects},
-    {.name = "deferred.idle_stream_does_not_wait", .run = idle_stream_does_not_wait},
-    {.name = "deferred.range_keeps_the_mapping", .run = deferred_range_keeps_the_mapping},
-    {.name = "deferred.device_is_closed_first", .run = device_is_closed_first},
-    {.name = "deferred.last_use_on_a_destroyed_stream", .run = last_use_on_a_destroyed_stream},
-    {.name = "deferred.per_thread_streams", .run = per_thread_streams},
-    {.name = "plain.unmap_waits", .run = plain_unmap_waits},
-    {.name = "plain.semaphore_destroy_waits", .run = plain_semaphore_destroy_waits},
-    {.name = NULL},
-};

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Opening devices, contexts, capabilities. */
+#define TEST_GROUP "open."
 #include "library.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static void uuid_text(char out[40], const uint8_t uuid[16])
@@ -17,7 +15,7 @@ static void uuid_text(char out[40], const uint8_t uuid[16])
 }
 
 /* All three ways find the same device. */
-LIB_CASE(ways_to_open)
+LIB_CASE(ways_to_open, .title = "open.three_ways", .smoke = true)
 {
     const raw_cuda *cu = w->cu;
     culv_device_caps one = lib_caps(w->device);
@@ -45,7 +43,7 @@ LIB_CASE(ways_to_open)
     }
 }
 
-LIB_CASE(caps_are_the_drivers)
+LIB_CASE(caps_are_the_drivers, .title = "caps.are_the_drivers")
 {
     const raw_cuda *cu = w->cu;
     culv_device_caps caps = lib_caps(w->device);
@@ -87,7 +85,7 @@ LIB_CASE(caps_are_the_drivers)
 }
 
 /* Each capability is its own attribute, and no other one. */
-static void caps_one_by_one(void)
+TEST(caps_one_by_one, .title = "caps.are_the_drivers_one_by_one", .own = true)
 {
 #define ROW(field, name)                                                                           \
     {                                                                                              \
@@ -141,7 +139,7 @@ static void caps_one_by_one(void)
     }
 }
 
-LIB_CASE(cuda_proc)
+LIB_CASE(cuda_proc, .title = "cuda_proc")
 {
     CUresult(CUDAAPI * version)(int *) = NULL;
     void (*found)(void) = culv_device_cuda_proc(w->device, "cuDriverGetVersion", 2020);
@@ -181,7 +179,7 @@ LIB_CASE(unknown_uuid)
                 CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
 }
 
-static void unknown_ordinal(void)
+TEST(unknown_ordinal)
 {
     static const int32_t ordinals[] = {-1, -2, 64, 12345, INT32_MAX, INT32_MIN};
     const raw_cuda *cu = lib_driver();
@@ -232,7 +230,7 @@ LIB_CASE(vulkan_device_without_a_match)
     }
 }
 
-static void driver_kinds(void)
+TEST(driver_kinds, .own = true)
 {
     const raw_cuda *cu = lib_driver();
     culv_device *device = NULL;
@@ -271,7 +269,7 @@ static CUcontext create_context(const raw_cuda *cu, CUdevice device)
     return context;
 }
 
-LIB_CASE(callers_context)
+LIB_CASE(callers_context, .title = "context.callers", .smoke = true)
 {
     const raw_cuda *cu = w->cu;
     CUcontext context = create_context(cu, lib_caps(w->device).ordinal), now = NULL;
@@ -393,7 +391,7 @@ static void walk(lib_world *w, const watched *s, const raw_vk_buffer *buffer, Vk
     STEP(culv_device_close(&device));
 }
 
-LIB_CASE(current_context_is_left_alone)
+LIB_CASE(current_context_is_left_alone, .title = "context.current_is_left_alone")
 {
     const raw_cuda *cu = w->cu;
     raw_vk_buffer buffer;
@@ -421,21 +419,3 @@ LIB_CASE(current_context_is_left_alone)
     raw_vk_timeline_destroy(&w->vk, timeline);
     raw_vk_buffer_destroy(&w->vk, &buffer);
 }
-
-static const test_case cases[] = {
-    {.name = "open.three_ways", .run = ways_to_open, .smoke = true},
-    {.name = "open.unknown_uuid", .run = unknown_uuid},
-    {.name = "open.unknown_ordinal", .run = unknown_ordinal},
-    {.name = "open.vulkan_device_without_a_match", .run = vulkan_device_without_a_match},
-    {.name = "open.driver_kinds", .run = driver_kinds, .own = true},
-    {.name = "caps.are_the_drivers", .run = caps_are_the_drivers},
-    {.name = "caps.are_the_drivers_one_by_one", .run = caps_one_by_one, .own = true},
-    {.name = "cuda_proc", .run = cuda_proc},
-    {.name = "context.callers", .run = callers_context, .smoke = true},
-    {.name = "context.current_is_left_alone", .run = current_context_is_left_alone},
-    {.name = NULL},
-};
-extern const test_case attach_cases[], setup_cases[], identity_cases[], luid_cases[],
-    cuda_api_cases[];
-const test_case *const test_suite_tables[] = {
-    cases, attach_cases, setup_cases, identity_cases, luid_cases, cuda_api_cases, NULL};

@@ -3,8 +3,6 @@
  * nothing is left. */
 #include "image_stage.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -143,7 +141,7 @@ static void require_earlier_failure(const lib_world *w)
         require_earlier_failure(&s.w);                                                             \
     } while (0)
 
-static void sticky_fault(void)
+TEST(sticky_fault, .faults = true)
 {
     scene s;
     scene_open(&s);
@@ -227,7 +225,7 @@ static void sticky_fault(void)
 }
 
 /* R3: a library beside ours resets the primary context (cudaDeviceReset). */
-static void primary_context_is_reset(void)
+TEST(primary_context_is_reset, .title = "reset.primary_context", .faults = true, .smoke = true)
 {
     scene s;
     scene_open(&s);
@@ -414,12 +412,14 @@ static void nothing_from_before(bool retained_again)
     }
 }
 
-TEST_AS(nothing_after_a_reset, nothing_from_before(false))
-TEST_AS(nothing_after_the_next_retain, nothing_from_before(true))
+TEST_AS(nothing_after_a_reset, nothing_from_before(false), .title = "reset.nothing_from_before",
+        .faults = true)
+TEST_AS(nothing_after_the_next_retain, nothing_from_before(true),
+        .title = "reset.nothing_after_the_next_retain", .faults = true)
 
 /* The first to notice is a call of the frame path, which asks no driver: the handle is nobody's by
  * then. What NVIDIA's driver does with such a handle is undefined. */
-static void signal_is_first(void)
+TEST(signal_is_first, .title = "reset.signal_is_first", .faults = true)
 {
     for (int again = 0; again < 2; again++) {
         scene s;
@@ -446,7 +446,7 @@ static void signal_is_first(void)
 }
 
 /* The primary context stays broken for who opens the device anew, until somebody resets it. */
-static void opened_after_a_fault(void)
+TEST(opened_after_a_fault, .faults = true)
 {
     scene s;
     scene_open(&s);
@@ -477,7 +477,7 @@ static void opened_after_a_fault(void)
 }
 
 /* The same when the device goes first and the objects are the last to know. */
-static void reset_and_closed_first(void)
+TEST(reset_and_closed_first, .title = "reset.device_closed_first", .faults = true)
 {
     scene s;
     scene_open(&s);
@@ -498,7 +498,8 @@ static void reset_and_closed_first(void)
 }
 
 /* The caller's own context is destroyed before what was made in it: a mistake, but not a crash. */
-LIB_CASE(callers_context_is_destroyed_first)
+LIB_CASE(callers_context_is_destroyed_first, .title = "reset.callers_context_destroyed_first",
+         .faults = true)
 {
     const raw_cuda *cu = w->cu;
     if (!cu->software) SKIP("a destroyed context's handle is undefined on NVIDIA's driver");
@@ -567,7 +568,7 @@ static void forked_calls(scene *s, int fd)
     REQUIRE_EQ(s->heard.errors + s->heard.warnings, 0);
 }
 
-static void forked_child(void)
+TEST(forked_child, .title = "forked.child", .own = true)
 {
     if (test_thread_sanitized()) SKIP("ThreadSanitizer ends a forked child that starts a thread");
     int status = 0;
@@ -596,24 +597,3 @@ static void forked_child(void)
     scene_close(&s);
     raw_cuda_require_empty(s.w.cu);
 }
-
-static const test_case cases[] = {
-    {.name = "forked.child", .run = forked_child, .own = true},
-    {.name = "sticky_fault", .run = sticky_fault, .faults = true},
-    {.name = "reset.primary_context",
-     .run = primary_context_is_reset,
-     .faults = true,
-     .smoke = true},
-    {.name = "opened_after_a_fault", .run = opened_after_a_fault, .faults = true},
-    {.name = "reset.nothing_from_before", .run = nothing_after_a_reset, .faults = true},
-    {.name = "reset.nothing_after_the_next_retain",
-     .run = nothing_after_the_next_retain,
-     .faults = true},
-    {.name = "reset.signal_is_first", .run = signal_is_first, .faults = true},
-    {.name = "reset.device_closed_first", .run = reset_and_closed_first, .faults = true},
-    {.name = "reset.callers_context_destroyed_first",
-     .run = callers_context_is_destroyed_first,
-     .faults = true},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What follows from a format's name, worked out again for every row of the table. Sources: the
  * Vulkan specification, "Format Definition" and "Packed Formats". */
+#define TEST_GROUP "derived."
 #include "formats.h"
 
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
-extern const test_case derived_cases[];
 
 static bool has(const char *text, const char *part)
 {
@@ -263,7 +260,7 @@ static void check_plain(const culv_format_info *f)
     }
 }
 
-static void from_names(void)
+TEST(from_names)
 {
     for (size_t i = 0; i < format_count; i++) {
         culv_format_info f = format_info(format_names[i].format);
@@ -280,7 +277,7 @@ static void from_names(void)
     }
 }
 
-static void planes(void)
+TEST(planes)
 {
     culv_format of = CULV_FORMAT_NONE;
     uint32_t across = 9, down = 9;
@@ -316,9 +313,3 @@ static void planes(void)
     LIB_ERROR(culv_format_get_plane((culv_format)185, 0, &of, NULL, NULL), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_FORMAT);
 }
-
-const test_case derived_cases[] = {
-    {.name = "derived.from_names", .run = from_names},
-    {.name = "derived.planes", .run = planes},
-    {.name = NULL},
-};

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether a driver has an array format: known of the oldest, asked once of each other. */
+#define TEST_GROUP "support."
 #include "formats.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <string.h>
-
-extern const test_case support_cases[];
 
 /* Driver calls that Culvert makes in `call`, where the driver counts them. */
 #define CALLS(w, call) (calls_of(w, 0), (call), calls_of(w, 1))
@@ -35,7 +32,7 @@ static void need_twin(const lib_world *w)
 
 /* What this driver has, both forms of every mapped format. Those that every driver from 525 on has
  * must be there; of the video formats the answer is printed. */
-LIB_CASE(every_format)
+LIB_CASE(every_format, .smoke = true)
 {
     culv_device_caps caps = lib_caps(w->device);
     unsigned asked = 0, lacking = 0;
@@ -128,7 +125,7 @@ LIB_CASE(asked_beside_waiting_work)
     raw_vk_timeline_destroy(&w->vk, timeline);
 }
 
-static void older_driver(void)
+TEST(older_driver)
 {
     void (*play_version)(int) = NULL;
     lib_world w = {0};
@@ -233,8 +230,6 @@ LIB_VULKAN_CASE(video)
 
 LIB_CASE(bad_arguments)
 {
-    LIB_INVALID(culv_check_format(NULL, CULV_FORMAT_R8_UNORM, CULV_TEXELS_STORED),
-                CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_check_format(w->device, CULV_FORMAT_R8_UNORM, (culv_texels)2),
                 CULV_REASON_VALUE);
     LIB_INVALID(culv_check_format(w->device, CULV_FORMAT_R8_UNORM, (culv_texels)-1),
@@ -251,14 +246,3 @@ LIB_CASE(bad_arguments)
               CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
     LIB_SAYS("CULV_TEXELS_STORED");
 }
-
-const test_case support_cases[] = {
-    {.name = "support.every_format", .run = every_format, .smoke = true},
-    {.name = "support.asked_once", .run = asked_once},
-    {.name = "support.asked_beside_waiting_work", .run = asked_beside_waiting_work},
-    {.name = "support.older_driver", .run = older_driver},
-    {.name = "support.failures", .run = failures},
-    {.name = "support.video", .run = video},
-    {.name = "support.bad_arguments", .run = bad_arguments},
-    {.name = NULL},
-};

@@ -2,18 +2,14 @@
 /* Drivers that are missing, too old or another's, and devices that are not each other's: with the
  * twin posing as NVIDIA's libcuda.so.1 (two invented devices), and with libraries that are no
  * driver. */
+#define TEST_GROUP "identity."
 #include "library.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern const test_case identity_cases[];
 
 /* A file of the build tree, without which the case makes no sense (a bundle may lack it). */
 static void need(const char *relative)
@@ -30,7 +26,7 @@ static void pose(void)
 }
 
 /* The posing driver passes for NVIDIA's: Culvert has only its file's name to go by. */
-static void posing_driver(void)
+TEST(posing_driver, .own = true)
 {
     culv_device *first = NULL, *second = NULL;
     pose();
@@ -52,7 +48,7 @@ static void posing_driver(void)
 
 /* Memory and semaphores of another GPU: refused before the driver, which would take some of them,
  * is asked. */
-static void exporter_is_another_device(void)
+TEST(exporter_is_another_device, .own = true)
 {
     culv_device *device = NULL, *other = NULL;
     culv_memory *memory = NULL;
@@ -88,7 +84,7 @@ static void exporter_is_another_device(void)
     culv_device_close(&device);
 }
 
-static void attach_to_another_device(void)
+TEST(attach_to_another_device, .own = true)
 {
     lib_world w = {0};
     culv_device *device = NULL;
@@ -114,7 +110,7 @@ static void attach_to_another_device(void)
 }
 
 /* NVIDIA's driver and the twin in one process: a UUID decides, never a fall-back. */
-static void two_drivers(void)
+TEST(two_drivers, .own = true)
 {
     need("lib/pose/libcuda.so.1");
     need("lib/libculvert-soft.so.0");
@@ -146,7 +142,7 @@ static void two_drivers(void)
     culv_device_close(&nvidia);
 }
 
-static void context_of_another_device(void)
+TEST(context_of_another_device, .own = true)
 {
     pose();
     culv_device *device = NULL, *other = NULL;
@@ -163,7 +159,7 @@ static void context_of_another_device(void)
 }
 
 /* Messages have a device's whole name: two GPUs of one kind may differ in its last letters. */
-LIB_VULKAN_CASE(long_names)
+LIB_VULKAN_CASE(long_names, .own = true)
 {
     char name[256] = "";
     if (w->cu->SoftPlayName == NULL) {
@@ -208,7 +204,7 @@ LIB_VULKAN_CASE(long_names)
 
 /* No driver ------------------------------------------------------------------------------------ */
 
-static void no_nvidia_driver(void)
+TEST(no_nvidia_driver, .title = "no_driver.nvidias_is_missing", .own = true)
 {
     need("lib/broken/libcuda.so.1"); /* a file of text: found, and no library */
     lib_with_libcuda_of("lib/broken");
@@ -224,7 +220,7 @@ static void no_nvidia_driver(void)
     LIB_SAYS("CULVERT_SOFT=1");
 }
 
-static void driver_is_too_old(void)
+TEST(driver_is_too_old, .title = "no_driver.too_old", .own = true)
 {
     need("lib/old/libcuda.so.1");
     lib_with_libcuda_of("lib/old");
@@ -236,7 +232,7 @@ static void driver_is_too_old(void)
 }
 
 /* The twin needs a software Vulkan device for its partner. */
-static void twin_without_vulkan(void)
+TEST(twin_without_vulkan, .title = "no_driver.twin_without_vulkan", .own = true)
 {
     need("lib/libculvert-soft.so.0");
     lib_with_environment("VK_DRIVER_FILES", "/nonexistent");
@@ -294,7 +290,7 @@ static void as_privileged(void)
         _exit(0); /* LeakSanitizer cannot trace a privileged process, and fails at its end */
 }
 
-static void as_told(void)
+TEST(as_told, .title = "loading.as_told", .own = true)
 {
     const char *what = getenv(expected);
     if (what == NULL) SKIP("only as a child");
@@ -338,7 +334,7 @@ static int run(const start *s)
 }
 
 #ifdef CULV_STATIC /* the shared library has the twin beside it */
-static void twin_is_missing(void)
+TEST(twin_is_missing, .title = "no_driver.twin_is_missing", .own = true)
 {
     lib_with_environment("LD_LIBRARY_PATH", NULL);
     lib_with_environment("CUDA_VISIBLE_DEVICES", "0");
@@ -374,7 +370,7 @@ static void twin_is_missing(void)
 
 /* The same as seen from a software Vulkan device: its cause is that the twin is missing, and no
  * other one. */
-static void twin_is_missing_for_vulkan(void)
+TEST(twin_is_missing_for_vulkan, .title = "no_driver.twin_is_missing_for_vulkan", .own = true)
 {
     need("lib/broken/libcuda.so.1");
     lib_with_libcuda_of("lib/broken");
@@ -450,7 +446,7 @@ static void remove_place(const place *p)
 }
 
 /* The twin is beside the program, wherever it was started, and whatever it was told its name is. */
-static void program_in_path(void)
+TEST(program_in_path, .title = "loading.program_in_path", .own = true)
 {
     place p;
     char lie[128];
@@ -497,7 +493,7 @@ static bool give_rights(const char *program)
     return false;
 }
 
-static void privileged_program(void)
+TEST(privileged_program, .title = "loading.privileged_program", .own = true)
 {
     place p;
     make_place(&p);
@@ -521,7 +517,7 @@ static void privileged_program(void)
 }
 #else
 /* A library that was found by a relative path, in a process that has gone elsewhere since. */
-static void relative_library(void)
+TEST(relative_library, .title = "loading.relative_library", .own = true)
 {
     char root[TEST_PATH_MAX], program[TEST_PATH_MAX];
     need("lib/libculvert.so.0");
@@ -540,7 +536,7 @@ static void relative_library(void)
 #endif
 
 /* A software Vulkan device where the twin is not allowed: the message says how to allow it. */
-static void twin_is_not_allowed(void)
+TEST(twin_is_not_allowed, .title = "no_driver.twin_is_not_allowed", .own = true)
 {
     need("lib/broken/libcuda.so.1");
     lib_with_libcuda_of("lib/broken");
@@ -573,7 +569,7 @@ static void twin_is_not_allowed(void)
 }
 
 /* What people write to switch the twin off does so, and everything else allows it. */
-static void words_for_off(void)
+TEST(words_for_off, .title = "loading.words_for_off", .own = true)
 {
     static const char *const off[] = {"", "0", "off", "OFF", "no", "No", "false", "False"};
     static const char *const on[] = {"1", "on", "yes", "true", "2", "offer", "00", "n"};
@@ -586,29 +582,3 @@ static void words_for_off(void)
         if (!culv_soft_enabled()) FAIL("CULVERT_SOFT=%s does not allow the twin", on[i]);
     }
 }
-
-const test_case identity_cases[] = {
-    {.name = "identity.posing_driver", .run = posing_driver, .own = true},
-    {.name = "identity.exporter_is_another_device", .run = exporter_is_another_device, .own = true},
-    {.name = "identity.attach_to_another_device", .run = attach_to_another_device, .own = true},
-    {.name = "identity.context_of_another_device", .run = context_of_another_device, .own = true},
-    {.name = "identity.long_names", .run = long_names, .own = true},
-    {.name = "identity.two_drivers", .run = two_drivers, .own = true},
-    {.name = "no_driver.nvidias_is_missing", .run = no_nvidia_driver, .own = true},
-    {.name = "no_driver.too_old", .run = driver_is_too_old, .own = true},
-    {.name = "no_driver.twin_without_vulkan", .run = twin_without_vulkan, .own = true},
-    {.name = "loading.as_told", .run = as_told, .own = true},
-#ifdef CULV_STATIC
-    {.name = "no_driver.twin_is_missing", .run = twin_is_missing, .own = true},
-    {.name = "no_driver.twin_is_missing_for_vulkan",
-     .run = twin_is_missing_for_vulkan,
-     .own = true},
-    {.name = "loading.program_in_path", .run = program_in_path, .own = true},
-    {.name = "loading.privileged_program", .run = privileged_program, .own = true},
-#else
-    {.name = "loading.relative_library", .run = relative_library, .own = true},
-#endif
-    {.name = "loading.words_for_off", .run = words_for_off, .own = true},
-    {.name = "no_driver.twin_is_not_allowed", .run = twin_is_not_allowed, .own = true},
-    {.name = NULL},
-};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Objects given up in any order, and by several threads. */
+#define TEST_GROUP "order."
 #include "library.h"
 
 #include <pthread.h>
@@ -63,7 +64,7 @@ static void permutation(unsigned n, int out[OBJECTS])
     }
 }
 
-static void every_order(void)
+TEST(every_order, .title = "order.every_one", .time_limit = 240, .smoke = true)
 {
     lib_world w;
     lib_open(&w); /* holds the primary context, so that what is forgotten in it shows */
@@ -146,7 +147,7 @@ static void *work(void *user)
     return NULL;
 }
 
-LIB_CASE(threads_share_a_device)
+LIB_CASE(threads_share_a_device, .title = "threads.share_a_device")
 {
     raw_vk_buffer vk;
     pthread_t threads[THREADS];
@@ -166,7 +167,7 @@ LIB_CASE(threads_share_a_device)
 }
 
 /* R8: a capture in global mode goes on, whatever is imported, mapped and given up meanwhile. */
-LIB_CASE(capture_is_left_alone)
+LIB_CASE(capture_is_left_alone, .title = "capture.is_left_alone")
 {
     const raw_cuda *cu = w->cu;
     if (cu->StreamBeginCapture == NULL || cu->StreamEndCapture == NULL || cu->GraphDestroy == NULL)
@@ -201,13 +202,3 @@ LIB_CASE(capture_is_left_alone)
     raw_vk_timeline_destroy(&w->vk, timeline);
     raw_vk_buffer_destroy(&w->vk, &vk);
 }
-
-static const test_case cases[] = {
-    {.name = "order.every_one", .run = every_order, .time_limit = 240, .smoke = true},
-    {.name = "order.mapping_goes_before_import", .run = mapping_goes_before_import},
-    {.name = "capture.is_left_alone", .run = capture_is_left_alone},
-    {.name = "threads.share_a_device", .run = threads_share_a_device},
-    {.name = NULL},
-};
-extern const test_case deferred_cases[];
-const test_case *const test_suite_tables[] = {cases, deferred_cases, NULL};

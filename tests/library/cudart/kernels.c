@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels of the runtime write what Vulkan reads: on stream 0 in both of its meanings, and on
  * streams of the program's own. */
+#define TEST_GROUP "kernels."
 #include "raw_vulkan_image.h"
 #include "world.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum { WORDS = 1 << 16, SOON_MS = TEST_FAR_MS, LONG_ENOUGH_MS = 100 };
 
@@ -122,7 +120,7 @@ static uint32_t mixed_zero(uint32_t i, uint32_t seed)
 
 /* A kernel of another stream is held back by a gate. The legacy stream 0 comes after it and sees
  * what it wrote; a thread's own is done before the gate opens, and saw nothing of it. */
-RUNTIME_CASE(order)
+RUNTIME_CASE(order, .smoke = true)
 {
     for (int i = 0; i < 2; i++) {
         const cudart_launches *launches = all_launches[i];
@@ -301,13 +299,3 @@ RUNTIME_CASE(arrays)
     timeline_destroy(w, &t);
     culv_shared_image_destroy(&image.made);
 }
-
-const test_case kernel_cases[] = {
-    {.name = "kernels.frames", .run = frames},
-    {.name = "kernels.rows_and_streams", .run = rows_and_streams},
-    {.name = "kernels.order", .run = order, .smoke = true},
-    {.name = "kernels.surface_rgba8", .run = surface_rgba8},
-    {.name = "kernels.surface_r32f", .run = surface_r32f},
-    {.name = "kernels.arrays", .run = arrays},
-    {.name = NULL},
-};

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The context that Culvert and the runtime share, and what becomes of it. */
+#define TEST_GROUP "life."
 #include "world.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 
 static CUcontext current_context(const raw_cuda *cu)
 {
@@ -14,7 +13,7 @@ static CUcontext current_context(const raw_cuda *cu)
 }
 
 /* Each device of the runtime opens as itself, in the context that the runtime uses for it. */
-static void same_device(void)
+TEST(same_device, .own = true)
 {
     world w;
     world_open_runtime(&w); /* skips where there is no runtime */
@@ -77,7 +76,7 @@ static void *make_current_here(void *data)
     return NULL;
 }
 
-RUNTIME_CASE(make_current)
+RUNTIME_CASE(make_current, .own = true)
 {
     pthread_t thread;
     REQUIRE_EQ(pthread_create(&thread, NULL, make_current_here, w), 0);
@@ -86,7 +85,7 @@ RUNTIME_CASE(make_current)
 
 /* A context of the caller's: the runtime follows, its streams are of that context, and Culvert
  * takes them. */
-RUNTIME_CASE(borrowed_context)
+RUNTIME_CASE(borrowed_context, .own = true)
 {
     const raw_cuda *cu = w->cu;
     CUcontext context = NULL;
@@ -135,7 +134,7 @@ RUNTIME_CASE(borrowed_context)
 }
 
 /* Streams of another GPU are refused by name. */
-RUNTIME_CASE(another_gpu)
+RUNTIME_CASE(another_gpu, .own = true)
 {
     int count = 0;
     RT(cudaGetDeviceCount(&count));
@@ -160,7 +159,7 @@ RUNTIME_CASE(another_gpu)
 
 /* cudaGetLastError() is the program's own: Culvert's signals, waits and refusals do not touch
  * it. */
-RUNTIME_CASE(runtime_last_error)
+RUNTIME_CASE(runtime_last_error, .own = true)
 {
     timeline t = timeline_make(w);
     REQUIRE_EQ(cudaSetDevice(9999), cudaErrorInvalidDevice);
@@ -176,7 +175,7 @@ RUNTIME_CASE(runtime_last_error)
 }
 
 /* The culv_device is closed, and the runtime goes on in the primary context. */
-static void close_before_runtime(void)
+TEST(close_before_runtime, .own = true)
 {
     world w;
     void *memory = NULL;
@@ -277,7 +276,7 @@ static void start_anew(world *w)
     timeline_destroy(w, &t);
 }
 
-RUNTIME_CASE(device_reset)
+RUNTIME_CASE(device_reset, .own = true)
 {
     victim v = victim_make(w);
     culv_vk_detach(&w->attachment);
@@ -288,7 +287,7 @@ RUNTIME_CASE(device_reset)
 }
 
 /* The primary context is there again by the time that the old objects go, and it is another one. */
-RUNTIME_CASE(device_reset_and_used_again)
+RUNTIME_CASE(device_reset_and_used_again, .own = true)
 {
     void *memory = NULL;
     victim v = victim_make(w);
@@ -304,15 +303,3 @@ RUNTIME_CASE(device_reset_and_used_again)
     RT(cudaFree(memory));
     start_anew(w);
 }
-
-const test_case life_cases[] = {
-    {.name = "life.same_device", .run = same_device, .own = true},
-    {.name = "life.make_current", .run = make_current, .own = true},
-    {.name = "life.borrowed_context", .run = borrowed_context, .own = true},
-    {.name = "life.another_gpu", .run = another_gpu, .own = true},
-    {.name = "life.runtime_last_error", .run = runtime_last_error, .own = true},
-    {.name = "life.close_before_runtime", .run = close_before_runtime, .own = true},
-    {.name = "life.device_reset", .run = device_reset, .own = true},
-    {.name = "life.device_reset_and_used_again", .run = device_reset_and_used_again, .own = true},
-    {.name = NULL},
-};

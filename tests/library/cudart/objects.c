@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers and images in the runtime's types. */
+#define TEST_GROUP "objects."
 #include "raw_vulkan_image.h"
 #include "world.h"
-
-#include <string.h>
 
 enum { BYTES = 1 << 16, WIDTH = 64, HEIGHT = 32, LEVELS = 3 };
 
@@ -36,7 +35,7 @@ static culv_shared_image *make_image(world *w)
     return image;
 }
 
-static void same_handles(void)
+TEST(same_handles)
 {
     world w;
     world_open(&w);
@@ -81,7 +80,7 @@ static void same_handles(void)
 }
 
 /* Mappings of the caller's own, given up after work on stream 0: they last until it is done. */
-static void unmap_after(void)
+TEST(unmap_after)
 {
     world w;
     world_open(&w);
@@ -146,9 +145,3 @@ static void unmap_after(void)
     }
     world_close(&w);
 }
-
-const test_case object_cases[] = {
-    {.name = "objects.same_handles", .run = same_handles},
-    {.name = "objects.unmap_after", .run = unmap_after},
-    {.name = NULL},
-};

@@ -5,10 +5,10 @@
  *
  * Source: driver_types.h and the CUDA guide 3.2.8.5: the legacy stream waits for all blocking
  * streams, and they for it; a thread's own default stream waits for the legacy stream alone. */
+#define TEST_GROUP "stream_0."
 #include "world.h"
 
 #include <pthread.h>
-#include <string.h>
 #include <time.h>
 
 enum { SOON_MS = TEST_FAR_MS, LONG_ENOUGH_MS = 100 };
@@ -193,22 +193,18 @@ static void last_use(scene *s)
     raw_vk_timeline_destroy(&w->vk, mine.vk);
 }
 
-#define EACH_ROW(test)                                                                             \
-    static void rows_##test(void)                                                                  \
-    {                                                                                              \
-        for_each_row(test);                                                                        \
-    }
-EACH_ROW(signal_one)
-EACH_ROW(wait_for_one)
-EACH_ROW(signal_batch)
-EACH_ROW(wait_for_batch)
-EACH_ROW(wait_then_signal)
-EACH_ROW(two_threads)
-EACH_ROW(other_streams)
-EACH_ROW(last_use)
+TEST_AS(rows_signal_one, for_each_row(signal_one), .title = "stream_0.signal")
+TEST_AS(rows_wait_for_one, for_each_row(wait_for_one), .title = "stream_0.wait")
+TEST_AS(rows_signal_batch, for_each_row(signal_batch), .title = "stream_0.signal_batch",
+        .smoke = true)
+TEST_AS(rows_wait_for_batch, for_each_row(wait_for_batch), .title = "stream_0.wait_batch")
+TEST_AS(rows_wait_then_signal, for_each_row(wait_then_signal), .title = "stream_0.wait_then_signal")
+TEST_AS(rows_two_threads, for_each_row(two_threads), .title = "stream_0.two_threads")
+TEST_AS(rows_other_streams, for_each_row(other_streams), .title = "streams.others")
+TEST_AS(rows_last_use, for_each_row(last_use), .title = "stream_0.last_use")
 
 /* The handles, as a table. */
-static void handles(void)
+TEST(handles)
 {
     CUstream some = (CUstream)(uintptr_t)0x1230;
     for (int i = 0; i < CALLS_COUNT; i++) {
@@ -223,16 +219,3 @@ static void handles(void)
         REQUIRE(calls->stream(cudaStreamPerThread) == CU_STREAM_PER_THREAD);
     }
 }
-
-const test_case stream_cases[] = {
-    {.name = "stream_0.handles", .run = handles},
-    {.name = "stream_0.signal", .run = rows_signal_one},
-    {.name = "stream_0.wait", .run = rows_wait_for_one},
-    {.name = "stream_0.signal_batch", .run = rows_signal_batch, .smoke = true},
-    {.name = "stream_0.wait_batch", .run = rows_wait_for_batch},
-    {.name = "stream_0.wait_then_signal", .run = rows_wait_then_signal},
-    {.name = "stream_0.two_threads", .run = rows_two_threads},
-    {.name = "stream_0.last_use", .run = rows_last_use},
-    {.name = "streams.others", .run = rows_other_streams},
-    {.name = NULL},
-};

@@ -3,13 +3,7 @@
 #include "world.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-const test_case *const test_suite_tables[] = {open_cases,   stream_cases, object_cases,
-                                              kernel_cases, life_cases,   NULL};
 
 const cudart_calls *const all_calls[CALLS_COUNT] = {
     &cudart_c11_legacy,   &cudart_c11_per_thread,   &cudart_cxx11_legacy, &cudart_cxx11_per_thread,

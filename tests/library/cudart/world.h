@@ -44,7 +44,7 @@ void world_open(world *w);
 void world_open_runtime(world *w);
 /* Requires that nothing is left. */
 void world_close(world *w);
-#define RUNTIME_CASE(name) TEST_ON(world, w, world_open_runtime(w), world_close(w), name)
+#define RUNTIME_CASE(...) TEST_ON(world, w, world_open_runtime(w), world_close(w), __VA_ARGS__)
 /* Waits (5 s at most) until no release is deferred any more. */
 void world_settle(const world *w);
 culv_device_counts world_counts(const world *w);
@@ -64,7 +64,5 @@ void timeline_destroy(world *w, timeline *t);
 /* `blocking` streams wait for the legacy stream, and it for them. */
 CUstream stream_make(const world *w, bool blocking);
 void stream_destroy(const world *w, CUstream stream);
-
-extern const test_case open_cases[], stream_cases[], object_cases[], kernel_cases[], life_cases[];
 
 #endif

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What CUDA registers of Direct3D 9, 10 and 11, told from plain numbers, which every system builds;
  * and the calls that only Windows has. */
+#define TEST_GROUP "register."
 #include "d3d/d3d_candidate.h"
 
 #include "library.h"
-
-#include <string.h>
-
-extern const test_case d3d_candidate_cases[];
 
 static culvi_d3d_candidate texture_of(int version, uint32_t format)
 {
@@ -29,7 +26,7 @@ static culv_result check(const culvi_d3d_candidate *c, culv_image_desc *out)
 }
 
 /* The reference's list, and nothing else that there is. */
-static void formats(void)
+TEST(formats)
 {
     static const uint8_t listed[] = {2,  3,  4,  10, 11, 12, 13, 14, 16, 17, 18, 28, 29, 30,
                                      31, 32, 34, 35, 36, 37, 38, 41, 42, 43, 49, 50, 51, 52,
@@ -50,7 +47,7 @@ static void formats(void)
     }
 }
 
-static void formats_of_9(void)
+TEST(formats_of_9)
 {
     unsigned count = 0;
     for (uint32_t format = 0; format < 2000; format++) {
@@ -68,7 +65,7 @@ static void formats_of_9(void)
     REQUIRE_EQ(count, 17);
 }
 
-static void refused(void)
+TEST(refused)
 {
     culvi_d3d_candidate rows[7];
     static const char *const says[7] = {"back buffer",       "level or face", "staging",
@@ -97,7 +94,7 @@ static void refused(void)
 }
 
 /* Buffers have no formats; what is immutable is only read; settings reach the description. */
-static void settings(void)
+TEST(settings)
 {
     culv_d3d_register_desc desc = culv_d3d_register_desc_init();
     culv_image_desc d = culv_image_desc_init();
@@ -118,7 +115,7 @@ static void settings(void)
 }
 
 /* Each of the calls, on a system without Direct3D. */
-static void elsewhere(void)
+TEST(elsewhere)
 {
     culv_device *device = NULL;
     culv_registration *r = NULL;
@@ -135,12 +132,3 @@ static void elsewhere(void)
     HERE(culv_d3d9_get_device(NULL, &ordinal));
 #undef HERE
 }
-
-const test_case d3d_candidate_cases[] = {
-    {.name = "register.formats", .run = formats},
-    {.name = "register.formats_of_9", .run = formats_of_9},
-    {.name = "register.refused", .run = refused},
-    {.name = "register.settings", .run = settings},
-    {.name = "register.elsewhere", .run = elsewhere},
-    {.name = NULL},
-};

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* How CUDA maps a texture of Direct3D, told from plain numbers, which every system builds; and the
  * calls that only Windows has. */
+#define TEST_GROUP "d3d."
 #include "d3d/d3d_image.h"
 
 #include "library.h"
 
 #include <culvert/d3d11.h>
 #include <culvert/d3d12.h>
-#include <stdio.h>
-#include <string.h>
 
 /* By dxgiformat.h's numbers. */
 enum {
@@ -39,7 +38,7 @@ static culvi_d3d_texture texture_of(uint32_t sides, uint64_t width, uint32_t hei
                                .format = format};
 }
 
-static void kinds(void)
+TEST(kinds)
 {
     static const struct kind {
         uint32_t sides, width, height, depth, levels;
@@ -91,7 +90,7 @@ static void refuses(const culvi_d3d_texture *texture, bool cube, uint32_t format
     REQUIRE_EQ(d.width, 77);
 }
 
-static void refused(void)
+TEST(refused)
 {
     culvi_d3d_texture t = texture_of(2, 64, 64, 1, 1, RGBA8_UNORM);
     t.samples = 4;
@@ -118,7 +117,7 @@ static void refused(void)
 }
 
 /* The caller names the format of a TYPELESS texture, and the message lists those that are legal. */
-static void typeless(void)
+TEST(typeless)
 {
     static const struct family {
         uint32_t typeless, legal, other;
@@ -149,7 +148,7 @@ static void typeless(void)
 }
 
 /* Each of the calls, on a system without Direct3D. */
-static void elsewhere(void)
+TEST(elsewhere)
 {
     culv_device *device = NULL;
     culv_d3d11_device *d3d11 = NULL;
@@ -171,16 +170,4 @@ static void elsewhere(void)
     culv_d3d12_detach(&d3d12);
     culv_keyed_mutex_destroy(&mutex);
     REQUIRE(!culv_keyed_mutex_is_held(NULL));
-    LIB_INVALID(culv_keyed_mutex_acquire(NULL, NULL, 0, 0), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_keyed_mutex_release(NULL, NULL, 0), CULV_REASON_NULL_ARGUMENT);
 }
-
-static const test_case cases[] = {
-    {.name = "d3d.kinds", .run = kinds},
-    {.name = "d3d.refused", .run = refused},
-    {.name = "d3d.typeless", .run = typeless},
-    {.name = "d3d.elsewhere", .run = elsewhere},
-    {.name = NULL},
-};
-extern const test_case d3d_candidate_cases[];
-const test_case *const test_suite_tables[] = {cases, d3d_candidate_cases, NULL};

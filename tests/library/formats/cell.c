@@ -8,9 +8,6 @@
  * */
 #include "sweep.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static void wrong(answer *a, const char *direction, const char *text)
 {
     if (a->outcome == OUTCOME_RIGHT) answer_set(a, OUTCOME_WRONG, "%s: %s", direction, text);

@@ -3,9 +3,6 @@
  * plane. */
 #include "sweep.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static char said[MAX_REASON];
 
 static const char *library_said(const char *call)

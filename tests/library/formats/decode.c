@@ -5,7 +5,6 @@
 #include "sweep.h"
 
 #include <math.h>
-#include <string.h>
 
 /* The channels of an array format: their bytes and how they are read. */
 typedef enum element { UNSIGNED, SIGNED, FLOATING, UNORM, SNORM, UNORM_1010102, UNKNOWN } element;

@@ -2,8 +2,6 @@
 /* What Vulkan's shaders read of an image: texelFetch() of every texel of every level. */
 #include "sweep.h"
 
-#include <stdio.h>
-
 bool sweep_can_fetch(const sweep_image *i)
 {
     return (i->info.usage & VK_IMAGE_USAGE_SAMPLED_BIT) != 0;

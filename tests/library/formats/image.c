@@ -2,9 +2,6 @@
 /* The sweep's images: planned, asked for, made, and where their texels lie in a buffer. */
 #include "sweep.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* Culvert's images have odd sides, the caller's even ones: GPUs lay the two out in different
  * ways. */
 typedef struct shape {

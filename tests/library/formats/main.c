@@ -2,9 +2,6 @@
 /* The cases of the format sweep: a family of formats in one dimension, and in arrays of it. */
 #include "sweep.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define BIT(dimension) (1u << (dimension))
 
 static void print(const cell *what, const char *by, const answer *a)
@@ -92,7 +89,7 @@ static void sweep_family(const char *family, unsigned dimensions)
 }
 
 /* The table itself, for the report, and that none of its rows is left out of the sweep. */
-static void rows(void)
+TEST(rows)
 {
     culv_format_info format;
     unsigned mapped = 0, all = 0;
@@ -121,16 +118,7 @@ static void rows(void)
     PARTS(X, blocks)                                                                               \
     X(planes, all, BIT(SWEEP_NUM_DIMENSIONS) - 1)
 
-#define RUN(family, part, dimensions)                                                              \
-    static void family##_##part(void)                                                              \
-    {                                                                                              \
-        sweep_family(#family, dimensions);                                                         \
-    }
-ALL_PARTS(RUN)
-
-static const test_case cases[] = {{.name = "rows", .run = rows},
 #define CASE(family, part, dimensions)                                                             \
-    {.name = #family "." #part, .run = family##_##part, .time_limit = 240},
-                                  ALL_PARTS(CASE){.name = NULL}};
-
-TEST_SUITE(cases);
+    TEST_AS(family##_##part, sweep_family(#family, dimensions), .title = #family "." #part,        \
+            .time_limit = 240)
+ALL_PARTS(CASE)

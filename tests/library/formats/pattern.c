@@ -5,7 +5,6 @@
 #include "sweep.h"
 
 #include <cuda.h>
-#include <string.h>
 
 static uint32_t mix(uint32_t value)
 {

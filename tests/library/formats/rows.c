@@ -2,8 +2,6 @@
 /* The rows of the format table, the families they are swept in, and names. */
 #include "sweep.h"
 
-#include <string.h>
-
 const char *const sweep_dimension_names[SWEEP_NUM_DIMENSIONS] = {
 #define NAME(id, name) [id] = name,
     SWEEP_DIMENSIONS(NAME)

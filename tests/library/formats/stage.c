@@ -3,9 +3,6 @@
  * values. */
 #include "sweep.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void open_world(lib_world *w)
 {
     CUuuid uuid;

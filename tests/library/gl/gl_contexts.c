@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Contexts: none, another one, one that shares objects, one that is gone. */
+#define TEST_GROUP "gl.context."
 #include "gl_stage.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 
 static culv_shared_buffer *make_buffer(culv_gl *gl, culv_result expected)
 {
@@ -19,7 +18,7 @@ static culv_shared_buffer *make_buffer(culv_gl *gl, culv_result expected)
     return buffer;
 }
 
-GL_CASE(no_context, 0)
+GL_CASE(no_context, 0, .title = "gl.context.none", .smoke = true)
 {
     culv_device *device = NULL;
     culv_gl *gl = NULL;
@@ -45,7 +44,7 @@ GL_CASE(no_context, 0)
     LIB_OK(culv_shared_buffer_destroy(&buffer));
 }
 
-GL_CASE(other_context, 0)
+GL_CASE(other_context, 0, .title = "gl.context.other")
 {
     culv_shared_buffer *buffer = make_buffer(s->attachment, CULV_OK);
     void *other = raw_gl_another(&s->gl, false);
@@ -91,7 +90,7 @@ static void *visit(void *argument)
     return NULL;
 }
 
-GL_CASE(shared_context, 0)
+GL_CASE(shared_context, 0, .title = "gl.context.shared")
 {
     pthread_t thread;
     uint32_t words[256] = {0};
@@ -107,7 +106,7 @@ GL_CASE(shared_context, 0)
 
 /* Views come and go, each with a context: every second one is taken out, the others are destroyed.
  * Then as many live as an attachment has, and the attached one may go. */
-GL_CASE(many_contexts, 0)
+GL_CASE(many_contexts, 0, .title = "gl.context.many")
 {
     enum { ROOM = 16, VIEWS = 40 };
     void *first = s->gl.context, *views[ROOM];
@@ -143,11 +142,10 @@ GL_CASE(many_contexts, 0)
         raw_gl_current(&s->gl, first);
         raw_gl_destroy(&s->gl, views[i]);
     }
-    LIB_INVALID(culv_gl_remove_context(NULL), CULV_REASON_NULL_ARGUMENT);
 }
 
 /* The program destroyed its context, with Culvert's objects in it. */
-GL_CASE(gone_context, 0)
+GL_CASE(gone_context, 0, .title = "gl.context.gone")
 {
     culv_shared_semaphore *semaphore = NULL;
     culv_shared_buffer *buffer = make_buffer(s->attachment, CULV_OK);
@@ -209,8 +207,6 @@ GL_CASE(attach_refused, 0)
     d.fallback = 8;
     LIB_REFUSES(culv_gl, gl, culv_gl_attach(s->device, &d, &gl), CULV_ERROR_INVALID,
                 CULV_REASON_VALUE);
-    LIB_REFUSES(culv_gl, gl, culv_gl_attach(NULL, &d, &gl), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
 }
 
 /* Culvert finds the functions by itself. */
@@ -224,15 +220,3 @@ GL_CASE(own_loader, 0)
     REQUIRE(gl == NULL);
     culv_gl_detach(&gl);
 }
-
-const test_case gl_context_cases[] = {
-    {.name = "gl.context.none", .run = no_context, .smoke = true},
-    {.name = "gl.context.other", .run = other_context},
-    {.name = "gl.context.shared", .run = shared_context},
-    {.name = "gl.context.many", .run = many_contexts},
-    {.name = "gl.context.gone", .run = gone_context},
-    {.name = "gl.context.left_error", .run = left_error},
-    {.name = "gl.context.attach_refused", .run = attach_refused},
-    {.name = "gl.context.own_loader", .run = own_loader},
-    {.name = NULL},
-};

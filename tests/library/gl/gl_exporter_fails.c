@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The VkDevice that Culvert makes for OpenGL: each of its calls fails once. */
+#define TEST_GROUP "gl."
 #include "gl_stage.h"
 
-#include <stdio.h>
-
 /* Each Vulkan call of the exporter's own VkDevice fails once. */
-GL_CASE(exporter_fails, 0)
+GL_CASE(exporter_fails, 0, .time_limit = 300)
 {
     lib_layer layer;
     unsigned failures = 0, n = 1;
@@ -52,9 +51,3 @@ GL_CASE(exporter_fails, 0)
     REQUIRE(failures > 3);
     LIB_OK(culv_shared_buffer_destroy(&first));
 }
-
-static const test_case cases[] = {
-    {.name = "gl.exporter_fails", .run = exporter_fails, .time_limit = 300},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

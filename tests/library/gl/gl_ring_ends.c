@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Rings between CUDA and OpenGL that end before their time: stopped while a side waits, or with
  * CUDA's context lost. No call hangs, and nothing is left. */
+#define TEST_GROUP "gl.ring_ends."
 #include "gl_stage.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -94,7 +94,7 @@ static void *stop(void *argument)
     return NULL;
 }
 
-static void stopped(void)
+TEST(stopped)
 {
     for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way++)
         for (int what = FOR_A_FRAME; what < WAITINGS; what++) {
@@ -146,7 +146,7 @@ typedef enum state {
     STATES
 } state;
 
-static void cuda_lost(void)
+TEST(cuda_lost, .own = true)
 {
     if (!lib_driver()->software) SKIP("stale handles are undefined on NVIDIA's driver");
     for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way++)
@@ -223,7 +223,7 @@ static void *acquire_for_ever(void *argument)
 
 /* CUDA's thread waits for a slot that OpenGL has; it needs no context of OpenGL's but in the way
  * REGISTER. CUDA's stream waits for a signal that OpenGL never makes. */
-static void gl_lost(void)
+TEST(gl_lost, .own = true)
 {
     for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way++) {
         ends e = {.ring = NULL};
@@ -260,10 +260,3 @@ static void gl_lost(void)
         gl_stage_close(&e.s);
     }
 }
-
-const test_case gl_ring_end_cases[] = {
-    {.name = "gl.ring_ends.stopped", .run = stopped},
-    {.name = "gl.ring_ends.cuda_lost", .run = cuda_lost, .own = true},
-    {.name = "gl.ring_ends.gl_lost", .run = gl_lost, .own = true},
-    {.name = NULL},
-};

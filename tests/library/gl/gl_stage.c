@@ -2,9 +2,6 @@
 /* The stage of the OpenGL suites. */
 #include "gl_stage.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 bool gl_stage_across;
 
 culv_gl_desc gl_stage_desc(uint32_t fallback)

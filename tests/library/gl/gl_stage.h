@@ -26,8 +26,9 @@ extern bool gl_stage_across;
 void gl_stage_open(gl_stage *s, uint32_t fallback);
 /* Requires that nothing of OpenGL's and of Culvert's is left. */
 void gl_stage_close(gl_stage *s);
-#define GL_CASE(name, fallback)                                                                    \
-    TEST_ON(gl_stage, s, gl_stage_open(s, fallback), gl_stage_close(s), name)
+#define GL_CASE(name, ...)                                                                         \
+    TEST_ON_(gl_stage, s, gl_stage_open(s, TEST_FIRST(__VA_ARGS__)), gl_stage_close(s), name,      \
+             TEST_REST(__VA_ARGS__))
 void gl_stage_close_context(gl_stage *s);
 culv_gl_desc gl_stage_desc(uint32_t fallback);
 

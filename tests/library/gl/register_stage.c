@@ -2,9 +2,6 @@
 /* What the suites of registered objects of OpenGL share. */
 #include "register_stage.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 void stage_open_with(stage *s, int profile, culv_gl_get_proc get_proc)
 {
     memset(s, 0, sizeof *s);

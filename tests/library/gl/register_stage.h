@@ -19,7 +19,9 @@ typedef struct stage {
 void stage_open(stage *s, int profile);
 void stage_open_with(stage *s, int profile, culv_gl_get_proc get_proc);
 void stage_close(stage *s);
-#define REGISTER_CASE(name, profile) TEST_ON(stage, s, stage_open(s, profile), stage_close(s), name)
+#define REGISTER_CASE(name, ...)                                                                   \
+    TEST_ON_(stage, s, stage_open(s, TEST_FIRST(__VA_ARGS__)), stage_close(s), name,               \
+             TEST_REST(__VA_ARGS__))
 
 culv_registration *stage_register(const stage *s, GLuint buffer, culv_access access);
 GLuint stage_buffer(const stage *s, size_t size, uint32_t seed);

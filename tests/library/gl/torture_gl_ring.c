@@ -6,15 +6,12 @@
 
 #include <culvert/gl.h>
 
-#include <string.h>
-
 enum { DEPTH = 2, BYTES = 4096, FRAMES = 2 };
 
 static raw_gl context;
 
 static void begin(void)
 {
-    if (strstr(test_case_name(), ".vulkan_") != NULL) lib_with_option("--validation=off");
     raw_gl_open(&context, torture.w.cu->software, 0, RAW_GL_CORE);
 }
 
@@ -87,13 +84,9 @@ static void run(void)
     one_way(gl, stream, CULV_GL_WAY_STAGED, CULV_RING_PRODUCER);
     lib_finish(w, stream);
     DO(culv_gl_detach(&gl));
-    DO(culv_vk_detach(&w->attachment));
-    lib_stream_destroy(w, stream);
-    DO(culv_device_close(&w->device));
+    torture_close(stream);
 }
 
-static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {30, 10, 20}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("gl_ring", path), {.name = NULL}};
-TEST_SUITE(cases);
+static const torture_path path = {
+    .unvalidated = true, .begin = begin, .run = run, .end = end, .least = {30, 10, 20}};
+TORTURE_CASES("gl_ring", path)

@@ -5,15 +5,12 @@
 
 #include <culvert/gl.h>
 
-#include <string.h>
-
 static raw_gl context;
 static GLuint buffer;
 static raw_gl_image image;
 
 static void begin(void)
 {
-    if (strstr(test_case_name(), ".vulkan_") != NULL) lib_with_option("--validation=off");
     raw_gl_open(&context, torture.w.cu->software, 0, RAW_GL_CORE);
     context.CreateBuffers(1, &buffer);
     context.NamedBufferData(buffer, 4096, NULL, GL_DYNAMIC_DRAW);
@@ -68,13 +65,9 @@ static void run(void)
     TRY_AGAIN(culv_gl_readback_destroy(&readback), readback != NULL);
     REQUIRE(r[0] == NULL && r[1] == NULL && readback == NULL);
     DO(culv_gl_detach(&gl));
-    DO(culv_vk_detach(&w->attachment));
-    lib_stream_destroy(w, stream);
-    DO(culv_device_close(&w->device));
+    torture_close(stream);
 }
 
-static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {8, 0, 6}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("register", path), {.name = NULL}};
-TEST_SUITE(cases);
+static const torture_path path = {
+    .unvalidated = true, .begin = begin, .run = run, .end = end, .least = {8, 0, 6}};
+TORTURE_CASES("register", path)

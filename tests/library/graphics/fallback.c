@@ -3,9 +3,6 @@
 #include "fallback_scene.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum { WORDS = 20001, BYTES = WORDS * 4 };
@@ -120,15 +117,15 @@ static void buffers(scene_kind kind)
     scene_close(&s);
 }
 
-TEST_AS(buffers_shared, buffers(SCENE_SHARED))
-TEST_AS(buffers_pages, buffers(SCENE_PAGES))
-TEST_AS(buffers_mapped, buffers(SCENE_MAPPED))
-TEST_AS(buffers_peer, buffers(SCENE_PEER))
-TEST_AS(buffers_direct, buffers(SCENE_DIRECT))
-TEST_AS(buffers_placed, buffers(SCENE_PLACED))
+TEST_AS(buffers_shared, buffers(SCENE_SHARED), .title = "buffers.shared")
+TEST_AS(buffers_pages, buffers(SCENE_PAGES), .title = "buffers.pages")
+TEST_AS(buffers_mapped, buffers(SCENE_MAPPED), .title = "buffers.mapped")
+TEST_AS(buffers_peer, buffers(SCENE_PEER), .title = "buffers.peer")
+TEST_AS(buffers_direct, buffers(SCENE_DIRECT), .title = "buffers.direct")
+TEST_AS(buffers_placed, buffers(SCENE_PLACED), .title = "buffers.placed")
 
 /* CUDA numbers the GPUs in another order than Vulkan: the solver is its first one. */
-static void buffers_in_order(void)
+TEST(buffers_in_order, .title = "buffers.in_order", .own = true)
 {
     REQUIRE(setenv("CULVERT_SOFT_DEVICES", "1,0", 1) == 0);
     scene_draws = 1;
@@ -137,7 +134,7 @@ static void buffers_in_order(void)
 
 /* Where sharing is possible, allowing a fallback changes nothing, and the calls for it call
  * nobody. */
-static void shared_costs_nothing(void)
+TEST(shared_costs_nothing)
 {
     static scene s;
     culv_shared_buffer *buffer = NULL;
@@ -158,7 +155,7 @@ static void shared_costs_nothing(void)
 }
 
 /* Off unless asked for, and never for calls that are wrong. */
-static void refused(void)
+TEST(refused)
 {
     static scene s;
     culv_shared_buffer *buffer = NULL;
@@ -184,13 +181,6 @@ static void refused(void)
     LIB_REFUSES(culv_shared_semaphore, semaphore,
                 culv_vk_semaphore_create(s.w.attachment, &d, &semaphore), CULV_ERROR_UNSUPPORTED,
                 CULV_REASON_NOT_EXPORTABLE);
-    LIB_INVALID(culv_buffer_upload(NULL, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_buffer_download(NULL, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_image_upload(NULL, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_image_download(NULL, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_buffer_record_upload(NULL, VK_NULL_HANDLE), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_image_record_download(NULL, VK_NULL_HANDLE, VK_IMAGE_LAYOUT_GENERAL),
-                CULV_REASON_NULL_ARGUMENT);
     REQUIRE_EQ(culv_buffer_sharing(NULL), CULV_SHARING_SHARED);
     REQUIRE_EQ(culv_image_sharing(NULL), CULV_SHARING_SHARED);
     REQUIRE_EQ(culv_semaphore_sharing(NULL), CULV_SHARING_SHARED);
@@ -201,7 +191,7 @@ static void refused(void)
 
 /* Another GPU: attached only when asked for, and nothing of it is imported, nor tried on the
  * driver. */
-static void another_gpu(void)
+TEST(another_gpu)
 {
     static scene s;
     raw_vk_buffer own;
@@ -256,7 +246,7 @@ static void another_gpu(void)
 
 /* Copies between the GPUs that arrive wrong without an error are found out, once, and HOST is next
  * (R37). */
-static void wrong_copies(void)
+TEST(wrong_copies)
 {
     static scene s;
     culv_shared_buffer *buffer = NULL;
@@ -291,7 +281,7 @@ static void wrong_copies(void)
 }
 
 /* One direction is enough for that: half of the words that were copied are right. */
-static void wrong_copies_one_way(void)
+TEST(wrong_copies_one_way)
 {
     raw_cuda_two_devices();
     for (int spoilt = 2; spoilt <= 3; spoilt++) {
@@ -358,7 +348,7 @@ TEST_AS(no_extensions, without_extensions(false))
 TEST_AS(no_extensions_on_another_gpu, without_extensions(true))
 
 /* Stencil has a usage of its own, which copies need as well. */
-static void stencil_usage(void)
+TEST(stencil_usage)
 {
     static scene s;
     culv_shared_image *image = NULL;
@@ -414,11 +404,11 @@ static void given_up_early(scene_kind kind)
     scene_close(&s);
 }
 
-TEST_AS(given_up_pages, given_up_early(SCENE_PAGES))
-TEST_AS(given_up_mapped, given_up_early(SCENE_MAPPED))
-TEST_AS(given_up_peer, given_up_early(SCENE_PEER))
-TEST_AS(given_up_direct, given_up_early(SCENE_DIRECT))
-TEST_AS(given_up_placed, given_up_early(SCENE_PLACED))
+TEST_AS(given_up_pages, given_up_early(SCENE_PAGES), .title = "given_up_early.pages")
+TEST_AS(given_up_mapped, given_up_early(SCENE_MAPPED), .title = "given_up_early.mapped")
+TEST_AS(given_up_peer, given_up_early(SCENE_PEER), .title = "given_up_early.peer")
+TEST_AS(given_up_direct, given_up_early(SCENE_DIRECT), .title = "given_up_early.direct")
+TEST_AS(given_up_placed, given_up_early(SCENE_PLACED), .title = "given_up_early.placed")
 
 /* The device is closed first, the object last. */
 static void device_first(scene_kind kind)
@@ -436,43 +426,8 @@ static void device_first(scene_kind kind)
     lib_close(&s.w);
 }
 
-TEST_AS(device_first_host, device_first(SCENE_PAGES))
-TEST_AS(device_first_mapped, device_first(SCENE_MAPPED))
-TEST_AS(device_first_peer, device_first(SCENE_PEER))
-TEST_AS(device_first_direct, device_first(SCENE_DIRECT))
-TEST_AS(device_first_placed, device_first(SCENE_PLACED))
-
-static const test_case cases[] = {
-    {.name = "buffers.shared", .run = buffers_shared},
-    {.name = "buffers.pages", .run = buffers_pages},
-    {.name = "buffers.mapped", .run = buffers_mapped},
-    {.name = "buffers.peer", .run = buffers_peer},
-    {.name = "buffers.direct", .run = buffers_direct},
-    {.name = "buffers.placed", .run = buffers_placed},
-    {.name = "buffers.in_order", .run = buffers_in_order, .own = true},
-    {.name = "shared_costs_nothing", .run = shared_costs_nothing},
-    {.name = "refused", .run = refused},
-    {.name = "another_gpu", .run = another_gpu},
-    {.name = "wrong_copies", .run = wrong_copies},
-    {.name = "wrong_copies_one_way", .run = wrong_copies_one_way},
-    {.name = "stencil_usage", .run = stencil_usage},
-    {.name = "no_extensions", .run = no_extensions},
-    {.name = "no_extensions_on_another_gpu", .run = no_extensions_on_another_gpu},
-    {.name = "given_up_early.pages", .run = given_up_pages},
-    {.name = "given_up_early.mapped", .run = given_up_mapped},
-    {.name = "given_up_early.peer", .run = given_up_peer},
-    {.name = "given_up_early.direct", .run = given_up_direct},
-    {.name = "given_up_early.placed", .run = given_up_placed},
-    {.name = "device_first.host", .run = device_first_host},
-    {.name = "device_first.mapped", .run = device_first_mapped},
-    {.name = "device_first.peer", .run = device_first_peer},
-    {.name = "device_first.direct", .run = device_first_direct},
-    {.name = "device_first.placed", .run = device_first_placed},
-    {.name = NULL},
-};
-extern const test_case order_cases[];  /* fallback_order.c */
-extern const test_case waits_cases[];  /* fallback_waits.c */
-extern const test_case kinds_cases[];  /* fallback_kinds.c */
-extern const test_case across_cases[]; /* fallback_across.c */
-const test_case *const test_suite_tables[] = {cases,       order_cases,  waits_cases,
-                                              kinds_cases, across_cases, NULL};
+TEST_AS(device_first_host, device_first(SCENE_PAGES), .title = "device_first.host")
+TEST_AS(device_first_mapped, device_first(SCENE_MAPPED), .title = "device_first.mapped")
+TEST_AS(device_first_peer, device_first(SCENE_PEER), .title = "device_first.peer")
+TEST_AS(device_first_direct, device_first(SCENE_DIRECT), .title = "device_first.direct")
+TEST_AS(device_first_placed, device_first(SCENE_PLACED), .title = "device_first.placed")

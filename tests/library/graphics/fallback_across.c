@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A device that works on another GPU's memory in place (culv_vk_device_desc::allow_other_gpu): the
  * caller's own memory, what is refused, what is copied after all. */
+#define TEST_GROUP "across."
 #include "fallback_scene.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-extern const test_case across_cases[];
 
 enum { UNIT = 2 << 20 };
 
@@ -40,7 +36,7 @@ static void both_ways(scene *s, raw_vk_buffer *own, culv_buffer *cuda, uint64_t 
 
 /* Memory that is dedicated, of any size; and memory that is not, whole units of it, of which two
  * buffers have a part each. */
-static void own_memory(void)
+TEST(own_memory)
 {
     static scene s;
     static const struct {
@@ -93,7 +89,7 @@ static void own_memory(void)
 }
 
 /* What does not go across says what does; the driver is not asked. */
-static void refused(void)
+TEST(refused)
 {
     static scene s;
     raw_vk_buffer own;
@@ -160,7 +156,7 @@ static void refused(void)
 }
 
 /* GPUs that do not reach each other, and a Vulkan whose GPU CUDA does not show. */
-static void out_of_reach(void)
+TEST(out_of_reach)
 {
     static scene s;
     culv_vk_device *vk = NULL;
@@ -197,7 +193,7 @@ static void out_of_reach(void)
 }
 
 /* The flag changes nothing for the VkDevice's own GPU, and costs no call of the driver's. */
-static void own_gpu(void)
+TEST(own_gpu)
 {
     static scene s;
     culv_vk_device *vk = NULL;
@@ -221,7 +217,7 @@ static void own_gpu(void)
 }
 
 /* Memory of CUDA's in the other GPU's Vulkan: each way to it says what works instead. */
-static void cudas_memory(void)
+TEST(cudas_memory)
 {
     static scene s;
     scene_open_bare(&s, SCENE_DIRECT);
@@ -271,7 +267,7 @@ static void cudas_memory(void)
 
 /* What works instead: the GPU that draws owns the vector and lets the solver's use it. The solver
  * grows nothing; it writes all of it, and signals its own timeline. */
-static void vector_of_the_owner(void)
+TEST(vector_of_the_owner)
 {
     enum { WORDS = 3 * UNIT / 4 };
     static scene s;
@@ -418,7 +414,7 @@ static void draw(scene *s, solver *all, uint32_t count, const raw_vk_buffer *hos
 
 /* Up to four GPUs, that of the VkDevice too, each with a ring for its part. The last one is held
  * back until the frame is submitted. */
-static void solvers(void)
+TEST(solvers, .own = true)
 {
     enum { FRAMES = 6 };
     static scene s;
@@ -463,7 +459,7 @@ static void solvers(void)
 
 /* What the driver writes inline is there before the signal, also if the link has slept: without
  * culvi_arrive() an H200's Vulkan read the words from before in nearly every frame. */
-static void small_writes(void)
+TEST(small_writes)
 {
     enum { WORDS = 512, FRAMES = 24 };
     static scene s;
@@ -505,7 +501,7 @@ static void small_writes(void)
 
 /* A kernel of the solver's uses another GPU's pointer while a submission of Vulkan's waits for its
  * frame: the VkDevice and the other solver go on. */
-static void solver_faults(void)
+TEST(solver_faults, .faults = true)
 {
     static scene s;
     static solver all[2];
@@ -569,16 +565,3 @@ static void solver_faults(void)
     culv_device_close(&gone->w.device);
     test_pass(); /* the context is lost, with the scene's */
 }
-
-const test_case across_cases[] = {
-    {.name = "across.own_memory", .run = own_memory},
-    {.name = "across.refused", .run = refused},
-    {.name = "across.out_of_reach", .run = out_of_reach},
-    {.name = "across.own_gpu", .run = own_gpu},
-    {.name = "across.cudas_memory", .run = cudas_memory},
-    {.name = "across.vector_of_the_owner", .run = vector_of_the_owner},
-    {.name = "across.solvers", .run = solvers, .own = true},
-    {.name = "across.small_writes", .run = small_writes},
-    {.name = "across.solver_faults", .run = solver_faults, .faults = true},
-    {.name = NULL},
-};

@@ -4,10 +4,6 @@
 #include "fallback_scene.h"
 #include "raw_cuda_image.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct row {
     const char *what;
     VkFormat format;
@@ -23,77 +19,31 @@ typedef struct row {
 #define DISJOINT VK_IMAGE_CREATE_DISJOINT_BIT
 
 static const row rows[] = {
-    {"2D", VK_FORMAT_R8G8B8A8_UNORM, IMAGE_2D, 0, {61, 33, 1}, 3, 1, false, false},
-    {"2D array", VK_FORMAT_R16G16_SFLOAT, IMAGE_2D, 0, {31, 17, 1}, 2, 3, false, false},
-    {"1D array", VK_FORMAT_R8_UNORM, VK_IMAGE_TYPE_1D, 0, {101, 1, 1}, 2, 2, false, false},
-    {"3D", VK_FORMAT_R32_UINT, VK_IMAGE_TYPE_3D, 0, {13, 9, 5}, 2, 1, false, false},
-    {"cube",
-     VK_FORMAT_R8G8_UNORM,
-     IMAGE_2D,
-     VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT,
-     {16, 16, 1},
-     2,
-     6,
-     false,
-     false},
-    {"blocks", VK_FORMAT_BC1_RGBA_UNORM_BLOCK, IMAGE_2D, 0, {36, 20, 1}, 2, 1, false, false},
-    {"blocks in layers",
-     VK_FORMAT_BC1_RGBA_UNORM_BLOCK,
-     IMAGE_2D,
-     0,
-     {36, 20, 1},
-     2,
-     3,
-     false,
-     false},
-    {"depth", VK_FORMAT_D16_UNORM, IMAGE_2D, 0, {40, 20, 1}, 1, 1, false, false},
-    {"planes",
-     VK_FORMAT_G8_B8R8_2PLANE_420_UNORM,
-     IMAGE_2D,
-     DISJOINT,
-     {48, 24, 1},
-     1,
-     1,
-     false,
-     false},
-    {"three planes",
-     VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM,
-     IMAGE_2D,
-     DISJOINT,
-     {32, 16, 1},
-     1,
-     1,
-     false,
-     false},
-    {"joined planes",
-     VK_FORMAT_G8_B8R8_2PLANE_420_UNORM,
-     IMAGE_2D,
-     0,
-     {48, 24, 1},
-     1,
-     1,
-     false,
-     true},
-    {"three channels", VK_FORMAT_R32G32B32_SFLOAT, IMAGE_2D, 0, {23, 11, 1}, 1, 1, true, false},
-    {"three channels, 3D",
-     VK_FORMAT_R32G32B32_UINT,
-     VK_IMAGE_TYPE_3D,
-     0,
-     {9, 7, 3},
-     1,
-     1,
-     true,
-     false},
-    {"depth and stencil", VK_FORMAT_D24_UNORM_S8_UINT, IMAGE_2D, 0, {19, 13, 1}, 2, 2, true, false},
-    {"float depth and stencil",
-     VK_FORMAT_D32_SFLOAT_S8_UINT,
-     IMAGE_2D,
-     0,
-     {19, 13, 1},
-     2,
-     1,
-     true,
-     false},
+    TEST_ROW("2D", VK_FORMAT_R8G8B8A8_UNORM, IMAGE_2D, 0, {61, 33, 1}, 3, 1, false, false),
+    TEST_ROW("2D array", VK_FORMAT_R16G16_SFLOAT, IMAGE_2D, 0, {31, 17, 1}, 2, 3, false, false),
+    TEST_ROW("1D array", VK_FORMAT_R8_UNORM, VK_IMAGE_TYPE_1D, 0, {101, 1, 1}, 2, 2, false, false),
+    TEST_ROW("3D", VK_FORMAT_R32_UINT, VK_IMAGE_TYPE_3D, 0, {13, 9, 5}, 2, 1, false, false),
+    TEST_ROW("cube", VK_FORMAT_R8G8_UNORM, IMAGE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT,
+             {16, 16, 1}, 2, 6, false, false),
+    TEST_ROW("blocks", VK_FORMAT_BC1_RGBA_UNORM_BLOCK, IMAGE_2D, 0, {36, 20, 1}, 2, 1, false,
+             false),
+    TEST_ROW("blocks in layers", VK_FORMAT_BC1_RGBA_UNORM_BLOCK, IMAGE_2D, 0, {36, 20, 1}, 2, 3,
+             false, false),
+    TEST_ROW("depth", VK_FORMAT_D16_UNORM, IMAGE_2D, 0, {40, 20, 1}, 1, 1, false, false),
+    TEST_ROW("planes", VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, IMAGE_2D, DISJOINT, {48, 24, 1}, 1, 1,
+             false, false),
+    TEST_ROW("three planes", VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM, IMAGE_2D, DISJOINT, {32, 16, 1},
+             1, 1, false, false),
+    TEST_ROW("joined planes", VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, IMAGE_2D, 0, {48, 24, 1}, 1, 1,
+             false, true),
+    TEST_ROW("three channels", VK_FORMAT_R32G32B32_SFLOAT, IMAGE_2D, 0, {23, 11, 1}, 1, 1, true,
+             false),
+    TEST_ROW("three channels, 3D", VK_FORMAT_R32G32B32_UINT, VK_IMAGE_TYPE_3D, 0, {9, 7, 3}, 1, 1,
+             true, false),
+    TEST_ROW("depth and stencil", VK_FORMAT_D24_UNORM_S8_UINT, IMAGE_2D, 0, {19, 13, 1}, 2, 2, true,
+             false),
+    TEST_ROW("float depth and stencil", VK_FORMAT_D32_SFLOAT_S8_UINT, IMAGE_2D, 0, {19, 13, 1}, 2,
+             1, true, false),
 };
 
 /* One plane of one level, as vkCmdCopyImageToBuffer lays it out. */
@@ -512,11 +462,11 @@ static void images(scene_kind kind)
     scene_close(&s);
 }
 
-TEST_AS(images_shared, images(SCENE_SHARED))
-TEST_AS(images_pages, images(SCENE_PAGES))
-TEST_AS(images_mapped, images(SCENE_MAPPED))
-TEST_AS(images_peer, images(SCENE_PEER))
-TEST_AS(images_across, images(SCENE_DIRECT))
+TEST_AS(images_shared, images(SCENE_SHARED), .title = "images.shared")
+TEST_AS(images_pages, images(SCENE_PAGES), .title = "images.pages")
+TEST_AS(images_mapped, images(SCENE_MAPPED), .title = "images.mapped")
+TEST_AS(images_peer, images(SCENE_PEER), .title = "images.peer")
+TEST_AS(images_across, images(SCENE_DIRECT), .title = "images.across")
 
 /* What Vulkan is told, which a driver that runs things in order does not show. */
 static void require_layouts(VkImageLayout from, VkImageLayout between, VkImageLayout to)
@@ -545,7 +495,7 @@ static void require_host(VkAccessFlags copied)
 
 /* An upload overwrites all of the image, a download keeps it; copies begin at multiples of four,
  * as queues that only copy want it (VUID-vkCmdCopyImageToBuffer-commandBuffer-07746). */
-static void recorded(void)
+TEST(recorded)
 {
     static const VkImageLayout layouts[] = {VK_IMAGE_LAYOUT_GENERAL,
                                             VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL};
@@ -581,7 +531,7 @@ static void recorded(void)
 }
 
 /* Wrong on any path. */
-static void refused(void)
+TEST(refused)
 {
     /* No CUDA array has them; Vulkan has one of the last two (Required Format Support). */
     static const VkFormat linear[] = {VK_FORMAT_R32G32B32_SFLOAT, VK_FORMAT_D32_SFLOAT_S8_UINT,
@@ -636,15 +586,3 @@ static void refused(void)
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     scene_close(&s);
 }
-
-static const test_case cases[] = {
-    {.name = "images.shared", .run = images_shared},
-    {.name = "images.pages", .run = images_pages},
-    {.name = "images.mapped", .run = images_mapped},
-    {.name = "images.peer", .run = images_peer},
-    {.name = "images.across", .run = images_across},
-    {.name = "recorded", .run = recorded},
-    {.name = "refused", .run = refused},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

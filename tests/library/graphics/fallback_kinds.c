@@ -2,10 +2,6 @@
 /* Fallbacks: what leads on to the next path, forms of texels, streams that are gone. */
 #include "fallback_scene.h"
 
-#include <string.h>
-
-extern const test_case kinds_cases[];
-
 static void need_twin(scene *s)
 {
     if (s->w.cu->SoftFailAt != NULL) return;
@@ -14,7 +10,7 @@ static void need_twin(scene *s)
 }
 
 /* Whatever the driver refuses of the other GPU, HOST is next; and PEER alone says what it was. */
-static void peer_refused(void)
+TEST(peer_refused)
 {
     static scene s;
     unsigned hits = 0, fell = 0;
@@ -60,7 +56,7 @@ static culv_result make(const scene *s, VkFormat format, culv_texels texels,
 }
 
 /* As memory of bytes they would not be what was asked for. */
-static void normalized(void)
+TEST(normalized)
 {
     static scene s;
     culv_shared_image *image = NULL;
@@ -104,13 +100,5 @@ static void stream_gone(scene_kind kind)
     scene_close(&s);
 }
 
-TEST_AS(stream_gone_host, stream_gone(SCENE_PAGES))
-TEST_AS(stream_gone_peer, stream_gone(SCENE_PEER))
-
-const test_case kinds_cases[] = {
-    {.name = "peer_refused", .run = peer_refused},
-    {.name = "normalized", .run = normalized},
-    {.name = "stream_gone.host", .run = stream_gone_host, .own = true},
-    {.name = "stream_gone.peer", .run = stream_gone_peer, .own = true},
-    {.name = NULL},
-};
+TEST_AS(stream_gone_host, stream_gone(SCENE_PAGES), .title = "stream_gone.host", .own = true)
+TEST_AS(stream_gone_peer, stream_gone(SCENE_PEER), .title = "stream_gone.peer", .own = true)

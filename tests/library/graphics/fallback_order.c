@@ -2,10 +2,6 @@
 /* Fallbacks: semaphores and frames, on every path. */
 #include "fallback_scene.h"
 
-#include <string.h>
-
-extern const test_case order_cases[];
-
 /* Frames, queued without waiting for any: two buffers by turns, each frame's number counted up by
  * CUDA and copied out by Vulkan. */
 enum { FRAMES = 24, SLOTS = 2 };
@@ -50,12 +46,12 @@ static void frames(scene_kind kind)
     scene_close(&s);
 }
 
-TEST_AS(frames_shared, frames(SCENE_SHARED))
-TEST_AS(frames_pages, frames(SCENE_PAGES))
-TEST_AS(frames_mapped, frames(SCENE_MAPPED))
-TEST_AS(frames_peer, frames(SCENE_PEER))
-TEST_AS(frames_direct, frames(SCENE_DIRECT))
-TEST_AS(frames_placed, frames(SCENE_PLACED))
+TEST_AS(frames_shared, frames(SCENE_SHARED), .title = "frames.shared", .own = true)
+TEST_AS(frames_pages, frames(SCENE_PAGES), .title = "frames.pages", .own = true)
+TEST_AS(frames_mapped, frames(SCENE_MAPPED), .title = "frames.mapped", .own = true)
+TEST_AS(frames_peer, frames(SCENE_PEER), .title = "frames.peer", .own = true)
+TEST_AS(frames_direct, frames(SCENE_DIRECT), .title = "frames.direct", .own = true)
+TEST_AS(frames_placed, frames(SCENE_PLACED), .title = "frames.placed", .own = true)
 
 /* The higher value is asked for first; the streams go on in the order of the values. */
 static void out_of_order(scene *s)
@@ -99,8 +95,8 @@ static void semaphores(scene_kind kind)
     scene_close(&s);
 }
 
-TEST_AS(semaphores_host, semaphores(SCENE_PAGES))
-TEST_AS(semaphores_peer, semaphores(SCENE_PEER))
+TEST_AS(semaphores_host, semaphores(SCENE_PAGES), .title = "semaphores.host", .own = true)
+TEST_AS(semaphores_peer, semaphores(SCENE_PEER), .title = "semaphores.peer", .own = true)
 
 enum { PAIR = 2 };
 
@@ -232,11 +228,11 @@ static void batches(scene_kind kind)
     scene_close(&s);
 }
 
-TEST_AS(batches_host, batches(SCENE_PAGES))
-TEST_AS(batches_peer, batches(SCENE_PEER))
+TEST_AS(batches_host, batches(SCENE_PAGES), .title = "batches.host", .own = true)
+TEST_AS(batches_peer, batches(SCENE_PEER), .title = "batches.peer", .own = true)
 
 /* A host function has nobody to tell that Vulkan refused: the next call does. */
-static void host_function_fails(void)
+TEST(host_function_fails, .own = true)
 {
     static scene s;
     lib_layer layer;
@@ -258,18 +254,3 @@ static void host_function_fails(void)
               CULV_REASON_EARLIER_FAILURE);
     scene_close(&s);
 }
-
-const test_case order_cases[] = {
-    {.name = "frames.shared", .run = frames_shared, .own = true},
-    {.name = "frames.pages", .run = frames_pages, .own = true},
-    {.name = "frames.mapped", .run = frames_mapped, .own = true},
-    {.name = "frames.peer", .run = frames_peer, .own = true},
-    {.name = "frames.direct", .run = frames_direct, .own = true},
-    {.name = "frames.placed", .run = frames_placed, .own = true},
-    {.name = "semaphores.host", .run = semaphores_host, .own = true},
-    {.name = "semaphores.peer", .run = semaphores_peer, .own = true},
-    {.name = "batches.host", .run = batches_host, .own = true},
-    {.name = "batches.peer", .run = batches_peer, .own = true},
-    {.name = "host_function_fails", .run = host_function_fails, .own = true},
-    {.name = NULL},
-};

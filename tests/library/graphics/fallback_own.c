@@ -6,8 +6,6 @@
 #include "library.h"
 #include "raw_cuda_image.h"
 
-#include <string.h>
-
 enum { WIDTH = 48, HEIGHT = 24, MAX_BYTES = WIDTH * HEIGHT * 8 };
 
 typedef struct plane {
@@ -238,11 +236,3 @@ LIB_CASE(refused)
     }
     REQUIRE(hits > 3);
 }
-
-static const test_case cases[] = {
-    {.name = "planes", .run = planes},
-    {.name = "packed", .run = packed},
-    {.name = "refused", .run = refused},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Fallbacks: what waits for the GPU and what does not, and what goes before the VkDevice may. */
+#define TEST_GROUP "waits."
 #include "fallback_scene.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-extern const test_case waits_cases[];
 
 enum { BYTES = 65536 };
 
@@ -75,7 +73,7 @@ static void require_opened(pthread_t opener)
 }
 
 /* Both GPUs are busy, and what the copies between them are verified with waits for neither. */
-static void verified_beside_work(void)
+TEST(verified_beside_work, .smoke = true)
 {
     static scene s;
     culv_shared_buffer *buffer = NULL;
@@ -107,7 +105,7 @@ static void verified_beside_work(void)
 }
 
 /* Nor where they are wrong. */
-static void wrong_copies_beside_work(void)
+TEST(wrong_copies_beside_work)
 {
     static scene s;
     culv_shared_buffer *buffer = NULL;
@@ -174,13 +172,15 @@ static void after_waits_for_nothing(scene_kind kind)
     scene_close(&s);
 }
 
-TEST_AS(after_pages, after_waits_for_nothing(SCENE_PAGES))
-TEST_AS(after_mapped, after_waits_for_nothing(SCENE_MAPPED))
-TEST_AS(after_peer, after_waits_for_nothing(SCENE_PEER))
+TEST_AS(after_pages, after_waits_for_nothing(SCENE_PAGES), .title = "waits.after.pages",
+        .own = true)
+TEST_AS(after_mapped, after_waits_for_nothing(SCENE_MAPPED), .title = "waits.after.mapped",
+        .own = true)
+TEST_AS(after_peer, after_waits_for_nothing(SCENE_PEER), .title = "waits.after.peer", .own = true)
 
 /* A semaphore stays as long as a host function is to come, whatever the stream of last use has
  * done. */
-static void host_function_in_another_stream(void)
+TEST(host_function_in_another_stream, .own = true)
 {
     static scene s;
     culv_shared_semaphore *semaphore = NULL;
@@ -260,8 +260,8 @@ static void last_one_waits(bool detached_first)
     scene_close(&s);
 }
 
-TEST_AS(detach_waits, last_one_waits(false))
-TEST_AS(last_object_waits, last_one_waits(true))
+TEST_AS(detach_waits, last_one_waits(false), .title = "waits.detach", .own = true)
+TEST_AS(last_object_waits, last_one_waits(true), .title = "waits.last_object", .own = true)
 
 static void need_twin(scene *s)
 {
@@ -271,7 +271,7 @@ static void need_twin(scene *s)
 }
 
 /* CUDA refuses once to let go of what is Vulkan's: that goes with the attachment at the latest. */
-static void refused_once(void)
+TEST(refused_once)
 {
     static scene s;
     scene_open_bare(&s, SCENE_MAPPED);
@@ -323,7 +323,7 @@ static bool begins(const char *text, const char *with)
 }
 
 /* The host function uses the semaphore: it must be over, whatever the driver says meanwhile. */
-static void refused_to_wait(void)
+TEST(refused_to_wait, .own = true)
 {
     static scene s;
     unsigned asked = 0, hits = 0;
@@ -342,19 +342,3 @@ static void refused_to_wait(void)
     REQUIRE(asked >= 2);
     scene_close(&s);
 }
-
-const test_case waits_cases[] = {
-    {.name = "waits.verified_beside_work", .run = verified_beside_work, .smoke = true},
-    {.name = "waits.wrong_copies_beside_work", .run = wrong_copies_beside_work},
-    {.name = "waits.after.pages", .run = after_pages, .own = true},
-    {.name = "waits.after.mapped", .run = after_mapped, .own = true},
-    {.name = "waits.after.peer", .run = after_peer, .own = true},
-    {.name = "waits.host_function_in_another_stream",
-     .run = host_function_in_another_stream,
-     .own = true},
-    {.name = "waits.detach", .run = detach_waits, .own = true},
-    {.name = "waits.last_object", .run = last_object_waits, .own = true},
-    {.name = "waits.refused_once", .run = refused_once},
-    {.name = "waits.refused_to_wait", .run = refused_to_wait, .own = true},
-    {.name = NULL},
-};

@@ -6,9 +6,6 @@
 #include "graphics/vector_view.h"
 #include "vector_stage.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 extern _Atomic long culvi_alloc_countdown;
 
 /* The API -------------------------------------------------------------------------------------- */
@@ -209,7 +206,7 @@ static void require_view(const vector_stage *s, const null_view *view, uint64_t 
 }
 
 /* Chunks that stay keep their parts; new ones get some, those that go lose theirs. */
-static void view_follows(void)
+TEST(view_follows)
 {
     for (int shown = 0; shown < 2; shown++) {
         vector_stage s;
@@ -405,7 +402,7 @@ static void world_close(ring_world *w)
     vector_stage_close(&w->s);
 }
 
-#define RING_WORLD_CASE(name) TEST_ON(ring_world, w, world_open(w), world_close(w), name)
+#define RING_WORLD_CASE(...) TEST_ON(ring_world, w, world_open(w), world_close(w), __VA_ARGS__)
 
 /* CUDA's side does all that it can. */
 static void turn_cuda(ring_world *w, uint32_t frames)
@@ -595,14 +592,3 @@ RING_WORLD_CASE(ring_timelines)
     LIB_OK(culv_ring_drain(core, 0, 1));
     REQUIRE_EQ(none.counter[1 + CULV_RING_CONSUMER], 1);
 }
-
-static const test_case cases[] = {
-    {.name = "view_follows", .run = view_follows},
-    {.name = "view_failures", .run = view_failures},
-    {.name = "ring_is_made", .run = ring_is_made},
-    {.name = "ring_bursts", .run = ring_bursts},
-    {.name = "ring_failures", .run = ring_failures},
-    {.name = "ring_timelines", .run = ring_timelines},
-    {.name = NULL},
-};
-const test_case *const test_suite_tables[] = {cases, NULL};

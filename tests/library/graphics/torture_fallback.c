@@ -2,8 +2,6 @@
 /* Torture of fallbacks: buffers, images and semaphores on each path that does not share. */
 #include "torture.h"
 
-#include <string.h>
-
 enum { WORDS = 4096 };
 
 static bool peer_path, across_path;
@@ -210,32 +208,10 @@ static const torture_path host_order = {
     .begin = pages_begin, .run = semaphore_run, .least = {4, 2, 4}};
 static const torture_path peer_order = {
     .begin = peer_begin, .run = semaphore_run, .least = {10, 2, 4}};
-TORTURE_FUNCTIONS(pages_path)
-TORTURE_FUNCTIONS(mapped_path)
-TORTURE_FUNCTIONS(peer)
-TORTURE_FUNCTIONS(across)
+TORTURE_CASES("pages", pages_path)
+TORTURE_CASES("mapped", mapped_path)
+TORTURE_CASES("peer", peer)
+TORTURE_CASES("across", across)
 /* Vulkan's calls are made in host functions there: library-fallback's host_function_fails. */
-#define HOST_ORDER(kind, victim, code)                                                             \
-    static void host_order_##kind(void)                                                            \
-    {                                                                                              \
-        torture_all(&host_order, victim, code);                                                    \
-    }
-HOST_ORDER(cuda_out_of_memory, TORTURE_CUDA_CALL, CUDA_ERROR_OUT_OF_MEMORY)
-HOST_ORDER(cuda_invalid_value, TORTURE_CUDA_CALL, CUDA_ERROR_INVALID_VALUE)
-HOST_ORDER(cuda_unknown, TORTURE_CUDA_CALL, CUDA_ERROR_UNKNOWN)
-HOST_ORDER(cuda_illegal_address, TORTURE_CUDA_CALL, CUDA_ERROR_ILLEGAL_ADDRESS)
-HOST_ORDER(allocations, TORTURE_ALLOCATION, 0)
-TORTURE_FUNCTIONS(peer_order)
-
-static const test_case cases[] = {TORTURE_ROWS("pages", pages_path),
-                                  TORTURE_ROWS("mapped", mapped_path),
-                                  TORTURE_ROWS("peer", peer),
-                                  TORTURE_ROWS("across", across),
-                                  TORTURE_ROW_(host_order, "host_order", cuda_out_of_memory),
-                                  TORTURE_ROW_(host_order, "host_order", cuda_invalid_value),
-                                  TORTURE_ROW_(host_order, "host_order", cuda_unknown),
-                                  TORTURE_ROW_(host_order, "host_order", cuda_illegal_address),
-                                  TORTURE_ROW_(host_order, "host_order", allocations),
-                                  TORTURE_ROWS("peer_order", peer_order),
-                                  {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CUDA_CASES("host_order", host_order)
+TORTURE_CASES("peer_order", peer_order)

@@ -2,7 +2,6 @@
 /* Memory and timelines between two processes, with the data read back in both. */
 #include "ipc_stage.h"
 
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,7 +57,7 @@ static void view_fields(ipc_child *parent, const char *name)
     vmm_stage_close(&s);
 }
 
-static void fields(void)
+TEST(fields, .own = true, .smoke = true)
 {
     ipc_child viewer;
     lib_world w;
@@ -181,7 +180,7 @@ static void view_from_second(ipc_child *parent, const char *name)
     vmm_stage_close(&s);
 }
 
-static void two_gpus(void)
+TEST(two_gpus, .own = true)
 {
     ipc_child viewer;
     vmm_stage s;
@@ -226,13 +225,3 @@ static void two_gpus(void)
     lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
-
-static const test_case cases[] = {
-    {.name = "two_gpus", .run = two_gpus, .own = true},
-    {.name = "fields", .run = fields, .own = true, .smoke = true},
-    {.name = NULL},
-};
-
-const test_case *const test_suite_tables[] = {cases,           ipc_ring_cases,   ipc_native_cases,
-                                              ipc_life_cases,  ipc_cuda_cases,   ipc_vulkan_cases,
-                                              ipc_fetch_cases, ipc_fabric_cases, NULL};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Peers that lie: clients that attack a server, and servers that attack a client. After each attack
  * the victim works, and has no file, mapping or thread more than before. */
+#define TEST_GROUP "attacks."
 #include "ipc_raw.h"
 
 #include "ipc/ipc_ring_side.h"
@@ -10,9 +11,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -685,7 +683,7 @@ static const server_attack server_attacks[] = {
     ATTACK(stream_socket),
 };
 
-static void attack_server(void)
+TEST(attack_server, .title = "attacks.server", .own = true, .smoke = true, .time_limit = 60)
 {
     target t;
     memset(&t, 0, sizeof t);
@@ -1123,14 +1121,9 @@ static void attack_a_client(bool old_kernel)
     atomic_store(&culvi_ipc_old_kernel, false);
 }
 
-static void attack_client(void)
-{
-    attack_a_client(false);
-}
-static void attack_client_on_old_kernels(void)
-{
-    attack_a_client(true);
-}
+TEST_AS(attack_client, attack_a_client(false), .title = "attacks.client", .own = true)
+TEST_AS(attack_client_on_old_kernels, attack_a_client(true),
+        .title = "attacks.client_on_old_kernels", .own = true)
 
 /* A server that sends with its greeting what takes long to close, or wakes without end. */
 static void *greet_badly(void *arg)
@@ -1159,7 +1152,7 @@ static void *greet_badly(void *arg)
     return NULL;
 }
 
-static void bad_greeting(void)
+TEST(bad_greeting, .title = "attacks.greeting", .own = true)
 {
     char name[CULV_IPC_NAME_SIZE];
     socklen_t length;
@@ -1191,7 +1184,7 @@ static void bad_greeting(void)
 }
 
 /* Wakes that come faster than they are read end neither a question nor a look. */
-static void endless_wakes(void)
+TEST(endless_wakes, .own = true)
 {
     char name[CULV_IPC_NAME_SIZE];
     socklen_t length;
@@ -1271,12 +1264,10 @@ static void *tell_lies(void *arg)
     return NULL;
 }
 
-static void servers_gpu(void)
+VMM_CASE(servers_gpu, .own = true)
 {
-    vmm_stage s;
     char name[CULV_IPC_NAME_SIZE];
     socklen_t length;
-    vmm_stage_open(&s);
     const struct sockaddr_un a = raw_address(ipc_name(name, "liar"), &length);
     liar me = {.listener = raw_socket()};
     REQUIRE_EQ(bind(me.listener, (const struct sockaddr *)&a, length), 0);
@@ -1295,11 +1286,11 @@ static void servers_gpu(void)
         const uint32_t head[] = {CULVI_IPC_PAGE_MAGIC, 3, CULVI_IPC_RUNS};
         REQUIRE_EQ(pwrite(me.ring, head, sizeof head, 0), sizeof head);
         me.lie = lie;
-        me.device = lib_caps(s.w.device).uuid;
+        me.device = lib_caps(s->w.device).uuid;
         if (lie->byte != OWN) memset(&me.device, lie->byte, sizeof me.device);
         REQUIRE_EQ(pthread_create(&thread, NULL, tell_lies, &me), 0);
         d.name = name;
-        const culv_result result = culv_ipc_client_connect(s.w.device, &d, IPC_FAR, &client);
+        const culv_result result = culv_ipc_client_connect(s->w.device, &d, IPC_FAR, &client);
         REQUIRE_EQ(result, lie->connect);
         if (result != CULV_OK) {
             REQUIRE(client == POISON(culv_ipc_client));
@@ -1321,11 +1312,10 @@ static void servers_gpu(void)
         REQUIRE_EQ(pthread_join(thread, NULL), 0);
         close(me.ring);
         close(me.consumer);
-        lib_settle(&s.w);
+        lib_settle(&s->w);
     }
     close(me.file);
     close(me.listener);
-    vmm_stage_close(&s);
 }
 
 /* Messages, as bytes and back ------------------------------------------------------------------ */
@@ -1380,7 +1370,7 @@ static void beyond(void *user, const culvi_ipc_field *f)
     if (f->most < (f->size == 8 ? UINT64_MAX : UINT32_MAX)) refuse_number(b, f, f->most + 1);
 }
 
-static void number_bounds(void)
+TEST(number_bounds, .title = "bounds")
 {
     for (uint32_t type = CULVI_IPC_HELLO; type < CULVI_IPC_TYPES; type++) {
         for (int answer = type == CULVI_IPC_ERROR; answer < 2; answer++) {
@@ -1393,7 +1383,7 @@ static void number_bounds(void)
     }
 }
 
-static void round_trip(void)
+TEST(round_trip, .title = "messages")
 {
     for (uint32_t type = CULVI_IPC_HELLO; type < CULVI_IPC_TYPES; type++) {
         for (int answer = 0; answer < 2; answer++) {
@@ -1452,7 +1442,7 @@ static void refuse_frame(ipc_child *parent, const char *name)
     vmm_stage_close(&s);
 }
 
-static void refused_wakes(void)
+TEST(refused_wakes, .title = "refused_wakes", .own = true)
 {
     ipc_child child;
     vmm_stage s;
@@ -1552,27 +1542,7 @@ static void head_lies(culv_ring_policy policy, const char *word)
     vmm_stage_close(&s);
 }
 
-static void head_lies_to_every(void)
-{
-    head_lies(CULV_RING_FIFO, "head0");
-}
-static void head_lies_to_newest(void)
-{
-    head_lies(CULV_RING_MAILBOX, "head1");
-}
-
-static const test_case cases[] = {
-    {.name = "attacks.server", .run = attack_server, .own = true, .smoke = true, .time_limit = 60},
-    {.name = "attacks.client", .run = attack_client, .own = true},
-    {.name = "attacks.client_on_old_kernels", .run = attack_client_on_old_kernels, .own = true},
-    {.name = "attacks.greeting", .run = bad_greeting, .own = true},
-    {.name = "attacks.servers_gpu", .run = servers_gpu, .own = true},
-    {.name = "attacks.endless_wakes", .run = endless_wakes, .own = true},
-    {.name = "refused_wakes", .run = refused_wakes, .own = true},
-    {.name = "head_lies.every", .run = head_lies_to_every, .own = true},
-    {.name = "head_lies.newest", .run = head_lies_to_newest, .own = true},
-    {.name = "messages", .run = round_trip},
-    {.name = "bounds", .run = number_bounds},
-    {.name = NULL},
-};
-TEST_SUITE(cases);
+TEST_AS(head_lies_to_every, head_lies(CULV_RING_FIFO, "head0"), .title = "head_lies.every",
+        .own = true)
+TEST_AS(head_lies_to_newest, head_lies(CULV_RING_MAILBOX, "head1"), .title = "head_lies.newest",
+        .own = true)

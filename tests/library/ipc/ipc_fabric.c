@@ -45,7 +45,7 @@ static void view(ipc_child *parent, const char *name)
     vmm_stage_close(&s);
 }
 
-static void woven(void)
+TEST(woven, .title = "fabric", .own = true)
 {
     char name[CULV_IPC_NAME_SIZE];
     vmm_stage s;
@@ -69,8 +69,6 @@ static void woven(void)
     info.element_count = WORDS;
     LIB_ERROR(culv_ipc_offer_vmm_fabric(server, plain, &info), CULV_ERROR_INVALID,
               CULV_REASON_NOT_EXPORTABLE);
-    LIB_ERROR(culv_ipc_offer_vmm_fabric(NULL, memory, &info), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
     const size_t fds = test_open_fds();
     LIB_OK(culv_ipc_offer_vmm_fabric(server, memory, &info));
     REQUIRE_EQ(test_open_fds(), fds);
@@ -88,6 +86,3 @@ static void woven(void)
     vmm_stage_close(&s);
     ipc_forget(&child);
 }
-
-const test_case ipc_fabric_cases[] = {{.name = "fabric", .run = woven, .own = true},
-                                      {.name = NULL}};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Rings between processes whose consumer or producer is OpenGL: the slots are memory objects, and
  * CUDA of the same process waits and signals for it. */
+#define TEST_GROUP "ring."
 #include "gl_stage.h"
 #include "ipc_stage.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/wait.h>
 
 enum { SLOTS = 3, FRAMES = 20, WORDS = 12347, BYTES = 4 * WORDS };
@@ -84,7 +84,7 @@ static void view(ipc_child *parent, const char *name)
     gl_stage_close(&v.s);
 }
 
-static void to_gl(void)
+TEST(to_gl, .own = true, .smoke = true)
 {
     static uint32_t words[FRAMES][WORDS];
     ipc_child child;
@@ -148,7 +148,7 @@ static void read_in_cuda(ipc_child *parent, const char *name)
     vmm_stage_close(&s);
 }
 
-static void from_gl(void)
+TEST(from_gl, .own = true)
 {
     static uint32_t words[WORDS];
     ipc_child child;
@@ -326,7 +326,7 @@ static void outlive(viewer *v, const ipc_child *solver, ending how, culv_shared_
               CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
 }
 
-static void solver_dies(void)
+TEST(solver_dies, .own = true)
 {
     static const ipc_role roles[ENDINGS] = {solve_BETWEEN_FRAMES, solve_HOLDING, solve_READY,
                                             solve_PENDING,        solve_JOINED,  solve_NEVER};
@@ -360,11 +360,3 @@ static void solver_dies(void)
     LIB_OK(culv_shared_semaphore_destroy(&written));
     gl_stage_close(&v.s);
 }
-
-static const test_case cases[] = {
-    {.name = "ring.to_gl", .run = to_gl, .own = true, .smoke = true},
-    {.name = "ring.from_gl", .run = from_gl, .own = true},
-    {.name = "ring.solver_dies", .run = solver_dies, .own = true},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

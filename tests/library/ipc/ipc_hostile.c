@@ -16,9 +16,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -429,14 +426,9 @@ static void attack(bool old_kernel)
     atomic_store(&culvi_ipc_old_kernel, false);
 }
 
-static void attacked(void)
-{
-    attack(false);
-}
-static void attacked_on_old_kernels(void)
-{
-    attack(true);
-}
+TEST_AS(attacked, attack(false), .own = true, .smoke = true, .time_limit = 60)
+TEST_AS(attacked_on_old_kernels, attack(true), .title = "attacked.old_kernels", .own = true,
+        .time_limit = 60)
 
 /* Others have the lock of what they send ------------------------------------------------------- */
 
@@ -494,7 +486,7 @@ static int own_socket(void)
 }
 
 /* Whatever is sent, the thread that serves asks it nothing that takes its lock. */
-static void held_locks(void)
+TEST(held_locks, .own = true)
 {
     static hostile h;
     open_hostile(&h);
@@ -591,7 +583,7 @@ static void receive_filtered(ipc_child *parent, const char *name)
 }
 
 /* What a client may not do is told as that, and nothing hangs; it needs no more than it uses. */
-static void filtered_clients(void)
+TEST(filtered_clients, .title = "filters", .own = true, .time_limit = 120)
 {
     enum { FILTERS = sizeof filters / sizeof filters[0] };
     static hostile h;
@@ -632,7 +624,7 @@ static void serve_filtered(ipc_child *parent, const char *name)
     _exit(0);
 }
 
-static void filtered_servers(void)
+TEST(filtered_servers, .title = "filters.servers", .own = true, .time_limit = 120)
 {
     ipc_child child;
     for (filter = 0; filter < sizeof filters / sizeof filters[0]; filter++) {
@@ -643,7 +635,7 @@ static void filtered_servers(void)
 }
 
 /* A consumer that comes and goes beside a GPU that is busy: no call waits for that. */
-static void comes_and_goes(void)
+TEST(comes_and_goes, .own = true)
 {
     static hostile h;
     vmm_gate gate;
@@ -668,7 +660,7 @@ static void comes_and_goes(void)
 }
 
 /* A consumer that keeps slots and says that the producer's GPU is not done with them. */
-static void lies_about_lag(void)
+TEST(lies_about_lag, .own = true)
 {
     static hostile h;
     culv_ring_frame f;
@@ -719,7 +711,7 @@ static void *end_and_begin(void *arg)
     return NULL;
 }
 
-static void dying_server(void)
+TEST(dying_server, .own = true)
 {
     static hostile h;
     pthread_t thread;
@@ -753,7 +745,7 @@ ssize_t recv(int fd, void *out, size_t size, int flags)
 }
 
 /* Who is turned away costs a poll as much, however much it has sent. */
-static void long_queues(void)
+TEST(long_queues, .own = true)
 {
     enum { STRANGERS = 8, EACH = 16 };
     static hostile h;
@@ -788,7 +780,7 @@ static void *come_in(void *arg)
 }
 
 /* Who comes to a server that is full waits as long as it wants to, and then hears why. */
-static void full_server(void)
+TEST(full_server, .own = true)
 {
     enum { TURNS = 50 };
     static hostile h;
@@ -823,7 +815,7 @@ static void full_server(void)
 }
 
 /* A server that ends while strangers wait at its door, and have sent what takes long. */
-static void ends_with_strangers(void)
+TEST(ends_with_strangers, .own = true)
 {
     static hostile h;
     int fds[4];
@@ -855,7 +847,7 @@ static void drop_rights(void)
     REQUIRE_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-static void answers_wait(void)
+TEST(answers_wait, .title = "in_flight.answers_wait", .own = true)
 {
     static hostile h;
     int pair[2], some[64];
@@ -901,7 +893,7 @@ static void answers_wait(void)
 }
 
 /* Fifteen clients that do not read leave room for one that does. */
-static void deaf_among_few(void)
+TEST(deaf_among_few, .title = "in_flight.deaf_among_few", .own = true)
 {
     static hostile h;
     drop_rights();
@@ -961,7 +953,7 @@ static size_t take(int fd, size_t *handles)
 
 /* Clients of one user, none of which has more than its share unread, use up that user's part. The
  * clients of another one get all that they ask for. */
-static void one_user(void)
+TEST(one_user, .title = "in_flight.one_user", .own = true)
 {
     enum { MANY = 14, EACH = 8, SHARE = 8, QUARTER = 16 * SHARE, BAD = 65533, GOOD = 65532 };
     static hostile h;
@@ -1032,7 +1024,7 @@ static void one_user(void)
 
 /* No descriptor for who comes ------------------------------------------------------------------ */
 
-static void no_descriptor_left(void)
+TEST(no_descriptor_left, .own = true)
 {
     static hostile h;
     int fds[4], fill[LIMIT];
@@ -1079,7 +1071,7 @@ static void no_descriptor_left(void)
 
 /* The log -------------------------------------------------------------------------------------- */
 
-static void log_has_a_limit(void)
+TEST(log_has_a_limit, .title = "log", .own = true)
 {
     enum { ROUNDS = 3000 };
     static hostile h;
@@ -1214,10 +1206,8 @@ static void make_directory(place *p)
     p->fd = -1;
 }
 
-static void names_in_a_directory(void)
+VMM_CASE(names_in_a_directory, .title = "directory.names", .own = true)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         place p;
         struct stat before, after;
@@ -1230,14 +1220,14 @@ static void names_in_a_directory(void)
         d.directory = p.directory;
         const bool there = lstat(p.path, &before) == 0;
         if (places[i].result == CULV_OK) {
-            LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
-            LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &other), CULV_ERROR_BUSY,
+            LIB_OK(culv_ipc_server_create(s->w.device, &d, &server));
+            LIB_ERROR(culv_ipc_server_create(s->w.device, &d, &other), CULV_ERROR_BUSY,
                       CULV_REASON_IPC_NAME);
             culv_ipc_server_destroy(&server);
             REQUIRE(lstat(p.path, &after) != 0);
             REQUIRE_EQ(rmdir(p.directory), 0); /* no lock is left either */
         } else {
-            LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &other), places[i].result,
+            LIB_ERROR(culv_ipc_server_create(s->w.device, &d, &other), places[i].result,
                       places[i].reason);
             if (places[i].reason == CULV_REASON_OS)
                 REQUIRE(strstr(culv_last_error_message(), "/.it.lock' is a link") != NULL);
@@ -1248,11 +1238,10 @@ static void names_in_a_directory(void)
         }
         REQUIRE(other == POISON(culv_ipc_server));
     }
-    vmm_stage_close(&s);
 }
 
 /* In a user namespace all whom it does not map have one number: that is nobody's own. */
-static void unmapped_users(void)
+TEST(unmapped_users, .own = true)
 {
     char name[CULV_IPC_NAME_SIZE];
     vmm_stage s;
@@ -1297,7 +1286,7 @@ static void unmapped_users(void)
 }
 
 /* Neither a network namespace nor a mount shows what is outside of it. */
-static void out_of_sight(void)
+TEST(out_of_sight, .own = true)
 {
     static const char *const says[] = {"no room in the directory's", "file system has no room",
                                        "is read-only"};
@@ -1343,19 +1332,17 @@ static void out_of_sight(void)
 }
 
 /* What was put in the place of its socket is another's. */
-static void another_in_its_place(void)
+VMM_CASE(another_in_its_place, .title = "directory.replaced", .own = true)
 {
-    vmm_stage s;
     place p;
     struct stat st;
     culv_ipc_server *server = NULL;
     culv_ipc_server_desc d = culv_ipc_server_desc_init();
-    vmm_stage_open(&s);
     for (int socket_there = 0; socket_there < 2; socket_there++) {
         make_directory(&p);
         d.name = "it";
         d.directory = p.directory;
-        LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
+        LIB_OK(culv_ipc_server_create(s->w.device, &d, &server));
         char moved[80];
         snprintf(moved, sizeof moved, "%s-moved", p.directory);
         REQUIRE_EQ(rename(p.directory, moved), 0);
@@ -1374,11 +1361,10 @@ static void another_in_its_place(void)
         remove_all(&old);
         REQUIRE(lstat(moved, &st) != 0);
     }
-    vmm_stage_close(&s);
 }
 
 /* A name with a line end in it, which looks like another socket's line in /proc/net/unix. */
-static void forged_name(void)
+TEST(forged_name)
 {
     char forged[CULV_IPC_NAME_SIZE], names[64][CULV_IPC_NAME_SIZE];
     struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -1396,29 +1382,3 @@ static void forged_name(void)
         REQUIRE(strcmp(names[i], forged) != 0);
     close(fd);
 }
-
-static const test_case cases[] = {
-    {.name = "attacked", .run = attacked, .own = true, .smoke = true, .time_limit = 60},
-    {.name = "attacked.old_kernels", .run = attacked_on_old_kernels, .own = true, .time_limit = 60},
-    {.name = "ends_with_strangers", .run = ends_with_strangers, .own = true},
-    {.name = "held_locks", .run = held_locks, .own = true},
-    {.name = "filters", .run = filtered_clients, .own = true, .time_limit = 120},
-    {.name = "filters.servers", .run = filtered_servers, .own = true, .time_limit = 120},
-    {.name = "comes_and_goes", .run = comes_and_goes, .own = true},
-    {.name = "lies_about_lag", .run = lies_about_lag, .own = true},
-    {.name = "unmapped_users", .run = unmapped_users, .own = true},
-    {.name = "out_of_sight", .run = out_of_sight, .own = true},
-    {.name = "dying_server", .run = dying_server, .own = true},
-    {.name = "long_queues", .run = long_queues, .own = true},
-    {.name = "full_server", .run = full_server, .own = true},
-    {.name = "in_flight.answers_wait", .run = answers_wait, .own = true},
-    {.name = "in_flight.deaf_among_few", .run = deaf_among_few, .own = true},
-    {.name = "in_flight.one_user", .run = one_user, .own = true},
-    {.name = "no_descriptor_left", .run = no_descriptor_left, .own = true},
-    {.name = "log", .run = log_has_a_limit, .own = true},
-    {.name = "directory.names", .run = names_in_a_directory, .own = true},
-    {.name = "directory.replaced", .run = another_in_its_place, .own = true},
-    {.name = "forged_name", .run = forged_name},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

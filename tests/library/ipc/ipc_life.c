@@ -3,9 +3,6 @@
  * no file, mapping or thread more for it, and serves the next one. */
 #include "ipc_stage.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -75,7 +72,7 @@ static void turn(culv_ipc_server *server, culv_ipc_ring *ring, CUstream stream)
     LIB_OK(culv_ring_release_on(culv_ipc_ring_core(ring), CULV_RING_PRODUCER, stream, &f));
 }
 
-static void kills(void)
+TEST(kills, .own = true, .time_limit = 900)
 {
     static ipc_child child[MOST];
     const int count = atoi(test_option("kills", "16"));
@@ -206,7 +203,7 @@ static void visits_of(ipc_child child[GROUP], culv_ipc_server *server, culv_ipc_
         LIB_OK(culv_ipc_server_poll(server, UINT64_C(1000000), NULL));
 }
 
-static void crowd(void)
+TEST(crowd, .own = true, .time_limit = 900)
 {
     static ipc_child child[CROWD];
     const int groups = atoi(test_option("crowd", "16")) / GROUP;
@@ -269,7 +266,7 @@ static void serve_till_killed(ipc_child *parent, const char *name)
         LIB_OK(culv_ipc_server_poll(server, CULV_IPC_FOREVER, NULL));
 }
 
-static void server_dies(void)
+TEST(server_dies, .own = true)
 {
     enum { SERVERS = 3 };
     ipc_child child[SERVERS];
@@ -316,21 +313,19 @@ static void server_dies(void)
 }
 
 /* Sockets in a directory: whose it must be, what a killed server leaves, and who is admitted. */
-static void directories(void)
+VMM_CASE(directories, .own = true)
 {
-    vmm_stage s;
     char directory[] = "/tmp/culvert-XXXXXX";
     culv_ipc_server *server = POISON(culv_ipc_server), *second = POISON(culv_ipc_server);
     culv_ipc_client *client = POISON(culv_ipc_client);
     const uint32_t nobody = 65534;
-    vmm_stage_open(&s);
     REQUIRE(mkdtemp(directory) != NULL);
     culv_ipc_server_desc d = culv_ipc_server_desc_init();
     culv_ipc_client_desc c = culv_ipc_client_desc_init();
     c.name = d.name = "view";
     c.directory = d.directory = directory;
-    LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
-    LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &second), CULV_ERROR_BUSY,
+    LIB_OK(culv_ipc_server_create(s->w.device, &d, &server));
+    LIB_ERROR(culv_ipc_server_create(s->w.device, &d, &second), CULV_ERROR_BUSY,
               CULV_REASON_IPC_NAME);
     REQUIRE(second == POISON(culv_ipc_server));
     /* A server of a user that the client does not trust. */
@@ -343,19 +338,19 @@ static void directories(void)
     REQUIRE_EQ(rmdir(directory), 0); /* the socket is gone */
     REQUIRE(mkdtemp(strcpy(directory, "/tmp/culvert-XXXXXX")) != NULL);
     /* A socket that nobody listens at any more is made anew. */
-    LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
+    LIB_OK(culv_ipc_server_create(s->w.device, &d, &server));
     char path[128], kept[128];
     snprintf(path, sizeof path, "%s/view", directory);
     snprintf(kept, sizeof kept, "%s/kept", directory);
     REQUIRE_EQ(rename(path, kept), 0);
     culv_ipc_server_destroy(&server);
     REQUIRE_EQ(rename(kept, path), 0);
-    LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
+    LIB_OK(culv_ipc_server_create(s->w.device, &d, &server));
     culv_ipc_server_destroy(&server);
     /* A client that the server does not admit. */
     d.users = &nobody;
     d.num_users = 1;
-    LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
+    LIB_OK(culv_ipc_server_create(s->w.device, &d, &server));
     c.users = NULL;
     c.num_users = 0;
     LIB_ERROR(culv_ipc_client_connect(NULL, &c, 1000000, &client), CULV_ERROR_TIMEOUT,
@@ -367,33 +362,30 @@ static void directories(void)
     d.num_users = 0;
     REQUIRE_EQ(chmod(directory, 0755), 0);
     server = POISON(culv_ipc_server);
-    LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &server), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_ipc_server_create(s->w.device, &d, &server), CULV_ERROR_INVALID,
               CULV_REASON_IPC_REFUSED);
     LIB_SAYS("0700");
     d.directory = "/proc/version";
-    LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &server), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_ipc_server_create(s->w.device, &d, &server), CULV_ERROR_INVALID,
               CULV_REASON_VALUE);
     d.directory = directory;
     d.name = "a/b";
-    LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &server), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_ipc_server_create(s->w.device, &d, &server), CULV_ERROR_INVALID,
               CULV_REASON_VALUE);
     REQUIRE(server == POISON(culv_ipc_server));
     REQUIRE_EQ(rmdir(directory), 0);
-    vmm_stage_close(&s);
 }
 
 /* Each refused description names its field, what it is and what it may be. */
-static void descriptions(void)
+VMM_CASE(descriptions)
 {
-    vmm_stage s;
     culv_ipc_server *server = NULL;
-    vmm_stage_open(&s);
     culv_ipc_server_desc d = culv_ipc_server_desc_init();
     char name[CULV_IPC_NAME_SIZE];
     snprintf(name, sizeof name, "descriptions-%d", (int)getpid());
     d.name = name;
-    LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
-    culv_vmm_allocation *memory = vmm_allocation(&s, 1, 1 << CULV_HANDLE_OPAQUE_FD);
+    LIB_OK(culv_ipc_server_create(s->w.device, &d, &server));
+    culv_vmm_allocation *memory = vmm_allocation(s, 1, 1 << CULV_HANDLE_OPAQUE_FD);
     culv_handle handle;
     LIB_OK(culv_vmm_export_dup(memory, CULV_HANDLE_OPAQUE_FD, &handle));
     static const struct {
@@ -443,14 +435,4 @@ static void descriptions(void)
     culv_ipc_ring_destroy(&ring);
     culv_ipc_server_destroy(&server);
     culv_vmm_allocation_destroy(&memory);
-    vmm_stage_close(&s);
 }
-
-const test_case ipc_life_cases[] = {
-    {.name = "kills", .run = kills, .own = true, .time_limit = 900},
-    {.name = "crowd", .run = crowd, .own = true, .time_limit = 900},
-    {.name = "server_dies", .run = server_dies, .own = true},
-    {.name = "descriptions", .run = descriptions},
-    {.name = "directories", .run = directories, .own = true},
-    {.name = NULL},
-};

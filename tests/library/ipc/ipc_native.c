@@ -7,8 +7,6 @@
 #include "raw_cuda_image.h"
 #include "raw_vulkan_image.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { FD_BIT = 1 << CULV_HANDLE_OPAQUE_FD };
@@ -68,7 +66,7 @@ static void use_natives(ipc_child *parent, const char *name)
     vmm_stage_close(&s);
 }
 
-static void natives(void)
+TEST(natives, .own = true)
 {
     static uint32_t data[TEXELS];
     ipc_child child;
@@ -187,7 +185,7 @@ static void offer_binary(culv_ipc_server *server, lib_world *w, const char *name
     culv_handle_close(&handle);
 }
 
-static void binaries(void)
+TEST(binaries, .own = true)
 {
     ipc_child child;
     lib_world w;
@@ -300,7 +298,7 @@ static void follow(ipc_child *parent, const char *name)
     vmm_stage_close(&s);
 }
 
-static void vectors(void)
+TEST(vectors, .own = true)
 {
     ipc_child child;
     vmm_stage s;
@@ -507,7 +505,7 @@ static void leave_before_submitting(ipc_child *parent, const char *name)
     lib_close(&w);
 }
 
-static void vulkan_leaves(void)
+TEST(vulkan_leaves, .title = "ring.vulkan_leaves", .own = true)
 {
     static uint32_t words[FRAMES][WORDS];
     ipc_child child;
@@ -567,22 +565,6 @@ static void run_ring(ipc_role role, const char *word, bool dies)
     vmm_stage_close(&s);
 }
 
-static void to_vulkan(void)
-{
-    run_ring(show, "vulkan", false);
-}
-
-static void vulkan_dies(void)
-{
-    run_ring(die_before_submitting, "vulkan-dies", true);
-}
-
-const test_case ipc_native_cases[] = {
-    {.name = "natives", .run = natives, .own = true},
-    {.name = "binaries", .run = binaries, .own = true},
-    {.name = "vectors", .run = vectors, .own = true},
-    {.name = "ring.to_vulkan", .run = to_vulkan, .own = true},
-    {.name = "ring.vulkan_dies", .run = vulkan_dies, .own = true},
-    {.name = "ring.vulkan_leaves", .run = vulkan_leaves, .own = true},
-    {.name = NULL},
-};
+TEST_AS(to_vulkan, run_ring(show, "vulkan", false), .title = "ring.to_vulkan", .own = true)
+TEST_AS(vulkan_dies, run_ring(die_before_submitting, "vulkan-dies", true),
+        .title = "ring.vulkan_dies", .own = true)

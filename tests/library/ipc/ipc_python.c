@@ -4,9 +4,6 @@
  * case. */
 #include "ipc_stage.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { SLOTS = 3, FRAMES = 24 };
@@ -119,7 +116,7 @@ static void produce(stage *t)
 
 /* Cases ---------------------------------------------------------------------------------------- */
 
-static void objects(void)
+TEST(objects, .own = true, .smoke = true)
 {
     static const char *const names[SIZES] = {"one", "odd", "many"};
     char name[CULV_IPC_NAME_SIZE];
@@ -165,13 +162,13 @@ static void frames(const char *scenario, uint32_t size)
     ipc_forget(&child);
 }
 
-static void fifo(void)
+TEST(fifo, .own = true)
 {
     for (uint32_t i = 0; i < SIZES; i++)
         frames("fifo", sizes[i]);
 }
 
-static void mailbox(void)
+TEST(mailbox, .own = true)
 {
     for (uint32_t i = 0; i < SIZES; i++)
         frames("mailbox", sizes[i]);
@@ -179,7 +176,7 @@ static void mailbox(void)
 
 /* It holds a frame for long: the producer is told, goes on as soon as it is given back, and loses
  * nothing. */
-static void late(void)
+TEST(late, .own = true)
 {
     char name[CULV_IPC_NAME_SIZE];
     ipc_child child;
@@ -203,7 +200,7 @@ static void late(void)
 }
 
 /* The producer turns it away, and it is told that the ring runs on. */
-static void dropped(void)
+TEST(dropped, .own = true)
 {
     char name[CULV_IPC_NAME_SIZE];
     ipc_child child;
@@ -223,7 +220,7 @@ static void dropped(void)
 }
 
 /* What breaks the protocol loses its connection, and nobody else notices. */
-static void hostile(void)
+TEST(hostile, .own = true)
 {
     char name[CULV_IPC_NAME_SIZE];
     ipc_child child;
@@ -253,7 +250,7 @@ static void producing(ipc_child *parent, const char *name)
 }
 
 /* The producer is killed while the consumer holds a frame. */
-static void orphan(void)
+TEST(orphan, .own = true)
 {
     char name[CULV_IPC_NAME_SIZE];
     ipc_child child, producer;
@@ -268,15 +265,3 @@ static void orphan(void)
     ipc_forget(&child);
     ipc_forget(&producer);
 }
-
-static const test_case cases[] = {
-    {.name = "objects", .run = objects, .own = true, .smoke = true},
-    {.name = "fifo", .run = fifo, .own = true},
-    {.name = "mailbox", .run = mailbox, .own = true},
-    {.name = "late", .run = late, .own = true},
-    {.name = "dropped", .run = dropped, .own = true},
-    {.name = "hostile", .run = hostile, .own = true},
-    {.name = "orphan", .run = orphan, .own = true},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

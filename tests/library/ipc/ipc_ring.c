@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A ring between processes: every byte of every frame, by counters and by Vulkan's timelines, with
  * consumers that come, go and die. */
+#define TEST_GROUP "ring."
 #include "ipc_raw.h"
 
 #include "ipc/ipc_line.h"
@@ -8,9 +9,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -239,12 +237,9 @@ static void run_with(ipc_role first, ipc_role second)
     producer_close(&p, false);
 }
 
-static void every(void)
-{
-    run_with(read_every, NULL);
-}
+TEST_AS(every, run_with(read_every, NULL), .own = true, .smoke = true)
 
-static void other_gpu(void)
+TEST(other_gpu, .own = true)
 {
     ipc_child child;
     producer p;
@@ -271,15 +266,8 @@ static void other_gpu(void)
     producer_close(&p, false);
 }
 
-static void newest(void)
-{
-    run_with(read_newest, NULL);
-}
-
-static void both(void)
-{
-    run_with(read_every, read_newest);
-}
+TEST_AS(newest, run_with(read_newest, NULL), .own = true)
+TEST_AS(both, run_with(read_every, read_newest), .own = true)
 
 /* Consumers that are killed: while they hold a frame, while the producer's stream waits for them,
  * and while they wait. The producer goes on, and a consumer that comes late gets every frame. */
@@ -329,7 +317,7 @@ static void die_waiting(ipc_child *parent, const char *name)
     pause();
 }
 
-static void deaths(void)
+TEST(deaths, .own = true)
 {
     static const ipc_role roles[] = {die_holding, die_unsignaled, die_waiting};
     enum { DEATHS = sizeof roles / sizeof roles[0] };
@@ -431,16 +419,12 @@ static void read_what_is_left(culv_ring_policy policy, const char *word)
     consumer_close(&c);
 }
 
-static void every_is_left(void)
-{
-    read_what_is_left(CULV_RING_FIFO, "left0");
-}
-static void newest_is_left(void)
-{
-    read_what_is_left(CULV_RING_MAILBOX, "left1");
-}
+TEST_AS(every_is_left, read_what_is_left(CULV_RING_FIFO, "left0"), .title = "ring.left.every",
+        .own = true)
+TEST_AS(newest_is_left, read_what_is_left(CULV_RING_MAILBOX, "left1"), .title = "ring.left.newest",
+        .own = true)
 /* Who was dropped before has no claim on them. */
-static void nothing_is_left(void)
+TEST(nothing_is_left, .title = "ring.left.dropped", .own = true)
 {
     drops_first = true;
     read_what_is_left(CULV_RING_FIFO, "left2");
@@ -465,7 +449,7 @@ static void die_producing(ipc_child *parent, const char *name)
         LIB_OK(culv_ipc_server_poll(p.slots.server, CULV_IPC_FOREVER, NULL));
 }
 
-static void producer_dies(void)
+TEST(producer_dies, .own = true)
 {
     ipc_child child;
     consumer c;
@@ -525,7 +509,7 @@ static void leave_without_stream(ipc_child *parent, const char *name)
     consumer_close(&c);
 }
 
-static void stream_gone(void)
+TEST(stream_gone, .own = true)
 {
     ipc_child child;
     producer p;
@@ -567,7 +551,7 @@ static void outlive(ipc_child *parent, const char *name)
     vmm_stage_close(&s);
 }
 
-static void server_first(void)
+TEST(server_first, .own = true)
 {
     ipc_child child;
     vmm_stage s;
@@ -689,7 +673,7 @@ static void give_up(ipc_child *parent, const char *name)
     vmm_stage_close(&s);
 }
 
-static void given_up(void)
+TEST(given_up, .own = true)
 {
     ipc_child child;
     producer p;
@@ -911,18 +895,19 @@ static void go_on_past(enum misdeed what, culv_ring_policy policy)
     producer_close(&p, false);
 }
 
-#define GO_ON_PAST(name, what, policy)                                                             \
-    static void name(void)                                                                         \
-    {                                                                                              \
-        go_on_past(what, policy);                                                                  \
-    }
-GO_ON_PAST(every_holds, HOLDS, CULV_RING_FIFO)
-GO_ON_PAST(every_busy, BUSY, CULV_RING_FIFO)
-GO_ON_PAST(every_reads_not, READS_NOT, CULV_RING_FIFO)
-GO_ON_PAST(newest_holds, HOLDS, CULV_RING_MAILBOX)
-GO_ON_PAST(newest_busy, BUSY, CULV_RING_MAILBOX)
-GO_ON_PAST(newest_reads_not, READS_NOT, CULV_RING_MAILBOX)
-GO_ON_PAST(newest_lies, LIES, CULV_RING_MAILBOX)
+TEST_AS(every_holds, go_on_past(HOLDS, CULV_RING_FIFO), .title = "ring.past_every.holds",
+        .own = true)
+TEST_AS(every_busy, go_on_past(BUSY, CULV_RING_FIFO), .title = "ring.past_every.busy", .own = true)
+TEST_AS(every_reads_not, go_on_past(READS_NOT, CULV_RING_FIFO),
+        .title = "ring.past_every.reads_not", .own = true)
+TEST_AS(newest_holds, go_on_past(HOLDS, CULV_RING_MAILBOX), .title = "ring.past_newest.holds",
+        .own = true)
+TEST_AS(newest_busy, go_on_past(BUSY, CULV_RING_MAILBOX), .title = "ring.past_newest.busy",
+        .own = true)
+TEST_AS(newest_reads_not, go_on_past(READS_NOT, CULV_RING_MAILBOX),
+        .title = "ring.past_newest.reads_not", .own = true)
+TEST_AS(newest_lies, go_on_past(LIES, CULV_RING_MAILBOX), .title = "ring.past_newest.lies",
+        .own = true)
 
 /* A producer of the bound `nanoseconds`, and a consumer that reads nothing. */
 static void open_late(producer *p, ipc_child *child, const char *word, uint64_t nanoseconds)
@@ -944,7 +929,7 @@ static void count_late(void *user, culv_log_level level, const char *message)
 }
 
 /* The log has a line once, however often the producer asks. */
-static void late_log(void)
+TEST(late_log, .own = true)
 {
     ipc_child child;
     producer p;
@@ -966,7 +951,7 @@ static void late_log(void)
 }
 
 /* The bound drops who is late, and that one is told. */
-static void late_limit(void)
+TEST(late_limit, .own = true)
 {
     ipc_child child;
     producer p;
@@ -999,7 +984,7 @@ static void hold_ready(ipc_child *parent, const char *name)
         LIB_OK(culv_ipc_server_poll(p.slots.server, CULV_IPC_FOREVER, NULL));
 }
 
-static void leave_waiting(void)
+TEST(leave_waiting, .own = true)
 {
     enum { RELEASES = 1, CLIENT_FIRST = 2 };
     ipc_child child;
@@ -1144,7 +1129,7 @@ static void consume_by_core(ipc_child *parent, const char *name)
     consumer_close(&c);
 }
 
-static void by_core(void)
+TEST(by_core, .title = "ring.core", .own = true)
 {
     ipc_child child;
     producer p;
@@ -1180,30 +1165,3 @@ static void by_core(void)
     wait_for_consumers(&p, 0);
     producer_close(&p, false);
 }
-
-const test_case ipc_ring_cases[] = {
-    {.name = "ring.every", .run = every, .own = true, .smoke = true},
-    {.name = "ring.core", .run = by_core, .own = true},
-    {.name = "ring.other_gpu", .run = other_gpu, .own = true},
-    {.name = "ring.newest", .run = newest, .own = true},
-    {.name = "ring.both", .run = both, .own = true},
-    {.name = "ring.deaths", .run = deaths, .own = true},
-    {.name = "ring.stream_gone", .run = stream_gone, .own = true},
-    {.name = "ring.server_first", .run = server_first, .own = true},
-    {.name = "ring.producer_dies", .run = producer_dies, .own = true},
-    {.name = "ring.given_up", .run = given_up, .own = true},
-    {.name = "ring.past_every.holds", .run = every_holds, .own = true},
-    {.name = "ring.past_every.busy", .run = every_busy, .own = true},
-    {.name = "ring.past_every.reads_not", .run = every_reads_not, .own = true},
-    {.name = "ring.past_newest.holds", .run = newest_holds, .own = true},
-    {.name = "ring.past_newest.busy", .run = newest_busy, .own = true},
-    {.name = "ring.past_newest.reads_not", .run = newest_reads_not, .own = true},
-    {.name = "ring.left.every", .run = every_is_left, .own = true},
-    {.name = "ring.left.newest", .run = newest_is_left, .own = true},
-    {.name = "ring.left.dropped", .run = nothing_is_left, .own = true},
-    {.name = "ring.past_newest.lies", .run = newest_lies, .own = true},
-    {.name = "ring.late_log", .run = late_log, .own = true},
-    {.name = "ring.late_limit", .run = late_limit, .own = true},
-    {.name = "ring.leave_waiting", .run = leave_waiting, .own = true},
-    {.name = NULL},
-};

@@ -80,7 +80,4 @@ void ipc_slots_produce(ipc_slots *slots, const lib_world *w, CUstream stream, ui
 void ipc_slots_write(ipc_slots *slots, const lib_world *w, CUstream stream, uint32_t *all,
                      uint32_t frames, culv_ring_frame *f);
 
-extern const test_case ipc_ring_cases[], ipc_native_cases[], ipc_life_cases[], ipc_cuda_cases[],
-    ipc_vulkan_cases[], ipc_fetch_cases[], ipc_fabric_cases[];
-
 #endif

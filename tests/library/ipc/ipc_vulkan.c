@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A ring whose producer is Vulkan: it makes two timelines for each consumer. The consumers are
  * CUDA or Vulkan, in other processes; one of them dies. */
+#define TEST_GROUP "ring."
 #include "ipc_stage.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { SLOTS = 3, FRAMES = 40, WORDS = 12347, MOST = 4 };
@@ -91,10 +89,6 @@ static void read_in_vulkan(ipc_child *parent, const char *name)
     culv_ipc_client *client = ipc_client(w.device, name);
     d.ring = "frames";
     LIB_OK(culv_ipc_consumer_join(client, &d, IPC_FAR, &side));
-    LIB_ERROR(culv_ipc_consumer_get_timelines(NULL, &t), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_ipc_consumer_get_timelines(side, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_ipc_consumer_get_timelines(side, &bad), CULV_ERROR_INVALID,
               CULV_REASON_STRUCT_SIZE);
     LIB_OK(culv_ipc_consumer_get_timelines(side, &t));
@@ -277,24 +271,7 @@ static void run(ipc_role role, const char *word, bool dies)
     lib_close(&w);
 }
 
-static void from_vulkan(void)
-{
-    run(read_every, "from-vulkan", false);
-}
+TEST_AS(from_vulkan, run(read_every, "from-vulkan", false), .own = true)
 
-static void vulkan_to_vulkan(void)
-{
-    run(read_in_vulkan, "vulkan-to-vulkan", false);
-}
-
-static void from_vulkan_dies(void)
-{
-    run(die, "from-vulkan-dies", true);
-}
-
-const test_case ipc_vulkan_cases[] = {
-    {.name = "ring.from_vulkan", .run = from_vulkan, .own = true},
-    {.name = "ring.vulkan_to_vulkan", .run = vulkan_to_vulkan, .own = true},
-    {.name = "ring.from_vulkan_dies", .run = from_vulkan_dies, .own = true},
-    {.name = NULL},
-};
+TEST_AS(vulkan_to_vulkan, run(read_in_vulkan, "vulkan-to-vulkan", false), .own = true)
+TEST_AS(from_vulkan_dies, run(die, "from-vulkan-dies", true), .own = true)

@@ -7,7 +7,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 
 static culv_ipc_server *server;
 static atomic_bool serving, quit;
@@ -189,9 +188,7 @@ static void run(void)
     DO(culv_ipc_server_destroy(&server));
     culv_vector_destroy(&vector);
     culv_vmm_allocation_destroy(&memory);
-    DO(culv_vk_detach(&w->attachment));
-    lib_stream_destroy(w, stream);
-    DO(culv_device_close(&w->device));
+    torture_close(stream);
 }
 
 static void begin(void)
@@ -200,7 +197,4 @@ static void begin(void)
 }
 
 static const torture_path path = {.begin = begin, .run = run, .alive = alive, .least = {20, 0, 8}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("ipc", path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("ipc", path)

@@ -4,8 +4,6 @@
 
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 static culv_result pin(void *user, const culv_rdma_range *range, void **cookie)
 {

@@ -47,7 +47,8 @@ void cache_stage_open_cache(cache_stage *s, const cache_wish *wish);
 void cache_stage_close_cache(cache_stage *s);
 void cache_stage_close(cache_stage *s);
 #define CACHE_CASE(name, ...)                                                                      \
-    TEST_ON(cache_stage, s, cache_stage_open(s, __VA_ARGS__), cache_stage_close(s), name)
+    TEST_ON_(cache_stage, s, cache_stage_open(s, TEST_FIRST(__VA_ARGS__)), cache_stage_close(s),   \
+             name, TEST_REST(__VA_ARGS__))
 culv_rdma_cache_desc cache_desc(cache_stage *s, const cache_wish *wish);
 
 /* Requires that the registration covers the range and is pinned. */
@@ -56,7 +57,5 @@ void cache_put(cache_stage *s, culv_rdma_registration **r);
 const cache_pin *cache_pin_of(const culv_rdma_registration *r);
 void cache_require(const cache_stage *s, unsigned pinned, unsigned unpins);
 culv_rdma_cache_stats cache_stats(const cache_stage *s);
-
-extern const test_case cache_thread_cases[];
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The registration cache from many threads: whoever has a registration has pinned memory, whatever
  * the others evict, replace and invalidate. */
+#define TEST_GROUP "threads."
 #include "cache_stage.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 enum { THREADS = 4, PIECES = 96, MANY = 2048, CHUNK = 65536 };
 
@@ -85,7 +85,7 @@ static void crowd(const cache_wish *wish, unsigned pieces, bool invalidates)
 
 TEST_AS(plain, crowd(&(cache_wish){.exact = true}, PIECES, false))
 
-static void evicting(void)
+TEST(evicting)
 {
     /* Room for what is in use at worst: each thread has three, or two while it pins one that
      * replaces five. */
@@ -109,11 +109,3 @@ CACHE_CASE(same, NULL)
     REQUIRE_EQ(s->pins, 1);
     rdma_free(&s->r, &all);
 }
-
-const test_case cache_thread_cases[] = {
-    {.name = "threads.plain", .run = plain},
-    {.name = "threads.evicting", .run = evicting},
-    {.name = "threads.invalidating", .run = invalidating},
-    {.name = "threads.same", .run = same},
-    {.name = NULL},
-};

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Dma-bufs of ranges: which pages they are, which flags were granted. On the twin the card is
  * played by the memory that the dma-buf stands for. */
+#define TEST_GROUP "dma_buf."
 #include "rdma_stage.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static culv_rdma_dma_buf export(const rdma_stage *s, CUdeviceptr p, uint64_t size, uint64_t flags)
@@ -112,10 +111,3 @@ RDMA_CASE(pcie)
     CU_OK(s->w.cu->MemFreeHost(pinned));
     rdma_free(s, &p);
 }
-
-const test_case rdma_dma_buf_cases[] = {
-    {.name = "dma_buf.ranges", .run = ranges},
-    {.name = "dma_buf.mappings", .run = mappings},
-    {.name = "dma_buf.pcie", .run = pcie},
-    {.name = NULL},
-};

@@ -2,8 +2,6 @@
 /* What the suites of RDMA share. */
 #include "rdma_stage.h"
 
-#include <string.h>
-
 void rdma_stage_open(rdma_stage *s)
 {
     memset(s, 0, sizeof *s);

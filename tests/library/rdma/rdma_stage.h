@@ -17,7 +17,7 @@ typedef struct rdma_stage {
 /* Vulkan, the device and its context made current. On the twin everything of RDMA is played. */
 void rdma_stage_open(rdma_stage *s);
 void rdma_stage_close(rdma_stage *s);
-#define RDMA_CASE(name) TEST_ON(rdma_stage, s, rdma_stage_open(s), rdma_stage_close(s), name)
+#define RDMA_CASE(...) TEST_ON(rdma_stage, s, rdma_stage_open(s), rdma_stage_close(s), __VA_ARGS__)
 /* What the twin counted since the stage was opened; all zero on another driver. */
 culv_soft_rdma_counts rdma_counted(const rdma_stage *s);
 
@@ -41,7 +41,5 @@ typedef struct rdma_vmm {
 } rdma_vmm;
 void rdma_vmm_make(const rdma_stage *s, rdma_vmm *out, unsigned blocks, uint32_t usage);
 void rdma_vmm_unmake(rdma_vmm *vmm);
-
-extern const test_case rdma_pointer_cases[], rdma_dma_buf_cases[], rdma_window_cases[];
 
 #endif

@@ -4,15 +4,12 @@
  * end. */
 #include "torture.h"
 
-#include <string.h>
-
 enum { BYTES = 1 << 20 };
 
 static void begin(void)
 {
     const raw_cuda *cu = lib_driver();
     if (!cu->software) SKIP("failures are the twin's");
-    if (strstr(test_case_name(), ".vulkan_") != NULL) lib_with_option("--validation=off");
     cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED, 1);
     cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, 1);
     cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS, 1);
@@ -119,8 +116,6 @@ static void run(void)
     REQUIRE(w->attachment == NULL && w->device == NULL);
 }
 
-static const torture_path path = {.begin = begin, .run = run, .least = {60, 6, 10}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("rdma", path), {.name = NULL}};
-TEST_SUITE(cases);
+static const torture_path path = {
+    .unvalidated = true, .begin = begin, .run = run, .least = {60, 6, 10}};
+TORTURE_CASES("rdma", path)

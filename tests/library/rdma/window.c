@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* What a device has for cards, flushes, costs, and BAR1 by an NVML that a test library plays. */
+#define TEST_GROUP "window."
 #include "rdma_stage.h"
 
 #include "played_nvml.h"
 
 #include <dlfcn.h>
-#include <string.h>
 
-static void caps(void)
+TEST(caps)
 {
     rdma_stage s;
     rdma_stage_open(&s);
@@ -48,7 +48,7 @@ static void caps(void)
     rdma_stage_close(&s);
 }
 
-static void costs(void)
+TEST(costs)
 {
     static const struct {
         CUdeviceptr p;
@@ -77,7 +77,7 @@ static void costs(void)
     REQUIRE(c.size == 0 && c.chunks == 0);
 }
 
-static void bar1(void)
+TEST(bar1, .own = true)
 {
     rdma_stage s;
     rdma_stage_open(&s);
@@ -129,10 +129,3 @@ static void bar1(void)
     dlclose(library);
     rdma_stage_close(&s);
 }
-
-const test_case rdma_window_cases[] = {
-    {.name = "window.caps", .run = caps},
-    {.name = "window.costs", .run = costs},
-    {.name = "window.bar1", .run = bar1, .own = true},
-    {.name = NULL},
-};

@@ -3,7 +3,6 @@
 #include "fake_ring.h"
 
 #include <errno.h>
-#include <string.h>
 #include <time.h>
 
 static void start_sync(pthread_mutex_t *lock, pthread_cond_t *changed)

@@ -40,7 +40,9 @@ typedef struct ring_stage {
 void stage_open(ring_stage *s, uint32_t max_depth);
 void stage_make(ring_stage *s, const culv_ring_settings *settings);
 void stage_close(ring_stage *s);
-#define RING_CASE(name, depth) TEST_ON(ring_stage, s, stage_open(s, depth), stage_close(s), name)
+#define RING_CASE(name, ...)                                                                       \
+    TEST_ON_(ring_stage, s, stage_open(s, TEST_FIRST(__VA_ARGS__)), stage_close(s), name,          \
+             TEST_REST(__VA_ARGS__))
 /* A frame that must be there at once, and its checks. */
 culv_ring_frame stage_acquire(ring_stage *s, culv_ring_side side);
 /* Signals too, when the frame has a value. */

@@ -2,10 +2,7 @@
 /* culv_ring, one thread: the order of slots, values, bursts, changes while it runs. */
 #include "fake_ring.h"
 
-extern const test_case ring_newest_cases[], ring_error_cases[], ring_stop_cases[],
-    ring_thread_cases[], ring_model_cases[], ring_real_cases[];
-
-RING_CASE(ordered, 3)
+RING_CASE(ordered, 3, .smoke = true)
 {
     stage_make(s, NULL);
     culv_ring_frame f;
@@ -275,7 +272,7 @@ RING_CASE(policies_change, 4)
 
 /* What the consumer kept of MAILBOX is a slot of FIFO's: its producer gets bursts of all slots,
  * though the consumer has nothing to come for. */
-static void kept_slot_in_burst(void)
+TEST(kept_slot_in_burst)
 {
     ring_stage s;
     culv_ring_settings newest = culv_ring_settings_init(), all = culv_ring_settings_init();
@@ -403,28 +400,3 @@ RING_CASE(bare, 2)
         REQUIRE_EQ(f.wait_value, i + 1);
     }
 }
-
-static const test_case cases[] = {
-    {.name = "ordered", .run = ordered, .smoke = true},
-    {.name = "first_values", .run = first_values},
-    {.name = "bursts", .run = bursts},
-    {.name = "flushes", .run = flushes},
-    {.name = "flush_each", .run = flush_each},
-    {.name = "flush_each_of_two", .run = flush_each_of_two},
-    {.name = "cancels", .run = cancels},
-    {.name = "kept_slot_in_burst", .run = kept_slot_in_burst},
-    {.name = "configured", .run = configured},
-    {.name = "policies_change", .run = policies_change},
-    {.name = "lead", .run = lead},
-    {.name = "asks_seldom", .run = asks_seldom},
-    {.name = "bare", .run = bare},
-    {.name = NULL},
-};
-const test_case *const test_suite_tables[] = {cases,
-                                              ring_newest_cases,
-                                              ring_error_cases,
-                                              ring_stop_cases,
-                                              ring_thread_cases,
-                                              ring_model_cases,
-                                              ring_real_cases,
-                                              NULL};

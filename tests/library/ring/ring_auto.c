@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* max_latency: what it chooses on a GPU that is simulated. */
+#define TEST_GROUP "auto."
 #include "scene.h"
-
-#include <stdio.h>
-
-extern const test_case ring_auto_cases[];
 
 enum { SETTLES = 1200, COUNTED = 2000 };
 
@@ -56,7 +53,7 @@ static void require_fast(const char *what, scene *s, const scene_load *l, double
 
 /* The loads that an H200 was measured with, and others, from several beginnings: once it has
  * chosen, that is it. */
-static void chooses(void)
+TEST(chooses)
 {
     static const scene_load loads[] = {
         {111, 158, 160}, {20, 500, 160}, {500, 160, 160}, {2000, 2000, 160}, {111, 158, 0}};
@@ -87,7 +84,7 @@ static void chooses(void)
 }
 
 /* Any bound, and a host that wakes later. */
-static void any_bound(void)
+TEST(any_bound)
 {
     static const scene_load l = {111, 158, 160};
     static scene s;
@@ -104,7 +101,7 @@ static void any_bound(void)
 }
 
 /* It goes elsewhere when the work changes. */
-static void adapts(void)
+TEST(adapts)
 {
     static const scene_load loads[] = {
         {111, 158, 160}, {500, 700, 160}, {30, 40, 160}, {111, 158, 160}, {111, 158, 20}};
@@ -130,7 +127,7 @@ static void adapts(void)
 /* What the ring cannot see it takes for the worst: a host that is slower than the GPU, one that
  * asks again and again instead of waiting, one that hands each frame over by itself, a driver whose
  * counter is late. */
-static void keeps(void)
+TEST(keeps)
 {
     static const char *const ways[] = {"a slow host", "a host that asks", "a host that flushes",
                                        "a late counter"};
@@ -167,7 +164,7 @@ static void nap_and_note(culv_ring *ring, uint64_t ns)
 
 /* However long the producer's half of a burst takes, nobody sleeps for longer than its acquire may
  * wait. */
-static void naps(void)
+TEST(naps)
 {
     static const scene_load l = {4000, 200, 160};
     static scene s;
@@ -183,7 +180,7 @@ static void naps(void)
 }
 
 /* Settings without a bound again: what they say. */
-static void ends(void)
+TEST(ends)
 {
     static const scene_load l = {111, 158, 160};
     static scene s;
@@ -202,13 +199,3 @@ static void ends(void)
     REQUIRE_EQ(stats.frame_time, 0);
     stage_close(&o.rs);
 }
-
-const test_case ring_auto_cases[] = {
-    {.name = "auto.chooses", .run = chooses},
-    {.name = "auto.any_bound", .run = any_bound},
-    {.name = "auto.adapts", .run = adapts},
-    {.name = "auto.keeps", .run = keeps},
-    {.name = "auto.naps", .run = naps},
-    {.name = "auto.ends", .run = ends},
-    {.name = NULL},
-};

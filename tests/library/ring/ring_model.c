@@ -2,12 +2,8 @@
 /* culv_ring against a model: random calls of both sides, and two queues that work off what is
  * submitted whenever chance has it. A slot holds the number of the frame that was written last; a
  * reader must find its own. */
+#define TEST_GROUP "model."
 #include "fake_ring.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-extern const test_case ring_model_cases[];
 
 enum { MODEL_SLOTS = 6, MODEL_JOBS = 4096 };
 
@@ -255,10 +251,3 @@ static void checks(int policies)
 TEST_AS(ordered, checks(0))
 TEST_AS(newest, checks(1))
 TEST_AS(both, checks(2))
-
-const test_case ring_model_cases[] = {
-    {.name = "model.ordered", .run = ordered},
-    {.name = "model.newest", .run = newest},
-    {.name = "model.both", .run = both},
-    {.name = NULL},
-};

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_ring, MAILBOX: who gets which slot. */
+#define TEST_GROUP "newest."
 #include "fake_ring.h"
-
-extern const test_case ring_newest_cases[];
 
 static void open_newest(ring_stage *s, uint32_t depth)
 {
@@ -15,8 +14,9 @@ static void open_newest(ring_stage *s, uint32_t depth)
     REQUIRE_EQ(stage_stats(s).burst, 1);
 }
 
-#define RING_NEWEST_CASE(name, depth)                                                              \
-    TEST_ON(ring_stage, s, open_newest(s, depth), stage_close(s), name)
+#define RING_NEWEST_CASE(name, ...)                                                                \
+    TEST_ON_(ring_stage, s, open_newest(s, TEST_FIRST(__VA_ARGS__)), stage_close(s), name,         \
+             TEST_REST(__VA_ARGS__))
 
 /* A release whose GPU work is not done yet. */
 static uint64_t submit(ring_stage *s, culv_ring_side side, culv_ring_frame *f)
@@ -198,15 +198,3 @@ RING_NEWEST_CASE(reads, 4)
     REQUIRE_EQ(s->line[P].reads, 1);
     REQUIRE_EQ(s->line[P].waits + s->line[C].waits, 0);
 }
-
-const test_case ring_newest_cases[] = {
-    {.name = "newest.fast_producer", .run = fast_producer},
-    {.name = "newest.slow_producer", .run = slow_producer},
-    {.name = "newest.first_frame", .run = first_frame},
-    {.name = "newest.own_work", .run = own_work},
-    {.name = "newest.slow_reader", .run = slow_reader},
-    {.name = "newest.too_small", .run = too_small},
-    {.name = "newest.cancelled", .run = cancelled},
-    {.name = "newest.reads", .run = reads},
-    {.name = NULL},
-};

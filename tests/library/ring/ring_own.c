@@ -4,12 +4,9 @@
 #include "ring/ring.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 extern _Atomic long culvi_alloc_count;
-extern const test_case ring_auto_cases[], ring_way_cases[];
 
 static double thread_ns(void)
 {
@@ -19,7 +16,7 @@ static double thread_ns(void)
 }
 
 /* No turn allocates; and what it takes. */
-static void turns(void)
+TEST(turns)
 {
     enum { TURNS = 200000 };
     for (int policy = 0; policy < 2; policy++) {
@@ -52,7 +49,7 @@ static void turns(void)
 }
 
 /* Who chooses sleeps as others do when no slot is left that it may take. */
-static void chooses_and_sleeps(void)
+TEST(chooses_and_sleeps)
 {
     ring_stage s;
     culv_ring_frame f;
@@ -81,11 +78,3 @@ RING_CASE(out_of_memory, 4)
     atomic_store(&culvi_alloc_countdown, 0);
     stage_make(s, NULL);
 }
-
-static const test_case cases[] = {
-    {.name = "turns", .run = turns},
-    {.name = "chooses_and_sleeps", .run = chooses_and_sleeps},
-    {.name = "out_of_memory", .run = out_of_memory},
-    {.name = NULL},
-};
-const test_case *const test_suite_tables[] = {cases, ring_auto_cases, ring_way_cases, NULL};

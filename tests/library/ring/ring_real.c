@@ -2,12 +2,8 @@
 /* culv_ring on real timelines, which Vulkan made and two CUDA streams signal and wait for: one
  * writes frames, the other copies them out. What Vulkan does with frames is in
  * vulkan_ring_frames.c. */
+#define TEST_GROUP "real."
 #include "fake_ring.h"
-
-#include <stdio.h>
-#include <string.h>
-
-extern const test_case ring_real_cases[];
 
 enum { REAL_SLOTS = 4, REAL_FRAMES = 300, REAL_WORDS = 256 };
 
@@ -143,7 +139,7 @@ static void require_log(const real *r, uint64_t from, uint64_t to)
     }
 }
 
-static void streams(void)
+TEST(streams)
 {
     static real r;
     culv_ring_settings t = culv_ring_settings_init();
@@ -177,7 +173,7 @@ static void streams(void)
 }
 
 /* A stream call that fails undoes the ring's step. */
-static void refused(void)
+TEST(refused)
 {
     static real r;
     real_open(&r, NULL);
@@ -215,7 +211,7 @@ static void refused(void)
 }
 
 /* A consumer that vanished: its timeline is forced by the host, and CUDA's stream goes on. */
-static void forced(void)
+TEST(forced)
 {
     static real r;
     real_open(&r, NULL);
@@ -249,7 +245,7 @@ static void forced(void)
 }
 
 /* Timelines that are none. */
-static void refused_timelines(void)
+TEST(refused_timelines)
 {
     static real r;
     real_open(&r, NULL);
@@ -271,7 +267,7 @@ static void refused_timelines(void)
 }
 
 /* A stream call that finds the context broken stops the ring, for the other side too. */
-static void broken_context(void)
+TEST(broken_context)
 {
     static real r;
     real_open(&r, NULL);
@@ -316,7 +312,7 @@ static uint64_t waits_of(const real *r, culv_ring_side side)
 
 /* A stream call of one side finds that its context was reset. That side is told so, and the other
  * one, which sleeps until that side hands something over, is woken and told as well. */
-static void lost_context(void)
+TEST(lost_context)
 {
     enum { RELEASE, FLUSH, ACQUIRE, WAYS };
     for (int way = RELEASE; way < WAYS; way++) {
@@ -364,13 +360,3 @@ static void lost_context(void)
         lib_close(&r.w);
     }
 }
-
-const test_case ring_real_cases[] = {
-    {.name = "real.streams", .run = streams},
-    {.name = "real.refused", .run = refused},
-    {.name = "real.forced", .run = forced},
-    {.name = "real.refused_timelines", .run = refused_timelines},
-    {.name = "real.broken_context", .run = broken_context},
-    {.name = "real.lost_context", .run = lost_context},
-    {.name = NULL},
-};

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_ring, two threads: waiting without polling, waking, one thread a side, and frames under
  * load, whose bytes a thread for each GPU queue writes and verifies. */
+#define TEST_GROUP "threads."
 #include "fake_ring.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-extern const test_case ring_thread_cases[];
 
 /* A thread in culv_ring_acquire(). */
 typedef struct waiter {
@@ -100,7 +97,7 @@ RING_CASE(wakes, 4)
 
 /* Timeouts that no clock gets to: of a side that waits for the other one, and of one that waits for
  * GPU work. */
-static void huge_timeouts(void)
+TEST(huge_timeouts)
 {
     static const uint64_t rows[] = {UINT64_MAX - 1, UINT64_MAX - 2, UINT64_MAX - 1000000000,
                                     (uint64_t)INT64_MAX + 1, INT64_MAX};
@@ -137,7 +134,7 @@ static void *wait_and_end(void *user)
 /* A thread that is cancelled while it waits leaves the ring to others: with what it got, and to be
  * destroyed. It waits for the other side, for GPU work, or until its time is up, which the log
  * tells. */
-static void cancelled(void)
+TEST(cancelled)
 {
     enum { SIDE, WORK, TIME };
     REQUIRE(setenv("CULVERT_LOG", "error", 1) == 0); /* writing to a file is a cancellation point */
@@ -181,7 +178,7 @@ static void cancelled(void)
 
 /* A thread that waits for GPU work: until that is done; or it is let go by another's destroy, or
  * another's lost device. */
-static void waits_for_work(void)
+TEST(waits_for_work)
 {
     for (int way = 0; way < 3; way++) {
         ring_stage s;
@@ -217,7 +214,7 @@ static void *wait_in_drain(void *user)
 
 /* culv_ring_stop() lets go of whoever waits in the ring, for the other side or for GPU work, and of
  * a drain; later calls are refused, a second stop is nothing, and the ring is destroyed later. */
-static void stopped(void)
+TEST(stopped)
 {
     enum { SIDE, WORK, DRAIN, WAYS };
     static const uint64_t timeouts[] = {CULV_RING_FOREVER, 600000 * (uint64_t)MS};
@@ -266,7 +263,6 @@ static void stopped(void)
         }
         stage_close(&s);
     }
-    LIB_INVALID(culv_ring_stop(NULL), CULV_REASON_NULL_ARGUMENT);
 }
 
 /* The side that waits for frames hears of a device that is lost at the other one. */
@@ -443,27 +439,15 @@ static uint64_t frames(void)
     return strtoull(test_option("frames", "10000"), NULL, 10);
 }
 
-TEST_AS(load_ordered, run_load(4, 1, false, false, frames()))
-TEST_AS(load_bursts, run_load(8, 4, false, false, frames()))
-TEST_AS(load_newest, run_load(4, 1, true, false, frames()))
+TEST_AS(load_ordered, run_load(4, 1, false, false, frames()), .title = "load.ordered",
+        .time_limit = 1200, .smoke = true)
+TEST_AS(load_bursts, run_load(8, 4, false, false, frames()), .title = "load.bursts",
+        .time_limit = 1200)
+TEST_AS(load_newest, run_load(4, 1, true, false, frames()), .title = "load.newest",
+        .time_limit = 1200)
 
-static void load_mixed(void)
+TEST(load_mixed, .title = "load.mixed", .time_limit = 1200)
 {
     run_load(8, 2, false, true, frames());
     run_load(5, 1, true, true, frames());
 }
-
-const test_case ring_thread_cases[] = {
-    {.name = "threads.wakes", .run = wakes},
-    {.name = "threads.waits_for_work", .run = waits_for_work},
-    {.name = "threads.stopped", .run = stopped},
-    {.name = "threads.lost_wakes", .run = lost_wakes},
-    {.name = "threads.no_polling", .run = no_polling},
-    {.name = "load.ordered", .run = load_ordered, .time_limit = 1200, .smoke = true},
-    {.name = "load.bursts", .run = load_bursts, .time_limit = 1200},
-    {.name = "load.newest", .run = load_newest, .time_limit = 1200},
-    {.name = "load.mixed", .run = load_mixed, .time_limit = 1200},
-    {.name = "threads.cancelled", .run = cancelled},
-    {.name = "threads.huge_timeouts", .run = huge_timeouts},
-    {.name = NULL},
-};

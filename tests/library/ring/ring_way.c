@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* CULV_RING_WAY_AUTO: what it chooses on a GPU that is simulated, against every fixed way. */
+#define TEST_GROUP "way."
 #include "cuda/device.h"
 #include "scene.h"
-
-#include <stdio.h>
-#include <string.h>
-
-extern const test_case ring_way_cases[];
 
 enum { MOST_BURST = 8, TUNED = 64 };
 
@@ -124,15 +120,8 @@ static void chooses_in(bool back)
         }
 }
 
-static void chooses(void)
-{
-    chooses_in(false);
-}
-
-static void chooses_back(void)
-{
-    chooses_in(true);
-}
+TEST_AS(chooses, chooses_in(false))
+TEST_AS(chooses_back, chooses_in(true))
 
 /* Frames are within the bound, and within 3 % of the best fixed way that keeps a slightly smaller
  * one. */
@@ -166,18 +155,11 @@ static void bound_in(bool back)
         }
 }
 
-static void bound(void)
-{
-    bound_in(false);
-}
-
-static void bound_back(void)
-{
-    bound_in(true);
-}
+TEST_AS(bound, bound_in(false))
+TEST_AS(bound_back, bound_in(true))
 
 /* It tries again when the work changes by half, and not for less. */
-static void tries_again(void)
+TEST(tries_again)
 {
     static const scene_load changed[] = {
         {100, 100, 160}, {5000, 5000, 160}, {100, 100, 160}, {20000, 1000, 160}};
@@ -210,7 +192,7 @@ static void tries_again(void)
 
 /* A program that is always two frames ahead would wait for itself with fewer than three slots: at
  * once where one thread drives both sides, and after a while where two threads take turns. */
-static void ahead(void)
+TEST(ahead)
 {
     static const scene_load l = {5000, 5000, 160};
     static scene s;
@@ -237,7 +219,7 @@ static void note_log(void *context, culv_log_level level, const char *message)
 }
 
 /* The choice is told with what the others took; what is set says who waits. */
-static void tells(void)
+TEST(tells)
 {
     static const scene_load l = {100, 100, 160};
     static scene s;
@@ -268,14 +250,3 @@ static void tells(void)
     REQUIRE_EQ(stats.cuda_waits, CULV_RING_WAITS_QUEUED);
     stage_close(&o.rs);
 }
-
-const test_case ring_way_cases[] = {
-    {.name = "way.chooses", .run = chooses},
-    {.name = "way.chooses_back", .run = chooses_back},
-    {.name = "way.bound", .run = bound},
-    {.name = "way.bound_back", .run = bound_back},
-    {.name = "way.tries_again", .run = tries_again},
-    {.name = "way.ahead", .run = ahead},
-    {.name = "way.tells", .run = tells},
-    {.name = NULL},
-};

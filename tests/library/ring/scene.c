@@ -2,9 +2,6 @@
 /* See scene.h. */
 #include "scene.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static scene *stage; /* whose clock it is: one at a time */
 
 static uint64_t scene_now(void)

@@ -135,13 +135,8 @@ static void run(void)
     TRY_AGAIN(culv_vk_find_queue_family(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical,
                                         CULV_VK_QUEUE_COPY, &family),
               family == 77);
-    DO(culv_vk_detach(&w->attachment));
-    lib_stream_destroy(w, stream);
-    DO(culv_device_close(&w->device));
+    torture_close(stream);
 }
 
 static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {20, 30, 20}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("ring", path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("ring", path)

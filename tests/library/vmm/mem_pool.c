@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory pools: allocations in stream order, other processes, Vulkan, and what pointers tell. */
+#define TEST_GROUP "mem_pool."
 #include "sparse_stage.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-extern const test_case mem_pool_refused_cases[];
 
 enum { BYTES = 1 << 20 };
 
@@ -81,7 +77,7 @@ SPARSE_CASE(life)
     culv_mem_pool_destroy(&pool);
 }
 
-static void other_process_child(void)
+TEST(other_process_child)
 {
     const char *text = getenv("LIBRARY_POOL");
     if (text == NULL) SKIP("only as a child");
@@ -120,7 +116,7 @@ static void other_process_child(void)
     sparse_stage_close(&s);
 }
 
-SPARSE_CASE(other_process)
+SPARSE_CASE(other_process, .own = true)
 {
     culv_handle handle;
     culv_mem_pool_pointer sent;
@@ -161,7 +157,7 @@ static void count_warnings(void *user, culv_log_level level, const char *text)
 
 /* The process may open no more files: the driver is not asked, since a pool whose export fails then
  * crashes NVIDIA's driver when it is destroyed (measured). */
-SPARSE_CASE(no_fds_left)
+SPARSE_CASE(no_fds_left, .own = true)
 {
     struct rlimit before;
     culv_handle handle = {0};
@@ -229,7 +225,7 @@ SPARSE_CASE(no_fds_left)
 }
 
 /* A pool's handle is none of an allocation. */
-static void vulkan_takes_none(void)
+TEST(vulkan_takes_none)
 {
     lib_world w;
     culv_handle handle;
@@ -338,7 +334,7 @@ SPARSE_CASE(pointers_vmm)
     LIB_OK(culv_vmm_range_destroy(&range));
 }
 
-static void pointers(void)
+TEST(pointers)
 {
     const uint32_t fd_bit = 1u << CULV_HANDLE_OPAQUE_FD;
     lib_world w;
@@ -413,14 +409,3 @@ static void pointers(void)
     lib_stream_destroy(&w, s.stream);
     lib_close(&w);
 }
-
-static const test_case cases[] = {
-    {.name = "mem_pool.life", .run = life},
-    {.name = "mem_pool.other_process", .run = other_process, .own = true},
-    {.name = "mem_pool.other_process_child", .run = other_process_child},
-    {.name = "mem_pool.vulkan_takes_none", .run = vulkan_takes_none},
-    {.name = "mem_pool.no_fds_left", .run = no_fds_left, .own = true},
-    {.name = "mem_pool.pointers", .run = pointers},
-    {.name = "mem_pool.pointers_vmm", .run = pointers_vmm},
-    {.name = NULL}};
-const test_case *const test_suite_tables[] = {cases, mem_pool_refused_cases, NULL};

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory pools: what is refused. */
+#define TEST_GROUP "mem_pool_refused."
 #include "cuda/device.h"
 #include "sparse_stage.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-
-extern const test_case mem_pool_refused_cases[];
 
 enum { BYTES = 65536 };
 
@@ -21,11 +18,7 @@ static void refuse(const sparse_stage *s, const culv_mem_pool_desc *d, culv_resu
 
 SPARSE_CASE(pools)
 {
-    culv_mem_pool *pool;
     culv_mem_pool_desc d = culv_mem_pool_desc_init();
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_create(NULL, &d, &pool), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_mem_pool_create(s->w.device, &d, NULL), CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 0;
     refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
     d = culv_mem_pool_desc_init();
@@ -59,7 +52,7 @@ SPARSE_CASE(pools)
     REQUIRE(culv_mem_pool_native_handle(NULL) == NULL);
 }
 
-static void allocations(void)
+TEST(allocations)
 {
     sparse_stage s;
     culv_mem_pool *pool = NULL, *open = NULL;
@@ -72,8 +65,6 @@ static void allocations(void)
     LIB_OK(culv_mem_pool_create(s.w.device, &d, &pool));
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     LIB_OK(culv_mem_pool_create(s.w.device, &d, &open));
-    LIB_INVALID(culv_mem_pool_alloc(NULL, BYTES, s.stream, &none), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_mem_pool_alloc(pool, BYTES, s.stream, NULL), CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_mem_pool_alloc(pool, 0, s.stream, &none), CULV_REASON_SIZE);
     LIB_ERROR(culv_mem_pool_alloc(pool, UINT64_C(1) << 52, s.stream, &none),
               CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY);
@@ -89,13 +80,8 @@ static void allocations(void)
     }
     LIB_OK(culv_mem_pool_alloc(pool, BYTES, s.stream, &memory));
     LIB_OK(culv_mem_pool_alloc(open, BYTES, s.stream, &of_open));
-    LIB_INVALID(culv_mem_pool_free(NULL, memory, s.stream), CULV_REASON_NULL_ARGUMENT);
     memset(&poison, 0x5a, sizeof poison);
     handle = poison;
-    LIB_INVALID(culv_mem_pool_export_dup(NULL, CULV_HANDLE_OPAQUE_FD, &handle),
-                CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_mem_pool_export_dup(open, CULV_HANDLE_OPAQUE_FD, NULL),
-                CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_mem_pool_export_dup(pool, CULV_HANDLE_OPAQUE_FD, &handle),
                 CULV_REASON_NOT_EXPORTABLE);
     LIB_INVALID(culv_mem_pool_export_dup(open, CULV_HANDLE_DMA_BUF_FD, &handle),
@@ -105,7 +91,6 @@ static void allocations(void)
     LIB_INVALID(culv_mem_pool_export_dup(open, (culv_handle_type)99, &handle),
                 CULV_REASON_HANDLE_TYPE);
     REQUIRE_EQ_BYTES(&handle, &poison, sizeof handle);
-    LIB_INVALID(culv_mem_pool_export_pointer(NULL, memory, &sent), CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_mem_pool_export_pointer(open, 0, &sent), CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_mem_pool_export_pointer(pool, memory, &sent), CULV_REASON_NOT_EXPORTABLE);
     LIB_INVALID(culv_mem_pool_export_pointer(open, of_open, &sent), CULV_REASON_NOT_READY);
@@ -120,7 +105,6 @@ static void allocations(void)
     LIB_INVALID(culv_mem_pool_export_pointer(open, plain, &sent), CULV_REASON_VALUE);
     LIB_SAYS("not memory of a pool");
     LIB_CU_OK(&s.w, cu->MemFree(plain));
-    LIB_INVALID(culv_mem_pool_import_pointer(NULL, &sent, &none), CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_mem_pool_import_pointer(open, &sent, &none), CULV_REASON_USAGE);
     /* Data of nothing. */
     culv_mem_pool_import_desc id = culv_mem_pool_import_desc_init();
@@ -143,8 +127,6 @@ static void allocations(void)
     }
     culv_handle_close(&handle);
     culv_pointer_info info = culv_pointer_info_init();
-    LIB_INVALID(culv_pointer_get_info(NULL, memory, &info), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_pointer_get_info(s.w.device, memory, NULL), CULV_REASON_NULL_ARGUMENT);
     info.struct_size = 0;
     LIB_INVALID(culv_pointer_get_info(s.w.device, memory, &info), CULV_REASON_STRUCT_SIZE);
     LIB_OK(culv_mem_pool_free(pool, memory, s.stream));
@@ -159,10 +141,6 @@ SPARSE_CASE(imports)
 {
     culv_mem_pool *pool;
     culv_mem_pool_import_desc d = culv_mem_pool_import_desc_init();
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(NULL, &d, &pool), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(s->w.device, NULL, &pool),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(s->w.device, &d, &pool),
                 CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
     d.handle = culv_handle_opaque_fd(-1);
@@ -190,9 +168,3 @@ SPARSE_CASE(imports)
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);
 }
-
-const test_case mem_pool_refused_cases[] = {
-    {.name = "mem_pool_refused.pools", .run = pools},
-    {.name = "mem_pool_refused.allocations", .run = allocations},
-    {.name = "mem_pool_refused.imports", .run = imports},
-    {.name = NULL}};

@@ -2,8 +2,6 @@
 /* See multicast_stage.h. */
 #include "multicast_stage.h"
 
-#include <string.h>
-
 culv_multicast_desc multicast_describe(uint64_t size)
 {
     culv_multicast_desc d = culv_multicast_desc_init();

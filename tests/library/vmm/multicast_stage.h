@@ -21,8 +21,8 @@ typedef struct multicast_stage {
 /* Skips on NVIDIA's driver: multicast objects are never made there. */
 void multicast_stage_open(multicast_stage *m);
 void multicast_stage_close(multicast_stage *m);
-#define MULTICAST_CASE(name)                                                                       \
-    TEST_ON(multicast_stage, s, multicast_stage_open(s), multicast_stage_close(s), name)
+#define MULTICAST_CASE(...)                                                                        \
+    TEST_ON(multicast_stage, s, multicast_stage_open(s), multicast_stage_close(s), __VA_ARGS__)
 /* Of both devices, with the opt-in. */
 culv_multicast_desc multicast_describe(uint64_t size);
 /* All words of a chunk; the last one. */

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sparse arrays by data: tiles, levels, mip tails, layers, slices, blocks. */
+#define TEST_GROUP "sparse."
 #include "sparse_stage.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-extern const test_case sparse_refused_cases[];
 
 static culv_sparse_array_desc describe(uint32_t width, uint32_t height)
 {
@@ -201,7 +197,7 @@ SPARSE_CASE(small)
 }
 
 /* A tail of several tiles' bytes, mapped in two parts: the second is all the rest. */
-static void tail_in_parts(void)
+TEST(tail_in_parts)
 {
     sparse_stage s;
     culv_sparse_array_info info;
@@ -583,20 +579,3 @@ SPARSE_CASE(pools_in_turn)
     culv_sparse_array_destroy(&array);
     culv_vmm_allocation_destroy(&pool);
 }
-
-static const test_case cases[] = {{.name = "sparse.tiles", .run = tiles},
-                                  {.name = "sparse.levels", .run = levels},
-                                  {.name = "sparse.layers", .run = layers},
-                                  {.name = "sparse.small", .run = small},
-                                  {.name = "sparse.volume", .run = volume},
-                                  {.name = "sparse.tail_in_parts", .run = tail_in_parts},
-                                  {.name = "sparse.calls_of_batches", .run = calls_of_batches},
-                                  {.name = "sparse.edges", .run = edges},
-                                  {.name = "sparse.sizes_at_edges", .run = sizes_at_edges},
-                                  {.name = "sparse.formats", .run = formats},
-                                  {.name = "sparse.in_stream_order", .run = in_stream_order},
-                                  {.name = "sparse.order", .run = order},
-                                  {.name = "sparse.ways", .run = ways},
-                                  {.name = "sparse.pools_in_turn", .run = pools_in_turn},
-                                  {.name = NULL}};
-const test_case *const test_suite_tables[] = {cases, sparse_refused_cases, NULL};

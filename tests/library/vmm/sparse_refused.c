@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Sparse arrays: what is refused, before the driver sees it. */
+#define TEST_GROUP "sparse_refused."
 #include "cuda/device.h"
 #include "sparse_stage.h"
-
-#include <stdio.h>
-#include <string.h>
-
-extern const test_case sparse_refused_cases[];
 
 static culv_sparse_array_desc describe(uint32_t width, uint32_t height, uint32_t levels)
 {
@@ -40,14 +36,8 @@ static void refuse(const sparse_stage *s, const culv_sparse_array_desc *d, culv_
 SPARSE_CASE(arrays)
 {
     culv_sparse_array *array;
-    culv_sparse_array_info info = culv_sparse_array_info_init();
     if (!s->w.device->caps.sparse_arrays) SKIP("no sparse arrays");
     culv_sparse_array_desc d = describe(512, 512, 0);
-    LIB_REFUSES(culv_sparse_array, array, culv_sparse_array_create(NULL, &d, &array),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_sparse_array, array, culv_sparse_array_create(s->w.device, NULL, &array),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_sparse_array_create(s->w.device, &d, NULL), CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 0;
     refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
     const culv_image_type no_types[] = {CULV_IMAGE_1D, CULV_IMAGE_CUBE, (culv_image_type)77};
@@ -112,7 +102,6 @@ SPARSE_CASE(arrays)
         LIB_REFUSES(culv_sparse_array, array, culv_sparse_array_create(s->w.device, &d, &array),
                     CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
     culv_sparse_array_destroy(&array);
-    LIB_INVALID(culv_sparse_array_get_info(NULL, &info), CULV_REASON_NULL_ARGUMENT);
     REQUIRE(culv_sparse_array_handle(NULL) == NULL &&
             culv_sparse_array_mipmapped_handle(NULL) == NULL);
     culv_sparse_array_destroy(NULL);
@@ -175,7 +164,7 @@ static void close_binds(binds_stage *b)
     sparse_stage_close(&b->s);
 }
 
-static void regions(void)
+TEST(regions)
 {
     binds_stage b;
     open_binds(&b);
@@ -221,7 +210,7 @@ static void regions(void)
     close_binds(&b);
 }
 
-static void pools_and_tails(void)
+TEST(pools_and_tails)
 {
     const uint64_t tile = SPARSE_TILE;
     binds_stage b;
@@ -276,7 +265,7 @@ static void pools_and_tails(void)
     close_binds(&b);
 }
 
-static void streams(void)
+TEST(streams)
 {
     sparse_stage s;
     CUgraph graph = NULL;
@@ -336,10 +325,3 @@ static void streams(void)
     culv_vmm_allocation_destroy(&pool);
     sparse_stage_close(&s);
 }
-
-const test_case sparse_refused_cases[] = {
-    {.name = "sparse_refused.arrays", .run = arrays},
-    {.name = "sparse_refused.regions", .run = regions},
-    {.name = "sparse_refused.pools_and_tails", .run = pools_and_tails},
-    {.name = "sparse_refused.streams", .run = streams},
-    {.name = NULL}};

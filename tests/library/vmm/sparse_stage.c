@@ -2,9 +2,6 @@
 /* See sparse_stage.h. */
 #include "sparse_stage.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 void sparse_stage_open(sparse_stage *s)
 {
     memset(s, 0, sizeof *s);

@@ -17,8 +17,8 @@ typedef struct sparse_stage {
 void sparse_stage_open(sparse_stage *s);
 /* Closes both, and requires that nothing is left in the driver, where it tells. */
 void sparse_stage_close(sparse_stage *s);
-#define SPARSE_CASE(name)                                                                          \
-    TEST_ON(sparse_stage, s, sparse_stage_open(s), sparse_stage_close(s), name)
+#define SPARSE_CASE(...)                                                                           \
+    TEST_ON(sparse_stage, s, sparse_stage_open(s), sparse_stage_close(s), __VA_ARGS__)
 /* A second CUDA device of the same driver; NULL: there is none. Begins with
  * lib_with_environment(). */
 culv_device *sparse_stage_second(const sparse_stage *s);

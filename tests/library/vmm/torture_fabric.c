@@ -3,7 +3,6 @@
 #include "torture.h"
 
 #include <culvert/fabric.h>
-#include <string.h>
 
 enum { BYTES = 2 << 20, FEW = 65536 };
 
@@ -83,9 +82,7 @@ static void run_pools(void)
     CUstream stream = lib_stream(w);
     share_pool(CULV_FABRIC_REQUIRED, stream);
     share_pool(CULV_FABRIC_TRY, stream);
-    DO(culv_vk_detach(&w->attachment));
-    lib_stream_destroy(w, stream);
-    DO(culv_device_close(&w->device));
+    torture_close(stream);
     w->cu->SoftCounts(&after);
     if (after.memory_pools != before.memory_pools ||
         after.pool_allocations != before.pool_allocations)
@@ -93,10 +90,6 @@ static void run_pools(void)
 }
 
 static const torture_path path = {.begin = begin, .run = run, .least = {8, 0, 2}};
-TORTURE_FUNCTIONS(path)
+TORTURE_CASES("fabric", path)
 static const torture_path pools = {.begin = begin, .run = run_pools, .least = {25, 0, 4}};
-TORTURE_FUNCTIONS(pools)
-
-static const test_case cases[] = {
-    TORTURE_ROWS("fabric", path), TORTURE_ROWS("fabric_pools", pools), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("fabric_pools", pools)

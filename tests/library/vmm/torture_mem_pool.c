@@ -2,8 +2,6 @@
 /* Torture of memory pools: made, exported, imported, allocated from, asked about. */
 #include "torture.h"
 
-#include <string.h>
-
 enum { BYTES = 65536 };
 
 static void begin(void)
@@ -65,9 +63,7 @@ static void run(void)
     lib_finish(w, stream);
     DO(culv_mem_pool_destroy(&pool));
     REQUIRE(pool == NULL);
-    DO(culv_vk_detach(&w->attachment));
-    lib_stream_destroy(w, stream);
-    DO(culv_device_close(&w->device));
+    torture_close(stream);
     w->cu->SoftCounts(&after);
     if (after.memory_pools != before.memory_pools ||
         after.pool_allocations != before.pool_allocations)
@@ -75,7 +71,4 @@ static void run(void)
 }
 
 static const torture_path path = {.begin = begin, .run = run, .least = {25, 0, 3}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("mem_pool", path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("mem_pool", path)

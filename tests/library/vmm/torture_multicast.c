@@ -4,8 +4,6 @@
 
 #include "culvert/multicast.h"
 
-#include <string.h>
-
 #define CHUNK ((uint64_t)2 << 20)
 
 static culv_device *second;
@@ -96,7 +94,4 @@ static void run(void)
 }
 
 static const torture_path path = {.begin = begin, .run = run, .least = {15, 0, 4}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("multicast", path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("multicast", path)

@@ -3,8 +3,6 @@
 #include "sparse_stage.h"
 #include "torture.h"
 
-#include <string.h>
-
 enum { BINDS = 12 }; /* more than fit on the stack */
 
 static void begin(void)
@@ -61,16 +59,11 @@ static void run(void)
     DO(culv_sparse_array_destroy(&mipmap));
     REQUIRE(array == NULL && mipmap == NULL);
     culv_vmm_allocation_destroy(&pool);
-    DO(culv_vk_detach(&w->attachment));
-    lib_stream_destroy(w, stream);
-    DO(culv_device_close(&w->device));
+    torture_close(stream);
     w->cu->SoftCounts(&after);
     if (after.arrays != before.arrays || after.physical_allocations != before.physical_allocations)
         torture_complain("leaves arrays or pools");
 }
 
 static const torture_path path = {.begin = begin, .run = run, .least = {20, 0, 3}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("sparse", path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("sparse", path)

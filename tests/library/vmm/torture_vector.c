@@ -4,8 +4,6 @@
  * and does it the next time. */
 #include "torture.h"
 
-#include <string.h>
-
 enum { CHUNK = 2 << 20 };
 
 static CUdeviceptr wall;
@@ -216,25 +214,9 @@ static void shrink_and_regrow(void)
     close_device();
 }
 
-/* There is nothing of Vulkan's in it. */
-#define KINDS(X, path)                                                                             \
-    X(path, cuda_out_of_memory, TORTURE_CUDA_CALL, CUDA_ERROR_OUT_OF_MEMORY)                       \
-    X(path, cuda_invalid_value, TORTURE_CUDA_CALL, CUDA_ERROR_INVALID_VALUE)                       \
-    X(path, cuda_unknown, TORTURE_CUDA_CALL, CUDA_ERROR_UNKNOWN)                                   \
-    X(path, cuda_illegal_address, TORTURE_CUDA_CALL, CUDA_ERROR_ILLEGAL_ADDRESS)                   \
-    X(path, allocations, TORTURE_ALLOCATION, 0)
-#define ROWS(prefix, path)                                                                         \
-    TORTURE_ROW_(path, prefix, cuda_out_of_memory),                                                \
-        TORTURE_ROW_(path, prefix, cuda_invalid_value), TORTURE_ROW_(path, prefix, cuda_unknown),  \
-        TORTURE_ROW_(path, prefix, cuda_illegal_address), TORTURE_ROW_(path, prefix, allocations)
-
 static const torture_path growing = {.run = grow_and_move, .least = {20, 0, 10}};
 static const torture_path extending = {.run = extend_in_place, .least = {10, 0, 5}};
 static const torture_path shrinking = {.run = shrink_and_regrow, .least = {10, 0, 5}};
-KINDS(TORTURE_FUNCTION_, growing)
-KINDS(TORTURE_FUNCTION_, extending)
-KINDS(TORTURE_FUNCTION_, shrinking)
-
-static const test_case cases[] = {
-    ROWS("grow", growing), ROWS("extend", extending), ROWS("shrink", shrinking), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CUDA_CASES("grow", growing)
+TORTURE_CUDA_CASES("extend", extending)
+TORTURE_CUDA_CASES("shrink", shrinking)

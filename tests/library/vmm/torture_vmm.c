@@ -8,8 +8,6 @@
 
 #include <culvert/torch.h>
 
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #define BLOCK ((uint64_t)2 << 20)
@@ -280,9 +278,18 @@ static void run_scene(void (*scene)(lib_world *w, CUstream stream))
     REQUIRE(other == NULL && w->device == NULL);
 }
 
-TEST_AS(run, run_scene(run_with))
-TEST_AS(inner, run_scene(run_inner))
-TEST_AS(allocator, run_scene(run_allocator))
+static void run(void)
+{
+    run_scene(run_with);
+}
+static void inner(void)
+{
+    run_scene(run_inner);
+}
+static void allocator(void)
+{
+    run_scene(run_allocator);
+}
 
 /* With a device that stays open. */
 static void leave(void)
@@ -296,23 +303,6 @@ static const torture_path inner_path = {.begin = begin, .run = inner, .least = {
 static const torture_path allocator_path = {
     .begin = begin, .run = allocator, .end = leave, .least = {20, 0, 6}};
 
-/* No Vulkan is in it. */
-#define KINDS(X, path)                                                                             \
-    X(path, cuda_out_of_memory, TORTURE_CUDA_CALL, CUDA_ERROR_OUT_OF_MEMORY)                       \
-    X(path, cuda_invalid_value, TORTURE_CUDA_CALL, CUDA_ERROR_INVALID_VALUE)                       \
-    X(path, cuda_unknown, TORTURE_CUDA_CALL, CUDA_ERROR_UNKNOWN)                                   \
-    X(path, cuda_illegal_address, TORTURE_CUDA_CALL, CUDA_ERROR_ILLEGAL_ADDRESS)                   \
-    X(path, allocations, TORTURE_ALLOCATION, 0)
-KINDS(TORTURE_FUNCTION_, path)
-KINDS(TORTURE_FUNCTION_, inner_path)
-KINDS(TORTURE_FUNCTION_, allocator_path)
-
-#define ROWS(prefix, path)                                                                         \
-    TORTURE_ROW_(path, prefix, cuda_out_of_memory),                                                \
-        TORTURE_ROW_(path, prefix, cuda_invalid_value), TORTURE_ROW_(path, prefix, cuda_unknown),  \
-        TORTURE_ROW_(path, prefix, cuda_illegal_address), TORTURE_ROW_(path, prefix, allocations)
-static const test_case cases[] = {ROWS("vmm", path),
-                                  ROWS("inner", inner_path),
-                                  ROWS("allocator", allocator_path),
-                                  {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CUDA_CASES("vmm", path)
+TORTURE_CUDA_CASES("inner", inner_path)
+TORTURE_CUDA_CASES("allocator", allocator_path)

@@ -2,8 +2,6 @@
 /* culv_vector: growing. */
 #include "vector_stage.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Doubling: what was written stays, the address too, and each step is one chunk and a
@@ -231,7 +229,7 @@ VECTOR_CASE(exports)
 }
 
 /* A second device writes, and the vector's own sees it; of a chunk that came by growing too. */
-static void two_devices(void)
+TEST(two_devices)
 {
     vector_stage s;
     raw_cuda_two_devices();
@@ -295,17 +293,3 @@ VECTOR_CASE(outlives_its_device)
     vector_require(s, culv_vector_pointer(v), 2 * s->chunk, 4, 0);
     culv_vector_destroy(&v);
 }
-
-static const test_case cases[] = {
-    {.name = "doubles", .run = doubles},
-    {.name = "calls", .run = calls},
-    {.name = "begins", .run = begins},
-    {.name = "policies", .run = policies},
-    {.name = "reserves_much", .run = reserves_much},
-    {.name = "exports", .run = exports},
-    {.name = "two_devices", .run = two_devices},
-    {.name = "outlives_its_device", .run = outlives_its_device},
-    {.name = NULL},
-};
-const test_case *const test_suite_tables[] = {
-    cases, vector_move_cases, vector_shrink_cases, vector_ahead_cases, vector_error_cases, NULL};

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_vector with a thread that commits ahead, and readers beside the one that grows. */
+#define TEST_GROUP "ahead."
 #include "vector_stage.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,7 +32,7 @@ static uint64_t calls(const vector_stage *s)
 }
 
 /* Growing into what is there calls no driver; the thread refills when less than half is left. */
-VECTOR_CASE(publishes)
+VECTOR_CASE(publishes, .smoke = true)
 {
     const uint64_t c = s->chunk;
     culv_vector_desc d = culv_vector_desc_init();
@@ -312,8 +311,8 @@ static void read_while_it_grows(uint64_t ahead)
     vector_stage_close(&s);
 }
 
-TEST_AS(readers_beside_a_grower, read_while_it_grows(0))
-TEST_AS(readers_beside_the_thread, read_while_it_grows(3))
+TEST_AS(readers_beside_a_grower, read_while_it_grows(0), .title = "readers_beside_a_grower")
+TEST_AS(readers_beside_the_thread, read_while_it_grows(3), .title = "readers_beside_the_thread")
 
 /* The thread does not exist there. Nothing is called in the child but the destruction, which is to
  * come back. */
@@ -346,16 +345,3 @@ VECTOR_CASE(destroyed_in_a_child)
     vector_require(s, culv_vector_pointer(v), 8 * s->chunk, 5, 0);
     culv_vector_destroy(&v);
 }
-
-const test_case vector_ahead_cases[] = {
-    {.name = "ahead.publishes", .run = publishes, .smoke = true},
-    {.name = "ahead.is_quick", .run = is_quick},
-    {.name = "ahead.survives_failures", .run = survives_failures},
-    {.name = "ahead.stops_at_the_wall", .run = stops_at_the_wall},
-    {.name = "ahead.refills_after_a_shrink", .run = refills_after_a_shrink},
-    {.name = "ahead.never_waits", .run = never_waits},
-    {.name = "readers_beside_a_grower", .run = readers_beside_a_grower},
-    {.name = "readers_beside_the_thread", .run = readers_beside_the_thread},
-    {.name = "ahead.destroyed_in_a_child", .run = destroyed_in_a_child},
-    {.name = NULL},
-};

@@ -1,32 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_vector: what is refused. */
+#define TEST_GROUP "errors."
 #include "vector_stage.h"
-
-#include <stdio.h>
-#include <string.h>
 
 VECTOR_CASE(nulls)
 {
     culv_vector *v = NULL;
     culv_vector_stats stats = culv_vector_stats_init();
-    culv_vector_chunk chunk;
     size_t count = 0;
-    LIB_REFUSES(culv_vector, v, culv_vector_create(NULL, NULL, &v), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vector_create(s->w.device, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vector_grow(NULL, 1), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vector_reserve(NULL, 1), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vector_shrink(NULL, 1, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vector_retire(NULL, 0, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vector_get_stats(NULL, &stats), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vector_get_chunks(NULL, NULL, 0, &count, NULL), CULV_REASON_NULL_ARGUMENT);
     REQUIRE_EQ(culv_vector_pointer(NULL), 0);
     REQUIRE_EQ(culv_vector_size(NULL), 0);
     REQUIRE_EQ(culv_vector_committed(NULL), 0);
     REQUIRE_EQ(culv_vector_generation(NULL), 0);
     v = vector_make(s, NULL);
-    LIB_INVALID(culv_vector_get_stats(v, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vector_get_chunks(v, &chunk, 1, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_vector_get_chunks(v, NULL, 1, &count, NULL), CULV_REASON_NULL_ARGUMENT);
     stats.struct_size = 0;
     LIB_INVALID(culv_vector_get_stats(v, &stats), CULV_REASON_STRUCT_SIZE);
@@ -285,14 +271,3 @@ VECTOR_CASE(shrunk_in_vain)
     }
     culv_device_close(&device);
 }
-
-const test_case vector_error_cases[] = {
-    {.name = "errors.nulls", .run = nulls},
-    {.name = "errors.descriptors", .run = descriptors},
-    {.name = "errors.huge", .run = huge},
-    {.name = "errors.streams", .run = streams},
-    {.name = "errors.chunks", .run = chunks},
-    {.name = "errors.undone_in_vain", .run = undone_in_vain},
-    {.name = "errors.shrunk_in_vain", .run = shrunk_in_vain},
-    {.name = NULL},
-};

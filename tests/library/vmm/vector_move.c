@@ -2,8 +2,6 @@
 /* culv_vector where its addresses end: in place, and moving. */
 #include "vector_stage.h"
 
-#include <string.h>
-
 /* What a vector told of its moves. */
 typedef struct moves {
     unsigned count;
@@ -99,7 +97,7 @@ VECTOR_CASE(extends_in_place)
 }
 
 /* Where they are taken it moves, without a copy: the same memory is at both addresses. */
-VECTOR_CASE(moves_without_a_copy)
+VECTOR_CASE(moves_without_a_copy, .smoke = true)
 {
     moves m;
     vector_objects had = {0}, has = {0};
@@ -309,14 +307,3 @@ VECTOR_CASE(reserve_moves)
         lib_finish(&s->w, s->stream);
     }
 }
-
-const test_case vector_move_cases[] = {
-    {.name = "extends_in_place", .run = extends_in_place},
-    {.name = "moves_without_a_copy", .run = moves_without_a_copy, .smoke = true},
-    {.name = "moves_often", .run = moves_often},
-    {.name = "shrinks_everywhere", .run = shrinks_everywhere},
-    {.name = "fixed", .run = fixed},
-    {.name = "too_much_memory", .run = too_much_memory},
-    {.name = "reserve_moves", .run = reserve_moves},
-    {.name = NULL},
-};

@@ -3,7 +3,6 @@
 #include "vector_stage.h"
 
 #include <pthread.h>
-#include <string.h>
 
 static uint64_t allocations(const vector_stage *s)
 {
@@ -216,7 +215,7 @@ static uint64_t driver_objects(const raw_cuda *cu)
     return c.physical_allocations + c.reservations + c.virtual_mappings + c.events;
 }
 
-static void two_refusals_are_told(void)
+TEST(two_refusals_are_told, .own = true)
 {
     vector_stage s;
     culv_device *device = NULL;
@@ -305,15 +304,3 @@ VECTOR_CASE(goes_with_its_device)
     culv_device_close(&second);
     if (cu->software) REQUIRE_EQ(allocations(s), 0);
 }
-
-const test_case vector_shrink_cases[] = {
-    {.name = "shrinks", .run = shrinks},
-    {.name = "shrinks_to_fit", .run = shrinks_to_fit},
-    {.name = "grows_where_it_shrank", .run = grows_where_it_shrank},
-    {.name = "refuses_captures", .run = refuses_captures},
-    {.name = "destroys", .run = destroys},
-    {.name = "destroys_in_spite_of_a_refusal", .run = destroys_in_spite_of_a_refusal},
-    {.name = "two_refusals_are_told", .run = two_refusals_are_told, .own = true},
-    {.name = "goes_with_its_device", .run = goes_with_its_device},
-    {.name = NULL},
-};

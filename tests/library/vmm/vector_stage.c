@@ -2,9 +2,6 @@
 /* Stage of the suites of culv_vector. */
 #include "vector_stage.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static uint32_t seed_at(uint64_t offset, uint32_t seed)
 {
     return lib_word((uint32_t)(offset / 4), seed);

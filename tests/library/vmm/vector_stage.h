@@ -25,8 +25,8 @@ typedef struct vector_stage {
 void vector_stage_open(vector_stage *s);
 /* Requires that nothing is left. */
 void vector_stage_close(vector_stage *s);
-#define VECTOR_CASE(name)                                                                          \
-    TEST_ON(vector_stage, s, vector_stage_open(s), vector_stage_close(s), name)
+#define VECTOR_CASE(...)                                                                           \
+    TEST_ON(vector_stage, s, vector_stage_open(s), vector_stage_close(s), __VA_ARGS__)
 
 /* Each word from byte `from` on becomes what lib_word() says of its index from `base` on; done when
  * it returns. */
@@ -55,8 +55,5 @@ typedef struct vector_objects {
     uint64_t allocations, reservations, mappings;
 } vector_objects;
 bool vector_objects_of(const vector_stage *s, vector_objects *out);
-
-extern const test_case vector_move_cases[], vector_shrink_cases[], vector_ahead_cases[],
-    vector_error_cases[];
 
 #endif

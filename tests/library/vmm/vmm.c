@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Virtual memory management: allocations, ranges, mappings, aliases. */
+#define TEST_GROUP "vmm."
 #include "vmm_stage.h"
-
-#include <string.h>
 
 enum { WORDS = 1000 };
 
@@ -44,7 +43,7 @@ VMM_CASE(sizes)
 
 /* Two allocations side by side are one array, and what was unmapped comes back elsewhere as it
  * was. */
-VMM_CASE(mapped)
+VMM_CASE(mapped, .smoke = true)
 {
     const raw_cuda *cu = s->w.cu;
     culv_vmm_range *range = vmm_range(s, 8);
@@ -318,24 +317,3 @@ VMM_CASE(many)
         culv_vmm_allocation_destroy(&allocations[i]);
     LIB_OK(culv_vmm_range_destroy(&range));
 }
-
-static const test_case cases[] = {
-    {.name = "vmm.sizes", .run = sizes},
-    {.name = "vmm.mapped", .run = mapped, .smoke = true},
-    {.name = "vmm.aliases", .run = aliases},
-    {.name = "vmm.retained", .run = retained},
-    {.name = "vmm.places", .run = places},
-    {.name = "vmm.usages", .run = usages},
-    {.name = "vmm.host_memory", .run = host_memory},
-    {.name = "vmm.outlived", .run = outlived},
-    {.name = "vmm.many", .run = many},
-    {.name = NULL},
-};
-const test_case *const test_suite_tables[] = {cases,
-                                              vmm_refused_cases,
-                                              vmm_access_cases,
-                                              vmm_share_cases,
-                                              vmm_deferred_cases,
-                                              vmm_fabric_cases,
-                                              vmm_fabric_pool_cases,
-                                              NULL};

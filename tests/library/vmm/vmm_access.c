@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Virtual memory management: who may do what, on one device and on two. */
+#define TEST_GROUP "access."
 #include "vmm_stage.h"
-
-#include <string.h>
 
 enum { WORDS = 1000 };
 
@@ -47,7 +46,7 @@ VMM_CASE(changed)
 
 /* What a copy to memory that is only to be read does is the driver's affair; that it does not write
  * is not. */
-static void read_only(void)
+TEST(read_only, .faults = true)
 {
     vmm_stage s;
     vmm_stage_open(&s);
@@ -285,16 +284,3 @@ VMM_TWO_CASE(retained_elsewhere)
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&theirs);
 }
-
-const test_case vmm_access_cases[] = {
-    {.name = "access.changed", .run = changed},
-    {.name = "access.read_only", .run = read_only, .faults = true},
-    {.name = "access.taken_back", .run = taken_back},
-    {.name = "access.taken_back_of_peers", .run = taken_back_of_peers},
-    {.name = "access.peers", .run = peers},
-    {.name = "access.striped", .run = striped},
-    {.name = "access.no_peers", .run = no_peers},
-    {.name = "access.two_owners", .run = two_owners},
-    {.name = "access.retained_elsewhere", .run = retained_elsewhere},
-    {.name = NULL},
-};

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Virtual memory management: what waits for a stream, captures, and contexts that are broken or
  * gone. */
+#define TEST_GROUP "deferred."
 #include "vmm_stage.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { WORDS = 1000 };
 
@@ -276,7 +275,7 @@ VMM_CASE(during_a_capture)
 }
 
 /* After a kernel's fault all that is there can be given up. */
-static void after_a_fault(void)
+TEST(after_a_fault, .faults = true)
 {
     vmm_stage s;
     vmm_stage_open(&s);
@@ -334,7 +333,7 @@ static void reset(const vmm_stage *s)
 }
 
 /* With the context gone every release is quiet, and counted. */
-static void after_a_reset(void)
+TEST(after_a_reset, .own = true)
 {
     vmm_stage s;
     vmm_stage_open(&s);
@@ -368,7 +367,7 @@ static void after_a_reset(void)
 }
 
 /* What the driver itself does with such memory when the context goes. */
-static void reset_measured(void)
+TEST(reset_measured, .own = true)
 {
     vmm_stage s;
     vmm_stage_open(&s);
@@ -405,17 +404,3 @@ static void reset_measured(void)
         (long long)memory[0] - (long long)memory[3]);
     test_pass();
 }
-
-const test_case vmm_deferred_cases[] = {
-    {.name = "deferred.after_a_stream", .run = after_a_stream},
-    {.name = "deferred.asked_once_a_stream", .run = asked_once_a_stream},
-    {.name = "deferred.behind_what_has_passed", .run = behind_what_has_passed},
-    {.name = "deferred.default_streams", .run = default_streams},
-    {.name = "deferred.refused_streams", .run = refused_streams},
-    {.name = "deferred.during_a_capture", .run = during_a_capture},
-    {.name = "deferred.legacy_during_a_capture", .run = legacy_during_a_capture},
-    {.name = "deferred.after_a_fault", .run = after_a_fault, .faults = true},
-    {.name = "deferred.after_a_reset", .run = after_a_reset, .own = true},
-    {.name = "deferred.reset_measured", .run = reset_measured, .own = true},
-    {.name = NULL},
-};

@@ -4,7 +4,6 @@
 #include "vmm_stage.h"
 
 #include <culvert/fabric.h>
-#include <string.h>
 
 enum {
     WORDS = 77773,
@@ -30,7 +29,7 @@ static uint64_t pools(void)
 }
 
 /* Out and in again: the same memory, whatever else the pool is exported as. */
-static void both_ways(void)
+TEST(both_ways, .title = "fabric.pools_both_ways")
 {
     static const uint32_t others[] = {0, FD_BIT};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
@@ -83,7 +82,7 @@ static void both_ways(void)
 
 /* What a pool gets where fabric handles do not work: `then` is played after the device has found
  * that they do. */
-static void not_here(void)
+TEST(not_here, .title = "fabric.pools_not_here")
 {
     static const struct {
         int attribute, channel, then;
@@ -129,7 +128,7 @@ static void not_here(void)
     }
 }
 
-VMM_FABRIC_CASE(refused, 1, 1)
+VMM_FABRIC_CASE(1, 1, refused, .title = "fabric.pools_refused")
 {
     culv_device *device = s->w.device;
     culv_mem_pool *made = NULL, *out = NULL;
@@ -151,10 +150,6 @@ VMM_FABRIC_CASE(refused, 1, 1)
     NO(culv_mem_pool_create(device, &d, &out), CULV_ERROR_INVALID, CULV_REASON_VALUE);
     d = wanted(CULV_FABRIC_NO, FABRIC_BIT); /* asked for by `fabric` alone */
     NO(culv_mem_pool_create(device, &d, &out), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-    NO(culv_mem_pool_import_fabric(NULL, &bytes, &in, &out), CULV_ERROR_INVALID,
-       CULV_REASON_NULL_ARGUMENT);
-    NO(culv_mem_pool_import_fabric(device, NULL, &in, &out), CULV_ERROR_INVALID,
-       CULV_REASON_NULL_ARGUMENT);
     NO(culv_mem_pool_import_fabric(device, &spoiled, &in, &out), CULV_ERROR_DRIVER,
        CULV_REASON_HANDLE_REFUSED);
     NO(culv_mem_pool_import_fabric(device, &of_memory, &in, &out), CULV_ERROR_DRIVER,
@@ -173,8 +168,6 @@ VMM_FABRIC_CASE(refused, 1, 1)
     lib_driver()->SoftPlayFabric(1);
 #undef NO
     LIB_INVALID(culv_mem_pool_import_fabric(device, &bytes, &in, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_mem_pool_export_fabric(NULL, &bytes), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_mem_pool_export_fabric(made, NULL), CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_mem_pool_export_dup(made, CULV_HANDLE_FABRIC, &handle), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_HANDLE_TYPE);
     LIB_SAYS("culv_mem_pool_export_fabric()");
@@ -187,8 +180,3 @@ VMM_FABRIC_CASE(refused, 1, 1)
     culv_vmm_allocation_destroy(&memory);
     culv_mem_pool_destroy(&made);
 }
-
-const test_case vmm_fabric_pool_cases[] = {{.name = "fabric.pools_both_ways", .run = both_ways},
-                                           {.name = "fabric.pools_not_here", .run = not_here},
-                                           {.name = "fabric.pools_refused", .run = refused},
-                                           {.name = NULL}};

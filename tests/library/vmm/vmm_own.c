@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What culv_vector and others need of ranges, by libculvert's inner calls. */
+#define TEST_GROUP "own."
 #include "vmm_stage.h"
 
 #include "vmm/access.h"
@@ -63,7 +64,7 @@ VMM_CASE(settled)
 
 /* A range that is given up goes with the last deferred unmapping, or, with what nobody unmapped,
  * with the device. */
-static void abandoned(void)
+TEST(abandoned)
 {
     vmm_stage s;
     vmm_gate gate;
@@ -255,15 +256,3 @@ VMM_CASE(threads)
         REQUIRE_EQ(pthread_join(workers[i].thread, NULL), 0);
     LIB_OK(culv_vmm_range_destroy(&range));
 }
-
-static const test_case cases[] = {
-    {.name = "own.settled", .run = settled},
-    {.name = "own.abandoned", .run = abandoned},
-    {.name = "own.drained", .run = drained},
-    {.name = "own.unmapped_quietly", .run = unmapped_quietly},
-    {.name = "own.resolved", .run = resolved},
-    {.name = "own.calls", .run = calls},
-    {.name = "own.threads", .run = threads},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Virtual memory management: what is refused, and that it changes nothing. */
+#define TEST_GROUP "refused."
 #include "vmm_stage.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct bad_allocation {
     uint64_t size;
@@ -60,25 +58,14 @@ VMM_CASE(allocations)
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     d.size = 1;
     const culv_result null = CULV_ERROR_INVALID;
-    uint64_t granularity = 0;
-    LIB_ERROR(culv_vmm_allocation_create(NULL, &d, &allocation), null, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_allocation_create(s->w.device, NULL, &allocation), null,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_allocation_create(s->w.device, &d, NULL), null, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_get_granularity(s->w.device, &d, NULL), null, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_get_granularity(NULL, &d, &granularity), null, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_allocation_retain_at(NULL, 1, &allocation), null, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vmm_allocation_retain_at(s->w.device, 0, &allocation), null,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_allocation_retain_at(s->w.device, 1, NULL), null, CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 3;
     LIB_ERROR(culv_vmm_allocation_create(s->w.device, &d, &allocation), null,
               CULV_REASON_STRUCT_SIZE);
     d.struct_size = sizeof d;
     LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
-    LIB_ERROR(culv_vmm_allocation_get_info(NULL, &info), null, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_allocation_get_info(allocation, NULL), null, CULV_REASON_NULL_ARGUMENT);
     info.struct_size = 1;
     LIB_ERROR(culv_vmm_allocation_get_info(allocation, &info), null, CULV_REASON_STRUCT_SIZE);
     vmm_require_counts(s, 1, 0, 0);
@@ -185,9 +172,6 @@ VMM_CASE(ranges)
     }
     culv_vmm_range_desc d = culv_vmm_range_desc_init();
     d.size = 1;
-    LIB_INVALID(culv_vmm_range_create(NULL, &d, &range), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vmm_range_create(s->w.device, NULL, &range), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vmm_range_create(s->w.device, &d, NULL), CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 0;
     LIB_INVALID(culv_vmm_range_create(s->w.device, &d, &range), CULV_REASON_STRUCT_SIZE);
     REQUIRE_EQ(culv_vmm_range_pointer(NULL), 0);
@@ -209,8 +193,6 @@ VMM_CASE(maps)
         {.numa_node = 1, .flags = CULV_VMM_ACCESS_READ},
     };
     size_t count = 0;
-    LIB_INVALID(culv_vmm_map(NULL, 0, one, NULL, 0), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vmm_map(range, 0, NULL, NULL, 0), CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_vmm_map(range, 0, one, NULL, 1), CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_vmm_map(range, 4096, one, NULL, 0), CULV_REASON_VALUE);
     /* Which the driver takes (measured). */
@@ -236,7 +218,6 @@ VMM_CASE(maps)
     LIB_SAYS("4194304 bytes at offset 2097152 ('cells')");
     REQUIRE(range != NULL);
 
-    LIB_INVALID(culv_vmm_unmap(NULL, 0, 1), CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_vmm_unmap(range, 0, 0), CULV_REASON_RANGE);
     LIB_INVALID(culv_vmm_unmap(range, 0, 5 * VMM_BLOCK), CULV_REASON_RANGE);
     LIB_INVALID(culv_vmm_unmap(range, UINT64_MAX, 2), CULV_REASON_RANGE);
@@ -245,12 +226,10 @@ VMM_CASE(maps)
     LIB_SAYS("the one of 4194304 bytes at offset 2097152 ('cells')");
     LIB_INVALID(culv_vmm_unmap(range, 2 * VMM_BLOCK, 2 * VMM_BLOCK), CULV_REASON_NOT_MAPPED);
     LIB_INVALID(culv_vmm_unmap(range, VMM_BLOCK, 1), CULV_REASON_NOT_MAPPED);
-    LIB_INVALID(culv_vmm_unmap_after(NULL, 0, 1, NULL), CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_vmm_unmap_after(range, 0, 2 * VMM_BLOCK, NULL), CULV_REASON_NOT_MAPPED);
     LIB_INVALID(culv_vmm_unmap_after(range, 0, 5 * VMM_BLOCK, NULL), CULV_REASON_RANGE);
 
     culv_vmm_access a = {.flags = CULV_VMM_ACCESS_READ};
-    LIB_INVALID(culv_vmm_set_access(NULL, 0, 1, &a, 1), CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_vmm_set_access(range, 0, 1, NULL, 1), CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_vmm_set_access(range, 0, 5 * VMM_BLOCK, &a, 1), CULV_REASON_RANGE);
     LIB_INVALID(culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, &a, 1), CULV_REASON_NOT_MAPPED);
@@ -259,14 +238,10 @@ VMM_CASE(maps)
     LIB_INVALID(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, &host, 1), CULV_REASON_PEER);
     LIB_SAYS("CUDA_ERROR_NOT_SUPPORTED");
     LIB_INVALID(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, &a, SIZE_MAX / 2), CULV_REASON_VALUE);
-    LIB_INVALID(culv_vmm_get_access(NULL, 0, &a), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vmm_get_access(range, 0, NULL), CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_vmm_get_access(range, 0, &a), CULV_REASON_NOT_MAPPED);
     LIB_INVALID(culv_vmm_get_access(range, 4 * VMM_BLOCK, &a), CULV_REASON_RANGE);
     a.kind = (culv_vmm_location_kind)9;
     LIB_INVALID(culv_vmm_get_access(range, VMM_BLOCK, &a), CULV_REASON_VALUE);
-    LIB_INVALID(culv_vmm_get_mappings(NULL, NULL, 0, &count), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vmm_get_mappings(range, NULL, 0, NULL), CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_vmm_get_mappings(range, NULL, 1, &count), CULV_REASON_NULL_ARGUMENT);
     vmm_require_counts(s, 2, 1, 1);
     /* It is all still there. */
@@ -295,7 +270,7 @@ VMM_CASE(long_list)
 }
 
 /* Of two drivers in one process nothing mixes. */
-static void of_another_driver(void)
+TEST(of_another_driver, .own = true)
 {
     lib_with_libcuda_of("lib/pose");
     lib_with_environment("CULVERT_SOFT", "1");
@@ -326,14 +301,3 @@ static void of_another_driver(void)
     culv_device_close(&soft);
     culv_device_close(&nvidia);
 }
-
-const test_case vmm_refused_cases[] = {
-    {.name = "refused.allocations", .run = allocations},
-    {.name = "refused.too_much", .run = too_much},
-    {.name = "refused.without", .run = without},
-    {.name = "refused.ranges", .run = ranges},
-    {.name = "refused.maps", .run = maps},
-    {.name = "refused.long_list", .run = long_list},
-    {.name = "refused.of_another_driver", .run = of_another_driver, .own = true},
-    {.name = NULL},
-};

@@ -3,8 +3,6 @@
 #include "vmm_stage.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 static culv_device *open_device(const raw_cuda *cu, int32_t ordinal)
 {

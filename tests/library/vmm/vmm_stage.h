@@ -23,10 +23,11 @@ void vmm_stage_open_two(vmm_stage *s);
 void vmm_stage_open_second(vmm_stage *s);
 /* Requires that nothing is left. */
 void vmm_stage_close(vmm_stage *s);
-#define VMM_CASE(name)     TEST_ON(vmm_stage, s, vmm_stage_open(s), vmm_stage_close(s), name)
-#define VMM_TWO_CASE(name) TEST_ON(vmm_stage, s, vmm_stage_open_two(s), vmm_stage_close(s), name)
-#define VMM_FABRIC_CASE(name, attribute, channel)                                                  \
-    TEST_ON(vmm_stage, s, vmm_open_fabric(s, attribute, channel), vmm_stage_close(s), name)
+#define VMM_CASE(...) TEST_ON(vmm_stage, s, vmm_stage_open(s), vmm_stage_close(s), __VA_ARGS__)
+#define VMM_TWO_CASE(...)                                                                          \
+    TEST_ON(vmm_stage, s, vmm_stage_open_two(s), vmm_stage_close(s), __VA_ARGS__)
+#define VMM_FABRIC_CASE(attribute, channel, ...)                                                   \
+    TEST_ON(vmm_stage, s, vmm_open_fabric(s, attribute, channel), vmm_stage_close(s), __VA_ARGS__)
 void vmm_require_counts(const vmm_stage *s, uint64_t allocations, uint64_t ranges,
                         uint64_t mappings);
 
@@ -57,8 +58,5 @@ typedef struct vmm_gate {
 void vmm_gate_begin(const vmm_stage *s, vmm_gate *gate);
 void vmm_gate_open(const vmm_stage *s, vmm_gate *gate); /* waits for the stream */
 void vmm_gate_end(const vmm_stage *s, vmm_gate *gate);
-
-extern const test_case vmm_refused_cases[], vmm_access_cases[], vmm_share_cases[],
-    vmm_fabric_cases[], vmm_fabric_pool_cases[], vmm_deferred_cases[];
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_vk_memory_import_shared(): one import a VkDeviceMemory, however many resources are in it. */
+#define TEST_GROUP "acquire."
 #include "library.h"
 #include "raw_vulkan_image.h"
 
@@ -162,9 +163,6 @@ LIB_CASE(refused)
     d.memory = VK_NULL_HANDLE;
     LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(w->attachment, &d, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(NULL, &d, &memory),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_memory_import_shared(w->attachment, &d, NULL), CULV_REASON_NULL_ARGUMENT);
     REQUIRE_EQ(lib_counts(w).memories, 1);
     culv_memory_destroy(&first);
     raw_vk_buffer_destroy(&w->vk, &block);
@@ -301,14 +299,3 @@ LIB_CASE(threads)
     lib_require_driver_counts(w, 0, 0, 0);
     raw_vk_buffer_destroy(&w->vk, &block);
 }
-
-static const test_case cases[] = {
-    {.name = "acquire.one_import", .run = one_import},
-    {.name = "acquire.deferred_is_not_found", .run = deferred_is_not_found},
-    {.name = "acquire.apart", .run = apart},
-    {.name = "acquire.refused", .run = refused},
-    {.name = "acquire.dedicated_formats", .run = dedicated_formats},
-    {.name = "acquire.threads", .run = threads},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Ranking and attaching: extensions, layers, versions, device groups. */
+#define TEST_GROUP "attach."
 #include "library.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-extern const test_case attach_cases[];
 
 enum { MAX_CANDIDATES = 16 };
 
@@ -29,7 +24,7 @@ static const culv_vk_candidate *find(const culv_vk_candidate *list, uint32_t cou
     FAIL("the device is not in the ranking");
 }
 
-LIB_VULKAN_CASE(ranking)
+LIB_VULKAN_CASE(ranking, .title = "rank.order_and_reasons")
 {
     static culv_vk_candidate list[MAX_CANDIDATES];
     uint32_t count = rank(vkGetInstanceProcAddr, w->vk.instance, NULL, list);
@@ -72,7 +67,7 @@ LIB_VULKAN_CASE(ranking)
 
 /* A device that CUDA cannot reach comes after the one it can, though the instance lists it first;
  * an error about it names both. */
-LIB_VULKAN_CASE(ranking_of_two)
+LIB_VULKAN_CASE(ranking_of_two, .title = "rank.two_devices")
 {
     static culv_vk_candidate list[MAX_CANDIDATES];
     culv_device *device = NULL;
@@ -96,7 +91,7 @@ LIB_VULKAN_CASE(ranking_of_two)
 }
 
 /* The lists name what makes attaching work: no more than these was enabled. */
-LIB_CASE(attaching_with_the_lists)
+LIB_CASE(attaching_with_the_lists, .title = "attach.with_the_lists")
 {
     const char *names[8];
     uint32_t layers = culv_vk_instance_layers(vkGetInstanceProcAddr, 8, names);
@@ -129,19 +124,6 @@ LIB_CASE(null_fields)
                     CULV_REASON_NULL_ARGUMENT);
         LIB_SAYS(names[i]);
     }
-    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w->device, NULL, &vk), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
-    culv_vk_device_desc d = lib_vk_desc(w);
-    LIB_INVALID(culv_vk_attach(w->device, &d, NULL), CULV_REASON_NULL_ARGUMENT);
-    culv_device *device = NULL;
-    LIB_INVALID(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, NULL, NULL, &device),
-                CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(
-        culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL, NULL),
-        CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(
-        culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL, NULL, 0, NULL),
-        CULV_REASON_NULL_ARGUMENT);
 }
 
 static void open_without(lib_world *w, bool memory, bool semaphore)
@@ -160,7 +142,7 @@ static void open_without(lib_world *w, bool memory, bool semaphore)
     if (!w->cu->software) w->fds = test_open_fds();
 }
 
-static void missing_extension(void)
+TEST(missing_extension)
 {
     lib_world w;
     culv_vk_device *vk = NULL;
@@ -176,7 +158,7 @@ static void missing_extension(void)
 }
 
 /* Software Vulkan has exportable timelines from the twin's layer alone. */
-static void missing_layer(void)
+TEST(missing_layer, .own = true)
 {
     lib_world w = {.cu = lib_driver()};
     CUuuid uuid;
@@ -223,7 +205,7 @@ static void missing_layer(void)
 
 /* CULVERT_SOFT=1 is enough: the list makes the loader find the layer, whatever variable the loader
  * reads. */
-static void layer_by_the_variable(void)
+TEST(layer_by_the_variable, .own = true)
 {
     const raw_cuda *cu = lib_driver();
     if (!cu->software) SKIP("a GPU needs no layer");
@@ -304,7 +286,7 @@ LIB_CASE(old_vulkan)
 }
 
 /* As a NULL pApplicationInfo makes one. */
-LIB_CASE(instance_of_vulkan_1_0)
+LIB_CASE(instance_of_vulkan_1_0, .title = "attach.instance_1_0")
 {
     static culv_vk_candidate list[MAX_CANDIDATES];
     static const culv_uuid zeros;
@@ -350,7 +332,7 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL count_message(
 
 /* An instance of Vulkan 1.1 on a device of a later version: nothing later may be asked of it
  * (validation listens). */
-static void instance_of_vulkan_1_1(void)
+TEST(instance_of_vulkan_1_1)
 {
     lib_world w;
     lib_open(&w); /* finds the layers */
@@ -397,18 +379,3 @@ static void instance_of_vulkan_1_1(void)
     vkDestroyInstance(old.instance, NULL);
     REQUIRE_EQ(messages, 0);
 }
-
-const test_case attach_cases[] = {
-    {.name = "rank.order_and_reasons", .run = ranking},
-    {.name = "rank.two_devices", .run = ranking_of_two},
-    {.name = "attach.with_the_lists", .run = attaching_with_the_lists},
-    {.name = "attach.null_fields", .run = null_fields},
-    {.name = "attach.missing_extension", .run = missing_extension},
-    {.name = "attach.missing_layer", .run = missing_layer, .own = true},
-    {.name = "attach.layer_by_the_variable", .run = layer_by_the_variable, .own = true},
-    {.name = "attach.device_groups", .run = device_groups},
-    {.name = "attach.old_vulkan", .run = old_vulkan},
-    {.name = "attach.instance_1_0", .run = instance_of_vulkan_1_0},
-    {.name = "attach.instance_of_vulkan_1_1", .run = instance_of_vulkan_1_1},
-    {.name = NULL},
-};

@@ -2,9 +2,8 @@
 /* The barriers that Culvert hands out, field by field: every use, format, way and form. What is
  * refused is in barriers_refused.c. That they order and transfer is shown by barriers_recorded.c
  * and the suites of data. */
+#define TEST_GROUP "barriers."
 #include "barriers.h"
-
-#include <string.h>
 
 enum {
     COLOR = VK_IMAGE_ASPECT_COLOR_BIT,
@@ -146,7 +145,7 @@ static void require_half(const fields *b, culv_vk_direction w, uint64_t stage, u
     REQUIRE_EQ(w == CULV_VK_RELEASE ? b->dst_family : b->src_family, VK_QUEUE_FAMILY_EXTERNAL);
 }
 
-static void buffers(void)
+TEST(buffers)
 {
     fields b;
     VkBuffer handle;
@@ -210,7 +209,7 @@ static const struct {
 };
 enum { FORMATS = sizeof formats / sizeof formats[0] };
 
-static void images(void)
+TEST(images)
 {
     fields b;
     VkImage handle;
@@ -272,7 +271,7 @@ static void images(void)
 
 /* An aspect that is named: with a format, one that it has; without one, whatever is an aspect at
  * all. */
-static void aspects(void)
+TEST(aspects)
 {
     static const VkImageAspectFlags given[] = {
         COLOR,
@@ -323,7 +322,7 @@ static void aspects(void)
 }
 
 /* A layout that is named: one that the aspects can be in. */
-static void layouts(void)
+TEST(layouts)
 {
     static const struct {
         VkImageLayout layout;
@@ -385,13 +384,3 @@ static void layouts(void)
         REQUIRE_EQ(found[0], VK_IMAGE_LAYOUT_PREINITIALIZED);
     }
 }
-
-static const test_case cases[] = {
-    {.name = "barriers.buffers", .run = buffers},
-    {.name = "barriers.images", .run = images},
-    {.name = "barriers.aspects", .run = aspects},
-    {.name = "barriers.layouts", .run = layouts},
-    {.name = NULL},
-};
-extern const test_case barriers_refused_cases[];
-const test_case *const test_suite_tables[] = {cases, barriers_refused_cases, NULL};

@@ -3,13 +3,9 @@
  * it (a face of a cube, all slices of a 3D image), reads it, writes it, draws into it and hands it
  * back, and CUDA reads all of the level. The layers that Vulkan did not take stay CUDA's and stay
  * as they were. */
+#define TEST_GROUP "recorded."
 #include "barriers_probe.h"
 #include "image_stage.h"
-
-#include <stdio.h>
-#include <string.h>
-
-extern const test_case barriers_data_cases[];
 
 enum { MAX_BYTES = 65536 };
 
@@ -237,8 +233,3 @@ IMAGE_CASE(data)
     raw_vk_buffer_destroy(&s->w.vk, &host);
     probe_close(&p);
 }
-
-const test_case barriers_data_cases[] = {
-    {.name = "recorded.data", .run = data},
-    {.name = NULL},
-};

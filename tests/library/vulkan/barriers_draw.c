@@ -2,8 +2,6 @@
 /* Render passes and draws of the barriers' probe. */
 #include "barriers_draw.h"
 
-#include <string.h>
-
 enum { DRAWN = 4 /* texels a side of what is drawn without an attachment */ };
 
 static bool is_depth(culv_vk_use use)

@@ -2,9 +2,6 @@
 /* See barriers_probe.h. The passes and draws are in barriers_draw.c. */
 #include "barriers_draw.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* Shaders and pipelines ------------------------------------------------------------------------ */
 
 VkShaderModule probe_shader(VkDevice device, const char *name)

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What Culvert's barriers refuse. */
+#define TEST_GROUP "barriers."
 #include "barriers.h"
-
-#include <string.h>
-
-extern const test_case barriers_refused_cases[];
 
 /* What only synchronization2 has is refused by the old form, and *out left alone; the new form
  * takes it. The last stages have numbers that VkPipelineStageFlagBits might have had. */
-static void old_form(void)
+TEST(old_form)
 {
     static const VkPipelineStageFlags2 stages[] = {STAGE(COPY),
                                                    STAGE(RESOLVE),
@@ -151,7 +148,7 @@ static void ranges(culv_vk_buffer_transfer bt, culv_vk_image_transfer it)
     REQUIRE_EQ(i.subresourceRange.layerCount, VK_REMAINING_ARRAY_LAYERS);
 }
 
-static void refused(void)
+TEST(refused)
 {
     culv_vk_buffer_transfer bt = culv_vk_buffer_transfer_init();
     culv_vk_image_transfer it = culv_vk_image_transfer_init();
@@ -219,9 +216,3 @@ static void refused(void)
         refuse_image(&it, CULV_REASON_STRUCT_SIZE);
     }
 }
-
-const test_case barriers_refused_cases[] = {
-    {.name = "barriers.old_form", .run = old_form},
-    {.name = "barriers.refused", .run = refused},
-    {.name = NULL},
-};

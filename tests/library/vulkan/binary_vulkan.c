@@ -2,13 +2,11 @@
 /* Binary semaphores by the Vulkan road: the caller's own and those that Culvert makes. Where Vulkan
  * exports none, which is what software Vulkan says, a loader that says otherwise hands out the
  * played partner's. */
+#define TEST_GROUP "vulkan."
 #include "library.h"
 #include "raw_binary.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-
-extern const test_case binary_vulkan_cases[];
 
 typedef struct road {
     lib_world w;
@@ -43,7 +41,7 @@ static void road_close(road *r)
     lib_close(&r->w);
 }
 
-#define ROAD_CASE(name) TEST_ON(road, r, road_open(r), road_close(r), name)
+#define ROAD_CASE(...) TEST_ON(road, r, road_open(r), road_close(r), __VA_ARGS__)
 
 /* Three turns in each direction. */
 static void alternate(road *r, culv_semaphore *semaphore, const raw_binary *other)
@@ -135,7 +133,7 @@ static void lose_until_done(road *r, int calls)
 
 /* The VkDevice is lost, and with it a submission that was to signal: CUDA signals in its place.
  * What a GPU's driver does after a real loss is not known; here its VkDevice lives. */
-ROAD_CASE(lost)
+ROAD_CASE(lost, .own = true)
 {
     VkSemaphore plain = r->played ? raw_vk_binary(&r->w.vk, false) : r->other.vk;
     culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
@@ -178,7 +176,7 @@ ROAD_CASE(lost)
 }
 
 /* What the device says of itself decides: lavapipe exports none. */
-static void not_exportable(void)
+TEST(not_exportable)
 {
     lib_world w;
     lib_open(&w);
@@ -201,7 +199,7 @@ static void not_exportable(void)
 
 /* Asking for it is against the specification, so validation stays off; what a driver does is its
  * own affair, but Culvert answers for what it hands out. */
-static void not_made_for_export(void)
+TEST(not_made_for_export, .own = true)
 {
     lib_with_option("--validation=off");
     lib_world w;
@@ -228,7 +226,7 @@ static void not_made_for_export(void)
 }
 
 /* Nobody may ask a binary semaphore for its counter: lavapipe crashes. */
-static void told_as_timeline(void)
+TEST(told_as_timeline)
 {
     lib_with_option("--validation=off");
     road r;
@@ -264,13 +262,3 @@ static void told_as_timeline(void)
     if (r.played) raw_vk_semaphore_destroy(&r.w.vk, plain);
     road_close(&r);
 }
-
-const test_case binary_vulkan_cases[] = {
-    {.name = "vulkan.imported", .run = imported},
-    {.name = "vulkan.made", .run = made},
-    {.name = "vulkan.lost", .run = lost, .own = true},
-    {.name = "vulkan.not_exportable", .run = not_exportable},
-    {.name = "vulkan.not_made_for_export", .run = not_made_for_export, .own = true},
-    {.name = "vulkan.told_as_timeline", .run = told_as_timeline},
-    {.name = NULL},
-};

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The gate and the drivers: what it asks, what it keeps, and answers that no machine at hand
  * gives. */
+#define TEST_GROUP "answers."
 #include "check_stage.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 
 static uint64_t cuda_calls(const lib_world *w)
 {
@@ -160,7 +159,7 @@ LIB_CASE(each_input)
 }
 
 /* Making an image of a kind that was asked for asks the gate nothing anew. */
-static void shared_with_making(void)
+TEST(shared_with_making, .own = true)
 {
     lib_with_option("--validation=off"); /* the layer asks for itself */
     lib_world w;
@@ -445,7 +444,7 @@ LIB_CASE(limits)
 
 /* 3D images fit one of two boxes, a wide one and a deep one (cuda.h,
  * CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE). */
-static void alternate_limits(void)
+TEST(alternate_limits, .own = true)
 {
     static const struct {
         uint32_t width, height, depth;
@@ -554,27 +553,3 @@ LIB_CASE(threads)
         REQUIRE_EQ(askers[n].wrong, 0);
     }
 }
-
-static const test_case cases[] = {
-    {.name = "answers.asked_once", .run = asked_once},
-    {.name = "answers.each_input", .run = each_input},
-    {.name = "answers.shared_with_making", .run = shared_with_making, .own = true},
-    {.name = "answers.more_than_fit", .run = more_than_fit},
-    {.name = "answers.chains", .run = chains},
-    {.name = "answers.needs_unknown", .run = needs_unknown},
-    {.name = "answers.dedicated", .run = dedicated},
-    {.name = "answers.limits", .run = limits},
-    {.name = "answers.alternate_limits", .run = alternate_limits, .own = true},
-    {.name = "answers.sizes", .run = sizes},
-    {.name = "answers.threads", .run = threads},
-    {.name = NULL},
-};
-extern const test_case check_chain_cases[], check_kind_cases[], check_map_cases[],
-    check_refusal_cases[], check_random_cases[];
-const test_case *const test_suite_tables[] = {cases,
-                                              check_kind_cases,
-                                              check_map_cases,
-                                              check_refusal_cases,
-                                              check_chain_cases,
-                                              check_random_cases,
-                                              NULL};

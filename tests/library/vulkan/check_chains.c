@@ -2,6 +2,7 @@
 /* What the gate refuses for a struct of the pNext chain: what Vulkan's question about formats has
  * no place for, so that drivers would refuse it where the resource is made, or not at all. And what
  * goes on from there: images that can be copied to, drivers that refuse late. */
+#define TEST_GROUP "refusals."
 #include "check_stage.h"
 
 #include <culvert/vulkan_fallback.h>
@@ -13,7 +14,7 @@ typedef struct row {
     const char *words[2];
 } row;
 
-LIB_CASE(of_images)
+LIB_CASE(of_images, .title = "refusals.chains_of_images")
 {
     static const VkImageSwapchainCreateInfoKHR swapchain = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR};
@@ -72,7 +73,7 @@ LIB_CASE(of_images)
     REQUIRE_EQ(lib_counts(w).created, 0);
 }
 
-LIB_CASE(of_buffers)
+LIB_CASE(of_buffers, .title = "refusals.chains_of_buffers")
 {
     static const VkBaseInStructure usage2 = {.sType = (VkStructureType)1000470006};
     static const VkDedicatedAllocationBufferCreateInfoNV dedicated = {
@@ -106,14 +107,8 @@ LIB_CASE(of_buffers)
     REQUIRE_EQ(lib_counts(w).created, 0);
 }
 
-static void chains(void)
-{
-    of_images();
-    of_buffers();
-}
-
 /* Profiles are handed on to Vulkan's question; what is decoded into is mapped so. */
-static void video(void)
+TEST(video, .own = true)
 {
     lib_with_option("--validation=off"); /* the devices of the tests have no video */
     lib_world w;
@@ -198,12 +193,3 @@ LIB_CASE(only_the_driver_knew)
     }
     culv_vk_detach(&vk);
 }
-
-extern const test_case check_chain_cases[];
-const test_case check_chain_cases[] = {
-    {.name = "refusals.chains", .run = chains},
-    {.name = "refusals.video", .run = video, .own = true},
-    {.name = "refusals.slices_fall_back", .run = slices_fall_back},
-    {.name = "refusals.only_the_driver_knew", .run = only_the_driver_knew},
-    {.name = NULL},
-};

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the gate lets through: every kind of image and buffer, and each really is what was told of
  * it. */
+#define TEST_GROUP "kinds."
 #include "check_stage.h"
-
-#include <stdio.h>
-#include <string.h>
 
 typedef struct kind {
     const char *name;
@@ -59,7 +57,7 @@ static uint32_t most_levels(const kind *k)
     return most;
 }
 
-LIB_CASE(all_kinds)
+LIB_CASE(all_kinds, .title = "kinds.all", .smoke = true)
 {
     static const VkFormat formats[] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R32_SFLOAT,
                                        VK_FORMAT_R16G16_UINT, VK_FORMAT_R32G32B32A32_SFLOAT};
@@ -77,7 +75,7 @@ LIB_CASE(all_kinds)
 }
 
 /* What a usage means for CUDA, and what the caller chooses. */
-LIB_CASE(all_usages)
+LIB_CASE(all_usages, .title = "kinds.usages")
 {
     culv_vk_sharing_info s;
     VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
@@ -102,7 +100,7 @@ LIB_CASE(all_usages)
 }
 
 /* Formats of every sort: those that this Vulkan exports are made, the others refused by both. */
-LIB_CASE(formats_of_every_sort)
+LIB_CASE(formats_of_every_sort, .title = "kinds.formats")
 {
     static const VkFormat formats[] = {
         VK_FORMAT_R8_UINT,
@@ -254,15 +252,3 @@ LIB_CASE(named_in_the_chain)
     }
     culv_vk_detach(&other);
 }
-
-extern const test_case check_kind_cases[];
-const test_case check_kind_cases[] = {
-    {.name = "kinds.all", .run = all_kinds, .smoke = true},
-    {.name = "kinds.usages", .run = all_usages},
-    {.name = "kinds.formats", .run = formats_of_every_sort},
-    {.name = "kinds.pitched", .run = pitched},
-    {.name = "kinds.buffers", .run = buffers},
-    {.name = "kinds.concurrent", .run = concurrent},
-    {.name = "kinds.named_in_the_chain", .run = named_in_the_chain},
-    {.name = NULL},
-};

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Mapping an image of the caller's holds its create_info against the image, as far as Vulkan
  * tells. */
+#define TEST_GROUP "map."
 #include "check_stage.h"
 #include "raw_vulkan_image.h"
-
-#include <stdio.h>
 
 enum { SIDE = 256, LEVELS = 5 };
 
@@ -57,7 +56,7 @@ static void subject_close(subject *s)
     lib_close(&s->w);
 }
 
-static void another_create_info(void)
+TEST(another_create_info)
 {
     subject s;
     culv_image *mapped = NULL;
@@ -92,7 +91,7 @@ static void another_create_info(void)
     subject_close(&s);
 }
 
-static void another_linear(void)
+TEST(another_linear)
 {
     subject s;
     culv_buffer *buffer = NULL;
@@ -114,7 +113,7 @@ static void another_linear(void)
 }
 
 /* Without vkGetDeviceImageMemoryRequirements() only what does not fit is seen. */
-static void not_told(void)
+TEST(not_told)
 {
     subject s;
     culv_image *mapped = NULL;
@@ -129,11 +128,3 @@ static void not_told(void)
     REQUIRE_EQ(check_spy.needs, 0);
     subject_close(&s);
 }
-
-extern const test_case check_map_cases[];
-const test_case check_map_cases[] = {
-    {.name = "map.another_create_info", .run = another_create_info},
-    {.name = "map.another_linear", .run = another_linear},
-    {.name = "map.not_told", .run = not_told},
-    {.name = NULL},
-};

@@ -3,10 +3,8 @@
  * can be made and mapped and has the memory that was told; if no, making it is refused for the same
  * cause and leaves nothing.
  *   --plans=N   so many (1000)    --seed=N    others */
+#define TEST_GROUP "random."
 #include "check_stage.h"
-
-#include <stdio.h>
-#include <stdlib.h>
 
 static uint64_t state;
 
@@ -99,7 +97,7 @@ static void begin(unsigned *plans)
     printf("%u plans, seed %llu\n", *plans, (unsigned long long)state);
 }
 
-static void images(void)
+TEST(images, .time_limit = 600)
 {
     lib_world w;
     unsigned plans = 0, accepted = 0;
@@ -124,7 +122,7 @@ static void images(void)
     lib_close(&w);
 }
 
-static void buffers(void)
+TEST(buffers)
 {
     static const VkDeviceSize sizes[] = {1, 100, 4096, 65537, 1 << 20},
                               odd[] = {0, UINT64_MAX, UINT64_MAX - 4096};
@@ -150,10 +148,3 @@ static void buffers(void)
     REQUIRE(plans < 100 || (accepted > plans / 5 && accepted < plans - plans / 10));
     lib_close(&w);
 }
-
-extern const test_case check_random_cases[];
-const test_case check_random_cases[] = {
-    {.name = "random.images", .run = images, .time_limit = 600},
-    {.name = "random.buffers", .run = buffers},
-    {.name = NULL},
-};

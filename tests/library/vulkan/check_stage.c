@@ -2,9 +2,6 @@
 /* See check_stage.h. */
 #include "check_stage.h"
 
-#include <stdio.h>
-#include <string.h>
-
 check_spying check_spy;
 
 /* The loader ----------------------------------------------------------------------------------- */

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* The fences that are kept in a dma-buf. A memfd keeps none: the kernel's answers are played here,
  * and so are Vulkan's semaphores of SYNC_FD, which lavapipe of Mesa 22 and 25 lacks. */
+#define TEST_GROUP "fences."
 #include "dmabuf_stage.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdarg.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-extern const test_case dmabuf_fence_cases[];
 
 static const dmabuf_rows rows = {61, 33, 4, 64, 512};
 
@@ -178,12 +176,12 @@ static void close_scene(scene *x)
     dmabuf_close(&x->s);
 }
 
-#define SCENE_CASE(name) TEST_ON(scene, x, open_scene(x), close_scene(x), name)
+#define SCENE_CASE(...) TEST_ON(scene, x, open_scene(x), close_scene(x), __VA_ARGS__)
 
 enum { READ = 1, WRITE = 2 };
 
 /* A reader waits for writers and leaves a reader's fence; a writer waits for all. */
-SCENE_CASE(carried)
+SCENE_CASE(carried, .own = true)
 {
     LIB_OK(culv_vk_dma_buf_bridge_import_fence(x->in, x->semaphore));
     REQUIRE_EQ(kernel.flags, READ);
@@ -201,7 +199,7 @@ SCENE_CASE(carried)
     REQUIRE_EQ(kernel.imports, 2);
 }
 
-SCENE_CASE(refused)
+SCENE_CASE(refused, .own = true)
 {
     static const struct {
         int error;
@@ -235,7 +233,7 @@ SCENE_CASE(refused)
               CULV_REASON_EXTENSION_MISSING);
 }
 
-SCENE_CASE(waited)
+SCENE_CASE(waited, .own = true)
 {
     LIB_OK(culv_vk_dma_buf_bridge_wait(x->in, 0));
     REQUIRE_EQ(kernel.poll_events, POLLIN);
@@ -255,7 +253,7 @@ SCENE_CASE(waited)
 }
 
 /* What a memfd and this machine say by themselves. */
-DMABUF_CASE(not_here)
+DMABUF_CASE(not_here, .own = true)
 {
     dmabuf_file file = dmabuf_file_make(&rows, 0);
     const culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
@@ -268,9 +266,3 @@ DMABUF_CASE(not_here)
     culv_vk_dma_buf_bridge_destroy(&bridge);
     dmabuf_file_done(&file);
 }
-
-const test_case dmabuf_fence_cases[] = {{.name = "fences.carried", .run = carried, .own = true},
-                                        {.name = "fences.refused", .run = refused, .own = true},
-                                        {.name = "fences.waited", .run = waited, .own = true},
-                                        {.name = "fences.not_here", .run = not_here, .own = true},
-                                        {.name = NULL}};

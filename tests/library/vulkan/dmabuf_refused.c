@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Bridges to dma-bufs that cannot be: each with its own error, and nothing left. */
+#define TEST_GROUP "refused."
 #include "dmabuf_stage.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-
-extern const test_case dmabuf_refused_cases[];
 
 static const dmabuf_rows rows = {61, 33, 4, 64, 512};
 
@@ -131,7 +128,7 @@ static const struct {
 };
 enum { ROWS = sizeof errors / sizeof errors[0], CHECKED_ROWS = 39 };
 
-DMABUF_CASE(wrong_descriptors)
+DMABUF_CASE(wrong_descriptors, .title = "refused.descriptors", .own = true)
 {
     file = dmabuf_file_make(&rows, 0);
     REQUIRE(pipe(pipe_ends) == 0);
@@ -157,7 +154,7 @@ DMABUF_CASE(wrong_descriptors)
     dmabuf_file_done(&file);
 }
 
-DMABUF_CASE(null_arguments)
+DMABUF_CASE(null_arguments, .title = "refused.null", .own = true)
 {
     file = dmabuf_file_make(&rows, 0);
     culv_vk_device *vk = s->w.attachment;
@@ -236,15 +233,21 @@ static void missing(const char *hidden, const char *function, const char *says)
 }
 
 TEST_AS(no_dma_buf,
-        missing("VK_EXT_external_memory_dma_buf", NULL, "has no VK_EXT_external_memory_dma_buf"))
-TEST_AS(no_modifiers, missing("VK_EXT_image_drm_format_modifier", NULL,
-                              "has no VK_EXT_image_drm_format_modifier"))
+        missing("VK_EXT_external_memory_dma_buf", NULL, "has no VK_EXT_external_memory_dma_buf"),
+        .own = true)
+TEST_AS(no_modifiers,
+        missing("VK_EXT_image_drm_format_modifier", NULL,
+                "has no VK_EXT_image_drm_format_modifier"),
+        .own = true)
 TEST_AS(no_foreign,
-        missing("VK_EXT_queue_family_foreign", NULL, "has no VK_EXT_queue_family_foreign"))
-TEST_AS(not_enabled, missing(NULL, "vkGetImageDrmFormatModifierPropertiesEXT",
-                             "created without VK_EXT_image_drm_format_modifier"))
+        missing("VK_EXT_queue_family_foreign", NULL, "has no VK_EXT_queue_family_foreign"),
+        .own = true)
+TEST_AS(not_enabled,
+        missing(NULL, "vkGetImageDrmFormatModifierPropertiesEXT",
+                "created without VK_EXT_image_drm_format_modifier"),
+        .own = true)
 
-static void extensions(void)
+TEST(extensions, .title = "extensions")
 {
     const char *names[8] = {NULL};
     REQUIRE_EQ(culv_vk_dma_buf_extensions(VK_API_VERSION_1_3, 0, NULL), 3);
@@ -258,7 +261,7 @@ static void extensions(void)
 }
 
 /* What a bridge hands out goes with the bridge, and by itself it cannot go. */
-DMABUF_CASE(parts)
+DMABUF_CASE(parts, .own = true)
 {
     static const char goes[] = "culv_vk_dma_buf_bridge_destroy() destroys both";
     file = dmabuf_file_make(&rows, 0);
@@ -301,14 +304,3 @@ DMABUF_CASE(parts)
     }
     dmabuf_file_done(&file);
 }
-
-const test_case dmabuf_refused_cases[] = {
-    {.name = "refused.descriptors", .run = wrong_descriptors, .own = true},
-    {.name = "refused.parts", .run = parts, .own = true},
-    {.name = "refused.null", .run = null_arguments, .own = true},
-    {.name = "refused.no_dma_buf", .run = no_dma_buf, .own = true},
-    {.name = "refused.no_modifiers", .run = no_modifiers, .own = true},
-    {.name = "refused.no_foreign", .run = no_foreign, .own = true},
-    {.name = "refused.not_enabled", .run = not_enabled, .own = true},
-    {.name = "extensions", .run = extensions},
-    {.name = NULL}};

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "dmabuf_stage.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -35,7 +35,7 @@ typedef struct dmabuf_stage {
 void dmabuf_needs_player(void);
 void dmabuf_open(dmabuf_stage *s);
 void dmabuf_close(dmabuf_stage *s);
-#define DMABUF_CASE(name) TEST_ON(dmabuf_stage, s, dmabuf_open(s), dmabuf_close(s), name)
+#define DMABUF_CASE(...) TEST_ON(dmabuf_stage, s, dmabuf_open(s), dmabuf_close(s), __VA_ARGS__)
 
 /* Ends right behind the last row, unless `more` bytes are added. Filled with 0xee. */
 dmabuf_file dmabuf_file_make(const dmabuf_rows *rows, size_t more);

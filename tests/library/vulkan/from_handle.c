@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* VkDeviceMemory made of handles: of Vulkan's own exports (which lavapipe takes too), and of
  * dma-bufs, played where the machine has none. */
+#define TEST_GROUP "from_handle."
 #include "fallback_scene.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-extern const test_case from_handle_cases[];
 
 enum { WORDS = 4096, BYTES = WORDS * 4 };
 
@@ -98,7 +95,7 @@ static void same_pages(bool dedicated)
     lib_close(&w);
 }
 
-TEST_AS(opaque, same_pages(false))
+TEST_AS(opaque, same_pages(false), .smoke = true)
 TEST_AS(opaque_dedicated, same_pages(true))
 
 LIB_CASE(wrong_descriptors)
@@ -116,11 +113,6 @@ LIB_CASE(wrong_descriptors)
     culv_vk_device *vk = w->attachment;
     const culv_vk_memory_from_handle_desc right = describe(w, &like, handle);
     culv_vk_memory_from_handle_desc d = right;
-    REFUSES(out, culv_vk_memory_from_handle(NULL, &d, &out), CULV_ERROR_INVALID,
-            CULV_REASON_NULL_ARGUMENT);
-    REFUSES(out, culv_vk_memory_from_handle(vk, NULL, &out), CULV_ERROR_INVALID,
-            CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_memory_from_handle(vk, &d, NULL), CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 0;
     REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID,
             CULV_REASON_STRUCT_SIZE);
@@ -217,7 +209,7 @@ static void refused(const lib_world *w, const char *what, int file, VkDeviceSize
 
 /* What the driver refuses: whether it closes what it was given (Mesa 22, 25) or not, nothing is
  * left and the caller's own is untouched. */
-static void driver_refuses(void)
+TEST(driver_refuses, .own = true)
 {
     lib_with_option("--validation=off");
     lib_world w;
@@ -359,7 +351,7 @@ LIB_CASE(not_enabled)
 
 /* Attached as another GPU than the culv_device: what Vulkan's GPU exported it takes back, what
  * CUDA's did never. */
-static void another_gpu(void)
+TEST(another_gpu)
 {
     static scene s;
     scene_open_bare(&s, SCENE_PEER);
@@ -430,15 +422,3 @@ LIB_CASE(mesa_dma_buf)
     munmap(words, BYTES);
     lib_fd_done(&fd, true);
 }
-
-const test_case from_handle_cases[] = {
-    {.name = "from_handle.opaque", .run = opaque, .smoke = true},
-    {.name = "from_handle.opaque_dedicated", .run = opaque_dedicated},
-    {.name = "from_handle.wrong_descriptors", .run = wrong_descriptors},
-    {.name = "from_handle.driver_refuses", .run = driver_refuses, .own = true},
-    {.name = "from_handle.played_dma_bufs", .run = played_dma_bufs},
-    {.name = "from_handle.not_enabled", .run = not_enabled},
-    {.name = "from_handle.another_gpu", .run = another_gpu},
-    {.name = "from_handle.mesa_dma_buf", .run = mesa_dma_buf},
-    {.name = NULL},
-};

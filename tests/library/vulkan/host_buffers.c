@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers in host memory: what CUDA, Vulkan and the CPU write there is what the others read. */
+#define TEST_GROUP "host."
 #include "host_stage.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
-extern const test_case host_life_cases[], host_refusal_cases[];
 
 enum { WORDS = 4096, BYTES = WORDS * 4 };
 
@@ -175,7 +172,7 @@ static void round_trip(stage *s, host_origin origin, VkDeviceSize size)
     raw_vk_buffer_destroy(&s->w.vk, &out);
 }
 
-IMAGE_CASE(both_ways)
+IMAGE_CASE(both_ways, .smoke = true)
 {
     static const VkDeviceSize sizes[] = {4, 100, 4096, BYTES, 1 << 20, (1 << 20) + 4};
     host_require(&s->w);
@@ -187,7 +184,7 @@ IMAGE_CASE(both_ways)
 }
 
 /* One buffer in the middle of a larger block: the rest of it is nobody's but the caller's. */
-IMAGE_CASE(in_the_middle)
+IMAGE_CASE(in_the_middle, .title = "host.in_the_middle_of_a_block")
 {
     enum { PAGES = 7, FIRST = 2, SHARED = 3 };
     host_require(&s->w);
@@ -250,7 +247,7 @@ LIB_CASE(is_a_plain_buffer)
 }
 
 /* The CPU's memory is every GPU's: no match of UUIDs is needed. */
-static void on_another_gpu(void)
+TEST(on_another_gpu)
 {
     lib_world w = {.cu = NULL};
     CUuuid uuid;
@@ -290,12 +287,3 @@ static void on_another_gpu(void)
     culv_shared_buffer_destroy(&b);
     lib_close(&w);
 }
-
-static const test_case cases[] = {
-    {.name = "host.both_ways", .run = both_ways, .smoke = true},
-    {.name = "host.in_the_middle_of_a_block", .run = in_the_middle},
-    {.name = "host.is_a_plain_buffer", .run = is_a_plain_buffer},
-    {.name = "host.on_another_gpu", .run = on_another_gpu},
-    {.name = NULL},
-};
-const test_case *const test_suite_tables[] = {cases, host_life_cases, host_refusal_cases, NULL};

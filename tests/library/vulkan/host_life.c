@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers in host memory: every way to give them up, and what they leave. */
+#define TEST_GROUP "host."
 #include "host_stage.h"
 
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
-
-extern const test_case host_life_cases[];
 
 enum { WORDS = 4096, BYTES = WORDS * 4 };
 
@@ -40,7 +38,7 @@ static void held_back(stage *s, culv_shared_buffer *b, culv_semaphore *gate, CUd
 
 /* Given up while the stream is held back: nothing waits for it, or it would hang, and pages and
  * registration stay until it is done. */
-static void destroyed_with_work_pending(void)
+TEST(destroyed_with_work_pending)
 {
     for (int origin = 0; origin < HOST_ORIGINS; origin++) {
         stage s;
@@ -122,7 +120,7 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL watching_loader(VkInstance insta
 
 /* CUDA's registration, Vulkan's memory, the pages: 1 MiB of them, which free() gives back to the
  * system. */
-static void order_of_the_end(void)
+TEST(order_of_the_end)
 {
     enum { LARGE = BYTES * 64 };
     lib_world w;
@@ -155,7 +153,7 @@ static void order_of_the_end(void)
 }
 
 /* In any order with the attachment and the device, which live as long as the last object. */
-static void any_order(void)
+TEST(any_order)
 {
     enum { OBJECTS = 4 }; /* two buffers, attachment, device */
     lib_world w;
@@ -194,7 +192,7 @@ static void any_order(void)
 }
 
 /* Turn by turn, with sizes that malloc() serves in either way. */
-static void nothing_piles_up(void)
+TEST(nothing_piles_up, .own = true)
 {
     enum { TURNS = 200, SLACK = 8, SLACK_KIB = 16384 };
     lib_world w;
@@ -251,7 +249,7 @@ LIB_CASE(during_a_capture)
 
 /* Whether cuMemHostUnregister waits for work that uses the pages, as cuMemFree does: no text says
  * so. */
-static void does_unregistering_wait(void)
+TEST(does_unregistering_wait)
 {
     stage s;
     stage_open(&s);
@@ -286,13 +284,3 @@ static void does_unregistering_wait(void)
     raw_vk_timeline_destroy(&w->vk, gate);
     stage_close(&s);
 }
-
-const test_case host_life_cases[] = {
-    {.name = "host.destroyed_with_work_pending", .run = destroyed_with_work_pending},
-    {.name = "host.order_of_the_end", .run = order_of_the_end},
-    {.name = "host.any_order", .run = any_order},
-    {.name = "host.nothing_piles_up", .run = nothing_piles_up, .own = true},
-    {.name = "host.during_a_capture", .run = during_a_capture},
-    {.name = "host.does_unregistering_wait", .run = does_unregistering_wait},
-    {.name = NULL},
-};

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers in host memory: what is refused, what the gate says before, and what a caller can
  * enable. */
+#define TEST_GROUP "host.refused."
 #include "host_stage.h"
 
 #include <culvert/vulkan_check.h>
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
-extern const test_case host_refusal_cases[];
 
 enum { BYTES = 16384 };
 
@@ -147,7 +144,7 @@ LIB_CASE(memory_that_cuda_has)
 }
 
 /* Of a VkDevice that was created without the extension. */
-static void extension_not_enabled(void)
+TEST(extension_not_enabled)
 {
     lib_world w = {.cu = lib_driver()};
     CUuuid uuid;
@@ -179,7 +176,7 @@ static void extension_not_enabled(void)
 }
 
 /* What a driver could say against it. */
-LIB_CASE(driver_that_will_not)
+LIB_CASE(driver_that_will_not, .title = "host.refused.by_the_driver")
 {
     host_require(w);
     const VkBufferCreateInfo info = host_info(BYTES);
@@ -208,7 +205,7 @@ LIB_CASE(driver_that_will_not)
 }
 
 /* The gate's answer beforehand. */
-LIB_CASE(asked_before)
+LIB_CASE(asked_before, .title = "host.asked_before")
 {
     host_require(w);
     VkBufferCreateInfo info = host_info(BYTES);
@@ -252,7 +249,7 @@ static bool lists(uint32_t api_version, const char *name)
     return false;
 }
 
-static void what_can_be_enabled(void)
+TEST(what_can_be_enabled, .title = "host.what_can_be_enabled")
 {
     static const uint32_t versions[] = {VK_API_VERSION_1_1, VK_API_VERSION_1_2, VK_API_VERSION_1_3};
     lib_world w;
@@ -286,14 +283,3 @@ static void what_can_be_enabled(void)
                                                    VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME));
     lib_close(&w);
 }
-
-const test_case host_refusal_cases[] = {
-    {.name = "host.refused.misaligned_memory", .run = misaligned_memory},
-    {.name = "host.refused.fields_that_contradict", .run = fields_that_contradict},
-    {.name = "host.refused.memory_that_cuda_has", .run = memory_that_cuda_has},
-    {.name = "host.refused.extension_not_enabled", .run = extension_not_enabled},
-    {.name = "host.refused.by_the_driver", .run = driver_that_will_not},
-    {.name = "host.asked_before", .run = asked_before},
-    {.name = "host.what_can_be_enabled", .run = what_can_be_enabled},
-    {.name = NULL},
-};

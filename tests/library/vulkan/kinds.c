@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Which kind of memory buffers get, and that the log tells of the slow kind. What each kind costs
  * is measured by culvert-bench-kinds; here the choice is data. */
+#define TEST_GROUP "kinds."
 #include "core/log_scene.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { WORDS = 4096, BYTES = WORDS * 4 };
 #define GIB  (UINT64_C(1) << 30)
@@ -85,7 +84,7 @@ static void both_ways(lib_world *w, const culv_shared_buffer *made)
     REQUIRE_WORDS(words, WORDS, 4);
 }
 
-LOG_CASE(made, CULV_LOG_WARNING)
+LOG_CASE(made, CULV_LOG_WARNING, .smoke = true)
 {
     static const struct {
         culv_memory_kind asked, is;
@@ -242,7 +241,7 @@ LIB_CASE(by_handle)
 }
 
 /* What the gate answers beforehand. */
-static void planned(void)
+TEST(planned)
 {
     static const struct {
         VkDeviceSize block;
@@ -301,7 +300,7 @@ static void open_vmm(log_scene *s, culv_log_level level)
     log_forget(s);
 }
 
-static void vmm_bound(void)
+TEST(vmm_bound)
 {
     static const struct {
         uint64_t allocation, offset, buffer;
@@ -348,7 +347,7 @@ static void vmm_bound(void)
 
 /* Memory that the caller binds: warned of where a buffer is named, told where it may be meant for
  * sparse binding. */
-static void vmm_memory(void)
+TEST(vmm_memory)
 {
     static const struct {
         uint64_t allocation, buffer; /* 0: none is named */
@@ -392,7 +391,7 @@ static void vmm_memory(void)
 }
 
 /* Each chunk's buffer has all of the chunk. */
-static void vector(void)
+TEST(vector)
 {
     log_scene s;
     open_vmm(&s, CULV_LOG_WARNING);
@@ -424,7 +423,7 @@ static void vector(void)
 }
 
 /* Compressible memory that was asked for, where the device grants it. */
-static void vmm_compressible(void)
+TEST(vmm_compressible, .own = true)
 {
     log_scene s;
     const raw_cuda *cu = lib_driver();
@@ -455,17 +454,3 @@ static void vmm_compressible(void)
     culv_vmm_allocation_destroy(&allocation);
     log_close(&s);
 }
-
-static const test_case cases[] = {
-    {.name = "kinds.made", .run = made, .smoke = true},
-    {.name = "kinds.made_where_dedicated_is_a_must", .run = made_where_dedicated_is_a_must},
-    {.name = "kinds.made_refused", .run = made_refused},
-    {.name = "kinds.imported", .run = imported},
-    {.name = "kinds.by_handle", .run = by_handle},
-    {.name = "kinds.planned", .run = planned},
-    {.name = "kinds.vmm_bound", .run = vmm_bound},
-    {.name = "kinds.vmm_memory", .run = vmm_memory},
-    {.name = "kinds.vector", .run = vector},
-    {.name = "kinds.vmm_compressible", .run = vmm_compressible, .own = true},
-    {.name = NULL}};
-TEST_SUITE(cases);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers and images that Culvert makes: what they are, and every way to give them up. */
+#define TEST_GROUP "made."
 #include "image_stage.h"
 
 #include <culvert/gl.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 
 enum { WORDS = 4096, BYTES = WORDS * 4 };
 
@@ -132,7 +132,7 @@ static uint64_t dedicated_imports(const lib_world *w)
 
 /* Memory for one resource, and CUDA is told so: a buffer's always, an image's where Vulkan requires
  * or prefers it. */
-static void dedicated_as_vulkan_wants(void)
+TEST(dedicated_as_vulkan_wants, .title = "dedicated_as_vulkan_wants")
 {
     lib_world w;
     lib_open(&w);
@@ -281,7 +281,7 @@ LIB_CASE(image_without_surfaces)
 
 /* Giving up ------------------------------------------------------------------------------------ */
 
-static void nothing_to_give_up(void)
+TEST(nothing_to_give_up, .title = "given_up.nothing")
 {
     culv_shared_buffer *buffer = NULL;
     culv_shared_image *image = NULL;
@@ -313,7 +313,7 @@ static void nothing_to_give_up(void)
     } while (0)
 
 /* CUDA's side belongs to the object: giving it up apart is refused, and nothing happens. */
-IMAGE_CASE(borrowed_sides_are_refused)
+IMAGE_CASE(borrowed_sides_are_refused, .title = "given_up.borrowed_sides_are_refused")
 {
     lib_world *w = &s->w;
     culv_shared_buffer *buffer = make_buffer(w, BYTES);
@@ -342,7 +342,7 @@ IMAGE_CASE(borrowed_sides_are_refused)
 }
 
 /* In any order with the attachment and the device, which live as long as the last object. */
-static void any_order(void)
+TEST(any_order, .title = "given_up.any_order")
 {
     enum { OBJECTS = 4 }; /* buffer, image, attachment, device */
     lib_world w;
@@ -386,7 +386,7 @@ static void any_order(void)
 
 /* Given up while CUDA's work on them is still to come: destroy_after does not wait for it, or it
  * would hang, and the pages stay. */
-IMAGE_CASE(destroyed_with_work_pending)
+IMAGE_CASE(destroyed_with_work_pending, .title = "given_up.with_work_pending")
 {
     lib_world *w = &s->w;
     const raw_cuda *cu = w->cu;
@@ -428,7 +428,7 @@ IMAGE_CASE(destroyed_with_work_pending)
 }
 
 /* R8: a capture in global mode goes on, whatever is made, asked for and given up meanwhile. */
-LIB_CASE(capture_is_left_alone)
+LIB_CASE(capture_is_left_alone, .title = "made.during_a_capture")
 {
     const raw_cuda *cu = w->cu;
     if (cu->StreamBeginCapture == NULL || cu->StreamEndCapture == NULL || cu->GraphDestroy == NULL)
@@ -462,19 +462,3 @@ LIB_CASE(capture_is_left_alone)
     lib_stream_destroy(w, captured);
     lib_stream_destroy(w, other);
 }
-
-static const test_case cases[] = {
-    {.name = "made.buffer_both_ways", .run = buffer_both_ways},
-    {.name = "dedicated_as_vulkan_wants", .run = dedicated_as_vulkan_wants},
-    {.name = "made.buffer_in_host_visible_memory", .run = buffer_in_host_visible_memory},
-    {.name = "made.buffer_is_like_the_callers", .run = buffer_is_like_the_callers},
-    {.name = "made.image_without_surfaces", .run = image_without_surfaces},
-    {.name = "made.not_opengls", .run = not_opengls},
-    {.name = "made.during_a_capture", .run = capture_is_left_alone},
-    {.name = "given_up.nothing", .run = nothing_to_give_up},
-    {.name = "given_up.borrowed_sides_are_refused", .run = borrowed_sides_are_refused},
-    {.name = "given_up.any_order", .run = any_order},
-    {.name = "given_up.with_work_pending", .run = destroyed_with_work_pending},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers and images that Culvert cannot make. */
+#define TEST_GROUP "made."
 #include "image_stage.h"
-
-#include <stdio.h>
-#include <string.h>
-
-extern const test_case made_error_cases[];
 
 static const VkBufferUsageFlags usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 
@@ -59,11 +55,6 @@ LIB_CASE(buffers)
         LIB_REFUSES(culv_shared_buffer, made, culv_vk_buffer_create(w->attachment, &d, &made),
                     CULV_ERROR_INVALID, rows[n].reason);
     }
-    LIB_REFUSES(culv_shared_buffer, made, culv_vk_buffer_create(NULL, &d, &made),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_shared_buffer, made, culv_vk_buffer_create(w->attachment, NULL, &made),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_buffer_create(w->attachment, &d, NULL), CULV_REASON_NULL_ARGUMENT);
     REQUIRE_EQ(lib_counts(w).created, 0);
 }
 
@@ -87,7 +78,7 @@ LIB_CASE(memory_properties)
 }
 
 /* More than there is. The size alone is against the specification, so validation stays off. */
-static void too_big(void)
+TEST(too_big, .own = true)
 {
     lib_with_option("--validation=off");
     lib_world w;
@@ -134,11 +125,3 @@ LIB_CASE(export_fails)
     culv_vk_detach(&lying);
     REQUIRE_EQ(lib_counts(w).attached_devices, 1);
 }
-
-const test_case made_error_cases[] = {
-    {.name = "made.buffers", .run = buffers},
-    {.name = "made.memory_properties", .run = memory_properties},
-    {.name = "made.too_big", .run = too_big, .own = true},
-    {.name = "made.export_fails", .run = export_fails},
-    {.name = NULL},
-};

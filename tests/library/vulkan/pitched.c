@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_vk_image_map_pitched(): LINEAR images by their rows. */
+#define TEST_GROUP "pitched."
 #include "image_stage.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct linear {
     raw_vk_image image;
@@ -184,13 +182,3 @@ LIB_CASE(refused)
     REQUIRE_EQ(lib_counts(w).buffers, 0);
     linear_close(w, &l);
 }
-
-static const test_case cases[] = {
-    {.name = "pitched.odd_sizes", .run = odd_sizes},
-    {.name = "pitched.at_offset", .run = at_offset},
-    {.name = "pitched.levels_and_layers", .run = levels_and_layers},
-    {.name = "pitched.volume", .run = volume},
-    {.name = "pitched.refused", .run = refused},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Short ways: choosing the physical device, and what instances and devices are created with. */
+#define TEST_GROUP "setup."
 #include "library.h"
-
-#include <stdio.h>
-#include <string.h>
-
-extern const test_case setup_cases[];
 
 enum { ROOM = 32 };
 
@@ -74,17 +70,6 @@ LIB_VULKAN_CASE(choosing_in_vain)
     LIB_SAYS("culv_device_desc.driver excludes");
     REQUIRE(chosen == lib_stranger());
 
-    LIB_REFUSES(culv_device, device,
-                culv_vk_choose_physical_device(NULL, w->vk.instance, NULL, &chosen, &device),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_SAYS("get_instance_proc_addr is NULL");
-    LIB_REFUSES(culv_device, device,
-                culv_vk_choose_physical_device(vkGetInstanceProcAddr, NULL, NULL, &chosen, &device),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(
-        culv_device, device,
-        culv_vk_choose_physical_device(vkGetInstanceProcAddr, w->vk.instance, NULL, NULL, &device),
-        CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 3;
     LIB_REFUSES(
         culv_device, device,
@@ -104,7 +89,7 @@ static void require_names(const char *const *have, uint32_t count, const char *c
 }
 
 /* Yours first, each once, then Culvert's; an array that is too small changes nothing. */
-static void instance_names(void)
+TEST(instance_names)
 {
     static const char *const mine[] = {"VK_MINE_b", "VK_MINE_a", "VK_MINE_b"};
     static const char *const merged[] = {"VK_MINE_b", "VK_MINE_a", NULL};
@@ -137,8 +122,6 @@ static void instance_names(void)
     LIB_SAYS("names[1] is NULL");
     LIB_INVALID(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 1, NULL, &count, out),
                 CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 1, mine, NULL, out),
-                CULV_REASON_NULL_ARGUMENT);
     require_names(out, 2, merged);
     REQUIRE_EQ(count, ROOM);
 }
@@ -159,8 +142,6 @@ LIB_CASE(instance_layers)
     count = ROOM;
     LIB_OK(culv_vk_merge_instance_layers(vkGetInstanceProcAddr, before, names, &count, names));
     REQUIRE_EQ(count, before);
-    LIB_INVALID(culv_vk_merge_instance_layers(NULL, 0, NULL, &count, names),
-                CULV_REASON_NULL_ARGUMENT);
 }
 
 static culv_vk_device_desc desc_of(PFN_vkGetInstanceProcAddr get, VkInstance instance,
@@ -243,8 +224,6 @@ LIB_VULKAN_CASE(device_extensions_refused)
     REFUSED(vkGetInstanceProcAddr, instance, NULL, 0, CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("culv_vk_device_desc.physical_device is NULL");
-    LIB_INVALID(culv_vk_merge_device_extensions(NULL, 0, NULL, &count, names),
-                CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 1;
     LIB_INVALID(culv_vk_merge_device_extensions(&d, 0, NULL, &count, names),
                 CULV_REASON_STRUCT_SIZE);
@@ -426,16 +405,3 @@ LIB_VULKAN_CASE(a_device_made_by_them)
     culv_vk_detach(&vk);
     vkDestroyDevice(d.device, NULL);
 }
-
-const test_case setup_cases[] = {
-    {.name = "setup.choosing", .run = choosing},
-    {.name = "setup.choosing_in_vain", .run = choosing_in_vain},
-    {.name = "setup.instance_names", .run = instance_names},
-    {.name = "setup.instance_layers", .run = instance_layers},
-    {.name = "setup.device_extensions", .run = device_extensions},
-    {.name = "setup.device_extensions_refused", .run = device_extensions_refused},
-    {.name = "setup.device_features", .run = device_features},
-    {.name = "setup.device_features_refused", .run = device_features_refused},
-    {.name = "setup.a_device_made_by_them", .run = a_device_made_by_them},
-    {.name = NULL},
-};

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One address: data and pointers both ways, in spaces of many sizes, and their lives. */
+#define TEST_GROUP "space."
 #include "space_stage.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* A chunk at either end, data both ways, and a list that goes from end to end and back, built by
  * one side and followed by the other. */
@@ -39,7 +37,7 @@ static void both_ends(space_stage *t, uint64_t size, uint32_t seed)
     REQUIRE(space == NULL);
 }
 
-SPACE_CASE(sizes)
+SPACE_CASE(sizes, .smoke = true)
 {
     static const uint64_t many[] = {2, 4, 6, 64, 256, 1024, 1026, 16 << 10, 64 << 10, 256 << 10};
     culv_vk_space_info info = culv_vk_space_info_init();
@@ -134,7 +132,7 @@ SPACE_CASE(own_allocation)
 }
 
 /* Turns leave nothing behind. */
-static void endurance(void)
+TEST(endurance, .time_limit = 600, .own = true)
 {
     const long turns = atol(test_option("turns", "200"));
     space_stage t;
@@ -167,19 +165,3 @@ static void endurance(void)
     culv_vk_space_destroy(&space);
     space_close(&t);
 }
-
-static const test_case cases[] = {
-    {.name = "space.sizes", .run = sizes, .smoke = true},
-    {.name = "space.two", .run = two},
-    {.name = "space.addresses", .run = addresses},
-    {.name = "space.in_and_out", .run = in_and_out},
-    {.name = "space.own_allocation", .run = own_allocation},
-    {.name = "space.endurance", .run = endurance, .time_limit = 600, .own = true},
-    {.name = NULL}};
-const test_case *const test_suite_tables[] = {cases,
-                                              space_buffer_cases,
-                                              space_device_cases,
-                                              space_order_cases,
-                                              space_refused_cases,
-                                              space_vector_cases,
-                                              NULL};

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One address: parts of a space as buffers. */
+#define TEST_GROUP "space_buffers."
 #include "space_stage.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static culv_vk_space_buffer *take(culv_vk_space *space, uint64_t offset, uint64_t size,
                                   VkBufferUsageFlags usage, bool own)
@@ -104,7 +102,3 @@ SPACE_CASE(own_handle)
     LIB_OK(culv_vk_space_decommit(space, 0, 64 * VMM_MIB, t->s.stream));
     culv_vk_space_destroy(&space);
 }
-
-const test_case space_buffer_cases[] = {{.name = "space_buffers.placed", .run = placed},
-                                        {.name = "space_buffers.own_handle", .run = own_handle},
-                                        {.name = NULL}};

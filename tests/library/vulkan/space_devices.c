@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* One address: two VkDevices, a second GPU of CUDA's that follows the same pointers, and two GPUs
  * with a space each. */
+#define TEST_GROUP "space.devices."
 #include "space_stage.h"
-
-#include <string.h>
 
 enum { NODES = 5000 };
 
@@ -31,7 +30,7 @@ static void require_both(space_stage *a, culv_vk_space *x, space_stage *b, culv_
 }
 
 /* Of one GPU; the second one's space goes first, and the first one's after it still works. */
-static void two_vulkan_devices(void)
+TEST(two_vulkan_devices, .own = true)
 {
     static space_stage a, b;
     space_open(&a);
@@ -68,7 +67,7 @@ static culv_device *open_second(const raw_cuda *cu)
 }
 
 /* The second GPU has the memory at the address that the first one and Vulkan have. */
-static void peer(void)
+TEST(peer, .own = true)
 {
     static space_stage t, second;
     raw_cuda_two_devices();
@@ -113,7 +112,7 @@ static void peer(void)
 }
 
 /* The twin has Vulkan for its first device alone. */
-static void two_gpus(void)
+TEST(two_gpus, .own = true)
 {
     static space_stage a, b;
     const raw_cuda *cu = lib_driver();
@@ -140,10 +139,3 @@ static void two_gpus(void)
     space_close(&b);
     space_close(&a);
 }
-
-const test_case space_device_cases[] = {
-    /* .own: Mesa 25 has a file for each instance, and the second one would be kept. */
-    {.name = "space.devices.two_vulkan_devices", .run = two_vulkan_devices, .own = true},
-    {.name = "space.devices.peer", .run = peer, .own = true},
-    {.name = "space.devices.two_gpus", .run = two_gpus, .own = true},
-    {.name = NULL}};

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* One address: what may be used when, with work that is still running. A held stream and a held
  * queue go on only after the call that is looked at, so a call that waited for them would hang. */
+#define TEST_GROUP "space_order."
 #include "space_stage.h"
 
 #include <culvert/dlpack.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -337,19 +336,19 @@ static void beside_call(space_stage *t, void (*held)(beside *), obstacle what)
     lib_settle(&t->s.w);
 }
 
-SPACE_CASE(beside_the_queues_callback)
+SPACE_CASE(beside_the_queues_callback, .time_limit = 60, .own = true)
 {
     beside_call(t, grow_vector, CALLBACK);
     beside_call(t, commit_and_wait, CALLBACK);
 }
 
-SPACE_CASE(beside_a_wait_for_a_stream)
+SPACE_CASE(beside_a_wait_for_a_stream, .time_limit = 60, .own = true)
 {
     beside_call(t, decommit, STREAM);
     beside_call(t, take_place, STREAM);
 }
 
-SPACE_CASE(beside_a_wait_for_vulkan)
+SPACE_CASE(beside_a_wait_for_vulkan, .time_limit = 60, .own = true)
 {
     beside_call(t, commit_and_wait, QUEUE);
 }
@@ -419,24 +418,3 @@ SPACE_CASE(last_tensor_without_vulkan)
         REQUIRE_EQ(lib_counts(&t->s.w).vmm_ranges, 0);
     }
 }
-
-const test_case space_order_cases[] = {
-    {.name = "space_order.commit_beside_cuda", .run = commit_beside_cuda},
-    {.name = "space_order.commit_behind_vulkan", .run = commit_behind_vulkan},
-    {.name = "space_order.vectors_behind_vulkan", .run = vectors_behind_vulkan},
-    {.name = "space_order.decommit_after_both", .run = decommit_after_both},
-    {.name = "space_order.destroyed_early", .run = destroyed_early},
-    {.name = "space_order.beside_the_queues_callback",
-     .run = beside_the_queues_callback,
-     .time_limit = 60,
-     .own = true},
-    {.name = "space_order.beside_a_wait_for_a_stream",
-     .run = beside_a_wait_for_a_stream,
-     .time_limit = 60,
-     .own = true},
-    {.name = "space_order.beside_a_wait_for_vulkan",
-     .run = beside_a_wait_for_vulkan,
-     .time_limit = 60,
-     .own = true},
-    {.name = "space_order.last_tensor_without_vulkan", .run = last_tensor_without_vulkan},
-    {.name = NULL}};

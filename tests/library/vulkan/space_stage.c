@@ -2,10 +2,6 @@
 /* See space_stage.h. */
 #include "space_stage.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct link_constants {
     uint64_t here, there;
     uint32_t count, seed;

@@ -17,7 +17,7 @@ typedef struct space_stage {
 /* Skips a GPU that cannot have one address; the twin can. */
 void space_open(space_stage *t);
 void space_close(space_stage *t);
-#define SPACE_CASE(name) TEST_ON(space_stage, t, space_open(t), space_close(t), name)
+#define SPACE_CASE(...) TEST_ON(space_stage, t, space_open(t), space_close(t), __VA_ARGS__)
 /* The shaders alone, for a device that was opened in another way. */
 void space_begin(space_stage *t);
 void space_end(space_stage *t);
@@ -58,8 +58,5 @@ typedef struct space_gate {
 void space_gate_begin(space_stage *t, space_gate *gate);
 void space_gate_open(space_stage *t, space_gate *gate);
 void space_gate_end(space_stage *t, space_gate *gate);
-
-extern const test_case space_buffer_cases[], space_device_cases[], space_order_cases[],
-    space_refused_cases[], space_vector_cases[];
 
 #endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One address: vectors that live in a space. */
+#define TEST_GROUP "space_vector."
 #include "space_stage.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static culv_vector_desc vector_desc(culv_vk_space *space, uint64_t size, uint64_t reserve)
 {
@@ -178,10 +176,3 @@ SPACE_CASE(orders)
         lib_settle(&t->s.w);
     }
 }
-
-const test_case space_vector_cases[] = {{.name = "space_vector.grows", .run = grows},
-                                        {.name = "space_vector.reserves", .run = reserves},
-                                        {.name = "space_vector.shrinks", .run = shrinks},
-                                        {.name = "space_vector.ahead", .run = ahead},
-                                        {.name = "space_vector.orders", .run = orders},
-                                        {.name = NULL}};

@@ -3,14 +3,6 @@
 #include "check_stage.h"
 #include "torture.h"
 
-#include <string.h>
-
-/* The validation layer asks for format properties itself. */
-static void begin(void)
-{
-    if (strstr(test_case_name(), ".vulkan_") != NULL) lib_with_option("--validation=off");
-}
-
 static void check_one(const VkImageCreateInfo *info, const culv_vk_check_desc *d)
 {
     culv_vk_sharing_info s;
@@ -48,8 +40,5 @@ static void run(void)
 
 /* Attributes that the driver says not to know are no failures: less is limited then. Nothing is
  * allocated. */
-static const torture_path path = {.begin = begin, .run = run, .least = {0, 2, 0}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("check", path), {.name = NULL}};
-TEST_SUITE(cases);
+static const torture_path path = {.unvalidated = true, .run = run, .least = {0, 2, 0}};
+TORTURE_CASES("check", path)

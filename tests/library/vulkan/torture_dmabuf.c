@@ -3,8 +3,6 @@
 #include "dmabuf_stage.h"
 #include "torture.h"
 
-#include <string.h>
-
 static const dmabuf_rows rows = {61, 33, 4, 64, 512};
 static dmabuf_file file;
 
@@ -63,13 +61,8 @@ static void run(void)
     DO(culv_vk_dma_buf_bridge_destroy(&plain));
     DO(culv_vk_dma_buf_bridge_destroy(&own));
     REQUIRE(in == NULL && made == NULL && plain == NULL && own == NULL);
-    DO(culv_vk_detach(&w->attachment));
-    lib_stream_destroy(w, stream);
-    DO(culv_device_close(&w->device));
+    torture_close(stream);
 }
 
 static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {8, 25, 10}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("dmabuf", path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("dmabuf", path)

@@ -2,8 +2,6 @@
 /* One address, with each call of the drivers and each allocation made to fail once in turn. */
 #include "torture.h"
 
-#include <string.h>
-
 #define CHUNK (UINT64_C(2) << 20)
 
 static uint64_t committed(culv_vk_space *space)
@@ -66,20 +64,9 @@ static void run(void)
     TRY_AGAIN(culv_vk_space_collect(space), true);
     DO(culv_vk_space_destroy(&space));
     lib_settle(w);
-    lib_stream_destroy(w, stream);
-    DO(culv_vk_detach(&w->attachment));
-    DO(culv_device_close(&w->device));
-    REQUIRE(w->attachment == NULL && w->device == NULL);
-}
-
-static void begin(void)
-{
-    if (strstr(test_case_name(), ".vulkan_") != NULL) lib_with_option("--validation=off");
+    torture_close(stream);
 }
 
 static const torture_path path = {
-    .begin = begin, .run = run, .one_address = true, .least = {16, 16, 16}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("space", path), {.name = NULL}};
-TEST_SUITE(cases);
+    .unvalidated = true, .run = run, .one_address = true, .least = {16, 16, 16}};
+TORTURE_CASES("space", path)

@@ -5,8 +5,6 @@
 
 #include <culvert/vulkan_adopt.h>
 
-#include <string.h>
-
 #define CHUNK (UINT64_C(2) << 20)
 #define NONE  POISON(culv_dl_managed_tensor_versioned)
 
@@ -65,20 +63,8 @@ static void run(void)
     DO(of_vector->deleter(of_vector));
     DO(of_buffer->deleter(of_buffer));
     lib_settle(w);
-    lib_stream_destroy(w, stream);
-    DO(culv_vk_detach(&w->attachment));
-    DO(culv_device_close(&w->device));
-    REQUIRE(w->attachment == NULL && w->device == NULL);
+    torture_close(stream);
 }
 
-/* The validation layer asks for what a buffer can be itself. */
-static void begin(void)
-{
-    if (strstr(test_case_name(), ".vulkan_") != NULL) lib_with_option("--validation=off");
-}
-
-static const torture_path path = {.begin = begin, .run = run, .least = {8, 6, 6}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("tensors", path), {.name = NULL}};
-TEST_SUITE(cases);
+static const torture_path path = {.unvalidated = true, .run = run, .least = {8, 6, 6}};
+TORTURE_CASES("tensors", path)

@@ -4,8 +4,6 @@
 #include "torture.h"
 #include "vk_kernels_stage.h"
 
-#include <stdlib.h>
-
 static vk_kernels_stage files; /* its share alone */
 static unsigned char *bytes;
 static size_t size;
@@ -83,7 +81,7 @@ static void run(void)
 }
 
 static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {16, 4, 6}};
-TORTURE_FUNCTIONS(path)
+TORTURE_CASES("vk_kernels", path)
 
 /* Graphs -------------------------------------------------------------------------------------- */
 
@@ -170,8 +168,4 @@ static void run_graph(void)
 
 static const torture_path graph_path = {
     .begin = begin, .run = run_graph, .end = end, .least = {10, 0, 8}};
-TORTURE_FUNCTIONS(graph_path)
-
-static const test_case cases[] = {
-    TORTURE_ROWS("vk_kernels", path), TORTURE_ROWS("vk_graphs", graph_path), {.name = NULL}};
-TEST_SUITE(cases);
+TORTURE_CASES("vk_graphs", graph_path)

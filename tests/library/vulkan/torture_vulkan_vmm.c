@@ -3,8 +3,6 @@
  * buffers, which no failed update may change. */
 #include "torture.h"
 
-#include <string.h>
-
 #define CHUNK (UINT64_C(2) << 20)
 
 static const VkExternalMemoryBufferCreateInfo external_buffer = {
@@ -122,20 +120,8 @@ static void run(void)
     REQUIRE(view == NULL);
     culv_vector_destroy(&vector);
     lib_settle(w);
-    lib_stream_destroy(w, stream);
-    DO(culv_vk_detach(&w->attachment));
-    DO(culv_device_close(&w->device));
-    REQUIRE(w->attachment == NULL && w->device == NULL);
+    torture_close(stream);
 }
 
-/* The validation layer asks for what an image can be itself. */
-static void begin(void)
-{
-    if (strstr(test_case_name(), ".vulkan_") != NULL) lib_with_option("--validation=off");
-}
-
-static const torture_path path = {.begin = begin, .run = run, .least = {8, 16, 6}};
-TORTURE_FUNCTIONS(path)
-
-static const test_case cases[] = {TORTURE_ROWS("vulkan_vmm", path), {.name = NULL}};
-TEST_SUITE(cases);
+static const torture_path path = {.unvalidated = true, .run = run, .least = {8, 16, 6}};
+TORTURE_CASES("vulkan_vmm", path)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert/vulkan_graph.h: what CUDA does with a graph, and what its commands do in Vulkan's queue,
  * are the same words. */
+#define TEST_GROUP "vk_graphs."
 #include "vk_graphs_stage.h"
-
-#include <stdio.h>
-#include <string.h>
 
 /* A solver on two streams: kernels, memsets and copies, of whole fields and of rows. */
 static void solve(vk_graph_scene *g)
@@ -46,7 +44,7 @@ static void solve(vk_graph_scene *g)
     lib_stream_destroy(&g->s.w, other);
 }
 
-static void captured(void)
+TEST(captured, .smoke = true)
 {
     vk_graph_scene *g = vk_graph_open(false);
     solve(g);
@@ -54,7 +52,7 @@ static void captured(void)
     vk_graph_close(g);
 }
 
-static void one_address(void)
+TEST(one_address)
 {
     vk_graph_scene *g = vk_graph_open(true);
     solve(g);
@@ -77,7 +75,7 @@ static void add_memset(vk_graph_scene *g, CUgraphNode after, CUdeviceptr to, uns
 }
 
 /* Memsets of elements of 1, 2 and 4 bytes, in rows with and without gaps; copies of slices. */
-static void memsets_and_copies(void)
+TEST(memsets_and_copies)
 {
     vk_graph_scene *g = vk_graph_open(false);
     const raw_cuda *cu = g->s.w.cu;
@@ -123,7 +121,7 @@ static void memsets_and_copies(void)
 }
 
 /* Barriers are where the graph has edges: as many as its longest chain has. */
-static void barriers(void)
+TEST(barriers)
 {
     vk_graph_scene *g = vk_graph_open(false);
     const raw_cuda *cu = g->s.w.cu;
@@ -172,7 +170,7 @@ static void barriers(void)
 
 /* A long chain whose nodes were added in another order, between which words must not be read too
  * early: each step reads what the one before wrote. */
-static void chain(void)
+TEST(chain)
 {
     enum { LINKS = 60 };
     vk_graph_scene *g = vk_graph_open(false);
@@ -199,7 +197,7 @@ static void chain(void)
 }
 
 /* The arguments of the graph's nodes change, and so do those that are recorded in their place. */
-static void arguments(void)
+TEST(arguments)
 {
     vk_graph_scene *g = vk_graph_open(false);
     const raw_cuda *cu = g->s.w.cu;
@@ -254,7 +252,7 @@ static void arguments(void)
 }
 
 /* Kernels of a module that Culvert did not load are found by their names. */
-static void own_module(void)
+TEST(own_module)
 {
     vk_graph_scene *g = vk_graph_open(false);
     const raw_cuda *cu = g->s.w.cu;
@@ -289,7 +287,7 @@ static void own_module(void)
 }
 
 /* An image: CUDA's handle in the graph, and Vulkan's in its place. */
-static void images(void)
+TEST(images)
 {
     enum { WIDTH = 90, HEIGHT = 50 };
     vk_graph_scene *g = vk_graph_open(false);
@@ -346,7 +344,7 @@ static void images(void)
 }
 
 /* Recorded once into a secondary command buffer, after which the graph is gone, and run twice. */
-static void again(void)
+TEST(again)
 {
     vk_graph_scene *g = vk_graph_open(false);
     raw_vk *vk = &g->s.w.vk;
@@ -386,18 +384,3 @@ static void again(void)
         REQUIRE_EQ(g->words[0][i], lib_word(i, 3) + 34);
     vk_graph_close(g);
 }
-
-static const test_case cases[] = {
-    {.name = "vk_graphs.captured", .run = captured, .smoke = true},
-    {.name = "vk_graphs.one_address", .run = one_address},
-    {.name = "vk_graphs.memsets_and_copies", .run = memsets_and_copies},
-    {.name = "vk_graphs.barriers", .run = barriers},
-    {.name = "vk_graphs.chain", .run = chain},
-    {.name = "vk_graphs.arguments", .run = arguments},
-    {.name = "vk_graphs.own_module", .run = own_module},
-    {.name = "vk_graphs.images", .run = images},
-    {.name = "vk_graphs.again", .run = again},
-    {.name = NULL},
-};
-extern const test_case vk_graphs_refused_cases[];
-const test_case *const test_suite_tables[] = {cases, vk_graphs_refused_cases, NULL};

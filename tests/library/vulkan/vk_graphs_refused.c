@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is refused of a graph, with the node's index and kind, before anything is recorded. */
+#define TEST_GROUP "vk_graphs.refused."
 #include "vk_graphs_stage.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static void no_function(void *nothing)
 {
@@ -32,7 +30,7 @@ static void refused(vk_graph_scene *g, culv_result class, culv_reason reason, co
     REQUIRE_WORDS(g->words[0], GRAPH_WORDS, 3);
 }
 
-static void kinds(void)
+TEST(kinds)
 {
     vk_graph_scene *g = vk_graph_open(false);
     const raw_cuda *cu = g->s.w.cu;
@@ -63,7 +61,7 @@ static void kinds(void)
     vk_graph_close(g);
 }
 
-static void copies(void)
+TEST(copies)
 {
     vk_graph_scene *g = vk_graph_open(false);
     const raw_cuda *cu = g->s.w.cu;
@@ -135,7 +133,7 @@ static void copies(void)
     vk_graph_close(g);
 }
 
-static void kernels(void)
+TEST(kernels)
 {
     vk_graph_scene *g = vk_graph_open(false);
     const raw_cuda *cu = g->s.w.cu;
@@ -201,7 +199,7 @@ static void kernels(void)
 }
 
 /* Launches with more than a grid and a block: by the kernel, and by the launch. */
-static void attributes(void)
+TEST(attributes)
 {
     static const struct {
         CUlaunchAttributeID id;
@@ -275,7 +273,7 @@ static void begin_at(vk_graph_scene *g, CUdeviceptr address)
 
 /* What lies directly before and behind the memory of the list, which CUDA knows too: it is the rest
  * of the same buffer. */
-static void neighbours(void)
+TEST(neighbours)
 {
     static const struct {
         bool end; /* from there; else from the start */
@@ -377,17 +375,13 @@ static void neighbours(void)
     vk_graph_close(g);
 }
 
-static void descriptors(void)
+TEST(descriptors)
 {
     vk_graph_scene *g = vk_graph_open(false);
     culv_vk_device *vk = g->s.w.attachment, *plain = NULL, *other = NULL;
     culv_vk_kernels *const none = NULL;
     begin(g);
     VkCommandBuffer commands = raw_vk_begin(&g->s.w.vk, 0);
-    LIB_INVALID(culv_vk_record_graph(NULL, g->graph, &g->desc, commands, 0),
-                CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_record_graph(vk, NULL, &g->desc, commands, 0), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_record_graph(vk, g->graph, NULL, commands, 0), CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_vk_record_graph(vk, g->graph, &g->desc, VK_NULL_HANDLE, 0),
                 CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_vk_record_graph(vk, g->graph, &g->desc, commands, 63), CULV_REASON_QUEUE);
@@ -437,13 +431,3 @@ static void descriptors(void)
     REQUIRE(space.pointer == 0 && space.size == 0 && space.buffer == VK_NULL_HANDLE);
     vk_graph_close(g);
 }
-
-const test_case vk_graphs_refused_cases[] = {
-    {.name = "vk_graphs.refused.kinds", .run = kinds},
-    {.name = "vk_graphs.refused.copies", .run = copies},
-    {.name = "vk_graphs.refused.kernels", .run = kernels},
-    {.name = "vk_graphs.refused.attributes", .run = attributes},
-    {.name = "vk_graphs.refused.neighbours", .run = neighbours},
-    {.name = "vk_graphs.refused.descriptors", .run = descriptors},
-    {.name = NULL},
-};

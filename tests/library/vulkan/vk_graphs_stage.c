@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "vk_graphs_stage.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void make_space(vk_graph_scene *g)
 {
     const raw_vk *vk = &g->s.w.vk;

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert/vulkan_kernel.h: one solver, on a stream and in command buffers; what kernels are given;
  * barriers. */
+#define TEST_GROUP "vk_kernels."
 #include "vk_kernels_stage.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { WORDS = 40000, BLOCK = 128, STEPS = 5, WIDTH = 150, HEIGHT = 70 };
@@ -76,7 +74,7 @@ static void solve(const solver *v)
     }
 }
 
-VK_KERNELS_CASE(two_ways)
+VK_KERNELS_CASE(two_ways, .smoke = true)
 {
     culv_shared_buffer *field = vk_kernels_buffer(s, sizeof words);
     for (int as_block = 0; as_block < 2; as_block++) {
@@ -161,7 +159,7 @@ static void write_bytes(const char *path, const void *bytes, size_t size)
 
 /* A build that goes on meanwhile: before Vulkan's half is made, the file is another one, or gone,
  * or its relative path means another place. */
-VK_KERNELS_CASE(file_changed)
+VK_KERNELS_CASE(file_changed, .own = true)
 {
     enum { REPLACED, OVERWRITTEN, REMOVED, ELSEWHERE, CHANGES };
     static const char text[] = "This is no kernel.\n";
@@ -208,7 +206,7 @@ static void prepare_second(void *user)
 }
 
 /* What a VkDevice needs of a kernel is made once, also when two threads record its first launch. */
-static void made_by_two(void)
+TEST(made_by_two)
 {
     vk_kernels_stage s;
     lib_race r;
@@ -488,7 +486,7 @@ VK_KERNELS_CASE(threads)
 }
 
 /* The barriers of every use, held against those between Vulkan and CUDA. */
-static void barriers(void)
+TEST(barriers)
 {
     for (int use = CULV_VK_USE_ANY; use <= CULV_VK_USE_ACCELERATION_STRUCTURE_BUILD_INPUT; use++)
         for (int to_kernel = 0; to_kernel < 2; to_kernel++) {
@@ -546,22 +544,5 @@ static void barriers(void)
     LIB_OK(culv_vk_kernel_get_barrier(&old));
     REQUIRE_EQ(between.srcStageMask, old.src_stage);
     REQUIRE_EQ(between.dstAccessMask, old.barrier.dstAccessMask);
-    LIB_INVALID(culv_vk_kernel_get_barrier2(NULL), CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_vk_kernel_get_barrier(NULL), CULV_REASON_NULL_ARGUMENT);
 }
-
-static const test_case cases[] = {
-    {.name = "vk_kernels.two_ways", .run = two_ways, .smoke = true},
-    {.name = "vk_kernels.from_memory", .run = from_memory},
-    {.name = "vk_kernels.file_changed", .run = file_changed, .own = true},
-    {.name = "vk_kernels.made_by_two", .run = made_by_two},
-    {.name = "vk_kernels.unloaded_first", .run = unloaded_first},
-    {.name = "vk_kernels.images", .run = images},
-    {.name = "vk_kernels.addresses", .run = addresses},
-    {.name = "vk_kernels.vectors", .run = vectors},
-    {.name = "vk_kernels.threads", .run = threads},
-    {.name = "vk_kernels.barriers", .run = barriers},
-    {.name = NULL},
-};
-extern const test_case vk_kernels_refused_cases[];
-const test_case *const test_suite_tables[] = {cases, vk_kernels_refused_cases, NULL};

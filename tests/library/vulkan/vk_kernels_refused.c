@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What is refused of kernels in command buffers, before the GPU sees it. */
+#define TEST_GROUP "vk_kernels."
 #include "vk_kernels_stage.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Which device can, and which VkDevice. */
-static void checks(void)
+TEST(checks)
 {
     lib_world w;
     lib_with_kernels = false;
@@ -66,7 +63,6 @@ static void checks(void)
             REQUIRE(strncmp(names[k], "VK_NVX_", 7) != 0);
     }
     memset(&lib_lying, 0, sizeof lib_lying);
-    LIB_INVALID(culv_vk_check_kernels(NULL), CULV_REASON_NULL_ARGUMENT);
     lib_close(&w);
 }
 
@@ -98,12 +94,6 @@ VK_KERNELS_CASE(attachments)
     culv_shared_buffer_destroy(&buffer);
     culv_vk_detach(&plain);
 
-    LIB_REFUSES(culv_vk_kernels, none, culv_vk_kernels_create(NULL, s->kernels, &none),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_vk_kernels, none, culv_vk_kernels_create(s->w.attachment, NULL, &none),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_kernels_create(s->w.attachment, s->kernels, NULL),
-                CULV_REASON_NULL_ARGUMENT);
     culv_vk_kernels_destroy(NULL);
 }
 
@@ -203,8 +193,6 @@ VK_KERNELS_CASE(launches)
     }
     LIB_INVALID(culv_vk_kernel_call_record(s->queue, &call, NULL, 0), CULV_REASON_NULL_ARGUMENT);
     LIB_INVALID(culv_vk_kernel_call_record(s->queue, NULL, commands, 0), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_kernel_call_record(NULL, &call, commands, 0), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_kernel_call_launch(NULL, s->stream), CULV_REASON_NULL_ARGUMENT);
 
     /* A kernel of other kernels. */
     culv_kernels *others = NULL;
@@ -315,12 +303,6 @@ VK_KERNELS_CASE(data)
                 CULV_ERROR_INVALID, CULV_REASON_MODULE);
     LIB_REFUSES(culv_kernels, none, culv_kernels_load_data(s->w.device, text, 0, NULL, &none),
                 CULV_ERROR_INVALID, CULV_REASON_SIZE);
-    LIB_REFUSES(culv_kernels, none, culv_kernels_load_data(s->w.device, NULL, 5, NULL, &none),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_kernels, none, culv_kernels_load_data(NULL, text, 5, NULL, &none),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_kernels_load_data(s->w.device, text, 5, NULL, NULL),
-                CULV_REASON_NULL_ARGUMENT);
 
     /* PTX needs no final 0, and the driver gets one. */
     if (!soft) {
@@ -339,7 +321,7 @@ VK_KERNELS_CASE(data)
 }
 
 /* A kernel that faults in a command buffer loses the VkDevice; everything can be destroyed. */
-static void fault(void)
+TEST(fault, .faults = true)
 {
     vk_kernels_stage s;
     vk_kernels_open(&s);
@@ -384,13 +366,3 @@ static void fault(void)
     culv_device_close(&s.w.device);
     raw_vk_close_lost(vk);
 }
-
-const test_case vk_kernels_refused_cases[] = {
-    {.name = "vk_kernels.checks", .run = checks},
-    {.name = "vk_kernels.attachments", .run = attachments},
-    {.name = "vk_kernels.launches", .run = launches},
-    {.name = "vk_kernels.clusters", .run = clusters},
-    {.name = "vk_kernels.data", .run = data},
-    {.name = "vk_kernels.fault", .run = fault, .faults = true},
-    {.name = NULL},
-};

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "vk_kernels_stage.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static void load(vk_kernels_stage *s)

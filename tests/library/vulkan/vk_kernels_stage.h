@@ -19,8 +19,8 @@ void vk_kernels_open_race(vk_kernels_stage *s, lib_race *r);
 /* With what a culv_vk_space needs. */
 void vk_kernels_open_for_one_address(vk_kernels_stage *s);
 void vk_kernels_close(vk_kernels_stage *s);
-#define VK_KERNELS_CASE(name)                                                                      \
-    TEST_ON(vk_kernels_stage, s, vk_kernels_open(s), vk_kernels_close(s), name)
+#define VK_KERNELS_CASE(...)                                                                       \
+    TEST_ON(vk_kernels_stage, s, vk_kernels_open(s), vk_kernels_close(s), __VA_ARGS__)
 culv_kernel *vk_kernels_get(const vk_kernels_stage *s, const char *name);
 /* The kernel whose clusters are fixed; skips where it has none. */
 culv_kernel *vk_kernels_clusters(const vk_kernels_stage *s);

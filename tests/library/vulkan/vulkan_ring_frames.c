@@ -4,11 +4,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-extern const test_case ring_make_cases[], ring_refusal_cases[], ring_stop_cases[],
-    ring_lost_cases[], ring_pace_cases[];
 
 /* Both ways, then with the settings changed by `change`. */
 static void both_ways(ring_options o, uint64_t frames, void (*run)(ring_stage *, uint64_t))
@@ -28,21 +23,21 @@ static void both_ways(ring_options o, uint64_t frames, void (*run)(ring_stage *,
     ring_world_close(&s);
 }
 
-static void one_slot(void)
+TEST(one_slot)
 {
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 1);
     o.image = true;
     both_ways(o, 40, ring_run);
 }
 
-static void deep(void)
+TEST(deep)
 {
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 8);
     o.image = true;
     both_ways(o, 100, ring_run);
 }
 
-static void handed_in(void)
+TEST(handed_in)
 {
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
     o.image = o.handed_in = true;
@@ -50,14 +45,14 @@ static void handed_in(void)
 }
 
 /* The caller's own VkBuffers and VkImages, with CUDA's halves that he mapped. */
-static void own(void)
+TEST(own)
 {
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
     o.image = o.handed_in = o.own = true;
     both_ways(o, 40, ring_run);
 }
 
-static void by_hand(void)
+TEST(by_hand)
 {
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 4);
     o.image = true;
@@ -67,7 +62,7 @@ static void by_hand(void)
     both_ways(o, 60, ring_run);
 }
 
-static void bursts(void)
+TEST(bursts)
 {
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 8);
     o.settings.burst = 4;
@@ -77,7 +72,7 @@ static void bursts(void)
     both_ways(o, 96, ring_run);
 }
 
-static void threads(void)
+TEST(threads)
 {
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 4);
     o.image = true;
@@ -88,7 +83,7 @@ static void threads(void)
 }
 
 /* Every frame arrives, whole: --frames=N, the first half one way and the second the other. */
-static void many(void)
+TEST(many, .time_limit = 2400, .smoke = true)
 {
     uint64_t frames = strtoull(test_option("frames", "10000"), NULL, 10);
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 8);
@@ -102,7 +97,7 @@ static void many(void)
 
 /* The producer flushes two, then one; the consumer's burst has all three, and waits for the
  * last. */
-static void several_in_one(void)
+TEST(several_in_one)
 {
     ring_stage s;
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 8);
@@ -138,7 +133,7 @@ static void several_in_one(void)
 
 /* A fence in the middle of a burst is the submission's that has its frame; so is what came before
  * it. */
-static void fences(void)
+TEST(fences)
 {
     ring_stage s;
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 8);
@@ -183,28 +178,6 @@ static void fences(void)
     ring_world_close(&s);
 }
 
-/* A producer in Vulkan that ends its bursts early. */
-static void flushed(void)
-{
-    ring_stage s;
-    ring_options o = ring_options_init(CULV_RING_PRODUCER, 4);
-    o.settings.burst = 4;
-    ring_world_open(&s);
-    ring_open(&s, &o);
-    CUcontext before = lib_enter(&s.w);
-    for (int i = 0; i < 20; i++) {
-        LIB_OK(ring_vulkan_turn(&s, 0));
-        LIB_OK(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE));
-        ring_flushed(&s.vulkan, ring_stats(&s).ready_signaled);
-        REQUIRE_EQ(ring_stats(&s).ready_signaled, (uint64_t)i + 1);
-        LIB_OK(ring_cuda_turn(&s, 0));
-    }
-    lib_leave(&s.w, before);
-    ring_close(&s);
-    REQUIRE_EQ(s.cuda.verified, 20);
-    ring_world_close(&s);
-}
-
 /* Newest wins ---------------------------------------------------------------------------------- */
 
 typedef struct newest_race {
@@ -224,7 +197,7 @@ static void *newest_cuda(void *argument)
 }
 
 /* A renderer that is slower, then one that is faster than the solver. */
-static void newest(void)
+TEST(newest)
 {
     ring_stage s;
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 4);
@@ -257,7 +230,7 @@ static void newest(void)
 }
 
 /* The same with Vulkan as the solver. */
-static void newest_of_vulkan(void)
+TEST(newest_of_vulkan)
 {
     ring_stage s;
     ring_options o = ring_options_init(CULV_RING_PRODUCER, 4);
@@ -301,61 +274,30 @@ static void *race_and_change(void *argument)
 }
 
 /* Nothing is lost, whatever is changed. */
-static void changed(void)
+RINGS_CASE(changed)
 {
-    ring_stage s;
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 8);
-    ring_world_open(&s);
     for (int side = CULV_RING_PRODUCER; side <= CULV_RING_CONSUMER; side++) {
         o.side = (culv_ring_side)side;
-        ring_open(&s, &o);
-        newest_race r = {.s = &s};
+        ring_open(s, &o);
+        newest_race r = {.s = s};
         pthread_t thread;
         REQUIRE(pthread_create(&thread, NULL, race_and_change, &r) == 0);
-        ring_race(&s, 600);
+        ring_race(s, 600);
         atomic_store(&r.stop, true);
         REQUIRE(pthread_join(thread, NULL) == 0);
-        ring_close(&s);
-        const ring_half *consumer = side == CULV_RING_CONSUMER ? &s.vulkan : &s.cuda;
+        ring_close(s);
+        const ring_half *consumer = side == CULV_RING_CONSUMER ? &s->vulkan : &s->cuda;
         REQUIRE_EQ(consumer->verified, 600);
     }
-    ring_world_close(&s);
 }
 
-TEST_AS(one_slot_across, lib_run_across(one_slot))
-TEST_AS(deep_across, lib_run_across(deep))
-TEST_AS(handed_in_across, lib_run_across(handed_in))
-TEST_AS(by_hand_across, lib_run_across(by_hand))
-TEST_AS(bursts_across, lib_run_across(bursts))
-TEST_AS(threads_across, lib_run_across(threads))
-TEST_AS(newest_across, lib_run_across(newest))
-TEST_AS(newest_of_vulkan_across, lib_run_across(newest_of_vulkan))
-
-static const test_case cases[] = {
-    {.name = "one_slot", .run = one_slot},
-    {.name = "deep", .run = deep},
-    {.name = "handed_in", .run = handed_in},
-    {.name = "own", .run = own},
-    {.name = "by_hand", .run = by_hand},
-    {.name = "bursts", .run = bursts},
-    {.name = "threads", .run = threads},
-    {.name = "many", .run = many, .time_limit = 2400, .smoke = true},
-    {.name = "several_in_one", .run = several_in_one},
-    {.name = "fences", .run = fences},
-    {.name = "flushed", .run = flushed},
-    {.name = "newest", .run = newest},
-    {.name = "newest_of_vulkan", .run = newest_of_vulkan},
-    {.name = "changed", .run = changed},
-    {.name = "across.one_slot", .run = one_slot_across, .own = true},
-    {.name = "across.deep", .run = deep_across, .own = true},
-    {.name = "across.handed_in", .run = handed_in_across, .own = true},
-    {.name = "across.by_hand", .run = by_hand_across, .own = true},
-    {.name = "across.bursts", .run = bursts_across, .own = true},
-    {.name = "across.threads", .run = threads_across, .own = true},
-    {.name = "across.newest", .run = newest_across, .own = true},
-    {.name = "across.newest_of_vulkan", .run = newest_of_vulkan_across, .own = true},
-    {.name = NULL},
-};
-const test_case *const test_suite_tables[] = {
-    cases, ring_make_cases, ring_refusal_cases, ring_stop_cases, ring_lost_cases, ring_pace_cases,
-    NULL};
+TEST_AS(one_slot_across, lib_run_across(one_slot), .title = "across.one_slot", .own = true)
+TEST_AS(deep_across, lib_run_across(deep), .title = "across.deep", .own = true)
+TEST_AS(handed_in_across, lib_run_across(handed_in), .title = "across.handed_in", .own = true)
+TEST_AS(by_hand_across, lib_run_across(by_hand), .title = "across.by_hand", .own = true)
+TEST_AS(bursts_across, lib_run_across(bursts), .title = "across.bursts", .own = true)
+TEST_AS(threads_across, lib_run_across(threads), .title = "across.threads", .own = true)
+TEST_AS(newest_across, lib_run_across(newest), .title = "across.newest", .own = true)
+TEST_AS(newest_of_vulkan_across, lib_run_across(newest_of_vulkan),
+        .title = "across.newest_of_vulkan", .own = true)

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Rings between CUDA and Vulkan whose VkDevice is lost while CUDA's stream waits for it and a
  * thread sleeps in the ring: whoever is told, nobody waits, and all of it can be destroyed. */
+#define TEST_GROUP "lost."
 #include "vulkan_ring_stage.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
-
-extern const test_case ring_lost_cases[];
 
 /* Who learns of it, and by what. */
 typedef enum lost_way {
@@ -157,23 +154,16 @@ static void nobody_waits(lost_way way)
     close_lost(&s, &layer);
 }
 
-#define WAYS(ROW)                                                                                  \
-    ROW(ring_submit, BY_RING_SUBMIT)                                                               \
-    ROW(telling, BY_TELLING)                                                                       \
-    ROW(failure, BY_FAILURE)                                                                       \
-    ROW(drain, BY_DRAIN)                                                                           \
-    ROW(acquire, BY_ACQUIRE)                                                                       \
-    ROW(destroy, BY_DESTROY)
-#define RUN(name, way)                                                                             \
-    static void by_##name(void)                                                                    \
-    {                                                                                              \
-        nobody_waits(way);                                                                         \
-    }
-WAYS(RUN)
+TEST_AS(by_ring_submit, nobody_waits(BY_RING_SUBMIT), .title = "lost.by_ring_submit", .own = true)
+TEST_AS(by_telling, nobody_waits(BY_TELLING), .title = "lost.by_telling", .own = true)
+TEST_AS(by_failure, nobody_waits(BY_FAILURE), .title = "lost.by_failure", .own = true)
+TEST_AS(by_drain, nobody_waits(BY_DRAIN), .title = "lost.by_drain", .own = true)
+TEST_AS(by_acquire, nobody_waits(BY_ACQUIRE), .title = "lost.by_acquire", .own = true)
+TEST_AS(by_destroy, nobody_waits(BY_DESTROY), .title = "lost.by_destroy", .own = true)
 
 /* What is destroyed while CUDA waits for a lost device, though nobody told of it, and a wait that
  * comes after. */
-static void destroys_return(void)
+TEST(destroys_return, .own = true)
 {
     ring_stage s;
     lib_layer layer;
@@ -193,12 +183,11 @@ static void destroys_return(void)
     culv_shared_semaphore_destroy_after(&later, s.stream);
     lib_leave(&s.w, before);
     close_lost(&s, &layer);
-    LIB_ERROR(culv_vk_device_lost(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
 }
 
 /* The device lives, and what was released was never submitted: the end of the ring makes the signal
  * that CUDA waits for. */
-static void never_submitted(void)
+TEST(never_submitted)
 {
     ring_stage s;
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 2);
@@ -221,7 +210,7 @@ static void never_submitted(void)
 
 /* A vkQueueSubmit2 of the caller's fails behind culv_vk_ring_release(): the same frame is submitted
  * once more, and all frames arrive. */
-static void submission_failed(void)
+TEST(submission_failed)
 {
     ring_stage s;
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
@@ -254,23 +243,11 @@ static void submission_failed(void)
     }
     ring_settle(&s);
     REQUIRE_EQ(s.vulkan.verified, 12);
-    LIB_ERROR(culv_vk_ring_submit_failed(NULL, NULL, VK_ERROR_UNKNOWN), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
     ring_close(&s);
     ring_world_close(&s);
 }
 
-TEST_AS(by_telling_across, lib_run_across(by_telling))
-TEST_AS(by_destroy_across, lib_run_across(by_destroy))
-TEST_AS(never_submitted_across, lib_run_across(never_submitted))
-
-const test_case ring_lost_cases[] = {
-#define CASE(name_, way) {.name = "lost.by_" #name_, .run = by_##name_, .own = true},
-    WAYS(CASE){.name = "lost.destroys_return", .run = destroys_return, .own = true},
-    {.name = "lost.never_submitted", .run = never_submitted},
-    {.name = "lost.submission_failed", .run = submission_failed},
-    {.name = "across.by_telling", .run = by_telling_across, .own = true},
-    {.name = "across.by_destroy", .run = by_destroy_across, .own = true},
-    {.name = "across.never_submitted", .run = never_submitted_across, .own = true},
-    {.name = NULL},
-};
+TEST_AS(by_telling_across, lib_run_across(by_telling), .title = "across.by_telling", .own = true)
+TEST_AS(by_destroy_across, lib_run_across(by_destroy), .title = "across.by_destroy", .own = true)
+TEST_AS(never_submitted_across, lib_run_across(never_submitted), .title = "across.never_submitted",
+        .own = true)

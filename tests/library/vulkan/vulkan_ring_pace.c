@@ -4,11 +4,6 @@
  * and says nothing; of one that is exported it does not learn what it reached (docs/ring.md). */
 #include "vulkan_ring_stage.h"
 
-#include <stdio.h>
-#include <string.h>
-
-extern const test_case ring_pace_cases[];
-
 enum { FRAMES = 200, AHEAD = 2, BYTES = 4099 };
 
 /* What a frame in flight has. */
@@ -79,7 +74,7 @@ static void frame(ring_stage *s, const flight *f, VkSemaphore pace, uint64_t num
     VK_OK(vkQueueSubmit2(s->queue, 1, &info, VK_NULL_HANDLE));
 }
 
-static void paced(void)
+TEST(paced)
 {
     ring_stage s;
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
@@ -135,8 +130,3 @@ static void paced(void)
     REQUIRE_EQ(s.w.vk.validation_messages, 0);
     ring_world_close(&s);
 }
-
-const test_case ring_pace_cases[] = {
-    {.name = "paced", .run = paced},
-    {.name = NULL},
-};

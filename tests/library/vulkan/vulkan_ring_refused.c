@@ -2,11 +2,6 @@
 /* Rings between CUDA and Vulkan: what is refused, and why. */
 #include "vulkan_ring_stage.h"
 
-#include <stdio.h>
-#include <string.h>
-
-extern const test_case ring_refusal_cases[];
-
 /* A descriptor and all that it points to. */
 typedef struct described {
     VkBufferCreateInfo buffer;
@@ -57,7 +52,7 @@ WRONG(image_use, d->resources[1].use = CULV_VK_USE_VERTEX_BUFFER)
 WRONG(buffer_use, d->resources[0].use = CULV_VK_USE_COLOR_ATTACHMENT)
 WRONG(host_stage, d->resources[0].stage = VK_PIPELINE_STAGE_2_HOST_BIT)
 
-static void descriptors(void)
+TEST(descriptors)
 {
     const struct {
         const char *name;
@@ -107,91 +102,82 @@ static void descriptors(void)
     }
     described d;
     describe(&s, &d);
-    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(NULL, queue, &d.ring, &ring),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s.w.attachment, queue, NULL, &ring),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_REFUSES(culv_vk_ring, ring,
                 culv_vk_ring_create(s.w.attachment, VK_NULL_HANDLE, &d.ring, &ring),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_ring_create(s.w.attachment, queue, &d.ring, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
     ring_world_close(&s);
 }
 
 /* Objects handed in. */
-static void strangers(void)
+RINGS_CASE(strangers)
 {
-    ring_stage s;
     described d;
     culv_vk_ring *ring = NULL;
     culv_vk_device *other = NULL;
-    ring_world_open(&s);
-    VkQueue queue = s.w.vk.queues[0].queue;
-    culv_vk_device_desc vd = lib_vk_desc(&s.w);
-    LIB_OK(culv_vk_attach(s.w.device, &vd, &other));
-    describe(&s, &d);
+    VkQueue queue = s->w.vk.queues[0].queue;
+    culv_vk_device_desc vd = lib_vk_desc(&s->w);
+    LIB_OK(culv_vk_attach(s->w.device, &vd, &other));
+    describe(s, &d);
     d.options.handed_in = true;
     d.ring =
-        ring_desc(&s, &d.options, d.resources, &d.buffer, &d.image, &d.buffer_desc, &d.image_desc);
-    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s.w.attachment, queue, &d.ring, &ring),
+        ring_desc(s, &d.options, d.resources, &d.buffer, &d.image, &d.buffer_desc, &d.image_desc);
+    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     for (int i = 0; i < 3; i++) {
-        LIB_OK(culv_vk_buffer_create(s.w.attachment, &d.buffer_desc, &s.buffers[i]));
-        LIB_OK(culv_vk_image_create(i < 2 ? s.w.attachment : other, &d.image_desc, &s.images[i]));
+        LIB_OK(culv_vk_buffer_create(s->w.attachment, &d.buffer_desc, &s->buffers[i]));
+        LIB_OK(culv_vk_image_create(i < 2 ? s->w.attachment : other, &d.image_desc, &s->images[i]));
     }
-    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s.w.attachment, queue, &d.ring, &ring),
+    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring),
                 CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
     LIB_SAYS("resources[1]");
     /* One buffer for two slots. */
-    culv_shared_buffer *third = s.buffers[2];
-    s.buffers[2] = s.buffers[0];
-    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s.w.attachment, queue, &d.ring, &ring),
+    culv_shared_buffer *third = s->buffers[2];
+    s->buffers[2] = s->buffers[0];
+    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("resources[0] has for slot 2 what resources[0] has for slot 0");
-    s.buffers[2] = third;
+    s->buffers[2] = third;
     /* The same as VkBuffers and VkImages; destroys of what wraps them are refused. */
     d.options.own = true;
     for (int i = 0; i < 3; i++) {
-        s.own_buffers[i] = (culv_vk_own_buffer){culv_vk_buffer_handle(s.buffers[i]),
-                                                culv_shared_buffer_cuda(s.buffers[i]), 0, 0};
-        s.own_images[i] = (culv_vk_own_image){culv_vk_image_handle(s.images[i]),
-                                              culv_shared_image_cuda(s.images[i]), 0, 0};
+        s->own_buffers[i] = (culv_vk_own_buffer){culv_vk_buffer_handle(s->buffers[i]),
+                                                 culv_shared_buffer_cuda(s->buffers[i]), 0, 0};
+        s->own_images[i] = (culv_vk_own_image){culv_vk_image_handle(s->images[i]),
+                                               culv_shared_image_cuda(s->images[i]), 0, 0};
     }
     d.ring =
-        ring_desc(&s, &d.options, d.resources, &d.buffer, &d.image, &d.buffer_desc, &d.image_desc);
-    const culv_vk_own_buffer last = s.own_buffers[2];
-    s.own_buffers[2].cuda = NULL;
-    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s.w.attachment, queue, &d.ring, &ring),
+        ring_desc(s, &d.options, d.resources, &d.buffer, &d.image, &d.buffer_desc, &d.image_desc);
+    const culv_vk_own_buffer last = s->own_buffers[2];
+    s->own_buffers[2].cuda = NULL;
+    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("resources[0].own_buffers[2].cuda is NULL");
-    s.own_buffers[2] = s.own_buffers[0];
-    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s.w.attachment, queue, &d.ring, &ring),
+    s->own_buffers[2] = s->own_buffers[0];
+    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("resources[0] has for slot 2 what resources[0] has for slot 0");
-    s.own_buffers[2] = last;
-    const VkImage third_image = s.own_images[2].image;
-    s.own_images[2].image = VK_NULL_HANDLE;
-    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s.w.attachment, queue, &d.ring, &ring),
+    s->own_buffers[2] = last;
+    const VkImage third_image = s->own_images[2].image;
+    s->own_images[2].image = VK_NULL_HANDLE;
+    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("resources[1].own_images[2].image is NULL");
-    s.own_images[2].image = third_image;
-    LIB_OK(culv_vk_ring_create(s.w.attachment, queue, &d.ring, &ring));
+    s->own_images[2].image = third_image;
+    LIB_OK(culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring));
     culv_shared_buffer *wrapped = culv_vk_ring_buffer(ring, 1, 0);
-    REQUIRE(culv_vk_buffer_handle(wrapped) == culv_vk_buffer_handle(s.buffers[1]));
-    REQUIRE_EQ(culv_vk_ring_pointer(ring, 1, 0), culv_shared_buffer_pointer(s.buffers[1]));
+    REQUIRE(culv_vk_buffer_handle(wrapped) == culv_vk_buffer_handle(s->buffers[1]));
+    REQUIRE_EQ(culv_vk_ring_pointer(ring, 1, 0), culv_shared_buffer_pointer(s->buffers[1]));
     culv_shared_buffer_destroy(&wrapped);
     REQUIRE(wrapped != NULL);
     culv_vk_ring_destroy(&ring);
     for (int i = 0; i < 3; i++) {
-        culv_shared_buffer_destroy(&s.buffers[i]);
-        culv_shared_image_destroy(&s.images[i]);
+        culv_shared_buffer_destroy(&s->buffers[i]);
+        culv_shared_image_destroy(&s->images[i]);
     }
     culv_vk_detach(&other);
-    ring_world_close(&s);
 }
 
-static void calls(void)
+TEST(calls)
 {
     ring_stage s;
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 4);
@@ -199,8 +185,6 @@ static void calls(void)
     ring_world_open(&s);
     ring_open(&s, &o);
     culv_vk_ring_frame frame, stale;
-    LIB_ERROR(culv_vk_ring_acquire(NULL, 0, &frame), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_ring_acquire(s.ring, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     CUcontext before = lib_enter(&s.w);
     for (int i = 0; i < 4; i++)
         LIB_OK(ring_cuda_turn(&s, 0));
@@ -208,18 +192,10 @@ static void calls(void)
     LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
     LIB_ERROR(culv_vk_ring_acquire(s.ring, 0, &stale), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
     VkCommandBuffer commands = ring_vulkan_commands(&s, &frame);
-    LIB_ERROR(culv_vk_ring_release(NULL, &frame), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_ring_release(s.ring, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_ring_submit(NULL, s.queue, commands, VK_NULL_HANDLE, &frame),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_ring_submit(s.ring, VK_NULL_HANDLE, commands, VK_NULL_HANDLE, &frame),
               CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, VK_NULL_HANDLE, VK_NULL_HANDLE, &frame),
               CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, NULL),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_ring_flush(NULL, s.queue, VK_NULL_HANDLE), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_ring_flush(s.ring, VK_NULL_HANDLE, VK_NULL_HANDLE), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE), CULV_ERROR_INVALID,
@@ -267,7 +243,7 @@ static void calls(void)
 }
 
 /* What the ring owns goes with it: giving up a part is refused, and nothing happens. */
-static void parts(void)
+TEST(parts)
 {
     ring_stage s;
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
@@ -347,19 +323,15 @@ static void copy_offsets(ring_stage *s)
     }
 }
 
-static void copies(void)
+RINGS_CASE(copies)
 {
-    ring_stage s;
     described d;
     culv_vk_ring *ring = NULL;
-    ring_world_open(&s);
-    VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
-    VkBuffer to = s.host.buffer;
-    describe(&s, &d);
-    LIB_OK(culv_vk_ring_create(s.w.attachment, s.w.vk.queues[0].queue, &d.ring, &ring));
+    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
+    VkBuffer to = s->host.buffer;
+    describe(s, &d);
+    LIB_OK(culv_vk_ring_create(s->w.attachment, s->w.vk.queues[0].queue, &d.ring, &ring));
     const culv_vk_ring *r = ring;
-    LIB_ERROR(culv_vk_ring_record_copy(NULL, commands, 0, 0, to, 0, RING_BYTES), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_ring_record_copy(r, VK_NULL_HANDLE, 0, 0, to, 0, RING_BYTES),
               CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_ring_record_copy(r, commands, 0, 0, VK_NULL_HANDLE, 0, RING_BYTES),
@@ -374,17 +346,16 @@ static void copies(void)
         LIB_SAYS("4096");
     }
     culv_vk_ring_destroy(&ring);
-    copy_offsets(&s);
+    copy_offsets(s);
     d.buffer.usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     d.image.usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_STORAGE_BIT;
     d.resources[0].use = d.resources[1].use = CULV_VK_USE_ANY;
-    LIB_OK(culv_vk_ring_create(s.w.attachment, s.w.vk.queues[0].queue, &d.ring, &ring));
+    LIB_OK(culv_vk_ring_create(s->w.attachment, s->w.vk.queues[0].queue, &d.ring, &ring));
     for (uint32_t i = 0; i < 2; i++)
         LIB_ERROR(culv_vk_ring_record_copy(ring, commands, 0, i, to, 0, RING_BYTES),
                   CULV_ERROR_INVALID, CULV_REASON_USAGE);
-    raw_vk_submit(&s.w.vk, commands, NULL);
+    raw_vk_submit(&s->w.vk, commands, NULL);
     culv_vk_ring_destroy(&ring);
-    ring_world_close(&s);
 }
 
 /* What Vulkan was told, where it would mostly go well without. */
@@ -433,79 +404,74 @@ static PFN_vkVoidFunction VKAPI_CALL see_loader(VkInstance instance, const char 
 
 /* The signal comes after all of the work, whatever the caller recorded; the wait comes before the
  * stage that the caller told, and what was copied is shown to the host. */
-static void told(void)
+RINGS_CASE(told)
 {
     const VkPipelineStageFlags2 all = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
-    ring_stage s;
-    ring_world_open(&s);
-    culv_vk_detach(&s.w.attachment);
-    culv_vk_device_desc vd = lib_vk_desc(&s.w);
+    culv_vk_detach(&s->w.attachment);
+    culv_vk_device_desc vd = lib_vk_desc(&s->w);
     vd.get_instance_proc_addr = see_loader;
-    LIB_OK(culv_vk_attach(s.w.device, &vd, &s.w.attachment));
+    LIB_OK(culv_vk_attach(s->w.device, &vd, &s->w.attachment));
     for (int side = CULV_RING_PRODUCER; side <= CULV_RING_CONSUMER; side++) {
         ring_options o = ring_options_init((culv_ring_side)side, 4);
         o.settings.burst = 2;
         o.image = true;
-        ring_open(&s, &o);
-        CUcontext before = lib_enter(&s.w);
-        const culv_vk_ring *ring = s.ring;
+        ring_open(s, &o);
+        CUcontext before = lib_enter(&s->w);
+        const culv_vk_ring *ring = s->ring;
         const unsigned submits = seen.submits;
         for (int i = 0; i < 8; i++) { /* bursts of both, the last ones ended by a flush */
             const bool flushes = i == 7;
             if (side == CULV_RING_CONSUMER)
                 for (int k = 0; k < 2; k++)
-                    LIB_OK(ring_cuda_turn(&s, RING_LIMIT));
+                    LIB_OK(ring_cuda_turn(s, RING_LIMIT));
             for (int k = 0; k < (flushes ? 1 : 2); k++)
-                LIB_OK(ring_vulkan_turn(&s, RING_LIMIT));
-            if (flushes) LIB_OK(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE));
+                LIB_OK(ring_vulkan_turn(s, RING_LIMIT));
+            if (flushes) LIB_OK(culv_vk_ring_flush(s->ring, s->queue, VK_NULL_HANDLE));
             REQUIRE_EQ(seen.submits - submits, i + 1);
             REQUIRE(seen.signal.semaphore == culv_vk_ring_semaphore(ring, (culv_ring_side)side));
             REQUIRE_EQ(seen.signal.value, i + 1);
             REQUIRE_EQ(seen.signal.stageMask, all);
             if (side == CULV_RING_CONSUMER || i >= 2) REQUIRE_EQ(seen.wait.stageMask, all);
-            if (flushes) ring_flushed(&s.vulkan, (uint64_t)i + 1);
+            if (flushes) ring_flushed(&s->vulkan, (uint64_t)i + 1);
             for (int k = 0; side == CULV_RING_PRODUCER && k < (flushes ? 1 : 2); k++)
-                LIB_OK(ring_cuda_turn(&s, RING_LIMIT));
+                LIB_OK(ring_cuda_turn(s, RING_LIMIT));
         }
         culv_vk_ring_frame frame;
         for (uint32_t i = 0; i < 2; i++) {
-            VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
+            VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
             memset(&seen.barrier, 0, sizeof seen.barrier);
-            LIB_OK(culv_vk_ring_record_copy(ring, commands, 0, i, s.host.buffer, 0, RING_BYTES));
+            LIB_OK(culv_vk_ring_record_copy(ring, commands, 0, i, s->host.buffer, 0, RING_BYTES));
             REQUIRE_EQ(seen.from, VK_PIPELINE_STAGE_TRANSFER_BIT);
             REQUIRE_EQ(seen.to, VK_PIPELINE_STAGE_HOST_BIT);
             REQUIRE_EQ(seen.barrier.srcAccessMask, VK_ACCESS_TRANSFER_WRITE_BIT);
             REQUIRE_EQ(seen.barrier.dstAccessMask, VK_ACCESS_HOST_READ_BIT);
             VK_OK(vkEndCommandBuffer(commands)); /* not submitted: the slots are in use */
         }
-        if (culv_vk_ring_acquire(s.ring, 0, &frame) == CULV_OK) {
+        if (culv_vk_ring_acquire(s->ring, 0, &frame) == CULV_OK) {
             REQUIRE_EQ(frame.signal.stageMask, all);
             REQUIRE_EQ(frame.wait.stageMask, all);
-            LIB_OK(culv_ring_cancel(s.core, (culv_ring_side)side, &frame.frame));
+            LIB_OK(culv_ring_cancel(s->core, (culv_ring_side)side, &frame.frame));
         }
-        lib_leave(&s.w, before);
-        ring_close(&s);
+        lib_leave(&s->w, before);
+        ring_close(s);
     }
-    ring_world_close(&s);
 }
 
 /* A device that lacks what a ring, or a call of it, is made of. */
-static void missing(void)
+RINGS_CASE(missing)
 {
     static const char *const timeline[] = {"vkWaitSemaphores", "vkSignalSemaphore",
                                            "vkGetSemaphoreCounterValue"};
-    ring_stage s;
     described d;
-    ring_world_open(&s);
-    VkQueue queue = s.w.vk.queues[0].queue;
-    culv_vk_device_desc vd = lib_vk_desc(&s.w);
+    VkQueue queue = s->w.vk.queues[0].queue;
+    culv_vk_device_desc vd = lib_vk_desc(&s->w);
     vd.get_instance_proc_addr = lib_lying_loader;
     for (int i = 0; i < 4; i++) {
         culv_vk_device *vk = NULL;
         culv_vk_ring *ring = NULL;
         lib_lying = (lib_lies){.missing = i < 3 ? timeline[i] : "vkQueueSubmit2"};
-        if (culv_vk_attach(s.w.device, &vd, &vk) != CULV_OK) continue; /* it needs that itself */
-        describe(&s, &d);
+        if (culv_vk_attach(s->w.device, &vd, &vk) != CULV_OK) continue; /* it needs that itself */
+        describe(s, &d);
         d.ring.num_resources = 1;
         if (i < 3) {
             LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(vk, queue, &d.ring, &ring),
@@ -513,26 +479,14 @@ static void missing(void)
         } else {
             culv_vk_ring_frame frame = {.frame = {.slot = 0}};
             LIB_OK(culv_vk_ring_create(vk, queue, &d.ring, &ring));
-            VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
+            VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
             LIB_ERROR(culv_vk_ring_submit(ring, queue, commands, VK_NULL_HANDLE, &frame),
                       CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
             LIB_ERROR(culv_vk_ring_flush(ring, queue, VK_NULL_HANDLE), CULV_ERROR_UNSUPPORTED,
                       CULV_REASON_EXTENSION_MISSING);
-            raw_vk_submit(&s.w.vk, commands, NULL);
+            raw_vk_submit(&s->w.vk, commands, NULL);
             culv_vk_ring_destroy(&ring);
         }
         culv_vk_detach(&vk);
     }
-    ring_world_close(&s);
 }
-
-const test_case ring_refusal_cases[] = {
-    {.name = "descriptors", .run = descriptors},
-    {.name = "strangers", .run = strangers},
-    {.name = "calls", .run = calls},
-    {.name = "parts", .run = parts},
-    {.name = "copies", .run = copies},
-    {.name = "told", .run = told},
-    {.name = "missing", .run = missing},
-    {.name = NULL},
-};

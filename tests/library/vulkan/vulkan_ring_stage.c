@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <pthread.h>
-#include <string.h>
 
 uint32_t ring_seed(uint64_t number)
 {

@@ -72,6 +72,7 @@ typedef struct ring_stage {
 /* Device, kernels, a stream. */
 void ring_world_open(ring_stage *s);
 void ring_world_close(ring_stage *s);
+#define RINGS_CASE(...) TEST_ON(ring_stage, s, ring_world_open(s), ring_world_close(s), __VA_ARGS__)
 /* A ring in it; any number, one after another. */
 void ring_open(ring_stage *s, const ring_options *o);
 /* Verifies what is not verified yet, and destroys it. */

@@ -4,12 +4,7 @@
 #include "vulkan_ring_stage.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-extern const test_case ring_stop_cases[];
 
 enum { MS = 1000000 };
 
@@ -28,7 +23,7 @@ static void close_ring(ring_stage *s)
     ring_world_close(s);
 }
 
-static void drained(void)
+TEST(drained)
 {
     ring_stage s;
     open_ring(&s, CULV_RING_CONSUMER, 4, 2);
@@ -55,7 +50,7 @@ static void drained(void)
 
 /* Vulkan released a frame and never submitted it: CUDA, which waits for its slot, is let go, and
  * all goes on. */
-static void forced_in_place_of_vulkan(void)
+TEST(forced_in_place_of_vulkan)
 {
     ring_stage s;
     open_ring(&s, CULV_RING_CONSUMER, 2, 1);
@@ -87,7 +82,7 @@ static void forced_in_place_of_vulkan(void)
 
 /* CUDA handed frames over and its stream never signals: Vulkan's queue is let go. Its side had kept
  * half a burst, which is nobody's any more. */
-static void forced_in_place_of_cuda(void)
+TEST(forced_in_place_of_cuda)
 {
     ring_stage s;
     open_ring(&s, CULV_RING_CONSUMER, 4, 2);
@@ -110,7 +105,7 @@ static void forced_in_place_of_cuda(void)
 }
 
 /* Nobody is there: each side says which one it waits for. */
-static void late_sides(void)
+TEST(late_sides)
 {
     ring_stage s;
     open_ring(&s, CULV_RING_CONSUMER, 2, 1);
@@ -155,7 +150,7 @@ static unsigned lines_in(FILE *file)
 
 /* The library waits for a timeline in slices of a quarter of a second. The end of one is no error;
  * that of the last, once. */
-static void long_waits(void)
+TEST(long_waits)
 {
     for (int in_time = 0; in_time < 2; in_time++) {
         ring_stage s;
@@ -207,7 +202,7 @@ static lib_layer the_layer(const ring_stage *s)
 }
 
 /* At the end of a burst: nothing was submitted, nothing is lost, the next try has it all. */
-static void failing_submit(void)
+TEST(failing_submit, .own = true)
 {
     ring_stage s;
     lib_with_option("--validation=off"); /* the layer above takes what fails for submitted */
@@ -249,7 +244,7 @@ static void failing_submit(void)
 }
 
 /* Then the ring is stopped for both sides, and can be destroyed. */
-static void lost_device(void)
+TEST(lost_device)
 {
     ring_stage s;
     open_ring(&s, CULV_RING_CONSUMER, 2, 1);
@@ -275,7 +270,7 @@ static void lost_device(void)
 }
 
 /* Counters that somebody else signaled. */
-static void changed_counter(void)
+TEST(changed_counter)
 {
     ring_stage s;
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 2);
@@ -293,27 +288,11 @@ static void changed_counter(void)
     ring_world_close(&s);
 }
 
-TEST_AS(drained_across, lib_run_across(drained))
-TEST_AS(forced_in_place_of_vulkan_across, lib_run_across(forced_in_place_of_vulkan))
-TEST_AS(forced_in_place_of_cuda_across, lib_run_across(forced_in_place_of_cuda))
-TEST_AS(late_sides_across, lib_run_across(late_sides))
-TEST_AS(failing_submit_across, lib_run_across(failing_submit))
-
-const test_case ring_stop_cases[] = {
-    {.name = "drained", .run = drained},
-    {.name = "forced_in_place_of_vulkan", .run = forced_in_place_of_vulkan},
-    {.name = "forced_in_place_of_cuda", .run = forced_in_place_of_cuda},
-    {.name = "late_sides", .run = late_sides},
-    {.name = "long_waits", .run = long_waits},
-    {.name = "failing_submit", .run = failing_submit, .own = true},
-    {.name = "lost_device", .run = lost_device},
-    {.name = "changed_counter", .run = changed_counter},
-    {.name = "across.drained", .run = drained_across, .own = true},
-    {.name = "across.forced_in_place_of_vulkan",
-     .run = forced_in_place_of_vulkan_across,
-     .own = true},
-    {.name = "across.forced_in_place_of_cuda", .run = forced_in_place_of_cuda_across, .own = true},
-    {.name = "across.late_sides", .run = late_sides_across, .own = true},
-    {.name = "across.failing_submit", .run = failing_submit_across, .own = true},
-    {.name = NULL},
-};
+TEST_AS(drained_across, lib_run_across(drained), .title = "across.drained", .own = true)
+TEST_AS(forced_in_place_of_vulkan_across, lib_run_across(forced_in_place_of_vulkan),
+        .title = "across.forced_in_place_of_vulkan", .own = true)
+TEST_AS(forced_in_place_of_cuda_across, lib_run_across(forced_in_place_of_cuda),
+        .title = "across.forced_in_place_of_cuda", .own = true)
+TEST_AS(late_sides_across, lib_run_across(late_sides), .title = "across.late_sides", .own = true)
+TEST_AS(failing_submit_across, lib_run_across(failing_submit), .title = "across.failing_submit",
+        .own = true)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The allocator for PyTorch, as PyTorch calls it, and its memory in Vulkan. */
+#define TEST_GROUP "torch."
 #include "vulkan_vmm_stage.h"
 
 #include <culvert/torch.h>
@@ -7,10 +8,9 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <unistd.h>
 
-static void allocates(void)
+TEST(allocates, .own = true, .smoke = true)
 {
     vmm_stage s;
     vmm_stage_open(&s);
@@ -44,7 +44,7 @@ static void allocates(void)
     _exit(0); /* the allocator keeps its device open */
 }
 
-static void refuses(void)
+TEST(refuses, .own = true)
 {
     (void)lib_driver();
     lib_forget_error();
@@ -85,7 +85,7 @@ static void *open_later(void *user)
 
 /* The stream still uses the memory when it is given back: its work must end first. Without the
  * wait it faults. */
-static void waits_for_the_stream(void)
+TEST(waits_for_the_stream, .own = true)
 {
     vmm_stage s;
     vmm_stage_open(&s);
@@ -127,7 +127,7 @@ static void require_freed(const vmm_stage *s, uint64_t expected)
 
 /* A block that is given back in a capture belongs to the graph: the capture is whole, and what was
  * captured of the block works each time that the graph runs. */
-static void captured(void)
+TEST(captured, .own = true)
 {
     enum { WORDS = 1021 };
     static const CUstreamCaptureMode modes[] = {CU_STREAM_CAPTURE_MODE_GLOBAL,
@@ -174,7 +174,7 @@ static void captured(void)
 
 /* The legacy stream waits for a blocking stream that is being captured, and may not be waited for.
  * A capture that is broken becomes no graph. */
-static void beside_a_capture(void)
+TEST(beside_a_capture, .own = true)
 {
     vmm_stage s;
     vmm_stage_open(&s);
@@ -218,7 +218,7 @@ static void *churn(void *user)
 }
 
 /* Four threads, the first calls of all at once: nothing is left. */
-static void threads(void)
+TEST(threads, .own = true)
 {
     const raw_cuda *cu = lib_driver();
     pthread_t thread[4];
@@ -238,14 +238,3 @@ static void threads(void)
     }
     _exit(0);
 }
-
-static const test_case cases[] = {
-    {.name = "torch.allocates", .run = allocates, .own = true, .smoke = true},
-    {.name = "torch.refuses", .run = refuses, .own = true},
-    {.name = "torch.waits_for_the_stream", .run = waits_for_the_stream, .own = true},
-    {.name = "torch.captured", .run = captured, .own = true},
-    {.name = "torch.beside_a_capture", .run = beside_a_capture, .own = true},
-    {.name = "torch.threads", .run = threads, .own = true},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

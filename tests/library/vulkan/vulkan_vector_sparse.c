@@ -3,12 +3,6 @@
  * device that plays it, of whose binding table the memory is read, call by call made to fail. */
 #include "vulkan_vmm_stage.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-extern const test_case vk_vector_sparse_cases[];
-
 #define CHUNK  (2 * VMM_MIB)
 #define SPARSE (32 * VMM_MIB)
 
@@ -43,7 +37,7 @@ static culv_vk_vector_view_buffer the_part(const culv_vector_view *view)
 
 /* A device without sparse buffers, or where imports do not go in: Mesa's from 25 on ------------ */
 
-static void not_there(void)
+TEST(not_there, .title = "vk_vector.sparse_not_there")
 {
     vmm_stage s;
     vmm_stage_open_sparse(&s, NULL);
@@ -83,7 +77,7 @@ static void update(culv_vector_view *view, const char *what)
     MEASURED("library.sparse_update", "%s: %.0f us", what, test_now_us() - start);
 }
 
-static void on_hardware(void)
+TEST(on_hardware, .title = "vk_vector.sparse_on_hardware")
 {
     vmm_stage s;
     vmm_stage_open_sparse(&s, NULL);
@@ -276,7 +270,7 @@ static void open_played(vmm_stage *s)
     if (!s->w.cu->software) SKIP("played on software Vulkan only");
 }
 
-#define VMM_PLAYED_CASE(name) TEST_ON(vmm_stage, s, open_played(s), vmm_stage_close(s), name)
+#define VMM_PLAYED_CASE(...) TEST_ON(vmm_stage, s, open_played(s), vmm_stage_close(s), __VA_ARGS__)
 
 /* What is bound is the vector, page by page, and nothing else. */
 static void require_bound(vmm_stage *s, const culv_vector_view *view, const culv_vector *vector,
@@ -307,7 +301,7 @@ static void require_bound(vmm_stage *s, const culv_vector_view *view, const culv
     free(words);
 }
 
-VMM_PLAYED_CASE(binds)
+VMM_PLAYED_CASE(binds, .title = "vk_vector.sparse_binds")
 {
     const culv_vector_desc d = vector_desc(2 * CHUNK);
     const culv_vk_vector_view_desc vd = view_desc(s->w.vk.queues[0].queue);
@@ -348,7 +342,7 @@ VMM_PLAYED_CASE(binds)
     culv_vector_destroy(&vector);
 }
 
-VMM_PLAYED_CASE(refused)
+VMM_PLAYED_CASE(refused, .title = "vk_vector.sparse_refused")
 {
     const culv_vector_desc d = vector_desc(3 * CHUNK);
     const culv_vk_vector_view_desc right = view_desc(s->w.vk.queues[0].queue);
@@ -428,7 +422,7 @@ static void require_unchanged(vmm_stage *s, culv_vector *vector, culv_vector_vie
     require_bound(s, view, vector, 11);
 }
 
-VMM_PLAYED_CASE(all_or_nothing)
+VMM_PLAYED_CASE(all_or_nothing, .title = "vk_vector.sparse_all_or_nothing")
 {
     static const VkResult failures[] = {VK_ERROR_OUT_OF_DEVICE_MEMORY, VK_ERROR_DEVICE_LOST,
                                         VK_ERROR_UNKNOWN};
@@ -464,7 +458,7 @@ VMM_PLAYED_CASE(all_or_nothing)
     }
 }
 
-VMM_PLAYED_CASE(wait_fails)
+VMM_PLAYED_CASE(wait_fails, .title = "vk_vector.sparse_wait_fails")
 {
     culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
@@ -479,13 +473,3 @@ VMM_PLAYED_CASE(wait_fails)
     culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
 }
-
-const test_case vk_vector_sparse_cases[] = {
-    {.name = "vk_vector.sparse_not_there", .run = not_there},
-    {.name = "vk_vector.sparse_on_hardware", .run = on_hardware},
-    {.name = "vk_vector.sparse_binds", .run = binds},
-    {.name = "vk_vector.sparse_refused", .run = refused},
-    {.name = "vk_vector.sparse_all_or_nothing", .run = all_or_nothing},
-    {.name = "vk_vector.sparse_wait_fails", .run = wait_fails},
-    {.name = NULL},
-};

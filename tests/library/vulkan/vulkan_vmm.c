@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* VMM allocations under Vulkan's buffers, by data. */
+#define TEST_GROUP "vk_vmm."
 #include "vulkan_vmm_stage.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-extern const test_case vk_vmm_cases[], vk_vmm_refused_cases[], vk_vmm_image_cases[];
-const test_case *const test_suite_tables[] = {vk_vmm_cases, vk_vmm_refused_cases,
-                                              vk_vmm_image_cases, NULL};
-
 /* A whole buffer, by every road. What Vulkan has it keeps when CUDA's half is gone. */
-VMM_CASE(whole)
+VMM_CASE(whole, .smoke = true)
 {
     const uint64_t size = 4 * VMM_MIB;
     culv_vmm_allocation *allocation = vmm_stage_allocate(s, size);
@@ -354,7 +347,7 @@ VMM_CASE(each_type)
     culv_vmm_allocation_destroy(&allocation);
 }
 
-static void compressible(void)
+TEST(compressible)
 {
     vmm_stage s;
     vmm_stage_play(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED);
@@ -383,7 +376,7 @@ static bool allocate_on_host(vmm_stage *s, culv_vmm_allocation **out)
     return culv_vmm_allocation_create(s->w.device, &d, out) == CULV_OK;
 }
 
-static void host_memory(void)
+TEST(host_memory)
 {
     vmm_stage s;
     culv_vmm_allocation *allocation = NULL;
@@ -395,17 +388,3 @@ static void host_memory(void)
     culv_vmm_allocation_destroy(&allocation);
     vmm_stage_close(&s);
 }
-
-const test_case vk_vmm_cases[] = {
-    {.name = "vk_vmm.whole", .run = whole, .smoke = true},
-    {.name = "vk_vmm.two_at_offsets", .run = two_at_offsets},
-    {.name = "vk_vmm.of_odd_sizes", .run = of_odd_sizes},
-    {.name = "vk_vmm.at_odd_offsets", .run = at_odd_offsets},
-    {.name = "vk_vmm.memory_of_odd_sizes", .run = memory_of_odd_sizes},
-    {.name = "vk_vmm.handle_sizes", .run = handle_sizes},
-    {.name = "vk_vmm.memory_alone", .run = memory_alone},
-    {.name = "vk_vmm.each_type", .run = each_type},
-    {.name = "vk_vmm.compressible", .run = compressible},
-    {.name = "vk_vmm.host_memory", .run = host_memory},
-    {.name = NULL},
-};

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* VMM allocations under Vulkan's images: every road of the texels, both ways, by size, levels,
  * usage, offset and how the memory was made. */
+#define TEST_GROUP "vk_vmm."
 #include "image_stage.h"
 #include "vulkan_vmm_stage.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-extern const test_case vk_vmm_image_cases[];
 
 typedef struct image_row {
     uint32_t width, height, levels;
@@ -320,35 +315,45 @@ static void try_rows(image_row row)
     stage_close(&s);
 }
 
-TEST_AS(even, try_rows((image_row){.width = 256, .height = 128, .levels = 1}))
-TEST_AS(even_levels, try_rows((image_row){.width = 256, .height = 128, .levels = 5}))
-TEST_AS(odd, try_rows((image_row){.width = 253, .height = 127, .levels = 1}))
+TEST_AS(even, try_rows((image_row){.width = 256, .height = 128, .levels = 1}),
+        .title = "vk_vmm.image_256x128")
+TEST_AS(even_levels, try_rows((image_row){.width = 256, .height = 128, .levels = 5}),
+        .title = "vk_vmm.image_256x128_levels")
+TEST_AS(odd, try_rows((image_row){.width = 253, .height = 127, .levels = 1}),
+        .title = "vk_vmm.image_253x127", .smoke = true)
 
 /* Of sizes that are multiples of nothing; the last one has 819,200 bytes of texels. */
-static void small(void)
+TEST(small, .title = "vk_vmm.image_small")
 {
     try_rows((image_row){.width = 1, .height = 1, .levels = 1});
     try_rows((image_row){.width = 13, .height = 7, .levels = 3});
     try_rows((image_row){.width = 200, .height = 1024, .levels = 1});
 }
 
-TEST_AS(odd_levels, try_rows((image_row){.width = 253, .height = 127, .levels = 5}))
-TEST_AS(large, try_rows((image_row){.width = 1024, .height = 512, .levels = 1}))
+TEST_AS(odd_levels, try_rows((image_row){.width = 253, .height = 127, .levels = 5}),
+        .title = "vk_vmm.image_253x127_levels")
+TEST_AS(large, try_rows((image_row){.width = 1024, .height = 512, .levels = 1}),
+        .title = "vk_vmm.image_1024x512")
 TEST_AS(compressible,
-        try_rows((image_row){.width = 253, .height = 127, .levels = 5, .compressible = true}))
+        try_rows((image_row){.width = 253, .height = 127, .levels = 5, .compressible = true}),
+        .title = "vk_vmm.image_compressible")
 
 /* Beside others: in compressible memory alone. */
 TEST_AS(at_an_offset,
         try_rows((image_row){
-            .width = 253, .height = 127, .levels = 5, .compressible = true, .at_offset = true}))
+            .width = 253, .height = 127, .levels = 5, .compressible = true, .at_offset = true}),
+        .title = "vk_vmm.image_at_an_offset")
 TEST_AS(bound_here,
-        try_rows((image_row){.width = 253, .height = 127, .levels = 5, .bound_here = true}))
-TEST_AS(bound_here_at_an_offset, try_rows((image_row){.width = 253,
-                                                      .height = 127,
-                                                      .levels = 5,
-                                                      .compressible = true,
-                                                      .at_offset = true,
-                                                      .bound_here = true}))
+        try_rows((image_row){.width = 253, .height = 127, .levels = 5, .bound_here = true}),
+        .title = "vk_vmm.image_bound_here")
+TEST_AS(bound_here_at_an_offset,
+        try_rows((image_row){.width = 253,
+                             .height = 127,
+                             .levels = 5,
+                             .compressible = true,
+                             .at_offset = true,
+                             .bound_here = true}),
+        .title = "vk_vmm.image_bound_here_at_an_offset")
 
 /* Refusals ------------------------------------------------------------------------------------- */
 
@@ -362,7 +367,7 @@ static void refuses(stage *s, VkImage image, const VkImageCreateInfo *info,
     LIB_SAYS(says);
 }
 
-static void refused(void)
+TEST(refused, .title = "vk_vmm.image_refused")
 {
     static stage s;
     stage_open(&s);
@@ -412,7 +417,7 @@ static void refused(void)
 }
 
 /* CUDA's import of compressible memory crashes there (measured on two H200s). */
-static void refused_behind_switches(void)
+TEST(refused_behind_switches, .title = "vk_vmm.image_behind_switches")
 {
     static stage s;
     vmm_stage_play(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED);
@@ -442,7 +447,7 @@ static void refused_behind_switches(void)
 
 /* What Vulkan is told: at offset 0 the memory is for the one image or buffer, elsewhere it is
  * not. */
-static void dedication(void)
+TEST(dedication)
 {
     static stage s;
     vmm_stage_play(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED);
@@ -487,20 +492,3 @@ static void dedication(void)
     culv_vk_detach(&seeing);
     stage_close(&s);
 }
-
-const test_case vk_vmm_image_cases[] = {
-    {.name = "vk_vmm.image_256x128", .run = even},
-    {.name = "vk_vmm.image_256x128_levels", .run = even_levels},
-    {.name = "vk_vmm.image_253x127", .run = odd, .smoke = true},
-    {.name = "vk_vmm.image_small", .run = small},
-    {.name = "vk_vmm.image_253x127_levels", .run = odd_levels},
-    {.name = "vk_vmm.image_1024x512", .run = large},
-    {.name = "vk_vmm.image_compressible", .run = compressible},
-    {.name = "vk_vmm.image_at_an_offset", .run = at_an_offset},
-    {.name = "vk_vmm.image_bound_here", .run = bound_here},
-    {.name = "vk_vmm.image_bound_here_at_an_offset", .run = bound_here_at_an_offset},
-    {.name = "vk_vmm.dedication", .run = dedication},
-    {.name = "vk_vmm.image_refused", .run = refused},
-    {.name = "vk_vmm.image_behind_switches", .run = refused_behind_switches},
-    {.name = NULL},
-};

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* VMM allocations that Vulkan is not given: wrong calls, memory that is not for it, another
  * GPU's. */
+#define TEST_GROUP "vk_vmm."
 #include "fallback_scene.h"
 #include "vulkan_vmm_stage.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-extern const test_case vk_vmm_refused_cases[];
 
 VMM_CASE(wrong_calls)
 {
@@ -20,13 +16,6 @@ VMM_CASE(wrong_calls)
     VkDeviceMemory out;
     const vmm_stage_objects before = vmm_stage_count();
     const culv_result invalid = CULV_ERROR_INVALID;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(NULL, allocation, NULL, &out), invalid,
-                CULV_REASON_NULL_ARGUMENT);
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, NULL, NULL, &out), invalid,
-                CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_memory_from_vmm(vk, allocation, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
-    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(NULL, buffer, allocation, 0, &out), invalid,
-                CULV_REASON_NULL_ARGUMENT);
     VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, VK_NULL_HANDLE, allocation, 0, &out), invalid,
                 CULV_REASON_NULL_ARGUMENT);
     VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, NULL, 0, &out), invalid,
@@ -195,7 +184,7 @@ VMM_CASE(tile_pool)
 
 /* A VkDevice that is another GPU: refused whether the culv_device is the allocation's or the
  * VkDevice's. */
-static void another_gpu(void)
+TEST(another_gpu)
 {
     static scene s;
     raw_cuda_two_devices(); /* before vmm_stage_play() opens the driver */
@@ -325,14 +314,3 @@ VMM_CASE(not_enabled)
     culv_vmm_allocation_destroy(&allocation);
     culv_vk_detach(&poor);
 }
-
-const test_case vk_vmm_refused_cases[] = {
-    {.name = "vk_vmm.wrong_calls", .run = wrong_calls},
-    {.name = "vk_vmm.older_descriptors", .run = older_descriptors},
-    {.name = "vk_vmm.not_exportable", .run = not_exportable},
-    {.name = "vk_vmm.tile_pool", .run = tile_pool},
-    {.name = "vk_vmm.another_gpu", .run = another_gpu},
-    {.name = "vk_vmm.dedicated", .run = dedicated},
-    {.name = "vk_vmm.not_enabled", .run = not_enabled},
-    {.name = NULL},
-};

@@ -2,9 +2,6 @@
 /* See vulkan_vmm_stage.h. */
 #include "vulkan_vmm_stage.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 void vmm_stage_begin(vmm_stage *s)
 {
     culv_device_caps caps = lib_caps(s->w.device);

@@ -22,7 +22,7 @@ void vmm_stage_open_sparse(vmm_stage *s, PFN_vkGetInstanceProcAddr loader);
 /* CUDA's kernels and stream, after the device was opened in another way. */
 void vmm_stage_begin(vmm_stage *s);
 void vmm_stage_close(vmm_stage *s);
-#define VMM_CASE(name) TEST_ON(vmm_stage, s, vmm_stage_open(s), vmm_stage_close(s), name)
+#define VMM_CASE(...) TEST_ON(vmm_stage, s, vmm_stage_open(s), vmm_stage_close(s), __VA_ARGS__)
 
 /* The twin plays what it has not by itself; called before a device is opened. */
 enum {

@@ -5,7 +5,6 @@
 #include "harness.h"
 
 #include <math.h>
-#include <stdio.h>
 
 enum { N = 600 };
 
@@ -14,7 +13,7 @@ static bool near(double a, double b)
     return fabs(a - b) <= 1e-9 * fabs(b);
 }
 
-static void quantiles(void)
+TEST(quantiles)
 {
     double samples[101];
     for (size_t i = 0; i < 101; i++)
@@ -38,7 +37,7 @@ static double noise(random_source *random)
 }
 
 /* A ratio that is really there is found, and lies in its interval. */
-static void ratio_of_known_medians(void)
+TEST(ratio_of_known_medians)
 {
     random_source random = {.state = 5};
     double a[N], b[N];
@@ -58,7 +57,7 @@ static void ratio_of_known_medians(void)
 }
 
 /* Against itself it is 1 whatever the machine did, because pairs stay together. */
-static void ratio_of_the_same(void)
+TEST(ratio_of_the_same)
 {
     random_source random = {.state = 6};
     double a[N];
@@ -72,7 +71,7 @@ static void ratio_of_the_same(void)
 
 /* Two moods of the machine that take turns move the median of either side; the median difference of
  * neighbours stays. */
-static void added_between_moods(void)
+TEST(added_between_moods)
 {
     random_source random = {.state = 9};
     double a[N], b[N];
@@ -87,7 +86,7 @@ static void added_between_moods(void)
 
 /* Of 400 comparisons of like with like (100 in slow, sanitized builds), about 95 % have 1 in their
  * interval, with independent samples and with ones whose neighbours are alike. */
-static void intervals_hold(void)
+TEST(intervals_hold)
 {
     enum { SAMPLES = 120 };
     const unsigned trials = test_sanitized() ? 100 : 400;
@@ -112,7 +111,7 @@ static void intervals_hold(void)
 }
 
 /* Ties, few samples, sorted and reversed: the selection under the bootstrap agrees with sorting. */
-static void selection_agrees(void)
+TEST(selection_agrees)
 {
     random_source random = {.state = 8};
     for (size_t n = 1; n <= 40; n++) {
@@ -132,7 +131,7 @@ static void selection_agrees(void)
 }
 
 /* All values below a bound come, about equally often, and the same seed gives the same. */
-static void random_numbers(void)
+TEST(random_numbers)
 {
     random_source random = {.state = 1}, again = {.state = 1};
     unsigned counts[7] = {0};
@@ -146,13 +145,3 @@ static void random_numbers(void)
         REQUIRE(counts[i] > 9500 && counts[i] < 10500);
     REQUIRE_EQ(random_below(&random, 1), 0);
 }
-
-static const test_case cases[] = {{.name = "quantiles", .run = quantiles},
-                                  {.name = "ratio_of_known_medians", .run = ratio_of_known_medians},
-                                  {.name = "ratio_of_the_same", .run = ratio_of_the_same},
-                                  {.name = "added_between_moods", .run = added_between_moods},
-                                  {.name = "intervals_hold", .run = intervals_hold},
-                                  {.name = "selection_agrees", .run = selection_agrees},
-                                  {.name = "random_numbers", .run = random_numbers},
-                                  {.name = NULL}};
-TEST_SUITE(cases);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* An allocator of the program's own: one VkDeviceMemory, cut into pieces of all sizes, which CUDA
  * imports once. */
-#include "programs.h"
+#define TEST_GROUP "allocator."
+#include "foreign.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -237,11 +238,5 @@ static void use_block(bool shared)
     app_close(&a);
 }
 
-TEST_AS(imported_once, use_block(false))
+TEST_AS(imported_once, use_block(false), .smoke = true)
 TEST_AS(found_again, use_block(true))
-
-const test_case foreign_allocator[] = {
-    {.name = "allocator.imported_once", .run = imported_once, .smoke = true},
-    {.name = "allocator.found_again", .run = found_again},
-    {.name = NULL},
-};

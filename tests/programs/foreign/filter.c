@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* After NVIDIA's vulkanImageCUDA: an image that Vulkan uploads, CUDA filters through a texture and
  * makes mip levels of through surfaces, and Vulkan copies back. */
-#include "programs.h"
+#define TEST_GROUP "filter."
+#include "foreign.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -221,7 +222,7 @@ static void filter(app *a, const source *s, culv_image *target)
                      APP_HEIGHT >> i);
 }
 
-static void blur(void)
+TEST(blur, .smoke = true)
 {
     const VkImageCreateInfo info =
         image_info(LEVELS, VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT, NULL);
@@ -285,7 +286,7 @@ static void check_between(const unsigned char *before, const float *after)
 }
 
 /* What CUDA's filter reads of Vulkan's image, as the graphics API's sampler would. */
-static void linear(void)
+TEST(linear)
 {
     culv_texture_desc sampler = culv_texture_desc_init();
     culv_shared_semaphore *sync;
@@ -321,9 +322,3 @@ static void linear(void)
     destroy_source(&a, &s);
     app_close(&a);
 }
-
-const test_case foreign_filter[] = {
-    {.name = "filter.blur", .run = blur, .smoke = true},
-    {.name = "filter.linear", .run = linear},
-    {.name = NULL},
-};

@@ -46,7 +46,7 @@ void app_attach(app *a);
 void app_open(app *a);
 /* Requires that nothing is left and that the validation layer had nothing to say. */
 void app_close(app *a);
-#define APP_CASE(name) TEST_ON(app, a, app_open(a), app_close(a), name)
+#define APP_CASE(...) TEST_ON(app, a, app_open(a), app_close(a), __VA_ARGS__)
 void app_detach(app *a);
 void app_close_instance(app *a);
 

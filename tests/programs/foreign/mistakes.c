@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What somebody gets wrong who is new to Culvert. Each mistake is refused with a reason and with a
  * message that has the words which lead on; nothing is left behind. --messages=1 prints them. */
-#include "programs.h"
+#define TEST_GROUP "mistakes."
+#include "foreign.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static void require_told(const char *mistake, culv_result got, culv_result resul
     require_told((mistake), (call), CULV_ERROR_##result, CULV_REASON_##reason, (words))
 
 /* A device as other tutorials make it: without the extensions that sharing needs. */
-static void plain_device(void)
+TEST(plain_device)
 {
     const float priority = 1.0f;
     culv_vk_device_desc mine = culv_vk_device_desc_init();
@@ -273,13 +274,3 @@ APP_CASE(pictures)
          "filter");
     culv_shared_image_destroy(&image);
 }
-
-const test_case foreign_mistakes[] = {
-    {.name = "mistakes.plain_device", .run = plain_device},
-    {.name = "mistakes.memory_of_ones_own", .run = memory_of_ones_own},
-    {.name = "mistakes.order_of_signals", .run = order_of_signals},
-    {.name = "mistakes.order_of_frames", .run = order_of_frames},
-    {.name = "mistakes.virtual_memory", .run = virtual_memory},
-    {.name = "mistakes.pictures", .run = pictures},
-    {.name = NULL},
-};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* After NVIDIA's simpleVulkanMMAP: CUDA allocates by its virtual memory management, Vulkan takes
  * the memory, and draws what a Monte-Carlo estimate of pi makes. */
-#include "programs.h"
+#define TEST_GROUP "mmap."
+#include "foreign.h"
 
 #include <stdlib.h>
 
@@ -94,7 +95,7 @@ static unsigned check_points(const float *points, const unsigned char *inside, u
     return count;
 }
 
-APP_CASE(pi)
+APP_CASE(pi, .smoke = true)
 {
     both points, inside;
     app_host host_points, host_inside;
@@ -188,9 +189,3 @@ APP_CASE(sizes)
         one_size(a, table[i], 3);
     }
 }
-
-const test_case foreign_mmap[] = {
-    {.name = "mmap.pi", .run = pi, .smoke = true},
-    {.name = "mmap.sizes", .run = sizes},
-    {.name = NULL},
-};

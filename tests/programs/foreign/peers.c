@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that goes to another process and comes from it, by file descriptors through a Unix socket.
  * The other process is foreign-peer. */
-#include "programs.h"
+#define TEST_GROUP "peers."
+#include "foreign.h"
 #include "wire.h"
 
 #include <dlfcn.h>
@@ -258,11 +259,5 @@ static void talk(bool raw)
     app_close(&a);
 }
 
-TEST_AS(raw_driver, talk(true))
-TEST_AS(with_culvert, talk(false))
-
-const test_case foreign_peers[] = {
-    {.name = "peers.raw_driver", .run = raw_driver, .own = true},
-    {.name = "peers.with_culvert", .run = with_culvert, .own = true},
-    {.name = NULL},
-};
+TEST_AS(raw_driver, talk(true), .own = true)
+TEST_AS(with_culvert, talk(false), .own = true)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* libplacebo, a Vulkan program that knows nothing of Culvert: it makes the VkDevice, owns textures
  * and buffers, and hands them out by file descriptor. */
-#include "programs.h"
+#define TEST_GROUP "placebo."
+#include "foreign.h"
 
 #include <libplacebo/vulkan.h>
 #include <stdio.h>
@@ -213,7 +214,7 @@ static pl_tex make_texture(placebo *p)
 }
 
 /* libplacebo uploads, CUDA reads and paints, libplacebo downloads. */
-static void texture(void)
+TEST(texture, .smoke = true)
 {
     unsigned char *bytes = malloc(TEXELS * 4);
     struct pl_tex_transfer_params transfer = {.ptr = bytes};
@@ -315,7 +316,7 @@ static void one_buffer(placebo *p, uint64_t size)
     pl_buf_destroy(gpu, &buffer);
 }
 
-static void buffers(void)
+TEST(buffers)
 {
     const uint64_t table[] = APP_SIZES;
     placebo p;
@@ -327,10 +328,3 @@ static void buffers(void)
         one_buffer(&p, table[i]);
     close_placebo(&p);
 }
-
-static const test_case cases[] = {
-    {.name = "placebo.texture", .run = texture, .smoke = true},
-    {.name = "placebo.buffers", .run = buffers},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

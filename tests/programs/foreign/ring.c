@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A ring of frames: a thread of CUDA's writes them, a thread of Vulkan's reads them, and every byte
  * of every frame is compared. */
-#include "programs.h"
+#define TEST_GROUP "ring."
+#include "foreign.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -175,14 +176,14 @@ static void run_ring(uint64_t frames, const culv_ring_settings *settings)
     app_close(&a);
 }
 
-static void two_threads(void)
+TEST(two_threads, .smoke = true)
 {
     const culv_ring_settings settings = culv_ring_settings_init();
 
     run_ring(2003, &settings);
 }
 
-static void bursts(void)
+TEST(bursts)
 {
     culv_ring_settings settings = culv_ring_settings_init();
 
@@ -190,17 +191,10 @@ static void bursts(void)
     run_ring(1501, &settings);
 }
 
-static void newest(void)
+TEST(newest)
 {
     culv_ring_settings settings = culv_ring_settings_init();
 
     settings.policy = CULV_RING_MAILBOX;
     run_ring(1009, &settings);
 }
-
-const test_case foreign_ring[] = {
-    {.name = "ring.two_threads", .run = two_threads, .smoke = true},
-    {.name = "ring.bursts", .run = bursts},
-    {.name = "ring.newest", .run = newest},
-    {.name = NULL},
-};

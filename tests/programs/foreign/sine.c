@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* After NVIDIA's simpleVulkan: Vulkan owns a vertex buffer, CUDA writes a wave into it every frame,
  * and semaphores order the two. */
-#include "programs.h"
+#define TEST_GROUP "sine."
+#include "foreign.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -126,7 +127,7 @@ static void finish_frames(app *a, const vertices *v, const VkCommandBuffer *comm
 }
 
 /* One timeline for both directions, as in the README. The host waits for no frame. */
-APP_CASE(timeline)
+APP_CASE(timeline, .smoke = true)
 {
     vertices v;
     culv_shared_semaphore *sync;
@@ -189,9 +190,3 @@ APP_CASE(binary)
     culv_shared_semaphore_destroy(&drawn);
     destroy_vertices(a, &v);
 }
-
-const test_case foreign_sine[] = {
-    {.name = "sine.timeline", .run = timeline, .smoke = true},
-    {.name = "sine.binary", .run = binary},
-    {.name = NULL},
-};

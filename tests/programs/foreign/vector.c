@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A vector of CUDA's that grows while Vulkan reads it. */
-#include "programs.h"
+#define TEST_GROUP "vector."
+#include "foreign.h"
 
 #include <stdlib.h>
 
@@ -108,21 +109,21 @@ static void grow_with(const culv_vector_desc *desc, bool smallest)
     app_close(&a);
 }
 
-static void grows(void)
+TEST(grows, .smoke = true)
 {
     const culv_vector_desc d = culv_vector_desc_init();
 
     grow_with(&d, false);
 }
 
-static void many_chunks(void)
+TEST(many_chunks)
 {
     const culv_vector_desc d = culv_vector_desc_init();
 
     grow_with(&d, true);
 }
 
-static void ahead(void)
+TEST(ahead)
 {
     culv_vector_desc d = culv_vector_desc_init();
 
@@ -141,7 +142,7 @@ static void moved(void *context, culv_vector *vector, CUdeviceptr before, CUdevi
 
 /* An address space of one granule: the vector must find other addresses. Old ones show the same
  * bytes until they are retired. */
-static void moves(void)
+TEST(moves)
 {
     culv_vector_desc d = culv_vector_desc_init();
     const uint64_t first = 819201, second = (40u << 20) + 1;
@@ -185,11 +186,3 @@ static void moves(void)
     culv_vector_destroy(&vector);
     app_close(&a);
 }
-
-const test_case foreign_vector[] = {
-    {.name = "vector.grows", .run = grows, .smoke = true},
-    {.name = "vector.many_chunks", .run = many_chunks},
-    {.name = "vector.ahead", .run = ahead},
-    {.name = "vector.moves", .run = moves},
-    {.name = NULL},
-};

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "failures.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness.h"
 
 static void run_with(const failing_program *program, const char *call, run_result *r)

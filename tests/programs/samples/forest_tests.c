@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the sample forest: the tree that Vulkan walks is whole, both modes draw the same, and
  * what it says when a driver's call fails. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "failures.h"
 #include "files.h"
@@ -61,7 +58,7 @@ static void require_same_file(const char *one, const char *other)
 }
 
 /* The pointers are CUDA's own in one mode and patched ones in the other. */
-static void modes_draw_the_same(void)
+TEST(modes_draw_the_same, .time_limit = 120)
 {
     run_result one, copy;
     forest_fine(&one, (const char *[]){"--output", "one.png", "--every", "1", NULL});
@@ -90,7 +87,7 @@ static unsigned mean_of(const uint8_t *pixels, unsigned from, unsigned to)
 }
 
 /* Leaves, wood and the ground before the sky; and the next frame is another one. */
-static void picture_shows_the_trees(void)
+TEST(picture_shows_the_trees, .time_limit = 120)
 {
     run_result r;
     char path[TEST_PATH_MAX];
@@ -121,7 +118,7 @@ static void picture_shows_the_trees(void)
 
 /* The kernels have nothing that is rounded otherwise elsewhere. The picture is the driver's own,
  * but the same each time. */
-static void same_bits_everywhere(void)
+TEST(same_bits_everywhere, .time_limit = 120)
 {
     run_result r;
     forest_fine(&r, (const char *[]){NULL});
@@ -134,7 +131,7 @@ static void same_bits_everywhere(void)
     REQUIRE_EQ_STR(first.picture, second.picture);
 }
 
-static void validation_is_silent(void)
+TEST(validation_is_silent, .time_limit = 120)
 {
     run_result r;
     if (test_sanitized())
@@ -149,7 +146,7 @@ static void validation_is_silent(void)
     }
 }
 
-static void bad_options_are_refused(void)
+TEST(bad_options_are_refused)
 {
     static const run_wrong wrong[] = {
         {{"--modes", "one"}, "unknown option --modes"},
@@ -196,22 +193,12 @@ TEST_AS(failures_with_one_address,
                                   "cuda:cuSignalExternalSemaphoresAsync:2",
                                   "vulkan:vkQueueBindSparse:1", "vulkan:vkCreateComputePipelines:1",
                                   "vulkan:vkQueueSubmit2:2", "vulkan:vkWaitForFences:2", NULL},
-                 "vulkan", 21, 60, 13))
+                 "vulkan", 21, 60, 13),
+        .time_limit = 240)
 TEST_AS(failures_with_copies,
         failures("copy",
                  (const char *[]){"cuda:cuMemAlloc:3", "cuda:cuMemcpyDtoDAsync:2",
                                   "cuda:cuImportExternalMemory:1", "cuda:cuEventRecord:5",
                                   "vulkan:vkAllocateMemory:1", NULL},
-                 "cuda", 46, 110, 21))
-
-static const test_case cases[] = {
-    {.name = "modes_draw_the_same", .run = modes_draw_the_same, .time_limit = 120},
-    {.name = "picture_shows_the_trees", .run = picture_shows_the_trees, .time_limit = 120},
-    {.name = "same_bits_everywhere", .run = same_bits_everywhere, .time_limit = 120},
-    {.name = "validation_is_silent", .run = validation_is_silent, .time_limit = 120},
-    {.name = "bad_options_are_refused", .run = bad_options_are_refused},
-    {.name = "failures_with_one_address", .run = failures_with_one_address, .time_limit = 240},
-    {.name = "failures_with_copies", .run = failures_with_copies, .time_limit = 240},
-    {.name = NULL},
-};
-TEST_SUITE(cases);
+                 "cuda", 46, 110, 21),
+        .time_limit = 240)

@@ -3,10 +3,6 @@
  * pictures that two of them draw. */
 #include <volk.h>
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "allowed.h"
 #include "harness.h"
 #include "run.h"
@@ -136,7 +132,7 @@ static int colours(unsigned char pixels[PIXELS][3])
 }
 
 /* Each row is cut from one strip, so that neighbours are the same but for a shift. */
-static void vulkan_draws(void)
+TEST(vulkan_draws, .own = true, .smoke = true)
 {
     static unsigned char pixels[PIXELS][3];
     run_result r;
@@ -159,7 +155,7 @@ static void vulkan_draws(void)
 }
 
 /* The same rows of the same strip, by OpenGL. */
-static void gl_draws_what_vulkan_draws(void)
+TEST(gl_draws_what_vulkan_draws, .own = true)
 {
     static unsigned char by_vulkan[PIXELS][3], by_gl[PIXELS][3];
     run_result r;
@@ -170,7 +166,7 @@ static void gl_draws_what_vulkan_draws(void)
     REQUIRE_EQ_BYTES(by_gl, by_vulkan, sizeof by_gl);
 }
 
-static void others_are_right(void)
+TEST(others_are_right, .own = true)
 {
     run_result r;
     for (int i = 1; i < PROGRAMS; i++)
@@ -178,7 +174,7 @@ static void others_are_right(void)
 }
 
 /* Two devices; on a machine with one GPU it says so. */
-static void two_gpus(void)
+TEST(two_gpus, .own = true)
 {
     run_result r;
     setenv("CULVERT_SOFT_DEVICES", "1", 1);
@@ -193,7 +189,7 @@ static void two_gpus(void)
 }
 
 /* Errors end a program with 1 and a message. */
-static void errors_are_said(void)
+TEST(errors_are_said, .own = true)
 {
     run_result r;
     run_hello(&r, "hello_vulkan", "/proc"); /* where nobody writes files */
@@ -210,7 +206,7 @@ static void errors_are_said(void)
 }
 
 /* No CUDA device: the message says why. */
-static void no_device_is_said(void)
+TEST(no_device_is_said, .own = true)
 {
     run_result r;
     if (test_driver() == TEST_DRIVER_NVIDIA) SKIP("the machine has a device");
@@ -225,14 +221,3 @@ static void no_device_is_said(void)
     REQUIRE_EQ(r.status, 1);
     if (!strstr(r.text, "device == NULL") || !strstr(r.text, "CULVERT_SOFT=1")) FAIL("%s", r.text);
 }
-
-static const test_case cases[] = {
-    {.name = "vulkan_draws", .run = vulkan_draws, .own = true, .smoke = true},
-    {.name = "gl_draws_what_vulkan_draws", .run = gl_draws_what_vulkan_draws, .own = true},
-    {.name = "others_are_right", .run = others_are_right, .own = true},
-    {.name = "two_gpus", .run = two_gpus, .own = true},
-    {.name = "errors_are_said", .run = errors_are_said, .own = true},
-    {.name = "no_device_is_said", .run = no_device_is_said, .own = true},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

@@ -3,9 +3,6 @@
  * saw was of its frame, and the solver ends in order. */
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness.h"
@@ -22,7 +19,7 @@ static unsigned long number_behind(const run_result *r, const char *text)
     return strtoul(at + strlen(text), NULL, 10);
 }
 
-static void all_processes(void)
+TEST(all_processes, .smoke = true)
 {
     run_result r;
     char path[TEST_PATH_MAX];
@@ -49,7 +46,7 @@ static void all_processes(void)
 }
 
 /* By hand, as in two terminals; the solver is told to end while a viewer looks. */
-static void by_hand(void)
+TEST(by_hand)
 {
     run_process solver, viewer;
     run_result r, seen;
@@ -111,7 +108,7 @@ static void start_solver(run_process *solver, const char *name, const char *pati
 
 /* A viewer that ends before it has read a frame that it gave back leaves a value that nobody
  * signals. Its slot is free all the same. */
-static void killed_before_it_read(void)
+TEST(killed_before_it_read)
 {
     run_process solver;
     run_result r;
@@ -137,7 +134,7 @@ static void killed_before_it_read(void)
 }
 
 /* One that lives and does nothing has one slot, and nobody waits for it. */
-static void stopped_before_it_read(void)
+TEST(stopped_before_it_read)
 {
     run_process solver, viewer;
     run_result r, seen, other;
@@ -160,7 +157,7 @@ static void stopped_before_it_read(void)
 }
 
 /* It tells what its processes do, and leaves none: run_finish() reads until the last has ended. */
-static void given_up(void)
+TEST(given_up)
 {
     run_result r;
     run_program(&r, "observer", run_scratch(),
@@ -173,7 +170,7 @@ static void given_up(void)
     REQUIRE(strstr(r.text, "observer: it failed") != NULL);
 }
 
-static void bad_options(void)
+TEST(bad_options)
 {
     static const char *const bad[][2] = {
         {"--frames", "0"},      {"--particles", "many"}, {"--size", "1x1"}, {"--output", "a.txt"},
@@ -186,14 +183,3 @@ static void bad_options(void)
         REQUIRE(strstr(r.text, bad[i][0]) != NULL);
     }
 }
-
-static const test_case cases[] = {
-    {.name = "all_processes", .run = all_processes, .smoke = true},
-    {.name = "by_hand", .run = by_hand},
-    {.name = "killed_before_it_read", .run = killed_before_it_read},
-    {.name = "stopped_before_it_read", .run = stopped_before_it_read},
-    {.name = "given_up", .run = given_up},
-    {.name = "bad_options", .run = bad_options},
-    {.name = NULL},
-};
-TEST_SUITE(cases);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of ripple --api=gl: the picture is Vulkan's, whichever way the water got to OpenGL. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "files.h"
 #include "harness.h"
@@ -30,7 +27,7 @@ static void require_same_file(const char *first, const char *second)
     free(b);
 }
 
-static void gl_draws_what_vulkan_draws(void)
+TEST(gl_draws_what_vulkan_draws, .title = "gl.draws_what_vulkan_draws")
 {
     run_result r;
     ripple_needs_no_threads();
@@ -62,7 +59,7 @@ static void gl_draws_what_vulkan_draws(void)
     free(b.pixels);
 }
 
-static void gl_options(void)
+TEST(gl_options, .title = "gl.options")
 {
     static const struct {
         const char *list[5];
@@ -83,9 +80,3 @@ static void gl_options(void)
         if (!strstr(r.text, wrong[i].says)) FAIL("%s, not: %s", wrong[i].says, r.text);
     }
 }
-
-const test_case gl_cases[] = {
-    {.name = "gl.draws_what_vulkan_draws", .run = gl_draws_what_vulkan_draws},
-    {.name = "gl.options", .run = gl_options},
-    {.name = NULL},
-};

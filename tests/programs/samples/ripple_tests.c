@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the sample ripple, run as its users run it. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "files.h"
@@ -85,7 +82,7 @@ static int exists(const char *name)
 }
 
 /* Not flat, neither black nor white, and more than one hue. */
-static void picture_shows_something(void)
+TEST(picture_shows_something)
 {
     run_result r;
     ripple_fine(&r, (const char *[]){"--output", "new/directory/a.png", NULL});
@@ -108,7 +105,7 @@ static void picture_shows_something(void)
     REQUIRE(fabs(sum[0] - sum[2]) / count > 2.0);
 }
 
-static void summary_names_the_driver(void)
+TEST(summary_names_the_driver)
 {
     run_result r;
     ripple_needs_no_threads();
@@ -122,7 +119,7 @@ static void summary_names_the_driver(void)
     REQUIRE(!strstr(r.text, "ms a frame"));
 }
 
-static void same_seed_same_bytes(void)
+TEST(same_seed_same_bytes)
 {
     run_result r;
     ripple_needs_no_threads();
@@ -135,7 +132,7 @@ static void same_seed_same_bytes(void)
 }
 
 /* One buffer makes the two sides take turns, two let them overlap: the picture must not know. */
-static void one_buffer_same_bytes(void)
+TEST(one_buffer_same_bytes)
 {
     run_result r;
     ripple_fine(&r, (const char *[]){"--frames", "12", "--path=shared", "--buffers", "1",
@@ -146,7 +143,7 @@ static void one_buffer_same_bytes(void)
 }
 
 /* A ring of any depth and burst, whole bursts or not: every picture is that of the path by hand. */
-static void ring_same_bytes(void)
+TEST(ring_same_bytes)
 {
     static const char *const flows[][4] = {{"--depth", "1", NULL},
                                            {"--depth", "8", NULL},
@@ -179,7 +176,7 @@ void ripple_needs_kernels(void)
 }
 
 /* The same kernels in Vulkan's queues: every picture and the field are those of CUDA's stream. */
-static void queues_same_bytes(void)
+TEST(queues_same_bytes)
 {
     static const char *const paths[][3] = {{"--path=in-queue", NULL},
                                            {"--path=async", NULL},
@@ -210,7 +207,7 @@ static void four_gpus(void)
 
 /* Whatever GPUs solve, the one that draws among them or not, and wherever they are in the row:
  * every picture and the field are those of one GPU. As far as the machine has so many. */
-static void solver_gpus_same_bytes(void)
+TEST(solver_gpus_same_bytes, .own = true)
 {
     static const char *const gpus[] = {"0", "1", "1,0", "1,2", "1,2,3", "3,0,1,2"};
     run_result r;
@@ -234,7 +231,7 @@ static void solver_gpus_same_bytes(void)
 }
 
 /* One line, of which scripts take numbers. */
-static void result_is_for_programs(void)
+TEST(result_is_for_programs)
 {
     static const char *const keys[] = {"sample",  "device",        "driver",     "path",
                                        "buffers", "burst",         "width",      "height",
@@ -256,7 +253,7 @@ static void result_is_for_programs(void)
         "\"path\": \"shared\", \"buffers\": 2, \"burst\": 1, \"width\": 64, \"height\": 48, \"frames\": 7, "));
 }
 
-static void other_seed_other_picture(void)
+TEST(other_seed_other_picture)
 {
     run_result r;
     ripple_needs_no_threads();
@@ -269,7 +266,7 @@ static void other_seed_other_picture(void)
 }
 
 /* The field is alive, finite, and as high as waves are. */
-static void field_is_sane(void)
+TEST(field_is_sane)
 {
     run_result r;
     ripple_needs_no_threads();
@@ -291,7 +288,7 @@ static void field_is_sane(void)
     REQUIRE(highest > 0.001f && highest < 0.2f);
 }
 
-static void sequence_is_numbered(void)
+TEST(sequence_is_numbered)
 {
     run_result r;
     ripple_needs_no_threads();
@@ -305,7 +302,7 @@ static void sequence_is_numbered(void)
 }
 
 /* Sizes that no block, stride or aspect divides. */
-static void odd_sizes(void)
+TEST(odd_sizes)
 {
     run_result r;
     ripple_needs_no_threads();
@@ -344,25 +341,25 @@ static void validation_is_silent(const char *way)
 TEST_AS(validation_is_silent_ring, validation_is_silent("--path=ring"))
 TEST_AS(validation_is_silent_shared, validation_is_silent("--path=shared"))
 
-static void validation_is_silent_bands(void)
+TEST(validation_is_silent_bands, .own = true)
 {
     four_gpus();
     validation_is_silent("--solver-gpus=1,2,3");
 }
 
-static void validation_is_silent_in_queue(void)
+TEST(validation_is_silent_in_queue)
 {
     ripple_needs_kernels();
     validation_is_silent("--path=in-queue");
 }
 
-static void validation_is_silent_replay(void)
+TEST(validation_is_silent_replay)
 {
     ripple_needs_kernels();
     validation_is_silent("--path=replay");
 }
 
-static void validation_is_silent_async(void)
+TEST(validation_is_silent_async)
 {
     ripple_needs_kernels();
     validation_is_silent("--path=async");
@@ -373,7 +370,7 @@ static void run_as_told(run_result *out, const char *const *arguments)
     run_program(out, "ripple", run_scratch(), arguments);
 }
 
-static void bad_options_are_refused(void)
+TEST(bad_options_are_refused)
 {
     static const run_wrong wrong[] = {
         {{"--sise", "3"}, "unknown option --sise"},
@@ -423,7 +420,7 @@ static void bad_options_are_refused(void)
     run_refuses(run_as_told, wrong);
 }
 
-static void unknown_device_is_refused(void)
+TEST(unknown_device_is_refused)
 {
     run_result r;
     run_program(&r, "ripple", run_scratch(), (const char *[]){"--device", "no such card", NULL});
@@ -434,7 +431,7 @@ static void unknown_device_is_refused(void)
     REQUIRE(strstr(r.text, "no device is \"77\""));
 }
 
-static void output_that_cannot_be_written(void)
+TEST(output_that_cannot_be_written)
 {
     run_result r;
     ripple_needs_no_threads();
@@ -465,32 +462,32 @@ static void failure_in_mid_run(const char *way)
 TEST_AS(failure_in_mid_run_ring, failure_in_mid_run("--path=ring"))
 TEST_AS(failure_in_mid_run_shared, failure_in_mid_run("--path=shared"))
 
-static void failure_in_mid_run_bands(void)
+TEST(failure_in_mid_run_bands, .own = true)
 {
     four_gpus();
     failure_in_mid_run(strcmp(test_option("driver", ""), "soft") == 0 ? "--solver-gpus=2,1"
                                                                       : "--solver-gpus=0");
 }
 
-static void failure_in_mid_run_in_queue(void)
+TEST(failure_in_mid_run_in_queue)
 {
     ripple_needs_kernels();
     failure_in_mid_run("--path=in-queue");
 }
 
-static void failure_in_mid_run_replay(void)
+TEST(failure_in_mid_run_replay)
 {
     ripple_needs_kernels();
     failure_in_mid_run("--path=replay");
 }
 
-static void failure_in_mid_run_async(void)
+TEST(failure_in_mid_run_async)
 {
     ripple_needs_kernels();
     failure_in_mid_run("--path=async");
 }
 
-static void help_and_list(void)
+TEST(help_and_list)
 {
     run_result r;
     run_program(&r, "ripple", run_scratch(), (const char *[]){"--help", NULL});
@@ -500,37 +497,3 @@ static void help_and_list(void)
     REQUIRE_EQ(r.status, 0);
     REQUIRE(strstr(r.text, "0  "));
 }
-
-static const test_case cases[] = {
-    {.name = "picture_shows_something", .run = picture_shows_something},
-    {.name = "summary_names_the_driver", .run = summary_names_the_driver},
-    {.name = "same_seed_same_bytes", .run = same_seed_same_bytes},
-    {.name = "one_buffer_same_bytes", .run = one_buffer_same_bytes},
-    {.name = "result_is_for_programs", .run = result_is_for_programs},
-    {.name = "other_seed_other_picture", .run = other_seed_other_picture},
-    {.name = "field_is_sane", .run = field_is_sane},
-    {.name = "sequence_is_numbered", .run = sequence_is_numbered},
-    {.name = "odd_sizes", .run = odd_sizes},
-    {.name = "ring_same_bytes", .run = ring_same_bytes},
-    {.name = "queues_same_bytes", .run = queues_same_bytes},
-    {.name = "solver_gpus_same_bytes", .run = solver_gpus_same_bytes, .own = true},
-    {.name = "validation_is_silent_bands", .run = validation_is_silent_bands, .own = true},
-    {.name = "validation_is_silent_ring", .run = validation_is_silent_ring},
-    {.name = "validation_is_silent_shared", .run = validation_is_silent_shared},
-    {.name = "validation_is_silent_in_queue", .run = validation_is_silent_in_queue},
-    {.name = "validation_is_silent_async", .run = validation_is_silent_async},
-    {.name = "validation_is_silent_replay", .run = validation_is_silent_replay},
-    {.name = "bad_options_are_refused", .run = bad_options_are_refused},
-    {.name = "unknown_device_is_refused", .run = unknown_device_is_refused},
-    {.name = "output_that_cannot_be_written", .run = output_that_cannot_be_written},
-    {.name = "failure_in_mid_run_bands", .run = failure_in_mid_run_bands, .own = true},
-    {.name = "failure_in_mid_run_ring", .run = failure_in_mid_run_ring},
-    {.name = "failure_in_mid_run_shared", .run = failure_in_mid_run_shared},
-    {.name = "failure_in_mid_run_in_queue", .run = failure_in_mid_run_in_queue},
-    {.name = "failure_in_mid_run_async", .run = failure_in_mid_run_async},
-    {.name = "failure_in_mid_run_replay", .run = failure_in_mid_run_replay},
-    {.name = "help_and_list", .run = help_and_list},
-    {.name = NULL},
-};
-
-const test_case *const test_suite_tables[] = {cases, window_cases, torture_cases, gl_cases, NULL};

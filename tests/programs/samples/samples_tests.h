@@ -30,6 +30,4 @@ void ripple_needs_kernels(void);
 void ripple_needs_validation(void);
 bool ripple_has_validation(void);
 
-extern const test_case window_cases[], torture_cases[], gl_cases[];
-
 #endif

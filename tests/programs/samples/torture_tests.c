@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of ripple under injected failures, which only the software twin has: whatever driver call
  * fails, the program ends, says why, and leaves nothing behind. */
-#include <stdlib.h>
+#define TEST_GROUP "torture."
 
 #include "failures.h"
 #include "harness.h"
@@ -31,40 +31,49 @@ static void failures(const char *way, const char *kind, unsigned first, const ch
                    3 * stride >= ENOUGH_CALLS ? 3 : ENOUGH_CALLS / stride + 1);
 }
 
-TEST_AS(cuda_ring, failures("--path=ring", "cuda", 0,
-                            (const char *[]){
-                                "cuda:cuInit:1", "cuda:cuModuleLoadData:1", "cuda:cuMemAlloc:2",
-                                "cuda:cuImportExternalMemory:3", "cuda:cuImportExternalSemaphore:2",
-                                "cuda:cuLaunchKernel:3", "cuda:cuEventRecord:2", NULL}))
+TEST_AS(cuda_ring,
+        failures("--path=ring", "cuda", 0,
+                 (const char *[]){"cuda:cuInit:1", "cuda:cuModuleLoadData:1", "cuda:cuMemAlloc:2",
+                                  "cuda:cuImportExternalMemory:3",
+                                  "cuda:cuImportExternalSemaphore:2", "cuda:cuLaunchKernel:3",
+                                  "cuda:cuEventRecord:2", NULL}),
+        .time_limit = 240)
 TEST_AS(vulkan_ring,
         failures("--path=ring", "vulkan", 0,
                  (const char *[]){"vulkan:vkCreateDevice:1", "vulkan:vkAllocateMemory:3",
                                   "vulkan:vkCreateGraphicsPipelines:2", "vulkan:vkGetMemoryFdKHR:2",
-                                  "vulkan:vkGetSemaphoreFdKHR:2", "vulkan:vkQueueSubmit2:1", NULL}))
-TEST_AS(cuda_shared, failures("--path=shared", "cuda", 5,
-                              (const char *[]){"cuda:cuModuleGetFunction:3",
-                                               "cuda:cuExternalMemoryGetMappedBuffer:1",
-                                               "cuda:cuSignalExternalSemaphoresAsync:3",
-                                               "cuda:cuWaitExternalSemaphoresAsync:2", NULL}))
+                                  "vulkan:vkGetSemaphoreFdKHR:2", "vulkan:vkQueueSubmit2:1", NULL}),
+        .time_limit = 240)
+TEST_AS(cuda_shared,
+        failures("--path=shared", "cuda", 5,
+                 (const char *[]){"cuda:cuModuleGetFunction:3",
+                                  "cuda:cuExternalMemoryGetMappedBuffer:1",
+                                  "cuda:cuSignalExternalSemaphoresAsync:3",
+                                  "cuda:cuWaitExternalSemaphoresAsync:2", NULL}),
+        .time_limit = 240)
 TEST_AS(vulkan_shared,
         failures("--path=shared", "vulkan", 5,
                  (const char *[]){"vulkan:vkCreateImage:2", "vulkan:vkBindBufferMemory:3",
-                                  "vulkan:vkQueueSubmit2:1", NULL}))
+                                  "vulkan:vkQueueSubmit2:1", NULL}),
+        .time_limit = 240)
 TEST_AS(vulkan_in_queue,
         failures("--path=in-queue", "vulkan", 15,
                  (const char *[]){"vulkan:vkCreateCuModuleNVX:1", "vulkan:vkCreateCuFunctionNVX:2",
-                                  "vulkan:vkAllocateMemory:3", "vulkan:vkQueueSubmit2:2", NULL}))
+                                  "vulkan:vkAllocateMemory:3", "vulkan:vkQueueSubmit2:2", NULL}),
+        .time_limit = 240)
 TEST_AS(vulkan_async,
         failures("--path=async", "vulkan", 2,
                  (const char *[]){"vulkan:vkCreateCuModuleNVX:1", "vulkan:vkCreateSemaphore:2",
-                                  "vulkan:vkQueueSubmit2:3", "vulkan:vkWaitForFences:2", NULL}))
+                                  "vulkan:vkQueueSubmit2:3", "vulkan:vkWaitForFences:2", NULL}),
+        .time_limit = 240)
 TEST_AS(cuda_replay,
         failures("--path=replay", "cuda", 12,
                  (const char *[]){"cuda:cuStreamBeginCapture:2", "cuda:cuStreamEndCapture:2",
                                   "cuda:cuLaunchKernel:3", "cuda:cuGraphGetEdges:2",
-                                  "cuda:cuGraphKernelNodeGetParams:3", NULL}))
+                                  "cuda:cuGraphKernelNodeGetParams:3", NULL}),
+        .time_limit = 240)
 
-static void cuda_bands(void)
+TEST(cuda_bands, .own = true, .time_limit = 240)
 {
     setenv("CULVERT_SOFT_DEVICES", "3", 1);
     failures("--solver-gpus=1,2", "cuda", 9,
@@ -73,15 +82,3 @@ static void cuda_bands(void)
                               "cuda:cuImportExternalMemory:3", "cuda:cuImportExternalSemaphore:3",
                               "cuda:cuLaunchKernel:4", NULL});
 }
-
-const test_case torture_cases[] = {
-    {.name = "torture.cuda_ring", .run = cuda_ring, .time_limit = 240},
-    {.name = "torture.vulkan_ring", .run = vulkan_ring, .time_limit = 240},
-    {.name = "torture.cuda_shared", .run = cuda_shared, .time_limit = 240},
-    {.name = "torture.vulkan_shared", .run = vulkan_shared, .time_limit = 240},
-    {.name = "torture.vulkan_in_queue", .run = vulkan_in_queue, .time_limit = 240},
-    {.name = "torture.vulkan_async", .run = vulkan_async, .time_limit = 240},
-    {.name = "torture.cuda_bands", .run = cuda_bands, .own = true, .time_limit = 240},
-    {.name = "torture.cuda_replay", .run = cuda_replay, .time_limit = 240},
-    {.name = NULL},
-};

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of ripple's window, on a screen that nobody sees. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#define TEST_GROUP "window."
 #include <time.h>
 
 #include "harness.h"
@@ -108,7 +106,7 @@ static void shows_the_offscreen_picture(const char *path)
 
 TEST_AS(shows_the_offscreen_picture_ring, shows_the_offscreen_picture("ring"))
 
-static void shows_the_offscreen_picture_shared(void)
+TEST(shows_the_offscreen_picture_shared)
 {
     ripple_needs_no_threads();
     shows_the_offscreen_picture("shared");
@@ -180,7 +178,7 @@ static void obeys_unheard(const char *path)
     obeys(path, NULL);
 }
 
-TEST_AS(obeys_ring, obeys_unheard("ring"))
+TEST_AS(obeys_ring, obeys_unheard("ring"), .time_limit = 240)
 
 static void validation_is_silent(const char *path)
 {
@@ -188,9 +186,9 @@ static void validation_is_silent(const char *path)
     obeys(path, "--validation");
 }
 
-TEST_AS(validation_is_silent_ring, validation_is_silent("ring"))
+TEST_AS(validation_is_silent_ring, validation_is_silent("ring"), .time_limit = 240)
 
-static void no_screen(void)
+TEST(no_screen)
 {
     run_result r;
     REQUIRE(unsetenv("DISPLAY") == 0 && unsetenv("WAYLAND_DISPLAY") == 0);
@@ -199,15 +197,3 @@ static void no_screen(void)
     REQUIRE_EQ(r.status, 1);
     REQUIRE(strstr(r.text, "--window: no screen"));
 }
-
-const test_case window_cases[] = {
-    {.name = "window.shows_the_offscreen_picture_ring", .run = shows_the_offscreen_picture_ring},
-    {.name = "window.shows_the_offscreen_picture_shared",
-     .run = shows_the_offscreen_picture_shared},
-    {.name = "window.obeys_ring", .run = obeys_ring, .time_limit = 240},
-    {.name = "window.validation_is_silent_ring",
-     .run = validation_is_silent_ring,
-     .time_limit = 240},
-    {.name = "window.no_screen", .run = no_screen},
-    {.name = NULL},
-};

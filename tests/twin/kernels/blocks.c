@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared memory and barriers, at block sizes that are no multiples of anything too. What is right
  * is computed here, without threads. */
+#define TEST_GROUP "blocks."
 #include "stage.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static const unsigned sizes[] = {1, 31, 33, 96, 257, 1024};
 #define NUM_SIZES (sizeof sizes / sizeof sizes[0])
@@ -21,7 +19,7 @@ static float sum_by_halves(float *part, unsigned size)
     return part[0];
 }
 
-KERNEL_CASE(sums, "block_kernels")
+KERNEL_CASE(sums, "block_kernels", .mark = TEST_BOTH, .smoke = true)
 {
     enum { COUNT = 10007 };
     float *in = stage_alloc(COUNT * sizeof *in), *out = stage_alloc(COUNT * sizeof *out);
@@ -48,7 +46,7 @@ KERNEL_CASE(sums, "block_kernels")
     free(out);
 }
 
-KERNEL_CASE(scans, "block_kernels")
+KERNEL_CASE(scans, "block_kernels", .mark = TEST_BOTH)
 {
     enum { COUNT = 5003 };
     uint32_t *in = stage_alloc(COUNT * sizeof *in), *out = stage_alloc(COUNT * sizeof *out);
@@ -73,7 +71,7 @@ KERNEL_CASE(scans, "block_kernels")
     free(out);
 }
 
-KERNEL_CASE(histograms, "block_kernels")
+KERNEL_CASE(histograms, "block_kernels", .mark = TEST_BOTH)
 {
     enum { COUNT = 30011 };
     unsigned char *in = stage_alloc(COUNT);
@@ -94,7 +92,7 @@ KERNEL_CASE(histograms, "block_kernels")
     free(in);
 }
 
-KERNEL_CASE(transposed, "block_kernels")
+KERNEL_CASE(transposed, "block_kernels", .mark = TEST_BOTH)
 {
     enum { WIDTH = 253, HEIGHT = 127 };
     static float in[HEIGHT][WIDTH], out[WIDTH][HEIGHT];
@@ -114,7 +112,7 @@ KERNEL_CASE(transposed, "block_kernels")
 }
 
 /* Blocks of two and three dimensions: who is whose neighbour. */
-KERNEL_CASE(neighbours, "block_kernels")
+KERNEL_CASE(neighbours, "block_kernels", .mark = TEST_BOTH)
 {
     static const unsigned blocks[][3] = {{1, 1, 1},   {5, 3, 1},  {33, 2, 1}, {3, 5, 7},
                                          {16, 16, 4}, {1, 1, 64}, {1, 31, 1}, {32, 32, 1}};
@@ -138,7 +136,7 @@ KERNEL_CASE(neighbours, "block_kernels")
 }
 
 /* Threads that have ended are waited for by nobody. */
-KERNEL_CASE(ended, "block_kernels")
+KERNEL_CASE(ended, "block_kernels", .mark = TEST_BOTH)
 {
     enum { BLOCKS = 3 };
     static const int counts[] = {1, 31, 32, 33, 100, 255, 256};
@@ -175,7 +173,7 @@ static int counted_bits(uint32_t i)
 }
 
 /* On shared and on global memory. */
-KERNEL_CASE(atomics, "block_kernels")
+KERNEL_CASE(atomics, "block_kernels", .mark = TEST_BOTH)
 {
     enum { BLOCKS = 5, BLOCK = 257 };
     int ints[4] = {0, 0x7fffffff, -0x7fffffff, 0}, ints_right[4] = {0, 0x7fffffff, -0x7fffffff, 0};
@@ -218,14 +216,3 @@ KERNEL_CASE(atomics, "block_kernels")
     REQUIRE_EQ_BYTES(words, right, sizeof words);
     REQUIRE_EQ_BYTES(longs, longs_right, sizeof longs);
 }
-
-const test_case block_cases[] = {
-    {.name = "blocks.sums", .run = sums, .mark = TEST_BOTH, .smoke = true},
-    {.name = "blocks.scans", .run = scans, .mark = TEST_BOTH},
-    {.name = "blocks.histograms", .run = histograms, .mark = TEST_BOTH},
-    {.name = "blocks.transposed", .run = transposed, .mark = TEST_BOTH},
-    {.name = "blocks.neighbours", .run = neighbours, .mark = TEST_BOTH},
-    {.name = "blocks.ended", .run = ended, .mark = TEST_BOTH},
-    {.name = "blocks.atomics", .run = atomics, .mark = TEST_BOTH},
-    {.name = NULL},
-};

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared memory whose size the launch says, its limits, and what the driver knows of a kernel. */
+#define TEST_GROUP "limits."
 #include "stage.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct calls {
     PFN_cuFuncGetAttribute_v2020 get;
@@ -25,7 +23,7 @@ static int attribute(const calls *c, CUfunction function, CUfunction_attribute w
     return value;
 }
 
-KERNEL_CASE(reversed, "block_kernels")
+KERNEL_CASE(reversed, "block_kernels", .mark = TEST_BOTH)
 {
     enum { BLOCKS = 4 };
     static const unsigned sizes[] = {1, 31, 33, 96, 257, 1024};
@@ -67,7 +65,7 @@ static void touch(const stage *s, unsigned bytes)
 }
 
 /* 48 KiB in all without asking; as much as the device has after asking; not a byte more. */
-KERNEL_CASE(dynamic, "block_kernels")
+KERNEL_CASE(dynamic, "block_kernels", .mark = TEST_BOTH)
 {
     enum { STATIC = 16 };
     const calls c = get_calls(s);
@@ -103,7 +101,7 @@ KERNEL_CASE(dynamic, "block_kernels")
     CU_OK(s->cu->MemFree(to));
 }
 
-KERNEL_CASE(attributes, "block_kernels")
+KERNEL_CASE(attributes, "block_kernels", .mark = TEST_BOTH)
 {
     static const struct {
         const char *kernel;
@@ -121,7 +119,7 @@ KERNEL_CASE(attributes, "block_kernels")
 }
 
 /* The module's kernels by name, and their parameters. */
-KERNEL_CASE(enumerated, "block_kernels")
+KERNEL_CASE(enumerated, "block_kernels", .mark = TEST_BOTH)
 {
     PFN_cuModuleGetFunctionCount_v12040 get_count;
     PFN_cuModuleEnumerateFunctions_v12040 enumerate;
@@ -158,11 +156,3 @@ KERNEL_CASE(enumerated, "block_kernels")
     }
     REQUIRE_EQ(sums, 1);
 }
-
-const test_case limit_cases[] = {
-    {.name = "limits.reversed", .run = reversed, .mark = TEST_BOTH},
-    {.name = "limits.dynamic", .run = dynamic, .mark = TEST_BOTH},
-    {.name = "limits.attributes", .run = attributes, .mark = TEST_BOTH},
-    {.name = "limits.enumerated", .run = enumerated, .mark = TEST_BOTH},
-    {.name = NULL},
-};

@@ -2,9 +2,6 @@
 /* See stage.h. */
 #include "stage.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 stage stage_open(const char *module)
 {
     stage s = {.cu = raw_cuda_open()};

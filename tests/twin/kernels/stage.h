@@ -13,7 +13,9 @@ typedef struct stage {
 
 stage stage_open(const char *module);
 void stage_close(stage *s);
-#define KERNEL_CASE(name, module) TEST_ON(stage, s, *s = stage_open(module), stage_close(s), name)
+#define KERNEL_CASE(name, ...)                                                                     \
+    TEST_ON_(stage, s, *s = stage_open(TEST_FIRST(__VA_ARGS__)), stage_close(s), name,             \
+             TEST_REST(__VA_ARGS__))
 
 /* Memory of the device with `size` bytes of `from`, or of 0xee where that is NULL. */
 CUdeviceptr stage_buffer(const stage *s, const void *from, size_t size);
@@ -33,7 +35,5 @@ void stage_proc(const stage *s, const char *name, int version, void *function);
 /* Numbers without a pattern, the same each time. */
 uint32_t stage_random(uint32_t index);
 void *stage_alloc(size_t size);
-
-extern const test_case block_cases[], together_cases[], limit_cases[], wrong_cases[];
 
 #endif

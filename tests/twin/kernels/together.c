@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Warps: shuffles, votes, masks; and __device__ functions. */
+#define TEST_GROUP "together."
 #include "stage.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct votes {
     uint32_t ballot, any, all, count, block_and, block_or, equal;
@@ -29,7 +27,7 @@ static votes votes_of(const uint32_t *block, unsigned threads, unsigned t)
     return v;
 }
 
-KERNEL_CASE(voted, "block_kernels")
+KERNEL_CASE(voted, "block_kernels", .mark = TEST_BOTH)
 {
     static const unsigned blocks[][3] = {{1, 1, 1},   {31, 1, 1},   {33, 1, 1}, {96, 1, 1},
                                          {257, 1, 1}, {1024, 1, 1}, {7, 5, 1},  {8, 8, 3}};
@@ -59,7 +57,7 @@ KERNEL_CASE(voted, "block_kernels")
     }
 }
 
-KERNEL_CASE(shuffled, "block_kernels")
+KERNEL_CASE(shuffled, "block_kernels", .mark = TEST_BOTH)
 {
     enum { BLOCKS = 2, BLOCK = 96, ALL = BLOCKS * BLOCK };
     static const int widths[] = {32, 16, 8, 4, 2, 1};
@@ -98,7 +96,7 @@ KERNEL_CASE(shuffled, "block_kernels")
 }
 
 /* Parts of a warp go different ways. */
-KERNEL_CASE(halves, "block_kernels")
+KERNEL_CASE(halves, "block_kernels", .mark = TEST_BOTH)
 {
     enum { BLOCKS = 2, BLOCK = 128, ALL = BLOCKS * BLOCK };
     static uint32_t out[ALL];
@@ -121,7 +119,7 @@ KERNEL_CASE(halves, "block_kernels")
     }
 }
 
-KERNEL_CASE(device_functions, "device_kernels")
+KERNEL_CASE(device_functions, "device_kernels", .mark = TEST_BOTH)
 {
     enum { BLOCKS = 6, LARGEST = 1024 };
     static const unsigned sizes[] = {32, 96, 256, LARGEST};
@@ -148,7 +146,7 @@ KERNEL_CASE(device_functions, "device_kernels")
 }
 
 /* Two streams at once: each block has its own shared memory. */
-static void side_by_side(void)
+TEST(side_by_side, .mark = TEST_BOTH)
 {
     enum { BLOCKS = 200, BLOCK = 96, ALL = BLOCKS * BLOCK, TURNS = 4 };
     static uint32_t in[2][ALL], out[2][ALL];
@@ -183,12 +181,3 @@ static void side_by_side(void)
     CU_OK(s.cu->StreamDestroy(other.stream));
     stage_close(&s);
 }
-
-const test_case together_cases[] = {
-    {.name = "together.voted", .run = voted, .mark = TEST_BOTH},
-    {.name = "together.shuffled", .run = shuffled, .mark = TEST_BOTH},
-    {.name = "together.halves", .run = halves, .mark = TEST_BOTH},
-    {.name = "together.device_functions", .run = device_functions, .mark = TEST_BOTH},
-    {.name = "together.side_by_side", .run = side_by_side, .mark = TEST_BOTH},
-    {.name = NULL},
-};

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Faults between barriers, and what no GPU defines: the twin ends the kernel, and says why. */
+#define TEST_GROUP "wrong."
 #include "stage.h"
 
 #include "module_abi.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Leaves the context broken. */
 static void end_broken(stage *s)
@@ -18,7 +17,7 @@ static void end_broken(stage *s)
     (void)s->cu->DevicePrimaryCtxRelease(0);
 }
 
-static void fault(void)
+TEST(fault, .mark = TEST_BOTH, .faults = true)
 {
     for (unsigned turn = 0; turn < 3; turn++) {
         stage s = stage_open("block_kernels");
@@ -59,7 +58,7 @@ static void check_wrong(const char *kernel, unsigned block, CUresult expected)
     end_broken(&s);
 }
 
-static void waits_for_ever(void)
+TEST(waits_for_ever, .faults = true)
 {
     check_wrong("wrong_halves", 32, CUDA_ERROR_LAUNCH_TIMEOUT);
     check_wrong("wrong_kinds", 33, CUDA_ERROR_LAUNCH_TIMEOUT);
@@ -67,11 +66,12 @@ static void waits_for_ever(void)
 }
 
 TEST_AS(static_shared_in_clusters,
-        check_wrong("wrong_cluster_shared", 33, CUDA_ERROR_LAUNCH_FAILED))
-TEST_AS(mask_without_itself, check_wrong("wrong_mask", 32, CUDA_ERROR_LAUNCH_FAILED))
+        check_wrong("wrong_cluster_shared", 33, CUDA_ERROR_LAUNCH_FAILED), .faults = true)
+TEST_AS(mask_without_itself, check_wrong("wrong_mask", 32, CUDA_ERROR_LAUNCH_FAILED),
+        .faults = true)
 
 /* A stack of the twin has 256 KiB. */
-static void large_stack(void)
+TEST(large_stack)
 {
     stage s = open_wrong();
     static int out[300];
@@ -85,7 +85,7 @@ static void large_stack(void)
     stage_close(&s);
 }
 
-static void other_barrier(void)
+TEST(other_barrier)
 {
     stage s = open_wrong();
     static int out[64];
@@ -98,7 +98,7 @@ static void other_barrier(void)
     stage_close(&s);
 }
 
-static void active(void)
+TEST(active)
 {
     stage s = open_wrong();
     static uint32_t out[40];
@@ -112,7 +112,7 @@ static void active(void)
 }
 
 /* Kernels whose threads do not wait keep their loop, beside others that do. */
-static void loops(void)
+TEST(loops)
 {
     static const char *const loops_alone[] = {"block_none"};
     char path[TEST_PATH_MAX];
@@ -135,15 +135,3 @@ static void loops(void)
     REQUIRE_EQ(*table->meets, 1);
     REQUIRE_EQ(dlclose(library), 0);
 }
-
-const test_case wrong_cases[] = {
-    {.name = "wrong.fault", .run = fault, .mark = TEST_BOTH, .faults = true},
-    {.name = "wrong.waits_for_ever", .run = waits_for_ever, .faults = true},
-    {.name = "wrong.mask_without_itself", .run = mask_without_itself, .faults = true},
-    {.name = "wrong.static_shared_in_clusters", .run = static_shared_in_clusters, .faults = true},
-    {.name = "wrong.large_stack", .run = large_stack},
-    {.name = "wrong.other_barrier", .run = other_barrier},
-    {.name = "wrong.active", .run = active},
-    {.name = "wrong.loops", .run = loops},
-    {.name = NULL},
-};

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""nulls.py INCLUDE OUT: a row for nulls.c for each pointer that a function of the headers takes: the
+function called with NULL there, with the defaults for other descriptors, and other objects of nulls.c's (null_object())."""
+import pathlib
+import re
+import sys
+
+include, out = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+headers = [h for h in sorted((include / "culvert").glob("*.h")) if h.name != "cudart.h" and not h.name.startswith("d3d")]
+text = "".join(re.sub(r"/\*.*?\*/", "", h.read_text(), flags=re.S) for h in headers)
+inits = set(re.findall(r"\b(culv_\w+)_init\(void\)", text))
+enums = set(re.findall(r"^typedef enum (culv_\w+)", text, re.M))
+HANDLES = re.compile(r"(PFN_\w+|Vk(Instance|PhysicalDevice|Device|Queue|CommandBuffer)|CU(graph|graphExec|graphNode|context))$")
+
+
+def pointer(kind):
+    return kind.endswith("*") or HANDLES.match(kind) is not None
+
+
+print_to = [f"#include <culvert/{h.name}>" for h in headers] + ['#include "nulls.h"']
+rows = []
+for name, parameters in re.findall(r"^CULV_EXPORT\s+culv_result\s+(culv_\w+)\(([^()]*)\);", text, re.M):
+    taken = [re.match(r"(.*?[ *])(\w+)(\[\w*\])?$", re.sub(r"\s+", " ", p.strip())) for p in parameters.split(",")]
+    if taken == [None]:
+        continue
+    taken = [(m[1].strip() + (" *" if m[3] else ""), m[2]) for m in taken]
+    for at, (kind, what) in enumerate(taken):
+        if not pointer(kind):
+            continue
+        before, given = "", []
+        for i, (other, _) in enumerate(taken):
+            base = re.sub(r"\bconst\b|[* ]", "", other)
+            if i == at:
+                given.append("NULL")
+            elif pointer(other) and other.count("*") == 1 and base in inits:
+                before += f" {base} d{i} = {base}_init();"
+                given.append(f"&d{i}")
+            elif pointer(other):
+                given.append(f'({other})(uintptr_t)null_object("{base if other.count("*") == 1 else ""}")')
+            elif other == "CUdeviceptr":
+                given.append('(CUdeviceptr)(uintptr_t)null_object("")')
+            elif other.startswith("culv_") and other not in enums and other != "culv_bool":
+                given.append(f"({other}){{0}}")
+            else:
+                given.append(f"({other})0")
+        print_to.append(f"static culv_result f{len(rows)}(void) {{{before} return {name}({', '.join(given)}); }}")
+        rows.append(f'    {{"{name}", "{what}", f{len(rows)}}},')
+out.write_text("\n".join(print_to + ["const null_row null_rows[] = {", *rows, "    {NULL, NULL, NULL}};", ""]))
