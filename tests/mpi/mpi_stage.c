@@ -6,18 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run.h"
-
 #define INSIDE "--inside"
 
 /* What this MPI wants to hear, so that more ranks run than there are cores, as root too. */
-static void start_ranks(run_result *out, int ranks, bool one_dies)
+void mpi_run(run_result *out, int ranks, bool one_dies, const char *const *arguments)
 {
-    char number[16], self[TEST_PATH_MAX], driver[32];
-    const char *argv[16] = {MPIEXEC};
+    char number[16];
+    const char *argv[32] = {MPIEXEC};
     size_t n = 1;
     snprintf(number, sizeof number, "%d", ranks);
-    snprintf(driver, sizeof driver, "--driver=%s", run_device());
 #if defined(OPEN_MPI)
     REQUIRE(setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1) == 0);
     REQUIRE(setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1) == 0);
@@ -33,11 +30,12 @@ static void start_ranks(run_result *out, int ranks, bool one_dies)
 #endif
     argv[n++] = "-n";
     argv[n++] = number;
-    argv[n++] = test_path(self, "bin/tests/mpi");
-    argv[n++] = test_case_name();
-    argv[n++] = driver;
-    argv[n++] = INSIDE;
+    for (size_t i = 0; arguments[i]; i++) {
+        REQUIRE(n + 1 < sizeof argv / sizeof argv[0]);
+        argv[n++] = arguments[i];
+    }
     run_command(out, argv);
+    if (out->status == 127) SKIP("there is no %s", MPIEXEC);
 }
 
 static void open_stage(mpi_stage *s)
@@ -70,8 +68,12 @@ bool mpi_ranks(mpi_stage *s, int ranks, const char *variable, bool one_dies)
         open_stage(s);
         return true;
     }
+    char self[TEST_PATH_MAX], driver[32];
+    const char *const arguments[] = {test_path(self, "bin/tests/mpi"), test_case_name(), driver,
+                                     INSIDE, NULL};
+    snprintf(driver, sizeof driver, "--driver=%s", run_device());
     if (variable) REQUIRE(putenv(strdup(variable)) == 0);
-    start_ranks(&result, ranks, one_dies);
+    mpi_run(&result, ranks, one_dies, arguments);
     if (result.status != 0)
         FAIL("%d ranks, %s: status %d\n%s", ranks, variable ? variable : "", result.status,
              result.text);

@@ -4,6 +4,7 @@
 #define CULVERT_TESTS_MPI_STAGE_H_
 
 #include "library.h"
+#include "run.h"
 
 #include <culvert/mpi.h>
 
@@ -21,6 +22,8 @@ typedef struct mpi_stage {
     uint8_t *bytes;
 } mpi_stage;
 
+/* Runs a program as so many ranks. */
+void mpi_run(run_result *out, int ranks, bool one_dies, const char *const *arguments);
 /* In the case's process: runs `ranks` of it, with an environment variable more unless it is NULL,
  * and requires that all ended well. False; true in a rank, which then opens its stage. */
 bool mpi_ranks(mpi_stage *s, int ranks, const char *variable, bool one_dies);

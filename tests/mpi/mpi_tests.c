@@ -268,6 +268,47 @@ static void refused(void)
     mpi_close(&s);
 }
 
+/* ripple's picture is that of one process, byte for byte. */
+static void ripple(void)
+{
+    static const struct {
+        int ranks;
+        const char *way, *idle;
+    } rows[] = {{1, "auto", NULL},   {2, "direct", NULL}, {3, "host", NULL},
+                {4, "device", NULL}, {4, "host", "2"},    {4, "auto", "1,3"}};
+    static run_result result;
+    char one[TEST_PATH_MAX], many[TEST_PATH_MAX], output[TEST_PATH_MAX + 16], idle[32], device[32];
+    char program[TEST_PATH_MAX];
+    const char *arguments[] = {"--size=101x67",
+                               "--resolution=160x90",
+                               "--frames=5",
+                               "--quiet",
+                               device,
+                               output,
+                               idle,
+                               NULL};
+    const char *ranks[] = {
+        test_path(program, "bin/ripple-mpi"), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+    snprintf(device, sizeof device, "--device=%s", run_device());
+    snprintf(output, sizeof output, "--output=%s", run_scratch_path(one, "one.png"));
+    arguments[6] = NULL;
+    run_program(&result, "ripple", run_scratch(), arguments);
+    REQUIRE_EQ(result.status, 0);
+    snprintf(output, sizeof output, "--output=%s", run_scratch_path(many, "many.png"));
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *const same[] = {"cmp", one, many, NULL};
+        snprintf(idle, sizeof idle, "--idle=%s", rows[i].idle ? rows[i].idle : "");
+        arguments[6] = rows[i].idle ? idle : NULL;
+        memcpy(ranks + 1, arguments, sizeof arguments);
+        REQUIRE(setenv("CULVERT_MPI_WAY", rows[i].way, 1) == 0);
+        (void)unlink(many);
+        mpi_run(&result, rows[i].ranks, false, ranks);
+        if (result.status != 0) FAIL("row %zu: status %d\n%s", i, result.status, result.text);
+        run_command(&result, same);
+        if (result.status != 0) FAIL("row %zu: another picture: %s", i, result.text);
+    }
+}
+
 static const test_case cases[] = {
     {.name = "direct", .run = direct, .own = true, .smoke = true},
     {.name = "device", .run = device, .own = true},
@@ -278,6 +319,7 @@ static const test_case cases[] = {
     {.name = "dies", .run = dies, .own = true},
     {.name = "ends", .run = ends, .own = true},
     {.name = "refused", .run = refused, .own = true},
+    {.name = "ripple", .run = ripple, .own = true},
     {.name = NULL},
 };
 TEST_SUITE(cases);
