@@ -47,6 +47,17 @@ culv_result culvi_mpi_fail(culv_result result, culv_reason reason, const char *f
     return record(result, reason, CULV_NATIVE_NONE, 0, "", message);
 }
 
+culv_result culvi_mpi_check(const char *call, bool given, size_t struct_size, size_t expected)
+{
+    if (!given)
+        return culvi_mpi_fail(CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                              "%s: an argument is NULL", call);
+    if (struct_size == expected) return CULV_OK;
+    return culvi_mpi_fail(CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE,
+                          "%s: struct_size is %zu: make the struct by its ..._init()", call,
+                          struct_size);
+}
+
 void culvi_mpi_last_error(verdict *out)
 {
     culv_error error = culv_error_init();

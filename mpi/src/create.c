@@ -9,10 +9,13 @@
 #define DEFAULT_CHUNK   (UINT64_C(1) << 20)
 #define MAX_CHUNK       (UINT64_C(1) << 30)
 
-static culv_mpi *new_side(culv_device *device, const culv_mpi_desc *desc)
+static culv_mpi *new_side(culv_device *device, const culv_mpi_desc *desc, int rank, int size)
 {
     culv_mpi *m = calloc(1, sizeof *m);
     if (!m) return NULL;
+    m->rank = rank;
+    m->size = size;
+    m->renderer = desc->renderer;
     m->device = device;
     m->cu = culv_device_cuda_api(device);
     m->context = culv_device_context(device);
@@ -150,10 +153,8 @@ static bool make_comm(culv_mpi *m, MPI_Comm comm)
 /* Everything that is this process's own. Sends that never ended keep what MPI may still read. */
 static void free_side(culv_mpi *m, bool mpi_lives)
 {
-    bool pending = false;
-    MPI_Request *in[] = {&m->grant_request};
-    for (int i = 0; i < 1 && mpi_lives; i++)
-        culvi_mpi_cancel(in[i]);
+    bool pending = m->farewell_request != MPI_REQUEST_NULL || m->data != MPI_REQUEST_NULL;
+    if (mpi_lives) culvi_mpi_cancel(&m->grant_request);
     for (int i = 0; m->peers && i < m->size; i++) {
         peer *p = &m->peers[i];
         if (mpi_lives) {
@@ -163,28 +164,21 @@ static void free_side(culv_mpi *m, bool mpi_lives)
                 culvi_mpi_cancel(&p->pipe.chunks[j].request);
             if (p->type != MPI_DATATYPE_NULL) (void)MPI_Type_free(&p->type);
         }
-        MPI_Request *out[] = {&p->out, &p->end_request};
-        for (int j = 0; j < 2; j++)
-            pending |= *out[j] != MPI_REQUEST_NULL;
+        pending |= p->out != MPI_REQUEST_NULL || p->end_request != MPI_REQUEST_NULL;
         for (int j = 0; j < MAX_SLOTS; j++)
             pending |= p->grant_requests[j] != MPI_REQUEST_NULL;
         culvi_mpi_pipe_destroy(m, &p->pipe);
         culvi_mpi_layout_free(&p->part);
     }
-    for (int i = 0; i < MAX_SLOTS; i++)
-        pending |= m->state_requests[i] != MPI_REQUEST_NULL;
-    pending |= m->farewell_request != MPI_REQUEST_NULL || m->data != MPI_REQUEST_NULL;
     culvi_mpi_pipe_destroy(m, &m->pipe);
     for (int i = 0; i < STAGINGS && m->data == MPI_REQUEST_NULL; i++) {
         if (m->staging[i]) (void)m->cu->cuMemFree(m->staging[i]);
     }
     for (int i = 0; i < MAX_SLOTS; i++) {
-        slot *s = &m->slots[i];
+        pending |= m->state_requests[i] != MPI_REQUEST_NULL;
         if (m->events[i]) (void)m->cu->cuEventDestroy(m->events[i]);
-        if (s->event) (void)m->cu->cuEventDestroy(s->event);
-        if (s->pointer) (void)culv_vmm_unmap(s->range, 0, culv_vmm_range_size(s->range));
-        (void)culv_vmm_range_destroy(&s->range);
-        (void)culv_vmm_allocation_destroy(&s->allocation);
+        if (m->slots[i].event) (void)m->cu->cuEventDestroy(m->slots[i].event);
+        culvi_mpi_free_slot(&m->slots[i]);
     }
     if (m->stream) (void)m->cu->cuStreamDestroy(m->stream);
     if (m->read) (void)m->cu->cuStreamDestroy(m->read);
@@ -282,14 +276,10 @@ void culv_mpi_destroy(culv_mpi **mpi)
 culv_result culv_mpi_create(culv_device *device, MPI_Comm comm, const culv_mpi_desc *desc,
                             culv_mpi **out)
 {
-    int initialized = 0, inter = 0;
-    if (!device || !desc || !out)
-        return culvi_mpi_fail(CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                              "culv_mpi_create: an argument is NULL");
-    if (desc->struct_size != sizeof *desc)
-        return culvi_mpi_fail(CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE,
-                              "culv_mpi_desc::struct_size is %zu: use culv_mpi_desc_init()",
-                              desc->struct_size);
+    int initialized = 0, inter = 0, rank = 0, size = 0;
+    const culv_result wrong = culvi_mpi_check("culv_mpi_create", device && desc && out,
+                                              desc ? desc->struct_size : 0, sizeof *desc);
+    if (wrong != CULV_OK) return wrong;
     (void)MPI_Initialized(&initialized);
     if (!initialized)
         return culvi_mpi_fail(CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
@@ -297,17 +287,14 @@ culv_result culv_mpi_create(culv_device *device, MPI_Comm comm, const culv_mpi_d
     if (comm == MPI_COMM_NULL || MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter)
         return culvi_mpi_fail(CULV_ERROR_INVALID, CULV_REASON_VALUE,
                               "the communicator is no intracommunicator");
-    culv_mpi *m = new_side(device, desc);
-    if (!m) return culvi_mpi_fail(CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY, "no memory");
-    (void)MPI_Comm_rank(comm, &m->rank);
-    (void)MPI_Comm_size(comm, &m->size);
-    m->renderer = desc->renderer;
-    if (m->renderer < 0 || m->renderer >= m->size) {
-        free(m);
+    (void)MPI_Comm_rank(comm, &rank);
+    (void)MPI_Comm_size(comm, &size);
+    if (desc->renderer < 0 || desc->renderer >= size)
         return culvi_mpi_fail(CULV_ERROR_INVALID, CULV_REASON_VALUE,
                               "renderer is %d, and the communicator has %d ranks", desc->renderer,
-                              m->size);
-    }
+                              size);
+    culv_mpi *m = new_side(device, desc, rank, size);
+    if (!m) return culvi_mpi_fail(CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY, "no memory");
     bool fine = culvi_mpi_enter(m);
     if (fine) {
         fine = (m->rank != m->renderer || new_peers(m)) && make_hello(m) && make_cuda(m) &&

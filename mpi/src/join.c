@@ -5,6 +5,7 @@
  *   renderer -> rank   welcome: the slots, and where the server of their memory is
  *   rank -> renderer   ready: its way
  *   renderer -> rank   go, or the first error of any rank */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -14,10 +15,9 @@
 /* For a server of the same machine, which answers while it waits for this rank. */
 #define CONNECT_NS UINT64_C(20000000000)
 
-static bool ok_or(verdict *v)
+static bool heard(const verdict *v)
 {
-    culvi_mpi_last_error(v);
-    return false;
+    return v->result == CULV_OK || culvi_mpi_answer(v) == CULV_OK;
 }
 
 static bool refuse(culv_result result, culv_reason reason, int rank, const char *text)
@@ -55,14 +55,13 @@ static bool wait_for_renderer(culv_mpi *m, MPI_Request *request, waiting *w)
     }
 }
 
-static bool import_slot(culv_mpi *m, culv_ipc_client *client, uint32_t i, waiting *w)
+static bool import_slot(culv_mpi *m, culv_ipc_client *client, uint32_t i)
 {
     char name[CULV_IPC_NAME_SIZE];
     slot *s = &m->slots[i];
     culv_ipc_object *object = NULL;
     culv_vmm_range_desc desc = culv_vmm_range_desc_init();
     const culv_vmm_access access = {.device = m->device, .flags = CULV_VMM_ACCESS_READ_WRITE};
-    (void)w;
     snprintf(name, sizeof name, "slot.%u", i);
     bool fine = culv_ipc_client_receive(client, name, CONNECT_NS, &object) == CULV_OK &&
                 culv_ipc_import_vmm(object, &s->allocation) == CULV_OK;
@@ -75,7 +74,7 @@ static bool import_slot(culv_mpi *m, culv_ipc_client *client, uint32_t i, waitin
     return fine;
 }
 
-static void free_slot(slot *s)
+void culvi_mpi_free_slot(slot *s)
 {
     if (s->range && s->pointer) (void)culv_vmm_unmap(s->range, 0, culv_vmm_range_size(s->range));
     (void)culv_vmm_range_destroy(&s->range);
@@ -83,7 +82,7 @@ static void free_slot(slot *s)
     s->pointer = 0;
 }
 
-static bool open_slots(culv_mpi *m, waiting *w)
+static bool open_slots(culv_mpi *m)
 {
     culv_ipc_client_desc desc = culv_ipc_client_desc_init();
     culv_ipc_client *client = NULL;
@@ -91,15 +90,15 @@ static bool open_slots(culv_mpi *m, waiting *w)
     desc.label = m->label;
     bool fine = culv_ipc_client_connect(m->device, &desc, CONNECT_NS, &client) == CULV_OK;
     for (uint32_t i = 0; fine && i < m->num_slots; i++)
-        fine = import_slot(m, client, i, w);
+        fine = import_slot(m, client, i);
     culv_ipc_client_destroy(&client);
     for (uint32_t i = 0; !fine && i < m->num_slots; i++)
-        free_slot(&m->slots[i]);
+        culvi_mpi_free_slot(&m->slots[i]);
     return fine;
 }
 
 /* Straight into the renderer's memory? If not, `why` says why not. */
-static bool try_direct(culv_mpi *m, char *why, size_t size, waiting *w)
+static bool try_direct(culv_mpi *m, char *why, size_t size)
 {
     const place *here = &m->place, *there = &m->welcome.place;
     if (!culvi_mpi_same_machine(here, there)) {
@@ -110,7 +109,7 @@ static bool try_direct(culv_mpi *m, char *why, size_t size, waiting *w)
         snprintf(why, size, "the renderer is in another network namespace (container)");
         return false;
     }
-    if (!open_slots(m, w)) {
+    if (!open_slots(m)) {
         snprintf(why, size, "%s", culv_last_error_message());
         return false;
     }
@@ -145,7 +144,7 @@ static bool make_staging(culv_mpi *m)
     return culvi_mpi_pipe_create(m, &m->pipe, m->hello.chunk_size, m->part.packed_size);
 }
 
-static bool choose_way(culv_mpi *m, waiting *w)
+static bool choose_way(culv_mpi *m)
 {
     const culv_mpi_way wanted = (culv_mpi_way)m->hello.way;
     char direct[160] = "another way was asked for", device[160] = "";
@@ -155,7 +154,7 @@ static bool choose_way(culv_mpi *m, waiting *w)
         return true;
     }
     if ((wanted == CULV_MPI_WAY_AUTO || wanted == CULV_MPI_WAY_DIRECT) &&
-        try_direct(m, direct, sizeof direct, w)) {
+        try_direct(m, direct, sizeof direct)) {
         m->way = CULV_MPI_WAY_DIRECT;
         snprintf(m->why, sizeof m->why, "%s", direct);
         return true;
@@ -183,24 +182,19 @@ static bool join_rank(culv_mpi *m, waiting *w)
         !receive(m, &m->welcome, sizeof m->welcome, m->renderer, TAG_WELCOME, in) ||
         !wait_for_renderer(m, in, w))
         return false;
-    if (m->welcome.verdict.result != CULV_OK) {
-        (void)culvi_mpi_answer(&m->welcome.verdict);
-        return false;
-    }
+    if (!heard(&m->welcome.verdict)) return false;
     m->num_slots = m->welcome.num_slots;
     m->slot_size = m->welcome.slot_size;
-    if (!choose_way(m, w)) (void)ok_or(&m->ready.verdict);
+    if (!choose_way(m)) culvi_mpi_last_error(&m->ready.verdict);
     m->ready.way = (uint32_t)m->way;
     memcpy(m->ready.why, m->why, sizeof m->why);
     if (!send(m, &m->ready, sizeof m->ready, m->renderer, TAG_READY, &sent[2]) ||
         !receive(m, &m->go, sizeof m->go, m->renderer, TAG_GO, in) || !wait_for_renderer(m, in, w))
         return false;
-    /* The renderer has all three. */
-    if (!culvi_mpi_ok(m, MPI_Waitall(3, sent, MPI_STATUSES_IGNORE), "MPI_Waitall")) return false;
-    if (m->go.result != CULV_OK) {
-        (void)culvi_mpi_answer(&m->go);
-        return false;
+    for (int i = 0; i < 3; i++) { /* the renderer has all three */
+        if (!culvi_mpi_ok(m, MPI_Wait(&sent[i], MPI_STATUS_IGNORE), "MPI_Wait")) return false;
     }
+    if (!heard(&m->go)) return false;
     m->renderer_watched = culvi_mpi_watchable(&m->place, &m->welcome.place);
     return true;
 }
@@ -273,10 +267,7 @@ static bool check_parts(culv_mpi *m)
         if (h->protocol != PROTOCOL)
             return refuse(CULV_ERROR_INVALID, CULV_REASON_IPC_PROTOCOL, i,
                           "it has another version of culvert-mpi");
-        if (h->verdict.result != CULV_OK) {
-            (void)culvi_mpi_answer(&h->verdict);
-            return false;
-        }
+        if (!heard(&h->verdict)) return false;
         count += m->peers[i].part.num_ranges;
     }
     claim *claims = malloc((count ? count : 1) * sizeof *claims);
@@ -346,10 +337,10 @@ static bool make_slot(culv_mpi *m, uint32_t i)
 
 static bool make_server(culv_mpi *m, culv_ipc_server **server)
 {
-    static unsigned made; /* renderers of one process are made one at a time, or fail by the name */
+    static atomic_uint made;
     culv_ipc_server_desc desc = culv_ipc_server_desc_init();
     snprintf(m->welcome.server, sizeof m->welcome.server, "culvert-mpi.%ld.%u", (long)getpid(),
-             made++);
+             atomic_fetch_add(&made, 1u));
     desc.name = m->welcome.server;
     desc.max_clients = CULV_IPC_MAX_CLIENTS;
     desc.label = m->label;
@@ -380,7 +371,7 @@ static bool prepare_peer(culv_mpi *m, peer *p)
 static bool tell_all(culv_mpi *m, int tag, bool fine)
 {
     verdict v = {.result = CULV_OK};
-    if (!fine) (void)ok_or(&v);
+    if (!fine) culvi_mpi_last_error(&v);
     bool sent = true;
     for (int i = 0; i < m->size; i++) {
         peer *p = &m->peers[i];
@@ -403,13 +394,7 @@ static bool gather_ways(culv_mpi *m, culv_ipc_server *server, waiting *w)
     }
     if (!wait_for_ranks(m, server, "culv_mpi_create(), ways", w)) return false;
     for (int i = 0; i < m->size; i++) {
-        if (m->peers[i].ready.verdict.result != CULV_OK) {
-            (void)culvi_mpi_answer(&m->peers[i].ready.verdict);
-            return false;
-        }
-    }
-    for (int i = 0; i < m->size; i++) {
-        if (!prepare_peer(m, &m->peers[i])) return false;
+        if (!heard(&m->peers[i].ready.verdict) || !prepare_peer(m, &m->peers[i])) return false;
     }
     return true;
 }

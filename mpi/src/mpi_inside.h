@@ -199,6 +199,8 @@ culv_result culvi_mpi_fail(culv_result result, culv_reason reason, const char *f
     __attribute__((format(printf, 3, 4)))
 #endif
     ;
+/* Of a public call: are its arguments given, and is a struct of this version? */
+culv_result culvi_mpi_check(const char *call, bool given, size_t struct_size, size_t expected);
 bool culvi_mpi_ok(culv_mpi *m, int code, const char *call);
 bool culvi_mpi_cu(culv_mpi *m, CUresult code, const char *call);
 void culvi_mpi_last_error(verdict *out);
@@ -250,5 +252,6 @@ bool culvi_mpi_step_state(culv_mpi *m, peer *p);
 bool culvi_mpi_send_end(culv_mpi *m, peer *p, grant_kind kind);
 /* join.c: agrees with the other ranks. False, with the thread's last error. */
 bool culvi_mpi_join(culv_mpi *m);
+void culvi_mpi_free_slot(slot *s);
 
 #endif

@@ -184,13 +184,9 @@ static culv_result late(const culv_mpi *m)
 
 culv_result culv_mpi_acquire(culv_mpi *m, uint64_t timeout, culv_mpi_part *part)
 {
-    if (!m || !part)
-        return culvi_mpi_fail(CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                              "culv_mpi_acquire: an argument is NULL");
-    if (part->struct_size != sizeof *part)
-        return culvi_mpi_fail(CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE,
-                              "culv_mpi_part::struct_size is %zu: use culv_mpi_part_init()",
-                              part->struct_size);
+    const culv_result wrong =
+        culvi_mpi_check("culv_mpi_acquire", m && part, part ? part->struct_size : 0, sizeof *part);
+    if (wrong != CULV_OK) return wrong;
     if (m->part_held)
         return culvi_mpi_fail(CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
                               "rank %d holds frame %llu: release it first", m->rank,
@@ -228,9 +224,7 @@ static bool on_its_way(const culv_mpi *m)
 
 culv_result culv_mpi_release(culv_mpi *m, CUstream stream)
 {
-    if (!m)
-        return culvi_mpi_fail(CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                              "culv_mpi_release: mpi is NULL");
+    if (!m) return culvi_mpi_check("culv_mpi_release", false, 0, 0);
     if (!m->part_held)
         return culvi_mpi_fail(CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
                               "rank %d holds no part: acquire one first", m->rank);
@@ -256,9 +250,7 @@ culv_result culv_mpi_release(culv_mpi *m, CUstream stream)
 
 culv_result culv_mpi_progress(culv_mpi *m, uint64_t timeout, uint32_t *pending)
 {
-    if (!m)
-        return culvi_mpi_fail(CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                              "culv_mpi_progress: mpi is NULL");
+    if (!m) return culvi_mpi_check("culv_mpi_progress", false, 0, 0);
     if (!culvi_mpi_enter(m)) return culvi_mpi_answer(&m->failure);
     waiting w = culvi_mpi_wait_begin(timeout);
     bool fine = culvi_mpi_step(m);

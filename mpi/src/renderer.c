@@ -312,14 +312,9 @@ static culv_result check_renderer(const culv_mpi *m, const char *call)
 
 culv_result culv_mpi_acquire_frame(culv_mpi *m, uint64_t timeout, culv_mpi_frame *frame)
 {
-    if (!m || !frame)
-        return culvi_mpi_fail(CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                              "culv_mpi_acquire_frame: an argument is NULL");
-    if (frame->struct_size != sizeof *frame)
-        return culvi_mpi_fail(CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE,
-                              "culv_mpi_frame::struct_size is %zu: use culv_mpi_frame_init()",
-                              frame->struct_size);
-    const culv_result wrong = check_renderer(m, "culv_mpi_acquire_frame");
+    culv_result wrong = culvi_mpi_check("culv_mpi_acquire_frame", m && frame,
+                                        frame ? frame->struct_size : 0, sizeof *frame);
+    if (wrong == CULV_OK) wrong = check_renderer(m, "culv_mpi_acquire_frame");
     if (wrong != CULV_OK) return wrong;
     if (m->held >= 0)
         return culvi_mpi_fail(CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
@@ -356,9 +351,7 @@ culv_result culv_mpi_acquire_frame(culv_mpi *m, uint64_t timeout, culv_mpi_frame
 
 culv_result culv_mpi_release_frame(culv_mpi *m, culv_semaphore *done, uint64_t value)
 {
-    if (!m)
-        return culvi_mpi_fail(CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                              "culv_mpi_release_frame: mpi is NULL");
+    if (!m) return culvi_mpi_check("culv_mpi_release_frame", false, 0, 0);
     const culv_result wrong = check_renderer(m, "culv_mpi_release_frame");
     if (wrong != CULV_OK) return wrong;
     if (m->held < 0)
@@ -388,48 +381,38 @@ culv_vmm_allocation *culv_mpi_slot(const culv_mpi *m, uint32_t index)
     return m && m->peers && index < m->num_slots ? m->slots[index].allocation : NULL;
 }
 
-static culv_mpi_rank_info describe(const culv_mpi *m, const peer *p, uint64_t furthest)
+static culv_mpi_rank_info describe(int rank, culv_mpi_way way, uint64_t bytes, uint64_t frames,
+                                   const char *why)
 {
     culv_mpi_rank_info info = culv_mpi_rank_info_init();
-    info.rank = p->rank;
-    info.way = p->way;
-    info.bytes = p->part.bytes;
-    info.frames = p->done;
-    info.behind = has_part(p) ? furthest - p->done : 0;
-    info.late = late_for(m, p);
-    info.ended = p->left || p->gone;
-    snprintf(info.why, sizeof info.why, "%s", p->why);
+    info.rank = rank;
+    info.way = way;
+    info.bytes = bytes;
+    info.frames = frames;
+    snprintf(info.why, sizeof info.why, "%s", why);
     return info;
 }
 
 culv_result culv_mpi_get_ranks(culv_mpi *m, culv_mpi_rank_info *ranks, size_t capacity,
                                size_t *count)
 {
-    if (!m || !count || (!ranks && capacity > 0))
-        return culvi_mpi_fail(CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                              "culv_mpi_get_ranks: an argument is NULL");
-    if (capacity > 0 && ranks[0].struct_size != sizeof *ranks)
-        return culvi_mpi_fail(
-            CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE,
-            "culv_mpi_rank_info::struct_size of the first element is %zu: use culv_mpi_rank_info_init()",
-            ranks[0].struct_size);
-    if (!m->peers) {
-        *count = 1;
-        if (capacity == 0) return CULV_OK;
-        ranks[0] = culv_mpi_rank_info_init();
-        ranks[0].rank = m->rank;
-        ranks[0].way = m->way;
-        ranks[0].bytes = m->part.bytes;
-        ranks[0].frames = m->finished;
-        snprintf(ranks[0].why, sizeof ranks[0].why, "%s", m->why);
-        return CULV_OK;
-    }
+    const culv_result wrong =
+        culvi_mpi_check("culv_mpi_get_ranks", m && count && (ranks || !capacity),
+                        ranks && capacity ? ranks[0].struct_size : sizeof *ranks, sizeof *ranks);
+    if (wrong != CULV_OK) return wrong;
+    *count = m->peers ? (size_t)m->size : 1;
+    if (!m->peers && capacity > 0)
+        ranks[0] = describe(m->rank, m->way, m->part.bytes, m->finished, m->why);
     uint64_t furthest = 0;
-    for (int i = 0; i < m->size; i++) {
+    for (int i = 0; m->peers && i < m->size; i++) {
         if (has_part(&m->peers[i]) && m->peers[i].done > furthest) furthest = m->peers[i].done;
     }
-    for (size_t i = 0; i < capacity && i < (size_t)m->size; i++)
-        ranks[i] = describe(m, &m->peers[i], furthest);
-    *count = (size_t)m->size;
+    for (size_t i = 0; m->peers && i < capacity && i < *count; i++) {
+        const peer *p = &m->peers[i];
+        ranks[i] = describe(p->rank, p->way, p->part.bytes, p->done, p->why);
+        ranks[i].behind = has_part(p) ? furthest - p->done : 0;
+        ranks[i].late = late_for(m, p);
+        ranks[i].ended = p->left || p->gone;
+    }
     return CULV_OK;
 }

@@ -11,7 +11,7 @@
 typedef struct ranks {
     int rank, count;
     int solvers[256];           /* ranks, from the first rows on */
-    uint32_t num_solvers, band; /* band: this rank's; num_solvers: it has none */
+    uint32_t num_solvers, band; /* band: this rank's; none if it is higher */
 } ranks;
 extern ranks path_mpi_ranks;
 
