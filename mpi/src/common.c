@@ -63,7 +63,7 @@ void culvi_mpi_last_error(verdict *out)
     culv_error error = culv_error_init();
     culv_last_error(&error);
     out->result = error.result;
-    out->reason = error.reason;
+    out->reason = (int32_t)error.reason;
     const char *prefix = "culvert-mpi: ";
     const char *text = error.message;
     if (strncmp(text, prefix, strlen(prefix)) == 0) text += strlen(prefix);
