@@ -270,6 +270,20 @@ bool culvi_mpi_type(culv_mpi *m, const layout *l, bool packed, MPI_Datatype *out
 
 /* Requests, events and pipes ------------------------------------------------------------------- */
 
+bool culvi_mpi_send(culv_mpi *m, const void *data, size_t size, int to, int tag,
+                    MPI_Request *request)
+{
+    return culvi_mpi_ok(m, MPI_Isend(data, (int)size, MPI_BYTE, to, tag, m->comm, request),
+                        "MPI_Isend");
+}
+
+bool culvi_mpi_receive(culv_mpi *m, void *data, size_t size, int from, int tag,
+                       MPI_Request *request)
+{
+    return culvi_mpi_ok(m, MPI_Irecv(data, (int)size, MPI_BYTE, from, tag, m->comm, request),
+                        "MPI_Irecv");
+}
+
 bool culvi_mpi_test(culv_mpi *m, MPI_Request *request, bool *done)
 {
     int flag = 0;
@@ -300,12 +314,9 @@ bool culvi_mpi_pipe_create(culv_mpi *m, pipe_line *p, uint64_t chunk_size, uint6
 {
     p->chunk_size = chunk_size < packed_size ? chunk_size : packed_size;
     for (int i = 0; i < CHUNKS; i++) {
-        if (!culvi_mpi_cu(m,
-                          m->cu->cuMemHostAlloc(&p->chunks[i].host, (size_t)p->chunk_size,
-                                                CU_MEMHOSTALLOC_PORTABLE),
-                          "cuMemHostAlloc") ||
-            !culvi_mpi_cu(m, m->cu->cuEventCreate(&p->chunks[i].event, CU_EVENT_DISABLE_TIMING),
-                          "cuEventCreate"))
+        if (!CU(m, cuMemHostAlloc, &p->chunks[i].host, (size_t)p->chunk_size,
+                CU_MEMHOSTALLOC_PORTABLE) ||
+            !CU(m, cuEventCreate, &p->chunks[i].event, CU_EVENT_DISABLE_TIMING))
             return false;
     }
     return true;
@@ -339,7 +350,7 @@ void culvi_mpi_pipe_next(pipe_line *p, const layout *part, chunk *c)
 
 bool culvi_mpi_enter(culv_mpi *m)
 {
-    return culvi_mpi_cu(m, m->cu->cuCtxPushCurrent(m->context), "cuCtxPushCurrent");
+    return CU(m, cuCtxPushCurrent, m->context);
 }
 
 void culvi_mpi_leave(culv_mpi *m)

@@ -117,14 +117,11 @@ static bool make_hello(culv_mpi *m)
 
 static bool make_cuda(culv_mpi *m)
 {
-    if (!culvi_mpi_cu(m, m->cu->cuStreamCreate(&m->stream, CU_STREAM_NON_BLOCKING),
-                      "cuStreamCreate") ||
-        !culvi_mpi_cu(m, m->cu->cuStreamCreate(&m->read, CU_STREAM_NON_BLOCKING), "cuStreamCreate"))
+    if (!CU(m, cuStreamCreate, &m->stream, CU_STREAM_NON_BLOCKING) ||
+        !CU(m, cuStreamCreate, &m->read, CU_STREAM_NON_BLOCKING))
         return false;
     for (int i = 0; i < MAX_SLOTS; i++) {
-        if (!culvi_mpi_cu(m, m->cu->cuEventCreate(&m->events[i], CU_EVENT_DISABLE_TIMING),
-                          "cuEventCreate"))
-            return false;
+        if (!CU(m, cuEventCreate, &m->events[i], CU_EVENT_DISABLE_TIMING)) return false;
     }
     return true;
 }

@@ -26,18 +26,6 @@ static bool refuse(culv_result result, culv_reason reason, int rank, const char 
     return false;
 }
 
-static bool send(culv_mpi *m, const void *data, size_t size, int to, int tag, MPI_Request *request)
-{
-    return culvi_mpi_ok(m, MPI_Isend(data, (int)size, MPI_BYTE, to, tag, m->comm, request),
-                        "MPI_Isend");
-}
-
-static bool receive(culv_mpi *m, void *data, size_t size, int from, int tag, MPI_Request *request)
-{
-    return culvi_mpi_ok(m, MPI_Irecv(data, (int)size, MPI_BYTE, from, tag, m->comm, request),
-                        "MPI_Irecv");
-}
-
 /* A rank --------------------------------------------------------------------------------------- */
 
 static bool wait_for_renderer(culv_mpi *m, MPI_Request *request, waiting *w)
@@ -136,9 +124,7 @@ static bool may_pass_device_pointers(const culv_mpi *m, char *why, size_t size)
 static bool make_staging(culv_mpi *m)
 {
     for (int i = 0; i < STAGINGS; i++) {
-        if (!culvi_mpi_cu(m, m->cu->cuMemAlloc(&m->staging[i], (size_t)m->part.packed_size),
-                          "cuMemAlloc"))
-            return false;
+        if (!CU(m, cuMemAlloc, &m->staging[i], (size_t)m->part.packed_size)) return false;
     }
     if (m->way == CULV_MPI_WAY_DEVICE) return culvi_mpi_type(m, &m->part, true, &m->type);
     return culvi_mpi_pipe_create(m, &m->pipe, m->hello.chunk_size, m->part.packed_size);
@@ -177,9 +163,9 @@ static bool join_rank(culv_mpi *m, waiting *w)
     MPI_Request sent[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     MPI_Request *in = &m->grant_request;
     const size_t bytes = m->part.num_ranges * sizeof *m->part.ranges;
-    if (!send(m, &m->hello, sizeof m->hello, m->renderer, TAG_HELLO, &sent[0]) ||
-        (bytes && !send(m, m->part.ranges, bytes, m->renderer, TAG_RANGES, &sent[1])) ||
-        !receive(m, &m->welcome, sizeof m->welcome, m->renderer, TAG_WELCOME, in) ||
+    if (!culvi_mpi_send(m, &m->hello, sizeof m->hello, m->renderer, TAG_HELLO, &sent[0]) ||
+        (bytes && !culvi_mpi_send(m, m->part.ranges, bytes, m->renderer, TAG_RANGES, &sent[1])) ||
+        !culvi_mpi_receive(m, &m->welcome, sizeof m->welcome, m->renderer, TAG_WELCOME, in) ||
         !wait_for_renderer(m, in, w))
         return false;
     if (!heard(&m->welcome.verdict)) return false;
@@ -188,8 +174,9 @@ static bool join_rank(culv_mpi *m, waiting *w)
     if (!choose_way(m)) culvi_mpi_last_error(&m->ready.verdict);
     m->ready.way = (uint32_t)m->way;
     memcpy(m->ready.why, m->why, sizeof m->why);
-    if (!send(m, &m->ready, sizeof m->ready, m->renderer, TAG_READY, &sent[2]) ||
-        !receive(m, &m->go, sizeof m->go, m->renderer, TAG_GO, in) || !wait_for_renderer(m, in, w))
+    if (!culvi_mpi_send(m, &m->ready, sizeof m->ready, m->renderer, TAG_READY, &sent[2]) ||
+        !culvi_mpi_receive(m, &m->go, sizeof m->go, m->renderer, TAG_GO, in) ||
+        !wait_for_renderer(m, in, w))
         return false;
     for (int i = 0; i < 3; i++) { /* the renderer has all three */
         if (!culvi_mpi_ok(m, MPI_Wait(&sent[i], MPI_STATUS_IGNORE), "MPI_Wait")) return false;
@@ -291,7 +278,7 @@ static bool gather_parts(culv_mpi *m, waiting *w)
     for (int i = 0; fine && i < m->size; i++) {
         peer *p = &m->peers[i];
         p->hello = m->hello;
-        fine = p->self || receive(m, &p->hello, sizeof p->hello, i, TAG_HELLO, &p->in);
+        fine = p->self || culvi_mpi_receive(m, &p->hello, sizeof p->hello, i, TAG_HELLO, &p->in);
     }
     fine = fine && wait_for_ranks(m, NULL, "culv_mpi_create()", w);
     for (int i = 0; fine && i < m->size; i++) {
@@ -306,7 +293,8 @@ static bool gather_parts(culv_mpi *m, waiting *w)
         if (p->self)
             memcpy(ranges, m->part.ranges, (size_t)count * sizeof *ranges);
         else if (count > 0) /* they were sent right behind the hello */
-            fine = receive(m, ranges, (size_t)count * sizeof *ranges, i, TAG_RANGES, &request) &&
+            fine = culvi_mpi_receive(m, ranges, (size_t)count * sizeof *ranges, i, TAG_RANGES,
+                                     &request) &&
                    culvi_mpi_ok(m, MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
         fine = fine && culvi_mpi_layout(&p->part, ranges, (size_t)count);
         free(ranges);
@@ -331,8 +319,7 @@ static bool make_slot(culv_mpi *m, uint32_t i)
         culv_vmm_map(s->range, 0, s->allocation, NULL, 0) != CULV_OK)
         return false;
     s->pointer = culv_vmm_range_pointer(s->range);
-    return culvi_mpi_cu(m, m->cu->cuEventCreate(&s->event, CU_EVENT_DISABLE_TIMING),
-                        "cuEventCreate");
+    return CU(m, cuEventCreate, &s->event, CU_EVENT_DISABLE_TIMING);
 }
 
 static bool make_server(culv_mpi *m, culv_ipc_server **server)
@@ -378,9 +365,10 @@ static bool tell_all(culv_mpi *m, int tag, bool fine)
         if (p->self) continue;
         p->welcome = m->welcome;
         p->welcome.verdict = p->go = v;
-        sent = (tag == TAG_WELCOME ? send(m, &p->welcome, sizeof p->welcome, i, tag, &p->out)
-                                   : send(m, &p->go, sizeof p->go, i, tag, &p->out)) &&
-               sent;
+        sent =
+            (tag == TAG_WELCOME ? culvi_mpi_send(m, &p->welcome, sizeof p->welcome, i, tag, &p->out)
+                                : culvi_mpi_send(m, &p->go, sizeof p->go, i, tag, &p->out)) &&
+            sent;
     }
     if (!fine) (void)culvi_mpi_answer(&v);
     return sent && fine;
@@ -390,7 +378,8 @@ static bool gather_ways(culv_mpi *m, culv_ipc_server *server, waiting *w)
 {
     for (int i = 0; i < m->size; i++) {
         peer *p = &m->peers[i];
-        if (!p->self && !receive(m, &p->ready, sizeof p->ready, i, TAG_READY, &p->in)) return false;
+        if (!p->self && !culvi_mpi_receive(m, &p->ready, sizeof p->ready, i, TAG_READY, &p->in))
+            return false;
     }
     if (!wait_for_ranks(m, server, "culv_mpi_create(), ways", w)) return false;
     for (int i = 0; i < m->size; i++) {

@@ -203,6 +203,7 @@ culv_result culvi_mpi_fail(culv_result result, culv_reason reason, const char *f
 culv_result culvi_mpi_check(const char *call, bool given, size_t struct_size, size_t expected);
 bool culvi_mpi_ok(culv_mpi *m, int code, const char *call);
 bool culvi_mpi_cu(culv_mpi *m, CUresult code, const char *call);
+#define CU(m, name, ...) culvi_mpi_cu((m), (m)->cu->name(__VA_ARGS__), #name)
 void culvi_mpi_last_error(verdict *out);
 culv_result culvi_mpi_answer(const verdict *v);
 /* Keeps the thread's last error as the object's failure. Returns false. */
@@ -230,6 +231,10 @@ void culvi_mpi_layout_free(layout *l);
 /* The type of a part at addresses of the frame or of the packed part. */
 bool culvi_mpi_type(culv_mpi *m, const layout *l, bool packed, MPI_Datatype *out);
 
+bool culvi_mpi_send(culv_mpi *m, const void *data, size_t size, int to, int tag,
+                    MPI_Request *request);
+bool culvi_mpi_receive(culv_mpi *m, void *data, size_t size, int from, int tag,
+                       MPI_Request *request);
 bool culvi_mpi_test(culv_mpi *m, MPI_Request *request, bool *done);
 bool culvi_mpi_event_done(culv_mpi *m, CUevent event, bool *done);
 bool culvi_mpi_pipe_create(culv_mpi *m, pipe_line *p, uint64_t chunk_size, uint64_t packed_size);

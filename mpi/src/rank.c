@@ -8,10 +8,8 @@
 
 static bool post_grant(culv_mpi *m)
 {
-    return culvi_mpi_ok(m,
-                        MPI_Irecv(&m->grant, (int)sizeof m->grant, MPI_BYTE, m->renderer, TAG_GRANT,
-                                  m->comm, &m->grant_request),
-                        "MPI_Irecv");
+    return culvi_mpi_receive(m, &m->grant, sizeof m->grant, m->renderer, TAG_GRANT,
+                             &m->grant_request);
 }
 
 static bool take_grants(culv_mpi *m)
@@ -39,10 +37,8 @@ static bool send_state(culv_mpi *m, uint64_t frame)
 {
     state *s = &m->states[frame % MAX_SLOTS];
     *s = (state){.frame = frame, .kind = STATE_DONE};
-    return culvi_mpi_ok(m,
-                        MPI_Isend(s, (int)STATE_DONE_BYTES, MPI_BYTE, m->renderer, TAG_STATE,
-                                  m->comm, &m->state_requests[frame % MAX_SLOTS]),
-                        "MPI_Isend");
+    return culvi_mpi_send(m, s, STATE_DONE_BYTES, m->renderer, TAG_STATE,
+                          &m->state_requests[frame % MAX_SLOTS]);
 }
 
 static bool step_direct(culv_mpi *m)
@@ -104,27 +100,19 @@ static bool step_host(culv_mpi *m)
         chunk *c = &p->chunks[p->middle % CHUNKS];
         if (!culvi_mpi_event_done(m, c->event, &done)) return false;
         if (!done) break;
-        if (!culvi_mpi_ok(m,
-                          MPI_Isend(c->host, (int)c->size, MPI_BYTE, m->renderer, TAG_DATA, m->comm,
-                                    &c->request),
-                          "MPI_Isend"))
-            return false;
+        if (!culvi_mpi_send(m, c->host, c->size, m->renderer, TAG_DATA, &c->request)) return false;
         p->middle++;
     }
     while (p->begun - p->ended < CHUNKS && p->frame < m->released) {
         chunk *c = &p->chunks[p->begun % CHUNKS];
         const uint64_t frame = p->frame;
         if (p->position == 0 &&
-            !culvi_mpi_cu(m, m->cu->cuStreamWaitEvent(m->stream, m->events[frame % MAX_SLOTS], 0),
-                          "cuStreamWaitEvent"))
+            !CU(m, cuStreamWaitEvent, m->stream, m->events[frame % MAX_SLOTS], 0))
             return false;
         culvi_mpi_pipe_next(p, &m->part, c);
-        if (!culvi_mpi_cu(m,
-                          m->cu->cuMemcpyDtoHAsync(c->host,
-                                                   m->staging[frame % STAGINGS] + c->position,
-                                                   (size_t)c->size, m->stream),
-                          "cuMemcpyDtoHAsync") ||
-            !culvi_mpi_cu(m, m->cu->cuEventRecord(c->event, m->stream), "cuEventRecord"))
+        if (!CU(m, cuMemcpyDtoHAsync, c->host, m->staging[frame % STAGINGS] + c->position,
+                (size_t)c->size, m->stream) ||
+            !CU(m, cuEventRecord, c->event, m->stream))
             return false;
     }
     return true;
@@ -230,8 +218,7 @@ culv_result culv_mpi_release(culv_mpi *m, CUstream stream)
                               "rank %d holds no part: acquire one first", m->rank);
     if (!culvi_mpi_enter(m)) return culvi_mpi_answer(&m->failure);
     bool fine = m->way == CULV_MPI_WAY_NONE ||
-                culvi_mpi_cu(m, m->cu->cuEventRecord(m->events[m->released % MAX_SLOTS], stream),
-                             "cuEventRecord");
+                CU(m, cuEventRecord, m->events[m->released % MAX_SLOTS], stream);
     culv_result result = CULV_OK;
     if (fine) {
         waiting w = culvi_mpi_wait_begin(m->desc.timeout);

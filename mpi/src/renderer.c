@@ -32,10 +32,7 @@ bool culvi_mpi_send_end(culv_mpi *m, peer *p, grant_kind kind)
     if (p->end_sent || p->self || p->gone) return true;
     p->end_sent = true;
     p->end = (grant){.kind = (uint32_t)kind};
-    return culvi_mpi_ok(m,
-                        MPI_Isend(&p->end, (int)sizeof p->end, MPI_BYTE, p->rank, TAG_GRANT,
-                                  m->comm, &p->end_request),
-                        "MPI_Isend");
+    return culvi_mpi_send(m, &p->end, sizeof p->end, p->rank, TAG_GRANT, &p->end_request);
 }
 
 bool culvi_mpi_step_state(culv_mpi *m, peer *p)
@@ -43,10 +40,7 @@ bool culvi_mpi_step_state(culv_mpi *m, peer *p)
     bool come = true;
     while (come && !p->left) {
         if (p->in == MPI_REQUEST_NULL &&
-            !culvi_mpi_ok(m,
-                          MPI_Irecv(&p->state, (int)sizeof p->state, MPI_BYTE, p->rank, TAG_STATE,
-                                    m->comm, &p->in),
-                          "MPI_Irecv"))
+            !culvi_mpi_receive(m, &p->state, sizeof p->state, p->rank, TAG_STATE, &p->in))
             return false;
         if (!culvi_mpi_test(m, &p->in, &come)) return false;
         if (!come) break;
@@ -93,14 +87,11 @@ static bool copy_up(culv_mpi *m, peer *p, const chunk *c, CUdeviceptr to)
         const uint64_t until = last < end ? last : end;
         p->pipe.range = i;
         if (until <= from) continue;
-        if (!culvi_mpi_cu(m,
-                          m->cu->cuMemcpyHtoDAsync(to + l->ranges[i].offset + (from - l->packed[i]),
-                                                   (const char *)c->host + (from - c->position),
-                                                   (size_t)(until - from), m->stream),
-                          "cuMemcpyHtoDAsync"))
+        if (!CU(m, cuMemcpyHtoDAsync, to + l->ranges[i].offset + (from - l->packed[i]),
+                (const char *)c->host + (from - c->position), (size_t)(until - from), m->stream))
             return false;
     }
-    return culvi_mpi_cu(m, m->cu->cuEventRecord(c->event, m->stream), "cuEventRecord");
+    return CU(m, cuEventRecord, c->event, m->stream);
 }
 
 /* Two receives at once, then their copies up. */
@@ -125,11 +116,7 @@ static bool step_host(culv_mpi *m, peer *p)
     while (l->begun - l->ended < CHUNKS && l->frame < m->granted) {
         chunk *c = &l->chunks[l->begun % CHUNKS];
         culvi_mpi_pipe_next(l, &p->part, c);
-        if (!culvi_mpi_ok(
-                m,
-                MPI_Irecv(c->host, (int)c->size, MPI_BYTE, p->rank, TAG_DATA, m->comm, &c->request),
-                "MPI_Irecv"))
-            return false;
+        if (!culvi_mpi_receive(m, c->host, c->size, p->rank, TAG_DATA, &c->request)) return false;
     }
     return true;
 }
@@ -157,10 +144,8 @@ static bool grant_slot(culv_mpi *m, uint32_t index)
         if (p->grant_requests[at] != MPI_REQUEST_NULL &&
             !culvi_mpi_ok(m, MPI_Wait(&p->grant_requests[at], MPI_STATUS_IGNORE), "MPI_Wait"))
             return false;
-        if (!culvi_mpi_ok(m,
-                          MPI_Isend(&p->grants[at], (int)sizeof(grant), MPI_BYTE, p->rank,
-                                    TAG_GRANT, m->comm, &p->grant_requests[at]),
-                          "MPI_Isend"))
+        if (!culvi_mpi_send(m, &p->grants[at], sizeof(grant), p->rank, TAG_GRANT,
+                            &p->grant_requests[at]))
             return false;
     }
     s->state = SLOT_FILLING;
@@ -362,8 +347,7 @@ culv_result culv_mpi_release_frame(culv_mpi *m, culv_semaphore *done, uint64_t v
     culv_result result = CULV_OK;
     if (done) {
         result = culv_semaphore_wait(done, m->read, value);
-        if (result == CULV_OK &&
-            !culvi_mpi_cu(m, m->cu->cuEventRecord(s->event, m->read), "cuEventRecord"))
+        if (result == CULV_OK && !CU(m, cuEventRecord, s->event, m->read))
             result = culvi_mpi_answer(&m->failure);
         if (result == CULV_OK) s->pending = true;
     }
