@@ -160,15 +160,12 @@ static culv_result write_part(stage *s, uint64_t timeout)
     return culv_mpi_release(s->mpi, s->stream);
 }
 
-/* Writes until the renderer has stopped. */
-static void write_to_the_end(stage *s)
+/* Writes until the renderer is gone. */
+static void write_to_the_end(stage *s, culv_reason reason)
 {
-    culv_result r;
-    do
-        r = write_part(s, FAR);
-    while (r == CULV_OK);
-    REQUIRE_EQ(r, CULV_ERROR_ASYNC);
-    REQUIRE_EQ(culv_last_error_reason(), CULV_REASON_RING_STOPPED);
+    while (write_part(s, FAR) == CULV_OK) {
+    }
+    REQUIRE_EQ(culv_last_error_reason(), reason);
 }
 
 /* Vulkan reads the frame that is held. */
@@ -338,9 +335,9 @@ static void late(void)
     end(&s);
 }
 
-/* A rank is killed: the renderer gets the whole frames, then an error that names it; the other rank
- * is told. Nobody hangs. */
-static void dies(void)
+/* A rank is killed, the renderer or another one. The renderer gets the whole frames, then an error
+ * that names the rank, and so do the ranks if it is the renderer. Nobody hangs. */
+static void dies_as(int dead)
 {
     static stage s;
     culv_mpi_frame frame = culv_mpi_frame_init();
@@ -351,7 +348,7 @@ static void dies(void)
         LIB_OK(write_part(&s, FAR));
         if (s.rank == 0) draw(&s, i);
     }
-    if (s.rank == 2) {
+    if (s.rank == dead) {
         (void)raise(SIGKILL);
     } else if (s.rank == 0) {
         LIB_OK(write_part(&s, FAR));
@@ -360,12 +357,14 @@ static void dies(void)
         LIB_SAYS("rank 2 (pid ");
         REQUIRE(info_of(&s, 2).ended && !info_of(&s, 1).ended);
     } else {
-        write_to_the_end(&s);
-        LIB_SAYS("the renderer (rank 0) has ended its side after an error");
+        write_to_the_end(&s, dead ? CULV_REASON_RING_STOPPED : CULV_REASON_IPC_GONE);
+        LIB_SAYS(dead ? "(rank 0) has ended its side after an error" : "process (rank 0, pid ");
     }
     culv_mpi_destroy(&s.mpi);
     test_pass(); /* MPI_Finalize() would wait for the dead rank */
 }
+TEST_AS(dies, dies_as(2))
+TEST_AS(renderer_dies, dies_as(0))
 
 /* A side ends before the others: a rank, and then the renderer. */
 static void ends(void)
@@ -386,7 +385,7 @@ static void ends(void)
         LIB_SAYS("rank 2 has ended its side after 1 frames");
         culv_mpi_destroy(&s.mpi);
     }
-    if (s.rank == 1) write_to_the_end(&s);
+    if (s.rank == 1) write_to_the_end(&s, CULV_REASON_RING_STOPPED);
     end(&s);
 }
 
@@ -448,6 +447,7 @@ static const test_case cases[] = {
     {.name = "newest", .run = newest, .own = true},
     {.name = "late", .run = late, .own = true},
     {.name = "dies", .run = dies, .own = true},
+    {.name = "renderer_dies", .run = renderer_dies, .own = true},
     {.name = "ends", .run = ends, .own = true},
     {.name = "refused", .run = refused, .own = true},
     {.name = NULL},
