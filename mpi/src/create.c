@@ -166,6 +166,7 @@ static void free_side(culv_mpi *m, bool mpi_lives)
             pending |= p->grant_requests[j] != MPI_REQUEST_NULL;
         culvi_mpi_pipe_destroy(m, &p->pipe);
         culvi_mpi_layout_free(&p->part);
+        free(p->incoming);
     }
     culvi_mpi_pipe_destroy(m, &m->pipe);
     for (int i = 0; i < STAGINGS && m->data == MPI_REQUEST_NULL; i++) {

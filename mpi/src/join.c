@@ -284,20 +284,22 @@ static bool gather_parts(culv_mpi *m, waiting *w)
     for (int i = 0; fine && i < m->size; i++) {
         peer *p = &m->peers[i];
         const uint64_t count = p->hello.num_ranges;
-        culv_mpi_range *ranges =
-            count < INT32_MAX / sizeof *ranges ? calloc((size_t)count + 1, sizeof *ranges) : NULL;
-        if (!ranges)
+        if (p->self || count == 0) continue;
+        if (count < INT32_MAX / sizeof *p->incoming)
+            p->incoming = calloc((size_t)count, sizeof *p->incoming);
+        if (!p->incoming)
             return refuse(CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY, i,
                           "no memory for its ranges");
-        MPI_Request request = MPI_REQUEST_NULL;
-        if (p->self)
-            memcpy(ranges, m->part.ranges, (size_t)count * sizeof *ranges);
-        else if (count > 0) /* they were sent right behind the hello */
-            fine = culvi_mpi_receive(m, ranges, (size_t)count * sizeof *ranges, i, TAG_RANGES,
-                                     &request) &&
-                   culvi_mpi_ok(m, MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
-        fine = fine && culvi_mpi_layout(&p->part, ranges, (size_t)count);
-        free(ranges);
+        fine = culvi_mpi_receive(m, p->incoming, (size_t)count * sizeof *p->incoming, i, TAG_RANGES,
+                                 &p->in);
+    }
+    fine = fine && wait_for_ranks(m, NULL, "culv_mpi_create(), ranges", w);
+    for (int i = 0; fine && i < m->size; i++) {
+        peer *p = &m->peers[i];
+        if (!culvi_mpi_layout(&p->part, p->self ? m->part.ranges : p->incoming,
+                              (size_t)p->hello.num_ranges))
+            return refuse(CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY, i,
+                          "no memory for its ranges");
     }
     return fine;
 }

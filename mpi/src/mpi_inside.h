@@ -108,6 +108,7 @@ typedef struct pipe_line {
 typedef struct peer {
     int rank;
     hello hello;
+    culv_mpi_range *incoming; /* its ranges, as they come */
     layout part;
     culv_mpi_way way;
     char why[256];
