@@ -366,6 +366,19 @@ static void dies_as(int dead)
 TEST_AS(dies, dies_as(2))
 TEST_AS(renderer_dies, dies_as(0))
 
+/* A rank never comes: the others wait for it as long as they said. */
+static void absent(void)
+{
+    static stage s;
+    if (!as_ranks(&s, 3, true)) return;
+    s.desc.timeout = UINT64_C(500000000);
+    if (s.rank != 1)
+        LIB_REFUSES(culv_mpi, s.mpi, culv_mpi_create(s.w.device, MPI_COMM_WORLD, &s.desc, &s.mpi),
+                    CULV_ERROR_TIMEOUT, CULV_REASON_IPC_GONE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    test_pass(); /* MPI_Finalize() would wait for what was begun */
+}
+
 /* A side ends before the others: a rank, and then the renderer. */
 static void ends(void)
 {
@@ -448,6 +461,7 @@ static const test_case cases[] = {
     {.name = "late", .run = late, .own = true},
     {.name = "dies", .run = dies, .own = true},
     {.name = "renderer_dies", .run = renderer_dies, .own = true},
+    {.name = "absent", .run = absent, .own = true},
     {.name = "ends", .run = ends, .own = true},
     {.name = "refused", .run = refused, .own = true},
     {.name = NULL},
