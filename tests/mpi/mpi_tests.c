@@ -453,9 +453,9 @@ static void refused(void)
 }
 
 static const test_case cases[] = {
-    {.name = "direct", .run = direct, .own = true, .smoke = true},
-    {.name = "device", .run = device, .own = true},
-    {.name = "host", .run = host, .own = true, .smoke = true},
+    {.name = "direct", .run = direct, .own = true, .time_limit = 300, .smoke = true},
+    {.name = "device", .run = device, .own = true, .time_limit = 300},
+    {.name = "host", .run = host, .own = true, .time_limit = 300, .smoke = true},
     {.name = "slots_wait", .run = slots_wait, .own = true},
     {.name = "newest", .run = newest, .own = true},
     {.name = "late", .run = late, .own = true},
