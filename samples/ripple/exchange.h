@@ -90,6 +90,14 @@ typedef struct exchange_recorder {
     void *solver;
 } exchange_recorder;
 
+/* Where this process solves one band of rows, and others solve the rest (samples/ripple_mpi). */
+typedef struct exchange_band {
+    uint32_t index, count; /* count 0: all rows are solved here */
+    /* Sends the edges of rows `first` to before `last` to the neighbours, and receives theirs. */
+    bool (*swap_edges)(exchange *e, CUstream stream, CUdeviceptr heights, uint32_t first,
+                       uint32_t last);
+} exchange_band;
+
 /* What is exchanged, as Vulkan draws from it and as CUDA writes it. */
 typedef struct exchange_buffer {
     VkBuffer cells; /* a float4 a cell: height, normal, bottom */
@@ -111,6 +119,7 @@ struct exchange {
     uint32_t num_parts; /* 0: `device` solves all */
     culv_device *parts[EXCHANGE_MAX_PARTS];
     uint32_t part; /* which one CUDA's calls are for */
+    exchange_band band;
     const culv_cuda_api *cu;
     CUcontext callers_context;
     VkExtent2D grid;

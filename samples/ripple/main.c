@@ -62,7 +62,8 @@ static bool set_up(program *p)
     if (!o->window && in_flight < o->depth) in_flight = o->depth;
     if (!o->window && in_flight < 2 * o->burst) in_flight = 2 * o->burst;
     flow.in_flight = in_flight;
-    if (!exchange_create(&p->exchange, paths[o->path], &p->vulkan, grid, &flow) ||
+    if (!exchange_create(&p->exchange, p->path ? p->path : paths[o->path], &p->vulkan, grid,
+                         &flow) ||
         !renderer_create(&p->renderer, &p->vulkan, &p->exchange, &p->scene, extent, color_format,
                          in_flight))
         return false;
@@ -156,11 +157,11 @@ bool program_print_result(const program *p, const char *drawn_by, uint32_t width
     return true;
 }
 
-int main(int argc, char **argv)
+int program_main(int argc, char **argv, const exchange_path *path)
 {
-    report_set_program("ripple");
     program *p = calloc(1, sizeof *p);
     if (!p) return EXIT_FAILURE;
+    p->path = path;
     arguments_result parsed = options_parse(&p->options, argc, argv);
     if (parsed != ARGUMENTS_RUN || p->options.list) {
         int status = parsed == ARGUMENTS_BAD ? 2 : EXIT_SUCCESS;
@@ -188,3 +189,11 @@ int main(int argc, char **argv)
     free(p);
     return fine ? EXIT_SUCCESS : EXIT_FAILURE;
 }
+
+#ifndef RIPPLE_MPI
+int main(int argc, char **argv)
+{
+    report_set_program("ripple");
+    return program_main(argc, argv, NULL);
+}
+#endif

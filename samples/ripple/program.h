@@ -20,6 +20,7 @@ typedef struct totals {
 
 typedef struct program {
     options options;
+    const exchange_path *path; /* in place of the options' */
     scene scene;
     window *window; /* NULL: offscreen */
     vulkan_setup vulkan;
@@ -38,6 +39,9 @@ typedef struct finished_frame {
     double simulation, drawing; /* milliseconds; drawing is negative when unknown */
     const uint8_t *pixels;      /* rows until the slot's next frame, or NULL */
 } finished_frame;
+
+/* The whole program: its exit status. path: in place of the options', or NULL. */
+int program_main(int argc, char **argv, const exchange_path *path);
 
 /* Frees the slot that `frame` will use, and tells what the frame before it left there. */
 bool program_reclaim(program *p, uint64_t frame, finished_frame *out);

@@ -106,7 +106,10 @@ static bool load_kernels(solver *s)
     return interop_load_kernels(s->device, "ripple", &s->loaded) &&
            get_kernel(s, "ripple_step", &s->step) && get_kernel(s, "ripple_drop", &s->drop) &&
            get_kernel(s, "ripple_foam", &s->foam_step) &&
-           get_kernel(s, s->exchange->num_parts ? "ripple_tint_rows" : "ripple_tint", &s->tint) &&
+           get_kernel(s,
+                      s->exchange->num_parts || s->exchange->band.count ? "ripple_tint_rows"
+                                                                        : "ripple_tint",
+                      &s->tint) &&
            get_kernel(s, "ripple_publish", &s->publish);
 }
 
@@ -176,13 +179,18 @@ static bool make_state(solver *s)
 static solver *new_part(exchange *e, const scene *basin, uint32_t steps_per_frame,
                         uint32_t frames_in_flight, uint32_t part)
 {
-    const uint32_t parts = e->num_parts ? e->num_parts : 1, height = basin->height;
+    const uint32_t height = basin->height;
+    uint32_t parts = e->num_parts ? e->num_parts : 1;
     solver *s = calloc(1, sizeof *s);
     if (!s) return NULL;
     s->exchange = e;
     s->part = part;
     s->device = e->num_parts ? e->parts[part] : e->device;
     s->cu = e->num_parts ? CULV_CUDA(s->device) : e->cu;
+    if (e->band.count) {
+        part = e->band.index;
+        parts = e->band.count;
+    }
     s->first = part * height / parts;
     s->last = (part + 1) * height / parts;
     s->from = part > 0 ? s->first - 1 : 0;
@@ -421,6 +429,10 @@ static bool launch_steps(solver *all)
         for (solver *s = all; s; s = s->below) {
             if (!enter(s) || !launch_due_drop(s) || !launch_step(s) || !push_edges(s)) return false;
         }
+        exchange *e = all->exchange;
+        if (e->band.count && !e->band.swap_edges(e, all->stream, all->heights[all->newest].pointer,
+                                                 all->first, all->last))
+            return false;
     }
     if (!wait_for_neighbours(all)) return false;
     for (solver *s = all; s; s = s->below) {

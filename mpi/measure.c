@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/* culvert-mpi-measure: what a frame takes by each way, beside MPI_Gatherv through pinned memory.
+ *
+ *   mpirun -n 4 culvert-mpi-measure [--sizes=8,64,256] [--frames=N] [--renderer-writes]
+ *
+ * Rank 0 is the renderer; without --renderer-writes it has no part, unless it is alone. Rank r
+ * uses CUDA device r of as many as there are (CUDA_VISIBLE_DEVICES chooses). A rank's part is
+ * copied to where its way wants it, from memory of its device, so that "copies alone" (the same
+ * copies without a hand-over) is the bound of DIRECT. Every word of CHECKED frames behind the
+ * timed ones is compared. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "culvert/cuda_api.h"
+#include "culvert/mpi.h"
+
+enum { MAX_SIZES = 8, CHECKED = 8, WARM = 3, PATTERNS = 3 };
+#define SECONDS    UINT64_C(1000000000)
+#define FRAME_TIME (60 * SECONDS)
+
+typedef struct setup {
+    int rank, ranks, num_sizes;
+    uint64_t sizes[MAX_SIZES]; /* MiB */
+    uint64_t frames;           /* 0: by the size */
+    bool renderer_writes;
+    culv_device *device;
+    const culv_cuda_api *cu;
+    CUstream stream;
+    /* Of the present size. */
+    uint64_t frame_words, words, first; /* this rank's */
+    CUdeviceptr patterns[PATTERNS];
+    uint32_t *host, *whole; /* pinned: the part; at the renderer the frame */
+    uint64_t wrong;
+} setup;
+
+/* Every call must succeed: an error ends all ranks. */
+static void must_be(const setup *s, bool fine, int code, const char *call, const char *why)
+{
+    if (fine) return;
+    fprintf(stderr, "culvert-mpi-measure: rank %d: %s: %d %s\n", s->rank, call, code, why);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    exit(1);
+}
+#define MUST(s, call)                                                                              \
+    do {                                                                                           \
+        const culv_result r_ = (call);                                                             \
+        must_be(s, r_ == CULV_OK, (int)r_, #call, culv_last_error_message());                      \
+    } while (0)
+#define CUDA(s, name, ...)                                                                         \
+    do {                                                                                           \
+        const CUresult r_ = (s)->cu->name(__VA_ARGS__);                                            \
+        must_be(s, r_ == CUDA_SUCCESS, (int)r_, #name, "");                                        \
+    } while (0)
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Another word at each place, and in each of PATTERNS frames. */
+static uint32_t word(uint64_t frame, uint64_t at)
+{
+    uint64_t x =
+        (at + 1) * UINT64_C(0x9e3779b97f4a7c15) + (frame % PATTERNS) * UINT64_C(0x2545f491);
+    return (uint32_t)((x ^ (x >> 29)) * UINT64_C(0xbf58476d1ce4e5b9) >> 32);
+}
+
+/* Parts of odd sizes: the last rank has the rest. */
+static uint64_t part_begin(const setup *s, int part, int parts)
+{
+    return part == parts ? s->frame_words
+                         : s->frame_words / (uint64_t)parts * (uint64_t)part + (uint64_t)part % 5;
+}
+
+static uint64_t share_out(const setup *s, int rank, uint64_t *words)
+{
+    const int skip = s->renderer_writes || s->ranks == 1 ? 0 : 1, parts = s->ranks - skip;
+    *words = 0;
+    if (rank < skip) return 0;
+    const uint64_t first = part_begin(s, rank - skip, parts);
+    *words = part_begin(s, rank - skip + 1, parts) - first;
+    return first;
+}
+
+static void begin_size(setup *s, uint64_t mebibytes)
+{
+    s->frame_words = mebibytes << 18;
+    s->first = share_out(s, s->rank, &s->words);
+    const size_t bytes = (size_t)s->words * 4;
+    CUDA(s, cuMemHostAlloc, (void **)&s->host, bytes ? bytes : 4, 0);
+    if (s->rank == 0) CUDA(s, cuMemHostAlloc, (void **)&s->whole, (size_t)s->frame_words * 4, 0);
+    for (uint64_t p = 0; p < PATTERNS && bytes; p++) {
+        for (uint64_t i = 0; i < s->words; i++)
+            s->host[i] = word(p, s->first + i);
+        CUDA(s, cuMemAlloc, &s->patterns[p], bytes);
+        CUDA(s, cuMemcpyHtoD, s->patterns[p], s->host, bytes);
+    }
+}
+
+static void end_size(setup *s)
+{
+    for (int p = 0; p < PATTERNS; p++) {
+        if (s->patterns[p]) CUDA(s, cuMemFree, s->patterns[p]);
+        s->patterns[p] = 0;
+    }
+    CUDA(s, cuMemFreeHost, s->host);
+    if (s->whole) CUDA(s, cuMemFreeHost, s->whole);
+    s->host = s->whole = NULL;
+}
+
+static void check(setup *s, uint64_t frame, CUdeviceptr slot)
+{
+    CUDA(s, cuMemcpyDtoH, s->whole, slot, (size_t)s->frame_words * 4);
+    for (uint64_t i = 0; i < s->frame_words; i++) {
+        if (s->whole[i] == word(frame, i)) continue;
+        if (s->wrong++ < 3)
+            fprintf(stderr, "frame %llu: word %llu is %08x, not %08x\n", (unsigned long long)frame,
+                    (unsigned long long)i, s->whole[i], word(frame, i));
+    }
+}
+
+static void report(const setup *s, const char *way, uint64_t frames, double seconds)
+{
+    if (s->rank != 0) return;
+    const uint64_t bytes = s->frame_words * 4;
+    const double each = seconds / (double)frames;
+    printf("| %5.0f | %-22s | %8.2f | %10.1f | %s |\n", (double)s->frame_words / 262144.0, way,
+           (double)bytes / each / 1e9, each * 1e6, s->wrong ? "WRONG" : "right");
+    fflush(stdout);
+}
+
+static void hand_over(setup *s, culv_mpi *mpi)
+{
+    culv_mpi_part part = culv_mpi_part_init();
+    MUST(s, culv_mpi_acquire(mpi, FRAME_TIME, &part));
+    if (part.num_ranges)
+        CUDA(s, cuMemcpyDtoDAsync, culv_mpi_pointer(mpi, 0), s->patterns[part.number % PATTERNS],
+             (size_t)s->words * 4, s->stream);
+    MUST(s, culv_mpi_release(mpi, s->stream));
+}
+
+static void draw(setup *s, culv_mpi *mpi, bool checked)
+{
+    culv_mpi_frame frame = culv_mpi_frame_init();
+    MUST(s, culv_mpi_acquire_frame(mpi, FRAME_TIME, &frame));
+    if (checked) check(s, frame.number, frame.pointer);
+    MUST(s, culv_mpi_release_frame(mpi, NULL, 0));
+}
+
+/* The bound of DIRECT: all ranks' copies at once, without a hand-over. */
+static void copies_alone(setup *s, culv_mpi *mpi, uint64_t frames)
+{
+    culv_mpi_part part = culv_mpi_part_init();
+    MUST(s, culv_mpi_acquire(mpi, FRAME_TIME, &part));
+    double begin = 0;
+    for (uint64_t i = 0; i < frames + WARM; i++) {
+        if (i == WARM) {
+            CUDA(s, cuStreamSynchronize, s->stream);
+            MPI_Barrier(MPI_COMM_WORLD);
+            begin = now();
+        }
+        if (!part.num_ranges) continue;
+        CUDA(s, cuMemcpyDtoDAsync, culv_mpi_pointer(mpi, 0), s->patterns[part.number % PATTERNS],
+             (size_t)s->words * 4, s->stream);
+    }
+    CUDA(s, cuStreamSynchronize, s->stream);
+    MPI_Barrier(MPI_COMM_WORLD);
+    report(s, "copies alone", frames, now() - begin);
+    MUST(s, culv_mpi_release(mpi, s->stream));
+    MUST(s, culv_mpi_progress(mpi, FRAME_TIME, NULL));
+    if (s->rank == 0) draw(s, mpi, true);
+}
+
+static void by_way(setup *s, culv_mpi_way way, uint64_t frames)
+{
+    culv_mpi *mpi = NULL;
+    culv_mpi_desc desc = culv_mpi_desc_init();
+    const culv_mpi_range range = {s->first * 4, s->words * 4};
+    desc.frame_size = s->frame_words * 4;
+    desc.way = s->rank == 0 ? CULV_MPI_WAY_AUTO : way; /* the renderer's own part is in place */
+    desc.ranges = &range;
+    desc.num_ranges = s->words ? 1 : 0;
+    desc.num_slots = 4;
+    desc.overlap = 1;
+    const culv_result made = culv_mpi_create(s->device, MPI_COMM_WORLD, &desc, &mpi);
+    if (made != CULV_OK) { /* at all ranks */
+        if (s->rank == 0)
+            printf("| %5.0f | %-22s | %s |\n", (double)s->frame_words / 262144.0,
+                   culv_mpi_way_name(way), culv_last_error_message());
+        return;
+    }
+    if (way == CULV_MPI_WAY_DIRECT) copies_alone(s, mpi, frames);
+    MPI_Barrier(MPI_COMM_WORLD);
+    double begin = 0;
+    const uint64_t all = WARM + frames + CHECKED;
+    for (uint64_t i = 0; i < all; i++) {
+        if (s->words) hand_over(s, mpi);
+        if (s->rank != 0) continue;
+        if (i == WARM) begin = now();
+        draw(s, mpi, i >= WARM + frames);
+        if (i + 1 == WARM + frames) begin = now() - begin;
+    }
+    culv_mpi_destroy(&mpi);
+    report(s, culv_mpi_way_name(way), frames, begin);
+}
+
+/* What one writes by hand. */
+static void by_gatherv(setup *s, uint64_t frames)
+{
+    int *counts = calloc((size_t)s->ranks, sizeof *counts);
+    int *places = calloc((size_t)s->ranks, sizeof *places);
+    CUdeviceptr slot = 0;
+    double begin = 0;
+    if (!counts || !places) return;
+    for (int r = 0; r < s->ranks; r++) {
+        uint64_t words;
+        places[r] = (int)share_out(s, r, &words);
+        counts[r] = (int)words;
+    }
+    if (s->rank == 0) CUDA(s, cuMemAlloc, &slot, (size_t)s->frame_words * 4);
+    for (uint64_t i = 0; i < WARM + frames; i++) {
+        if (i == WARM) {
+            MPI_Barrier(MPI_COMM_WORLD);
+            begin = now();
+        }
+        if (s->words)
+            CUDA(s, cuMemcpyDtoH, s->host, s->patterns[i % PATTERNS], (size_t)s->words * 4);
+        MPI_Gatherv(s->host, counts[s->rank], MPI_UINT32_T, s->whole, counts, places, MPI_UINT32_T,
+                    0, MPI_COMM_WORLD);
+        if (s->rank == 0) CUDA(s, cuMemcpyHtoD, slot, s->whole, (size_t)s->frame_words * 4);
+    }
+    begin = now() - begin;
+    if (s->rank == 0) {
+        check(s, WARM + frames - 1, slot);
+        CUDA(s, cuMemFree, slot);
+    }
+    report(s, "MPI_Gatherv, pinned", frames, begin);
+    free(counts);
+    free(places);
+}
+
+static int numbers(const char *text, uint64_t *out, int most)
+{
+    int n = 0;
+    for (const char *t = text; *t && n < most; t += *t == ',') {
+        char *end;
+        out[n++] = strtoull(t, &end, 10);
+        if (end == t) return 0;
+        t = end;
+    }
+    return n;
+}
+
+static bool parse(setup *s, int argc, char **argv)
+{
+    s->num_sizes = numbers("8,64,256", s->sizes, MAX_SIZES);
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], "--sizes=", 8) == 0) {
+            s->num_sizes = numbers(argv[i] + 8, s->sizes, MAX_SIZES);
+        } else if (strncmp(argv[i], "--frames=", 9) == 0) {
+            s->frames = strtoull(argv[i] + 9, NULL, 10);
+        } else if (strcmp(argv[i], "--renderer-writes") == 0) {
+            s->renderer_writes = true;
+        } else if (strcmp(argv[i], "--measure") != 0) {
+            fprintf(stderr, "culvert-mpi-measure: unknown argument %s\n", argv[i]);
+            return false;
+        }
+    }
+    return s->num_sizes > 0;
+}
+
+static void open_device(setup *s)
+{
+    culv_device_caps caps = culv_device_caps_init();
+    int count = 0;
+    MUST(s, culv_device_open_by_ordinal(0, NULL, &s->device));
+    s->cu = CULV_CUDA(s->device);
+    CUDA(s, cuDeviceGetCount, &count);
+    if (s->rank % count) {
+        culv_device_close(&s->device);
+        MUST(s, culv_device_open_by_ordinal(s->rank % count, NULL, &s->device));
+    }
+    s->cu = CULV_CUDA(s->device);
+    CUDA(s, cuCtxSetCurrent, culv_device_context(s->device));
+    CUDA(s, cuStreamCreate, &s->stream, CU_STREAM_NON_BLOCKING);
+    MUST(s, culv_device_get_caps(s->device, &caps));
+    printf("rank %d of %d: CUDA device %d, %s, %s\n", s->rank, s->ranks, caps.ordinal, caps.name,
+           caps.pci_bus_id);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    static setup s;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &s.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &s.ranks);
+    if (!parse(&s, argc, argv)) {
+        MPI_Finalize();
+        return 2;
+    }
+    open_device(&s);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (s.rank == 0)
+        printf("| MiB | way | GB/s | us a frame | every word |\n|---|---|---:|---:|---|\n");
+    for (int i = 0; i < s.num_sizes; i++) {
+        const uint64_t frames = s.frames ? s.frames : s.sizes[i] < 64 ? 100 : 30;
+        begin_size(&s, s.sizes[i]);
+        for (int w = CULV_MPI_WAY_DIRECT; w <= CULV_MPI_WAY_HOST; w++) {
+            MPI_Barrier(MPI_COMM_WORLD);
+            by_way(&s, (culv_mpi_way)w, frames);
+        }
+        by_gatherv(&s, frames);
+        end_size(&s);
+    }
+    CUDA(&s, cuStreamDestroy, s.stream);
+    CUDA(&s, cuCtxSetCurrent, NULL);
+    culv_device_close(&s.device);
+    MPI_Finalize();
+    return s.wrong ? 1 : 0;
+}
