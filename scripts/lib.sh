@@ -12,7 +12,7 @@ packages_test="binutils=readelf vulkan-validationlayers libgl1 xvfb=Xvfb xauth=x
 # What a change must pass besides: formats, headers, a build for Windows.
 packages_ci="pkg-config=pkg-config git=git clang-format=clang-format mypy libdlpack-dev abigail-tools=abidiff
     gcc-mingw-w64-x86-64-posix=x86_64-w64-mingw32-gcc g++-mingw-w64-x86-64-posix=x86_64-w64-mingw32-g++ mingw-w64-x86-64-dev
-    directx-headers-dev libibverbs-dev"
+    directx-headers-dev libibverbs-dev libopenmpi-dev openmpi-bin=mpirun iproute2=ip"
 # The zip for Windows.
 packages_windows="cmake=cmake ninja-build=ninja python3=python3 libvulkan-dev libvulkan-volk-dev llvm=llvm-dlltool
     gcc-mingw-w64-x86-64-posix=x86_64-w64-mingw32-gcc g++-mingw-w64-x86-64-posix=x86_64-w64-mingw32-g++ mingw-w64-x86-64-dev"

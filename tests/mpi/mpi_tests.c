@@ -241,13 +241,14 @@ static void frames_by(const char *name, culv_mpi_way way)
     }
     end(&s);
 }
-TEST_AS(direct, frames_by("direct", CULV_MPI_WAY_DIRECT))
-TEST_AS(device, frames_by("device", CULV_MPI_WAY_DEVICE))
-TEST_AS(host, frames_by("host", CULV_MPI_WAY_HOST))
+TEST_AS(direct, frames_by("direct", CULV_MPI_WAY_DIRECT), .own = true, .time_limit = 300,
+        .smoke = true)
+TEST_AS(device, frames_by("device", CULV_MPI_WAY_DEVICE), .own = true, .time_limit = 300)
+TEST_AS(host, frames_by("host", CULV_MPI_WAY_HOST), .own = true, .time_limit = 300, .smoke = true)
 
 /* Unasked, a rank of the same machine writes straight. The renderer's queue says by a timeline that
  * it has read a frame; until then the slot is not given again. */
-static void slots_wait(void)
+TEST(slots_wait, .own = true)
 {
     static stage s;
     culv_mpi_frame frame = culv_mpi_frame_init();
@@ -284,7 +285,7 @@ static void slots_wait(void)
 }
 
 /* MAILBOX: no rank waits for the renderer, which gets the newest frame, or the last one again. */
-static void newest(void)
+TEST(newest, .own = true)
 {
     static stage s;
     if (!as_ranks(&s, 3, false)) return;
@@ -313,7 +314,7 @@ static void newest(void)
 }
 
 /* A late rank is named, and nobody else; afterwards all goes on. */
-static void late(void)
+TEST(late, .own = true)
 {
     static stage s;
     if (!as_ranks(&s, 3, false)) return;
@@ -363,11 +364,11 @@ static void dies_as(int dead)
     culv_mpi_destroy(&s.mpi);
     test_pass(); /* MPI_Finalize() would wait for the dead rank */
 }
-TEST_AS(dies, dies_as(2))
-TEST_AS(renderer_dies, dies_as(0))
+TEST_AS(dies, dies_as(2), .own = true)
+TEST_AS(renderer_dies, dies_as(0), .own = true)
 
 /* A rank never comes: the others wait for it as long as they said. */
-static void absent(void)
+TEST(absent, .own = true)
 {
     static stage s;
     if (!as_ranks(&s, 3, true)) return;
@@ -380,7 +381,7 @@ static void absent(void)
 }
 
 /* A side ends before the others: a rank, and then the renderer. */
-static void ends(void)
+TEST(ends, .own = true)
 {
     static stage s;
     culv_mpi_frame frame = culv_mpi_frame_init();
@@ -403,7 +404,7 @@ static void ends(void)
 }
 
 /* What one rank does wrong, all are told. */
-static void refused(void)
+TEST(refused, .own = true)
 {
     static const char *const says[] = {
         "ranks 0 and 1 have the same bytes, from 100 on",
@@ -451,19 +452,3 @@ static void refused(void)
     LIB_INVALID(culv_mpi_acquire(NULL, 0, &part), CULV_REASON_NULL_ARGUMENT);
     end(&s);
 }
-
-static const test_case cases[] = {
-    {.name = "direct", .run = direct, .own = true, .time_limit = 300, .smoke = true},
-    {.name = "device", .run = device, .own = true, .time_limit = 300},
-    {.name = "host", .run = host, .own = true, .time_limit = 300, .smoke = true},
-    {.name = "slots_wait", .run = slots_wait, .own = true},
-    {.name = "newest", .run = newest, .own = true},
-    {.name = "late", .run = late, .own = true},
-    {.name = "dies", .run = dies, .own = true},
-    {.name = "renderer_dies", .run = renderer_dies, .own = true},
-    {.name = "absent", .run = absent, .own = true},
-    {.name = "ends", .run = ends, .own = true},
-    {.name = "refused", .run = refused, .own = true},
-    {.name = NULL},
-};
-TEST_SUITE(cases);
