@@ -114,6 +114,5 @@ typedef struct backend {
     .ring_release = ring_release, .ring_flush = ring_flush
 
 extern const backend backend_under_test;
-/* What is true of this back-end alone; ended by a case without a name. */
 
 #endif

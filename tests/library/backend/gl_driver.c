@@ -279,8 +279,6 @@ static uint64_t fail_at(uint64_t n)
     return lying_gl_fail_at(n);
 }
 
-/* tests/gl has them */
-
 const backend backend_under_test = {
     .name = "gl",
     .memory_word = "GL memory object",

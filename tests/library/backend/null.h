@@ -4,6 +4,7 @@
 #ifndef CULVERT_TESTS_NULL_H_
 #define CULVERT_TESTS_NULL_H_
 
+#include "backend.h"
 #include "graphics/pair.h"
 #include "raw_cuda.h"
 
@@ -68,5 +69,15 @@ culv_result null_image_create(null_device *device, const culv_image_desc *desc, 
 culv_result null_semaphore_create(null_device *device, uint64_t value, uint32_t fallback,
                                   culv_shared_semaphore **out);
 null_timeline *null_semaphore_timeline(const culv_shared_semaphore *semaphore);
+
+/* Its rings, as the table of back-ends has them. */
+culv_result null_ring_create(void *attachment, const backend_ring *d, void **out);
+void null_ring_destroy(void **ring);
+culv_ring *null_ring_core(const void *ring);
+culv_buffer *null_ring_buffer(const void *ring, uint32_t slot);
+CUdeviceptr null_ring_pointer(const void *ring, uint32_t slot);
+culv_result null_ring_acquire(void *ring, uint64_t timeout, culv_ring_frame *out);
+culv_result null_ring_release(void *ring, culv_ring_frame *frame, uint32_t word);
+culv_result null_ring_flush(void *ring);
 
 #endif

@@ -2,7 +2,6 @@
 /* The null back-end under the back-end suite. */
 #define TEST_GROUP "null."
 #include "null.h"
-#include "null_ring.h"
 #include "shared_objects.h"
 #include "suite.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Rings between CUDA and the null API, for suite_rings.c. */
-#include "null_ring.h"
 #include "graphics/graphics_ring.h"
 #include "null.h"
 #include "suite.h"

@@ -289,8 +289,6 @@ static uint64_t fail_at(uint64_t n)
     return counts.calls;
 }
 
-/* tests/library has them */
-
 const backend backend_under_test = {
     .name = "vulkan",
     .memory_word = "VkDeviceMemory",

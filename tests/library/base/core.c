@@ -234,34 +234,6 @@ TEST(nulls, .title = "nulls.arguments")
     REQUIRE_EQ(culv_vk_instance_layers(NULL, 0, NULL), 0);
 }
 
-TEST(nulls_to_destroy, .title = "nulls.destroy")
-{
-    culv_device *device = NULL;
-    culv_memory *memory = NULL;
-    culv_buffer *buffer = NULL;
-    culv_semaphore *semaphore = NULL;
-    culv_vk_device *vk = NULL;
-    culv_device_close(NULL);
-    culv_device_close(&device);
-    culv_memory_destroy(NULL);
-    culv_memory_destroy(&memory);
-    culv_buffer_unmap(NULL);
-    culv_buffer_unmap(&buffer);
-    culv_buffer_unmap_after(NULL, NULL);
-    culv_buffer_unmap_after(&buffer, NULL);
-    culv_semaphore_destroy(NULL);
-    culv_semaphore_destroy(&semaphore);
-    culv_semaphore_destroy_after(NULL, NULL);
-    culv_semaphore_destroy_after(&semaphore, NULL);
-    culv_shared_semaphore *made = NULL;
-    culv_shared_semaphore_destroy(NULL);
-    culv_shared_semaphore_destroy(&made);
-    culv_shared_semaphore_destroy_after(NULL, NULL);
-    culv_shared_semaphore_destroy_after(&made, NULL);
-    culv_vk_detach(NULL);
-    culv_vk_detach(&vk);
-}
-
 /* What a caller must enable -------------------------------------------------------------------- */
 
 TEST(extension_lists, .title = "vulkan.extension_lists")

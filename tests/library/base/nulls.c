@@ -128,3 +128,32 @@ TEST(nulls, .own = true, .time_limit = 300)
     REQUIRE(refused >= NEEDED);
     test_pass();
 }
+
+/* On any driver, and in any build. */
+TEST(destroyed)
+{
+    culv_device *device = NULL;
+    culv_memory *memory = NULL;
+    culv_buffer *buffer = NULL;
+    culv_semaphore *semaphore = NULL;
+    culv_vk_device *vk = NULL;
+    culv_device_close(NULL);
+    culv_device_close(&device);
+    culv_memory_destroy(NULL);
+    culv_memory_destroy(&memory);
+    culv_buffer_unmap(NULL);
+    culv_buffer_unmap(&buffer);
+    culv_buffer_unmap_after(NULL, NULL);
+    culv_buffer_unmap_after(&buffer, NULL);
+    culv_semaphore_destroy(NULL);
+    culv_semaphore_destroy(&semaphore);
+    culv_semaphore_destroy_after(NULL, NULL);
+    culv_semaphore_destroy_after(&semaphore, NULL);
+    culv_shared_semaphore *made = NULL;
+    culv_shared_semaphore_destroy(NULL);
+    culv_shared_semaphore_destroy(&made);
+    culv_shared_semaphore_destroy_after(NULL, NULL);
+    culv_shared_semaphore_destroy_after(&made, NULL);
+    culv_vk_detach(NULL);
+    culv_vk_detach(&vk);
+}

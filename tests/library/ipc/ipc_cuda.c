@@ -15,17 +15,13 @@ enum { BLOCK = (int)CULV_IPC_CUDA_BLOCK, WORDS = 3 * BLOCK / 4 - 7, ROUNDS = 5 }
 static CUdeviceptr allocate(const lib_world *w, size_t size)
 {
     CUdeviceptr at = 0;
-    CUcontext before = lib_enter(w);
-    CU_OK(w->cu->MemAlloc(&at, size));
-    lib_leave(w, before);
+    LIB_CU_OK(w, w->cu->MemAlloc(&at, size));
     return at;
 }
 
 static void release(const lib_world *w, CUdeviceptr at)
 {
-    CUcontext before = lib_enter(w);
-    CU_OK(w->cu->MemFree(at));
-    lib_leave(w, before);
+    LIB_CU_OK(w, w->cu->MemFree(at));
 }
 
 static void use_memory(ipc_child *parent, const char *name)
@@ -132,9 +128,7 @@ TEST(memory, .own = true)
 static CUevent new_event(const lib_world *w)
 {
     CUevent event = NULL;
-    CUcontext before = lib_enter(w);
-    CU_OK(w->cu->EventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
-    lib_leave(w, before);
+    LIB_CU_OK(w, w->cu->EventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
     return event;
 }
 

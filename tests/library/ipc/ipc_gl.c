@@ -233,9 +233,7 @@ static void solve(ipc_child *parent, const char *name, ending how)
     }
     if (how == PENDING) {
         pthread_mutex_lock(&stuck);
-        CUcontext before = lib_enter(&s.w);
-        CU_OK(s.w.cu->LaunchHostFunc(stream, get_stuck, &stuck));
-        lib_leave(&s.w, before);
+        LIB_CU_OK(&s.w, s.w.cu->LaunchHostFunc(stream, get_stuck, &stuck));
     }
     if (how == PENDING || how == READY) ipc_slots_produce(&slots, &s.w, stream, words[0], FRAMES);
     ipc_say(parent, 'p');

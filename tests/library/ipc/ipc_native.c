@@ -17,10 +17,8 @@ enum { WORDS = 12347, WIDTH = 253, HEIGHT = 127, TEXELS = WIDTH * HEIGHT };
 
 static void copy_level(const lib_world *w, CUarray array, uint32_t *texels, bool in)
 {
-    CUcontext before = lib_enter(w);
-    CU_OK(in ? raw_cuda_write_array(w->cu, array, texels, WIDTH * 4, HEIGHT)
-             : raw_cuda_read_array(w->cu, array, texels, WIDTH * 4, HEIGHT));
-    lib_leave(w, before);
+    LIB_CU_OK(w, in ? raw_cuda_write_array(w->cu, array, texels, WIDTH * 4, HEIGHT)
+                    : raw_cuda_read_array(w->cu, array, texels, WIDTH * 4, HEIGHT));
 }
 
 static void use_natives(ipc_child *parent, const char *name)

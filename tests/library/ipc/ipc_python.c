@@ -100,9 +100,8 @@ static void write_slot(stage *t, uint32_t slot, uint32_t frame, uint32_t size)
     t->frames[t->made++] = data;
     for (uint32_t i = 0; i < size; i++)
         data[i] = byte_of(i, frame);
-    CUcontext before = lib_enter(&t->s.w);
-    CU_OK(t->s.w.cu->MemcpyHtoDAsync(vmm_address(t->range, slot), data, size, t->stream));
-    lib_leave(&t->s.w, before);
+    LIB_CU_OK(&t->s.w,
+              t->s.w.cu->MemcpyHtoDAsync(vmm_address(t->range, slot), data, size, t->stream));
 }
 
 static void produce(stage *t)

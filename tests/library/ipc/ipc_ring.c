@@ -159,10 +159,9 @@ static uint64_t consume(consumer *c)
     culv_ring_frame f;
     LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(c->side), CULV_RING_CONSUMER, c->stream,
                                 IPC_FAR, &f));
-    CUcontext before = lib_enter(&c->s.w);
-    CU_OK(c->s.w.cu->MemcpyDtoHAsync(words, culv_vmm_range_pointer(c->range) + f.slot * VMM_BLOCK,
-                                     sizeof words, c->stream));
-    lib_leave(&c->s.w, before);
+    LIB_CU_OK(&c->s.w, c->s.w.cu->MemcpyDtoHAsync(
+                           words, culv_vmm_range_pointer(c->range) + f.slot * VMM_BLOCK,
+                           sizeof words, c->stream));
     LIB_OK(
         culv_ring_release_on(culv_ipc_consumer_core(c->side), CULV_RING_CONSUMER, c->stream, &f));
     lib_finish(&c->s.w, c->stream);

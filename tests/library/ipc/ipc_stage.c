@@ -281,9 +281,7 @@ void ipc_slots_write(ipc_slots *slots, const lib_world *w, CUstream stream, uint
     uint32_t *data = all + f->number % frames * slots->words;
     for (uint32_t i = 0; i < slots->words; i++)
         data[i] = lib_word(i, (uint32_t)f->number);
-    CUcontext before = lib_enter(w);
-    CU_OK(
-        w->cu->MemcpyHtoDAsync(vmm_address(slots->range, f->slot), data, slots->words * 4, stream));
-    lib_leave(w, before);
+    LIB_CU_OK(w, w->cu->MemcpyHtoDAsync(vmm_address(slots->range, f->slot), data, slots->words * 4,
+                                        stream));
     LIB_OK(culv_ring_release_on(culv_ipc_ring_core(slots->ring), CULV_RING_PRODUCER, stream, f));
 }

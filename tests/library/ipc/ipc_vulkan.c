@@ -43,10 +43,8 @@ static void consume(consumer *c, uint64_t number)
     LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(c->side), CULV_RING_CONSUMER, c->stream,
                                 IPC_FAR, &f));
     REQUIRE_EQ(f.number, number);
-    CUcontext before = lib_enter(&c->s.w);
-    CU_OK(c->s.w.cu->MemcpyDtoHAsync(words, culv_buffer_pointer(c->slots[f.slot]), sizeof words,
-                                     c->stream));
-    lib_leave(&c->s.w, before);
+    LIB_CU_OK(&c->s.w, c->s.w.cu->MemcpyDtoHAsync(words, culv_buffer_pointer(c->slots[f.slot]),
+                                                  sizeof words, c->stream));
     LIB_OK(
         culv_ring_release_on(culv_ipc_consumer_core(c->side), CULV_RING_CONSUMER, c->stream, &f));
     lib_finish(&c->s.w, c->stream);
