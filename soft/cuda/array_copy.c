@@ -121,7 +121,7 @@ static CUresult copy_box(const char *call, CUstream handle, bool synchronous, si
     struct soft_context *context;
     struct soft_stream *stream;
     struct soft_side to_side, from_side;
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin_stream(call, handle, &context);
     if (result != CUDA_SUCCESS) return result;
     if (to == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_stream_get(context, handle, &stream);
