@@ -7,6 +7,7 @@
 #include "array.h"
 #include "copy.h"
 #include "graph.h"
+#include "graphics.h"
 
 #define MAX_PITCH 0x7fffffffu /* CU_DEVICE_ATTRIBUTE_MAX_PITCH */
 
@@ -140,6 +141,8 @@ static CUresult copy_box(const char *call, CUstream handle, bool synchronous, si
     if (result == CUDA_SUCCESS) result = side_of(from, extent, max_pitch, &from_side);
     if (result != CUDA_SUCCESS) return soft_end(result);
     result = soft_copy(stream, synchronous, &to_side, &from_side, *extent);
+    if (result == CUDA_SUCCESS && to->type == CU_MEMORYTYPE_ARRAY)
+        soft_graphics_copied(stream, soft_array_find(to->array));
     if (result == CUDA_SUCCESS && synchronous && to->between) result = soft_context_wait(context);
     return soft_end(result);
 }

@@ -84,6 +84,17 @@ static void child(void)
     pair_close(&p);
 }
 
+/* Programs print the words of handles. */
+static unsigned words_of(const void *handle)
+{
+    uint32_t words[16];
+    unsigned count = 0;
+    memcpy(words, handle, sizeof words);
+    for (int i = 0; i < 16; i++)
+        count += words[i] != 0;
+    return count;
+}
+
 static void other_process(void)
 {
     pair p;
@@ -113,6 +124,8 @@ static void other_process(void)
     ANSWER("cuIpcGetEventHandle of an event for one process", "%s", raw_cuda_result_name(result));
     REQUIRE(result != CUDA_SUCCESS);
     CU_OK(f.get_event(&give.event, event));
+    ANSWER("words that are not zero", "%u of a memory handle's 16, %u of an event handle's",
+           words_of(&small_handle), words_of(&give.event));
     CU_OK(p.cu->MemsetD32Async(memory, 0x27182818u, BLOCK / 2, p.stream));
     CU_OK(p.cu->EventRecord(event, p.stream));
     REQUIRE(pipe(ends) == 0 && write(ends[1], &give, sizeof give) == (ssize_t)sizeof give);
