@@ -95,7 +95,7 @@ CUresult CUDAAPI cuEventCreate(CUevent *phEvent, unsigned int Flags)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct event *event = calloc(1, sizeof(*event));
     if (event == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
-    if (Flags & CU_EVENT_INTERPROCESS) event->ipc = soft_ipc_event_new(context->device);
+    if (Flags & CU_EVENT_INTERPROCESS) event->ipc = soft_ipc_event_new();
     if ((Flags & CU_EVENT_INTERPROCESS) && event->ipc == NULL) {
         free(event);
         return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
