@@ -3,9 +3,9 @@
  *
  * A map copies the API's bytes into memory of the twin's, an unmap waits for the stream and copies
  * them back. A pointer that is used after its unmap therefore reaches nothing, what CUDA writes
- * into a READ_ONLY resource is lost, and one that is to be discarded begins with bytes of 0xa5: cuda.h
- * leaves all three undefined. Arrays of OpenGL's images it leaves undefined, too, but players use
- * them after their unmap, and the twin does then what NVIDIA's driver was seen to do. */
+ * into a READ_ONLY resource is lost, and one that is to be discarded begins with bytes of 0xa5:
+ * cuda.h leaves all three undefined. Arrays of OpenGL's images it leaves undefined, too, but
+ * players use them after their unmap, and the twin does then what NVIDIA's driver was seen to do. */
 #ifndef SOFT_GRAPHICS_H_
 #define SOFT_GRAPHICS_H_
 

@@ -406,6 +406,7 @@
     X(culvSoftFailAt, 0, culvSoftFailAt) \
     X(culvSoftFailedCall, 0, culvSoftFailedCall) \
     X(culvSoftFaults, 0, culvSoftFaults) \
+    X(culvSoftTellErrors, 0, culvSoftTellErrors) \
     X(culvSoftDelay, 0, culvSoftDelay) \
     X(culvSoftBefore, 0, culvSoftBefore) \
     X(culvSoftPlayVersion, 0, culvSoftPlayVersion) \
