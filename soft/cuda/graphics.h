@@ -5,7 +5,8 @@
  * them back. A pointer that is used after its unmap therefore reaches nothing, what CUDA writes
  * into a READ_ONLY resource is lost, and one that is to be discarded begins with bytes of 0xa5:
  * cuda.h leaves all three undefined. Arrays of OpenGL's images it leaves undefined, too, but
- * players use them after their unmap, and the twin does then what NVIDIA's driver was seen to do. */
+ * players use them after their unmap, and the twin does then what NVIDIA's driver was seen to
+ * do. */
 #ifndef SOFT_GRAPHICS_H_
 #define SOFT_GRAPHICS_H_
 

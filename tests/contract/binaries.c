@@ -354,11 +354,7 @@ PAIR_CASE(round_trips)
 }
 
 const test_case binary_cases[] = {
-    {.name = "binary.vulkan_can_export",
-     .run = vulkan_can_export,
-     .mark = TEST_NVIDIA_ONLY,
-     .reason =
-         "lavapipe exports none; the twin's CUDA half serves them with a partner that tests play"},
+    {.name = "binary.vulkan_can_export", .run = vulkan_can_export, .mark = TEST_BOTH},
     {.name = "binary.vulkan_waits_for_cuda",
      .run = vulkan_waits_for_cuda,
      .mark = TEST_BOTH,
