@@ -90,7 +90,6 @@ static void vulkan_fills(pair *p, const lane *l, unsigned i, uint32_t turn)
     raw_binary_turn fill = {.queue = l->queue, .signal = &l->back.peer};
     raw_vk_fill(&p->vk, &l->buffer.vk, 0, SIZE / 2, vulkan_word(i, turn),
                 l->binary ? raw_binary_turn_begin(p->cu, &fill) : &job);
-    if (l->binary) raw_binary_turn_end(p->cu, &fill);
 }
 
 static void vulkan_keeps(pair *p, const lane *l, uint32_t turn)
@@ -100,7 +99,6 @@ static void vulkan_keeps(pair *p, const lane *l, uint32_t turn)
     raw_binary_turn keep = {.queue = l->queue, .wait = &l->there.peer};
     raw_vk_copy(&p->vk, &l->buffer.vk, SIZE - 4, &l->host, 4 * turn, 4,
                 l->binary ? raw_binary_turn_begin(p->cu, &keep) : &job);
-    if (l->binary) raw_binary_turn_end(p->cu, &keep);
 }
 
 /* binary: one bit for each element. */
