@@ -289,32 +289,25 @@ static void with_a_handle(const bad *b, CUevent event)
 static void with_objects(const bad *b)
 {
     const raw_cuda *cu = b->cu;
-    const CUDA_ARRAY3D_DESCRIPTOR desc = {.Width = 64,
-                                          .Height = 64,
-                                          .Format = CU_AD_FORMAT_UNSIGNED_INT8,
-                                          .NumChannels = 4,
-                                          .Flags = CUDA_ARRAY3D_SURFACE_LDST};
+    const CUDA_ARRAY3D_DESCRIPTOR desc = {
+        64, 64, 0, CU_AD_FORMAT_UNSIGNED_INT8, 4, CUDA_ARRAY3D_SURFACE_LDST};
     CUDA_ARRAY3D_DESCRIPTOR told;
-    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY};
-    const CUDA_TEXTURE_DESC sampling = {.addressMode = {CU_TR_ADDRESS_MODE_CLAMP,
-                                                        CU_TR_ADDRESS_MODE_CLAMP,
-                                                        CU_TR_ADDRESS_MODE_CLAMP}};
+    CUDA_RESOURCE_DESC r = {.resType = CU_RESOURCE_TYPE_ARRAY};
+    const CUDA_TEXTURE_DESC sampling = {.addressMode = {1, 1, 1}}; /* clamped */
     CUmipmappedArray mipmap;
     CUarray array, level;
     CUtexObject texture;
-    CUsurfObject surface;
     CUgraph graph;
     CUgraphExec exec;
     CUgraphNode node;
-    CUdeviceptr pointer;
+    CUdeviceptr p;
     void *pinned, *pages = aligned_alloc(4096, 4096);
     unsigned flags;
     REQUIRE(pages != NULL);
     CU_OK(cu->MipmappedArrayCreate(&mipmap, &desc, 2));
     CU_OK(cu->Array3DCreate(&array, &desc));
-    resource.res.array.hArray = array;
-    CU_OK(cu->TexObjectCreate(&texture, &resource, &sampling, NULL));
-    CU_OK(cu->SurfObjectCreate(&surface, &resource));
+    r.res.array.hArray = array;
+    CU_OK(cu->TexObjectCreate(&texture, &r, &sampling, NULL));
     CU_OK(b->MemAllocHost(&pinned, 4096));
     CU_OK(cu->MemHostRegister(pages, 4096, 0));
     CU_OK(cu->GraphCreate(&graph, 0));
@@ -333,21 +326,15 @@ static void with_objects(const bad *b)
     bad_row("cuMemcpy2DAsync: no context, a stream of one", cu->Memcpy2DAsync(&copy, b->stream));
     bad_row("cuGraphLaunch: no context, a stream of one", cu->GraphLaunch(exec, b->stream));
     bad_row("cuMemHostGetFlags: no context", b->MemHostGetFlags(&flags, pinned));
-    bad_row("cuMemHostGetDevicePointer: no context",
-            cu->MemHostGetDevicePointer(&pointer, pinned, 0));
-    bad_row("cuTexObjectGetResourceDesc: no context",
-            cu->TexObjectGetResourceDesc(&resource, texture));
+    bad_row("cuMemHostGetDevicePointer: no context", cu->MemHostGetDevicePointer(&p, pinned, 0));
+    bad_row("cuTexObjectGetResourceDesc: no context", cu->TexObjectGetResourceDesc(&r, texture));
     bad_row("cuTexObjectDestroy: no context", cu->TexObjectDestroy(texture));
-    bad_row("cuSurfObjectGetResourceDesc: no context",
-            cu->SurfObjectGetResourceDesc(&resource, surface));
-    bad_row("cuSurfObjectDestroy: no context", cu->SurfObjectDestroy(surface));
     bad_row("cuMemFreeHost: no context", cu->MemFreeHost(pinned));
     bad_row("cuMemHostUnregister: no context", cu->MemHostUnregister(pages));
     bad_row("cuMipmappedArrayDestroy: no context", cu->MipmappedArrayDestroy(mipmap));
     CU_OK(cu->CtxSetCurrent(b->context));
     CU_OK(cu->StreamSynchronize(b->stream));
     CU_OK(cu->TexObjectDestroy(texture));
-    CU_OK(cu->SurfObjectDestroy(surface));
     CU_OK(cu->GraphExecDestroy(exec));
     CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->ArrayDestroy(array));

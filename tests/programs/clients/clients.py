@@ -76,10 +76,10 @@ def judge(row, want, code, got, errors, refused=False):
 
 
 def need(*programs):
-    missing = [p for p in programs if not shutil.which(p)]
-    if missing:
-        print(f"skipped: {', '.join(missing)} missing")
-        sys.exit(77)
+    for program in programs:
+        if not shutil.which(program):
+            print(f"skipped: {program} is missing")
+            sys.exit(77)
 
 
 def ffmpeg(formats, sizes):

@@ -6,15 +6,7 @@
 #include <vulkan/vulkan.h>
 
 static PFN_vkGetInstanceProcAddr next_instance_proc;
-static PFN_vkGetPhysicalDeviceProperties next_properties;
 static PFN_vkGetPhysicalDeviceProperties2 next_properties2;
-
-static VKAPI_ATTR void VKAPI_CALL properties(VkPhysicalDevice device,
-                                             VkPhysicalDeviceProperties *out)
-{
-    next_properties(device, out);
-    out->vendorID = 0x10de;
-}
 
 static VKAPI_ATTR void VKAPI_CALL properties2(VkPhysicalDevice device,
                                               VkPhysicalDeviceProperties2 *out)
@@ -37,8 +29,6 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo
     VkResult result =
         ((PFN_vkCreateInstance)next_instance_proc(NULL, "vkCreateInstance"))(info, callbacks, out);
     if (result != VK_SUCCESS) return result;
-    next_properties = (PFN_vkGetPhysicalDeviceProperties)next_instance_proc(
-        *out, "vkGetPhysicalDeviceProperties");
     next_properties2 = (PFN_vkGetPhysicalDeviceProperties2)next_instance_proc(
         *out, "vkGetPhysicalDeviceProperties2");
     return result;
@@ -48,7 +38,6 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL instance_proc(VkInstance instanc
 {
     if (!strcmp(name, "vkGetInstanceProcAddr")) return (PFN_vkVoidFunction)instance_proc;
     if (!strcmp(name, "vkCreateInstance")) return (PFN_vkVoidFunction)create_instance;
-    if (!strcmp(name, "vkGetPhysicalDeviceProperties")) return (PFN_vkVoidFunction)properties;
     if (!strncmp(name, "vkGetPhysicalDeviceProperties2", 30))
         return (PFN_vkVoidFunction)properties2;
     return next_instance_proc ? next_instance_proc(instance, name) : NULL;
