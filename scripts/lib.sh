@@ -12,7 +12,7 @@ packages_test="binutils=readelf vulkan-validationlayers libgl1 xvfb=Xvfb xauth=x
 # What a change must pass besides: formats, headers, a build for Windows.
 packages_ci="pkg-config=pkg-config git=git clang-format=clang-format mypy libdlpack-dev abigail-tools=abidiff
     gcc-mingw-w64-x86-64-posix=x86_64-w64-mingw32-gcc g++-mingw-w64-x86-64-posix=x86_64-w64-mingw32-g++ mingw-w64-x86-64-dev
-    directx-headers-dev libibverbs-dev libopenmpi-dev openmpi-bin=mpirun iproute2=ip"
+    directx-headers-dev libibverbs-dev libopenmpi-dev openmpi-bin=mpirun iproute2=ip ffmpeg=ffmpeg"
 # The zip for Windows.
 packages_windows="cmake=cmake ninja-build=ninja python3=python3 libvulkan-dev libvulkan-volk-dev llvm=llvm-dlltool
     gcc-mingw-w64-x86-64-posix=x86_64-w64-mingw32-gcc g++-mingw-w64-x86-64-posix=x86_64-w64-mingw32-g++ mingw-w64-x86-64-dev"
@@ -20,7 +20,8 @@ packages_fuzz="clang=clang libclang-rt-dev"
 # The long tier besides.
 packages_long="clang=clang lld=lld-link llvm=llvm-dlltool wine64 libplacebo-dev doxygen=doxygen tcl=tclsh debootstrap=debootstrap
     clang-tidy=clang-tidy libvtk9-dev linux-headers-amd64 make=make rustc=rustc bindgen=bindgen mono-mcs=mcs
-    python3-sdl2 python3-pyglet python3-vispy"
+    python3-sdl2 python3-pyglet python3-vispy
+    mpv=mpv gstreamer1.0-tools=gst-launch-1.0 gstreamer1.0-plugins-base gstreamer1.0-plugins-bad gstreamer1.0-gl"
 # scripts/release, for what it makes on this machine; what it makes in bare roots brings its own.
 packages_release="gcc=gcc cmake=cmake ninja-build=ninja libvulkan-dev python3=python3 python3-pycparser binutils=objdump git=git"
 packages_root="debootstrap=debootstrap" # scripts/bare-root

@@ -24,10 +24,6 @@ static bool is_layers_own(const VkDebugUtilsMessengerCallbackDataEXT *data)
         const char *id, *text;
     } known[] = {
         {"UNASSIGNED-VkSemaphore-state-timeout", ""}, /* 5928 */
-        /* It asks whether a binary semaphore can be exported, though this is a timeline. */
-        {"VUID-VkExportSemaphoreCreateInfo-handleTypes-01124",
-         "(VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT) does not support "
-         "VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT"},
         /* It does not see CUDA's signals: 10211. */
         {"VUID-vkQueuePresentKHR-pWaitSemaphores-03268", "it depends on timeline semaphore wait"}};
     if (!data->pMessageIdName || !data->pMessage) return false;

@@ -147,7 +147,7 @@ CUresult CUDAAPI cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescri
                                            CUarray hArray)
 {
     struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT), &context);
     if (result != CUDA_SUCCESS) return result;
     if (pArrayDescriptor == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     const struct soft_array *array = soft_array_find(hArray);
@@ -160,7 +160,7 @@ CUresult CUDAAPI cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescri
 CUresult CUDAAPI cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarray hArray)
 {
     struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT), &context);
     if (result != CUDA_SUCCESS) return result;
     if (pArrayDescriptor == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     const struct soft_array *array = soft_array_find(hArray);
@@ -332,7 +332,7 @@ CUresult CUDAAPI cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray
                                           unsigned int level)
 {
     struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT), &context);
     if (result != CUDA_SUCCESS) return result;
     if (pLevelArray == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_mipmap *mipmap = soft_object_find(hMipmappedArray, SOFT_MIPMAP);
@@ -382,7 +382,7 @@ uint64_t soft_mipmaps_mapped(void)
 CUresult CUDAAPI cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray)
 {
     struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context);
+    CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT_TO_FREE), &context);
     if (result != CUDA_SUCCESS) return result;
     struct soft_mipmap *mipmap = soft_object_find(hMipmappedArray, SOFT_MIPMAP);
     if (mipmap == NULL || mipmap->of_graphics) return soft_end(CUDA_ERROR_INVALID_HANDLE);

@@ -7,6 +7,7 @@
 #include "array.h"
 #include "copy.h"
 #include "graph.h"
+#include "graphics.h"
 
 #define MAX_PITCH 0x7fffffffu /* CU_DEVICE_ATTRIBUTE_MAX_PITCH */
 
@@ -121,7 +122,7 @@ static CUresult copy_box(const char *call, CUstream handle, bool synchronous, si
     struct soft_context *context;
     struct soft_stream *stream;
     struct soft_side to_side, from_side;
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin_stream(call, handle, &context);
     if (result != CUDA_SUCCESS) return result;
     if (to == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_stream_get(context, handle, &stream);
@@ -140,6 +141,8 @@ static CUresult copy_box(const char *call, CUstream handle, bool synchronous, si
     if (result == CUDA_SUCCESS) result = side_of(from, extent, max_pitch, &from_side);
     if (result != CUDA_SUCCESS) return soft_end(result);
     result = soft_copy(stream, synchronous, &to_side, &from_side, *extent);
+    if (result == CUDA_SUCCESS && to->type == CU_MEMORYTYPE_ARRAY)
+        soft_graphics_copied(stream, soft_array_find(to->array));
     if (result == CUDA_SUCCESS && synchronous && to->between) result = soft_context_wait(context);
     return soft_end(result);
 }

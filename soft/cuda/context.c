@@ -207,14 +207,23 @@ CUresult CUDAAPI cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreatePar
                           ctxCreateParams != NULL ? ctxCreateParams->cigParams : NULL);
 }
 
-CUresult CUDAAPI cuCtxDestroy_v2(CUcontext ctx)
+CUresult soft_context_green(int device, unsigned count, struct soft_context **out)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
-    if (ctx == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    struct soft_context *context = soft_object_find(ctx, SOFT_CONTEXT);
-    if (context == NULL || context->primary || !context->active)
-        return soft_end(CUDA_ERROR_INVALID_CONTEXT);
+    struct soft_context *context = calloc(1, sizeof(*context));
+    if (context == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    soft_context_init(context, device, false);
+    context->green_count = count;
+    *out = context;
+    return CUDA_SUCCESS;
+}
+
+const struct soft_context *soft_context_family(const struct soft_context *context)
+{
+    return context->green_count != 0 ? &soft.devices[context->device].primary : context;
+}
+
+void soft_context_destroy(struct soft_context *context)
+{
     close_context(context);
     while (context->holder != 0) /* a call that waited for the work */
         pthread_cond_wait(&soft.progress, &soft.lock);
@@ -222,6 +231,17 @@ CUresult CUDAAPI cuCtxDestroy_v2(CUcontext ctx)
     if (soft_context_current() == context) stack.depth--;
     soft_cig_drop(context->cig_object);
     free(context);
+}
+
+CUresult CUDAAPI cuCtxDestroy_v2(CUcontext ctx)
+{
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    if (ctx == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    struct soft_context *context = soft_object_find(ctx, SOFT_CONTEXT);
+    if (context == NULL || context->primary || !context->active || context->green_count != 0)
+        return soft_end(CUDA_ERROR_INVALID_CONTEXT);
+    soft_context_destroy(context);
     return soft_end(CUDA_SUCCESS);
 }
 

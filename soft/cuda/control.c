@@ -22,6 +22,8 @@ static int failure;
 static const char *failed_call;
 static uint64_t wanted_by_environment; /* the N of CULVERT_SOFT_FAIL_AT; 0: none, or armed anew */
 static _Thread_local bool calls_forbidden;
+static atomic_bool tells_errors;
+static _Thread_local const char *call_now;
 static atomic_bool is_child;
 
 /* fork() gives a child one thread: no worker runs there, and what other threads held stays held. */
@@ -108,7 +110,29 @@ static bool must_fail(const char *call, CUresult *error)
     return fails;
 }
 
-CUresult soft_begin(const char *call, enum soft_need need, struct soft_context **context)
+/* Work that is not done yet is no error, and programs ask of every pointer what it is. */
+static CUresult told(CUresult result)
+{
+    const char *name = "?";
+    if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY || !atomic_load(&tells_errors) ||
+        call_now == NULL || strncmp(call_now, "cuPointerGet", 12) == 0 ||
+        !atomic_exchange(&tells_errors, false))
+        return result;
+    (void)cuGetErrorName(result, &name);
+    fprintf(
+        stderr,
+        "culvert-soft-run: %s answers %s. No GPU did that: libcuda.so.1 is Culvert's software twin, a CUDA driver on the CPU. "
+        "docs/twin-for-ci.md says what it cannot do. Later errors are not told\n",
+        call_now, name);
+    return result;
+}
+
+void culvSoftTellErrors(int tell)
+{
+    atomic_store(&tells_errors, tell != 0);
+}
+
+static CUresult begin(const char *call, enum soft_need need, struct soft_context **context)
 {
     CUresult error;
     if (need != SOFT_NEED_NOTHING && soft_is_child()) return CUDA_ERROR_NOT_INITIALIZED;
@@ -121,7 +145,10 @@ CUresult soft_begin(const char *call, enum soft_need need, struct soft_context *
         pthread_mutex_unlock(&soft.lock);
         return CUDA_ERROR_NOT_INITIALIZED;
     }
-    if (soft_capture_forbids(call)) return soft_end(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    if (soft_capture_forbids(call)) {
+        pthread_mutex_unlock(&soft.lock);
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    }
     if (need == SOFT_NEED_INIT) return CUDA_SUCCESS;
     struct soft_context *current = soft_context_current();
     soft_context_enter(current);
@@ -133,9 +160,18 @@ CUresult soft_begin(const char *call, enum soft_need need, struct soft_context *
     } else if (need == SOFT_NEED_CONTEXT) {
         error = (CUresult)current->error;
     }
-    if (error != CUDA_SUCCESS) return soft_end(error);
+    if (error != CUDA_SUCCESS) {
+        pthread_mutex_unlock(&soft.lock);
+        return error;
+    }
     *context = current;
     return CUDA_SUCCESS;
+}
+
+CUresult soft_begin(const char *call, enum soft_need need, struct soft_context **context)
+{
+    call_now = call;
+    return told(begin(call, need, context));
 }
 
 CUresult soft_begin_stream(const char *call, CUstream handle, struct soft_context **context)
@@ -153,7 +189,7 @@ CUresult soft_begin_stream(const char *call, CUstream handle, struct soft_contex
 CUresult soft_end(CUresult result)
 {
     pthread_mutex_unlock(&soft.lock);
-    return result;
+    return told(result);
 }
 
 void soft_forbid_calls(bool forbid)

@@ -95,7 +95,7 @@ CUresult CUDAAPI cuEventCreate(CUevent *phEvent, unsigned int Flags)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct event *event = calloc(1, sizeof(*event));
     if (event == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
-    if (Flags & CU_EVENT_INTERPROCESS) event->ipc = soft_ipc_event_new(context->device);
+    if (Flags & CU_EVENT_INTERPROCESS) event->ipc = soft_ipc_event_new();
     if ((Flags & CU_EVENT_INTERPROCESS) && event->ipc == NULL) {
         free(event);
         return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
@@ -160,7 +160,8 @@ static CUresult record_and_end(struct soft_context *context, CUevent hEvent, CUs
     CUresult result = soft_stream_get(context, hStream, &stream);
     if (result != CUDA_SUCCESS) return soft_end(result);
     /* R6: an event is recorded in streams of its own context only. */
-    if (soft_stream_context(stream) != event->object.context)
+    if (soft_context_family(soft_stream_context(stream)) !=
+        soft_context_family(event->object.context))
         return soft_end(CUDA_ERROR_INVALID_HANDLE);
     const struct soft_capture_place *place = soft_stream_place(stream);
     if (event->ipc != NULL)
@@ -205,7 +206,7 @@ CUresult CUDAAPI cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent)
     if (!context->active) return soft_end(CUDA_ERROR_CONTEXT_IS_DESTROYED);
     if (context->error != 0) return soft_end((CUresult)context->error);
     struct event *event = soft_object_find(hEvent, SOFT_EVENT);
-    if (event == NULL || event->object.context != context)
+    if (event == NULL || soft_context_family(event->object.context) != soft_context_family(context))
         return soft_end(CUDA_ERROR_INVALID_HANDLE);
     if (event->ipc != NULL) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
     struct soft_stream *marker;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The twin's CUDA driver: external semaphores. Timelines are those that the twin's Vulkan layer
- * exported, binary ones those that a test made (shared/control.h): software Vulkan drivers export
- * none.
+/* The twin's CUDA driver: external semaphores. They are the timelines and the binary ones that the
+ * twin's Vulkan layer exported, and binary ones that a test made (shared/control.h).
  *
  * One of another device imports, signals and is heard of, as on two H200 (measured), which nothing
  * promises. */
@@ -34,6 +33,9 @@ struct semaphore_op {
     CUexternalSemaphore *handles; /* a reference to each; it may be none any more */
     void *params;                 /* signal or wait parameters, as they were given */
     uint64_t *before;             /* last_signaled of each, as the signals were admitted */
+    /* Of each that is counted, when it was submitted. NULL: it is a graph's, whose launches get
+     * theirs as they run. */
+    uint64_t *numbers;
 #ifdef _WIN32
     bool acquired; /* keyed mutexes, by the call that submitted this */
 #endif
@@ -89,6 +91,7 @@ static void retire(struct soft_op *op)
     free(these->handles);
     free(these->params);
     free(these->before);
+    free(these->numbers);
 }
 
 static CUresult run(struct soft_op *op)
@@ -100,10 +103,14 @@ static CUresult run(struct soft_op *op)
         result = run_one(these, i);
 #else
         const struct semaphore *semaphore = semaphore_of(these, i);
-        result = op->type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
-                     ? soft_page_signal(semaphore->page, semaphore->kind, value_of(these, i))
-                     : soft_page_wait(semaphore->page, semaphore->kind, value_of(these, i),
-                                      semaphore->object.context);
+        const bool signals = op->type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL;
+        uint64_t value = value_of(these, i);
+        if (semaphore->kind == SOFT_PAGE_COUNTED)
+            value = these->numbers != NULL ? these->numbers[i]
+                                           : soft_page_number(semaphore->page, !signals);
+        result = signals ? soft_page_signal(semaphore->page, semaphore->kind, value)
+                         : soft_page_wait(semaphore->page, semaphore->kind, value,
+                                          semaphore->object.context);
 #endif
     }
     return result;
@@ -111,9 +118,13 @@ static CUresult run(struct soft_op *op)
 
 static void recall_first(const struct semaphore_op *op, unsigned count)
 {
-    for (unsigned i = count; i-- > 0;)
-        if (op->op.type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL)
-            semaphore_of(op, i)->last_signaled = op->before[i];
+    const bool signals = op->op.type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL;
+    for (unsigned i = count; i-- > 0;) {
+        if (signals) semaphore_of(op, i)->last_signaled = op->before[i];
+        if (semaphore_of(op, i)->kind == SOFT_PAGE_COUNTED && op->numbers != NULL &&
+            op->numbers[i] != 0)
+            soft_page_number_back(semaphore_of(op, i)->page, !signals);
+    }
 }
 
 static void recall(struct soft_op *op)
@@ -145,6 +156,8 @@ static CUresult admit(struct soft_op *op, const struct soft_context *context)
         }
         these->before[i] = semaphore->last_signaled;
         if (signals) semaphore->last_signaled = value_of(these, i);
+        if (semaphore->kind == SOFT_PAGE_COUNTED && these->numbers != NULL)
+            these->numbers[i] = soft_page_number(semaphore->page, !signals);
     }
     return CUDA_SUCCESS;
 }
@@ -192,6 +205,11 @@ static CUresult import_file(const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *d, struct
     /* An fd of the other kind is refused as one of no kind is. */
     semaphore->page =
         soft_page_map(d->handle.fd, semaphore->kind, &semaphore->map, &semaphore->map_size);
+    if (semaphore->page == NULL && semaphore->kind == SOFT_PAGE_BINARY) {
+        semaphore->kind = SOFT_PAGE_COUNTED;
+        semaphore->page =
+            soft_page_map(d->handle.fd, semaphore->kind, &semaphore->map, &semaphore->map_size);
+    }
     if (semaphore->page == NULL) {
         free(semaphore);
         return CUDA_ERROR_UNKNOWN;
@@ -281,7 +299,7 @@ static CUresult check(CUgraphNodeType type, const CUexternalSemaphore *handles, 
         if (handles[i] == NULL) return CUDA_ERROR_INVALID_VALUE; /* measured, of waits */
         if (semaphore == NULL) return CUDA_ERROR_INVALID_HANDLE;
         if (!all_zero(type, params, i)) return CUDA_ERROR_INVALID_VALUE;
-        for (unsigned j = 0; semaphore->kind == SOFT_PAGE_BINARY && j < i; j++)
+        for (unsigned j = 0; semaphore->kind != SOFT_PAGE_TIMELINE && j < i; j++)
             if (handles[j] == handles[i]) return CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_SUCCESS;
@@ -369,6 +387,16 @@ static CUresult acquire_mutexes(struct soft_op *work)
 }
 #endif
 
+/* For one that is submitted itself. */
+static CUresult with_numbers(struct soft_op *work)
+{
+    struct semaphore_op *op = (struct semaphore_op *)(void *)work;
+    op->numbers = calloc(op->count, sizeof(*op->numbers));
+    if (op->numbers != NULL) return CUDA_SUCCESS;
+    soft_op_drop(work);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
 /* The whole call is checked before any of it is queued, and is one operation of the stream. */
 static CUresult enqueue(const char *call, CUgraphNodeType type, const CUexternalSemaphore *handles,
                         const void *params, unsigned count, CUstream stream)
@@ -380,7 +408,13 @@ static CUresult enqueue(const char *call, CUgraphNodeType type, const CUexternal
     if (result != CUDA_SUCCESS) return result;
     if (handles == NULL || params == NULL || count == 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_stream_get(context, stream, &target);
+    /* Not in a green context's stream, nor where one is current (measured). */
+    const struct soft_context *current = soft_context_current();
+    if (result == CUDA_SUCCESS && (soft_stream_context(target)->green_count != 0 ||
+                                   (current != NULL && current->green_count != 0)))
+        result = CUDA_ERROR_INVALID_HANDLE;
     if (result == CUDA_SUCCESS) result = make(type, handles, params, count, &op);
+    if (result == CUDA_SUCCESS && !soft_stream_captured(target)) result = with_numbers(op);
 #ifdef _WIN32
     if (result == CUDA_SUCCESS) {
         result = acquire_mutexes(op);

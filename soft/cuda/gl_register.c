@@ -123,6 +123,7 @@ static void end(struct soft_graphics *r)
 }
 
 static const struct soft_graphics_api api = {.current = current,
+                                             .keeps_arrays = true,
                                              .enter = enter,
                                              .check = check,
                                              .finish = finish,

@@ -174,7 +174,7 @@ CUresult CUDAAPI cuGraphLaunch(CUgraphExec hGraph, CUstream hStream)
     struct soft_context *context;
     struct soft_stream *stream;
     struct launch launch;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin_stream(__func__, hStream, &context);
     if (result != CUDA_SUCCESS) return result;
     struct soft_exec *exec = soft_object_find(hGraph, SOFT_EXEC);
     if (exec == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -210,7 +210,7 @@ CUresult CUDAAPI cuGraphUpload(CUgraphExec hGraph, CUstream hStream)
 {
     struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin_stream(__func__, hStream, &context);
     if (result != CUDA_SUCCESS) return result;
     if (soft_object_find(hGraph, SOFT_EXEC) == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     return soft_end(

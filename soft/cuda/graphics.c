@@ -4,6 +4,7 @@
 
 #include "capture.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,10 +23,14 @@ void soft_graphics_add(struct soft_graphics *r, const struct soft_graphics_api *
     *out = (CUgraphicsResource)(void *)r;
 }
 
+static unsigned num_kept; /* resources whose arrays outlived their unmap */
+
 /* What the mapping gave goes; the API's object stays as it is. */
 static void drop_mapping(struct soft_graphics *r)
 {
-    if (!r->mapped) return;
+    if (!r->mapped && !r->kept) return;
+    if (r->kept) num_kept--;
+    r->kept = false;
     if (r->is_image) {
         for (unsigned i = 0; i < soft_graphics_layers(r) * r->levels; i++)
             if (r->parts[i] != NULL) soft_array_slice_free(r->parts[i]);
@@ -204,6 +209,7 @@ CUresult CUDAAPI cuGraphicsMapResources(unsigned int count, CUgraphicsResource *
     unsigned done = 0;
     for (; done < count; done++) {
         struct soft_graphics *r = soft_object_find(resources[done], SOFT_GRAPHICS);
+        drop_mapping(r); /* what the last one left */
         result = r->is_image ? map_image(context, r) : map_buffer(context, r);
         if (result != CUDA_SUCCESS) break;
         r->mapped = true;
@@ -219,6 +225,59 @@ CUresult CUDAAPI cuGraphicsMapResources(unsigned int count, CUgraphicsResource *
         fill_mapping(r);
     }
     return soft_end(CUDA_SUCCESS);
+}
+
+static void end_mapping(struct soft_graphics *r)
+{
+    if (!r->is_image || !r->api->keeps_arrays) {
+        drop_mapping(r);
+        return;
+    }
+    r->mapped = false;
+    r->kept = true;
+    r->written_late = false;
+    num_kept++;
+}
+
+struct search {
+    uintptr_t address;
+    struct soft_graphics *found;
+};
+
+static void look_for(void *object, void *arg)
+{
+    struct soft_graphics *r = object;
+    struct search *search = arg;
+    if (r->kept &&
+        search->address - (uintptr_t)r->arrays->mapping.map < r->arrays->mapping.map_size)
+        search->found = r;
+}
+
+void soft_graphics_copied(struct soft_stream *stream, const struct soft_array *array)
+{
+    static bool told;
+    struct search search = {.address = (uintptr_t)array->start};
+    if (num_kept == 0) return;
+    soft_objects_each(SOFT_GRAPHICS, look_for, &search);
+    if (search.found == NULL) return;
+    if (!told)
+        fprintf(stderr,
+                "culvert: a copy into an array of OpenGL's, after cuGraphicsUnmapResources(). "
+                "cuda.h leaves that undefined: as with NVIDIA's driver 580 the first such copy "
+                "reaches OpenGL, and later ones need not. Map the resource for each frame. "
+                "(Told once.)\n");
+    told = true;
+    if (!search.found->writes || search.found->written_late ||
+        soft_stream_place(stream)->capture != NULL || soft_stream_wait(stream) != CUDA_SUCCESS)
+        return;
+    search.found = NULL; /* another thread may have taken it away meanwhile */
+    soft_objects_each(SOFT_GRAPHICS, look_for, &search);
+    struct soft_graphics *r = search.found;
+    if (r == NULL || r->api->current() != CUDA_SUCCESS || r->api->enter(r) != CUDA_SUCCESS ||
+        r->api->check(r) != CUDA_SUCCESS)
+        return;
+    r->api->write(r);
+    r->written_late = true;
 }
 
 CUresult CUDAAPI cuGraphicsUnmapResources(unsigned int count, CUgraphicsResource *resources,
@@ -245,7 +304,7 @@ CUresult CUDAAPI cuGraphicsUnmapResources(unsigned int count, CUgraphicsResource
             result = CUDA_ERROR_UNMAP_FAILED; /* unmapped, and what CUDA wrote is lost */
         else if (r->writes)
             r->api->write(r);
-        drop_mapping(r);
+        end_mapping(r);
     }
     return soft_end(result);
 }

@@ -11,15 +11,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MEMORY_MAGIC "culvIPM1"
-#define EVENT_MAGIC  "culvIPE1"
+enum kind { MEMORY = 0x4d, EVENT = 0x45 };
+#define VERSION 2u
 
-struct bytes { /* in CUipcMemHandle and CUipcEventHandle */
-    char magic[8];
+/* In CUipcMemHandle and CUipcEventHandle. Of the 16 words as many are not zero as with NVIDIA's
+ * driver (measured: 10 and 3), and most are short: programs print them. Hence each "+ 1". */
+struct bytes {
     uint32_t pid;
-    int32_t fd;
-    uint64_t inode, room, start, size; /* of memory: `start` is in the file, which has `room` */
-    uint8_t device_uuid[16];
+    uint32_t fd;    /* its number + 1; the kind in the uppermost 8 bits */
+    uint32_t inode; /* the lower half */
+    /* Of memory: */
+    uint32_t inode_upper;   /* + 1 */
+    uint32_t device, pages; /* a sum over the device's UUID; what the file has */
+    uint32_t start;         /* in the file, + 1 */
+    uint32_t size[2];       /* the lower half, and the upper half + 1 */
+    uint32_t version;
 };
 _Static_assert(sizeof(struct bytes) <= sizeof(CUipcMemHandle), "a handle has room for it");
 _Static_assert(sizeof(CUipcMemHandle) == sizeof(CUipcEventHandle), "both are plain bytes");
@@ -33,29 +39,49 @@ struct soft_ipc { /* of a range: its file, or where it comes from */
     struct bytes from;
 };
 
+struct place { /* what the handle of memory says */
+    uint64_t room, start, size;
+};
+
 static struct soft_ipc *opened;
 
-static bool describe(int fd, const char *magic, int device, struct bytes *out)
+static bool describe(int fd, enum kind kind, struct bytes *out)
 {
-    memset(out, 0, sizeof(*out));
-    memcpy(out->magic, magic, sizeof(out->magic));
-    memcpy(out->device_uuid, soft.devices[device].uuid, sizeof(out->device_uuid));
-    out->pid = (uint32_t)getpid();
-    out->fd = fd;
-    return soft_file_inode(fd, &out->inode);
+    uint64_t inode;
+    if (fd < 0 || fd >= (1 << 24) - 1 || !soft_file_inode(fd, &inode)) return false;
+    *out = (struct bytes){.pid = (uint32_t)getpid(),
+                          .fd = ((uint32_t)fd + 1) | (uint32_t)kind << 24,
+                          .inode = (uint32_t)inode};
+    if (kind == MEMORY) out->inode_upper = (uint32_t)(inode >> 32) + 1;
+    return true;
+}
+
+static int fd_of(const struct bytes *from)
+{
+    return (int)(from->fd & 0xffffff) - 1;
+}
+
+static bool is_kind(const struct bytes *from, enum kind kind)
+{
+    return from->fd >> 24 == (uint32_t)kind && fd_of(from) >= 0;
+}
+
+static bool is_file(const struct bytes *from, int fd)
+{
+    uint64_t inode = 0;
+    return soft_file_inode(fd, &inode) && from->inode == (uint32_t)inode &&
+           (is_kind(from, EVENT) || from->inode_upper == (uint32_t)(inode >> 32) + 1);
 }
 
 /* The exporter's file, opened anew; -1: the exporter or its file is gone. */
-static int open_file(const struct bytes *from)
+static int open_file(const struct bytes *from, uint64_t room)
 {
     char path[64];
-    uint64_t inode = 0, size = 0;
-    snprintf(path, sizeof(path), "/proc/%u/fd/%d", (unsigned)from->pid, (int)from->fd);
+    uint64_t size = 0;
+    snprintf(path, sizeof(path), "/proc/%u/fd/%d", (unsigned)from->pid, fd_of(from));
     const int fd = soft_open(path);
     if (fd < 0) return -1;
-    if (soft_file_inode(fd, &inode) && inode == from->inode && soft_file_size(fd, &size) &&
-        size == from->room)
-        return fd;
+    if (is_file(from, fd) && soft_file_size(fd, &size) && size == room) return fd;
     soft_close(fd);
     return -1;
 }
@@ -63,17 +89,34 @@ static int open_file(const struct bytes *from)
 /* Whether it was exported here: another PID namespace has these numbers, too. */
 static bool is_own(const struct bytes *from)
 {
-    uint64_t inode = 0;
-    return from->pid == (uint32_t)getpid() && soft_file_inode(from->fd, &inode) &&
-           inode == from->inode;
+    return from->pid == (uint32_t)getpid() && is_file(from, fd_of(from));
+}
+
+static uint32_t sum_of_device(int device)
+{
+    uint32_t sum = 2166136261u; /* FNV-1a */
+    for (size_t i = 0; i < sizeof(soft.devices[device].uuid); i++)
+        sum = (sum ^ soft.devices[device].uuid[i]) * 16777619u;
+    return sum;
 }
 
 static int device_of(const struct bytes *from)
 {
     for (int i = 0; i < soft.device_count; i++)
-        if (memcmp(from->device_uuid, soft.devices[i].uuid, sizeof(from->device_uuid)) == 0)
-            return i;
+        if (from->device == sum_of_device(i)) return i;
     return -1;
+}
+
+/* False: it is no handle of memory. */
+static bool place_of(const struct bytes *from, struct place *out)
+{
+    if (!is_kind(from, MEMORY) || from->version != VERSION || from->start == 0 ||
+        from->size[1] == 0)
+        return false;
+    out->room = (uint64_t)from->pages * soft_page_size();
+    out->start = from->start - 1;
+    out->size = from->size[0] | (uint64_t)(from->size[1] - 1) << 32;
+    return out->size > 0 && out->start <= out->room && out->size <= out->room - out->start;
 }
 
 /* --- memory */
@@ -98,14 +141,17 @@ static CUresult share(struct soft_range *range)
     if (ipc == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
     ipc->fd = soft_make_file("culvert cuIpc memory", room);
     void *first = (void *)(range->start - skip);
-    if (ipc->fd < 0 || !describe(ipc->fd, MEMORY_MAGIC, range->device, &ipc->from) ||
+    if (ipc->fd < 0 || !describe(ipc->fd, MEMORY, &ipc->from) || room / page > UINT32_MAX ||
         !soft_write_at(ipc->fd, first, room, 0) || !soft_map_over(first, room, ipc->fd)) {
         soft_ipc_free(ipc);
         return CUDA_ERROR_OPERATING_SYSTEM;
     }
-    ipc->from.room = room;
-    ipc->from.start = skip;
-    ipc->from.size = range->size;
+    ipc->from.device = sum_of_device(range->device);
+    ipc->from.pages = (uint32_t)(room / page);
+    ipc->from.start = (uint32_t)skip + 1;
+    ipc->from.size[0] = (uint32_t)range->size;
+    ipc->from.size[1] = (uint32_t)((uint64_t)range->size >> 32) + 1;
+    ipc->from.version = VERSION;
     range->ipc = ipc;
     return CUDA_SUCCESS;
 }
@@ -134,22 +180,22 @@ CUresult CUDAAPI cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr)
 }
 
 static CUresult open_memory(struct soft_context *context, const struct bytes *from,
-                            CUdeviceptr *out)
+                            const struct place *place, CUdeviceptr *out)
 {
     struct soft_range range = {
-        .size = (size_t)from->size, .kind = SOFT_RANGE_OPENED, .context = context};
-    const int fd = open_file(from);
+        .size = (size_t)place->size, .kind = SOFT_RANGE_OPENED, .context = context};
+    const int fd = open_file(from, place->room);
     if (fd < 0) return CUDA_ERROR_MAP_FAILED;
     struct soft_ipc *ipc = calloc(1, sizeof(*ipc));
     void *first = ipc == NULL
                       ? NULL
-                      : soft_map_file_guarded(fd, (size_t)from->room, &range.map, &range.map_size);
+                      : soft_map_file_guarded(fd, (size_t)place->room, &range.map, &range.map_size);
     soft_close(fd);
     if (first == NULL) {
         free(ipc);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    range.start = (uintptr_t)first + (size_t)from->start;
+    range.start = (uintptr_t)first + (size_t)place->start;
     *ipc = (struct soft_ipc){
         .fd = -1, .opened = 1, .context = context, .start = range.start, .from = *from};
     range.ipc = ipc;
@@ -170,13 +216,11 @@ CUresult CUDAAPI cuIpcOpenMemHandle_v2(CUdeviceptr *pdptr, CUipcMemHandle handle
 {
     struct soft_context *context;
     struct bytes from;
+    struct place place;
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     memcpy(&from, &handle, sizeof(from));
-    if (pdptr == NULL || Flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS ||
-        memcmp(from.magic, MEMORY_MAGIC, sizeof(from.magic)) != 0 || from.size == 0 ||
-        from.room % soft_page_size() != 0 || from.start > from.room ||
-        from.size > from.room - from.start)
+    if (pdptr == NULL || Flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS || !place_of(&from, &place))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     /* Not where it was exported: cuda.h's words for it are about contexts. */
     if (is_own(&from)) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
@@ -190,7 +234,7 @@ CUresult CUDAAPI cuIpcOpenMemHandle_v2(CUdeviceptr *pdptr, CUipcMemHandle handle
         *pdptr = i->start;
         return soft_end(CUDA_SUCCESS);
     }
-    return soft_end(open_memory(context, &from, pdptr));
+    return soft_end(open_memory(context, &from, &place, pdptr));
 }
 
 CUresult CUDAAPI cuIpcCloseMemHandle(CUdeviceptr dptr)
@@ -268,16 +312,15 @@ static struct soft_ipc_event *event_of(int fd, const struct bytes *bytes)
     return event;
 }
 
-struct soft_ipc_event *soft_ipc_event_new(int device)
+struct soft_ipc_event *soft_ipc_event_new(void)
 {
     struct bytes bytes;
     const int fd = soft_make_file("culvert cuIpc event", CULV_SOFT_TIMELINE_SIZE);
     if (fd < 0) return NULL;
-    if (!describe(fd, EVENT_MAGIC, device, &bytes)) {
+    if (!describe(fd, EVENT, &bytes)) {
         soft_close(fd);
         return NULL;
     }
-    bytes.room = bytes.size = CULV_SOFT_TIMELINE_SIZE;
     return event_of(fd, &bytes);
 }
 
@@ -285,11 +328,9 @@ CUresult soft_ipc_event_open(const CUipcEventHandle *handle, struct soft_ipc_eve
 {
     struct bytes from;
     memcpy(&from, handle, sizeof(from));
-    if (memcmp(from.magic, EVENT_MAGIC, sizeof(from.magic)) != 0 ||
-        from.room != CULV_SOFT_TIMELINE_SIZE)
-        return CUDA_ERROR_INVALID_HANDLE;
+    if (!is_kind(&from, EVENT)) return CUDA_ERROR_INVALID_HANDLE;
     if (is_own(&from)) return CUDA_ERROR_INVALID_CONTEXT;
-    const int fd = open_file(&from);
+    const int fd = open_file(&from, CULV_SOFT_TIMELINE_SIZE);
     if (fd < 0) return CUDA_ERROR_MAP_FAILED;
     *out = event_of(fd, &from);
     return *out != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;

@@ -8,7 +8,7 @@
 
 /* An event that other processes record and wait for, too. Its counts lie in a page that they
  * share: a wait is for the last record that was submitted anywhere before it. */
-struct soft_ipc_event *soft_ipc_event_new(int device);
+struct soft_ipc_event *soft_ipc_event_new(void);
 CUresult soft_ipc_event_open(const CUipcEventHandle *handle, struct soft_ipc_event **out);
 void soft_ipc_event_ref(struct soft_ipc_event *event);
 void soft_ipc_event_unref(struct soft_ipc_event *event);

@@ -246,7 +246,7 @@ CUresult CUDAAPI cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
 CUresult CUDAAPI cuMemFreeHost(void *p)
 {
     struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context);
+    CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT_TO_FREE), &context);
     if (result != CUDA_SUCCESS) return result;
     if (p == NULL) return soft_end(CUDA_SUCCESS);
     struct soft_range *range = soft_range_find((uintptr_t)p);
@@ -289,7 +289,7 @@ CUresult CUDAAPI cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Fla
 CUresult CUDAAPI cuMemHostUnregister(void *p)
 {
     struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context);
+    CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT_TO_FREE), &context);
     if (result != CUDA_SUCCESS) return result;
     if (p == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_range *range = soft_range_find((uintptr_t)p);

@@ -80,6 +80,18 @@
     X(cuEventDestroy, 2000, cuEventDestroy) \
     X(cuEventRecord, 2000, cuEventRecord) \
     X(cuEventRecordWithFlags, 11010, cuEventRecordWithFlags) \
+    X(cuDeviceGetDevResource, 12040, cuDeviceGetDevResource) \
+    X(cuCtxGetDevResource, 12040, cuCtxGetDevResource) \
+    X(cuGreenCtxGetDevResource, 12040, cuGreenCtxGetDevResource) \
+    X(cuDevSmResourceSplitByCount, 12040, cuDevSmResourceSplitByCount) \
+    X(cuDevResourceGenerateDesc, 12040, cuDevResourceGenerateDesc) \
+    X(cuGreenCtxCreate, 12040, cuGreenCtxCreate) \
+    X(cuGreenCtxDestroy, 12040, cuGreenCtxDestroy) \
+    X(cuCtxFromGreenCtx, 12040, cuCtxFromGreenCtx) \
+    X(cuGreenCtxRecordEvent, 12040, cuGreenCtxRecordEvent) \
+    X(cuGreenCtxWaitEvent, 12040, cuGreenCtxWaitEvent) \
+    X(cuStreamGetGreenCtx, 12040, cuStreamGetGreenCtx) \
+    X(cuGreenCtxStreamCreate, 12050, cuGreenCtxStreamCreate) \
     X(cuCtxRecordEvent, 12050, cuCtxRecordEvent) \
     X(cuCtxWaitEvent, 12050, cuCtxWaitEvent) \
     X(cuEventQuery, 2000, cuEventQuery) \
@@ -406,6 +418,7 @@
     X(culvSoftFailAt, 0, culvSoftFailAt) \
     X(culvSoftFailedCall, 0, culvSoftFailedCall) \
     X(culvSoftFaults, 0, culvSoftFaults) \
+    X(culvSoftTellErrors, 0, culvSoftTellErrors) \
     X(culvSoftDelay, 0, culvSoftDelay) \
     X(culvSoftBefore, 0, culvSoftBefore) \
     X(culvSoftPlayVersion, 0, culvSoftPlayVersion) \

@@ -18,7 +18,8 @@ static const struct {
     const char *magic;
     size_t size;
 } formats[] = {[SOFT_PAGE_TIMELINE] = {CULV_SOFT_TIMELINE_MAGIC, CULV_SOFT_TIMELINE_SIZE},
-               [SOFT_PAGE_BINARY] = {CULV_SOFT_BINARY_MAGIC, CULV_SOFT_BINARY_SIZE}};
+               [SOFT_PAGE_BINARY] = {CULV_SOFT_BINARY_MAGIC, CULV_SOFT_BINARY_SIZE},
+               [SOFT_PAGE_COUNTED] = {CULV_SOFT_COUNTED_MAGIC, CULV_SOFT_TIMELINE_SIZE}};
 
 union soft_page *soft_page_map(int fd, enum soft_page_kind kind, void **map, size_t *map_size)
 {
@@ -60,8 +61,20 @@ static CUresult binary_signal(culv_soft_binary *page, uint32_t by)
 
 CUresult soft_page_signal(union soft_page *page, enum soft_page_kind kind, uint64_t value)
 {
-    return kind == SOFT_PAGE_TIMELINE ? timeline_signal(&page->timeline, value)
-                                      : binary_signal(&page->binary, CULV_SOFT_BINARY_BY_CUDA);
+    if (kind == SOFT_PAGE_BINARY) return binary_signal(&page->binary, CULV_SOFT_BINARY_BY_CUDA);
+    return timeline_signal(&page->timeline, value);
+}
+
+uint64_t soft_page_number(union soft_page *page, bool waits)
+{
+    if (waits) return atomic_fetch_add(&page->counted.waits, 1) + 1;
+    if (atomic_load(&page->counted.signals) > atomic_load(&page->counted.waits)) return 0;
+    return atomic_fetch_add(&page->counted.signals, 1) + 1;
+}
+
+void soft_page_number_back(union soft_page *page, bool waits)
+{
+    atomic_fetch_sub(waits ? &page->counted.waits : &page->counted.signals, 1);
 }
 
 /* CUDA_ERROR_NOT_READY: sleep on *word while it is *seen. */
@@ -93,13 +106,13 @@ CUresult soft_page_wait(union soft_page *page, enum soft_page_kind kind, uint64_
 {
     for (;;) {
         uint32_t seen;
-        CUresult result = kind == SOFT_PAGE_TIMELINE ? timeline_try(&page->timeline, value, &seen)
-                                                     : binary_try(&page->binary, false, &seen);
+        CUresult result = kind == SOFT_PAGE_BINARY ? binary_try(&page->binary, false, &seen)
+                                                   : timeline_try(&page->timeline, value, &seen);
         if (result != CUDA_ERROR_NOT_READY) return result;
         if (context->dying) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
         if (context->error != 0) return CUDA_SUCCESS;
-        soft_futex_wait(kind == SOFT_PAGE_TIMELINE ? &page->timeline.seq : &page->binary.state,
-                        seen, GIVE_UP_INTERVAL_MS);
+        soft_futex_wait(kind == SOFT_PAGE_BINARY ? &page->binary.state : &page->timeline.seq, seen,
+                        GIVE_UP_INTERVAL_MS);
     }
 }
 

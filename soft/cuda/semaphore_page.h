@@ -8,17 +8,26 @@
 #include "../shared/binary_page.h"
 #include "../shared/timeline_page.h"
 
-enum soft_page_kind { SOFT_PAGE_TIMELINE, SOFT_PAGE_BINARY };
+enum soft_page_kind {
+    SOFT_PAGE_TIMELINE,
+    SOFT_PAGE_BINARY,  /* played by a test */
+    SOFT_PAGE_COUNTED, /* a binary one of the layer's */
+};
 
 union soft_page {
     culv_soft_timeline timeline;
     culv_soft_binary binary; /* begins as a timeline does: magic, device_uuid */
+    culv_soft_counted counted;
 };
 
 /* NULL when the fd is no semaphore of this kind. */
 union soft_page *soft_page_map(int fd, enum soft_page_kind kind, void **map, size_t *map_size);
-/* By CUDA. `value` is a timeline's. CUDA_ERROR_ILLEGAL_STATE: a second signal of a binary
- * semaphore. */
+/* Of a counted one: the number of a signal, or wait, that is submitted. 0: of a signal while there
+ * is one that nothing was told to wait for, which changes nothing (measured). */
+uint64_t soft_page_number(union soft_page *page, bool waits);
+void soft_page_number_back(union soft_page *page, bool waits); /* it was not, after all */
+/* By CUDA. `value` is a timeline's, or a counted one's number. CUDA_ERROR_ILLEGAL_STATE: a second
+ * signal of a played binary semaphore. */
 CUresult soft_page_signal(union soft_page *page, enum soft_page_kind kind, uint64_t value);
 /* By CUDA; takes a binary semaphore's signal. Given up once the context ends
  * (CUDA_ERROR_CONTEXT_IS_DESTROYED) or has failed. CUDA_ERROR_ILLEGAL_STATE: the binary semaphore

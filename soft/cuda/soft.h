@@ -99,7 +99,8 @@ struct soft_context {
     int device;
     bool primary;
     bool active;
-    unsigned retained; /* primary only */
+    unsigned retained;    /* primary only */
+    unsigned green_count; /* a green context's multiprocessors; 0: it is none */
     unsigned flags;
     bool cig;         /* cuCtxCreate's cigParams */
     bool no_fallback; /* CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED was set to 0 */
@@ -180,6 +181,10 @@ void soft_play_attribute(int attribute, int value);
 /* --- context.c */
 void soft_context_init(struct soft_context *context, int device, bool primary);
 struct soft_context *soft_context_current(void);
+CUresult soft_context_green(int device, unsigned count, struct soft_context **out);
+void soft_context_destroy(struct soft_context *context); /* not a primary one */
+/* Of a green context its device's primary one, of all others themselves. */
+const struct soft_context *soft_context_family(const struct soft_context *context);
 /* `need`, but no more than SOFT_NEED_INIT where no context is current: for calls that are given
  * what has a context of its own (measured). */
 enum soft_need soft_need_if_any(enum soft_need need);
@@ -249,6 +254,9 @@ CUresult soft_stream_marker(struct soft_context *context, struct soft_stream **s
 CUresult soft_stream_private(struct soft_context *context, struct soft_stream **stream);
 void soft_stream_release(struct soft_stream *stream); /* its work goes on */
 bool soft_stream_start(struct soft_stream *stream);   /* its worker; false: no memory */
+/* The program's. */
+CUresult soft_stream_create(struct soft_context *context, unsigned flags, int priority,
+                            CUstream *handle);
 unsigned soft_stream_flags(const struct soft_stream *stream);
 bool soft_stream_captured(const struct soft_stream *stream);
 struct soft_capture_place *soft_stream_place(struct soft_stream *stream);

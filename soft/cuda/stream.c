@@ -420,6 +420,21 @@ void soft_streams_end(struct soft_context *context)
     context->gate = 0;
 }
 
+CUresult soft_stream_create(struct soft_context *context, unsigned flags, int priority,
+                            CUstream *handle)
+{
+    struct soft_stream *stream;
+    /* cuda.h: clamped to the range that cuCtxGetStreamPriorityRange gives. */
+    if (priority > 0) priority = 0;
+    if (priority < SOFT_GREATEST_PRIORITY) priority = SOFT_GREATEST_PRIORITY;
+    CUresult result = make_stream(context, flags, priority, &stream);
+    if (result != CUDA_SUCCESS) return result;
+    soft_object_add(&stream->object, SOFT_STREAM, context);
+    stream->registered = true;
+    *handle = (CUstream)(void *)stream;
+    return CUDA_SUCCESS;
+}
+
 static CUresult create(const char *call, CUstream *handle, unsigned flags, int priority)
 {
     struct soft_context *context;
@@ -427,13 +442,7 @@ static CUresult create(const char *call, CUstream *handle, unsigned flags, int p
     if (result != CUDA_SUCCESS) return result;
     if (handle == NULL || (flags & ~(unsigned)CU_STREAM_NON_BLOCKING))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    struct soft_stream *stream;
-    result = make_stream(context, flags, priority, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
-    soft_object_add(&stream->object, SOFT_STREAM, context);
-    stream->registered = true;
-    *handle = (CUstream)(void *)stream;
-    return soft_end(CUDA_SUCCESS);
+    return soft_end(soft_stream_create(context, flags, priority, handle));
 }
 
 CUresult CUDAAPI cuStreamCreate(CUstream *phStream, unsigned int Flags)
@@ -443,9 +452,6 @@ CUresult CUDAAPI cuStreamCreate(CUstream *phStream, unsigned int Flags)
 
 CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority)
 {
-    /* cuda.h: clamped to the range that cuCtxGetStreamPriorityRange gives. */
-    if (priority > 0) priority = 0;
-    if (priority < SOFT_GREATEST_PRIORITY) priority = SOFT_GREATEST_PRIORITY;
     return create(__func__, phStream, flags, priority);
 }
 
@@ -531,8 +537,10 @@ CUresult CUDAAPI cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx
     struct soft_stream *stream;
     CUresult result = begin_query(__func__, hStream, pCtx, &stream);
     if (result != CUDA_SUCCESS) return result;
-    *pCtx = (CUcontext)(void *)stream->object.context;
-    if (pGreenCtx != NULL) *pGreenCtx = NULL; /* there are no green contexts */
+    struct soft_context *context = stream->object.context;
+    *pCtx = (CUcontext)(void *)context;
+    if (pGreenCtx != NULL)
+        *pGreenCtx = context->green_count != 0 ? (CUgreenCtx)(void *)context : NULL;
     return soft_end(CUDA_SUCCESS);
 }
 

@@ -138,9 +138,8 @@ void soft_ipc_free(struct soft_ipc *ipc)
     (void)ipc;
 }
 
-struct soft_ipc_event *soft_ipc_event_new(int device)
+struct soft_ipc_event *soft_ipc_event_new(void)
 {
-    (void)device;
     return NULL;
 }
 

@@ -57,6 +57,15 @@ static void *twins(const char *name)
     return found;
 }
 
+/* Whoever reads of a call that failed is to know that no GPU was there. */
+__attribute__((constructor)) static void tell_errors(void)
+{
+    void (*tell)(int) = NULL;
+    void *found = twins("culvSoftTellErrors");
+    memcpy(&tell, &found, sizeof tell);
+    if (tell != NULL) tell(1);
+}
+
 EXPORT int cuGetProcAddress_v2(const char *symbol, void **pfn, int version, uint64_t flags,
                                int *status);
 EXPORT int cuGetProcAddress(const char *symbol, void **pfn, int version, uint64_t flags);

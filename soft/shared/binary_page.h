@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* The page behind an opaque fd of a binary semaphore, as the software twin has it: a memfd of one
+/* The pages behind opaque fds of binary semaphores, as the software twin has them: a memfd of one
  * page.
  *
- * lavapipe exports no binary semaphores, so nobody makes such a page but culvSoftBinaryCreate()
- * (control.h), by which tests play the other API. */
+ * lavapipe exports no binary semaphores. The twin's Vulkan layer makes them of timelines, which
+ * count (culv_soft_counted). culvSoftBinaryCreate() (control.h) makes those by which tests play the
+ * other API (culv_soft_binary). */
 #ifndef CULV_SOFT_BINARY_PAGE_H_
 #define CULV_SOFT_BINARY_PAGE_H_
 
-#include <stdatomic.h>
-#include <stdint.h>
+#include "timeline_page.h"
+
+#define CULV_SOFT_COUNTED_MAGIC "CULVCNT1" /* 8 bytes, as below */
+
+/* The value of the timeline is how often the semaphore was signaled. Signals and waits get their
+ * numbers where they are submitted, on either side: the wait of number n is for the signal of that
+ * number. */
+typedef struct culv_soft_counted {
+    culv_soft_timeline timeline;
+    _Atomic uint64_t signals, waits; /* submitted */
+} culv_soft_counted;
 
 #define CULV_SOFT_BINARY_MAGIC "CULVBIN1" /* 8 bytes, no terminator in the page */
 #define CULV_SOFT_BINARY_SIZE  4096u

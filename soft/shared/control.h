@@ -53,6 +53,9 @@ void culvSoftCounts(culv_soft_counts *out);
 void culvSoftFailAt(uint64_t n, int error);
 /* The name of the call that was made to fail last, NULL when none was since culvSoftFailAt. */
 const char *culvSoftFailedCall(void);
+/* Nonzero: the first driver call that fails says on stderr which one it was, and that the driver is
+ * the twin. culvert-soft-run's libcuda.so.1 asks for it. */
+void culvSoftTellErrors(int tell);
 /* How many kernels, copies and fills have faulted in this process so far, in a stream or in a
  * Vulkan queue, a launch included over which NVIDIA's driver loses the VkDevice. */
 uint64_t culvSoftFaults(void);

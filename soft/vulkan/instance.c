@@ -218,11 +218,8 @@ void VKAPI_CALL soft_vk_external_semaphore_properties(
     VkExternalSemaphoreProperties *out)
 {
     const soft_vk_instance *instance = soft_vk_instance_find(handle);
-    const VkSemaphoreTypeCreateInfo *type =
-        soft_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
     instance->next.GetPhysicalDeviceExternalSemaphoreProperties(handle, info, out);
-    if (info->handleType != VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT || !type ||
-        type->semaphoreType != VK_SEMAPHORE_TYPE_TIMELINE ||
+    if (info->handleType != VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT ||
         !soft_vk_is_lavapipe(instance, handle, NULL))
         return;
     out->exportFromImportedHandleTypes = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT;

@@ -14,8 +14,7 @@
 
 #include "soft_vk.h"
 
-_Static_assert(sizeof(culv_soft_timeline) <= CULV_SOFT_TIMELINE_SIZE,
-               "the page holds the timeline");
+_Static_assert(sizeof(culv_soft_counted) <= CULV_SOFT_TIMELINE_SIZE, "the page holds either kind");
 
 static VkResult result_of_errno(void)
 {
@@ -37,11 +36,17 @@ static culv_soft_timeline *map_page(int fd)
     return map == MAP_FAILED ? NULL : map;
 }
 
-static soft_vk_page *new_page(culv_soft_timeline *map, int fd, bool maker)
+static const char *magic_of(bool counted)
+{
+    return counted ? CULV_SOFT_COUNTED_MAGIC : CULV_SOFT_TIMELINE_MAGIC;
+}
+
+static soft_vk_page *new_page(culv_soft_timeline *map, int fd, bool counted, bool maker)
 {
     soft_vk_page *page = malloc(sizeof(*page));
     if (!page) return NULL;
     page->map = map;
+    page->counted = counted ? (culv_soft_counted *)(void *)map : NULL;
     page->fd = fd;
     page->maker = maker;
     atomic_init(&page->references, 1);
@@ -49,7 +54,7 @@ static soft_vk_page *new_page(culv_soft_timeline *map, int fd, bool maker)
     return page;
 }
 
-VkResult soft_vk_page_make(const uint8_t *uuid, uint64_t value, soft_vk_page **out)
+VkResult soft_vk_page_make(const uint8_t *uuid, uint64_t value, bool counted, soft_vk_page **out)
 {
     VkResult result = VK_ERROR_OUT_OF_HOST_MEMORY;
     int fd = memfd_create("culvert timeline", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -60,10 +65,10 @@ VkResult soft_vk_page_make(const uint8_t *uuid, uint64_t value, soft_vk_page **o
         goto close_fd;
     culv_soft_timeline *map = map_page(fd);
     if (!map) goto close_fd;
-    memcpy(map->magic, CULV_SOFT_TIMELINE_MAGIC, sizeof(map->magic));
+    memcpy(map->magic, magic_of(counted), sizeof(map->magic));
     memcpy(map->device_uuid, uuid, sizeof(map->device_uuid));
     atomic_store(&map->value, value);
-    *out = new_page(map, fd, true);
+    *out = new_page(map, fd, counted, true);
     if (*out) return VK_SUCCESS;
     munmap(map, CULV_SOFT_TIMELINE_SIZE);
 close_fd:
@@ -71,7 +76,7 @@ close_fd:
     return result;
 }
 
-VkResult soft_vk_page_open(int fd, const uint8_t *uuid, bool keep, soft_vk_page **out)
+VkResult soft_vk_page_open(int fd, const uint8_t *uuid, bool counted, bool keep, soft_vk_page **out)
 {
     VkResult result = VK_ERROR_INVALID_EXTERNAL_HANDLE;
     struct stat status;
@@ -80,7 +85,7 @@ VkResult soft_vk_page_open(int fd, const uint8_t *uuid, bool keep, soft_vk_page 
         return result;
     culv_soft_timeline *map = map_page(fd);
     if (!map) return errno == ENOMEM ? VK_ERROR_OUT_OF_HOST_MEMORY : result;
-    if (memcmp(map->magic, CULV_SOFT_TIMELINE_MAGIC, sizeof(map->magic)) != 0 ||
+    if (memcmp(map->magic, magic_of(counted), sizeof(map->magic)) != 0 ||
         memcmp(map->device_uuid, uuid, sizeof(map->device_uuid)) != 0)
         goto unmap;
     int own = keep ? reopen(fd) : -1;
@@ -88,7 +93,7 @@ VkResult soft_vk_page_open(int fd, const uint8_t *uuid, bool keep, soft_vk_page 
         result = result_of_errno();
         goto unmap;
     }
-    *out = new_page(map, own, false);
+    *out = new_page(map, own, counted, false);
     if (*out) return VK_SUCCESS;
     result = VK_ERROR_OUT_OF_HOST_MEMORY;
     if (own >= 0) close(own);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Exportable timelines. Per semaphore with a page two threads bridge it to the driver's semaphore:
+/* Exportable timelines, and binary semaphores that are exported or imported: the driver's timeline
+ * stands for such a one, and signals and waits of it get numbers (shared/binary_page.h). Swapchains
+ * know nothing of that: where one signals it or waits for it, it is another semaphore.
+ *
+ * Per semaphore with a page two threads bridge it to the driver's semaphore:
  * one follows the driver's counter and raises the page, one follows the page and signals from the
  * host. Mesa's timelines lose the device on a host signal that does not increase them, so
  * everything that signals holds the semaphore's lock, and asks the counter first. */
@@ -20,11 +24,15 @@
 struct soft_vk_semaphore {
     soft_vk_semaphore *link;
     soft_vk_device *device;
-    VkSemaphore handle;
+    VkSemaphore handle; /* the application's */
+    VkSemaphore driver; /* the driver's timeline; of a timeline the same */
+    bool binary;
     bool exportable;
     pthread_mutex_t lock; /* of all below, and around every host signal */
     soft_vk_page *page;   /* NULL until the first export or import */
     uint64_t known;       /* the driver's counter is at least this */
+    uint64_t signals;     /* of a binary one without a page: submitted, */
+    uint64_t waits;       /* likewise */
     VkQueue queue;        /* that was last told to signal it, */
     uint64_t submitted;   /* and the value */
     struct {
@@ -41,7 +49,7 @@ struct soft_vk_semaphore {
 static soft_vk_semaphore *find_locked(soft_vk_device *device, VkSemaphore handle)
 {
     soft_vk_semaphore *semaphore = device->semaphores;
-    while (semaphore && semaphore->handle != handle)
+    while (semaphore && semaphore->handle != handle && semaphore->driver != handle)
         semaphore = semaphore->link;
     return semaphore;
 }
@@ -56,9 +64,36 @@ static soft_vk_semaphore *find(soft_vk_device *device, VkSemaphore handle)
     return semaphore;
 }
 
-bool soft_vk_is_timeline(soft_vk_device *device, VkSemaphore semaphore)
+bool soft_vk_is_timeline(soft_vk_device *device, VkSemaphore handle)
 {
-    return find(device, semaphore) != NULL;
+    const soft_vk_semaphore *semaphore = find(device, handle);
+    return semaphore && !semaphore->binary;
+}
+
+static uint64_t step(soft_vk_semaphore *semaphore, bool waits, uint64_t by)
+{
+    pthread_mutex_lock(&semaphore->lock);
+    culv_soft_counted *counted = semaphore->page ? semaphore->page->counted : NULL;
+    uint64_t *own = waits ? &semaphore->waits : &semaphore->signals;
+    const uint64_t number = counted
+                                ? atomic_fetch_add(waits ? &counted->waits : &counted->signals, by)
+                                : (*own += by) - by;
+    pthread_mutex_unlock(&semaphore->lock);
+    return number + by;
+}
+
+void soft_vk_number(soft_vk_device *device, bool waits, VkSemaphore *handle, uint64_t *value)
+{
+    soft_vk_semaphore *semaphore = find(device, *handle);
+    if (!semaphore || !semaphore->binary) return;
+    *handle = semaphore->driver;
+    *value = step(semaphore, waits, 1);
+}
+
+void soft_vk_number_back(soft_vk_device *device, bool waits, VkSemaphore driver)
+{
+    soft_vk_semaphore *semaphore = find(device, driver);
+    if (semaphore && semaphore->binary) (void)step(semaphore, waits, UINT64_MAX);
 }
 
 static VkResult read_counter(soft_vk_semaphore *semaphore)
@@ -66,7 +101,7 @@ static VkResult read_counter(soft_vk_semaphore *semaphore)
     uint64_t value;
     const soft_vk_device *device = semaphore->device;
     VkResult result =
-        device->next.GetSemaphoreCounterValue(device->handle, semaphore->handle, &value);
+        device->next.GetSemaphoreCounterValue(device->handle, semaphore->driver, &value);
     if (result == VK_SUCCESS && value > semaphore->known) semaphore->known = value;
     return result;
 }
@@ -75,7 +110,7 @@ static VkResult host_signal(soft_vk_semaphore *semaphore, uint64_t value)
 {
     const soft_vk_device *device = semaphore->device;
     const VkSemaphoreSignalInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO,
-                                        .semaphore = semaphore->handle,
+                                        .semaphore = semaphore->driver,
                                         .value = value};
     return device->next.SignalSemaphore(device->handle, &info);
 }
@@ -109,7 +144,7 @@ static void *follow_driver(void *argument)
         pthread_mutex_unlock(&semaphore->lock);
         const VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
                                           .semaphoreCount = 1,
-                                          .pSemaphores = &semaphore->handle,
+                                          .pSemaphores = &semaphore->driver,
                                           .pValues = &next};
         result = device->next.WaitSemaphores(device->handle, &info, WAIT_SLICE);
         pthread_mutex_lock(&semaphore->lock);
@@ -190,6 +225,11 @@ static void end(soft_vk_semaphore *semaphore)
     if (semaphore->page) {
         leave_page(semaphore->page);
         atomic_fetch_sub(&semaphore->device->bridges, 1);
+    }
+    if (semaphore->binary) {
+        semaphore->device->next.DestroySemaphore(semaphore->device->handle, semaphore->driver,
+                                                 NULL);
+        atomic_fetch_sub(&semaphore->device->binaries, 1);
     }
     pthread_mutex_destroy(&semaphore->lock);
     free(semaphore);
@@ -272,7 +312,7 @@ void soft_vk_fence_reached(soft_vk_device *device, VkFence fence)
         if (!behind) continue;
         const VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
                                           .semaphoreCount = 1,
-                                          .pSemaphores = &semaphore->handle,
+                                          .pSemaphores = &semaphore->driver,
                                           .pValues = &value};
         (void)device->next.WaitSemaphores(device->handle, &info, WAIT_SLICE);
     }
@@ -297,6 +337,65 @@ static bool without_export(const VkSemaphoreCreateInfo *info, const VkSemaphoreT
     return true;
 }
 
+static void publish(soft_vk_device *device, soft_vk_semaphore *semaphore)
+{
+    semaphore->device = device;
+    pthread_mutex_init(&semaphore->lock, NULL);
+    pthread_mutex_lock(&device->lock);
+    semaphore->link = device->semaphores;
+    device->semaphores = semaphore;
+    pthread_mutex_unlock(&device->lock);
+    if (semaphore->binary) atomic_fetch_add(&device->binaries, 1);
+}
+
+/* The application's binary semaphore gets a timeline of the driver's that stands for it. */
+static VkResult stand_in(soft_vk_device *device, VkSemaphore handle, bool exportable,
+                         soft_vk_semaphore **out)
+{
+    const VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                            .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+    const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
+                                        .pNext = &type};
+    soft_vk_semaphore *semaphore = calloc(1, sizeof(*semaphore));
+    if (!semaphore) return VK_ERROR_OUT_OF_HOST_MEMORY;
+    VkResult result = device->next.CreateSemaphore(device->handle, &info, NULL, &semaphore->driver);
+    if (result != VK_SUCCESS) {
+        free(semaphore);
+        return result;
+    }
+    semaphore->handle = handle;
+    semaphore->binary = true;
+    semaphore->exportable = exportable;
+    publish(device, semaphore);
+    if (exportable) atomic_fetch_add(&soft_vk_semaphores, 1);
+    *out = semaphore;
+    return VK_SUCCESS;
+}
+
+/* Where nothing but the two structs is in the chain, which the driver is not shown. */
+static VkResult create_binary(soft_vk_device *device, const VkSemaphoreCreateInfo *info,
+                              const VkAllocationCallbacks *callbacks, VkSemaphore *out)
+{
+    VkSemaphoreCreateInfo copy = *info;
+    soft_vk_semaphore *semaphore;
+    copy.pNext = NULL;
+    VkResult result = device->next.CreateSemaphore(device->handle, &copy, callbacks, out);
+    if (result != VK_SUCCESS) return result;
+    result = stand_in(device, *out, true, &semaphore);
+    if (result != VK_SUCCESS) {
+        device->next.DestroySemaphore(device->handle, *out, callbacks);
+        *out = VK_NULL_HANDLE;
+    }
+    return result;
+}
+
+static bool only_these(const VkBaseInStructure *chain, const void *first, const void *second)
+{
+    while (chain && (chain == first || chain == second))
+        chain = chain->pNext;
+    return !chain;
+}
+
 VkResult soft_vk_CreateSemaphore(soft_vk_device *device, VkDevice handle,
                                  const VkSemaphoreCreateInfo *info,
                                  const VkAllocationCallbacks *callbacks, VkSemaphore *out)
@@ -307,7 +406,12 @@ VkResult soft_vk_CreateSemaphore(soft_vk_device *device, VkDevice handle,
         soft_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO);
     if (!type || type->semaphoreType != VK_SEMAPHORE_TYPE_TIMELINE ||
         !device->enabled[SOFT_VK_LENT_FD]) {
-        VkResult plain = device->next.CreateSemaphore(handle, info, callbacks, out);
+        const bool shared =
+            device->enabled[SOFT_VK_LENT_FD] && export &&
+            export->handleTypes == VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT &&
+            only_these(info->pNext, type, export);
+        VkResult plain = shared ? create_binary(device, info, callbacks, out)
+                                : device->next.CreateSemaphore(handle, info, callbacks, out);
         if (plain == VK_SUCCESS) {
             atomic_fetch_add(&soft_vk_all_semaphores, 1);
             atomic_fetch_add(&device->live[SOFT_VK_SEMAPHORES], 1);
@@ -328,15 +432,10 @@ VkResult soft_vk_CreateSemaphore(soft_vk_device *device, VkDevice handle,
         free(semaphore);
         return result;
     }
-    semaphore->device = device;
-    semaphore->handle = *out;
+    semaphore->handle = semaphore->driver = *out;
     semaphore->exportable = exportable;
     semaphore->known = type->initialValue;
-    pthread_mutex_init(&semaphore->lock, NULL);
-    pthread_mutex_lock(&device->lock);
-    semaphore->link = device->semaphores;
-    device->semaphores = semaphore;
-    pthread_mutex_unlock(&device->lock);
+    publish(device, semaphore);
     if (exportable) atomic_fetch_add(&soft_vk_semaphores, 1);
     atomic_fetch_add(&soft_vk_all_semaphores, 1);
     atomic_fetch_add(&device->live[SOFT_VK_SEMAPHORES], 1);
@@ -393,7 +492,12 @@ VkResult soft_vk_GetSemaphoreFdKHR(soft_vk_device *device, VkDevice handle,
     if (!semaphore->page) {
         result = read_counter(semaphore);
         if (result == VK_SUCCESS)
-            result = soft_vk_page_make(device->uuid, semaphore->known, &semaphore->page);
+            result = soft_vk_page_make(device->uuid, semaphore->known, semaphore->binary,
+                                       &semaphore->page);
+        if (result == VK_SUCCESS && semaphore->binary) {
+            atomic_store(&semaphore->page->counted->signals, semaphore->signals);
+            atomic_store(&semaphore->page->counted->waits, semaphore->waits);
+        }
         if (result == VK_SUCCESS) result = start_locked(semaphore);
         if (result == VK_SUCCESS) {
             atomic_fetch_add(&device->bridges, 1);
@@ -411,15 +515,23 @@ VkResult soft_vk_ImportSemaphoreFdKHR(soft_vk_device *device, VkDevice handle,
                                       const VkImportSemaphoreFdInfoKHR *info)
 {
     soft_vk_semaphore *semaphore = find(device, info->semaphore);
-    if (!semaphore && device->next.ImportSemaphoreFdKHR)
+    if (info->handleType != VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT && !semaphore &&
+        device->next.ImportSemaphoreFdKHR)
         return device->next.ImportSemaphoreFdKHR(handle, info);
-    if (!semaphore || info->handleType != VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT ||
-        (info->flags & VK_SEMAPHORE_IMPORT_TEMPORARY_BIT)) /* timelines: permanent imports only */
+    if (info->handleType != VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT ||
+        (info->flags & VK_SEMAPHORE_IMPORT_TEMPORARY_BIT)) /* permanent imports only */
         return VK_ERROR_INVALID_EXTERNAL_HANDLE;
 
     soft_vk_page *page;
-    VkResult result = soft_vk_page_open(info->fd, device->uuid, semaphore->exportable, &page);
+    VkResult result = soft_vk_page_open(info->fd, device->uuid, !semaphore || semaphore->binary,
+                                        semaphore && semaphore->exportable, &page);
     if (result != VK_SUCCESS) return result;
+    /* The layer knows every timeline, so this is a binary one. */
+    if (!semaphore) result = stand_in(device, info->semaphore, false, &semaphore);
+    if (result != VK_SUCCESS) {
+        soft_vk_page_release(page);
+        return result;
+    }
 
     pthread_mutex_lock(&semaphore->lock);
     soft_vk_page *old = semaphore->page;

@@ -10,11 +10,11 @@
 #include <vulkan/vk_layer.h>
 #include <vulkan/vulkan.h>
 
+#include "binary_page.h"
 #include "calls.h"
 #include "control.h"
 #include "external_queue.h"
 #include "queue_kernel.h"
-#include "timeline_page.h"
 
 #define SOFT_VK_LAYER_NAME  "VK_LAYER_CULVERT_soft"
 #define SOFT_VK_EXPORT      __attribute__((visibility("default")))
@@ -79,16 +79,18 @@ typedef struct soft_vk_device {
     _Atomic bool lost;        /* a kernel faulted in a command buffer, or a test says so */
     uint8_t uuid[VK_UUID_SIZE];
     pthread_mutex_t lock;          /* of the list */
-    soft_vk_semaphore *semaphores; /* every timeline of the device */
+    soft_vk_semaphore *semaphores; /* every timeline, and binary ones that are shared */
     _Atomic uint64_t bridges;      /* how many of them have a page */
+    _Atomic uint64_t binaries;     /* how many are binary */
     _Atomic uint64_t live[SOFT_VK_KINDS];
 } soft_vk_device;
 
 /* The mapped page behind an fd. Counted: the thread that sleeps on it may outlive its replacement
  * by an import. */
 typedef struct soft_vk_page {
-    culv_soft_timeline *map;
-    int fd; /* -1: not kept, an import that cannot be exported again */
+    culv_soft_timeline *map;    /* of a binary semaphore too */
+    culv_soft_counted *counted; /* NULL: it is a timeline */
+    int fd;                     /* -1: not kept, an import that cannot be exported again */
     bool maker;
     _Atomic uint32_t references;
 } soft_vk_page;
@@ -206,10 +208,11 @@ void soft_vk_memory_made(const soft_vk_device *device, const VkMemoryAllocateInf
 void soft_vk_memory_gone(const soft_vk_device *device, VkDeviceMemory memory);
 
 /* page.c: errors are VkResults, outputs are written only on success. */
-VkResult soft_vk_page_make(const uint8_t *uuid, uint64_t value, soft_vk_page **out);
+VkResult soft_vk_page_make(const uint8_t *uuid, uint64_t value, bool counted, soft_vk_page **out);
 /* Maps the page behind the caller's fd, which stays the caller's; `keep` holds a description of the
  * layer's own. */
-VkResult soft_vk_page_open(int fd, const uint8_t *uuid, bool keep, soft_vk_page **out);
+VkResult soft_vk_page_open(int fd, const uint8_t *uuid, bool counted, bool keep,
+                           soft_vk_page **out);
 void soft_vk_page_retain(soft_vk_page *page);
 void soft_vk_page_release(soft_vk_page *page);
 VkResult soft_vk_page_export(const soft_vk_page *page, int *fd);
@@ -237,6 +240,11 @@ void soft_vk_fenced(soft_vk_device *device, VkQueue queue, VkFence fence);
 /* It is signaled: waits until the driver's semaphores say what they must say then. */
 void soft_vk_fence_reached(soft_vk_device *device, VkFence fence);
 
+/* A wait for the semaphore, or a signal of it, is submitted: of a binary one that is shared, puts
+ * the driver's timeline for it and the number in the places. */
+void soft_vk_number(soft_vk_device *device, bool waits, VkSemaphore *semaphore, uint64_t *value);
+/* It was not submitted after all. The driver's timeline. */
+void soft_vk_number_back(soft_vk_device *device, bool waits, VkSemaphore driver);
 /* Whether a semaphore is a timeline that the layer knows. */
 bool soft_vk_is_timeline(soft_vk_device *device, VkSemaphore semaphore);
 

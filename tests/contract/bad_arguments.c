@@ -283,6 +283,62 @@ static void with_a_handle(const bad *b, CUevent event)
             cu->PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, b->memory));
 }
 
+/* As FFmpeg's cleanup makes them: after the context was popped. */
+static void with_objects(const bad *b)
+{
+    const raw_cuda *cu = b->cu;
+    const CUDA_ARRAY3D_DESCRIPTOR desc = {
+        64, 64, 0, CU_AD_FORMAT_UNSIGNED_INT8, 4, CUDA_ARRAY3D_SURFACE_LDST};
+    CUDA_ARRAY3D_DESCRIPTOR told;
+    CUDA_RESOURCE_DESC r = {.resType = CU_RESOURCE_TYPE_ARRAY};
+    const CUDA_TEXTURE_DESC sampling = {.addressMode = {1, 1, 1}}; /* clamped */
+    CUmipmappedArray mipmap;
+    CUarray array, level;
+    CUtexObject texture;
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode node;
+    CUdeviceptr p;
+    void *pinned, *pages = aligned_alloc(4096, 4096);
+    unsigned flags;
+    REQUIRE(pages != NULL);
+    CU_OK(cu->MipmappedArrayCreate(&mipmap, &desc, 2));
+    CU_OK(cu->Array3DCreate(&array, &desc));
+    r.res.array.hArray = array;
+    CU_OK(cu->TexObjectCreate(&texture, &r, &sampling, NULL));
+    CU_OK(b->MemAllocHost(&pinned, 4096));
+    CU_OK(cu->MemHostRegister(pages, 4096, 0));
+    CU_OK(cu->GraphCreate(&graph, 0));
+    CU_OK(cu->GraphAddEmptyNode(&node, graph, NULL, 0));
+    CU_OK(b->GraphInstantiateWithFlags(&exec, graph, 0));
+    const CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                                .srcDevice = b->memory,
+                                .srcPitch = 256,
+                                .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                                .dstArray = array,
+                                .WidthInBytes = 256,
+                                .Height = 64};
+    CU_OK(cu->CtxSetCurrent(NULL));
+    bad_row("cuMipmappedArrayGetLevel: no context", cu->MipmappedArrayGetLevel(&level, mipmap, 0));
+    bad_row("cuArray3DGetDescriptor: no context", cu->Array3DGetDescriptor(&told, array));
+    bad_row("cuMemcpy2DAsync: no context, a stream of one", cu->Memcpy2DAsync(&copy, b->stream));
+    bad_row("cuGraphLaunch: no context, a stream of one", cu->GraphLaunch(exec, b->stream));
+    bad_row("cuMemHostGetFlags: no context", b->MemHostGetFlags(&flags, pinned));
+    bad_row("cuMemHostGetDevicePointer: no context", cu->MemHostGetDevicePointer(&p, pinned, 0));
+    bad_row("cuTexObjectGetResourceDesc: no context", cu->TexObjectGetResourceDesc(&r, texture));
+    bad_row("cuTexObjectDestroy: no context", cu->TexObjectDestroy(texture));
+    bad_row("cuMemFreeHost: no context", cu->MemFreeHost(pinned));
+    bad_row("cuMemHostUnregister: no context", cu->MemHostUnregister(pages));
+    bad_row("cuMipmappedArrayDestroy: no context", cu->MipmappedArrayDestroy(mipmap));
+    CU_OK(cu->CtxSetCurrent(b->context));
+    CU_OK(cu->StreamSynchronize(b->stream));
+    CU_OK(cu->TexObjectDestroy(texture));
+    CU_OK(cu->GraphExecDestroy(exec));
+    CU_OK(cu->GraphDestroy(graph));
+    CU_OK(cu->ArrayDestroy(array));
+    free(pages);
+}
+
 BAD_CASE(no_context, .mark = TEST_BOTH)
 {
     CUevent event;
@@ -319,6 +375,7 @@ BAD_CASE(no_context, .mark = TEST_BOTH)
     bad_row("cuStreamDestroy: no context", cu->StreamDestroy(stream));
     bad_row("cuArrayDestroy: no context", cu->ArrayDestroy(array));
     CU_OK(cu->CtxSetCurrent(b->context));
+    with_objects(b);
 }
 
 /* Streams and events --------------------------------------------------------------------------- */

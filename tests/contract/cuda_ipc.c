@@ -82,6 +82,17 @@ TEST(child, .title = "cuda_ipc.other_process_child")
     pair_close(&p);
 }
 
+/* Programs print the words of handles. */
+static unsigned words_of(const void *handle)
+{
+    uint32_t words[16];
+    unsigned count = 0;
+    memcpy(words, handle, sizeof words);
+    for (int i = 0; i < 16; i++)
+        count += words[i] != 0;
+    return count;
+}
+
 TEST(other_process, .mark = TEST_BOTH, .own = true)
 {
     pair p;
@@ -111,6 +122,8 @@ TEST(other_process, .mark = TEST_BOTH, .own = true)
     ANSWER("cuIpcGetEventHandle of an event for one process", "%s", raw_cuda_result_name(result));
     REQUIRE(result != CUDA_SUCCESS);
     CU_OK(f.get_event(&give.event, event));
+    ANSWER("words that are not zero", "%u of a memory handle's 16, %u of an event handle's",
+           words_of(&small_handle), words_of(&give.event));
     CU_OK(p.cu->MemsetD32Async(memory, 0x27182818u, BLOCK / 2, p.stream));
     CU_OK(p.cu->EventRecord(event, p.stream));
     REQUIRE(pipe(ends) == 0 && write(ends[1], &give, sizeof give) == (ssize_t)sizeof give);

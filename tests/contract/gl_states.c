@@ -482,8 +482,7 @@ GL_PAIR_CASE(after_the_unmap, RAW_GL_CORE, .mark = TEST_TWIN_STRICTER, .reason =
     CU_IS(p->cu->GraphicsUnmapResources(2, r, p->stream),
           p->cu->software ? CUDA_ERROR_UNMAP_FAILED : CUDA_SUCCESS);
     CU_IS(p->cu->MemcpyDtoH(&word, pointer, 4), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(raw_cuda_write_array(p->cu, array, texels, 40, 10), CUDA_ERROR_INVALID_HANDLE);
-    CU_IS(p->cu->MipmappedArrayGetLevel(&array, arrays, 0), CUDA_ERROR_INVALID_HANDLE);
+    CU_OK(raw_cuda_write_array(p->cu, array, texels, 40, 10)); /* of no effect, too */
     CU_OK(p->cu->SurfObjectDestroy(surface));
     /* What was written into what is READ_ONLY is nowhere. */
     uint8_t found[10 * 10 * 6 * 4];
@@ -496,6 +495,36 @@ GL_PAIR_CASE(after_the_unmap, RAW_GL_CORE, .mark = TEST_TWIN_STRICTER, .reason =
     CU_OK(p->cu->GraphicsUnregisterResource(r[1]));
     raw_gl_image_delete(&p->gl, &image);
     p->gl.DeleteBuffers(1, &buffer);
+}
+
+/* As mpv does it: it maps once, takes the array, unmaps, and copies each frame into the array. */
+GL_PAIR_CASE(copies_after_the_unmap, RAW_GL_CORE, .mark = TEST_BOTH)
+{
+    enum { SIZE = 64 };
+    static uint8_t texels[SIZE * SIZE], found[SIZE * SIZE];
+    raw_gl_image image;
+    CUgraphicsResource r = NULL;
+    CUarray array = NULL;
+    raw_gl_kind flat = raw_gl_kinds[0];
+    flat.width = flat.height = SIZE;
+    flat.levels = 1;
+    REQUIRE(raw_gl_image_make(&p->gl, &flat, raw_gl_format_named("GL_R8"), &image));
+    CU_OK(p->cu->GraphicsGLRegisterImage(&r, image.name, flat.target, DISCARD));
+    gl_pair_map_image(p, r);
+    CU_OK(p->cu->GraphicsSubResourceGetMappedArray(&array, r, 0, 0));
+    CU_OK(gl_pair_unmap(p, r));
+    for (int i = 0; i < 3; i++) {
+        memset(texels, 0x10 * (i + 1), sizeof texels);
+        const CUresult copied = raw_cuda_write_array(p->cu, array, texels, SIZE, SIZE);
+        raw_gl_image_read(&p->gl, &image, 0, found);
+        size_t bad = 0;
+        for (size_t k = 0; k < sizeof found; k++)
+            bad += found[k] != texels[k];
+        ANSWER(answer_key("copy %d after the unmap", i), "%s, %zu of %zu texels wrong",
+               raw_cuda_result_name(copied), bad, sizeof found);
+    }
+    CU_OK(p->cu->GraphicsUnregisterResource(r));
+    raw_gl_image_delete(&p->gl, &image);
 }
 
 /* Turns ---------------------------------------------------------------------------------------- */

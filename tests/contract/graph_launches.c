@@ -275,7 +275,6 @@ GRAPH_CASE(binary_semaphores, .mark = TEST_BOTH)
         raw_binary_turn turn = {.wait = &ready.peer, .signal = &done.peer};
         CU_OK(cu->GraphLaunch(exec, b->p.stream));
         raw_vk_submit(&b->p.vk, raw_vk_begin(&b->p.vk, 0), raw_binary_turn_begin(cu, &turn));
-        raw_binary_turn_end(cu, &turn);
         CU_IS(stream_result(&b->p, FAR_MS), CUDA_SUCCESS);
         graph_answer_words(b, answer_key("words after launch %d", k + 1), 1, 1);
     }

@@ -151,3 +151,55 @@ PAIR_CASE(first_launches, .mark = TEST_NVIDIA_ONLY,
     for (int i = 0; i < 3; i++)
         CU_OK(cu->ModuleUnload(modules[i]));
 }
+
+/* A context with a part of the multiprocessors. External semaphores are not for its streams. */
+PAIR_CASE(green_contexts, .mark = TEST_BOTH, .own = true)
+{
+#define GET(name, version)                                                                         \
+    PFN_cu##name##_v##version name = NULL;                                                         \
+    (void)p->cu->GetProcAddress("cu" #name, (void **)&name, version, 0, NULL);                     \
+    if (name == NULL) SKIP("the driver has no cu%s", #name)
+    GET(DeviceGetDevResource, 12040);
+    GET(DevSmResourceSplitByCount, 12040);
+    GET(DevResourceGenerateDesc, 12040);
+    GET(GreenCtxCreate, 12040);
+    GET(GreenCtxDestroy, 12040);
+    GET(CtxFromGreenCtx, 12040);
+    GET(GreenCtxStreamCreate, 12050);
+    GET(StreamGetCtx, 9020);
+    shared_timeline t;
+    CUdevResource all, part;
+    CUdevResourceDesc desc;
+    CUgreenCtx green;
+    CUcontext as_context, of_stream;
+    CUstream stream;
+    CUevent event;
+    unsigned groups = 1;
+    shared_timeline_open(p, 0, &t);
+    CU_OK(p->cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    CU_OK(DeviceGetDevResource(p->device, &all, CU_DEV_RESOURCE_TYPE_SM));
+    CU_OK(DevSmResourceSplitByCount(&part, &groups, &all, NULL, 0, all.sm.minSmPartitionSize));
+    CU_OK(DevResourceGenerateDesc(&desc, &part, 1));
+    CU_OK(GreenCtxCreate(&green, desc, p->device, CU_GREEN_CTX_DEFAULT_STREAM));
+    CU_OK(GreenCtxStreamCreate(&stream, green, CU_STREAM_NON_BLOCKING, 0));
+    CU_OK(CtxFromGreenCtx(&as_context, green));
+    ANSWER("a signal in its stream", "%s",
+           raw_cuda_result_name(raw_cuda_signal(p->cu, t.cu, 1, stream)));
+    ANSWER("a wait in its stream", "%s",
+           raw_cuda_result_name(raw_cuda_wait(p->cu, t.cu, 0, stream)));
+    CU_OK(StreamGetCtx(stream, &of_stream));
+    ANSWER("cuStreamGetCtx of its stream", "%s", of_stream == as_context ? "it" : "another one");
+    CU_OK(p->cu->CtxSetCurrent(as_context));
+    ANSWER("it is current: a signal in a stream of the primary context", "%s",
+           raw_cuda_result_name(raw_cuda_signal(p->cu, t.cu, 1, p->stream)));
+    CU_OK(p->cu->CtxSetCurrent(p->context));
+    CU_OK(p->cu->EventRecord(event, stream));
+    CU_OK(p->cu->StreamWaitEvent(p->stream, event, 0));
+    ANSWER("a signal behind it, by an event", "%s",
+           raw_cuda_result_name(raw_cuda_signal(p->cu, t.cu, 1, p->stream)));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    CU_OK(p->cu->EventDestroy(event));
+    CU_OK(p->cu->StreamDestroy(stream));
+    CU_OK(GreenCtxDestroy(green));
+    shared_timeline_close(p, &t);
+}

@@ -156,7 +156,10 @@ static VKAPI_ATTR void VKAPI_CALL lying_semaphore(VkPhysicalDevice device,
                                                   VkExternalSemaphoreProperties *out)
 {
     vkGetPhysicalDeviceExternalSemaphoreProperties(real(device), info, out);
-    if (lib_lying.exports_no_semaphores) out->externalSemaphoreFeatures = 0;
+    const VkSemaphoreTypeCreateInfo *type = info->pNext; /* all that callers put there */
+    const bool binary = type == NULL || type->semaphoreType == VK_SEMAPHORE_TYPE_BINARY;
+    if (lib_lying.exports_no_semaphores || (binary && lib_lying.exports_no_binaries))
+        out->externalSemaphoreFeatures = 0;
     if (!lib_lying.plays_binaries) return;
     out->exportFromImportedHandleTypes = out->compatibleHandleTypes = info->handleType;
     out->externalSemaphoreFeatures = VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT;
@@ -409,7 +412,8 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lib_lying_loader(VkInstance instance, c
         if (strcmp(name, "vkGetPhysicalDeviceExternalSemaphoreProperties") == 0)
             return (PFN_vkVoidFunction)lying_semaphore;
     }
-    if ((lib_lying.plays_binaries || lib_lying.exports_no_semaphores) &&
+    if ((lib_lying.plays_binaries || lib_lying.exports_no_semaphores ||
+         lib_lying.exports_no_binaries) &&
         strcmp(name, "vkGetPhysicalDeviceExternalSemaphoreProperties") == 0)
         return (PFN_vkVoidFunction)lying_semaphore;
     if (strcmp(name, "vkGetPhysicalDeviceExternalBufferProperties") == 0)

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Binary semaphores with a partner that is Vulkan, or played by the twin. See raw_binary.h. */
+/* Binary semaphores with their partner in Vulkan. See raw_binary.h. */
 #include "raw_binary.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
-
-#define FAR_MS 20000u /* long enough for any machine; only a failure takes it */
 
 VkExternalSemaphoreProperties raw_binary_properties(const raw_vk *vk)
 {
@@ -22,12 +20,10 @@ VkExternalSemaphoreProperties raw_binary_properties(const raw_vk *vk)
 void raw_binary_create(raw_vk *vk, const raw_cuda *cu, raw_binary *out)
 {
     VkExternalSemaphoreFeatureFlags features = raw_binary_properties(vk).externalSemaphoreFeatures;
-    if (features & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT) {
-        *out = (raw_binary){.vk = raw_vk_binary(vk, true), .peer = -1};
-        return;
-    }
-    if (!cu->software) SKIP("this Vulkan driver exports no binary semaphore as an opaque fd");
-    raw_binary_create_played(cu, vk->id.deviceUUID, out);
+    (void)cu;
+    if (!(features & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT))
+        SKIP("this Vulkan driver exports no binary semaphore as an opaque fd");
+    *out = (raw_binary){.vk = raw_vk_binary(vk, true), .peer = -1};
 }
 
 void raw_binary_create_played(const raw_cuda *cu, const uint8_t uuid[16], raw_binary *out)
@@ -62,20 +58,12 @@ static bool played(const raw_binary *binary)
 
 const raw_vk_job *raw_binary_turn_begin(const raw_cuda *cu, raw_binary_turn *turn)
 {
+    (void)cu;
     turn->job = (raw_vk_job){.queue = turn->queue};
-    if (played(turn->wait) || played(turn->signal)) {
-        if (turn->wait != NULL) REQUIRE_EQ(cu->SoftBinaryWait(turn->wait->peer, FAR_MS), 0);
-        return &turn->job;
-    }
     if (turn->wait != NULL) turn->job.wait = turn->wait->vk;
     if (turn->signal != NULL) turn->job.signal = turn->signal->vk;
     turn->job.pending = true;
     return &turn->job;
-}
-
-void raw_binary_turn_end(const raw_cuda *cu, const raw_binary_turn *turn)
-{
-    if (played(turn->signal)) REQUIRE_EQ(cu->SoftBinarySignal(turn->signal->peer), 0);
 }
 
 void raw_binary_signal(raw_vk *vk, const raw_cuda *cu, const raw_binary *binary)

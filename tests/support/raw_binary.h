@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A binary semaphore with both its sides: CUDA's by a new fd to import, and the other API's, which
- * is Vulkan where its driver can export binary semaphores, and is played by the software twin where
- * it cannot (soft/shared/ control.h). The same case so runs on both:
+/* A binary semaphore with both its sides: CUDA's by a new fd to import, and Vulkan's. The twin can
+ * play the other side, too (soft/shared/control.h), for cases that count driver calls or lose it:
  *
  *   raw_binary ready, done;
- *   raw_binary_create(&vk, cu, &ready);                       // skips the case where neither is
- *   possible
+ *   raw_binary_create(&vk, cu, &ready);   // skips the case where Vulkan exports none
  *   CU_OK(raw_cuda_import_binary(cu, raw_binary_fd(&vk, &ready), &semaphore));
- *   ...                                                       // CUDA signals `ready`
+ *   ...                                   // CUDA signals `ready`
  *   raw_binary_turn turn = {.wait = &ready, .signal = &done};
  *   raw_vk_copy(&vk, from, 0, to, 0, size, raw_binary_turn_begin(cu, &turn));
- *   raw_binary_turn_end(cu, &turn);
- *   ...                                                       // CUDA waits for `done` */
+ *   ...                                   // CUDA waits for `done` */
 #ifndef CULVERT_TESTS_RAW_BINARY_H_
 #define CULVERT_TESTS_RAW_BINARY_H_
 
@@ -31,9 +28,7 @@ void raw_binary_create_played(const raw_cuda *cu, const uint8_t uuid[16], raw_bi
 int raw_binary_fd(raw_vk *vk, const raw_binary *binary); /* a new fd; the caller owns it */
 void raw_binary_destroy(raw_vk *vk, raw_binary *binary);
 
-/* One submission of the other side. Of a played one, the thread that calls _begin waits there for
- * `wait`, Vulkan's work is done without a semaphore and waited for, and `signal` comes with
- * _end. */
+/* One submission of Vulkan's. */
 typedef struct raw_binary_turn {
     uint32_t queue;
     const raw_binary *wait;   /* NULL: none */
@@ -42,7 +37,6 @@ typedef struct raw_binary_turn {
 } raw_binary_turn;
 
 const raw_vk_job *raw_binary_turn_begin(const raw_cuda *cu, raw_binary_turn *turn);
-void raw_binary_turn_end(const raw_cuda *cu, const raw_binary_turn *turn);
 /* The other side signals, or waits: a submission without work. */
 void raw_binary_signal(raw_vk *vk, const raw_cuda *cu, const raw_binary *binary);
 /* False: no signal came within the time. Vulkan's submission is then still pending: leave by

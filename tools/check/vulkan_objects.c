@@ -333,7 +333,11 @@ VkResult VKAPI_CALL check_vkSetDebugUtilsObjectNameEXT(VkDevice handle,
         if (r != NULL) check_payload_name(r->payload, info->pObjectName);
         check_close();
     }
-    const VkResult result = d->next.SetDebugUtilsObjectNameEXT(handle, info);
+    /* A program that did not enable the extension may have the loader's function, by the instance
+     * (libplacebo): it does nothing then. */
+    const VkResult result = d->next.SetDebugUtilsObjectNameEXT == NULL
+                                ? VK_SUCCESS
+                                : d->next.SetDebugUtilsObjectNameEXT(handle, info);
     END;
     return result;
 }

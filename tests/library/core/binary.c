@@ -381,7 +381,6 @@ LIB_CASE(alternations, .title = "alternations")
         raw_binary_turn turn = {
             .queue = queue, .wait = r > 0 ? &answered : NULL, .signal = r < ROUNDS ? &asked : NULL};
         raw_vk_submit(&w->vk, commands, raw_binary_turn_begin(cu, &turn));
-        raw_binary_turn_end(cu, &turn);
         if (r > 0) LIB_OK(culv_semaphore_mark_waited(to_vulkan));
         if (r == ROUNDS) break;
         LIB_OK(culv_semaphore_mark_signaled(to_cuda));

@@ -151,7 +151,6 @@ static void draw(uint32_t f)
     raw_binary_turn turn = {
         .queue = queue, .wait = &s.written, .signal = f < FRAMES ? &s.read : NULL};
     raw_vk_submit(&s.w.vk, commands, raw_binary_turn_begin(cu, &turn));
-    raw_binary_turn_end(cu, &turn);
     LIB_OK(culv_semaphore_mark_waited(s.to_vulkan));
     if (f < FRAMES) LIB_OK(culv_semaphore_mark_signaled(s.to_cuda));
 }

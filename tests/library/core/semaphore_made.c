@@ -128,7 +128,7 @@ LIB_CASE(host_waits)
     lib_finish(w, stream);
     culv_shared_semaphore_destroy(&gate);
     d.type = CULV_SEMAPHORE_BINARY;
-    if (culv_vk_semaphore_create(w->attachment, &d, &binary) == CULV_OK) /* lavapipe exports none */
+    if (culv_vk_semaphore_create(w->attachment, &d, &binary) == CULV_OK)
         LIB_INVALID(culv_shared_semaphore_wait_on_host(binary, 0, 0), CULV_REASON_VALUE);
     culv_shared_semaphore_destroy(&binary);
     culv_shared_semaphore_destroy(&made);

@@ -210,11 +210,9 @@ TEST(binaries, .own = true)
         for (uint32_t k = 0; k < WORDS; k++)
             ((uint32_t *)host.mapped)[k] = lib_word(k, i);
         raw_vk_copy(&w.vk, &host, 0, &buffer, 0, WORDS * 4, raw_binary_turn_begin(w.cu, &signals));
-        raw_binary_turn_end(w.cu, &signals);
         ipc_say(&child, 'w');
         ipc_hear_serving(&child, 's', server);
         raw_vk_copy(&w.vk, &buffer, 0, &host, 0, WORDS * 4, raw_binary_turn_begin(w.cu, &waits));
-        raw_binary_turn_end(w.cu, &waits);
         raw_vk_idle(&w.vk);
         REQUIRE_WORDS((const uint32_t *)host.mapped, WORDS, i + 100);
     }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Binary semaphores by the Vulkan road: the caller's own and those that Culvert makes. Where Vulkan
- * exports none, which is what software Vulkan says, a loader that says otherwise hands out the
- * played partner's. */
+/* Binary semaphores by the Vulkan road: the caller's own and those that Culvert makes. */
 #define TEST_GROUP "vulkan."
 #include "library.h"
 #include "raw_binary.h"
@@ -13,20 +11,14 @@ typedef struct road {
     raw_binary other;
     culv_vk_device *vk; /* through which binary semaphores can be had */
     CUstream stream;
-    bool played;
 } road;
 
 static void road_open(road *r)
 {
     lib_open(&r->w);
     raw_binary_create(&r->w.vk, r->w.cu, &r->other);
-    r->played = r->other.vk == VK_NULL_HANDLE;
-    culv_vk_device_desc d = lib_vk_desc(&r->w);
+    const culv_vk_device_desc d = lib_vk_desc(&r->w);
     r->vk = NULL;
-    if (r->played) {
-        lib_lying = (lib_lies){.plays_binaries = true, .binary_fd = r->other.peer};
-        d.get_instance_proc_addr = lib_lying_loader;
-    }
     LIB_OK(culv_vk_attach(r->w.device, &d, &r->vk));
     r->stream = lib_stream(&r->w);
 }
@@ -41,7 +33,7 @@ static void road_close(road *r)
     lib_close(&r->w);
 }
 
-#define ROAD_CASE(...) TEST_ON(road, r, road_open(r), road_close(r), __VA_ARGS__)
+#define ROAD_CASE(name) TEST_ON(road, r, road_open(r), road_close(r), name)
 
 /* Three turns in each direction. */
 static void alternate(road *r, culv_semaphore *semaphore, const raw_binary *other)
@@ -59,10 +51,8 @@ static void alternate(road *r, culv_semaphore *semaphore, const raw_binary *othe
 
 ROAD_CASE(imported)
 {
-    /* The played partner's stands for a VkSemaphore: any one will do. */
-    VkSemaphore plain = r->played ? raw_vk_binary(&r->w.vk, false) : r->other.vk;
     culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
-    d.semaphore = plain;
+    d.semaphore = r->other.vk;
     d.type = CULV_SEMAPHORE_BINARY;
     culv_semaphore *semaphore = NULL;
     LIB_OK(culv_vk_semaphore_import(r->vk, &d, &semaphore));
@@ -88,7 +78,6 @@ ROAD_CASE(imported)
     lib_finish(&r->w, r->stream);
     alternate(r, semaphore, &r->other);
     culv_semaphore_destroy_after(&semaphore, r->stream);
-    if (r->played) raw_vk_semaphore_destroy(&r->w.vk, plain);
 }
 
 ROAD_CASE(made)
@@ -103,8 +92,7 @@ ROAD_CASE(made)
         culv_semaphore *cuda = culv_shared_semaphore_cuda(made);
         REQUIRE_EQ(culv_semaphore_get_type(cuda), CULV_SEMAPHORE_BINARY);
         REQUIRE_EQ(lib_counts(&r->w).created, 1);
-        const raw_binary other =
-            r->played ? r->other : (raw_binary){.vk = culv_vk_semaphore_handle(made), .peer = -1};
+        const raw_binary other = {.vk = culv_vk_semaphore_handle(made), .peer = -1};
         alternate(r, cuda, &other);
         if (d.untracked)
             LIB_OK(culv_semaphore_mark_waited(cuda)); /* a no-op */
@@ -135,13 +123,11 @@ static void lose_until_done(road *r, int calls)
  * What a GPU's driver does after a real loss is not known; here its VkDevice lives. */
 ROAD_CASE(lost, .own = true)
 {
-    VkSemaphore plain = r->played ? raw_vk_binary(&r->w.vk, false) : r->other.vk;
     culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
-    d.semaphore = plain;
+    d.semaphore = r->other.vk;
     d.type = CULV_SEMAPHORE_BINARY;
     culv_semaphore *tracked = NULL, *untracked = NULL;
     culv_shared_semaphore *made = NULL;
-    if (r->played) REQUIRE_EQ(r->w.cu->SoftBinaryLose(r->other.peer), 0);
 
     LIB_OK(culv_vk_semaphore_import(r->vk, &d, &tracked));
     for (int i = 0; i < 3; i++) { /* a second call signals what was added */
@@ -172,28 +158,29 @@ ROAD_CASE(lost, .own = true)
     REQUIRE_EQ(lib_query(&r->w, r->stream), CUDA_ERROR_NOT_READY);
     culv_shared_semaphore_destroy(&made);
     lose_until_done(r, 0);
-    if (r->played) raw_vk_semaphore_destroy(&r->w.vk, plain);
 }
 
-/* What the device says of itself decides: lavapipe exports none. */
+/* What the device says of itself decides. */
 TEST(not_exportable)
 {
     lib_world w;
     lib_open(&w);
     culv_shared_semaphore *made = NULL;
+    culv_vk_device *vk = NULL;
+    culv_vk_device_desc open = lib_vk_desc(&w);
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     d.type = CULV_SEMAPHORE_BINARY;
     d.label = "present";
-    bool exports = raw_binary_properties(&w.vk).externalSemaphoreFeatures &
-                   VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT;
-    if (w.cu->software) REQUIRE(!exports);
-    if (exports) SKIP("this Vulkan driver exports binary semaphores");
-    LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(w.attachment, &d, &made),
+    lib_lying = (lib_lies){.exports_no_binaries = true};
+    open.get_instance_proc_addr = lib_lying_loader;
+    LIB_OK(culv_vk_attach(w.device, &open, &vk));
+    LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(vk, &d, &made),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE);
     LIB_SAYS("'present'");
     LIB_SAYS(w.vk.properties.deviceName);
     LIB_SAYS("timeline"); /* what to do */
     lib_require_driver_counts(&w, 0, 0, 0);
+    culv_vk_detach(&vk);
     lib_close(&w); /* nothing was made */
 }
 
@@ -231,10 +218,9 @@ TEST(told_as_timeline)
     lib_with_option("--validation=off");
     road r;
     road_open(&r);
-    VkSemaphore plain = r.played ? raw_vk_binary(&r.w.vk, false) : r.other.vk;
     culv_semaphore *semaphore = POISON(culv_semaphore);
     culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
-    d.semaphore = plain;
+    d.semaphore = r.other.vk;
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.label = "present";
     /* By a handle that is none, or that is a binary semaphore's. */
@@ -258,7 +244,5 @@ TEST(told_as_timeline)
         LIB_SAYS("'present'");
         REQUIRE_EQ(lib_counts(&r.w).semaphores, 0);
     }
-    if (r.played) LIB_SAYS("TIMELINE"); /* what the handle is to be of */
-    if (r.played) raw_vk_semaphore_destroy(&r.w.vk, plain);
     road_close(&r);
 }

@@ -87,6 +87,8 @@ NOT = {
     ("docs/twin-for-ci.md", "# as root\ntar"): "scripts/release --test linux unpacks the archive",
     ("docs/twin-for-ci.md", "culvert-soft-run ./program"): PAGE,
     ("docs/twin-for-ci.md", "set -a; eval"): PAGE,
+    ("docs/twin-for-ci.md", "cc -o linked"): PAGE,
+    ("docs/twin-for-ci.md", "# where there are FFmpeg"): "test clients.page runs it",
     ("docs/twin-for-ci.md", "# where there is a module command"): "needs Environment Modules or Lmod; test soft_run.page reads the modulefile",
     ("docs/twin-for-ci.md", "culvert-kernels --soft kernels.cu"): PAGE,
     ("docs/twin-for-ci.md", "CULVERT_SOFT_FAIL_AT=cuda:cuMemAlloc"): PAGE,

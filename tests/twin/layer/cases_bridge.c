@@ -8,6 +8,60 @@
 
 #include "layer_test.h"
 
+static VkResult submit_either(world *w, bool newer, VkSemaphore wait, VkSemaphore signal,
+                              uint64_t value)
+{
+    if (!newer) return submit(w, wait, 0, signal, value);
+    const VkSemaphoreSubmitInfo waits = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+                                         .semaphore = wait,
+                                         .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT},
+                                signals = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+                                           .semaphore = signal,
+                                           .value = value,
+                                           .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT};
+    const VkSubmitInfo2 info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+                                .waitSemaphoreInfoCount = wait != VK_NULL_HANDLE,
+                                .pWaitSemaphoreInfos = &waits,
+                                .signalSemaphoreInfoCount = signal != VK_NULL_HANDLE,
+                                .pSignalSemaphoreInfos = &signals};
+    return w->d.vkQueueSubmit2(w->queue, 1, &info, VK_NULL_HANDLE);
+}
+
+/* A binary semaphore of one device is a plain one of another: each signal releases one wait, also
+ * one that is submitted first. */
+void case_binary_shared(void)
+{
+    world w, beside;
+    const unsigned fds = open_fds();
+    VkSemaphore ours, theirs, timeline;
+    world_open(&w, NULL);
+    world_open_beside(&beside, &w);
+    CHECK_VK(make_semaphore(&w, VK_SEMAPHORE_TYPE_BINARY, true, 0, &ours));
+    CHECK_VK(make_semaphore(&beside, VK_SEMAPHORE_TYPE_BINARY, false, 0, &theirs));
+    CHECK_VK(make_semaphore(&beside, VK_SEMAPHORE_TYPE_TIMELINE, false, 0, &timeline));
+    CHECK_IS(layer_counts().semaphores, 1);
+    CHECK_VK(submit(&w, VK_NULL_HANDLE, 0, ours, 0)); /* pending: the import takes it over */
+    CHECK_VK(import_fd(&beside, theirs, export_fd(&w, ours)));
+    for (uint64_t i = 1; i <= 20; i++) {
+        const bool newer = i % 2 != 0 && !test_validation, first = i % 4 > 1;
+        if (i > 1 && !first) CHECK_VK(submit_either(&w, newer, VK_NULL_HANDLE, ours, 0));
+        CHECK_VK(submit_either(&beside, newer, theirs, timeline, i));
+        if (i > 1 && first) {
+            CHECK_IS(wait_value(&beside, timeline, i, SECOND / 100), VK_TIMEOUT);
+            CHECK_VK(submit_either(&w, newer, VK_NULL_HANDLE, ours, 0));
+        }
+        CHECK_VK(wait_value(&beside, timeline, i, 60 * SECOND));
+    }
+    CHECK_VK(w.d.vkDeviceWaitIdle(w.device));
+    CHECK_VK(beside.d.vkDeviceWaitIdle(beside.device));
+    w.d.vkDestroySemaphore(w.device, ours, NULL);
+    beside.d.vkDestroySemaphore(beside.device, theirs, NULL);
+    beside.d.vkDestroySemaphore(beside.device, timeline, NULL);
+    world_close(&beside);
+    world_close(&w);
+    CHECK_IS(open_fds(), fds);
+}
+
 typedef struct side {
     culv_soft_timeline *page;
     uint64_t value;

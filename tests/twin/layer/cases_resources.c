@@ -209,6 +209,10 @@ static VkResult make_all(void)
     if (result == VK_SUCCESS)
         result = make_semaphore(&w, VK_SEMAPHORE_TYPE_BINARY, false, 0, &binary);
     w.d.vkDestroySemaphore(w.device, binary, NULL);
+    binary = VK_NULL_HANDLE;
+    if (result == VK_SUCCESS)
+        result = make_semaphore(&w, VK_SEMAPHORE_TYPE_BINARY, true, 0, &binary);
+    w.d.vkDestroySemaphore(w.device, binary, NULL);
     world_close(&w);
     return result;
 }

@@ -118,6 +118,7 @@ unsigned fail_each_call(VkResult (*program)(void));
 #define LAYER_CASES(X)                                                                             \
     X(extension, 1)                                                                                \
     X(binary, 1)                                                                                   \
+    X(binary_shared, 1)                                                                            \
     X(disabled, 0)                                                                                 \
     X(chain, 0)                                                                                    \
     X(other_device, 0)                                                                             \

@@ -129,7 +129,7 @@ static VkResult open_instance(world *w, const world_options *options)
                        VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT,
         .pfnUserCallback = on_message};
     const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
-                                           .apiVersion = VK_API_VERSION_1_2};
+                                           .apiVersion = VK_API_VERSION_1_3};
     const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
                                        .pNext = test_validation ? &messenger : NULL,
                                        .pApplicationInfo = &application,

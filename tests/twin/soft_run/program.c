@@ -41,7 +41,7 @@ static void find_calls(void)
 }
 #    define CU(call) MUST(table.call == CUDA_SUCCESS)
 #else
-extern CUresult CUDAAPI cuGreenCtxDestroy(CUgreenCtx hCtx);
+extern CUresult CUDAAPI cuTexRefCreate(void *texture);
 #    define CU(call) MUST((call) == CUDA_SUCCESS)
 #endif
 #define VK(call) MUST((call) == VK_SUCCESS)
@@ -307,7 +307,7 @@ int main(int argc, char **argv)
     find_calls();
 #else
     /* A function that the twin lacks. */
-    if (argc > 1) return cuGreenCtxDestroy(NULL) == CUDA_ERROR_NOT_SUPPORTED ? 0 : 1;
+    if (argc > 1) return cuTexRefCreate(NULL) == CUDA_ERROR_NOT_SUPPORTED ? 0 : 1;
 #endif
     open_vulkan();
     make_buffer();

@@ -39,7 +39,36 @@ without)
     ;;
 lacks)
     "$SOFT_RUN" "$PROGRAMS/soft-run-linked" lacks >"$out" 2>&1 || { cat "$out" >&2; fail "no NOT_SUPPORTED"; }
-    says "culvert-soft-run: the program calls cuGreenCtxDestroy, which the software twin does not have"
+    says "culvert-soft-run: the program calls cuTexRefCreate, which the software twin does not have"
+    ;;
+errors)
+    # The first call that fails says what the driver is, and only that one.
+    CULVERT_SOFT_FAIL_AT=cuda:cuStreamCreate:1 "$SOFT_RUN" "$PROGRAMS/soft-run-linked" >"$out" 2>&1 && fail "nothing failed"
+    says "culvert-soft-run: cuStreamCreate answers CUDA_ERROR_UNKNOWN. No GPU did that: libcuda.so.1 is Culvert's software twin"
+    [ "$(grep -c 'No GPU did that' "$out")" -eq 1 ] || fail "it says it more than once"
+    ;;
+links)
+    # What --libs prints is all that a program needs, and its libcuda.so.1 is found where the program runs.
+    printf 'int cuInit(unsigned);int cuTexRefCreate(void *);int main(void){return cuInit(0)+0*!cuTexRefCreate;}' >"$out.c"
+    # shellcheck disable=SC2046
+    cc -o "$out.program" "$out.c" $("$SOFT_RUN" --libs)
+    "$SOFT_RUN" "$out.program" || fail "cuInit answers $?"
+    directory=$("$SOFT_RUN" --libs | sed 's/^-L\(.*\) -lcuda$/\1/')
+    cp "$directory/libcuda.so" "$directory/libcuda.so.1"
+    status=0
+    LD_LIBRARY_PATH=$directory "$out.program" >"$out" 2>&1 || status=$?
+    rm "$out.c" "$out.program" "$directory/libcuda.so.1"
+    [ $status -eq 34 ] || fail "the stub answers $status"
+    says "this libcuda.so.1 is for linking"
+    ;;
+video)
+    # Programs find libraries of video that can do nothing.
+    "$SOFT_RUN" python3 -c 'import ctypes
+n = ctypes.c_uint()
+assert ctypes.CDLL("libnvcuvid.so.1").cuvidGetDecoderCaps(None) == 801
+e = ctypes.CDLL("libnvidia-encode.so.1")
+assert e.NvEncodeAPIGetMaxSupportedVersion(ctypes.byref(n)) == 0 and n.value >= 12 << 4
+assert e.NvEncodeAPICreateInstance(None) == 1' || fail "libnvcuvid.so.1 or libnvidia-encode.so.1"
     ;;
 runtime)
     status=0
@@ -51,7 +80,7 @@ runtime)
 options)
     "$SOFT_RUN" --help >"$out"
     says "usage: culvert-soft-run PROGRAM"
-    for arguments in "" "--nonsense" "--print more" "--env more" "--"; do
+    for arguments in "" "--nonsense" "--print more" "--env more" "--libs more" "--"; do
         status=0
         # shellcheck disable=SC2086
         "$SOFT_RUN" $arguments >"$out" 2>&1 || status=$?
