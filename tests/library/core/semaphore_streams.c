@@ -239,7 +239,7 @@ static bool open_green(const lib_world *w, green *g)
     }
     const CUdevice device = (CUdevice)lib_caps(w->device).ordinal;
     CU_OK(get(device, all, 1)); /* CU_DEV_RESOURCE_TYPE_SM */
-    CU_OK(split(part, &parts, all, rest, 0, 16));
+    CU_OK(split(part, &parts, all, rest, 0, w->cu->software ? 1 : 16));
     CU_OK(describe(&description, part, 1));
     CU_OK(g->create(&g->context, description, device, 1)); /* CU_GREEN_CTX_DEFAULT_STREAM */
     CU_OK(g->create_stream(&g->stream, g->context, CU_STREAM_NON_BLOCKING, 0));

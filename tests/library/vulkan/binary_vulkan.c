@@ -33,7 +33,7 @@ static void road_close(road *r)
     lib_close(&r->w);
 }
 
-#define ROAD_CASE(name) TEST_ON(road, r, road_open(r), road_close(r), name)
+#define ROAD_CASE(...) TEST_ON(road, r, road_open(r), road_close(r), __VA_ARGS__)
 
 /* Three turns in each direction. */
 static void alternate(road *r, culv_semaphore *semaphore, const raw_binary *other)
