@@ -14,8 +14,9 @@
 typedef struct culvi_deferred culvi_deferred;       /* cuda/retire.h */
 typedef struct culvi_late culvi_late;               /* cuda/late.h */
 typedef struct culvi_order_block culvi_order_block; /* cuda/order.c */
-typedef struct culvi_peer culvi_peer;               /* core/peer.h */
-typedef struct culvi_watch culvi_watch;             /* cuda/watch.h */
+typedef struct culvi_detour culvi_detour;
+typedef struct culvi_peer culvi_peer;   /* core/peer.h */
+typedef struct culvi_watch culvi_watch; /* cuda/watch.h */
 typedef struct culvi_wait_note culvi_wait_note;
 
 enum { CULVI_STREAM_SLOTS = 64, CULVI_STREAM_WAYS = 4 };
@@ -39,12 +40,6 @@ typedef union culvi_cuda_table {
     culv_cuda_api api;
     unsigned char room[CULV_CUDA_API_ROOM];
 } culvi_cuda_table;
-
-/* cuda/order.c */
-enum { CULVI_DETOURS = 32 };
-typedef struct culvi_detour {
-    CUstream green, stream;
-} culvi_detour;
 
 /* Says which destroys wait: cuda/watch.h. */
 typedef struct culvi_watchman {
@@ -93,8 +88,7 @@ struct culv_device {
     atomic_bool orders_by_event; /* the driver has no such words */
     CUdeviceptr arrived;         /* culvi_arrive() writes to it; 0: no semaphore is another GPU's */
     /* Streams of this context in place of green ones, which take no semaphores */
-    uint32_t num_detours;
-    culvi_detour detours[CULVI_DETOURS];
+    culvi_detour *detours;
     /* Granularities that the driver reported: vmm/allocation.c */
     culvi_granularity granularities[CULVI_GRANULARITIES];
     /* Streams that are known to be this device's: they are checked once, not in each frame (R6). */

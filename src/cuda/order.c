@@ -33,6 +33,12 @@ struct culvi_order_block {
     uint64_t values[WORDS]; /* the last value of each word; equal to the mark: the word is free */
 };
 
+/* The stream of this context that has a green one's semaphores. */
+struct culvi_detour {
+    struct culvi_detour *next;
+    CUstream green, stream;
+};
+
 /* An event between two streams. */
 static CUresult order_by_event(culv_device *device, CUstream before, CUstream after,
                                const char **call)
@@ -195,19 +201,25 @@ CUresult culvi_order(culv_device *device, CUstream before, CUstream after, const
 CUresult culvi_detour_of(culv_device *device, CUstream green, CUstream *out, const char **call)
 {
     CUresult r = CUDA_SUCCESS;
-    uint32_t i = 0;
     culvi_mutex_lock(&device->orders_lock);
-    while (i < device->num_detours && device->detours[i].green != green)
-        i++;
-    if (i == CULVI_DETOURS) { /* more than anybody has: they share the last one */
-        i--;
-    } else if (i == device->num_detours) {
+    culvi_detour *found = device->detours;
+    while (found != NULL && found->green != green)
+        found = found->next;
+    if (found == NULL) {
         *call = "cuStreamCreate";
-        r = CULVI_CU(device, cuStreamCreate, (&device->detours[i].stream, CU_STREAM_NON_BLOCKING));
-        device->detours[i].green = green;
-        if (r == CUDA_SUCCESS) device->num_detours++;
+        found = culvi_alloc(sizeof *found);
+        r = found == NULL
+                ? CUDA_ERROR_OUT_OF_MEMORY
+                : CULVI_CU(device, cuStreamCreate, (&found->stream, CU_STREAM_NON_BLOCKING));
+        if (r == CUDA_SUCCESS) {
+            found->green = green;
+            found->next = device->detours;
+            device->detours = found;
+        } else {
+            culvi_free(found);
+        }
     }
-    *out = device->detours[i].stream;
+    if (r == CUDA_SUCCESS) *out = found->stream;
     culvi_mutex_unlock(&device->orders_lock);
     return r;
 }
@@ -313,13 +325,15 @@ culv_result culv_stream_wait_stream(culv_device *device, CUstream stream, CUstre
 void culvi_order_end(culv_device *device)
 {
     culvi_scope scope;
-    if (device->orders == NULL && device->num_detours == 0 && device->arrived == 0) return;
+    if (device->orders == NULL && device->detours == NULL && device->arrived == 0) return;
     const bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS ||
                          (!device->lost && culvi_enter_quietly(device, &scope) == CUDA_SUCCESS);
-    while (device->num_detours > 0) {
-        const CUstream stream = device->detours[--device->num_detours].stream;
-        if (CULVI_RELEASE(device, cuStreamDestroy, (stream)) != CUDA_SUCCESS)
-            (void)CULVI_RELEASE(device, cuStreamDestroy, (stream));
+    while (device->detours != NULL) {
+        culvi_detour *detour = device->detours;
+        device->detours = detour->next;
+        if (CULVI_RELEASE(device, cuStreamDestroy, (detour->stream)) != CUDA_SUCCESS)
+            (void)CULVI_RELEASE(device, cuStreamDestroy, (detour->stream));
+        culvi_free(detour);
     }
     if (device->arrived != 0 && CULVI_RELEASE(device, cuMemFree, (device->arrived)) != CUDA_SUCCESS)
         (void)CULVI_RELEASE(device, cuMemFree, (device->arrived));
