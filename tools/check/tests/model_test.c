@@ -577,7 +577,7 @@ static void play(const row *r, bool strict)
     check_model_free(s.model);
 }
 
-static void table(void)
+TEST(table, .smoke = true)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         play(&rows[i], false);
@@ -688,7 +688,7 @@ static void make_region(void)
             pthread_mutex_init(&region->lock, &attributes) == 0);
 }
 
-static void tree(void)
+TEST(tree)
 {
     make_region();
     for (size_t i = 0; i < sizeof tree_rows / sizeof *tree_rows; i++)
@@ -697,7 +697,7 @@ static void tree(void)
 }
 
 /* Messages of a socket come in their order, or nothing is known of them. */
-static void messages(void)
+TEST(messages)
 {
     scene s[2] = {{.model = NULL}, {.model = NULL}};
     uint32_t came[TREE_FDS];
@@ -784,7 +784,7 @@ _Noreturn static void share_until_killed(uint32_t t, uint32_t m)
 }
 
 /* A hundred processes are killed wherever they are; what the others have stays right. */
-static void killed(void)
+TEST(killed)
 {
     make_region();
     first_lives = true;
@@ -834,7 +834,7 @@ static void killed(void)
 }
 
 /* Each kind of finding has all that a report says of it, and its row here. */
-static void rules(void)
+TEST(rules)
 {
     for (int i = 0; i < CHECK_WHATS; i++) {
         const check_rule *r = &check_rules[i];
@@ -852,7 +852,7 @@ static void rules(void)
 }
 
 /* --fast. */
-static void without_order(void)
+TEST(without_order)
 {
     scene s = {.model = NULL};
     s.model = check_model_make(found, &s, false);
@@ -867,7 +867,7 @@ static void without_order(void)
 }
 
 /* Memory stays bounded, and the agents of what is gone are used again. */
-static void many(void)
+TEST(many)
 {
     scene s = {.model = NULL};
     s.model = check_model_make(found, &s, true);
@@ -908,7 +908,7 @@ static void many(void)
     check_model_free(s.model);
 }
 
-static void text(void)
+TEST(text)
 {
     static const char *const rows_of[][2] = {
         {"particles", "particles"},
@@ -928,16 +928,3 @@ static void text(void)
             test_fail(__FILE__, __LINE__, "row %zu: it is \"%s\"", i, name);
     }
 }
-
-static const test_case cases[] = {
-    {.name = "table", .run = table, .smoke = true},
-    {.name = "rules", .run = rules},
-    {.name = "tree", .run = tree},
-    {.name = "messages", .run = messages},
-    {.name = "killed", .run = killed},
-    {.name = "without_order", .run = without_order},
-    {.name = "many", .run = many},
-    {.name = "text", .run = text},
-    {.name = NULL},
-};
-TEST_SUITE(cases);
