@@ -36,14 +36,14 @@ TEST(proc_versions)
     REQUIRE(address == NULL);
     REQUIRE_EQ(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
     address = &address;
-    CU_OK(find(cu, "cuGreenCtxCreate", 13000, &address, &status));
+    CU_OK(find(cu, "cuTensorMapEncodeTiled", 13000, &address, &status));
     REQUIRE(address == NULL);
     REQUIRE_EQ(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
     /* The form without a status says it by an error. */
     PFN_cuGetProcAddress_v11030 old_form;
     CU_OK(find(cu, "cuGetProcAddress", 11030, &older, &status));
     memcpy(&old_form, &older, sizeof old_form);
-    CU_IS(old_form("cuGreenCtxCreate", &address, 13000, 0), CUDA_ERROR_NOT_FOUND);
+    CU_IS(old_form("cuTensorMapEncodeTiled", &address, 13000, 0), CUDA_ERROR_NOT_FOUND);
     /* Newer than the driver, also where an older one is played: refused, and nothing is written. */
     address = &address;
     CU_IS(find(cu, "cuMemAlloc", 13010, &address, &status), CUDA_ERROR_INVALID_VALUE);

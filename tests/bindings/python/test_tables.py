@@ -518,7 +518,7 @@ def test_everything_that_takes_a_tensor(gpu, shader, kind):
         array[:] = out[:] = np.arange(1024, dtype="f4").reshape(32, 32)
         tensor = view(array)
         calls = {"read": lambda: shader(A=tensor, B=other), "written": lambda: shader(A=other, B=tensor),
-                 "adopt": lambda: gpu.vk.adopt(view(out)).close(), "gl": lambda: cgl._Source(tensor)}
+                 "adopt": lambda: gpu.vk.adopt(view(out)).close(), "gl": lambda: cgl.Source(tensor)}
         for name, call in calls.items():
             if name in takes.split():
                 if kind != "odd" or name not in ("read", "written"):  # the GPU wants another alignment
