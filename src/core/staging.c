@@ -295,8 +295,8 @@ static culv_result check_field(const culv_image *image, culv_image_field *f, con
                           "row_pitch (%" PRIu64 ") and covers the %" PRIu32
                           " rows of a slice or layer",
                           f->slice_pitch, f->row_pitch, part->rows);
-    /* Into an array of 1D layers NVIDIA's driver (580) copied no rows beyond the first from a
-     * srcHeight of more than 1 (measured). */
+    /* With a srcHeight of more than 1, the layers behind the first one of a 1D array came out wrong
+     * on NVIDIA's driver (580). */
     if (part->rows == 1) f->row_pitch = f->slice_pitch;
     return CULV_OK;
 }
