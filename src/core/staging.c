@@ -340,8 +340,8 @@ static CUresult copy_field(copy *c, const culv_image_field *f, const culvi_part 
             i++;
         d.dstMemoryType = CU_MEMORYTYPE_HOST;
         d.dstHost = (char *)staging->host + staging->parts[i].offset;
-        d.dstPitch = (size_t)part->row_bytes;
-        d.dstHeight = part->rows;
+        d.dstPitch = d.WidthInBytes;
+        d.dstHeight = d.Height;
     }
     c->call = "cuMemcpy3DAsync";
     return c->device->cuda->cuMemcpy3DAsync(&d, c->stream);

@@ -132,6 +132,8 @@ static void require_earlier_failure(const lib_world *w)
     REQUIRE_EQ(e.native_code, CUDA_ERROR_ILLEGAL_ADDRESS);
     REQUIRE(e.native_call[0] != '\0');
     LIB_SAYS("not its cause");
+    LIB_SAYS("reset the device (cuDevicePrimaryCtxReset");
+    LIB_SAYS("start a new process");
     LIB_SAYS(caps.name);
 }
 

@@ -303,8 +303,9 @@ TEST(wrong_copies_one_way)
     }
 }
 
-/* A VkDevice without the extensions that sharing needs, of this GPU or of another one. */
-static void without_extensions(bool foreign)
+/* A VkDevice without the extensions that sharing needs, of this GPU or of another one; or, as an
+ * engine's, without that for semaphores alone: then memory is shared. */
+static void without_extensions(bool foreign, bool memory_too)
 {
     static scene s;
     lib_world *w = &s.w;
@@ -319,7 +320,7 @@ static void without_extensions(bool foreign)
     CU_OK(cu->DeviceGetUuid(&uuid, 0));
     raw_vk_open(&w->vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes,
                                           .software = cu->software,
-                                          .without_memory_fd = true,
+                                          .without_memory_fd = memory_too,
                                           .without_semaphore_fd = true});
     w->fds = test_open_fds() + (cu->software ? 0 : 1000);
     culv_device_desc dd = culv_device_desc_init();
@@ -330,22 +331,26 @@ static void without_extensions(bool foreign)
     culv_vk_device_desc d = lib_vk_desc(w);
     LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w->device, &d, &vk), CULV_ERROR_INVALID,
                 foreign ? CULV_REASON_DEVICE_MISMATCH : CULV_REASON_EXTENSION_MISSING);
+    if (!foreign) LIB_SAYS("set culv_vk_device_desc.fallback to CULV_FALLBACK_ANY");
     d.fallback = CULV_FALLBACK_ANY;
     LIB_OK(culv_vk_attach(w->device, &d, &w->attachment));
     w->context = culv_device_context(w->device);
-    LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, BYTES, 0, &buffer),
-                foreign ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
-                foreign ? CULV_REASON_DEVICE_MISMATCH : CULV_REASON_EXTENSION_MISSING);
+    if (memory_too)
+        LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, BYTES, 0, &buffer),
+                    foreign ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
+                    foreign ? CULV_REASON_DEVICE_MISMATCH : CULV_REASON_EXTENSION_MISSING);
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
     LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &s.to_vulkan));
-    REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)), CULV_SHARING_HOST);
+    REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)),
+               memory_too ? CULV_SHARING_HOST : CULV_SHARING_SHARED);
     REQUIRE_EQ(culv_semaphore_sharing(culv_shared_semaphore_cuda(s.to_vulkan)), CULV_SHARING_HOST);
     culv_shared_buffer_destroy(&buffer);
     scene_close(&s);
 }
 
-TEST_AS(no_extensions, without_extensions(false))
-TEST_AS(no_extensions_on_another_gpu, without_extensions(true))
+TEST_AS(no_extensions, without_extensions(false, true))
+TEST_AS(no_semaphores, without_extensions(false, false))
+TEST_AS(no_extensions_on_another_gpu, without_extensions(true, true))
 
 /* Stencil has a usage of its own, which copies need as well. */
 TEST(stencil_usage)

@@ -541,8 +541,9 @@ TEST(solver_faults, .faults = true)
     }
     REQUIRE_EQ(r, CUDA_ERROR_ILLEGAL_ADDRESS);
     REQUIRE_EQ(vkGetFenceStatus(s.w.vk.device, fence), VK_NOT_READY);
-    /* The host signals in the place of the one that is gone. */
-    LIB_OK(culv_ring_drain(core, 0, 1));
+    /* The host signals in the place of the one that is gone. Then Vulkan has time to end its work,
+     * in whose place CUDA could not signal any more. */
+    LIB_OK(culv_ring_drain(core, UINT64_C(1000000000), 1));
     for (uint32_t f = 9; f < 13; f++) {
         if (f > 9) solve(own, f);
         if (f > 9) draw(&s, all, 1, &host, fence);

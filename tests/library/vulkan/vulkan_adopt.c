@@ -301,6 +301,7 @@ VMM_CASE(refused)
     LIB_REFUSES(culv_vmm_adopted, adopted, culv_vmm_adopt(device, plain, 4096, &adopted), invalid,
                 CULV_REASON_NOT_EXPORTABLE);
     LIB_SAYS("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
+    LIB_SAYS(" bytes of cudaMalloc, which");
     LIB_REFUSES(culv_vmm_adopted, adopted,
                 culv_vmm_adopt(device, t.base + CHUNK, 2 * CHUNK, &adopted), invalid,
                 CULV_REASON_NOT_EXPORTABLE);

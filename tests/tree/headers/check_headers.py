@@ -240,6 +240,8 @@ def check_needed(library):
 
 def check_installed(root, prefix):
     public = {p.name for p in (root / "include" / "culvert").glob("*.h*")}
+    if (pathlib.Path(prefix) / "include" / "culvert" / "mpi.h").exists():  # where MPI was found
+        public |= {p.name for p in (root / "mpi" / "include" / "culvert").glob("*.h")}
     public |= {"abi/cuda.h"} if (root / "cuda_headers" / "cuda.h").exists() else set()
     include = pathlib.Path(prefix) / "include"
     found = {str(p.relative_to(include)) for p in include.rglob("*") if p.is_file()}
