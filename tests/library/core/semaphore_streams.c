@@ -248,6 +248,12 @@ static bool open_green(const lib_world *w, green *g)
 
 enum { ROUNDS = 33 };
 
+static void CUDA_CB nap(void *user)
+{
+    (void)user;
+    lib_sleep_ms(10);
+}
+
 /* A green context's stream waits and signals, submitted ahead and in a graph, and ends an
  * object. */
 LIB_CASE(of_green_contexts)
@@ -265,10 +271,12 @@ LIB_CASE(of_green_contexts)
     VkSemaphore out = raw_vk_timeline(&w->vk, 0, true), in = raw_vk_timeline(&w->vk, 0, true);
     culv_semaphore *to_vulkan = lib_import_timeline(w, out), *to_cuda = lib_import_timeline(w, in);
     CUcontext before = lib_enter(w);
-    CUstream plain = lib_stream(w);
+    CUstream plain = lib_stream(w), reader = lib_stream(w);
     CUdeviceptr value = 0, list = 0;
     CU_OK(cu->MemAlloc(&value, 4));
     CU_OK(cu->MemAlloc(&list, sizeof seen));
+    CU_OK(cu->MemsetD32Async(list, UINT32_MAX, ROUNDS + 1, reader));
+    lib_finish(w, reader);
     for (uint32_t i = 0; i <= ROUNDS; i++) {
         const bool captured = i == ROUNDS;
         if (captured) CU_OK(cu->StreamBeginCapture(g.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
@@ -276,6 +284,7 @@ LIB_CASE(of_green_contexts)
         CU_OK(cu->MemsetD32Async(value, i, 1, g.stream));
         LIB_OK((i % 2 ? signal_batch : culv_semaphore_signal)(to_vulkan, g.stream, 2 * i + 1));
         if (!captured) LIB_OK(culv_stream_wait_stream(w->device, plain, g.stream));
+        if (i < 4) CU_OK(cu->LaunchHostFunc(plain, nap, NULL));
         CU_OK(cu->MemcpyDtoDAsync(list + i * sizeof(uint32_t), value, sizeof(uint32_t),
                                   captured ? g.stream : plain));
         if (!captured) LIB_OK(culv_stream_wait_stream(w->device, g.stream, plain));
@@ -289,6 +298,10 @@ LIB_CASE(of_green_contexts)
         if (i == ROUNDS) CU_OK(cu->GraphLaunch(exec, plain));
         raw_vk_timeline_signal(&w->vk, in, i + 1);
         REQUIRE(raw_vk_timeline_wait(&w->vk, out, 2 * i + 2, TEST_FAR_MS));
+        /* The signal comes behind the copy. */
+        CU_OK(cu->MemcpyDtoHAsync(&seen[i], list + i * sizeof(uint32_t), 4, reader));
+        lib_finish(w, reader);
+        REQUIRE_EQ(seen[i], i);
     }
     lib_finish(w, plain);
     CU_OK(cu->MemcpyDtoHAsync(seen, list, sizeof seen, plain));
@@ -303,6 +316,7 @@ LIB_CASE(of_green_contexts)
     CU_OK(cu->MemFree(value));
     CU_OK(cu->StreamDestroy(g.stream));
     CU_OK(g.destroy(g.context));
+    lib_stream_destroy(w, reader);
     lib_stream_destroy(w, plain);
     lib_leave(w, before);
     lib_settle(w);
