@@ -403,7 +403,7 @@ static culv_result wait_on_stream(culv_device *device, CUstream producer, CUstre
 
 culv_result culv_dlpack_hand_over(culv_device *device, CUstream producer, int64_t consumer)
 {
-    bool pushed = false, green;
+    bool pushed = false;
     CULVI_REQUIRE(NULL, device);
     if (consumer == CULV_DLPACK_STREAM_NONE) return CULV_OK;
     if (consumer == 0 || consumer < CULV_DLPACK_STREAM_HOST)
@@ -419,7 +419,7 @@ culv_result culv_dlpack_hand_over(culv_device *device, CUstream producer, int64_
     culvi_scope scope;
     culv_result result = culvi_enter(device, &scope, NULL);
     if (result != CULV_OK) return result;
-    result = culvi_enter_any_stream(device, NULL, producer, &green, &pushed);
+    result = culvi_enter_any_stream(device, NULL, producer, NULL, &pushed);
     if (result == CULV_OK) {
         result = culvi_order_check(
             device, "culv_dlpack_hand_over", producer, "the tensor's producer", to,

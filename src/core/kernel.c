@@ -431,13 +431,13 @@ culv_result culvi_kernel_start(culv_kernel *kernel, const culv_launch_desc *desc
 {
     culv_launch_desc d = *desc;
     culv_device *device = kernel->owner->device;
-    bool pushed = false, green;
+    bool pushed = false;
     for (unsigned i = 0; i < 3; i++) {
         if (d.grid[i] == 0) d.grid[i] = 1;
         if (d.block[i] == 0) d.block[i] = 1;
     }
     culv_result result =
-        culvi_enter_any_stream(device, kernel->owner->label, d.stream, &green, &pushed);
+        culvi_enter_any_stream(device, kernel->owner->label, d.stream, NULL, &pushed);
     if (result != CULV_OK) return result;
     const char *call = NULL;
     CUresult r = CUDA_SUCCESS;

@@ -38,7 +38,7 @@ struct culv_semaphore {
     culvi_deferred deferred;
 };
 
-/* Says that the semaphore is another GPU's. False (recorded): it cannot be. */
+/* Says that the semaphore is another GPU's. After an error nothing has changed. */
 culv_result culvi_semaphore_goes_across(culv_semaphore *semaphore);
 /* Makes it known to the log and to whoever looks for waits. */
 void culvi_semaphore_made(culv_semaphore *semaphore);

@@ -156,14 +156,18 @@ static CUresult call_by_detour(const culv_semaphore_point *points, direction way
 {
     culv_device *device = points[0].semaphore->device;
     CUstream stream = NULL;
+    culvi_scope scope;
     culvi_capture capture = CULVI_NOT_CAPTURED;
+    *failed = "cuThreadExchangeStreamCaptureMode";
+    CUresult r = culvi_relax(device, &scope); /* R8 */
+    if (r != CUDA_SUCCESS) return r;
     *failed = "cuStreamIsCapturing";
-    CUresult r = culvi_stream_capture(device, green, &capture);
+    r = culvi_stream_capture(device, green, &capture);
     const bool captured = capture == CULVI_CAPTURED;
     if (r == CUDA_SUCCESS) r = culvi_detour_of(device, green, &stream, failed);
     if (r == CUDA_SUCCESS && (captured || way == SIGNAL))
         r = culvi_order(device, green, stream, failed);
-    if (r != CUDA_SUCCESS) return r;
+    if (r != CUDA_SUCCESS) goto restore;
     *failed = way == SIGNAL ? "cuSignalExternalSemaphoresAsync" : "cuWaitExternalSemaphoresAsync";
     r = call_driver(points, way, externals, array, count, stream);
     if (captured || (way == WAIT && r == CUDA_SUCCESS)) {
@@ -172,6 +176,8 @@ static CUresult call_by_detour(const culv_semaphore_point *points, direction way
         if (r == CUDA_SUCCESS && joined != CUDA_SUCCESS) *failed = joining;
         if (r == CUDA_SUCCESS) r = joined;
     }
+restore:
+    culvi_restore(device, &scope);
     return r;
 }
 

@@ -221,8 +221,8 @@ static CUresult copy_image(copy *c, const culv_image *image)
 /* One of the two objects. */
 static culv_result run(copy *c, const culv_buffer *buffer, const culv_image *image)
 {
-    bool pushed, green;
-    culv_result result = culvi_enter_any_stream(c->device, c->label, c->stream, &green, &pushed);
+    bool pushed;
+    culv_result result = culvi_enter_any_stream(c->device, c->label, c->stream, NULL, &pushed);
     if (result != CULV_OK) return result;
     CUresult r = buffer != NULL ? copy_bytes(c, buffer->staging, buffer->pointer, buffer->size)
                                 : copy_image(c, image);
@@ -352,7 +352,7 @@ culv_result culv_image_write(culv_image *image, const culv_image_field *field, C
     culv_image_field f;
     culvi_part part;
     CUarray array = NULL;
-    bool pushed, green;
+    bool pushed;
     culv_result result = culvi_image_check_call(image, 0, 1, "level", field, "culv_image_write");
     if (result != CULV_OK) return result;
     const culvi_voice *voice = &image->memory->device->voice;
@@ -375,7 +375,7 @@ culv_result culv_image_write(culv_image *image, const culv_image_field *field, C
                                         : culv_image_get_array(image, f.level, &array);
     if (result != CULV_OK) return result;
     copy c = {.device = image->memory->device, .label = image->label, .stream = stream};
-    result = culvi_enter_any_stream(c.device, c.label, stream, &green, &pushed);
+    result = culvi_enter_any_stream(c.device, c.label, stream, NULL, &pushed);
     if (result != CULV_OK) return result;
     const CUresult r = staging != NULL && staging->path == CULV_SHARING_PEER
                            ? copy_field_to_peer(&c, &f, &part, staging->peer_image)

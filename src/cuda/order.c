@@ -135,10 +135,8 @@ static culvi_order_block *find_word(culv_device *device, uint32_t *word)
         if (take_word(device, b, word)) return b;
         waits = waits || !b->ready;
     }
-    culvi_scope scope;
-    if (waits || blocks == BLOCKS || culvi_relax(device, &scope) != CUDA_SUCCESS) return NULL;
+    if (waits || blocks == BLOCKS) return NULL;
     culvi_order_block *b = make_block(device);
-    culvi_restore(device, &scope);
     if (b == NULL) return NULL;
     b->next = device->orders;
     device->orders = b;
@@ -295,7 +293,7 @@ culv_result culvi_order_check(const culv_device *device, const char *function, C
 culv_result culv_stream_wait_stream(culv_device *device, CUstream stream, CUstream other)
 {
     culvi_scope scope;
-    bool pushed = false, green;
+    bool pushed = false;
     const char *call = NULL;
     CULVI_REQUIRE(NULL, device);
     if (stream == NULL) stream = CU_STREAM_LEGACY;
@@ -303,10 +301,10 @@ culv_result culv_stream_wait_stream(culv_device *device, CUstream stream, CUstre
     if (stream == other) return CULV_OK;
     culv_result result = culvi_enter(device, &scope, NULL);
     if (result != CULV_OK) return result;
-    result = culvi_enter_any_stream(device, NULL, other, &green, &pushed);
+    result = culvi_enter_any_stream(device, NULL, other, NULL, &pushed);
     if (result == CULV_OK) {
         culvi_leave_frame(device, pushed);
-        result = culvi_enter_any_stream(device, NULL, stream, &green, &pushed);
+        result = culvi_enter_any_stream(device, NULL, stream, NULL, &pushed);
     }
     if (result == CULV_OK) {
         result = culvi_order_check(device, "culv_stream_wait_stream", other,

@@ -99,9 +99,9 @@ static void mark(culv_device *device, culvi_deferred *object, CUstream last_use)
 culv_result culvi_defer_after(culv_device *device, culvi_deferred *object, CUstream last_use,
                               const char *label, const char *call)
 {
-    bool pushed = false, green;
+    bool pushed = false;
     culvi_capture capture;
-    culv_result result = culvi_enter_any_stream(device, label, last_use, &green, &pushed);
+    culv_result result = culvi_enter_any_stream(device, label, last_use, NULL, &pushed);
     if (result != CULV_OK) return result;
     object->event = NULL;
     object->stream = last_use;

@@ -115,22 +115,19 @@ CUresult culvi_stream_capture(const culv_device *device, CUstream stream, culvi_
 
 /* A green context's stream is never remembered: most calls refuse it. */
 static culv_result enter_stream(culv_device *device, const char *object, CUstream stream,
-                                bool *green, bool *pushed)
+                                bool green_too, bool *green, bool *pushed)
 {
-    bool is_one = false;
     const char *call = NULL;
+    *green = false;
     CUresult r = culvi_enter_frame(device, pushed, &call);
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, object, r, call, CULV_REASON_DRIVER_REFUSED,
                                "the device's context could not be made current");
     /* The default streams are those of the context that is current now. */
     if (is_default(stream) || culvi_stream_known(device, stream)) return CULV_OK;
-    culv_result result = check_stream(device, object, stream, &is_one);
+    culv_result result = check_stream(device, object, stream, green);
     if (result == CULV_OK) remember(device, stream);
-    if (is_one && green != NULL) {
-        *green = true;
-        result = CULV_OK;
-    }
+    if (*green && green_too) result = CULV_OK;
     if (result != CULV_OK) culvi_leave_frame(device, *pushed);
     return result;
 }
@@ -138,14 +135,15 @@ static culv_result enter_stream(culv_device *device, const char *object, CUstrea
 culv_result culvi_enter_stream(culv_device *device, const char *object, CUstream stream,
                                bool *pushed)
 {
-    return enter_stream(device, object, stream, NULL, pushed);
+    bool green;
+    return enter_stream(device, object, stream, false, &green, pushed);
 }
 
 culv_result culvi_enter_any_stream(culv_device *device, const char *object, CUstream stream,
                                    bool *green, bool *pushed)
 {
-    *green = false;
-    return enter_stream(device, object, stream, green, pushed);
+    bool is_green;
+    return enter_stream(device, object, stream, true, green != NULL ? green : &is_green, pushed);
 }
 
 culv_result culvi_recheck_stream(culv_device *device, const char *object, CUstream stream)

@@ -22,8 +22,8 @@ bool culvi_stream_known(const culv_device *device, CUstream stream);
  * path. */
 culv_result culvi_enter_stream(culv_device *device, const char *object, CUstream stream,
                                bool *pushed);
-/* The same for a call that takes streams of green contexts of the device's, too, and whether it is
- * one. */
+/* The same for a call that takes streams of green contexts of the device's, too. `green`, if it is
+ * not NULL, gets whether the stream is one. */
 culv_result culvi_enter_any_stream(culv_device *device, const char *object, CUstream stream,
                                    bool *green, bool *pushed);
 /* Checks a stream again after a refusal: by now the handle may belong to another stream than the

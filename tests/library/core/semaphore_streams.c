@@ -277,8 +277,11 @@ LIB_CASE(of_green_contexts)
     CU_OK(cu->MemAlloc(&list, sizeof seen));
     CU_OK(cu->MemsetD32Async(list, UINT32_MAX, ROUNDS + 1, reader));
     lib_finish(w, reader);
+    CU_OK(cu->StreamBeginCapture(reader, CU_STREAM_CAPTURE_MODE_GLOBAL)); /* somebody else's */
     for (uint32_t i = 0; i <= ROUNDS; i++) {
         const bool captured = i == ROUNDS;
+        if (captured) CU_OK(cu->StreamEndCapture(reader, &graph));
+        if (captured) CU_OK(cu->GraphDestroy(graph));
         if (captured) CU_OK(cu->StreamBeginCapture(g.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
         LIB_OK((i % 2 ? wait_batch : culv_semaphore_wait)(to_cuda, g.stream, i + 1));
         CU_OK(cu->MemsetD32Async(value, i, 1, g.stream));
