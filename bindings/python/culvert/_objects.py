@@ -756,14 +756,16 @@ class VulkanImage(Owned):
         width, height, depth = c_uint32(), c_uint32(), c_uint32()
         image = self._behind(api.culv_shared_image_cuda(self._need()))
         api.culv_image_get_extent(image, level, byref(width), byref(height), byref(depth))
-        rows = height.value * depth.value * self.layers
-        if source.size % rows or source.shape[0] not in (height.value, depth.value, self.layers):
-            raise ValueError(f"the tensor is {source.shape} of {source.dtype}; level {level} has {width.value} x {height.value} x "
-                             f"{depth.value} texels in {self.layers} layers")
+        info = describe(d.culv_format_info)
+        api.culv_format_get_info(self.format, info)
+        blocks = -(-width.value // info.block_width) * -(-height.value // info.block_height) * depth.value * self.layers
+        if source.size != blocks * info.bytes_per_block:
+            raise ValueError(f"the tensor is {source.shape} of {source.dtype}, {source.size} bytes; level {level} has {width.value} x "
+                             f"{height.value} x {depth.value} texels in {self.layers} layers, {blocks * info.bytes_per_block} bytes")
         if source.stream is not None and source.stream != (number or _LEGACY):
             api.culv_dlpack_hand_over(device._need(), source.stream, number or _LEGACY)
         field = describe(d.culv_image_field)
-        field.pointer, field.row_pitch, field.level = source.address, source.size // rows, level
+        field.pointer, field.level = source.address, level
         api.culv_image_write(image, field, number)
 
 
