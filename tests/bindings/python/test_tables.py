@@ -490,6 +490,13 @@ layout(binding = 0, std430) readonly buffer A { uint a[]; };
 layout(binding = 1, std430) writeonly buffer B { uint b[]; };
 void main() { b[0] = a[0]; }
 """
+POINT = """#version 450
+void main() { gl_Position = vec4(0, 0, 0, 1); gl_PointSize = 1; }
+"""
+COLOR = """#version 450
+layout(location = 0) out vec4 color;
+void main() { color = vec4(1); }
+"""
 
 
 @pytest.fixture
@@ -557,6 +564,10 @@ def test_numbers_types_and_copies(gpu, shader):
         for groups in ((-1,), (1 << 32,), (1.5,), (1, 1, 1, 1), ("a",)):
             with pytest.raises((ValueError, TypeError), match="groups"):
                 shader(groups=groups, A=a, B=b)
+        with draw.Pipeline(gpu, POINT, COLOR, topology="points") as dots:
+            for numbers in ((-1,), (1 << 32,), (1.5,), (1, -1), (1, 1 << 32)):
+                with pytest.raises((ValueError, TypeError), match="vertices|instances"):
+                    target.draw(dots, *numbers)
         for call in (lambda: a.tensor("uint8", (2**64,)), lambda: a.tensor("uint8", (4,), strides=(2**63,)), lambda: gpu.vk.buffer(2**64),
                      lambda: a.tensor("uint8", (4,), offset=2**64), lambda: gpu.vk.image(37, 2**32 + 8, 8), lambda: gpu.device.vector(2**64),
                      lambda: gpu.functions.vkCmdDispatch(1, 1, -1, 1), lambda: t.__dlpack__(stream=3), lambda: t.__dlpack__(stream=-7),

@@ -5,6 +5,7 @@
 #include "ipc_raw.h"
 
 #include "ipc/ipc_line.h"
+#include "ipc/ipc_server.h"
 #include "ipc/posix_socket.h"
 
 #include <errno.h>
@@ -521,6 +522,65 @@ TEST(held_locks, .own = true)
     }
     for (size_t k = 0; k < h.count; k++)
         close(h.fds[k]);
+    close_hostile(&h);
+}
+
+/* Whether a client's messages may have handles, as the kernel has it, where it knows of that. */
+static bool lets_handles(const hostile *h)
+{
+    int value = 0;
+    socklen_t size = sizeof value;
+    ipc_serve(h->server);
+    if (kernel_has_door())
+        REQUIRE_EQ(
+            getsockopt(h->server->links[0].channel, SOL_SOCKET, SO_PASSRIGHTS, &value, &size), 0);
+    REQUIRE(!kernel_has_door() || (value != 0) == h->server->takes_handles);
+    return h->server->takes_handles;
+}
+
+/* A server takes them while a ring of its wants some. */
+TEST(wants_handles, .own = true)
+{
+    static hostile h;
+    culv_ipc_ring *counters = NULL;
+    culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
+    open_hostile(&h);
+    (void)greeted(&h);
+    REQUIRE(lets_handles(&h));
+    culv_ipc_ring_destroy(&h.ring);
+    REQUIRE(!lets_handles(&h));
+    r.name = "frames";
+    r.num_slots = 3;
+    r.counters = 1;
+    LIB_OK(culv_ipc_ring_create(h.server, &r, &counters));
+    REQUIRE(!lets_handles(&h));
+    r.name = "others";
+    r.counters = 0;
+    LIB_OK(culv_ipc_ring_create(h.server, &r, &h.ring));
+    REQUIRE(lets_handles(&h));
+    culv_ipc_ring_destroy(&counters);
+    REQUIRE(lets_handles(&h));
+    close(h.fds[0]);
+    close_hostile(&h);
+}
+
+/* A look for an offer compares few names, however many there are. */
+TEST(many_offers, .own = true)
+{
+    enum { OFFERS = 400, LONGEST = 8 };
+    static hostile h;
+    char name[CULV_IPC_NAME_SIZE];
+    open_hostile(&h);
+    for (int i = 0; i < OFFERS; i++) {
+        snprintf(name, sizeof name, "cells.%d.%d", i / 20, i % 20);
+        ipc_offer_vmm(h.server, name, h.memory);
+    }
+    for (size_t i = 0; i < CULVI_IPC_LISTS; i++) {
+        size_t length = 0;
+        for (const culvi_ipc_offer *o = h.server->by_name[i]; o != NULL; o = o->next)
+            length++;
+        if (length > LONGEST) FAIL("%zu of %d names are in one list", length, OFFERS);
+    }
     close_hostile(&h);
 }
 
