@@ -138,6 +138,120 @@ TEST(ring_of_vulkan_ten_times, .own = true)
     ten_times(CULV_RING_PRODUCER);
 }
 
+/* Each is refused by name before anything is given up, and nothing is in the way afterwards. */
+static void require_refused(const lib_world *w, const culv_suspend_desc *d, culv_reason reason,
+                            const char *says)
+{
+    const culv_device_counts before = lib_counts(w);
+    LIB_INVALID(culv_device_suspend(w->device, d), reason);
+    LIB_SAYS(says);
+    const culv_device_counts now = lib_counts(w);
+    REQUIRE(memcmp(&before, &now, sizeof now) == 0);
+}
+
+LIB_CASE(refused)
+{
+    raw_vk_buffer own;
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &own);
+    CUstream stream = lib_stream(w);
+    LIB_INVALID(culv_device_resume(w->device, NULL), CULV_REASON_NOT_READY);
+
+    /* By a handle, which is gone. */
+    culv_memory *memory = NULL;
+    const int fd = raw_vk_buffer_fd(&w->vk, &own);
+    culv_memory_desc md = lib_memory_desc(w, &own, fd);
+    md.label = "by fd";
+    LIB_OK(culv_memory_import_take(w->device, &md, &memory));
+    require_refused(w, NULL, CULV_REASON_NOT_EXPORTABLE, "by fd");
+    culv_memory_destroy(&memory);
+
+    /* The caller's own, of which he says nothing. */
+    memory = lib_import(w, &own);
+    require_refused(w, NULL, CULV_REASON_OPT_IN, "imports_live");
+    culv_suspend_desc live = culv_suspend_desc_init();
+    live.imports_live = 1;
+    LIB_OK(culv_device_suspend(w->device, &live));
+    LIB_INVALID(culv_device_suspend(w->device, &live), CULV_REASON_NOT_READY);
+    culv_memory_destroy(&memory);
+    LIB_OK(culv_device_resume(w->device, NULL));
+
+    /* What CUDA waits for has not come. */
+    culv_shared_semaphore *timeline = NULL;
+    culv_vk_semaphore_create_desc td = culv_vk_semaphore_create_desc_init();
+    td.label = "late";
+    LIB_OK(culv_vk_semaphore_create(w->attachment, &td, &timeline));
+    LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(timeline), stream, 7));
+    require_refused(w, NULL, CULV_REASON_NOT_READY, "waits for value 7");
+    raw_vk_timeline_signal(&w->vk, culv_vk_semaphore_handle(timeline), 7);
+    lib_finish(w, stream);
+
+    /* Calls while it is suspended. */
+    const VkBufferCreateInfo info = raw_vk_buffer_info(65536, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+    culv_vk_buffer_create_desc bd = culv_vk_buffer_create_desc_init();
+    culv_shared_buffer *buffer = NULL, *other;
+    culv_buffer *range;
+    bd.create_info = &info;
+    LIB_OK(culv_vk_buffer_create(w->attachment, &bd, &buffer));
+    LIB_OK(culv_device_suspend(w->device, NULL));
+    LIB_INVALID(culv_semaphore_signal(culv_shared_semaphore_cuda(timeline), stream, 8),
+                CULV_REASON_NOT_READY);
+    LIB_SAYS("culv_device_resume()");
+    LIB_REFUSES(culv_shared_buffer, other, culv_vk_buffer_create(w->attachment, &bd, &other),
+                CULV_ERROR_INVALID, CULV_REASON_NOT_READY);
+    LIB_OK(culv_device_resume(w->device, NULL));
+    LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(timeline), stream, 8));
+    lib_finish(w, stream);
+
+    /* A tensor that somebody holds. */
+    culv_dl_managed_tensor_versioned *tensor = NULL;
+    LIB_OK(culv_buffer_get_dlpack(culv_shared_buffer_cuda(buffer), NULL, &tensor));
+    require_refused(w, NULL, CULV_REASON_MAPPED, "tensor");
+    tensor->deleter(tensor);
+
+    /* CUDA's own memory, which others may have by now. */
+    culv_vmm_allocation *chunk = NULL;
+    culv_vmm_allocation_desc cd = culv_vmm_allocation_desc_init();
+    culv_handle handle;
+    cd.size = 1;
+    cd.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
+    cd.label = "chunk";
+    if (lib_caps(w->device).vmm_posix_fd) {
+        LIB_OK(culv_vmm_allocation_create(w->device, &cd, &chunk));
+        LIB_OK(culv_device_suspend(w->device, NULL)); /* not exported yet */
+        LIB_OK(culv_device_resume(w->device, NULL));
+        LIB_OK(culv_vmm_export_dup(chunk, CULV_HANDLE_OPAQUE_FD, &handle));
+        require_refused(w, NULL, CULV_REASON_MAPPED, "chunk");
+        culv_handle_close(&handle);
+        LIB_OK(culv_vmm_allocation_destroy(&chunk));
+    }
+
+    /* A capture. */
+    CUgraph graph = NULL;
+    CUstream blocking = NULL;
+    CUcontext before = lib_enter(w);
+    CU_OK(w->cu->StreamCreate(&blocking, CU_STREAM_DEFAULT));
+    CU_OK(w->cu->StreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_RELAXED));
+    LIB_INVALID(culv_device_suspend(w->device, NULL), CULV_REASON_CAPTURE);
+    CU_OK(w->cu->StreamEndCapture(blocking, &graph));
+    if (graph != NULL) CU_OK(w->cu->GraphDestroy(graph));
+    CU_OK(w->cu->StreamDestroy(blocking));
+    lib_leave(w, before);
+
+    /* An attachment that went meanwhile. */
+    memory = lib_import(w, &own);
+    LIB_OK(culv_buffer_map(memory, NULL, &range));
+    LIB_OK(culv_device_suspend(w->device, &live));
+    LIB_OK(culv_shared_buffer_destroy(&buffer));
+    LIB_OK(culv_shared_semaphore_destroy(&timeline));
+    culv_vk_detach(&w->attachment);
+    LIB_INVALID(culv_device_resume(w->device, NULL), CULV_REASON_NOT_EXPORTABLE);
+    culv_buffer_unmap(&range);
+    culv_memory_destroy(&memory);
+    LIB_OK(culv_device_resume(w->device, NULL));
+    lib_stream_destroy(w, stream);
+    raw_vk_buffer_destroy(&w->vk, &own);
+}
+
 /* The loss that the two calls keep away. Nothing of CUDA's can be closed afterwards. */
 TEST(lost_without, .own = true)
 {
