@@ -35,11 +35,14 @@ CULV_INIT(culv_suspend_desc)
 
 /** A buffer that has another address than before. */
 typedef struct culv_moved_buffer {
+    size_t struct_size; /**< Set by Culvert. */
     const char *label;  /**< The buffer's; "" without one. Valid during the call. */
     CUdeviceptr before; /**< Its address before culv_device_suspend(). */
     CUdeviceptr now;    /**< What culv_buffer_pointer() returns from now on. */
     uint64_t size;      /**< Its size in bytes. */
 } culv_moved_buffer;
+
+CULV_INIT(culv_moved_buffer)
 
 /** Settings for resuming a device. */
 typedef struct culv_resume_desc {

@@ -242,8 +242,8 @@ static void tell_moved(culv_memory *memory, const culv_resume_desc *d)
     memory->before = 0;
     if (before == 0 || before == base) return;
     for (const culv_buffer *b = memory->first_buffer; b != NULL; b = b->next) {
-        const culv_moved_buffer moved = {b->label, before + (b->pointer - base), b->pointer,
-                                         b->size};
+        const culv_moved_buffer moved = {sizeof moved, b->label, before + (b->pointer - base),
+                                         b->pointer, b->size};
         culvi_log(&memory->device->voice, CULV_LOG_INFO, "%s: its address is %#llx now, not %#llx",
                   culvi_named("buffer", b->label).text, (unsigned long long)moved.now,
                   (unsigned long long)moved.before);

@@ -23,9 +23,8 @@ static void end(void)
 
 static culv_shared_buffer *make_buffer(bool host)
 {
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .size = host ? 65536 : BYTES,
-                                     .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    const VkBufferCreateInfo info =
+        raw_vk_buffer_info(host ? 65536 : BYTES, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     culv_shared_buffer *buffer = NULL;
     d.create_info = &info;
@@ -36,7 +35,7 @@ static culv_shared_buffer *make_buffer(bool host)
 
 static culv_shared_image *make_image(void)
 {
-    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+    const VkImageCreateInfo info = {VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
                                     .imageType = VK_IMAGE_TYPE_2D,
                                     .format = VK_FORMAT_R32_SFLOAT,
                                     .extent = {32, 32, 1},
@@ -56,7 +55,6 @@ static void run(void)
     lib_world *w = &torture.w;
     uint32_t word = 0;
     CUsurfObject surface = 0;
-    CUtexObject texture = 0;
     lib_open_culvert(w);
     culv_device *device = w->device;
     CUstream stream = lib_stream(w);
@@ -66,11 +64,9 @@ static void run(void)
     culv_semaphore *semaphore = lib_import_timeline(w, timeline);
     culv_memory *memory = lib_import(w, &own);
     culv_buffer *range = NULL;
-    culv_texture_desc td = culv_texture_desc_init();
     culv_suspend_desc sd = culv_suspend_desc_init();
     LIB_OK(culv_buffer_map(memory, NULL, &range));
     LIB_OK(culv_image_get_surface(culv_shared_image_cuda(image), 0, &surface));
-    LIB_OK(culv_image_get_texture(culv_shared_image_cuda(image), &td, &texture));
     LIB_CU_OK(w, w->cu->MemsetD32Async(culv_buffer_pointer(range), 0x1234abcd, BYTES / 4, stream));
     LIB_OK(culv_semaphore_signal(semaphore, stream, ++value));
     lib_finish(w, stream);
@@ -86,7 +82,7 @@ static void run(void)
     TRY_AGAIN(culv_image_get_surface(culv_shared_image_cuda(image), 1, &surface), true);
     TRY_AGAIN(culv_semaphore_signal(semaphore, stream, value + 1), true);
     value++;
-    LIB_CU_OK(w, w->cu->StreamSynchronize(stream));
+    lib_finish(w, stream);
     LIB_CU_OK(w, w->cu->MemcpyDtoH(&word, culv_buffer_pointer(range) + BYTES - 4, 4));
     REQUIRE_EQ(word, 0x1234abcd);
     /* Given up for good while nothing is there. */
