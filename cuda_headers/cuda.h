@@ -1642,6 +1642,33 @@ typedef enum CUgraphInstantiate_flags_enum {
     CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH = 4,
     CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY = 8,
 } CUgraphInstantiate_flags;
+typedef enum CUprocessState_enum {
+    CU_PROCESS_STATE_RUNNING = 0,
+    CU_PROCESS_STATE_LOCKED = 1,
+    CU_PROCESS_STATE_CHECKPOINTED = 2,
+    CU_PROCESS_STATE_FAILED = 3,
+} CUprocessState;
+typedef struct CUcheckpointLockArgs_st {
+    unsigned int timeoutMs;
+    unsigned int reserved0;
+    cuuint64_t reserved1[7];
+} CUcheckpointLockArgs;
+typedef struct CUcheckpointCheckpointArgs_st {
+    cuuint64_t reserved[8];
+} CUcheckpointCheckpointArgs;
+typedef struct CUcheckpointGpuPair_st {
+    CUuuid oldUuid;
+    CUuuid newUuid;
+} CUcheckpointGpuPair;
+typedef struct CUcheckpointRestoreArgs_st {
+    CUcheckpointGpuPair *gpuPairs;
+    unsigned int gpuPairsCount;
+    char reserved[52 - (sizeof(CUcheckpointGpuPair *))];
+    cuuint64_t reserved1;
+} CUcheckpointRestoreArgs;
+typedef struct CUcheckpointUnlockArgs_st {
+    cuuint64_t reserved[8];
+} CUcheckpointUnlockArgs;
 typedef enum CUmoduleLoadingMode_enum {
     CU_MODULE_EAGER_LOADING = 1,
     CU_MODULE_LAZY_LOADING = 2,
@@ -2535,6 +2562,14 @@ typedef CUresult(CUDAAPI *PFN_cuLogsRegisterCallback_v12090)(CUlogsCallback call
                                                              void *userData,
                                                              CUlogsCallbackHandle *callback);
 typedef CUresult(CUDAAPI *PFN_cuLogsUnregisterCallback_v12090)(CUlogsCallbackHandle callback);
+typedef CUresult(CUDAAPI *PFN_cuCheckpointProcessGetState_v12080)(int pid, CUprocessState *state);
+typedef CUresult(CUDAAPI *PFN_cuCheckpointProcessLock_v12080)(int pid, CUcheckpointLockArgs *args);
+typedef CUresult(CUDAAPI *PFN_cuCheckpointProcessCheckpoint_v12080)(
+    int pid, CUcheckpointCheckpointArgs *args);
+typedef CUresult(CUDAAPI *PFN_cuCheckpointProcessRestore_v12080)(int pid,
+                                                                 CUcheckpointRestoreArgs *args);
+typedef CUresult(CUDAAPI *PFN_cuCheckpointProcessUnlock_v12080)(int pid,
+                                                                CUcheckpointUnlockArgs *args);
 CUresult CUDAAPI cuGetErrorString(CUresult error, const char **pStr);
 CUresult CUDAAPI cuGetErrorName(CUresult error, const char **pStr);
 CUresult CUDAAPI cuInit(unsigned int Flags);
@@ -3341,6 +3376,11 @@ CUresult CUDAAPI cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphN
                                                       size_t numDependencies, unsigned int flags);
 CUresult CUDAAPI cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion,
                                   cuuint64_t flags);
+CUresult CUDAAPI cuCheckpointProcessGetState(int pid, CUprocessState *state);
+CUresult CUDAAPI cuCheckpointProcessLock(int pid, CUcheckpointLockArgs *args);
+CUresult CUDAAPI cuCheckpointProcessCheckpoint(int pid, CUcheckpointCheckpointArgs *args);
+CUresult CUDAAPI cuCheckpointProcessRestore(int pid, CUcheckpointRestoreArgs *args);
+CUresult CUDAAPI cuCheckpointProcessUnlock(int pid, CUcheckpointUnlockArgs *args);
 
 #ifndef __CUDA_API_VERSION_INTERNAL
 #    define cuArray3DCreate                    cuArray3DCreate_v2

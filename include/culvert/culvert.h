@@ -30,6 +30,7 @@
 
 #include "adopt.h"
 #include "base.h"
+#include "checkpoint.h"
 #include "device.h"
 #include "dlpack.h"
 #include "fallback.h"

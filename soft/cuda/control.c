@@ -149,6 +149,11 @@ static CUresult begin(const char *call, enum soft_need need, struct soft_context
         pthread_mutex_unlock(&soft.lock);
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
+    error = soft_checkpoint_pass(call);
+    if (error != CUDA_SUCCESS) {
+        pthread_mutex_unlock(&soft.lock);
+        return error;
+    }
     if (need == SOFT_NEED_INIT) return CUDA_SUCCESS;
     struct soft_context *current = soft_context_current();
     soft_context_enter(current);

@@ -259,8 +259,9 @@ CUresult soft_external_memory_map(struct soft_external_memory *memory, uint64_t 
         out->start = (uint8_t *)memory->share.pages + offset;
     else
 #endif
-        out->start = soft_map_file(memory->fd, memory->payload + offset, (size_t)size, &out->map,
-                                   &out->map_size);
+        /* Large ones where cuMemAddressReserve could have them too. */
+        out->start = soft_map_file_at_unit(memory->fd, memory->payload + offset, (size_t)size,
+                                           SOFT_GRANULARITY, &out->map, &out->map_size);
     if (out->start == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
     out->external = memory;
     memory->mappings++;

@@ -153,6 +153,27 @@ void *soft_map_file(int fd, uint64_t offset, size_t size, void **map, size_t *ma
     return base + skip;
 }
 
+void *soft_map_file_at_unit(int fd, uint64_t offset, size_t size, size_t unit, void **map,
+                            size_t *map_size)
+{
+    if (offset % soft_page_size() != 0 || size < unit || size > SIZE_MAX / 2)
+        return soft_map_file(fd, offset, size, map, map_size);
+    uint8_t *room =
+        mmap(NULL, size + unit, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED) return NULL;
+    const size_t page = soft_page_size(), pages = (size + page - 1) / page * page;
+    const size_t before = (unit - (uintptr_t)room % unit) % unit, after = unit - before;
+    if (before > 0) munmap(room, before);
+    munmap(room + before + pages, after);
+    *map = room + before;
+    *map_size = size;
+    if (mmap(*map, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)offset) !=
+        MAP_FAILED)
+        return *map;
+    munmap(*map, size);
+    return NULL;
+}
+
 int soft_make_file(const char *name, size_t size)
 {
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);

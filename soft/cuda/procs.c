@@ -21,8 +21,8 @@ struct proc {
 };
 
 #define ROW(base, version, symbol) {#base, version, (any_fn)symbol},
-static const struct proc procs[] = {SOFT_PROCS(ROW) SOFT_PROCS_GRAPHS(ROW) SOFT_PROCS_13000(ROW)
-                                        SOFT_PROCS_D3D(ROW) SOFT_CONTROLS(ROW)};
+static const struct proc procs[] = {SOFT_PROCS(ROW) SOFT_PROCS_GRAPHS(ROW) SOFT_PROCS_13000(
+    ROW) SOFT_PROCS_LINUX(ROW) SOFT_PROCS_D3D(ROW) SOFT_CONTROLS(ROW)};
 #define NUM_PROCS (sizeof(procs) / sizeof(procs[0]))
 #define PER_THREAD_ROW(base, version, call, suffix, parameters, arguments)                         \
     {#base, version, (any_fn)call##_##suffix},

@@ -412,6 +412,18 @@
 #define SOFT_PROCS_13000(X)
 #endif
 
+/* Linux alone has them (cuda.h). */
+#ifdef _WIN32
+#define SOFT_PROCS_LINUX(X)
+#else
+#define SOFT_PROCS_LINUX(X) \
+    X(cuCheckpointProcessGetState, 12080, cuCheckpointProcessGetState) \
+    X(cuCheckpointProcessLock, 12080, cuCheckpointProcessLock) \
+    X(cuCheckpointProcessCheckpoint, 12080, cuCheckpointProcessCheckpoint) \
+    X(cuCheckpointProcessRestore, 12080, cuCheckpointProcessRestore) \
+    X(cuCheckpointProcessUnlock, 12080, cuCheckpointProcessUnlock)
+#endif
+
 /* The private controls, found under their own names whatever the version. */
 #define SOFT_CONTROLS(X) \
     X(culvSoftCounts, 0, culvSoftCounts) \

@@ -164,6 +164,10 @@ bool soft_is_child(void); /* it is one */
 CUresult soft_begin_stream(const char *call, CUstream stream, struct soft_context **context);
 void soft_forbid_calls(bool forbid); /* on this thread, while a host function runs */
 
+/* --- checkpoint.c */
+/* Whether a call may be made now: it waits while the process is locked. With the lock. */
+CUresult soft_checkpoint_pass(const char *call);
+
 /* --- device.c, vulkan_devices.c, win32_devices.c */
 struct soft_found_device {
     char name[256];
@@ -461,6 +465,9 @@ int soft_open(const char *path); /* for reading and writing; -1 on failure */
 bool soft_file_inode(int fd, uint64_t *inode);
 /* `size` bytes of an open file from `offset`, any alignment, shared. */
 void *soft_map_file(int fd, uint64_t offset, size_t size, void **map, size_t *map_size);
+/* The same, from `unit` bytes on at a multiple of that. */
+void *soft_map_file_at_unit(int fd, uint64_t offset, size_t size, size_t unit, void **map,
+                            size_t *map_size);
 /* A new nameless file of zeros whose size stays; -1 and errno on failure. */
 int soft_make_file(const char *name, size_t size);
 void soft_unmap(void *map, size_t map_size);

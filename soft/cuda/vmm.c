@@ -216,6 +216,64 @@ static CUresult make_pages(struct soft_physical *physical)
     return physical->fd >= 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+uint64_t soft_physical_imports(void)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < num_all; i++)
+        count += all[i]->imported;
+    return count;
+}
+
+static bool copy_file(int from, int to, uint64_t start, uint64_t size)
+{
+    char buffer[65536];
+    for (uint64_t at = start; at < start + size; at += sizeof(buffer)) {
+        const uint64_t left = start + size - at;
+        const size_t some = left < sizeof(buffer) ? (size_t)left : sizeof(buffer);
+        if (!soft_read_at(from, buffer, some, at) || !soft_write_at(to, buffer, some, at))
+            return false;
+    }
+    return true;
+}
+
+static bool show_again(const struct soft_physical *physical)
+{
+    bool done = true;
+    for (const struct soft_range *range = soft_range_first(0, SIZE_MAX); range != NULL;
+         range =
+             soft_range_first(range->start + range->size, SIZE_MAX - (range->start + range->size)))
+        if (range->kind == SOFT_RANGE_VIRTUAL && range->virtual->physical == physical)
+            done = soft_virtual_refresh(range) == CUDA_SUCCESS && done;
+    if (physical->window != NULL)
+        done = soft_pages_show(physical->window, physical->size, physical->fd, physical->payload,
+                               CU_MEM_ACCESS_FLAGS_PROT_READWRITE) &&
+               done;
+    return done;
+}
+
+CUresult soft_physicals_part(void)
+{
+    for (size_t i = 0; i < num_all; i++) {
+        struct soft_physical *physical = all[i];
+        const int shared = physical->fd;
+        if (!physical->labelled || physical->imported || shared < 0) continue;
+        CUresult result = make_pages(physical);
+        if (result == CUDA_SUCCESS &&
+            !copy_file(shared, physical->fd, physical->payload, physical->size)) {
+            soft_close(physical->fd);
+            result = CUDA_ERROR_OUT_OF_MEMORY;
+        }
+        if (result != CUDA_SUCCESS) {
+            physical->fd = shared;
+            return result;
+        }
+        soft_close(shared);
+        physical->labelled = false;
+        if (!show_again(physical)) return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    return CUDA_SUCCESS;
+}
+
 CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
                              const CUmemAllocationProp *prop, unsigned long long flags)
 {

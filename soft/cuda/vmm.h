@@ -81,6 +81,9 @@ void soft_physical_unuse(struct soft_physical *physical);
 uint64_t soft_physical_bytes(int device); /* made in this process, and alive */
 uint64_t soft_physical_count(void);
 uint64_t soft_physical_fds(void);
+uint64_t soft_physical_imports(void);
+/* A checkpoint: what was exported gets memory of its own, with the same data. */
+CUresult soft_physicals_part(void);
 
 /* --- vmm_address.c */
 struct soft_reservation *soft_reservation_at(uintptr_t address);

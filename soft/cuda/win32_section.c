@@ -79,6 +79,13 @@ void *soft_map_file(int fd, uint64_t offset, size_t size, void **map, size_t *ma
     return start;
 }
 
+void *soft_map_file_at_unit(int fd, uint64_t offset, size_t size, size_t unit, void **map,
+                            size_t *map_size)
+{
+    (void)unit;
+    return soft_map_file(fd, offset, size, map, map_size);
+}
+
 bool soft_file_stays(int fd)
 {
     (void)fd; /* a section's size is for ever */

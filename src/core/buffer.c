@@ -88,7 +88,8 @@ static culv_result map_range(culv_memory *memory, uint64_t offset, uint64_t size
     culv_buffer *buffer = culvi_alloc(sizeof *buffer);
     if (buffer == NULL) return culvi_fail_host_memory(&device->voice, label);
     culvi_mutex_lock(&device->lock);
-    culv_result result = culvi_memory_map(memory);
+    culv_result result =
+        device->suspended ? culvi_fail_suspended(device, label) : culvi_memory_map(memory);
     if (result != CULV_OK) {
         culvi_mutex_unlock(&device->lock);
         culvi_free(buffer);
@@ -102,6 +103,10 @@ static culv_result map_range(culv_memory *memory, uint64_t offset, uint64_t size
     buffer->size = size;
     buffer->pointer = memory->base + offset;
     buffer->is_tensor = is_tensor;
+    buffer->next = memory->first_buffer;
+    buffer->link = &memory->first_buffer;
+    if (buffer->next != NULL) buffer->next->link = &buffer->next;
+    memory->first_buffer = buffer;
     culvi_label_set(buffer->label, label);
     culvi_mutex_unlock(&device->lock);
     culvi_device_ref(device);
@@ -157,6 +162,8 @@ static bool release_buffer(culv_device *device, culvi_deferred *self, bool last_
     if (buffer->staging != NULL &&
         !culvi_staging_release(device, memory, &buffer->staging, last_try))
         return false;
+    *buffer->link = buffer->next;
+    if (buffer->next != NULL) buffer->next->link = buffer->link;
     memory->buffers--;
     memory->refs--;
     culvi_free(buffer);

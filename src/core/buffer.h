@@ -9,9 +9,10 @@ struct culv_buffer {
     culv_memory *memory;
     uint64_t size;
     CUdeviceptr pointer;
-    const char *owner_destroy_call; /* of the object of Culvert's that has it; or NULL */
-    struct culvi_staging *staging;  /* NULL: it is shared */
-    bool is_tensor;                 /* culvi_buffer_for_tensor() */
+    const char *owner_destroy_call;   /* of the object of Culvert's that has it; or NULL */
+    struct culvi_staging *staging;    /* NULL: it is shared */
+    bool is_tensor;                   /* culvi_buffer_for_tensor() */
+    struct culv_buffer *next, **link; /* culv_memory::first_buffer */
     char label[64];
     culvi_deferred deferred;
 };

@@ -43,6 +43,8 @@ static bool release_image(culv_device *device, culvi_deferred *self, bool last_t
     bool linear = image->staging != NULL && image->staging->linear;
     if (image->staging != NULL && !culvi_staging_release(device, memory, &image->staging, last_try))
         return false;
+    if (image->link != NULL) *image->link = image->next;
+    if (image->link != NULL && image->next != NULL) image->next->link = image->link;
     if (linear) memory->buffers--;
     memory->refs--;
     culvi_free(image);
@@ -85,6 +87,10 @@ culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, cul
         memory->refs++;
         memory->holders++;
         device->counts.images++;
+        image->next = memory->first_image;
+        image->link = &memory->first_image;
+        if (image->next != NULL) image->next->link = &image->next;
+        memory->first_image = image;
     } else if (image->arrays[0] !=
                NULL) { /* some planes' arrays: a collection releases them, since that may wait */
         memory->refs++;

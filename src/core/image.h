@@ -34,7 +34,8 @@ struct culv_image {
     atomic_bool away;
     /* It has one array and no mipmapped array (core/staging_image.c) */
     bool packed;
-    struct culvi_staging *staging; /* NULL: it is shared */
+    struct culvi_staging *staging;   /* NULL: it is shared */
+    struct culv_image *next, **link; /* culv_memory::first_image; `link` is NULL: it is not there */
     char label[64];
     /* Grows at the head, under the device's lock; entries are removed only at the end */
     _Atomic(culvi_texture *) textures;

@@ -84,6 +84,26 @@ static culv_result give_duplicate(culv_device *device, const culvi_import *impor
                            "the %s (%s) could not be imported; %s", import->what, name, buffer);
 }
 
+culv_result culvi_source_export(const culv_device *device, const culvi_source *source,
+                                const char *label, const char *what, culv_handle *out)
+{
+    if (source->handle != NULL) return source->handle(source->context, source->native, label, out);
+    return culvi_fail(
+        &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+        "the attachment that the %s was imported by was detached while the device was "
+        "suspended, so that it cannot be imported again: destroy it",
+        what);
+}
+
+culv_result culvi_import_run_again(culv_device *device, culvi_import *import, void *object)
+{
+    culv_result result = culvi_import_trust(device, import);
+    if (result == CULV_OK) result = give_duplicate(device, import, object);
+    culvi_handle_close(import->handle);
+    if (result == CULV_OK && import->count != NULL) ++*import->count;
+    return result;
+}
+
 culv_result culvi_import_run(culv_device *device, const culvi_import *import, void *object)
 {
     culvi_scope scope;

@@ -36,5 +36,24 @@ culv_result culvi_import_trust(const culv_device *device, culvi_import *import);
 const culvi_handle_facts *culvi_import_known_facts(const culv_device *device);
 /* On success the device has one more reference, the object's. */
 culv_result culvi_import_run(culv_device *device, const culvi_import *import, void *object);
+/* The same for an object that has its reference. The caller holds the lock and has entered the
+ * context; an exported handle is gone, whatever the result. */
+culv_result culvi_import_run_again(culv_device *device, culvi_import *import, void *object);
+
+/* Where an import came from, so that it can be made again (core/suspend.c). It is part of the
+ * object, and guarded by the device's lock. */
+typedef struct culvi_source {
+    /* Exports the native object, for the caller to close. NULL: nobody can. */
+    culv_result (*handle)(void *context, uint64_t native, const char *label, culv_handle *out);
+    /* Reads a timeline's counter; false: there is no answer. NULL: it has none */
+    bool (*counter)(void *context, uint64_t native, uint64_t *out);
+    void *context;
+    uint64_t native;
+    bool callers; /* the native object is the caller's, who may have destroyed it */
+} culvi_source;
+
+/* A new handle of it, for the caller to close. */
+culv_result culvi_source_export(const culv_device *device, const culvi_source *source,
+                                const char *label, const char *what, culv_handle *out);
 
 #endif

@@ -3,8 +3,10 @@
 #include "core/memory.h"
 
 #include "base/alloc.h"
+#include "base/attempt.h"
 #include "base/desc.h"
-#include "core/import.h"
+#include "core/buffer.h"
+#include "core/image.h"
 #include "cuda/context.h"
 
 #include <inttypes.h>
@@ -22,12 +24,14 @@ bool culvi_memory_is_import(culv_device *device, CUdeviceptr pointer)
 
 static bool unmap(culv_device *device, culv_memory *memory, bool last_try)
 {
+    if (!culvi_memory_drop_addresses(memory, last_try)) return false;
     if (memory->registered) {
         CUresult r = CULVI_RELEASE(device, cuMemHostUnregister, (memory->host));
         if (!culvi_release_done(device, "cuMemHostUnregister", r, last_try)) return false;
         memory->registered = false;
-    } else if (memory->way == CULVI_MEMORY_PLACED && memory->base != 0) {
+    } else if ((memory->way == CULVI_MEMORY_PLACED || memory->by_vmm) && memory->base != 0) {
         if (!culvi_memory_displace(memory, last_try)) return false;
+        memory->by_vmm = false;
     } else if (memory->base != 0) {
         CUresult r = CULVI_RELEASE(device, cuMemFree, (memory->base));
         if (!culvi_release_done(device, "cuMemFree", r, last_try)) return false;
@@ -47,6 +51,23 @@ static const char *kind_of(const culv_memory *memory)
                                   : "import of memory";
 }
 
+/* The caller holds the lock. */
+static void enlist(culv_memory *memory)
+{
+    culv_device *device = memory->device;
+    memory->next = device->memories;
+    memory->link = &device->memories;
+    if (memory->next != NULL) memory->next->link = &memory->next;
+    device->memories = memory;
+}
+
+static void delist(culv_memory *memory)
+{
+    if (memory->link == NULL) return;
+    *memory->link = memory->next;
+    if (memory->next != NULL) memory->next->link = memory->link;
+}
+
 static void log_made(const culv_memory *memory)
 {
     culvi_log_object(&memory->device->voice, "made", kind_of(memory), memory->label, memory->size);
@@ -59,7 +80,7 @@ static bool release_unused(culv_memory *memory, bool last_try)
     culv_device *device = memory->device;
     if (memory->buffers == 0 && !unmap(device, memory, last_try)) return false;
     if (memory->refs > 0) return true;
-    if (!memory->own && memory->host == NULL) {
+    if (!memory->own && memory->host == NULL && !memory->away) {
         const bool placed = memory->way == CULVI_MEMORY_PLACED;
         CUresult r = placed ? culvi_memory_release_placed(memory)
                             : CULVI_RELEASE(device, cuDestroyExternalMemory, (memory->external));
@@ -67,6 +88,7 @@ static bool release_unused(culv_memory *memory, bool last_try)
         if (!culvi_release_done(device, call, r, last_try)) return false;
         device->counts.memories--;
     }
+    delist(memory);
     culvi_log_object(&device->voice, "destroyed", kind_of(memory), memory->label, memory->size);
     culvi_free(memory->block);
     culvi_free(memory);
@@ -121,7 +143,7 @@ static CUresult give(culv_device *device, const culv_handle *duplicate, void *ob
 {
     culv_memory *memory = object;
     const culvi_handle_row *row = culvi_handle_row_of(duplicate->type);
-    if (memory->way == CULVI_MEMORY_PLACED)
+    if (memory->way == CULVI_MEMORY_PLACED || memory->by_vmm)
         return CULVI_CU(device, cuMemImportFromShareableHandle,
                         (&memory->placed, (void *)(intptr_t)duplicate->value.fd,
                          CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
@@ -211,6 +233,9 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
         culvi_free(memory);
         return result;
     }
+    culvi_mutex_lock(&device->lock);
+    enlist(memory);
+    culvi_mutex_unlock(&device->lock);
     log_made(memory);
     *out = memory;
     return CULV_OK;
@@ -266,6 +291,9 @@ culv_memory *culvi_memory_host(culv_device *device, void *pages, uint64_t size, 
     if (memory == NULL) return NULL;
     memory->host = pages;
     memory->block = block;
+    culvi_mutex_lock(&device->lock);
+    enlist(memory);
+    culvi_mutex_unlock(&device->lock);
     log_made(memory);
     return memory;
 }
@@ -322,6 +350,119 @@ void culv_memory_destroy(culv_memory **memory)
     }
     culvi_mutex_unlock(&device->lock);
     culvi_device_unref(device);
+}
+
+/* Checkpoints ---------------------------------------------------------------------------------- */
+
+void culvi_memory_set_source(culv_memory *memory, const culvi_source *source)
+{
+    if (memory == NULL) return;
+    culvi_mutex_lock(&memory->device->lock);
+    memory->source = source != NULL ? *source : (culvi_source){.handle = NULL};
+    culvi_mutex_unlock(&memory->device->lock);
+}
+
+static bool suspend_images(culv_memory *memory)
+{
+    culv_device *device = memory->device;
+    for (culv_image *image = memory->first_image; image != NULL; image = image->next) {
+        if (!culvi_image_release_arrays(device, image, false) ||
+            !culvi_image_release_views(device, image, false))
+            return false;
+        for (uint32_t i = 0; i < image->slots; i++)
+            atomic_store(&image->levels[i].array, NULL);
+    }
+    return true;
+}
+
+bool culvi_memory_suspend(culv_memory *memory)
+{
+    culv_device *device = memory->device;
+    const CUdeviceptr base = memory->base;
+    if (memory->away || !suspend_images(memory)) return memory->away;
+    if (base != 0) {
+        if (!unmap(device, memory, false)) return false;
+        memory->before = base;
+        culvi_memory_keep_addresses(memory);
+    }
+    if (memory->host == NULL) {
+        CUresult r = CULVI_RELEASE(device, cuDestroyExternalMemory, (memory->external));
+        if (!culvi_release_done(device, "cuDestroyExternalMemory", r, false)) return false;
+        memory->external = NULL;
+        device->counts.memories--;
+    }
+    memory->away = true;
+    return true;
+}
+
+/* Exports the native memory once more and imports it, as `external`, or as `placed`. */
+static culv_result import_again(culv_memory *memory, bool by_vmm)
+{
+    const culvi_source *source = &memory->source;
+    culv_device *device = memory->device;
+    culv_memory_desc d = culv_memory_desc_init();
+    d.size = memory->size;
+    d.label = memory->label;
+    culv_result result = culvi_source_export(device, source, memory->label, "memory", &d.handle);
+    if (result != CULV_OK) return result;
+    culvi_import import = how_to_import(device, &d, true);
+    if (by_vmm) {
+        import.call = "cuMemImportFromShareableHandle";
+        import.lent = true;
+        import.count = NULL;
+    }
+    memory->by_vmm = by_vmm;
+    result = culvi_import_run_again(device, &import, memory);
+    memory->by_vmm = false;
+    return result;
+}
+
+/* The mapping at its old addresses by a second import, which goes with it: external memory cannot
+ * choose an address. A failure costs the address alone. */
+static void map_at_old_address(culv_memory *memory)
+{
+    const culvi_voice *voice = &memory->device->voice;
+    CUresult r = CUDA_SUCCESS;
+    culvi_attempt_begin();
+    const culv_result result = import_again(memory, true);
+    (void)culvi_attempt_end(NULL, result);
+    if (result == CULV_OK && culvi_memory_place_again(memory, &r)) return;
+    culvi_log(voice, CULV_LOG_INFO, "%s: it cannot be mapped at its old address (CUDA error %d)",
+              culvi_named("memory", memory->label).text, (int)r);
+}
+
+static culv_result map_again(culv_memory *memory)
+{
+    if (memory->kept != 0 && memory->buffers > 0) map_at_old_address(memory);
+    /* Twice: what the next mapping lies at is not for this one to decide. */
+    if (!culvi_memory_drop_addresses(memory, false))
+        (void)culvi_memory_drop_addresses(memory, true);
+    if (memory->buffers == 0) {
+        memory->before = 0;
+        return CULV_OK;
+    }
+    culv_result result = culvi_memory_map(memory);
+    for (culv_buffer *b = memory->first_buffer; result == CULV_OK && b != NULL; b = b->next)
+        b->pointer = memory->base + (b->pointer - memory->before);
+    return result;
+}
+
+culv_result culvi_memory_resume(culv_memory *memory)
+{
+    culv_result result = CULV_OK;
+    if (memory->holders == 0) return CULV_OK; /* it was destroyed meanwhile, and is collected */
+    if (memory->away && memory->host == NULL) result = import_again(memory, false);
+    if (result != CULV_OK) return result;
+    memory->away = false;
+    if (memory->before != 0 && memory->base == 0) result = map_again(memory);
+    for (culv_image *image = memory->first_image; result == CULV_OK && image != NULL;
+         image = image->next) {
+        if (image->arrays[0] != NULL) continue;
+        result = culvi_image_make_arrays(image);
+        if (result != CULV_OK && !culvi_image_release_arrays(memory->device, image, false))
+            (void)culvi_image_release_arrays(memory->device, image, true);
+    }
+    return result;
 }
 
 uint64_t culv_memory_size(const culv_memory *memory)

@@ -3,6 +3,7 @@
 #ifndef CULVI_CORE_MEMORY_H_
 #define CULVI_CORE_MEMORY_H_
 
+#include "core/import.h"
 #include "core/words.h"
 #include "cuda/retire.h"
 #include "culvert/memory.h"
@@ -50,8 +51,25 @@ struct culv_memory {
     /* An acquired import can be found while somebody holds it. */
     culvi_tree_node shared; /* by culvi_graphics::id, which is never 0, and the native memory */
     bool acquired;          /* it is in culv_device::shared */
+    /* For checkpoints (core/suspend.c). Guarded by the device's lock. */
+    culv_memory *next, **link; /* culv_device::memories; CUDA's own memory is not there */
+    struct culv_buffer *first_buffer;
+    struct culv_image *first_image;
+    culvi_source source;
+    bool away;          /* the import is given up */
+    CUdeviceptr before; /* where the mapping was that is given up; 0: there was none */
+    CUdeviceptr kept;   /* the same addresses, reserved for the next one; 0: they are not */
+    bool by_vmm;        /* `placed` is a second import, which is mapped at `base` */
     culvi_deferred deferred;
 };
+
+/* Gives up at the driver what there is of it, and makes it again: mapping, arrays, import. The
+ * caller holds the lock and has entered the context. False: the driver refused. An error leaves
+ * what could be made; the next call makes the rest. */
+bool culvi_memory_suspend(culv_memory *memory);
+culv_result culvi_memory_resume(culv_memory *memory);
+/* Where it can be exported again. Takes the lock. NULL: nowhere any more. */
+void culvi_memory_set_source(culv_memory *memory, const culvi_source *source);
 
 /* Imports a handle that an API has just exported, only for this call (culvi_import_trust()).
  * `words` are that API's. The handle is gone, whatever the result. */
@@ -63,6 +81,13 @@ culv_result culvi_memory_import_exported(culv_device *device, const culvi_words 
  * context. */
 culv_result culvi_memory_place(culv_memory *memory);
 bool culvi_memory_displace(culv_memory *memory, bool last_try);
+/* Maps it at its kept addresses, by a second import. False: the driver refused, and the addresses
+ * are free. */
+bool culvi_memory_place_again(culv_memory *memory, CUresult *reason);
+/* Frees them. False: the driver refused. */
+bool culvi_memory_drop_addresses(culv_memory *memory, bool last_try);
+/* Reserves the addresses of the mapping that was just given up, where the driver has them. */
+void culvi_memory_keep_addresses(culv_memory *memory);
 CUresult culvi_memory_release_placed(culv_memory *memory);
 /* CUDA's own memory; the first mapping allocates it. NULL: out of host memory (recorded). */
 culv_memory *culvi_memory_own(culv_device *device, uint64_t size, const char *label);
@@ -80,8 +105,8 @@ bool culvi_memory_is_import(culv_device *device, CUdeviceptr pointer);
  * a map to an unmap, and nothing else can. */
 static inline bool culvi_memory_is_registration(const culv_memory *memory)
 {
-    return memory->external == NULL && memory->way != CULVI_MEMORY_PLACED && !memory->own &&
-           memory->host == NULL;
+    return memory->external == NULL && !memory->away && memory->way != CULVI_MEMORY_PLACED &&
+           !memory->own && memory->host == NULL;
 }
 
 /* Whether random access in so many bytes of that kind is slow. */

@@ -26,10 +26,12 @@ struct culv_nvsci_buffer {
     CUmipmappedArray arrays;
     CUarray array;
     char label[64];
+    culvi_tie tie;
 };
 
 struct culv_nvsci_sync {
     culv_device *device;
+    culvi_tie tie;
     CUexternalSemaphore semaphore;
 };
 
@@ -97,11 +99,28 @@ static culv_result import(culv_nvsci_buffer *b, const void *object)
     return result;
 }
 
+/* Checkpoints restore no imports. */
+static void tie(culv_device *device, culvi_tie *tie, const char *kind, const char *label)
+{
+    culvi_mutex_lock(&device->lock);
+    culvi_tie_add(device, tie, kind, label,
+                  "is an import; destroy it before, and make it again after culv_device_resume()");
+    culvi_mutex_unlock(&device->lock);
+}
+
+static void untie(culv_device *device, culvi_tie *tie)
+{
+    culvi_mutex_lock(&device->lock);
+    culvi_tie_remove(tie);
+    culvi_mutex_unlock(&device->lock);
+}
+
 /* What was imported last goes first. */
 static void release(culv_nvsci_buffer *b)
 {
     culv_device *device = b->device;
     culvi_scope scope;
+    untie(device, &b->tie);
     if (b->memory != NULL && culvi_enter_quietly(device, &scope) == CUDA_SUCCESS) {
         if (b->pointer != 0) (void)CULVI_RELEASE(device, cuMemFree, (b->pointer));
         if (b->arrays != NULL) (void)CULVI_RELEASE(device, cuMipmappedArrayDestroy, (b->arrays));
@@ -143,6 +162,7 @@ culv_result culv_nvsci_buffer_import(culv_device *device, const culv_nvsci_buffe
         return result;
     }
     culvi_device_ref(device);
+    tie(device, &b->tie, "NvSciBuf object", b->label);
     *out = b;
     return CULV_OK;
 }
@@ -303,6 +323,7 @@ culv_result culv_nvsci_sync_import(culv_device *device, const void *object, culv
         return result;
     }
     culvi_device_ref(device);
+    tie(device, &sync->tie, "NvSciSync object", NULL);
     *out = sync;
     return CULV_OK;
 }
@@ -314,6 +335,7 @@ void culv_nvsci_sync_destroy(culv_nvsci_sync **sync)
     culv_nvsci_sync *mine = *sync;
     culv_device *device = mine->device;
     *sync = NULL;
+    untie(device, &mine->tie);
     if (culvi_enter_quietly(device, &scope) == CUDA_SUCCESS) {
         CUresult r = CULVI_RELEASE(device, cuDestroyExternalSemaphore, (mine->semaphore));
         if (r != CUDA_SUCCESS && !culvi_cuda_gone(r))

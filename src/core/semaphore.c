@@ -4,7 +4,6 @@
 
 #include "base/alloc.h"
 #include "base/desc.h"
-#include "core/import.h"
 #include "core/relay.h"
 #include "cuda/context.h"
 #include "cuda/order.h"
@@ -113,6 +112,12 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
         culvi_free(semaphore);
         return result;
     }
+    culvi_mutex_lock(&device->lock);
+    semaphore->next = device->semaphores;
+    semaphore->link = &device->semaphores;
+    if (semaphore->next != NULL) semaphore->next->link = &semaphore->next;
+    device->semaphores = semaphore;
+    culvi_mutex_unlock(&device->lock);
     culvi_semaphore_made(semaphore);
     *out = semaphore;
     return CULV_OK;
@@ -182,7 +187,7 @@ static bool release_semaphore(culv_device *device, culvi_deferred *self, bool la
     culv_semaphore *semaphore = CULVI_CONTAINER(self, culv_semaphore, deferred);
     if (semaphore->relay != NULL) {
         if (!culvi_relay_release(device, &semaphore->relay, last_try)) return false;
-    } else {
+    } else if (!semaphore->away) {
         /* Who looks through the notes must not use a handle that is being destroyed. */
         culvi_wait_note_leave(device, &semaphore->waits, true);
         CUresult r = CULVI_RELEASE(device, cuDestroyExternalSemaphore, (semaphore->external));
@@ -191,11 +196,55 @@ static bool release_semaphore(culv_device *device, culvi_deferred *self, bool la
             return false;
         }
     }
-    device->counts.semaphores--;
+    if (!semaphore->away) device->counts.semaphores--;
+    if (semaphore->link != NULL) *semaphore->link = semaphore->next;
+    if (semaphore->link != NULL && semaphore->next != NULL) semaphore->next->link = semaphore->link;
     culvi_wait_note_remove(device, &semaphore->waits);
     if (semaphore->present.release != NULL) semaphore->present.release(semaphore->present.context);
     culvi_free(semaphore);
     return true;
+}
+
+void culvi_semaphore_set_source(culv_semaphore *semaphore, const culvi_source *source)
+{
+    culvi_mutex_lock(&semaphore->device->lock);
+    semaphore->source = source != NULL ? *source : (culvi_source){.handle = NULL};
+    culvi_mutex_unlock(&semaphore->device->lock);
+}
+
+bool culvi_semaphore_suspend(culv_semaphore *semaphore)
+{
+    culv_device *device = semaphore->device;
+    if (semaphore->away) return true;
+    culvi_wait_note_leave(device, &semaphore->waits, true);
+    CUresult r = CULVI_RELEASE(device, cuDestroyExternalSemaphore, (semaphore->external));
+    if (!culvi_release_done(device, "cuDestroyExternalSemaphore", r, false)) {
+        culvi_wait_note_leave(device, &semaphore->waits, false);
+        return false;
+    }
+    semaphore->external = NULL;
+    semaphore->away = true;
+    device->counts.semaphores--;
+    return true;
+}
+
+culv_result culvi_semaphore_resume(culv_semaphore *semaphore)
+{
+    const culvi_source *source = &semaphore->source;
+    culv_device *device = semaphore->device;
+    culv_semaphore_desc d = culv_semaphore_desc_init();
+    if (!semaphore->away || semaphore->deferred.release != NULL) return CULV_OK;
+    d.type = semaphore->type;
+    d.label = semaphore->label;
+    culv_result result =
+        culvi_source_export(device, source, semaphore->label, "semaphore", &d.handle);
+    if (result != CULV_OK) return result;
+    culvi_import import = how_to_import(device, &d, true);
+    result = culvi_import_run_again(device, &import, semaphore);
+    if (result != CULV_OK) return result;
+    semaphore->away = false;
+    culvi_wait_note_leave(device, &semaphore->waits, false);
+    return CULV_OK;
 }
 
 void culvi_semaphore_release_or_defer(culv_semaphore *semaphore, bool has_last_use,

@@ -3,6 +3,7 @@
 #ifndef CULVI_CORE_SEMAPHORE_H_
 #define CULVI_CORE_SEMAPHORE_H_
 
+#include "core/import.h"
 #include "core/words.h"
 #include "cuda/retire.h"
 #include "cuda/watch.h"
@@ -35,8 +36,16 @@ struct culv_semaphore {
     } present;
     char label[64];
     culvi_wait_note waits;
+    struct culv_semaphore *next, **link; /* culv_device::semaphores; NULL: it has a relay */
+    culvi_source source;                 /* as culv_memory's */
+    bool away;
     culvi_deferred deferred;
 };
+
+/* As culvi_memory_suspend() and its like. */
+bool culvi_semaphore_suspend(culv_semaphore *semaphore);
+culv_result culvi_semaphore_resume(culv_semaphore *semaphore);
+void culvi_semaphore_set_source(culv_semaphore *semaphore, const culvi_source *source);
 
 /* Says that the semaphore is another GPU's. After an error nothing has changed. */
 culv_result culvi_semaphore_goes_across(culv_semaphore *semaphore);

@@ -84,8 +84,17 @@ bool culvi_lost(culv_device *device)
     return device->lost;
 }
 
+culv_result culvi_fail_suspended(const culv_device *device, const char *object)
+{
+    return culvi_fail(&device->voice, object, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
+                      "'%s' is suspended, and what it imported is given up: call "
+                      "culv_device_resume() first, after the restore of the checkpoint",
+                      device->caps.name);
+}
+
 culv_result culvi_enter(culv_device *device, culvi_scope *scope, const char *object)
 {
+    if (device->suspended) return culvi_fail_suspended(device, object);
     const char *call = "cuCtxGetCurrent";
     CUresult r = culvi_lost(device) ? CUDA_ERROR_CONTEXT_IS_DESTROYED : enter(device, scope, &call);
     if (r == CUDA_SUCCESS) return CULV_OK;

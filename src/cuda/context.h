@@ -15,6 +15,8 @@ typedef struct culvi_scope {
 } culvi_scope;
 
 culv_result culvi_enter(culv_device *device, culvi_scope *scope, const char *object);
+/* Refuses a call on a device that is suspended (core/suspend.c). */
+culv_result culvi_fail_suspended(const culv_device *device, const char *object);
 /* Whether the device's context was reset or destroyed. Asks the driver until that is the case. A
  * call that returns something of the context without entering it checks this first. The frame path
  * does not ask the driver: it looks at culv_device::lost. */

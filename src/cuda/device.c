@@ -471,6 +471,23 @@ void (*culv_device_cuda_proc(const culv_device *device, const char *name, int ve
     return culvi_cuda_proc(device->cuda, name, version);
 }
 
+void culvi_tie_add(culv_device *device, culvi_tie *tie, const char *kind, const char *label,
+                   const char *what)
+{
+    if (tie->link != NULL) return;
+    *tie = (culvi_tie){device->ties, &device->ties, what, kind, label};
+    if (tie->next != NULL) tie->next->link = &tie->next;
+    device->ties = tie;
+}
+
+void culvi_tie_remove(culvi_tie *tie)
+{
+    if (tie->link == NULL) return;
+    *tie->link = tie->next;
+    if (tie->next != NULL) tie->next->link = tie->link;
+    tie->link = NULL;
+}
+
 CUresult culvi_device_find(const culv_device *device, const culv_uuid *uuid, int *ordinal,
                            const char **call)
 {

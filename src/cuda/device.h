@@ -42,6 +42,14 @@ typedef union culvi_cuda_table {
     unsigned char room[CULV_CUDA_API_ROOM];
 } culvi_cuda_table;
 
+/* Part of an object that a checkpoint would break, and that nobody could make again
+ * (core/suspend.c). Guarded by the device's lock. */
+typedef struct culvi_tie {
+    struct culvi_tie *next, **link; /* `link` is NULL: it is on no list */
+    const char *what;               /* "VMM allocation 'x' was exported": "was exported" */
+    const char *kind, *label;
+} culvi_tie;
+
 /* Says which destroys wait: cuda/watch.h. */
 typedef struct culvi_watchman {
     culvi_mutex lock; /* guards what follows; no other lock is taken under it */
@@ -71,7 +79,12 @@ struct culv_device {
     culv_device_counts counts;
     culvi_tree shared; /* acquired imports: culv_memory, by owner and key */
     culvi_tree mapped; /* imports with a buffer mapping: culv_memory, by address */
-    uint64_t attached; /* attachments ever, for culvi_graphics::id */
+    /* What a checkpoint asks for (core/suspend.c): imports, and what forbids it */
+    culv_memory *memories;
+    struct culv_semaphore *semaphores;
+    culvi_tie *ties;
+    atomic_bool suspended; /* all imports are given up, and calls are refused */
+    uint64_t attached;     /* attachments ever, for culvi_graphics::id */
     /* Chunks of others' that are adopted now: culvi_adopted_chunk, by address and handle */
     culvi_tree adopted;
     uint64_t adopted_ever;                   /* for their ids */
@@ -120,6 +133,11 @@ culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, culvi_desc
                               const void *asker, const culv_device_desc *desc, culv_device **out);
 void culvi_device_ref(culv_device *device);
 void culvi_device_unref(culv_device *device);
+
+/* Ties an object to the device, once, and unties it. The caller holds the lock. */
+void culvi_tie_add(culv_device *device, culvi_tie *tie, const char *kind, const char *label,
+                   const char *what);
+void culvi_tie_remove(culvi_tie *tie);
 
 /* The ordinal of the CUDA device with this UUID; -1: this process sees none. `call` is the one that
  * was made last. */

@@ -39,6 +39,12 @@ bool culvi_stream_known(const culv_device *device, CUstream stream)
     return false;
 }
 
+void culvi_streams_forget(culv_device *device)
+{
+    for (int i = 0; i < CULVI_STREAM_SLOTS; i++)
+        atomic_store_explicit(&device->streams[i], 0, memory_order_relaxed);
+}
+
 /* The oldest one gives way. Two threads may lose one another's: then it is checked again. */
 static void remember(culv_device *device, CUstream stream)
 {
@@ -119,6 +125,7 @@ static culv_result enter_stream(culv_device *device, const char *object, CUstrea
 {
     const char *call = NULL;
     *green = false;
+    if (device->suspended) return culvi_fail_suspended(device, object);
     CUresult r = culvi_enter_frame(device, pushed, &call);
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, object, r, call, CULV_REASON_DRIVER_REFUSED,

@@ -17,6 +17,7 @@ typedef enum culvi_capture {
 /* Asks the driver. Call it in the context that the stream was made in. */
 CUresult culvi_stream_capture(const culv_device *device, CUstream stream, culvi_capture *out);
 /* Whether a stream is already known to belong to the device's context. */
+void culvi_streams_forget(culv_device *device); /* each is checked again */
 bool culvi_stream_known(const culv_device *device, CUstream stream);
 /* Makes the context current for one call on a stream, which must belong to it. Used in the frame
  * path. */

@@ -3,6 +3,7 @@
 #include "graphics/graphics.h"
 
 #include "base/attempt.h"
+#include "core/suspend.h"
 #include "cuda/retire.h"
 #include "graphics/lost.h"
 
@@ -91,6 +92,7 @@ void culvi_graphics_unref(culvi_graphics *graphics)
     culv_device *device = graphics->device;
     if (atomic_fetch_sub_explicit(&graphics->refs, 1, memory_order_acq_rel) != 1) return;
     culvi_graphics_let_go(graphics);
+    culvi_sources_forget(device, graphics);
     /* What Culvert made with it makes its last native calls. */
     culvi_wait_and_collect_for(device, graphics);
     if (graphics->there != NULL) culvi_graphics_unref(graphics->there);

@@ -66,6 +66,8 @@ typedef struct culvi_graphics_api {
                          uint64_t timeout_ns);
     /* timeline_wait() may return late for what CUDA signals (graphics/host_wait.h). */
     bool waits_late;
+    /* An object can be exported as often as one wants, on any thread (core/suspend.c). */
+    bool exports_again;
     int (*timeline_signal)(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value);
     /* Records such a code as an error of the class that it belongs to. */
     culv_result (*fail)(const culvi_graphics *graphics, const char *label, int code,
@@ -154,6 +156,7 @@ typedef struct culvi_memory_ask {
     uint64_t size;
     bool dedicated;
     bool callers_buffers; /* the caller allocated it, and not for an image alone */
+    bool stays;           /* the native memory is there while the import is */
     const char *warning;  /* of this kind of memory, for the log of a new import; or NULL */
 } culvi_memory_ask;
 

@@ -23,6 +23,12 @@ static void warn_of_slow(const culvi_graphics *graphics, const culvi_memory_ask 
         words->dedicated, CULV_SLOW_KIND_BYTES);
 }
 
+static culv_result export_again(void *context, uint64_t native, const char *label, culv_handle *out)
+{
+    const culvi_graphics *graphics = context;
+    return graphics->api->export_memory(graphics, label, native, out);
+}
+
 culv_result culvi_graphics_import(culvi_graphics *graphics, const culvi_memory_ask *ask,
                                   culv_memory **out)
 {
@@ -39,6 +45,8 @@ culv_result culvi_graphics_import(culvi_graphics *graphics, const culvi_memory_a
     result = culvi_memory_import_exported(graphics->device, api->words, &import, way, out);
     if (result != CULV_OK) return result;
     (*out)->identity = ask->identity;
+    const culvi_source source = {export_again, NULL, graphics, ask->memory, !ask->stays};
+    if (api->exports_again && !graphics->foreign) culvi_memory_set_source(*out, &source);
     /* The API's own memory, which it exported. */
     (*out)->kind = ask->dedicated ? CULV_MEMORY_KIND_FAST : CULV_MEMORY_KIND_COMPRESSIBLE;
     warn_of_slow(graphics, ask, *out);
@@ -85,7 +93,9 @@ culv_result culvi_graphics_acquire(culvi_graphics *graphics, const culvi_memory_
     culv_memory *found = find_or_share(graphics, ask->memory, NULL);
     if (found == NULL) {
         culv_memory *made = NULL;
-        culv_result result = culvi_graphics_import(graphics, ask, &made);
+        culvi_memory_ask stays = *ask;
+        stays.stays = true; /* by the rule of such imports */
+        culv_result result = culvi_graphics_import(graphics, &stays, &made);
         if (result != CULV_OK) return result;
         found = find_or_share(graphics, ask->memory, made);
         if (found == NULL) {

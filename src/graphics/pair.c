@@ -13,6 +13,7 @@
  * native memory is made of, go last; the driver keeps others while somebody has them imported. */
 static void unmake(culvi_pair *pair)
 {
+    culvi_memory_set_source(pair->import, NULL); /* what is deferred keeps the import */
     if (pair->import->host == NULL) culv_memory_destroy(&pair->import);
     pair->graphics->api->unmake(pair->graphics, &pair->native);
     culv_memory_destroy(&pair->import);
@@ -53,7 +54,8 @@ static culv_result share(void *object, void *plans)
     culvi_memory_ask ask = {.label = plan->label,
                             .memory = pair->native.memory,
                             .size = pair->native.size,
-                            .dedicated = pair->native.dedicated};
+                            .dedicated = pair->native.dedicated,
+                            .stays = true};
     result = culvi_graphics_import(graphics, &ask, &pair->import);
     if (result != CULV_OK) {
         graphics->api->unmake(graphics, &pair->native);

@@ -21,8 +21,20 @@ static culv_result check_type(const culvi_graphics *graphics, const char *label,
     return CULV_OK;
 }
 
-/* Exports the semaphore and imports it. */
-static culv_result share_native(culvi_graphics *graphics, uint64_t semaphore,
+static culv_result export_again(void *context, uint64_t native, const char *label, culv_handle *out)
+{
+    const culvi_graphics *graphics = context;
+    return graphics->api->export_semaphore(graphics, label, native, out);
+}
+
+static bool read_again(void *context, uint64_t native, uint64_t *out)
+{
+    const culvi_graphics *graphics = context;
+    return graphics->api->timeline_value(graphics, native, out) == 0;
+}
+
+/* Exports the semaphore and imports it. `stays`: it is there while the import is. */
+static culv_result share_native(culvi_graphics *graphics, uint64_t semaphore, bool stays,
                                 culv_semaphore_desc *import, culv_semaphore **out)
 {
     const culvi_graphics_api *api = graphics->api;
@@ -30,6 +42,12 @@ static culv_result share_native(culvi_graphics *graphics, uint64_t semaphore,
     if (result != CULV_OK) return result;
     result =
         culvi_semaphore_import_exported(graphics->device, api->words, graphics->id, import, out);
+    const bool reads =
+        import->type == CULV_SEMAPHORE_TIMELINE && graphics->api->check_timelines != NULL;
+    const culvi_source source = {export_again, reads ? read_again : NULL, graphics, semaphore,
+                                 !stays};
+    if (result == CULV_OK && graphics->api->exports_again && !graphics->foreign)
+        culvi_semaphore_set_source(*out, &source);
     if (result != CULV_OK || !graphics->across) return result;
     result = culvi_semaphore_goes_across(*out);
     if (result != CULV_OK) {
@@ -76,7 +94,7 @@ culv_result culvi_graphics_import_semaphore(culvi_graphics *graphics, uint64_t s
     if (result == CULV_OK && timeline)
         result = graphics->api->check_timelines(graphics, desc->label, false);
     culv_semaphore *made = NULL;
-    if (result == CULV_OK) result = share_native(graphics, semaphore, &import, &made);
+    if (result == CULV_OK) result = share_native(graphics, semaphore, false, &import, &made);
     if (result == CULV_OK && timeline) result = note_counter(graphics, semaphore, made);
     if (result == CULV_OK) *out = made;
     return result;
@@ -98,7 +116,7 @@ static culv_result share(void *object, void *plans)
     import.value = plan->initial_value;
     import.untracked = plan->untracked;
     import.label = plan->label;
-    result = share_native(graphics, pair->native, &import, &pair->cuda);
+    result = share_native(graphics, pair->native, true, &import, &pair->cuda);
     if (result == CULV_OK) {
         pair->cuda->owner_destroy_call = "culv_shared_semaphore_destroy";
         return CULV_OK;
@@ -264,6 +282,7 @@ void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, bool has_last_use,
     bool used = culv_semaphore_sharing(cuda) == CULV_SHARING_HOST;
     if (!has_last_use) culvi_semaphore_pair_settle(pair); /* the API's use is over */
     if (!has_last_use) culvi_relay_quiesce(cuda);
+    culvi_semaphore_set_source(cuda, NULL);
     culvi_semaphore_release_or_defer(cuda, has_last_use, last_use);
     if (!used) {
         culvi_wait_note_forget(graphics->device, pair);

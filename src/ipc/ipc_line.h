@@ -62,6 +62,7 @@ typedef struct culvi_ipc_pages {
     struct culvi_ipc_pages **kept; /* who may take them back, once they were left; or NULL */
     uint32_t user;                 /* of the process that left them */
     int32_t pid;
+    culvi_tie tie;
     culvi_deferred deferred;
 } culvi_ipc_pages;
 

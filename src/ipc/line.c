@@ -28,6 +28,7 @@ static bool release_pages(culv_device *device, culvi_deferred *self, bool last_t
     CUresult r = CULVI_RELEASE(device, cuMemHostUnregister, (p->map));
     if (!culvi_release_done(device, "cuMemHostUnregister", r, last_try)) return false;
     device->counts.mappings--;
+    culvi_tie_remove(&p->tie);
     free_pages(p);
     return true;
 }
@@ -56,6 +57,9 @@ static culv_result register_pages(culvi_ipc_pages *p, const char *label)
     p->registered = true;
     culvi_mutex_lock(&device->lock);
     device->counts.mappings++;
+    culvi_tie_add(device, &p->tie, "page", p->label,
+                  "belongs to a ring between processes, which is not restored; destroy the ring's "
+                  "end before");
     culvi_mutex_unlock(&device->lock);
     culvi_made(device, &p->deferred, "page", p->label, CULVI_IPC_PAGE);
     return CULV_OK;

@@ -12,6 +12,7 @@ struct culv_ipc_cuda_memory {
     char label[64];
     CUdeviceptr pointer;
     uint64_t size;
+    culvi_tie tie;
     culvi_deferred deferred;
 };
 
@@ -75,6 +76,7 @@ static bool release_memory(culv_device *device, culvi_deferred *self, bool last_
     CUresult r = CULVI_RELEASE(device, cuIpcCloseMemHandle, (m->pointer));
     if (!culvi_release_done(device, "cuIpcCloseMemHandle", r, last_try)) return false;
     device->counts.mappings--;
+    culvi_tie_remove(&m->tie);
     culvi_free(m);
     return true;
 }
@@ -112,6 +114,9 @@ culv_result culv_ipc_import_cuda_memory(const culv_ipc_object *object, culv_ipc_
     }
     culvi_mutex_lock(&device->lock);
     device->counts.mappings++;
+    culvi_tie_add(device, &m->tie, "memory of another process", m->label,
+                  "is not restored; destroy it before, and import it again after "
+                  "culv_device_resume()");
     culvi_mutex_unlock(&device->lock);
     culvi_made(device, &m->deferred, "memory of another process", m->label, m->size);
     culvi_device_ref(device);

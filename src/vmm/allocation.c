@@ -179,6 +179,19 @@ culv_result culv_vmm_allocation_create(culv_device *device, const culv_vmm_alloc
     return CULV_OK;
 }
 
+void culvi_vmm_allocation_shared(culv_vmm_allocation *allocation)
+{
+    culvi_mutex_lock(&allocation->device->lock);
+    culvi_tie_add(allocation->device, &allocation->tie, "VMM allocation", allocation->label,
+                  allocation->imported
+                      ? "was imported, and CUDA does not restore imports; destroy it before, and "
+                        "import it again after culv_device_resume()"
+                      : "was exported, to Vulkan or to another process, and comes back as other "
+                        "memory than theirs; destroy it, or the vector or the view that it is "
+                        "part of, before");
+    culvi_mutex_unlock(&allocation->device->lock);
+}
+
 /* The driver's handle. The memory stays with what maps it. */
 static bool release_allocation(culv_device *device, culvi_deferred *self, bool last_try)
 {
@@ -189,6 +202,7 @@ static bool release_allocation(culv_device *device, culvi_deferred *self, bool l
      * that this was told instead. */
     if (culvi_cuda_sticky(r)) (void)CULVI_CU(device, cuMemRelease, (allocation->handle));
     if (!culvi_release_done(device, "cuMemRelease", r, last_try)) return false;
+    culvi_tie_remove(&allocation->tie);
     device->counts.vmm_allocations--;
     culvi_log_object(&device->voice, "destroyed",
                      allocation->multicast ? "multicast object" : "VMM allocation",

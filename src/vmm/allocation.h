@@ -43,6 +43,7 @@ struct culv_vmm_allocation {
      * own */
     const char *owner_destroy_call;
     char label[64];
+    culvi_tie tie; /* it was exported or imported */
     culvi_deferred deferred;
 };
 
@@ -57,6 +58,8 @@ culv_result culvi_vmm_enter(culv_device *device, culvi_scope *scope, const char 
 culv_vmm_allocation *culvi_vmm_allocation_new(culv_device *device, const char *label);
 /* It has a handle: counts it and holds the device. */
 void culvi_vmm_allocation_made(culv_vmm_allocation *allocation);
+/* It was shared: no checkpoint keeps that. Takes the device's lock. */
+void culvi_vmm_allocation_shared(culv_vmm_allocation *allocation);
 /* culv_vmm_allocation_destroy() for the owner of a chunk. */
 void culvi_vmm_allocation_give_up(culv_vmm_allocation **allocation);
 /* Removes one reference. */

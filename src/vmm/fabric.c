@@ -152,6 +152,7 @@ culv_result culv_vmm_export_fabric(culv_vmm_allocation *allocation, culv_fabric_
         return culvi_fail_cuda(
             device, label, r, "cuMemExportToShareableHandle", CULV_REASON_NOT_EXPORTABLE,
             "%" PRIu64 " bytes could not be exported as a fabric handle", allocation->size);
+    culvi_vmm_allocation_shared(allocation);
     *out = bytes;
     return CULV_OK;
 }

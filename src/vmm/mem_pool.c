@@ -97,6 +97,16 @@ static void tell_broken(const culv_mem_pool *pool)
               culvi_named("memory pool", pool->label).text);
 }
 
+void culvi_mem_pool_shared(culv_mem_pool *pool)
+{
+    culvi_mutex_lock(&pool->device->lock);
+    culvi_tie_add(pool->device, &pool->tie, "memory pool", pool->label,
+                  pool->imported ? "was imported; destroy it before, and import it again after "
+                                   "culv_device_resume()"
+                                 : "was exported; destroy it before");
+    culvi_mutex_unlock(&pool->device->lock);
+}
+
 static bool release(culv_device *device, culvi_deferred *self, bool last_try)
 {
     culv_mem_pool *pool = CULVI_CONTAINER(self, culv_mem_pool, deferred);
@@ -105,6 +115,7 @@ static bool release(culv_device *device, culvi_deferred *self, bool last_try)
     else if (!release_pool(device, pool->pool, last_try))
         return false;
     culvi_log_object(&device->voice, "destroyed", "memory pool", pool->label, 0);
+    culvi_tie_remove(&pool->tie);
     culvi_free(pool);
     return true;
 }

@@ -16,6 +16,7 @@ struct culv_mem_pool {
      * 580.159, after CUDA_ERROR_OPERATING_SYSTEM). */
     atomic_bool broken;
     char label[64];
+    culvi_tie tie; /* it was exported or imported */
     culvi_deferred deferred;
 };
 
@@ -26,6 +27,8 @@ culv_result culvi_mem_pool_allow(culv_mem_pool *pool);
 /* mem_pool_fabric.c: exports a pool that was made, to see whether that works; in the device's
  * context. UNSUPPORTED: it does not here. */
 culv_result culvi_mem_pool_try_fabric(culv_mem_pool *pool);
+/* It was shared: no checkpoint keeps that. Takes the lock. */
+void culvi_mem_pool_shared(culv_mem_pool *pool);
 /* Returns a pool to the driver, or leaves it to a later collection. Takes the lock. */
 void culvi_mem_pool_release_or_defer(culv_mem_pool *pool);
 

@@ -54,6 +54,7 @@ culv_result culv_mem_pool_export_fabric(culv_mem_pool *pool, culv_fabric_handle 
         return culvi_fail_cuda(device, pool->label, r, export_call, CULV_REASON_NOT_EXPORTABLE,
                                "the pool could not be exported as a fabric handle");
     atomic_store(&pool->exported, true);
+    culvi_mem_pool_shared(pool);
     *out = bytes;
     return CULV_OK;
 }
@@ -113,6 +114,7 @@ culv_result culv_mem_pool_import_fabric(culv_device *device, const culv_fabric_h
         culvi_device_unref(device);
         return result;
     }
+    culvi_mem_pool_shared(pool);
     *out = pool;
     return CULV_OK;
 }

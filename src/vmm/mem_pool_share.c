@@ -59,6 +59,7 @@ culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_type type,
                                culvi_handle_type_name(type));
     if (fd) culvi_handle_keep_private(&handle);
     atomic_store(&pool->exported, true);
+    culvi_mem_pool_shared(pool);
     *out = handle;
     return CULV_OK;
 }
@@ -162,6 +163,7 @@ static culv_result import_pool(culv_device *device, const culv_mem_pool_import_d
         culvi_device_unref(device);
         return result;
     }
+    culvi_mem_pool_shared(pool);
     if (take) culvi_handle_close(&d.handle);
     *out = pool;
     return CULV_OK;

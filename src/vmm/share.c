@@ -74,6 +74,7 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
     case CULVI_KIND_BYTES: break; /* refused above */
     }
     culvi_handle_keep_private(&handle);
+    culvi_vmm_allocation_shared(allocation);
     *out = handle;
     return CULV_OK;
 }
@@ -253,6 +254,7 @@ culv_result culvi_vmm_import_bytes(culv_device *device, const culv_vmm_import_de
     culvi_mutex_unlock(&device->lock);
     culvi_device_ref(device);
     result = check_made(allocation);
+    culvi_vmm_allocation_shared(allocation);
     if (result == CULV_OK)
         *out = allocation;
     else
@@ -303,6 +305,7 @@ static culv_result import(culv_device *device, const culv_vmm_import_desc *desc,
         culv_vmm_allocation_destroy(&allocation);
         return result;
     }
+    culvi_vmm_allocation_shared(allocation);
     if (take) culvi_handle_close(&d.handle);
     *out = allocation;
     return CULV_OK;

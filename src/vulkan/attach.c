@@ -289,6 +289,7 @@ const culvi_graphics_api culvi_vk_api = {
     .check_exports = check_exports,
     .export_memory = export_memory,
     .export_semaphore = export_semaphore,
+    .exports_again = true,
     .plan = culvi_vk_plan_native,
     .make = culvi_vk_make,
     .unmake = culvi_vk_unmake,
