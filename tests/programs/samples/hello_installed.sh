@@ -11,6 +11,11 @@ PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name culvert.pc)")${PKG_CONFIG_PATH
 export PKG_CONFIG_PATH
 pkg-config --exists vulkan egl || { echo "SKIP: pkg-config knows no vulkan or no egl (Debian: libvulkan-dev, libegl-dev)"; exit 77; }
 count=0
+# The compiler's first line says what a kernel of nvcc's alone lacks.
+echo 'extern "C" __global__ void one(int *p) { *p = 1; }' >"$work/plain.cu"
+"$prefix/bin/culvert-kernels" --soft -o "$work" "$work/plain.cu" 2>"$work/plain.says" && exit 1
+head -n 1 "$work/plain.says" | grep include_culvert_kernel_h_and_write_CULV_KERNEL
+
 for source in "$prefix"/share/doc/culvert/examples/hello_*.c; do
     name=$(basename "$source" .c)
     case $name in hello_d3d*) continue ;; *_gl) api=egl ;; *) api=vulkan ;; esac
