@@ -59,7 +59,7 @@ RUNS = {
     ("docs/software-twin.md", "culvert-soft-run ./program"): ("packages", {"before": PROGRAM, "then": RIGHT}),
     ("docs/python-frameworks.md", "export CULVERT_SOFT=1"): ("packages", {}),
     ("docs/python.md", "apt install cmake make"): ("tree", {
-        "before": "python3 -m venv /tmp/page-venv\n. /tmp/page-venv/bin/activate\n", "then": "grep -q twin said\nrm -r /tmp/page-venv"}),
+        "then": "grep -q twin said\nrm -r build/venv"}),
     ("docs/wine.md", "apt-get install --no-install-recommends"): ("tree", {}),
     ("docs/wine.md", "cmake --preset mingw"): ("tree", {"then": RIGHT}),
     ("docs/wine.md", "x86_64-w64-mingw32-g++ -shared"): ("tree", {
