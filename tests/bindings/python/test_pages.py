@@ -56,6 +56,10 @@ def test_installing(tmp_path):
     subprocess.run([sys.executable, "-c", "import sys; sys.path.insert(0, 'python'); import culvert_wheel; "
                     f"culvert_wheel.build_sdist({str(tmp_path)!r})"], cwd=TOP, check=True)
     subprocess.run(["tar", "-xzf", next(tmp_path.glob("culvert-*.tar.gz")), "-C", sources, "--strip-components=1"], check=True)
+    for made in ("_declarations.py", "_vulkan.py"):  # as in a clone
+        (sources / "bindings/python/culvert" / made).unlink()
+    (sources / "scripts").mkdir(exist_ok=True)
+    shutil.copy(TOP / "scripts/python-declarations", sources / "scripts")
     build = pathlib.Path(os.environ["CULVERT_LIBRARY"]).parents[1]
     paths = {"PATH": f"{path}:{os.environ['PATH']}", "PYTHONPATH": "", "CULVERT_LIBRARY": "",
             "PIP_CONFIG_SETTINGS": f"build={build}", "PIP_NO_INDEX": "1"}
