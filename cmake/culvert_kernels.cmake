@@ -53,6 +53,8 @@ function(culvert_add_kernels target source)
     # No contraction, here and by nvcc: host and GPU compute the same bits. The next three let loops vectorize and change no result.
     target_compile_options(${target}_soft PRIVATE ${optimize} -ffp-contract=off -fno-math-errno -fno-trapping-math
       -fopenmp-simd ${sanitize} -Wall -Wextra $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed> $<$<BOOL:${CULVERT_WERROR}>:-Werror>)
+    # What the compiler says of a kernel of nvcc's alone.
+    target_compile_definitions(${target}_soft PRIVATE __global__=include_culvert_kernel_h_and_write_CULV_KERNEL_for_extern_C___global__)
     # What is nowhere is told when it is linked, not when it is loaded. A sanitizer's runtime comes with the program.
     if(WIN32)
       target_link_options(${target}_soft PRIVATE -static) # libgcc and the threads' library are not in the system directory

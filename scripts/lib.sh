@@ -3,14 +3,14 @@
 # shellcheck shell=bash
 
 # What each purpose needs of Debian 12. PACKAGE=COMMAND: any command of that name will do.
-packages_build="gcc=gcc g++=g++ cmake=cmake ninja-build=ninja glslang-tools=glslangValidator libvulkan-dev
+packages_build="gcc=gcc g++=g++ cmake=cmake ninja-build=ninja pkg-config=pkg-config glslang-tools=glslangValidator libvulkan-dev
     libvulkan-volk-dev libpng-dev libglfw3-dev libegl-dev libgl-dev python3=python3 python3-pycparser"
 # The software twin: lavapipe and the Vulkan loader, llvmpipe and EGL.
 packages_soft="libvulkan1 mesa-vulkan-drivers libegl1 libegl-mesa0 libgl1-mesa-dri"
 packages_test="binutils=readelf vulkan-validationlayers libgl1 xvfb=Xvfb xauth=xauth xdotool=xdotool x11-apps=xwd
     python3-numpy python3-pytest python3-moderngl"
 # What a change must pass besides: formats, headers, a build for Windows.
-packages_ci="pkg-config=pkg-config git=git clang-format=clang-format mypy libdlpack-dev abigail-tools=abidiff
+packages_ci="git=git clang-format=clang-format mypy libdlpack-dev abigail-tools=abidiff
     gcc-mingw-w64-x86-64-posix=x86_64-w64-mingw32-gcc g++-mingw-w64-x86-64-posix=x86_64-w64-mingw32-g++ mingw-w64-x86-64-dev
     directx-headers-dev libibverbs-dev libopenmpi-dev openmpi-bin=mpirun iproute2=ip ffmpeg=ffmpeg"
 # The zip for Windows.
@@ -35,6 +35,24 @@ package_missing() { # PACKAGE[=COMMAND]
     ! dpkg-query -W -f '${db:Status-Abbrev}\n' "${1%%=*}" 2>/dev/null | grep -q '^ii'
 }
 
+# Runs a command with all that it says in LOG. Every ten seconds it tells how long that has taken, and the log's last line.
+watched() { # LOG COMMAND...
+    local log=$1 ticker status=0
+    shift
+    : >"$log"
+    (
+        since=$SECONDS
+        while sleep 10 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
+            printf '   %3d s: %.90s\n' $((SECONDS - since)) "$(tail -n 1 "$log" | tr -d '\r')"
+        done
+    ) &
+    ticker=$!
+    "$@" >"$log" 2>&1 || status=$?
+    kill $ticker 2>/dev/null || true
+    wait $ticker 2>/dev/null || true
+    return $status
+}
+
 # Installs what is missing of these packages, and nothing when nothing is.
 need_packages() {
     local entry missing=() root=()
@@ -55,11 +73,11 @@ need_packages() {
     fi
     root+=(env DEBIAN_FRONTEND=noninteractive)
 
-    say "installing ${missing[*]}"
+    say "installing, with what they need (build/apt.log): ${missing[*]}"
     # Without lists, or with lists that are too old, the first try fails; then they are fetched.
-    "${root[@]}" apt-get install --no-install-recommends -y -q "${missing[@]}" >build/apt.log 2>&1 ||
-        { "${root[@]}" apt-get update -q >build/apt.log 2>&1 &&
-            "${root[@]}" apt-get install --no-install-recommends -y -q "${missing[@]}" >>build/apt.log 2>&1; } ||
+    watched build/apt.log "${root[@]}" apt-get install --no-install-recommends -y -q "${missing[@]}" ||
+        { watched build/apt.log "${root[@]}" apt-get update -q &&
+            watched build/apt.log "${root[@]}" apt-get install --no-install-recommends -y -q "${missing[@]}"; } ||
         { tail -n 20 build/apt.log >&2; die "installing failed (build/apt.log). As root: $by_hand"; }
 }
 
@@ -88,7 +106,7 @@ like_cuda() {
 
 cores() { nproc 2>/dev/null || echo 2; }
 
-# build DIR CMAKE_ARGUMENTS...: configures and builds ($build_target alone, if that is set), quietly unless it fails.
+# build DIR CMAKE_ARGUMENTS...: configures and builds ($build_target alone, if that is set: names), quietly unless it fails.
 build() {
     local dir=$1
     shift
@@ -97,8 +115,9 @@ build() {
     if [ -f "$dir/CMakeCache.txt" ] && ! grep -qx "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" "$dir/CMakeCache.txt"; then
         rm -rf "$dir/CMakeCache.txt" "$dir/CMakeFiles"
     fi
-    cmake -S . -B "$dir" "$@" >"$dir/configure.log" 2>&1 ||
+    watched "$dir/configure.log" cmake -S . -B "$dir" "$@" ||
         { tail -n 40 "$dir/configure.log" >&2; die "configuring failed ($dir/configure.log)"; }
-    cmake --build "$dir" --parallel "$(cores)" ${build_target:+--target "$build_target"} >"$dir/build.log" 2>&1 ||
+    # shellcheck disable=SC2086 # a list of words
+    watched "$dir/build.log" cmake --build "$dir" --parallel "$(cores)" ${build_target:+--target $build_target} ||
         { grep -E -A 6 '^FAILED|error:|undefined reference|^ninja: ' "$dir/build.log" | head -n 80 >&2; die "building failed ($dir/build.log)"; }
 }

@@ -48,10 +48,11 @@ def _made() -> bool:
 
 
 def _parser() -> "str | None":
-    """A Python that has pycparser: this one, or the system's, which a build environment of pip's does not see."""
+    """A Python that has pycparser: this one, or the system's. pip's build environment hides the system's packages by
+    PYTHONPATH from every Python that it starts, so -E."""
     for python in (sys.executable, "python3", "/usr/bin/python3"):
         try:
-            if subprocess.run([python, "-c", "import pycparser"], capture_output=True).returncode == 0:
+            if subprocess.run([python, "-E", "-c", "import pycparser"], capture_output=True).returncode == 0:
                 return python
         except OSError:
             pass
@@ -64,7 +65,7 @@ def _make_declarations() -> None:
     python = _parser() if MAKER.exists() else None
     if python is None:
         raise BuildError(f"culvert: {MADE[0].name} is not made, and no Python here has pycparser (Debian: python3-pycparser)")
-    ran = subprocess.run([python, str(MAKER)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    ran = subprocess.run([python, "-E", str(MAKER)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if ran.returncode != 0:
         raise BuildError(f"culvert: {MAKER.name} failed:\n{ran.stdout[-6000:]}")
 

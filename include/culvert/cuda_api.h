@@ -537,6 +537,7 @@ CULV_EXPORT culv_result culv_check_cuda_api(culv_device *device, const char *nam
 CULV_EXTERN_C_END
 
 /* The functions of the device's driver, with stream 0 as this file is compiled. */
+#undef CULV_CUDA /* culvert.h's */
 #if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #    define CULV_CUDA(device) culv_device_cuda_api_per_thread(device)
 #else

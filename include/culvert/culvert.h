@@ -58,4 +58,9 @@
 #include "vector.h"
 #include "vmm.h"
 
+/* What the compiler says if CULV_CUDA() is used without its header. */
+#ifndef CULV_CUDA
+#    define CULV_CUDA(device) include_culvert_cuda_api_h_for_CULV_CUDA
+#endif
+
 #endif

@@ -10,6 +10,7 @@
 
 #define BAR_WIDTH      36u
 #define REDRAW_SECONDS 0.1
+#define SILENT_SECONDS 8.0
 
 double clock_seconds(void)
 {
@@ -25,7 +26,7 @@ void progress_begin(progress *p, const char *label, uint64_t total, bool quiet)
     p->total = total ? total : 1;
     p->quiet = quiet;
     p->terminal = isatty(STDERR_FILENO) == 1;
-    p->started = clock_seconds();
+    p->started = p->drawn = clock_seconds();
 }
 
 static void draw_bar(const progress *p, uint64_t done, double elapsed)
@@ -52,10 +53,11 @@ void progress_update(progress *p, uint64_t done)
         draw_bar(p, done, now - p->started);
         return;
     }
-    /* In a log: a line a quarter. */
+    /* In a log: a line a quarter, and after so many seconds without one. */
     uint64_t quarters = done * 4u / p->total;
-    if (quarters == p->quarters) return;
+    if (quarters == p->quarters && now - p->drawn < SILENT_SECONDS) return;
     p->quarters = quarters;
+    p->drawn = now;
     fprintf(stderr, "%s: %" PRIu64 " of %" PRIu64 " (%.1f s)\n", p->label, done, p->total,
             now - p->started);
 }

@@ -59,6 +59,7 @@
 // know.
 #    define __host__
 #    define __device__
+#    undef __global__ // the build's word for a source without this header
 #    define __global__
 // The host may write it (cuModuleGetGlobal): a static one is no constant to the compiler.
 #    define __constant__ __attribute__((used))
@@ -236,7 +237,7 @@ struct entry<Loop, Thread> {
 } // namespace culv_soft
 
 #    define CULV_LOOP_(k)  culv_soft::loops<struct culv_kernel_##k>
-#    define CULV_ENTRY_(k) culv_soft::entry<&k<CULV_LOOP_(k)>, &k<culv_soft::stacks>>
+#    define CULV_ENTRY_(k) culv_soft::entry<&k<CULV_LOOP_(k)>, &k<culv_soft::stacks>> // CULV_KERNEL
 #    define CULV_ROW_(k)                                                                           \
         {#k,                                                                                       \
          CULV_ENTRY_(k)::run,                                                                      \

@@ -7,6 +7,7 @@
 #include "base/handle.h"
 #include "graphics/pair.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 void culvi_vector_view_init(culv_vector_view *view, const culvi_vector_view_api *api,
@@ -19,6 +20,7 @@ void culvi_vector_view_init(culv_vector_view *view, const culvi_vector_view_api 
     view->parts = NULL;
     view->num_parts = 0;
     atomic_init(&view->generation, UINT64_MAX); /* no vector's */
+    atomic_init(&view->stale, UINT64_MAX);
     culvi_label_set(view->label, label);
 }
 
@@ -227,6 +229,22 @@ uint64_t culv_vector_view_generation(const culv_vector_view *view)
     return view != NULL ? atomic_load(&view->generation) : 0;
 }
 
+/* Whoever grows a vector may show its old part on purpose, so this is no error. A view that is only
+ * older (chunks are committed ahead) lacks nothing yet. Once for each state of the vector. */
+static void warn_if_stale(const culv_vector_view *view, const char *call)
+{
+    culv_vector_view *mine = (culv_vector_view *)(uintptr_t)view;
+    const uint64_t now = culv_vector_generation(view->vector);
+    const uint64_t size = culv_vector_size(view->vector);
+    const uint64_t shown = culvi_vector_view_end(view->parts, view->num_parts);
+    if (shown >= size || atomic_load(&view->vector->gone)) return;
+    if (atomic_exchange(&mine->stale, now) == now) return;
+    culvi_log(&view->graphics->device->voice, CULV_LOG_WARNING,
+              "%s: the view%s%s shows %" PRIu64 " bytes, and its vector has %" PRIu64
+              "; call culv_vector_view_update() after the vector grows",
+              call, view->label[0] != '\0' ? " " : "", view->label, shown, size);
+}
+
 culv_result culvi_vector_view_check_list(const culv_vector_view *view,
                                          const culvi_graphics_api *api, const void *parts,
                                          size_t capacity, const size_t *count, const char *call)
@@ -234,5 +252,7 @@ culv_result culvi_vector_view_check_list(const culv_vector_view *view,
     CULVI_REQUIRE_IN(NULL, call, view);
     CULVI_REQUIRE_IN(&view->graphics->device->voice, call, count);
     if (capacity != 0) CULVI_REQUIRE_IN(&view->graphics->device->voice, call, parts);
-    return culvi_check_made_by(view->graphics, api, view->label, call);
+    culv_result result = culvi_check_made_by(view->graphics, api, view->label, call);
+    if (result == CULV_OK) warn_if_stale(view, call);
+    return result;
 }

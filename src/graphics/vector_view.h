@@ -42,6 +42,7 @@ struct culv_vector_view {
     culvi_view_part *parts;   /* sorted by offset; chunks are contiguous from offset 0 on */
     size_t num_parts;
     _Atomic uint64_t generation; /* of the vector, when `parts` was made */
+    _Atomic uint64_t stale;      /* of the vector, when a list was last warned of */
     char label[64];
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-check before the CUDA driver: what is imported, mapped and exported. */
 #include "cuda_inside.h"
+#include "tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -220,6 +221,7 @@ check_payload *cuda_ask_import(int fd, check_import *i, const check_site *site)
     const bool has_uuid = cuda_context_uuid(uuid);
     check_model *m = check_open();
     if (m == NULL) return NULL;
+    check_tree_saw(TREE_SHARED);
     const check_identity now = check_identify(fd);
     i->payload = fd >= 0 ? check_fd_asked(m, fd, &now, site) : NULL;
     i->uuid = has_uuid ? uuid : NULL;

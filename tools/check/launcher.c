@@ -446,7 +446,9 @@ static const char *unwatched(const check_region *r)
     return r->saw == 0 ? "Nothing was watched: neither CUDA's driver nor a VkInstance was used"
            : r->saw == TREE_CUDA   ? "Only CUDA was watched: no VkInstance was made"
            : r->saw == TREE_VULKAN ? "Only Vulkan was watched: CUDA's driver was not used"
-                                   : NULL;
+           : r->saw == (TREE_CUDA | TREE_VULKAN)
+               ? "Nothing was judged: no memory and no semaphore went from one API to the other"
+               : NULL;
 }
 
 static volatile pid_t child;
@@ -599,6 +601,7 @@ int main(int argc, char **argv)
                            setenv("CULVERT_CHECK_TRACE_LIMIT", trace_limit, 1) != 0)) ||
         setenv("CULVERT_CHECK_STUCK", stuck, 1) != 0 ||
         setenv("CULVERT_CHECK_FAST", fast ? "1" : "0", 1) != 0 ||
+        setenv("CULVERT_LOG", "warning", 0) != 0 || /* what Culvert itself warns of */
         !put_first("LD_PRELOAD", library) || !put_first("VK_INSTANCE_LAYERS", LAYER) ||
         !put_first(path_name, layers))
         (void)fail("there is no memory", "");

@@ -142,6 +142,7 @@ void check_tree_register(check_model *m, check_payload *p)
     check_region *r = p->tree == 0 && p->info.shared && !p->unseen ? enter(m) : NULL;
     tree_payload *s = NULL;
     if (r == NULL) return;
+    (void)atomic_fetch_or(&r->saw, TREE_SHARED);
     for (unsigned turn = 0; turn < 2 && s == NULL; turn++) {
         for (unsigned i = 0; i < TREE_PAYLOADS && s == NULL; i++)
             if (r->payloads[i].used == 0) s = &r->payloads[i];

@@ -24,7 +24,7 @@
 #define TREE_SEEN      1024
 #define TREE_FRAMES    8
 
-enum { TREE_CUDA = 1, TREE_VULKAN = 2 };
+enum { TREE_CUDA = 1, TREE_VULKAN = 2, TREE_SHARED = 4 /* something was exported or imported */ };
 
 typedef struct tree_site {
     char call[40];
@@ -121,7 +121,7 @@ struct check_region {
     uint64_t serial;
     _Atomic uint32_t unseen; /* how often a process saw a value that the region did not have */
     _Atomic uint32_t joined; /* processes, ever */
-    _Atomic uint32_t saw;    /* TREE_CUDA, TREE_VULKAN: what any of them used */
+    _Atomic uint32_t saw;    /* TREE_...: what any of them used */
     _Atomic uint32_t noted;  /* messages with descriptors, ever */
     _Atomic uint32_t messages_lost;
     uint64_t lost[32]; /* sockets of which a message was not noted */

@@ -119,6 +119,23 @@ static VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance handle,
     free(i);
 }
 
+/* Drivers work without these features, and the calls that need them say nothing. */
+static void find_features(check_vk_device *d, const void *chain)
+{
+    const VkPhysicalDeviceTimelineSemaphoreFeatures *timeline =
+        check_vk_in_chain(chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES);
+    const VkPhysicalDeviceVulkan12Features *v12 =
+        check_vk_in_chain(chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+    const VkPhysicalDeviceSynchronization2Features *sync2 =
+        check_vk_in_chain(chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES);
+    const VkPhysicalDeviceVulkan13Features *v13 =
+        check_vk_in_chain(chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES);
+    d->timelines = (timeline != NULL && timeline->timelineSemaphore) ||
+                   (v12 != NULL && v12->timelineSemaphore);
+    d->synchronization2 =
+        (sync2 != NULL && sync2->synchronization2) || (v13 != NULL && v13->synchronization2);
+}
+
 static VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical,
                                                     const VkDeviceCreateInfo *info,
                                                     const VkAllocationCallbacks *callbacks,
@@ -162,6 +179,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical,
     RESOLVE(GetImageMemoryRequirements)
 #undef RESOLVE
 #undef RESOLVE_OTHER
+    find_features(d, info->pNext);
     pthread_rwlock_wrlock(&lock);
     d->link = devices;
     devices = d;

@@ -151,7 +151,8 @@ typedef struct check_vk_device {
     VkDevice handle;
     PFN_vkGetDeviceProcAddr get_proc;
     check_vk_table next;
-    uint64_t queues; /* bits of agents; under the model's lock */
+    uint64_t queues;                  /* bits of agents; under the model's lock */
+    bool timelines, synchronization2; /* enabled features */
     bool has_uuid;
     uint8_t uuid[CHECK_UUID];
 } check_vk_device;

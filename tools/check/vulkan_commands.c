@@ -716,6 +716,10 @@ static void tell_QueueSubmit2(check_model *m, check_vk_device *d, batch *b, VkQu
                               uint32_t count, const VkSubmitInfo2 *submits, VkFence fence,
                               const check_site *site)
 {
+    if (!d->synchronization2)
+        check_note(
+            "vkCreateDevice did not enable the feature synchronization2, which vkQueueSubmit2 "
+            "needs (with Culvert: culv_vk_merge_device_features())");
     for (uint32_t i = 0; i < count; i++) {
         const VkSubmitInfo2 *s = &submits[i];
         for (uint32_t j = 0; j < s->waitSemaphoreInfoCount; j++)

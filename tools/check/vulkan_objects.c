@@ -358,6 +358,10 @@ VkResult VKAPI_CALL check_vkCreateSemaphore(VkDevice handle, const VkSemaphoreCr
     check_model *m = result == VK_SUCCESS ? open_if(own) : NULL;
     if (m != NULL) {
         const bool timeline = type != NULL && type->semaphoreType == VK_SEMAPHORE_TYPE_TIMELINE;
+        if (timeline && !d->timelines)
+            check_note(
+                "vkCreateDevice did not enable the feature timelineSemaphore, which timelines "
+                "need (with Culvert: culv_vk_merge_device_features())");
         char object[64];
         (void)snprintf(object, sizeof object, "VkSemaphore 0x%llx",
                        (unsigned long long)CHECK_KEY(*out));

@@ -9,7 +9,7 @@ import struct
 import sys
 from ctypes import byref, c_char_p, c_void_p, py_object, string_at
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
 
 from . import _declarations as d
 from ._lib import Single, _lasts, api, at_once, bury, describe, drop, last_of, process, stream_handle, told
@@ -257,6 +257,10 @@ class Tensor(Single):
             raise TypeError("a tensor without dimensions has no len()")
         return self.shape[0]
 
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise TypeError("a Tensor's elements are an array library's to write: numpy.asarray(tensor)[...] = values on the software "
+                        "twin, torch.from_dlpack(tensor) or cupy.from_dlpack(tensor) on a GPU")
+
     @property
     def address(self) -> int:
         """The VkDeviceAddress of the first element, or 0: for kernels in command buffers."""
@@ -393,6 +397,7 @@ class TensorSource:
 
 
 HOSTS = "It lies in the host's own memory, which Vulkan does not have"
+COPY = "copy it into shared memory, shared = gpu.vk.buffer(bytes).tensor(dtype, shape), numpy.asarray(shared)[...] = it, and pass shared"
 
 
 def is_hosts(tensor: Any) -> bool:

@@ -13,6 +13,7 @@ import contextlib
 import ctypes
 import functools
 import operator
+import os
 import struct
 import threading
 import zlib
@@ -23,7 +24,7 @@ from . import _declarations as d
 from ._lib import Error, Single, looks, not_negative, process, stream_handle, told
 from ._objects import AdoptedBuffer, VulkanDevice, VulkanImage
 from ._spirv import STAGES, Constant, Module, compiled, packed
-from ._tensor import HOSTS, Tensor, TensorSource, is_hosts, look, tensor_range
+from ._tensor import COPY, HOSTS, Tensor, TensorSource, is_hosts, look, tensor_range
 from ._types import Path, StreamLike, TensorLike
 from .vulkan import Context
 
@@ -311,7 +312,7 @@ class _Bound(Single):
                     self._look(value, name)
                     part = queue.part(value)
                 except Error as e:
-                    raise e.about(name, f". {HOSTS}: copy it into gpu.vk.buffer(bytes).tensor()" if _is_unknown(e, value) else "") from None
+                    raise e.about(name, f". {HOSTS}: {COPY}" if _is_unknown(e, value) else "") from None
                 except (TypeError, ValueError) as e:
                     raise type(e)(f"{name}: {e}") from None
                 if part.offset % self.align:
@@ -559,6 +560,7 @@ class Target(Single):
 
     def save(self, path: Path) -> None:
         """A PNG."""
+        check_png(path)
         picture = self.png()
         with open(path, "wb") as f:
             f.write(picture)
@@ -582,6 +584,13 @@ class Target(Single):
 
     def __exit__(self, *_: Any) -> None:
         self.close()
+
+
+def check_png(path: Path) -> None:
+    """Refuses a file's name that promises another kind of picture."""
+    kind = os.path.splitext(os.fspath(path))[1].lower()
+    if kind in (".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".exr", ".hdr", ".tga", ".svg", ".pdf"):
+        raise ValueError(f"{os.fspath(path)}: Culvert writes PNG files; name it .png, or hand read()'s bytes to a library of pictures")
 
 
 def png(rgba: bytes, width: int, height: int) -> bytes:

@@ -14,7 +14,7 @@ from ._objects import VulkanBuffer
 from ._tensor import HOSTS, Seen, look
 from ._window import NoWindow, Window
 from ._types import Path, StreamLike, TensorLike
-from .draw import Compute, Part, Pipeline, Target, _is_unknown, _Queue
+from .draw import Compute, Part, Pipeline, Target, _is_unknown, _Queue, check_png
 from .vulkan import Context
 
 _KINDS = ["f4", "f2", "V2", "f8", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8"]  # V2: bfloat16; their places are the shaders'
@@ -264,6 +264,8 @@ class View(Single):
                  window: Optional[bool], stream: StreamLike, out: Optional[Path]):
         if colormap not in COLORMAPS:
             raise ValueError(f"colormap is one of {', '.join(COLORMAPS)}")
+        if out is not None:
+            check_png(out)
         self.title, self.range_given, self.layout, self.stream, self.out = title, range, layout, stream, out
         self.point_size, self.colors = point_size, colors
         self.says: List[str] = []  # what one may want to know: copies, no window

@@ -112,7 +112,7 @@ def test_order_with_a_stream(gpu):
     (dict(count=(1, 2), source="buffer", result="buffer"), ValueError, "count has 1 numbers, and 2 were given"),
     (dict(source="shifted", result="buffer"), ValueError, "source begins 4 bytes into its VkBuffer"),
     (dict(source=7, result="buffer"), TypeError, "source: int is no tensor"),
-    (dict(source=np.zeros(4), result="buffer"), culvert.InvalidError, "source: .*It lies in the host's own memory.*: copy it into"),
+    (dict(source=np.zeros(4), result="buffer"), culvert.InvalidError, "source: .*It lies in the host's own memory.*: copy it into shared memory.*numpy.asarray"),
 ])
 def test_wrong_inputs(gpu, inputs, kind, text):
     with gpu.vk.buffer(4097 * 4) as buffer, draw.Compute(gpu, ADD) as add:
@@ -120,6 +120,8 @@ def test_wrong_inputs(gpu, inputs, kind, text):
         with pytest.raises(kind, match=text.replace("(", "\\(")):
             add((1,), **{k: there.get(v, v) if isinstance(v, str) else v for k, v in inputs.items()})
         add((65,), source=buffer, result=buffer, count=0)  # nothing was lost
+        with pytest.raises(TypeError, match="numpy.asarray"):
+            buffer.tensor("uint32")[:] = 1
 
 
 def test_threads_share_a_context(gpu):

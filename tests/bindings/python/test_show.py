@@ -144,6 +144,8 @@ def test_points(gpu, dimensions, of_colors):
 
 def test_what_is_not_shared_is_copied_and_told(tmp_path):
     data = np.random.default_rng(1).random((31, 45)).astype("float32")
+    with pytest.raises(ValueError, match="view.jpg: Culvert writes PNG"):
+        culvert.show(data, window=False, out=tmp_path / "view.jpg")
     with culvert.show(data, window=False, size=(45, 31), out=tmp_path / "view.png") as view:
         assert view.says == ["the tensor is copied for each frame: it lies in the host's own memory, which Vulkan does not have"]
         first = (tmp_path / "view.png").read_bytes()

@@ -413,6 +413,11 @@ TEST(vector)
         if (now.counted) REQUIRE_EQ(now.vulkan, parts);
         if (grown) break;
         LIB_OK(culv_vector_grow(vector, GIB + MIB2));
+        for (int twice = 0; twice < 2; twice++) /* a forgotten update is told once */
+            LIB_OK(culv_vk_vector_view_get_buffers(view, NULL, 0, &parts));
+        REQUIRE_EQ(s.count, 1);
+        REQUIRE(strstr(s.lines[0].text, "call culv_vector_view_update()") != NULL);
+        log_forget(&s);
         LIB_OK(culv_vector_view_update(view));
     }
     REQUIRE_EQ(s.count, 0);

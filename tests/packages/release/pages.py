@@ -59,7 +59,7 @@ RUNS = {
     ("docs/software-twin.md", "culvert-soft-run ./program"): ("packages", {"before": PROGRAM, "then": RIGHT}),
     ("docs/python-frameworks.md", "export CULVERT_SOFT=1"): ("packages", {}),
     ("docs/python.md", "apt install cmake make"): ("tree", {
-        "before": "python3 -m venv /tmp/page-venv\n. /tmp/page-venv/bin/activate\n", "then": "grep -q twin said\nrm -r /tmp/page-venv"}),
+        "then": "grep -q twin said\nrm -r build/venv"}),
     ("docs/wine.md", "apt-get install --no-install-recommends"): ("tree", {}),
     ("docs/wine.md", "cmake --preset mingw"): ("tree", {"then": RIGHT}),
     ("docs/wine.md", "x86_64-w64-mingw32-g++ -shared"): ("tree", {
@@ -82,7 +82,10 @@ NOT = {
     ("docs/culvert-info.md", "culvert-info"): "shows what it prints on a GPU",
     ("docs/waits.md", "culvert-bench --advise"): GPU,
     ("docs/two-gpus.md", "culvert-bench --only=frames"): GPU,
-    ("tools/check/docs/culvert-check.md", "python3 tools/check/tests/cost.py"): "a benchmark, of minutes",
+    ("docs/measured/culvert-check-performance.md", "python3 tools/check/tests/cost.py"): "a benchmark, of minutes",
+    ("docs/mpi.md", "apt-get install libopenmpi-dev"): "tests mpi.* run the add-on where it is installed",
+    ("docs/mpi.md", "mpirun -n 4 ripple-mpi"): "test mpi.ripple runs it",
+    ("docs/mpi.md", "mpirun -n 3 build/bin/culvert-mpi-measure"): "a benchmark",
     ("docs/twin-for-ci.md", "# as root\napt"): "scripts/release --test debian installs the package",
     ("docs/twin-for-ci.md", "# as root\ntar"): "scripts/release --test linux unpacks the archive",
     ("docs/twin-for-ci.md", "culvert-soft-run ./program"): PAGE,

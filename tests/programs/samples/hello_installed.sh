@@ -11,11 +11,18 @@ PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name culvert.pc)")${PKG_CONFIG_PATH
 export PKG_CONFIG_PATH
 pkg-config --exists vulkan egl || { echo "SKIP: pkg-config knows no vulkan or no egl (Debian: libvulkan-dev, libegl-dev)"; exit 77; }
 count=0
+# The compiler's first line says what a kernel of nvcc's alone lacks.
+echo 'extern "C" __global__ void one(int *p) { *p = 1; }' >"$work/plain.cu"
+"$prefix/bin/culvert-kernels" --soft -o "$work" "$work/plain.cu" 2>"$work/plain.says" && exit 1
+head -n 1 "$work/plain.says" | grep include_culvert_kernel_h_and_write_CULV_KERNEL
+
 for source in "$prefix"/share/doc/culvert/examples/hello_*.c; do
     name=$(basename "$source" .c)
-    case $name in hello_d3d*) continue ;; *_gl) api=egl ;; *) api=vulkan ;; esac
-    # shellcheck disable=SC2046 # several words
-    "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror "$source" -o "$work/$name" $(pkg-config --cflags --libs culvert "$api") \
+    case $name in hello_d3d*) continue ;; *_gl) api=egl ;; *_window) api="vulkan glfw3" ;; *) api=vulkan ;; esac
+    # shellcheck disable=SC2086 # several words
+    pkg-config --exists $api || { echo "$name: pkg-config does not know $api"; continue; }
+    # shellcheck disable=SC2046,SC2086 # several words
+    "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror "$source" -o "$work/$name" $(pkg-config --cflags --libs culvert $api) \
         -Wl,-rpath,"$(pkg-config --variable=libdir culvert)" -lm -pthread
     if [ "$name" = hello_kernel ]; then
         "$prefix/bin/culvert-kernels" -o "$work" "${source%.c}.cu"
@@ -26,6 +33,10 @@ for source in "$prefix"/share/doc/culvert/examples/hello_*.c; do
         fi
     elif [ "$name" = hello_two_gpus ] && [ "${CULVERT_SOFT:-0}" != 1 ]; then
         echo "hello_two_gpus: samples-hello runs it, where there are two"
+    elif [ "$name" = hello_window ]; then
+        "$prefix/bin/culvert-kernels" --soft -o "$work" "${source%.c}.cu"
+        echo "hello_window: samples-hello runs it, on a screen"
+        continue
     else
         (cd "$work" && CULVERT_SOFT_DEVICES=2 "./$name")
     fi

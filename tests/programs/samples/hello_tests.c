@@ -6,6 +6,7 @@
 #include "allowed.h"
 #include "harness.h"
 #include "run.h"
+#include "screen.h"
 
 enum { WIDTH = 253, HEIGHT = 127, PIXELS = WIDTH * HEIGHT };
 
@@ -32,9 +33,10 @@ static void run_hello(run_result *out, const char *program, const char *where)
 {
     char kernels[TEST_PATH_MAX];
     const char *const none[] = {NULL};
-    const char *const with_kernels[] = {test_path(kernels, "share/culvert"), NULL};
+    const char *const with_kernels[] = {test_path(kernels, "share/culvert"), "--frames=30", NULL};
+    const bool takes = strcmp(program, "hello_kernel") == 0 || strcmp(program, "hello_window") == 0;
     choose_driver();
-    run_program(out, program, where, strcmp(program, "hello_kernel") == 0 ? with_kernels : none);
+    run_program(out, program, where, takes ? with_kernels : none);
 }
 
 /* The version of the validation layer; 0: it is not installed. */
@@ -129,6 +131,48 @@ static int colours(unsigned char pixels[PIXELS][3])
     for (int i = 1; i < PIXELS; i++)
         count += memcmp(sorted[i], sorted[i - 1], 3) != 0;
     return count;
+}
+
+/* What the kernel of hello_window.cu computes, as a picture of 320 x 240. */
+static picture wave(int frame)
+{
+    picture p = {.width = 320, .height = 240, .pixels = malloc(320 * 240 * 4)};
+    REQUIRE(p.pixels != NULL);
+    for (int at = 0; at < 320 * 240; at++) {
+        int phase = (8 * (at % 320 / 10) + 4 * frame) % 256;
+        if (phase > 128) phase = 256 - phase;
+        const bool bar = at / 320 >= 220 - phase * phase * 200 / 16384;
+        const int colour[4] = {bar * (40 + phase), bar * (90 + phase), bar * (255 - phase), 255};
+        for (int i = 0; i < 4; i++)
+            p.pixels[4 * at + i] = (uint8_t)colour[i];
+    }
+    return p;
+}
+
+/* It stops by itself; held, it shows its last frame until Escape. */
+TEST(window_shows, .own = true)
+{
+    char kernels[TEST_PATH_MAX];
+    const char *const held[] = {"--frames=9", "--hold", test_path(kernels, "share/culvert"), NULL};
+    run_process process;
+    run_result r;
+    if (!HAS_WINDOW) SKIP("hello_window is not built, because GLFW was not found");
+    screen_start();
+    run_one_well("hello_window", "hello_window: 30 frames\n", &r);
+    const picture wanted = wave(8);
+    const double until = test_now_us() + TEST_FAR_MS * 1e3;
+    run_start(&process, "hello_window", run_scratch(), held);
+    const screen_window window = screen_find(&process, "hello_window");
+    for (bool equal = false; !equal;) {
+        picture shown = screen_picture(&window);
+        equal = picture_equal(&shown, &wanted);
+        free(shown.pixels);
+        if (!equal && test_now_us() > until) FAIL("the window shows another picture");
+    }
+    screen_do((const char *[]){"keydown", "--window", window.id, "Escape", NULL});
+    run_finish(&process, &r);
+    REQUIRE_EQ(r.status, 0);
+    free(wanted.pixels);
 }
 
 /* Each row is cut from one strip, so that neighbours are the same but for a shift. */

@@ -60,6 +60,12 @@ for of in set_read_only set_read_only_variable; do
   status 0 seed "$seeds" $of right "$(dirname "$CHECK")/../share/culvert"
   says "and 2 accesses to shared memory."
 done
+# What no driver minds is a note.
+status 0 env SEEDS_NO_TIMELINES=1 "$SOFT_RUN" "$CHECK" "$seeds" no_acquire wrong x
+says "Vulkan recorded no barrier from VK_QUEUE_FAMILY_EXTERNAL for what CUDA wrote"
+says "did not enable the feature timelineSemaphore"
+status 0 seed "$seeds" no_acquire right x
+grep -q "no barrier\|did not enable" "$work/err" && fail "it notes what is right"
 # Whoever ends it ends the program, and gets the report.
 status 124 timeout 1 "$CHECK" sleep 60
 says "0 findings in sleep"
@@ -111,6 +117,8 @@ if [ -n "${STRANGERS-}" ]; then
         status 0 seed "$STRANGERS/soft-run-$kind"
         says "2 imports into CUDA, 1 works of Vulkan's queues, 4 of CUDA's streams"
     done
+    status 0 seed "$(dirname "$CHECK")/culvert-info" --soft
+    says "Nothing was judged: no memory and no semaphore went from one API to the other"
     # In a directory that the loader asks first.
     status 0 env VK_LAYER_PATH="$work" "$SOFT_RUN" "$CHECK" "$STRANGERS/soft-run-opened"
     says "2 imports into CUDA"

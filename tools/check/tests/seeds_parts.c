@@ -111,6 +111,7 @@ void open_all(void)
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES,
         .pNext = &timelines,
         .bufferDeviceAddress = VK_TRUE};
+    if (getenv("SEEDS_NO_TIMELINES") != NULL) timelines.timelineSemaphore = VK_FALSE;
     const VkDeviceCreateInfo d = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                   .pNext = also.kernels ? (void *)&addresses : &timelines,
                                   .queueCreateInfoCount = 1,
