@@ -269,6 +269,10 @@ const section sections[] = {
      .what = "with --solver-device: data and hand-over beside cuMemcpyPeerAsync and NCCL",
      .on_request = true,
      .run = across_run},
+    {.name = "fields",
+     .what = "linear fields into images, beside cuMemcpy2DAsync",
+     .on_request = true,
+     .run = fields_run},
 };
 const size_t num_sections = sizeof sections / sizeof sections[0];
 

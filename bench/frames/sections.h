@@ -56,6 +56,8 @@ config *plan_add(plan *p, const scheme *s, uint32_t depth, uint32_t burst);
 
 /* across.c */
 void across_run(frames_bench *b, const options *o);
+/* fields.c */
+void fields_run(frames_bench *b, const options *o);
 
 /* advise.c */
 void advise_ways(plan *p);

@@ -54,6 +54,8 @@ static inline uint32_t culvi_image_slot(const culv_image *image, uint32_t level,
 CUDA_ARRAY3D_DESCRIPTOR culvi_image_describe(const culv_image *image, uint32_t plane);
 /* The array of a slot. Call it in the device's context; the caller holds the lock. */
 culv_result culvi_image_get_array(culv_image *image, uint32_t slot, CUarray *out);
+/* The same for its surface object. */
+culv_result culvi_image_get_surface(culv_image *image, uint32_t slot, CUsurfObject *out);
 /* Makes all arrays of an image. After an error the arrays that were made stay until
  * culvi_image_release_arrays(), which may wait. The caller holds the lock. */
 culv_result culvi_image_make_arrays(culv_image *image);

@@ -22,7 +22,7 @@ culv_result culvi_image_get_array(culv_image *image, uint32_t slot, CUarray *out
     return CULV_OK;
 }
 
-static culv_result get_surface(culv_image *image, uint32_t slot, CUsurfObject *out)
+culv_result culvi_image_get_surface(culv_image *image, uint32_t slot, CUsurfObject *out)
 {
     culv_device *device = image->memory->device;
     CUDA_RESOURCE_DESC d = {0};
@@ -48,7 +48,7 @@ static culv_result ask(culv_image *image, uint32_t slot, CUarray *array, CUsurfO
     culvi_mutex_lock(&device->lock);
     culv_result result = culvi_enter(device, &scope, image->label);
     if (result == CULV_OK) {
-        result = surface != NULL ? get_surface(image, slot, surface)
+        result = surface != NULL ? culvi_image_get_surface(image, slot, surface)
                                  : culvi_image_get_array(image, slot, array);
         culvi_leave(device, &scope);
     }

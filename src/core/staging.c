@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/desc.h"
+#include "core/field.h"
 #include "cuda/context.h"
 #include "cuda/late.h"
 #include "cuda/stream.h"
@@ -377,9 +378,12 @@ culv_result culv_image_write(culv_image *image, const culv_image_field *field, C
     copy c = {.device = image->memory->device, .label = image->label, .stream = stream};
     result = culvi_enter_any_stream(c.device, c.label, stream, NULL, &pushed);
     if (result != CULV_OK) return result;
-    const CUresult r = staging != NULL && staging->path == CULV_SHARING_PEER
-                           ? copy_field_to_peer(&c, &f, &part, staging->peer_image)
-                           : copy_field(&c, &f, &part, image);
+    CUresult r = CUDA_SUCCESS;
+    c.call = "cuLaunchKernel";
+    if (staging != NULL && staging->path == CULV_SHARING_PEER)
+        r = copy_field_to_peer(&c, &f, &part, staging->peer_image);
+    else if (!culvi_field_write(image, &f, &part, stream, &r))
+        r = copy_field(&c, &f, &part, image);
     culvi_leave_frame(c.device, pushed);
     if (r == CUDA_SUCCESS) return CULV_OK;
     result = culvi_cuda_sticky(r) ? CULV_OK : culvi_recheck_stream(c.device, c.label, stream);

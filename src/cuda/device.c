@@ -396,6 +396,7 @@ void culvi_device_unref(culv_device *device)
     culvi_formats_release(device);
     culvi_order_end(device);
     culvi_watch_done(device, &watch);
+    if (device->free_fields != NULL) device->free_fields(device);
     if (device->free_peers != NULL) device->free_peers(device);
     unregister_driver_log(device);
     culvi_watch_begin(device, &watch, "device", device->caps.name, 0);

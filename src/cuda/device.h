@@ -15,8 +15,9 @@ typedef struct culvi_deferred culvi_deferred;       /* cuda/retire.h */
 typedef struct culvi_late culvi_late;               /* cuda/late.h */
 typedef struct culvi_order_block culvi_order_block; /* cuda/order.c */
 typedef struct culvi_detour culvi_detour;
-typedef struct culvi_peer culvi_peer;   /* core/peer.h */
-typedef struct culvi_watch culvi_watch; /* cuda/watch.h */
+typedef struct culvi_peer culvi_peer;     /* core/peer.h */
+typedef struct culvi_fields culvi_fields; /* core/field.h */
+typedef struct culvi_watch culvi_watch;   /* cuda/watch.h */
 typedef struct culvi_wait_note culvi_wait_note;
 
 enum { CULVI_STREAM_SLOTS = 64, CULVI_STREAM_WAYS = 4 };
@@ -76,6 +77,8 @@ struct culv_device {
     uint64_t adopted_ever;                   /* for their ids */
     culvi_peer *peers;                       /* other GPUs that it copies to: core/peer.h */
     void (*free_peers)(culv_device *device); /* set with the first of them */
+    _Atomic(culvi_fields *) fields;          /* kernels of culv_image_write(): core/field.c */
+    void (*free_fields)(culv_device *device);
     /* Used to verify copies from and to other GPUs; freed with the device */
     CUdeviceptr probe;
     /* Memory of cuMemAlloc, whose cuMemFree waits for all work, and what waits for that, which the

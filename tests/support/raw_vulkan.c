@@ -106,6 +106,7 @@ void raw_vk_preload(void)
     const test_driver_choice driver = test_driver();
     if (driver != TEST_DRIVER_SOFT && (driver == TEST_DRIVER_NVIDIA || !getenv("CULVERT_SOFT")))
         return;
+    (void)setenv("NODEVICE_SELECT", "1", 0); /* Mesa's layer, which asks each driver once more */
     (void)dlopen("libvulkan_lvp.so", RTLD_NOW | RTLD_NODELETE);
     if (!test_sanitized())
         (void)dlopen("libVkLayer_khronos_validation.so", RTLD_NOW | RTLD_NODELETE);

@@ -417,8 +417,9 @@ static void run_row(scene *s, const row *r)
     image_barrier(commands, r, image, CULV_VK_USE_ANY, false, true);
     raw_vk_submit(&s->w.vk, commands, NULL);
     refuse_fields(cuda, r);
-    for (uint32_t turn = 1; turn <= 3; turn++) {
-        if (turn == 3)
+    for (uint32_t turn = 1; turn <= 4; turn++) {
+        if (turn == 4) LIB_OK(culv_image_prepare_write(cuda));
+        if (turn > 2)
             write_fields(s, r, cuda, turn, texels);
         else
             write_cuda(s, r, cuda, turn, texels);

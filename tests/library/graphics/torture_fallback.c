@@ -123,6 +123,7 @@ static void memory_run(void)
     CUcontext before = lib_enter(w);
     CU_OK(w->cu->MemAlloc(&f.pointer, 65536));
     lib_leave(w, before);
+    TRY_AGAIN(culv_image_prepare_write(culv_shared_image_cuda(arrays)), true);
     TRY_AGAIN(culv_image_write(culv_shared_image_cuda(arrays), &f, stream), true);
     TRY_AGAIN(culv_image_write(culv_shared_image_cuda(linear), &f, stream), true);
     TRY_AGAIN(culv_image_upload(culv_shared_image_cuda(arrays), stream), true);
