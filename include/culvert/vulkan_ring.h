@@ -137,8 +137,8 @@ CULV_EXPORT culv_result culv_vk_ring_get_points(const culv_ring *ring, const cul
  * side then holds the frame again, as culv_ring_submit_failed() describes: release and submit it
  * once more. With VK_ERROR_DEVICE_LOST it does what culv_vk_device_lost() does instead.
  * culv_vk_ring_submit() needs no such call.
- * Errors: as culv_ring_submit_failed(); INVALID (VALUE: result is a success), ASYNC (DEVICE_LOST:
- * that is what `result` said).
+ * Errors: as culv_ring_submit_failed(); INVALID (VALUE: result is a success, or the ring is not
+ * Vulkan's), ASYNC (DEVICE_LOST: that is what `result` said).
  * Ownership: as culv_ring_submit_failed(). Threads: one at a time for the side. */
 CULV_EXPORT culv_result culv_vk_ring_submit_failed(culv_ring *ring, culv_ring_frame *frame,
                                                    VkResult result);
@@ -147,13 +147,15 @@ CULV_EXPORT culv_result culv_vk_ring_submit_failed(culv_ring *ring, culv_ring_fr
  * and submits them together with the burst's last frame, in one vkQueueSubmit2, to one queue. The
  * submission that has this frame signals `fence` (VK_NULL_HANDLE: none). Pass a fence with the last
  * frame of a burst: with an earlier frame the call submits the kept frames at once, and the rest of
- * the burst later. After an error nothing is submitted and the side still holds the frame. Do not
- * mix kept frames of a burst with culv_vk_ring_release(), culv_ring_release() and culv_ring_flush()
- * (RING_ORDER). On a device without synchronization2, record the barriers of
- * culv_vk_buffer_get_barrier() and culv_vk_image_get_barrier() instead of the frame's, and submit
- * by vkQueueSubmit with the frame's semaphores and values, right after culv_vk_ring_release().
- * Errors: as culv_vk_ring_release(); DRIVER, ASYNC (DEVICE_LOST), UNSUPPORTED (EXTENSION_MISSING:
- * the device lacks synchronization2).
+ * the burst later. If the burst is not full, culv_ring_flush() submits what is kept, to this
+ * `queue`; for a fence behind it call vkQueueSubmit2 with the fence alone. After an error nothing
+ * is submitted and the side still holds the frame. Do not mix kept frames of a burst with
+ * culv_ring_release() (RING_ORDER). On a device without synchronization2, record the barriers of
+ * culv_vk_buffer_get_barrier() and culv_vk_image_get_barrier() instead of the ring's, and submit by
+ * vkQueueSubmit with culv_vk_ring_semaphore() and the frame's values, right after
+ * culv_ring_release().
+ * Errors: as culv_ring_release(); INVALID (VALUE: the ring is not Vulkan's), DRIVER, ASYNC
+ * (DEVICE_LOST), UNSUPPORTED (EXTENSION_MISSING: the device lacks synchronization2).
  * Ownership: the command buffer stays yours and must live until the submission has run.
  * Threads: one at a time for the side; `queue` is externally synchronized.
  * Source: vkQueueSubmit2. */
