@@ -59,6 +59,16 @@ lavapipe25() {
     export VK_DRIVER_FILES="$work/lvp25.json" LD_LIBRARY_PATH="$lib"
 }
 
+# Chooses Chromium's SwiftShader, as npm's package of a headless Chromium brings it, and brings a compiler.
+swiftshader147() {
+    debian12 gcc=4:12.2.0-3 libvulkan-dev=1.3.239.0-1 glslang-tools=12.0.0-2
+    command -v npm >/dev/null || debian12 npm=9.2.0~ds1-1
+    (cd "$work" && npm pack --silent @sparticuz/chromium@147.0.0 && tar xf sparticuz-chromium-147.0.0.tgz package/bin/swiftshader.tar.br &&
+        node -e 'process.stdin.pipe(require("zlib").createBrotliDecompress()).pipe(process.stdout)' \
+            <package/bin/swiftshader.tar.br | tar x) >"$work/log" 2>&1 || unknown "npm cannot bring SwiftShader"
+    export VK_DRIVER_FILES="$work/vk_swiftshader_icd.json"
+}
+
 # Compiles standard input to $work/NAME; vk.h and shaders' headers are found: NAME, gcc's arguments ...
 compile() {
     name=$1
@@ -74,19 +84,35 @@ shader() {
     sed -i '1i #include <stdint.h>' "$work/$1.h"
 }
 
-# Compiles standard input for Windows and runs it in Debian 12's Wine on lavapipe, in a prefix and on a screen of its own.
-wine8() {
-    debian12 gcc-mingw-w64-x86-64-posix=12.2.0-14+deb12u1+25.2+b1 wine64=8.0~repack-4 libwine=8.0~repack-4 xvfb=2:21.1.7-3+deb12u13 \
-        mesa-vulkan-drivers=22.3.6-1+deb12u2
-    x86_64-w64-mingw32-gcc -Wall -Wextra -O1 -x c - -o "$work/program.exe" -ld3d12 -ldxguid 2>"$work/log" ||
-        unknown "mingw does not compile the program"
-    export WINEPREFIX="$work/prefix" WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml=;winemenubuilder.exe,winedbg.exe=d'
-    export VK_DRIVER_FILES=/usr/share/vulkan/icd.d/lvp_icd.x86_64.json LIBGL_ALWAYS_SOFTWARE=1
+# Starts a screen of its own, without a window manager.
+screen() {
+    debian12 xvfb=2:21.1.7-3+deb12u13
     Xvfb -displayfd 3 -screen 0 640x480x24 -nolisten tcp 3>"$work/display" >"$work/log" 2>&1 &
-    undo="/usr/lib/wine/wineserver64 -k || :; kill $! || :"
+    undo="kill $! || :; $undo"
     for _ in $(seq 100); do [ -s "$work/display" ] || sleep 0.2; done
     DISPLAY=:$(cat "$work/display")
-    export DISPLAY
+    export DISPLAY LIBGL_ALWAYS_SOFTWARE=1
+}
+
+# Brings GStreamer with its OpenGL elements, which draw by llvmpipe on a screen of their own.
+gstreamer122() {
+    debian12 gstreamer1.0-tools=1.22.0-2+deb12u1 gstreamer1.0-plugins-base=1.22.0-3+deb12u7 gstreamer1.0-gl=1.22.0-3+deb12u7 \
+        libgstreamer-gl1.0-0=1.22.0-3+deb12u7 libgl1-mesa-dri=22.3.6-1+deb12u2 libegl-mesa0=22.3.6-1+deb12u2
+    screen
+    export GST_GL_PLATFORM=egl GST_GL_WINDOW=x11 GST_GL_API=opengl3
+    unset EGL_PLATFORM
+}
+
+# Compiles standard input for Windows and runs it in Debian 12's Wine on lavapipe, in a prefix and on a screen of its own.
+wine8() {
+    debian12 gcc-mingw-w64-x86-64-posix=12.2.0-14+deb12u1+25.2+b1 wine64=8.0~repack-4 libwine=8.0~repack-4 \
+        mesa-vulkan-drivers=22.3.6-1+deb12u2 libgl1-mesa-dri=22.3.6-1+deb12u2
+    x86_64-w64-mingw32-gcc -Wall -Wextra -O1 -x c - -o "$work/program.exe" -ld3d12 -ld3d9 -ldxguid 2>"$work/log" ||
+        unknown "mingw does not compile the program"
+    export WINEPREFIX="$work/prefix" WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml=;winemenubuilder.exe,winedbg.exe=d'
+    export VK_DRIVER_FILES=/usr/share/vulkan/icd.d/lvp_icd.x86_64.json
+    screen
+    undo="/usr/lib/wine/wineserver64 -k || :; $undo"
     # Without RpcSs Wine does not wait 10 s for it, now and then.
     { /usr/lib/wine/wine64 wineboot -i && /usr/lib/wine/wine64 reg add 'HKLM\System\CurrentControlSet\Services\RpcSs' \
         /v Start /t REG_DWORD /d 4 /f && /usr/lib/wine/wineserver64 -k; } </dev/null >>"$work/log" 2>&1 || unknown "Wine's prefix"

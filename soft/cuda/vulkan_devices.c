@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The twin's CUDA driver: asks Vulkan, opened at run time, which CPU devices this machine has. */
+/* The twin's CUDA driver: asks Vulkan, opened at run time, for lavapipe's devices. */
+#include "lavapipe.h"
 #include "soft.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define VK_NO_PROTOTYPES
-#include <vulkan/vulkan_core.h>
 
 #define GET(name) PFN_##name name = (PFN_##name)get(instance, #name)
 
@@ -25,14 +23,11 @@ static int read_devices(VkInstance instance, PFN_vkGetInstanceProcAddr get,
     int count = 0;
     if (vkEnumeratePhysicalDevices(instance, &total, devices) != VK_SUCCESS) total = 0;
     for (uint32_t i = 0; i < total && count < capacity; i++) {
-        VkPhysicalDeviceIDProperties id = {.sType =
-                                               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
-        VkPhysicalDeviceProperties2 properties = {
-            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &id};
-        vkGetPhysicalDeviceProperties2(devices[i], &properties);
-        if (properties.properties.deviceType != VK_PHYSICAL_DEVICE_TYPE_CPU) continue;
-        snprintf(found[count].name, sizeof(found[count].name), "%s",
-                 properties.properties.deviceName);
+        VkPhysicalDeviceProperties properties;
+        VkPhysicalDeviceIDProperties id;
+        if (!soft_is_lavapipe(vkGetPhysicalDeviceProperties2, devices[i], &properties, &id))
+            continue;
+        snprintf(found[count].name, sizeof(found[count].name), "%s", properties.deviceName);
         memcpy(found[count].uuid, id.deviceUUID, sizeof(found[count].uuid));
         count++;
     }

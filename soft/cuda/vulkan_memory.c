@@ -15,8 +15,7 @@ bool soft_vulkan_memory_header(uint8_t header[32])
 #    include <dlfcn.h>
 #    include <string.h>
 
-#    define VK_NO_PROTOTYPES
-#    include <vulkan/vulkan_core.h>
+#    include "lavapipe.h"
 
 #    define GET(name)  PFN_##name name = (PFN_##name)get(instance, #    name)
 #    define GETD(name) PFN_##name name = (PFN_##name)get_of_device(device, #    name)
@@ -49,11 +48,11 @@ static bool read_header(VkDevice device, PFN_vkGetDeviceProcAddr get_of_device, 
 static bool open_device(VkInstance instance, PFN_vkGetInstanceProcAddr get, uint8_t header[32])
 {
     GET(vkEnumeratePhysicalDevices);
-    GET(vkGetPhysicalDeviceProperties);
+    GET(vkGetPhysicalDeviceProperties2);
     GET(vkCreateDevice);
     GET(vkDestroyDevice);
     GET(vkGetDeviceProcAddr);
-    if (vkEnumeratePhysicalDevices == NULL || vkGetPhysicalDeviceProperties == NULL ||
+    if (vkEnumeratePhysicalDevices == NULL || vkGetPhysicalDeviceProperties2 == NULL ||
         vkCreateDevice == NULL || vkDestroyDevice == NULL || vkGetDeviceProcAddr == NULL)
         return false;
     VkPhysicalDevice devices[SOFT_MAX_DEVICES];
@@ -62,8 +61,9 @@ static bool open_device(VkInstance instance, PFN_vkGetInstanceProcAddr get, uint
     if (listed != VK_SUCCESS && listed != VK_INCOMPLETE) return false;
     for (uint32_t i = 0; i < count; i++) {
         VkPhysicalDeviceProperties properties;
-        vkGetPhysicalDeviceProperties(devices[i], &properties);
-        if (properties.deviceType != VK_PHYSICAL_DEVICE_TYPE_CPU) continue;
+        VkPhysicalDeviceIDProperties id;
+        if (!soft_is_lavapipe(vkGetPhysicalDeviceProperties2, devices[i], &properties, &id))
+            continue;
         const char *const extension = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
         const float priority = 1.0f;
         const VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,

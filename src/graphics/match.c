@@ -32,7 +32,8 @@ static void add_cause(culvi_text *text, const culvi_words *words, const culvi_pr
     if (adapter->software) {
         culvi_text_add(text, "It is a software %s device", words->name);
         cause =
-            probe->asked == CULV_DRIVER_NVIDIA
+            cause != NULL ? cause
+            : probe->asked == CULV_DRIVER_NVIDIA
                 ? ": its CUDA partner is Culvert's software twin, which culv_device_desc.driver excludes"
             : probe->asked == CULV_DRIVER_AUTO && !culvi_soft_allowed()
                 ? ": its CUDA partner is Culvert's software twin, which has to be installed and allowed (CULVERT_SOFT=1 or culv_soft_enable())"

@@ -252,8 +252,18 @@ static culvi_adapter adapter_of(const culv_vk_candidate *c)
         adapter.cause =
             "It is an NVIDIA GPU under a Vulkan driver that is not NVIDIA's, which CUDA cannot share with; "
             "install NVIDIA's or select it with VK_DRIVER_FILES";
+    if (adapter.software && c->driver_id != 0 && c->driver_id != VK_DRIVER_ID_MESA_LLVMPIPE)
+        adapter.cause =
+            " that is not Mesa's lavapipe, with which alone Culvert's software twin shares: select that with VK_DRIVER_FILES";
     snprintf(adapter.name, sizeof adapter.name, "%s", c->name);
     return adapter;
+}
+
+/* It shares, but has no timelines to count frames with. */
+static bool shares_without_timelines(const culv_vk_candidate *c)
+{
+    return c->has_external_memory && c->has_external_semaphore && c->buffer_opaque_fd_export &&
+           c->binary_opaque_fd_export && !c->timeline_opaque_fd_export;
 }
 
 /* What a device with a CUDA match lacks for sharing with it. */
@@ -276,9 +286,12 @@ static culv_reason missing_feature(const culv_vk_candidate *c, culvi_text *why)
         culvi_text_add(why, "'%s' does not offer %s; a newer graphics driver may", c->name,
                        extension);
     else if (export != NULL)
-        culvi_text_add(why,
-                       "'%s' does not export %s by an opaque handle; a newer graphics driver may",
-                       c->name, export);
+        culvi_text_add(
+            why, "'%s' does not export %s by an opaque handle; a newer graphics driver may%s",
+            c->name, export,
+            shares_without_timelines(c)
+                ? ". Memory and binary semaphores can be shared all the same if it is attached; rings and timelines cannot"
+                : "");
     return extension != NULL ? CULV_REASON_EXTENSION_MISSING
            : export != NULL  ? CULV_REASON_NOT_EXPORTABLE
                              : CULV_REASON_NONE;

@@ -4,6 +4,28 @@
 #include "vulkan/vk_resource.h"
 #include "vulkan/vk_trace.h"
 
+static culv_result check_exportable(const culv_vk_device *vk, const char *label,
+                                    VkSemaphoreType type)
+{
+    if (culvi_vk_semaphore_exportable(&vk->instance, vk->physical_device, type)) return CULV_OK;
+    return culvi_fail(
+        &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
+        "'%s' exports no %s semaphores by an opaque handle (vkGetPhysicalDeviceExternalSemaphoreProperties); use a %s",
+        vk->base.name, type == VK_SEMAPHORE_TYPE_TIMELINE ? "timeline" : "binary",
+        type == VK_SEMAPHORE_TYPE_TIMELINE ? "binary one" : "timeline");
+}
+
+/* Asked first: a driver that exports none of that type may crash when it is to. */
+static culv_result check_import(const culv_vk_device *vk, const culv_vk_semaphore_desc *d)
+{
+    if (!culvi_vk_exports_semaphores(vk) ||
+        (d->type != CULV_SEMAPHORE_TIMELINE && d->type != CULV_SEMAPHORE_BINARY))
+        return CULV_OK; /* refused for that */
+    return check_exportable(vk, d->label,
+                            d->type == CULV_SEMAPHORE_BINARY ? VK_SEMAPHORE_TYPE_BINARY
+                                                             : VK_SEMAPHORE_TYPE_TIMELINE);
+}
+
 culv_result culv_vk_semaphore_import(culv_vk_device *vk, const culv_vk_semaphore_desc *desc,
                                      culv_semaphore **out)
 {
@@ -16,6 +38,8 @@ culv_result culv_vk_semaphore_import(culv_vk_device *vk, const culv_vk_semaphore
     if (d.semaphore == VK_NULL_HANDLE)
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_semaphore_desc.semaphore is VK_NULL_HANDLE");
+    result = check_import(vk, &d);
+    if (result != CULV_OK) return result;
     culv_semaphore_desc import = culv_semaphore_desc_init();
     import.type = d.type;
     import.signal_pending = d.signal_pending;
@@ -23,17 +47,6 @@ culv_result culv_vk_semaphore_import(culv_vk_device *vk, const culv_vk_semaphore
     import.label = d.label;
     return culvi_graphics_import_semaphore(&vk->base, (uint64_t)d.semaphore, &import,
                                            "culv_vk_semaphore_desc", out);
-}
-
-static culv_result check_exportable(const culv_vk_device *vk, const char *label,
-                                    VkSemaphoreType type)
-{
-    if (culvi_vk_semaphore_exportable(&vk->instance, vk->physical_device, type)) return CULV_OK;
-    return culvi_fail(
-        &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
-        "'%s' exports no %s semaphores by an opaque handle (vkGetPhysicalDeviceExternalSemaphoreProperties)%s",
-        vk->base.name, type == VK_SEMAPHORE_TYPE_TIMELINE ? "timeline" : "binary",
-        type == VK_SEMAPHORE_TYPE_TIMELINE ? "" : "; use a timeline");
 }
 
 culv_result culvi_vk_make_semaphore(culvi_graphics *graphics, const culvi_semaphore_plan *plan,

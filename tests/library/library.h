@@ -206,7 +206,8 @@ typedef struct lib_lies {
     bool exports_nothing;    /* no buffer and no image */
     bool no_memory;          /* no memory type can hold an image */
     bool exports_no_semaphores;
-    bool exports_no_binaries; /* only timelines, as Mesa's drivers will where they export any */
+    bool exports_no_binaries;  /* only timelines, as Mesa's drivers will where they export any */
+    bool exports_no_timelines; /* only binary ones, as SwiftShader */
     /* With exports_nothing: pages of the host may be imported all the same */
     bool takes_pages;
     /* Of vkGetPhysicalDeviceImageFormatProperties2, when not success */

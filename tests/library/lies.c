@@ -158,7 +158,8 @@ static VKAPI_ATTR void VKAPI_CALL lying_semaphore(VkPhysicalDevice device,
     vkGetPhysicalDeviceExternalSemaphoreProperties(real(device), info, out);
     const VkSemaphoreTypeCreateInfo *type = info->pNext; /* all that callers put there */
     const bool binary = type == NULL || type->semaphoreType == VK_SEMAPHORE_TYPE_BINARY;
-    if (lib_lying.exports_no_semaphores || (binary && lib_lying.exports_no_binaries))
+    if (lib_lying.exports_no_semaphores ||
+        (binary ? lib_lying.exports_no_binaries : lib_lying.exports_no_timelines))
         out->externalSemaphoreFeatures = 0;
     if (!lib_lying.plays_binaries) return;
     out->exportFromImportedHandleTypes = out->compatibleHandleTypes = info->handleType;
@@ -413,7 +414,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lib_lying_loader(VkInstance instance, c
             return (PFN_vkVoidFunction)lying_semaphore;
     }
     if ((lib_lying.plays_binaries || lib_lying.exports_no_semaphores ||
-         lib_lying.exports_no_binaries) &&
+         lib_lying.exports_no_binaries || lib_lying.exports_no_timelines) &&
         strcmp(name, "vkGetPhysicalDeviceExternalSemaphoreProperties") == 0)
         return (PFN_vkVoidFunction)lying_semaphore;
     if (strcmp(name, "vkGetPhysicalDeviceExternalBufferProperties") == 0)

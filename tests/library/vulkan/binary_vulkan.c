@@ -160,28 +160,83 @@ ROAD_CASE(lost, .own = true)
     lose_until_done(r, 0);
 }
 
-/* What the device says of itself decides. */
-TEST(not_exportable)
+/* What the device says of itself decides, also of a semaphore of the caller's: drivers crash when
+ * they are to export what they cannot. */
+static void refuse_export(culv_semaphore_type type, lib_lies lies, const char *advice)
 {
     lib_world w;
     lib_open(&w);
     culv_shared_semaphore *made = NULL;
+    culv_semaphore *imported = NULL;
     culv_vk_device *vk = NULL;
     culv_vk_device_desc open = lib_vk_desc(&w);
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
-    d.type = CULV_SEMAPHORE_BINARY;
-    d.label = "present";
-    lib_lying = (lib_lies){.exports_no_binaries = true};
+    culv_vk_semaphore_desc own = culv_vk_semaphore_desc_init();
+    d.type = own.type = type;
+    d.label = own.label = "present";
+    own.semaphore = type == CULV_SEMAPHORE_BINARY ? raw_vk_binary(&w.vk, true)
+                                                  : raw_vk_timeline(&w.vk, 0, true);
+    lib_lying = lies;
     open.get_instance_proc_addr = lib_lying_loader;
     LIB_OK(culv_vk_attach(w.device, &open, &vk));
     LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(vk, &d, &made),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE);
     LIB_SAYS("'present'");
     LIB_SAYS(w.vk.properties.deviceName);
-    LIB_SAYS("timeline"); /* what to do */
+    LIB_SAYS(advice);
+    LIB_REFUSES(culv_semaphore, imported, culv_vk_semaphore_import(vk, &own, &imported),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE);
+    LIB_SAYS(advice);
     lib_require_driver_counts(&w, 0, 0, 0);
     culv_vk_detach(&vk);
+    raw_vk_semaphore_destroy(&w.vk, own.semaphore);
     lib_close(&w); /* nothing was made */
+}
+
+TEST(not_exportable)
+{
+    refuse_export(CULV_SEMAPHORE_BINARY, (lib_lies){.exports_no_binaries = true}, "use a timeline");
+}
+
+/* Such a device is no partner for rings, but memory and binary semaphores go. */
+TEST(timelines_not_exportable)
+{
+    static culv_vk_candidate list[16];
+    uint32_t count = 16, i = 0;
+    refuse_export(CULV_SEMAPHORE_TIMELINE, (lib_lies){.exports_no_timelines = true},
+                  "use a binary one");
+    road r;
+    culv_shared_buffer *buffer = NULL;
+    culv_semaphore *semaphore = NULL;
+    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                     .size = 4096,
+                                     .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    culv_vk_buffer_create_desc b = culv_vk_buffer_create_desc_init();
+    culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
+    road_open(&r);
+    culv_vk_detach(&r.vk);
+    culv_vk_device_desc open = lib_vk_desc(&r.w);
+    open.get_instance_proc_addr = lib_lying_loader;
+    lib_lying = (lib_lies){.exports_no_timelines = true};
+    for (uint32_t j = 0; j < count; j++)
+        list[j] = culv_vk_candidate_init();
+    LIB_OK(culv_vk_rank_physical_devices(lib_lying_loader, r.w.vk.instance, NULL, list, count,
+                                         &count));
+    while (i < count && list[i].physical_device != r.w.vk.physical)
+        i++;
+    REQUIRE(i < count && !list[i].reachable);
+    REQUIRE_EQ(list[i].reason, CULV_REASON_NOT_EXPORTABLE);
+    REQUIRE(strstr(list[i].reason_text, "Memory and binary semaphores can be shared") != NULL);
+    LIB_OK(culv_vk_attach(r.w.device, &open, &r.vk));
+    b.create_info = &info;
+    LIB_OK(culv_vk_buffer_create(r.vk, &b, &buffer));
+    d.semaphore = r.other.vk;
+    d.type = CULV_SEMAPHORE_BINARY;
+    LIB_OK(culv_vk_semaphore_import(r.vk, &d, &semaphore));
+    alternate(&r, semaphore, &r.other);
+    culv_semaphore_destroy(&semaphore);
+    culv_shared_buffer_destroy(&buffer);
+    road_close(&r);
 }
 
 /* Asking for it is against the specification, so validation stays off; what a driver does is its

@@ -245,6 +245,22 @@ twin_missing)
     says "Software twin  none: .*libculvert-soft.so.0"
     says "CULVERT_SOFT_PATH"
     ;;
+other_cpu_driver)
+    # Chromium's SwiftShader (Debian's chromium-common) is no partner of the twin, and does not stand in lavapipe's way.
+    swiftshader=${CULVERT_SWIFTSHADER:-/usr/lib/chromium/vk_swiftshader_icd.json}
+    [ -f "$swiftshader" ] || skip "SwiftShader is not installed ($swiftshader)"
+    run 0 "$no_cuda" VK_DRIVER_FILES="$swiftshader" "$info" --soft
+    verdict "^Nothing here is reachable: "
+    says "^Vulkan device 0: SwiftShader"
+    says "lavapipe"
+    says_not "timeline"
+    need_lavapipe
+    lavapipe=$(find /usr/share/vulkan/icd.d /etc/vulkan/icd.d -name 'lvp_icd*.json' 2>/dev/null | head -n 1)
+    [ -n "$lavapipe" ] || skip "lavapipe's manifest is not where Debian has it"
+    run 0 "$no_cuda" VK_DRIVER_FILES="$swiftshader:$lavapipe" "$info" --soft
+    verdict "software only: .* = software twin's device 0)"
+    says "it draws on the CPU, but the software twin shares with Mesa's lavapipe alone"
+    ;;
 shared_late)
     # Servers that do not answer, or without end, keep nobody for longer than the page says.
     need_python
