@@ -179,8 +179,12 @@ typedef struct culv_ipc_server_desc {
      * NULL. */
     const uint32_t *users;
     size_t num_users;
-    uint32_t max_clients; /**< 1 to CULV_IPC_MAX_CLIENTS. Default: 16. */
-    const char *label;    /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
+    /** 1 to CULV_IPC_MAX_CLIENTS. Default: 16. If all places are taken, these make room for others:
+     * connections that have said nothing, and clients that for a second have left their answers
+     * unread or have asked nothing since they connected. Each user that `users` names has a place
+     * that the others cannot take, unless more are named than there are places. */
+    uint32_t max_clients;
+    const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_ipc_server_desc;
 
 CULV_INIT(culv_ipc_server_desc)

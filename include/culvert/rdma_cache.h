@@ -15,7 +15,10 @@
  *
  * The cache must not find memory that was freed, nor take new memory at the same address for it. It
  * asks CUDA for the buffer's id at each look-up (tens of nanoseconds), or you report each free:
- * culv_rdma_cache_desc::validity. */
+ * culv_rdma_cache_desc::validity.
+ *
+ * A child of fork() gets nothing from its parent's cache (UNSUPPORTED, FORKED), and what it gives
+ * back, trims or destroys stays pinned for the parent: no callback runs there. */
 #ifndef CULV_RDMA_CACHE_H_
 #define CULV_RDMA_CACHE_H_
 
@@ -142,7 +145,7 @@ CULV_EXPORT void culv_rdma_cache_destroy(culv_rdma_cache **cache);
  * it.
  * Errors: as culv_rdma_check_range(), but imported memory goes to pin(); INVALID (OPT_IN: see
  * allow_context_sync; NOT_READY: called from pin() for what it is pinning), UNSUPPORTED (USAGE: the
- * memory has no buffer id, so it needs CULV_RDMA_VALIDITY_NOTIFICATION), OUT_OF_MEMORY
+ * memory has no buffer id, so it needs CULV_RDMA_VALIDITY_NOTIFICATION; FORKED), OUT_OF_MEMORY
  * (HOST_MEMORY; PIN_SPACE: there is no room, and everything that is pinned is in use), DRIVER,
  * ASYNC; what pin() answers (PIN_REFUSED).
  * Ownership: *out is in use until culv_rdma_registration_put(). Threads: any. */

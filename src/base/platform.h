@@ -55,6 +55,10 @@ void culvi_worker_join(culvi_worker *worker);
 /* False in a child process. fork() gives it only one thread, so the other one cannot be waited for,
  * and what that thread held stays held. */
 bool culvi_worker_exists(const culvi_worker *worker);
+/* After the first call succeeded, culvi_generation() in a child of fork() is another one than in
+ * its parent. It costs a load. False: out of memory. */
+bool culvi_generation_watch(void);
+uint32_t culvi_generation(void);
 /* Between the two calls the calling thread is not cancelled (pthread_cancel), because what it holds
  * would stay held. */
 int culvi_cancel_disable(void);

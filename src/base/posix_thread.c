@@ -3,13 +3,13 @@
 #include "base/platform.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <time.h>
 #include <unistd.h>
 
 #ifdef CULVI_TEST_HOOKS
-#    include <stdatomic.h>
 /* Tests let another thread run between what is done under locks: called before a lock is taken, and
  * after one was given back. */
 void (*_Atomic culvi_lock_hook)(bool before);
@@ -123,6 +123,31 @@ void culvi_worker_join(culvi_worker *worker)
 bool culvi_worker_exists(const culvi_worker *worker)
 {
     return worker->process == (long)getpid();
+}
+
+static _Atomic(uint32_t) generation;
+static bool watched;
+
+static void note_fork(void)
+{
+    atomic_fetch_add(&generation, 1);
+}
+
+static void watch(void)
+{
+    watched = pthread_atfork(NULL, NULL, note_fork) == 0;
+}
+
+bool culvi_generation_watch(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, watch);
+    return watched;
+}
+
+uint32_t culvi_generation(void)
+{
+    return atomic_load_explicit(&generation, memory_order_relaxed);
 }
 
 uint64_t culvi_now(void)

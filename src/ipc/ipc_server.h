@@ -17,7 +17,8 @@ typedef struct culvi_ipc_kept {
 /* The server's end of a connection. */
 typedef struct culvi_ipc_link {
     culvi_ipc_channel channel; /* CULVI_IPC_NO_CHANNEL: free */
-    bool greeted;
+    bool greeted, asked;       /* asked: something behind its greeting */
+    uint64_t greeted_at;
     uint64_t arrived; /* counts connections: the oldest is known by it */
     int32_t pid;
     uint32_t user;

@@ -113,28 +113,79 @@ static void turn_away(culvi_ipc_channel *stranger, culv_result result, const cha
     culvi_ipc_channel_close(stranger, true);
 }
 
-/* A place for whoever comes; NULL: all are taken by clients. Who connects and says nothing makes
- * room for others, and so does who has left its answers unread for long. */
-static culvi_ipc_link *place(culv_ipc_server *server)
+static uint32_t clients_of(const culv_ipc_server *server, uint32_t user)
 {
-    enum { DEAF_MS = 1000 };
-    culvi_ipc_link *silent = NULL, *deaf = NULL;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < server->max_clients; i++)
+        count += server->links[i].channel != CULVI_IPC_NO_CHANNEL && server->links[i].user == user;
+    return count;
+}
+
+/* Each user who is named has a place that others cannot take. If more are named than there are
+ * places, nobody has. */
+static bool users_have_places(const culv_ipc_server *server)
+{
+    return server->users.count <= server->max_clients;
+}
+
+/* How many places are kept for others than `user`. */
+static uint32_t kept_places(const culv_ipc_server *server, uint32_t user)
+{
+    const uint32_t *users = server->users.users;
+    uint32_t kept = 0;
+    for (size_t i = 0; users_have_places(server) && i < server->users.count; i++) {
+        bool seen = users[i] == user;
+        for (size_t k = 0; k < i; k++)
+            seen = seen || users[k] == users[i];
+        kept += !seen && clients_of(server, users[i]) == 0;
+    }
+    return kept;
+}
+
+/* A place for a client of `user`; NULL: there is none. These make room, the oldest first: who
+ * connects and says nothing; after a second who has left its answers unread, or has asked nothing
+ * since its greeting. */
+static culvi_ipc_link *place(culv_ipc_server *server, uint32_t user)
+{
+    enum { PATIENCE_MS = 1000, KINDS = 3 };
+    static const char *const why[KINDS] = {
+        "said nothing, and made room for another",
+        "does not read its answers, and made room for another",
+        "asked nothing since its greeting, and made room for another"};
+    const uint64_t now = culvi_now(), patience = UINT64_C(1000000) * PATIENCE_MS;
+    culvi_ipc_link *empty = NULL, *oldest[KINDS] = {NULL, NULL, NULL};
+    uint32_t num_empty = 0;
     for (uint32_t i = 0; i < server->max_clients; i++) {
         culvi_ipc_link *link = &server->links[i];
-        if (link->channel == CULVI_IPC_NO_CHANNEL) return link;
-        if (!link->greeted && (silent == NULL || link->arrived < silent->arrived)) silent = link;
+        if (link->channel == CULVI_IPC_NO_CHANNEL) {
+            if (empty == NULL) empty = link;
+            num_empty++;
+            continue;
+        }
+        if (users_have_places(server) && link->user != user && clients_of(server, link->user) < 2)
+            continue;
         /* Another client of its user may be why it is held. */
-        if (link->held && (link->kept != NULL || link->unread > 0) &&
-            (deaf == NULL || link->held_since < deaf->held_since))
-            deaf = link;
+        const bool deaf = link->held && (link->kept != NULL || link->unread > 0);
+        const size_t kind = !link->greeted ? 0 : deaf ? 1 : 2;
+        if ((kind == 1 && now - link->held_since < patience) ||
+            (kind == 2 && (link->asked || now - link->greeted_at < patience)))
+            continue;
+        if (oldest[kind] == NULL || link->arrived < oldest[kind]->arrived) oldest[kind] = link;
     }
-    if (silent != NULL) {
-        culvi_ipc_link_drop(server, silent, "said nothing, and made room for another");
-        return silent;
+    if (num_empty > kept_places(server, user)) return empty;
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        if (oldest[kind] == NULL) continue;
+        if (kind == 2) { /* it reads this when it asks */
+            const culvi_ipc_message m = culvi_ipc_error(
+                CULV_ERROR_BUSY, CULV_REASON_IPC_REFUSED,
+                "the server was full, and this client had asked nothing for a second since it "
+                "connected, so it made room for another; connect again");
+            (void)culvi_ipc_send(oldest[kind]->channel, &m, NULL);
+        }
+        culvi_ipc_link_drop(server, oldest[kind], why[kind]);
+        return oldest[kind];
     }
-    if (deaf == NULL || culvi_now() - deaf->held_since < UINT64_C(1000000) * DEAF_MS) return NULL;
-    culvi_ipc_link_drop(server, deaf, "does not read its answers, and made room for another");
-    return deaf;
+    return NULL;
 }
 
 static uint32_t read_link(culv_ipc_server *server, culvi_ipc_link *link);
@@ -171,10 +222,11 @@ static bool admit(culv_ipc_server *server, uint32_t *done)
         turn_away(&stranger, CULV_ERROR_UNSUPPORTED, "the server does not admit this user");
         return true;
     }
-    culvi_ipc_link *link = place(server);
+    culvi_ipc_link *link = place(server, user);
     if (link == NULL) {
         turn_away(&stranger, CULV_ERROR_BUSY,
-                  "the server has as many clients as it admits (culv_ipc_server_desc.max_clients)");
+                  "the server has as many clients as it admits "
+                  "(culv_ipc_server_desc.max_clients), or keeps its last places for other users");
         return true;
     }
     memset(link, 0, sizeof *link);
@@ -212,6 +264,7 @@ static void greet(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc
     reply.driver = (uint32_t)server->driver;
     reply.device = server->device->caps.uuid;
     if (!link->greeted) (void)culvi_ipc_let_handles(link->channel, server->takes_handles);
+    if (!link->greeted) link->greeted_at = culvi_now();
     link->greeted = true;
     link->device = question->device;
     char gpu[40] = "none";
@@ -378,6 +431,7 @@ static bool serve(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc
         culvi_ipc_link_drop(server, link, "did not begin with a greeting");
         return false;
     }
+    if (m->type != CULVI_IPC_HELLO && m->type != CULVI_IPC_WAKE) link->asked = true;
     switch (m->type) {
     case CULVI_IPC_HELLO: greet(server, link, m); break;
     case CULVI_IPC_LIST: list(server, link, m); break;

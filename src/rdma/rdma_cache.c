@@ -142,12 +142,25 @@ static culv_result look_up(culv_rdma_cache *cache, CUdeviceptr pointer, uint64_t
 
 /* Calls ---------------------------------------------------------------------------------------- */
 
+/* A child of fork() has a copy of the cache, and none of the card's registrations: it gets nothing,
+ * and gives nothing back. It takes no lock, as a thread of the parent's may have held it. */
+static bool is_parents(const culv_rdma_cache *cache)
+{
+    return cache->generation != culvi_generation();
+}
+
 culv_result culv_rdma_cache_get(culv_rdma_cache *cache, CUdeviceptr pointer, uint64_t size,
                                 culv_rdma_registration **out)
 {
     culv_rdma_registration *found = NULL;
     CULVI_REQUIRE(NULL, cache);
     CULVI_REQUIRE(&cache->device->voice, out);
+    if (is_parents(cache))
+        return culvi_fail(
+            &cache->device->voice, cache->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORKED,
+            "culv_rdma_cache_get: this process is a child of fork(), and what the cache has pinned "
+            "is its parent's, on whose card it works on: call exec, or start processes before the "
+            "first CUDA call, each with a cache of its own");
     culv_result result = culvi_rdma_check_arguments(&cache->device->voice, __func__, pointer, size);
     if (result == CULV_OK) result = look_up(cache, pointer, size, &found);
     if (result == CULV_OK && found == NULL) result = culvi_rdma_pin(cache, pointer, size, &found);
@@ -160,7 +173,7 @@ void culv_rdma_registration_put(culv_rdma_registration **registration)
     if (registration == NULL || *registration == NULL) return;
     culv_rdma_registration *mine = *registration;
     *registration = NULL;
-    culvi_rdma_give_use(mine);
+    if (!is_parents(mine->cache)) culvi_rdma_give_use(mine);
 }
 
 void *culv_rdma_registration_cookie(const culv_rdma_registration *registration)
@@ -203,7 +216,7 @@ culv_result culv_rdma_cache_invalidate(culv_rdma_cache *cache, CUdeviceptr point
 {
     CULVI_REQUIRE(NULL, cache);
     culv_result result = culvi_rdma_check_arguments(&cache->device->voice, __func__, pointer, size);
-    if (result != CULV_OK) return result;
+    if (result != CULV_OK || is_parents(cache)) return result;
     culvi_mutex_lock(&cache->lock);
     for (culvi_rdma_pending *p = cache->pending; p != NULL; p = p->next)
         if (p->start < pointer + size && p->end > pointer) p->freed = true;
@@ -215,6 +228,7 @@ culv_result culv_rdma_cache_invalidate(culv_rdma_cache *cache, CUdeviceptr point
 culv_result culv_rdma_cache_trim(culv_rdma_cache *cache, uint64_t bytes)
 {
     CULVI_REQUIRE(NULL, cache);
+    if (is_parents(cache)) return CULV_OK;
     for (size_t taken = BATCH; taken == BATCH;) {
         culv_rdma_registration *list = NULL, *victim;
         uint64_t leaving = 0;
@@ -286,7 +300,8 @@ culv_result culv_rdma_cache_create(culv_device *device, const culv_rdma_cache_de
     cache->desc.label = NULL; /* the caller's, and perhaps gone */
     atomic_init(&cache->refs, 1);
     atomic_init(&cache->turn, 1);
-    if (!culvi_mutex_init(&cache->lock)) goto free_cache;
+    cache->generation = culvi_generation();
+    if (!culvi_generation_watch() || !culvi_mutex_init(&cache->lock)) goto free_cache;
     if (!culvi_condition_init(&cache->pinned)) goto destroy_lock;
     if (!culvi_rdma_index_init(&cache->index)) goto destroy_condition;
     culvi_device_ref(device);
@@ -306,6 +321,7 @@ void culv_rdma_cache_destroy(culv_rdma_cache **cache)
     if (cache == NULL || *cache == NULL) return;
     culv_rdma_cache *mine = *cache;
     *cache = NULL;
+    if (is_parents(mine)) return;
     drop_range(mine, 0, UINT64_MAX, CULV_RDMA_UNPIN_EVICTED);
     cache_unref(mine);
 }

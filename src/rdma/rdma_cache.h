@@ -20,6 +20,7 @@ struct culv_rdma_cache {
     culv_device *device;
     culv_rdma_cache_desc desc;
     char label[64];
+    uint32_t generation;  /* of the process that made it: what is pinned is that one's */
     uint64_t whole_bytes; /* allocations up to this size are pinned whole */
     atomic_uint refs;     /* the caller's handle and each registration that is pinned */
     /* Goes on with each miss: hits write it into what they find, and so tell in which order the

@@ -83,7 +83,9 @@ enum {
     CHECK_OF_VK_PASS,
     CHECK_OF_VK_SET_LAYOUT,
     CHECK_OF_VK_UPDATE,
-    CHECK_OF_VK_PART /* a view that has not all of its image */
+    CHECK_OF_VK_SHADER,   /* what a module declares */
+    CHECK_OF_VK_PIPELINE, /* what its shaders declare */
+    CHECK_OF_VK_PART      /* a view that has not all of its image */
 };
 
 #endif

@@ -51,6 +51,11 @@
     W(AcquireNextImage2KHR)                                                                        \
     W(QueueWaitIdle)                                                                               \
     W(DeviceWaitIdle)                                                                              \
+    W(CreateShaderModule)                                                                          \
+    W(DestroyShaderModule)                                                                         \
+    W(CreateGraphicsPipelines)                                                                     \
+    W(CreateComputePipelines)                                                                      \
+    W(DestroyPipeline)                                                                             \
     W(CreateDescriptorSetLayout)                                                                   \
     W(DestroyDescriptorSetLayout)                                                                  \
     W(CreateDescriptorUpdateTemplate)                                                              \

@@ -30,6 +30,7 @@ static void commands_clear(check_model *m, check_commands *c)
     c->count = 0;
     c->runs_code = c->ordered = false;
     memset(c->sets, 0, sizeof c->sets);
+    memset(c->pipelines, 0, sizeof c->pipelines);
     c->pushed[0].count = c->pushed[1].count = 0;
 }
 
@@ -202,6 +203,14 @@ void VKAPI_CALL check_vkFreeCommandBuffers(VkDevice handle, VkCommandPool pool, 
 #define ORDERS(name, parameters, arguments, tell)                                                  \
     COMMAND(name, parameters, arguments, c->ordered = true; tell)
 
+static void bind_pipeline(check_commands *c, VkPipelineBindPoint point, VkPipeline pipeline)
+{
+    const bool compute = point == VK_PIPELINE_BIND_POINT_COMPUTE;
+    c->runs_code = true;
+    if (point == VK_PIPELINE_BIND_POINT_GRAPHICS || compute)
+        c->pipelines[compute] = CHECK_KEY(pipeline);
+}
+
 /* Offsets are in the order of sets, bindings, elements. */
 static void bind_sets(check_commands *c, VkPipelineBindPoint point, uint32_t first, uint32_t count,
                       const VkDescriptorSet *sets, uint32_t num_offsets, const uint32_t *offsets)
@@ -233,11 +242,13 @@ static bool find_offset(const check_set *s, const uint32_t *offsets, const check
     return false;
 }
 
-/* A shader may do with its descriptors what their types allow. Which it uses is not known, so of
- * storage nothing is a sure write. */
+/* A shader may do with its descriptors what their types and its declarations allow. Which it uses
+ * is not known, so of storage nothing is a sure write. */
 static void use_sets(check_commands *c, int point, const char *how)
 {
     uint64_t offset;
+    const struct check_shaders *shaders =
+        c->pipelines[point] != 0 ? check_get(CHECK_OF_VK_PIPELINE, c->pipelines[point]) : NULL;
     c->runs_code = true;
     c->stage = point == 1 ? CHECK_STAGE_DISPATCH : CHECK_STAGE_DRAW;
     for (int i = 0; i < CHECK_SETS; i++) {
@@ -247,6 +258,9 @@ static void use_sets(check_commands *c, int point, const char *how)
                                                  : NULL;
         for (unsigned j = 0; s != NULL && j < s->count; j++) {
             const check_descriptor *d = &s->list[j];
+            const check_access_kind storage = check_vk_may_write(shaders, (uint32_t)i, d->binding)
+                                                  ? CHECK_READ_OR_WRITE
+                                                  : CHECK_READ;
             switch (d->type) {
             case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER:
                 add_resource(c, check_get(CHECK_OF_VK_BUFFER, d->buffer), d->offset, d->range,
@@ -254,15 +268,14 @@ static void use_sets(check_commands *c, int point, const char *how)
                 break;
             case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER:
                 add_resource(c, check_get(CHECK_OF_VK_BUFFER, d->buffer), d->offset, d->range,
-                             CHECK_READ_OR_WRITE, VK_IMAGE_LAYOUT_UNDEFINED, how);
+                             storage, VK_IMAGE_LAYOUT_UNDEFINED, how);
                 break;
             case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC:
             case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC:
                 if (find_offset(s, c->offsets[point][i], d, &offset))
                     add_resource(
                         c, check_get(CHECK_OF_VK_BUFFER, d->buffer), d->offset + offset, d->range,
-                        d->type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC ? CHECK_READ
-                                                                             : CHECK_READ_OR_WRITE,
+                        d->type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC ? CHECK_READ : storage,
                         VK_IMAGE_LAYOUT_UNDEFINED, how);
                 break;
             case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER:
@@ -397,7 +410,7 @@ static void bind_vertices(check_commands *c, uint32_t n, const VkBuffer *buffers
 
 // clang-format off
 COMMAND(CmdExecuteCommands, (VkCommandBuffer cb, uint32_t n, const VkCommandBuffer *seconds), (cb, n, seconds), execute(c, n, seconds))
-COMMAND(CmdBindPipeline, (VkCommandBuffer cb, VkPipelineBindPoint point, VkPipeline pipeline), (cb, point, pipeline), c->runs_code = true)
+COMMAND(CmdBindPipeline, (VkCommandBuffer cb, VkPipelineBindPoint point, VkPipeline pipeline), (cb, point, pipeline), bind_pipeline(c, point, pipeline))
 COMMAND(CmdBindDescriptorSets, (VkCommandBuffer cb, VkPipelineBindPoint point, VkPipelineLayout layout, uint32_t first, uint32_t n, const VkDescriptorSet *sets, uint32_t dynamics, const uint32_t *dynamic),
         (cb, point, layout, first, n, sets, dynamics, dynamic), bind_sets(c, point, first, n, sets, dynamics, dynamic))
 COMMAND(CmdBindVertexBuffers, (VkCommandBuffer cb, uint32_t first, uint32_t n, const VkBuffer *buffers, const VkDeviceSize *offsets),

@@ -35,6 +35,7 @@ typedef struct check_commands {
     unsigned count, room;
     uint64_t sets[2][CHECK_SETS]; /* graphics, compute */
     check_set pushed[2];          /* by vkCmdPushDescriptorSetKHR */
+    uint64_t pipelines[2];
     uint32_t offsets[2][CHECK_SETS][CHECK_DYNAMIC];
     bool runs_code;
     bool ordered;  /* a barrier was recorded: what comes after it may be after more than it shows */
@@ -43,6 +44,10 @@ typedef struct check_commands {
 
 check_commands *check_vk_commands(VkCommandBuffer handle);
 void check_vk_add(check_commands *c, const check_access *access);
+
+/* vulkan_shaders.c: the storage buffers that a pipeline's shaders declare. NULL: not known. */
+struct check_shaders;
+bool check_vk_may_write(const struct check_shaders *shaders, uint32_t set, uint32_t binding);
 
 /* vulkan_layouts.c. The owner is the queue family from which the image comes. */
 bool check_vk_is_whole(const check_resource *r, const VkImageSubresourceRange *part);

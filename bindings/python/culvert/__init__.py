@@ -20,7 +20,7 @@ from ._objects import (AdoptedBuffer, Buffer, Cuda, Device, Kernel, Kernels, Lin
                        VulkanFrame, VulkanImage, VulkanSemaphore, buffer, info, kernel, ring_buffer, ring_image)
 from ._tensor import Tensor, tensor_range
 from ._allocate import free, malloc, rmm_resource, torch_pool
-from . import draw, gl, vulkan
+from . import draw, gl, ipc, vulkan
 from .show import View, show
 
 __version__ = "0.1.0"
@@ -29,6 +29,6 @@ __all__ = ["AdoptedBuffer", "AsyncError", "Buffer", "BusyError", "Cuda", "Device
            "OutOfMemoryError", "QueueKernels", "Ring", "RingFrame", "Semaphore", "Slot", "Stream", "Tensor",
            "TimelineFrame", "UnsupportedError", "Vector", "View", "VectorView", "VulkanBuffer", "VulkanDevice", "VulkanFrame",
            "VulkanImage",
-           "VulkanSemaphore", "api", "buffer", "declarations", "describe", "draw", "free", "gl", "handle", "info",
+           "VulkanSemaphore", "api", "buffer", "declarations", "describe", "draw", "free", "gl", "handle", "info", "ipc",
            "kernel", "malloc", "ring_buffer", "ring_image", "rmm_resource", "show",
            "stream_handle", "tensor_range", "torch_pool", "vulkan"]

@@ -714,16 +714,19 @@ class LinearImage(Buffer):
                            stream=stream)
 
 
-class VulkanImage(Owned):
-    """A VkImage that Culvert made, and its arrays in CUDA."""
+class Arrays:
+    """What has an image in CUDA's arrays."""
 
-    _destroy = "culv_shared_image_destroy"
+    if TYPE_CHECKING:
+        _device: Device
+        format: int
+        width: int
+        height: int
+        depth: int
+        levels: int
+        layers: int
 
-    def __init__(self, parent: VulkanDevice, made: Making, info: d.VkImageCreateInfo):
-        super().__init__(parent, made)
-        self._device = parent.device
-        self.width, self.height, self.depth = info.extent.width, info.extent.height, info.extent.depth
-        self.format, self.levels, self.layers = info.format, info.mipLevels, info.arrayLayers
+        def _cuda(self) -> Any: ...
 
     def _told(self) -> Iterator[str]:
         yield " x ".join(str(n) for n in (self.width, self.height, *([self.depth] if self.depth > 1 else [])))
@@ -733,19 +736,14 @@ class VulkanImage(Owned):
                 yield f"{count} {what}"
         yield f"on {self._device.name!r}"
 
-    @property
-    def handle(self) -> int:
-        """The VkImage."""
-        return api.culv_vk_image_handle(self._need()) or 0
-
     def array(self, level: int = 0) -> int:
         """The CUarray of a level."""
-        return _make("culv_image_get_array", self._behind(api.culv_shared_image_cuda(self._need())), level)
+        return _make("culv_image_get_array", self._cuda(), level)
 
     def surface(self, level: int = 0) -> int:
         """The surface object of a level, for kernels."""
         out = c_uint64()
-        api.culv_image_get_surface(self._behind(api.culv_shared_image_cuda(self._need())), level, byref(out))
+        api.culv_image_get_surface(self._cuda(), level, byref(out))
         return out.value
 
     def prepare_write(self) -> None:
@@ -759,7 +757,7 @@ class VulkanImage(Owned):
         if source.on_host and not device.is_software:
             raise ValueError("the tensor is in host memory: pass a copy on the GPU")
         width, height, depth = c_uint32(), c_uint32(), c_uint32()
-        image = self._behind(api.culv_shared_image_cuda(self._need()))
+        image = self._cuda()
         api.culv_image_get_extent(image, level, byref(width), byref(height), byref(depth))
         info = describe(d.culv_format_info)
         api.culv_format_get_info(self.format, info)
@@ -772,6 +770,26 @@ class VulkanImage(Owned):
         field = describe(d.culv_image_field)
         field.pointer, field.level = source.address, level
         api.culv_image_write(image, field, number)
+
+
+class VulkanImage(Arrays, Owned):
+    """A VkImage that Culvert made, and its arrays in CUDA."""
+
+    _destroy = "culv_shared_image_destroy"
+
+    def __init__(self, parent: VulkanDevice, made: Making, info: d.VkImageCreateInfo):
+        super().__init__(parent, made)
+        self._device, self._info = parent.device, info
+        self.width, self.height, self.depth = info.extent.width, info.extent.height, info.extent.depth
+        self.format, self.levels, self.layers = info.format, info.mipLevels, info.arrayLayers
+
+    @property
+    def handle(self) -> int:
+        """The VkImage."""
+        return api.culv_vk_image_handle(self._need()) or 0
+
+    def _cuda(self) -> Any:
+        return self._behind(api.culv_shared_image_cuda(self._need()))
 
 
 class VulkanSemaphore(Semaphore):

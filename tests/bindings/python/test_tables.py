@@ -35,6 +35,7 @@ COLOR = draw.spirv("""#version 450
 layout(location = 0) out vec4 color;
 void main() { color = vec4(1); }""", "frag")
 keep = culvert.vulkan.open()  # the driver stays
+keep_buffer = keep.vk.buffer(4096)
 
 def of_vector(g, make):
     vector = g.device.vector(1 << 21, exportable=True)
@@ -48,7 +49,9 @@ MAKE = dict(
     stream=lambda g: g.device.stream(), add=lambda g: draw.Compute(g, ADD),
     adopted=lambda g: of_vector(g, g.vk.adopt), vector_view=lambda g: of_vector(g, g.vk.vector_view),
     dots=lambda g: draw.Pipeline(g, DOTS, COLOR, topology="points"), target=lambda g: draw.Target(g, 16, 16),
-    view=lambda g: culvert.show(np.zeros((8, 8), "f4"), gpu=g, window=False))
+    view=lambda g: culvert.show(np.zeros((8, 8), "f4"), gpu=g, window=False),
+    server=lambda g: culvert.ipc.Server(g.device, f"tables-{os.getpid()}-{next(numbers)}"))
+numbers = itertools.count()
 
 class Session(dict):
     """A context, and objects on it that are made when somebody asks for them."""
@@ -355,9 +358,10 @@ MINE = [
     *map(of("stream"), (lambda s: s.synchronize(),)), *map(of("vector"), (lambda v: v.grow(v.size + 1), lambda v: np.asarray(v.tensor()))),
     *map(of("image"), (lambda i: i.array(),)), lambda t: t["target"].draw(t["dots"], 8, A=t["buffer"]),
     *map(of("target"), (lambda p: p.png(),)), *map(of("view"), (lambda v: v.update(), lambda v: v.value_at(3, 3))),
-    *map(of("adopted"), (lambda a: a.buffers(), repr)), *map(of("vector_view"), (lambda v: v.buffers(), lambda v: v.update()))]
+    *map(of("adopted"), (lambda a: a.buffers(), repr)), *map(of("vector_view"), (lambda v: v.buffers(), lambda v: v.update())),
+    *map(of("server"), (lambda s: s.poll(), lambda s: s.offer(f"v{next(numbers)}", keep_buffer)))]
 OWNERS = ["buffer"] * 4 + ["timeline"] + ["ring"] * 3 + ["stream"] + ["vector"] * 2 + ["image", "dots", "target"] + ["view"] * 2 \\
-    + ["adopted"] * 2 + ["vector_view"] * 2
+    + ["adopted"] * 2 + ["vector_view"] * 2 + ["server"] * 2
 assert len(MINE) == len(OWNERS)
 CALLS = [*MINE, submit, *map(of("gpu"), (lambda g: g.wait_idle(), lambda g: g.device.counts(), repr, *MAKE.values()))]
 
@@ -486,6 +490,13 @@ layout(binding = 0, std430) readonly buffer A { uint a[]; };
 layout(binding = 1, std430) writeonly buffer B { uint b[]; };
 void main() { b[0] = a[0]; }
 """
+POINT = """#version 450
+void main() { gl_Position = vec4(0, 0, 0, 1); gl_PointSize = 1; }
+"""
+COLOR = """#version 450
+layout(location = 0) out vec4 color;
+void main() { color = vec4(1); }
+"""
 
 
 @pytest.fixture
@@ -553,6 +564,10 @@ def test_numbers_types_and_copies(gpu, shader):
         for groups in ((-1,), (1 << 32,), (1.5,), (1, 1, 1, 1), ("a",)):
             with pytest.raises((ValueError, TypeError), match="groups"):
                 shader(groups=groups, A=a, B=b)
+        with draw.Pipeline(gpu, POINT, COLOR, topology="points") as dots:
+            for numbers in ((-1,), (1 << 32,), (1.5,), (1, -1), (1, 1 << 32)):
+                with pytest.raises((ValueError, TypeError), match="vertices|instances"):
+                    target.draw(dots, *numbers)
         for call in (lambda: a.tensor("uint8", (2**64,)), lambda: a.tensor("uint8", (4,), strides=(2**63,)), lambda: gpu.vk.buffer(2**64),
                      lambda: a.tensor("uint8", (4,), offset=2**64), lambda: gpu.vk.image(37, 2**32 + 8, 8), lambda: gpu.device.vector(2**64),
                      lambda: gpu.functions.vkCmdDispatch(1, 1, -1, 1), lambda: t.__dlpack__(stream=3), lambda: t.__dlpack__(stream=-7),

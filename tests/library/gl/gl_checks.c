@@ -5,6 +5,7 @@
 #include "gl_stage.h"
 
 #include "gl/gl_check.h"
+#include "gl/gl_core.h"
 #include "gl/gl_numbers.h"
 
 #include <GL/glext.h>
@@ -295,4 +296,41 @@ TEST(numbers, .title = "gl.numbers")
         if (table[i].mine != table[i].theirs)
             FAIL("%s is %#x, not %#x", table[i].name, (unsigned)table[i].mine,
                  (unsigned)table[i].theirs);
+}
+
+/* A driver that draws on devices of high ordinals. */
+static CUresult CUDAAPI list_devices(unsigned *count, CUdevice *devices, unsigned size, unsigned of)
+{
+    static const CUdevice drawn_on[] = {0, 31, 32, 45};
+    REQUIRE(of == 1 && size >= 4);
+    memcpy(devices, drawn_on, sizeof drawn_on);
+    *count = 4;
+    return CUDA_SUCCESS;
+}
+
+static CUresult CUDAAPI find_list(const char *name, void **out, int version, cuuint64_t flags,
+                                  CUdriverProcAddressQueryResult *status)
+{
+    CUresult(CUDAAPI * found)(unsigned *, CUdevice *, unsigned, unsigned) = list_devices;
+    (void)version;
+    (void)flags;
+    REQUIRE(strcmp(name, "cuGLGetDevices") == 0);
+    memcpy(out, &found, sizeof found);
+    if (status != NULL) *status = CU_GET_PROC_ADDRESS_SUCCESS;
+    return CUDA_SUCCESS;
+}
+
+TEST(high_ordinals)
+{
+    static const struct {
+        int32_t ordinal;
+        bool has;
+    } asked[] = {{0, true},  {1, false},  {13, false}, {31, true},
+                 {32, true}, {33, false}, {45, true}};
+    const culvi_cuda cuda = {.get_proc = find_list, .kind = CULV_DRIVER_NVIDIA};
+    for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+        bool has = !asked[i].has;
+        REQUIRE_EQ(culvi_gl_cuda_devices(&cuda, 1, asked[i].ordinal, &has), UINT32_C(0x80000001));
+        if (has != asked[i].has) FAIL("device %d is told wrong", asked[i].ordinal);
+    }
 }

@@ -89,6 +89,11 @@ static void refuse(const vmm_stage *s, culv_ipc_server *server)
     LIB_ERROR(culv_ipc_offer_cuda_memory(server, (CUdeviceptr)(uintptr_t)host, &info),
               CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
     LIB_SAYS("culv_vmm_allocation_create()");
+    culv_vmm_adopted *adopted = NULL;
+    LIB_REFUSES(culv_vmm_adopted, adopted,
+                culv_vmm_adopt(s->w.device, (CUdeviceptr)(uintptr_t)host, 64, &adopted),
+                CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
+    LIB_SAYS(" bytes of page-locked host memory, which");
     before = lib_enter(&s->w);
     CU_OK(s->w.cu->MemFreeHost(host));
     lib_leave(&s->w, before);
@@ -137,6 +142,7 @@ typedef struct cause {
     int namespaces;
     int gpu; /* the owner's; of the twin's, this process sees 0 and 1 */
     bool freed, killed, barred;
+    bool alike; /* the owner's number in its namespace is this process's here */
 } cause;
 
 static const cause causes[] = {
@@ -145,7 +151,9 @@ static const cause causes[] = {
     {.name = "unseen", .says = "CUDA_VISIBLE_DEVICES", .gpu = 2},
     {.name = "apart", .says = "another GPU than the client's device", .gpu = 1, .barred = true},
     {.name = "contained", .says = "another PID namespace", .namespaces = CLONE_NEWPID},
+    {.name = "alike", .says = "(CUDA error 205)", .namespaces = CLONE_NEWPID, .alike = true},
 };
+enum { CONTAINED = 2 }; /* the last ones */
 enum { CAUSES = sizeof causes / sizeof causes[0] };
 
 static culv_ipc_server *share(const lib_world *w, const char *name, CUdeviceptr *at, CUevent *event)
@@ -168,8 +176,16 @@ static void share_for(ipc_child *parent, const char *name)
     const cause *c = causes;
     while (strstr(name, c->name) == NULL)
         c++;
+    const int client = (int)getppid();
     ipc_hear(parent, 's');
     if (c->namespaces != 0) ipc_contain(c->namespaces, 0);
+    if (c->alike) {
+        FILE *last = fopen("/proc/sys/kernel/ns_last_pid", "w");
+        if (last == NULL || fprintf(last, "%d", client - 1) < 0 || fclose(last) != 0)
+            _exit(TEST_SKIPPED);
+        ipc_contain(0, 0);
+        REQUIRE_EQ((int)getpid(), client);
+    }
     if (c->gpu > 0) REQUIRE_EQ(setenv("CULVERT_SOFT_DEVICES", "3", 1), 0);
     vmm_stage_open(&s);
     if (c->gpu > 0) LIB_OK(culv_device_open_by_ordinal(c->gpu, NULL, &s.w.device));
@@ -262,14 +278,14 @@ static void refuse_for(const cause *first, size_t count)
         ipc_forget(&children[i]);
 }
 
-TEST_AS(refusals, refuse_for(causes, CAUSES - 1), .own = true)
+TEST_AS(refusals, refuse_for(causes, CAUSES - CONTAINED), .own = true)
 
 TEST(refused_in_a_container, .title = "cuda.refusals.pid_namespace", .own = true)
 {
     ipc_need_namespaces(CLONE_NEWPID);
     if (access("/dev/nvidiactl", F_OK) == 0 && strcmp(test_option("driver", "auto"), "soft") != 0)
         SKIP("cuInit() is OPERATING_SYSTEM in a PID namespace that is no whole container");
-    refuse_for(&causes[CAUSES - 1], 1);
+    refuse_for(&causes[CAUSES - CONTAINED], CONTAINED);
 }
 
 /* In turns, by two events: the streams of both processes wait for each other, and the host only
@@ -421,6 +437,7 @@ static void share_pool(const char *word, bool fabric)
     ipc_child child;
     vmm_stage s;
     culv_mem_pool *pool = NULL;
+    culv_vmm_adopted *adopted = NULL;
     CUdeviceptr at = 0;
     char name[CULV_IPC_NAME_SIZE];
     ipc_fork(&child, use_pool, ipc_name(name, word));
@@ -433,9 +450,16 @@ static void share_pool(const char *word, bool fabric)
     LIB_OK(culv_mem_pool_create(s.w.device, &d, &pool));
     LIB_OK(culv_mem_pool_alloc(pool, 4 * FEW, stream, &at));
     ipc_write(&s.w, stream, at, FEW, 1);
+    LIB_REFUSES(culv_vmm_adopted, adopted, culv_vmm_adopt(s.w.device, at, FEW, &adopted),
+                CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
+    LIB_SAYS(" bytes of a pool (cudaMallocAsync), which");
     culv_ipc_server *server = ipc_server(s.w.device, name);
     culv_ipc_info info = culv_ipc_info_named("cells");
     info.size = 4 * FEW;
+    LIB_ERROR(culv_ipc_offer_cuda_memory(server, at, &info), CULV_ERROR_INVALID,
+              CULV_REASON_NOT_EXPORTABLE);
+    LIB_SAYS("culv_ipc_offer_pool_memory(), if its pool was made with handle types ");
+    LIB_SAYS("the default pool of cudaMallocAsync was not");
     LIB_ERROR(culv_ipc_offer_pool_memory(server, pool, at, &info), CULV_ERROR_INVALID,
               CULV_REASON_NOT_READY); /* the pool first */
     culv_ipc_info of_pool = culv_ipc_info_named("pool");

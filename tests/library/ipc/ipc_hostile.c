@@ -5,6 +5,7 @@
 #include "ipc_raw.h"
 
 #include "ipc/ipc_line.h"
+#include "ipc/ipc_server.h"
 #include "ipc/posix_socket.h"
 
 #include <errno.h>
@@ -321,6 +322,12 @@ static void fifteen(hostile *h)
     for (int i = 0; i < 15; i++)
         greeted(h);
 }
+static void silent_in_all_places(hostile *h)
+{
+    for (int i = 0; i < 16; i++)
+        greeted(h);
+    REQUIRE_EQ(culv_ipc_server_clients(h->server), 16);
+}
 static void consumers_that_do_nothing(hostile *h)
 {
     culvi_ipc_message m = raw_message(CULVI_IPC_JOIN);
@@ -388,6 +395,7 @@ static const struct {
     ATTACK(deaf_in_all_places),
     ATTACK(silent),
     ATTACK(fifteen),
+    ATTACK(silent_in_all_places),
     ATTACK(consumers_that_do_nothing),
     ATTACK(consumers_without_sense),
 };
@@ -514,6 +522,65 @@ TEST(held_locks, .own = true)
     }
     for (size_t k = 0; k < h.count; k++)
         close(h.fds[k]);
+    close_hostile(&h);
+}
+
+/* Whether a client's messages may have handles, as the kernel has it, where it knows of that. */
+static bool lets_handles(const hostile *h)
+{
+    int value = 0;
+    socklen_t size = sizeof value;
+    ipc_serve(h->server);
+    if (kernel_has_door())
+        REQUIRE_EQ(
+            getsockopt(h->server->links[0].channel, SOL_SOCKET, SO_PASSRIGHTS, &value, &size), 0);
+    REQUIRE(!kernel_has_door() || (value != 0) == h->server->takes_handles);
+    return h->server->takes_handles;
+}
+
+/* A server takes them while a ring of its wants some. */
+TEST(wants_handles, .own = true)
+{
+    static hostile h;
+    culv_ipc_ring *counters = NULL;
+    culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
+    open_hostile(&h);
+    (void)greeted(&h);
+    REQUIRE(lets_handles(&h));
+    culv_ipc_ring_destroy(&h.ring);
+    REQUIRE(!lets_handles(&h));
+    r.name = "frames";
+    r.num_slots = 3;
+    r.counters = 1;
+    LIB_OK(culv_ipc_ring_create(h.server, &r, &counters));
+    REQUIRE(!lets_handles(&h));
+    r.name = "others";
+    r.counters = 0;
+    LIB_OK(culv_ipc_ring_create(h.server, &r, &h.ring));
+    REQUIRE(lets_handles(&h));
+    culv_ipc_ring_destroy(&counters);
+    REQUIRE(lets_handles(&h));
+    close(h.fds[0]);
+    close_hostile(&h);
+}
+
+/* A look for an offer compares few names, however many there are. */
+TEST(many_offers, .own = true)
+{
+    enum { OFFERS = 400, LONGEST = 8 };
+    static hostile h;
+    char name[CULV_IPC_NAME_SIZE];
+    open_hostile(&h);
+    for (int i = 0; i < OFFERS; i++) {
+        snprintf(name, sizeof name, "cells.%d.%d", i / 20, i % 20);
+        ipc_offer_vmm(h.server, name, h.memory);
+    }
+    for (size_t i = 0; i < CULVI_IPC_LISTS; i++) {
+        size_t length = 0;
+        for (const culvi_ipc_offer *o = h.server->by_name[i]; o != NULL; o = o->next)
+            length++;
+        if (length > LONGEST) FAIL("%zu of %d names are in one list", length, OFFERS);
+    }
     close_hostile(&h);
 }
 
@@ -770,6 +837,13 @@ TEST(long_queues, .own = true)
     close_hostile(&h);
 }
 
+static void ask(int fd, culvi_ipc_type type, const char *name)
+{
+    culvi_ipc_message m = raw_message(type);
+    strcpy(m.name, name);
+    REQUIRE(raw_send_message(fd, &m, NULL));
+}
+
 static void *come_in(void *arg)
 {
     hostile *h = arg;
@@ -779,19 +853,39 @@ static void *come_in(void *arg)
     return NULL;
 }
 
-/* Who comes to a server that is full waits as long as it wants to, and then hears why. */
+/* Who comes to a server that is full of clients which have asked something waits as long as it
+ * wants to, and then hears why. Who was silent hears why it lost its place. */
 TEST(full_server, .own = true)
 {
     enum { TURNS = 50 };
     static hostile h;
     pthread_t thread;
-    culv_ipc_client *client = NULL;
+    culv_ipc_client *client = NULL, *quiet = NULL;
     culv_ipc_client_desc d = culv_ipc_client_desc_init();
+    culv_ipc_info info = culv_ipc_info_init();
     culv_result result;
     open_hostile(&h);
     d.name = h.name;
-    for (int i = 0; i < 16; i++)
-        greeted(&h);
+    REQUIRE_EQ(pthread_create(&thread, NULL, serve, &h), 0);
+    LIB_OK(culv_ipc_client_connect(NULL, &d, IPC_FAR, &quiet));
+    atomic_store(&h.over, true);
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    atomic_store(&h.over, false);
+    while (h.count < 16) { /* the last one gets the quiet one's place */
+        const int fd = keep(&h, raw_connect(h.name));
+        ask(fd, CULVI_IPC_HELLO, "");
+        ipc_serve(h.server);
+        if (raw_answer(fd).type == CULVI_IPC_HELLO) {
+            ask(fd, CULVI_IPC_LIST, "");
+            LIB_OK(culv_ipc_server_poll(h.server, UINT64_C(1000000), NULL));
+        } else
+            close(h.fds[--h.count]);
+    }
+    LIB_ERROR(culv_ipc_client_get_offer(quiet, 0, IPC_FAR, &info, NULL), CULV_ERROR_BUSY,
+              CULV_REASON_IPC_REFUSED);
+    LIB_SAYS("asked nothing for a second since it connected");
+    REQUIRE(!culv_ipc_client_connected(quiet));
+    culv_ipc_client_destroy(&quiet);
     REQUIRE_EQ(pthread_create(&thread, NULL, serve, &h), 0);
     do /* a server that is late itself is told as that */
         result = culv_ipc_client_connect(NULL, &d, UINT64_C(100000000), &client);
@@ -929,13 +1023,6 @@ static int connect_as(const char *name, uid_t user)
     return fd;
 }
 
-static void ask(int fd, culvi_ipc_type type, const char *name)
-{
-    culvi_ipc_message m = raw_message(type);
-    strcpy(m.name, name);
-    REQUIRE(raw_send_message(fd, &m, NULL));
-}
-
 /* Takes the answers that are there, and tells how many and with how many handles. */
 static size_t take(int fd, size_t *handles)
 {
@@ -1018,6 +1105,50 @@ TEST(one_user, .title = "in_flight.one_user", .own = true)
     h.count = 0;
     ipc_serve(server);
     REQUIRE_EQ(culv_ipc_server_clients(server), 0);
+    culv_ipc_server_destroy(&server);
+    close_hostile(&h);
+}
+
+/* Each user that is named keeps a place, whatever the others do. */
+TEST(places_of_users, .own = true)
+{
+    enum { BAD = 65533, GOOD = 65532, PLACES = 3 };
+    static hostile h;
+    char name[CULV_IPC_NAME_SIZE];
+    const uint32_t users[] = {BAD, GOOD, GOOD};
+    if (geteuid() != 0) SKIP("only root can be several users");
+    open_hostile(&h);
+    culv_ipc_server *server = NULL;
+    culv_ipc_server_desc d = culv_ipc_server_desc_init();
+    d.name = ipc_name(name, "places");
+    d.users = users;
+    d.num_users = 3;
+    d.max_clients = PLACES;
+    LIB_OK(culv_ipc_server_create(h.device, &d, &server));
+    for (int silent = 0; silent < 2; silent++) {
+        for (int i = 0; i < PLACES; i++) {
+            ask(keep(&h, connect_as(name, BAD)), CULVI_IPC_HELLO, "");
+            ask(h.fds[h.count - 1], CULVI_IPC_LIST, "");
+            ipc_serve(server);
+            const culvi_ipc_message m = raw_answer(h.fds[h.count - 1]);
+            REQUIRE_EQ(m.type, i < PLACES - 1 ? CULVI_IPC_HELLO : CULVI_IPC_ERROR);
+            if (i == PLACES - 1) REQUIRE(strstr(m.text, "keeps its last places") != NULL);
+        }
+        const int good = keep(&h, connect_as(name, GOOD));
+        if (silent == 0) ask(good, CULVI_IPC_HELLO, "");
+        ipc_serve(server);
+        for (int i = 0; i < 2 * PLACES; i++) { /* silent ones, and the good one's place stays */
+            keep(&h, connect_as(name, BAD));
+            ipc_serve(server);
+        }
+        if (silent == 1) ask(good, CULVI_IPC_HELLO, "");
+        ipc_serve(server);
+        REQUIRE_EQ(raw_answer(good).type, CULVI_IPC_HELLO);
+        while (h.count > 0)
+            close(h.fds[--h.count]);
+        ipc_serve(server);
+        REQUIRE_EQ(culv_ipc_server_clients(server), 0);
+    }
     culv_ipc_server_destroy(&server);
     close_hostile(&h);
 }

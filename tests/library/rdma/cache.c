@@ -6,6 +6,9 @@
 
 #include "rdma/rdma_entry.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 enum { KIB = 1024, CHUNK = 64 * KIB };
 
 static const cache_wish exact = {.exact = true};
@@ -308,6 +311,47 @@ CACHE_CASE(notified, (&(cache_wish){.notified = true}))
     REQUIRE_EQ(s->pinned, 0);
     rdma_free(&s->r, &p);
     rdma_free(&s->r, &q);
+}
+
+/* A child of fork() gets nothing of the parent's, and unpins nothing. */
+static void fork_with(cache_stage *s)
+{
+    int status = 0;
+    CUdeviceptr p = rdma_alloc(&s->r, 4 << 20);
+    culv_rdma_registration *mine = cache_get(s, p, 1), *other = NULL;
+    fflush(NULL);
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        LIB_REFUSES(culv_rdma_registration, other, culv_rdma_cache_get(s->cache, p, 1, &other),
+                    CULV_ERROR_UNSUPPORTED, CULV_REASON_FORKED);
+        LIB_SAYS("child of fork()");
+        LIB_OK(culv_rdma_cache_invalidate(s->cache, p, 4 << 20));
+        culv_rdma_registration_put(&mine);
+        LIB_OK(culv_rdma_cache_trim(s->cache, 0));
+        culv_rdma_cache_destroy(&s->cache);
+        REQUIRE(mine == NULL && s->cache == NULL && s->unpins == 0);
+        fflush(NULL);
+        _exit(0);
+    }
+    REQUIRE_EQ(waitpid(child, &status, 0), child);
+    REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    LIB_OK(culv_rdma_cache_get(s->cache, p, 1, &other));
+    REQUIRE(other == mine && s->pins == 1);
+    cache_put(s, &mine);
+    cache_put(s, &other);
+    LIB_OK(culv_rdma_cache_invalidate(s->cache, p, 4 << 20));
+    rdma_free(&s->r, &p);
+}
+
+CACHE_CASE(forked, NULL, .own = true)
+{
+    fork_with(s);
+}
+
+CACHE_CASE(forked_notified, (&(cache_wish){.notified = true}), .own = true)
+{
+    fork_with(s);
 }
 
 /* No callback is under a lock that it could need. */

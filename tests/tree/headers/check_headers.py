@@ -3,6 +3,8 @@
 
   check_headers.py compile COMPILER STANDARD CUDA_INCLUDE_DIR [FLAG ...]
                                                           each header compiles alone, cudart.h with that directory
+  check_headers.py musl COMPILER CUDA_INCLUDE_DIR [SYSTEM_INCLUDE_DIR ...]
+                                                          what asks the system compiles with another C library
   check_headers.py text                                   comments, descriptors, names, versions, decisions
   check_headers.py exports LIBRARY ARCHIVE                LIBRARY exports what the headers declare; ARCHIVE defines no more
   check_headers.py needed LIBRARY                         LIBRARY links nothing but the C library's own
@@ -299,6 +301,32 @@ def check_strangers(root, compiler, standard, flags):
     return [f"behind other people's macros, {compiler}:\n{result.stderr}"] if result.returncode else []
 
 
+def check_module(root, compiler, flags):
+    """A C++ module exports the functions that the headers define, where CULV_INLINE says so. GCC 12 would export static ones."""
+    if "clang++" not in compiler:
+        return []
+    with tempfile.TemporaryDirectory() as work:
+        source = pathlib.Path(work) / "culvert.cppm"
+        source.write_text("module;\n#define CULV_INLINE inline\n#include <culvert/culvert.h>\nexport module culvert;\n"
+                          "export using ::culv_device_desc_init;\nexport using ::culv_ipc_info_named;\n")
+        result = subprocess.run([compiler, "-std=c++20", *flags, f"-I{root / 'include'}", "--precompile", "-x", "c++-module", source,
+                                 "-o", f"{work}/culvert.pcm"], capture_output=True, text=True)
+    return [f"in a module, {compiler}:\n{result.stderr}"] if result.returncode else []
+
+
+def check_musl(root, compiler, cuda_include, system):
+    """What asks the system compiles with another C library. The kernel's headers are the system's."""
+    bad = []
+    for source in sorted((root / "src").glob("*/posix_*.c")):
+        result = subprocess.run([compiler, "-std=c11", "-D_GNU_SOURCE", "-DCULV_EXPERIMENTAL", "-Wall", "-Wextra", "-Werror",
+                                 f"-I{root / 'include'}", f"-I{root / 'src'}", f"-I{cuda_include}",
+                                 *(word for path in system for word in ("-idirafter", path)), "-fsyntax-only", source],
+                                capture_output=True, text=True)
+        if result.returncode != 0:
+            bad.append(f"{source.name} does not compile by {compiler}:\n{result.stderr}")
+    return bad
+
+
 def report(bad):
     for line in bad:
         print(line)
@@ -309,7 +337,10 @@ def report(bad):
 def main(arguments):
     verb, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     if verb == "compile" and len(rest) >= 3:
-        return report(check_compile(ROOT, *rest[:3], rest[3:]) + check_strangers(ROOT, *rest[:2], rest[3:]))
+        return report(check_compile(ROOT, *rest[:3], rest[3:]) + check_strangers(ROOT, *rest[:2], rest[3:]) +
+                      check_module(ROOT, rest[0], rest[3:]))
+    if verb == "musl" and len(rest) >= 2:
+        return report(check_musl(ROOT, *rest[:2], rest[2:]))
     if verb == "text" and not rest:
         return report(check_text(ROOT))
     if verb == "exports" and len(rest) == 2:

@@ -52,20 +52,24 @@ def main(page, prefix, work, generator, architecture):
 
     # What goes wrong is said.
     script = run("pkg-config", "--variable=kernel_compiler", "culvert", env=environment).strip()
-    for arguments, part in ((["--nonsense"], "--help lists the options"), ([], "no source"), (["-o"], "needs a directory")):
-        done = subprocess.run([script, *arguments], capture_output=True, text=True, check=False)
+    for arguments, part in ((["--nonsense"], "--help lists the options"), ([], "no source"), (["-o"], "needs a directory"),
+                            (["/dev/zero"], "/dev/zero is not a file")):
+        done = subprocess.run([script, *arguments], capture_output=True, text=True, check=False, timeout=60)
         if done.returncode == 0 or part not in done.stderr:
             sys.exit(f"FAILED: {script} {arguments}: {done.returncode}, {done.stderr!r}")
     if "--arch" not in run(script, "--help") or "-ffp-contract=off" not in run(script, "--flags"):
         sys.exit(f"FAILED: {script} does not say how it is called")
-    # A kernel may do without its index.
+    # A kernel may do without its index, and its path may have blanks and quotes.
+    work = work / "it's here"
+    work.mkdir()
     (work / "seven.cu").write_text('''#include "culvert_kernel.h"
 CULV_KERNEL void seven(CULV_GRID unsigned *out) { *out = 7; }
 CULV_KERNELS(seven)
 ''', encoding="utf-8")
-    warned = run(script, "--soft", "-o", work, work / "seven.cu")
-    if warned:
+    warned = run(script, "--soft", "-o", work / "made", "-I", work, "-D", "IN='a b'", work / "seven.cu")
+    if warned or not (work / "made/seven.soft.so").exists():
         sys.exit(f"FAILED: a kernel without an index: {warned}")
+    work = work.parent
     wrong = subprocess.run([work / "sums", work / "nowhere"], capture_output=True, text=True, check=False, env=environment)
     if wrong.returncode != 1 or "nowhere/sums." not in wrong.stderr:
         sys.exit(f"FAILED: without kernels it says {wrong.stderr!r}")

@@ -53,6 +53,13 @@ says ") uses memory from byte 0 on, and nothing orders that after vkCmdFillBuffe
 says "), which writes it."
 status 0 seed "$seeds" kernel_unsure wrong "$(dirname "$CHECK")/../share/culvert"
 says "1 of them not judged: nothing orders them after the other API's"
+# A storage buffer counts as read if the shader says so.
+for of in set_read_only set_read_only_variable; do
+  status 0 seed "$seeds" $of wrong "$(dirname "$CHECK")/../share/culvert"
+  says "1 of them not judged"
+  status 0 seed "$seeds" $of right "$(dirname "$CHECK")/../share/culvert"
+  says "and 2 accesses to shared memory."
+done
 # Whoever ends it ends the program, and gets the report.
 status 124 timeout 1 "$CHECK" sleep 60
 says "0 findings in sleep"

@@ -5,12 +5,20 @@
 
 typedef enum way { WRITTEN, COPIED, BY_TEMPLATE, PUSHED, PUSHED_BY_TEMPLATE, DYNAMIC } way;
 
-/* void main() {}: what a shader does with what is bound, the checker does not ask. */
-static const uint32_t shader[] = {
-    0x07230203, 0x00010000, 0, 5,          0,         0x00020011, 1,          0x0003000e, 0, 1,
-    0x0005000f, 5,          1, 0x6e69616d, 0,         0x00060010, 1,          17,         1, 1,
-    1,          0x00020013, 2, 0x00030021, 3,         2,          0x00050036, 2,          1, 0,
-    3,          0x000200f8, 4, 0x000100fd, 0x00010038};
+/* layout(binding = 3) buffer B { uint a; }; void main() {}: what a shader does with what is bound,
+ * the checker does not ask. At MEMBER and VARIABLE are decorations. */
+enum { MEMBER = 24, VARIABLE = 43, RESTRICT = 19, NON_WRITABLE = 24 };
+static uint32_t shader[] = {
+    0x07230203, 0x00010000, 0,          9,        0,          0x00020011, 1,          0x0003000e,
+    0,          1,          0x0005000f, 5,        1,          0x6e69616d, 0,          0x00060010,
+    1,          17,         1,          1,        1,          0x00040048, 2,          0,
+    RESTRICT,   0x00050048, 2,          0,        35,         0,          0x00030047, 2,
+    3,          0x00040047, 3,          34,       0,          0x00040047, 3,          33,
+    3,          0x00030047, 3,          RESTRICT, 0x00020013, 4,          0x00030021, 5,
+    4,          0x00040015, 6,          32,       0,          0x0003001e, 2,          6,
+    0x00040020, 7,          2,          2,        0x0004003b, 7,          3,          2,
+    0x00050036, 4,          1,          0,        5,          0x000200f8, 8,          0x000100fd,
+    0x00010038};
 
 static VkDescriptorSet make_set(VkDescriptorSetLayout layout, VkDescriptorType type)
 {
@@ -29,6 +37,8 @@ static VkDescriptorSet make_set(VkDescriptorSetLayout layout, VkDescriptorType t
     VK(vkAllocateDescriptorSets(device, &a, &set));
     return set;
 }
+
+static bool reads;
 
 static void dispatch_by(way w, uint32_t offset, bool waits)
 {
@@ -117,10 +127,35 @@ static void dispatch_by(way w, uint32_t offset, bool waits)
         all_done();
         return;
     }
+    if (reads) { /* and nothing is ordered */
+        CU(cu.cuMemcpyDtoHAsync(bytes, s.pointer, 4096, streams[0]));
+        end_and_submit(commands, &t, 0, 0);
+        all_done();
+        return;
+    }
     end_and_submit(commands, &t, 0, 1);
     if (waits) cuda_waits(&t, 1, 0);
     CU(cu.cuMemsetD8Async(s.pointer, 1, 4096, streams[0]));
     all_done();
+}
+
+/* CUDA reads, and so does the shader, by each way to say so; the wrong one might write, and is not
+ * judged. */
+static void read_only(uint32_t at, bool wrong)
+{
+    if (!wrong) shader[at] = NON_WRITABLE;
+    reads = true;
+    dispatch_by(WRITTEN, 0, false);
+}
+
+static void set_read_only(bool wrong)
+{
+    read_only(MEMBER, wrong);
+}
+
+static void set_read_only_variable(bool wrong)
+{
+    read_only(VARIABLE, wrong);
 }
 
 /* The stage of the wait is another command's. */
@@ -168,6 +203,8 @@ const seed seeds_sets[] = {
     {"set_pushed", "write-after-read", set_pushed},
     {"set_pushed_by_template", "write-after-read", set_pushed_by_template},
     {"set_dynamic", "write-after-read", set_dynamic},
+    {"set_read_only", "missed/read-after-write", set_read_only},
+    {"set_read_only_variable", "missed/read-after-write", set_read_only_variable},
     {"set_wait_stage", "read-after-write", set_wait_stage},
 };
 const size_t num_seeds_sets = sizeof seeds_sets / sizeof *seeds_sets;
