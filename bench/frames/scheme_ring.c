@@ -3,7 +3,7 @@
  * chooses. */
 #include "schemes.h"
 
-static void make(run *r, culv_vk_ring **out)
+static void make(run *r, culv_ring **out)
 {
     const rig *gpu = &r->b->bench.rig;
     culv_ring_settings settings = culv_ring_settings_init();
@@ -39,7 +39,7 @@ static void order(const run *r, CUstream stream, CUstream other, CUevent event)
 static bool produce(run *r, uint32_t *produced)
 {
     const ring_run *own = r->own;
-    culv_ring *ring = culv_vk_ring_core(own->ring);
+    culv_ring *ring = own->ring;
     CUstream stream = r->b->bench.rig.stream;
     culv_ring_frame frame;
     CULV_OK_OR_EXIT(
@@ -75,30 +75,33 @@ static void ring_prepare(run *r)
 /* Where the ring chooses the slots, or there are more frames than command buffers, they are
  * recorded when the slot is known: the one of so many frames before is done, since the ring lets
  * nobody go so far ahead. */
-static VkCommandBuffer commands_of(run *r, const culv_vk_ring_frame *frame, uint32_t n)
+static VkCommandBuffer commands_of(run *r, const culv_ring *ring, const culv_ring_frame *frame,
+                                   uint32_t n)
 {
     uint32_t recorded = r->b->renderer.num_frames;
-    if (!config_chooses(r->c)) REQUIRE_EQ(frame->frame.slot, n % r->c->depth);
+    if (!config_chooses(r->c)) REQUIRE_EQ(frame->slot, n % r->c->depth);
     if (is_recorded(r)) return r->commands[n];
     if (n != 0 && n % recorded == 0) {
         raw_vk_idle(&r->b->bench.rig.vk); /* validation does not see that */
         run_tell(r, n);
     }
-    return renderer_record(&r->b->renderer, &(renderer_job){.frame = n % recorded,
-                                                            .untimed = n >= recorded,
-                                                            .slot = frame->frame.slot,
-                                                            .number = r->base + n,
-                                                            .iterations = r->w->renderer_iterations,
-                                                            .acquire = &frame->acquire,
-                                                            .release = &frame->release});
+    return renderer_record(
+        &r->b->renderer,
+        &(renderer_job){.frame = n % recorded,
+                        .untimed = n >= recorded,
+                        .slot = frame->slot,
+                        .number = r->base + n,
+                        .iterations = r->w->renderer_iterations,
+                        .acquire = culv_vk_ring_barriers(ring, frame->slot, CULV_VK_ACQUIRE),
+                        .release = culv_vk_ring_barriers(ring, frame->slot, CULV_VK_RELEASE)});
 }
 
-static void consume(run *r, culv_vk_ring *ring, uint32_t n)
+static void consume(run *r, culv_ring *ring, uint32_t n)
 {
-    culv_vk_ring_frame frame;
-    CULV_OK_OR_EXIT(culv_vk_ring_acquire(ring, CULV_RING_FOREVER, &frame));
+    culv_ring_frame frame;
+    CULV_OK_OR_EXIT(culv_ring_acquire(ring, CULV_RING_CONSUMER, CULV_RING_FOREVER, &frame));
     CULV_OK_OR_EXIT(culv_vk_ring_submit(ring, r->b->bench.rig.vk.queues[0].queue,
-                                        commands_of(r, &frame, n), VK_NULL_HANDLE, &frame));
+                                        commands_of(r, ring, &frame, n), VK_NULL_HANDLE, &frame));
 }
 
 /* One thread for both sides: a burst of the one, a burst of the other. Where the renderer's turn
@@ -106,10 +109,8 @@ static void consume(run *r, culv_vk_ring *ring, uint32_t n)
 static void ring_go(run *r)
 {
     const ring_run *own = r->own;
-    culv_vk_ring *vk = own->ring;
-    culv_ring *ring = culv_vk_ring_core(vk);
+    culv_ring *ring = own->ring;
     const rig *gpu = &r->b->bench.rig;
-    VkQueue queue = gpu->vk.queues[0].queue;
     uint32_t produced = 0, consumed = 0;
     const uint32_t behind =
         r->c->tuning.renderer_late && r->c->depth >= 2 * r->c->burst ? r->c->burst : 0;
@@ -125,10 +126,10 @@ static void ring_go(run *r)
             ended = produce(r, &produced);
         if (!ended) CULV_OK_OR_EXIT(culv_ring_flush_on(ring, CULV_RING_PRODUCER, gpu->stream));
         while (consumed + (produced < r->c->frames ? behind : 0) < produced)
-            consume(r, vk, consumed++);
+            consume(r, ring, consumed++);
         /* The renderer's burst may be longer than the solver's while the ring changes its mind. */
         if (config_chooses(r->c) || !ended)
-            CULV_OK_OR_EXIT(culv_vk_ring_flush(vk, queue, VK_NULL_HANDLE));
+            CULV_OK_OR_EXIT(culv_ring_flush(ring, CULV_RING_CONSUMER, NULL));
     }
     run_issued(r);
     CULV_OK_OR_EXIT(culv_ring_drain(ring, CULV_RING_FOREVER, 0));
@@ -138,7 +139,7 @@ void ring_finish(run *r)
 {
     ring_run *own = r->own;
     culv_ring_stats stats = culv_ring_stats_init();
-    CULV_OK_OR_EXIT(culv_ring_get_stats(culv_vk_ring_core(own->ring), &stats));
+    CULV_OK_OR_EXIT(culv_ring_get_stats(own->ring, &stats));
     r->chosen = (ring_choice){.depth = stats.depth,
                               .burst = stats.burst,
                               .on_host = stats.cuda_waits == CULV_RING_WAITS_SIGNAL_FIRST,
@@ -146,7 +147,7 @@ void ring_finish(run *r)
     REQUIRE_EQ(stats.produced, r->c->frames);
     REQUIRE_EQ(stats.consumed, r->c->frames);
     REQUIRE_EQ(stats.skipped, 0);
-    culv_vk_ring_destroy(&own->ring);
+    culv_ring_destroy(&own->ring);
     if (own->second == NULL) return;
     for (int i = 0; i < 2; i++)
         RIG_CU(r->b->bench.rig.cu->EventDestroy(own->events[i]));

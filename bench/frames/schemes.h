@@ -7,7 +7,7 @@
 
 /* run::own of a culv_ring. */
 typedef struct ring_run {
-    culv_vk_ring *ring;
+    culv_ring *ring;
     CUstream second; /* the kernel's; NULL: it is on the ring's */
     CUevent events[2];
 } ring_run;

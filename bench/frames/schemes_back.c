@@ -26,7 +26,7 @@ const scheme scheme_back_host_waits = {
 
 /* A ring --------------------------------------------------------------------------------------- */
 
-static void make(run *r, culv_vk_ring **out)
+static void make(run *r, culv_ring **out)
 {
     const rig *gpu = &r->b->bench.rig;
     culv_ring_settings settings = culv_ring_settings_init();
@@ -57,27 +57,30 @@ static void prepare_ring(run *r)
 }
 
 /* Where the ring chooses the slots, command buffers are recorded when the slot is known. */
-static VkCommandBuffer commands_of(run *r, const culv_vk_ring_frame *frame, uint32_t n)
+static VkCommandBuffer commands_of(run *r, const culv_ring *ring, const culv_ring_frame *frame,
+                                   uint32_t n)
 {
     if (!r->c->automatic) {
-        REQUIRE_EQ(frame->frame.slot, n % r->c->depth);
+        REQUIRE_EQ(frame->slot, n % r->c->depth);
         return r->commands[n];
     }
-    return renderer_record(&r->b->renderer, &(renderer_job){.frame = n,
-                                                            .slot = frame->frame.slot,
-                                                            .number = r->base + n,
-                                                            .writes = true,
-                                                            .iterations = r->w->renderer_iterations,
-                                                            .acquire = &frame->acquire,
-                                                            .release = &frame->release});
+    return renderer_record(
+        &r->b->renderer,
+        &(renderer_job){.frame = n,
+                        .slot = frame->slot,
+                        .number = r->base + n,
+                        .writes = true,
+                        .iterations = r->w->renderer_iterations,
+                        .acquire = culv_vk_ring_barriers(ring, frame->slot, CULV_VK_ACQUIRE),
+                        .release = culv_vk_ring_barriers(ring, frame->slot, CULV_VK_RELEASE)});
 }
 
-static void draw(run *r, culv_vk_ring *ring, uint32_t n)
+static void draw(run *r, culv_ring *ring, uint32_t n)
 {
-    culv_vk_ring_frame frame;
-    CULV_OK_OR_EXIT(culv_vk_ring_acquire(ring, CULV_RING_FOREVER, &frame));
+    culv_ring_frame frame;
+    CULV_OK_OR_EXIT(culv_ring_acquire(ring, CULV_RING_CONSUMER, CULV_RING_FOREVER, &frame));
     CULV_OK_OR_EXIT(culv_vk_ring_submit(ring, r->b->bench.rig.vk.queues[0].queue,
-                                        commands_of(r, &frame, n), VK_NULL_HANDLE, &frame));
+                                        commands_of(r, ring, &frame, n), VK_NULL_HANDLE, &frame));
 }
 
 static void solve(run *r, culv_ring *ring, uint32_t n)
@@ -95,7 +98,7 @@ static void solve(run *r, culv_ring *ring, uint32_t n)
 static void go_ring(run *r)
 {
     const ring_run *own = r->own;
-    culv_ring *ring = culv_vk_ring_core(own->ring);
+    culv_ring *ring = own->ring;
     const uint32_t behind = r->c->tuning.solver_late && r->c->depth > 1 ? 1 : 0;
     uint32_t consumed = 0;
     for (uint32_t n = 0; n < r->c->frames; n++) {

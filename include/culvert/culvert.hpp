@@ -523,7 +523,7 @@ class ring_frame {
     culv_ring_frame frame_;
 };
 
-/** A ring that another object owns, such as the core of a vk_ring: culvert/ring.h. */
+/** A ring that another object owns: culvert/ring.h. */
 class ring_view {
   public:
     constexpr explicit ring_view(culv_ring *ring) noexcept : ring_(ring) {}
@@ -571,7 +571,7 @@ class ring_view {
     culv_ring *ring_;
 };
 
-/** A ring on slots and timelines of your own: culvert/ring.h. */
+/** A ring: culvert/ring.h. create() makes one on slots and timelines of your own. */
 class ring : public handle<culv_ring, culv_ring_destroy> {
   public:
     using handle::handle;
@@ -583,6 +583,10 @@ class ring : public handle<culv_ring, culv_ring_destroy> {
     ring_view view() const noexcept
     {
         return ring_view(get());
+    }
+    CUdeviceptr pointer(uint32_t slot, uint32_t resource) const noexcept
+    {
+        return culv_ring_pointer(get(), slot, resource);
     }
 };
 

@@ -14,7 +14,7 @@
  * and close the device while a consumer still has the tensor. The last deleter frees the memory, on
  * any thread, and makes no call of the graphics API.
  *
- * A slot of a ring is a buffer: culv_shared_buffer_cuda() of what culv_vk_ring_buffer() returns. A
+ * A slot of a ring is a buffer: culv_ring_buffer(). A
  * LINEAR image is a buffer and a layout: culv_vk_image_map_pitched(), then
  * culv_dlpack_describe_image().
  *

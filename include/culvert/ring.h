@@ -3,8 +3,11 @@
  * graphics API.
  *
  * The ring hands out slots, 0 to depth - 1. It says whose turn it is, which values of two timelines
- * to wait for and to signal, and what happens if a side is late. You decide what a slot contains;
- * culvert/vulkan_ring.h makes Vulkan's slots.
+ * to wait for and to signal, and what happens if a side is late.
+ *
+ * A ring with slots and timelines of a graphics API is made by culv_vk_ring_create()
+ * (culvert/vulkan_ring.h), culv_gl_ring_create() or culv_d3d12_ring_create(), and one on slots and
+ * timelines of your own by culv_ring_create(). The calls of this header serve all of them.
  *
  *   producer: acquire -> wait for wait_value, write the slot, signal signal_value -> release
  *   consumer: acquire -> wait for wait_value, read the slot, signal signal_value -> release
@@ -15,12 +18,12 @@
  * and signal:
  *
  *   culv_ring_acquire_on(ring, CULV_RING_PRODUCER, stream, timeout, &frame);
- *   kernel<<<..., stream>>>(slots[frame.slot]);
+ *   kernel<<<..., stream>>>(culv_ring_pointer(ring, frame.slot, 0));
  *   culv_ring_release_on(ring, CULV_RING_PRODUCER, stream, &frame); */
 #ifndef CULV_RING_H_
 #define CULV_RING_H_
 
-#include "semaphore.h"
+#include "shared.h"
 
 CULV_EXTERN_C_BEGIN
 
@@ -228,26 +231,81 @@ CULV_INIT(culv_ring_stats)
 CULV_EXPORT culv_result culv_ring_create(culv_device *device, const culv_ring_desc *desc,
                                          culv_ring **out);
 
-/** Destroys the ring.
+/** Destroys the ring and all that it made.
  *
  * A side that still waits in culv_ring_acquire() wakes up and gets RING_STOPPED. But a side that
  * gets its frame at that very moment would use a destroyed ring, so end both sides first
- * (culv_ring_stop()). The call does not wait for the GPU: free the slots after culv_ring_drain()
- * has succeeded.
- * Errors: INVALID (OWNED: it is the core of an API's ring (culv_vk_ring_core()); nothing happens,
- * and the pointer keeps its value).
- * Threads: any, after the last call of either side. */
+ * (culv_ring_stop()).
+ *
+ * On a ring of your own slots, the call does not wait for the GPU: free the slots after
+ * culv_ring_drain() has succeeded. On a graphics API's ring, that API's work must be done, or its
+ * device lost; CUDA's work should be done (culv_ring_drain()): see culv_shared_buffer_destroy().
+ * CUDA may still wait for a signal of the API's side that was never submitted, or was lost. Culvert
+ * waits a second for it and then signals in its place. OpenGL's registered objects are unmapped.
+ * Errors: after an error nothing is done, and the pointer keeps its value: INVALID (CONTEXT: it is
+ * OpenGL's, and no context of its attachment is current on this thread; OWNED: it is
+ * culv_ipc_ring_core() or culv_ipc_consumer_core()), DRIVER (OpenGL's driver refused: try again).
+ * Threads: any, for OpenGL's the context's; after the last call of either side. */
 CULV_EXPORT culv_result culv_ring_destroy(culv_ring **ring);
+
+/** Does what culv_ring_destroy() does, but does not wait for CUDA's work: the ring's objects are
+ * destroyed as by culv_shared_buffer_destroy_after() with `last_use`. It makes no difference for
+ * OpenGL's registered objects, and for a ring of your own slots.
+ * Errors: as culv_ring_destroy(). Threads: as there. */
+CULV_EXPORT culv_result culv_ring_destroy_after(culv_ring **ring, CUstream last_use);
+
+/** Returns CUDA's half of a slot's buffer, whichever API and way it came by. NULL if the resource
+ * is an image or does not exist, and on a ring of your own slots.
+ * Ownership: the ring's, or that of the object that you passed in. Threads: any. */
+CULV_EXPORT culv_buffer *culv_ring_buffer(const culv_ring *ring, uint32_t slot, uint32_t resource);
+
+/** Returns CUDA's half of a slot's image, likewise. If OpenGL's way is REGISTER, its arrays,
+ * surfaces and textures are valid from an acquire to the release: ask again in each frame. NULL if
+ * the resource is a buffer or does not exist, and on a ring of your own slots.
+ * Ownership: as culv_ring_buffer(). Threads: any. */
+CULV_EXPORT culv_image *culv_ring_image(const culv_ring *ring, uint32_t slot, uint32_t resource);
+
+/** Returns the first byte of a slot's buffer in CUDA: culv_buffer_pointer() of culv_ring_buffer().
+ * If OpenGL's way is REGISTER, it is valid from an acquire to the release, may differ after the
+ * next acquire, and is 0 while CUDA does not have the slot. 0 where culv_ring_buffer() is NULL.
+ * Ownership: as culv_ring_buffer(). Threads: any; with REGISTER those of CUDA's side. */
+CULV_EXPORT CUdeviceptr culv_ring_pointer(const culv_ring *ring, uint32_t slot, uint32_t resource);
+
+/** Returns a slot's buffer with both halves, for culv_vk_buffer_handle() and its kin. NULL if the
+ * resource is an image, is registered (OpenGL) or does not exist, and on a ring of your own slots.
+ * Ownership: the ring's, unless you passed it in; culv_shared_buffer_destroy() refuses the ring's
+ * (OWNED).
+ * Threads: any. */
+CULV_EXPORT culv_shared_buffer *culv_ring_shared_buffer(const culv_ring *ring, uint32_t slot,
+                                                        uint32_t resource);
+
+/** Returns a slot's image with both halves, for culv_vk_image_handle() and its kin. NULL if the
+ * resource is a buffer, is registered (OpenGL) or does not exist, and on a ring of your own slots.
+ * Ownership: the ring's, unless you passed it in; culv_shared_image_destroy() refuses the ring's
+ * (OWNED).
+ * Threads: any. */
+CULV_EXPORT culv_shared_image *culv_ring_shared_image(const culv_ring *ring, uint32_t slot,
+                                                      uint32_t resource);
 
 /** Takes the side's next slot. The host waits up to `timeout` nanoseconds for the other side to
  * submit (0: it does not wait). It does not poll. Afterwards make your queue wait for
  * out->wait_value of the other side's timeline. Allocates nothing.
+ *
+ * On the side of a graphics API, the call also does what that API's turn begins with. In Vulkan and
+ * Direct3D 12 that is the wait of SIGNAL_FIRST; culv_vk_ring_submit() and culv_d3d12_ring_submit()
+ * make the queue wait. In OpenGL, later commands of this context wait for CUDA's work. If that wait
+ * is on the CPU (culv_gl_ring_waits_on_host()), `timeout` covers it too, and the call gives the
+ * slot back if the time is up (RING_LATE). If OpenGL's way is STAGED, a consumer's data are copied
+ * into the GL objects. On CUDA's side use culv_ring_acquire_on(); this call has no stream, so
+ * OpenGL's ways REGISTER and STAGED refuse it there (RING_SIDE). After an error nothing is
+ * acquired.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: there is no such side; RING_ORDER: this side holds a
  * frame; RING_SIDE: another thread is in a call of this side), TIMEOUT (RING_FULL, RING_EMPTY,
  * RING_LATE: the message names the timeline, the value, the side that signaled last and the side
- * that is late), ASYNC (RING_STOPPED, DEVICE_LOST, TIMELINE_CHANGED).
+ * that is late), ASYNC (RING_STOPPED, DEVICE_LOST, TIMELINE_CHANGED). On OpenGL's side also those
+ * of culv_gl_semaphore_wait() and culv_gl_buffer_upload().
  * Ownership: the slot is yours until culv_ring_release() or culv_ring_cancel().
- * Threads: one at a time for each side. */
+ * Threads: one at a time for each side; on OpenGL's side the context's. */
 CULV_EXPORT culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
                                           culv_ring_frame *out);
 
@@ -257,9 +315,16 @@ CULV_EXPORT culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, 
  * Call it right before that submission, with the frame that you acquired. You may also call it
  * after the submission, because you can predict the value: burst_ends says whether it is 0.
  * Allocates nothing.
+ *
+ * On Vulkan's and Direct3D 12's side it is for your own submission, and never without one;
+ * culv_vk_ring_submit() and culv_d3d12_ring_submit() release and submit. On OpenGL's side it hands
+ * over after the earlier commands of this context, and signals. If OpenGL's way is STAGED, a
+ * producer's data are read back first, which waits for OpenGL. After an error the side still holds
+ * the frame.
  * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: this side did not acquire that frame, or the API
- * keeps frames of its burst (culv_vk_ring_submit()); RING_SIDE), ASYNC (RING_STOPPED).
- * Ownership: the slot belongs to the other side. Threads: one at a time for each side. */
+ * keeps frames of its burst (culv_vk_ring_submit()); RING_SIDE), ASYNC (RING_STOPPED). On OpenGL's
+ * side also those of culv_gl_semaphore_signal() and culv_gl_buffer_download().
+ * Ownership: the slot belongs to the other side. Threads: as culv_ring_acquire(). */
 CULV_EXPORT culv_result culv_ring_release(culv_ring *ring, culv_ring_side side,
                                           culv_ring_frame *frame);
 
@@ -288,18 +353,29 @@ CULV_EXPORT culv_result culv_ring_cancel(culv_ring *ring, culv_ring_side side,
 
 /** Ends a burst before it is full and hands over what this side has released. Sets *signal_value to
  * the value to signal on this side's timeline after the last use of those slots. 0: no burst is
- * open. On a CUDA side use culv_ring_flush_on(). On the side of an API that keeps frames of the
- * burst use its own call (culv_vk_ring_flush()).
- * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: this side holds a frame, or the API keeps frames of
- * the burst; RING_SIDE), ASYNC (RING_STOPPED).
- * Threads: one at a time for each side. */
+ * open. On a CUDA side use culv_ring_flush_on().
+ *
+ * On a side that hands over by culv_vk_ring_submit(), by culv_d3d12_ring_submit() or in OpenGL, the
+ * call itself submits what is kept, to the queue of the last submit, and signals. Then
+ * *signal_value is 0, and you may pass NULL.
+ * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: this side holds a frame; RING_SIDE), ASYNC
+ * (RING_STOPPED); those of culv_vk_ring_submit(), culv_d3d12_ring_submit() and culv_ring_release().
+ * Threads: as culv_ring_acquire(); the queue is externally synchronized. */
 CULV_EXPORT culv_result culv_ring_flush(culv_ring *ring, culv_ring_side side,
                                         uint64_t *signal_value);
 
-/** Does what culv_ring_acquire() does, for a CUDA side. It also makes `stream` wait. CUDA's side
- * calls it on the core of every ring: culv_vk_ring_core(), culv_gl_ring_core(),
- * culv_d3d12_ring_core(), culv_ipc_ring_core(), culv_ipc_consumer_core(). With OpenGL's ring it may
- * also map or copy. After an error nothing is acquired.
+/** Does what culv_ring_acquire() does, for a CUDA side. It also makes `stream` wait. After an error
+ * nothing is acquired. With OpenGL's ring, what this call and its kin do depends on the way
+ * (culv_gl_ring_way()):
+ *
+ *   MEMORY    the stream waits for OpenGL's use of the slot, and signals.
+ *   REGISTER  acquire maps the objects of a whole burst, and the release or the cancel that ends
+ *             it unmaps them. Their thread needs a context of the attachment, and so does
+ *             culv_ring_drain()'s. They have culv_registration_map()'s errors too.
+ *   STAGED    a consumer's acquire brings the data to CUDA's memory, and a producer's release
+ *             brings them to the host. They have the errors of culv_buffer_download() and
+ *             culv_buffer_upload() too.
+ *
  * Errors: as culv_ring_acquire() and culv_semaphore_wait(); INVALID (NULL_ARGUMENT: the timelines
  * lack a CUDA half; RING_SIDE: the side is the one of the ring's API).
  * Ownership: as culv_ring_acquire(). Threads: one at a time for each side. */
@@ -352,9 +428,8 @@ CULV_EXPORT culv_result culv_ring_drain(culv_ring *ring, uint64_t timeout, culv_
  * nothing.
  *
  * Call it to end threads that sleep in the ring. When they have ended, call culv_ring_drain(),
- * which a stopped ring still allows, and destroy the ring. It also works on the core of an API's
- * ring. It does not free GPU work that waits: culv_ring_drain() with `force` and
- * culv_vk_device_lost() do.
+ * which a stopped ring still allows, and destroy the ring. It does not free GPU work that waits:
+ * culv_ring_drain() with `force` and culv_vk_device_lost() do.
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: none; the ring stays yours.
  * Threads: any, also while other threads are in calls of the ring. */

@@ -132,16 +132,20 @@ class vk_ring_frame {
 
     uint32_t slot() const noexcept
     {
-        return frame_.frame.slot;
+        return frame_.slot;
     }
     uint64_t number() const noexcept
     {
-        return frame_.frame.number;
+        return frame_.number;
     }
-    /** Returns the frame with the barriers and the parts of a submission. */
-    culv_vk_ring_frame &get() noexcept
+    culv_ring_frame &get() noexcept
     {
         return frame_;
+    }
+    /** Returns the barriers to record around the use of the slot (culv_vk_ring_barriers()). */
+    const VkDependencyInfo *barriers(culv_vk_direction direction) const noexcept
+    {
+        return culv_vk_ring_barriers(ring_, frame_.slot, direction);
     }
     /** Releases the frame and submits its command buffer (culv_vk_ring_submit()). */
     done submit(VkQueue queue, VkCommandBuffer commands, VkFence fence = VK_NULL_HANDLE)
@@ -150,29 +154,29 @@ class vk_ring_frame {
         if (result == CULV_OK) ring_ = nullptr;
         return detail::finish(result);
     }
-    /** Releases the frame for your own submission (culv_vk_ring_release()). */
+    /** Releases the frame for your own submission (culv_ring_release()). */
     done release()
     {
-        const culv_result result = culv_vk_ring_release(ring_, &frame_);
+        const culv_result result = culv_ring_release(ring_, side_, &frame_);
         if (result == CULV_OK) ring_ = nullptr;
         return detail::finish(result);
     }
     /** Gives the slot back as it was. */
     void cancel() noexcept
     {
-        culv_vk_ring *ring = std::exchange(ring_, nullptr);
-        if (ring != nullptr) (void)culv_ring_cancel(culv_vk_ring_core(ring), side_, &frame_.frame);
+        culv_ring *ring = std::exchange(ring_, nullptr);
+        if (ring != nullptr) (void)culv_ring_cancel(ring, side_, &frame_);
     }
 
   private:
     friend class vk_ring;
-    culv_vk_ring *ring_ = nullptr;
+    culv_ring *ring_ = nullptr;
     culv_ring_side side_ = CULV_RING_CONSUMER;
-    culv_vk_ring_frame frame_;
+    culv_ring_frame frame_;
 };
 
 /** A ring of frames between CUDA and Vulkan: culvert/vulkan_ring.h. */
-class vk_ring : public handle<culv_vk_ring, culv_vk_ring_destroy> {
+class vk_ring : public ring {
   public:
     static made<vk_ring> create(culv_vk_device *vk, VkQueue queue, const culv_vk_ring_desc &desc)
     {
@@ -183,42 +187,34 @@ class vk_ring : public handle<culv_vk_ring, culv_vk_ring_destroy> {
     }
     constexpr vk_ring() noexcept = default;
     /** Takes a ring that a C call made; `side` is Vulkan's. */
-    constexpr explicit vk_ring(culv_vk_ring *ring, culv_ring_side side) noexcept
-        : handle(ring), side_(side)
+    constexpr explicit vk_ring(culv_ring *made, culv_ring_side side) noexcept
+        : ring(made), side_(side)
     {
-    }
-    /** Returns CUDA's side. */
-    ring_view core() const noexcept
-    {
-        return ring_view(culv_vk_ring_core(get()));
-    }
-    CUdeviceptr pointer(uint32_t slot, uint32_t resource) const noexcept
-    {
-        return culv_vk_ring_pointer(get(), slot, resource);
     }
     /** Returns the VkBuffer of a slot, or VK_NULL_HANDLE if the resource is an image. */
     VkBuffer buffer(uint32_t slot, uint32_t resource) const noexcept
     {
-        return culv_vk_buffer_handle(culv_vk_ring_buffer(get(), slot, resource));
+        return culv_vk_buffer_handle(culv_ring_shared_buffer(get(), slot, resource));
     }
     VkImage image(uint32_t slot, uint32_t resource) const noexcept
     {
-        return culv_vk_image_handle(culv_vk_ring_image(get(), slot, resource));
+        return culv_vk_image_handle(culv_ring_shared_image(get(), slot, resource));
     }
     /** Gets Vulkan's next slot. */
     made<vk_ring_frame> acquire(uint64_t timeout = CULV_RING_FOREVER) const
     {
         vk_ring_frame f;
-        const culv_result result = culv_vk_ring_acquire(get(), timeout, &f.frame_);
+        const culv_result result = culv_ring_acquire(get(), side_, timeout, &f.frame_);
         if (result == CULV_OK) {
             f.ring_ = get();
             f.side_ = side_;
         }
         return detail::finish(result, std::move(f));
     }
-    done flush(VkQueue queue, VkFence fence = VK_NULL_HANDLE) const
+    /** Submits what submit() keeps of a burst, to its queue (culv_ring_flush()). */
+    done flush() const
     {
-        return detail::finish(culv_vk_ring_flush(get(), queue, fence));
+        return detail::finish(culv_ring_flush(get(), side_, nullptr));
     }
 
   private:

@@ -114,7 +114,7 @@ CULV_EXPORT culv_result culv_vk_kernel_call_record(culv_vk_kernels *kernels,
 /** Returns the address of a buffer's first byte in Vulkan, for kernels in command buffers and for
  * shaders. CUDA's address is culv_shared_buffer_pointer(), and the two differ. 0 for NULL, and if
  * the buffer was made without VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT and without
- * culv_vk_device_desc::kernels. For a ring's buffer pass culv_vk_ring_buffer().
+ * culv_vk_device_desc::kernels. For a ring's buffer pass culv_ring_shared_buffer().
  * Ownership: the buffer's. Threads: any.
  * Source: VUID-VkBufferDeviceAddressInfo-buffer-02601. */
 CULV_EXPORT VkDeviceAddress culv_vk_buffer_address(const culv_shared_buffer *buffer);

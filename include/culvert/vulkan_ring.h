@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: a ring of frames between CUDA and Vulkan: images and buffers in each slot, two
- * timelines, and what a queue submission needs. culvert/ring.h describes the order of the calls. */
+ * timelines, and submissions to a queue. culvert/ring.h describes the order of the calls, and has
+ * all that are not Vulkan's alone.
+ *
+ *   culv_ring_acquire(ring, CULV_RING_CONSUMER, timeout, &frame);
+ *   vkCmdPipelineBarrier2(commands, culv_vk_ring_barriers(ring, frame.slot, CULV_VK_ACQUIRE));
+ *   (record what uses culv_vk_buffer_handle(culv_ring_shared_buffer(ring, frame.slot, 0)))
+ *   vkCmdPipelineBarrier2(commands, culv_vk_ring_barriers(ring, frame.slot, CULV_VK_RELEASE));
+ *   culv_vk_ring_submit(ring, queue, commands, fence, &frame);      waits, executes and signals */
 #ifndef CULV_VULKAN_RING_H_
 #define CULV_VULKAN_RING_H_
 
@@ -11,10 +18,6 @@
 #include "vulkan_setup.h"
 
 CULV_EXTERN_C_BEGIN
-
-/** Opaque: a culv_ring with Vulkan's slots and timelines. The thread rules are those of
- * culv_ring. */
-typedef struct culv_vk_ring culv_vk_ring;
 
 /** The most images and buffers of a slot. */
 #define CULV_VK_RING_MAX_RESOURCES 16
@@ -97,115 +100,68 @@ CULV_INLINE culv_vk_ring_desc culv_vk_ring_desc_init(void)
     return d;
 }
 
-/** Vulkan's turn with a slot: the frame, and the parts of the submission that uses it. */
-typedef struct culv_vk_ring_frame {
-    culv_ring_frame frame;
-    uint32_t num_waits;         /**< 0 or 1: VkSubmitInfo2::waitSemaphoreInfoCount. */
-    VkSemaphoreSubmitInfo wait; /**< A wait for the other side's timeline. */
-    uint32_t num_signals;       /**< 0 or 1, after culv_vk_ring_release(). */
-    VkSemaphoreSubmitInfo signal;
-    /** Record `acquire` before the first use and `release` after the last use, in the slot's
-     * command buffer. They transfer the ownership from and to VK_QUEUE_FAMILY_EXTERNAL and change
-     * the layouts. They point into the ring and are valid as long as the ring. */
-    VkDependencyInfo acquire, release;
-} culv_vk_ring_frame;
-
 /** Makes a ring: all or nothing. The call hands the images to CUDA in one submission to `queue` (of
  * queue_family) and waits until it is done. A `fallback` in a resource's descriptor is for the
  * timelines too. CUDA's side then uploads or downloads, and Vulkan's command buffers copy
  * (culvert/vulkan_fallback.h).
  * Errors: as culv_ring_create(), culv_vk_image_create(), culv_vk_buffer_create() and
  * culv_vk_semaphore_create(); INVALID (VALUE: one image or buffer for several slots).
- * Ownership: *out is yours, for culv_vk_ring_destroy(); it keeps the attachment alive.
+ * Ownership: *out is yours, for culv_ring_destroy(); it keeps the attachment alive.
  * Threads: any; `queue` is externally synchronized, as for vkQueueSubmit. */
 CULV_EXPORT culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue,
-                                            const culv_vk_ring_desc *desc, culv_vk_ring **out);
+                                            const culv_vk_ring_desc *desc, culv_ring **out);
 
-/** Destroys the ring and all that it made. Vulkan's work on it must be done, or its device lost;
- * CUDA's work should be done (culv_ring_drain()): see culv_shared_image_destroy(). CUDA may still
- * wait for a signal of Vulkan's side that was never submitted, or was lost. Culvert waits a second
- * for it and then signals in its place.
- * Threads: any, after the last call of either side. */
-CULV_EXPORT void culv_vk_ring_destroy(culv_vk_ring **ring);
-
-/** Does what culv_vk_ring_destroy() does, but does not wait for CUDA's work: the ring's objects are
- * destroyed as by culv_shared_buffer_destroy_after() with `last_use`.
- * Threads: any, after the last call of either side. */
-CULV_EXPORT void culv_vk_ring_destroy_after(culv_vk_ring **ring, CUstream last_use);
-
-/** Returns the ring, for CUDA's side (culv_ring_acquire_on(), culv_ring_release_on()) and for
- * culv_ring_configure(), _drain(), _get_stats(). NULL for NULL.
- * Ownership: the ring's: culv_ring_destroy() refuses it (OWNED). Threads: any. */
-CULV_EXPORT culv_ring *culv_vk_ring_core(const culv_vk_ring *ring);
-
-/** Returns an image of a slot. NULL if the resource is a buffer or does not exist.
- * Ownership: the ring's, unless you passed it in; culv_shared_image_destroy() refuses the ring's
- * (OWNED).
- * Threads: any. */
-CULV_EXPORT culv_shared_image *culv_vk_ring_image(const culv_vk_ring *ring, uint32_t slot,
-                                                  uint32_t resource);
-
-/** Returns a buffer of a slot. NULL if the resource is an image or does not exist.
- * Ownership: the ring's, unless you passed it in; culv_shared_buffer_destroy() refuses the ring's
- * (OWNED).
- * Threads: any. */
-CULV_EXPORT culv_shared_buffer *culv_vk_ring_buffer(const culv_vk_ring *ring, uint32_t slot,
-                                                    uint32_t resource);
-
-/** Returns the first byte of a slot's buffer in CUDA: culv_shared_buffer_pointer() of
- * culv_vk_ring_buffer(). 0 if the resource is an image or does not exist.
- * Ownership: as culv_vk_ring_buffer(). Threads: any. */
-CULV_EXPORT CUdeviceptr culv_vk_ring_pointer(const culv_vk_ring *ring, uint32_t slot,
-                                             uint32_t resource);
+/** Returns the barriers of a slot, which depend only on the slot: record CULV_VK_ACQUIRE's before
+ * the first use and CULV_VK_RELEASE's after the last use, in the slot's command buffer. They
+ * transfer the ownership from and to VK_QUEUE_FAMILY_EXTERNAL and change the layouts. NULL if there
+ * is no such slot, and for a ring that is not Vulkan's.
+ * Ownership: the ring's, valid as long as the ring. Threads: any.
+ * Source: vkCmdPipelineBarrier2. */
+CULV_EXPORT const VkDependencyInfo *culv_vk_ring_barriers(const culv_ring *ring, uint32_t slot,
+                                                          culv_vk_direction direction);
 
 /** Returns the timeline of a side, for your own submissions. Never destroy it.
- * Errors: none; VK_NULL_HANDLE for NULL.
+ * Errors: none; VK_NULL_HANDLE for NULL, and for a ring that is not Vulkan's.
  * Ownership: the ring's. Threads: any. */
-CULV_EXPORT VkSemaphore culv_vk_ring_semaphore(const culv_vk_ring *ring, culv_ring_side side);
+CULV_EXPORT VkSemaphore culv_vk_ring_semaphore(const culv_ring *ring, culv_ring_side side);
 
-/** Does what culv_ring_acquire() does, for Vulkan's side.
- * Errors: as culv_ring_acquire().
- * Ownership: as there. Threads: one at a time for the side. */
-CULV_EXPORT culv_result culv_vk_ring_acquire(culv_vk_ring *ring, uint64_t timeout,
-                                             culv_vk_ring_frame *out);
+/** Gets what your own vkQueueSubmit2 waits for, which the acquire tells, and signals, which
+ * culv_ring_release() tells. Leave out *wait if frame->wait_value is 0, and *signal if
+ * frame->signal_value is 0. culv_vk_ring_submit() needs no such call.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: the ring is not Vulkan's). Threads: any. */
+CULV_EXPORT culv_result culv_vk_ring_get_points(const culv_ring *ring, const culv_ring_frame *frame,
+                                                VkSemaphoreSubmitInfo *wait,
+                                                VkSemaphoreSubmitInfo *signal);
 
-/** Does what culv_ring_release() does, for Vulkan's side. Call it right before the vkQueueSubmit2
- * that has frame->wait and frame->signal, and never without that submission.
- * Errors: as culv_ring_release().
- * Ownership: as there. Threads: one at a time for the side. */
-CULV_EXPORT culv_result culv_vk_ring_release(culv_vk_ring *ring, culv_vk_ring_frame *frame);
-
-/** Tells the ring that the vkQueueSubmit2 behind culv_vk_ring_release() failed with `result`. The
+/** Tells the ring that the vkQueueSubmit2 behind culv_ring_release() failed with `result`. The
  * side then holds the frame again, as culv_ring_submit_failed() describes: release and submit it
  * once more. With VK_ERROR_DEVICE_LOST it does what culv_vk_device_lost() does instead.
  * culv_vk_ring_submit() needs no such call.
- * Errors: as culv_ring_submit_failed(); INVALID (VALUE: result is a success), ASYNC (DEVICE_LOST:
- * that is what `result` said).
+ * Errors: as culv_ring_submit_failed(); INVALID (VALUE: result is a success, or the ring is not
+ * Vulkan's), ASYNC (DEVICE_LOST: that is what `result` said).
  * Ownership: as culv_ring_submit_failed(). Threads: one at a time for the side. */
-CULV_EXPORT culv_result culv_vk_ring_submit_failed(culv_vk_ring *ring, culv_vk_ring_frame *frame,
+CULV_EXPORT culv_result culv_vk_ring_submit_failed(culv_ring *ring, culv_ring_frame *frame,
                                                    VkResult result);
 
 /** Releases the frame and submits its command buffer. In a burst, Culvert keeps the command buffers
  * and submits them together with the burst's last frame, in one vkQueueSubmit2, to one queue. The
  * submission that has this frame signals `fence` (VK_NULL_HANDLE: none). Pass a fence with the last
  * frame of a burst: with an earlier frame the call submits the kept frames at once, and the rest of
- * the burst later. After an error nothing is submitted and the side still holds the frame. Do not
- * mix kept frames of a burst with culv_vk_ring_release(), culv_ring_release() and culv_ring_flush()
- * (RING_ORDER). On a device without synchronization2, record the barriers of
- * culv_vk_buffer_get_barrier() and culv_vk_image_get_barrier() instead of the frame's, and submit
- * by vkQueueSubmit with the frame's semaphores and values, right after culv_vk_ring_release().
- * Errors: as culv_vk_ring_release(); DRIVER, ASYNC (DEVICE_LOST), UNSUPPORTED (EXTENSION_MISSING:
- * the device lacks synchronization2).
+ * the burst later. If the burst is not full, culv_ring_flush() submits what is kept, to this
+ * `queue`; for a fence behind it call vkQueueSubmit2 with the fence alone. After an error nothing
+ * is submitted and the side still holds the frame. Do not mix kept frames of a burst with
+ * culv_ring_release() (RING_ORDER). On a device without synchronization2, record the barriers of
+ * culv_vk_buffer_get_barrier() and culv_vk_image_get_barrier() instead of the ring's, and submit by
+ * vkQueueSubmit with culv_vk_ring_semaphore() and the frame's values, right after
+ * culv_ring_release().
+ * Errors: as culv_ring_release(); INVALID (VALUE: the ring is not Vulkan's), DRIVER, ASYNC
+ * (DEVICE_LOST), UNSUPPORTED (EXTENSION_MISSING: the device lacks synchronization2).
  * Ownership: the command buffer stays yours and must live until the submission has run.
  * Threads: one at a time for the side; `queue` is externally synchronized.
  * Source: vkQueueSubmit2. */
-CULV_EXPORT culv_result culv_vk_ring_submit(culv_vk_ring *ring, VkQueue queue,
+CULV_EXPORT culv_result culv_vk_ring_submit(culv_ring *ring, VkQueue queue,
                                             VkCommandBuffer commands, VkFence fence,
-                                            culv_vk_ring_frame *frame);
-
-/** Submits the frames that culv_vk_ring_submit() keeps if their burst is not full.
- * Errors: as culv_vk_ring_submit(). Threads: one at a time for the side. */
-CULV_EXPORT culv_result culv_vk_ring_flush(culv_vk_ring *ring, VkQueue queue, VkFence fence);
+                                            culv_ring_frame *frame);
 
 /** Records the copy of a slot's resource into your buffer, with the ring's barriers around it, for
  * a side that passes frames on by copy (video out, read-back). With a fallback, a consumer's upload
@@ -217,9 +173,9 @@ CULV_EXPORT culv_result culv_vk_ring_flush(culv_vk_ring *ring, VkQueue queue, Vk
  * (VUID-vkQueueSubmit2-commandBuffer-03875) until a fence or an idle queue shows that it is not.
  * Errors: INVALID (NULL_ARGUMENT, RANGE: the slot, the resource, a destination that is too small,
  * an image's offset that is not a multiple of 4 and of its texel's bytes; USAGE: the resource lacks
- * TRANSFER_SRC), UNSUPPORTED (FORMAT: several planes or aspects).
+ * TRANSFER_SRC; VALUE: the ring is not Vulkan's), UNSUPPORTED (FORMAT: several planes or aspects).
  * Threads: any, one for a command buffer. */
-CULV_EXPORT culv_result culv_vk_ring_record_copy(const culv_vk_ring *ring, VkCommandBuffer commands,
+CULV_EXPORT culv_result culv_vk_ring_record_copy(const culv_ring *ring, VkCommandBuffer commands,
                                                  uint32_t slot, uint32_t resource, VkBuffer to,
                                                  VkDeviceSize offset, VkDeviceSize size);
 

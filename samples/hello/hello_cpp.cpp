@@ -100,7 +100,7 @@ try {
     CUstream stream;
     OK(cuda.cuCtxSetCurrent(device.context()));
     OK(cuda.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    culvert::ring_frame frame = ring.core().acquire(CULV_RING_PRODUCER, stream);
+    culvert::ring_frame frame = ring.view().acquire(CULV_RING_PRODUCER, stream);
     OK(cuda.cuMemcpyHtoDAsync(ring.pointer(frame.slot(), 0), strip.data(), 4 * strip_size, stream));
     frame.release();
 
@@ -118,17 +118,17 @@ try {
     culvert::vk_ring_frame turn = ring.acquire();
     const VkBuffer buffer = ring.buffer(turn.slot(), 0);
     OK(vkBeginCommandBuffer(commands, &begin));
-    vkCmdPipelineBarrier2(commands, &turn.get().acquire);
+    vkCmdPipelineBarrier2(commands, turn.barriers(CULV_VK_ACQUIRE));
     for (uint32_t row = 0; row < height; row++) {
         const VkBufferCopy copy = {4 * first(row), 4 * (strip_size + row * width), 4 * width};
         vkCmdCopyBuffer(commands, buffer, buffer, 1, &copy);
     }
-    vkCmdPipelineBarrier2(commands, &turn.get().release);
+    vkCmdPipelineBarrier2(commands, turn.barriers(CULV_VK_RELEASE));
     OK(vkEndCommandBuffer(commands));
     turn.submit(queue, commands);
 
     // CUDA's next turn waits for Vulkan. It reads the picture, and only here the host waits.
-    frame = ring.core().acquire(CULV_RING_PRODUCER, stream);
+    frame = ring.view().acquire(CULV_RING_PRODUCER, stream);
     OK(cuda.cuMemcpyDtoHAsync(picture.data(), ring.pointer(frame.slot(), 0) + 4 * strip_size,
                               4 * picture.size(), stream));
     OK(cuda.cuStreamSynchronize(stream));

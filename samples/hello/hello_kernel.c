@@ -108,7 +108,7 @@ static void close_device(void)
 
 /* The ring ------------------------------------------------------------------------------------- */
 
-static culv_vk_ring *ring;       /* one buffer of both sides */
+static culv_ring *ring;          /* one buffer of both sides */
 static culv_shared_buffer *host; /* in host memory, for the CPU to read */
 
 static void create_ring(void)
@@ -151,16 +151,15 @@ static void load_kernel(const char *directory)
 /* A thread for each word, in blocks of 32 x 8. Each argument has its parameter's type. */
 static void cuda_fills(void)
 {
-    culv_ring *core = culv_vk_ring_core(ring);
     culv_ring_frame frame;
-    OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, stream, timeout, &frame));
-    const CUdeviceptr words = culv_vk_ring_pointer(ring, frame.slot, 0);
+    OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, stream, timeout, &frame));
+    const CUdeviceptr words = culv_ring_pointer(ring, frame.slot, 0);
     const int width = WIDTH, height = HEIGHT;
     const uint32_t seed = SEED;
     const culv_launch_desc threads = culv_launch_2d(WIDTH, HEIGHT, 32, 8, stream);
     OK(CULV_LAUNCH(fill, &threads, CULV_ARG(words), CULV_ARG(width), CULV_ARG(height),
                    CULV_ARG(seed)));
-    OK(culv_ring_release_on(core, CULV_RING_PRODUCER, stream, &frame));
+    OK(culv_ring_release_on(ring, CULV_RING_PRODUCER, stream, &frame));
 }
 
 static VkCommandPool pool;
@@ -187,10 +186,10 @@ static VkCommandBuffer begin_commands(void)
 /* A copy for the CPU, with the ring's barriers around it. The queue waits for the kernel. */
 static void vulkan_copies(void)
 {
-    culv_vk_ring_frame frame;
-    OK(culv_vk_ring_acquire(ring, timeout, &frame));
+    culv_ring_frame frame;
+    OK(culv_ring_acquire(ring, CULV_RING_CONSUMER, timeout, &frame));
     VkCommandBuffer commands = begin_commands();
-    OK(culv_vk_ring_record_copy(ring, commands, frame.frame.slot, 0, culv_vk_buffer_handle(host), 0,
+    OK(culv_vk_ring_record_copy(ring, commands, frame.slot, 0, culv_vk_buffer_handle(host), 0,
                                 BYTES));
     OK(vkEndCommandBuffer(commands));
     OK(culv_vk_ring_submit(ring, queue, commands, VK_NULL_HANDLE, &frame));
@@ -221,7 +220,7 @@ int main(int argc, char **argv)
     culv_kernels_unload(&kernels);
     vkDestroyCommandPool(my.device, pool, NULL);
     culv_shared_buffer_destroy(&host);
-    culv_vk_ring_destroy(&ring);
+    culv_ring_destroy(&ring);
     close_device();
     return wrong != 0;
 }

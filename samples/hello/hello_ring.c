@@ -108,7 +108,7 @@ static void close_device(void)
 
 /* The ring ------------------------------------------------------------------------------------- */
 
-static culv_vk_ring *ring;       /* a buffer of both sides in each slot */
+static culv_ring *ring;          /* a buffer of both sides in each slot */
 static culv_shared_buffer *host; /* in host memory, for the CPU to read */
 
 static void create_ring(void)
@@ -140,17 +140,16 @@ static void create_ring(void)
 
 static void *produce(void *user)
 {
-    culv_ring *core = culv_vk_ring_core(ring);
     (void)user;
     OK(CULV_CUDA(device)->cuCtxSetCurrent(culv_device_context(device)));
     for (int i = 0; i < FRAMES; i++) {
         culv_ring_frame frame;
-        OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, stream, timeout, &frame));
-        const CUdeviceptr words = culv_vk_ring_pointer(ring, frame.slot, 0);
+        OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, stream, timeout, &frame));
+        const CUdeviceptr words = culv_ring_pointer(ring, frame.slot, 0);
         OK(CULV_CUDA(device)->cuMemsetD32Async(words, (unsigned)frame.number, WORDS, stream));
-        OK(culv_ring_release_on(core, CULV_RING_PRODUCER, stream, &frame));
+        OK(culv_ring_release_on(ring, CULV_RING_PRODUCER, stream, &frame));
     }
-    OK(culv_ring_flush_on(core, CULV_RING_PRODUCER, stream));
+    OK(culv_ring_flush_on(ring, CULV_RING_PRODUCER, stream));
     return NULL;
 }
 
@@ -188,9 +187,9 @@ static int consume(void)
     const uint32_t *words = culv_vk_buffer_host_pointer(host);
     int wrong = 0;
     for (uint32_t i = 0; i < FRAMES; i++) {
-        culv_vk_ring_frame frame;
-        OK(culv_vk_ring_acquire(ring, timeout, &frame));
-        OK(culv_vk_ring_submit(ring, queue, commands[frame.frame.slot], VK_NULL_HANDLE, &frame));
+        culv_ring_frame frame;
+        OK(culv_ring_acquire(ring, CULV_RING_CONSUMER, timeout, &frame));
+        OK(culv_vk_ring_submit(ring, queue, commands[frame.slot], VK_NULL_HANDLE, &frame));
         OK(vkQueueWaitIdle(queue));
         for (int word = 0; word < WORDS; word++)
             wrong += words[word] != i;
@@ -207,12 +206,12 @@ int main(void)
     OK(pthread_create(&thread, NULL, produce, NULL));
     const int wrong = consume();
     OK(pthread_join(thread, NULL));
-    OK(culv_ring_drain(culv_vk_ring_core(ring), timeout, VK_FALSE));
+    OK(culv_ring_drain(ring, timeout, VK_FALSE));
     printf("hello_ring: %d of %d words in %d frames are wrong\n", wrong, FRAMES * WORDS, FRAMES);
 
     vkDestroyCommandPool(my.device, pool, NULL);
     culv_shared_buffer_destroy(&host);
-    culv_vk_ring_destroy(&ring);
+    culv_ring_destroy(&ring);
     close_device();
     return wrong != 0;
 }

@@ -122,7 +122,7 @@ static void close_devices(void)
 
 /* The ring ------------------------------------------------------------------------------------- */
 
-static culv_vk_ring *ring;       /* a buffer of the drawing GPU in each slot */
+static culv_ring *ring;          /* a buffer of the drawing GPU in each slot */
 static culv_shared_buffer *host; /* in host memory, for the CPU to read */
 
 static void create_ring(void)
@@ -180,22 +180,21 @@ static void record_commands(void)
 
 static void solve_frame(void)
 {
-    culv_ring *core = culv_vk_ring_core(ring);
     culv_ring_frame frame;
-    OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, stream, timeout, &frame));
-    const CUdeviceptr words = culv_vk_ring_pointer(ring, frame.slot, 0);
+    OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, stream, timeout, &frame));
+    const CUdeviceptr words = culv_ring_pointer(ring, frame.slot, 0);
     OK(CULV_CUDA(device)->cuMemsetD32Async(words, (unsigned)frame.number, WORDS, stream));
-    OK(culv_ring_release_on(core, CULV_RING_PRODUCER, stream, &frame));
+    OK(culv_ring_release_on(ring, CULV_RING_PRODUCER, stream, &frame));
 }
 
 /* How many words of the frame are wrong. */
 static int draw_frame(uint32_t number)
 {
     const uint32_t *words = culv_vk_buffer_host_pointer(host);
-    culv_vk_ring_frame frame;
+    culv_ring_frame frame;
     int wrong = 0;
-    OK(culv_vk_ring_acquire(ring, timeout, &frame));
-    OK(culv_vk_ring_submit(ring, queue, commands[frame.frame.slot], VK_NULL_HANDLE, &frame));
+    OK(culv_ring_acquire(ring, CULV_RING_CONSUMER, timeout, &frame));
+    OK(culv_vk_ring_submit(ring, queue, commands[frame.slot], VK_NULL_HANDLE, &frame));
     OK(vkQueueWaitIdle(queue));
     for (int word = 0; word < WORDS; word++)
         wrong += words[word] != number;
@@ -205,16 +204,15 @@ static int draw_frame(uint32_t number)
 /* The solver is up to SLOTS frames ahead. */
 static int run_frames(void)
 {
-    culv_ring *core = culv_vk_ring_core(ring);
     uint32_t solved = 0;
     int wrong = 0;
     for (uint32_t drawn = 0; drawn < FRAMES; drawn++) {
         for (; solved < FRAMES && solved < drawn + SLOTS; solved++)
             solve_frame();
-        if (solved == FRAMES) OK(culv_ring_flush_on(core, CULV_RING_PRODUCER, stream));
+        if (solved == FRAMES) OK(culv_ring_flush_on(ring, CULV_RING_PRODUCER, stream));
         wrong += draw_frame(drawn);
     }
-    OK(culv_ring_drain(core, timeout, VK_FALSE));
+    OK(culv_ring_drain(ring, timeout, VK_FALSE));
     return wrong;
 }
 
@@ -224,14 +222,14 @@ int main(void)
     create_ring();
     record_commands();
     const int wrong = run_frames();
-    const culv_buffer *shared = culv_shared_buffer_cuda(culv_vk_ring_buffer(ring, 0, 0));
+    const culv_buffer *shared = culv_ring_buffer(ring, 0, 0);
     printf("hello_two_gpus: CUDA device %d solves, %d draws, by %s: %d of %d words are wrong\n",
            solves.ordinal, draws.ordinal, culv_sharing_name(culv_buffer_sharing(shared)), wrong,
            FRAMES * WORDS);
 
     vkDestroyCommandPool(my.device, pool, NULL);
     culv_shared_buffer_destroy(&host);
-    culv_vk_ring_destroy(&ring);
+    culv_ring_destroy(&ring);
     close_devices();
     return wrong != 0;
 }

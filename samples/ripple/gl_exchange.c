@@ -26,17 +26,16 @@ static bool ring_acquire(exchange *e, CUstream stream, uint64_t frame)
 {
     gl_exchange *g = e->own;
     (void)frame; /* the ring counts them */
-    if (!culv_ok(culv_ring_acquire_on(culv_gl_ring_core(g->ring), CULV_RING_PRODUCER, stream,
-                                      LIMIT_NS, &g->filling),
+    if (!culv_ok(culv_ring_acquire_on(g->ring, CULV_RING_PRODUCER, stream, LIMIT_NS, &g->filling),
                  "culv_ring_acquire_on"))
         return false;
     exchange_buffer *to = &e->buffers[g->filling.slot];
     e->filling = g->filling.slot;
     e->burst_open = !g->filling.burst_ends;
     /* Registered objects have others in each frame. */
-    to->cuda_cells = culv_gl_ring_pointer(g->ring, e->filling, 0);
+    to->cuda_cells = culv_ring_pointer(g->ring, e->filling, 0);
     return culv_ok(
-        culv_image_get_surface(culv_gl_ring_image(g->ring, e->filling, 1), 0, &to->cuda_tint),
+        culv_image_get_surface(culv_ring_image(g->ring, e->filling, 1), 0, &to->cuda_tint),
         "culv_image_get_surface");
 }
 
@@ -44,24 +43,21 @@ static bool ring_release(exchange *e, CUstream stream, uint64_t frame)
 {
     gl_exchange *g = e->own;
     (void)frame;
-    return culv_ok(
-        culv_ring_release_on(culv_gl_ring_core(g->ring), CULV_RING_PRODUCER, stream, &g->filling),
-        "culv_ring_release_on");
+    return culv_ok(culv_ring_release_on(g->ring, CULV_RING_PRODUCER, stream, &g->filling),
+                   "culv_ring_release_on");
 }
 
 static bool ring_end_burst(exchange *e, CUstream stream)
 {
     const gl_exchange *g = e->own;
-    return culv_ok(culv_ring_flush_on(culv_gl_ring_core(g->ring), CULV_RING_PRODUCER, stream),
-                   "culv_ring_flush_on");
+    return culv_ok(culv_ring_flush_on(g->ring, CULV_RING_PRODUCER, stream), "culv_ring_flush_on");
 }
 
 static void ring_flow(const exchange *e, exchange_flow *out)
 {
     const gl_exchange *g = e->own;
     culv_ring_stats stats = culv_ring_stats_init();
-    if (!culv_ok(culv_ring_get_stats(culv_gl_ring_core(g->ring), &stats), "culv_ring_get_stats"))
-        return;
+    if (!culv_ok(culv_ring_get_stats(g->ring, &stats), "culv_ring_get_stats")) return;
     out->buffers = stats.depth;
     out->burst = stats.burst;
 }
@@ -174,7 +170,7 @@ void gl_exchange_destroy(gl_exchange *g, exchange *e)
 {
     if (!e->cu) return;
     glFinish();
-    (void)culv_gl_ring_destroy(&g->ring);
+    (void)culv_ring_destroy(&g->ring);
     (void)culv_shared_semaphore_destroy(&g->drawn);
     (void)culv_shared_semaphore_destroy(&g->ready);
     (void)culv_shared_image_destroy(&g->image);
@@ -186,7 +182,8 @@ void gl_exchange_destroy(gl_exchange *g, exchange *e)
 bool gl_exchange_begin(gl_exchange *g, uint64_t frame)
 {
     if (g->ring) {
-        if (!culv_ok(culv_gl_ring_acquire(g->ring, LIMIT_NS, &g->drawing), "culv_gl_ring_acquire"))
+        if (!culv_ok(culv_ring_acquire(g->ring, CULV_RING_CONSUMER, LIMIT_NS, &g->drawing),
+                     "culv_ring_acquire"))
             return false;
         g->cells = culv_gl_ring_name(g->ring, g->drawing.slot, 0);
         g->tint = culv_gl_ring_name(g->ring, g->drawing.slot, 1);
@@ -198,7 +195,9 @@ bool gl_exchange_begin(gl_exchange *g, uint64_t frame)
 
 bool gl_exchange_end(gl_exchange *g, uint64_t frame)
 {
-    if (g->ring) return culv_ok(culv_gl_ring_release(g->ring, &g->drawing), "culv_gl_ring_release");
+    if (g->ring)
+        return culv_ok(culv_ring_release(g->ring, CULV_RING_CONSUMER, &g->drawing),
+                       "culv_ring_release");
     return culv_ok(culv_gl_semaphore_signal(g->drawn, frame + 1, &g->uses),
                    "culv_gl_semaphore_signal");
 }

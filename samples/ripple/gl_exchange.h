@@ -2,7 +2,7 @@
 /* ripple's exchange with OpenGL: an `exchange` for the solver, whose paths are
  *
  *   shared  both sides have one buffer and one texture; two timelines say whose turn it is
- *   ring    several of them in a culv_gl_ring, by whichever way works: what to copy into a program
+ *   ring    several of them in a culv_ring, by whichever way works: what to copy into a program
  *           of your own
  *
  * Without the ring there is one buffer: frame f is drawn before CUDA writes frame f + 1, but its
@@ -21,7 +21,7 @@ typedef struct gl_exchange {
     culv_shared_image *image;
     culv_shared_semaphore *ready, *drawn;
     culv_gl_uses uses; /* what is handed over */
-    culv_gl_ring *ring;
+    culv_ring *ring;
     culv_ring_frame filling, drawing; /* of ring: CUDA's, OpenGL's */
 } gl_exchange;
 

@@ -17,10 +17,9 @@
 
 typedef struct ringed {
     culv_vk_device *attached;
-    culv_vk_ring *ring;
-    culv_ring *core;            /* the same, for CUDA's side */
-    culv_ring_frame filling;    /* CUDA's */
-    culv_vk_ring_frame drawing; /* Vulkan's */
+    culv_ring *ring;
+    culv_ring_frame filling; /* CUDA's */
+    culv_ring_frame drawing; /* Vulkan's */
 } ringed;
 
 /* Every slot has a VkBuffer that is a CUdeviceptr as well, and a VkImage that is a CUDA surface as
@@ -70,12 +69,11 @@ static bool create(exchange *e)
 {
     ringed *r = e->own = calloc(1, sizeof *r);
     if (!r || !exchange_attach(e, &r->attached) || !make_ring(e, r)) return false;
-    r->core = culv_vk_ring_core(r->ring);
     for (uint32_t slot = 0; slot < e->num_buffers; slot++) {
         exchange_buffer *both = &e->buffers[slot];
-        culv_shared_image *tint = culv_vk_ring_image(r->ring, slot, 1);
-        both->cells = culv_vk_buffer_handle(culv_vk_ring_buffer(r->ring, slot, 0));
-        both->cuda_cells = culv_vk_ring_pointer(r->ring, slot, 0);
+        culv_shared_image *tint = culv_ring_shared_image(r->ring, slot, 1);
+        both->cells = culv_vk_buffer_handle(culv_ring_shared_buffer(r->ring, slot, 0));
+        both->cuda_cells = culv_ring_pointer(r->ring, slot, 0);
         both->tint = culv_vk_image_handle(tint);
         if (!culv_ok(culv_image_get_surface(culv_shared_image_cuda(tint), 0, &both->cuda_tint),
                      "culv_image_get_surface"))
@@ -88,7 +86,7 @@ static void destroy(exchange *e)
 {
     ringed *r = e->own;
     if (!r) return;
-    culv_vk_ring_destroy(&r->ring);
+    culv_ring_destroy(&r->ring);
     culv_vk_detach(&r->attached);
     free(r);
 }
@@ -99,7 +97,7 @@ static bool cuda_acquire(exchange *e, CUstream stream, uint64_t frame)
 {
     ringed *r = e->own;
     (void)frame; /* the ring counts them */
-    if (!culv_ok(culv_ring_acquire_on(r->core, CULV_RING_PRODUCER, stream, LIMIT_NS, &r->filling),
+    if (!culv_ok(culv_ring_acquire_on(r->ring, CULV_RING_PRODUCER, stream, LIMIT_NS, &r->filling),
                  "culv_ring_acquire_on"))
         return false;
     e->filling = r->filling.slot;
@@ -111,14 +109,14 @@ static bool cuda_release(exchange *e, CUstream stream, uint64_t frame)
 {
     ringed *r = e->own;
     (void)frame;
-    return culv_ok(culv_ring_release_on(r->core, CULV_RING_PRODUCER, stream, &r->filling),
+    return culv_ok(culv_ring_release_on(r->ring, CULV_RING_PRODUCER, stream, &r->filling),
                    "culv_ring_release_on");
 }
 
 static bool cuda_end_burst(exchange *e, CUstream stream)
 {
     const ringed *r = e->own;
-    return culv_ok(culv_ring_flush_on(r->core, CULV_RING_PRODUCER, stream), "culv_ring_flush_on");
+    return culv_ok(culv_ring_flush_on(r->ring, CULV_RING_PRODUCER, stream), "culv_ring_flush_on");
 }
 
 /* Vulkan's side -------------------------------------------------------------------------------- */
@@ -127,9 +125,10 @@ static bool begin_drawing(exchange *e, uint64_t frame)
 {
     ringed *r = e->own;
     (void)frame;
-    if (!culv_ok(culv_vk_ring_acquire(r->ring, LIMIT_NS, &r->drawing), "culv_vk_ring_acquire"))
+    if (!culv_ok(culv_ring_acquire(r->ring, CULV_RING_CONSUMER, LIMIT_NS, &r->drawing),
+                 "culv_ring_acquire"))
         return false;
-    e->drawing = r->drawing.frame.slot;
+    e->drawing = r->drawing.slot;
     return true;
 }
 
@@ -137,7 +136,7 @@ static bool record_acquire(exchange *e, VkCommandBuffer commands, uint64_t frame
 {
     const ringed *r = e->own;
     (void)frame;
-    vkCmdPipelineBarrier2(commands, &r->drawing.acquire);
+    vkCmdPipelineBarrier2(commands, culv_vk_ring_barriers(r->ring, e->drawing, CULV_VK_ACQUIRE));
     return true;
 }
 
@@ -145,23 +144,26 @@ static bool record_release(exchange *e, VkCommandBuffer commands, uint64_t frame
 {
     const ringed *r = e->own;
     (void)frame;
-    vkCmdPipelineBarrier2(commands, &r->drawing.release);
+    vkCmdPipelineBarrier2(commands, culv_vk_ring_barriers(r->ring, e->drawing, CULV_VK_RELEASE));
     return true;
 }
 
-/* A burst goes to the queue in one submission; one that a swapchain waits for goes at once, by the
- * frame's own structs. */
+/* A burst goes to the queue in one submission; one that a swapchain waits for goes at once, by a
+ * submission of the program's own. */
 static bool draw(exchange *e, uint64_t frame, const exchange_submission *s, bool *fenced)
 {
     ringed *r = e->own;
-    culv_vk_ring_frame *f = &r->drawing;
+    culv_ring_frame *f = &r->drawing;
     (void)frame;
     *fenced = true;
     if (s->finished) {
-        return culv_ok(culv_vk_ring_release(r->ring, f), "culv_vk_ring_release") &&
-               exchange_submit(e, s, f->num_waits, &f->wait, f->num_signals, &f->signal);
+        VkSemaphoreSubmitInfo wait, signal;
+        return culv_ok(culv_ring_release(r->ring, CULV_RING_CONSUMER, f), "culv_ring_release") &&
+               culv_ok(culv_vk_ring_get_points(r->ring, f, &wait, &signal),
+                       "culv_vk_ring_get_points") &&
+               exchange_submit(e, s, f->wait_value != 0, &wait, f->signal_value != 0, &signal);
     }
-    *fenced = f->frame.burst_ends;
+    *fenced = f->burst_ends;
     return culv_ok(culv_vk_ring_submit(r->ring, e->vulkan->queue, s->commands,
                                        *fenced ? s->fence : VK_NULL_HANDLE, f),
                    "culv_vk_ring_submit");
@@ -171,7 +173,7 @@ static void flow(const exchange *e, exchange_flow *out)
 {
     const ringed *r = e->own;
     culv_ring_stats stats = culv_ring_stats_init();
-    if (!culv_ok(culv_ring_get_stats(r->core, &stats), "culv_ring_get_stats")) return;
+    if (!culv_ok(culv_ring_get_stats(r->ring, &stats), "culv_ring_get_stats")) return;
     out->buffers = stats.depth;
     out->burst = stats.burst;
 }
@@ -181,10 +183,10 @@ static void unblock(exchange *e, uint64_t end)
 {
     const ringed *r = e->own;
     (void)end;
-    if (!r || !r->core || culv_ring_drain(r->core, 0, 1) == CULV_OK) return;
+    if (!r || !r->ring || culv_ring_drain(r->ring, 0, 1) == CULV_OK) return;
     /* The ring is stopped: what it handed out is signaled all the same. */
     culv_ring_stats stats = culv_ring_stats_init();
-    if (culv_ring_get_stats(r->core, &stats) != CULV_OK) return;
+    if (culv_ring_get_stats(r->ring, &stats) != CULV_OK) return;
     vulkan_signal_up_to(e->vulkan, culv_vk_ring_semaphore(r->ring, CULV_RING_PRODUCER),
                         stats.ready_signaled);
     vulkan_signal_up_to(e->vulkan, culv_vk_ring_semaphore(r->ring, CULV_RING_CONSUMER),

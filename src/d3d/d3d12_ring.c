@@ -10,10 +10,6 @@
 
 #include <inttypes.h>
 
-struct culv_d3d12_ring {
-    culvi_graphics_ring base;
-    culv_d3d12_device *d3d12; /* base.graphics: a reference */
-};
 _Static_assert(CULV_D3D12_RING_MAX_RESOURCES == CULVI_RING_RESOURCES, "as many as a slot has");
 
 /* For src/graphics ----------------------------------------------------------------------------- */
@@ -78,37 +74,51 @@ static culv_result submit(culvi_graphics_ring *ring, const culvi_graphics_work *
     return CULV_OK;
 }
 
+static culv_result destroy(void *context, bool has_last_use, CUstream last_use, const char *call)
+{
+    culvi_graphics_ring *ring = context;
+    culvi_graphics *graphics = ring->graphics;
+    (void)call;
+    culvi_graphics_ring_unmake_after(ring, has_last_use, last_use);
+    culvi_free(ring);
+    culvi_graphics_unref(graphics);
+    return CULV_OK;
+}
+
 static const culvi_graphics_ring_api ring_api = {
     .desc = "culv_d3d12_ring_desc",
     .attachment = "culv_d3d12_device",
-    .destroy_call = "culv_d3d12_ring_destroy",
-    .acquire_call = "culv_d3d12_ring_acquire",
-    .submit_call = "culv_d3d12_ring_submit",
-    .flush_call = "culv_d3d12_ring_flush",
+    .ring = {.create_call = "culv_d3d12_ring_create",
+             .submit_call = "culv_d3d12_ring_submit",
+             .acquire = culvi_graphics_ring_acquire,
+             .release = culvi_graphics_ring_release,
+             .flush = culvi_graphics_ring_flush,
+             .objects = culvi_graphics_ring_objects,
+             .destroy = destroy},
     .make_object = make_object,
     .submit = submit,
 };
 
 /* Creation ------------------------------------------------------------------------------------- */
 
-static culv_result make_resource(culv_d3d12_ring *ring, const culv_d3d12_ring_resource *from,
+static culv_result make_resource(culvi_graphics_ring *ring, const culv_d3d12_ring_resource *from,
                                  uint32_t i)
 {
     const int kinds = (from->image != NULL) + (from->buffer != NULL) + (from->images != NULL) +
                       (from->buffers != NULL);
     if (kinds != 1)
-        return culvi_fail(culvi_d3d12_voice(ring->d3d12), ring->base.label, CULV_ERROR_INVALID,
+        return culvi_fail(&ring->graphics->device->voice, ring->label, CULV_ERROR_INVALID,
                           CULV_REASON_VALUE,
                           "culv_d3d12_ring_desc.resources[%" PRIu32 "] must have exactly one of "
                           "image, buffer, images, buffers",
                           i);
-    return culvi_graphics_ring_make_resource(&ring->base, from,
+    return culvi_graphics_ring_make_resource(ring, from,
                                              from->image != NULL || from->images != NULL,
                                              from->image != NULL || from->buffer != NULL);
 }
 
 culv_result culv_d3d12_ring_create(culv_d3d12_device *d3d12, const culv_d3d12_ring_desc *desc,
-                                   culv_d3d12_ring **out)
+                                   culv_ring **out)
 {
     culv_d3d12_ring_desc d;
     CULVI_REQUIRE(NULL, d3d12);
@@ -122,104 +132,43 @@ culv_result culv_d3d12_ring_create(culv_d3d12_device *d3d12, const culv_d3d12_ri
     if (d.num_resources > 0 && d.resources == NULL)
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_d3d12_ring_desc.resources is NULL");
-    culv_d3d12_ring *ring = culvi_alloc(sizeof *ring);
+    culvi_graphics_ring *ring = culvi_alloc(sizeof *ring);
     if (ring == NULL) return culvi_fail_host_memory(voice, d.label);
-    culvi_graphics_ring_init(&ring->base, &ring_api, &d3d12->base, d.max_depth, d.side, d.label);
-    ring->d3d12 = d3d12;
-    result = culvi_graphics_ring_set_waits(&ring->base, d.waits);
-    if (result == CULV_OK) result = culvi_graphics_ring_make_timelines(&ring->base, 0);
+    culvi_graphics_ring_init(ring, &ring_api, &d3d12->base, d.max_depth, d.side, d.label);
+    result = culvi_graphics_ring_set_waits(ring, d.waits);
+    if (result == CULV_OK) result = culvi_graphics_ring_make_timelines(ring, 0);
     for (uint32_t i = 0; i < d.num_resources && result == CULV_OK; i++)
         result = make_resource(ring, &d.resources[i], i);
-    if (result == CULV_OK) result = culvi_graphics_ring_make_core(&ring->base, d.settings);
+    if (result == CULV_OK) result = culvi_graphics_ring_make_core(ring, d.settings);
     if (result != CULV_OK) {
-        culvi_graphics_ring_unmake(&ring->base);
+        culvi_graphics_ring_unmake(ring);
         culvi_free(ring);
         return result;
     }
     culvi_graphics_ref(&d3d12->base);
-    *out = ring;
+    *out = ring->core;
     return CULV_OK;
-}
-
-static void destroy(culv_d3d12_ring **ring, bool has_last_use, CUstream last_use)
-{
-    if (ring == NULL || *ring == NULL) return;
-    culv_d3d12_ring *mine = *ring;
-    culv_d3d12_device *d3d12 = mine->d3d12;
-    *ring = NULL;
-    culvi_graphics_ring_unmake_after(&mine->base, has_last_use, last_use);
-    culvi_free(mine);
-    culvi_graphics_unref(&d3d12->base);
-}
-
-void culv_d3d12_ring_destroy(culv_d3d12_ring **ring)
-{
-    destroy(ring, false, NULL);
-}
-
-void culv_d3d12_ring_destroy_after(culv_d3d12_ring **ring, CUstream last_use)
-{
-    destroy(ring, true, last_use);
 }
 
 /* What it is made of --------------------------------------------------------------------------- */
 
-culv_ring *culv_d3d12_ring_core(const culv_d3d12_ring *ring)
+ID3D12Fence *culv_d3d12_ring_fence(const culv_ring *ring, culv_ring_side side)
 {
-    return ring != NULL ? ring->base.core : NULL;
-}
-
-culv_shared_image *culv_d3d12_ring_image(const culv_d3d12_ring *ring, uint32_t slot,
-                                         uint32_t resource)
-{
-    if (ring == NULL) return NULL;
-    return (culv_shared_image *)culvi_graphics_ring_object(&ring->base, slot, resource, true);
-}
-
-culv_shared_buffer *culv_d3d12_ring_buffer(const culv_d3d12_ring *ring, uint32_t slot,
-                                           uint32_t resource)
-{
-    if (ring == NULL) return NULL;
-    return (culv_shared_buffer *)culvi_graphics_ring_object(&ring->base, slot, resource, false);
-}
-
-ID3D12Fence *culv_d3d12_ring_fence(const culv_d3d12_ring *ring, culv_ring_side side)
-{
-    if (ring == NULL || (uint32_t)side > CULV_RING_CONSUMER) return NULL;
-    return fence_of(&ring->base, side);
+    const culvi_graphics_ring *mine = culvi_ring_of_api(ring, &ring_api.ring, NULL);
+    if (mine == NULL || (uint32_t)side > CULV_RING_CONSUMER) return NULL;
+    return fence_of(mine, side);
 }
 
 /* Direct3D's turn ------------------------------------------------------------------------------ */
 
-culv_result culv_d3d12_ring_acquire(culv_d3d12_ring *ring, uint64_t timeout, culv_ring_frame *out)
-{
-    CULVI_REQUIRE(NULL, ring);
-    CULVI_REQUIRE(culvi_d3d12_voice(ring->d3d12), out);
-    return culvi_graphics_ring_acquire(&ring->base, timeout, out, __func__);
-}
-
-culv_result culv_d3d12_ring_release(culv_d3d12_ring *ring, culv_ring_frame *frame)
-{
-    CULVI_REQUIRE(NULL, ring);
-    CULVI_REQUIRE(culvi_d3d12_voice(ring->d3d12), frame);
-    return culvi_graphics_ring_release(&ring->base, frame, __func__);
-}
-
-culv_result culv_d3d12_ring_submit(culv_d3d12_ring *ring, ID3D12CommandQueue *queue,
+culv_result culv_d3d12_ring_submit(culv_ring *ring, ID3D12CommandQueue *queue,
                                    ID3D12CommandList *list, culv_ring_frame *frame)
 {
-    CULVI_REQUIRE(NULL, ring);
-    CULVI_REQUIRE3(culvi_d3d12_voice(ring->d3d12), queue, list, frame);
-    culv_result result = check_type(&ring->base, queue, list); /* also of one that is kept */
+    culvi_graphics_ring *mine = culvi_ring_of_api(ring, &ring_api.ring, __func__);
+    if (mine == NULL) return CULV_ERROR_INVALID;
+    CULVI_REQUIRE3(&ring->device->voice, queue, list, frame);
+    culv_result result = check_type(mine, queue, list); /* also of one that is kept */
     if (result != CULV_OK) return result;
     const culvi_graphics_work work = {.queue = queue, .commands = list};
-    return culvi_graphics_ring_submit(&ring->base, &work, frame, __func__);
-}
-
-culv_result culv_d3d12_ring_flush(culv_d3d12_ring *ring, ID3D12CommandQueue *queue)
-{
-    CULVI_REQUIRE(NULL, ring);
-    CULVI_REQUIRE(culvi_d3d12_voice(ring->d3d12), queue);
-    const culvi_graphics_work work = {.queue = queue};
-    return culvi_graphics_ring_flush(&ring->base, &work, __func__);
+    return culvi_graphics_ring_submit(mine, &work, frame, __func__);
 }

@@ -9,6 +9,8 @@
 #include "gl/gl_object.h"
 #include "graphics/graphics_ring.h"
 
+typedef struct culvi_gl_ring culvi_gl_ring;
+
 /* A hand-over: what is over when its value is reached. */
 typedef struct culvi_gl_mark {
     uint64_t value;
@@ -25,7 +27,7 @@ typedef enum culvi_gl_clock_kind {
 } culvi_gl_clock_kind;
 
 typedef struct culvi_gl_clock {
-    culv_gl_ring *ring;
+    culvi_gl_ring *ring;
     culvi_gl_clock_kind kind;
     uint64_t reached;
     uint32_t head, count;
@@ -45,11 +47,10 @@ typedef struct culvi_gl_ring_slot {
 
 enum { CULVI_GL_RING_OBJECTS = CULV_RING_MAX_DEPTH * CULVI_RING_RESOURCES };
 
-struct culv_gl_ring {
+struct culvi_gl_ring {
     culvi_graphics_ring base;
     culv_gl *gl; /* base.graphics: a reference */
     culv_gl_way way;
-    bool on_cpu; /* OpenGL's side waits on the CPU */
     bool copies; /* some object is not shared */
     bool is_image[CULVI_RING_RESOURCES];
     bool made[CULVI_RING_RESOURCES]; /* REGISTER: name and registration are the ring's */
@@ -65,19 +66,19 @@ struct culv_gl_ring {
     char refusals[1024];
 };
 
-static inline culv_gl_ring *culvi_gl_ring_of(culvi_graphics_ring *base)
+static inline culvi_gl_ring *culvi_gl_ring_of(culvi_graphics_ring *base)
 {
-    return (culv_gl_ring *)base; /* its first member */
+    return (culvi_gl_ring *)base; /* its first member */
 }
 
-static inline culv_ring_side culvi_gl_ring_cuda_side(const culv_gl_ring *ring)
+static inline culv_ring_side culvi_gl_ring_cuda_side(const culvi_gl_ring *ring)
 {
     return culvi_graphics_ring_cuda_side(&ring->base);
 }
 
 /* ring_clock.c */
-culv_result culvi_gl_ring_fail_stopped(const culv_gl_ring *ring);
-void culvi_gl_clock_init(culvi_gl_clock *clock, culv_gl_ring *ring, culvi_gl_clock_kind kind);
+culv_result culvi_gl_ring_fail_stopped(const culvi_gl_ring *ring);
+void culvi_gl_clock_init(culvi_gl_clock *clock, culvi_gl_ring *ring, culvi_gl_clock_kind kind);
 /* Ends a clock after the work of both sides; without a context OpenGL's part of it is gone already.
  * A driver's refusal leaves the rest for the next try. */
 culv_result culvi_gl_clock_end(culvi_gl_clock *clock);
@@ -88,12 +89,16 @@ culv_result culvi_gl_clock_push(culvi_gl_clock *clock, uint64_t value, CUstream 
 /* OpenGL's later commands of this context wait for a value of fences. */
 culv_result culvi_gl_clock_order(culvi_gl_clock *clock, uint64_t value);
 
-/* ring_turn.c: culvi_graphics_ring_api::submit. */
+/* ring_turn.c: culvi_graphics_ring_api::submit, and OpenGL's side of ::ring. */
 culv_result culvi_gl_ring_submit(culvi_graphics_ring *base, const culvi_graphics_work *work,
                                  uint32_t count, uint64_t wait, uint64_t signal);
+culv_result culvi_gl_ring_acquire(void *context, uint64_t timeout, culv_ring_frame *out,
+                                  const char *call);
+culv_result culvi_gl_ring_release(void *context, culv_ring_frame *frame, const char *call);
+culv_result culvi_gl_ring_flush(void *context, uint64_t *signal_value, const char *call);
 /* CUDA's side where slots are mapped or copied. */
 extern const culvi_ring_stream_api culvi_gl_ring_stream_api;
 /* Unmaps these slots. */
-culv_result culvi_gl_ring_unmap(culv_gl_ring *ring, uint64_t slots, CUstream stream);
+culv_result culvi_gl_ring_unmap(culvi_gl_ring *ring, uint64_t slots, CUstream stream);
 
 #endif

@@ -33,7 +33,7 @@ typedef struct part {
     uint32_t index;
 } part;
 
-static const char *label_of(const culv_gl_ring *ring)
+static const char *label_of(const culvi_gl_ring *ring)
 {
     return ring->base.label[0] != '\0' ? ring->base.label : NULL;
 }
@@ -43,7 +43,7 @@ static const char *label_of(const culv_gl_ring *ring)
 static culv_result make_object(culvi_graphics_ring *base, const void *description, uint32_t slot,
                                culvi_pair **out)
 {
-    culv_gl_ring *ring = culvi_gl_ring_of(base);
+    culvi_gl_ring *ring = culvi_gl_ring_of(base);
     const part *p = description;
     const culv_gl_ring_resource *from = &p->plan->desc->resources[p->index];
     const bool staged = ring->way == CULV_GL_WAY_STAGED;
@@ -70,19 +70,24 @@ static culv_result make_object(culvi_graphics_ring *base, const void *descriptio
     return CULV_OK;
 }
 
+static culvi_ring_objects objects(const void *context, uint32_t slot, uint32_t resource);
+static culv_result destroy(void *context, bool has_last_use, CUstream last_use, const char *call);
+
 static const culvi_graphics_ring_api ring_api = {
     .desc = "culv_gl_ring_desc",
     .attachment = "culv_gl",
-    .destroy_call = "culv_gl_ring_destroy",
-    .acquire_call = "culv_gl_ring_acquire",
-    .submit_call = "culv_gl_ring_release",
-    .flush_call = "culv_gl_ring_flush",
-    .submits_alone = true,
+    .ring = {.create_call = "culv_gl_ring_create",
+             .submit_call = "culv_ring_release",
+             .acquire = culvi_gl_ring_acquire,
+             .release = culvi_gl_ring_release,
+             .flush = culvi_gl_ring_flush,
+             .objects = objects,
+             .destroy = destroy},
     .make_object = make_object,
     .submit = culvi_gl_ring_submit,
 };
 
-static culv_result make_objects(culv_gl_ring *ring, const plan *p)
+static culv_result make_objects(culvi_gl_ring *ring, const plan *p)
 {
     culv_result result = CULV_OK;
     for (uint32_t i = 0; i < p->desc->num_resources && result == CULV_OK; i++) {
@@ -96,7 +101,7 @@ static culv_result make_objects(culv_gl_ring *ring, const plan *p)
 
 /* Registered objects --------------------------------------------------------------------------- */
 
-static culv_result check_registration(const culv_gl_ring *ring, uint32_t i,
+static culv_result check_registration(const culvi_gl_ring *ring, uint32_t i,
                                       const culv_registration *r)
 {
     const culvi_voice *voice = culvi_gl_voice(ring->gl);
@@ -116,7 +121,7 @@ static culv_result check_registration(const culv_gl_ring *ring, uint32_t i,
     return CULV_OK;
 }
 
-static culv_result register_object(culv_gl_ring *ring, const plan *p, uint32_t i, uint32_t slot)
+static culv_result register_object(culvi_gl_ring *ring, const plan *p, uint32_t i, uint32_t slot)
 {
     culvi_gl_ring_slot *s = &ring->slots[slot];
     culv_gl *gl = ring->gl;
@@ -149,17 +154,17 @@ static culv_result register_object(culv_gl_ring *ring, const plan *p, uint32_t i
 
 /* Nobody else has the object, so that no map needs to ask whether it is still there. But a caller
  * may be on the wrong thread. */
-static culv_result register_made(culv_gl_ring *ring, const plan *p, uint32_t i, uint32_t slot)
+static culv_result register_made(culvi_gl_ring *ring, const plan *p, uint32_t i, uint32_t slot)
 {
     culv_result result = register_object(ring, p, i, slot);
     if (result != CULV_OK) return result;
     culv_registration *made = ring->slots[slot].registrations[i];
     made->asks_caller = true;
-    culvi_registration_own(made, "culv_gl_ring_destroy");
+    culvi_registration_own(made, "culv_ring_destroy");
     return CULV_OK;
 }
 
-static culv_result check_given_twice(const culv_gl_ring *ring, uint32_t i, uint32_t slot)
+static culv_result check_given_twice(const culvi_gl_ring *ring, uint32_t i, uint32_t slot)
 {
     const culv_registration *mine = ring->slots[slot].registrations[i];
     for (uint32_t resource = 0; resource <= i; resource++)
@@ -169,7 +174,7 @@ static culv_result check_given_twice(const culv_gl_ring *ring, uint32_t i, uint3
     return CULV_OK;
 }
 
-static culv_result make_registered(culv_gl_ring *ring, const plan *p)
+static culv_result make_registered(culvi_gl_ring *ring, const plan *p)
 {
     for (uint32_t i = 0; i < p->desc->num_resources; i++) {
         culv_registration *const *given = p->desc->resources[i].registrations;
@@ -191,7 +196,7 @@ static culv_result make_registered(culv_gl_ring *ring, const plan *p)
 }
 
 /* What of it is there. A refusal leaves the rest for the next try. */
-static culv_result unregister(culv_gl_ring *ring)
+static culv_result unregister(culvi_gl_ring *ring)
 {
     const culvi_gl_table *t = &ring->gl->table;
     /* A CUDA context that is lost took its mappings along. */
@@ -206,7 +211,7 @@ static culv_result unregister(culv_gl_ring *ring)
             if (!ring->made[i]) continue;
             culv_result result =
                 s->registrations[i] != NULL
-                    ? culvi_gl_unregister(&s->registrations[i], "culv_gl_ring_destroy")
+                    ? culvi_gl_unregister(&s->registrations[i], "culv_ring_destroy")
                     : CULV_OK;
             if (result != CULV_OK) return result;
             if (s->names[i] == 0 || !culvi_gl_is_current(ring->gl)) continue;
@@ -221,7 +226,7 @@ static culv_result unregister(culv_gl_ring *ring)
 
 /* Making --------------------------------------------------------------------------------------- */
 
-static culv_result make_clocks(culv_gl_ring *ring, const culv_ring_settings *settings)
+static culv_result make_clocks(culvi_gl_ring *ring, const culv_ring_settings *settings)
 {
     const culv_ring_side cuda = culvi_gl_ring_cuda_side(ring), gl = ring->base.side;
     const bool staged = ring->way == CULV_GL_WAY_STAGED;
@@ -237,14 +242,14 @@ static culv_result make_clocks(culv_gl_ring *ring, const culv_ring_settings *set
 }
 
 /* Whatever of the ring is there; OK without a context, too. */
-static culv_result unmake(culv_gl_ring *ring)
+static culv_result unmake(culvi_gl_ring *ring, bool has_last_use, CUstream last_use)
 {
     const bool current = culvi_gl_is_current(ring->gl);
     culv_result result = ring->way == CULV_GL_WAY_REGISTER ? unregister(ring) : CULV_OK;
     for (int side = 0; side < 2 && result == CULV_OK; side++)
         result = culvi_gl_clock_end(&ring->clocks[side]);
     if (result != CULV_OK) return result;
-    culvi_graphics_ring_unmake(&ring->base);
+    culvi_graphics_ring_unmake_after(&ring->base, has_last_use, last_use);
     for (uint32_t slot = 0; slot < ring->base.depth; slot++)
         if (current && ring->slots[slot].fence != NULL)
             ring->gl->table.glDeleteSync(ring->slots[slot].fence);
@@ -254,7 +259,7 @@ static culv_result unmake(culv_gl_ring *ring)
     return CULV_OK;
 }
 
-static culv_result fill(culv_gl_ring *ring, const plan *p)
+static culv_result fill(culvi_gl_ring *ring, const plan *p)
 {
     const culv_ring_settings *settings = p->desc->settings;
     culv_result result;
@@ -266,19 +271,20 @@ static culv_result fill(culv_gl_ring *ring, const plan *p)
                 culvi_graphics_ring_make_timelines(&ring->base, p->fallback & CULV_FALLBACK_PEER);
         if (result != CULV_OK) return result;
         for (int side = 0; side < 2; side++)
-            ring->on_cpu |= culv_gl_semaphore_waits_on_host(
-                                (culv_shared_semaphore *)ring->base.timelines[side].pair) != 0;
+            ring->base.signal_first |=
+                culv_gl_semaphore_waits_on_host(
+                    (culv_shared_semaphore *)ring->base.timelines[side].pair) != 0;
         return culvi_graphics_ring_make_core(&ring->base, settings);
     }
-    ring->on_cpu = ring->way == CULV_GL_WAY_STAGED;
-    result = ring->on_cpu ? make_objects(ring, p) : make_registered(ring, p);
+    ring->base.signal_first = ring->way == CULV_GL_WAY_STAGED;
+    result = ring->base.signal_first ? make_objects(ring, p) : make_registered(ring, p);
     return result == CULV_OK ? make_clocks(ring, settings) : result;
 }
 
-static culv_result make(culv_gl *gl, const plan *p, culv_gl_way way, culv_gl_ring **out)
+static culv_result make(culv_gl *gl, const plan *p, culv_gl_way way, culvi_gl_ring **out)
 {
     const culv_gl_ring_desc *d = p->desc;
-    culv_gl_ring *ring = culvi_alloc(sizeof *ring);
+    culvi_gl_ring *ring = culvi_alloc(sizeof *ring);
     if (ring == NULL) return culvi_fail_host_memory(culvi_gl_voice(gl), d->label);
     culvi_graphics_ring_init(&ring->base, &ring_api, &gl->base, d->max_depth, d->side, d->label);
     ring->gl = gl;
@@ -303,7 +309,7 @@ static culv_result make(culv_gl *gl, const plan *p, culv_gl_way way, culv_gl_rin
     culv_error error = culv_error_init();
     culv_last_error(&error);
     /* A driver that refuses to give up what it registered refuses for good now. */
-    if (unmake(ring) != CULV_OK)
+    if (unmake(ring, false, NULL) != CULV_OK)
         culvi_log(culvi_gl_voice(gl), CULV_LOG_WARNING,
                   "a ring that could not be made could not be given up either, and stays");
     return culv_last_error_set(&error);
@@ -413,7 +419,7 @@ static void join_lines(culvi_text *text, const char *lines)
 }
 
 /* The best way that works. STAGED only where it is allowed, or where the objects are so. */
-static culv_result make_best(culv_gl *gl, const plan *p, culv_gl_ring **out)
+static culv_result make_best(culv_gl *gl, const plan *p, culvi_gl_ring **out)
 {
     const bool staged = (p->fallback & CULV_FALLBACK_HOST) || p->ways == (unsigned)STAGED;
     char refusals[sizeof(*out)->refusals] = "";
@@ -446,10 +452,10 @@ static culv_result make_best(culv_gl *gl, const plan *p, culv_gl_ring **out)
     return result;
 }
 
-culv_result culv_gl_ring_create(culv_gl *gl, const culv_gl_ring_desc *desc, culv_gl_ring **out)
+culv_result culv_gl_ring_create(culv_gl *gl, const culv_gl_ring_desc *desc, culv_ring **out)
 {
     culv_gl_ring_desc d;
-    culv_gl_ring *ring = NULL;
+    culvi_gl_ring *ring = NULL;
     CULVI_REQUIRE(NULL, gl);
     const culvi_voice *voice = culvi_gl_voice(gl);
     CULVI_REQUIRE2(voice, desc, out);
@@ -464,75 +470,70 @@ culv_result culv_gl_ring_create(culv_gl *gl, const culv_gl_ring_desc *desc, culv
     culvi_free(p);
     if (result != CULV_OK) return result;
     culvi_graphics_ref(&gl->base);
-    if (ring->on_cpu)
+    if (ring->base.signal_first)
         culvi_log(voice, CULV_LOG_INFO, "%s: OpenGL's side waits on the CPU",
                   culvi_named("ring", ring->base.label).text);
-    *out = ring;
+    *out = ring->base.core;
     return CULV_OK;
 }
 
-culv_result culv_gl_ring_destroy(culv_gl_ring **ring)
+static culv_result destroy(void *context, bool has_last_use, CUstream last_use, const char *call)
 {
-    if (ring == NULL || *ring == NULL) return CULV_OK;
-    culv_gl_ring *mine = *ring;
-    culv_gl *gl = mine->gl;
-    culv_result result = culvi_gl_enter_to_destroy(gl, mine->base.label, __func__);
-    if (result == CULV_OK) result = unmake(mine);
-    if (result != CULV_OK) return result;
-    *ring = NULL;
-    culvi_graphics_unref(&gl->base);
-    return CULV_OK;
+    culvi_gl_ring *ring = culvi_gl_ring_of(context);
+    culv_gl *gl = ring->gl;
+    culv_result result = culvi_gl_enter_to_destroy(gl, ring->base.label, call);
+    if (result == CULV_OK) result = unmake(ring, has_last_use, last_use);
+    if (result == CULV_OK) culvi_graphics_unref(&gl->base);
+    return result;
 }
 
 /* What it is made of --------------------------------------------------------------------------- */
 
-culv_ring *culv_gl_ring_core(const culv_gl_ring *ring)
+/* NULL: it is another API's. */
+static const culvi_gl_ring *ring_of(const culv_ring *ring)
 {
-    return ring != NULL ? ring->base.core : NULL;
+    return culvi_ring_of_api(ring, &ring_api.ring, NULL);
 }
 
-culv_gl_way culv_gl_ring_way(const culv_gl_ring *ring)
+culv_gl_way culv_gl_ring_way(const culv_ring *ring)
 {
-    return ring != NULL ? ring->way : CULV_GL_WAY_NONE;
+    const culvi_gl_ring *mine = ring_of(ring);
+    return mine != NULL ? mine->way : CULV_GL_WAY_NONE;
 }
 
-culv_bool culv_gl_ring_waits_on_host(const culv_gl_ring *ring)
+culv_bool culv_gl_ring_waits_on_host(const culv_ring *ring)
 {
-    return ring != NULL && ring->on_cpu;
+    const culvi_gl_ring *mine = ring_of(ring);
+    return mine != NULL && mine->base.signal_first;
 }
 
-const char *culv_gl_ring_refusals(const culv_gl_ring *ring)
+const char *culv_gl_ring_refusals(const culv_ring *ring)
 {
-    return ring != NULL ? ring->refusals : "";
+    const culvi_gl_ring *mine = ring_of(ring);
+    return mine != NULL ? mine->refusals : "";
 }
 
-static bool has(const culv_gl_ring *ring, uint32_t slot, uint32_t resource)
+static bool has(const culvi_gl_ring *ring, uint32_t slot, uint32_t resource)
 {
-    return ring != NULL && slot < ring->base.depth && resource < ring->base.num_resources;
+    return slot < ring->base.depth && resource < ring->base.num_resources;
 }
 
-uint32_t culv_gl_ring_name(const culv_gl_ring *ring, uint32_t slot, uint32_t resource)
+uint32_t culv_gl_ring_name(const culv_ring *ring, uint32_t slot, uint32_t resource)
 {
-    return has(ring, slot, resource) ? ring->slots[slot].names[resource] : 0;
+    const culvi_gl_ring *mine = ring_of(ring);
+    return mine != NULL && has(mine, slot, resource) ? mine->slots[slot].names[resource] : 0;
 }
 
-culv_buffer *culv_gl_ring_buffer(const culv_gl_ring *ring, uint32_t slot, uint32_t resource)
+static culvi_ring_objects objects(const void *context, uint32_t slot, uint32_t resource)
 {
-    if (!has(ring, slot, resource)) return NULL;
-    if (ring->way == CULV_GL_WAY_REGISTER)
-        return culv_registration_buffer(ring->slots[slot].registrations[resource]);
-    return ring->base.resources[resource].objects[slot]->buffer;
-}
-
-culv_image *culv_gl_ring_image(const culv_gl_ring *ring, uint32_t slot, uint32_t resource)
-{
-    if (!has(ring, slot, resource)) return NULL;
-    if (ring->way == CULV_GL_WAY_REGISTER)
-        return culv_registration_image(ring->slots[slot].registrations[resource]);
-    return ring->base.resources[resource].objects[slot]->image;
-}
-
-CUdeviceptr culv_gl_ring_pointer(const culv_gl_ring *ring, uint32_t slot, uint32_t resource)
-{
-    return culv_buffer_pointer(culv_gl_ring_buffer(ring, slot, resource));
+    const culvi_gl_ring *ring = context;
+    if (ring->way != CULV_GL_WAY_REGISTER)
+        return culvi_graphics_ring_objects(&ring->base, slot, resource);
+    culvi_ring_objects o = {.buffer = NULL};
+    if (has(ring, slot, resource)) {
+        const culv_registration *r = ring->slots[slot].registrations[resource];
+        o.buffer = culv_registration_buffer(r);
+        o.image = culv_registration_image(r);
+    }
+    return o;
 }

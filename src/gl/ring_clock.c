@@ -8,7 +8,7 @@ enum { EVENT_DISABLE_TIMING = 2 }; /* CU_EVENT_DISABLE_TIMING */
 /* Events are looked for this often at least and at most: CUDA has no wait with a limit. */
 static const uint64_t LEAST_NAP_NS = 20000, MOST_NAP_NS = 1000000;
 
-static const char *label_of(const culv_gl_ring *ring)
+static const char *label_of(const culvi_gl_ring *ring)
 {
     return ring->base.label[0] != '\0' ? ring->base.label : NULL;
 }
@@ -26,7 +26,7 @@ static culvi_gl_mark *find_mark(culvi_gl_clock *clock, uint64_t value)
     return NULL;
 }
 
-static culv_result fail_fence(const culv_gl_ring *ring, uint32_t answer)
+static culv_result fail_fence(const culvi_gl_ring *ring, uint32_t answer)
 {
     culv_result result =
         culvi_gl_check_error(ring->gl, label_of(ring), "glClientWaitSync",
@@ -39,7 +39,7 @@ static culv_result fail_fence(const culv_gl_ring *ring, uint32_t answer)
 
 /* Whether a fence is passed, within `timeout`. A fence of this context may not have been flushed
  * yet. */
-static culv_result ask_fence(const culv_gl_ring *ring, const culvi_gl_mark *mark, uint64_t timeout,
+static culv_result ask_fence(const culvi_gl_ring *ring, const culvi_gl_mark *mark, uint64_t timeout,
                              bool *passed)
 {
     uint32_t answer =
@@ -48,7 +48,7 @@ static culv_result ask_fence(const culv_gl_ring *ring, const culvi_gl_mark *mark
     return *passed || answer == CULVI_GL_TIMEOUT_EXPIRED ? CULV_OK : fail_fence(ring, answer);
 }
 
-static culv_result ask_event(const culv_gl_ring *ring, const culvi_gl_mark *mark, bool *passed)
+static culv_result ask_event(const culvi_gl_ring *ring, const culvi_gl_mark *mark, bool *passed)
 {
     culv_device *device = ring->base.graphics->device;
     culvi_scope scope;
@@ -66,7 +66,7 @@ static culv_result ask_event(const culv_gl_ring *ring, const culvi_gl_mark *mark
  * the lock. */
 static culv_result look(culvi_gl_clock *clock)
 {
-    culv_gl_ring *ring = clock->ring;
+    culvi_gl_ring *ring = clock->ring;
     culv_result result = CULV_OK;
     bool passed = clock->kind != CULVI_GL_CLOCK_FENCES || culvi_gl_is_current(ring->gl);
     for (uint32_t i = 0; i < clock->count && passed && result == CULV_OK; i++) {
@@ -110,7 +110,7 @@ static culv_result wait_for_event(culvi_gl_clock *clock, uint64_t value, uint64_
 /* The caller holds the lock, which is released during the wait. */
 static culv_result wait_for_fence(culvi_gl_clock *clock, uint64_t value, uint64_t timeout)
 {
-    culv_gl_ring *ring = clock->ring;
+    culvi_gl_ring *ring = clock->ring;
     bool passed = false;
     culv_result result = look(clock);
     culvi_gl_mark *mark = find_mark(clock, value);
@@ -141,7 +141,7 @@ static culv_result clock_value(void *context, uint64_t *out)
 static culv_result clock_wait(void *context, uint64_t value, uint64_t timeout)
 {
     culvi_gl_clock *clock = context;
-    culv_gl_ring *ring = clock->ring;
+    culvi_gl_ring *ring = clock->ring;
     culv_result result = CULV_OK;
     if (clock->kind == CULVI_GL_CLOCK_FENCES)
         result = culvi_gl_enter(ring->gl, label_of(ring), "culv_gl_ring: a wait for its slots");
@@ -164,7 +164,7 @@ culv_ring_timeline culvi_gl_clock_timeline(culvi_gl_clock *clock, const char *na
 
 /* Marks ---------------------------------------------------------------------------------------- */
 
-void culvi_gl_clock_init(culvi_gl_clock *clock, culv_gl_ring *ring, culvi_gl_clock_kind kind)
+void culvi_gl_clock_init(culvi_gl_clock *clock, culvi_gl_ring *ring, culvi_gl_clock_kind kind)
 {
     memset(clock, 0, sizeof *clock);
     clock->ring = ring;
@@ -173,7 +173,7 @@ void culvi_gl_clock_init(culvi_gl_clock *clock, culv_gl_ring *ring, culvi_gl_clo
 
 static culv_result drop_events(culvi_gl_clock *clock)
 {
-    const culv_gl_ring *ring = clock->ring;
+    const culvi_gl_ring *ring = clock->ring;
     culv_device *device = ring->base.graphics->device;
     culvi_scope scope;
     if (culvi_lost(device)) return CULV_OK; /* they went with the context */
@@ -208,7 +208,7 @@ culv_result culvi_gl_clock_end(culvi_gl_clock *clock)
     return CULV_OK;
 }
 
-static culv_result make_fence(const culv_gl_ring *ring, culvi_gl_mark *mark)
+static culv_result make_fence(const culvi_gl_ring *ring, culvi_gl_mark *mark)
 {
     const culvi_gl_table *t = &ring->gl->table;
     void *fence = t->glFenceSync(CULVI_GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
@@ -225,7 +225,7 @@ static culv_result make_fence(const culv_gl_ring *ring, culvi_gl_mark *mark)
     return CULV_OK;
 }
 
-static culv_result record_event(const culv_gl_ring *ring, culvi_gl_mark *mark, CUstream stream)
+static culv_result record_event(const culvi_gl_ring *ring, culvi_gl_mark *mark, CUstream stream)
 {
     const culv_device *device = ring->base.graphics->device;
     const char *call = NULL;
@@ -248,7 +248,7 @@ static culv_result record_event(const culv_gl_ring *ring, culvi_gl_mark *mark, C
                            "the ring's slot could not be handed over");
 }
 
-culv_result culvi_gl_ring_fail_stopped(const culv_gl_ring *ring)
+culv_result culvi_gl_ring_fail_stopped(const culvi_gl_ring *ring)
 {
     return culvi_fail(culvi_gl_voice(ring->gl), label_of(ring), CULV_ERROR_ASYNC,
                       CULV_REASON_RING_STOPPED, "the ring was stopped while it waited");
@@ -277,7 +277,7 @@ static culv_result make_room(culvi_gl_clock *clock)
 
 culv_result culvi_gl_clock_push(culvi_gl_clock *clock, uint64_t value, CUstream stream)
 {
-    culv_gl_ring *ring = clock->ring;
+    culvi_gl_ring *ring = clock->ring;
     culvi_mutex_lock(&ring->lock);
     culv_result result = CULV_OK;
     if (clock->kind == CULVI_GL_CLOCK_AT_ONCE) {
@@ -299,7 +299,7 @@ culv_result culvi_gl_clock_push(culvi_gl_clock *clock, uint64_t value, CUstream 
 
 culv_result culvi_gl_clock_order(culvi_gl_clock *clock, uint64_t value)
 {
-    culv_gl_ring *ring = clock->ring;
+    culvi_gl_ring *ring = clock->ring;
     const void *now = culvi_gl_current(&ring->gl->windows).context;
     culv_result result = CULV_OK;
     culvi_mutex_lock(&ring->lock);

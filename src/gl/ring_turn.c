@@ -2,13 +2,13 @@
 /* Rings between CUDA and OpenGL: the turns of both sides, in each way. */
 #include "gl/gl_ring.h"
 
-static const culvi_ring_party *party_of(const culv_gl_ring *ring, culv_ring_side side)
+static const culvi_ring_party *party_of(const culvi_gl_ring *ring, culv_ring_side side)
 {
     return &ring->base.core->side[side];
 }
 
 /* The semaphore of a side; there is one in the way MEMORY. */
-static culv_shared_semaphore *semaphore_of(const culv_gl_ring *ring, culv_ring_side side)
+static culv_shared_semaphore *semaphore_of(const culvi_gl_ring *ring, culv_ring_side side)
 {
     return (culv_shared_semaphore *)ring->base.timelines[side].pair;
 }
@@ -16,7 +16,7 @@ static culv_shared_semaphore *semaphore_of(const culv_gl_ring *ring, culv_ring_s
 /* Copies --------------------------------------------------------------------------------------- */
 
 /* CUDA's half of a copy of all objects of a slot. Nothing is done to those that are shared. */
-static culv_result copy_by_cuda(const culv_gl_ring *ring, uint32_t slot, bool up, CUstream stream)
+static culv_result copy_by_cuda(const culvi_gl_ring *ring, uint32_t slot, bool up, CUstream stream)
 {
     culv_result result = CULV_OK;
     for (uint32_t i = 0; ring->copies && i < ring->base.num_resources && result == CULV_OK; i++) {
@@ -32,26 +32,26 @@ static culv_result copy_by_cuda(const culv_gl_ring *ring, uint32_t slot, bool up
 }
 
 /* OpenGL's half. Where the wait for CUDA was the CPU's, nothing is left to finish. */
-static culv_result copy_by_gl(const culv_gl_ring *ring, uint32_t slot, bool up)
+static culv_result copy_by_gl(const culvi_gl_ring *ring, uint32_t slot, bool up)
 {
-    const char *call = up ? "culv_gl_ring_acquire" : "culv_gl_ring_release";
+    const char *call = up ? "culv_ring_acquire" : "culv_ring_release";
     culv_result result = CULV_OK;
     for (uint32_t i = 0; ring->copies && i < ring->base.num_resources && result == CULV_OK; i++)
-        result =
-            culvi_gl_copy(ring->base.resources[i].objects[slot], up, up && !ring->on_cpu, call);
+        result = culvi_gl_copy(ring->base.resources[i].objects[slot], up,
+                               up && !ring->base.signal_first, call);
     return result;
 }
 
 /* Registered objects --------------------------------------------------------------------------- */
 
-static uint32_t list_slot(culv_gl_ring *ring, uint32_t slot, uint32_t count)
+static uint32_t list_slot(culvi_gl_ring *ring, uint32_t slot, uint32_t count)
 {
     for (uint32_t i = 0; i < ring->base.num_resources; i++)
         ring->list[count++] = ring->slots[slot].registrations[i];
     return count;
 }
 
-static uint32_t list_slots(culv_gl_ring *ring, uint64_t slots)
+static uint32_t list_slots(culvi_gl_ring *ring, uint64_t slots)
 {
     uint32_t count = 0;
     for (uint32_t slot = 0; slot < ring->base.depth; slot++)
@@ -59,7 +59,7 @@ static uint32_t list_slots(culv_gl_ring *ring, uint64_t slots)
     return count;
 }
 
-culv_result culvi_gl_ring_unmap(culv_gl_ring *ring, uint64_t slots, CUstream stream)
+culv_result culvi_gl_ring_unmap(culvi_gl_ring *ring, uint64_t slots, CUstream stream)
 {
     const uint32_t count = list_slots(ring, slots);
     culv_result result = culv_registration_unmap(ring->list, count, stream);
@@ -68,7 +68,7 @@ culv_result culvi_gl_ring_unmap(culv_gl_ring *ring, uint64_t slots, CUstream str
 }
 
 /* Each in the stream in which it was released: mostly one for all of them. */
-static culv_result unmap_burst(culv_gl_ring *ring, CUstream last)
+static culv_result unmap_burst(culvi_gl_ring *ring, CUstream last)
 {
     culv_result result = CULV_OK;
     while (ring->mapped != 0 && result == CULV_OK) {
@@ -85,7 +85,7 @@ static culv_result unmap_burst(culv_gl_ring *ring, CUstream last)
 }
 
 /* Maps the slots of CUDA's burst, by one call. */
-static culv_result map_burst(culv_gl_ring *ring, const culv_ring_frame *frame, CUstream stream)
+static culv_result map_burst(culvi_gl_ring *ring, const culv_ring_frame *frame, CUstream stream)
 {
     const culv_ring_side side = culvi_gl_ring_cuda_side(ring);
     const culvi_ring_party *me = party_of(ring, side);
@@ -108,13 +108,13 @@ static culv_result map_burst(culv_gl_ring *ring, const culv_ring_frame *frame, C
 
 /* CUDA's turn ---------------------------------------------------------------------------------- */
 
-static culv_result enter_for_cuda(const culv_gl_ring *ring, const char *call)
+static culv_result enter_for_cuda(const culvi_gl_ring *ring, const char *call)
 {
     return ring->way == CULV_GL_WAY_REGISTER ? culvi_gl_enter(ring->gl, ring->base.label, call)
                                              : CULV_OK;
 }
 
-static culv_result take_for_cuda(culv_gl_ring *ring, CUstream stream, uint64_t timeout,
+static culv_result take_for_cuda(culvi_gl_ring *ring, CUstream stream, uint64_t timeout,
                                  culv_ring_frame *out, const char *call)
 {
     const culv_ring_side side = culvi_gl_ring_cuda_side(ring);
@@ -130,7 +130,7 @@ static culv_result acquire_by_cuda(void *context, CUstream stream, uint64_t time
                                    culv_ring_frame *out, const char *call)
 {
     culv_ring_frame frame;
-    culv_gl_ring *ring = culvi_gl_ring_of(context);
+    culvi_gl_ring *ring = culvi_gl_ring_of(context);
     const bool registered = ring->way == CULV_GL_WAY_REGISTER;
     const culv_ring_side side = culvi_gl_ring_cuda_side(ring);
     culv_result result = enter_for_cuda(ring, call);
@@ -146,7 +146,7 @@ static culv_result acquire_by_cuda(void *context, CUstream stream, uint64_t time
 }
 
 typedef struct cuda_turn {
-    culv_gl_ring *ring;
+    culvi_gl_ring *ring;
     CUstream stream;
     const culv_ring_frame *frame; /* NULL: a flush */
 } cuda_turn;
@@ -154,7 +154,7 @@ typedef struct cuda_turn {
 static culv_result hand_over_by_cuda(void *context, uint64_t value)
 {
     const cuda_turn *t = context;
-    culv_gl_ring *ring = t->ring;
+    culvi_gl_ring *ring = t->ring;
     const culv_ring_side side = culvi_gl_ring_cuda_side(ring);
     culv_result result = CULV_OK;
     if (ring->way == CULV_GL_WAY_REGISTER) {
@@ -172,7 +172,7 @@ static culv_result hand_over_by_cuda(void *context, uint64_t value)
 static culv_result release_by_cuda(void *context, CUstream stream, culv_ring_frame *frame,
                                    const char *call)
 {
-    culv_gl_ring *ring = culvi_gl_ring_of(context);
+    culvi_gl_ring *ring = culvi_gl_ring_of(context);
     culv_result result = enter_for_cuda(ring, call);
     if (result != CULV_OK) return result;
     cuda_turn turn = {ring, stream, frame};
@@ -183,7 +183,7 @@ static culv_result release_by_cuda(void *context, CUstream stream, culv_ring_fra
 static culv_result flush_by_cuda(void *context, CUstream stream, const char *call)
 {
     uint64_t value = 0;
-    culv_gl_ring *ring = culvi_gl_ring_of(context);
+    culvi_gl_ring *ring = culvi_gl_ring_of(context);
     culv_result result = enter_for_cuda(ring, call);
     if (result != CULV_OK) return result;
     cuda_turn turn = {ring, stream, NULL};
@@ -193,7 +193,7 @@ static culv_result flush_by_cuda(void *context, CUstream stream, const char *cal
 
 static culv_result cancel_by_cuda(void *context, culv_ring_frame *frame, const char *call)
 {
-    culv_gl_ring *ring = culvi_gl_ring_of(context);
+    culvi_gl_ring *ring = culvi_gl_ring_of(context);
     const culv_ring_side side = culvi_gl_ring_cuda_side(ring);
     culv_result result = enter_for_cuda(ring, call);
     if (result != CULV_OK) return result;
@@ -213,7 +213,7 @@ const culvi_ring_stream_api culvi_gl_ring_stream_api = {
 /* OpenGL's turn -------------------------------------------------------------------------------- */
 
 /* What slots have, for GL_EXT_semaphore. */
-static culv_gl_uses uses_of(culv_gl_ring *ring, const uint32_t *slots, uint32_t num_slots)
+static culv_gl_uses uses_of(culvi_gl_ring *ring, const uint32_t *slots, uint32_t num_slots)
 {
     culv_gl_uses u = culv_gl_uses_init();
     for (uint32_t k = 0; k < num_slots; k++)
@@ -231,7 +231,7 @@ static culv_gl_uses uses_of(culv_gl_ring *ring, const uint32_t *slots, uint32_t 
 }
 
 /* The wait is for all slots of the burst, whose later frames have none. */
-static culv_result wait_on_gpu(culv_gl_ring *ring, const culv_ring_frame *frame)
+static culv_result wait_on_gpu(culvi_gl_ring *ring, const culv_ring_frame *frame)
 {
     const culvi_ring_party *me = party_of(ring, ring->base.side);
     uint32_t slots[CULV_RING_MAX_DEPTH];
@@ -243,7 +243,7 @@ static culv_result wait_on_gpu(culv_gl_ring *ring, const culv_ring_frame *frame)
 }
 
 /* OpenGL copies into what it drew from: it must not be further ahead than the ring is deep. */
-static culv_result wait_for_last_use(culv_gl_ring *ring, uint32_t slot)
+static culv_result wait_for_last_use(culvi_gl_ring *ring, uint32_t slot)
 {
     const culvi_gl_table *t = &ring->gl->table;
     void *fence = ring->slots[slot].fence;
@@ -258,7 +258,7 @@ static culv_result wait_for_last_use(culv_gl_ring *ring, uint32_t slot)
                                 "OpenGL's last use of the slot was not waited for");
 }
 
-static culv_result begin_gl(culv_gl_ring *ring, const culv_ring_frame *frame)
+static culv_result begin_gl(culvi_gl_ring *ring, const culv_ring_frame *frame)
 {
     const uint64_t value = frame->wait_value;
     culv_result result = CULV_OK;
@@ -269,25 +269,20 @@ static culv_result begin_gl(culv_gl_ring *ring, const culv_ring_frame *frame)
                    : CULV_OK;
     case CULV_GL_WAY_STAGED: result = wait_for_last_use(ring, frame->slot); break;
     default:
-        if (value != 0 && !ring->on_cpu) result = wait_on_gpu(ring, frame);
+        if (value != 0 && !ring->base.signal_first) result = wait_on_gpu(ring, frame);
     }
     if (result == CULV_OK && ring->base.side == CULV_RING_CONSUMER)
         result = copy_by_gl(ring, frame->slot, true);
     return result;
 }
 
-culv_result culv_gl_ring_acquire(culv_gl_ring *ring, uint64_t timeout, culv_ring_frame *out)
+culv_result culvi_gl_ring_acquire(void *context, uint64_t timeout, culv_ring_frame *out,
+                                  const char *call)
 {
     culv_ring_frame frame;
-    CULVI_REQUIRE(NULL, ring);
-    CULVI_REQUIRE(culvi_gl_voice(ring->gl), out);
-    culv_result result = culvi_gl_enter(ring->gl, ring->base.label, __func__);
-    if (result != CULV_OK) return result;
-    if (ring->on_cpu && !culvi_ring_acquire_next(ring->base.core, ring->base.side, &frame))
-        result =
-            culvi_ring_acquire_reached(ring->base.core, ring->base.side, timeout, &frame, __func__);
-    else if (!ring->on_cpu)
-        result = culvi_graphics_ring_acquire(&ring->base, timeout, &frame, __func__);
+    culvi_gl_ring *ring = culvi_gl_ring_of(context);
+    culv_result result = culvi_gl_enter(ring->gl, ring->base.label, call);
+    if (result == CULV_OK) result = culvi_graphics_ring_acquire(context, timeout, &frame, call);
     if (result != CULV_OK) return result;
     result = begin_gl(ring, &frame);
     if (result != CULV_OK)
@@ -299,7 +294,7 @@ culv_result culv_gl_ring_acquire(culv_gl_ring *ring, uint64_t timeout, culv_ring
 culv_result culvi_gl_ring_submit(culvi_graphics_ring *base, const culvi_graphics_work *work,
                                  uint32_t count, uint64_t wait, uint64_t signal)
 {
-    culv_gl_ring *ring = culvi_gl_ring_of(base);
+    culvi_gl_ring *ring = culvi_gl_ring_of(base);
     uint32_t slots[CULV_RING_MAX_DEPTH];
     (void)work;
     (void)wait; /* the acquire did */
@@ -313,7 +308,7 @@ culv_result culvi_gl_ring_submit(culvi_graphics_ring *base, const culvi_graphics
 }
 
 /* Finishes OpenGL's part before the slot is handed over. */
-static culv_result finish_gl(culv_gl_ring *ring, const culv_ring_frame *frame)
+static culv_result finish_gl(culvi_gl_ring *ring, const culv_ring_frame *frame)
 {
     const culvi_gl_table *t = &ring->gl->table;
     culvi_gl_ring_slot *slot = &ring->slots[frame->slot];
@@ -326,23 +321,21 @@ static culv_result finish_gl(culv_gl_ring *ring, const culv_ring_frame *frame)
                                 CULV_REASON_DRIVER_REFUSED, "the slot could not be handed over");
 }
 
-culv_result culv_gl_ring_release(culv_gl_ring *ring, culv_ring_frame *frame)
+culv_result culvi_gl_ring_release(void *context, culv_ring_frame *frame, const char *call)
 {
-    CULVI_REQUIRE(NULL, ring);
-    CULVI_REQUIRE(culvi_gl_voice(ring->gl), frame);
-    culv_result result = culvi_gl_enter(ring->gl, ring->base.label, __func__);
+    culvi_gl_ring *ring = culvi_gl_ring_of(context);
+    culv_result result = culvi_gl_enter(ring->gl, ring->base.label, call);
     if (result == CULV_OK && culvi_ring_holds(party_of(ring, ring->base.side), frame))
         result = finish_gl(ring, frame);
     if (result != CULV_OK) return result;
     const culvi_graphics_work work = {
         .commands = frame->slot < ring->base.depth ? &ring->slots[frame->slot] : NULL};
-    return culvi_graphics_ring_submit(&ring->base, &work, frame, __func__);
+    return culvi_graphics_ring_submit(&ring->base, &work, frame, call);
 }
 
-culv_result culv_gl_ring_flush(culv_gl_ring *ring)
+culv_result culvi_gl_ring_flush(void *context, uint64_t *signal_value, const char *call)
 {
-    CULVI_REQUIRE(NULL, ring);
-    culv_result result = culvi_gl_enter(ring->gl, ring->base.label, __func__);
-    const culvi_graphics_work work = {.queue = NULL};
-    return result == CULV_OK ? culvi_graphics_ring_flush(&ring->base, &work, __func__) : result;
+    const culvi_gl_ring *ring = culvi_gl_ring_of(context);
+    culv_result result = culvi_gl_enter(ring->gl, ring->base.label, call);
+    return result == CULV_OK ? culvi_graphics_ring_flush(context, signal_value, call) : result;
 }

@@ -77,27 +77,18 @@ static void drop_forced(culvi_graphics_ring *ring)
     ring->forced = forced;
     ring->num_pending = 0;
     ring->pending_wait = 0;
+    ring->by_hand = false;
 }
 
 /* Command buffers of the burst that are not submitted: what is submitted without them would come
  * before them, and before what they wait for. */
 static culv_result refuse_pending(const culvi_graphics_ring *ring, const char *call)
 {
-    return culvi_fail(&ring->graphics->device->voice, ring->label, CULV_ERROR_INVALID,
-                      CULV_REASON_RING_ORDER,
-                      "%s: %" PRIu32 " command buffers that %s() kept are not submitted yet; "
-                      "end their burst by %s() or %s()",
-                      call, ring->num_pending, ring->api->submit_call, ring->api->submit_call,
-                      ring->api->flush_call);
-}
-
-/* culvi_ring_owner::check */
-static culv_result check_core_call(void *context, const char *call)
-{
-    culvi_graphics_ring *ring = context;
-    if (ring->api->submits_alone) return culvi_ring_fail_owners_side(ring->core, call);
-    drop_forced(ring);
-    return ring->num_pending > 0 ? refuse_pending(ring, call) : CULV_OK;
+    return culvi_fail(
+        &ring->graphics->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
+        "%s: %" PRIu32 " command buffers that %s() kept are not submitted yet; "
+        "end their burst by %s() or culv_ring_flush()",
+        call, ring->num_pending, ring->api->ring.submit_call, ring->api->ring.submit_call);
 }
 
 /* Making --------------------------------------------------------------------------------------- */
@@ -169,7 +160,7 @@ static culv_result make_timeline(culvi_graphics_ring *ring, uint32_t fallback,
     culv_result result = culvi_shared_semaphore_create(ring->graphics, &plan, &made);
     if (result != CULV_OK) return result;
     culvi_semaphore_pair_reads(&made->pair); /* the ring has checked that it can */
-    culvi_semaphore_pair_set_owner(&made->pair, ring->api->destroy_call);
+    culvi_semaphore_pair_set_owner(&made->pair, "culv_ring_destroy");
     *out = (culvi_graphics_timeline){ring, &made->pair};
     return CULV_OK;
 }
@@ -231,7 +222,7 @@ culv_result culvi_graphics_ring_make_resource(culvi_graphics_ring *ring, const v
     for (uint32_t slot = 0; slot < ring->depth; slot++) {
         culv_result result = api->make_object(ring, description, slot, &r->objects[slot]);
         if (result != CULV_OK) return result;
-        if (made) culvi_pair_set_owner(r->objects[slot], api->destroy_call);
+        if (made) culvi_pair_set_owner(r->objects[slot], "culv_ring_destroy");
         if (r->objects[slot] == NULL)
             return refuse_resource(ring, i, CULV_REASON_NULL_ARGUMENT,
                                    "has a NULL among its max_depth objects", "");
@@ -257,13 +248,7 @@ culv_result culvi_graphics_ring_make_core_on(culvi_graphics_ring *ring,
     core.label = label_of(ring);
     culv_result result = culv_ring_create(ring->graphics->device, &core, &ring->core);
     if (result != CULV_OK) return result;
-    ring->owner = (culvi_ring_owner){.side = ring->side,
-                                     .destroy_call = ring->api->destroy_call,
-                                     .acquire_call = ring->api->acquire_call,
-                                     .release_call = ring->api->submit_call,
-                                     .flush_call = ring->api->flush_call,
-                                     .check = check_core_call,
-                                     .context = ring};
+    ring->owner = (culvi_ring_owner){.side = ring->side, .api = &ring->api->ring, .context = ring};
     ring->core->owner = &ring->owner;
     culvi_graphics_add_ring(ring);
     return CULV_OK;
@@ -320,23 +305,45 @@ culvi_pair *culvi_graphics_ring_object(const culvi_graphics_ring *ring, uint32_t
     return r->is_image == is_image ? r->objects[slot] : NULL;
 }
 
+culvi_ring_objects culvi_graphics_ring_objects(const void *context, uint32_t slot,
+                                               uint32_t resource)
+{
+    const culvi_graphics_ring *ring = context;
+    culvi_pair *buffer = culvi_graphics_ring_object(ring, slot, resource, false);
+    culvi_pair *image = culvi_graphics_ring_object(ring, slot, resource, true);
+    return (culvi_ring_objects){.shared_buffer = (culv_shared_buffer *)buffer,
+                                .shared_image = (culv_shared_image *)image,
+                                .buffer = buffer != NULL ? buffer->buffer : NULL,
+                                .image = image != NULL ? image->image : NULL};
+}
+
 /* The API's turn ------------------------------------------------------------------------------- */
 
-culv_result culvi_graphics_ring_acquire(culvi_graphics_ring *ring, uint64_t timeout,
-                                        culv_ring_frame *out, const char *call)
+culv_result culvi_graphics_ring_acquire(void *context, uint64_t timeout, culv_ring_frame *out,
+                                        const char *call)
 {
+    const culvi_graphics_ring *ring = context;
     if (culvi_ring_acquire_next(ring->core, ring->side, out)) return CULV_OK;
     return ring->signal_first
                ? culvi_ring_acquire_reached(ring->core, ring->side, timeout, out, call)
                : culvi_ring_acquire(ring->core, ring->side, timeout, out, call);
 }
 
-culv_result culvi_graphics_ring_release(culvi_graphics_ring *ring, culv_ring_frame *frame,
-                                        const char *call)
+/* The caller submits. In a call of the side, which keeps others from what is pending. */
+static culv_result by_hand(void *context, uint64_t value)
 {
+    culvi_graphics_ring *ring = context;
+    (void)value;
+    ring->by_hand = true;
+    return CULV_OK;
+}
+
+culv_result culvi_graphics_ring_release(void *context, culv_ring_frame *frame, const char *call)
+{
+    culvi_graphics_ring *ring = context;
     drop_forced(ring);
     if (ring->num_pending > 0) return refuse_pending(ring, call);
-    return culvi_ring_release_by(ring->core, ring->side, frame, NULL, NULL, call);
+    return culvi_ring_release_by(ring->core, ring->side, frame, by_hand, ring, call);
 }
 
 typedef struct submission {
@@ -344,6 +351,13 @@ typedef struct submission {
     const culvi_graphics_work *work;
     uint64_t wait; /* the frame's */
 } submission;
+
+/* A flush is for that queue. */
+static void note_queue(culvi_graphics_ring *ring, const culvi_graphics_work *work)
+{
+    ring->queue = work->queue;
+    ring->by_hand = false;
+}
 
 /* Within a burst, where `value` is 0, commands without a fence are kept for the submission that
  * ends it. After an error they are still kept. */
@@ -358,6 +372,7 @@ static culv_result submit(void *context, uint64_t value)
     if (value == 0 && work->fence == 0 && (work->commands != NULL || count == 0)) {
         ring->num_pending = count;
         ring->pending_wait = wait;
+        note_queue(ring, work);
         return CULV_OK;
     }
     culv_result result =
@@ -365,6 +380,7 @@ static culv_result submit(void *context, uint64_t value)
     if (result != CULV_OK) return result;
     ring->num_pending = 0;
     ring->pending_wait = 0;
+    note_queue(ring, work);
     return CULV_OK;
 }
 
@@ -388,11 +404,18 @@ culv_result culvi_graphics_ring_submit_failed(culvi_graphics_ring *ring,
     return culvi_ring_submit_failed(ring->core, ring->side, frame, call);
 }
 
-culv_result culvi_graphics_ring_flush(culvi_graphics_ring *ring, const culvi_graphics_work *work,
-                                      const char *call)
+culv_result culvi_graphics_ring_flush(void *context, uint64_t *signal_value, const char *call)
 {
-    uint64_t signal_value = 0;
+    uint64_t signaled = 0;
+    culvi_graphics_ring *ring = context;
     drop_forced(ring);
-    submission s = {.ring = ring, .work = work};
-    return culvi_ring_flush_by(ring->core, ring->side, submit, &s, &signal_value, call);
+    if (ring->by_hand) {
+        CULVI_REQUIRE_IN(&ring->graphics->device->voice, call, signal_value);
+        return culvi_ring_flush_by(ring->core, ring->side, NULL, NULL, signal_value, call);
+    }
+    const culvi_graphics_work work = {.queue = ring->queue};
+    submission s = {.ring = ring, .work = &work};
+    culv_result result = culvi_ring_flush_by(ring->core, ring->side, submit, &s, &signaled, call);
+    if (result == CULV_OK && signal_value != NULL) *signal_value = 0;
+    return result;
 }

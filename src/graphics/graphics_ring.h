@@ -31,13 +31,9 @@ typedef struct culvi_graphics_work {
 
 /* What an API does for its rings. */
 typedef struct culvi_graphics_ring_api {
-    const char *desc;         /* "culv_vk_ring_desc" */
-    const char *attachment;   /* "culv_vk_device" */
-    const char *destroy_call; /* "culv_vk_ring_destroy" */
-    const char *acquire_call; /* "culv_vk_ring_acquire" */
-    const char *submit_call;  /* "culv_vk_ring_submit" */
-    const char *flush_call;   /* "culv_vk_ring_flush" */
-    bool submits_alone;       /* no program can signal the API's timeline in the ring's place */
+    const char *desc;       /* "culv_vk_ring_desc" */
+    const char *attachment; /* "culv_vk_device" */
+    culvi_ring_api ring;    /* for src/ring */
     /* The object of a slot: a new one made from the caller's description, or the one that was
      * handed in, which may be NULL. */
     culv_result (*make_object)(culvi_graphics_ring *ring, const void *description, uint32_t slot,
@@ -68,6 +64,8 @@ struct culvi_graphics_ring {
     uint32_t num_pending;
     unsigned forced;       /* culv_ring::forced then */
     uint64_t pending_wait; /* 0: none */
+    void *queue;           /* native: of the last submission */
+    bool by_hand;          /* the last frame was released for a submission of the caller's */
 };
 
 /* Make a ring in this order. After any step culvi_graphics_ring_unmake() undoes what was done. */
@@ -105,26 +103,28 @@ void culvi_graphics_ring_unmake_after(culvi_graphics_ring *ring, bool has_last_u
 culvi_pair *culvi_graphics_ring_object(const culvi_graphics_ring *ring, uint32_t slot,
                                        uint32_t resource, bool is_image);
 
+/* The entries of culvi_graphics_ring_api::ring of whoever has nothing to add; `context` is the
+ * ring. */
+culv_result culvi_graphics_ring_acquire(void *context, uint64_t timeout, culv_ring_frame *out,
+                                        const char *call);
+culv_result culvi_graphics_ring_release(void *context, culv_ring_frame *frame, const char *call);
+/* Submits what is kept, to the queue of the last submission. */
+culv_result culvi_graphics_ring_flush(void *context, uint64_t *signal_value, const char *call);
+culvi_ring_objects culvi_graphics_ring_objects(const void *context, uint32_t slot,
+                                               uint32_t resource);
+
 /* The side that does not belong to the API. */
 static inline culv_ring_side culvi_graphics_ring_cuda_side(const culvi_graphics_ring *ring)
 {
     return ring->side == CULV_RING_PRODUCER ? CULV_RING_CONSUMER : CULV_RING_PRODUCER;
 }
 
-/* The API's turn; `call` is the public name for messages. */
-culv_result culvi_graphics_ring_acquire(culvi_graphics_ring *ring, uint64_t timeout,
-                                        culv_ring_frame *out, const char *call);
-culv_result culvi_graphics_ring_release(culvi_graphics_ring *ring, culv_ring_frame *frame,
-                                        const char *call);
 /* Releases the frame and submits its commands. Commands within a burst are kept for the burst's
- * last submission. */
+ * last submission. `call` is the public name for messages. */
 culv_result culvi_graphics_ring_submit(culvi_graphics_ring *ring, const culvi_graphics_work *work,
                                        culv_ring_frame *frame, const char *call);
 /* A submission failed that the caller made after culvi_graphics_ring_release(). */
 culv_result culvi_graphics_ring_submit_failed(culvi_graphics_ring *ring,
                                               const culv_ring_frame *frame, const char *call);
-/* Submits what is kept. */
-culv_result culvi_graphics_ring_flush(culvi_graphics_ring *ring, const culvi_graphics_work *work,
-                                      const char *call);
 
 #endif

@@ -321,15 +321,10 @@ free_ring:
     return culvi_fail_host_memory(voice, d.label);
 }
 
-culv_result culv_ring_destroy(culv_ring **ring)
+void culvi_ring_destroy_core(culv_ring **ring)
 {
-    if (ring == NULL || *ring == NULL) return CULV_OK;
     culv_ring *mine = *ring;
-    if (mine->owner != NULL)
-        return culvi_fail(&mine->device->voice, mine->label, CULV_ERROR_INVALID, CULV_REASON_OWNED,
-                          "culv_ring_destroy: it is the core of another ring; %s() destroys both. "
-                          "Nothing was done",
-                          mine->owner->destroy_call);
+    if (mine == NULL) return;
     *ring = NULL;
     culvi_mutex_lock(&mine->lock);
     culvi_ring_end(mine, "it is being destroyed");
@@ -346,13 +341,81 @@ culv_result culv_ring_destroy(culv_ring **ring)
     culvi_log_object(&device->voice, "destroyed", "ring", mine->label, 0);
     culvi_free(mine);
     culvi_device_unref(device);
-    return CULV_OK;
 }
 
-void culvi_ring_destroy_core(culv_ring **ring)
+static culv_result destroy(culv_ring **ring, bool has_last_use, CUstream last_use, const char *call)
 {
-    if (*ring != NULL) (*ring)->owner = NULL;
-    (void)culv_ring_destroy(ring);
+    if (ring == NULL || *ring == NULL) return CULV_OK;
+    const culv_ring *mine = *ring;
+    const culvi_ring_owner *owner = mine->owner;
+    if (owner == NULL) {
+        culvi_ring_destroy_core(ring);
+        return CULV_OK;
+    }
+    if (owner->api == NULL)
+        return culvi_fail(&mine->device->voice, mine->label, CULV_ERROR_INVALID, CULV_REASON_OWNED,
+                          "%s: it is the core of another ring; %s() destroys both. "
+                          "Nothing was done",
+                          call, owner->destroy_call);
+    culv_result result = owner->api->destroy(owner->context, has_last_use, last_use, call);
+    if (result == CULV_OK) *ring = NULL;
+    return result;
+}
+
+culv_result culv_ring_destroy(culv_ring **ring)
+{
+    return destroy(ring, false, NULL, __func__);
+}
+
+culv_result culv_ring_destroy_after(culv_ring **ring, CUstream last_use)
+{
+    return destroy(ring, true, last_use, __func__);
+}
+
+void *culvi_ring_of_api(const culv_ring *ring, const culvi_ring_api *api, const char *call)
+{
+    if (ring != NULL && ring->owner != NULL && ring->owner->api == api) return ring->owner->context;
+    if (call == NULL) return NULL;
+    if (ring == NULL)
+        (void)culvi_fail_null(NULL, call, "ring");
+    else
+        (void)culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                         "%s: the ring is not one of %s()", call, api->create_call);
+    return NULL;
+}
+
+/* What it is made of --------------------------------------------------------------------------- */
+
+static culvi_ring_objects objects_of(const culv_ring *ring, uint32_t slot, uint32_t resource)
+{
+    if (ring == NULL || ring->owner == NULL || ring->owner->api == NULL)
+        return (culvi_ring_objects){.buffer = NULL};
+    return ring->owner->api->objects(ring->owner->context, slot, resource);
+}
+
+culv_buffer *culv_ring_buffer(const culv_ring *ring, uint32_t slot, uint32_t resource)
+{
+    return objects_of(ring, slot, resource).buffer;
+}
+
+culv_image *culv_ring_image(const culv_ring *ring, uint32_t slot, uint32_t resource)
+{
+    return objects_of(ring, slot, resource).image;
+}
+
+CUdeviceptr culv_ring_pointer(const culv_ring *ring, uint32_t slot, uint32_t resource)
+{
+    return culv_buffer_pointer(culv_ring_buffer(ring, slot, resource));
+}
+
+culv_shared_buffer *culv_ring_shared_buffer(const culv_ring *ring, uint32_t slot, uint32_t resource)
+{
+    return objects_of(ring, slot, resource).shared_buffer;
+}
+
+culv_shared_image *culv_ring_shared_image(const culv_ring *ring, uint32_t slot, uint32_t resource)
+{
+    return objects_of(ring, slot, resource).shared_image;
 }
 
 culv_result culv_ring_get_stats(const culv_ring *ring, culv_ring_stats *out)

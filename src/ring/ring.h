@@ -160,14 +160,33 @@ typedef struct culvi_ring_stream_api {
     void (*stats)(const void *context, culv_ring_stats *out);
 } culvi_ring_stream_api;
 
+/* What a slot has, whichever of these. */
+typedef struct culvi_ring_objects {
+    culv_shared_buffer *shared_buffer;
+    culv_shared_image *shared_image;
+    culv_buffer *buffer; /* CUDA's halves */
+    culv_image *image;
+} culvi_ring_objects;
+
+/* What a graphics API does for its rings: its side's calls, the slots' objects, and the end. */
+typedef struct culvi_ring_api {
+    /* Public names, for messages: what makes the ring, and what hands a frame of this side over. */
+    const char *create_call, *submit_call;
+    /* `out` and `frame` are there. */
+    culv_result (*acquire)(void *context, uint64_t timeout, culv_ring_frame *out, const char *call);
+    culv_result (*release)(void *context, culv_ring_frame *frame, const char *call);
+    /* `signal_value` may be NULL where the API's side submits by itself. */
+    culv_result (*flush)(void *context, uint64_t *signal_value, const char *call);
+    culvi_ring_objects (*objects)(const void *context, uint32_t slot, uint32_t resource);
+    /* Destroys the core, too. After an error nothing is done. */
+    culv_result (*destroy)(void *context, bool has_last_use, CUstream last_use, const char *call);
+} culvi_ring_api;
+
 /* The ring of an API whose core this is. */
 typedef struct culvi_ring_owner {
-    culv_ring_side side; /* the API's */
-    /* Public names, for messages: the whole ring's, and those of the API's side. */
-    const char *destroy_call, *acquire_call, *release_call, *flush_call;
-    /* Refuses a hand-over of the API's side by the core that would leave behind what the API keeps
-     * of the burst. In a call of that side, without the lock. */
-    culv_result (*check)(void *context, const char *call);
+    culv_ring_side side;       /* the API's */
+    const culvi_ring_api *api; /* NULL: that side is in another process */
+    const char *destroy_call;  /* without `api` */
     /* NULL: CUDA's side waits and signals. */
     const culvi_ring_stream_api *stream;
     void *context;
@@ -308,8 +327,15 @@ static inline uint64_t culvi_ring_get(const _Atomic uint64_t *value)
 /* The call that ends a side's burst, and the one that destroys the ring, for messages. */
 static inline const char *culvi_ring_flush_name(const culv_ring *ring, int side)
 {
-    if (ring->owner == NULL) return "culv_ring_flush";
-    return side == (int)ring->owner->side ? ring->owner->flush_call : "culv_ring_flush_on";
+    return ring->owner == NULL || side == (int)ring->owner->side ? "culv_ring_flush"
+                                                                 : "culv_ring_flush_on";
+}
+
+/* The API whose side it is; NULL: it is CUDA's or the caller's. */
+static inline const culvi_ring_api *culvi_ring_api_of(const culv_ring *ring, culv_ring_side side)
+{
+    return ring != NULL && ring->owner != NULL && side == ring->owner->side ? ring->owner->api
+                                                                            : NULL;
 }
 
 /* What CUDA's side of the owner's ring does; NULL where it waits and signals, and for what is not
@@ -324,7 +350,8 @@ static inline const culvi_ring_stream_api *culvi_ring_stream_of(const culv_ring 
 
 static inline const char *culvi_ring_destroy_name(const culv_ring *ring)
 {
-    return ring->owner != NULL ? ring->owner->destroy_call : "culv_ring_destroy";
+    return ring->owner != NULL && ring->owner->api == NULL ? ring->owner->destroy_call
+                                                           : "culv_ring_destroy";
 }
 
 /* Whether the owner's side is in another process. */
@@ -343,8 +370,11 @@ uint32_t culvi_ring_remove(culvi_ring_queue *queue, uint32_t index);
 
 /* ring.c. With the lock held, unless it says otherwise. */
 
-/* Destroys the core of an API's ring, for that ring. No lock. */
+/* Destroys the ring itself, which an API's ring does last. No lock. */
 void culvi_ring_destroy_core(culv_ring **ring);
+/* The API's own ring around this one. NULL: it is another API's or nobody's, which is refused by
+ * the name `call`, or silently without one. */
+void *culvi_ring_of_api(const culv_ring *ring, const culvi_ring_api *api, const char *call);
 
 /* Takes the side and the lock. After an error it holds neither. */
 culv_result culvi_ring_enter(culv_ring *ring, culv_ring_side side, const char *call);

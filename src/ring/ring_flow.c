@@ -424,6 +424,11 @@ culv_result culvi_ring_acquire_for_cuda(culv_ring *ring, culv_ring_side side, ui
 culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
                               culv_ring_frame *out)
 {
+    const culvi_ring_api *api = culvi_ring_api_of(ring, side);
+    if (api != NULL) {
+        CULVI_REQUIRE(&ring->device->voice, out);
+        return api->acquire(ring->owner->context, timeout, out, __func__);
+    }
     culv_result result = culvi_ring_check_plain(ring, side, __func__);
     if (result != CULV_OK) return result;
     if (culvi_ring_acquire_next(ring, side, out)) return CULV_OK;
@@ -549,32 +554,15 @@ culv_result culvi_ring_release_by(culv_ring *ring, culv_ring_side side, culv_rin
     return result;
 }
 
-/* A hand-over of the API's side of its ring, whose program submits by itself. */
-typedef struct by_core {
-    const culvi_ring_owner *owner;
-    const char *call;
-} by_core;
-
-static culv_result check_by_core(void *context, uint64_t value)
-{
-    const by_core *c = context;
-    (void)value;
-    return c->owner->check(c->owner->context, c->call);
-}
-
-static bool is_owners(const culv_ring *ring, culv_ring_side side)
-{
-    return ring != NULL && ring->owner != NULL && side == ring->owner->side;
-}
-
 culv_result culv_ring_release(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame)
 {
+    const culvi_ring_api *api = culvi_ring_api_of(ring, side);
+    if (api != NULL) {
+        CULVI_REQUIRE(&ring->device->voice, frame);
+        return api->release(ring->owner->context, frame, __func__);
+    }
     culv_result result = culvi_ring_check_plain(ring, side, __func__);
     if (result != CULV_OK) return result;
-    if (is_owners(ring, side)) {
-        by_core c = {ring->owner, "culv_ring_release"};
-        return culvi_ring_release_by(ring, side, frame, check_by_core, &c, c.call);
-    }
     return culvi_ring_release_by(ring, side, frame, NULL, NULL, "culv_ring_release");
 }
 
@@ -676,14 +664,10 @@ culv_result culvi_ring_flush_by(culv_ring *ring, culv_ring_side side, culvi_ring
 
 culv_result culv_ring_flush(culv_ring *ring, culv_ring_side side, uint64_t *signal_value)
 {
-    if (ring != NULL && signal_value == NULL)
-        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_ring_flush: signal_value is NULL");
+    const culvi_ring_api *api = culvi_ring_api_of(ring, side);
+    if (api != NULL) return api->flush(ring->owner->context, signal_value, __func__);
+    if (ring != NULL) CULVI_REQUIRE(&ring->device->voice, signal_value);
     culv_result result = culvi_ring_check_plain(ring, side, __func__);
     if (result != CULV_OK) return result;
-    if (is_owners(ring, side)) {
-        by_core c = {ring->owner, "culv_ring_flush"};
-        return culvi_ring_flush_by(ring, side, check_by_core, &c, signal_value, c.call);
-    }
     return culvi_ring_flush_by(ring, side, NULL, NULL, signal_value, "culv_ring_flush");
 }

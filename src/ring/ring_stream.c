@@ -21,10 +21,10 @@ culv_result culvi_ring_fail_owners_side(const culv_ring *ring, const char *call)
                           CULV_REASON_RING_SIDE, "%s: the %s of this ring is in another process",
                           call, producer ? "producer" : "consumer");
     return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_SIDE,
-                      "%s: the %s of this ring is not CUDA's side; its calls are %s(), %s() and "
-                      "%s(); CUDA has the %s",
-                      call, producer ? "producer" : "consumer", owner->acquire_call,
-                      owner->release_call, owner->flush_call, producer ? "consumer" : "producer");
+                      "%s: the %s of this ring is not CUDA's side; its calls are "
+                      "culv_ring_acquire(), %s() and culv_ring_flush(); CUDA has the %s",
+                      call, producer ? "producer" : "consumer", owner->api->submit_call,
+                      producer ? "consumer" : "producer");
 }
 
 culv_result culvi_ring_check_plain(const culv_ring *ring, culv_ring_side side, const char *call)

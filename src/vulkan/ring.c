@@ -8,12 +8,13 @@
 
 #include <inttypes.h>
 
-static const culv_shared_image *image_of(const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
+static const culv_shared_image *image_of(const culvi_vk_ring *ring, uint32_t slot,
+                                         uint32_t resource)
 {
     return (const culv_shared_image *)culvi_graphics_ring_object(&ring->base, slot, resource, true);
 }
 
-static const culv_shared_buffer *buffer_of(const culv_vk_ring *ring, uint32_t slot,
+static const culv_shared_buffer *buffer_of(const culvi_vk_ring *ring, uint32_t slot,
                                            uint32_t resource)
 {
     return (const culv_shared_buffer *)culvi_graphics_ring_object(&ring->base, slot, resource,
@@ -22,7 +23,7 @@ static const culv_shared_buffer *buffer_of(const culv_vk_ring *ring, uint32_t sl
 
 /* Barriers ------------------------------------------------------------------------------------- */
 
-static culv_result image_barriers(const culv_vk_ring *ring, const culv_vk_ring_resource *r,
+static culv_result image_barriers(const culvi_vk_ring *ring, const culv_vk_ring_resource *r,
                                   const culv_shared_image *image, VkImageMemoryBarrier2 *acquire,
                                   VkImageMemoryBarrier2 *release)
 {
@@ -38,7 +39,7 @@ static culv_result image_barriers(const culv_vk_ring *ring, const culv_vk_ring_r
     return result == CULV_OK ? culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, release) : result;
 }
 
-static culv_result buffer_barriers(const culv_vk_ring *ring, const culv_vk_ring_resource *r,
+static culv_result buffer_barriers(const culvi_vk_ring *ring, const culv_vk_ring_resource *r,
                                    const culv_shared_buffer *buffer,
                                    VkBufferMemoryBarrier2 *acquire, VkBufferMemoryBarrier2 *release)
 {
@@ -62,7 +63,7 @@ static VkDependencyInfo dependency(const VkImageMemoryBarrier2 *images, uint32_t
                               .pImageMemoryBarriers = num_images > 0 ? images : NULL};
 }
 
-static culv_result make_barriers(culv_vk_ring *ring, const culv_vk_ring_desc *d)
+static culv_result make_barriers(culvi_vk_ring *ring, const culv_vk_ring_desc *d)
 {
     const culvi_graphics_ring *base = &ring->base;
     uint32_t num_images = base->num_images, num_buffers = base->num_resources - num_images;
@@ -80,9 +81,10 @@ static culv_result make_barriers(culv_vk_ring *ring, const culv_vk_ring_desc *d)
         VkBufferMemoryBarrier2 *buffer =
             buffers > 0 ? ring->buffer_barriers + (size_t)slot * num_buffers : NULL;
         culvi_vk_ring_slot *s = &ring->slots[slot];
-        s->acquire = dependency(image, num_images, buffer, num_buffers);
-        s->release = dependency(image != NULL ? image + images : NULL, num_images,
-                                buffer != NULL ? buffer + buffers : NULL, num_buffers);
+        s->barriers[CULV_VK_ACQUIRE] = dependency(image, num_images, buffer, num_buffers);
+        s->barriers[CULV_VK_RELEASE] =
+            dependency(image != NULL ? image + images : NULL, num_images,
+                       buffer != NULL ? buffer + buffers : NULL, num_buffers);
         for (uint32_t i = 0; i < base->num_resources; i++) {
             const culv_shared_image *slot_image = image_of(ring, slot, i);
             culv_result result;
@@ -102,7 +104,7 @@ static culv_result make_barriers(culv_vk_ring *ring, const culv_vk_ring_desc *d)
 
 /* Making --------------------------------------------------------------------------------------- */
 
-static culv_result make_resource(culv_vk_ring *ring, const culv_vk_ring_resource *from, uint32_t i)
+static culv_result make_resource(culvi_vk_ring *ring, const culv_vk_ring_resource *from, uint32_t i)
 {
     const bool own = from->own_images != NULL || from->own_buffers != NULL;
     int kinds = (from->image != NULL) + (from->buffer != NULL) + (from->images != NULL) +
@@ -118,7 +120,7 @@ static culv_result make_resource(culv_vk_ring *ring, const culv_vk_ring_resource
         from->image != NULL || from->buffer != NULL || own);
 }
 
-static culv_result record_hand_over(culv_vk_ring *ring, VkCommandBuffer commands)
+static culv_result record_hand_over(culvi_vk_ring *ring, VkCommandBuffer commands)
 {
     const culvi_vk_table *table = &ring->vk->table;
     for (uint32_t i = 0; i < ring->base.num_resources; i++)
@@ -139,7 +141,7 @@ static culv_result record_hand_over(culv_vk_ring *ring, VkCommandBuffer commands
     return CULV_OK;
 }
 
-static culv_result fail_hand_over(const culv_vk_ring *ring, VkResult r, const char *call)
+static culv_result fail_hand_over(const culvi_vk_ring *ring, VkResult r, const char *call)
 {
     return culvi_fail_vk(&ring->vk->base.device->voice, ring->base.label, r, call,
                          CULV_REASON_DRIVER_REFUSED,
@@ -148,7 +150,7 @@ static culv_result fail_hand_over(const culv_vk_ring *ring, VkResult r, const ch
 
 /* All images from UNDEFINED to GENERAL and VK_QUEUE_FAMILY_EXTERNAL, which every later acquire
  * begins with. */
-static culv_result hand_over(culv_vk_ring *ring, VkQueue queue)
+static culv_result hand_over(culvi_vk_ring *ring, VkQueue queue)
 {
     const culv_vk_device *vk = ring->vk;
     VkDevice device = vk->vk_device;
@@ -280,13 +282,18 @@ static culv_result make_object(culvi_graphics_ring *ring, const void *descriptio
     return result;
 }
 
+static culv_result destroy(void *context, bool has_last_use, CUstream last_use, const char *call);
+
 static const culvi_graphics_ring_api ring_api = {
     .desc = "culv_vk_ring_desc",
     .attachment = "culv_vk_device",
-    .destroy_call = "culv_vk_ring_destroy",
-    .acquire_call = "culv_vk_ring_acquire",
-    .submit_call = "culv_vk_ring_submit",
-    .flush_call = "culv_vk_ring_flush",
+    .ring = {.create_call = "culv_vk_ring_create",
+             .submit_call = "culv_vk_ring_submit",
+             .acquire = culvi_graphics_ring_acquire,
+             .release = culvi_graphics_ring_release,
+             .flush = culvi_graphics_ring_flush,
+             .objects = culvi_graphics_ring_objects,
+             .destroy = destroy},
     .make_object = make_object,
     .submit = culvi_vk_ring_submit,
 };
@@ -317,7 +324,7 @@ static culv_result check_desc(const culv_vk_device *vk, VkQueue queue, const cul
 }
 
 /* What there is of it. */
-static void unmake(culv_vk_ring *ring, bool has_last_use, CUstream last_use)
+static void unmake(culvi_vk_ring *ring, bool has_last_use, CUstream last_use)
 {
     culvi_graphics_ring_unmake_after(&ring->base, has_last_use, last_use);
     culvi_free(ring->image_barriers);
@@ -345,7 +352,7 @@ static uint32_t fallbacks(const culvi_voice *voice, const culv_vk_ring_desc *d)
 }
 
 culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue, const culv_vk_ring_desc *desc,
-                                culv_vk_ring **out)
+                                culv_ring **out)
 {
     culv_vk_ring_desc d;
     CULVI_REQUIRE(NULL, vk);
@@ -354,7 +361,7 @@ culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue, const culv_vk
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_ring_desc");
     if (result == CULV_OK) result = check_desc(vk, queue, &d);
     if (result != CULV_OK) return result;
-    culv_vk_ring *ring = culvi_alloc(sizeof *ring);
+    culvi_vk_ring *ring = culvi_alloc(sizeof *ring);
     if (ring == NULL) return culvi_fail_host_memory(voice, d.label);
     culvi_graphics_ring_init(&ring->base, &ring_api, &vk->base, d.max_depth, d.side, d.label);
     ring->vk = vk;
@@ -373,55 +380,39 @@ culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue, const culv_vk
         return result;
     }
     culvi_graphics_ref(&vk->base);
-    *out = ring;
+    *out = ring->base.core;
     return CULV_OK;
 }
 
-static void destroy(culv_vk_ring **ring, bool has_last_use, CUstream last_use)
+static culv_result destroy(void *context, bool has_last_use, CUstream last_use, const char *call)
 {
-    if (ring == NULL || *ring == NULL) return;
-    culv_vk_device *vk = (*ring)->vk;
-    unmake(*ring, has_last_use, last_use);
-    *ring = NULL;
+    culvi_vk_ring *ring = context;
+    culv_vk_device *vk = ring->vk;
+    (void)call;
+    unmake(ring, has_last_use, last_use);
     culvi_graphics_unref(&vk->base);
-}
-
-void culv_vk_ring_destroy(culv_vk_ring **ring)
-{
-    destroy(ring, false, NULL);
-}
-
-void culv_vk_ring_destroy_after(culv_vk_ring **ring, CUstream last_use)
-{
-    destroy(ring, true, last_use);
+    return CULV_OK;
 }
 
 /* What it is made of --------------------------------------------------------------------------- */
 
-culv_ring *culv_vk_ring_core(const culv_vk_ring *ring)
+culvi_vk_ring *culvi_vk_ring_of(const culv_ring *ring, const char *call)
 {
-    return ring != NULL ? ring->base.core : NULL;
+    return culvi_ring_of_api(ring, &ring_api.ring, call);
 }
 
-culv_shared_image *culv_vk_ring_image(const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
+const VkDependencyInfo *culv_vk_ring_barriers(const culv_ring *ring, uint32_t slot,
+                                              culv_vk_direction direction)
 {
-    if (ring == NULL) return NULL;
-    return (culv_shared_image *)culvi_graphics_ring_object(&ring->base, slot, resource, true);
+    const culvi_vk_ring *mine = culvi_vk_ring_of(ring, NULL);
+    if (mine == NULL || slot >= mine->base.depth || (uint32_t)direction > CULV_VK_RELEASE)
+        return NULL;
+    return &mine->slots[slot].barriers[direction];
 }
 
-culv_shared_buffer *culv_vk_ring_buffer(const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
+VkSemaphore culv_vk_ring_semaphore(const culv_ring *ring, culv_ring_side side)
 {
-    if (ring == NULL) return NULL;
-    return (culv_shared_buffer *)culvi_graphics_ring_object(&ring->base, slot, resource, false);
-}
-
-CUdeviceptr culv_vk_ring_pointer(const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
-{
-    return culv_shared_buffer_pointer(culv_vk_ring_buffer(ring, slot, resource));
-}
-
-VkSemaphore culv_vk_ring_semaphore(const culv_vk_ring *ring, culv_ring_side side)
-{
-    if (ring == NULL || (uint32_t)side > CULV_RING_CONSUMER) return VK_NULL_HANDLE;
-    return (VkSemaphore)ring->base.timelines[side].pair->native;
+    const culvi_vk_ring *mine = culvi_vk_ring_of(ring, NULL);
+    if (mine == NULL || (uint32_t)side > CULV_RING_CONSUMER) return VK_NULL_HANDLE;
+    return (VkSemaphore)mine->base.timelines[side].pair->native;
 }

@@ -16,14 +16,14 @@ static void show_to_host(const culvi_vk_table *table, VkCommandBuffer commands)
                                 VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
-static culv_result refuse_copy(const culv_vk_ring *ring, culv_result result, culv_reason reason,
+static culv_result refuse_copy(const culvi_vk_ring *ring, culv_result result, culv_reason reason,
                                const char *text)
 {
     return culvi_fail(&ring->vk->base.device->voice, ring->base.label, result, reason,
                       "culv_vk_ring_record_copy: %s", text);
 }
 
-static culv_result check_copy(const culv_vk_ring *ring, VkFlags usage, VkFlags needed,
+static culv_result check_copy(const culvi_vk_ring *ring, VkFlags usage, VkFlags needed,
                               uint64_t bytes, VkDeviceSize size)
 {
     if ((usage & needed) == 0)
@@ -37,7 +37,7 @@ static culv_result check_copy(const culv_vk_ring *ring, VkFlags usage, VkFlags n
                       (uint64_t)size, bytes);
 }
 
-static culv_result record_buffer(const culv_vk_ring *ring, VkCommandBuffer commands,
+static culv_result record_buffer(const culvi_vk_ring *ring, VkCommandBuffer commands,
                                  const culv_shared_buffer *from, VkBuffer to, VkDeviceSize offset,
                                  VkDeviceSize size)
 {
@@ -67,7 +67,7 @@ static culv_result record_buffer(const culv_vk_ring *ring, VkCommandBuffer comma
     return CULV_OK;
 }
 
-static culv_result record_image(const culv_vk_ring *ring, VkCommandBuffer commands,
+static culv_result record_image(const culvi_vk_ring *ring, VkCommandBuffer commands,
                                 const culv_shared_image *from, VkBuffer to, VkDeviceSize offset,
                                 VkDeviceSize size)
 {
@@ -115,25 +115,21 @@ static culv_result record_image(const culv_vk_ring *ring, VkCommandBuffer comman
     return CULV_OK;
 }
 
-culv_result culv_vk_ring_record_copy(const culv_vk_ring *ring, VkCommandBuffer commands,
-                                     uint32_t slot, uint32_t resource, VkBuffer to,
-                                     VkDeviceSize offset, VkDeviceSize size)
+culv_result culv_vk_ring_record_copy(const culv_ring *ring, VkCommandBuffer commands, uint32_t slot,
+                                     uint32_t resource, VkBuffer to, VkDeviceSize offset,
+                                     VkDeviceSize size)
 {
-    if (ring == NULL || commands == VK_NULL_HANDLE || to == VK_NULL_HANDLE)
-        return culvi_fail_null(ring != NULL ? &ring->vk->base.device->voice : NULL,
-                               "culv_vk_ring_record_copy",
-                               ring == NULL                 ? "ring"
-                               : commands == VK_NULL_HANDLE ? "commands"
-                                                            : "to");
-    const culvi_graphics_ring *base = &ring->base;
+    const culvi_vk_ring *mine = culvi_vk_ring_of(ring, __func__);
+    if (mine == NULL) return CULV_ERROR_INVALID;
+    CULVI_REQUIRE2(&ring->device->voice, commands, to);
+    const culvi_graphics_ring *base = &mine->base;
     if (slot >= base->depth || resource >= base->num_resources)
-        return culvi_fail(&ring->vk->base.device->voice, base->label, CULV_ERROR_INVALID,
-                          CULV_REASON_RANGE,
+        return culvi_fail(&ring->device->voice, base->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                           "culv_vk_ring_record_copy: slot %" PRIu32 " and resource %" PRIu32
                           " of a ring that has %" PRIu32 " and %" PRIu32,
                           slot, resource, base->depth, base->num_resources);
     const culvi_pair *from = base->resources[resource].objects[slot];
     return base->resources[resource].is_image
-               ? record_image(ring, commands, (const culv_shared_image *)from, to, offset, size)
-               : record_buffer(ring, commands, (const culv_shared_buffer *)from, to, offset, size);
+               ? record_image(mine, commands, (const culv_shared_image *)from, to, offset, size)
+               : record_buffer(mine, commands, (const culv_shared_buffer *)from, to, offset, size);
 }

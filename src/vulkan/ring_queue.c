@@ -5,12 +5,7 @@
 
 #include <inttypes.h>
 
-static culv_result null_argument(const culv_vk_ring *ring, const char *call, const char *what)
-{
-    return culvi_fail_null(ring != NULL ? &ring->vk->base.device->voice : NULL, call, what);
-}
-
-static VkSemaphoreSubmitInfo point(const culv_vk_ring *ring, culv_ring_side side, uint64_t value,
+static VkSemaphoreSubmitInfo point(const culvi_vk_ring *ring, culv_ring_side side, uint64_t value,
                                    VkPipelineStageFlags2 stage)
 {
     return (VkSemaphoreSubmitInfo){.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
@@ -20,57 +15,35 @@ static VkSemaphoreSubmitInfo point(const culv_vk_ring *ring, culv_ring_side side
                                    .stageMask = stage};
 }
 
-culv_result culv_vk_ring_acquire(culv_vk_ring *ring, uint64_t timeout, culv_vk_ring_frame *out)
+culv_result culv_vk_ring_get_points(const culv_ring *ring, const culv_ring_frame *frame,
+                                    VkSemaphoreSubmitInfo *wait, VkSemaphoreSubmitInfo *signal)
 {
-    if (ring == NULL || out == NULL)
-        return null_argument(ring, "culv_vk_ring_acquire", ring == NULL ? "ring" : "out");
-    culv_result result =
-        culvi_graphics_ring_acquire(&ring->base, timeout, &out->frame, "culv_vk_ring_acquire");
-    if (result != CULV_OK) return result;
-    const culvi_vk_ring_slot *slot = &ring->slots[out->frame.slot];
-    out->num_waits = out->frame.wait_value != 0;
-    out->wait = point(ring, culvi_graphics_ring_cuda_side(&ring->base), out->frame.wait_value,
-                      ring->wait_stage);
-    out->num_signals = 0;
-    out->signal = point(ring, ring->base.side, 0, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
-    out->acquire = slot->acquire;
-    out->release = slot->release;
+    const culvi_vk_ring *mine = culvi_vk_ring_of(ring, __func__);
+    if (mine == NULL) return CULV_ERROR_INVALID;
+    CULVI_REQUIRE3(&ring->device->voice, frame, wait, signal);
+    *wait = point(mine, culvi_graphics_ring_cuda_side(&mine->base), frame->wait_value,
+                  mine->wait_stage);
+    *signal =
+        point(mine, mine->base.side, frame->signal_value, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
     return CULV_OK;
 }
 
-/* What the submission that uses the frame signals. */
-static void tell_signal(culv_vk_ring_frame *frame)
-{
-    frame->num_signals = frame->frame.signal_value != 0;
-    frame->signal.value = frame->frame.signal_value;
-}
-
-culv_result culv_vk_ring_release(culv_vk_ring *ring, culv_vk_ring_frame *frame)
-{
-    if (ring == NULL || frame == NULL)
-        return null_argument(ring, "culv_vk_ring_release", ring == NULL ? "ring" : "frame");
-    culv_result result =
-        culvi_graphics_ring_release(&ring->base, &frame->frame, "culv_vk_ring_release");
-    if (result == CULV_OK) tell_signal(frame);
-    return result;
-}
-
-culv_result culv_vk_ring_submit_failed(culv_vk_ring *ring, culv_vk_ring_frame *frame,
-                                       VkResult result)
+culv_result culv_vk_ring_submit_failed(culv_ring *ring, culv_ring_frame *frame, VkResult result)
 {
     static const char call[] = "culv_vk_ring_submit_failed";
-    if (ring == NULL || frame == NULL)
-        return null_argument(ring, call, ring == NULL ? "ring" : "frame");
-    const culvi_voice *voice = &ring->vk->base.device->voice;
+    culvi_vk_ring *mine = culvi_vk_ring_of(ring, call);
+    if (mine == NULL) return CULV_ERROR_INVALID;
+    const culvi_voice *voice = &ring->device->voice;
+    CULVI_REQUIRE(voice, frame);
     if (result >= VK_SUCCESS)
-        return culvi_fail(voice, ring->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(voice, mine->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s: result is %s (%d), which is no failure", call,
                           culvi_vk_result_name(result), (int)result);
     if (result != VK_ERROR_DEVICE_LOST)
-        return culvi_graphics_ring_submit_failed(&ring->base, &frame->frame, call);
-    culvi_graphics_lose(&ring->vk->base);
+        return culvi_graphics_ring_submit_failed(&mine->base, frame, call);
+    culvi_graphics_lose(&mine->vk->base);
     return culvi_fail_vk(
-        voice, ring->base.label, result, "vkQueueSubmit2", CULV_REASON_DRIVER_REFUSED,
+        voice, mine->base.label, result, "vkQueueSubmit2", CULV_REASON_DRIVER_REFUSED,
         "a frame was not submitted; the ring stops, and CUDA goes on: destroy what "
         "is the VkDevice's");
 }
@@ -80,7 +53,7 @@ culv_result culv_vk_ring_submit_failed(culv_vk_ring *ring, culv_vk_ring_frame *f
 culv_result culvi_vk_ring_submit(culvi_graphics_ring *base, const culvi_graphics_work *work,
                                  uint32_t count, uint64_t wait_value, uint64_t value)
 {
-    const culv_vk_ring *ring = (const culv_vk_ring *)base;
+    const culvi_vk_ring *ring = (const culvi_vk_ring *)base;
     const culvi_vk_table *table = &ring->vk->table;
     VkCommandBufferSubmitInfo commands[CULV_RING_MAX_DEPTH];
     for (uint32_t i = 0; i < count; i++)
@@ -110,39 +83,19 @@ culv_result culvi_vk_ring_submit(culvi_graphics_ring *base, const culvi_graphics
                              : "");
 }
 
-static culv_result check_submit(const culv_vk_ring *ring, const char *call, VkQueue queue)
+culv_result culv_vk_ring_submit(culv_ring *ring, VkQueue queue, VkCommandBuffer commands,
+                                VkFence fence, culv_ring_frame *frame)
 {
-    if (ring == NULL || queue == VK_NULL_HANDLE)
-        return null_argument(ring, call, ring == NULL ? "ring" : "queue");
-    if (ring->vk->table.vkQueueSubmit2 == NULL && ring->vk->table.vkQueueSubmit2KHR == NULL)
+    culvi_vk_ring *mine = culvi_vk_ring_of(ring, __func__);
+    if (mine == NULL) return CULV_ERROR_INVALID;
+    CULVI_REQUIRE3(&ring->device->voice, queue, commands, frame);
+    if (mine->vk->table.vkQueueSubmit2 == NULL && mine->vk->table.vkQueueSubmit2KHR == NULL)
         return culvi_fail(
-            &ring->vk->base.device->voice, ring->base.label, CULV_ERROR_UNSUPPORTED,
+            &ring->device->voice, mine->base.label, CULV_ERROR_UNSUPPORTED,
             CULV_REASON_EXTENSION_MISSING,
             "%s: the VkDevice has no vkQueueSubmit2 (Vulkan 1.3 or VK_KHR_synchronization2, and the feature synchronization2); "
             "submit the frame's semaphores yourself",
-            call);
-    return CULV_OK;
-}
-
-culv_result culv_vk_ring_submit(culv_vk_ring *ring, VkQueue queue, VkCommandBuffer commands,
-                                VkFence fence, culv_vk_ring_frame *frame)
-{
-    static const char call[] = "culv_vk_ring_submit";
-    culv_result result = check_submit(ring, call, queue);
-    if (result != CULV_OK) return result;
-    if (commands == VK_NULL_HANDLE || frame == NULL)
-        return null_argument(ring, call, frame == NULL ? "frame" : "commands");
+            __func__);
     const culvi_graphics_work work = {queue, commands, (uint64_t)fence};
-    result = culvi_graphics_ring_submit(&ring->base, &work, &frame->frame, call);
-    if (result == CULV_OK) tell_signal(frame);
-    return result;
-}
-
-culv_result culv_vk_ring_flush(culv_vk_ring *ring, VkQueue queue, VkFence fence)
-{
-    static const char call[] = "culv_vk_ring_flush";
-    culv_result result = check_submit(ring, call, queue);
-    if (result != CULV_OK) return result;
-    const culvi_graphics_work work = {queue, NULL, (uint64_t)fence};
-    return culvi_graphics_ring_flush(&ring->base, &work, call);
+    return culvi_graphics_ring_submit(&mine->base, &work, frame, __func__);
 }

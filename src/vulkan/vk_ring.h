@@ -10,10 +10,10 @@
 
 /* A slot's barriers, in arrays that all slots share. */
 typedef struct culvi_vk_ring_slot {
-    VkDependencyInfo acquire, release;
+    VkDependencyInfo barriers[2]; /* by culv_vk_direction */
 } culvi_vk_ring_slot;
 
-struct culv_vk_ring {
+typedef struct culvi_vk_ring {
     culvi_graphics_ring base;
     culv_vk_device *vk; /* base.graphics: a reference */
     uint32_t queue_family;
@@ -21,7 +21,10 @@ struct culv_vk_ring {
     culvi_vk_ring_slot slots[CULV_RING_MAX_DEPTH];
     VkImageMemoryBarrier2 *image_barriers;   /* acquires of all slots, then releases */
     VkBufferMemoryBarrier2 *buffer_barriers; /* the same */
-};
+} culvi_vk_ring;
+
+/* NULL: it is another API's, which is refused by the name `call`, or silently without one. */
+culvi_vk_ring *culvi_vk_ring_of(const culv_ring *ring, const char *call);
 
 /* ring_queue.c: culvi_graphics_ring_api::submit. */
 culv_result culvi_vk_ring_submit(culvi_graphics_ring *ring, const culvi_graphics_work *work,

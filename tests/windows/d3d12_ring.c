@@ -13,7 +13,7 @@ static const uint64_t second = 1000000000u;
 
 /* What Direct3D's side has besides the ring: a list for each slot, and a place for each frame. */
 typedef struct side {
-    culv_d3d12_ring *ring;
+    culv_ring *ring;
     ID3D12CommandAllocator *allocators[DEPTH];
     ID3D12GraphicsCommandList *lists[DEPTH];
     ID3D12Resource *frames; /* upload or readback */
@@ -49,10 +49,10 @@ static void queue_idle(scene *s)
 
 static void side_close(scene *s, side *x)
 {
-    OK(culv_ring_drain(culv_d3d12_ring_core(x->ring), SCENE_FAR_MS * second / 1000, 0));
+    OK(culv_ring_drain(x->ring, SCENE_FAR_MS * second / 1000, 0));
     queue_idle(s);
-    culv_d3d12_ring_destroy(&x->ring);
-    culv_d3d12_ring_destroy(&x->ring);
+    culv_ring_destroy(&x->ring);
+    culv_ring_destroy(&x->ring);
     for (int i = 0; i < DEPTH; i++) {
         ID3D12GraphicsCommandList_Release(x->lists[i]);
         ID3D12CommandAllocator_Release(x->allocators[i]);
@@ -67,7 +67,7 @@ static ID3D12CommandList *record(scene *s, side *x, const culv_ring_frame *frame
 {
     ID3D12GraphicsCommandList *list = x->lists[frame->slot];
     ID3D12Resource *slot =
-        culv_d3d12_buffer_resource(culv_d3d12_ring_buffer(x->ring, frame->slot, 0));
+        culv_d3d12_buffer_resource(culv_ring_shared_buffer(x->ring, frame->slot, 0));
     const uint64_t place = (frame->number % FRAMES) * BYTES;
     if (frame->number >= DEPTH) queue_idle(s);
     HR_OK(ID3D12CommandAllocator_Reset(x->allocators[frame->slot]));
@@ -100,7 +100,6 @@ static void frames_of(scene *s, culv_ring_side d3d, uint32_t burst, culv_ring_wa
     const bool draws_into = d3d == CULV_RING_PRODUCER;
     const culv_ring_side cuda = draws_into ? CULV_RING_CONSUMER : CULV_RING_PRODUCER;
     side_open(s, &x, &desc, draws_into ? D3D12_HEAP_TYPE_UPLOAD : D3D12_HEAP_TYPE_READBACK);
-    culv_ring *core = culv_d3d12_ring_core(x.ring);
     scene_pattern(data, sizeof data, burst * 2 + draws_into);
     memset(got, 0, sizeof got);
     if (draws_into) memcpy(x.mapped, data, sizeof data);
@@ -111,28 +110,27 @@ static void frames_of(scene *s, culv_ring_side d3d, uint32_t burst, culv_ring_wa
             for (; i < first + burst && i < FRAMES; i++) {
                 culv_ring_frame frame;
                 if (!is_cuda) {
-                    OK(culv_d3d12_ring_acquire(x.ring, SCENE_FAR_MS * second / 1000, &frame));
+                    OK(culv_ring_acquire(x.ring, d3d, SCENE_FAR_MS * second / 1000, &frame));
                     REQUIRE(frame.number == i);
                     ID3D12CommandList *list = record(s, &x, &frame, draws_into);
                     OK(culv_d3d12_ring_submit(x.ring, s->queue, list, &frame));
                     continue;
                 }
-                OK(culv_ring_acquire_on(core, cuda, s->stream, SCENE_FAR_MS * second / 1000,
+                OK(culv_ring_acquire_on(x.ring, cuda, s->stream, SCENE_FAR_MS * second / 1000,
                                         &frame));
                 REQUIRE(frame.number == i);
-                const CUdeviceptr slot =
-                    culv_shared_buffer_pointer(culv_d3d12_ring_buffer(x.ring, frame.slot, 0));
+                const CUdeviceptr slot = culv_ring_pointer(x.ring, frame.slot, 0);
                 if (draws_into)
                     CU_OK(s->cu->cuMemcpyDtoHAsync(got[i], slot, BYTES, s->stream));
                 else
                     CU_OK(s->cu->cuMemcpyHtoDAsync(slot, data[i], BYTES, s->stream));
-                OK(culv_ring_release_on(core, cuda, s->stream, &frame));
+                OK(culv_ring_release_on(x.ring, cuda, s->stream, &frame));
             }
             if (i % burst == 0) continue; /* the last burst is not full */
             if (is_cuda)
-                OK(culv_ring_flush_on(core, cuda, s->stream));
+                OK(culv_ring_flush_on(x.ring, cuda, s->stream));
             else
-                OK(culv_d3d12_ring_flush(x.ring, s->queue));
+                OK(culv_ring_flush(x.ring, d3d, NULL));
         }
     scene_synchronize(s);
     queue_idle(s);
@@ -163,30 +161,29 @@ static void one_held_frame(scene *s, culv_ring_waits waits)
     desc.max_depth = DEPTH;
     desc.waits = waits;
     side_open(s, &x, &desc, D3D12_HEAP_TYPE_READBACK);
-    culv_ring *core = culv_d3d12_ring_core(x.ring);
     ID3D12Fence *ready = culv_d3d12_ring_fence(x.ring, CULV_RING_PRODUCER);
     REQUIRE(ready != NULL && culv_d3d12_ring_fence(x.ring, (culv_ring_side)2) == NULL);
     OK(culv_d3d12_semaphore_create(s->d3d12, NULL, &gate));
     OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), s->stream, 1));
-    OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, s->stream, 0, &frame));
-    OK(culv_ring_release_on(core, CULV_RING_PRODUCER, s->stream, &frame));
+    OK(culv_ring_acquire_on(x.ring, CULV_RING_PRODUCER, s->stream, 0, &frame));
+    OK(culv_ring_release_on(x.ring, CULV_RING_PRODUCER, s->stream, &frame));
     const uint64_t signal = frame.signal_value;
     REQUIRE(signal > 0 && ID3D12Fence_GetCompletedValue(ready) < signal);
 
     const bool first = waits != CULV_RING_WAITS_QUEUED;
     if (first) {
         for (int i = 0; i < 2; i++)
-            REFUSES(culv_d3d12_ring_acquire(x.ring, 0, &frame), CULV_ERROR_TIMEOUT,
+            REFUSES(culv_ring_acquire(x.ring, CULV_RING_CONSUMER, 0, &frame), CULV_ERROR_TIMEOUT,
                     CULV_REASON_RING_LATE);
         HR_OK(ID3D12Fence_Signal(culv_d3d12_semaphore_fence(gate), 1));
-        OK(culv_d3d12_ring_acquire(x.ring, SCENE_FAR_MS * second / 1000, &frame));
+        OK(culv_ring_acquire(x.ring, CULV_RING_CONSUMER, SCENE_FAR_MS * second / 1000, &frame));
         REQUIRE(ID3D12Fence_GetCompletedValue(ready) >= signal);
     } else {
-        OK(culv_d3d12_ring_acquire(x.ring, 0, &frame));
+        OK(culv_ring_acquire(x.ring, CULV_RING_CONSUMER, 0, &frame));
     }
     REQUIRE(frame.wait_value == signal && frame.number == 0);
     /* A queue that waits runs nothing of it. */
-    OK(culv_d3d12_ring_release(x.ring, &frame));
+    OK(culv_ring_release(x.ring, CULV_RING_CONSUMER, &frame));
     HR_OK(ID3D12CommandQueue_Wait(s->queue, ready, frame.wait_value));
     HR_OK(ID3D12CommandQueue_Signal(s->queue, culv_d3d12_ring_fence(x.ring, CULV_RING_CONSUMER),
                                     frame.signal_value));
@@ -224,27 +221,27 @@ static void ring_lost(void)
     scene_open(&s);
     desc.max_depth = 1;
     side_open(&s, &x, &desc, D3D12_HEAP_TYPE_READBACK);
-    culv_ring *core = culv_d3d12_ring_core(x.ring);
     OK(culv_d3d12_semaphore_create(s.d3d12, NULL, &gate));
-    OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, s.stream, 0, &frame));
-    OK(culv_ring_release_on(core, CULV_RING_PRODUCER, s.stream, &frame));
-    OK(culv_d3d12_ring_acquire(x.ring, SCENE_FAR_MS * second / 1000, &next));
-    OK(culv_d3d12_ring_release(x.ring, &next));
+    OK(culv_ring_acquire_on(x.ring, CULV_RING_PRODUCER, s.stream, 0, &frame));
+    OK(culv_ring_release_on(x.ring, CULV_RING_PRODUCER, s.stream, &frame));
+    OK(culv_ring_acquire(x.ring, CULV_RING_CONSUMER, SCENE_FAR_MS * second / 1000, &next));
+    OK(culv_ring_release(x.ring, CULV_RING_CONSUMER, &next));
     const uint64_t value = next.signal_value;
-    OK(culv_ring_submit_failed(core, CULV_RING_CONSUMER, &next));
-    REFUSES(culv_ring_cancel(core, CULV_RING_CONSUMER, &next), CULV_ERROR_INVALID,
+    OK(culv_ring_submit_failed(x.ring, CULV_RING_CONSUMER, &next));
+    REFUSES(culv_ring_cancel(x.ring, CULV_RING_CONSUMER, &next), CULV_ERROR_INVALID,
             CULV_REASON_RING_ORDER);
-    OK(culv_d3d12_ring_release(x.ring, &next));
+    OK(culv_ring_release(x.ring, CULV_RING_CONSUMER, &next));
     REQUIRE(next.signal_value == value);
     /* Now CUDA waits for what is never queued. */
-    OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, s.stream, 0, &frame));
+    OK(culv_ring_acquire_on(x.ring, CULV_RING_PRODUCER, s.stream, 0, &frame));
     OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), s.stream, 3));
     OK(culv_d3d12_device_lost(s.d3d12));
     scene_synchronize(&s);
-    REFUSES(culv_ring_release_on(core, CULV_RING_PRODUCER, s.stream, &frame), CULV_ERROR_ASYNC,
+    REFUSES(culv_ring_release_on(x.ring, CULV_RING_PRODUCER, s.stream, &frame), CULV_ERROR_ASYNC,
             CULV_REASON_RING_STOPPED);
-    REFUSES(culv_d3d12_ring_acquire(x.ring, 0, &next), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
-    REQUIRE_SAYS("culv_d3d12_ring_destroy()");
+    REFUSES(culv_ring_acquire(x.ring, CULV_RING_CONSUMER, 0, &next), CULV_ERROR_ASYNC,
+            CULV_REASON_RING_STOPPED);
+    REQUIRE_SAYS("culv_ring_destroy()");
     REFUSES(culv_d3d12_device_lost(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     side_close(&s, &x);
     culv_shared_semaphore_destroy(&gate);
@@ -258,7 +255,7 @@ static void ring_ends(void)
     culv_d3d12_buffer_create_desc buffer = culv_d3d12_buffer_create_desc_init();
     const culv_d3d12_ring_resource resource = {.buffer = &buffer};
     culv_d3d12_ring_desc desc = culv_d3d12_ring_desc_init();
-    culv_d3d12_ring *ring = NULL;
+    culv_ring *ring = NULL;
     culv_shared_semaphore *gate = NULL;
     culv_ring_frame frame;
     scene s;
@@ -269,30 +266,28 @@ static void ring_ends(void)
     desc.num_resources = 1;
     OK(culv_d3d12_semaphore_create(s.d3d12, NULL, &gate));
     OK(culv_d3d12_ring_create(s.d3d12, &desc, &ring));
-    culv_ring *core = culv_d3d12_ring_core(ring);
     OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), s.stream, 1));
-    OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, s.stream, 0, &frame));
-    OK(culv_ring_release_on(core, CULV_RING_PRODUCER, s.stream, &frame));
-    culv_d3d12_ring_destroy_after(&ring, s.stream);
+    OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s.stream, 0, &frame));
+    OK(culv_ring_release_on(ring, CULV_RING_PRODUCER, s.stream, &frame));
+    culv_ring_destroy_after(&ring, s.stream);
     REQUIRE(ring == NULL);
-    culv_d3d12_ring_destroy_after(&ring, s.stream);
-    culv_d3d12_ring_destroy_after(NULL, s.stream);
+    culv_ring_destroy_after(&ring, s.stream);
+    culv_ring_destroy_after(NULL, s.stream);
     REQUIRE(s.cu->cuStreamQuery(s.stream) == CUDA_ERROR_NOT_READY);
     HR_OK(ID3D12Fence_Signal(culv_d3d12_semaphore_fence(gate), 1));
     scene_synchronize(&s);
 
     for (int after = 0; after < 2; after++) {
         OK(culv_d3d12_ring_create(s.d3d12, &desc, &ring));
-        core = culv_d3d12_ring_core(ring);
-        OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, s.stream, 0, &frame));
-        OK(culv_ring_release_on(core, CULV_RING_PRODUCER, s.stream, &frame));
-        OK(culv_d3d12_ring_acquire(ring, SCENE_FAR_MS * second / 1000, &frame));
-        OK(culv_d3d12_ring_release(ring, &frame));
-        OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, s.stream, 0, &frame));
+        OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s.stream, 0, &frame));
+        OK(culv_ring_release_on(ring, CULV_RING_PRODUCER, s.stream, &frame));
+        OK(culv_ring_acquire(ring, CULV_RING_CONSUMER, SCENE_FAR_MS * second / 1000, &frame));
+        OK(culv_ring_release(ring, CULV_RING_CONSUMER, &frame));
+        OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s.stream, 0, &frame));
         if (after)
-            culv_d3d12_ring_destroy_after(&ring, s.stream);
+            culv_ring_destroy_after(&ring, s.stream);
         else
-            culv_d3d12_ring_destroy(&ring);
+            culv_ring_destroy(&ring);
         scene_synchronize(&s);
     }
     culv_shared_semaphore_destroy(&gate);
@@ -307,7 +302,7 @@ static void ring_refused(void)
     culv_d3d12_image_create_desc image = culv_d3d12_image_create_desc_init();
     culv_d3d12_ring_resource resources[2] = {{.buffer = &buffer}, {.buffer = &buffer}};
     culv_d3d12_ring_desc desc = culv_d3d12_ring_desc_init();
-    culv_d3d12_ring *ring = NULL;
+    culv_ring *ring = NULL;
     culv_ring_frame frame;
     scene s;
     scene_open(&s);
@@ -331,17 +326,18 @@ static void ring_refused(void)
     desc.waits = CULV_RING_WAITS_DEFAULT;
     REQUIRE(ring == NULL && scene_driver_objects() == 0);
     OK(culv_d3d12_ring_create(s.d3d12, &desc, &ring));
-    REQUIRE(culv_d3d12_ring_buffer(ring, 1, 1) != NULL);
-    REQUIRE(culv_d3d12_ring_buffer(ring, 2, 1) == NULL);
-    REQUIRE(culv_d3d12_ring_buffer(ring, 0, 2) == NULL);
-    REQUIRE(culv_d3d12_ring_image(ring, 0, 0) == NULL);
-    REFUSES(culv_d3d12_ring_acquire(ring, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    REFUSES(culv_d3d12_ring_acquire(ring, 0, &frame), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    REQUIRE(culv_ring_shared_buffer(ring, 1, 1) != NULL);
+    REQUIRE(culv_ring_shared_buffer(ring, 2, 1) == NULL);
+    REQUIRE(culv_ring_shared_buffer(ring, 0, 2) == NULL);
+    REQUIRE(culv_ring_shared_image(ring, 0, 0) == NULL);
+    REFUSES(culv_ring_acquire(ring, CULV_RING_CONSUMER, 0, NULL), CULV_ERROR_INVALID,
+            CULV_REASON_NULL_ARGUMENT);
+    REFUSES(culv_ring_acquire(ring, CULV_RING_CONSUMER, 0, &frame), CULV_ERROR_TIMEOUT,
+            CULV_REASON_RING_EMPTY);
     REFUSES(culv_d3d12_ring_submit(ring, s.queue, NULL, &frame), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
-    REFUSES(culv_d3d12_ring_flush(ring, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    OK(culv_d3d12_ring_flush(ring, s.queue)); /* nothing is kept */
-    culv_d3d12_ring_destroy(&ring);
+    OK(culv_ring_flush(ring, CULV_RING_CONSUMER, NULL)); /* nothing is kept */
+    culv_ring_destroy(&ring);
     scene_close(&s);
 }
 
@@ -380,7 +376,7 @@ static void ring_parts(void)
     const culv_d3d12_ring_resource resources[2] = {{.buffer = &buffer_desc},
                                                    {.image = &image_desc}};
     culv_d3d12_ring_desc desc = culv_d3d12_ring_desc_init();
-    culv_d3d12_ring *ring = NULL;
+    culv_ring *ring = NULL;
     culv_ring_frame frame;
     scene s;
     scene_open(&s);
@@ -390,31 +386,28 @@ static void ring_parts(void)
     desc.resources = resources;
     desc.num_resources = 2;
     OK(culv_d3d12_ring_create(s.d3d12, &desc, &ring));
-    culv_ring *core = culv_d3d12_ring_core(ring), *const was = core;
-    culv_ring_destroy(&core);
-    REQUIRE(core == was && owned("culv_d3d12_ring_destroy() destroys both"));
     for (uint32_t slot = 0; slot < 2; slot++) {
-        culv_shared_buffer *buffer = culv_d3d12_ring_buffer(ring, slot, 0), *const b = buffer;
-        culv_shared_image *image = culv_d3d12_ring_image(ring, slot, 1), *const i = image;
+        culv_shared_buffer *buffer = culv_ring_shared_buffer(ring, slot, 0), *const b = buffer;
+        culv_shared_image *image = culv_ring_shared_image(ring, slot, 1), *const i = image;
         culv_shared_buffer_destroy(&buffer);
         REQUIRE(buffer == b && owned("culv_shared_buffer_destroy: it is a part of another object"));
         culv_shared_image_destroy(&image);
         REQUIRE(image == i && owned("culv_shared_image_destroy: it is a part of another object"));
         culv_shared_buffer_destroy_after(&buffer, s.stream);
         culv_shared_image_destroy_after(&image, s.stream);
-        REQUIRE(buffer == b && image == i && owned("culv_d3d12_ring_destroy()"));
+        REQUIRE(buffer == b && image == i && owned("culv_ring_destroy()"));
     }
     /* All of it is still there. */
-    OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, s.stream, 0, &frame));
-    OK(culv_ring_release_on(core, CULV_RING_PRODUCER, s.stream, &frame));
-    REFUSES(culv_ring_acquire_on(core, CULV_RING_CONSUMER, s.stream, 0, &frame), CULV_ERROR_INVALID,
+    OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s.stream, 0, &frame));
+    OK(culv_ring_release_on(ring, CULV_RING_PRODUCER, s.stream, &frame));
+    REFUSES(culv_ring_acquire_on(ring, CULV_RING_CONSUMER, s.stream, 0, &frame), CULV_ERROR_INVALID,
             CULV_REASON_RING_SIDE);
-    REFUSES(culv_ring_release_on(core, CULV_RING_CONSUMER, s.stream, &frame), CULV_ERROR_INVALID,
+    REFUSES(culv_ring_release_on(ring, CULV_RING_CONSUMER, s.stream, &frame), CULV_ERROR_INVALID,
             CULV_REASON_RING_SIDE);
-    REFUSES(culv_ring_flush_on(core, CULV_RING_CONSUMER, s.stream), CULV_ERROR_INVALID,
+    REFUSES(culv_ring_flush_on(ring, CULV_RING_CONSUMER, s.stream), CULV_ERROR_INVALID,
             CULV_REASON_RING_SIDE);
-    OK(culv_ring_drain(core, SCENE_FAR_MS * second / 1000, 0));
-    culv_d3d12_ring_destroy(&ring);
+    OK(culv_ring_drain(ring, SCENE_FAR_MS * second / 1000, 0));
+    culv_ring_destroy(&ring);
     REQUIRE(scene_driver_objects() == 0);
     scene_close(&s);
 }
@@ -428,50 +421,45 @@ static void ring_kept(void)
     side x;
     scene_open(&s);
     open_burst(&s, &x, CULV_RING_PRODUCER, 2);
-    culv_ring *core = culv_d3d12_ring_core(x.ring);
     ID3D12Fence *ready = culv_d3d12_ring_fence(x.ring, CULV_RING_PRODUCER);
-    OK(culv_d3d12_ring_acquire(x.ring, 0, &frame));
+    OK(culv_ring_acquire(x.ring, CULV_RING_PRODUCER, 0, &frame));
     OK(culv_d3d12_ring_submit(x.ring, s.queue, record(&s, &x, &frame, true), &frame));
     REQUIRE(frame.signal_value == 0);
-    REFUSES(culv_ring_flush(core, CULV_RING_PRODUCER, &value), CULV_ERROR_INVALID,
+    REFUSES(culv_ring_acquire_on(x.ring, CULV_RING_CONSUMER, s.stream, 0, &frame),
+            CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    REQUIRE(strstr(culv_last_error_message(), "culv_ring_flush() hands them over") != NULL);
+    REFUSES(culv_ring_drain(x.ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
+    REQUIRE(strstr(culv_last_error_message(), "call culv_ring_flush() first") != NULL);
+    OK(culv_ring_acquire(x.ring, CULV_RING_PRODUCER, 0, &frame));
+    REFUSES(culv_ring_release(x.ring, CULV_RING_PRODUCER, &frame), CULV_ERROR_INVALID,
             CULV_REASON_RING_ORDER);
-    REQUIRE(strstr(culv_last_error_message(), "culv_d3d12_ring_flush()") != NULL);
-    REFUSES(culv_ring_acquire_on(core, CULV_RING_CONSUMER, s.stream, 0, &frame), CULV_ERROR_TIMEOUT,
-            CULV_REASON_RING_EMPTY);
-    REQUIRE(strstr(culv_last_error_message(), "culv_d3d12_ring_flush() hands them over") != NULL);
-    REFUSES(culv_ring_drain(core, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
-    REQUIRE(strstr(culv_last_error_message(), "call culv_d3d12_ring_flush() first") != NULL);
-    OK(culv_d3d12_ring_acquire(x.ring, 0, &frame));
-    REFUSES(culv_ring_release(core, CULV_RING_PRODUCER, &frame), CULV_ERROR_INVALID,
-            CULV_REASON_RING_ORDER);
-    OK(culv_ring_cancel(core, CULV_RING_PRODUCER, &frame));
-    OK(culv_d3d12_ring_flush(x.ring, s.queue));
+    OK(culv_ring_cancel(x.ring, CULV_RING_PRODUCER, &frame));
+    OK(culv_ring_flush(x.ring, CULV_RING_PRODUCER, NULL));
     scene_wait(ready, 1);
-    /* A program that submits by itself ends its burst by the core, and signals. */
-    OK(culv_d3d12_ring_acquire(x.ring, 0, &frame));
-    OK(culv_d3d12_ring_release(x.ring, &frame));
-    OK(culv_ring_flush(core, CULV_RING_PRODUCER, &value));
+    /* A program that submits by itself ends its burst, and signals. */
+    OK(culv_ring_acquire(x.ring, CULV_RING_PRODUCER, 0, &frame));
+    OK(culv_ring_release(x.ring, CULV_RING_PRODUCER, &frame));
+    OK(culv_ring_flush(x.ring, CULV_RING_PRODUCER, &value));
     REQUIRE(value == 2);
     HR_OK(ID3D12CommandQueue_Signal(s.queue, ready, value));
     side_close(&s, &x);
     /* CUDA's side has a call of its own. */
     open_burst(&s, &x, CULV_RING_CONSUMER, 2);
-    core = culv_d3d12_ring_core(x.ring);
-    OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, s.stream, 0, &frame));
-    OK(culv_ring_release_on(core, CULV_RING_PRODUCER, s.stream, &frame));
-    REFUSES(culv_d3d12_ring_acquire(x.ring, 0, &frame), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    OK(culv_ring_acquire_on(x.ring, CULV_RING_PRODUCER, s.stream, 0, &frame));
+    OK(culv_ring_release_on(x.ring, CULV_RING_PRODUCER, s.stream, &frame));
+    REFUSES(culv_ring_acquire(x.ring, CULV_RING_CONSUMER, 0, &frame), CULV_ERROR_TIMEOUT,
+            CULV_REASON_RING_EMPTY);
     REQUIRE(strstr(culv_last_error_message(), "culv_ring_flush_on() hands them over") != NULL);
-    OK(culv_ring_flush_on(core, CULV_RING_PRODUCER, s.stream));
+    OK(culv_ring_flush_on(x.ring, CULV_RING_PRODUCER, s.stream));
     side_close(&s, &x);
     /* A release that nobody signals is late, and the message asks for the signal. */
     open_burst(&s, &x, CULV_RING_CONSUMER, 1);
-    core = culv_d3d12_ring_core(x.ring);
-    OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, s.stream, 0, &frame));
-    OK(culv_ring_release(core, CULV_RING_PRODUCER, &frame));
-    REFUSES(culv_ring_drain(core, 0, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    OK(culv_ring_acquire_on(x.ring, CULV_RING_PRODUCER, s.stream, 0, &frame));
+    OK(culv_ring_release(x.ring, CULV_RING_PRODUCER, &frame));
+    REFUSES(culv_ring_drain(x.ring, 0, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
     REQUIRE(strstr(culv_last_error_message(), "the producer released with 1, but that signal has "
                                               "not run yet; was it submitted?") != NULL);
-    OK(culv_ring_drain(core, 0, 1));
+    OK(culv_ring_drain(x.ring, 0, 1));
     side_close(&s, &x);
     scene_close(&s);
 }
@@ -486,7 +474,7 @@ static void ring_mistakes(void)
     culv_shared_buffer *buffers[3] = {NULL, NULL, NULL};
     culv_d3d12_ring_resource resource = {.buffers = buffers};
     culv_d3d12_ring_desc desc = culv_d3d12_ring_desc_init();
-    culv_d3d12_ring *ring = NULL;
+    culv_ring *ring = NULL;
     ID3D12CommandQueue *queue = NULL;
     culv_ring_frame frame;
     scene s;
@@ -504,7 +492,7 @@ static void ring_mistakes(void)
     culv_shared_buffer_destroy(&buffers[1]);
     open_burst(&s, &x, CULV_RING_PRODUCER, 1);
     HR_OK(ID3D12Device_CreateCommandQueue(s.device, &copies, &iid_queue, (void **)&queue));
-    OK(culv_d3d12_ring_acquire(x.ring, 0, &frame));
+    OK(culv_ring_acquire(x.ring, CULV_RING_PRODUCER, 0, &frame));
     ID3D12CommandList *list = record(&s, &x, &frame, true);
     REFUSES(culv_d3d12_ring_submit(x.ring, queue, list, &frame), CULV_ERROR_INVALID,
             CULV_REASON_VALUE);
@@ -522,7 +510,7 @@ static culv_result make_ring(scene *s)
     culv_d3d12_image_create_desc image = culv_d3d12_image_create_desc_init();
     const culv_d3d12_ring_resource resources[2] = {{.buffer = &buffer}, {.image = &image}};
     culv_d3d12_ring_desc desc = culv_d3d12_ring_desc_init();
-    culv_d3d12_ring *ring = NULL;
+    culv_ring *ring = NULL;
     buffer.size = BYTES;
     image.resource_desc = &what;
     desc.max_depth = 2;
@@ -530,7 +518,7 @@ static culv_result make_ring(scene *s)
     desc.num_resources = 2;
     culv_result result = culv_d3d12_ring_create(s->d3d12, &desc, &ring);
     REQUIRE((result == CULV_OK) == (ring != NULL));
-    culv_d3d12_ring_destroy(&ring);
+    culv_ring_destroy(&ring);
     return result;
 }
 

@@ -122,7 +122,7 @@ typedef struct program {
     ID3D12Fence *done;
     ID3D12Resource *back;
     culv_d3d12_device *d3d12;
-    culv_d3d12_ring *ring;
+    culv_ring *ring;
     culv_shared_semaphore *fence;
     uint64_t acquired; /* frames of CUDA's that the host knows to be done (SIGNAL_FIRST) */
 } program;
@@ -188,23 +188,22 @@ static bool begin(program *p)
 /* CUDA writes each frame, Direct3D copies it, and CUDA waits for a signal of Direct3D's beside. */
 static bool work(program *p, const unsigned char *data)
 {
-    culv_ring *core = culv_d3d12_ring_core(p->ring);
     for (unsigned i = 0; i < FRAMES; i++) {
         culv_ring_frame f, g;
         CUdeviceptr to;
         OK(culv_semaphore_wait(culv_shared_semaphore_cuda(p->fence), p->stream, i));
-        TRY(culv_ring_acquire_on(core, CULV_RING_PRODUCER, p->stream, far_ns, &f));
-        to = culv_shared_buffer_pointer(culv_d3d12_ring_buffer(p->ring, f.slot, 0));
+        TRY(culv_ring_acquire_on(p->ring, CULV_RING_PRODUCER, p->stream, far_ns, &f));
+        to = culv_ring_pointer(p->ring, f.slot, 0);
         CU_OK(p->cu->cuMemcpyHtoDAsync(to, data + (size_t)i * BYTES, BYTES, p->stream));
-        TRY(culv_ring_release_on(core, CULV_RING_PRODUCER, p->stream, &f));
+        TRY(culv_ring_release_on(p->ring, CULV_RING_PRODUCER, p->stream, &f));
         OK(culv_semaphore_wait(culv_shared_semaphore_cuda(p->fence), p->stream, i + 1));
-        TRY(culv_d3d12_ring_acquire(p->ring, far_ns, &g));
+        TRY(culv_ring_acquire(p->ring, CULV_RING_CONSUMER, far_ns, &g));
         p->acquired++;
         HR_TRY(ID3D12CommandAllocator_Reset(p->allocator));
         HR_TRY(ID3D12GraphicsCommandList_Reset(p->list, p->allocator, NULL));
         ID3D12GraphicsCommandList_CopyBufferRegion(
             p->list, p->back, (uint64_t)i * BYTES,
-            culv_d3d12_buffer_resource(culv_d3d12_ring_buffer(p->ring, g.slot, 0)), 0, BYTES);
+            culv_d3d12_buffer_resource(culv_ring_shared_buffer(p->ring, g.slot, 0)), 0, BYTES);
         HR_TRY(ID3D12GraphicsCommandList_Close(p->list));
         TRY(culv_d3d12_ring_submit(p->ring, p->queue, (ID3D12CommandList *)p->list, &g));
         HR_TRY(ID3D12CommandQueue_Signal(p->queue, culv_d3d12_semaphore_fence(p->fence), i + 1));
@@ -225,10 +224,9 @@ static void end(program *p, bool lost)
             REFUSES(culv_shared_semaphore_wait_on_host(p->fence, FRAMES + 1, 0), CULV_ERROR_ASYNC,
                     CULV_REASON_DEVICE_LOST);
         if (p->ring != NULL) {
-            culv_ring *core = culv_d3d12_ring_core(p->ring);
-            const culv_result drained = culv_ring_drain(core, far_ns, 0);
+            const culv_result drained = culv_ring_drain(p->ring, far_ns, 0);
             culv_ring_stats stats = culv_ring_stats_init();
-            OK(culv_ring_get_stats(core, &stats));
+            OK(culv_ring_get_stats(p->ring, &stats));
             REQUIRE(drained != CULV_OK || stats.produced == 0 ||
                     (stats.produced == p->acquired && stats.consumed < p->acquired));
         }
@@ -236,9 +234,9 @@ static void end(program *p, bool lost)
         CU_OK(p->cu->cuStreamSynchronize(p->stream));
     } else {
         CU_OK(p->cu->cuStreamSynchronize(p->stream));
-        OK(culv_ring_drain(culv_d3d12_ring_core(p->ring), far_ns, 0));
+        OK(culv_ring_drain(p->ring, far_ns, 0));
     }
-    culv_d3d12_ring_destroy(&p->ring);
+    culv_ring_destroy(&p->ring);
     culv_shared_semaphore_destroy(&p->fence);
     culv_d3d12_detach(&p->d3d12);
     (void)culv_device_collect(p->cuda);

@@ -9,7 +9,8 @@ import threading
 import time
 import weakref
 from ctypes import byref, c_uint32, c_uint64, c_void_p
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Type, TypeVar, Union
+from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Literal, Optional, Sequence, Tuple, Type, TypeVar,
+                    Union)
 
 from . import _declarations as d
 from ._kernels import Kernel as Kernel, Kernels as Kernels, QueueKernels as QueueKernels, kernel as kernel
@@ -850,7 +851,7 @@ class Slot(Single, TensorSource):
         self._ring, self._slot, self._resource = ring, slot, resource
 
     def _vk(self) -> Pointer:
-        buffer = api.culv_vk_ring_buffer(self._ring._need(), self._slot, self._resource)
+        buffer = api.culv_ring_shared_buffer(self._ring._need(), self._slot, self._resource)
         if not buffer:
             raise IndexError(f"slot {self._slot} has no buffer {self._resource}")
         return self._ring._behind(buffer)
@@ -881,7 +882,7 @@ class Slot(Single, TensorSource):
 
     @property
     def pointer(self) -> int:
-        return api.culv_vk_ring_pointer(self._ring._need(), self._slot, self._resource)
+        return api.culv_ring_pointer(self._ring._need(), self._slot, self._resource)
 
     @property
     def size(self) -> int:
@@ -930,7 +931,7 @@ class VulkanFrame(Single):
     """Vulkan's turn with a slot of a ring: what is recorded in `commands` works with it. It ends with the block of
     Ring.frame()."""
 
-    def __init__(self, ring: "Ring", frame: d.culv_vk_ring_frame):
+    def __init__(self, ring: "Ring", frame: d.culv_ring_frame):
         self._ring, self.frame, self._commands = ring, frame, 0
         self._over = False
 
@@ -939,11 +940,11 @@ class VulkanFrame(Single):
 
     @property
     def number(self) -> int:
-        return self.frame.frame.number
+        return self.frame.number
 
     @property
     def slot(self) -> int:
-        return self.frame.frame.slot
+        return self.frame.slot
 
     def _need(self) -> None:
         if self._over:
@@ -970,7 +971,7 @@ class Ring(Owned):
     """Slots that the two sides use in turn. CUDA's side is `with ring.cuda(stream) as frame:`, Vulkan's is
     `with ring.frame() as frame:`, or acquire(), submit() and flush()."""
 
-    _destroy = "culv_vk_ring_destroy"
+    _destroy = "culv_ring_destroy"
 
     def __init__(self, parent: VulkanDevice, made: Making, device: Device, side: d.culv_ring_side, depth: int, resources: int):
         self._recorded: List[Tuple[int, int]] = []  # (a command buffer, the value that is signaled behind it, or 0)
@@ -992,14 +993,6 @@ class Ring(Owned):
         yield f"Vulkan {'consumes' if self.side == d.culv_ring_side.CULV_RING_CONSUMER else 'produces'}"
         yield f"on {self.device.name!r}"
 
-    @property
-    def core(self) -> int:
-        """The culv_ring."""
-        return api.culv_vk_ring_core(self._need()) or 0
-
-    def _core(self) -> Pointer:
-        return self._behind(self.core)
-
     @contextlib.contextmanager
     def cuda(self, stream: StreamLike = None, timeout: int = 10 * SECOND) -> Iterator[RingFrame]:
         """CUDA's turn: the stream waits for the other side before, and signals after. After an exception the slot is
@@ -1009,13 +1002,13 @@ class Ring(Owned):
         number = stream_handle(stream)
         turn = RingFrame(self, frame)
         try:
-            self._in_slices(lambda slice_: api.culv_ring_acquire_on(self._core(), self._other, number, slice_, byref(frame)),
+            self._in_slices(lambda slice_: api.culv_ring_acquire_on(self._need(), self._other, number, slice_, byref(frame)),
                             timeout)
             _host_follows(self.device, number, timeout,
                           lambda: f"the other side's work with slot {frame.slot} has not ended in time")
             yield turn
             turn._over = True
-            end("culv_ring_release_on", self._core(), self._other, number, byref(frame))
+            end("culv_ring_release_on", self._need(), self._other, number, byref(frame))
         except BaseException:
             turn._over = True
             end.last(lambda: self._cancel(end, self._other, frame))
@@ -1023,7 +1016,7 @@ class Ring(Owned):
 
     def _cancel(self, end: Once, side: d.culv_ring_side, frame: d.culv_ring_frame) -> None:
         if frame.slot != NO_SLOT and not self.closed:  # as it may be when the interpreter ends
-            end("culv_ring_cancel", self._core(), side, byref(frame))
+            end("culv_ring_cancel", self._need(), side, byref(frame))
 
     @staticmethod
     def _in_slices(call: Callable[[int], Any], timeout: int) -> None:
@@ -1040,22 +1033,28 @@ class Ring(Owned):
 
     def flush(self, stream: StreamLike = None) -> None:
         """CUDA's side hands over a burst that is not full."""
-        api.culv_ring_flush_on(self._core(), self._other, stream_handle(stream))
+        api.culv_ring_flush_on(self._need(), self._other, stream_handle(stream))
 
-    def acquire(self, timeout: int = 10 * SECOND) -> d.culv_vk_ring_frame:
-        """Vulkan's turn (culv_vk_ring_acquire)."""
-        frame = d.culv_vk_ring_frame()
+    def acquire(self, timeout: int = 10 * SECOND) -> d.culv_ring_frame:
+        """Vulkan's turn (culv_ring_acquire)."""
+        frame = d.culv_ring_frame()
         self._acquire(timeout, frame)
         return frame
 
-    def _acquire(self, timeout: int, frame: d.culv_vk_ring_frame) -> None:
-        self._in_slices(lambda slice_: api.culv_vk_ring_acquire(self._need(), slice_, byref(frame)), timeout)
+    def _acquire(self, timeout: int, frame: d.culv_ring_frame) -> None:
+        self._in_slices(lambda slice_: api.culv_ring_acquire(self._need(), self.side, slice_, byref(frame)), timeout)
 
-    def submit(self, queue: Handle, commands: Handle, frame: d.culv_vk_ring_frame, fence: Handle = None) -> None:
+    def barriers(self, slot: int, which: Literal["acquire", "release"]) -> int:
+        """The barriers of a slot, for vkCmdPipelineBarrier2(): "acquire" before its use, "release" behind (a
+        VkDependencyInfo, culv_vk_ring_barriers)."""
+        direction = {"acquire": d.culv_vk_direction.CULV_VK_ACQUIRE, "release": d.culv_vk_direction.CULV_VK_RELEASE}[which]
+        return api.culv_vk_ring_barriers(self._need(), slot, direction) or 0
+
+    def submit(self, queue: Handle, commands: Handle, frame: d.culv_ring_frame, fence: Handle = None) -> None:
         """Releases the frame and submits its command buffer."""
         self._submit(Once(), queue, commands, fence, frame)
 
-    def _submit(self, end: Once, queue: Handle, commands: Handle, fence: Handle, frame: d.culv_vk_ring_frame) -> None:
+    def _submit(self, end: Once, queue: Handle, commands: Handle, fence: Handle, frame: d.culv_ring_frame) -> None:
         with self._lock():
             if self._home is not None:
                 self._home.uncounted = True  # first: its end waits for this
@@ -1074,25 +1073,25 @@ class Ring(Owned):
         if home is None:
             raise TypeError("frame() records in a command buffer of a context's, and this ring is on a VkDevice of yours: use "
                             "acquire() and submit()")
-        got, end, f = d.culv_vk_ring_frame(frame=d.culv_ring_frame(slot=NO_SLOT)), Once(), home.functions
+        got, end, f = d.culv_ring_frame(slot=NO_SLOT), Once(), home.functions
         turn = VulkanFrame(self, got)
         try:
             self._acquire(timeout, got)
             with home.lock:
                 commands = turn._commands = self._commands()
             f.vkBeginCommandBuffer(commands, d.VkCommandBufferBeginInfo(flags=d.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT))
-            f.vkCmdPipelineBarrier2(commands, got.acquire)
+            f.vkCmdPipelineBarrier2(commands, self.barriers(got.slot, "acquire"))
             yield turn
             turn._over = True
-            f.vkCmdPipelineBarrier2(commands, got.release)
+            f.vkCmdPipelineBarrier2(commands, self.barriers(got.slot, "release"))
             f.vkEndCommandBuffer(commands)
             self._submit(end, self._queue, commands, None, got)
-            self._recorded.append((commands, got.signal.value if got.num_signals else 0))
+            self._recorded.append((commands, got.signal_value))
         except BaseException:
             turn._over = True
             if end.left and turn._commands and not self.closed:
                 self._free.append(turn._commands)
-            end.last(lambda: self._cancel(end, self.side, got.frame))
+            end.last(lambda: self._cancel(end, self.side, got))
             raise
 
     def close(self, after: StreamLike = None) -> None:
@@ -1126,14 +1125,14 @@ class Ring(Owned):
 
     def image(self, slot: int, resource: int = 0) -> int:
         """The VkImage of a slot."""
-        return api.culv_vk_image_handle(self._behind(api.culv_vk_ring_image(self._need(), slot, resource))) or 0
+        return api.culv_vk_image_handle(self._behind(api.culv_ring_shared_image(self._need(), slot, resource))) or 0
 
     def drain(self, timeout: int = 10 * SECOND, force: bool = False) -> None:
         """Waits until the GPU has done with all frames that were handed over."""
         if force:
-            api.culv_ring_drain(self._core(), timeout, 1)
+            api.culv_ring_drain(self._need(), timeout, 1)
         else:
-            self._in_slices(lambda slice_: api.culv_ring_drain(self._core(), slice_, 0), timeout)
+            self._in_slices(lambda slice_: api.culv_ring_drain(self._need(), slice_, 0), timeout)
 
 
 class Vector(Owned, TensorSource):

@@ -427,7 +427,7 @@ class GLRing(_InContext):
     """Slots that CUDA and OpenGL use in turn. CUDA's side is `with ring.cuda(stream) as turn:`, OpenGL's is
     `with ring.frame() as frame:` or `for frame in ring.frames():`."""
 
-    _destroy = "culv_gl_ring_destroy"
+    _destroy = "culv_ring_destroy"
     dtype: Optional[DType] = None
     shape: Optional[Shape] = None
 
@@ -460,14 +460,6 @@ class GLRing(_InContext):
                           stacklevel=_depth_of_caller())
 
     @property
-    def core(self) -> int:
-        """The culv_ring."""
-        return api.culv_gl_ring_core(self._need()) or 0
-
-    def _core(self) -> Pointer:
-        return self._behind(self.core)
-
-    @property
     def way(self) -> str:
         """"memory", "register" or "staged"."""
         return api.culv_gl_way_name(api.culv_gl_ring_way(self._need())).decode().lower()
@@ -483,10 +475,10 @@ class GLRing(_InContext):
         return bool(api.culv_gl_ring_waits_on_host(self._need()))
 
     def _cuda_buffer(self, slot: int, resource: int) -> Pointer:
-        return self._behind(api.culv_gl_ring_buffer(self._need(), slot, resource))
+        return self._behind(api.culv_ring_buffer(self._need(), slot, resource))
 
     def _cuda_image(self, slot: int, resource: int) -> Pointer:
-        return self._behind(api.culv_gl_ring_image(self._need(), slot, resource))
+        return self._behind(api.culv_ring_image(self._need(), slot, resource))
 
     def _extent(self, resource: int) -> Tuple[int, int, int]:
         return self._resources[resource].extent
@@ -496,10 +488,10 @@ class GLRing(_InContext):
         return [api.culv_gl_ring_name(self._need(), slot, resource) for slot in range(self._depth)]
 
     def _acquire_on(self, stream: int, timeout: int, frame: d.culv_ring_frame) -> None:
-        Ring._in_slices(lambda slice_: api.culv_ring_acquire_on(self._core(), self._cudas, stream, slice_, byref(frame)), timeout)
+        Ring._in_slices(lambda slice_: api.culv_ring_acquire_on(self._need(), self._cudas, stream, slice_, byref(frame)), timeout)
 
     def _acquire(self, timeout: int, frame: d.culv_ring_frame) -> None:
-        Ring._in_slices(lambda slice_: api.culv_gl_ring_acquire(self._need(), slice_, byref(frame)), timeout)
+        Ring._in_slices(lambda slice_: api.culv_ring_acquire(self._need(), self._mine, slice_, byref(frame)), timeout)
 
     def _holds(self, frame: d.culv_ring_frame) -> bool:
         """It was acquired. The ring may be closed when the interpreter ends."""
@@ -507,11 +499,11 @@ class GLRing(_InContext):
 
     def _cancel(self, end: Once, side: int, frame: d.culv_ring_frame) -> None:
         if self._holds(frame):
-            end("culv_ring_cancel", self._core(), side, byref(frame))
+            end("culv_ring_cancel", self._need(), side, byref(frame))
 
     def _release(self, end: Once, frame: d.culv_ring_frame) -> None:
         if self._holds(frame):
-            end("culv_gl_ring_release", self._need(), byref(frame))
+            end("culv_ring_release", self._need(), self._mine, byref(frame))
 
     def _follow(self, stream: int, timeout: int, frame: d.culv_ring_frame) -> None:
         _host_follows(self.gl.device, stream, timeout,
@@ -528,7 +520,7 @@ class GLRing(_InContext):
             self._follow(number, timeout, frame)
             yield turn
             turn._over = True
-            end("culv_ring_release_on", self._core(), self._cudas, number, byref(frame))
+            end("culv_ring_release_on", self._need(), self._cudas, number, byref(frame))
         except BaseException:
             turn._over = True
             end.last(lambda: self._cancel(end, self._cudas, frame))
@@ -542,7 +534,7 @@ class GLRing(_InContext):
         try:
             self._acquire(timeout, frame)
             yield Frame(self, frame)
-            end("culv_gl_ring_release", self._need(), byref(frame))
+            end("culv_ring_release", self._need(), self._mine, byref(frame))
         except BaseException:
             end.last(lambda: self._cancel(end, self._mine, frame))
             raise
@@ -566,11 +558,11 @@ class GLRing(_InContext):
 
     def stop(self) -> None:
         """Ends the waits of both sides, from any thread."""
-        api.culv_ring_stop(self._core())
+        api.culv_ring_stop(self._need())
 
     def drain(self, timeout: int = 10 * SECOND) -> None:
         """Waits until the GPU has done with all frames that were handed over."""
-        Ring._in_slices(lambda slice_: api.culv_ring_drain(self._core(), slice_, 0), timeout)
+        Ring._in_slices(lambda slice_: api.culv_ring_drain(self._need(), slice_, 0), timeout)
 
     def _told(self) -> Iterator[str]:
         yield f"way {self.way}"
@@ -606,7 +598,7 @@ class _One(GLRing):
         try:
             self._take(timeout)
             if self._holds(self._held):
-                Once()("culv_gl_ring_release", self._need(), byref(self._held), then=[(self._held, "slot", NO_SLOT)])
+                Once()("culv_ring_release", self._need(), self._mine, byref(self._held), then=[(self._held, "slot", NO_SLOT)])
             self._acquire_on(number, timeout, frame)
             self._follow(number, timeout, frame)
             yield turn
@@ -619,7 +611,7 @@ class _One(GLRing):
         turn._over = True
         frame = turn.frame
         if frame is not None and self._holds(frame):
-            end("culv_ring_release_on", self._core(), self._cudas, turn.stream, byref(frame), then=[(self, "_due", True)])
+            end("culv_ring_release_on", self._need(), self._cudas, turn.stream, byref(frame), then=[(self, "_due", True)])
             self._take(timeout)
 
     def frame(self, timeout: int = 10 * SECOND) -> NoReturn:

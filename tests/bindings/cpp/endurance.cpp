@@ -159,18 +159,18 @@ void a_ring(stage &s, uint32_t turn)
     desc.queue_family = s.v.family;
     const culvert::vk_ring ring = culvert::vk_ring::create(s.vk.get(), s.v.queue, desc);
     for (uint32_t i = 0; i < 4; i++) {
-        culvert::ring_frame frame = ring.core().acquire(CULV_RING_PRODUCER, s.stream);
+        culvert::ring_frame frame = ring.view().acquire(CULV_RING_PRODUCER, s.stream);
         s.fill(ring.pointer(frame.slot(), 0), turn + i);
         frame.release();
         culvert::vk_ring_frame taken = ring.acquire();
         s.v.begin();
-        vkCmdPipelineBarrier2(s.v.commands, &taken.get().acquire);
-        vkCmdPipelineBarrier2(s.v.commands, &taken.get().release);
+        vkCmdPipelineBarrier2(s.v.commands, taken.barriers(CULV_VK_ACQUIRE));
+        vkCmdPipelineBarrier2(s.v.commands, taken.barriers(CULV_VK_RELEASE));
         MUST(vkEndCommandBuffer(s.v.commands) == VK_SUCCESS);
         taken.submit(s.v.queue, s.v.commands);
         MUST(vkQueueWaitIdle(s.v.queue) == VK_SUCCESS);
     }
-    ring.core().drain(10000000000u);
+    ring.view().drain(10000000000u);
 }
 
 void an_attachment(stage &s, uint32_t)

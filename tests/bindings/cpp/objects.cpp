@@ -173,12 +173,12 @@ void rings(const vulkan &v, culv_vk_device *vk, const culv_cuda_api &cuda, CUstr
     const culvert::vk_buffer host = culvert::vk_buffer::create(vk, buffer_desc);
     for (uint32_t i = 0; i < 10; i++) {
         try { // whoever throws loses no slot
-            culvert::ring_frame lost = ring.core().acquire(CULV_RING_PRODUCER, stream);
+            culvert::ring_frame lost = ring.view().acquire(CULV_RING_PRODUCER, stream);
             MUST(lost.number() == i);
             throw i;
         } catch (uint32_t) {
         }
-        culvert::ring_frame frame = ring.core().acquire(CULV_RING_PRODUCER, stream);
+        culvert::ring_frame frame = ring.view().acquire(CULV_RING_PRODUCER, stream);
         culvert::ring_frame moved = std::move(frame);
         MUST(cuda.cuMemsetD32Async(ring.pointer(moved.slot(), 0), 100 + i, words, stream) ==
              CUDA_SUCCESS);
@@ -198,8 +198,8 @@ void rings(const vulkan &v, culv_vk_device *vk, const culv_cuda_api &cuda, CUstr
         for (uint32_t word = 0; word < words; word++)
             MUST(seen[word] == 100 + i);
     }
-    ring.core().drain(10000000000u);
-    MUST(ring.core().stats().consumed == 10);
+    ring.view().drain(10000000000u);
+    MUST(ring.view().stats().consumed == 10);
     THROWS(ring.acquire(0), CULV_ERROR_TIMEOUT);
     desc.side = CULV_RING_PRODUCER; // Vulkan's frames that go unreleased are cancelled, too
     const culvert::vk_ring other = culvert::vk_ring::create(vk, v.queue, desc);

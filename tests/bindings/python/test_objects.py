@@ -182,10 +182,10 @@ def test_a_ring_of_frames(gpu):
                 got = ring.acquire()
                 commands = gpu.commands()
                 f.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
-                f.vkCmdPipelineBarrier2(commands, got.acquire)
-                f.vkCmdCopyBuffer(commands, ring.buffer(got.frame.slot).handle, rows.handle, 1,
+                f.vkCmdPipelineBarrier2(commands, ring.barriers(got.slot, "acquire"))
+                f.vkCmdCopyBuffer(commands, ring.buffer(got.slot).handle, rows.handle, 1,
                                   vk.VkBufferCopy(0, number * 256, 256))
-                f.vkCmdPipelineBarrier2(commands, got.release)
+                f.vkCmdPipelineBarrier2(commands, ring.barriers(got.slot, "release"))
                 f.vkEndCommandBuffer(commands)
                 ring.submit(gpu.queue, commands, got)
             with pytest.raises(RuntimeError, match="mine"):

@@ -79,15 +79,10 @@ typedef struct backend {
      * one word, or requires it there, by the ring's end at the latest. */
     unsigned ring_ways;
     bool rings_of_the_twin; /* no other driver imports its timelines */
-    culv_result (*ring_create)(void *attachment, const backend_ring *desc, void **out);
-    void (*ring_destroy)(void **ring);
-    culv_ring *(*ring_core)(const void *ring);
-    culv_buffer *(*ring_buffer)(const void *ring, uint32_t slot);
-    CUdeviceptr (*ring_pointer)(const void *ring, uint32_t slot);
-    culv_result (*ring_acquire)(void *ring, uint64_t timeout, culv_ring_frame *out);
-    culv_result (*ring_release)(void *ring, culv_ring_frame *frame, uint32_t word);
-    culv_result (*ring_flush)(void *ring);
-    void (*finish)(void); /* waits for the API's own work; NULL: it has none on its way */
+    culv_result (*ring_create)(void *attachment, const backend_ring *desc, culv_ring **out);
+    culv_result (*ring_release)(culv_ring *ring, culv_ring_frame *frame, uint32_t word);
+    void (*ring_end)(void); /* before the ring is destroyed; NULL: the turns did all */
+    void (*finish)(void);   /* waits for the API's own work; NULL: it has none on its way */
     /* Makes the native API's n-th call from now fail; 0: none. Returns how many it has made. NULL:
      * its calls are the CUDA driver's. */
     uint64_t (*fail_at)(uint64_t n);
@@ -108,10 +103,7 @@ typedef struct backend {
     .semaphore_create = semaphore_create, .semaphore_destroy = semaphore_destroy,                  \
     .semaphore_cuda = semaphore_cuda, .semaphore_timeline = semaphore_timeline
 
-#define BACKEND_RINGS                                                                              \
-    .ring_create = ring_create, .ring_destroy = ring_destroy, .ring_core = ring_core,              \
-    .ring_buffer = ring_buffer, .ring_pointer = ring_pointer, .ring_acquire = ring_acquire,        \
-    .ring_release = ring_release, .ring_flush = ring_flush
+#define BACKEND_RINGS .ring_create = ring_create, .ring_release = ring_release
 
 extern const backend backend_under_test;
 

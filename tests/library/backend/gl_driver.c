@@ -197,9 +197,9 @@ static void *semaphore_timeline(const void *semaphore)
 
 static culv_ring_side ring_side; /* of the ring that there is */
 
-static culv_result ring_create(void *attachment, const backend_ring *d, void **out)
+static culv_result ring_create(void *attachment, const backend_ring *d, culv_ring **out)
 {
-    culv_gl_ring *ring = NULL;
+    culv_ring *ring = NULL;
     culv_gl_ring_desc desc = culv_gl_ring_desc_init();
     culv_gl_buffer_create_desc b = culv_gl_buffer_create_desc_init();
     const culv_gl_ring_resource resource = {.buffer = &b};
@@ -222,34 +222,7 @@ static culv_result ring_create(void *attachment, const backend_ring *d, void **o
     return CULV_OK;
 }
 
-static void ring_destroy(void **ring)
-{
-    culv_gl_ring *mine = *ring;
-    LIB_OK(culv_gl_ring_destroy(&mine));
-    *ring = mine;
-}
-
-static culv_ring *ring_core(const void *ring)
-{
-    return culv_gl_ring_core(ring);
-}
-
-static culv_buffer *ring_buffer(const void *ring, uint32_t slot)
-{
-    return culv_gl_ring_buffer(ring, slot, 0);
-}
-
-static CUdeviceptr ring_pointer(const void *ring, uint32_t slot)
-{
-    return culv_gl_ring_pointer(ring, slot, 0);
-}
-
-static culv_result ring_acquire(void *ring, uint64_t timeout, culv_ring_frame *out)
-{
-    return culv_gl_ring_acquire(ring, timeout, out);
-}
-
-static culv_result ring_release(void *ring, culv_ring_frame *frame, uint32_t word)
+static culv_result ring_release(culv_ring *ring, culv_ring_frame *frame, uint32_t word)
 {
     uint32_t words[BACKEND_RING_WORDS];
     const GLuint buffer = culv_gl_ring_name(ring, frame->slot, 0);
@@ -260,12 +233,7 @@ static culv_result ring_release(void *ring, culv_ring_frame *frame, uint32_t wor
         for (size_t i = 0; i < BACKEND_RING_WORDS; i++)
             REQUIRE_EQ(words[i], word);
     }
-    return culv_gl_ring_release(ring, frame);
-}
-
-static culv_result ring_flush(void *ring)
-{
-    return culv_gl_ring_flush(ring);
+    return culv_ring_release(ring, ring_side, frame);
 }
 
 static void finish(void)

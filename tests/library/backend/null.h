@@ -71,13 +71,7 @@ culv_result null_semaphore_create(null_device *device, uint64_t value, uint32_t 
 null_timeline *null_semaphore_timeline(const culv_shared_semaphore *semaphore);
 
 /* Its rings, as the table of back-ends has them. */
-culv_result null_ring_create(void *attachment, const backend_ring *d, void **out);
-void null_ring_destroy(void **ring);
-culv_ring *null_ring_core(const void *ring);
-culv_buffer *null_ring_buffer(const void *ring, uint32_t slot);
-CUdeviceptr null_ring_pointer(const void *ring, uint32_t slot);
-culv_result null_ring_acquire(void *ring, uint64_t timeout, culv_ring_frame *out);
-culv_result null_ring_release(void *ring, culv_ring_frame *frame, uint32_t word);
-culv_result null_ring_flush(void *ring);
+culv_result null_ring_create(void *attachment, const backend_ring *d, culv_ring **out);
+culv_result null_ring_release(culv_ring *ring, culv_ring_frame *frame, uint32_t word);
 
 #endif

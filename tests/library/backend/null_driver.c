@@ -189,11 +189,5 @@ const backend backend_under_test = {
     .ring_ways = 1,
     .rings_of_the_twin = true,
     .ring_create = null_ring_create,
-    .ring_destroy = null_ring_destroy,
-    .ring_core = null_ring_core,
-    .ring_buffer = null_ring_buffer,
-    .ring_pointer = null_ring_pointer,
-    .ring_acquire = null_ring_acquire,
     .ring_release = null_ring_release,
-    .ring_flush = null_ring_flush,
 };

@@ -61,16 +61,27 @@ static culv_result submit(culvi_graphics_ring *base, const culvi_graphics_work *
     return CULV_OK;
 }
 
+static culv_result destroy(void *ring, bool has_last_use, CUstream last_use, const char *call)
+{
+    (void)call;
+    culvi_graphics_ring_unmake_after(&((null_ring *)ring)->base, has_last_use, last_use);
+    free(ring);
+    return CULV_OK;
+}
+
 static const culvi_graphics_ring_api rings = {.desc = "null_ring_desc",
                                               .attachment = "null_device",
-                                              .destroy_call = "null_ring_destroy",
-                                              .acquire_call = "null_ring_acquire",
-                                              .submit_call = "null_ring_submit",
-                                              .flush_call = "null_ring_flush",
+                                              .ring = {.create_call = "null_ring_create",
+                                                       .submit_call = "null_ring_submit",
+                                                       .acquire = culvi_graphics_ring_acquire,
+                                                       .release = culvi_graphics_ring_release,
+                                                       .flush = culvi_graphics_ring_flush,
+                                                       .objects = culvi_graphics_ring_objects,
+                                                       .destroy = destroy},
                                               .make_object = make_object,
                                               .submit = submit};
 
-culv_result null_ring_create(void *attachment, const backend_ring *d, void **out)
+culv_result null_ring_create(void *attachment, const backend_ring *d, culv_ring **out)
 {
     static const uint64_t size = BACKEND_RING_BYTES;
     null_ring *ring = calloc(1, sizeof *ring);
@@ -83,53 +94,18 @@ culv_result null_ring_create(void *attachment, const backend_ring *d, void **out
         result = culvi_graphics_ring_make_resource(&ring->base, &size, false, true);
     if (result == CULV_OK) result = culvi_graphics_ring_make_core(&ring->base, d->settings);
     if (result != CULV_OK) {
-        culvi_graphics_ring_unmake(&ring->base);
-        free(ring);
+        (void)destroy(ring, false, NULL, NULL);
         return result;
     }
-    *out = ring;
+    *out = ring->base.core;
     return CULV_OK;
 }
 
-void null_ring_destroy(void **ring)
+culv_result null_ring_release(culv_ring *core, culv_ring_frame *frame, uint32_t word)
 {
-    culvi_graphics_ring_unmake(&((null_ring *)*ring)->base);
-    free(*ring);
-    *ring = NULL;
-}
-
-culv_ring *null_ring_core(const void *ring)
-{
-    return ((const null_ring *)ring)->base.core;
-}
-
-culv_buffer *null_ring_buffer(const void *ring, uint32_t slot)
-{
-    return culv_shared_buffer_cuda(
-        (const culv_shared_buffer *)((const null_ring *)ring)->base.resources[0].objects[slot]);
-}
-
-CUdeviceptr null_ring_pointer(const void *ring, uint32_t slot)
-{
-    return culv_buffer_pointer(null_ring_buffer(ring, slot));
-}
-
-culv_result null_ring_acquire(void *ring, uint64_t timeout, culv_ring_frame *out)
-{
-    return culvi_graphics_ring_acquire(ring, timeout, out, "null_ring_acquire");
-}
-
-culv_result null_ring_release(void *ring_, culv_ring_frame *frame, uint32_t word)
-{
-    null_ring *ring = ring_;
+    null_ring *ring = culvi_ring_of_api(core, &rings.ring, __func__);
     job *mine = &ring->jobs[frame->number % (2 * CULV_RING_MAX_DEPTH)];
     *mine = (job){frame->slot, word};
     const culvi_graphics_work work = {.queue = ring, .commands = mine};
     return culvi_graphics_ring_submit(&ring->base, &work, frame, "null_ring_submit");
-}
-
-culv_result null_ring_flush(void *ring)
-{
-    const culvi_graphics_work work = {.queue = ring};
-    return culvi_graphics_ring_flush(ring, &work, "null_ring_flush");
 }

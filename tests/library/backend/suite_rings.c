@@ -10,9 +10,8 @@ static const uint64_t FAR = TEST_FAR_MS * UINT64_C(1000000);
 
 typedef struct turns {
     scene s;
-    void *ring;
-    culv_ring *core;
-    culv_ring_side cuda;
+    culv_ring *ring;
+    culv_ring_side cuda, api;
     CUdeviceptr seen; /* what CUDA read of each frame */
     bool read[MOST];
 } turns;
@@ -31,7 +30,7 @@ static void begin(turns *t, const backend_ring *d, backend_lie lie)
     if (t->s.b->rings_of_the_twin && d->fallback == 0 && !t->s.cu->software)
         SKIP("only the twin imports its timelines");
     OK(t->s.b->ring_create(t->s.attachment, d, &t->ring));
-    t->core = t->s.b->ring_core(t->ring);
+    t->api = d->side;
     t->cuda = d->side == CULV_RING_PRODUCER ? CULV_RING_CONSUMER : CULV_RING_PRODUCER;
     CU_OK(t->s.cu->CtxPushCurrent(t->s.context));
     CU_OK(t->s.cu->MemAlloc(&t->seen, (size_t)MOST * SIZE));
@@ -42,7 +41,7 @@ static void end(turns *t)
 {
     uint32_t words[BACKEND_RING_WORDS];
     CUcontext before;
-    OK(culv_ring_drain(t->core, FAR, 0));
+    OK(culv_ring_drain(t->ring, FAR, 0));
     suite_finish(&t->s);
     if (t->s.b->finish != NULL) t->s.b->finish();
     for (uint32_t n = 0; n < MOST; n++) {
@@ -52,7 +51,8 @@ static void end(turns *t)
             if (words[i] != word_of(n))
                 FAIL("frame %u, word %zu: CUDA reads 0x%08x", (unsigned)n, i, (unsigned)words[i]);
     }
-    t->s.b->ring_destroy(&t->ring);
+    if (t->s.b->ring_end != NULL) t->s.b->ring_end();
+    OK(culv_ring_destroy(&t->ring));
     REQUIRE(t->ring == NULL);
     CU_OK(t->s.cu->CtxPushCurrent(t->s.context));
     CU_OK(t->s.cu->MemFree(t->seen));
@@ -66,9 +66,9 @@ static culv_ring_frame turn_cuda(turns *t)
     CUcontext before;
     culv_ring_frame f;
     CU_OK(cu->CtxPushCurrent(t->s.context));
-    OK(culv_ring_acquire_on(t->core, t->cuda, t->s.stream, FAR, &f));
-    const CUdeviceptr pointer = t->s.b->ring_pointer(t->ring, f.slot);
-    culv_buffer *buffer = t->s.b->ring_buffer(t->ring, f.slot);
+    OK(culv_ring_acquire_on(t->ring, t->cuda, t->s.stream, FAR, &f));
+    const CUdeviceptr pointer = culv_ring_pointer(t->ring, f.slot, 0);
+    culv_buffer *buffer = culv_ring_buffer(t->ring, f.slot, 0);
     REQUIRE(pointer != 0 && buffer != NULL && f.number < MOST);
     if (t->cuda == CULV_RING_PRODUCER) {
         CU_OK(cu->MemsetD32Async(pointer, word_of(f.number), BACKEND_RING_WORDS, t->s.stream));
@@ -78,7 +78,7 @@ static culv_ring_frame turn_cuda(turns *t)
         CU_OK(cu->MemcpyDtoDAsync(t->seen + (size_t)f.number * SIZE, pointer, SIZE, t->s.stream));
         t->read[f.number] = true;
     }
-    OK(culv_ring_release_on(t->core, t->cuda, t->s.stream, &f));
+    OK(culv_ring_release_on(t->ring, t->cuda, t->s.stream, &f));
     CU_OK(cu->CtxPopCurrent(&before));
     return f;
 }
@@ -86,7 +86,7 @@ static culv_ring_frame turn_cuda(turns *t)
 static culv_ring_frame turn_api(turns *t)
 {
     culv_ring_frame f;
-    OK(t->s.b->ring_acquire(t->ring, FAR, &f));
+    OK(culv_ring_acquire(t->ring, t->api, FAR, &f));
     OK(t->s.b->ring_release(t->ring, &f, word_of(f.number)));
     return f;
 }
@@ -100,8 +100,8 @@ static void flow(turns *t, uint32_t frames, uint32_t together)
             const bool cuda = (int)t->cuda == side;
             for (uint32_t i = 0; i < count; i++)
                 (void)(cuda ? turn_cuda : turn_api)(t);
-            OK(cuda ? culv_ring_flush_on(t->core, t->cuda, t->s.stream)
-                    : t->s.b->ring_flush(t->ring));
+            OK(cuda ? culv_ring_flush_on(t->ring, t->cuda, t->s.stream)
+                    : culv_ring_flush(t->ring, t->api, NULL));
         }
     }
 }
@@ -128,7 +128,7 @@ static void carry(turns *t)
 {
     culv_ring_stats stats = culv_ring_stats_init();
     flow(t, 28, 6);
-    OK(culv_ring_get_stats(t->core, &stats));
+    OK(culv_ring_get_stats(t->ring, &stats));
     REQUIRE_EQ(stats.consumed, 28);
 }
 
@@ -169,22 +169,22 @@ TEST(chosen)
 static void cancel(turns *t)
 {
     culv_ring_frame f, twice;
-    REFUSED(culv_ring_acquire_on(t->core, (culv_ring_side)2, t->s.stream, 0, &f),
+    REFUSED(culv_ring_acquire_on(t->ring, (culv_ring_side)2, t->s.stream, 0, &f),
             CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    OK(culv_ring_acquire_on(t->core, t->cuda, t->s.stream, FAR, &f));
-    REFUSED(culv_ring_acquire_on(t->core, t->cuda, t->s.stream, FAR, &twice), CULV_ERROR_INVALID,
+    OK(culv_ring_acquire_on(t->ring, t->cuda, t->s.stream, FAR, &f));
+    REFUSED(culv_ring_acquire_on(t->ring, t->cuda, t->s.stream, FAR, &twice), CULV_ERROR_INVALID,
             CULV_REASON_RING_ORDER);
     suite_require_says("culv_ring_acquire_on: this side holds");
-    OK(culv_ring_cancel(t->core, t->cuda, &f));
-    REFUSED(culv_ring_cancel(t->core, t->cuda, &f), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+    OK(culv_ring_cancel(t->ring, t->cuda, &f));
+    REFUSED(culv_ring_cancel(t->ring, t->cuda, &f), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
     suite_require_says("culv_ring_cancel: ");
-    REFUSED(culv_ring_release_on(t->core, t->cuda, t->s.stream, &f), CULV_ERROR_INVALID,
+    REFUSED(culv_ring_release_on(t->ring, t->cuda, t->s.stream, &f), CULV_ERROR_INVALID,
             CULV_REASON_RING_ORDER);
     (void)turn_cuda(t);
     (void)turn_cuda(t);
-    OK(t->s.b->ring_acquire(t->ring, FAR, &f));
+    OK(culv_ring_acquire(t->ring, t->api, FAR, &f));
     REQUIRE_EQ(f.number, 0);
-    OK(culv_ring_cancel(t->core, CULV_RING_CONSUMER, &f));
+    OK(culv_ring_cancel(t->ring, t->api, &f));
     REFUSED(t->s.b->ring_release(t->ring, &f, 0), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
     REQUIRE_EQ(turn_api(t).number, 0);
     REQUIRE_EQ(turn_api(t).number, 1);
@@ -229,8 +229,8 @@ static void flush(turns *t)
     for (uint64_t i = 0; i < 20; i++) {
         culv_ring_stats stats = culv_ring_stats_init();
         (void)turn_api(t);
-        OK(t->s.b->ring_flush(t->ring));
-        OK(culv_ring_get_stats(t->core, &stats));
+        OK(culv_ring_flush(t->ring, t->api, NULL));
+        OK(culv_ring_get_stats(t->ring, &stats));
         REQUIRE_EQ(stats.ready_signaled, i + 1);
         REQUIRE_EQ(turn_cuda(t).number, i);
     }
@@ -248,7 +248,8 @@ static void wait_for_it(turns *t)
 {
     culv_ring_frame f;
     for (int i = 0; i < 2; i++) {
-        REFUSED(t->s.b->ring_acquire(t->ring, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+        REFUSED(culv_ring_acquire(t->ring, t->api, 0, &f), CULV_ERROR_TIMEOUT,
+                CULV_REASON_RING_EMPTY);
         (void)turn_cuda(t);
     }
     REQUIRE_EQ(turn_api(t).number, 0);

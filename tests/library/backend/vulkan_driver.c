@@ -157,25 +157,21 @@ static void *semaphore_timeline(const void *semaphore)
     return &made_timeline;
 }
 
-/* Rings: a command buffer for each frame, and what a consumer copied. */
+/* The ring that there is: a command buffer for each frame, and what a consumer copied. */
 enum { RING_FRAMES = 1024 };
-typedef struct vulkan_ring {
-    culv_vk_ring *ring;
+static struct {
     culv_ring_side side;
     VkCommandPool pool;
     raw_vk_buffer host;
-    culv_vk_ring_frame frame;
     uint32_t words[RING_FRAMES], count;
-} vulkan_ring;
+} drawn;
 
-static culv_result ring_create(void *attachment, const backend_ring *d, void **out)
+static culv_result ring_create(void *attachment, const backend_ring *d, culv_ring **out)
 {
     const VkBufferCreateInfo info = raw_vk_buffer_info(
         BACKEND_RING_BYTES, VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     culv_vk_buffer_create_desc b = culv_vk_buffer_create_desc_init();
     const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
-    vulkan_ring *r = calloc(1, sizeof *r);
-    REQUIRE(r != NULL);
     b.create_info = &info;
     b.fallback = d->fallback;
     const culv_vk_ring_resource resource = {
@@ -186,93 +182,56 @@ static culv_result ring_create(void *attachment, const backend_ring *d, void **o
     desc.settings = d->settings;
     desc.resources = &resource;
     desc.num_resources = 1;
-    desc.side = r->side = d->side;
+    desc.side = drawn.side = d->side;
     desc.queue_family = 0;
-    culv_result result = culv_vk_ring_create(attachment, world.vk.queues[0].queue, &desc, &r->ring);
-    if (result != CULV_OK) {
-        free(r);
-        return result;
-    }
-    VK_OK(vkCreateCommandPool(world.vk.device, &pool, NULL, &r->pool));
+    culv_result result = culv_vk_ring_create(attachment, world.vk.queues[0].queue, &desc, out);
+    if (result != CULV_OK) return result;
+    VK_OK(vkCreateCommandPool(world.vk.device, &pool, NULL, &drawn.pool));
     raw_vk_buffer_create(&world.vk, (VkDeviceSize)RING_FRAMES * BACKEND_RING_BYTES, RAW_VK_HOST,
-                         &r->host);
-    *out = r;
+                         &drawn.host);
+    drawn.count = 0;
     return CULV_OK;
 }
 
-static void ring_destroy(void **ring)
+static void ring_end(void)
 {
-    vulkan_ring *r = *ring;
     raw_vk_idle(&world.vk);
-    for (uint32_t n = 0; r->side == CULV_RING_CONSUMER && n < r->count; n++)
+    const uint32_t *copies = drawn.host.mapped;
+    for (uint32_t n = 0; drawn.side == CULV_RING_CONSUMER && n < drawn.count; n++)
         for (uint32_t i = 0; i < BACKEND_RING_WORDS; i++)
-            REQUIRE_EQ(((const uint32_t *)r->host.mapped)[n * BACKEND_RING_WORDS + i], r->words[n]);
-    culv_vk_ring_destroy(&r->ring);
-    vkDestroyCommandPool(world.vk.device, r->pool, NULL);
-    raw_vk_buffer_destroy(&world.vk, &r->host);
-    free(r);
-    *ring = NULL;
+            REQUIRE_EQ(copies[n * BACKEND_RING_WORDS + i], drawn.words[n]);
+    vkDestroyCommandPool(world.vk.device, drawn.pool, NULL);
+    raw_vk_buffer_destroy(&world.vk, &drawn.host);
 }
 
-static culv_ring *ring_core(const void *ring)
+static culv_result ring_release(culv_ring *ring, culv_ring_frame *frame, uint32_t word)
 {
-    return culv_vk_ring_core(((const vulkan_ring *)ring)->ring);
-}
-
-static culv_buffer *ring_buffer(const void *ring, uint32_t slot)
-{
-    return culv_shared_buffer_cuda(culv_vk_ring_buffer(((const vulkan_ring *)ring)->ring, slot, 0));
-}
-
-static CUdeviceptr ring_pointer(const void *ring, uint32_t slot)
-{
-    return culv_vk_ring_pointer(((const vulkan_ring *)ring)->ring, slot, 0);
-}
-
-static culv_result ring_acquire(void *ring, uint64_t timeout, culv_ring_frame *out)
-{
-    vulkan_ring *r = ring;
-    const culv_result result = culv_vk_ring_acquire(r->ring, timeout, &r->frame);
-    if (result == CULV_OK) *out = r->frame.frame;
-    return result;
-}
-
-static culv_result ring_release(void *ring, culv_ring_frame *frame, uint32_t word)
-{
-    vulkan_ring *r = ring;
-    const culv_shared_buffer *buffer = culv_vk_ring_buffer(r->ring, frame->slot, 0);
+    const culv_shared_buffer *buffer = culv_ring_shared_buffer(ring, frame->slot, 0);
     const VkCommandBufferAllocateInfo one = {.sType =
                                                  VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                             .commandPool = r->pool,
+                                             .commandPool = drawn.pool,
                                              .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                              .commandBufferCount = 1};
     const VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     VkCommandBuffer commands;
-    REQUIRE(r->count < RING_FRAMES);
+    REQUIRE(drawn.count < RING_FRAMES);
     VK_OK(vkAllocateCommandBuffers(world.vk.device, &one, &commands));
     VK_OK(vkBeginCommandBuffer(commands, &info));
-    if (r->side == CULV_RING_PRODUCER) {
-        vkCmdPipelineBarrier2(commands, &r->frame.acquire);
+    if (drawn.side == CULV_RING_PRODUCER) {
+        vkCmdPipelineBarrier2(commands, culv_vk_ring_barriers(ring, frame->slot, CULV_VK_ACQUIRE));
         vkCmdFillBuffer(commands, culv_vk_buffer_handle(buffer), 0, BACKEND_RING_BYTES, word);
         LIB_OK(culv_vk_buffer_record_download(buffer, commands));
-        vkCmdPipelineBarrier2(commands, &r->frame.release);
+        vkCmdPipelineBarrier2(commands, culv_vk_ring_barriers(ring, frame->slot, CULV_VK_RELEASE));
     } else {
-        LIB_OK(culv_vk_ring_record_copy(r->ring, commands, frame->slot, 0, r->host.buffer,
-                                        (VkDeviceSize)r->count * BACKEND_RING_BYTES,
+        LIB_OK(culv_vk_ring_record_copy(ring, commands, frame->slot, 0, drawn.host.buffer,
+                                        (VkDeviceSize)drawn.count * BACKEND_RING_BYTES,
                                         BACKEND_RING_BYTES));
     }
     VK_OK(vkEndCommandBuffer(commands));
     const culv_result result =
-        culv_vk_ring_submit(r->ring, world.vk.queues[0].queue, commands, VK_NULL_HANDLE, &r->frame);
-    *frame = r->frame.frame;
-    if (result == CULV_OK) r->words[r->count++] = word;
+        culv_vk_ring_submit(ring, world.vk.queues[0].queue, commands, VK_NULL_HANDLE, frame);
+    if (result == CULV_OK) drawn.words[drawn.count++] = word;
     return result;
-}
-
-static culv_result ring_flush(void *ring)
-{
-    return culv_vk_ring_flush(((vulkan_ring *)ring)->ring, world.vk.queues[0].queue,
-                              VK_NULL_HANDLE);
 }
 
 static void finish(void)
@@ -294,6 +253,7 @@ const backend backend_under_test = {
     .memory_word = "VkDeviceMemory",
     BACKEND_FUNCTIONS,
     BACKEND_RINGS,
+    .ring_end = ring_end,
     .ring_ways = 1,
     .finish = finish,
     .fail_at = fail_at,

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PAGE = 65536, NEEDED = 517, REFUSED = 10 };
+enum { PAGE = 65536, NEEDED = 514, REFUSED = 10 };
 
 static void *null_page;
 static struct {
@@ -42,7 +42,7 @@ static void make_objects(void)
     culv_shared_semaphore *semaphore = NULL;
     culv_shared_buffer *buffer = NULL;
     culv_shared_image *image = NULL;
-    culv_vk_ring *ring = NULL;
+    culv_ring *ring = NULL;
     culv_vector *vector = NULL;
     culv_mem_pool *pool = NULL;
     culv_vmm_range *range = NULL;
@@ -77,8 +77,7 @@ static void make_objects(void)
     add("culv_image", culv_shared_image_cuda(image));
     add("culv_shared_semaphore", semaphore);
     add("culv_semaphore", culv_shared_semaphore_cuda(semaphore));
-    add("culv_vk_ring", ring);
-    add("culv_ring", culv_vk_ring_core(ring));
+    add("culv_ring", ring);
     add("culv_vector", vector);
     add("culv_mem_pool", pool);
     add("culv_vmm_range", range);

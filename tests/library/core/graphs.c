@@ -335,16 +335,15 @@ typedef struct produced {
 static void produce(ring_stage *s, produced *g)
 {
     const raw_cuda *cu = s->w.cu;
-    culv_semaphore *ready = culv_ring_semaphore(s->core, CULV_RING_PRODUCER);
-    culv_semaphore *done = culv_ring_semaphore(s->core, CULV_RING_CONSUMER);
+    culv_semaphore *ready = culv_ring_semaphore(s->ring, CULV_RING_PRODUCER);
+    culv_semaphore *done = culv_ring_semaphore(s->ring, CULV_RING_CONSUMER);
     culv_ring_frame frame;
-    LIB_OK(culv_ring_acquire(s->core, CULV_RING_PRODUCER, RING_LIMIT, &frame));
+    LIB_OK(culv_ring_acquire(s->ring, CULV_RING_PRODUCER, RING_LIMIT, &frame));
     ring_begin_frame(s, &s->cuda, &frame);
-    LIB_OK(culv_ring_release(s->core, CULV_RING_PRODUCER, &frame));
+    LIB_OK(culv_ring_release(s->ring, CULV_RING_PRODUCER, &frame));
     const culv_semaphore_point wait = {done, frame.wait_value},
                                signal = {ready, frame.signal_value};
-    CUdeviceptr pointer =
-        culv_buffer_pointer(culv_shared_buffer_cuda(culv_vk_ring_buffer(s->ring, frame.slot, 0)));
+    CUdeviceptr pointer = culv_buffer_pointer(culv_ring_buffer(s->ring, frame.slot, 0));
     uint32_t count = RING_WORDS, seed = ring_seed(frame.number);
     void *arguments[] = {&pointer, &count, &seed};
     const CUDA_KERNEL_NODE_PARAMS kernel = {.func = s->write,
@@ -374,16 +373,15 @@ static void produce(ring_stage *s, produced *g)
 static void consume(ring_stage *s, produced *all)
 {
     const raw_cuda *cu = s->w.cu;
-    culv_semaphore *ready = culv_ring_semaphore(s->core, CULV_RING_PRODUCER);
-    culv_semaphore *done = culv_ring_semaphore(s->core, CULV_RING_CONSUMER);
+    culv_semaphore *ready = culv_ring_semaphore(s->ring, CULV_RING_PRODUCER);
+    culv_semaphore *done = culv_ring_semaphore(s->ring, CULV_RING_CONSUMER);
     culv_ring_frame frame;
-    LIB_OK(culv_ring_acquire(s->core, CULV_RING_CONSUMER, RING_LIMIT, &frame));
+    LIB_OK(culv_ring_acquire(s->ring, CULV_RING_CONSUMER, RING_LIMIT, &frame));
     ring_begin_frame(s, &s->cuda, &frame);
-    LIB_OK(culv_ring_release(s->core, CULV_RING_CONSUMER, &frame));
+    LIB_OK(culv_ring_release(s->ring, CULV_RING_CONSUMER, &frame));
     produced *g = &all[frame.slot];
     if (g->exec == NULL) {
-        CUdeviceptr from = culv_buffer_pointer(
-            culv_shared_buffer_cuda(culv_vk_ring_buffer(s->ring, frame.slot, 0)));
+        CUdeviceptr from = culv_buffer_pointer(culv_ring_buffer(s->ring, frame.slot, 0));
         CU_OK(cu->StreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
         LIB_OK(culv_semaphore_wait(ready, s->stream, frame.wait_value));
         CU_OK(cu->MemcpyDtoHAsync(ring_copy(s, &s->cuda, frame.slot), from, RING_BYTES, s->stream));
@@ -413,7 +411,7 @@ static void ring_by_graphs(culv_ring_side vulkan)
     ring_options o = ring_options_init(vulkan, DEPTH);
     ring_world_open(&s);
     ring_open(&s, &o);
-    REQUIRE(culv_ring_semaphore(s.core, (culv_ring_side)2) == NULL);
+    REQUIRE(culv_ring_semaphore(s.ring, (culv_ring_side)2) == NULL);
     REQUIRE(culv_ring_semaphore(NULL, CULV_RING_PRODUCER) == NULL);
     const raw_cuda *cu = s.w.cu;
     CUcontext before = lib_enter(&s.w);
@@ -422,7 +420,7 @@ static void ring_by_graphs(culv_ring_side vulkan)
         LIB_OK(ring_vulkan_turn(&s, RING_LIMIT));
         if (vulkan == CULV_RING_PRODUCER) consume(&s, graphs);
     }
-    LIB_OK(culv_ring_drain(s.core, RING_LIMIT, 0));
+    LIB_OK(culv_ring_drain(s.ring, RING_LIMIT, 0));
     lib_finish(&s.w, s.stream);
     for (int i = 0; i < DEPTH; i++) {
         if (graphs[i].exec == NULL) continue;

@@ -13,8 +13,7 @@ enum { WORDS = 1021, BYTES = 4 * WORDS, DEPTH = 3 };
 
 typedef struct ends {
     gl_stage s;
-    culv_gl_ring *ring;
-    culv_ring *core;
+    culv_ring *ring;
 } ends;
 
 static const uint64_t FAR = TEST_FAR_MS * UINT64_C(1000000);
@@ -32,7 +31,6 @@ static void ends_open(ends *e, culv_gl_way way)
     d.way = way;
     d.label = "frames";
     LIB_OK(culv_gl_ring_create(e->s.attachment, &d, &e->ring));
-    e->core = culv_gl_ring_core(e->ring);
 }
 
 /* CUDA's turn, without a wait for the GPU. */
@@ -40,13 +38,12 @@ static void produce(const ends *e)
 {
     culv_ring_frame f;
     CUcontext before;
-    LIB_OK(
-        culv_ring_acquire_on(culv_gl_ring_core(e->ring), CULV_RING_PRODUCER, e->s.stream, FAR, &f));
+    LIB_OK(culv_ring_acquire_on(e->ring, CULV_RING_PRODUCER, e->s.stream, FAR, &f));
     CU_OK(e->s.cu->CtxPushCurrent(e->s.context));
-    CU_OK(e->s.cu->MemsetD32Async(culv_gl_ring_pointer(e->ring, f.slot, 0), 7 + (unsigned)f.number,
+    CU_OK(e->s.cu->MemsetD32Async(culv_ring_pointer(e->ring, f.slot, 0), 7 + (unsigned)f.number,
                                   WORDS, e->s.stream));
     CU_OK(e->s.cu->CtxPopCurrent(&before));
-    LIB_OK(culv_ring_release_on(culv_gl_ring_core(e->ring), CULV_RING_PRODUCER, e->s.stream, &f));
+    LIB_OK(culv_ring_release_on(e->ring, CULV_RING_PRODUCER, e->s.stream, &f));
 }
 
 /* OpenGL's turn: the frame's words. */
@@ -54,12 +51,12 @@ static void consume(const ends *e)
 {
     static uint32_t words[WORDS];
     culv_ring_frame f;
-    LIB_OK(culv_gl_ring_acquire(e->ring, FAR, &f));
+    LIB_OK(culv_ring_acquire(e->ring, CULV_RING_CONSUMER, FAR, &f));
     memset(words, 0, sizeof words);
     raw_gl_read_buffer(&e->s.gl, culv_gl_ring_name(e->ring, f.slot, 0), words, BYTES);
     for (uint32_t i = 0; i < WORDS; i++)
         REQUIRE_EQ(words[i], 7 + f.number);
-    LIB_OK(culv_gl_ring_release(e->ring, &f));
+    LIB_OK(culv_ring_release(e->ring, CULV_RING_CONSUMER, &f));
 }
 
 /* Stopped -------------------------------------------------------------------------------------- */
@@ -78,7 +75,7 @@ static void CUDA_CB held(void *lock)
 }
 
 typedef struct stopper {
-    culv_ring *core;
+    culv_ring *ring;
     int waiter; /* its thread */
 } stopper;
 
@@ -90,7 +87,7 @@ static void *stop(void *argument)
         (void)test_asleep(0, s->waiter, 20);
     else
         lib_sleep_ms(20); /* a driver that waits may not sleep; the answer is the same */
-    LIB_OK(culv_ring_stop(s->core));
+    LIB_OK(culv_ring_stop(s->ring));
     return NULL;
 }
 
@@ -116,21 +113,20 @@ TEST(stopped)
             }
             for (int i = 0; what == FOR_A_SLOT && i < DEPTH; i++)
                 produce(&e);
-            stopper s = {e.core, late ? 0 : (int)syscall(SYS_gettid)};
+            stopper s = {e.ring, late ? 0 : (int)syscall(SYS_gettid)};
             REQUIRE_EQ(pthread_create(&thread, NULL, stop, &s), 0);
             LIB_ERROR(what == FOR_A_SLOT
-                          ? culv_ring_acquire_on(culv_gl_ring_core(e.ring), CULV_RING_PRODUCER,
-                                                 e.s.stream, CULV_RING_FOREVER, &f)
-                          : culv_gl_ring_acquire(e.ring, CULV_RING_FOREVER, &f),
+                          ? culv_ring_acquire_on(e.ring, CULV_RING_PRODUCER, e.s.stream,
+                                                 CULV_RING_FOREVER, &f)
+                          : culv_ring_acquire(e.ring, CULV_RING_CONSUMER, CULV_RING_FOREVER, &f),
                       CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
             REQUIRE_EQ(pthread_join(thread, NULL), 0);
-            LIB_ERROR(culv_gl_ring_acquire(e.ring, 0, &f), CULV_ERROR_ASYNC,
+            LIB_ERROR(culv_ring_acquire(e.ring, CULV_RING_CONSUMER, 0, &f), CULV_ERROR_ASYNC,
                       CULV_REASON_RING_STOPPED);
-            LIB_ERROR(culv_ring_acquire_on(culv_gl_ring_core(e.ring), CULV_RING_PRODUCER,
-                                           e.s.stream, 0, &f),
+            LIB_ERROR(culv_ring_acquire_on(e.ring, CULV_RING_PRODUCER, e.s.stream, 0, &f),
                       CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
             if (late) pthread_mutex_unlock(&gate);
-            LIB_OK(culv_gl_ring_destroy(&e.ring));
+            LIB_OK(culv_ring_destroy(&e.ring));
             REQUIRE(e.ring == NULL);
             gl_stage_close(&e.s);
         }
@@ -157,30 +153,29 @@ TEST(cuda_lost, .own = true)
             produce(&e);
             consume(&e);
             if (in == CUDA_HOLDS)
-                LIB_OK(culv_ring_acquire_on(culv_gl_ring_core(e.ring), CULV_RING_PRODUCER,
-                                            e.s.stream, FAR, &mine));
+                LIB_OK(culv_ring_acquire_on(e.ring, CULV_RING_PRODUCER, e.s.stream, FAR, &mine));
             if (in == GL_HOLDS || in == READY) produce(&e);
-            if (in == GL_HOLDS) LIB_OK(culv_gl_ring_acquire(e.ring, FAR, &mine));
+            if (in == GL_HOLDS) LIB_OK(culv_ring_acquire(e.ring, CULV_RING_CONSUMER, FAR, &mine));
             gl_stage_finish(&e.s);
             e.s.gl.Finish();
             CU_OK(e.s.cu->DevicePrimaryCtxReset(lib_caps(e.s.device).ordinal));
             culv_result result = CULV_OK; /* an acquire that waits for nothing asks nobody */
             if (in != CUDA_HOLDS)
-                result = culv_ring_acquire_on(culv_gl_ring_core(e.ring), CULV_RING_PRODUCER,
-                                              e.s.stream, CULV_RING_FOREVER, &mine);
+                result = culv_ring_acquire_on(e.ring, CULV_RING_PRODUCER, e.s.stream,
+                                              CULV_RING_FOREVER, &mine);
             if (result == CULV_OK)
-                result = culv_ring_release_on(culv_gl_ring_core(e.ring), CULV_RING_PRODUCER,
-                                              e.s.stream, &mine);
+                result = culv_ring_release_on(e.ring, CULV_RING_PRODUCER, e.s.stream, &mine);
             REQUIRE_EQ(result, CULV_ERROR_ASYNC);
             LIB_SAYS("was reset or destroyed");
             /* OpenGL's side learns of it, or has its frame; it does not wait for ever. */
-            if (in == GL_HOLDS) (void)culv_gl_ring_release(e.ring, &mine);
+            if (in == GL_HOLDS) (void)culv_ring_release(e.ring, CULV_RING_CONSUMER, &mine);
             for (int i = 0; i <= DEPTH; i++)
-                if (culv_gl_ring_acquire(e.ring, CULV_RING_FOREVER, &f) != CULV_OK ||
-                    culv_gl_ring_release(e.ring, &f) != CULV_OK)
+                if (culv_ring_acquire(e.ring, CULV_RING_CONSUMER, CULV_RING_FOREVER, &f) !=
+                        CULV_OK ||
+                    culv_ring_release(e.ring, CULV_RING_CONSUMER, &f) != CULV_OK)
                     break;
-            (void)culv_ring_drain(e.core, 0, 1);
-            LIB_OK(culv_gl_ring_destroy(&e.ring));
+            (void)culv_ring_drain(e.ring, 0, 1);
+            LIB_OK(culv_ring_destroy(&e.ring));
             REQUIRE(e.ring == NULL);
             culv_gl_detach(&e.s.attachment);
             culv_device_close(&e.s.device);
@@ -214,8 +209,8 @@ static void *acquire_for_ever(void *argument)
     culv_ring_frame f;
     culv_error error = culv_error_init();
     atomic_store(&s->thread, (int)syscall(SYS_gettid));
-    s->result = culv_ring_acquire_on(culv_gl_ring_core(s->e->ring), CULV_RING_PRODUCER,
-                                     s->e->s.stream, CULV_RING_FOREVER, &f);
+    s->result =
+        culv_ring_acquire_on(s->e->ring, CULV_RING_PRODUCER, s->e->s.stream, CULV_RING_FOREVER, &f);
     culv_last_error(&error);
     s->reason = error.reason;
     return NULL;
@@ -235,7 +230,7 @@ TEST(gl_lost, .own = true)
         LIB_OK(culv_gl_semaphore_create(e.s.attachment, NULL, &alone));
         for (int i = 0; i < DEPTH; i++)
             produce(&e);
-        LIB_OK(culv_gl_ring_acquire(e.ring, FAR, &f));
+        LIB_OK(culv_ring_acquire(e.ring, CULV_RING_CONSUMER, FAR, &f));
         gl_stage_finish(&e.s);
         if (way != CULV_GL_WAY_REGISTER) {
             REQUIRE_EQ(pthread_create(&thread, NULL, acquire_for_ever, &s), 0);
@@ -245,7 +240,7 @@ TEST(gl_lost, .own = true)
         }
         LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(alone), e.s.stream, 3));
         if (way == CULV_GL_WAY_MEMORY)
-            LIB_OK(culv_semaphore_wait(culv_ring_semaphore(e.core, CULV_RING_CONSUMER), e.s.stream,
+            LIB_OK(culv_semaphore_wait(culv_ring_semaphore(e.ring, CULV_RING_CONSUMER), e.s.stream,
                                        1));
         lose(&e.s);
         if (way != CULV_GL_WAY_REGISTER) {
@@ -253,10 +248,10 @@ TEST(gl_lost, .own = true)
             REQUIRE_EQ(s.result, CULV_ERROR_ASYNC);
             REQUIRE_EQ(s.reason, CULV_REASON_RING_STOPPED);
         }
-        LIB_INVALID(culv_gl_ring_acquire(e.ring, 0, &f), CULV_REASON_CONTEXT);
+        LIB_INVALID(culv_ring_acquire(e.ring, CULV_RING_CONSUMER, 0, &f), CULV_REASON_CONTEXT);
         gl_stage_finish(&e.s);
         LIB_OK(culv_shared_semaphore_destroy(&alone));
-        LIB_OK(culv_gl_ring_destroy(&e.ring));
+        LIB_OK(culv_ring_destroy(&e.ring));
         gl_stage_close(&e.s);
     }
 }

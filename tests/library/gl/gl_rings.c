@@ -22,10 +22,9 @@ static const texels flat = {GL_TEXTURE_1D, GL_R32F, GL_RED, GL_FLOAT, 1, 1};
 
 typedef struct turns {
     gl_stage s;
-    culv_gl_ring *ring;
-    culv_ring *core;
+    culv_ring *ring;
     const texels *image;
-    culv_ring_side cuda;
+    culv_ring_side cuda, gl;
     CUdeviceptr words;   /* a row of an image's texels for each line of it */
     CUdeviceptr results; /* a consumer's, for each frame: the buffer, then the image */
     uint32_t seen;
@@ -83,17 +82,15 @@ static culv_result try_ring(turns *t, culv_gl_way way, culv_ring_side side, uint
     d.way = way;
     d.label = "frames";
     t->image = image;
+    t->gl = side;
     t->cuda = side == CULV_RING_PRODUCER ? CULV_RING_CONSUMER : CULV_RING_PRODUCER;
-    const culv_result result = culv_gl_ring_create(t->s.attachment, &d, &t->ring);
-    t->core = culv_gl_ring_core(t->ring);
-    return result;
+    return culv_gl_ring_create(t->s.attachment, &d, &t->ring);
 }
 
 static void begin_turns(turns *t)
 {
     CUcontext before;
     const raw_cuda *cu = t->s.cu;
-    t->core = culv_gl_ring_core(t->ring);
     t->seen = 0;
     CU_OK(cu->CtxPushCurrent(t->s.context));
     CU_OK(cu->MemAlloc(&t->words, 4 * image_words(t->image)));
@@ -106,7 +103,7 @@ static void end_turns(turns *t)
     static uint32_t found[BYTES / 4 + WIDTH * HEIGHT * MOST_TEXEL];
     CUcontext before;
     const raw_cuda *cu = t->s.cu;
-    LIB_OK(culv_ring_drain(t->core, FAR, 0));
+    LIB_OK(culv_ring_drain(t->ring, FAR, 0));
     gl_stage_finish(&t->s);
     for (uint32_t n = 0; n < t->seen; n++) {
         gl_stage_download(&t->s, found, t->results + n * result_bytes(t->image),
@@ -120,7 +117,7 @@ static void end_turns(turns *t)
     CU_OK(cu->MemFree(t->words));
     CU_OK(cu->MemFree(t->results));
     CU_OK(cu->CtxPopCurrent(&before));
-    LIB_OK(culv_gl_ring_destroy(&t->ring));
+    LIB_OK(culv_ring_destroy(&t->ring));
     REQUIRE(t->ring == NULL);
 }
 
@@ -128,8 +125,8 @@ static void end_turns(turns *t)
 static void use_by_cuda(const turns *t, uint32_t slot, uint64_t number)
 {
     const raw_cuda *cu = t->s.cu;
-    culv_image *image = culv_gl_ring_image(t->ring, slot, 1);
-    const CUdeviceptr buffer = culv_gl_ring_pointer(t->ring, slot, 0);
+    culv_image *image = culv_ring_image(t->ring, slot, 1);
+    const CUdeviceptr buffer = culv_ring_pointer(t->ring, slot, 0);
     const bool writes = t->cuda == CULV_RING_PRODUCER;
     const size_t row = (size_t)4 * WIDTH * t->image->words;
     const CUdeviceptr result = t->results + (size_t)number * result_bytes(t->image);
@@ -143,8 +140,8 @@ static void use_by_cuda(const turns *t, uint32_t slot, uint64_t number)
                           .WidthInBytes = row,
                           .Height = t->image->height};
     REQUIRE(buffer != 0 && image != NULL);
-    REQUIRE(culv_gl_ring_buffer(t->ring, slot, 0) != NULL);
-    REQUIRE(culv_gl_ring_image(t->ring, slot, 0) == NULL);
+    REQUIRE(culv_ring_buffer(t->ring, slot, 0) != NULL);
+    REQUIRE(culv_ring_image(t->ring, slot, 0) == NULL);
     if (t->image->words != 3) {
         LIB_OK(culv_image_get_array(image, 0, &array));
         if (writes) {
@@ -177,10 +174,10 @@ static void turn_cuda(turns *t)
     CUcontext before;
     culv_ring_frame f;
     CU_OK(t->s.cu->CtxPushCurrent(t->s.context));
-    LIB_OK(culv_ring_acquire_on(t->core, t->cuda, t->s.stream, FAR, &f));
+    LIB_OK(culv_ring_acquire_on(t->ring, t->cuda, t->s.stream, FAR, &f));
     REQUIRE(f.number < MOST);
     use_by_cuda(t, f.slot, f.number);
-    LIB_OK(culv_ring_release_on(t->core, t->cuda, t->s.stream, &f));
+    LIB_OK(culv_ring_release_on(t->ring, t->cuda, t->s.stream, &f));
     if (t->cuda == CULV_RING_CONSUMER) t->seen = (uint32_t)f.number + 1;
     CU_OK(t->s.cu->CtxPopCurrent(&before));
 }
@@ -218,9 +215,9 @@ static void use_by_gl(const turns *t, uint32_t slot, uint64_t number)
 static void turn_gl(turns *t)
 {
     culv_ring_frame f;
-    LIB_OK(culv_gl_ring_acquire(t->ring, FAR, &f));
+    LIB_OK(culv_ring_acquire(t->ring, t->gl, FAR, &f));
     use_by_gl(t, f.slot, f.number);
-    LIB_OK(culv_gl_ring_release(t->ring, &f));
+    LIB_OK(culv_ring_release(t->ring, t->gl, &f));
 }
 
 /* The producer fills what is free, then the consumer takes it. */
@@ -233,9 +230,9 @@ static void flow(turns *t, uint32_t frames, uint32_t together)
             for (uint32_t i = 0; i < count; i++)
                 (cuda ? turn_cuda : turn_gl)(t);
             if (cuda)
-                LIB_OK(culv_ring_flush_on(t->core, t->cuda, t->s.stream));
+                LIB_OK(culv_ring_flush_on(t->ring, t->cuda, t->s.stream));
             else
-                LIB_OK(culv_gl_ring_flush(t->ring));
+                LIB_OK(culv_ring_flush(t->ring, t->gl, NULL));
         }
     }
 }
@@ -260,22 +257,21 @@ TEST(across, .own = true)
     d.side = CULV_RING_CONSUMER;
     d.way = CULV_GL_WAY_MEMORY;
     LIB_OK(culv_gl_ring_create(t.s.attachment, &d, &t.ring));
-    t.core = culv_gl_ring_core(t.ring);
     for (uint32_t n = 0; n < 10; n++) {
         CUcontext before;
-        LIB_OK(culv_ring_acquire_on(t.core, CULV_RING_PRODUCER, t.s.stream, FAR, &f));
+        LIB_OK(culv_ring_acquire_on(t.ring, CULV_RING_PRODUCER, t.s.stream, FAR, &f));
         CU_OK(t.s.cu->CtxPushCurrent(t.s.context));
-        CU_OK(t.s.cu->MemsetD32Async(culv_gl_ring_pointer(t.ring, f.slot, 0), value_of(n),
-                                     BYTES / 4, t.s.stream));
+        CU_OK(t.s.cu->MemsetD32Async(culv_ring_pointer(t.ring, f.slot, 0), value_of(n), BYTES / 4,
+                                     t.s.stream));
         CU_OK(t.s.cu->CtxPopCurrent(&before));
-        LIB_OK(culv_ring_release_on(t.core, CULV_RING_PRODUCER, t.s.stream, &f));
-        LIB_OK(culv_gl_ring_acquire(t.ring, FAR, &f));
+        LIB_OK(culv_ring_release_on(t.ring, CULV_RING_PRODUCER, t.s.stream, &f));
+        LIB_OK(culv_ring_acquire(t.ring, CULV_RING_CONSUMER, FAR, &f));
         raw_gl_read_buffer(&t.s.gl, culv_gl_ring_name(t.ring, f.slot, 0), words, BYTES);
         require_all(words, BYTES / 4, n, "buffer");
-        LIB_OK(culv_gl_ring_release(t.ring, &f));
+        LIB_OK(culv_ring_release(t.ring, CULV_RING_CONSUMER, &f));
     }
-    LIB_OK(culv_ring_drain(t.core, FAR, 0));
-    LIB_OK(culv_gl_ring_destroy(&t.ring));
+    LIB_OK(culv_ring_drain(t.ring, FAR, 0));
+    LIB_OK(culv_ring_destroy(&t.ring));
     gl_stage_close(&t.s);
 }
 
@@ -330,7 +326,7 @@ TEST(refused_ways, .smoke = true)
                 LIB_SAYS("; STAGED: no resource allows CULV_FALLBACK_HOST");
             } else {
                 LIB_OK(try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, NULL, r->image, 0));
-                LIB_OK(culv_gl_ring_destroy(&t.ring));
+                LIB_OK(culv_ring_destroy(&t.ring));
             }
             LIB_OK(try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, NULL, r->image,
                             CULV_FALLBACK_HOST));
@@ -401,7 +397,7 @@ static void *cuda_thread(void *arg)
     }
     for (uint32_t i = 0; i < o->frames; i++)
         turn_cuda(t);
-    LIB_OK(culv_ring_flush_on(t->core, t->cuda, t->s.stream));
+    LIB_OK(culv_ring_flush_on(t->ring, t->cuda, t->s.stream));
     if (o->context != NULL) {
         t->s.gl.Finish();
         raw_gl_current(&t->s.gl, NULL);
@@ -469,6 +465,7 @@ TEST(own_objects)
     d.resources = resources;
     d.num_resources = 2;
     t.cuda = CULV_RING_PRODUCER;
+    t.gl = CULV_RING_CONSUMER;
     culv_shared_image *image = images[1];
     images[1] = images[0];
     refuse_twice(&t, &d, "resources[1] has for slot 1 what resources[1] has for slot 0");
@@ -525,15 +522,15 @@ TEST(cancelled)
         LIB_OK(try_ring(&t, (culv_gl_way)way, CULV_RING_CONSUMER, 4, NULL, &plain, 0));
         begin_turns(&t);
         if (way != CULV_GL_WAY_MEMORY) {
-            LIB_INVALID(culv_ring_acquire(t.core, t.cuda, 0, &f), CULV_REASON_RING_SIDE);
+            LIB_INVALID(culv_ring_acquire(t.ring, t.cuda, 0, &f), CULV_REASON_RING_SIDE);
             LIB_SAYS("culv_ring_acquire: CUDA's side of this ring needs a stream");
-            LIB_INVALID(culv_ring_release(t.core, t.cuda, &f), CULV_REASON_RING_SIDE);
-            LIB_INVALID(culv_ring_flush(t.core, t.cuda, &value), CULV_REASON_RING_SIDE);
+            LIB_INVALID(culv_ring_release(t.ring, t.cuda, &f), CULV_REASON_RING_SIDE);
+            LIB_INVALID(culv_ring_flush(t.ring, t.cuda, &value), CULV_REASON_RING_SIDE);
         }
-        LIB_OK(culv_ring_acquire_on(t.core, t.cuda, t.s.stream, FAR, &f));
-        REQUIRE(culv_gl_ring_pointer(t.ring, f.slot, 0) != 0);
-        LIB_OK(culv_ring_cancel(t.core, t.cuda, &f));
-        REQUIRE_EQ(culv_gl_ring_pointer(t.ring, f.slot, 0) == 0, way == CULV_GL_WAY_REGISTER);
+        LIB_OK(culv_ring_acquire_on(t.ring, t.cuda, t.s.stream, FAR, &f));
+        REQUIRE(culv_ring_pointer(t.ring, f.slot, 0) != 0);
+        LIB_OK(culv_ring_cancel(t.ring, t.cuda, &f));
+        REQUIRE_EQ(culv_ring_pointer(t.ring, f.slot, 0) == 0, way == CULV_GL_WAY_REGISTER);
         flow(&t, 8, 4);
         end_turns(&t);
         gl_stage_close(&t.s);
@@ -563,15 +560,16 @@ TEST(late)
         gl_stage_open(&t.s, 0);
         LIB_OK(try_ring(&t, (culv_gl_way)way, CULV_RING_CONSUMER, 3, NULL, &plain, 0));
         begin_turns(&t);
-        LIB_ERROR(culv_gl_ring_acquire(t.ring, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+        LIB_ERROR(culv_ring_acquire(t.ring, CULV_RING_CONSUMER, 0, &f), CULV_ERROR_TIMEOUT,
+                  CULV_REASON_RING_EMPTY);
         if (culv_gl_ring_waits_on_host(t.ring)) {
             pthread_mutex_lock(&g.lock);
             CU_OK(t.s.cu->CtxPushCurrent(t.s.context));
             CU_OK(t.s.cu->LaunchHostFunc(t.s.stream, held, &g));
             CU_OK(t.s.cu->CtxPopCurrent(&before));
             turn_cuda(&t);
-            LIB_ERROR(culv_gl_ring_acquire(t.ring, 3000000, &f), CULV_ERROR_TIMEOUT,
-                      CULV_REASON_RING_LATE);
+            LIB_ERROR(culv_ring_acquire(t.ring, CULV_RING_CONSUMER, 3000000, &f),
+                      CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
             LIB_SAYS("the producer is late: 'ready' has not reached 1 within 3 ms");
             pthread_mutex_unlock(&g.lock);
             turn_gl(&t);
@@ -615,79 +613,70 @@ TEST(wrong_calls)
         REQUIRE(t.ring == NULL);
     }
     LIB_OK(try_ring(&t, CULV_GL_WAY_REGISTER, CULV_RING_CONSUMER, 2, NULL, &plain, 0));
-    LIB_INVALID(culv_gl_ring_acquire(t.ring, 0, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_gl_ring_release(t.ring, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_ring_flush_on(culv_gl_ring_core(NULL), CULV_RING_PRODUCER, NULL),
-                CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_ring_acquire(t.ring, CULV_RING_CONSUMER, 0, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_ring_release(t.ring, CULV_RING_CONSUMER, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_ring_flush_on(NULL, CULV_RING_PRODUCER, NULL), CULV_REASON_NULL_ARGUMENT);
     REQUIRE_EQ(culv_gl_ring_name(t.ring, 2, 0), 0);
     REQUIRE_EQ(culv_gl_ring_name(t.ring, 0, 2), 0);
-    REQUIRE(culv_gl_ring_buffer(t.ring, 0, 1) == NULL);
-    REQUIRE(culv_gl_ring_core(NULL) == NULL && culv_gl_ring_way(NULL) == CULV_GL_WAY_NONE);
+    REQUIRE(culv_ring_buffer(t.ring, 0, 1) == NULL);
+    REQUIRE(culv_gl_ring_way(NULL) == CULV_GL_WAY_NONE);
     /* The capture goes on, and the slot is free again. */
     const raw_cuda *cu = t.s.cu;
     CUgraph graph = NULL;
     CUcontext before;
     CU_OK(cu->CtxPushCurrent(t.s.context));
     CU_OK(cu->StreamBeginCapture(t.s.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    LIB_INVALID(culv_ring_acquire_on(t.core, t.cuda, t.s.stream, 0, &f), CULV_REASON_CAPTURE);
+    LIB_INVALID(culv_ring_acquire_on(t.ring, t.cuda, t.s.stream, 0, &f), CULV_REASON_CAPTURE);
     CU_OK(cu->StreamEndCapture(t.s.stream, &graph));
     CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->CtxPopCurrent(&before));
     /* Both sides need a context here. Nothing is done without, and the frame stays. */
     raw_gl_current(&t.s.gl, NULL);
-    LIB_INVALID(culv_ring_acquire_on(t.core, t.cuda, t.s.stream, 0, &f), CULV_REASON_CONTEXT);
-    LIB_INVALID(culv_gl_ring_acquire(t.ring, 0, &f), CULV_REASON_CONTEXT);
-    LIB_INVALID(culv_gl_ring_destroy(&t.ring), CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_ring_acquire_on(t.ring, t.cuda, t.s.stream, 0, &f), CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_ring_acquire(t.ring, CULV_RING_CONSUMER, 0, &f), CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_ring_destroy(&t.ring), CULV_REASON_CONTEXT);
     raw_gl_current(&t.s.gl, t.s.gl.context);
-    LIB_OK(culv_ring_acquire_on(t.core, t.cuda, t.s.stream, 0, &f));
+    LIB_OK(culv_ring_acquire_on(t.ring, t.cuda, t.s.stream, 0, &f));
     raw_gl_current(&t.s.gl, NULL);
-    LIB_INVALID(culv_ring_release_on(t.core, t.cuda, t.s.stream, &f), CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_ring_release_on(t.ring, t.cuda, t.s.stream, &f), CULV_REASON_CONTEXT);
     raw_gl_current(&t.s.gl, t.s.gl.context);
-    LIB_OK(culv_ring_release_on(t.core, t.cuda, t.s.stream, &f));
-    LIB_OK(culv_gl_ring_destroy(&t.ring)); /* with a frame that nobody took */
-    LIB_OK(culv_gl_ring_destroy(&t.ring));
+    LIB_OK(culv_ring_release_on(t.ring, t.cuda, t.s.stream, &f));
+    LIB_OK(culv_ring_destroy(&t.ring)); /* with a frame that nobody took */
+    LIB_OK(culv_ring_destroy(&t.ring));
     gl_stage_close(&t.s);
 }
 
 /* A part of the ring cannot be given up without the ring. */
 static void refuse_parts(const turns *t)
 {
-    culv_buffer *buffer = culv_gl_ring_buffer(t->ring, 1, 0), *const words = buffer;
-    culv_image *image = culv_gl_ring_image(t->ring, 1, 1), *const picture = image;
+    culv_buffer *buffer = culv_ring_buffer(t->ring, 1, 0), *const words = buffer;
+    culv_image *image = culv_ring_image(t->ring, 1, 1), *const picture = image;
     REQUIRE(buffer != NULL && image != NULL);
     lib_forget_error();
     culv_buffer_unmap(&buffer);
     REQUIRE(buffer == words);
-    LIB_SAYS("culv_gl_ring_destroy()");
+    LIB_SAYS("culv_ring_destroy()");
     lib_forget_error();
     culv_image_unmap(&image);
     REQUIRE(image == picture);
-    LIB_SAYS("culv_gl_ring_destroy()");
+    LIB_SAYS("culv_ring_destroy()");
 }
 
-/* The core is the ring's, and OpenGL's side has the ring's calls alone. */
-TEST(core_calls)
+/* What the ring owns goes with it, and OpenGL's side has no stream. */
+TEST(parts)
 {
     for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way++) {
         turns t = {.ring = NULL};
         culv_ring_frame f;
-        uint64_t value = 0;
         gl_stage_open(&t.s, 0);
         LIB_OK(try_ring(&t, (culv_gl_way)way, CULV_RING_CONSUMER, 3, NULL, &plain, 0));
         begin_turns(&t);
-        culv_ring *core = t.core;
-        culv_ring_destroy(&core);
-        REQUIRE(core == t.core);
-        LIB_SAYS("culv_gl_ring_destroy() destroys both");
         refuse_parts(&t);
         turn_cuda(&t);
-        LIB_INVALID(culv_ring_acquire_on(core, CULV_RING_CONSUMER, t.s.stream, 0, &f),
+        LIB_INVALID(culv_ring_acquire_on(t.ring, CULV_RING_CONSUMER, t.s.stream, 0, &f),
                     CULV_REASON_RING_SIDE);
-        LIB_SAYS("culv_gl_ring_acquire(), culv_gl_ring_release() and culv_gl_ring_flush()");
-        LIB_INVALID(culv_ring_flush(core, CULV_RING_CONSUMER, &value), CULV_REASON_RING_SIDE);
-        LIB_OK(culv_gl_ring_acquire(t.ring, FAR, &f));
-        LIB_INVALID(culv_ring_release(core, CULV_RING_CONSUMER, &f), CULV_REASON_RING_SIDE);
-        LIB_OK(culv_gl_ring_release(t.ring, &f));
+        LIB_SAYS("culv_ring_acquire(), culv_ring_release() and culv_ring_flush()");
+        turn_gl(&t);
         end_turns(&t);
         gl_stage_close(&t.s);
     }
@@ -705,7 +694,7 @@ TEST(destroyed, .own = true)
             begin_turns(&t);
             turn_cuda(&t);
             turn_gl(&t);
-            LIB_OK(culv_ring_acquire_on(t.core, t.cuda, t.s.stream, FAR, &f));
+            LIB_OK(culv_ring_acquire_on(t.ring, t.cuda, t.s.stream, FAR, &f));
             t.s.gl.Finish();
             gl_stage_finish(&t.s);
             if (lost) {
@@ -715,7 +704,8 @@ TEST(destroyed, .own = true)
                 t.s.gl.context = raw_gl_another(&t.s.gl, false);
                 raw_gl_current(&t.s.gl, t.s.gl.context);
                 culv_gl_lose_contexts(t.s.attachment);
-                LIB_INVALID(culv_gl_ring_acquire(t.ring, 0, &f), CULV_REASON_CONTEXT);
+                LIB_INVALID(culv_ring_acquire(t.ring, CULV_RING_CONSUMER, 0, &f),
+                            CULV_REASON_CONTEXT);
             }
             gl_stage_download(&t.s, &f.number, t.words, sizeof f.number); /* CUDA still works */
             CUcontext before;
@@ -723,7 +713,8 @@ TEST(destroyed, .own = true)
             CU_OK(t.s.cu->MemFree(t.words));
             CU_OK(t.s.cu->MemFree(t.results));
             CU_OK(t.s.cu->CtxPopCurrent(&before));
-            LIB_OK(culv_gl_ring_destroy(&t.ring));
+            LIB_OK(lost ? culv_ring_destroy(&t.ring)
+                        : culv_ring_destroy_after(&t.ring, t.s.stream));
             if (lost) t.s.before = lying_gl_count(); /* they go with the context */
             gl_stage_close(&t.s);
         }

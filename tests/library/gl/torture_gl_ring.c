@@ -21,17 +21,15 @@ static void end(void)
 }
 
 /* After a failure the ring may be stopped: then all that is left is to destroy it. */
-static bool turn(culv_gl_ring *ring, CUstream stream, bool cuda)
+static bool turn(culv_ring *ring, CUstream stream, culv_ring_side side, bool cuda)
 {
     culv_ring_frame f;
     if (cuda) {
-        TRY(culv_ring_acquire_on(culv_gl_ring_core(ring), CULV_RING_PRODUCER, stream, 0, &f), false,
-            failed);
-        TRY(culv_ring_release_on(culv_gl_ring_core(ring), CULV_RING_PRODUCER, stream, &f), false,
-            failed);
+        TRY(culv_ring_acquire_on(ring, side, stream, 0, &f), false, failed);
+        TRY(culv_ring_release_on(ring, side, stream, &f), false, failed);
     } else {
-        TRY(culv_gl_ring_acquire(ring, TEST_FAR_MS * UINT64_C(1000000), &f), false, failed);
-        TRY(culv_gl_ring_release(ring, &f), false, failed);
+        TRY(culv_ring_acquire(ring, side, TEST_FAR_MS * UINT64_C(1000000), &f), false, failed);
+        TRY(culv_ring_release(ring, side, &f), false, failed);
     }
     return true;
 failed:
@@ -40,7 +38,7 @@ failed:
 
 static void one_way(culv_gl *gl, CUstream stream, culv_gl_way way, culv_ring_side side)
 {
-    culv_gl_ring *ring = POISON(culv_gl_ring);
+    culv_ring *ring = POISON(culv_ring);
     culv_gl_buffer_create_desc buffer = culv_gl_buffer_create_desc_init();
     culv_gl_image_create_desc image = culv_gl_image_create_desc_init();
     const culv_gl_ring_resource resources[] = {{.buffer = &buffer}, {.image = &image}};
@@ -54,12 +52,12 @@ static void one_way(culv_gl *gl, CUstream stream, culv_gl_way way, culv_ring_sid
     d.side = side;
     d.way = way;
     d.label = "tortured";
-    TRY_AGAIN(culv_gl_ring_create(gl, &d, &ring), ring == POISON(culv_gl_ring));
+    TRY_AGAIN(culv_gl_ring_create(gl, &d, &ring), ring == POISON(culv_ring));
     bool fine = true;
     for (int i = 0; i < 2 * FRAMES && fine; i++)
-        fine = turn(ring, stream, (i % 2 == 0) == (side == CULV_RING_CONSUMER));
+        fine = turn(ring, stream, (culv_ring_side)(i % 2), (culv_ring_side)(i % 2) != side);
     context.Finish();
-    TRY_AGAIN(culv_gl_ring_destroy(&ring), ring != NULL);
+    TRY_AGAIN(culv_ring_destroy(&ring), ring != NULL);
     REQUIRE(ring == NULL);
 }
 

@@ -330,9 +330,9 @@ TEST(vector_of_the_owner)
 typedef struct solver {
     lib_world w; /* the scene's Vulkan */
     CUstream stream;
-    culv_vk_ring *ring;
+    culv_ring *ring;
     culv_ring_frame made;
-    culv_vk_ring_frame frame;
+    culv_ring_frame frame;
 } solver;
 
 enum { PART = 4099, MOST_SOLVERS = 4 };
@@ -365,7 +365,7 @@ static void solver_open(const scene *s, int ordinal, solver *out)
 static void solver_close(solver *one)
 {
     lib_finish(&one->w, one->stream);
-    culv_vk_ring_destroy(&one->ring);
+    culv_ring_destroy(&one->ring);
     lib_stream_destroy(&one->w, one->stream);
     lib_settle(&one->w);
     culv_vk_detach(&one->w.attachment);
@@ -375,12 +375,11 @@ static void solver_close(solver *one)
 
 static void solve(solver *one, uint32_t seed)
 {
-    culv_ring *core = culv_vk_ring_core(one->ring);
-    LIB_OK(
-        culv_ring_acquire_on(core, CULV_RING_PRODUCER, one->stream, CULV_RING_FOREVER, &one->made));
-    LIB_CU_OK(&one->w, one->w.cu->MemsetD32Async(culv_vk_ring_pointer(one->ring, one->made.slot, 0),
+    LIB_OK(culv_ring_acquire_on(one->ring, CULV_RING_PRODUCER, one->stream, CULV_RING_FOREVER,
+                                &one->made));
+    LIB_CU_OK(&one->w, one->w.cu->MemsetD32Async(culv_ring_pointer(one->ring, one->made.slot, 0),
                                                  seed, PART, one->stream));
-    LIB_OK(culv_ring_release_on(core, CULV_RING_PRODUCER, one->stream, &one->made));
+    LIB_OK(culv_ring_release_on(one->ring, CULV_RING_PRODUCER, one->stream, &one->made));
 }
 
 /* The parts of a frame, side by side in `host`: one submission waits for all solvers. */
@@ -390,15 +389,18 @@ static void draw(scene *s, solver *all, uint32_t count, const raw_vk_buffer *hos
     uint32_t num_waits = 0, num_signals = 0;
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
     for (uint32_t i = 0; i < count; i++) {
-        LIB_OK(culv_vk_ring_acquire(all[i].ring, CULV_RING_FOREVER, &all[i].frame));
-        LIB_OK(culv_vk_ring_record_copy(all[i].ring, commands, all[i].frame.frame.slot, 0,
-                                        host->buffer, (VkDeviceSize)i * 4 * PART, 4 * PART));
+        LIB_OK(
+            culv_ring_acquire(all[i].ring, CULV_RING_CONSUMER, CULV_RING_FOREVER, &all[i].frame));
+        LIB_OK(culv_vk_ring_record_copy(all[i].ring, commands, all[i].frame.slot, 0, host->buffer,
+                                        (VkDeviceSize)i * 4 * PART, 4 * PART));
     }
     VK_OK(vkEndCommandBuffer(commands));
     for (uint32_t i = 0; i < count; i++) {
-        LIB_OK(culv_vk_ring_release(all[i].ring, &all[i].frame));
-        if (all[i].frame.num_waits > 0) waits[num_waits++] = all[i].frame.wait;
-        if (all[i].frame.num_signals > 0) signals[num_signals++] = all[i].frame.signal;
+        LIB_OK(culv_ring_release(all[i].ring, CULV_RING_CONSUMER, &all[i].frame));
+        LIB_OK(culv_vk_ring_get_points(all[i].ring, &all[i].frame, &waits[num_waits],
+                                       &signals[num_signals]));
+        num_waits += all[i].frame.wait_value != 0;
+        num_signals += all[i].frame.signal_value != 0;
     }
     const VkCommandBufferSubmitInfo one = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
                                            .commandBuffer = commands};
@@ -470,13 +472,12 @@ TEST(small_writes)
     const VkFenceCreateInfo fences = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     scene_open_bare(&s, SCENE_DIRECT);
     solver_open(&s, 1, &one);
-    culv_ring *core = culv_vk_ring_core(one.ring);
     raw_vk_buffer_create(&s.w.vk, 4 * PART, RAW_VK_HOST, &host);
     VK_OK(vkCreateFence(s.w.vk.device, &fences, NULL, &fence));
     for (uint32_t f = 1; f <= FRAMES; f++) {
-        LIB_OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, one.stream, CULV_RING_FOREVER,
+        LIB_OK(culv_ring_acquire_on(one.ring, CULV_RING_PRODUCER, one.stream, CULV_RING_FOREVER,
                                     &one.made));
-        const CUdeviceptr to = culv_vk_ring_pointer(one.ring, one.made.slot, 0);
+        const CUdeviceptr to = culv_ring_pointer(one.ring, one.made.slot, 0);
         const uint32_t count = f % 3 == 0 ? 1 : WORDS;
         for (uint32_t i = 0; i < WORDS; i++)
             words[i] = f;
@@ -485,7 +486,7 @@ TEST(small_writes)
         CU_OK(f % 2 ? s.w.cu->MemsetD32Async(to, f, count, one.stream)
                     : s.w.cu->MemcpyHtoDAsync(to, words, count * sizeof *words, one.stream));
         lib_leave(&one.w, before);
-        LIB_OK(culv_ring_release_on(core, CULV_RING_PRODUCER, one.stream, &one.made));
+        LIB_OK(culv_ring_release_on(one.ring, CULV_RING_PRODUCER, one.stream, &one.made));
         draw(&s, &one, 1, &host, fence);
         VK_OK(vkWaitForFences(s.w.vk.device, 1, &fence, VK_TRUE, UINT64_MAX));
         VK_OK(vkResetFences(s.w.vk.device, 1, &fence));
@@ -513,24 +514,23 @@ TEST(solver_faults, .faults = true)
     for (int i = 0; i < 2; i++)
         solver_open(&s, i, &all[i]);
     solver *own = &all[0], *gone = &all[1];
-    culv_ring *core = culv_vk_ring_core(gone->ring);
     culv_shared_semaphore *gate = NULL;
     const culv_vk_semaphore_create_desc gd = culv_vk_semaphore_create_desc_init();
     LIB_OK(culv_vk_semaphore_create(gone->w.attachment, &gd, &gate));
     raw_vk_buffer_create(&s.w.vk, 2 * 4 * PART, RAW_VK_HOST, &host);
     VK_OK(vkCreateFence(s.w.vk.device, &fences, NULL, &fence));
 
-    CUdeviceptr others = culv_vk_ring_pointer(own->ring, 0, 0);
+    CUdeviceptr others = culv_ring_pointer(own->ring, 0, 0);
     uint32_t value = 1;
     void *params[] = {&others, &value};
-    LIB_OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, gone->stream, CULV_RING_FOREVER,
+    LIB_OK(culv_ring_acquire_on(gone->ring, CULV_RING_PRODUCER, gone->stream, CULV_RING_FOREVER,
                                 &gone->made));
     LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), gone->stream, 1));
     CUcontext before = lib_enter(&gone->w);
     CUfunction poke = raw_cuda_function(cu, raw_cuda_load(cu, "library_kernels"), "library_poke");
     CU_OK(cu->LaunchKernel(poke, 1, 1, 1, 32, 1, 1, 0, gone->stream, params, NULL));
     lib_leave(&gone->w, before);
-    LIB_OK(culv_ring_release_on(core, CULV_RING_PRODUCER, gone->stream, &gone->made));
+    LIB_OK(culv_ring_release_on(gone->ring, CULV_RING_PRODUCER, gone->stream, &gone->made));
     solve(own, 9);
     draw(&s, all, 2, &host, fence);
     raw_vk_timeline_signal(&s.w.vk, culv_vk_semaphore_handle(gate), 1);
@@ -543,7 +543,7 @@ TEST(solver_faults, .faults = true)
     REQUIRE_EQ(vkGetFenceStatus(s.w.vk.device, fence), VK_NOT_READY);
     /* The host signals in the place of the one that is gone. Then Vulkan has time to end its work,
      * in whose place CUDA could not signal any more. */
-    LIB_OK(culv_ring_drain(core, UINT64_C(1000000000), 1));
+    LIB_OK(culv_ring_drain(gone->ring, UINT64_C(1000000000), 1));
     for (uint32_t f = 9; f < 13; f++) {
         if (f > 9) solve(own, f);
         if (f > 9) draw(&s, all, 1, &host, fence);
@@ -561,7 +561,7 @@ TEST(solver_faults, .faults = true)
     raw_vk_buffer_destroy(&s.w.vk, &host);
     solver_close(own);
     culv_shared_semaphore_destroy(&gate);
-    culv_vk_ring_destroy(&gone->ring);
+    culv_ring_destroy(&gone->ring);
     culv_vk_detach(&gone->w.attachment);
     culv_device_close(&gone->w.device);
     test_pass(); /* the context is lost, with the scene's */

@@ -32,7 +32,7 @@ static void end(void)
     vkDestroyCommandPool(torture.w.vk.device, pool, NULL);
 }
 
-static void ring_make(culv_ring_side side, culv_vk_ring **out)
+static void ring_make(culv_ring_side side, culv_ring **out)
 {
     lib_world *w = &torture.w;
     const VkBufferCreateInfo buffer = raw_vk_buffer_info(BYTES, VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
@@ -51,7 +51,7 @@ static void ring_make(culv_ring_side side, culv_vk_ring **out)
     d.side = side;
     d.label = "tortured";
     TRY_AGAIN(culv_vk_ring_create(w->attachment, w->vk.queues[0].queue, &d, out),
-              *out == POISON(culv_vk_ring));
+              *out == POISON(culv_ring));
 }
 
 /* As TRY, but a call that failed is made once more: the frame goes on, or the ring is stopped. */
@@ -82,32 +82,29 @@ static void require_stopped(const char *call, culv_result result)
 }
 
 /* One frame. Where the ring is stopped, both sides learn it at once, whose limit is far. */
-static void frame(culv_vk_ring *ring, CUstream stream, bool vulkan_first)
+static void frame(culv_ring *ring, CUstream stream, bool vulkan_first)
 {
     const uint64_t far = TEST_FAR_MS * UINT64_C(1000000);
     VkQueue queue = torture.w.vk.queues[0].queue;
-    culv_ring *core = culv_vk_ring_core(ring);
     culv_ring_side cuda_side = vulkan_first ? CULV_RING_CONSUMER : CULV_RING_PRODUCER;
+    culv_ring_side vulkan_side = vulkan_first ? CULV_RING_PRODUCER : CULV_RING_CONSUMER;
+    culv_ring_frame f;
     for (int turn = 0; turn < 2; turn++) {
         if ((turn == 0) == vulkan_first) {
-            culv_vk_ring_frame f;
-            STEP(culv_vk_ring_acquire(ring, 0, &f));
+            STEP(culv_ring_acquire(ring, vulkan_side, 0, &f));
             STEP(culv_vk_ring_submit(ring, queue, empty, VK_NULL_HANDLE, &f));
         } else {
-            culv_ring_frame f;
-            STEP(culv_ring_acquire_on(core, cuda_side, stream, 0, &f));
-            STEP(culv_ring_release_on(core, cuda_side, stream, &f));
+            STEP(culv_ring_acquire_on(ring, cuda_side, stream, 0, &f));
+            STEP(culv_ring_release_on(ring, cuda_side, stream, &f));
         }
     }
-    STEP(culv_ring_drain(core, CULV_RING_FOREVER, 0));
+    STEP(culv_ring_drain(ring, CULV_RING_FOREVER, 0));
     goto finish;
 
 stopped:
     for (int side = 0; side < 2; side++) {
-        culv_vk_ring_frame v;
-        culv_ring_frame c;
-        const culv_result r = side == 0 ? culv_vk_ring_acquire(ring, far, &v)
-                                        : culv_ring_acquire_on(core, cuda_side, stream, far, &c);
+        const culv_result r = side == 0 ? culv_ring_acquire(ring, vulkan_side, far, &f)
+                                        : culv_ring_acquire_on(ring, cuda_side, stream, far, &f);
         if (r == CULV_OK || r == CULV_ERROR_TIMEOUT)
             torture_complain("the ring is stopped, and its %s is %s",
                              side == 0 ? "Vulkan side" : "CUDA side", culv_result_name(r));
@@ -124,10 +121,10 @@ static void run(void)
     lib_open_culvert(w);
     CUstream stream = lib_stream(w);
     for (int side = CULV_RING_PRODUCER; side <= CULV_RING_CONSUMER; side++) {
-        culv_vk_ring *ring = POISON(culv_vk_ring);
+        culv_ring *ring = POISON(culv_ring);
         ring_make((culv_ring_side)side, &ring);
         frame(ring, stream, side == CULV_RING_PRODUCER);
-        DO(culv_vk_ring_destroy(&ring));
+        DO(culv_ring_destroy(&ring));
         REQUIRE(ring == NULL);
     }
     /* And the queue families, which are asked for without an attachment. */

@@ -13,25 +13,29 @@ TEST(made)
     o.image = true;
     ring_world_open(&s);
     ring_open(&s, &o);
-    const culv_vk_ring *ring = s.ring;
+    const culv_ring *ring = s.ring;
     REQUIRE_EQ(lib_counts(&s.w).created, 3 * 2 + 2);
     for (uint32_t slot = 0; slot < 4; slot++) {
-        REQUIRE_EQ(culv_vk_ring_buffer(ring, slot, 0) != NULL, slot < 3);
-        REQUIRE_EQ(culv_vk_ring_image(ring, slot, 1) != NULL, slot < 3);
-        REQUIRE_EQ(culv_vk_ring_pointer(ring, slot, 0) != 0, slot < 3);
-        REQUIRE_EQ(culv_vk_ring_pointer(ring, slot, 0), culv_buffer_pointer(culv_shared_buffer_cuda(
-                                                            culv_vk_ring_buffer(ring, slot, 0))));
-        REQUIRE_EQ(culv_vk_ring_pointer(ring, slot, 1), 0); /* an image */
-        REQUIRE_EQ(culv_vk_ring_pointer(ring, slot, 2), 0);
-        REQUIRE(culv_vk_ring_buffer(ring, slot, 1) == NULL);
-        REQUIRE(culv_vk_ring_image(ring, slot, 0) == NULL);
-        REQUIRE(culv_vk_ring_buffer(ring, slot, 2) == NULL);
-        REQUIRE(culv_vk_ring_image(ring, slot, 2) == NULL);
+        REQUIRE_EQ(culv_ring_shared_buffer(ring, slot, 0) != NULL, slot < 3);
+        REQUIRE_EQ(culv_ring_shared_image(ring, slot, 1) != NULL, slot < 3);
+        REQUIRE_EQ(culv_ring_pointer(ring, slot, 0) != 0, slot < 3);
+        REQUIRE_EQ(culv_ring_pointer(ring, slot, 0),
+                   culv_buffer_pointer(culv_ring_buffer(ring, slot, 0)));
+        REQUIRE_EQ(culv_ring_pointer(ring, slot, 1), 0); /* an image */
+        REQUIRE_EQ(culv_ring_pointer(ring, slot, 2), 0);
+        REQUIRE(culv_ring_shared_buffer(ring, slot, 1) == NULL);
+        REQUIRE(culv_ring_shared_image(ring, slot, 0) == NULL);
+        REQUIRE(culv_ring_shared_buffer(ring, slot, 2) == NULL);
+        REQUIRE(culv_ring_shared_image(ring, slot, 2) == NULL);
     }
-    REQUIRE(culv_vk_ring_buffer(NULL, 0, 0) == NULL);
-    REQUIRE(culv_vk_ring_image(NULL, 0, 1) == NULL);
-    REQUIRE_EQ(culv_vk_ring_pointer(NULL, 0, 0), 0);
-    REQUIRE(culv_vk_ring_core(NULL) == NULL);
+    REQUIRE(culv_ring_shared_buffer(NULL, 0, 0) == NULL);
+    REQUIRE(culv_ring_shared_image(NULL, 0, 1) == NULL);
+    REQUIRE_EQ(culv_ring_pointer(NULL, 0, 0), 0);
+    REQUIRE(culv_ring_buffer(NULL, 0, 0) == NULL && culv_ring_image(NULL, 0, 1) == NULL);
+    REQUIRE(culv_ring_image(ring, 2, 1) ==
+            culv_shared_image_cuda(culv_ring_shared_image(ring, 2, 1)));
+    REQUIRE(culv_vk_ring_barriers(ring, 3, CULV_VK_ACQUIRE) == NULL);
+    REQUIRE(culv_vk_ring_barriers(NULL, 0, CULV_VK_ACQUIRE) == NULL);
     VkSemaphore ready = culv_vk_ring_semaphore(ring, CULV_RING_PRODUCER);
     VkSemaphore done = culv_vk_ring_semaphore(ring, CULV_RING_CONSUMER);
     REQUIRE(ready != VK_NULL_HANDLE && done != VK_NULL_HANDLE && ready != done);
@@ -41,21 +45,23 @@ TEST(made)
     /* What a frame says. */
     CUcontext before = lib_enter(&s.w);
     LIB_OK(ring_cuda_turn(&s, 0));
-    culv_vk_ring_frame frame;
-    LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
-    REQUIRE_EQ(frame.num_waits, 1);
-    REQUIRE(frame.wait.semaphore == ready && frame.signal.semaphore == done);
-    REQUIRE_EQ(frame.wait.value, 1);
-    REQUIRE_EQ(frame.wait.stageMask, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
-    REQUIRE_EQ(frame.num_signals, 0); /* before the release */
-    const VkDependencyInfo *both[] = {&frame.acquire, &frame.release};
+    culv_ring_frame frame;
+    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame));
+    VkSemaphoreSubmitInfo wait, signal;
+    LIB_OK(culv_vk_ring_get_points(ring, &frame, &wait, &signal));
+    REQUIRE(wait.semaphore == ready && signal.semaphore == done);
+    REQUIRE_EQ(wait.value, 1);
+    REQUIRE_EQ(wait.stageMask, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    REQUIRE_EQ(frame.signal_value, 0); /* before the release */
+    const VkDependencyInfo *both[] = {culv_vk_ring_barriers(ring, frame.slot, CULV_VK_ACQUIRE),
+                                      culv_vk_ring_barriers(ring, frame.slot, CULV_VK_RELEASE)};
     for (int i = 0; i < 2; i++) {
         REQUIRE_EQ(both[i]->bufferMemoryBarrierCount, 1);
         REQUIRE_EQ(both[i]->imageMemoryBarrierCount, 1);
         const VkBufferMemoryBarrier2 *b = both[i]->pBufferMemoryBarriers;
         const VkImageMemoryBarrier2 *m = both[i]->pImageMemoryBarriers;
-        REQUIRE(b->buffer == culv_vk_buffer_handle(culv_vk_ring_buffer(ring, 0, 0)));
-        REQUIRE(m->image == culv_vk_image_handle(culv_vk_ring_image(ring, 0, 1)));
+        REQUIRE(b->buffer == culv_vk_buffer_handle(culv_ring_shared_buffer(ring, 0, 0)));
+        REQUIRE(m->image == culv_vk_image_handle(culv_ring_shared_image(ring, 0, 1)));
         uint32_t from = i == 0 ? VK_QUEUE_FAMILY_EXTERNAL : 0,
                  to = i == 0 ? 0 : VK_QUEUE_FAMILY_EXTERNAL;
         REQUIRE(b->srcQueueFamilyIndex == from && b->dstQueueFamilyIndex == to);
@@ -63,7 +69,7 @@ TEST(made)
         REQUIRE_EQ(i == 0 ? m->oldLayout : m->newLayout, VK_IMAGE_LAYOUT_GENERAL);
         REQUIRE_EQ(i == 0 ? m->newLayout : m->oldLayout, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
     }
-    LIB_OK(culv_ring_cancel(s.core, CULV_RING_CONSUMER, &frame.frame));
+    LIB_OK(culv_ring_cancel(s.ring, CULV_RING_CONSUMER, &frame));
     LIB_OK(ring_vulkan_turn(&s, 0));
     lib_leave(&s.w, before);
     ring_close(&s);
@@ -79,15 +85,17 @@ TEST(concurrent)
     o.handed_in = o.own = o.concurrent = true;
     ring_world_open(&s);
     ring_open(&s, &o);
-    culv_vk_ring_frame frame;
-    LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
-    const VkBufferMemoryBarrier2 *in = frame.acquire.pBufferMemoryBarriers,
-                                 *out = frame.release.pBufferMemoryBarriers;
+    culv_ring_frame frame;
+    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_PRODUCER, 0, &frame));
+    const VkBufferMemoryBarrier2 *in =
+        culv_vk_ring_barriers(s.ring, frame.slot, CULV_VK_ACQUIRE)->pBufferMemoryBarriers;
+    const VkBufferMemoryBarrier2 *out =
+        culv_vk_ring_barriers(s.ring, frame.slot, CULV_VK_RELEASE)->pBufferMemoryBarriers;
     REQUIRE(in->srcQueueFamilyIndex == VK_QUEUE_FAMILY_EXTERNAL &&
             in->dstQueueFamilyIndex == VK_QUEUE_FAMILY_IGNORED);
     REQUIRE(out->srcQueueFamilyIndex == VK_QUEUE_FAMILY_IGNORED &&
             out->dstQueueFamilyIndex == VK_QUEUE_FAMILY_EXTERNAL);
-    LIB_OK(culv_ring_cancel(s.core, CULV_RING_PRODUCER, &frame.frame));
+    LIB_OK(culv_ring_cancel(s.ring, CULV_RING_PRODUCER, &frame));
     ring_close(&s);
     ring_world_close(&s);
 }
@@ -100,20 +108,23 @@ RINGS_CASE(no_resources)
     REQUIRE_EQ(d.side, CULV_RING_CONSUMER);
     d.max_depth = 2;
     d.wait_stage = VK_PIPELINE_STAGE_2_TRANSFER_BIT;
-    culv_vk_ring *ring = NULL;
+    culv_ring *ring = NULL;
     LIB_OK(culv_vk_ring_create(s->w.attachment, s->w.vk.queues[0].queue, &d, &ring));
     culv_ring_frame frame;
-    culv_vk_ring_frame f;
-    LIB_OK(culv_ring_acquire_on(culv_vk_ring_core(ring), CULV_RING_PRODUCER, s->stream, 0, &frame));
-    LIB_OK(culv_ring_release_on(culv_vk_ring_core(ring), CULV_RING_PRODUCER, s->stream, &frame));
-    LIB_OK(culv_vk_ring_acquire(ring, 0, &f));
-    REQUIRE_EQ(f.wait.stageMask, VK_PIPELINE_STAGE_2_TRANSFER_BIT);
-    REQUIRE_EQ(f.acquire.bufferMemoryBarrierCount + f.acquire.imageMemoryBarrierCount, 0);
-    LIB_OK(culv_ring_cancel(culv_vk_ring_core(ring), CULV_RING_CONSUMER, &f.frame));
+    culv_ring_frame f;
+    LIB_OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s->stream, 0, &frame));
+    LIB_OK(culv_ring_release_on(ring, CULV_RING_PRODUCER, s->stream, &frame));
+    LIB_OK(culv_ring_acquire(ring, CULV_RING_CONSUMER, 0, &f));
+    VkSemaphoreSubmitInfo wait, signal;
+    LIB_OK(culv_vk_ring_get_points(ring, &f, &wait, &signal));
+    REQUIRE_EQ(wait.stageMask, VK_PIPELINE_STAGE_2_TRANSFER_BIT);
+    const VkDependencyInfo *none = culv_vk_ring_barriers(ring, f.slot, CULV_VK_ACQUIRE);
+    REQUIRE_EQ(none->bufferMemoryBarrierCount + none->imageMemoryBarrierCount, 0);
+    LIB_OK(culv_ring_cancel(ring, CULV_RING_CONSUMER, &f));
     lib_finish(&s->w, s->stream);
-    culv_vk_ring_destroy(&ring);
-    culv_vk_ring_destroy(&ring); /* NULL */
-    culv_vk_ring_destroy(NULL);
+    culv_ring_destroy(&ring);
+    culv_ring_destroy(&ring); /* NULL */
+    culv_ring_destroy(NULL);
 }
 
 /* The ring keeps the attachment, and that the device. */
@@ -129,7 +140,7 @@ TEST(outlives_its_parents)
     ring_settle(&s);
     lib_finish(&s.w, s.stream);
     raw_vk_idle(&s.w.vk);
-    culv_vk_ring_destroy(&s.ring);
+    culv_ring_destroy(&s.ring);
     vkDestroyCommandPool(s.w.vk.device, s.pool, NULL);
     culv_vk_device_desc d = lib_vk_desc(&s.w);
     LIB_OK(culv_vk_attach(s.w.device, &d, &s.w.attachment));
@@ -154,9 +165,8 @@ TEST(fallback, .own = true)
         o.image = true;
         o.fallback = CULV_FALLBACK_HOST;
         ring_open(&s, &o);
-        REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(culv_vk_ring_buffer(s.ring, 2, 0))),
-                   CULV_SHARING_HOST);
-        REQUIRE_EQ(culv_semaphore_sharing(culv_ring_semaphore(s.core, CULV_RING_PRODUCER)),
+        REQUIRE_EQ(culv_buffer_sharing(culv_ring_buffer(s.ring, 2, 0)), CULV_SHARING_HOST);
+        REQUIRE_EQ(culv_semaphore_sharing(culv_ring_semaphore(s.ring, CULV_RING_PRODUCER)),
                    CULV_SHARING_HOST);
         ring_run(&s, 30);
         ring_close(&s);
@@ -308,7 +318,7 @@ TEST(signal_first)
 {
     ring_stage s;
     culv_shared_semaphore *gate = NULL;
-    culv_vk_ring_frame frame;
+    culv_ring_frame frame;
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
     o.waits = CULV_RING_WAITS_SIGNAL_FIRST;
     ring_world_open(&s);
@@ -320,15 +330,15 @@ TEST(signal_first)
     LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), s.stream, 1));
     LIB_OK(ring_cuda_turn(&s, 0));
     for (int i = 0; i < 2; i++)
-        LIB_ERROR(culv_vk_ring_acquire(s.ring, 0, &frame), CULV_ERROR_TIMEOUT,
+        LIB_ERROR(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame), CULV_ERROR_TIMEOUT,
                   CULV_REASON_RING_LATE);
     raw_vk_timeline_signal(&s.w.vk, culv_vk_semaphore_handle(gate), 1);
-    LIB_OK(culv_vk_ring_acquire(s.ring, RING_LIMIT, &frame));
-    REQUIRE_EQ(frame.frame.number, 1);
-    REQUIRE_EQ(frame.frame.wait_value, 2);
+    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, RING_LIMIT, &frame));
+    REQUIRE_EQ(frame.number, 1);
+    REQUIRE_EQ(frame.wait_value, 2);
     REQUIRE(raw_vk_timeline_value(&s.w.vk, culv_vk_ring_semaphore(s.ring, CULV_RING_PRODUCER)) >=
             2);
-    LIB_OK(culv_ring_cancel(s.core, CULV_RING_CONSUMER, &frame.frame));
+    LIB_OK(culv_ring_cancel(s.ring, CULV_RING_CONSUMER, &frame));
     LIB_OK(ring_vulkan_turn(&s, RING_LIMIT));
     lib_leave(&s.w, before);
     ring_close(&s);
@@ -360,22 +370,22 @@ TEST(cuda_waits_on_host)
     VK_OK(vkQueueSubmit2(s.queue, 1, &closed, VK_NULL_HANDLE));
     LIB_OK(ring_vulkan_turn(&s, RING_LIMIT));
     for (int i = 0; i < 2; i++)
-        LIB_ERROR(culv_ring_acquire_on(s.core, CULV_RING_CONSUMER, s.stream, i == 0 ? 0 : 2000000,
+        LIB_ERROR(culv_ring_acquire_on(s.ring, CULV_RING_CONSUMER, s.stream, i == 0 ? 0 : 2000000,
                                        &frame),
                   CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
     /* Set while frames flow: the stream waits, and the call does not. */
     o.settings.cuda_waits = CULV_RING_WAITS_QUEUED;
-    LIB_OK(culv_ring_configure(s.core, &o.settings));
-    LIB_OK(culv_ring_acquire_on(s.core, CULV_RING_CONSUMER, s.stream, 0, &frame));
+    LIB_OK(culv_ring_configure(s.ring, &o.settings));
+    LIB_OK(culv_ring_acquire_on(s.ring, CULV_RING_CONSUMER, s.stream, 0, &frame));
     REQUIRE_EQ(lib_query(&s.w, s.stream), CUDA_ERROR_NOT_READY);
     REQUIRE_EQ(frame.number, 1);
     raw_vk_timeline_signal(&s.w.vk, culv_vk_semaphore_handle(gate), 1);
-    LIB_OK(culv_ring_cancel(s.core, CULV_RING_CONSUMER, &frame));
+    LIB_OK(culv_ring_cancel(s.ring, CULV_RING_CONSUMER, &frame));
     o.settings.cuda_waits = CULV_RING_WAITS_SIGNAL_FIRST;
-    LIB_OK(culv_ring_configure(s.core, &o.settings));
+    LIB_OK(culv_ring_configure(s.ring, &o.settings));
     LIB_OK(ring_cuda_turn(&s, RING_LIMIT)); /* the right data */
     o.settings.cuda_waits = (culv_ring_waits)3;
-    LIB_ERROR(culv_ring_configure(s.core, &o.settings), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_ring_configure(s.ring, &o.settings), CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("culv_ring_settings.cuda_waits is 3");
     lib_leave(&s.w, before);
     ring_close(&s);
@@ -406,16 +416,16 @@ RINGS_CASE(chooses_its_way)
             ring_open(s, &o);
             ring_race(s, 1000);
             culv_ring_stats stats = culv_ring_stats_init();
-            LIB_OK(culv_ring_get_stats(s->core, &stats));
+            LIB_OK(culv_ring_get_stats(s->ring, &stats));
             REQUIRE(stats.depth >= 1 && stats.depth <= depth && stats.burst == 1);
             REQUIRE(stats.tries != 0 || stats.frame_time != 0);
             o.settings.cuda_waits = CULV_RING_WAITS_SIGNAL_FIRST;
-            LIB_OK(culv_ring_configure(s->core, &o.settings));
+            LIB_OK(culv_ring_configure(s->ring, &o.settings));
             ring_race(s, 200);
-            LIB_OK(culv_ring_get_stats(s->core, &stats));
+            LIB_OK(culv_ring_get_stats(s->ring, &stats));
             REQUIRE_EQ(stats.cuda_waits, CULV_RING_WAITS_SIGNAL_FIRST);
             o.settings.way = (culv_ring_way)2;
-            LIB_ERROR(culv_ring_configure(s->core, &o.settings), CULV_ERROR_INVALID,
+            LIB_ERROR(culv_ring_configure(s->ring, &o.settings), CULV_ERROR_INVALID,
                       CULV_REASON_VALUE);
             LIB_SAYS("culv_ring_settings.way is 2");
             ring_close(s);

@@ -107,21 +107,19 @@ TEST(several_in_one)
     CUcontext before = lib_enter(&s.w);
     for (int i = 0; i < 2; i++)
         LIB_OK(ring_cuda_turn(&s, 0));
-    LIB_OK(culv_ring_flush_on(s.core, CULV_RING_PRODUCER, s.stream));
+    LIB_OK(culv_ring_flush_on(s.ring, CULV_RING_PRODUCER, s.stream));
     ring_flushed(&s.cuda, ring_stats(&s).ready_signaled);
     LIB_OK(ring_cuda_turn(&s, 0));
-    LIB_OK(culv_ring_flush_on(s.core, CULV_RING_PRODUCER, s.stream));
+    LIB_OK(culv_ring_flush_on(s.ring, CULV_RING_PRODUCER, s.stream));
     ring_flushed(&s.cuda, ring_stats(&s).ready_signaled);
     REQUIRE_EQ(ring_stats(&s).ready_signaled, 2);
-    culv_vk_ring_frame frame;
-    LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
-    REQUIRE_EQ(frame.frame.wait_value, 2); /* not 1, of the two that came first */
-    REQUIRE_EQ(frame.num_waits, 1);
-    REQUIRE_EQ(frame.wait.value, 2);
+    culv_ring_frame frame;
+    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame));
+    REQUIRE_EQ(frame.wait_value, 2); /* not 1, of the two that came first */
     VkCommandBuffer commands = ring_vulkan_commands(&s, &frame);
     LIB_OK(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame));
-    ring_released(&s.vulkan, &frame.frame);
-    REQUIRE_EQ(frame.num_signals, 0);
+    ring_released(&s.vulkan, &frame);
+    REQUIRE_EQ(frame.signal_value, 0);
     LIB_OK(ring_vulkan_turn(&s, 0));
     LIB_OK(ring_vulkan_turn(&s, 0)); /* the third, which ends what there was */
     REQUIRE_EQ(ring_stats(&s).done_signaled, 1);
@@ -149,28 +147,26 @@ TEST(fences)
         for (int i = 0; i < 4; i++)
             LIB_OK(ring_cuda_turn(&s, 0));
         for (uint32_t i = 0; i < 4; i++) {
-            culv_vk_ring_frame frame;
-            LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
+            culv_ring_frame frame;
+            LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame));
             VkCommandBuffer commands = ring_vulkan_commands(&s, &frame);
             LIB_OK(culv_vk_ring_submit(s.ring, s.queue, commands, i == at ? fence : VK_NULL_HANDLE,
                                        &frame));
-            ring_released(&s.vulkan, &frame.frame);
-            REQUIRE_EQ(frame.num_signals, i == 3);
+            ring_released(&s.vulkan, &frame);
+            REQUIRE_EQ(frame.signal_value != 0, i == 3);
             if (i == at) VK_OK(vkWaitForFences(device, 1, &fence, VK_TRUE, RING_LIMIT));
         }
         VK_OK(vkResetFences(device, 1, &fence));
     }
-    /* Of a flush: with something to submit, and with nothing. */
     LIB_OK(ring_cuda_turn(&s, 0));
-    LIB_OK(culv_ring_flush_on(s.core, CULV_RING_PRODUCER, s.stream));
+    LIB_OK(culv_ring_flush_on(s.ring, CULV_RING_PRODUCER, s.stream));
     ring_flushed(&s.cuda, ring_stats(&s).ready_signaled);
     LIB_OK(ring_vulkan_turn(&s, 0));
     uint64_t done = ring_stats(&s).done_signaled;
-    LIB_OK(culv_vk_ring_flush(s.ring, s.queue, fence));
+    LIB_OK(culv_ring_flush(s.ring, CULV_RING_CONSUMER, NULL));
     REQUIRE_EQ(ring_stats(&s).done_signaled,
                done); /* the one frame was all that there was: a burst of its own */
-    VK_OK(vkWaitForFences(device, 1, &fence, VK_TRUE, RING_LIMIT));
-    LIB_OK(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE));
+    LIB_OK(culv_ring_flush(s.ring, CULV_RING_CONSUMER, NULL));
     lib_leave(&s.w, before);
     ring_close(&s);
     REQUIRE_EQ(s.vulkan.verified, 17);
@@ -267,7 +263,7 @@ static void *race_and_change(void *argument)
         {.struct_size = sizeof *all, .depth = 4, .burst = 4, .check_counters = 1},
     };
     for (unsigned i = 0; !atomic_load(&r->stop); i++) {
-        LIB_OK(culv_ring_configure(r->s->core, &all[i % (sizeof all / sizeof *all)]));
+        LIB_OK(culv_ring_configure(r->s->ring, &all[i % (sizeof all / sizeof *all)]));
         lib_sleep_ms(3);
     }
     return NULL;

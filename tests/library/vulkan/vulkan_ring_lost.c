@@ -30,7 +30,7 @@ static void *solve(void *user)
     CUcontext before = lib_enter(&me->s->w);
     me->error = culv_error_init();
     me->result =
-        culv_ring_acquire_on(me->s->core, CULV_RING_PRODUCER, me->s->stream, CULV_RING_FOREVER, &f);
+        culv_ring_acquire_on(me->s->ring, CULV_RING_PRODUCER, me->s->stream, CULV_RING_FOREVER, &f);
     culv_last_error(&me->error);
     lib_leave(&me->s->w, before);
     return NULL;
@@ -50,24 +50,24 @@ static void begin(ring_stage *s, lib_layer *layer)
 
 /* As engines see it that submit by themselves: frame 6 was consumed, and its submission was lost.
  * CUDA writes its slot anew behind that. */
-static void lose(ring_stage *s, const lib_layer *layer, culv_vk_ring_frame *frame)
+static void lose(ring_stage *s, const lib_layer *layer, culv_ring_frame *frame)
 {
     for (int i = 0; i < 2; i++)
         LIB_OK(ring_cuda_turn(s, 0));
-    LIB_OK(culv_vk_ring_acquire(s->ring, 0, frame));
-    LIB_OK(culv_vk_ring_release(s->ring, frame));
+    LIB_OK(culv_ring_acquire(s->ring, CULV_RING_CONSUMER, 0, frame));
+    LIB_OK(culv_ring_release(s->ring, CULV_RING_CONSUMER, frame));
     s->vulkan.next++;
     LIB_OK(ring_cuda_turn(s, 0));
     REQUIRE_EQ(lib_query(&s->w, s->stream), CUDA_ERROR_NOT_READY);
     layer->lose_devices(1);
 }
 
-static void tell(ring_stage *s, lost_way way, culv_vk_ring_frame *frame)
+static void tell(ring_stage *s, lost_way way, culv_ring_frame *frame)
 {
-    culv_vk_ring_frame next;
+    culv_ring_frame next;
     switch (way) {
     case BY_RING_SUBMIT:
-        LIB_OK(culv_vk_ring_acquire(s->ring, 0, &next));
+        LIB_OK(culv_ring_acquire(s->ring, CULV_RING_CONSUMER, 0, &next));
         LIB_ERROR(culv_vk_ring_submit(s->ring, s->queue, ring_vulkan_commands(s, &next),
                                       VK_NULL_HANDLE, &next),
                   CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
@@ -83,12 +83,12 @@ static void tell(ring_stage *s, lost_way way, culv_vk_ring_frame *frame)
     case BY_ACQUIRE: {
         culv_ring_settings t = culv_ring_settings_init();
         t.check_counters = 1;
-        LIB_OK(culv_ring_configure(s->core, &t));
-        LIB_ERROR(culv_vk_ring_acquire(s->ring, CULV_RING_FOREVER, &next), CULV_ERROR_ASYNC,
-                  CULV_REASON_DEVICE_LOST);
+        LIB_OK(culv_ring_configure(s->ring, &t));
+        LIB_ERROR(culv_ring_acquire(s->ring, CULV_RING_CONSUMER, CULV_RING_FOREVER, &next),
+                  CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
         break;
     }
-    default: LIB_OK(culv_ring_stop(s->core)); break;
+    default: LIB_OK(culv_ring_stop(s->ring)); break;
     }
 }
 
@@ -104,7 +104,7 @@ static void nobody_waits(lost_way way)
 {
     ring_stage s;
     lib_layer layer;
-    culv_vk_ring_frame frame;
+    culv_ring_frame frame;
     pthread_t thread;
     begin(&s, &layer);
     CUcontext before = lib_enter(&s.w);
@@ -133,9 +133,9 @@ static void nobody_waits(lost_way way)
     REQUIRE_EQ(me.result, CULV_ERROR_ASYNC);
     REQUIRE_EQ(me.error.reason, CULV_REASON_RING_STOPPED);
     culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire(s.core, CULV_RING_PRODUCER, 0, &f), CULV_ERROR_ASYNC,
+    LIB_ERROR(culv_ring_acquire(s.ring, CULV_RING_PRODUCER, 0, &f), CULV_ERROR_ASYNC,
               CULV_REASON_RING_STOPPED);
-    if (way == BY_DRAIN) LIB_OK(culv_ring_drain(s.core, RING_LIMIT, 1));
+    if (way == BY_DRAIN) LIB_OK(culv_ring_drain(s.ring, RING_LIMIT, 1));
     if (way != BY_DESTROY) lib_finish(&s.w, s.stream);
     if (beside) {
         lib_finish(&s.w, second);
@@ -144,9 +144,9 @@ static void nobody_waits(lost_way way)
     }
     ring_forget(&s);
     if (way % 2 == 0)
-        culv_vk_ring_destroy(&s.ring);
+        culv_ring_destroy(&s.ring);
     else
-        culv_vk_ring_destroy_after(&s.ring, s.stream);
+        culv_ring_destroy_after(&s.ring, s.stream);
     REQUIRE(s.ring == NULL);
     lib_finish(&s.w, s.stream);
     lib_stream_destroy(&s.w, second);
@@ -178,7 +178,7 @@ TEST(destroys_return, .own = true)
     lib_finish(&s.w, s.stream);
     LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(later), s.stream, 5));
     REQUIRE_EQ(lib_query(&s.w, s.stream), CUDA_ERROR_NOT_READY);
-    culv_vk_ring_destroy(&s.ring); /* waits for all of CUDA's work */
+    culv_ring_destroy(&s.ring); /* waits for all of CUDA's work */
     lib_finish(&s.w, s.stream);
     culv_shared_semaphore_destroy_after(&later, s.stream);
     lib_leave(&s.w, before);
@@ -191,24 +191,24 @@ TEST(never_submitted)
 {
     ring_stage s;
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 2);
-    culv_vk_ring_frame frame;
+    culv_ring_frame frame;
     ring_world_open(&s);
     ring_open(&s, &o);
     CUcontext before = lib_enter(&s.w);
     for (int i = 0; i < 2; i++)
         LIB_OK(ring_cuda_turn(&s, 0));
-    LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
-    LIB_OK(culv_vk_ring_release(s.ring, &frame));
+    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame));
+    LIB_OK(culv_ring_release(s.ring, CULV_RING_CONSUMER, &frame));
     LIB_OK(ring_cuda_turn(&s, 0));
     REQUIRE_EQ(lib_query(&s.w, s.stream), CUDA_ERROR_NOT_READY);
     ring_forget(&s);
-    culv_vk_ring_destroy(&s.ring);
+    culv_ring_destroy(&s.ring);
     lib_finish(&s.w, s.stream);
     lib_leave(&s.w, before);
     close_lost(&s, NULL);
 }
 
-/* A vkQueueSubmit2 of the caller's fails behind culv_vk_ring_release(): the same frame is submitted
+/* A vkQueueSubmit2 of the caller's fails behind culv_ring_release(): the same frame is submitted
  * once more, and all frames arrive. */
 TEST(submission_failed)
 {
@@ -220,13 +220,13 @@ TEST(submission_failed)
     ring_open(&s, &o);
     for (int i = 0; i < 12; i++) {
         CUcontext before = lib_enter(&s.w);
-        culv_vk_ring_frame frame;
+        culv_ring_frame frame;
         LIB_OK(ring_cuda_turn(&s, 0));
-        LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
+        LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame));
         VkCommandBuffer commands = ring_vulkan_commands(&s, &frame);
         if (i % 3 != 0) {
-            LIB_OK(culv_vk_ring_release(s.ring, &frame));
-            const uint64_t value = frame.signal.value;
+            LIB_OK(culv_ring_release(s.ring, CULV_RING_CONSUMER, &frame));
+            const uint64_t value = frame.signal_value;
             LIB_OK(culv_vk_ring_submit_failed(s.ring, &frame, VK_ERROR_OUT_OF_HOST_MEMORY));
             LIB_ERROR(culv_vk_ring_submit_failed(s.ring, &frame, VK_NOT_READY), CULV_ERROR_INVALID,
                       CULV_REASON_VALUE);
@@ -234,11 +234,11 @@ TEST(submission_failed)
                 LIB_OK(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame));
             else
                 ring_submit_by_hand(&s, commands, &frame);
-            REQUIRE_EQ(frame.signal.value, value);
+            REQUIRE_EQ(frame.signal_value, value);
         } else {
             ring_submit_by_hand(&s, commands, &frame);
         }
-        ring_released(&s.vulkan, &frame.frame);
+        ring_released(&s.vulkan, &frame);
         lib_leave(&s.w, before);
     }
     ring_settle(&s);

@@ -44,32 +44,32 @@ static void reuse(ring_stage *s, flight *f)
 
 static void frame(ring_stage *s, const flight *f, VkSemaphore pace, uint64_t number)
 {
-    culv_vk_ring_frame frame;
+    culv_ring_frame frame;
     LIB_OK(ring_cuda_turn(s, RING_LIMIT));
-    LIB_OK(culv_vk_ring_acquire(s->ring, RING_LIMIT, &frame));
+    LIB_OK(culv_ring_acquire(s->ring, CULV_RING_CONSUMER, RING_LIMIT, &frame));
     const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     VK_OK(vkBeginCommandBuffer(f->commands, &begin));
-    vkCmdPipelineBarrier2(f->commands, &frame.acquire);
+    vkCmdPipelineBarrier2(f->commands, culv_vk_ring_barriers(s->ring, frame.slot, CULV_VK_ACQUIRE));
     const VkBufferCopy region = {.size = RING_BYTES};
     vkCmdCopyBuffer(f->commands,
-                    culv_vk_buffer_handle(culv_vk_ring_buffer(s->ring, frame.frame.slot, 0)),
+                    culv_vk_buffer_handle(culv_ring_shared_buffer(s->ring, frame.slot, 0)),
                     f->scratch.buffer, 1, &region);
-    vkCmdPipelineBarrier2(f->commands, &frame.release);
+    vkCmdPipelineBarrier2(f->commands, culv_vk_ring_barriers(s->ring, frame.slot, CULV_VK_RELEASE));
     VK_OK(vkEndCommandBuffer(f->commands));
-    LIB_OK(culv_vk_ring_release(s->ring, &frame));
+    VkSemaphoreSubmitInfo wait, signals[2] = {{.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+                                               .semaphore = pace,
+                                               .value = number,
+                                               .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT}};
+    LIB_OK(culv_ring_release(s->ring, CULV_RING_CONSUMER, &frame));
+    LIB_OK(culv_vk_ring_get_points(s->ring, &frame, &wait, &signals[1]));
     const VkCommandBufferSubmitInfo commands = {
         .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO, .commandBuffer = f->commands};
-    const VkSemaphoreSubmitInfo signals[] = {{.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
-                                              .semaphore = pace,
-                                              .value = number,
-                                              .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT},
-                                             frame.signal};
     const VkSubmitInfo2 info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
-                                .waitSemaphoreInfoCount = frame.num_waits,
-                                .pWaitSemaphoreInfos = &frame.wait,
+                                .waitSemaphoreInfoCount = frame.wait_value != 0,
+                                .pWaitSemaphoreInfos = &wait,
                                 .commandBufferInfoCount = 1,
                                 .pCommandBufferInfos = &commands,
-                                .signalSemaphoreInfoCount = 1 + frame.num_signals,
+                                .signalSemaphoreInfoCount = 1 + (frame.signal_value != 0),
                                 .pSignalSemaphoreInfos = signals};
     VK_OK(vkQueueSubmit2(s->queue, 1, &info, VK_NULL_HANDLE));
 }
@@ -116,7 +116,7 @@ TEST(paced)
         prepare(&s, f, layout);
         frame(&s, f, pace, n);
     }
-    LIB_OK(culv_ring_drain(s.core, RING_LIMIT, 0));
+    LIB_OK(culv_ring_drain(s.ring, RING_LIMIT, 0));
     lib_leave(&s.w, before);
     ring_forget(&s);
     raw_vk_idle(&s.w.vk);

@@ -86,7 +86,7 @@ TEST(descriptors)
         {"host_stage", host_stage, CULV_REASON_VALUE, "HOST"},
     };
     ring_stage s;
-    culv_vk_ring *ring = NULL;
+    culv_ring *ring = NULL;
     ring_world_open(&s);
     VkQueue queue = s.w.vk.queues[0].queue;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -94,7 +94,7 @@ TEST(descriptors)
         describe(&s, &d);
         rows[i].spoil(&d);
         printf("%s\n", rows[i].name);
-        LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s.w.attachment, queue, &d.ring, &ring),
+        LIB_REFUSES(culv_ring, ring, culv_vk_ring_create(s.w.attachment, queue, &d.ring, &ring),
                     CULV_ERROR_INVALID, rows[i].reason);
         LIB_SAYS(rows[i].says);
         REQUIRE_EQ(lib_counts(&s.w).created, 0);
@@ -102,7 +102,7 @@ TEST(descriptors)
     }
     described d;
     describe(&s, &d);
-    LIB_REFUSES(culv_vk_ring, ring,
+    LIB_REFUSES(culv_ring, ring,
                 culv_vk_ring_create(s.w.attachment, VK_NULL_HANDLE, &d.ring, &ring),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     ring_world_close(&s);
@@ -112,7 +112,7 @@ TEST(descriptors)
 RINGS_CASE(strangers)
 {
     described d;
-    culv_vk_ring *ring = NULL;
+    culv_ring *ring = NULL;
     culv_vk_device *other = NULL;
     VkQueue queue = s->w.vk.queues[0].queue;
     culv_vk_device_desc vd = lib_vk_desc(&s->w);
@@ -121,19 +121,19 @@ RINGS_CASE(strangers)
     d.options.handed_in = true;
     d.ring =
         ring_desc(s, &d.options, d.resources, &d.buffer, &d.image, &d.buffer_desc, &d.image_desc);
-    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring),
+    LIB_REFUSES(culv_ring, ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     for (int i = 0; i < 3; i++) {
         LIB_OK(culv_vk_buffer_create(s->w.attachment, &d.buffer_desc, &s->buffers[i]));
         LIB_OK(culv_vk_image_create(i < 2 ? s->w.attachment : other, &d.image_desc, &s->images[i]));
     }
-    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring),
+    LIB_REFUSES(culv_ring, ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring),
                 CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
     LIB_SAYS("resources[1]");
     /* One buffer for two slots. */
     culv_shared_buffer *third = s->buffers[2];
     s->buffers[2] = s->buffers[0];
-    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring),
+    LIB_REFUSES(culv_ring, ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("resources[0] has for slot 2 what resources[0] has for slot 0");
     s->buffers[2] = third;
@@ -149,27 +149,27 @@ RINGS_CASE(strangers)
         ring_desc(s, &d.options, d.resources, &d.buffer, &d.image, &d.buffer_desc, &d.image_desc);
     const culv_vk_own_buffer last = s->own_buffers[2];
     s->own_buffers[2].cuda = NULL;
-    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring),
+    LIB_REFUSES(culv_ring, ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("resources[0].own_buffers[2].cuda is NULL");
     s->own_buffers[2] = s->own_buffers[0];
-    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring),
+    LIB_REFUSES(culv_ring, ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("resources[0] has for slot 2 what resources[0] has for slot 0");
     s->own_buffers[2] = last;
     const VkImage third_image = s->own_images[2].image;
     s->own_images[2].image = VK_NULL_HANDLE;
-    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring),
+    LIB_REFUSES(culv_ring, ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("resources[1].own_images[2].image is NULL");
     s->own_images[2].image = third_image;
     LIB_OK(culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring));
-    culv_shared_buffer *wrapped = culv_vk_ring_buffer(ring, 1, 0);
+    culv_shared_buffer *wrapped = culv_ring_shared_buffer(ring, 1, 0);
     REQUIRE(culv_vk_buffer_handle(wrapped) == culv_vk_buffer_handle(s->buffers[1]));
-    REQUIRE_EQ(culv_vk_ring_pointer(ring, 1, 0), culv_shared_buffer_pointer(s->buffers[1]));
+    REQUIRE_EQ(culv_ring_pointer(ring, 1, 0), culv_shared_buffer_pointer(s->buffers[1]));
     culv_shared_buffer_destroy(&wrapped);
     REQUIRE(wrapped != NULL);
-    culv_vk_ring_destroy(&ring);
+    culv_ring_destroy(&ring);
     for (int i = 0; i < 3; i++) {
         culv_shared_buffer_destroy(&s->buffers[i]);
         culv_shared_image_destroy(&s->images[i]);
@@ -184,59 +184,85 @@ TEST(calls)
     o.settings.burst = 2;
     ring_world_open(&s);
     ring_open(&s, &o);
-    culv_vk_ring_frame frame, stale;
+    culv_ring_frame frame, stale;
     CUcontext before = lib_enter(&s.w);
     for (int i = 0; i < 4; i++)
         LIB_OK(ring_cuda_turn(&s, 0));
     lib_leave(&s.w, before);
-    LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
-    LIB_ERROR(culv_vk_ring_acquire(s.ring, 0, &stale), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame));
+    LIB_ERROR(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &stale), CULV_ERROR_INVALID,
+              CULV_REASON_RING_ORDER);
     VkCommandBuffer commands = ring_vulkan_commands(&s, &frame);
     LIB_ERROR(culv_vk_ring_submit(s.ring, VK_NULL_HANDLE, commands, VK_NULL_HANDLE, &frame),
               CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, VK_NULL_HANDLE, VK_NULL_HANDLE, &frame),
               CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_ring_flush(s.ring, VK_NULL_HANDLE, VK_NULL_HANDLE), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_ring_flush(s.ring, CULV_RING_CONSUMER, NULL), CULV_ERROR_INVALID,
               CULV_REASON_RING_ORDER);
     /* Another frame than the one that is held. */
     stale = frame;
-    stale.frame.number += 1;
-    LIB_ERROR(culv_vk_ring_release(s.ring, &stale), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+    stale.number += 1;
+    LIB_ERROR(culv_ring_release(s.ring, CULV_RING_CONSUMER, &stale), CULV_ERROR_INVALID,
+              CULV_REASON_RING_ORDER);
     LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &stale),
               CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
     LIB_OK(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame));
-    ring_released(&s.vulkan, &frame.frame);
+    ring_released(&s.vulkan, &frame);
     LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame),
               CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
     /* The burst has a command buffer that is kept: what is submitted without it would come
      * first. */
-    LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
+    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame));
     commands = ring_vulkan_commands(&s, &frame);
-    LIB_ERROR(culv_vk_ring_release(s.ring, &frame), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+    LIB_ERROR(culv_ring_release(s.ring, CULV_RING_CONSUMER, &frame), CULV_ERROR_INVALID,
+              CULV_REASON_RING_ORDER);
     LIB_SAYS("culv_vk_ring_submit()");
     LIB_OK(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame));
-    ring_released(&s.vulkan, &frame.frame);
-    /* A burst that has kept command buffers ends by the ring's own calls: what the core's would
-     * promise, nobody would submit. */
+    ring_released(&s.vulkan, &frame);
+    /* A flush submits what is kept, and then nobody else has anything to signal. */
     LIB_OK(ring_vulkan_turn(&s, 0));
-    uint64_t value = 0;
-    LIB_ERROR(culv_ring_flush(s.core, CULV_RING_CONSUMER, &value), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_ring_drain(s.ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
+    LIB_SAYS("call culv_ring_flush() first");
+    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame));
+    LIB_ERROR(culv_ring_release(s.ring, CULV_RING_CONSUMER, &frame), CULV_ERROR_INVALID,
               CULV_REASON_RING_ORDER);
-    LIB_SAYS("culv_ring_flush: 1 command buffers that culv_vk_ring_submit() kept");
-    LIB_SAYS("culv_vk_ring_flush()");
-    LIB_ERROR(culv_ring_drain(s.core, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
-    LIB_SAYS("call culv_vk_ring_flush() first");
-    LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
-    LIB_ERROR(culv_ring_release(s.core, CULV_RING_CONSUMER, &frame.frame), CULV_ERROR_INVALID,
-              CULV_REASON_RING_ORDER);
-    LIB_OK(culv_ring_cancel(s.core, CULV_RING_CONSUMER, &frame.frame));
-    LIB_OK(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE));
+    LIB_SAYS("culv_ring_release: 1 command buffers that culv_vk_ring_submit() kept");
+    LIB_SAYS("or culv_ring_flush()");
+    LIB_OK(culv_ring_cancel(s.ring, CULV_RING_CONSUMER, &frame));
+    uint64_t value = 7;
+    LIB_OK(culv_ring_flush(s.ring, CULV_RING_CONSUMER, &value));
+    REQUIRE_EQ(value, 0);
     ring_flushed(&s.vulkan, 2);
     LIB_OK(ring_vulkan_turn(&s, 0));
-    LIB_OK(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE));
+    LIB_OK(culv_ring_flush(s.ring, CULV_RING_CONSUMER, NULL));
     ring_flushed(&s.vulkan, 3);
+    /* Of a burst that was released for submissions of the caller's, it tells what to signal. */
+    lib_enter(&s.w);
+    for (int i = 0; i < 4; i++)
+        LIB_OK(ring_cuda_turn(&s, 0));
+    lib_leave(&s.w, before);
+    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame));
+    LIB_OK(culv_ring_release(s.ring, CULV_RING_CONSUMER, &frame));
+    LIB_INVALID(culv_ring_flush(s.ring, CULV_RING_CONSUMER, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_OK(culv_ring_flush(s.ring, CULV_RING_CONSUMER, &value));
+    REQUIRE_EQ(value, 4);
+    REQUIRE(raw_vk_timeline_value(&s.w.vk, culv_vk_ring_semaphore(s.ring, CULV_RING_CONSUMER)) < 4);
+    raw_vk_idle(&s.w.vk);
+    raw_vk_timeline_signal(&s.w.vk, culv_vk_ring_semaphore(s.ring, CULV_RING_CONSUMER), value);
+    /* A ring of nobody's. */
+    const culv_ring_desc plain = {.struct_size = sizeof plain, .max_depth = 1};
+    culv_ring *other = NULL;
+    LIB_OK(culv_ring_create(s.w.device, &plain, &other));
+    LIB_INVALID(culv_vk_ring_submit(other, s.queue, commands, VK_NULL_HANDLE, &frame),
+                CULV_REASON_VALUE);
+    LIB_SAYS("culv_vk_ring_submit: the ring is not one of culv_vk_ring_create()");
+    LIB_INVALID(culv_vk_ring_record_copy(other, commands, 0, 0, s.host.buffer, 0, 4),
+                CULV_REASON_VALUE);
+    REQUIRE(culv_vk_ring_semaphore(other, CULV_RING_PRODUCER) == VK_NULL_HANDLE);
+    REQUIRE(culv_vk_ring_barriers(other, 0, CULV_VK_ACQUIRE) == NULL);
+    REQUIRE(culv_ring_buffer(other, 0, 0) == NULL && culv_ring_shared_image(other, 0, 0) == NULL);
+    LIB_OK(culv_ring_destroy_after(&other, s.stream));
+    REQUIRE(other == NULL);
     ring_close(&s);
     REQUIRE_EQ(s.vulkan.verified, 4);
     ring_world_close(&s);
@@ -250,41 +276,37 @@ TEST(parts)
     o.image = true;
     ring_world_open(&s);
     ring_open(&s, &o);
-    culv_ring *core = s.core;
-    culv_shared_buffer *buffer = culv_vk_ring_buffer(s.ring, 0, 0), *const was = buffer;
-    culv_shared_image *image = culv_vk_ring_image(s.ring, 0, 1), *const kept = image;
+    culv_shared_buffer *buffer = culv_ring_shared_buffer(s.ring, 0, 0), *const was = buffer;
+    culv_shared_image *image = culv_ring_shared_image(s.ring, 0, 1), *const kept = image;
     REQUIRE(buffer != NULL && image != NULL);
     const uint64_t created = lib_counts(&s.w).created;
     /* The caller sees only CUDA's halves of the timelines, and no culv_shared_semaphore. */
-    culv_semaphore *half = culv_ring_semaphore(core, CULV_RING_PRODUCER);
+    culv_semaphore *half = culv_ring_semaphore(s.ring, CULV_RING_PRODUCER);
     LIB_ERROR(culv_semaphore_destroy(&half), CULV_ERROR_INVALID, CULV_REASON_OWNED);
     REQUIRE(half != NULL);
-    LIB_SAYS("culv_vk_ring_destroy() destroys both");
+    LIB_SAYS("culv_ring_destroy() destroys both");
     for (int after = 0; after < 2; after++) {
-        LIB_ERROR(culv_ring_destroy(&core), CULV_ERROR_INVALID, CULV_REASON_OWNED);
-        REQUIRE(core == s.core);
-        LIB_SAYS("culv_vk_ring_destroy() destroys both");
         LIB_ERROR(after ? culv_shared_buffer_destroy_after(&buffer, s.stream)
                         : culv_shared_buffer_destroy(&buffer),
                   CULV_ERROR_INVALID, CULV_REASON_OWNED);
         REQUIRE(buffer == was);
         LIB_SAYS(after ? "culv_shared_buffer_destroy_after: it is a part of another object"
                        : "culv_shared_buffer_destroy: it is a part of another object");
-        LIB_SAYS("; culv_vk_ring_destroy()");
+        LIB_SAYS("; culv_ring_destroy()");
         LIB_ERROR(after ? culv_shared_image_destroy_after(&image, s.stream)
                         : culv_shared_image_destroy(&image),
                   CULV_ERROR_INVALID, CULV_REASON_OWNED);
         REQUIRE(image == kept);
         LIB_SAYS(after ? "culv_shared_image_destroy_after: it is a part of another object"
                        : "culv_shared_image_destroy: it is a part of another object");
-        LIB_SAYS("; culv_vk_ring_destroy()");
+        LIB_SAYS("; culv_ring_destroy()");
     }
     REQUIRE_EQ(lib_counts(&s.w).created, created);
     culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire_on(core, CULV_RING_CONSUMER, s.stream, 0, &f), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_ring_acquire_on(s.ring, CULV_RING_CONSUMER, s.stream, 0, &f), CULV_ERROR_INVALID,
               CULV_REASON_RING_SIDE);
-    LIB_SAYS("culv_vk_ring_acquire(), culv_vk_ring_submit() and culv_vk_ring_flush()");
-    LIB_ERROR(culv_ring_flush_on(core, CULV_RING_CONSUMER, s.stream), CULV_ERROR_INVALID,
+    LIB_SAYS("culv_ring_acquire(), culv_vk_ring_submit() and culv_ring_flush()");
+    LIB_ERROR(culv_ring_flush_on(s.ring, CULV_RING_CONSUMER, s.stream), CULV_ERROR_INVALID,
               CULV_REASON_RING_SIDE);
     ring_run(&s, 6);
     ring_close(&s);
@@ -303,7 +325,7 @@ static void copy_offsets(ring_stage *s)
                 {VK_FORMAT_R16G16B16A16_SFLOAT, 8}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         described d;
-        culv_vk_ring *ring = NULL;
+        culv_ring *ring = NULL;
         describe(s, &d);
         d.image.format = rows[i].format;
         LIB_OK(culv_vk_ring_create(s->w.attachment, s->w.vk.queues[0].queue, &d.ring, &ring));
@@ -319,19 +341,19 @@ static void copy_offsets(ring_stage *s)
                     CULV_ERROR_INVALID, CULV_REASON_RANGE);
         }
         raw_vk_submit(&s->w.vk, commands, NULL);
-        culv_vk_ring_destroy(&ring);
+        culv_ring_destroy(&ring);
     }
 }
 
 RINGS_CASE(copies)
 {
     described d;
-    culv_vk_ring *ring = NULL;
+    culv_ring *ring = NULL;
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
     VkBuffer to = s->host.buffer;
     describe(s, &d);
     LIB_OK(culv_vk_ring_create(s->w.attachment, s->w.vk.queues[0].queue, &d.ring, &ring));
-    const culv_vk_ring *r = ring;
+    const culv_ring *r = ring;
     LIB_ERROR(culv_vk_ring_record_copy(r, VK_NULL_HANDLE, 0, 0, to, 0, RING_BYTES),
               CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_ring_record_copy(r, commands, 0, 0, VK_NULL_HANDLE, 0, RING_BYTES),
@@ -345,7 +367,7 @@ RINGS_CASE(copies)
                   CULV_ERROR_INVALID, CULV_REASON_RANGE);
         LIB_SAYS("4096");
     }
-    culv_vk_ring_destroy(&ring);
+    culv_ring_destroy(&ring);
     copy_offsets(s);
     d.buffer.usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     d.image.usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_STORAGE_BIT;
@@ -355,7 +377,7 @@ RINGS_CASE(copies)
         LIB_ERROR(culv_vk_ring_record_copy(ring, commands, 0, i, to, 0, RING_BYTES),
                   CULV_ERROR_INVALID, CULV_REASON_USAGE);
     raw_vk_submit(&s->w.vk, commands, NULL);
-    culv_vk_ring_destroy(&ring);
+    culv_ring_destroy(&ring);
 }
 
 /* What Vulkan was told, where it would mostly go well without. */
@@ -417,7 +439,7 @@ RINGS_CASE(told)
         o.image = true;
         ring_open(s, &o);
         CUcontext before = lib_enter(&s->w);
-        const culv_vk_ring *ring = s->ring;
+        const culv_ring *ring = s->ring;
         const unsigned submits = seen.submits;
         for (int i = 0; i < 8; i++) { /* bursts of both, the last ones ended by a flush */
             const bool flushes = i == 7;
@@ -426,7 +448,7 @@ RINGS_CASE(told)
                     LIB_OK(ring_cuda_turn(s, RING_LIMIT));
             for (int k = 0; k < (flushes ? 1 : 2); k++)
                 LIB_OK(ring_vulkan_turn(s, RING_LIMIT));
-            if (flushes) LIB_OK(culv_vk_ring_flush(s->ring, s->queue, VK_NULL_HANDLE));
+            if (flushes) LIB_OK(culv_ring_flush(s->ring, o.side, NULL));
             REQUIRE_EQ(seen.submits - submits, i + 1);
             REQUIRE(seen.signal.semaphore == culv_vk_ring_semaphore(ring, (culv_ring_side)side));
             REQUIRE_EQ(seen.signal.value, i + 1);
@@ -436,7 +458,7 @@ RINGS_CASE(told)
             for (int k = 0; side == CULV_RING_PRODUCER && k < (flushes ? 1 : 2); k++)
                 LIB_OK(ring_cuda_turn(s, RING_LIMIT));
         }
-        culv_vk_ring_frame frame;
+        culv_ring_frame frame;
         for (uint32_t i = 0; i < 2; i++) {
             VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
             memset(&seen.barrier, 0, sizeof seen.barrier);
@@ -447,10 +469,12 @@ RINGS_CASE(told)
             REQUIRE_EQ(seen.barrier.dstAccessMask, VK_ACCESS_HOST_READ_BIT);
             VK_OK(vkEndCommandBuffer(commands)); /* not submitted: the slots are in use */
         }
-        if (culv_vk_ring_acquire(s->ring, 0, &frame) == CULV_OK) {
-            REQUIRE_EQ(frame.signal.stageMask, all);
-            REQUIRE_EQ(frame.wait.stageMask, all);
-            LIB_OK(culv_ring_cancel(s->core, (culv_ring_side)side, &frame.frame));
+        if (culv_ring_acquire(s->ring, o.side, 0, &frame) == CULV_OK) {
+            VkSemaphoreSubmitInfo wait, signal;
+            LIB_OK(culv_vk_ring_get_points(ring, &frame, &wait, &signal));
+            REQUIRE_EQ(signal.stageMask, all);
+            REQUIRE_EQ(wait.stageMask, all);
+            LIB_OK(culv_ring_cancel(s->ring, o.side, &frame));
         }
         lib_leave(&s->w, before);
         ring_close(s);
@@ -468,24 +492,22 @@ RINGS_CASE(missing)
     vd.get_instance_proc_addr = lib_lying_loader;
     for (int i = 0; i < 4; i++) {
         culv_vk_device *vk = NULL;
-        culv_vk_ring *ring = NULL;
+        culv_ring *ring = NULL;
         lib_lying = (lib_lies){.missing = i < 3 ? timeline[i] : "vkQueueSubmit2"};
         if (culv_vk_attach(s->w.device, &vd, &vk) != CULV_OK) continue; /* it needs that itself */
         describe(s, &d);
         d.ring.num_resources = 1;
         if (i < 3) {
-            LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(vk, queue, &d.ring, &ring),
+            LIB_REFUSES(culv_ring, ring, culv_vk_ring_create(vk, queue, &d.ring, &ring),
                         CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
         } else {
-            culv_vk_ring_frame frame = {.frame = {.slot = 0}};
+            culv_ring_frame frame = {.slot = 0};
             LIB_OK(culv_vk_ring_create(vk, queue, &d.ring, &ring));
             VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
             LIB_ERROR(culv_vk_ring_submit(ring, queue, commands, VK_NULL_HANDLE, &frame),
                       CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
-            LIB_ERROR(culv_vk_ring_flush(ring, queue, VK_NULL_HANDLE), CULV_ERROR_UNSUPPORTED,
-                      CULV_REASON_EXTENSION_MISSING);
             raw_vk_submit(&s->w.vk, commands, NULL);
-            culv_vk_ring_destroy(&ring);
+            culv_ring_destroy(&ring);
         }
         culv_vk_detach(&vk);
     }

@@ -169,8 +169,7 @@ void ring_open(ring_stage *s, const ring_options *o)
                                 culv_shared_image_cuda(s->images[i]), image.usage, mode};
     }
     LIB_OK(culv_vk_ring_create(s->w.attachment, s->queue, &d, &s->ring));
-    s->core = culv_vk_ring_core(s->ring);
-    REQUIRE(s->core != NULL);
+    REQUIRE(s->ring != NULL);
     memset(s->recorded, 0, sizeof s->recorded);
     memset(&s->cuda, 0, sizeof s->cuda);
     memset(&s->vulkan, 0, sizeof s->vulkan);
@@ -184,7 +183,7 @@ void ring_close(ring_stage *s)
     ring_settle(s);
     lib_finish(&s->w, s->stream);
     raw_vk_idle(&s->w.vk);
-    culv_vk_ring_destroy(&s->ring);
+    culv_ring_destroy(&s->ring);
     REQUIRE(s->ring == NULL);
     vkDestroyCommandPool(s->w.vk.device, s->pool, NULL);
     for (uint32_t i = 0; s->o.handed_in && i < s->o.depth; i++) {
@@ -197,7 +196,7 @@ void ring_close(ring_stage *s)
 culv_ring_stats ring_stats(const ring_stage *s)
 {
     culv_ring_stats stats = culv_ring_stats_init();
-    LIB_OK(culv_ring_get_stats(s->core, &stats));
+    LIB_OK(culv_ring_get_stats(s->ring, &stats));
     return stats;
 }
 
@@ -275,41 +274,33 @@ static void produce(ring_stage *s, const culv_ring_frame *frame)
 {
     const raw_cuda *cu = s->w.cu;
     uint32_t seed = ring_seed(frame->number), count = RING_WORDS;
-    CUdeviceptr pointer =
-        culv_buffer_pointer(culv_shared_buffer_cuda(culv_vk_ring_buffer(s->ring, frame->slot, 0)));
+    CUdeviceptr pointer = culv_buffer_pointer(culv_ring_buffer(s->ring, frame->slot, 0));
     void *words[] = {&pointer, &count, &seed};
     for (uint32_t i = 0; i == 0 || i < s->o.spin; i++)
         CU_OK(cu->LaunchKernel(s->write, RING_WORDS / 256, 1, 1, 256, 1, 1, 0, s->stream, words,
                                NULL));
-    LIB_OK(culv_buffer_upload(culv_shared_buffer_cuda(culv_vk_ring_buffer(s->ring, frame->slot, 0)),
-                              s->stream));
+    LIB_OK(culv_buffer_upload(culv_ring_buffer(s->ring, frame->slot, 0), s->stream));
     if (!s->o.image) return;
     CUsurfObject surface = 0;
-    LIB_OK(culv_image_get_surface(
-        culv_shared_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)), 0, &surface));
+    LIB_OK(culv_image_get_surface(culv_ring_image(s->ring, frame->slot, 1), 0, &surface));
     int side = RING_SIDE;
     void *texels[] = {&surface, &side, &side, &seed};
     CU_OK(cu->LaunchKernel(s->paint, RING_SIDE / 16, RING_SIDE / 16, 1, 16, 16, 1, 0, s->stream,
                            texels, NULL));
-    LIB_OK(culv_image_upload(culv_shared_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)),
-                             s->stream));
+    LIB_OK(culv_image_upload(culv_ring_image(s->ring, frame->slot, 1), s->stream));
 }
 
 static void consume(ring_stage *s, const culv_ring_frame *frame)
 {
     const raw_cuda *cu = s->w.cu;
     unsigned char *page = ring_copy(s, &s->cuda, frame->slot);
-    CUdeviceptr pointer =
-        culv_buffer_pointer(culv_shared_buffer_cuda(culv_vk_ring_buffer(s->ring, frame->slot, 0)));
-    LIB_OK(culv_buffer_download(
-        culv_shared_buffer_cuda(culv_vk_ring_buffer(s->ring, frame->slot, 0)), s->stream));
+    CUdeviceptr pointer = culv_buffer_pointer(culv_ring_buffer(s->ring, frame->slot, 0));
+    LIB_OK(culv_buffer_download(culv_ring_buffer(s->ring, frame->slot, 0), s->stream));
     CU_OK(cu->MemcpyDtoHAsync(page, pointer, RING_BYTES, s->stream));
     if (!s->o.image) return;
-    LIB_OK(culv_image_download(culv_shared_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)),
-                               s->stream));
+    LIB_OK(culv_image_download(culv_ring_image(s->ring, frame->slot, 1), s->stream));
     CUarray array = NULL;
-    LIB_OK(culv_image_get_array(culv_shared_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)),
-                                0, &array));
+    LIB_OK(culv_image_get_array(culv_ring_image(s->ring, frame->slot, 1), 0, &array));
     const CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
                              .srcArray = array,
                              .dstMemoryType = CU_MEMORYTYPE_HOST,
@@ -332,43 +323,42 @@ void ring_cuda_work(ring_stage *s, const culv_ring_frame *frame)
 culv_result ring_cuda_turn(ring_stage *s, uint64_t timeout)
 {
     culv_ring_frame frame;
-    culv_result result = culv_ring_acquire_on(s->core, s->cuda.side, s->stream, timeout, &frame);
+    culv_result result = culv_ring_acquire_on(s->ring, s->cuda.side, s->stream, timeout, &frame);
     if (result != CULV_OK) return result;
     ring_cuda_work(s, &frame);
-    LIB_OK(culv_ring_release_on(s->core, s->cuda.side, s->stream, &frame));
+    LIB_OK(culv_ring_release_on(s->ring, s->cuda.side, s->stream, &frame));
     ring_released(&s->cuda, &frame);
     return CULV_OK;
 }
 
 /* Vulkan's turn -------------------------------------------------------------------------------- */
 
-static void record_producer(ring_stage *s, VkCommandBuffer commands,
-                            const culv_vk_ring_frame *frame)
+static void record_producer(ring_stage *s, VkCommandBuffer commands, const culv_ring_frame *frame)
 {
-    uint32_t slot = frame->frame.slot;
+    uint32_t slot = frame->slot;
     VkDeviceSize at = (VkDeviceSize)slot * 2 * RING_BYTES;
-    vkCmdPipelineBarrier2(commands, &frame->acquire);
+    vkCmdPipelineBarrier2(commands, culv_vk_ring_barriers(s->ring, slot, CULV_VK_ACQUIRE));
     const VkBufferCopy copy = {.srcOffset = at, .size = RING_BYTES};
     vkCmdCopyBuffer(commands, s->host.buffer,
-                    culv_vk_buffer_handle(culv_vk_ring_buffer(s->ring, slot, 0)), 1, &copy);
+                    culv_vk_buffer_handle(culv_ring_shared_buffer(s->ring, slot, 0)), 1, &copy);
     if (s->o.image) {
         const VkBufferImageCopy region = {.bufferOffset = at + RING_BYTES,
                                           .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
                                           .imageExtent = {RING_SIDE, RING_SIDE, 1}};
         vkCmdCopyBufferToImage(commands, s->host.buffer,
-                               culv_vk_image_handle(culv_vk_ring_image(s->ring, slot, 1)),
+                               culv_vk_image_handle(culv_ring_shared_image(s->ring, slot, 1)),
                                VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
-        LIB_OK(culv_vk_image_record_download(culv_vk_ring_image(s->ring, slot, 1), commands,
+        LIB_OK(culv_vk_image_record_download(culv_ring_shared_image(s->ring, slot, 1), commands,
                                              VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL));
     }
-    LIB_OK(culv_vk_buffer_record_download(culv_vk_ring_buffer(s->ring, slot, 0), commands));
-    vkCmdPipelineBarrier2(commands, &frame->release);
+    LIB_OK(culv_vk_buffer_record_download(culv_ring_shared_buffer(s->ring, slot, 0), commands));
+    vkCmdPipelineBarrier2(commands, culv_vk_ring_barriers(s->ring, slot, CULV_VK_RELEASE));
 }
 
 /* Once for each slot. */
-static void record(ring_stage *s, const culv_vk_ring_frame *frame)
+static void record(ring_stage *s, const culv_ring_frame *frame)
 {
-    uint32_t slot = frame->frame.slot;
+    uint32_t slot = frame->slot;
     VkCommandBuffer commands = s->commands[slot];
     VkDeviceSize at = (VkDeviceSize)slot * 2 * RING_BYTES;
     /* The validation layer takes what an exported semaphore ended for still pending. */
@@ -386,44 +376,45 @@ static void record(ring_stage *s, const culv_vk_ring_frame *frame)
     s->recorded[slot] = true;
 }
 
-VkCommandBuffer ring_vulkan_commands(ring_stage *s, const culv_vk_ring_frame *frame)
+VkCommandBuffer ring_vulkan_commands(ring_stage *s, const culv_ring_frame *frame)
 {
-    uint32_t slot = frame->frame.slot;
-    ring_begin_frame(s, &s->vulkan, &frame->frame);
+    uint32_t slot = frame->slot;
+    ring_begin_frame(s, &s->vulkan, frame);
     if (!s->recorded[slot]) record(s, frame);
-    if (s->o.side == CULV_RING_PRODUCER)
-        fill(s, ring_copy(s, &s->vulkan, slot), frame->frame.number);
+    if (s->o.side == CULV_RING_PRODUCER) fill(s, ring_copy(s, &s->vulkan, slot), frame->number);
     return s->commands[slot];
 }
 
-void ring_submit_by_hand(ring_stage *s, VkCommandBuffer commands, culv_vk_ring_frame *frame)
+void ring_submit_by_hand(ring_stage *s, VkCommandBuffer commands, culv_ring_frame *frame)
 {
-    LIB_OK(culv_vk_ring_release(s->ring, frame));
+    VkSemaphoreSubmitInfo wait, signal;
+    LIB_OK(culv_ring_release(s->ring, s->o.side, frame));
+    LIB_OK(culv_vk_ring_get_points(s->ring, frame, &wait, &signal));
+    REQUIRE_EQ(wait.value, frame->wait_value);
+    REQUIRE_EQ(signal.value, frame->signal_value);
     const VkCommandBufferSubmitInfo buffer = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
                                               .commandBuffer = commands};
     const VkSubmitInfo2 info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
-                                .waitSemaphoreInfoCount = frame->num_waits,
-                                .pWaitSemaphoreInfos = &frame->wait,
+                                .waitSemaphoreInfoCount = frame->wait_value != 0,
+                                .pWaitSemaphoreInfos = &wait,
                                 .commandBufferInfoCount = 1,
                                 .pCommandBufferInfos = &buffer,
-                                .signalSemaphoreInfoCount = frame->num_signals,
-                                .pSignalSemaphoreInfos = &frame->signal};
+                                .signalSemaphoreInfoCount = frame->signal_value != 0,
+                                .pSignalSemaphoreInfos = &signal};
     VK_OK(vkQueueSubmit2(s->queue, 1, &info, VK_NULL_HANDLE));
 }
 
 culv_result ring_vulkan_turn(ring_stage *s, uint64_t timeout)
 {
-    culv_vk_ring_frame frame;
-    culv_result result = culv_vk_ring_acquire(s->ring, timeout, &frame);
+    culv_ring_frame frame;
+    culv_result result = culv_ring_acquire(s->ring, s->o.side, timeout, &frame);
     if (result != CULV_OK) return result;
     VkCommandBuffer commands = ring_vulkan_commands(s, &frame);
     if (s->o.way == BY_HAND)
         ring_submit_by_hand(s, commands, &frame);
     else
         LIB_OK(culv_vk_ring_submit(s->ring, s->queue, commands, VK_NULL_HANDLE, &frame));
-    REQUIRE_EQ(frame.num_signals, frame.frame.signal_value != 0);
-    REQUIRE_EQ(frame.signal.value, frame.frame.signal_value);
-    ring_released(&s->vulkan, &frame.frame);
+    ring_released(&s->vulkan, &frame);
     return CULV_OK;
 }
 
@@ -432,7 +423,7 @@ culv_result ring_vulkan_turn(ring_stage *s, uint64_t timeout)
 /* Ends a burst that the frames did not fill. */
 static void finish_cuda(ring_stage *s)
 {
-    LIB_OK(culv_ring_flush_on(s->core, s->cuda.side, s->stream));
+    LIB_OK(culv_ring_flush_on(s->ring, s->cuda.side, s->stream));
     culv_ring_stats stats = ring_stats(s);
     ring_flushed(&s->cuda,
                  s->cuda.side == CULV_RING_PRODUCER ? stats.ready_signaled : stats.done_signaled);
@@ -440,7 +431,7 @@ static void finish_cuda(ring_stage *s)
 
 static void finish_vulkan(ring_stage *s)
 {
-    LIB_OK(culv_vk_ring_flush(s->ring, s->queue, VK_NULL_HANDLE));
+    LIB_OK(culv_ring_flush(s->ring, s->o.side, NULL));
     culv_ring_stats stats = ring_stats(s);
     ring_flushed(&s->vulkan,
                  s->o.side == CULV_RING_PRODUCER ? stats.ready_signaled : stats.done_signaled);

@@ -13,7 +13,7 @@ enum { RING_WORDS = 1024, RING_SIDE = 32, RING_BYTES = RING_WORDS * 4, RING_LIMI
 /* How Vulkan submits. */
 typedef enum ring_way {
     BY_SUBMIT, /* culv_vk_ring_submit() */
-    BY_HAND    /* culv_vk_ring_release() and a vkQueueSubmit2 of the test's own */
+    BY_HAND    /* culv_ring_release() and a vkQueueSubmit2 of the test's own */
 } ring_way;
 
 typedef struct ring_options {
@@ -53,8 +53,7 @@ typedef struct ring_stage {
     CUfunction write, paint;
     CUstream stream;
     ring_options o;
-    culv_vk_ring *ring;
-    culv_ring *core;
+    culv_ring *ring;
     culv_shared_buffer *buffers[CULV_RING_MAX_DEPTH]; /* handed in */
     culv_shared_image *images[CULV_RING_MAX_DEPTH];
     culv_vk_own_buffer own_buffers[CULV_RING_MAX_DEPTH];
@@ -88,9 +87,9 @@ culv_result ring_cuda_turn(ring_stage *s, uint64_t timeout);
 culv_result ring_vulkan_turn(ring_stage *s, uint64_t timeout);
 /* The same in parts: what to record and submit of a frame, and what CUDA does with it on the
  * stage's stream. */
-VkCommandBuffer ring_vulkan_commands(ring_stage *s, const culv_vk_ring_frame *frame);
+VkCommandBuffer ring_vulkan_commands(ring_stage *s, const culv_ring_frame *frame);
 /* Releases the frame and submits its commands as BY_HAND does. */
-void ring_submit_by_hand(ring_stage *s, VkCommandBuffer commands, culv_vk_ring_frame *frame);
+void ring_submit_by_hand(ring_stage *s, VkCommandBuffer commands, culv_ring_frame *frame);
 void ring_cuda_work(ring_stage *s, const culv_ring_frame *frame);
 /* Before all else: the slot's last copy is verified, and the number held against the one before. */
 void ring_begin_frame(ring_stage *s, ring_half *half, const culv_ring_frame *frame);

@@ -27,23 +27,23 @@ TEST(drained)
 {
     ring_stage s;
     open_ring(&s, CULV_RING_CONSUMER, 4, 2);
-    LIB_OK(culv_ring_drain(s.core, 0, 0)); /* nothing was released */
+    LIB_OK(culv_ring_drain(s.ring, 0, 0)); /* nothing was released */
     ring_run(&s, 20);
-    LIB_OK(culv_ring_drain(s.core, RING_LIMIT, 0));
+    LIB_OK(culv_ring_drain(s.ring, RING_LIMIT, 0));
     VkSemaphore done = culv_vk_ring_semaphore(s.ring, CULV_RING_CONSUMER);
     REQUIRE_EQ(raw_vk_timeline_value(&s.w.vk, done), ring_stats(&s).done_signaled);
     CUcontext before = lib_enter(&s.w);
     LIB_OK(ring_cuda_turn(&s, 0));
     /* An open burst */
-    LIB_ERROR(culv_ring_drain(s.core, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
+    LIB_ERROR(culv_ring_drain(s.ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
     LIB_OK(ring_cuda_turn(&s, 0));
     LIB_OK(ring_vulkan_turn(&s, 0));
-    culv_vk_ring_frame frame;
-    LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
-    LIB_ERROR(culv_ring_drain(s.core, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
-    LIB_OK(culv_ring_cancel(s.core, CULV_RING_CONSUMER, &frame.frame));
+    culv_ring_frame frame;
+    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame));
+    LIB_ERROR(culv_ring_drain(s.ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
+    LIB_OK(culv_ring_cancel(s.ring, CULV_RING_CONSUMER, &frame));
     LIB_OK(ring_vulkan_turn(&s, 0));
-    LIB_OK(culv_ring_drain(s.core, RING_LIMIT, 0));
+    LIB_OK(culv_ring_drain(s.ring, RING_LIMIT, 0));
     lib_leave(&s.w, before);
     close_ring(&s);
 }
@@ -59,23 +59,23 @@ TEST(forced_in_place_of_vulkan)
     CUcontext before = lib_enter(&s.w);
     for (int i = 0; i < 2; i++)
         LIB_OK(ring_cuda_turn(&s, 0));
-    culv_vk_ring_frame frame;
-    LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
-    LIB_OK(culv_vk_ring_release(s.ring, &frame)); /* and no more */
+    culv_ring_frame frame;
+    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame));
+    LIB_OK(culv_ring_release(s.ring, CULV_RING_CONSUMER, &frame)); /* and no more */
     LIB_OK(ring_cuda_turn(&s, 0));
-    LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
-    LIB_OK(culv_vk_ring_release(s.ring, &frame));
-    LIB_ERROR(culv_ring_drain(s.core, 20 * MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame));
+    LIB_OK(culv_ring_release(s.ring, CULV_RING_CONSUMER, &frame));
+    LIB_ERROR(culv_ring_drain(s.ring, 20 * MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
     LIB_SAYS("the consumer is late");
     LIB_SAYS("'done'");
     REQUIRE_EQ(lib_query(&s.w, s.stream), CUDA_ERROR_NOT_READY);
-    LIB_OK(culv_ring_drain(s.core, 20 * MS, 1));
+    LIB_OK(culv_ring_drain(s.ring, 20 * MS, 1));
     lib_finish(&s.w, s.stream);
     ring_forget(&s);
     s.vulkan.next += 2;
     ring_run(&s, 10);
     REQUIRE_EQ(s.vulkan.skipped, 1); /* that nobody took */
-    LIB_OK(culv_ring_drain(s.core, RING_LIMIT, 0));
+    LIB_OK(culv_ring_drain(s.ring, RING_LIMIT, 0));
     lib_leave(&s.w, before);
     close_ring(&s);
 }
@@ -88,12 +88,12 @@ TEST(forced_in_place_of_cuda)
     open_ring(&s, CULV_RING_CONSUMER, 4, 2);
     culv_ring_frame frame;
     for (int i = 0; i < 4; i++) {
-        LIB_OK(culv_ring_acquire(s.core, CULV_RING_PRODUCER, 0, &frame));
-        LIB_OK(culv_ring_release(s.core, CULV_RING_PRODUCER, &frame));
+        LIB_OK(culv_ring_acquire(s.ring, CULV_RING_PRODUCER, 0, &frame));
+        LIB_OK(culv_ring_release(s.ring, CULV_RING_PRODUCER, &frame));
     }
     for (int i = 0; i < 3; i++)
         LIB_OK(ring_vulkan_turn(&s, 0));
-    LIB_OK(culv_ring_drain(s.core, 20 * MS, 1));
+    LIB_OK(culv_ring_drain(s.ring, 20 * MS, 1));
     raw_vk_idle(&s.w.vk);
     VkSemaphore ready = culv_vk_ring_semaphore(s.ring, CULV_RING_PRODUCER);
     REQUIRE_EQ(raw_vk_timeline_value(&s.w.vk, ready), 2);
@@ -109,10 +109,11 @@ TEST(late_sides)
 {
     ring_stage s;
     open_ring(&s, CULV_RING_CONSUMER, 2, 1);
-    culv_vk_ring_frame frame;
-    LIB_ERROR(culv_vk_ring_acquire(s.ring, 0, &frame), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    culv_ring_frame frame;
+    LIB_ERROR(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame), CULV_ERROR_TIMEOUT,
+              CULV_REASON_RING_EMPTY);
     double start = test_now_us();
-    LIB_ERROR(culv_vk_ring_acquire(s.ring, 30 * MS, &frame), CULV_ERROR_TIMEOUT,
+    LIB_ERROR(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 30 * MS, &frame), CULV_ERROR_TIMEOUT,
               CULV_REASON_RING_EMPTY);
     REQUIRE(test_now_us() - start >= 29000);
     LIB_SAYS("the producer is late");
@@ -120,7 +121,7 @@ TEST(late_sides)
     LIB_OK(ring_cuda_turn(&s, 0));
     LIB_OK(ring_cuda_turn(&s, 0));
     culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire_on(s.core, CULV_RING_PRODUCER, s.stream, 30 * MS, &f),
+    LIB_ERROR(culv_ring_acquire_on(s.ring, CULV_RING_PRODUCER, s.stream, 30 * MS, &f),
               CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
     LIB_SAYS("the consumer is late");
     LIB_OK(ring_vulkan_turn(&s, 0));
@@ -161,12 +162,12 @@ TEST(long_waits)
         ring_world_open(&s);
         ring_open(&s, &o);
         CUcontext before = lib_enter(&s.w);
-        culv_vk_ring_frame mine;
+        culv_ring_frame mine;
         culv_ring_frame frame;
         for (int i = 0; i < 2; i++) {
             LIB_OK(ring_cuda_turn(&s, 0));
-            LIB_OK(culv_vk_ring_acquire(s.ring, 0, &mine));
-            LIB_OK(culv_vk_ring_release(s.ring, &mine)); /* and no more */
+            LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &mine));
+            LIB_OK(culv_ring_release(s.ring, CULV_RING_CONSUMER, &mine)); /* and no more */
         }
         FILE *log = tmpfile();
         const int screen = dup(STDERR_FILENO);
@@ -174,7 +175,7 @@ TEST(long_waits)
         if (in_time) REQUIRE(pthread_create(&later, NULL, signal_later, &s) == 0);
         REQUIRE(dup2(fileno(log), STDERR_FILENO) == STDERR_FILENO);
         const culv_result result =
-            culv_ring_acquire(s.core, CULV_RING_PRODUCER, in_time ? RING_LIMIT : 600 * MS, &frame);
+            culv_ring_acquire(s.ring, CULV_RING_PRODUCER, in_time ? RING_LIMIT : 600 * MS, &frame);
         REQUIRE(fflush(stderr) == 0 && dup2(screen, STDERR_FILENO) == STDERR_FILENO);
         REQUIRE_EQ(result, in_time ? CULV_OK : CULV_ERROR_TIMEOUT);
         REQUIRE_EQ(lines_in(log), in_time ? 0 : 1);
@@ -182,9 +183,9 @@ TEST(long_waits)
         (void)close(screen);
         if (in_time) {
             REQUIRE(pthread_join(later, NULL) == 0);
-            LIB_OK(culv_ring_cancel(s.core, CULV_RING_PRODUCER, &frame));
+            LIB_OK(culv_ring_cancel(s.ring, CULV_RING_PRODUCER, &frame));
         }
-        LIB_OK(culv_ring_drain(s.core, 0, 1));
+        LIB_OK(culv_ring_drain(s.ring, 0, 1));
         lib_leave(&s.w, before);
         ring_close(&s);
         ring_world_close(&s);
@@ -213,8 +214,8 @@ TEST(failing_submit, .own = true)
         LIB_OK(ring_cuda_turn(&s, 0));
     for (int i = 0; i < 3; i++)
         LIB_OK(ring_vulkan_turn(&s, 0));
-    culv_vk_ring_frame frame;
-    LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
+    culv_ring_frame frame;
+    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame));
     VkCommandBuffer commands = ring_vulkan_commands(&s, &frame);
     for (int i = 0; i < 2; i++) {
         layer.fail_at(1, i == 0 ? VK_ERROR_OUT_OF_HOST_MEMORY : VK_ERROR_UNKNOWN);
@@ -224,9 +225,10 @@ TEST(failing_submit, .own = true)
         REQUIRE_EQ(ring_stats(&s).done_signaled, 0);
     }
     /* Held */
-    LIB_ERROR(culv_vk_ring_acquire(s.ring, 0, &frame), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+    LIB_ERROR(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame), CULV_ERROR_INVALID,
+              CULV_REASON_RING_ORDER);
     LIB_OK(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame));
-    ring_released(&s.vulkan, &frame.frame);
+    ring_released(&s.vulkan, &frame);
     ring_settle(&s);
     REQUIRE_EQ(s.vulkan.verified, 4);
     /* Of a flush. */
@@ -234,9 +236,9 @@ TEST(failing_submit, .own = true)
         LIB_OK(ring_cuda_turn(&s, 0));
     LIB_OK(ring_vulkan_turn(&s, 0));
     layer.fail_at(1, VK_ERROR_OUT_OF_HOST_MEMORY);
-    REQUIRE_EQ(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE), CULV_ERROR_OUT_OF_MEMORY);
+    REQUIRE_EQ(culv_ring_flush(s.ring, CULV_RING_CONSUMER, NULL), CULV_ERROR_OUT_OF_MEMORY);
     REQUIRE_EQ(ring_stats(&s).done_signaled, 1);
-    LIB_OK(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE));
+    LIB_OK(culv_ring_flush(s.ring, CULV_RING_CONSUMER, NULL));
     REQUIRE_EQ(ring_stats(&s).done_signaled, 2);
     ring_flushed(&s.vulkan, 2);
     lib_leave(&s.w, before);
@@ -251,8 +253,8 @@ TEST(lost_device)
     lib_layer layer = the_layer(&s);
     CUcontext before = lib_enter(&s.w);
     LIB_OK(ring_cuda_turn(&s, 0));
-    culv_vk_ring_frame frame;
-    LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
+    culv_ring_frame frame;
+    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame));
     VkCommandBuffer commands = ring_vulkan_commands(&s, &frame);
     layer.fail_at(1, VK_ERROR_DEVICE_LOST);
     LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame),
@@ -260,10 +262,10 @@ TEST(lost_device)
     LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame),
               CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
     culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire_on(s.core, CULV_RING_PRODUCER, s.stream, 0, &f), CULV_ERROR_ASYNC,
+    LIB_ERROR(culv_ring_acquire_on(s.ring, CULV_RING_PRODUCER, s.stream, 0, &f), CULV_ERROR_ASYNC,
               CULV_REASON_RING_STOPPED);
-    LIB_SAYS("what is left is culv_ring_drain() and culv_vk_ring_destroy()");
-    LIB_OK(culv_ring_drain(s.core, RING_LIMIT, 1)); /* nobody waits */
+    LIB_SAYS("what is left is culv_ring_drain() and culv_ring_destroy()");
+    LIB_OK(culv_ring_drain(s.ring, RING_LIMIT, 1)); /* nobody waits */
     lib_leave(&s.w, before);
     ring_forget(&s);
     close_ring(&s);
@@ -281,7 +283,7 @@ TEST(changed_counter)
     ring_settle(&s);
     raw_vk_timeline_signal(&s.w.vk, culv_vk_ring_semaphore(s.ring, CULV_RING_CONSUMER), 100);
     culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire_on(s.core, CULV_RING_PRODUCER, s.stream, 0, &f), CULV_ERROR_ASYNC,
+    LIB_ERROR(culv_ring_acquire_on(s.ring, CULV_RING_PRODUCER, s.stream, 0, &f), CULV_ERROR_ASYNC,
               CULV_REASON_TIMELINE_CHANGED);
     LIB_SAYS("100");
     ring_close(&s);

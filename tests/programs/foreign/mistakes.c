@@ -160,9 +160,8 @@ APP_CASE(order_of_frames)
     const culv_vk_ring_resource resource = {.buffer = &buffer};
     culv_vk_ring_desc d = culv_vk_ring_desc_init();
     culv_ring_frame frame, other;
-    culv_vk_ring_frame v;
-    culv_vk_ring *ring = NULL;
-    culv_ring *core;
+    culv_ring_frame v;
+    culv_ring *ring = NULL;
 
     buffer.create_info = &info;
     d.resources = &resource;
@@ -171,20 +170,20 @@ APP_CASE(order_of_frames)
     TOLD("no depth", culv_vk_ring_create(a->vk, a->queue, &d, &ring), INVALID, VALUE, "max_depth");
     d.max_depth = 2;
     CULV(culv_vk_ring_create(a->vk, a->queue, &d, &ring));
-    core = culv_vk_ring_core(ring);
-    TOLD("nothing was written", culv_vk_ring_acquire(ring, 0, &v), TIMEOUT, RING_EMPTY, "producer");
-    CULV(culv_ring_acquire_on(core, CULV_RING_PRODUCER, a->stream, 0, &frame));
-    TOLD("two at once", culv_ring_acquire_on(core, CULV_RING_PRODUCER, a->stream, 0, &other),
+    TOLD("nothing was written", culv_ring_acquire(ring, CULV_RING_CONSUMER, 0, &v), TIMEOUT,
+         RING_EMPTY, "producer");
+    CULV(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, a->stream, 0, &frame));
+    TOLD("two at once", culv_ring_acquire_on(ring, CULV_RING_PRODUCER, a->stream, 0, &other),
          INVALID, RING_ORDER, "release");
-    CULV(culv_ring_release_on(core, CULV_RING_PRODUCER, a->stream, &frame));
-    TOLD("released twice", culv_ring_release_on(core, CULV_RING_PRODUCER, a->stream, &frame),
+    CULV(culv_ring_release_on(ring, CULV_RING_PRODUCER, a->stream, &frame));
+    TOLD("released twice", culv_ring_release_on(ring, CULV_RING_PRODUCER, a->stream, &frame),
          INVALID, RING_ORDER, "acquire");
-    CULV(culv_ring_acquire_on(core, CULV_RING_PRODUCER, a->stream, 0, &frame));
-    CULV(culv_ring_release_on(core, CULV_RING_PRODUCER, a->stream, &frame));
-    TOLD("nothing was read", culv_ring_acquire_on(core, CULV_RING_PRODUCER, a->stream, 0, &frame),
+    CULV(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, a->stream, 0, &frame));
+    CULV(culv_ring_release_on(ring, CULV_RING_PRODUCER, a->stream, &frame));
+    TOLD("nothing was read", culv_ring_acquire_on(ring, CULV_RING_PRODUCER, a->stream, 0, &frame),
          TIMEOUT, RING_FULL, "consumer");
     CU(a->cu->cuStreamSynchronize(a->stream));
-    culv_vk_ring_destroy(&ring);
+    culv_ring_destroy(&ring);
 }
 
 APP_CASE(virtual_memory)

@@ -12,7 +12,7 @@
 
 typedef struct flow {
     app *a;
-    culv_vk_ring *ring;
+    culv_ring *ring;
     uint64_t frames, checked;
     app_host hosts[DEPTH];         /* what the slot's frame was copied to */
     VkCommandBuffer copies[DEPTH]; /* recorded once */
@@ -24,18 +24,17 @@ typedef struct flow {
 static void *produce(void *user)
 {
     flow *f = user;
-    culv_ring *core = culv_vk_ring_core(f->ring);
 
     CU(f->a->cu->cuCtxSetCurrent(culv_device_context(f->a->culvert)));
     for (uint64_t n = 0; n < f->frames; n++) {
         culv_ring_frame frame;
 
-        CULV(culv_ring_acquire_on(core, CULV_RING_PRODUCER, f->a->stream, APP_FOREVER, &frame));
+        CULV(culv_ring_acquire_on(f->ring, CULV_RING_PRODUCER, f->a->stream, APP_FOREVER, &frame));
         REQUIRE_EQ(frame.number, n);
-        app_fill(f->a, culv_vk_ring_pointer(f->ring, frame.slot, 0), 0, FRAME_SIZE, (uint32_t)n);
-        CULV(culv_ring_release_on(core, CULV_RING_PRODUCER, f->a->stream, &frame));
+        app_fill(f->a, culv_ring_pointer(f->ring, frame.slot, 0), 0, FRAME_SIZE, (uint32_t)n);
+        CULV(culv_ring_release_on(f->ring, CULV_RING_PRODUCER, f->a->stream, &frame));
     }
-    CULV(culv_ring_flush_on(core, CULV_RING_PRODUCER, f->a->stream));
+    CULV(culv_ring_flush_on(f->ring, CULV_RING_PRODUCER, f->a->stream));
     CU(f->a->cu->cuStreamSynchronize(f->a->stream));
     return NULL;
 }
@@ -74,18 +73,17 @@ static void consume(flow *f, bool mailbox)
     uint64_t last = 0;
 
     for (uint64_t n = 0; last + 1 < f->frames; n++) {
-        culv_vk_ring_frame v;
+        culv_ring_frame v;
 
-        CULV(culv_vk_ring_acquire(f->ring, APP_FOREVER, &v));
-        if (!mailbox) REQUIRE_EQ(v.frame.number, n);
-        REQUIRE(n == 0 || v.frame.number > last || (mailbox && v.frame.number == last));
-        REQUIRE_EQ(v.frame.repeated, n > 0 && v.frame.number == last);
-        last = v.frame.number;
-        if (f->busy[v.frame.slot]) check_slot(f, v.frame.slot);
-        f->number[v.frame.slot] = v.frame.number;
-        f->busy[v.frame.slot] = true;
-        CULV(culv_vk_ring_submit(f->ring, f->a->queue, f->copies[v.frame.slot],
-                                 f->fences[v.frame.slot], &v));
+        CULV(culv_ring_acquire(f->ring, CULV_RING_CONSUMER, APP_FOREVER, &v));
+        if (!mailbox) REQUIRE_EQ(v.number, n);
+        REQUIRE(n == 0 || v.number > last || (mailbox && v.number == last));
+        REQUIRE_EQ(v.repeated, n > 0 && v.number == last);
+        last = v.number;
+        if (f->busy[v.slot]) check_slot(f, v.slot);
+        f->number[v.slot] = v.number;
+        f->busy[v.slot] = true;
+        CULV(culv_vk_ring_submit(f->ring, f->a->queue, f->copies[v.slot], f->fences[v.slot], &v));
     }
     for (uint32_t i = 0; i < DEPTH; i++)
         if (f->busy[i]) check_slot(f, i);
@@ -108,20 +106,21 @@ static void consume_bursts(flow *f)
     uint32_t held[DEPTH], count = 0;
 
     for (uint64_t n = 0; n < f->frames; n++) {
-        culv_vk_ring_frame v;
+        culv_ring_frame v;
 
-        CULV(culv_vk_ring_acquire(f->ring, APP_FOREVER, &v));
-        REQUIRE_EQ(v.frame.number, n);
+        CULV(culv_ring_acquire(f->ring, CULV_RING_CONSUMER, APP_FOREVER, &v));
+        REQUIRE_EQ(v.number, n);
         REQUIRE(count < DEPTH);
-        held[count++] = v.frame.slot;
-        f->number[v.frame.slot] = n;
-        const bool last = v.frame.burst_ends != 0;
-        CULV(culv_vk_ring_submit(f->ring, f->a->queue, f->copies[v.frame.slot],
+        held[count++] = v.slot;
+        f->number[v.slot] = n;
+        const bool last = v.burst_ends != 0;
+        CULV(culv_vk_ring_submit(f->ring, f->a->queue, f->copies[v.slot],
                                  last ? f->fences[0] : VK_NULL_HANDLE, &v));
         if (last) check_held(f, held, &count);
     }
     if (count > 0) {
-        CULV(culv_vk_ring_flush(f->ring, f->a->queue, f->fences[0]));
+        CULV(culv_ring_flush(f->ring, CULV_RING_CONSUMER, NULL));
+        VK(vkQueueSubmit2(f->a->queue, 0, NULL, f->fences[0]));
         check_held(f, held, &count);
     }
 }
@@ -160,8 +159,8 @@ static void run_ring(uint64_t frames, const culv_ring_settings *settings)
     else
         consume(f, mailbox);
     REQUIRE_EQ(pthread_join(producer, NULL), 0);
-    CULV(culv_ring_drain(culv_vk_ring_core(f->ring), APP_FOREVER, 0));
-    CULV(culv_ring_get_stats(culv_vk_ring_core(f->ring), &stats));
+    CULV(culv_ring_drain(f->ring, APP_FOREVER, 0));
+    CULV(culv_ring_get_stats(f->ring, &stats));
     REQUIRE_EQ(stats.produced, frames);
     REQUIRE_EQ(stats.consumed + stats.skipped, frames);
     if (!mailbox) REQUIRE_EQ(f->checked, frames);
@@ -171,7 +170,7 @@ static void run_ring(uint64_t frames, const culv_ring_settings *settings)
         app_host_destroy(&a, &f->hosts[i]);
         vkDestroyFence(a.device, f->fences[i], NULL);
     }
-    culv_vk_ring_destroy(&f->ring);
+    culv_ring_destroy(&f->ring);
     free(f);
     app_close(&a);
 }

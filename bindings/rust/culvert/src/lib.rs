@@ -54,7 +54,7 @@ owner!(
 );
 owner!(
     /// Frames between CUDA and Vulkan.
-    Ring, culv_vk_ring, culv_vk_ring_destroy
+    Ring, culv_ring, culv_ring_destroy
 );
 
 // The C API takes calls for them from any thread.
@@ -428,35 +428,30 @@ impl Ring {
         Ok(Ring(ring))
     }
 
-    /// CUDA's side of it.
-    pub fn core(&self) -> *mut sys::culv_ring {
-        unsafe { sys::culv_vk_ring_core(self.0) }
-    }
-
     /// A slot's buffer in CUDA. 0: there is none.
     pub fn pointer(&self, slot: u32, resource: u32) -> u64 {
-        unsafe { sys::culv_vk_ring_pointer(self.0, slot, resource) }
+        unsafe { sys::culv_ring_pointer(self.0, slot, resource) }
     }
 
     /// CUDA's next slot. Its stream waits for Vulkan, and the host for a free slot.
     pub fn produce<'a>(&'a self, stream: &'a Stream, timeout: Duration) -> Result<Frame<'a>> {
         let mut frame: sys::culv_ring_frame = unsafe { std::mem::zeroed() };
         check(unsafe {
-            sys::culv_ring_acquire_on(self.core(), sys::CULV_RING_PRODUCER, stream.0, nanoseconds(timeout), &mut frame)
+            sys::culv_ring_acquire_on(self.0, sys::CULV_RING_PRODUCER, stream.0, nanoseconds(timeout), &mut frame)
         })?;
         Ok(Frame { ring: self, stream: stream.0, frame, held: true, life: PhantomData })
     }
 
     /// Vulkan's next frame.
     pub fn consume(&self, timeout: Duration) -> Result<VulkanFrame<'_>> {
-        let mut frame: sys::culv_vk_ring_frame = unsafe { std::mem::zeroed() };
-        check(unsafe { sys::culv_vk_ring_acquire(self.0, nanoseconds(timeout), &mut frame) })?;
+        let mut frame: sys::culv_ring_frame = unsafe { std::mem::zeroed() };
+        check(unsafe { sys::culv_ring_acquire(self.0, sys::CULV_RING_CONSUMER, nanoseconds(timeout), &mut frame) })?;
         Ok(VulkanFrame { ring: self, frame, held: true })
     }
 
     /// Waits until all frames have gone through both sides.
     pub fn drain(&self, timeout: Duration) -> Result<()> {
-        check(unsafe { sys::culv_ring_drain(self.core(), nanoseconds(timeout), 0) })
+        check(unsafe { sys::culv_ring_drain(self.0, nanoseconds(timeout), 0) })
     }
 }
 
@@ -481,7 +476,7 @@ impl Frame<'_> {
 
     /// The stream signals, and Vulkan may have the slot.
     pub fn release(mut self) -> Result<()> {
-        check(unsafe { sys::culv_ring_release_on(self.ring.core(), sys::CULV_RING_PRODUCER, self.stream, &mut self.frame) })?;
+        check(unsafe { sys::culv_ring_release_on(self.ring.0, sys::CULV_RING_PRODUCER, self.stream, &mut self.frame) })?;
         self.held = false;
         Ok(())
     }
@@ -490,7 +485,7 @@ impl Frame<'_> {
 impl Drop for Frame<'_> {
     fn drop(&mut self) {
         if self.held {
-            unsafe { sys::culv_ring_cancel(self.ring.core(), sys::CULV_RING_PRODUCER, &mut self.frame) };
+            unsafe { sys::culv_ring_cancel(self.ring.0, sys::CULV_RING_PRODUCER, &mut self.frame) };
         }
     }
 }
@@ -499,22 +494,23 @@ impl Drop for Frame<'_> {
 #[derive(Debug)]
 pub struct VulkanFrame<'a> {
     ring: &'a Ring,
-    frame: sys::culv_vk_ring_frame,
+    frame: sys::culv_ring_frame,
     held: bool,
 }
 
 impl VulkanFrame<'_> {
     pub fn slot(&self) -> u32 {
-        self.frame.frame.slot
+        self.frame.slot
     }
 
     pub fn number(&self) -> u64 {
-        self.frame.frame.number
+        self.frame.number
     }
 
-    /// With the barriers for the slot's command buffer.
-    pub fn get(&self) -> &sys::culv_vk_ring_frame {
-        &self.frame
+    /// The barriers to record before the use of the slot, and after it.
+    pub fn barriers(&self) -> (*const sys::VkDependencyInfo, *const sys::VkDependencyInfo) {
+        let of = |direction| unsafe { sys::culv_vk_ring_barriers(self.ring.0, self.frame.slot, direction) };
+        (of(sys::CULV_VK_ACQUIRE), of(sys::CULV_VK_RELEASE))
     }
 
     /// Submits the slot's command buffer, which waits for CUDA and signals.
@@ -531,7 +527,7 @@ impl VulkanFrame<'_> {
 impl Drop for VulkanFrame<'_> {
     fn drop(&mut self) {
         if self.held {
-            unsafe { sys::culv_ring_cancel(self.ring.core(), sys::CULV_RING_CONSUMER, &mut self.frame.frame) };
+            unsafe { sys::culv_ring_cancel(self.ring.0, sys::CULV_RING_CONSUMER, &mut self.frame) };
         }
     }
 }
