@@ -327,7 +327,7 @@ static void create_pipeline(void)
 
 /* The ring ------------------------------------------------------------------------------------- */
 
-static culv_vk_ring *ring; /* a buffer of vertices in each slot, of both sides */
+static culv_ring *ring; /* a buffer of vertices in each slot, of both sides */
 static VkCommandPool pool;
 static VkCommandBuffer commands[SLOTS];
 static VkSemaphore available[SLOTS]; /* binary: an image of the swapchain is free */
@@ -381,14 +381,13 @@ static void create_ring(const char *directory)
 /* The stream waits until Vulkan has read the slot, and signals when the kernel has written it. */
 static void cuda_writes(int number)
 {
-    culv_ring *core = culv_vk_ring_core(ring);
     culv_ring_frame frame;
-    OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, stream, CULV_RING_FOREVER, &frame));
-    const CUdeviceptr vertices = culv_vk_ring_pointer(ring, frame.slot, 0);
+    OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, stream, CULV_RING_FOREVER, &frame));
+    const CUdeviceptr vertices = culv_ring_pointer(ring, frame.slot, 0);
     const int bars = BARS;
     const culv_launch_desc threads = culv_launch_1d(BARS, 32, stream);
     OK(CULV_LAUNCH(wave, &threads, CULV_ARG(vertices), CULV_ARG(bars), CULV_ARG(number)));
-    OK(culv_ring_release_on(core, CULV_RING_PRODUCER, stream, &frame));
+    OK(culv_ring_release_on(ring, CULV_RING_PRODUCER, stream, &frame));
 }
 
 /* The window's image becomes an attachment, or is shown. */
@@ -416,7 +415,7 @@ static void change_layout(VkCommandBuffer to, VkImage image, VkImageLayout old, 
 }
 
 /* The draw, between the barriers by which the slot comes from CUDA and goes back. */
-static void record(VkCommandBuffer to, const culv_vk_ring_frame *frame, uint32_t image)
+static void record(VkCommandBuffer to, uint32_t slot, uint32_t image)
 {
     const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     const VkRenderingAttachmentInfo attachment = {
@@ -434,11 +433,10 @@ static void record(VkCommandBuffer to, const culv_vk_ring_frame *frame, uint32_t
         .colorAttachmentCount = 1,
         .pColorAttachments = &attachment,
     };
-    const VkBuffer vertices =
-        culv_vk_buffer_handle(culv_vk_ring_buffer(ring, frame->frame.slot, 0));
+    const VkBuffer vertices = culv_vk_buffer_handle(culv_ring_shared_buffer(ring, slot, 0));
     const VkDeviceSize offset = 0;
     OK(vkBeginCommandBuffer(to, &begin));
-    vkCmdPipelineBarrier2(to, &frame->acquire);
+    vkCmdPipelineBarrier2(to, culv_vk_ring_barriers(ring, slot, CULV_VK_ACQUIRE));
     change_layout(to, images[image], VK_IMAGE_LAYOUT_UNDEFINED,
                   VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
     vkCmdBeginRendering(to, &rendering);
@@ -448,7 +446,7 @@ static void record(VkCommandBuffer to, const culv_vk_ring_frame *frame, uint32_t
     vkCmdEndRendering(to);
     change_layout(to, images[image], VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
                   VK_IMAGE_LAYOUT_PRESENT_SRC_KHR);
-    vkCmdPipelineBarrier2(to, &frame->release);
+    vkCmdPipelineBarrier2(to, culv_vk_ring_barriers(ring, slot, CULV_VK_RELEASE));
     OK(vkEndCommandBuffer(to));
 }
 
@@ -456,24 +454,26 @@ static void record(VkCommandBuffer to, const culv_vk_ring_frame *frame, uint32_t
  * slot again, and the image may be shown. */
 static void vulkan_draws(void)
 {
-    culv_vk_ring_frame frame;
+    culv_ring_frame frame;
+    VkSemaphoreSubmitInfo written, read;
     uint32_t image;
-    OK(culv_vk_ring_acquire(ring, CULV_RING_FOREVER, &frame));
-    const uint32_t slot = frame.frame.slot;
+    OK(culv_ring_acquire(ring, CULV_RING_CONSUMER, CULV_RING_FOREVER, &frame));
+    const uint32_t slot = frame.slot;
     OK(vkWaitForFences(my.device, 1, &done[slot], VK_TRUE, UINT64_MAX));
     OK(vkResetFences(my.device, 1, &done[slot]));
     OK(vkAcquireNextImageKHR(my.device, swapchain, UINT64_MAX, available[slot], VK_NULL_HANDLE,
                              &image));
-    record(commands[slot], &frame, image);
+    record(commands[slot], slot, image);
 
-    OK(culv_vk_ring_release(ring, &frame)); /* right before the submission that signals it */
+    OK(culv_ring_release(ring, CULV_RING_CONSUMER, &frame)); /* right before the submission */
+    OK(culv_vk_ring_get_points(ring, &frame, &written, &read));
     const VkSemaphoreSubmitInfo waits[] = {
         {
             .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
             .semaphore = available[slot],
             .stageMask = VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT,
         },
-        frame.wait,
+        written,
     };
     const VkSemaphoreSubmitInfo signals[] = {
         {
@@ -481,7 +481,7 @@ static void vulkan_draws(void)
             .semaphore = drawn[image],
             .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
         },
-        frame.signal,
+        read,
     };
     const VkCommandBufferSubmitInfo work = {
         .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
@@ -489,11 +489,11 @@ static void vulkan_draws(void)
     };
     const VkSubmitInfo2 submission = {
         .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
-        .waitSemaphoreInfoCount = 1 + frame.num_waits,
+        .waitSemaphoreInfoCount = 1 + (frame.wait_value != 0),
         .pWaitSemaphoreInfos = waits,
         .commandBufferInfoCount = 1,
         .pCommandBufferInfos = &work,
-        .signalSemaphoreInfoCount = 1 + frame.num_signals,
+        .signalSemaphoreInfoCount = 1 + (frame.signal_value != 0),
         .pSignalSemaphoreInfos = signals,
     };
     OK(vkQueueSubmit2(queue, 1, &submission, done[slot]));
@@ -514,7 +514,7 @@ static void close_all(void)
 {
     OK(vkDeviceWaitIdle(my.device));
     culv_kernels_unload(&kernels);
-    culv_vk_ring_destroy(&ring);
+    culv_ring_destroy(&ring);
     for (int i = 0; i < SLOTS; i++) {
         vkDestroySemaphore(my.device, available[i], NULL);
         vkDestroyFence(my.device, done[i], NULL);

@@ -14,13 +14,14 @@
 #endif
 
 static CUprocessState state = CU_PROCESS_STATE_RUNNING;
+static bool lost; /* a restore has failed; the state stays CHECKPOINTED, as measured */
 
 CUresult soft_checkpoint_pass(const char *call)
 {
     if (strncmp(call, "cuCheckpoint", 12) == 0) return CUDA_SUCCESS;
-    while (state == CU_PROCESS_STATE_LOCKED || state == CU_PROCESS_STATE_CHECKPOINTED)
+    while (state != CU_PROCESS_STATE_RUNNING && !lost)
         pthread_cond_wait(&soft.progress, &soft.lock);
-    return state == CU_PROCESS_STATE_RUNNING ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_STATE;
+    return lost ? CUDA_ERROR_ILLEGAL_STATE : CUDA_SUCCESS;
 }
 
 #ifndef _WIN32
@@ -120,7 +121,7 @@ CUresult CUDAAPI cuCheckpointProcessRestore(int pid, CUcheckpointRestoreArgs *ar
     /* Onto other GPUs: there is nothing to move. */
     if (args != NULL && args->gpuPairsCount != 0) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
     if (!has_imports()) return pass_to(CU_PROCESS_STATE_LOCKED);
-    state = CU_PROCESS_STATE_FAILED;
+    lost = true;
     pthread_cond_broadcast(&soft.progress);
     return soft_end(CUDA_ERROR_NOT_SUPPORTED);
 }
