@@ -748,7 +748,7 @@ class Arrays:
 
     def prepare_write(self) -> None:
         """Loads the kernel that makes write() faster. Call it while no work on the GPU waits for this thread (culv_image_prepare_write)."""
-        api.culv_image_prepare_write(self._behind(api.culv_shared_image_cuda(self._need())))
+        api.culv_image_prepare_write(self._cuda())
 
     def write(self, tensor: Union[TensorLike, TensorSource], stream: StreamLike = None, level: int = 0) -> None:
         """Copies a contiguous tensor of the GPU's into a whole level, on `stream`, which waits for the tensor's own (culv_image_write)."""

@@ -232,6 +232,7 @@ def test_images(gpu):
         assert e.value.reason == "LEVEL" and "frame" in e.value.message
         with gpu.vk.buffer(30 * 16 * 4) as field, gpu.device.stream() as stream, gpu.device.stream() as other:
             np.asarray(field.tensor("int32"))[:] = range(480)
+            image.prepare_write()
             image.write(field.tensor("uint8", (16, 30, 4), stream=other), stream, level=1)
             gpu.device.wait_stream(other, stream)
             row = (ctypes.c_uint32 * 30)()
