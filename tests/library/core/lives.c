@@ -183,9 +183,9 @@ static void lives_of(way which)
     REQUIRE(tried >= 9);
 }
 
-TEST_AS(shared, lives_of(SHARED), .own = true)
-TEST_AS(pages, lives_of(PAGES), .own = true)
-TEST_AS(mapped, lives_of(MAPPED), .own = true)
-TEST_AS(peer, lives_of(PEER), .own = true)
-TEST_AS(imported, lives_of(IMPORTED), .own = true)
-TEST_AS(vector, lives_of(VECTOR), .own = true)
+TEST_AS(shared, lives_of(SHARED), .own = true, .time_limit = 300)
+TEST_AS(pages, lives_of(PAGES), .own = true, .time_limit = 300)
+TEST_AS(mapped, lives_of(MAPPED), .own = true, .time_limit = 300)
+TEST_AS(peer, lives_of(PEER), .own = true, .time_limit = 300)
+TEST_AS(imported, lives_of(IMPORTED), .own = true, .time_limit = 300)
+TEST_AS(vector, lives_of(VECTOR), .own = true, .time_limit = 300)

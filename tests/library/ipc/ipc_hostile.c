@@ -434,9 +434,9 @@ static void attack(bool old_kernel)
     atomic_store(&culvi_ipc_old_kernel, false);
 }
 
-TEST_AS(attacked, attack(false), .own = true, .smoke = true, .time_limit = 60)
+TEST_AS(attacked, attack(false), .own = true, .smoke = true, .time_limit = 180)
 TEST_AS(attacked_on_old_kernels, attack(true), .title = "attacked.old_kernels", .own = true,
-        .time_limit = 60)
+        .time_limit = 180)
 
 /* Others have the lock of what they send ------------------------------------------------------- */
 
