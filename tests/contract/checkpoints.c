@@ -57,8 +57,7 @@ TEST(imports, .mark = TEST_BOTH, .own = true)
     shared_buffer_open(&p, VMM_SIZE, 0, false, &buffer);
     CU_IS(answer_checkpoint(&p).restore, CUDA_ERROR_NOT_SUPPORTED);
     if (p.cu->software) CU_IS(p.cu->MemAlloc(&more, 1), CUDA_ERROR_ILLEGAL_STATE);
-    fflush(NULL);
-    _exit(0);
+    test_pass();
 }
 
 /* No call fails, and CUDA and Vulkan have two memories afterwards. */
