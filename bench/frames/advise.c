@@ -104,4 +104,12 @@ void advise_print(FILE *out, const options *o, const results *all, size_t from)
     if (ring != NULL)
         fputs("  Or let the ring choose on your machine: settings.way = CULV_RING_WAY_AUTO.\n",
               out);
+    if (rig_solver_device >= 0)
+        fputs("  The solver is on another GPU: culv_vk_device_desc.allow_other_gpu = 1.\n", out);
+    else if (rig_other_gpu >= 0)
+        fprintf(
+            out,
+            "\nCUDA device %d reaches this one's memory. A solver there pays for no switch between "
+            "contexts:\nsee what it gains by --solver-device=%d (docs/two-gpus.md).\n",
+            rig_other_gpu, rig_other_gpu);
 }

@@ -78,7 +78,7 @@ static VkCommandBuffer commands_of(run *r, const culv_ring *ring, const culv_rin
 static void draw(run *r, culv_ring *ring, uint32_t n)
 {
     culv_ring_frame frame;
-    CULV_OK_OR_EXIT(culv_ring_acquire(ring, CULV_RING_CONSUMER, CULV_RING_FOREVER, &frame));
+    CULV_OK_OR_EXIT(culv_ring_acquire(ring, CULV_RING_PRODUCER, CULV_RING_FOREVER, &frame));
     CULV_OK_OR_EXIT(culv_vk_ring_submit(ring, r->b->bench.rig.vk.queues[0].queue,
                                         commands_of(r, ring, &frame, n), VK_NULL_HANDLE, &frame));
 }

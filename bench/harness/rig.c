@@ -27,6 +27,7 @@ static void describe_vulkan_driver(rig *r)
 }
 
 int rig_solver_device = -1;
+int rig_other_gpu = -1;
 
 static void open_culvert(rig *r)
 {
@@ -64,6 +65,18 @@ void rig_open(rig *r, int ordinal)
     rig_open_with(r, ordinal, open_plain, NULL);
 }
 
+static void find_other_gpu(const rig *r)
+{
+    for (int i = 0; i < r->cu->device_count && rig_other_gpu < 0; i++) {
+        CUdevice other;
+        int reaches = 0;
+        RIG_CU(r->cu->DeviceGet(&other, i));
+        if (other == r->ordinal) continue;
+        RIG_CU(r->cu->DeviceCanAccessPeer(&reaches, other, r->ordinal));
+        if (reaches) rig_other_gpu = i;
+    }
+}
+
 void rig_open_with(rig *r, int ordinal, rig_open_vulkan *open_vulkan, void *state)
 {
     CUuuid uuid;
@@ -77,6 +90,7 @@ void rig_open_with(rig *r, int ordinal, rig_open_vulkan *open_vulkan, void *stat
              r->cu->device_count);
     RIG_CU(r->cu->DeviceGet(&r->ordinal, ordinal));
     RIG_CU(r->cu->DeviceGetUuid(&uuid, r->ordinal)); /* the one that draws */
+    find_other_gpu(r);
     if (rig_solver_device >= 0) RIG_CU(r->cu->DeviceGet(&r->ordinal, rig_solver_device));
     r->context = raw_cuda_context(r->cu, r->ordinal);
     RIG_CU(r->cu->StreamCreate(&r->stream, CU_STREAM_NON_BLOCKING));

@@ -27,6 +27,9 @@ typedef struct rig {
 /* The CUDA device that solves, when it is another one than the one that draws (docs/two-gpus.md);
  * -1: it is the same. Set before rig_open(). */
 extern int rig_solver_device;
+/* The first CUDA device that reaches the memory of the one that draws; -1: none does. Set by
+ * rig_open(). */
+extern int rig_other_gpu;
 
 /* Opens the CUDA device with this ordinal of the driver that exits_set_up() was told, and its
  * Vulkan device. */

@@ -159,7 +159,7 @@ frames.options)
     wrong="--driver=gpu --only=nothing --scheme=none --size=1 --size=8X --size=8G --loads=110 --loads=0/1 --work=none --depth=
         --depth=0 --depth=1,,2 --depth=65 --burst=x --frames=0 --rounds=0 --rounds=65 --within=0 --seed=-1 --json="
     right="--only --list --advise --within --scheme --size --loads --work --depth --burst --frames --rounds --validation"
-    listed="frames overlap latency sizes loads waits backwards advise across"
+    listed="frames overlap latency sizes loads waits backwards streams advise across fields"
     options culvert-bench
     ;;
 kinds.options)
@@ -254,10 +254,18 @@ frames.advise)
     quick --advise --loads=10/20 --rounds=1
     says "settings.depth = "
     says "settings.way = CULV_RING_WAY_AUTO"
+    run 0 CULVERT_SOFT_DEVICES=2 "$BENCH" --quick --driver=soft --advise --loads=10/20 --rounds=1
+    says "CUDA device 1 reaches this one's memory"
+    run 0 CULVERT_SOFT_DEVICES=2 "$BENCH" --quick --driver=soft --advise --loads=10/20 --rounds=1 --solver-device=1
+    says "allow_other_gpu = 1"
     quick --advise --loads=10/20 --rounds=1 --within=1
     says "No way has frames that are at most 0.00 ms old."
     quick --advise --loads=10/20 "--json=$json"
     check_json "$json" advise
+    ;;
+frames.fields)
+    quick --only=fields
+    says "culv_image_write"
     ;;
 frames.across)
     across() { # STATUS NCCL

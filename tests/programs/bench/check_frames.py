@@ -5,7 +5,7 @@ usage: check_frames.py FILE all|advise|across=BESIDE|choice|chosen|many"""
 from check_calls import check_result
 from check_json import INTERVAL, NUMBER, SPREAD, TEXT, check, check_spread, main
 
-TOP = {"clocks": (dict,), "left_out": (list,), "frames": (list,), "results": (list,)}
+TOP = {"solver_device": (int,), "clocks": (dict,), "left_out": (list,), "frames": (list,), "results": (list,)}
 CLOCKS = {"known": (bool,), "same": (bool,), "error": NUMBER}
 FRAMES = {"section": (str,), "scheme": (str,), "variant": TEXT, "bytes": (int,), "work": (str,), "draws": (int,), "solver_wanted": NUMBER,
           "renderer_wanted": NUMBER, "solver_alone": NUMBER, "renderer_alone": NUMBER, "depth": (int,), "burst": (int,),
@@ -36,7 +36,7 @@ def check_row(place, r):
 
 
 def check_all(run):
-    assert {r["section"] for r in run["frames"]} == {"frames", "overlap", "latency", "sizes", "loads", "waits", "backwards"}
+    assert {r["section"] for r in run["frames"]} == {"frames", "overlap", "latency", "sizes", "loads", "waits", "backwards", "streams"}
     schemes = {r["scheme"] for r in run["frames"] if r["section"] == "frames"}
     assert schemes == {"solver alone", "renderer alone", "host waits", "raw ring", "culv_ring", "raw in-queue", "in-queue",
                        "raw async", "async"}, schemes
