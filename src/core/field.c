@@ -26,7 +26,7 @@ static const struct {
                                 {1, "b16", "u8", "b8", "a"}};
 
 /* Squares follow the texels' order in memory: 1,900 to 2,290 GB/s on an H200, 1,400 by 32 x 8. */
-enum { BLOCK = 16, MOST_SLICES = 65535 };
+enum { BLOCK = 16, MOST_SLICES = 65535, ROOM = 8192 /* for the PTX of one geometry */ };
 
 static void add_kernel(culvi_text *text, size_t geometry, size_t chunk)
 {
@@ -100,20 +100,18 @@ static void free_fields(culv_device *device)
     culvi_free(fields);
 }
 
-/* In the device's context; the caller holds the lock. */
-static CUresult load(culv_device *device, culvi_fields *fields, size_t geometry, const char **call)
+/* `text` has room for the PTX. What failed goes to *call. In the device's context; the caller holds
+ * the lock. */
+static CUresult load(culv_device *device, culvi_fields *fields, size_t geometry, culvi_text *text,
+                     const char **call)
 {
-    enum { ROOM = 8192 };
     CUfunction made[CULVI_FIELD_CHUNKS];
     CUmodule module;
-    culvi_text text = {.data = culvi_alloc(ROOM), .size = ROOM};
-    if (text.data == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
-    culvi_text_add(&text, ".version 6.0\n.target sm_60\n.address_size 64\n");
+    culvi_text_add(text, ".version 6.0\n.target sm_60\n.address_size 64\n");
     for (size_t i = 0; i < CULVI_FIELD_CHUNKS; i++)
-        add_kernel(&text, geometry, i);
+        add_kernel(text, geometry, i);
     *call = "cuModuleLoadData";
-    CUresult r = CULVI_CU(device, cuModuleLoadData, (&module, text.data));
-    culvi_free(text.data);
+    CUresult r = CULVI_CU(device, cuModuleLoadData, (&module, text->data));
     if (r != CUDA_SUCCESS) return r;
     *call = "cuModuleGetFunction";
     for (size_t i = 0; r == CUDA_SUCCESS && i < CULVI_FIELD_CHUNKS; i++) {
@@ -144,7 +142,12 @@ static culv_result prepare(culv_device *device, culv_image *image, size_t geomet
         device->free_fields = free_fields;
         atomic_store_explicit(&device->fields, fields, memory_order_release);
     }
-    if (fields->modules[geometry] == NULL) r = load(device, fields, geometry, &call);
+    if (fields->modules[geometry] == NULL) {
+        culvi_text text = {.data = culvi_alloc(ROOM), .size = ROOM};
+        if (text.data == NULL) return culvi_fail_host_memory(&device->voice, image->label);
+        r = load(device, fields, geometry, &text, &call);
+        culvi_free(text.data);
+    }
     if (r == CUDA_ERROR_OUT_OF_MEMORY || culvi_cuda_sticky(r) || culvi_cuda_gone(r))
         return culvi_fail_cuda(device, image->label, r, call, CULV_REASON_DRIVER_REFUSED,
                                "the kernels of culv_image_write() were not loaded");
@@ -168,8 +171,8 @@ culv_result culv_image_prepare_write(culv_image *image)
     culvi_scope scope;
     CULVI_REQUIRE_IN(NULL, __func__, image);
     culv_device *device = image->memory->device;
-    culv_result result = culvi_image_check_call(image, 0, 1, "level", image, __func__);
     const size_t geometry = geometry_of(image);
+    culv_result result = image->staging == NULL ? culvi_image_check_arrays(image) : CULV_OK;
     if (result != CULV_OK || geometry == CULVI_FIELD_GEOMETRIES) return result;
     culvi_mutex_lock(&device->lock);
     result = culvi_enter(device, &scope, image->label);

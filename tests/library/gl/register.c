@@ -209,6 +209,7 @@ REGISTER_CASE(views, RAW_GL_CORE, .smoke = true)
     for (int turn = 0; turn < 3; turn++) {
         LIB_INVALID(culv_image_get_surface(cuda, 0, &surface), CULV_REASON_NOT_MAPPED);
         LIB_INVALID(culv_image_get_texture(cuda, &t, &texture), CULV_REASON_NOT_MAPPED);
+        LIB_INVALID(culv_image_prepare_write(cuda), CULV_REASON_NOT_MAPPED);
         LIB_INVALID(culv_image_get_array(cuda, 1, &array), CULV_REASON_NOT_MAPPED);
         LIB_SAYS("map it, then ask anew");
         LIB_INVALID(culv_registration_get_array(r, 0, 1, &array), CULV_REASON_NOT_MAPPED);
