@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/desc.h"
+#include "base/list.h"
 #include "core/staging.h"
 #include "cuda/context.h"
 
@@ -103,10 +104,7 @@ static culv_result map_range(culv_memory *memory, uint64_t offset, uint64_t size
     buffer->size = size;
     buffer->pointer = memory->base + offset;
     buffer->is_tensor = is_tensor;
-    buffer->next = memory->first_buffer;
-    buffer->link = &memory->first_buffer;
-    if (buffer->next != NULL) buffer->next->link = &buffer->next;
-    memory->first_buffer = buffer;
+    CULVI_LIST_ADD(memory->first_buffer, buffer);
     culvi_label_set(buffer->label, label);
     culvi_mutex_unlock(&device->lock);
     culvi_device_ref(device);
@@ -162,8 +160,7 @@ static bool release_buffer(culv_device *device, culvi_deferred *self, bool last_
     if (buffer->staging != NULL &&
         !culvi_staging_release(device, memory, &buffer->staging, last_try))
         return false;
-    *buffer->link = buffer->next;
-    if (buffer->next != NULL) buffer->next->link = buffer->link;
+    CULVI_LIST_REMOVE(buffer);
     memory->buffers--;
     memory->refs--;
     culvi_free(buffer);

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/desc.h"
+#include "base/list.h"
 #include "core/image_check.h"
 #include "core/staging.h"
 
@@ -43,8 +44,7 @@ static bool release_image(culv_device *device, culvi_deferred *self, bool last_t
     bool linear = image->staging != NULL && image->staging->linear;
     if (image->staging != NULL && !culvi_staging_release(device, memory, &image->staging, last_try))
         return false;
-    if (image->link != NULL) *image->link = image->next;
-    if (image->link != NULL && image->next != NULL) image->next->link = image->link;
+    CULVI_LIST_REMOVE(image);
     if (linear) memory->buffers--;
     memory->refs--;
     culvi_free(image);
@@ -87,10 +87,7 @@ culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, cul
         memory->refs++;
         memory->holders++;
         device->counts.images++;
-        image->next = memory->first_image;
-        image->link = &memory->first_image;
-        if (image->next != NULL) image->next->link = &image->next;
-        memory->first_image = image;
+        CULVI_LIST_ADD(memory->first_image, image);
     } else if (image->arrays[0] !=
                NULL) { /* some planes' arrays: a collection releases them, since that may wait */
         memory->refs++;

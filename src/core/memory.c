@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/attempt.h"
 #include "base/desc.h"
+#include "base/list.h"
 #include "core/buffer.h"
 #include "core/image.h"
 #include "cuda/context.h"
@@ -51,23 +52,6 @@ static const char *kind_of(const culv_memory *memory)
                                   : "import of memory";
 }
 
-/* The caller holds the lock. */
-static void enlist(culv_memory *memory)
-{
-    culv_device *device = memory->device;
-    memory->next = device->memories;
-    memory->link = &device->memories;
-    if (memory->next != NULL) memory->next->link = &memory->next;
-    device->memories = memory;
-}
-
-static void delist(culv_memory *memory)
-{
-    if (memory->link == NULL) return;
-    *memory->link = memory->next;
-    if (memory->next != NULL) memory->next->link = memory->link;
-}
-
 static void log_made(const culv_memory *memory)
 {
     culvi_log_object(&memory->device->voice, "made", kind_of(memory), memory->label, memory->size);
@@ -88,7 +72,7 @@ static bool release_unused(culv_memory *memory, bool last_try)
         if (!culvi_release_done(device, call, r, last_try)) return false;
         device->counts.memories--;
     }
-    delist(memory);
+    CULVI_LIST_REMOVE(memory);
     culvi_log_object(&device->voice, "destroyed", kind_of(memory), memory->label, memory->size);
     culvi_free(memory->block);
     culvi_free(memory);
@@ -234,7 +218,7 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
         return result;
     }
     culvi_mutex_lock(&device->lock);
-    enlist(memory);
+    CULVI_LIST_ADD(memory->device->memories, memory);
     culvi_mutex_unlock(&device->lock);
     log_made(memory);
     *out = memory;
@@ -292,7 +276,7 @@ culv_memory *culvi_memory_host(culv_device *device, void *pages, uint64_t size, 
     memory->host = pages;
     memory->block = block;
     culvi_mutex_lock(&device->lock);
-    enlist(memory);
+    CULVI_LIST_ADD(memory->device->memories, memory);
     culvi_mutex_unlock(&device->lock);
     log_made(memory);
     return memory;

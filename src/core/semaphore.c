@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/desc.h"
+#include "base/list.h"
 #include "core/relay.h"
 #include "cuda/context.h"
 #include "cuda/order.h"
@@ -113,10 +114,7 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
         return result;
     }
     culvi_mutex_lock(&device->lock);
-    semaphore->next = device->semaphores;
-    semaphore->link = &device->semaphores;
-    if (semaphore->next != NULL) semaphore->next->link = &semaphore->next;
-    device->semaphores = semaphore;
+    CULVI_LIST_ADD(device->semaphores, semaphore);
     culvi_mutex_unlock(&device->lock);
     culvi_semaphore_made(semaphore);
     *out = semaphore;
@@ -197,8 +195,7 @@ static bool release_semaphore(culv_device *device, culvi_deferred *self, bool la
         }
     }
     if (!semaphore->away) device->counts.semaphores--;
-    if (semaphore->link != NULL) *semaphore->link = semaphore->next;
-    if (semaphore->link != NULL && semaphore->next != NULL) semaphore->next->link = semaphore->link;
+    CULVI_LIST_REMOVE(semaphore);
     culvi_wait_note_remove(device, &semaphore->waits);
     if (semaphore->present.release != NULL) semaphore->present.release(semaphore->present.context);
     culvi_free(semaphore);

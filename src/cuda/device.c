@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "base/handle.h"
+#include "base/list.h"
 #include "cuda/cig.h"
 #include "cuda/context.h"
 #include "cuda/format.h"
@@ -475,17 +476,13 @@ void culvi_tie_add(culv_device *device, culvi_tie *tie, const char *kind, const 
                    const char *what)
 {
     if (tie->link != NULL) return;
-    *tie = (culvi_tie){device->ties, &device->ties, what, kind, label};
-    if (tie->next != NULL) tie->next->link = &tie->next;
-    device->ties = tie;
+    *tie = (culvi_tie){.what = what, .kind = kind, .label = label};
+    CULVI_LIST_ADD(device->ties, tie);
 }
 
 void culvi_tie_remove(culvi_tie *tie)
 {
-    if (tie->link == NULL) return;
-    *tie->link = tie->next;
-    if (tie->next != NULL) tie->next->link = tie->link;
-    tie->link = NULL;
+    CULVI_LIST_REMOVE(tie);
 }
 
 CUresult culvi_device_find(const culv_device *device, const culv_uuid *uuid, int *ordinal,

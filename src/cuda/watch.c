@@ -2,6 +2,7 @@
 /* Destroys that wait. */
 #include "cuda/watch.h"
 
+#include "base/list.h"
 #include "cuda/stream.h"
 
 #include <inttypes.h>
@@ -46,10 +47,7 @@ void culvi_wait_note_add(culv_device *device, culvi_wait_note *note)
     culvi_watchman *man = &device->watchman;
     if (!is_here(man)) return;
     culvi_mutex_lock(&man->lock);
-    note->next = man->notes;
-    note->link = &man->notes;
-    if (note->next != NULL) note->next->link = &note->next;
-    man->notes = note;
+    CULVI_LIST_ADD(man->notes, note);
     culvi_mutex_unlock(&man->lock);
 }
 
@@ -58,11 +56,7 @@ void culvi_wait_note_remove(culv_device *device, culvi_wait_note *note)
     culvi_watchman *man = &device->watchman;
     if (!is_here(man)) return;
     culvi_mutex_lock(&man->lock);
-    if (note->link != NULL) {
-        *note->link = note->next;
-        if (note->next != NULL) note->next->link = note->link;
-        note->link = NULL;
-    }
+    CULVI_LIST_REMOVE(note);
     culvi_mutex_unlock(&man->lock);
 }
 

@@ -2,6 +2,7 @@
 /* Tensors of a vector. A tensor pins the address that it was made of: the vector grows and moves as
  * before, but what the tensor covers stays where it is. */
 #include "base/alloc.h"
+#include "base/list.h"
 #include "core/dlpack.h"
 #include "vmm/vector.h"
 
@@ -62,8 +63,7 @@ static void give_up_pin(void *owner)
     culvi_vector_pin *pin = owner;
     culv_vector *v = pin->vector;
     culvi_mutex_lock(&v->lock);
-    *pin->link = pin->next;
-    if (pin->next != NULL) pin->next->link = pin->link;
+    CULVI_LIST_REMOVE(pin);
     const bool last = v->pins == NULL && v->orphan;
     culvi_mutex_unlock(&v->lock);
     culvi_free(pin);
@@ -85,10 +85,7 @@ culv_result culv_vector_get_dlpack(culv_vector *vector, const culv_dlpack_desc *
     pin->vector = v;
     pin->end = atomic_load(&v->size);
     pin->base = (CUdeviceptr)atomic_load(&v->base);
-    pin->link = &v->pins;
-    pin->next = v->pins;
-    if (pin->next != NULL) pin->next->link = &pin->next;
-    v->pins = pin;
+    CULVI_LIST_ADD(v->pins, pin);
     culvi_mutex_unlock(&v->lock);
     culvi_vector_ref(v);
     const culvi_dlpack_memory memory = {.device = device,
