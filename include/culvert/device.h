@@ -12,8 +12,7 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque. Every call on it may come from any thread. Objects made from it keep it alive, so you
- * may close it before them. */
+/** Opaque. Objects made from it keep it alive, so you may close it before them. */
 typedef struct culv_device culv_device;
 
 /** The CUDA driver that serves the device. */
@@ -179,9 +178,9 @@ CULV_EXPORT uint64_t culv_device_collect(culv_device *device);
  * Ownership: Culvert's, or the caller's when culv_device_desc::context named it. Threads: any. */
 CULV_EXPORT CUcontext culv_device_context(const culv_device *device);
 
-/** Returns a function of the SAME driver that serves the device (NVIDIA's or the twin's). As in
- * cuGetProcAddress, `name` has no suffix, and `version` is the CUDA version whose form you want:
- * ("cuMemAlloc", 3020). Cast the result to the matching PFN_ type of cudaTypedefs.h.
+/** Returns a function of the SAME driver that serves the device (NVIDIA's or the twin's), to be
+ * cast to its PFN_ type of cudaTypedefs.h. As in cuGetProcAddress, `name` has no suffix, and
+ * `version` is the CUDA version whose form you want: ("cuMemAlloc", 3020).
  * Errors: none; NULL when the driver lacks it.
  * Ownership: a function of the driver, valid while the device is open. Threads: any. */
 CULV_EXPORT void (*culv_device_cuda_proc(const culv_device *device, const char *name,
@@ -234,8 +233,8 @@ typedef struct culv_pointer_info {
 
 CULV_INIT(culv_pointer_info)
 
-/** Gets the kind of memory at an address, the types that it can be exported as, and its allocation.
- * An address without memory is not an error: kind is then NONE.
+/** Gets the kind of memory at an address, its handle types and its allocation. An address without
+ * memory is no error: kind is NONE.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), DRIVER, ASYNC.
  * Ownership: the copy is yours. Threads: any.
  * Source: measured on an H200, docs/vmm-more.md. */

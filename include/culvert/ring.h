@@ -56,7 +56,7 @@ typedef enum culv_ring_policy {
     CULV_RING_POLICY_FORCE32 = 0x7fffffff
 } culv_ring_policy;
 
-/** The time at which a side's queue or stream is told to wait for the other side's signal. */
+/** The place where a side waits for the other side's signal. */
 typedef enum culv_ring_waits {
     /** SIGNAL_FIRST for a consumer of a graphics API on Windows, QUEUED otherwise. */
     CULV_RING_WAITS_DEFAULT = 0,
@@ -70,19 +70,19 @@ typedef enum culv_ring_waits {
     CULV_RING_WAITS_FORCE32 = 0x7fffffff
 } culv_ring_waits;
 
-/** The choice of what makes frames faster or slower: the number of slots, the length of a burst,
- * and whether the host waits in place of CUDA's stream. */
+/** The choice of the number of slots, the length of a burst, and whether the host waits in place of
+ * CUDA's stream. */
 typedef enum culv_ring_way {
     CULV_RING_WAY_AS_SET = 0, /**< The settings choose. */
-    /** FIFO: the ring measures ways while it runs and keeps the fastest. `done` must have `wait`.
+    /** FIFO: the ring measures ways while it runs and keeps the fastest (docs/waits.md). `done`
+     * must have `wait`.
      *
      * It tries 1, 2, 3 and `depth` slots; bursts of 2, 4, 8 ... up to `burst` (with as many slots);
      * and, if `cuda_waits` is DEFAULT and both timelines have `wait`, the host in place of CUDA's
-     * stream with each number of slots above 1. It warms up for 100 ms. Then each way gets 30 ms, 4
-     * frames or 4 bursts, whichever is longest (2 bursts if these take 90 ms), and short ones about
-     * as fast as the best get 60 ms more. Of ways within 1 % of the fastest it keeps the one with
-     * the youngest frames; with `max_latency` the fastest whose frames are within that time (depth
-     * times the time of a frame), or one slot if none is.
+     * stream. After 100 ms each way gets 30 ms, 4 frames or 4 bursts, whichever is longest. Of ways
+     * within 1 % of the fastest it keeps the one with the youngest frames; with `max_latency` the
+     * fastest whose frames are within that time (depth times the time of a frame), or one slot if
+     * none is.
      *
      * It tries again when frames take 1.5 times, or two thirds, of the time that they took when it
      * chose. It loses no frame and keeps their order. Each choice is logged (INFO), and
@@ -121,9 +121,8 @@ typedef struct culv_ring_settings {
      * value. A signal that is submitted before its release is recognized only while the frame is
      * held. Default: 0. */
     culv_bool check_counters;
-    /** The time at which culv_ring_acquire_on() lets CUDA's stream wait (docs/waits.md).
-     * SIGNAL_FIRST needs `wait` of both timelines. A graphics API's side has this setting in its
-     * own descriptor. Default: QUEUED. */
+    /** Place where culv_ring_acquire_on() waits (docs/waits.md). SIGNAL_FIRST needs `wait` of both
+     * timelines. A graphics API's side has this setting in its own descriptor. Default: QUEUED. */
     culv_ring_waits cuda_waits;
     culv_ring_way way; /**< Default: AS_SET. */
 } culv_ring_settings;
@@ -244,15 +243,14 @@ CULV_EXPORT culv_result culv_ring_destroy_after(culv_ring **ring, CUstream last_
  * Ownership: the ring's, or that of the object that you passed in. Threads: any. */
 CULV_EXPORT culv_buffer *culv_ring_buffer(const culv_ring *ring, uint32_t slot, uint32_t resource);
 
-/** Returns CUDA's half of a slot's image, likewise. If OpenGL's way is REGISTER, its arrays,
- * surfaces and textures are valid from an acquire to the release: ask again in each frame. NULL if
- * the resource is a buffer or does not exist, and on a ring of your own slots.
+/** Returns CUDA's half of a slot's image, likewise; NULL if the resource is a buffer. If OpenGL's
+ * way is REGISTER, its arrays, surfaces and textures are valid from an acquire to the release: ask
+ * again in each frame.
  * Ownership: as culv_ring_buffer(). Threads: any. */
 CULV_EXPORT culv_image *culv_ring_image(const culv_ring *ring, uint32_t slot, uint32_t resource);
 
-/** Returns the first byte of a slot's buffer in CUDA: culv_buffer_pointer() of culv_ring_buffer().
- * If OpenGL's way is REGISTER, it is valid from an acquire to the release, may differ after the
- * next acquire, and is 0 while CUDA does not have the slot. 0 where culv_ring_buffer() is NULL.
+/** Returns culv_buffer_pointer() of culv_ring_buffer(), 0 where that is NULL. If OpenGL's way is
+ * REGISTER, it may differ after each acquire, and is 0 while CUDA does not have the slot.
  * Ownership: as culv_ring_buffer(). Threads: any; with REGISTER those of CUDA's side. */
 CULV_EXPORT CUdeviceptr culv_ring_pointer(const culv_ring *ring, uint32_t slot, uint32_t resource);
 
@@ -264,11 +262,9 @@ CULV_EXPORT CUdeviceptr culv_ring_pointer(const culv_ring *ring, uint32_t slot, 
 CULV_EXPORT culv_shared_buffer *culv_ring_shared_buffer(const culv_ring *ring, uint32_t slot,
                                                         uint32_t resource);
 
-/** Returns a slot's image with both halves, for culv_vk_image_handle() and its kin. NULL if the
- * resource is a buffer, is registered (OpenGL) or does not exist, and on a ring of your own slots.
- * Ownership: the ring's, unless you passed it in; culv_shared_image_destroy() refuses the ring's
- * (OWNED).
- * Threads: any. */
+/** Returns a slot's image with both halves, for culv_vk_image_handle() and its kin; NULL if the
+ * resource is a buffer. Otherwise as culv_ring_shared_buffer().
+ * Ownership: as culv_ring_shared_buffer(). Threads: any. */
 CULV_EXPORT culv_shared_image *culv_ring_shared_image(const culv_ring *ring, uint32_t slot,
                                                       uint32_t resource);
 
@@ -323,9 +319,8 @@ CULV_EXPORT culv_result culv_ring_release(culv_ring *ring, culv_ring_side side,
 CULV_EXPORT culv_result culv_ring_submit_failed(culv_ring *ring, culv_ring_side side,
                                                 culv_ring_frame *frame);
 
-/** Gives the side's slot back as if it had not been acquired. A producer's frame then never
- * existed. A consumer gets the frame again; with MAILBOX it may get a newer one. If the frame was
- * the first of a burst, the burst begins again.
+/** Gives the side's slot back as if it had not been acquired. A consumer gets the frame again, or
+ * with MAILBOX a newer one. If the frame was the first of a burst, the burst begins again.
  * Errors: as culv_ring_release().
  * Ownership: as before the acquire. Threads: one at a time for each side. */
 CULV_EXPORT culv_result culv_ring_cancel(culv_ring *ring, culv_ring_side side,
@@ -372,9 +367,8 @@ CULV_EXPORT culv_result culv_ring_release_on(culv_ring *ring, culv_ring_side sid
  * Threads: one at a time for each side. */
 CULV_EXPORT culv_result culv_ring_flush_on(culv_ring *ring, culv_ring_side side, CUstream stream);
 
-/** Changes how frames flow. Each side follows the new settings from its next burst on. A smaller
- * depth takes effect as slots become free. A change between FIFO and MAILBOX loses no frame, except
- * those that MAILBOX skips.
+/** Changes how frames flow, for each side from its next burst on. A smaller depth takes effect as
+ * slots become free. No frame is lost, except those that MAILBOX skips.
  * Errors: as culv_ring_create(). Threads: any. */
 CULV_EXPORT culv_result culv_ring_configure(culv_ring *ring, const culv_ring_settings *settings);
 

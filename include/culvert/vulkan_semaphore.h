@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: uses Vulkan semaphores in CUDA. Culvert makes them, or imports your own.
+/* Culvert: Vulkan semaphores in CUDA, made by Culvert or your own.
  *
  *   culv_vk_semaphore_create(vk, NULL, &semaphore);  a timeline at 0
  *   culv_semaphore_wait(culv_shared_semaphore_cuda(semaphore), stream, n);
