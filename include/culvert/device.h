@@ -175,13 +175,13 @@ CULV_EXPORT uint64_t culv_device_collect(culv_device *device);
 
 /** Returns the CUDA context that Culvert uses. Make it current (cuCtxSetCurrent) before you launch
  * kernels. Culvert's own calls need no current context and leave yours as it was. NULL for NULL.
- * Ownership: Culvert's, or the caller's when culv_device_desc::context named it. Threads: any. */
+ * Ownership: Culvert's, or yours if culv_device_desc::context named it. Threads: any. */
 CULV_EXPORT CUcontext culv_device_context(const culv_device *device);
 
 /** Returns a function of the SAME driver that serves the device (NVIDIA's or the twin's), to be
  * cast to its PFN_ type of cudaTypedefs.h. As in cuGetProcAddress, `name` has no suffix, and
  * `version` is the CUDA version whose form you want: ("cuMemAlloc", 3020).
- * Errors: none; NULL when the driver lacks it.
+ * Errors: none; NULL if the driver lacks it.
  * Ownership: a function of the driver, valid while the device is open. Threads: any. */
 CULV_EXPORT void (*culv_device_cuda_proc(const culv_device *device, const char *name,
                                          int version))(void);

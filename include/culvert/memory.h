@@ -62,7 +62,7 @@ typedef struct culv_memory_desc {
     /** Required: size of the WHOLE allocation in bytes (VkMemoryAllocateInfo::allocationSize).
      * NVIDIA's driver does not check it. */
     uint64_t size;
-    /** Nonzero when the memory was allocated for one resource (VkMemoryDedicatedAllocateInfo). */
+    /** Nonzero if the memory was allocated for one resource (VkMemoryDedicatedAllocateInfo). */
     culv_bool dedicated;
     /** UUID of the device that exported the memory; Culvert refuses another device's. All zero: you
      * guarantee that it is this device's. */

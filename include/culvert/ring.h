@@ -180,8 +180,8 @@ typedef struct culv_ring_frame {
     uint64_t signal_value;
     /** MAILBOX, consumer: number of frames skipped since its last one. */
     uint64_t skipped;
-    uint32_t slot;      /**< The slot, 0 to depth - 1. */
-    culv_bool repeated; /**< MAILBOX, consumer: nonzero when this is the same frame as before. */
+    uint32_t slot;          /**< The slot, 0 to depth - 1. */
+    culv_bool repeated;     /**< MAILBOX, consumer: nonzero if this is the same frame as before. */
     culv_bool burst_begins; /**< Nonzero for the first frame of a burst: it waits. */
     culv_bool burst_ends;   /**< Nonzero for the last frame of a burst: it signals. */
 } culv_ring_frame;

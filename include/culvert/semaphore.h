@@ -176,7 +176,7 @@ CULV_EXPORT culv_result culv_semaphore_wait_batch(const culv_semaphore_point *po
  * object keeps its own account, so import a semaphore only once.
  *
  * culv_semaphore_desc::untracked turns the account off and makes these two calls no-ops, for a
- * stream capture, whose graph may run many times. An error changes nothing: call again when the
+ * stream capture, whose graph may run many times. An error changes nothing: call again once the
  * statement is true.
  * Errors: INVALID (DOUBLE_SIGNAL; VALUE: the semaphore is a timeline). Threads: any.
  * Source: VUID-vkQueueSubmit-pSignalSemaphores-00067, -pWaitSemaphores-00068. */
