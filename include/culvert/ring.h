@@ -4,7 +4,8 @@
  *
  * The ring hands out slots, 0 to depth - 1, and the values of two timelines to wait for and to
  * signal. culv_vk_ring_create() (culvert/vulkan_ring.h), culv_gl_ring_create() and
- * culv_d3d12_ring_create() make one with slots and timelines of their API, culv_ring_create() one
+ * culv_d3d12_ring_create() make one with slots and timelines of their API, culv_ipc_ring_create()
+ * and culv_ipc_ring_join() (culvert/ipc_ring.h) one between processes, and culv_ring_create() one
  * on your own. The calls of this header serve all of them.
  *
  *   producer: acquire -> wait for wait_value, write the slot, signal signal_value -> release
@@ -227,8 +228,8 @@ CULV_EXPORT culv_result culv_ring_create(culv_device *device, const culv_ring_de
  * signal of the API's side, Culvert waits a second for it and then signals in its place. OpenGL's
  * registered objects are unmapped.
  * Errors: after an error nothing is done, and the pointer keeps its value: INVALID (CONTEXT: it is
- * OpenGL's, and no context of its attachment is current on this thread; OWNED: it is
- * culv_ipc_ring_core() or culv_ipc_consumer_core()), DRIVER (OpenGL's driver refused: try again).
+ * OpenGL's, and no context of its attachment is current on this thread), DRIVER (OpenGL's driver
+ * refused: try again).
  * Threads: any, for OpenGL's the context's; after the last call of either side. */
 CULV_EXPORT culv_result culv_ring_destroy(culv_ring **ring);
 
