@@ -6,6 +6,7 @@
 #include "raw_cuda_image.h"
 #include "raw_gl_image.h"
 
+#include <culvert/gl_register.h>
 #include <culvert/vulkan.h>
 
 enum { WORDS = 12347, BYTES = 4 * WORDS };
@@ -48,6 +49,32 @@ GL_CASE(buffers, 0, .smoke = true)
     LIB_OK(culv_gl_buffer_download(buffer));
     LIB_OK(culv_shared_buffer_destroy(&buffer));
     REQUIRE(buffer == NULL);
+    LIB_OK(culv_shared_buffer_destroy(&buffer));
+}
+
+/* The old way and the new one meet: what has storage of a memory object can be registered, too. */
+GL_CASE(buffers_registered, 0)
+{
+    culv_shared_buffer *buffer = make_buffer(s, BYTES, 0);
+    culv_registration *r = NULL;
+    const uint32_t name = culv_gl_buffer_name(buffer);
+    LIB_OK(culv_gl_register_buffer(s->attachment, name, NULL, &r));
+    for (uint32_t seed = 10; seed < 14; seed++) {
+        gl_stage_pattern(words, WORDS, seed);
+        gl_stage_upload(s, culv_shared_buffer_pointer(buffer), words, BYTES);
+        LIB_OK(culv_registration_map(&r, 1, s->stream));
+        memset(words, 0, sizeof words);
+        gl_stage_download(s, words, culv_registration_pointer(r), BYTES);
+        REQUIRE_PATTERN(words, WORDS, seed);
+        gl_stage_pattern(words, WORDS, ~seed);
+        gl_stage_upload(s, culv_registration_pointer(r), words, BYTES);
+        LIB_OK(culv_registration_unmap(&r, 1, s->stream));
+        memset(words, 0, sizeof words);
+        raw_gl_read_buffer(&s->gl, name, words, BYTES);
+        REQUIRE_PATTERN(words, WORDS, ~seed);
+        both_ways(s, name, culv_shared_buffer_pointer(buffer), seed);
+    }
+    LIB_OK(culv_registration_destroy(&r));
     LIB_OK(culv_shared_buffer_destroy(&buffer));
 }
 
