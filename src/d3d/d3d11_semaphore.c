@@ -44,9 +44,9 @@ void culvi_d3d11_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore)
 }
 
 culv_result culvi_d3d11_check_timelines(const culvi_graphics *graphics, const char *label,
-                                        bool waits)
+                                        culvi_host_use use)
 {
-    if (!waits) return CULV_OK;
+    if (use != CULVI_HOST_SIGNALS) return CULV_OK;
     return culvi_fail(&graphics->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NO_FORCE,
                       "the host cannot signal an ID3D11Fence: ID3D11DeviceContext4::Signal does "
                       "that, on the thread of the context");

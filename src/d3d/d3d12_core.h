@@ -51,7 +51,7 @@ culv_result culvi_d3d12_make_semaphore(culvi_graphics *graphics, const culvi_sem
                                        bool exportable, uint64_t *out);
 void culvi_d3d12_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore);
 culv_result culvi_d3d12_check_timelines(const culvi_graphics *graphics, const char *label,
-                                        bool waits);
+                                        culvi_host_use use);
 int culvi_d3d12_timeline_value(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out);
 int culvi_d3d12_timeline_wait(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
                               uint64_t timeout_ns);

@@ -33,9 +33,9 @@ void culvi_d3d12_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore)
 }
 
 culv_result culvi_d3d12_check_timelines(const culvi_graphics *graphics, const char *label,
-                                        bool waits)
+                                        culvi_host_use use)
 {
-    (void)graphics, (void)label, (void)waits;
+    (void)graphics, (void)label, (void)use;
     return CULV_OK; /* every fence has a value that the host reads, waits for and signals */
 }
 

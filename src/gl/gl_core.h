@@ -123,7 +123,8 @@ culv_result culvi_gl_export_semaphore(const culvi_graphics *graphics, const char
 culv_result culvi_gl_make_semaphore(culvi_graphics *graphics, const culvi_semaphore_plan *plan,
                                     bool exportable, uint64_t *out);
 void culvi_gl_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore);
-culv_result culvi_gl_check_timelines(const culvi_graphics *graphics, const char *label, bool waits);
+culv_result culvi_gl_check_timelines(const culvi_graphics *graphics, const char *label,
+                                     culvi_host_use use);
 int culvi_gl_timeline_value(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out);
 int culvi_gl_timeline_wait(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
                            uint64_t timeout_ns);

@@ -104,7 +104,8 @@ culv_result culvi_gl_make_semaphore(culvi_graphics *graphics, const culvi_semaph
     if (result == CULV_OK) result = culvi_gl_exporter_get(gl, plan->label, &vk);
     if (result == CULV_OK && exportable)
         result = culvi_graphics_check_shares(vk, plan->label, CULVI_SHARE_SEMAPHORES);
-    if (result == CULV_OK && !imported) result = vk->api->check_timelines(vk, plan->label, true);
+    if (result == CULV_OK && !imported)
+        result = vk->api->check_timelines(vk, plan->label, CULVI_HOST_SIGNALS);
     if (result != CULV_OK) return result;
     gl_sync *sync = culvi_alloc(sizeof *sync);
     if (sync == NULL) return culvi_fail_host_memory(culvi_gl_voice(gl), plan->label);
@@ -147,11 +148,12 @@ culv_result culvi_gl_export_semaphore(const culvi_graphics *graphics, const char
     return sync->exporter->api->export_semaphore(sync->exporter, label, sync->semaphore, out);
 }
 
-culv_result culvi_gl_check_timelines(const culvi_graphics *graphics, const char *label, bool waits)
+culv_result culvi_gl_check_timelines(const culvi_graphics *graphics, const char *label,
+                                     culvi_host_use use)
 {
     culvi_graphics *vk = NULL;
     culv_result result = culvi_gl_exporter_get(culvi_gl_of(graphics), label, &vk);
-    return result == CULV_OK ? vk->api->check_timelines(vk, label, waits) : result;
+    return result == CULV_OK ? vk->api->check_timelines(vk, label, use) : result;
 }
 
 /* Host functions call it too, so it takes no lock. */

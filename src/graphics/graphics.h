@@ -19,6 +19,12 @@ typedef struct culvi_staging culvi_staging;               /* core/staging.h */
 /* What one API does with its own calls: one constant table for each API. Native objects are numbers
  * here: a handle, a pointer, a GL name; 0 is none. A call that fails records the error and leaves
  * nothing behind. Calls that an API lacks are NULL where the comment says so. */
+typedef enum culvi_host_use {
+    CULVI_HOST_READS,
+    CULVI_HOST_WAITS,  /* and reads */
+    CULVI_HOST_SIGNALS /* and waits */
+} culvi_host_use;
+
 typedef struct culvi_graphics_api {
     const culvi_words *words;
     /* All native devices of an instance, a factory, a display: `source`. The list is the caller's,
@@ -56,11 +62,11 @@ typedef struct culvi_graphics_api {
     culv_result (*make_semaphore)(culvi_graphics *graphics, const culvi_semaphore_plan *plan,
                                   bool exportable, uint64_t *out);
     void (*unmake_semaphore)(culvi_graphics *graphics, uint64_t semaphore);
-    /* Timelines on the host. check_timelines() refuses a device if its counters cannot be read, or,
-     * with `waits`, if the host cannot wait and signal. The other calls may only follow it, on any
-     * thread. They return the API's own code: 0 for success, a positive one for a wait that timed
-     * out. */
-    culv_result (*check_timelines)(const culvi_graphics *graphics, const char *label, bool waits);
+    /* Timelines on the host. check_timelines() refuses a device whose timelines the host cannot use
+     * like that. The other calls may only follow it, on any thread. They return the API's own code:
+     * 0 for success, a positive one for a wait that timed out. */
+    culv_result (*check_timelines)(const culvi_graphics *graphics, const char *label,
+                                   culvi_host_use use);
     int (*timeline_value)(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out);
     int (*timeline_wait)(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
                          uint64_t timeout_ns);

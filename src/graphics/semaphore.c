@@ -92,7 +92,7 @@ culv_result culvi_graphics_import_semaphore(culvi_graphics *graphics, uint64_t s
                           "with culv_semaphore_mark_value()",
                           desc_name);
     if (result == CULV_OK && timeline)
-        result = graphics->api->check_timelines(graphics, desc->label, false);
+        result = graphics->api->check_timelines(graphics, desc->label, CULVI_HOST_READS);
     culv_semaphore *made = NULL;
     if (result == CULV_OK) result = share_native(graphics, semaphore, false, &import, &made);
     if (result == CULV_OK && timeline) result = note_counter(graphics, semaphore, made);
@@ -208,7 +208,7 @@ static culv_result make_by_host(void *object, void *plans)
             &graphics->device->voice, plan->label, CULV_ERROR_UNSUPPORTED,
             CULV_REASON_NOT_EXPORTABLE,
             "the binary semaphore cannot be shared, and the host signals only timelines; use a timeline");
-    culv_result result = api->check_timelines(graphics, plan->label, true);
+    culv_result result = api->check_timelines(graphics, plan->label, CULVI_HOST_SIGNALS);
     if (result == CULV_OK) result = api->make_semaphore(graphics, plan, false, &pair->native);
     if (result != CULV_OK) return result;
     result = culvi_relay_semaphore(graphics->device, api->words, plan->type, plan->initial_value,

@@ -149,7 +149,7 @@ culv_result culv_shared_semaphore_wait_on_host(const culv_shared_semaphore *sema
                           "%s: a binary semaphore has no counter that the host can wait for; use a "
                           "timeline, or a fence of the submission",
                           __func__);
-    culv_result result = graphics->api->check_timelines(graphics, label, true);
+    culv_result result = graphics->api->check_timelines(graphics, label, CULVI_HOST_WAITS);
     if (result != CULV_OK) return result;
     const char *call = NULL;
     const int cancel = culvi_cancel_disable();

@@ -229,10 +229,11 @@ static culv_result export_semaphore(const culvi_graphics *graphics, const char *
                                      (culv_handle_type)CULVI_HANDLE_OPAQUE, out);
 }
 
-static culv_result check_timelines(const culvi_graphics *graphics, const char *label, bool waits)
+static culv_result check_timelines(const culvi_graphics *graphics, const char *label,
+                                   culvi_host_use use)
 {
     const culv_vk_device *vk = culvi_vk_of(graphics);
-    if (waits) return culvi_vk_check_host_timelines(vk, label);
+    if (use != CULVI_HOST_READS) return culvi_vk_check_host_timelines(vk, label);
     return culvi_vk_reads_timelines(vk) ? CULV_OK : culvi_vk_refuse_timelines(vk, label);
 }
 

@@ -390,8 +390,8 @@ TEST(removed)
             REQUIRE(ID3D11Device_GetDeviceRemovedReason(p.s.device) == DXGI_HUNG);
             REQUIRE(fence == NULL || ID3D11Fence_GetCompletedValue(fence) == UINT64_MAX);
             if (fence != NULL) /* OK would say that somebody signaled it */
-                REFUSES(culv_shared_semaphore_wait_on_host(p.fence, 7, 0), CULV_ERROR_UNSUPPORTED,
-                        CULV_REASON_NO_FORCE);
+                REFUSES(culv_shared_semaphore_wait_on_host(p.fence, 7, 0), CULV_ERROR_ASYNC,
+                        CULV_REASON_DEVICE_LOST);
             OK(culv_d3d11_device_lost(p.s.d3d11));
             times++;
         } else {
