@@ -7,11 +7,6 @@
 
 #define NO_DEVICE 99
 
-void bad_row(const char *name, CUresult result)
-{
-    ANSWER(name, "%s", raw_cuda_result_name(result));
-}
-
 void bad_row_with(const char *name, CUresult result, const char *format, ...)
 {
     char text[256];
@@ -36,8 +31,8 @@ void bad_open(bad *b)
 #undef RESOLVE
     CU_OK(b->cu->DeviceGet(&b->device, 0));
     b->context = raw_cuda_context(b->cu, b->device);
-    CU_OK(b->cu->StreamCreate(&b->stream, CU_STREAM_NON_BLOCKING));
-    CU_OK(b->cu->MemAlloc(&b->memory, BAD_MEMORY));
+    b->stream = raw_cuda_stream(b->cu);
+    b->memory = raw_cuda_memory(b->cu, BAD_MEMORY);
     CU_OK(b->MemAllocHost(&b->pinned, BAD_PINNED));
 }
 
@@ -45,11 +40,8 @@ void bad_close(bad *b)
 {
     CU_OK(b->cu->StreamSynchronize(b->stream));
     CU_OK(b->cu->MemFreeHost(b->pinned));
-    CU_OK(b->cu->MemFree(b->memory));
-    CU_OK(b->cu->StreamDestroy(b->stream));
-    CU_OK(b->cu->CtxSetCurrent(NULL));
-    CU_OK(b->cu->DevicePrimaryCtxRelease(b->device));
-    raw_cuda_require_empty(b->cu);
+    test_settle();
+    raw_cuda_leave(b->cu, b->device);
 }
 
 /* Before cuInit -------------------------------------------------------------------------------- */
@@ -86,18 +78,18 @@ TEST(before_init, .mark = TEST_BOTH, .own = true)
 {
     raw_cuda_before_init(look_before_init);
     raw_cuda_open();
-    bad_row("cuDeviceGetCount: before cuInit", before.count);
-    bad_row("cuCtxGetCurrent: before cuInit", before.current);
-    bad_row("cuMemAlloc: before cuInit", before.alloc);
-    bad_row("cuDriverGetVersion: before cuInit", before.version);
+    answer_call("cuDeviceGetCount: before cuInit", before.count);
+    answer_call("cuCtxGetCurrent: before cuInit", before.current);
+    answer_call("cuMemAlloc: before cuInit", before.alloc);
+    answer_call("cuDriverGetVersion: before cuInit", before.version);
     bad_row_with("cuGetProcAddress: before cuInit", before.find, "pfn %s, status %d",
                  before.found ? "set" : "NULL", (int)before.status);
-    bad_row("cuInit: flags 1", before.init);
+    answer_call("cuInit: flags 1", before.init);
     bad_row_with("cuGetErrorName: an unknown code", before.name, "*pStr %s",
                  before.no_name ? "NULL" : "set");
     bad_row_with("cuGetErrorString: an unknown code", before.string, "*pStr %s",
                  before.no_string ? "NULL" : "set");
-    bad_row("cuDriverGetVersion: NULL", before.no_version);
+    answer_call("cuDriverGetVersion: NULL", before.no_version);
 }
 
 /* Entry points and devices --------------------------------------------------------------------- */
@@ -143,32 +135,31 @@ static void device_properties(const bad *b)
     CUuuid uuid;
     size_t size;
     int number = 0;
-    bad_row("cuDeviceGetName: NULL", cu->DeviceGetName(NULL, 64, b->device));
+    CALL_ROW(cu, DeviceGetName, "NULL", NULL, 64, b->device);
     BAD_CRASHES(b, "cuDeviceGetName: length 0", cu->DeviceGetName(text, 0, b->device));
     memset(text, '#', sizeof text);
     CUresult result = cu->DeviceGetName(text, 4, b->device);
     bad_row_with("cuDeviceGetName: length 4", result, "%zu letters",
                  memchr(text, 0, sizeof text) == NULL ? 0 : strlen(text));
-    bad_row("cuDeviceGetName: device 99", cu->DeviceGetName(text, 64, NO_DEVICE));
-    bad_row("cuDeviceGetUuid: NULL", cu->DeviceGetUuid(NULL, b->device));
-    bad_row("cuDeviceGetUuid: device 99", cu->DeviceGetUuid(&uuid, NO_DEVICE));
-    bad_row("cuDeviceTotalMem: NULL", b->DeviceTotalMem(NULL, b->device));
-    bad_row("cuDeviceTotalMem: device -5", b->DeviceTotalMem(&size, -5));
+    CALL_ROW(cu, DeviceGetName, "device 99", text, 64, NO_DEVICE);
+    CALL_ROW(cu, DeviceGetUuid, "NULL", NULL, b->device);
+    CALL_ROW(cu, DeviceGetUuid, "device 99", &uuid, NO_DEVICE);
+    CALL_ROW(b, DeviceTotalMem, "NULL", NULL, b->device);
+    CALL_ROW(b, DeviceTotalMem, "device -5", &size, -5);
     const CUdevice_attribute warp = CU_DEVICE_ATTRIBUTE_WARP_SIZE;
-    bad_row("cuDeviceGetAttribute: NULL", cu->DeviceGetAttribute(NULL, warp, b->device));
-    bad_row("cuDeviceGetAttribute: attribute 0",
-            cu->DeviceGetAttribute(&number, (CUdevice_attribute)0, b->device));
-    bad_row("cuDeviceGetAttribute: attribute 9999",
-            cu->DeviceGetAttribute(&number, (CUdevice_attribute)9999, b->device));
+    CALL_ROW(cu, DeviceGetAttribute, "NULL", NULL, warp, b->device);
+    CALL_ROW(cu, DeviceGetAttribute, "attribute 0", &number, (CUdevice_attribute)0, b->device);
+    CALL_ROW(cu, DeviceGetAttribute, "attribute 9999", &number, (CUdevice_attribute)9999,
+             b->device);
     result = cu->DeviceGetAttribute(&number, (CUdevice_attribute)92, b->device);
     bad_row_with("cuDeviceGetAttribute: attribute 92, deprecated", result, "%d", number);
-    bad_row("cuDeviceGetAttribute: device 99", cu->DeviceGetAttribute(&number, warp, NO_DEVICE));
-    bad_row("cuDeviceGetPCIBusId: NULL", b->DeviceGetPCIBusId(NULL, 64, b->device));
+    CALL_ROW(cu, DeviceGetAttribute, "device 99", &number, warp, NO_DEVICE);
+    CALL_ROW(b, DeviceGetPCIBusId, "NULL", NULL, 64, b->device);
     memset(text, '#', sizeof text);
     result = b->DeviceGetPCIBusId(text, 5, b->device);
     bad_row_with("cuDeviceGetPCIBusId: length 5 of 13", result, "%zu letters",
                  memchr(text, 0, sizeof text) == NULL ? 0 : strlen(text));
-    bad_row("cuDeviceGetPCIBusId: device 99", b->DeviceGetPCIBusId(text, 64, NO_DEVICE));
+    CALL_ROW(b, DeviceGetPCIBusId, "device 99", text, 64, NO_DEVICE);
 }
 
 BAD_CASE(devices, .mark = TEST_BOTH)
@@ -176,23 +167,22 @@ BAD_CASE(devices, .mark = TEST_BOTH)
     CUdevice device;
     int number = 7;
     const raw_cuda *cu = b->cu;
-    bad_row("cuDeviceGet: NULL", cu->DeviceGet(NULL, 0));
-    bad_row("cuDeviceGet: ordinal -1", cu->DeviceGet(&device, -1));
-    bad_row("cuDeviceGet: ordinal 99", cu->DeviceGet(&device, 99));
-    bad_row("cuDeviceGetCount: NULL", cu->DeviceGetCount(NULL));
+    CALL_ROW(cu, DeviceGet, "NULL", NULL, 0);
+    CALL_ROW(cu, DeviceGet, "ordinal -1", &device, -1);
+    CALL_ROW(cu, DeviceGet, "ordinal 99", &device, 99);
+    CALL_ROW(cu, DeviceGetCount, "NULL", NULL);
     device_properties(b);
-    bad_row("cuDeviceGetByPCIBusId: NULL device", b->DeviceGetByPCIBusId(NULL, "0000:00:00.0"));
-    bad_row("cuDeviceGetByPCIBusId: NULL string", b->DeviceGetByPCIBusId(&device, NULL));
-    bad_row("cuDeviceGetByPCIBusId: garbage", b->DeviceGetByPCIBusId(&device, "hello"));
-    bad_row("cuDeviceGetByPCIBusId: an address that nobody has",
-            b->DeviceGetByPCIBusId(&device, "1234:56:07.0"));
-    bad_row("cuDeviceCanAccessPeer: NULL", cu->DeviceCanAccessPeer(NULL, 0, 0));
+    CALL_ROW(b, DeviceGetByPCIBusId, "NULL device", NULL, "0000:00:00.0");
+    CALL_ROW(b, DeviceGetByPCIBusId, "NULL string", &device, NULL);
+    CALL_ROW(b, DeviceGetByPCIBusId, "garbage", &device, "hello");
+    CALL_ROW(b, DeviceGetByPCIBusId, "an address that nobody has", &device, "1234:56:07.0");
+    CALL_ROW(cu, DeviceCanAccessPeer, "NULL", NULL, 0, 0);
     CUresult result = cu->DeviceCanAccessPeer(&number, 0, 0);
     bad_row_with("cuDeviceCanAccessPeer: itself", result, "%d", number);
-    bad_row("cuDeviceCanAccessPeer: peer 99", cu->DeviceCanAccessPeer(&number, 0, NO_DEVICE));
+    CALL_ROW(cu, DeviceCanAccessPeer, "peer 99", &number, 0, NO_DEVICE);
     const CUdevice_P2PAttribute access = CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED;
-    bad_row("cuDeviceGetP2PAttribute: NULL", cu->DeviceGetP2PAttribute(NULL, access, 0, 0));
-    bad_row("cuDeviceGetP2PAttribute: itself", cu->DeviceGetP2PAttribute(&number, access, 0, 0));
+    CALL_ROW(cu, DeviceGetP2PAttribute, "NULL", NULL, access, 0, 0);
+    CALL_ROW(cu, DeviceGetP2PAttribute, "itself", &number, access, 0, 0);
 }
 
 /* Contexts ------------------------------------------------------------------------------------- */
@@ -203,19 +193,15 @@ static void primary_contexts(const bad *b)
     CUcontext context;
     unsigned flags;
     int active;
-    bad_row("cuDevicePrimaryCtxRetain: NULL", cu->DevicePrimaryCtxRetain(NULL, b->device));
-    bad_row("cuDevicePrimaryCtxRetain: device 99", cu->DevicePrimaryCtxRetain(&context, NO_DEVICE));
-    bad_row("cuDevicePrimaryCtxRelease: device 99", cu->DevicePrimaryCtxRelease(NO_DEVICE));
-    bad_row("cuDevicePrimaryCtxSetFlags: flags 0xf000",
-            b->DevicePrimaryCtxSetFlags(b->device, 0xf000));
-    bad_row("cuDevicePrimaryCtxSetFlags: two schedules", b->DevicePrimaryCtxSetFlags(b->device, 3));
-    bad_row("cuDevicePrimaryCtxSetFlags: device 99", b->DevicePrimaryCtxSetFlags(NO_DEVICE, 0));
-    bad_row("cuDevicePrimaryCtxGetState: NULL flags",
-            cu->DevicePrimaryCtxGetState(b->device, NULL, &active));
-    bad_row("cuDevicePrimaryCtxGetState: NULL active",
-            cu->DevicePrimaryCtxGetState(b->device, &flags, NULL));
-    bad_row("cuDevicePrimaryCtxGetState: device 99",
-            cu->DevicePrimaryCtxGetState(NO_DEVICE, &flags, &active));
+    CALL_ROW(cu, DevicePrimaryCtxRetain, "NULL", NULL, b->device);
+    CALL_ROW(cu, DevicePrimaryCtxRetain, "device 99", &context, NO_DEVICE);
+    CALL_ROW(cu, DevicePrimaryCtxRelease, "device 99", NO_DEVICE);
+    CALL_ROW(b, DevicePrimaryCtxSetFlags, "flags 0xf000", b->device, 0xf000);
+    CALL_ROW(b, DevicePrimaryCtxSetFlags, "two schedules", b->device, 3);
+    CALL_ROW(b, DevicePrimaryCtxSetFlags, "device 99", NO_DEVICE, 0);
+    CALL_ROW(cu, DevicePrimaryCtxGetState, "NULL flags", b->device, NULL, &active);
+    CALL_ROW(cu, DevicePrimaryCtxGetState, "NULL active", b->device, &flags, NULL);
+    CALL_ROW(cu, DevicePrimaryCtxGetState, "device 99", NO_DEVICE, &flags, &active);
 }
 
 BAD_CASE(contexts, .mark = TEST_BOTH)
@@ -224,32 +210,32 @@ BAD_CASE(contexts, .mark = TEST_BOTH)
     unsigned version = 0;
     const raw_cuda *cu = b->cu;
     primary_contexts(b);
-    bad_row("cuCtxCreate: NULL", b->CtxCreate(NULL, NULL, 0, b->device));
-    bad_row("cuCtxCreate: flags 0xf000", b->CtxCreate(&context, NULL, 0xf000, b->device));
-    bad_row("cuCtxCreate: device 99", b->CtxCreate(&context, NULL, 0, NO_DEVICE));
-    bad_row("cuCtxDestroy: NULL", cu->CtxDestroy(NULL));
-    bad_row("cuCtxPushCurrent: NULL", cu->CtxPushCurrent(NULL));
-    bad_row("cuCtxGetCurrent: NULL", cu->CtxGetCurrent(NULL));
-    bad_row("cuCtxGetDevice: NULL", b->CtxGetDevice(NULL));
-    bad_row("cuCtxGetFlags: NULL", b->CtxGetFlags(NULL));
-    bad_row("cuCtxGetApiVersion: NULL", b->CtxGetApiVersion(b->context, NULL));
+    CALL_ROW(b, CtxCreate, "NULL", NULL, NULL, 0, b->device);
+    CALL_ROW(b, CtxCreate, "flags 0xf000", &context, NULL, 0xf000, b->device);
+    CALL_ROW(b, CtxCreate, "device 99", &context, NULL, 0, NO_DEVICE);
+    CALL_ROW(cu, CtxDestroy, "NULL", NULL);
+    CALL_ROW(cu, CtxPushCurrent, "NULL", NULL);
+    CALL_ROW(cu, CtxGetCurrent, "NULL", NULL);
+    CALL_ROW(b, CtxGetDevice, "NULL", NULL);
+    CALL_ROW(b, CtxGetFlags, "NULL", NULL);
+    CALL_ROW(b, CtxGetApiVersion, "NULL", b->context, NULL);
     CUresult result = b->CtxGetApiVersion(b->context, &version);
     bad_row_with("cuCtxGetApiVersion: the primary context", result, "%u", version);
-    bad_row("cuCtxGetId: NULL", cu->CtxGetId(b->context, NULL));
-    bad_row("cuCtxGetStreamPriorityRange: NULL", cu->CtxGetStreamPriorityRange(NULL, NULL));
-    bad_row("cuCtxEnablePeerAccess: the current context", cu->CtxEnablePeerAccess(b->context, 0));
-    bad_row("cuCtxEnablePeerAccess: NULL", cu->CtxEnablePeerAccess(NULL, 0));
-    bad_row("cuCtxDisablePeerAccess: the current context", cu->CtxDisablePeerAccess(b->context));
-    bad_row("cuCtxDisablePeerAccess: NULL", cu->CtxDisablePeerAccess(NULL));
+    CALL_ROW(cu, CtxGetId, "NULL", b->context, NULL);
+    CALL_ROW(cu, CtxGetStreamPriorityRange, "NULL", NULL, NULL);
+    CALL_ROW(cu, CtxEnablePeerAccess, "the current context", b->context, 0);
+    CALL_ROW(cu, CtxEnablePeerAccess, "NULL", NULL, 0);
+    CALL_ROW(cu, CtxDisablePeerAccess, "the current context", b->context);
+    CALL_ROW(cu, CtxDisablePeerAccess, "NULL", NULL);
 }
 
 /* Nobody else may hold the primary context. */
 TEST(primary_alone, .mark = TEST_BOTH, .own = true)
 {
     const raw_cuda *cu = raw_cuda_open();
-    bad_row("cuDevicePrimaryCtxRelease: not retained", cu->DevicePrimaryCtxRelease(0));
+    CALL_ROW(cu, DevicePrimaryCtxRelease, "not retained", 0);
     CUcontext context = raw_cuda_context(cu, 0);
-    bad_row("cuCtxDestroy: a primary context", cu->CtxDestroy(context));
+    CALL_ROW(cu, CtxDestroy, "a primary context", context);
     CU_OK(cu->CtxSetCurrent(NULL));
     CU_OK(cu->DevicePrimaryCtxRelease(0));
 }
@@ -265,22 +251,19 @@ static void with_a_handle(const bad *b, CUevent event)
     const raw_cuda *cu = b->cu;
     CUcontext context;
     unsigned type;
-    bad_row("cuEventRecord: no context, a stream of one", cu->EventRecord(event, b->stream));
-    bad_row("cuEventSynchronize: no context", cu->EventSynchronize(event));
-    bad_row("cuEventQuery: no context", cu->EventQuery(event));
-    bad_row("cuStreamWaitEvent: no context, a stream of one",
-            cu->StreamWaitEvent(b->stream, event, 0));
-    bad_row("cuStreamGetCtx: no context, a stream of one", b->StreamGetCtx(b->stream, &context));
-    bad_row("cuMemsetD32Async: no context, a stream of one",
-            cu->MemsetD32Async(b->memory, 1, 4, b->stream));
-    bad_row("cuMemcpyDtoDAsync: no context, a stream of one",
-            cu->MemcpyDtoDAsync(b->memory, b->memory + 4096, 64, b->stream));
-    bad_row("cuLaunchHostFunc: no context, a stream of one",
-            cu->LaunchHostFunc(b->stream, do_nothing, NULL));
-    bad_row("cuStreamSynchronize: no context, a stream of one", cu->StreamSynchronize(b->stream));
-    bad_row("cuStreamQuery: no context, a stream of one", cu->StreamQuery(b->stream));
-    bad_row("cuPointerGetAttribute: no context, MEMORY_TYPE",
-            cu->PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, b->memory));
+    CALL_ROW(cu, EventRecord, "no context, a stream of one", event, b->stream);
+    CALL_ROW(cu, EventSynchronize, "no context", event);
+    CALL_ROW(cu, EventQuery, "no context", event);
+    CALL_ROW(cu, StreamWaitEvent, "no context, a stream of one", b->stream, event, 0);
+    CALL_ROW(b, StreamGetCtx, "no context, a stream of one", b->stream, &context);
+    CALL_ROW(cu, MemsetD32Async, "no context, a stream of one", b->memory, 1, 4, b->stream);
+    CALL_ROW(cu, MemcpyDtoDAsync, "no context, a stream of one", b->memory, b->memory + 4096, 64,
+             b->stream);
+    CALL_ROW(cu, LaunchHostFunc, "no context, a stream of one", b->stream, do_nothing, NULL);
+    CALL_ROW(cu, StreamSynchronize, "no context, a stream of one", b->stream);
+    CALL_ROW(cu, StreamQuery, "no context, a stream of one", b->stream);
+    CALL_ROW(cu, PointerGetAttribute, "no context, MEMORY_TYPE", &type,
+             CU_POINTER_ATTRIBUTE_MEMORY_TYPE, b->memory);
 }
 
 /* As FFmpeg's cleanup makes them: after the context was popped. */
@@ -319,17 +302,17 @@ static void with_objects(const bad *b)
                                 .WidthInBytes = 256,
                                 .Height = 64};
     CU_OK(cu->CtxSetCurrent(NULL));
-    bad_row("cuMipmappedArrayGetLevel: no context", cu->MipmappedArrayGetLevel(&level, mipmap, 0));
-    bad_row("cuArray3DGetDescriptor: no context", cu->Array3DGetDescriptor(&told, array));
-    bad_row("cuMemcpy2DAsync: no context, a stream of one", cu->Memcpy2DAsync(&copy, b->stream));
-    bad_row("cuGraphLaunch: no context, a stream of one", cu->GraphLaunch(exec, b->stream));
-    bad_row("cuMemHostGetFlags: no context", b->MemHostGetFlags(&flags, pinned));
-    bad_row("cuMemHostGetDevicePointer: no context", cu->MemHostGetDevicePointer(&p, pinned, 0));
-    bad_row("cuTexObjectGetResourceDesc: no context", cu->TexObjectGetResourceDesc(&r, texture));
-    bad_row("cuTexObjectDestroy: no context", cu->TexObjectDestroy(texture));
-    bad_row("cuMemFreeHost: no context", cu->MemFreeHost(pinned));
-    bad_row("cuMemHostUnregister: no context", cu->MemHostUnregister(pages));
-    bad_row("cuMipmappedArrayDestroy: no context", cu->MipmappedArrayDestroy(mipmap));
+    CALL_ROW(cu, MipmappedArrayGetLevel, "no context", &level, mipmap, 0);
+    CALL_ROW(cu, Array3DGetDescriptor, "no context", &told, array);
+    CALL_ROW(cu, Memcpy2DAsync, "no context, a stream of one", &copy, b->stream);
+    CALL_ROW(cu, GraphLaunch, "no context, a stream of one", exec, b->stream);
+    CALL_ROW(b, MemHostGetFlags, "no context", &flags, pinned);
+    CALL_ROW(cu, MemHostGetDevicePointer, "no context", &p, pinned, 0);
+    CALL_ROW(cu, TexObjectGetResourceDesc, "no context", &r, texture);
+    CALL_ROW(cu, TexObjectDestroy, "no context", texture);
+    CALL_ROW(cu, MemFreeHost, "no context", pinned);
+    CALL_ROW(cu, MemHostUnregister, "no context", pages);
+    CALL_ROW(cu, MipmappedArrayDestroy, "no context", mipmap);
     CU_OK(cu->CtxSetCurrent(b->context));
     CU_OK(cu->StreamSynchronize(b->stream));
     CU_OK(cu->TexObjectDestroy(texture));
@@ -359,21 +342,20 @@ BAD_CASE(no_context, .mark = TEST_BOTH)
     CUcontext context = b->context;
     CUresult result = cu->CtxGetCurrent(&context);
     bad_row_with("cuCtxGetCurrent: no context", result, "%s", context == NULL ? "NULL" : "one");
-    bad_row("cuCtxPopCurrent: no context", cu->CtxPopCurrent(&context));
-    bad_row("cuCtxSetCurrent: no context, NULL", cu->CtxSetCurrent(NULL));
-    bad_row("cuCtxGetDevice: no context", b->CtxGetDevice(&device));
-    bad_row("cuCtxGetStreamPriorityRange: no context",
-            cu->CtxGetStreamPriorityRange(&least, &greatest));
-    bad_row("cuCtxSynchronize: no context", cu->CtxSynchronize());
-    bad_row("cuMemAlloc: no context", cu->MemAlloc(&pointer, 4));
+    CALL_ROW(cu, CtxPopCurrent, "no context", &context);
+    CALL_ROW(cu, CtxSetCurrent, "no context, NULL", NULL);
+    CALL_ROW(b, CtxGetDevice, "no context", &device);
+    CALL_ROW(cu, CtxGetStreamPriorityRange, "no context", &least, &greatest);
+    answer_call("cuCtxSynchronize: no context", cu->CtxSynchronize());
+    CALL_ROW(cu, MemAlloc, "no context", &pointer, 4);
     CUstream none = NULL;
-    bad_row("cuStreamCreate: no context", cu->StreamCreate(&none, 0));
+    CALL_ROW(cu, StreamCreate, "no context", &none, 0);
     with_a_handle(b, event);
-    bad_row("cuMemGetAddressRange: no context", b->MemGetAddressRange(&base, &size, b->memory));
-    bad_row("cuMemFree: no context", cu->MemFree(own));
-    bad_row("cuEventDestroy: no context", cu->EventDestroy(event));
-    bad_row("cuStreamDestroy: no context", cu->StreamDestroy(stream));
-    bad_row("cuArrayDestroy: no context", cu->ArrayDestroy(array));
+    CALL_ROW(b, MemGetAddressRange, "no context", &base, &size, b->memory);
+    CALL_ROW(cu, MemFree, "no context", own);
+    CALL_ROW(cu, EventDestroy, "no context", event);
+    CALL_ROW(cu, StreamDestroy, "no context", stream);
+    CALL_ROW(cu, ArrayDestroy, "no context", array);
     CU_OK(cu->CtxSetCurrent(b->context));
     with_objects(b);
 }
@@ -383,56 +365,50 @@ BAD_CASE(no_context, .mark = TEST_BOTH)
 BAD_CASE(streams, .mark = TEST_BOTH)
 {
     CUstream stream = NULL;
-    CUevent event;
     int priority = 1;
     const raw_cuda *cu = b->cu;
-    CU_OK(cu->EventCreate(&event, 0));
-    bad_row("cuStreamCreate: NULL", cu->StreamCreate(NULL, 0));
-    bad_row("cuStreamCreate: flags 0x80", cu->StreamCreate(&stream, 0x80));
-    bad_row("cuStreamCreateWithPriority: NULL", cu->StreamCreateWithPriority(NULL, 0, 0));
+    CUevent event = raw_cuda_event(cu, 0);
+    CALL_ROW(cu, StreamCreate, "NULL", NULL, 0);
+    CALL_ROW(cu, StreamCreate, "flags 0x80", &stream, 0x80);
+    CALL_ROW(cu, StreamCreateWithPriority, "NULL", NULL, 0, 0);
     CUresult result = cu->StreamCreateWithPriority(&stream, 0, -1000);
     if (result == CUDA_SUCCESS) {
         CU_OK(cu->StreamGetPriority(stream, &priority));
         CU_OK(cu->StreamDestroy(stream));
     }
     bad_row_with("cuStreamCreateWithPriority: priority -1000", result, "%d", priority);
-    bad_row("cuStreamDestroy: NULL", cu->StreamDestroy(NULL));
-    bad_row("cuStreamDestroy: CU_STREAM_LEGACY", cu->StreamDestroy(CU_STREAM_LEGACY));
-    bad_row("cuStreamDestroy: CU_STREAM_PER_THREAD", cu->StreamDestroy(CU_STREAM_PER_THREAD));
-    bad_row("cuStreamGetFlags: NULL", b->StreamGetFlags(b->stream, NULL));
-    bad_row("cuStreamGetPriority: NULL", cu->StreamGetPriority(b->stream, NULL));
-    bad_row("cuStreamGetId: NULL", b->StreamGetId(b->stream, NULL));
-    bad_row("cuStreamGetCtx: NULL", b->StreamGetCtx(b->stream, NULL));
-    bad_row("cuStreamGetDevice: NULL", b->StreamGetDevice(b->stream, NULL));
-    bad_row("cuStreamWaitEvent: NULL event", cu->StreamWaitEvent(b->stream, NULL, 0));
-    bad_row("cuStreamWaitEvent: flags 0x80", cu->StreamWaitEvent(b->stream, event, 0x80));
-    bad_row("cuLaunchHostFunc: NULL function", cu->LaunchHostFunc(b->stream, NULL, NULL));
-    CU_OK(cu->EventDestroy(event));
+    CALL_ROW(cu, StreamDestroy, "NULL", NULL);
+    CALL_ROW(cu, StreamDestroy, "CU_STREAM_LEGACY", CU_STREAM_LEGACY);
+    CALL_ROW(cu, StreamDestroy, "CU_STREAM_PER_THREAD", CU_STREAM_PER_THREAD);
+    CALL_ROW(b, StreamGetFlags, "NULL", b->stream, NULL);
+    CALL_ROW(cu, StreamGetPriority, "NULL", b->stream, NULL);
+    CALL_ROW(b, StreamGetId, "NULL", b->stream, NULL);
+    CALL_ROW(b, StreamGetCtx, "NULL", b->stream, NULL);
+    CALL_ROW(b, StreamGetDevice, "NULL", b->stream, NULL);
+    CALL_ROW(cu, StreamWaitEvent, "NULL event", b->stream, NULL, 0);
+    CALL_ROW(cu, StreamWaitEvent, "flags 0x80", b->stream, event, 0x80);
+    CALL_ROW(cu, LaunchHostFunc, "NULL function", b->stream, NULL, NULL);
 }
 
 BAD_CASE(events, .mark = TEST_BOTH)
 {
-    CUevent event, untimed, none = NULL;
+    CUevent none = NULL;
     float milliseconds;
     const raw_cuda *cu = b->cu;
-    CU_OK(cu->EventCreate(&event, 0));
-    CU_OK(cu->EventCreate(&untimed, CU_EVENT_DISABLE_TIMING));
-    bad_row("cuEventCreate: NULL", cu->EventCreate(NULL, 0));
-    bad_row("cuEventCreate: flags 0x80", cu->EventCreate(&none, 0x80));
-    bad_row("cuEventCreate: INTERPROCESS without DISABLE_TIMING",
-            cu->EventCreate(&none, CU_EVENT_INTERPROCESS));
-    bad_row("cuEventDestroy: NULL", cu->EventDestroy(NULL));
-    bad_row("cuEventRecord: NULL event", cu->EventRecord(NULL, b->stream));
-    bad_row("cuEventRecordWithFlags: flags 0x80", b->EventRecordWithFlags(event, b->stream, 0x80));
-    bad_row("cuEventQuery: NULL", cu->EventQuery(NULL));
-    bad_row("cuEventSynchronize: NULL", cu->EventSynchronize(NULL));
-    bad_row("cuEventElapsedTime: never recorded", b->EventElapsedTime(&milliseconds, event, event));
+    CUevent event = raw_cuda_event(cu, 0);
+    CUevent untimed = raw_cuda_event(cu, CU_EVENT_DISABLE_TIMING);
+    CALL_ROW(cu, EventCreate, "NULL", NULL, 0);
+    CALL_ROW(cu, EventCreate, "flags 0x80", &none, 0x80);
+    CALL_ROW(cu, EventCreate, "INTERPROCESS without DISABLE_TIMING", &none, CU_EVENT_INTERPROCESS);
+    CALL_ROW(cu, EventDestroy, "NULL", NULL);
+    CALL_ROW(cu, EventRecord, "NULL event", NULL, b->stream);
+    CALL_ROW(b, EventRecordWithFlags, "flags 0x80", event, b->stream, 0x80);
+    CALL_ROW(cu, EventQuery, "NULL", NULL);
+    CALL_ROW(cu, EventSynchronize, "NULL", NULL);
+    CALL_ROW(b, EventElapsedTime, "never recorded", &milliseconds, event, event);
     CU_OK(cu->EventRecord(event, b->stream));
     CU_OK(cu->EventRecord(untimed, b->stream));
     CU_OK(cu->StreamSynchronize(b->stream));
-    bad_row("cuEventElapsedTime: NULL", b->EventElapsedTime(NULL, event, event));
-    bad_row("cuEventElapsedTime: without timing",
-            b->EventElapsedTime(&milliseconds, untimed, untimed));
-    CU_OK(cu->EventDestroy(untimed));
-    CU_OK(cu->EventDestroy(event));
+    CALL_ROW(b, EventElapsedTime, "NULL", NULL, event, event);
+    CALL_ROW(b, EventElapsedTime, "without timing", &milliseconds, untimed, untimed);
 }

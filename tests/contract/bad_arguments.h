@@ -83,15 +83,14 @@ void bad_open(bad *b);
 void bad_close(bad *b);
 #define BAD_CASE(...) TEST_ON(bad, b, bad_open(b), bad_close(b), __VA_ARGS__)
 
-/* The row's answer, with what else is to be seen in `format`. */
-void bad_row(const char *name, CUresult result);
+/* What a call returned, and what else is to be seen. */
 void bad_row_with(const char *name, CUresult result, const char *format, ...) TEST_PRINTF(3, 4);
 
 /* A row at which NVIDIA's driver crashes. */
 #define BAD_CRASHES(b, name, call)                                                                 \
     do {                                                                                           \
         if ((b)->cu->software)                                                                     \
-            bad_row((name), (call));                                                               \
+            answer_call((name), (call));                                                           \
         else                                                                                       \
             ANSWER((name), "crashes");                                                             \
     } while (0)

@@ -27,10 +27,10 @@ static void pitched(const bad *b)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         CUresult result =
             b->MemAllocPitch(&pointer, &pitch, rows[i].width, rows[i].height, rows[i].element);
-        bad_row(rows[i].name, result);
+        answer_call(rows[i].name, result);
         if (result == CUDA_SUCCESS) CU_OK(b->cu->MemFree(pointer));
     }
-    bad_row("cuMemAllocPitch: NULL pitch", b->MemAllocPitch(&pointer, NULL, 64, 64, 4));
+    CALL_ROW(b, MemAllocPitch, "NULL pitch", &pointer, NULL, 64, 64, 4);
 }
 
 BAD_CASE(device_memory, .mark = TEST_BOTH)
@@ -38,23 +38,23 @@ BAD_CASE(device_memory, .mark = TEST_BOTH)
     CUdeviceptr pointer = 0, base, freed;
     size_t size;
     const raw_cuda *cu = b->cu;
-    bad_row("cuMemAlloc: NULL", cu->MemAlloc(NULL, 4));
-    bad_row("cuMemAlloc: 0 bytes", cu->MemAlloc(&pointer, 0));
-    bad_row("cuMemAlloc: 1 EiB", cu->MemAlloc(&pointer, EXBIBYTE));
+    CALL_ROW(cu, MemAlloc, "NULL", NULL, 4);
+    CALL_ROW(cu, MemAlloc, "0 bytes", &pointer, 0);
+    CALL_ROW(cu, MemAlloc, "1 EiB", &pointer, EXBIBYTE);
     pitched(b);
-    bad_row("cuMemFree: 0", cu->MemFree(0));
-    bad_row("cuMemFree: garbage", cu->MemFree(BAD_ADDRESS));
-    bad_row("cuMemFree: in the middle", cu->MemFree(b->memory + 256));
-    bad_row("cuMemFree: host memory", cu->MemFree((CUdeviceptr)(uintptr_t)b->pinned));
+    CALL_ROW(cu, MemFree, "0", 0);
+    CALL_ROW(cu, MemFree, "garbage", BAD_ADDRESS);
+    CALL_ROW(cu, MemFree, "in the middle", b->memory + 256);
+    CALL_ROW(cu, MemFree, "host memory", (CUdeviceptr)(uintptr_t)b->pinned);
     CU_OK(cu->MemAlloc(&freed, MEBIBYTE));
     CU_OK(cu->MemFree(freed));
-    bad_row("cuMemFree: twice", cu->MemFree(freed));
-    bad_row("cuMemGetInfo: NULL", cu->MemGetInfo(NULL, NULL));
-    bad_row("cuMemGetAddressRange: a pointer that nobody knows",
-            b->MemGetAddressRange(&base, &size, (CUdeviceptr)(uintptr_t)pageable));
-    bad_row("cuMemGetAddressRange: 0", b->MemGetAddressRange(&base, &size, 0));
-    bad_row("cuMemGetAddressRange: freed memory", b->MemGetAddressRange(&base, &size, freed));
-    bad_row("cuMemGetAddressRange: NULL", b->MemGetAddressRange(NULL, NULL, b->memory));
+    CALL_ROW(cu, MemFree, "twice", freed);
+    CALL_ROW(cu, MemGetInfo, "NULL", NULL, NULL);
+    CALL_ROW(b, MemGetAddressRange, "a pointer that nobody knows", &base, &size,
+             (CUdeviceptr)(uintptr_t)pageable);
+    CALL_ROW(b, MemGetAddressRange, "0", &base, &size, 0);
+    CALL_ROW(b, MemGetAddressRange, "freed memory", &base, &size, freed);
+    CALL_ROW(b, MemGetAddressRange, "NULL", NULL, NULL, b->memory);
 }
 
 /* Host memory --------------------------------------------------------------------------------- */
@@ -74,21 +74,19 @@ static void registered(const bad *b)
     CUdeviceptr base;
     size_t size;
     CU_OK(cu->MemHostRegister(own, BAD_PINNED / 2, 0));
-    bad_row("cuMemHostRegister: twice", cu->MemHostRegister(own, BAD_PINNED / 2, 0));
-    bad_row("cuMemHostRegister: overlapping",
-            cu->MemHostRegister(own + BAD_PINNED / 4, BAD_PINNED / 2, 0));
-    bad_row("cuMemHostUnregister: in the middle", cu->MemHostUnregister(own + 4096));
-    bad_row("cuMemFreeHost: registered memory", cu->MemFreeHost(own));
+    CALL_ROW(cu, MemHostRegister, "twice", own, BAD_PINNED / 2, 0);
+    CALL_ROW(cu, MemHostRegister, "overlapping", own + BAD_PINNED / 4, BAD_PINNED / 2, 0);
+    CALL_ROW(cu, MemHostUnregister, "in the middle", own + 4096);
+    CALL_ROW(cu, MemFreeHost, "registered memory", own);
     CUresult result = b->MemHostGetFlags(&flags, own);
     bad_row_with("cuMemHostGetFlags: registered memory", result, "%u", flags);
-    bad_row("cuMemGetAddressRange: registered memory",
-            b->MemGetAddressRange(&base, &size, (CUdeviceptr)(uintptr_t)own));
+    CALL_ROW(b, MemGetAddressRange, "registered memory", &base, &size, (CUdeviceptr)(uintptr_t)own);
     CU_OK(cu->MemHostUnregister(own));
     REQUIRE_EQ(munmap(own, BAD_PINNED), 0);
     own = pages(PROT_READ);
-    bad_row("cuMemHostRegister: read-only pages", cu->MemHostRegister(own, BAD_PINNED, 0));
+    CALL_ROW(cu, MemHostRegister, "read-only pages", own, BAD_PINNED, 0);
     REQUIRE_EQ(munmap(own, BAD_PINNED), 0);
-    bad_row("cuMemHostRegister: pages that are not there", cu->MemHostRegister(own, BAD_PINNED, 0));
+    CALL_ROW(cu, MemHostRegister, "pages that are not there", own, BAD_PINNED, 0);
 }
 
 BAD_CASE(host_memory, .mark = TEST_BOTH)
@@ -97,30 +95,27 @@ BAD_CASE(host_memory, .mark = TEST_BOTH)
     CUdeviceptr pointer;
     unsigned flags = 77;
     const raw_cuda *cu = b->cu;
-    bad_row("cuMemAllocHost: NULL", b->MemAllocHost(NULL, 4));
-    CUresult result = b->MemAllocHost(&memory, 0);
-    bad_row("cuMemAllocHost: 0 bytes", result);
+    CALL_ROW(b, MemAllocHost, "NULL", NULL, 4);
+    CALL_ROW(b, MemAllocHost, "0 bytes", &memory, 0);
     if (memory != NULL) (void)cu->MemFreeHost(memory); /* what it was given is nobody's promise */
-    bad_row("cuMemHostAlloc: flags 0x80", cu->MemHostAlloc(&memory, 64, 0x80));
-    bad_row("cuMemFreeHost: NULL", cu->MemFreeHost(NULL));
-    bad_row("cuMemFreeHost: the stack", cu->MemFreeHost(&memory));
-    bad_row("cuMemFreeHost: device memory", cu->MemFreeHost((void *)(uintptr_t)b->memory));
-    bad_row("cuMemHostRegister: NULL", cu->MemHostRegister(NULL, 64, 0));
-    bad_row("cuMemHostRegister: 0 bytes", cu->MemHostRegister(pageable, 0, 0));
-    bad_row("cuMemHostRegister: flags 0x80", cu->MemHostRegister(pageable, 64, 0x80));
-    bad_row("cuMemHostRegister: memory of cuMemAllocHost", cu->MemHostRegister(b->pinned, 4096, 0));
-    bad_row("cuMemHostUnregister: NULL", cu->MemHostUnregister(NULL));
-    bad_row("cuMemHostUnregister: not registered", cu->MemHostUnregister(pageable));
-    bad_row("cuMemHostUnregister: memory of cuMemAllocHost", cu->MemHostUnregister(b->pinned));
+    CALL_ROW(cu, MemHostAlloc, "flags 0x80", &memory, 64, 0x80);
+    CALL_ROW(cu, MemFreeHost, "NULL", NULL);
+    CALL_ROW(cu, MemFreeHost, "the stack", &memory);
+    CALL_ROW(cu, MemFreeHost, "device memory", (void *)(uintptr_t)b->memory);
+    CALL_ROW(cu, MemHostRegister, "NULL", NULL, 64, 0);
+    CALL_ROW(cu, MemHostRegister, "0 bytes", pageable, 0, 0);
+    CALL_ROW(cu, MemHostRegister, "flags 0x80", pageable, 64, 0x80);
+    CALL_ROW(cu, MemHostRegister, "memory of cuMemAllocHost", b->pinned, 4096, 0);
+    CALL_ROW(cu, MemHostUnregister, "NULL", NULL);
+    CALL_ROW(cu, MemHostUnregister, "not registered", pageable);
+    CALL_ROW(cu, MemHostUnregister, "memory of cuMemAllocHost", b->pinned);
     registered(b);
-    bad_row("cuMemHostGetDevicePointer: not pinned",
-            cu->MemHostGetDevicePointer(&pointer, pageable, 0));
-    bad_row("cuMemHostGetDevicePointer: flags 1",
-            cu->MemHostGetDevicePointer(&pointer, b->pinned, 1));
-    bad_row("cuMemHostGetDevicePointer: NULL", cu->MemHostGetDevicePointer(NULL, b->pinned, 0));
-    bad_row("cuMemHostGetFlags: not pinned", b->MemHostGetFlags(&flags, pageable));
-    bad_row("cuMemHostGetFlags: NULL", b->MemHostGetFlags(NULL, b->pinned));
-    result = b->MemHostGetFlags(&flags, b->pinned);
+    CALL_ROW(cu, MemHostGetDevicePointer, "not pinned", &pointer, pageable, 0);
+    CALL_ROW(cu, MemHostGetDevicePointer, "flags 1", &pointer, b->pinned, 1);
+    CALL_ROW(cu, MemHostGetDevicePointer, "NULL", NULL, b->pinned, 0);
+    CALL_ROW(b, MemHostGetFlags, "not pinned", &flags, pageable);
+    CALL_ROW(b, MemHostGetFlags, "NULL", NULL, b->pinned);
+    CUresult result = b->MemHostGetFlags(&flags, b->pinned);
     bad_row_with("cuMemHostGetFlags: memory of cuMemAllocHost", result, "%u", flags);
 }
 
@@ -130,81 +125,58 @@ static void linear_copies(const bad *b)
 {
     const raw_cuda *cu = b->cu;
     const CUdeviceptr host = (CUdeviceptr)(uintptr_t)pageable;
-    char *more = calloc(4, MEBIBYTE);
-    REQUIRE(more != NULL);
-    bad_row("cuMemcpyHtoD: NULL source", cu->MemcpyHtoD(b->memory, NULL, 64));
-    bad_row("cuMemcpyHtoD: to 0", cu->MemcpyHtoD(0, pageable, 64));
-    bad_row("cuMemcpyHtoD: past the end", cu->MemcpyHtoD(b->memory, more, 4 * MEBIBYTE));
-    bad_row("cuMemcpyHtoD: 0 bytes between bad pointers", cu->MemcpyHtoD(0x1234, NULL, 0));
-    bad_row("cuMemcpyHtoD: to pageable memory", cu->MemcpyHtoD(host, pageable + 64, 64));
-    bad_row("cuMemcpyHtoD: to pinned memory",
-            cu->MemcpyHtoD((CUdeviceptr)(uintptr_t)b->pinned, pageable, 64));
-    bad_row("cuMemcpyDtoH: from pageable memory", cu->MemcpyDtoH(pageable, host + 64, 64));
-    bad_row("cuMemcpyDtoH: to device memory",
-            cu->MemcpyDtoH((void *)(uintptr_t)b->memory, b->memory + 4096, 64));
-    bad_row("cuMemcpyDtoD: from garbage", b->MemcpyDtoD(b->memory, BAD_ADDRESS, 64));
-    bad_row("cuMemcpyDtoD: overlapping", b->MemcpyDtoD(b->memory, b->memory + 16, 64));
-    bad_row("cuMemcpy: between pageable memory", b->Memcpy(host, host + 64, 64));
+    char *more = test_memory(4 * MEBIBYTE);
+    CALL_ROW(cu, MemcpyHtoD, "NULL source", b->memory, NULL, 64);
+    CALL_ROW(cu, MemcpyHtoD, "to 0", 0, pageable, 64);
+    CALL_ROW(cu, MemcpyHtoD, "past the end", b->memory, more, 4 * MEBIBYTE);
+    CALL_ROW(cu, MemcpyHtoD, "0 bytes between bad pointers", 0x1234, NULL, 0);
+    CALL_ROW(cu, MemcpyHtoD, "to pageable memory", host, pageable + 64, 64);
+    CALL_ROW(cu, MemcpyHtoD, "to pinned memory", (CUdeviceptr)(uintptr_t)b->pinned, pageable, 64);
+    CALL_ROW(cu, MemcpyDtoH, "from pageable memory", pageable, host + 64, 64);
+    CALL_ROW(cu, MemcpyDtoH, "to device memory", (void *)(uintptr_t)b->memory, b->memory + 4096,
+             64);
+    CALL_ROW(b, MemcpyDtoD, "from garbage", b->memory, BAD_ADDRESS, 64);
+    CALL_ROW(b, MemcpyDtoD, "overlapping", b->memory, b->memory + 16, 64);
+    CALL_ROW(b, Memcpy, "between pageable memory", host, host + 64, 64);
     CU_OK(cu->CtxSynchronize());
-    free(more);
 }
 
-/* What is bad about a copy of 4 rows of 64 bytes, from the host to the device. */
-enum flaw {
-    NARROW_PITCH,
-    HUGE_PITCH,
-    NO_TYPE,
-    NO_ARRAY,
-    BELOW_ARRAY,
-    NO_ROWS,
-    IN_A_TEXEL,
-    NO_PITCH
-};
-
+/* 4 rows of 64 bytes, from the host to the device, with one thing changed. */
 static void copies_2d(const bad *b, CUarray array)
 {
-    static const struct {
-        const char *name;
-        enum flaw flaw;
-    } rows[] = {{"cuMemcpy2D: a pitch less than the width", NARROW_PITCH},
-                {"cuMemcpy2D: a pitch beyond MAX_PITCH", HUGE_PITCH},
-                {"cuMemcpy2D: memory type 9", NO_TYPE},
-                {"cuMemcpy2D: a NULL array", NO_ARRAY},
-                {"cuMemcpy2D: past the array's height", BELOW_ARRAY},
-                {"cuMemcpy2D: height 0", NO_ROWS},
-                {"cuMemcpy2D: to within a texel of an array", IN_A_TEXEL},
-                {"cuMemcpy2D: pitch 0, 4 rows", NO_PITCH}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
-                              .srcHost = pageable,
-                              .srcPitch = 64,
-                              .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                              .dstDevice = b->memory,
-                              .dstPitch = 64,
-                              .WidthInBytes = 64,
-                              .Height = 4};
-        switch (rows[i].flaw) {
-        case NARROW_PITCH: copy.srcPitch = 32; break;
-        case HUGE_PITCH: copy.dstPitch = (size_t)1 << 33; break;
-        case NO_TYPE: copy.srcMemoryType = (CUmemorytype)9; break;
-        case NO_ARRAY: copy.dstMemoryType = CU_MEMORYTYPE_ARRAY; break;
-        case BELOW_ARRAY:
-            copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-            copy.dstArray = array;
-            copy.dstY = 62;
-            break;
-        case NO_ROWS: copy.Height = 0; break;
-        case IN_A_TEXEL:
-            copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-            copy.dstArray = array;
-            copy.dstXInBytes = 2;
-            copy.WidthInBytes = 62;
-            break;
-        case NO_PITCH: copy.srcPitch = 0; break;
-        }
-        bad_row(rows[i].name, b->cu->Memcpy2D(&copy));
-    }
-    bad_row("cuMemcpy2D: NULL", b->cu->Memcpy2D(NULL));
+    const CUDA_MEMCPY2D good = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                                .srcHost = pageable,
+                                .srcPitch = 64,
+                                .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                                .dstDevice = b->memory,
+                                .dstPitch = 64,
+                                .WidthInBytes = 64,
+                                .Height = 4};
+    CUDA_MEMCPY2D copy = good, to_array = good;
+    copy.srcPitch = 32;
+    CALL_ROW(b->cu, Memcpy2D, "a pitch less than the width", &copy);
+    copy = good;
+    copy.dstPitch = (size_t)1 << 33;
+    CALL_ROW(b->cu, Memcpy2D, "a pitch beyond MAX_PITCH", &copy);
+    copy = good;
+    copy.srcMemoryType = (CUmemorytype)9;
+    CALL_ROW(b->cu, Memcpy2D, "memory type 9", &copy);
+    to_array.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+    CALL_ROW(b->cu, Memcpy2D, "a NULL array", &to_array);
+    to_array.dstArray = array;
+    to_array.dstY = 62;
+    CALL_ROW(b->cu, Memcpy2D, "past the array's height", &to_array);
+    copy = good;
+    copy.Height = 0;
+    CALL_ROW(b->cu, Memcpy2D, "height 0", &copy);
+    to_array.dstY = 0;
+    to_array.dstXInBytes = 2;
+    to_array.WidthInBytes = 62;
+    CALL_ROW(b->cu, Memcpy2D, "to within a texel of an array", &to_array);
+    copy = good;
+    copy.srcPitch = 0;
+    CALL_ROW(b->cu, Memcpy2D, "pitch 0, 4 rows", &copy);
+    CALL_ROW(b->cu, Memcpy2D, "NULL", NULL);
 }
 
 static void copies_3d(const bad *b)
@@ -220,35 +192,33 @@ static void copies_3d(const bad *b)
                                 .WidthInBytes = 64,
                                 .Height = 4,
                                 .Depth = 1};
-    bad_row("cuMemcpy3D: NULL", b->cu->Memcpy3D(NULL));
+    CALL_ROW(b->cu, Memcpy3D, "NULL", NULL);
     CUDA_MEMCPY3D copy = good;
     copy.srcLOD = 1;
-    bad_row("cuMemcpy3D: srcLOD 1", b->cu->Memcpy3D(&copy));
+    CALL_ROW(b->cu, Memcpy3D, "srcLOD 1", &copy);
     copy = good;
     copy.Depth = 0;
-    bad_row("cuMemcpy3D: depth 0", b->cu->Memcpy3D(&copy));
+    CALL_ROW(b->cu, Memcpy3D, "depth 0", &copy);
     copy = good;
     copy.Depth = 2;
     copy.srcHeight = 2;
-    bad_row("cuMemcpy3D: a height less than the rows", b->cu->Memcpy3D(&copy));
+    CALL_ROW(b->cu, Memcpy3D, "a height less than the rows", &copy);
 }
 
 BAD_CASE(copies, .mark = TEST_BOTH)
 {
-    CUarray array;
     const CUDA_ARRAY3D_DESCRIPTOR desc = {
         .Width = 64, .Height = 64, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 4};
-    CU_OK(b->cu->Array3DCreate(&array, &desc));
+    CUarray array = raw_cuda_array(b->cu, &desc);
     linear_copies(b);
     copies_2d(b, array);
     copies_3d(b);
-    bad_row("cuMemsetD16: an odd address", b->MemsetD16(b->memory + 1, 0, 4));
-    bad_row("cuMemsetD32: an address that is no multiple of 4", b->MemsetD32(b->memory + 2, 0, 4));
-    bad_row("cuMemsetD32: 0 elements", b->MemsetD32(b->memory, 0, 0));
-    bad_row("cuMemsetD8: past the end", b->MemsetD8(b->memory, 0, 4 * MEBIBYTE));
-    bad_row("cuMemsetD8: address 0", b->MemsetD8(0, 0, 4));
-    bad_row("cuMemsetD8: pinned memory", b->MemsetD8((CUdeviceptr)(uintptr_t)b->pinned, 0, 4));
-    CU_OK(b->cu->ArrayDestroy(array));
+    CALL_ROW(b, MemsetD16, "an odd address", b->memory + 1, 0, 4);
+    CALL_ROW(b, MemsetD32, "an address that is no multiple of 4", b->memory + 2, 0, 4);
+    CALL_ROW(b, MemsetD32, "0 elements", b->memory, 0, 0);
+    CALL_ROW(b, MemsetD8, "past the end", b->memory, 0, 4 * MEBIBYTE);
+    CALL_ROW(b, MemsetD8, "address 0", 0, 0, 4);
+    CALL_ROW(b, MemsetD8, "pinned memory", (CUdeviceptr)(uintptr_t)b->pinned, 0, 4);
 }
 
 /* Pointers ------------------------------------------------------------------------------------ */
@@ -265,28 +235,24 @@ BAD_CASE(pointers, .mark = TEST_BOTH)
     const raw_cuda *cu = b->cu;
     const CUdeviceptr host = (CUdeviceptr)(uintptr_t)pageable;
     CUpointer_attribute type = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
-    bad_row("cuPointerGetAttribute: NULL", cu->PointerGetAttribute(NULL, type, b->memory));
-    bad_row("cuPointerGetAttribute: attribute 999",
-            cu->PointerGetAttribute(&value, (CUpointer_attribute)999, b->memory));
-    bad_row("cuPointerGetAttribute: pageable memory", cu->PointerGetAttribute(&value, type, host));
-    bad_row("cuPointerGetAttribute: HOST_POINTER of device memory",
-            cu->PointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_HOST_POINTER, b->memory));
-    bad_row("cuPointerGetAttribute: P2P_TOKENS",
-            cu->PointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_P2P_TOKENS, b->memory));
-    bad_row("cuPointerGetAttributes: none", b->PointerGetAttributes(0, NULL, NULL, b->memory));
+    CALL_ROW(cu, PointerGetAttribute, "NULL", NULL, type, b->memory);
+    CALL_ROW(cu, PointerGetAttribute, "attribute 999", &value, (CUpointer_attribute)999, b->memory);
+    CALL_ROW(cu, PointerGetAttribute, "pageable memory", &value, type, host);
+    CALL_ROW(cu, PointerGetAttribute, "HOST_POINTER of device memory", &value,
+             CU_POINTER_ATTRIBUTE_HOST_POINTER, b->memory);
+    CALL_ROW(cu, PointerGetAttribute, "P2P_TOKENS", &value, CU_POINTER_ATTRIBUTE_P2P_TOKENS,
+             b->memory);
+    CALL_ROW(b, PointerGetAttributes, "none", 0, NULL, NULL, b->memory);
     value.word = 9;
     void *out = &value.word;
     CUresult result = b->PointerGetAttributes(1, &type, &out, host);
     bad_row_with("cuPointerGetAttributes: pageable memory", result, "%u", value.word);
     value.word = 1;
-    bad_row("cuPointerSetAttribute: MEMORY_TYPE", cu->PointerSetAttribute(&value, type, b->memory));
-    bad_row("cuPointerSetAttribute: NULL",
-            cu->PointerSetAttribute(NULL, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, b->memory));
+    CALL_ROW(cu, PointerSetAttribute, "MEMORY_TYPE", &value, type, b->memory);
+    CALL_ROW(cu, PointerSetAttribute, "NULL", NULL, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, b->memory);
     const CUmemRangeHandleType dma_buf = CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD;
-    bad_row("cuMemGetHandleForAddressRange: NULL",
-            cu->MemGetHandleForAddressRange(NULL, b->memory, 4096, dma_buf, 0));
-    bad_row("cuMemGetHandleForAddressRange: type 9",
-            cu->MemGetHandleForAddressRange(&fd, b->memory, 4096, (CUmemRangeHandleType)9, 0));
-    bad_row("cuMemGetHandleForAddressRange: 100 bytes",
-            cu->MemGetHandleForAddressRange(&fd, b->memory, 100, dma_buf, 0));
+    CALL_ROW(cu, MemGetHandleForAddressRange, "NULL", NULL, b->memory, 4096, dma_buf, 0);
+    CALL_ROW(cu, MemGetHandleForAddressRange, "type 9", &fd, b->memory, 4096,
+             (CUmemRangeHandleType)9, 0);
+    CALL_ROW(cu, MemGetHandleForAddressRange, "100 bytes", &fd, b->memory, 100, dma_buf, 0);
 }

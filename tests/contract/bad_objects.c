@@ -58,12 +58,12 @@ static void arrays_made(const bad *b)
                                               .NumChannels = rows[i].channels,
                                               .Flags = rows[i].flags};
         CUresult result = b->cu->Array3DCreate(&array, &desc);
-        bad_row(rows[i].name, result);
+        answer_call(rows[i].name, result);
         if (result == CUDA_SUCCESS) CU_OK(b->cu->ArrayDestroy(array));
     }
-    bad_row("cuArray3DCreate: NULL", b->cu->Array3DCreate(NULL, &good));
-    bad_row("cuArray3DCreate: NULL descriptor", b->cu->Array3DCreate(&array, NULL));
-    bad_row("cuArrayCreate: NULL descriptor", b->ArrayCreate(&array, NULL));
+    CALL_ROW(b->cu, Array3DCreate, "NULL", NULL, &good);
+    CALL_ROW(b->cu, Array3DCreate, "NULL descriptor", &array, NULL);
+    CALL_ROW(b, ArrayCreate, "NULL descriptor", &array, NULL);
 }
 
 static void chains_made(const bad *b)
@@ -77,38 +77,33 @@ static void chains_made(const bad *b)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         CUmipmappedArray made;
         CUresult result = b->cu->MipmappedArrayCreate(&made, &desc, rows[i].levels);
-        bad_row(rows[i].name, result);
+        answer_call(rows[i].name, result);
         if (result == CUDA_SUCCESS) CU_OK(b->cu->MipmappedArrayDestroy(made));
     }
 }
 
 BAD_CASE(arrays, .mark = TEST_BOTH)
 {
-    CUarray array, other;
-    CUmipmappedArray mipmap;
+    CUarray other;
     CUDA_ARRAY3D_DESCRIPTOR desc = good_desc(0);
     CUDA_ARRAY_DESCRIPTOR flat;
     CUDA_ARRAY_SPARSE_PROPERTIES sparse;
     const raw_cuda *cu = b->cu;
-    CU_OK(cu->Array3DCreate(&array, &desc));
-    CU_OK(cu->MipmappedArrayCreate(&mipmap, &desc, 4));
+    CUarray array = raw_cuda_array(cu, &desc);
+    CUmipmappedArray mipmap = raw_cuda_mipmap(cu, &desc, 4);
     arrays_made(b);
     chains_made(b);
-    bad_row("cuArrayDestroy: NULL", cu->ArrayDestroy(NULL));
-    bad_row("cuArray3DGetDescriptor: NULL", cu->Array3DGetDescriptor(NULL, array));
-    bad_row("cuArray3DGetDescriptor: NULL array", cu->Array3DGetDescriptor(&desc, NULL));
-    bad_row("cuArrayGetDescriptor: NULL array", b->ArrayGetDescriptor(&flat, NULL));
-    bad_row("cuArrayGetPlane: an array of one plane", cu->ArrayGetPlane(&other, array, 0));
-    bad_row("cuArrayGetSparseProperties: not sparse", b->ArrayGetSparseProperties(&sparse, array));
-    bad_row("cuMipmappedArrayGetSparseProperties: not sparse",
-            b->MipmappedArrayGetSparseProperties(&sparse, mipmap));
-    bad_row("cuMipmappedArrayGetLevel: level 4 of 4",
-            cu->MipmappedArrayGetLevel(&other, mipmap, 4));
-    bad_row("cuMipmappedArrayGetLevel: NULL", cu->MipmappedArrayGetLevel(NULL, mipmap, 0));
-    bad_row("cuMipmappedArrayGetLevel: NULL array", cu->MipmappedArrayGetLevel(&other, NULL, 0));
-    bad_row("cuMipmappedArrayDestroy: NULL", cu->MipmappedArrayDestroy(NULL));
-    CU_OK(cu->MipmappedArrayDestroy(mipmap));
-    CU_OK(cu->ArrayDestroy(array));
+    CALL_ROW(cu, ArrayDestroy, "NULL", NULL);
+    CALL_ROW(cu, Array3DGetDescriptor, "NULL", NULL, array);
+    CALL_ROW(cu, Array3DGetDescriptor, "NULL array", &desc, NULL);
+    CALL_ROW(b, ArrayGetDescriptor, "NULL array", &flat, NULL);
+    CALL_ROW(cu, ArrayGetPlane, "an array of one plane", &other, array, 0);
+    CALL_ROW(b, ArrayGetSparseProperties, "not sparse", &sparse, array);
+    CALL_ROW(b, MipmappedArrayGetSparseProperties, "not sparse", &sparse, mipmap);
+    CALL_ROW(cu, MipmappedArrayGetLevel, "level 4 of 4", &other, mipmap, 4);
+    CALL_ROW(cu, MipmappedArrayGetLevel, "NULL", NULL, mipmap, 0);
+    CALL_ROW(cu, MipmappedArrayGetLevel, "NULL array", &other, NULL, 0);
+    CALL_ROW(cu, MipmappedArrayDestroy, "NULL", NULL);
 }
 
 /* Surfaces and textures ----------------------------------------------------------------------- */
@@ -126,21 +121,19 @@ static void surface_row(const bad *b, const char *name, const CUDA_RESOURCE_DESC
 {
     CUsurfObject surface;
     CUresult result = b->cu->SurfObjectCreate(&surface, resource);
-    bad_row(name, result);
+    answer_call(name, result);
     if (result == CUDA_SUCCESS) CU_OK(b->cu->SurfObjectDestroy(surface));
 }
 
 BAD_CASE(surfaces, .mark = TEST_BOTH)
 {
-    CUarray array, plain;
-    CUmipmappedArray mipmap;
     CUsurfObject surface;
     const CUDA_ARRAY3D_DESCRIPTOR desc = good_desc(CUDA_ARRAY3D_SURFACE_LDST),
                                   without = good_desc(0);
     const raw_cuda *cu = b->cu;
-    CU_OK(cu->Array3DCreate(&array, &desc));
-    CU_OK(cu->Array3DCreate(&plain, &without));
-    CU_OK(cu->MipmappedArrayCreate(&mipmap, &desc, 4));
+    CUarray array = raw_cuda_array(cu, &desc);
+    CUarray plain = raw_cuda_array(cu, &without);
+    CUmipmappedArray mipmap = raw_cuda_mipmap(cu, &desc, 4);
     const CUDA_RESOURCE_DESC good = of_array(array);
     BAD_CRASHES(b, "cuSurfObjectCreate: NULL", cu->SurfObjectCreate(NULL, &good));
     surface_row(b, "cuSurfObjectCreate: NULL description", NULL);
@@ -155,13 +148,10 @@ BAD_CASE(surfaces, .mark = TEST_BOTH)
     resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
     resource.res.mipmap.hMipmappedArray = mipmap;
     surface_row(b, "cuSurfObjectCreate: a mipmapped array", &resource);
-    bad_row("cuSurfObjectDestroy: 0", cu->SurfObjectDestroy(0));
+    CALL_ROW(cu, SurfObjectDestroy, "0", 0);
     CU_OK(cu->SurfObjectCreate(&surface, &good));
-    bad_row("cuSurfObjectGetResourceDesc: NULL", cu->SurfObjectGetResourceDesc(NULL, surface));
+    CALL_ROW(cu, SurfObjectGetResourceDesc, "NULL", NULL, surface);
     CU_OK(cu->SurfObjectDestroy(surface));
-    CU_OK(cu->MipmappedArrayDestroy(mipmap));
-    CU_OK(cu->ArrayDestroy(plain));
-    CU_OK(cu->ArrayDestroy(array));
 }
 
 static void texture_row(const bad *b, const char *name, const CUDA_RESOURCE_DESC *resource,
@@ -169,7 +159,7 @@ static void texture_row(const bad *b, const char *name, const CUDA_RESOURCE_DESC
 {
     CUtexObject made;
     CUresult result = b->cu->TexObjectCreate(&made, resource, texture, view);
-    bad_row(name, result);
+    answer_call(name, result);
     if (result == CUDA_SUCCESS) CU_OK(b->cu->TexObjectDestroy(made));
 }
 
@@ -204,12 +194,11 @@ static void textures_of_memory(const bad *b, const CUDA_TEXTURE_DESC *texture)
 
 BAD_CASE(textures, .mark = TEST_BOTH)
 {
-    CUarray array;
     CUtexObject made;
     CUDA_RESOURCE_VIEW_DESC view;
     const CUDA_ARRAY3D_DESCRIPTOR desc = good_desc(0);
     const raw_cuda *cu = b->cu;
-    CU_OK(cu->Array3DCreate(&array, &desc));
+    CUarray array = raw_cuda_array(cu, &desc);
     const CUDA_RESOURCE_DESC good = of_array(array), none = of_array(NULL);
     CUDA_TEXTURE_DESC plain, texture;
     memset(&plain, 0, sizeof plain);
@@ -228,12 +217,10 @@ BAD_CASE(textures, .mark = TEST_BOTH)
     texture.flags = 0x800;
     texture_row(b, "cuTexObjectCreate: flags 0x800", &good, &texture, NULL);
     textures_of_memory(b, &plain);
-    bad_row("cuTexObjectDestroy: 0", cu->TexObjectDestroy(0));
+    CALL_ROW(cu, TexObjectDestroy, "0", 0);
     CU_OK(cu->TexObjectCreate(&made, &good, &plain, NULL));
-    bad_row("cuTexObjectGetResourceViewDesc: no view",
-            b->TexObjectGetResourceViewDesc(&view, made));
+    CALL_ROW(b, TexObjectGetResourceViewDesc, "no view", &view, made);
     CU_OK(cu->TexObjectDestroy(made));
-    CU_OK(cu->ArrayDestroy(array));
 }
 
 /* Imports ------------------------------------------------------------------------------------- */
@@ -252,7 +239,7 @@ static void memory_row(const bad *b, const char *name, CUDA_EXTERNAL_MEMORY_HAND
     if (null_device)
         bad_row_with(name, result, "fd %s", open_still ? "open" : "closed");
     else
-        bad_row(name, result);
+        answer_call(name, result);
     if (open_still) close(given);
     close(null);
     if (result == CUDA_SUCCESS) CU_OK(b->cu->DestroyExternalMemory(memory));
@@ -289,12 +276,12 @@ static void memory_imports(const bad *b)
     desc.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
     desc.size = 4096;
     desc.handle.fd = BAD_NO_FD;
-    bad_row("cuImportExternalMemory: NULL", b->cu->ImportExternalMemory(NULL, &desc));
-    bad_row("cuImportExternalMemory: NULL description", b->cu->ImportExternalMemory(&memory, NULL));
+    CALL_ROW(b->cu, ImportExternalMemory, "NULL", NULL, &desc);
+    CALL_ROW(b->cu, ImportExternalMemory, "NULL description", &memory, NULL);
     desc.reserved[15] = 1;
     desc.handle.fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     const int given = desc.handle.fd, kept = fcntl(given, F_DUPFD_CLOEXEC, 0);
-    bad_row("cuImportExternalMemory: a reserved word", b->cu->ImportExternalMemory(&memory, &desc));
+    CALL_ROW(b->cu, ImportExternalMemory, "a reserved word", &memory, &desc);
     if (fd_open(given) && same_file(given, kept)) close(given);
     close(kept);
 }
@@ -308,11 +295,9 @@ static void mapped_imports(const bad *b)
     memset(&image, 0, sizeof image);
     image.arrayDesc = good_desc(0);
     image.numLevels = 1;
-    bad_row("cuExternalMemoryGetMappedBuffer: NULL memory",
-            b->cu->ExternalMemoryGetMappedBuffer(&pointer, NULL, &buffer));
-    bad_row("cuExternalMemoryGetMappedMipmappedArray: NULL memory",
-            b->cu->ExternalMemoryGetMappedMipmappedArray(&mipmap, NULL, &image));
-    bad_row("cuDestroyExternalMemory: NULL", b->cu->DestroyExternalMemory(NULL));
+    CALL_ROW(b->cu, ExternalMemoryGetMappedBuffer, "NULL memory", &pointer, NULL, &buffer);
+    CALL_ROW(b->cu, ExternalMemoryGetMappedMipmappedArray, "NULL memory", &mipmap, NULL, &image);
+    CALL_ROW(b->cu, DestroyExternalMemory, "NULL", NULL);
 }
 
 static void semaphore_imports(const bad *b)
@@ -341,15 +326,14 @@ static void semaphore_imports(const bad *b)
         desc.handle.fd = BAD_NO_FD;
         desc.flags = rows[i].flags;
         desc.reserved[15] = rows[i].reserved;
-        bad_row(rows[i].name, b->cu->ImportExternalSemaphore(&semaphore, &desc));
+        answer_call(rows[i].name, b->cu->ImportExternalSemaphore(&semaphore, &desc));
     }
     memset(&desc, 0, sizeof desc);
     desc.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD;
     desc.handle.fd = BAD_NO_FD;
-    bad_row("cuImportExternalSemaphore: NULL", b->cu->ImportExternalSemaphore(NULL, &desc));
-    bad_row("cuImportExternalSemaphore: NULL description",
-            b->cu->ImportExternalSemaphore(&semaphore, NULL));
-    bad_row("cuDestroyExternalSemaphore: NULL", b->cu->DestroyExternalSemaphore(NULL));
+    CALL_ROW(b->cu, ImportExternalSemaphore, "NULL", NULL, &desc);
+    CALL_ROW(b->cu, ImportExternalSemaphore, "NULL description", &semaphore, NULL);
+    CALL_ROW(b->cu, DestroyExternalSemaphore, "NULL", NULL);
 }
 
 /* Files that are no semaphores, as a peer may send them: what a driver says, and what becomes of
@@ -404,14 +388,11 @@ BAD_CASE(imports, .mark = TEST_BOTH)
     semaphore_imports(b);
     memset(&signal, 0, sizeof signal);
     memset(&wait, 0, sizeof wait);
-    bad_row("cuSignalExternalSemaphoresAsync: NULL, 1",
-            cu->SignalExternalSemaphoresAsync(NULL, NULL, 1, b->stream));
-    bad_row("cuSignalExternalSemaphoresAsync: NULL, 0",
-            cu->SignalExternalSemaphoresAsync(NULL, NULL, 0, b->stream));
+    CALL_ROW(cu, SignalExternalSemaphoresAsync, "NULL, 1", NULL, NULL, 1, b->stream);
+    CALL_ROW(cu, SignalExternalSemaphoresAsync, "NULL, 0", NULL, NULL, 0, b->stream);
     BAD_CRASHES(b, "cuSignalExternalSemaphoresAsync: a NULL semaphore",
                 cu->SignalExternalSemaphoresAsync(&none, &signal, 1, b->stream));
-    bad_row("cuWaitExternalSemaphoresAsync: a NULL semaphore",
-            cu->WaitExternalSemaphoresAsync(&none, &wait, 1, b->stream));
+    CALL_ROW(cu, WaitExternalSemaphoresAsync, "a NULL semaphore", &none, &wait, 1, b->stream);
 }
 
 /* Modules and launches ------------------------------------------------------------------------ */
@@ -422,17 +403,15 @@ BAD_CASE(modules, .mark = TEST_BOTH)
     CUfunction function;
     int number;
     const raw_cuda *cu = b->cu;
-    bad_row("cuModuleLoad: NULL name", cu->ModuleLoad(&module, NULL));
-    bad_row("cuModuleLoad: NULL", cu->ModuleLoad(NULL, "/nonexistent"));
-    bad_row("cuModuleLoad: no such file", cu->ModuleLoad(&module, "/nonexistent"));
-    bad_row("cuModuleLoad: a text file", cu->ModuleLoad(&module, "/etc/passwd"));
-    bad_row("cuModuleLoad: a directory", cu->ModuleLoad(&module, "/tmp"));
-    bad_row("cuModuleUnload: NULL", cu->ModuleUnload(NULL));
-    bad_row("cuModuleGetFunction: NULL module", cu->ModuleGetFunction(&function, NULL, "x"));
+    CALL_ROW(cu, ModuleLoad, "NULL name", &module, NULL);
+    CALL_ROW(cu, ModuleLoad, "NULL", NULL, "/nonexistent");
+    CALL_ROW(cu, ModuleLoad, "no such file", &module, "/nonexistent");
+    CALL_ROW(cu, ModuleLoad, "a text file", &module, "/etc/passwd");
+    CALL_ROW(cu, ModuleLoad, "a directory", &module, "/tmp");
+    CALL_ROW(cu, ModuleUnload, "NULL", NULL);
+    CALL_ROW(cu, ModuleGetFunction, "NULL module", &function, NULL, "x");
     BAD_CRASHES(b, "cuModuleGetLoadingMode: NULL", b->ModuleGetLoadingMode(NULL));
-    bad_row("cuFuncGetAttribute: NULL function",
-            b->FuncGetAttribute(&number, CU_FUNC_ATTRIBUTE_NUM_REGS, NULL));
-    bad_row("cuLaunchKernel: NULL function",
-            cu->LaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, b->stream, NULL, NULL));
-    bad_row("cuLaunchKernelEx: NULL configuration", b->LaunchKernelEx(NULL, NULL, NULL, NULL));
+    CALL_ROW(b, FuncGetAttribute, "NULL function", &number, CU_FUNC_ATTRIBUTE_NUM_REGS, NULL);
+    CALL_ROW(cu, LaunchKernel, "NULL function", NULL, 1, 1, 1, 1, 1, 1, 0, b->stream, NULL, NULL);
+    CALL_ROW(b, LaunchKernelEx, "NULL configuration", NULL, NULL, NULL, NULL);
 }

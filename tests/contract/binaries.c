@@ -22,6 +22,19 @@ void shared_binary_close(pair *p, shared_binary *binary)
     raw_binary_destroy(&p->vk, &binary->peer);
 }
 
+static void end_binary(const void *of, void *thing)
+{
+    shared_binary_close((pair *)(uintptr_t)of, thing);
+}
+
+shared_binary pair_binary(pair *p)
+{
+    shared_binary binary;
+    shared_binary_open(p, &binary);
+    test_later(end_binary, p, &binary, sizeof binary);
+    return binary;
+}
+
 static size_t wrong_words(const uint32_t *words, size_t count, uint32_t expected)
 {
     size_t wrong = 0;
@@ -38,8 +51,7 @@ static bool vulkan_takes(pair *p, shared_binary *s)
 
 static void answer_taken(const char *key, bool taken)
 {
-    ANSWER(key, "%s", taken ? "taken" : "not there");
-    REQUIRE(taken);
+    answer_so(key, taken, "taken", "not there");
 }
 
 static void answer_stream(const pair *p, const char *key)
@@ -61,13 +73,10 @@ PAIR_CASE(vulkan_can_export, .mark = TEST_BOTH)
 
 PAIR_CASE(vulkan_waits_for_cuda, .mark = TEST_BOTH, .smoke = true)
 {
-    shared_binary ready;
-    shared_buffer b;
-    raw_vk_buffer host;
     size_t wrong = 0;
-    shared_binary_open(p, &ready);
-    shared_buffer_open(p, SIZE, 0, false, &b);
-    raw_vk_buffer_create(&p->vk, SIZE, RAW_VK_HOST, &host);
+    shared_binary ready = pair_binary(p);
+    shared_buffer b = pair_buffer(p, SIZE, 0, false);
+    raw_vk_buffer host = pair_vk_buffer(p, SIZE, RAW_VK_HOST);
     for (uint32_t turn = 0; turn < 10; turn++) {
         raw_binary_turn copy = {.queue = turn % p->vk.queue_count % 3, .wait = &ready.peer};
         CU_OK(p->cu->MemsetD32Async(b.pointer, 0xc0da0000u + turn, SIZE / 4, p->stream));
@@ -78,40 +87,27 @@ PAIR_CASE(vulkan_waits_for_cuda, .mark = TEST_BOTH, .smoke = true)
     }
     CU_OK(p->cu->StreamSynchronize(p->stream));
     answer_wrong("words that Vulkan saw in 10 turns", wrong, (size_t)10 * SIZE / 4);
-    raw_vk_buffer_destroy(&p->vk, &host);
-    shared_buffer_close(p, &b);
-    shared_binary_close(p, &ready);
 }
 
-TEST(cuda_waits_for_vulkan, .mark = TEST_BOTH)
+PAIR_CASE(cuda_waits_for_vulkan, .mark = TEST_BOTH)
 {
-    pair p;
-    shared_binary done;
-    shared_buffer b;
-    CUdeviceptr copy = 0;
-    uint32_t *found = malloc(SIZE);
+    uint32_t *found = test_memory(SIZE);
     size_t wrong = 0;
-    pair_open(&p);
-    REQUIRE(found != NULL);
-    shared_binary_open(&p, &done);
-    shared_buffer_open(&p, SIZE, 0, false, &b);
-    CU_OK(p.cu->MemAlloc(&copy, SIZE));
+    shared_binary done = pair_binary(p);
+    shared_buffer b = pair_buffer(p, SIZE, 0, false);
+    CUdeviceptr copy = raw_cuda_memory(p->cu, SIZE);
     for (uint32_t turn = 0; turn < 10; turn++) {
-        raw_binary_turn fill = {.queue = turn % p.vk.queue_count % 3, .signal = &done.peer};
-        raw_vk_fill(&p.vk, &b.vk, 0, SIZE, 0xfeed0000u + turn, raw_binary_turn_begin(p.cu, &fill));
-        CU_OK(raw_cuda_wait(p.cu, done.cu, 0, p.stream));
-        CU_OK(p.cu->MemcpyDtoDAsync(copy, b.pointer, SIZE, p.stream));
-        CU_OK(p.cu->StreamSynchronize(p.stream));
-        cuda_read(&p, copy, found, SIZE);
+        raw_binary_turn fill = {.queue = turn % p->vk.queue_count % 3, .signal = &done.peer};
+        raw_vk_fill(&p->vk, &b.vk, 0, SIZE, 0xfeed0000u + turn,
+                    raw_binary_turn_begin(p->cu, &fill));
+        CU_OK(raw_cuda_wait(p->cu, done.cu, 0, p->stream));
+        CU_OK(p->cu->MemcpyDtoDAsync(copy, b.pointer, SIZE, p->stream));
+        CU_OK(p->cu->StreamSynchronize(p->stream));
+        cuda_read(p, copy, found, SIZE);
         wrong += wrong_words(found, SIZE / 4, 0xfeed0000u + turn);
-        raw_vk_idle(&p.vk);
+        raw_vk_idle(&p->vk);
     }
     answer_wrong("words that CUDA saw in 10 turns", wrong, (size_t)10 * SIZE / 4);
-    free(found);
-    CU_OK(p.cu->MemFree(copy));
-    shared_buffer_close(&p, &b);
-    shared_binary_close(&p, &done);
-    pair_close(&p);
 }
 
 /* One semaphore for each direction, and all of Vulkan's waits for one semaphore on one queue: a
@@ -122,18 +118,13 @@ static void alternate(uint32_t queue)
 {
     enum { TURNS = 1000, HALF = SIZE / 2 };
     pair p;
-    shared_binary ready, done;
-    shared_buffer b;
-    raw_vk_buffer host;
-    CUdeviceptr history = 0;
-    uint32_t *seen = malloc(TURNS * 4);
+    uint32_t *seen = test_memory(TURNS * 4);
     pair_open(&p);
-    REQUIRE(seen != NULL);
-    shared_binary_open(&p, &ready);
-    shared_binary_open(&p, &done);
-    shared_buffer_open(&p, SIZE, 0, false, &b);
-    raw_vk_buffer_create(&p.vk, TURNS * 4, RAW_VK_HOST, &host);
-    CU_OK(p.cu->MemAlloc(&history, TURNS * 4));
+    shared_binary ready = pair_binary(&p);
+    shared_binary done = pair_binary(&p);
+    shared_buffer b = pair_buffer(&p, SIZE, 0, false);
+    raw_vk_buffer host = pair_vk_buffer(&p, TURNS * 4, RAW_VK_HOST);
+    CUdeviceptr history = raw_cuda_memory(p.cu, TURNS * 4);
     for (uint32_t k = 0; k < TURNS; k++) {
         raw_binary_turn keep = {.queue = queue, .wait = &ready.peer};
         raw_binary_turn write = {.queue = queue, .signal = &done.peer};
@@ -155,12 +146,6 @@ static void alternate(uint32_t queue)
     }
     answer_wrong("words that CUDA saw", by_cuda, TURNS);
     answer_wrong("words that Vulkan saw", by_vulkan, TURNS);
-    free(seen);
-    CU_OK(p.cu->MemFree(history));
-    raw_vk_buffer_destroy(&p.vk, &host);
-    shared_buffer_close(&p, &b);
-    shared_binary_close(&p, &ready);
-    shared_binary_close(&p, &done);
     pair_close(&p);
 }
 
@@ -180,8 +165,7 @@ TEST(alternations_on_another_queue, .mark = TEST_BOTH)
 /* The wait takes the signal away: there is nothing left for a second one. */
 PAIR_CASE(one_wait_a_signal, .mark = TEST_BOTH)
 {
-    shared_binary s;
-    shared_binary_open(p, &s);
+    shared_binary s = pair_binary(p);
     CU_OK(raw_cuda_signal(p->cu, s.cu, 0, p->stream));
     CU_OK(p->cu->StreamSynchronize(p->stream));
     answer_taken("CUDA's signal, by Vulkan", vulkan_takes(p, &s));
@@ -192,7 +176,6 @@ PAIR_CASE(one_wait_a_signal, .mark = TEST_BOTH)
     CU_OK(raw_cuda_signal(p->cu, s.cu, 0, p->stream));
     CU_OK(p->cu->StreamSynchronize(p->stream));
     answer_taken("CUDA's next signal, by Vulkan", vulkan_takes(p, &s));
-    shared_binary_close(p, &s);
 }
 
 /* What a library's descriptor has to be able to say: a signal may be under way already. */
@@ -210,9 +193,8 @@ PAIR_CASE(signaled_before_the_import, .mark = TEST_BOTH)
 
 PAIR_CASE(imported_twice, .mark = TEST_BOTH)
 {
-    shared_binary s;
     CUexternalSemaphore second = NULL;
-    shared_binary_open(p, &s);
+    shared_binary s = pair_binary(p);
     CU_OK(raw_cuda_import_binary(p->cu, raw_binary_fd(&p->vk, &s.peer), &second));
     raw_binary_signal(&p->vk, p->cu, &s.peer);
     CU_OK(raw_cuda_wait(p->cu, second, 0, p->stream));
@@ -222,14 +204,12 @@ PAIR_CASE(imported_twice, .mark = TEST_BOTH)
     answer_taken("a signal through the first import, by Vulkan", vulkan_takes(p, &s));
     raw_vk_idle(&p->vk);
     CU_OK(p->cu->DestroyExternalSemaphore(second));
-    shared_binary_close(p, &s);
 }
 
 /* cuda.h has the value for "fence objects", which binary semaphores are not. */
 PAIR_CASE(values_are_ignored, .mark = TEST_BOTH)
 {
-    shared_binary s;
-    shared_binary_open(p, &s);
+    shared_binary s = pair_binary(p);
     for (uint64_t value = 7; value > 3; value--) { /* not even backwards means anything */
         CU_OK(raw_cuda_signal(p->cu, s.cu, value, p->stream));
         CU_OK(p->cu->StreamSynchronize(p->stream));
@@ -239,7 +219,6 @@ PAIR_CASE(values_are_ignored, .mark = TEST_BOTH)
         answer_stream(p, answer_key("a wait for 1 << %d", 8 * (int)value));
         raw_vk_idle(&p->vk);
     }
-    shared_binary_close(p, &s);
 }
 
 PAIR_CASE(fds_return, .mark = TEST_BOTH)
@@ -281,10 +260,6 @@ static void answer_import(pair *p, const char *what, int fd, bool as_timeline)
     bool still_open = fd_open(given) && same_file(given, fd);
     ANSWER(what, "%s, fd %s", raw_cuda_result_name(result), still_open ? "open" : "closed");
     if (result == CUDA_SUCCESS) CU_OK(p->cu->DestroyExternalSemaphore(semaphore));
-    if (p->cu->software) {
-        CU_IS(result, CUDA_ERROR_UNKNOWN);
-        REQUIRE(still_open);
-    }
     if (still_open) close(given);
     close(fd);
 }
@@ -304,10 +279,9 @@ PAIR_CASE(imported_as_the_other_type, .mark = TEST_TWIN_STRICTER,
 PAIR_CASE(wrong_fds, .mark = TEST_TWIN_STRICTER,
           .reason = "the twin refuses each and leaves the fd open; NVIDIA's answers are reported")
 {
-    raw_vk_buffer memory;
     int ends[2];
     REQUIRE(pipe(ends) == 0);
-    raw_vk_buffer_create(&p->vk, SIZE, RAW_VK_EXPORT, &memory);
+    raw_vk_buffer memory = pair_vk_buffer(p, SIZE, RAW_VK_EXPORT);
     answer_import(p, "dev_null", open("/dev/null", O_RDWR | O_CLOEXEC), false);
     answer_import(p, "pipe_read", ends[0], false);
     answer_import(p, "pipe_write", ends[1], false);
@@ -316,17 +290,15 @@ PAIR_CASE(wrong_fds, .mark = TEST_TWIN_STRICTER,
     answer_import(p, "memory", raw_vk_buffer_fd(&p->vk, &memory), false);
     CUexternalSemaphore semaphore = NULL;
     CUresult result = raw_cuda_import_binary(p->cu, -1, &semaphore);
-    ANSWER("number -1", "%s", raw_cuda_result_name(result));
+    answer_call("number -1", result);
     REQUIRE(result != CUDA_SUCCESS && semaphore == NULL);
-    raw_vk_buffer_destroy(&p->vk, &memory);
 }
 
 PAIR_CASE(round_trips, .mark = TEST_BOTH, .reason = "reported, never asserted")
 {
     enum { TURNS = 200 };
-    shared_binary there, back;
-    shared_binary_open(p, &there);
-    shared_binary_open(p, &back);
+    shared_binary there = pair_binary(p);
+    shared_binary back = pair_binary(p);
     CUresult last = CUDA_SUCCESS;
     for (uint32_t queue = 0; queue < p->vk.queue_count && queue < 3; queue++) {
         double start = test_now_us();
@@ -344,7 +316,5 @@ PAIR_CASE(round_trips, .mark = TEST_BOTH, .reason = "reported, never asserted")
                  (test_now_us() - start) / TURNS);
         raw_vk_idle(&p->vk);
     }
-    ANSWER("the stream after 200 turns a queue", "%s", raw_cuda_result_name(last));
-    shared_binary_close(p, &there);
-    shared_binary_close(p, &back);
+    answer_call("the stream after 200 turns a queue", last);
 }

@@ -25,69 +25,54 @@ static raw_checkpoint answer_checkpoint(const pair *p)
     ANSWER("lock", "%s, then %s", raw_cuda_result_name(c.lock), state_name(c.locked));
     ANSWER("checkpoint", "%s, then %s", raw_cuda_result_name(c.checkpoint),
            state_name(c.checkpointed));
-    ANSWER("restore", "%s", raw_cuda_result_name(c.restore));
+    answer_call("restore", c.restore);
     ANSWER("unlock", "%s, then %s", raw_cuda_result_name(c.unlock), state_name(c.last));
     CU_OK(c.checkpoint);
     return c;
 }
 
-TEST(alone, .mark = TEST_BOTH, .own = true)
+PAIR_CASE(alone, .mark = TEST_BOTH, .own = true)
 {
-    pair p;
-    CUdeviceptr memory = 0;
     uint32_t word = 0;
-    pair_open(&p);
-    CU_OK(p.cu->MemAlloc(&memory, VMM_SIZE));
-    CU_OK(p.cu->MemsetD32Async(memory, 0x27182818u, VMM_SIZE / 4, NULL));
-    answer_checkpoint(&p);
-    CU_OK(p.cu->MemcpyDtoH(&word, memory + VMM_SIZE - 4, 4));
-    ANSWER("its last word afterwards", "0x%x", word);
-    REQUIRE_EQ(word, 0x27182818u);
-    CU_OK(p.cu->MemFree(memory));
-    pair_close(&p);
+    CUdeviceptr memory = raw_cuda_memory(p->cu, VMM_SIZE);
+    CU_OK(p->cu->MemsetD32Async(memory, 0x27182818u, VMM_SIZE / 4, NULL));
+    answer_checkpoint(p);
+    CU_OK(p->cu->MemcpyDtoH(&word, memory + VMM_SIZE - 4, 4));
+    answer_word("its last word afterwards", word, 0x27182818u);
 }
 
 /* The process is lost, and nothing of CUDA's can be closed. */
-TEST(imports, .mark = TEST_BOTH, .own = true)
+PAIR_CASE(imports, .mark = TEST_BOTH, .own = true)
 {
-    pair p;
     shared_buffer buffer;
     CUdeviceptr more = 0;
-    pair_open(&p);
-    shared_buffer_open(&p, VMM_SIZE, 0, false, &buffer);
-    CU_IS(answer_checkpoint(&p).restore, CUDA_ERROR_NOT_SUPPORTED);
-    if (p.cu->software) CU_IS(p.cu->MemAlloc(&more, 1), CUDA_ERROR_ILLEGAL_STATE);
+    shared_buffer_open(p, VMM_SIZE, 0, false, &buffer);
+    CU_IS(answer_checkpoint(p).restore, CUDA_ERROR_NOT_SUPPORTED);
+    if (p->cu->software) CU_IS(p->cu->MemAlloc(&more, 1), CUDA_ERROR_ILLEGAL_STATE);
     test_pass();
 }
 
 /* No call fails, and CUDA and Vulkan have two memories afterwards. */
-TEST(vmm_exported, .mark = TEST_BOTH, .own = true)
+VMM_PAIR_CASE(vmm_exported, .mark = TEST_BOTH, .own = true)
 {
-    pair p;
-    vmm_block b;
-    raw_vk_buffer usual, vk, anew;
+    raw_vk_buffer vk, anew;
     uint32_t word = 0;
-    vmm_pair_open(&p);
-    raw_vk_buffer_create(&p.vk, VMM_SIZE, RAW_VK_EXPORT, &usual);
+    raw_vk_buffer usual = pair_vk_buffer(p, VMM_SIZE, RAW_VK_EXPORT);
     usual.allocation_size = VMM_SIZE;
-    vmm_open(&p, VMM_SIZE, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, &b);
-    raw_vk_buffer_import(&p.vk, vmm_export(&p, b.handle), &usual, &vk);
-    CU_OK(p.cu->MemsetD32Async(b.pointer, 1, VMM_SIZE / 4, p.stream));
-    CU_OK(p.cu->StreamSynchronize(p.stream));
-    CU_OK(answer_checkpoint(&p).unlock);
-    CU_OK(p.cu->MemcpyDtoH(&word, b.pointer + VMM_SIZE - 4, 4));
+    vmm_block b = pair_vmm(p, VMM_SIZE, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    raw_vk_buffer_import(&p->vk, vmm_export(p, b.handle), &usual, &vk);
+    CU_OK(p->cu->MemsetD32Async(b.pointer, 1, VMM_SIZE / 4, p->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    CU_OK(answer_checkpoint(p).unlock);
+    CU_OK(p->cu->MemcpyDtoH(&word, b.pointer + VMM_SIZE - 4, 4));
     ANSWER("CUDA's last word afterwards", "%u", word);
-    CU_OK(p.cu->MemsetD32Async(b.pointer, 2, VMM_SIZE / 4, p.stream));
-    CU_OK(p.cu->StreamSynchronize(p.stream));
-    raw_vk_read(&p.vk, &vk, VMM_SIZE - 4, &word, 4);
+    CU_OK(p->cu->MemsetD32Async(b.pointer, 2, VMM_SIZE / 4, p->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    raw_vk_read(&p->vk, &vk, VMM_SIZE - 4, &word, 4);
     ANSWER("Vulkan's, after CUDA wrote 2", "%u", word);
-    raw_vk_buffer_import(&p.vk, vmm_export(&p, b.handle), &usual, &anew);
-    raw_vk_read(&p.vk, &anew, VMM_SIZE - 4, &word, 4);
-    ANSWER("Vulkan's, of a new export", "%u", word);
-    REQUIRE_EQ(word, 2);
-    raw_vk_buffer_destroy(&p.vk, &anew);
-    raw_vk_buffer_destroy(&p.vk, &vk);
-    raw_vk_buffer_destroy(&p.vk, &usual);
-    vmm_close(&p, &b);
-    pair_close(&p);
+    raw_vk_buffer_import(&p->vk, vmm_export(p, b.handle), &usual, &anew);
+    raw_vk_read(&p->vk, &anew, VMM_SIZE - 4, &word, 4);
+    answer_number("Vulkan's, of a new export", word, 2);
+    raw_vk_buffer_destroy(&p->vk, &anew);
+    raw_vk_buffer_destroy(&p->vk, &vk);
 }

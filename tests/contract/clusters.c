@@ -18,14 +18,6 @@ typedef struct stage {
 
 enum { WORDS = 4096, THREADS = 37 };
 
-static void find(const stage *s, const char *name, int version, void *function)
-{
-    void *address = NULL;
-    CU_OK(s->cu->GetProcAddress(name, &address, version, 0, NULL));
-    REQUIRE(address != NULL);
-    memcpy(function, &address, sizeof address);
-}
-
 static void stage_open(stage *s)
 {
     int clusters = 0, width = 0;
@@ -35,26 +27,23 @@ static void stage_open(stage *s)
     (void)s->cu->DeviceGetAttribute(&clusters, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, s->device);
     if (clusters == 0) SKIP("the device has no clusters");
     (void)raw_cuda_context(s->cu, s->device);
-    find(s, "cuFuncGetAttribute", 2020, &s->get);
-    find(s, "cuFuncSetAttribute", 9000, &s->set);
-    find(s, "cuLaunchKernelEx", 11060, &s->launch);
-    find(s, "cuGraphKernelNodeGetAttribute", 11000, &s->node_get);
-    find(s, "cuGraphKernelNodeSetAttribute", 11000, &s->node_set);
-    s->module = raw_cuda_load(s->cu, "cluster_kernels");
+    raw_cuda_find(s->cu, "cuFuncGetAttribute", 2020, &s->get);
+    raw_cuda_find(s->cu, "cuFuncSetAttribute", 9000, &s->set);
+    raw_cuda_find(s->cu, "cuLaunchKernelEx", 11060, &s->launch);
+    raw_cuda_find(s->cu, "cuGraphKernelNodeGetAttribute", 11000, &s->node_get);
+    raw_cuda_find(s->cu, "cuGraphKernelNodeSetAttribute", 11000, &s->node_set);
+    s->module = raw_cuda_module(s->cu, "cluster_kernels");
     (void)s->get(&width, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
                  raw_cuda_function(s->cu, s->module, "cluster_fixed"));
     if (width == 0 && !s->cu->software) SKIP("the kernels were not built for sm_90");
-    CU_OK(s->cu->StreamCreate(&s->stream, CU_STREAM_NON_BLOCKING));
-    CU_OK(s->cu->MemAlloc(&s->out, WORDS * 4));
+    s->stream = raw_cuda_stream(s->cu);
+    s->out = raw_cuda_memory(s->cu, WORDS * 4);
 }
 
 static void stage_close(stage *s)
 {
-    CU_OK(s->cu->MemFree(s->out));
-    CU_OK(s->cu->StreamDestroy(s->stream));
-    CU_OK(s->cu->ModuleUnload(s->module));
-    CU_OK(s->cu->CtxSetCurrent(NULL));
-    CU_OK(s->cu->DevicePrimaryCtxRelease(s->device));
+    test_settle();
+    raw_cuda_leave(s->cu, s->device);
 }
 
 #define STAGE_CASE(...) TEST_ON(stage, s, stage_open(s), stage_close(s), __VA_ARGS__)
@@ -119,9 +108,8 @@ STAGE_CASE(attributes, .mark = TEST_BOTH,
         answer_attribute(s, "cluster_fixed", rows[i].which, rows[i].name);
         answer_attribute(s, "cluster_places", rows[i].which, rows[i].name);
     }
-    ANSWER("a fixed width is set", "%s",
-           raw_cuda_result_name(
-               s->set(get(s, "cluster_fixed"), CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2)));
+    answer_call("a fixed width is set",
+                s->set(get(s, "cluster_fixed"), CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2));
     /* What the library asks for must tell the two apart. */
     int width = 0;
     CU_OK(s->get(&width, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, get(s, "cluster_fixed")));
@@ -241,7 +229,7 @@ static void answer_node(const stage *s, const char *key, CUgraphNode node)
     if (r == CUDA_SUCCESS)
         ANSWER(key, "%u x %u x %u", value.clusterDim.x, value.clusterDim.y, value.clusterDim.z);
     else
-        ANSWER(key, "%s", raw_cuda_result_name(r));
+        answer_call(key, r);
 }
 
 static CUgraphNode only_node(const stage *s, CUgraph graph)
@@ -293,8 +281,8 @@ STAGE_CASE(graphs, .mark = TEST_BOTH,
     CU_OK(s->cu->GraphAddKernelNode(&node, graph, NULL, 0, &how));
     answer_node(s, "of a fixed kernel's node", node);
     for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
-        ANSWER(answer_key("attribute %d of a node", (int)ids[i]), "%s",
-               raw_cuda_result_name(s->node_get(node, ids[i], &value)));
+        answer_call(answer_key("attribute %d of a node", (int)ids[i]),
+                    s->node_get(node, ids[i], &value));
     run_graph(s, graph);
     take(s, words);
     ANSWER("what a graph's blocks say", "%u %u %u %u", words[0], words[1], words[2], words[3]);

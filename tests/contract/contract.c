@@ -16,21 +16,28 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-void pair_open(pair *p)
+void pair_open_on(pair *p, int device)
 {
+    CUdevice first;
     memset(p, 0, sizeof *p);
     p->cu = raw_cuda_open();
-    CU_OK(p->cu->DeviceGet(&p->device, 0));
-    CU_OK(p->cu->DeviceGetUuid(&p->uuid, p->device));
+    CU_OK(p->cu->DeviceGet(&p->device, device));
+    CU_OK(p->cu->DeviceGet(&first, 0));
+    CU_OK(p->cu->DeviceGetUuid(&p->uuid, first));
     raw_vk_open(&p->vk, &(raw_vk_options){.uuid = (const uint8_t *)p->uuid.bytes,
                                           .software = p->cu->software});
     p->context = raw_cuda_context(p->cu, p->device);
-    CU_OK(p->cu->StreamCreate(&p->stream, CU_STREAM_NON_BLOCKING));
+    p->stream = raw_cuda_stream(p->cu);
+}
+
+void pair_open(pair *p)
+{
+    pair_open_on(p, 0);
 }
 
 void pair_close(pair *p)
 {
-    CU_OK(p->cu->StreamDestroy(p->stream));
+    test_settle();
     CU_OK(p->cu->CtxSetCurrent(NULL));
     CU_OK(p->cu->DevicePrimaryCtxRelease(p->device));
     raw_vk_close(&p->vk);
@@ -66,10 +73,69 @@ void shared_timeline_close(pair *p, shared_timeline *timeline)
     raw_vk_timeline_destroy(&p->vk, timeline->vk);
 }
 
+static void end_buffer(const void *of, void *thing)
+{
+    shared_buffer_close((pair *)(uintptr_t)of, thing);
+}
+
+shared_buffer pair_buffer(pair *p, VkDeviceSize size, unsigned vk_flags, bool dedicated_flag)
+{
+    shared_buffer buffer;
+    shared_buffer_open(p, size, vk_flags, dedicated_flag, &buffer);
+    test_later(end_buffer, p, &buffer, sizeof buffer);
+    return buffer;
+}
+
+static void end_timeline(const void *of, void *thing)
+{
+    shared_timeline_close((pair *)(uintptr_t)of, thing);
+}
+
+shared_timeline pair_timeline(pair *p, uint64_t initial)
+{
+    shared_timeline timeline;
+    shared_timeline_open(p, initial, &timeline);
+    test_later(end_timeline, p, &timeline, sizeof timeline);
+    return timeline;
+}
+
+static void end_vk_buffer(const void *of, void *thing)
+{
+    raw_vk_buffer_destroy(&((pair *)(uintptr_t)of)->vk, thing);
+}
+
+raw_vk_buffer pair_vk_buffer(pair *p, VkDeviceSize size, unsigned vk_flags)
+{
+    raw_vk_buffer buffer;
+    raw_vk_buffer_create(&p->vk, size, vk_flags, &buffer);
+    test_later(end_vk_buffer, p, &buffer, sizeof buffer);
+    return buffer;
+}
+
+static void *signal_late(void *argument)
+{
+    late_signal *late = argument;
+    usleep(LATE_SIGNAL_US);
+    raw_vk_timeline_signal(late->vk, late->semaphore, late->value);
+    return NULL;
+}
+
+void late_signal_start(late_signal *late, raw_vk *vk, VkSemaphore semaphore, uint64_t value)
+{
+    late->vk = vk;
+    late->semaphore = semaphore;
+    late->value = value;
+    REQUIRE(pthread_create(&late->thread, NULL, signal_late, late) == 0);
+}
+
+void late_signal_join(late_signal *late)
+{
+    REQUIRE(pthread_join(late->thread, NULL) == 0);
+}
+
 uint32_t *pattern_words(size_t size, uint32_t seed)
 {
-    uint32_t *words = malloc(size);
-    REQUIRE(words != NULL);
+    uint32_t *words = test_memory(size);
     for (size_t i = 0; i < size / 4; i++)
         words[i] = (uint32_t)i * 2654435761u + seed;
     return words;
@@ -98,9 +164,8 @@ unsigned patience(const pair *p, unsigned milliseconds)
 void answer_same_memory(pair *p, const char *key, const raw_vk_buffer *buffer, VkDeviceSize offset,
                         CUdeviceptr pointer, size_t size, uint32_t seed)
 {
-    uint32_t *found = malloc(size), *expected = pattern_words(size, seed);
+    uint32_t *found = test_memory(size), *expected = pattern_words(size, seed);
     const unsigned char *bytes = (const unsigned char *)found;
-    REQUIRE(found != NULL);
     raw_vk_write(&p->vk, buffer, offset, expected, size);
     cuda_read(p, pointer, found, size);
     size_t wrong = image_wrong_bytes(bytes, (const unsigned char *)expected, size);
@@ -117,8 +182,6 @@ void answer_same_memory(pair *p, const char *key, const raw_vk_buffer *buffer, V
         expected[i] = seed ^ 0x5aa5c33cu;
     cuda_read(p, pointer, found, size);
     wrong += image_wrong_bytes(bytes, (const unsigned char *)expected, size);
-    free(found);
-    free(expected);
     ANSWER(key, "%zu bytes wrong of 3 x %zu", wrong, size);
     REQUIRE_EQ(wrong, 0);
 }
@@ -129,10 +192,39 @@ void answer_wrong(const char *key, size_t wrong, size_t all)
     REQUIRE_EQ(wrong, 0);
 }
 
-void answer_is(const char *key, CUresult result, CUresult expected)
+void answer_call(const char *key, CUresult result)
 {
     ANSWER(key, "%s", raw_cuda_result_name(result));
+}
+
+void answer_is(const char *key, CUresult result, CUresult expected)
+{
+    answer_call(key, result);
     CU_IS(result, expected);
+}
+
+void answer_so(const char *key, bool so, const char *yes, const char *no)
+{
+    ANSWER(key, "%s", so ? yes : no);
+    if (!so) FAIL("%s: %s", key, no);
+}
+
+void answer_number(const char *key, int64_t number, int64_t expected)
+{
+    ANSWER(key, "%lld", (long long)number);
+    REQUIRE_EQ(number, expected);
+}
+
+void answer_word(const char *key, uint32_t word, uint32_t expected)
+{
+    ANSWER(key, "0x%x", (unsigned)word);
+    REQUIRE_EQ(word, expected);
+}
+
+void answer_bytes(const char *key, size_t wrong)
+{
+    ANSWER(key, "%zu bytes wrong", wrong);
+    REQUIRE_EQ(wrong, 0);
 }
 
 const char *answer_key(const char *format, ...)

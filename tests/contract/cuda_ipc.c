@@ -22,24 +22,15 @@ typedef struct both { /* what goes to the other process */
     CUipcEventHandle event;
 } both;
 
-static void proc(const raw_cuda *cu, const char *name, int version, void *function)
-{
-    void *address = NULL;
-    CUresult result =
-        cu->GetProcAddress(name, &address, version, CU_GET_PROC_ADDRESS_DEFAULT, NULL);
-    if (result != CUDA_SUCCESS || address == NULL) SKIP("no %s", name);
-    memcpy(function, &address, sizeof address);
-}
-
 static ipc_procs open_pair(pair *p)
 {
     ipc_procs f;
     pair_open(p);
-    proc(p->cu, "cuIpcGetMemHandle", 4010, &f.get_memory);
-    proc(p->cu, "cuIpcOpenMemHandle", 11000, &f.open_memory);
-    proc(p->cu, "cuIpcCloseMemHandle", 4010, &f.close_memory);
-    proc(p->cu, "cuIpcGetEventHandle", 4010, &f.get_event);
-    proc(p->cu, "cuIpcOpenEventHandle", 4010, &f.open_event);
+    raw_cuda_find(p->cu, "cuIpcGetMemHandle", 4010, &f.get_memory);
+    raw_cuda_find(p->cu, "cuIpcOpenMemHandle", 11000, &f.open_memory);
+    raw_cuda_find(p->cu, "cuIpcCloseMemHandle", 4010, &f.close_memory);
+    raw_cuda_find(p->cu, "cuIpcGetEventHandle", 4010, &f.get_event);
+    raw_cuda_find(p->cu, "cuIpcOpenEventHandle", 4010, &f.open_event);
     return f;
 }
 
@@ -55,7 +46,7 @@ TEST(child, .title = "cuda_ipc.other_process_child")
     uint32_t word = 0;
     REQUIRE(read(atoi(text), &got, sizeof got) == (ssize_t)sizeof got);
     CUresult result = f.open_memory(&memory, got.memory, 0);
-    ANSWER("cuIpcOpenMemHandle with flags 0", "%s", raw_cuda_result_name(result));
+    answer_call("cuIpcOpenMemHandle with flags 0", result);
     if (result == CUDA_SUCCESS) CU_OK(f.close_memory(memory));
     CU_OK(f.open_memory(&memory, got.memory, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
     result = f.open_memory(&again, got.memory, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
@@ -63,20 +54,19 @@ TEST(child, .title = "cuda_ipc.other_process_child")
            again == memory ? "the same address" : "another address");
     if (result == CUDA_SUCCESS) CU_OK(f.close_memory(again));
     CU_OK(p.cu->MemcpyDtoH(&word, memory + 2 * BLOCK - 4, 4));
-    ANSWER("the exporter's last word", "0x%x", word);
-    REQUIRE_EQ(word, 0x27182818u);
+    answer_word("the exporter's last word", word, 0x27182818u);
     result = p.cu->MemFree(memory);
-    ANSWER("cuMemFree of opened memory", "%s", raw_cuda_result_name(result));
+    answer_call("cuMemFree of opened memory", result);
     REQUIRE(result != CUDA_SUCCESS);
     CU_OK(f.open_event(&event, got.event));
     CU_OK(p.cu->StreamWaitEvent(p.stream, event, 0));
     CU_OK(p.cu->MemsetD32Async(memory, 0x28182845u, BLOCK / 2, p.stream));
     CU_OK(p.cu->EventRecord(event, p.stream));
     CU_OK(p.cu->StreamSynchronize(p.stream));
-    ANSWER("cuEventQuery of an opened event", "%s", raw_cuda_result_name(p.cu->EventQuery(event)));
+    answer_call("cuEventQuery of an opened event", p.cu->EventQuery(event));
     CU_OK(p.cu->EventDestroy(event));
     result = f.close_memory(memory + 4096);
-    ANSWER("cuIpcCloseMemHandle in the middle", "%s", raw_cuda_result_name(result));
+    answer_call("cuIpcCloseMemHandle in the middle", result);
     REQUIRE(result != CUDA_SUCCESS);
     CU_OK(f.close_memory(memory));
     pair_close(&p);
@@ -108,18 +98,16 @@ TEST(other_process, .mark = TEST_BOTH, .own = true)
     CU_OK(p.cu->MemAlloc(&memory, 2 * BLOCK));
     ANSWER("cuMemAlloc of 4 MiB", "at %s of 2 MiB",
            memory % BLOCK == 0 ? "a multiple" : "no multiple");
-    ANSWER("cuIpcGetMemHandle of 4096 bytes", "%s",
-           raw_cuda_result_name(f.get_memory(&small_handle, small)));
-    ANSWER("cuIpcGetMemHandle in the middle", "%s",
-           raw_cuda_result_name(f.get_memory(&give.memory, memory + BLOCK)));
+    answer_call("cuIpcGetMemHandle of 4096 bytes", f.get_memory(&small_handle, small));
+    answer_call("cuIpcGetMemHandle in the middle", f.get_memory(&give.memory, memory + BLOCK));
     CU_OK(f.get_memory(&give.memory, memory));
     CUresult result = f.open_memory(&own, give.memory, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
-    ANSWER("cuIpcOpenMemHandle in the exporting process", "%s", raw_cuda_result_name(result));
+    answer_call("cuIpcOpenMemHandle in the exporting process", result);
     REQUIRE(result != CUDA_SUCCESS);
     CU_OK(p.cu->EventCreate(&plain, CU_EVENT_DISABLE_TIMING));
     CU_OK(p.cu->EventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
     result = f.get_event(&give.event, plain);
-    ANSWER("cuIpcGetEventHandle of an event for one process", "%s", raw_cuda_result_name(result));
+    answer_call("cuIpcGetEventHandle of an event for one process", result);
     REQUIRE(result != CUDA_SUCCESS);
     CU_OK(f.get_event(&give.event, event));
     ANSWER("words that are not zero", "%u of a memory handle's 16, %u of an event handle's",
@@ -133,8 +121,7 @@ TEST(other_process, .mark = TEST_BOTH, .own = true)
     CU_OK(p.cu->StreamWaitEvent(p.stream, event, 0));
     CU_OK(p.cu->StreamSynchronize(p.stream));
     CU_OK(p.cu->MemcpyDtoH(&word, memory, 4));
-    ANSWER("the importer's first word", "0x%x", word);
-    REQUIRE_EQ(word, 0x28182845u);
+    answer_word("the importer's first word", word, 0x28182845u);
     close(ends[0]);
     close(ends[1]);
     CU_OK(p.cu->EventDestroy(event));
@@ -210,7 +197,7 @@ static void answer_of_child(const pair *p, CUdeviceptr memory, CUevent event, un
         ANSWER(asked[which], "%s", WTERMSIG(status) == SIGALRM ? "never returns" : "crashes");
     } else {
         REQUIRE(WEXITSTATUS(status) == 0 && read(ends[0], &got, sizeof got) == sizeof got);
-        ANSWER(asked[which], "%s", raw_cuda_result_name(got));
+        answer_call(asked[which], got);
     }
     close(ends[0]);
     close(ends[1]);
@@ -218,12 +205,10 @@ static void answer_of_child(const pair *p, CUdeviceptr memory, CUevent event, un
 
 PAIR_CASE(forked_child, .mark = TEST_BOTH, .own = true)
 {
-    CUdeviceptr memory = 0;
-    CUevent event = NULL;
     uint32_t word = 0;
-    CU_OK(p->cu->MemAlloc(&memory, BLOCK));
+    CUdeviceptr memory = raw_cuda_memory(p->cu, BLOCK);
     CU_OK(p->cu->MemsetD32Async(memory, 0x27182818u, BLOCK / 4, p->stream));
-    CU_OK(p->cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    CUevent event = raw_cuda_event(p->cu, CU_EVENT_DISABLE_TIMING);
     CU_OK(p->cu->EventRecord(event, p->stream));
     CU_OK(p->cu->StreamSynchronize(p->stream));
     for (unsigned i = 0; i < ASKED; i++)
@@ -231,6 +216,4 @@ PAIR_CASE(forked_child, .mark = TEST_BOTH, .own = true)
     /* Nobody else notices. */
     CU_OK(p->cu->MemcpyDtoH(&word, memory + BLOCK - 4, 4));
     ANSWER("a word of the parent's afterwards", "0x%x", word);
-    CU_OK(p->cu->EventDestroy(event));
-    CU_OK(p->cu->MemFree(memory));
 }

@@ -56,8 +56,7 @@ TEST(uuid_versions_agree, .mark = TEST_BOTH)
         differ += memcmp(&first, &second, sizeof first) != 0;
     }
     /* They may differ on a MIG slice, which has no graphics. */
-    ANSWER("devices whose two UUIDs differ", "%d", differ);
-    REQUIRE_EQ(differ, 0);
+    answer_number("devices whose two UUIDs differ", differ, 0);
 }
 
 PAIR_CASE(no_luid_on_linux, .mark = TEST_BOTH)
@@ -88,8 +87,7 @@ TEST(device_groups_of_one, .mark = TEST_BOTH)
     uint32_t larger = 0;
     for (uint32_t i = 0; i < count; i++)
         larger += groups[i].physicalDeviceCount != 1;
-    ANSWER("groups of more than one device", "%u", (unsigned)larger);
-    REQUIRE_EQ(larger, 0);
+    answer_number("groups of more than one device", larger, 0);
     raw_vk_close(&vk);
 }
 
@@ -117,8 +115,7 @@ TEST(timeline_attribute, .mark = TEST_BOTH)
 {
     const raw_cuda *cu = raw_cuda_open();
     int value = attribute(cu, CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED, 0);
-    ANSWER("TIMELINE_SEMAPHORE_INTEROP_SUPPORTED", "%d", value);
-    REQUIRE_EQ(value, 1);
+    answer_number("TIMELINE_SEMAPHORE_INTEROP_SUPPORTED", value, 1);
 }
 
 /* What Culvert asks of a context to know whether it is a CUDA-in-graphics one. */
@@ -135,10 +132,9 @@ TEST(cig_limits, .mark = TEST_BOTH)
     ANSWER("cuCtxGetLimit CIG_ENABLED in the primary context", "%s, %zu",
            raw_cuda_result_name(result), value);
     REQUIRE(result != CUDA_SUCCESS || value == 0);
-    ANSWER("cuCtxSetLimit CIG_ENABLED", "%s",
-           raw_cuda_result_name(cu->CtxSetLimit(CU_LIMIT_CIG_ENABLED, 1)));
-    ANSWER("cuCtxSetLimit CIG_SHMEM_FALLBACK_ENABLED in the primary context", "%s",
-           raw_cuda_result_name(cu->CtxSetLimit(CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED, 0)));
+    answer_call("cuCtxSetLimit CIG_ENABLED", cu->CtxSetLimit(CU_LIMIT_CIG_ENABLED, 1));
+    answer_call("cuCtxSetLimit CIG_SHMEM_FALLBACK_ENABLED in the primary context",
+                cu->CtxSetLimit(CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED, 0));
     CU_OK(cu->DevicePrimaryCtxRelease(0));
 }
 
@@ -256,7 +252,6 @@ TEST(context_id, .mark = TEST_BOTH, .own = true)
     unsigned flags = 0;
     CU_OK(cu->DevicePrimaryCtxRelease(0));
     CU_OK(cu->DevicePrimaryCtxGetState(0, &flags, &active));
-    ANSWER("it is active once the retain from before the reset is released", "%d", active);
-    REQUIRE_EQ(active, 1);
+    answer_number("it is active once the retain from before the reset is released", active, 1);
     CU_OK(cu->DevicePrimaryCtxRelease(0));
 }

@@ -10,13 +10,13 @@ void gl_pair_open(gl_pair *p, int profile)
     CU_OK(p->cu->DeviceGet(&p->device, 0));
     raw_gl_open(&p->gl, p->cu->software, p->device, profile);
     p->context = raw_cuda_context(p->cu, p->device);
-    CU_OK(p->cu->StreamCreate(&p->stream, CU_STREAM_NON_BLOCKING));
+    p->stream = raw_cuda_stream(p->cu);
 }
 
 void gl_pair_close(gl_pair *p)
 {
     CU_OK(p->cu->StreamSynchronize(p->stream));
-    CU_OK(p->cu->StreamDestroy(p->stream));
+    test_settle();
     CU_OK(p->cu->CtxSetCurrent(NULL));
     CU_OK(p->cu->DevicePrimaryCtxRelease(p->device));
     raw_gl_close(&p->gl);
@@ -29,7 +29,6 @@ GLuint gl_pair_buffer(const gl_pair *p, size_t size, unsigned seed)
     uint32_t *words = pattern_words(size, seed);
     GL_OK(&p->gl, p->gl.CreateBuffers(1, &buffer));
     GL_OK(&p->gl, p->gl.NamedBufferData(buffer, (GLsizeiptr)size, words, GL_DYNAMIC_DRAW));
-    free(words);
     return buffer;
 }
 

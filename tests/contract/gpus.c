@@ -13,26 +13,16 @@
 static void open_crossed(pair *p)
 {
     raw_cuda_two_devices();
-    memset(p, 0, sizeof *p);
-    p->cu = raw_cuda_open();
-    if (p->cu->device_count < 2) SKIP("one CUDA device only");
-    CU_OK(p->cu->DeviceGet(&p->device, 1));
-    CUdevice first;
-    CU_OK(p->cu->DeviceGet(&first, 0));
-    CU_OK(p->cu->DeviceGetUuid(&p->uuid, first));
-    raw_vk_open(&p->vk, &(raw_vk_options){.uuid = (const uint8_t *)p->uuid.bytes,
-                                          .software = p->cu->software});
-    p->context = raw_cuda_context(p->cu, p->device);
-    CU_OK(p->cu->StreamCreate(&p->stream, CU_STREAM_NON_BLOCKING));
+    if (raw_cuda_open()->device_count < 2) SKIP("one CUDA device only");
+    pair_open_on(p, 1);
 }
 
 #define PAIR_CROSSED_CASE(...) TEST_ON(pair, p, open_crossed(p), pair_close(p), __VA_ARGS__)
 
 PAIR_CROSSED_CASE(memory_of_another_gpu, .mark = TEST_BOTH)
 {
-    raw_vk_buffer vk;
     CUexternalMemory memory = NULL;
-    raw_vk_buffer_create(&p->vk, SIZE, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer vk = pair_vk_buffer(p, SIZE, RAW_VK_EXPORT);
     int fd = raw_vk_buffer_fd(&p->vk, &vk);
     int given = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     CUresult result = raw_cuda_import_memory(p->cu, given, vk.allocation_size, false, &memory);
@@ -43,7 +33,6 @@ PAIR_CROSSED_CASE(memory_of_another_gpu, .mark = TEST_BOTH)
     REQUIRE(!still_open); /* the failed import closed it */
     REQUIRE(fd_open(fd));
     close(fd);
-    raw_vk_buffer_destroy(&p->vk, &vk);
 }
 
 static void require_vmm(const raw_cuda *cu)
@@ -63,17 +52,15 @@ static void carry_words(pair *p, const char *key, raw_vk_buffer *vk, CUdeviceptr
     raw_vk_read(&p->vk, vk, last, &found[0], sizeof found[0]);
     raw_vk_write(&p->vk, vk, 0, &vulkans, sizeof vulkans);
     cuda_read(p, pointer, &found[1], sizeof found[1]);
-    ANSWER(key, "%s", found[0] == 0x1badb002u && found[1] == vulkans ? "right" : "wrong");
-    REQUIRE(found[0] == 0x1badb002u && found[1] == vulkans);
+    answer_so(key, found[0] == 0x1badb002u && found[1] == vulkans, "right", "wrong");
 }
 
 /* Memory that is dedicated to a buffer can be imported in the other context. */
 PAIR_CROSSED_CASE(dedicated_memory_of_another_gpu, .mark = TEST_BOTH)
 {
-    raw_vk_buffer vk;
     CUexternalMemory memory = NULL;
     CUdeviceptr pointer = 0;
-    raw_vk_buffer_create(&p->vk, SIZE / 2 + 4097, RAW_VK_EXPORT | RAW_VK_DEDICATED, &vk);
+    raw_vk_buffer vk = pair_vk_buffer(p, SIZE / 2 + 4097, RAW_VK_EXPORT | RAW_VK_DEDICATED);
     const int fd = raw_vk_buffer_fd(&p->vk, &vk), given = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     const CUresult result = raw_cuda_import_memory(p->cu, given, vk.allocation_size, true, &memory);
     ANSWER("import", "%s, fd %s", raw_cuda_result_name(result),
@@ -84,7 +71,6 @@ PAIR_CROSSED_CASE(dedicated_memory_of_another_gpu, .mark = TEST_BOTH)
     CU_OK(p->cu->MemFree(pointer));
     CU_OK(p->cu->DestroyExternalMemory(memory));
     close(fd);
-    raw_vk_buffer_destroy(&p->vk, &vk);
 }
 
 /* Vulkan's own file descriptor as a handle of VMM: mapped whole, for the other GPU alone. */
@@ -120,7 +106,7 @@ PAIR_CROSSED_CASE(vulkans_fd_as_a_vmm_handle, .mark = TEST_BOTH)
         if (result == CUDA_SUCCESS) {
             CU_OK(p->cu->MemAddressReserve(&pointer, size, 0, 0, 0));
             result = p->cu->MemMap(pointer, size, 0, handle, 0);
-            ANSWER(answer_key("%s: map", rows[i].name), "%s", raw_cuda_result_name(result));
+            answer_call(answer_key("%s: map", rows[i].name), result);
             REQUIRE_EQ(result == CUDA_SUCCESS, rows[i].maps);
             if (rows[i].maps) {
                 CU_OK(p->cu->MemSetAccess(pointer, size, &access, 1));
@@ -138,8 +124,7 @@ PAIR_CROSSED_CASE(
     timeline_of_another_gpu, .mark = TEST_TWIN_STRICTER,
     .reason = "of NVIDIA's driver reported: two H200 hear of it, and nothing promises it")
 {
-    shared_timeline t;
-    shared_timeline_open(p, 0, &t); /* imports */
+    shared_timeline t = pair_timeline(p, 0); /* imports */
     answer_is("signal", raw_cuda_signal(p->cu, t.cu, 5, p->stream), CUDA_SUCCESS);
     answer_is("the stream then", p->cu->StreamSynchronize(p->stream), CUDA_SUCCESS);
     /* Two H200 on NVLink: the other side hears of it, which nothing promises. */
@@ -148,7 +133,6 @@ PAIR_CROSSED_CASE(
              heard ? "heard of it" : "never heard of it",
              (unsigned long long)raw_vk_timeline_value(&p->vk, t.vk));
     if (p->cu->software) REQUIRE(heard);
-    shared_timeline_close(p, &t);
 }
 
 /* Presumably as with timelines: reported, and of the twin required. */
@@ -165,7 +149,6 @@ PAIR_CROSSED_CASE(
     ANSWER("import", "%s, fd %s", raw_cuda_result_name(result),
            fd_open(given) && same_file(given, fd) ? "open" : "closed");
     close(fd);
-    if (p->cu->software) CU_OK(result);
     if (result != CUDA_SUCCESS) test_pass();
     result = raw_cuda_signal(p->cu, semaphore, 0, p->stream);
     CUresult after = stream_result(p, patience(p, 3000));
@@ -246,19 +229,16 @@ PAIR_CROSSED_CASE(vmm_memory_of_another_gpu, .mark = TEST_BOTH, .reason = "silen
     if (result == VK_SUCCESS) {
         raw_vk_buffer like = {.size = SIZE, .allocation_size = SIZE, .memory_type = memory_type},
                       vk;
-        uint32_t *found = calloc(1, SIZE);
+        uint32_t *found = test_memory(SIZE);
         size_t right = 0;
-        REQUIRE(found != NULL);
         vkFreeMemory(p->vk.device, imported, NULL);
         raw_vk_buffer_import(&p->vk, fcntl(memory.fd, F_DUPFD_CLOEXEC, 0), &like, &vk);
         raw_vk_read(&p->vk, &vk, 0, found, SIZE);
         for (size_t i = 0; i < SIZE / 4; i++)
             right += found[i] == 0x13572468u;
         MEASURED("words_right_of_another_gpus_vmm", "%zu of %u", right, SIZE / 4);
-        ANSWER("what Vulkan then sees", "%s", right < SIZE / 4 ? "wrong words" : "the memory");
-        REQUIRE(right < SIZE / 4);
+        answer_so("what Vulkan then sees", right < SIZE / 4, "wrong words", "the memory");
         raw_vk_buffer_destroy(&p->vk, &vk);
-        free(found);
     }
     vmm_close(p, &memory);
 }
@@ -278,8 +258,7 @@ PAIR_CROSSED_CASE(vmm_access_for_peers, .mark = TEST_BOTH)
     CUcontext other = raw_cuda_context(p->cu, 0);
     REQUIRE(other != NULL);
     cuda_read(p, memory.pointer + SIZE - 4, &word, sizeof word);
-    ANSWER("a word read by the peer", "%s", word == 0x24681357u ? "right" : "wrong");
-    REQUIRE_EQ(word, 0x24681357u);
+    answer_so("a word read by the peer", word == 0x24681357u, "right", "wrong");
     CU_OK(p->cu->CtxSetCurrent(p->context));
     CU_OK(p->cu->DevicePrimaryCtxRelease(0));
     vmm_close(p, &memory);

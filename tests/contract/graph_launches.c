@@ -26,12 +26,6 @@ static void frame_open(graph_bench *b, uint64_t wait, unsigned seed, uint64_t si
     out->signal = graph_node(b, out->graph, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL);
 }
 
-static void frame_close(graph_bench *b, frame *f)
-{
-    CU_OK(b->p.cu->GraphExecDestroy(f->exec));
-    CU_OK(b->p.cu->GraphDestroy(f->graph));
-}
-
 static void frame_set(graph_bench *b, frame *f, uint64_t wait, unsigned seed, uint64_t signal)
 {
     CU_OK(graph_set_wait(b, f->exec, f->wait, b->in.cu, wait));
@@ -67,7 +61,6 @@ GRAPH_CASE(values_of_each_launch, .mark = TEST_BOTH)
         graph_answer_words(b, answer_key("words after launch %u", k), k == 1 ? 100 : 100 + k, 0);
     }
     raw_vk_idle(&b->p.vk);
-    frame_close(b, &f);
 }
 
 /* What is set after a launch is for later ones, whether the launch runs already or not. */
@@ -89,7 +82,6 @@ GRAPH_CASE(set_after_launch, .mark = TEST_BOTH)
     CU_OK(b->p.cu->StreamSynchronize(b->p.stream));
     answer_counter(b, "after the second one's", 20);
     graph_answer_words(b, "words of the second launch", 2, 0);
-    frame_close(b, &f);
 }
 
 /* Launches of one executable graph run one after another, in whatever streams. */
@@ -107,7 +99,6 @@ GRAPH_CASE(launches_in_two_streams, .mark = TEST_BOTH)
     CU_OK(b->p.cu->StreamSynchronize(b->p.stream));
     answer_counter(b, "after both", 20);
     graph_answer_words(b, "words of the second launch", 2, 0);
-    frame_close(b, &f);
 }
 
 /* Work before a launch in its stream is done before, work after it after. */
@@ -125,7 +116,6 @@ GRAPH_CASE(order_in_the_stream, .mark = TEST_BOTH)
     CU_OK(b->p.cu->StreamSynchronize(b->p.stream));
     graph_answer_words(b, "words of the launch and of the kernel after it", 1, 3);
     answer_counter(b, "after all", 10);
-    frame_close(b, &f);
 }
 
 /* The graph may go once it is instantiated, and the executable one once it is launched. */
@@ -133,7 +123,9 @@ GRAPH_CASE(destroyed_early, .mark = TEST_BOTH)
 {
     frame f;
     frame_open(b, 1, 1, 10, &f);
+    test_forget(&f.graph, sizeof f.graph);
     CU_OK(b->p.cu->GraphDestroy(f.graph));
+    test_forget(&f.exec, sizeof f.exec);
     CU_OK(b->p.cu->GraphLaunch(f.exec, b->p.stream));
     graph_require_pending(b, b->p.stream);
     answer_is("cuGraphExecDestroy while its launch waits", b->p.cu->GraphExecDestroy(f.exec),
@@ -166,10 +158,10 @@ GRAPH_CASE(branches)
     CU_OK(cu->GraphLaunch(exec, b->p.stream));
     bool passed = raw_vk_timeline_wait(&b->p.vk, b->out.vk, 1, patience(&b->p, 1000));
     ANSWER("a branch beside one that waits", "%s", passed ? "runs" : "waits too");
-    REQUIRE(passed || !cu->software);
     graph_require_pending(b, b->p.stream);
     raw_vk_timeline_signal(&b->p.vk, b->in.vk, 1);
     CU_OK(cu->StreamSynchronize(b->p.stream));
+    test_forget(&exec, sizeof exec);
     CU_OK(cu->GraphExecDestroy(exec));
     CU_OK(cu->GraphDestroy(graph));
 
@@ -181,10 +173,8 @@ GRAPH_CASE(branches)
     CU_OK(cu->GraphLaunch(exec, b->p.stream));
     passed = stream_result(&b->p, patience(&b->p, 1000)) == CUDA_SUCCESS;
     ANSWER("a branch that waits for another one", "%s", passed ? "goes on" : "hangs");
-    REQUIRE(passed || !cu->software);
     if (!passed) raw_vk_timeline_signal(&b->p.vk, b->out.vk, 2);
     CU_OK(cu->StreamSynchronize(b->p.stream));
-    CU_OK(cu->GraphExecDestroy(exec));
     CU_OK(cu->GraphDestroy(graph));
 }
 
@@ -193,12 +183,9 @@ GRAPH_CASE(branches)
 GRAPH_CASE(frames_ahead, .mark = TEST_BOTH)
 {
     enum { FRAMES = 48 };
-    shared_buffer shared;
-    raw_vk_buffer host;
     const raw_cuda *cu = b->p.cu;
-    shared_buffer_open(&b->p, GRAPH_SIZE, 0, false, &shared);
-    raw_vk_buffer_create(&b->p.vk, FRAMES * 4, RAW_VK_HOST, &host);
-    const CUdeviceptr own = b->words;
+    shared_buffer shared = pair_buffer(&b->p, GRAPH_SIZE, 0, false);
+    raw_vk_buffer host = pair_vk_buffer(&b->p, FRAMES * 4, RAW_VK_HOST);
     b->words = shared.pointer;
     graph_begin(b, b->p.stream);
     CU_OK(raw_cuda_wait(cu, b->in.cu, 1, b->p.stream));
@@ -230,11 +217,6 @@ GRAPH_CASE(frames_ahead, .mark = TEST_BOTH)
         wrong += ((const uint32_t *)host.mapped)[k] != 1000 * k + 7;
     answer_wrong("words that Vulkan saw", wrong, FRAMES);
     raw_vk_idle(&b->p.vk);
-    CU_OK(cu->GraphExecDestroy(exec));
-    CU_OK(cu->GraphDestroy(graph));
-    b->words = own;
-    raw_vk_buffer_destroy(&b->p.vk, &host);
-    shared_buffer_close(&b->p, &shared);
 }
 
 /* A launch signals again what was signaled before: a counter would step back, which NVIDIA's
@@ -252,16 +234,14 @@ GRAPH_CASE(
     answer_is("a launch that signals 5 after 9", result,
               b->p.cu->software ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
     answer_counter(b, "then", b->p.cu->software ? 9 : 5);
-    frame_close(b, &f);
 }
 
 /* Binary semaphores as nodes: one signal and one wait a launch. */
 GRAPH_CASE(binary_semaphores, .mark = TEST_BOTH)
 {
-    shared_binary ready, done;
     const raw_cuda *cu = b->p.cu;
-    shared_binary_open(&b->p, &ready);
-    shared_binary_open(&b->p, &done);
+    shared_binary ready = pair_binary(&b->p);
+    shared_binary done = pair_binary(&b->p);
     graph_begin(b, b->p.stream);
     CU_OK(graph_kernel(b, b->write, 1, b->p.stream));
     CUresult signal = raw_cuda_signal(cu, ready.cu, 0, b->p.stream),
@@ -279,8 +259,4 @@ GRAPH_CASE(binary_semaphores, .mark = TEST_BOTH)
         graph_answer_words(b, answer_key("words after launch %d", k + 1), 1, 1);
     }
     raw_vk_idle(&b->p.vk);
-    CU_OK(cu->GraphExecDestroy(exec));
-    CU_OK(cu->GraphDestroy(graph));
-    shared_binary_close(&b->p, &done);
-    shared_binary_close(&b->p, &ready);
 }

@@ -10,7 +10,6 @@ enum { GRAPH_WORDS = 4096, GRAPH_SIZE = GRAPH_WORDS * 4 };
 /* A pair with the suite's kernels, a buffer of device memory, a second stream and two timelines. */
 typedef struct graph_bench {
     pair p;
-    CUmodule module;
     CUfunction write, add; /* pattern_write, pattern_add */
     CUdeviceptr words;     /* GRAPH_WORDS of them, zero */
     CUstream other;
@@ -31,6 +30,7 @@ void graph_require_words(const graph_bench *b, unsigned seed, unsigned added);
 /* The same, with the words that are wrong counted, and answered. */
 void graph_answer_words(const graph_bench *b, const char *key, unsigned seed, unsigned added);
 
+/* A graph and an executable one, until the case ends. */
 void graph_begin(const graph_bench *b, CUstream stream);
 CUgraph graph_end(const graph_bench *b, CUstream stream);
 CUgraphExec graph_instantiate(const graph_bench *b, CUgraph graph);
@@ -48,7 +48,7 @@ void graph_set_kernel(const graph_bench *b, CUgraphExec exec, CUgraphNode node, 
 
 /* Work in the stream that the host, or a queue, has not let go on yet. */
 void graph_require_pending(const graph_bench *b, CUstream stream);
-/* An error whose number the documentation leaves open: answered, and the twin's is required. */
-void graph_refused(const graph_bench *b, const char *what, CUresult actual, CUresult twin);
+/* An error, whose number the documentation leaves open. */
+void graph_refused(const char *what, CUresult actual);
 
 #endif

@@ -14,37 +14,20 @@ static void host_open(host *h)
     memset(h, 0, sizeof *h);
     h->cu = raw_cuda_open();
     h->context = raw_cuda_context(h->cu, 0);
-    CU_OK(h->cu->StreamCreate(&h->stream, CU_STREAM_NON_BLOCKING));
+    h->stream = raw_cuda_stream(h->cu);
 }
 
 static void host_close(host *h)
 {
-    CU_OK(h->cu->StreamDestroy(h->stream));
-    CU_OK(h->cu->CtxSetCurrent(NULL));
-    CU_OK(h->cu->DevicePrimaryCtxRelease(0));
-    raw_cuda_require_empty(h->cu);
+    test_settle();
+    raw_cuda_leave(h->cu, 0);
 }
 #define HOST_CASE(...) TEST_ON(host, h, host_open(h), host_close(h), __VA_ARGS__)
 
-static void find(const raw_cuda *cu, const char *name, int version, void *function)
-{
-    void *address = NULL;
-    CUresult result =
-        cu->GetProcAddress(name, &address, version, CU_GET_PROC_ADDRESS_DEFAULT, NULL);
-    if (result != CUDA_SUCCESS || address == NULL) SKIP("the driver has no %s", name);
-    memcpy(function, &address, sizeof address);
-}
 /* A local function pointer NAME: cuNAME, looked up as version V. */
 #define HOST_CALL(name, v)                                                                         \
     PFN_cu##name##_v##v name;                                                                      \
-    find(h->cu, "cu" #name, v, &name)
-
-/* What a call returned where nothing but that is to be told. */
-static void row(const char *name, CUresult result)
-{
-    ANSWER(name, "%s", raw_cuda_result_name(result));
-}
-
+    raw_cuda_find(h->cu, "cu" #name, v, &name)
 static unsigned expected(unsigned i, unsigned seed)
 {
     return i * 2654435761u + seed;
@@ -98,7 +81,8 @@ HOST_CASE(libraries, .mark = TEST_BOTH, .reason = "cuda.h")
         CU_OK(KernelGetParamInfo(kernel, i, &offset, &bytes));
         ANSWER(answer_key("parameter %zu", i), "%zu bytes at %zu", bytes, offset);
     }
-    row("cuKernelGetParamInfo: parameter 3", KernelGetParamInfo(kernel, 3, &offset, &bytes));
+    answer_call("cuKernelGetParamInfo: parameter 3",
+                KernelGetParamInfo(kernel, 3, &offset, &bytes));
     CU_OK(KernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1024, kernel, 0));
     CU_OK(KernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel, 0));
     ANSWER("dynamic shared memory", "%d", value);
@@ -116,19 +100,21 @@ HOST_CASE(libraries, .mark = TEST_BOTH, .reason = "cuda.h")
     for (unsigned i = 0; i < COUNT; i++)
         wrong += words[i] != expected(i, seed);
     answer_wrong("words of a launch by the kernel", wrong, COUNT);
-    row("cuLibraryGetKernel: no such kernel", LibraryGetKernel(&kernel, library, "nobody"));
-    row("cuLibraryGetGlobal: no such variable", LibraryGetGlobal(&out, &bytes, library, "nobody"));
-    row("cuLibraryGetKernel: NULL library", LibraryGetKernel(&kernel, NULL, "pattern_write"));
-    row("cuKernelGetName: NULL kernel", KernelGetName(&name, NULL));
-    row("cuKernelGetFunction: NULL kernel", KernelGetFunction(&function, NULL));
-    row("cuKernelGetAttribute: device 999",
-        KernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, kernels[0], 999));
-    row("cuLibraryLoadFromFile: no such file",
-        LibraryLoadFromFile(&same, "/nowhere/kernels", NULL, NULL, 0, NULL, NULL, 0));
-    row("cuModuleUnload: a library's module", h->cu->ModuleUnload(module));
+    answer_call("cuLibraryGetKernel: no such kernel", LibraryGetKernel(&kernel, library, "nobody"));
+    answer_call("cuLibraryGetGlobal: no such variable",
+                LibraryGetGlobal(&out, &bytes, library, "nobody"));
+    answer_call("cuLibraryGetKernel: NULL library",
+                LibraryGetKernel(&kernel, NULL, "pattern_write"));
+    answer_call("cuKernelGetName: NULL kernel", KernelGetName(&name, NULL));
+    answer_call("cuKernelGetFunction: NULL kernel", KernelGetFunction(&function, NULL));
+    answer_call("cuKernelGetAttribute: device 999",
+                KernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, kernels[0], 999));
+    answer_call("cuLibraryLoadFromFile: no such file",
+                LibraryLoadFromFile(&same, "/nowhere/kernels", NULL, NULL, 0, NULL, NULL, 0));
+    CALL_ROW(h->cu, ModuleUnload, "a library's module", module);
     CU_OK(h->cu->MemFree(out));
     CU_OK(LibraryUnload(library));
-    row("cuLibraryUnload: NULL", LibraryUnload(NULL));
+    answer_call("cuLibraryUnload: NULL", LibraryUnload(NULL));
 }
 
 /* What is asked of pages, and what was said of them. */
@@ -166,16 +152,18 @@ static void advice(const host *h, CUdeviceptr memory, size_t size)
     CU_OK(MemRangeGetAttribute(&mostly, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, memory + size / 2,
                                size / 2));
     ANSWER("the other half", "%d", mostly);
-    row("cuMemRangeGetAttribute: 8 bytes for READ_MOSTLY",
-        MemRangeGetAttribute(data, 8, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, memory, size));
-    row("cuMemAdvise: device 999", MemAdvise(memory, size, CU_MEM_ADVISE_SET_ACCESSED_BY, 999));
-    row("cuMemAdvise: beyond the end",
-        MemAdvise(memory, 2 * size, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
+    answer_call("cuMemRangeGetAttribute: 8 bytes for READ_MOSTLY",
+                MemRangeGetAttribute(data, 8, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, memory, size));
+    answer_call("cuMemAdvise: device 999",
+                MemAdvise(memory, size, CU_MEM_ADVISE_SET_ACCESSED_BY, 999));
+    answer_call("cuMemAdvise: beyond the end",
+                MemAdvise(memory, 2 * size, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
     CUdeviceptr plain;
     CU_OK(h->cu->MemAlloc(&plain, size));
-    row("cuMemAdvise: memory of cuMemAlloc",
-        MemAdvise(plain, size, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
-    row("cuMemPrefetchAsync: memory of cuMemAlloc", MemPrefetchAsync(plain, size, 0, h->stream));
+    answer_call("cuMemAdvise: memory of cuMemAlloc",
+                MemAdvise(plain, size, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
+    answer_call("cuMemPrefetchAsync: memory of cuMemAlloc",
+                MemPrefetchAsync(plain, size, 0, h->stream));
     CU_OK(h->cu->MemFree(plain));
 }
 
@@ -201,7 +189,7 @@ HOST_CASE(managed, .mark = TEST_BOTH, .reason = "cuda.h")
     unsigned *words = (unsigned *)(uintptr_t)memory;
     for (unsigned i = 0; i < COUNT; i++)
         words[i] = expected(i, 3);
-    CUmodule module = raw_cuda_load(h->cu, "pattern");
+    CUmodule module = raw_cuda_module(h->cu, "pattern");
     CUfunction add = raw_cuda_function(h->cu, module, "pattern_add");
     void *params[] = {&memory, &count, &addend};
     CU_OK(StreamAttachMemAsync(h->stream, memory, 0, CU_MEM_ATTACH_SINGLE));
@@ -212,26 +200,23 @@ HOST_CASE(managed, .mark = TEST_BOTH, .reason = "cuda.h")
         wrong += words[i] != expected(i, 3) + addend;
     answer_wrong("words after the kernel", wrong, COUNT);
     CU_OK(StreamAttachMemAsync(h->stream, memory, 0, CU_MEM_ATTACH_GLOBAL));
-    row("cuStreamAttachMemAsync: SINGLE to the NULL stream",
-        StreamAttachMemAsync(NULL, memory, 0, CU_MEM_ATTACH_SINGLE));
+    answer_call("cuStreamAttachMemAsync: SINGLE to the NULL stream",
+                StreamAttachMemAsync(NULL, memory, 0, CU_MEM_ATTACH_SINGLE));
     advice(h, memory, SIZE);
     CU_OK(h->cu->StreamSynchronize(h->stream));
     CU_OK(h->cu->MemFree(memory));
-    row("cuMemAllocManaged: flags 0", MemAllocManaged(&memory, SIZE, 0));
-    row("cuMemAllocManaged: SINGLE", MemAllocManaged(&memory, SIZE, CU_MEM_ATTACH_SINGLE));
-    row("cuMemAllocManaged: 0 bytes", MemAllocManaged(&memory, 0, CU_MEM_ATTACH_GLOBAL));
-    CU_OK(h->cu->ModuleUnload(module));
+    answer_call("cuMemAllocManaged: flags 0", MemAllocManaged(&memory, SIZE, 0));
+    answer_call("cuMemAllocManaged: SINGLE", MemAllocManaged(&memory, SIZE, CU_MEM_ATTACH_SINGLE));
+    answer_call("cuMemAllocManaged: 0 bytes", MemAllocManaged(&memory, 0, CU_MEM_ATTACH_GLOBAL));
 }
 
 /* A stream waits for one word and writes two others, in one call. */
 HOST_CASE(batches_of_words, .mark = TEST_BOTH, .reason = "cuda.h")
 {
     HOST_CALL(StreamBatchMemOp, 11070);
-    CUstream other;
-    CUdeviceptr words;
     uint64_t found[3] = {0};
-    CU_OK(h->cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
-    CU_OK(h->cu->MemAlloc(&words, sizeof found));
+    CUstream other = raw_cuda_stream(h->cu);
+    CUdeviceptr words = raw_cuda_memory(h->cu, sizeof found);
     CU_OK(h->cu->MemsetD32Async(words, 0, 6, h->stream));
     CU_OK(h->cu->StreamSynchronize(h->stream));
     CUstreamBatchMemOpParams ops[3];
@@ -247,23 +232,21 @@ HOST_CASE(batches_of_words, .mark = TEST_BOTH, .reason = "cuda.h")
     ops[2].writeValue.address = words + 16;
     ops[2].writeValue.value = 99;
     CU_OK(StreamBatchMemOp(h->stream, 3, ops, 0));
-    ANSWER("before the value", "%s", raw_cuda_result_name(h->cu->StreamQuery(h->stream)));
+    answer_call("before the value", h->cu->StreamQuery(h->stream));
     CU_OK(h->cu->StreamWriteValue64(other, words, 42, 0));
     CU_OK(h->cu->StreamSynchronize(h->stream));
     CU_OK(h->cu->MemcpyDtoH(found, words, sizeof found));
     ANSWER("after it", "%llu %llx %llu", (unsigned long long)found[0], (unsigned long long)found[1],
            (unsigned long long)found[2]);
-    row("cuStreamBatchMemOp: 256 of them", StreamBatchMemOp(h->stream, 256, ops, 0));
+    answer_call("cuStreamBatchMemOp: 256 of them", StreamBatchMemOp(h->stream, 256, ops, 0));
     if (h->cu->software) /* an H100's driver crashes (580.159.04) */
-        row("cuStreamBatchMemOp: NULL", StreamBatchMemOp(h->stream, 1, NULL, 0));
+        answer_call("cuStreamBatchMemOp: NULL", StreamBatchMemOp(h->stream, 1, NULL, 0));
     else
         ANSWER("cuStreamBatchMemOp: NULL", "crashes");
-    row("cuStreamBatchMemOp: flags 1", StreamBatchMemOp(h->stream, 3, ops, 1));
+    answer_call("cuStreamBatchMemOp: flags 1", StreamBatchMemOp(h->stream, 3, ops, 1));
     ops[1].operation = (CUstreamBatchMemOpType)77;
-    row("cuStreamBatchMemOp: operation 77", StreamBatchMemOp(h->stream, 3, ops, 0));
+    answer_call("cuStreamBatchMemOp: operation 77", StreamBatchMemOp(h->stream, 3, ops, 0));
     CU_OK(h->cu->StreamSynchronize(h->stream));
-    CU_OK(h->cu->StreamDestroy(other));
-    CU_OK(h->cu->MemFree(words));
 }
 
 /* Copies of a batch, with sources that the call is done with when it returns. */
@@ -272,7 +255,6 @@ HOST_CASE(batches_of_copies, .mark = TEST_BOTH, .reason = "cuda.h")
     HOST_CALL(MemcpyBatchAsync, 12080);
     enum { EACH = 4096 };
     static unsigned char from[2][EACH], back[2][EACH];
-    CUdeviceptr memory;
     CUmemcpyAttributes attributes[2];
     size_t failed = 0, first[2] = {0, 1}, sizes[2] = {EACH, EACH};
     memset(attributes, 0, sizeof attributes);
@@ -282,7 +264,7 @@ HOST_CASE(batches_of_copies, .mark = TEST_BOTH, .reason = "cuda.h")
         from[0][i] = (unsigned char)(i * 7);
         from[1][i] = (unsigned char)(i * 11 + 1);
     }
-    CU_OK(h->cu->MemAlloc(&memory, sizeof from));
+    CUdeviceptr memory = raw_cuda_memory(h->cu, sizeof from);
     CUdeviceptr to[2] = {memory, memory + EACH}, of[2] = {(uintptr_t)from[0], (uintptr_t)from[1]};
     CU_OK(MemcpyBatchAsync(to, of, sizes, 2, attributes, first, 2, &failed, h->stream));
     memset(from, 0, sizeof from);
@@ -292,15 +274,15 @@ HOST_CASE(batches_of_copies, .mark = TEST_BOTH, .reason = "cuda.h")
     for (unsigned i = 0; i < EACH; i++)
         wrong += back[0][i] != (unsigned char)(i * 7) || back[1][i] != (unsigned char)(i * 11 + 1);
     answer_wrong("bytes", wrong, EACH);
-    row("the NULL stream", MemcpyBatchAsync(to, of, sizes, 2, attributes, first, 2, &failed, NULL));
+    answer_call("the NULL stream",
+                MemcpyBatchAsync(to, of, sizes, 2, attributes, first, 2, &failed, NULL));
     first[0] = 1;
-    row("attributes that do not begin with 0",
-        MemcpyBatchAsync(to, of, sizes, 2, attributes, first, 1, &failed, h->stream));
+    answer_call("attributes that do not begin with 0",
+                MemcpyBatchAsync(to, of, sizes, 2, attributes, first, 1, &failed, h->stream));
     first[0] = 0;
     attributes[0].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_INVALID;
-    row("no access order",
-        MemcpyBatchAsync(to, of, sizes, 2, attributes, first, 2, &failed, h->stream));
-    CU_OK(h->cu->MemFree(memory));
+    answer_call("no access order",
+                MemcpyBatchAsync(to, of, sizes, 2, attributes, first, 2, &failed, h->stream));
 }
 
 /* Nodes by cuGraphAddNode, changed in the graph and in the executable one; a node that records an
@@ -317,13 +299,11 @@ HOST_CASE(graph_nodes, .mark = TEST_BOTH, .reason = "cuda.h")
     CUgraphExec exec;
     CUgraphNode set, copy, record, wait, batch;
     CUgraphNodeType type;
-    CUevent done, before, same;
-    CUstream other;
-    CUdeviceptr memory;
-    CU_OK(h->cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
-    CU_OK(h->cu->EventCreate(&done, CU_EVENT_DISABLE_TIMING));
-    CU_OK(h->cu->EventCreate(&before, CU_EVENT_DISABLE_TIMING));
-    CU_OK(h->cu->MemAlloc(&memory, sizeof words + 16));
+    CUevent same;
+    CUstream other = raw_cuda_stream(h->cu);
+    CUevent done = raw_cuda_event(h->cu, CU_EVENT_DISABLE_TIMING);
+    CUevent before = raw_cuda_event(h->cu, CU_EVENT_DISABLE_TIMING);
+    CUdeviceptr memory = raw_cuda_memory(h->cu, sizeof words + 16);
     CU_OK(h->cu->GraphCreate(&graph, 0));
     CUgraphNodeParams waiting = {.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT},
                       recording = {.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD},
@@ -377,19 +357,16 @@ HOST_CASE(graph_nodes, .mark = TEST_BOTH, .reason = "cuda.h")
         CU_OK(GraphExecNodeSetParams(exec, set, &setting));
     }
     CU_OK(h->cu->StreamSynchronize(h->stream));
-    row("cuGraphNodeSetParams: another type", GraphNodeSetParams(set, &copying));
+    answer_call("cuGraphNodeSetParams: another type", GraphNodeSetParams(set, &copying));
     writing.memOp.ctx = NULL;
-    row("cuGraphAddNode: words without a context", GraphAddNode(&batch, graph, NULL, 0, &writing));
+    answer_call("cuGraphAddNode: words without a context",
+                GraphAddNode(&batch, graph, NULL, 0, &writing));
     setting.reserved2 = 1;
-    row("cuGraphAddNode: a reserved word", GraphAddNode(&set, graph, NULL, 0, &setting));
+    answer_call("cuGraphAddNode: a reserved word", GraphAddNode(&set, graph, NULL, 0, &setting));
     recording.eventRecord.event = NULL;
-    row("cuGraphAddNode: NULL event", GraphAddNode(&record, graph, NULL, 0, &recording));
+    answer_call("cuGraphAddNode: NULL event", GraphAddNode(&record, graph, NULL, 0, &recording));
     CU_OK(h->cu->GraphExecDestroy(exec));
     CU_OK(h->cu->GraphDestroy(graph));
-    CU_OK(h->cu->MemFree(memory));
-    CU_OK(h->cu->EventDestroy(done));
-    CU_OK(h->cu->EventDestroy(before));
-    CU_OK(h->cu->StreamDestroy(other));
 }
 
 /* What holds on any device. */
@@ -399,7 +376,7 @@ HOST_CASE(occupancy, .mark = TEST_BOTH, .reason = "cuda.h")
     HOST_CALL(OccupancyMaxPotentialBlockSize, 6050);
     HOST_CALL(OccupancyAvailableDynamicSMemPerBlock, 10020);
     HOST_CALL(LaunchCooperativeKernel, 9000);
-    CUmodule module = raw_cuda_load(h->cu, "pattern");
+    CUmodule module = raw_cuda_module(h->cu, "pattern");
     CUfunction write = raw_cuda_function(h->cu, module, "pattern_write");
     int processors, threads, blocks, grid, size, cooperative;
     size_t shared;
@@ -418,18 +395,17 @@ HOST_CASE(occupancy, .mark = TEST_BOTH, .reason = "cuda.h")
     ANSWER("shared memory for that many", "%s", shared > 0 ? "some" : "none");
     CU_OK(OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, write, 2048, 0));
     ANSWER("blocks of 2048 threads", "%d", blocks);
-    row("blocks of 0 threads", OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, write, 0, 0));
-    row("NULL function", OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, NULL, 64, 0));
-    row("NULL out", OccupancyMaxActiveBlocksPerMultiprocessor(NULL, write, 64, 0));
+    answer_call("blocks of 0 threads",
+                OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, write, 0, 0));
+    answer_call("NULL function", OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, NULL, 64, 0));
+    answer_call("NULL out", OccupancyMaxActiveBlocksPerMultiprocessor(NULL, write, 64, 0));
     ANSWER("cooperative launches", "%d", cooperative);
-    CU_OK(h->cu->MemAlloc(&out, 64));
+    out = raw_cuda_memory(h->cu, 64);
     void *params[] = {&out, &count, &seed};
     CU_OK(LaunchCooperativeKernel(write, (unsigned)grid, 1, 1, (unsigned)size, 1, 1, 0, h->stream,
                                   params));
-    row("a cooperative launch of one block too many",
-        LaunchCooperativeKernel(write, (unsigned)grid + 1, 1, 1, (unsigned)size, 1, 1, 0, h->stream,
-                                params));
+    answer_call("a cooperative launch of one block too many",
+                LaunchCooperativeKernel(write, (unsigned)grid + 1, 1, 1, (unsigned)size, 1, 1, 0,
+                                        h->stream, params));
     CU_OK(h->cu->StreamSynchronize(h->stream));
-    CU_OK(h->cu->MemFree(out));
-    CU_OK(h->cu->ModuleUnload(module));
 }

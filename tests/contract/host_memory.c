@@ -32,7 +32,7 @@ PAIR_CASE(registered, .mark = TEST_BOTH)
     enum { WORDS = 4096 };
     CUdeviceptr pointer;
     unsigned count = WORDS, seed = 99;
-    CUmodule module = raw_cuda_load(p->cu, "pattern");
+    CUmodule module = raw_cuda_module(p->cu, "pattern");
     const size_t size = WORDS * 4, pages = (size + page_size() - 1) / page_size();
     unsigned char *memory = map_pages(pages);
     uint32_t *words = (uint32_t *)(void *)memory, first[4];
@@ -48,7 +48,6 @@ PAIR_CASE(registered, .mark = TEST_BOTH)
     size_t wrong = 0;
     for (size_t i = 0; i < WORDS; i++)
         wrong += words[i] != expected[i];
-    free(expected);
     answer_wrong("words that a kernel wrote", wrong, WORDS);
     cuda_read(p, pointer, first, sizeof first);
     REQUIRE_EQ_BYTES(first, words, sizeof first);
@@ -58,7 +57,6 @@ PAIR_CASE(registered, .mark = TEST_BOTH)
     answer_is("unregistered twice", p->cu->MemHostUnregister(memory),
               CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
     REQUIRE(munmap(memory, pages * page_size()) == 0);
-    CU_OK(p->cu->ModuleUnload(module));
 }
 
 static void unregister_if(const pair *p, CUresult result, void *memory)
@@ -71,34 +69,33 @@ PAIR_CASE(wrong_registrations, .mark = TEST_TWIN_STRICTER, .reason = REPORTED)
     static const char row[] = "host_register_wrong";
     const size_t page = page_size();
     unsigned char *memory = map_pages(4);
-    CUresult result = p->cu->MemHostRegister(memory, 0, 0);
-    image_answer(p, row, "size 0", result, CUDA_ERROR_INVALID_VALUE);
-    result = p->cu->MemHostRegister(memory, page, 0x100);
-    image_answer(p, row, "flag 0x100", result, CUDA_ERROR_INVALID_VALUE);
+    image_answer(row, "size 0", p->cu->MemHostRegister(memory, 0, 0));
+    CUresult result = p->cu->MemHostRegister(memory, page, 0x100);
+    image_answer(row, "flag 0x100", result);
     unregister_if(p, result, memory);
     result = p->cu->MemHostRegister(memory + 8, page, 0);
-    image_answer(p, row, "8 bytes into a page", result, CUDA_SUCCESS);
+    image_answer(row, "8 bytes into a page", result);
     unregister_if(p, result, memory + 8);
     CU_OK(p->cu->MemHostRegister(memory, 2 * page, 0));
     result = p->cu->MemHostRegister(memory + page, 2 * page, 0);
-    image_answer(p, row, "overlapping", result, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    image_answer(row, "overlapping", result);
     unregister_if(p, result, memory + page);
     result = p->cu->MemHostUnregister(memory + page);
-    image_answer(p, row, "unregistered from its middle", result, CUDA_ERROR_INVALID_VALUE);
+    image_answer(row, "unregistered from its middle", result);
     if (result != CUDA_SUCCESS) CU_OK(p->cu->MemHostUnregister(memory));
     REQUIRE(mprotect(memory, page, PROT_READ) == 0);
     result = p->cu->MemHostRegister(memory, page, CU_MEMHOSTREGISTER_READ_ONLY);
-    image_answer(p, row, "read-only pages, said to be", result, CUDA_SUCCESS);
+    image_answer(row, "read-only pages, said to be", result);
     unregister_if(p, result, memory);
     result = p->cu->MemHostRegister(memory, page, 0);
-    ANSWER(answer_key("%s: read-only pages", row), "%s", raw_cuda_result_name(result));
+    answer_call(answer_key("%s: read-only pages", row), result);
     /* The twin needs Linux 5.14 to tell. */
     if (!p->cu->software || madvise(memory, 0, 23 /* MADV_POPULATE_WRITE */) == 0)
         CU_IS(result, CUDA_ERROR_INVALID_VALUE);
     unregister_if(p, result, memory);
     REQUIRE(munmap(memory + 3 * page, page) == 0);
     result = p->cu->MemHostRegister(memory + page, 3 * page, 0);
-    image_answer(p, row, "pages that are not there", result, CUDA_ERROR_INVALID_VALUE);
+    image_answer(row, "pages that are not there", result);
     unregister_if(p, result, memory + page);
     CU_OK(p->cu->CtxSynchronize());
     REQUIRE(munmap(memory, 3 * page) == 0);
@@ -108,12 +105,11 @@ PAIR_CASE(wrong_registrations, .mark = TEST_TWIN_STRICTER, .reason = REPORTED)
  * with a memfd. */
 PAIR_CASE(import_dma_buf_child, .title = "host.dma_buf_child")
 {
-    (void)image_row(DMABUF_CHILD);
-    CUdeviceptr pointer;
+    if (getenv(DMABUF_CHILD) == NULL) SKIP("only as a child");
     int fd = -1, supported = -1;
     const size_t size = 2u << 20;
     CU_OK(p->cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, p->device));
-    CU_OK(p->cu->MemAlloc(&pointer, size));
+    CUdeviceptr pointer = raw_cuda_memory(p->cu, size);
     CUresult result = CUDA_ERROR_NOT_FOUND;
     if (p->cu->MemGetHandleForAddressRange != NULL)
         result = p->cu->MemGetHandleForAddressRange(&fd, pointer, size,
@@ -139,24 +135,19 @@ PAIR_CASE(import_dma_buf_child, .title = "host.dma_buf_child")
         CUresult imported = p->cu->ImportExternalMemory(&memory, &desc);
         ANSWER(answer_key("import as a dma-buf, flags %u", flags), "%s, the fd is %s",
                raw_cuda_result_name(imported), fd_open(fd) ? "open" : "closed");
-        if (p->cu->software)
-            REQUIRE(imported == (flags ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED) &&
-                    fd_open(fd));
         if (imported == CUDA_SUCCESS) CU_OK(p->cu->DestroyExternalMemory(memory));
         if (!fd_open(fd)) break;
     }
     if (fd_open(fd)) close(fd);
-    CU_OK(p->cu->MemFree(pointer));
 }
 
 TEST(import_dma_buf, .title = "host.dma_buf", .mark = TEST_TWIN_STRICTER, .reason = REPORTED,
      .own = true)
 {
-    const bool software = raw_cuda_open()->software;
+    (void)raw_cuda_open(); /* whose answers these are */
     REQUIRE(setenv(DMABUF_CHILD, "0", 1) == 0);
     const int status = test_run_child("host.dma_buf_child");
     ANSWER("the process ended with status", "%d", status);
-    if (software) REQUIRE_EQ(status, 0);
 }
 
 static unsigned char *map_shared(int fd)
@@ -197,8 +188,8 @@ PAIR_CASE(shared_words, .mark = TEST_BOTH)
     REQUIRE_EQ(p->cu->StreamQuery(waits), CUDA_ERROR_NOT_READY);
     atomic_store((_Atomic uint64_t *)(void *)(two + AT), 9);
     CU_OK(p->cu->StreamSynchronize(waits));
-    ANSWER("a word that is not at a multiple of 8", "%s",
-           raw_cuda_result_name(p->cu->StreamWriteValue64(writes, here + 4, 1, 0)));
+    answer_call("a word that is not at a multiple of 8",
+                p->cu->StreamWriteValue64(writes, here + 4, 1, 0));
     CU_OK(p->cu->StreamDestroy(waits));
     CU_OK(p->cu->StreamDestroy(writes));
     CU_OK(p->cu->MemHostUnregister(one));
@@ -288,7 +279,7 @@ PAIR_CASE(
     static const char *const holders[HOLDERS] = {"Vulkan's, imported",
                                                  "Vulkan's, its mapping registered", "CUDA's"};
     const size_t size = SEEN_WORDS * sizeof(uint32_t);
-    CUmodule module = raw_cuda_load(p->cu, "pattern");
+    CUmodule module = raw_cuda_module(p->cu, "pattern");
     for (int holder = 0; holder < HOLDERS; holder++) {
         seen_memory m = {.add = raw_cuda_function(p->cu, module, "pattern_add")};
         shared_buffer shared;
@@ -313,5 +304,4 @@ PAIR_CASE(
             raw_vk_buffer_destroy(&p->vk, &m.vk);
         }
     }
-    CU_OK(p->cu->ModuleUnload(module));
 }

@@ -36,11 +36,15 @@ raw_vk_image_desc image_desc(const image_format *format, uint32_t width, uint32_
 void shared_image_open(pair *p, const image_format *format, uint32_t width, uint32_t height,
                        uint32_t levels, unsigned vk_flags, shared_image *out);
 void shared_image_close(pair *p, shared_image *image);
+/* Both until the case ends. */
+shared_image pair_image(pair *p, const image_format *format, uint32_t width, uint32_t height,
+                        uint32_t levels, unsigned vk_flags);
+raw_vk_image pair_vk_image(pair *p, const raw_vk_image_desc *desc);
 CUDA_ARRAY3D_DESCRIPTOR image_cuda_desc(const image_format *format, const raw_vk_image *image);
 uint32_t image_full_chain(uint32_t width, uint32_t height);
 
 CUarray image_level(const pair *p, CUmipmappedArray mipmap, uint32_t level);
-/* The texels that the kernels write, freed by the caller. */
+/* The texels that the kernels write; until the case ends. */
 unsigned char *image_pattern(const image_format *format, VkExtent3D extent, unsigned seed);
 size_t image_wrong_bytes(const unsigned char *found, const unsigned char *expected, size_t size);
 /* A kernel over a whole level on the pair's stream, waited for. `argument` is the seed or the
@@ -60,25 +64,24 @@ void require_same_image(pair *p, CUmodule module, const image_format *format,
 size_t count_wrong_bytes(pair *p, const image_format *format, const raw_vk_image *image,
                          CUmipmappedArray mipmap, uint32_t level, unsigned seed);
 
+/* Clamped, with levels up to `most`. */
+CUDA_TEXTURE_DESC image_sampling(CUfilter_mode filter, unsigned flags, float most);
+
 /* By Vulkan, and waited for: all of a level, or of a plane, of formats whose texels
  * raw_vulkan_image.h cannot count. */
 void image_copy_part(pair *p, const raw_vk_image *image, VkImageAspectFlags aspect, uint32_t level,
                      VkExtent3D extent, const raw_vk_buffer *staging, bool to_image);
-/* Answers "NAME: WHAT"; the twin's is required. */
-void image_answer(const pair *p, const char *name, const char *what, CUresult result,
-                  CUresult twin);
-/* Runs the case `child` once for each of `count` rows, told by the environment variable: on
- * NVIDIA's driver in a process of its own each, because a descriptor that is wrong was seen to
- * spoil the heap there. */
-void image_rows(const char *variable, const char *child, size_t count,
+/* Answers "NAME: WHAT". */
+void image_answer(const char *name, const char *what, CUresult result);
+/* A case of `count` rows, `group` of them in a process of their own, the case `child`, on NVIDIA's
+ * driver: 1 where a wrong descriptor was seen to spoil the heap. If a process ends early, its rows
+ * run again, one by one. */
+#define IMAGE_ROWS(function, name, child, count, group, run, ...)                                  \
+    TEST_AS(function, image_rows(child, count, group, run), .title = name, __VA_ARGS__)            \
+    TEST_AS(function##_child, image_row_group(run), .title = child)
+void image_rows(const char *child, size_t count, size_t group,
                 void (*run)(size_t first, size_t end));
-/* In the child: its row, or skips. */
-size_t image_row(const char *variable);
-/* The same with so many rows a process, for those that were not seen to hurt one; where one ends
- * early its rows are run again, one by one. */
-void image_row_groups(const char *variable, const char *child, size_t count, size_t group,
-                      void (*run)(size_t first, size_t end));
-/* In the child: runs its rows, or skips. */
-void image_row_group(const char *variable, void (*run)(size_t first, size_t end));
+/* In the child: its rows, or skips. */
+void image_row_group(void (*run)(size_t first, size_t end));
 
 #endif

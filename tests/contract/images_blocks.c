@@ -2,8 +2,6 @@
 /* Contract rows: block-compressed images, their blocks copied by both APIs. */
 #include "images.h"
 
-#define BLOCK_CHILD "CULVERT_TEST_BLOCK_CHILD"
-
 typedef struct block_row {
     const char *name;
     VkFormat vk;
@@ -46,10 +44,10 @@ static CUresult copy_level(pair *p, const block_row *row, const raw_vk_image *vk
                  size = across * down;
     const size_t height = by_blocks ? down : extent.height;
     const CUarray array = image_level(p, mipmap, level);
-    unsigned char *expected = malloc(size), *found = calloc(across, extent.height + 4u);
+    unsigned char *expected = test_memory(size),
+                  *found = test_memory(across * (extent.height + 4u));
     raw_vk_buffer staging;
     void *mapped;
-    REQUIRE(expected != NULL && found != NULL);
     for (size_t i = 0; i < size; i++)
         expected[i] = (unsigned char)((i * 2654435761u + level) >> 7);
     raw_vk_buffer_create(&p->vk, size, RAW_VK_HOST, &staging);
@@ -68,8 +66,6 @@ static CUresult copy_level(pair *p, const block_row *row, const raw_vk_image *vk
         *wrong += image_wrong_bytes(mapped, expected, size);
     }
     raw_vk_buffer_destroy(&p->vk, &staging);
-    free(expected);
-    free(found);
     return result;
 }
 
@@ -83,19 +79,17 @@ static void try_blocks(size_t first, size_t end)
             .format = row->vk, .width = W, .height = H, .levels = LEVELS, .flags = RAW_VK_EXPORT};
         CUDA_ARRAY3D_DESCRIPTOR array =
             raw_cuda_array_desc((CUarray_format)row->cu, row->channels, W, H);
-        raw_vk_image vk;
-        CUexternalMemory memory;
         CUmipmappedArray mipmap = NULL;
         array.Flags = 0;
         if (!raw_vk_image_supported(&p.vk, &desc)) {
             MEASURED("blocks", "%s: no such image", row->name);
             continue;
         }
-        raw_vk_image_create(&p.vk, &desc, &vk);
-        CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false,
-                                     &memory));
+        raw_vk_image vk = pair_vk_image(&p, &desc);
+        CUexternalMemory memory =
+            raw_cuda_imported(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false);
         CUresult result = raw_cuda_map_image(p.cu, memory, 0, &array, LEVELS, &mipmap);
-        image_answer(&p, "mapping", row->name, result, CUDA_SUCCESS);
+        image_answer("mapping", row->name, result);
         for (uint32_t level = 0; level < LEVELS && mipmap != NULL; level++)
             for (int by_blocks = 1; by_blocks >= 0; by_blocks--) {
                 size_t wrong = 0;
@@ -104,7 +98,6 @@ static void try_blocks(size_t first, size_t end)
                     ANSWER(answer_key("%s, level %u, rows counted in %s", row->name, level,
                                       by_blocks ? "blocks" : "texels"),
                            "%s, %zu bytes wrong", raw_cuda_result_name(result), wrong);
-                if (p.cu->software && by_blocks) REQUIRE(result == CUDA_SUCCESS && wrong == 0);
                 if (result == CUDA_SUCCESS && wrong == 0) break;
             }
 
@@ -112,19 +105,14 @@ static void try_blocks(size_t first, size_t end)
         mipmap = NULL;
         array.Flags = CUDA_ARRAY3D_SURFACE_LDST;
         result = raw_cuda_map_image(p.cu, memory, 0, &array, LEVELS, &mipmap);
-        image_answer(&p, "mapping with SURFACE_LDST", row->name, result, CUDA_ERROR_NOT_SUPPORTED);
+        image_answer("mapping with SURFACE_LDST", row->name, result);
         CU_IS(result, CUDA_ERROR_NOT_SUPPORTED);
-        CU_OK(p.cu->DestroyExternalMemory(memory));
-        raw_vk_image_destroy(&p.vk, &vk);
     }
     pair_close(&p);
 }
 
-TEST_AS(
-    compressed,
-    image_row_groups(BLOCK_CHILD, "images.blocks_child", sizeof rows / sizeof rows[0], 7,
-                     try_blocks),
-    .title = "images.blocks", .mark = TEST_TWIN_STRICTER,
+IMAGE_ROWS(
+    compressed, "images.blocks", "images.blocks_child", sizeof rows / sizeof rows[0], 7, try_blocks,
+    .mark = TEST_TWIN_STRICTER,
     .reason =
         "the twin counts rows in blocks and has no surfaces of them; NVIDIA's answers are reported")
-TEST_AS(compressed_child, image_row_group(BLOCK_CHILD, try_blocks), .title = "images.blocks_child")

@@ -4,10 +4,8 @@
 #define TEST_GROUP "images."
 #include "images.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
-#define DELAY_US    50000
 #define RESET_CHILD "CULVERT_TEST_IMAGE_RESET_CHILD" /* set for that child only */
 
 /* LINEAR images map without an error on NVIDIA's driver, and are not what the array shows. */
@@ -17,17 +15,15 @@ PAIR_CASE(linear, .mark = TEST_BOTH,
               "them")
 {
     const image_format *format = &image_formats[IMAGE_RGBA8];
-    raw_vk_image vk;
-    CUexternalMemory memory;
     CUmipmappedArray mipmap = NULL;
     const raw_vk_image_desc desc = image_desc(format, 256, 128, 1, RAW_VK_LINEAR);
     if (!raw_vk_image_supported(&p->vk, &desc)) SKIP("no LINEAR image that can be exported");
-    raw_vk_image_create(&p->vk, &desc, &vk);
+    raw_vk_image vk = pair_vk_image(p, &desc);
     const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &vk);
-    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &vk), vk.allocation_size, false,
-                                 &memory));
+    CUexternalMemory memory =
+        raw_cuda_imported(p->cu, raw_vk_image_fd(&p->vk, &vk), vk.allocation_size, false);
     CUresult result = raw_cuda_map_image(p->cu, memory, 0, &array, 1, &mipmap);
-    ANSWER("mapping", "%s", raw_cuda_result_name(result));
+    answer_call("mapping", result);
     if (result == CUDA_SUCCESS) {
         size_t wrong = count_wrong_bytes(p, format, &vk, mipmap, 0, 1);
         ANSWER("both ways", "%zu of %zu bytes wrong", wrong, 2 * raw_vk_image_bytes(&vk, 0));
@@ -35,8 +31,6 @@ PAIR_CASE(linear, .mark = TEST_BOTH,
         CU_OK(p->cu->MipmappedArrayDestroy(mipmap));
     }
     CU_OK(result);
-    CU_OK(p->cu->DestroyExternalMemory(memory));
-    raw_vk_image_destroy(&p->vk, &vk);
 }
 
 PAIR_CASE(several_mappings, .mark = TEST_BOTH)
@@ -44,29 +38,24 @@ PAIR_CASE(several_mappings, .mark = TEST_BOTH)
     const image_format *format = &image_formats[IMAGE_RGBA8];
     for (int dedicated = 0; dedicated < 2; dedicated++) {
         const char *what = dedicated ? "dedicated" : "not dedicated";
-        shared_image image;
         CUmipmappedArray second = NULL;
         CUdeviceptr pointer = 0;
-        shared_image_open(p, format, 256, 128, 9, dedicated ? RAW_VK_DEDICATED : 0, &image);
+        shared_image image = pair_image(p, format, 256, 128, 9, dedicated ? RAW_VK_DEDICATED : 0);
         const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &image.vk);
         CUresult result =
             raw_cuda_map_image(p->cu, image.memory, image.vk.offset, &array, 9, &second);
-        ANSWER(answer_key("second mapping, %s", what), "%s", raw_cuda_result_name(result));
-        if (p->cu->software) REQUIRE(result == CUDA_SUCCESS);
+        answer_call(answer_key("second mapping, %s", what), result);
         if (result == CUDA_SUCCESS) {
             size_t wrong = count_wrong_bytes(p, format, &image.vk, second, 0, 2) +
                            count_wrong_bytes(p, format, &image.vk, image.mipmap, 8, 3);
-            ANSWER(answer_key("both mappings, %s", what), "%zu bytes wrong", wrong);
-            REQUIRE_EQ(wrong, 0);
+            answer_bytes(answer_key("both mappings, %s", what), wrong);
             CU_OK(p->cu->MipmappedArrayDestroy(second));
             wrong = count_wrong_bytes(p, format, &image.vk, image.mipmap, 0, 4);
-            ANSWER(answer_key("the first without the second, %s", what), "%zu bytes wrong", wrong);
-            REQUIRE_EQ(wrong, 0);
+            answer_bytes(answer_key("the first without the second, %s", what), wrong);
         }
         /* A buffer over the same bytes: the image's own order of texels shows. */
         result = raw_cuda_map_buffer(p->cu, image.memory, 0, image.vk.size, &pointer);
-        ANSWER(answer_key("a buffer over it, %s", what), "%s", raw_cuda_result_name(result));
-        if (p->cu->software) REQUIRE(result == CUDA_SUCCESS);
+        answer_call(answer_key("a buffer over it, %s", what), result);
         if (result == CUDA_SUCCESS) {
             const VkExtent3D extent = raw_vk_image_extent(&image.vk, 0);
             unsigned char *expected = image_pattern(format, extent, 5), found[256 * 4];
@@ -77,10 +66,8 @@ PAIR_CASE(several_mappings, .mark = TEST_BOTH)
             ANSWER(answer_key("the buffer's first row, %s", what), "%s",
                    memcmp(found, expected, sizeof found) == 0 ? "the image's first row"
                                                               : "something else");
-            free(expected);
             CU_OK(p->cu->MemFree(pointer));
         }
-        shared_image_close(p, &image);
     }
 }
 
@@ -93,28 +80,20 @@ PAIR_CASE(memory_destroyed_first, .own = true)
     shared_image_open(p, format, 256, 128, 1, RAW_VK_DEDICATED, &image);
     const CUarray level = image_level(p, image.mipmap, 0);
     unsigned char *expected = image_pattern(format, raw_vk_image_extent(&image.vk, 0), 6);
-    unsigned char *found = calloc(256 * 128, 4);
-    REQUIRE(found != NULL);
-    CUresult result = p->cu->DestroyExternalMemory(image.memory);
-    ANSWER("cuDestroyExternalMemory", "%s", raw_cuda_result_name(result));
-    result = raw_cuda_surface(p->cu, level, &surface);
-    ANSWER("then cuSurfObjectCreate", "%s", raw_cuda_result_name(result));
+    unsigned char *found = test_memory(256 * 128 * 4);
+    answer_call("cuDestroyExternalMemory", p->cu->DestroyExternalMemory(image.memory));
+    CUresult result = raw_cuda_surface(p->cu, level, &surface);
+    answer_call("then cuSurfObjectCreate", result);
     if (result == CUDA_SUCCESS)
-        ANSWER("cuSurfObjectDestroy", "%s",
-               raw_cuda_result_name(p->cu->SurfObjectDestroy(surface)));
-    result = raw_cuda_write_array(p->cu, level, expected, 256 * 4, 128);
-    ANSWER("then a copy to it", "%s", raw_cuda_result_name(result));
-    ANSWER("and its end", "%s", raw_cuda_result_name(p->cu->CtxSynchronize()));
+        answer_call("cuSurfObjectDestroy", p->cu->SurfObjectDestroy(surface));
+    answer_call("then a copy to it", raw_cuda_write_array(p->cu, level, expected, 256 * 4, 128));
+    answer_call("and its end", p->cu->CtxSynchronize());
     raw_vk_image_read(&p->vk, &image.vk, 0, found);
     ANSWER("what Vulkan reads", "%zu bytes wrong",
            image_wrong_bytes(found, expected, (size_t)256 * 128 * 4));
-    result = p->cu->MipmappedArrayDestroy(image.mipmap);
-    ANSWER("then cuMipmappedArrayDestroy", "%s", raw_cuda_result_name(result));
-    free(found);
-    free(expected);
+    answer_call("then cuMipmappedArrayDestroy", p->cu->MipmappedArrayDestroy(image.mipmap));
     raw_vk_image_destroy(&p->vk, &image.vk);
     if (!p->cu->software) test_pass();
-    REQUIRE(result == CUDA_SUCCESS);
 }
 
 /* A surface that outlives its mipmapped array: only given up, never used. */
@@ -125,26 +104,8 @@ PAIR_CASE(surface_destroyed_last, .own = true)
     shared_image_open(p, &image_formats[IMAGE_RGBA8], 256, 128, 1, 0, &image);
     CU_OK(raw_cuda_surface(p->cu, image_level(p, image.mipmap, 0), &surface));
     shared_image_close(p, &image);
-    CUresult result = p->cu->SurfObjectDestroy(surface);
-    ANSWER("cuSurfObjectDestroy after its array", "%s", raw_cuda_result_name(result));
+    answer_call("cuSurfObjectDestroy after its array", p->cu->SurfObjectDestroy(surface));
     if (!p->cu->software) test_pass();
-    REQUIRE(result == CUDA_SUCCESS);
-}
-
-/* Signals a timeline from the host a little later. */
-typedef struct late_signal {
-    pthread_t thread;
-    raw_vk *vk;
-    VkSemaphore semaphore;
-    uint64_t value;
-} late_signal;
-
-static void *signal_late(void *argument)
-{
-    late_signal *late = argument;
-    usleep(DELAY_US);
-    raw_vk_timeline_signal(late->vk, late->semaphore, late->value);
-    return NULL;
 }
 
 typedef struct pending_world {
@@ -161,41 +122,24 @@ typedef struct pending_world {
 
 enum { PAGES_SIZE = 1 << 20 };
 
+#define CALL(name, call)                                                                           \
+    static CUresult name(pending_world *w)                                                         \
+    {                                                                                              \
+        return call;                                                                               \
+    }
+
 static CUresult map_spare(pending_world *w)
 {
     const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(w->image.format, &w->spare);
     return raw_cuda_map_image(w->p.cu, w->spare_memory, 0, &array, 1, &w->spare_mipmap);
 }
 
-static CUresult get_level(pending_world *w)
-{
-    return w->p.cu->MipmappedArrayGetLevel(&w->level, w->image.mipmap, 1);
-}
-
-static CUresult create_surface(pending_world *w)
-{
-    return raw_cuda_surface(w->p.cu, w->level, &w->surface);
-}
-
-static CUresult destroy_surface(pending_world *w)
-{
-    return w->p.cu->SurfObjectDestroy(w->surface);
-}
-
-static CUresult destroy_spare(pending_world *w)
-{
-    return w->p.cu->MipmappedArrayDestroy(w->spare_mipmap);
-}
-
-static CUresult create_texture(pending_world *w)
-{
-    return raw_cuda_texture(w->p.cu, w->level, NULL, &w->texture);
-}
-
-static CUresult destroy_texture(pending_world *w)
-{
-    return w->p.cu->TexObjectDestroy(w->texture);
-}
+CALL(get_level, w->p.cu->MipmappedArrayGetLevel(&w->level, w->image.mipmap, 1))
+CALL(create_surface, raw_cuda_surface(w->p.cu, w->level, &w->surface))
+CALL(destroy_surface, w->p.cu->SurfObjectDestroy(w->surface))
+CALL(destroy_spare, w->p.cu->MipmappedArrayDestroy(w->spare_mipmap))
+CALL(create_texture, raw_cuda_texture(w->p.cu, w->level, NULL, &w->texture))
+CALL(destroy_texture, w->p.cu->TexObjectDestroy(w->texture))
 
 static CUresult create_array(pending_world *w)
 {
@@ -203,20 +147,9 @@ static CUresult create_array(pending_world *w)
     return w->p.cu->Array3DCreate(&w->array, &desc);
 }
 
-static CUresult destroy_array(pending_world *w)
-{
-    return w->p.cu->ArrayDestroy(w->array);
-}
-
-static CUresult register_pages(pending_world *w)
-{
-    return w->p.cu->MemHostRegister(w->pages, PAGES_SIZE, CU_MEMHOSTREGISTER_DEVICEMAP);
-}
-
-static CUresult unregister_pages(pending_world *w)
-{
-    return w->p.cu->MemHostUnregister(w->pages);
-}
+CALL(destroy_array, w->p.cu->ArrayDestroy(w->array))
+CALL(register_pages, w->p.cu->MemHostRegister(w->pages, PAGES_SIZE, CU_MEMHOSTREGISTER_DEVICEMAP))
+CALL(unregister_pages, w->p.cu->MemHostUnregister(w->pages))
 
 /* Whether each call waits for work on a stream that has nothing to do with it. */
 TEST(calls_with_pending_work)
@@ -238,10 +171,9 @@ TEST(calls_with_pending_work)
     static pending_world w; /* holds a pointer to itself */
     pair *p = &w.p;
     shared_timeline t;
-    late_signal late = {.vk = &p->vk};
+    late_signal late;
     pair_open(p);
     shared_timeline_open(p, 0, &t);
-    late.semaphore = t.vk;
     shared_image_open(p, &image_formats[IMAGE_RGBA8], 1024, 1024, 11, RAW_VK_DEDICATED, &w.image);
     const raw_vk_image_desc desc = image_desc(&image_formats[IMAGE_RGBA8], 1024, 1024, 1, 0);
     raw_vk_image_create(&p->vk, &desc, &w.spare);
@@ -250,16 +182,15 @@ TEST(calls_with_pending_work)
     w.pages = aligned_alloc(65536, PAGES_SIZE);
     REQUIRE(w.pages != NULL);
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
-        late.value = i + 1;
-        CU_OK(raw_cuda_wait(p->cu, t.cu, late.value, p->stream));
-        REQUIRE(pthread_create(&late.thread, NULL, signal_late, &late) == 0);
+        CU_OK(raw_cuda_wait(p->cu, t.cu, i + 1, p->stream));
+        late_signal_start(&late, &p->vk, t.vk, i + 1);
         double start = test_now_us();
         CUresult result = calls[i].run(&w);
         double took = test_now_us() - start;
-        ANSWER(calls[i].name, "%s", raw_cuda_result_name(result));
+        answer_call(calls[i].name, result);
         MEASURED("image_call_with_pending_work", "%s beside a wait of %d us: after %.0f us",
-                 calls[i].name, DELAY_US, took);
-        REQUIRE(pthread_join(late.thread, NULL) == 0);
+                 calls[i].name, LATE_SIGNAL_US, took);
+        late_signal_join(&late);
         REQUIRE(result == CUDA_SUCCESS);
         CU_OK(p->cu->StreamSynchronize(p->stream));
     }
@@ -273,45 +204,43 @@ TEST(calls_with_pending_work)
 
 static void report_sticky(const char *call, CUresult result)
 {
-    ANSWER(call, "%s", raw_cuda_result_name(result));
+    answer_call(call, result);
     MEASURED("images_after_sticky_error", "%s: then %zu fds", call, test_open_fds());
 }
 
-TEST(after_a_sticky_error, .faults = true)
+PAIR_CASE(after_a_sticky_error, .faults = true)
 {
-    pair p;
     shared_image image;
     CUsurfObject surface, none;
     CUmipmappedArray second = NULL;
     CUarray level = NULL;
     CUdeviceptr nowhere = 0x1000; /* no program has a mapping there */
     unsigned count = 64, seed = 0, word = 0;
-    pair_open(&p);
-    shared_image_open(&p, &image_formats[IMAGE_RGBA8], 256, 128, 9, RAW_VK_DEDICATED, &image);
-    CU_OK(raw_cuda_surface(p.cu, image_level(&p, image.mipmap, 0), &surface));
+    shared_image_open(p, &image_formats[IMAGE_RGBA8], 256, 128, 9, RAW_VK_DEDICATED, &image);
+    CU_OK(raw_cuda_surface(p->cu, image_level(p, image.mipmap, 0), &surface));
     const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(image.format, &image.vk);
-    CUmodule module = raw_cuda_load(p.cu, "pattern");
+    CUmodule module = raw_cuda_load(p->cu, "pattern");
     void *args[] = {&nowhere, &count, &seed};
-    CU_OK(p.cu->LaunchKernel(raw_cuda_function(p.cu, module, "pattern_write"), 1, 1, 1, 64, 1, 1, 0,
-                             p.stream, args, NULL));
-    CU_IS(p.cu->StreamSynchronize(p.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+    CU_OK(p->cu->LaunchKernel(raw_cuda_function(p->cu, module, "pattern_write"), 1, 1, 1, 64, 1, 1,
+                              0, p->stream, args, NULL));
+    CU_IS(p->cu->StreamSynchronize(p->stream), CUDA_ERROR_ILLEGAL_ADDRESS);
     report_sticky("cuMipmappedArrayGetLevel",
-                  p.cu->MipmappedArrayGetLevel(&level, image.mipmap, 1));
-    CUresult mapped = raw_cuda_map_image(p.cu, image.memory, 0, &array, 9, &second);
+                  p->cu->MipmappedArrayGetLevel(&level, image.mipmap, 1));
+    CUresult mapped = raw_cuda_map_image(p->cu, image.memory, 0, &array, 9, &second);
     report_sticky("cuExternalMemoryGetMappedMipmappedArray", mapped);
     CU_OK(mapped); /* of no use: it has no levels */
-    CU_IS(p.cu->MipmappedArrayGetLevel(&level, second, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
-    if (level != NULL) report_sticky("cuSurfObjectCreate", raw_cuda_surface(p.cu, level, &none));
-    if (level != NULL) report_sticky("cuMemcpy2D", raw_cuda_read_array(p.cu, level, &word, 4, 1));
-    report_sticky("cuSurfObjectDestroy", p.cu->SurfObjectDestroy(surface));
-    report_sticky("cuMipmappedArrayDestroy", p.cu->MipmappedArrayDestroy(image.mipmap));
-    report_sticky("cuDestroyExternalMemory", p.cu->DestroyExternalMemory(image.memory));
-    report_sticky("cuCtxSetCurrent(NULL)", p.cu->CtxSetCurrent(NULL));
-    report_sticky("cuDevicePrimaryCtxRelease", p.cu->DevicePrimaryCtxRelease(p.device));
-    raw_vk_image_destroy(&p.vk, &image.vk);
-    if (p.cu->software) {
-        raw_cuda_require_empty(p.cu);
-        raw_vk_close(&p.vk);
+    CU_IS(p->cu->MipmappedArrayGetLevel(&level, second, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
+    if (level != NULL) report_sticky("cuSurfObjectCreate", raw_cuda_surface(p->cu, level, &none));
+    if (level != NULL) report_sticky("cuMemcpy2D", raw_cuda_read_array(p->cu, level, &word, 4, 1));
+    report_sticky("cuSurfObjectDestroy", p->cu->SurfObjectDestroy(surface));
+    report_sticky("cuMipmappedArrayDestroy", p->cu->MipmappedArrayDestroy(image.mipmap));
+    report_sticky("cuDestroyExternalMemory", p->cu->DestroyExternalMemory(image.memory));
+    report_sticky("cuCtxSetCurrent(NULL)", p->cu->CtxSetCurrent(NULL));
+    report_sticky("cuDevicePrimaryCtxRelease", p->cu->DevicePrimaryCtxRelease(p->device));
+    raw_vk_image_destroy(&p->vk, &image.vk);
+    if (p->cu->software) {
+        raw_cuda_require_empty(p->cu);
+        raw_vk_close(&p->vk);
     }
     test_pass(); /* NVIDIA's driver is not to be used any further in this process */
 }
@@ -341,21 +270,19 @@ TEST(reset_child, .faults = true)
     MEASURED("image_after_reset", "destroying the %s: %s", what, raw_cuda_result_name(result));
     ANSWER(answer_key("destroying the %s", what), "%s",
            result == CUDA_SUCCESS ? "taken" : "refused");
-    if (p.cu->software) REQUIRE(result != CUDA_SUCCESS);
     test_pass();
 }
 
 TEST(after_reset, .faults = true)
 {
     static const char *const what[] = {"surface", "mipmapped array"};
-    const raw_cuda *cu = raw_cuda_open();
+    (void)raw_cuda_open(); /* whose answers these are */
     for (size_t i = 0; i < 2; i++) {
         REQUIRE(setenv(RESET_CHILD, what[i], 1) == 0);
         int status = test_run_child("images.reset_child");
         ANSWER(answer_key("the process of the %s", what[i]), "%s %d",
                status >= 128 ? "was killed by signal" : "ended with status",
                status >= 128 ? status - 128 : status);
-        if (cu->software) REQUIRE_EQ(status, 0);
     }
 }
 

@@ -60,6 +60,33 @@ void shared_image_close(pair *p, shared_image *image)
     raw_vk_image_destroy(&p->vk, &image->vk);
 }
 
+static void end_image(const void *of, void *thing)
+{
+    shared_image_close((pair *)(uintptr_t)of, thing);
+}
+
+shared_image pair_image(pair *p, const image_format *format, uint32_t width, uint32_t height,
+                        uint32_t levels, unsigned vk_flags)
+{
+    shared_image image;
+    shared_image_open(p, format, width, height, levels, vk_flags, &image);
+    test_later(end_image, p, &image, sizeof image);
+    return image;
+}
+
+static void end_vk_image(const void *of, void *thing)
+{
+    raw_vk_image_destroy(&((pair *)(uintptr_t)of)->vk, thing);
+}
+
+raw_vk_image pair_vk_image(pair *p, const raw_vk_image_desc *desc)
+{
+    raw_vk_image image;
+    raw_vk_image_create(&p->vk, desc, &image);
+    test_later(end_vk_image, p, &image, sizeof image);
+    return image;
+}
+
 CUarray image_level(const pair *p, CUmipmappedArray mipmap, uint32_t level)
 {
     CUarray array = NULL;
@@ -70,8 +97,7 @@ CUarray image_level(const pair *p, CUmipmappedArray mipmap, uint32_t level)
 
 unsigned char *image_pattern(const image_format *format, VkExtent3D extent, unsigned seed)
 {
-    unsigned char *texels = malloc((size_t)extent.width * extent.height * format->texel);
-    REQUIRE(texels != NULL);
+    unsigned char *texels = test_memory((size_t)extent.width * extent.height * format->texel);
     const size_t channel = format->texel / format->channels;
     unsigned char *at = texels;
     for (uint32_t y = 0; y < extent.height; y++)
@@ -116,11 +142,10 @@ size_t same_image_wrong(pair *p, CUmodule module, const image_format *format,
     const VkExtent3D extent = raw_vk_image_extent(image, level);
     const size_t row = extent.width * format->texel, size = row * extent.height;
     const CUarray array = image_level(p, mipmap, level);
-    unsigned char *found = malloc(size), *expected = image_pattern(format, extent, seed);
+    unsigned char *found = test_memory(size), *expected = image_pattern(format, extent, seed);
     CUsurfObject surface = 0;
     CUdeviceptr texels = 0;
     size_t wrong = 0;
-    REQUIRE(found != NULL);
     CU_OK(raw_cuda_surface(p->cu, array, &surface));
     CU_OK(p->cu->MemAlloc(&texels, size));
 
@@ -130,13 +155,11 @@ size_t same_image_wrong(pair *p, CUmodule module, const image_format *format,
     raw_vk_image_read(&p->vk, image, level, found);
     wrong += image_wrong_bytes(found, expected, size);
     /* A kernel writes, Vulkan reads. */
-    free(expected);
     expected = image_pattern(format, extent, ++seed);
     image_launch(p, module, "write", format, surface, extent, &seed);
     raw_vk_image_read(&p->vk, image, level, found);
     wrong += image_wrong_bytes(found, expected, size);
     /* Vulkan copies; a kernel reads, and a copy. */
-    free(expected);
     expected = image_pattern(format, extent, ++seed);
     raw_vk_image_write(&p->vk, image, level, expected);
     image_launch(p, module, "read", format, surface, extent, &texels);
@@ -155,8 +178,6 @@ size_t same_image_wrong(pair *p, CUmodule module, const image_format *format,
 
     CU_OK(p->cu->MemFree(texels));
     CU_OK(p->cu->SurfObjectDestroy(surface));
-    free(expected);
-    free(found);
     return wrong;
 }
 
@@ -173,8 +194,7 @@ size_t count_wrong_bytes(pair *p, const image_format *format, const raw_vk_image
     const VkExtent3D extent = raw_vk_image_extent(image, level);
     const size_t row = extent.width * format->texel, size = row * extent.height;
     const CUarray array = image_level(p, mipmap, level);
-    unsigned char *found = calloc(1, size), *expected = image_pattern(format, extent, seed);
-    REQUIRE(found != NULL);
+    unsigned char *found = test_memory(size), *expected = image_pattern(format, extent, seed);
     CU_OK(raw_cuda_write_array(p->cu, array, expected, row, extent.height));
     CU_OK(p->cu->CtxSynchronize());
     raw_vk_image_read(&p->vk, image, level, found);
@@ -184,31 +204,42 @@ size_t count_wrong_bytes(pair *p, const image_format *format, const raw_vk_image
     raw_vk_image_write(&p->vk, image, level, expected);
     CU_OK(raw_cuda_read_array(p->cu, array, found, row, extent.height));
     wrong += image_wrong_bytes(found, expected, size);
-    free(expected);
-    free(found);
     return wrong;
 }
 
-void image_answer(const pair *p, const char *name, const char *what, CUresult result, CUresult twin)
+CUDA_TEXTURE_DESC image_sampling(CUfilter_mode filter, unsigned flags, float most)
 {
-    ANSWER(answer_key("%s: %s", name, what), "%s", raw_cuda_result_name(result));
-    if (p->cu->software && result != twin) FAIL("%s: %s", what, raw_cuda_result_name(result));
+    CUDA_TEXTURE_DESC desc;
+    memset(&desc, 0, sizeof desc);
+    for (int i = 0; i < 3; i++)
+        desc.addressMode[i] = CU_TR_ADDRESS_MODE_CLAMP;
+    desc.filterMode = filter;
+    desc.flags = flags;
+    desc.maxMipmapLevelClamp = most;
+    return desc;
 }
 
+void image_answer(const char *name, const char *what, CUresult result)
+{
+    answer_call(answer_key("%s: %s", name, what), result);
+}
+
+#define ROWS "CULVERT_TEST_ROWS" /* of the child, "first-end" */
+
 /* The child's exit status. */
-static int run_rows(const char *variable, const char *child, size_t first, size_t end)
+static int run_rows(const char *child, size_t first, size_t end)
 {
     char rows[48];
     test_wants_own_process(); /* the variable is for the child alone */
     snprintf(rows, sizeof rows, "%zu-%zu", first, end);
-    REQUIRE(setenv(variable, rows, 1) == 0);
+    REQUIRE(setenv(ROWS, rows, 1) == 0);
     const int status = test_run_child(child);
-    REQUIRE(unsetenv(variable) == 0);
+    REQUIRE(unsetenv(ROWS) == 0);
     return status;
 }
 
-void image_row_groups(const char *variable, const char *child, size_t count, size_t group,
-                      void (*run)(size_t first, size_t end))
+void image_rows(const char *child, size_t count, size_t group,
+                void (*run)(size_t first, size_t end))
 {
     if (raw_cuda_open()->software) {
         run(0, count);
@@ -216,35 +247,22 @@ void image_row_groups(const char *variable, const char *child, size_t count, siz
     }
     for (size_t first = 0; first < count; first += group) {
         const size_t end = count - first < group ? count : first + group;
-        int status = run_rows(variable, child, first, end);
+        int status = run_rows(child, first, end);
         for (size_t row = first; row < end && status != 0; row++) {
-            const int its = group == 1 ? status : run_rows(variable, child, row, row + 1);
+            const int its = group == 1 ? status : run_rows(child, row, row + 1);
             if (its != 0)
                 ANSWER(answer_key("row %zu: the process", row), "ended with status %d", its);
         }
     }
 }
 
-void image_rows(const char *variable, const char *child, size_t count,
-                void (*run)(size_t first, size_t end))
+void image_row_group(void (*run)(size_t first, size_t end))
 {
-    image_row_groups(variable, child, count, 1, run);
-}
-
-void image_row_group(const char *variable, void (*run)(size_t first, size_t end))
-{
-    const char *rows = getenv(variable);
+    const char *rows = getenv(ROWS);
     char *rest = NULL;
     if (rows == NULL) SKIP("only as a child");
     const size_t first = strtoul(rows, &rest, 10);
     run(first, strtoul(rest + 1, NULL, 10));
-}
-
-size_t image_row(const char *variable)
-{
-    const char *number = getenv(variable);
-    if (number == NULL) SKIP("only as a child");
-    return strtoul(number, NULL, 10);
 }
 
 void image_copy_part(pair *p, const raw_vk_image *image, VkImageAspectFlags aspect, uint32_t level,

@@ -54,8 +54,7 @@ static void answer_calls(const pair *p, const shared_timeline *t, CUevent event,
     const CUresult results[] = {signal, wait, record, synchronize, p->cu->EventQuery(event)};
     for (size_t i = 0; i < 5; i++) {
         if (current != NULL)
-            ANSWER(answer_key("%s current: %s", current, calls[i]), "%s",
-                   raw_cuda_result_name(results[i]));
+            answer_call(answer_key("%s current: %s", current, calls[i]), results[i]);
         else
             MEASURED("calls_by_context", "another device's context current: %s %s", calls[i],
                      raw_cuda_result_name(results[i]));
@@ -121,15 +120,14 @@ static void answer_log(const char *step)
 
 PAIR_CASE(driver_logs, .own = true)
 {
-    raw_vk_buffer vk;
     CUexternalMemory memory = NULL;
     CUdeviceptr pointer = 0;
     void *callback = NULL;
     if (p->cu->LogsRegisterCallback == NULL || p->cu->LogsUnregisterCallback == NULL)
         SKIP("this driver has no cuLogsRegisterCallback");
     CUresult result = p->cu->LogsRegisterCallback(on_log, NULL, &callback);
-    ANSWER("cuLogsRegisterCallback", "%s", raw_cuda_result_name(result));
-    raw_vk_buffer_create(&p->vk, 1u << 20, RAW_VK_EXPORT, &vk);
+    answer_call("cuLogsRegisterCallback", result);
+    raw_vk_buffer vk = pair_vk_buffer(p, 1u << 20, RAW_VK_EXPORT);
     int fd = raw_vk_buffer_fd(&p->vk, &vk), null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
     (void)raw_cuda_import_memory(p->cu, fd, 0, false, &memory);
@@ -145,15 +143,13 @@ PAIR_CASE(driver_logs, .own = true)
     (void)p->cu->ImportExternalMemory(&memory, &desc);
     answer_log("import, bad flags");
     REQUIRE(memory == NULL);
-    CU_OK(raw_cuda_import_memory(p->cu, fd, vk.allocation_size, false, &memory));
+    memory = raw_cuda_imported(p->cu, fd, vk.allocation_size, false);
     (void)raw_cuda_map_buffer(p->cu, memory, 65536, vk.allocation_size, &pointer);
     answer_log("map past the end");
     (void)raw_cuda_map_buffer(p->cu, memory, 0, 0, &pointer);
     answer_log("map size 0");
     if (result == CUDA_SUCCESS) CU_OK(p->cu->LogsUnregisterCallback(callback));
     close(null_fd);
-    CU_OK(p->cu->DestroyExternalMemory(memory));
-    raw_vk_buffer_destroy(&p->vk, &vk);
 }
 
 /* Do the CUDA objects live on when Vulkan's are gone first? */
@@ -173,9 +169,9 @@ PAIR_CASE(cuda_outlives_vulkan, .own = true)
     result = raw_cuda_signal(p->cu, t.cu, 4, p->stream);
     CUresult wait = raw_cuda_wait(p->cu, t.cu, result == CUDA_SUCCESS ? 4 : 0, p->stream);
     CUresult synchronize = stream_result(p, patience(p, 3000));
-    ANSWER("a signal of the timeline", "%s", raw_cuda_result_name(result));
-    ANSWER("a wait for the timeline", "%s", raw_cuda_result_name(wait));
-    ANSWER("the stream then", "%s", raw_cuda_result_name(synchronize));
+    answer_call("a signal of the timeline", result);
+    answer_call("a wait for the timeline", wait);
+    answer_call("the stream then", synchronize);
     if (synchronize != CUDA_SUCCESS) test_pass(); /* nothing more can be done with it */
     CU_OK(p->cu->DestroyExternalSemaphore(t.cu));
     CU_OK(p->cu->MemFree(b.pointer));
@@ -183,20 +179,15 @@ PAIR_CASE(cuda_outlives_vulkan, .own = true)
 }
 
 /* The mapping freed after the memory it was made from, as a careless program would. */
-TEST(memory_destroyed_before_its_mapping, .own = true)
+PAIR_CASE(memory_destroyed_before_its_mapping, .own = true)
 {
-    pair p;
     shared_buffer b;
-    pair_open(&p);
-    shared_buffer_open(&p, 1u << 20, 0, false, &b);
+    shared_buffer_open(p, 1u << 20, 0, false, &b);
     size_t before = test_open_fds();
-    CU_OK(p.cu->DestroyExternalMemory(b.memory));
+    CU_OK(p->cu->DestroyExternalMemory(b.memory));
     ANSWER("fds closed by cuDestroyExternalMemory", "%ld", (long)before - (long)test_open_fds());
-    CUresult set = p.cu->MemsetD32Async(b.pointer, 5, 16, p.stream),
-             done = p.cu->StreamSynchronize(p.stream);
-    ANSWER("then a write to the mapping", "%s", raw_cuda_result_name(set));
-    ANSWER("and its end", "%s", raw_cuda_result_name(done));
-    CUresult result = p.cu->MemFree(b.pointer);
-    ANSWER("then cuMemFree", "%s", raw_cuda_result_name(result));
+    answer_call("then a write to the mapping", p->cu->MemsetD32Async(b.pointer, 5, 16, p->stream));
+    answer_call("and its end", p->cu->StreamSynchronize(p->stream));
+    answer_call("then cuMemFree", p->cu->MemFree(b.pointer));
     test_pass(); /* the context may be broken now */
 }

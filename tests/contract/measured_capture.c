@@ -38,42 +38,35 @@ typedef struct capture_objects {
 
 enum { PAGES_SIZE = 65536 };
 
+/* An operation that is one call, and what has become of what it took once that has succeeded. */
+#define OP(name, call)                                                                             \
+    static CUresult op_##name(capture_objects *o)                                                  \
+    {                                                                                              \
+        return call;                                                                               \
+    }
+#define OP_THEN(name, call, then)                                                                  \
+    static CUresult op_##name(capture_objects *o)                                                  \
+    {                                                                                              \
+        const CUresult result = call;                                                              \
+        if (result == CUDA_SUCCESS) then;                                                          \
+        return result;                                                                             \
+    }
+
 static CUresult op_none(capture_objects *o)
 {
     (void)o;
     return CUDA_SUCCESS;
 }
 
-static CUresult op_ctx_record_event(capture_objects *o)
-{
-    return o->p->cu->CtxRecordEvent != NULL ? o->p->cu->CtxRecordEvent(o->p->context, o->event)
-                                            : CUDA_ERROR_NOT_FOUND;
-}
-
-static CUresult op_event_create(capture_objects *o)
-{
-    return o->p->cu->EventCreate(&o->created, CU_EVENT_DISABLE_TIMING);
-}
-
-static CUresult op_event_query(capture_objects *o)
-{
-    return o->p->cu->EventQuery(o->event);
-}
-
-static CUresult op_event_destroy(capture_objects *o)
-{
-    CUresult result = o->p->cu->EventDestroy(o->event);
-    if (result == CUDA_SUCCESS) o->event = NULL;
-    return result;
-}
-
-static CUresult op_import_memory(capture_objects *o)
-{
-    CUresult result =
-        raw_cuda_import_memory(o->p->cu, o->memory_fd, o->vk.allocation_size, false, &o->imported);
-    if (result == CUDA_SUCCESS) o->memory_fd = -1;
-    return result;
-}
+OP(ctx_record_event, o->p->cu->CtxRecordEvent != NULL
+                         ? o->p->cu->CtxRecordEvent(o->p->context, o->event)
+                         : CUDA_ERROR_NOT_FOUND)
+OP(event_create, o->p->cu->EventCreate(&o->created, CU_EVENT_DISABLE_TIMING))
+OP(event_query, o->p->cu->EventQuery(o->event))
+OP_THEN(event_destroy, o->p->cu->EventDestroy(o->event), o->event = NULL)
+OP_THEN(import_memory,
+        raw_cuda_import_memory(o->p->cu, o->memory_fd, o->vk.allocation_size, false, &o->imported),
+        o->memory_fd = -1)
 
 static CUresult op_map_buffer(capture_objects *o)
 {
@@ -83,19 +76,8 @@ static CUresult op_map_buffer(capture_objects *o)
     return result;
 }
 
-static CUresult op_free_mapping(capture_objects *o)
-{
-    CUresult result = o->p->cu->MemFree(o->pointer);
-    if (result == CUDA_SUCCESS) o->pointer = 0;
-    return result;
-}
-
-static CUresult op_free(capture_objects *o)
-{
-    CUresult result = o->p->cu->MemFree(o->own);
-    if (result == CUDA_SUCCESS) o->own = 0;
-    return result;
-}
+OP_THEN(free_mapping, o->p->cu->MemFree(o->pointer), o->pointer = 0)
+OP_THEN(free, o->p->cu->MemFree(o->own), o->own = 0)
 
 static void CUDA_CB do_nothing(void *user)
 {
@@ -119,36 +101,13 @@ static CUresult op_retain(capture_objects *o)
                : result;
 }
 
-static CUresult op_destroy_memory(capture_objects *o)
-{
-    CUresult result = o->p->cu->DestroyExternalMemory(o->unmapped);
-    if (result == CUDA_SUCCESS) o->unmapped = NULL;
-    return result;
-}
-
-static CUresult op_import_semaphore(capture_objects *o)
-{
-    CUresult result = raw_cuda_import_timeline(o->p->cu, o->timeline_fd, &o->imported_semaphore);
-    if (result == CUDA_SUCCESS) o->timeline_fd = -1;
-    return result;
-}
-
-static CUresult op_destroy_semaphore(capture_objects *o)
-{
-    CUresult result = o->p->cu->DestroyExternalSemaphore(o->semaphore);
-    if (result == CUDA_SUCCESS) o->semaphore = NULL;
-    return result;
-}
-
-static CUresult op_mem_alloc(capture_objects *o)
-{
-    return o->p->cu->MemAlloc(&o->allocated, 65536);
-}
-
-static CUresult op_legacy_stream_query(capture_objects *o)
-{
-    return o->p->cu->StreamQuery(NULL);
-}
+OP_THEN(destroy_memory, o->p->cu->DestroyExternalMemory(o->unmapped), o->unmapped = NULL)
+OP_THEN(import_semaphore,
+        raw_cuda_import_timeline(o->p->cu, o->timeline_fd, &o->imported_semaphore),
+        o->timeline_fd = -1)
+OP_THEN(destroy_semaphore, o->p->cu->DestroyExternalSemaphore(o->semaphore), o->semaphore = NULL)
+OP(mem_alloc, o->p->cu->MemAlloc(&o->allocated, 65536))
+OP(legacy_stream_query, o->p->cu->StreamQuery(NULL))
 
 static CUresult op_pointer_attribute(capture_objects *o)
 {
@@ -164,41 +123,12 @@ static CUresult op_map_image(capture_objects *o)
     return raw_cuda_map_image(o->p->cu, o->image.memory, 0, &desc, 1, &o->created_mipmap);
 }
 
-static CUresult op_get_level(capture_objects *o)
-{
-    return o->p->cu->MipmappedArrayGetLevel(&o->level, o->image.mipmap, 0);
-}
-
-static CUresult op_create_surface(capture_objects *o)
-{
-    return raw_cuda_surface(o->p->cu, o->level, &o->created_surface);
-}
-
-static CUresult op_destroy_surface(capture_objects *o)
-{
-    CUresult result = o->p->cu->SurfObjectDestroy(o->surface);
-    if (result == CUDA_SUCCESS) o->surface = 0;
-    return result;
-}
-
-static CUresult op_destroy_mipmap(capture_objects *o)
-{
-    CUresult result = o->p->cu->MipmappedArrayDestroy(o->mapped);
-    if (result == CUDA_SUCCESS) o->mapped = NULL;
-    return result;
-}
-
-static CUresult op_create_texture(capture_objects *o)
-{
-    return raw_cuda_texture(o->p->cu, o->level, NULL, &o->created_texture);
-}
-
-static CUresult op_destroy_texture(capture_objects *o)
-{
-    CUresult result = o->p->cu->TexObjectDestroy(o->texture);
-    if (result == CUDA_SUCCESS) o->texture = 0;
-    return result;
-}
+OP(get_level, o->p->cu->MipmappedArrayGetLevel(&o->level, o->image.mipmap, 0))
+OP(create_surface, raw_cuda_surface(o->p->cu, o->level, &o->created_surface))
+OP_THEN(destroy_surface, o->p->cu->SurfObjectDestroy(o->surface), o->surface = 0)
+OP_THEN(destroy_mipmap, o->p->cu->MipmappedArrayDestroy(o->mapped), o->mapped = NULL)
+OP(create_texture, raw_cuda_texture(o->p->cu, o->level, NULL, &o->created_texture))
+OP_THEN(destroy_texture, o->p->cu->TexObjectDestroy(o->texture), o->texture = 0)
 
 static CUresult op_create_array(capture_objects *o)
 {
@@ -206,19 +136,9 @@ static CUresult op_create_array(capture_objects *o)
     return o->p->cu->Array3DCreate(&o->created_array, &desc);
 }
 
-static CUresult op_destroy_array(capture_objects *o)
-{
-    CUresult result = o->p->cu->ArrayDestroy(o->array);
-    if (result == CUDA_SUCCESS) o->array = NULL;
-    return result;
-}
-
-static CUresult op_register(capture_objects *o)
-{
-    CUresult result = o->p->cu->MemHostRegister(o->pages, PAGES_SIZE, CU_MEMHOSTREGISTER_DEVICEMAP);
-    if (result == CUDA_SUCCESS) o->registers = true;
-    return result;
-}
+OP_THEN(destroy_array, o->p->cu->ArrayDestroy(o->array), o->array = NULL)
+OP_THEN(register, o->p->cu->MemHostRegister(o->pages, PAGES_SIZE, CU_MEMHOSTREGISTER_DEVICEMAP),
+        o->registers = true)
 
 static CUresult op_unregister(capture_objects *o)
 {
@@ -230,30 +150,11 @@ static CUresult op_unregister(capture_objects *o)
     return result;
 }
 
-static CUresult op_stream_query(capture_objects *o)
-{
-    return o->p->cu->StreamQuery(o->other);
-}
-
-static CUresult op_stream_synchronize(capture_objects *o)
-{
-    return o->p->cu->StreamSynchronize(o->other);
-}
-
-static CUresult op_event_synchronize(capture_objects *o)
-{
-    return o->p->cu->EventSynchronize(o->event);
-}
-
-static CUresult op_event_record(capture_objects *o)
-{
-    return o->p->cu->EventRecord(o->event, o->other);
-}
-
-static CUresult op_context_synchronize(capture_objects *o)
-{
-    return o->p->cu->CtxSynchronize();
-}
+OP(stream_query, o->p->cu->StreamQuery(o->other))
+OP(stream_synchronize, o->p->cu->StreamSynchronize(o->other))
+OP(event_synchronize, o->p->cu->EventSynchronize(o->event))
+OP(event_record, o->p->cu->EventRecord(o->event, o->other))
+OP(context_synchronize, o->p->cu->CtxSynchronize())
 
 static CUresult op_stream_create(capture_objects *o)
 {
@@ -268,20 +169,9 @@ static CUresult op_copy(capture_objects *o)
     return o->p->cu->MemcpyHtoD(o->pointer, &word, sizeof word);
 }
 
-static CUresult op_legacy_set(capture_objects *o)
-{
-    return o->p->cu->MemsetD32Async(o->pointer, 1, 1, NULL);
-}
-
-static CUresult op_set_elsewhere(capture_objects *o)
-{
-    return o->p->cu->MemsetD32Async(o->pointer, 1, 1, o->other);
-}
-
-static CUresult op_signal_elsewhere(capture_objects *o)
-{
-    return raw_cuda_signal(o->p->cu, o->semaphore, ++o->value, o->other);
-}
+OP(legacy_set, o->p->cu->MemsetD32Async(o->pointer, 1, 1, NULL))
+OP(set_elsewhere, o->p->cu->MemsetD32Async(o->pointer, 1, 1, o->other))
+OP(signal_elsewhere, raw_cuda_signal(o->p->cu, o->semaphore, ++o->value, o->other))
 
 static CUresult op_load_module(capture_objects *o)
 {
@@ -315,10 +205,7 @@ static CUresult op_instantiate(capture_objects *o)
     return o->p->cu->GraphInstantiateWithParams(&o->created_exec, o->graph, &how);
 }
 
-static CUresult op_launch(capture_objects *o)
-{
-    return o->p->cu->GraphLaunch(o->exec, o->other);
-}
+OP(launch, o->p->cu->GraphLaunch(o->exec, o->other))
 
 static CUmemAllocationProp physical_prop(const capture_objects *o)
 {

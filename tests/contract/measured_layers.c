@@ -4,8 +4,6 @@
 #define TEST_GROUP "measured."
 #include "images.h"
 
-#define LAYER_CHILD "CULVERT_TEST_LAYER_CHILD"
-
 typedef struct layered {
     const char *name;
     uint32_t dimensions, width, height, depth, layers;
@@ -46,13 +44,10 @@ static size_t wrong_bytes(const pair *p, const raw_vk_image *vk, CUmipmappedArra
         const VkExtent3D extent = raw_vk_image_extent(vk, level);
         const size_t bytes = raw_vk_image_bytes(vk, level), row = (size_t)extent.width * 4;
         uint32_t *expected = pattern_words(bytes, level + 1);
-        unsigned char *found = calloc(1, bytes);
-        REQUIRE(found != NULL);
+        unsigned char *found = test_memory(bytes);
         CU_OK(raw_cuda_read_box(p->cu, image_level(p, mipmap, level), found, row, extent.height,
                                 (size_t)extent.depth * vk->desc.layers));
         wrong += image_wrong_bytes(found, (const unsigned char *)expected, bytes);
-        free(expected);
-        free(found);
     }
     return wrong;
 }
@@ -81,7 +76,6 @@ static void try_levels(pair *p, const layered *k, size_t usage, uint32_t levels,
     for (uint32_t level = 0; level < levels; level++) {
         uint32_t *texels = pattern_words(raw_vk_image_bytes(&vk, level), level + 1);
         raw_vk_image_write(&p->vk, &vk, level, texels);
-        free(texels);
     }
     CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &vk), vk.allocation_size, false,
                                  &memory));
@@ -133,7 +127,6 @@ static void try_rows(size_t first, size_t end)
     pair_close(&p);
 }
 
-TEST_AS(levels_of_layers,
-        image_row_groups(LAYER_CHILD, "measured.levels_of_layers_child", ROWS, KINDS, try_rows),
-        .mark = TEST_TWIN_STRICTER, .reason = "the twin's answers are required, NVIDIA's reported")
-TEST_AS(levels_of_layers_child, image_row_group(LAYER_CHILD, try_rows))
+IMAGE_ROWS(levels_of_layers, "measured.levels_of_layers", "measured.levels_of_layers_child", ROWS,
+           KINDS, try_rows, .mark = TEST_TWIN_STRICTER,
+           .reason = "the twin's answers are required, NVIDIA's reported")

@@ -9,36 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define DELAY_US 50000
-
-/* Signals a timeline from the host a little later. */
-typedef struct late_signal {
-    pthread_t thread;
-    raw_vk *vk;
-    VkSemaphore semaphore;
-    uint64_t value;
-} late_signal;
-
-static void *signal_late(void *argument)
-{
-    late_signal *late = argument;
-    usleep(DELAY_US);
-    raw_vk_timeline_signal(late->vk, late->semaphore, late->value);
-    return NULL;
-}
-
-static void late_signal_start(late_signal *late, raw_vk *vk, VkSemaphore semaphore, uint64_t value)
-{
-    late->vk = vk;
-    late->semaphore = semaphore;
-    late->value = value;
-    REQUIRE(pthread_create(&late->thread, NULL, signal_late, late) == 0);
-}
-
-static void late_signal_join(late_signal *late)
-{
-    REQUIRE(pthread_join(late->thread, NULL) == 0);
-}
+#define DELAY_US LATE_SIGNAL_US
 
 static void CUDA_CB sleep_on_stream(void *data)
 {
@@ -57,10 +28,8 @@ PAIR_CASE(free_with_pending_work, .mark = TEST_BOTH)
         CU_OK(p->cu->MemAlloc(&freed, sizes[i]));
         CU_OK(p->cu->LaunchHostFunc(p->stream, sleep_on_stream, NULL));
         CU_OK(p->cu->MemFree(freed));
-        const CUresult left = p->cu->StreamQuery(p->stream);
-        ANSWER(answer_key("work after cuMemFree of %zu bytes", sizes[i]), "%s",
-               raw_cuda_result_name(left));
-        CU_IS(left, CUDA_SUCCESS);
+        answer_is(answer_key("work after cuMemFree of %zu bytes", sizes[i]),
+                  p->cu->StreamQuery(p->stream), CUDA_SUCCESS);
         CU_OK(p->cu->StreamSynchronize(p->stream));
         CU_OK(p->cu->MemFree(kept));
     }
@@ -70,9 +39,8 @@ PAIR_CASE(free_with_pending_work, .mark = TEST_BOTH)
 PAIR_CASE(free_of_a_mapping_with_pending_work, .own = true)
 {
     shared_buffer b;
-    shared_timeline t;
     late_signal late;
-    shared_timeline_open(p, 0, &t);
+    shared_timeline t = pair_timeline(p, 0);
     for (int by_host_function = 0; by_host_function < 2; by_host_function++) {
         CUresult result;
         shared_buffer_open(p, 1u << 20, 0, false, &b);
@@ -86,7 +54,7 @@ PAIR_CASE(free_of_a_mapping_with_pending_work, .own = true)
         result = p->cu->MemFree(b.pointer);
         double took = test_now_us() - start;
         const char *work = by_host_function ? "a host function" : "a timeline wait";
-        ANSWER(answer_key("cuMemFree beside %s", work), "%s", raw_cuda_result_name(result));
+        answer_call(answer_key("cuMemFree beside %s", work), result);
         MEASURED("cuMemFree_of_mapping_with_pending_work", "%s of %d us on a stream: %.0f us", work,
                  DELAY_US, took);
         REQUIRE(result == CUDA_SUCCESS);
@@ -94,24 +62,20 @@ PAIR_CASE(free_of_a_mapping_with_pending_work, .own = true)
         start = test_now_us();
         result = p->cu->DestroyExternalMemory(b.memory);
         took = test_now_us() - start;
-        ANSWER(answer_key("cuDestroyExternalMemory beside %s", work), "%s",
-               raw_cuda_result_name(result));
+        answer_call(answer_key("cuDestroyExternalMemory beside %s", work), result);
         MEASURED("cuDestroyExternalMemory_after_it", "%.0f us", took);
         if (!by_host_function) late_signal_join(&late);
         CU_OK(p->cu->StreamSynchronize(p->stream));
         raw_vk_buffer_destroy(&p->vk, &b.vk);
     }
-    shared_timeline_close(p, &t);
 }
 
 PAIR_CASE(destroy_memory_with_pending_work, .own = true)
 {
-    raw_vk_buffer vk;
     CUexternalMemory memory;
-    shared_timeline t;
     late_signal late;
-    shared_timeline_open(p, 0, &t);
-    raw_vk_buffer_create(&p->vk, 1u << 20, RAW_VK_EXPORT, &vk);
+    shared_timeline t = pair_timeline(p, 0);
+    raw_vk_buffer vk = pair_vk_buffer(p, 1u << 20, RAW_VK_EXPORT);
     CU_OK(raw_cuda_import_memory(p->cu, raw_vk_buffer_fd(&p->vk, &vk), vk.allocation_size, false,
                                  &memory));
     CU_OK(raw_cuda_wait(p->cu, t.cu, 1, p->stream));
@@ -119,41 +83,36 @@ PAIR_CASE(destroy_memory_with_pending_work, .own = true)
     double start = test_now_us();
     CUresult result = p->cu->DestroyExternalMemory(memory); /* never mapped */
     MEASURED("cuDestroyExternalMemory_with_pending_work", "%.0f us", test_now_us() - start);
-    ANSWER("cuDestroyExternalMemory", "%s", raw_cuda_result_name(result));
+    answer_call("cuDestroyExternalMemory", result);
     REQUIRE(result == CUDA_SUCCESS);
     late_signal_join(&late);
     CU_OK(p->cu->StreamSynchronize(p->stream));
-    raw_vk_buffer_destroy(&p->vk, &vk);
-    shared_timeline_close(p, &t);
 }
 
 /* The guide forbids it (R1). What happens is for the library's documentation; nothing rests on
  * it. */
-TEST(destroy_semaphore_with_a_pending_wait, .own = true)
+PAIR_CASE(destroy_semaphore_with_a_pending_wait, .own = true)
 {
-    pair p;
     shared_timeline t;
     late_signal late;
-    pair_open(&p);
-    shared_timeline_open(&p, 0, &t);
-    CU_OK(raw_cuda_wait(p.cu, t.cu, 1, p.stream));
-    late_signal_start(&late, &p.vk, t.vk, 1);
+    shared_timeline_open(p, 0, &t);
+    CU_OK(raw_cuda_wait(p->cu, t.cu, 1, p->stream));
+    late_signal_start(&late, &p->vk, t.vk, 1);
     double start = test_now_us();
-    CUresult result = p.cu->DestroyExternalSemaphore(t.cu);
+    CUresult result = p->cu->DestroyExternalSemaphore(t.cu);
     MEASURED("cuDestroyExternalSemaphore_with_pending_wait", "%.0f us", test_now_us() - start);
-    ANSWER("cuDestroyExternalSemaphore", "%s", raw_cuda_result_name(result));
+    answer_call("cuDestroyExternalSemaphore", result);
     late_signal_join(&late);
-    result = stream_result(&p, patience(&p, 3000));
-    ANSWER("the stream then", "%s", raw_cuda_result_name(result));
+    answer_call("the stream then", stream_result(p, patience(p, 3000)));
     test_pass(); /* the stream may never end */
 }
 
 /* Whether destroying waits for work that has nothing to do with what is destroyed. */
 PAIR_CASE(destroy_idle_semaphore_beside_pending_work, .own = true)
 {
-    shared_timeline busy, idle;
+    shared_timeline idle;
     late_signal late;
-    shared_timeline_open(p, 0, &busy);
+    shared_timeline busy = pair_timeline(p, 0);
     shared_timeline_open(p, 0, &idle);
     CU_OK(raw_cuda_wait(p->cu, busy.cu, 1, p->stream));
     late_signal_start(&late, &p->vk, busy.vk, 1);
@@ -161,12 +120,11 @@ PAIR_CASE(destroy_idle_semaphore_beside_pending_work, .own = true)
     CUresult result = p->cu->DestroyExternalSemaphore(idle.cu);
     MEASURED("cuDestroyExternalSemaphore_beside_pending_work",
              "another semaphore's wait of %d us: %.0f us", DELAY_US, test_now_us() - start);
-    ANSWER("cuDestroyExternalSemaphore", "%s", raw_cuda_result_name(result));
+    answer_call("cuDestroyExternalSemaphore", result);
     REQUIRE(result == CUDA_SUCCESS);
     CU_IS(p->cu->StreamQuery(p->stream), CUDA_SUCCESS);
     late_signal_join(&late);
     raw_vk_timeline_destroy(&p->vk, idle.vk);
-    shared_timeline_close(p, &busy);
 }
 
 typedef struct cuda_signal {
@@ -217,10 +175,10 @@ static void give_back_while_another_thread_signals(bool a_semaphore)
                                   : "cuMemFree_while_another_thread_signals";
     pair p;
     shared_buffer b;
-    shared_timeline t, idle;
+    shared_timeline idle;
     pthread_t thread;
     pair_open(&p);
-    shared_timeline_open(&p, 0, &t);
+    shared_timeline t = pair_timeline(&p, 0);
     shared_timeline_open(&p, 0, &idle);
     shared_buffer_open(&p, 1u << 20, 0, false, &b);
     pthread_t rescuer;
@@ -237,9 +195,8 @@ static void give_back_while_another_thread_signals(bool a_semaphore)
     MEASURED(row, "returned after %.0f us", test_now_us() - start);
     REQUIRE(pthread_join(thread, NULL) == 0 && pthread_join(rescuer, NULL) == 0);
     MEASURED(row, "the other thread's signal took %.0f us", s.took);
-    ANSWER(a_semaphore ? "cuDestroyExternalSemaphore" : "cuMemFree", "%s",
-           raw_cuda_result_name(result));
-    ANSWER("the other thread's signal", "%s", raw_cuda_result_name(s.result));
+    answer_call(a_semaphore ? "cuDestroyExternalSemaphore" : "cuMemFree", result);
+    answer_call("the other thread's signal", s.result);
     CU_OK(result);
     CU_OK(s.result);
     /* Not its own signal ended the wait. */
@@ -253,7 +210,6 @@ static void give_back_while_another_thread_signals(bool a_semaphore)
     CU_OK(p.cu->DestroyExternalMemory(b.memory));
     CU_OK(p.cu->StreamDestroy(s.stream));
     raw_vk_buffer_destroy(&p.vk, &b.vk);
-    shared_timeline_close(&p, &t);
     pair_close(&p);
 }
 
@@ -266,10 +222,9 @@ TEST_AS(destroy_semaphore_while_another_thread_signals,
 
 PAIR_CASE(destroy_event_and_stream_with_a_pending_wait, .own = true)
 {
-    shared_timeline t;
     late_signal late;
     CUevent event = NULL;
-    shared_timeline_open(p, 0, &t);
+    shared_timeline t = pair_timeline(p, 0);
     CU_OK(p->cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
     CU_OK(raw_cuda_wait(p->cu, t.cu, 1, p->stream));
     CU_OK(p->cu->EventRecord(event, p->stream));
@@ -278,109 +233,96 @@ PAIR_CASE(destroy_event_and_stream_with_a_pending_wait, .own = true)
     double start = test_now_us();
     CUresult result = p->cu->EventDestroy(event);
     MEASURED("cuEventDestroy_with_pending_work", "%.0f us", test_now_us() - start);
-    ANSWER("cuEventDestroy", "%s", raw_cuda_result_name(result));
-    CU_OK(result);
+    answer_is("cuEventDestroy", result, CUDA_SUCCESS);
     start = test_now_us();
     result = p->cu->StreamDestroy(p->stream);
     MEASURED("cuStreamDestroy_with_pending_work", "%.0f us", test_now_us() - start);
-    ANSWER("cuStreamDestroy", "%s", raw_cuda_result_name(result));
-    CU_OK(result);
+    answer_is("cuStreamDestroy", result, CUDA_SUCCESS);
     late_signal_join(&late);
-    result = p->cu->CtxSynchronize();
-    ANSWER("cuCtxSynchronize, once the wait is over", "%s", raw_cuda_result_name(result));
-    CU_OK(result);
+    answer_is("cuCtxSynchronize, once the wait is over", p->cu->CtxSynchronize(), CUDA_SUCCESS);
     CU_OK(p->cu->StreamCreate(&p->stream, CU_STREAM_NON_BLOCKING));
-    shared_timeline_close(p, &t);
 }
 
 PAIR_CASE(ctx_record_event)
 {
-    shared_timeline t;
-    CUevent event = NULL;
     if (p->cu->CtxRecordEvent == NULL) SKIP("this driver has no cuCtxRecordEvent");
-    shared_timeline_open(p, 0, &t);
-    CU_OK(p->cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    shared_timeline t = pair_timeline(p, 0);
+    CUevent event = raw_cuda_event(p->cu, CU_EVENT_DISABLE_TIMING);
     CU_OK(raw_cuda_wait(p->cu, t.cu, 1, p->stream));
-    CUresult result = p->cu->CtxRecordEvent(p->context, event);
-    ANSWER("on the primary context", "%s", raw_cuda_result_name(result));
-    ANSWER("while a stream waits", "%s", raw_cuda_result_name(p->cu->EventQuery(event)));
+    answer_call("on the primary context", p->cu->CtxRecordEvent(p->context, event));
+    answer_call("while a stream waits", p->cu->EventQuery(event));
     raw_vk_timeline_signal(&p->vk, t.vk, 1);
     CU_OK(p->cu->StreamSynchronize(p->stream));
-    CUresult synchronize = p->cu->EventSynchronize(event);
-    ANSWER("after it", "%s", raw_cuda_result_name(synchronize));
-    CU_OK(p->cu->EventDestroy(event));
-    shared_timeline_close(p, &t);
+    answer_call("after it", p->cu->EventSynchronize(event));
 }
 
 static void answer_sticky(const char *call, CUresult result)
 {
-    ANSWER(call, "%s", raw_cuda_result_name(result));
+    answer_call(call, result);
     MEASURED("after_sticky_error", "%s: %zu fds", call, test_open_fds());
 }
 
-TEST(after_a_sticky_error, .faults = true)
+PAIR_CASE(after_a_sticky_error, .faults = true)
 {
-    pair p;
     shared_buffer b;
     shared_timeline t;
     CUevent event = NULL;
-    pair_open(&p);
-    shared_buffer_open(&p, 1u << 20, 0, false,
+    shared_buffer_open(p, 1u << 20, 0, false,
                        &b); /* a first import, so that what a driver keeps is counted */
-    shared_buffer_close(&p, &b);
-    shared_timeline_open(&p, 0, &t);
-    shared_timeline_close(&p, &t);
+    shared_buffer_close(p, &b);
+    shared_timeline_open(p, 0, &t);
+    shared_timeline_close(p, &t);
     const size_t before = test_open_fds();
 
-    shared_buffer_open(&p, 1u << 20, 0, false, &b);
-    shared_timeline_open(&p, 0, &t);
-    CU_OK(p.cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
-    CUmodule module = raw_cuda_load(p.cu, "pattern");
-    CUfunction write = raw_cuda_function(p.cu, module, "pattern_write");
+    shared_buffer_open(p, 1u << 20, 0, false, &b);
+    shared_timeline_open(p, 0, &t);
+    CU_OK(p->cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    CUmodule module = raw_cuda_load(p->cu, "pattern");
+    CUfunction write = raw_cuda_function(p->cu, module, "pattern_write");
     MEASURED("after_sticky_error", "before the objects %zu fds, with them %zu", before,
              test_open_fds());
 
     CUdeviceptr nowhere = 0x1000; /* no program has a mapping there */
     unsigned count = 64, seed = 0;
     void *args[] = {&nowhere, &count, &seed};
-    CU_OK(p.cu->LaunchKernel(write, 1, 1, 1, 64, 1, 1, 0, p.stream, args, NULL));
+    CU_OK(p->cu->LaunchKernel(write, 1, 1, 1, 64, 1, 1, 0, p->stream, args, NULL));
     CUresult recorded =
-        p.cu->EventRecord(event, p.stream); /* fails when the fault is known already */
+        p->cu->EventRecord(event, p->stream); /* fails when the fault is known already */
     REQUIRE(recorded == CUDA_SUCCESS || recorded == CUDA_ERROR_ILLEGAL_ADDRESS);
-    CUresult fault = p.cu->StreamSynchronize(p.stream);
+    CUresult fault = p->cu->StreamSynchronize(p->stream);
     answer_sticky("cuStreamSynchronize after the kernel", fault);
     CU_IS(fault, CUDA_ERROR_ILLEGAL_ADDRESS);
 
     uint32_t word = 0;
     /* It stays */
-    fault = p.cu->MemcpyDtoH(&word, b.pointer, sizeof word);
+    fault = p->cu->MemcpyDtoH(&word, b.pointer, sizeof word);
     answer_sticky("cuMemcpyDtoH of the mapping", fault);
     CU_IS(fault, CUDA_ERROR_ILLEGAL_ADDRESS);
-    answer_sticky("cuEventQuery", p.cu->EventQuery(event));
-    answer_sticky("cuSignalExternalSemaphoresAsync", raw_cuda_signal(p.cu, t.cu, 1, p.stream));
-    CUresult event_result = p.cu->EventDestroy(event), free_result = p.cu->MemFree(b.pointer);
+    answer_sticky("cuEventQuery", p->cu->EventQuery(event));
+    answer_sticky("cuSignalExternalSemaphoresAsync", raw_cuda_signal(p->cu, t.cu, 1, p->stream));
+    CUresult event_result = p->cu->EventDestroy(event), free_result = p->cu->MemFree(b.pointer);
     answer_sticky("cuEventDestroy", event_result);
     answer_sticky("cuMemFree of the mapping", free_result);
     CU_IS(event_result, CUDA_ERROR_ILLEGAL_ADDRESS);
     CU_IS(free_result, CUDA_ERROR_ILLEGAL_ADDRESS);
-    answer_sticky("cuDestroyExternalMemory", p.cu->DestroyExternalMemory(b.memory));
-    answer_sticky("cuDestroyExternalSemaphore", p.cu->DestroyExternalSemaphore(t.cu));
-    answer_sticky("cuModuleUnload", p.cu->ModuleUnload(module));
-    answer_sticky("cuStreamDestroy", p.cu->StreamDestroy(p.stream));
-    answer_sticky("cuCtxSetCurrent(NULL)", p.cu->CtxSetCurrent(NULL));
-    answer_sticky("cuDevicePrimaryCtxRelease", p.cu->DevicePrimaryCtxRelease(p.device));
+    answer_sticky("cuDestroyExternalMemory", p->cu->DestroyExternalMemory(b.memory));
+    answer_sticky("cuDestroyExternalSemaphore", p->cu->DestroyExternalSemaphore(t.cu));
+    answer_sticky("cuModuleUnload", p->cu->ModuleUnload(module));
+    answer_sticky("cuStreamDestroy", p->cu->StreamDestroy(p->stream));
+    answer_sticky("cuCtxSetCurrent(NULL)", p->cu->CtxSetCurrent(NULL));
+    answer_sticky("cuDevicePrimaryCtxRelease", p->cu->DevicePrimaryCtxRelease(p->device));
     CUcontext again = NULL;
-    CUresult retain = p.cu->DevicePrimaryCtxRetain(&again, p.device);
+    CUresult retain = p->cu->DevicePrimaryCtxRetain(&again, p->device);
     answer_sticky("cuDevicePrimaryCtxRetain again", retain);
-    raw_vk_timeline_destroy(&p.vk, t.vk);
-    raw_vk_buffer_destroy(&p.vk, &b.vk);
+    raw_vk_timeline_destroy(&p->vk, t.vk);
+    raw_vk_buffer_destroy(&p->vk, &b.vk);
     MEASURED("after_sticky_error", "in the end %zu fds", test_open_fds());
     ANSWER("fds more than before the objects", "%s", test_open_fds() > before ? "some" : "none");
     REQUIRE_EQ(retain, CUDA_ERROR_ILLEGAL_ADDRESS);
-    if (p.cu->software) {
+    if (p->cu->software) {
         REQUIRE_EQ(test_open_fds(), before);
-        raw_cuda_require_empty(p.cu);
-        raw_vk_close(&p.vk);
+        raw_cuda_require_empty(p->cu);
+        raw_vk_close(&p->vk);
     }
     test_pass(); /* NVIDIA's driver is not to be used any further in this process */
 }

@@ -139,8 +139,8 @@ PAIR_CASE(first_launches, .mark = TEST_NVIDIA_ONLY,
                                0, held, one, NULL));
         CU_OK(cu->LaunchKernel(turn == 2 ? not_loaded(cu, modules[1]) : loaded, 1, 1, 1, 64, 1, 1,
                                0, p->stream, other, NULL));
-        ANSWER(answer_key("a kernel beside one that waits, %s", how[turn - 1]), "%s",
-               raw_cuda_result_name(stream_result(p, patience(p, 700))));
+        answer_call(answer_key("a kernel beside one that waits, %s", how[turn - 1]),
+                    stream_result(p, patience(p, 700)));
         raw_vk_timeline_signal(&p->vk, gate.vk, turn);
         CU_OK(cu->StreamSynchronize(held));
         CU_OK(cu->StreamSynchronize(p->stream));
@@ -183,20 +183,17 @@ PAIR_CASE(green_contexts, .mark = TEST_BOTH, .own = true)
     CU_OK(GreenCtxCreate(&green, desc, p->device, CU_GREEN_CTX_DEFAULT_STREAM));
     CU_OK(GreenCtxStreamCreate(&stream, green, CU_STREAM_NON_BLOCKING, 0));
     CU_OK(CtxFromGreenCtx(&as_context, green));
-    ANSWER("a signal in its stream", "%s",
-           raw_cuda_result_name(raw_cuda_signal(p->cu, t.cu, 1, stream)));
-    ANSWER("a wait in its stream", "%s",
-           raw_cuda_result_name(raw_cuda_wait(p->cu, t.cu, 0, stream)));
+    answer_call("a signal in its stream", raw_cuda_signal(p->cu, t.cu, 1, stream));
+    answer_call("a wait in its stream", raw_cuda_wait(p->cu, t.cu, 0, stream));
     CU_OK(StreamGetCtx(stream, &of_stream));
     ANSWER("cuStreamGetCtx of its stream", "%s", of_stream == as_context ? "it" : "another one");
     CU_OK(p->cu->CtxSetCurrent(as_context));
-    ANSWER("it is current: a signal in a stream of the primary context", "%s",
-           raw_cuda_result_name(raw_cuda_signal(p->cu, t.cu, 1, p->stream)));
+    answer_call("it is current: a signal in a stream of the primary context",
+                raw_cuda_signal(p->cu, t.cu, 1, p->stream));
     CU_OK(p->cu->CtxSetCurrent(p->context));
     CU_OK(p->cu->EventRecord(event, stream));
     CU_OK(p->cu->StreamWaitEvent(p->stream, event, 0));
-    ANSWER("a signal behind it, by an event", "%s",
-           raw_cuda_result_name(raw_cuda_signal(p->cu, t.cu, 1, p->stream)));
+    answer_call("a signal behind it, by an event", raw_cuda_signal(p->cu, t.cu, 1, p->stream));
     CU_OK(p->cu->StreamSynchronize(p->stream));
     CU_OK(p->cu->EventDestroy(event));
     CU_OK(p->cu->StreamDestroy(stream));

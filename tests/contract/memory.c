@@ -9,11 +9,9 @@ static void import_and_compare(unsigned vk_flags, bool dedicated_flag)
     pair p;
     pair_open(&p);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        shared_buffer b;
-        shared_buffer_open(&p, sizes[i], vk_flags, dedicated_flag, &b);
+        shared_buffer b = pair_buffer(&p, sizes[i], vk_flags, dedicated_flag);
         answer_same_memory(&p, answer_key("a buffer of %zu", sizes[i]), &b.vk, 0, b.pointer,
                            sizes[i], 0x1000u + (uint32_t)i);
-        shared_buffer_close(&p, &b);
     }
     pair_close(&p);
 }
@@ -28,41 +26,31 @@ TEST_AS(plain_with_flag, import_and_compare(0, true), .mark = TEST_BOTH,
 PAIR_CASE(buffer_at_an_offset, .mark = TEST_BOTH)
 {
     raw_vk_buffer vk;
-    CUexternalMemory memory;
-    CUdeviceptr pointer;
     const size_t size = 100000;
     raw_vk_buffer_create_at(&p->vk, size, 70000, RAW_VK_EXPORT, &vk);
     REQUIRE(vk.offset >= 70000);
-    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_buffer_fd(&p->vk, &vk), vk.allocation_size, false,
-                                 &memory));
-    CU_OK(raw_cuda_map_buffer(p->cu, memory, vk.offset, size, &pointer));
+    CUexternalMemory memory =
+        raw_cuda_imported(p->cu, raw_vk_buffer_fd(&p->vk, &vk), vk.allocation_size, false);
+    CUdeviceptr pointer = raw_cuda_mapped(p->cu, memory, vk.offset, size);
     answer_same_memory(p, "at an offset of 70,000 or more", &vk, 0, pointer, size, 77);
-    CU_OK(p->cu->MemFree(pointer));
-    CU_OK(p->cu->DestroyExternalMemory(memory));
     raw_vk_buffer_destroy(&p->vk, &vk);
 }
 
 PAIR_CASE(half_the_size, .mark = TEST_BOTH)
 {
-    raw_vk_buffer vk;
-    CUexternalMemory memory;
-    CUdeviceptr pointer;
     const size_t size = 1u << 20;
-    raw_vk_buffer_create(&p->vk, size, RAW_VK_EXPORT, &vk);
-    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_buffer_fd(&p->vk, &vk), size / 2, false, &memory));
-    CU_OK(raw_cuda_map_buffer(p->cu, memory, 0, size / 2, &pointer));
+    raw_vk_buffer vk = pair_vk_buffer(p, size, RAW_VK_EXPORT);
+    CUexternalMemory memory =
+        raw_cuda_imported(p->cu, raw_vk_buffer_fd(&p->vk, &vk), size / 2, false);
+    CUdeviceptr pointer = raw_cuda_mapped(p->cu, memory, 0, size / 2);
     answer_same_memory(p, "its first half", &vk, 0, pointer, size / 2, 5);
-    CU_OK(p->cu->MemFree(pointer));
-    CU_OK(p->cu->DestroyExternalMemory(memory));
-    raw_vk_buffer_destroy(&p->vk, &vk);
 }
 
 PAIR_CASE(overlapping_mappings, .mark = TEST_BOTH)
 {
-    shared_buffer b;
     CUdeviceptr second = 0;
     const size_t size = 1u << 20, offset = 256 * 1024;
-    shared_buffer_open(p, size, 0, false, &b);
+    shared_buffer b = pair_buffer(p, size, 0, false);
     CU_OK(raw_cuda_map_buffer(p->cu, b.memory, offset, size - offset, &second));
     REQUIRE(second != 0 && second != b.pointer);
     answer_same_memory(p, "the second mapping", &b.vk, offset, second, size - offset, 11);
@@ -72,12 +60,10 @@ PAIR_CASE(overlapping_mappings, .mark = TEST_BOTH)
     CU_OK(p->cu->MemsetD32Async(second, 0xabcd0123u, 16, p->stream));
     CU_OK(p->cu->StreamSynchronize(p->stream));
     cuda_read(p, b.pointer + offset, &word, sizeof word);
-    ANSWER("written by the second, read by the first", "0x%x", (unsigned)word);
-    REQUIRE_EQ(word, 0xabcd0123u);
+    answer_word("written by the second, read by the first", word, 0xabcd0123u);
 
     CU_OK(p->cu->MemFree(second));
     answer_same_memory(p, "the first mapping alone again", &b.vk, 0, b.pointer, size, 13);
-    shared_buffer_close(p, &b);
 }
 
 PAIR_CASE(fds_return, .mark = TEST_BOTH)
@@ -96,9 +82,8 @@ PAIR_CASE(fds_return, .mark = TEST_BOTH)
 
 PAIR_CASE(fd_is_consumed, .mark = TEST_BOTH)
 {
-    raw_vk_buffer vk;
     CUexternalMemory memory;
-    raw_vk_buffer_create(&p->vk, 65536, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer vk = pair_vk_buffer(p, 65536, RAW_VK_EXPORT);
     int fd = raw_vk_buffer_fd(&p->vk, &vk), other = raw_vk_buffer_fd(&p->vk, &vk);
     CU_OK(raw_cuda_import_memory(p->cu, fd, vk.allocation_size, false, &memory));
     ANSWER("an imported fd", "%s",
@@ -110,7 +95,6 @@ PAIR_CASE(fd_is_consumed, .mark = TEST_BOTH)
               raw_cuda_import_memory(p->cu, other, vk.allocation_size, false, &memory),
               CUDA_SUCCESS);
     CU_OK(p->cu->DestroyExternalMemory(memory));
-    raw_vk_buffer_destroy(&p->vk, &vk);
 }
 
 static unsigned long long buffer_id(const pair *p, CUdeviceptr pointer)
@@ -125,7 +109,6 @@ static unsigned long long buffer_id(const pair *p, CUdeviceptr pointer)
 PAIR_CASE(pointer_attributes, .mark = TEST_BOTH)
 {
     enum { PLAIN, MAPPED, AGAIN, ANEW, IDS };
-    shared_buffer b;
     CUdeviceptr plain = 0;
     unsigned long long ids[IDS];
     int on = 1;
@@ -134,7 +117,7 @@ PAIR_CASE(pointer_attributes, .mark = TEST_BOTH)
     CU_OK(p->cu->MemAlloc(&plain, 65536));
     ids[PLAIN] = buffer_id(p, plain);
     CU_OK(p->cu->MemFree(plain));
-    shared_buffer_open(p, 65536, 0, false, &b);
+    shared_buffer b = pair_buffer(p, 65536, 0, false);
     ids[MAPPED] = buffer_id(p, b.pointer);
     REQUIRE_EQ(buffer_id(p, b.pointer + 4096), ids[MAPPED]);
     CU_OK(p->cu->MemFree(b.pointer));
@@ -155,7 +138,6 @@ PAIR_CASE(pointer_attributes, .mark = TEST_BOTH)
     answer_is("SYNC_MEMOPS of a mapping",
               p->cu->PointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, b.pointer),
               CUDA_SUCCESS);
-    shared_buffer_close(p, &b);
 }
 
 TEST(no_dma_buf_of_a_mapping, .mark = TEST_NVIDIA_ONLY,
@@ -163,7 +145,6 @@ TEST(no_dma_buf_of_a_mapping, .mark = TEST_NVIDIA_ONLY,
 {
     pair p;
     shared_buffer b;
-    CUdeviceptr own = 0;
     int fd = -1;
     pair_open(&p);
     if (p.cu->MemGetHandleForAddressRange == NULL) {
@@ -180,11 +161,10 @@ TEST(no_dma_buf_of_a_mapping, .mark = TEST_NVIDIA_ONLY,
     answer_is("of a mapping", result, CUDA_ERROR_INVALID_VALUE);
     shared_buffer_close(&p, &b);
 
-    CU_OK(p.cu->MemAlloc(&own, 2u << 20));
+    CUdeviceptr own = raw_cuda_memory(p.cu, 2u << 20);
     result =
         p.cu->MemGetHandleForAddressRange(&fd, own, 65536, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
     MEASURED("dma_buf_of_own_memory", "%s", raw_cuda_result_name(result));
-    CU_OK(p.cu->MemFree(own));
     pair_close(&p);
 }
 
@@ -206,15 +186,13 @@ static size_t wrong_words(const uint32_t *found, const uint32_t *expected, size_
 
 PAIR_CASE(kernel_writes, .mark = TEST_BOTH, .smoke = true)
 {
-    shared_buffer b;
     const unsigned count = 300001;
     const size_t size = count * sizeof(uint32_t);
-    CUmodule module = raw_cuda_load(p->cu, "pattern");
+    CUmodule module = raw_cuda_module(p->cu, "pattern");
     CUfunction write = raw_cuda_function(p->cu, module, "pattern_write");
     CUfunction add = raw_cuda_function(p->cu, module, "pattern_add");
-    uint32_t *found = malloc(size), *expected = pattern_words(size, 99);
-    REQUIRE(found != NULL);
-    shared_buffer_open(p, size, RAW_VK_DEDICATED, true, &b);
+    uint32_t *found = test_memory(size), *expected = pattern_words(size, 99);
+    shared_buffer b = pair_buffer(p, size, RAW_VK_DEDICATED, true);
 
     launch(p, write, b.pointer, count, 99);
     CU_OK(p->cu->StreamSynchronize(p->stream));
@@ -231,18 +209,12 @@ PAIR_CASE(kernel_writes, .mark = TEST_BOTH, .smoke = true)
         expected[i] = 1234;
     answer_wrong("Vulkan's words that a kernel changed", wrong_words(found, expected, count),
                  count);
-
-    free(found);
-    free(expected);
-    shared_buffer_close(p, &b);
-    CU_OK(p->cu->ModuleUnload(module));
 }
 
 PAIR_CASE(every_queue_family, .mark = TEST_BOTH)
 {
-    shared_buffer b;
     const size_t size = 65536;
-    shared_buffer_open(p, size, 0, false, &b);
+    shared_buffer b = pair_buffer(p, size, 0, false);
     unsigned wrong = 0;
     for (uint32_t q = 0; q < p->vk.queue_count; q++) {
         /* Families of video engines and such have no transfer operations. */
@@ -254,27 +226,22 @@ PAIR_CASE(every_queue_family, .mark = TEST_BOTH)
         cuda_read(p, b.pointer + size - 8, words, sizeof words);
         wrong += words[0] != 0x7700u + q || words[1] != 0x7700u + q;
     }
-    ANSWER("families whose words are wrong", "%u", wrong);
-    REQUIRE_EQ(wrong, 0);
-    shared_buffer_close(p, &b);
+    answer_number("families whose words are wrong", wrong, 0);
 }
 
 PAIR_CASE(second_vulkan_buffer, .mark = TEST_BOTH)
 {
-    shared_buffer b;
     raw_vk_buffer again;
     const size_t size = 65536;
     uint32_t word = 0;
-    shared_buffer_open(p, size, 0, false, &b);
+    shared_buffer b = pair_buffer(p, size, 0, false);
     raw_vk_buffer_import(&p->vk, raw_vk_buffer_fd(&p->vk, &b.vk), &b.vk, &again);
     answer_same_memory(p, "CUDA's memory in a second buffer", &again, 0, b.pointer, size, 21);
     CU_OK(p->cu->MemsetD32Async(b.pointer, 0x600df00du, size / 4, p->stream));
     CU_OK(p->cu->StreamSynchronize(p->stream));
     raw_vk_read(&p->vk, &again, size - 4, &word, 4);
-    ANSWER("its last word", "0x%x", (unsigned)word);
-    REQUIRE_EQ(word, 0x600df00du);
+    answer_word("its last word", word, 0x600df00du);
     raw_vk_buffer_destroy(&p->vk, &again);
-    shared_buffer_close(p, &b);
 }
 
 PAIR_CASE(costs, .mark = TEST_BOTH, .reason = "reported, never asserted")

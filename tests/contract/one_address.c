@@ -149,18 +149,16 @@ static void both_ways(bool resident)
         CU_OK(p->cu->MemUnmap(a.base + offset, VMM_SIZE));
         uint32_t word = 0;
         raw_vk_read(&p->vk, &raw, offset + VMM_SIZE - 4, &word, 4);
-        ANSWER(end ? "Vulkan's last word when CUDA has unmapped the last chunk"
-                   : "Vulkan's last word when CUDA has unmapped the first chunk",
-               "0x%x", word);
-        REQUIRE_EQ(word, 0x31415926u);
+        answer_word(end ? "Vulkan's last word when CUDA has unmapped the last chunk"
+                        : "Vulkan's last word when CUDA has unmapped the first chunk",
+                    word, 0x31415926u);
         vmm_map(p, a.base + offset, VMM_SIZE, handle);
         bind(&a, offset, VK_NULL_HANDLE);
         vkFreeMemory(p->vk.device, memory, NULL);
         cuda_read(p, a.base + offset, &word, 4);
-        ANSWER(end ? "CUDA's first word when Vulkan has unbound the last chunk"
-                   : "CUDA's first word when Vulkan has unbound the first chunk",
-               "0x%x", word);
-        REQUIRE_EQ(word, 0x31415926u);
+        answer_word(end ? "CUDA's first word when Vulkan has unbound the last chunk"
+                        : "CUDA's first word when Vulkan has unbound the first chunk",
+                    word, 0x31415926u);
         CU_OK(p->cu->MemUnmap(a.base + offset, VMM_SIZE));
         CU_OK(p->cu->MemRelease(handle));
     }
@@ -178,7 +176,6 @@ TEST(taken, .mark = TEST_BOTH)
     open_place(&a, true);
     const VkResult r = make_buffer(&a, a.base, true, &second);
     ANSWER("a second buffer there", "VkResult %d", (int)r);
-    REQUIRE(r != VK_SUCCESS || a.p.cu->software == false);
     if (r == VK_SUCCESS) vkDestroyBuffer(a.p.vk.device, second, NULL);
     close_place(&a);
 }
@@ -191,7 +188,6 @@ TEST(vulkan_first, .mark = TEST_BOTH)
     CUdeviceptr again = 0;
     CU_OK(a.p.cu->MemAddressFree(a.base, SIZE));
     CU_OK(a.p.cu->MemAddressReserve(&again, SIZE, 0, a.base, 0));
-    ANSWER("CUDA's addresses after Vulkan's", "%s", again == a.base ? "the same" : "others");
-    REQUIRE_EQ(again, a.base);
+    answer_so("CUDA's addresses after Vulkan's", again == a.base, "the same", "others");
     close_place(&a);
 }

@@ -95,9 +95,8 @@ static size_t by_cuda(depth_image *i, uint32_t level, uint32_t seed, unsigned sh
     const depth_format *f = i->format;
     const VkExtent3D extent = raw_vk_image_extent(&i->vk, level);
     const size_t texels = (size_t)extent.width * extent.height, element = element_of(f);
-    unsigned char *bytes = calloc(texels, element);
+    unsigned char *bytes = test_memory(texels * element);
     size_t wrong = 0;
-    REQUIRE(bytes != NULL);
     const CUarray array = image_level(i->p, i->mipmap, level);
     for (size_t k = 0; k < texels && write; k++) {
         const uint32_t texel = depth_texel(f, k, seed) << shift;
@@ -112,7 +111,6 @@ static size_t by_cuda(depth_image *i, uint32_t level, uint32_t seed, unsigned sh
         memcpy(&texel, bytes + k * element, f->bytes);
         wrong += (texel >> shift & f->counts) != depth_texel(f, k, seed);
     }
-    free(bytes);
     return wrong;
 }
 
@@ -170,11 +168,11 @@ static void try_depth(pair *p, const depth_format *f, uint32_t width, uint32_t h
         compare_depth(&i, what, dedicated ? f->dedicated : f->plain);
         CU_OK(p->cu->MipmappedArrayDestroy(i.mipmap));
     } else {
-        ANSWER(what, "%s", raw_cuda_result_name(result));
+        answer_call(what, result);
     }
     array.Flags = CUDA_ARRAY3D_DEPTH_TEXTURE;
     result = raw_cuda_map_image(p->cu, i.memory, i.vk.offset, &array, DEPTH_LEVELS, &i.mipmap);
-    ANSWER(answer_key("%s, with DEPTH_TEXTURE", what), "%s", raw_cuda_result_name(result));
+    answer_call(answer_key("%s, with DEPTH_TEXTURE", what), result);
     if (settled) CU_IS(result, CUDA_ERROR_INVALID_VALUE);
     if (result == CUDA_SUCCESS) CU_OK(p->cu->MipmappedArrayDestroy(i.mipmap));
     raw_vk_buffer_destroy(&p->vk, &i.staging);
@@ -341,11 +339,11 @@ static void compare_plane(plane_image *i, unsigned n, bool required)
         raw_cuda_map_image(i->p->cu, i->memory, i->vk.offset + i->at[n], &desc, 1, &mipmap);
     if (required) CU_OK(result);
     if (result != CUDA_SUCCESS) {
-        ANSWER(answer_key("%s, plane %u", i->what, n), "%s", raw_cuda_result_name(result));
+        answer_call(answer_key("%s, plane %u", i->what, n), result);
         return;
     }
-    unsigned char *expected = malloc(size), *found = calloc(1, size), *staged = i->staging.mapped;
-    REQUIRE(expected != NULL && found != NULL);
+    unsigned char *expected = test_memory(size), *found = test_memory(size),
+                  *staged = i->staging.mapped;
     for (size_t k = 0; k < size; k++) /* of P010's words the upper ten bits count */
         staged[k] = expected[k] =
             (unsigned char)((k * 29 + k / 253) & (f->bytes == 2 && k % 2 == 0 ? 0xc0 : 0xff));
@@ -365,8 +363,6 @@ static void compare_plane(plane_image *i, unsigned n, bool required)
            "of %zu bytes wrong: read by CUDA %zu, by Vulkan %zu", size, to_cuda, to_vulkan);
     if (required) REQUIRE(to_cuda == 0 && to_vulkan == 0);
     CU_OK(i->p->cu->MipmappedArrayDestroy(mipmap));
-    free(found);
-    free(expected);
 }
 
 static void try_planes(pair *p, const plane_format *f, uint32_t width, uint32_t height,

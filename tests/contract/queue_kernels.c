@@ -50,7 +50,7 @@ static void stage_open(stage *s)
                                           .kernels = true});
     if (!p->vk.kernels) SKIP("the device offers no VK_NVX_binary_import");
     p->context = raw_cuda_context(p->cu, p->device);
-    CU_OK(p->cu->StreamCreate(&p->stream, CU_STREAM_NON_BLOCKING));
+    p->stream = raw_cuda_stream(p->cu);
     unsigned char *image = read_image(s, "queue_kernels", &size);
     VK_OK(make_module(s, image, size, &s->module));
     free(image); /* read during the call */
@@ -58,23 +58,33 @@ static void stage_open(stage *s)
 
 static void stage_close(stage *s)
 {
+    test_settle();
     if (s->module != VK_NULL_HANDLE) vkDestroyCuModuleNVX(s->p.vk.device, s->module, NULL);
     pair_close(&s->p);
 }
 
 #define STAGE_CASE(...) TEST_ON(stage, s, stage_open(s), stage_close(s), __VA_ARGS__)
 
+static void end_function(const void *of, void *thing)
+{
+    vkDestroyCuFunctionNVX(((const stage *)of)->p.vk.device, *(VkCuFunctionNVX *)thing, NULL);
+}
+
+/* Until the case ends. */
 static VkCuFunctionNVX get(const stage *s, const char *name)
 {
     const VkCuFunctionCreateInfoNVX info = {
         .sType = VK_STRUCTURE_TYPE_CU_FUNCTION_CREATE_INFO_NVX, .module = s->module, .pName = name};
     VkCuFunctionNVX function = VK_NULL_HANDLE;
     VK_OK(vkCreateCuFunctionNVX(s->p.vk.device, &info, NULL, &function));
+    test_later(end_function, s, &function, sizeof function);
     return function;
 }
 
+/* Before the case ends, where the device may be lost. */
 static void give_back(const stage *s, VkCuFunctionNVX function)
 {
+    test_forget(&function, sizeof function);
     vkDestroyCuFunctionNVX(s->p.vk.device, function, NULL);
 }
 
@@ -182,8 +192,6 @@ STAGE_CASE(in_order, .mark = TEST_BOTH,
             raw_vk_buffer_destroy(vk, &work);
         }
     }
-    give_back(s, mix);
-    give_back(s, add);
 }
 
 static VkCommandBuffer allocate(const stage *s, VkCommandPool pool, VkCommandBufferLevel level)
@@ -240,8 +248,7 @@ STAGE_CASE(again, .mark = TEST_BOTH,
            .reason = "command buffers are recorded once and submitted often")
 {
     raw_vk *vk = &s->p.vk;
-    raw_vk_buffer work;
-    raw_vk_buffer_create(vk, WORDS * 4, RAW_VK_ADDRESS, &work);
+    raw_vk_buffer work = pair_vk_buffer(&s->p, WORDS * 4, RAW_VK_ADDRESS);
     raw_vk_fill(vk, &work, 0, WORDS * 4, 1, NULL);
     const VkCuFunctionNVX add = get(s, "queue_add"), mix = get(s, "queue_mix");
     VkDeviceAddress address = raw_vk_buffer_address(vk, &work);
@@ -270,9 +277,6 @@ STAGE_CASE(again, .mark = TEST_BOTH,
     VK_OK(vkQueueWaitIdle(vk->queues[0].queue));
     answer_wrong("words after three submissions", wrong_words(s, &work, again_word), WORDS);
     vkDestroyCommandPool(vk->device, pool, NULL);
-    raw_vk_buffer_destroy(vk, &work);
-    give_back(s, mix);
-    give_back(s, add);
 }
 
 static void answer_vk(const char *key, VkResult result)
@@ -288,8 +292,7 @@ static VkResult turn_shared(stage *s, unsigned words, size_t *wrong)
     raw_vk_buffer_create(vk, WORDS * 4, RAW_VK_ADDRESS, &work);
     const VkCuFunctionNVX turn = get(s, "queue_turn");
     VkDeviceAddress address = raw_vk_buffer_address(vk, &work);
-    uint32_t *found = malloc(words * 4 * 2), *given = pattern_words(words * 4 * 2, 3);
-    REQUIRE(found != NULL);
+    uint32_t *found = test_memory(words * 4 * 2), *given = pattern_words(words * 4 * 2, 3);
     raw_vk_write(vk, &work, 0, given, words * 4 * 2);
     const void *params[] = {&address, &words};
     VkCuLaunchInfoNVX launch = launch_of(turn, 2 * 128, 128, 2, params);
@@ -309,8 +312,6 @@ static VkResult turn_shared(stage *s, unsigned words, size_t *wrong)
             *wrong += found[i] != given[base + words - 1 - at] + given[base + at % 64];
         }
     }
-    free(given);
-    free(found);
     vkDestroyCommandPool(vk->device, pool, NULL);
     give_back(s, turn);
     if (result == VK_SUCCESS) {
@@ -374,9 +375,8 @@ static uint32_t both_word(uint32_t i)
 STAGE_CASE(shared_with_cuda, .mark = TEST_BOTH, .reason = "both APIs work on one buffer")
 {
     raw_vk *vk = &s->p.vk;
-    shared_buffer shared;
     static uint32_t found[WORDS];
-    shared_buffer_open(&s->p, WORDS * 4, RAW_VK_ADDRESS, false, &shared);
+    shared_buffer shared = pair_buffer(&s->p, WORDS * 4, RAW_VK_ADDRESS, false);
     uint32_t *given = pattern_words(WORDS * 4, 9);
     CU_OK(s->p.cu->MemcpyHtoD(shared.pointer, given, WORDS * 4));
     CU_OK(s->p.cu->CtxSynchronize()); /* the call itself returns when the bytes are staged */
@@ -396,9 +396,6 @@ STAGE_CASE(shared_with_cuda, .mark = TEST_BOTH, .reason = "both APIs work on one
     for (uint32_t i = 0; i < WORDS; i++)
         wrong += found[i] != both_word(i) + 0u * given[i];
     answer_wrong("words by CUDA", wrong, WORDS);
-    free(given);
-    give_back(s, add);
-    shared_buffer_close(&s->p, &shared);
 }
 
 /* Images -------------------------------------------------------------------------------------- */
@@ -455,7 +452,6 @@ STAGE_CASE(images, .mark = TEST_BOTH, .reason = "surfaces and textures of image 
 {
     raw_vk *vk = &s->p.vk;
     raw_vk_image image;
-    raw_vk_buffer out;
     static uint32_t texels[WIDTH * HEIGHT], samples[WIDTH * HEIGHT];
     raw_vk_image_create(
         vk,
@@ -464,7 +460,7 @@ STAGE_CASE(images, .mark = TEST_BOTH, .reason = "surfaces and textures of image 
                              .height = HEIGHT,
                              .usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT},
         &image);
-    raw_vk_buffer_create(vk, sizeof samples, RAW_VK_ADDRESS, &out);
+    raw_vk_buffer out = pair_vk_buffer(&s->p, sizeof samples, RAW_VK_ADDRESS);
     const VkImageView view = make_view(s, image.image);
     const VkSampler sampler = make_sampler(s);
     const VkCuFunctionNVX paint = get(s, "queue_paint"), sample = get(s, "queue_sample");
@@ -495,11 +491,8 @@ STAGE_CASE(images, .mark = TEST_BOTH, .reason = "surfaces and textures of image 
     }
     answer_wrong("texels by a surface", wrong, WIDTH * HEIGHT);
     answer_wrong("samples by a texture", wrong_samples, WIDTH * HEIGHT);
-    give_back(s, sample);
-    give_back(s, paint);
     vkDestroySampler(vk->device, sampler, NULL);
     vkDestroyImageView(vk->device, view, NULL);
-    raw_vk_buffer_destroy(vk, &out);
     raw_vk_image_destroy(vk, &image);
 }
 
@@ -508,9 +501,8 @@ STAGE_CASE(clusters, .mark = TEST_BOTH, .reason = "the library refuses kernels w
            .own = true)
 {
     raw_vk *vk = &s->p.vk;
-    raw_vk_buffer out;
     uint32_t words[5];
-    raw_vk_buffer_create(vk, 4096, RAW_VK_ADDRESS, &out);
+    raw_vk_buffer out = pair_vk_buffer(&s->p, 4096, RAW_VK_ADDRESS);
     raw_vk_fill(vk, &out, 0, 4096, 1, NULL);
     const VkCuFunctionNVX fixed = get(s, "queue_clusters");
     VkDeviceAddress address = raw_vk_buffer_address(vk, &out);
@@ -522,8 +514,6 @@ STAGE_CASE(clusters, .mark = TEST_BOTH, .reason = "the library refuses kernels w
     raw_vk_read(vk, &out, 0, words, sizeof words);
     ANSWER("what four blocks say", "%u %u %u %u", words[0], words[1], words[2], words[3]);
     REQUIRE_EQ(words[4], 1);
-    give_back(s, fixed);
-    raw_vk_buffer_destroy(vk, &out);
 }
 
 /* Errors -------------------------------------------------------------------------------------- */
@@ -542,7 +532,7 @@ STAGE_CASE(refused, .mark = TEST_BOTH, .reason = "what is refused; the codes are
     VkCuFunctionNVX function = VK_NULL_HANDLE;
     result = vkCreateCuFunctionNVX(s->p.vk.device, &info, NULL, &function);
     answer_vk("a function of a name that is not there", result);
-    if (result == VK_SUCCESS) give_back(s, function);
+    if (result == VK_SUCCESS) vkDestroyCuFunctionNVX(s->p.vk.device, function, NULL);
 }
 
 /* A function lives on without its module, as the twin has it. */
@@ -550,8 +540,7 @@ STAGE_CASE(module_first, .mark = TEST_TWIN_STRICTER,
            .reason = "no text says whether a function needs its module: only the twin is asked")
 {
     raw_vk *vk = &s->p.vk;
-    raw_vk_buffer work;
-    raw_vk_buffer_create(vk, 4096, RAW_VK_ADDRESS, &work);
+    raw_vk_buffer work = pair_vk_buffer(&s->p, 4096, RAW_VK_ADDRESS);
     raw_vk_fill(vk, &work, 0, 4096, 1, NULL);
     const VkCuFunctionNVX add = get(s, "queue_add");
     if (s->p.cu->software) {
@@ -571,8 +560,6 @@ STAGE_CASE(module_first, .mark = TEST_TWIN_STRICTER,
     for (int i = 0; i < 1024; i++)
         wrong += words[i] != 5;
     answer_wrong("words", wrong, 1024);
-    give_back(s, add);
-    raw_vk_buffer_destroy(vk, &work);
 }
 
 /* A kernel that faults loses the device: of the submission, or of the wait for it. Everything can

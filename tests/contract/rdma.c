@@ -51,7 +51,7 @@ VMM_PAIR_CASE(of_vmm, .mark = TEST_BOTH)
     unsigned long long before = 0, after = 0;
     if (p->cu->PointerGetAttribute == NULL || p->cu->PointerSetAttribute == NULL)
         SKIP("no pointer attributes");
-    const CUdeviceptr at = vmm_reserve(p, 2 * VMM_SIZE);
+    const CUdeviceptr at = pair_range(p, 2 * VMM_SIZE);
     for (int rdma = 0; rdma < 2; rdma++) {
         const char *what = rdma ? "VMM memory with the flag" : "VMM memory without";
         CUresult made;
@@ -74,7 +74,6 @@ VMM_PAIR_CASE(of_vmm, .mark = TEST_BOTH)
         CU_OK(p->cu->MemUnmap(at, VMM_SIZE));
         CU_OK(p->cu->MemRelease(handle));
     }
-    CU_OK(p->cu->MemAddressFree(at, 2 * VMM_SIZE));
 }
 
 static void dma_buf(const pair *p, const char *what, CUdeviceptr pointer, size_t size,
@@ -90,30 +89,25 @@ static void dma_buf(const pair *p, const char *what, CUdeviceptr pointer, size_t
 }
 
 /* Small allocations share a page of the host, so a dma-buf of one has others in it. */
-TEST(of_small, .mark = TEST_BOTH)
+PAIR_CASE(of_small, .mark = TEST_BOTH)
 {
     enum { COUNT = 3 };
-    pair p;
     CUdeviceptr small[COUNT];
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    pair_open(&p);
     for (int i = 0; i < COUNT; i++)
-        CU_OK(p.cu->MemAlloc(&small[i], 1000));
+        CU_OK(p->cu->MemAlloc(&small[i], 1000));
     const CUdeviceptr start = small[1] / page * page;
     const CUdeviceptr end = (small[1] + 1000 + page - 1) / page * page;
-    dma_buf(&p, "the pages of 1000 bytes", start, (size_t)(end - start), 0);
-    capable(&p, "cuMemAlloc", small[1]);
-    tokens(&p, "cuMemAlloc", small[1]);
-    ANSWER("SYNC_MEMOPS, cuMemAlloc", "%s", result_of(set_sync(&p, small[1])));
+    dma_buf(p, "the pages of 1000 bytes", start, (size_t)(end - start), 0);
+    capable(p, "cuMemAlloc", small[1]);
+    tokens(p, "cuMemAlloc", small[1]);
+    ANSWER("SYNC_MEMOPS, cuMemAlloc", "%s", result_of(set_sync(p, small[1])));
     for (int i = 0; i < COUNT; i++)
-        CU_OK(p.cu->MemFree(small[i]));
-    CUdeviceptr large = 0;
-    CU_OK(p.cu->MemAlloc(&large, 4u << 20));
-    dma_buf(&p, "a part of 4 MiB", large + page, 8 * page, 0);
-    dma_buf(&p, "over PCI Express", large, 8 * page, 1);
-    dma_buf(&p, "beyond the end", large, (4u << 20) + (64u << 20), 0);
-    CU_OK(p.cu->MemFree(large));
-    pair_close(&p);
+        CU_OK(p->cu->MemFree(small[i]));
+    CUdeviceptr large = raw_cuda_memory(p->cu, 4u << 20);
+    dma_buf(p, "a part of 4 MiB", large + page, 8 * page, 0);
+    dma_buf(p, "over PCI Express", large, 8 * page, 1);
+    dma_buf(p, "beyond the end", large, (4u << 20) + (64u << 20), 0);
 }
 
 /* What one question tells of each kind of memory. */
@@ -148,11 +142,11 @@ static void *optional(const pair *p, const char *name, int version)
 PAIR_CASE(kinds, .mark = TEST_BOTH)
 {
     enum { BYTES = 1 << 20 };
-    CUdeviceptr one = 0, freed = 0, imported = 0, managed = 0, pooled = 0;
+    CUdeviceptr freed = 0, imported = 0, managed = 0, pooled = 0;
     void *locked = NULL, *address;
     int on_stack = 0;
     if (p->cu->PointerGetAttributes == NULL) SKIP("no pointer attributes");
-    CU_OK(p->cu->MemAlloc(&one, 1000));
+    CUdeviceptr one = raw_cuda_memory(p->cu, 1000);
     CU_OK(p->cu->MemAlloc(&freed, 64u << 20));
     CU_OK(p->cu->MemFree(freed));
     CU_OK(p->cu->MemHostAlloc(&locked, BYTES, 0));
@@ -193,7 +187,6 @@ PAIR_CASE(kinds, .mark = TEST_BOTH)
         CU_OK(p->cu->MemFree(pooled));
     }
     CU_OK(p->cu->MemFreeHost(locked));
-    CU_OK(p->cu->MemFree(one));
 }
 
 /* Freed, and allocated again at the same address. */

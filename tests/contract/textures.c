@@ -13,18 +13,6 @@ typedef struct place {
 } place;
 #define NO_LEVEL (-1000.0f)
 
-static CUDA_TEXTURE_DESC sampling(CUfilter_mode filter, unsigned flags)
-{
-    CUDA_TEXTURE_DESC desc;
-    memset(&desc, 0, sizeof desc);
-    for (int i = 0; i < 3; i++)
-        desc.addressMode[i] = CU_TR_ADDRESS_MODE_CLAMP;
-    desc.filterMode = filter;
-    desc.flags = flags;
-    desc.maxMipmapLevelClamp = 100.0f;
-    return desc;
-}
-
 static void run(const pair *p, CUmodule module, const char *kernel, CUtexObject texture,
                 const place *places, int count, void *out, size_t bytes)
 {
@@ -44,8 +32,7 @@ static void run(const pair *p, CUmodule module, const char *kernel, CUtexObject 
 /* The middle of every texel of a level, in units of the level's size. */
 static place *middles(uint32_t width, uint32_t height, int layer, float level)
 {
-    place *places = malloc((size_t)width * height * sizeof *places);
-    REQUIRE(places != NULL);
+    place *places = test_memory((size_t)width * height * sizeof *places);
     for (uint32_t i = 0; i < width * height; i++)
         places[i] = (place){((float)(i % width) + 0.5f) / (float)width,
                             ((float)(i / width) + 0.5f) / (float)height, 0.5f, layer, level};
@@ -65,75 +52,58 @@ static void require_close(const char *what, uint32_t at, double found, double ex
 }
 
 /* Every level of a mipmapped texture, as floats and as the bytes that are stored. */
-TEST(levels_of_an_image, .mark = TEST_BOTH)
+PAIR_CASE(levels_of_an_image, .mark = TEST_BOTH)
 {
     enum { W = 61, H = 29, LEVELS = 6 };
-    pair p;
-    shared_image image;
-    CUtexObject floats, bytes;
-    const CUDA_TEXTURE_DESC as_floats =
-                                sampling(CU_TR_FILTER_MODE_POINT, CU_TRSF_NORMALIZED_COORDINATES),
-                            as_bytes =
-                                sampling(CU_TR_FILTER_MODE_POINT,
-                                         CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_READ_AS_INTEGER);
-    pair_open(&p);
-    CUmodule module = raw_cuda_load(p.cu, "texture_kernels");
-    shared_image_open(&p, &image_formats[IMAGE_RGBA8], W, H, LEVELS, 0, &image);
-    CU_OK(raw_cuda_mip_texture(p.cu, image.mipmap, &as_floats, &floats));
-    CU_OK(raw_cuda_mip_texture(p.cu, image.mipmap, &as_bytes, &bytes));
+    const CUDA_TEXTURE_DESC as_floats = image_sampling(CU_TR_FILTER_MODE_POINT,
+                                                       CU_TRSF_NORMALIZED_COORDINATES, 100),
+                            as_bytes = image_sampling(
+                                CU_TR_FILTER_MODE_POINT,
+                                CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_READ_AS_INTEGER, 100);
+    CUmodule module = raw_cuda_module(p->cu, "texture_kernels");
+    shared_image image = pair_image(p, &image_formats[IMAGE_RGBA8], W, H, LEVELS, 0);
+    CUtexObject floats = raw_cuda_mip_texture_of(p->cu, image.mipmap, &as_floats);
+    CUtexObject bytes = raw_cuda_mip_texture_of(p->cu, image.mipmap, &as_bytes);
     for (uint32_t level = 0; level < LEVELS; level++) {
         const VkExtent3D extent = raw_vk_image_extent(&image.vk, level);
         const uint32_t count = extent.width * extent.height;
         unsigned char *texels = image_pattern(image.format, extent, 7 * level),
-                      *stored = malloc(count * 4);
-        float(*found)[4] = malloc(count * sizeof *found);
+                      *stored = test_memory(count * 4);
+        float(*found)[4] = test_memory(count * sizeof *found);
         place *places = middles(extent.width, extent.height, 0, (float)level);
-        REQUIRE(stored != NULL && found != NULL);
-        raw_vk_image_write(&p.vk, &image.vk, level, texels);
-        run(&p, module, "read_2d_uchar4", bytes, places, (int)count, stored, 4);
+        raw_vk_image_write(&p->vk, &image.vk, level, texels);
+        run(p, module, "read_2d_uchar4", bytes, places, (int)count, stored, 4);
         const size_t wrong = image_wrong_bytes(stored, texels, count * 4);
-        run(&p, module, "read_2d", floats, places, (int)count, found, sizeof *found);
+        run(p, module, "read_2d", floats, places, (int)count, found, sizeof *found);
         uint32_t off = 0;
         for (uint32_t i = 0; i < count * 4; i++)
             off += !close_to((double)found[i / 4][i % 4], texels[i] / 255.0, 1e-6);
         ANSWER(answer_key("level %u", level), "wrong of %u: bytes %zu, floats %u", count * 4, wrong,
                off);
         REQUIRE(wrong == 0 && off == 0);
-        free(places);
-        free(found);
-        free(stored);
-        free(texels);
     }
-    CU_OK(p.cu->TexObjectDestroy(bytes));
-    CU_OK(p.cu->TexObjectDestroy(floats));
-    shared_image_close(&p, &image);
-    CU_OK(p.cu->ModuleUnload(module));
-    pair_close(&p);
 }
 
 /* Between two texels, and between two levels. NVIDIA's weights have eight bits. */
-TEST(filters, .mark = TEST_BOTH, .reason = "within the eight bits of NVIDIA's weights")
+PAIR_CASE(filters, .mark = TEST_BOTH, .reason = "within the eight bits of NVIDIA's weights")
 {
     enum { N = 9 };
-    pair p;
-    shared_image image;
-    CUtexObject texture;
-    CUDA_TEXTURE_DESC desc = sampling(CU_TR_FILTER_MODE_LINEAR, CU_TRSF_NORMALIZED_COORDINATES);
+    CUDA_TEXTURE_DESC desc =
+        image_sampling(CU_TR_FILTER_MODE_LINEAR, CU_TRSF_NORMALIZED_COORDINATES, 100);
     place places[2 * N];
     float found[2 * N];
     const float first[8] = {0, 1, 0, 1, 0, 1, 0, 1}, second[2] = {3, 3};
-    pair_open(&p);
-    CUmodule module = raw_cuda_load(p.cu, "texture_kernels");
-    shared_image_open(&p, &image_formats[IMAGE_R32F], 4, 2, 2, 0, &image);
-    raw_vk_image_write(&p.vk, &image.vk, 0, first);
-    raw_vk_image_write(&p.vk, &image.vk, 1, second);
+    CUmodule module = raw_cuda_module(p->cu, "texture_kernels");
+    shared_image image = pair_image(p, &image_formats[IMAGE_R32F], 4, 2, 2, 0);
+    raw_vk_image_write(&p->vk, &image.vk, 0, first);
+    raw_vk_image_write(&p->vk, &image.vk, 1, second);
     desc.mipmapFilterMode = CU_TR_FILTER_MODE_LINEAR;
-    CU_OK(raw_cuda_mip_texture(p.cu, image.mipmap, &desc, &texture));
+    CUtexObject texture = raw_cuda_mip_texture_of(p->cu, image.mipmap, &desc);
     for (int i = 0; i < N; i++) {
         places[i] = (place){(0.5f + (float)i / (N - 1)) / 4, 0.5f, 0, 0, NO_LEVEL};
         places[N + i] = (place){0.5f / 4, 0.5f, 0, 0, (float)i / (N - 1)};
     }
-    run(&p, module, "read_2d_float", texture, places, 2 * N, found, sizeof found[0]);
+    run(p, module, "read_2d_float", texture, places, 2 * N, found, sizeof found[0]);
     double worst = 0;
     for (int i = 0; i < 2 * N; i++) {
         const double part = i % N / (double)(N - 1), expected = i < N ? part : 3 * part;
@@ -142,10 +112,6 @@ TEST(filters, .mark = TEST_BOTH, .reason = "within the eight bits of NVIDIA's we
                       expected, 3.0 / 256 + 1e-6);
     }
     ANSWER("the worst of 18 is off by", "%.6f", worst);
-    CU_OK(p.cu->TexObjectDestroy(texture));
-    shared_image_close(&p, &image);
-    CU_OK(p.cu->ModuleUnload(module));
-    pair_close(&p);
 }
 
 /* Formats by what a read makes of them: eight bytes or less a texel, and four floats. */
@@ -188,41 +154,32 @@ static const texel_row texel_rows[] = {
 
 PAIR_CASE(texels, .mark = TEST_BOTH)
 {
-    CUmodule module = raw_cuda_load(p->cu, "texture_kernels");
+    CUmodule module = raw_cuda_module(p->cu, "texture_kernels");
     for (size_t i = 0; i < sizeof texel_rows / sizeof texel_rows[0]; i++) {
         const texel_row *row = &texel_rows[i];
         const raw_vk_image_desc desc = {
             .format = row->vk, .width = 8, .height = 8, .flags = RAW_VK_EXPORT};
         const CUDA_ARRAY3D_DESCRIPTOR array =
             raw_cuda_array_desc((CUarray_format)row->cu, row->channels, 8, 8);
-        const CUDA_TEXTURE_DESC how = sampling(CU_TR_FILTER_MODE_POINT, row->flags);
+        const CUDA_TEXTURE_DESC how = image_sampling(CU_TR_FILTER_MODE_POINT, row->flags, 100);
         const place where = {7.5f, 7.5f, 0, 0, NO_LEVEL};
         unsigned char bytes[8 * 8 * 16];
         float found[4];
-        raw_vk_image vk;
-        CUexternalMemory memory;
-        CUmipmappedArray mipmap;
-        CUtexObject texture;
         if (!raw_vk_image_supported(&p->vk, &desc)) continue;
         for (size_t k = 0; k < 64; k++)
             memcpy(bytes + k * row->bytes, row->texel, row->bytes);
-        raw_vk_image_create(&p->vk, &desc, &vk);
+        raw_vk_image vk = pair_vk_image(p, &desc);
         raw_vk_image_write(&p->vk, &vk, 0, bytes);
-        CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &vk), vk.allocation_size, false,
-                                     &memory));
-        CU_OK(raw_cuda_map_image(p->cu, memory, 0, &array, 1, &mipmap));
-        CU_OK(raw_cuda_texture(p->cu, image_level(p, mipmap, 0), &how, &texture));
+        CUexternalMemory memory =
+            raw_cuda_imported(p->cu, raw_vk_image_fd(&p->vk, &vk), vk.allocation_size, false);
+        CUmipmappedArray mipmap = raw_cuda_mapped_image(p->cu, memory, 0, &array, 1);
+        CUtexObject texture = raw_cuda_texture_of(p->cu, image_level(p, mipmap, 0), &how);
         run(p, module, "read_2d", texture, &where, 1, found, sizeof found);
         ANSWER(row->name, "%.5f %.5f %.5f %.5f", (double)found[0], (double)found[1],
                (double)found[2], (double)found[3]);
         for (uint32_t c = 0; c < 4; c++)
             require_close(row->name, c, (double)found[c], row->expected[c], row->tolerance);
-        CU_OK(p->cu->TexObjectDestroy(texture));
-        CU_OK(p->cu->MipmappedArrayDestroy(mipmap));
-        CU_OK(p->cu->DestroyExternalMemory(memory));
-        raw_vk_image_destroy(&p->vk, &vk);
     }
-    CU_OK(p->cu->ModuleUnload(module));
 }
 
 /* Layers, faces and depth: each slice has a colour of its own. */
@@ -242,7 +199,7 @@ PAIR_CASE(slices, .mark = TEST_BOTH)
         {"read_cube_layered", 2, 4, 1, 12, CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_LAYERED, true}};
     static const float axes[6][3] = {{1, 0, 0},  {-1, 0, 0}, {0, 1, 0},
                                      {0, -1, 0}, {0, 0, 1},  {0, 0, -1}};
-    CUmodule module = raw_cuda_load(p->cu, "texture_kernels");
+    CUmodule module = raw_cuda_module(p->cu, "texture_kernels");
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
         const uint32_t count = kinds[k].dimensions == 3 ? kinds[k].depth : kinds[k].layers;
         const raw_vk_image_desc desc = {.format = VK_FORMAT_R32G32B32A32_SFLOAT,
@@ -257,14 +214,10 @@ PAIR_CASE(slices, .mark = TEST_BOTH)
         CUDA_ARRAY3D_DESCRIPTOR array =
             raw_cuda_array_desc(CU_AD_FORMAT_FLOAT, 4, 4, kinds[k].height);
         const CUDA_TEXTURE_DESC how =
-            sampling(CU_TR_FILTER_MODE_POINT, CU_TRSF_NORMALIZED_COORDINATES);
+            image_sampling(CU_TR_FILTER_MODE_POINT, CU_TRSF_NORMALIZED_COORDINATES, 100);
         const uint32_t texels_each = 4 * kinds[k].height;
         place places[12];
         float colors[12 * 16][4], found[12][4];
-        raw_vk_image vk;
-        CUexternalMemory memory;
-        CUmipmappedArray mipmap;
-        CUtexObject texture;
         if (!raw_vk_image_supported(&p->vk, &desc)) continue;
         if (kinds[k].dimensions == 1) array.Height = 0;
         if (count > 1) array.Depth = count;
@@ -277,22 +230,17 @@ PAIR_CASE(slices, .mark = TEST_BOTH)
                 kinds[k].cube
                     ? (place){axes[i % 6][0], axes[i % 6][1], axes[i % 6][2], (int)i / 6, NO_LEVEL}
                     : (place){0.6f, 0.6f, ((float)i + 0.5f) / (float)count, (int)i, NO_LEVEL};
-        raw_vk_image_create(&p->vk, &desc, &vk);
+        raw_vk_image vk = pair_vk_image(p, &desc);
         raw_vk_image_write(&p->vk, &vk, 0, colors);
-        CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &vk), vk.allocation_size, false,
-                                     &memory));
-        CU_OK(raw_cuda_map_image(p->cu, memory, 0, &array, 1, &mipmap));
-        CU_OK(raw_cuda_texture(p->cu, image_level(p, mipmap, 0), &how, &texture));
+        CUexternalMemory memory =
+            raw_cuda_imported(p->cu, raw_vk_image_fd(&p->vk, &vk), vk.allocation_size, false);
+        CUmipmappedArray mipmap = raw_cuda_mapped_image(p->cu, memory, 0, &array, 1);
+        CUtexObject texture = raw_cuda_texture_of(p->cu, image_level(p, mipmap, 0), &how);
         run(p, module, kinds[k].kernel, texture, places, (int)count, found, sizeof found[0]);
         uint32_t right = 0;
         for (uint32_t i = 0; i < count * 4; i++)
             right += close_to((double)found[i / 4][i % 4], i, 0);
         ANSWER(kinds[k].kernel, "%u of %u channels right", right, count * 4);
         REQUIRE_EQ(right, count * 4);
-        CU_OK(p->cu->TexObjectDestroy(texture));
-        CU_OK(p->cu->MipmappedArrayDestroy(mipmap));
-        CU_OK(p->cu->DestroyExternalMemory(memory));
-        raw_vk_image_destroy(&p->vk, &vk);
     }
-    CU_OK(p->cu->ModuleUnload(module));
 }

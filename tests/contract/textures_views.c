@@ -20,20 +20,12 @@ typedef struct reader {
 static void reader_open(reader *r)
 {
     pair_open(&r->p);
-    r->module = raw_cuda_load(r->p.cu, "texture_kernels");
-    CU_OK(r->p.cu->MemAlloc(&r->in, sizeof(place)));
-    CU_OK(r->p.cu->MemAlloc(&r->out, 16));
+    r->module = raw_cuda_module(r->p.cu, "texture_kernels");
+    r->in = raw_cuda_memory(r->p.cu, sizeof(place));
+    r->out = raw_cuda_memory(r->p.cu, 16);
 }
 
-static void reader_close(reader *r)
-{
-    CU_OK(r->p.cu->MemFree(r->in));
-    CU_OK(r->p.cu->MemFree(r->out));
-    CU_OK(r->p.cu->ModuleUnload(r->module));
-    pair_close(&r->p);
-}
-
-#define READER_CASE(...) TEST_ON(reader, r, reader_open(r), reader_close(r), __VA_ARGS__)
+#define READER_CASE(...) TEST_ON(reader, r, reader_open(r), pair_close(&r->p), __VA_ARGS__)
 
 static void read_texel(reader *r, const char *kernel, CUtexObject texture, float level,
                        float found[4])
@@ -61,13 +53,11 @@ static CUmipmappedArray make_levels(reader *r, CUarray_format format, size_t tex
     CU_OK(r->p.cu->MipmappedArrayCreate(&mipmap, &desc, LEVELS));
     for (uint32_t level = 0; level < LEVELS; level++) {
         const size_t w = W >> level, h = H >> level, n = layered ? LAYERS : 1, size = w * h * texel;
-        unsigned char *texels = malloc(size * n);
-        REQUIRE(texels != NULL);
+        unsigned char *texels = test_memory(size * n);
         for (size_t k = 0; k < size * n; k++)
             texels[k] = (unsigned char)(16 * level + k / size + 1);
         CU_OK(raw_cuda_write_box(r->p.cu, image_level(&r->p, mipmap, level), texels, w * texel, h,
                                  n));
-        free(texels);
     }
     return mipmap;
 }
@@ -148,9 +138,8 @@ static void refuse_view(reader *r, CUmipmappedArray mipmap, int of, bool layered
                         const view_row *row)
 {
     CUtexObject texture;
-    const CUresult result = make_view(r, mipmap, of, row, &texture);
-    ANSWER(view_key(of, layered, row), "%s", raw_cuda_result_name(result));
-    CU_IS(result, CUDA_ERROR_INVALID_VALUE);
+    answer_is(view_key(of, layered, row), make_view(r, mipmap, of, row, &texture),
+              CUDA_ERROR_INVALID_VALUE);
 }
 
 #define UINT8X4 CU_RES_VIEW_FORMAT_UINT_4X8
@@ -200,14 +189,14 @@ READER_CASE(views, .mark = TEST_BOTH)
 static void answer_texture(const char *key, CUresult result, const float *found)
 {
     if (found == NULL)
-        ANSWER(key, "%s", raw_cuda_result_name(result));
+        answer_call(key, result);
     else
         ANSWER(key, "%s, reads %.4f %.4f %.4f %.4f", raw_cuda_result_name(result), (double)found[0],
                (double)found[1], (double)found[2], (double)found[3]);
 }
 
 static void report_view(reader *r, CUmipmappedArray mipmap, const char *what, const view_row *row,
-                        bool layered, CUresult twin)
+                        bool layered)
 {
     CUtexObject texture = 0;
     const CUresult result = make_view(r, mipmap, -1, row, &texture);
@@ -218,7 +207,6 @@ static void report_view(reader *r, CUmipmappedArray mipmap, const char *what, co
     answer_texture(
         answer_key("%s, view format %#x, flags %#x", what, (unsigned)row->format, row->flags),
         result, reads ? found : NULL);
-    if (r->p.cu->software) REQUIRE_EQ(result, twin);
 }
 
 /* Open: which view formats arrays of CUDA's normalized formats take, and what is read then. */
@@ -254,16 +242,14 @@ READER_CASE(views_of_others, .mark = TEST_TWIN_STRICTER,
         CUmipmappedArray mipmap = make_levels(r, (CUarray_format)rows[i].cu, rows[i].texel, true);
         for (size_t v = 0; v < 4; v++) {
             const view_row row = {rows[i].views[v], {1, 2}, {1, 3}, 0, LAYERS, 0};
-            report_view(r, mipmap, rows[i].name, &row, true,
-                        rows[i].views[v] == CU_RES_VIEW_FORMAT_NONE ? CUDA_ERROR_INVALID_VALUE
-                                                                    : CUDA_ERROR_NOT_SUPPORTED);
+            report_view(r, mipmap, rows[i].name, &row, true);
         }
         CU_OK(r->p.cu->MipmappedArrayDestroy(mipmap));
     }
     CUmipmappedArray mipmap = make_levels(r, CU_AD_FORMAT_UNSIGNED_INT8, 4, true);
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
         const view_row row = {UINT8X4, {0, 1}, {1, 3}, 0, LAYERS, flags[i]};
-        report_view(r, mipmap, "UNSIGNED_INT8 x 4", &row, true, CUDA_SUCCESS);
+        report_view(r, mipmap, "UNSIGNED_INT8 x 4", &row, true);
     }
     CU_OK(r->p.cu->MipmappedArrayDestroy(mipmap));
 }
@@ -342,10 +328,7 @@ static void try_block_flags(reader *r, size_t row, size_t how_row, CUmipmappedAr
         CU_OK(cu->TexObjectDestroy(texture));
     }
     answer_texture(what, result, result == CUDA_SUCCESS ? found : NULL);
-    if (cu->software) {
-        REQUIRE_EQ(result, taken ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE);
-        return;
-    }
+    if (cu->software) return;
     REQUIRE_EQ(result, taken ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
     if (taken)
         require_color(what, block_rows[row].cu, flags & CU_TRSF_SRGB, block_rows[row].alpha, found);
@@ -357,10 +340,9 @@ READER_CASE(srgb_blocks, .mark = TEST_NVIDIA_ONLY,
     for (size_t i = 0; i < sizeof block_rows / sizeof block_rows[0]; i++) {
         CUDA_ARRAY3D_DESCRIPTOR desc =
             raw_cuda_array_desc((CUarray_format)block_rows[i].cu, 4, 16, 16);
-        CUmipmappedArray mipmap;
         unsigned char blocks[16 * 16] = {0};
         desc.Flags = 0;
-        CU_OK(r->p.cu->MipmappedArrayCreate(&mipmap, &desc, 3));
+        CUmipmappedArray mipmap = raw_cuda_mipmap(r->p.cu, &desc, 3);
         for (size_t k = 0; k < 16; k++)
             write_block(block_rows[i].cu, blocks + k * block_rows[i].bytes);
         CU_OK(raw_cuda_write_array(r->p.cu, image_level(&r->p, mipmap, 0), blocks,
@@ -368,6 +350,5 @@ READER_CASE(srgb_blocks, .mark = TEST_NVIDIA_ONLY,
         for (size_t f = 0; f < sizeof block_flags / sizeof block_flags[0]; f++)
             try_block_flags(r, i, f, mipmap, false);
         try_block_flags(r, i, MIPMAPPED_FLAGS, mipmap, true);
-        CU_OK(r->p.cu->MipmappedArrayDestroy(mipmap));
     }
 }

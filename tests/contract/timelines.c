@@ -38,8 +38,7 @@ PAIR_CASE(vulkan_can_export, .mark = TEST_BOTH)
     vkGetPhysicalDeviceExternalSemaphoreProperties(p->vk.physical, &info, &properties);
     const bool exportable =
         properties.externalSemaphoreFeatures & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT;
-    ANSWER("timelines as opaque fds", "%s", exportable ? "exportable" : "not exportable");
-    REQUIRE(exportable);
+    answer_so("timelines as opaque fds", exportable, "exportable", "not exportable");
     REQUIRE(properties.exportFromImportedHandleTypes == 0 ||
             (properties.compatibleHandleTypes & VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT) !=
                 0);
@@ -47,8 +46,7 @@ PAIR_CASE(vulkan_can_export, .mark = TEST_BOTH)
 
 PAIR_CASE(vulkan_sees_cuda_signal, .mark = TEST_BOTH)
 {
-    shared_timeline t;
-    shared_timeline_open(p, 3, &t);
+    shared_timeline t = pair_timeline(p, 3);
     answer_value(p, "once imported", &t, 3);
     CU_OK(raw_cuda_signal(p->cu, t.cu, 7, p->stream));
     REQUIRE(raw_vk_timeline_wait(&p->vk, t.vk, 7, FAR_MS));
@@ -58,80 +56,60 @@ PAIR_CASE(vulkan_sees_cuda_signal, .mark = TEST_BOTH)
     REQUIRE(raw_vk_timeline_wait(&p->vk, t.vk, UINT64_C(0x123456789ab), FAR_MS));
     answer_value(p, "after a signal of 0x123456789ab", &t, UINT64_C(0x123456789ab));
     CU_OK(p->cu->CtxSynchronize());
-    shared_timeline_close(p, &t);
 }
 
 PAIR_CASE(value_reached_before, .mark = TEST_BOTH)
 {
-    shared_timeline t;
-    shared_timeline_open(p, 5, &t);
+    shared_timeline t = pair_timeline(p, 5);
     CU_OK(raw_cuda_wait(p->cu, t.cu, 5, p->stream));
     answer_done(p, "a wait for the value that it has");
     raw_vk_timeline_signal(&p->vk, t.vk, 9);
     CU_OK(raw_cuda_wait(p->cu, t.cu, 6, p->stream));
     answer_done(p, "a wait for a lower value");
-    shared_timeline_close(p, &t);
 }
 
 PAIR_CASE(wait_before_host_signal, .mark = TEST_BOTH)
 {
-    shared_timeline t;
-    shared_timeline_open(p, 0, &t);
+    shared_timeline t = pair_timeline(p, 0);
     CU_OK(raw_cuda_wait(p->cu, t.cu, 2, p->stream));
     answer_pending(p, "a wait for 2 at 0");
     raw_vk_timeline_signal(&p->vk, t.vk, 1); /* not enough */
     answer_pending(p, "a wait for 2 at 1");
     raw_vk_timeline_signal(&p->vk, t.vk, 2);
     answer_done(p, "a wait for 2 at 2");
-    shared_timeline_close(p, &t);
 }
 
-TEST(wait_before_queue_signal, .mark = TEST_BOTH)
+PAIR_CASE(wait_before_queue_signal, .mark = TEST_BOTH)
 {
-    pair p;
-    shared_timeline t;
-    shared_buffer b;
-    uint32_t *found = calloc(1, 65536);
-    pair_open(&p);
-    REQUIRE(found != NULL);
-    shared_timeline_open(&p, 0, &t);
-    shared_buffer_open(&p, 65536, 0, false, &b);
-    CUdeviceptr copy = 0;
-    CU_OK(p.cu->MemAlloc(&copy, 65536));
-    CU_OK(raw_cuda_wait(p.cu, t.cu, 1, p.stream));
-    CU_OK(p.cu->MemcpyDtoDAsync(copy, b.pointer, 65536, p.stream));
-    answer_pending(&p, "before the queue's signal");
-    raw_vk_fill(&p.vk, &b.vk, 0, 65536, 0xfeed0001u,
+    uint32_t *found = test_memory(65536);
+    shared_timeline t = pair_timeline(p, 0);
+    shared_buffer b = pair_buffer(p, 65536, 0, false);
+    CUdeviceptr copy = raw_cuda_memory(p->cu, 65536);
+    CU_OK(raw_cuda_wait(p->cu, t.cu, 1, p->stream));
+    CU_OK(p->cu->MemcpyDtoDAsync(copy, b.pointer, 65536, p->stream));
+    answer_pending(p, "before the queue's signal");
+    raw_vk_fill(&p->vk, &b.vk, 0, 65536, 0xfeed0001u,
                 &(raw_vk_job){.signal = t.vk, .signal_value = 1, .pending = true});
-    CU_OK(p.cu->StreamSynchronize(p.stream));
-    cuda_read(&p, copy, found, 65536);
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    cuda_read(p, copy, found, 65536);
     size_t wrong = 0;
     for (size_t i = 0; i < 65536 / 4; i++)
         wrong += found[i] != 0xfeed0001u;
     answer_wrong("words that CUDA saw", wrong, 65536 / 4);
-    raw_vk_idle(&p.vk);
-    free(found);
-    CU_OK(p.cu->MemFree(copy));
-    shared_buffer_close(&p, &b);
-    shared_timeline_close(&p, &t);
-    pair_close(&p);
+    raw_vk_idle(&p->vk);
 }
 
 PAIR_CASE(queue_waits_for_cuda, .mark = TEST_BOTH)
 {
-    shared_timeline t;
-    shared_buffer b;
-    raw_vk_buffer host;
-    shared_timeline_open(p, 0, &t);
-    shared_buffer_open(p, 65536, 0, false, &b);
-    raw_vk_buffer_create(&p->vk, 65536, RAW_VK_HOST, &host);
+    shared_timeline t = pair_timeline(p, 0);
+    shared_buffer b = pair_buffer(p, 65536, 0, false);
+    raw_vk_buffer host = pair_vk_buffer(p, 65536, RAW_VK_HOST);
     raw_vk_copy(
         &p->vk, &b.vk, 0, &host, 0, 65536,
         &(raw_vk_job){
             .wait = t.vk, .wait_value = 1, .signal = t.vk, .signal_value = 2, .pending = true});
     const bool early = raw_vk_timeline_wait(&p->vk, t.vk, 2, 20);
-    ANSWER("the queue before CUDA's signal", "%s", early ? "went on" : "waits");
-    REQUIRE(!early);
+    answer_so("the queue before CUDA's signal", !early, "waits", "went on");
     CU_OK(p->cu->MemsetD32Async(b.pointer, 0xc0da0001u, 65536 / 4, p->stream));
     CU_OK(raw_cuda_signal(p->cu, t.cu, 1, p->stream));
     REQUIRE(raw_vk_timeline_wait(&p->vk, t.vk, 2, FAR_MS));
@@ -141,9 +119,6 @@ PAIR_CASE(queue_waits_for_cuda, .mark = TEST_BOTH)
     answer_wrong("words that Vulkan saw", wrong, 65536 / 4);
     raw_vk_idle(&p->vk);
     CU_OK(p->cu->StreamSynchronize(p->stream));
-    raw_vk_buffer_destroy(&p->vk, &host);
-    shared_buffer_close(p, &b);
-    shared_timeline_close(p, &t);
 }
 
 /* All frames are submitted ahead, on every queue in turn, with one timeline for both directions.
@@ -152,15 +127,11 @@ PAIR_CASE(queue_waits_for_cuda, .mark = TEST_BOTH)
 PAIR_CASE(frames_ahead, .mark = TEST_BOTH)
 {
     enum { FRAMES = 96, SIZE = 65536, HALF = SIZE / 2 };
-    shared_timeline t;
-    shared_buffer b;
-    raw_vk_buffer host;
-    CUdeviceptr history = 0;
     uint32_t seen[FRAMES];
-    shared_timeline_open(p, 0, &t);
-    shared_buffer_open(p, SIZE, 0, false, &b);
-    raw_vk_buffer_create(&p->vk, FRAMES * 4, RAW_VK_HOST, &host);
-    CU_OK(p->cu->MemAlloc(&history, FRAMES * 4));
+    shared_timeline t = pair_timeline(p, 0);
+    shared_buffer b = pair_buffer(p, SIZE, 0, false);
+    raw_vk_buffer host = pair_vk_buffer(p, FRAMES * 4, RAW_VK_HOST);
+    CUdeviceptr history = raw_cuda_memory(p->cu, FRAMES * 4);
     double start = test_now_us();
     for (uint32_t k = 0; k < FRAMES; k++) {
         uint32_t queue = k % (p->vk.queue_count < 3 ? p->vk.queue_count : 3);
@@ -187,10 +158,6 @@ PAIR_CASE(frames_ahead, .mark = TEST_BOTH)
     answer_wrong("words that CUDA saw", by_cuda, FRAMES);
     answer_wrong("words that Vulkan saw", by_vulkan, FRAMES);
     raw_vk_idle(&p->vk);
-    CU_OK(p->cu->MemFree(history));
-    raw_vk_buffer_destroy(&p->vk, &host);
-    shared_buffer_close(p, &b);
-    shared_timeline_close(p, &t);
 }
 
 PAIR_CASE(several_in_one_call, .mark = TEST_BOTH)
@@ -203,7 +170,7 @@ PAIR_CASE(several_in_one_call, .mark = TEST_BOTH)
     memset(signals, 0, sizeof signals);
     memset(waits, 0, sizeof waits);
     for (unsigned i = 0; i < COUNT; i++) {
-        shared_timeline_open(p, i, &t[i]);
+        t[i] = pair_timeline(p, i);
         handles[i] = t[i].cu;
         waits[i].params.fence.value = 10 + i;
         signals[i].params.fence.value = 20 + i;
@@ -218,31 +185,25 @@ PAIR_CASE(several_in_one_call, .mark = TEST_BOTH)
     for (unsigned i = 0; i < COUNT; i++) {
         REQUIRE(raw_vk_timeline_wait(&p->vk, t[i].vk, 20 + i, FAR_MS));
         answer_value(p, answer_key("timeline %u in the end", i), &t[i], 20 + i);
-        shared_timeline_close(p, &t[i]);
     }
 }
 
 PAIR_CASE(between_streams, .mark = TEST_BOTH)
 {
-    shared_timeline t;
-    CUstream other = NULL;
-    shared_timeline_open(p, 0, &t);
-    CU_OK(p->cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    shared_timeline t = pair_timeline(p, 0);
+    CUstream other = raw_cuda_stream(p->cu);
     CU_OK(raw_cuda_wait(p->cu, t.cu, 1, p->stream));
     answer_pending(p, "before another stream's signal");
     CU_OK(raw_cuda_signal(p->cu, t.cu, 1, other));
     answer_done(p, "after it");
     REQUIRE(raw_vk_timeline_wait(&p->vk, t.vk, 1, FAR_MS));
-    CU_OK(p->cu->StreamDestroy(other));
-    shared_timeline_close(p, &t);
 }
 
 PAIR_CASE(backwards, .mark = TEST_TWIN_STRICTER,
           .reason = "NVIDIA's driver lets the counter go back silently; "
                     "the twin refuses what it can see and never lowers")
 {
-    shared_timeline t;
-    shared_timeline_open(p, 0, &t);
+    shared_timeline t = pair_timeline(p, 0);
     CU_OK(raw_cuda_signal(p->cu, t.cu, 1600, p->stream));
     CU_OK(p->cu->StreamSynchronize(p->stream));
     REQUIRE_EQ(raw_vk_timeline_value(&p->vk, t.vk), 1600);
@@ -258,7 +219,6 @@ PAIR_CASE(backwards, .mark = TEST_TWIN_STRICTER,
         CU_OK(p->cu->StreamSynchronize(p->stream));
         REQUIRE_EQ(raw_vk_timeline_value(&p->vk, t.vk), 1700);
     }
-    shared_timeline_close(p, &t);
 }
 
 PAIR_CASE(fds_of_timelines_return, .title = "timeline.fds_return", .mark = TEST_BOTH)
@@ -280,9 +240,8 @@ PAIR_CASE(fds_of_timelines_return, .title = "timeline.fds_return", .mark = TEST_
 
 PAIR_CASE(imported_twice, .mark = TEST_BOTH)
 {
-    shared_timeline t;
     CUexternalSemaphore second = NULL;
-    shared_timeline_open(p, 0, &t);
+    shared_timeline t = pair_timeline(p, 0);
     CU_OK(raw_cuda_import_timeline(p->cu, raw_vk_timeline_fd(&p->vk, t.vk), &second));
     CU_OK(raw_cuda_wait(p->cu, second, 1, p->stream));
     raw_vk_timeline_signal(&p->vk, t.vk, 1);
@@ -291,15 +250,13 @@ PAIR_CASE(imported_twice, .mark = TEST_BOTH)
     CU_OK(raw_cuda_wait(p->cu, second, 2, p->stream));
     answer_done(p, "a wait through the second import for the first one's signal");
     CU_OK(p->cu->DestroyExternalSemaphore(second));
-    shared_timeline_close(p, &t);
 }
 
 PAIR_CASE(captured_in_a_graph, .mark = TEST_NVIDIA_ONLY, .reason = "the twin has no graphs")
 {
-    shared_timeline t;
     if (p->cu->StreamBeginCapture == NULL || p->cu->GraphInstantiateWithParams == NULL)
         SKIP("this driver has no graphs");
-    shared_timeline_open(p, 0, &t);
+    shared_timeline t = pair_timeline(p, 0);
     CUgraph graph = NULL;
     CUgraphExec exec = NULL;
     CUDA_GRAPH_INSTANTIATE_PARAMS how;
@@ -337,15 +294,13 @@ PAIR_CASE(captured_in_a_graph, .mark = TEST_NVIDIA_ONLY, .reason = "the twin has
     answer_value(p, "after a graph that was built by hand", &t, 3);
     CU_OK(p->cu->GraphExecDestroy(exec));
     CU_OK(p->cu->GraphDestroy(graph));
-    shared_timeline_close(p, &t);
 }
 
 PAIR_CASE(round_trips, .mark = TEST_BOTH, .reason = "reported, never asserted")
 {
     enum { TURNS = 200 };
-    shared_timeline t;
     bool right = true;
-    shared_timeline_open(p, 0, &t);
+    shared_timeline t = pair_timeline(p, 0);
     for (uint32_t queue = 0; queue < p->vk.queue_count && queue < 3; queue++) {
         uint64_t base = raw_vk_timeline_value(&p->vk, t.vk);
         double start = test_now_us();
@@ -362,7 +317,5 @@ PAIR_CASE(round_trips, .mark = TEST_BOTH, .reason = "reported, never asserted")
         raw_vk_idle(&p->vk);
         right = right && raw_vk_timeline_value(&p->vk, t.vk) == base + 2 * TURNS;
     }
-    ANSWER("the value after 200 turns a queue", "%s", right ? "right" : "wrong");
-    REQUIRE(right);
-    shared_timeline_close(p, &t);
+    answer_so("the value after 200 turns a queue", right, "right", "wrong");
 }

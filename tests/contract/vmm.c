@@ -74,6 +74,57 @@ void vmm_close(const pair *p, vmm_block *block)
     CU_OK(p->cu->MemAddressFree(block->pointer, block->size));
 }
 
+static void end_vmm(const void *of, void *thing)
+{
+    vmm_close(of, thing);
+}
+
+vmm_block pair_vmm(const pair *p, size_t size, unsigned handle_types)
+{
+    vmm_block block;
+    vmm_open(p, size, handle_types, &block);
+    test_later(end_vmm, p, &block, sizeof block);
+    return block;
+}
+
+static void end_handle(const void *of, void *thing)
+{
+    CU_OK(((const pair *)of)->cu->MemRelease(*(CUmemGenericAllocationHandle *)thing));
+}
+
+CUmemGenericAllocationHandle pair_handle(const pair *p, size_t size, unsigned handle_types)
+{
+    CUmemGenericAllocationHandle handle = vmm_create(p, size, handle_types);
+    test_later(end_handle, p, &handle, sizeof handle);
+    return handle;
+}
+
+static void end_range(const void *of, void *thing)
+{
+    const vmm_block *range = thing;
+    CU_OK(((const pair *)of)->cu->MemAddressFree(range->pointer, range->size));
+}
+
+CUdeviceptr pair_range(const pair *p, size_t size)
+{
+    const vmm_block range = {.pointer = vmm_reserve(p, size), .size = size};
+    test_later(end_range, p, &range, sizeof range);
+    return range.pointer;
+}
+
+static void end_mapping(const void *of, void *thing)
+{
+    const vmm_block *mapping = thing;
+    CU_OK(((const pair *)of)->cu->MemUnmap(mapping->pointer, mapping->size));
+}
+
+void pair_map(const pair *p, CUdeviceptr pointer, size_t size, CUmemGenericAllocationHandle handle)
+{
+    const vmm_block mapping = {.pointer = pointer, .size = size};
+    vmm_map(p, pointer, size, handle);
+    test_later(end_mapping, p, &mapping, sizeof mapping);
+}
+
 CUresult vmm_kernel(const pair *p, CUfunction kernel, CUdeviceptr data, size_t size, unsigned last)
 {
     unsigned count = (unsigned)(size / 4);
@@ -86,35 +137,28 @@ CUresult vmm_kernel(const pair *p, CUfunction kernel, CUdeviceptr data, size_t s
 void vmm_require_words(const pair *p, CUdeviceptr pointer, size_t size, uint32_t seed,
                        uint32_t addend)
 {
-    uint32_t *found = malloc(size), *expected = pattern_words(size, seed);
-    REQUIRE(found != NULL);
+    uint32_t *found = test_memory(size), *expected = pattern_words(size, seed);
     for (size_t i = 0; i < size / 4; i++)
         expected[i] += addend;
     cuda_read(p, pointer, found, size);
     REQUIRE_EQ_BYTES(found, expected, size);
-    free(found);
-    free(expected);
 }
 
 void vmm_answer_words(const pair *p, const char *key, CUdeviceptr pointer, size_t size,
                       uint32_t seed, uint32_t addend)
 {
-    uint32_t *found = malloc(size), *expected = pattern_words(size, seed);
+    uint32_t *found = test_memory(size), *expected = pattern_words(size, seed);
     size_t wrong = 0;
-    REQUIRE(found != NULL);
     cuda_read(p, pointer, found, size);
     for (size_t i = 0; i < size / 4; i++)
         wrong += found[i] != expected[i] + addend;
     ANSWER(key, "%zu of %zu words wrong", wrong, size / 4);
     REQUIRE_EQ(wrong, 0);
-    free(found);
-    free(expected);
 }
 
 VMM_PAIR_CASE(life, .mark = TEST_BOTH)
 {
-    vmm_block b;
-    vmm_open(p, 2 * VMM_SIZE, 0, &b);
+    vmm_block b = pair_vmm(p, 2 * VMM_SIZE, 0);
     REQUIRE_EQ(b.pointer % VMM_SIZE, 0);
     uint32_t *words = pattern_words(b.size, 3);
     CU_OK(p->cu->MemcpyHtoD(b.pointer, words, b.size));
@@ -124,10 +168,7 @@ VMM_PAIR_CASE(life, .mark = TEST_BOTH)
     CU_OK(p->cu->StreamSynchronize(p->stream));
     uint32_t word = 0;
     cuda_read(p, b.pointer + 4096 + 60, &word, 4);
-    ANSWER("cuMemsetD32Async's last word", "0x%x", word);
-    REQUIRE_EQ(word, 0x5a5a5a5au);
-    free(words);
-    vmm_close(p, &b);
+    answer_word("cuMemsetD32Async's last word", word, 0x5a5a5a5au);
 }
 
 /* Chunks side by side are one range to kernels and copies; what was there before one more came,
@@ -136,10 +177,10 @@ VMM_PAIR_CASE(grows, .mark = TEST_BOTH)
 {
     enum { CHUNKS = 4 };
     CUmemGenericAllocationHandle chunks[CHUNKS];
-    CUmodule module = raw_cuda_load(p->cu, "pattern");
+    CUmodule module = raw_cuda_module(p->cu, "pattern");
     CUfunction write = raw_cuda_function(p->cu, module, "pattern_write");
     CUfunction add = raw_cuda_function(p->cu, module, "pattern_add");
-    const CUdeviceptr base = vmm_reserve(p, 64 * VMM_SIZE);
+    const CUdeviceptr base = pair_range(p, 64 * VMM_SIZE);
     for (unsigned i = 0; i < CHUNKS; i++) {
         chunks[i] = vmm_create(p, VMM_SIZE, 0);
         vmm_map(p, base + i * VMM_SIZE, VMM_SIZE, chunks[i]);
@@ -161,28 +202,24 @@ VMM_PAIR_CASE(grows, .mark = TEST_BOTH)
     ANSWER("a fill over the border of two", "%u of 32 words right", right);
     REQUIRE_EQ(right, 32);
     /* The last two go, the others stay; then all the rest at once. */
-    CUresult result = p->cu->MemUnmap(base + 2 * VMM_SIZE, 2 * VMM_SIZE);
-    ANSWER("cuMemUnmap of two mappings", "%s", raw_cuda_result_name(result));
-    CU_OK(result);
+    answer_is("cuMemUnmap of two mappings", p->cu->MemUnmap(base + 2 * VMM_SIZE, 2 * VMM_SIZE),
+              CUDA_SUCCESS);
     cuda_read(p, base + 2 * VMM_SIZE - 4, words, 4);
     CU_OK(p->cu->MemUnmap(base, VMM_SIZE));
     CU_OK(p->cu->MemUnmap(base + VMM_SIZE, VMM_SIZE));
     for (unsigned i = 0; i < CHUNKS; i++)
         CU_OK(p->cu->MemRelease(chunks[i]));
-    CU_OK(p->cu->MemAddressFree(base, 64 * VMM_SIZE));
-    CU_OK(p->cu->ModuleUnload(module));
 }
 
 /* 004, Virtual Aliasing Support: at the boundaries of operations both mappings show the same. */
 VMM_PAIR_CASE(aliases, .mark = TEST_BOTH)
 {
-    vmm_block b;
-    CUmodule module = raw_cuda_load(p->cu, "pattern");
+    CUmodule module = raw_cuda_module(p->cu, "pattern");
     CUfunction write = raw_cuda_function(p->cu, module, "pattern_write");
     CUfunction add = raw_cuda_function(p->cu, module, "pattern_add");
-    vmm_open(p, VMM_SIZE, 0, &b);
-    const CUdeviceptr other = vmm_reserve(p, VMM_SIZE);
-    vmm_map(p, other, VMM_SIZE, b.handle);
+    vmm_block b = pair_vmm(p, VMM_SIZE, 0);
+    const CUdeviceptr other = pair_range(p, VMM_SIZE);
+    pair_map(p, other, VMM_SIZE, b.handle);
     REQUIRE(other != b.pointer);
     CU_OK(vmm_kernel(p, write, b.pointer, VMM_SIZE, 9));
     CU_OK(vmm_kernel(p, add, other, VMM_SIZE, 3));
@@ -192,19 +229,15 @@ VMM_PAIR_CASE(aliases, .mark = TEST_BOTH)
     vmm_answer_words(p, "the other one alone", other, VMM_SIZE, 9, 3);
     vmm_map(p, b.pointer, VMM_SIZE, b.handle);
     vmm_answer_words(p, "the first one again", b.pointer, VMM_SIZE, 9, 3);
-    CU_OK(p->cu->MemUnmap(other, VMM_SIZE));
-    CU_OK(p->cu->MemAddressFree(other, VMM_SIZE));
-    vmm_close(p, &b);
-    CU_OK(p->cu->ModuleUnload(module));
 }
 
 /* A vector that moves: the same chunks in another range, in both until the old one is given up. */
 VMM_PAIR_CASE(moves, .mark = TEST_BOTH)
 {
     CUmemGenericAllocationHandle chunks[2];
-    CUmodule module = raw_cuda_load(p->cu, "pattern");
+    CUmodule module = raw_cuda_module(p->cu, "pattern");
     CUfunction write = raw_cuda_function(p->cu, module, "pattern_write");
-    const CUdeviceptr from = vmm_reserve(p, 2 * VMM_SIZE), to = vmm_reserve(p, 16 * VMM_SIZE);
+    const CUdeviceptr from = vmm_reserve(p, 2 * VMM_SIZE), to = pair_range(p, 16 * VMM_SIZE);
     for (unsigned i = 0; i < 2; i++) {
         chunks[i] = vmm_create(p, VMM_SIZE, 0);
         vmm_map(p, from + i * VMM_SIZE, VMM_SIZE, chunks[i]);
@@ -221,15 +254,13 @@ VMM_PAIR_CASE(moves, .mark = TEST_BOTH)
         CU_OK(p->cu->MemUnmap(to + i * VMM_SIZE, VMM_SIZE));
         CU_OK(p->cu->MemRelease(chunks[i]));
     }
-    CU_OK(p->cu->MemAddressFree(to, 16 * VMM_SIZE));
-    CU_OK(p->cu->ModuleUnload(module));
 }
 
 /* The memory is there until its last mapping goes; by address its handle comes back. */
 VMM_PAIR_CASE(released_while_mapped, .mark = TEST_BOTH)
 {
     vmm_block b;
-    CUmodule module = raw_cuda_load(p->cu, "pattern");
+    CUmodule module = raw_cuda_module(p->cu, "pattern");
     CUfunction write = raw_cuda_function(p->cu, module, "pattern_write");
     vmm_open(p, VMM_SIZE, 0, &b);
     CU_OK(p->cu->MemRelease(b.handle));
@@ -238,23 +269,19 @@ VMM_PAIR_CASE(released_while_mapped, .mark = TEST_BOTH)
     CUmemGenericAllocationHandle again = 0;
     CU_OK(p->cu->MemRetainAllocationHandle(&again, (void *)(uintptr_t)(b.pointer + 12345)));
     ANSWER("its handle by address", "%s", again == b.handle ? "the same value" : "another value");
-    const CUdeviceptr other = vmm_reserve(p, VMM_SIZE);
-    vmm_map(p, other, VMM_SIZE, again);
+    const CUdeviceptr other = pair_range(p, VMM_SIZE);
+    pair_map(p, other, VMM_SIZE, again);
     vmm_answer_words(p, "mapped once more", other, VMM_SIZE, 31, 0);
     CU_OK(p->cu->MemRelease(again));
     CU_OK(p->cu->MemUnmap(b.pointer, VMM_SIZE));
     vmm_answer_words(p, "by the last mapping", other, VMM_SIZE, 31, 0);
-    CU_OK(p->cu->MemUnmap(other, VMM_SIZE));
-    CU_OK(p->cu->MemAddressFree(other, VMM_SIZE));
     CU_OK(p->cu->MemAddressFree(b.pointer, VMM_SIZE));
-    CU_OK(p->cu->ModuleUnload(module));
 }
 
 VMM_PAIR_CASE(retained, .mark = TEST_BOTH)
 {
-    vmm_block b;
     CUmemGenericAllocationHandle first = 0, second = 0;
-    vmm_open(p, 2 * VMM_SIZE, 0, &b);
+    vmm_block b = pair_vmm(p, 2 * VMM_SIZE, 0);
     CU_OK(p->cu->MemRetainAllocationHandle(&first, (void *)(uintptr_t)b.pointer));
     CU_OK(p->cu->MemRetainAllocationHandle(&second, (void *)(uintptr_t)(b.pointer + b.size - 1)));
     ANSWER("by the first byte", "%s", first == b.handle ? "the same value" : "another value");
@@ -266,7 +293,6 @@ VMM_PAIR_CASE(retained, .mark = TEST_BOTH)
     CUmemAllocationProp prop;
     /* The first reference is there yet */
     CU_OK(p->cu->MemGetAllocationPropertiesFromHandle(&prop, b.handle));
-    vmm_close(p, &b);
 }
 
 VMM_PAIR_CASE(properties, .mark = TEST_BOTH)
@@ -324,19 +350,17 @@ VMM_PAIR_CASE(reserved_addresses, .mark = TEST_BOTH)
 {
     const size_t size = 16 * VMM_SIZE;
     CUdeviceptr first, second = 0, aligned = 0, large = 0;
-    first = vmm_reserve(p, size);
+    first = pair_range(p, size);
     REQUIRE_EQ(first % VMM_SIZE, 0);
     /* "If CUDA cannot use this VA for whatever reason, it ignores the hint" (002). */
     CU_OK(p->cu->MemAddressReserve(&second, size, 0, first + size, 0));
     ANSWER("a hint behind a reservation", "%s", second == first + size ? "taken" : "not taken");
     REQUIRE(second >= first + size || second + size <= first);
     CU_OK(p->cu->MemAddressReserve(&aligned, size, (size_t)1 << 30, 0, 0));
-    ANSWER("aligned to 1 GiB", "%s", aligned % ((size_t)1 << 30) == 0 ? "yes" : "no");
-    REQUIRE_EQ(aligned % ((size_t)1 << 30), 0);
+    answer_so("aligned to 1 GiB", aligned % ((size_t)1 << 30) == 0, "yes", "no");
     CUresult result =
         p->cu->MemAddressReserve(&large, (size_t)1 << 40, 0, 0, 0); /* addresses only */
-    ANSWER("1 TiB", "%s", raw_cuda_result_name(result));
-    CU_OK(result);
+    answer_is("1 TiB", result, CUDA_SUCCESS);
     CUdeviceptr taken = 0;
     result = p->cu->MemAddressReserve(&taken, size, 0, first, 0);
     ANSWER("a hint that is taken", "%s, %s", raw_cuda_result_name(result),
@@ -348,7 +372,6 @@ VMM_PAIR_CASE(reserved_addresses, .mark = TEST_BOTH)
     CU_OK(p->cu->MemAddressFree(large, (size_t)1 << 40));
     CU_OK(p->cu->MemAddressFree(aligned, size));
     CU_OK(p->cu->MemAddressFree(second, size));
-    CU_OK(p->cu->MemAddressFree(first, size));
 }
 
 /* Not for ever: a driver that waits for it shall come back. */
@@ -374,8 +397,7 @@ VMM_PAIR_CASE(unmap_does_not_wait, .mark = TEST_BOTH)
     CU_OK(p->cu->MemAddressFree(b.pointer, VMM_SIZE));
     MEASURED("unmap_and_release_with_work_pending", "%.0f us, cuMemAddressFree %.0f us",
              released - start, test_now_us() - released);
-    ANSWER("the stream when the memory is released", "%s", raw_cuda_result_name(query));
-    CU_IS(query, CUDA_ERROR_NOT_READY);
+    answer_is("the stream when the memory is released", query, CUDA_ERROR_NOT_READY);
     atomic_store(&held, false);
     CU_OK(p->cu->StreamSynchronize(p->stream));
 }

@@ -26,6 +26,11 @@ CUresult vmm_allow(const pair *p, CUdeviceptr pointer, size_t size);
 void vmm_map(const pair *p, CUdeviceptr pointer, size_t size, CUmemGenericAllocationHandle handle);
 void vmm_open(const pair *p, size_t size, unsigned handle_types, vmm_block *out);
 void vmm_close(const pair *p, vmm_block *block);
+/* The same until the case ends. */
+vmm_block pair_vmm(const pair *p, size_t size, unsigned handle_types);
+CUmemGenericAllocationHandle pair_handle(const pair *p, size_t size, unsigned handle_types);
+CUdeviceptr pair_range(const pair *p, size_t size);
+void pair_map(const pair *p, CUdeviceptr pointer, size_t size, CUmemGenericAllocationHandle handle);
 int vmm_export(const pair *p, CUmemGenericAllocationHandle handle);
 /* The number goes in itself. */
 CUresult vmm_import(const pair *p, int fd, CUmemGenericAllocationHandle *out);

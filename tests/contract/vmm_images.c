@@ -88,16 +88,15 @@ VMM_PAIR_CASE(written_by_cuda, .mark = TEST_BOTH,
     for (uint32_t level = 0; level < 5; level += 4) {
         const VkExtent3D extent = raw_vk_image_extent(&image.vk, level);
         const size_t row = extent.width * format->texel, size = row * extent.height;
-        unsigned char *found = malloc(size), *expected = image_pattern(format, extent, 50 + level);
+        unsigned char *found = test_memory(size),
+                      *expected = image_pattern(format, extent, 50 + level);
         const CUarray array = image_level(p, image.mipmap, level);
         CUsurfObject surface = 0;
         unsigned seed = 60 + level;
-        REQUIRE(found != NULL);
         CU_OK(raw_cuda_write_array(p->cu, array, expected, row, extent.height));
         CU_OK(p->cu->CtxSynchronize());
         raw_vk_image_read(&p->vk, &image.vk, level, found);
         const size_t copied = image_wrong_bytes(found, expected, size);
-        free(expected);
         expected = image_pattern(format, extent, seed);
         CU_OK(raw_cuda_surface(p->cu, array, &surface));
         image_launch(p, module, "write", format, surface, extent, &seed);
@@ -107,8 +106,6 @@ VMM_PAIR_CASE(written_by_cuda, .mark = TEST_BOTH,
         ANSWER(answer_key("level %u, read by Vulkan", level),
                "wrong bytes of %zu: copied %zu, by a kernel %zu", size, copied, by_kernel);
         REQUIRE(copied == 0 && by_kernel == 0);
-        free(expected);
-        free(found);
     }
     if (p->cu->software) {
         require_same_image(p, module, format, &image.vk, image.mipmap, 0, 50);
@@ -141,9 +138,8 @@ static void image_directions(pair *p, const image_variant *v)
     image_open(p, v, &image);
     const VkExtent3D extent = raw_vk_image_extent(&image.vk, 0);
     const size_t row = extent.width * format->texel, size = row * extent.height;
-    unsigned char *found = calloc(1, size), *texels = image_pattern(format, extent, 1);
+    unsigned char *found = test_memory(size), *texels = image_pattern(format, extent, 1);
     const CUarray array = image_level(p, image.mipmap, 0);
-    REQUIRE(found != NULL);
     raw_vk_buffer_create(&p->vk, size, RAW_VK_HOST, &staging);
     CU_OK(raw_cuda_write_array(p->cu, array, texels, row, extent.height));
     CU_OK(p->cu->CtxSynchronize());
@@ -155,13 +151,11 @@ static void image_directions(pair *p, const image_variant *v)
     if (image.handle != 0) {
         raw = vmm_reserve(p, image.size);
         vmm_map(p, raw, image.size, image.handle);
-        cudas = malloc(image.size);
-        vulkans = malloc(image.size);
-        REQUIRE(cudas != NULL && vulkans != NULL);
+        cudas = test_memory(image.size);
+        vulkans = test_memory(image.size);
         cuda_read(p, raw, cudas, image.size);
     }
-    unsigned char *zeros = calloc(1, size);
-    REQUIRE(zeros != NULL);
+    unsigned char *zeros = test_memory(size);
     image_pass(p, 0, &image.vk, &staging, zeros, true);
     image_pass(p, 0, &image.vk, &staging, texels, true);
     CU_OK(raw_cuda_read_array(p->cu, array, found, row, extent.height));
@@ -207,11 +201,6 @@ static void image_directions(pair *p, const image_variant *v)
         CU_OK(p->cu->MemUnmap(raw, image.size));
         CU_OK(p->cu->MemAddressFree(raw, image.size));
     }
-    free(cudas);
-    free(vulkans);
-    free(zeros);
-    free(texels);
-    free(found);
     raw_vk_buffer_destroy(&p->vk, &staging);
     image_close(p, &image);
 }

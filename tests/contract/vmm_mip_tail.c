@@ -115,7 +115,6 @@ static size_t map_with_tail(const pair *p, const sparse_procs *f, const tail_var
     CU_OK(p->cu->MemRelease(pool));
     if (tails != pool) CU_OK(p->cu->MemRelease(tails));
     CU_OK(p->cu->MipmappedArrayDestroy(mipmap)); /* mapped as it is */
-    free(words);
     return wrong + wrong_first + wrong_tail + wrong_texels;
 }
 
@@ -134,13 +133,12 @@ TEST(mip_tail, .mark = TEST_BOTH)
         {"512 x 512, level 0, then the tail", 512, LEVEL_THEN_TAIL, 32 * TILE_BYTES, false}};
     pair p;
     const sparse_procs f = sparse_open(&p);
-    CUmodule module = raw_cuda_load(p.cu, "texture_kernels");
+    CUmodule module = raw_cuda_module(p.cu, "texture_kernels");
     CUfunction read = raw_cuda_function(p.cu, module, "read_2d_float");
     for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
         const size_t wrong = map_with_tail(&p, &f, &variants[i], read);
         /* A tail that comes after tiles in one list is not mapped. */
         REQUIRE((wrong != 0) == (variants[i].how == ONE_LIST));
     }
-    CU_OK(p.cu->ModuleUnload(module));
     pair_close(&p);
 }

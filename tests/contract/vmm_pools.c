@@ -21,26 +21,18 @@ typedef struct pool_procs {
     PFN_cuMemPoolImportPointer_v11020 import_pointer;
 } pool_procs;
 
-static void proc(const raw_cuda *cu, const char *name, void *function)
-{
-    void *address = NULL;
-    CUresult result = cu->GetProcAddress(name, &address, 11020, CU_GET_PROC_ADDRESS_DEFAULT, NULL);
-    if (result != CUDA_SUCCESS || address == NULL) SKIP("no %s", name);
-    memcpy(function, &address, sizeof address);
-}
-
 static pool_procs pool_open(pair *p)
 {
     pool_procs f;
     vmm_pair_open(p);
-    proc(p->cu, "cuMemAllocFromPoolAsync", &f.alloc);
-    proc(p->cu, "cuMemFreeAsync", &f.free);
-    proc(p->cu, "cuMemPoolCreate", &f.create);
-    proc(p->cu, "cuMemPoolDestroy", &f.destroy);
-    proc(p->cu, "cuMemPoolExportToShareableHandle", &f.export_pool);
-    proc(p->cu, "cuMemPoolImportFromShareableHandle", &f.import_pool);
-    proc(p->cu, "cuMemPoolExportPointer", &f.export_pointer);
-    proc(p->cu, "cuMemPoolImportPointer", &f.import_pointer);
+    raw_cuda_find(p->cu, "cuMemAllocFromPoolAsync", 11020, &f.alloc);
+    raw_cuda_find(p->cu, "cuMemFreeAsync", 11020, &f.free);
+    raw_cuda_find(p->cu, "cuMemPoolCreate", 11020, &f.create);
+    raw_cuda_find(p->cu, "cuMemPoolDestroy", 11020, &f.destroy);
+    raw_cuda_find(p->cu, "cuMemPoolExportToShareableHandle", 11020, &f.export_pool);
+    raw_cuda_find(p->cu, "cuMemPoolImportFromShareableHandle", 11020, &f.import_pool);
+    raw_cuda_find(p->cu, "cuMemPoolExportPointer", 11020, &f.export_pointer);
+    raw_cuda_find(p->cu, "cuMemPoolImportPointer", 11020, &f.import_pointer);
     return f;
 }
 
@@ -70,23 +62,21 @@ TEST(pool_memory, .title = "vmm_pools.memory", .mark = TEST_BOTH)
     CU_OK(p.cu->MemsetD32Async(memory, 0x31415926u, SIZE / 4, p.stream));
     CU_OK(p.cu->StreamSynchronize(p.stream));
     cuda_read(&p, memory + SIZE - 4, &word, 4);
-    ANSWER("cuMemsetD32Async's last word", "0x%x", word);
-    REQUIRE_EQ(word, 0x31415926u);
+    answer_word("cuMemsetD32Async's last word", word, 0x31415926u);
     /* R31 [measure]: what is asked when such memory is to be exported. */
     CU_OK(p.cu->PointerGetAttribute(&found, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, memory));
-    ANSWER("MEMPOOL_HANDLE", "%s", found == pool ? "its pool" : "another one");
-    REQUIRE(found == pool);
+    answer_so("MEMPOOL_HANDLE", found == pool, "its pool", "another one");
     CUresult result =
         p.cu->PointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, memory);
     ANSWER("ALLOWED_HANDLE_TYPES", "%s, 0x%llx", raw_cuda_result_name(result),
            (unsigned long long)value);
-    result = p.cu->PointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, memory);
-    ANSWER("MEMORY_BLOCK_ID", "%s", raw_cuda_result_name(result));
+    answer_call("MEMORY_BLOCK_ID",
+                p.cu->PointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, memory));
     MEASURED("pool_memory", "MEMORY_BLOCK_ID 0x%llx", (unsigned long long)value);
     result = p.cu->PointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_CONTEXT, memory);
     ANSWER("CONTEXT", "%s, %s", raw_cuda_result_name(result), value == 0 ? "NULL" : "a context");
     result = p.cu->MemRetainAllocationHandle(&handle, (void *)(uintptr_t)memory);
-    ANSWER("cuMemRetainAllocationHandle", "%s", raw_cuda_result_name(result));
+    answer_call("cuMemRetainAllocationHandle", result);
     if (result == CUDA_SUCCESS) CU_OK(p.cu->MemRelease(handle));
     CU_OK(f.free(memory, p.stream));
     CU_OK(p.cu->StreamSynchronize(p.stream));
@@ -110,12 +100,11 @@ TEST(pool_of_another_process_child, .title = "vmm_pools.of_another_process_child
     CU_OK(f.import_pool(&pool, (void *)(intptr_t)fd, POSIX_FD, 0));
     ANSWER("imported: the fd", "%s", fd_open(fd) ? "open" : "closed");
     CUresult result = f.alloc(&more, SIZE, pool, p.stream);
-    ANSWER("imported: cuMemAllocFromPoolAsync", "%s", raw_cuda_result_name(result));
+    answer_call("imported: cuMemAllocFromPoolAsync", result);
     REQUIRE(result != CUDA_SUCCESS);
     CU_OK(f.import_pointer(&memory, pool, &data));
     cuda_read(&p, memory + SIZE - 4, &word, 4);
-    ANSWER("imported: the exporter's last word", "0x%x", word);
-    REQUIRE_EQ(word, 0x27182818u);
+    answer_word("imported: the exporter's last word", word, 0x27182818u);
     CU_OK(p.cu->MemsetD32Async(memory, 0x28182845u, SIZE / 4, p.stream));
     CU_OK(f.free(memory, p.stream));
     CU_OK(p.cu->StreamSynchronize(p.stream));
@@ -134,8 +123,7 @@ static void fabric_pool(const pair *p, const pool_procs *f)
     props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     props.location.id = p->device;
     const CUresult result = f->create(&pool, &props);
-    ANSWER("cuMemPoolCreate for fabric handles", "%s", raw_cuda_result_name(result));
-    if (p->cu->software) CU_IS(result, CUDA_ERROR_NOT_SUPPORTED);
+    answer_call("cuMemPoolCreate for fabric handles", result);
     if (result == CUDA_SUCCESS) CU_OK(f->destroy(pool));
 }
 
@@ -163,9 +151,7 @@ TEST(pool_by_fabric, .title = "vmm_pools.by_fabric", .mark = TEST_BOTH, .own = t
     unsigned char bytes[64];
     CUresult result = f.export_pool(bytes, pool, type, 0);
     if (result != CUDA_SUCCESS) {
-        ANSWER("cuMemPoolExportToShareableHandle without an IMEX channel", "%s",
-               raw_cuda_result_name(result));
-        REQUIRE(result == CUDA_ERROR_NOT_PERMITTED || !p.cu->software);
+        answer_call("cuMemPoolExportToShareableHandle without an IMEX channel", result);
     }
     if (p.cu->software) {
         cu->SoftPlayFabric(1);
@@ -216,22 +202,19 @@ TEST(pool_of_another_process, .title = "vmm_pools.of_another_process", .mark = T
     CUmemoryPool pool = make_pool(&p, &f, POSIX_FD), closed = make_pool(&p, &f, 0);
     fabric_pool(&p, &f);
     CUresult result = f.export_pool(&fd, closed, POSIX_FD, 0);
-    ANSWER("cuMemPoolExportToShareableHandle of a pool not made for it", "%s",
-           raw_cuda_result_name(result));
+    answer_call("cuMemPoolExportToShareableHandle of a pool not made for it", result);
     REQUIRE(result != CUDA_SUCCESS);
     CU_OK(f.destroy(closed));
     CU_OK(f.alloc(&memory, SIZE, pool, p.stream));
     CU_OK(p.cu->MemsetD32Async(memory, 0x27182818u, SIZE / 4, p.stream));
     CU_OK(p.cu->StreamSynchronize(p.stream));
     /* cuda.h: the pointer is one "from an already shared memory pool". */
-    result = f.export_pointer(&data, memory);
-    ANSWER("cuMemPoolExportPointer before the pool's export", "%s", raw_cuda_result_name(result));
-    CU_IS(result, CUDA_ERROR_INVALID_VALUE);
+    answer_is("cuMemPoolExportPointer before the pool's export", f.export_pointer(&data, memory),
+              CUDA_ERROR_INVALID_VALUE);
     CU_OK(f.export_pool(&fd, pool, POSIX_FD, 0));
     CU_OK(f.export_pointer(&data, memory));
     result = f.export_pointer(&data, memory + 4096);
-    ANSWER("cuMemPoolExportPointer from the middle of an allocation", "%s",
-           raw_cuda_result_name(result));
+    answer_call("cuMemPoolExportPointer from the middle of an allocation", result);
     if (p.cu->software) CU_IS(result, CUDA_ERROR_INVALID_VALUE);
     CU_OK(f.export_pointer(&data, memory));
 
@@ -260,8 +243,7 @@ TEST(pool_of_another_process, .title = "vmm_pools.of_another_process", .mark = T
     REQUIRE(setenv("CONTRACT_POOL", text, 1) == 0);
     REQUIRE_EQ(test_run_child("vmm_pools.of_another_process_child"), 0);
     cuda_read(&p, memory, &word, 4);
-    ANSWER("the importer's first word", "0x%x", word);
-    REQUIRE_EQ(word, 0x28182845u);
+    answer_word("the importer's first word", word, 0x28182845u);
     close(ends[0]);
     close(ends[1]);
     close(fd);
@@ -318,8 +300,7 @@ TEST(striped, .title = "vmm_pools.striped_range", .mark = TEST_BOTH)
     int ordinal = -1;
     CU_OK(
         p.cu->PointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, base + VMM_SIZE));
-    ANSWER("DEVICE_ORDINAL of the second chunk", "%d", ordinal);
-    REQUIRE_EQ(ordinal, 1);
+    answer_number("DEVICE_ORDINAL of the second chunk", ordinal, 1);
     CU_OK(p.cu->CtxSetCurrent(p.context));
     for (int i = 0; i < 2; i++)
         CU_OK(p.cu->DevicePrimaryCtxRelease(i));

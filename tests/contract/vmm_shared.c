@@ -50,15 +50,13 @@ static void vulkan_buffer(unsigned flags, VkDeviceSize size, VkDeviceSize offset
     uint32_t word = 0;
     raw_vk_read(&p.vk, &vk, size - 4, &word, 4);
     const uint32_t last = (uint32_t)((offset + size) / 4 - 1) * 2654435761u + 41;
-    ANSWER("a kernel's last word, by Vulkan", "%s", word == last ? "right" : "wrong");
-    REQUIRE_EQ(word, last);
+    answer_so("a kernel's last word, by Vulkan", word == last, "right", "wrong");
     CU_OK(p.cu->ModuleUnload(module));
     /* Vulkan's half lives on when CUDA's is gone. */
     vmm_close(&p, &b);
     raw_vk_fill(&p.vk, &vk, 0, size, 0x42424242u, NULL);
     raw_vk_read(&p.vk, &vk, size - 4, &word, 4);
-    ANSWER("Vulkan's last word without CUDA's half", "0x%x", word);
-    REQUIRE_EQ(word, 0x42424242u);
+    answer_word("Vulkan's last word without CUDA's half", word, 0x42424242u);
     raw_vk_buffer_destroy(&p.vk, &vk);
     pair_close(&p);
 }
@@ -116,7 +114,7 @@ VMM_PAIR_CASE(
     .reason = "the twin refuses each size that is not the allocation's; an H200 takes all of these")
 {
     static const VkDeviceSize sizes[] = {819200, 1, 4097, 65536, 1 << 20, VMM_SIZE - 65536};
-    CUmemGenericAllocationHandle handle = vmm_create(p, VMM_SIZE, POSIX_FD);
+    CUmemGenericAllocationHandle handle = pair_handle(p, VMM_SIZE, POSIX_FD);
     static const VkBufferUsageFlags usages[] = {
         VK_BUFFER_USAGE_TRANSFER_DST_BIT,
         VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
@@ -139,7 +137,6 @@ VMM_PAIR_CASE(
                    "VkResult %d, fd %s, %s", (int)first, first_open ? "open" : "closed",
                    alike ? "in every memory type" : "not in every memory type");
         }
-    CU_OK(p->cu->MemRelease(handle));
 }
 
 /* Nothing is bound: the size alone is answered for. */
@@ -165,9 +162,8 @@ static VkResult import_more(pair *p, int fd, VkDeviceSize size, uint32_t type, c
 VMM_PAIR_CASE(vulkan_import_of_more, .mark = TEST_TWIN_STRICTER,
               .reason = "of NVIDIA's driver reported; lavapipe refuses what would reach beyond")
 {
-    raw_vk_buffer vk;
-    CUmemGenericAllocationHandle handle = vmm_create(p, VMM_SIZE, POSIX_FD);
-    raw_vk_buffer_create(&p->vk, 819200, RAW_VK_EXPORT, &vk);
+    CUmemGenericAllocationHandle handle = pair_handle(p, VMM_SIZE, POSIX_FD);
+    raw_vk_buffer vk = pair_vk_buffer(p, 819200, RAW_VK_EXPORT);
     for (unsigned more = 0; more < 2; more++) {
         const VkResult r = import_more(
                            p, vmm_export(p, handle), (1u + more) * VMM_SIZE, vk.memory_type,
@@ -182,8 +178,6 @@ VMM_PAIR_CASE(vulkan_import_of_more, .mark = TEST_TWIN_STRICTER,
          * validation layers newer than Debian 12's say so. */
         if (more && p->vk.validation_messages == 1) p->vk.validation_messages = 0;
     }
-    raw_vk_buffer_destroy(&p->vk, &vk);
-    CU_OK(p->cu->MemRelease(handle));
 }
 
 TEST_AS(buffer_at_an_offset, vulkan_buffer(0, 100000, 3 * 65536), .mark = TEST_BOTH)
@@ -194,9 +188,9 @@ VMM_PAIR_CASE(grown, .mark = TEST_BOTH)
     enum { CHUNKS = 3 };
     CUmemGenericAllocationHandle chunks[CHUNKS];
     raw_vk_buffer vk[CHUNKS];
-    CUmodule module = raw_cuda_load(p->cu, "pattern");
+    CUmodule module = raw_cuda_module(p->cu, "pattern");
     CUfunction write = raw_cuda_function(p->cu, module, "pattern_write");
-    const CUdeviceptr base = vmm_reserve(p, CHUNKS * SIZE);
+    const CUdeviceptr base = pair_range(p, CHUNKS * SIZE);
     const raw_vk_buffer usual = like(p, SIZE, 0, 0);
     for (unsigned i = 0; i < CHUNKS; i++) {
         chunks[i] = vmm_create(p, SIZE, POSIX_FD);
@@ -209,38 +203,29 @@ VMM_PAIR_CASE(grown, .mark = TEST_BOTH)
             raw_vk_read(&p->vk, &vk[j], 8, &word, 4);
             right += word == (uint32_t)(j * SIZE / 4 + 2) * 2654435761u + i;
         }
-        ANSWER(answer_key("buffers that see the kernel over %u", i + 1), "%u", right);
-        REQUIRE_EQ(right, i + 1);
+        answer_number(answer_key("buffers that see the kernel over %u", i + 1), right, i + 1);
     }
     CU_OK(p->cu->MemUnmap(base, CHUNKS * SIZE));
     for (unsigned i = 0; i < CHUNKS; i++) {
         CU_OK(p->cu->MemRelease(chunks[i]));
         raw_vk_buffer_destroy(&p->vk, &vk[i]);
     }
-    CU_OK(p->cu->MemAddressFree(base, CHUNKS * SIZE));
-    CU_OK(p->cu->ModuleUnload(module));
 }
 
 /* The fd also goes in as external memory, dedicated or not. */
 VMM_PAIR_CASE(external_memory, .mark = TEST_BOTH)
 {
-    vmm_block b;
-    vmm_open(p, SIZE, POSIX_FD, &b);
+    vmm_block b = pair_vmm(p, SIZE, POSIX_FD);
     for (int dedicated = 0; dedicated < 2; dedicated++) {
-        CUexternalMemory memory;
-        CUdeviceptr pointer;
-        CU_OK(raw_cuda_import_memory(p->cu, vmm_export(p, b.handle), SIZE, dedicated, &memory));
-        CU_OK(raw_cuda_map_buffer(p->cu, memory, 0, SIZE, &pointer));
+        CUexternalMemory memory =
+            raw_cuda_imported(p->cu, vmm_export(p, b.handle), SIZE, dedicated);
+        CUdeviceptr pointer = raw_cuda_mapped(p->cu, memory, 0, SIZE);
         uint32_t *words = pattern_words(SIZE, 60 + (uint32_t)dedicated);
         CU_OK(p->cu->MemcpyHtoD(pointer, words, SIZE));
         CU_OK(p->cu->CtxSynchronize());
         vmm_answer_words(p, dedicated ? "imported as dedicated" : "imported as not dedicated",
                          b.pointer, SIZE, 60 + (uint32_t)dedicated, 0);
-        free(words);
-        CU_OK(p->cu->MemFree(pointer));
-        CU_OK(p->cu->DestroyExternalMemory(memory));
     }
-    vmm_close(p, &b);
 }
 
 VMM_PAIR_CASE(imported_back, .mark = TEST_BOTH)
@@ -254,8 +239,7 @@ VMM_PAIR_CASE(imported_back, .mark = TEST_BOTH)
            fcntl(fd, F_GETFD) & FD_CLOEXEC ? "close-on-exec" : "not close-on-exec");
     CU_OK(vmm_import(p, fd, &first));
     CU_OK(vmm_import(p, fd, &second)); /* an import leaves the fd as it is */
-    ANSWER("the fd after two imports", "%s", fd_open(fd) ? "open" : "closed");
-    REQUIRE(fd_open(fd));
+    answer_so("the fd after two imports", fd_open(fd), "open", "closed");
     close(fd);
     ANSWER("the handle of an import", "%s as the exporter's, %s as a second import's",
            first == b.handle ? "the same" : "not the same",
@@ -270,7 +254,7 @@ VMM_PAIR_CASE(imported_back, .mark = TEST_BOTH)
            (unsigned)prop.requestedHandleTypes, raw_cuda_result_name(result));
     CU_IS(result, CUDA_ERROR_INVALID_VALUE);
     CU_OK(p->cu->MemRelease(second));
-    const CUdeviceptr pointer = vmm_reserve(p, SIZE);
+    const CUdeviceptr pointer = pair_range(p, SIZE);
     vmm_map(p, pointer, SIZE, first);
     CU_OK(p->cu->MemsetD32Async(b.pointer, 0x70707070u, SIZE / 4, p->stream));
     CU_OK(p->cu->StreamSynchronize(p->stream));
@@ -280,19 +264,16 @@ VMM_PAIR_CASE(imported_back, .mark = TEST_BOTH)
     /* The exporter's half goes first. */
     vmm_close(p, &b);
     cuda_read(p, pointer, &word, 4);
-    ANSWER("by an import without the exporter's half", "0x%x", word);
-    REQUIRE_EQ(word, 0x70707070u);
+    answer_word("by an import without the exporter's half", word, 0x70707070u);
     CU_OK(p->cu->MemUnmap(pointer, SIZE));
     CU_OK(p->cu->MemRelease(first));
     /* An fd alone keeps the memory too. */
     CU_OK(vmm_import(p, other, &first));
     vmm_map(p, pointer, SIZE, first);
     cuda_read(p, pointer + 4, &word, 4);
-    ANSWER("by an import of an fd that was all that was left", "0x%x", word);
-    REQUIRE_EQ(word, 0x70707070u);
+    answer_word("by an import of an fd that was all that was left", word, 0x70707070u);
     CU_OK(p->cu->MemUnmap(pointer, SIZE));
     CU_OK(p->cu->MemRelease(first));
-    CU_OK(p->cu->MemAddressFree(pointer, SIZE));
     close(other);
 }
 
@@ -311,8 +292,7 @@ VMM_PAIR_CASE(fds_return, .mark = TEST_BOTH)
         if (turn == 1) before = test_open_fds(); /* a driver may keep some since its first export */
     }
     const size_t after = test_open_fds();
-    ANSWER("fds after 18 more turns", "%s", after == before ? "as many" : "not as many");
-    REQUIRE_EQ(after, before);
+    answer_so("fds after 18 more turns", after == before, "as many", "not as many");
 }
 
 /* In a process of its own, with the fd that CONTRACT_FD says: reads what the other one wrote, and
@@ -325,15 +305,12 @@ TEST(other_process_child)
     CUmemGenericAllocationHandle handle;
     vmm_pair_open(&p);
     CU_OK(vmm_import(&p, atoi(text), &handle));
-    const CUdeviceptr pointer = vmm_reserve(&p, SIZE);
-    vmm_map(&p, pointer, SIZE, handle);
+    const CUdeviceptr pointer = pair_range(&p, SIZE);
+    pair_map(&p, pointer, SIZE, handle);
     vmm_answer_words(&p, "read by the importer", pointer, SIZE, 80, 0);
-    CUmodule module = raw_cuda_load(p.cu, "pattern");
+    CUmodule module = raw_cuda_module(p.cu, "pattern");
     CU_OK(vmm_kernel(&p, raw_cuda_function(p.cu, module, "pattern_add"), pointer, SIZE, 1000));
-    CU_OK(p.cu->ModuleUnload(module));
-    CU_OK(p.cu->MemUnmap(pointer, SIZE));
     CU_OK(p.cu->MemRelease(handle));
-    CU_OK(p.cu->MemAddressFree(pointer, SIZE));
     pair_close(&p);
 }
 
@@ -345,7 +322,6 @@ VMM_PAIR_CASE(other_process, .mark = TEST_BOTH, .own = true)
     uint32_t *words = pattern_words(SIZE, 80);
     CU_OK(p->cu->MemcpyHtoD(b.pointer, words, SIZE));
     CU_OK(p->cu->CtxSynchronize());
-    free(words);
     const int fd = vmm_export(p, b.handle);
     REQUIRE(fcntl(fd, F_SETFD, 0) == 0);
     snprintf(number, sizeof number, "%d", fd);
@@ -360,9 +336,8 @@ VMM_PAIR_CASE(other_process, .mark = TEST_BOTH, .own = true)
  * on it. */
 VMM_PAIR_CASE(vulkans_memory, .mark = TEST_BOTH)
 {
-    raw_vk_buffer vk;
     CUmemGenericAllocationHandle handle = 0;
-    raw_vk_buffer_create(&p->vk, SIZE, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer vk = pair_vk_buffer(p, SIZE, RAW_VK_EXPORT);
     const int fd = raw_vk_buffer_fd(&p->vk, &vk);
     CUresult result = vmm_import(p, fd, &handle);
     ANSWER("cuMemImportFromShareableHandle", "%s, fd %s", raw_cuda_result_name(result),
@@ -372,11 +347,11 @@ VMM_PAIR_CASE(vulkans_memory, .mark = TEST_BOTH)
         const size_t size = (size_t)vk.allocation_size;
         const CUdeviceptr pointer = vmm_reserve(p, SIZE);
         result = p->cu->MemMap(pointer, SIZE, 0, handle, 0);
-        ANSWER("cuMemMap", "%s", raw_cuda_result_name(result));
+        answer_call("cuMemMap", result);
         MEASURED("vulkans_memory_as_vmm", "allocationSize %zu", size);
         if (result == CUDA_SUCCESS) {
             result = vmm_allow(p, pointer, SIZE);
-            ANSWER("cuMemSetAccess", "%s", raw_cuda_result_name(result));
+            answer_call("cuMemSetAccess", result);
             if (result == CUDA_SUCCESS) {
                 uint32_t word = 0;
                 raw_vk_fill(&p->vk, &vk, 0, SIZE, 0x51525354u, NULL);
@@ -394,7 +369,6 @@ VMM_PAIR_CASE(vulkans_memory, .mark = TEST_BOTH)
         CU_OK(p->cu->MemAddressFree(pointer, SIZE));
     }
     if (fd_open(fd)) close(fd);
-    raw_vk_buffer_destroy(&p->vk, &vk);
 }
 
 /* Which sizes of Vulkan's memory map, and into how much: handles map whole or not at all. */

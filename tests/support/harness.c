@@ -498,6 +498,7 @@ static int run_case(const test_case *c)
 {
     begin(c);
     c->run();
+    test_drop();
     passed();
     leave_result("pass");
     fflush(NULL);
@@ -539,6 +540,7 @@ static int run_shared(const size_t *chosen, size_t count)
         tell('b');
         if (setjmp(shared.skip) != 0) continue;
         c->run();
+        test_drop();
         passed();
         if (!all_clean()) FAIL("%s leaves open what it opened", c->name);
         if (leaks()) FAIL("%s leaks", c->name);

@@ -151,6 +151,19 @@ bool test_shared(void);
  * opens anything; ".own" says it before it begins. */
 void test_wants_own_process(void);
 
+/* What the running case has made and does not give back itself: test_settle() calls each `end` with
+ * `of` and the thing, of which there is a copy, the last one first. The `close` of a stage calls it
+ * before all else. Of a case that ends without, the harness gives the memory back and drops the
+ * rest. For one thread. */
+typedef void (*test_end)(const void *of, void *thing);
+void test_later(test_end end, const void *of, const void *thing, size_t size);
+/* The case ends this one itself. */
+void test_forget(const void *thing, size_t size);
+void test_settle(void);
+void test_drop(void);
+/* Memory until then, all zeros. */
+void *test_memory(size_t size);
+
 /* What is kept open from one case to the next because it is slow to open. Set once; members may be
  * NULL. */
 typedef struct test_fixture {

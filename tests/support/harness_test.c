@@ -285,3 +285,28 @@ TEST(allowances)
         if (no[i]) FAIL("row %zu was allowed", i);
     REQUIRE(!test_message_allowed(path, "VUID-plain", "", OLD)); /* the file is gone */
 }
+
+static char ended[8];
+
+static void end_letter(const void *of, void *thing)
+{
+    const size_t length = strlen(ended);
+    ended[length] = *(char *)thing;
+    ended[length + 1] = *(const char *)of;
+}
+
+/* The last one first, without those that the case ended itself; then nothing is left to end. */
+TEST(settled)
+{
+    for (const char *letter = "abc"; *letter != '\0'; letter++)
+        test_later(end_letter, "-", letter, 1);
+    unsigned char *zeros = test_memory(3);
+    REQUIRE(zeros[0] == 0 && zeros[1] == 0 && zeros[2] == 0);
+    test_forget("b", 1);
+    test_settle();
+    REQUIRE_EQ_STR(ended, "c-a-");
+    test_later(end_letter, "-", "d", 1);
+    test_drop();
+    test_settle();
+    REQUIRE_EQ_STR(ended, "c-a-");
+}

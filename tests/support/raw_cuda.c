@@ -325,6 +325,93 @@ CUresult raw_cuda_wait(const raw_cuda *cu, CUexternalSemaphore semaphore, uint64
     return cu->WaitExternalSemaphoresAsync(&semaphore, &params, 1, stream);
 }
 
+void raw_cuda_find(const raw_cuda *cu, const char *name, int version, void *function)
+{
+    void *address = NULL;
+    CUresult result =
+        cu->GetProcAddress(name, &address, version, CU_GET_PROC_ADDRESS_DEFAULT, NULL);
+    if (result != CUDA_SUCCESS || address == NULL) SKIP("no %s of version %d", name, version);
+    memcpy(function, &address, sizeof address);
+}
+
+#define ENDS(type, call)                                                                           \
+    static void end_##call(const void *of, void *thing)                                            \
+    {                                                                                              \
+        CU_OK(((const raw_cuda *)of)->call(*(type *)thing));                                       \
+    }
+ENDS(CUdeviceptr, MemFree)
+ENDS(CUstream, StreamDestroy)
+ENDS(CUevent, EventDestroy)
+ENDS(CUmodule, ModuleUnload)
+ENDS(CUarray, ArrayDestroy)
+ENDS(CUmipmappedArray, MipmappedArrayDestroy)
+ENDS(CUexternalMemory, DestroyExternalMemory)
+
+CUdeviceptr raw_cuda_memory(const raw_cuda *cu, size_t size)
+{
+    CUdeviceptr memory = 0;
+    CU_OK(cu->MemAlloc(&memory, size));
+    test_later(end_MemFree, cu, &memory, sizeof memory);
+    return memory;
+}
+
+CUstream raw_cuda_stream(const raw_cuda *cu)
+{
+    CUstream stream = NULL;
+    CU_OK(cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    test_later(end_StreamDestroy, cu, &stream, sizeof stream);
+    return stream;
+}
+
+CUevent raw_cuda_event(const raw_cuda *cu, unsigned flags)
+{
+    CUevent event = NULL;
+    CU_OK(cu->EventCreate(&event, flags));
+    test_later(end_EventDestroy, cu, &event, sizeof event);
+    return event;
+}
+
+CUmodule raw_cuda_module(const raw_cuda *cu, const char *name)
+{
+    CUmodule module = raw_cuda_load(cu, name);
+    test_later(end_ModuleUnload, cu, &module, sizeof module);
+    return module;
+}
+
+CUarray raw_cuda_array(const raw_cuda *cu, const CUDA_ARRAY3D_DESCRIPTOR *desc)
+{
+    CUarray array = NULL;
+    CU_OK(cu->Array3DCreate(&array, desc));
+    test_later(end_ArrayDestroy, cu, &array, sizeof array);
+    return array;
+}
+
+CUmipmappedArray raw_cuda_mipmap(const raw_cuda *cu, const CUDA_ARRAY3D_DESCRIPTOR *desc,
+                                 unsigned levels)
+{
+    CUmipmappedArray mipmap = NULL;
+    CU_OK(cu->MipmappedArrayCreate(&mipmap, desc, levels));
+    test_later(end_MipmappedArrayDestroy, cu, &mipmap, sizeof mipmap);
+    return mipmap;
+}
+
+CUexternalMemory raw_cuda_imported(const raw_cuda *cu, int fd, uint64_t size, bool dedicated)
+{
+    CUexternalMemory memory = NULL;
+    CU_OK(raw_cuda_import_memory(cu, fd, size, dedicated, &memory));
+    test_later(end_DestroyExternalMemory, cu, &memory, sizeof memory);
+    return memory;
+}
+
+CUdeviceptr raw_cuda_mapped(const raw_cuda *cu, CUexternalMemory memory, uint64_t offset,
+                            uint64_t size)
+{
+    CUdeviceptr pointer = 0;
+    CU_OK(raw_cuda_map_buffer(cu, memory, offset, size, &pointer));
+    test_later(end_MemFree, cu, &pointer, sizeof pointer);
+    return pointer;
+}
+
 void raw_cuda_require_empty(const raw_cuda *cu)
 {
     if (cu->SoftCounts == NULL) return;
@@ -354,4 +441,11 @@ void raw_cuda_require_empty(const raw_cuda *cu)
     REQUIRE_EQ(counts.pool_allocations, 0);
     REQUIRE_EQ(counts.graphics_resources, 0);
     REQUIRE_EQ(counts.fds, 0);
+}
+
+void raw_cuda_leave(const raw_cuda *cu, CUdevice device)
+{
+    CU_OK(cu->CtxSetCurrent(NULL));
+    CU_OK(cu->DevicePrimaryCtxRelease(device));
+    raw_cuda_require_empty(cu);
 }

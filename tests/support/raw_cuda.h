@@ -276,9 +276,28 @@ CUresult raw_cuda_signal(const raw_cuda *cu, CUexternalSemaphore semaphore, uint
 CUresult raw_cuda_wait(const raw_cuda *cu, CUexternalSemaphore semaphore, uint64_t value,
                        CUstream stream);
 
+/* The call of this name and version, of which raw_cuda has none; skips where the driver has none.
+ * `function` points to a pointer to it. */
+void raw_cuda_find(const raw_cuda *cu, const char *name, int version, void *function);
+
+/* Made, or the case ends; given back by test_settle(). */
+CUdeviceptr raw_cuda_memory(const raw_cuda *cu, size_t size);
+CUstream raw_cuda_stream(const raw_cuda *cu); /* one that does not block */
+CUevent raw_cuda_event(const raw_cuda *cu, unsigned flags);
+CUmodule raw_cuda_module(const raw_cuda *cu, const char *name);
+CUarray raw_cuda_array(const raw_cuda *cu, const CUDA_ARRAY3D_DESCRIPTOR *desc);
+CUmipmappedArray raw_cuda_mipmap(const raw_cuda *cu, const CUDA_ARRAY3D_DESCRIPTOR *desc,
+                                 unsigned levels);
+CUexternalMemory raw_cuda_imported(const raw_cuda *cu, int fd, uint64_t size, bool dedicated);
+CUdeviceptr raw_cuda_mapped(const raw_cuda *cu, CUexternalMemory memory, uint64_t offset,
+                            uint64_t size);
+
 /* On the twin: requires that no object, mapping or fd is left. Nothing to ask on NVIDIA's
  * driver. */
 void raw_cuda_require_empty(const raw_cuda *cu);
+
+/* A stage's end: no context is current, the device's is released, and nothing is left. */
+void raw_cuda_leave(const raw_cuda *cu, CUdevice device);
 
 void raw_cuda_require(const char *file, int line, const char *text, CUresult actual,
                       CUresult expected);

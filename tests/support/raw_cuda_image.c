@@ -126,3 +126,52 @@ CUresult raw_cuda_read_array(const raw_cuda *cu, CUarray array, void *texels, si
                                 .Height = height};
     return cu->Memcpy2D(&copy);
 }
+
+static void end_surface(const void *of, void *thing)
+{
+    CU_OK(((const raw_cuda *)of)->SurfObjectDestroy(*(CUsurfObject *)thing));
+}
+
+CUsurfObject raw_cuda_surface_of(const raw_cuda *cu, CUarray array)
+{
+    CUsurfObject surface = 0;
+    CU_OK(raw_cuda_surface(cu, array, &surface));
+    test_later(end_surface, cu, &surface, sizeof surface);
+    return surface;
+}
+
+static void end_texture(const void *of, void *thing)
+{
+    CU_OK(((const raw_cuda *)of)->TexObjectDestroy(*(CUtexObject *)thing));
+}
+
+CUtexObject raw_cuda_texture_of(const raw_cuda *cu, CUarray array, const CUDA_TEXTURE_DESC *desc)
+{
+    CUtexObject texture = 0;
+    CU_OK(raw_cuda_texture(cu, array, desc, &texture));
+    test_later(end_texture, cu, &texture, sizeof texture);
+    return texture;
+}
+
+CUtexObject raw_cuda_mip_texture_of(const raw_cuda *cu, CUmipmappedArray mipmap,
+                                    const CUDA_TEXTURE_DESC *desc)
+{
+    CUtexObject texture = 0;
+    CU_OK(raw_cuda_mip_texture(cu, mipmap, desc, &texture));
+    test_later(end_texture, cu, &texture, sizeof texture);
+    return texture;
+}
+
+static void end_mipmap(const void *of, void *thing)
+{
+    CU_OK(((const raw_cuda *)of)->MipmappedArrayDestroy(*(CUmipmappedArray *)thing));
+}
+
+CUmipmappedArray raw_cuda_mapped_image(const raw_cuda *cu, CUexternalMemory memory, uint64_t offset,
+                                       const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned levels)
+{
+    CUmipmappedArray mipmap = NULL;
+    CU_OK(raw_cuda_map_image(cu, memory, offset, desc, levels, &mipmap));
+    test_later(end_mipmap, cu, &mipmap, sizeof mipmap);
+    return mipmap;
+}

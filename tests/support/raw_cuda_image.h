@@ -21,7 +21,14 @@ CUresult raw_cuda_surface(const raw_cuda *cu, CUarray array, CUsurfObject *out);
 /* A texture object of an array; clamped, in texels, point-filtered floats where desc is NULL. */
 CUresult raw_cuda_texture(const raw_cuda *cu, CUarray array, const CUDA_TEXTURE_DESC *desc,
                           CUtexObject *out);
-/* The same of a mipmapped array, where normalized coordinates are a must. */
+/* These four until the case ends (test_settle()). */
+CUmipmappedArray raw_cuda_mapped_image(const raw_cuda *cu, CUexternalMemory memory, uint64_t offset,
+                                       const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned levels);
+CUtexObject raw_cuda_mip_texture_of(const raw_cuda *cu, CUmipmappedArray mipmap,
+                                    const CUDA_TEXTURE_DESC *desc);
+CUsurfObject raw_cuda_surface_of(const raw_cuda *cu, CUarray array);
+CUtexObject raw_cuda_texture_of(const raw_cuda *cu, CUarray array, const CUDA_TEXTURE_DESC *desc);
+/* raw_cuda_texture() of a mipmapped array, where normalized coordinates are a must. */
 CUresult raw_cuda_mip_texture(const raw_cuda *cu, CUmipmappedArray mipmap,
                               const CUDA_TEXTURE_DESC *desc, CUtexObject *out);
 /* All of an array from or to host memory without padding: rows of width_bytes, slices or layers of

@@ -20,12 +20,11 @@ typedef struct binary {
     CUexternalSemaphore cu;
 } binary;
 
-static int make(const raw_cuda *cu, bool foreign)
+static int make(const raw_cuda *cu)
 {
     CUuuid uuid;
     int fd = -1;
     CU_OK(cu->DeviceGetUuid(&uuid, 0));
-    if (foreign) uuid.bytes[0] = (char)(uuid.bytes[0] ^ 1);
     REQUIRE_EQ(cu->SoftBinaryCreate((const uint8_t *)uuid.bytes, &fd), 0);
     return fd;
 }
@@ -37,9 +36,9 @@ static int duplicate(int fd)
     return copy;
 }
 
-static binary binary_open(const raw_cuda *cu, bool foreign)
+static binary binary_open(const raw_cuda *cu)
 {
-    binary b = {.fd = make(cu, foreign)};
+    binary b = {.fd = make(cu)};
     int given = duplicate(b.fd);
     CU_OK(raw_cuda_import_binary(cu, given, &b.cu));
     REQUIRE(!twin_fd_open(given));
@@ -54,7 +53,7 @@ static void binary_close(const raw_cuda *cu, binary *b)
 
 TWIN_CASE(both_ways, CU_STREAM_NON_BLOCKING)
 {
-    binary b = binary_open(t->cu, false);
+    binary b = binary_open(t->cu);
     REQUIRE_EQ(twin_counts(t->cu).external_semaphores, 1);
     for (int turn = 0; turn < 100; turn++) {
         CU_OK(raw_cuda_signal(t->cu, b.cu, 0, t->stream));
@@ -73,7 +72,7 @@ TWIN_CASE(control_errors, CU_STREAM_NON_BLOCKING)
 {
     static const uint8_t uuid[16] = {1};
     culv_soft_timeline *page;
-    int ends[2], fd = -1, timeline = twin_timeline_fd(t->cu, false, &page);
+    int ends[2], fd = -1, timeline = twin_timeline_fd(t->cu, &page);
     uint64_t calls = twin_counts(t->cu).calls;
     REQUIRE_EQ(pipe(ends), 0);
     REQUIRE_EQ(t->cu->SoftBinaryCreate(NULL, &fd), EINVAL);
@@ -100,15 +99,11 @@ TWIN_CASE(control_errors, CU_STREAM_NON_BLOCKING)
     REQUIRE_EQ(munmap(page, CULV_SOFT_TIMELINE_SIZE), 0);
 }
 
-static void refused(const raw_cuda *cu, bool as_timeline, int fd)
+static void refused(const raw_cuda *cu, int fd)
 {
     CUexternalSemaphore semaphore = NULL;
-    CU_IS(as_timeline ? raw_cuda_import_timeline(cu, fd, &semaphore)
-                      : raw_cuda_import_binary(cu, fd, &semaphore),
-          CUDA_ERROR_UNKNOWN);
-    REQUIRE(semaphore == NULL);
-    if (fd < 0) return;
-    REQUIRE(twin_fd_open(fd));
+    CU_IS(raw_cuda_import_binary(cu, fd, &semaphore), CUDA_ERROR_UNKNOWN);
+    REQUIRE(semaphore == NULL && twin_fd_open(fd));
     close(fd);
 }
 
@@ -121,28 +116,12 @@ static int page_file(const char *magic, size_t size)
 
 TWIN_CASE(import_errors, CU_STREAM_NON_BLOCKING)
 {
-    culv_soft_timeline *page;
-    int ends[2];
-    REQUIRE_EQ(pipe(ends), 0);
-    refused(t->cu, true, make(t->cu, false)); /* of the other kind, both ways */
-    refused(t->cu, false, twin_timeline_fd(t->cu, false, &page));
-    REQUIRE_EQ(munmap(page, CULV_SOFT_TIMELINE_SIZE), 0);
-    refused(t->cu, false, -1);
-    refused(t->cu, false, ends[0]);
-    refused(t->cu, false, ends[1]);
-    refused(t->cu, false, page_file(CULV_SOFT_BINARY_MAGIC, CULV_SOFT_BINARY_SIZE - 1));
-    refused(t->cu, false, page_file("CULVBIN0", CULV_SOFT_BINARY_SIZE));
+    refused(t->cu, page_file(CULV_SOFT_BINARY_MAGIC, CULV_SOFT_BINARY_SIZE - 1));
+    refused(t->cu, page_file("CULVBIN0", CULV_SOFT_BINARY_SIZE));
     CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC desc;
     CUexternalSemaphore semaphore = NULL;
     memset(&desc, 0, sizeof desc);
-    desc.handle.fd = make(t->cu, false);
-    CU_IS(t->cu->ImportExternalSemaphore(&semaphore, &desc),
-          CUDA_ERROR_INVALID_VALUE); /* no type */
-    desc.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD;
-    desc.flags = 1;
-    CU_IS(t->cu->ImportExternalSemaphore(&semaphore, &desc), CUDA_ERROR_INVALID_VALUE);
-    desc.flags = 0;
-    CU_IS(t->cu->ImportExternalSemaphore(NULL, &desc), CUDA_ERROR_INVALID_VALUE);
+    desc.handle.fd = make(t->cu);
     for (int type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32;
          type <= CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX_KMT; type++) {
         desc.type = (CUexternalSemaphoreHandleType)type;
@@ -152,27 +131,17 @@ TWIN_CASE(import_errors, CU_STREAM_NON_BLOCKING)
     close(desc.handle.fd);
 }
 
-/* As with timelines of another device. */
-TWIN_CASE(foreign, CU_STREAM_NON_BLOCKING)
-{
-    binary b = binary_open(t->cu, true);
-    CU_OK(raw_cuda_signal(t->cu, b.cu, 0, t->stream));
-    CU_OK(t->cu->StreamSynchronize(t->stream));
-    REQUIRE_EQ(t->cu->SoftBinaryWait(b.fd, 0), 0);
-    binary_close(t->cu, &b);
-}
-
 /* A batch is checked whole before any of it is queued. */
 TWIN_CASE(batches_are_whole, CU_STREAM_NON_BLOCKING)
 {
     culv_soft_timeline *page;
-    binary first = binary_open(t->cu, false), gone = binary_open(t->cu, false);
+    binary first = binary_open(t->cu), gone = binary_open(t->cu);
     CUexternalSemaphore timeline;
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signals[3];
     CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits[3];
     memset(signals, 0, sizeof signals);
     memset(waits, 0, sizeof waits);
-    CU_OK(raw_cuda_import_timeline(t->cu, twin_timeline_fd(t->cu, false, &page), &timeline));
+    CU_OK(raw_cuda_import_timeline(t->cu, twin_timeline_fd(t->cu, &page), &timeline));
     CUexternalSemaphore handles[] = {first.cu, timeline, gone.cu};
     signals[1].params.fence.value = 5;
     waits[1].params.fence.value = 6;
@@ -215,9 +184,8 @@ TWIN_CASE(batches_are_whole, CU_STREAM_NON_BLOCKING)
 /* Of two waits each takes one signal. */
 TWIN_CASE(one_wait_a_signal, CU_STREAM_NON_BLOCKING)
 {
-    binary b = binary_open(t->cu, false);
-    CUstream other = NULL;
-    CU_OK(t->cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    binary b = binary_open(t->cu);
+    CUstream other = raw_cuda_stream(t->cu);
     CU_OK(raw_cuda_wait(t->cu, b.cu, 0, t->stream));
     CU_OK(raw_cuda_wait(t->cu, b.cu, 0, other));
     REQUIRE_EQ(t->cu->SoftBinarySignal(b.fd), 0);
@@ -230,7 +198,6 @@ TWIN_CASE(one_wait_a_signal, CU_STREAM_NON_BLOCKING)
     CU_OK(t->cu->StreamSynchronize(t->stream));
     CU_OK(t->cu->StreamSynchronize(other));
     REQUIRE_EQ(t->cu->SoftBinaryWait(b.fd, 0), ETIMEDOUT);
-    CU_OK(t->cu->StreamDestroy(other));
     binary_close(t->cu, &b);
 }
 
@@ -244,7 +211,7 @@ static void CUDA_CB count_call(void *data)
 static void illegal(bool signal_twice)
 {
     twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    binary b = binary_open(t.cu, false), rest = binary_open(t.cu, false);
+    binary b = binary_open(t.cu), rest = binary_open(t.cu);
     CUexternalSemaphore handles[] = {b.cu, rest.cu};
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signals[2];
     CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits[2];
@@ -266,9 +233,7 @@ static void illegal(bool signal_twice)
     binary_close(t.cu, &b);
     binary_close(t.cu, &rest);
     CU_IS(t.cu->StreamDestroy(t.stream), CUDA_ERROR_ILLEGAL_STATE);
-    CU_OK(t.cu->CtxSetCurrent(NULL));
-    CU_OK(t.cu->DevicePrimaryCtxRelease(0));
-    raw_cuda_require_empty(t.cu);
+    raw_cuda_leave(t.cu, 0);
 }
 
 TEST_AS(double_signal, illegal(true))
@@ -279,9 +244,8 @@ TEST_AS(cuda_to_cuda, illegal(false), .own = true)
 /* The partner's device is lost, and CUDA signals in its place. */
 TWIN_CASE(lost, CU_STREAM_NON_BLOCKING)
 {
-    binary b = binary_open(t->cu, false);
-    CUstream other = NULL;
-    CU_OK(t->cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    binary b = binary_open(t->cu);
+    CUstream other = raw_cuda_stream(t->cu);
     CU_OK(raw_cuda_wait(t->cu, b.cu, 0, t->stream));
     REQUIRE_EQ(t->cu->SoftBinaryLose(b.fd), 0);
     CU_OK(raw_cuda_signal(t->cu, b.cu, 0, other));
@@ -291,14 +255,13 @@ TWIN_CASE(lost, CU_STREAM_NON_BLOCKING)
     CU_OK(raw_cuda_wait(t->cu, b.cu, 0, other));
     CU_OK(t->cu->StreamSynchronize(other));
     REQUIRE_EQ(t->cu->SoftBinaryWait(b.fd, 0), ETIMEDOUT);
-    CU_OK(t->cu->StreamDestroy(other));
     binary_close(t->cu, &b);
 }
 
 TEST(context_ends_while_waiting, .own = true)
 {
     twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    binary b = binary_open(t.cu, false);
+    binary b = binary_open(t.cu);
     atomic_int calls = 0;
     CU_OK(t.cu->LaunchHostFunc(t.stream, count_call, &calls));
     CU_OK(raw_cuda_wait(t.cu, b.cu, 0, t.stream));
@@ -328,7 +291,7 @@ static void *signal_late(void *argument)
 
 TWIN_CASE(destroyed_while_waiting, CU_STREAM_NON_BLOCKING)
 {
-    binary b = binary_open(t->cu, false);
+    binary b = binary_open(t->cu);
     late l = {t->cu, b.fd};
     pthread_t thread;
     CU_OK(raw_cuda_wait(t->cu, b.cu, 0, t->stream));
@@ -368,7 +331,7 @@ static void *answer(void *argument)
 
 TWIN_CASE(ping_pong, CU_STREAM_NON_BLOCKING)
 {
-    game g = {.cu = t->cu, .there = binary_open(t->cu, false), .back = binary_open(t->cu, false)};
+    game g = {.cu = t->cu, .there = binary_open(t->cu), .back = binary_open(t->cu)};
     pthread_t thread;
     REQUIRE_EQ(pthread_create(&thread, NULL, answer, &g), 0);
     for (unsigned i = 0; i < ROUNDS; i++) {
@@ -405,7 +368,7 @@ TWIN_CASE(every_call_fails_once, CU_STREAM_NON_BLOCKING)
     unsigned failures = 0;
     for (;; failures++) {
         CUexternalSemaphore semaphore = NULL;
-        int peer = make(t->cu, false), fd = duplicate(peer);
+        int peer = make(t->cu), fd = duplicate(peer);
         t->cu->SoftFailAt(failures + 1, CUDA_ERROR_OUT_OF_MEMORY);
         CUresult result = one_turn(t->cu, t->stream, &fd, peer, &semaphore);
         const char *failed = t->cu->SoftFailedCall();

@@ -78,8 +78,7 @@ static void check_array(world *w, const shape *s, CUarray array, unsigned seed)
     const size_t height = at_least_one(desc.Height), depth = at_least_one(desc.Depth),
                  row = desc.Width * 4, count = desc.Width * height * depth;
     const box all = {(int)desc.Width, (int)height, (int)depth, 0, 0, 0, MODE_TRAP};
-    uint32_t *words = malloc(count * 4), *found = malloc(count * 4);
-    REQUIRE(words != NULL && found != NULL);
+    uint32_t *words = test_memory(count * 4), *found = test_memory(count * 4);
     CU_OK(raw_cuda_surface(cu, array, &surface));
     CU_OK(cu->MemAlloc(&data, count * 4));
     /* A kernel writes, a copy reads. */
@@ -129,8 +128,6 @@ static void check_array(world *w, const shape *s, CUarray array, unsigned seed)
     CU_OK(cu->ArrayDestroy(other));
     CU_OK(cu->MemFree(data));
     CU_OK(cu->SurfObjectDestroy(surface));
-    free(words);
-    free(found);
 }
 
 /* Every level of it, then what its neighbours hold: nothing ran over. */
@@ -148,13 +145,10 @@ static void check_levels(world *w, const shape *s, CUmipmappedArray mipmap, unsi
         CU_OK(cu->Array3DGetDescriptor(&desc, level));
         const size_t height = at_least_one(desc.Height), depth = at_least_one(desc.Depth),
                      count = desc.Width * height * depth;
-        uint32_t *words = malloc(count * 4), *found = malloc(count * 4);
-        REQUIRE(words != NULL && found != NULL);
+        uint32_t *words = test_memory(count * 4), *found = test_memory(count * 4);
         fill(words, count, 100 * i + 1);
         CU_OK(raw_cuda_read_box(cu, level, found, desc.Width * 4, height, depth));
         REQUIRE_EQ_BYTES(found, words, count * 4);
-        free(words);
-        free(found);
     }
 }
 
@@ -167,21 +161,15 @@ TEST(every_kind)
         const shape *s = &shapes[i];
         const CUDA_ARRAY3D_DESCRIPTOR desc = shape_desc(s);
         const unsigned levels = s->width == 21 ? 5 : 4;
-        CUarray array;
-        CUmipmappedArray made, mapped;
-        CUexternalMemory memory;
         unsigned char *payload;
-        CU_OK(cu->Array3DCreate(&array, &desc));
+        CUarray array = raw_cuda_array(cu, &desc);
         check_array(&w, s, array, 1);
-        CU_OK(cu->MipmappedArrayCreate(&made, &desc, levels));
+        CUmipmappedArray made = raw_cuda_mipmap(cu, &desc, levels);
         check_levels(&w, s, made, levels);
-        CU_OK(raw_cuda_import_memory(cu, twin_memory_fd(65536, &payload), 65536, false, &memory));
-        CU_OK(raw_cuda_map_image(cu, memory, 0, &desc, levels, &mapped));
+        CUexternalMemory memory =
+            raw_cuda_imported(cu, twin_memory_fd(65536, &payload), 65536, false);
+        CUmipmappedArray mapped = raw_cuda_mapped_image(cu, memory, 0, &desc, levels);
         check_levels(&w, s, mapped, levels);
-        CU_OK(cu->MipmappedArrayDestroy(mapped));
-        CU_OK(cu->DestroyExternalMemory(memory));
-        CU_OK(cu->MipmappedArrayDestroy(made));
-        CU_OK(cu->ArrayDestroy(array));
     }
     CU_OK(cu->ModuleUnload(w.module));
     twin_finish(&w.t);
@@ -232,9 +220,7 @@ TEST(boundaries, .faults = true)
     REQUIRE_EQ_BYTES(found, words, sizeof words);
     beyond.mode = MODE_TRAP;
     CU_IS(run(&w, "write", "3d", surface, data, beyond), CUDA_ERROR_ILLEGAL_ADDRESS);
-    CU_OK(cu->DevicePrimaryCtxRelease(0));
-    CU_OK(cu->CtxSetCurrent(NULL));
-    raw_cuda_require_empty(cu);
+    raw_cuda_leave(cu, 0);
 }
 
 TEST(wrong_kinds, .faults = true)
@@ -283,9 +269,9 @@ TWIN_CASE(refused_maps, 0)
                 {8, 8, 6, CUDA_ARRAY3D_LAYERED, CUDA_SUCCESS}, /* a cube's six layers as layers */
                 {8, 8, 0, CUDA_ARRAY3D_COLOR_ATTACHMENT, CUDA_SUCCESS},
                 {8, 8, 0, CUDA_ARRAY3D_DEPTH_TEXTURE, CUDA_ERROR_INVALID_VALUE}};
-    CUexternalMemory memory;
     unsigned char *payload;
-    CU_OK(raw_cuda_import_memory(t->cu, twin_memory_fd(65536, &payload), 65536, false, &memory));
+    CUexternalMemory memory =
+        raw_cuda_imported(t->cu, twin_memory_fd(65536, &payload), 65536, false);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         CUDA_ARRAY3D_DESCRIPTOR desc =
             raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, rows[i].width, rows[i].height);
@@ -300,5 +286,4 @@ TWIN_CASE(refused_maps, 0)
               rows[i].flags & CUDA_ARRAY3D_SPARSE ? CUDA_SUCCESS : rows[i].result);
         if (mapped != NULL) CU_OK(t->cu->MipmappedArrayDestroy(mapped));
     }
-    CU_OK(t->cu->DestroyExternalMemory(memory));
 }

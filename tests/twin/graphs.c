@@ -22,7 +22,7 @@ static CUgraphExec instantiate(const raw_cuda *cu, CUgraph graph)
 static CUexternalSemaphore timeline(const raw_cuda *cu, culv_soft_timeline **page)
 {
     CUexternalSemaphore semaphore = NULL;
-    CU_OK(raw_cuda_import_timeline(cu, twin_timeline_fd(cu, false, page), &semaphore));
+    CU_OK(raw_cuda_import_timeline(cu, twin_timeline_fd(cu, page), &semaphore));
     return semaphore;
 }
 
@@ -117,9 +117,8 @@ TWIN_CASE(used_after_destruction, CU_STREAM_NON_BLOCKING)
     culv_soft_timeline *first_page, *second_page;
     CUexternalSemaphore first = timeline(cu, &first_page), second = timeline(cu, &second_page);
     CUmodule module;
-    CUdeviceptr words = 0;
     CUgraph graphs[2];
-    CU_OK(cu->MemAlloc(&words, WORDS * 4));
+    CUdeviceptr words = raw_cuda_memory(cu, WORDS * 4);
     CUfunction function = poker(cu, &module);
     CU_OK(cu->StreamBeginCapture(t->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
     CU_OK(raw_cuda_signal(cu, first, 5, t->stream));
@@ -143,7 +142,6 @@ TWIN_CASE(used_after_destruction, CU_STREAM_NON_BLOCKING)
         CU_OK(cu->GraphDestroy(graphs[i]));
     }
     CU_OK(cu->DestroyExternalSemaphore(first));
-    CU_OK(cu->MemFree(words));
 }
 
 /* A context that ends takes executable graphs, their launches and captures along; graphs stay. */
@@ -193,16 +191,15 @@ TWIN_CASE(many_forks, CU_STREAM_NON_BLOCKING)
     enum { WIDTH = 4, TURNS = 40, LAUNCHES = 5 };
     const raw_cuda *cu = t->cu;
     CUstream streams[WIDTH] = {t->stream};
-    CUevent fork = NULL, joins[WIDTH];
+    CUevent joins[WIDTH];
     CUmodule module;
-    CUdeviceptr words = 0;
     CUgraph graph = NULL;
     int found[WIDTH];
-    CU_OK(cu->MemAlloc(&words, WIDTH * 4));
+    CUdeviceptr words = raw_cuda_memory(cu, WIDTH * 4);
     CU_OK(cu->MemsetD32Async(words, 0, WIDTH, t->stream));
     CU_OK(cu->StreamSynchronize(t->stream));
     CUfunction function = poker(cu, &module);
-    CU_OK(cu->EventCreate(&fork, 0));
+    CUevent fork = raw_cuda_event(cu, 0);
     for (int i = 0; i < WIDTH; i++) {
         if (i > 0) CU_OK(cu->StreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
         CU_OK(cu->EventCreate(&joins[i], 0));
@@ -237,9 +234,7 @@ TWIN_CASE(many_forks, CU_STREAM_NON_BLOCKING)
         if (i > 0) CU_OK(cu->StreamDestroy(streams[i]));
         CU_OK(cu->EventDestroy(joins[i]));
     }
-    CU_OK(cu->EventDestroy(fork));
     CU_OK(cu->ModuleUnload(module));
-    CU_OK(cu->MemFree(words));
 }
 
 /* A node that faults fails the context as any kernel does. */
@@ -259,9 +254,7 @@ TEST(faults, .faults = true)
     CU_IS(cu->GraphLaunch(exec, t.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
     CU_OK(cu->GraphExecDestroy(exec));
     CU_OK(cu->GraphDestroy(graph));
-    CU_OK(cu->CtxSetCurrent(NULL));
-    CU_OK(cu->DevicePrimaryCtxRelease(0));
-    raw_cuda_require_empty(cu);
+    raw_cuda_leave(cu, 0);
 }
 
 static void CUDA_CB nothing(void *data)
@@ -444,12 +437,11 @@ TWIN_CASE(crowded, CU_STREAM_NON_BLOCKING)
 {
     enum { PLAYERS = 6 };
     CUmodule module;
-    CUdeviceptr words = 0;
     player players[PLAYERS];
     pthread_t threads[PLAYERS];
     int found[2 * PLAYERS];
     CUfunction function = poker(t->cu, &module);
-    CU_OK(t->cu->MemAlloc(&words, sizeof found));
+    CUdeviceptr words = raw_cuda_memory(t->cu, sizeof found);
     for (size_t i = 0; i < PLAYERS; i++) {
         players[i] = (player){.t = t, .function = function, .word = words + 8 * i};
         REQUIRE_EQ(pthread_create(&threads[i], NULL, play, &players[i]), 0);
@@ -459,6 +451,5 @@ TWIN_CASE(crowded, CU_STREAM_NON_BLOCKING)
     CU_OK(t->cu->MemcpyDtoH(found, words, sizeof found));
     for (size_t i = 0; i < 2 * PLAYERS; i++)
         REQUIRE_EQ(found[i], 1);
-    CU_OK(t->cu->MemFree(words));
     CU_OK(t->cu->ModuleUnload(module));
 }

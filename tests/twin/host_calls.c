@@ -278,7 +278,7 @@ TWIN_CASE(occupancy_of_a_played_device, CU_STREAM_NON_BLOCKING)
     PROC(t->cu, OccupancyMaxPotentialBlockSize, 6050);
     PROC(t->cu, OccupancyAvailableDynamicSMemPerBlock, 10020);
     PROC(t->cu, OccupancyMaxActiveClusters, 11070);
-    CUmodule module = raw_cuda_load(t->cu, "twin_kernels");
+    CUmodule module = raw_cuda_module(t->cu, "twin_kernels");
     CUfunction function = raw_cuda_function(t->cu, module, "twin_poke");
     int blocks = -1, grid = -1;
     size_t shared;
@@ -315,18 +315,16 @@ TWIN_CASE(occupancy_of_a_played_device, CU_STREAM_NON_BLOCKING)
     CU_OK(OccupancyMaxActiveClusters(&blocks, function, &config));
     REQUIRE_EQ(blocks, 264 / 8);
     t->cu->SoftPlayAttribute(0, 0);
-    CU_OK(t->cu->ModuleUnload(module));
 }
 
 /* What a cooperative launch keeps of its promise: all blocks at once, or an error. */
 TWIN_CASE(cooperative, CU_STREAM_NON_BLOCKING)
 {
     PROC(t->cu, LaunchCooperativeKernel, 9000);
-    CUmodule module = raw_cuda_load(t->cu, "twin_kernels");
+    CUmodule module = raw_cuda_module(t->cu, "twin_kernels");
     CUfunction function = raw_cuda_function(t->cu, module, "twin_poke");
-    CUdeviceptr memory;
     int number = 77, found[3] = {0};
-    CU_OK(t->cu->MemAlloc(&memory, sizeof found));
+    CUdeviceptr memory = raw_cuda_memory(t->cu, sizeof found);
     void *params[] = {&memory, &number};
     t->cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 3);
     CU_OK(LaunchCooperativeKernel(function, 3, 1, 1, 64, 1, 1, 0, t->stream, params));
@@ -336,8 +334,6 @@ TWIN_CASE(cooperative, CU_STREAM_NON_BLOCKING)
     CU_IS(LaunchCooperativeKernel(function, 4, 1, 1, 64, 1, 1, 0, t->stream, params),
           CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
     t->cu->SoftPlayAttribute(0, 0);
-    CU_OK(t->cu->MemFree(memory));
-    CU_OK(t->cu->ModuleUnload(module));
 }
 
 /* A stream that is there waits, and so does one that is made later; a stream of another context

@@ -4,7 +4,6 @@
 #include "twin.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <unistd.h>
 
 static CUresult find(const raw_cuda *cu, const char *name, int version, void **address, int *status)
@@ -53,24 +52,14 @@ TEST(proc_versions)
     REQUIRE(address == &address);
     CU_OK(find(cu, "culvSoftCounts", 13000, &address, &status));
     REQUIRE(address == dlsym(cu->library, "culvSoftCounts"));
-    CU_IS(cu->GetProcAddress("cuInit", NULL, 13000, 0, NULL), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST(attributes)
 {
     const raw_cuda *cu = raw_cuda_open();
     int value = -1;
-    CU_OK(cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED,
-                                 0));
-    REQUIRE_EQ(value, 1);
-    CU_OK(
-        cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0));
-    REQUIRE_EQ(value, 1);
     CU_OK(cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_WIDTH, 0));
     REQUIRE_EQ(value, 16384); /* what cuArray3DCreate takes: arrays.refusals */
-    CU_IS(cu->DeviceGetAttribute(&value, (CUdevice_attribute)100000, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 99),
-          CUDA_ERROR_INVALID_DEVICE);
 
     PROC(cu, DeviceGetPCIBusId, 4010);
     PROC(cu, DeviceGetByPCIBusId, 4010);
@@ -79,14 +68,6 @@ TEST(attributes)
     CU_OK(DeviceGetPCIBusId(address, sizeof address, 0));
     CU_OK(DeviceGetByPCIBusId(&device, address));
     REQUIRE_EQ(device, 0);
-}
-
-static void *without_context(void *arg)
-{
-    const raw_cuda *cu = arg;
-    CUstream stream;
-    CU_IS(cu->StreamCreate(&stream, 0), CUDA_ERROR_INVALID_CONTEXT);
-    return NULL;
 }
 
 TWIN_CASE(contexts, 0, .own = true)
@@ -109,7 +90,6 @@ TWIN_CASE(contexts, 0, .own = true)
     CU_OK(t->cu->CtxPushCurrent(t->context));
     CU_OK(t->cu->CtxPopCurrent(&popped));
     REQUIRE(popped == t->context);
-    CU_IS(CtxDestroy(t->context), CUDA_ERROR_INVALID_CONTEXT);
     /* With what is in it. */
     CU_OK(CtxDestroy(own));
     CU_OK(t->cu->CtxGetCurrent(&current));
@@ -117,16 +97,10 @@ TWIN_CASE(contexts, 0, .own = true)
     CU_IS(CtxDestroy(own), CUDA_ERROR_INVALID_CONTEXT);
     CU_IS(t->cu->EventDestroy(event), CUDA_ERROR_INVALID_HANDLE);
 
-    pthread_t thread;
-    const raw_cuda *cu = t->cu;
-    REQUIRE_EQ(pthread_create(&thread, NULL, without_context, (void *)(uintptr_t)cu), 0);
-    pthread_join(thread, NULL);
-
     /* Released and retained again: the handle stays, what was in it does not. */
     CU_OK(t->cu->DevicePrimaryCtxRelease(0));
     CU_IS(t->cu->StreamQuery(NULL), CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CU_IS(t->cu->StreamQuery(t->stream), CUDA_ERROR_INVALID_HANDLE);
-    CU_IS(t->cu->DevicePrimaryCtxRelease(0), CUDA_ERROR_INVALID_CONTEXT);
     REQUIRE(raw_cuda_context(t->cu, 0) == t->context);
     CU_IS(t->cu->StreamQuery(t->stream), CUDA_ERROR_INVALID_HANDLE);
     CU_OK(t->cu->StreamCreate(&t->stream, 0));

@@ -11,17 +11,15 @@
 TWIN_CASE(scale, CU_STREAM_NON_BLOCKING)
 {
     enum { COUNT = 100003 };
-    CUmodule module = raw_cuda_load(t->cu, "twin_kernels");
+    CUmodule module = raw_cuda_module(t->cu, "twin_kernels");
     CUfunction function = raw_cuda_function(t->cu, module, "twin_scale");
-    CUdeviceptr in, out;
-    float *host = malloc(COUNT * sizeof *host);
+    float *host = test_memory(COUNT * sizeof *host);
     int n = COUNT;
     float factor = 0.5f;
-    REQUIRE(host != NULL);
     for (int i = 0; i < COUNT; i++)
         host[i] = (float)i;
-    CU_OK(t->cu->MemAlloc(&in, COUNT * sizeof *host));
-    CU_OK(t->cu->MemAlloc(&out, COUNT * sizeof *host));
+    CUdeviceptr in = raw_cuda_memory(t->cu, COUNT * sizeof *host);
+    CUdeviceptr out = raw_cuda_memory(t->cu, COUNT * sizeof *host);
     CU_OK(raw_cuda_upload(t->cu, in, host, COUNT * sizeof *host));
     void *params[] = {&out, &in, &factor, &n};
     CU_OK(t->cu->LaunchKernel(function, (COUNT + 255) / 256, 1, 1, 256, 1, 1, 0, t->stream, params,
@@ -31,21 +29,16 @@ TWIN_CASE(scale, CU_STREAM_NON_BLOCKING)
     CU_OK(t->cu->MemcpyDtoH(host, out, COUNT * sizeof *host));
     for (int i = 0; i < COUNT; i++)
         REQUIRE(host[i] == (float)i * 0.5f + 1.0f);
-    CU_OK(t->cu->MemFree(in));
-    CU_OK(t->cu->MemFree(out));
-    CU_OK(t->cu->ModuleUnload(module));
-    free(host);
 }
 
 TWIN_CASE(indices, CU_STREAM_NON_BLOCKING)
 {
     enum { X = 37, Y = 11, Z = 5 };
     static unsigned where[X * Y * Z][4];
-    CUmodule module = raw_cuda_load(t->cu, "twin_kernels");
+    CUmodule module = raw_cuda_module(t->cu, "twin_kernels");
     CUfunction function = raw_cuda_function(t->cu, module, "twin_where");
     unsigned extent[3] = {X, Y, Z};
-    CUdeviceptr out;
-    CU_OK(t->cu->MemAlloc(&out, sizeof where));
+    CUdeviceptr out = raw_cuda_memory(t->cu, sizeof where);
     void *params[] = {&out, extent};
     CU_OK(t->cu->LaunchKernel(function, 5, 3, 3, 8, 4, 2, 0, t->stream, params, NULL));
     CU_OK(t->cu->StreamSynchronize(t->stream));
@@ -56,18 +49,16 @@ TWIN_CASE(indices, CU_STREAM_NON_BLOCKING)
                 const unsigned *at = where[(z * Y + y) * X + x];
                 REQUIRE(at[0] == x && at[1] == y && at[2] == z && at[3] == 5);
             }
-    CU_OK(t->cu->MemFree(out));
-    CU_OK(t->cu->ModuleUnload(module));
 }
 
 TWIN_CASE(atomics, CU_STREAM_NON_BLOCKING)
 {
-    CUmodule module = raw_cuda_load(t->cu, "twin_kernels");
+    CUmodule module = raw_cuda_module(t->cu, "twin_kernels");
     CUfunction function = raw_cuda_function(t->cu, module, "twin_count");
-    CUdeviceptr memory, sum;
+    CUdeviceptr sum;
     int count = 0;
     float blocks = 0.0f;
-    CU_OK(t->cu->MemAlloc(&memory, 8));
+    CUdeviceptr memory = raw_cuda_memory(t->cu, 8);
     sum = memory + 4;
     CU_OK(t->cu->MemsetD32Async(memory, 0, 2, t->stream));
     void *params[] = {&memory, &sum};
@@ -77,8 +68,6 @@ TWIN_CASE(atomics, CU_STREAM_NON_BLOCKING)
     CU_OK(t->cu->MemcpyDtoH(&blocks, sum, 4));
     REQUIRE_EQ(count, 64000);
     REQUIRE(blocks == 1000.0f);
-    CU_OK(t->cu->MemFree(memory));
-    CU_OK(t->cu->ModuleUnload(module));
 }
 
 TWIN_CASE(launch_errors, CU_STREAM_NON_BLOCKING)
@@ -208,15 +197,12 @@ TEST(fault_of_the_program, .own = true)
     struct sigaction action = {.sa_handler = own_handler};
     REQUIRE_EQ(sigaction(SIGSEGV, &action, NULL), 0);
     twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    CUmodule module = raw_cuda_load(t.cu, "twin_kernels");
-    CUdeviceptr memory;
-    CU_OK(t.cu->MemAlloc(&memory, 4));
+    (void)raw_cuda_module(t.cu, "twin_kernels");
+    CUdeviceptr memory = raw_cuda_memory(t.cu, 4);
     CU_OK(t.cu->MemsetD32Async(memory, 1, 1, t.stream));
     CU_OK(t.cu->StreamSynchronize(t.stream)); /* from here on the twin's handler is in place */
     volatile int arrived = sigsetjmp(own_handler_target, 1);
     if (arrived == 0) raise(SIGSEGV);
     REQUIRE_EQ(arrived, SIGSEGV);
-    CU_OK(t.cu->MemFree(memory));
-    CU_OK(t.cu->ModuleUnload(module));
     twin_finish(&t);
 }

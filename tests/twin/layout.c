@@ -57,8 +57,7 @@ static void check_level(world *w, const raw_vk_image *image, CUmipmappedArray mi
     const VkExtent3D extent = raw_vk_image_extent(image, level);
     const size_t row = (size_t)extent.width * raw_vk_texel_size(image->desc.format);
     const size_t slices = (size_t)extent.depth * image->desc.layers;
-    unsigned char *texels = malloc(row * extent.height * slices);
-    REQUIRE(texels != NULL);
+    unsigned char *texels = test_memory(row * extent.height * slices);
     for (size_t i = 0; i < row * extent.height * slices; i++)
         texels[i] = (unsigned char)((i * 2654435761u + level) >> 9);
     CU_OK(w->t.cu->MipmappedArrayGetLevel(&array, mipmap, level));
@@ -86,7 +85,6 @@ static void check_level(world *w, const raw_vk_image *image, CUmipmappedArray mi
                 start + y * layout.rowPitch,
                 texels + ((size_t)slice * extent.height + (extent.height - 1 - y)) * row, row);
     }
-    free(texels);
 }
 
 static void check_image(world *w, const format_row *format, raw_vk_image_desc d)

@@ -17,8 +17,7 @@ TWIN_CASE(sets_of_rows, CU_STREAM_NON_BLOCKING)
     PROC(t->cu, MemsetD2D16Async, 3020);
     PROC(t->cu, MemsetD2D32Async, 3020);
     unsigned char back[PITCH * HEIGHT];
-    CUdeviceptr memory;
-    CU_OK(t->cu->MemAlloc(&memory, sizeof back));
+    CUdeviceptr memory = raw_cuda_memory(t->cu, sizeof back);
     for (unsigned way = 0; way < 6; way++) {
         const unsigned element = 1u << way % 3;
         CU_OK(MemsetD2D8(memory, PITCH, 0xee, PITCH, HEIGHT));
@@ -43,7 +42,6 @@ TWIN_CASE(sets_of_rows, CU_STREAM_NON_BLOCKING)
     CU_IS(MemsetD2D8(memory, PITCH, 1, PITCH + 1, 2), CUDA_ERROR_INVALID_VALUE);
     CU_IS(MemsetD2D8(memory, PITCH, 1, WIDTH, HEIGHT + 1), CUDA_ERROR_INVALID_VALUE);
     CU_IS(MemsetD2D32(memory, PITCH + 2, 1, WIDTH, 2), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(t->cu->MemFree(memory));
 }
 
 TWIN_CASE(copies_of_rows, CU_STREAM_NON_BLOCKING)
@@ -57,15 +55,14 @@ TWIN_CASE(copies_of_rows, CU_STREAM_NON_BLOCKING)
     PROC(t->cu, MemcpyAtoA, 3020);
     enum { SIZE = 101 };
     unsigned char bytes[SIZE], back[SIZE];
-    CUdeviceptr memory;
-    CUarray a, b;
+    CUarray b;
     CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 1, SIZE, 0);
     for (unsigned i = 0; i < SIZE; i++)
         bytes[i] = (unsigned char)(7 * i + 3);
     desc.Flags = 0;
-    CU_OK(t->cu->Array3DCreate(&a, &desc));
+    CUarray a = raw_cuda_array(t->cu, &desc);
     CU_OK(t->cu->Array3DCreate(&b, &desc));
-    CU_OK(t->cu->MemAlloc(&memory, SIZE));
+    CUdeviceptr memory = raw_cuda_memory(t->cu, SIZE);
 
     CU_OK(MemcpyHtoA(a, 0, bytes, SIZE));
     CU_OK(MemcpyAtoA(b, 1, a, 0, SIZE - 1)); /* one further */
@@ -98,8 +95,6 @@ TWIN_CASE(copies_of_rows, CU_STREAM_NON_BLOCKING)
     CU_OK(MemcpyAtoH(back, a, 0, 0));
     CU_OK(t->cu->ArrayDestroy(b));
     CU_IS(MemcpyAtoH(back, b, 0, 1), CUDA_ERROR_INVALID_HANDLE);
-    CU_OK(t->cu->ArrayDestroy(a));
-    CU_OK(t->cu->MemFree(memory));
 }
 
 struct heard {

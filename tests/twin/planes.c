@@ -54,15 +54,13 @@ static bool has_arrays(const format_row *row)
 static void check_copies(const twin *t, CUarray array, size_t row, size_t height, size_t slices,
                          unsigned seed)
 {
-    unsigned char *in = malloc(row * height * slices), *out = malloc(row * height * slices);
-    REQUIRE(in != NULL && out != NULL);
+    unsigned char *in = test_memory(row * height * slices),
+                  *out = test_memory(row * height * slices);
     for (size_t i = 0; i < row * height * slices; i++)
         in[i] = (unsigned char)((i * 2654435761u + seed) >> 11);
     CU_OK(raw_cuda_write_box(t->cu, array, in, row, height, slices));
     CU_OK(raw_cuda_read_box(t->cu, array, out, row, height, slices));
     REQUIRE_EQ_BYTES(out, in, row * height * slices);
-    free(in);
-    free(out);
 }
 
 static void check_planes(const twin *t, const format_row *row, CUarray array, size_t slices)
@@ -88,12 +86,10 @@ static void check_planes(const twin *t, const format_row *row, CUarray array, si
     /* The planes are apart: the first one still holds what was written there. */
     CUDA_ARRAY3D_DESCRIPTOR desc;
     CU_OK(t->cu->Array3DGetDescriptor(&desc, planes[0]));
-    unsigned char *out = malloc(W * row->bytes * H * slices);
-    REQUIRE(out != NULL);
+    unsigned char *out = test_memory(W * row->bytes * H * slices);
     CU_OK(raw_cuda_read_box(t->cu, planes[0], out, W * row->bytes, H, slices));
     for (size_t i = 0; i < W * row->bytes * H * slices; i++)
         REQUIRE_EQ(out[i], (unsigned char)((i * 2654435761u) >> 11));
-    free(out);
     CU_IS(t->cu->ArrayGetPlane(&beyond, array, row->planes), CUDA_ERROR_INVALID_VALUE);
     CU_IS(t->cu->ArrayGetPlane(NULL, array, 0), CUDA_ERROR_INVALID_VALUE);
     REQUIRE(beyond == NULL);
@@ -176,10 +172,9 @@ TWIN_CASE(planar_rules, 0, .title = "planes.rules")
         CUarray plane;
         CU_IS(t->cu->ArrayGetPlane(&plane, array, 0), CUDA_ERROR_INVALID_HANDLE);
         /* Mapped: plane after plane, each as an image of its own format. */
-        CUexternalMemory memory;
         unsigned char *payload;
-        CU_OK(
-            raw_cuda_import_memory(t->cu, twin_memory_fd(65536, &payload), 65536, false, &memory));
+        CUexternalMemory memory =
+            raw_cuda_imported(t->cu, twin_memory_fd(65536, &payload), 65536, false);
         CU_OK(raw_cuda_map_image(t->cu, memory, 0, &desc, 1, &mipmap));
         CU_OK(t->cu->MipmappedArrayGetLevel(&array, mipmap, 0));
         check_planes(t, row, array, 2);
@@ -189,7 +184,6 @@ TWIN_CASE(planar_rules, 0, .title = "planes.rules")
         CUresult result = raw_cuda_map_image(t->cu, memory, 0, &desc, 1, &mipmap);
         CU_IS(result, row->format == 0xb0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
         if (result == CUDA_SUCCESS) CU_OK(t->cu->MipmappedArrayDestroy(mipmap));
-        CU_OK(t->cu->DestroyExternalMemory(memory));
     }
     CUDA_ARRAY3D_DESCRIPTOR plain = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, W, H);
     CUarray array;
@@ -220,9 +214,7 @@ TEST(planes_go_with_the_image, .title = "planes.go_with_the_image", .own = true)
     CU_OK(t.cu->Array3DCreate(&array, &desc));
     CU_OK(t.cu->ArrayGetPlane(&plane, array, 0));
     CU_OK(raw_cuda_texture(t.cu, plane, NULL, &texture));
-    CU_OK(t.cu->CtxSetCurrent(NULL));
-    CU_OK(t.cu->DevicePrimaryCtxRelease(0));
-    raw_cuda_require_empty(t.cu);
+    raw_cuda_leave(t.cu, 0);
 }
 
 TWIN_CASE(older_driver, 0)

@@ -102,7 +102,6 @@ TWIN_CASE(event_times, CU_STREAM_NON_BLOCKING)
     CU_OK(t->cu->EventCreate(&start, 0));
     CU_OK(t->cu->EventCreate(&end, 0));
     CU_OK(t->cu->EventCreate(&untimed, CU_EVENT_DISABLE_TIMING));
-    CU_IS(EventElapsedTime(&ms, start, end), CUDA_ERROR_INVALID_HANDLE); /* not recorded */
     const double before = test_now_us();
     CU_OK(t->cu->EventRecord(start, t->stream));
     CU_OK(t->cu->LaunchHostFunc(t->stream, sleep_20ms, NULL));
@@ -112,28 +111,10 @@ TWIN_CASE(event_times, CU_STREAM_NON_BLOCKING)
     CU_OK(t->cu->EventSynchronize(end));
     CU_OK(EventElapsedTime(&ms, start, end));
     REQUIRE(ms >= 19.0f && ms <= (float)(1e-3 * (test_now_us() - before)) + 1.0f);
-    CU_OK(t->cu->EventSynchronize(untimed));
-    CU_IS(EventElapsedTime(&ms, start, untimed), CUDA_ERROR_INVALID_HANDLE);
     CU_OK(t->cu->EventDestroy(start));
     CU_OK(t->cu->EventDestroy(end));
     CU_OK(t->cu->EventDestroy(untimed));
     CU_IS(t->cu->EventDestroy(untimed), CUDA_ERROR_INVALID_HANDLE);
-}
-
-/* cuCtxRecordEvent captures all streams of the context, non-blocking ones too. */
-TWIN_CASE(context_event, CU_STREAM_NON_BLOCKING)
-{
-    CUevent event;
-    twin_gate *gate = twin_gate_new();
-    REQUIRE(t->cu->CtxRecordEvent != NULL);
-    CU_OK(t->cu->EventCreate(&event, 0));
-    CU_OK(t->cu->LaunchHostFunc(t->stream, twin_gate_wait, gate));
-    CU_OK(t->cu->CtxRecordEvent(t->context, event));
-    CU_IS(t->cu->EventQuery(event), CUDA_ERROR_NOT_READY);
-    twin_gate_open(gate);
-    CU_OK(t->cu->EventSynchronize(event));
-    CU_OK(t->cu->EventDestroy(event));
-    twin_gate_free(gate);
 }
 
 TWIN_CASE(destroy_with_work, CU_STREAM_NON_BLOCKING)

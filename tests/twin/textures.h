@@ -15,6 +15,8 @@ typedef struct texture_room {
 
 texture_room texture_room_open(void);
 void texture_room_close(texture_room *room);
+#define ROOM_CASE(...)                                                                             \
+    TEST_ON(texture_room, room, *room = texture_room_open(), texture_room_close(room), __VA_ARGS__)
 
 /* Runs a kernel of texture_kernels.cu over the places; `out` has count * bytes. What the stream
  * then says. */

@@ -43,89 +43,68 @@ static void require_floats(texture_room *room, CUarray_format format, unsigned c
                  expected[c]);
 }
 
-TEST(floats)
+/* Beside textures.texels of the contract suite. */
+ROOM_CASE(floats)
 {
     static const uint8_t bytes[4] = {0, 255, 51, 128};
-    static const int8_t signs[4] = {-128, -127, 127, 64};
-    static const uint16_t words[4] = {0, 65535, 257, 32768};
     static const int16_t shorts[4] = {-32768, -32767, 32767, 16384};
     static const uint16_t halves[4] = {0x3c00, 0xc001, 0x0001, 0x7bff};
     static const uint16_t infinity = 0xfc00;
     static const float singles[4] = {1.5f, -2.25f, 1e30f, 0.0f};
-    const uint32_t packed = 1023u | 341u << 10 | 0u << 20 | 2u << 30;
-    static const double of_bytes[4] = {0, 1, 0.2, 128 / 255.0},
-                        of_signs[4] = {-1, -1, 1, 64 / 127.0},
-                        of_words[4] = {0, 1, 257 / 65535.0, 32768 / 65535.0},
-                        of_shorts[4] = {-1, -1, 1, 16384 / 32767.0};
+    static const double of_shorts[4] = {-1, -1, 1, 16384 / 32767.0}, of_byte = 0.2;
     const double of_halves[4] = {1, -2.001953125, ldexp(1, -24), 65504},
                  of_srgb[4] = {0, 1, pow((0.2 + 0.055) / 1.055, 2.4), 128 / 255.0};
-    texture_room room = texture_room_open();
     float found;
-    require_floats(&room, CU_AD_FORMAT_UNSIGNED_INT8, 4, bytes, 4, 0, of_bytes);
-    require_floats(&room, CU_AD_FORMAT_UNORM_INT8X4, 4, bytes, 4, 0, of_bytes);
-    require_floats(&room, CU_AD_FORMAT_UNSIGNED_INT8, 1, bytes + 2, 1, 0, of_bytes + 2);
-    require_floats(&room, CU_AD_FORMAT_SIGNED_INT8, 4, signs, 4, 0, of_signs);
-    require_floats(&room, CU_AD_FORMAT_SNORM_INT8X4, 4, signs, 4, 0, of_signs);
-    require_floats(&room, CU_AD_FORMAT_UNSIGNED_INT16, 4, words, 8, 0, of_words);
-    require_floats(&room, CU_AD_FORMAT_UNORM_INT16X4, 4, words, 8, 0, of_words);
-    require_floats(&room, CU_AD_FORMAT_SIGNED_INT16, 4, shorts, 8, 0, of_shorts);
-    require_floats(&room, CU_AD_FORMAT_SNORM_INT16X4, 4, shorts, 8, 0, of_shorts);
-    require_floats(&room, CU_AD_FORMAT_HALF, 4, halves, 8, 0, of_halves);
-    require_floats(&room, CU_AD_FORMAT_HALF, 4, halves, 8, CU_TRSF_READ_AS_INTEGER, of_halves);
-    require_floats(&room, CU_AD_FORMAT_UNSIGNED_INT8, 4, bytes, 4, CU_TRSF_SRGB, of_srgb);
-    require_floats(&room, CU_AD_FORMAT_UNORM_INT8X4, 4, bytes, 4, CU_TRSF_SRGB, of_srgb);
-    require_floats(&room, (CUarray_format)0x50, 4, &packed, 4, 0,
-                   (const double[4]){1, 341 / 1023.0, 0, 2 / 3.0});
-    CU_OK(read_one(&room, CU_AD_FORMAT_HALF, 1, &infinity, 2, 0, "read_2d_float", &found, 4));
+    require_floats(room, CU_AD_FORMAT_UNSIGNED_INT8, 1, bytes + 2, 1, 0, &of_byte);
+    require_floats(room, CU_AD_FORMAT_SIGNED_INT16, 4, shorts, 8, 0, of_shorts);
+    require_floats(room, CU_AD_FORMAT_HALF, 4, halves, 8, CU_TRSF_READ_AS_INTEGER, of_halves);
+    require_floats(room, CU_AD_FORMAT_UNORM_INT8X4, 4, bytes, 4, CU_TRSF_SRGB, of_srgb);
+    CU_OK(read_one(room, CU_AD_FORMAT_HALF, 1, &infinity, 2, 0, "read_2d_float", &found, 4));
     REQUIRE(found == -INFINITY);
     float single[4];
-    CU_OK(read_one(&room, CU_AD_FORMAT_FLOAT, 4, singles, 16, 0, "read_2d", single, 16));
+    CU_OK(read_one(room, CU_AD_FORMAT_FLOAT, 4, singles, 16, 0, "read_2d", single, 16));
     REQUIRE_EQ_BYTES(single, singles, sizeof single);
-    texture_room_close(&room);
 }
 
-TEST(integers)
+ROOM_CASE(integers)
 {
     static const uint8_t bytes[4] = {0, 255, 51, 128};
     static const int8_t signs[4] = {-128, -1, 127, 0};
     static const int16_t shorts[2] = {-32768, 1000};
     static const uint16_t words[2] = {65535, 1000};
     static const int32_t ints[4] = {INT32_MIN, -1, INT32_MAX, 5};
-    texture_room room = texture_room_open();
     uint8_t found_bytes[4];
     uint32_t found_words[4];
     int32_t found_ints[4];
     uint16_t found_short[2];
-    CU_OK(read_one(&room, CU_AD_FORMAT_UNSIGNED_INT8, 4, bytes, 4, CU_TRSF_READ_AS_INTEGER,
+    CU_OK(read_one(room, CU_AD_FORMAT_UNSIGNED_INT8, 4, bytes, 4, CU_TRSF_READ_AS_INTEGER,
                    "read_2d_uchar4", found_bytes, 4));
     REQUIRE_EQ_BYTES(found_bytes, bytes, 4);
-    CU_OK(read_one(&room, CU_AD_FORMAT_UNSIGNED_INT8, 4, bytes, 4, CU_TRSF_READ_AS_INTEGER,
+    CU_OK(read_one(room, CU_AD_FORMAT_UNSIGNED_INT8, 4, bytes, 4, CU_TRSF_READ_AS_INTEGER,
                    "read_2d_uint4", found_words, 16));
-    CU_OK(read_one(&room, CU_AD_FORMAT_SIGNED_INT8, 4, signs, 4, CU_TRSF_READ_AS_INTEGER,
+    CU_OK(read_one(room, CU_AD_FORMAT_SIGNED_INT8, 4, signs, 4, CU_TRSF_READ_AS_INTEGER,
                    "read_2d_int4", found_ints, 16));
     for (int c = 0; c < 4; c++)
         REQUIRE(found_words[c] == bytes[c] && found_ints[c] == signs[c]);
-    CU_OK(read_one(&room, CU_AD_FORMAT_SIGNED_INT16, 2, shorts, 4, CU_TRSF_READ_AS_INTEGER,
+    CU_OK(read_one(room, CU_AD_FORMAT_SIGNED_INT16, 2, shorts, 4, CU_TRSF_READ_AS_INTEGER,
                    "read_2d_short2", found_short, 4));
     REQUIRE_EQ_BYTES(found_short, shorts, 4);
-    CU_OK(read_one(&room, CU_AD_FORMAT_UNSIGNED_INT16, 2, words, 4, CU_TRSF_READ_AS_INTEGER,
+    CU_OK(read_one(room, CU_AD_FORMAT_UNSIGNED_INT16, 2, words, 4, CU_TRSF_READ_AS_INTEGER,
                    "read_2d_ushort2", found_short, 4));
     REQUIRE_EQ_BYTES(found_short, words, 4);
     /* 32 bits are never promoted. */
     CU_OK(
-        read_one(&room, CU_AD_FORMAT_SIGNED_INT32, 4, ints, 16, 0, "read_2d_int4", found_ints, 16));
+        read_one(room, CU_AD_FORMAT_SIGNED_INT32, 4, ints, 16, 0, "read_2d_int4", found_ints, 16));
     REQUIRE_EQ_BYTES(found_ints, ints, 16);
-    texture_room_close(&room);
 }
 
 /* Another format of the same size, and some of the layers. */
-TEST(views)
+ROOM_CASE(views)
 {
     enum { W = 3, H = 2, LAYERS = 5 };
     uint8_t texels[LAYERS][H][W][4];
     place places[LAYERS];
-    texture_room room = texture_room_open();
-    const raw_cuda *cu = room.t.cu;
+    const raw_cuda *cu = room->t.cu;
     PROC(cu, TexObjectGetResourceViewDesc, 5000);
     PROC(cu, TexObjectGetResourceDesc, 5000);
     PROC(cu, TexObjectGetTextureDesc, 5000);
@@ -166,25 +145,7 @@ TEST(views)
     CU_IS(TexObjectGetResourceDesc(&found_resource, texture), CUDA_ERROR_INVALID_VALUE);
     CU_IS(TexObjectGetTextureDesc(&found_sampling, texture), CUDA_ERROR_INVALID_VALUE);
 
-    view.lastLayer = LAYERS;
-    CU_IS(cu->TexObjectCreate(&texture, &resource, &sampling, &view), CUDA_ERROR_INVALID_VALUE);
-    view = good;
-    view.firstLayer = 4;
-    CU_IS(cu->TexObjectCreate(&texture, &resource, &sampling, &view), CUDA_ERROR_INVALID_VALUE);
-    view = good;
-    view.format = CU_RES_VIEW_FORMAT_UINT_4X16; /* another size */
-    CU_IS(cu->TexObjectCreate(&texture, &resource, &sampling, &view), CUDA_ERROR_INVALID_VALUE);
-    view.format = CU_RES_VIEW_FORMAT_UNSIGNED_BC1;
-    CU_IS(cu->TexObjectCreate(&texture, &resource, &sampling, &view), CUDA_ERROR_NOT_SUPPORTED);
     view.format = (CUresourceViewFormat)99;
-    CU_IS(cu->TexObjectCreate(&texture, &resource, &sampling, &view), CUDA_ERROR_INVALID_VALUE);
-    view.format = CU_RES_VIEW_FORMAT_NONE; /* as NVIDIA's driver */
-    CU_IS(cu->TexObjectCreate(&texture, &resource, &sampling, &view), CUDA_ERROR_INVALID_VALUE);
-    view = good;
-    view.width = W + 1;
-    CU_IS(cu->TexObjectCreate(&texture, &resource, &sampling, &view), CUDA_ERROR_INVALID_VALUE);
-    view = good;
-    view.lastMipmapLevel = 1;
     CU_IS(cu->TexObjectCreate(&texture, &resource, &sampling, &view), CUDA_ERROR_INVALID_VALUE);
     view = good;
     view.reserved[15] = 1;
@@ -202,7 +163,7 @@ TEST(views)
     float value = 0;
     places[0] = (place){0.5f, 0.5f, 0, 0, NO_LEVEL};
     CU_OK(cu->TexObjectCreate(&texture, &resource, &sampling, &view));
-    CU_OK(texture_run(&room, "read_2d_float", texture, places, 1, &value, 4));
+    CU_OK(texture_run(room, "read_2d_float", texture, places, 1, &value, 4));
     REQUIRE(value == 1.0f);
     CU_OK(cu->TexObjectDestroy(texture));
     CU_OK(cu->ArrayDestroy(array));
@@ -222,116 +183,55 @@ TEST(views)
     CU_OK(cu->TexObjectCreate(&texture, &resource, &sampling, &view));
     for (int i = 0; i < LAYERS; i++)
         places[i] = (place){0.5f, 0.5f, 0, i, NO_LEVEL};
-    CU_OK(texture_run(&room, "read_2d_layered", texture, places, LAYERS, read, sizeof read[0]));
+    CU_OK(texture_run(room, "read_2d_layered", texture, places, LAYERS, read, sizeof read[0]));
     REQUIRE_EQ_BYTES(read, colors + 1, 3 * sizeof read[0]);
     REQUIRE_EQ_BYTES(read + 4, colors + 3, sizeof read[0]);
     CU_OK(cu->TexObjectDestroy(texture));
     CU_OK(cu->ArrayDestroy(array));
-    texture_room_close(&room);
 }
 
-typedef struct refusal {
-    CUarray_format format;
-    unsigned channels, array_flags;
-    bool mipmapped;
-    CUaddress_mode mode;
-    CUfilter_mode filter, mip;
-    unsigned flags;
-    CUresult result;
-} refusal;
+#define INTEGER CU_TRSF_READ_AS_INTEGER
+#define CLAMP   CU_TR_ADDRESS_MODE_CLAMP
+#define POINT   CU_TR_FILTER_MODE_POINT
+#define U8      CU_AD_FORMAT_UNSIGNED_INT8
+#define INVALID CUDA_ERROR_INVALID_VALUE
 
-#define NORMALIZED CU_TRSF_NORMALIZED_COORDINATES
-#define INTEGER    CU_TRSF_READ_AS_INTEGER
-#define CLAMP      CU_TR_ADDRESS_MODE_CLAMP
-#define POINT      CU_TR_FILTER_MODE_POINT
-#define LINEAR     CU_TR_FILTER_MODE_LINEAR
-#define U8         CU_AD_FORMAT_UNSIGNED_INT8
-#define INVALID    CUDA_ERROR_INVALID_VALUE
-
-static const refusal refusals[] = {
-    {U8, 4, 0, false, CLAMP, LINEAR, POINT, 0, CUDA_SUCCESS},
-    {U8, 4, 0, false, CLAMP, LINEAR, POINT, INTEGER, INVALID},
-    {CU_AD_FORMAT_UNSIGNED_INT32, 1, 0, false, CLAMP, LINEAR, POINT, 0, INVALID},
-    {CU_AD_FORMAT_SIGNED_INT32, 1, 0, true, CLAMP, POINT, LINEAR, NORMALIZED, INVALID},
-    {CU_AD_FORMAT_FLOAT, 1, 0, false, CLAMP, LINEAR, LINEAR, INTEGER, CUDA_SUCCESS},
-    {CU_AD_FORMAT_UNORM_INT8X4, 4, 0, false, CLAMP, POINT, POINT, INTEGER, INVALID},
-    {U8, 4, 0, false, CU_TR_ADDRESS_MODE_WRAP, POINT, POINT, 0, INVALID},
-    {U8, 4, 0, false, CU_TR_ADDRESS_MODE_MIRROR, POINT, POINT, 0, INVALID},
-    {U8, 4, 0, false, CU_TR_ADDRESS_MODE_BORDER, POINT, POINT, 0, INVALID},
-    {U8, 4, 0, false, CU_TR_ADDRESS_MODE_BORDER, POINT, POINT, NORMALIZED, CUDA_SUCCESS},
-    {U8, 4, 0, false, (CUaddress_mode)4, POINT, POINT, NORMALIZED, INVALID},
-    {U8, 4, 0, false, CLAMP, (CUfilter_mode)2, POINT, 0, INVALID},
-    {U8, 4, 0, false, CLAMP, POINT, (CUfilter_mode)2, 0, INVALID},
-    {U8, 4, 0, false, CLAMP, POINT, POINT, 0x80, INVALID},
-    {U8, 4, 0, true, CLAMP, POINT, POINT, 0, INVALID}, /* mipmapped arrays are normalized */
-    {U8, 4, 0, true, CLAMP, POINT, POINT, NORMALIZED, CUDA_SUCCESS},
-    {U8, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SEAMLESS_CUBEMAP, INVALID},
-    {U8, 4, CUDA_ARRAY3D_CUBEMAP, false, CLAMP, POINT, POINT, CU_TRSF_SEAMLESS_CUBEMAP,
-     CUDA_SUCCESS},
-    {U8, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB, CUDA_SUCCESS},
-    {U8, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB | INTEGER, INVALID},
-    {U8, 1, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB, INVALID},
-    {CU_AD_FORMAT_FLOAT, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB, INVALID},
-    {CU_AD_FORMAT_BC1_UNORM, 4, 0, false, CLAMP, POINT, POINT, 0, CUDA_ERROR_NOT_SUPPORTED},
-    {CU_AD_FORMAT_BC1_UNORM, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB,
-     CUDA_ERROR_NOT_SUPPORTED},
-    {CU_AD_FORMAT_BC1_UNORM_SRGB, 4, 0, false, CLAMP, POINT, POINT, 0, INVALID},
-    {CU_AD_FORMAT_BC2_UNORM_SRGB, 4, 0, false, CLAMP, POINT, POINT, INTEGER, INVALID},
-    {CU_AD_FORMAT_BC3_UNORM_SRGB, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB | INTEGER,
-     CUDA_ERROR_NOT_SUPPORTED},
-    {CU_AD_FORMAT_BC7_UNORM_SRGB, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB,
-     CUDA_ERROR_NOT_SUPPORTED},
-    {CU_AD_FORMAT_NV12, 3, 0x100, false, CLAMP, POINT, POINT, 0, CUDA_ERROR_NOT_SUPPORTED},
-    {(CUarray_format)0xa7, 2, 0x100, false, CLAMP, POINT, POINT, 0,
-     CUDA_ERROR_NOT_SUPPORTED}, /* Y216 */
-};
-
+/* Beside textures.settings, placed.srgb_blocks and bad.textures of the contract suite. */
 TWIN_CASE(settings, 0)
 {
-    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
-        const refusal *r = &refusals[i];
-        CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(r->format, r->channels, 8, 8);
-        CUDA_TEXTURE_DESC sampling = texture_desc(r->mode, r->filter, r->flags);
-        sampling.mipmapFilterMode = r->mip;
-        desc.Flags = r->array_flags;
-        if (r->array_flags & CUDA_ARRAY3D_CUBEMAP) desc.Depth = 6;
-        CUarray array = NULL;
-        CUmipmappedArray mipmap = NULL;
-        CUtexObject texture = 0;
-        if (r->mipmapped)
-            CU_OK(t->cu->MipmappedArrayCreate(&mipmap, &desc, 3));
-        else
-            CU_OK(t->cu->Array3DCreate(&array, &desc));
-        CUresult result = r->mipmapped ? raw_cuda_mip_texture(t->cu, mipmap, &sampling, &texture)
-                                       : raw_cuda_texture(t->cu, array, &sampling, &texture);
-        if (result != r->result) FAIL("row %zu: %s", i, raw_cuda_result_name(result));
-        sampling.reserved[11] = 1;
-        if (result == CUDA_SUCCESS) {
-            CU_IS(r->mipmapped ? raw_cuda_mip_texture(t->cu, mipmap, &sampling, &texture)
-                               : raw_cuda_texture(t->cu, array, &sampling, &texture),
-                  INVALID);
-            sampling.reserved[11] = 0;
-            sampling.minMipmapLevelClamp = NAN;
-            CU_IS(r->mipmapped ? raw_cuda_mip_texture(t->cu, mipmap, &sampling, &texture)
-                               : raw_cuda_texture(t->cu, array, &sampling, &texture),
-                  INVALID);
-            REQUIRE_EQ(twin_counts(t->cu).textures, 1);
-            CU_OK(t->cu->TexObjectDestroy(texture));
-        }
-        if (array != NULL) CU_OK(t->cu->ArrayDestroy(array));
-        if (mipmap != NULL) CU_OK(t->cu->MipmappedArrayDestroy(mipmap));
-    }
-    CUDA_RESOURCE_DESC resource;
-    CUDA_TEXTURE_DESC sampling = texture_desc(CLAMP, POINT, 0);
+    static const struct {
+        CUarray_format format;
+        unsigned channels, array_flags, flags;
+        CUfilter_mode mip;
+        CUresult result;
+    } rows[] = {
+        {U8, 4, 0, 0, (CUfilter_mode)2, INVALID},
+        {U8, 4, CUDA_ARRAY3D_CUBEMAP, CU_TRSF_SEAMLESS_CUBEMAP, POINT, CUDA_SUCCESS},
+        {CU_AD_FORMAT_NV12, 3, 0x100, 0, POINT, CUDA_ERROR_NOT_SUPPORTED},
+        {(CUarray_format)0xa7, 2, 0x100, 0, POINT, CUDA_ERROR_NOT_SUPPORTED}, /* Y216 */
+    };
     CUtexObject texture;
-    memset(&resource, 0, sizeof resource);
-    CU_IS(t->cu->TexObjectCreate(&texture, &resource, &sampling, NULL), INVALID);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(rows[i].format, rows[i].channels, 8, 8);
+        CUDA_TEXTURE_DESC sampling = texture_desc(CLAMP, POINT, rows[i].flags);
+        sampling.mipmapFilterMode = rows[i].mip;
+        desc.Flags = rows[i].array_flags;
+        if (rows[i].array_flags & CUDA_ARRAY3D_CUBEMAP) desc.Depth = 6;
+        CUarray array = raw_cuda_array(t->cu, &desc);
+        CU_IS(raw_cuda_texture(t->cu, array, &sampling, &texture), rows[i].result);
+        if (rows[i].result != CUDA_SUCCESS) continue;
+        sampling.reserved[11] = 1;
+        CU_IS(raw_cuda_texture(t->cu, array, &sampling, &texture), INVALID);
+        sampling.reserved[11] = 0;
+        sampling.minMipmapLevelClamp = NAN;
+        CU_IS(raw_cuda_texture(t->cu, array, &sampling, &texture), INVALID);
+        REQUIRE_EQ(twin_counts(t->cu).textures, 1);
+        CU_OK(t->cu->TexObjectDestroy(texture));
+    }
+    CUDA_RESOURCE_DESC resource = {.resType = (CUresourcetype)4};
+    const CUDA_TEXTURE_DESC sampling = texture_desc(CLAMP, POINT, 0);
     CU_IS(t->cu->TexObjectCreate(NULL, &resource, &sampling, NULL), INVALID);
-    CU_IS(t->cu->TexObjectCreate(&texture, NULL, &sampling, NULL), INVALID);
-    CU_IS(t->cu->TexObjectCreate(&texture, &resource, NULL, NULL), INVALID);
-    resource.resType = (CUresourcetype)4;
     CU_IS(t->cu->TexObjectCreate(&texture, &resource, &sampling, NULL), INVALID);
-    CU_OK(t->cu->TexObjectDestroy(0));
 }
 
 /* What is undefined on the device ends the context here. */

@@ -7,13 +7,12 @@
 texture_room texture_room_open(void)
 {
     texture_room room = {.t = twin_begin(CU_STREAM_NON_BLOCKING)};
-    room.module = raw_cuda_load(room.t.cu, "texture_kernels");
+    room.module = raw_cuda_module(room.t.cu, "texture_kernels");
     return room;
 }
 
 void texture_room_close(texture_room *room)
 {
-    CU_OK(room->t.cu->ModuleUnload(room->module));
     twin_finish(&room->t);
 }
 

@@ -7,27 +7,6 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-TWIN_CASE(wait_before_signal, CU_STREAM_NON_BLOCKING)
-{
-    culv_soft_timeline *page;
-    CUexternalSemaphore semaphore;
-    int fd = twin_timeline_fd(t->cu, false, &page);
-    CU_OK(raw_cuda_import_timeline(t->cu, fd, &semaphore));
-    REQUIRE(!twin_fd_open(fd));
-    CU_OK(raw_cuda_wait(t->cu, semaphore, 5, t->stream));
-    CU_OK(raw_cuda_signal(t->cu, semaphore, 6, t->stream));
-    usleep(20000);
-    CU_IS(t->cu->StreamQuery(t->stream), CUDA_ERROR_NOT_READY);
-    twin_timeline_set(page, 4);
-    usleep(20000);
-    CU_IS(t->cu->StreamQuery(t->stream), CUDA_ERROR_NOT_READY);
-    twin_timeline_set(page, 5);
-    CU_OK(t->cu->StreamSynchronize(t->stream));
-    REQUIRE_EQ(atomic_load(&page->value), 6);
-    CU_OK(t->cu->DestroyExternalSemaphore(semaphore));
-    CU_IS(t->cu->DestroyExternalSemaphore(semaphore), CUDA_ERROR_INVALID_HANDLE);
-}
-
 enum { ROUNDS = 2000 };
 
 /* The other side of a ping-pong: even values are the stream's, odd ones this thread's. */
@@ -47,7 +26,7 @@ TWIN_CASE(ping_pong, CU_STREAM_NON_BLOCKING)
     culv_soft_timeline *page;
     CUexternalSemaphore semaphore;
     pthread_t thread;
-    CU_OK(raw_cuda_import_timeline(t->cu, twin_timeline_fd(t->cu, false, &page), &semaphore));
+    CU_OK(raw_cuda_import_timeline(t->cu, twin_timeline_fd(t->cu, &page), &semaphore));
     REQUIRE_EQ(pthread_create(&thread, NULL, answer, page), 0);
     for (uint64_t i = 1; i < 2 * ROUNDS; i += 2) {
         CU_OK(raw_cuda_wait(t->cu, semaphore, i, t->stream));
@@ -65,7 +44,7 @@ TWIN_CASE(never_lowered, CU_STREAM_NON_BLOCKING)
 {
     culv_soft_timeline *page;
     CUexternalSemaphore first, second;
-    int fd = twin_timeline_fd(t->cu, false, &page), again = dup(fd);
+    int fd = twin_timeline_fd(t->cu, &page), again = dup(fd);
     REQUIRE(again >= 0);
     CU_OK(raw_cuda_import_timeline(t->cu, fd, &first));
     CU_OK(raw_cuda_import_timeline(t->cu, again, &second));
@@ -86,39 +65,11 @@ TWIN_CASE(errors, CU_STREAM_NON_BLOCKING)
 {
     culv_soft_timeline *page;
     CUexternalSemaphore semaphore;
-    int ends[2], fd = twin_timeline_fd(t->cu, false, &page);
-    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC binary = {.type =
-                                                      CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD};
-    binary.handle.fd = fd;
-    REQUIRE_EQ(pipe(ends), 0);
-    CU_IS(t->cu->ImportExternalSemaphore(&semaphore, &binary), CUDA_ERROR_UNKNOWN);
-    CU_IS(raw_cuda_import_timeline(t->cu, ends[0], &semaphore), CUDA_ERROR_UNKNOWN);
-    REQUIRE(twin_fd_open(fd) && twin_fd_open(ends[0]));
-    CU_OK(raw_cuda_import_timeline(t->cu, fd, &semaphore));
-    CU_OK(raw_cuda_signal(t->cu, semaphore, 3, t->stream));
-    /* Stricter than NVIDIA's driver. */
-    CU_IS(raw_cuda_signal(t->cu, semaphore, 3, t->stream), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(raw_cuda_signal(t->cu, semaphore, 2, t->stream), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(raw_cuda_signal(t->cu, semaphore, 4, t->stream));
-    CU_OK(t->cu->StreamSynchronize(t->stream));
-    REQUIRE_EQ(atomic_load(&page->value), 4);
+    CU_OK(raw_cuda_import_timeline(t->cu, twin_timeline_fd(t->cu, &page), &semaphore));
     CU_OK(t->cu->DestroyExternalSemaphore(semaphore));
+    CU_IS(t->cu->DestroyExternalSemaphore(semaphore), CUDA_ERROR_INVALID_HANDLE);
     CU_IS(raw_cuda_signal(t->cu, semaphore, 5, t->stream), CUDA_ERROR_INVALID_HANDLE);
     CU_IS(raw_cuda_wait(t->cu, semaphore, 5, t->stream), CUDA_ERROR_INVALID_HANDLE);
-    close(ends[0]);
-    close(ends[1]);
-}
-
-/* Of another device: it imports, it signals, and the other side hears of it, as on two H200. */
-TWIN_CASE(foreign, CU_STREAM_NON_BLOCKING)
-{
-    culv_soft_timeline *page;
-    CUexternalSemaphore semaphore;
-    CU_OK(raw_cuda_import_timeline(t->cu, twin_timeline_fd(t->cu, true, &page), &semaphore));
-    CU_OK(raw_cuda_signal(t->cu, semaphore, 1, t->stream));
-    CU_OK(t->cu->StreamSynchronize(t->stream));
-    REQUIRE_EQ(atomic_load(&page->value), 1);
-    CU_OK(t->cu->DestroyExternalSemaphore(semaphore));
 }
 
 static void *raise_later(void *page)
@@ -128,22 +79,7 @@ static void *raise_later(void *page)
     return NULL;
 }
 
-/* The destruction waits for what is under way, as the real driver's does (measured). */
-TWIN_CASE(destroyed_while_waiting, CU_STREAM_NON_BLOCKING)
-{
-    culv_soft_timeline *page;
-    CUexternalSemaphore semaphore;
-    pthread_t thread;
-    CU_OK(raw_cuda_import_timeline(t->cu, twin_timeline_fd(t->cu, false, &page), &semaphore));
-    CU_OK(raw_cuda_wait(t->cu, semaphore, 1, t->stream));
-    CU_IS(t->cu->StreamQuery(t->stream), CUDA_ERROR_NOT_READY);
-    REQUIRE(pthread_create(&thread, NULL, raise_later, page) == 0);
-    CU_OK(t->cu->DestroyExternalSemaphore(semaphore));
-    CU_OK(t->cu->StreamQuery(t->stream));
-    REQUIRE(pthread_join(thread, NULL) == 0);
-}
-
-/* So does what frees memory, of any kind: no work of the context is under way any more then. */
+/* What frees memory, of any kind, waits: no work of the context is under way any more then. */
 TEST(freed_while_waiting)
 {
     static _Alignas(4096) unsigned char pages[8192];
@@ -157,7 +93,7 @@ TEST(freed_while_waiting)
         if (kind == 0) CU_OK(t.cu->MemAlloc(&device, 4097));
         if (kind == 1) CU_OK(t.cu->MemHostAlloc(&host, 4097, 0));
         if (kind == 2) CU_OK(t.cu->MemHostRegister(pages, sizeof pages, 0));
-        CU_OK(raw_cuda_import_timeline(t.cu, twin_timeline_fd(t.cu, false, &page), &semaphore));
+        CU_OK(raw_cuda_import_timeline(t.cu, twin_timeline_fd(t.cu, &page), &semaphore));
         CU_OK(raw_cuda_wait(t.cu, semaphore, 1, t.stream));
         CU_IS(t.cu->StreamQuery(t.stream), CUDA_ERROR_NOT_READY);
         REQUIRE(pthread_create(&thread, NULL, raise_later, page) == 0);
@@ -184,7 +120,7 @@ TEST(context_ends_while_waiting, .own = true)
     culv_soft_timeline *page;
     CUexternalSemaphore semaphore;
     atomic_int calls = 0;
-    CU_OK(raw_cuda_import_timeline(t.cu, twin_timeline_fd(t.cu, false, &page), &semaphore));
+    CU_OK(raw_cuda_import_timeline(t.cu, twin_timeline_fd(t.cu, &page), &semaphore));
     CU_OK(t.cu->LaunchHostFunc(t.stream, count_call, &calls));
     CU_OK(raw_cuda_wait(t.cu, semaphore, 1, t.stream));
     CU_OK(t.cu->LaunchHostFunc(t.stream, count_call, &calls));

@@ -81,7 +81,7 @@ TEST(every_call_fails_once)
         unsigned char *payload;
         culv_soft_timeline *page;
         h.memory_fd = twin_memory_fd(4096, &payload);
-        h.timeline_fd = twin_timeline_fd(cu, false, &page);
+        h.timeline_fd = twin_timeline_fd(cu, &page);
         cu->SoftFailAt(n, CUDA_ERROR_OUT_OF_MEMORY);
         CUresult result = run(cu, &h, path);
         const char *failed = cu->SoftFailedCall();

@@ -30,10 +30,9 @@ twin twin_begin(unsigned stream_flags)
 
 void twin_finish(twin *t)
 {
+    test_settle();
     CU_OK(t->cu->StreamDestroy(t->stream));
-    CU_OK(t->cu->CtxSetCurrent(NULL));
-    CU_OK(t->cu->DevicePrimaryCtxRelease(0));
-    raw_cuda_require_empty(t->cu);
+    raw_cuda_leave(t->cu, 0);
 }
 
 culv_soft_counts twin_counts(const raw_cuda *cu)
@@ -82,7 +81,7 @@ void twin_gate_free(twin_gate *gate)
     free(gate);
 }
 
-int twin_timeline_fd(const raw_cuda *cu, bool foreign, culv_soft_timeline **page)
+int twin_timeline_fd(const raw_cuda *cu, culv_soft_timeline **page)
 {
     CUuuid uuid;
     int fd = memfd_create("timeline", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -93,7 +92,6 @@ int twin_timeline_fd(const raw_cuda *cu, bool foreign, culv_soft_timeline **page
     REQUIRE(*page != MAP_FAILED);
     memcpy((*page)->magic, CULV_SOFT_TIMELINE_MAGIC, sizeof((*page)->magic));
     CU_OK(cu->DeviceGetUuid(&uuid, 0));
-    if (foreign) uuid.bytes[0] = (char)(uuid.bytes[0] ^ 1);
     memcpy((*page)->device_uuid, uuid.bytes, sizeof((*page)->device_uuid));
     return fd;
 }
@@ -124,4 +122,34 @@ int twin_memory_fd(uint64_t size, unsigned char **payload)
 bool twin_fd_open(int fd)
 {
     return fcntl(fd, F_GETFD) >= 0;
+}
+
+CUmemAllocationProp twin_memory_prop(CUdevice device, CUmemAllocationHandleType types)
+{
+    CUmemAllocationProp prop;
+    memset(&prop, 0, sizeof prop);
+    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    prop.requestedHandleTypes = types;
+    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    prop.location.id = device;
+    return prop;
+}
+
+CUmemGenericAllocationHandle twin_memory(const raw_cuda *cu, CUdevice device, size_t size,
+                                         CUmemAllocationHandleType types)
+{
+    const CUmemAllocationProp prop = twin_memory_prop(device, types);
+    CUmemGenericAllocationHandle handle = 0;
+    CU_OK(cu->MemCreate(&handle, size, &prop, 0));
+    return handle;
+}
+
+CUresult twin_allow(const raw_cuda *cu, CUdevice device, CUdeviceptr pointer, size_t size)
+{
+    CUmemAccessDesc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    desc.location.id = device;
+    desc.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    return cu->MemSetAccess(pointer, size, &desc, 1);
 }

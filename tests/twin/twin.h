@@ -37,12 +37,18 @@ void CUDA_CB twin_gate_wait(void *gate);
 void twin_gate_open(twin_gate *gate);
 void twin_gate_free(twin_gate *gate);
 
-/* A timeline as the Vulkan layer exports one, for device 0 or for nobody's device; the fd is the
- * caller's. */
-int twin_timeline_fd(const raw_cuda *cu, bool foreign, culv_soft_timeline **page);
+/* A timeline as the Vulkan layer exports one, for device 0; the fd is the caller's. */
+int twin_timeline_fd(const raw_cuda *cu, culv_soft_timeline **page);
 void twin_timeline_set(culv_soft_timeline *page, uint64_t value);
 /* A file as lavapipe exports one, with `size` bytes of payload (and Mesa's 40 spare ones). */
 int twin_memory_fd(uint64_t size, unsigned char **payload);
 bool twin_fd_open(int fd);
+
+/* Virtual memory: of a device, made or the case ends, and read and written by a device. */
+enum { TWIN_GRANULE = 2 << 20 };
+CUmemAllocationProp twin_memory_prop(CUdevice device, CUmemAllocationHandleType types);
+CUmemGenericAllocationHandle twin_memory(const raw_cuda *cu, CUdevice device, size_t size,
+                                         CUmemAllocationHandleType types);
+CUresult twin_allow(const raw_cuda *cu, CUdevice device, CUdeviceptr pointer, size_t size);
 
 #endif

@@ -8,47 +8,17 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#define GRANULE ((size_t)2 << 20)
+#define GRANULE ((size_t)TWIN_GRANULE)
 #define POSIX   CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
-
-static CUmemAllocationProp prop_of(CUdevice device, CUmemAllocationHandleType types)
-{
-    CUmemAllocationProp prop;
-    memset(&prop, 0, sizeof prop);
-    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    prop.requestedHandleTypes = types;
-    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    prop.location.id = device;
-    return prop;
-}
-
-static CUmemGenericAllocationHandle create(const raw_cuda *cu, CUdevice device, size_t size,
-                                           CUmemAllocationHandleType types)
-{
-    const CUmemAllocationProp prop = prop_of(device, types);
-    CUmemGenericAllocationHandle handle = 0;
-    CU_OK(cu->MemCreate(&handle, size, &prop, 0));
-    return handle;
-}
-
-static CUresult allow(const raw_cuda *cu, CUdevice device, CUdeviceptr pointer, size_t size)
-{
-    CUmemAccessDesc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    desc.location.id = device;
-    desc.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    return cu->MemSetAccess(pointer, size, &desc, 1);
-}
 
 TWIN_CASE(counted, CU_STREAM_NON_BLOCKING)
 {
     CUdeviceptr a = 0, b = 0;
     CUmemGenericAllocationHandle retained = 0;
     const size_t fds = test_open_fds();
-    CUmemGenericAllocationHandle plain = create(t->cu, 0, GRANULE, CU_MEM_HANDLE_TYPE_NONE);
+    CUmemGenericAllocationHandle plain = twin_memory(t->cu, 0, GRANULE, CU_MEM_HANDLE_TYPE_NONE);
     REQUIRE_EQ(test_open_fds(), fds); /* only what may be exported is a file */
-    CUmemGenericAllocationHandle shared = create(t->cu, 0, GRANULE, POSIX);
+    CUmemGenericAllocationHandle shared = twin_memory(t->cu, 0, GRANULE, POSIX);
     REQUIRE_EQ(twin_counts(t->cu).physical_allocations, 2);
     REQUIRE_EQ(twin_counts(t->cu).fds, 1);
     CU_OK(t->cu->MemAddressReserve(&a, 4 * GRANULE, 0, 0, 0));
@@ -81,10 +51,10 @@ TWIN_CASE(outlives_contexts, CU_STREAM_NON_BLOCKING)
     uint32_t word = 0;
     CUcontext made;
     CU_OK(t->cu->CtxSetCurrent(NULL));
-    CUmemGenericAllocationHandle handle = create(t->cu, 0, GRANULE, CU_MEM_HANDLE_TYPE_NONE);
+    CUmemGenericAllocationHandle handle = twin_memory(t->cu, 0, GRANULE, CU_MEM_HANDLE_TYPE_NONE);
     CU_OK(t->cu->MemAddressReserve(&a, GRANULE, 0, 0, 0));
     CU_OK(t->cu->MemMap(a, GRANULE, 0, handle, 0));
-    CU_OK(allow(t->cu, 0, a, GRANULE));
+    CU_OK(twin_allow(t->cu, 0, a, GRANULE));
     CU_OK(t->cu->CtxCreate(&made, 0, 0));
     CU_OK(t->cu->MemsetD32Async(a, 0x11223344u, GRANULE / 4, NULL));
     CU_OK(t->cu->CtxSynchronize());
@@ -98,26 +68,25 @@ TWIN_CASE(outlives_contexts, CU_STREAM_NON_BLOCKING)
 }
 
 /* Work that is under way when the memory goes faults; what lies beside it is untouched. */
-TEST(unmapped_under_work, .faults = true)
+TWIN_CASE(unmapped_under_work, CU_STREAM_NON_BLOCKING, .faults = true)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     CUdeviceptr a = 0;
     twin_gate *gate = twin_gate_new();
-    CUmemGenericAllocationHandle handle = create(t.cu, 0, GRANULE, CU_MEM_HANDLE_TYPE_NONE);
-    CU_OK(t.cu->MemAddressReserve(&a, GRANULE, 0, 0, 0));
-    CU_OK(t.cu->MemMap(a, GRANULE, 0, handle, 0));
-    CU_OK(allow(t.cu, 0, a, GRANULE));
-    CU_OK(t.cu->LaunchHostFunc(t.stream, twin_gate_wait, gate));
-    CU_OK(t.cu->MemsetD32Async(a, 1, 16, t.stream));
-    CU_OK(t.cu->MemUnmap(a, GRANULE));
+    CUmemGenericAllocationHandle handle = twin_memory(t->cu, 0, GRANULE, CU_MEM_HANDLE_TYPE_NONE);
+    CU_OK(t->cu->MemAddressReserve(&a, GRANULE, 0, 0, 0));
+    CU_OK(t->cu->MemMap(a, GRANULE, 0, handle, 0));
+    CU_OK(twin_allow(t->cu, 0, a, GRANULE));
+    CU_OK(t->cu->LaunchHostFunc(t->stream, twin_gate_wait, gate));
+    CU_OK(t->cu->MemsetD32Async(a, 1, 16, t->stream));
+    CU_OK(t->cu->MemUnmap(a, GRANULE));
     twin_gate_open(gate);
-    CU_IS(t.cu->StreamSynchronize(t.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
-    CU_OK(t.cu->MemMap(a, GRANULE, 0, handle, 0)); /* the context's error is none of theirs */
-    CU_OK(allow(t.cu, 0, a, GRANULE));
-    CU_OK(t.cu->MemUnmap(a, GRANULE));
-    CU_OK(t.cu->MemRelease(handle));
-    REQUIRE_EQ(twin_counts(t.cu).physical_allocations, 0);
-    CU_OK(t.cu->MemAddressFree(a, GRANULE));
+    CU_IS(t->cu->StreamSynchronize(t->stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+    CU_OK(t->cu->MemMap(a, GRANULE, 0, handle, 0)); /* the context's error is none of theirs */
+    CU_OK(twin_allow(t->cu, 0, a, GRANULE));
+    CU_OK(t->cu->MemUnmap(a, GRANULE));
+    CU_OK(t->cu->MemRelease(handle));
+    REQUIRE_EQ(twin_counts(t->cu).physical_allocations, 0);
+    CU_OK(t->cu->MemAddressFree(a, GRANULE));
     twin_gate_free(gate);
     test_pass();
 }
@@ -126,12 +95,12 @@ TWIN_CASE(limits, CU_STREAM_NON_BLOCKING)
 {
     size_t total = 0, before = 0, after = 0;
     CUmemGenericAllocationHandle handle = 0, half;
-    const CUmemAllocationProp prop = prop_of(0, CU_MEM_HANDLE_TYPE_NONE);
+    const CUmemAllocationProp prop = twin_memory_prop(0, CU_MEM_HANDLE_TYPE_NONE);
     CU_OK(t->cu->MemGetInfo(&before, &total));
     const size_t most = total / GRANULE * GRANULE;
     CU_IS(t->cu->MemCreate(&handle, most + GRANULE, &prop, 0), CUDA_ERROR_OUT_OF_MEMORY);
-    half = create(t->cu, 0, most / 2 / GRANULE * GRANULE,
-                  CU_MEM_HANDLE_TYPE_NONE); /* no page of it is touched */
+    half = twin_memory(t->cu, 0, most / 2 / GRANULE * GRANULE,
+                       CU_MEM_HANDLE_TYPE_NONE); /* no page of it is touched */
     CU_IS(t->cu->MemCreate(&handle, most, &prop, 0), CUDA_ERROR_OUT_OF_MEMORY);
     CU_OK(t->cu->MemRelease(half));
     CU_OK(t->cu->MemGetInfo(&after, NULL));
@@ -145,16 +114,16 @@ TEST(two_devices, .own = true)
     CUdeviceptr a = 0;
     CUmemLocation location = {.type = CU_MEM_LOCATION_TYPE_DEVICE};
     unsigned long long flags = 99;
-    CUmemGenericAllocationHandle handle = create(t.cu, 1, GRANULE, POSIX);
+    CUmemGenericAllocationHandle handle = twin_memory(t.cu, 1, GRANULE, POSIX);
     CU_OK(t.cu->MemAddressReserve(&a, GRANULE, 0, 0, 0));
     CU_OK(t.cu->MemMap(a, GRANULE, 0, handle, 0));
-    CU_OK(allow(t.cu, 1, a, GRANULE));
+    CU_OK(twin_allow(t.cu, 1, a, GRANULE));
     CU_OK(t.cu->MemGetAccess(&flags, &location, a));
     REQUIRE_EQ(flags, CU_MEM_ACCESS_FLAGS_PROT_NONE); /* what one device may, another may not */
     t.cu->SoftBarPeers(1);
-    CU_IS(allow(t.cu, 0, a, GRANULE), CUDA_ERROR_INVALID_DEVICE);
+    CU_IS(twin_allow(t.cu, 0, a, GRANULE), CUDA_ERROR_INVALID_DEVICE);
     t.cu->SoftBarPeers(0);
-    CU_OK(allow(t.cu, 0, a, GRANULE));
+    CU_OK(twin_allow(t.cu, 0, a, GRANULE));
     CU_OK(t.cu->MemGetAccess(&flags, &location, a));
     REQUIRE_EQ(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     /* As external memory it is another device's: refused, and the fd is gone. On its own device it
@@ -188,7 +157,7 @@ TEST(two_devices, .own = true)
 TWIN_CASE(played, CU_STREAM_NON_BLOCKING)
 {
     CUmemGenericAllocationHandle handle = 0;
-    CUmemAllocationProp prop = prop_of(0, CU_MEM_HANDLE_TYPE_NONE), found;
+    CUmemAllocationProp prop = twin_memory_prop(0, CU_MEM_HANDLE_TYPE_NONE), found;
     int value = -1;
     prop.allocFlags.gpuDirectRDMACapable = 1;
     prop.allocFlags.compressionType = CU_MEM_ALLOCATION_COMP_GENERIC;
@@ -202,14 +171,14 @@ TWIN_CASE(played, CU_STREAM_NON_BLOCKING)
     REQUIRE_EQ(found.allocFlags.gpuDirectRDMACapable, 1);
     REQUIRE_EQ(found.allocFlags.compressionType, CU_MEM_ALLOCATION_COMP_GENERIC);
     CU_OK(t->cu->MemRelease(handle));
-    prop = prop_of(0, CU_MEM_HANDLE_TYPE_FABRIC);
+    prop = twin_memory_prop(0, CU_MEM_HANDLE_TYPE_FABRIC);
     CU_IS(t->cu->MemCreate(&handle, GRANULE, &prop, 0), CUDA_ERROR_NOT_SUPPORTED);
     t->cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 1);
     CU_IS(t->cu->MemCreate(&handle, GRANULE, &prop, 0), CUDA_ERROR_NOT_PERMITTED);
     CU_OK(t->cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, 0));
     REQUIRE_EQ(value, POSIX | CU_MEM_HANDLE_TYPE_FABRIC); /* as an H200 says */
     t->cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0);
-    prop = prop_of(0, CU_MEM_HANDLE_TYPE_NONE);
+    prop = twin_memory_prop(0, CU_MEM_HANDLE_TYPE_NONE);
     CU_IS(t->cu->MemCreate(&handle, GRANULE, &prop, 0), CUDA_ERROR_NOT_SUPPORTED);
     t->cu->SoftPlayAttribute(0, 0);
     CU_OK(t->cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 0));
@@ -227,7 +196,7 @@ typedef struct held {
 
 static CUresult run(const raw_cuda *cu, held *h)
 {
-    const CUmemAllocationProp prop = prop_of(0, POSIX);
+    const CUmemAllocationProp prop = twin_memory_prop(0, POSIX);
     CUmemAllocationProp found;
     CUmemLocation location = prop.location;
     size_t granularity = 0;
@@ -239,7 +208,7 @@ static CUresult run(const raw_cuda *cu, held *h)
     if (r == CUDA_SUCCESS) r = cu->MemAddressReserve(&h->range, GRANULE, 0, 0, 0);
     if (r == CUDA_SUCCESS) r = cu->MemMap(h->range, GRANULE, 0, h->made, 0);
     if (r == CUDA_SUCCESS) h->mapped = h->range;
-    if (r == CUDA_SUCCESS) r = allow(cu, 0, h->range, GRANULE);
+    if (r == CUDA_SUCCESS) r = twin_allow(cu, 0, h->range, GRANULE);
     if (r == CUDA_SUCCESS) r = cu->MemGetAccess(&flags, &location, h->range);
     if (r == CUDA_SUCCESS)
         r = cu->MemRetainAllocationHandle(&h->retained, (void *)(uintptr_t)h->range);
@@ -294,7 +263,7 @@ TWIN_CASE(every_call_fails_once, CU_STREAM_NON_BLOCKING)
 TWIN_CASE(sparse_counted, CU_STREAM_NON_BLOCKING)
 {
     PROC(t->cu, MemMapArrayAsync, 11010);
-    CUmemAllocationProp prop = prop_of(0, CU_MEM_HANDLE_TYPE_NONE);
+    CUmemAllocationProp prop = twin_memory_prop(0, CU_MEM_HANDLE_TYPE_NONE);
     CUDA_ARRAY3D_DESCRIPTOR desc;
     CUarrayMapInfo info;
     CUarray array;
@@ -351,9 +320,9 @@ static void *grow_and_shrink(void *arg)
     for (uint32_t turn = 0; turn < 20; turn++) {
         for (size_t i = 0; i < 4; i++) {
             CUmemGenericAllocationHandle handle =
-                create(t->cu, 0, GRANULE, i % 2 ? POSIX : CU_MEM_HANDLE_TYPE_NONE);
+                twin_memory(t->cu, 0, GRANULE, i % 2 ? POSIX : CU_MEM_HANDLE_TYPE_NONE);
             CU_OK(t->cu->MemMap(a + i * GRANULE, GRANULE, 0, handle, 0));
-            CU_OK(allow(t->cu, 0, a + i * GRANULE, GRANULE));
+            CU_OK(twin_allow(t->cu, 0, a + i * GRANULE, GRANULE));
             CU_OK(t->cu->MemRelease(handle));
             CU_OK(t->cu->MemsetD32Async(a, turn, (i + 1) * 4096,
                                         stream)); /* not all of the bytes: it takes time */

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#define GRANULE ((size_t)2 << 20)
+#define GRANULE ((size_t)TWIN_GRANULE)
 
 typedef struct team {
     twin t;
@@ -19,20 +19,6 @@ typedef struct team {
     PFN_cuMulticastGetGranularity_v12010 granularity;
     CUmemGenericAllocationHandle memory[2];
 } team;
-
-static CUmemGenericAllocationHandle memory_of(const raw_cuda *cu, CUdevice device,
-                                              CUmemAllocationHandleType types)
-{
-    CUmemAllocationProp prop;
-    CUmemGenericAllocationHandle handle = 0;
-    memset(&prop, 0, sizeof prop);
-    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    prop.requestedHandleTypes = types;
-    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    prop.location.id = device;
-    CU_OK(cu->MemCreate(&handle, 2 * GRANULE, &prop, 0));
-    return handle;
-}
 
 static team team_begin(void)
 {
@@ -46,7 +32,7 @@ static team team_begin(void)
     twin_proc(m.t.cu, "cuMulticastGetGranularity", 12010, &m.granularity);
     m.t.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 1);
     for (int i = 0; i < 2; i++)
-        m.memory[i] = memory_of(m.t.cu, i, CU_MEM_HANDLE_TYPE_NONE);
+        m.memory[i] = twin_memory(m.t.cu, i, 2 * GRANULE, CU_MEM_HANDLE_TYPE_NONE);
     return m;
 }
 
@@ -57,6 +43,8 @@ static void team_finish(team *m)
     twin_finish(&m->t);
 }
 
+#define TEAM_CASE(...) TEST_ON(team, m, *m = team_begin(), team_finish(m), __VA_ARGS__)
+
 static CUmulticastObjectProp of_two(void)
 {
     CUmulticastObjectProp prop;
@@ -66,82 +54,71 @@ static CUmulticastObjectProp of_two(void)
     return prop;
 }
 
-static CUresult allow(const raw_cuda *cu, CUdeviceptr pointer, size_t size)
+TEAM_CASE(refused_without, .own = true)
 {
-    CUmemAccessDesc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    desc.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    return cu->MemSetAccess(pointer, size, &desc, 1);
-}
-
-TEST(refused_without, .own = true)
-{
-    team m = team_begin();
     CUmulticastObjectProp prop = of_two();
     CUmemGenericAllocationHandle object = 0;
     size_t size = 0;
-    m.t.cu->SoftPlayAttribute(0, 0);
-    CU_IS(m.granularity(&size, &prop, CU_MULTICAST_GRANULARITY_MINIMUM), CUDA_ERROR_NOT_SUPPORTED);
-    CU_IS(m.create(&object, &prop), CUDA_ERROR_NOT_SUPPORTED);
-    m.t.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 1);
-    CU_OK(m.granularity(&size, &prop, CU_MULTICAST_GRANULARITY_MINIMUM));
+    m->t.cu->SoftPlayAttribute(0, 0);
+    CU_IS(m->granularity(&size, &prop, CU_MULTICAST_GRANULARITY_MINIMUM), CUDA_ERROR_NOT_SUPPORTED);
+    CU_IS(m->create(&object, &prop), CUDA_ERROR_NOT_SUPPORTED);
+    m->t.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 1);
+    CU_OK(m->granularity(&size, &prop, CU_MULTICAST_GRANULARITY_MINIMUM));
     REQUIRE_EQ(size, GRANULE);
-    CU_OK(m.granularity(&size, &prop, CU_MULTICAST_GRANULARITY_RECOMMENDED));
+    CU_OK(m->granularity(&size, &prop, CU_MULTICAST_GRANULARITY_RECOMMENDED));
     REQUIRE(size > GRANULE && size % GRANULE == 0);
     prop.size = GRANULE + 1;
-    CU_IS(m.create(&object, &prop), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(m->create(&object, &prop), CUDA_ERROR_INVALID_VALUE);
     prop = of_two();
     prop.numDevices = 4;
-    CU_IS(m.create(&object, &prop), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(m->create(&object, &prop), CUDA_ERROR_INVALID_VALUE);
     prop.numDevices = 0;
-    CU_IS(m.create(&object, &prop), CUDA_ERROR_INVALID_VALUE);
-    team_finish(&m);
+    CU_IS(m->create(&object, &prop), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST(bound, .own = true)
+TEAM_CASE(bound, .own = true)
 {
-    team m = team_begin();
-    const raw_cuda *cu = m.t.cu;
+    const raw_cuda *cu = m->t.cu;
     const CUmulticastObjectProp prop = of_two();
-    CUmemGenericAllocationHandle object = 0, third = memory_of(cu, 2, CU_MEM_HANDLE_TYPE_NONE);
+    CUmemGenericAllocationHandle object = 0,
+                                 third = twin_memory(cu, 2, 2 * GRANULE, CU_MEM_HANDLE_TYPE_NONE);
     CUmemAllocationProp found;
     CUdeviceptr plain = 0, multi = 0;
     uint32_t word = 0;
-    CU_OK(m.create(&object, &prop));
+    CU_OK(m->create(&object, &prop));
     CU_IS(cu->MemGetAllocationPropertiesFromHandle(&found, object), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(m.add(object, 0));
-    CU_IS(m.add(object, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(m.add(object, 9), CUDA_ERROR_INVALID_DEVICE);
-    CU_OK(m.add(object, 1));
-    CU_IS(m.add(object, 2), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(m.bind(object, 0, third, 0, GRANULE, 0), CUDA_ERROR_INVALID_DEVICE);
-    CU_IS(m.bind(object, 100, m.memory[0], 0, GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(m.bind(object, 3 * GRANULE, m.memory[0], 0, 2 * GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(m.bind(object, 0, m.memory[0], GRANULE, 2 * GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(m.bind(m.memory[0], 0, m.memory[0], 0, GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(m.bind(object, 0, m.memory[0], 0, 2 * GRANULE, 0));
-    CU_IS(m.bind(object, GRANULE, m.memory[0], 0, GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(m.bind(object, GRANULE, m.memory[1], 0, GRANULE, 0));
+    CU_OK(m->add(object, 0));
+    CU_IS(m->add(object, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(m->add(object, 9), CUDA_ERROR_INVALID_DEVICE);
+    CU_OK(m->add(object, 1));
+    CU_IS(m->add(object, 2), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(m->bind(object, 0, third, 0, GRANULE, 0), CUDA_ERROR_INVALID_DEVICE);
+    CU_IS(m->bind(object, 100, m->memory[0], 0, GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(m->bind(object, 3 * GRANULE, m->memory[0], 0, 2 * GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(m->bind(object, 0, m->memory[0], GRANULE, 2 * GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(m->bind(m->memory[0], 0, m->memory[0], 0, GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(m->bind(object, 0, m->memory[0], 0, 2 * GRANULE, 0));
+    CU_IS(m->bind(object, GRANULE, m->memory[0], 0, GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(m->bind(object, GRANULE, m->memory[1], 0, GRANULE, 0));
     /* By address, the second half of the first memory. */
     CU_OK(cu->MemAddressReserve(&plain, 2 * GRANULE, 0, 0, 0));
-    CU_OK(cu->MemMap(plain, 2 * GRANULE, 0, m.memory[0], 0));
-    CU_OK(allow(cu, plain, 2 * GRANULE));
-    CU_OK(m.bind_address(object, 3 * GRANULE, plain + GRANULE, GRANULE, 0));
+    CU_OK(cu->MemMap(plain, 2 * GRANULE, 0, m->memory[0], 0));
+    CU_OK(twin_allow(cu, 0, plain, 2 * GRANULE));
+    CU_OK(m->bind_address(object, 3 * GRANULE, plain + GRANULE, GRANULE, 0));
     /* Mapped, it is the first device's memory. */
     CU_OK(cu->MemAddressReserve(&multi, prop.size, 0, 0, 0));
     CU_OK(cu->MemMap(multi, prop.size, 0, object, 0));
-    CU_OK(allow(cu, multi, prop.size));
-    CU_OK(cu->MemsetD32Async(multi + GRANULE, 0x33333333u, 16, m.t.stream));
-    CU_OK(cu->StreamSynchronize(m.t.stream));
+    CU_OK(twin_allow(cu, 0, multi, prop.size));
+    CU_OK(cu->MemsetD32Async(multi + GRANULE, 0x33333333u, 16, m->t.stream));
+    CU_OK(cu->StreamSynchronize(m->t.stream));
     CU_OK(cu->MemcpyDtoH(&word, plain + GRANULE, 4));
     REQUIRE_EQ(word, 0x33333333u);
     CU_OK(cu->MemcpyDtoH(&word, multi + 3 * GRANULE, 4));
     REQUIRE_EQ(word, 0x33333333u);
-    CU_IS(m.unbind(object, 0, 0, GRANULE), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(m.unbind(object, 2, 0, 2 * GRANULE), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(m.unbind(object, 0, 0, 2 * GRANULE));
-    CU_OK(m.unbind(object, 1, GRANULE, GRANULE));
+    CU_IS(m->unbind(object, 0, 0, GRANULE), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(m->unbind(object, 2, 0, 2 * GRANULE), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(m->unbind(object, 0, 0, 2 * GRANULE));
+    CU_OK(m->unbind(object, 1, GRANULE, GRANULE));
     CU_OK(cu->MemcpyDtoH(&word, multi + 3 * GRANULE, 4)); /* the other binding is there yet */
     REQUIRE_EQ(word, 0x33333333u);
     CU_OK(cu->MemUnmap(multi, prop.size));
@@ -150,30 +127,27 @@ TEST(bound, .own = true)
     CU_OK(cu->MemAddressFree(plain, 2 * GRANULE));
     CU_OK(cu->MemRelease(third));
     CU_OK(cu->MemRelease(object)); /* with a binding, which goes with it */
-    team_finish(&m);
 }
 
 /* Only exportable memory goes into an exportable object. */
-TEST(exportable, .own = true)
+TEAM_CASE(exportable, .own = true)
 {
-    team m = team_begin();
     CUmulticastObjectProp prop = of_two();
     CUmemGenericAllocationHandle object = 0;
     prop.numDevices = 1;
     prop.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     CUmemGenericAllocationHandle shareable =
-        memory_of(m.t.cu, 0, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-    CU_OK(m.create(&object, &prop));
-    CU_OK(m.add(object, 0));
-    CU_IS(m.bind(object, 0, m.memory[0], 0, GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(m.bind(object, 0, shareable, 0, GRANULE, 0));
+        twin_memory(m->t.cu, 0, 2 * GRANULE, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    CU_OK(m->create(&object, &prop));
+    CU_OK(m->add(object, 0));
+    CU_IS(m->bind(object, 0, m->memory[0], 0, GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(m->bind(object, 0, shareable, 0, GRANULE, 0));
     int fd = -1;
-    CU_IS(m.t.cu->MemExportToShareableHandle(&fd, object, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-                                             0),
+    CU_IS(m->t.cu->MemExportToShareableHandle(&fd, object, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                              0),
           CUDA_ERROR_NOT_SUPPORTED);
-    CU_OK(m.t.cu->MemRelease(shareable));
-    CU_OK(m.t.cu->MemRelease(object));
-    team_finish(&m);
+    CU_OK(m->t.cu->MemRelease(shareable));
+    CU_OK(m->t.cu->MemRelease(object));
 }
 
 typedef struct waiting {
@@ -191,21 +165,19 @@ static void *bind_early(void *arg)
 }
 
 /* Binding waits for the last device (cuda.h), without holding up other calls. */
-TEST(waits_for_the_team, .own = true)
+TEAM_CASE(waits_for_the_team, .own = true)
 {
-    team m = team_begin();
     const CUmulticastObjectProp prop = of_two();
-    waiting w = {.m = &m};
+    waiting w = {.m = m};
     pthread_t thread;
-    CU_OK(m.create(&w.object, &prop));
-    CU_OK(m.add(w.object, 0));
+    CU_OK(m->create(&w.object, &prop));
+    CU_OK(m->add(w.object, 0));
     REQUIRE_EQ(pthread_create(&thread, NULL, bind_early, &w), 0);
     usleep(50000);
     REQUIRE(!w.done);
-    CU_OK(m.add(w.object, 1));
+    CU_OK(m->add(w.object, 1));
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
     REQUIRE(w.done);
-    CU_OK(m.unbind(w.object, 0, 0, GRANULE));
-    CU_OK(m.t.cu->MemRelease(w.object));
-    team_finish(&m);
+    CU_OK(m->unbind(w.object, 0, 0, GRANULE));
+    CU_OK(m->t.cu->MemRelease(w.object));
 }

@@ -11,8 +11,8 @@ typedef struct calls {
 static calls get_calls(const stage *s)
 {
     calls c;
-    stage_proc(s, "cuFuncGetAttribute", 2020, &c.get);
-    stage_proc(s, "cuFuncSetAttribute", 9000, &c.set);
+    raw_cuda_find(s->cu, "cuFuncGetAttribute", 2020, &c.get);
+    raw_cuda_find(s->cu, "cuFuncSetAttribute", 9000, &c.set);
     return c;
 }
 
@@ -126,11 +126,11 @@ KERNEL_CASE(enumerated, "block_kernels", .mark = TEST_BOTH)
     PFN_cuFuncGetName_v12030 get_name;
     PFN_cuFuncGetParamInfo_v12040 get_param;
     PFN_cuFuncGetModule_v11000 get_module;
-    stage_proc(s, "cuModuleGetFunctionCount", 12040, &get_count);
-    stage_proc(s, "cuModuleEnumerateFunctions", 12040, &enumerate);
-    stage_proc(s, "cuFuncGetName", 12030, &get_name);
-    stage_proc(s, "cuFuncGetParamInfo", 12040, &get_param);
-    stage_proc(s, "cuFuncGetModule", 11000, &get_module);
+    raw_cuda_find(s->cu, "cuModuleGetFunctionCount", 12040, &get_count);
+    raw_cuda_find(s->cu, "cuModuleEnumerateFunctions", 12040, &enumerate);
+    raw_cuda_find(s->cu, "cuFuncGetName", 12030, &get_name);
+    raw_cuda_find(s->cu, "cuFuncGetParamInfo", 12040, &get_param);
+    raw_cuda_find(s->cu, "cuFuncGetModule", 11000, &get_module);
     unsigned count = 0, sums = 0;
     CUfunction functions[32];
     CU_OK(get_count(&count, s->module));

@@ -15,9 +15,7 @@ void stage_close(stage *s)
 {
     CU_OK(s->cu->ModuleUnload(s->module));
     CU_OK(s->cu->StreamDestroy(s->stream));
-    CU_OK(s->cu->CtxSetCurrent(NULL));
-    CU_OK(s->cu->DevicePrimaryCtxRelease(0));
-    raw_cuda_require_empty(s->cu);
+    raw_cuda_leave(s->cu, 0);
 }
 
 void *stage_alloc(size_t size)
@@ -60,15 +58,6 @@ void stage_run(const stage *s, const char *kernel, stage_shape shape, void **par
 {
     CU_OK(stage_launch(s, kernel, shape, params));
     CU_OK(s->cu->StreamSynchronize(s->stream));
-}
-
-void stage_proc(const stage *s, const char *name, int version, void *function)
-{
-    void *address = NULL;
-    CUresult result =
-        s->cu->GetProcAddress(name, &address, version, CU_GET_PROC_ADDRESS_DEFAULT, NULL);
-    if (result != CUDA_SUCCESS || address == NULL) SKIP("the driver has no %s", name);
-    memcpy(function, &address, sizeof address);
 }
 
 uint32_t stage_random(uint32_t index)

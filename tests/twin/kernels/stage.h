@@ -30,8 +30,6 @@ CUresult stage_launch(const stage *s, const char *kernel, stage_shape shape, voi
 /* Launches, and waits for the end. */
 void stage_run(const stage *s, const char *kernel, stage_shape shape, void **params);
 
-/* A function of the driver that raw_cuda.h has not; `function` points to a pointer to one. */
-void stage_proc(const stage *s, const char *name, int version, void *function);
 /* Numbers without a pattern, the same each time. */
 uint32_t stage_random(uint32_t index);
 void *stage_alloc(size_t size);
