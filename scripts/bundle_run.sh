@@ -219,7 +219,8 @@ run_batch() { # SCRATCH DRIVER SUITE FILE: of names
 list_cases() { # SUITE
     mkdir -p "$scratch/finished/$1" "$scratch/results/$1"
     program=$here/$(grep "^$1$tab" "$list" | cut -f2)
-    if "$program" --list-times >"$scratch/all" 2>"$scratch/finished/$1.error"; then
+    # shellcheck disable=SC2046
+    if "$program" $(grep "^$1$tab" "$list" | cut -f3 | sed 's/^-$//') --list-times >"$scratch/all" 2>"$scratch/finished/$1.error"; then
         awk -v which="$which_faults" 'which == "" || ($3 == "faults") == (which == "only")' "$scratch/all" >"$scratch/listed"
         sed "s/^/$1 /" "$scratch/listed"
         rm -f "$scratch/finished/$1.error"

@@ -18,8 +18,7 @@ static void run(void)
     culv_kernel *touch = POISON(culv_kernel);
     culv_soft_counts before = {.struct_size = sizeof before}, after = before;
     w->cu->SoftCounts(&before);
-    lib_open_culvert(w);
-    CUstream stream = lib_stream(w);
+    CUstream stream = torture_open();
     CUdeviceptr to = 0;
     CUcontext current = lib_enter(w);
     CU_OK(w->cu->MemAlloc(&to, BYTES));

@@ -49,8 +49,7 @@ static void run(void)
     culv_soft_counts before = {.struct_size = sizeof before}, after = before;
     CUdeviceptr memory = 77;
     w->cu->SoftCounts(&before);
-    lib_open_culvert(w);
-    CUstream stream = lib_stream(w);
+    CUstream stream = torture_open();
     culv_mem_pool_desc d = culv_mem_pool_desc_init();
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     d.release_threshold = 1 << 20;

@@ -38,8 +38,7 @@ static void run(void)
     culv_soft_counts before = {.struct_size = sizeof before}, after = before;
     CUarray level = NULL;
     w->cu->SoftCounts(&before);
-    lib_open_culvert(w);
-    CUstream stream = lib_stream(w);
+    CUstream stream = torture_open();
     culv_vmm_allocation_desc pd = culv_vmm_allocation_desc_init();
     pd.size = 32 * CULV_SPARSE_TILE_BYTES;
     pd.usage = CULV_VMM_USAGE_TILE_POOL;
