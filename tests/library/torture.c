@@ -530,6 +530,7 @@ void torture_turns(const torture_path *path)
     begin(path, TORTURE_TURNS, true);
     for (long i = 1; i <= count; i++) {
         path->run();
+        if (test_has_option("--leak")) REQUIRE(dup(STDOUT_FILENO) >= 0); /* does it notice? */
         if (i == count / 5) start = lib_level_now(); /* caches are full; now nothing may grow */
     }
     lib_wait_threads(start.threads);
