@@ -16,6 +16,8 @@ static const struct {
 } programs[] = {
     {"hello_vulkan", "hello_vulkan.ppm: 0 of 32131 pixels are wrong\n"},
     {"hello_kernel", "hello_kernel: 0 of 32131 words are wrong\n"},
+    {"hello_cull",
+     "hello_cull.ppm: 2808 draws, in 0 of 20 frames a wrong number; 0 of 642620 pixels are wrong\n"},
     {"hello_ring", "hello_ring: 0 of 1000700 words in 100 frames are wrong\n"},
     {"hello_vector", "hello_vector: 0 words are wrong after 5 steps; "},
     {"hello_ipc", "hello_ipc: 0 of 1000700 words in 100 frames are wrong\n"},
@@ -34,7 +36,8 @@ static void run_hello(run_result *out, const char *program, const char *where)
     char kernels[TEST_PATH_MAX];
     const char *const none[] = {NULL};
     const char *const with_kernels[] = {test_path(kernels, "share/culvert"), "--frames=30", NULL};
-    const bool takes = strcmp(program, "hello_kernel") == 0 || strcmp(program, "hello_window") == 0;
+    const bool takes = strcmp(program, "hello_kernel") == 0 || strcmp(program, "hello_cull") == 0 ||
+                       strcmp(program, "hello_window") == 0;
     choose_driver();
     run_program(out, program, where, takes ? with_kernels : none);
 }

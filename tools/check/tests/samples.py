@@ -19,7 +19,7 @@ forest = ["forest", "--mode", "one", "--particles", "30000", "--size", "96x64", 
 programs = [([*ripple, "--frames", "40"], True)]
 programs += [([*ripple, "--frames", "8", "--path", path], True) for path in ("shared", "in-queue", "async", "replay")]
 programs += [([f"hello_{name}"], name != "vector") for name in ("ring", "vulkan", "vector")]
-programs += [(forest, True), (["hello_kernel", build / "share/culvert"], True)]
+programs += [(forest, True), (["hello_kernel", build / "share/culvert"], True), (["hello_cull", build / "share/culvert"], True)]
 # Of several processes: what one of them imports, another one made.
 programs += [(["hello_ipc"], None), (["observer", "--particles", "3000", "--frames", "12", "--size", "96x64"], True)]
 environment = dict(os.environ, CULVERT_SOFT="1")
