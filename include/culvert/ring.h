@@ -6,7 +6,8 @@
  * to wait for and to signal, and what happens if a side is late.
  *
  * A ring with slots and timelines of a graphics API is made by culv_vk_ring_create()
- * (culvert/vulkan_ring.h), culv_gl_ring_create() or culv_d3d12_ring_create(), and one on slots and
+ * (culvert/vulkan_ring.h), culv_gl_ring_create() or culv_d3d12_ring_create(), one between processes
+ * by culv_ipc_ring_create() and culv_ipc_ring_join() (culvert/ipc_ring.h), and one on slots and
  * timelines of your own by culv_ring_create(). The calls of this header serve all of them.
  *
  *   producer: acquire -> wait for wait_value, write the slot, signal signal_value -> release
@@ -243,8 +244,8 @@ CULV_EXPORT culv_result culv_ring_create(culv_device *device, const culv_ring_de
  * CUDA may still wait for a signal of the API's side that was never submitted, or was lost. Culvert
  * waits a second for it and then signals in its place. OpenGL's registered objects are unmapped.
  * Errors: after an error nothing is done, and the pointer keeps its value: INVALID (CONTEXT: it is
- * OpenGL's, and no context of its attachment is current on this thread; OWNED: it is
- * culv_ipc_ring_core() or culv_ipc_consumer_core()), DRIVER (OpenGL's driver refused: try again).
+ * OpenGL's, and no context of its attachment is current on this thread), DRIVER (OpenGL's driver
+ * refused: try again).
  * Threads: any, for OpenGL's the context's; after the last call of either side. */
 CULV_EXPORT culv_result culv_ring_destroy(culv_ring **ring);
 

@@ -210,8 +210,9 @@ static void both_ways(void)
         const culv_ipc_info info = describe(i);
         culv_handle handle = share(i);
         import_own(&s, &t, &handle, i);
-        OK(culv_ipc_offer(server, &info, &handle));
-        REFUSES(culv_ipc_offer(server, &info, &handle), CULV_ERROR_BUSY, CULV_REASON_IPC_NAME);
+        OK(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)));
+        REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), CULV_ERROR_BUSY,
+                CULV_REASON_IPC_NAME);
         culv_handle_close(&handle);
     }
     ipc_start(&child, "use", name);
@@ -244,14 +245,17 @@ static void offers(void)
     culv_ipc_server *server = ipc_server(&s, ipc_name(name, "offers")), *other = NULL;
     culv_ipc_info info = describe(3);
     culv_handle handle = culv_handle_opaque_win32_kmt((void *)(uintptr_t)0x40000006u);
-    REFUSES(culv_ipc_offer(server, &info, &handle), CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+    REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), CULV_ERROR_INVALID,
+            CULV_REASON_HANDLE_TYPE);
     handle = culv_handle_opaque_win32_named(L"Local\\some name");
-    REFUSES(culv_ipc_offer(server, &info, &handle), CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+    REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), CULV_ERROR_INVALID,
+            CULV_REASON_HANDLE_TYPE);
     handle = culv_handle_opaque_fd(1);
-    REFUSES(culv_ipc_offer(server, &info, &handle), CULV_ERROR_UNSUPPORTED,
+    REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), CULV_ERROR_UNSUPPORTED,
             CULV_REASON_HANDLE_TYPE);
     handle = culv_handle_opaque_win32((void *)(uintptr_t)0x7770);
-    REFUSES(culv_ipc_offer(server, &info, &handle), CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD);
+    REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), CULV_ERROR_INVALID,
+            CULV_REASON_HANDLE_BAD);
     /* Names of servers. */
     culv_ipc_server_desc d = culv_ipc_server_desc_init();
     d.name = name;
@@ -288,22 +292,20 @@ static void watch(const char *name)
     culv_ring_frame f;
     ipc_open(&s);
     culv_ipc_client *client = ipc_client(&s, name);
-    culv_ipc_consumer *side = ipc_join_ring(client, NULL, slots);
+    culv_ring *side = ipc_join_ring(client, NULL, slots);
     ipc_say(name, 'j');
     for (uint32_t i = 0; i < FRAMES; i++) {
-        OK(culv_ring_acquire_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, s.stream,
-                                SCENE_FAR, &f));
+        OK(culv_ring_acquire_on(side, CULV_RING_CONSUMER, s.stream, SCENE_FAR, &f));
         REQUIRE(f.number == i);
         ipc_require(&s, culv_buffer_pointer(slots[f.slot]), SLOT_WORDS, i);
-        OK(culv_ring_release_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, s.stream, &f));
+        OK(culv_ring_release_on(side, CULV_RING_CONSUMER, s.stream, &f));
     }
     ipc_say(name, 'r');
-    REFUSES(culv_ring_acquire_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, s.stream,
-                                 SCENE_FAR, &f),
+    REFUSES(culv_ring_acquire_on(side, CULV_RING_CONSUMER, s.stream, SCENE_FAR, &f),
             CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED); /* the server is gone */
-    REQUIRE(!culv_ipc_consumer_connected(side));
+    REQUIRE(!culv_ipc_ring_connected(side));
     CU_OK(s.cu->cuStreamSynchronize(s.stream));
-    culv_ipc_consumer_destroy(&side);
+    culv_ring_destroy(&side);
     culv_ipc_client_destroy(&client);
     ipc_leave_ring(slots);
     ipc_close(&s);
@@ -317,10 +319,9 @@ static void hold(const char *name)
     culv_ring_frame f;
     ipc_open(&s);
     culv_ipc_client *client = ipc_client(&s, name);
-    culv_ipc_consumer *side = ipc_join_ring(client, NULL, slots);
+    culv_ring *side = ipc_join_ring(client, NULL, slots);
     ipc_say(name, 'j');
-    OK(culv_ring_acquire_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, s.stream, SCENE_FAR,
-                            &f));
+    OK(culv_ring_acquire_on(side, CULV_RING_CONSUMER, s.stream, SCENE_FAR, &f));
     ipc_say(name, 'h');
     Sleep(INFINITE);
 }
@@ -334,14 +335,13 @@ static void run_ring(bool dies)
     char name[CULV_IPC_NAME_SIZE];
     ipc_open(&s);
     culv_ipc_server *server = ipc_server(&s, ipc_name(name, dies ? "ring-dies" : "ring"));
-    culv_ipc_ring *ring = ipc_ring(&s, server, NULL, names[3], slots);
+    culv_ring *ring = ipc_ring(&s, server, NULL, names[3], slots);
     ipc_start(&child, dies ? "hold" : "watch", name);
     ipc_hear(name, 'j', server);
     for (uint32_t i = 0; i < FRAMES; i++) {
-        OK(culv_ring_acquire_on(culv_ipc_ring_core(ring), CULV_RING_PRODUCER, s.stream, SCENE_FAR,
-                                &f));
+        OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s.stream, SCENE_FAR, &f));
         ipc_write(&s, culv_buffer_pointer(slots[f.slot]), SLOT_WORDS, i);
-        OK(culv_ring_release_on(culv_ipc_ring_core(ring), CULV_RING_PRODUCER, s.stream, &f));
+        OK(culv_ring_release_on(ring, CULV_RING_PRODUCER, s.stream, &f));
         if (!dies || i > 0) continue;
         ipc_hear(name, 'h', server);
         ipc_kill(&child);
@@ -352,9 +352,9 @@ static void run_ring(bool dies)
     CU_OK(s.cu->cuStreamSynchronize(s.stream)); /* it hangs unless a dead one was moved on */
     culv_ipc_server_destroy(&server);
     if (!dies) ipc_join(&child, NULL);
-    REFUSES(culv_ring_acquire_on(culv_ipc_ring_core(ring), CULV_RING_PRODUCER, s.stream, 0, &f),
-            CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
-    culv_ipc_ring_destroy(&ring);
+    REFUSES(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s.stream, 0, &f), CULV_ERROR_ASYNC,
+            CULV_REASON_RING_STOPPED);
+    culv_ring_destroy(&ring);
     ipc_leave_ring(slots);
     REQUIRE(!section_lives(names[3]));
     ipc_close(&s);

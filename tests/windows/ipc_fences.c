@@ -119,7 +119,7 @@ typedef struct producer {
     ipc_scene scene;
     maker maker;
     culv_ipc_server *server;
-    culv_ipc_ring *ring;
+    culv_ring *ring;
     culv_buffer *slots[SCENE_SLOTS];
 } producer;
 
@@ -143,7 +143,7 @@ static void producer_open(producer *p, const char *name)
 
 static void producer_close(producer *p)
 {
-    culv_ipc_ring_destroy(&p->ring);
+    culv_ring_destroy(&p->ring);
     culv_ipc_server_destroy(&p->server);
     ipc_leave_ring(p->slots);
     REQUIRE(p->maker.queue.made == p->maker.row->producers);
@@ -157,38 +157,33 @@ static void produce(producer *p, uint32_t number, bool signals)
 {
     const ipc_scene *s = &p->scene;
     queue *q = &p->maker.queue;
-    culv_ring_frame cudas;
-    culv_ipc_frame f;
+    culv_ring_frame f;
     if (!p->maker.row->producers) { /* CUDA produces, with the consumer's timelines */
-        OK(culv_ring_acquire_on(culv_ipc_ring_core(p->ring), CULV_RING_PRODUCER, s->stream,
-                                SCENE_FAR, &cudas));
-        REQUIRE(cudas.number == number);
-        ipc_write(s, culv_buffer_pointer(p->slots[cudas.slot]), SLOT_WORDS, number);
-        OK(culv_ring_release_on(culv_ipc_ring_core(p->ring), CULV_RING_PRODUCER, s->stream,
-                                &cudas));
+        OK(culv_ring_acquire_on(p->ring, CULV_RING_PRODUCER, s->stream, SCENE_FAR, &f));
+        REQUIRE(f.number == number);
+        ipc_write(s, culv_buffer_pointer(p->slots[f.slot]), SLOT_WORDS, number);
+        OK(culv_ring_release_on(p->ring, CULV_RING_PRODUCER, s->stream, &f));
         return;
     }
     if (number == 0)
-        REFUSES(culv_ring_acquire_on(culv_ipc_ring_core(p->ring), CULV_RING_PRODUCER, s->stream, 0,
-                                     &cudas),
-                CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    OK(culv_ipc_ring_acquire(p->ring, SCENE_FAR, &f));
-    REQUIRE(f.number == number && f.num_waits == 0);
+        REFUSES(culv_ring_acquire_on(p->ring, CULV_RING_PRODUCER, s->stream, 0, &f),
+                CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
+    OK(culv_ring_acquire(p->ring, CULV_RING_PRODUCER, SCENE_FAR, &f));
+    REQUIRE(f.number == number && f.wait_value == 0);
     ipc_write(s, culv_buffer_pointer(p->slots[f.slot]), SLOT_WORDS, number);
-    OK(culv_ipc_ring_release(p->ring, &f));
-    REQUIRE(f.num_signals == 1 && f.signal_points[0].value == number + 1);
-    if (signals) OK(culv_semaphore_signal(q->ready, s->stream, f.signal_points[0].value));
+    OK(culv_ring_release(p->ring, CULV_RING_PRODUCER, &f));
+    REQUIRE(f.signal_value == number + 1);
+    if (signals) OK(culv_semaphore_signal(q->ready, s->stream, f.signal_value));
 }
 
 /* The consumer's side -------------------------------------------------------------------------- */
 
 typedef struct reader {
-    culv_ring_frame cudas;
     ipc_scene scene;
     queue queue;
     const fence_row *row;
     culv_ipc_client *client;
-    culv_ipc_consumer *side;
+    culv_ring *side;
     culv_buffer *slots[SCENE_SLOTS];
 } reader;
 
@@ -203,12 +198,11 @@ static void reader_open(reader *r, const char *name)
     r->side = ipc_join_ring(r->client, r->row->producers ? NULL : &t, r->slots);
     culv_ipc_timelines made = culv_ipc_timelines_init();
     if (!r->row->producers) {
-        REFUSES(culv_ipc_consumer_get_timelines(r->side, &made), CULV_ERROR_INVALID,
-                CULV_REASON_VALUE);
+        REFUSES(culv_ipc_ring_get_timelines(r->side, &made), CULV_ERROR_INVALID, CULV_REASON_VALUE);
         return;
     }
     /* What the producer made, for a queue of this process's. */
-    OK(culv_ipc_consumer_get_timelines(r->side, &made));
+    OK(culv_ipc_ring_get_timelines(r->side, &made));
     REQUIRE(made.ready.type == r->row->type && made.done.type == r->row->type);
     culv_semaphore_destroy(&r->queue.ready);
     culv_semaphore_destroy(&r->queue.done);
@@ -218,7 +212,7 @@ static void reader_open(reader *r, const char *name)
 
 static void reader_close(reader *r)
 {
-    culv_ipc_consumer_destroy(&r->side);
+    culv_ring_destroy(&r->side);
     culv_ipc_client_destroy(&r->client);
     ipc_leave_ring(r->slots);
     queue_close(&r->queue);
@@ -231,34 +225,28 @@ static bool by_stream(const reader *r, uint64_t number)
     return r->row->producers && number % 2 == 0;
 }
 
-/* Acquires a frame and has it waited for. What a stream acquires is CUDA's. */
-static culv_ipc_frame take(reader *r, uint32_t number)
+/* Acquires a frame and has it waited for. */
+static culv_ring_frame take(reader *r, uint32_t number)
 {
-    culv_ipc_frame f;
-    memset(&f, 0, sizeof f);
+    culv_ring_frame f;
     if (by_stream(r, number)) {
-        OK(culv_ring_acquire_on(culv_ipc_consumer_core(r->side), CULV_RING_CONSUMER,
-                                r->scene.stream, SCENE_FAR, &r->cudas));
-        f.number = r->cudas.number;
-        f.slot = r->cudas.slot;
-        f.wait_points[0].value = r->cudas.wait_value;
+        OK(culv_ring_acquire_on(r->side, CULV_RING_CONSUMER, r->scene.stream, SCENE_FAR, &f));
     } else {
-        OK(culv_ipc_consumer_acquire(r->side, SCENE_FAR, &f));
-        OK(culv_semaphore_wait(r->queue.ready, r->scene.stream, f.wait_points[0].value));
+        OK(culv_ring_acquire(r->side, CULV_RING_CONSUMER, SCENE_FAR, &f));
+        OK(culv_semaphore_wait(r->queue.ready, r->scene.stream, f.wait_value));
     }
-    REQUIRE(f.number == number && f.wait_points[0].value == number + 1);
+    REQUIRE(f.number == number && f.wait_value == number + 1);
     return f;
 }
 
-static void give(reader *r, culv_ipc_frame *f)
+static void give(reader *r, culv_ring_frame *f)
 {
     if (by_stream(r, f->number)) {
-        OK(culv_ring_release_on(culv_ipc_consumer_core(r->side), CULV_RING_CONSUMER,
-                                r->scene.stream, &r->cudas));
+        OK(culv_ring_release_on(r->side, CULV_RING_CONSUMER, r->scene.stream, f));
         return;
     }
-    OK(culv_ipc_consumer_release(r->side, f));
-    OK(culv_semaphore_signal(r->queue.done, r->scene.stream, f->signal_points[0].value));
+    OK(culv_ring_release(r->side, CULV_RING_CONSUMER, f));
+    OK(culv_semaphore_signal(r->queue.done, r->scene.stream, f->signal_value));
 }
 
 /* The cases ------------------------------------------------------------------------------------ */
@@ -269,7 +257,7 @@ static void read_frames(const char *name)
     reader_open(&r, name);
     ipc_say(name, 'j');
     for (uint32_t i = 0; i < FRAMES; i++) {
-        culv_ipc_frame f = take(&r, i);
+        culv_ring_frame f = take(&r, i);
         ipc_require(&r.scene, culv_buffer_pointer(r.slots[f.slot]), SLOT_WORDS, i);
         give(&r, &f);
     }
@@ -283,8 +271,8 @@ static void read_and_hang(const char *name)
     reader r;
     reader_open(&r, name);
     ipc_say(name, 'j');
-    culv_ipc_frame f = take(&r, 0);
-    OK(culv_ipc_consumer_release(r.side, &f));
+    culv_ring_frame f = take(&r, 0);
+    OK(culv_ring_release(r.side, CULV_RING_CONSUMER, &f));
     ipc_say(name, 'h');
     Sleep(INFINITE);
 }
@@ -321,7 +309,7 @@ static void reader_dies(void)
     for (size_t row = 0; row < D3D12_ROWS; row++) {
         producer p;
         ipc_child child;
-        culv_ipc_frame f;
+        culv_ring_frame f;
         char name[CULV_IPC_NAME_SIZE];
         producer_open(&p, name_of(name, "dead-reader", row));
         const ipc_scene *s = &p.scene;
@@ -333,12 +321,13 @@ static void reader_dies(void)
         for (uint32_t i = 1; i < SCENE_SLOTS; i++)
             produce(&p, i, true);
         CU_OK(s->cu->cuStreamSynchronize(s->stream));
-        REFUSES(culv_ipc_ring_acquire(p.ring, 1000, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+        REFUSES(culv_ring_acquire(p.ring, CULV_RING_PRODUCER, 1000, &f), CULV_ERROR_TIMEOUT,
+                CULV_REASON_RING_FULL);
         ipc_kill(&child);
-        OK(culv_ipc_ring_acquire(p.ring, SCENE_FAR, &f)); /* no GPU has to be moved on */
-        REQUIRE(f.num_waits == 0 && q->called == 0);
-        OK(culv_ipc_ring_release(p.ring, &f));
-        REQUIRE(f.num_signals == 0);
+        OK(culv_ring_acquire(p.ring, CULV_RING_PRODUCER, SCENE_FAR,
+                             &f)); /* no GPU has to be moved on */
+        REQUIRE(f.wait_value == 0 && q->called == 0);
+        OK(culv_ring_release(p.ring, CULV_RING_PRODUCER, &f));
         producer_close(&p);
     }
 }
@@ -347,13 +336,13 @@ static void reader_dies(void)
 static void write_and_hang(const char *name)
 {
     producer p;
-    culv_ipc_frame f;
+    culv_ring_frame f;
     producer_open(&p, name);
     while (culv_ipc_ring_consumers(p.ring) == 0)
         OK(culv_ipc_server_poll(p.server, SCENE_FAR, NULL));
     ipc_hear(name, 's', p.server); /* it has its slots */
-    OK(culv_ipc_ring_acquire(p.ring, SCENE_FAR, &f));
-    OK(culv_ipc_ring_release(p.ring, &f));
+    OK(culv_ring_acquire(p.ring, CULV_RING_PRODUCER, SCENE_FAR, &f));
+    OK(culv_ring_release(p.ring, CULV_RING_PRODUCER, &f));
     ipc_say(name, 'h');
     for (;;)
         OK(culv_ipc_server_poll(p.server, SCENE_FAR, NULL));
@@ -374,7 +363,7 @@ static void writer_dies(void)
         (void)take(&r, 0);
         REQUIRE(s->cu->cuStreamQuery(s->stream) == CUDA_ERROR_NOT_READY);
         ipc_kill(&child);
-        while (culv_ipc_consumer_connected(r.side))
+        while (culv_ipc_ring_connected(r.side))
             Sleep(1);
         CU_OK(s->cu->cuStreamSynchronize(s->stream)); /* it hangs unless it was moved on */
         const bool called = !r.row->producers && r.row->calls_back;
@@ -390,13 +379,13 @@ enum { ODD_PAIRS = 9 };
 static void join_with(const char *name)
 {
     ipc_scene s;
-    culv_ipc_consumer *side = NULL;
+    culv_ring *side = NULL;
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     ipc_open(&s);
     culv_ipc_client *client = ipc_client(&s, name);
     d.ring = "frames";
     for (int i = 0; i < ODD_PAIRS; i++) {
-        REFUSES(culv_ipc_consumer_join(client, &d, SCENE_FAR, &side), CULV_ERROR_INVALID,
+        REFUSES(culv_ipc_ring_join(client, &d, SCENE_FAR, &side), CULV_ERROR_INVALID,
                 CULV_REASON_HANDLE_TYPE);
         REQUIRE(side == NULL);
     }
@@ -458,11 +447,11 @@ static void refused(void)
     d.context = &o;
     ipc_open(&s);
     culv_ipc_server *server = ipc_server(&s, ipc_name(name, "odd"));
-    culv_ipc_ring *ring = ipc_ring(&s, server, &d, NULL, slots);
+    culv_ring *ring = ipc_ring(&s, server, &d, NULL, slots);
     ipc_start(&child, "join_with", name);
     ipc_join(&child, server);
     REQUIRE(o.made == ODD_PAIRS && o.dropped == ODD_PAIRS && culv_ipc_ring_consumers(ring) == 0);
-    culv_ipc_ring_destroy(&ring);
+    culv_ring_destroy(&ring);
     culv_ipc_server_destroy(&server);
     ipc_leave_ring(slots);
     ipc_close(&s);
@@ -474,7 +463,7 @@ static void refused(void)
 static void refused_at_once(const char *name)
 {
     ipc_scene s;
-    culv_ipc_consumer *side = NULL;
+    culv_ring *side = NULL;
     const HANDLE fence = ipc_share(NULL, FENCES + 4, false, 0);
     culv_ipc_timelines t = culv_ipc_timelines_init();
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
@@ -500,8 +489,7 @@ static void refused_at_once(const char *name)
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         t.ready = culv_handle_win32(pairs[i].ready, fence);
         t.done = culv_handle_win32(pairs[i].done, fence);
-        REFUSES(culv_ipc_consumer_join(client, &d, SCENE_FAR, &side), pairs[i].result,
-                pairs[i].reason);
+        REFUSES(culv_ipc_ring_join(client, &d, SCENE_FAR, &side), pairs[i].result, pairs[i].reason);
         REQUIRE(side == NULL);
     }
     CloseHandle(fence);
@@ -517,11 +505,11 @@ static void refused_of_consumers(void)
     char name[CULV_IPC_NAME_SIZE];
     ipc_open(&s);
     culv_ipc_server *server = ipc_server(&s, ipc_name(name, "odd-consumers"));
-    culv_ipc_ring *ring = ipc_ring(&s, server, NULL, NULL, slots);
+    culv_ring *ring = ipc_ring(&s, server, NULL, NULL, slots);
     ipc_start(&child, "refused_at_once", name);
     ipc_join(&child, server);
     REQUIRE(culv_ipc_ring_consumers(ring) == 0);
-    culv_ipc_ring_destroy(&ring);
+    culv_ring_destroy(&ring);
     culv_ipc_server_destroy(&server);
     ipc_leave_ring(slots);
     ipc_close(&s);

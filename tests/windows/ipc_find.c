@@ -206,7 +206,7 @@ static void seen(void)
                                           ipc_share(NULL, CULV_SOFT_SHARE_SEMAPHORE + 4, false, 0));
     info.kind = CULV_IPC_SEMAPHORE;
     info.semaphore_type = CULV_SEMAPHORE_TIMELINE;
-    OK(culv_ipc_offer(server, &info, &fence));
+    OK(culv_ipc_offer(server, &info, culv_ipc_from_handle(&fence)));
     culv_handle_close(&fence);
     ipc_start(&child, "listed", name);
     ipc_join(&child, server);

@@ -18,7 +18,7 @@ static culv_buffer *offer_cells(const ipc_scene *s, culv_ipc_server *server)
     info.kind = CULV_IPC_BUFFER;
     info.allocation_size = d.size = ROOM;
     d.handle = culv_handle_opaque_win32(ipc_share(cells, OPAQUE_MEMORY, false, ROOM));
-    if (server != NULL) OK(culv_ipc_offer(server, &info, &d.handle));
+    if (server != NULL) OK(culv_ipc_offer(server, &info, culv_ipc_from_handle(&d.handle)));
     OK(culv_memory_import_take(s->device, &d, &memory));
     OK(culv_buffer_map(memory, NULL, &buffer));
     culv_memory_destroy(&memory);

@@ -120,11 +120,11 @@ culv_ipc_object *ipc_receive(culv_ipc_client *client, const char *name)
     return object;
 }
 
-culv_ipc_ring *ipc_ring(const ipc_scene *s, culv_ipc_server *server, const culv_ipc_ring_desc *desc,
-                        const wchar_t *section, culv_buffer *slots[SCENE_SLOTS])
+culv_ring *ipc_ring(const ipc_scene *s, culv_ipc_server *server, const culv_ipc_ring_desc *desc,
+                    const wchar_t *section, culv_buffer *slots[SCENE_SLOTS])
 {
     enum { ROOM = 65536, OPAQUE_MEMORY = 2 /* CUexternalMemoryHandleType */ };
-    culv_ipc_ring *ring = NULL;
+    culv_ring *ring = NULL;
     culv_ipc_ring_desc d = desc != NULL ? *desc : culv_ipc_ring_desc_init();
     d.name = "frames";
     d.num_slots = SCENE_SLOTS;
@@ -137,7 +137,7 @@ culv_ipc_ring *ipc_ring(const ipc_scene *s, culv_ipc_server *server, const culv_
         info.allocation_size = md.size = ROOM;
         md.handle = culv_handle_opaque_win32(
             ipc_share(i == 0 ? section : NULL, OPAQUE_MEMORY, false, ROOM));
-        OK(culv_ipc_ring_offer(ring, i, 0, &info, &md.handle));
+        OK(culv_ipc_ring_offer(ring, i, 0, &info, culv_ipc_from_handle(&md.handle)));
         OK(culv_memory_import_take(s->device, &md, &memory));
         slots[i] = NULL;
         OK(culv_buffer_map(memory, NULL, &slots[i]));
@@ -146,17 +146,17 @@ culv_ipc_ring *ipc_ring(const ipc_scene *s, culv_ipc_server *server, const culv_
     return ring;
 }
 
-culv_ipc_consumer *ipc_join_ring(culv_ipc_client *client, const culv_ipc_timelines *timelines,
-                                 culv_buffer *slots[SCENE_SLOTS])
+culv_ring *ipc_join_ring(culv_ipc_client *client, const culv_ipc_timelines *timelines,
+                         culv_buffer *slots[SCENE_SLOTS])
 {
-    culv_ipc_consumer *side = NULL;
+    culv_ring *side = NULL;
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     d.ring = "frames";
     d.timelines = timelines;
-    OK(culv_ipc_consumer_join(client, &d, SCENE_FAR, &side));
+    OK(culv_ipc_ring_join(client, &d, SCENE_FAR, &side));
     for (uint32_t i = 0; i < SCENE_SLOTS; i++) {
         culv_ipc_object *o = NULL;
-        OK(culv_ipc_consumer_receive(side, i, 0, SCENE_FAR, &o));
+        OK(culv_ipc_ring_receive(side, i, 0, SCENE_FAR, &o));
         slots[i] = NULL;
         OK(culv_ipc_import_buffer(o, &slots[i]));
         culv_ipc_object_destroy(&o);

@@ -50,10 +50,10 @@ culv_ipc_object *ipc_receive(culv_ipc_client *client, const char *name);
 /* A ring 'frames' of buffers. `desc` has its callbacks, or is NULL; `section` is the first buffer's
  * name. */
 enum { SCENE_SLOTS = 3 };
-culv_ipc_ring *ipc_ring(const ipc_scene *s, culv_ipc_server *server, const culv_ipc_ring_desc *desc,
-                        const wchar_t *section, culv_buffer *slots[SCENE_SLOTS]);
-culv_ipc_consumer *ipc_join_ring(culv_ipc_client *client, const culv_ipc_timelines *timelines,
-                                 culv_buffer *slots[SCENE_SLOTS]);
+culv_ring *ipc_ring(const ipc_scene *s, culv_ipc_server *server, const culv_ipc_ring_desc *desc,
+                    const wchar_t *section, culv_buffer *slots[SCENE_SLOTS]);
+culv_ring *ipc_join_ring(culv_ipc_client *client, const culv_ipc_timelines *timelines,
+                         culv_buffer *slots[SCENE_SLOTS]);
 void ipc_leave_ring(culv_buffer *slots[SCENE_SLOTS]);
 
 /* The other process: this program again, in another role. */
