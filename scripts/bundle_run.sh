@@ -321,8 +321,7 @@ run_tests() {
     done
     if [ $# -eq 0 ]; then
         # Suites of the twin itself say nothing about an NVIDIA driver, nor do injected failures, which only the twin
-        # has, nor what only computes, with a GPU that is made up. NVIDIA's Vulkan driver of the H200 has no CUDA in
-        # graphics.
+        # has, nor what only computes, with a GPU that is made up. NVIDIA's Vulkan driver of the H200 has no CUDA in graphics.
         left_out='^$' long_ones='-long$'
         if [ "$driver" = nvidia ] || { [ "$driver" = auto ] && has_nvidia_device; }; then
             left_out='^(twin|layer|library-torture|library-ring-own$|library-cig$|library-gl-exporter$|library-ipc-python$)'

@@ -225,8 +225,8 @@ static struct {
     pthread_t thread;
     atomic_int id; /* of it, for the system */
     atomic_bool done;
+    atomic_bool welcome;
     bool there;
-    bool welcome;
     int host; /* the thread whose call has the gaps */
     unsigned came;
 } guest;
@@ -248,8 +248,8 @@ static void see_off(void)
 /* It stays until it is through, or sleeps because it wants what the call holds. */
 static void invite(void)
 {
-    if (!guest.welcome || torture.w.device == NULL || (int)syscall(SYS_gettid) != guest.host)
-        return;
+    if ((int)syscall(SYS_gettid) != guest.host) return;
+    if (!atomic_load(&guest.welcome) || torture.w.device == NULL) return;
     if (guest.there && !atomic_load(&guest.done)) return;
     see_off();
     atomic_store(&guest.done, false);
@@ -274,14 +274,14 @@ static void on_call(void *user, const char *call)
     (void)user;
     (void)call;
     invite();
-    if (guest.welcome) torture.w.cu->SoftBefore(1, on_call, NULL);
+    if (atomic_load(&guest.welcome)) torture.w.cu->SoftBefore(1, on_call, NULL);
 }
 
 static void guests(bool come)
 {
     if (torture.mode != TORTURE_BESIDE) return;
     guest.host = (int)syscall(SYS_gettid);
-    guest.welcome = come;
+    atomic_store(&guest.welcome, come);
     atomic_store(&culvi_lock_hook, come ? on_lock : NULL);
     if (torture.w.cu->SoftBefore != NULL)
         torture.w.cu->SoftBefore(come ? 1 : 0, come ? on_call : NULL, NULL);
