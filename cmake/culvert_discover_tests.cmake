@@ -1,6 +1,6 @@
 # Writes the ctest entries of one suite from `PROGRAM --list-times`; run after the program was linked.
 # In: SUITE PROGRAM SCRIPT RESULTS ARGS ENV LABELS PARTS. See culvert_tests.cmake.
-execute_process(COMMAND ${PROGRAM} --list-times RESULT_VARIABLE status OUTPUT_VARIABLE output TIMEOUT 60)
+execute_process(COMMAND ${PROGRAM} ${ARGS} --list-times RESULT_VARIABLE status OUTPUT_VARIABLE output TIMEOUT 60)
 if(NOT status EQUAL 0 OR output STREQUAL "")
   file(REMOVE ${SCRIPT})
   message(FATAL_ERROR "${PROGRAM} --list-times: status ${status}, output: ${output}")

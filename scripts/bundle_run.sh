@@ -219,7 +219,8 @@ run_batch() { # SCRATCH DRIVER SUITE FILE: of names
 list_cases() { # SUITE
     mkdir -p "$scratch/finished/$1" "$scratch/results/$1"
     program=$here/$(grep "^$1$tab" "$list" | cut -f2)
-    if "$program" --list-times >"$scratch/all" 2>"$scratch/finished/$1.error"; then
+    # shellcheck disable=SC2046
+    if "$program" $(grep "^$1$tab" "$list" | cut -f3 | sed 's/^-$//') --list-times >"$scratch/all" 2>"$scratch/finished/$1.error"; then
         awk -v which="$which_faults" 'which == "" || ($3 == "faults") == (which == "only")' "$scratch/all" >"$scratch/listed"
         sed "s/^/$1 /" "$scratch/listed"
         rm -f "$scratch/finished/$1.error"
@@ -320,11 +321,10 @@ run_tests() {
     done
     if [ $# -eq 0 ]; then
         # Suites of the twin itself say nothing about an NVIDIA driver, nor do injected failures, which only the twin
-        # has, nor gaps between its calls, nor what only computes, with a GPU that is made up. NVIDIA's Vulkan driver of the H200 has no CUDA in
-        # graphics.
+        # has, nor what only computes, with a GPU that is made up. NVIDIA's Vulkan driver of the H200 has no CUDA in graphics.
         left_out='^$' long_ones='-long$'
         if [ "$driver" = nvidia ] || { [ "$driver" = auto ] && has_nvidia_device; }; then
-            left_out='^(twin|layer|library-torture|library-ring-own$|library-cig$|library-gl-exporter$|library-gaps$|library-ipc-python$)'
+            left_out='^(twin|layer|library-torture|library-ring-own$|library-cig$|library-gl-exporter$|library-ipc-python$)'
             # Processes that open a GPU wait for one another, about two a second; these are the same code, linked otherwise,
             # or under a switch of the twin's.
             long_ones='-long$|-captures$|^library-[^d].*-shared$'

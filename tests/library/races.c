@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the library finds or makes once, raced by two threads.
- *
- * One thread stops between two locks, the other one does the same from beginning to end, and the
- * first one goes on: before its first lock, after it, before its second one, and so on through the
- * whole call. No chance is in it. A thread that has to wait for the stopped one is left waiting
- * until that goes on. */
-#include "library.h"
+/* Calls that look something up and act on it, and what the library finds or makes once, with
+ * another thread in each gap. */
+#include "gaps.h"
 
 #include "cuda/device.h"
 #include "rdma/rdma_cache.h"
@@ -15,186 +11,150 @@
 #include <culvert/torch.h>
 #include <culvert/vulkan_adopt.h>
 
-#include <pthread.h>
 #include <stdatomic.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-/* In the static library of a build with tests. */
-extern void (*_Atomic culvi_lock_hook)(bool before);
+#define CHUNK (UINT64_C(2) << 20)
 
-enum { FIRST, SECOND };
-#define BLOCK ((uint64_t)2 << 20)
-
-/* What a row makes. */
-typedef struct scene {
+/* What the paths share; each uses some of it. [GAPS_FIRST] is the first thread's. */
+static struct {
     lib_world w;
     uint64_t got[2]; /* what each thread found */
-    unsigned turn;
-    culv_vmm_allocation *allocation;
+    culv_kernels *kernels;
+    culv_kernel *kernel[2];
+    CUdeviceptr memory;
+    CUstream stream;
     culv_vmm_range *range;
+    culv_vmm_allocation *allocation;
     culv_vmm_adopted *adopted[2];
     culv_vk_adopted *views[2];
     raw_vk_buffer raw;
-    culv_memory *memory[2];
+    culv_memory *import[2];
     culv_shared_image *image;
     culv_rdma_cache *cache;
     culv_rdma_registration *registration[2];
     atomic_uint pins;
-    CUdeviceptr pointer;
     culv_vector *vector;
     culv_dl_managed_tensor_versioned *tensor;
     atomic_uint told; /* lines about a vector that was destroyed */
-    void *block[2];
-} scene;
+    void *blocks[2];
+    int device; /* a new one each round */
+} s;
 
-static scene s;
-
-typedef struct race {
-    const char *name;
-    void (*make)(void);    /* before each turn; may be NULL */
-    void (*act)(int who);  /* in a thread of its own */
-    void (*between)(void); /* the second one is through, the first one has stopped; may be NULL */
-    void (*judge)(void);   /* NULL: both have found the same */
-    void (*end)(void);     /* after each turn; may be NULL */
-    bool reopens;          /* each turn has a device of its own */
-    bool alone;            /* opens its device itself */
-    unsigned most;         /* turns; 0: any */
-} race;
-
-/* Stopping ------------------------------------------------------------------------------------- */
-
-static struct {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    unsigned stop_at; /* places that the first thread passes before it stops; 0: it does not */
-    bool stopped, go_on, done[2];
-} gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-
-static _Thread_local struct {
-    bool first;      /* the thread that stops */
-    unsigned held;   /* locks */
-    unsigned passed; /* places */
-} self;
-
-static void at_lock(bool before)
+static void open_world(void)
 {
-    if (!self.first) return;
-    if (!before) self.held--;
-    if (self.held == 0 && ++self.passed == gate.stop_at) {
-        pthread_mutex_lock(&gate.lock);
-        gate.stopped = true;
-        pthread_cond_broadcast(&gate.changed);
-        while (!gate.go_on)
-            pthread_cond_wait(&gate.changed, &gate.lock);
-        pthread_mutex_unlock(&gate.lock);
-    }
-    if (before) self.held++;
+    memset(&s, 0, sizeof s);
+    lib_open(&s.w);
 }
 
-typedef struct racer {
-    const race *race;
-    int who;
-    atomic_int id;
-    pthread_t thread;
-} racer;
-
-static void *run(void *user)
+static void close_world(void)
 {
-    racer *r = user;
-    atomic_store(&r->id, (int)syscall(SYS_gettid));
-    self.first = r->who == FIRST;
-    r->race->act(r->who);
-    self.first = false;
-    pthread_mutex_lock(&gate.lock);
-    gate.done[r->who] = true;
-    pthread_cond_broadcast(&gate.changed);
-    pthread_mutex_unlock(&gate.lock);
-    return NULL;
+    lib_close(&s.w);
 }
 
-static void start(racer *r, const race *row, int who)
+static void listen(void *user, culv_log_level level, const char *message)
 {
-    *r = (racer){.race = row, .who = who};
-    REQUIRE_EQ(pthread_create(&r->thread, NULL, run, r), 0);
+    (void)user;
+    (void)level;
+    if (strstr(message, "destroyed vector 'odd one'") != NULL) atomic_fetch_add(&s.told, 1);
 }
 
-/* One turn; false: the first thread came to its end before that place. */
-static bool turn(const race *row, unsigned place)
+static void open_device(void)
 {
-    racer racers[2];
-    gate.stop_at = place;
-    gate.stopped = gate.go_on = gate.done[FIRST] = gate.done[SECOND] = false;
-    start(&racers[FIRST], row, FIRST);
-    pthread_mutex_lock(&gate.lock);
-    while (!gate.stopped && !gate.done[FIRST])
-        pthread_cond_wait(&gate.changed, &gate.lock);
-    const bool stopped = gate.stopped;
-    pthread_mutex_unlock(&gate.lock);
-    start(&racers[SECOND], row, SECOND);
-    while (atomic_load(&racers[SECOND].id) == 0)
-        lib_sleep_ms(1);
-    /* It is through, or it waits for the first one. */
-    REQUIRE(test_asleep(0, atomic_load(&racers[SECOND].id), 1));
-    pthread_mutex_lock(&gate.lock);
-    const bool through = gate.done[SECOND];
-    pthread_mutex_unlock(&gate.lock);
-    if (stopped && through && row->between != NULL) row->between();
-    pthread_mutex_lock(&gate.lock);
-    gate.go_on = true;
-    pthread_cond_broadcast(&gate.changed);
-    pthread_mutex_unlock(&gate.lock);
-    for (int i = 0; i < 2; i++)
-        REQUIRE_EQ(pthread_join(racers[i].thread, NULL), 0);
-    return stopped;
+    culv_device_desc d = culv_device_desc_init();
+    memset(&s, 0, sizeof s);
+    s.w.cu = lib_driver();
+    d.driver = s.w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
+    d.log.fn = listen;
+    d.log.level = CULV_LOG_INFO;
+    LIB_OK(culv_device_open_by_ordinal(0, &d, &s.w.device));
+    s.w.context = culv_device_context(s.w.device);
+}
+
+static void close_device(void)
+{
+    lib_settle(&s.w);
+    lib_require_no_objects(&s.w);
+    culv_device_close(&s.w.device);
 }
 
 static void same(void)
 {
-    if (s.got[FIRST] != s.got[SECOND] || s.got[FIRST] == 0)
-        FAIL("turn %u: the first thread has %#llx, the second one %#llx", s.turn,
-             (unsigned long long)s.got[FIRST], (unsigned long long)s.got[SECOND]);
+    if (s.got[GAPS_FIRST] != s.got[GAPS_SECOND] || s.got[GAPS_FIRST] == 0)
+        FAIL("the first thread has %#llx, the second one %#llx",
+             (unsigned long long)s.got[GAPS_FIRST], (unsigned long long)s.got[GAPS_SECOND]);
+    s.got[GAPS_FIRST] = s.got[GAPS_SECOND] = 0;
 }
 
-static void run_race(const race *row)
+/* One name, asked for by two threads, is one kernel -------------------------------------------- */
+
+static void load_kernels(void)
 {
-    memset(&s, 0, sizeof s);
-    if (!row->alone && !row->reopens) lib_open(&s.w);
-    bool more = true;
-    for (s.turn = 1; more && (row->most == 0 || s.turn <= row->most); s.turn++) {
-        if (row->reopens) lib_open(&s.w);
-        s.got[FIRST] = s.got[SECOND] = 0;
-        if (row->make != NULL) row->make();
-        atomic_store(&culvi_lock_hook, at_lock);
-        more = turn(row, s.turn);
-        atomic_store(&culvi_lock_hook, NULL);
-        (row->judge != NULL ? row->judge : same)();
-        if (row->end != NULL) row->end();
-        if (row->reopens) lib_close(&s.w);
-    }
-    if (!row->alone && !row->reopens) lib_close(&s.w);
-    printf("%u turns\n", s.turn - 1);
-    REQUIRE(s.turn > 2); /* it has stopped somewhere */
+    char share[TEST_PATH_MAX];
+    open_device();
+    LIB_OK(culv_kernels_load(s.w.device, test_path(share, "share/culvert"), "block_kernels",
+                             &s.kernels));
 }
 
-/* Somebody's memory ---------------------------------------------------------------------------- */
+static void get_kernel(int i)
+{
+    LIB_OK(culv_kernels_get(s.kernels, "block_touch", &s.kernel[i]));
+}
+
+static void one_kernel(void)
+{
+    REQUIRE(s.kernel[0] == s.kernel[1]);
+    culv_kernels_unload(&s.kernels);
+    close_device();
+}
+
+static const gaps_path kernels_get = {
+    .begin = load_kernels, .act = get_kernel, .judge = one_kernel, .least = {1, 3}};
+
+/* One kernel, launched with different dynamic shared memory ------------------------------------ */
+
+static void launch(int who)
+{
+    int bytes = who == GAPS_FIRST ? 60000 : 80000;
+    unsigned seed = 3;
+    culv_launch_desc d = culv_launch_1d(1, 100, s.stream);
+    d.shared_bytes = (uint32_t)bytes;
+    LIB_OK(CULV_LAUNCH(s.kernel[0], &d, CULV_ARG(s.memory), CULV_ARG(bytes), CULV_ARG(seed)));
+}
+
+static void open_kernel(void)
+{
+    load_kernels();
+    get_kernel(0);
+    s.stream = lib_stream(&s.w);
+    LIB_CU_OK(&s.w, s.w.cu->MemAlloc(&s.memory, 80000));
+}
+
+static void launch_again(void)
+{
+    launch(GAPS_SECOND);
+    launch(GAPS_FIRST);
+    lib_finish(&s.w, s.stream);
+    LIB_CU_OK(&s.w, s.w.cu->MemFree(s.memory));
+    lib_stream_destroy(&s.w, s.stream);
+    culv_kernels_unload(&s.kernels);
+    close_device();
+}
+
+static const gaps_path launches = {
+    .begin = open_kernel, .act = launch, .judge = launch_again, .least = {0, 2}};
+
+/* Somebody's memory: one chunk, adopted by two threads, has one number, and one buffer --------- */
 
 static void map_memory(void)
 {
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     culv_vmm_allocation_desc a = culv_vmm_allocation_desc_init();
-    r.size = a.size = BLOCK;
+    r.size = a.size = CHUNK;
     a.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     LIB_OK(culv_vmm_range_create(s.w.device, &r, &s.range));
     LIB_OK(culv_vmm_allocation_create(s.w.device, &a, &s.allocation));
     LIB_OK(culv_vmm_map(s.range, 0, s.allocation, NULL, 0));
-}
-
-static void unmap_memory(void)
-{
-    LIB_OK(culv_vmm_unmap(s.range, 0, BLOCK));
-    LIB_OK(culv_vmm_range_destroy(&s.range));
-    culv_vmm_allocation_destroy(&s.allocation);
 }
 
 static void adopt(int who)
@@ -209,16 +169,26 @@ static void adopt(int who)
 
 static void drop_adopted(void)
 {
+    same();
     for (int i = 0; i < 2; i++)
         culv_vmm_adopted_destroy(&s.adopted[i]);
-    unmap_memory();
+    LIB_OK(culv_vmm_unmap(s.range, 0, CHUNK));
+    LIB_OK(culv_vmm_range_destroy(&s.range));
+    culv_vmm_allocation_destroy(&s.allocation);
     REQUIRE_EQ(lib_counts(&s.w).vmm_allocations, 0);
 }
+
+static const gaps_path adopts = {.open = open_device,
+                                 .begin = map_memory,
+                                 .act = adopt,
+                                 .judge = drop_adopted,
+                                 .close = close_device,
+                                 .least = {3, 3}};
 
 static void make_adopted(void)
 {
     map_memory();
-    adopt(FIRST);
+    adopt(GAPS_FIRST);
 }
 
 static void view_adopted(int who)
@@ -227,7 +197,7 @@ static void view_adopted(int who)
     size_t count = 0;
     culv_vk_adopted_desc d = culv_vk_adopted_desc_init();
     d.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
-    LIB_OK(culv_vk_adopted_create(s.w.attachment, s.adopted[FIRST], &d, &s.views[who]));
+    LIB_OK(culv_vk_adopted_create(s.w.attachment, s.adopted[GAPS_FIRST], &d, &s.views[who]));
     LIB_OK(culv_vk_adopted_get_buffers(s.views[who], &part, 1, &count));
     s.got[who] = (uint64_t)(uintptr_t)part.buffer;
 }
@@ -238,6 +208,13 @@ static void drop_views(void)
         culv_vk_adopted_destroy(&s.views[i]);
     drop_adopted();
 }
+
+static const gaps_path views_of_adopted = {.open = open_world,
+                                           .begin = make_adopted,
+                                           .act = view_adopted,
+                                           .judge = drop_views,
+                                           .close = close_world,
+                                           .least = {1, 0}};
 
 /* Imports and images --------------------------------------------------------------------------- */
 
@@ -251,17 +228,25 @@ static void import_shared(int who)
     culv_vk_memory_desc d = culv_vk_memory_desc_init();
     d.memory = s.raw.memory;
     d.allocation_size = s.raw.allocation_size;
-    LIB_OK(culv_vk_memory_import_shared(s.w.attachment, &d, &s.memory[who]));
-    s.got[who] = (uint64_t)(uintptr_t)s.memory[who];
+    LIB_OK(culv_vk_memory_import_shared(s.w.attachment, &d, &s.import[who]));
+    s.got[who] = (uint64_t)(uintptr_t)s.import[who];
 }
 
 static void drop_imports(void)
 {
+    same();
     for (int i = 0; i < 2; i++)
-        culv_memory_destroy(&s.memory[i]);
+        culv_memory_destroy(&s.import[i]);
     REQUIRE_EQ(lib_counts(&s.w).memories, 0);
     raw_vk_buffer_destroy(&s.w.vk, &s.raw);
 }
+
+static const gaps_path shared_imports = {.open = open_world,
+                                         .begin = make_buffer,
+                                         .act = import_shared,
+                                         .judge = drop_imports,
+                                         .close = close_world,
+                                         .least = {1, 0}};
 
 static VkImageCreateInfo image_info(void)
 {
@@ -286,6 +271,7 @@ static void make_image(void)
 
 static void drop_image(void)
 {
+    same();
     culv_shared_image_destroy(&s.image);
     lib_settle(&s.w);
 }
@@ -313,7 +299,24 @@ static void get_texture(int who)
     s.got[who] = texture;
 }
 
+#define OF_IMAGE(name, get)                                                                        \
+    static const gaps_path name = {.open = open_world,                                             \
+                                   .begin = make_image,                                            \
+                                   .act = get,                                                     \
+                                   .judge = drop_image,                                            \
+                                   .close = close_world,                                           \
+                                   .least = {1, 0}}
+OF_IMAGE(image_arrays, get_array);
+OF_IMAGE(image_surfaces, get_surface);
+OF_IMAGE(image_textures, get_texture);
+
 /* What a device or an attachment is asked once ------------------------------------------------- */
+
+static void one_answer(void)
+{
+    same();
+    close_world();
+}
 
 static void get_table(int who)
 {
@@ -334,7 +337,7 @@ static void one_granularity(void)
     for (size_t i = 0; i < CULVI_GRANULARITIES; i++)
         kept += s.w.device->granularities[i].bytes != 0;
     REQUIRE_EQ(kept, 1);
-    same();
+    one_answer();
 }
 
 static uint64_t arrays_of_driver(void)
@@ -353,8 +356,8 @@ static void ask_format(int who)
 
 static void one_array(void)
 {
-    if (s.w.cu->SoftCounts != NULL) REQUIRE_EQ(arrays_of_driver(), s.got[FIRST] - 1);
-    same();
+    if (s.w.cu->SoftCounts != NULL) REQUIRE_EQ(arrays_of_driver(), s.got[GAPS_FIRST] - 1);
+    one_answer();
 }
 
 static void check_image(int who)
@@ -377,8 +380,15 @@ static void no_answer_twice(void)
                            sizeof known->entries[i].question) != 0);
     }
     REQUIRE(kept > 0);
-    same();
+    one_answer();
 }
+
+#define ASKED(name, ask, kept)                                                                     \
+    static const gaps_path name = {.begin = open_world, .act = ask, .judge = kept, .brief = true}
+ASKED(table_of_functions, get_table, one_answer);
+ASKED(granularity, get_granularity, one_granularity);
+ASKED(format, ask_format, one_array);
+ASKED(answers_of_vulkan, check_image, no_answer_twice);
 
 /* Registrations -------------------------------------------------------------------------------- */
 
@@ -408,12 +418,12 @@ static void make_cache(void)
     if (s.w.cu->software)
         s.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED, 1);
     LIB_OK(culv_rdma_cache_create(s.w.device, &d, &s.cache));
-    LIB_CU_OK(&s.w, s.w.cu->MemAlloc(&s.pointer, BLOCK));
+    LIB_CU_OK(&s.w, s.w.cu->MemAlloc(&s.memory, CHUNK));
 }
 
 static void get_registration(int who)
 {
-    LIB_OK(culv_rdma_cache_get(s.cache, s.pointer + 100, 70001, &s.registration[who]));
+    LIB_OK(culv_rdma_cache_get(s.cache, s.memory + 100, 70001, &s.registration[who]));
     s.got[who] = (uint64_t)(uintptr_t)s.registration[who];
 }
 
@@ -421,68 +431,36 @@ static void one_pin(void)
 {
     REQUIRE_EQ(atomic_load(&s.pins), 1);
     same();
-}
-
-static void drop_cache(void)
-{
     for (int i = 0; i < 2; i++)
         culv_rdma_registration_put(&s.registration[i]);
     culv_rdma_cache_destroy(&s.cache);
     REQUIRE_EQ(atomic_load(&s.pins), 0);
-    LIB_CU_OK(&s.w, s.w.cu->MemFree(s.pointer));
+    LIB_CU_OK(&s.w, s.w.cu->MemFree(s.memory));
     if (s.w.cu->software) s.w.cu->SoftPlayAttribute(0, 0);
 }
 
-/* The allocator that opens a device by itself, once: a device for each turn -------------------- */
-
-static void allocate_first(int who)
-{
-    s.block[who] = culv_torch_malloc(4096, (int)s.turn, NULL);
-    REQUIRE(s.block[who] != NULL);
-}
-
-static void one_context(void)
-{
-    const raw_cuda *cu = lib_driver();
-    culv_soft_counts c = {.struct_size = sizeof c};
-    cu->SoftCounts(&c);
-    REQUIRE_EQ(c.contexts, s.turn);
-    REQUIRE(s.block[FIRST] != s.block[SECOND]);
-    for (int i = 0; i < 2; i++)
-        culv_torch_free(s.block[i], 4096, (int)s.turn, NULL);
-    cu->SoftCounts(&c);
-    REQUIRE_EQ(c.reservations, 0);
-}
+static const gaps_path registrations = {.open = open_world,
+                                        .begin = make_cache,
+                                        .act = get_registration,
+                                        .judge = one_pin,
+                                        .close = close_world,
+                                        .least = {1, 0}};
 
 /* The end of a vector beside the end of its last tensor ---------------------------------------- */
 
-static void listen(void *user, culv_log_level level, const char *message)
-{
-    (void)user;
-    (void)level;
-    if (strstr(message, "destroyed vector 'odd one'") != NULL) atomic_fetch_add(&s.told, 1);
-}
-
 static void make_tensor(void)
 {
-    culv_device_desc dd = culv_device_desc_init();
     culv_vector_desc d = culv_vector_desc_init();
-    culv_dlpack_desc t = culv_dlpack_desc_init();
-    s.w.cu = lib_driver();
-    dd.driver = s.w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    dd.log.fn = listen;
-    dd.log.level = CULV_LOG_INFO;
-    LIB_OK(culv_device_open_by_ordinal(0, &dd, &s.w.device));
+    open_device();
     d.size = 70001;
     d.label = "odd one";
     LIB_OK(culv_vector_create(s.w.device, &d, &s.vector));
-    LIB_OK(culv_vector_get_dlpack(s.vector, &t, &s.tensor));
-    atomic_store(&s.told, 0);
+    LIB_OK(culv_vector_get_dlpack(s.vector, NULL, &s.tensor));
 }
 
 static void end_vector(int who)
 {
-    if (who == FIRST)
+    if (who == GAPS_FIRST)
         culv_vector_destroy(&s.vector);
     else
         s.tensor->deleter(s.tensor);
@@ -490,7 +468,7 @@ static void end_vector(int who)
 
 static void end_vector_after(int who)
 {
-    if (who == FIRST)
+    if (who == GAPS_FIRST)
         culv_vector_destroy_after(&s.vector, NULL);
     else
         s.tensor->deleter(s.tensor);
@@ -499,69 +477,159 @@ static void end_vector_after(int who)
 /* Where the second thread has freed the vector, the first one has no more to say of it. */
 static void gone_is_told(void)
 {
-    culv_device_counts c = culv_device_counts_init();
-    LIB_OK(culv_device_get_counts(s.w.device, &c));
-    if (c.vmm_ranges == 0) REQUIRE_EQ(atomic_load(&s.told), 1);
+    if (lib_counts(&s.w).vmm_ranges == 0) REQUIRE_EQ(atomic_load(&s.told), 1);
 }
 
 static void told_once(void)
 {
     REQUIRE(s.vector == NULL);
     REQUIRE_EQ(atomic_load(&s.told), 1);
-    culv_device_close(&s.w.device);
+    close_device();
 }
 
-/* The rows ------------------------------------------------------------------------------------- */
+#define ENDS(name, end)                                                                            \
+    static const gaps_path name = {.begin = make_tensor,                                           \
+                                   .act = end,                                                     \
+                                   .between = gone_is_told,                                        \
+                                   .judge = told_once,                                             \
+                                   .least = {1, 0}}
+ENDS(tensors, end_vector);
+ENDS(tensors_after, end_vector_after);
 
-static const race races[] = {
-    {"adopted_chunk", .make = map_memory, .act = adopt, .end = drop_adopted},
-    {"view_of_adopted", .make = make_adopted, .act = view_adopted, .end = drop_views},
-    {"shared_import", .make = make_buffer, .act = import_shared, .end = drop_imports},
-    {"image_array", .make = make_image, .act = get_array, .end = drop_image},
-    {"image_surface", .make = make_image, .act = get_surface, .end = drop_image},
-    {"image_texture", .make = make_image, .act = get_texture, .end = drop_image},
-    {"registration", .make = make_cache, .act = get_registration, .judge = one_pin,
-     .end = drop_cache},
-    {"table_of_functions", .act = get_table, .reopens = true},
-    {"granularity", .act = get_granularity, .judge = one_granularity, .reopens = true},
-    {"format", .act = ask_format, .judge = one_array, .reopens = true},
-    {"answers_of_vulkan", .act = check_image, .judge = no_answer_twice, .reopens = true},
-    {"allocator", .act = allocate_first, .judge = one_context, .alone = true, .most = 15},
-    {"vector_and_tensor", .make = make_tensor, .act = end_vector, .between = gone_is_told,
-     .judge = told_once, .alone = true},
-    {"vector_after_and_tensor", .make = make_tensor, .act = end_vector_after,
-     .between = gone_is_told, .judge = told_once, .alone = true},
-};
+/* A vector grows in two threads ---------------------------------------------------------------- */
 
-TEST(run_named, .title = "adopted_chunk", .smoke = true)
+static void make_vector(void)
 {
-    for (size_t i = 0; i < sizeof races / sizeof races[0]; i++)
-        if (strcmp(races[i].name, test_case_name()) == 0) {
-            run_race(&races[i]);
-            return;
-        }
-    FAIL("there is no such race");
+    open_device();
+    culv_vector_desc d = culv_vector_desc_init();
+    d.size = CHUNK;
+    LIB_OK(culv_vector_create(s.w.device, &d, &s.vector));
 }
+
+static void grow(int who)
+{
+    if (who == GAPS_FIRST) {
+        LIB_OK(culv_vector_grow(s.vector, 5 * CHUNK));
+        return;
+    }
+    LIB_OK(culv_vector_reserve(s.vector, 2 * CHUNK));
+    LIB_OK(culv_vector_grow(s.vector, 3 * CHUNK + 4));
+    LIB_OK(culv_vector_retire(s.vector, 0, NULL));
+}
+
+static void grown(void)
+{
+    culv_vector_chunk chunks[8];
+    size_t count = 0;
+    uint64_t end = 0;
+    LIB_OK(culv_vector_get_chunks(s.vector, chunks, 8, &count, NULL));
+    for (size_t i = 0; i < count; end += chunks[i++].size)
+        REQUIRE_EQ(chunks[i].offset, end);
+    REQUIRE_EQ(culv_vector_size(s.vector), 5 * CHUNK);
+    REQUIRE_EQ(culv_vector_committed(s.vector), end);
+    REQUIRE(end >= 5 * CHUNK);
+    culv_vector_destroy(&s.vector);
+    close_device();
+}
+
+static const gaps_path grows = {.begin = make_vector, .act = grow, .judge = grown, .least = {3, 3}};
+
+/* culv_torch_malloc() beside culv_torch_free(), and for the first time of a device ------------- */
+
+static void make_block(void)
+{
+    memset(&s, 0, sizeof s);
+    s.w.cu = lib_driver();
+    s.blocks[0] = culv_torch_malloc(12345, 0, NULL);
+    REQUIRE(s.blocks[0] != NULL);
+}
+
+static void free_and_take(int who)
+{
+    if (who == GAPS_FIRST) {
+        culv_torch_free(s.blocks[0], 12345, 0, NULL);
+        return;
+    }
+    s.blocks[1] = culv_torch_malloc(54321, 0, NULL);
+    REQUIRE(s.blocks[1] != NULL);
+}
+
+static void block_works(void)
+{
+    enum { WORDS = 54321 / 4 };
+    uint32_t words[WORDS];
+    CUcontext context = raw_cuda_context(s.w.cu, 0);
+    const CUdeviceptr at = (CUdeviceptr)(uintptr_t)s.blocks[1];
+    CU_OK(s.w.cu->MemsetD32Async(at, 0xa5b6c7d8u, WORDS, NULL));
+    CU_OK(s.w.cu->MemcpyDtoH(words, at, sizeof words));
+    for (size_t i = 0; i < WORDS; i++)
+        REQUIRE_EQ(words[i], 0xa5b6c7d8u);
+    CU_OK(s.w.cu->CtxPopCurrent(&context));
+    CU_OK(s.w.cu->DevicePrimaryCtxRelease(0));
+    culv_torch_free(s.blocks[1], 54321, 0, NULL);
+}
+
+static const gaps_path blocks = {
+    .begin = make_block, .act = free_and_take, .judge = block_works, .least = {2, 2}};
 
 /* The twin alone has so many devices; the allocator keeps them open. */
-TEST(run_allocator, .title = "allocator", .own = true)
+static void next_device(void)
 {
     lib_with_environment("CULVERT_SOFT_DEVICES", "16");
-    if (lib_driver()->SoftCounts == NULL) SKIP("the twin alone has a device for each turn");
-    run_named();
+    s.w.cu = lib_driver();
+    if (!s.w.cu->software) SKIP("the twin alone has a device for each turn");
+    s.device++;
+}
+
+static void allocate_first(int who)
+{
+    s.blocks[who] = culv_torch_malloc(4096, s.device, NULL);
+    REQUIRE(s.blocks[who] != NULL);
+}
+
+static void one_context(void)
+{
+    culv_soft_counts c = {.struct_size = sizeof c};
+    s.w.cu->SoftCounts(&c);
+    REQUIRE_EQ(c.contexts, s.device);
+    REQUIRE(s.blocks[GAPS_FIRST] != s.blocks[GAPS_SECOND]);
+    for (int i = 0; i < 2; i++)
+        culv_torch_free(s.blocks[i], 4096, s.device, NULL);
+    s.w.cu->SoftCounts(&c);
+    REQUIRE_EQ(c.reservations, 0);
+}
+
+static void leave(void)
+{
     fflush(stdout);
     _exit(0);
 }
 
-TEST_FN(run_named, .title = "view_of_adopted")
-TEST_FN(run_named, .title = "shared_import")
-TEST_FN(run_named, .title = "image_array")
-TEST_FN(run_named, .title = "image_surface")
-TEST_FN(run_named, .title = "image_texture")
-TEST_FN(run_named, .title = "registration")
-TEST_FN(run_named, .title = "table_of_functions")
-TEST_FN(run_named, .title = "granularity")
-TEST_FN(run_named, .title = "format")
-TEST_FN(run_named, .title = "answers_of_vulkan")
-TEST_FN(run_named, .title = "vector_and_tensor")
-TEST_FN(run_named, .title = "vector_after_and_tensor")
+static const gaps_path allocator = {.begin = next_device,
+                                    .act = allocate_first,
+                                    .judge = one_context,
+                                    .close = leave,
+                                    .brief = true,
+                                    .most = 15};
+
+/* What a round leaves would be the next one's. */
+#define CASE(path)                                                                                 \
+    TEST_AS(path##_in_gaps, gaps_all(&(path)), .title = #path, .time_limit = 300, .own = true)
+CASE(adopts)
+CASE(kernels_get)
+CASE(launches)
+CASE(views_of_adopted)
+CASE(shared_imports)
+CASE(image_arrays)
+CASE(image_surfaces)
+CASE(image_textures)
+CASE(table_of_functions)
+CASE(granularity)
+CASE(format)
+CASE(answers_of_vulkan)
+CASE(registrations)
+CASE(tensors)
+CASE(tensors_after)
+CASE(grows)
+CASE(blocks)
+CASE(allocator)

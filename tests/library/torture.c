@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine of torture: injects, counts, judges. See torture.h. */
+/* Runs a scenario in each of its modes: injects, counts, judges. See torture.h. */
 #include "torture.h"
 
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 /* In the static library of a build with tests. */
+extern void (*_Atomic culvi_lock_hook)(bool before);
 extern _Atomic long culvi_alloc_countdown;
 extern _Atomic long culvi_alloc_count;
 
@@ -18,6 +21,7 @@ static const char *const victim_names[] = {"CUDA call", "Vulkan call", "allocati
 
 static uint64_t events(void)
 {
+    if (torture.mode != TORTURE_FAILURES) return 0;
     if (torture.victim == TORTURE_ALLOCATION) return (uint64_t)atomic_load(&culvi_alloc_count);
     if (torture.victim == TORTURE_CUDA_CALL) {
         culv_soft_counts c = {.struct_size = sizeof c};
@@ -31,6 +35,7 @@ static uint64_t events(void)
 
 static void fail_at(uint64_t n)
 {
+    if (torture.mode != TORTURE_FAILURES) return;
     if (torture.victim == TORTURE_CUDA_CALL)
         torture.w.cu->SoftFailAt(n, torture.code);
     else if (torture.victim == TORTURE_VULKAN_CALL)
@@ -42,8 +47,10 @@ static void fail_at(uint64_t n)
 void torture_complain(const char *format, ...)
 {
     va_list args;
-    printf("WRONG: %s %" PRIu64 " (%s) failing with %d: ", victim_names[torture.victim], torture.n,
-           torture.call != NULL ? torture.call : "-", torture.code);
+    printf("WRONG: ");
+    if (torture.mode == TORTURE_FAILURES)
+        printf("%s %" PRIu64 " (%s) failing with %d: ", victim_names[torture.victim], torture.n,
+               torture.call != NULL ? torture.call : "-", torture.code);
     va_start(args, format);
     vprintf(format, args);
     va_end(args);
@@ -52,16 +59,35 @@ void torture_complain(const char *format, ...)
 }
 
 static uint64_t before_call;
+static void guests(bool come);
+
+/* The path's own calls may do what a capture forbids; Culvert's are made as by a thread that has
+ * one of the strictest kind. */
+static void capture_mode(CUstreamCaptureMode mode)
+{
+    if (torture.mode == TORTURE_CAPTURED)
+        CU_OK(torture.w.cu->ThreadExchangeStreamCaptureMode(&mode));
+}
 
 void torture_arm(void)
 {
+    torture_arm_for("");
+}
+
+void torture_arm_for(const char *call)
+{
+    static const char close[] = "culv_device_close("; /* which nobody may be beside */
     before_call = events();
     if (torture.left > 0) fail_at(torture.left);
+    guests(strncmp(call, close, strlen(close)) != 0);
+    capture_mode(CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 
 bool torture_disarm(void)
 {
     const char *call = NULL;
+    capture_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
+    guests(false);
     uint64_t made = events() - before_call;
     bool hit = torture.left > 0 && made >= torture.left;
     if (hit && torture.victim == TORTURE_CUDA_CALL) call = torture.w.cu->SoftFailedCall();
@@ -130,6 +156,7 @@ static void check_late_error(const char *what)
 
 void torture_failed(const char *call, culv_result result, bool hit, bool opening)
 {
+    if (torture.mode != TORTURE_FAILURES) FAIL("%s: %s", call, culv_last_error_message());
     if (hit)
         check_error(call, result, opening);
     else
@@ -192,13 +219,103 @@ void torture_alive(bool hit)
     if (torture.path->alive != NULL) torture.path->alive();
 }
 
+/* In the gaps of a call: after its unlocks, and on the twin before its driver calls ------------ */
+
+static struct {
+    pthread_t thread;
+    atomic_int id; /* of it, for the system */
+    atomic_bool done;
+    atomic_bool welcome;
+    bool there;
+    int host; /* the thread whose call has the gaps */
+    unsigned came;
+} guest;
+
+static void *visit(void *unused)
+{
+    atomic_store(&guest.id, (int)syscall(SYS_gettid));
+    (void)neighbour(unused);
+    atomic_store(&guest.done, true);
+    return NULL;
+}
+
+static void see_off(void)
+{
+    if (guest.there) REQUIRE_EQ(pthread_join(guest.thread, NULL), 0);
+    guest.there = false;
+}
+
+/* It stays until it is through, or sleeps because it wants what the call holds. */
+static void invite(void)
+{
+    if ((int)syscall(SYS_gettid) != guest.host) return;
+    if (!atomic_load(&guest.welcome) || torture.w.device == NULL) return;
+    if (guest.there && !atomic_load(&guest.done)) return;
+    see_off();
+    atomic_store(&guest.done, false);
+    atomic_store(&guest.id, 0);
+    REQUIRE_EQ(pthread_create(&guest.thread, NULL, visit, NULL), 0);
+    guest.there = true;
+    guest.came++;
+    while (!atomic_load(&guest.done)) {
+        const int id = atomic_load(&guest.id);
+        if (id != 0 && test_sleeps(id, 5)) return;
+        nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+    }
+}
+
+static void on_lock(bool before)
+{
+    if (!before) invite();
+}
+
+static void on_call(void *user, const char *call)
+{
+    (void)user;
+    (void)call;
+    invite();
+    if (atomic_load(&guest.welcome)) torture.w.cu->SoftBefore(1, on_call, NULL);
+}
+
+static void guests(bool come)
+{
+    if (torture.mode != TORTURE_BESIDE) return;
+    guest.host = (int)syscall(SYS_gettid);
+    atomic_store(&guest.welcome, come);
+    atomic_store(&culvi_lock_hook, come ? on_lock : NULL);
+    if (torture.w.cu->SoftBefore != NULL)
+        torture.w.cu->SoftBefore(come ? 1 : 0, come ? on_call : NULL, NULL);
+    see_off();
+}
+
+/* In the mode of turns one device lasts, where what a turn leaves piles up. */
+CUstream torture_open(void)
+{
+    lib_world *w = &torture.w;
+    torture.lasts = torture.mode == TORTURE_TURNS;
+    if (w->device == NULL) lib_open_culvert(w);
+    return lib_stream(w);
+}
+
+static void close_culvert(void)
+{
+    DO(culv_vk_detach(&torture.w.attachment));
+    DO(culv_device_close(&torture.w.device));
+    REQUIRE(torture.w.attachment == NULL && torture.w.device == NULL);
+}
+
 void torture_close(CUstream stream)
 {
     lib_world *w = &torture.w;
-    DO(culv_vk_detach(&w->attachment));
     lib_stream_destroy(w, stream);
-    DO(culv_device_close(&w->device));
-    REQUIRE(w->attachment == NULL && w->device == NULL);
+    if (!torture.lasts) {
+        close_culvert();
+        return;
+    }
+    lib_settle(w);
+    const culv_device_counts c = lib_counts(w);
+    REQUIRE_EQ(c.memories + c.mappings + c.buffers + c.images + c.created + c.semaphores, 0);
+    REQUIRE_EQ(c.vmm_allocations + c.vmm_ranges + c.vmm_mappings + c.deferred, 0);
 }
 
 typedef struct totals {
@@ -213,8 +330,8 @@ static totals count_all(void)
     n.fds = test_open_fds(); /* after the threads: one that has ended holds none */
     n.cuda.struct_size = sizeof n.cuda;
     n.vulkan.struct_size = sizeof n.vulkan;
-    torture.w.cu->SoftCounts(&n.cuda);
-    torture.layer.counts(&n.vulkan);
+    if (torture.w.cu->SoftCounts != NULL) torture.w.cu->SoftCounts(&n.cuda);
+    if (torture.layer.counts != NULL) torture.layer.counts(&n.vulkan);
     n.cuda.calls = n.vulkan.calls = 0;
     return n;
 }
@@ -247,12 +364,18 @@ static void require_the_same(const totals *expected)
         {"VMM allocations", now.cuda.physical_allocations, expected->cuda.physical_allocations},
         {"reserved addresses", now.cuda.reservations, expected->cuda.reservations},
         {"VMM mappings", now.cuda.virtual_mappings, expected->cuda.virtual_mappings},
+        {"arrays", now.cuda.arrays, expected->cuda.arrays},
+        {"modules", now.cuda.modules, expected->cuda.modules},
+        {"memory pools", now.cuda.memory_pools, expected->cuda.memory_pools},
+        {"pool allocations", now.cuda.pool_allocations, expected->cuda.pool_allocations},
         {"the CUDA driver's fds", now.cuda.fds, expected->cuda.fds},
         {"Vulkan semaphores", now.vulkan.all_semaphores, expected->vulkan.all_semaphores},
         {"exportable ones", now.vulkan.semaphores, expected->vulkan.semaphores},
         {"Vulkan buffers", now.vulkan.buffers, expected->vulkan.buffers},
         {"Vulkan images", now.vulkan.images, expected->vulkan.images},
         {"Vulkan memories", now.vulkan.memories, expected->vulkan.memories},
+        {"Vulkan's modules of CUDA", now.vulkan.modules, expected->vulkan.modules},
+        {"functions in them", now.vulkan.functions, expected->vulkan.functions},
         {"the layer's fds", now.vulkan.fds, expected->vulkan.fds},
         {"the layer's threads", now.vulkan.threads, expected->vulkan.threads},
     };
@@ -275,19 +398,25 @@ static void mend_a_lost_reference(void)
 
 /* Under an error that it takes for a sticky one, Culvert gives the primary context up for lost
  * together with what is in it, so that context is not held then: it goes with the last device. */
-static void begin(const torture_path *path, bool hold)
+static void begin(const torture_path *path, torture_mode mode, bool hold)
 {
+    if (!path->any_driver && test_driver() == TEST_DRIVER_NVIDIA) SKIP("only on the twin");
+    if (mode == TORTURE_FAILURES && test_driver() == TEST_DRIVER_NVIDIA)
+        SKIP("only the twin fails on demand");
     if (path->unvalidated && strstr(test_case_name(), ".vulkan_") != NULL)
         lib_with_option("--validation=off");
     memset(&torture, 0, sizeof torture);
     torture.path = path;
+    torture.mode = mode;
+    torture.n = mode == TORTURE_FAILURES ? 0 : 1;
+    lib_with_kernels = path->kernels;
     if (path->one_address)
         lib_open_vulkan_for_one_address(&torture.w);
     else
         lib_open_vulkan(&torture.w);
-    if (torture.w.cu->SoftCounts == NULL) SKIP("only the twin fails on demand");
-    REQUIRE(lib_layer_find(&torture.layer));
     const raw_cuda *cu = torture.w.cu;
+    if (!cu->software && (mode == TORTURE_FAILURES || !path->any_driver)) SKIP("only on the twin");
+    REQUIRE(lib_layer_find(&torture.layer) || !cu->software);
     CUcontext context;
     torture.hold = hold;
     for (int i = 0; hold && i < cu->device_count; i++)
@@ -300,6 +429,7 @@ static void begin(const torture_path *path, bool hold)
 static void end(const torture_path *path)
 {
     const raw_cuda *cu = torture.w.cu;
+    if (torture.lasts) close_culvert();
     for (int i = 0; torture.hold && i < cu->device_count; i++)
         CU_OK(cu->DevicePrimaryCtxRelease(i));
     if (path->end != NULL) path->end();
@@ -315,7 +445,7 @@ void torture_all(const torture_path *path, torture_victim victim, int code)
     const unsigned sparse = (unsigned)strtoul(test_option("sparse", "1"), NULL, 10);
     const unsigned step = (test_sanitized() ? often : 1) * sparse;
     const unsigned first = code % (int)step == 0 ? step : (unsigned)abs(code) % step;
-    begin(path, code != CUDA_ERROR_ILLEGAL_ADDRESS);
+    begin(path, TORTURE_FAILURES, code != CUDA_ERROR_ILLEGAL_ADDRESS);
     torture.victim = victim;
     torture.code = code;
     for (torture.n = 0;; torture.n += torture.n == 0 ? first : step) {
@@ -344,5 +474,86 @@ void torture_all(const torture_path *path, torture_victim victim, int code)
         FAIL("%u calls met the failure, not %u: the path tests nothing", failed_paths, least);
     if (torture.complaints > 0) FAIL("%u of them went wrong, see above", torture.complaints);
     MEASURED("library.injected", "%s %" PRIu64, test_case_name(), (torture.n - 1) / step);
+    end(path);
+}
+
+static void once(const torture_path *path, torture_mode mode)
+{
+    begin(path, mode, true);
+    const totals before = count_all();
+    path->run();
+    require_the_same(&before);
+    if (torture.complaints > 0) FAIL("%u things went wrong, see above", torture.complaints);
+    if (mode == TORTURE_BESIDE) {
+        printf("another thread came %u times\n", guest.came);
+        REQUIRE(guest.came > 0);
+    }
+    end(path);
+}
+
+void torture_plain(const torture_path *path)
+{
+    once(path, TORTURE_PLAIN);
+}
+
+void torture_beside(const torture_path *path)
+{
+    once(path, TORTURE_BESIDE);
+}
+
+/* R8: a capture goes on, whatever the library does meanwhile. */
+void torture_captured(const torture_path *path)
+{
+    CUcontext context;
+    CUstream stream;
+    CUgraph graph = NULL;
+    begin(path, TORTURE_CAPTURED, true);
+    const raw_cuda *cu = torture.w.cu;
+    if (cu->StreamBeginCapture == NULL || cu->StreamEndCapture == NULL || cu->GraphDestroy == NULL)
+        SKIP("this driver does not capture streams");
+    CU_OK(cu->DevicePrimaryCtxRetain(&context, 0));
+    CU_OK(cu->CtxPushCurrent(context));
+    CU_OK(cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CU_OK(cu->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    CU_OK(cu->CtxPopCurrent(&context));
+    capture_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
+    path->run();
+    CU_OK(cu->CtxPushCurrent(context));
+    CU_OK(cu->StreamEndCapture(stream, &graph));
+    REQUIRE(graph != NULL);
+    CU_OK(cu->GraphDestroy(graph));
+    CU_OK(cu->StreamDestroy(stream));
+    CU_OK(cu->CtxPopCurrent(&context));
+    CU_OK(cu->DevicePrimaryCtxRelease(0));
+    end(path);
+}
+
+void torture_turns(const torture_path *path)
+{
+    const long count = strtol(test_option("turns", "50"), NULL, 10);
+    lib_level start = {0};
+    totals first = {0};
+    REQUIRE(count >= 10);
+    begin(path, TORTURE_TURNS, true);
+    for (long i = 1; i <= count; i++) {
+        path->run();
+        if (test_has_option("--leak")) REQUIRE(dup(STDOUT_FILENO) >= 0); /* does it notice? */
+        if (i != count / 5) continue;
+        first = count_all(); /* caches are full; now nothing may grow */
+        start = lib_level_now();
+    }
+    require_the_same(&first);
+    const lib_level now = lib_level_now();
+    MEASURED(
+        "library.endurance",
+        "%s, %ld turns: fds %zu to %zu, maps %zu to %zu, threads %zu to %zu, RSS %ld to %ld KiB",
+        test_case_name(), count, start.fds, now.fds, start.maps, now.maps, start.threads,
+        now.threads, start.rss, now.rss);
+    if (!test_sanitized()) { /* whose allocators keep what was freed */
+        /* Neighbours merge and split; a leak would be hundreds. NVIDIA's driver grows by itself. */
+        REQUIRE(now.maps <= start.maps + 16);
+        REQUIRE(now.rss <= start.rss + (torture.w.cu->software ? 4096 : 16384));
+    }
+    if (torture.complaints > 0) FAIL("%u things went wrong, see above", torture.complaints);
     end(path);
 }

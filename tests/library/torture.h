@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Paths through the library with each driver call, Vulkan call and allocation of Culvert's made to
- * fail once in turn.
+/* Scenarios: a path through a feature of the library that makes, shares, uses and gives up, in each
+ * mode of running it.
+ *
+ *   plain      once, after which nothing is left: file descriptors, the driver's and the layer's
+ *              objects, threads
+ *   turns      --turns=N times: descriptors, mappings, threads and memory stay level
+ *   beside     another thread uses the device after each unlock in a call, and before each driver
+ *              call
+ *   captured   while a stream of the thread is captured in the strictest mode
+ *   cuda_...,  each driver call, Vulkan call and allocation of Culvert's fails once in turn
+ *   vulkan_..., allocations
  *
  * A path that meets a failure either succeeds all the same or answers with an error whose class
  * fits; what it was to write stays as it was, handles stay the caller's, and after it everything
- * that was made can be destroyed and nothing is left: file descriptors, the driver's and the
- * layer's objects, threads. Only the calls that Culvert makes are counted: failures are armed
- * around its calls alone.
+ * that was made can be destroyed and nothing is left. Only the calls that Culvert makes are
+ * counted: failures are armed around its calls alone.
  *
  * After each failure, and after each call of a first run without one, others must still get on:
  * another thread makes, fills and destroys a vector of the device, so that a lock that was left
@@ -28,6 +36,14 @@ typedef enum torture_victim {
     TORTURE_VICTIMS
 } torture_victim;
 
+typedef enum torture_mode {
+    TORTURE_FAILURES,
+    TORTURE_PLAIN,
+    TORTURE_BESIDE,
+    TORTURE_CAPTURED,
+    TORTURE_TURNS
+} torture_mode;
+
 typedef struct torture_path {
     void (*begin)(void); /* makes the scene, after Vulkan was opened; may be NULL */
     void (*run)(void);   /* opens its own device; once through everything */
@@ -36,6 +52,8 @@ typedef struct torture_path {
      * what there is at that point of run(). */
     void (*alive)(void);
     bool one_address; /* Vulkan is opened for that */
+    bool kernels;     /* ... for kernels in command buffers */
+    bool any_driver;  /* asks nothing of the twin, so that all modes but failures run on a GPU */
     /* Vulkan's calls fail without the validation layer, which asks for formats, buffers and
      * pointers itself: its calls are not to be failed. */
     bool unvalidated;
@@ -46,7 +64,9 @@ typedef struct torture_path {
 typedef struct torture_state {
     lib_world w; /* Vulkan only; each path opens its own device */
     lib_layer layer;
-    bool hold; /* keep the primary context, so that what is forgotten in it shows */
+    torture_mode mode;
+    bool lasts; /* the device, from turn to turn */
+    bool hold;  /* keep the primary context, so that what is forgotten in it shows */
     /* The failure being injected: the n-th event from now. */
     torture_victim victim;
     uint64_t n;
@@ -63,6 +83,7 @@ typedef struct torture_state {
 extern torture_state torture;
 
 void torture_arm(void);
+void torture_arm_for(const char *call);
 /* Tells whether the failure was injected in the call just made. */
 bool torture_disarm(void);
 /* A call failed: by the injection, or although that came in an earlier one. `opening` calls are
@@ -77,6 +98,11 @@ bool torture_device_lost(void);
 void torture_complain(const char *format, ...) TEST_PRINTF(1, 2);
 /* Injects all of one kind with one code. */
 void torture_all(const torture_path *path, torture_victim victim, int code);
+/* The other modes. */
+void torture_plain(const torture_path *path);
+void torture_beside(const torture_path *path);
+void torture_captured(const torture_path *path);
+void torture_turns(const torture_path *path);
 
 /* Makes one call of Culvert's; on failure checks it, and jumps to `otherwise`. */
 #define TRY(made, opening, otherwise)                                                              \
@@ -112,27 +138,35 @@ void torture_all(const torture_path *path, torture_victim victim, int code);
 /* A call that cannot fail. */
 #define DO(made)                                                                                   \
     do {                                                                                           \
-        torture_arm();                                                                             \
+        torture_arm_for(#made);                                                                    \
         made;                                                                                      \
         torture_alive(torture_disarm());                                                           \
     } while (0)
 
-/* The end of a path: the stream, the attachment and the device. */
+/* The begin of a path: the device, the attachment and a stream; and its end. */
+CUstream torture_open(void);
 void torture_close(CUstream stream);
 
-/* The kinds of failure, each a case, PREFIX.cuda_out_of_memory and so on; the prefix is a string.
- * The second is for what has nothing of Vulkan's in it. */
+/* The modes, each a case, PREFIX.plain, PREFIX.cuda_out_of_memory and so on; the prefix is a
+ * string. The second is for what has nothing of Vulkan's in it. */
 #define TORTURE_CASES(prefix, path)                                                                \
     TORTURE_CUDA_CASES(prefix, path)                                                               \
     TORTURE_CASE_(prefix, path, vulkan_out_of_memory, VULKAN_CALL, VK_ERROR_OUT_OF_HOST_MEMORY)    \
     TORTURE_CASE_(prefix, path, vulkan_device_lost, VULKAN_CALL, VK_ERROR_DEVICE_LOST)             \
     TORTURE_CASE_(prefix, path, vulkan_unknown, VULKAN_CALL, VK_ERROR_UNKNOWN)
 #define TORTURE_CUDA_CASES(prefix, path)                                                           \
+    TORTURE_MODE_(prefix, path, plain)                                                             \
+    TORTURE_MODE_(prefix, path, beside)                                                            \
+    TORTURE_MODE_(prefix, path, captured)                                                          \
+    TORTURE_MODE_(prefix, path, turns)                                                             \
     TORTURE_CASE_(prefix, path, cuda_out_of_memory, CUDA_CALL, CUDA_ERROR_OUT_OF_MEMORY)           \
     TORTURE_CASE_(prefix, path, cuda_invalid_value, CUDA_CALL, CUDA_ERROR_INVALID_VALUE)           \
     TORTURE_CASE_(prefix, path, cuda_unknown, CUDA_CALL, CUDA_ERROR_UNKNOWN)                       \
     TORTURE_CASE_(prefix, path, cuda_illegal_address, CUDA_CALL, CUDA_ERROR_ILLEGAL_ADDRESS)       \
     TORTURE_CASE_(prefix, path, allocations, ALLOCATION, 0)
+#define TORTURE_MODE_(prefix, path, mode)                                                          \
+    TEST_AS(path##_##mode, torture_##mode(&(path)), .title = prefix "." #mode, .time_limit = 900,  \
+            .own = true)
 #define TORTURE_CASE_(prefix, path, kind, victim, code)                                            \
     TEST_AS(path##_##kind, torture_all(&(path), TORTURE_##victim, code),                           \
             .title = prefix "." #kind, .time_limit = 300, .own = true)

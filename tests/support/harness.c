@@ -456,9 +456,24 @@ void test_add(test_case *c)
     last_case = &c->next;
 }
 
+/* Whether the name matches one of the globs, which commas part. */
+static bool matches(const char *name, const char *globs)
+{
+    char glob[64];
+    for (int used = 0; sscanf(globs, "%63[^,]%n", glob, &used) == 1; globs += used) {
+        if (fnmatch(glob, name, 0) == 0) return true;
+        if (globs[used] == ',') used++;
+    }
+    return false;
+}
+
 static const test_case *next_case(const test_case *after)
 {
-    return after == NULL ? first_case : after->next;
+    const test_case *c = after == NULL ? first_case : after->next;
+    while (c != NULL && (!matches(c->name, test_option("cases", "*")) ||
+                         matches(c->name, test_option("but", ""))))
+        c = c->next;
+    return c;
 }
 
 static unsigned time_limit(const test_case *c)

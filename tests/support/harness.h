@@ -11,6 +11,7 @@
  *   --alone              a process for each case, "own" or not
  *   --quiet              no output of cases that passed, but for what they measured and answered
  *   --smoke              of the cases, those marked "smoke", or the first where none is
+ *   --cases=GLOB,..., --but=GLOB,...   the program has these cases alone, or all but these
  *   --part=K/N           of the cases, the K-th of N parts
  *   --reverse, --shuffle=SEED   in another order: a case must not need the one before it
  *   prog --list          the cases, one a line; --list-times adds each one's time limit in seconds, and "own",

@@ -207,6 +207,16 @@ TEST(many, .own = true, .smoke = true)
             NULL); /* the output of what passed is left out */
 }
 
+/* A suite may be a part of a program. */
+TEST(some, .own = true)
+{
+    REQUIRE_EQ(
+        run_planted("bin/tests/harness-planted", "--cases=*.first,*.second --but=*.se* --quiet"),
+        0);
+    require_line("PASS planted.first (");
+    require_line("1 passed, 0 skipped, 0 failed");
+}
+
 #define ANSWERS "--quiet --answers=share/culvert/planted-answers "
 
 /* An answer that is another one, missing, never recorded, or told as different and not so. */

@@ -69,7 +69,7 @@ static void run(void)
     culv_handle memory_fd = poison(), semaphore_fd = poison(), copy = poison(), none = poison();
     VkDeviceMemory second = VK_NULL_HANDLE;
     culv_memory *never = POISON(culv_memory);
-    lib_open_culvert(w);
+    CUstream stream = torture_open();
     LIB_CU_OK(w, cu->MemAlloc(&pointer, BYTES));
 
     TRY_AGAIN(
@@ -108,9 +108,7 @@ static void run(void)
     DO(culv_handle_close(&semaphore_fd));
     DO(culv_handle_close(&copy));
     LIB_CU_OK(w, cu->MemFree(pointer));
-    DO(culv_vk_detach(&w->attachment));
-    DO(culv_device_close(&w->device));
-    REQUIRE(w->attachment == NULL && w->device == NULL);
+    torture_close(stream);
 }
 
 static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {4, 3, 1}};

@@ -5,18 +5,6 @@
 
 enum { LEVELS = 2 };
 
-static void open_all(CUstream *stream)
-{
-    lib_open_culvert(&torture.w);
-    *stream = lib_stream(&torture.w);
-}
-
-/* Gives device and attachment up, after which nothing may be left. */
-static void close_all(CUstream stream)
-{
-    torture_close(stream);
-}
-
 /* Every level's array and surface, in either order. */
 static void ask_for_levels(culv_image *image, bool surface_first)
 {
@@ -47,13 +35,12 @@ static void require_counts(uint64_t buffers, uint64_t images, uint64_t created)
 static void buffers_run(void)
 {
     lib_world *w = &torture.w;
-    CUstream stream;
     culv_shared_buffer *one = POISON(culv_shared_buffer), *two = POISON(culv_shared_buffer);
     const VkBufferCreateInfo info = raw_vk_buffer_info(70000, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &info;
     d.label = "tortured";
-    open_all(&stream);
+    CUstream stream = torture_open();
     TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &one), one == POISON(culv_shared_buffer));
     TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &two), two == POISON(culv_shared_buffer));
     LIB_CU_OK(w, w->cu->MemsetD32Async(culv_buffer_pointer(culv_shared_buffer_cuda(one)), 7, 100,
@@ -63,19 +50,18 @@ static void buffers_run(void)
     lib_finish(w, stream);
     DO(culv_shared_buffer_destroy(&two));
     REQUIRE(one == NULL && two == NULL);
-    close_all(stream);
+    torture_close(stream);
 }
 
 static void images_run(void)
 {
     lib_world *w = &torture.w;
-    CUstream stream;
     culv_shared_image *one = POISON(culv_shared_image), *two = POISON(culv_shared_image);
     const VkImageCreateInfo info = image_info(VK_FORMAT_R8G8B8A8_UNORM, 61, 33, LEVELS, 0, NULL);
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     d.label = "tortured";
-    open_all(&stream);
+    CUstream stream = torture_open();
     TRY_AGAIN(culv_vk_image_create(w->attachment, &d, &one), one == POISON(culv_shared_image));
     TRY_AGAIN(culv_vk_image_create(w->attachment, &d, &two), two == POISON(culv_shared_image));
     ask_for_levels(culv_shared_image_cuda(one), false);
@@ -85,7 +71,7 @@ static void images_run(void)
     lib_finish(w, stream);
     DO(culv_shared_image_destroy(&two));
     REQUIRE(one == NULL && two == NULL);
-    close_all(stream);
+    torture_close(stream);
 }
 
 /* The caller's --------------------------------------------------------------------------------- */
@@ -110,10 +96,9 @@ static void callers_end(void)
 static void callers_run(void)
 {
     lib_world *w = &torture.w;
-    CUstream stream;
     culv_memory *memory = POISON(culv_memory);
     culv_image *one = POISON(culv_image), *two = POISON(culv_image);
-    open_all(&stream);
+    CUstream stream = torture_open();
     culv_vk_memory_desc md = culv_vk_memory_desc_init();
     md.memory = callers.memory;
     md.allocation_size = callers.allocation_size;
@@ -134,7 +119,7 @@ static void callers_run(void)
     DO(culv_memory_destroy(&memory));
     DO(culv_image_unmap_after(&two, stream));
     REQUIRE(memory == NULL && one == NULL && two == NULL);
-    close_all(stream);
+    torture_close(stream);
 }
 
 /* Of several planes ---------------------------------------------------------------------------- */
@@ -167,13 +152,12 @@ static void ask_for_planes(culv_image *image)
 static void planes_run(void)
 {
     lib_world *w = &torture.w;
-    CUstream stream;
     culv_memory *memory = POISON(culv_memory);
     culv_image *one = POISON(culv_image);
     culv_shared_image *two = POISON(culv_shared_image);
     VkImageCreateInfo info = image_info(VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, 32, 16, 1, 0, NULL);
     info.flags = VK_IMAGE_CREATE_DISJOINT_BIT;
-    open_all(&stream);
+    CUstream stream = torture_open();
     culv_vk_memory_desc md = culv_vk_memory_desc_init();
     md.memory = plain.memory;
     md.allocation_size = plain.allocation_size;
@@ -198,15 +182,20 @@ static void planes_run(void)
     }
     DO(culv_image_unmap_after(&one, stream));
     lib_finish(w, stream);
-    close_all(stream);
+    torture_close(stream);
 }
 
-static const torture_path buffers_path = {.run = buffers_run, .least = {6, 6, 4}};
+static const torture_path buffers_path = {
+    .any_driver = true, .run = buffers_run, .least = {6, 6, 4}};
 static const torture_path images_path = {
-    .unvalidated = true, .run = images_run, .least = {8, 6, 4}};
-static const torture_path callers_path = {
-    .begin = callers_begin, .run = callers_run, .end = callers_end, .least = {8, 2, 3}};
-static const torture_path planes_path = {.unvalidated = true,
+    .any_driver = true, .unvalidated = true, .run = images_run, .least = {8, 6, 4}};
+static const torture_path callers_path = {.any_driver = true,
+                                          .begin = callers_begin,
+                                          .run = callers_run,
+                                          .end = callers_end,
+                                          .least = {8, 2, 3}};
+static const torture_path planes_path = {.any_driver = true,
+                                         .unvalidated = true,
                                          .begin = planes_begin,
                                          .run = planes_run,
                                          .end = planes_end,

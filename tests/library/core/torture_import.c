@@ -46,6 +46,7 @@ no_rank:
     TRY(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
                                 &device),
         true, no_device);
+    w->device = device;
     w->context = culv_device_context(device);
     culv_vk_device_desc vd = lib_vk_desc(w);
     TRY(culv_vk_attach(device, &vd, &vk), false, no_vk);
@@ -126,6 +127,7 @@ no_vk:
     REQUIRE(semaphore == NULL || semaphore == POISON(culv_semaphore));
     REQUIRE(borrowed == NULL || borrowed == POISON(culv_semaphore));
     if (stream != NULL) lib_stream_destroy(w, stream);
+    w->device = NULL;
     DO(culv_device_close(&device));
 no_device:
     REQUIRE(device == NULL || device == POISON(culv_device));
@@ -140,5 +142,6 @@ no_device:
     lib_fd_done(&fd2, true);
 }
 
-static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {4, 4, 4}};
+static const torture_path path = {
+    .any_driver = true, .begin = begin, .run = run, .end = end, .least = {4, 4, 4}};
 TORTURE_CASES("import", path)

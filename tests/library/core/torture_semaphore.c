@@ -16,20 +16,13 @@ static culv_shared_semaphore *made_poison(void)
     return POISON(culv_shared_semaphore);
 }
 
-/* Gives device and attachment up, after which nothing may be left. */
-static void close_all(CUstream stream)
-{
-    torture_close(stream);
-}
-
 /* Those that Culvert makes --------------------------------------------------------------------- */
 
 static void made_run(void)
 {
     lib_world *w = &torture.w;
     culv_shared_semaphore *one = made_poison(), *two = made_poison();
-    lib_open_culvert(w);
-    CUstream stream = lib_stream(w);
+    CUstream stream = torture_open();
     TRY_AGAIN(culv_vk_semaphore_create(w->attachment, NULL, &one), one == made_poison());
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     d.initial_value = 5;
@@ -55,10 +48,10 @@ static void made_run(void)
     DO(culv_shared_semaphore_destroy_after(&one, stream));
     DO(culv_shared_semaphore_destroy(&two));
     REQUIRE(one == NULL && two == NULL);
-    close_all(stream);
+    torture_close(stream);
 }
 
-static const torture_path made_path = {.run = made_run, .least = {8, 4, 4}};
+static const torture_path made_path = {.any_driver = true, .run = made_run, .least = {8, 4, 4}};
 TORTURE_CASES("made", made_path)
 
 /* Binary ones, and batches --------------------------------------------------------------------- */
@@ -111,8 +104,7 @@ static void turn(culv_semaphore *semaphore)
 static void binary_run(void)
 {
     lib_world *w = &torture.w;
-    lib_open_culvert(w);
-    CUstream stream = lib_stream(w);
+    CUstream stream = torture_open();
     culv_vk_device *vk = NULL;
     culv_vk_device_desc vd = lib_vk_desc(w);
     lib_lying = (lib_lies){.plays_binaries = true, .binary_fd = other.peer};
@@ -159,7 +151,7 @@ static void binary_run(void)
     DO(culv_vk_detach(&vk));
     DO(culv_semaphore_destroy(&taken));
     REQUIRE(borrowed == NULL && made == NULL && timed == NULL && vk == NULL && taken == NULL);
-    close_all(stream);
+    torture_close(stream);
 }
 
 static const torture_path binary_path = {

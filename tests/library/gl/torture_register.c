@@ -36,8 +36,7 @@ static void run(void)
     CUarray array = NULL;
     d.width = d.height = 16;
     how.get_proc_address = raw_gl_get_proc;
-    lib_open_culvert(w);
-    CUstream stream = lib_stream(w);
+    CUstream stream = torture_open();
     TRY_AGAIN(culv_gl_attach(w->device, &how, &gl), gl == NULL);
     TRY_AGAIN(culv_gl_register_buffer(gl, buffer, NULL, &r[0]), r[0] == POISON(culv_registration));
     TRY_AGAIN(culv_gl_register_image(gl, image.name, GL_TEXTURE_2D, NULL, &r[1]),
@@ -68,6 +67,10 @@ static void run(void)
     torture_close(stream);
 }
 
-static const torture_path path = {
-    .unvalidated = true, .begin = begin, .run = run, .end = end, .least = {8, 0, 6}};
+static const torture_path path = {.any_driver = true,
+                                  .unvalidated = true,
+                                  .begin = begin,
+                                  .run = run,
+                                  .end = end,
+                                  .least = {8, 0, 6}};
 TORTURE_CASES("register", path)

@@ -138,8 +138,7 @@ static void run(void)
     culv_ring *ring = POISON(culv_ring);
     culv_vector *vector = NULL;
     culv_vmm_allocation *memory = NULL;
-    lib_open_culvert(w);
-    CUstream stream = lib_stream(w);
+    CUstream stream = torture_open();
     culv_vmm_allocation_desc a = culv_vmm_allocation_desc_init();
     a.size = VMM_BLOCK;
     a.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;

@@ -91,7 +91,7 @@ static void run(void)
     culv_rdma_cache *cache = POISON(culv_rdma_cache);
     culv_vk_rdma_buffer *buffer = POISON(culv_vk_rdma_buffer);
     CUdeviceptr p = 0;
-    lib_open_culvert(w);
+    CUstream stream = torture_open();
     LIB_CU_OK(w, w->cu->MemAlloc(&p, BYTES));
     culv_vk_rdma_buffer_desc d = culv_vk_rdma_buffer_desc_init();
     d.size = d.max_part = 2 << 20;
@@ -111,9 +111,7 @@ static void run(void)
     REQUIRE(cache == NULL && pinned == 0);
     DO(culv_vk_rdma_buffer_destroy(&buffer));
     LIB_CU_OK(w, w->cu->MemFree(p));
-    DO(culv_vk_detach(&w->attachment));
-    DO(culv_device_close(&w->device));
-    REQUIRE(w->attachment == NULL && w->device == NULL);
+    torture_close(stream);
 }
 
 static const torture_path path = {

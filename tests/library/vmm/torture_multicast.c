@@ -61,10 +61,8 @@ static void run(void)
     lib_world *w = &torture.w;
     culv_vmm_allocation *memory[2] = {NULL, NULL};
     culv_multicast *object = POISON(culv_multicast);
-    culv_soft_counts before = {.struct_size = sizeof before}, after = before;
     uint64_t least = 77, best = 77;
-    w->cu->SoftCounts(&before);
-    lib_open_culvert(w);
+    CUstream stream = torture_open();
     LIB_OK(culv_device_open_by_ordinal(1, NULL, &second));
     culv_vmm_allocation_desc md = culv_vmm_allocation_desc_init();
     md.size = CHUNK;
@@ -85,12 +83,7 @@ static void run(void)
     culv_vmm_allocation_destroy(&memory[0]);
     culv_vmm_allocation_destroy(&memory[1]);
     culv_device_close(&second); /* before the other one, whose context may be given up for lost */
-    DO(culv_vk_detach(&w->attachment));
-    DO(culv_device_close(&w->device));
-    w->cu->SoftCounts(&after);
-    if (after.physical_allocations != before.physical_allocations ||
-        after.reservations != before.reservations)
-        torture_complain("leaves multicast objects or memory");
+    torture_close(stream);
 }
 
 static const torture_path path = {.begin = begin, .run = run, .least = {15, 0, 4}};

@@ -191,33 +191,6 @@ TEST(any_order)
     lib_close(&w);
 }
 
-/* Turn by turn, with sizes that malloc() serves in either way. */
-TEST(nothing_piles_up, .own = true)
-{
-    enum { TURNS = 200, SLACK = 8, SLACK_KIB = 16384 };
-    lib_world w;
-    lib_open(&w);
-    host_require(&w);
-    host_pages pages = host_pages_alloc(&w, 1 << 20);
-    lib_level first = lib_level_now();
-    for (unsigned turn = 0; turn < TURNS; turn++) {
-        const host_pages part = {.start = pages.start, .size = pages.size};
-        culv_shared_buffer *a = host_make(&w, turn % 3 == 0 ? 1 << 20 : 1 + turn * 17, NULL);
-        culv_shared_buffer *b = host_make(&w, 1 + turn * 5, &part);
-        memset(culv_vk_buffer_host_pointer(a), 1, 1);
-        culv_shared_buffer_destroy(&a);
-        culv_shared_buffer_destroy_after(&b, NULL);
-        lib_settle(&w);
-        if (turn == TURNS / 4) first = lib_level_now();
-    }
-    lib_level last = lib_level_now();
-    REQUIRE_EQ(last.fds, first.fds);
-    if (!test_sanitized()) REQUIRE(last.maps <= first.maps + SLACK);
-    if (!test_sanitized()) REQUIRE(last.rss <= first.rss + SLACK_KIB);
-    host_pages_free(&pages);
-    lib_close(&w); /* with all counts at zero */
-}
-
 /* R8: a capture in global mode goes on. What NVIDIA's driver says of registering meanwhile is told,
  * not required. */
 LIB_CASE(during_a_capture)

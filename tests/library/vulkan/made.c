@@ -5,9 +5,6 @@
 
 #include <culvert/gl.h>
 
-#include <pthread.h>
-#include <stdatomic.h>
-
 enum { WORDS = 4096, BYTES = WORDS * 4 };
 
 static VkBufferCreateInfo buffer_info(VkDeviceSize size)
@@ -402,49 +399,6 @@ IMAGE_CASE(borrowed_sides_are_refused, .title = "given_up.borrowed_sides_are_ref
     culv_shared_image_destroy(&image);
 }
 
-/* In any order with the attachment and the device, which live as long as the last object. */
-TEST(any_order, .title = "given_up.any_order")
-{
-    enum { OBJECTS = 4 }; /* buffer, image, attachment, device */
-    lib_world w;
-    lib_open(&w);
-    for (unsigned n = 0; n < 2 * 24; n++) {
-        culv_device *device = NULL;
-        culv_vk_device *vk = NULL;
-        culv_vk_device_desc vd = lib_vk_desc(&w);
-        LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL,
-                                       &device));
-        LIB_OK(culv_vk_attach(device, &vd, &vk));
-        lib_world other = w;
-        other.attachment = vk;
-        culv_shared_buffer *buffer = make_buffer(&other, BYTES);
-        culv_shared_image *image = make_image(&other);
-        int left[OBJECTS] = {0, 1, 2, 3};
-        unsigned code = n / 2;
-        for (int i = 0; i < OBJECTS; i++) {
-            unsigned choices = (unsigned)(OBJECTS - i), pick = code % choices;
-            int which = left[pick];
-            code /= choices;
-            left[pick] = left[choices - 1];
-            if (which == 0 && n % 2 == 0) culv_shared_buffer_destroy(&buffer);
-            if (which == 0 && n % 2 == 1) culv_shared_buffer_destroy_after(&buffer, NULL);
-            if (which == 1 && n % 2 == 0) culv_shared_image_destroy(&image);
-            if (which == 1 && n % 2 == 1) culv_shared_image_destroy_after(&image, NULL);
-            if (which == 2) culv_vk_detach(&vk);
-            if (which == 3) culv_device_close(&device);
-            if (which == 2 && device != NULL) {
-                culv_device_counts c = culv_device_counts_init();
-                LIB_OK(culv_device_get_counts(device, &c));
-                REQUIRE_EQ(c.attached_devices, buffer != NULL || image != NULL);
-                REQUIRE_EQ(c.created, (buffer != NULL) + (image != NULL));
-            }
-        }
-        REQUIRE(device == NULL && vk == NULL && buffer == NULL && image == NULL);
-        lib_require_driver_counts(&w, 0, 0, 0);
-    }
-    lib_close(&w);
-}
-
 /* Given up while CUDA's work on them is still to come: destroy_after does not wait for it, or it
  * would hang, and the pages stay. */
 IMAGE_CASE(destroyed_with_work_pending, .title = "given_up.with_work_pending")
@@ -486,40 +440,4 @@ IMAGE_CASE(destroyed_with_work_pending, .title = "given_up.with_work_pending")
     REQUIRE_EQ(c.created, 0);
     culv_semaphore_destroy(&wait);
     raw_vk_timeline_destroy(&w->vk, gate);
-}
-
-/* R8: a capture in global mode goes on, whatever is made, asked for and given up meanwhile. */
-LIB_CASE(capture_is_left_alone, .title = "made.during_a_capture")
-{
-    const raw_cuda *cu = w->cu;
-    if (cu->StreamBeginCapture == NULL || cu->StreamEndCapture == NULL || cu->GraphDestroy == NULL)
-        SKIP("this driver does not capture streams");
-    CUstream captured = lib_stream(w), other = lib_stream(w);
-    CUgraph graph = NULL;
-    CUcontext before = lib_enter(w);
-    CU_OK(cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    for (int turn = 0; turn < 2; turn++) {
-        culv_shared_buffer *buffer = make_buffer(w, BYTES);
-        culv_shared_image *image = make_image(w);
-        CUarray array = NULL;
-        CUsurfObject surface = 0;
-        LIB_OK(culv_image_get_array(culv_shared_image_cuda(image), 1, &array));
-        LIB_OK(culv_image_get_surface(culv_shared_image_cuda(image), 1, &surface));
-        if (turn == 0) {
-            culv_shared_buffer_destroy(&buffer);
-            culv_shared_image_destroy(&image);
-        } else {
-            culv_shared_buffer_destroy_after(&buffer, other);
-            culv_shared_image_destroy_after(
-                &image, captured); /* its event must not become part of the graph */
-        }
-    }
-    (void)lib_counts(w);
-    CU_OK(cu->StreamEndCapture(captured, &graph));
-    REQUIRE(graph != NULL);
-    CU_OK(cu->GraphDestroy(graph));
-    lib_leave(w, before);
-    lib_settle(w);
-    lib_stream_destroy(w, captured);
-    lib_stream_destroy(w, other);
 }

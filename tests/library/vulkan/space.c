@@ -130,38 +130,3 @@ SPACE_CASE(own_allocation)
     space_require_same(t, space, 0, SPACE_CHUNK, 6);
     culv_vk_space_destroy(&space);
 }
-
-/* Turns leave nothing behind. */
-TEST(endurance, .time_limit = 600, .own = true)
-{
-    const long turns = atol(test_option("turns", "200"));
-    space_stage t;
-    lib_level level = {0};
-    space_open(&t);
-    lib_start_queue_threads(&t.s.w);
-    culv_vk_space *space = space_make(&t, 64 * VMM_MIB);
-    for (long i = 0; i < turns; i++) {
-        if (i == turns / 4) {
-            lib_settle(&t.s.w);
-            level = lib_level_now();
-        }
-        culv_vk_space *other = i % 10 == 0 ? space_make(&t, 64 * VMM_MIB) : NULL;
-        LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL));
-        if (other != NULL) LIB_OK(culv_vk_space_commit(other, 0, SPACE_CHUNK, NULL));
-        LIB_OK(i % 2 == 0 ? culv_vk_space_decommit(space, 0, SPACE_CHUNK, t.s.stream)
-                          : culv_vk_space_decommit_after(space, 0, SPACE_CHUNK, t.s.stream));
-        culv_vk_space_destroy(&other);
-    }
-    LIB_OK(culv_vk_space_collect(space));
-    lib_settle(&t.s.w);
-    lib_wait_threads(level.threads);
-    const lib_level after = lib_level_now();
-    MEASURED("space_endurance", "%ld turns: fds %zu to %zu, mappings %zu to %zu", turns, level.fds,
-             after.fds, level.maps, after.maps);
-    REQUIRE(after.fds <= level.fds);
-    /* Neighbours merge and split; sanitizers have mappings of their own. */
-    if (!test_sanitized()) REQUIRE(after.maps <= level.maps + 16);
-    REQUIRE(after.threads <= level.threads);
-    culv_vk_space_destroy(&space);
-    space_close(&t);
-}

@@ -55,9 +55,8 @@ static void run(void)
     lib_world *w = &torture.w;
     uint32_t word = 0;
     CUsurfObject surface = 0;
-    lib_open_culvert(w);
+    CUstream stream = torture_open();
     culv_device *device = w->device;
-    CUstream stream = lib_stream(w);
     culv_shared_buffer *buffer = make_buffer(false), *host = make_buffer(true),
                        *gone = make_buffer(false);
     culv_shared_image *image = make_image();

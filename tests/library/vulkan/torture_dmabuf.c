@@ -28,8 +28,7 @@ static void run(void)
     culv_handle handle = {.type = CULV_HANDLE_NONE};
     culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
     uint32_t count = 0;
-    lib_open_culvert(w);
-    CUstream stream = lib_stream(w);
+    CUstream stream = torture_open();
     TRY_AGAIN(culv_vk_check_dma_buf(w->attachment, &d), true);
     TRY_AGAIN(culv_vk_dma_buf_get_modifiers(w->attachment, DRM_XR24, CULV_VK_DMA_BUF_IN, NULL, NULL,
                                             0, &count),

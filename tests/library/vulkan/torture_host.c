@@ -29,8 +29,7 @@ static void run(void)
     d.create_info = &info;
     d.label = "tortured";
     d.host_memory = VK_TRUE;
-    lib_open_culvert(w);
-    CUstream stream = lib_stream(w);
+    CUstream stream = torture_open();
     memset(pages, 0x2b, BYTES);
     TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &one), one == POISON(culv_shared_buffer));
     d.host_pointer = pages;
@@ -74,6 +73,10 @@ static void run(void)
     torture_close(stream);
 }
 
-static const torture_path path = {
-    .unvalidated = true, .begin = begin, .run = run, .end = end, .least = {8, 8, 6}};
+static const torture_path path = {.any_driver = true,
+                                  .unvalidated = true,
+                                  .begin = begin,
+                                  .run = run,
+                                  .end = end,
+                                  .least = {8, 8, 6}};
 TORTURE_CASES("host", path)

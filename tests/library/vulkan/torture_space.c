@@ -19,8 +19,7 @@ static void run(void)
     culv_vector *vector = POISON(culv_vector);
     culv_vmm_allocation *allocation = NULL;
     uint64_t ready = 7;
-    lib_open_culvert(w);
-    CUstream stream = lib_stream(w);
+    CUstream stream = torture_open();
     culv_vk_space_desc d = culv_vk_space_desc_init();
     d.size = 64 * CHUNK;
     d.queue = w->vk.queues[0].queue;
@@ -67,6 +66,9 @@ static void run(void)
     torture_close(stream);
 }
 
-static const torture_path path = {
-    .unvalidated = true, .run = run, .one_address = true, .least = {16, 16, 16}};
+static const torture_path path = {.any_driver = true,
+                                  .unvalidated = true,
+                                  .run = run,
+                                  .one_address = true,
+                                  .least = {16, 16, 16}};
 TORTURE_CASES("space", path)

@@ -9,12 +9,6 @@ static unsigned char *bytes;
 static size_t size;
 static raw_vk_buffer field;
 
-/* Before the engine opens Vulkan. */
-__attribute__((constructor)) static void want_kernels(void)
-{
-    lib_with_kernels = true;
-}
-
 static void begin(void)
 {
     files.w.cu = torture.w.cu;
@@ -66,21 +60,16 @@ static void use(bool from_file)
 static void run(void)
 {
     lib_world *w = &torture.w;
-    culv_soft_vk_counts before = {.struct_size = sizeof before}, after = before;
-    torture.layer.counts(&before);
-    lib_open_culvert(w);
+    CUstream stream = torture_open();
     const culv_vk_device_desc d = lib_vk_desc(w);
     TRY_AGAIN(culv_vk_check_kernels(&d), true);
     use(false);
     use(true);
-    DO(culv_vk_detach(&w->attachment));
-    DO(culv_device_close(&w->device));
-    torture.layer.counts(&after);
-    if (after.modules != before.modules) torture_complain("leaves a module of Vulkan");
-    if (after.functions != before.functions) torture_complain("leaves a function of Vulkan");
+    torture_close(stream);
 }
 
-static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {16, 4, 6}};
+static const torture_path path = {
+    .kernels = true, .begin = begin, .run = run, .end = end, .least = {16, 4, 6}};
 TORTURE_CASES("vk_kernels", path)
 
 /* Graphs -------------------------------------------------------------------------------------- */
@@ -133,7 +122,7 @@ static void run_graph(void)
     culv_vk_kernels *queue = NULL;
     culv_kernel *add = NULL, *mix = NULL;
     uint32_t zero[1024] = {0}, words[1024];
-    lib_open_culvert(w);
+    CUstream stream = torture_open();
     LIB_OK(culv_kernels_load(w->device, files.share, "queue_kernels", &kernels));
     LIB_OK(culv_vk_kernels_create(w->attachment, kernels, &queue));
     LIB_OK(culv_kernels_get(kernels, "queue_add", &add));
@@ -162,10 +151,9 @@ static void run_graph(void)
     if (words[0] != 8 || words[255] != 8 || words[256] != 5 || words[355] != 5 || words[512] != 8 ||
         words[516] != 0 || words[528] != 8)
         torture_complain("recorded another graph, or parts of it");
-    DO(culv_vk_detach(&w->attachment));
-    DO(culv_device_close(&w->device));
+    torture_close(stream);
 }
 
 static const torture_path graph_path = {
-    .begin = begin, .run = run_graph, .end = end, .least = {10, 0, 8}};
+    .kernels = true, .begin = begin, .run = run_graph, .end = end, .least = {10, 0, 8}};
 TORTURE_CASES("vk_graphs", graph_path)

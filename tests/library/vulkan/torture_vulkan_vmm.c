@@ -102,8 +102,7 @@ static void run(void)
     culv_vmm_allocation *allocation = NULL;
     culv_vector *vector = NULL;
     culv_vector_view *view = POISON(culv_vector_view);
-    lib_open_culvert(w);
-    CUstream stream = lib_stream(w);
+    CUstream stream = torture_open();
     culv_vmm_allocation_desc ad = culv_vmm_allocation_desc_init();
     ad.size = CHUNK;
     ad.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
@@ -140,5 +139,6 @@ static void run(void)
     torture_close(stream);
 }
 
-static const torture_path path = {.unvalidated = true, .run = run, .least = {8, 16, 6}};
+static const torture_path path = {
+    .any_driver = true, .unvalidated = true, .run = run, .least = {8, 16, 6}};
 TORTURE_CASES("vulkan_vmm", path)
