@@ -2,12 +2,14 @@
 /* culvert-mpi-measure: what a frame takes by each way, beside MPI_Gatherv through pinned memory.
  *
  *   mpirun -n 4 culvert-mpi-measure [--sizes=8,64,256] [--frames=N] [--renderer-writes]
+ *   mpirun -n 65 culvert-mpi-measure --cpu      CPU-time of the renderer's thread (one machine)
  *
  * Rank 0 is the renderer; without --renderer-writes it has no part, unless it is alone. Rank r
  * uses CUDA device r of as many as there are (CUDA_VISIBLE_DEVICES chooses). A rank's part is
  * copied to where its way wants it, from memory of its device, so that "copies alone" (the same
  * copies without a hand-over) is the bound of DIRECT. Every word of CHECKED frames behind the
  * timed ones is compared. */
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +27,7 @@ typedef struct setup {
     int rank, ranks, num_sizes;
     uint64_t sizes[MAX_SIZES]; /* MiB */
     uint64_t frames;           /* 0: by the size */
-    bool renderer_writes;
+    bool renderer_writes, cpu;
     culv_device *device;
     const culv_cuda_api *cu;
     CUstream stream;
@@ -244,6 +246,96 @@ static void by_gatherv(setup *s, uint64_t frames)
     free(places);
 }
 
+/* CPU-time of this thread, in microseconds. */
+static double cpu_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *of, uint64_t count)
+{
+    qsort(of, (size_t)count, sizeof *of, by_value);
+    return of[count / 2];
+}
+
+/* What the ranks do does not cost the renderer's thread anything, but for their messages. So a
+ * counter in shared memory says when all parts are handed over, and only then the renderer looks:
+ * what it takes is the frame's own cost. Parts are small enough that no send waits. */
+static void cpu_by_way(setup *s, culv_mpi_way way, atomic_ullong *handed, double *out)
+{
+    enum { WORDS = 32, LOOKS = 20, MOST = 1000 };
+    static double each[MOST];
+    culv_mpi *mpi = NULL;
+    culv_mpi_desc desc = culv_mpi_desc_init();
+    const culv_mpi_range range = {((uint64_t)s->rank - 1) * WORDS * 4, WORDS * 4};
+    const uint64_t frames = s->frames && s->frames < MOST ? s->frames : 100;
+    const bool writes = s->rank > 0;
+    desc.frame_size = ((uint64_t)s->ranks - 1) * WORDS * 4;
+    desc.way = writes ? way : CULV_MPI_WAY_AUTO;
+    desc.ranges = &range;
+    desc.num_ranges = writes;
+    desc.timeout = 600 * SECONDS;
+    s->words = writes ? WORDS : 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    double begin = cpu_now();
+    MUST(s, culv_mpi_create(s->device, MPI_COMM_WORLD, &desc, &mpi));
+    out[2] = (cpu_now() - begin) / 1e3;
+    MUST(s, culv_mpi_progress(mpi, 0, NULL)); /* gives the first slots */
+    for (uint64_t i = 0; i < WARM + frames; i++) {
+        if (writes) {
+            hand_over(s, mpi);
+            atomic_fetch_add(handed, 1);
+            continue;
+        }
+        while (atomic_load(handed) < (i + 1) * ((uint64_t)s->ranks - 1))
+            nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+        begin = cpu_now();
+        draw(s, mpi, false);
+        if (i >= WARM) each[i - WARM] = cpu_now() - begin;
+    }
+    out[0] = median(each, frames);
+    for (int i = 0; i < LOOKS * 100 && !writes; i++) {
+        if (i % LOOKS == 0) begin = cpu_now();
+        MUST(s, culv_mpi_progress(mpi, 0, NULL));
+        each[i / LOOKS] = (cpu_now() - begin) / LOOKS;
+    }
+    out[1] = median(each, 100);
+    if (!writes) atomic_store(handed, UINT64_MAX);
+    while (atomic_load(handed) != UINT64_MAX) /* nobody has left while the renderer looks */
+        nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+    culv_mpi_destroy(&mpi);
+}
+
+static void cpu(setup *s)
+{
+    double direct[3], host[3];
+    atomic_ullong *handed = NULL;
+    MPI_Win window;
+    MPI_Aint size;
+    int unit;
+    MPI_Win_allocate_shared(s->rank ? 0 : 2 * sizeof *handed, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+                            &handed, &window);
+    MPI_Win_shared_query(window, 0, &size, &unit, &handed);
+    if (s->rank == 0) memset(handed, 0, 2 * sizeof *handed);
+    CUDA(s, cuMemAlloc, &s->patterns[0], 4096);
+    s->patterns[1] = s->patterns[2] = s->patterns[0];
+    cpu_by_way(s, CULV_MPI_WAY_DIRECT, &handed[0], direct);
+    cpu_by_way(s, CULV_MPI_WAY_HOST, &handed[1], host);
+    CUDA(s, cuMemFree, s->patterns[0]);
+    MPI_Win_free(&window);
+    if (s->rank == 0)
+        printf("| %d | %.1f | %.2f | %.1f | %.2f | %.1f |\n", s->ranks - 1, direct[0], direct[1],
+               host[0], host[1], direct[2]);
+}
+
 static int numbers(const char *text, uint64_t *out, int most)
 {
     int n = 0;
@@ -266,6 +358,8 @@ static bool parse(setup *s, int argc, char **argv)
             s->frames = strtoull(argv[i] + 9, NULL, 10);
         } else if (strcmp(argv[i], "--renderer-writes") == 0) {
             s->renderer_writes = true;
+        } else if (strcmp(argv[i], "--cpu") == 0) {
+            s->cpu = true;
         } else if (strcmp(argv[i], "--measure") != 0) {
             fprintf(stderr, "culvert-mpi-measure: unknown argument %s\n", argv[i]);
             return false;
@@ -289,6 +383,7 @@ static void open_device(setup *s)
     CUDA(s, cuCtxSetCurrent, culv_device_context(s->device));
     CUDA(s, cuStreamCreate, &s->stream, CU_STREAM_NON_BLOCKING);
     MUST(s, culv_device_get_caps(s->device, &caps));
+    if (s->cpu) return;
     printf("rank %d of %d: CUDA device %d, %s, %s\n", s->rank, s->ranks, caps.ordinal, caps.name,
            caps.pci_bus_id);
     fflush(stdout);
@@ -306,8 +401,12 @@ int main(int argc, char **argv)
     }
     open_device(&s);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (s.rank == 0)
+    if (s.cpu) {
+        cpu(&s);
+        s.num_sizes = 0;
+    } else if (s.rank == 0) {
         printf("| MiB | way | GB/s | us a frame | every word |\n|---|---|---:|---:|---|\n");
+    }
     for (int i = 0; i < s.num_sizes; i++) {
         const uint64_t frames = s.frames ? s.frames : s.sizes[i] < 64 ? 100 : 30;
         begin_size(&s, s.sizes[i]);

@@ -10,10 +10,6 @@
 
 #include "mpi_inside.h"
 
-#ifdef CULVI_MPI_EXT
-#    include <mpi-ext.h>
-#endif
-
 #define ALIGNMENT 16u
 /* Blocks of a derived type have an int's length. */
 #define BLOCK_MAX (UINT64_C(1) << 30)
@@ -92,6 +88,18 @@ bool culvi_mpi_ok(culv_mpi *m, int code, const char *call)
              text);
     (void)record(CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_NONE, code, call, message);
     return culvi_mpi_broken(m);
+}
+
+bool culvi_mpi_is_death(int code)
+{
+#ifdef MPIX_ERR_PROC_FAILED
+    int kind = code;
+    (void)MPI_Error_class(code, &kind);
+    return kind == MPIX_ERR_PROC_FAILED;
+#else
+    (void)code;
+    return false;
+#endif
 }
 
 bool culvi_mpi_cu(culv_mpi *m, CUresult code, const char *call)
@@ -328,7 +336,7 @@ void culvi_mpi_pipe_destroy(culv_mpi *m, pipe_line *p)
         chunk *c = &p->chunks[i];
         if (c->event) (void)m->cu->cuEventDestroy(c->event);
         /* A send that never ended may still read it. */
-        if (c->host && c->request == MPI_REQUEST_NULL) (void)m->cu->cuMemFreeHost(c->host);
+        if (c->host && *c->request == MPI_REQUEST_NULL) (void)m->cu->cuMemFreeHost(c->host);
         c->host = NULL;
         c->event = NULL;
     }

@@ -194,15 +194,20 @@ static bool wait_for_ranks(culv_mpi *m, culv_ipc_server *server, const char *wha
     for (;;) {
         char names[128] = "";
         size_t used = 0;
+        int all = 0;
+        if (!culvi_mpi_ok(m, MPI_Testall(m->size, m->incoming, &all, MPI_STATUSES_IGNORE),
+                          "MPI_Testall"))
+            return false;
+        if (all) return true;
+        if (server && culv_ipc_server_poll(server, 0, NULL) != CULV_OK) return false;
+        if (culvi_mpi_wait_more(m, w)) continue;
         for (int i = 0; i < m->size; i++) {
             bool done;
-            if (!culvi_mpi_test(m, &m->peers[i].in, &done)) return false;
+            if (!culvi_mpi_test(m, m->peers[i].in, &done)) return false;
             if (!done && used < sizeof names - 16)
                 used += (size_t)snprintf(names + used, sizeof names - used, " %d", i);
         }
-        if (!used) return true;
-        if (server && culv_ipc_server_poll(server, 0, NULL) != CULV_OK) return false;
-        if (culvi_mpi_wait_more(m, w)) continue;
+        if (!used) return true; /* they came meanwhile */
         (void)culvi_mpi_fail(CULV_ERROR_TIMEOUT, CULV_REASON_IPC_GONE,
                              "%s: nothing has come from these ranks:%s", what, names);
         return false;
@@ -278,7 +283,7 @@ static bool gather_parts(culv_mpi *m, waiting *w)
     for (int i = 0; fine && i < m->size; i++) {
         peer *p = &m->peers[i];
         p->hello = m->hello;
-        fine = p->self || culvi_mpi_receive(m, &p->hello, sizeof p->hello, i, TAG_HELLO, &p->in);
+        fine = p->self || culvi_mpi_receive(m, &p->hello, sizeof p->hello, i, TAG_HELLO, p->in);
     }
     fine = fine && wait_for_ranks(m, NULL, "culv_mpi_create()", w);
     for (int i = 0; fine && i < m->size; i++) {
@@ -291,7 +296,7 @@ static bool gather_parts(culv_mpi *m, waiting *w)
             return refuse(CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY, i,
                           "no memory for its ranges");
         fine = culvi_mpi_receive(m, p->incoming, (size_t)count * sizeof *p->incoming, i, TAG_RANGES,
-                                 &p->in);
+                                 p->in);
     }
     fine = fine && wait_for_ranks(m, NULL, "culv_mpi_create(), ranges", w);
     for (int i = 0; fine && i < m->size; i++) {
@@ -349,6 +354,8 @@ static bool prepare_peer(culv_mpi *m, peer *p)
     p->way = p->self ? m->way : (culv_mpi_way)p->ready.way;
     memcpy(p->why, p->self ? m->why : p->ready.why, sizeof p->why);
     p->why[sizeof p->why - 1] = 0;
+    m->num_parts += p->way != CULV_MPI_WAY_NONE;
+    m->has_data |= p->way == CULV_MPI_WAY_DEVICE || p->way == CULV_MPI_WAY_HOST;
     p->watched = !p->self && culvi_mpi_watchable(&m->place, &h->place);
     if (p->way == CULV_MPI_WAY_DEVICE) return culvi_mpi_type(m, &p->part, false, &p->type);
     if (p->way == CULV_MPI_WAY_HOST)
@@ -380,7 +387,7 @@ static bool gather_ways(culv_mpi *m, culv_ipc_server *server, waiting *w)
 {
     for (int i = 0; i < m->size; i++) {
         peer *p = &m->peers[i];
-        if (!p->self && !culvi_mpi_receive(m, &p->ready, sizeof p->ready, i, TAG_READY, &p->in))
+        if (!p->self && !culvi_mpi_receive(m, &p->ready, sizeof p->ready, i, TAG_READY, p->in))
             return false;
     }
     if (!wait_for_ranks(m, server, "culv_mpi_create(), ways", w)) return false;
@@ -410,6 +417,8 @@ static bool join_renderer(culv_mpi *m, waiting *w)
     m->welcome.software = m->hello.software;
     fine = tell_all(m, TAG_WELCOME, fine);
     if (fine) fine = tell_all(m, TAG_GO, gather_ways(m, server, w));
+    for (int i = 0; fine && i < m->size; i++)
+        fine = m->peers[i].self || culvi_mpi_listen(m, &m->peers[i]);
     culv_ipc_server_destroy(&server); /* the ranks keep what they received */
     return fine;
 }

@@ -15,6 +15,10 @@
 #include "culvert/ipc_fetch.h"
 #include "culvert/mpi.h"
 
+#ifdef CULVI_MPI_EXT
+#    include <mpi-ext.h>
+#endif
+
 #define MAX_SLOTS CULV_MPI_MAX_SLOTS
 #define CHUNKS    2
 #define STAGINGS  2
@@ -89,7 +93,7 @@ typedef struct layout {
 /* A chunk of pinned memory, on its way. */
 typedef struct chunk {
     void *host;
-    MPI_Request request;
+    MPI_Request *request; /* in chunk_requests or incoming */
     CUevent event;
     uint64_t frame, position, size;
     bool last; /* of its frame */
@@ -117,7 +121,7 @@ typedef struct peer {
     uint64_t done;       /* frames whose part is complete */
     uint64_t since;      /* when the last one was */
     verdict last_words;
-    MPI_Request in, out; /* while the sides are made; later `in` is the state's */
+    MPI_Request *in, out; /* while the sides are made; later `in` is the state's */
     welcome welcome;
     ready ready;
     verdict go;
@@ -129,9 +133,10 @@ typedef struct peer {
     bool end_sent;
     pipe_line pipe;
     MPI_Datatype type;
-    MPI_Request data;
-    bool receiving;
+    MPI_Request *data;
 } peer;
+
+typedef enum incoming_kind { IN_STATE, IN_DATA, IN_CHUNK, IN_KINDS = IN_CHUNK + CHUNKS } incoming_kind;
 
 typedef enum slot_state { SLOT_FREE, SLOT_FILLING, SLOT_READY, SLOT_HELD, SLOT_READ } slot_state;
 
@@ -183,13 +188,22 @@ struct culv_mpi {
     pipe_line pipe;
     MPI_Datatype type;
     bool sending;
-    MPI_Request data, grant_request;
+    MPI_Request data, grant_request, chunk_requests[CHUNKS];
     state states[MAX_SLOTS];
     MPI_Request state_requests[MAX_SLOTS];
     grant grant;
 
     /* The renderer's. */
-    peer *peers;              /* of all ranks; NULL elsewhere */
+    peer *peers; /* of all ranks; NULL elsewhere */
+    /* What is to arrive: `size` requests of each kind (incoming_kind), by rank. One MPI_Testsome()
+     * looks at all of them: each MPI_Test() is a turn of MPI's own through all its peers. */
+    MPI_Request *incoming;
+    int *arrived; /* of MPI_Testsome(), and their statuses */
+    MPI_Status *statuses;
+    bool has_data;                           /* a rank has the way DEVICE or HOST */
+    int num_parts, num_ended;                /* ranks with a part; those that left or are gone */
+    int missing[MAX_SLOTS];                  /* parts of frame f at f % MAX_SLOTS */
+    uint64_t copying, asked;                 /* chunks on their way up; grants that were followed */
     uint64_t complete, drawn; /* frames: whole; and the next one of FIFO */
     int held, last;           /* slots; -1: none */
 };
@@ -203,6 +217,8 @@ culv_result culvi_mpi_fail(culv_result result, culv_reason reason, const char *f
 /* Of a public call: are its arguments given, and is a struct of this version? */
 culv_result culvi_mpi_check(const char *call, bool given, size_t struct_size, size_t expected);
 bool culvi_mpi_ok(culv_mpi *m, int code, const char *call);
+/* Is it ULFM's error about a process that has ended? */
+bool culvi_mpi_is_death(int code);
 bool culvi_mpi_cu(culv_mpi *m, CUresult code, const char *call);
 #define CU(m, name, ...) culvi_mpi_cu((m), (m)->cu->name(__VA_ARGS__), #name)
 void culvi_mpi_last_error(verdict *out);
@@ -253,8 +269,11 @@ void culvi_mpi_leave(culv_mpi *m);
 bool culvi_mpi_step_rank(culv_mpi *m);
 bool culvi_mpi_step_renderer(culv_mpi *m);
 bool culvi_mpi_step(culv_mpi *m);
-/* The states of ranks alone. */
-bool culvi_mpi_step_state(culv_mpi *m, peer *p);
+/* Waits for states of a rank: of its parts, and that it leaves. */
+bool culvi_mpi_listen(culv_mpi *m, peer *p);
+/* Takes what has arrived: states, and data if `data`. */
+bool culvi_mpi_take(culv_mpi *m, bool data);
+void culvi_mpi_part_done(culv_mpi *m, peer *p);
 bool culvi_mpi_send_end(culv_mpi *m, peer *p, grant_kind kind);
 /* join.c: agrees with the other ranks. False, with the thread's last error. */
 bool culvi_mpi_join(culv_mpi *m);
