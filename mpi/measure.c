@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* culvert-mpi-measure: what a frame takes by each way, beside MPI_Gatherv through pinned memory.
+/* culvert-mpi-measure: what a frame takes by each way, beside MPI_Gatherv through pinned memory
+ * and NCCL's sends and receives (libnccl.so.2, if there is one; each rank needs a GPU of its own).
  *
  *   mpirun -n 4 culvert-mpi-measure [--sizes=8,64,256] [--frames=N] [--renderer-writes]
  *   mpirun -n 65 culvert-mpi-measure --cpu      CPU-time of the renderer's thread (one machine)
@@ -18,6 +19,7 @@
 
 #include "culvert/cuda_api.h"
 #include "culvert/mpi.h"
+#include "measure_nccl.h"
 
 enum { MAX_SIZES = 8, CHECKED = 8, WARM = 3, PATTERNS = 3 };
 #define SECONDS    UINT64_C(1000000000)
@@ -36,6 +38,8 @@ typedef struct setup {
     CUdeviceptr patterns[PATTERNS];
     uint32_t *host, *whole; /* pinned: the part; at the renderer the frame */
     uint64_t wrong;
+    void *nccl; /* its communicator */
+    char why_no_nccl[MEASURE_NCCL_TEXT];
 } setup;
 
 /* Every call must succeed: an error ends all ranks. */
@@ -246,6 +250,56 @@ static void by_gatherv(setup *s, uint64_t frames)
     free(places);
 }
 
+/* NCCL's way: sends and receives of the parts, in the streams. As with the ways above a rank may be
+ * some frames ahead, and the renderer has a frame when its GPU does. */
+static void by_nccl(setup *s, uint64_t frames)
+{
+    enum { SLOTS = 4 };
+    CUdeviceptr slots[SLOTS] = {0};
+    CUevent events[SLOTS];
+    double begin = 0;
+    if (!s->nccl) {
+        if (s->rank == 0)
+            printf("| %5.0f | %-22s | %s |\n", (double)s->frame_words / 262144.0, "NCCL",
+                   s->why_no_nccl);
+        return;
+    }
+    for (int i = 0; i < SLOTS; i++) {
+        CUDA(s, cuEventCreate, &events[i], CU_EVENT_DISABLE_TIMING);
+        if (s->rank == 0) CUDA(s, cuMemAlloc, &slots[i], (size_t)s->frame_words * 4);
+    }
+    for (uint64_t i = 0; i < WARM + frames; i++) {
+        if (i == WARM) {
+            CUDA(s, cuStreamSynchronize, s->stream);
+            MPI_Barrier(MPI_COMM_WORLD);
+            begin = now();
+        }
+        const CUdeviceptr from = s->patterns[i % PATTERNS], to = slots[i % SLOTS];
+        if (i >= SLOTS) CUDA(s, cuEventSynchronize, events[i % SLOTS]);
+        if (s->rank == 0 && s->words)
+            CUDA(s, cuMemcpyDtoDAsync, to + s->first * 4, from, (size_t)s->words * 4, s->stream);
+        measure_nccl_begin();
+        if (s->rank != 0 && s->words) measure_nccl_send(s->nccl, from, (size_t)s->words, s->stream);
+        for (int r = 1; s->rank == 0 && r < s->ranks; r++) {
+            uint64_t words;
+            const uint64_t first = share_out(s, r, &words);
+            if (words) measure_nccl_receive(s->nccl, to + first * 4, (size_t)words, r, s->stream);
+        }
+        measure_nccl_end();
+        CUDA(s, cuEventRecord, events[i % SLOTS], s->stream);
+    }
+    CUDA(s, cuStreamSynchronize, s->stream);
+    begin = now() - begin;
+    for (uint64_t i = WARM + frames > SLOTS ? WARM + frames - SLOTS : 0;
+         s->rank == 0 && i < WARM + frames; i++)
+        check(s, i, slots[i % SLOTS]);
+    for (int i = 0; i < SLOTS; i++) {
+        if (slots[i]) CUDA(s, cuMemFree, slots[i]);
+        CUDA(s, cuEventDestroy, events[i]);
+    }
+    report(s, "NCCL, send and receive", frames, begin);
+}
+
 /* CPU-time of this thread, in microseconds. */
 static double cpu_now(void)
 {
@@ -271,7 +325,8 @@ static double median(double *of, uint64_t count)
  * what it takes is the frame's own cost. Parts are small enough that no send waits. */
 static void cpu_by_way(setup *s, culv_mpi_way way, atomic_ullong *handed, double *out)
 {
-    enum { WORDS = 32, LOOKS = 20, MOST = 1000 };
+    /* MPI makes its fast ways between two ranks at their first messages. */
+    enum { WORDS = 32, LOOKS = 20, MOST = 1000, SETTLE = 32 };
     static double each[MOST];
     culv_mpi *mpi = NULL;
     culv_mpi_desc desc = culv_mpi_desc_init();
@@ -289,7 +344,7 @@ static void cpu_by_way(setup *s, culv_mpi_way way, atomic_ullong *handed, double
     MUST(s, culv_mpi_create(s->device, MPI_COMM_WORLD, &desc, &mpi));
     out[2] = (cpu_now() - begin) / 1e3;
     MUST(s, culv_mpi_progress(mpi, 0, NULL)); /* gives the first slots */
-    for (uint64_t i = 0; i < WARM + frames; i++) {
+    for (uint64_t i = 0; i < SETTLE + frames; i++) {
         if (writes) {
             hand_over(s, mpi);
             atomic_fetch_add(handed, 1);
@@ -299,7 +354,7 @@ static void cpu_by_way(setup *s, culv_mpi_way way, atomic_ullong *handed, double
             nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
         begin = cpu_now();
         draw(s, mpi, false);
-        if (i >= WARM) each[i - WARM] = cpu_now() - begin;
+        if (i >= SETTLE) each[i - SETTLE] = cpu_now() - begin;
     }
     out[0] = median(each, frames);
     for (int i = 0; i < LOOKS * 100 && !writes; i++) {
@@ -404,7 +459,10 @@ int main(int argc, char **argv)
     if (s.cpu) {
         cpu(&s);
         s.num_sizes = 0;
-    } else if (s.rank == 0) {
+    } else {
+        s.nccl = measure_nccl_open(s.rank, s.ranks, s.why_no_nccl);
+    }
+    if (!s.cpu && s.rank == 0) {
         printf("| MiB | way | GB/s | us a frame | every word |\n|---|---|---:|---:|---|\n");
     }
     for (int i = 0; i < s.num_sizes; i++) {
@@ -415,8 +473,11 @@ int main(int argc, char **argv)
             by_way(&s, (culv_mpi_way)w, frames);
         }
         by_gatherv(&s, frames);
+        MPI_Barrier(MPI_COMM_WORLD);
+        by_nccl(&s, frames);
         end_size(&s);
     }
+    measure_nccl_close(s.nccl);
     CUDA(&s, cuStreamDestroy, s.stream);
     CUDA(&s, cuCtxSetCurrent, NULL);
     culv_device_close(&s.device);

@@ -138,6 +138,8 @@ uint64_t culvi_mpi_now(void)
     return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
 
+static void step_others(const culv_mpi *m);
+
 waiting culvi_mpi_wait_begin(uint64_t timeout)
 {
     return (waiting){.begin = culvi_mpi_now(), .timeout = timeout};
@@ -146,6 +148,7 @@ waiting culvi_mpi_wait_begin(uint64_t timeout)
 bool culvi_mpi_wait_more(const culv_mpi *m, waiting *w)
 {
     if (w->timeout == 0) return false;
+    step_others(m);
     if (w->moved != m->moved) w->turns = 0;
     w->moved = m->moved;
     const uint64_t passed = culvi_mpi_now() - w->begin;
@@ -356,15 +359,63 @@ void culvi_mpi_pipe_next(pipe_line *p, const layout *part, chunk *c)
 
 /* Calls ---------------------------------------------------------------------------------------- */
 
+static atomic_flag list_busy = ATOMIC_FLAG_INIT;
+static culv_mpi *list;
+
+static void take(atomic_flag *flag)
+{
+    while (atomic_flag_test_and_set(flag)) /* for one look */
+        (void)sched_yield();
+}
+
 bool culvi_mpi_enter(culv_mpi *m)
 {
-    return CU(m, cuCtxPushCurrent, m->context);
+    take(&m->busy);
+    if (CU(m, cuCtxPushCurrent, m->context)) return true;
+    atomic_flag_clear(&m->busy);
+    return false;
 }
 
 void culvi_mpi_leave(culv_mpi *m)
 {
     CUcontext before;
     (void)m->cu->cuCtxPopCurrent(&before);
+    atomic_flag_clear(&m->busy);
+}
+
+void culvi_mpi_list(culv_mpi *m)
+{
+    take(&list_busy);
+    m->next = list;
+    list = m;
+    atomic_flag_clear(&list_busy);
+}
+
+void culvi_mpi_unlist(culv_mpi *m)
+{
+    take(&list_busy);
+    for (culv_mpi **at = &list; *at; at = &(*at)->next) {
+        if (*at != m) continue;
+        *at = m->next;
+        break;
+    }
+    atomic_flag_clear(&list_busy);
+}
+
+/* Their failures are their own calls' answers. */
+static void step_others(const culv_mpi *m)
+{
+    if (atomic_flag_test_and_set(&list_busy)) return;
+    for (culv_mpi *o = list; o; o = o->next) {
+        if (o == m || o->failure.result != CULV_OK || atomic_flag_test_and_set(&o->busy)) continue;
+        if (CU(o, cuCtxPushCurrent, o->context)) {
+            (void)culvi_mpi_step(o);
+            CUcontext before;
+            (void)o->cu->cuCtxPopCurrent(&before);
+        }
+        atomic_flag_clear(&o->busy);
+    }
+    atomic_flag_clear(&list_busy);
 }
 
 bool culvi_mpi_step(culv_mpi *m)

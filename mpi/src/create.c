@@ -13,6 +13,7 @@ static culv_mpi *new_side(culv_device *device, const culv_mpi_desc *desc, int ra
 {
     culv_mpi *m = calloc(1, sizeof *m);
     if (!m) return NULL;
+    atomic_flag_clear(&m->busy);
     m->rank = rank;
     m->size = size;
     m->renderer = desc->renderer;
@@ -261,6 +262,7 @@ void culv_mpi_destroy(culv_mpi **mpi)
     culv_mpi *m = *mpi;
     *mpi = NULL;
     int finalized = 0;
+    if (m->joined) culvi_mpi_unlist(m);
     (void)MPI_Finalized(&finalized);
     const culv_cuda_api *cu = m->cu;
     const bool entered = cu->cuCtxPushCurrent(m->context) == CUDA_SUCCESS;
@@ -308,6 +310,7 @@ culv_result culv_mpi_create(culv_device *device, MPI_Comm comm, const culv_mpi_d
     }
     if (fine) {
         m->joined = true;
+        culvi_mpi_list(m);
         *out = m;
         return CULV_OK;
     }

@@ -8,9 +8,12 @@
 #ifndef CULVI_MPI_INSIDE_H_
 #define CULVI_MPI_INSIDE_H_
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
+#define CULV_EXPERIMENTAL /* fabric handles */
 #include "culvert/cuda_api.h"
+#include "culvert/fabric.h"
 #include "culvert/ipc.h"
 #include "culvert/ipc_fetch.h"
 #include "culvert/mpi.h"
@@ -23,7 +26,7 @@
 #define CHUNKS    2
 #define STAGINGS  2
 /* What two ranks must agree on. */
-#define PROTOCOL 1u
+#define PROTOCOL 2u
 /* From one look at other processes to the next. */
 #define WATCH_NS UINT64_C(50000000)
 
@@ -52,8 +55,10 @@ typedef struct hello {
 } hello;
 
 typedef struct welcome {
-    uint32_t num_slots, device_pointers, software, reserved;
+    uint32_t num_slots, device_pointers, software;
+    int32_t no_fabric; /* a culv_result; OK: `fabric` has the slots */
     uint64_t slot_size;
+    culv_fabric_handle fabric[MAX_SLOTS];
     culv_uuid device;
     place place;
     char server[CULV_IPC_NAME_SIZE];
@@ -136,7 +141,12 @@ typedef struct peer {
     MPI_Request *data;
 } peer;
 
-typedef enum incoming_kind { IN_STATE, IN_DATA, IN_CHUNK, IN_KINDS = IN_CHUNK + CHUNKS } incoming_kind;
+typedef enum incoming_kind {
+    IN_STATE,
+    IN_DATA,
+    IN_CHUNK,
+    IN_KINDS = IN_CHUNK + CHUNKS
+} incoming_kind;
 
 typedef enum slot_state { SLOT_FREE, SLOT_FILLING, SLOT_READY, SLOT_HELD, SLOT_READ } slot_state;
 
@@ -151,6 +161,8 @@ typedef struct slot {
 } slot;
 
 struct culv_mpi {
+    culv_mpi *next;   /* of this process's list */
+    atomic_flag busy; /* a call is at work, or another object's that waits */
     culv_device *device;
     const culv_cuda_api *cu;
     CUcontext context;
@@ -200,10 +212,10 @@ struct culv_mpi {
     MPI_Request *incoming;
     int *arrived; /* of MPI_Testsome(), and their statuses */
     MPI_Status *statuses;
-    bool has_data;                           /* a rank has the way DEVICE or HOST */
-    int num_parts, num_ended;                /* ranks with a part; those that left or are gone */
-    int missing[MAX_SLOTS];                  /* parts of frame f at f % MAX_SLOTS */
-    uint64_t copying, asked;                 /* chunks on their way up; grants that were followed */
+    bool has_data;            /* a rank has the way DEVICE or HOST */
+    int num_parts, num_ended; /* ranks with a part; those that left or are gone */
+    int missing[MAX_SLOTS];   /* parts of frame f at f % MAX_SLOTS */
+    uint64_t copying, asked;  /* chunks on their way up; grants that were followed */
     uint64_t complete, drawn; /* frames: whole; and the next one of FIFO */
     int held, last;           /* slots; -1: none */
 };
@@ -262,8 +274,13 @@ void culvi_mpi_cancel(MPI_Request *request);
 /* The next chunk's size; moves on to the next frame behind a frame's last one. */
 void culvi_mpi_pipe_next(pipe_line *p, const layout *part, chunk *c);
 
+/* A call's begin and end: the object is this thread's, and the device's context is current. */
 bool culvi_mpi_enter(culv_mpi *m);
 void culvi_mpi_leave(culv_mpi *m);
+/* Joined objects are in a list: a call that waits works on the others of its process. Two renderers
+ * would wait for each other else, each for the part that it writes for the other one. */
+void culvi_mpi_list(culv_mpi *m);
+void culvi_mpi_unlist(culv_mpi *m);
 
 /* rank.c, renderer.c: what can be done now. False: m->failure. */
 bool culvi_mpi_step_rank(culv_mpi *m);
