@@ -320,10 +320,21 @@ static double median(double *of, uint64_t count)
     return of[count / 2];
 }
 
-/* What the ranks do does not cost the renderer's thread anything, but for their messages. So a
- * counter in shared memory says when all parts are handed over, and only then the renderer looks:
- * what it takes is the frame's own cost. Parts are small enough that no send waits. */
-static void cpu_by_way(setup *s, culv_mpi_way way, atomic_ullong *handed, double *out)
+/* In memory that the ranks share: parts that were handed over, and frames that were drawn. */
+typedef struct counters {
+    atomic_ullong handed, drawn;
+} counters;
+
+static void quiet_until(atomic_ullong *counter, uint64_t value)
+{
+    while (atomic_load(counter) < value)
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+}
+
+/* What the ranks do does not cost the renderer's thread anything, but for their messages. So they
+ * sleep while it works, and it works when all parts are handed over: more processes than cores
+ * would be counted else, by their timers' interrupts. Parts are small enough that no send waits. */
+static void cpu_by_way(setup *s, culv_mpi_way way, counters *shared, double *out)
 {
     /* MPI makes its fast ways between two ranks at their first messages. */
     enum { WORDS = 32, LOOKS = 20, MOST = 1000, SETTLE = 32 };
@@ -347,14 +358,15 @@ static void cpu_by_way(setup *s, culv_mpi_way way, atomic_ullong *handed, double
     for (uint64_t i = 0; i < SETTLE + frames; i++) {
         if (writes) {
             hand_over(s, mpi);
-            atomic_fetch_add(handed, 1);
+            atomic_fetch_add(&shared->handed, 1);
+            quiet_until(&shared->drawn, i + 1);
             continue;
         }
-        while (atomic_load(handed) < (i + 1) * ((uint64_t)s->ranks - 1))
-            nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+        quiet_until(&shared->handed, (i + 1) * ((uint64_t)s->ranks - 1));
         begin = cpu_now();
         draw(s, mpi, false);
         if (i >= SETTLE) each[i - SETTLE] = cpu_now() - begin;
+        atomic_store(&shared->drawn, i + 1);
     }
     out[0] = median(each, frames);
     for (int i = 0; i < LOOKS * 100 && !writes; i++) {
@@ -363,27 +375,26 @@ static void cpu_by_way(setup *s, culv_mpi_way way, atomic_ullong *handed, double
         each[i / LOOKS] = (cpu_now() - begin) / LOOKS;
     }
     out[1] = median(each, 100);
-    if (!writes) atomic_store(handed, UINT64_MAX);
-    while (atomic_load(handed) != UINT64_MAX) /* nobody has left while the renderer looks */
-        nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+    if (!writes) atomic_store(&shared->drawn, UINT64_MAX);
+    quiet_until(&shared->drawn, UINT64_MAX); /* nobody has left while the renderer looks */
     culv_mpi_destroy(&mpi);
 }
 
 static void cpu(setup *s)
 {
     double direct[3], host[3];
-    atomic_ullong *handed = NULL;
+    counters *shared = NULL;
     MPI_Win window;
     MPI_Aint size;
     int unit;
-    MPI_Win_allocate_shared(s->rank ? 0 : 2 * sizeof *handed, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
-                            &handed, &window);
-    MPI_Win_shared_query(window, 0, &size, &unit, &handed);
-    if (s->rank == 0) memset(handed, 0, 2 * sizeof *handed);
+    MPI_Win_allocate_shared(s->rank ? 0 : 2 * sizeof *shared, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+                            &shared, &window);
+    MPI_Win_shared_query(window, 0, &size, &unit, &shared);
+    if (s->rank == 0) memset(shared, 0, 2 * sizeof *shared);
     CUDA(s, cuMemAlloc, &s->patterns[0], 4096);
     s->patterns[1] = s->patterns[2] = s->patterns[0];
-    cpu_by_way(s, CULV_MPI_WAY_DIRECT, &handed[0], direct);
-    cpu_by_way(s, CULV_MPI_WAY_HOST, &handed[1], host);
+    cpu_by_way(s, CULV_MPI_WAY_DIRECT, &shared[0], direct);
+    cpu_by_way(s, CULV_MPI_WAY_HOST, &shared[1], host);
     CUDA(s, cuMemFree, s->patterns[0]);
     MPI_Win_free(&window);
     if (s->rank == 0)

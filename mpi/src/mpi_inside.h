@@ -11,7 +11,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#define CULV_EXPERIMENTAL /* fabric handles */
+#ifndef CULV_EXPERIMENTAL
+#    define CULV_EXPERIMENTAL /* fabric handles */
+#endif
 #include "culvert/cuda_api.h"
 #include "culvert/fabric.h"
 #include "culvert/ipc.h"

@@ -554,7 +554,7 @@ TEST(refused, .own = true)
     end(&s);
 }
 
-/* culvert-mpi-measure: each way, NCCL's (played), one that loses a word, and the renderer's time. */
+/* culvert-mpi-measure: each way, NCCL's (played), one that loses a word, the renderer's time. */
 TEST(measure, .own = true, .time_limit = 300)
 {
 #ifdef PLAYED_NCCL
