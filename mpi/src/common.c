@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-mpi: errors, waits, places, layouts and pipes. */
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE 1 /* syscall() */
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -209,6 +210,16 @@ bool culvi_mpi_alive(const place *p)
 {
     uint64_t started;
     return culv_ipc_process_get_start(p->pid, &started) == CULV_OK && started == p->started;
+}
+
+int culvi_mpi_open_process(const place *p)
+{
+#ifdef SYS_pidfd_open
+    return (int)syscall(SYS_pidfd_open, p->pid, 0u);
+#else
+    (void)p;
+    return -1;
+#endif
 }
 
 bool culvi_mpi_device_pointers(void)

@@ -2,6 +2,7 @@
 /* culvert-mpi: how a side is made and ended. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "mpi_inside.h"
 
@@ -42,7 +43,9 @@ static bool new_peers(culv_mpi *m)
     m->incoming = calloc(size * IN_KINDS, sizeof *m->incoming);
     m->arrived = calloc(size * IN_KINDS, sizeof *m->arrived);
     m->statuses = calloc(size * IN_KINDS, sizeof *m->statuses);
-    if (m->incoming && m->arrived && m->statuses) m->peers = calloc(size, sizeof *m->peers);
+    m->watch = calloc(size, sizeof *m->watch);
+    if (m->incoming && m->arrived && m->statuses && m->watch)
+        m->peers = calloc(size, sizeof *m->peers);
     if (!m->peers) {
         (void)culvi_mpi_fail(CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY,
                              "no memory for %d ranks", m->size);
@@ -53,6 +56,7 @@ static bool new_peers(culv_mpi *m)
     for (int i = 0; i < m->size; i++) {
         peer *p = &m->peers[i];
         p->rank = i;
+        m->watch[i] = (struct pollfd){.fd = -1, .events = POLLIN};
         p->self = i == m->rank;
         p->type = MPI_DATATYPE_NULL;
         p->out = p->end_request = MPI_REQUEST_NULL;
@@ -169,6 +173,7 @@ static void free_side(culv_mpi *m, bool mpi_lives)
         pending |= p->out != MPI_REQUEST_NULL || p->end_request != MPI_REQUEST_NULL;
         for (int j = 0; j < MAX_SLOTS; j++)
             pending |= p->grant_requests[j] != MPI_REQUEST_NULL;
+        if (m->watch[i].fd >= 0) (void)close(m->watch[i].fd);
         culvi_mpi_pipe_destroy(m, &p->pipe);
         culvi_mpi_layout_free(&p->part);
         free(p->incoming);
@@ -189,6 +194,7 @@ static void free_side(culv_mpi *m, bool mpi_lives)
     culvi_mpi_layout_free(&m->part);
     free(m->arrived);
     free(m->statuses);
+    free(m->watch);
     if (pending) return;
     free(m->incoming);
     free(m->peers);

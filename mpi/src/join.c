@@ -409,6 +409,10 @@ static bool prepare_peer(culv_mpi *m, peer *p)
     p->why[sizeof p->why - 1] = 0;
     m->num_parts += p->way != CULV_MPI_WAY_NONE;
     m->has_data |= p->way == CULV_MPI_WAY_DEVICE || p->way == CULV_MPI_WAY_HOST;
+    /* Opened first: if it is the process afterwards, it was the process before. */
+    if (!p->self && strcmp(m->place.processes, h->place.processes) == 0 &&
+        culvi_mpi_same_machine(&m->place, &h->place))
+        m->watch[p->rank].fd = culvi_mpi_open_process(&h->place);
     p->watched = !p->self && culvi_mpi_watchable(&m->place, &h->place);
     if (p->way == CULV_MPI_WAY_DEVICE) return culvi_mpi_type(m, &p->part, false, &p->type);
     if (p->way == CULV_MPI_WAY_HOST)

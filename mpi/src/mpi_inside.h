@@ -8,6 +8,7 @@
 #ifndef CULVI_MPI_INSIDE_H_
 #define CULVI_MPI_INSIDE_H_
 
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -214,6 +215,7 @@ struct culv_mpi {
     MPI_Request *incoming;
     int *arrived; /* of MPI_Testsome(), and their statuses */
     MPI_Status *statuses;
+    struct pollfd *watch;     /* by rank, a process's file descriptor; -1: /proc tells */
     bool has_data;            /* a rank has the way DEVICE or HOST */
     int num_parts, num_ended; /* ranks with a part; those that left or are gone */
     int missing[MAX_SLOTS];   /* parts of frame f at f % MAX_SLOTS */
@@ -255,6 +257,8 @@ void culvi_mpi_place(place *out);
 bool culvi_mpi_same_machine(const place *a, const place *b);
 bool culvi_mpi_watchable(const place *a, const place *b);
 bool culvi_mpi_alive(const place *p);
+/* A file descriptor that is ready when the process has ended, or -1. */
+int culvi_mpi_open_process(const place *p);
 bool culvi_mpi_device_pointers(void);
 
 bool culvi_mpi_layout(layout *out, const culv_mpi_range *ranges, size_t count);

@@ -219,9 +219,11 @@ bool culvi_mpi_step_renderer(culv_mpi *m)
     const uint64_t now = culvi_mpi_now();
     if (now - m->watched_at >= WATCH_NS) {
         m->watched_at = now;
+        (void)poll(m->watch, (nfds_t)m->size, 0); /* /proc costs 40 us for each */
         for (int i = 0; i < m->size; i++) {
             peer *p = &m->peers[i];
-            if (p->watched && !p->left && !p->gone && !culvi_mpi_alive(&p->hello.place))
+            if (!p->watched || p->left || p->gone) continue;
+            if (m->watch[i].fd >= 0 ? m->watch[i].revents != 0 : !culvi_mpi_alive(&p->hello.place))
                 ended(m, p, false);
         }
     }
