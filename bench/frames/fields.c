@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A linear field into an image: culv_image_write() with its kernel, beside cuMemcpy2DAsync. */
+/* A linear field into an image: culv_image_write() with its kernel, beside cuMemcpy2DAsync. And the
+ * ways to copy a shared buffer, each beside cuMemcpyAsync of CUDA's own memory. */
 #include "sections.h"
 
 #include <stdio.h>
@@ -68,6 +69,16 @@ static void turn(void *state, bench_side side, double ns[])
     free(words);
 }
 
+/* Of the last row. */
+static void print_rates(const bench *base, size_t bytes)
+{
+    const bench_result *r = &base->results[base->num_results - 1];
+    if (base->text == NULL) return;
+    fprintf(base->text, "  %-24s %25.1f GB/s %25.1f GB/s\n", "",
+            (double)bytes * 1e-3 / r->sides[BENCH_CULVERT].median,
+            (double)bytes * 1e-3 / r->sides[BENCH_RAW].median);
+}
+
 static void measure(frames_bench *b, VkFormat format, const char *name, uint32_t texel,
                     uint32_t side)
 {
@@ -98,13 +109,122 @@ static void measure(frames_bench *b, VkFormat format, const char *name, uint32_t
             .kind = BENCH_PAIR, .turn = turn, .state = &s, .num_phases = 1, .calls = CALLS});
     bench_row(base, &series, (bench_row_desc){.name = "culv_image_write", .phases = 1});
     bench_end(&series);
-    const bench_result *r = &base->results[base->num_results - 1];
-    if (base->text != NULL)
-        fprintf(base->text, "  %-24s %25.1f GB/s %25.1f GB/s\n", "",
-                (double)s.row_bytes * side * 1e-3 / r->sides[BENCH_CULVERT].median,
-                (double)s.row_bytes * side * 1e-3 / r->sides[BENCH_RAW].median);
+    print_rates(base, s.row_bytes * side);
     RIG_CU(base->rig.cu->MemFree(s.from));
     culv_shared_image_destroy(&shared);
+}
+
+enum { BY_CUDA, BY_SHADER, BY_COMMAND };
+
+typedef struct buffers {
+    frames_bench *b;
+    culv_shared_buffer *shared[2]; /* from, to */
+    CUdeviceptr own[2];
+    size_t size;
+    unsigned calls;
+    int way;
+    uint32_t seed;
+} buffers;
+
+static raw_vk_buffer as_raw(const culv_shared_buffer *buffer)
+{
+    return (raw_vk_buffer){.buffer = culv_vk_buffer_handle(buffer),
+                           .size = culv_buffer_size(culv_shared_buffer_cuda(buffer)),
+                           .flags = RAW_VK_EXPORT};
+}
+
+static double copy_in_stream(const buffers *s, CUdeviceptr from, CUdeviceptr to)
+{
+    const rig *r = &s->b->bench.rig;
+    const double begun = bench_now();
+    for (unsigned i = 0; i < s->calls; i++)
+        RIG_CU(r->cu->MemcpyDtoDAsync(to, from, s->size, r->stream));
+    RIG_CU(r->cu->StreamSynchronize(r->stream));
+    return bench_now() - begun;
+}
+
+static double copy_in_queue(const buffers *s)
+{
+    rig *r = &s->b->bench.rig;
+    const raw_vk_buffer from = as_raw(s->shared[0]), to = as_raw(s->shared[1]);
+    const VkBufferCopy all = {.size = s->size};
+    VkMemoryBarrier2 each;
+    const VkDependencyInfo dependency = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                         .memoryBarrierCount = 1,
+                                         .pMemoryBarriers = &each};
+    CULV_OK_OR_EXIT(culv_vk_kernel_get_barrier2(&each));
+    VkCommandBuffer commands = raw_vk_begin(&r->vk, 0);
+    raw_vk_acquire(&r->vk, commands, 0, &from);
+    raw_vk_acquire(&r->vk, commands, 0, &to);
+    for (unsigned i = 0; i < s->calls; i++) {
+        if (s->way == BY_SHADER)
+            CULV_OK_OR_EXIT(culv_vk_record_copy(r->attached, commands,
+                                                culv_vk_buffer_address(s->shared[0]),
+                                                culv_vk_buffer_address(s->shared[1]), s->size));
+        else
+            vkCmdCopyBuffer(commands, from.buffer, to.buffer, 1, &all);
+        vkCmdPipelineBarrier2(commands, &dependency);
+    }
+    raw_vk_release(&r->vk, commands, 0, &from);
+    raw_vk_release(&r->vk, commands, 0, &to);
+    const double begun = bench_now();
+    raw_vk_submit(&r->vk, commands, NULL);
+    return bench_now() - begun;
+}
+
+static void copy_turn(void *state, bench_side side, double ns[])
+{
+    buffers *s = state;
+    const rig *r = &s->b->bench.rig;
+    const bool shared = side == BENCH_CULVERT;
+    const CUdeviceptr from = shared ? culv_shared_buffer_pointer(s->shared[0]) : s->own[0];
+    const CUdeviceptr to = shared ? culv_shared_buffer_pointer(s->shared[1]) : s->own[1];
+    uint32_t *words = malloc(s->size), *found = malloc(s->size);
+    REQUIRE(words != NULL && found != NULL);
+    s->seed++;
+    for (size_t i = 0; i < s->size / 4; i++)
+        words[i] = ((uint32_t)i + s->seed) * UINT32_C(2654435761);
+    RIG_CU(raw_cuda_upload(r->cu, from, words, s->size));
+    ns[0] = shared && s->way != BY_CUDA ? copy_in_queue(s) : copy_in_stream(s, from, to);
+    RIG_CU(r->cu->MemcpyDtoH(found, to, s->size));
+    REQUIRE_EQ_BYTES(found, words, s->size);
+    bench_checked(&s->b->bench);
+    free(found);
+    free(words);
+}
+
+static void measure_copies(frames_bench *b, size_t size, unsigned calls)
+{
+    static const char *const names[] = {"cuMemcpyAsync, shared", "culv_vk_record_copy",
+                                        "vkCmdCopyBuffer"};
+    bench *base = &b->bench;
+    buffers s = {.b = b, .size = size, .calls = calls};
+    const VkBufferCreateInfo info = raw_vk_buffer_info(
+        size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+                  VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+    culv_vk_buffer_create_desc desc = culv_vk_buffer_create_desc_init();
+    desc.create_info = &info;
+    for (int i = 0; i < 2; i++) {
+        CULV_OK_OR_EXIT(culv_vk_buffer_create(base->rig.attached, &desc, &s.shared[i]));
+        RIG_CU(base->rig.cu->MemAlloc(&s.own[i], size));
+    }
+    bench_variant(base, "copies of %zu KiB, beside cuMemcpyAsync", size / 1024);
+    for (s.way = BY_CUDA; s.way <= BY_COMMAND; s.way++) {
+        bench_series series;
+        bench_begin(base, &series,
+                    (bench_setup){.kind = BENCH_PAIR,
+                                  .turn = copy_turn,
+                                  .state = &s,
+                                  .num_phases = 1,
+                                  .calls = calls});
+        bench_row(base, &series, (bench_row_desc){.name = names[s.way], .phases = 1});
+        bench_end(&series);
+        print_rates(base, size);
+    }
+    for (int i = 0; i < 2; i++) {
+        RIG_CU(base->rig.cu->MemFree(s.own[i]));
+        culv_shared_buffer_destroy(&s.shared[i]);
+    }
 }
 
 void fields_run(frames_bench *b, const options *o)
@@ -112,4 +232,6 @@ void fields_run(frames_bench *b, const options *o)
     const bool small = o->quick || b->bench.rig.caps.is_software;
     measure(b, VK_FORMAT_R8G8B8A8_UNORM, "RGBA8", 4, small ? 76 : 4096);
     measure(b, VK_FORMAT_R32G32B32A32_SFLOAT, "RGBA32F", 16, small ? 52 : 4096);
+    measure_copies(b, small ? (size_t)100 << 10 : (size_t)8 << 20, small ? 4 : 256);
+    measure_copies(b, small ? (size_t)300 << 10 : (size_t)256 << 20, small ? 4 : 16);
 }

@@ -270,7 +270,7 @@ const section sections[] = {
      .on_request = true,
      .run = across_run},
     {.name = "fields",
-     .what = "linear fields into images, beside cuMemcpy2DAsync",
+     .what = "linear fields into images, beside cuMemcpy2DAsync; copies of shared buffers",
      .on_request = true,
      .run = fields_run},
 };

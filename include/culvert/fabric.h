@@ -16,7 +16,7 @@
  * A pool likewise: culv_mem_pool_desc::fabric, culv_mem_pool_export_fabric(), and then
  * culv_mem_pool_export_pointer() for its allocations.
  *
- * culv_ipc_offer_vmm_fabric() and culv_ipc_offer_pool_fabric() (culvert/ipc_cuda.h) carry them. */
+ * culv_ipc_from_vmm_fabric() and culv_ipc_from_pool_fabric() (culvert/ipc_cuda.h) carry them. */
 #ifndef CULV_FABRIC_H_
 #define CULV_FABRIC_H_
 
@@ -75,7 +75,7 @@ CULV_EXPORT culv_result culv_mem_pool_export_fabric(culv_mem_pool *pool, culv_fa
 
 /** Imports what culv_mem_pool_export_fabric() exported. desc->handle stays empty, and desc may be
  * NULL. culv_mem_pool_import_pointer() then imports the pool's allocations.
- * Errors: as culv_mem_pool_import_take(); INVALID (HANDLE_TYPE: desc->handle is given), DRIVER
+ * Errors: as culv_mem_pool_import_borrow(); INVALID (HANDLE_TYPE: desc->handle is given), DRIVER
  * (HANDLE_REFUSED: no such handle, or no IMEX channel).
  * Ownership: *out is yours, for culv_mem_pool_destroy(). Threads: any.
  * Source: cuda.h, cuMemPoolImportFromShareableHandle. */

@@ -6,8 +6,9 @@
  *
  *   the solver                                     the viewer
  *   culv_ipc_server_create(device, &d, &server);   culv_ipc_client_connect(device, &d, time, &c);
- *   culv_ipc_offer_vmm(server, memory, &info);     culv_ipc_client_receive(c, "field", time, &o);
- *   for (;;) {                                     culv_ipc_import_vmm(o, &memory);
+ *   culv_ipc_offer(server, &info,                  culv_ipc_client_receive(c, "field", time, &o);
+ *       culv_ipc_from_vmm(memory));                culv_ipc_import_vmm(o, &memory);
+ *   for (;;) {
  *       solve();                                   ... map it, read it ...
  *       culv_ipc_server_poll(server, 0, NULL);
  *   }
@@ -202,8 +203,8 @@ CULV_EXPORT culv_result culv_ipc_server_create(culv_device *device,
                                                culv_ipc_server **out);
 
 /** Destroys the server and its offers. Its rings end as if they were destroyed: consumers are told,
- * and their calls answer RING_STOPPED. You still have to call culv_ipc_ring_destroy(), before this
- * call or after it. Clients keep the objects that they received.
+ * and their calls answer RING_STOPPED. You still have to call culv_ring_destroy() for them, before
+ * this call or after it. Clients keep the objects that they received.
  * Ownership: offered objects and rings stay yours. A ring keeps the device open.
  * Threads: any, after the last call. */
 CULV_EXPORT void culv_ipc_server_destroy(culv_ipc_server **server);
@@ -224,35 +225,59 @@ CULV_EXPORT int culv_ipc_server_fd(const culv_ipc_server *server);
 /** Returns how many clients are connected. 0 for NULL. Threads: one at a time. */
 CULV_EXPORT uint32_t culv_ipc_server_clients(const culv_ipc_server *server);
 
-/** Offers a VMM allocation, which must be exportable as OPAQUE_FD (Windows: OPAQUE_WIN32). Reads
- * these fields of `info`: name, text, offset, size, element_*. The other process gets the whole
- * allocation, with the data at `offset`.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: the message names the field and its bounds;
- * NOT_EXPORTABLE), BUSY (IPC_NAME: the name is taken), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the allocation stays yours; you may destroy it before the offer.
- * Threads: one at a time. */
-CULV_EXPORT culv_result culv_ipc_offer_vmm(culv_ipc_server *server, culv_vmm_allocation *allocation,
-                                           const culv_ipc_info *info);
+/** What is offered. A function makes it: culv_ipc_from_vmm(), culv_ipc_from_vector(),
+ * culv_ipc_from_handle(), and in culvert/ipc_cuda.h for what only CUDA has. */
+typedef struct culv_ipc_source {
+    culv_ipc_kind kind; /**< Its kind. NONE: a handle, and culv_ipc_info::kind says of what. */
+    /** The culv_vmm_allocation, culv_vector, culv_handle, CUevent or culv_mem_pool. */
+    const void *object;
+    CUdeviceptr pointer; /**< CUDA_MEMORY, POOL_MEMORY: the address. */
+} culv_ipc_source;
 
-/** Offers a vector, whose chunks must be exportable as OPAQUE_FD (Windows: OPAQUE_WIN32). Clients
- * get the chunks that it has when they ask. Reads these fields of `info`: name, text,
- * element_format, element_size.
- * Errors: as culv_ipc_offer_vmm().
+/** Returns a VMM allocation as a source. It must be exportable as OPAQUE_FD (Windows:
+ * OPAQUE_WIN32). The call reads these fields of culv_ipc_info: name, text, offset, size, element_*.
+ * The other process gets the whole allocation, with the data at `offset`.
+ * Ownership: the allocation stays yours; you may destroy it before the offer. Threads: any. */
+CULV_INLINE culv_ipc_source culv_ipc_from_vmm(culv_vmm_allocation *allocation)
+{
+    culv_ipc_source s = {CULV_IPC_VMM, NULL, 0};
+    s.object = allocation;
+    return s;
+}
+
+/** Returns a vector as a source. Its chunks must be exportable as OPAQUE_FD (Windows:
+ * OPAQUE_WIN32). Clients get the chunks that it has when they ask. The call reads these fields of
+ * culv_ipc_info: name, text, element_format, element_size.
  * Ownership: the vector stays yours. Withdraw the offer before you destroy the vector.
- * Threads: one at a time. culv_ipc_server_poll() reads the vector: order it with
- * culv_vector_shrink(). */
-CULV_EXPORT culv_result culv_ipc_offer_vector(culv_ipc_server *server, culv_vector *vector,
-                                              const culv_ipc_info *info);
+ * Threads: any. culv_ipc_server_poll() reads the vector: order it with culv_vector_shrink(). */
+CULV_INLINE culv_ipc_source culv_ipc_from_vector(culv_vector *vector)
+{
+    culv_ipc_source s = {CULV_IPC_VECTOR, NULL, 0};
+    s.object = vector;
+    return s;
+}
 
-/** Offers a BUFFER, an IMAGE or a SEMAPHORE by its exported handle (culv_vk_memory_export_dup(),
- * culv_vk_semaphore_export_dup(); on Windows also ID3D12Device::CreateSharedHandle()). Names and
- * KMT handles are refused, because they keep nothing alive.
+/** Returns a BUFFER, an IMAGE or a SEMAPHORE (culv_ipc_info::kind) by its exported handle as a
+ * source: culv_vk_memory_export_dup(), culv_vk_semaphore_export_dup(); on Windows also
+ * ID3D12Device::CreateSharedHandle(). Names and KMT handles are refused, because they keep nothing
+ * alive.
+ * Ownership: the handle is borrowed; close it whenever you like after the offer. Threads: any. */
+CULV_INLINE culv_ipc_source culv_ipc_from_handle(const culv_handle *handle)
+{
+    culv_ipc_source s = {CULV_IPC_NONE, NULL, 0};
+    s.object = handle;
+    return s;
+}
+
+/** Offers something to the clients:
+ * culv_ipc_offer(server, &info, culv_ipc_from_vmm(allocation)).
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND; VALUE: the
- * message names the field and its bounds; SIZE: the file behind the handle is smaller), BUSY
- * (IPC_NAME), OUT_OF_MEMORY.
- * Ownership: the handle is borrowed; close it whenever you like. Threads: one at a time. */
+ * message names the field and its bounds; SIZE: the file behind the handle is smaller;
+ * NOT_EXPORTABLE), BUSY (IPC_NAME: the name is taken), DRIVER, ASYNC, OUT_OF_MEMORY; the source may
+ * have more.
+ * Ownership: see the source's function. Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_offer(culv_ipc_server *server, const culv_ipc_info *info,
-                                       const culv_handle *handle);
+                                       culv_ipc_source source);
 
 /** Withdraws an offer. Clients keep the objects that they received.
  * Errors: INVALID (NULL_ARGUMENT; IPC_NAME: nothing of that name is offered; OWNED: it belongs to a
@@ -346,18 +371,24 @@ CULV_EXPORT culv_result culv_ipc_object_get_info(const culv_ipc_object *object, 
  * Ownership: the object owns it: never close it. Threads: any. */
 CULV_EXPORT culv_result culv_ipc_object_get_handle(const culv_ipc_object *object, culv_handle *out);
 
-/** Imports a received VMM allocation into CUDA, on the client's device. It may lie on another GPU
- * that the device reaches.
- * Errors: as culv_vmm_import_borrow(); INVALID (VALUE: the object is of another kind, or the client
- * has no device).
+/** Imports a received VMM allocation into CUDA, on the client's device, also by a fabric handle. It
+ * may lie on another GPU that the device reaches.
+ * Errors: as culv_vmm_import_borrow() and culv_vmm_import_fabric(); INVALID (VALUE: the object is
+ * of another kind, or the client has no device).
  * Ownership: *out is yours, for culv_vmm_allocation_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_vmm(const culv_ipc_object *object,
                                             culv_vmm_allocation **out);
 
-/** Imports a received buffer into CUDA, on the client's device.
+/** Imports a received buffer, VMM allocation or memory of cuMemAlloc into CUDA, on the client's
+ * device. Two imports of the same memory of cuMemAlloc have the same address.
  * Errors: as culv_memory_import_borrow() and culv_buffer_map(); INVALID (VALUE: as
- * culv_ipc_import_vmm()).
- * Ownership: *out is yours, for culv_buffer_unmap(). It keeps the import alive. Threads: any. */
+ * culv_ipc_import_vmm(); DEVICE_MISMATCH: this process does not see its GPU), UNSUPPORTED
+ * (DRIVER_TOO_OLD), DRIVER (HANDLE_REFUSED: CUDA does not open memory of the same process or freed
+ * memory).
+ * Ownership: *out is yours, for culv_buffer_unmap(); memory of cuMemAlloc before its owner frees
+ * it. The buffer keeps the import alive.
+ * Threads: any.
+ * Source: cuda.h, cuIpcOpenMemHandle. */
 CULV_EXPORT culv_result culv_ipc_import_buffer(const culv_ipc_object *object, culv_buffer **out);
 
 /** Imports a received image into CUDA, on the client's device.

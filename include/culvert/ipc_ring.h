@@ -7,14 +7,20 @@
  * `done`, which the consumer signals. So one consumer never waits for another.
  *
  *   the producer                                  a consumer
- *   culv_ipc_ring_create(server, &d, &r);         culv_ipc_consumer_join(client, &d, t, &c);
- *   culv_ipc_ring_offer_vmm(r, slot, 0, m, &i);   culv_ipc_consumer_receive(c, slot, 0, t, &o);
- *   culv_ring *core = culv_ipc_ring_core(r);      culv_ring *core = culv_ipc_consumer_core(c);
- *   culv_ring_acquire_on(core,                    culv_ring_acquire_on(core,
+ *   culv_ipc_ring_create(server, &d, &ring);      culv_ipc_ring_join(client, &d, t, &ring);
+ *   culv_ipc_ring_offer(ring, slot, 0, &info,     culv_ipc_ring_receive(ring, slot, 0, t, &o);
+ *       culv_ipc_from_vmm(memory));               culv_ipc_import_vmm(o, &memory);
+ *
+ *   culv_ring_acquire_on(ring,                    culv_ring_acquire_on(ring,
  *       CULV_RING_PRODUCER, stream, t, &f);           CULV_RING_CONSUMER, stream, t, &f);
  *   ... write slot f.slot ...                     ... read slot f.slot ...
- *   culv_ring_release_on(core,                    culv_ring_release_on(core,
+ *   culv_ring_release_on(ring,                    culv_ring_release_on(ring,
  *       CULV_RING_PRODUCER, stream, &f);              CULV_RING_CONSUMER, stream, &f);
+ *
+ * Each side is a culv_ring with the calls of culvert/ring.h, except those for the other side,
+ * culv_ring_configure() and culv_ring_submit_failed(); the ring does not know your mappings, so
+ * culv_ring_pointer() and its kin are NULL. A burst is one frame. Its calls count as the server's
+ * or the client's: one thread at a time, except culv_ring_stop().
  *
  * Between two CUDA processes the timelines are counters in a shared page (stream memory
  * operations), and no graphics API is needed. A consumer that uses a graphics API passes timelines
@@ -27,7 +33,7 @@
  * A side may end at any point without stopping the other. If the producer has ended, the consumer's
  * next call notices it and signals `ready`, so that no GPU waits for ever; the contents of such a
  * frame are wrong. A thread that waits for its stream cannot notice it: wait with a timeout, and
- * call culv_ipc_server_poll() or culv_ipc_consumer_connected() in between.
+ * call culv_ipc_server_poll() or culv_ipc_ring_connected() in between.
  *
  * Culvert keeps no stream between calls: destroy yours at any time. A side may use another stream
  * for each frame if it waits for the previous one (cuStreamWaitEvent): a timeline must not go
@@ -39,11 +45,6 @@
 #include "ring.h"
 
 CULV_EXTERN_C_BEGIN
-
-/** Opaque: a producer's ring. Its calls count as the server's: one thread at a time. */
-typedef struct culv_ipc_ring culv_ipc_ring;
-/** Opaque: a consumer's side. Its calls count as the client's: one thread at a time. */
-typedef struct culv_ipc_consumer culv_ipc_consumer;
 
 /** Maximum number of consumers of a ring. */
 #define CULV_IPC_MAX_CONSUMERS 16
@@ -69,13 +70,6 @@ typedef struct culv_ipc_timelines {
 
 CULV_INIT(culv_ipc_timelines)
 
-/** A value of one consumer's timeline. */
-typedef struct culv_ipc_point {
-    uint32_t consumer; /**< Its number in the ring. */
-    uint32_t reserved;
-    uint64_t value;
-} culv_ipc_point;
-
 /** The place of the oldest frame that a consumer is not done with. */
 typedef enum culv_ipc_lag {
     CULV_IPC_LAG_NONE = 0,     /**< The consumer is done with all its frames. */
@@ -99,22 +93,6 @@ typedef struct culv_ipc_consumer_info {
      * none. */
     uint64_t late;
 } culv_ipc_consumer_info;
-
-/** A slot while a side that uses a graphics API has it. */
-typedef struct culv_ipc_frame {
-    uint64_t number;    /**< Counts the frames that the producer released, from 0. */
-    uint64_t skipped;   /**< MAILBOX: frames passed over since the last one. */
-    uint32_t slot;      /**< The slot. */
-    culv_bool repeated; /**< MAILBOX: nonzero when it is the same frame as before. */
-    /** Number of values to wait for before you touch the slot. A consumer waits for its `ready`. A
-     * producer has none: it gets a slot when the GPUs of its readers are done with it. */
-    uint32_t num_waits;
-    /** Number of values to signal after the last use; the release sets it. A producer signals each
-     * consumer's `ready`, a consumer its `done`. */
-    uint32_t num_signals;
-    culv_ipc_point wait_points[CULV_IPC_MAX_CONSUMERS];
-    culv_ipc_point signal_points[CULV_IPC_MAX_CONSUMERS];
-} culv_ipc_frame;
 
 /* Producer ------------------------------------------------------------------------------------- */
 
@@ -148,87 +126,55 @@ typedef struct culv_ipc_ring_desc {
 
 CULV_INIT(culv_ipc_ring_desc)
 
-/** Makes a ring and offers it by its name.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE), BUSY (IPC_NAME), DRIVER (OS), OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_ipc_ring_destroy(), before the server or after it.
- * Threads: one at a time. */
-CULV_EXPORT culv_result culv_ipc_ring_create(culv_ipc_server *server,
-                                             const culv_ipc_ring_desc *desc, culv_ipc_ring **out);
-
-/** Destroys the ring, with its offers. Its server may be destroyed already: then the ring had
- * ended, and all its other calls answer ASYNC (RING_STOPPED). Consumers can still read the frames
- * that were released: from CUDA to CUDA even after this process has ended, with a graphics API's
- * timelines as long as the server lives. The GPU's work with the ring should be done. CUDA's
- * objects are released by a later culv_device_collect(), or with the device.
- * Threads: one at a time. */
-CULV_EXPORT void culv_ipc_ring_destroy(culv_ipc_ring **ring);
-
-/** Offers a VMM allocation as a part of a slot. Its name is "RING.SLOT.PART".
- * Errors: as culv_ipc_offer_vmm(); INVALID (RANGE: there is no such slot or part), ASYNC
- * (RING_STOPPED: the server was destroyed).
- * Ownership: as there. Threads: one at a time. */
-CULV_EXPORT culv_result culv_ipc_ring_offer_vmm(culv_ipc_ring *ring, uint32_t slot, uint32_t part,
-                                                culv_vmm_allocation *allocation,
-                                                const culv_ipc_info *info);
-
-/** Offers a buffer or an image as a part of a slot. Its name is "RING.SLOT.PART".
- * Errors: as culv_ipc_offer(); INVALID (RANGE: there is no such slot or part), ASYNC (RING_STOPPED:
- * the server was destroyed).
- * Ownership: as there. Threads: one at a time. */
-CULV_EXPORT culv_result culv_ipc_ring_offer(culv_ipc_ring *ring, uint32_t slot, uint32_t part,
-                                            const culv_ipc_info *info, const culv_handle *handle);
-
-/** Gets a slot to write, which no GPU reads any more. It also answers clients, as
- * culv_ipc_server_poll() does. If the GPUs of FIFO consumers still read all slots, it waits up to
- * `timeout` nanoseconds. It does not wait for MAILBOX consumers.
- * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: a frame is held), TIMEOUT (RING_FULL: the message
- * names the late consumer, and where it is late, as culv_ipc_ring_get_consumers() does; it is
- * logged once in ten seconds for each), ASYNC (RING_STOPPED: the server was destroyed), DRIVER
- * (OS).
- * Threads: one at a time. */
-CULV_EXPORT culv_result culv_ipc_ring_acquire(culv_ipc_ring *ring, uint64_t timeout,
-                                              culv_ipc_frame *frame);
-
-/** Publishes the frame, and fills frame->signal_points with the values to signal. Call it right
- * before the submission that signals them.
- * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: no frame is held), ASYNC (RING_STOPPED: the server
- * was destroyed).
- * Threads: one at a time. */
-CULV_EXPORT culv_result culv_ipc_ring_release(culv_ipc_ring *ring, culv_ipc_frame *frame);
-
-/** Returns the ring's core. CUDA's side calls culv_ring_acquire_on(), culv_ring_release_on(),
- * culv_ring_flush_on() and culv_ring_cancel() on it with CULV_RING_PRODUCER, and culv_ring_drain(),
- * culv_ring_stop() and culv_ring_get_stats(). At an acquire the stream does not wait: a slot is
- * free when the GPUs of its readers are done with it. A release makes the stream signal each
- * consumer's `ready`. culv_ring_drain() waits until no GPU uses a released frame; `force` does
- * nothing, because no stream of the producer waits for another process. culv_ring_stop() ends an
- * acquire that waits.
+/** Makes a ring and offers it by its name. *out is the producer's side.
  *
- * These calls also have the errors of culv_ipc_ring_acquire() and culv_ipc_ring_release() too;
- * INVALID (VALUE: the ring has `make`; RING_SIDE: a call without a stream, CULV_RING_CONSUMER, or
- * culv_ring_configure()). NULL for NULL.
- * Ownership: the ring's: culv_ring_destroy() refuses it (OWNED).
- * Threads: any. The calls count as the server's, one thread at a time, except culv_ring_stop().
+ * A producer gets a slot when the GPUs of its readers are done with it, so frame.wait_value is 0,
+ * and a stream does not wait. If the GPUs of FIFO consumers still read all slots, an acquire waits
+ * for them on the host; it does not wait for MAILBOX consumers. It also answers clients, as
+ * culv_ipc_server_poll() does. A release on a stream signals each consumer's `ready`. A graphics
+ * API's producer (culv_ipc_ring_desc::make) calls culv_ring_acquire() and culv_ring_release(), and
+ * then signals frame.signal_value on the `ready` of each consumer that it has made timelines for.
+ *
+ * culv_ring_drain() waits until no GPU uses a released frame; `force` does nothing, because no
+ * stream of the producer waits for another process. culv_ring_stop() ends an acquire that waits.
+ * culv_ring_destroy() withdraws the offers, before the server is destroyed or after it. The GPU's
+ * work with the ring should be done. Consumers can still read the frames that were released: from
+ * CUDA to CUDA even after this process has ended, with a graphics API's timelines as long as the
+ * server lives. CUDA's objects are released by a later culv_device_collect(), or with the device.
+ *
+ * These calls have the errors of culvert/ring.h. For RING_FULL the message names the late consumer,
+ * and where it is late, as culv_ipc_ring_get_consumers() does; it is logged once in ten seconds for
+ * each. RING_SIDE: the call is without a stream and the ring has no `make`, or the reverse.
+ * RING_STOPPED: the server was destroyed.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE), BUSY (IPC_NAME), DRIVER (OS), OUT_OF_MEMORY.
+ * Ownership: *out is yours, for culv_ring_destroy(). Threads: one at a time.
  * Source: cuda.h, cuStreamWriteValue64, cuSignalExternalSemaphoresAsync. */
-CULV_EXPORT culv_ring *culv_ipc_ring_core(const culv_ipc_ring *ring);
+CULV_EXPORT culv_result culv_ipc_ring_create(culv_ipc_server *server,
+                                             const culv_ipc_ring_desc *desc, culv_ring **out);
+
+/** Offers something as a part of a slot. Its name is "RING.SLOT.PART".
+ * Errors: as culv_ipc_offer(); INVALID (VALUE: it is not a producer's side; RANGE: there is no such
+ * slot or part), ASYNC (RING_STOPPED: the server was destroyed).
+ * Ownership: as there. Threads: one at a time. */
+CULV_EXPORT culv_result culv_ipc_ring_offer(culv_ring *ring, uint32_t slot, uint32_t part,
+                                            const culv_ipc_info *info, culv_ipc_source source);
 
 /** Returns the number of consumers. A consumer counts when it has read the answer to its join. 0
- * for NULL.
+ * for NULL and for a consumer's side.
  * Threads: one at a time. */
-CULV_EXPORT uint32_t culv_ipc_ring_consumers(const culv_ipc_ring *ring);
+CULV_EXPORT uint32_t culv_ipc_ring_consumers(const culv_ring *ring);
 
 /** Lists the consumers: which is late, where and for how long.
  * Errors: INVALID (NULL_ARGUMENT), ASYNC (RING_STOPPED: the server was destroyed).
  * Ownership: the copies are yours. Threads: one at a time. */
-CULV_EXPORT culv_result culv_ipc_ring_get_consumers(culv_ipc_ring *ring,
-                                                    culv_ipc_consumer_info *out, size_t capacity,
-                                                    size_t *count);
+CULV_EXPORT culv_result culv_ipc_ring_get_consumers(culv_ring *ring, culv_ipc_consumer_info *out,
+                                                    size_t capacity, size_t *count);
 
 /** Drops a consumer: closes its connection and frees its slots. The consumer gets IPC_DROPPED.
  * Errors: INVALID (NULL_ARGUMENT; RANGE: there is no such consumer), ASYNC (RING_STOPPED: the
  * server was destroyed).
  * Threads: one at a time. */
-CULV_EXPORT culv_result culv_ipc_ring_drop(culv_ipc_ring *ring, uint32_t consumer);
+CULV_EXPORT culv_result culv_ipc_ring_drop(culv_ring *ring, uint32_t consumer);
 
 /* Consumer ------------------------------------------------------------------------------------- */
 
@@ -244,83 +190,56 @@ typedef struct culv_ipc_consumer_desc {
 
 CULV_INIT(culv_ipc_consumer_desc)
 
-/** Joins a ring, as a consumer of the frames that are released from now on.
+/** Joins a ring, as a consumer of the frames that are released from now on. *out is its side.
+ *
+ * A stream waits for `ready` at an acquire, and a release makes it signal `done`. A graphics API
+ * makes its queue wait for frame.wait_value of `ready`, and signals frame.signal_value of `done`:
+ * the producer writes the slot only after `done` is reached, as culv_ipc_timelines::reached or a
+ * CUDA stream of this process reports. A MAILBOX side has one slot at a time: an acquire waits
+ * until its GPU is done with the last frame. After a cancel the frame comes again; with MAILBOX a
+ * newer one may come.
+ *
+ * culv_ring_drain() waits for this side's GPU. culv_ring_stop() ends an acquire that waits, within
+ * a quarter of a second; the producer does not notice it. culv_ring_destroy() leaves the ring,
+ * before the client is destroyed. The GPU's work with its frames should be done: the producer takes
+ * the slots back at once. If GPU work still waits for the producer, Culvert signals it so that it
+ * ends. CUDA's objects are released by a later culv_device_collect(), or with the device.
+ *
+ * These calls have the errors of culvert/ring.h; TIMEOUT (RING_LATE: MAILBOX: this side's GPU is
+ * not done with the last frame), ASYNC (RING_STOPPED: the producer has ended or closed the ring;
+ * IPC_DROPPED: the producer has dropped this side, and runs on; IPC_PROTOCOL: its page is invalid),
+ * INVALID (RING_SIDE: the call is without a stream and the timelines are counters, or it has a
+ * stream and the client has no device).
  * Errors: as culv_ipc_client_receive() and culv_semaphore_import_borrow(); INVALID (VALUE: the
  * offer is no ring, the kinds of timelines do not fit, or the client has no device), UNSUPPORTED
  * (IPC_REFUSED: the ring is full; DRIVER_TOO_OLD: no stream memory operations).
- * Ownership: *out is yours, for culv_ipc_consumer_destroy(), before the client.
- * Threads: one at a time. */
-CULV_EXPORT culv_result culv_ipc_consumer_join(culv_ipc_client *client,
-                                               const culv_ipc_consumer_desc *desc, uint64_t timeout,
-                                               culv_ipc_consumer **out);
-
-/** Leaves the ring. The GPU's work with its frames should be done: the producer takes the slots
- * back at once. If GPU work still waits for the producer, Culvert signals it so that it ends.
- * CUDA's objects are released by a later culv_device_collect(), or with the device.
- * Threads: one at a time. */
-CULV_EXPORT void culv_ipc_consumer_destroy(culv_ipc_consumer **consumer);
+ * Ownership: *out is yours, for culv_ring_destroy(), before the client. Threads: one at a time. */
+CULV_EXPORT culv_result culv_ipc_ring_join(culv_ipc_client *client,
+                                           const culv_ipc_consumer_desc *desc, uint64_t timeout,
+                                           culv_ring **out);
 
 /** Gets the timelines that the producer made for this consumer (culv_ipc_ring_desc::make), for a
  * graphics API that waits for `ready` and signals `done` in its own queue. out->signal stays NULL:
  * CUDA signals `ready` if the producer dies. A consumer that uses the calls with a stream does not
  * need this.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: the timelines are counters, or were given to
- * culv_ipc_consumer_join()).
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: it is not a consumer's side, or the timelines
+ * are counters or were given to culv_ipc_ring_join()).
  * Ownership: the handles are the consumer's, which closes them. If a driver takes a handle, pass a
  * duplicate (culv_handle_dup()).
  * Threads: one at a time. */
-CULV_EXPORT culv_result culv_ipc_consumer_get_timelines(const culv_ipc_consumer *consumer,
-                                                        culv_ipc_timelines *out);
+CULV_EXPORT culv_result culv_ipc_ring_get_timelines(const culv_ring *ring, culv_ipc_timelines *out);
 
 /** Receives a part of a slot.
- * Errors: as culv_ipc_client_receive(); INVALID (RANGE: there is no such slot or part).
+ * Errors: as culv_ipc_client_receive(); INVALID (VALUE: it is not a consumer's side; RANGE: there
+ * is no such slot or part).
  * Ownership: as there. Threads: one at a time. */
-CULV_EXPORT culv_result culv_ipc_consumer_receive(culv_ipc_consumer *consumer, uint32_t slot,
-                                                  uint32_t part, uint64_t timeout,
-                                                  culv_ipc_object **out);
-
-/** Returns the number of slots, and in `parts` (may be NULL) the objects in each. 0 for NULL.
- * Threads: one at a time. */
-CULV_EXPORT uint32_t culv_ipc_consumer_slots(const culv_ipc_consumer *consumer, uint32_t *parts);
-
-/** Gets a frame to read. It waits up to `timeout` nanoseconds for one. frame->wait_points[0] is the
- * value of `ready` to wait for on the GPU. A MAILBOX side has one slot at a time: the call waits
- * until its GPU is done with the last frame.
- * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: a frame is held), TIMEOUT (RING_EMPTY; RING_LATE:
- * MAILBOX: this side's GPU is not done with the last frame), ASYNC (RING_STOPPED: the producer has
- * ended or closed the ring; IPC_DROPPED: the producer has dropped this side, and runs on;
- * IPC_PROTOCOL: its page is invalid).
- * Threads: one at a time. */
-CULV_EXPORT culv_result culv_ipc_consumer_acquire(culv_ipc_consumer *consumer, uint64_t timeout,
-                                                  culv_ipc_frame *frame);
-
-/** Gives the frame back, and fills frame->signal_points[0] with the value of `done` to signal. Call
- * it right before the submission that signals it: the producer writes the slot only after `done` is
- * reached, as culv_ipc_timelines::reached or a CUDA stream of this process reports.
- * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: no frame is held), DRIVER, ASYNC (after these the
- * frame is still held).
- * Threads: one at a time. */
-CULV_EXPORT culv_result culv_ipc_consumer_release(culv_ipc_consumer *consumer,
-                                                  culv_ipc_frame *frame);
-
-/** Returns the consumer's core. CUDA's side calls culv_ring_acquire_on(), culv_ring_release_on(),
- * culv_ring_flush_on() and culv_ring_cancel() on it with CULV_RING_CONSUMER, and culv_ring_drain(),
- * culv_ring_stop() and culv_ring_get_stats(). An acquire makes the stream wait for `ready`, and a
- * release makes it signal `done`. After a cancel the frame comes again; with MAILBOX a newer one
- * may come. culv_ring_drain() waits for this side's GPU. culv_ring_stop() ends an acquire that
- * waits, within a quarter of a second; the producer does not notice it.
- *
- * These calls also have the errors of culv_ipc_consumer_acquire() and culv_ipc_consumer_release()
- * too; INVALID (STREAM_DEVICE, CAPTURE; RING_SIDE: a call without a stream, CULV_RING_PRODUCER, or
- * culv_ring_configure()). NULL for NULL, and if the client was connected without a device.
- * Ownership: the consumer's: culv_ring_destroy() refuses it (OWNED).
- * Threads: any. The calls count as the client's, one thread at a time, except culv_ring_stop(). */
-CULV_EXPORT culv_ring *culv_ipc_consumer_core(const culv_ipc_consumer *consumer);
+CULV_EXPORT culv_result culv_ipc_ring_receive(culv_ring *ring, uint32_t slot, uint32_t part,
+                                              uint64_t timeout, culv_ipc_object **out);
 
 /** Tells whether the producer is still there, without waiting. If it is not, the call signals what
  * this process's GPU waits for.
- * Errors: none; 0 for NULL. Threads: one at a time. */
-CULV_EXPORT culv_bool culv_ipc_consumer_connected(culv_ipc_consumer *consumer);
+ * Errors: none; 0 for NULL and for a producer's side. Threads: one at a time. */
+CULV_EXPORT culv_bool culv_ipc_ring_connected(culv_ring *ring);
 
 CULV_EXTERN_C_END
 

@@ -5,7 +5,7 @@
  * handle. Then send each allocation in it as 64 bytes of data:
  *
  *   exporter: culv_mem_pool_export_dup(), culv_mem_pool_alloc(), culv_mem_pool_export_pointer()
- *   importer: culv_mem_pool_import_take(), culv_mem_pool_import_pointer(), culv_mem_pool_free()
+ *   importer: culv_mem_pool_import_borrow(), culv_mem_pool_import_pointer(), culv_mem_pool_free()
  *
  * Export the pool before its pointers (cuda.h, cuMemPoolExportPointer: "from an already shared
  * memory pool"; measured on an H200). Every process that imported an allocation must free it before
@@ -98,7 +98,7 @@ CULV_EXPORT CUmemoryPool culv_mem_pool_native_handle(const culv_mem_pool *pool);
 CULV_EXPORT uint32_t culv_mem_pool_handle_types(const culv_mem_pool *pool);
 
 /** Exports the pool as a handle of one of the types that it was made for. Another process imports
- * it with culv_mem_pool_import_take(). From then on you can export the pool's pointers. A file
+ * it with culv_mem_pool_import_borrow(). From then on you can export the pool's pointers. A file
  * descriptor is closed on exec.
  * Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE; NOT_EXPORTABLE: it was not made for that type, or is
  * itself an import; OS: no file descriptor is left), DRIVER, ASYNC, OUT_OF_MEMORY.
@@ -107,23 +107,16 @@ CULV_EXPORT uint32_t culv_mem_pool_handle_types(const culv_mem_pool *pool);
 CULV_EXPORT culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_type type,
                                                  culv_handle *out);
 
-/** Imports a pool and TAKES its handle. The device can read and write its allocations, whether the
- * memory is its own or that of another GPU that it reaches. You cannot allocate in an imported
+/** Imports a pool and BORROWS its handle. The device can read and write its allocations, whether
+ * the memory is its own or that of another GPU that it reaches. You cannot allocate in an imported
  * pool.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND), UNSUPPORTED
  * (VMM, HANDLE_TYPE, DRIVER_TOO_OLD), DRIVER (HANDLE_REFUSED; PEER: it lies on a GPU that the
  * device does not reach), ASYNC, OUT_OF_MEMORY.
- * Ownership: Culvert owns the handle if the call succeeds. *out is yours, for
- * culv_mem_pool_destroy().
+ * Ownership: the handle stays yours: close it whenever you like (culv_handle_close()). *out is
+ * yours, for culv_mem_pool_destroy().
  * Threads: any.
  * Source: cuda.h, cuMemPoolImportFromShareableHandle, cuMemPoolSetAccess. */
-CULV_EXPORT culv_result culv_mem_pool_import_take(culv_device *device,
-                                                  const culv_mem_pool_import_desc *desc,
-                                                  culv_mem_pool **out);
-
-/** Imports a pool and BORROWS its handle.
- * Errors: as culv_mem_pool_import_take().
- * Ownership: the handle stays yours. *out is yours, for culv_mem_pool_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_mem_pool_import_borrow(culv_device *device,
                                                     const culv_mem_pool_import_desc *desc,
                                                     culv_mem_pool **out);

@@ -396,7 +396,8 @@ static bool make_server(culv_mpi *m, culv_ipc_server **server)
         char name[CULV_IPC_NAME_SIZE];
         snprintf(name, sizeof name, "slot.%u", i);
         const culv_ipc_info info = culv_ipc_info_named(name);
-        if (culv_ipc_offer_vmm(*server, m->slots[i].allocation, &info) != CULV_OK) return false;
+        if (culv_ipc_offer(*server, &info, culv_ipc_from_vmm(m->slots[i].allocation)) != CULV_OK)
+            return false;
     }
     return true;
 }

@@ -64,7 +64,7 @@ static void close_device(void)
 /* The solver ----------------------------------------------------------------------------------- */
 
 static culv_ipc_server *server;
-static culv_ipc_ring *ring;
+static culv_ring *ring;
 
 static void offer_ring(void)
 {
@@ -84,19 +84,18 @@ static void offer_ring(void)
         const culv_ipc_info info = culv_ipc_info_init();
         culv_vmm_allocation *memory;
         OK(culv_vmm_allocation_create(device, &memory_desc, &memory));
-        OK(culv_ipc_ring_offer_vmm(ring, slot, 0, memory, &info));
+        OK(culv_ipc_ring_offer(ring, slot, 0, &info, culv_ipc_from_vmm(memory)));
         map_slot(slot, memory);
     }
 }
 
 static void solve_frame(uint32_t number)
 {
-    culv_ring *const core = culv_ipc_ring_core(ring);
     culv_ring_frame frame;
-    OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, stream, timeout, &frame));
+    OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, stream, timeout, &frame));
     const CUdeviceptr words = culv_vmm_range_pointer(ranges[frame.slot]);
     OK(CULV_CUDA(device)->cuMemsetD32Async(words, 7 + number, WORDS, stream));
-    OK(culv_ring_release_on(core, CULV_RING_PRODUCER, stream, &frame));
+    OK(culv_ring_release_on(ring, CULV_RING_PRODUCER, stream, &frame));
 }
 
 static int solve(void)
@@ -110,7 +109,7 @@ static int solve(void)
     while (culv_ipc_ring_consumers(ring) > 0)
         OK(culv_ipc_server_poll(server, timeout, NULL));
     OK(CULV_CUDA(device)->cuStreamSynchronize(stream));
-    culv_ipc_ring_destroy(&ring);
+    culv_ring_destroy(&ring);
     culv_ipc_server_destroy(&server);
     close_device();
     return 0;
@@ -119,7 +118,7 @@ static int solve(void)
 /* The viewer ----------------------------------------------------------------------------------- */
 
 static culv_ipc_client *client;
-static culv_ipc_consumer *consumer;
+static culv_ring *consumer;
 
 static void join_ring(void)
 {
@@ -129,11 +128,11 @@ static void join_ring(void)
 
     culv_ipc_consumer_desc desc = culv_ipc_consumer_desc_init();
     desc.ring = "frames";
-    OK(culv_ipc_consumer_join(client, &desc, timeout, &consumer));
+    OK(culv_ipc_ring_join(client, &desc, timeout, &consumer));
     for (uint32_t slot = 0; slot < SLOTS; slot++) {
         culv_ipc_object *object;
         culv_vmm_allocation *memory;
-        OK(culv_ipc_consumer_receive(consumer, slot, 0, timeout, &object));
+        OK(culv_ipc_ring_receive(consumer, slot, 0, timeout, &object));
         OK(culv_ipc_import_vmm(object, &memory));
         map_slot(slot, memory);
         culv_ipc_object_destroy(&object);
@@ -143,15 +142,14 @@ static void join_ring(void)
 /* How many words are wrong. `host` is pinned: a copy to other memory would wait in the call. */
 static uint32_t view_frame(uint32_t number, uint32_t *host)
 {
-    culv_ring *const core = culv_ipc_consumer_core(consumer);
     culv_ring_frame frame;
     uint32_t wrong = 0;
-    OK(culv_ring_acquire_on(core, CULV_RING_CONSUMER, stream, timeout, &frame));
+    OK(culv_ring_acquire_on(consumer, CULV_RING_CONSUMER, stream, timeout, &frame));
     const CUdeviceptr words = culv_vmm_range_pointer(ranges[frame.slot]);
     OK(CULV_CUDA(device)->cuMemcpyDtoHAsync(host, words, BYTES, stream));
-    OK(culv_ring_release_on(core, CULV_RING_CONSUMER, stream, &frame));
-    OK(culv_ring_drain(core, timeout, 0));      /* if the solver died, the stream goes on */
-    OK(!culv_ipc_consumer_connected(consumer)); /* and the frame is not right */
+    OK(culv_ring_release_on(consumer, CULV_RING_CONSUMER, stream, &frame));
+    OK(culv_ring_drain(consumer, timeout, 0)); /* if the solver died, the stream goes on */
+    OK(!culv_ipc_ring_connected(consumer));    /* and the frame is not right */
     for (int word = 0; word < WORDS; word++)
         wrong += host[word] != 7 + number;
     return wrong;
@@ -167,7 +165,7 @@ static int view(void)
         wrong += view_frame(i, host);
     printf("hello_ipc: %u of %d words in %d frames are wrong\n", wrong, FRAMES * WORDS, FRAMES);
     OK(CULV_CUDA(device)->cuMemFreeHost(host));
-    culv_ipc_consumer_destroy(&consumer);
+    culv_ring_destroy(&consumer);
     culv_ipc_client_destroy(&client);
     close_device();
     return wrong != 0;

@@ -21,7 +21,7 @@ typedef struct solver {
     CUfunction step;
     CUstream stream;
     culv_ipc_server *server;
-    culv_ipc_ring *ring;
+    culv_ring *ring;
     culv_vector *slots[OBSERVER_SLOTS];
     uint64_t steps, late;
     uint32_t most_viewers;
@@ -77,7 +77,8 @@ static bool offer(solver *s, const options *o)
         culv_ipc_info info = culv_ipc_info_named(name);
         info.element_size = sizeof(particle);
         if (!culv_ok(culv_vector_create(s->device, &vector, &s->slots[i]), "a vector") ||
-            !culv_ok(culv_ipc_offer_vector(s->server, s->slots[i], &info), "culv_ipc_offer_vector"))
+            !culv_ok(culv_ipc_offer(s->server, &info, culv_ipc_from_vector(s->slots[i])),
+                     "culv_ipc_offer"))
             return false;
     }
     return true;
@@ -104,8 +105,7 @@ static bool make_step(solver *s, const options *o, uint32_t *last)
     if (old > o->particles) old = o->particles;
     if (count > o->particles) count = o->particles;
     /* It answers viewers as well. There is a slot for each of them and one more. */
-    culv_result result =
-        culv_ring_acquire_on(culv_ipc_ring_core(s->ring), CULV_RING_PRODUCER, s->stream, 0, &frame);
+    culv_result result = culv_ring_acquire_on(s->ring, CULV_RING_PRODUCER, s->stream, 0, &frame);
     if (result == CULV_ERROR_TIMEOUT) {
         s->late++; /* never, as viewers ask for the newest frame */
         return true;
@@ -124,8 +124,7 @@ static bool make_step(solver *s, const options *o, uint32_t *last)
                  s->cu->cuLaunchKernel(s->step, ((unsigned)count + BLOCK - 1) / BLOCK, 1, 1, BLOCK,
                                        1, 1, 0, s->stream, parameters, NULL),
                  "cuLaunchKernel") ||
-        !culv_ok(culv_ring_release_on(culv_ipc_ring_core(s->ring), CULV_RING_PRODUCER, s->stream,
-                                      &frame),
+        !culv_ok(culv_ring_release_on(s->ring, CULV_RING_PRODUCER, s->stream, &frame),
                  "culv_ring_release_on"))
         return false;
     *last = frame.slot;
@@ -148,7 +147,7 @@ static void rest(const options *o, double began, uint64_t steps)
 static void tear_down(solver *s, const options *o)
 {
     if (s->ring) (void)wait_for_stream(s, o);
-    culv_ipc_ring_destroy(&s->ring);
+    culv_ring_destroy(&s->ring);
     culv_ipc_server_destroy(&s->server);
     for (uint32_t i = 0; i < OBSERVER_SLOTS; i++)
         culv_vector_destroy(&s->slots[i]);

@@ -46,7 +46,7 @@ typedef struct viewer {
     culv_vk_device *attached;
     culv_shared_semaphore *ready, *done;
     culv_ipc_client *client;
-    culv_ipc_consumer *consumer;
+    culv_ring *consumer;
     slot slots[OBSERVER_SLOTS];
     vulkan_buffer picture; /* the count of wrong particles, and counts by pixel */
     VkDescriptorSetLayout set_layout;
@@ -129,8 +129,8 @@ static bool join(viewer *v, const options *o)
     bool fine = culv_ok(culv_vk_semaphore_export_dup(v->attached, culv_vk_semaphore_handle(v->done),
                                                      CULV_HANDLE_OPAQUE_FD, &own.done),
                         "culv_vk_semaphore_export_dup") &&
-                culv_ok(culv_ipc_consumer_join(v->client, &desc, observer_timeout(o), &v->consumer),
-                        "culv_ipc_consumer_join");
+                culv_ok(culv_ipc_ring_join(v->client, &desc, observer_timeout(o), &v->consumer),
+                        "culv_ipc_ring_join");
     culv_handle_close(&own.ready);
     culv_handle_close(&own.done);
     return fine;
@@ -298,7 +298,7 @@ static bool wait_for_frame(viewer *v, const options *o)
     VkResult waited;
     do { /* it asks meanwhile whether the solver is there: else the call moves `ready` on */
         waited = vkWaitForFences(v->vulkan.device, 1, &v->fence, VK_TRUE, 100000000);
-    } while (waited == VK_TIMEOUT && (culv_ipc_consumer_connected(v->consumer), true) &&
+    } while (waited == VK_TIMEOUT && (culv_ipc_ring_connected(v->consumer), true) &&
              clock_seconds() < until);
     if (waited == VK_TIMEOUT) {
         /* It lives and does nothing. What the queue waits with cannot be destroyed. */
@@ -311,19 +311,19 @@ static bool wait_for_frame(viewer *v, const options *o)
            vk_ok(vkResetFences(v->vulkan.device, 1, &v->fence), "vkResetFences");
 }
 
-static bool draw(viewer *v, const options *o, culv_ipc_frame *frame, bool last)
+static bool draw(viewer *v, const options *o, culv_ring_frame *frame, bool last)
 {
     const vulkan_setup *vk = &v->vulkan;
     const uint32_t index = frame->slot;
     if (!update_slot(v, o, index) || !record(v, o, &v->slots[index], frame->number) ||
-        !culv_ok(culv_ipc_consumer_release(v->consumer, frame), "culv_ipc_consumer_release"))
+        !culv_ok(culv_ring_release(v->consumer, CULV_RING_CONSUMER, frame), "culv_ring_release"))
         return false;
     if (last) die(o, frame->number);
     VkSemaphoreSubmitInfo wait =
-        vulkan_submit_point(culv_vk_semaphore_handle(v->ready), frame->wait_points[0].value,
+        vulkan_submit_point(culv_vk_semaphore_handle(v->ready), frame->wait_value,
                             VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
     VkSemaphoreSubmitInfo signal =
-        vulkan_submit_point(culv_vk_semaphore_handle(v->done), frame->signal_points[0].value,
+        vulkan_submit_point(culv_vk_semaphore_handle(v->done), frame->signal_value,
                             VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
     if (!vulkan_submit(vk->queue, v->buffer, &wait, &signal, v->fence) || !wait_for_frame(v, o))
         return false;
@@ -356,9 +356,10 @@ static bool write_picture(const viewer *v, const options *o)
 static bool look(viewer *v, const options *o)
 {
     for (uint64_t i = 0; i < o->frames; i++) {
-        culv_ipc_frame frame;
-        if (!culv_ok(culv_ipc_consumer_acquire(v->consumer, observer_timeout(o), &frame),
-                     "culv_ipc_consumer_acquire"))
+        culv_ring_frame frame;
+        if (!culv_ok(
+                culv_ring_acquire(v->consumer, CULV_RING_CONSUMER, observer_timeout(o), &frame),
+                "culv_ring_acquire"))
             return false;
         const bool last = i + 1 == o->die_after;
         if (last && o->death == DEATH_HOLDING) die(o, frame.number);
@@ -373,7 +374,7 @@ static void tear_down(viewer *v)
 {
     VkDevice device = v->vulkan.device;
     if (device) (void)vkDeviceWaitIdle(device);
-    culv_ipc_consumer_destroy(&v->consumer);
+    culv_ring_destroy(&v->consumer);
     for (uint32_t i = 0; i < OBSERVER_SLOTS; i++) {
         for (uint32_t k = 0; k < v->slots[i].count; k++) {
             vkDestroyBuffer(device, v->slots[i].chunks[k].buffer, NULL);

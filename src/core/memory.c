@@ -23,6 +23,11 @@ bool culvi_memory_is_import(culv_device *device, CUdeviceptr pointer)
     return found;
 }
 
+static bool is_import(const culv_memory *memory)
+{
+    return !memory->own && memory->host == NULL && memory->way != CULVI_MEMORY_OPENED;
+}
+
 static bool unmap(culv_device *device, culv_memory *memory, bool last_try)
 {
     if (!culvi_memory_drop_addresses(memory, last_try)) return false;
@@ -33,13 +38,16 @@ static bool unmap(culv_device *device, culv_memory *memory, bool last_try)
     } else if ((memory->way == CULVI_MEMORY_PLACED || memory->by_vmm) && memory->base != 0) {
         if (!culvi_memory_displace(memory, last_try)) return false;
         memory->by_vmm = false;
+    } else if (memory->way == CULVI_MEMORY_OPENED && memory->base != 0) {
+        CUresult r = CULVI_RELEASE(device, cuIpcCloseMemHandle, (memory->base));
+        if (!culvi_release_done(device, "cuIpcCloseMemHandle", r, last_try)) return false;
     } else if (memory->base != 0) {
         CUresult r = CULVI_RELEASE(device, cuMemFree, (memory->base));
         if (!culvi_release_done(device, "cuMemFree", r, last_try)) return false;
     } else {
         return true;
     }
-    if (!memory->own && memory->host == NULL) culvi_tree_remove(&device->mapped, &memory->mapped);
+    if (is_import(memory)) culvi_tree_remove(&device->mapped, &memory->mapped);
     memory->base = 0;
     --*(memory->own ? &device->counts.allocations : &device->counts.mappings);
     return true;
@@ -47,9 +55,10 @@ static bool unmap(culv_device *device, culv_memory *memory, bool last_try)
 
 static const char *kind_of(const culv_memory *memory)
 {
-    return memory->own            ? "device memory"
-           : memory->host != NULL ? "host memory"
-                                  : "import of memory";
+    return memory->own                          ? "device memory"
+           : memory->host != NULL               ? "host memory"
+           : memory->way == CULVI_MEMORY_OPENED ? "memory of another process"
+                                                : "import of memory";
 }
 
 static void log_made(const culv_memory *memory)
@@ -64,7 +73,7 @@ static bool release_unused(culv_memory *memory, bool last_try)
     culv_device *device = memory->device;
     if (memory->buffers == 0 && !unmap(device, memory, last_try)) return false;
     if (memory->refs > 0) return true;
-    if (!memory->own && memory->host == NULL && !memory->away) {
+    if (is_import(memory) && !memory->away) {
         const bool placed = memory->way == CULVI_MEMORY_PLACED;
         CUresult r = placed ? culvi_memory_release_placed(memory)
                             : CULVI_RELEASE(device, cuDestroyExternalMemory, (memory->external));
@@ -282,6 +291,18 @@ culv_memory *culvi_memory_host(culv_device *device, void *pages, uint64_t size, 
     return memory;
 }
 
+culv_memory *culvi_memory_to_open(culv_device *device, uint64_t size, const char *label)
+{
+    culv_memory *memory = new_memory(device, size, label);
+    if (memory == NULL) return NULL;
+    memory->way = CULVI_MEMORY_OPENED;
+    culvi_mutex_lock(&device->lock);
+    CULVI_LIST_ADD(device->memories, memory);
+    culvi_mutex_unlock(&device->lock);
+    log_made(memory);
+    return memory;
+}
+
 static culv_result import_memory(culv_device *device, const culv_memory_desc *desc, bool take,
                                  culv_memory **out, const char *call)
 {
@@ -369,7 +390,7 @@ bool culvi_memory_suspend(culv_memory *memory)
         memory->before = base;
         culvi_memory_keep_addresses(memory);
     }
-    if (memory->host == NULL) {
+    if (is_import(memory)) {
         CUresult r = CULVI_RELEASE(device, cuDestroyExternalMemory, (memory->external));
         if (!culvi_release_done(device, "cuDestroyExternalMemory", r, false)) return false;
         memory->external = NULL;

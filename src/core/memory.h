@@ -13,7 +13,8 @@ typedef enum culvi_memory_way {
     CULVI_MEMORY_IMPORTED, /* cuImportExternalMemory; it is of the device's own GPU */
     CULVI_MEMORY_ACROSS,   /* the same; it is of another GPU */
     /* Of another GPU, by cuMemImportFromShareableHandle: mapped whole into addresses of its own */
-    CULVI_MEMORY_PLACED
+    CULVI_MEMORY_PLACED,
+    CULVI_MEMORY_OPENED /* another process's cuMemAlloc, by cuIpcOpenMemHandle: `base` alone */
 } culvi_memory_way;
 
 /* Handles of VMM map whole, in multiples of this: sizes are rounded up (measured). */
@@ -96,6 +97,8 @@ culv_memory *culvi_memory_own(culv_device *device, uint64_t size, const char *la
  * still the caller's then. */
 culv_memory *culvi_memory_host(culv_device *device, void *pages, uint64_t size, void *block,
                                const char *label);
+/* OPENED, but for its address, which the caller sets and counts as a mapping. NULL: as there. */
+culv_memory *culvi_memory_to_open(culv_device *device, uint64_t size, const char *label);
 /* Maps, allocates or registers the whole memory, once. The caller holds the lock. */
 culv_result culvi_memory_map(culv_memory *memory);
 /* Whether an import of the device's is mapped at this address. Takes the lock. */
@@ -105,7 +108,7 @@ bool culvi_memory_is_import(culv_device *device, CUdeviceptr pointer);
  * a map to an unmap, and nothing else can. */
 static inline bool culvi_memory_is_registration(const culv_memory *memory)
 {
-    return memory->external == NULL && !memory->away && memory->way != CULVI_MEMORY_PLACED &&
+    return memory->external == NULL && !memory->away && memory->way == CULVI_MEMORY_IMPORTED &&
            !memory->own && memory->host == NULL;
 }
 

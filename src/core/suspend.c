@@ -50,6 +50,11 @@ static culv_result check_memory(const culv_memory *memory, bool imports_live)
                           "has a tensor (culv_buffer_get_dlpack()) that somebody holds, and whose "
                           "address may change; release the tensor before");
     if (memory->holders == 0 || memory->host != NULL) return CULV_OK;
+    if (memory->way == CULVI_MEMORY_OPENED)
+        return refuse(device, memory->label, CULV_REASON_NOT_EXPORTABLE,
+                      "memory of another process",
+                      "is not restored; destroy it before, and import it again after "
+                      "culv_device_resume()");
     if (memory->way != CULVI_MEMORY_IMPORTED)
         return refuse(device, memory->label, CULV_REASON_DEVICE_MISMATCH, "memory",
                       "lies on another GPU; " DESTROY);

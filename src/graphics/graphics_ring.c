@@ -248,7 +248,10 @@ culv_result culvi_graphics_ring_make_core_on(culvi_graphics_ring *ring,
     core.label = label_of(ring);
     culv_result result = culv_ring_create(ring->graphics->device, &core, &ring->core);
     if (result != CULV_OK) return result;
-    ring->owner = (culvi_ring_owner){.side = ring->side, .api = &ring->api->ring, .context = ring};
+    ring->owner = (culvi_ring_owner){.side = ring->side,
+                                     .stream_side = 1 - ring->side,
+                                     .api = &ring->api->ring,
+                                     .context = ring};
     ring->core->owner = &ring->owner;
     culvi_graphics_add_ring(ring);
     return CULV_OK;

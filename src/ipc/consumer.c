@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_ipc_consumer: a consumer's side of a ring in another process. */
+/* A consumer's side of a ring in another process. */
 #include "ipc/ipc_client.h"
 #include "ipc/ipc_line.h"
 
@@ -15,7 +15,7 @@
 /* ns. A wait ends so often, so that a side that is stopped lets go. */
 #define WAIT_SLICE UINT64_C(250000000)
 
-struct culv_ipc_consumer {
+struct culvi_ipc_consumer {
     culv_ipc_client *client;
     culv_device *device; /* or NULL */
     char name[CULV_IPC_NAME_SIZE];
@@ -24,8 +24,8 @@ struct culv_ipc_consumer {
     uint32_t sequence;      /* of the JOIN; 0: none was sent, or the server said no */
     culvi_ipc_leave *leave; /* takes it back */
     culvi_ring_owner owner; /* the core's: this consumer */
-    culv_ring *core;        /* NULL without a device */
-    culv_ipc_consumer *next_of_client;
+    culv_ring *core;        /* the caller's handle */
+    culvi_ipc_consumer *next_of_client;
     culvi_ipc_pages *ring, *mine;
     culvi_ipc_line ready, done;
     culvi_ipc_watch watch; /* of `done`, where nothing else tells how far it is */
@@ -43,45 +43,45 @@ struct culv_ipc_consumer {
     uint64_t releases; /* the last value of done */
 };
 
-static const culvi_ipc_ring_page *ring_page(const culv_ipc_consumer *c)
+static const culvi_ipc_ring_page *ring_page(const culvi_ipc_consumer *c)
 {
     return c->ring->map;
 }
 
-static culvi_ipc_consumer_page *my_page(const culv_ipc_consumer *c)
+static culvi_ipc_consumer_page *my_page(const culvi_ipc_consumer *c)
 {
     return c->mine->map;
 }
 
 /* Whether this side's page is still its own: when its connection is over, a producer that runs on
  * gives the page to the next consumer of this process. */
-static bool page_is_mine(const culv_ipc_consumer *c)
+static bool page_is_mine(const culvi_ipc_consumer *c)
 {
     return c->client->channel != CULVI_IPC_NO_CHANNEL ||
            atomic_load(&ring_page(c)->state) == CULVI_IPC_STOPPED;
 }
 
 /* The producer looks at the pages. A full socket wakes it as well. */
-static void wake(const culv_ipc_consumer *c)
+static void wake(const culvi_ipc_consumer *c)
 {
     static const culvi_ipc_message m = {.type = CULVI_IPC_WAKE};
     if (c->client->channel != CULVI_IPC_NO_CHANNEL)
         (void)culvi_ipc_send(c->client->channel, &m, NULL);
 }
 
-static void wake_who_waits(const culv_ipc_consumer *c)
+static void wake_who_waits(const culvi_ipc_consumer *c)
 {
     if (atomic_load(&ring_page(c)->producer_waits) != 0) wake(c);
 }
 
 /* Whether the GPU still has to do with frames that were given back. */
-static bool busy(const culv_ipc_consumer *c)
+static bool busy(const culvi_ipc_consumer *c)
 {
     return atomic_load(&my_page(c)->done) < c->releases;
 }
 
 /* Tells the producer how far `done` is, where no stream does. */
-static void report(culv_ipc_consumer *c)
+static void report(culvi_ipc_consumer *c)
 {
     uint64_t value = 0;
     if (c->reached == NULL || !busy(c) || c->reached(c->context, &value) != CULV_OK) return;
@@ -91,18 +91,19 @@ static void report(culv_ipc_consumer *c)
     wake_who_waits(c);
 }
 
+static const culvi_ring_api plain_api;
 static const culvi_ring_stream_api stream_api;
 
 /* Joining -------------------------------------------------------------------------------------- */
 
-static culv_result refuse_answer(const culv_ipc_consumer *c, const char *what)
+static culv_result refuse_answer(const culvi_ipc_consumer *c, const char *what)
 {
     return culvi_fail(culvi_ipc_voice(c->device), c->name, CULV_ERROR_ASYNC,
                       CULV_REASON_IPC_PROTOCOL, "what the server says of the ring '%s': %s",
                       c->name, what);
 }
 
-static culv_result open_pages(culv_ipc_consumer *c, const culvi_ipc_native *fds, bool counters)
+static culv_result open_pages(culvi_ipc_consumer *c, const culvi_ipc_native *fds, bool counters)
 {
     const bool streams = c->device != NULL && culvi_ipc_can_count(c->device);
     culv_result result = culvi_ipc_pages_open(c->device, fds[0], false, false, c->name, &c->ring);
@@ -122,7 +123,7 @@ static culv_result open_pages(culv_ipc_consumer *c, const culvi_ipc_native *fds,
     return CULV_OK;
 }
 
-static culv_result import_lines(culv_ipc_consumer *c, const culv_handle *ready,
+static culv_result import_lines(culvi_ipc_consumer *c, const culv_handle *ready,
                                 const culv_handle *done, const culv_uuid *exporter)
 {
     culv_result result = culvi_ipc_line_import(c->device, ready, exporter, c->name, &c->ready);
@@ -132,7 +133,7 @@ static culv_result import_lines(culv_ipc_consumer *c, const culv_handle *ready,
 }
 
 /* Own timelines, or those that the producer made, or counters. */
-static culv_result take_answer(culv_ipc_consumer *c, const culvi_ipc_message *m,
+static culv_result take_answer(culvi_ipc_consumer *c, const culvi_ipc_message *m,
                                const culvi_ipc_native *fds, const culv_ipc_timelines *own)
 {
     const bool counters = m->join.timelines == 0;
@@ -143,12 +144,12 @@ static culv_result take_answer(culv_ipc_consumer *c, const culvi_ipc_message *m,
     c->parts = m->join.parts;
     if (own == NULL && c->device == NULL)
         return culvi_fail(NULL, c->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ipc_consumer_join: without timelines of yours the ring needs CUDA, "
+                          "culv_ipc_ring_join: without timelines of yours the ring needs CUDA, "
                           "and the client was connected without a device");
     if ((own == NULL || own->reached == NULL) && !culvi_ipc_can_count(c->device))
         return culvi_fail(&c->device->voice, c->name, CULV_ERROR_UNSUPPORTED,
                           CULV_REASON_DRIVER_TOO_OLD,
-                          "culv_ipc_consumer_join: the driver has no stream memory operations, and "
+                          "culv_ipc_ring_join: the driver has no stream memory operations, and "
                           "nothing else tells how far the GPU is (culv_ipc_timelines.reached)");
     culv_result result = open_pages(c, fds, counters);
     if (result != CULV_OK || counters) return result;
@@ -168,12 +169,7 @@ static culv_result take_answer(culv_ipc_consumer *c, const culvi_ipc_message *m,
     return result;
 }
 
-culv_ring *culv_ipc_consumer_core(const culv_ipc_consumer *consumer)
-{
-    return consumer != NULL ? consumer->core : NULL;
-}
-
-static culv_result read_own(const culv_ipc_consumer *c, const culv_ipc_timelines *given,
+static culv_result read_own(const culvi_ipc_consumer *c, const culv_ipc_timelines *given,
                             culv_ipc_timelines *out)
 {
     const culvi_voice *voice = culvi_ipc_voice(c->device);
@@ -193,8 +189,56 @@ static culv_result read_own(const culv_ipc_consumer *c, const culv_ipc_timelines
     return CULV_OK;
 }
 
-culv_result culv_ipc_consumer_join(culv_ipc_client *client, const culv_ipc_consumer_desc *desc,
-                                   uint64_t timeout, culv_ipc_consumer **out)
+/* What this side's own streams and queues still wait for goes on. Frames that were given back and
+ * are done waited for nothing more. */
+static void let_go(culvi_ipc_consumer *c)
+{
+    if (!c->dead && (busy(c) || (c->held && c->ready.used) || c->ready.word != NULL))
+        culvi_ipc_line_move_on(c->device, &c->ready, c->name, "this side has left");
+    c->dead = true;
+}
+
+void culvi_ipc_consumer_over(culvi_ipc_consumer *consumer)
+{
+    culvi_ipc_consumer **at = &consumer->client->consumers;
+    while (*at != consumer)
+        at = &(*at)->next_of_client;
+    *at = consumer->next_of_client;
+    consumer->listed = false;
+    report(consumer);
+    if (page_is_mine(consumer)) atomic_store(&my_page(consumer)->state, (uint32_t)CULVI_IPC_LEFT);
+    let_go(consumer);
+}
+
+static culvi_ipc_consumer *consumer_of(const culv_ring *ring, const char *call)
+{
+    return culvi_ring_of_api(ring, &plain_api, call);
+}
+
+static void end(culvi_ipc_consumer *c)
+{
+    culv_device *device = c->device;
+    if (c->listed) culvi_ipc_consumer_over(c);
+    c->leave->sequence = c->sequence;
+    if (c->sequence != 0)
+        culvi_ipc_take_back(c->client, c->leave);
+    else
+        culvi_free(c->leave);
+    if (device != NULL) culvi_ipc_watch_close(device, &c->watch, &c->done, c->name);
+    culvi_ipc_line_close(&c->ready);
+    culvi_ipc_line_close(&c->done);
+    culvi_ring_destroy_core(&c->core);
+    for (int i = 0; i < 2; i++)
+        if (c->made[i].type != CULV_HANDLE_NONE) culvi_handle_close(&c->made[i]);
+    culvi_ipc_pages_close(&c->mine);
+    culvi_ipc_pages_close(&c->ring);
+    culvi_ipc_client_unref(c->client);
+    culvi_free(c);
+    if (device != NULL) culvi_device_unref(device);
+}
+
+culv_result culv_ipc_ring_join(culv_ipc_client *client, const culv_ipc_consumer_desc *desc,
+                               uint64_t timeout, culv_ring **out)
 {
     culv_ipc_consumer_desc d;
     culv_ipc_timelines own;
@@ -209,7 +253,7 @@ culv_result culv_ipc_consumer_join(culv_ipc_client *client, const culv_ipc_consu
     if (d.policy != CULV_RING_FIFO && d.policy != CULV_RING_MAILBOX)
         return culvi_fail(voice, client->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ipc_consumer_desc.policy is %d, which is no policy", (int)d.policy);
-    culv_ipc_consumer *c = culvi_alloc(sizeof *c);
+    culvi_ipc_consumer *c = culvi_alloc(sizeof *c);
     culvi_ipc_leave *leave = culvi_alloc(sizeof *leave);
     if (c == NULL || leave == NULL) {
         culvi_free(c);
@@ -245,14 +289,15 @@ culv_result culv_ipc_consumer_join(culv_ipc_client *client, const culv_ipc_consu
             culvi_ipc_close_fds(fds, reply.fds);
         }
     }
-    c->owner = (culvi_ring_owner){.side = CULV_RING_PRODUCER,
-                                  .destroy_call = "culv_ipc_consumer_destroy",
+    c->owner = (culvi_ring_owner){.side = CULV_RING_CONSUMER,
+                                  .stream_side = CULV_RING_CONSUMER,
+                                  .api = &plain_api,
                                   .stream = &stream_api,
                                   .context = c};
-    if (result == CULV_OK && c->device != NULL)
+    if (result == CULV_OK)
         result = culvi_ring_create_apart(c->device, c->slots, c->name, &c->owner, &c->core);
     if (result != CULV_OK) {
-        culv_ipc_consumer_destroy(&c);
+        end(c);
         return result;
     }
     c->next_of_client = client->consumers;
@@ -260,93 +305,41 @@ culv_result culv_ipc_consumer_join(culv_ipc_client *client, const culv_ipc_consu
     c->listed = true;
     atomic_store(&my_page(c)->state, (uint32_t)CULVI_IPC_LIVES);
     wake(c);
-    *out = c;
+    *out = c->core;
     return CULV_OK;
 }
 
-/* What this side's own streams and queues still wait for goes on. Frames that were given back and
- * are done waited for nothing more. */
-static void let_go(culv_ipc_consumer *c)
-{
-    if (!c->dead && (busy(c) || (c->held && c->ready.used) || c->ready.word != NULL))
-        culvi_ipc_line_move_on(c->device, &c->ready, c->name, "this side has left");
-    c->dead = true;
-}
-
-void culvi_ipc_consumer_over(culv_ipc_consumer *consumer)
-{
-    culv_ipc_consumer **at = &consumer->client->consumers;
-    while (*at != consumer)
-        at = &(*at)->next_of_client;
-    *at = consumer->next_of_client;
-    consumer->listed = false;
-    report(consumer);
-    if (page_is_mine(consumer)) atomic_store(&my_page(consumer)->state, (uint32_t)CULVI_IPC_LEFT);
-    let_go(consumer);
-}
-
-void culv_ipc_consumer_destroy(culv_ipc_consumer **consumer)
-{
-    if (consumer == NULL || *consumer == NULL) return;
-    culv_ipc_consumer *c = *consumer;
-    culv_device *device = c->device;
-    *consumer = NULL;
-    if (c->listed) culvi_ipc_consumer_over(c);
-    c->leave->sequence = c->sequence;
-    if (c->sequence != 0)
-        culvi_ipc_take_back(c->client, c->leave);
-    else
-        culvi_free(c->leave);
-    if (device != NULL) culvi_ipc_watch_close(device, &c->watch, &c->done, c->name);
-    culvi_ipc_line_close(&c->ready);
-    culvi_ipc_line_close(&c->done);
-    culvi_ring_destroy_core(&c->core);
-    for (int i = 0; i < 2; i++)
-        if (c->made[i].type != CULV_HANDLE_NONE) culvi_handle_close(&c->made[i]);
-    culvi_ipc_pages_close(&c->mine);
-    culvi_ipc_pages_close(&c->ring);
-    culvi_ipc_client_unref(c->client);
-    culvi_free(c);
-    if (device != NULL) culvi_device_unref(device);
-}
-
-uint32_t culv_ipc_consumer_slots(const culv_ipc_consumer *consumer, uint32_t *parts)
-{
-    if (consumer == NULL) return 0;
-    if (parts != NULL) *parts = consumer->parts;
-    return consumer->slots;
-}
-
-culv_result culv_ipc_consumer_get_timelines(const culv_ipc_consumer *consumer,
-                                            culv_ipc_timelines *out)
+culv_result culv_ipc_ring_get_timelines(const culv_ring *ring, culv_ipc_timelines *out)
 {
     culv_ipc_timelines t = culv_ipc_timelines_init();
-    CULVI_REQUIRE(NULL, consumer);
+    const culvi_ipc_consumer *consumer = consumer_of(ring, __func__);
+    if (consumer == NULL) return CULV_ERROR_INVALID;
     const culvi_voice *voice = culvi_ipc_voice(consumer->device);
     CULVI_REQUIRE(voice, out);
     culv_result result = culvi_struct_check(voice, out, "culv_ipc_timelines");
     if (result != CULV_OK) return result;
     if (consumer->made[1].type == CULV_HANDLE_NONE)
         return culvi_fail(voice, consumer->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ipc_consumer_get_timelines: the ring's timelines are %s",
+                          "culv_ipc_ring_get_timelines: the ring's timelines are %s",
                           consumer->ready.word != NULL
                               ? "counters; use the calls with a stream"
-                              : "those that this side gave to culv_ipc_consumer_join()");
+                              : "those that this side gave to culv_ipc_ring_join()");
     t.ready = consumer->made[0];
     t.done = consumer->made[1];
     culvi_struct_write(out, &t, sizeof t);
     return CULV_OK;
 }
 
-culv_result culv_ipc_consumer_receive(culv_ipc_consumer *consumer, uint32_t slot, uint32_t part,
-                                      uint64_t timeout, culv_ipc_object **out)
+culv_result culv_ipc_ring_receive(culv_ring *ring, uint32_t slot, uint32_t part, uint64_t timeout,
+                                  culv_ipc_object **out)
 {
     char name[CULV_IPC_NAME_SIZE] = "";
-    CULVI_REQUIRE(NULL, consumer);
+    const culvi_ipc_consumer *consumer = consumer_of(ring, __func__);
+    if (consumer == NULL) return CULV_ERROR_INVALID;
     if (slot >= consumer->slots || part >= consumer->parts)
         return culvi_fail(culvi_ipc_voice(consumer->device), consumer->name, CULV_ERROR_INVALID,
                           CULV_REASON_RANGE,
-                          "culv_ipc_consumer_receive: there is no part %" PRIu32 " of slot %" PRIu32
+                          "culv_ipc_ring_receive: there is no part %" PRIu32 " of slot %" PRIu32
                           "; the ring has %" PRIu32 " slots of %" PRIu32 " parts",
                           part, slot, consumer->slots, consumer->parts);
     culvi_text t = {name, sizeof name, 0};
@@ -357,7 +350,7 @@ culv_result culv_ipc_consumer_receive(culv_ipc_consumer *consumer, uint32_t slot
 /* Frames --------------------------------------------------------------------------------------- */
 
 /* Whether the producer is there. When it no longer is, the GPU goes on. */
-static bool look(culv_ipc_consumer *c)
+static bool look(culvi_ipc_consumer *c)
 {
     report(c);
     if (!c->dead && !culvi_ipc_look(c->client)) {
@@ -368,13 +361,14 @@ static bool look(culv_ipc_consumer *c)
            atomic_load(&my_page(c)->dropped) == 0;
 }
 
-culv_bool culv_ipc_consumer_connected(culv_ipc_consumer *consumer)
+culv_bool culv_ipc_ring_connected(culv_ring *ring)
 {
+    culvi_ipc_consumer *consumer = culvi_ring_of_api(ring, &plain_api, NULL);
     return consumer != NULL && look(consumer);
 }
 
 /* The producer says from which frame on this side counts. */
-static bool counts(culv_ipc_consumer *c)
+static bool counts(culvi_ipc_consumer *c)
 {
     if (c->counts) return true;
     const uint64_t first = atomic_load(&my_page(c)->first);
@@ -384,7 +378,7 @@ static bool counts(culv_ipc_consumer *c)
     return true;
 }
 
-static bool find(const culv_ipc_consumer *c, uint64_t frame, uint32_t *slot)
+static bool find(const culvi_ipc_consumer *c, uint64_t frame, uint32_t *slot)
 {
     for (uint32_t i = 0; i < c->slots; i++) {
         if (atomic_load(&ring_page(c)->frames[i]) != frame + 1) continue;
@@ -395,14 +389,14 @@ static bool find(const culv_ipc_consumer *c, uint64_t frame, uint32_t *slot)
 }
 
 /* False: there is none yet. */
-static bool take_next(culv_ipc_consumer *c, uint64_t head, uint64_t *frame, uint32_t *slot)
+static bool take_next(culvi_ipc_consumer *c, uint64_t head, uint64_t *frame, uint32_t *slot)
 {
     if (head <= c->next) return false;
     *frame = c->next;
     return find(c, *frame, slot);
 }
 
-static void let_slot_go(culv_ipc_consumer *c)
+static void let_slot_go(culvi_ipc_consumer *c)
 {
     atomic_store(&my_page(c)->hold, 0);
     wake_who_waits(c);
@@ -410,7 +404,7 @@ static void let_slot_go(culv_ipc_consumer *c)
 
 /* This side uses one slot at a time, so that the producer needs one more for it and not more than
  * that: another frame than the last one has to wait until the GPU is done with that. */
-static bool take_newest(culv_ipc_consumer *c, uint64_t *frame, uint32_t *slot)
+static bool take_newest(culvi_ipc_consumer *c, uint64_t *frame, uint32_t *slot)
 {
     /* The producer may take the frame away between the look and the word; then there is a newer
      * one. One whose `head` rises without end has none: the caller looks at the time. */
@@ -427,19 +421,19 @@ static bool take_newest(culv_ipc_consumer *c, uint64_t *frame, uint32_t *slot)
     return false;
 }
 
-static culv_result stopped(const culv_ipc_consumer *c)
+static culv_result stopped(const culvi_ipc_consumer *c)
 {
     const bool dropped = atomic_load(&my_page(c)->dropped) != 0;
     return culvi_fail(culvi_ipc_voice(c->device), c->name, CULV_ERROR_ASYNC,
                       dropped ? CULV_REASON_IPC_DROPPED : CULV_REASON_RING_STOPPED,
-                      "the producer (process %d) %s; culv_ipc_consumer_destroy() this side",
+                      "the producer (process %d) %s; culv_ring_destroy() this side",
                       (int)c->client->server_pid,
                       dropped ? "has dropped this side (it was late for longer than the producer "
                                 "allows, was turned away, or broke the protocol) and runs on"
                               : "has ended, or has closed the ring");
 }
 
-static culv_result late(const culv_ipc_consumer *c, uint64_t head)
+static culv_result late(const culvi_ipc_consumer *c, uint64_t head)
 {
     if (c->policy == CULV_RING_MAILBOX && c->counts && head > c->next && busy(c))
         return culvi_fail(
@@ -457,7 +451,7 @@ static culv_result late(const culv_ipc_consumer *c, uint64_t head)
  * closed in order, this side was not dropped, and the producer's GPU had written it. `ready` is
  * moved on only as far as this side has waited, so a counter that is further was written by the
  * producer. */
-static bool was_left(const culv_ipc_consumer *c, uint64_t frame)
+static bool was_left(const culvi_ipc_consumer *c, uint64_t frame)
 {
     return c->ready.word != NULL && atomic_load(&my_page(c)->dropped) == 0 &&
            atomic_load(&ring_page(c)->state) == CULVI_IPC_STOPPED &&
@@ -466,7 +460,7 @@ static bool was_left(const culv_ipc_consumer *c, uint64_t frame)
 
 /* The next frame for this side's policy. The newest one comes again and again while the ring runs,
  * and once when it was closed. */
-static bool take(culv_ipc_consumer *c, bool runs, uint64_t head, uint64_t *frame, uint32_t *slot)
+static bool take(culvi_ipc_consumer *c, bool runs, uint64_t head, uint64_t *frame, uint32_t *slot)
 {
     const bool every = c->policy == CULV_RING_FIFO;
     if (!runs && !every && head == c->frame) return false;
@@ -476,7 +470,25 @@ static bool take(culv_ipc_consumer *c, bool runs, uint64_t head, uint64_t *frame
     return false;
 }
 
-static culv_result acquire(culv_ipc_consumer *c, uint64_t timeout, culv_ipc_frame *out)
+/* Whether the call can be made: counters, which are in memory, need a stream, and a stream needs a
+ * device. */
+static culv_result check_call(const culvi_ipc_consumer *c, bool has_stream, const char *call)
+{
+    culv_result result = culvi_ring_check_runs(c->core, call);
+    if (result != CULV_OK || (has_stream ? c->device != NULL : c->ready.word == NULL))
+        return result;
+    return culvi_fail(culvi_ipc_voice(c->device), c->name, CULV_ERROR_INVALID,
+                      CULV_REASON_RING_SIDE,
+                      has_stream ? "%s: the client was connected without a device; call "
+                                   "culv_ring_acquire() and culv_ring_release()"
+                                 : "%s: the ring's timelines are counters, so this side needs a "
+                                   "stream; its calls are culv_ring_acquire_on() and "
+                                   "culv_ring_release_on()",
+                      call);
+}
+
+static culv_result acquire(culvi_ipc_consumer *c, uint64_t timeout, culv_ring_frame *out,
+                           const char *call)
 {
     const uint64_t until = culvi_ipc_until(timeout);
     uint64_t frame = 0, began = 0;
@@ -510,9 +522,9 @@ static culv_result acquire(culv_ipc_consumer *c, uint64_t timeout, culv_ipc_fram
         const int ready =
             culvi_ipc_wait(c->client->channel, own ? culvi_ipc_soon(&began, again) : again);
         culvi_cancel_restore(cancel);
-        if (c->core != NULL && culvi_ring_is_ended(c->core)) {
+        if (culvi_ring_is_ended(c->core)) {
             atomic_store(&my_page(c)->waits, 0);
-            return culvi_ring_check_runs(c->core, "culv_ring_acquire_on");
+            return culvi_ring_check_runs(c->core, call);
         }
         const bool over = culvi_now() >= until;
         if (!last && (ready > 0 || ((ready == 0 || own) && !over))) {
@@ -523,14 +535,14 @@ static culv_result acquire(culv_ipc_consumer *c, uint64_t timeout, culv_ipc_fram
         return late(c, head);
     }
     atomic_store(&my_page(c)->waits, 0);
-    memset(out, 0, sizeof *out);
-    out->number = frame;
-    out->slot = slot;
-    out->repeated = c->frame == frame + 1;
+    *out = (culv_ring_frame){.number = frame,
+                             .wait_value = frame + 1,
+                             .slot = slot,
+                             .repeated = c->frame == frame + 1,
+                             .burst_begins = 1,
+                             .burst_ends = 1};
     if (c->policy == CULV_RING_MAILBOX && !out->repeated)
         out->skipped = frame - (c->frame != 0 ? c->frame : frame);
-    out->num_waits = 1;
-    out->wait_points[0].value = frame + 1;
     if (c->ready.waited < frame + 1) c->ready.waited = frame + 1;
     c->before = c->frame;
     c->frame = frame + 1;
@@ -539,16 +551,8 @@ static culv_result acquire(culv_ipc_consumer *c, uint64_t timeout, culv_ipc_fram
     return CULV_OK;
 }
 
-static culv_result check_held(const culv_ipc_consumer *c)
-{
-    if (c->held) return CULV_OK;
-    return culvi_fail(culvi_ipc_voice(c->device), c->name, CULV_ERROR_INVALID,
-                      CULV_REASON_RING_ORDER,
-                      "no frame is held; culv_ipc_consumer_acquire() gets one");
-}
-
 /* The value first: who sees the slot free knows what its GPU has to reach. */
-static void give_back(culv_ipc_consumer *c, bool used)
+static void give_back(culvi_ipc_consumer *c, bool used)
 {
     culvi_ipc_consumer_page *page = my_page(c);
     c->held = false;
@@ -564,37 +568,44 @@ static void give_back(culv_ipc_consumer *c, bool used)
     }
 }
 
-static void released(culv_ipc_consumer *c, culv_ipc_frame *frame)
+static void released(culvi_ipc_consumer *c, culv_ring_frame *frame)
 {
     give_back(c, true);
-    frame->num_signals = 1;
-    frame->signal_points[0] = (culv_ipc_point){.value = c->releases};
+    frame->signal_value = c->releases;
 }
 
-culv_result culv_ipc_consumer_acquire(culv_ipc_consumer *consumer, uint64_t timeout,
-                                      culv_ipc_frame *frame)
+static culvi_ring_hold hold_of(const culvi_ipc_consumer *c)
 {
-    CULVI_REQUIRE(NULL, consumer);
-    CULVI_REQUIRE(culvi_ipc_voice(consumer->device), frame);
-    return acquire(consumer, timeout, frame);
+    return (culvi_ring_hold){.held = c->held,
+                             .signaled = c->done.signaled > c->releases,
+                             .slot = c->slot,
+                             .number = c->frame - 1};
 }
 
-culv_result culv_ipc_consumer_release(culv_ipc_consumer *consumer, culv_ipc_frame *frame)
+/* A graphics API's frames. */
+static culv_result acquire_plain(void *context, uint64_t timeout, culv_ring_frame *out,
+                                 const char *call)
 {
-    CULVI_REQUIRE(NULL, consumer);
-    CULVI_REQUIRE(culvi_ipc_voice(consumer->device), frame);
-    culv_result result = check_held(consumer);
-    if (result == CULV_OK && consumer->done.semaphore != NULL && consumer->reached == NULL)
-        result = culvi_ipc_watch_for(consumer->device, &consumer->watch, &consumer->done,
-                                     consumer->name, consumer->releases + 1);
-    if (result == CULV_OK) released(consumer, frame);
+    culv_result result = check_call(context, false, call);
+    return result == CULV_OK ? acquire(context, timeout, out, call) : result;
+}
+
+static culv_result release_plain(void *context, culv_ring_frame *frame, const char *call)
+{
+    culvi_ipc_consumer *c = context;
+    const culvi_ring_hold hold = hold_of(c);
+    culv_result result = check_call(c, false, call);
+    if (result == CULV_OK) result = culvi_ring_check_hold(c->core, &hold, frame, call);
+    if (result == CULV_OK && c->done.semaphore != NULL && c->reached == NULL)
+        result = culvi_ipc_watch_for(c->device, &c->watch, &c->done, c->name, c->releases + 1);
+    if (result == CULV_OK) released(c, frame);
     return result;
 }
 
-/* CUDA's frames: the calls of the core --------------------------------------------------------- */
+/* CUDA's frames. */
 
 /* As if the frame had not been acquired. */
-static void take_back(culv_ipc_consumer *c)
+static void take_back(culvi_ipc_consumer *c)
 {
     give_back(c, false);
     c->frame = c->before;
@@ -603,49 +614,32 @@ static void take_back(culv_ipc_consumer *c)
 static culv_result acquire_by_cuda(void *context, CUstream stream, uint64_t timeout,
                                    culv_ring_frame *out, const char *call)
 {
-    culv_ipc_consumer *c = context;
-    culv_ipc_frame mine;
-    culv_result result = culvi_ring_check_runs(c->core, call);
-    if (result == CULV_OK) result = acquire(c, timeout, &mine);
+    culvi_ipc_consumer *c = context;
+    culv_ring_frame frame;
+    culv_result result = check_call(c, true, call);
+    if (result == CULV_OK) result = acquire(c, timeout, &frame, call);
     if (result != CULV_OK) return result;
-    result = culvi_ipc_line_wait(c->device, &c->ready, c->name, stream, mine.wait_points[0].value);
-    if (result != CULV_OK) {
+    result = culvi_ipc_line_wait(c->device, &c->ready, c->name, stream, frame.wait_value);
+    if (result == CULV_OK)
+        *out = frame;
+    else
         take_back(c);
-        return result;
-    }
-    *out = (culv_ring_frame){.number = mine.number,
-                             .wait_value = mine.wait_points[0].value,
-                             .skipped = mine.skipped,
-                             .slot = mine.slot,
-                             .repeated = mine.repeated,
-                             .burst_begins = 1,
-                             .burst_ends = 1};
-    return CULV_OK;
-}
-
-static culvi_ring_hold hold_of(const culv_ipc_consumer *c)
-{
-    return (culvi_ring_hold){.held = c->held,
-                             .signaled = c->done.signaled > c->releases,
-                             .slot = c->slot,
-                             .number = c->frame - 1};
+    return result;
 }
 
 static culv_result release_by_cuda(void *context, CUstream stream, culv_ring_frame *frame,
                                    const char *call)
 {
-    culv_ipc_consumer *c = context;
-    culv_ipc_frame mine;
+    culvi_ipc_consumer *c = context;
     const culvi_ring_hold hold = hold_of(c);
-    culv_result result = culvi_ring_check_runs(c->core, call);
+    culv_result result = check_call(c, true, call);
     if (result == CULV_OK) result = culvi_ring_check_hold(c->core, &hold, frame, call);
     if (result != CULV_OK) return result;
     const uint64_t value = c->releases + 1;
     culvi_ipc_line *done = &c->done;
     const bool counts = done->word != NULL || c->reached == NULL; /* in its page */
     if (counts && !page_is_mine(c)) { /* nobody waits for this side any more */
-        released(c, &mine);
-        frame->signal_value = value;
+        released(c, frame);
         return CULV_OK;
     }
     if (done->signaled < value) /* else an earlier try got that far */
@@ -654,26 +648,35 @@ static culv_result release_by_cuda(void *context, CUstream stream, culv_ring_fra
     done->signaled = value;
     if (done->word == NULL && c->reached == NULL)
         result = culvi_ipc_line_signal(c->device, &c->watch.to, c->name, stream, value);
-    if (result != CULV_OK) return result;
-    released(c, &mine);
-    frame->signal_value = value;
-    return CULV_OK;
+    if (result == CULV_OK) released(c, frame);
+    return result;
 }
 
 /* Bursts are one frame long. */
-static culv_result flush_by_cuda(void *context, CUstream stream, const char *call)
+static culv_result flush(const culvi_ipc_consumer *c, bool has_stream, const char *call)
 {
-    const culv_ipc_consumer *c = context;
     const culvi_ring_hold hold = hold_of(c);
-    (void)stream;
-    culv_result result = culvi_ring_check_runs(c->core, call);
+    culv_result result = check_call(c, has_stream, call);
     return result == CULV_OK ? culvi_ring_check_idle(c->core, &hold, CULV_ERROR_INVALID, call)
                              : result;
 }
 
-static culv_result cancel_by_cuda(void *context, culv_ring_frame *frame, const char *call)
+static culv_result flush_plain(void *context, uint64_t *signal_value, const char *call)
 {
-    culv_ipc_consumer *c = context;
+    culv_result result = flush(context, false, call);
+    if (result == CULV_OK && signal_value != NULL) *signal_value = 0;
+    return result;
+}
+
+static culv_result flush_by_cuda(void *context, CUstream stream, const char *call)
+{
+    (void)stream;
+    return flush(context, true, call);
+}
+
+static culv_result cancel(void *context, culv_ring_frame *frame, const char *call)
+{
+    culvi_ipc_consumer *c = context;
     const culvi_ring_hold hold = hold_of(c);
     culv_result result = culvi_ring_check_runs(c->core, call);
     if (result == CULV_OK) result = culvi_ring_check_cancel(c->core, &hold, frame, call);
@@ -683,7 +686,7 @@ static culv_result cancel_by_cuda(void *context, culv_ring_frame *frame, const c
 
 static culv_result drain(void *context, uint64_t timeout, const char *call)
 {
-    culv_ipc_consumer *c = context;
+    culvi_ipc_consumer *c = context;
     uint64_t began = 0;
     const uint64_t until = culvi_ipc_until(timeout);
     const culvi_ring_hold hold = hold_of(c);
@@ -707,17 +710,32 @@ static culv_result drain(void *context, uint64_t timeout, const char *call)
 
 static void stats(const void *context, culv_ring_stats *out)
 {
-    const culv_ipc_consumer *c = context;
+    const culvi_ipc_consumer *c = context;
     out->consumed = out->done_signaled = c->releases;
     out->depth = c->slots;
     out->burst = 1;
 }
 
+static culv_result destroy(void *context, bool has_last_use, CUstream last_use, const char *call)
+{
+    (void)has_last_use, (void)last_use, (void)call; /* CUDA's objects are released later */
+    end(context);
+    return CULV_OK;
+}
+
+static const culvi_ring_api plain_api = {
+    .create_call = "culv_ipc_ring_join",
+    .acquire = acquire_plain,
+    .release = release_plain,
+    .flush = flush_plain,
+    .destroy = destroy,
+};
+
 static const culvi_ring_stream_api stream_api = {
     .acquire = acquire_by_cuda,
     .release = release_by_cuda,
     .flush = flush_by_cuda,
-    .cancel = cancel_by_cuda,
+    .cancel = cancel,
     .drain = drain,
     .stats = stats,
 };

@@ -10,6 +10,8 @@
 
 #include <stdatomic.h>
 
+typedef struct culvi_ipc_consumer culvi_ipc_consumer;
+
 /* A LEAVE that is still to be sent: the socket was full. */
 typedef struct culvi_ipc_leave {
     struct culvi_ipc_leave *next;
@@ -30,7 +32,7 @@ struct culv_ipc_client {
     char over[192]; /* why the connection is over */
     bool ended;     /* the other side has ended it */
     culvi_ipc_leave *leaves;
-    culv_ipc_consumer *consumers; /* that are there */
+    culvi_ipc_consumer *consumers; /* that are there */
 };
 
 struct culv_ipc_object {
@@ -41,9 +43,13 @@ struct culv_ipc_object {
     unsigned char data[CULVI_IPC_DATA]; /* of kinds that have plain bytes for a handle */
 };
 
-/* What the imports ask first: the kind, a device, and a place for what comes. */
+/* What the imports ask first: one of two kinds, a device, and a place for what comes. */
 culv_result culvi_ipc_object_check(const culv_ipc_object *object, const char *call,
-                                   culv_ipc_kind kind, const void *out);
+                                   culv_ipc_kind kind, culv_ipc_kind or_kind, const void *out);
+
+/* Memory of cuMemAlloc, opened. */
+culv_result culvi_ipc_open_memory(const culv_ipc_object *object, const char *call,
+                                  culv_memory **out);
 
 culv_ipc_client *culvi_ipc_client_ref(culv_ipc_client *client);
 void culvi_ipc_client_unref(culv_ipc_client *client);
@@ -56,7 +62,7 @@ culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_m
 /* Takes a join back, now or as soon as the socket has room. The allocation is the client's. */
 void culvi_ipc_take_back(culv_ipc_client *client, culvi_ipc_leave *leave);
 /* The client goes before its consumer, whose streams wait for the producer no more. */
-void culvi_ipc_consumer_over(culv_ipc_consumer *consumer);
+void culvi_ipc_consumer_over(culvi_ipc_consumer *consumer);
 /* Takes in what came without being asked for. False: the connection is over. */
 bool culvi_ipc_look(culv_ipc_client *client);
 culv_result culvi_ipc_read_name(const culvi_voice *voice, const char *call, const char *name,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_ipc_ring: what it knows of its consumers. ring.c makes it and lets them join, ring_frames.c
- * hands the slots out. */
+/* The producer's side of a ring: what it knows of its consumers. ring.c makes it and lets them
+ * join, ring_frames.c hands the slots out. */
 #ifndef CULVI_IPC_RING_SIDE_H_
 #define CULVI_IPC_RING_SIDE_H_
 
@@ -31,11 +31,11 @@ typedef struct culvi_ipc_side {
     uint64_t late_since, logged;
 } culvi_ipc_side;
 
-struct culv_ipc_ring {
+struct culvi_ipc_ring {
     culv_ipc_server *server;
-    culv_ipc_ring *next;
+    culvi_ipc_ring *next;
     culvi_ring_owner owner; /* the core's: this ring */
-    culv_ring *core;
+    culv_ring *core;        /* the caller's handle */
     char name[CULV_IPC_NAME_SIZE];
     uint32_t id; /* in the numbers of its consumers */
     uint32_t slots, parts, max_consumers;
@@ -57,7 +57,7 @@ struct culv_ipc_ring {
     culvi_ipc_side sides[CULV_IPC_MAX_CONSUMERS];
 };
 
-static inline culvi_ipc_ring_page *culvi_ipc_ring_page_of(const culv_ipc_ring *ring)
+static inline culvi_ipc_ring_page *culvi_ipc_ring_page_of(const culvi_ipc_ring *ring)
 {
     return ring->pages->map;
 }
@@ -67,19 +67,23 @@ static inline culvi_ipc_consumer_page *culvi_ipc_page_of(const culvi_ipc_side *s
     return side->pages->map;
 }
 
-static inline const culvi_voice *culvi_ipc_ring_voice(const culv_ipc_ring *ring)
+static inline const culvi_voice *culvi_ipc_ring_voice(const culvi_ipc_ring *ring)
 {
     return &ring->server->device->voice;
 }
 
 /* The calls of the ring's core. */
+extern const culvi_ring_api culvi_ipc_ring_api;
 extern const culvi_ring_stream_api culvi_ipc_ring_stream_api;
+void culvi_ipc_ring_destroy(culvi_ipc_ring *ring);
+/* The producer's side that this is; NULL: it is another one, which is refused. */
+culvi_ipc_ring *culvi_ipc_ring_of(const culv_ring *ring, const char *call);
 /* Call it before what needs the server. */
-culv_result culvi_ipc_ring_check_runs(const culv_ipc_ring *ring, const char *call);
+culv_result culvi_ipc_ring_check_runs(const culvi_ipc_ring *ring, const char *call);
 /* Consumers that have begun to live count from now on, those that have left are gone, and those
  * whose pages make no sense are dropped. */
-void culvi_ipc_ring_look(culv_ipc_ring *ring);
+void culvi_ipc_ring_look(culvi_ipc_ring *ring);
 /* It looks at the pages. */
-void culvi_ipc_ring_tell(const culv_ipc_ring *ring, const culvi_ipc_side *side);
+void culvi_ipc_ring_tell(const culvi_ipc_ring *ring, const culvi_ipc_side *side);
 
 #endif

@@ -14,6 +14,8 @@ typedef struct culvi_ipc_kept {
     culvi_ipc_native handles[CULVI_IPC_FDS];
 } culvi_ipc_kept;
 
+typedef struct culvi_ipc_ring culvi_ipc_ring;
+
 /* The server's end of a connection. */
 typedef struct culvi_ipc_link {
     culvi_ipc_channel channel; /* CULVI_IPC_NO_CHANNEL: free */
@@ -32,10 +34,10 @@ typedef struct culvi_ipc_link {
 typedef struct culvi_ipc_offer {
     struct culvi_ipc_offer *next; /* whose name is in the same list */
     culv_ipc_info info;
-    culv_handle handle;     /* of one thing, owned */
-    culv_vector *vector;    /* the caller's */
-    culv_ipc_ring *ring;    /* a ring's own offer */
-    culv_ipc_ring *belongs; /* a thing in a slot of this ring */
+    culv_handle handle;      /* of one thing, owned */
+    culv_vector *vector;     /* the caller's */
+    culvi_ipc_ring *ring;    /* a ring's own offer */
+    culvi_ipc_ring *belongs; /* a thing in a slot of this ring */
     unsigned char data[CULVI_IPC_DATA];
 } culvi_ipc_offer;
 
@@ -56,18 +58,21 @@ struct culv_ipc_server {
     uint64_t num_offers, room;
     culvi_ipc_offer **offers; /* in the order of their making; `room` of them */
     culvi_ipc_offer *by_name[CULVI_IPC_LISTS];
-    culv_ipc_ring *rings;
+    culvi_ipc_ring *rings;
     culvi_ipc_link links[CULV_IPC_MAX_CLIENTS];
 };
 
 void culvi_ipc_server_unref(culv_ipc_server *server);
-/* Begins an offer with what the caller says of it. */
-culv_result culvi_ipc_offer_begin(culv_ipc_server *server, const culv_ipc_info *info,
-                                  culvi_ipc_offer *out);
-/* Takes the offer, whose info is complete. Refuses what makes no sense and names that are taken;
- * the handle is the caller's then. */
-culv_result culvi_ipc_offer_add(culv_ipc_server *server, const char *call,
-                                const culvi_ipc_offer *offer);
+/* culv_ipc_offer() by the name `call`. `belongs`: it is in a slot of this ring; or NULL. */
+culv_result culvi_ipc_offer_by(culv_ipc_server *server, const char *call, const culv_ipc_info *info,
+                               culv_ipc_source source, culvi_ipc_ring *belongs);
+culv_result culvi_ipc_offer_ring(culv_ipc_server *server, const char *call, const char *name,
+                                 culvi_ipc_ring *ring, uint32_t slots, uint32_t parts);
+/* offer_cuda.c: what only CUDA has. */
+culv_result culvi_ipc_offer_cudas(culv_ipc_server *server, const char *call,
+                                  const culv_ipc_source *source, culvi_ipc_offer *offer);
+/* It goes as plain bytes, at most CULVI_IPC_DATA. */
+void culvi_ipc_offer_data(culvi_ipc_offer *offer, const void *bytes, size_t size);
 culvi_ipc_offer *culvi_ipc_offer_find(culv_ipc_server *server, const char *name);
 void culvi_ipc_offer_remove(culv_ipc_server *server, const culvi_ipc_offer *offer);
 

@@ -261,7 +261,7 @@ void culvi_ipc_links_let_handles(culv_ipc_server *server)
 {
     enum { MANY = 256 }; /* of a few messages: the limit of open files is 1024 in general */
     bool any = false;
-    for (const culv_ipc_ring *r = server->rings; r != NULL && !any; r = culvi_ipc_ring_next(r))
+    for (const culvi_ipc_ring *r = server->rings; r != NULL && !any; r = culvi_ipc_ring_next(r))
         any = culvi_ipc_ring_takes_handles(r);
     any = any && !culvi_ipc_close_busy(MANY);
     if (server->takes_handles == any) return;

@@ -3,9 +3,12 @@
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "base/handle.h"
+#include "culvert/fabric.h"
 #include "ipc/ipc_client.h"
 
 #include <string.h>
+
+_Static_assert(sizeof(culv_fabric_handle) == CULVI_IPC_DATA, "it fills a message's bytes");
 
 static const char *const kinds[] = {"nothing",
                                     "a VMM allocation",
@@ -22,12 +25,12 @@ static const char *const kinds[] = {"nothing",
                                     "a memory pool by its fabric handle"};
 
 culv_result culvi_ipc_object_check(const culv_ipc_object *object, const char *call,
-                                   culv_ipc_kind kind, const void *out)
+                                   culv_ipc_kind kind, culv_ipc_kind or_kind, const void *out)
 {
     CULVI_REQUIRE(NULL, object);
     const culvi_voice *voice = object->device != NULL ? &object->device->voice : NULL;
     if (out == NULL) return culvi_fail_null(voice, call, "out");
-    if (object->info.kind != kind)
+    if (object->info.kind != kind && object->info.kind != or_kind)
         return culvi_fail(voice, object->info.name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s: '%s' is %s, not %s", call, object->info.name,
                           kinds[object->info.kind], kinds[kind]);
@@ -73,14 +76,18 @@ culv_result culv_ipc_object_get_handle(const culv_ipc_object *object, culv_handl
 
 culv_result culv_ipc_import_vmm(const culv_ipc_object *object, culv_vmm_allocation **out)
 {
+    culv_fabric_handle bytes;
     culv_vmm_import_desc d = culv_vmm_import_desc_init();
-    culv_result result = culvi_ipc_object_check(object, __func__, CULV_IPC_VMM, (const void *)out);
+    culv_result result = culvi_ipc_object_check(object, __func__, CULV_IPC_VMM, CULV_IPC_VMM_FABRIC,
+                                                (const void *)out);
     if (result != CULV_OK) return result;
     d.handle = object->handle;
     d.size = object->info.allocation_size;
     d.exporter = object->info.device;
     d.label = object->info.name;
-    return culv_vmm_import_borrow(object->device, &d, out);
+    if (object->info.kind == CULV_IPC_VMM) return culv_vmm_import_borrow(object->device, &d, out);
+    memcpy(bytes.bytes, object->data, sizeof bytes.bytes);
+    return culv_vmm_import_fabric(object->device, &bytes, &d, out);
 }
 
 static culv_result import_memory(const culv_ipc_object *object, culv_memory **out)
@@ -98,9 +105,13 @@ culv_result culv_ipc_import_buffer(const culv_ipc_object *object, culv_buffer **
 {
     culv_memory *memory = NULL;
     culv_buffer_desc d = culv_buffer_desc_init();
+    const bool cudas = object != NULL && object->info.kind == CULV_IPC_CUDA_MEMORY;
     culv_result result =
-        culvi_ipc_object_check(object, __func__, CULV_IPC_BUFFER, (const void *)out);
-    if (result == CULV_OK) result = import_memory(object, &memory);
+        culvi_ipc_object_check(object, __func__, cudas ? CULV_IPC_CUDA_MEMORY : CULV_IPC_BUFFER,
+                               CULV_IPC_VMM, (const void *)out);
+    if (result == CULV_OK)
+        result = cudas ? culvi_ipc_open_memory(object, __func__, &memory)
+                       : import_memory(object, &memory);
     if (result != CULV_OK) return result;
     d.offset = object->info.offset;
     d.size = object->info.size;
@@ -116,7 +127,7 @@ culv_result culv_ipc_import_image(const culv_ipc_object *object, culv_image **ou
     culv_memory *memory = NULL;
     culv_image_desc d = culv_image_desc_init();
     culv_result result =
-        culvi_ipc_object_check(object, __func__, CULV_IPC_IMAGE, (const void *)out);
+        culvi_ipc_object_check(object, __func__, CULV_IPC_IMAGE, CULV_IPC_IMAGE, (const void *)out);
     if (result != CULV_OK) return result;
     const culv_ipc_info *i = &object->info;
     if (i->tiling != CULV_IPC_TILING_OPTIMAL)
@@ -144,8 +155,8 @@ culv_result culv_ipc_import_image(const culv_ipc_object *object, culv_image **ou
 culv_result culv_ipc_import_semaphore(const culv_ipc_object *object, culv_semaphore **out)
 {
     culv_semaphore_desc d = culv_semaphore_desc_init();
-    culv_result result =
-        culvi_ipc_object_check(object, __func__, CULV_IPC_SEMAPHORE, (const void *)out);
+    culv_result result = culvi_ipc_object_check(object, __func__, CULV_IPC_SEMAPHORE,
+                                                CULV_IPC_SEMAPHORE, (const void *)out);
     if (result != CULV_OK) return result;
     d.handle = object->handle;
     d.type = object->info.semaphore_type;

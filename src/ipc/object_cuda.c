@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What CUDA shares by itself, as a client opens it. */
-#include "base/alloc.h"
+#include "core/memory.h"
 #include "cuda/context.h"
-#include "cuda/retire.h"
+#include "culvert/fabric.h"
 #include "ipc/ipc_client.h"
 
 #include <string.h>
-
-struct culv_ipc_cuda_memory {
-    culv_device *device;
-    char label[64];
-    CUdeviceptr pointer;
-    uint64_t size;
-    culvi_tie tie;
-    culvi_deferred deferred;
-};
 
 static culv_result too_old(const culv_ipc_object *object, const char *call)
 {
@@ -60,7 +51,7 @@ static culv_result fail_open(const culv_ipc_object *object, const char *what, co
                                (int)object->server_pid);
     if (object->server_pid != object->server_own_pid)
         why = "its owner is in another PID namespace (container), where CUDA does not find it; let "
-              "both have one (docker run --pid), or share by culv_ipc_offer_vmm()";
+              "both have one (docker run --pid), or share by culv_ipc_from_vmm()";
     else if (!culvi_uuid_equal(&object->info.device, &device->caps.uuid))
         why = "it is on another GPU than the client's device, which may not reach that one "
               "(cuDeviceCanAccessPeer); or its owner has ended, or has given it up";
@@ -70,81 +61,40 @@ static culv_result fail_open(const culv_ipc_object *object, const char *what, co
                              (int)object->server_pid, why, (int)r);
 }
 
-static bool release_memory(culv_device *device, culvi_deferred *self, bool last_try)
-{
-    culv_ipc_cuda_memory *m = CULVI_CONTAINER(self, culv_ipc_cuda_memory, deferred);
-    CUresult r = CULVI_RELEASE(device, cuIpcCloseMemHandle, (m->pointer));
-    if (!culvi_release_done(device, "cuIpcCloseMemHandle", r, last_try)) return false;
-    device->counts.mappings--;
-    culvi_tie_remove(&m->tie);
-    culvi_free(m);
-    return true;
-}
-
-culv_result culv_ipc_import_cuda_memory(const culv_ipc_object *object, culv_ipc_cuda_memory **out)
+culv_result culvi_ipc_open_memory(const culv_ipc_object *object, const char *call,
+                                  culv_memory **out)
 {
     culvi_scope scope;
     CUipcMemHandle handle;
-    culv_result result =
-        culvi_ipc_object_check(object, __func__, CULV_IPC_CUDA_MEMORY, (const void *)out);
-    if (result != CULV_OK) return result;
+    CUdeviceptr pointer = 0;
     culv_device *device = object->device;
     if (device->cuda->cuIpcOpenMemHandle == NULL || device->cuda->cuIpcCloseMemHandle == NULL)
-        return too_old(object, __func__);
-    result = check_owner(object, "memory");
+        return too_old(object, call);
+    culv_result result = check_owner(object, "memory");
     if (result != CULV_OK) return result;
-    culv_ipc_cuda_memory *m = culvi_alloc(sizeof *m);
-    if (m == NULL) return culvi_fail_host_memory(&device->voice, object->info.name);
-    m->device = device;
-    m->size = object->info.allocation_size;
-    culvi_label_set(m->label, object->info.name);
+    culv_memory *memory =
+        culvi_memory_to_open(device, object->info.allocation_size, object->info.name);
+    if (memory == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     memcpy(&handle, object->data, sizeof handle);
-    result = culvi_enter(device, &scope, m->label);
-    if (result != CULV_OK) {
-        culvi_free(m);
-        return result;
-    }
+    result = culvi_enter(device, &scope, object->info.name);
+    if (result != CULV_OK) goto destroy_memory;
     CUresult r = CULVI_CU(device, cuIpcOpenMemHandle,
-                          (&m->pointer, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+                          (&pointer, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
     culvi_leave(device, &scope);
     if (r != CUDA_SUCCESS) {
         result = fail_open(object, "memory", "cuIpcOpenMemHandle", r);
-        culvi_free(m);
-        return result;
+        goto destroy_memory;
     }
     culvi_mutex_lock(&device->lock);
+    memory->base = pointer;
     device->counts.mappings++;
-    culvi_tie_add(device, &m->tie, "memory of another process", m->label,
-                  "is not restored; destroy it before, and import it again after "
-                  "culv_device_resume()");
     culvi_mutex_unlock(&device->lock);
-    culvi_made(device, &m->deferred, "memory of another process", m->label, m->size);
-    culvi_device_ref(device);
-    *out = m;
+    *out = memory;
     return CULV_OK;
-}
 
-CUdeviceptr culv_ipc_cuda_memory_pointer(const culv_ipc_cuda_memory *memory)
-{
-    return memory != NULL ? memory->pointer : 0;
-}
-
-uint64_t culv_ipc_cuda_memory_size(const culv_ipc_cuda_memory *memory)
-{
-    return memory != NULL ? memory->size : 0;
-}
-
-void culv_ipc_cuda_memory_close(culv_ipc_cuda_memory **memory)
-{
-    if (memory == NULL || *memory == NULL) return;
-    culv_ipc_cuda_memory *m = *memory;
-    culv_device *device = m->device;
-    *memory = NULL;
-    m->deferred.release = release_memory;
-    culvi_mutex_lock(&device->lock);
-    culvi_release_or_defer(device, &m->deferred, false, NULL);
-    culvi_mutex_unlock(&device->lock);
-    culvi_device_unref(device);
+destroy_memory:
+    culv_memory_destroy(&memory);
+    return result;
 }
 
 culv_result culv_ipc_import_event(const culv_ipc_object *object, CUevent *out)
@@ -153,7 +103,7 @@ culv_result culv_ipc_import_event(const culv_ipc_object *object, CUevent *out)
     CUipcEventHandle handle;
     CUevent event = NULL;
     culv_result result =
-        culvi_ipc_object_check(object, __func__, CULV_IPC_EVENT, (const void *)out);
+        culvi_ipc_object_check(object, __func__, CULV_IPC_EVENT, CULV_IPC_EVENT, (const void *)out);
     if (result != CULV_OK) return result;
     culv_device *device = object->device;
     if (device->cuda->cuIpcOpenEventHandle == NULL) return too_old(object, __func__);
@@ -171,20 +121,25 @@ culv_result culv_ipc_import_event(const culv_ipc_object *object, CUevent *out)
 
 culv_result culv_ipc_import_pool(const culv_ipc_object *object, culv_mem_pool **out)
 {
+    culv_fabric_handle bytes;
     culv_mem_pool_import_desc d = culv_mem_pool_import_desc_init();
-    culv_result result = culvi_ipc_object_check(object, __func__, CULV_IPC_POOL, (const void *)out);
+    culv_result result = culvi_ipc_object_check(object, __func__, CULV_IPC_POOL,
+                                                CULV_IPC_POOL_FABRIC, (const void *)out);
     if (result != CULV_OK) return result;
     d.handle = object->handle;
     d.label = object->info.name;
-    return culv_mem_pool_import_borrow(object->device, &d, out);
+    if (object->info.kind == CULV_IPC_POOL)
+        return culv_mem_pool_import_borrow(object->device, &d, out);
+    memcpy(bytes.bytes, object->data, sizeof bytes.bytes);
+    return culv_mem_pool_import_fabric(object->device, &bytes, &d, out);
 }
 
 culv_result culv_ipc_import_pool_memory(const culv_ipc_object *object, culv_mem_pool *pool,
                                         CUdeviceptr *out)
 {
     culv_mem_pool_pointer data;
-    culv_result result =
-        culvi_ipc_object_check(object, __func__, CULV_IPC_POOL_MEMORY, (const void *)out);
+    culv_result result = culvi_ipc_object_check(object, __func__, CULV_IPC_POOL_MEMORY,
+                                                CULV_IPC_POOL_MEMORY, (const void *)out);
     if (result != CULV_OK) return result;
     CULVI_REQUIRE(&object->device->voice, pool);
     memcpy(data.data, object->data, sizeof data.data);

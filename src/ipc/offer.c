@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "base/handle.h"
-#include "cuda/context.h"
+#include "culvert/fabric.h"
 #include "ipc/ipc_server.h"
 
 #include <inttypes.h>
@@ -40,8 +40,8 @@ static bool make_room(culv_ipc_server *server)
     return true;
 }
 
-culv_result culvi_ipc_offer_add(culv_ipc_server *server, const char *call,
-                                const culvi_ipc_offer *offer)
+/* Takes the offer, whose info is complete. Refuses what makes no sense and names that are taken. */
+static culv_result add(culv_ipc_server *server, const char *call, const culvi_ipc_offer *offer)
 {
     const culvi_voice *voice = &server->device->voice;
     char text[192] = "";
@@ -55,7 +55,7 @@ culv_result culvi_ipc_offer_add(culv_ipc_server *server, const char *call,
                           "%s: something of the name '%s' is offered already; %s", call,
                           offer->info.name,
                           other->ring != NULL || other->belongs != NULL
-                              ? "it belongs to a ring, and culv_ipc_ring_destroy() withdraws it"
+                              ? "it belongs to a ring, and culv_ring_destroy() withdraws it"
                               : "culv_ipc_withdraw() that, or choose another name");
     if (server->num_offers >= CULVI_IPC_OFFERS)
         return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -87,8 +87,25 @@ void culvi_ipc_offer_remove(culv_ipc_server *server, const culvi_ipc_offer *offe
     culvi_free(o);
 }
 
-culv_result culvi_ipc_offer_begin(culv_ipc_server *server, const culv_ipc_info *info,
-                                  culvi_ipc_offer *out)
+culv_result culvi_ipc_offer_ring(culv_ipc_server *server, const char *call, const char *name,
+                                 culvi_ipc_ring *ring, uint32_t slots, uint32_t parts)
+{
+    culvi_ipc_offer offer = {.ring = ring};
+    offer.info = culv_ipc_info_named(name);
+    offer.info.kind = CULV_IPC_RING;
+    offer.info.device = server->device->caps.uuid;
+    offer.info.num_slots = slots;
+    offer.info.parts = parts;
+    return add(server, call, &offer);
+}
+
+void culvi_ipc_offer_data(culvi_ipc_offer *offer, const void *bytes, size_t size)
+{
+    offer->info.handle_type = CULV_HANDLE_NONE;
+    memcpy(offer->data, bytes, size);
+}
+
+static culv_result begin(culv_ipc_server *server, const culv_ipc_info *info, culvi_ipc_offer *out)
 {
     memset(out, 0, sizeof *out);
     culv_result result = culvi_desc_read(&server->device->voice, &out->info, sizeof out->info, info,
@@ -102,45 +119,38 @@ culv_result culvi_ipc_offer_begin(culv_ipc_server *server, const culv_ipc_info *
     return result;
 }
 
-culv_result culv_ipc_offer_vmm(culv_ipc_server *server, culv_vmm_allocation *allocation,
-                               const culv_ipc_info *info)
+static culv_result from_vmm(culv_ipc_server *server, const char *call,
+                            const culv_ipc_source *source, culvi_ipc_offer *offer)
 {
-    culvi_ipc_offer offer;
+    culv_vmm_allocation *allocation = (culv_vmm_allocation *)source->object;
     culv_vmm_allocation_info what = culv_vmm_allocation_info_init();
-    CULVI_REQUIRE(NULL, server);
-    CULVI_REQUIRE2(&server->device->voice, allocation, info);
-    culv_result result = culvi_ipc_offer_begin(server, info, &offer);
-    if (result == CULV_OK) result = culv_vmm_allocation_get_info(allocation, &what);
+    culv_fabric_handle bytes;
+    culv_result result = culv_vmm_allocation_get_info(allocation, &what);
     if (result != CULV_OK) return result;
-    offer.info.kind = CULV_IPC_VMM;
-    offer.info.device = what.device;
-    offer.info.allocation_size = what.size;
-    const uint64_t offset = offer.info.offset;
+    offer->info.device = what.device;
+    offer->info.allocation_size = what.size;
+    const uint64_t offset = offer->info.offset;
     if (offset >= what.size)
-        return culvi_fail(&server->device->voice, server->label, CULV_ERROR_INVALID,
-                          CULV_REASON_VALUE,
-                          "culv_ipc_offer_vmm: culv_ipc_info.offset is %" PRIu64
-                          ", and the allocation has %" PRIu64 " bytes",
-                          offset, what.size);
-    if (offer.info.size == 0)
-        offer.info.size = (what.requested > offset ? what.requested : what.size) - offset;
-    result = culv_vmm_export_dup(allocation, offer.info.handle_type, &offer.handle);
-    if (result == CULV_OK) result = culvi_ipc_offer_add(server, __func__, &offer);
-    if (result != CULV_OK && offer.handle.type != CULV_HANDLE_NONE)
-        culvi_handle_close(&offer.handle);
+        return culvi_fail(
+            &server->device->voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "%s: culv_ipc_info.offset is %" PRIu64 ", and the allocation has %" PRIu64 " bytes",
+            call, offset, what.size);
+    if (offer->info.size == 0)
+        offer->info.size = (what.requested > offset ? what.requested : what.size) - offset;
+    if (offer->info.kind == CULV_IPC_VMM)
+        return culv_vmm_export_dup(allocation, offer->info.handle_type, &offer->handle);
+    result = culv_vmm_export_fabric(allocation, &bytes);
+    if (result == CULV_OK) culvi_ipc_offer_data(offer, bytes.bytes, sizeof bytes.bytes);
     return result;
 }
 
-culv_result culv_ipc_offer_vector(culv_ipc_server *server, culv_vector *vector,
-                                  const culv_ipc_info *info)
+static culv_result from_vector(culv_ipc_server *server, const char *call,
+                               const culv_ipc_source *source, culvi_ipc_offer *offer)
 {
-    culvi_ipc_offer offer;
+    culv_vector *vector = (culv_vector *)source->object;
     culv_vector_chunk first;
     size_t count = 0;
-    CULVI_REQUIRE(NULL, server);
-    CULVI_REQUIRE2(&server->device->voice, vector, info);
-    culv_result result = culvi_ipc_offer_begin(server, info, &offer);
-    if (result == CULV_OK) result = culv_vector_get_chunks(vector, &first, 1, &count, NULL);
+    culv_result result = culv_vector_get_chunks(vector, &first, 1, &count, NULL);
     if (result != CULV_OK) return result;
     if (count > 0) { /* else the first answer says that its chunks cannot be exported */
         culv_vmm_allocation_info what = culv_vmm_allocation_info_init();
@@ -149,16 +159,15 @@ culv_result culv_ipc_offer_vector(culv_ipc_server *server, culv_vector *vector,
         if (!(what.handle_types & UINT32_C(1) << (unsigned)CULVI_HANDLE_OPAQUE))
             return culvi_fail(&server->device->voice, server->label, CULV_ERROR_INVALID,
                               CULV_REASON_NOT_EXPORTABLE,
-                              "culv_ipc_offer_vector: the vector was not made for export; give it "
+                              "%s: the vector was not made for export; give it "
                               "%s in culv_vector_desc.handle_types",
-                              culvi_handle_type_name((culv_handle_type)CULVI_HANDLE_OPAQUE));
+                              call, culvi_handle_type_name((culv_handle_type)CULVI_HANDLE_OPAQUE));
     }
-    offer.vector = vector;
-    offer.info.kind = CULV_IPC_VECTOR;
-    offer.info.allocation_size = culv_vector_committed(vector);
-    offer.info.size = culv_vector_size(vector);
-    offer.info.offset = offer.info.element_count = 0;
-    return culvi_ipc_offer_add(server, __func__, &offer);
+    offer->vector = vector;
+    offer->info.allocation_size = culv_vector_committed(vector);
+    offer->info.size = culv_vector_size(vector);
+    offer->info.offset = offer->info.element_count = 0;
+    return CULV_OK;
 }
 
 /* What the file behind a handle says of its size, where the system tells it. */
@@ -205,30 +214,65 @@ static void tell_rest(const culv_ipc_server *server, const culv_ipc_info *info)
         info->name, info->size, info->allocation_size);
 }
 
-culv_result culv_ipc_offer(culv_ipc_server *server, const culv_ipc_info *info,
-                           const culv_handle *handle)
+/* `info` may name another GPU than the server's. */
+static culv_result from_handle(culv_ipc_server *server, const char *call,
+                               const culv_ipc_source *source, const culv_ipc_info *info,
+                               culvi_ipc_offer *offer)
+{
+    const culv_handle *handle = source->object;
+    if (culvi_uuid_given(&info->device)) offer->info.device = info->device;
+    if (offer->info.kind != CULV_IPC_BUFFER && offer->info.kind != CULV_IPC_IMAGE &&
+        offer->info.kind != CULV_IPC_SEMAPHORE)
+        return culvi_fail(&server->device->voice, server->label, CULV_ERROR_INVALID,
+                          CULV_REASON_VALUE,
+                          "%s: culv_ipc_info.kind is %d; a handle is a BUFFER, an IMAGE or a "
+                          "SEMAPHORE",
+                          call, (int)offer->info.kind);
+    culv_result result = check_handle(server, &offer->info, handle);
+    if (result == CULV_OK) tell_rest(server, &offer->info);
+    offer->info.handle_type = handle->type;
+    return result == CULV_OK ? culv_handle_dup(handle, &offer->handle) : result;
+}
+
+culv_result culvi_ipc_offer_by(culv_ipc_server *server, const char *call, const culv_ipc_info *info,
+                               culv_ipc_source source, culvi_ipc_ring *belongs)
 {
     culvi_ipc_offer offer;
-    CULVI_REQUIRE(NULL, server);
-    CULVI_REQUIRE2(&server->device->voice, info, handle);
-    culv_result result = culvi_ipc_offer_begin(server, info, &offer);
+    const culvi_voice *voice = &server->device->voice;
+    if (source.object == NULL && source.kind != CULV_IPC_CUDA_MEMORY)
+        return culvi_fail_null(voice, call, "source.object");
+    culv_result result = begin(server, info, &offer);
     if (result != CULV_OK) return result;
-    if (culvi_uuid_given(&info->device)) offer.info.device = info->device;
-    if (offer.info.kind != CULV_IPC_BUFFER && offer.info.kind != CULV_IPC_IMAGE &&
-        offer.info.kind != CULV_IPC_SEMAPHORE)
-        return culvi_fail(
-            &server->device->voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_ipc_offer: culv_ipc_info.kind is %d; a handle is a BUFFER, an IMAGE "
-            "or a SEMAPHORE",
-            (int)offer.info.kind);
-    result = check_handle(server, &offer.info, handle);
-    if (result == CULV_OK) tell_rest(server, &offer.info);
-    if (result == CULV_OK) result = culv_handle_dup(handle, &offer.handle);
-    if (result != CULV_OK) return result;
-    offer.info.handle_type = handle->type;
-    result = culvi_ipc_offer_add(server, __func__, &offer);
-    if (result != CULV_OK) culvi_handle_close(&offer.handle);
+    offer.belongs = belongs;
+    if (source.kind != CULV_IPC_NONE) offer.info.kind = source.kind;
+    switch (source.kind) {
+    case CULV_IPC_NONE: result = from_handle(server, call, &source, info, &offer); break;
+    case CULV_IPC_VMM:
+    case CULV_IPC_VMM_FABRIC: result = from_vmm(server, call, &source, &offer); break;
+    case CULV_IPC_VECTOR: result = from_vector(server, call, &source, &offer); break;
+    case CULV_IPC_CUDA_MEMORY:
+    case CULV_IPC_EVENT:
+    case CULV_IPC_POOL:
+    case CULV_IPC_POOL_FABRIC:
+    case CULV_IPC_POOL_MEMORY: result = culvi_ipc_offer_cudas(server, call, &source, &offer); break;
+    default:
+        return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s: culv_ipc_source.kind is %d, of which nothing can be offered; "
+                          "culv_ipc_from_vmm() and its like make a source",
+                          call, (int)source.kind);
+    }
+    if (result == CULV_OK) result = add(server, call, &offer);
+    if (result != CULV_OK && offer.handle.type != CULV_HANDLE_NONE)
+        culvi_handle_close(&offer.handle);
     return result;
+}
+
+culv_result culv_ipc_offer(culv_ipc_server *server, const culv_ipc_info *info,
+                           culv_ipc_source source)
+{
+    CULVI_REQUIRE(NULL, server);
+    CULVI_REQUIRE(&server->device->voice, info);
+    return culvi_ipc_offer_by(server, __func__, info, source, NULL);
 }
 
 culv_result culv_ipc_withdraw(culv_ipc_server *server, const char *name)
@@ -242,7 +286,7 @@ culv_result culv_ipc_withdraw(culv_ipc_server *server, const char *name)
                           "culv_ipc_withdraw: nothing of the name '%.63s' is offered", name);
     if (offer->ring != NULL || offer->belongs != NULL)
         return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_OWNED,
-                          "culv_ipc_withdraw: '%s' belongs to a ring; culv_ipc_ring_destroy() "
+                          "culv_ipc_withdraw: '%s' belongs to a ring; culv_ring_destroy() "
                           "withdraws it",
                           offer->info.name);
     culvi_ipc_offer_remove(server, offer);

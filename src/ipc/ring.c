@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_ipc_ring: the producer's side. Its making, its offers, and consumers that come and go. */
+/* The producer's side of a ring: its making, its offers, and consumers that come and go. */
 #include "ipc/ipc_ring_server.h"
 #include "ipc/ipc_ring_side.h"
 
@@ -11,17 +11,17 @@
 #include <inttypes.h>
 #include <string.h>
 
-culv_result culvi_ipc_ring_check_runs(const culv_ipc_ring *ring, const char *call)
+culv_result culvi_ipc_ring_check_runs(const culvi_ipc_ring *ring, const char *call)
 {
     if (!ring->stopped) return CULV_OK;
-    return culvi_fail(
-        culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED,
-        "%s: the ring's server was destroyed; culv_ipc_ring_destroy() the ring", call);
+    return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_ASYNC,
+                      CULV_REASON_RING_STOPPED,
+                      "%s: the ring's server was destroyed; culv_ring_destroy() the ring", call);
 }
 
 /* Making --------------------------------------------------------------------------------------- */
 
-static culv_result make_page(culv_ipc_ring *ring)
+static culv_result make_page(culvi_ipc_ring *ring)
 {
     if (!culvi_ipc_pages_make(CULVI_IPC_PAGE, "culvert ring", &ring->native))
         return culvi_fail_native(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_DRIVER,
@@ -49,16 +49,15 @@ static culv_result make_page(culv_ipc_ring *ring)
     return CULV_OK;
 }
 
-culv_ring *culv_ipc_ring_core(const culv_ipc_ring *ring)
+culvi_ipc_ring *culvi_ipc_ring_of(const culv_ring *ring, const char *call)
 {
-    return ring != NULL ? ring->core : NULL;
+    return culvi_ring_of_api(ring, &culvi_ipc_ring_api, call);
 }
 
 culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_desc *desc,
-                                 culv_ipc_ring **out)
+                                 culv_ring **out)
 {
     culv_ipc_ring_desc d;
-    culvi_ipc_offer offer;
     CULVI_REQUIRE(NULL, server);
     const culvi_voice *voice = &server->device->voice;
     CULVI_REQUIRE2(voice, desc, out);
@@ -85,7 +84,7 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
                               ? CULV_RING_MAX_DEPTH
                           : d.parts > 16 ? 16
                                          : CULV_IPC_MAX_CONSUMERS);
-    culv_ipc_ring *ring = culvi_alloc(sizeof *ring);
+    culvi_ipc_ring *ring = culvi_alloc(sizeof *ring);
     if (ring == NULL) return culvi_fail_host_memory(voice, server->label);
     ring->server = server;
     ring->slots = d.num_slots;
@@ -95,21 +94,16 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
     ring->native = CULVI_IPC_NO_NATIVE;
     culvi_label_set(ring->name, d.name);
     result = make_page(ring);
-    memset(&offer, 0, sizeof offer);
-    offer.info = culv_ipc_info_named(d.name);
-    offer.info.kind = CULV_IPC_RING;
-    offer.info.device = server->device->caps.uuid;
-    offer.info.num_slots = d.num_slots;
-    offer.info.parts = d.parts;
-    offer.ring = ring;
-    ring->owner = (culvi_ring_owner){.side = CULV_RING_CONSUMER,
-                                     .destroy_call = "culv_ipc_ring_destroy",
+    ring->owner = (culvi_ring_owner){.side = CULV_RING_PRODUCER,
+                                     .stream_side = CULV_RING_PRODUCER,
+                                     .api = &culvi_ipc_ring_api,
                                      .stream = &culvi_ipc_ring_stream_api,
                                      .context = ring};
     if (result == CULV_OK)
         result = culvi_ring_create_apart(server->device, ring->slots, ring->name, &ring->owner,
                                          &ring->core);
-    if (result == CULV_OK) result = culvi_ipc_offer_add(server, __func__, &offer);
+    if (result == CULV_OK)
+        result = culvi_ipc_offer_ring(server, __func__, d.name, ring, d.num_slots, d.parts);
     if (result != CULV_OK) {
         culvi_ring_destroy_core(&ring->core);
         culvi_ipc_pages *pages = ring->pages;
@@ -123,64 +117,37 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
     ring->next = server->rings;
     server->rings = ring;
     culvi_ipc_links_let_handles(server);
-    *out = ring;
+    *out = ring->core;
     return CULV_OK;
 }
 
-/* What the caller says of a part, with the name that the part has. */
-static culv_result name_part(culv_ipc_ring *ring, const char *call, uint32_t slot, uint32_t part,
-                             const culv_ipc_info *info, culv_ipc_info *named)
+culv_result culv_ipc_ring_offer(culv_ring *core, uint32_t slot, uint32_t part,
+                                const culv_ipc_info *info, culv_ipc_source source)
 {
-    culv_result result = culvi_ipc_ring_check_runs(ring, call);
+    culv_ipc_info named;
+    culvi_ipc_ring *ring = culvi_ipc_ring_of(core, __func__);
+    if (ring == NULL) return CULV_ERROR_INVALID;
+    CULVI_REQUIRE(culvi_ipc_ring_voice(ring), info);
+    culv_result result = culvi_ipc_ring_check_runs(ring, __func__);
     if (result == CULV_OK)
-        result = culvi_desc_read(culvi_ipc_ring_voice(ring), named, sizeof *named, info,
+        result = culvi_desc_read(culvi_ipc_ring_voice(ring), &named, sizeof named, info,
                                  "culv_ipc_info");
     if (result != CULV_OK) return result;
     if (slot >= ring->slots || part >= ring->parts)
         return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_INVALID,
                           CULV_REASON_RANGE,
-                          "%s: there is no part %" PRIu32 " of slot %" PRIu32
+                          "culv_ipc_ring_offer: there is no part %" PRIu32 " of slot %" PRIu32
                           "; the ring has %" PRIu32 " slots of %" PRIu32 " parts",
-                          call, part, slot, ring->slots, ring->parts);
-    culvi_text t = {named->name, sizeof named->name, 0};
-    memset(named->name, 0, sizeof named->name);
+                          part, slot, ring->slots, ring->parts);
+    culvi_text t = {named.name, sizeof named.name, 0};
+    memset(named.name, 0, sizeof named.name);
     culvi_text_add(&t, "%s.%" PRIu32 ".%" PRIu32, ring->name, slot, part);
-    return CULV_OK;
-}
-
-static void belongs(culv_ipc_ring *ring, const char *name)
-{
-    culvi_ipc_offer *offer = culvi_ipc_offer_find(ring->server, name);
-    if (offer != NULL) offer->belongs = ring;
-}
-
-culv_result culv_ipc_ring_offer_vmm(culv_ipc_ring *ring, uint32_t slot, uint32_t part,
-                                    culv_vmm_allocation *allocation, const culv_ipc_info *info)
-{
-    culv_ipc_info named;
-    CULVI_REQUIRE(NULL, ring);
-    CULVI_REQUIRE2(culvi_ipc_ring_voice(ring), allocation, info);
-    culv_result result = name_part(ring, __func__, slot, part, info, &named);
-    if (result == CULV_OK) result = culv_ipc_offer_vmm(ring->server, allocation, &named);
-    if (result == CULV_OK) belongs(ring, named.name);
-    return result;
-}
-
-culv_result culv_ipc_ring_offer(culv_ipc_ring *ring, uint32_t slot, uint32_t part,
-                                const culv_ipc_info *info, const culv_handle *handle)
-{
-    culv_ipc_info named;
-    CULVI_REQUIRE(NULL, ring);
-    CULVI_REQUIRE2(culvi_ipc_ring_voice(ring), info, handle);
-    culv_result result = name_part(ring, __func__, slot, part, info, &named);
-    if (result == CULV_OK) result = culv_ipc_offer(ring->server, &named, handle);
-    if (result == CULV_OK) belongs(ring, named.name);
-    return result;
+    return culvi_ipc_offer_by(ring->server, __func__, &named, source, ring);
 }
 
 /* Consumers ------------------------------------------------------------------------------------ */
 
-static void keep_page(culv_ipc_ring *ring, culvi_ipc_side *s)
+static void keep_page(culvi_ipc_ring *ring, culvi_ipc_side *s)
 {
     culv_device *device = ring->server->device;
     const culvi_ipc_link *link = &ring->server->links[s->link];
@@ -192,7 +159,7 @@ static void keep_page(culv_ipc_ring *ring, culvi_ipc_side *s)
 }
 
 /* A page that the same process has left. */
-static bool take_page(culv_ipc_ring *ring, culvi_ipc_side *s)
+static bool take_page(culvi_ipc_ring *ring, culvi_ipc_side *s)
 {
     const culvi_ipc_link *link = &ring->server->links[s->link];
     for (uint32_t i = 0; i < CULV_IPC_MAX_CONSUMERS && s->pages == NULL; i++)
@@ -215,7 +182,7 @@ static bool take_page(culv_ipc_ring *ring, culvi_ipc_side *s)
 }
 
 /* `keeps`: the next consumer of its process may get its page. */
-static void remove_side(culv_ipc_ring *ring, culvi_ipc_side *s, bool keeps)
+static void remove_side(culvi_ipc_ring *ring, culvi_ipc_side *s, bool keeps)
 {
     const uint32_t number = (uint32_t)(s - ring->sides);
     if (!s->used) return;
@@ -232,7 +199,7 @@ static void remove_side(culv_ipc_ring *ring, culvi_ipc_side *s, bool keeps)
     memset(s, 0, sizeof *s);
 }
 
-void culvi_ipc_ring_tell(const culv_ipc_ring *ring, const culvi_ipc_side *s)
+void culvi_ipc_ring_tell(const culvi_ipc_ring *ring, const culvi_ipc_side *s)
 {
     static const culvi_ipc_message wake = {.type = CULVI_IPC_WAKE, .answer = true};
     const culvi_ipc_channel channel = ring->server->links[s->link].channel;
@@ -240,7 +207,7 @@ void culvi_ipc_ring_tell(const culv_ipc_ring *ring, const culvi_ipc_side *s)
     if (channel != CULVI_IPC_NO_CHANNEL) (void)culvi_ipc_send(channel, &wake, NULL);
 }
 
-void culvi_ipc_ring_look(culv_ipc_ring *ring)
+void culvi_ipc_ring_look(culvi_ipc_ring *ring)
 {
     for (uint32_t i = 0; i < ring->max_consumers; i++) {
         culvi_ipc_side *s = &ring->sides[i];
@@ -262,7 +229,7 @@ void culvi_ipc_ring_look(culv_ipc_ring *ring)
     }
 }
 
-void culvi_ipc_ring_stop(culv_ipc_ring *r)
+void culvi_ipc_ring_stop(culvi_ipc_ring *r)
 {
     if (r->stopped) return;
     r->stopped = true;
@@ -277,7 +244,7 @@ void culvi_ipc_ring_stop(culv_ipc_ring *r)
         const culvi_ipc_offer *o = r->server->offers[i];
         if (o->ring == r || o->belongs == r) culvi_ipc_offer_remove(r->server, o);
     }
-    for (culv_ipc_ring **at = &r->server->rings; *at != NULL; at = &(*at)->next) {
+    for (culvi_ipc_ring **at = &r->server->rings; *at != NULL; at = &(*at)->next) {
         if (*at != r) continue;
         *at = r->next;
         break;
@@ -287,20 +254,17 @@ void culvi_ipc_ring_stop(culv_ipc_ring *r)
     culvi_ipc_close_own(&r->native, 1);
 }
 
-void culv_ipc_ring_destroy(culv_ipc_ring **ring)
+void culvi_ipc_ring_destroy(culvi_ipc_ring *ring)
 {
-    if (ring == NULL || *ring == NULL) return;
-    culv_ipc_ring *r = *ring;
-    *ring = NULL;
-    culvi_ipc_ring_stop(r);
-    culvi_ring_destroy_core(&r->core);
-    culvi_ipc_server_unref(r->server);
-    culvi_free(r);
+    culvi_ipc_ring_stop(ring);
+    culvi_ring_destroy_core(&ring->core);
+    culvi_ipc_server_unref(ring->server);
+    culvi_free(ring);
 }
 
 void culvi_ipc_rings_forget(culv_ipc_server *server, uint32_t link)
 {
-    for (culv_ipc_ring *ring = server->rings; ring != NULL; ring = ring->next)
+    for (culvi_ipc_ring *ring = server->rings; ring != NULL; ring = ring->next)
         for (uint32_t i = 0; i < ring->max_consumers; i++) {
             culvi_ipc_side *s = &ring->sides[i];
             if (!s->used || s->link != link) continue;
@@ -312,16 +276,17 @@ void culvi_ipc_rings_forget(culv_ipc_server *server, uint32_t link)
 
 void culvi_ipc_ring_leave(culv_ipc_server *server, uint32_t link, uint64_t sequence)
 {
-    for (culv_ipc_ring *ring = server->rings; ring != NULL; ring = ring->next)
+    for (culvi_ipc_ring *ring = server->rings; ring != NULL; ring = ring->next)
         for (uint32_t i = 0; i < ring->max_consumers; i++) {
             culvi_ipc_side *s = &ring->sides[i];
             if (s->used && s->link == link && s->sequence == sequence) remove_side(ring, s, true);
         }
 }
 
-uint32_t culv_ipc_ring_consumers(const culv_ipc_ring *ring)
+uint32_t culv_ipc_ring_consumers(const culv_ring *core)
 {
     uint32_t count = 0;
+    const culvi_ipc_ring *ring = culvi_ring_of_api(core, &culvi_ipc_ring_api, NULL);
     for (uint32_t i = 0; ring != NULL && i < ring->max_consumers; i++) {
         const culvi_ipc_side *s = &ring->sides[i];
         count += s->used && atomic_load(&culvi_ipc_page_of(s)->state) == CULVI_IPC_LIVES;
@@ -329,9 +294,10 @@ uint32_t culv_ipc_ring_consumers(const culv_ipc_ring *ring)
     return count;
 }
 
-culv_result culv_ipc_ring_drop(culv_ipc_ring *ring, uint32_t consumer)
+culv_result culv_ipc_ring_drop(culv_ring *core, uint32_t consumer)
 {
-    CULVI_REQUIRE(NULL, ring);
+    const culvi_ipc_ring *ring = culvi_ipc_ring_of(core, __func__);
+    if (ring == NULL) return CULV_ERROR_INVALID;
     culv_result result = culvi_ipc_ring_check_runs(ring, __func__);
     if (result != CULV_OK) return result;
     if (consumer >= ring->max_consumers || !ring->sides[consumer].used)
@@ -346,7 +312,7 @@ culv_result culv_ipc_ring_drop(culv_ipc_ring *ring, uint32_t consumer)
 /* Joining -------------------------------------------------------------------------------------- */
 
 /* Only the consumer's process waits for these. */
-static culv_result make_timelines(culv_ipc_ring *ring, culvi_ipc_side *s, culvi_ipc_native out[2],
+static culv_result make_timelines(culvi_ipc_ring *ring, culvi_ipc_side *s, culvi_ipc_native out[2],
                                   uint32_t *type)
 {
     culv_ipc_timelines t = culv_ipc_timelines_init();
@@ -373,7 +339,7 @@ static culv_result make_timelines(culv_ipc_ring *ring, culvi_ipc_side *s, culvi_
     return CULV_OK;
 }
 
-static culv_result refuse(const culv_ipc_ring *ring, culv_result class, culv_reason reason,
+static culv_result refuse(const culvi_ipc_ring *ring, culv_result class, culv_reason reason,
                           const char *text)
 {
     return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, class, reason, "the ring '%s' %s",
@@ -382,7 +348,7 @@ static culv_result refuse(const culv_ipc_ring *ring, culv_result class, culv_rea
 
 /* Takes back what processes that came and went have left, before it is much. The driver waits for
  * all streams then; none of them waits for another process. */
-static void tidy(culv_ipc_ring *ring)
+static void tidy(culvi_ipc_ring *ring)
 {
     enum { MANY = 256 };
     if (ring->left < MANY) return;
@@ -390,19 +356,19 @@ static void tidy(culv_ipc_ring *ring)
     (void)culv_device_collect(ring->server->device);
 }
 
-const culv_ipc_ring *culvi_ipc_ring_next(const culv_ipc_ring *ring)
+const culvi_ipc_ring *culvi_ipc_ring_next(const culvi_ipc_ring *ring)
 {
     return ring->next;
 }
 
-bool culvi_ipc_ring_takes_handles(const culv_ipc_ring *ring)
+bool culvi_ipc_ring_takes_handles(const culvi_ipc_ring *ring)
 {
     return ring->desc.make == NULL && !ring->desc.counters;
 }
 
 /* In words for the consumer, who reads them. It says of its GPU what it likes; what is no timeline
  * of this one the driver refuses. */
-static culv_result same_gpu(const culv_ipc_ring *ring, const culv_uuid *consumers)
+static culv_result same_gpu(const culvi_ipc_ring *ring, const culv_uuid *consumers)
 {
     const culv_uuid *own = &ring->server->device->caps.uuid;
     char text[100] = "";
@@ -420,7 +386,7 @@ static culv_result same_gpu(const culv_ipc_ring *ring, const culv_uuid *consumer
 
 /* A place for a consumer; NULL: none. Whoever has joined and does not begin to live makes room,
  * first the client that has the most places, and of these its oldest. */
-static culvi_ipc_side *place(culv_ipc_ring *ring, uint32_t link)
+static culvi_ipc_side *place(culvi_ipc_ring *ring, uint32_t link)
 {
     uint32_t of_link[CULV_IPC_MAX_CLIENTS] = {0};
     culvi_ipc_side *found = NULL, *silent = NULL;
@@ -450,7 +416,7 @@ static culvi_ipc_side *place(culv_ipc_ring *ring, uint32_t link)
 }
 
 /* Makes the consumer's page, or finds one. */
-static culv_result make_side_page(culv_ipc_ring *ring, culvi_ipc_side *s)
+static culv_result make_side_page(culvi_ipc_ring *ring, culvi_ipc_side *s)
 {
     const bool counts = s->timelines == CULVI_IPC_COUNTERS;
     culvi_ipc_native native = CULVI_IPC_NO_NATIVE;
@@ -468,7 +434,7 @@ static culv_result make_side_page(culv_ipc_ring *ring, culvi_ipc_side *s)
     return result;
 }
 
-culv_result culvi_ipc_ring_admit(culv_ipc_ring *ring, uint32_t link,
+culv_result culvi_ipc_ring_admit(culvi_ipc_ring *ring, uint32_t link,
                                  const culvi_ipc_message *question, const culvi_ipc_native *fds,
                                  culvi_ipc_message *reply, culvi_ipc_native out[CULVI_IPC_FDS])
 {

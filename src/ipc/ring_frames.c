@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_ipc_ring: its frames. A slot is free when no consumer has to do with it any more, on the
- * host or on its GPU. Both are in the consumer's page: what it says there that is not true costs
- * nobody but itself, and no stream of the producer's waits for another process. */
+/* The producer's side of a ring: its frames. A slot is free when no consumer has to do with it any
+ * more, on the host or on its GPU. Both are in the consumer's page: what it says there that is not
+ * true costs nobody but itself, and no stream of the producer's waits for another process. */
 #include "ipc/ipc_ring_side.h"
 
 #include "base/platform.h"
@@ -19,7 +19,7 @@ typedef culv_ipc_lag lags[CULV_IPC_MAX_CONSUMERS];
 
 /* The producer's GPU has written the frame, as far as anything tells. What a consumer can write is
  * asked last: it may say that the producer is late where it is late itself. */
-static bool written(const culv_ipc_ring *ring, const culvi_ipc_side *s, uint64_t frame)
+static bool written(const culvi_ipc_ring *ring, const culvi_ipc_side *s, uint64_t frame)
 {
     uint64_t value = 0;
     if (ring->written.signaled > frame) return atomic_load(ring->written.word) > frame;
@@ -29,7 +29,7 @@ static bool written(const culv_ipc_ring *ring, const culvi_ipc_side *s, uint64_t
 
 /* Why the consumer keeps the slot with this frame. What it says first it has to be asked first: it
  * writes `last`, and gives the slot back then. */
-static culv_ipc_lag keeps(const culv_ipc_ring *ring, const culvi_ipc_side *s, uint32_t slot,
+static culv_ipc_lag keeps(const culvi_ipc_ring *ring, const culvi_ipc_side *s, uint32_t slot,
                           uint64_t frame)
 {
     culvi_ipc_consumer_page *page = culvi_ipc_page_of(s);
@@ -51,7 +51,7 @@ static culv_ipc_lag keeps(const culv_ipc_ring *ring, const culvi_ipc_side *s, ui
 }
 
 /* Whether consumers of this policy keep it; why is added to `why`. */
-static bool kept(const culv_ipc_ring *ring, culv_ring_policy policy, uint32_t slot, uint64_t frame,
+static bool kept(const culvi_ipc_ring *ring, culv_ring_policy policy, uint32_t slot, uint64_t frame,
                  lags why)
 {
     bool any = false;
@@ -68,7 +68,7 @@ static bool kept(const culv_ipc_ring *ring, culv_ring_policy policy, uint32_t sl
 
 /* The slot whose frame is the oldest that nobody needs. The newest frame stays, for those who come
  * for it, unless there is only one slot. */
-static bool choose(culv_ipc_ring *ring, lags why)
+static bool choose(culvi_ipc_ring *ring, lags why)
 {
     culvi_ipc_ring_page *page = culvi_ipc_ring_page_of(ring);
     uint64_t tried = 0;
@@ -104,7 +104,7 @@ static bool choose(culv_ipc_ring *ring, lags why)
 /* Who is late ---------------------------------------------------------------------------------- */
 
 /* Notes who has moved. */
-static void watch(culv_ipc_ring *ring, uint64_t now)
+static void watch(culvi_ipc_ring *ring, uint64_t now)
 {
     for (uint32_t i = 0; i < ring->max_consumers; i++) {
         culvi_ipc_side *s = &ring->sides[i];
@@ -122,7 +122,7 @@ static void watch(culv_ipc_ring *ring, uint64_t now)
 }
 
 /* No slot is free: notes because of whom, and since when. */
-static void note(culv_ipc_ring *ring, const lags why, uint64_t now)
+static void note(culvi_ipc_ring *ring, const lags why, uint64_t now)
 {
     for (uint32_t i = 0; i < ring->max_consumers; i++) {
         culvi_ipc_side *s = &ring->sides[i];
@@ -135,7 +135,7 @@ static void note(culv_ipc_ring *ring, const lags why, uint64_t now)
     }
 }
 
-static void forgive(culv_ipc_ring *ring)
+static void forgive(culvi_ipc_ring *ring)
 {
     if (!ring->late) return;
     ring->late = false;
@@ -144,7 +144,7 @@ static void forgive(culv_ipc_ring *ring)
 }
 
 /* Whether it dropped any. */
-static bool drop_late(culv_ipc_ring *ring, uint64_t now)
+static bool drop_late(culvi_ipc_ring *ring, uint64_t now)
 {
     bool any = false;
     for (uint32_t i = 0; ring->desc.late_limit != 0 && i < ring->max_consumers; i++) {
@@ -162,7 +162,7 @@ static bool drop_late(culv_ipc_ring *ring, uint64_t now)
     return any;
 }
 
-static culv_result fail_late(culv_ipc_ring *ring, uint64_t now)
+static culv_result fail_late(culvi_ipc_ring *ring, uint64_t now)
 {
     culvi_voice quiet = *culvi_ipc_ring_voice(ring);
     culvi_ipc_side *late = NULL;
@@ -195,8 +195,8 @@ static uint64_t sum(uint64_t a, uint64_t b)
 }
 
 /* When to look again: no message says how far a GPU is. */
-static uint64_t look_again(const culv_ipc_ring *ring, const lags why, uint64_t *began, uint64_t now,
-                           uint64_t until)
+static uint64_t look_again(const culvi_ipc_ring *ring, const lags why, uint64_t *began,
+                           uint64_t now, uint64_t until)
 {
     uint64_t at = sum(now, LONGEST_WAIT);
     if (until < at) at = until;
@@ -209,11 +209,12 @@ static uint64_t look_again(const culv_ipc_ring *ring, const lags why, uint64_t *
     return at;
 }
 
-culv_result culv_ipc_ring_get_consumers(culv_ipc_ring *ring, culv_ipc_consumer_info *out,
+culv_result culv_ipc_ring_get_consumers(culv_ring *core, culv_ipc_consumer_info *out,
                                         size_t capacity, size_t *count)
 {
     size_t found = 0;
-    CULVI_REQUIRE(NULL, ring);
+    culvi_ipc_ring *ring = culvi_ipc_ring_of(core, __func__);
+    if (ring == NULL) return CULV_ERROR_INVALID;
     CULVI_REQUIRE(culvi_ipc_ring_voice(ring), count);
     if (capacity > 0) CULVI_REQUIRE(culvi_ipc_ring_voice(ring), out);
     culv_result result = culvi_ipc_ring_check_runs(ring, __func__);
@@ -254,18 +255,39 @@ culv_result culv_ipc_ring_get_consumers(culv_ipc_ring *ring, culv_ipc_consumer_i
 
 /* Frames --------------------------------------------------------------------------------------- */
 
-static culv_result acquire(culv_ipc_ring *ring, uint64_t timeout, culv_ipc_frame *frame)
+static culv_result check_runs(const culvi_ipc_ring *ring, const char *call)
+{
+    culv_result result = culvi_ipc_ring_check_runs(ring, call);
+    return result == CULV_OK ? culvi_ring_check_runs(ring->core, call) : result;
+}
+
+/* Whether the call can be made: with a stream, or without one where `make` makes the timelines. */
+static culv_result check_call(const culvi_ipc_ring *ring, bool has_stream, const char *call)
+{
+    const bool plain = ring->desc.make != NULL;
+    culv_result result = check_runs(ring, call);
+    if (result != CULV_OK || has_stream != plain) return result;
+    return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_INVALID,
+                      CULV_REASON_RING_SIDE,
+                      plain ? "%s: the ring's timelines are your graphics API's "
+                              "(culv_ipc_ring_desc.make); call culv_ring_acquire() and "
+                              "culv_ring_release()"
+                            : "%s: CUDA's side of this ring needs a stream; its calls are "
+                              "culv_ring_acquire_on() and culv_ring_release_on()",
+                      call);
+}
+
+static culv_result acquire(culvi_ipc_ring *ring, uint64_t timeout, culv_ring_frame *frame,
+                           const char *call)
 {
     lags why;
     uint64_t now = culvi_now(), began = 0;
     const uint64_t until = sum(now, timeout);
-    culv_result result = culvi_ipc_ring_check_runs(ring, "culv_ipc_ring_acquire");
-    if (result != CULV_OK) return result;
     if (ring->held)
         return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_INVALID,
                           CULV_REASON_RING_ORDER,
                           "frame %" PRIu64 " is held already; release it first", ring->head);
-    result = culv_ipc_server_poll(ring->server, 0, NULL);
+    culv_result result = culv_ipc_server_poll(ring->server, 0, NULL);
     culvi_ipc_ring_look(ring);
     watch(ring, now);
     while (result == CULV_OK && !choose(ring, why)) {
@@ -273,7 +295,7 @@ static culv_result acquire(culv_ipc_ring *ring, uint64_t timeout, culv_ipc_frame
         atomic_store(&culvi_ipc_ring_page_of(ring)->producer_waits, 1);
         const bool found = choose(ring, why);
         if (!found && culvi_ring_is_ended(ring->core)) {
-            result = culvi_ring_check_runs(ring->core, "culv_ring_acquire_on");
+            result = culvi_ring_check_runs(ring->core, call);
         } else if (!found) {
             now = culvi_now();
             note(ring, why, now);
@@ -291,26 +313,16 @@ static culv_result acquire(culv_ipc_ring *ring, uint64_t timeout, culv_ipc_frame
     }
     if (result != CULV_OK) return result;
     forgive(ring);
-    memset(frame, 0, sizeof *frame);
-    frame->number = ring->head;
-    frame->slot = ring->slot;
+    *frame = (culv_ring_frame){
+        .number = ring->head, .slot = ring->slot, .burst_begins = 1, .burst_ends = 1};
     ring->held = true;
     return CULV_OK;
 }
 
-static void gather_signals(culv_ipc_ring *ring, culv_ipc_frame *frame)
-{
-    frame->num_signals = 0;
-    culvi_ipc_ring_look(ring);
-    for (uint32_t i = 0; i < ring->max_consumers; i++)
-        if (ring->sides[i].used && ring->sides[i].counts)
-            frame->signal_points[frame->num_signals++] =
-                (culv_ipc_point){.consumer = i, .value = ring->head + 1};
-}
-
-static void publish(culv_ipc_ring *ring)
+static void publish(culvi_ipc_ring *ring, culv_ring_frame *frame)
 {
     culvi_ipc_ring_page *page = culvi_ipc_ring_page_of(ring);
+    frame->signal_value = ring->head + 1;
     atomic_store(&page->frames[ring->slot], ring->head + 1);
     ring->head++;
     atomic_store(&page->head, ring->head);
@@ -320,46 +332,7 @@ static void publish(culv_ipc_ring *ring)
             culvi_ipc_ring_tell(ring, &ring->sides[i]);
 }
 
-static culv_result check_held(const culv_ipc_ring *ring)
-{
-    culv_result result = culvi_ipc_ring_check_runs(ring, "culv_ipc_ring_release");
-    if (result != CULV_OK || ring->held) return result;
-    return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_INVALID,
-                      CULV_REASON_RING_ORDER, "no frame is held; culv_ipc_ring_acquire() gets one");
-}
-
-culv_result culv_ipc_ring_acquire(culv_ipc_ring *ring, uint64_t timeout, culv_ipc_frame *frame)
-{
-    CULVI_REQUIRE(NULL, ring);
-    CULVI_REQUIRE(culvi_ipc_ring_voice(ring), frame);
-    return acquire(ring, timeout, frame);
-}
-
-culv_result culv_ipc_ring_release(culv_ipc_ring *ring, culv_ipc_frame *frame)
-{
-    CULVI_REQUIRE(NULL, ring);
-    CULVI_REQUIRE(culvi_ipc_ring_voice(ring), frame);
-    culv_result result = check_held(ring);
-    if (result != CULV_OK) return result;
-    gather_signals(ring, frame);
-    publish(ring);
-    return CULV_OK;
-}
-
-/* CUDA's frames: the calls of the core --------------------------------------------------------- */
-
-static culv_result check_core(const culv_ipc_ring *ring, const char *call)
-{
-    culv_result result = culvi_ipc_ring_check_runs(ring, call);
-    if (result == CULV_OK) result = culvi_ring_check_runs(ring->core, call);
-    if (result != CULV_OK || ring->desc.make == NULL) return result;
-    return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "%s: the ring's timelines are your graphics API's (culv_ipc_ring_desc.make); "
-                      "call culv_ipc_ring_acquire() and culv_ipc_ring_release()",
-                      call);
-}
-
-static culvi_ring_hold hold_of(const culv_ipc_ring *ring)
+static culvi_ring_hold hold_of(const culvi_ipc_ring *ring)
 {
     culvi_ring_hold hold = {.held = ring->held, .slot = ring->slot, .number = ring->head};
     hold.signaled = ring->written.word != NULL && ring->written.signaled > ring->head;
@@ -368,22 +341,37 @@ static culvi_ring_hold hold_of(const culv_ipc_ring *ring)
     return hold;
 }
 
+/* A graphics API's frames. */
+static culv_result acquire_plain(void *context, uint64_t timeout, culv_ring_frame *out,
+                                 const char *call)
+{
+    culv_result result = check_call(context, false, call);
+    return result == CULV_OK ? acquire(context, timeout, out, call) : result;
+}
+
+static culv_result release_plain(void *context, culv_ring_frame *frame, const char *call)
+{
+    culvi_ipc_ring *ring = context;
+    const culvi_ring_hold hold = hold_of(ring);
+    culv_result result = check_call(ring, false, call);
+    if (result == CULV_OK) result = culvi_ring_check_hold(ring->core, &hold, frame, call);
+    if (result != CULV_OK) return result;
+    culvi_ipc_ring_look(ring);
+    publish(ring, frame);
+    return CULV_OK;
+}
+
+/* CUDA's frames. Whoever read the slot is done with it, so that the stream waits for nothing. */
 static culv_result acquire_by_cuda(void *context, CUstream stream, uint64_t timeout,
                                    culv_ring_frame *out, const char *call)
 {
-    culv_ipc_ring *ring = context;
-    culv_ipc_frame frame;
-    (void)stream; /* whoever read the slot is done with it */
-    culv_result result = check_core(ring, call);
-    if (result == CULV_OK) result = acquire(ring, timeout, &frame);
-    if (result == CULV_OK)
-        *out = (culv_ring_frame){
-            .number = frame.number, .slot = frame.slot, .burst_begins = 1, .burst_ends = 1};
-    return result;
+    (void)stream;
+    culv_result result = check_call(context, true, call);
+    return result == CULV_OK ? acquire(context, timeout, out, call) : result;
 }
 
 /* An earlier try may have got so far. */
-static culv_result signal_once(culv_ipc_ring *ring, culvi_ipc_line *line, CUstream stream,
+static culv_result signal_once(culvi_ipc_ring *ring, culvi_ipc_line *line, CUstream stream,
                                uint64_t value)
 {
     if (line->signaled >= value) return CULV_OK;
@@ -396,48 +384,57 @@ static culv_result signal_once(culv_ipc_ring *ring, culvi_ipc_line *line, CUstre
 static culv_result release_by_cuda(void *context, CUstream stream, culv_ring_frame *frame,
                                    const char *call)
 {
-    culv_ipc_ring *ring = context;
-    culv_ipc_frame mine;
+    culvi_ipc_ring *ring = context;
+    const uint64_t value = ring->head + 1;
     const culvi_ring_hold hold = hold_of(ring);
-    culv_result result = check_core(ring, call);
+    culv_result result = check_call(ring, true, call);
     if (result == CULV_OK) result = culvi_ring_check_hold(ring->core, &hold, frame, call);
     if (result != CULV_OK) return result;
-    gather_signals(ring, &mine);
-    for (uint32_t i = 0; result == CULV_OK && i < mine.num_signals; i++)
-        result = signal_once(ring, &ring->sides[mine.signal_points[i].consumer].ready, stream,
-                             mine.signal_points[i].value);
+    culvi_ipc_ring_look(ring);
+    for (uint32_t i = 0; result == CULV_OK && i < ring->max_consumers; i++)
+        if (ring->sides[i].used && ring->sides[i].counts)
+            result = signal_once(ring, &ring->sides[i].ready, stream, value);
     if (result == CULV_OK && ring->written.word != NULL)
-        result = signal_once(ring, &ring->written, stream, ring->head + 1);
-    if (result != CULV_OK) return result;
-    frame->signal_value = ring->head + 1;
-    publish(ring);
-    return CULV_OK;
+        result = signal_once(ring, &ring->written, stream, value);
+    if (result == CULV_OK) publish(ring, frame);
+    return result;
 }
 
 /* Bursts are one frame long. */
-static culv_result flush_by_cuda(void *context, CUstream stream, const char *call)
+static culv_result flush(const culvi_ipc_ring *ring, bool has_stream, const char *call)
 {
-    const culv_ipc_ring *ring = context;
     const culvi_ring_hold hold = hold_of(ring);
-    (void)stream;
-    culv_result result = check_core(ring, call);
+    culv_result result = check_call(ring, has_stream, call);
     return result == CULV_OK ? culvi_ring_check_idle(ring->core, &hold, CULV_ERROR_INVALID, call)
                              : result;
 }
 
-/* The slot's old frame is gone, so the slot is simply free. */
-static culv_result cancel_by_cuda(void *context, culv_ring_frame *frame, const char *call)
+static culv_result flush_plain(void *context, uint64_t *signal_value, const char *call)
 {
-    culv_ipc_ring *ring = context;
+    culv_result result = flush(context, false, call);
+    if (result == CULV_OK && signal_value != NULL) *signal_value = 0;
+    return result;
+}
+
+static culv_result flush_by_cuda(void *context, CUstream stream, const char *call)
+{
+    (void)stream;
+    return flush(context, true, call);
+}
+
+/* The slot's old frame is gone, so the slot is simply free. */
+static culv_result cancel(void *context, culv_ring_frame *frame, const char *call)
+{
+    culvi_ipc_ring *ring = context;
     const culvi_ring_hold hold = hold_of(ring);
-    culv_result result = check_core(ring, call);
+    culv_result result = check_runs(ring, call);
     if (result == CULV_OK) result = culvi_ring_check_cancel(ring->core, &hold, frame, call);
     if (result == CULV_OK) ring->held = false;
     return result;
 }
 
 /* Whether a GPU has to do with a frame that was released: this process's or a reader's. */
-static bool is_busy(const culv_ipc_ring *ring)
+static bool is_busy(const culvi_ipc_ring *ring)
 {
     if (ring->written.word != NULL && atomic_load(ring->written.word) < ring->written.signaled)
         return true;
@@ -455,7 +452,7 @@ static bool is_busy(const culv_ipc_ring *ring)
 
 static culv_result drain(void *context, uint64_t timeout, const char *call)
 {
-    culv_ipc_ring *ring = context;
+    culvi_ipc_ring *ring = context;
     uint64_t began = 0;
     const uint64_t until = sum(culvi_now(), timeout);
     const culvi_ring_hold hold = hold_of(ring);
@@ -479,17 +476,32 @@ static culv_result drain(void *context, uint64_t timeout, const char *call)
 
 static void stats(const void *context, culv_ring_stats *out)
 {
-    const culv_ipc_ring *ring = context;
+    const culvi_ipc_ring *ring = context;
     out->produced = out->ready_signaled = ring->head;
     out->depth = ring->slots;
     out->burst = 1;
 }
 
+static culv_result destroy(void *context, bool has_last_use, CUstream last_use, const char *call)
+{
+    (void)has_last_use, (void)last_use, (void)call; /* CUDA's objects are released later */
+    culvi_ipc_ring_destroy(context);
+    return CULV_OK;
+}
+
+const culvi_ring_api culvi_ipc_ring_api = {
+    .create_call = "culv_ipc_ring_create",
+    .acquire = acquire_plain,
+    .release = release_plain,
+    .flush = flush_plain,
+    .destroy = destroy,
+};
+
 const culvi_ring_stream_api culvi_ipc_ring_stream_api = {
     .acquire = acquire_by_cuda,
     .release = release_by_cuda,
     .flush = flush_by_cuda,
-    .cancel = cancel_by_cuda,
+    .cancel = cancel,
     .drain = drain,
     .stats = stats,
 };

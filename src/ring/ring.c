@@ -25,7 +25,7 @@ culv_result culvi_ring_fail(culv_ring *ring, culv_result result, culv_reason rea
     va_end(args);
     culvi_mutex_unlock(&ring->lock);
     const int cancel = culvi_cancel_disable(); /* a log may write to a file */
-    (void)culvi_fail(&ring->device->voice, ring->label, result, reason, "%s", text);
+    (void)culvi_fail(culvi_ring_voice(ring), ring->label, result, reason, "%s", text);
     culvi_cancel_restore(cancel);
     culvi_mutex_lock(&ring->lock);
     return result;
@@ -36,12 +36,12 @@ culv_result culvi_ring_enter_any(culv_ring *ring, culv_ring_side side, const cha
     if (ring == NULL) return culvi_fail_null(NULL, call, "ring");
     if (side != CULV_RING_PRODUCER && side != CULV_RING_CONSUMER)
         return culvi_fail(
-            &ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "%s: side is %d; it is CULV_RING_PRODUCER (%d) or CULV_RING_CONSUMER (%d)", call,
             (int)side, (int)CULV_RING_PRODUCER, (int)CULV_RING_CONSUMER);
     culvi_ring_party *me = &ring->side[side];
     if (atomic_exchange_explicit(&me->in_call, true, memory_order_acquire))
-        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID,
+        return culvi_fail(culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID,
                           CULV_REASON_RING_SIDE,
                           "%s: another thread is in a call of %s; only one thread at a time may "
                           "use a side",
@@ -215,9 +215,9 @@ culv_result culv_ring_configure(culv_ring *ring, const culv_ring_settings *setti
 {
     culv_ring_settings s;
     CULVI_REQUIRE(NULL, ring);
-    CULVI_REQUIRE(&ring->device->voice, settings);
+    CULVI_REQUIRE(culvi_ring_voice(ring), settings);
     if (culvi_ring_is_apart(ring))
-        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID,
+        return culvi_fail(culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID,
                           CULV_REASON_RING_SIDE,
                           "culv_ring_configure: each consumer of a ring between processes chooses "
                           "how its frames flow (culv_ipc_consumer_desc.policy)");
@@ -225,7 +225,7 @@ culv_result culv_ring_configure(culv_ring *ring, const culv_ring_settings *setti
     d.max_depth = ring->max_depth;
     d.ready = ring->side[CULV_RING_PRODUCER].api;
     d.done = ring->side[CULV_RING_CONSUMER].api;
-    culv_result result = read_settings(&ring->device->voice, ring->label, &d, settings, &s);
+    culv_result result = read_settings(culvi_ring_voice(ring), ring->label, &d, settings, &s);
     if (result != CULV_OK) return result;
     culvi_mutex_lock(&ring->lock);
     apply(ring, &s);
@@ -291,25 +291,31 @@ culv_result culv_ring_create(culv_device *device, const culv_ring_desc *desc, cu
                           d.max_depth, CULV_RING_MAX_DEPTH);
     result = check_timelines(device, &d);
     if (result == CULV_OK) result = read_settings(voice, d.label, &d, d.settings, &s);
-    if (result != CULV_OK) return result;
+    return result == CULV_OK ? culvi_ring_create_core(device, &d, &s, out) : result;
+}
+
+culv_result culvi_ring_create_core(culv_device *device, const culv_ring_desc *desc,
+                                   const culv_ring_settings *settings, culv_ring **out)
+{
+    const culvi_voice *voice = device != NULL ? &device->voice : NULL;
     culv_ring *ring = culvi_alloc(sizeof *ring);
-    if (ring == NULL) return culvi_fail_host_memory(voice, d.label);
+    if (ring == NULL) return culvi_fail_host_memory(voice, desc->label);
     if (!culvi_mutex_init(&ring->lock)) goto free_ring;
     if (!culvi_condition_init(&ring->changed)) goto destroy_lock;
     ring->device = device;
     ring->now = culvi_now;
     ring->nap = nap;
-    ring->max_depth = ring->in_use = d.max_depth;
+    ring->max_depth = ring->in_use = desc->max_depth;
     ring->last_side = -1;
-    ring->lead_from = d.done_value;
-    culvi_label_set(ring->label, d.label);
-    start_party(&ring->side[CULV_RING_PRODUCER], &d.ready, "ready", d.ready_value);
-    start_party(&ring->side[CULV_RING_CONSUMER], &d.done, "done", d.done_value);
-    for (uint32_t slot = 0; slot < d.max_depth; slot++)
+    ring->lead_from = desc->done_value;
+    culvi_label_set(ring->label, desc->label);
+    start_party(&ring->side[CULV_RING_PRODUCER], &desc->ready, "ready", desc->ready_value);
+    start_party(&ring->side[CULV_RING_CONSUMER], &desc->done, "done", desc->done_value);
+    for (uint32_t slot = 0; slot < desc->max_depth; slot++)
         culvi_ring_push(&ring->free, slot);
-    apply(ring, &s);
+    apply(ring, settings);
     culvi_ring_apply_depth(ring);
-    culvi_device_ref(device);
+    if (device != NULL) culvi_device_ref(device);
     culvi_log_object(voice, "made", "ring", ring->label, 0);
     *out = ring;
     return CULV_OK;
@@ -318,7 +324,7 @@ destroy_lock:
     culvi_mutex_destroy(&ring->lock);
 free_ring:
     culvi_free(ring);
-    return culvi_fail_host_memory(voice, d.label);
+    return culvi_fail_host_memory(voice, desc->label);
 }
 
 void culvi_ring_destroy_core(culv_ring **ring)
@@ -328,35 +334,30 @@ void culvi_ring_destroy_core(culv_ring **ring)
     *ring = NULL;
     culvi_mutex_lock(&mine->lock);
     culvi_ring_end(mine, "it is being destroyed");
-    culvi_watch watch;
-    culvi_watch_for(mine->device, &watch, "ring", mine->label, "its release",
-                    "Another thread is still in a call of one of its sides");
+    culvi_watch watch = {.armed = false};
+    if (mine->device != NULL)
+        culvi_watch_for(mine->device, &watch, "ring", mine->label, "its release",
+                        "Another thread is still in a call of one of its sides");
     while (atomic_load(&mine->side[0].in_call) || atomic_load(&mine->side[1].in_call))
         culvi_condition_wait(&mine->changed, &mine->lock, culvi_now() + LEAVING_NS);
-    culvi_watch_done(mine->device, &watch);
+    if (mine->device != NULL) culvi_watch_done(mine->device, &watch);
     culvi_mutex_unlock(&mine->lock);
     culvi_condition_destroy(&mine->changed);
     culvi_mutex_destroy(&mine->lock);
     culv_device *device = mine->device;
-    culvi_log_object(&device->voice, "destroyed", "ring", mine->label, 0);
+    culvi_log_object(culvi_ring_voice(mine), "destroyed", "ring", mine->label, 0);
     culvi_free(mine);
-    culvi_device_unref(device);
+    if (device != NULL) culvi_device_unref(device);
 }
 
 static culv_result destroy(culv_ring **ring, bool has_last_use, CUstream last_use, const char *call)
 {
     if (ring == NULL || *ring == NULL) return CULV_OK;
-    const culv_ring *mine = *ring;
-    const culvi_ring_owner *owner = mine->owner;
+    const culvi_ring_owner *owner = (*ring)->owner;
     if (owner == NULL) {
         culvi_ring_destroy_core(ring);
         return CULV_OK;
     }
-    if (owner->api == NULL)
-        return culvi_fail(&mine->device->voice, mine->label, CULV_ERROR_INVALID, CULV_REASON_OWNED,
-                          "%s: it is the core of another ring; %s() destroys both. "
-                          "Nothing was done",
-                          call, owner->destroy_call);
     culv_result result = owner->api->destroy(owner->context, has_last_use, last_use, call);
     if (result == CULV_OK) *ring = NULL;
     return result;
@@ -379,7 +380,7 @@ void *culvi_ring_of_api(const culv_ring *ring, const culvi_ring_api *api, const 
     if (ring == NULL)
         (void)culvi_fail_null(NULL, call, "ring");
     else
-        (void)culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        (void)culvi_fail(culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                          "%s: the ring is not one of %s()", call, api->create_call);
     return NULL;
 }
@@ -388,7 +389,7 @@ void *culvi_ring_of_api(const culv_ring *ring, const culvi_ring_api *api, const 
 
 static culvi_ring_objects objects_of(const culv_ring *ring, uint32_t slot, uint32_t resource)
 {
-    if (ring == NULL || ring->owner == NULL || ring->owner->api == NULL)
+    if (ring == NULL || ring->owner == NULL || ring->owner->api->objects == NULL)
         return (culvi_ring_objects){.buffer = NULL};
     return ring->owner->api->objects(ring->owner->context, slot, resource);
 }
@@ -421,8 +422,8 @@ culv_shared_image *culv_ring_shared_image(const culv_ring *ring, uint32_t slot, 
 culv_result culv_ring_get_stats(const culv_ring *ring, culv_ring_stats *out)
 {
     CULVI_REQUIRE(NULL, ring);
-    CULVI_REQUIRE(&ring->device->voice, out);
-    culv_result result = culvi_struct_check(&ring->device->voice, out, "culv_ring_stats");
+    CULVI_REQUIRE(culvi_ring_voice(ring), out);
+    culv_result result = culvi_struct_check(culvi_ring_voice(ring), out, "culv_ring_stats");
     if (result != CULV_OK) return result;
     culv_ring *r = (culv_ring *)ring; /* its lock */
     culv_ring_stats s = culv_ring_stats_init();

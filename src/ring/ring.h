@@ -154,8 +154,7 @@ typedef struct culvi_ring_stream_api {
                            const char *call);
     culv_result (*flush)(void *context, CUstream stream, const char *call);
     culv_result (*cancel)(void *context, culv_ring_frame *frame, const char *call);
-    /* NULL, both: the core's own. A core that has these has no slots and no timelines: the owner's
-     * side is in another process. */
+    /* NULL, both: the core's own. */
     culv_result (*drain)(void *context, uint64_t timeout, const char *call);
     void (*stats)(const void *context, culv_ring_stats *out);
 } culvi_ring_stream_api;
@@ -177,6 +176,7 @@ typedef struct culvi_ring_api {
     culv_result (*release)(void *context, culv_ring_frame *frame, const char *call);
     /* `signal_value` may be NULL where the API's side submits by itself. */
     culv_result (*flush)(void *context, uint64_t *signal_value, const char *call);
+    /* NULL: they are not known. */
     culvi_ring_objects (*objects)(const void *context, uint32_t slot, uint32_t resource);
     /* Destroys the core, too. After an error nothing is done. */
     culv_result (*destroy)(void *context, bool has_last_use, CUstream last_use, const char *call);
@@ -184,9 +184,9 @@ typedef struct culvi_ring_api {
 
 /* The ring of an API whose core this is. */
 typedef struct culvi_ring_owner {
-    culv_ring_side side;       /* the API's */
-    const culvi_ring_api *api; /* NULL: that side is in another process */
-    const char *destroy_call;  /* without `api` */
+    culv_ring_side side;        /* the API's */
+    culv_ring_side stream_side; /* CUDA's. The same one: the other side is in another process */
+    const culvi_ring_api *api;
     /* NULL: CUDA's side waits and signals. */
     const culvi_ring_stream_api *stream;
     void *context;
@@ -199,7 +199,7 @@ enum {
 };
 
 struct culv_ring {
-    culv_device *device;
+    culv_device *device; /* NULL: a side of a ring between processes that uses no CUDA */
     char label[64];
     const culvi_ring_owner *owner; /* NULL: the caller's own ring; set before anybody uses it */
     culvi_mutex lock; /* guards everything below; never held across a callback or a driver call */
@@ -324,7 +324,12 @@ static inline uint64_t culvi_ring_get(const _Atomic uint64_t *value)
     return atomic_load_explicit(value, memory_order_relaxed);
 }
 
-/* The call that ends a side's burst, and the one that destroys the ring, for messages. */
+static inline const culvi_voice *culvi_ring_voice(const culv_ring *ring)
+{
+    return ring->device != NULL ? &ring->device->voice : NULL;
+}
+
+/* The call that ends a side's burst, for messages. */
 static inline const char *culvi_ring_flush_name(const culv_ring *ring, int side)
 {
     return ring->owner == NULL || side == (int)ring->owner->side ? "culv_ring_flush"
@@ -343,22 +348,16 @@ static inline const culvi_ring_api *culvi_ring_api_of(const culv_ring *ring, cul
 static inline const culvi_ring_stream_api *culvi_ring_stream_of(const culv_ring *ring,
                                                                 culv_ring_side side)
 {
-    return ring != NULL && ring->owner != NULL && (int)side == 1 - (int)ring->owner->side
+    return ring != NULL && ring->owner != NULL && side == ring->owner->stream_side
                ? ring->owner->stream
                : NULL;
 }
 
-static inline const char *culvi_ring_destroy_name(const culv_ring *ring)
-{
-    return ring->owner != NULL && ring->owner->api == NULL ? ring->owner->destroy_call
-                                                           : "culv_ring_destroy";
-}
-
-/* Whether the owner's side is in another process. */
+/* Whether one side is in another process. Such a core has no slots and no timelines, and its
+ * owner's tables have all of its calls. */
 static inline bool culvi_ring_is_apart(const culv_ring *ring)
 {
-    return ring != NULL && ring->owner != NULL && ring->owner->stream != NULL &&
-           ring->owner->stream->drain != NULL;
+    return ring != NULL && ring->owner != NULL && ring->owner->side == ring->owner->stream_side;
 }
 
 static inline bool culvi_ring_is_ended(const culv_ring *ring)
@@ -370,6 +369,9 @@ uint32_t culvi_ring_remove(culvi_ring_queue *queue, uint32_t index);
 
 /* ring.c. With the lock held, unless it says otherwise. */
 
+/* Makes one whose settings are complete. The device may be NULL. No lock. */
+culv_result culvi_ring_create_core(culv_device *device, const culv_ring_desc *desc,
+                                   const culv_ring_settings *settings, culv_ring **out);
 /* Destroys the ring itself, which an API's ring does last. No lock. */
 void culvi_ring_destroy_core(culv_ring **ring);
 /* The API's own ring around this one. NULL: it is another API's or nobody's, which is refused by
@@ -439,7 +441,7 @@ culv_result culvi_ring_check_plain(const culv_ring *ring, culv_ring_side side, c
 
 /* ring_apart.c. No lock. */
 
-/* What CUDA's side of such a ring holds. */
+/* What this side of such a ring holds. */
 typedef struct culvi_ring_hold {
     bool held;
     bool signaled; /* a release of it failed after a stream was told to signal it */
@@ -447,6 +449,7 @@ typedef struct culvi_ring_hold {
     uint64_t number;
 } culvi_ring_hold;
 
+/* `device` may be NULL. */
 culv_result culvi_ring_create_apart(culv_device *device, uint32_t slots, const char *label,
                                     const culvi_ring_owner *owner, culv_ring **out);
 /* Refuses what comes after culv_ring_stop(). */

@@ -367,7 +367,7 @@ static culv_result reach(culv_ring *ring, culv_ring_side side, uint64_t timeout)
 static void tell(const culv_ring *ring, const char *text)
 {
     const int cancel = culvi_cancel_disable();
-    culvi_log(&ring->device->voice, CULV_LOG_INFO, "%s chose %s",
+    culvi_log(culvi_ring_voice(ring), CULV_LOG_INFO, "%s chose %s",
               culvi_named("ring", ring->label).text, text);
     culvi_cancel_restore(cancel);
 }
@@ -378,7 +378,7 @@ static culv_result acquire(culv_ring *ring, culv_ring_side side, uint64_t timeou
                            culv_ring_frame *out, const char *call)
 {
     if (ring != NULL && out == NULL)
-        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID,
+        return culvi_fail(culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID,
                           CULV_REASON_NULL_ARGUMENT, "%s: out is NULL", call);
     culv_result result = culvi_ring_enter(ring, side, call);
     if (result != CULV_OK) return result;
@@ -426,7 +426,7 @@ culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t tim
 {
     const culvi_ring_api *api = culvi_ring_api_of(ring, side);
     if (api != NULL) {
-        CULVI_REQUIRE(&ring->device->voice, out);
+        CULVI_REQUIRE(culvi_ring_voice(ring), out);
         return api->acquire(ring->owner->context, timeout, out, __func__);
     }
     culv_result result = culvi_ring_check_plain(ring, side, __func__);
@@ -440,7 +440,7 @@ static culv_result enter_with(culv_ring *ring, culv_ring_side side, const culv_r
                               const char *call)
 {
     if (ring != NULL && frame == NULL)
-        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID,
+        return culvi_fail(culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID,
                           CULV_REASON_NULL_ARGUMENT, "%s: frame is NULL", call);
     culv_result result = culvi_ring_enter(ring, side, call);
     if (result != CULV_OK) return result;
@@ -558,7 +558,7 @@ culv_result culv_ring_release(culv_ring *ring, culv_ring_side side, culv_ring_fr
 {
     const culvi_ring_api *api = culvi_ring_api_of(ring, side);
     if (api != NULL) {
-        CULVI_REQUIRE(&ring->device->voice, frame);
+        CULVI_REQUIRE(culvi_ring_voice(ring), frame);
         return api->release(ring->owner->context, frame, __func__);
     }
     culv_result result = culvi_ring_check_plain(ring, side, __func__);
@@ -587,7 +587,7 @@ culv_result culv_ring_cancel(culv_ring *ring, culv_ring_side side, culv_ring_fra
 {
     const culvi_ring_stream_api *api = culvi_ring_stream_of(ring, side);
     if (api != NULL) {
-        CULVI_REQUIRE(&ring->device->voice, frame);
+        CULVI_REQUIRE(culvi_ring_voice(ring), frame);
         return api->cancel(ring->owner->context, frame, __func__);
     }
     culv_result result = culvi_ring_check_plain(ring, side, __func__);
@@ -612,7 +612,7 @@ culv_result culvi_ring_submit_failed(culv_ring *ring, culv_ring_side side,
                                      const culv_ring_frame *frame, const char *call)
 {
     if (ring != NULL && frame == NULL)
-        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID,
+        return culvi_fail(culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID,
                           CULV_REASON_NULL_ARGUMENT, "%s: frame is NULL", call);
     culv_result result = culvi_ring_enter(ring, side, call);
     if (result != CULV_OK) return result;
@@ -666,7 +666,7 @@ culv_result culv_ring_flush(culv_ring *ring, culv_ring_side side, uint64_t *sign
 {
     const culvi_ring_api *api = culvi_ring_api_of(ring, side);
     if (api != NULL) return api->flush(ring->owner->context, signal_value, __func__);
-    if (ring != NULL) CULVI_REQUIRE(&ring->device->voice, signal_value);
+    if (ring != NULL) CULVI_REQUIRE(culvi_ring_voice(ring), signal_value);
     culv_result result = culvi_ring_check_plain(ring, side, __func__);
     if (result != CULV_OK) return result;
     return culvi_ring_flush_by(ring, side, NULL, NULL, signal_value, "culv_ring_flush");

@@ -68,7 +68,7 @@ culv_result culvi_ring_fail_stopped(culv_ring *ring)
 {
     return culvi_ring_fail(ring, CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED,
                            "the ring is stopped: %s; what is left is culv_ring_drain() and %s()",
-                           ring->stopped, culvi_ring_destroy_name(ring));
+                           ring->stopped, "culv_ring_destroy");
 }
 
 static void reached(culvi_ring_party *party, uint64_t value)
@@ -321,7 +321,7 @@ static culv_result force_side(culv_ring *ring, culv_ring_side late, uint64_t cou
             sides[late], party->name, counter, party->promised);
     uint64_t value = party->promised;
     culvi_mutex_unlock(&ring->lock);
-    culvi_log(&ring->device->voice, CULV_LOG_WARNING,
+    culvi_log(culvi_ring_voice(ring), CULV_LOG_WARNING,
               "%s: the host signals '%s' with %" PRIu64 " in place of %s, at %" PRIu64 ": the "
               "frames that were in flight are not valid",
               culvi_named("ring", ring->label).text, party->name, value, sides[late], counter);

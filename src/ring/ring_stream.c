@@ -8,7 +8,7 @@ static culv_result check_semaphore(const culv_ring *ring, const culvi_ring_party
 {
     if (party->api.semaphore != NULL) return CULV_OK;
     return culvi_fail(
-        &ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+        culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
         "%s: '%s' has no CUDA half (culv_ring_timeline.semaphore is NULL)", call, party->name);
 }
 
@@ -17,10 +17,11 @@ culv_result culvi_ring_fail_owners_side(const culv_ring *ring, const char *call)
     const culvi_ring_owner *owner = ring->owner;
     const bool producer = owner->side == CULV_RING_PRODUCER;
     if (culvi_ring_is_apart(ring))
-        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID,
+        return culvi_fail(culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID,
                           CULV_REASON_RING_SIDE, "%s: the %s of this ring is in another process",
-                          call, producer ? "producer" : "consumer");
-    return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_SIDE,
+                          call, producer ? "consumer" : "producer");
+    return culvi_fail(culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID,
+                      CULV_REASON_RING_SIDE,
                       "%s: the %s of this ring is not CUDA's side; its calls are "
                       "culv_ring_acquire(), %s() and culv_ring_flush(); CUDA has the %s",
                       call, producer ? "producer" : "consumer", owner->api->submit_call,
@@ -29,10 +30,11 @@ culv_result culvi_ring_fail_owners_side(const culv_ring *ring, const char *call)
 
 culv_result culvi_ring_check_plain(const culv_ring *ring, culv_ring_side side, const char *call)
 {
-    if (culvi_ring_is_apart(ring) && side == ring->owner->side)
+    if (culvi_ring_is_apart(ring) && (int)side == 1 - (int)ring->owner->side)
         return culvi_ring_fail_owners_side(ring, call);
     if (culvi_ring_stream_of(ring, side) == NULL) return CULV_OK;
-    return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_SIDE,
+    return culvi_fail(culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID,
+                      CULV_REASON_RING_SIDE,
                       "%s: CUDA's side of this ring needs a stream; its calls are "
                       "culv_ring_acquire_on(), culv_ring_release_on() and culv_ring_flush_on()",
                       call);
@@ -48,7 +50,7 @@ static culv_result check_stream_call(culv_ring *ring, culv_ring_side side, bool 
                                      const char *call)
 {
     if (!is_side(ring, side)) return CULV_OK; /* what is called next says so */
-    if (ring->owner != NULL && side == ring->owner->side)
+    if (ring->owner != NULL && side != ring->owner->stream_side)
         return culvi_ring_fail_owners_side(ring, call);
     return check_semaphore(ring, waits ? culvi_ring_other(ring, side) : &ring->side[side], call);
 }
@@ -89,7 +91,7 @@ culv_result culv_ring_acquire_on(culv_ring *ring, culv_ring_side side, CUstream 
 {
     const culvi_ring_stream_api *api = culvi_ring_stream_of(ring, side);
     if (api == NULL) return culvi_ring_acquire_on(ring, side, stream, timeout, out, __func__);
-    CULVI_REQUIRE(&ring->device->voice, out);
+    CULVI_REQUIRE(culvi_ring_voice(ring), out);
     return api->acquire(ring->owner->context, stream, timeout, out, __func__);
 }
 
@@ -110,7 +112,7 @@ culv_result culv_ring_release_on(culv_ring *ring, culv_ring_side side, CUstream 
 {
     const culvi_ring_stream_api *api = culvi_ring_stream_of(ring, side);
     if (api != NULL) {
-        CULVI_REQUIRE(&ring->device->voice, frame);
+        CULVI_REQUIRE(culvi_ring_voice(ring), frame);
         return api->release(ring->owner->context, stream, frame, __func__);
     }
     culv_result result = check_stream_call(ring, side, false, "culv_ring_release_on");

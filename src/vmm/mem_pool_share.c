@@ -108,19 +108,17 @@ culv_result culvi_mem_pool_allow(culv_mem_pool *pool)
         device->caps.name);
 }
 
-static culv_result import_pool(culv_device *device, const culv_mem_pool_import_desc *desc,
-                               bool take, culv_mem_pool **out, const char *call)
+culv_result culv_mem_pool_import_borrow(culv_device *device, const culv_mem_pool_import_desc *desc,
+                                        culv_mem_pool **out)
 {
     static const culv_uuid any;
     culv_mem_pool_import_desc d;
     uint64_t uncounted = 0;
-    CULVI_REQUIRE_IN(NULL, call, device);
-    CULVI_REQUIRE_IN(&device->voice, call, desc);
-    CULVI_REQUIRE_IN(&device->voice, call, out);
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE2(&device->voice, desc, out);
     culv_result result =
         culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_mem_pool_import_desc");
     if (result != CULV_OK) return result;
-    /* Its owner's handle is closed last, when nothing can fail any more. */
     culvi_import import = {.what = "memory pool",
                            .call = "cuMemPoolImportFromShareableHandle",
                            .field = "culv_mem_pool_import_desc.handle",
@@ -164,21 +162,8 @@ static culv_result import_pool(culv_device *device, const culv_mem_pool_import_d
         return result;
     }
     culvi_mem_pool_shared(pool);
-    if (take) culvi_handle_close(&d.handle);
     *out = pool;
     return CULV_OK;
-}
-
-culv_result culv_mem_pool_import_take(culv_device *device, const culv_mem_pool_import_desc *desc,
-                                      culv_mem_pool **out)
-{
-    return import_pool(device, desc, true, out, __func__);
-}
-
-culv_result culv_mem_pool_import_borrow(culv_device *device, const culv_mem_pool_import_desc *desc,
-                                        culv_mem_pool **out)
-{
-    return import_pool(device, desc, false, out, __func__);
 }
 
 /* That the memory is of this pool: the driver's own refusal would not say so. In the device's

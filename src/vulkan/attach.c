@@ -186,6 +186,7 @@ free_vk:
 static void free_attachment(culvi_graphics *graphics)
 {
     culv_vk_device *vk = culvi_vk_of(graphics);
+    culvi_vk_copier_free(vk, atomic_load(&vk->copier));
     culvi_mutex_destroy(&vk->adopted_lock);
     culvi_mutex_destroy(&vk->known.lock);
     culvi_free(vk);

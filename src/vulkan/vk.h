@@ -37,6 +37,8 @@ typedef struct culvi_vk_table {
 #undef CULV_VK_DEVICE
 } culvi_vk_table;
 
+typedef struct culvi_vk_copier culvi_vk_copier; /* copy.c */
+
 struct culv_vk_device {
     culvi_graphics base;
     VkPhysicalDevice physical_device;
@@ -52,7 +54,8 @@ struct culv_vk_device {
     bool kernels;                 /* asked for, and the VkDevice has what they need */
     /* Alignment for pages of the host; 0: VK_EXT_external_memory_host was not enabled */
     VkDeviceSize host_alignment;
-    culvi_vk_known known; /* the gate's */
+    culvi_vk_known known;              /* the gate's */
+    _Atomic(culvi_vk_copier *) copier; /* NULL before the first culv_vk_record_copy() */
     culvi_mutex adopted_lock;
     culvi_tree adopted;                     /* what it has of others' chunks: adopt.c */
     culv_vk_device_desc how;                /* it was attached with, without the label */
@@ -123,6 +126,8 @@ culv_result culvi_vk_semaphore_export(const culv_vk_device *vk, const char *labe
 /* kernel_param.c. 0: the VkDevice has no such call. */
 VkDeviceAddress culvi_vk_buffer_address(const culv_vk_device *vk, VkBuffer buffer);
 culv_result culvi_vk_refuse_addresses(const culv_vk_device *vk);
+/* copy.c */
+void culvi_vk_copier_free(culv_vk_device *vk, culvi_vk_copier *copier);
 /* kernel.c: why an attachment runs no kernels. */
 culv_result culvi_vk_refuse_kernels(const culv_vk_device *vk, const char *label);
 

@@ -16,7 +16,7 @@ enum { MOST_MESSAGES = 12, MOST_FDS = 20, BLOCK = 2 << 20 };
 
 static culv_ipc_server *server;
 static culv_device *owner; /* of the server; a later case of the process opens another one */
-static culv_ipc_ring *ring;
+static culv_ring *ring;
 static struct sockaddr_un address;
 static socklen_t address_length;
 
@@ -46,7 +46,7 @@ void fuzz_target_open(void)
     a.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     require_ok(culv_vmm_allocation_create(fuzz.device, &a, &memory), "memory");
     culv_ipc_info info = culv_ipc_info_named("a");
-    require_ok(culv_ipc_offer_vmm(server, memory, &info), "offer");
+    require_ok(culv_ipc_offer(server, &info, culv_ipc_from_vmm(memory)), "offer");
     culv_vmm_allocation_destroy(&memory); /* the offer has its handle */
     culv_vector_desc v = culv_vector_desc_init();
     v.handle_types = a.handle_types;
@@ -54,7 +54,7 @@ void fuzz_target_open(void)
     v.size = 3 * BLOCK;
     require_ok(culv_vector_create(fuzz.device, &v, &vector), "vector");
     info = culv_ipc_info_named("b");
-    require_ok(culv_ipc_offer_vector(server, vector, &info), "offer");
+    require_ok(culv_ipc_offer(server, &info, culv_ipc_from_vector(vector)), "offer");
     culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
     r.name = "c";
     r.num_slots = 2;

@@ -2,8 +2,6 @@
 /* Memory, images and fences in another process: data both ways, and whose handles are left. */
 #include "ipc_scene.h"
 
-#include <string.h>
-
 enum {
     HEAP = 4,
     RESOURCE = 5,
@@ -72,26 +70,10 @@ static void copy_image(const ipc_scene *s, culv_image *image, uint32_t seed, boo
 {
     static uint32_t texels[TEXELS];
     CUarray array = NULL;
-    CUDA_MEMCPY2D copy;
     OK(culv_image_get_array(image, 0, &array));
     for (size_t i = 0; i < TEXELS; i++)
         texels[i] = write ? ipc_word(i, seed) : 0;
-    memset(&copy, 0, sizeof copy);
-    copy.WidthInBytes = WIDTH * 4;
-    copy.Height = HEIGHT;
-    copy.srcMemoryType = write ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_ARRAY;
-    copy.dstMemoryType = write ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_HOST;
-    if (write) {
-        copy.srcHost = texels;
-        copy.srcPitch = WIDTH * 4;
-        copy.dstArray = array;
-    } else {
-        copy.srcArray = array;
-        copy.dstHost = texels;
-        copy.dstPitch = WIDTH * 4;
-    }
-    CU_OK(s->cu->cuMemcpy2DAsync(&copy, s->stream));
-    CU_OK(s->cu->cuStreamSynchronize(s->stream));
+    scene_cuda_copy(s, array, texels, WIDTH * 4, HEIGHT, 1, write);
     for (size_t i = 0; !write && i < TEXELS; i++)
         REQUIRE(texels[i] == ipc_word(i, seed));
 }
@@ -112,7 +94,7 @@ static void release(things *t)
     culv_image_unmap(&t->image);
 }
 
-static void use(const char *name)
+ROLE(use)
 {
     ipc_scene s;
     things t;
@@ -197,75 +179,74 @@ static void import_own(const ipc_scene *s, things *t, const culv_handle *handle,
     culv_memory_destroy(&memory);
 }
 
-static void both_ways(void)
+IPC_CASE(both_ways)
 {
-    ipc_scene s;
     things t;
     ipc_child child;
     char name[CULV_IPC_NAME_SIZE];
     memset(&t, 0, sizeof t);
-    ipc_open(&s);
-    culv_ipc_server *server = ipc_server(&s, ipc_name(name, "both"));
+    culv_ipc_server *server = ipc_server(s, ipc_name(name, "both"));
     for (size_t i = 0; i < SHARES; i++) {
         const culv_ipc_info info = describe(i);
         culv_handle handle = share(i);
-        import_own(&s, &t, &handle, i);
-        OK(culv_ipc_offer(server, &info, &handle));
-        REFUSES(culv_ipc_offer(server, &info, &handle), CULV_ERROR_BUSY, CULV_REASON_IPC_NAME);
+        import_own(s, &t, &handle, i);
+        OK(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)));
+        REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), CULV_ERROR_BUSY,
+                CULV_REASON_IPC_NAME);
         culv_handle_close(&handle);
     }
     ipc_start(&child, "use", name);
     for (uint32_t i = 0; i < 2; i++) {
-        ipc_write(&s, culv_buffer_pointer(t.buffer[i]), WORDS, 1 + i);
-        if (i == 0) copy_image(&s, t.image, 5, true);
-        OK(culv_semaphore_signal(t.semaphore[i], s.stream, 1));
+        ipc_write(s, culv_buffer_pointer(t.buffer[i]), WORDS, 1 + i);
+        if (i == 0) copy_image(s, t.image, 5, true);
+        OK(culv_semaphore_signal(t.semaphore[i], s->stream, 1));
     }
     for (uint32_t i = 0; i < 2; i++) {
         culv_semaphore_mark_value(t.semaphore[i], 2);
-        OK(culv_semaphore_wait(t.semaphore[i], s.stream, 2));
+        OK(culv_semaphore_wait(t.semaphore[i], s->stream, 2));
     }
     ipc_join(&child, server);
     for (uint32_t i = 0; i < 2; i++)
-        ipc_require(&s, culv_buffer_pointer(t.buffer[i]), WORDS, 11 + i);
-    copy_image(&s, t.image, 6, false);
+        ipc_require(s, culv_buffer_pointer(t.buffer[i]), WORDS, 11 + i);
+    copy_image(s, t.image, 6, false);
     culv_ipc_server_destroy(&server);
     release(&t);
     for (size_t i = 0; i < SHARES; i++)
-        REQUIRE(!section_lives(names[i]));
-    ipc_close(&s);
+        REQUIRE(!scene_name_lives(names[i]));
 }
 
 /* What is no handle that another process could get. */
-static void offers(void)
+IPC_CASE(offers)
 {
-    ipc_scene s;
     char name[CULV_IPC_NAME_SIZE];
-    ipc_open(&s);
-    culv_ipc_server *server = ipc_server(&s, ipc_name(name, "offers")), *other = NULL;
+    culv_ipc_server *server = ipc_server(s, ipc_name(name, "offers")), *other = NULL;
     culv_ipc_info info = describe(3);
     culv_handle handle = culv_handle_opaque_win32_kmt((void *)(uintptr_t)0x40000006u);
-    REFUSES(culv_ipc_offer(server, &info, &handle), CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+    REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), CULV_ERROR_INVALID,
+            CULV_REASON_HANDLE_TYPE);
     handle = culv_handle_opaque_win32_named(L"Local\\some name");
-    REFUSES(culv_ipc_offer(server, &info, &handle), CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+    REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), CULV_ERROR_INVALID,
+            CULV_REASON_HANDLE_TYPE);
     handle = culv_handle_opaque_fd(1);
-    REFUSES(culv_ipc_offer(server, &info, &handle), CULV_ERROR_UNSUPPORTED,
+    REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), CULV_ERROR_UNSUPPORTED,
             CULV_REASON_HANDLE_TYPE);
     handle = culv_handle_opaque_win32((void *)(uintptr_t)0x7770);
-    REFUSES(culv_ipc_offer(server, &info, &handle), CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD);
+    REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), CULV_ERROR_INVALID,
+            CULV_REASON_HANDLE_BAD);
     /* Names of servers. */
     culv_ipc_server_desc d = culv_ipc_server_desc_init();
     d.name = name;
-    REFUSES(culv_ipc_server_create(s.device, &d, &other), CULV_ERROR_BUSY, CULV_REASON_IPC_NAME);
+    REFUSES(culv_ipc_server_create(s->device, &d, &other), CULV_ERROR_BUSY, CULV_REASON_IPC_NAME);
     d.name = "a\\b";
-    REFUSES(culv_ipc_server_create(s.device, &d, &other), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    REFUSES(culv_ipc_server_create(s->device, &d, &other), CULV_ERROR_INVALID, CULV_REASON_VALUE);
     d.name = "elsewhere";
     d.directory = "C:\\";
-    REFUSES(culv_ipc_server_create(s.device, &d, &other), CULV_ERROR_UNSUPPORTED,
+    REFUSES(culv_ipc_server_create(s->device, &d, &other), CULV_ERROR_UNSUPPORTED,
             CULV_REASON_NOT_BUILT);
     d.directory = NULL;
     d.users = (const uint32_t[]){0};
     d.num_users = 1;
-    REFUSES(culv_ipc_server_create(s.device, &d, &other), CULV_ERROR_UNSUPPORTED,
+    REFUSES(culv_ipc_server_create(s->device, &d, &other), CULV_ERROR_UNSUPPORTED,
             CULV_REASON_NOT_BUILT);
     culv_ipc_client *client = NULL;
     culv_ipc_client_desc c = culv_ipc_client_desc_init();
@@ -274,53 +255,49 @@ static void offers(void)
             CULV_REASON_IPC_NAME);
     REQUIRE(culv_ipc_server_fd(server) == -1);
     culv_ipc_server_destroy(&server);
-    ipc_close(&s);
 }
 
 /* A ring from CUDA to CUDA --------------------------------------------------------------------- */
 
 enum { FRAMES = 40, SLOT_WORDS = 4111 };
 
-static void watch(const char *name)
+ROLE(watch)
 {
     ipc_scene s;
     culv_buffer *slots[SCENE_SLOTS];
     culv_ring_frame f;
     ipc_open(&s);
     culv_ipc_client *client = ipc_client(&s, name);
-    culv_ipc_consumer *side = ipc_join_ring(client, NULL, slots);
+    culv_ring *side = ipc_join_ring(client, NULL, slots);
     ipc_say(name, 'j');
     for (uint32_t i = 0; i < FRAMES; i++) {
-        OK(culv_ring_acquire_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, s.stream,
-                                SCENE_FAR, &f));
+        OK(culv_ring_acquire_on(side, CULV_RING_CONSUMER, s.stream, SCENE_FAR, &f));
         REQUIRE(f.number == i);
         ipc_require(&s, culv_buffer_pointer(slots[f.slot]), SLOT_WORDS, i);
-        OK(culv_ring_release_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, s.stream, &f));
+        OK(culv_ring_release_on(side, CULV_RING_CONSUMER, s.stream, &f));
     }
     ipc_say(name, 'r');
-    REFUSES(culv_ring_acquire_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, s.stream,
-                                 SCENE_FAR, &f),
+    REFUSES(culv_ring_acquire_on(side, CULV_RING_CONSUMER, s.stream, SCENE_FAR, &f),
             CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED); /* the server is gone */
-    REQUIRE(!culv_ipc_consumer_connected(side));
+    REQUIRE(!culv_ipc_ring_connected(side));
     CU_OK(s.cu->cuStreamSynchronize(s.stream));
-    culv_ipc_consumer_destroy(&side);
+    culv_ring_destroy(&side);
     culv_ipc_client_destroy(&client);
     ipc_leave_ring(slots);
     ipc_close(&s);
 }
 
 /* It holds a frame, and its stream never gives it back. */
-static void hold(const char *name)
+ROLE(hold)
 {
     ipc_scene s;
     culv_buffer *slots[SCENE_SLOTS];
     culv_ring_frame f;
     ipc_open(&s);
     culv_ipc_client *client = ipc_client(&s, name);
-    culv_ipc_consumer *side = ipc_join_ring(client, NULL, slots);
+    culv_ring *side = ipc_join_ring(client, NULL, slots);
     ipc_say(name, 'j');
-    OK(culv_ring_acquire_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, s.stream, SCENE_FAR,
-                            &f));
+    OK(culv_ring_acquire_on(side, CULV_RING_CONSUMER, s.stream, SCENE_FAR, &f));
     ipc_say(name, 'h');
     Sleep(INFINITE);
 }
@@ -334,14 +311,13 @@ static void run_ring(bool dies)
     char name[CULV_IPC_NAME_SIZE];
     ipc_open(&s);
     culv_ipc_server *server = ipc_server(&s, ipc_name(name, dies ? "ring-dies" : "ring"));
-    culv_ipc_ring *ring = ipc_ring(&s, server, NULL, names[3], slots);
+    culv_ring *ring = ipc_ring(&s, server, NULL, names[3], slots);
     ipc_start(&child, dies ? "hold" : "watch", name);
     ipc_hear(name, 'j', server);
     for (uint32_t i = 0; i < FRAMES; i++) {
-        OK(culv_ring_acquire_on(culv_ipc_ring_core(ring), CULV_RING_PRODUCER, s.stream, SCENE_FAR,
-                                &f));
+        OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s.stream, SCENE_FAR, &f));
         ipc_write(&s, culv_buffer_pointer(slots[f.slot]), SLOT_WORDS, i);
-        OK(culv_ring_release_on(culv_ipc_ring_core(ring), CULV_RING_PRODUCER, s.stream, &f));
+        OK(culv_ring_release_on(ring, CULV_RING_PRODUCER, s.stream, &f));
         if (!dies || i > 0) continue;
         ipc_hear(name, 'h', server);
         ipc_kill(&child);
@@ -352,27 +328,20 @@ static void run_ring(bool dies)
     CU_OK(s.cu->cuStreamSynchronize(s.stream)); /* it hangs unless a dead one was moved on */
     culv_ipc_server_destroy(&server);
     if (!dies) ipc_join(&child, NULL);
-    REFUSES(culv_ring_acquire_on(culv_ipc_ring_core(ring), CULV_RING_PRODUCER, s.stream, 0, &f),
-            CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
-    culv_ipc_ring_destroy(&ring);
+    REFUSES(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s.stream, 0, &f), CULV_ERROR_ASYNC,
+            CULV_REASON_RING_STOPPED);
+    culv_ring_destroy(&ring);
     ipc_leave_ring(slots);
-    REQUIRE(!section_lives(names[3]));
+    REQUIRE(!scene_name_lives(names[3]));
     ipc_close(&s);
 }
 
-static void ring(void)
+TEST(ring)
 {
     run_ring(false);
 }
 
-static void ring_dies(void)
+TEST(ring_dies)
 {
     run_ring(true);
 }
-
-const ipc_case ipc_cases[] = {{"both_ways", both_ways},
-                              {"offers", offers},
-                              {"ring", ring},
-                              {"ring_dies", ring_dies},
-                              {NULL, NULL}};
-const ipc_role ipc_roles[] = {{"use", use}, {"watch", watch}, {"hold", hold}, {NULL, NULL}};

@@ -4,8 +4,6 @@
  * CUDA stream plays with semaphores that the library knows nothing of. */
 #include "ipc_scene.h"
 
-#include <string.h>
-
 enum { FRAMES = 8, SLOT_WORDS = 3907, FENCES = CULV_SOFT_SHARE_SEMAPHORE };
 
 typedef struct fence_row {
@@ -119,7 +117,7 @@ typedef struct producer {
     ipc_scene scene;
     maker maker;
     culv_ipc_server *server;
-    culv_ipc_ring *ring;
+    culv_ring *ring;
     culv_buffer *slots[SCENE_SLOTS];
 } producer;
 
@@ -143,13 +141,13 @@ static void producer_open(producer *p, const char *name)
 
 static void producer_close(producer *p)
 {
-    culv_ipc_ring_destroy(&p->ring);
+    culv_ring_destroy(&p->ring);
     culv_ipc_server_destroy(&p->server);
     ipc_leave_ring(p->slots);
     REQUIRE(p->maker.queue.made == p->maker.row->producers);
     REQUIRE(p->maker.queue.dropped == p->maker.queue.made);
     queue_close(&p->maker.queue);
-    REQUIRE(!section_lives(section));
+    REQUIRE(!scene_name_lives(section));
     ipc_close(&p->scene);
 }
 
@@ -157,38 +155,33 @@ static void produce(producer *p, uint32_t number, bool signals)
 {
     const ipc_scene *s = &p->scene;
     queue *q = &p->maker.queue;
-    culv_ring_frame cudas;
-    culv_ipc_frame f;
+    culv_ring_frame f;
     if (!p->maker.row->producers) { /* CUDA produces, with the consumer's timelines */
-        OK(culv_ring_acquire_on(culv_ipc_ring_core(p->ring), CULV_RING_PRODUCER, s->stream,
-                                SCENE_FAR, &cudas));
-        REQUIRE(cudas.number == number);
-        ipc_write(s, culv_buffer_pointer(p->slots[cudas.slot]), SLOT_WORDS, number);
-        OK(culv_ring_release_on(culv_ipc_ring_core(p->ring), CULV_RING_PRODUCER, s->stream,
-                                &cudas));
+        OK(culv_ring_acquire_on(p->ring, CULV_RING_PRODUCER, s->stream, SCENE_FAR, &f));
+        REQUIRE(f.number == number);
+        ipc_write(s, culv_buffer_pointer(p->slots[f.slot]), SLOT_WORDS, number);
+        OK(culv_ring_release_on(p->ring, CULV_RING_PRODUCER, s->stream, &f));
         return;
     }
     if (number == 0)
-        REFUSES(culv_ring_acquire_on(culv_ipc_ring_core(p->ring), CULV_RING_PRODUCER, s->stream, 0,
-                                     &cudas),
-                CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    OK(culv_ipc_ring_acquire(p->ring, SCENE_FAR, &f));
-    REQUIRE(f.number == number && f.num_waits == 0);
+        REFUSES(culv_ring_acquire_on(p->ring, CULV_RING_PRODUCER, s->stream, 0, &f),
+                CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
+    OK(culv_ring_acquire(p->ring, CULV_RING_PRODUCER, SCENE_FAR, &f));
+    REQUIRE(f.number == number && f.wait_value == 0);
     ipc_write(s, culv_buffer_pointer(p->slots[f.slot]), SLOT_WORDS, number);
-    OK(culv_ipc_ring_release(p->ring, &f));
-    REQUIRE(f.num_signals == 1 && f.signal_points[0].value == number + 1);
-    if (signals) OK(culv_semaphore_signal(q->ready, s->stream, f.signal_points[0].value));
+    OK(culv_ring_release(p->ring, CULV_RING_PRODUCER, &f));
+    REQUIRE(f.signal_value == number + 1);
+    if (signals) OK(culv_semaphore_signal(q->ready, s->stream, f.signal_value));
 }
 
 /* The consumer's side -------------------------------------------------------------------------- */
 
 typedef struct reader {
-    culv_ring_frame cudas;
     ipc_scene scene;
     queue queue;
     const fence_row *row;
     culv_ipc_client *client;
-    culv_ipc_consumer *side;
+    culv_ring *side;
     culv_buffer *slots[SCENE_SLOTS];
 } reader;
 
@@ -203,12 +196,11 @@ static void reader_open(reader *r, const char *name)
     r->side = ipc_join_ring(r->client, r->row->producers ? NULL : &t, r->slots);
     culv_ipc_timelines made = culv_ipc_timelines_init();
     if (!r->row->producers) {
-        REFUSES(culv_ipc_consumer_get_timelines(r->side, &made), CULV_ERROR_INVALID,
-                CULV_REASON_VALUE);
+        REFUSES(culv_ipc_ring_get_timelines(r->side, &made), CULV_ERROR_INVALID, CULV_REASON_VALUE);
         return;
     }
     /* What the producer made, for a queue of this process's. */
-    OK(culv_ipc_consumer_get_timelines(r->side, &made));
+    OK(culv_ipc_ring_get_timelines(r->side, &made));
     REQUIRE(made.ready.type == r->row->type && made.done.type == r->row->type);
     culv_semaphore_destroy(&r->queue.ready);
     culv_semaphore_destroy(&r->queue.done);
@@ -218,7 +210,7 @@ static void reader_open(reader *r, const char *name)
 
 static void reader_close(reader *r)
 {
-    culv_ipc_consumer_destroy(&r->side);
+    culv_ring_destroy(&r->side);
     culv_ipc_client_destroy(&r->client);
     ipc_leave_ring(r->slots);
     queue_close(&r->queue);
@@ -231,45 +223,39 @@ static bool by_stream(const reader *r, uint64_t number)
     return r->row->producers && number % 2 == 0;
 }
 
-/* Acquires a frame and has it waited for. What a stream acquires is CUDA's. */
-static culv_ipc_frame take(reader *r, uint32_t number)
+/* Acquires a frame and has it waited for. */
+static culv_ring_frame take(reader *r, uint32_t number)
 {
-    culv_ipc_frame f;
-    memset(&f, 0, sizeof f);
+    culv_ring_frame f;
     if (by_stream(r, number)) {
-        OK(culv_ring_acquire_on(culv_ipc_consumer_core(r->side), CULV_RING_CONSUMER,
-                                r->scene.stream, SCENE_FAR, &r->cudas));
-        f.number = r->cudas.number;
-        f.slot = r->cudas.slot;
-        f.wait_points[0].value = r->cudas.wait_value;
+        OK(culv_ring_acquire_on(r->side, CULV_RING_CONSUMER, r->scene.stream, SCENE_FAR, &f));
     } else {
-        OK(culv_ipc_consumer_acquire(r->side, SCENE_FAR, &f));
-        OK(culv_semaphore_wait(r->queue.ready, r->scene.stream, f.wait_points[0].value));
+        OK(culv_ring_acquire(r->side, CULV_RING_CONSUMER, SCENE_FAR, &f));
+        OK(culv_semaphore_wait(r->queue.ready, r->scene.stream, f.wait_value));
     }
-    REQUIRE(f.number == number && f.wait_points[0].value == number + 1);
+    REQUIRE(f.number == number && f.wait_value == number + 1);
     return f;
 }
 
-static void give(reader *r, culv_ipc_frame *f)
+static void give(reader *r, culv_ring_frame *f)
 {
     if (by_stream(r, f->number)) {
-        OK(culv_ring_release_on(culv_ipc_consumer_core(r->side), CULV_RING_CONSUMER,
-                                r->scene.stream, &r->cudas));
+        OK(culv_ring_release_on(r->side, CULV_RING_CONSUMER, r->scene.stream, f));
         return;
     }
-    OK(culv_ipc_consumer_release(r->side, f));
-    OK(culv_semaphore_signal(r->queue.done, r->scene.stream, f->signal_points[0].value));
+    OK(culv_ring_release(r->side, CULV_RING_CONSUMER, f));
+    OK(culv_semaphore_signal(r->queue.done, r->scene.stream, f->signal_value));
 }
 
 /* The cases ------------------------------------------------------------------------------------ */
 
-static void read_frames(const char *name)
+ROLE(read_frames)
 {
     reader r;
     reader_open(&r, name);
     ipc_say(name, 'j');
     for (uint32_t i = 0; i < FRAMES; i++) {
-        culv_ipc_frame f = take(&r, i);
+        culv_ring_frame f = take(&r, i);
         ipc_require(&r.scene, culv_buffer_pointer(r.slots[f.slot]), SLOT_WORDS, i);
         give(&r, &f);
     }
@@ -278,13 +264,13 @@ static void read_frames(const char *name)
 }
 
 /* It gives the first frame back, and its queue never signals that. */
-static void read_and_hang(const char *name)
+ROLE(read_and_hang)
 {
     reader r;
     reader_open(&r, name);
     ipc_say(name, 'j');
-    culv_ipc_frame f = take(&r, 0);
-    OK(culv_ipc_consumer_release(r.side, &f));
+    culv_ring_frame f = take(&r, 0);
+    OK(culv_ring_release(r.side, CULV_RING_CONSUMER, &f));
     ipc_say(name, 'h');
     Sleep(INFINITE);
 }
@@ -296,7 +282,7 @@ static const char *name_of(char out[CULV_IPC_NAME_SIZE], const char *what, size_
     return ipc_name(out, word);
 }
 
-static void both_live(void)
+TEST(both_live, .title = "fences")
 {
     for (size_t row = 0; row < ROWS; row++) {
         producer p;
@@ -316,12 +302,12 @@ static void both_live(void)
 }
 
 /* The slot comes round while nobody has signaled that it was read: there is none. */
-static void reader_dies(void)
+TEST(reader_dies, .title = "fences_reader_dies")
 {
     for (size_t row = 0; row < D3D12_ROWS; row++) {
         producer p;
         ipc_child child;
-        culv_ipc_frame f;
+        culv_ring_frame f;
         char name[CULV_IPC_NAME_SIZE];
         producer_open(&p, name_of(name, "dead-reader", row));
         const ipc_scene *s = &p.scene;
@@ -333,33 +319,34 @@ static void reader_dies(void)
         for (uint32_t i = 1; i < SCENE_SLOTS; i++)
             produce(&p, i, true);
         CU_OK(s->cu->cuStreamSynchronize(s->stream));
-        REFUSES(culv_ipc_ring_acquire(p.ring, 1000, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+        REFUSES(culv_ring_acquire(p.ring, CULV_RING_PRODUCER, 1000, &f), CULV_ERROR_TIMEOUT,
+                CULV_REASON_RING_FULL);
         ipc_kill(&child);
-        OK(culv_ipc_ring_acquire(p.ring, SCENE_FAR, &f)); /* no GPU has to be moved on */
-        REQUIRE(f.num_waits == 0 && q->called == 0);
-        OK(culv_ipc_ring_release(p.ring, &f));
-        REQUIRE(f.num_signals == 0);
+        OK(culv_ring_acquire(p.ring, CULV_RING_PRODUCER, SCENE_FAR,
+                             &f)); /* no GPU has to be moved on */
+        REQUIRE(f.wait_value == 0 && q->called == 0);
+        OK(culv_ring_release(p.ring, CULV_RING_PRODUCER, &f));
         producer_close(&p);
     }
 }
 
 /* It releases a frame, and its queue never gets there. */
-static void write_and_hang(const char *name)
+ROLE(write_and_hang)
 {
     producer p;
-    culv_ipc_frame f;
+    culv_ring_frame f;
     producer_open(&p, name);
     while (culv_ipc_ring_consumers(p.ring) == 0)
         OK(culv_ipc_server_poll(p.server, SCENE_FAR, NULL));
     ipc_hear(name, 's', p.server); /* it has its slots */
-    OK(culv_ipc_ring_acquire(p.ring, SCENE_FAR, &f));
-    OK(culv_ipc_ring_release(p.ring, &f));
+    OK(culv_ring_acquire(p.ring, CULV_RING_PRODUCER, SCENE_FAR, &f));
+    OK(culv_ring_release(p.ring, CULV_RING_PRODUCER, &f));
     ipc_say(name, 'h');
     for (;;)
         OK(culv_ipc_server_poll(p.server, SCENE_FAR, NULL));
 }
 
-static void writer_dies(void)
+TEST(writer_dies, .title = "fences_writer_dies")
 {
     for (size_t row = 0; row < D3D12_ROWS; row++) {
         reader r;
@@ -374,7 +361,7 @@ static void writer_dies(void)
         (void)take(&r, 0);
         REQUIRE(s->cu->cuStreamQuery(s->stream) == CUDA_ERROR_NOT_READY);
         ipc_kill(&child);
-        while (culv_ipc_consumer_connected(r.side))
+        while (culv_ipc_ring_connected(r.side))
             Sleep(1);
         CU_OK(s->cu->cuStreamSynchronize(s->stream)); /* it hangs unless it was moved on */
         const bool called = !r.row->producers && r.row->calls_back;
@@ -387,16 +374,16 @@ static void writer_dies(void)
  * producer's, which tells the consumer. */
 enum { ODD_PAIRS = 9 };
 
-static void join_with(const char *name)
+ROLE(join_with)
 {
     ipc_scene s;
-    culv_ipc_consumer *side = NULL;
+    culv_ring *side = NULL;
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     ipc_open(&s);
     culv_ipc_client *client = ipc_client(&s, name);
     d.ring = "frames";
     for (int i = 0; i < ODD_PAIRS; i++) {
-        REFUSES(culv_ipc_consumer_join(client, &d, SCENE_FAR, &side), CULV_ERROR_INVALID,
+        REFUSES(culv_ipc_ring_join(client, &d, SCENE_FAR, &side), CULV_ERROR_INVALID,
                 CULV_REASON_HANDLE_TYPE);
         REQUIRE(side == NULL);
     }
@@ -426,7 +413,7 @@ static void drop_odd(void *context, uint32_t consumer)
     o->dropped++;
 }
 
-static void refused(void)
+TEST(refused, .title = "fences_refused")
 {
     const HANDLE fence = ipc_share(NULL, FENCES + 4, false, 0),
                  vulkan = ipc_share(NULL, FENCES + 10, false, 0);
@@ -458,11 +445,11 @@ static void refused(void)
     d.context = &o;
     ipc_open(&s);
     culv_ipc_server *server = ipc_server(&s, ipc_name(name, "odd"));
-    culv_ipc_ring *ring = ipc_ring(&s, server, &d, NULL, slots);
+    culv_ring *ring = ipc_ring(&s, server, &d, NULL, slots);
     ipc_start(&child, "join_with", name);
     ipc_join(&child, server);
     REQUIRE(o.made == ODD_PAIRS && o.dropped == ODD_PAIRS && culv_ipc_ring_consumers(ring) == 0);
-    culv_ipc_ring_destroy(&ring);
+    culv_ring_destroy(&ring);
     culv_ipc_server_destroy(&server);
     ipc_leave_ring(slots);
     ipc_close(&s);
@@ -471,10 +458,10 @@ static void refused(void)
 }
 
 /* The consumer's own. */
-static void refused_at_once(const char *name)
+ROLE(refused_at_once)
 {
     ipc_scene s;
-    culv_ipc_consumer *side = NULL;
+    culv_ring *side = NULL;
     const HANDLE fence = ipc_share(NULL, FENCES + 4, false, 0);
     culv_ipc_timelines t = culv_ipc_timelines_init();
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
@@ -500,8 +487,7 @@ static void refused_at_once(const char *name)
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         t.ready = culv_handle_win32(pairs[i].ready, fence);
         t.done = culv_handle_win32(pairs[i].done, fence);
-        REFUSES(culv_ipc_consumer_join(client, &d, SCENE_FAR, &side), pairs[i].result,
-                pairs[i].reason);
+        REFUSES(culv_ipc_ring_join(client, &d, SCENE_FAR, &side), pairs[i].result, pairs[i].reason);
         REQUIRE(side == NULL);
     }
     CloseHandle(fence);
@@ -509,31 +495,17 @@ static void refused_at_once(const char *name)
     ipc_close(&s);
 }
 
-static void refused_of_consumers(void)
+IPC_CASE(refused_of_consumers, .title = "fences_of_consumers_refused")
 {
-    ipc_scene s;
     ipc_child child;
     culv_buffer *slots[SCENE_SLOTS];
     char name[CULV_IPC_NAME_SIZE];
-    ipc_open(&s);
-    culv_ipc_server *server = ipc_server(&s, ipc_name(name, "odd-consumers"));
-    culv_ipc_ring *ring = ipc_ring(&s, server, NULL, NULL, slots);
+    culv_ipc_server *server = ipc_server(s, ipc_name(name, "odd-consumers"));
+    culv_ring *ring = ipc_ring(s, server, NULL, NULL, slots);
     ipc_start(&child, "refused_at_once", name);
     ipc_join(&child, server);
     REQUIRE(culv_ipc_ring_consumers(ring) == 0);
-    culv_ipc_ring_destroy(&ring);
+    culv_ring_destroy(&ring);
     culv_ipc_server_destroy(&server);
     ipc_leave_ring(slots);
-    ipc_close(&s);
 }
-
-const ipc_case ipc_fence_cases[] = {{"fences", both_live},
-                                    {"fences_reader_dies", reader_dies},
-                                    {"fences_writer_dies", writer_dies},
-                                    {"fences_refused", refused},
-                                    {"fences_of_consumers_refused", refused_of_consumers},
-                                    {NULL, NULL}};
-const ipc_role ipc_fence_roles[] = {
-    {"read_frames", read_frames},         {"read_and_hang", read_and_hang},
-    {"write_and_hang", write_and_hang},   {"join_with", join_with},
-    {"refused_at_once", refused_at_once}, {NULL, NULL}};

@@ -58,6 +58,10 @@ class Turns:
             if len(entries) > self.LIMIT:
                 _reading(lambda: self._drop(entries))
 
+    def has(self, side: Any) -> bool:
+        """A side that was told to wait or to signal, also if that is over."""
+        return side in self._sides
+
     def clear(self) -> None:
         """The device has gone."""
         with _lock:

@@ -16,7 +16,7 @@ import ctypes
 import threading
 import time
 from ctypes import byref, c_uint32, c_void_p
-from typing import Any, Callable, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Iterator, List, Optional, Sequence, Union
 
 from . import _declarations as d
 from ._lib import BusyError, LateError, Making, Owned, api, describe, making
@@ -139,7 +139,7 @@ class Server(Owned):
                     info.offset = start - owner.pointer if size else 0
                     info.size = size or owner.size
                 api.culv_vk_memory_export_dup(vk, memory, _OPAQUE, byref(exported))
-            api.culv_ipc_offer(self._need(), info, exported)
+            api.culv_ipc_offer(self._need(), info, d.culv_ipc_source(object=ctypes.addressof(exported)))
         finally:
             if exported.type:
                 api.culv_handle_close(byref(exported))
@@ -158,7 +158,7 @@ class Server(Owned):
                                  "each, or put it into a buffer of Vulkan's (vk.buffer())")
             api.culv_vmm_adopted_get_chunks(adopted, chunks, 1, byref(count))
             info.offset = api.culv_vmm_adopted_offset(adopted)
-            api.culv_ipc_offer_vmm(self._need(), chunks[0].allocation, info)
+            api.culv_ipc_offer(self._need(), info, d.culv_ipc_source(d.culv_ipc_kind.CULV_IPC_VMM, chunks[0].allocation))
         finally:
             api.culv_vmm_adopted_destroy(byref(adopted))
 
@@ -212,8 +212,8 @@ class Client(Owned):
         return found[:count.value]
 
     @contextlib.contextmanager
-    def _received(self, name: str, timeout: int) -> "Iterator[Tuple[c_void_p, d.culv_ipc_info]]":
-        thing, info = c_void_p(), describe(d.culv_ipc_info)
+    def _received(self, name: str, timeout: int) -> Iterator[c_void_p]:
+        thing = c_void_p()
 
         def ask(step: int) -> None:
             with self._turn:
@@ -221,32 +221,21 @@ class Client(Owned):
 
         try:
             _in_steps(ask, timeout)
-            api.culv_ipc_object_get_info(thing, info)
-            yield thing, info
+            yield thing
         finally:
             api.culv_ipc_object_destroy(byref(thing))
 
     def buffer(self, name: str, timeout: int = 10 * SECOND) -> Buffer:
-        """A buffer of the other process's graphics API, or the memory of its tensor, in CUDA: its bytes are tensor()."""
-        with self._received(name, timeout) as (thing, info):
-            if info.kind != d.culv_ipc_kind.CULV_IPC_VMM:
-                return Buffer(self._device, making("culv_ipc_import_buffer", thing), self._device)
-            desc = describe(d.culv_memory_desc, size=info.allocation_size, exporter=info.device, label=name)
-            api.culv_ipc_object_get_handle(thing, byref(desc.handle))
-            memory = c_void_p()
-            try:
-                api.culv_memory_import_borrow(self._device._need(), desc, byref(memory))
-                part = describe(d.culv_buffer_desc, offset=info.offset, size=info.size)
-                return Buffer(self._device, making("culv_buffer_map", memory, part), self._device)
-            finally:
-                api.culv_memory_destroy(byref(memory))  # the buffer keeps the import
+        """A buffer of the other process's graphics API, or memory of its CUDA (a tensor), in CUDA: its bytes are tensor()."""
+        with self._received(name, timeout) as thing:
+            return Buffer(self._device, making("culv_ipc_import_buffer", thing), self._device)
 
     def image(self, name: str, timeout: int = 10 * SECOND) -> Image:
-        with self._received(name, timeout) as (thing, _):
+        with self._received(name, timeout) as thing:
             return Image(self._device, making("culv_ipc_import_image", thing))
 
     def timeline(self, name: str, timeout: int = 10 * SECOND) -> Semaphore:
         """If the other process ends, nobody signals what it would have: timeline.signal(stream, value) does it in its place, by a stream
         that does not wait itself."""
-        with self._received(name, timeout) as (thing, _):
+        with self._received(name, timeout) as thing:
             return Semaphore(self._device, making("culv_ipc_import_semaphore", thing))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional,
 from . import _declarations as d
 from ._lib import (LIMITS, OUT, Error, Gate, LateError, Left, Single, _homes, _lasts, _own_error, _roots, api, bury, busy, describe,
                    driver_of, drop, handle, last_of, late, making, process, sweep, told)
-from ._objects import Device, Ring, VulkanDevice, VulkanSemaphore
+from ._objects import Device, Ring, VulkanDevice, VulkanSemaphore, _wait_for_stream
 from ._struct import Structure
 from ._turns import SECOND, SLICE, Turns, after_reading, check_value, cuda_waits
 from ._types import Handle
@@ -677,10 +677,26 @@ class Context(Single):
             return
         if not self._home.ending:
             self._home.end(timeout, "Context.close")
+            self._wait_for_default_stream(timeout)
         for made in [*self._home.attached, getattr(self, "device", None)]:
             if made is not None:
                 made.close()
         self._home.destroy()  # vk and device stay, and say that they are closed
+
+    def _wait_for_default_stream(self, timeout: int) -> None:
+        """CUDA may destroy a semaphore only when the program knows that its waits are over, and Vulkan's end does not tell that.
+        Other streams are their owners', who may have destroyed them."""
+        device = getattr(self, "device", None)
+        if device is None or device.closed or self._home is None or not self._home.turns.has(0):
+            return
+        device.make_current()
+        capture = ctypes.c_int()
+        if getattr(device.cuda.cuStreamIsCapturing, "raw")(0, byref(capture)) != 0 or capture.value != 0:
+            return  # a query would break the capture of a stream that this one waits for
+        try:
+            _wait_for_stream(device, 0, timeout, lambda: "the default stream has not done its work in time")
+        except RuntimeError:
+            pass  # of a context that failed nothing is waited for
 
     def __del__(self) -> None:
         if not process.forked and not sys.is_finalizing():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What goes wrong in a script does no harm: no wait without an end, no crash, nothing kept for ever."""
+import ctypes
 import gc
 import os
 import pickle
@@ -30,6 +31,25 @@ def empty(gpu) -> int:
     gpu.functions.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
     gpu.functions.vkEndCommandBuffer(commands)
     return commands
+
+
+def test_close_waits_for_the_default_stream():
+    """CUDA may destroy a semaphore only when the program knows that its waits are over."""
+    gate = threading.Event()
+    held = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: gate.wait(30) and None)
+    gpu = culvert.vulkan.open()
+    timeline = gpu.vk.timeline()
+    gpu.submit(empty(gpu), signal=[(timeline, 1)])
+    timeline.wait(value=1)
+    gpu.device.make_current()
+    gpu.device.cuda.cuLaunchHostFunc(0, held, None)
+    try:
+        with pytest.raises(culvert.LateError, match="the default stream"):
+            gpu.close(TICK)
+        assert not gpu.closed
+    finally:
+        gate.set()
+    gpu.close()
 
 
 def test_an_exception_while_vulkan_waits_for_cuda():

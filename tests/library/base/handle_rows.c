@@ -158,29 +158,18 @@ static culv_result vmm_borrow(const stage *s, culv_handle handle)
     return vmm(s, handle, false);
 }
 
-static culv_result pool(const stage *s, culv_handle handle, bool take)
+static culv_result pool_borrow(const stage *s, culv_handle handle)
 {
     culv_mem_pool *out = POISON(culv_mem_pool);
     culv_mem_pool_import_desc d = culv_mem_pool_import_desc_init();
     d.handle = handle;
-    culv_result result = take ? culv_mem_pool_import_take(s->w.device, &d, &out)
-                              : culv_mem_pool_import_borrow(s->w.device, &d, &out);
+    culv_result result = culv_mem_pool_import_borrow(s->w.device, &d, &out);
     if (result != CULV_OK)
         REQUIRE(out == POISON(culv_mem_pool));
     else
         culv_mem_pool_destroy(&out);
-    if (result == CULV_OK && !take) culv_handle_close(&handle);
+    if (result == CULV_OK) culv_handle_close(&handle);
     return result;
-}
-
-static culv_result pool_take(const stage *s, culv_handle handle)
-{
-    return pool(s, handle, true);
-}
-
-static culv_result pool_borrow(const stage *s, culv_handle handle)
-{
-    return pool(s, handle, false);
 }
 
 static culv_result multicast(const stage *s, culv_handle handle, bool take)
@@ -329,7 +318,6 @@ static const struct entry {
     {"culv_semaphore_import_borrow (binary)", binary_borrow, BINARY},
     {"culv_vmm_import_take", vmm_take, VMM},
     {"culv_vmm_import_borrow", vmm_borrow, VMM},
-    {"culv_mem_pool_import_take", pool_take, VMM},
     {"culv_mem_pool_import_borrow", pool_borrow, VMM},
     {"culv_multicast_import_take", multicast_take, MULTICAST},
     {"culv_multicast_import_borrow", multicast_borrow, MULTICAST},

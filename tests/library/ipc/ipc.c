@@ -77,7 +77,7 @@ TEST(fields, .own = true, .smoke = true)
     culv_ipc_info info = culv_ipc_info_named("steps");
     info.kind = CULV_IPC_SEMAPHORE;
     info.semaphore_type = CULV_SEMAPHORE_TIMELINE;
-    LIB_OK(culv_ipc_offer(server, &info, &handle));
+    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)));
     culv_handle_close(&handle);
     for (size_t i = 0; i < SIZES; i++) {
         memory[i] = vmm_allocation(&s, blocks_of(sizes[i]), FD_BIT);
@@ -88,7 +88,7 @@ TEST(fields, .own = true, .smoke = true)
         info.element_size = 4;
         info.element_count = sizes[i];
         strcpy(info.text, "cells");
-        LIB_OK(culv_ipc_offer_vmm(server, memory[i], &info));
+        LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_vmm(memory[i])));
         ipc_write(&w, stream, vmm_address(range[i], 0), sizes[i], (uint32_t)i);
     }
     culv_semaphore *steps = culv_shared_semaphore_cuda(made);
@@ -124,7 +124,7 @@ static void offer_buffer(culv_ipc_server *server, const char *name, culv_vmm_all
     info.allocation_size = what.size;
     if (gpu != NULL) info.device = *gpu;
     LIB_OK(culv_vmm_export_dup(memory, CULV_HANDLE_OPAQUE_FD, &handle));
-    LIB_OK(culv_ipc_offer(server, &info, &handle));
+    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)));
     culv_handle_close(&handle);
 }
 

@@ -22,7 +22,7 @@ typedef struct target {
     vmm_stage s;
     char name[CULV_IPC_NAME_SIZE];
     culv_ipc_server *server;
-    culv_ipc_ring *ring;
+    culv_ring *ring;
     culv_vmm_allocation *memory;
     int pipe[2];
 } target;
@@ -454,8 +454,8 @@ static void never_done(target *t)
         size_t count = 0;
         atomic_store(&page->state, (uint32_t)CULVI_IPC_LIVES);
         for (uint64_t i = 0; i < 12; i++) {
-            const culv_result result = culv_ring_acquire_on(culv_ipc_ring_core(t->ring),
-                                                            CULV_RING_PRODUCER, stream, 0, &f);
+            const culv_result result =
+                culv_ring_acquire_on(t->ring, CULV_RING_PRODUCER, stream, 0, &f);
             if (result != CULV_OK) {
                 REQUIRE_EQ(policy, CULV_RING_FIFO);
                 LIB_SAYS("the GPU of the consumer 0");
@@ -466,8 +466,7 @@ static void never_done(target *t)
                 REQUIRE_EQ(atomic_load(&page->dropped), 1);
                 break;
             }
-            LIB_OK(
-                culv_ring_release_on(culv_ipc_ring_core(t->ring), CULV_RING_PRODUCER, stream, &f));
+            LIB_OK(culv_ring_release_on(t->ring, CULV_RING_PRODUCER, stream, &f));
             lib_finish(&t->s.w, stream);
             atomic_store(&page->hold, f.number + 1);
             atomic_store(&page->last[f.slot], values[lie % LIES] + (lie % LIES == 0 ? i : 0));
@@ -496,9 +495,9 @@ static void wild_page(target *t)
             MAP_FAILED);
     REQUIRE(ftruncate(fds[0], 0) != 0 && ftruncate(fds[1], 0) != 0 && ftruncate(fds[1], 8192) != 0);
     memset((void *)page, 0xff, CULVI_IPC_PAGE);
-    LIB_OK(culv_ring_acquire_on(culv_ipc_ring_core(t->ring), CULV_RING_PRODUCER, stream, 0, &f));
+    LIB_OK(culv_ring_acquire_on(t->ring, CULV_RING_PRODUCER, stream, 0, &f));
     REQUIRE_EQ(culv_ipc_ring_consumers(t->ring), 0);
-    LIB_OK(culv_ring_release_on(culv_ipc_ring_core(t->ring), CULV_RING_PRODUCER, stream, &f));
+    LIB_OK(culv_ring_release_on(t->ring, CULV_RING_PRODUCER, stream, &f));
     lib_finish(&t->s.w, stream);
     REQUIRE(raw_closed(fd));
     raw_leave(page, fds);
@@ -719,7 +718,7 @@ TEST(attack_server, .title = "attacks.server", .own = true, .smoke = true, .time
     }
     close(t.pipe[0]);
     close(t.pipe[1]);
-    culv_ipc_ring_destroy(&t.ring);
+    culv_ring_destroy(&t.ring);
     culv_ipc_server_destroy(&t.server);
     culv_vmm_allocation_destroy(&t.memory);
     vmm_stage_close(&t.s);
@@ -1298,14 +1297,14 @@ VMM_CASE(servers_gpu, .own = true)
         } else {
             culv_ipc_consumer_desc cd = culv_ipc_consumer_desc_init();
             culv_ipc_vector_desc vd = culv_ipc_vector_desc_init();
-            culv_ipc_consumer *side = POISON(culv_ipc_consumer);
+            culv_ring *side = POISON(culv_ring);
             culv_ipc_vector *vector = POISON(culv_ipc_vector);
             cd.ring = vd.name = "frames";
-            LIB_ERROR(culv_ipc_consumer_join(client, &cd, IPC_FAR, &side), lie->later, lie->reason);
+            LIB_ERROR(culv_ipc_ring_join(client, &cd, IPC_FAR, &side), lie->later, lie->reason);
             if (lie->byte > 0) LIB_SAYS("77777777-7777");
             LIB_ERROR(culv_ipc_vector_open(client, &vd, IPC_FAR, &vector), lie->later, lie->reason);
             if (lie->byte > 0) LIB_SAYS("77777777-7777");
-            REQUIRE(side == POISON(culv_ipc_consumer) && vector == POISON(culv_ipc_vector));
+            REQUIRE(side == POISON(culv_ring) && vector == POISON(culv_ipc_vector));
             REQUIRE(culv_ipc_client_connected(client)); /* it says what it likes of its GPU */
             culv_ipc_client_destroy(&client);
         }
@@ -1414,7 +1413,7 @@ TEST(round_trip, .title = "messages")
 static void refuse_frame(ipc_child *parent, const char *name)
 {
     vmm_stage s;
-    culv_ipc_consumer *side = NULL;
+    culv_ring *side = NULL;
     culv_ring_frame f;
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     CUgraph graph = NULL;
@@ -1423,23 +1422,27 @@ static void refuse_frame(ipc_child *parent, const char *name)
     culv_ipc_client *client = ipc_client(s.w.device, name);
     d.ring = "frames";
     d.policy = CULV_RING_MAILBOX;
-    LIB_OK(culv_ipc_consumer_join(client, &d, IPC_FAR, &side));
+    LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
     ipc_say(parent, 'j');
     ipc_hear(parent, 'g');
     CUcontext before = lib_enter(&s.w);
     CU_OK(s.w.cu->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    LIB_ERROR(
-        culv_ring_acquire_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, stream, IPC_FAR, &f),
-        CULV_ERROR_INVALID, CULV_REASON_CAPTURE);
+    LIB_ERROR(culv_ring_acquire_on(side, CULV_RING_CONSUMER, stream, IPC_FAR, &f),
+              CULV_ERROR_INVALID, CULV_REASON_CAPTURE);
     CU_OK(s.w.cu->StreamEndCapture(stream, &graph));
     CU_OK(s.w.cu->GraphDestroy(graph));
     lib_leave(&s.w, before);
     ipc_say(parent, 'r');
     ipc_hear(parent, 'e');
-    culv_ipc_consumer_destroy(&side);
+    culv_ring_destroy(&side);
     culv_ipc_client_destroy(&client);
     lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
+}
+
+static culvi_ipc_ring_page *page_of(const culv_ring *ring)
+{
+    return culvi_ipc_ring_page_of(culvi_ipc_ring_of(ring, "page_of"));
 }
 
 TEST(refused_wakes, .title = "refused_wakes", .own = true)
@@ -1447,24 +1450,27 @@ TEST(refused_wakes, .title = "refused_wakes", .own = true)
     ipc_child child;
     vmm_stage s;
     ipc_slots slots;
-    culv_ipc_frame f;
+    culv_ring_frame f;
     uint32_t answered = 0;
     char name[CULV_IPC_NAME_SIZE];
     ipc_fork(&child, refuse_frame, ipc_name(name, "refused"));
     vmm_stage_open(&s);
+    CUstream stream = lib_stream(&s.w);
     ipc_slots_open(&slots, &s, name, 3, 1);
     ipc_hear_serving(&child, 'j', slots.server);
     ipc_serve(slots.server);
-    LIB_OK(culv_ipc_ring_acquire(slots.ring, 0, &f));
-    LIB_OK(culv_ipc_ring_release(slots.ring, &f));
-    atomic_store(&culvi_ipc_ring_page_of(slots.ring)->producer_waits, 1u); /* as an acquire does */
+    LIB_OK(culv_ring_acquire_on(slots.ring, CULV_RING_PRODUCER, stream, 0, &f));
+    LIB_OK(culv_ring_release_on(slots.ring, CULV_RING_PRODUCER, stream, &f));
+    atomic_store(&page_of(slots.ring)->producer_waits, 1u); /* as an acquire does */
     ipc_say(&child, 'g');
     ipc_hear(&child, 'r');
     LIB_OK(culv_ipc_server_poll(slots.server, IPC_FAR, &answered));
     REQUIRE_EQ(answered, 1);
     ipc_say(&child, 'e');
     ipc_join_serving(&child, slots.server);
+    lib_finish(&s.w, stream);
     ipc_slots_close(&slots, &s.w);
+    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -1475,18 +1481,18 @@ static culv_ring_policy page_policy;
 static void see_no_frame(ipc_child *parent, const char *name)
 {
     vmm_stage s;
-    culv_ipc_consumer *side = NULL;
+    culv_ring *side = NULL;
     culv_ring_frame f;
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     vmm_stage_open(&s);
     culv_ipc_client *client = ipc_client(s.w.device, name);
     d.ring = "frames";
     d.policy = page_policy;
-    LIB_OK(culv_ipc_consumer_join(client, &d, IPC_FAR, &side));
+    LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
     ipc_say(parent, 'j');
     ipc_hear(parent, 'g');
     CUstream stream = lib_stream(&s.w);
-    culv_ring *core = culv_ipc_consumer_core(side);
+    culv_ring *core = side;
     for (uint64_t i = page_policy == CULV_RING_MAILBOX ? 1 : 0; i < 2; i++) {
         LIB_OK(culv_ring_acquire_on(core, CULV_RING_CONSUMER, stream, IPC_FAR, &f));
         REQUIRE_EQ(f.number, i);
@@ -1505,7 +1511,7 @@ static void see_no_frame(ipc_child *parent, const char *name)
     }
     ipc_hear(parent, 'e');
     lib_stream_destroy(&s.w, stream);
-    culv_ipc_consumer_destroy(&side);
+    culv_ring_destroy(&side);
     culv_ipc_client_destroy(&client);
     vmm_stage_close(&s);
 }
@@ -1530,11 +1536,11 @@ static void head_lies(culv_ring_policy policy, const char *word)
     ipc_say(&child, 'g');
     ipc_hear_serving(&child, 'r', slots.server);
     for (int i = 0; i < 4; i++) {
-        atomic_store(&culvi_ipc_ring_page_of(slots.ring)->head, heads[i]);
+        atomic_store(&page_of(slots.ring)->head, heads[i]);
         ipc_say(&child, 'l');
         ipc_hear_serving(&child, 'r', slots.server);
     }
-    atomic_store(&culvi_ipc_ring_page_of(slots.ring)->head, 2);
+    atomic_store(&page_of(slots.ring)->head, 2);
     ipc_say(&child, 'e');
     ipc_join_serving(&child, slots.server);
     lib_stream_destroy(&s.w, stream);

@@ -27,7 +27,7 @@ static void release(const lib_world *w, CUdeviceptr at)
 static void use_memory(ipc_child *parent, const char *name)
 {
     vmm_stage s;
-    culv_ipc_cuda_memory *memory = NULL, *again = NULL;
+    culv_buffer *memory = NULL, *again = NULL;
     culv_vmm_allocation *other = NULL;
     vmm_stage_open(&s);
     CUstream stream = lib_stream(&s.w);
@@ -41,20 +41,22 @@ static void use_memory(ipc_child *parent, const char *name)
               CULV_REASON_HANDLE_TYPE);
     LIB_ERROR(culv_ipc_import_vmm(object, &other), CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("memory of cuMemAlloc");
-    LIB_OK(culv_ipc_import_cuda_memory(object, &memory));
-    LIB_OK(culv_ipc_import_cuda_memory(object, &again));
-    REQUIRE_EQ(culv_ipc_cuda_memory_size(memory), info.allocation_size);
-    REQUIRE_EQ(culv_ipc_cuda_memory_pointer(memory), culv_ipc_cuda_memory_pointer(again));
-    culv_ipc_cuda_memory_close(&again);
-    REQUIRE(again == NULL);
+    LIB_OK(culv_ipc_import_buffer(object, &memory));
+    LIB_OK(culv_ipc_import_buffer(object, &again));
+    REQUIRE_EQ(culv_buffer_size(memory), info.allocation_size);
+    REQUIRE_EQ(culv_buffer_pointer(memory), culv_buffer_pointer(again));
+    LIB_OK(culv_buffer_unmap(&again));
+    LIB_ERROR(culv_device_suspend(s.w.device, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NOT_EXPORTABLE);
+    LIB_SAYS("import it again after culv_device_resume()");
     culv_ipc_object_destroy(&object);
-    ipc_require(&s.w, stream, culv_ipc_cuda_memory_pointer(memory), WORDS, 1);
-    ipc_write(&s.w, stream, culv_ipc_cuda_memory_pointer(memory), WORDS, 2);
+    ipc_require(&s.w, stream, culv_buffer_pointer(memory), WORDS, 1);
+    ipc_write(&s.w, stream, culv_buffer_pointer(memory), WORDS, 2);
     ipc_say(parent, 'w');
     ipc_hear(parent, 'r');
-    ipc_require(&s.w, stream, culv_ipc_cuda_memory_pointer(memory), WORDS, 3);
-    culv_ipc_cuda_memory_close(&memory);
-    culv_ipc_cuda_memory_close(&memory);
+    ipc_require(&s.w, stream, culv_buffer_pointer(memory), WORDS, 3);
+    LIB_OK(culv_buffer_unmap(&memory));
+    LIB_OK(culv_buffer_unmap(&memory));
     culv_ipc_client_destroy(&client);
     lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
@@ -66,19 +68,20 @@ static void refuse(const vmm_stage *s, culv_ipc_server *server)
     const culv_ipc_info info = culv_ipc_info_named("refused");
     const CUdeviceptr odd = allocate(&s->w, BLOCK + 4096);
     const CUdeviceptr whole = allocate(&s->w, 2 * (size_t)BLOCK);
-    LIB_ERROR(culv_ipc_offer_cuda_memory(server, odd, &info), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory(odd)), CULV_ERROR_INVALID,
               CULV_REASON_NOT_EXPORTABLE);
     LIB_SAYS("whole blocks of 2097152 bytes");
     LIB_SAYS("culv_vmm_allocation_create()");
-    LIB_ERROR(culv_ipc_offer_cuda_memory(server, whole + BLOCK, &info), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_EXPORTABLE);
+    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory(whole + BLOCK)),
+              CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
     LIB_SAYS("lies 2097152 bytes into an allocation of 4194304 bytes");
     culv_vmm_allocation *memory = vmm_allocation(s, 1, 1 << CULV_HANDLE_OPAQUE_FD);
     culv_vmm_range *range = vmm_range(s, 1);
     LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
-    LIB_ERROR(culv_ipc_offer_cuda_memory(server, culv_vmm_range_pointer(range), &info),
-              CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("culv_ipc_offer_vmm()");
+    LIB_ERROR(
+        culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory(culv_vmm_range_pointer(range))),
+        CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
+    LIB_SAYS("culv_ipc_from_vmm()");
     LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&memory);
@@ -86,8 +89,9 @@ static void refuse(const vmm_stage *s, culv_ipc_server *server)
     CUcontext before = lib_enter(&s->w);
     CU_OK(s->w.cu->MemHostAlloc(&host, 4096, 0));
     lib_leave(&s->w, before);
-    LIB_ERROR(culv_ipc_offer_cuda_memory(server, (CUdeviceptr)(uintptr_t)host, &info),
-              CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
+    LIB_ERROR(
+        culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory((CUdeviceptr)(uintptr_t)host)),
+        CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
     LIB_SAYS("culv_vmm_allocation_create()");
     culv_vmm_adopted *adopted = NULL;
     LIB_REFUSES(culv_vmm_adopted, adopted,
@@ -116,7 +120,7 @@ TEST(memory, .own = true)
     culv_ipc_info info = culv_ipc_info_named("cells");
     info.element_size = 4;
     info.element_count = WORDS;
-    LIB_OK(culv_ipc_offer_cuda_memory(server, at, &info));
+    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory(at)));
     ipc_hear_serving(&child, 'w', server);
     ipc_require(&s.w, stream, at, WORDS, 2);
     ipc_write(&s.w, stream, at, WORDS, 3);
@@ -162,9 +166,9 @@ static culv_ipc_server *share(const lib_world *w, const char *name, CUdeviceptr 
     culv_ipc_info info = culv_ipc_info_named("cells");
     *at = allocate(w, BLOCK);
     *event = new_event(w);
-    LIB_OK(culv_ipc_offer_cuda_memory(server, *at, &info));
+    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory(*at)));
     info = culv_ipc_info_named("given");
-    LIB_OK(culv_ipc_offer_event(server, *event, &info));
+    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_event(*event)));
     return server;
 }
 
@@ -200,14 +204,13 @@ static void share_for(ipc_child *parent, const char *name)
 
 static void refuse_import(culv_ipc_object *cells, culv_ipc_object *given, const cause *c)
 {
-    culv_ipc_cuda_memory *memory = NULL;
+    culv_buffer *memory = NULL;
     CUevent event = NULL;
     const culv_result result = c->gpu == 2 ? CULV_ERROR_INVALID : CULV_ERROR_DRIVER;
     const culv_reason reason =
         c->gpu == 2 ? CULV_REASON_DEVICE_MISMATCH : CULV_REASON_HANDLE_REFUSED;
     if (c->barred) lib_driver()->SoftBarPeers(1);
-    LIB_REFUSES(culv_ipc_cuda_memory, memory, culv_ipc_import_cuda_memory(cells, &memory), result,
-                reason);
+    LIB_REFUSES(culv_buffer, memory, culv_ipc_import_buffer(cells, &memory), result, reason);
     LIB_SAYS(c->says);
     if (!c->freed && !c->barred && lib_driver()->software) { /* else the event is good */
         LIB_ERROR(culv_ipc_import_event(given, &event), result, reason);
@@ -216,8 +219,8 @@ static void refuse_import(culv_ipc_object *cells, culv_ipc_object *given, const 
     }
     if (c->barred) { /* a peer's memory is good, too */
         lib_driver()->SoftBarPeers(0);
-        LIB_OK(culv_ipc_import_cuda_memory(cells, &memory));
-        culv_ipc_cuda_memory_close(&memory);
+        LIB_OK(culv_ipc_import_buffer(cells, &memory));
+        LIB_OK(culv_buffer_unmap(&memory));
     }
     culv_ipc_object_destroy(&cells);
     culv_ipc_object_destroy(&given);
@@ -309,13 +312,13 @@ static void check(const lib_world *w, CUstream stream, CUdeviceptr at, uint32_t 
 static void use_events(ipc_child *parent, const char *name)
 {
     vmm_stage s;
-    culv_ipc_cuda_memory *memory = NULL;
+    culv_buffer *memory = NULL;
     CUevent given = NULL, back = NULL;
     vmm_stage_open(&s);
     CUstream stream = lib_stream(&s.w);
     culv_ipc_client *client = ipc_client(s.w.device, name);
     culv_ipc_object *object = ipc_receive(client, "cells");
-    LIB_OK(culv_ipc_import_cuda_memory(object, &memory));
+    LIB_OK(culv_ipc_import_buffer(object, &memory));
     culv_ipc_object_destroy(&object);
     object = ipc_receive(client, "given");
     REQUIRE_EQ(ipc_info_of(object).kind, CULV_IPC_EVENT);
@@ -328,8 +331,8 @@ static void use_events(ipc_child *parent, const char *name)
     for (uint32_t i = 0; i < ROUNDS; i++) {
         ipc_hear(parent, 'g');
         CU_OK(s.w.cu->StreamWaitEvent(stream, given, 0));
-        check(&s.w, stream, culv_ipc_cuda_memory_pointer(memory), 100 + i);
-        fill(&s.w, stream, culv_ipc_cuda_memory_pointer(memory), 200 + i);
+        check(&s.w, stream, culv_buffer_pointer(memory), 100 + i);
+        fill(&s.w, stream, culv_buffer_pointer(memory), 200 + i);
         CU_OK(s.w.cu->EventRecord(back, stream));
         ipc_say(parent, 'b');
     }
@@ -338,7 +341,7 @@ static void use_events(ipc_child *parent, const char *name)
     CU_OK(s.w.cu->EventDestroy(given));
     CU_OK(s.w.cu->EventDestroy(back));
     lib_leave(&s.w, before);
-    culv_ipc_cuda_memory_close(&memory);
+    LIB_OK(culv_buffer_unmap(&memory));
     culv_ipc_client_destroy(&client);
     lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
@@ -359,15 +362,15 @@ TEST(events, .own = true)
     culv_ipc_info info = culv_ipc_info_named("cells");
     CUcontext before = lib_enter(&s.w);
     CU_OK(s.w.cu->EventCreate(&plain, CU_EVENT_DISABLE_TIMING));
-    LIB_ERROR(culv_ipc_offer_event(server, plain, &info), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_event(plain)), CULV_ERROR_INVALID,
               CULV_REASON_NOT_EXPORTABLE);
     LIB_SAYS("CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING");
     CU_OK(s.w.cu->EventDestroy(plain));
-    LIB_OK(culv_ipc_offer_cuda_memory(server, at, &info));
+    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory(at)));
     info = culv_ipc_info_named("given");
-    LIB_OK(culv_ipc_offer_event(server, given, &info));
+    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_event(given)));
     info = culv_ipc_info_named("back");
-    LIB_OK(culv_ipc_offer_event(server, back, &info));
+    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_event(back)));
     for (uint32_t i = 0; i < ROUNDS; i++) {
         fill(&s.w, stream, at, 100 + i);
         CU_OK(s.w.cu->EventRecord(given, stream));
@@ -402,14 +405,11 @@ static void use_pool(ipc_child *parent, const char *name)
     culv_ipc_object *object = ipc_receive(client, "pool");
     const bool fabric = ipc_info_of(object).kind == CULV_IPC_POOL_FABRIC;
     if (fabric) {
-        LIB_ERROR(culv_ipc_import_pool(object, &pool), CULV_ERROR_INVALID, CULV_REASON_VALUE);
         const size_t fds = test_open_fds();
-        LIB_OK(culv_ipc_import_pool_fabric(object, &pool));
+        LIB_OK(culv_ipc_import_pool(object, &pool));
         REQUIRE_EQ(test_open_fds(), fds + 1); /* the twin's own */
     } else {
         REQUIRE_EQ(ipc_info_of(object).kind, CULV_IPC_POOL);
-        LIB_ERROR(culv_ipc_import_pool_fabric(object, &pool), CULV_ERROR_INVALID,
-                  CULV_REASON_VALUE);
         LIB_OK(culv_ipc_import_pool(object, &pool));
     }
     LIB_ERROR(culv_ipc_import_pool_memory(object, pool, &at), CULV_ERROR_INVALID,
@@ -456,27 +456,27 @@ static void share_pool(const char *word, bool fabric)
     culv_ipc_server *server = ipc_server(s.w.device, name);
     culv_ipc_info info = culv_ipc_info_named("cells");
     info.size = 4 * FEW;
-    LIB_ERROR(culv_ipc_offer_cuda_memory(server, at, &info), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory(at)), CULV_ERROR_INVALID,
               CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("culv_ipc_offer_pool_memory(), if its pool was made with handle types ");
+    LIB_SAYS("culv_ipc_from_pool_memory(), if its pool was made with handle types ");
     LIB_SAYS("the default pool of cudaMallocAsync was not");
-    LIB_ERROR(culv_ipc_offer_pool_memory(server, pool, at, &info), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_READY); /* the pool first */
+    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_pool_memory(pool, at)),
+              CULV_ERROR_INVALID, CULV_REASON_NOT_READY); /* the pool first */
     culv_ipc_info of_pool = culv_ipc_info_named("pool");
     if (fabric) {
         const size_t fds = test_open_fds();
-        LIB_ERROR(culv_ipc_offer_pool(server, pool, &of_pool), CULV_ERROR_INVALID,
+        LIB_ERROR(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool(pool)), CULV_ERROR_INVALID,
                   CULV_REASON_NOT_EXPORTABLE);
-        LIB_OK(culv_ipc_offer_pool_fabric(server, pool, &of_pool));
-        LIB_ERROR(culv_ipc_offer_pool_fabric(server, pool, &of_pool), CULV_ERROR_BUSY,
-                  CULV_REASON_IPC_NAME);
+        LIB_OK(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool_fabric(pool)));
+        LIB_ERROR(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool_fabric(pool)),
+                  CULV_ERROR_BUSY, CULV_REASON_IPC_NAME);
         REQUIRE_EQ(test_open_fds(), fds);
     } else {
-        LIB_ERROR(culv_ipc_offer_pool_fabric(server, pool, &of_pool), CULV_ERROR_INVALID,
-                  CULV_REASON_NOT_EXPORTABLE);
-        LIB_OK(culv_ipc_offer_pool(server, pool, &of_pool));
+        LIB_ERROR(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool_fabric(pool)),
+                  CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
+        LIB_OK(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool(pool)));
     }
-    LIB_OK(culv_ipc_offer_pool_memory(server, pool, at, &info));
+    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_pool_memory(pool, at)));
     ipc_hear_serving(&child, 'w', server);
     ipc_require(&s.w, stream, at, FEW, 2);
     ipc_join_serving(&child, server);

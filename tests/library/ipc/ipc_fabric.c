@@ -21,6 +21,7 @@ static void view(ipc_child *parent, const char *name)
     culv_ipc_object *object = ipc_receive(client, "woven");
     const culv_ipc_info info = ipc_info_of(object);
     culv_vmm_allocation *memory = NULL;
+    culv_buffer *buffer = NULL;
     culv_handle handle;
     CUstream stream = lib_stream(&s.w);
     REQUIRE_EQ(info.kind, CULV_IPC_VMM_FABRIC);
@@ -29,8 +30,8 @@ static void view(ipc_child *parent, const char *name)
     REQUIRE_EQ(info.element_count, WORDS);
     LIB_ERROR(culv_ipc_object_get_handle(object, &handle), CULV_ERROR_INVALID,
               CULV_REASON_HANDLE_TYPE);
-    LIB_ERROR(culv_ipc_import_vmm(object, &memory), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_OK(culv_ipc_import_vmm_fabric(object, &memory));
+    LIB_ERROR(culv_ipc_import_buffer(object, &buffer), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_OK(culv_ipc_import_vmm(object, &memory));
     culv_vmm_range *range = vmm_range(&s, 1);
     LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
     ipc_require(&s.w, stream, vmm_address(range, 0), WORDS, 3);
@@ -67,12 +68,12 @@ TEST(woven, .title = "fabric", .own = true)
     lib_finish(&s.w, stream);
     info.element_size = 4;
     info.element_count = WORDS;
-    LIB_ERROR(culv_ipc_offer_vmm_fabric(server, plain, &info), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_vmm_fabric(plain)), CULV_ERROR_INVALID,
               CULV_REASON_NOT_EXPORTABLE);
     const size_t fds = test_open_fds();
-    LIB_OK(culv_ipc_offer_vmm_fabric(server, memory, &info));
+    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_vmm_fabric(memory)));
     REQUIRE_EQ(test_open_fds(), fds);
-    LIB_ERROR(culv_ipc_offer_vmm_fabric(server, memory, &info), CULV_ERROR_BUSY,
+    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_vmm_fabric(memory)), CULV_ERROR_BUSY,
               CULV_REASON_IPC_NAME);
     ipc_join_serving(&child, server);
     ipc_require(&s.w, stream, vmm_address(range, 0), WORDS, 4);

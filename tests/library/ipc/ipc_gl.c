@@ -15,7 +15,7 @@ enum { SLOTS = 3, FRAMES = 20, WORDS = 12347, BYTES = 4 * WORDS };
 typedef struct viewer {
     gl_stage s;
     culv_ipc_client *client;
-    culv_ipc_consumer *side;
+    culv_ring *side;
     culv_gl_memory *memory[SLOTS];
     GLuint slots[SLOTS];
 } viewer;
@@ -25,7 +25,7 @@ static void viewer_join(viewer *v, const char *name)
     v->client = ipc_client(v->s.device, name);
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     d.ring = "frames";
-    LIB_OK(culv_ipc_consumer_join(v->client, &d, IPC_FAR, &v->side));
+    LIB_OK(culv_ipc_ring_join(v->client, &d, IPC_FAR, &v->side));
 }
 
 static void viewer_receive(viewer *v)
@@ -34,7 +34,7 @@ static void viewer_receive(viewer *v)
     for (uint32_t i = 0; i < SLOTS; i++) {
         culv_ipc_object *object = NULL;
         culv_gl_memory_desc m = culv_gl_memory_desc_init();
-        LIB_OK(culv_ipc_consumer_receive(v->side, i, 0, IPC_FAR, &object));
+        LIB_OK(culv_ipc_ring_receive(v->side, i, 0, IPC_FAR, &object));
         LIB_OK(culv_ipc_object_get_handle(object, &m.handle));
         m.size = ipc_info_of(object).allocation_size;
         m.exporter = ipc_info_of(object).device;
@@ -49,7 +49,7 @@ static void viewer_receive(viewer *v)
 static void viewer_leave(viewer *v)
 {
     gl_stage_finish(&v->s);
-    culv_ipc_consumer_destroy(&v->side);
+    culv_ring_destroy(&v->side);
     culv_ipc_client_destroy(&v->client);
     v->s.gl.DeleteBuffers(SLOTS, v->slots);
     memset(v->slots, 0, sizeof v->slots);
@@ -67,16 +67,14 @@ static void view(ipc_child *parent, const char *name)
     ipc_say(parent, 'j');
     for (uint64_t i = 0; i < FRAMES; i++) {
         culv_ring_frame f;
-        LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(v.side), CULV_RING_CONSUMER, v.s.stream,
-                                    IPC_FAR, &f));
+        LIB_OK(culv_ring_acquire_on(v.side, CULV_RING_CONSUMER, v.s.stream, IPC_FAR, &f));
         REQUIRE_EQ(f.number, i);
         gl_stage_finish(&v.s); /* where OpenGL has no semaphores the host waits */
         memset(words, 0, sizeof words);
         raw_gl_read_buffer(&v.s.gl, v.slots[f.slot], words, BYTES);
         REQUIRE_WORDS(words, WORDS, (uint32_t)i);
         v.s.gl.Finish();
-        LIB_OK(culv_ring_release_on(culv_ipc_consumer_core(v.side), CULV_RING_CONSUMER, v.s.stream,
-                                    &f));
+        LIB_OK(culv_ring_release_on(v.side, CULV_RING_CONSUMER, v.s.stream, &f));
     }
     gl_stage_finish(&v.s);
     ipc_say(parent, 'd');
@@ -111,18 +109,18 @@ TEST(to_gl, .own = true, .smoke = true)
 static void read_in_cuda(ipc_child *parent, const char *name)
 {
     vmm_stage s;
-    culv_ipc_consumer *side = NULL;
+    culv_ring *side = NULL;
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     vmm_stage_open(&s);
     CUstream stream = lib_stream(&s.w);
     culv_ipc_client *client = ipc_client(s.w.device, name);
     d.ring = "frames";
-    LIB_OK(culv_ipc_consumer_join(client, &d, IPC_FAR, &side));
+    LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
     culv_vmm_range *range = vmm_range(&s, SLOTS);
     for (uint32_t i = 0; i < SLOTS; i++) {
         culv_ipc_object *object = NULL;
         culv_vmm_allocation *memory = NULL;
-        LIB_OK(culv_ipc_consumer_receive(side, i, 0, IPC_FAR, &object));
+        LIB_OK(culv_ipc_ring_receive(side, i, 0, IPC_FAR, &object));
         LIB_OK(culv_ipc_import_vmm(object, &memory));
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, memory, NULL, 0));
         culv_vmm_allocation_destroy(&memory);
@@ -131,15 +129,14 @@ static void read_in_cuda(ipc_child *parent, const char *name)
     ipc_say(parent, 'j');
     for (uint32_t i = 0; i < FRAMES; i++) {
         culv_ring_frame f;
-        LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, stream,
-                                    IPC_FAR, &f));
+        LIB_OK(culv_ring_acquire_on(side, CULV_RING_CONSUMER, stream, IPC_FAR, &f));
         REQUIRE_EQ(f.number, i);
         ipc_require(&s.w, stream, culv_vmm_range_pointer(range) + f.slot * VMM_BLOCK, WORDS, i);
-        LIB_OK(culv_ring_release_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, stream, &f));
+        LIB_OK(culv_ring_release_on(side, CULV_RING_CONSUMER, stream, &f));
     }
     lib_finish(&s.w, stream);
     ipc_say(parent, 'd');
-    culv_ipc_consumer_destroy(&side);
+    culv_ring_destroy(&side);
     culv_ipc_client_destroy(&client);
     lib_settle(&s.w);
     LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
@@ -169,15 +166,13 @@ TEST(from_gl, .own = true)
     ipc_hear_serving(&child, 'j', slots.server);
     for (uint32_t n = 0; n < FRAMES; n++) {
         culv_ring_frame f;
-        LIB_OK(culv_ring_acquire_on(culv_ipc_ring_core(slots.ring), CULV_RING_PRODUCER, s.stream,
-                                    IPC_FAR, &f));
+        LIB_OK(culv_ring_acquire_on(slots.ring, CULV_RING_PRODUCER, s.stream, IPC_FAR, &f));
         gl_stage_finish(&s); /* the reader is done */
         for (uint32_t i = 0; i < WORDS; i++)
             words[i] = lib_word(i, n);
         raw_gl_write_buffer(&s.gl, buffers[f.slot], words, BYTES);
         s.gl.Finish();
-        LIB_OK(
-            culv_ring_release_on(culv_ipc_ring_core(slots.ring), CULV_RING_PRODUCER, s.stream, &f));
+        LIB_OK(culv_ring_release_on(slots.ring, CULV_RING_PRODUCER, s.stream, &f));
     }
     ipc_hear_serving(&child, 'd', slots.server);
     ipc_join_serving(&child, slots.server);
@@ -228,8 +223,7 @@ static void solve(ipc_child *parent, const char *name, ending how)
         ipc_slots_produce(&slots, &s.w, stream, words[0], FRAMES);
     if (how == HOLDING) {
         culv_ring_frame f;
-        LIB_OK(culv_ring_acquire_on(culv_ipc_ring_core(slots.ring), CULV_RING_PRODUCER, stream,
-                                    IPC_FAR, &f));
+        LIB_OK(culv_ring_acquire_on(slots.ring, CULV_RING_PRODUCER, stream, IPC_FAR, &f));
     }
     if (how == PENDING) {
         pthread_mutex_lock(&stuck);
@@ -269,15 +263,15 @@ static bool show(const viewer *v, culv_shared_semaphore *written, uint64_t turn,
     uses.buffers = &v->slots[slot];
     LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(written), v->s.stream, turn));
     while ((result = culv_gl_semaphore_wait(written, turn, step, &uses)) == CULV_ERROR_TIMEOUT)
-        (void)culv_ipc_consumer_connected(v->side);
+        (void)culv_ipc_ring_connected(v->side);
     LIB_OK(result);
     GLsync fence = v->s.gl.FenceSync(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
     while (v->s.gl.ClientWaitSync(fence, GL_SYNC_FLUSH_COMMANDS_BIT, step) == GL_TIMEOUT_EXPIRED)
-        (void)culv_ipc_consumer_connected(v->side);
+        (void)culv_ipc_ring_connected(v->side);
     v->s.gl.DeleteSync(fence);
     memset(words, 0, sizeof words);
     raw_gl_read_buffer(&v->s.gl, v->slots[slot], words, BYTES);
-    if (!culv_ipc_consumer_connected(v->side)) return false; /* what was moved on is not right */
+    if (!culv_ipc_ring_connected(v->side)) return false; /* what was moved on is not right */
     REQUIRE_WORDS(words, WORDS, seed);
     return true;
 }
@@ -298,29 +292,24 @@ static void outlive(viewer *v, const ipc_child *solver, ending how, culv_shared_
     viewer_receive(v);
     ipc_say(&with, 'r');
     for (uint32_t n = 0; n < BEFORE; n++) {
-        LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(v->side), CULV_RING_CONSUMER,
-                                    v->s.stream, IPC_FAR, &f));
+        LIB_OK(culv_ring_acquire_on(v->side, CULV_RING_CONSUMER, v->s.stream, IPC_FAR, &f));
         REQUIRE_EQ(f.number, n);
         REQUIRE(show(v, written, ++*turn, f.slot, n));
-        LIB_OK(culv_ring_release_on(culv_ipc_consumer_core(v->side), CULV_RING_CONSUMER,
-                                    v->s.stream, &f));
+        LIB_OK(culv_ring_release_on(v->side, CULV_RING_CONSUMER, v->s.stream, &f));
     }
     ipc_hear(&with, 'p');
     const bool has_frame = how == READY || how == PENDING;
     if (has_frame)
-        LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(v->side), CULV_RING_CONSUMER,
-                                    v->s.stream, IPC_FAR, &f));
+        LIB_OK(culv_ring_acquire_on(v->side, CULV_RING_CONSUMER, v->s.stream, IPC_FAR, &f));
     ipc_say(&with, 'e');
     if (how == NEVER) return;
     if (how != PENDING) reap(solver); /* else it dies while OpenGL waits */
     if (has_frame) {
         REQUIRE(!show(v, written, ++*turn, f.slot, BEFORE));
-        LIB_OK(culv_ring_release_on(culv_ipc_consumer_core(v->side), CULV_RING_CONSUMER,
-                                    v->s.stream, &f));
+        LIB_OK(culv_ring_release_on(v->side, CULV_RING_CONSUMER, v->s.stream, &f));
     }
     if (how == PENDING) reap(solver);
-    LIB_ERROR(culv_ring_acquire_on(culv_ipc_consumer_core(v->side), CULV_RING_CONSUMER, v->s.stream,
-                                   IPC_FAR, &f),
+    LIB_ERROR(culv_ring_acquire_on(v->side, CULV_RING_CONSUMER, v->s.stream, IPC_FAR, &f),
               CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
 }
 
@@ -346,7 +335,7 @@ TEST(solver_dies, .own = true)
         ipc_say(&solver[how], 'j');
         if (how == JOINED) {
             reap(&solver[how]);
-            LIB_ERROR(culv_ipc_consumer_receive(v.side, 0, 0, IPC_FAR, &object), CULV_ERROR_ASYNC,
+            LIB_ERROR(culv_ipc_ring_receive(v.side, 0, 0, IPC_FAR, &object), CULV_ERROR_ASYNC,
                       CULV_REASON_IPC_GONE);
         } else {
             outlive(&v, &solver[how], (ending)how, written, &turn);

@@ -42,7 +42,7 @@ typedef struct hostile {
     char blame[40]; /* part of a line; they are counted in `blamed` */
     char name[CULV_IPC_NAME_SIZE], closed_name[CULV_IPC_NAME_SIZE];
     culv_ipc_server *server, *closed; /* the second one does not admit this user */
-    culv_ipc_ring *ring;
+    culv_ring *ring;
     culv_vmm_allocation *memory;
     culv_vector *vector;
     atomic_bool over; /* of the honest client */
@@ -96,7 +96,7 @@ static void open_hostile(hostile *h)
     v.handle_types = 1 << CULV_HANDLE_OPAQUE_FD;
     LIB_OK(culv_vector_create(h->device, &v, &h->vector));
     const culv_ipc_info info = culv_ipc_info_named("particles");
-    LIB_OK(culv_ipc_offer_vector(h->server, h->vector, &info));
+    LIB_OK(culv_ipc_offer(h->server, &info, culv_ipc_from_vector(h->vector)));
     culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
     r.name = "frames";
     r.num_slots = 3;
@@ -113,7 +113,7 @@ static void settle(const hostile *h)
 
 static void close_hostile(hostile *h)
 {
-    culv_ipc_ring_destroy(&h->ring);
+    culv_ring_destroy(&h->ring);
     culv_ipc_server_destroy(&h->server);
     culv_ipc_server_destroy(&h->closed);
     culv_vector_destroy(&h->vector);
@@ -141,7 +141,7 @@ static void be_honest(hostile *h)
     culv_ipc_info info = culv_ipc_info_init();
     culv_vmm_allocation *memory = NULL;
     culv_ipc_vector *vector = NULL;
-    culv_ipc_consumer *side = NULL;
+    culv_ring *side = NULL;
     uint32_t count = 0;
     atomic_store(&h->over, false);
     REQUIRE_EQ(pthread_create(&thread, NULL, serve, h), 0);
@@ -165,8 +165,8 @@ static void be_honest(hostile *h)
     culv_ipc_vector_destroy(&vector);
     culv_ipc_consumer_desc c = culv_ipc_consumer_desc_init();
     c.ring = "frames";
-    LIB_OK(culv_ipc_consumer_join(client, &c, IPC_FAR, &side));
-    culv_ipc_consumer_destroy(&side);
+    LIB_OK(culv_ipc_ring_join(client, &c, IPC_FAR, &side));
+    culv_ring_destroy(&side);
     culv_ipc_client_destroy(&client);
     atomic_store(&h->over, true);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
@@ -542,12 +542,12 @@ static bool lets_handles(const hostile *h)
 TEST(wants_handles, .own = true)
 {
     static hostile h;
-    culv_ipc_ring *counters = NULL;
+    culv_ring *counters = NULL;
     culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
     open_hostile(&h);
     (void)greeted(&h);
     REQUIRE(lets_handles(&h));
-    culv_ipc_ring_destroy(&h.ring);
+    culv_ring_destroy(&h.ring);
     REQUIRE(!lets_handles(&h));
     r.name = "frames";
     r.num_slots = 3;
@@ -558,7 +558,7 @@ TEST(wants_handles, .own = true)
     r.counters = 0;
     LIB_OK(culv_ipc_ring_create(h.server, &r, &h.ring));
     REQUIRE(lets_handles(&h));
-    culv_ipc_ring_destroy(&counters);
+    culv_ring_destroy(&counters);
     REQUIRE(lets_handles(&h));
     close(h.fds[0]);
     close_hostile(&h);
@@ -735,7 +735,7 @@ TEST(lies_about_lag, .own = true)
     size_t count = 0;
     open_hostile(&h);
     CUstream stream = lib_stream(&h.s.w);
-    culv_ring *core = culv_ipc_ring_core(h.ring);
+    culv_ring *core = h.ring;
     const int fd = greeted(&h);
     culvi_ipc_consumer_page *page = join_raw(&h, fd, 1);
     atomic_store(&page->state, (uint32_t)CULVI_IPC_LIVES);
@@ -771,7 +771,7 @@ static void *end_and_begin(void *arg)
     culv_ipc_server *server = ipc_server(h->device, h->blame);
     culv_ipc_info info = culv_ipc_info_named("part");
     info.offset = 4096;
-    LIB_OK(culv_ipc_offer_vmm(server, h->memory, &info));
+    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_vmm(h->memory)));
     while (!atomic_load(&h->over))
         LIB_OK(culv_ipc_server_poll(server, UINT64_C(1000000), NULL));
     culv_ipc_server_destroy(&server);
@@ -1061,7 +1061,7 @@ TEST(one_user, .title = "in_flight.one_user", .own = true)
     LIB_OK(culv_ipc_server_create(h.device, &d, &server));
     ipc_offer_vmm(server, "cells", h.memory);
     const culv_ipc_info info = culv_ipc_info_named("particles");
-    LIB_OK(culv_ipc_offer_vector(server, h.vector, &info));
+    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_vector(h.vector)));
     const culvi_ipc_message hello = raw_message(CULVI_IPC_HELLO);
     for (int i = 0; i < MANY + 1; i++) {
         const int fd = keep(&h, connect_as(name, i < MANY ? BAD : GOOD));
@@ -1214,7 +1214,7 @@ TEST(log_has_a_limit, .title = "log", .own = true)
         close(fd);
     }
     /* What was left out is told in the end at the latest, and nothing is lost. */
-    culv_ipc_ring_destroy(&h.ring);
+    culv_ring_destroy(&h.ring);
     culv_ipc_server_destroy(&h.server);
     if (h.lines + h.left_out != ROUNDS) FAIL("%zu lines and %zu left out", h.lines, h.left_out);
     REQUIRE(h.left_out > 0);

@@ -15,7 +15,7 @@ static void live(ipc_child *parent, const char *name)
     vmm_stage s;
     culv_ipc_object *object = NULL;
     culv_ipc_vector *vector = NULL;
-    culv_ipc_consumer *side = NULL;
+    culv_ring *side = NULL;
     culv_vmm_allocation *memory = NULL;
     culv_ring_frame f;
     char step = 'a';
@@ -41,18 +41,17 @@ static void live(ipc_child *parent, const char *name)
     STEP();
     culv_ipc_consumer_desc c = culv_ipc_consumer_desc_init();
     c.ring = "frames";
-    LIB_OK(culv_ipc_consumer_join(client, &c, IPC_FAR, &side));
+    LIB_OK(culv_ipc_ring_join(client, &c, IPC_FAR, &side));
     STEP();
     for (int i = 0; i < 2; i++) {
-        LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, stream,
-                                    IPC_FAR, &f));
+        LIB_OK(culv_ring_acquire_on(side, CULV_RING_CONSUMER, stream, IPC_FAR, &f));
         STEP();
-        LIB_OK(culv_ring_release_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, stream, &f));
+        LIB_OK(culv_ring_release_on(side, CULV_RING_CONSUMER, stream, &f));
         STEP();
         lib_finish(&s.w, stream);
         STEP();
     }
-    culv_ipc_consumer_destroy(&side);
+    culv_ring_destroy(&side);
     STEP();
     culv_ipc_client_destroy(&client);
     STEP();
@@ -61,15 +60,14 @@ static void live(ipc_child *parent, const char *name)
 }
 
 /* Frames go on while somebody reads them. */
-static void turn(culv_ipc_server *server, culv_ipc_ring *ring, CUstream stream)
+static void turn(culv_ipc_server *server, culv_ring *ring, CUstream stream)
 {
     culv_ring_frame f;
     LIB_OK(culv_ipc_server_poll(server, UINT64_C(1000000), NULL));
     if (culv_ipc_ring_consumers(ring) == 0) return;
-    if (culv_ring_acquire_on(culv_ipc_ring_core(ring), CULV_RING_PRODUCER, stream, 0, &f) !=
-        CULV_OK)
+    if (culv_ring_acquire_on(ring, CULV_RING_PRODUCER, stream, 0, &f) != CULV_OK)
         return; /* it is full */
-    LIB_OK(culv_ring_release_on(culv_ipc_ring_core(ring), CULV_RING_PRODUCER, stream, &f));
+    LIB_OK(culv_ring_release_on(ring, CULV_RING_PRODUCER, stream, &f));
 }
 
 TEST(kills, .own = true, .time_limit = 900)
@@ -79,7 +77,7 @@ TEST(kills, .own = true, .time_limit = 900)
     char name[CULV_IPC_NAME_SIZE];
     vmm_stage s;
     culv_vector *vector = NULL;
-    culv_ipc_ring *ring = NULL;
+    culv_ring *ring = NULL;
     lib_level settled = {0};
     REQUIRE(count >= STEPS && count <= MOST);
     ipc_name(name, "kills");
@@ -96,7 +94,7 @@ TEST(kills, .own = true, .time_limit = 900)
     v.max_chunk = VMM_BLOCK;
     LIB_OK(culv_vector_create(s.w.device, &v, &vector));
     culv_ipc_info info = culv_ipc_info_named("particles");
-    LIB_OK(culv_ipc_offer_vector(server, vector, &info));
+    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_vector(vector)));
     culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
     r.name = "frames";
     r.num_slots = SLOTS;
@@ -127,7 +125,7 @@ TEST(kills, .own = true, .time_limit = 900)
         REQUIRE(now.threads <= settled.threads);
     }
     REQUIRE(lib_map_lines() < settled.maps + 16);
-    culv_ipc_ring_destroy(&ring);
+    culv_ring_destroy(&ring);
     culv_ipc_server_destroy(&server);
     culv_vector_destroy(&vector);
     culv_vmm_allocation_destroy(&memory);
@@ -143,7 +141,7 @@ enum { GROUP = 8, CROWD = 200 };
 static void visit(ipc_child *parent, const char *name)
 {
     vmm_stage s;
-    culv_ipc_consumer *side = NULL;
+    culv_ring *side = NULL;
     culv_vmm_allocation *memory = NULL;
     culv_ring_frame f;
     ipc_hear(parent, 'g');
@@ -158,16 +156,15 @@ static void visit(ipc_child *parent, const char *name)
     culv_ipc_consumer_desc c = culv_ipc_consumer_desc_init();
     c.ring = "frames";
     c.policy = getpid() % 2 != 0 ? CULV_RING_FIFO : CULV_RING_MAILBOX;
-    LIB_OK(culv_ipc_consumer_join(client, &c, IPC_FAR, &side));
+    LIB_OK(culv_ipc_ring_join(client, &c, IPC_FAR, &side));
     for (int i = 0; i < 3; i++) {
-        LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, stream,
-                                    IPC_FAR, &f));
-        LIB_OK(culv_ring_release_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, stream, &f));
+        LIB_OK(culv_ring_acquire_on(side, CULV_RING_CONSUMER, stream, IPC_FAR, &f));
+        LIB_OK(culv_ring_release_on(side, CULV_RING_CONSUMER, stream, &f));
         lib_finish(&s.w, stream);
     }
     ipc_say(parent, 'd');
     ipc_hear(parent, 'e'); /* or it is killed here */
-    culv_ipc_consumer_destroy(&side);
+    culv_ring_destroy(&side);
     culv_ipc_object_destroy(&object);
     culv_ipc_client_destroy(&client);
     LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
@@ -178,7 +175,7 @@ static void visit(ipc_child *parent, const char *name)
     vmm_stage_close(&s);
 }
 
-static void visits_of(ipc_child child[GROUP], culv_ipc_server *server, culv_ipc_ring *ring,
+static void visits_of(ipc_child child[GROUP], culv_ipc_server *server, culv_ring *ring,
                       CUstream stream)
 {
     bool done[GROUP] = {false};
@@ -209,7 +206,7 @@ TEST(crowd, .own = true, .time_limit = 900)
     const int groups = atoi(test_option("crowd", "16")) / GROUP;
     char name[CULV_IPC_NAME_SIZE];
     vmm_stage s;
-    culv_ipc_ring *ring = NULL;
+    culv_ring *ring = NULL;
     lib_level settled = {0};
     REQUIRE(groups >= 2 && groups <= CROWD / GROUP);
     ipc_name(name, "crowd");
@@ -244,7 +241,7 @@ TEST(crowd, .own = true, .time_limit = 900)
     /* A block of memory for each process of a group would be as much. */
     if (!test_sanitized())
         REQUIRE(lib_level_now().rss < settled.rss + GROUP * (long)(VMM_BLOCK / 1024));
-    culv_ipc_ring_destroy(&ring);
+    culv_ring_destroy(&ring);
     culv_ipc_server_destroy(&server);
     lib_settle(&s.w);
     LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
@@ -410,29 +407,31 @@ VMM_CASE(descriptions)
         info.size = rows[i].size;
         info.element_size = 3;
         info.element_count = rows[i].element_count;
-        LIB_ERROR(culv_ipc_offer(server, &info, &handle), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), CULV_ERROR_INVALID,
+                  CULV_REASON_VALUE);
         LIB_SAYS(rows[i].says);
     }
     culv_ipc_info last = culv_ipc_info_named("thing"); /* one byte, and one that is there twice */
     last.kind = CULV_IPC_BUFFER;
     last.allocation_size = 4097;
     last.offset = 4096;
-    LIB_OK(culv_ipc_offer(server, &last, &handle));
-    LIB_ERROR(culv_ipc_offer(server, &last, &handle), CULV_ERROR_BUSY, CULV_REASON_IPC_NAME);
+    LIB_OK(culv_ipc_offer(server, &last, culv_ipc_from_handle(&handle)));
+    LIB_ERROR(culv_ipc_offer(server, &last, culv_ipc_from_handle(&handle)), CULV_ERROR_BUSY,
+              CULV_REASON_IPC_NAME);
     LIB_SAYS("culv_ipc_withdraw() that");
     culv_handle_close(&handle);
     /* What a ring offers cannot be withdrawn, and the message does not ask for it. */
     culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
-    culv_ipc_ring *ring = NULL;
+    culv_ring *ring = NULL;
     r.name = "field";
     r.num_slots = 1;
     LIB_OK(culv_ipc_ring_create(server, &r, &ring));
     const culv_ipc_info part = culv_ipc_info_init();
-    LIB_OK(culv_ipc_ring_offer_vmm(ring, 0, 0, memory, &part));
-    LIB_ERROR(culv_ipc_ring_offer_vmm(ring, 0, 0, memory, &part), CULV_ERROR_BUSY,
+    LIB_OK(culv_ipc_ring_offer(ring, 0, 0, &part, culv_ipc_from_vmm(memory)));
+    LIB_ERROR(culv_ipc_ring_offer(ring, 0, 0, &part, culv_ipc_from_vmm(memory)), CULV_ERROR_BUSY,
               CULV_REASON_IPC_NAME);
-    LIB_SAYS("culv_ipc_ring_destroy() withdraws it");
-    culv_ipc_ring_destroy(&ring);
+    LIB_SAYS("culv_ring_destroy() withdraws it");
+    culv_ring_destroy(&ring);
     culv_ipc_server_destroy(&server);
     culv_vmm_allocation_destroy(&memory);
 }

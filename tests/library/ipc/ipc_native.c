@@ -95,10 +95,12 @@ TEST(natives, .own = true)
     info.allocation_size = buffer.allocation_size;
     info.offset = buffer.offset;
     info.size = buffer.size;
-    LIB_OK(culv_ipc_offer(server, &info, &handle));
-    LIB_ERROR(culv_ipc_offer(server, &info, &handle), CULV_ERROR_BUSY, CULV_REASON_IPC_NAME);
+    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)));
+    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), CULV_ERROR_BUSY,
+              CULV_REASON_IPC_NAME);
     info.offset = info.allocation_size;
-    LIB_ERROR(culv_ipc_offer(server, &info, &handle), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
     culv_handle_close(&handle);
     handle = culv_handle_opaque_fd(raw_vk_image_fd(&w.vk, &image));
     info = culv_ipc_info_named("picture");
@@ -112,7 +114,7 @@ TEST(natives, .own = true)
     info.usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
     info.color = CULV_IPC_COLOR_SRGB;
     info.alpha = CULV_IPC_ALPHA_PREMULTIPLIED;
-    LIB_OK(culv_ipc_offer(server, &info, &handle));
+    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)));
     culv_handle_close(&handle);
     ipc_hear_serving(&child, 'd', server);
     raw_vk_read(&w.vk, &buffer, 0, data, WORDS * 4);
@@ -179,7 +181,7 @@ static void offer_binary(culv_ipc_server *server, lib_world *w, const char *name
     culv_ipc_info info = culv_ipc_info_named(name);
     info.kind = CULV_IPC_SEMAPHORE;
     info.semaphore_type = CULV_SEMAPHORE_BINARY;
-    LIB_OK(culv_ipc_offer(server, &info, &handle));
+    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)));
     culv_handle_close(&handle);
 }
 
@@ -200,7 +202,7 @@ TEST(binaries, .own = true)
     info.allocation_size = buffer.allocation_size;
     info.offset = buffer.offset;
     info.size = buffer.size;
-    LIB_OK(culv_ipc_offer(server, &info, &handle));
+    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)));
     culv_handle_close(&handle);
     raw_binary there, back;
     offer_binary(server, &w, "there", &there);
@@ -309,7 +311,7 @@ TEST(vectors, .own = true)
     d.max_chunk = VMM_BLOCK; /* 48 chunks: several answers */
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
     culv_ipc_info info = culv_ipc_info_named("particles");
-    LIB_OK(culv_ipc_offer_vector(server, vector, &info));
+    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_vector(vector)));
     for (uint32_t i = 0; i < STEPS; i++) {
         if (i > 0 && steps[i] < steps[i - 1])
             LIB_OK(culv_vector_shrink(vector, steps[i], stream));
@@ -332,11 +334,11 @@ TEST(vectors, .own = true)
 enum { SLOTS = 3, FRAMES = 40 };
 
 /* Vulkan's buffer in memory that another process's CUDA made. */
-static raw_vk_buffer import_slot(lib_world *w, culv_ipc_consumer *side, uint32_t slot)
+static raw_vk_buffer import_slot(lib_world *w, culv_ring *side, uint32_t slot)
 {
     culv_ipc_object *object = NULL;
     raw_vk_buffer b = {.size = WORDS * 4, .flags = RAW_VK_EXPORT};
-    LIB_OK(culv_ipc_consumer_receive(side, slot, 0, IPC_FAR, &object));
+    LIB_OK(culv_ipc_ring_receive(side, slot, 0, IPC_FAR, &object));
     const VkExternalMemoryBufferCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
         .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
@@ -382,7 +384,7 @@ static void show(ipc_child *parent, const char *name)
     static uint32_t words[WORDS];
     lib_world w;
     raw_vk_buffer slots[SLOTS], host;
-    culv_ipc_consumer *side = NULL;
+    culv_ring *side = NULL;
     lib_open(&w);
     culv_ipc_client *client = ipc_client(NULL, name); /* CUDA has no part in it */
     VkSemaphore ready = raw_vk_timeline(&w.vk, 0, true), done = raw_vk_timeline(&w.vk, 0, true);
@@ -393,18 +395,18 @@ static void show(ipc_child *parent, const char *name)
     d.ring = "frames";
     d.timelines = &own;
     done_of at = {.device = w.vk.device, .done = done};
-    LIB_ERROR(culv_ipc_consumer_join(client, &d, IPC_FAR, &side), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_ipc_ring_join(client, &d, IPC_FAR, &side), CULV_ERROR_INVALID,
               CULV_REASON_VALUE);
     LIB_SAYS("culv_ipc_timelines.signal is NULL");
     own.signal = signal_ready;
-    LIB_ERROR(culv_ipc_consumer_join(client, &d, IPC_FAR, &side), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_ipc_ring_join(client, &d, IPC_FAR, &side), CULV_ERROR_INVALID,
               CULV_REASON_VALUE);
     LIB_SAYS("culv_ipc_timelines.reached is NULL");
     own.reached = reached;
     own.context = &at;
-    LIB_OK(culv_ipc_consumer_join(client, &d, IPC_FAR, &side));
+    LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
     culv_ipc_timelines none = culv_ipc_timelines_init(); /* they are its own */
-    LIB_ERROR(culv_ipc_consumer_get_timelines(side, &none), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_ipc_ring_get_timelines(side, &none), CULV_ERROR_INVALID, CULV_REASON_VALUE);
     culv_handle_close(&own.ready);
     culv_handle_close(&own.done);
     for (uint32_t i = 0; i < SLOTS; i++)
@@ -412,19 +414,19 @@ static void show(ipc_child *parent, const char *name)
     raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_HOST, &host);
     ipc_say(parent, 'j');
     for (uint64_t i = 0; i < FRAMES; i++) {
-        culv_ipc_frame f;
-        LIB_OK(culv_ipc_consumer_acquire(side, IPC_FAR, &f));
+        culv_ring_frame f;
+        LIB_OK(culv_ring_acquire(side, CULV_RING_CONSUMER, IPC_FAR, &f));
         REQUIRE_EQ(f.number, i);
-        raw_vk_job job = {.wait = ready, .wait_value = f.wait_points[0].value, .signal = done};
+        raw_vk_job job = {.wait = ready, .wait_value = f.wait_value, .signal = done};
         const uint32_t slot = f.slot;
-        LIB_OK(culv_ipc_consumer_release(side, &f));
-        job.signal_value = f.signal_points[0].value;
+        LIB_OK(culv_ring_release(side, CULV_RING_CONSUMER, &f));
+        job.signal_value = f.signal_value;
         raw_vk_copy(&w.vk, &slots[slot], 0, &host, 0, WORDS * 4, &job);
         memcpy(words, host.mapped, sizeof words);
         REQUIRE_WORDS(words, WORDS, (uint32_t)i);
     }
     culv_ipc_client_destroy(&client); /* the side needs it until it goes, too */
-    culv_ipc_consumer_destroy(&side);
+    culv_ring_destroy(&side);
     for (uint32_t i = 0; i < SLOTS; i++) {
         vkDestroyBuffer(w.vk.device, slots[i].buffer, NULL);
         vkFreeMemory(w.vk.device, slots[i].memory, NULL);
@@ -439,7 +441,8 @@ static void show(ipc_child *parent, const char *name)
 static void die_before_submitting(ipc_child *parent, const char *name)
 {
     lib_world w;
-    culv_ipc_consumer *side = NULL;
+    culv_ring *side = NULL;
+    culv_ring_stats stats = culv_ring_stats_init();
     lib_open(&w);
     culv_ipc_client *client = ipc_client(NULL, name);
     VkSemaphore ready = raw_vk_timeline(&w.vk, 0, true), done = raw_vk_timeline(&w.vk, 0, true);
@@ -453,13 +456,23 @@ static void die_before_submitting(ipc_child *parent, const char *name)
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     d.ring = "frames";
     d.timelines = &own;
-    LIB_OK(culv_ipc_consumer_join(client, &d, IPC_FAR, &side));
+    LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
     ipc_say(parent, 'j');
     for (uint64_t i = 0; i < SLOTS; i++) {
-        culv_ipc_frame f;
-        LIB_OK(culv_ipc_consumer_acquire(side, IPC_FAR, &f));
-        LIB_OK(culv_ipc_consumer_release(side, &f));
+        culv_ring_frame f;
+        LIB_ERROR(culv_ring_acquire_on(side, CULV_RING_CONSUMER, NULL, 0, &f), CULV_ERROR_INVALID,
+                  CULV_REASON_RING_SIDE);
+        LIB_SAYS("connected without a device");
+        LIB_OK(culv_ring_acquire(side, CULV_RING_CONSUMER, IPC_FAR, &f));
+        LIB_OK(culv_ring_cancel(side, CULV_RING_CONSUMER, &f)); /* it comes again */
+        LIB_OK(culv_ring_acquire(side, CULV_RING_CONSUMER, IPC_FAR, &f));
+        REQUIRE_EQ(f.number, i);
+        LIB_OK(culv_ring_release(side, CULV_RING_CONSUMER, &f));
     }
+    LIB_OK(culv_ring_flush(side, CULV_RING_CONSUMER, NULL));
+    LIB_OK(culv_ring_get_stats(side, &stats));
+    REQUIRE(stats.consumed == SLOTS && stats.depth == SLOTS);
+    LIB_OK(culv_ring_stop(side));
     ipc_say(parent, 'h');
     pause();
 }
@@ -469,8 +482,8 @@ static void die_before_submitting(ipc_child *parent, const char *name)
 static void leave_before_submitting(ipc_child *parent, const char *name)
 {
     lib_world w;
-    culv_ipc_consumer *side = NULL;
-    culv_ipc_frame f;
+    culv_ring *side = NULL;
+    culv_ring_frame f;
     lib_open(&w);
     culv_ipc_client *client = ipc_client(w.device, name);
     VkSemaphore ready = raw_vk_timeline(&w.vk, 0, true), done = raw_vk_timeline(&w.vk, 0, true);
@@ -481,16 +494,17 @@ static void leave_before_submitting(ipc_child *parent, const char *name)
     d.ring = "frames";
     d.policy = CULV_RING_MAILBOX;
     d.timelines = &own;
-    LIB_OK(culv_ipc_consumer_join(client, &d, IPC_FAR, &side));
+    LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
     culv_handle_close(&own.ready);
     culv_handle_close(&own.done);
     ipc_say(parent, 'j');
-    LIB_OK(culv_ipc_consumer_acquire(side, IPC_FAR, &f));
-    LIB_OK(culv_ipc_consumer_release(side, &f));
+    LIB_OK(culv_ring_acquire(side, CULV_RING_CONSUMER, IPC_FAR, &f));
+    LIB_OK(culv_ring_release(side, CULV_RING_CONSUMER, &f));
     ipc_say(parent, 'h');
     ipc_hear(parent, 'm'); /* there are others by now */
-    LIB_ERROR(culv_ipc_consumer_acquire(side, 1000, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
-    culv_ipc_consumer_destroy(&side);
+    LIB_ERROR(culv_ring_acquire(side, CULV_RING_CONSUMER, 1000, &f), CULV_ERROR_TIMEOUT,
+              CULV_REASON_RING_LATE);
+    culv_ring_destroy(&side);
     culv_ipc_client_destroy(&client);
     lib_settle(&w);
     uint64_t value = 0;
@@ -544,8 +558,7 @@ static void run_ring(ipc_role role, const char *word, bool dies)
         culv_ring_frame f;
         ipc_hear_serving(&child, 'h', slots.server);
         lib_finish(&s.w, stream);
-        LIB_ERROR(culv_ring_acquire_on(culv_ipc_ring_core(slots.ring), CULV_RING_PRODUCER, stream,
-                                       1000, &f),
+        LIB_ERROR(culv_ring_acquire_on(slots.ring, CULV_RING_PRODUCER, stream, 1000, &f),
                   CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
         LIB_SAYS("the GPU of the consumer 0");
         ipc_kill(&child);

@@ -41,7 +41,7 @@ typedef struct stage {
     vmm_stage s;
     CUstream stream;
     culv_ipc_server *server;
-    culv_ipc_ring *ring;
+    culv_ring *ring;
     culv_vmm_range *range;
     culv_vmm_allocation *memory[SLOTS];
     unsigned char *frames[FRAMES]; /* the stream reads them until it is waited for */
@@ -54,7 +54,8 @@ static void offer_slot(stage *t, uint32_t slot)
     t->memory[slot] = vmm_allocation(&t->s, 1, 1 << CULV_HANDLE_OPAQUE_FD);
     LIB_OK(culv_vmm_map(t->range, slot * VMM_BLOCK, t->memory[slot], NULL, 0));
     info.size = t->size;
-    if (t->ring != NULL) LIB_OK(culv_ipc_ring_offer_vmm(t->ring, slot, 0, t->memory[slot], &info));
+    if (t->ring != NULL)
+        LIB_OK(culv_ipc_ring_offer(t->ring, slot, 0, &info, culv_ipc_from_vmm(t->memory[slot])));
 }
 
 static void stage_open(stage *t, const char *name, uint32_t size, bool ring)
@@ -78,7 +79,7 @@ static void stage_open(stage *t, const char *name, uint32_t size, bool ring)
 
 static void stage_close(stage *t)
 {
-    culv_ipc_ring_destroy(&t->ring);
+    culv_ring_destroy(&t->ring);
     culv_ipc_server_destroy(&t->server);
     lib_finish(&t->s.w, t->stream);
     lib_stream_destroy(&t->s.w, t->stream);
@@ -107,10 +108,9 @@ static void write_slot(stage *t, uint32_t slot, uint32_t frame, uint32_t size)
 static void produce(stage *t)
 {
     culv_ring_frame f;
-    LIB_OK(culv_ring_acquire_on(culv_ipc_ring_core(t->ring), CULV_RING_PRODUCER, t->stream, IPC_FAR,
-                                &f));
+    LIB_OK(culv_ring_acquire_on(t->ring, CULV_RING_PRODUCER, t->stream, IPC_FAR, &f));
     write_slot(t, f.slot, (uint32_t)f.number, t->size);
-    LIB_OK(culv_ring_release_on(culv_ipc_ring_core(t->ring), CULV_RING_PRODUCER, t->stream, &f));
+    LIB_OK(culv_ring_release_on(t->ring, CULV_RING_PRODUCER, t->stream, &f));
 }
 
 /* Cases ---------------------------------------------------------------------------------------- */
@@ -127,7 +127,7 @@ TEST(objects, .own = true, .smoke = true)
         culv_ipc_info info = culv_ipc_info_named(names[i]);
         info.size = sizes[i];
         strcpy(info.text, "words for the other side");
-        LIB_OK(culv_ipc_offer_vmm(t.server, t.memory[i], &info));
+        LIB_OK(culv_ipc_offer(t.server, &info, culv_ipc_from_vmm(t.memory[i])));
         write_slot(&t, i, i, sizes[i]);
     }
     lib_finish(&t.s.w, t.stream);
@@ -188,8 +188,8 @@ TEST(late, .own = true)
     for (uint32_t i = 0; i < SLOTS; i++)
         produce(&t);
     ipc_hear_serving(&child, 'h', t.server); /* it holds frame 0 */
-    LIB_ERROR(culv_ring_acquire_on(culv_ipc_ring_core(t.ring), CULV_RING_PRODUCER, t.stream, 0, &f),
-              CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    LIB_ERROR(culv_ring_acquire_on(t.ring, CULV_RING_PRODUCER, t.stream, 0, &f), CULV_ERROR_TIMEOUT,
+              CULV_REASON_RING_FULL);
     ipc_say(&child, 'r');
     for (uint32_t i = SLOTS; i < FRAMES; i++)
         produce(&t);

@@ -192,7 +192,7 @@ culv_ipc_info ipc_info_of(const culv_ipc_object *object)
 void ipc_offer_vmm(culv_ipc_server *server, const char *name, culv_vmm_allocation *memory)
 {
     culv_ipc_info info = culv_ipc_info_named(name);
-    LIB_OK(culv_ipc_offer_vmm(server, memory, &info));
+    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_vmm(memory)));
 }
 
 void ipc_serve(culv_ipc_server *server)
@@ -251,13 +251,13 @@ void ipc_slots_open_limited(ipc_slots *slots, const vmm_stage *s, const char *na
     for (uint32_t i = 0; i < count; i++) {
         slots->memory[i] = vmm_allocation(s, 1, 1 << CULV_HANDLE_OPAQUE_FD);
         LIB_OK(culv_vmm_map(slots->range, i * VMM_BLOCK, slots->memory[i], NULL, 0));
-        LIB_OK(culv_ipc_ring_offer_vmm(slots->ring, i, 0, slots->memory[i], &info));
+        LIB_OK(culv_ipc_ring_offer(slots->ring, i, 0, &info, culv_ipc_from_vmm(slots->memory[i])));
     }
 }
 
 void ipc_slots_close(ipc_slots *slots, lib_world *w)
 {
-    culv_ipc_ring_destroy(&slots->ring);
+    culv_ring_destroy(&slots->ring);
     culv_ipc_server_destroy(&slots->server);
     lib_settle(w);
     LIB_OK(culv_vmm_unmap(slots->range, 0, culv_vmm_range_size(slots->range)));
@@ -270,8 +270,7 @@ void ipc_slots_produce(ipc_slots *slots, const lib_world *w, CUstream stream, ui
                        uint32_t frames)
 {
     culv_ring_frame f;
-    LIB_OK(culv_ring_acquire_on(culv_ipc_ring_core(slots->ring), CULV_RING_PRODUCER, stream,
-                                IPC_FAR, &f));
+    LIB_OK(culv_ring_acquire_on(slots->ring, CULV_RING_PRODUCER, stream, IPC_FAR, &f));
     ipc_slots_write(slots, w, stream, all, frames, &f);
 }
 
@@ -283,5 +282,5 @@ void ipc_slots_write(ipc_slots *slots, const lib_world *w, CUstream stream, uint
         data[i] = lib_word(i, (uint32_t)f->number);
     LIB_CU_OK(w, w->cu->MemcpyHtoDAsync(vmm_address(slots->range, f->slot), data, slots->words * 4,
                                         stream));
-    LIB_OK(culv_ring_release_on(culv_ipc_ring_core(slots->ring), CULV_RING_PRODUCER, stream, f));
+    LIB_OK(culv_ring_release_on(slots->ring, CULV_RING_PRODUCER, stream, f));
 }

@@ -59,7 +59,7 @@ void ipc_require(const lib_world *w, CUstream stream, CUdeviceptr at, size_t wor
 /* A ring "frames" of CUDA's, whose slots are VMM memory with `words` words each. */
 typedef struct ipc_slots {
     culv_ipc_server *server;
-    culv_ipc_ring *ring;
+    culv_ring *ring;
     culv_vmm_range *range;
     culv_vmm_allocation *memory[5];
     uint32_t count, words;

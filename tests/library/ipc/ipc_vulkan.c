@@ -13,7 +13,7 @@ enum { SLOTS = 3, FRAMES = 40, WORDS = 12347, MOST = 4 };
 typedef struct consumer {
     vmm_stage s;
     culv_ipc_client *client;
-    culv_ipc_consumer *side;
+    culv_ring *side;
     CUstream stream;
     culv_buffer *slots[SLOTS];
 } consumer;
@@ -26,10 +26,10 @@ static void consumer_open(consumer *c, const char *name)
     c->client = ipc_client(c->s.w.device, name);
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     d.ring = "frames";
-    LIB_OK(culv_ipc_consumer_join(c->client, &d, IPC_FAR, &c->side));
+    LIB_OK(culv_ipc_ring_join(c->client, &d, IPC_FAR, &c->side));
     for (uint32_t i = 0; i < SLOTS; i++) {
         culv_ipc_object *object = NULL;
-        LIB_OK(culv_ipc_consumer_receive(c->side, i, 0, IPC_FAR, &object));
+        LIB_OK(culv_ipc_ring_receive(c->side, i, 0, IPC_FAR, &object));
         REQUIRE_EQ(ipc_info_of(object).kind, CULV_IPC_BUFFER);
         LIB_OK(culv_ipc_import_buffer(object, &c->slots[i]));
         culv_ipc_object_destroy(&object);
@@ -40,13 +40,11 @@ static void consume(consumer *c, uint64_t number)
 {
     static uint32_t words[WORDS];
     culv_ring_frame f;
-    LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(c->side), CULV_RING_CONSUMER, c->stream,
-                                IPC_FAR, &f));
+    LIB_OK(culv_ring_acquire_on(c->side, CULV_RING_CONSUMER, c->stream, IPC_FAR, &f));
     REQUIRE_EQ(f.number, number);
     LIB_CU_OK(&c->s.w, c->s.w.cu->MemcpyDtoHAsync(words, culv_buffer_pointer(c->slots[f.slot]),
                                                   sizeof words, c->stream));
-    LIB_OK(
-        culv_ring_release_on(culv_ipc_consumer_core(c->side), CULV_RING_CONSUMER, c->stream, &f));
+    LIB_OK(culv_ring_release_on(c->side, CULV_RING_CONSUMER, c->stream, &f));
     lib_finish(&c->s.w, c->stream);
     REQUIRE_WORDS(words, WORDS, (uint32_t)number);
 }
@@ -59,7 +57,7 @@ static void read_every(ipc_child *parent, const char *name)
     for (uint64_t i = 0; i < FRAMES; i++)
         consume(&c, i);
     ipc_say(parent, 'd');
-    culv_ipc_consumer_destroy(&c.side);
+    culv_ring_destroy(&c.side);
     culv_ipc_client_destroy(&c.client);
     for (uint32_t i = 0; i < SLOTS; i++)
         culv_buffer_unmap(&c.slots[i]);
@@ -80,16 +78,15 @@ static void read_in_vulkan(ipc_child *parent, const char *name)
 {
     lib_world w;
     raw_vk_buffer slots[SLOTS], host, like;
-    culv_ipc_consumer *side = NULL;
+    culv_ring *side = NULL;
     culv_ipc_timelines t = culv_ipc_timelines_init(), bad = {.struct_size = 0};
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     lib_open(&w);
     culv_ipc_client *client = ipc_client(w.device, name);
     d.ring = "frames";
-    LIB_OK(culv_ipc_consumer_join(client, &d, IPC_FAR, &side));
-    LIB_ERROR(culv_ipc_consumer_get_timelines(side, &bad), CULV_ERROR_INVALID,
-              CULV_REASON_STRUCT_SIZE);
-    LIB_OK(culv_ipc_consumer_get_timelines(side, &t));
+    LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
+    LIB_ERROR(culv_ipc_ring_get_timelines(side, &bad), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    LIB_OK(culv_ipc_ring_get_timelines(side, &t));
     REQUIRE(t.ready.type == CULV_HANDLE_OPAQUE_FD && t.done.type == CULV_HANDLE_OPAQUE_FD);
     REQUIRE(t.signal == NULL && t.context == NULL);
     const VkSemaphore ready = import_timeline(&w.vk, &t.ready),
@@ -99,7 +96,7 @@ static void read_in_vulkan(ipc_child *parent, const char *name)
     for (uint32_t i = 0; i < SLOTS; i++) {
         culv_ipc_object *object = NULL;
         culv_handle handle;
-        LIB_OK(culv_ipc_consumer_receive(side, i, 0, IPC_FAR, &object));
+        LIB_OK(culv_ipc_ring_receive(side, i, 0, IPC_FAR, &object));
         const culv_ipc_info info = ipc_info_of(object);
         REQUIRE(info.allocation_size == like.allocation_size && info.offset == like.offset);
         LIB_OK(culv_ipc_object_get_handle(object, &handle));
@@ -109,22 +106,22 @@ static void read_in_vulkan(ipc_child *parent, const char *name)
     }
     ipc_say(parent, 'j');
     for (uint32_t i = 0; i < FRAMES; i++) {
-        culv_ipc_frame f;
+        culv_ring_frame f;
         raw_vk_job job;
         memset(&job, 0, sizeof job);
-        LIB_OK(culv_ipc_consumer_acquire(side, IPC_FAR, &f));
+        LIB_OK(culv_ring_acquire(side, CULV_RING_CONSUMER, IPC_FAR, &f));
         REQUIRE_EQ(f.number, i);
         job.wait = ready;
-        job.wait_value = f.wait_points[0].value;
-        LIB_OK(culv_ipc_consumer_release(side, &f));
+        job.wait_value = f.wait_value;
+        LIB_OK(culv_ring_release(side, CULV_RING_CONSUMER, &f));
         job.signal = done;
-        job.signal_value = f.signal_points[0].value;
+        job.signal_value = f.signal_value;
         raw_vk_copy(&w.vk, &slots[f.slot], 0, &host, 0, WORDS * 4, &job);
         raw_vk_idle(&w.vk);
         REQUIRE_WORDS((const uint32_t *)host.mapped, WORDS, i);
     }
     ipc_say(parent, 'd');
-    culv_ipc_consumer_destroy(&side);
+    culv_ring_destroy(&side);
     culv_ipc_client_destroy(&client);
     for (uint32_t i = 0; i < SLOTS; i++)
         raw_vk_buffer_destroy(&w.vk, &slots[i]);
@@ -145,8 +142,7 @@ static void die(ipc_child *parent, const char *name)
     ipc_say(parent, 'j');
     for (uint64_t i = 0; i < 2; i++)
         consume(&c, i);
-    LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(c.side), CULV_RING_CONSUMER, c.stream,
-                                IPC_FAR, &f));
+    LIB_OK(culv_ring_acquire_on(c.side, CULV_RING_CONSUMER, c.stream, IPC_FAR, &f));
     ipc_say(parent, 'h');
     pause();
 }
@@ -187,22 +183,30 @@ static void drop(void *context, uint32_t number)
     l->dropped++;
 }
 
-static void produce(lib_world *w, culv_ipc_ring *ring, const lines *l, const raw_vk_buffer *host,
+static void produce(lib_world *w, culv_ring *ring, const lines *l, const raw_vk_buffer *host,
                     const raw_vk_buffer slots[SLOTS])
 {
-    culv_ipc_frame f;
+    culv_ring_frame f;
     raw_vk_job job;
     memset(&job, 0, sizeof job);
-    LIB_OK(culv_ipc_ring_acquire(ring, IPC_FAR, &f));
-    REQUIRE_EQ(f.num_waits, 0);
+    LIB_OK(culv_ring_acquire(ring, CULV_RING_PRODUCER, IPC_FAR, &f));
+    REQUIRE_EQ(f.wait_value, 0);
+    if (f.number == 0) {
+        LIB_ERROR(culv_ring_release_on(ring, CULV_RING_PRODUCER, NULL, &f), CULV_ERROR_INVALID,
+                  CULV_REASON_RING_SIDE);
+        LIB_SAYS("culv_ipc_ring_desc.make");
+        LIB_OK(culv_ring_cancel(ring, CULV_RING_PRODUCER, &f)); /* it never was */
+        LIB_OK(culv_ring_acquire(ring, CULV_RING_PRODUCER, IPC_FAR, &f));
+    }
     for (uint32_t i = 0; i < WORDS; i++)
         ((uint32_t *)host->mapped)[i] = lib_word(i, (uint32_t)f.number);
     const uint32_t slot = f.slot;
-    LIB_OK(culv_ipc_ring_release(ring, &f));
-    REQUIRE(f.num_signals <= 1);
-    if (f.num_signals > 0) {
-        job.signal = l->ready[f.signal_points[0].consumer];
-        job.signal_value = f.signal_points[0].value;
+    LIB_OK(culv_ring_release(ring, CULV_RING_PRODUCER, &f));
+    REQUIRE_EQ(f.signal_value, f.number + 1);
+    for (int i = 0; i < MOST; i++) {
+        if (l->ready[i] == VK_NULL_HANDLE) continue;
+        job.signal = l->ready[i];
+        job.signal_value = f.signal_value;
     }
     raw_vk_copy(&w->vk, host, 0, &slots[slot], 0, WORDS * 4, &job);
 }
@@ -212,7 +216,7 @@ static void run(ipc_role role, const char *word, bool dies)
     ipc_child child;
     lib_world w;
     raw_vk_buffer slots[SLOTS], host;
-    culv_ipc_ring *ring = NULL;
+    culv_ring *ring = NULL;
     lines l = {.w = &w};
     char name[CULV_IPC_NAME_SIZE];
     ipc_fork(&child, role, ipc_name(name, word));
@@ -235,7 +239,7 @@ static void run(ipc_role role, const char *word, bool dies)
         info.allocation_size = slots[i].allocation_size;
         info.offset = slots[i].offset;
         info.size = slots[i].size;
-        LIB_OK(culv_ipc_ring_offer(ring, i, 0, &info, &handle));
+        LIB_OK(culv_ipc_ring_offer(ring, i, 0, &info, culv_ipc_from_handle(&handle)));
         culv_handle_close(&handle);
     }
     ipc_hear_serving(&child, 'j', server);
@@ -260,7 +264,7 @@ static void run(ipc_role role, const char *word, bool dies)
     REQUIRE_EQ(l.dropped, 1);
     for (int i = 0; i < 2 * SLOTS; i++) /* nobody looks, and nothing is waited for */
         produce(&w, ring, &l, &host, slots);
-    culv_ipc_ring_destroy(&ring);
+    culv_ring_destroy(&ring);
     culv_ipc_server_destroy(&server);
     lib_settle(&w);
     for (uint32_t i = 0; i < SLOTS; i++)

@@ -41,7 +41,7 @@ static void serve_off(void)
 
 /* A client and a consumer that make no call which fails: they are served as if nothing were. */
 static culv_ipc_client *honest;
-static culv_ipc_consumer *watcher;
+static culv_ring *watcher;
 
 static void alive(void)
 {
@@ -59,49 +59,42 @@ static void alive(void)
 static void watch(CUstream stream, uint64_t number)
 {
     culv_ring_frame f;
-    culv_result result = culv_ring_acquire_on(culv_ipc_consumer_core(watcher), CULV_RING_CONSUMER,
-                                              stream, IPC_FAR, &f);
+    culv_result result = culv_ring_acquire_on(watcher, CULV_RING_CONSUMER, stream, IPC_FAR, &f);
     if (result == CULV_OK) {
         REQUIRE_EQ(f.number, number);
-        result =
-            culv_ring_release_on(culv_ipc_consumer_core(watcher), CULV_RING_CONSUMER, stream, &f);
+        result = culv_ring_release_on(watcher, CULV_RING_CONSUMER, stream, &f);
     }
     if (result != CULV_OK && !torture_device_lost())
         torture_complain("an honest consumer has no frame %u: %s", (unsigned)number,
                          culv_last_error_message());
 }
 
-static void frames(culv_ipc_ring *ring, culv_ipc_consumer *consumer, CUstream stream)
+static void frames(culv_ring *ring, culv_ring *consumer, CUstream stream)
 {
     culv_ring_frame f, poison;
     memset(&poison, 0x5a, sizeof poison);
     for (int i = 0; i < 3; i++) {
         f = poison;
-        TRY_AGAIN(
-            culv_ring_acquire_on(culv_ipc_ring_core(ring), CULV_RING_PRODUCER, stream, IPC_FAR, &f),
-            memcmp(&f, &poison, sizeof f) == 0);
-        TRY_AGAIN(culv_ring_release_on(culv_ipc_ring_core(ring), CULV_RING_PRODUCER, stream, &f),
-                  true);
+        TRY_AGAIN(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, stream, IPC_FAR, &f),
+                  memcmp(&f, &poison, sizeof f) == 0);
+        TRY_AGAIN(culv_ring_release_on(ring, CULV_RING_PRODUCER, stream, &f), true);
         watch(stream, (uint64_t)i);
         f = poison;
-        TRY_AGAIN(culv_ring_acquire_on(culv_ipc_consumer_core(consumer), CULV_RING_CONSUMER, stream,
-                                       IPC_FAR, &f),
+        TRY_AGAIN(culv_ring_acquire_on(consumer, CULV_RING_CONSUMER, stream, IPC_FAR, &f),
                   memcmp(&f, &poison, sizeof f) == 0);
         REQUIRE_EQ(f.number, i);
-        TRY_AGAIN(
-            culv_ring_release_on(culv_ipc_consumer_core(consumer), CULV_RING_CONSUMER, stream, &f),
-            true);
+        TRY_AGAIN(culv_ring_release_on(consumer, CULV_RING_CONSUMER, stream, &f), true);
     }
     lib_finish(&torture.w, stream);
 }
 
-static void ask(culv_ipc_ring *ring, culv_vector *vector, const char *name, CUstream stream)
+static void ask(culv_ring *ring, culv_vector *vector, const char *name, CUstream stream)
 {
     lib_world *w = &torture.w;
     culv_ipc_client *client = POISON(culv_ipc_client);
     culv_ipc_object *object = POISON(culv_ipc_object);
     culv_ipc_vector *seen = POISON(culv_ipc_vector);
-    culv_ipc_consumer *consumer = POISON(culv_ipc_consumer);
+    culv_ring *consumer = POISON(culv_ring);
     culv_vmm_allocation *memory = POISON(culv_vmm_allocation);
     culv_ipc_client_desc d = culv_ipc_client_desc_init();
     culv_ipc_vector_desc v = culv_ipc_vector_desc_init();
@@ -122,14 +115,13 @@ static void ask(culv_ipc_ring *ring, culv_vector *vector, const char *name, CUst
               culv_ipc_vector_size(seen) == VMM_BLOCK);
     REQUIRE_EQ(culv_ipc_vector_size(seen), 3 * VMM_BLOCK);
     c.ring = "frames";
-    TRY_AGAIN(culv_ipc_consumer_join(client, &c, IPC_FAR, &consumer),
-              consumer == POISON(culv_ipc_consumer));
+    TRY_AGAIN(culv_ipc_ring_join(client, &c, IPC_FAR, &consumer), consumer == POISON(culv_ring));
     serve_off();
     /* A join that failed after the server's answer has left a consumer, who has left by now. */
     ipc_serve(server);
     REQUIRE_EQ(culv_ipc_ring_consumers(ring), 2); /* and the watcher */
     frames(ring, consumer, stream);
-    DO(culv_ipc_consumer_destroy(&consumer));
+    DO(culv_ring_destroy(&consumer));
     DO(ipc_serve(server));
     DO(culv_ipc_vector_destroy(&seen));
     DO(culv_vmm_allocation_destroy(&memory));
@@ -143,7 +135,7 @@ static void run(void)
     lib_world *w = &torture.w;
     pthread_t thread;
     char name[CULV_IPC_NAME_SIZE];
-    culv_ipc_ring *ring = POISON(culv_ipc_ring);
+    culv_ring *ring = POISON(culv_ring);
     culv_vector *vector = NULL;
     culv_vmm_allocation *memory = NULL;
     lib_open_culvert(w);
@@ -161,30 +153,30 @@ static void run(void)
     server = POISON(culv_ipc_server);
     TRY_AGAIN(culv_ipc_server_create(w->device, &d, &server), server == POISON(culv_ipc_server));
     culv_ipc_info info = culv_ipc_info_named("cells");
-    TRY_AGAIN(culv_ipc_offer_vmm(server, memory, &info), true);
+    TRY_AGAIN(culv_ipc_offer(server, &info, culv_ipc_from_vmm(memory)), true);
     info = culv_ipc_info_named("particles");
-    TRY_AGAIN(culv_ipc_offer_vector(server, vector, &info), true);
+    TRY_AGAIN(culv_ipc_offer(server, &info, culv_ipc_from_vector(vector)), true);
     culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
     r.name = "frames";
     r.num_slots = 2;
-    TRY_AGAIN(culv_ipc_ring_create(server, &r, &ring), ring == POISON(culv_ipc_ring));
+    TRY_AGAIN(culv_ipc_ring_create(server, &r, &ring), ring == POISON(culv_ring));
     info = culv_ipc_info_init();
-    TRY_AGAIN(culv_ipc_ring_offer_vmm(ring, 0, 0, memory, &info), true);
+    TRY_AGAIN(culv_ipc_ring_offer(ring, 0, 0, &info, culv_ipc_from_vmm(memory)), true);
     atomic_store(&quit, false);
     REQUIRE_EQ(pthread_create(&thread, NULL, serve, NULL), 0);
     culv_ipc_consumer_desc c = culv_ipc_consumer_desc_init();
     c.ring = "frames";
     serve_on();
     honest = ipc_client(w->device, name);
-    LIB_OK(culv_ipc_consumer_join(honest, &c, IPC_FAR, &watcher));
+    LIB_OK(culv_ipc_ring_join(honest, &c, IPC_FAR, &watcher));
     serve_off();
     ask(ring, vector, name, stream);
-    culv_ipc_consumer_destroy(&watcher);
+    culv_ring_destroy(&watcher);
     culv_ipc_client_destroy(&honest);
     ipc_serve(server);
     atomic_store(&quit, true);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
-    DO(culv_ipc_ring_destroy(&ring));
+    DO(culv_ring_destroy(&ring));
     DO(culv_ipc_server_destroy(&server));
     culv_vector_destroy(&vector);
     culv_vmm_allocation_destroy(&memory);

@@ -92,9 +92,9 @@ TEST(other_process_child)
     sparse_stage_open(&s);
     d.handle = culv_handle_opaque_fd(fd);
     lib_fd watched = lib_fd_watch(fd);
-    LIB_OK(culv_mem_pool_import_take(s.w.device, &d, &pool));
-    lib_fd_require_gone(&watched);
-    lib_fd_done(&watched, false);
+    LIB_OK(culv_mem_pool_import_borrow(s.w.device, &d, &pool));
+    lib_fd_require_untouched(&watched);
+    lib_fd_done(&watched, true);
     LIB_INVALID(culv_mem_pool_alloc(pool, BYTES, s.stream, &none), CULV_REASON_USAGE);
     REQUIRE_EQ(none, 77);
     LIB_OK(culv_mem_pool_import_pointer(pool, &sent, &memory));

@@ -141,7 +141,7 @@ SPARSE_CASE(imports)
 {
     culv_mem_pool *pool;
     culv_mem_pool_import_desc d = culv_mem_pool_import_desc_init();
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(s->w.device, &d, &pool),
+    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_borrow(s->w.device, &d, &pool),
                 CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
     d.handle = culv_handle_opaque_fd(-1);
     LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_borrow(s->w.device, &d, &pool),
@@ -155,7 +155,7 @@ SPARSE_CASE(imports)
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     d.handle = culv_handle_opaque_fd(ends[0]);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(s->w.device, &d, &pool),
+    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_borrow(s->w.device, &d, &pool),
                 CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND);
     close(ends[0]);
     close(ends[1]);
@@ -163,7 +163,7 @@ SPARSE_CASE(imports)
     REQUIRE(null >= 0);
     lib_fd watched = lib_fd_watch(null);
     d.handle = culv_handle_opaque_fd(null);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(s->w.device, &d, &pool),
+    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_borrow(s->w.device, &d, &pool),
                 CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);

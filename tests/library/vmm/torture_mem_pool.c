@@ -14,7 +14,7 @@ static void share(culv_mem_pool *pool, CUdeviceptr memory, CUstream stream)
 {
     lib_world *w = &torture.w;
     culv_handle handle, poison;
-    culv_mem_pool *borrowed = POISON(culv_mem_pool), *taken = POISON(culv_mem_pool);
+    culv_mem_pool *borrowed = POISON(culv_mem_pool);
     culv_mem_pool_pointer sent;
     CUdeviceptr there = 77;
     memset(&poison, 0x5a, sizeof poison);
@@ -31,14 +31,10 @@ static void share(culv_mem_pool *pool, CUdeviceptr memory, CUstream stream)
     TRY_AGAIN(culv_mem_pool_import_borrow(w->device, &d, &borrowed),
               borrowed == POISON(culv_mem_pool));
     lib_fd_require_untouched(&watched);
-    TRY_AGAIN(culv_mem_pool_import_take(w->device, &d, &taken),
-              (lib_fd_require_untouched(&watched), taken == POISON(culv_mem_pool)));
-    lib_fd_require_gone(&watched);
-    lib_fd_done(&watched, false);
-    TRY_AGAIN(culv_mem_pool_import_pointer(taken, &sent, &there), there == 77);
-    TRY_AGAIN(culv_mem_pool_free(taken, there, stream), true);
+    lib_fd_done(&watched, true);
+    TRY_AGAIN(culv_mem_pool_import_pointer(borrowed, &sent, &there), there == 77);
+    TRY_AGAIN(culv_mem_pool_free(borrowed, there, stream), true);
     lib_finish(w, stream);
-    DO(culv_mem_pool_destroy(&taken));
     DO(culv_mem_pool_destroy(&borrowed));
 }
 

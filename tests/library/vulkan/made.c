@@ -77,6 +77,67 @@ LIB_CASE(not_opengls)
     culv_shared_buffer_destroy(&buffer);
 }
 
+/* From a buffer that CUDA fills into one that only Vulkan has. A wide copy of the third row takes
+ * more than one turn of the shader's threads, and so does the narrow one of the fourth. */
+LIB_CASE(copied_by_a_shader)
+{
+    enum { MOST = 9 << 20 };
+    static const struct {
+        VkDeviceSize from, to, size;
+    } rows[] = {{0, 0, 4},       {32, 16, 4096 + 12}, {0, 16, MOST - 16},
+                {4, 8, 3 << 20}, {8, 8, 1020},        {0, 0, 0}};
+    VkBufferCreateInfo info = buffer_info(MOST);
+    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+    culv_shared_buffer *made = NULL;
+    raw_vk_buffer mine;
+    uint32_t *words = malloc(MOST);
+    REQUIRE(words != NULL);
+    info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+    d.create_info = &info;
+    LIB_OK(culv_vk_buffer_create(w->attachment, &d, &made));
+    raw_vk_buffer_create(&w->vk, MOST, RAW_VK_ADDRESS, &mine);
+    const VkDeviceAddress from = culv_vk_buffer_address(made),
+                          to = raw_vk_buffer_address(&w->vk, &mine);
+    for (uint32_t i = 0; i < MOST / 4; i++)
+        words[i] = lib_word(i, 11);
+    CUcontext before = lib_enter(w);
+    CU_OK(raw_cuda_upload(w->cu, culv_shared_buffer_pointer(made), words, MOST));
+    lib_leave(w, before);
+    const raw_vk_buffer raw = as_raw(made);
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+        const uint32_t first = (uint32_t)rows[k].to / 4, end = first + (uint32_t)rows[k].size / 4;
+        raw_vk_fill(&w->vk, &mine, 0, MOST, 5, NULL);
+        VkCommandBuffer commands = raw_vk_begin(&w->vk, 0);
+        raw_vk_acquire(&w->vk, commands, 0, &raw);
+        LIB_OK(culv_vk_record_copy(w->attachment, commands, from + rows[k].from, to + rows[k].to,
+                                   rows[k].size));
+        raw_vk_release(&w->vk, commands, 0, &raw);
+        raw_vk_submit(&w->vk, commands, NULL);
+        raw_vk_read(&w->vk, &mine, 0, words, MOST);
+        for (uint32_t i = 0; i < MOST / 4; i++)
+            if (words[i] !=
+                (i < first || i >= end ? 5 : lib_word(i - first + (uint32_t)rows[k].from / 4, 11)))
+                FAIL("row %zu: word %u is %08x", k, i, words[i]);
+    }
+    VkCommandBuffer commands = raw_vk_begin(&w->vk, 0);
+    LIB_INVALID(culv_vk_record_copy(NULL, commands, from, to, 4), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, NULL, from, to, 4), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, 0, to, 4), CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, 0, 4), CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from + 2, to, 4), CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, to + 1, 4), CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, to, 6), CULV_REASON_VALUE);
+    LIB_SAYS("must be multiples of 4");
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, to, to + 4, 8), CULV_REASON_RANGE);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, to + 4, to, 8), CULV_REASON_RANGE);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, UINT64_MAX - 7, 16),
+                CULV_REASON_RANGE);
+    raw_vk_submit(&w->vk, commands, NULL);
+    raw_vk_buffer_destroy(&w->vk, &mine);
+    culv_shared_buffer_destroy(&made);
+    free(words);
+}
+
 /* What they are -------------------------------------------------------------------------------- */
 
 LIB_CASE(buffer_both_ways)
