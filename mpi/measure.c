@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* culvert-mpi-measure: what a frame takes by each way, beside MPI_Gatherv through pinned memory.
+/* culvert-mpi-measure: what a frame takes by each way, beside MPI_Gatherv through pinned memory
+ * and NCCL's sends and receives (libnccl.so.2, if there is one; each rank needs a GPU of its own).
  *
  *   mpirun -n 4 culvert-mpi-measure [--sizes=8,64,256] [--frames=N] [--renderer-writes]
+ *   mpirun -n 65 culvert-mpi-measure --cpu      CPU-time of the renderer's thread (one machine)
  *
  * Rank 0 is the renderer; without --renderer-writes it has no part, unless it is alone. Rank r
  * uses CUDA device r of as many as there are (CUDA_VISIBLE_DEVICES chooses). A rank's part is
  * copied to where its way wants it, from memory of its device, so that "copies alone" (the same
  * copies without a hand-over) is the bound of DIRECT. Every word of CHECKED frames behind the
  * timed ones is compared. */
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +19,7 @@
 
 #include "culvert/cuda_api.h"
 #include "culvert/mpi.h"
+#include "measure_nccl.h"
 
 enum { MAX_SIZES = 8, CHECKED = 8, WARM = 3, PATTERNS = 3 };
 #define SECONDS    UINT64_C(1000000000)
@@ -25,7 +29,7 @@ typedef struct setup {
     int rank, ranks, num_sizes;
     uint64_t sizes[MAX_SIZES]; /* MiB */
     uint64_t frames;           /* 0: by the size */
-    bool renderer_writes;
+    bool renderer_writes, cpu;
     culv_device *device;
     const culv_cuda_api *cu;
     CUstream stream;
@@ -34,6 +38,8 @@ typedef struct setup {
     CUdeviceptr patterns[PATTERNS];
     uint32_t *host, *whole; /* pinned: the part; at the renderer the frame */
     uint64_t wrong;
+    void *nccl; /* its communicator */
+    char why_no_nccl[MEASURE_NCCL_TEXT];
 } setup;
 
 /* Every call must succeed: an error ends all ranks. */
@@ -244,6 +250,158 @@ static void by_gatherv(setup *s, uint64_t frames)
     free(places);
 }
 
+/* NCCL's way: sends and receives of the parts, in the streams. As with the ways above a rank may be
+ * some frames ahead, and the renderer has a frame when its GPU does. */
+static void by_nccl(setup *s, uint64_t frames)
+{
+    enum { SLOTS = 4 };
+    CUdeviceptr slots[SLOTS] = {0};
+    CUevent events[SLOTS];
+    double begin = 0;
+    if (!s->nccl) {
+        if (s->rank == 0)
+            printf("| %5.0f | %-22s | %s |\n", (double)s->frame_words / 262144.0, "NCCL",
+                   s->why_no_nccl);
+        return;
+    }
+    for (int i = 0; i < SLOTS; i++) {
+        CUDA(s, cuEventCreate, &events[i], CU_EVENT_DISABLE_TIMING);
+        if (s->rank == 0) CUDA(s, cuMemAlloc, &slots[i], (size_t)s->frame_words * 4);
+    }
+    for (uint64_t i = 0; i < WARM + frames; i++) {
+        if (i == WARM) {
+            CUDA(s, cuStreamSynchronize, s->stream);
+            MPI_Barrier(MPI_COMM_WORLD);
+            begin = now();
+        }
+        const CUdeviceptr from = s->patterns[i % PATTERNS], to = slots[i % SLOTS];
+        if (i >= SLOTS) CUDA(s, cuEventSynchronize, events[i % SLOTS]);
+        if (s->rank == 0 && s->words)
+            CUDA(s, cuMemcpyDtoDAsync, to + s->first * 4, from, (size_t)s->words * 4, s->stream);
+        measure_nccl_begin();
+        if (s->rank != 0 && s->words) measure_nccl_send(s->nccl, from, (size_t)s->words, s->stream);
+        for (int r = 1; s->rank == 0 && r < s->ranks; r++) {
+            uint64_t words;
+            const uint64_t first = share_out(s, r, &words);
+            if (words) measure_nccl_receive(s->nccl, to + first * 4, (size_t)words, r, s->stream);
+        }
+        measure_nccl_end();
+        CUDA(s, cuEventRecord, events[i % SLOTS], s->stream);
+    }
+    CUDA(s, cuStreamSynchronize, s->stream);
+    begin = now() - begin;
+    for (uint64_t i = WARM + frames > SLOTS ? WARM + frames - SLOTS : 0;
+         s->rank == 0 && i < WARM + frames; i++)
+        check(s, i, slots[i % SLOTS]);
+    for (int i = 0; i < SLOTS; i++) {
+        if (slots[i]) CUDA(s, cuMemFree, slots[i]);
+        CUDA(s, cuEventDestroy, events[i]);
+    }
+    report(s, "NCCL, send and receive", frames, begin);
+}
+
+/* CPU-time of this thread, in microseconds. */
+static double cpu_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *of, uint64_t count)
+{
+    qsort(of, (size_t)count, sizeof *of, by_value);
+    return of[count / 2];
+}
+
+/* In memory that the ranks share: parts that were handed over, and frames that were drawn. */
+typedef struct counters {
+    atomic_ullong handed, drawn;
+} counters;
+
+static void quiet_until(atomic_ullong *counter, uint64_t value)
+{
+    while (atomic_load(counter) < value)
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+}
+
+/* What the ranks do does not cost the renderer's thread anything, but for their messages. So they
+ * sleep while it works, and it works when all parts are handed over: more processes than cores
+ * would be counted else, by their timers' interrupts. Parts are small enough that no send waits. */
+static void cpu_by_way(setup *s, culv_mpi_way way, counters *shared, double *out)
+{
+    /* MPI makes its fast ways between two ranks at their first messages. */
+    enum { WORDS = 32, LOOKS = 20, MOST = 1000, SETTLE = 32 };
+    static double each[MOST];
+    culv_mpi *mpi = NULL;
+    culv_mpi_desc desc = culv_mpi_desc_init();
+    const culv_mpi_range range = {((uint64_t)s->rank - 1) * WORDS * 4, WORDS * 4};
+    const uint64_t frames = s->frames && s->frames < MOST ? s->frames : 100;
+    const bool writes = s->rank > 0;
+    desc.frame_size = ((uint64_t)s->ranks - 1) * WORDS * 4;
+    desc.way = writes ? way : CULV_MPI_WAY_AUTO;
+    desc.ranges = &range;
+    desc.num_ranges = writes;
+    desc.timeout = 600 * SECONDS;
+    s->words = writes ? WORDS : 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    double begin = cpu_now();
+    MUST(s, culv_mpi_create(s->device, MPI_COMM_WORLD, &desc, &mpi));
+    out[2] = (cpu_now() - begin) / 1e3;
+    MUST(s, culv_mpi_progress(mpi, 0, NULL)); /* gives the first slots */
+    for (uint64_t i = 0; i < SETTLE + frames; i++) {
+        if (writes) {
+            hand_over(s, mpi);
+            atomic_fetch_add(&shared->handed, 1);
+            quiet_until(&shared->drawn, i + 1);
+            continue;
+        }
+        quiet_until(&shared->handed, (i + 1) * ((uint64_t)s->ranks - 1));
+        begin = cpu_now();
+        draw(s, mpi, false);
+        if (i >= SETTLE) each[i - SETTLE] = cpu_now() - begin;
+        atomic_store(&shared->drawn, i + 1);
+    }
+    out[0] = median(each, frames);
+    for (int i = 0; i < LOOKS * 100 && !writes; i++) {
+        if (i % LOOKS == 0) begin = cpu_now();
+        MUST(s, culv_mpi_progress(mpi, 0, NULL));
+        each[i / LOOKS] = (cpu_now() - begin) / LOOKS;
+    }
+    out[1] = median(each, 100);
+    if (!writes) atomic_store(&shared->drawn, UINT64_MAX);
+    quiet_until(&shared->drawn, UINT64_MAX); /* nobody has left while the renderer looks */
+    culv_mpi_destroy(&mpi);
+}
+
+static void cpu(setup *s)
+{
+    double direct[3], host[3];
+    counters *shared = NULL;
+    MPI_Win window;
+    MPI_Aint size;
+    int unit;
+    MPI_Win_allocate_shared(s->rank ? 0 : 2 * sizeof *shared, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+                            &shared, &window);
+    MPI_Win_shared_query(window, 0, &size, &unit, &shared);
+    if (s->rank == 0) memset(shared, 0, 2 * sizeof *shared);
+    CUDA(s, cuMemAlloc, &s->patterns[0], 4096);
+    s->patterns[1] = s->patterns[2] = s->patterns[0];
+    cpu_by_way(s, CULV_MPI_WAY_DIRECT, &shared[0], direct);
+    cpu_by_way(s, CULV_MPI_WAY_HOST, &shared[1], host);
+    CUDA(s, cuMemFree, s->patterns[0]);
+    MPI_Win_free(&window);
+    if (s->rank == 0)
+        printf("| %d | %.1f | %.2f | %.1f | %.2f | %.1f |\n", s->ranks - 1, direct[0], direct[1],
+               host[0], host[1], direct[2]);
+}
+
 static int numbers(const char *text, uint64_t *out, int most)
 {
     int n = 0;
@@ -266,6 +424,8 @@ static bool parse(setup *s, int argc, char **argv)
             s->frames = strtoull(argv[i] + 9, NULL, 10);
         } else if (strcmp(argv[i], "--renderer-writes") == 0) {
             s->renderer_writes = true;
+        } else if (strcmp(argv[i], "--cpu") == 0) {
+            s->cpu = true;
         } else if (strcmp(argv[i], "--measure") != 0) {
             fprintf(stderr, "culvert-mpi-measure: unknown argument %s\n", argv[i]);
             return false;
@@ -289,6 +449,7 @@ static void open_device(setup *s)
     CUDA(s, cuCtxSetCurrent, culv_device_context(s->device));
     CUDA(s, cuStreamCreate, &s->stream, CU_STREAM_NON_BLOCKING);
     MUST(s, culv_device_get_caps(s->device, &caps));
+    if (s->cpu) return;
     printf("rank %d of %d: CUDA device %d, %s, %s\n", s->rank, s->ranks, caps.ordinal, caps.name,
            caps.pci_bus_id);
     fflush(stdout);
@@ -306,8 +467,15 @@ int main(int argc, char **argv)
     }
     open_device(&s);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (s.rank == 0)
+    if (s.cpu) {
+        cpu(&s);
+        s.num_sizes = 0;
+    } else {
+        s.nccl = measure_nccl_open(s.rank, s.ranks, s.why_no_nccl);
+    }
+    if (!s.cpu && s.rank == 0) {
         printf("| MiB | way | GB/s | us a frame | every word |\n|---|---|---:|---:|---|\n");
+    }
     for (int i = 0; i < s.num_sizes; i++) {
         const uint64_t frames = s.frames ? s.frames : s.sizes[i] < 64 ? 100 : 30;
         begin_size(&s, s.sizes[i]);
@@ -316,8 +484,11 @@ int main(int argc, char **argv)
             by_way(&s, (culv_mpi_way)w, frames);
         }
         by_gatherv(&s, frames);
+        MPI_Barrier(MPI_COMM_WORLD);
+        by_nccl(&s, frames);
         end_size(&s);
     }
+    measure_nccl_close(s.nccl);
     CUDA(&s, cuStreamDestroy, s.stream);
     CUDA(&s, cuCtxSetCurrent, NULL);
     culv_device_close(&s.device);

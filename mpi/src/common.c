@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-mpi: errors, waits, places, layouts and pipes. */
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE 1 /* syscall() */
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "mpi_inside.h"
-
-#ifdef CULVI_MPI_EXT
-#    include <mpi-ext.h>
-#endif
 
 #define ALIGNMENT 16u
 /* Blocks of a derived type have an int's length. */
@@ -94,6 +91,18 @@ bool culvi_mpi_ok(culv_mpi *m, int code, const char *call)
     return culvi_mpi_broken(m);
 }
 
+bool culvi_mpi_is_death(int code)
+{
+#ifdef MPIX_ERR_PROC_FAILED
+    int kind = code;
+    (void)MPI_Error_class(code, &kind);
+    return kind == MPIX_ERR_PROC_FAILED;
+#else
+    (void)code;
+    return false;
+#endif
+}
+
 bool culvi_mpi_cu(culv_mpi *m, CUresult code, const char *call)
 {
     if (code == CUDA_SUCCESS) return true;
@@ -130,6 +139,8 @@ uint64_t culvi_mpi_now(void)
     return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
 
+static void step_others(const culv_mpi *m);
+
 waiting culvi_mpi_wait_begin(uint64_t timeout)
 {
     return (waiting){.begin = culvi_mpi_now(), .timeout = timeout};
@@ -138,6 +149,7 @@ waiting culvi_mpi_wait_begin(uint64_t timeout)
 bool culvi_mpi_wait_more(const culv_mpi *m, waiting *w)
 {
     if (w->timeout == 0) return false;
+    step_others(m);
     if (w->moved != m->moved) w->turns = 0;
     w->moved = m->moved;
     const uint64_t passed = culvi_mpi_now() - w->begin;
@@ -198,6 +210,16 @@ bool culvi_mpi_alive(const place *p)
 {
     uint64_t started;
     return culv_ipc_process_get_start(p->pid, &started) == CULV_OK && started == p->started;
+}
+
+int culvi_mpi_open_process(const place *p)
+{
+#ifdef SYS_pidfd_open
+    return (int)syscall(SYS_pidfd_open, p->pid, 0u);
+#else
+    (void)p;
+    return -1;
+#endif
 }
 
 bool culvi_mpi_device_pointers(void)
@@ -328,7 +350,7 @@ void culvi_mpi_pipe_destroy(culv_mpi *m, pipe_line *p)
         chunk *c = &p->chunks[i];
         if (c->event) (void)m->cu->cuEventDestroy(c->event);
         /* A send that never ended may still read it. */
-        if (c->host && c->request == MPI_REQUEST_NULL) (void)m->cu->cuMemFreeHost(c->host);
+        if (c->host && *c->request == MPI_REQUEST_NULL) (void)m->cu->cuMemFreeHost(c->host);
         c->host = NULL;
         c->event = NULL;
     }
@@ -348,15 +370,63 @@ void culvi_mpi_pipe_next(pipe_line *p, const layout *part, chunk *c)
 
 /* Calls ---------------------------------------------------------------------------------------- */
 
+static atomic_flag list_busy = ATOMIC_FLAG_INIT;
+static culv_mpi *list;
+
+static void take(atomic_flag *flag)
+{
+    while (atomic_flag_test_and_set(flag)) /* for one look */
+        (void)sched_yield();
+}
+
 bool culvi_mpi_enter(culv_mpi *m)
 {
-    return CU(m, cuCtxPushCurrent, m->context);
+    take(&m->busy);
+    if (CU(m, cuCtxPushCurrent, m->context)) return true;
+    atomic_flag_clear(&m->busy);
+    return false;
 }
 
 void culvi_mpi_leave(culv_mpi *m)
 {
     CUcontext before;
     (void)m->cu->cuCtxPopCurrent(&before);
+    atomic_flag_clear(&m->busy);
+}
+
+void culvi_mpi_list(culv_mpi *m)
+{
+    take(&list_busy);
+    m->next = list;
+    list = m;
+    atomic_flag_clear(&list_busy);
+}
+
+void culvi_mpi_unlist(culv_mpi *m)
+{
+    take(&list_busy);
+    for (culv_mpi **at = &list; *at; at = &(*at)->next) {
+        if (*at != m) continue;
+        *at = m->next;
+        break;
+    }
+    atomic_flag_clear(&list_busy);
+}
+
+/* Their failures are their own calls' answers. */
+static void step_others(const culv_mpi *m)
+{
+    if (atomic_flag_test_and_set(&list_busy)) return;
+    for (culv_mpi *o = list; o; o = o->next) {
+        if (o == m || o->failure.result != CULV_OK || atomic_flag_test_and_set(&o->busy)) continue;
+        if (CU(o, cuCtxPushCurrent, o->context)) {
+            (void)culvi_mpi_step(o);
+            CUcontext before;
+            (void)o->cu->cuCtxPopCurrent(&before);
+        }
+        atomic_flag_clear(&o->busy);
+    }
+    atomic_flag_clear(&list_busy);
 }
 
 bool culvi_mpi_step(culv_mpi *m)

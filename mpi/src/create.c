@@ -2,6 +2,7 @@
 /* culvert-mpi: how a side is made and ended. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "mpi_inside.h"
 
@@ -13,6 +14,7 @@ static culv_mpi *new_side(culv_device *device, const culv_mpi_desc *desc, int ra
 {
     culv_mpi *m = calloc(1, sizeof *m);
     if (!m) return NULL;
+    atomic_flag_clear(&m->busy);
     m->rank = rank;
     m->size = size;
     m->renderer = desc->renderer;
@@ -31,28 +33,39 @@ static culv_mpi *new_side(culv_device *device, const culv_mpi_desc *desc, int ra
     for (int i = 0; i < MAX_SLOTS; i++)
         m->state_requests[i] = MPI_REQUEST_NULL;
     for (int i = 0; i < CHUNKS; i++)
-        m->pipe.chunks[i].request = MPI_REQUEST_NULL;
+        *(m->pipe.chunks[i].request = &m->chunk_requests[i]) = MPI_REQUEST_NULL;
     return m;
 }
 
 static bool new_peers(culv_mpi *m)
 {
-    m->peers = calloc((size_t)m->size, sizeof *m->peers);
+    const size_t size = (size_t)m->size;
+    m->incoming = calloc(size * IN_KINDS, sizeof *m->incoming);
+    m->arrived = calloc(size * IN_KINDS, sizeof *m->arrived);
+    m->statuses = calloc(size * IN_KINDS, sizeof *m->statuses);
+    m->watch = calloc(size, sizeof *m->watch);
+    if (m->incoming && m->arrived && m->statuses && m->watch)
+        m->peers = calloc(size, sizeof *m->peers);
     if (!m->peers) {
         (void)culvi_mpi_fail(CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY,
                              "no memory for %d ranks", m->size);
         return false;
     }
+    for (size_t i = 0; i < size * IN_KINDS; i++)
+        m->incoming[i] = MPI_REQUEST_NULL;
     for (int i = 0; i < m->size; i++) {
         peer *p = &m->peers[i];
         p->rank = i;
+        m->watch[i] = (struct pollfd){.fd = -1, .events = POLLIN};
         p->self = i == m->rank;
         p->type = MPI_DATATYPE_NULL;
-        p->in = p->out = p->data = p->end_request = MPI_REQUEST_NULL;
+        p->out = p->end_request = MPI_REQUEST_NULL;
+        p->in = &m->incoming[i];
+        p->data = &m->incoming[IN_DATA * m->size + i];
         for (int j = 0; j < MAX_SLOTS; j++)
             p->grant_requests[j] = MPI_REQUEST_NULL;
         for (int j = 0; j < CHUNKS; j++)
-            p->pipe.chunks[j].request = MPI_REQUEST_NULL;
+            p->pipe.chunks[j].request = &m->incoming[(IN_CHUNK + j) * m->size + i];
     }
     return true;
 }
@@ -152,18 +165,15 @@ static void free_side(culv_mpi *m, bool mpi_lives)
 {
     bool pending = m->farewell_request != MPI_REQUEST_NULL || m->data != MPI_REQUEST_NULL;
     if (mpi_lives) culvi_mpi_cancel(&m->grant_request);
+    for (int i = 0; mpi_lives && m->peers && i < m->size * IN_KINDS; i++)
+        culvi_mpi_cancel(&m->incoming[i]);
     for (int i = 0; m->peers && i < m->size; i++) {
         peer *p = &m->peers[i];
-        if (mpi_lives) {
-            culvi_mpi_cancel(&p->in);
-            culvi_mpi_cancel(&p->data);
-            for (int j = 0; j < CHUNKS; j++)
-                culvi_mpi_cancel(&p->pipe.chunks[j].request);
-            if (p->type != MPI_DATATYPE_NULL) (void)MPI_Type_free(&p->type);
-        }
+        if (mpi_lives && p->type != MPI_DATATYPE_NULL) (void)MPI_Type_free(&p->type);
         pending |= p->out != MPI_REQUEST_NULL || p->end_request != MPI_REQUEST_NULL;
         for (int j = 0; j < MAX_SLOTS; j++)
             pending |= p->grant_requests[j] != MPI_REQUEST_NULL;
+        if (m->watch[i].fd >= 0) (void)close(m->watch[i].fd);
         culvi_mpi_pipe_destroy(m, &p->pipe);
         culvi_mpi_layout_free(&p->part);
         free(p->incoming);
@@ -182,7 +192,11 @@ static void free_side(culv_mpi *m, bool mpi_lives)
     if (m->read) (void)m->cu->cuStreamDestroy(m->read);
     if (mpi_lives && m->type != MPI_DATATYPE_NULL) (void)MPI_Type_free(&m->type);
     culvi_mpi_layout_free(&m->part);
+    free(m->arrived);
+    free(m->statuses);
+    free(m->watch);
     if (pending) return;
+    free(m->incoming);
     free(m->peers);
     free(m);
 }
@@ -214,11 +228,11 @@ static bool part_from_ranks(culv_mpi *m)
     do {
         all = true;
         if (m->failure.result == CULV_OK) (void)culvi_mpi_step_renderer(m);
+        if (m->failure.result != CULV_OK && !culvi_mpi_take(m, false)) lost = true;
         for (int i = 0; i < m->size; i++) {
             peer *p = &m->peers[i];
             if (p->self) continue;
-            if (p->gone || !culvi_mpi_send_end(m, p, lost ? GRANT_FAILED : GRANT_END) ||
-                !culvi_mpi_step_state(m, p)) {
+            if (p->gone || !culvi_mpi_send_end(m, p, lost ? GRANT_FAILED : GRANT_END)) {
                 lost = true;
                 continue;
             }
@@ -254,6 +268,7 @@ void culv_mpi_destroy(culv_mpi **mpi)
     culv_mpi *m = *mpi;
     *mpi = NULL;
     int finalized = 0;
+    if (m->joined) culvi_mpi_unlist(m);
     (void)MPI_Finalized(&finalized);
     const culv_cuda_api *cu = m->cu;
     const bool entered = cu->cuCtxPushCurrent(m->context) == CUDA_SUCCESS;
@@ -301,6 +316,7 @@ culv_result culv_mpi_create(culv_device *device, MPI_Comm comm, const culv_mpi_d
     }
     if (fine) {
         m->joined = true;
+        culvi_mpi_list(m);
         *out = m;
         return CULV_OK;
     }

@@ -43,21 +43,28 @@ static bool wait_for_renderer(culv_mpi *m, MPI_Request *request, waiting *w)
     }
 }
 
+/* Maps an allocation that was received. */
+static bool map_slot(culv_mpi *m, slot *s)
+{
+    culv_vmm_range_desc desc = culv_vmm_range_desc_init();
+    const culv_vmm_access access = {.device = m->device, .flags = CULV_VMM_ACCESS_READ_WRITE};
+    desc.size = m->slot_size;
+    desc.label = m->label;
+    if (culv_vmm_range_create(m->device, &desc, &s->range) != CULV_OK ||
+        culv_vmm_map(s->range, 0, s->allocation, &access, 1) != CULV_OK)
+        return false;
+    s->pointer = culv_vmm_range_pointer(s->range);
+    return true;
+}
+
 static bool import_slot(culv_mpi *m, culv_ipc_client *client, uint32_t i)
 {
     char name[CULV_IPC_NAME_SIZE];
     slot *s = &m->slots[i];
     culv_ipc_object *object = NULL;
-    culv_vmm_range_desc desc = culv_vmm_range_desc_init();
-    const culv_vmm_access access = {.device = m->device, .flags = CULV_VMM_ACCESS_READ_WRITE};
     snprintf(name, sizeof name, "slot.%u", i);
     bool fine = culv_ipc_client_receive(client, name, CONNECT_NS, &object) == CULV_OK &&
-                culv_ipc_import_vmm(object, &s->allocation) == CULV_OK;
-    desc.size = m->slot_size;
-    desc.label = m->label;
-    fine = fine && culv_vmm_range_create(m->device, &desc, &s->range) == CULV_OK &&
-           culv_vmm_map(s->range, 0, s->allocation, &access, 1) == CULV_OK;
-    s->pointer = fine ? culv_vmm_range_pointer(s->range) : 0;
+                culv_ipc_import_vmm(object, &s->allocation) == CULV_OK && map_slot(m, s);
     culv_ipc_object_destroy(&object);
     return fine;
 }
@@ -85,17 +92,46 @@ static bool open_slots(culv_mpi *m)
     return fine;
 }
 
+/* By fabric handles: bytes that name memory for all machines of an NVLink domain. `why` begins
+ * with the reason why there are no file descriptors. */
+static bool try_fabric(culv_mpi *m, char *why, size_t size)
+{
+    const size_t used = strlen(why);
+    if (m->welcome.no_fabric != CULV_OK) {
+        snprintf(why + used, size - used, ", whose memory has no fabric handles (IMEX)");
+        return false;
+    }
+    bool fine = true;
+    for (uint32_t i = 0; fine && i < m->num_slots; i++) {
+        culv_vmm_import_desc desc = culv_vmm_import_desc_init();
+        desc.size = m->slot_size;
+        /* Another machine's GPU has a UUID that nobody knows here. */
+        if (culvi_mpi_same_machine(&m->place, &m->welcome.place)) desc.exporter = m->welcome.device;
+        desc.label = m->label;
+        fine = culv_vmm_import_fabric(m->device, &m->welcome.fabric[i], &desc,
+                                      &m->slots[i].allocation) == CULV_OK &&
+               map_slot(m, &m->slots[i]);
+    }
+    snprintf(why + used, size - used,
+             fine ? "; its memory is mapped here by fabric handles"
+                  : ", and its fabric handles are refused: %.90s",
+             culv_last_error_message());
+    for (uint32_t i = 0; !fine && i < m->num_slots; i++)
+        culvi_mpi_free_slot(&m->slots[i]);
+    return fine;
+}
+
 /* Straight into the renderer's memory? If not, `why` says why not. */
 static bool try_direct(culv_mpi *m, char *why, size_t size)
 {
     const place *here = &m->place, *there = &m->welcome.place;
     if (!culvi_mpi_same_machine(here, there)) {
         snprintf(why, size, "the renderer is on another machine (%s)", there->host);
-        return false;
+        return try_fabric(m, why, size);
     }
     if (strcmp(here->network, there->network) != 0) {
         snprintf(why, size, "the renderer is in another network namespace (container)");
-        return false;
+        return try_fabric(m, why, size);
     }
     if (!open_slots(m)) {
         snprintf(why, size, "%s", culv_last_error_message());
@@ -133,7 +169,7 @@ static bool make_staging(culv_mpi *m)
 static bool choose_way(culv_mpi *m)
 {
     const culv_mpi_way wanted = (culv_mpi_way)m->hello.way;
-    char direct[160] = "another way was asked for", device[160] = "";
+    char direct[200] = "another way was asked for", device[160] = "";
     if (m->part.bytes == 0) {
         m->way = CULV_MPI_WAY_NONE;
         snprintf(m->why, sizeof m->why, "the rank has no part");
@@ -194,15 +230,20 @@ static bool wait_for_ranks(culv_mpi *m, culv_ipc_server *server, const char *wha
     for (;;) {
         char names[128] = "";
         size_t used = 0;
+        int all = 0;
+        if (!culvi_mpi_ok(m, MPI_Testall(m->size, m->incoming, &all, MPI_STATUSES_IGNORE),
+                          "MPI_Testall"))
+            return false;
+        if (all) return true;
+        if (server && culv_ipc_server_poll(server, 0, NULL) != CULV_OK) return false;
+        if (culvi_mpi_wait_more(m, w)) continue;
         for (int i = 0; i < m->size; i++) {
             bool done;
-            if (!culvi_mpi_test(m, &m->peers[i].in, &done)) return false;
+            if (!culvi_mpi_test(m, m->peers[i].in, &done)) return false;
             if (!done && used < sizeof names - 16)
                 used += (size_t)snprintf(names + used, sizeof names - used, " %d", i);
         }
-        if (!used) return true;
-        if (server && culv_ipc_server_poll(server, 0, NULL) != CULV_OK) return false;
-        if (culvi_mpi_wait_more(m, w)) continue;
+        if (!used) return true; /* they came meanwhile */
         (void)culvi_mpi_fail(CULV_ERROR_TIMEOUT, CULV_REASON_IPC_GONE,
                              "%s: nothing has come from these ranks:%s", what, names);
         return false;
@@ -278,7 +319,7 @@ static bool gather_parts(culv_mpi *m, waiting *w)
     for (int i = 0; fine && i < m->size; i++) {
         peer *p = &m->peers[i];
         p->hello = m->hello;
-        fine = p->self || culvi_mpi_receive(m, &p->hello, sizeof p->hello, i, TAG_HELLO, &p->in);
+        fine = p->self || culvi_mpi_receive(m, &p->hello, sizeof p->hello, i, TAG_HELLO, p->in);
     }
     fine = fine && wait_for_ranks(m, NULL, "culv_mpi_create()", w);
     for (int i = 0; fine && i < m->size; i++) {
@@ -291,7 +332,7 @@ static bool gather_parts(culv_mpi *m, waiting *w)
             return refuse(CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY, i,
                           "no memory for its ranges");
         fine = culvi_mpi_receive(m, p->incoming, (size_t)count * sizeof *p->incoming, i, TAG_RANGES,
-                                 &p->in);
+                                 p->in);
     }
     fine = fine && wait_for_ranks(m, NULL, "culv_mpi_create(), ranges", w);
     for (int i = 0; fine && i < m->size; i++) {
@@ -304,6 +345,18 @@ static bool gather_parts(culv_mpi *m, waiting *w)
     return fine;
 }
 
+/* Fabric handles are for ranks that no file descriptor reaches. */
+static bool wants_fabric(const culv_mpi *m)
+{
+    for (int i = 0; i < m->size; i++) {
+        const place *p = &m->peers[i].hello.place;
+        if (m->peers[i].part.bytes &&
+            (!culvi_mpi_same_machine(&m->place, p) || strcmp(m->place.network, p->network) != 0))
+            return true;
+    }
+    return false;
+}
+
 static bool make_slot(culv_mpi *m, uint32_t i)
 {
     slot *s = &m->slots[i];
@@ -312,9 +365,14 @@ static bool make_slot(culv_mpi *m, uint32_t i)
     culv_vmm_range_desc range = culv_vmm_range_desc_init();
     desc.size = m->desc.frame_size;
     desc.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
+    desc.fabric = m->welcome.no_fabric == CULV_OK ? CULV_FABRIC_TRY : CULV_FABRIC_NO;
     desc.label = m->label;
     if (culv_vmm_allocation_create(m->device, &desc, &s->allocation) != CULV_OK ||
         culv_vmm_allocation_get_info(s->allocation, &info) != CULV_OK)
+        return false;
+    if (!(info.handle_types & 1u << CULV_HANDLE_FABRIC))
+        m->welcome.no_fabric = CULV_ERROR_UNSUPPORTED;
+    else if (culv_vmm_export_fabric(s->allocation, &m->welcome.fabric[i]) != CULV_OK)
         return false;
     range.size = m->slot_size = info.size;
     if (culv_vmm_range_create(m->device, &range, &s->range) != CULV_OK ||
@@ -350,6 +408,12 @@ static bool prepare_peer(culv_mpi *m, peer *p)
     p->way = p->self ? m->way : (culv_mpi_way)p->ready.way;
     memcpy(p->why, p->self ? m->why : p->ready.why, sizeof p->why);
     p->why[sizeof p->why - 1] = 0;
+    m->num_parts += p->way != CULV_MPI_WAY_NONE;
+    m->has_data |= p->way == CULV_MPI_WAY_DEVICE || p->way == CULV_MPI_WAY_HOST;
+    /* Opened first: if it is the process afterwards, it was the process before. */
+    if (!p->self && strcmp(m->place.processes, h->place.processes) == 0 &&
+        culvi_mpi_same_machine(&m->place, &h->place))
+        m->watch[p->rank].fd = culvi_mpi_open_process(&h->place);
     p->watched = !p->self && culvi_mpi_watchable(&m->place, &h->place);
     if (p->way == CULV_MPI_WAY_DEVICE) return culvi_mpi_type(m, &p->part, false, &p->type);
     if (p->way == CULV_MPI_WAY_HOST)
@@ -381,7 +445,7 @@ static bool gather_ways(culv_mpi *m, culv_ipc_server *server, waiting *w)
 {
     for (int i = 0; i < m->size; i++) {
         peer *p = &m->peers[i];
-        if (!p->self && !culvi_mpi_receive(m, &p->ready, sizeof p->ready, i, TAG_READY, &p->in))
+        if (!p->self && !culvi_mpi_receive(m, &p->ready, sizeof p->ready, i, TAG_READY, p->in))
             return false;
     }
     if (!wait_for_ranks(m, server, "culv_mpi_create(), ways", w)) return false;
@@ -400,6 +464,7 @@ static bool join_renderer(culv_mpi *m, waiting *w)
              m->part.bytes ? "the rank is the renderer" : "the rank has no part");
     bool fine =
         gather_parts(m, w) && check_parts(m) && culv_device_get_caps(m->device, &caps) == CULV_OK;
+    m->welcome.no_fabric = fine && wants_fabric(m) ? CULV_OK : CULV_ERROR_UNSUPPORTED;
     for (uint32_t i = 0; fine && i < m->num_slots; i++)
         fine = make_slot(m, i);
     fine = fine && make_server(m, &server);
@@ -411,6 +476,8 @@ static bool join_renderer(culv_mpi *m, waiting *w)
     m->welcome.software = m->hello.software;
     fine = tell_all(m, TAG_WELCOME, fine);
     if (fine) fine = tell_all(m, TAG_GO, gather_ways(m, server, w));
+    for (int i = 0; fine && i < m->size; i++)
+        fine = m->peers[i].self || culvi_mpi_listen(m, &m->peers[i]);
     culv_ipc_server_destroy(&server); /* the ranks keep what they received */
     return fine;
 }

@@ -8,18 +8,28 @@
 #ifndef CULVI_MPI_INSIDE_H_
 #define CULVI_MPI_INSIDE_H_
 
+#include <poll.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
+#ifndef CULV_EXPERIMENTAL
+#    define CULV_EXPERIMENTAL /* fabric handles */
+#endif
 #include "culvert/cuda_api.h"
+#include "culvert/fabric.h"
 #include "culvert/ipc.h"
 #include "culvert/ipc_fetch.h"
 #include "culvert/mpi.h"
+
+#ifdef CULVI_MPI_EXT
+#    include <mpi-ext.h>
+#endif
 
 #define MAX_SLOTS CULV_MPI_MAX_SLOTS
 #define CHUNKS    2
 #define STAGINGS  2
 /* What two ranks must agree on. */
-#define PROTOCOL 1u
+#define PROTOCOL 2u
 /* From one look at other processes to the next. */
 #define WATCH_NS UINT64_C(50000000)
 
@@ -48,8 +58,10 @@ typedef struct hello {
 } hello;
 
 typedef struct welcome {
-    uint32_t num_slots, device_pointers, software, reserved;
+    uint32_t num_slots, device_pointers, software;
+    int32_t no_fabric; /* a culv_result; OK: `fabric` has the slots */
     uint64_t slot_size;
+    culv_fabric_handle fabric[MAX_SLOTS];
     culv_uuid device;
     place place;
     char server[CULV_IPC_NAME_SIZE];
@@ -89,7 +101,7 @@ typedef struct layout {
 /* A chunk of pinned memory, on its way. */
 typedef struct chunk {
     void *host;
-    MPI_Request request;
+    MPI_Request *request; /* in chunk_requests or incoming */
     CUevent event;
     uint64_t frame, position, size;
     bool last; /* of its frame */
@@ -117,7 +129,7 @@ typedef struct peer {
     uint64_t done;       /* frames whose part is complete */
     uint64_t since;      /* when the last one was */
     verdict last_words;
-    MPI_Request in, out; /* while the sides are made; later `in` is the state's */
+    MPI_Request *in, out; /* while the sides are made; later `in` is the state's */
     welcome welcome;
     ready ready;
     verdict go;
@@ -129,9 +141,15 @@ typedef struct peer {
     bool end_sent;
     pipe_line pipe;
     MPI_Datatype type;
-    MPI_Request data;
-    bool receiving;
+    MPI_Request *data;
 } peer;
+
+typedef enum incoming_kind {
+    IN_STATE,
+    IN_DATA,
+    IN_CHUNK,
+    IN_KINDS = IN_CHUNK + CHUNKS
+} incoming_kind;
 
 typedef enum slot_state { SLOT_FREE, SLOT_FILLING, SLOT_READY, SLOT_HELD, SLOT_READ } slot_state;
 
@@ -146,6 +164,8 @@ typedef struct slot {
 } slot;
 
 struct culv_mpi {
+    culv_mpi *next;   /* of this process's list */
+    atomic_flag busy; /* a call is at work, or another object's that waits */
     culv_device *device;
     const culv_cuda_api *cu;
     CUcontext context;
@@ -183,13 +203,23 @@ struct culv_mpi {
     pipe_line pipe;
     MPI_Datatype type;
     bool sending;
-    MPI_Request data, grant_request;
+    MPI_Request data, grant_request, chunk_requests[CHUNKS];
     state states[MAX_SLOTS];
     MPI_Request state_requests[MAX_SLOTS];
     grant grant;
 
     /* The renderer's. */
-    peer *peers;              /* of all ranks; NULL elsewhere */
+    peer *peers; /* of all ranks; NULL elsewhere */
+    /* What is to arrive: `size` requests of each kind (incoming_kind), by rank. One MPI_Testsome()
+     * looks at all of them: each MPI_Test() is a turn of MPI's own through all its peers. */
+    MPI_Request *incoming;
+    int *arrived; /* of MPI_Testsome(), and their statuses */
+    MPI_Status *statuses;
+    struct pollfd *watch;     /* by rank, a process's file descriptor; -1: /proc tells */
+    bool has_data;            /* a rank has the way DEVICE or HOST */
+    int num_parts, num_ended; /* ranks with a part; those that left or are gone */
+    int missing[MAX_SLOTS];   /* parts of frame f at f % MAX_SLOTS */
+    uint64_t copying, asked;  /* chunks on their way up; grants that were followed */
     uint64_t complete, drawn; /* frames: whole; and the next one of FIFO */
     int held, last;           /* slots; -1: none */
 };
@@ -203,6 +233,8 @@ culv_result culvi_mpi_fail(culv_result result, culv_reason reason, const char *f
 /* Of a public call: are its arguments given, and is a struct of this version? */
 culv_result culvi_mpi_check(const char *call, bool given, size_t struct_size, size_t expected);
 bool culvi_mpi_ok(culv_mpi *m, int code, const char *call);
+/* Is it ULFM's error about a process that has ended? */
+bool culvi_mpi_is_death(int code);
 bool culvi_mpi_cu(culv_mpi *m, CUresult code, const char *call);
 #define CU(m, name, ...) culvi_mpi_cu((m), (m)->cu->name(__VA_ARGS__), #name)
 void culvi_mpi_last_error(verdict *out);
@@ -225,6 +257,8 @@ void culvi_mpi_place(place *out);
 bool culvi_mpi_same_machine(const place *a, const place *b);
 bool culvi_mpi_watchable(const place *a, const place *b);
 bool culvi_mpi_alive(const place *p);
+/* A file descriptor that is ready when the process has ended, or -1. */
+int culvi_mpi_open_process(const place *p);
 bool culvi_mpi_device_pointers(void);
 
 bool culvi_mpi_layout(layout *out, const culv_mpi_range *ranges, size_t count);
@@ -246,15 +280,23 @@ void culvi_mpi_cancel(MPI_Request *request);
 /* The next chunk's size; moves on to the next frame behind a frame's last one. */
 void culvi_mpi_pipe_next(pipe_line *p, const layout *part, chunk *c);
 
+/* A call's begin and end: the object is this thread's, and the device's context is current. */
 bool culvi_mpi_enter(culv_mpi *m);
 void culvi_mpi_leave(culv_mpi *m);
+/* Joined objects are in a list: a call that waits works on the others of its process. Two renderers
+ * would wait for each other else, each for the part that it writes for the other one. */
+void culvi_mpi_list(culv_mpi *m);
+void culvi_mpi_unlist(culv_mpi *m);
 
 /* rank.c, renderer.c: what can be done now. False: m->failure. */
 bool culvi_mpi_step_rank(culv_mpi *m);
 bool culvi_mpi_step_renderer(culv_mpi *m);
 bool culvi_mpi_step(culv_mpi *m);
-/* The states of ranks alone. */
-bool culvi_mpi_step_state(culv_mpi *m, peer *p);
+/* Waits for states of a rank: of its parts, and that it leaves. */
+bool culvi_mpi_listen(culv_mpi *m, peer *p);
+/* Takes what has arrived: states, and data if `data`. */
+bool culvi_mpi_take(culv_mpi *m, bool data);
+void culvi_mpi_part_done(culv_mpi *m, peer *p);
 bool culvi_mpi_send_end(culv_mpi *m, peer *p, grant_kind kind);
 /* join.c: agrees with the other ranks. False, with the thread's last error. */
 bool culvi_mpi_join(culv_mpi *m);

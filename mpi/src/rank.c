@@ -49,8 +49,7 @@ static bool step_direct(culv_mpi *m)
         if (!culvi_mpi_event_done(m, m->events[frame % MAX_SLOTS], &done)) return false;
         if (!done) break;
         if (m->peers) {
-            m->peers[m->rank].done = frame + 1;
-            m->peers[m->rank].since = culvi_mpi_now();
+            culvi_mpi_part_done(m, &m->peers[m->rank]);
         } else {
             if (!culvi_mpi_test(m, &m->state_requests[frame % MAX_SLOTS], &done)) return false;
             if (!done) break;
@@ -91,7 +90,7 @@ static bool step_host(culv_mpi *m)
     bool done = true;
     while (p->ended < p->middle) {
         const chunk *c = &p->chunks[p->ended % CHUNKS];
-        if (!culvi_mpi_test(m, &p->chunks[p->ended % CHUNKS].request, &done)) return false;
+        if (!culvi_mpi_test(m, c->request, &done)) return false;
         if (!done) break;
         p->ended++;
         if (c->last) m->finished++;
@@ -100,7 +99,7 @@ static bool step_host(culv_mpi *m)
         chunk *c = &p->chunks[p->middle % CHUNKS];
         if (!culvi_mpi_event_done(m, c->event, &done)) return false;
         if (!done) break;
-        if (!culvi_mpi_send(m, c->host, c->size, m->renderer, TAG_DATA, &c->request)) return false;
+        if (!culvi_mpi_send(m, c->host, c->size, m->renderer, TAG_DATA, c->request)) return false;
         p->middle++;
     }
     while (p->begun - p->ended < CHUNKS && p->frame < m->released) {

@@ -21,10 +21,21 @@ static bool newest(const culv_mpi *m)
 
 /* What arrives --------------------------------------------------------------------------------- */
 
-static void part_done(peer *p)
+void culvi_mpi_part_done(culv_mpi *m, peer *p)
 {
+    m->missing[p->done % MAX_SLOTS]--;
     p->done++;
     p->since = culvi_mpi_now();
+}
+
+/* Of a rank that has left (`left`), or that is gone. */
+static void ended(culv_mpi *m, peer *p, bool left)
+{
+    if (has_part(p) && !p->left && !p->gone) m->num_ended++;
+    if (left)
+        p->left = true;
+    else
+        p->gone = true;
 }
 
 bool culvi_mpi_send_end(culv_mpi *m, peer *p, grant_kind kind)
@@ -35,44 +46,30 @@ bool culvi_mpi_send_end(culv_mpi *m, peer *p, grant_kind kind)
     return culvi_mpi_send(m, &p->end, sizeof p->end, p->rank, TAG_GRANT, &p->end_request);
 }
 
-bool culvi_mpi_step_state(culv_mpi *m, peer *p)
+bool culvi_mpi_listen(culv_mpi *m, peer *p)
 {
-    bool come = true;
-    while (come && !p->left) {
-        if (p->in == MPI_REQUEST_NULL &&
-            !culvi_mpi_receive(m, &p->state, sizeof p->state, p->rank, TAG_STATE, &p->in))
-            return false;
-        if (!culvi_mpi_test(m, &p->in, &come)) return false;
-        if (!come) break;
-        if (p->state.kind == STATE_LEFT) {
-            p->left = true;
-            p->left_after = p->state.frame;
-            p->last_words = p->state.verdict;
-            if (!culvi_mpi_send_end(m, p, GRANT_END)) return false; /* it waits for this */
-        } else {
-            part_done(p);
-        }
+    return culvi_mpi_receive(m, &p->state, sizeof p->state, p->rank, TAG_STATE, p->in);
+}
+
+static bool take_state(culv_mpi *m, peer *p)
+{
+    if (p->state.kind != STATE_LEFT) {
+        culvi_mpi_part_done(m, p);
+        return culvi_mpi_listen(m, p);
     }
-    return true;
+    ended(m, p, true);
+    p->left_after = p->state.frame;
+    p->last_words = p->state.verdict;
+    return culvi_mpi_send_end(m, p, GRANT_END); /* it waits for this */
 }
 
 static bool step_device(culv_mpi *m, peer *p)
 {
-    bool come = true;
-    while (come && p->done < m->granted) {
-        /* MPI's buffers are host pointers by their type alone. */
-        void *to = (void *)(uintptr_t)slot_of(m, p->done)->pointer;
-        if (!p->receiving &&
-            !culvi_mpi_ok(m, MPI_Irecv(to, 1, p->type, p->rank, TAG_DATA, m->comm, &p->data),
-                          "MPI_Irecv"))
-            return false;
-        p->receiving = true;
-        if (!culvi_mpi_test(m, &p->data, &come)) return false;
-        if (!come) break;
-        p->receiving = false;
-        part_done(p);
-    }
-    return true;
+    if (*p->data != MPI_REQUEST_NULL || p->done >= m->granted) return true;
+    /* MPI's buffers are host pointers by their type alone. */
+    void *to = (void *)(uintptr_t)slot_of(m, p->done)->pointer;
+    return culvi_mpi_ok(m, MPI_Irecv(to, 1, p->type, p->rank, TAG_DATA, m->comm, p->data),
+                        "MPI_Irecv");
 }
 
 /* A chunk's bytes, each range's to its place. */
@@ -104,29 +101,57 @@ static bool step_host(culv_mpi *m, peer *p)
         if (!culvi_mpi_event_done(m, c->event, &done)) return false;
         if (!done) break;
         l->ended++;
-        if (c->last) part_done(p);
+        m->copying--;
+        if (c->last) culvi_mpi_part_done(m, p);
     }
     while (l->middle < l->begun) {
         chunk *c = &l->chunks[l->middle % CHUNKS];
-        if (!culvi_mpi_test(m, &c->request, &done)) return false;
-        if (!done) break;
+        if (*c->request != MPI_REQUEST_NULL) break;
         if (!copy_up(m, p, c, slot_of(m, c->frame)->pointer)) return false;
         l->middle++;
+        m->copying++;
     }
     while (l->begun - l->ended < CHUNKS && l->frame < m->granted) {
         chunk *c = &l->chunks[l->begun % CHUNKS];
         culvi_mpi_pipe_next(l, &p->part, c);
-        if (!culvi_mpi_receive(m, c->host, c->size, p->rank, TAG_DATA, &c->request)) return false;
+        if (!culvi_mpi_receive(m, c->host, c->size, p->rank, TAG_DATA, c->request)) return false;
     }
     return true;
 }
 
-static bool step_peer(culv_mpi *m, peer *p)
+static bool step_data(culv_mpi *m, peer *p)
 {
     if (p->self || p->gone) return true;
-    if (p->way == CULV_MPI_WAY_DEVICE && !step_device(m, p)) return false;
-    if (p->way == CULV_MPI_WAY_HOST && !step_host(m, p)) return false;
-    return culvi_mpi_step_state(m, p);
+    if (p->way == CULV_MPI_WAY_DEVICE) return step_device(m, p);
+    return p->way != CULV_MPI_WAY_HOST || step_host(m, p);
+}
+
+static bool take_one(culv_mpi *m, int index)
+{
+    peer *p = &m->peers[index % m->size];
+    if (index < m->size) return take_state(m, p);
+    if (p->way == CULV_MPI_WAY_DEVICE) culvi_mpi_part_done(m, p);
+    return step_data(m, p);
+}
+
+bool culvi_mpi_take(culv_mpi *m, bool data)
+{
+    const int all = data && m->has_data ? m->size * IN_KINDS : m->size;
+    for (;;) {
+        int count = 0;
+        const int code = MPI_Testsome(all, m->incoming, &count, m->arrived, m->statuses);
+        if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS)
+            return culvi_mpi_ok(m, code, "MPI_Testsome");
+        if (count == MPI_UNDEFINED || count == 0) return true;
+        m->moved += (uint64_t)count;
+        for (int i = 0; i < count; i++) {
+            const int error = code == MPI_SUCCESS ? code : m->statuses[i].MPI_ERROR;
+            if (culvi_mpi_is_death(error))
+                ended(m, &m->peers[m->arrived[i] % m->size], false);
+            else if (!culvi_mpi_ok(m, error, "MPI_Testsome") || !take_one(m, m->arrived[i]))
+                return false;
+        }
+    }
 }
 
 /* Slots ---------------------------------------------------------------------------------------- */
@@ -144,10 +169,14 @@ static bool grant_slot(culv_mpi *m, uint32_t index)
         if (p->grant_requests[at] != MPI_REQUEST_NULL &&
             !culvi_mpi_ok(m, MPI_Wait(&p->grant_requests[at], MPI_STATUS_IGNORE), "MPI_Wait"))
             return false;
-        if (!culvi_mpi_send(m, &p->grants[at], sizeof(grant), p->rank, TAG_GRANT,
-                            &p->grant_requests[at]))
+        const int sent = MPI_Isend(&p->grants[at], sizeof(grant), MPI_BYTE, p->rank, TAG_GRANT,
+                                   m->comm, &p->grant_requests[at]);
+        if (culvi_mpi_is_death(sent))
+            ended(m, p, false);
+        else if (!culvi_mpi_ok(m, sent, "MPI_Isend"))
             return false;
     }
+    m->missing[frame % MAX_SLOTS] = m->num_parts;
     s->state = SLOT_FILLING;
     s->frame = frame;
     s->granted_at = culvi_mpi_now();
@@ -156,21 +185,9 @@ static bool grant_slot(culv_mpi *m, uint32_t index)
     return true;
 }
 
-static bool all_there(const culv_mpi *m)
-{
-    for (int i = 0; i < m->size; i++) {
-        if (has_part(&m->peers[i]) && (m->peers[i].left || m->peers[i].gone)) return false;
-    }
-    return !m->ended;
-}
-
 static bool step_slots(culv_mpi *m)
 {
-    uint64_t whole = m->granted;
-    for (int i = 0; i < m->size; i++) {
-        if (has_part(&m->peers[i]) && m->peers[i].done < whole) whole = m->peers[i].done;
-    }
-    for (; m->complete < whole; m->complete++) {
+    for (; m->complete < m->granted && m->missing[m->complete % MAX_SLOTS] == 0; m->complete++) {
         slot_of(m, m->complete)->state = SLOT_READY;
         if (!newest(m) || m->complete == 0) continue;
         slot *before = slot_of(m, m->complete - 1);
@@ -186,22 +203,28 @@ static bool step_slots(culv_mpi *m)
         }
         /* The last one of MAILBOX may be asked for again. */
         if (s->state == SLOT_READ && !s->pending && m->last != (int)i) s->state = SLOT_FREE;
-        if (s->state == SLOT_FREE && all_there(m) && !grant_slot(m, i)) return false;
+        if (s->state == SLOT_FREE && !m->ended && m->num_ended == 0 && !grant_slot(m, i))
+            return false;
     }
     return true;
 }
 
 bool culvi_mpi_step_renderer(culv_mpi *m)
 {
-    for (int i = 0; i < m->size; i++) {
-        if (!step_peer(m, &m->peers[i])) return false;
+    if (!culvi_mpi_take(m, true)) return false;
+    for (int i = 0; (m->copying || m->asked < m->granted) && m->has_data && i < m->size; i++) {
+        if (!step_data(m, &m->peers[i])) return false;
     }
+    m->asked = m->granted;
     const uint64_t now = culvi_mpi_now();
     if (now - m->watched_at >= WATCH_NS) {
         m->watched_at = now;
+        (void)poll(m->watch, (nfds_t)m->size, 0); /* /proc costs 40 us for each */
         for (int i = 0; i < m->size; i++) {
             peer *p = &m->peers[i];
-            if (p->watched && !p->left && !p->gone) p->gone = !culvi_mpi_alive(&p->hello.place);
+            if (!p->watched || p->left || p->gone) continue;
+            if (m->watch[i].fd >= 0 ? m->watch[i].revents != 0 : !culvi_mpi_alive(&p->hello.place))
+                ended(m, p, false);
         }
     }
     return step_slots(m);
@@ -220,7 +243,7 @@ static uint64_t late_for(const culv_mpi *m, const peer *p)
 static const peer *ended_peer(const culv_mpi *m)
 {
     const peer *left = NULL;
-    for (int i = 0; i < m->size; i++) {
+    for (int i = 0; m->num_ended && i < m->size; i++) {
         const peer *p = &m->peers[i];
         if (!has_part(p)) continue;
         if (p->gone && p->done <= m->complete) return p;

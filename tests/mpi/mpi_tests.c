@@ -5,6 +5,7 @@
 #include "run.h"
 
 #include <culvert/mpi.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,6 +74,13 @@ static void my_ranges(stage *s)
     }
 }
 
+/* In place of MPI's own: whether it takes device pointers. */
+int MPIX_Query_cuda_support(void);
+int MPIX_Query_cuda_support(void)
+{
+    return getenv("PLAYED_POINTERS") != NULL;
+}
+
 static void begin(stage *s)
 {
     memset(s, 0, sizeof *s);
@@ -80,6 +88,10 @@ static void begin(stage *s)
     MPI_Comm_rank(MPI_COMM_WORLD, &s->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &s->ranks);
     s->w.cu = lib_driver();
+    if (getenv("PLAYED_FABRIC")) {
+        s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 1);
+        s->w.cu->SoftPlayFabric(1);
+    }
     if (s->rank == 0) lib_open(&s->w);
     if (s->rank != 0) LIB_OK(culv_device_open_by_ordinal(0, NULL, &s->w.device));
     s->w.context = culv_device_context(s->w.device);
@@ -97,8 +109,7 @@ static bool as_ranks(stage *s, int ranks, bool one_dies)
 {
     static run_result result;
     char self[TEST_PATH_MAX], driver[32];
-    const char *const arguments[] = {test_path(self, "bin/tests/mpi"), test_case_name(), driver,
-                                     INSIDE, NULL};
+    const char *const arguments[] = {test_path(self, SELF), test_case_name(), driver, INSIDE, NULL};
     if (test_has_option(INSIDE)) {
         begin(s);
         return true;
@@ -245,6 +256,96 @@ TEST_AS(direct, frames_by("direct", CULV_MPI_WAY_DIRECT), .own = true, .time_lim
         .smoke = true)
 TEST_AS(device, frames_by("device", CULV_MPI_WAY_DEVICE), .own = true, .time_limit = 300)
 TEST_AS(host, frames_by("host", CULV_MPI_WAY_HOST), .own = true, .time_limit = 300, .smoke = true)
+
+/* What AUTO takes where the rank's network namespace is another one, and what it says of the ways
+ * that it did not take: with fabric handles, with an MPI that takes device pointers, with neither.
+ * Rank 2 is beside the renderer. */
+static void apart(bool fabric, bool pointers, culv_mpi_way way, const char *why)
+{
+    static stage s;
+    if (pointers) (void)setenv("PLAYED_POINTERS", "1", 1);
+    if (fabric) (void)setenv("PLAYED_FABRIC", "1", 1);
+    if (!lib_driver()->software) SKIP("IMEX and what MPI takes are played on the twin");
+    if (!as_ranks(&s, 3, false)) return;
+    int alone = s.rank == 1 ? unshare(CLONE_NEWNET) == 0 : 1, all;
+    MPI_Allreduce(&alone, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (!all) SKIP("network namespaces are forbidden here");
+    make(&s);
+    for (uint64_t i = 0; i < FRAMES; i++) {
+        LIB_OK(write_part(&s, FAR));
+        if (s.rank == 0) draw(&s, i);
+    }
+    if (s.rank == 0) {
+        REQUIRE_EQ(info_of(&s, 1).way, way);
+        if (strcmp(info_of(&s, 1).why, why) != 0) FAIL("%s", info_of(&s, 1).why);
+        REQUIRE_EQ(info_of(&s, 2).way, CULV_MPI_WAY_DIRECT);
+    }
+    end(&s);
+}
+#define NO_SOCKET "the renderer is in another network namespace (container)"
+#define NO_FABRIC NO_SOCKET ", whose memory has no fabric handles (IMEX)"
+TEST_AS(apart_fabric,
+        apart(true, true, CULV_MPI_WAY_DIRECT,
+              NO_SOCKET "; its memory is mapped here by fabric handles"),
+        .own = true, .time_limit = 300)
+TEST_AS(apart_device,
+        apart(false, true, CULV_MPI_WAY_DEVICE,
+              NO_FABRIC "; MPI takes device pointers (MPIX_Query_cuda_support())"),
+        .own = true, .time_limit = 300)
+TEST_AS(apart_host,
+        apart(false, false, CULV_MPI_WAY_HOST,
+              NO_FABRIC
+              "; MPI does not take device pointers (MPIX_Query_cuda_support()) at rank 1"),
+        .own = true, .time_limit = 300)
+
+/* Two renderers, ranks 0 and 1 of 3, by an object each. All ranks write a part for both, of an odd
+ * size, through the host and without overlap: a release waits for the other renderer, which is in a
+ * release of its own. */
+TEST(renderers, .own = true, .time_limit = 300)
+{
+    enum { SIZES = 2, SMALL = 70001 };
+    static stage s;
+    static const uint64_t sizes[SIZES] = {SMALL, SMALL / 3 + 2};
+    culv_mpi *mpi[SIZES] = {NULL, NULL};
+    culv_mpi_range parts[SIZES];
+    if (!as_ranks(&s, 3, false)) return;
+    for (int r = 0; r < SIZES; r++) {
+        const uint64_t third = sizes[r] / 3 + 1, first = (uint64_t)s.rank * third;
+        parts[r] = (culv_mpi_range){first, s.rank == 2 ? sizes[r] - first : third};
+        s.desc.renderer = r;
+        s.desc.frame_size = sizes[r];
+        s.desc.ranges = &parts[r];
+        s.desc.num_ranges = 1;
+        s.desc.way = s.rank == r ? CULV_MPI_WAY_AUTO : CULV_MPI_WAY_HOST;
+        LIB_OK(culv_mpi_create(s.w.device, MPI_COMM_WORLD, &s.desc, &mpi[r]));
+    }
+    for (uint64_t i = 0; i < FRAMES; i++) {
+        for (int k = 0; k < SIZES; k++) {
+            const int r =
+                s.rank == 0 ? 1 - k : k; /* each renderer writes for the other one first */
+            culv_mpi_part part = culv_mpi_part_init();
+            LIB_OK(culv_mpi_acquire(mpi[r], FAR, &part));
+            REQUIRE_EQ(part.number, i);
+            for (uint64_t at = 0; at < parts[r].size; at++)
+                s.bytes[at] = byte_of(i + 50 * (uint64_t)r, parts[r].offset + at);
+            LIB_CU_OK(&s.w, s.w.cu->MemcpyHtoDAsync(culv_mpi_pointer(mpi[r], 0), s.bytes,
+                                                    (size_t)parts[r].size, s.stream));
+            lib_finish(&s.w, s.stream);
+            LIB_OK(culv_mpi_release(mpi[r], s.stream));
+        }
+        if (s.rank >= SIZES) continue;
+        culv_mpi_frame frame = culv_mpi_frame_init();
+        LIB_OK(culv_mpi_acquire_frame(mpi[s.rank], FAR, &frame));
+        REQUIRE_EQ(frame.number, i);
+        LIB_CU_OK(&s.w, s.w.cu->MemcpyDtoH(s.bytes, frame.pointer, (size_t)sizes[s.rank]));
+        for (uint64_t at = 0; at < sizes[s.rank]; at++)
+            REQUIRE_EQ(s.bytes[at], byte_of(i + 50 * (uint64_t)s.rank, at));
+        LIB_OK(culv_mpi_release_frame(mpi[s.rank], NULL, 0));
+    }
+    for (int r = 0; r < SIZES; r++)
+        culv_mpi_destroy(&mpi[r]);
+    end(&s);
+}
 
 /* Unasked, a rank of the same machine writes straight. The renderer's queue says by a timeline that
  * it has read a frame; until then the slot is not given again. */
@@ -451,4 +552,27 @@ TEST(refused, .own = true)
     LIB_INVALID(culv_mpi_acquire_frame(s.mpi, 0, &frame), CULV_REASON_STRUCT_SIZE);
     LIB_INVALID(culv_mpi_acquire(NULL, 0, &part), CULV_REASON_NULL_ARGUMENT);
     end(&s);
+}
+
+/* culvert-mpi-measure: each way, NCCL's (played), one that loses a word, the renderer's time. */
+TEST(measure, .own = true, .time_limit = 300)
+{
+#ifdef PLAYED_NCCL
+    static const char *const options[] = {"--sizes=1", "--sizes=1", "--sizes=1", "--cpu"};
+    static const char *const says[] = {"| NCCL   ", "NCCL, send and receive", "WRONG", "| 2 | "};
+    static run_result result;
+    if (!lib_driver()->software) SKIP("NCCL is played on the twin");
+    for (int i = 0; i < 4; i++) {
+        char program[TEST_PATH_MAX];
+        const char *const arguments[] = {test_path(program, "bin/culvert-mpi-measure"), options[i],
+                                         "--frames=3", NULL};
+        if (i == 1) (void)setenv("LD_LIBRARY_PATH", PLAYED_NCCL, 1);
+        if (i == 2) (void)setenv("PLAYED_NCCL", "spoils", 1);
+        run_ranks(&result, 3, false, arguments);
+        if ((result.status != 0) != (i == 2) || !strstr(result.text, says[i]))
+            FAIL("status %d, and not '%s':\n%s", result.status, says[i], result.text);
+    }
+#else
+    SKIP("the program is built for another MPI, or there is no twin");
+#endif
 }

@@ -27,7 +27,8 @@
  * process: a frame comes when its parts are complete. A rank that is late is named by the TIMEOUT's
  * message. A rank that has ended is an error that names it.
  *
- * For several renderers make several objects, each with another `renderer`. */
+ * For several renderers make several objects, each with another `renderer`, in the same order at
+ * all ranks. A call that waits works on the other objects of its process too. */
 #ifndef CULV_MPI_H_
 #define CULV_MPI_H_
 
@@ -52,7 +53,8 @@ typedef enum culv_mpi_way {
      * variable CULVERT_MPI_WAY (direct, device, host) is asked first. */
     CULV_MPI_WAY_AUTO = 0,
     /** The rank's stream writes straight into the renderer's memory (culv_ipc, VMM handles). The
-     * rank is on the same machine, on the same GPU or on one that reaches it. */
+     * rank is on the same machine, on the same GPU or on one that reaches it; or fabric handles
+     * (IMEX) reach it on another machine. */
     CULV_MPI_WAY_DIRECT = 1,
     /** MPI gets device pointers. MPIX_Query_cuda_support() must say that it takes them. */
     CULV_MPI_WAY_DEVICE = 2,
