@@ -66,5 +66,5 @@ static void run(void)
         torture_complain("leaves pools or memory of pools");
 }
 
-static const torture_path path = {.begin = begin, .run = run, .least = {25, 0, 3}};
+static const torture_path path = {.begin = begin, .run = run, .least = {25, 0, 2}};
 TORTURE_CASES("mem_pool", path)
