@@ -483,7 +483,6 @@ run_all() {
         step ripple "$here/bin/ripple" --size 4096x4096 --frames 300 --output "$results/ripple.png"
         step forest "$here/bin/forest" --output "$results/forest.png"
         step observer "$here/bin/observer" --output "$results/observer.png"
-        step forest_copy "$here/bin/forest" --mode=copy --output "$scratch/forest_copy.png"
         [ ! -d "$here/share/vulkan/explicit_layer.d" ] ||
             step validation "$here/bin/ripple" --size 512x512 --frames 60 --validation --output "$results/validated.png"
     fi

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: one CUDA device opened for work with a graphics API.
  *
- * Culvert finds a device by what the graphics side knows about it. It opens exactly that device, or
- * it fails with an error that names every candidate. It never falls back to another GPU. Memory and
- * semaphores never cross from one GPU to another. Drivers do not check that (Vulkan takes another
- * GPU's memory without an error and sees wrong data), so every object knows its device. */
+ * Culvert opens exactly the device that the graphics side names, or it fails with an error that
+ * names every candidate. Drivers do not check whether memory or a semaphore is another GPU's, so
+ * every object knows its device. */
 #ifndef CULV_DEVICE_H_
 #define CULV_DEVICE_H_
 
@@ -13,17 +12,16 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque. Every call on it may come from any thread. Objects made from it keep it alive, so you
- * may close it before them. */
+/** Opaque. Objects made from it keep it alive, so you may close it before them. */
 typedef struct culv_device culv_device;
 
 /** The CUDA driver that serves the device. */
 typedef enum culv_driver {
-    /** NVIDIA's driver, and also the software twin when culvert/soft.h or CULVERT_SOFT=1 allows it.
-     * A UUID decides between the two. Ordinals are NVIDIA's. */
+    /** NVIDIA's driver, and also the software twin if culvert/soft.h or CULVERT_SOFT=1 allows it. A
+     * UUID decides between them. Ordinals are NVIDIA's. */
     CULV_DRIVER_AUTO = 0,
     CULV_DRIVER_NVIDIA = 1, /**< libcuda.so.1 (nvcuda.dll) only. */
-    /** The software twin only: a CUDA driver on the CPU, for machines without a GPU. */
+    /** The software twin only: a CUDA driver on the CPU. */
     CULV_DRIVER_SOFT = 2,
     CULV_DRIVER_FORCE32 = 0x7fffffff
 } culv_driver;
@@ -47,8 +45,7 @@ typedef struct culv_device_caps {
     size_t struct_size; /**< Set by culv_device_caps_init(). */
     char name[256];     /**< The name that the CUDA driver reports. */
     culv_uuid uuid;     /**< The UUID that the CUDA driver reports. */
-    /** Its number among the devices of its driver. If the driver is NVIDIA's, cudaSetDevice() takes
-     * this number. */
+    /** Number among the devices of its driver. If that is NVIDIA's, cudaSetDevice() takes it. */
     int32_t ordinal;
     culv_bool is_software;   /**< The software twin serves the device. */
     uint32_t driver_version; /**< cuDriverGetVersion: 13000 is CUDA 13.0. */
@@ -64,7 +61,7 @@ typedef struct culv_device_caps {
     culv_bool vmm;                   /**< CUDA virtual memory management (cuMemCreate, cuMemMap). */
     culv_bool vmm_posix_fd;          /**< VMM allocations can be exported as POSIX fds. */
     culv_bool vmm_win32;             /**< VMM allocations can be exported as NT handles. */
-    /** VMM allocations can be exported as fabric handles. An export also needs an IMEX channel. */
+    /** VMM allocations can be exported as fabric handles, if there is an IMEX channel. */
     culv_bool vmm_fabric;
     culv_bool dma_buf_export; /**< CUDA memory can be exported as a dma-buf. */
     culv_bool gpudirect_rdma; /**< Third-party devices can reach its memory over PCI Express. */
@@ -74,7 +71,7 @@ typedef struct culv_device_caps {
     culv_bool pageable_memory_access;
     culv_bool multicast;
     culv_bool mig_slice; /**< The device is a MIG slice: no graphics API reaches it. */
-    /** The GPU has no memory but the host's, so buffers in host memory cost it nothing. */
+    /** The GPU has no memory but the host's. */
     culv_bool integrated;
     culv_bool host_register_supported; /**< cuMemHostRegister takes the host's pages. */
     /** The GPU uses registered pages by the CPU's address. */
@@ -85,8 +82,7 @@ typedef struct culv_device_caps {
     culv_luid luid;       /**< The adapter's LUID, if luid_valid. */
     /** The bit of its node among linked GPUs, if luid_valid: 1 for a GPU alone. */
     uint32_t node_mask;
-    /** culv_device_desc::context is a CUDA-in-graphics context: no VMM, no memory pools there
-     * (culvert/cig.h). */
+    /** culv_device_desc::context is a CIG context: no VMM, no memory pools (culvert/cig.h). */
     culv_bool cig_context;
     culv_bool dma_buf_export_host; /**< Page-locked host memory can be exported as a dma-buf. */
 } culv_device_caps;
@@ -94,19 +90,18 @@ typedef struct culv_device_caps {
 CULV_INIT(culv_device_caps)
 
 /** The live objects of a device, for leak checks. Kernels, rings, IPC servers and clients, and
- * registration caches are not counted themselves, but the objects that they hold are. */
+ * registration caches are not counted, but the objects that they hold are. */
 typedef struct culv_device_counts {
     size_t struct_size; /**< Set by culv_device_counts_init(). */
     uint64_t memories;  /**< Imports that the driver holds. */
-    /** Mappings that the driver holds: one for each import that has buffers, one for each image,
-     * and one for each buffer in host memory. */
+    /** Mappings that the driver holds: one for each import that has buffers, each image, and each
+     * buffer in host memory. */
     uint64_t mappings;
     uint64_t buffers;    /**< Live culv_buffer objects. */
     uint64_t images;     /**< Live culv_image objects. */
     uint64_t semaphores; /**< Semaphores that the driver holds. */
-    /** Live attachments: culv_vk_device, culv_gl, culv_d3d11_device and culv_d3d12_device objects,
-     * and the VkDevice that Culvert makes for OpenGL. An attachment that you detached counts until
-     * all objects made with it are gone. */
+    /** Live attachments, and the VkDevice that Culvert makes for OpenGL. An attachment that you
+     * detached counts until all objects made with it are gone. */
     uint64_t attached_devices;
     /** Live buffers, images and semaphores that Culvert made in a graphics API. */
     uint64_t created;
@@ -128,39 +123,34 @@ typedef struct culv_device_counts {
 
 CULV_INIT(culv_device_counts)
 
-/** Opens the CUDA device with this UUID. desc may be NULL. A Vulkan program calls
- * culv_device_open_for_vk() instead, because its error messages know the graphics side too.
+/** Opens the CUDA device with this UUID. desc may be NULL. In a Vulkan program use
+ * culv_device_open_for_vk(), whose messages know the graphics side too.
  * Errors: INVALID; NO_DEVICE, whose message names every CUDA device; UNSUPPORTED without a usable
  * driver; DRIVER; ASYNC; OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_device_close(). Threads: any.
- * Source: CUDA programming guide, "Matching device UUIDs"; cuDeviceGetUuid_v2, which gives a MIG
- * slice its own UUID. */
+ * Ownership: *out is yours, for culv_device_close(). Threads: any. */
 CULV_EXPORT culv_result culv_device_open_by_uuid(const culv_uuid *uuid,
                                                  const culv_device_desc *desc, culv_device **out);
 
-/** Opens the CUDA device with this LUID and node. A Direct3D program knows its GPU by them.
- * node_mask has one bit, that of the node (1 << node index). It is 1 when
- * ID3D12Device::GetNodeCount() is 1, and for Direct3D 11. desc may be NULL.
+/** Opens the CUDA device with this LUID and node, by which Direct3D knows a GPU. node_mask is 1 <<
+ * node index: 1 for Direct3D 11, and if ID3D12Device::GetNodeCount() is 1. desc may be NULL.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: an all-zero LUID, or node_mask 0; DEVICE_GROUP: several
  * nodes); NO_DEVICE with every CUDA device named and what it has instead (DEVICE_UNKNOWN;
  * DEVICE_GROUP: another node of that adapter); UNSUPPORTED without a usable driver; DRIVER; ASYNC;
  * OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_device_close(). Threads: any.
- * Source: cuda.h, cuDeviceGetLuid, which only Windows has; CUDA programming guide, "Matching
- * device LUIDs". */
+ * Ownership: *out is yours, for culv_device_close(). Threads: any. */
 CULV_EXPORT culv_result culv_device_open_by_luid(const culv_luid *luid, uint32_t node_mask,
                                                  const culv_device_desc *desc, culv_device **out);
 
-/** Opens the CUDA device with this ordinal. The numbering is NVIDIA's (CUDA_VISIBLE_DEVICES
- * applies). It is the software twin's if desc->driver is CULV_DRIVER_SOFT, or if desc->driver is
- * AUTO, no NVIDIA driver is there and the twin is allowed. desc may be NULL.
+/** Opens the CUDA device with this ordinal. The numbers are NVIDIA's (CUDA_VISIBLE_DEVICES
+ * applies), or the software twin's if desc->driver is SOFT, or is AUTO and only the twin is there
+ * and allowed. desc may be NULL.
  * Errors: INVALID; NO_DEVICE; UNSUPPORTED; DRIVER; ASYNC; OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_device_close(). Threads: any. */
 CULV_EXPORT culv_result culv_device_open_by_ordinal(int32_t ordinal, const culv_device_desc *desc,
                                                     culv_device **out);
 
-/** Closes the device. Objects made from the device live on and keep what they need. The call that
- * destroys the last of them waits for the GPU work of all deferred objects.
+/** Closes the device. Objects made from it live on. The call that destroys the last of them waits
+ * for the GPU work of all deferred objects.
  * Threads: any. */
 CULV_EXPORT void culv_device_close(culv_device **device);
 
@@ -170,32 +160,28 @@ CULV_EXPORT void culv_device_close(culv_device **device);
 CULV_EXPORT culv_result culv_device_get_caps(const culv_device *device, culv_device_caps *out);
 
 /** Fills *out with the numbers of live objects. The call first releases the deferred objects that
- * are due. The driver then waits for other CUDA work of the context.
+ * are due, for which the driver waits for other CUDA work of the context.
  * Errors: INVALID.
  * Ownership: a copy, yours. Threads: any. */
 CULV_EXPORT culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out);
 
 /** Releases the objects that the ..._after() calls deferred and that the GPU no longer uses.
- * Returns how many objects are still deferred; 0 for NULL. The ..._after() calls never release
- * anything themselves, because the driver may wait while it releases. A program that destroys
- * objects only by those calls must call this now and then, at a time when a wait does no harm
- * (between scenes, after a resize, once a second). Otherwise it holds their memory until the device
- * is gone.
- * Threads: any.
- * Source: measured, docs/measured/nvidia-measured.md: cuMemFree of a mapping,
- * cuMipmappedArrayDestroy and cuDestroyExternalSemaphore wait for the context. */
+ * Returns how many objects are still deferred; 0 for NULL. The driver may wait meanwhile for the
+ * context's work. A program that destroys objects only by ..._after() must call this now and then,
+ * when a wait does no harm (between scenes, once a second). Otherwise their memory is held until
+ * the device is gone.
+ * Threads: any. */
 CULV_EXPORT uint64_t culv_device_collect(culv_device *device);
 
 /** Returns the CUDA context that Culvert uses. Make it current (cuCtxSetCurrent) before you launch
- * kernels on its streams. Culvert's own calls need no current context and leave the caller's
- * context as it was. NULL for NULL.
- * Ownership: Culvert's, or the caller's when culv_device_desc::context named it. Threads: any. */
+ * kernels. Culvert's own calls need no current context and leave yours as it was. NULL for NULL.
+ * Ownership: Culvert's, or yours if culv_device_desc::context named it. Threads: any. */
 CULV_EXPORT CUcontext culv_device_context(const culv_device *device);
 
-/** Returns a function of the SAME driver that serves the device (NVIDIA's or the twin's). As in
- * cuGetProcAddress, `name` has no suffix, and `version` is the CUDA version whose form you want:
- * ("cuMemAlloc", 3020). Cast the result to the matching PFN_ type of cudaTypedefs.h.
- * Errors: none; NULL when the driver lacks it.
+/** Returns a function of the SAME driver that serves the device (NVIDIA's or the twin's), to be
+ * cast to its PFN_ type of cudaTypedefs.h. As in cuGetProcAddress, `name` has no suffix, and
+ * `version` is the CUDA version whose form you want: ("cuMemAlloc", 3020).
+ * Errors: none; NULL if the driver lacks it.
  * Ownership: a function of the driver, valid while the device is open. Threads: any. */
 CULV_EXPORT void (*culv_device_cuda_proc(const culv_device *device, const char *name,
                                          int version))(void);
@@ -210,8 +196,7 @@ typedef enum culv_pointer_kind {
     CULV_POINTER_MANAGED = 4, /**< cuMemAllocManaged. */
     CULV_POINTER_HOST = 5,    /**< Page-locked host memory: cuMemHostAlloc, cuMemHostRegister. */
     /** Memory imported from a graphics API: culv_buffer_pointer() of this culv_device. Memory that
-     * other code imported may be reported as DEVICE, because some drivers do not distinguish
-     * them. */
+     * other code imported may be told as DEVICE. */
     CULV_POINTER_EXTERNAL = 6,
     CULV_POINTER_KIND_FORCE32 = 0x7fffffff
 } culv_pointer_kind;
@@ -221,9 +206,8 @@ typedef struct culv_pointer_info {
     size_t struct_size; /**< Set by culv_pointer_info_init(). */
     culv_pointer_kind kind;
     /** VMM and pools: bits (1 << culv_handle_type) of the types that the memory, or its pool, can
-     * be exported as from this process. CULV_HANDLE_DMA_BUF_FD is set when
-     * culv_dma_buf_export_dup() may make a dma-buf of it. 0: it cannot be exported, or is itself an
-     * import. */
+     * be exported as. DMA_BUF_FD: culv_dma_buf_export_dup() may make one of it. 0: it cannot be
+     * exported, or is itself an import. */
     uint32_t handle_types;
     /** Nonzero: Vulkan on the same GPU can import it by one of those handles. */
     culv_bool graphics;
@@ -236,11 +220,10 @@ typedef struct culv_pointer_info {
     uint64_t range_size;
     CUdeviceptr mapping_start; /**< VMM: the mapping there. Otherwise the same as the range. */
     uint64_t mapping_size;
-    /** Identifies the memory in this process: two pointers to the same memory have the same number,
-     * even when it is mapped at two places or mapped again. 0: unknown. */
+    /** Number of the memory in this process, the same wherever it is mapped. 0: unknown. */
     uint64_t memory_id;
-    /** Identifies the allocation or mapping in this process: each has its own number, even if it is
-     * made later at the same address. 0: unknown (external memory). */
+    /** Number of the allocation or mapping in this process; a later one at the same address has
+     * another. 0: unknown (external memory). */
     uint64_t buffer_id;
     CUmemoryPool pool; /**< Pools: the driver's handle. */
     /** Nonzero: cuIpcGetMemHandle takes it. It shares the whole block that the memory lies in. */
@@ -250,13 +233,11 @@ typedef struct culv_pointer_info {
 
 CULV_INIT(culv_pointer_info)
 
-/** Gets the kind of memory at an address, the types that it can be exported as, and its allocation.
- * An address without memory is not an error: kind is then NONE.
+/** Gets the kind of memory at an address, its handle types and its allocation. An address without
+ * memory is no error: kind is NONE.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), DRIVER, ASYNC.
  * Ownership: the copy is yours. Threads: any.
- * Source: cuda.h, cuPointerGetAttributes: ALLOWED_HANDLE_TYPES, MEMORY_BLOCK_ID, MEMPOOL_HANDLE
- * ...; cuMemRetainAllocationHandle, which knows cuMemCreate's memory; measured on an H200,
- * docs/vmm-more.md. */
+ * Source: measured on an H200, docs/vmm-more.md. */
 CULV_EXPORT culv_result culv_pointer_get_info(culv_device *device, CUdeviceptr pointer,
                                               culv_pointer_info *out);
 

@@ -20,7 +20,10 @@ CULV_EXTERN_C_BEGIN
  * the first launch. Set the next ones with culv_graph_exec_set_signal() before each launch: a value
  * that is launched twice would move the timeline back or not at all, and the driver does not report
  * it. The graph does not keep the semaphores alive: they must outlive the graph and everything made
- * from it.
+ * from it. The body of a conditional node and a graph for launches from the device take no
+ * semaphores: the driver adds the node, and cuGraphInstantiate... answers
+ * CUDA_ERROR_INVALID_VALUE. It does not tell before what the graph will be, so signal and wait in
+ * the graph around the conditional node, or in the stream.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: count is 0 or more than CULV_SEMAPHORE_BATCH_MAX, or a
  * semaphore is binary: a graph that runs many times would signal it many times for one wait;
  * DEVICE_MISMATCH; TIMELINE_BACKWARDS), UNSUPPORTED (CAPTURE: a relayed semaphore of a fallback),

@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: imports memory of a graphics API into CUDA and maps buffers on it.
  *
- * An exported handle names a whole allocation (a VkDeviceMemory), not the resource in it. So the
- * import states the size of the allocation, and each mapping states the offset of the resource in
- * it.
+ * An exported handle names a whole allocation (a VkDeviceMemory). The import states its size, and
+ * each mapping states the offset of the resource in it.
  *
  *   culv_memory_import_take(device, &memory_desc, &memory);  the whole allocation
  *   culv_buffer_map(memory, &buffer_desc, &buffer);          offset and size of the VkBuffer
  *   kernel<<<...>>>(culv_buffer_pointer(buffer));
  *
- * The driver maps an import only once, as a whole, when you ask for its first buffer. Further
- * buffers are ranges of that mapping and cost nothing. (cuda.h, cuExternalMemoryGetMappedBuffer:
- * overlapping mappings alias; one combined range does not. Mapping costs 27 us for 64 KiB and 3,900
- * us for 1 GiB on an H200.)
+ * The driver maps an import once, as a whole, with its first buffer (27 us for 64 KiB, 3,900 us for
+ * 1 GiB on an H200). Further buffers are ranges of that mapping and cost nothing.
  *
- * Vulkan memory that the host can see still needs vkInvalidateMappedMemoryRanges before the CPU
- * reads what CUDA wrote, and vkFlushMappedMemoryRanges after the CPU wrote it, unless its memory
- * type is HOST_COHERENT (cuda.h on external memory). */
+ * If Vulkan memory that the host sees is not HOST_COHERENT, it needs vkInvalidateMappedMemoryRanges
+ * before the CPU reads what CUDA wrote, and vkFlushMappedMemoryRanges after the CPU wrote it. */
 #ifndef CULV_MEMORY_H_
 #define CULV_MEMORY_H_
 
@@ -25,31 +21,31 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** The kind of memory that a buffer or an image lies in. All kinds hold the same data; they differ
- * in speed, and only at sizes of GiBs. Measured on an H200, random reads of 4 GiB: 43 G words/s in
- * the fast kind, 6.3 in the others (docs/measured/memory-kinds.md). */
+/** The kind of memory that a buffer or an image lies in. The kinds differ in speed, and only at
+ * sizes of GiBs: random reads of 4 GiB, 43 G words/s in the fast kind, 6.3 in the others (H200;
+ * docs/measured/memory-kinds.md). */
 typedef enum culv_memory_kind {
-    /** In a descriptor: the fast kind. In an answer: not known, because the memory is the host's,
-     * or came as a handle without a statement of how it was allocated. */
+    /** In a descriptor: the fast kind. In an answer: not known, as of the host's memory, and of a
+     * handle without a statement of how it was allocated. */
     CULV_MEMORY_KIND_UNKNOWN = 0,
-    /** Random access is as fast as in memory of cuMemAlloc, from both sides and at every size: the
-     * memory is dedicated to the one buffer, or CUDA's own. */
+    /** Random access is as fast as in memory of cuMemAlloc, from both sides: the memory is
+     * dedicated to the one buffer, or CUDA's own. */
     CULV_MEMORY_KIND_FAST = 1,
     /** The driver may compress it. Streaming access to compressible contents is up to 1.4 times as
-     * fast. Random access from CULV_SLOW_KIND_BYTES on is up to six times as slow, from
-     * both sides. Exportable memory that is not dedicated is of this kind, so all blocks of an
-     * allocator are. */
+     * fast, and random access from CULV_SLOW_KIND_BYTES on up to six times as slow, from both
+     * sides. Exportable memory that is not dedicated is of this kind, as are all blocks of an
+     * allocator. */
     CULV_MEMORY_KIND_COMPRESSIBLE = 2,
     /** CUDA's memory in a buffer of the graphics API that is sparse, or that covers only a part of
-     * the allocation. It is fast for CUDA. Random access by the graphics API is as slow as in the
-     * compressible kind. */
+     * the allocation. It is fast for CUDA, and as slow as the compressible kind for the graphics
+     * API. */
     CULV_MEMORY_KIND_PLAIN = 3,
     CULV_MEMORY_KIND_FORCE32 = 0x7fffffff
 } culv_memory_kind;
 
-/** From this size on, in bytes, the kind of memory matters for random access, and Culvert warns if
- * your own memory is not of the fast kind. All kinds were alike at 1 GiB, and at 4 GiB all but the
- * fast one were at a sixth (measured on an H200); sizes between are not known yet. */
+/** From this size on, in bytes, the kind of memory may matter for random access, and Culvert warns
+ * if your own memory is not of the fast kind. On an H200 all kinds were alike at 1 GiB, and not at
+ * 4 GiB; sizes between were not measured. */
 #define CULV_SLOW_KIND_BYTES (UINT64_C(1) << 30)
 
 /** Opaque: an imported allocation. You order the creation and the destruction of one object. */
@@ -63,13 +59,13 @@ typedef struct culv_memory_desc {
     /** Required. OPAQUE_FD; DMA_BUF_FD on systems whose CUDA imports dma-bufs (Tegra from Thor on);
      * on Windows OPAQUE_WIN32 or OPAQUE_WIN32_KMT. culv_image_map() refuses an imported dma-buf. */
     culv_handle handle;
-    /** Required: the size of the WHOLE allocation in bytes (VkMemoryAllocateInfo::allocationSize),
-     * not of a resource in it. NVIDIA's driver does not check it. */
+    /** Required: size of the WHOLE allocation in bytes (VkMemoryAllocateInfo::allocationSize).
+     * NVIDIA's driver does not check it. */
     uint64_t size;
-    /** Nonzero when the memory was allocated for one resource (VkMemoryDedicatedAllocateInfo). */
+    /** Nonzero if the memory was allocated for one resource (VkMemoryDedicatedAllocateInfo). */
     culv_bool dedicated;
-    /** UUID of the device that exported the memory. Culvert refuses the memory of another device.
-     * All zero: you guarantee that it is this device's. */
+    /** UUID of the device that exported the memory; Culvert refuses another device's. All zero: you
+     * guarantee that it is this device's. */
     culv_uuid exporter;
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_memory_desc;
@@ -94,9 +90,7 @@ CULV_INIT(culv_buffer_desc)
  * ASYNC, OUT_OF_MEMORY.
  * Ownership: Culvert owns the handle if the call succeeds. *out is yours, for
  * culv_memory_destroy().
- * Threads: any.
- * Source: cuda.h, cuImportExternalMemory. The driver gets a duplicate, because drivers differ in
- * what they close on failure. */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_memory_import_take(culv_device *device, const culv_memory_desc *desc,
                                                 culv_memory **out);
 
@@ -106,10 +100,8 @@ CULV_EXPORT culv_result culv_memory_import_take(culv_device *device, const culv_
 CULV_EXPORT culv_result culv_memory_import_borrow(culv_device *device, const culv_memory_desc *desc,
                                                   culv_memory **out);
 
-/** Destroys the import. Buffers mapped on it live on. You may destroy the import and its buffers in
- * any order: the driver unmaps first and releases the import afterwards.
- * Threads: any, ordered with other calls on this object.
- * Source: CUDA guide 3.2.16: freeing a memory object does not free mappings to it. */
+/** Destroys the import. Buffers mapped on it live on: destroy them in any order.
+ * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_memory_destroy(culv_memory **memory);
 
 /** Returns the size of the whole allocation in bytes, as the import stated it. 0 for NULL.
@@ -119,45 +111,40 @@ CULV_EXPORT uint64_t culv_memory_size(const culv_memory *memory);
 /** Maps a range of the import as a buffer. desc may be NULL, which maps all of it.
  * Errors: INVALID (RANGE), DRIVER (SIZE: the driver finds that the allocation is smaller than the
  * import stated), ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_buffer_unmap(). It keeps the import alive. Threads: any.
- * Source: cuda.h, cuExternalMemoryGetMappedBuffer. */
+ * Ownership: *out is yours, for culv_buffer_unmap(). It keeps the import alive. Threads: any. */
 CULV_EXPORT culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc,
                                         culv_buffer **out);
 
 /** Unmaps the buffer. The work that uses it should be done, as before vkFreeMemory.
  *
- * If this is the import's last buffer, the driver WAITS in this call for all CUDA work of the
- * context, and other threads cannot submit any meanwhile. It waits for ever if that work waits for
- * a signal that nobody has submitted yet. culv_buffer_unmap_after() does not wait.
+ * If this is the import's last buffer, the driver WAITS for all CUDA work of the context, and other
+ * threads cannot submit any meanwhile. If that work waits for a signal that nobody submits, it
+ * waits for ever. culv_buffer_unmap_after() does not wait.
  * Errors: INVALID (OWNED: Culvert made the buffer itself (culv_shared_buffer_cuda()); nothing
  * happens, and the pointer keeps its value).
  * Threads: any, ordered with other calls on this object.
- * Source: measured, docs/measured/nvidia-measured.md: cuMemFree of a mapping waits for the
- * context. */
+ * Source: measured, docs/measured/nvidia-measured.md. */
 CULV_EXPORT culv_result culv_buffer_unmap(culv_buffer **buffer);
 
-/** Does what culv_buffer_unmap() does, but DEFERS and never waits. Culvert releases the driver's
- * mapping after `last_use` has done the work that has been submitted to it so far. The release
- * happens in a later culv_device_collect(), culv_buffer_unmap(), culv_semaphore_destroy() or
- * culv_device_get_counts(), or when the device is closed; those calls may wait in the driver. The
- * stream must belong to the device's context. If it is in capture, Culvert can record nothing on
- * it, so the release waits for all CUDA work.
+/** Does what culv_buffer_unmap() does, but DEFERS and never waits. The driver's mapping is released
+ * after the work that `last_use` has so far, in a later culv_device_collect(), culv_buffer_unmap(),
+ * culv_semaphore_destroy() or culv_device_get_counts(), or when the device is closed; those calls
+ * may wait in the driver. The stream must be one of the device's context. If it is in capture, the
+ * release waits for all CUDA work.
  * Errors: as culv_buffer_unmap(). Threads: any, ordered with other calls on this object. */
 CULV_EXPORT culv_result culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use);
 
-/** Returns the device pointer to the buffer's first byte. It is valid until the buffer is unmapped.
- * 0 for NULL. The pointer is the driver's: pass it to kernels and copies, never to cuMemFree.
+/** Returns the device pointer to the buffer's first byte, valid until the buffer is unmapped, for
+ * kernels and copies, never for cuMemFree. 0 for NULL.
  * Ownership: Culvert owns it. Threads: any. */
 CULV_EXPORT CUdeviceptr culv_buffer_pointer(const culv_buffer *buffer);
 
 /** Returns the buffer's size in bytes. 0 for NULL. Threads: any. */
 CULV_EXPORT uint64_t culv_buffer_size(const culv_buffer *buffer);
 
-/** Returns the kind of memory that the buffer lies in. The answer follows from
- * culv_memory_desc::dedicated or culv_vk_memory_desc::dedicated, or from how Culvert made the
- * memory. CULV_MEMORY_KIND_UNKNOWN for NULL.
- * Threads: any.
- * Source: measured, docs/measured/memory-kinds.md. */
+/** Returns the kind of memory that the buffer lies in, which follows from `dedicated` of the
+ * import's descriptor, or from how Culvert made the memory. CULV_MEMORY_KIND_UNKNOWN for NULL.
+ * Threads: any. */
 CULV_EXPORT culv_memory_kind culv_buffer_memory_kind(const culv_buffer *buffer);
 
 /** Flags of culv_dma_buf_export_dup(): how the dma-buf is made. */
@@ -168,21 +155,20 @@ typedef enum culv_dma_buf_flags {
     CULV_DMA_BUF_FLAGS_FORCE32 = 0x7fffffff
 } culv_dma_buf_flags;
 
-/** Exports memory that CUDA allocated on this device (cuMemAlloc, cuMemMap) as a Linux dma-buf.
- * Pass it to culv_vk_memory_from_handle() or to any driver that takes dma-bufs.
+/** Exports memory that CUDA allocated on this device (cuMemAlloc, cuMemMap) as a Linux dma-buf, for
+ * culv_vk_memory_from_handle() or any driver that takes dma-bufs.
  *
- * `pointer` and `size` (in bytes) must be multiples of the host's page size. The range must lie in
- * memory of one device, with the same properties throughout. `flags` is 0 or CULV_DMA_BUF_PCIE. The
- * dma-buf names the pages that are mapped now: after you map the range again, export it anew.
- * Imported memory (culv_buffer_pointer()) and managed memory cannot be exported.
+ * `pointer` and `size` (in bytes) must be multiples of the host's page size. The range must have
+ * the same device and properties throughout. `flags` is 0 or CULV_DMA_BUF_PCIE. The dma-buf names
+ * the pages that are mapped now. Imported memory (culv_buffer_pointer()) and managed memory cannot
+ * be exported.
  * Errors: INVALID (NULL_ARGUMENT, VALUE, SIZE, RANGE; NOT_EXPORTABLE: managed memory;
  * DEVICE_MISMATCH; OS: no file descriptor is left), UNSUPPORTED (HANDLE_TYPE: this system or device
  * makes no dma-bufs, or none over PCI Express; DRIVER_TOO_OLD), DRIVER (NOT_EXPORTABLE), ASYNC,
  * OUT_OF_MEMORY.
  * Ownership: each call makes a new *out, which you close with culv_handle_close(). It keeps the
  * memory alive.
- * Threads: any.
- * Source: cuda.h, cuMemGetHandleForAddressRange; measured, docs/measured/nvidia-measured.md. */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_dma_buf_export_dup(culv_device *device, CUdeviceptr pointer,
                                                 uint64_t size, uint64_t flags, culv_handle *out);
 

@@ -2,16 +2,15 @@
 /* Culvert: semaphores of a graphics API that CUDA streams signal and wait for on the GPU, without
  * the host.
  *
- * A timeline is a counter that only grows. Each side signals higher values, and the other side
- * waits for them. A binary semaphore is signaled once and waited for once, in turn. Prefer
- * timelines.
+ * A timeline is a counter: each side signals higher values, and the other side waits for them. A
+ * binary semaphore is signaled once and waited for once, in turn. Prefer timelines.
  *
  *   culv_semaphore_wait(semaphore, stream, n);        the graphics API signals n
  *   kernel<<<..., stream>>>(...);
  *   culv_semaphore_signal(semaphore, stream, n + 1);  the graphics API waits for n + 1
  *
- * culvert/vulkan_semaphore.h makes or imports Vulkan's semaphores. The calls here import those that
- * arrive as handles. */
+ * culvert/vulkan_semaphore.h makes or imports Vulkan's semaphores; the calls here import
+ * handles. */
 #ifndef CULV_SEMAPHORE_H_
 #define CULV_SEMAPHORE_H_
 
@@ -28,8 +27,8 @@ typedef enum culv_semaphore_type {
     CULV_SEMAPHORE_NONE = 0,
     /** VK_SEMAPHORE_TYPE_TIMELINE: a 64-bit counter that only grows. */
     CULV_SEMAPHORE_TIMELINE = 1,
-    /** VK_SEMAPHORE_TYPE_BINARY: signaled or not. Each signal is for one wait, and the other API
-     * does the other half. Use one semaphore for each direction. */
+    /** VK_SEMAPHORE_TYPE_BINARY: signaled or not. Each signal is for one wait of the other API. Use
+     * one semaphore for each direction. */
     CULV_SEMAPHORE_BINARY = 2,
     CULV_SEMAPHORE_FORCE32 = 0x7fffffff
 } culv_semaphore_type;
@@ -41,17 +40,16 @@ typedef struct culv_semaphore_desc {
      * only. */
     culv_handle handle;
     culv_semaphore_type type; /**< Required. */
-    /** Timeline: a value that was already reached, or that others have promised to signal. The next
-     * signal must exceed it. Binary: 0. */
+    /** Timeline: value that was reached, or that others have promised to signal. The next signal
+     * must exceed it. Binary: 0. */
     uint64_t value;
-    /** Binary: nonzero when a signal of the other side was already submitted. */
+    /** Binary: nonzero if a signal of the other side was already submitted. */
     culv_bool signal_pending;
-    /** Binary: nonzero when you keep the order of signals and waits yourself. See
-     * culv_semaphore_mark_signaled(). */
+    /** Binary: nonzero if you keep the order of signals and waits yourself
+     * (culv_semaphore_mark_signaled()). */
     culv_bool untracked;
-    /** UUID of the device that exported the semaphore. Culvert refuses the semaphore of another
-     * device: the driver would accept it and never signal. All zero: you guarantee that it is this
-     * device's. */
+    /** UUID of the device that exported the semaphore. Culvert refuses another device's, which the
+     * driver would accept and never signal. All zero: you guarantee that it is this device's. */
     culv_uuid exporter;
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_semaphore_desc;
@@ -63,8 +61,7 @@ CULV_INIT(culv_semaphore_desc)
  * (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
  * Ownership: Culvert owns the handle if the call succeeds. *out is yours, for
  * culv_semaphore_destroy().
- * Threads: any.
- * Source: cuda.h, cuImportExternalSemaphore. */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_semaphore_import_take(culv_device *device,
                                                    const culv_semaphore_desc *desc,
                                                    culv_semaphore **out);
@@ -81,15 +78,13 @@ CULV_EXPORT culv_semaphore_type culv_semaphore_get_type(const culv_semaphore *se
 
 /** Destroys the semaphore. Its signals and waits should be done.
  *
- * The driver WAITS in this call for all CUDA work of the context, and other threads cannot submit
- * any meanwhile. It waits for ever if a stream waits for a value that nobody has submitted yet.
+ * The driver WAITS for all CUDA work of the context, and other threads cannot submit any meanwhile.
+ * If a stream waits for a value that nobody submits, it waits for ever.
  * culv_semaphore_destroy_after() does not wait.
  * Errors: INVALID (OWNED: Culvert made the semaphore itself (culv_shared_semaphore_cuda()); nothing
  * happens, and the pointer keeps its value).
  * Threads: any, ordered with other calls on this object.
- * Source: CUDA guide 3.2.16: all outstanding signals and waits must complete before the
- * destruction; measured, docs/measured/nvidia-measured.md: cuDestroyExternalSemaphore waits for the
- * context. */
+ * Source: CUDA guide 3.2.16; measured, docs/measured/nvidia-measured.md. */
 CULV_EXPORT culv_result culv_semaphore_destroy(culv_semaphore **semaphore);
 
 /** Does what culv_semaphore_destroy() does, but DEFERS the release and never waits: see
@@ -98,31 +93,28 @@ CULV_EXPORT culv_result culv_semaphore_destroy(culv_semaphore **semaphore);
 CULV_EXPORT culv_result culv_semaphore_destroy_after(culv_semaphore **semaphore, CUstream last_use);
 
 /** Makes `stream` signal the semaphore when it gets there: a timeline gets `value`, and a binary
- * semaphore becomes signaled (`value` is 0). All work that waits for the signal sees what the
- * stream did before it. A NULL stream is CUDA's legacy default stream, even in code that was built
- * with per-thread default streams. Allocates nothing and takes no lock.
- * Errors: INVALID (TIMELINE_BACKWARDS: the value must exceed every value that was signaled through
- * this object or reported with culv_semaphore_mark_value(), because NVIDIA's driver steps back
- * silently; DOUBLE_SIGNAL; VALUE: a value for a binary semaphore; STREAM_DEVICE), DRIVER, ASYNC.
- * Threads: any, one at a time for each semaphore.
- * Source: cuda.h, cuSignalExternalSemaphoresAsync. */
+ * semaphore becomes signaled (`value` is 0). Work that waits for it sees what the stream did
+ * before. A NULL stream is CUDA's legacy default stream, even if your code has per-thread default
+ * streams. Allocates nothing and takes no lock.
+ * Errors: INVALID (TIMELINE_BACKWARDS: the value must exceed culv_semaphore_last_value(), because
+ * NVIDIA's driver steps back silently; DOUBLE_SIGNAL; VALUE: a value for a binary semaphore;
+ * STREAM_DEVICE), DRIVER, ASYNC.
+ * Threads: any, one at a time for each semaphore. */
 CULV_EXPORT culv_result culv_semaphore_signal(culv_semaphore *semaphore, CUstream stream,
                                               uint64_t value);
 
 /** Makes `stream` wait until a timeline has reached `value`, or until a binary semaphore is
  * signaled, which resets it (`value` is then 0). The host does not wait.
  *
- * A timeline's signal may be submitted after the wait. Vulkan's timelines allow that. The CUDA
- * guide does not say so, but it was measured on an H200. A binary semaphore's signal must be
- * submitted before the wait.
+ * A timeline's signal may be submitted after the wait (measured on an H200; the CUDA guide does not
+ * say so), a binary semaphore's only before it.
  * Errors: INVALID (WAIT_BEFORE_SIGNAL, SAME_SIDE, VALUE, STREAM_DEVICE), DRIVER, ASYNC.
- * Threads: any, one at a time for each semaphore.
- * Source: cuda.h, cuWaitExternalSemaphoresAsync: for every signal there can only be one wait. */
+ * Threads: any, one at a time for each semaphore. */
 CULV_EXPORT culv_result culv_semaphore_wait(culv_semaphore *semaphore, CUstream stream,
                                             uint64_t value);
 
-/** Makes `stream` wait for the work that has been submitted to `other` so far. The host does not
- * wait. Use it if one stream waits for a semaphore and another one works or signals.
+/** Makes `stream` wait for the work that `other` has so far. The host does not wait. Use it if one
+ * stream waits for a semaphore and another one works or signals.
  *
  *   culv_semaphore_wait(semaphore, a, n);
  *   culv_stream_wait_stream(device, b, a);
@@ -131,15 +123,15 @@ CULV_EXPORT culv_result culv_semaphore_wait(culv_semaphore *semaphore, CUstream 
  *   culv_semaphore_signal(semaphore, a, n + 1);
  *
  * cuStreamWaitEvent() has the same effect, but on NVIDIA's driver each frame that is submitted
- * ahead then takes a time slice of the GPU more (2.4 ms in place of 0.35 on an H200,
- * docs/waits.md). This call uses a word of memory that `other` writes and `stream` waits for. In a
- * capture it records an event, which becomes an edge of the graph. A NULL stream is CUDA's legacy
- * default stream. Either stream may be one of a green context of the device's.
+ * ahead then takes a time slice of the GPU more (2.4 ms in place of 0.35 on an H200). This call
+ * uses a word of memory instead, and in a capture an event, which becomes an edge of the graph. A
+ * NULL stream is CUDA's legacy default stream. Either stream may be one of a green context of the
+ * device's.
  * Errors: INVALID (NULL_ARGUMENT; STREAM_DEVICE: a stream is another device's or context's;
  * CAPTURE: one of the two is being captured, or is the legacy stream and waits for one that is, and
  * they are not in the same capture; the capture goes on), DRIVER (DRIVER_REFUSED), ASYNC.
  * Threads: any.
- * Source: cuda.h, cuStreamWaitValue64; measured, docs/waits.md. */
+ * Source: measured, docs/waits.md. */
 CULV_EXPORT culv_result culv_stream_wait_stream(culv_device *device, CUstream stream,
                                                 CUstream other);
 
@@ -153,12 +145,11 @@ typedef struct culv_semaphore_point {
 /** Maximum number of semaphores in one batch. */
 #define CULV_SEMAPHORE_BATCH_MAX 32
 
-/** Signals several semaphores of one device with one driver call. See culv_semaphore_signal(). It
- * is all or nothing: after an error none is signaled. count may be 0. Allocates nothing and takes
- * no lock.
+/** Signals several semaphores of one device with one driver call, as culv_semaphore_signal(), all
+ * or none. count may be 0. Allocates nothing and takes no lock.
  *
- * On the PEER and HOST paths (culvert/fallback.h) each point takes driver calls of its own. After
- * INVALID nothing has changed, but after DRIVER or ASYNC the first points may be signaled.
+ * On the PEER and HOST paths (culvert/fallback.h) each point has its own driver calls: after DRIVER
+ * or ASYNC the first points may be signaled.
  * Errors: as culv_semaphore_signal(); INVALID (VALUE: more than CULV_SEMAPHORE_BATCH_MAX points, or
  * one semaphore twice; DEVICE_MISMATCH: semaphores of different devices).
  * Ownership: none; `points` is read during the call.
@@ -166,12 +157,9 @@ typedef struct culv_semaphore_point {
 CULV_EXPORT culv_result culv_semaphore_signal_batch(const culv_semaphore_point *points,
                                                     uint32_t count, CUstream stream);
 
-/** Waits for several semaphores of one device with one driver call. See culv_semaphore_wait(). It
- * is all or nothing: after an error none is waited for. count may be 0. Allocates nothing and takes
- * no lock.
- *
- * On the PEER and HOST paths after DRIVER or ASYNC the first points may be waited for
- * (culv_semaphore_signal_batch()).
+/** Waits for several semaphores of one device with one driver call, as culv_semaphore_wait(), for
+ * all or for none (but see culv_semaphore_signal_batch() for PEER and HOST). count may be 0.
+ * Allocates nothing and takes no lock.
  * Errors: as culv_semaphore_wait(); INVALID (VALUE: more than CULV_SEMAPHORE_BATCH_MAX points, or
  * one semaphore twice; DEVICE_MISMATCH: semaphores of different devices).
  * Ownership: none; `points` is read during the call.
@@ -182,34 +170,31 @@ CULV_EXPORT culv_result culv_semaphore_wait_batch(const culv_semaphore_point *po
 /** Tells Culvert that the other API's SIGNAL of a binary semaphore was submitted (vkQueueSubmit).
  * Call it after that submission and before CUDA's wait.
  *
- * By itself Culvert sees only CUDA's half of a binary semaphore's life. With this call and
- * culv_semaphore_mark_waited() it knows both halves. It then refuses what would hang or leave the
- * semaphore undefined: a second signal before the wait, a second wait, a wait before the signal, a
- * CUDA wait for CUDA's own signal. (Culvert does not check the other API's waits for its own
- * signals.) Each object keeps its own account, so import a semaphore only once.
+ * With this call and culv_semaphore_mark_waited() Culvert knows the other API's half of a binary
+ * semaphore's life, and refuses what would hang or leave the semaphore undefined: a second signal
+ * before the wait, a second wait, a wait before the signal, a CUDA wait for CUDA's own signal. Each
+ * object keeps its own account, so import a semaphore only once.
  *
- * culv_semaphore_desc::untracked turns the account off and makes these two calls no-ops. Use it in
- * a stream capture, whose graph may run many times, and if the account does not fit for another
- * reason. An error changes nothing: call again when the statement is true.
+ * culv_semaphore_desc::untracked turns the account off and makes these two calls no-ops, for a
+ * stream capture, whose graph may run many times. An error changes nothing: call again once the
+ * statement is true.
  * Errors: INVALID (DOUBLE_SIGNAL; VALUE: the semaphore is a timeline). Threads: any.
- * Source: Vulkan specification, VUID-vkQueueSubmit-pSignalSemaphores-00067; CUDA guide 3.2.16. */
+ * Source: VUID-vkQueueSubmit-pSignalSemaphores-00067, -pWaitSemaphores-00068. */
 CULV_EXPORT culv_result culv_semaphore_mark_signaled(culv_semaphore *semaphore);
 
 /** Tells Culvert that the other API's WAIT for a binary semaphore was submitted. Call it after that
  * submission and before CUDA's next signal. See culv_semaphore_mark_signaled().
- * Errors: INVALID (WAIT_BEFORE_SIGNAL; VALUE: the semaphore is a timeline). Threads: any.
- * Source: Vulkan specification, VUID-vkQueueSubmit-pWaitSemaphores-00068. */
+ * Errors: INVALID (WAIT_BEFORE_SIGNAL; VALUE: the semaphore is a timeline). Threads: any. */
 CULV_EXPORT culv_result culv_semaphore_mark_waited(culv_semaphore *semaphore);
 
 /** Tells Culvert that others (a vkQueueSubmit, a vkSignalSemaphore) have signaled `value` of a
- * timeline or promised to signal it. Culvert then refuses a culv_semaphore_signal() that would step
- * back behind it. The call ignores values lower than a known one, binary semaphores and NULL.
+ * timeline or promised to. Culvert then refuses a culv_semaphore_signal() that would step back
+ * behind it. Ignores lower values than a known one, binary semaphores and NULL.
  * Threads: any. */
 CULV_EXPORT void culv_semaphore_mark_value(culv_semaphore *semaphore, uint64_t value);
 
 /** Returns the highest value that was signaled through this object, imported with it or reported to
- * it. 0 for NULL and for binary semaphores. This is not the timeline's counter: the work that
- * signals the value may not have run yet.
+ * it: the work that signals it may not have run yet. 0 for NULL and for binary semaphores.
  * Threads: any. */
 CULV_EXPORT uint64_t culv_semaphore_last_value(const culv_semaphore *semaphore);
 

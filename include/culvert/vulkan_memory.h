@@ -16,18 +16,18 @@ typedef struct culv_vk_memory_desc {
     VkDeviceSize allocation_size; /**< Required: VkMemoryAllocateInfo::allocationSize, bytes. */
     /** Nonzero: it was allocated with VkMemoryDedicatedAllocateInfo. */
     culv_bool dedicated;
-    /** Optional: a buffer bound to this memory. Culvert then checks allocation_size, buffer_offset
-     * and dedicated against its requirements. (The driver checks none of them.) */
+    /** Optional: a buffer bound to this memory, against which Culvert checks allocation_size,
+     * buffer_offset and dedicated. The driver checks none of them. */
     VkBuffer buffer;
     VkDeviceSize buffer_offset; /**< Offset at which the buffer is bound, in bytes. */
-    /** Optional: an image bound to this memory, which Culvert checks in the same way. Not a
-     * DISJOINT image: culv_vk_image_map() checks its planes. */
+    /** Optional: an image bound to this memory, likewise, but not a DISJOINT one
+     * (culv_vk_image_map() checks its planes). */
     VkImage image;
     VkDeviceSize image_offset; /**< Offset at which the image is bound, in bytes. */
     const char *label;         /**< Copied (up to 63 bytes). Default: none. */
-    /** Optional: the properties of its memory type, which Vulkan does not report. If they are
-     * HOST_VISIBLE and not DEVICE_LOCAL, a warning in the log says what CUDA does not see there
-     * (docs/vulkan-sync.md, "The CPU's view"). */
+    /** Optional: properties of its memory type. If they are HOST_VISIBLE and not DEVICE_LOCAL, a
+     * warning in the log says what CUDA does not see there (docs/vulkan-sync.md, "The CPU's
+     * view"). */
     VkMemoryPropertyFlags memory_properties;
 } culv_vk_memory_desc;
 
@@ -53,34 +53,33 @@ CULV_INIT(culv_vk_image_desc)
 /** A buffer for Culvert to make. */
 typedef struct culv_vk_buffer_create_desc {
     size_t struct_size; /**< Set by culv_vk_buffer_create_desc_init(). */
-    /** Required; read during the call. Culvert puts VkExternalMemoryBufferCreateInfo before its
-     * pNext chain. The chain must not have one. */
+    /** Required; read during the call, with VkExternalMemoryBufferCreateInfo put before its pNext
+     * chain, which must not have one. */
     const VkBufferCreateInfo *create_info;
     /** Properties that the memory type must have. 0: DEVICE_LOCAL. HOST_VISIBLE without
-     * DEVICE_LOCAL acts as `host_memory` if the VkDevice has VK_EXT_external_memory_host, because
-     * CUDA does not see what the CPU writes to other host-visible Vulkan memory
-     * (docs/vulkan-sync.md, "The CPU's view"). Without that extension a warning in the log says
-     * so. */
+     * DEVICE_LOCAL acts as `host_memory` if the VkDevice has VK_EXT_external_memory_host. Without
+     * that extension a warning in the log says that CUDA does not see what the CPU writes there
+     * (docs/vulkan-sync.md, "The CPU's view"). */
     VkMemoryPropertyFlags memory_properties;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
     /** CULV_FALLBACK_... that Culvert may use if sharing is impossible (culvert/fallback.h). It
      * then adds TRANSFER_SRC and TRANSFER_DST to the usage. Default: none. */
     uint32_t fallback;
-    /** 1: make the buffer in host memory that both APIs use in place. There is no copy on machines
-     * whose GPU shares its memory with the CPU (Tegra, Grace, integrated). On other machines each
-     * access of a GPU crosses the bus. Needs VK_EXT_external_memory_host. memory_properties 0 then
-     * means HOST_COHERENT. The VkDevice may be another GPU. `fallback` must be 0. */
+    /** 1: the buffer lies in host memory that both APIs use in place. If the GPU does not share its
+     * memory with the CPU (Tegra, Grace, integrated), each access crosses the bus. Needs
+     * VK_EXT_external_memory_host. memory_properties 0 then means HOST_COHERENT. The VkDevice may
+     * be another GPU. `fallback` must be 0. */
     culv_bool host_memory;
-    /** With host_memory: your own memory, at a multiple of culv_vk_host_import_alignment(). It
-     * stays yours, and Culvert pins it. It must outlive the buffer and its deferred release
+    /** With host_memory: your own memory, at a multiple of culv_vk_host_import_alignment(). Culvert
+     * pins it; it stays yours and must outlive the buffer and its deferred release
      * (culv_device_collect()). NULL: Culvert's own memory. */
     void *host_pointer;
     /** Bytes at host_pointer, also a multiple of the alignment. 0: create_info->size. */
     VkDeviceSize host_size;
-    /** 0 or CULV_MEMORY_KIND_FAST: the memory is dedicated to the buffer, the fast kind at every
-     * size. CULV_MEMORY_KIND_COMPRESSIBLE: it is not dedicated, which streams faster if the driver
-     * compresses. If Vulkan requires dedicated memory, it is of the fast kind nevertheless
-     * (culv_buffer_memory_kind()). Must be 0 with `host_memory`. */
+    /** 0 or CULV_MEMORY_KIND_FAST: the memory is dedicated to the buffer.
+     * CULV_MEMORY_KIND_COMPRESSIBLE: it is not, unless Vulkan requires that
+     * (culv_buffer_memory_kind()); it streams faster if the driver compresses. Must be 0 with
+     * `host_memory`. */
     culv_memory_kind memory_kind;
 } culv_vk_buffer_create_desc;
 
@@ -89,9 +88,9 @@ CULV_INIT(culv_vk_buffer_create_desc)
 /** An image for Culvert to make. */
 typedef struct culv_vk_image_create_desc {
     size_t struct_size; /**< Set by culv_vk_image_create_desc_init(). */
-    /** Required; read during the call. OPTIMAL tiling, one sample, and a format that
-     * culvert/format.h maps. A format of several planes needs VK_IMAGE_CREATE_DISJOINT_BIT. Culvert
-     * puts VkExternalMemoryImageCreateInfo before its pNext chain. The chain must not have one. */
+    /** Required; read during the call, with VkExternalMemoryImageCreateInfo put before its pNext
+     * chain, which must not have one. OPTIMAL tiling, one sample, and a format that
+     * culvert/format.h maps. A format of several planes needs VK_IMAGE_CREATE_DISJOINT_BIT. */
     const VkImageCreateInfo *create_info;
     /** Properties that the memory type must have. 0: DEVICE_LOCAL. */
     VkMemoryPropertyFlags memory_properties;
@@ -105,31 +104,27 @@ typedef struct culv_vk_image_create_desc {
 
 CULV_INIT(culv_vk_image_create_desc)
 
-/** Imports your exportable memory. The call exports a new fd and imports it as
- * culv_memory_import_take() does. You may free the VkDeviceMemory while the import lives; the
- * driver keeps the pages. If the memory is not dedicated, has CULV_SLOW_KIND_BYTES or more and is
- * not for an image alone, a warning in the log says so, once for each import.
+/** Imports your exportable memory, by a new fd. You may free the VkDeviceMemory while the import
+ * lives; the driver keeps the pages. If the memory is not dedicated, has CULV_SLOW_KIND_BYTES or
+ * more and is not for an image alone, a warning in the log says so.
  * Errors: INVALID (SIZE: no size, or one that is too small for the buffer or image at offset 0;
  * RANGE: too small for it at its offset, or an offset that Vulkan does not allow; DEDICATED;
  * NOT_EXPORTABLE; DEVICE_MISMATCH: the VkDevice is another GPU ...; with allow_other_gpu SIZE:
  * memory that is not dedicated must be a multiple of 2 MiB), UNSUPPORTED (EXTENSION_MISSING; with
  * allow_other_gpu DEVICE_MISMATCH: the memory is an image's), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the VkDeviceMemory stays yours; *out is yours, for culv_memory_destroy().
- * Threads: any; vkGetMemoryFdKHR needs no external synchronization.
- * Source: VK_KHR_external_memory_fd; VkMemoryDedicatedRequirements. */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vk_memory_import(culv_vk_device *vk, const culv_vk_memory_desc *desc,
                                               culv_memory **out);
 
 /** Does what culv_vk_memory_import() does, and counts references, for allocators
- * (VulkanMemoryAllocator, the program's own). While such an import is alive (the culv_memory, or a
- * culv_buffer or culv_image of it), a further call with the same VkDeviceMemory and attachment
- * returns the same import and does not ask the driver. Call it for each resource of a block, and
- * map the resource at its offset. Destroy the import at once or together with the resource. Do not
- * free the VkDeviceMemory before all of that is destroyed: other memory may then get its handle,
- * and this call cannot tell the two apart. Tensors of culv_buffer_get_dlpack() do not count: they
- * keep the pages, and no import is found by them. On Windows keep one reference as long as the
- * VkDeviceMemory lives: otherwise a later call exports it again, and Vulkan hands out only one NT
- * handle of it (VUID-VkMemoryGetWin32HandleInfoKHR-handleType-00663). Images of formats that
+ * (VulkanMemoryAllocator). While such an import is alive (the culv_memory, or a culv_buffer or
+ * culv_image of it, but not a tensor of culv_buffer_get_dlpack()), a further call with the same
+ * VkDeviceMemory and attachment returns the same import. Call it for each resource of a block, and
+ * map the resource at its offset. Destroy the import at once or together with the resource, and
+ * free the VkDeviceMemory only after all of that: other memory may then get its handle, and this
+ * call cannot tell the two apart. On Windows keep one reference as long as the VkDeviceMemory
+ * lives, because Vulkan hands out only one NT handle of it. Images of formats that
  * culv_format_info::dedicated names (D16_UNORM, S8_UINT) cannot be mapped in a block.
  * Errors: as culv_vk_memory_import(); INVALID (SIZE, DEDICATED: not as in an earlier call).
  * Ownership: the VkDeviceMemory stays yours; each *out is a reference, yours, for
@@ -140,37 +135,33 @@ CULV_EXPORT culv_result culv_vk_memory_import_shared(culv_vk_device *vk,
                                                      culv_memory **out);
 
 /** Maps your image, bound to imported memory, as a CUDA mipmapped array. Format, extent and levels
- * are those of the VkImageCreateInfo, never of a view. Culvert first checks tiling, samples, flags,
- * dedication and whether the device exports such images, because CUDA's driver checks none of it.
- * An image of several planes must be DISJOINT, with every plane in this memory. If the
- * VkImageCreateInfo is of another image, Culvert refuses it (EXTENT) if the two need different
- * memory.
+ * are those of the VkImageCreateInfo, never of a view. Culvert checks tiling, samples, flags,
+ * dedication and whether the device exports such images; CUDA's driver checks none of it. An image
+ * of several planes must be DISJOINT, with every plane in this memory. A VkImageCreateInfo of
+ * another image is refused (EXTENT) if the two need different memory.
  * Errors: INVALID (TILING, USAGE, EXTENT, RANGE, DEDICATED, NOT_EXPORTABLE, DEVICE_MISMATCH ...),
  * UNSUPPORTED (FORMAT, EXTENT, NOT_EXPORTABLE, EXTENSION_MISSING; USAGE: several planes that are
  * not DISJOINT, 3D images with a depth attachment usage; HANDLE_TYPE: a dma-buf cannot have
  * arrays), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the VkImage stays yours; *out is yours, for culv_image_unmap(). Threads: any.
- * Source: CUDA guide 3.2.16, "Mapping mipmapped arrays"; VkExternalImageFormatProperties. */
+ * Ownership: the VkImage stays yours; *out is yours, for culv_image_unmap(). Threads: any. */
 CULV_EXPORT culv_result culv_vk_image_map(culv_vk_device *vk, culv_memory *memory,
                                           const culv_vk_image_desc *desc, culv_image **out);
 
 /** Maps one level (and plane) of your LINEAR image, with all its layers, as a buffer. *layout gets
- * the place of its rows. CUDA would also map such an image as an array without an error, but read
- * wrong texels. The call takes every format except those with both depth and stencil, including
- * formats that no CUDA array has. cuMemcpy2D and pitched 2D textures take the pitch.
+ * the place of its rows, and the pitch for cuMemcpy2D and pitched 2D textures. (As an array CUDA
+ * reads wrong texels of such an image, without an error.) Takes every format except those with both
+ * depth and stencil.
  * Errors: INVALID (TILING: not LINEAR; USAGE, EXTENT, LEVEL, RANGE, DEDICATED, NOT_EXPORTABLE,
  * DEVICE_MISMATCH ...), UNSUPPORTED (FORMAT, NOT_EXPORTABLE, EXTENSION_MISSING), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
- * Ownership: the VkImage stays yours; *out is yours, for culv_buffer_unmap(). Threads: any.
- * Source: vkGetImageSubresourceLayout. */
+ * Ownership: the VkImage stays yours; *out is yours, for culv_buffer_unmap(). Threads: any. */
 CULV_EXPORT culv_result culv_vk_image_map_pitched(culv_vk_device *vk, culv_memory *memory,
                                                   const culv_vk_image_desc *desc, uint32_t level,
                                                   uint32_t plane, culv_buffer **out,
                                                   culv_subresource_layout *layout);
 
 /** Makes a buffer with exportable memory, imports the memory into CUDA and maps it: all or nothing.
- * With `host_memory` the buffer lies in host memory that Vulkan, CUDA and the CPU use in place. If
- * sharing is impossible and `fallback` is set, each side has separate memory, with copies in
+ * If sharing is impossible and `fallback` is set, each side has separate memory, with copies in
  * between (culv_buffer_sharing()).
  * Errors: INVALID (SIZE, USAGE: sparse or protected; MEMORY_TYPE; VALUE and RANGE: of `host_memory`
  * and `fallback`; DEVICE_MISMATCH: the VkDevice is another GPU, and there is no `fallback`),
@@ -179,8 +170,7 @@ CULV_EXPORT culv_result culv_vk_image_map_pitched(culv_vk_device *vk, culv_memor
  * pages of host_pointer), ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_buffer_destroy(); it keeps the attachment alive, and
  * your VkDevice must outlive it.
- * Threads: any.
- * Source: VkExportMemoryAllocateInfo, VkMemoryDedicatedRequirements. */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vk_buffer_create(culv_vk_device *vk,
                                               const culv_vk_buffer_create_desc *desc,
                                               culv_shared_buffer **out);
@@ -196,10 +186,9 @@ CULV_EXPORT VkBuffer culv_vk_buffer_handle(const culv_shared_buffer *buffer);
 CULV_EXPORT VkDeviceMemory culv_vk_buffer_memory(const culv_shared_buffer *buffer,
                                                  VkDeviceSize *size);
 
-/** Returns the CPU's address of a buffer in host memory (culv_vk_buffer_create_desc::host_memory):
- * host_pointer, or Culvert's own pages, which are zero at first. The CPU and the GPUs see each
- * other's writes if those are ordered: docs/vulkan-memory.md, "Host memory". NULL for other buffers
- * and for NULL.
+/** Returns the CPU's address of a buffer of culv_vk_buffer_create_desc::host_memory: host_pointer,
+ * or Culvert's own pages, which are zero at first. The CPU and the GPUs see each other's writes if
+ * those are ordered (docs/vulkan-memory.md, "Host memory"). NULL for other buffers and for NULL.
  * Ownership: Culvert's, or yours for host_pointer; valid until the buffer is destroyed.
  * Threads: any. */
 CULV_EXPORT void *culv_vk_buffer_host_pointer(const culv_shared_buffer *buffer);
@@ -215,8 +204,7 @@ CULV_EXPORT void *culv_vk_buffer_host_pointer(const culv_shared_buffer *buffer);
  * OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_image_destroy(); it keeps the attachment alive, and
  * your VkDevice must outlive it.
- * Threads: any.
- * Source: VkExportMemoryAllocateInfo, VkExternalImageFormatProperties. */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vk_image_create(culv_vk_device *vk,
                                              const culv_vk_image_create_desc *desc,
                                              culv_shared_image **out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: uses Vulkan semaphores in CUDA. Culvert makes them, or imports your own.
+/* Culvert: Vulkan semaphores in CUDA, made by Culvert or your own.
  *
  *   culv_vk_semaphore_create(vk, NULL, &semaphore);  a timeline at 0
  *   culv_semaphore_wait(culv_shared_semaphore_cuda(semaphore), stream, n);
@@ -20,7 +20,7 @@ typedef struct culv_vk_semaphore_desc {
     VkSemaphore semaphore;    /**< Required. Created with VkExportSemaphoreCreateInfo{OPAQUE_FD}. */
     culv_semaphore_type type; /**< Required: the type that it was created as. */
     culv_bool untracked;      /**< Binary: as culv_semaphore_desc::untracked. */
-    /** Binary: nonzero when a signal of it was already submitted to Vulkan. */
+    /** Binary: nonzero if a signal of it was already submitted to Vulkan. */
     culv_bool signal_pending;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_vk_semaphore_desc;
@@ -42,27 +42,23 @@ typedef struct culv_vk_semaphore_create_desc {
 /** culv_vk_semaphore_create_desc_init(): a timeline at 0. */
 CULV_INIT(culv_vk_semaphore_create_desc)
 
-/** Imports your VkSemaphore. A timeline's present counter becomes the value that signals must
- * exceed. A binary semaphore counts as unsignaled, unless desc->signal_pending is set.
+/** Imports your VkSemaphore. Signals must exceed a timeline's present counter.
  * Errors: INVALID (NOT_EXPORTABLE ...), UNSUPPORTED, DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the VkSemaphore stays yours; *out is yours, for culv_semaphore_destroy().
- * Threads: any.
- * Source: VK_KHR_external_semaphore_fd. */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vk_semaphore_import(culv_vk_device *vk,
                                                  const culv_vk_semaphore_desc *desc,
                                                  culv_semaphore **out);
 
-/** Makes an exportable semaphore and imports it into CUDA. It is all or nothing. desc may be NULL
- * for a timeline at 0. If sharing is impossible and `fallback` is set, CUDA signals and waits in
- * another way (culv_semaphore_sharing()).
+/** Makes an exportable semaphore and imports it into CUDA, all or nothing. desc may be NULL: a
+ * timeline at 0. If sharing is impossible and `fallback` is set, CUDA signals and waits in another
+ * way (culv_semaphore_sharing()).
  * Errors: INVALID (VALUE; DEVICE_MISMATCH: the VkDevice is attached as another GPU, and `fallback`
- * is not set), UNSUPPORTED (NOT_EXPORTABLE: the device does not export such semaphores, for example
- * software Vulkan and binary ones; EXTENSION_MISSING, PEER), DRIVER (a Vulkan or CUDA call failed),
- * ASYNC, OUT_OF_MEMORY.
+ * is not set), UNSUPPORTED (NOT_EXPORTABLE: the device exports no such semaphores;
+ * EXTENSION_MISSING, PEER), DRIVER (a Vulkan or CUDA call failed), ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_semaphore_destroy(). It keeps the attachment alive, and
  * your VkDevice must outlive it.
- * Threads: any.
- * Source: VkExportSemaphoreCreateInfo. */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vk_semaphore_create(culv_vk_device *vk,
                                                  const culv_vk_semaphore_create_desc *desc,
                                                  culv_shared_semaphore **out);

@@ -16,6 +16,7 @@
 #include "memory.h"
 #include "vector_view.h"
 #include "vulkan_export.h"
+#include "vulkan_memory.h"
 
 CULV_EXTERN_C_BEGIN
 
@@ -43,6 +44,23 @@ CULV_EXTERN_C_BEGIN
 CULV_EXPORT culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_allocation *allocation,
                                                 const culv_vk_memory_from_handle_desc *desc,
                                                 VkDeviceMemory *out);
+
+/** Imports your exportable VkDeviceMemory as a VMM allocation, for buffers: map it with
+ * culv_vmm_map() in a range beside memory of CUDA's and of other VkDeviceMemory, and one pointer
+ * reaches all of it (docs/vmm.md, "Vulkan's memory in a range"). `desc` is as for
+ * culv_vk_memory_import(). The allocation is mapped whole. Its size is allocation_size; if the
+ * memory is dedicated, that is rounded up to the granularity, and nothing may touch the bytes
+ * beyond. You may free the VkDeviceMemory while the allocation or its mapping lives.
+ * Errors: as culv_vk_memory_import() and culv_vmm_import_take(); INVALID (SIZE: memory that is not
+ * dedicated is no multiple of the granularity, or dedicated memory is smaller than it; USAGE: the
+ * memory is an image's), UNSUPPORTED (VMM).
+ * Ownership: the VkDeviceMemory stays yours; *out is yours, for culv_vmm_allocation_destroy(). It
+ * is an import: it cannot be exported again.
+ * Threads: any.
+ * Source: cuda.h, cuMemImportFromShareableHandle; measured, docs/measured/nvidia-measured.md. */
+CULV_EXPORT culv_result culv_vk_memory_import_vmm(culv_vk_device *vk,
+                                                  const culv_vk_memory_desc *desc,
+                                                  culv_vmm_allocation **out);
 
 /** Imports a VMM allocation into Vulkan and binds your buffer to it, `offset` bytes into the
  * allocation. It checks the alignment, the size, the memory type, and whether the buffer requires a

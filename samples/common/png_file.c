@@ -26,7 +26,7 @@ static void PNGCBAPI on_warning(png_structp png, png_const_charp message)
 
 /* Apart from the function below because of setjmp: no local of this one changes after it. */
 static bool write_rows(FILE *file, const char *path, uint32_t width, uint32_t height,
-                       const uint8_t *pixels, bool blue_first)
+                       const uint8_t *pixels)
 {
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, (png_voidp)(uintptr_t)path,
                                               on_error, on_warning);
@@ -42,7 +42,6 @@ static bool write_rows(FILE *file, const char *path, uint32_t width, uint32_t he
     png_set_sRGB(png, info, PNG_sRGB_INTENT_PERCEPTUAL);
     png_write_info(png, info);
     png_set_filler(png, 0, PNG_FILLER_AFTER);
-    if (blue_first) png_set_bgr(png);
     for (uint32_t y = 0; y < height; y++)
         png_write_row(png, pixels + (size_t)y * width * 4u);
     png_write_end(png, info);
@@ -50,30 +49,19 @@ static bool write_rows(FILE *file, const char *path, uint32_t width, uint32_t he
     return true;
 }
 
-static bool write_file(const char *path, uint32_t width, uint32_t height, const uint8_t *pixels,
-                       bool blue_first)
+bool png_write_rgba(const char *path, uint32_t width, uint32_t height, const uint8_t *pixels)
 {
     FILE *file = fopen(path, "wb");
     if (!file) {
         report("cannot write %s: %s", path, strerror(errno));
         return false;
     }
-    bool written = write_rows(file, path, width, height, pixels, blue_first);
+    bool written = write_rows(file, path, width, height, pixels);
     if (fclose(file) != 0 && written) {
         report("cannot write %s: %s", path, strerror(errno));
         written = false;
     }
     return written;
-}
-
-bool png_write_rgba(const char *path, uint32_t width, uint32_t height, const uint8_t *pixels)
-{
-    return write_file(path, width, height, pixels, false);
-}
-
-bool png_write_bgra(const char *path, uint32_t width, uint32_t height, const uint8_t *pixels)
-{
-    return write_file(path, width, height, pixels, true);
 }
 
 bool png_read_rgba(const char *path, uint32_t *width, uint32_t *height, uint8_t **pixels)

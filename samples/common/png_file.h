@@ -10,8 +10,6 @@
  * out. The bytes depend on nothing but the picture. False, with a message, when the file could not
  * be written. */
 bool png_write_rgba(const char *path, uint32_t width, uint32_t height, const uint8_t *pixels);
-/* The same of BGRA rows. */
-bool png_write_bgra(const char *path, uint32_t width, uint32_t height, const uint8_t *pixels);
 
 /* Reads a PNG as RGBA rows; *pixels is for free(). False with a message when it could not be
  * read. */

@@ -88,8 +88,6 @@ static bool create_instance(vulkan_setup *v, const vulkan_wishes *wishes)
         culv_vk_instance_layers(vkGetInstanceProcAddr, MAX_NAMES - num_layers, layers + num_layers);
     num_extensions += culv_vk_instance_extensions(API_VERSION, MAX_NAMES - num_extensions,
                                                   extensions + num_extensions);
-    for (uint32_t i = 0; i < wishes->num_instance_extensions && num_extensions < MAX_NAMES; i++)
-        extensions[num_extensions++] = wishes->instance_extensions[i];
 
     const VkValidationFeatureEnableEXT enabled[] = {
         VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
@@ -223,22 +221,6 @@ static bool choose_device(vulkan_setup *v, const char *choice)
     return true;
 }
 
-static bool has_device_extension(const vulkan_setup *v, const char *name)
-{
-    uint32_t count = 0;
-    if (vkEnumerateDeviceExtensionProperties(v->physical_device, NULL, &count, NULL) != VK_SUCCESS)
-        return false;
-    VkExtensionProperties *extensions = calloc(count, sizeof *extensions);
-    bool found = false;
-    if (extensions && vkEnumerateDeviceExtensionProperties(v->physical_device, NULL, &count,
-                                                           extensions) >= VK_SUCCESS) {
-        for (uint32_t i = 0; i < count; i++)
-            found |= strcmp(extensions[i].extensionName, name) == 0;
-    }
-    free(extensions);
-    return found;
-}
-
 static bool choose_queues(vulkan_setup *v, const vulkan_wishes *wishes)
 {
     VkQueueFamilyProperties families[MAX_NAMES];
@@ -291,14 +273,7 @@ static bool choose_kernels(vulkan_setup *v, const char **extensions, uint32_t *n
 static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
 {
     const char *extensions[MAX_NAMES];
-    uint32_t num_extensions = culv_vk_device_extensions(API_VERSION, MAX_NAMES - 2, extensions);
-    if (wishes->swapchain) {
-        if (!has_device_extension(v, VK_KHR_SWAPCHAIN_EXTENSION_NAME)) {
-            report("%s cannot present to a window", v->candidate.name);
-            return false;
-        }
-        extensions[num_extensions++] = VK_KHR_SWAPCHAIN_EXTENSION_NAME;
-    }
+    uint32_t num_extensions = culv_vk_device_extensions(API_VERSION, MAX_NAMES, extensions);
     if (wishes->kernels && !choose_kernels(v, extensions, &num_extensions)) return false;
     VkPhysicalDeviceVulkan13Features features13 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,

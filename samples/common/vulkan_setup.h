@@ -35,13 +35,10 @@ typedef struct vulkan_setup {
 typedef struct vulkan_wishes {
     const char *name; /* VkApplicationInfo::pApplicationName */
     bool validation;
-    bool swapchain;
     bool addresses;   /* of buffers, for shaders */
     bool one_address; /* what a culv_vk_space needs; a device without it is refused */
     /* CUDA kernels in command buffers, and the compute queue; a device without them is refused */
     bool kernels;
-    const char *const *instance_extensions; /* of a window */
-    uint32_t num_instance_extensions;
 } vulkan_wishes;
 
 /* `choice` is auto, nvidia, soft, a number of vulkan_setup_list(), or part of a device's name.

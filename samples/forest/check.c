@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* See check.h. */
-#include "check.h"
+/* forest: is the tree that Vulkan walks whole? */
+#include "tree.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "../common/report.h"
 
 /* More than the hierarchy can be deep: keys of 64 bits. */
 enum { MOST_DEPTH = 65 };
@@ -15,14 +17,13 @@ typedef struct step {
 } step;
 
 typedef struct check {
-    const memory *m;
+    const tree *tree;
     node *nodes;
     particle *particles;
     bool *seen_node, *seen_particle;
-    uint64_t num_nodes, num_particles;
     step waiting[MOST_DEPTH + 1];
     size_t num_waiting;
-    check_result *out;
+    tree_check *out;
 } check;
 
 /* FNV-1a's way. */
@@ -33,28 +34,24 @@ static void add_to_checksum(check *c, const void *data, size_t size)
         c->out->checksum = (c->out->checksum ^ bytes[i]) * UINT64_C(0x100000001b3);
 }
 
-static bool read(check *c)
+static bool read(check *c, const culv_cuda_api *cu)
 {
-    const memory *m = c->m;
-    c->num_nodes = m->sizes.nodes / sizeof(node);
-    c->num_particles = m->sizes.particles / sizeof(particle);
-    c->nodes = malloc((size_t)m->sizes.nodes);
-    c->particles = malloc((size_t)m->sizes.particles);
-    c->seen_node = calloc((size_t)c->num_nodes, sizeof *c->seen_node);
-    c->seen_particle = calloc((size_t)c->num_particles, sizeof *c->seen_particle);
+    const tree *t = c->tree;
+    const size_t nodes = t->num_nodes * sizeof(node),
+                 particles = t->num_particles * sizeof(particle);
+    c->nodes = malloc(nodes);
+    c->particles = malloc(particles);
+    c->seen_node = calloc(t->num_nodes, sizeof *c->seen_node);
+    c->seen_particle = calloc(t->num_particles, sizeof *c->seen_particle);
     if (!c->nodes || !c->particles || !c->seen_node || !c->seen_particle) {
-        report("out of memory for %llu nodes", (unsigned long long)c->num_nodes);
+        report("out of memory for %zu nodes", t->num_nodes);
         return false;
     }
-    return cuda_ok(m->cu, m->cu->cuMemcpyDtoH(c->nodes, m->shown.nodes, (size_t)m->sizes.nodes),
-                   "cuMemcpyDtoH") &&
-           cuda_ok(
-               m->cu,
-               m->cu->cuMemcpyDtoH(c->particles, m->shown.particles, (size_t)m->sizes.particles),
-               "cuMemcpyDtoH");
+    return cuda_ok(cu, cu->cuMemcpyDtoH(c->nodes, t->nodes, nodes), "cuMemcpyDtoH") &&
+           cuda_ok(cu, cu->cuMemcpyDtoH(c->particles, t->particles, particles), "cuMemcpyDtoH");
 }
 
-/* The index that an address has in a list of Vulkan's, each found once. */
+/* The index that an address has in a list, each found once. */
 static bool find(uint64_t address, uint64_t list, uint64_t size, uint64_t count, bool *seen,
                  const char *what, uint64_t *index)
 {
@@ -75,6 +72,7 @@ static bool is_within(const float low[3], const float high[3], const box *b)
 
 static bool follow(check *c, const step *from, int side)
 {
+    const tree *t = c->tree;
     const node *n = &c->nodes[from->node];
     const tree_link to = n->child[side];
     uint64_t index = 0;
@@ -84,15 +82,14 @@ static bool follow(check *c, const step *from, int side)
         return false;
     }
     if (to & LINK_PARTICLE) {
-        if (!find(to - LINK_PARTICLE, c->m->seen.particles, sizeof(particle), c->num_particles,
+        if (!find(to - LINK_PARTICLE, t->particles, sizeof(particle), t->num_particles,
                   c->seen_particle, "particle", &index))
             return false;
         c->out->particles++;
         add_to_checksum(c, &c->particles[index], sizeof(particle));
         return true;
     }
-    if (!find(to, c->m->seen.nodes, sizeof(node), c->num_nodes, c->seen_node, "node", &index))
-        return false;
+    if (!find(to, t->nodes, sizeof(node), t->num_nodes, c->seen_node, "node", &index)) return false;
     if (from->depth == MOST_DEPTH) {
         report("the tree is deeper than it can be");
         return false;
@@ -119,18 +116,18 @@ static bool walk(check *c)
         add_to_checksum(c, n->high, sizeof n->high);
         if (!follow(c, &at, 0) || !follow(c, &at, 1)) return false;
     }
-    if (c->out->nodes == c->num_nodes && c->out->particles == c->num_particles) return true;
-    report("the tree has %llu of %llu nodes and %llu of %llu particles",
-           (unsigned long long)c->out->nodes, (unsigned long long)c->num_nodes,
-           (unsigned long long)c->out->particles, (unsigned long long)c->num_particles);
+    if (c->out->nodes == c->tree->num_nodes && c->out->particles == c->tree->num_particles)
+        return true;
+    report("the tree has %zu of %zu nodes and %zu of %zu particles", c->out->nodes,
+           c->tree->num_nodes, c->out->particles, c->tree->num_particles);
     return false;
 }
 
-bool check_tree(const memory *m, check_result *out)
+bool tree_is_whole(const tree *t, const culv_cuda_api *cu, tree_check *out)
 {
-    check c = {.m = m, .out = out};
-    *out = (check_result){.checksum = UINT64_C(0xcbf29ce484222325)};
-    bool fine = read(&c) && walk(&c);
+    check c = {.tree = t, .out = out};
+    *out = (tree_check){.checksum = UINT64_C(0xcbf29ce484222325)};
+    bool fine = read(&c, cu) && walk(&c);
     free(c.nodes);
     free(c.particles);
     free(c.seen_node);

@@ -5,7 +5,6 @@
 #include "culvert_kernel.h"
 
 #include "forest.h"
-#include "node.h"
 
 /* Numbers and vectors -------------------------------------------------------------------------- */
 
@@ -414,18 +413,4 @@ CULV_KERNEL void forest_link(CULV_GRID node *nodes, const particle *particles,
                                       : (tree_link)(uintptr_t)&nodes[middle + 1];
 }
 
-/* What a program must do whose memory has two addresses: it copies all of it, and patches each
- * pointer. */
-CULV_KERNEL void forest_patch(CULV_GRID node *to, const node *from, int count,
-                              unsigned long long move_node, unsigned long long move_particle)
-{
-    int n = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-    if (n >= count) return;
-    node one = from[n];
-    for (int i = 0; i < 2; i++)
-        one.child[i] += one.child[i] & (tree_link)LINK_PARTICLE ? move_particle : move_node;
-    to[n] = one;
-}
-
-CULV_KERNELS(forest_grow, forest_keys, forest_sort, forest_boxes, forest_fold, forest_link,
-             forest_patch)
+CULV_KERNELS(forest_grow, forest_keys, forest_sort, forest_boxes, forest_fold, forest_link)

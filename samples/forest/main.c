@@ -1,88 +1,319 @@
 /* SPDX-License-Identifier: MIT */
 /* forest: CUDA builds a tree of raw pointers each frame, and Vulkan walks it by these pointers. The
- * memory has one address in both (culv_vk_space), so nothing is copied and no pointer changed. */
+ * memory has one address in both (culv_vk_space), so nothing is copied and no pointer changed.
+ *
+ * Two timelines tell whose turn it is:
+ *   ready reaches f + 1 when CUDA has built frame f     (Vulkan's submission waits for that)
+ *   drawn reaches f + 1 when Vulkan has drawn frame f   (CUDA's stream waits for that before
+ *                                                        frame f + 1) */
 #define VOLK_IMPLEMENTATION
 #include <volk.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "../common/arguments.h"
 #include "../common/files.h"
+#include "../common/interop.h"
 #include "../common/png_file.h"
 #include "../common/progress.h"
 #include "../common/report.h"
-#include "check.h"
-#include "options.h"
-#include "renderer.h"
-#include "series.h"
-#include "solver.h"
+#include "../common/vulkan_pipeline.h"
+#include "tree.h"
 
-_Static_assert((int)SOLVER_FRAMES_IN_FLIGHT == (int)RENDERER_FRAMES_IN_FLIGHT,
-               "the renderer's fence tells of both");
-enum { FRAMES_IN_FLIGHT = RENDERER_FRAMES_IN_FLIGHT };
+#define BLOCK 256u
+enum { TILE = 8, LEAST_PARTICLES = 30000, MOST_PARTICLES = 1 << 26 };
+_Static_assert((int)LEAST_PARTICLES > FOREST_TREES * FOREST_WOOD, "leaves too");
+
+enum { GROW, KEYS, SORT, BOXES, FOLD, LINK, KERNELS };
+static const char *const kernel_names[KERNELS] = {"forest_grow",  "forest_keys", "forest_sort",
+                                                  "forest_boxes", "forest_fold", "forest_link"};
+
+/* shaders/forest/look.comp */
+typedef struct look_constants {
+    uint64_t root, picture;
+    uint32_t width, height, samples;
+} look_constants;
+
+/* Zero where the default is the device's. */
+typedef struct options {
+    uint32_t width, height, samples; /* rays a pixel */
+    uint64_t frames, particles;
+    const char *output, *device;
+    bool validation, quiet, list;
+} options;
 
 typedef struct program {
     options options;
     vulkan_setup vulkan;
-    solver solver;
-    memory memory;
-    renderer renderer;
-    series build_ms, hand_over_ms, drawing_ms, frame_ms;
-    double last_frame_ended; /* seconds */
+    culv_device *device;
+    const culv_cuda_api *cu;
+    CUcontext callers_context;
+    culv_kernels *loaded;
+    CUfunction kernels[KERNELS];
+    CUstream stream;
+    int count, room; /* particles, and a power of two for them */
+    CUdeviceptr key_list, box_list;
+    culv_vk_device *attached;
+    culv_shared_semaphore *ready, *drawn;
+    culv_vk_space *space;
+    culv_vk_space_buffer *parts[3];
+    tree tree;
+    uint64_t picture; /* its address */
+    VkPipelineLayout layout;
+    VkPipeline look;
+    VkCommandPool pool;
+    VkCommandBuffer commands;
+    VkFence done;
+    bool drawing; /* the fence will come */
+    double milliseconds;
     uint8_t *pixels;
     uint64_t picture_checksum; /* of all pictures */
-    check_result check;
+    tree_check check;
     char last_picture[FILES_PATH_MAX];
 } program;
 
-static bool create_series(program *p)
+/* Command line --------------------------------------------------------------------------------- */
+
+static const char help[] =
+    "Usage: forest [options]\n"
+    "CUDA builds a hierarchy of leaves and wood with raw pointers each frame, and a ray-caster in Vulkan walks "
+    "it\n"
+    "by these very pointers: both have one address.\n"
+    "\n"
+    "  --particles N    leaves and wood, from 30000 on (2 Mi; on the software twin 150000)\n"
+    "  --frames N       frames to run (120; on the software twin 2)\n"
+    "  --samples N      rays for a pixel, each with one to the sun (16; on the software twin 2)\n"
+    "  --size WxH       picture in pixels (1920x1080; on the software twin 320x180)\n"
+    "  --output PATH    PNG of the last frame (out/forest.png); with %d or %04d in it, a picture of every "
+    "frame\n"
+    "  --device WHICH   auto: NVIDIA's GPU, else the software twin (default); nvidia; soft; list: show them; "
+    "a\n"
+    "                   number of that list; or part of a name\n"
+    "  --validation     run under Vulkan's validation and synchronization validation; fail if it says "
+    "anything\n"
+    "  --quiet          nothing but RESULT and errors\n"
+    "  --help           this text\n"
+    "The line RESULT {...} on stdout is for programs.\n";
+
+static arguments_result parse(options *o, int argc, char **argv)
 {
-    size_t frames = (size_t)p->options.frames;
-    return series_create(&p->build_ms, frames) && series_create(&p->hand_over_ms, frames) &&
-           series_create(&p->drawing_ms, frames) && series_create(&p->frame_ms, frames);
+    uint64_t every = 0;
+    *o = (options){.output = "out/forest.png", .device = "auto"};
+    const argument table[] = {
+        {"--size", ARGUMENT_SIZE, &o->width, &o->height, 16, 8192, NULL},
+        {"--particles", ARGUMENT_NUMBER, &o->particles, NULL, LEAST_PARTICLES, MOST_PARTICLES,
+         NULL},
+        {"--frames", ARGUMENT_NUMBER, &o->frames, NULL, 1, 1000000, NULL},
+        {"--samples", ARGUMENT_COUNT, &o->samples, NULL, 1, 1024, NULL},
+        {"--output", ARGUMENT_PNG, &o->output, NULL, 0, 0, NULL},
+        {"--device", ARGUMENT_TEXT, &o->device, NULL, 0, 0, NULL},
+        {"--validation", ARGUMENT_FLAG, &o->validation, NULL, 0, 0, NULL},
+        {"--quiet", ARGUMENT_FLAG, &o->quiet, NULL, 0, 0, NULL},
+        {NULL, ARGUMENT_FLAG, NULL, NULL, 0, 0, NULL},
+    };
+    arguments_result r = arguments_parse(table, help, 1, argc, argv);
+    o->list = strcmp(o->device, "list") == 0;
+    return r == ARGUMENTS_RUN && !arguments_output(o->output, &every) ? ARGUMENTS_BAD : r;
 }
 
-static bool set_up(program *p)
+static void settle(options *o, bool software)
 {
-    options *o = &p->options;
-    vulkan_wishes wishes = {.name = "forest",
-                            .validation = o->validation,
-                            .addresses = true,
-                            .one_address = o->mode->one_address};
-    if (!files_make_parents(o->output) || !vulkan_setup_create(&p->vulkan, o->device, &wishes))
-        return false;
-    if (!o->quiet) fprintf(stderr, "forest: %s by %s\n", p->vulkan.candidate.name, p->vulkan.why);
-    options_settle(o, p->vulkan.candidate.driver == CULV_DRIVER_SOFT);
-    VkExtent2D extent = {o->width, o->height};
-    size_t bytes = (size_t)o->width * o->height * 4;
-    p->picture_checksum = UINT64_C(0xcbf29ce484222325);
-    p->pixels = malloc(bytes);
-    if (!p->pixels) {
-        report("out of memory for a picture");
-        return false;
-    }
-    if (!create_series(p) || !solver_create(&p->solver, &p->vulkan, o->particles)) return false;
-    memory_sizes sizes = solver_sizes(&p->solver);
-    sizes.picture = bytes;
-    return memory_create(&p->memory, o->mode, &p->vulkan, p->solver.device, p->solver.cu,
-                         p->solver.loaded, &sizes) &&
-           renderer_create(&p->renderer, &p->vulkan, extent, o->samples);
+    if (o->particles == 0) o->particles = software ? 150000 : UINT64_C(2) << 20;
+    if (o->frames == 0) o->frames = software ? 2 : 120;
+    if (o->samples == 0) o->samples = software ? 2 : 16;
+    if (o->width != 0) return;
+    o->width = software ? 320 : 1920;
+    o->height = software ? 180 : 1080;
 }
 
-static void tear_down(program *p)
+static size_t picture_bytes(const program *p)
 {
-    solver_stop(&p->solver);
-    if (p->vulkan.device) {
-        renderer_destroy(&p->renderer);
-        memory_destroy(&p->memory, p->options.mode);
+    return (size_t)p->options.width * p->options.height * 4;
+}
+
+/* Memory with one address ---------------------------------------------------------------------- */
+
+/* Addresses for everything; memory comes with the parts. */
+static bool make_memory(program *p)
+{
+    const uint64_t bytes[3] = {p->tree.num_particles * sizeof(particle),
+                               p->tree.num_nodes * sizeof(node), picture_bytes(p)};
+    uint64_t *const at[3] = {&p->tree.particles, &p->tree.nodes, &p->picture};
+    culv_vk_space_desc desc = culv_vk_space_desc_init();
+    desc.size = bytes[0] + bytes[1] + bytes[2] + 3 * 256; /* each part is aligned */
+    desc.queue = p->vulkan.queue;
+    desc.label = "forest";
+    if (!culv_ok(culv_vk_space_create(p->attached, &desc, &p->space), "culv_vk_space_create") ||
+        !culv_ok(culv_vk_space_commit(p->space, 0, culv_vk_space_size(p->space), NULL),
+                 "culv_vk_space_commit"))
+        return false;
+    for (int i = 0; i < 3; i++) {
+        culv_vk_space_buffer_desc part = culv_vk_space_buffer_desc_init();
+        part.size = bytes[i];
+        part.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+        if (!culv_ok(culv_vk_space_buffer_create(p->space, &part, &p->parts[i]),
+                     "culv_vk_space_buffer_create"))
+            return false;
+        *at[i] = culv_vk_space_buffer_pointer(p->parts[i]); /* CUDA's, and Vulkan's too */
     }
-    solver_destroy(&p->solver);
-    vulkan_setup_destroy(&p->vulkan);
-    series_destroy(&p->build_ms);
-    series_destroy(&p->hand_over_ms);
-    series_destroy(&p->drawing_ms);
-    series_destroy(&p->frame_ms);
-    free(p->pixels);
+    return true;
+}
+
+/* The solver ----------------------------------------------------------------------------------- */
+
+static bool make_solver(program *p)
+{
+    const culv_cuda_api *cu = p->cu;
+    p->count = (int)p->options.particles;
+    for (p->room = 1; p->room < p->count;)
+        p->room *= 2;
+    p->tree.num_particles = (size_t)p->count;
+    p->tree.num_nodes = (size_t)p->count - 1;
+    if (!interop_load_kernels(p->device, "forest", &p->loaded)) return false;
+    for (int i = 0; i < KERNELS; i++)
+        if (!interop_kernel(p->loaded, kernel_names[i], &p->kernels[i])) return false;
+    return cuda_ok(cu, cu->cuStreamCreate(&p->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate") &&
+           cuda_ok(cu, cu->cuMemAlloc(&p->key_list, (size_t)p->room * sizeof(uint64_t)),
+                   "cuMemAlloc") &&
+           cuda_ok(cu, cu->cuMemAlloc(&p->box_list, 2 * (size_t)p->room * sizeof(box)),
+                   "cuMemAlloc");
+}
+
+static bool launch(const program *p, int kernel, int count, void **parameters)
+{
+    CUresult result =
+        p->cu->cuLaunchKernel(p->kernels[kernel], ((uint32_t)count + BLOCK - 1) / BLOCK, 1, 1,
+                              BLOCK, 1, 1, 0, p->stream, parameters, NULL);
+    return cuda_ok(p->cu, result, "cuLaunchKernel");
+}
+
+/* Moves the particles, and sorts them along Morton's curve. */
+static bool move(program *p, uint64_t frame)
+{
+    /* Together they cover as much with many leaves as with few. */
+    float size = 0.105f * sqrtf(200000.0f / (float)p->count), time = (float)frame * 0.05f;
+    int pairs = p->room / 2;
+    void *grow[] = {&p->tree.particles, &p->count, &size, &time};
+    void *keys[] = {&p->key_list, &p->tree.particles, &p->count, &p->room};
+    bool fine = launch(p, GROW, p->count, grow) && launch(p, KEYS, p->room, keys);
+    for (int step = 2; fine && step <= p->room; step *= 2) {
+        for (int stride = step / 2; fine && stride > 0; stride /= 2) {
+            void *sort[] = {&p->key_list, &pairs, &step, &stride};
+            fine = launch(p, SORT, pairs, sort);
+        }
+    }
+    return fine;
+}
+
+static bool build(program *p)
+{
+    tree *t = &p->tree;
+    void *boxes[] = {&p->box_list, &p->key_list, &t->particles, &p->count, &p->room};
+    void *link[] = {&t->nodes, &t->particles, &p->key_list, &p->box_list, &p->count, &p->room};
+    bool fine = launch(p, BOXES, p->room, boxes);
+    for (int first = p->room / 2; fine && first > 0; first /= 2) {
+        void *fold[] = {&p->box_list, &first};
+        fine = launch(p, FOLD, first, fold);
+    }
+    return fine && launch(p, LINK, p->count - 1, link);
+}
+
+static bool solve(program *p, uint64_t frame)
+{
+    /* Nobody has drawn before the first frame. */
+    if (frame > 0 &&
+        !culv_ok(culv_semaphore_wait(culv_shared_semaphore_cuda(p->drawn), p->stream, frame),
+                 "waiting for drawn"))
+        return false;
+    return move(p, frame) && build(p) &&
+           culv_ok(
+               culv_semaphore_signal(culv_shared_semaphore_cuda(p->ready), p->stream, frame + 1),
+               "signaling ready");
+}
+
+/* The renderer: a compute shader without descriptors, which gets addresses --------------------- */
+
+static bool make_renderer(program *p)
+{
+    VkDevice device = p->vulkan.device;
+    VkPushConstantRange constants = {VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(look_constants)};
+    VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                         .pushConstantRangeCount = 1,
+                                         .pPushConstantRanges = &constants};
+    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                    .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+                                    .queueFamilyIndex = p->vulkan.queue_family};
+    VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    if (!vk_ok(vkCreatePipelineLayout(device, &layout, NULL, &p->layout),
+               "vkCreatePipelineLayout") ||
+        !pipeline_create_compute(&p->vulkan, "forest_look.comp.spv", p->layout, &p->look) ||
+        !vk_ok(vkCreateCommandPool(device, &pool, NULL, &p->pool), "vkCreateCommandPool"))
+        return false;
+    VkCommandBufferAllocateInfo one = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                       .commandPool = p->pool,
+                                       .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                       .commandBufferCount = 1};
+    return vk_ok(vkAllocateCommandBuffers(device, &one, &p->commands),
+                 "vkAllocateCommandBuffers") &&
+           vk_ok(vkCreateFence(device, &fence, NULL, &p->done), "vkCreateFence");
+}
+
+/* The timelines order the two sides; within Vulkan a barrier makes the data visible. */
+static void put_barrier(VkCommandBuffer commands, VkPipelineStageFlags2 from,
+                        VkAccessFlags2 written, VkPipelineStageFlags2 to, VkAccessFlags2 used)
+{
+    VkMemoryBarrier2 barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+                                .srcStageMask = from,
+                                .srcAccessMask = written,
+                                .dstStageMask = to,
+                                .dstAccessMask = used};
+    VkDependencyInfo dependency = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .memoryBarrierCount = 1,
+                                   .pMemoryBarriers = &barrier};
+    vkCmdPipelineBarrier2(commands, &dependency);
+}
+
+static bool record(program *p)
+{
+    const options *o = &p->options;
+    const look_constants constants = {p->tree.nodes, p->picture, o->width, o->height, o->samples};
+    VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                     .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
+    if (!vk_ok(vkBeginCommandBuffer(p->commands, &info), "vkBeginCommandBuffer")) return false;
+    put_barrier(p->commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, VK_ACCESS_2_MEMORY_WRITE_BIT,
+                VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+                VK_ACCESS_2_SHADER_STORAGE_READ_BIT | VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT);
+    vkCmdBindPipeline(p->commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->look);
+    vkCmdPushConstants(p->commands, p->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof constants,
+                       &constants);
+    vkCmdDispatch(p->commands, (o->width + TILE - 1) / TILE, (o->height + TILE - 1) / TILE, 1);
+    put_barrier(p->commands, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+                VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+                VK_ACCESS_2_MEMORY_READ_BIT);
+    return vk_ok(vkEndCommandBuffer(p->commands), "vkEndCommandBuffer");
+}
+
+/* The host waits for the drawing before this one, while CUDA builds this one's tree behind it. */
+static bool wait_for_drawing(program *p)
+{
+    if (!p->drawing) return true;
+    p->drawing = false;
+    return vk_ok(vkWaitForFences(p->vulkan.device, 1, &p->done, VK_TRUE, UINT64_MAX),
+                 "vkWaitForFences") &&
+           vk_ok(vkResetFences(p->vulkan.device, 1, &p->done), "vkResetFences");
+}
+
+static bool draw(program *p, uint64_t frame)
+{
+    if (!wait_for_drawing(p) || !record(p)) return false;
+    VkSemaphoreSubmitInfo wait = vulkan_submit_point(culv_vk_semaphore_handle(p->ready), frame + 1,
+                                                     VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    VkSemaphoreSubmitInfo signal = vulkan_submit_point(
+        culv_vk_semaphore_handle(p->drawn), frame + 1, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    return p->drawing = vulkan_submit(p->vulkan.queue, p->commands, &wait, &signal, p->done);
 }
 
 /* The next frame draws over it, so this waits. CUDA reads what Vulkan wrote: the picture is in the
@@ -90,139 +321,142 @@ static void tear_down(program *p)
 static bool write_picture(program *p, uint64_t frame)
 {
     const options *o = &p->options;
-    const culv_cuda_api *cu = p->solver.cu;
-    CUstream stream = p->solver.stream;
-    size_t bytes = (size_t)o->width * o->height * 4;
-    if (!culv_ok(
-            culv_semaphore_wait(culv_shared_semaphore_cuda(p->memory.drawn), stream, frame + 1),
-            "waiting for drawn") ||
-        !cuda_ok(cu, cu->cuMemcpyDtoHAsync(p->pixels, p->memory.shown.picture, bytes, stream),
+    const culv_cuda_api *cu = p->cu;
+    if (!culv_ok(culv_semaphore_wait(culv_shared_semaphore_cuda(p->drawn), p->stream, frame + 1),
+                 "waiting for drawn") ||
+        !cuda_ok(cu, cu->cuMemcpyDtoHAsync(p->pixels, p->picture, picture_bytes(p), p->stream),
                  "cuMemcpyDtoHAsync") ||
-        !cuda_ok(cu, cu->cuStreamSynchronize(stream), "cuStreamSynchronize"))
+        !cuda_ok(cu, cu->cuStreamSynchronize(p->stream), "cuStreamSynchronize"))
         return false;
-    for (size_t i = 0; i < bytes; i++)
+    for (size_t i = 0; i < picture_bytes(p); i++)
         p->picture_checksum = (p->picture_checksum ^ p->pixels[i]) * UINT64_C(0x100000001b3);
-    return files_numbered_picture(p->last_picture, o->output, o->every != 0, frame) &&
+    return files_numbered(p->last_picture, o->output, frame) &&
            files_make_parents(p->last_picture) &&
            png_write_rgba(p->last_picture, o->width, o->height, p->pixels);
 }
 
-/* Waits for the frame whose slot `frame` will have, and takes its times. */
-static bool reclaim(program *p, uint64_t frame)
+/* The program ---------------------------------------------------------------------------------- */
+
+static bool set_up(program *p)
 {
-    renderer_result result;
-    float build = 0.0f, hand_over = 0.0f;
-    if (!renderer_reclaim(&p->renderer, frame, &result)) return false;
-    if (!result.used) return true;
-    double now = clock_seconds();
-    series_add(&p->frame_ms, 1e3 * (now - p->last_frame_ended));
-    p->last_frame_ended = now;
-    if (!solver_frame_time(&p->solver, result.frame, &build, &hand_over)) return false;
-    series_add(&p->build_ms, (double)build);
-    series_add(&p->hand_over_ms, (double)hand_over);
-    if (result.milliseconds >= 0.0) series_add(&p->drawing_ms, result.milliseconds);
-    return true;
+    options *o = &p->options;
+    vulkan_wishes wishes = {
+        .name = "forest", .validation = o->validation, .addresses = true, .one_address = true};
+    if (!files_make_parents(o->output) || !vulkan_setup_create(&p->vulkan, o->device, &wishes))
+        return false;
+    if (!o->quiet) fprintf(stderr, "forest: %s by %s\n", p->vulkan.candidate.name, p->vulkan.why);
+    settle(o, p->vulkan.candidate.driver == CULV_DRIVER_SOFT);
+    p->picture_checksum = UINT64_C(0xcbf29ce484222325);
+    p->pixels = malloc(picture_bytes(p));
+    if (!p->pixels) {
+        report("out of memory for a picture");
+        return false;
+    }
+    return interop_open_device(&p->vulkan, &p->device, &p->cu, &p->callers_context) &&
+           make_solver(p) && interop_attach(&p->vulkan, p->device, &p->attached) &&
+           interop_timeline(p->attached, "ready", &p->ready) &&
+           interop_timeline(p->attached, "drawn", &p->drawn) && make_memory(p) && make_renderer(p);
+}
+
+/* Lets both sides run to their end after a failure in mid-frame: a side whose partner's work was
+ * never submitted would wait forever. */
+static void unblock(program *p)
+{
+    culv_shared_semaphore *const both[] = {p->ready, p->drawn};
+    for (int i = 0; i < 2; i++)
+        vulkan_signal_up_to(&p->vulkan, culv_vk_semaphore_handle(both[i]), p->options.frames + 1);
 }
 
 static bool run(program *p)
 {
     const options *o = &p->options;
+    const double started = clock_seconds();
+    const bool every = strchr(o->output, '%') != NULL;
     progress bar;
     progress_begin(&bar, "forest", o->frames, o->quiet);
-    p->last_frame_ended = clock_seconds();
     bool fine = true;
     for (uint64_t frame = 0; fine && frame < o->frames; frame++) {
-        fine = reclaim(p, frame) && solver_frame(&p->solver, o->mode, &p->memory, frame) &&
-               renderer_frame(&p->renderer, o->mode, &p->memory, frame) &&
-               (!arguments_wants_picture(frame, o->frames, o->every) || write_picture(p, frame));
+        fine = solve(p, frame) && draw(p, frame) &&
+               (!arguments_wants_picture(frame, o->frames, every) || write_picture(p, frame));
         progress_update(&bar, frame + 1);
     }
-    for (uint64_t i = 0; fine && i < FRAMES_IN_FLIGHT; i++)
-        fine = reclaim(p, o->frames + i);
-    progress_end(&bar);
-    /* A side whose partner's work was never submitted would wait forever. */
-    if (!fine) memory_unblock(&p->memory, o->frames);
+    fine = fine && wait_for_drawing(p);
+    p->milliseconds = 1e3 * (clock_seconds() - started) / (double)o->frames;
+    if (!fine) unblock(p);
     return fine;
 }
 
-static void print_summary(program *p, const char *driver, const char *drawing)
+static void tear_down(program *p)
 {
-    const options *o = &p->options;
-    const memory *m = &p->memory;
-    printf(
-        "check: every pointer that Vulkan has leads where it should: %llu nodes, %llu particles, "
-        "%u deep\n",
-        (unsigned long long)p->check.nodes, (unsigned long long)p->check.particles,
-        (unsigned)p->check.depth);
-    printf("mode %s: the root is at %#llx for CUDA and at %#llx for Vulkan\n", o->mode->name,
-           (unsigned long long)m->built.nodes, (unsigned long long)m->seen.nodes);
-    printf(
-        "%s | %s | %llu particles, %llu frames | ms a frame: median %.3f, p99 %.3f; of it building "
-        "%.3f, "
-        "copying and patching %.3f, drawing %s | %s\n",
-        p->vulkan.candidate.name, driver, (unsigned long long)o->particles,
-        (unsigned long long)o->frames, series_percentile(&p->frame_ms, 50),
-        series_percentile(&p->frame_ms, 99), series_percentile(&p->build_ms, 50),
-        series_percentile(&p->hand_over_ms, 50), drawing, p->last_picture);
+    const culv_cuda_api *cu = p->cu;
+    VkDevice device = p->vulkan.device;
+    if (p->stream) (void)cu->cuStreamSynchronize(p->stream);
+    if (device) {
+        (void)vkDeviceWaitIdle(device);
+        vkDestroyFence(device, p->done, NULL);
+        vkDestroyCommandPool(device, p->pool, NULL);
+        vkDestroyPipeline(device, p->look, NULL);
+        vkDestroyPipelineLayout(device, p->layout, NULL);
+    }
+    for (int i = 0; i < 3; i++)
+        culv_vk_space_buffer_destroy(&p->parts[i]);
+    culv_vk_space_destroy(&p->space);
+    culv_shared_semaphore_destroy(&p->ready);
+    culv_shared_semaphore_destroy(&p->drawn);
+    culv_vk_detach(&p->attached);
+    if (p->key_list) (void)cu->cuMemFree(p->key_list);
+    if (p->box_list) (void)cu->cuMemFree(p->box_list);
+    if (p->stream) (void)cu->cuStreamDestroy(p->stream);
+    culv_kernels_unload(&p->loaded);
+    interop_close_device(&p->device, cu, p->callers_context);
+    vulkan_setup_destroy(&p->vulkan);
+    free(p->pixels);
 }
 
-/* For programs; times are medians where nothing else is said. */
-static void print_json(program *p, const char *driver, const char *drawing)
+static bool print_result(const program *p)
 {
     const options *o = &p->options;
-    const memory *m = &p->memory;
+    char driver[64];
     culv_vk_space_info info = culv_vk_space_info_init();
-    if (m->space) (void)culv_vk_space_get_info(m->space, &info);
-    printf("RESULT {\"sample\": \"forest\", \"mode\": \"%s\", \"device\": ", o->mode->name);
+    if (!interop_driver_name(p->device, driver) ||
+        !culv_ok(culv_vk_space_get_info(p->space, &info), "culv_vk_space_get_info"))
+        return false;
+    if (!o->quiet) {
+        printf("check: every pointer leads where it should: %zu nodes, %zu particles, %u deep; the "
+               "root is at %#llx for CUDA and for Vulkan\n",
+               p->check.nodes, p->check.particles, (unsigned)p->check.depth,
+               (unsigned long long)p->tree.nodes);
+        printf("%s | %s | %d particles, %llu frames | %.3f ms a frame | %s\n",
+               p->vulkan.candidate.name, driver, p->count, (unsigned long long)o->frames,
+               p->milliseconds, p->last_picture);
+    }
+    printf("RESULT {\"sample\": \"forest\", \"device\": ");
     print_json_string(p->vulkan.candidate.name);
     printf(", \"driver\": ");
     print_json_string(driver);
     printf(
-        ", \"particles\": %llu, \"frames\": %llu, \"shared_bytes\": %llu, \"copied_bytes\": %llu, ",
-        (unsigned long long)o->particles, (unsigned long long)o->frames,
-        (unsigned long long)memory_bytes(&m->sizes),
-        (unsigned long long)(m->space ? 0 : m->sizes.particles + m->sizes.nodes));
-    printf("\"one_address\": %s, \"attempts\": %u, \"nodes\": %llu, \"depth\": %u, ",
-           m->built.nodes == m->seen.nodes ? "true" : "false", (unsigned)info.attempts,
-           (unsigned long long)p->check.nodes, (unsigned)p->check.depth);
-    printf("\"build_ms\": %.3f, \"hand_over_ms\": %.3f, \"drawing_ms\": %s, \"frame_ms\": %.3f, "
-           "\"frame_ms_p99\": %.3f, \"checksum\": \"%016llx\", \"picture\": \"%016llx\"}\n",
-           series_percentile(&p->build_ms, 50), series_percentile(&p->hand_over_ms, 50), drawing,
-           series_percentile(&p->frame_ms, 50), series_percentile(&p->frame_ms, 99),
-           (unsigned long long)p->check.checksum, (unsigned long long)p->picture_checksum);
-}
-
-static bool print_result(program *p)
-{
-    char driver[64], drawing[32];
-    if (!interop_driver_name(p->solver.device, driver)) return false;
-    bool timed = p->drawing_ms.count > 0;
-    snprintf(drawing, sizeof drawing, "%.3f", series_percentile(&p->drawing_ms, 50));
-    if (!p->options.quiet) print_summary(p, driver, timed ? drawing : "unknown");
-    print_json(p, driver, timed ? drawing : "null");
+        ", \"particles\": %d, \"frames\": %llu, \"attempts\": %u, \"nodes\": %zu, \"depth\": %u, "
+        "\"frame_ms\": %.3f, \"checksum\": \"%016llx\", \"picture\": \"%016llx\"}\n",
+        p->count, (unsigned long long)o->frames, (unsigned)info.attempts, p->check.nodes,
+        (unsigned)p->check.depth, p->milliseconds, (unsigned long long)p->check.checksum,
+        (unsigned long long)p->picture_checksum);
     return true;
 }
 
 int main(int argc, char **argv)
 {
+    static program p;
     report_set_program("forest");
-    program *p = calloc(1, sizeof *p);
-    if (!p) return EXIT_FAILURE;
-    arguments_result parsed = options_parse(&p->options, argc, argv);
-    if (parsed != ARGUMENTS_RUN || p->options.list) {
-        int status = parsed == ARGUMENTS_BAD ? 2 : EXIT_SUCCESS;
-        if (parsed == ARGUMENTS_RUN && !vulkan_setup_list()) status = EXIT_FAILURE;
-        free(p);
-        return status;
-    }
-    bool fine = set_up(p) && run(p) && check_tree(&p->memory, &p->check) && print_result(p);
-    tear_down(p);
-    if (p->vulkan.num_messages) {
-        report("validation: %u messages", p->vulkan.num_messages);
+    const arguments_result parsed = parse(&p.options, argc, argv);
+    if (parsed != ARGUMENTS_RUN) return parsed == ARGUMENTS_BAD ? 2 : EXIT_SUCCESS;
+    if (p.options.list) return vulkan_setup_list() ? EXIT_SUCCESS : EXIT_FAILURE;
+    bool fine = set_up(&p) && run(&p) && tree_is_whole(&p.tree, p.cu, &p.check) && print_result(&p);
+    tear_down(&p);
+    if (p.vulkan.num_messages) {
+        report("validation: %u messages", p.vulkan.num_messages);
         fine = false;
-    } else if (fine && p->options.validation && !p->options.quiet) {
+    } else if (fine && p.options.validation && !p.options.quiet) {
         printf("validation: no messages\n");
     }
-    free(p);
     return fine ? EXIT_SUCCESS : EXIT_FAILURE;
 }

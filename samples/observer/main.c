@@ -4,7 +4,6 @@
 #define VOLK_IMPLEMENTATION
 #include <volk.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -111,41 +110,10 @@ static void start(child *out, const options *o, const options *more)
     _exit(fine ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-/* The first bytes of a file of /proc without its last newline, "?" when it cannot be read. */
-static void read_line(const char *path, char out[256])
-{
-    FILE *file = fopen(path, "r");
-    if (!file || !fgets(out, 256, file)) strcpy(out, "?");
-    out[strcspn(out, "\n")] = '\0';
-    if (file) fclose(file);
-}
-
-/* What each of its threads does: its name, its state, and where in the kernel it waits. */
-static void tell(const child *c)
-{
-    char path[320], stat[256], where[256];
-    snprintf(path, sizeof path, "/proc/%ld/task", (long)c->pid);
-    DIR *threads = opendir(path);
-    const struct dirent *entry = NULL;
-    report("the %s is process %ld:", c->role, (long)c->pid);
-    while (threads && (entry = readdir(threads)) != NULL) {
-        if (entry->d_name[0] == '.') continue;
-        snprintf(path, sizeof path, "/proc/%ld/task/%s/stat", (long)c->pid, entry->d_name);
-        read_line(path, stat);
-        snprintf(path, sizeof path, "/proc/%ld/task/%s/wchan", (long)c->pid, entry->d_name);
-        read_line(path, where);
-        const char *name_ends = strrchr(stat, ')'); /* 123 (name) S 1 2 3 */
-        report("  thread %.*s, in %s", name_ends ? (int)(name_ends - stat) + 3 : 1, stat, where);
-    }
-    if (threads) closedir(threads);
-}
-
 /* Whatever they wait for, none is left behind. */
 static _Noreturn void give_up(const child *late, const options *o, const child all[CHILDREN])
 {
     report("the %s has not ended after %llu s", late->role, (unsigned long long)o->limit);
-    for (int i = 0; i < CHILDREN; i++)
-        if (all[i].pid > 0) tell(&all[i]);
     for (int i = 0; i < CHILDREN; i++)
         if (all[i].pid > 0) kill(all[i].pid, SIGKILL);
     printf("observer: it failed\n");

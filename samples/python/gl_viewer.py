@@ -9,11 +9,10 @@ __cuda_array_interface__: wp.array(), cupy.asarray() and torch.as_tensor() take 
 
 With NumPy it runs on the software twin (CULVERT_SOFT=1), with CuPy on a GPU. Debian: python3-pyglet. Without --window it
 needs no screen. usage: gl_viewer.py [--count N] [--size N] [--frames N] [--out FILE.png] [--window]"""
-from ctypes import byref, c_char_p, c_uint, c_void_p
+from ctypes import byref, c_char, c_char_p, c_int, c_uint, c_void_p, cast, POINTER
 from typing import Any
 
 from common import arguments, array_library, write_png
-from gl_pyglet import program_of
 
 import culvert
 
@@ -36,6 +35,21 @@ out vec4 color;
 void main() { color = vec4(tint, 1); }
 """
 SIDE, PANEL = 9, 61  # vertices on a side of the mesh, and texels on one of the image
+
+
+def program_of(gl: Any, vertex: bytes, fragment: bytes) -> int:
+    program: int = gl.glCreateProgram()
+    for kind, text in ((gl.GL_VERTEX_SHADER, vertex), (gl.GL_FRAGMENT_SHADER, fragment)):
+        shader = gl.glCreateShader(kind)
+        source = c_char_p(text)
+        gl.glShaderSource(shader, 1, cast(byref(source), POINTER(POINTER(c_char))), None)
+        gl.glCompileShader(shader)
+        gl.glAttachShader(program, shader)
+    gl.glLinkProgram(program)
+    done = c_int()
+    gl.glGetProgramiv(program, gl.GL_LINK_STATUS, byref(done))
+    assert done.value, "the shaders do not link"
+    return program
 
 
 def vertices_of(gl: Any, buffer: Any, parts: Any) -> Any:

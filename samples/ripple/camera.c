@@ -50,13 +50,7 @@ static void look_at_projection(float m[16], vec3 eye, vec3 target, float half_fo
     }
 }
 
-static float clamp(float value, float low, float high)
-{
-    return fminf(fmaxf(value, low), high);
-}
-
-void camera_look(const scene *basin, VkExtent2D extent, uint64_t moment, const camera_view *view,
-                 view_constants *out)
+void camera_look(const scene *basin, VkExtent2D extent, uint64_t moment, view_constants *out)
 {
     memset(out, 0, sizeof *out);
     float seconds = (float)moment / 30.0f;
@@ -64,9 +58,9 @@ void camera_look(const scene *basin, VkExtent2D extent, uint64_t moment, const c
     /* Far enough that a basin of any proportion fills the picture. */
     float reach =
         fmaxf(basin->half_x / (1.556f * fminf(aspect / 1.7778f, 1.0f)), basin->half_z / 1.037f);
-    float angle = 0.16f - 0.10f * sinf(0.11f * seconds) - view->turn;
-    float elevation = clamp(0.544f + view->lift, 0.10f, 1.50f);
-    float distance = 2.78f * reach * exp2f(-view->closer);
+    float angle = 0.16f - 0.10f * sinf(0.11f * seconds);
+    const float elevation = 0.544f;
+    float distance = 2.78f * reach;
     vec3 target = {0.03f, -0.10f, 0.075f * basin->half_z};
     vec3 eye = {distance * cosf(elevation) * sinf(angle), distance * sinf(elevation),
                 distance * cosf(elevation) * cosf(angle)};

@@ -144,25 +144,15 @@ bool exchange_submit(exchange *e, const exchange_submission *s, uint32_t num_wai
                      const VkSemaphoreSubmitInfo *wait, uint32_t num_signals,
                      const VkSemaphoreSubmitInfo *signal)
 {
-    VkSemaphoreSubmitInfo waits[EXCHANGE_MAX_PARTS + 1], signals[EXCHANGE_MAX_PARTS + 1];
-    for (uint32_t i = 0; i < num_waits; i++)
-        waits[i] = wait[i];
-    for (uint32_t i = 0; i < num_signals; i++)
-        signals[i] = signal[i];
-    if (s->finished) {
-        waits[num_waits++] = vulkan_submit_point(s->available, 0, VK_PIPELINE_STAGE_2_COPY_BIT);
-        signals[num_signals++] =
-            vulkan_submit_point(s->finished, 0, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
-    }
     VkCommandBufferSubmitInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
                                           .commandBuffer = s->commands};
     VkSubmitInfo2 submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
                             .waitSemaphoreInfoCount = num_waits,
-                            .pWaitSemaphoreInfos = waits,
+                            .pWaitSemaphoreInfos = wait,
                             .commandBufferInfoCount = 1,
                             .pCommandBufferInfos = &commands,
                             .signalSemaphoreInfoCount = num_signals,
-                            .pSignalSemaphoreInfos = signals};
+                            .pSignalSemaphoreInfos = signal};
     return vk_ok(vkQueueSubmit2(e->vulkan->queue, 1, &submit, s->fence), "vkQueueSubmit2");
 }
 

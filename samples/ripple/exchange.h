@@ -43,7 +43,6 @@ typedef struct exchange_flow {
 typedef struct exchange_submission {
     VkCommandBuffer commands;
     VkFence fence;
-    VkSemaphore available, finished; /* a swapchain's, binary; VK_NULL_HANDLE without a window */
 } exchange_submission;
 
 /* What a path does. Functions that are NULL have nothing to do. */
@@ -163,7 +162,7 @@ bool exchange_begin_drawing(exchange *e, uint64_t frame);
 bool exchange_record_acquire(exchange *e, VkCommandBuffer commands, uint64_t frame);
 bool exchange_record_release(exchange *e, VkCommandBuffer commands, uint64_t frame);
 bool exchange_draw(exchange *e, uint64_t frame, const exchange_submission *s, bool *fenced);
-/* For paths: submits with these points, and the swapchain's. */
+/* For paths: submits with these points. */
 bool exchange_submit(exchange *e, const exchange_submission *s, uint32_t num_waits,
                      const VkSemaphoreSubmitInfo *wait, uint32_t num_signals,
                      const VkSemaphoreSubmitInfo *signal);

@@ -88,12 +88,11 @@ static void draw_mesh(const gl_renderer *r, const mesh *m, view_constants *const
                    (const void *)(uintptr_t)(m->first_index * sizeof(uint32_t)));
 }
 
-bool gl_renderer_draw(gl_renderer *r, const gl_exchange *from, uint64_t moment,
-                      const camera_view *view)
+bool gl_renderer_draw(gl_renderer *r, const gl_exchange *from, uint64_t moment)
 {
     const float background[4] = {0.02f, 0.03f, 0.04f, 1.0f}, far = 1.0f;
     view_constants constants;
-    camera_look(r->scene, (VkExtent2D){r->width, r->height}, moment, view, &constants);
+    camera_look(r->scene, (VkExtent2D){r->width, r->height}, moment, &constants);
     glQueryCounter(r->queries[0], GL_TIMESTAMP);
     glBindFramebuffer(GL_DRAW_FRAMEBUFFER, r->target);
     glViewport(0, 0, (GLsizei)r->width, (GLsizei)r->height);

@@ -26,8 +26,7 @@ bool gl_renderer_create(gl_renderer *r, const scene *basin, uint32_t width, uint
 void gl_renderer_destroy(gl_renderer *r);
 
 /* Draws a moment of the simulation into the picture, whose first row is the top one. */
-bool gl_renderer_draw(gl_renderer *r, const gl_exchange *from, uint64_t moment,
-                      const camera_view *view);
+bool gl_renderer_draw(gl_renderer *r, const gl_exchange *from, uint64_t moment);
 /* Milliseconds that the last drawing took; waits for it. */
 double gl_renderer_milliseconds(const gl_renderer *r);
 

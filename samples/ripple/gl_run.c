@@ -24,7 +24,7 @@ static bool set_up(gl_state *s)
     program *p = s->program;
     const options *o = &p->options;
     gl_wishes wishes = {.choice = o->device, .debug = o->validation};
-    if (o->output && !files_make_parents(o->output)) return false;
+    if (!files_make_parents(o->output)) return false;
     if (!gl_interop_open(&s->interop, &wishes)) return false;
     if (!o->quiet) fprintf(stderr, "ripple: %s by OpenGL\n", s->interop.gl.renderer);
     s->pixels = malloc((size_t)o->picture_width * o->picture_height * 4);
@@ -71,9 +71,8 @@ static bool count_times(gl_state *s)
 
 static bool draw(gl_state *s)
 {
-    const camera_view view = {0};
     if (!gl_exchange_begin(&s->exchange, s->frame) ||
-        !gl_renderer_draw(&s->renderer, &s->exchange, s->program->totals.simulated, &view) ||
+        !gl_renderer_draw(&s->renderer, &s->exchange, s->program->totals.simulated) ||
         !gl_exchange_end(&s->exchange, s->frame))
         return false;
     s->frame++;
@@ -108,7 +107,6 @@ static bool run_offscreen(gl_state *s)
         }
     }
     s->program->totals.whole = 1e3 * (clock_seconds() - started);
-    progress_end(&bar);
     return fine;
 }
 

@@ -11,42 +11,17 @@
 #include "../common/report.h"
 #include "program.h"
 
-/* The window's part comes before and after the device is known. */
-static bool set_up_vulkan(program *p)
-{
-    const options *o = &p->options;
-    VkExtent2D extent = {o->picture_width, o->picture_height};
-    vulkan_wishes wishes = {.name = "ripple",
-                            .validation = o->validation,
-                            .kernels = o->path >= OPTIONS_IN_QUEUE && o->path <= OPTIONS_REPLAY,
-                            .swapchain = o->window};
-    if (o->window) {
-        p->window = window_open("ripple", extent);
-        if (!p->window) return false;
-        wishes.instance_extensions =
-            window_instance_extensions(p->window, &wishes.num_instance_extensions);
-    }
-    if (!vulkan_setup_create(&p->vulkan, o->device, &wishes)) return false;
-    if (!o->quiet) fprintf(stderr, "ripple: %s by %s\n", p->vulkan.candidate.name, p->vulkan.why);
-    if (!o->window) return true;
-    VkSurfaceKHR surface;
-    return window_create_surface(p->window, p->vulkan.instance, &surface) &&
-           swapchain_create(&p->swapchain, &p->vulkan, surface) &&
-           swapchain_fit(&p->swapchain, extent);
-}
-
 static bool set_up(program *p)
 {
     const options *o = &p->options;
     VkExtent2D grid = {o->grid_width, o->grid_height},
                extent = {o->picture_width, o->picture_height};
-    VkFormat color_format = VK_FORMAT_R8G8B8A8_SRGB;
-    if (o->output && !files_make_parents(o->output)) return false;
-    if (!set_up_vulkan(p)) return false;
-    if (o->window) {
-        extent = p->swapchain.extent;
-        color_format = p->swapchain.color_format;
-    }
+    vulkan_wishes wishes = {.name = "ripple",
+                            .validation = o->validation,
+                            .kernels = o->path >= OPTIONS_IN_QUEUE && o->path <= OPTIONS_REPLAY};
+    if (!files_make_parents(o->output) || !vulkan_setup_create(&p->vulkan, o->device, &wishes))
+        return false;
+    if (!o->quiet) fprintf(stderr, "ripple: %s by %s\n", p->vulkan.candidate.name, p->vulkan.why);
     scene_init(&p->scene, o->grid_width, o->grid_height, o->seed);
     static const exchange_path *const paths[] = {
         [OPTIONS_RING] = &path_ring,         [OPTIONS_SHARED] = &path_shared,
@@ -59,13 +34,12 @@ static bool set_up(program *p)
                           .num_gpus = o->num_gpus};
     /* Two bursts, so that one runs while the next is recorded. */
     uint32_t in_flight = FRAMES_IN_FLIGHT;
-    if (!o->window && in_flight < o->depth) in_flight = o->depth;
-    if (!o->window && in_flight < 2 * o->burst) in_flight = 2 * o->burst;
+    if (in_flight < o->depth) in_flight = o->depth;
+    if (in_flight < 2 * o->burst) in_flight = 2 * o->burst;
     flow.in_flight = in_flight;
     if (!exchange_create(&p->exchange, p->path ? p->path : paths[o->path], &p->vulkan, grid,
                          &flow) ||
-        !renderer_create(&p->renderer, &p->vulkan, &p->exchange, &p->scene, extent, color_format,
-                         in_flight))
+        !renderer_create(&p->renderer, &p->vulkan, &p->exchange, &p->scene, extent, in_flight))
         return false;
     p->solver = solver_create(&p->exchange, &p->scene, o->steps, in_flight);
     return p->solver != NULL;
@@ -77,10 +51,8 @@ static void tear_down(program *p)
     if (p->vulkan.device) {
         renderer_destroy(&p->renderer);
         exchange_destroy(&p->exchange);
-        swapchain_destroy(&p->swapchain);
     }
     vulkan_setup_destroy(&p->vulkan);
-    window_close(p->window);
 }
 
 bool program_reclaim(program *p, uint64_t frame, finished_frame *out)
@@ -174,8 +146,7 @@ int program_main(int argc, char **argv, const exchange_path *path)
         free(p);
         return drawn ? EXIT_SUCCESS : EXIT_FAILURE;
     }
-    bool fine =
-        set_up(p) && (p->window ? viewer_run(p) : offscreen_run(p)) && program_dump_field(p);
+    bool fine = set_up(p) && offscreen_run(p) && program_dump_field(p);
     if (fine)
         fine = program_print_result(p, p->vulkan.candidate.name, p->renderer.targets.extent.width,
                                     p->renderer.targets.extent.height);

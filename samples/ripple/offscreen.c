@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ripple without a window: frames to PNG files. */
+/* ripple by Vulkan: frames to PNG files. */
 #include "../common/png_file.h"
 #include "../common/progress.h"
 #include "program.h"
@@ -19,25 +19,19 @@ static bool reclaim(program *p, uint64_t frame)
     return !finished.pixels || write_picture(p, finished.frame, finished.pixels);
 }
 
-static bool draw(program *p, uint64_t frame)
-{
-    renderer_frame_desc desc = {
-        .frame = frame, .moment = frame, .picture = options_wants_picture(&p->options, frame)};
-    return renderer_frame(&p->renderer, &desc);
-}
-
 /* The solver's burst of frames, then the renderer's; without a ring a burst is one frame. Returns
  * how many; 0: failed. */
 static uint64_t run_burst(program *p, uint64_t first)
 {
     uint64_t left = p->options.frames - first, count = 0;
     do {
-        if (!reclaim(p, first + count) || !solver_frame(p->solver, first + count, false)) return 0;
+        if (!reclaim(p, first + count) || !solver_frame(p->solver, first + count)) return 0;
         count++;
     } while (p->exchange.burst_open && count < left && count < p->renderer.frames_in_flight);
     if (!solver_end_burst(p->solver)) return 0;
     for (uint64_t i = 0; i < count; i++) {
-        if (!draw(p, first + i)) return 0;
+        if (!renderer_frame(&p->renderer, first + i, options_wants_picture(&p->options, first + i)))
+            return 0;
     }
     return count;
 }
@@ -61,7 +55,6 @@ bool offscreen_run(program *p)
         fine = reclaim(p, frame);
     }
     p->totals.whole = 1e3 * (clock_seconds() - started);
-    progress_end(&bar);
     /* A side whose partner's work was never submitted would wait forever. */
     if (!fine) exchange_unblock(&p->exchange, o->frames);
     return fine && solver_finish(p->solver);

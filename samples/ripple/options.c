@@ -9,26 +9,22 @@
 #include "../common/files.h"
 #include "../common/report.h"
 
-#define DEFAULT_OUTPUT "out/ripple.png"
-#define DEFAULT_FRAMES 180u
-
 static const char help[] =
     "Usage: ripple [options]\n"
     "Simulates waves in a basin with CUDA and draws them with Vulkan or OpenGL, from the same memory, without copies.\n"
     "\n"
     "  --size WxH          grid in cells (768x512)\n"
-    "  --resolution WxH    picture or window in pixels (1280x720)\n"
-    "  --frames N          frames to run (180; in a window until it is closed)\n"
+    "  --resolution WxH    picture in pixels (1280x720)\n"
+    "  --frames N          frames to run (180)\n"
     "  --steps N           steps of the solver in a frame (the shorter side of the grid / 48)\n"
-    "  --api API           vulkan (default) or gl: OpenGL 4.5, by the path shared or ring, and without "
-    "a window\n"
+    "  --api API           vulkan (default) or gl: OpenGL 4.5, by the path shared or ring\n"
     "  --path PATH         ring: several frames in memory that CUDA and Vulkan share, by Culvert's ring "
     "(default);\n"
     "                      shared: the same by hand, with buffers and two timelines;\n"
     "                      in-queue: CUDA's kernels in the drawing's command buffer, with one buffer;\n"
     "                      async: CUDA's kernels on Vulkan's compute queue, beside the drawing;\n"
     "                      replay: as in-queue, from a captured CUDA graph of each frame\n"
-    "  --depth N           frames in the ring, 1 to 64 (8; in a window 3)\n"
+    "  --depth N           frames in the ring, 1 to 64 (8)\n"
     "  --burst N           frames that each side hands over together, at most the depth (4, and half the "
     "depth)\n"
     "  --max-latency MS    let the ring choose both, so that a frame is drawn so long after it was begun\n"
@@ -44,14 +40,9 @@ static const char help[] =
     "  --dump-field FILE   write the last heights as raw floats, to compare runs\n"
     "  --quiet             no progress and no closing line but RESULT\n"
     "  --help              this text\n"
-    "Without a window:\n"
     "  --output PATH       PNG of the last frame (out/ripple.png); with %d or %04d in it, a picture of every "
     "frame\n"
     "  --every N           a picture of every Nth frame and of the last, numbered\n"
-    "In a window:\n"
-    "  --window            drag: orbit; wheel: zoom; space: pause; Escape: end\n"
-    "  --hold              stay open after --frames\n"
-    "  --screenshot FILE   write what was shown last as a PNG\n"
     "The line RESULT {...} on stdout is for programs.\n";
 
 static arguments_result parse(options *o, int argc, char **argv)
@@ -74,30 +65,13 @@ static arguments_result parse(options *o, int argc, char **argv)
         {"--max-latency", ARGUMENT_NUMBER, &o->max_latency_ms, NULL, 1, 60000, NULL},
         {"--output", ARGUMENT_PNG, &o->output, NULL, 0, 0, NULL},
         {"--dump-field", ARGUMENT_TEXT, &o->dump_field, NULL, 0, 0, NULL},
-        {"--screenshot", ARGUMENT_PNG, &o->screenshot, NULL, 0, 0, NULL},
         {"--device", ARGUMENT_TEXT, &o->device, NULL, 0, 0, NULL},
         {"--solver-gpus", ARGUMENT_TEXT, &o->solver_gpus, NULL, 0, 0, NULL},
         {"--validation", ARGUMENT_FLAG, &o->validation, NULL, 0, 0, NULL},
         {"--quiet", ARGUMENT_FLAG, &o->quiet, NULL, 0, 0, NULL},
-        {"--window", ARGUMENT_FLAG, &o->window, NULL, 0, 0, NULL},
-        {"--hold", ARGUMENT_FLAG, &o->hold, NULL, 0, 0, NULL},
         {NULL, ARGUMENT_FLAG, NULL, NULL, 0, 0, NULL},
     };
     return arguments_parse(table, help, 1, argc, argv);
-}
-
-static bool check_window(const options *o)
-{
-    if (o->window && (o->output || o->every != 0)) {
-        report("%s: not with --window; --screenshot writes what it shows",
-               o->output ? "--output" : "--every");
-        return false;
-    }
-    if (!o->window && (o->hold || o->screenshot)) {
-        report("%s: only with --window", o->hold ? "--hold" : "--screenshot");
-        return false;
-    }
-    return true;
 }
 
 /* "1,2,3": numbers of CUDA's, each once. */
@@ -137,9 +111,8 @@ static bool check_api(options *o)
     const bool driver = strcmp(o->device, "auto") == 0 || strcmp(o->device, "nvidia") == 0 ||
                         strcmp(o->device, "soft") == 0;
     const char *wrong = o->path > OPTIONS_SHARED ? "--path: with --api=gl it is ring or shared"
-                        : !driver   ? "--device: with --api=gl it is auto, nvidia or soft"
-                        : o->window ? "--window: not with --api=gl, which writes pictures alone"
-                                    : NULL;
+                        : !driver ? "--device: with --api=gl it is auto, nvidia or soft"
+                                  : NULL;
     if (wrong) report("%s", wrong);
     return !wrong;
 }
@@ -156,19 +129,14 @@ static bool check_flow(options *o)
         : !ring && o->depth != 0   ? "--depth: only with --path=ring; the others have --buffers"
         : !ring && o->burst != 0   ? "--burst: only with --path=ring"
         : !ring && o->max_latency_ms != 0 ? "--max-latency: only with --path=ring"
-        : o->window && o->burst > 1
-            ? "--burst: not with --window, which shows each frame as it comes"
-        : o->window && o->max_latency_ms != 0
-            ? "--max-latency: not with --window, which shows each frame as it comes"
-            : NULL;
+                                          : NULL;
     if (wrong) {
         report("%s", wrong);
         return false;
     }
     if (!ring) o->depth = o->buffers != 0 ? o->buffers : single ? 1 : 2;
-    if (o->depth == 0) o->depth = o->window ? 3 : 8;
-    if (o->burst == 0)
-        o->burst = !ring || o->window || o->depth < 2 ? 1 : o->depth / 2 < 4 ? o->depth / 2 : 4;
+    if (o->depth == 0) o->depth = 8;
+    if (o->burst == 0) o->burst = !ring || o->depth < 2 ? 1 : o->depth / 2 < 4 ? o->depth / 2 : 4;
     if (o->burst <= o->depth) return true;
     report("--burst %u: a ring of %u frames has no more to hand over together", o->burst, o->depth);
     return false;
@@ -176,12 +144,8 @@ static bool check_flow(options *o)
 
 static bool check(options *o)
 {
-    if (!check_window(o) || !check_gpus(o) || !check_api(o) || !check_flow(o)) return false;
-    if (!o->window) {
-        if (!o->output) o->output = DEFAULT_OUTPUT;
-        if (o->frames == 0) o->frames = DEFAULT_FRAMES;
-        if (!arguments_output(o->output, &o->every)) return false;
-    }
+    if (!check_gpus(o) || !check_api(o) || !check_flow(o)) return false;
+    if (!arguments_output(o->output, &o->every)) return false;
     if (o->steps == 0) {
         uint32_t shorter = o->grid_width < o->grid_height ? o->grid_width : o->grid_height;
         o->steps = shorter < 48 ? 1 : (shorter + 24) / 48;
@@ -196,7 +160,9 @@ arguments_result options_parse(options *o, int argc, char **argv)
                    .picture_width = 1280,
                    .picture_height = 720,
                    .path = OPTIONS_NO_PATH,
+                   .frames = 180,
                    .seed = 1,
+                   .output = "out/ripple.png",
                    .device = "auto"};
     arguments_result r = parse(o, argc, argv);
     return r == ARGUMENTS_RUN && !check(o) ? ARGUMENTS_BAD : r;

@@ -27,17 +27,15 @@ typedef struct options {
     unsigned api;                           /* options_api */
     uint32_t grid_width, grid_height;       /* cells */
     uint32_t picture_width, picture_height; /* pixels */
-    uint64_t frames;                        /* 0: until the window is closed */
-    uint32_t steps;                         /* of the solver in a frame; 0: from the grid */
-    uint64_t every;                         /* a picture every so many frames; 0: the last only */
-    unsigned path;                          /* options_path */
-    uint32_t buffers;                       /* of all but the ring */
-    uint32_t depth, burst;                  /* of the exchange; of the ring */
-    uint64_t max_latency_ms;                /* 0: as depth and burst say */
+    uint64_t frames;
+    uint32_t steps;          /* of the solver in a frame; 0: from the grid */
+    uint64_t every;          /* a picture every so many frames; 0: the last only */
+    unsigned path;           /* options_path */
+    uint32_t buffers;        /* of all but the ring */
+    uint32_t depth, burst;   /* of the exchange; of the ring */
+    uint64_t max_latency_ms; /* 0: as depth and burst say */
     uint64_t seed;
-    bool window, hold;
-    const char *screenshot; /* NULL: none */
-    const char *output;     /* NULL with a window */
+    const char *output;
     const char *device;
     const char *solver_gpus; /* NULL: none; the same as numbers: */
     int gpus[OPTIONS_MAX_GPUS];

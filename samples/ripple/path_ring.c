@@ -148,21 +148,12 @@ static bool record_release(exchange *e, VkCommandBuffer commands, uint64_t frame
     return true;
 }
 
-/* A burst goes to the queue in one submission; one that a swapchain waits for goes at once, by a
- * submission of the program's own. */
+/* A burst goes to the queue in one submission. */
 static bool draw(exchange *e, uint64_t frame, const exchange_submission *s, bool *fenced)
 {
     ringed *r = e->own;
     culv_ring_frame *f = &r->drawing;
     (void)frame;
-    *fenced = true;
-    if (s->finished) {
-        VkSemaphoreSubmitInfo wait, signal;
-        return culv_ok(culv_ring_release(r->ring, CULV_RING_CONSUMER, f), "culv_ring_release") &&
-               culv_ok(culv_vk_ring_get_points(r->ring, f, &wait, &signal),
-                       "culv_vk_ring_get_points") &&
-               exchange_submit(e, s, f->wait_value != 0, &wait, f->signal_value != 0, &signal);
-    }
     *fenced = f->burst_ends;
     return culv_ok(culv_vk_ring_submit(r->ring, e->vulkan->queue, s->commands,
                                        *fenced ? s->fence : VK_NULL_HANDLE, f),

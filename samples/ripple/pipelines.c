@@ -50,16 +50,15 @@ static bool create_pipeline(const pipelines *p, const vulkan_setup *v, const cha
     pipeline_desc desc = {.vertex = vertex,
                           .fragment = fragment,
                           .layout = p->layout,
-                          .color_format = p->color_format,
+                          .color_format = PIPELINES_COLOR_FORMAT,
                           .depth_format = p->depth_format,
                           .samples = p->samples};
     return pipeline_create(v, &desc, out);
 }
 
-bool pipelines_create(pipelines *p, const vulkan_setup *v, VkFormat color_format)
+bool pipelines_create(pipelines *p, const vulkan_setup *v)
 {
     memset(p, 0, sizeof *p);
-    p->color_format = color_format;
     const VkPhysicalDeviceLimits *limits = &v->properties.limits;
     VkSampleCountFlags counts =
         limits->framebufferColorSampleCounts & limits->framebufferDepthSampleCounts;

@@ -6,6 +6,7 @@
 #include "../common/vulkan_pipeline.h"
 
 /* shaders/ripple/rim.vert: four sides of seven strips of two triangles. */
+#define PIPELINES_COLOR_FORMAT VK_FORMAT_R8G8B8A8_SRGB
 #define PIPELINES_RIM_VERTICES (4u * 7u * 6u)
 
 /* The push constants of shaders/ripple/scene.glsl; 128 bytes are what every device has. */
@@ -20,7 +21,7 @@ typedef struct view_constants {
 
 typedef struct pipelines {
     VkSampleCountFlagBits samples;
-    VkFormat color_format, depth_format;
+    VkFormat depth_format;
     VkSampler sampler;
     VkDescriptorSetLayout set_layout; /* exchange_buffer: 0 cells, 1 tint */
     VkPipelineLayout layout;
@@ -28,7 +29,7 @@ typedef struct pipelines {
 } pipelines;
 
 /* False, with a message, on failure; destroy it either way. */
-bool pipelines_create(pipelines *p, const vulkan_setup *v, VkFormat color_format);
+bool pipelines_create(pipelines *p, const vulkan_setup *v);
 void pipelines_destroy(pipelines *p, const vulkan_setup *v);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ripple: the whole program, and its two ways to run. */
+/* ripple: the whole program. */
 #ifndef RIPPLE_PROGRAM_H_
 #define RIPPLE_PROGRAM_H_
 
@@ -8,8 +8,6 @@
 #include "options.h"
 #include "renderer.h"
 #include "solver.h"
-#include "swapchain.h"
-#include "window.h"
 
 typedef struct totals {
     uint64_t simulated; /* frames that moved the water */
@@ -22,9 +20,7 @@ typedef struct program {
     options options;
     const exchange_path *path; /* in place of the options' */
     scene scene;
-    window *window; /* NULL: offscreen */
     vulkan_setup vulkan;
-    swapchain swapchain; /* of the window */
     exchange exchange;
     renderer renderer;
     solver *solver;
@@ -51,8 +47,6 @@ void program_count(program *p, const finished_frame *finished);
 bool offscreen_run(program *p);
 /* The whole of --api=gl, from the context to the closing line. */
 bool gl_run(program *p);
-/* Shows frames in the window until it is closed or options.frames are done. */
-bool viewer_run(program *p);
 
 /* Writes --dump-field, if it was asked for. */
 bool program_dump_field(program *p);

@@ -113,24 +113,15 @@ static bool create_meshes(renderer *r)
 }
 
 bool renderer_create(renderer *r, const vulkan_setup *vulkan, exchange *e, const scene *basin,
-                     VkExtent2D extent, VkFormat color_format, uint32_t frames_in_flight)
+                     VkExtent2D extent, uint32_t frames_in_flight)
 {
     memset(r, 0, sizeof *r);
     r->vulkan = vulkan;
     r->exchange = e;
     r->scene = basin;
     r->frames_in_flight = frames_in_flight;
-    return pipelines_create(&r->pipelines, vulkan, color_format) && create_targets(r, extent) &&
+    return pipelines_create(&r->pipelines, vulkan) && create_targets(r, extent) &&
            create_meshes(r) && create_descriptors(r) && create_slots(r);
-}
-
-bool renderer_resize(renderer *r, VkExtent2D extent)
-{
-    if (!vk_ok(vkDeviceWaitIdle(r->vulkan->device), "vkDeviceWaitIdle")) return false;
-    destroy_targets(r);
-    for (uint32_t i = 0; i < r->frames_in_flight; i++)
-        r->slots[i].has_picture = false;
-    return create_targets(r, extent);
 }
 
 void renderer_destroy(renderer *r)
@@ -165,14 +156,14 @@ static void draw_mesh(const renderer *r, VkCommandBuffer commands, const mesh *m
     vkCmdDrawIndexed(commands, m->num_indices, 1, m->first_index, 0, 0);
 }
 
-static void draw(const renderer *r, VkCommandBuffer commands, const renderer_frame_desc *desc)
+static void draw(const renderer *r, VkCommandBuffer commands, uint64_t frame)
 {
     const pipelines *p = &r->pipelines;
     VkExtent2D extent = r->targets.extent;
     VkViewport viewport = {0, 0, (float)extent.width, (float)extent.height, 0, 1};
     VkRect2D area = {{0, 0}, extent};
     view_constants constants;
-    camera_look(r->scene, extent, desc->moment, &desc->view, &constants);
+    camera_look(r->scene, extent, frame, &constants);
     vkCmdSetViewport(commands, 0, 1, &viewport);
     vkCmdSetScissor(commands, 0, 1, &area);
     vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, p->layout, 0, 1,
@@ -187,62 +178,49 @@ static void draw(const renderer *r, VkCommandBuffer commands, const renderer_fra
     draw_mesh(r, commands, &r->water, &constants);
 }
 
-/* The finished picture, to where it is wanted. */
-static void deliver(const renderer *r, VkCommandBuffer commands, uint32_t slot,
-                    const renderer_frame_desc *desc)
+static bool record(renderer *r, VkCommandBuffer commands, uint64_t frame, bool picture)
 {
-    if (!desc->swapchain && !desc->picture) return;
-    targets_finish(&r->targets, commands);
-    if (desc->swapchain)
-        swapchain_record_copy(desc->swapchain, commands, targets_final(&r->targets), desc->target);
-    if (desc->picture)
-        vulkan_copy_to_host(commands, targets_final(&r->targets), r->targets.extent,
-                            &r->slots[slot].picture);
-}
-
-static bool record(renderer *r, VkCommandBuffer commands, const renderer_frame_desc *desc)
-{
-    uint32_t slot = (uint32_t)(desc->frame % r->frames_in_flight), query = 2u * slot;
+    uint32_t slot = (uint32_t)(frame % r->frames_in_flight), query = 2u * slot;
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                       .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
     if (!vk_ok(vkBeginCommandBuffer(commands, &begin), "vkBeginCommandBuffer")) return false;
-    if (!exchange_record_solver(r->exchange, commands, desc->frame)) return false;
+    if (!exchange_record_solver(r->exchange, commands, frame)) return false;
     if (r->timestamps) {
         vkCmdResetQueryPool(commands, r->timestamps, query, 2);
         vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->timestamps, query);
     }
-    if (!exchange_record_acquire(r->exchange, commands, desc->frame)) return false;
+    if (!exchange_record_acquire(r->exchange, commands, frame)) return false;
     targets_begin(&r->targets, commands);
-    draw(r, commands, desc);
+    draw(r, commands, frame);
     targets_end(commands);
-    if (!exchange_record_release(r->exchange, commands, desc->frame)) return false;
+    if (!exchange_record_release(r->exchange, commands, frame)) return false;
     if (r->timestamps) {
         vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->timestamps,
                              query + 1);
     }
-    deliver(r, commands, slot, desc);
+    if (picture) {
+        targets_finish(&r->targets, commands);
+        vulkan_copy_to_host(commands, targets_final(&r->targets), r->targets.extent,
+                            &r->slots[slot].picture);
+    }
     return vk_ok(vkEndCommandBuffer(commands), "vkEndCommandBuffer");
 }
 
-bool renderer_frame(renderer *r, const renderer_frame_desc *desc)
+bool renderer_frame(renderer *r, uint64_t frame, bool picture)
 {
-    renderer_slot *slot = &r->slots[desc->frame % r->frames_in_flight];
+    renderer_slot *slot = &r->slots[frame % r->frames_in_flight];
     exchange *e = r->exchange;
     bool fenced;
-    if (!exchange_begin_drawing(e, desc->frame) || !record(r, slot->commands, desc) ||
+    if (!exchange_begin_drawing(e, frame) || !record(r, slot->commands, frame, picture) ||
         !vk_ok(vkResetFences(r->vulkan->device, 1, &slot->done), "vkResetFences"))
         return false;
     exchange_submission submission = {.commands = slot->commands, .fence = slot->done};
-    if (desc->target) {
-        submission.available = desc->target->available;
-        submission.finished = desc->target->finished;
-    }
-    if (!exchange_draw(e, desc->frame, &submission, &fenced)) return false;
+    if (!exchange_draw(e, frame, &submission, &fenced)) return false;
     slot->used = true;
-    slot->frame = desc->frame;
-    slot->has_picture = desc->picture;
+    slot->frame = frame;
+    slot->has_picture = picture;
     slot->covered = VK_NULL_HANDLE;
-    while (fenced && r->first_uncovered <= desc->frame)
+    while (fenced && r->first_uncovered <= frame)
         r->slots[r->first_uncovered++ % r->frames_in_flight].covered = slot->done;
     return true;
 }

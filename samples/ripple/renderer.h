@@ -8,10 +8,9 @@
 #include "mesh.h"
 #include "pipelines.h"
 #include "scene.h"
-#include "swapchain.h"
 #include "targets.h"
 
-/* In a window; else as many as the exchange has buffers, if they are more. */
+/* At least; as many as the exchange has buffers, if they are more. */
 #define FRAMES_IN_FLIGHT     3u
 #define MAX_FRAMES_IN_FLIGHT (2u * EXCHANGE_MAX_BUFFERS)
 
@@ -43,29 +42,15 @@ typedef struct renderer {
     uint64_t first_uncovered; /* frames from here on wait for a submission that has a fence */
 } renderer;
 
-/* What to draw, and where to. */
-typedef struct renderer_frame_desc {
-    uint64_t frame;  /* of the exchange */
-    uint64_t moment; /* of the simulation, in frames */
-    camera_view view;
-    bool picture;                  /* keep the pixels for renderer_reclaim() */
-    const swapchain *swapchain;    /* NULL: no window */
-    const swapchain_image *target; /* with a window */
-} renderer_frame_desc;
-
 /* False, with a message, on failure; destroy it either way. */
 bool renderer_create(renderer *r, const vulkan_setup *vulkan, exchange *e, const scene *basin,
-                     VkExtent2D extent, VkFormat color_format, uint32_t frames_in_flight);
+                     VkExtent2D extent, uint32_t frames_in_flight);
 /* Waits for the device. */
 void renderer_destroy(renderer *r);
 
-/* Waits for the device, and draws pictures of another size from now on. Their meshes stay as they
- * were. What frames in flight left behind is lost. */
-bool renderer_resize(renderer *r, VkExtent2D extent);
-
 /* Submits a frame: waits (on the GPU) until CUDA has filled it, draws, and gives it back. The slot
- * of the frame must have been reclaimed. */
-bool renderer_frame(renderer *r, const renderer_frame_desc *desc);
+ * of the frame must have been reclaimed. picture: keeps the pixels for renderer_reclaim(). */
+bool renderer_frame(renderer *r, uint64_t frame, bool picture);
 
 /* What a frame left behind. */
 typedef struct renderer_result {

@@ -51,7 +51,6 @@ struct solver {
     /* Where the path has the kernels in a queue of Vulkan's: */
     solver_queue queue;
     VkCommandBuffer commands; /* into which kernels are recorded; NULL: they are launched */
-    bool paused;
 };
 
 static size_t skipped_bytes(const solver *s)
@@ -454,7 +453,7 @@ static bool replay(solver *s, VkCommandBuffer commands, uint64_t frame)
         !cuda_ok(cu, cu->cuStreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
                  "cuStreamBeginCapture"))
         return false;
-    bool fine = (s->paused || launch_steps(s)) && launch_publish(s, &e->buffers[e->filling]);
+    bool fine = launch_steps(s) && launch_publish(s, &e->buffers[e->filling]);
     fine = cuda_ok(cu, cu->cuStreamEndCapture(s->stream, &graph), "cuStreamEndCapture") && fine &&
            solver_queue_replay(&s->queue, commands, graph, to);
     if (graph) (void)cu->cuGraphDestroy(graph);
@@ -470,7 +469,7 @@ static bool record(void *state, VkCommandBuffer commands, uint64_t frame)
     exchange *e = s->exchange;
     if (e->path->replays) return replay(s, commands, frame);
     s->commands = commands;
-    bool fine = solver_queue_begin(&s->queue, commands, frame) && (s->paused || launch_steps(s)) &&
+    bool fine = solver_queue_begin(&s->queue, commands, frame) && launch_steps(s) &&
                 exchange_record_fill(e, commands, frame) &&
                 launch_publish(s, &e->buffers[e->filling]);
     s->commands = VK_NULL_HANDLE;
@@ -487,12 +486,11 @@ static bool mark_all(solver *all, uint64_t frame, int which)
     return true;
 }
 
-bool solver_frame(solver *s, uint64_t frame, bool paused)
+bool solver_frame(solver *s, uint64_t frame)
 {
     exchange *e = s->exchange;
-    s->paused = paused;
     if (in_queue(s)) return exchange_solve(e, frame);
-    if (!mark_all(s, frame, MARK_STEPS_BEGIN) || (!paused && !launch_steps(s)) ||
+    if (!mark_all(s, frame, MARK_STEPS_BEGIN) || !launch_steps(s) ||
         !mark_all(s, frame, MARK_STEPS_END))
         return false;
 
@@ -517,7 +515,7 @@ uint64_t solver_burst(solver *s, uint64_t first, uint64_t most)
 {
     uint64_t count = 0;
     do {
-        if (!solver_frame(s, first + count, false)) return 0;
+        if (!solver_frame(s, first + count)) return 0;
         count++;
     } while (s->exchange->burst_open && count < most);
     return solver_end_burst(s) ? count : 0;

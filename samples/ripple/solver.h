@@ -16,9 +16,9 @@ solver *solver_create(exchange *e, const scene *basin, uint32_t steps_per_frame,
 /* Waits for the stream and frees everything; NULL is a no-op. */
 void solver_destroy(solver *s);
 
-/* Submits one frame: steps, unless it is paused; then waits until the exchange's buffer is free,
+/* Submits one frame: steps, then waits until the exchange's buffer is free,
  * fills it, and hands it over. */
-bool solver_frame(solver *s, uint64_t frame, bool paused);
+bool solver_frame(solver *s, uint64_t frame);
 
 /* Hands over what the frames so far left open of a burst (exchange.burst_open). */
 bool solver_end_burst(solver *s);

@@ -16,14 +16,15 @@ bool targets_create(targets *t, const vulkan_setup *v, const pipelines *p, VkExt
     bool multisampled = p->samples != VK_SAMPLE_COUNT_1_BIT;
     VkImageUsageFlags color = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
     VkImageUsageFlags final = color | VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
-    if (!vulkan_image_create(v, p->color_format, extent, p->samples, multisampled ? color : final,
-                             VK_IMAGE_ASPECT_COLOR_BIT, &t->color) ||
+    if (!vulkan_image_create(v, PIPELINES_COLOR_FORMAT, extent, p->samples,
+                             multisampled ? color : final, VK_IMAGE_ASPECT_COLOR_BIT, &t->color) ||
         !vulkan_image_create(v, p->depth_format, extent, p->samples,
                              VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT, VK_IMAGE_ASPECT_DEPTH_BIT,
                              &t->depth))
         return false;
-    return !multisampled || vulkan_image_create(v, p->color_format, extent, VK_SAMPLE_COUNT_1_BIT,
-                                                final, VK_IMAGE_ASPECT_COLOR_BIT, &t->resolved);
+    return !multisampled ||
+           vulkan_image_create(v, PIPELINES_COLOR_FORMAT, extent, VK_SAMPLE_COUNT_1_BIT, final,
+                               VK_IMAGE_ASPECT_COLOR_BIT, &t->resolved);
 }
 
 void targets_destroy(targets *t, const vulkan_setup *v)

@@ -60,7 +60,7 @@ static bool solve(const options *o)
         s = solver_create(&e, &basin, o->steps, FRAMES_IN_FLIGHT);
         fine = s != NULL;
         for (uint64_t frame = 0; fine && frame < o->frames; frame++)
-            fine = solver_frame(s, frame, false);
+            fine = solver_frame(s, frame);
         fine = fine && solver_finish(s);
     }
     solver_destroy(s);

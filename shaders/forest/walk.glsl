@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Walks the hierarchy that forest.cu has built, by the pointers that are in it. samples/forest/node.h
+// Walks the hierarchy that forest.cu has built, by the pointers that are in it. samples/forest/forest.h
 // has the same structures.
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_buffer_reference_uvec2 : require

@@ -143,16 +143,20 @@ free_exec:
 }
 
 /* Memory is never a node here, and everything is where it is to be, so that these change nothing.
- * Launches from the device: the twin has none. */
-static CUresult check_flags(uint64_t flags, bool with_params)
+ * Launches from the device: the twin has none, and an H200 takes no semaphores in them. */
+static CUresult check_flags(const struct soft_graph *graph, uint64_t flags, bool with_params)
 {
     const uint64_t known = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
                            CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY |
                            CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
                            (with_params ? CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD : 0u);
     if (flags & ~known) return CUDA_ERROR_INVALID_VALUE;
-    return flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH ? CUDA_ERROR_NOT_SUPPORTED
-                                                             : CUDA_SUCCESS;
+    if (!(flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)) return CUDA_SUCCESS;
+    for (size_t i = 0; i < graph->num_nodes; i++)
+        if (graph->nodes[i]->type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL ||
+            graph->nodes[i]->type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT)
+            return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult CUDAAPI cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,
@@ -167,7 +171,7 @@ CUresult CUDAAPI cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph 
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     instantiateParams->hErrNode_out = NULL;
     instantiateParams->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
-    result = check_flags(instantiateParams->flags, true);
+    result = check_flags(graph, instantiateParams->flags, true);
     if (result == CUDA_SUCCESS && (instantiateParams->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD))
         result = soft_stream_get(context, instantiateParams->hUploadStream, &upload);
     if (result == CUDA_SUCCESS)
@@ -186,7 +190,7 @@ CUresult CUDAAPI cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph h
     struct soft_graph *graph = soft_graph_find(hGraph);
     if (phGraphExec == NULL || graph == NULL || graph->capturing)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = check_flags(flags, false);
+    result = check_flags(graph, flags, false);
     if (result == CUDA_SUCCESS) result = instantiate(context, graph, flags, &why, phGraphExec);
     return soft_end(result);
 }

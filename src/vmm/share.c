@@ -262,37 +262,33 @@ culv_result culvi_vmm_import_bytes(culv_device *device, const culv_vmm_import_de
     return result;
 }
 
-static culv_result import(culv_device *device, const culv_vmm_import_desc *desc, bool take,
-                          culv_vmm_allocation **out, const char *call)
+/* `exported`: Culvert has just made the handle, and knows the size. */
+static culv_result import_read(culv_device *device, const culv_vmm_import_desc *d, bool take,
+                               bool exported, culv_vmm_allocation **out)
 {
-    culv_vmm_import_desc d;
     culvi_scope scope;
-    CULVI_REQUIRE_IN(NULL, call, device);
-    CULVI_REQUIRE_IN(&device->voice, call, desc);
-    CULVI_REQUIRE_IN(&device->voice, call, out);
-    culv_result result =
-        culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_import_desc");
-    if (result == CULV_OK) result = culvi_vmm_check_device(device, "culv_vmm_import");
+    culv_result result = culvi_vmm_check_device(device, "culv_vmm_import");
     culvi_import how = {.what = "allocation",
                         .call = "cuMemImportFromShareableHandle",
                         .field = "culv_vmm_import_desc.handle",
                         .source = "culv_vmm_export_dup() (cuMemExportToShareableHandle)",
                         .use = CULVI_USE_VMM,
-                        .handle = &d.handle,
-                        .label = d.label,
+                        .handle = &d->handle,
+                        .label = d->label,
                         .count = &device->counts.vmm_allocations,
                         .lent = true,
                         .give = give,
                         .describe = describe};
-    if (result == CULV_OK) result = check_desc(device, &how, &d);
+    if (result == CULV_OK)
+        result = exported ? culvi_import_trust(device, &how) : check_desc(device, &how, d);
     if (result != CULV_OK) return result;
-    culv_vmm_allocation *allocation = culvi_vmm_allocation_new(device, d.label);
+    culv_vmm_allocation *allocation = culvi_vmm_allocation_new(device, d->label);
     if (allocation == NULL) return CULV_ERROR_OUT_OF_MEMORY;
-    allocation->requested = allocation->size = d.size;
+    allocation->requested = allocation->size = d->size;
     allocation->imported = true;
-    result = culvi_enter(device, &scope, d.label);
+    result = culvi_enter(device, &scope, d->label);
     if (result == CULV_OK) {
-        result = find_owner(device, &d, allocation);
+        result = find_owner(device, d, allocation);
         culvi_leave(device, &scope);
     }
     if (result == CULV_OK) result = culvi_import_run(device, &how, allocation);
@@ -306,9 +302,29 @@ static culv_result import(culv_device *device, const culv_vmm_import_desc *desc,
         return result;
     }
     culvi_vmm_allocation_shared(allocation);
-    if (take) culvi_handle_close(&d.handle);
+    if (take) culvi_handle_close(&d->handle);
     *out = allocation;
     return CULV_OK;
+}
+
+static culv_result import(culv_device *device, const culv_vmm_import_desc *desc, bool take,
+                          culv_vmm_allocation **out, const char *call)
+{
+    culv_vmm_import_desc d;
+    CULVI_REQUIRE_IN(NULL, call, device);
+    CULVI_REQUIRE_IN(&device->voice, call, desc);
+    CULVI_REQUIRE_IN(&device->voice, call, out);
+    culv_result result =
+        culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_import_desc");
+    return result == CULV_OK ? import_read(device, &d, take, false, out) : result;
+}
+
+culv_result culvi_vmm_import_exported(culv_device *device, const culv_vmm_import_desc *d,
+                                      culv_vmm_allocation **out)
+{
+    culv_result result = import_read(device, d, false, true, out);
+    culvi_handle_close(&d->handle);
+    return result;
 }
 
 culv_result culv_vmm_import_take(culv_device *device, const culv_vmm_import_desc *desc,

@@ -14,6 +14,10 @@
 culv_result culvi_vmm_find_exporter(culv_device *device, const char *label,
                                     const culv_handle *handle, culv_uuid *out);
 
+/* Imports a handle that Culvert has just exported, and closes it whatever the result is. */
+culv_result culvi_vmm_import_exported(culv_device *device, const culv_vmm_import_desc *d,
+                                      culv_vmm_allocation **out);
+
 /* What is mapped at an address of CUDA's. */
 typedef enum culvi_at {
     CULVI_AT_NOTHING,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Importing a caller's VkDeviceMemory. */
 #include "base/desc.h"
+#include "vmm/property.h"
+#include "vmm/share.h"
 #include "vulkan/vk_resource.h"
 
 #include <inttypes.h>
@@ -87,4 +89,49 @@ culv_result culv_vk_memory_import_shared(culv_vk_device *vk, const culv_vk_memor
     if (result != CULV_OK) return result;
     culvi_memory_ask ask = ask_of(&d);
     return culvi_graphics_acquire(&vk->base, &ask, out);
+}
+
+/* What maps, and into how many bytes: whole memory alone, in whole units (measured). */
+static culv_result vmm_size(const culv_vk_device *vk, const culv_vk_memory_desc *d, uint64_t *out)
+{
+    culv_device *device = vk->base.device;
+    uint64_t unit;
+    culv_result result = culvi_vmm_check_device(device, "culv_vk_memory_import_vmm");
+    if (result == CULV_OK)
+        result = culvi_vmm_least_granularity(device, CULV_VMM_LOCATION_DEVICE, 0, &unit);
+    if (result != CULV_OK) return result;
+    const uint64_t size = d->allocation_size, beyond = size % unit;
+    *out = size;
+    if (beyond == 0) return CULV_OK;
+    if (d->dedicated && size > unit && size <= UINT64_MAX - unit) {
+        *out = size + unit - beyond;
+        return CULV_OK;
+    }
+    return culvi_fail(
+        &device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+        "culv_vk_memory_desc.allocation_size is %" PRIu64 ", and memory maps as VMM in multiples "
+        "of %" PRIu64 " bytes alone, or if it is dedicated and larger than that (measured); round "
+        "VkMemoryAllocateInfo::allocationSize up",
+        size, unit);
+}
+
+culv_result culv_vk_memory_import_vmm(culv_vk_device *vk, const culv_vk_memory_desc *desc,
+                                      culv_vmm_allocation **out)
+{
+    culv_vk_memory_desc d;
+    culv_vmm_import_desc import = culv_vmm_import_desc_init();
+    culv_result result = read_desc(vk, desc, out, "culv_vk_memory_import_vmm", &d);
+    if (result == CULV_OK && d.image != VK_NULL_HANDLE)
+        result = culvi_fail(&vk->base.device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+                            "culv_vk_memory_import_vmm: the memory is an image's, whose bytes lie "
+                            "in an order that only the driver knows; culv_vk_memory_import() and "
+                            "culv_vk_image_map() give arrays");
+    if (result == CULV_OK) result = vmm_size(vk, &d, &import.size);
+    if (result == CULV_OK)
+        result = culvi_vk_memory_export(vk, d.label, d.memory,
+                                        (culv_handle_type)CULVI_HANDLE_OPAQUE, &import.handle);
+    if (result != CULV_OK) return result;
+    import.exporter = vk->base.uuid;
+    import.label = d.label;
+    return culvi_vmm_import_exported(vk->base.device, &import, out);
 }

@@ -368,6 +368,81 @@ GRAPH_CASE(built_by_hand, .mark = TEST_BOTH)
     CU_OK(cu->GraphDestroy(graph));
 }
 
+/* A signal where the driver takes none. It says so when the graph is instantiated, and not before:
+ * nothing tells a graph that is a conditional's body, or will be launched from the device, while
+ * nodes are added. */
+static void add_signal(const graph_bench *b, const char *where, CUgraph graph)
+{
+    CUgraphNode signal = NULL;
+    CUexternalSemaphore out = b->out.cu;
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS value;
+    memset(&value, 0, sizeof value);
+    value.params.fence.value = 1;
+    const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS params = {&out, &value, 1};
+    ANSWER(answer_key("a signal added to %s", where), "%s",
+           raw_cuda_result_name(
+               b->p.cu->GraphAddExternalSemaphoresSignalNode(&signal, graph, NULL, 0, &params)));
+}
+
+static void answer_instantiate(const graph_bench *b, const char *key, CUgraph graph, uint64_t flags)
+{
+    CUDA_GRAPH_INSTANTIATE_PARAMS how;
+    CUgraphExec exec = NULL;
+    memset(&how, 0, sizeof how);
+    how.flags = flags;
+    const CUresult result = b->p.cu->GraphInstantiateWithParams(&exec, graph, &how);
+    ANSWER(key, "%s, result %d", raw_cuda_result_name(result), (int)how.result_out);
+    if (result == CUDA_SUCCESS) CU_OK(b->p.cu->GraphExecDestroy(exec));
+}
+
+GRAPH_CASE(signal_for_the_device, .mark = TEST_BOTH)
+{
+    const uint64_t on_device = CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
+    graph_begin(b, b->p.stream);
+    CU_OK(graph_kernel(b, b->write, 7, b->p.stream));
+    CUgraph graph = graph_end(b, b->p.stream);
+    answer_instantiate(b, "a kernel, for the device", graph, on_device);
+    add_signal(b, "it", graph);
+    answer_instantiate(b, "with the signal, for the device", graph, on_device);
+    answer_instantiate(b, "with the signal, for the host", graph, 0);
+    CU_OK(b->p.cu->GraphDestroy(graph));
+}
+
+GRAPH_CASE(signal_in_a_body, .mark = TEST_NVIDIA_ONLY,
+           .reason = "the twin has no conditional nodes")
+{
+    const raw_cuda *cu = b->p.cu;
+    CUgraph graph = NULL, copy = NULL;
+    CUgraphNode node = NULL, host = NULL;
+    CUgraphConditionalHandle handle = 0;
+    int calls = 0;
+    if (cu->GraphAddNode == NULL || cu->GraphConditionalHandleCreate == NULL)
+        SKIP("the driver has no conditional nodes");
+    CU_OK(cu->GraphCreate(&graph, 0));
+    CU_OK(cu->GraphConditionalHandleCreate(&handle, graph, b->p.context, 1, 1));
+    CUgraphNodeParams params;
+    memset(&params, 0, sizeof params);
+    params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    params.conditional.handle = handle;
+    params.conditional.type = CU_GRAPH_COND_TYPE_IF;
+    params.conditional.size = 1;
+    params.conditional.ctx = b->p.context;
+    CU_OK(cu->GraphAddNode(&node, graph, NULL, NULL, 0, &params));
+    CUgraph body = params.conditional.phGraph_out[0];
+    answer_instantiate(b, "an empty body", graph, 0);
+    answer_instantiate(b, "the empty body alone", body, 0);
+    CUresult result = cu->GraphClone(&copy, body);
+    ANSWER("the empty body cloned", "%s", raw_cuda_result_name(result));
+    if (result == CUDA_SUCCESS) CU_OK(cu->GraphDestroy(copy));
+    add_signal(b, "the body", body);
+    answer_instantiate(b, "with the signal", graph, 0);
+    answer_instantiate(b, "the body with the signal, alone", body, 0);
+    const CUDA_HOST_NODE_PARAMS host_params = {count_up, &calls};
+    ANSWER("a host function added to the body", "%s",
+           raw_cuda_result_name(cu->GraphAddHostNode(&host, body, NULL, 0, &host_params)));
+    CU_OK(cu->GraphDestroy(graph));
+}
+
 /* Copies, sets and copies of arrays in a capture run anew with each launch. */
 GRAPH_CASE(captured_copies, .mark = TEST_BOTH)
 {

@@ -396,3 +396,48 @@ VMM_PAIR_CASE(vulkans_memory, .mark = TEST_BOTH)
     if (fd_open(fd)) close(fd);
     raw_vk_buffer_destroy(&p->vk, &vk);
 }
+
+/* Which sizes of Vulkan's memory map, and into how much: handles map whole or not at all. */
+VMM_PAIR_CASE(vulkans_sizes, .mark = TEST_BOTH)
+{
+    enum { MIB = 1 << 20 };
+    static const struct {
+        const char *what;
+        size_t size, mapped;
+        unsigned flags;
+    } rows[] = {
+        {"4 MiB into 4", 4 * MIB, 4 * MIB, 0},
+        {"4 MiB, dedicated, into 4", 4 * MIB, 4 * MIB, RAW_VK_DEDICATED},
+        {"4 MiB into 2", 4 * MIB, 2 * MIB, 0},
+        {"4 MiB into 6", 4 * MIB, 6 * MIB, 0},
+        {"3 MiB into 4", 3 * MIB, 4 * MIB, 0},
+        {"3 MiB, dedicated, into 4", 3 * MIB, 4 * MIB, RAW_VK_DEDICATED},
+        {"3 MiB, dedicated, into 2", 3 * MIB, 2 * MIB, RAW_VK_DEDICATED},
+        {"1 MiB into 2", 1 * MIB, 2 * MIB, 0},
+        {"1 MiB, dedicated, into 2", 1 * MIB, 2 * MIB, RAW_VK_DEDICATED},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        raw_vk_buffer vk;
+        CUmemGenericAllocationHandle handle = 0;
+        raw_vk_buffer_create(&p->vk, rows[i].size, RAW_VK_EXPORT | rows[i].flags, &vk);
+        const int fd = raw_vk_buffer_fd(&p->vk, &vk);
+        CUresult result = vmm_import(p, fd, &handle);
+        close(fd);
+        if (result == CUDA_SUCCESS) {
+            const CUdeviceptr pointer = vmm_reserve(p, SIZE);
+            result = p->cu->MemMap(pointer, rows[i].mapped, 0, handle, 0);
+            if (result == CUDA_SUCCESS) {
+                uint32_t word = 0;
+                CU_OK(vmm_allow(p, pointer, rows[i].mapped));
+                raw_vk_fill(&p->vk, &vk, 0, rows[i].size, 0x51525354u, NULL);
+                cuda_read(p, pointer + rows[i].size - 4, &word, 4);
+                ANSWER(answer_key("%s: Vulkan's last word", rows[i].what), "%x", word);
+                CU_OK(p->cu->MemUnmap(pointer, rows[i].mapped));
+            }
+            CU_OK(p->cu->MemAddressFree(pointer, SIZE));
+            CU_OK(p->cu->MemRelease(handle));
+        }
+        ANSWER(rows[i].what, "%s", raw_cuda_result_name(result));
+        raw_vk_buffer_destroy(&p->vk, &vk);
+    }
+}

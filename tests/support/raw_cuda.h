@@ -185,6 +185,8 @@ typedef CUresult(CUDAAPI *PFN_cuGLGetDevices_v6050)(unsigned *count, CUdevice *d
     X(UserObjectCreate, 11030)                                                                     \
     X(UserObjectRelease, 11030)                                                                    \
     X(GraphRetainUserObject, 11030)                                                                \
+    X(GraphAddNode, 12030)                                                                         \
+    X(GraphConditionalHandleCreate, 12030)                                                         \
     X(GraphAddExternalSemaphoresWaitNode, 11020)                                                   \
     X(GLGetDevices, 6050)                                                                          \
     X(GraphicsGLRegisterBuffer, 3000)                                                              \

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Direct3D 11 under the back-end suite (tests/library/backend): memory by NT handles, no mutex. */
 #include "scene11.h"
-/* The harness has its own. */
+/* The table has its own. */
 #undef CU_OK
-#undef REQUIRE
 #include "shared_objects.h"
-#include "suite_prefix.h"
 
 static scene11 native;
-
-static const GUID iid_device5 = {
-    0x8ffde202, 0xa0e7, 0x45df, {0x9e, 0x01, 0xe8, 0x37, 0x80, 0x1b, 0x5e, 0xa0}};
-static const GUID iid_fence = {
-    0xaffde9d1, 0x1df7, 0x4bb7, {0x8a, 0x34, 0x0f, 0x46, 0x25, 0x1d, 0xab, 0x80}};
 
 static const raw_cuda *open_native(void)
 {
@@ -126,13 +119,7 @@ static culv_result memory_import(void *attachment, const void *memory, uint64_t 
 
 static void *timeline_create(uint64_t value)
 {
-    ID3D11Device5 *device = NULL;
-    ID3D11Fence *fence = NULL;
-    HR_OK(ID3D11Device_QueryInterface(native.device, &iid_device5, (void **)&device));
-    HR_OK(ID3D11Device5_CreateFence(device, value, D3D11_FENCE_FLAG_SHARED, &iid_fence,
-                                    (void **)&fence));
-    ID3D11Device5_Release(device);
-    return fence;
+    return scene11_fence(&native, value, true);
 }
 
 static void timeline_destroy(void *timeline)
@@ -236,8 +223,3 @@ const backend backend_under_test = {
     BACKEND_FUNCTIONS,
     .fail_at = fail_at,
 };
-
-const char *suite_prefix(void)
-{
-    return "d3d11.backend";
-}

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Direct3D 12 under the back-end suite (tests/library/backend). */
 #include "scene12.h"
-/* The harness has its own. */
+/* The table has its own. */
 #undef CU_OK
-#undef REQUIRE
 #include "shared_objects.h"
-#include "suite_prefix.h"
 
 static scene native;
-
-static const GUID iid_fence = {
-    0x0a753dcf, 0xc4d8, 0x4b91, {0xad, 0xf6, 0xbe, 0x5a, 0x60, 0xd9, 0x5a, 0x76}};
 
 static const raw_cuda *open_native(void)
 {
@@ -99,7 +94,7 @@ static culv_result memory_import(void *attachment, const void *memory, uint64_t 
 static void *timeline_create(uint64_t value)
 {
     ID3D12Fence *fence = NULL;
-    HR_OK(ID3D12Device_CreateFence(native.device, value, D3D12_FENCE_FLAG_SHARED, &iid_fence,
+    HR_OK(ID3D12Device_CreateFence(native.device, value, D3D12_FENCE_FLAG_SHARED, &IID_ID3D12Fence,
                                    (void **)&fence));
     return fence;
 }
@@ -198,8 +193,3 @@ const backend backend_under_test = {
     BACKEND_FUNCTIONS,
     .fail_at = fail_at,
 };
-
-const char *suite_prefix(void)
-{
-    return "d3d12.backend";
-}

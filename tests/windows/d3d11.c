@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Direct3D 11 with CUDA: buffers, textures, fences and keyed mutexes, with data both ways. */
-#include "cases11.h"
-
-#include <string.h>
+#include "scene11.h"
 
 enum { BYTES = 65536 + 256, SIDE = 48, LAYERS = 12, IMAGE = SIDE * SIDE * 4 * LAYERS };
 static unsigned char put[IMAGE > BYTES ? IMAGE : BYTES], got[IMAGE > BYTES ? IMAGE : BYTES];
@@ -26,7 +24,7 @@ static turns turns_of(const scene11 *s, ID3D11Resource *resource, const scene11_
 /* Keys: 0 is Direct3D's turn, 1 is CUDA's. */
 static void d3d_begins(const turns *t)
 {
-    if (t->mutex != NULL) REQUIRE(IDXGIKeyedMutex_AcquireSync(t->mutex, 0, SCENE11_FAR_MS) == S_OK);
+    if (t->mutex != NULL) REQUIRE(IDXGIKeyedMutex_AcquireSync(t->mutex, 0, SCENE_FAR_MS) == S_OK);
     if (t->mutex == NULL) overlay11_take();
 }
 
@@ -45,7 +43,7 @@ static void cuda_begins(const turns *t)
 static void cuda_ends(const turns *t)
 {
     if (t->cuda != NULL) OK(culv_keyed_mutex_release(t->cuda, t->s->stream, 0));
-    scene11_synchronize(t->s);
+    scene_synchronize(t->s);
 }
 
 static void turns_end(turns *t)
@@ -55,177 +53,169 @@ static void turns_end(turns *t)
     REQUIRE(t->cuda == NULL);
 }
 
-/* A buffer of each row. */
-static void buffers(void)
+/* What both sides have: a buffer, or all layers of a texture of SIDE texels of four bytes. */
+typedef struct shared {
+    ID3D11Resource *resource;
+    CUdeviceptr pointer; /* 0: a texture */
+    CUarray array;
+    size_t layer; /* bytes; a buffer has one */
+    unsigned layers;
+} shared;
+
+static void d3d_copy(const scene11 *s, const shared *x, unsigned char *data, bool write)
 {
-    scene11 s;
-    scene11_open(&s);
+    for (unsigned l = 0; l < x->layers; l++) {
+        if (write)
+            scene11_write(s, x->resource, l, data + l * x->layer, x->pointer != 0 ? 0 : SIDE * 4);
+        else
+            scene11_read(s, x->resource, l, data + l * x->layer);
+    }
+}
+
+static void turn_cuda(const scene11 *s, const shared *x, unsigned char *data, bool write)
+{
+    if (x->pointer == 0)
+        scene_cuda_copy(s, x->array, data, SIDE * 4, SIDE, x->layers, write);
+    else if (write)
+        scene_cuda_write(s, x->pointer, data, x->layer);
+    else
+        scene_cuda_read(s, x->pointer, data, x->layer);
+}
+
+/* Direct3D writes or draws, CUDA reads and writes, Direct3D reads. */
+static void both_ways(const scene11 *s, const shared *x, const scene11_row *row, unsigned seed,
+                      void (*draw)(const scene11 *s, ID3D11Resource *resource, void *expected))
+{
+    const size_t size = x->layer * x->layers;
+    turns t = turns_of(s, x->resource, row);
+    d3d_begins(&t);
+    scene_pattern(put, size, seed);
+    if (draw != NULL)
+        draw(s, x->resource, put);
+    else
+        d3d_copy(s, x, put, true);
+    d3d_ends(&t);
+    cuda_begins(&t);
+    turn_cuda(s, x, got, false);
+    REQUIRE(memcmp(put, got, size) == 0);
+    scene_pattern(put, size, seed + 100);
+    turn_cuda(s, x, put, true);
+    cuda_ends(&t);
+    d3d_begins(&t);
+    d3d_copy(s, x, got, false);
+    REQUIRE(memcmp(put, got, size) == 0);
+    d3d_ends(&t);
+    turns_end(&t);
+}
+
+/* A buffer of each row. */
+D11_CASE(buffers)
+{
     for (unsigned i = 0; i < SCENE11_ROWS; i++) {
-        const scene11_row *row = &scene11_rows[i];
-        ID3D11Buffer *native = scene11_buffer(&s, BYTES, row->misc);
-        ID3D11Resource *resource = scene11_of_buffer(native);
+        ID3D11Buffer *native = scene11_buffer(s, BYTES, scene11_rows[i].misc);
         culv_d3d11_memory_desc desc = culv_d3d11_memory_desc_init();
         culv_buffer_desc map = culv_buffer_desc_init();
         culv_memory *memory = NULL, *again = NULL;
         culv_buffer *buffer = NULL;
-        desc.resource = resource;
+        desc.resource = scene11_of_buffer(native);
         map.size = BYTES;
-        OK(culv_d3d11_memory_import_shared(s.d3d11, &desc, &memory));
-        OK(culv_d3d11_memory_import_shared(s.d3d11, &desc, &again));
+        OK(culv_d3d11_memory_import_shared(s->d3d11, &desc, &memory));
+        OK(culv_d3d11_memory_import_shared(s->d3d11, &desc, &again));
         REQUIRE(memory == again);
         culv_memory_destroy(&again);
         OK(culv_buffer_map(memory, &map, &buffer));
-        turns t = turns_of(&s, resource, row);
-        d3d_begins(&t);
-        scene11_pattern(put, BYTES, i + 1);
-        scene11_write(&s, resource, 0, put, 0);
-        d3d_ends(&t);
-        cuda_begins(&t);
-        scene11_cuda_read(&s, culv_buffer_pointer(buffer), got, BYTES);
-        REQUIRE(memcmp(put, got, BYTES) == 0);
-        scene11_pattern(put, BYTES, i + 11);
-        scene11_cuda_write(&s, culv_buffer_pointer(buffer), put, BYTES);
-        cuda_ends(&t);
-        d3d_begins(&t);
-        scene11_read(&s, resource, 0, got);
-        REQUIRE(memcmp(put, got, BYTES) == 0);
-        d3d_ends(&t);
-        turns_end(&t);
+        const shared x = {desc.resource, culv_buffer_pointer(buffer), NULL, BYTES, 1};
+        both_ways(s, &x, &scene11_rows[i], i + 1, NULL);
         culv_buffer_unmap(&buffer);
         culv_memory_destroy(&memory);
         REQUIRE(ID3D11Buffer_Release(native) == 0);
-        printf("  %s\n", row->name);
+        printf("  %s\n", scene11_rows[i].name);
     }
-    scene11_close(&s);
 }
 
 /* A texture, an array, a cube and an array of cubes, of each row. */
-static void textures(void)
+D11_CASE(textures)
 {
     static const struct kind {
         const char *name;
         unsigned layers;
         bool cube;
     } kinds[] = {{"2D", 1, false}, {"2D array", 3, false}, {"cube", 6, true}, {"cubes", 12, true}};
-    scene11 s;
-    scene11_open(&s);
     for (unsigned i = 0; i < SCENE11_ROWS; i++)
         for (unsigned k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
-            const scene11_row *row = &scene11_rows[i];
-            const unsigned layers = kinds[k].layers;
-            ID3D11Texture2D *native =
-                scene11_texture(&s, DXGI_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, layers, row->misc);
-            ID3D11Resource *resource = scene11_of_texture(native);
+            ID3D11Texture2D *native = scene11_texture(s, DXGI_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE,
+                                                      kinds[k].layers, scene11_rows[i].misc);
             culv_d3d11_memory_desc desc = culv_d3d11_memory_desc_init();
             culv_d3d11_image_desc map = culv_d3d11_image_desc_init();
             culv_memory *memory = NULL;
             culv_image *image = NULL;
-            CUarray array = NULL;
-            const size_t layer = (size_t)SIDE * SIDE * 4;
-            desc.resource = map.resource = resource;
+            shared x = {scene11_of_texture(native), 0, NULL, (size_t)SIDE * SIDE * 4,
+                        kinds[k].layers};
+            desc.resource = map.resource = x.resource;
             map.cube = kinds[k].cube;
-            OK(culv_d3d11_memory_import(s.d3d11, &desc, &memory));
-            OK(culv_d3d11_image_map(s.d3d11, memory, &map, &image));
-            OK(culv_image_get_array(image, 0, &array));
-            turns t = turns_of(&s, resource, row);
-            d3d_begins(&t);
-            scene11_pattern(put, layer * layers, 20 * i + k);
-            for (unsigned l = 0; l < layers; l++)
-                scene11_write(&s, resource, l, put + l * layer, SIDE * 4);
-            d3d_ends(&t);
-            cuda_begins(&t);
-            scene11_cuda_copy(&s, array, got, SIDE * 4, SIDE, layers, false);
-            REQUIRE(memcmp(put, got, layer * layers) == 0);
-            scene11_pattern(put, layer * layers, 20 * i + k + 10);
-            scene11_cuda_copy(&s, array, put, SIDE * 4, SIDE, layers, true);
-            cuda_ends(&t);
-            d3d_begins(&t);
-            for (unsigned l = 0; l < layers; l++)
-                scene11_read(&s, resource, l, got + l * layer);
-            REQUIRE(memcmp(put, got, layer * layers) == 0);
-            d3d_ends(&t);
-            turns_end(&t);
+            OK(culv_d3d11_memory_import(s->d3d11, &desc, &memory));
+            OK(culv_d3d11_image_map(s->d3d11, memory, &map, &image));
+            OK(culv_image_get_array(image, 0, &x.array));
+            both_ways(s, &x, &scene11_rows[i], 20 * i + k, NULL);
             culv_image_unmap(&image);
             culv_memory_destroy(&memory);
             REQUIRE(ID3D11Texture2D_Release(native) == 0);
         }
-    scene11_close(&s);
+}
+
+static void draw(const scene11 *s, ID3D11Resource *resource, void *expected)
+{
+    static const FLOAT colour[4] = {1.0f, 0.0f, 0.2f, 1.0f};
+    ID3D11RenderTargetView *view = NULL;
+    HR_OK(ID3D11Device_CreateRenderTargetView(s->device, resource, NULL, &view));
+    ID3D11DeviceContext_ClearRenderTargetView(s->context, view, colour);
+    ID3D11RenderTargetView_Release(view);
+    for (unsigned p = 0; p < SIDE * SIDE; p++)
+        memcpy((char *)expected + p * 4, "\xff\0\x33\xff", 4);
 }
 
 /* What Culvert makes; what Direct3D draws, CUDA reads. */
-static void own(void)
+D11_CASE(own)
 {
-    static const FLOAT colour[4] = {1.0f, 0.0f, 0.2f, 1.0f};
-    scene11 s;
-    scene11_open(&s);
     for (unsigned i = 0; i < SCENE11_ROWS; i++) {
         const scene11_row *row = &scene11_rows[i];
+        const D3D11_TEXTURE2D_DESC what =
+            scene11_texture_desc(DXGI_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, 1, 1, 0);
         culv_d3d11_image_create_desc image_desc = culv_d3d11_image_create_desc_init();
         culv_d3d11_buffer_create_desc buffer_desc = culv_d3d11_buffer_create_desc_init();
         culv_shared_image *image = NULL;
         culv_shared_buffer *buffer = NULL;
-        D3D11_TEXTURE2D_DESC what;
-        CUarray array = NULL;
-        ID3D11RenderTargetView *view = NULL;
-        memset(&what, 0, sizeof what);
-        what.Width = what.Height = SIDE;
-        what.MipLevels = what.ArraySize = what.SampleDesc.Count = 1;
-        what.Format = DXGI_FORMAT_R8G8B8A8_UNORM;
-        what.BindFlags = D3D11_BIND_RENDER_TARGET;
         image_desc.resource_desc = &what;
         image_desc.keyed_mutex = buffer_desc.keyed_mutex = row->mutex;
         image_desc.kmt = buffer_desc.kmt = !row->nt;
         buffer_desc.size = 4096;
-        OK(culv_d3d11_image_create(s.d3d11, &image_desc, &image));
-        OK(culv_d3d11_buffer_create(s.d3d11, &buffer_desc, &buffer));
-        REQUIRE(culv_buffer_size(culv_shared_buffer_cuda(buffer)) == 4096);
-        REQUIRE(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)) == CULV_SHARING_SHARED);
-        ID3D11Resource *resource = culv_d3d11_image_resource(image);
-        OK(culv_image_get_array(culv_shared_image_cuda(image), 0, &array));
-        turns t = turns_of(&s, resource, row);
-        d3d_begins(&t);
-        HR_OK(ID3D11Device_CreateRenderTargetView(s.device, resource, NULL, &view));
-        ID3D11DeviceContext_ClearRenderTargetView(s.context, view, colour);
-        d3d_ends(&t);
-        cuda_begins(&t);
-        scene11_cuda_copy(&s, array, got, SIDE * 4, SIDE, 1, false);
-        for (unsigned p = 0; p < SIDE * SIDE; p++)
-            REQUIRE(memcmp(got + p * 4, "\xff\0\x33\xff", 4) == 0);
-        cuda_ends(&t);
-        turns_end(&t);
-        ID3D11RenderTargetView_Release(view);
-        turns b = turns_of(&s, culv_d3d11_buffer_resource(buffer), row);
-        d3d_begins(&b);
-        d3d_ends(&b);
-        cuda_begins(&b);
-        scene11_pattern(put, 4096, i + 70);
-        scene11_cuda_write(&s, culv_shared_buffer_pointer(buffer), put, 4096);
-        cuda_ends(&b);
-        d3d_begins(&b);
-        scene11_read(&s, culv_d3d11_buffer_resource(buffer), 0, got);
-        REQUIRE(memcmp(put, got, 4096) == 0);
-        d3d_ends(&b);
-        turns_end(&b);
+        OK(culv_d3d11_image_create(s->d3d11, &image_desc, &image));
+        OK(culv_d3d11_buffer_create(s->d3d11, &buffer_desc, &buffer));
         culv_buffer *cuda = culv_shared_buffer_cuda(buffer);
+        REQUIRE(culv_buffer_size(cuda) == 4096);
+        REQUIRE(culv_buffer_sharing(cuda) == CULV_SHARING_SHARED);
+        shared x = {culv_d3d11_image_resource(image), 0, NULL, (size_t)SIDE * SIDE * 4, 1};
+        OK(culv_image_get_array(culv_shared_image_cuda(image), 0, &x.array));
+        both_ways(s, &x, row, i, draw);
+        x = (shared){culv_d3d11_buffer_resource(buffer), culv_shared_buffer_pointer(buffer), NULL,
+                     4096, 1};
+        both_ways(s, &x, row, i + 70, NULL);
         culv_buffer_unmap(&cuda); /* refused: it is the buffer's */
-        REQUIRE(cuda != NULL && check_reason(CULV_REASON_OWNED));
+        REQUIRE(cuda != NULL && scene_reason_is(CULV_REASON_OWNED));
         REQUIRE_SAYS("culv_shared_buffer_destroy");
         culv_shared_image_destroy(&image);
-        culv_shared_buffer_destroy_after(&buffer, s.stream);
-        scene11_synchronize(&s);
-        (void)culv_device_collect(s.culvert);
+        culv_shared_buffer_destroy_after(&buffer, s->stream);
+        scene_synchronize(s);
+        (void)culv_device_collect(s->culvert);
         REQUIRE(image == NULL && buffer == NULL);
     }
-    scene11_close(&s);
 }
 
 /* TYPELESS textures, as Unity hands them out: the caller names the format. */
-static void typeless(void)
+D11_CASE(typeless)
 {
-    scene11 s;
-    scene11_open(&s);
     ID3D11Texture2D *native =
-        scene11_texture(&s, DXGI_FORMAT_R32G32B32A32_TYPELESS, 16, 8, 1,
+        scene11_texture(s, DXGI_FORMAT_R32G32B32A32_TYPELESS, 16, 8, 1,
                         D3D11_RESOURCE_MISC_SHARED | D3D11_RESOURCE_MISC_SHARED_NTHANDLE);
     ID3D11Resource *resource = scene11_of_texture(native);
     culv_d3d11_memory_desc desc = culv_d3d11_memory_desc_init();
@@ -235,120 +225,113 @@ static void typeless(void)
     culv_image_desc seen = culv_image_desc_init();
     CUarray array = NULL;
     desc.resource = map.resource = resource;
-    OK(culv_d3d11_memory_import(s.d3d11, &desc, &memory));
-    REFUSES(culv_d3d11_image_map(s.d3d11, memory, &map, &image), CULV_ERROR_INVALID,
+    OK(culv_d3d11_memory_import(s->d3d11, &desc, &memory));
+    REFUSES(culv_d3d11_image_map(s->d3d11, memory, &map, &image), CULV_ERROR_INVALID,
             CULV_REASON_FORMAT);
     REQUIRE_SAYS("R32G32B32A32_FLOAT");
     map.format = DXGI_FORMAT_R8G8B8A8_UNORM;
-    REFUSES(culv_d3d11_image_map(s.d3d11, memory, &map, &image), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d11_image_map(s->d3d11, memory, &map, &image), CULV_ERROR_INVALID,
             CULV_REASON_FORMAT);
     map.format = DXGI_FORMAT_R32G32B32A32_FLOAT;
     ID3D11Texture2D *twin =
-        scene11_texture(&s, DXGI_FORMAT_R32G32B32A32_TYPELESS, 16, 8, 1,
+        scene11_texture(s, DXGI_FORMAT_R32G32B32A32_TYPELESS, 16, 8, 1,
                         D3D11_RESOURCE_MISC_SHARED | D3D11_RESOURCE_MISC_SHARED_NTHANDLE);
     map.resource = scene11_of_texture(twin); /* CUDA would write the other one */
-    REFUSES(culv_d3d11_image_map(s.d3d11, memory, &map, &image), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d11_image_map(s->d3d11, memory, &map, &image), CULV_ERROR_INVALID,
             CULV_REASON_RANGE);
     REQUIRE_SAYS("another resource than the one whose memory");
     REQUIRE(ID3D11Texture2D_Release(twin) == 0);
     map.resource = resource;
-    OK(culv_d3d11_image_map(s.d3d11, memory, &map, &image));
+    OK(culv_d3d11_image_map(s->d3d11, memory, &map, &image));
     OK(culv_image_get_desc(image, &seen));
     REQUIRE(seen.format == culv_format_from_dxgi(DXGI_FORMAT_R32G32B32A32_FLOAT));
     REQUIRE(seen.color_attachment);
     OK(culv_image_get_array(image, 0, &array));
-    scene11_pattern(put, 16 * 8 * 16, 5);
-    scene11_cuda_copy(&s, array, put, 16 * 16, 8, 1, true);
+    scene_pattern(put, 16 * 8 * 16, 5);
+    scene_cuda_copy(s, array, put, 16 * 16, 8, 1, true);
     overlay11_take();
-    scene11_read(&s, resource, 0, got);
+    scene11_read(s, resource, 0, got);
     REQUIRE(memcmp(put, got, 16 * 8 * 16) == 0);
     culv_image_unmap(&image);
     culv_memory_destroy(&memory);
     REQUIRE(ID3D11Texture2D_Release(native) == 0);
-    scene11_close(&s);
 }
 
 /* CUDA waits until the context has signaled, and the context until CUDA has. */
-static void fences(void)
+D11_CASE(fences)
 {
-    scene11 s;
-    scene11_open(&s);
     culv_d3d11_buffer_create_desc desc = culv_d3d11_buffer_create_desc_init();
     culv_shared_buffer *buffer = NULL;
     culv_shared_semaphore *semaphore = NULL;
     culv_semaphore *imported = NULL;
     desc.size = BYTES;
-    OK(culv_d3d11_buffer_create(s.d3d11, &desc, &buffer));
-    OK(culv_d3d11_semaphore_create(s.d3d11, NULL, &semaphore));
+    OK(culv_d3d11_buffer_create(s->d3d11, &desc, &buffer));
+    OK(culv_d3d11_semaphore_create(s->d3d11, NULL, &semaphore));
     ID3D11Fence *fence = culv_d3d11_semaphore_fence(semaphore);
     culv_semaphore *cuda = culv_shared_semaphore_cuda(semaphore);
     ID3D11Resource *resource = culv_d3d11_buffer_resource(buffer);
 
     CUdeviceptr copy = 0; /* a copy to the host would block this thread */
-    CU_OK(s.cu->cuMemAlloc(&copy, BYTES));
-    OK(culv_semaphore_wait(cuda, s.stream, 1));
-    CU_OK(s.cu->cuMemcpyDtoDAsync(copy, culv_shared_buffer_pointer(buffer), BYTES, s.stream));
+    CU_OK(s->cu->cuMemAlloc(&copy, BYTES));
+    OK(culv_semaphore_wait(cuda, s->stream, 1));
+    CU_OK(s->cu->cuMemcpyDtoDAsync(copy, culv_shared_buffer_pointer(buffer), BYTES, s->stream));
     Sleep(100); /* a stream that did not wait would be ready by then */
-    REQUIRE(s.cu->cuStreamQuery(s.stream) == CUDA_ERROR_NOT_READY);
-    scene11_pattern(put, BYTES, 2);
-    scene11_write(&s, resource, 0, put, 0);
-    HR_OK(ID3D11DeviceContext4_Signal(s.context4, fence, 1));
-    scene11_cuda_read(&s, copy, got, BYTES);
+    REQUIRE(s->cu->cuStreamQuery(s->stream) == CUDA_ERROR_NOT_READY);
+    scene_pattern(put, BYTES, 2);
+    scene11_write(s, resource, 0, put, 0);
+    HR_OK(ID3D11DeviceContext4_Signal(s->context4, fence, 1));
+    scene_cuda_read(s, copy, got, BYTES);
     REQUIRE(memcmp(put, got, BYTES) == 0);
-    CU_OK(s.cu->cuMemFree(copy));
+    CU_OK(s->cu->cuMemFree(copy));
 
-    scene11_pattern(put, BYTES, 3);
-    CU_OK(s.cu->cuMemcpyHtoDAsync(culv_shared_buffer_pointer(buffer), put, BYTES, s.stream));
-    OK(culv_semaphore_signal(cuda, s.stream, 2));
-    HR_OK(ID3D11DeviceContext4_Wait(s.context4, fence, 2));
-    scene11_read(&s, resource, 0, got);
+    scene_pattern(put, BYTES, 3);
+    CU_OK(s->cu->cuMemcpyHtoDAsync(culv_shared_buffer_pointer(buffer), put, BYTES, s->stream));
+    OK(culv_semaphore_signal(cuda, s->stream, 2));
+    HR_OK(ID3D11DeviceContext4_Wait(s->context4, fence, 2));
+    scene11_read(s, resource, 0, got);
     REQUIRE(memcmp(put, got, BYTES) == 0);
     REQUIRE(ID3D11Fence_GetCompletedValue(fence) == 2);
-    REFUSES(culv_semaphore_signal(cuda, s.stream, 2), CULV_ERROR_INVALID,
+    REFUSES(culv_semaphore_signal(cuda, s->stream, 2), CULV_ERROR_INVALID,
             CULV_REASON_TIMELINE_BACKWARDS);
 
-    ID3D11Fence *mine = cases11_fence(&s, 40, true);
-    OK(culv_d3d11_semaphore_import(s.d3d11, mine, "mine", &imported));
+    ID3D11Fence *mine = scene11_fence(s, 40, true);
+    OK(culv_d3d11_semaphore_import(s->d3d11, mine, "mine", &imported));
     REQUIRE(culv_semaphore_last_value(imported) == 40);
-    REFUSES(culv_semaphore_signal(imported, s.stream, 40), CULV_ERROR_INVALID,
+    REFUSES(culv_semaphore_signal(imported, s->stream, 40), CULV_ERROR_INVALID,
             CULV_REASON_TIMELINE_BACKWARDS);
-    OK(culv_semaphore_signal(imported, s.stream, 41));
-    scene11_synchronize(&s);
+    OK(culv_semaphore_signal(imported, s->stream, 41));
+    scene_synchronize(s);
     REQUIRE(ID3D11Fence_GetCompletedValue(mine) == 41);
     culv_semaphore_destroy(&imported);
     REQUIRE(ID3D11Fence_Release(mine) == 0);
 
     culv_semaphore *owned = cuda;
     culv_semaphore_destroy(&owned);
-    REQUIRE(owned != NULL && check_reason(CULV_REASON_OWNED));
+    REQUIRE(owned != NULL && scene_reason_is(CULV_REASON_OWNED));
     culv_shared_semaphore_destroy(&semaphore);
     culv_shared_buffer_destroy(&buffer);
-    scene11_close(&s);
 }
 
 /* CUDA waits for fences of a device that is removed, one of Culvert's and one that was imported. It
  * is told, and goes on; so it does when it waits again, and the fence is destroyed. */
-static void lost(void)
+D11_CASE(lost)
 {
-    scene11 s;
     culv_shared_semaphore *made = NULL;
     culv_semaphore *imported = NULL;
-    scene11_open(&s);
-    ID3D11Fence *mine = cases11_fence(&s, 40, true);
-    OK(culv_d3d11_semaphore_create(s.d3d11, NULL, &made));
-    OK(culv_d3d11_semaphore_import(s.d3d11, mine, "mine", &imported));
-    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(made), s.stream, 3));
-    OK(culv_semaphore_wait(imported, s.stream, 50));
-    REQUIRE(s.cu->cuStreamQuery(s.stream) == CUDA_ERROR_NOT_READY);
-    OK(culv_d3d11_device_lost(s.d3d11));
-    scene11_synchronize(&s);
-    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(made), s.stream, 7));
+    ID3D11Fence *mine = scene11_fence(s, 40, true);
+    OK(culv_d3d11_semaphore_create(s->d3d11, NULL, &made));
+    OK(culv_d3d11_semaphore_import(s->d3d11, mine, "mine", &imported));
+    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(made), s->stream, 3));
+    OK(culv_semaphore_wait(imported, s->stream, 50));
+    REQUIRE(s->cu->cuStreamQuery(s->stream) == CUDA_ERROR_NOT_READY);
+    OK(culv_d3d11_device_lost(s->d3d11));
+    scene_synchronize(s);
+    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(made), s->stream, 7));
     culv_shared_semaphore_destroy(&made);
-    scene11_synchronize(&s);
+    scene_synchronize(s);
     culv_semaphore_destroy(&imported);
     REQUIRE(ID3D11Fence_Release(mine) == 0);
     REFUSES(culv_d3d11_device_lost(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    scene11_close(&s);
 }
 
 /* Keys and time limits, on both sides. */
@@ -364,7 +347,7 @@ static DWORD WINAPI release_later(void *argument)
     return IDXGIKeyedMutex_ReleaseSync(l->mutex, l->key) == S_OK ? 0 : 1;
 }
 
-static void mutexes(void)
+TEST(mutexes)
 {
     for (unsigned i = 0; i < SCENE11_ROWS; i += 2) { /* NT, KMT */
         scene11 s;
@@ -383,7 +366,7 @@ static void mutexes(void)
         REFUSES(culv_keyed_mutex_acquire(cuda, s.stream, 0, 50), CULV_ERROR_TIMEOUT,
                 CULV_REASON_NOT_READY);
         REQUIRE(!culv_keyed_mutex_is_held(cuda));
-        scene11_synchronize(&s); /* no error stays in the stream */
+        scene_synchronize(&s); /* no error stays in the stream */
 
         /* It is released with another key. */
         REQUIRE(IDXGIKeyedMutex_ReleaseSync(mutex, 5) == S_OK);
@@ -407,13 +390,13 @@ static void mutexes(void)
         const HANDLE thread = CreateThread(NULL, 0, release_later, &l, 0, NULL);
         REQUIRE(thread != NULL);
         OK(culv_keyed_mutex_acquire(cuda, s.stream, UINT64_MAX, CULV_KEYED_MUTEX_INFINITE));
-        REQUIRE(WaitForSingleObject(thread, SCENE11_FAR_MS) == WAIT_OBJECT_0);
+        REQUIRE(WaitForSingleObject(thread, SCENE_FAR_MS) == WAIT_OBJECT_0);
         REQUIRE(GetExitCodeThread(thread, &code) && code == 0);
         CloseHandle(thread);
         OK(culv_keyed_mutex_release(cuda, s.stream, 0));
-        scene11_synchronize(&s);
+        scene_synchronize(&s);
         culv_keyed_mutex_destroy_after(&cuda, s.stream);
-        scene11_synchronize(&s);
+        scene_synchronize(&s);
         (void)culv_device_collect(s.culvert);
         REQUIRE(cuda == NULL);
         culv_keyed_mutex_destroy(&cuda);
@@ -433,11 +416,9 @@ static void count_warning(void *user, culv_log_level level, const char *message)
 }
 
 /* What nobody can acquire any more is told. */
-static void mutex_destroyed(void)
+D11_CASE(mutex_destroyed)
 {
     unsigned warnings = 0;
-    scene11 s;
-    scene11_open(&s);
     culv_device_desc device_desc = culv_device_desc_init();
     culv_d3d11_device_desc desc = culv_d3d11_device_desc_init();
     culv_device *device = NULL;
@@ -445,25 +426,24 @@ static void mutex_destroyed(void)
     device_desc.log.fn = count_warning;
     device_desc.log.user = &warnings;
     device_desc.log.level = CULV_LOG_WARNING;
-    OK(culv_device_open_for_d3d11(s.device, &device_desc, &device));
-    desc.device = s.device;
+    OK(culv_device_open_for_d3d11(s->device, &device_desc, &device));
+    desc.device = s->device;
     OK(culv_d3d11_attach(device, &desc, &d3d11));
-    ID3D11Buffer *native = scene11_buffer(&s, 4096, scene11_rows[0].misc);
+    ID3D11Buffer *native = scene11_buffer(s, 4096, scene11_rows[0].misc);
     for (unsigned held = 0; held < 2; held++) {
         culv_keyed_mutex *mutex = NULL;
         OK(culv_d3d11_keyed_mutex_import(d3d11, scene11_of_buffer(native), "key", &mutex));
-        if (held) OK(culv_keyed_mutex_acquire(mutex, s.stream, 0, 0));
+        if (held) OK(culv_keyed_mutex_acquire(mutex, s->stream, 0, 0));
         culv_keyed_mutex_destroy(&mutex);
         REQUIRE(mutex == NULL && warnings == held);
     }
     REQUIRE(ID3D11Buffer_Release(native) == 0);
     culv_d3d11_detach(&d3d11);
     culv_device_close(&device);
-    scene11_close(&s);
 }
 
 /* By an NT handle, taken or borrowed, by a name, and by a KMT handle. */
-static void handles(void)
+TEST(handles)
 {
     static const wchar_t name[] = L"Local\\culvert d3d11 buffer";
     enum { TAKEN, BORROWED, NAMED, KMT, FORMS };
@@ -494,19 +474,19 @@ static void handles(void)
             OK(culv_memory_import_take(s.culvert, &desc, &memory));
         else
             OK(culv_memory_import_borrow(s.culvert, &desc, &memory));
-        REQUIRE(form == KMT || scene11_name_lives(name) == (form != TAKEN));
+        REQUIRE(form == KMT || scene_name_lives(name) == (form != TAKEN));
         if (form != TAKEN) culv_handle_close(&handle);
-        REQUIRE(!scene11_name_lives(name)); /* nobody has kept the handle */
+        REQUIRE(!scene_name_lives(name)); /* nobody has kept the handle */
         OK(culv_buffer_map(memory, &map, &buffer));
         REQUIRE(IDXGIKeyedMutex_AcquireSync(mutex, 0, 0) == S_OK);
-        scene11_pattern(put, 4096, (unsigned)form);
+        scene_pattern(put, 4096, (unsigned)form);
         scene11_write(&s, resource, 0, put, 0);
         REQUIRE(IDXGIKeyedMutex_ReleaseSync(mutex, 1) == S_OK);
         OK(culv_keyed_mutex_acquire(cuda, s.stream, 1, 0));
-        scene11_cuda_read(&s, culv_buffer_pointer(buffer), got, 4096);
+        scene_cuda_read(&s, culv_buffer_pointer(buffer), got, 4096);
         REQUIRE(memcmp(put, got, 4096) == 0);
         OK(culv_keyed_mutex_release(cuda, s.stream, 0));
-        scene11_synchronize(&s);
+        scene_synchronize(&s);
         culv_keyed_mutex_destroy(&cuda);
         culv_buffer_unmap(&buffer);
         culv_memory_destroy(&memory);
@@ -515,11 +495,3 @@ static void handles(void)
         scene11_close(&s);
     }
 }
-
-const case11 cases_d3d11[] = {
-    {"buffers", buffers}, {"textures", textures},
-    {"own", own},         {"typeless", typeless},
-    {"fences", fences},   {"lost", lost},
-    {"mutexes", mutexes}, {"mutex_destroyed", mutex_destroyed},
-    {"handles", handles}, {NULL, NULL},
-};

@@ -2,10 +2,7 @@
 /* Textures of Direct3D 12 in CUDA: kinds, formats, TYPELESS ones; data both ways. The bytes are
  * where llvmpipe puts them, which the twin knows: what is proved is the description that CUDA
  * gets. */
-#include "cases12.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "scene12.h"
 
 typedef struct kind {
     const char *name;
@@ -30,34 +27,15 @@ static unsigned level_of(unsigned side, unsigned level)
 }
 
 /* All layers of a level, as rows without gaps. */
-static void cuda_copy(scene *s, culv_image *image, const kind *k, unsigned level,
-                      unsigned bytes_per_texel, void *data, bool write)
+static void copy_level(scene *s, culv_image *image, const kind *k, unsigned level,
+                       unsigned bytes_per_texel, void *data, bool write)
 {
     CUarray array = NULL;
-    CUDA_MEMCPY3D copy;
     const bool solid = k->dimension == D3D12_RESOURCE_DIMENSION_TEXTURE3D;
     OK(culv_image_get_array(image, level, &array));
-    memset(&copy, 0, sizeof copy);
-    copy.WidthInBytes = (size_t)level_of(k->width, level) * bytes_per_texel;
-    copy.Height = level_of(k->height, level);
-    copy.Depth = solid ? level_of(k->depth, level) : k->depth;
-    if (write) {
-        copy.srcMemoryType = CU_MEMORYTYPE_HOST;
-        copy.srcHost = data;
-        copy.srcPitch = copy.WidthInBytes;
-        copy.srcHeight = copy.Height;
-        copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-        copy.dstArray = array;
-    } else {
-        copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-        copy.srcArray = array;
-        copy.dstMemoryType = CU_MEMORYTYPE_HOST;
-        copy.dstHost = data;
-        copy.dstPitch = copy.WidthInBytes;
-        copy.dstHeight = copy.Height;
-    }
-    CU_OK(s->cu->cuMemcpy3DAsync(&copy, s->stream));
-    scene_synchronize(s);
+    scene_cuda_copy(s, array, data, (size_t)level_of(k->width, level) * bytes_per_texel,
+                    level_of(k->height, level), solid ? level_of(k->depth, level) : k->depth,
+                    write);
 }
 
 static void both_ways(scene *s, ID3D12Resource *resource, culv_image *image, const kind *k,
@@ -71,24 +49,22 @@ static void both_ways(scene *s, ID3D12Resource *resource, culv_image *image, con
         unsigned char *put = malloc(layer * layers), *got = malloc(layer * layers);
         REQUIRE(put != NULL && got != NULL);
         scene_pattern(put, layer * layers, level + 1);
-        cuda_copy(s, image, k, level, bytes_per_texel, put, true);
+        copy_level(s, image, k, level, bytes_per_texel, put, true);
         for (unsigned i = 0; i < layers; i++)
             scene_read_texture(s, resource, level + i * k->levels, got + i * layer);
         REQUIRE(memcmp(put, got, layer * layers) == 0);
         scene_pattern(put, layer * layers, level + 100);
         for (unsigned i = 0; i < layers; i++)
             scene_write_texture(s, resource, level + i * k->levels, put + i * layer);
-        cuda_copy(s, image, k, level, bytes_per_texel, got, false);
+        copy_level(s, image, k, level, bytes_per_texel, got, false);
         REQUIRE(memcmp(put, got, layer * layers) == 0);
         free(put);
         free(got);
     }
 }
 
-static void all_kinds(void)
+D12_CASE(all_kinds, .title = "kinds")
 {
-    scene s;
-    scene_open(&s);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         const kind *k = &kinds[i];
         printf("  %s\n", k->name);
@@ -99,16 +75,15 @@ static void all_kinds(void)
         desc.resource_desc = &what;
         desc.cube = k->cube;
         desc.label = k->name;
-        OK(culv_d3d12_image_create(s.d3d12, &desc, &image));
-        both_ways(&s, culv_d3d12_image_resource(image), culv_shared_image_cuda(image), k, 4);
+        OK(culv_d3d12_image_create(s->d3d12, &desc, &image));
+        both_ways(s, culv_d3d12_image_resource(image), culv_shared_image_cuda(image), k, 4);
         culv_shared_image_destroy(&image);
     }
-    scene_close(&s);
 }
 
 /* Formats that engines share, a TYPELESS one among them, imported from a resource of the
  * caller's. */
-static void formats(void)
+D12_CASE(formats)
 {
     static const struct {
         DXGI_FORMAT resource, named;
@@ -126,47 +101,44 @@ static void formats(void)
         {DXGI_FORMAT_B8G8R8A8_TYPELESS, DXGI_FORMAT_B8G8R8A8_UNORM, CULV_FORMAT_B8G8R8A8_UNORM, 4},
     };
     const kind k = {"2D", D3D12_RESOURCE_DIMENSION_TEXTURE2D, 40, 24, 1, 1, false};
-    scene s;
-    scene_open(&s);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const D3D12_RESOURCE_DESC what =
             scene_texture_desc(k.dimension, rows[i].resource, k.width, k.height, 1, 1);
-        ID3D12Resource *resource = scene_texture(&s, D3D12_HEAP_FLAG_SHARED, &what);
+        ID3D12Resource *resource = scene_texture(s, D3D12_HEAP_FLAG_SHARED, &what);
         culv_memory *memory = NULL;
         culv_image *image = NULL;
         culv_d3d12_memory_desc import = culv_d3d12_memory_desc_init();
         culv_d3d12_image_desc map = culv_d3d12_image_desc_init();
         import.resource = resource;
-        OK(culv_d3d12_memory_import(s.d3d12, &import, &memory));
+        OK(culv_d3d12_memory_import(s->d3d12, &import, &memory));
         map.resource = resource;
         map.format = (uint32_t)rows[i].named;
         /* A twin of it: CUDA would write the other one. */
-        ID3D12Resource *twin = scene_texture(&s, D3D12_HEAP_FLAG_SHARED, &what);
+        ID3D12Resource *twin = scene_texture(s, D3D12_HEAP_FLAG_SHARED, &what);
         map.resource = twin;
-        REFUSES(culv_d3d12_image_map(s.d3d12, memory, &map, &image), CULV_ERROR_INVALID,
+        REFUSES(culv_d3d12_image_map(s->d3d12, memory, &map, &image), CULV_ERROR_INVALID,
                 CULV_REASON_RANGE);
         REQUIRE_SAYS("another resource than the one whose memory");
         REQUIRE(ID3D12Resource_Release(twin) == 0);
         map.resource = resource;
-        OK(culv_d3d12_image_map(s.d3d12, memory, &map, &image));
-        both_ways(&s, resource, image, &k, rows[i].bytes);
+        OK(culv_d3d12_image_map(s->d3d12, memory, &map, &image));
+        both_ways(s, resource, image, &k, rows[i].bytes);
         culv_image_unmap(&image);
         if (rows[i].named != DXGI_FORMAT_UNKNOWN) {
             map.format = 0;
-            REFUSES(culv_d3d12_image_map(s.d3d12, memory, &map, &image), CULV_ERROR_INVALID,
+            REFUSES(culv_d3d12_image_map(s->d3d12, memory, &map, &image), CULV_ERROR_INVALID,
                     CULV_REASON_FORMAT);
         }
         map.format = DXGI_FORMAT_R16_UINT; /* of no family here */
-        REFUSES(culv_d3d12_image_map(s.d3d12, memory, &map, &image), CULV_ERROR_INVALID,
+        REFUSES(culv_d3d12_image_map(s->d3d12, memory, &map, &image), CULV_ERROR_INVALID,
                 CULV_REASON_FORMAT);
         culv_memory_destroy(&memory);
         REQUIRE(ID3D12Resource_Release(resource) == 0);
     }
-    scene_close(&s);
 }
 
 /* An engine's texture that cannot be shared: a twin of it, and copies that the caller records. */
-static void shadows(void)
+D12_CASE(shadows)
 {
     const kind k = {"2D", D3D12_RESOURCE_DIMENSION_TEXTURE2D, 40, 24, 1, 1, false};
     enum { TEXELS = 40 * 24 * 4 };
@@ -178,58 +150,53 @@ static void shadows(void)
     culv_memory *memory = NULL;
     culv_d3d12_memory_desc import = culv_d3d12_memory_desc_init();
     culv_d3d12_shadow_desc desc = culv_d3d12_shadow_desc_init();
-    scene s;
-    scene_open(&s);
-    engine = scene_texture(&s, D3D12_HEAP_FLAG_NONE, &what);
-    REFUSES(culv_d3d12_shadow_create(s.d3d12, &desc, &shadow), CULV_ERROR_INVALID,
+    engine = scene_texture(s, D3D12_HEAP_FLAG_NONE, &what);
+    REFUSES(culv_d3d12_shadow_create(s->d3d12, &desc, &shadow), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
     import.resource = desc.resource = engine;
-    REFUSES(culv_d3d12_memory_import(s.d3d12, &import, &memory), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d12_memory_import(s->d3d12, &import, &memory), CULV_ERROR_INVALID,
             CULV_REASON_NOT_EXPORTABLE);
     REQUIRE_SAYS("culv_d3d12_shadow_create()");
-    REFUSES(culv_d3d12_shadow_create(s.d3d12, &desc, &shadow), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d12_shadow_create(s->d3d12, &desc, &shadow), CULV_ERROR_INVALID,
             CULV_REASON_FORMAT); /* TYPELESS, and none is named */
     desc.format = DXGI_FORMAT_R8G8B8A8_UNORM;
-    OK(culv_d3d12_shadow_create(s.d3d12, &desc, &shadow));
+    OK(culv_d3d12_shadow_create(s->d3d12, &desc, &shadow));
     REQUIRE(culv_d3d12_shadow_copies(shadow) == 0);
     culv_image *image = culv_shared_image_cuda(culv_d3d12_shadow_image(shadow));
 
     scene_pattern(put, TEXELS, 1);
-    scene_write_texture(&s, engine, 0, put);
-    scene_begin(&s);
-    OK(culv_d3d12_shadow_record(shadow, s.list, D3D12_RESOURCE_STATE_COMMON, 0));
-    scene_run(&s);
-    cuda_copy(&s, image, &k, 0, 4, got, false);
+    scene_write_texture(s, engine, 0, put);
+    scene_begin(s);
+    OK(culv_d3d12_shadow_record(shadow, s->list, D3D12_RESOURCE_STATE_COMMON, 0));
+    scene_run(s);
+    copy_level(s, image, &k, 0, 4, got, false);
     REQUIRE(memcmp(put, got, TEXELS) == 0);
     scene_pattern(put, TEXELS, 2);
-    cuda_copy(&s, image, &k, 0, 4, put, true);
-    scene_begin(&s);
-    OK(culv_d3d12_shadow_record(shadow, s.list, D3D12_RESOURCE_STATE_COMMON, 1));
-    scene_run(&s);
-    scene_read_texture(&s, engine, 0, got);
+    copy_level(s, image, &k, 0, 4, put, true);
+    scene_begin(s);
+    OK(culv_d3d12_shadow_record(shadow, s->list, D3D12_RESOURCE_STATE_COMMON, 1));
+    scene_run(s);
+    scene_read_texture(s, engine, 0, got);
     REQUIRE(memcmp(put, got, TEXELS) == 0);
     REQUIRE(culv_d3d12_shadow_copies(shadow) == 2);
     REFUSES(culv_d3d12_shadow_record(shadow, NULL, 0, 0), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
     culv_shared_image *twin = (culv_shared_image *)culv_d3d12_shadow_image(shadow);
     culv_shared_image_destroy(&twin);
-    REQUIRE(twin != NULL && check_reason(CULV_REASON_OWNED));
+    REQUIRE(twin != NULL && scene_reason_is(CULV_REASON_OWNED));
     REQUIRE_SAYS("culv_d3d12_shadow_destroy() destroys both");
     culv_d3d12_shadow_destroy(&shadow);
     culv_d3d12_shadow_destroy(&shadow);
     REQUIRE(ID3D12Resource_Release(engine) == 0);
-    scene_close(&s);
 }
 
 /* A texture that is placed in a shared heap, behind a buffer. */
-static void placed(void)
+D12_CASE(placed)
 {
     enum { AT = 65536, HEAP = 4 * 65536 };
     const kind k = {"2D", D3D12_RESOURCE_DIMENSION_TEXTURE2D, 64, 64, 1, 1, false};
     const D3D12_RESOURCE_DESC what =
         scene_texture_desc(k.dimension, DXGI_FORMAT_R32_UINT, k.width, k.height, 1, 1);
-    scene s;
-    scene_open(&s);
     D3D12_HEAP_DESC heap_desc;
     ID3D12Heap *heap = NULL;
     ID3D12Resource *resource = NULL;
@@ -239,62 +206,59 @@ static void placed(void)
     heap_desc.SizeInBytes = HEAP;
     heap_desc.Properties.Type = D3D12_HEAP_TYPE_DEFAULT;
     heap_desc.Flags = D3D12_HEAP_FLAG_SHARED;
-    HR_OK(ID3D12Device_CreateHeap(s.device, &heap_desc, &cases_iid_heap, (void **)&heap));
-    HR_OK(ID3D12Device_CreatePlacedResource(s.device, heap, AT, &what, D3D12_RESOURCE_STATE_COMMON,
-                                            NULL, &cases_iid_resource, (void **)&resource));
+    HR_OK(ID3D12Device_CreateHeap(s->device, &heap_desc, &IID_ID3D12Heap, (void **)&heap));
+    HR_OK(ID3D12Device_CreatePlacedResource(s->device, heap, AT, &what, D3D12_RESOURCE_STATE_COMMON,
+                                            NULL, &IID_ID3D12Resource, (void **)&resource));
     culv_d3d12_memory_desc import = culv_d3d12_memory_desc_init();
     culv_d3d12_image_desc map = culv_d3d12_image_desc_init();
     import.resource = resource;
-    REFUSES(culv_d3d12_memory_import(s.d3d12, &import, &memory), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d12_memory_import(s->d3d12, &import, &memory), CULV_ERROR_INVALID,
             CULV_REASON_NOT_EXPORTABLE);
     REQUIRE_SAYS("HeapOffset");
     import.resource = NULL;
     import.heap = heap;
-    OK(culv_d3d12_memory_import(s.d3d12, &import, &memory));
+    OK(culv_d3d12_memory_import(s->d3d12, &import, &memory));
     map.resource = resource;
     map.offset = HEAP - 4096;
-    REFUSES(culv_d3d12_image_map(s.d3d12, memory, &map, &image), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d12_image_map(s->d3d12, memory, &map, &image), CULV_ERROR_INVALID,
             CULV_REASON_RANGE);
     map.offset = AT;
-    OK(culv_d3d12_image_map(s.d3d12, memory, &map, &image));
-    both_ways(&s, resource, image, &k, 4);
+    OK(culv_d3d12_image_map(s->d3d12, memory, &map, &image));
+    both_ways(s, resource, image, &k, 4);
     culv_image_unmap(&image);
     culv_memory_destroy(&memory);
     ID3D12Resource_Release(resource);
     overlay12_clear();
     REQUIRE(ID3D12Heap_Release(heap) == 0);
-    scene_close(&s);
 }
 
-static void refused(void)
+D12_CASE(refused)
 {
-    scene s;
-    scene_open(&s);
     culv_d3d12_image_create_desc desc = culv_d3d12_image_create_desc_init();
     culv_shared_image *image = NULL;
     D3D12_RESOURCE_DESC what = scene_texture_desc(D3D12_RESOURCE_DIMENSION_TEXTURE2D,
                                                   DXGI_FORMAT_R8G8B8A8_UNORM, 64, 64, 1, 1);
-    REFUSES(culv_d3d12_image_create(s.d3d12, &desc, &image), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d12_image_create(s->d3d12, &desc, &image), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
     desc.resource_desc = &what;
     what.SampleDesc.Count = 4;
-    REFUSES(culv_d3d12_image_create(s.d3d12, &desc, &image), CULV_ERROR_UNSUPPORTED,
+    REFUSES(culv_d3d12_image_create(s->d3d12, &desc, &image), CULV_ERROR_UNSUPPORTED,
             CULV_REASON_USAGE);
     REQUIRE_SAYS("ResolveSubresource");
     what.SampleDesc.Count = 1;
     desc.cube = 1;
-    REFUSES(culv_d3d12_image_create(s.d3d12, &desc, &image), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d12_image_create(s->d3d12, &desc, &image), CULV_ERROR_INVALID,
             CULV_REASON_EXTENT);
     desc.cube = 0;
     what.Layout = D3D12_TEXTURE_LAYOUT_ROW_MAJOR;
-    REFUSES(culv_d3d12_image_create(s.d3d12, &desc, &image), CULV_ERROR_UNSUPPORTED,
+    REFUSES(culv_d3d12_image_create(s->d3d12, &desc, &image), CULV_ERROR_UNSUPPORTED,
             CULV_REASON_USAGE);
     what.Layout = D3D12_TEXTURE_LAYOUT_UNKNOWN;
     what.Format = DXGI_FORMAT_R32G32B32_FLOAT;
-    REFUSES(culv_d3d12_image_create(s.d3d12, &desc, &image), CULV_ERROR_UNSUPPORTED,
+    REFUSES(culv_d3d12_image_create(s->d3d12, &desc, &image), CULV_ERROR_UNSUPPORTED,
             CULV_REASON_FORMAT);
     what = scene_buffer_desc(4096);
-    REFUSES(culv_d3d12_image_create(s.d3d12, &desc, &image), CULV_ERROR_UNSUPPORTED,
+    REFUSES(culv_d3d12_image_create(s->d3d12, &desc, &image), CULV_ERROR_UNSUPPORTED,
             CULV_REASON_USAGE);
     REQUIRE_SAYS("culv_d3d12_buffer_create()");
     const struct {
@@ -311,21 +275,18 @@ static void refused(void)
         what.Width = empty[i].width;
         what.Height = empty[i].height;
         what.DepthOrArraySize = empty[i].layers;
-        REFUSES(culv_d3d12_image_create(s.d3d12, &desc, &image), CULV_ERROR_INVALID,
+        REFUSES(culv_d3d12_image_create(s->d3d12, &desc, &image), CULV_ERROR_INVALID,
                 CULV_REASON_EXTENT);
         REQUIRE_SAYS(empty[i].says);
     }
     REQUIRE(image == NULL);
-    scene_close(&s);
 }
 
 /* The bytes of a row of 64 texels, of every format that Direct3D and Culvert both know: by
  * GetCopyableFootprints() and by Culvert's table. */
-static void footprints(void)
+D12_BARE(footprints)
 {
-    scene s;
     unsigned compared = 0;
-    scene_open_device(&s);
     for (uint32_t number = 1; number < 133; number++) {
         culv_format_info info = culv_format_info_init();
         const culv_format format = culv_format_from_dxgi(number);
@@ -337,22 +298,14 @@ static void footprints(void)
         D3D12_PLACED_SUBRESOURCE_FOOTPRINT place;
         UINT rows = 0;
         UINT64 row = 0, total = 0;
-        ID3D12Device_GetCopyableFootprints(s.device, &what, 0, 1, 0, &place, &rows, &row, &total);
+        ID3D12Device_GetCopyableFootprints(s->device, &what, 0, 1, 0, &place, &rows, &row, &total);
         if (total == UINT64_MAX || row == 0 || row == UINT64_MAX) continue; /* Wine has it not */
         if (row != 64 / info.block_width * (UINT64)info.bytes_per_block ||
-            rows != 64 / info.block_height) {
-            printf("  DXGI_FORMAT %u: %llu bytes in each of %u rows\n", (unsigned)number,
-                   (unsigned long long)row, (unsigned)rows);
-            check_fail(__FILE__, __LINE__, "the table has other blocks");
-        }
+            rows != 64 / info.block_height)
+            FAIL("the table has other blocks: DXGI_FORMAT %u: %llu bytes in each of %u rows",
+                 (unsigned)number, (unsigned long long)row, (unsigned)rows);
         compared++;
     }
     printf("  %u formats\n", compared);
     REQUIRE(compared >= 60);
-    scene_close(&s);
 }
-
-const case12 cases_d3d12_images[] = {
-    {"kinds", all_kinds}, {"formats", formats},       {"shadows", shadows}, {"placed", placed},
-    {"refused", refused}, {"footprints", footprints}, {NULL, NULL},
-};

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Rings between CUDA and Direct3D 12: each frame's data, both ways, in bursts; who waits where;
  * what is refused. */
-#include "cases12.h"
+#include "scene12.h"
 
 #include <culvert/d3d12_ring.h>
-
-#include <string.h>
 
 enum { DEPTH = 4, BYTES = 4096, FRAMES = 23 };
 
@@ -22,17 +20,14 @@ typedef struct side {
 
 static void side_open(scene *s, side *x, const culv_d3d12_ring_desc *desc, D3D12_HEAP_TYPE heap)
 {
-    static const GUID iid_allocator = {
-        0x6102dee4, 0xaf59, 0x4b09, {0xb9, 0x99, 0xb4, 0x4d, 0x73, 0xf0, 0x9b, 0x24}};
-    static const GUID iid_list = {
-        0x5b160d0f, 0xac1b, 0x4185, {0x8b, 0xa8, 0xb3, 0xae, 0x42, 0xa5, 0xa4, 0x55}};
     memset(x, 0, sizeof *x);
     OK(culv_d3d12_ring_create(s->d3d12, desc, &x->ring));
     for (int i = 0; i < DEPTH; i++) {
         HR_OK(ID3D12Device_CreateCommandAllocator(s->device, D3D12_COMMAND_LIST_TYPE_DIRECT,
-                                                  &iid_allocator, (void **)&x->allocators[i]));
+                                                  &IID_ID3D12CommandAllocator,
+                                                  (void **)&x->allocators[i]));
         HR_OK(ID3D12Device_CreateCommandList(s->device, 0, D3D12_COMMAND_LIST_TYPE_DIRECT,
-                                             x->allocators[i], NULL, &iid_list,
+                                             x->allocators[i], NULL, &IID_ID3D12GraphicsCommandList,
                                              (void **)&x->lists[i]));
         HR_OK(ID3D12GraphicsCommandList_Close(x->lists[i]));
     }
@@ -140,15 +135,12 @@ static void frames_of(scene *s, culv_ring_side d3d, uint32_t burst, culv_ring_wa
     side_close(s, &x);
 }
 
-static void ring_frames(void)
+D12_CASE(ring_frames)
 {
-    scene s;
-    scene_open(&s);
     for (uint32_t burst = 1; burst <= 4; burst *= 2)
         for (int d3d = 0; d3d < 2; d3d++)
             for (int waits = CULV_RING_WAITS_QUEUED; waits <= CULV_RING_WAITS_SIGNAL_FIRST; waits++)
-                frames_of(&s, (culv_ring_side)d3d, burst, (culv_ring_waits)waits);
-    scene_close(&s);
+                frames_of(s, (culv_ring_side)d3d, burst, (culv_ring_waits)waits);
 }
 
 /* CUDA's stream stands still behind a fence that nobody has signaled, and a frame behind that. */
@@ -199,31 +191,26 @@ static void one_held_frame(scene *s, culv_ring_waits waits)
     culv_shared_semaphore_destroy(&gate);
 }
 
-static void ring_waits(void)
+D12_CASE(ring_waits)
 {
-    scene s;
-    scene_open(&s);
-    one_held_frame(&s, CULV_RING_WAITS_QUEUED);
-    one_held_frame(&s, CULV_RING_WAITS_SIGNAL_FIRST);
-    one_held_frame(&s, CULV_RING_WAITS_DEFAULT); /* a consumer on Windows */
-    scene_close(&s);
+    one_held_frame(s, CULV_RING_WAITS_QUEUED);
+    one_held_frame(s, CULV_RING_WAITS_SIGNAL_FIRST);
+    one_held_frame(s, CULV_RING_WAITS_DEFAULT); /* a consumer on Windows */
 }
 
 /* CUDA waits for fences of a device that is removed: for a slot whose signal was never queued, and
  * for a fence beside the ring. It is told, and goes on; a frame is submitted once more before. */
-static void ring_lost(void)
+D12_CASE(ring_lost)
 {
     culv_d3d12_ring_desc desc = culv_d3d12_ring_desc_init();
     culv_shared_semaphore *gate = NULL;
     culv_ring_frame frame, next;
-    scene s;
     side x;
-    scene_open(&s);
     desc.max_depth = 1;
-    side_open(&s, &x, &desc, D3D12_HEAP_TYPE_READBACK);
-    OK(culv_d3d12_semaphore_create(s.d3d12, NULL, &gate));
-    OK(culv_ring_acquire_on(x.ring, CULV_RING_PRODUCER, s.stream, 0, &frame));
-    OK(culv_ring_release_on(x.ring, CULV_RING_PRODUCER, s.stream, &frame));
+    side_open(s, &x, &desc, D3D12_HEAP_TYPE_READBACK);
+    OK(culv_d3d12_semaphore_create(s->d3d12, NULL, &gate));
+    OK(culv_ring_acquire_on(x.ring, CULV_RING_PRODUCER, s->stream, 0, &frame));
+    OK(culv_ring_release_on(x.ring, CULV_RING_PRODUCER, s->stream, &frame));
     OK(culv_ring_acquire(x.ring, CULV_RING_CONSUMER, SCENE_FAR_MS * second / 1000, &next));
     OK(culv_ring_release(x.ring, CULV_RING_CONSUMER, &next));
     const uint64_t value = next.signal_value;
@@ -233,24 +220,23 @@ static void ring_lost(void)
     OK(culv_ring_release(x.ring, CULV_RING_CONSUMER, &next));
     REQUIRE(next.signal_value == value);
     /* Now CUDA waits for what is never queued. */
-    OK(culv_ring_acquire_on(x.ring, CULV_RING_PRODUCER, s.stream, 0, &frame));
-    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), s.stream, 3));
-    OK(culv_d3d12_device_lost(s.d3d12));
-    scene_synchronize(&s);
-    REFUSES(culv_ring_release_on(x.ring, CULV_RING_PRODUCER, s.stream, &frame), CULV_ERROR_ASYNC,
+    OK(culv_ring_acquire_on(x.ring, CULV_RING_PRODUCER, s->stream, 0, &frame));
+    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), s->stream, 3));
+    OK(culv_d3d12_device_lost(s->d3d12));
+    scene_synchronize(s);
+    REFUSES(culv_ring_release_on(x.ring, CULV_RING_PRODUCER, s->stream, &frame), CULV_ERROR_ASYNC,
             CULV_REASON_RING_STOPPED);
     REFUSES(culv_ring_acquire(x.ring, CULV_RING_CONSUMER, 0, &next), CULV_ERROR_ASYNC,
             CULV_REASON_RING_STOPPED);
     REQUIRE_SAYS("culv_ring_destroy()");
     REFUSES(culv_d3d12_device_lost(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    side_close(&s, &x);
+    side_close(s, &x);
     culv_shared_semaphore_destroy(&gate);
-    scene_close(&s);
 }
 
 /* CUDA has not done a frame yet, and the ring goes without waiting for it. Then CUDA waits for a
  * frame that was given back and whose signal nobody queued: the end of the ring makes it. */
-static void ring_ends(void)
+D12_CASE(ring_ends)
 {
     culv_d3d12_buffer_create_desc buffer = culv_d3d12_buffer_create_desc_init();
     const culv_d3d12_ring_resource resource = {.buffer = &buffer};
@@ -258,44 +244,41 @@ static void ring_ends(void)
     culv_ring *ring = NULL;
     culv_shared_semaphore *gate = NULL;
     culv_ring_frame frame;
-    scene s;
-    scene_open(&s);
     buffer.size = BYTES;
     desc.max_depth = 1;
     desc.resources = &resource;
     desc.num_resources = 1;
-    OK(culv_d3d12_semaphore_create(s.d3d12, NULL, &gate));
-    OK(culv_d3d12_ring_create(s.d3d12, &desc, &ring));
-    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), s.stream, 1));
-    OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s.stream, 0, &frame));
-    OK(culv_ring_release_on(ring, CULV_RING_PRODUCER, s.stream, &frame));
-    culv_ring_destroy_after(&ring, s.stream);
+    OK(culv_d3d12_semaphore_create(s->d3d12, NULL, &gate));
+    OK(culv_d3d12_ring_create(s->d3d12, &desc, &ring));
+    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), s->stream, 1));
+    OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s->stream, 0, &frame));
+    OK(culv_ring_release_on(ring, CULV_RING_PRODUCER, s->stream, &frame));
+    culv_ring_destroy_after(&ring, s->stream);
     REQUIRE(ring == NULL);
-    culv_ring_destroy_after(&ring, s.stream);
-    culv_ring_destroy_after(NULL, s.stream);
-    REQUIRE(s.cu->cuStreamQuery(s.stream) == CUDA_ERROR_NOT_READY);
+    culv_ring_destroy_after(&ring, s->stream);
+    culv_ring_destroy_after(NULL, s->stream);
+    REQUIRE(s->cu->cuStreamQuery(s->stream) == CUDA_ERROR_NOT_READY);
     HR_OK(ID3D12Fence_Signal(culv_d3d12_semaphore_fence(gate), 1));
-    scene_synchronize(&s);
+    scene_synchronize(s);
 
     for (int after = 0; after < 2; after++) {
-        OK(culv_d3d12_ring_create(s.d3d12, &desc, &ring));
-        OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s.stream, 0, &frame));
-        OK(culv_ring_release_on(ring, CULV_RING_PRODUCER, s.stream, &frame));
+        OK(culv_d3d12_ring_create(s->d3d12, &desc, &ring));
+        OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s->stream, 0, &frame));
+        OK(culv_ring_release_on(ring, CULV_RING_PRODUCER, s->stream, &frame));
         OK(culv_ring_acquire(ring, CULV_RING_CONSUMER, SCENE_FAR_MS * second / 1000, &frame));
         OK(culv_ring_release(ring, CULV_RING_CONSUMER, &frame));
-        OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s.stream, 0, &frame));
+        OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s->stream, 0, &frame));
         if (after)
-            culv_ring_destroy_after(&ring, s.stream);
+            culv_ring_destroy_after(&ring, s->stream);
         else
             culv_ring_destroy(&ring);
-        scene_synchronize(&s);
+        scene_synchronize(s);
     }
     culv_shared_semaphore_destroy(&gate);
-    (void)culv_device_collect(s.culvert);
-    scene_close(&s);
+    (void)culv_device_collect(s->culvert);
 }
 
-static void ring_refused(void)
+D12_CASE(ring_refused)
 {
     const D3D12_RESOURCE_DESC what = scene_buffer_desc(BYTES);
     culv_d3d12_buffer_create_desc buffer = culv_d3d12_buffer_create_desc_init();
@@ -304,28 +287,26 @@ static void ring_refused(void)
     culv_d3d12_ring_desc desc = culv_d3d12_ring_desc_init();
     culv_ring *ring = NULL;
     culv_ring_frame frame;
-    scene s;
-    scene_open(&s);
     buffer.size = BYTES;
     image.resource_desc = &what;
-    REFUSES(culv_d3d12_ring_create(s.d3d12, NULL, &ring), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d12_ring_create(s->d3d12, NULL, &ring), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
-    REFUSES(culv_d3d12_ring_create(s.d3d12, &desc, &ring), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    REFUSES(culv_d3d12_ring_create(s->d3d12, &desc, &ring), CULV_ERROR_INVALID, CULV_REASON_VALUE);
     desc.max_depth = 2;
     desc.num_resources = 2;
-    REFUSES(culv_d3d12_ring_create(s.d3d12, &desc, &ring), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d12_ring_create(s->d3d12, &desc, &ring), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
     desc.resources = resources;
     resources[1].image = &image;
-    REFUSES(culv_d3d12_ring_create(s.d3d12, &desc, &ring), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    REFUSES(culv_d3d12_ring_create(s->d3d12, &desc, &ring), CULV_ERROR_INVALID, CULV_REASON_VALUE);
     resources[1].buffer = NULL; /* an image that is a buffer: after two buffers were made */
-    REQUIRE(culv_d3d12_ring_create(s.d3d12, &desc, &ring) != CULV_OK);
+    REQUIRE(culv_d3d12_ring_create(s->d3d12, &desc, &ring) != CULV_OK);
     resources[1] = resources[0];
     desc.waits = (culv_ring_waits)7;
-    REFUSES(culv_d3d12_ring_create(s.d3d12, &desc, &ring), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    REFUSES(culv_d3d12_ring_create(s->d3d12, &desc, &ring), CULV_ERROR_INVALID, CULV_REASON_VALUE);
     desc.waits = CULV_RING_WAITS_DEFAULT;
     REQUIRE(ring == NULL && scene_driver_objects() == 0);
-    OK(culv_d3d12_ring_create(s.d3d12, &desc, &ring));
+    OK(culv_d3d12_ring_create(s->d3d12, &desc, &ring));
     REQUIRE(culv_ring_shared_buffer(ring, 1, 1) != NULL);
     REQUIRE(culv_ring_shared_buffer(ring, 2, 1) == NULL);
     REQUIRE(culv_ring_shared_buffer(ring, 0, 2) == NULL);
@@ -334,11 +315,10 @@ static void ring_refused(void)
             CULV_REASON_NULL_ARGUMENT);
     REFUSES(culv_ring_acquire(ring, CULV_RING_CONSUMER, 0, &frame), CULV_ERROR_TIMEOUT,
             CULV_REASON_RING_EMPTY);
-    REFUSES(culv_d3d12_ring_submit(ring, s.queue, NULL, &frame), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d12_ring_submit(ring, s->queue, NULL, &frame), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
     OK(culv_ring_flush(ring, CULV_RING_CONSUMER, NULL)); /* nothing is kept */
     culv_ring_destroy(&ring);
-    scene_close(&s);
 }
 
 static void open_burst(scene *s, side *x, culv_ring_side d3d, uint32_t burst)
@@ -361,13 +341,13 @@ static void open_burst(scene *s, side *x, culv_ring_side d3d, uint32_t burst)
 
 static bool owned(const char *says)
 {
-    const bool is = check_reason(CULV_REASON_OWNED) && strstr(culv_last_error_message(), says);
+    const bool is = scene_reason_is(CULV_REASON_OWNED) && strstr(culv_last_error_message(), says);
     printf("  OWNED: %s\n", culv_last_error_message());
     return is;
 }
 
 /* What the ring owns goes with it: giving up a part is refused, and nothing happens. */
-static void ring_parts(void)
+D12_CASE(ring_parts)
 {
     const D3D12_RESOURCE_DESC what = scene_texture_desc(D3D12_RESOURCE_DIMENSION_TEXTURE2D,
                                                         DXGI_FORMAT_R8G8B8A8_UNORM, 16, 16, 1, 1);
@@ -378,14 +358,12 @@ static void ring_parts(void)
     culv_d3d12_ring_desc desc = culv_d3d12_ring_desc_init();
     culv_ring *ring = NULL;
     culv_ring_frame frame;
-    scene s;
-    scene_open(&s);
     buffer_desc.size = BYTES;
     image_desc.resource_desc = &what;
     desc.max_depth = 2;
     desc.resources = resources;
     desc.num_resources = 2;
-    OK(culv_d3d12_ring_create(s.d3d12, &desc, &ring));
+    OK(culv_d3d12_ring_create(s->d3d12, &desc, &ring));
     for (uint32_t slot = 0; slot < 2; slot++) {
         culv_shared_buffer *buffer = culv_ring_shared_buffer(ring, slot, 0), *const b = buffer;
         culv_shared_image *image = culv_ring_shared_image(ring, slot, 1), *const i = image;
@@ -393,39 +371,36 @@ static void ring_parts(void)
         REQUIRE(buffer == b && owned("culv_shared_buffer_destroy: it is a part of another object"));
         culv_shared_image_destroy(&image);
         REQUIRE(image == i && owned("culv_shared_image_destroy: it is a part of another object"));
-        culv_shared_buffer_destroy_after(&buffer, s.stream);
-        culv_shared_image_destroy_after(&image, s.stream);
+        culv_shared_buffer_destroy_after(&buffer, s->stream);
+        culv_shared_image_destroy_after(&image, s->stream);
         REQUIRE(buffer == b && image == i && owned("culv_ring_destroy()"));
     }
     /* All of it is still there. */
-    OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s.stream, 0, &frame));
-    OK(culv_ring_release_on(ring, CULV_RING_PRODUCER, s.stream, &frame));
-    REFUSES(culv_ring_acquire_on(ring, CULV_RING_CONSUMER, s.stream, 0, &frame), CULV_ERROR_INVALID,
+    OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s->stream, 0, &frame));
+    OK(culv_ring_release_on(ring, CULV_RING_PRODUCER, s->stream, &frame));
+    REFUSES(culv_ring_acquire_on(ring, CULV_RING_CONSUMER, s->stream, 0, &frame),
+            CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
+    REFUSES(culv_ring_release_on(ring, CULV_RING_CONSUMER, s->stream, &frame), CULV_ERROR_INVALID,
             CULV_REASON_RING_SIDE);
-    REFUSES(culv_ring_release_on(ring, CULV_RING_CONSUMER, s.stream, &frame), CULV_ERROR_INVALID,
-            CULV_REASON_RING_SIDE);
-    REFUSES(culv_ring_flush_on(ring, CULV_RING_CONSUMER, s.stream), CULV_ERROR_INVALID,
+    REFUSES(culv_ring_flush_on(ring, CULV_RING_CONSUMER, s->stream), CULV_ERROR_INVALID,
             CULV_REASON_RING_SIDE);
     OK(culv_ring_drain(ring, SCENE_FAR_MS * second / 1000, 0));
     culv_ring_destroy(&ring);
     REQUIRE(scene_driver_objects() == 0);
-    scene_close(&s);
 }
 
 /* What Direct3D's side keeps of a burst is signaled, whichever call somebody tries. */
-static void ring_kept(void)
+D12_CASE(ring_kept)
 {
     culv_ring_frame frame;
     uint64_t value = 0;
-    scene s;
     side x;
-    scene_open(&s);
-    open_burst(&s, &x, CULV_RING_PRODUCER, 2);
+    open_burst(s, &x, CULV_RING_PRODUCER, 2);
     ID3D12Fence *ready = culv_d3d12_ring_fence(x.ring, CULV_RING_PRODUCER);
     OK(culv_ring_acquire(x.ring, CULV_RING_PRODUCER, 0, &frame));
-    OK(culv_d3d12_ring_submit(x.ring, s.queue, record(&s, &x, &frame, true), &frame));
+    OK(culv_d3d12_ring_submit(x.ring, s->queue, record(s, &x, &frame, true), &frame));
     REQUIRE(frame.signal_value == 0);
-    REFUSES(culv_ring_acquire_on(x.ring, CULV_RING_CONSUMER, s.stream, 0, &frame),
+    REFUSES(culv_ring_acquire_on(x.ring, CULV_RING_CONSUMER, s->stream, 0, &frame),
             CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
     REQUIRE(strstr(culv_last_error_message(), "culv_ring_flush() hands them over") != NULL);
     REFUSES(culv_ring_drain(x.ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
@@ -441,34 +416,31 @@ static void ring_kept(void)
     OK(culv_ring_release(x.ring, CULV_RING_PRODUCER, &frame));
     OK(culv_ring_flush(x.ring, CULV_RING_PRODUCER, &value));
     REQUIRE(value == 2);
-    HR_OK(ID3D12CommandQueue_Signal(s.queue, ready, value));
-    side_close(&s, &x);
+    HR_OK(ID3D12CommandQueue_Signal(s->queue, ready, value));
+    side_close(s, &x);
     /* CUDA's side has a call of its own. */
-    open_burst(&s, &x, CULV_RING_CONSUMER, 2);
-    OK(culv_ring_acquire_on(x.ring, CULV_RING_PRODUCER, s.stream, 0, &frame));
-    OK(culv_ring_release_on(x.ring, CULV_RING_PRODUCER, s.stream, &frame));
+    open_burst(s, &x, CULV_RING_CONSUMER, 2);
+    OK(culv_ring_acquire_on(x.ring, CULV_RING_PRODUCER, s->stream, 0, &frame));
+    OK(culv_ring_release_on(x.ring, CULV_RING_PRODUCER, s->stream, &frame));
     REFUSES(culv_ring_acquire(x.ring, CULV_RING_CONSUMER, 0, &frame), CULV_ERROR_TIMEOUT,
             CULV_REASON_RING_EMPTY);
     REQUIRE(strstr(culv_last_error_message(), "culv_ring_flush_on() hands them over") != NULL);
-    OK(culv_ring_flush_on(x.ring, CULV_RING_PRODUCER, s.stream));
-    side_close(&s, &x);
+    OK(culv_ring_flush_on(x.ring, CULV_RING_PRODUCER, s->stream));
+    side_close(s, &x);
     /* A release that nobody signals is late, and the message asks for the signal. */
-    open_burst(&s, &x, CULV_RING_CONSUMER, 1);
-    OK(culv_ring_acquire_on(x.ring, CULV_RING_PRODUCER, s.stream, 0, &frame));
+    open_burst(s, &x, CULV_RING_CONSUMER, 1);
+    OK(culv_ring_acquire_on(x.ring, CULV_RING_PRODUCER, s->stream, 0, &frame));
     OK(culv_ring_release(x.ring, CULV_RING_PRODUCER, &frame));
     REFUSES(culv_ring_drain(x.ring, 0, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
     REQUIRE(strstr(culv_last_error_message(), "the producer released with 1, but that signal has "
                                               "not run yet; was it submitted?") != NULL);
     OK(culv_ring_drain(x.ring, 0, 1));
-    side_close(&s, &x);
-    scene_close(&s);
+    side_close(s, &x);
 }
 
 /* Two frames in one buffer; a list that the queue does not take. */
-static void ring_mistakes(void)
+D12_CASE(ring_mistakes)
 {
-    static const GUID iid_queue = {
-        0x0ec870a6, 0x5d7e, 0x4c22, {0x8c, 0xfc, 0x5b, 0xaa, 0xe0, 0x76, 0x16, 0xed}};
     const D3D12_COMMAND_QUEUE_DESC copies = {.Type = D3D12_COMMAND_LIST_TYPE_COPY};
     culv_d3d12_buffer_create_desc buffer_desc = culv_d3d12_buffer_create_desc_init();
     culv_shared_buffer *buffers[3] = {NULL, NULL, NULL};
@@ -477,29 +449,27 @@ static void ring_mistakes(void)
     culv_ring *ring = NULL;
     ID3D12CommandQueue *queue = NULL;
     culv_ring_frame frame;
-    scene s;
     side x;
-    scene_open(&s);
     buffer_desc.size = BYTES;
     desc.max_depth = 3;
     desc.resources = &resource;
     desc.num_resources = 1;
-    OK(culv_d3d12_buffer_create(s.d3d12, &buffer_desc, &buffers[0]));
-    OK(culv_d3d12_buffer_create(s.d3d12, &buffer_desc, &buffers[1]));
+    OK(culv_d3d12_buffer_create(s->d3d12, &buffer_desc, &buffers[0]));
+    OK(culv_d3d12_buffer_create(s->d3d12, &buffer_desc, &buffers[1]));
     buffers[2] = buffers[0];
-    REFUSES(culv_d3d12_ring_create(s.d3d12, &desc, &ring), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    REFUSES(culv_d3d12_ring_create(s->d3d12, &desc, &ring), CULV_ERROR_INVALID, CULV_REASON_VALUE);
     culv_shared_buffer_destroy(&buffers[0]);
     culv_shared_buffer_destroy(&buffers[1]);
-    open_burst(&s, &x, CULV_RING_PRODUCER, 1);
-    HR_OK(ID3D12Device_CreateCommandQueue(s.device, &copies, &iid_queue, (void **)&queue));
+    open_burst(s, &x, CULV_RING_PRODUCER, 1);
+    HR_OK(ID3D12Device_CreateCommandQueue(s->device, &copies, &IID_ID3D12CommandQueue,
+                                          (void **)&queue));
     OK(culv_ring_acquire(x.ring, CULV_RING_PRODUCER, 0, &frame));
-    ID3D12CommandList *list = record(&s, &x, &frame, true);
+    ID3D12CommandList *list = record(s, &x, &frame, true);
     REFUSES(culv_d3d12_ring_submit(x.ring, queue, list, &frame), CULV_ERROR_INVALID,
             CULV_REASON_VALUE);
-    OK(culv_d3d12_ring_submit(x.ring, s.queue, list, &frame));
+    OK(culv_d3d12_ring_submit(x.ring, s->queue, list, &frame));
     ID3D12CommandQueue_Release(queue);
-    side_close(&s, &x);
-    scene_close(&s);
+    side_close(s, &x);
 }
 
 static culv_result make_ring(scene *s)
@@ -523,41 +493,30 @@ static culv_result make_ring(scene *s)
 }
 
 /* Each call that fails once leaves nothing behind. */
-static void ring_torture(void)
+D12_CASE(ring_torture)
 {
-    scene s;
-    scene_open(&s);
-    OK(make_ring(&s));
+    OK(make_ring(s));
     const unsigned before = overlay_calls();
-    OK(make_ring(&s));
+    OK(make_ring(s));
     const unsigned calls = overlay_calls() - before;
     REQUIRE(calls == 12); /* six makes, six handles */
     for (unsigned n = 1; n <= calls; n++) {
         overlay_fail_at(n);
-        REQUIRE(make_ring(&s) == CULV_ERROR_OUT_OF_MEMORY);
+        REQUIRE(make_ring(s) == CULV_ERROR_OUT_OF_MEMORY);
         overlay_fail_at(0);
-        (void)culv_device_collect(s.culvert);
+        (void)culv_device_collect(s->culvert);
         REQUIRE(scene_driver_objects() == 0 && overlay_references() == 0);
     }
     for (unsigned n = 1;; n++) {
         culv_soft_counts a = {.struct_size = sizeof a}, b = a;
         soft.counts(&a);
         soft.fail_at(n, CUDA_ERROR_OUT_OF_MEMORY);
-        const culv_result result = make_ring(&s);
+        const culv_result result = make_ring(s);
         soft.counts(&b);
         soft.fail_at(0, 0);
-        (void)culv_device_collect(s.culvert);
+        (void)culv_device_collect(s->culvert);
         REQUIRE(scene_driver_objects() == 0 && overlay_references() == 0);
         if (result == CULV_OK && b.calls - a.calls < n) break;
     }
-    OK(make_ring(&s));
-    scene_close(&s);
+    OK(make_ring(s));
 }
-
-const case12 cases_d3d12_ring[] = {
-    {"ring_frames", ring_frames},   {"ring_waits", ring_waits},
-    {"ring_refused", ring_refused}, {"ring_parts", ring_parts},
-    {"ring_kept", ring_kept},       {"ring_mistakes", ring_mistakes},
-    {"ring_lost", ring_lost},       {"ring_torture", ring_torture},
-    {"ring_ends", ring_ends},       {NULL, NULL},
-};

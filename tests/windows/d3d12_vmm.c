@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* VMM memory on Windows: its handles, its heaps in Direct3D 12, and vectors. */
-#include "cases12.h"
+#define TEST_GROUP "vmm_"
+#include "scene12.h"
 
 #include <aclapi.h>
 #include <culvert/d3d12_vmm.h>
-#include <string.h>
 /* after windows.h */
 #include <winternl.h>
 
@@ -48,7 +48,7 @@ static ID3D12Resource *place(const scene *s, ID3D12Heap *heap, uint64_t offset, 
     const D3D12_RESOURCE_DESC desc = scene_buffer_desc(size);
     ID3D12Resource *placed = NULL;
     HR_OK(ID3D12Device_CreatePlacedResource(s->device, heap, offset, &desc,
-                                            D3D12_RESOURCE_STATE_COMMON, NULL, &cases_iid_resource,
+                                            D3D12_RESOURCE_STATE_COMMON, NULL, &IID_ID3D12Resource,
                                             (void **)&placed));
     return placed;
 }
@@ -77,29 +77,28 @@ static void close_scene(scene *s)
     scene_close(s);
     REQUIRE(overlay_opened() == 0); /* once Direct3D's objects are gone */
 }
+#define VMM_CASE(...) TEST_ON(scene, s, scene_open(s), close_scene(s), __VA_ARGS__)
 
-static void heaps(void)
+VMM_CASE(heaps)
 {
-    scene s;
-    scene_open(&s);
-    culv_vmm_allocation *allocation = allocate(&s, 3 * MIB, nt);
-    culv_vmm_range *range = map(&s, allocation);
+    culv_vmm_allocation *allocation = allocate(s, 3 * MIB, nt);
+    culv_vmm_range *range = map(s, allocation);
     ID3D12Heap *heap = NULL, *again = NULL;
-    OK(culv_d3d12_heap_from_vmm(s.d3d12, allocation, &heap));
-    OK(culv_d3d12_heap_from_vmm(s.d3d12, allocation, &again));
+    OK(culv_d3d12_heap_from_vmm(s->d3d12, allocation, &heap));
+    OK(culv_d3d12_heap_from_vmm(s->d3d12, allocation, &again));
     culv_vmm_allocation_destroy(&allocation); /* the heaps and the mapping hold the memory */
-    ID3D12Resource *first = place(&s, heap, 0, ODD), *second = place(&s, heap, 2 * AT, 2 * MIB);
-    ID3D12Resource *alias = place(&s, again, 2 * AT, 2 * MIB);
+    ID3D12Resource *first = place(s, heap, 0, ODD), *second = place(s, heap, 2 * AT, 2 * MIB);
+    ID3D12Resource *alias = place(s, again, 2 * AT, 2 * MIB);
     const CUdeviceptr pointer = culv_vmm_range_pointer(range);
-    both_ways(&s, pointer, first, 0, 1);
-    both_ways(&s, pointer + 2 * AT, second, 12345, 3);
-    scene_read(&s, alias, 12345, got, ODD);
+    both_ways(s, pointer, first, 0, 1);
+    both_ways(s, pointer + 2 * AT, second, 12345, 3);
+    scene_read(s, alias, 12345, got, ODD);
     REQUIRE(memcmp(put, got, ODD) == 0);
     scene_pattern(put, ODD, 2); /* what the first case left there */
-    scene_read(&s, first, 0, got, ODD);
+    scene_read(s, first, 0, got, ODD);
     REQUIRE(memcmp(put, got, ODD) == 0);
     unmap(&range); /* Direct3D has it still */
-    scene_read(&s, first, 0, got, ODD);
+    scene_read(s, first, 0, got, ODD);
     REQUIRE(memcmp(put, got, ODD) == 0);
     REQUIRE(overlay_opened() == 2);
     ID3D12Resource_Release(first);
@@ -107,35 +106,32 @@ static void heaps(void)
     ID3D12Resource_Release(alias);
     ID3D12Heap_Release(heap);
     ID3D12Heap_Release(again);
-    close_scene(&s);
 }
 
 /* A fence of both sides orders the work: Direct3D's copy waits for CUDA's. */
-static void ordered(void)
+VMM_CASE(ordered)
 {
-    scene s;
-    scene_open(&s);
-    culv_vmm_allocation *allocation = allocate(&s, ODD, nt);
-    culv_vmm_range *range = map(&s, allocation);
+    culv_vmm_allocation *allocation = allocate(s, ODD, nt);
+    culv_vmm_range *range = map(s, allocation);
     ID3D12Heap *heap = NULL;
     culv_shared_semaphore *semaphore = NULL;
-    OK(culv_d3d12_heap_from_vmm(s.d3d12, allocation, &heap));
-    OK(culv_d3d12_semaphore_create(s.d3d12, NULL, &semaphore));
-    ID3D12Resource *buffer = place(&s, heap, 0, ODD);
-    ID3D12Resource *stage = scene_buffer(&s, D3D12_HEAP_TYPE_READBACK, D3D12_HEAP_FLAG_NONE, ODD);
-    HR_OK(ID3D12CommandQueue_Wait(s.queue, culv_d3d12_semaphore_fence(semaphore), 1));
-    scene_begin(&s);
-    ID3D12GraphicsCommandList_CopyBufferRegion(s.list, stage, 0, buffer, 0, ODD);
-    HR_OK(ID3D12GraphicsCommandList_Close(s.list));
-    ID3D12CommandList *lists[] = {(ID3D12CommandList *)s.list};
-    ID3D12CommandQueue_ExecuteCommandLists(s.queue, 1, lists);
-    HR_OK(ID3D12CommandQueue_Signal(s.queue, culv_d3d12_semaphore_fence(semaphore), 2));
+    OK(culv_d3d12_heap_from_vmm(s->d3d12, allocation, &heap));
+    OK(culv_d3d12_semaphore_create(s->d3d12, NULL, &semaphore));
+    ID3D12Resource *buffer = place(s, heap, 0, ODD);
+    ID3D12Resource *stage = scene_buffer(s, D3D12_HEAP_TYPE_READBACK, D3D12_HEAP_FLAG_NONE, ODD);
+    HR_OK(ID3D12CommandQueue_Wait(s->queue, culv_d3d12_semaphore_fence(semaphore), 1));
+    scene_begin(s);
+    ID3D12GraphicsCommandList_CopyBufferRegion(s->list, stage, 0, buffer, 0, ODD);
+    HR_OK(ID3D12GraphicsCommandList_Close(s->list));
+    ID3D12CommandList *lists[] = {(ID3D12CommandList *)s->list};
+    ID3D12CommandQueue_ExecuteCommandLists(s->queue, 1, lists);
+    HR_OK(ID3D12CommandQueue_Signal(s->queue, culv_d3d12_semaphore_fence(semaphore), 2));
     scene_pattern(put, ODD, 9);
-    CU_OK(s.cu->cuMemcpyHtoDAsync(culv_vmm_range_pointer(range), put, ODD, s.stream));
-    OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s.stream, 1));
-    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(semaphore), s.stream, 2));
-    CU_OK(s.cu->cuMemsetD8Async(culv_vmm_range_pointer(range), 0, ODD, s.stream));
-    scene_synchronize(&s);
+    CU_OK(s->cu->cuMemcpyHtoDAsync(culv_vmm_range_pointer(range), put, ODD, s->stream));
+    OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s->stream, 1));
+    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(semaphore), s->stream, 2));
+    CU_OK(s->cu->cuMemsetD8Async(culv_vmm_range_pointer(range), 0, ODD, s->stream));
+    scene_synchronize(s);
     void *mapped = NULL;
     HR_OK(ID3D12Resource_Map(stage, 0, NULL, &mapped));
     REQUIRE(memcmp(mapped, put, ODD) == 0);
@@ -146,13 +142,10 @@ static void ordered(void)
     ID3D12Heap_Release(heap);
     culv_vmm_allocation_destroy(&allocation);
     unmap(&range);
-    close_scene(&s);
 }
 
-static void vectors(void)
+VMM_CASE(vectors)
 {
-    scene s;
-    scene_open(&s);
     culv_vector_desc desc = culv_vector_desc_init();
     culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
@@ -160,13 +153,13 @@ static void vectors(void)
     size_t count = 0;
     desc.handle_types = nt;
     desc.label = "grid";
-    OK(culv_vector_create(s.culvert, &desc, &vector));
+    OK(culv_vector_create(s->culvert, &desc, &vector));
     OK(culv_vector_grow(vector, ODD));
-    OK(culv_d3d12_vector_view_create(s.d3d12, vector, NULL, &view));
+    OK(culv_d3d12_vector_view_create(s->d3d12, vector, NULL, &view));
     OK(culv_d3d12_vector_view_get_buffers(view, parts, 4, &count));
     REQUIRE(count == 1 && parts[0].offset == 0 && parts[0].size == culv_vector_committed(vector));
     ID3D12Resource *first = parts[0].resource;
-    both_ways(&s, culv_vector_pointer(vector), first, 1001, 20);
+    both_ways(s, culv_vector_pointer(vector), first, 1001, 20);
     const uint64_t before = culv_vector_view_generation(view);
     OK(culv_vector_grow(vector, 5 * MIB));
     OK(culv_vector_view_update(view));
@@ -175,26 +168,25 @@ static void vectors(void)
     REQUIRE(culv_vector_view_generation(view) != before &&
             culv_vector_view_generation(view) == culv_vector_generation(vector));
     for (size_t i = 0; i < count; i++)
-        both_ways(&s, culv_vector_pointer(vector) + parts[i].offset, parts[i].resource,
+        both_ways(s, culv_vector_pointer(vector) + parts[i].offset, parts[i].resource,
                   parts[i].size - ODD, 30 + 2 * (unsigned)i);
     /* The first chunk's end is where it was, at whatever address. */
     scene_pattern(put, ODD, 31);
-    scene_cuda_read(&s, culv_vector_pointer(vector) + parts[0].size - ODD, got, ODD);
+    scene_cuda_read(s, culv_vector_pointer(vector) + parts[0].size - ODD, got, ODD);
     REQUIRE(memcmp(put, got, ODD) == 0);
     REQUIRE(overlay_opened() == count);
-    OK(culv_vector_shrink(vector, ODD, s.stream));
-    scene_synchronize(&s);
-    (void)culv_device_collect(s.culvert);
+    OK(culv_vector_shrink(vector, ODD, s->stream));
+    scene_synchronize(s);
+    (void)culv_device_collect(s->culvert);
     OK(culv_vector_view_update(view));
     OK(culv_d3d12_vector_view_get_buffers(view, NULL, 0, &count));
     REQUIRE(count == 1);
     culv_vector_destroy(&vector);
     REFUSES(culv_vector_view_update(view), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    scene_read(&s, first, parts[0].size - ODD, got, ODD); /* the view holds the memory */
+    scene_read(s, first, parts[0].size - ODD, got, ODD); /* the view holds the memory */
     REQUIRE(memcmp(put, got, ODD) == 0);
     culv_vector_view_destroy(&view);
     REQUIRE(view == NULL);
-    close_scene(&s);
 }
 
 /* Handles ------------------------------------------------------------------------------------- */
@@ -225,20 +217,18 @@ static void import_works(scene *s, const culv_handle *handle, CUdeviceptr pointe
     unmap(&range);
 }
 
-static void handles(void)
+VMM_CASE(handles)
 {
-    scene s;
-    scene_open(&s);
-    culv_vmm_allocation *allocation = allocate(&s, 2 * MIB, nt | kmt);
-    culv_vmm_range *range = map(&s, allocation);
+    culv_vmm_allocation *allocation = allocate(s, 2 * MIB, nt | kmt);
+    culv_vmm_range *range = map(s, allocation);
     culv_handle by_nt, by_kmt, again;
     DWORD flags;
     OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_WIN32, &by_nt));
     OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_WIN32_KMT, &by_kmt));
     OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_WIN32_KMT, &again));
     REQUIRE(again.value.win32 == by_kmt.value.win32); /* one number, of which there is no copy */
-    import_works(&s, &by_nt, culv_vmm_range_pointer(range), 2 * MIB);
-    import_works(&s, &by_kmt, culv_vmm_range_pointer(range), 2 * MIB);
+    import_works(s, &by_nt, culv_vmm_range_pointer(range), 2 * MIB);
+    import_works(s, &by_kmt, culv_vmm_range_pointer(range), 2 * MIB);
     REQUIRE(GetHandleInformation(by_nt.value.win32, &flags)); /* it was borrowed */
 
     /* As external memory, for arrays. */
@@ -250,13 +240,13 @@ static void handles(void)
         culv_buffer *buffer = NULL;
         desc.handle = both[i];
         desc.size = 2 * MIB;
-        OK(culv_memory_import_borrow(s.culvert, &desc, &memory));
+        OK(culv_memory_import_borrow(s->culvert, &desc, &memory));
         whole.offset = 4096;
         whole.size = ODD;
         OK(culv_buffer_map(memory, &whole, &buffer));
         scene_pattern(put, ODD, 60 + (unsigned)i);
-        scene_cuda_write(&s, culv_buffer_pointer(buffer), put, ODD);
-        scene_cuda_read(&s, culv_vmm_range_pointer(range) + 4096, got, ODD);
+        scene_cuda_write(s, culv_buffer_pointer(buffer), put, ODD);
+        scene_cuda_read(s, culv_vmm_range_pointer(range) + 4096, got, ODD);
         REQUIRE(memcmp(put, got, ODD) == 0);
         culv_buffer_unmap(&buffer);
         culv_memory_destroy(&memory);
@@ -268,27 +258,24 @@ static void handles(void)
     culv_vmm_import_desc desc = culv_vmm_import_desc_init();
     desc.handle = by_kmt;
     desc.size = 2 * MIB;
-    REFUSES(culv_vmm_import_borrow(s.culvert, &desc, &allocation), CULV_ERROR_DRIVER,
+    REFUSES(culv_vmm_import_borrow(s->culvert, &desc, &allocation), CULV_ERROR_DRIVER,
             CULV_REASON_HANDLE_REFUSED);
     desc.handle = by_nt;
-    OK(culv_vmm_import_take(s.culvert, &desc, &allocation));
+    OK(culv_vmm_import_take(s->culvert, &desc, &allocation));
     REQUIRE(!GetHandleInformation(by_nt.value.win32, &flags)); /* it was taken */
-    range = map(&s, allocation);
-    scene_cuda_read(&s, culv_vmm_range_pointer(range) + 4096, got, ODD);
+    range = map(s, allocation);
+    scene_cuda_read(s, culv_vmm_range_pointer(range) + 4096, got, ODD);
     REQUIRE(memcmp(put, got, ODD) == 0);
     culv_vmm_allocation_destroy(&allocation);
     unmap(&range);
     culv_handle_close(&by_kmt);
-    close_scene(&s);
 }
 
 /* Names are the system's: who lists none of them has closed every handle. */
-static void names(void)
+VMM_CASE(names)
 {
     static wchar_t path[128], name[] = L"Local\\culvert d3d12 vmm";
     DWORD session = 0;
-    scene s;
-    scene_open(&s);
     REQUIRE(ProcessIdToSessionId(GetCurrentProcessId(), &session));
     swprintf(path, 128, L"\\Sessions\\%lu\\BaseNamedObjects\\culvert d3d12 vmm", session);
     UNICODE_STRING text = {
@@ -299,12 +286,12 @@ static void names(void)
     desc.size = ODD;
     desc.handle_types = nt;
     desc.object_attributes = &attributes;
-    OK(culv_vmm_allocation_create(s.culvert, &desc, &allocation));
+    OK(culv_vmm_allocation_create(s->culvert, &desc, &allocation));
     REQUIRE(scene_name_lives(name));
-    REQUIRE(culv_vmm_allocation_create(s.culvert, &desc, &other) != CULV_OK); /* it is taken */
-    culv_vmm_range *range = map(&s, allocation);
+    REQUIRE(culv_vmm_allocation_create(s->culvert, &desc, &other) != CULV_OK); /* it is taken */
+    culv_vmm_range *range = map(s, allocation);
     ID3D12Heap *heap = NULL;
-    OK(culv_d3d12_heap_from_vmm(s.d3d12, allocation, &heap));
+    OK(culv_d3d12_heap_from_vmm(s->d3d12, allocation, &heap));
     culv_handle handle;
     OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_WIN32, &handle));
     culv_vmm_allocation_destroy(&allocation);
@@ -315,21 +302,18 @@ static void names(void)
     REQUIRE(!scene_name_lives(name)); /* the heap has the memory, and no handle */
     ID3D12Heap_Release(heap);
     attributes.Length = 4;
-    REFUSES(culv_vmm_allocation_create(s.culvert, &desc, &allocation), CULV_ERROR_DRIVER,
+    REFUSES(culv_vmm_allocation_create(s->culvert, &desc, &allocation), CULV_ERROR_DRIVER,
             CULV_REASON_DRIVER_REFUSED);
     desc.handle_types = kmt;
     attributes.Length = sizeof attributes;
-    REFUSES(culv_vmm_allocation_create(s.culvert, &desc, &allocation), CULV_ERROR_INVALID,
+    REFUSES(culv_vmm_allocation_create(s->culvert, &desc, &allocation), CULV_ERROR_INVALID,
             CULV_REASON_VALUE);
-    close_scene(&s);
 }
 
 /* Culvert's own attributes admit this user; a handle with fewer rights imports nothing. */
-static void rights(void)
+VMM_CASE(rights)
 {
-    scene s;
-    scene_open(&s);
-    culv_vmm_allocation *allocation = allocate(&s, ODD, nt);
+    culv_vmm_allocation *allocation = allocate(s, ODD, nt);
     culv_handle handle;
     ACL *list = NULL;
     SECURITY_DESCRIPTOR *descriptor = NULL;
@@ -345,37 +329,34 @@ static void rights(void)
     culv_vmm_allocation *imported = NULL;
     desc.handle = culv_handle_opaque_win32(reader);
     desc.size = 2 * MIB;
-    REFUSES(culv_vmm_import_take(s.culvert, &desc, &imported), CULV_ERROR_DRIVER,
+    REFUSES(culv_vmm_import_take(s->culvert, &desc, &imported), CULV_ERROR_DRIVER,
             CULV_REASON_HANDLE_REFUSED);
     REQUIRE(CloseHandle(reader)); /* an error leaves it */
     void *stranger = CreateFileMappingW(INVALID_HANDLE_VALUE, NULL, PAGE_READWRITE, 0, 4096, NULL);
     desc.handle = culv_handle_opaque_win32(stranger);
-    REFUSES(culv_vmm_import_borrow(s.culvert, &desc, &imported), CULV_ERROR_DRIVER,
+    REFUSES(culv_vmm_import_borrow(s->culvert, &desc, &imported), CULV_ERROR_DRIVER,
             CULV_REASON_HANDLE_REFUSED);
     REQUIRE(CloseHandle(stranger));
     culv_handle_close(&handle);
     culv_vmm_allocation_destroy(&allocation);
-    close_scene(&s);
 }
 
 /* Errors --------------------------------------------------------------------------------------- */
 
-static void refusals(void)
+VMM_CASE(refusals)
 {
-    scene s;
-    scene_open(&s);
     ID3D12Heap *heap = NULL;
-    culv_vmm_allocation *plain = allocate(&s, ODD, 0), *only_kmt = allocate(&s, ODD, kmt),
-                        *good = allocate(&s, ODD, nt);
+    culv_vmm_allocation *plain = allocate(s, ODD, 0), *only_kmt = allocate(s, ODD, kmt),
+                        *good = allocate(s, ODD, nt);
     REFUSES(culv_d3d12_heap_from_vmm(NULL, good, &heap), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
-    REFUSES(culv_d3d12_heap_from_vmm(s.d3d12, NULL, &heap), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d12_heap_from_vmm(s->d3d12, NULL, &heap), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
-    REFUSES(culv_d3d12_heap_from_vmm(s.d3d12, good, NULL), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d12_heap_from_vmm(s->d3d12, good, NULL), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
-    REFUSES(culv_d3d12_heap_from_vmm(s.d3d12, plain, &heap), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d12_heap_from_vmm(s->d3d12, plain, &heap), CULV_ERROR_INVALID,
             CULV_REASON_NOT_EXPORTABLE);
-    REFUSES(culv_d3d12_heap_from_vmm(s.d3d12, only_kmt, &heap), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d12_heap_from_vmm(s->d3d12, only_kmt, &heap), CULV_ERROR_INVALID,
             CULV_REASON_NOT_EXPORTABLE);
     REQUIRE_SAYS("KMT");
     static const struct {
@@ -391,29 +372,29 @@ static void refusals(void)
     };
     for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
         overlay_tell(lies[i].lie);
-        REFUSES(culv_d3d12_heap_from_vmm(s.d3d12, good, &heap), lies[i].result, lies[i].reason);
+        REFUSES(culv_d3d12_heap_from_vmm(s->d3d12, good, &heap), lies[i].result, lies[i].reason);
         REQUIRE_SAYS(lies[i].says);
         overlay_tell(OVERLAY_HONEST);
         REQUIRE(heap == NULL && overlay_opened() == 0);
     }
     culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
-    OK(culv_vector_create(s.culvert, NULL, &vector));
-    REFUSES(culv_d3d12_vector_view_create(s.d3d12, vector, NULL, &view), CULV_ERROR_INVALID,
+    OK(culv_vector_create(s->culvert, NULL, &vector));
+    REFUSES(culv_d3d12_vector_view_create(s->d3d12, vector, NULL, &view), CULV_ERROR_INVALID,
             CULV_REASON_NOT_EXPORTABLE);
-    REFUSES(culv_d3d12_vector_view_create(s.d3d12, NULL, NULL, &view), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d12_vector_view_create(s->d3d12, NULL, NULL, &view), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
     culv_vector_destroy(&vector);
     culv_vector_view_destroy(&view);
     culv_vmm_allocation_destroy(&plain);
     culv_vmm_allocation_destroy(&only_kmt);
     culv_vmm_allocation_destroy(&good);
-    close_scene(&s);
 }
 
 /* The same work with each of its calls failing once, the driver's and Direct3D's. */
-static culv_result work(scene *s)
+static culv_result work(void *user)
 {
+    const scene *s = user;
     culv_vector_desc desc = culv_vector_desc_init();
     culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
@@ -444,8 +425,9 @@ static culv_result work(scene *s)
     return result;
 }
 
-static void nothing_left(scene *s)
+static void nothing_left(void *user)
 {
+    const scene *s = user;
     culv_soft_counts c = {.struct_size = sizeof c};
     (void)culv_device_collect(s->culvert);
     soft.counts(&c);
@@ -453,37 +435,14 @@ static void nothing_left(scene *s)
     REQUIRE(c.fds == 0 && overlay_opened() == 0);
 }
 
-static void torture(void)
+VMM_CASE(torture)
 {
-    scene s;
-    unsigned failed = 0;
-    culv_soft_counts first = {.struct_size = sizeof first}, last = {.struct_size = sizeof last};
-    scene_open(&s);
-    soft.counts(&first);
-    OK(work(&s));
-    soft.counts(&last);
-    nothing_left(&s);
-    for (uint64_t n = 1; n <= last.calls - first.calls; n++) {
-        soft.fail_at(n, CUDA_ERROR_OUT_OF_MEMORY);
-        const culv_result result = work(&s);
-        soft.fail_at(0, 0);
-        nothing_left(&s);
-        failed += result != CULV_OK;
-    }
-    printf("  %u of %u failures of the driver were answered as such\n", failed,
-           (unsigned)(last.calls - first.calls));
-    REQUIRE(failed > 10);
-    for (unsigned n = 1; n <= 2; n++) {
-        overlay_fail_at(n);
-        REQUIRE(work(&s) == CULV_ERROR_OUT_OF_MEMORY);
-        overlay_fail_at(0);
-        nothing_left(&s);
-    }
-    close_scene(&s);
+    const scene_tortured t = {.work = work,
+                              .require_none = nothing_left,
+                              .user = s,
+                              .fail_at = overlay_fail_at,
+                              .calls = overlay_calls,
+                              .native = 2,
+                              .least = 11};
+    scene_torture(&t);
 }
-
-const case12 cases_d3d12_vmm[] = {
-    {"vmm_heaps", heaps},       {"vmm_ordered", ordered}, {"vmm_vectors", vectors},
-    {"vmm_handles", handles},   {"vmm_names", names},     {"vmm_rights", rights},
-    {"vmm_refusals", refusals}, {"vmm_torture", torture}, {NULL, NULL},
-};

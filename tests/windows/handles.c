@@ -1,38 +1,181 @@
 /* SPDX-License-Identifier: MIT */
-/* NT handles, names and KMT handles: duplicated, closed, imported by a CUDA driver that notes what
- * it is given, and exported by a Vulkan that makes them (fake_vulkan.c). Sections stand for the
- * objects: what is proved is whose handle is closed when, and what the drivers are told; not that a
- * real driver takes it. */
-#include "check.h"
-#include "fake_cuda.h"
+/* NT handles, names and KMT handles: duplicated, closed, imported by calls of the driver that note
+ * what they are given, and exported by a Vulkan that makes them (fake_vulkan.c). Sections stand for
+ * the objects: what is proved is whose handle is closed when, and what the drivers are told; not
+ * that a real driver takes it. */
+#include "handles.h"
 
-#include <culvert/memory.h>
-#include <culvert/semaphore.h>
-#include <string.h>
-#include <windows.h>
+#include "cuda/device.h"
 
 static const wchar_t object_name[] = L"Local\\culvert test object";
-static fake_cuda *driver;
 
-static void duplicates(void)
+/* Sections ------------------------------------------------------------------------------------- */
+
+static const uint32_t mark = 0x43554c56; /* at the begin of those that stand for objects */
+
+void *section_make(const wchar_t *name)
+{
+    HANDLE section = CreateFileMappingW(INVALID_HANDLE_VALUE, NULL, PAGE_READWRITE, 0, 4096, name);
+    REQUIRE(section != NULL);
+    uint32_t *word = MapViewOfFile(section, FILE_MAP_WRITE, 0, 0, sizeof *word);
+    REQUIRE(word != NULL);
+    *word = mark;
+    UnmapViewOfFile(word);
+    return section;
+}
+
+/* The section behind a handle or a name, opened anew; NULL if it is not the test's. */
+static HANDLE open_section(HANDLE handle, const wchar_t *name)
+{
+    HANDLE opened = NULL;
+    if (name != NULL)
+        opened = OpenFileMappingW(FILE_MAP_READ, FALSE, name);
+    else if (!DuplicateHandle(GetCurrentProcess(), handle, GetCurrentProcess(), &opened, 0, FALSE,
+                              DUPLICATE_SAME_ACCESS))
+        return NULL;
+    const uint32_t *word =
+        opened != NULL ? MapViewOfFile(opened, FILE_MAP_READ, 0, 0, sizeof *word) : NULL;
+    const bool right = word != NULL && *word == mark;
+    if (word != NULL) UnmapViewOfFile((LPCVOID)word);
+    if (right || opened == NULL) return opened;
+    CloseHandle(opened);
+    return NULL;
+}
+
+/* The driver's imports, as cuda.h says of NT handles: the caller keeps the handle, the import holds
+ * a reference of its own. KMT handles hold none and are only noted. */
+
+static struct {
+    CUresult answer;               /* of the next imports */
+    unsigned memories, semaphores; /* imported and not destroyed */
+    /* Of the last import: the descriptor. */
+    int type;
+    unsigned flags;
+    uint64_t size;
+    void *handle;
+    const wchar_t *name;
+    bool found; /* handle or name led to the section that the test made */
+} driver;
+
+/* Handles of the driver's: pointers to these. */
+typedef struct object {
+    HANDLE section; /* NULL of a KMT handle */
+    unsigned *count;
+} object;
+
+static CUresult import_object(bool kmt, HANDLE handle, const void *name, unsigned *count,
+                              void **out)
+{
+    driver.handle = handle;
+    driver.name = name;
+    driver.found = false;
+    if ((handle == NULL) == (name == NULL) || (kmt && name != NULL))
+        return CUDA_ERROR_INVALID_VALUE;
+    const HANDLE section = kmt ? NULL : open_section(handle, name);
+    driver.found = section != NULL;
+    if (!kmt && section == NULL) return CUDA_ERROR_INVALID_HANDLE;
+    if (driver.answer != CUDA_SUCCESS) {
+        if (section != NULL) CloseHandle(section);
+        return driver.answer;
+    }
+    object *made = calloc(1, sizeof *made);
+    REQUIRE(made != NULL);
+    *made = (object){section, count};
+    ++*count;
+    *out = made;
+    return CUDA_SUCCESS;
+}
+
+static CUresult CUDAAPI import_memory(CUexternalMemory *out,
+                                      const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *d)
+{
+    driver.type = (int)d->type;
+    driver.flags = d->flags;
+    driver.size = d->size;
+    return import_object(d->type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT,
+                         d->handle.win32.handle, d->handle.win32.name, &driver.memories,
+                         (void **)out);
+}
+
+static CUresult CUDAAPI import_semaphore(CUexternalSemaphore *out,
+                                         const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *d)
+{
+    driver.type = (int)d->type;
+    driver.flags = d->flags;
+    return import_object(d->type == CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT,
+                         d->handle.win32.handle, d->handle.win32.name, &driver.semaphores,
+                         (void **)out);
+}
+
+static CUresult destroy(object *gone)
+{
+    --*gone->count;
+    if (gone->section != NULL) CloseHandle(gone->section);
+    free(gone);
+    return CUDA_SUCCESS;
+}
+
+static CUresult CUDAAPI destroy_memory(CUexternalMemory memory)
+{
+    return destroy((object *)(void *)memory);
+}
+
+static CUresult CUDAAPI destroy_semaphore(CUexternalSemaphore semaphore)
+{
+    return destroy((object *)(void *)semaphore);
+}
+
+static CUresult CUDAAPI map_nothing(CUdeviceptr *out, CUexternalMemory memory,
+                                    const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *desc)
+{
+    (void)out, (void)memory, (void)desc;
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static culv_device *kept; /* the twin's, with these calls */
+
+static void end_kept(void)
+{
+    culv_device_close(&kept);
+    REQUIRE(driver.memories == 0 && driver.semaphores == 0);
+}
+
+culv_device *handles_device(void)
+{
+    static const test_fixture fixture = {.end = end_kept};
+    if (kept != NULL) return kept;
+    OK(culv_device_open_by_ordinal(0, NULL, &kept));
+    culvi_cuda *cuda = (culvi_cuda *)(uintptr_t)kept->cuda;
+    cuda->cuImportExternalMemory = import_memory;
+    cuda->cuDestroyExternalMemory = destroy_memory;
+    cuda->cuImportExternalSemaphore = import_semaphore;
+    cuda->cuDestroyExternalSemaphore = destroy_semaphore;
+    cuda->cuExternalMemoryGetMappedBuffer = map_nothing;
+    test_keep(&fixture);
+    return kept;
+}
+
+/* Handles -------------------------------------------------------------------------------------- */
+
+TEST(duplicates)
 {
     culv_handle nt = culv_handle_opaque_win32(section_make(object_name)), copies[2];
     for (int i = 0; i < 2; i++) {
         OK(culv_handle_dup(&nt, &copies[i]));
         REQUIRE(copies[i].type == CULV_HANDLE_OPAQUE_WIN32 &&
                 copies[i].value.win32 != nt.value.win32);
-        REQUIRE(handle_is_open(copies[i].value.win32));
+        REQUIRE(scene_handle_is_open(copies[i].value.win32));
     }
     REQUIRE(copies[0].value.win32 != copies[1].value.win32);
     void *number = nt.value.win32;
     culv_handle_close(&nt);
-    REQUIRE(nt.type == CULV_HANDLE_NONE && !handle_is_open(number));
+    REQUIRE(nt.type == CULV_HANDLE_NONE && !scene_handle_is_open(number));
     culv_handle_close(&nt);
-    REQUIRE(section_lives(object_name));
+    REQUIRE(scene_name_lives(object_name));
     culv_handle_close(&copies[0]);
-    REQUIRE(section_lives(object_name));
+    REQUIRE(scene_name_lives(object_name));
     culv_handle_close(&copies[1]);
-    REQUIRE(!section_lives(object_name));
+    REQUIRE(!scene_name_lives(object_name));
     culv_handle_close(NULL);
 
     culv_handle named = culv_handle_opaque_win32_named(object_name),
@@ -50,7 +193,7 @@ static void duplicates(void)
     void *section = section_make(NULL);
     kmt = culv_handle_opaque_win32_kmt(section);
     culv_handle_close(&kmt);
-    REQUIRE(handle_is_open(section));
+    REQUIRE(scene_handle_is_open(section));
     /* Nor are other systems' bytes a handle. */
     static const culv_handle_type others[] = {CULV_HANDLE_OPAQUE_FD, CULV_HANDLE_DMA_BUF_FD,
                                               (culv_handle_type)99};
@@ -58,12 +201,12 @@ static void duplicates(void)
         out = culv_handle_opaque_win32(section);
         out.type = others[i];
         culv_handle_close(&out);
-        REQUIRE(out.type == CULV_HANDLE_NONE && handle_is_open(section));
+        REQUIRE(out.type == CULV_HANDLE_NONE && scene_handle_is_open(section));
     }
     CloseHandle(section);
 }
 
-static void wrong_handles(void)
+TEST(wrong_handles)
 {
     culv_handle out, h = culv_handle_opaque_win32(NULL);
     REFUSES(culv_handle_dup(&h, &out), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
@@ -112,43 +255,44 @@ static void import(culv_device *device, bool memory, culv_semaphore_type kind, i
         md.dedicated = form == 1;
         sd.type = kind;
         bool take = form == 1;
-        driver->answer = form == 2 ? 999 : 0;
+        driver.answer = form == 2 ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
         culv_result r =
             memory ? (take ? culv_memory_import_take : culv_memory_import_borrow)(device, &md, &m)
                    : (take ? culv_semaphore_import_take : culv_semaphore_import_borrow)(device, &sd,
                                                                                         &s);
-        driver->answer = 0;
+        driver.answer = CUDA_SUCCESS;
         REQUIRE(r == (form == 2 ? CULV_ERROR_DRIVER : CULV_OK));
-        REQUIRE(driver->type == nt_type && driver->found);
-        REQUIRE(driver->flags == (memory && take ? 1u : 0u) && (!memory || driver->size == 65536));
+        REQUIRE(driver.type == nt_type && driver.found);
+        REQUIRE(driver.flags == (memory && take ? 1u : 0u) && (!memory || driver.size == 65536));
         if (form < 3) {
-            REQUIRE(driver->handle != NULL && driver->handle != section && driver->name[0] == '\0');
-            REQUIRE(!handle_is_open(driver->handle)); /* the duplicate is closed */
-            REQUIRE(handle_is_open(section) == !take);
+            REQUIRE(driver.handle != NULL && driver.handle != section && driver.name == NULL);
+            REQUIRE(!scene_handle_is_open(driver.handle)); /* the duplicate is closed */
+            REQUIRE(scene_handle_is_open(section) == !take);
         } else {
-            REQUIRE(driver->handle == NULL &&
-                    strcmp(driver->name, "Local\\culvert test object") == 0);
+            REQUIRE(driver.handle == NULL && driver.name == object_name);
         }
         if (!take) CloseHandle(section);
-        REQUIRE(section_lives(object_name) ==
+        REQUIRE(scene_name_lives(object_name) ==
                 (form != 2)); /* the import has a reference of its own */
         culv_memory_destroy(&m);
         culv_semaphore_destroy(&s);
-        REQUIRE(!section_lives(object_name));
-        REQUIRE(driver->memories == 0 && driver->semaphores == 0);
+        REQUIRE(!scene_name_lives(object_name));
+        REQUIRE(driver.memories == 0 && driver.semaphores == 0);
     }
 }
 
-static void imports(culv_device *device)
+TEST(imports)
 {
+    culv_device *device = handles_device();
     import(device, true, CULV_SEMAPHORE_NONE, 2); /* CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32 */
     import(device, false, CULV_SEMAPHORE_BINARY,
            2); /* CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32 */
     import(device, false, CULV_SEMAPHORE_TIMELINE, 10); /* ..._TIMELINE_SEMAPHORE_WIN32 */
 }
 
-static void kmt_imports(culv_device *device)
+TEST(kmt_imports)
 {
+    culv_device *device = handles_device();
     culv_memory *m = NULL;
     culv_semaphore *s = NULL;
     culv_memory_desc md = culv_memory_desc_init();
@@ -157,20 +301,21 @@ static void kmt_imports(culv_device *device)
     md.handle = sd.handle = culv_handle_opaque_win32_kmt(number);
     md.size = 65536;
     OK(culv_memory_import_take(device, &md, &m));
-    REQUIRE(driver->type == 3 && driver->handle == number && driver->name[0] == '\0');
+    REQUIRE(driver.type == 3 && driver.handle == number && driver.name == NULL);
     sd.type = CULV_SEMAPHORE_BINARY;
     OK(culv_semaphore_import_borrow(device, &sd, &s));
-    REQUIRE(driver->type == 3 && driver->handle == number);
+    REQUIRE(driver.type == 3 && driver.handle == number);
     culv_semaphore_destroy(&s);
     culv_memory_destroy(&m);
     sd.type = CULV_SEMAPHORE_TIMELINE;
     REFUSES(culv_semaphore_import_borrow(device, &sd, &s), CULV_ERROR_INVALID,
             CULV_REASON_HANDLE_TYPE);
-    REQUIRE(s == NULL && driver->memories == 0 && driver->semaphores == 0);
+    REQUIRE(s == NULL && driver.memories == 0 && driver.semaphores == 0);
 }
 
-static void refused_before_the_driver(culv_device *device)
+TEST(refused_before_the_driver)
 {
+    culv_device *device = handles_device();
     culv_memory *m = NULL;
     culv_memory_desc md = culv_memory_desc_init();
     culv_handle out;
@@ -188,7 +333,7 @@ static void refused_before_the_driver(culv_device *device)
     md.exporter.bytes[0] = 1;
     REFUSES(culv_memory_import_take(device, &md, &m), CULV_ERROR_INVALID,
             CULV_REASON_DEVICE_MISMATCH);
-    REQUIRE(handle_is_open(section) && m == NULL);
+    REQUIRE(scene_handle_is_open(section) && m == NULL);
     CloseHandle(section);
     culv_device_caps caps = culv_device_caps_init();
     OK(culv_device_get_caps(device, &caps));
@@ -198,32 +343,4 @@ static void refused_before_the_driver(culv_device *device)
              1u << CULV_HANDLE_D3D11_RESOURCE | 1u << CULV_HANDLE_D3D11_RESOURCE_KMT));
     REQUIRE(caps.semaphore_handle_types ==
             (opaque | 1u << CULV_HANDLE_D3D12_FENCE | 1u << CULV_HANDLE_D3D11_FENCE));
-}
-
-int main(void)
-{
-    culv_device *device = NULL;
-    setvbuf(stdout, NULL, _IONBF, 0);
-    printf("== duplicates\n");
-    duplicates();
-    printf("== wrong handles\n");
-    wrong_handles();
-    culv_result r = culv_device_open_by_ordinal(0, NULL, &device);
-    if (r != CULV_OK)
-        check_fail(__FILE__, __LINE__, "the fake driver is not in the system directory");
-    HMODULE module = GetModuleHandleA("nvcuda.dll");
-    FARPROC get = module != NULL ? GetProcAddress(module, "culv_fake_cuda") : NULL;
-    REQUIRE(get != NULL);
-    driver = ((fake_cuda_get)(void (*)(void))get)();
-    printf("== imports by NT handle and by name\n");
-    imports(device);
-    printf("== imports by KMT handle\n");
-    kmt_imports(device);
-    printf("== refused before the driver\n");
-    refused_before_the_driver(device);
-    vulkan_cases(device);
-    culv_device_close(&device);
-    REQUIRE(driver->memories == 0 && driver->semaphores == 0);
-    printf("PASS handles (all of it)\n"); /* as the harness of the other suites says it */
-    return 0;
 }

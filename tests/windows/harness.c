@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The part of tests/support/harness.h that suites of other systems ask for which also run on
- * Windows, where there is no fork(): all cases run in this process, and the first that fails ends
- * it.
+/* The part of tests/support/harness.h that runs on Windows, where there is no fork(): all cases run
+ * in this process, and the first that fails ends it.
  *
- *   backend-d3d12.exe [CASE...], backend-d3d11.exe and kernels.exe likewise */
+ *   d3d12.exe [CASE...] [--NAME=VALUE...]
+ *
+ * A case "role.NAME" is another process of a test's: it runs if it is named, and says nothing. */
 #include "harness.h"
 #include "answers.h"
 #include "end.h"
 #include "posix/dlfcn.h"
-#include "suite_prefix.h"
+#include <culvert/culvert.h>
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -17,17 +18,19 @@
 
 static const test_case *running;
 static jmp_buf after_skip;
+static test_fixture kept;
+static char **arguments; /* ended by NULL */
 
 /* Ways out ------------------------------------------------------------------------------------- */
 
 void test_fail(const char *file, int line, const char *format, ...)
 {
     va_list args;
-    printf("%s:%d: ", file, line);
+    printf("%s:%d: FAILED: ", file, line);
     va_start(args, format);
     vprintf(format, args);
     va_end(args);
-    printf("\nFAIL %s\n", running != NULL ? running->name : "");
+    printf("; the last error: %s\n", culv_last_error_message());
     fflush(stdout);
     _exit(1);
 }
@@ -35,7 +38,7 @@ void test_fail(const char *file, int line, const char *format, ...)
 void test_skip(const char *format, ...)
 {
     va_list args;
-    printf("SKIP %s.%s: ", suite_prefix(), running->name);
+    printf("SKIP %s.%s: ", SUITE, running->name);
     va_start(args, format);
     vprintf(format, args);
     va_end(args);
@@ -79,7 +82,11 @@ test_driver_choice test_driver(void)
 
 const char *test_option(const char *name, const char *fallback)
 {
-    (void)name;
+    const size_t length = strlen(name);
+    for (char **a = arguments; *a != NULL; a++)
+        if (strncmp(*a, "--", 2) == 0 && strncmp(*a + 2, name, length) == 0 &&
+            (*a)[2 + length] == '=')
+            return *a + 3 + length;
     return fallback;
 }
 
@@ -107,7 +114,7 @@ void test_wants_own_process(void) {}
 
 void test_keep(const test_fixture *fixture)
 {
-    (void)fixture;
+    kept = *fixture;
 }
 
 size_t test_open_fds(void)
@@ -162,11 +169,19 @@ int setenv(const char *name, const char *value, int overwrite)
 
 /* The run -------------------------------------------------------------------------------------- */
 
-static bool asked(int argc, char **argv, const char *name)
+static bool is_role(const char *name)
 {
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], name) == 0) return true;
-    return argc < 2;
+    return strncmp(name, "role.", 5) == 0;
+}
+
+static bool asked(const char *name)
+{
+    bool named = false;
+    for (char **a = arguments; *a != NULL; a++) {
+        if (strcmp(*a, name) == 0) return true;
+        named |= strncmp(*a, "--", 2) != 0;
+    }
+    return !named && !is_role(name);
 }
 
 static test_case *first_case, **last_case = &first_case;
@@ -183,23 +198,30 @@ static bool run(const test_case *c)
     const int out = setjmp(after_skip);
     if (out != 0) return out == 2;
     const ULONGLONG begin = GetTickCount64();
+    if (!is_role(c->name)) printf("== %s.%s\n", SUITE, c->name);
     c->run();
-    printf("PASS %s.%s (%llu ms)\n", suite_prefix(), c->name, GetTickCount64() - begin);
+    if (!is_role(c->name))
+        printf("PASS %s.%s (%llu ms)\n", SUITE, c->name, GetTickCount64() - begin);
     return true;
 }
 
 int main(int argc, char **argv)
 {
     unsigned passed = 0, skipped = 0;
+    (void)argc;
+    arguments = argv + 1;
     setvbuf(stdout, NULL, _IONBF, 0);
     for (const test_case *c = first_case; c != NULL; c = c->next) {
-        if (!asked(argc, argv, c->name)) continue;
+        if (!asked(c->name)) continue;
         running = c;
         if (run(c))
             passed++;
         else
             skipped++;
+        if (is_role(c->name)) break;
     }
+    if (kept.end != NULL) kept.end();
+    if (running != NULL && is_role(running->name)) end_process(0);
     printf("%u passed, %u skipped\n", passed, skipped);
     end_process(passed > 0 ? 0 : 1);
 }

@@ -2,8 +2,6 @@
 /* Memory, images and fences in another process: data both ways, and whose handles are left. */
 #include "ipc_scene.h"
 
-#include <string.h>
-
 enum {
     HEAP = 4,
     RESOURCE = 5,
@@ -72,26 +70,10 @@ static void copy_image(const ipc_scene *s, culv_image *image, uint32_t seed, boo
 {
     static uint32_t texels[TEXELS];
     CUarray array = NULL;
-    CUDA_MEMCPY2D copy;
     OK(culv_image_get_array(image, 0, &array));
     for (size_t i = 0; i < TEXELS; i++)
         texels[i] = write ? ipc_word(i, seed) : 0;
-    memset(&copy, 0, sizeof copy);
-    copy.WidthInBytes = WIDTH * 4;
-    copy.Height = HEIGHT;
-    copy.srcMemoryType = write ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_ARRAY;
-    copy.dstMemoryType = write ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_HOST;
-    if (write) {
-        copy.srcHost = texels;
-        copy.srcPitch = WIDTH * 4;
-        copy.dstArray = array;
-    } else {
-        copy.srcArray = array;
-        copy.dstHost = texels;
-        copy.dstPitch = WIDTH * 4;
-    }
-    CU_OK(s->cu->cuMemcpy2DAsync(&copy, s->stream));
-    CU_OK(s->cu->cuStreamSynchronize(s->stream));
+    scene_cuda_copy(s, array, texels, WIDTH * 4, HEIGHT, 1, write);
     for (size_t i = 0; !write && i < TEXELS; i++)
         REQUIRE(texels[i] == ipc_word(i, seed));
 }
@@ -112,7 +94,7 @@ static void release(things *t)
     culv_image_unmap(&t->image);
 }
 
-static void use(const char *name)
+ROLE(use)
 {
     ipc_scene s;
     things t;
@@ -197,19 +179,17 @@ static void import_own(const ipc_scene *s, things *t, const culv_handle *handle,
     culv_memory_destroy(&memory);
 }
 
-static void both_ways(void)
+IPC_CASE(both_ways)
 {
-    ipc_scene s;
     things t;
     ipc_child child;
     char name[CULV_IPC_NAME_SIZE];
     memset(&t, 0, sizeof t);
-    ipc_open(&s);
-    culv_ipc_server *server = ipc_server(&s, ipc_name(name, "both"));
+    culv_ipc_server *server = ipc_server(s, ipc_name(name, "both"));
     for (size_t i = 0; i < SHARES; i++) {
         const culv_ipc_info info = describe(i);
         culv_handle handle = share(i);
-        import_own(&s, &t, &handle, i);
+        import_own(s, &t, &handle, i);
         OK(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)));
         REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), CULV_ERROR_BUSY,
                 CULV_REASON_IPC_NAME);
@@ -217,32 +197,29 @@ static void both_ways(void)
     }
     ipc_start(&child, "use", name);
     for (uint32_t i = 0; i < 2; i++) {
-        ipc_write(&s, culv_buffer_pointer(t.buffer[i]), WORDS, 1 + i);
-        if (i == 0) copy_image(&s, t.image, 5, true);
-        OK(culv_semaphore_signal(t.semaphore[i], s.stream, 1));
+        ipc_write(s, culv_buffer_pointer(t.buffer[i]), WORDS, 1 + i);
+        if (i == 0) copy_image(s, t.image, 5, true);
+        OK(culv_semaphore_signal(t.semaphore[i], s->stream, 1));
     }
     for (uint32_t i = 0; i < 2; i++) {
         culv_semaphore_mark_value(t.semaphore[i], 2);
-        OK(culv_semaphore_wait(t.semaphore[i], s.stream, 2));
+        OK(culv_semaphore_wait(t.semaphore[i], s->stream, 2));
     }
     ipc_join(&child, server);
     for (uint32_t i = 0; i < 2; i++)
-        ipc_require(&s, culv_buffer_pointer(t.buffer[i]), WORDS, 11 + i);
-    copy_image(&s, t.image, 6, false);
+        ipc_require(s, culv_buffer_pointer(t.buffer[i]), WORDS, 11 + i);
+    copy_image(s, t.image, 6, false);
     culv_ipc_server_destroy(&server);
     release(&t);
     for (size_t i = 0; i < SHARES; i++)
-        REQUIRE(!section_lives(names[i]));
-    ipc_close(&s);
+        REQUIRE(!scene_name_lives(names[i]));
 }
 
 /* What is no handle that another process could get. */
-static void offers(void)
+IPC_CASE(offers)
 {
-    ipc_scene s;
     char name[CULV_IPC_NAME_SIZE];
-    ipc_open(&s);
-    culv_ipc_server *server = ipc_server(&s, ipc_name(name, "offers")), *other = NULL;
+    culv_ipc_server *server = ipc_server(s, ipc_name(name, "offers")), *other = NULL;
     culv_ipc_info info = describe(3);
     culv_handle handle = culv_handle_opaque_win32_kmt((void *)(uintptr_t)0x40000006u);
     REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), CULV_ERROR_INVALID,
@@ -259,17 +236,17 @@ static void offers(void)
     /* Names of servers. */
     culv_ipc_server_desc d = culv_ipc_server_desc_init();
     d.name = name;
-    REFUSES(culv_ipc_server_create(s.device, &d, &other), CULV_ERROR_BUSY, CULV_REASON_IPC_NAME);
+    REFUSES(culv_ipc_server_create(s->device, &d, &other), CULV_ERROR_BUSY, CULV_REASON_IPC_NAME);
     d.name = "a\\b";
-    REFUSES(culv_ipc_server_create(s.device, &d, &other), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    REFUSES(culv_ipc_server_create(s->device, &d, &other), CULV_ERROR_INVALID, CULV_REASON_VALUE);
     d.name = "elsewhere";
     d.directory = "C:\\";
-    REFUSES(culv_ipc_server_create(s.device, &d, &other), CULV_ERROR_UNSUPPORTED,
+    REFUSES(culv_ipc_server_create(s->device, &d, &other), CULV_ERROR_UNSUPPORTED,
             CULV_REASON_NOT_BUILT);
     d.directory = NULL;
     d.users = (const uint32_t[]){0};
     d.num_users = 1;
-    REFUSES(culv_ipc_server_create(s.device, &d, &other), CULV_ERROR_UNSUPPORTED,
+    REFUSES(culv_ipc_server_create(s->device, &d, &other), CULV_ERROR_UNSUPPORTED,
             CULV_REASON_NOT_BUILT);
     culv_ipc_client *client = NULL;
     culv_ipc_client_desc c = culv_ipc_client_desc_init();
@@ -278,14 +255,13 @@ static void offers(void)
             CULV_REASON_IPC_NAME);
     REQUIRE(culv_ipc_server_fd(server) == -1);
     culv_ipc_server_destroy(&server);
-    ipc_close(&s);
 }
 
 /* A ring from CUDA to CUDA --------------------------------------------------------------------- */
 
 enum { FRAMES = 40, SLOT_WORDS = 4111 };
 
-static void watch(const char *name)
+ROLE(watch)
 {
     ipc_scene s;
     culv_buffer *slots[SCENE_SLOTS];
@@ -312,7 +288,7 @@ static void watch(const char *name)
 }
 
 /* It holds a frame, and its stream never gives it back. */
-static void hold(const char *name)
+ROLE(hold)
 {
     ipc_scene s;
     culv_buffer *slots[SCENE_SLOTS];
@@ -356,23 +332,16 @@ static void run_ring(bool dies)
             CULV_REASON_RING_STOPPED);
     culv_ring_destroy(&ring);
     ipc_leave_ring(slots);
-    REQUIRE(!section_lives(names[3]));
+    REQUIRE(!scene_name_lives(names[3]));
     ipc_close(&s);
 }
 
-static void ring(void)
+TEST(ring)
 {
     run_ring(false);
 }
 
-static void ring_dies(void)
+TEST(ring_dies)
 {
     run_ring(true);
 }
-
-const ipc_case ipc_cases[] = {{"both_ways", both_ways},
-                              {"offers", offers},
-                              {"ring", ring},
-                              {"ring_dies", ring_dies},
-                              {NULL, NULL}};
-const ipc_role ipc_roles[] = {{"use", use}, {"watch", watch}, {"hold", hold}, {NULL, NULL}};

@@ -4,8 +4,6 @@
  * CUDA stream plays with semaphores that the library knows nothing of. */
 #include "ipc_scene.h"
 
-#include <string.h>
-
 enum { FRAMES = 8, SLOT_WORDS = 3907, FENCES = CULV_SOFT_SHARE_SEMAPHORE };
 
 typedef struct fence_row {
@@ -149,7 +147,7 @@ static void producer_close(producer *p)
     REQUIRE(p->maker.queue.made == p->maker.row->producers);
     REQUIRE(p->maker.queue.dropped == p->maker.queue.made);
     queue_close(&p->maker.queue);
-    REQUIRE(!section_lives(section));
+    REQUIRE(!scene_name_lives(section));
     ipc_close(&p->scene);
 }
 
@@ -251,7 +249,7 @@ static void give(reader *r, culv_ring_frame *f)
 
 /* The cases ------------------------------------------------------------------------------------ */
 
-static void read_frames(const char *name)
+ROLE(read_frames)
 {
     reader r;
     reader_open(&r, name);
@@ -266,7 +264,7 @@ static void read_frames(const char *name)
 }
 
 /* It gives the first frame back, and its queue never signals that. */
-static void read_and_hang(const char *name)
+ROLE(read_and_hang)
 {
     reader r;
     reader_open(&r, name);
@@ -284,7 +282,7 @@ static const char *name_of(char out[CULV_IPC_NAME_SIZE], const char *what, size_
     return ipc_name(out, word);
 }
 
-static void both_live(void)
+TEST(both_live, .title = "fences")
 {
     for (size_t row = 0; row < ROWS; row++) {
         producer p;
@@ -304,7 +302,7 @@ static void both_live(void)
 }
 
 /* The slot comes round while nobody has signaled that it was read: there is none. */
-static void reader_dies(void)
+TEST(reader_dies, .title = "fences_reader_dies")
 {
     for (size_t row = 0; row < D3D12_ROWS; row++) {
         producer p;
@@ -333,7 +331,7 @@ static void reader_dies(void)
 }
 
 /* It releases a frame, and its queue never gets there. */
-static void write_and_hang(const char *name)
+ROLE(write_and_hang)
 {
     producer p;
     culv_ring_frame f;
@@ -348,7 +346,7 @@ static void write_and_hang(const char *name)
         OK(culv_ipc_server_poll(p.server, SCENE_FAR, NULL));
 }
 
-static void writer_dies(void)
+TEST(writer_dies, .title = "fences_writer_dies")
 {
     for (size_t row = 0; row < D3D12_ROWS; row++) {
         reader r;
@@ -376,7 +374,7 @@ static void writer_dies(void)
  * producer's, which tells the consumer. */
 enum { ODD_PAIRS = 9 };
 
-static void join_with(const char *name)
+ROLE(join_with)
 {
     ipc_scene s;
     culv_ring *side = NULL;
@@ -415,7 +413,7 @@ static void drop_odd(void *context, uint32_t consumer)
     o->dropped++;
 }
 
-static void refused(void)
+TEST(refused, .title = "fences_refused")
 {
     const HANDLE fence = ipc_share(NULL, FENCES + 4, false, 0),
                  vulkan = ipc_share(NULL, FENCES + 10, false, 0);
@@ -460,7 +458,7 @@ static void refused(void)
 }
 
 /* The consumer's own. */
-static void refused_at_once(const char *name)
+ROLE(refused_at_once)
 {
     ipc_scene s;
     culv_ring *side = NULL;
@@ -497,31 +495,17 @@ static void refused_at_once(const char *name)
     ipc_close(&s);
 }
 
-static void refused_of_consumers(void)
+IPC_CASE(refused_of_consumers, .title = "fences_of_consumers_refused")
 {
-    ipc_scene s;
     ipc_child child;
     culv_buffer *slots[SCENE_SLOTS];
     char name[CULV_IPC_NAME_SIZE];
-    ipc_open(&s);
-    culv_ipc_server *server = ipc_server(&s, ipc_name(name, "odd-consumers"));
-    culv_ring *ring = ipc_ring(&s, server, NULL, NULL, slots);
+    culv_ipc_server *server = ipc_server(s, ipc_name(name, "odd-consumers"));
+    culv_ring *ring = ipc_ring(s, server, NULL, NULL, slots);
     ipc_start(&child, "refused_at_once", name);
     ipc_join(&child, server);
     REQUIRE(culv_ipc_ring_consumers(ring) == 0);
     culv_ring_destroy(&ring);
     culv_ipc_server_destroy(&server);
     ipc_leave_ring(slots);
-    ipc_close(&s);
 }
-
-const ipc_case ipc_fence_cases[] = {{"fences", both_live},
-                                    {"fences_reader_dies", reader_dies},
-                                    {"fences_writer_dies", writer_dies},
-                                    {"fences_refused", refused},
-                                    {"fences_of_consumers_refused", refused_of_consumers},
-                                    {NULL, NULL}};
-const ipc_role ipc_fence_roles[] = {
-    {"read_frames", read_frames},         {"read_and_hang", read_and_hang},
-    {"write_and_hang", write_and_hang},   {"join_with", join_with},
-    {"refused_at_once", refused_at_once}, {NULL, NULL}};

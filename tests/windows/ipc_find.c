@@ -4,7 +4,6 @@
  * there is one. The link replaces the two calls (tests/windows/CMakeLists.txt). */
 #include "ipc_scene.h"
 
-#include <string.h>
 #include <wchar.h>
 
 enum { MOST = 64, SERVERS = 3 };
@@ -125,15 +124,13 @@ static void fails(void)
     play.fails = 0;
 }
 
-static void found(void)
+IPC_CASE(found, .title = "find")
 {
     static const char *const words[SERVERS] = {"find-b", "find-c", "find-a"};
     static const size_t order[SERVERS] = {2, 0, 1};
-    ipc_scene s;
     culv_ipc_server *server[SERVERS];
     char names[SERVERS][CULV_IPC_NAME_SIZE];
     size_t count = 77;
-    ipc_open(&s);
     for (size_t i = 0; i < SERVERS; i++)
         ipc_name(servers[i], words[i]);
     REFUSES(culv_ipc_find_servers(NULL, NULL, 0, NULL), CULV_ERROR_INVALID,
@@ -154,7 +151,7 @@ static void found(void)
     }
     REQUIRE(find(names) == 0);
     for (size_t i = 0; i < SERVERS; i++)
-        server[i] = ipc_server(&s, servers[i]);
+        server[i] = ipc_server(s, servers[i]);
     REQUIRE(find(names) == SERVERS);
     for (size_t i = 0; i < SERVERS; i++)
         REQUIRE(strcmp(names[i], servers[order[i]]) == 0);
@@ -171,11 +168,10 @@ static void found(void)
     culv_ipc_server_destroy(&server[2]);
     REQUIRE(find(names) == 0);
     play.on = false;
-    ipc_close(&s);
 }
 
 /* What is listed can be connected to, and says what it offers. */
-static void listed(const char *name)
+ROLE(listed)
 {
     char names[MOST][CULV_IPC_NAME_SIZE];
     culv_ipc_info info = culv_ipc_info_init();
@@ -194,14 +190,12 @@ static void listed(const char *name)
     culv_ipc_client_destroy(&client);
 }
 
-static void seen(void)
+IPC_CASE(seen, .title = "find_other")
 {
-    ipc_scene s;
     ipc_child child;
     char name[CULV_IPC_NAME_SIZE];
     culv_ipc_info info = culv_ipc_info_named("steps");
-    ipc_open(&s);
-    culv_ipc_server *server = ipc_server(&s, ipc_name(name, "seen"));
+    culv_ipc_server *server = ipc_server(s, ipc_name(name, "seen"));
     culv_handle fence = culv_handle_win32(CULV_HANDLE_D3D12_FENCE,
                                           ipc_share(NULL, CULV_SOFT_SHARE_SEMAPHORE + 4, false, 0));
     info.kind = CULV_IPC_SEMAPHORE;
@@ -211,8 +205,4 @@ static void seen(void)
     ipc_start(&child, "listed", name);
     ipc_join(&child, server);
     culv_ipc_server_destroy(&server);
-    ipc_close(&s);
 }
-
-const ipc_case ipc_find_cases[] = {{"find", found}, {"find_other", seen}, {NULL, NULL}};
-const ipc_role ipc_find_roles[] = {{"listed", listed}, {NULL, NULL}};

@@ -2,8 +2,6 @@
 /* Processes that end at any moment, many that come and go, and handles by their numbers. */
 #include "ipc_scene.h"
 
-#include <string.h>
-
 enum { OPAQUE_MEMORY = 2, ROOM = 65536, WORDS = 1009, CROWD = 24 };
 
 static const wchar_t cells[] = L"Local\\culvert ipc cells";
@@ -36,21 +34,21 @@ static culv_buffer *receive_cells(culv_ipc_client *client)
 
 /* Clients that die ----------------------------------------------------------------------------- */
 
-static void die_connected(const char *name)
+ROLE(die_connected)
 {
     (void)ipc_client(NULL, name);
     ipc_say(name, 'h');
     Sleep(INFINITE);
 }
 
-static void die_with_object(const char *name)
+ROLE(die_with_object)
 {
     (void)ipc_receive(ipc_client(NULL, name), "cells");
     ipc_say(name, 'h');
     Sleep(INFINITE);
 }
 
-static void die_with_memory(const char *name)
+ROLE(die_with_memory)
 {
     ipc_scene s;
     ipc_open(&s);
@@ -60,7 +58,7 @@ static void die_with_memory(const char *name)
 }
 
 /* Without CUDA: a graphics API would take the handle. */
-static void read_cells(const char *name)
+ROLE(read_cells)
 {
     culv_ipc_client *client = ipc_client(NULL, name);
     culv_ipc_object *o = ipc_receive(client, "cells");
@@ -76,16 +74,14 @@ static void read_cells(const char *name)
     culv_ipc_client_destroy(&client);
 }
 
-static void deaths(void)
+IPC_CASE(deaths)
 {
     static const char *const roles[] = {"die_connected", "die_with_object"};
-    ipc_scene s;
     ipc_child child;
     char name[CULV_IPC_NAME_SIZE];
-    ipc_open(&s);
-    culv_ipc_server *server = ipc_server(&s, ipc_name(name, "deaths"));
-    culv_buffer *buffer = offer_cells(&s, server);
-    ipc_write(&s, culv_buffer_pointer(buffer), WORDS, 1);
+    culv_ipc_server *server = ipc_server(s, ipc_name(name, "deaths"));
+    culv_buffer *buffer = offer_cells(s, server);
+    ipc_write(s, culv_buffer_pointer(buffer), WORDS, 1);
     for (int i = 0; i < 7; i++) { /* one with CUDA, whose start takes Wine seconds */
         ipc_start(&child, i == 6 ? "die_with_memory" : roles[i % 2], name);
         ipc_hear(name, 'h', server);
@@ -96,23 +92,20 @@ static void deaths(void)
     }
     ipc_start(&child, "read_cells", name);
     ipc_join(&child, server);
-    ipc_require(&s, culv_buffer_pointer(buffer), WORDS, 1);
+    ipc_require(s, culv_buffer_pointer(buffer), WORDS, 1);
     culv_ipc_server_destroy(&server);
     culv_buffer_unmap(&buffer);
-    REQUIRE(!section_lives(cells)); /* the dead have nothing, and nothing was kept for them */
-    ipc_close(&s);
+    REQUIRE(!scene_name_lives(cells)); /* the dead have nothing, and nothing was kept for them */
 }
 
 /* Processes that come and go. */
-static void crowd(void)
+IPC_CASE(crowd)
 {
-    ipc_scene s;
     ipc_child child[4];
     char name[CULV_IPC_NAME_SIZE];
-    ipc_open(&s);
-    culv_ipc_server *server = ipc_server(&s, ipc_name(name, "crowd"));
-    culv_buffer *buffer = offer_cells(&s, server);
-    ipc_write(&s, culv_buffer_pointer(buffer), WORDS, 1);
+    culv_ipc_server *server = ipc_server(s, ipc_name(name, "crowd"));
+    culv_buffer *buffer = offer_cells(s, server);
+    ipc_write(s, culv_buffer_pointer(buffer), WORDS, 1);
     for (int i = 0; i < CROWD; i++) {
         if (i >= 4) ipc_join(&child[i % 4], server);
         ipc_start(&child[i % 4], "read_cells", name);
@@ -123,14 +116,13 @@ static void crowd(void)
         OK(culv_ipc_server_poll(server, SCENE_FAR, NULL));
     OK(culv_ipc_withdraw(server, "cells"));
     culv_buffer_unmap(&buffer);
-    REQUIRE(!section_lives(cells));
+    REQUIRE(!scene_name_lives(cells));
     culv_ipc_server_destroy(&server);
-    ipc_close(&s);
 }
 
 /* Servers that die ----------------------------------------------------------------------------- */
 
-static void serve(const char *name)
+ROLE(serve)
 {
     ipc_scene s;
     ipc_open(&s);
@@ -164,17 +156,15 @@ static culv_ipc_client *connect_in_thread(const ipc_scene *s, const char *name)
     return c.client;
 }
 
-static void server_dies(void)
+IPC_CASE(server_dies)
 {
-    ipc_scene s;
     ipc_child child;
     culv_ipc_object *o = NULL;
     char name[CULV_IPC_NAME_SIZE];
-    ipc_open(&s);
     ipc_name(name, "server");
     for (int i = 0; i < 2; i++) { /* once more by the same name */
         ipc_start(&child, "serve", name);
-        culv_ipc_client *client = connect_in_thread(&s, name);
+        culv_ipc_client *client = connect_in_thread(s, name);
         culv_buffer *buffer = receive_cells(client);
         REQUIRE(culv_ipc_client_connected(client));
         ipc_kill(&child);
@@ -182,14 +172,13 @@ static void server_dies(void)
                 CULV_REASON_IPC_GONE);
         REQUIRE(!culv_ipc_client_connected(client));
         /* What was received stays usable. */
-        ipc_require(&s, culv_buffer_pointer(buffer), WORDS, 1);
-        ipc_write(&s, culv_buffer_pointer(buffer), WORDS, 2);
-        ipc_require(&s, culv_buffer_pointer(buffer), WORDS, 2);
+        ipc_require(s, culv_buffer_pointer(buffer), WORDS, 1);
+        ipc_write(s, culv_buffer_pointer(buffer), WORDS, 2);
+        ipc_require(s, culv_buffer_pointer(buffer), WORDS, 2);
         culv_buffer_unmap(&buffer);
         culv_ipc_client_destroy(&client);
-        REQUIRE(!section_lives(cells));
+        REQUIRE(!scene_name_lives(cells));
     }
-    ipc_close(&s);
 }
 
 /* By number ------------------------------------------------------------------------------------ */
@@ -211,7 +200,7 @@ static note *open_note(const char *name, HANDLE *section)
 }
 
 /* A program that only tells numbers. */
-static void tell(const char *name)
+ROLE(tell)
 {
     ipc_scene s;
     HANDLE section;
@@ -238,15 +227,13 @@ static void tell(const char *name)
     ipc_close(&s);
 }
 
-static void numbers(void)
+IPC_CASE(numbers)
 {
-    ipc_scene s;
     ipc_child child;
     HANDLE section;
     culv_handle handle;
     uint64_t started = 0;
     char name[CULV_IPC_NAME_SIZE];
-    ipc_open(&s);
     note *n = open_note(ipc_name(name, "numbers"), &section);
     ipc_start(&child, "tell", name);
     ipc_hear(name, 't', NULL);
@@ -272,32 +259,18 @@ static void numbers(void)
     culv_buffer *buffer = NULL;
     md.handle = handle;
     md.size = ROOM;
-    OK(culv_memory_import_take(s.device, &md, &memory));
+    OK(culv_memory_import_take(s->device, &md, &memory));
     OK(culv_buffer_map(memory, NULL, &buffer));
     culv_memory_destroy(&memory);
-    ipc_require(&s, culv_buffer_pointer(buffer), WORDS, 1);
-    ipc_write(&s, culv_buffer_pointer(buffer), WORDS, 2);
+    ipc_require(s, culv_buffer_pointer(buffer), WORDS, 1);
+    ipc_write(s, culv_buffer_pointer(buffer), WORDS, 2);
     ipc_say(name, 'w');
     REQUIRE(WaitForSingleObject(child.process, SCENE_FAR_MS) == WAIT_OBJECT_0);
     /* `child` keeps the number in use, so it is the same process, which has ended. */
     REFUSES(culv_ipc_fetch_dup(&d, &handle), CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE);
     ipc_join(&child, NULL);
     culv_buffer_unmap(&buffer);
-    REQUIRE(!section_lives(cells));
+    REQUIRE(!scene_name_lives(cells));
     UnmapViewOfFile(n);
     CloseHandle(section);
-    ipc_close(&s);
 }
-
-const ipc_case ipc_life_cases[] = {{"deaths", deaths},
-                                   {"crowd", crowd},
-                                   {"server_dies", server_dies},
-                                   {"numbers", numbers},
-                                   {NULL, NULL}};
-const ipc_role ipc_life_roles[] = {{"die_connected", die_connected},
-                                   {"die_with_object", die_with_object},
-                                   {"die_with_memory", die_with_memory},
-                                   {"read_cells", read_cells},
-                                   {"serve", serve},
-                                   {"tell", tell},
-                                   {NULL, NULL}};

@@ -1,35 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* ipc.exe [CASE...]: runs the cases of other processes, or those that are named, and says which
- * passed. The first that fails ends it. ipc.exe --role ROLE SERVER is the other process. */
+/* ipc.exe: cases of other processes, which the same program plays. */
 #include "ipc_scene.h"
-
-#include "end.h"
-
-#include <string.h>
 
 /* CUDA ----------------------------------------------------------------------------------------- */
 
-/* Opened by the first case and kept, because Wine takes seconds to list its adapters. */
 static culv_device *kept;
+
+static void end_kept(void)
+{
+    culv_device_close(&kept);
+}
 
 void ipc_open(ipc_scene *s)
 {
+    static const test_fixture fixture = {.end = end_kept};
     memset(s, 0, sizeof *s);
     if (kept == NULL) OK(culv_device_open_by_ordinal(0, NULL, &kept));
+    test_keep(&fixture);
     s->device = kept;
     s->cu = CULV_CUDA(s->device);
-    CU_OK(s->cu->cuCtxSetCurrent(culv_device_context(s->device)));
-    CU_OK(s->cu->cuStreamCreate(&s->stream, CU_STREAM_NON_BLOCKING));
+    s->stream = scene_stream(s->device);
 }
 
 void ipc_close(ipc_scene *s)
 {
-    culv_device_counts left = culv_device_counts_init();
-    CU_OK(s->cu->cuStreamDestroy(s->stream));
     culv_device_collect(s->device);
-    OK(culv_device_get_counts(s->device, &left));
-    REQUIRE(left.memories == 0 && left.mappings == 0 && left.buffers == 0 && left.images == 0);
-    REQUIRE(left.semaphores == 0 && left.created == 0 && left.deferred == 0);
+    scene_close_stream(s->device, s->stream);
     s->device = NULL;
 }
 
@@ -44,8 +40,7 @@ void ipc_write(const ipc_scene *s, CUdeviceptr at, size_t words, uint32_t seed)
     REQUIRE(data != NULL);
     for (size_t i = 0; i < words; i++)
         data[i] = ipc_word(i, seed);
-    CU_OK(s->cu->cuMemcpyHtoDAsync(at, data, words * sizeof *data, s->stream));
-    CU_OK(s->cu->cuStreamSynchronize(s->stream));
+    scene_cuda_write(s, at, data, words * sizeof *data);
     free(data);
 }
 
@@ -53,8 +48,7 @@ void ipc_require(const ipc_scene *s, CUdeviceptr at, size_t words, uint32_t seed
 {
     uint32_t *data = calloc(words, sizeof *data);
     REQUIRE(data != NULL);
-    CU_OK(s->cu->cuMemcpyDtoHAsync(data, at, words * sizeof *data, s->stream));
-    CU_OK(s->cu->cuStreamSynchronize(s->stream));
+    scene_cuda_read(s, at, data, words * sizeof *data);
     for (size_t i = 0; i < words; i++)
         REQUIRE(data[i] == ipc_word(i, seed));
     free(data);
@@ -78,13 +72,6 @@ HANDLE ipc_share(const wchar_t *name, uint32_t type, bool dedicated, uint64_t si
     memcpy(page, &record, sizeof record);
     UnmapViewOfFile(page);
     return section;
-}
-
-bool section_lives(const wchar_t *name)
-{
-    const HANDLE section = OpenFileMappingW(FILE_MAP_READ, FALSE, name);
-    if (section != NULL) CloseHandle(section);
-    return section != NULL;
 }
 
 /* Servers and clients -------------------------------------------------------------------------- */
@@ -178,7 +165,7 @@ void ipc_start(ipc_child *child, const char *role, const char *name)
     STARTUPINFOA start = {.cb = sizeof start};
     PROCESS_INFORMATION made;
     REQUIRE(GetModuleFileNameA(NULL, program, sizeof program) > 0);
-    snprintf(line, sizeof line, "\"%s\" --role %s %s", program, role, name);
+    snprintf(line, sizeof line, "\"%s\" role.%s --server=%s", program, role, name);
     start.dwFlags = STARTF_USESTDHANDLES;
     start.hStdInput = GetStdHandle(STD_INPUT_HANDLE);
     start.hStdOutput = GetStdHandle(STD_OUTPUT_HANDLE);
@@ -234,48 +221,4 @@ void ipc_hear(const char *name, char word, culv_ipc_server *server)
     while (!ended(event, server))
         REQUIRE(GetTickCount64() - begin < SCENE_FAR_MS);
     CloseHandle(event);
-}
-
-/* The run -------------------------------------------------------------------------------------- */
-
-static bool asked(int argc, char **argv, const char *name)
-{
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], name) == 0) return true;
-    return argc < 2;
-}
-
-static int play(const char *role, const char *server)
-{
-    static const ipc_role *const tables[] = {ipc_roles, ipc_life_roles, ipc_find_roles,
-                                             ipc_fence_roles};
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
-        for (const ipc_role *r = tables[i]; r->name != NULL; r++) {
-            if (strcmp(r->name, role) != 0) continue;
-            r->run(server);
-            culv_device_close(&kept);
-            return 0;
-        }
-    return 1;
-}
-
-int main(int argc, char **argv)
-{
-    static const ipc_case *const tables[] = {ipc_cases, ipc_find_cases, ipc_fence_cases,
-                                             ipc_life_cases, ipc_attack_cases};
-    unsigned passed = 0;
-    setvbuf(stdout, NULL, _IONBF, 0);
-    if (argc == 4 && strcmp(argv[1], "--role") == 0) end_process(play(argv[2], argv[3]));
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
-        for (const ipc_case *c = tables[i]; c->name != NULL; c++) {
-            if (!asked(argc, argv, c->name)) continue;
-            printf("== ipc.%s\n", c->name);
-            const ULONGLONG begin = GetTickCount64();
-            c->run();
-            printf("PASS ipc.%s (%llu ms)\n", c->name, GetTickCount64() - begin);
-            passed++;
-        }
-    culv_device_close(&kept);
-    printf("%u cases passed\n", passed);
-    end_process(passed > 0 ? 0 : 1);
 }

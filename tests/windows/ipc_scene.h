@@ -5,26 +5,14 @@
 #ifndef CULVERT_TESTS_WINDOWS_IPC_SCENE_H_
 #define CULVERT_TESTS_WINDOWS_IPC_SCENE_H_
 
-#include <windows.h>
-/* after it */
-#include "check.h"
-
+#include "scene.h"
+/* after windows.h */
 #include "win32_share.h"
 
-#include <culvert/cuda_api.h>
-#include <culvert/culvert.h>
-
-#define CU_OK(call)                                                                                \
-    do {                                                                                           \
-        CUresult cu_ = (call);                                                                     \
-        if (cu_ != CUDA_SUCCESS) check_fail(__FILE__, __LINE__, #call);                            \
-    } while (0)
-
-enum { SCENE_FAR_MS = 60000 }; /* what must come does come in that time */
 #define SCENE_FAR (UINT64_C(1000000) * SCENE_FAR_MS)
 
 typedef struct ipc_scene {
-    culv_device *device;
+    culv_device *device; /* opened by the first case and kept: Wine takes seconds for it */
     const culv_cuda_api *cu;
     CUstream stream;
 } ipc_scene;
@@ -32,11 +20,11 @@ typedef struct ipc_scene {
 void ipc_open(ipc_scene *s);
 /* Requires that nothing of Culvert's is left. */
 void ipc_close(ipc_scene *s);
+#define IPC_CASE(...) TEST_ON(ipc_scene, s, ipc_open(s), ipc_close(s), __VA_ARGS__)
 
-/* A section that serves as this share in every process. `name` is for section_lives(), may be
+/* A section that serves as this share in every process. `name` is for scene_name_lives(), may be
  * NULL. */
 HANDLE ipc_share(const wchar_t *name, uint32_t type, bool dedicated, uint64_t size);
-bool section_lives(const wchar_t *name);
 
 /* CUDA writes and reads words that no other seed has. */
 void ipc_write(const ipc_scene *s, CUdeviceptr at, size_t words, uint32_t seed);
@@ -56,7 +44,18 @@ culv_ring *ipc_join_ring(culv_ipc_client *client, const culv_ipc_timelines *time
                          culv_buffer *slots[SCENE_SLOTS]);
 void ipc_leave_ring(culv_buffer *slots[SCENE_SLOTS]);
 
-/* The other process: this program again, in another role. */
+/* The other process: this program again, in another role, which knows the server's `name`:
+ *   ROLE(reads)
+ *   {
+ *       culv_ipc_client *client = ipc_client(NULL, name);
+ *   } */
+#define ROLE(word)                                                                                 \
+    static void word##_role(const char *name);                                                     \
+    TEST(word, .title = "role." #word)                                                             \
+    {                                                                                              \
+        word##_role(test_option("server", ""));                                                    \
+    }                                                                                              \
+    static void word##_role(const char *name)
 typedef struct ipc_child {
     HANDLE process;
 } ipc_child;
@@ -71,17 +70,5 @@ void ipc_hear(const char *name, char word, culv_ipc_server *server);
 
 /* A name that no other run has at the same time. */
 const char *ipc_name(char out[CULV_IPC_NAME_SIZE], const char *word);
-
-typedef struct ipc_case {
-    const char *name;
-    void (*run)(void);
-} ipc_case;
-typedef struct ipc_role {
-    const char *name;
-    void (*run)(const char *server);
-} ipc_role;
-extern const ipc_case ipc_cases[], ipc_life_cases[], ipc_attack_cases[], ipc_find_cases[],
-    ipc_fence_cases[];
-extern const ipc_role ipc_roles[], ipc_life_roles[], ipc_find_roles[], ipc_fence_roles[];
 
 #endif

@@ -3,14 +3,8 @@
  * those. */
 #define TEST_GROUP "images."
 #include "stage.h"
-#include "suite_prefix.h"
 
 #include <windows.h>
-
-const char *suite_prefix(void)
-{
-    return "kernels";
-}
 
 /* Files that the driver keeps for kernels from memory. */
 static unsigned kept_files(void)

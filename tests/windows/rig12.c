@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Direct3D 12 on the rig: what Windows refuses, values that nobody reported, a removed device. */
-#include "cases12.h"
+#include "scene12.h"
 
 #include <culvert/d3d12_ring.h>
-
-#include <string.h>
 
 static const uint64_t far_ns = (uint64_t)SCENE_FAR_MS * 1000000u;
 
 /* soft/wine/overlay.c has each rule's source. */
-static void rules(void)
+D12_CASE(rules)
 {
     static const struct {
         const char *what;
@@ -24,27 +22,25 @@ static void rules(void)
         {"a name", true, GENERIC_ALL, L"Local\\culvert rules", S_OK},
     };
     static const D3D12_HEAP_TYPE types[] = {D3D12_HEAP_TYPE_UPLOAD, D3D12_HEAP_TYPE_READBACK};
-    scene s;
     ID3D12Fence *same = NULL;
     HANDLE handle = NULL, opened = NULL;
     culv_handle made = {.type = CULV_HANDLE_NONE};
-    scene_open(&s);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         ID3D12Fence *fence = NULL;
         HR_OK(ID3D12Device_CreateFence(
-            s.device, 0, rows[i].flag ? D3D12_FENCE_FLAG_SHARED : D3D12_FENCE_FLAG_NONE,
-            &cases_iid_fence, (void **)&fence));
+            s->device, 0, rows[i].flag ? D3D12_FENCE_FLAG_SHARED : D3D12_FENCE_FLAG_NONE,
+            &IID_ID3D12Fence, (void **)&fence));
         const HRESULT hr = ID3D12Device_CreateSharedHandle(
-            s.device, (ID3D12DeviceChild *)fence, NULL, rows[i].access, rows[i].name, &handle);
-        if (hr != rows[i].answer) scene_fail_hr(__FILE__, __LINE__, rows[i].what, hr);
+            s->device, (ID3D12DeviceChild *)fence, NULL, rows[i].access, rows[i].name, &handle);
+        if (hr != rows[i].answer) FAIL("%s: %#lx", rows[i].what, (unsigned long)hr);
         if (hr != S_OK) {
             ID3D12Fence_Release(fence);
             continue;
         }
-        HR_OK(ID3D12Device_OpenSharedHandleByName(s.device, rows[i].name, GENERIC_ALL, &opened));
-        HR_OK(ID3D12Device_OpenSharedHandle(s.device, opened, &cases_iid_fence, (void **)&same));
+        HR_OK(ID3D12Device_OpenSharedHandleByName(s->device, rows[i].name, GENERIC_ALL, &opened));
+        HR_OK(ID3D12Device_OpenSharedHandle(s->device, opened, &IID_ID3D12Fence, (void **)&same));
         REQUIRE(same == fence);
-        REFUSES(culv_d3d12_export_dup(s.d3d12, (ID3D12DeviceChild *)fence, L"a\\b", &made),
+        REFUSES(culv_d3d12_export_dup(s->d3d12, (ID3D12DeviceChild *)fence, L"a\\b", &made),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
         REQUIRE_SAYS("backslash");
         REQUIRE(CloseHandle(opened) && CloseHandle(handle));
@@ -58,52 +54,10 @@ static void rules(void)
         memset(&heap, 0, sizeof heap);
         heap.Type = types[i];
         REQUIRE(FAILED(ID3D12Device_CreateCommittedResource(
-            s.device, &heap, D3D12_HEAP_FLAG_SHARED, &desc,
+            s->device, &heap, D3D12_HEAP_FLAG_SHARED, &desc,
             i == 0 ? D3D12_RESOURCE_STATE_GENERIC_READ : D3D12_RESOURCE_STATE_COPY_DEST, NULL,
-            &cases_iid_resource, (void **)&none)));
+            &IID_ID3D12Resource, (void **)&none)));
     }
-    scene_close(&s);
-}
-
-/* The queue's signal is done and nobody reported it: CUDA's must exceed it all the same. */
-static void unreported(void)
-{
-    scene s;
-    scene_open(&s);
-    for (int imported = 0; imported < 2; imported++) {
-        culv_shared_semaphore *made = NULL;
-        culv_semaphore *own = NULL;
-        ID3D12Fence *fence = NULL;
-        if (imported) {
-            HR_OK(ID3D12Device_CreateFence(s.device, 1, D3D12_FENCE_FLAG_SHARED, &cases_iid_fence,
-                                           (void **)&fence));
-            OK(culv_d3d12_semaphore_import(s.d3d12, fence, "queue's", &own));
-        } else {
-            OK(culv_d3d12_semaphore_create(s.d3d12, NULL, &made));
-            fence = culv_d3d12_semaphore_fence(made);
-        }
-        culv_semaphore *cuda = imported ? own : culv_shared_semaphore_cuda(made);
-        OK(culv_semaphore_signal(cuda, s.stream, 3));
-        scene_synchronize(&s);
-        HR_OK(ID3D12CommandQueue_Signal(s.queue, fence, 5));
-        scene_wait(fence, 5);
-        REFUSES(culv_semaphore_signal(cuda, s.stream, 4), CULV_ERROR_INVALID,
-                CULV_REASON_TIMELINE_BACKWARDS);
-        REQUIRE_SAYS("5, at which the ID3D12Fence is already (ID3D12Fence::GetCompletedValue)");
-        REFUSES(culv_semaphore_signal(cuda, s.stream, 5), CULV_ERROR_INVALID,
-                CULV_REASON_TIMELINE_BACKWARDS);
-        REFUSES(culv_semaphore_signal(cuda, s.stream, UINT64_MAX), CULV_ERROR_INVALID,
-                CULV_REASON_VALUE);
-        scene_synchronize(&s);
-        REQUIRE(ID3D12Fence_GetCompletedValue(fence) == 5);
-        OK(culv_semaphore_signal(cuda, s.stream, 6));
-        scene_synchronize(&s);
-        REQUIRE(ID3D12Fence_GetCompletedValue(fence) == 6);
-        culv_semaphore_destroy(&own);
-        culv_shared_semaphore_destroy(&made);
-        if (imported) REQUIRE(ID3D12Fence_Release(fence) == 0);
-    }
-    scene_close(&s);
 }
 
 /* A removed device ----------------------------------------------------------------------------- */
@@ -137,22 +91,14 @@ typedef struct program {
 #define TRY(call)                                                                                  \
     do {                                                                                           \
         const culv_result try_ = (call);                                                           \
-        if (try_ == CULV_ERROR_ASYNC &&                                                            \
-            (check_reason(CULV_REASON_DEVICE_LOST) || check_reason(CULV_REASON_RING_STOPPED)))     \
+        if (try_ == CULV_ERROR_ASYNC && (scene_reason_is(CULV_REASON_DEVICE_LOST) ||               \
+                                         scene_reason_is(CULV_REASON_RING_STOPPED)))               \
             return false;                                                                          \
         OK(try_);                                                                                  \
     } while (0)
 
 static bool begin(program *p)
 {
-    static const GUID iid_device = {
-        0x189819f1, 0x1db6, 0x4b57, {0xbe, 0x54, 0x18, 0x21, 0x33, 0x9b, 0x85, 0xf7}};
-    static const GUID iid_queue = {
-        0x0ec870a6, 0x5d7e, 0x4c22, {0x8c, 0xfc, 0x5b, 0xaa, 0xe0, 0x76, 0x16, 0xed}};
-    static const GUID iid_allocator = {
-        0x6102dee4, 0xaf59, 0x4b09, {0xb9, 0x99, 0xb4, 0x4d, 0x73, 0xf0, 0x9b, 0x24}};
-    static const GUID iid_list = {
-        0x5b160d0f, 0xac1b, 0x4185, {0x8b, 0xa8, 0xb3, 0xae, 0x42, 0xa5, 0xa4, 0x55}};
     const D3D12_COMMAND_QUEUE_DESC queue = {.Type = D3D12_COMMAND_LIST_TYPE_DIRECT};
     const D3D12_RESOURCE_DESC back = scene_buffer_desc((uint64_t)BYTES * FRAMES);
     D3D12_HEAP_PROPERTIES heap;
@@ -162,20 +108,21 @@ static bool begin(program *p)
     culv_d3d12_ring_desc ring = culv_d3d12_ring_desc_init();
     memset(&heap, 0, sizeof heap);
     heap.Type = D3D12_HEAP_TYPE_READBACK;
-    HR_OK(D3D12CreateDevice(NULL, D3D_FEATURE_LEVEL_11_0, &iid_device, (void **)&p->device));
+    HR_OK(D3D12CreateDevice(NULL, D3D_FEATURE_LEVEL_11_0, &IID_ID3D12Device, (void **)&p->device));
     attach.device = p->device;
     OK(culv_d3d12_attach(p->cuda, &attach, &p->d3d12));
-    HR_TRY(ID3D12Device_CreateCommandQueue(p->device, &queue, &iid_queue, (void **)&p->queue));
-    HR_TRY(ID3D12Device_CreateCommandAllocator(p->device, queue.Type, &iid_allocator,
+    HR_TRY(ID3D12Device_CreateCommandQueue(p->device, &queue, &IID_ID3D12CommandQueue,
+                                           (void **)&p->queue));
+    HR_TRY(ID3D12Device_CreateCommandAllocator(p->device, queue.Type, &IID_ID3D12CommandAllocator,
                                                (void **)&p->allocator));
-    HR_TRY(ID3D12Device_CreateCommandList(p->device, 0, queue.Type, p->allocator, NULL, &iid_list,
-                                          (void **)&p->list));
+    HR_TRY(ID3D12Device_CreateCommandList(p->device, 0, queue.Type, p->allocator, NULL,
+                                          &IID_ID3D12GraphicsCommandList, (void **)&p->list));
     HR_TRY(ID3D12GraphicsCommandList_Close(p->list));
-    HR_TRY(ID3D12Device_CreateFence(p->device, 0, D3D12_FENCE_FLAG_NONE, &cases_iid_fence,
+    HR_TRY(ID3D12Device_CreateFence(p->device, 0, D3D12_FENCE_FLAG_NONE, &IID_ID3D12Fence,
                                     (void **)&p->done));
     HR_TRY(ID3D12Device_CreateCommittedResource(p->device, &heap, D3D12_HEAP_FLAG_NONE, &back,
                                                 D3D12_RESOURCE_STATE_COPY_DEST, NULL,
-                                                &cases_iid_resource, (void **)&p->back));
+                                                &IID_ID3D12Resource, (void **)&p->back));
     buffer.size = BYTES;
     ring.max_depth = DEPTH;
     ring.resources = &resource;
@@ -260,7 +207,7 @@ static void end(program *p, bool lost)
 
 /* Some call finds the device removed, each third one in turn. CUDA's device, its context and its
  * stream go on, with a new ID3D12Device; the last run has all frames. */
-static void removed(void)
+TEST(removed)
 {
     static unsigned char data[FRAMES * BYTES];
     program p = {0};
@@ -309,13 +256,11 @@ static DWORD WINAPI remove_it(void *fence)
 }
 
 /* Short waits leave one event at the fence. A wait whose device goes meanwhile has failed. */
-static void removed_within(void)
+D12_CASE(removed_within)
 {
-    scene s;
     culv_shared_semaphore *made = NULL;
     DWORD before = 0, after = 0, code = 1;
-    scene_open(&s);
-    OK(culv_d3d12_semaphore_create(s.d3d12, NULL, &made));
+    OK(culv_d3d12_semaphore_create(s->d3d12, NULL, &made));
     for (int i = 0; i < 40; i++) {
         if (i == 8) REQUIRE(GetProcessHandleCount(GetCurrentProcess(), &before));
         REFUSES(culv_shared_semaphore_wait_on_host(made, 7, 1000000), CULV_ERROR_TIMEOUT,
@@ -331,11 +276,4 @@ static void removed_within(void)
     REQUIRE(GetExitCodeThread(thread, &code) && code == 0 && CloseHandle(thread));
     overlay_remove_at(0);
     culv_shared_semaphore_destroy(&made);
-    scene_close(&s);
 }
-
-const case12 cases_d3d12_rig[] = {{"rules", rules},
-                                  {"unreported", unreported},
-                                  {"removed", removed},
-                                  {"removed_within", removed_within},
-                                  {NULL, NULL}};

@@ -4,27 +4,9 @@
 #define CULVERT_TESTS_WINDOWS_SCENE11_H_
 
 #include "overlay11.h"
-/* after windows.h */
-#include "check.h"
+#include "scene.h"
 
-#include "control.h"
-
-#include <culvert/cuda_api.h>
 #include <culvert/d3d11.h>
-
-#define HR_OK(call)                                                                                \
-    do {                                                                                           \
-        HRESULT hr_ = (call);                                                                      \
-        if (FAILED(hr_)) scene11_fail(__FILE__, __LINE__, #call, hr_);                             \
-    } while (0)
-#define CU_OK(call)                                                                                \
-    do {                                                                                           \
-        CUresult cu_ = (call);                                                                     \
-        if (cu_ != CUDA_SUCCESS) scene11_fail(__FILE__, __LINE__, #call, (HRESULT)cu_);            \
-    } while (0)
-#define REQUIRE_SAYS(text) REQUIRE(strstr(culv_last_error_message(), (text)) != NULL)
-
-enum { SCENE11_FAR_MS = 60000 }; /* what must come does come in that time */
 
 /* The rows NT handle/keyed mutex, as flags of Direct3D's. */
 typedef struct scene11_row {
@@ -45,27 +27,18 @@ typedef struct scene11 {
     CUstream stream;
 } scene11;
 
-/* The twin's own functions. */
-typedef struct scene11_controls {
-    void (*counts)(culv_soft_counts *out);
-    void (*fail_at)(uint64_t n, int error);
-    void (*play_luid)(int device, const uint8_t luid[8], unsigned node_mask);
-} scene11_controls;
-extern scene11_controls soft11;
-void scene11_find_controls(void); /* fills it in, of the driver that Culvert loads */
-
-_Noreturn void scene11_fail(const char *file, int line, const char *what, HRESULT hr);
-
 /* A device alone; with Culvert attached. */
 void scene11_open_device(scene11 *s);
 void scene11_open(scene11 *s);
 /* Requires that nothing is left: of Culvert's, of the twin's, of what is shared, and no reference
  * of the device. */
 void scene11_close(scene11 *s);
-/* The twin's objects, but for contexts and what CUDA has of streams. */
-uint64_t scene11_driver_objects(void);
+#define D11_CASE(...) TEST_ON(scene11, s, scene11_open(s), scene11_close(s), __VA_ARGS__)
 
 ID3D11Buffer *scene11_buffer(const scene11 *s, UINT size, UINT misc);
+/* One to draw into and to sample. */
+D3D11_TEXTURE2D_DESC scene11_texture_desc(DXGI_FORMAT format, UINT width, UINT height, UINT layers,
+                                          UINT levels, UINT misc);
 ID3D11Texture2D *scene11_texture(const scene11 *s, DXGI_FORMAT format, UINT width, UINT height,
                                  UINT layers, UINT misc);
 static inline ID3D11Resource *scene11_of_buffer(ID3D11Buffer *buffer)
@@ -82,16 +55,6 @@ IDXGIKeyedMutex *scene11_mutex(ID3D11Resource *resource);
 void scene11_write(const scene11 *s, ID3D11Resource *resource, UINT layer, const void *data,
                    UINT row);
 void scene11_read(const scene11 *s, ID3D11Resource *resource, UINT layer, void *data);
-void scene11_synchronize(const scene11 *s);
-/* CUDA does. */
-void scene11_cuda_write(const scene11 *s, CUdeviceptr to, const void *data, size_t size);
-void scene11_cuda_read(const scene11 *s, CUdeviceptr from, void *data, size_t size);
-/* All layers of an array, by rows without gaps. */
-void scene11_cuda_copy(const scene11 *s, CUarray array, void *data, size_t row, size_t height,
-                       size_t layers, bool to_array);
-
-/* Bytes that no other seed has. */
-void scene11_pattern(void *out, size_t size, unsigned seed);
-bool scene11_name_lives(const wchar_t *name);
+ID3D11Fence *scene11_fence(const scene11 *s, uint64_t value, bool shared);
 
 #endif

@@ -2,51 +2,15 @@
 /* A Direct3D 12 device with a queue, and the twin's CUDA. */
 #include "scene12.h"
 
-#include <string.h>
-
-static const GUID iid_device = {
-    0x189819f1, 0x1db6, 0x4b57, {0xbe, 0x54, 0x18, 0x21, 0x33, 0x9b, 0x85, 0xf7}};
-static const GUID iid_queue = {
-    0x0ec870a6, 0x5d7e, 0x4c22, {0x8c, 0xfc, 0x5b, 0xaa, 0xe0, 0x76, 0x16, 0xed}};
-static const GUID iid_allocator = {
-    0x6102dee4, 0xaf59, 0x4b09, {0xb9, 0x99, 0xb4, 0x4d, 0x73, 0xf0, 0x9b, 0x24}};
-static const GUID iid_list = {
-    0x5b160d0f, 0xac1b, 0x4185, {0x8b, 0xa8, 0xb3, 0xae, 0x42, 0xa5, 0xa4, 0x55}};
-static const GUID iid_fence = {
-    0x0a753dcf, 0xc4d8, 0x4b91, {0xad, 0xf6, 0xbe, 0x5a, 0x60, 0xd9, 0x5a, 0x76}};
-static const GUID iid_resource = {
-    0x696442be, 0xa72e, 0x4059, {0xbc, 0x79, 0x5b, 0x5c, 0x98, 0x04, 0x0f, 0xad}};
-
-scene_controls soft;
-
-void scene_fail_hr(const char *file, int line, const char *what, HRESULT hr)
+/* Before there is a device: Vulkan of the host's, beside this program. */
+static void load_host(void)
 {
-    char text[256];
-    snprintf(text, sizeof text, "%.200s answered %#lx", what, (unsigned long)hr);
-    check_fail(file, line, text);
-}
-
-/* The driver that Culvert loaded, from the system directory. */
-static void find(HMODULE module, const char *name, void *out)
-{
-    FARPROC found = GetProcAddress(module, name);
-    REQUIRE(found != NULL);
-    memcpy(out, &found, sizeof found);
-}
-
-static void find_controls(void)
-{
-    HMODULE module = LoadLibraryExA("nvcuda.dll", NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
-    REQUIRE(module != NULL);
-    find(module, "culvSoftCounts", &soft.counts);
-    find(module, "culvSoftFailAt", &soft.fail_at);
-    find(module, "culvSoftPlayLuid", &soft.play_luid);
-}
-
-static ULONG references(ID3D12Device *device)
-{
-    ID3D12Device_AddRef(device);
-    return ID3D12Device_Release(device);
+    static char host[MAX_PATH];
+    if (host[0] != '\0') return;
+    GetModuleFileNameA(NULL, host, sizeof host - 32);
+    char *last = strrchr(host, '\\');
+    strcpy(last != NULL ? last + 1 : host, "host\\vulkan-1.dll");
+    overlay_load_host(host);
 }
 
 void scene_open_device(scene *s)
@@ -54,18 +18,20 @@ void scene_open_device(scene *s)
     D3D12_COMMAND_QUEUE_DESC queue;
     memset(s, 0, sizeof *s);
     memset(&queue, 0, sizeof queue);
-    if (soft.counts == NULL) find_controls();
-    HR_OK(D3D12CreateDevice(NULL, D3D_FEATURE_LEVEL_11_0, &iid_device, (void **)&s->device));
+    scene_find_controls();
+    load_host();
+    HR_OK(D3D12CreateDevice(NULL, D3D_FEATURE_LEVEL_11_0, &IID_ID3D12Device, (void **)&s->device));
     overlay_install(s->device);
-    HR_OK(ID3D12Device_CreateCommandQueue(s->device, &queue, &iid_queue, (void **)&s->queue));
+    HR_OK(ID3D12Device_CreateCommandQueue(s->device, &queue, &IID_ID3D12CommandQueue,
+                                          (void **)&s->queue));
     HR_OK(ID3D12Device_CreateCommandAllocator(s->device, D3D12_COMMAND_LIST_TYPE_DIRECT,
-                                              &iid_allocator, (void **)&s->allocator));
+                                              &IID_ID3D12CommandAllocator, (void **)&s->allocator));
     HR_OK(ID3D12Device_CreateCommandList(s->device, 0, D3D12_COMMAND_LIST_TYPE_DIRECT, s->allocator,
-                                         NULL, &iid_list, (void **)&s->list));
+                                         NULL, &IID_ID3D12GraphicsCommandList, (void **)&s->list));
     HR_OK(ID3D12GraphicsCommandList_Close(s->list));
-    HR_OK(ID3D12Device_CreateFence(s->device, 0, D3D12_FENCE_FLAG_NONE, &iid_fence,
+    HR_OK(ID3D12Device_CreateFence(s->device, 0, D3D12_FENCE_FLAG_NONE, &IID_ID3D12Fence,
                                    (void **)&s->done));
-    s->references = references(s->device);
+    s->references = scene_references(s->device);
 }
 
 void scene_open(scene *s)
@@ -76,40 +42,23 @@ void scene_open(scene *s)
     desc.device = s->device;
     OK(culv_d3d12_attach(s->culvert, &desc, &s->d3d12));
     s->cu = CULV_CUDA(s->culvert);
-    CU_OK(s->cu->cuCtxSetCurrent(culv_device_context(s->culvert)));
-    CU_OK(s->cu->cuStreamCreate(&s->stream, CU_STREAM_NON_BLOCKING));
-}
-
-uint64_t scene_driver_objects(void)
-{
-    culv_soft_counts c = {.struct_size = sizeof c};
-    soft.counts(&c);
-    return c.external_memories + c.external_mappings + c.external_semaphores + c.arrays +
-           c.mipmapped_arrays + c.surfaces + c.textures + c.events + c.device_allocations +
-           c.host_allocations;
+    s->stream = scene_stream(s->culvert);
 }
 
 void scene_close(scene *s)
 {
     if (s->culvert != NULL) {
-        culv_device_counts left = culv_device_counts_init();
-        OK(culv_device_get_counts(s->culvert, &left));
-        REQUIRE(left.memories == 0 && left.mappings == 0 && left.buffers == 0 && left.images == 0);
-        REQUIRE(left.semaphores == 0 && left.created == 0 && left.deferred == 0);
-        if (s->stream != NULL) CU_OK(s->cu->cuStreamDestroy(s->stream));
+        scene_close_stream(s->culvert, s->stream);
         culv_d3d12_detach(&s->d3d12);
         REQUIRE(s->d3d12 == NULL);
-        OK(culv_device_get_counts(s->culvert, &left));
-        REQUIRE(left.attached_devices == 0);
-        culv_device_close(&s->culvert);
-        REQUIRE(scene_driver_objects() == 0);
+        scene_close_device(&s->culvert);
     }
     REQUIRE(overlay_references() == 0);
     overlay12_clear();
     /* A thread of Direct3D's has a fence a little longer than the signal takes. */
-    for (int i = 0; i < SCENE_FAR_MS && references(s->device) > s->references; i++)
+    for (int i = 0; i < SCENE_FAR_MS && scene_references(s->device) > s->references; i++)
         Sleep(1);
-    REQUIRE(references(s->device) == s->references);
+    REQUIRE(scene_references(s->device) == s->references);
     ID3D12Fence_Release(s->done);
     ID3D12GraphicsCommandList_Release(s->list);
     ID3D12CommandAllocator_Release(s->allocator);
@@ -154,7 +103,7 @@ static ID3D12Resource *make_committed(scene *s, D3D12_HEAP_TYPE type, D3D12_HEAP
         type == D3D12_HEAP_TYPE_UPLOAD     ? D3D12_RESOURCE_STATE_GENERIC_READ
         : type == D3D12_HEAP_TYPE_READBACK ? D3D12_RESOURCE_STATE_COPY_DEST
                                            : D3D12_RESOURCE_STATE_COMMON,
-        NULL, &iid_resource, (void **)&made));
+        NULL, &IID_ID3D12Resource, (void **)&made));
     return made;
 }
 
@@ -292,40 +241,4 @@ void scene_read_texture(scene *s, ID3D12Resource *texture, unsigned subresource,
 void scene_write_texture(scene *s, ID3D12Resource *texture, unsigned subresource, const void *data)
 {
     copy_texture(s, texture, subresource, NULL, data);
-}
-
-/* CUDA's work ---------------------------------------------------------------------------------- */
-
-void scene_synchronize(scene *s)
-{
-    CU_OK(s->cu->cuStreamSynchronize(s->stream));
-}
-
-void scene_cuda_write(scene *s, CUdeviceptr to, const void *data, size_t size)
-{
-    CU_OK(s->cu->cuMemcpyHtoDAsync(to, data, size, s->stream));
-    scene_synchronize(s);
-}
-
-void scene_cuda_read(scene *s, CUdeviceptr from, void *data, size_t size)
-{
-    CU_OK(s->cu->cuMemcpyDtoHAsync(data, from, size, s->stream));
-    scene_synchronize(s);
-}
-
-void scene_pattern(void *out, size_t size, unsigned seed)
-{
-    unsigned char *bytes = out;
-    uint32_t state = seed * 2654435761u + 1;
-    for (size_t i = 0; i < size; i++) {
-        state = state * 1664525u + 1013904223u;
-        bytes[i] = (unsigned char)(state >> 24);
-    }
-}
-
-bool scene_name_lives(const wchar_t *name)
-{
-    HANDLE section = OpenFileMappingW(FILE_MAP_READ, FALSE, name);
-    if (section != NULL) CloseHandle(section);
-    return section != NULL;
 }

@@ -4,27 +4,9 @@
 #define CULVERT_TESTS_WINDOWS_SCENE12_H_
 
 #include "overlay.h"
-/* after windows.h */
-#include "check.h"
+#include "scene.h"
 
-#include "control.h"
-
-#include <culvert/cuda_api.h>
 #include <culvert/d3d12.h>
-
-#define HR_OK(call)                                                                                \
-    do {                                                                                           \
-        HRESULT hr_ = (call);                                                                      \
-        if (FAILED(hr_)) scene_fail_hr(__FILE__, __LINE__, #call, hr_);                            \
-    } while (0)
-#define CU_OK(call)                                                                                \
-    do {                                                                                           \
-        CUresult cu_ = (call);                                                                     \
-        if (cu_ != CUDA_SUCCESS) scene_fail_hr(__FILE__, __LINE__, #call, (HRESULT)cu_);           \
-    } while (0)
-#define REQUIRE_SAYS(text) REQUIRE(strstr(culv_last_error_message(), (text)) != NULL)
-
-enum { SCENE_FAR_MS = 60000 }; /* what must come does come in that time */
 
 typedef struct scene {
     ID3D12Device *device;
@@ -40,24 +22,14 @@ typedef struct scene {
     ULONG references; /* the device's, before Culvert */
 } scene;
 
-/* The twin's own functions. */
-typedef struct scene_controls {
-    void (*counts)(culv_soft_counts *out);
-    void (*fail_at)(uint64_t n, int error);
-    void (*play_luid)(int device, const uint8_t luid[8], unsigned node_mask);
-} scene_controls;
-extern scene_controls soft;
-
-_Noreturn void scene_fail_hr(const char *file, int line, const char *what, HRESULT hr);
-
 /* A device alone; with Culvert attached. */
 void scene_open_device(scene *s);
 void scene_open(scene *s);
 /* Requires that nothing is left: of Culvert's, of the twin's, of what is shared, and no reference
  * of the device. */
 void scene_close(scene *s);
-/* The twin's objects, but for contexts and what CUDA has of streams. */
-uint64_t scene_driver_objects(void);
+#define D12_CASE(...) TEST_ON(scene, s, scene_open(s), scene_close(s), __VA_ARGS__)
+#define D12_BARE(...) TEST_ON(scene, s, scene_open_device(s), scene_close(s), __VA_ARGS__)
 
 ID3D12Resource *scene_buffer(scene *s, D3D12_HEAP_TYPE type, D3D12_HEAP_FLAGS flags, uint64_t size);
 /* In a DEFAULT heap. */
@@ -72,19 +44,11 @@ void scene_read(scene *s, ID3D12Resource *buffer, uint64_t offset, void *data, s
 /* Likewise a subresource of a texture, with rows of so many bytes and no gaps. */
 void scene_read_texture(scene *s, ID3D12Resource *texture, unsigned subresource, void *data);
 void scene_write_texture(scene *s, ID3D12Resource *texture, unsigned subresource, const void *data);
-/* CUDA does. */
-void scene_cuda_write(scene *s, CUdeviceptr to, const void *data, size_t size);
-void scene_cuda_read(scene *s, CUdeviceptr from, void *data, size_t size);
-void scene_synchronize(scene *s);
-
-/* Bytes that no other seed has. */
-void scene_pattern(void *out, size_t size, unsigned seed);
 
 D3D12_RESOURCE_DESC scene_buffer_desc(uint64_t size);
 D3D12_RESOURCE_DESC scene_texture_desc(D3D12_RESOURCE_DIMENSION dimension, DXGI_FORMAT format,
                                        unsigned width, unsigned height, unsigned depth,
                                        unsigned levels);
 D3D12_RESOURCE_DESC scene_desc_of(ID3D12Resource *resource);
-bool scene_name_lives(const wchar_t *name);
 
 #endif

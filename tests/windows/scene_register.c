@@ -2,40 +2,48 @@
 /* Devices of Direct3D 11, 10 and 9, and the twin's CUDA. */
 #include "scene_register.h"
 
-#include <string.h>
-
-/* Devices take long to open, so the cases share them. */
 static scene_register kept;
+
+static void end_kept(void)
+{
+    CU_OK(kept.cu->cuStreamDestroy(kept.stream));
+    culv_device_close(&kept.culvert);
+    ID3D11DeviceContext_Release(kept.context);
+    REQUIRE(ID3D11Device_Release(kept.device) == 0);
+    REQUIRE(ID3D10Device_Release(kept.d10) == 0);
+    REQUIRE(IDirect3DDevice9Ex_Release(kept.d9) == 0);
+}
 
 static void open_kept(void)
 {
+    static const test_fixture fixture = {.end = end_kept};
     D3D_FEATURE_LEVEL level = D3D_FEATURE_LEVEL_11_0;
-    scene11 *s = &kept.s;
-    scene11_find_controls();
+    scene_find_controls();
     HR_OK(D3D11CreateDevice(NULL, D3D_DRIVER_TYPE_HARDWARE, NULL, 0, &level, 1, D3D11_SDK_VERSION,
-                            &s->device, NULL, &s->context));
-    OK(culv_device_open_for_d3d11(s->device, NULL, &s->culvert));
-    s->cu = CULV_CUDA(s->culvert);
-    CU_OK(s->cu->cuCtxSetCurrent(culv_device_context(s->culvert)));
-    CU_OK(s->cu->cuStreamCreate(&s->stream, CU_STREAM_NON_BLOCKING));
+                            &kept.device, NULL, &kept.context));
+    OK(culv_device_open_for_d3d11(kept.device, NULL, &kept.culvert));
+    kept.cu = CULV_CUDA(kept.culvert);
+    kept.stream = scene_stream(kept.culvert);
     kept.window = CreateWindowA("static", "culvert", WS_OVERLAPPEDWINDOW, 0, 0, 64, 64, NULL, NULL,
                                 NULL, NULL);
+    HR_OK(
+        D3D10CreateDevice(NULL, D3D10_DRIVER_TYPE_HARDWARE, NULL, 0, D3D10_SDK_VERSION, &kept.d10));
+    kept.d9 = register_device9(&kept, D3DCREATE_HARDWARE_VERTEXPROCESSING);
+    test_keep(&fixture);
+}
+
+IUnknown *register_device(const scene_register *r, version v)
+{
+    void *const devices[VERSIONS] = {r->device, r->d10, r->d9};
+    return devices[v];
 }
 
 void register_open(scene_register *r)
 {
-    if (kept.s.device == NULL) open_kept();
-    *r = (scene_register){.s = kept.s, .window = kept.window};
-    r->references[0] = register_references(r->s.device);
-}
-
-void register_open10(scene_register *r)
-{
-    if (kept.d10 == NULL)
-        HR_OK(D3D10CreateDevice(NULL, D3D10_DRIVER_TYPE_HARDWARE, NULL, 0, D3D10_SDK_VERSION,
-                                &kept.d10));
-    r->d10 = kept.d10;
-    r->references[1] = register_references(r->d10);
+    if (kept.device == NULL) open_kept();
+    *r = kept;
+    for (unsigned v = 0; v < VERSIONS; v++)
+        r->references[v] = scene_references(register_device(r, v));
 }
 
 IDirect3DDevice9Ex *register_device9(const scene_register *r, DWORD behavior)
@@ -56,119 +64,67 @@ IDirect3DDevice9Ex *register_device9(const scene_register *r, DWORD behavior)
     return device;
 }
 
-void register_open9(scene_register *r)
-{
-    if (kept.d9 == NULL) kept.d9 = register_device9(r, D3DCREATE_HARDWARE_VERTEXPROCESSING);
-    r->d9 = kept.d9;
-    r->references[2] = register_references(r->d9);
-}
-
 uint64_t register_driver_resources(void)
 {
     culv_soft_counts c = {.struct_size = sizeof c};
-    soft11.counts(&c);
+    soft.counts(&c);
     return c.graphics_resources;
+}
+
+void register_require_none(const scene_register *r)
+{
+    culv_device_counts left = culv_device_counts_init();
+    OK(culv_device_get_counts(r->culvert, &left));
+    REQUIRE(left.registrations == 0 && left.deferred == 0);
+    REQUIRE(register_driver_resources() == 0 && scene_driver_objects() == 0);
 }
 
 void register_close(const scene_register *r)
 {
-    culv_device_counts left = culv_device_counts_init();
-    OK(culv_device_get_counts(r->s.culvert, &left));
-    REQUIRE(left.registrations == 0 && left.deferred == 0);
-    REQUIRE(register_driver_resources() == 0 && scene11_driver_objects() == 0);
-    REQUIRE(register_references(r->s.device) == r->references[0]);
-    if (r->d10 != NULL) REQUIRE(register_references(r->d10) == r->references[1]);
-    if (r->d9 != NULL) REQUIRE(register_references(r->d9) == r->references[2]);
+    register_require_none(r);
+    for (unsigned v = 0; v < VERSIONS; v++)
+        REQUIRE_EQ(scene_references(register_device(r, v)), r->references[v]);
 }
 
-void register_end(void)
+culv_result register_try(const scene_register *r, version v, void *resource,
+                         const culv_d3d_register_desc *desc, culv_registration **out)
 {
-    if (kept.s.device == NULL) return;
-    CU_OK(kept.s.cu->cuStreamDestroy(kept.s.stream));
-    culv_device_close(&kept.s.culvert);
-    ID3D11DeviceContext_Release(kept.s.context);
-    REQUIRE(ID3D11Device_Release(kept.s.device) == 0);
-    if (kept.d10 != NULL) REQUIRE(ID3D10Device_Release(kept.d10) == 0);
-    if (kept.d9 != NULL) REQUIRE(IDirect3DDevice9Ex_Release(kept.d9) == 0);
+    return v == V11   ? culv_d3d11_register(r->culvert, resource, desc, out)
+           : v == V10 ? culv_d3d10_register(r->culvert, resource, desc, out)
+                      : culv_d3d9_register(r->culvert, resource, desc, out);
 }
 
-ULONG register_references(void *object)
-{
-    IUnknown_AddRef((IUnknown *)object);
-    return IUnknown_Release((IUnknown *)object);
-}
-
-culv_registration *register_11(const scene_register *r, void *resource, culv_access access)
+culv_registration *register_as(const scene_register *r, version v, void *resource,
+                               culv_access access)
 {
     culv_d3d_register_desc desc = culv_d3d_register_desc_init();
     culv_registration *made = NULL;
     desc.access = access;
     desc.label = "mine";
-    OK(culv_d3d11_register(r->s.culvert, resource, &desc, &made));
+    OK(register_try(r, v, resource, &desc, &made));
     return made;
 }
 
-/* Direct3D's work ------------------------------------------------------------------------------ */
-
-size_t register_part_size(const register_part *part)
+void *register_buffer(const scene_register *r, version v, UINT usage, const void *data)
 {
-    return part->row * part->rows * part->slices;
-}
-
-void register_write(const scene_register *r, ID3D11Resource *resource, UINT index,
-                    const register_part *part, const void *data)
-{
-    ID3D11DeviceContext_UpdateSubresource(r->s.context, resource, index, NULL, data,
-                                          (UINT)part->row, (UINT)(part->row * part->rows));
-}
-
-static ID3D11Resource *staging_of(const scene_register *r, ID3D11Resource *resource)
-{
-    D3D11_RESOURCE_DIMENSION dimension;
-    void *object = resource, *made = NULL;
-    ID3D11Resource_GetType(resource, &dimension);
-#define MAKE(kind, desc_type)                                                                      \
-    do {                                                                                           \
-        desc_type desc;                                                                            \
-        ID3D11##kind##_GetDesc((ID3D11##kind *)object, &desc);                                     \
-        desc.Usage = D3D11_USAGE_STAGING;                                                          \
-        desc.BindFlags = desc.MiscFlags = 0;                                                       \
-        desc.CPUAccessFlags = D3D11_CPU_ACCESS_READ;                                               \
-        HR_OK(ID3D11Device_Create##kind(r->s.device, &desc, NULL, (ID3D11##kind **)&made));        \
-    } while (0)
-    if (dimension == D3D11_RESOURCE_DIMENSION_BUFFER)
-        MAKE(Buffer, D3D11_BUFFER_DESC);
-    else if (dimension == D3D11_RESOURCE_DIMENSION_TEXTURE1D)
-        MAKE(Texture1D, D3D11_TEXTURE1D_DESC);
-    else if (dimension == D3D11_RESOURCE_DIMENSION_TEXTURE2D)
-        MAKE(Texture2D, D3D11_TEXTURE2D_DESC);
+    const D3D11_SUBRESOURCE_DATA first = {data, 0, 0};
+    const D3D10_SUBRESOURCE_DATA first10 = {data, 0, 0};
+    D3D11_BUFFER_DESC desc = {
+        REGISTER_BYTES, (D3D11_USAGE)usage, D3D11_BIND_VERTEX_BUFFER, 0, 0, 0};
+    const D3D10_BUFFER_DESC desc10 = {REGISTER_BYTES, (D3D10_USAGE)usage, D3D10_BIND_VERTEX_BUFFER,
+                                      0, 0};
+    void *made = NULL;
+    if (usage == D3D11_USAGE_DYNAMIC) desc.CPUAccessFlags = D3D11_CPU_ACCESS_WRITE;
+    if (v == V11)
+        HR_OK(ID3D11Device_CreateBuffer(r->device, &desc, &first, (ID3D11Buffer **)&made));
+    else if (v == V10)
+        HR_OK(ID3D10Device_CreateBuffer(r->d10, &desc10, &first10, (ID3D10Buffer **)&made));
+    else if (usage == 0)
+        HR_OK(IDirect3DDevice9Ex_CreateVertexBuffer(r->d9, REGISTER_BYTES, 0, 0, D3DPOOL_DEFAULT,
+                                                    (IDirect3DVertexBuffer9 **)&made, NULL));
     else
-        MAKE(Texture3D, D3D11_TEXTURE3D_DESC);
-#undef MAKE
+        HR_OK(IDirect3DDevice9Ex_CreateIndexBuffer(r->d9, REGISTER_BYTES, 0, D3DFMT_INDEX32,
+                                                   D3DPOOL_DEFAULT, (IDirect3DIndexBuffer9 **)&made,
+                                                   NULL));
     return made;
-}
-
-void register_read(const scene_register *r, ID3D11Resource *resource, UINT index,
-                   const register_part *part, void *data)
-{
-    ID3D11Resource *stage = staging_of(r, resource);
-    D3D11_MAPPED_SUBRESOURCE map;
-    ID3D11DeviceContext_CopyResource(r->s.context, stage, resource);
-    HR_OK(ID3D11DeviceContext_Map(r->s.context, stage, index, D3D11_MAP_READ, 0, &map));
-    for (size_t z = 0; z < part->slices; z++)
-        for (size_t y = 0; y < part->rows; y++)
-            memcpy((char *)data + (z * part->rows + y) * part->row,
-                   (const char *)map.pData + z * map.DepthPitch + y * map.RowPitch, part->row);
-    ID3D11DeviceContext_Unmap(r->s.context, stage, index);
-    ID3D11Resource_Release(stage);
-}
-
-/* CUDA's work ---------------------------------------------------------------------------------- */
-
-void register_cuda(const scene_register *r, const culv_registration *registration, uint32_t layer,
-                   uint32_t level, const register_part *part, void *data, bool to_array)
-{
-    CUarray array = NULL;
-    OK(culv_registration_get_array(registration, layer, level, &array));
-    scene11_cuda_copy(&r->s, array, data, part->row, part->rows, part->slices, to_array);
 }

@@ -2,15 +2,14 @@
 /* CUDA's VMM memory on its way to Vulkan, by NT and KMT handles: the twin's allocations, imported
  * by the Vulkan of fake_vulkan.c. What is proved is what Vulkan is given, by the bytes that lie
  * behind it, and that no handle is left; not that a real driver takes it. */
+#define TEST_GROUP "vmm_"
 #include "fake_vulkan.h"
 /* after windows.h */
-#include "check.h"
+#include "handles.h"
 #include "vmm_kmt.h"
 #include "vmm_label.h"
 
-#include <culvert/cuda_api.h>
 #include <culvert/vulkan_vmm.h>
-#include <string.h>
 #include <wchar.h>
 
 enum { ODD = 70001 };
@@ -89,73 +88,74 @@ static void fill(culv_device *device, culv_vmm_allocation *allocation, unsigned 
         put[i] = (unsigned char)(i * 7 + seed + i / 251);
     OK(culv_vmm_range_create(device, &desc, &range));
     OK(culv_vmm_map(range, 0, allocation, NULL, 0));
-    REQUIRE(cu->cuCtxPushCurrent(culv_device_context(device)) == CUDA_SUCCESS);
-    REQUIRE(cu->cuMemcpyHtoD(culv_vmm_range_pointer(range), put, ODD) == CUDA_SUCCESS);
-    REQUIRE(cu->cuCtxSynchronize() == CUDA_SUCCESS); /* the copy returns when it has the bytes */
-    REQUIRE(cu->cuCtxPopCurrent(&context) == CUDA_SUCCESS);
+    CU_OK(cu->cuCtxPushCurrent(culv_device_context(device)));
+    CU_OK(cu->cuMemcpyHtoD(culv_vmm_range_pointer(range), put, ODD));
+    CU_OK(cu->cuCtxSynchronize()); /* the copy returns when it has the bytes */
+    CU_OK(cu->cuCtxPopCurrent(&context));
     OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
     OK(culv_vmm_range_destroy(&range));
 }
 
-static void nt_handles(culv_device *device, culv_vk_device *vk)
+/* A device whose imports are the twin's own. */
+typedef struct attached {
+    culv_device *device;
+    culv_vk_device *vk;
+} attached;
+
+static void attach(attached *a)
+{
+    culv_device_caps caps = culv_device_caps_init();
+    const culv_vk_device_desc desc = fake_vulkan_desc();
+    memset(a, 0, sizeof *a);
+    memset(&seen, 0, sizeof seen);
+    OK(culv_device_open_by_ordinal(0, NULL, &a->device));
+    OK(culv_device_get_caps(a->device, &caps));
+    fake_vulkan_pose(caps.uuid.bytes, look);
+    OK(culv_vk_attach(a->device, &desc, &a->vk));
+}
+
+static void detach(attached *a)
+{
+    culv_vk_detach(&a->vk);
+    culv_device_close(&a->device);
+}
+#define VMM_CASE(...) TEST_ON(attached, a, attach(a), detach(a), __VA_ARGS__)
+
+VMM_CASE(nt_handles)
 {
     VkDeviceMemory memory = VK_NULL_HANDLE;
-    culv_vmm_allocation *made = allocate(device, 1u << CULV_HANDLE_OPAQUE_WIN32);
+    culv_vmm_allocation *made = allocate(a->device, 1u << CULV_HANDLE_OPAQUE_WIN32);
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
     OK(culv_vmm_allocation_get_info(made, &info));
-    fill(device, made, 1);
+    fill(a->device, made, 1);
     for (unsigned n = 1; n <= 3; n++) { /* as often as wished */
-        OK(culv_vk_memory_from_vmm(vk, made, NULL, &memory));
+        OK(culv_vk_memory_from_vmm(a->vk, made, NULL, &memory));
         REQUIRE(seen.count == n && seen.right && seen.size == info.size);
         REQUIRE(seen.type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT);
-        REQUIRE(!handle_is_open(seen.handle)); /* Vulkan keeps none, and neither does Culvert */
+        REQUIRE(
+            !scene_handle_is_open(seen.handle)); /* Vulkan keeps none, and neither does Culvert */
     }
     culv_vmm_allocation_destroy(&made);
 }
 
-static void kmt_handles(culv_device *device, culv_vk_device *vk)
+VMM_CASE(kmt_handles)
 {
     VkDeviceMemory memory = VK_NULL_HANDLE;
-    culv_vmm_allocation *made = allocate(device, 1u << CULV_HANDLE_OPAQUE_WIN32_KMT);
+    culv_vmm_allocation *made = allocate(a->device, 1u << CULV_HANDLE_OPAQUE_WIN32_KMT);
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
     culv_vk_memory_from_handle_desc desc = culv_vk_memory_from_handle_desc_init();
     const unsigned before = seen.count;
     OK(culv_vmm_allocation_get_info(made, &info));
-    fill(device, made, 2);
-    REFUSES(culv_vk_memory_from_vmm(vk, made, NULL, &memory), CULV_ERROR_INVALID,
+    fill(a->device, made, 2);
+    REFUSES(culv_vk_memory_from_vmm(a->vk, made, NULL, &memory), CULV_ERROR_INVALID,
             CULV_REASON_NOT_EXPORTABLE); /* which takes NT handles alone */
     OK(culv_vmm_export_dup(made, CULV_HANDLE_OPAQUE_WIN32_KMT, &desc.handle));
     desc.size = info.size;
     desc.exporter = info.device;
-    OK(culv_vk_memory_from_handle(vk, &desc, &memory));
+    OK(culv_vk_memory_from_handle(a->vk, &desc, &memory));
     REQUIRE(seen.count == before + 1 && seen.right && seen.size == info.size);
     REQUIRE(seen.type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT_BIT);
     REQUIRE(seen.handle == desc.handle.value.win32);
     culv_vmm_allocation_destroy(&made);
     REQUIRE(!holds_kmt(seen.handle)); /* a KMT handle keeps nothing */
-}
-
-int main(void)
-{
-    static const struct {
-        const char *name;
-        void (*run)(culv_device *device, culv_vk_device *vk);
-    } cases[] = {{"nt_handles", nt_handles}, {"kmt_handles", kmt_handles}};
-    culv_device *device = NULL;
-    culv_vk_device *vk = NULL;
-    culv_device_caps caps = culv_device_caps_init();
-    setvbuf(stdout, NULL, _IONBF, 0);
-    OK(culv_device_open_by_ordinal(0, NULL, &device));
-    OK(culv_device_get_caps(device, &caps));
-    fake_vulkan_pose(caps.uuid.bytes, look);
-    const culv_vk_device_desc desc = fake_vulkan_desc();
-    OK(culv_vk_attach(device, &desc, &vk));
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        printf("== vmm_vulkan.%s\n", cases[i].name);
-        cases[i].run(device, vk);
-        printf("PASS vmm_vulkan.%s (done)\n", cases[i].name);
-    }
-    culv_vk_detach(&vk);
-    culv_device_close(&device);
-    return 0;
 }

@@ -55,23 +55,6 @@ def lit(picture, x, y):
     return np.mean(picture[row, column, 0] > 0)
 
 
-def test_moderngl(tmp_path):
-    picture = draw("moderngl", tmp_path)
-    y, x = np.meshgrid(np.linspace(-1, 1, SIZE, dtype="float32"), np.linspace(-1, 1, SIZE, dtype="float32"), indexing="ij")
-    r = np.sqrt((x - 0.3) ** 2 + (y + 0.1) ** 2)
-    waves = [np.sin(20 * r - 0.3 * (FRAMES - 1) + phase) for phase in (0, 1, 2)] + [np.ones_like(r)]
-    assert (picture == (127.5 + 127.5 * np.stack(waves, axis=-1)).astype("uint8")).all()
-
-
-def test_pyglet(tmp_path):
-    picture = draw("pyglet", tmp_path, f"--count={COUNT}")
-    random = np.random.RandomState(5)
-    angle, radius = random.uniform(0, 6.2832, COUNT), random.uniform(0.05, 1, COUNT)
-    turned = angle + 0.02 * (FRAMES - 1) / radius
-    assert lit(picture, radius * np.cos(turned), radius * np.sin(turned) * np.cos(3 * radius)) > 0.98
-    assert 500 < (picture[:, :, 0] > 0).sum() <= COUNT
-
-
 @pytest.mark.parametrize("sample, library", [("points", "moderngl"), ("plain", "")])
 def test_points_of_the_last_frame(tmp_path, sample, library):
     picture = draw(sample, tmp_path, f"--count={COUNT}", library=library)
@@ -92,13 +75,6 @@ def test_a_sample_without_its_library_says_so():
                            f"runpy.run_path({str(SAMPLES / 'gl_points.py')!r}, run_name='__main__')"],
                           text=True, capture_output=True, timeout=60)
     assert (said.returncode, said.stdout) == (77, "SKIP: no module moderngl (Debian: python3-moderngl)\n"), said.stderr
-
-
-def test_vispy(tmp_path):
-    picture = draw("vispy", tmp_path, f"--count={COUNT}")[::-1]  # vispy turns it
-    phase = np.linspace(0, 6.2832, COUNT, dtype="float32")
-    assert lit(picture, np.sin(3 * phase + 0.05 * (FRAMES - 1)) * 0.9, np.sin(4 * phase) * 0.9) > 0.98
-    assert (picture[:, :, 0] > 0).sum() < SIZE * SIZE // 2
 
 
 def test_the_five_buffers_of_a_viewer(tmp_path):
@@ -148,7 +124,6 @@ def test_a_window_of_pyglet(tmp_path):
     if importlib.util.find_spec("pyglet") is None:
         pytest.skip("no module pyglet (Debian: python3-pyglet)")
     out = tmp_path / "shown.png"
-    assert "by memory" in on_a_screen(SAMPLES / "gl_pyglet.py", "--window", f"--size={SIZE}", f"--out={out}",
-                                      f"--frames={FRAMES}", f"--count={COUNT}")
-    shown, hidden = read(out), draw("pyglet", tmp_path, f"--count={COUNT}")
-    assert ((shown[:, :, 0] > 0) == (hidden[:, :, 0] > 0)).all()  # the screen's format rounds the colours
+    on_a_screen(SAMPLES / "gl_viewer.py", "--window", f"--size={SIZE}", f"--out={out}", f"--frames={FRAMES}")
+    shown, hidden = read(out).astype(int), draw("viewer", tmp_path, library="pyglet")
+    assert np.abs(shown - hidden)[:, :, :3].max() <= 2  # the screen's format rounds the colours

@@ -59,6 +59,22 @@ static void bindings(culv_vmm_allocation *allocation)
         vkFreeMemory(w->vk.device, memory[i], NULL);
 }
 
+/* The other way round. */
+static void vulkans_memory(void)
+{
+    lib_world *w = &torture.w;
+    raw_vk_buffer buffer;
+    culv_vmm_allocation *out = POISON(culv_vmm_allocation);
+    culv_vk_memory_desc d = culv_vk_memory_desc_init();
+    raw_vk_buffer_create(&w->vk, CHUNK, RAW_VK_EXPORT, &buffer);
+    d.memory = buffer.memory;
+    d.allocation_size = buffer.allocation_size;
+    TRY_AGAIN(culv_vk_memory_import_vmm(w->attachment, &d, &out),
+              out == POISON(culv_vmm_allocation));
+    DO(culv_vmm_allocation_destroy(&out));
+    raw_vk_buffer_destroy(&w->vk, &buffer);
+}
+
 typedef struct shown {
     culv_vk_vector_view_buffer parts[8];
     size_t count;
@@ -93,6 +109,7 @@ static void run(void)
     ad.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     LIB_OK(culv_vmm_allocation_create(w->device, &ad, &allocation));
     bindings(allocation);
+    vulkans_memory();
     culv_vmm_allocation_destroy(&allocation);
 
     culv_vector_desc d = culv_vector_desc_init();

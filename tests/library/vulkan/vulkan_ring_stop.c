@@ -104,6 +104,55 @@ TEST(forced_in_place_of_cuda)
     close_ring(&s);
 }
 
+/* A kernel of CUDA's faults while Vulkan's queue waits for its frame. The VkDevice is whole, the
+ * frame's value never comes, and the host signals in CUDA's place. */
+TEST(cuda_faults, .faults = true)
+{
+    ring_stage s;
+    open_ring(&s, CULV_RING_CONSUMER, 4, 1);
+    const raw_cuda *cu = s.w.cu;
+    culv_shared_semaphore *gate = NULL;
+    culv_ring_frame frame;
+    raw_vk_buffer buffer;
+    CUdeviceptr nowhere = 0x1000;
+    uint32_t value = 1, word = 0;
+    void *params[] = {&nowhere, &value};
+    ring_run(&s, 4);
+    ring_settle(&s);
+    LIB_OK(culv_vk_semaphore_create(s.w.attachment, NULL, &gate));
+    LIB_OK(culv_ring_acquire_on(s.ring, CULV_RING_PRODUCER, s.stream, RING_LIMIT, &frame));
+    LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), s.stream, 1));
+    CUcontext before = lib_enter(&s.w);
+    CUfunction poke = raw_cuda_function(cu, s.module, "library_poke");
+    CU_OK(cu->LaunchKernel(poke, 1, 1, 1, 32, 1, 1, 0, s.stream, params, NULL));
+    lib_leave(&s.w, before);
+    LIB_OK(culv_ring_release_on(s.ring, CULV_RING_PRODUCER, s.stream, &frame));
+    LIB_OK(ring_vulkan_turn(&s, 0));
+    raw_vk_timeline_signal(&s.w.vk, culv_vk_semaphore_handle(gate), 1);
+    CUresult r = CUDA_SUCCESS;
+    for (unsigned i = 0; i < TEST_FAR_MS && (r == CUDA_SUCCESS || r == CUDA_ERROR_NOT_READY); i++) {
+        r = lib_query(&s.w, s.stream);
+        lib_sleep_ms(1);
+    }
+    REQUIRE_EQ(r, CUDA_ERROR_ILLEGAL_ADDRESS);
+    const VkSemaphore ready = culv_vk_ring_semaphore(s.ring, CULV_RING_PRODUCER);
+    REQUIRE(!raw_vk_timeline_wait(&s.w.vk, ready, frame.signal_value, 50));
+    LIB_ERROR(culv_ring_acquire_on(s.ring, CULV_RING_PRODUCER, s.stream, RING_LIMIT, &frame),
+              CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE);
+    LIB_ERROR(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame), CULV_ERROR_ASYNC,
+              CULV_REASON_RING_STOPPED);
+    LIB_OK(culv_ring_drain(s.ring, 20 * MS, 1));
+    raw_vk_idle(&s.w.vk);
+    raw_vk_buffer_create(&s.w.vk, 4096, 0, &buffer);
+    raw_vk_fill(&s.w.vk, &buffer, 0, 4096, 0x51525354u, NULL);
+    raw_vk_read(&s.w.vk, &buffer, 4092, &word, 4);
+    REQUIRE_EQ(word, 0x51525354u);
+    raw_vk_buffer_destroy(&s.w.vk, &buffer);
+    culv_shared_semaphore_destroy(&gate);
+    LIB_OK(culv_ring_destroy(&s.ring));
+    test_pass(); /* the context is not to be used any further in this process */
+}
+
 /* Nobody is there: each side says which one it waits for. */
 TEST(late_sides)
 {

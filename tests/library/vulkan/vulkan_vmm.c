@@ -26,6 +26,89 @@ VMM_CASE(whole, .smoke = true)
     vmm_stage_drop(s, &buffer, &memory);
 }
 
+static culv_vk_memory_desc memory_desc(const raw_vk_buffer *buffer)
+{
+    culv_vk_memory_desc d = culv_vk_memory_desc_init();
+    d.memory = buffer->memory;
+    d.allocation_size = buffer->allocation_size;
+    d.dedicated = (buffer->flags & RAW_VK_DEDICATED) != 0;
+    return d;
+}
+
+/* Vulkan's own memory in a range of CUDA's, beside a chunk of CUDA's: one pointer, one kernel. */
+VMM_CASE(vulkans_memory_beside_cudas)
+{
+    static const struct {
+        VkDeviceSize size, mapped;
+        unsigned flags;
+    } rows[] = {{4 * VMM_MIB, 4 * VMM_MIB, 0},
+                {2 * VMM_MIB, 2 * VMM_MIB, RAW_VK_DEDICATED},
+                {3 * VMM_MIB, 4 * VMM_MIB, RAW_VK_DEDICATED}}; /* rounded up, as the driver wants */
+    enum { ROWS = sizeof rows / sizeof rows[0] };
+    raw_vk_buffer buffers[ROWS];
+    culv_vmm_range_desc rd = culv_vmm_range_desc_init();
+    culv_vmm_range *range = NULL;
+    culv_vmm_allocation *own = vmm_stage_allocate(s, 2 * VMM_MIB), *theirs = NULL;
+    uint64_t offset = 2 * VMM_MIB;
+    uint32_t *words = malloc((size_t)(4 * VMM_MIB));
+    REQUIRE(words != NULL);
+    rd.size = 12 * VMM_MIB;
+    LIB_OK(culv_vmm_range_create(s->w.device, &rd, &range));
+    LIB_OK(culv_vmm_map(range, 0, own, NULL, 0));
+    culv_vmm_allocation_destroy(&own);
+    for (int i = 0; i < ROWS; i++) {
+        raw_vk_buffer_create(&s->w.vk, rows[i].size, RAW_VK_EXPORT | rows[i].flags, &buffers[i]);
+        culv_vk_memory_desc d = memory_desc(&buffers[i]);
+        LIB_OK(culv_vk_memory_import_vmm(s->w.attachment, &d, &theirs));
+        LIB_OK(culv_vmm_map(range, offset, theirs, NULL, 0));
+        culv_vmm_allocation_destroy(&theirs);
+        offset += rows[i].mapped;
+    }
+    const CUdeviceptr at = culv_vmm_range_pointer(range);
+    vmm_stage_kernel(s, "library_write", at, rd.size - VMM_MIB, 31);
+    offset = 2 * VMM_MIB;
+    for (int i = 0; i < ROWS; i++) {
+        vmm_stage_vulkan_read(s, buffers[i].buffer, rows[i].size, words);
+        REQUIRE_EQ(vmm_stage_wrong(words, rows[i].size, (uint32_t)offset / 4, 31), 0);
+        vmm_stage_fill(words, rows[i].size, 0, 32 + (uint32_t)i);
+        vmm_stage_vulkan_write(s, buffers[i].buffer, rows[i].size, words);
+        raw_vk_buffer_destroy(&s->w.vk, &buffers[i]); /* the mapping keeps the memory */
+        vmm_stage_cuda_read(s, at + offset, rows[i].size, words);
+        REQUIRE_EQ(vmm_stage_wrong(words, rows[i].size, 0, 32 + (uint32_t)i), 0);
+        offset += rows[i].mapped;
+    }
+    vmm_stage_unmap(&range);
+    free(words);
+}
+
+VMM_CASE(vulkans_memory_refused)
+{
+    static const struct {
+        VkDeviceSize size;
+        unsigned flags;
+    } rows[] = {{VMM_MIB, 0}, {VMM_MIB, RAW_VK_DEDICATED}, {3 * VMM_MIB, 0}};
+    culv_vmm_allocation *out = NULL;
+    raw_vk_buffer buffer;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        raw_vk_buffer_create(&s->w.vk, rows[i].size, RAW_VK_EXPORT | rows[i].flags, &buffer);
+        culv_vk_memory_desc d = memory_desc(&buffer);
+        LIB_REFUSES(culv_vmm_allocation, out, culv_vk_memory_import_vmm(s->w.attachment, &d, &out),
+                    CULV_ERROR_INVALID, CULV_REASON_SIZE);
+        LIB_SAYS("in multiples of 2097152 bytes");
+        raw_vk_buffer_destroy(&s->w.vk, &buffer);
+    }
+    raw_vk_buffer_create(&s->w.vk, 2 * VMM_MIB, RAW_VK_EXPORT, &buffer);
+    culv_vk_memory_desc d = memory_desc(&buffer);
+    LIB_REFUSES(culv_vmm_allocation, out, culv_vk_memory_import_vmm(s->w.attachment, NULL, &out),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_memory_import_vmm(s->w.attachment, &d, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_memory_import_vmm(NULL, &d, &out), CULV_REASON_NULL_ARGUMENT);
+    d.memory = VK_NULL_HANDLE;
+    LIB_REFUSES(culv_vmm_allocation, out, culv_vk_memory_import_vmm(s->w.attachment, &d, &out),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    raw_vk_buffer_destroy(&s->w.vk, &buffer);
+}
+
 /* Two buffers in one allocation, and the bytes between them nobody's. */
 VMM_CASE(two_at_offsets)
 {

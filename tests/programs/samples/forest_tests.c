@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the sample forest: the tree that Vulkan walks is whole, both modes draw the same, and
- * what it says when a driver's call fails. */
+/* Tests of the sample forest: the tree that Vulkan walks is whole, and what it says when a driver's
+ * call fails. */
 
 #include "failures.h"
 #include "files.h"
@@ -43,38 +43,6 @@ static sums sums_of(const run_result *r)
     snprintf(s.tree, 19, "%s", run_value(r, "checksum"));
     snprintf(s.picture, 19, "%s", run_value(r, "picture"));
     return s;
-}
-
-static void require_same_file(const char *one, const char *other)
-{
-    char path[TEST_PATH_MAX];
-    void *a = NULL, *b = NULL;
-    size_t a_size = 0, b_size = 0;
-    REQUIRE(files_read(run_scratch_path(path, one), &a, &a_size));
-    REQUIRE(files_read(run_scratch_path(path, other), &b, &b_size));
-    if (a_size != b_size || memcmp(a, b, a_size) != 0) FAIL("%s and %s differ", one, other);
-    free(a);
-    free(b);
-}
-
-/* The pointers are CUDA's own in one mode and patched ones in the other. */
-TEST(modes_draw_the_same, .time_limit = 120)
-{
-    run_result one, copy;
-    forest_fine(&one, (const char *[]){"--output", "one.png", "--every", "1", NULL});
-    forest_fine(&copy,
-                (const char *[]){"--mode=copy", "--output", "copy.png", "--every", "1", NULL});
-    REQUIRE(strstr(one.text, "\"one_address\": true"));
-    REQUIRE(strstr(copy.text, "\"one_address\": false"));
-    REQUIRE_EQ(run_number(&one, "copied_bytes"), 0);
-    REQUIRE_EQ(run_number(&copy, "copied_bytes"), 40000 * 32 + 39999 * 64);
-    REQUIRE_EQ(run_number(&one, "nodes"), 39999);
-    REQUIRE_EQ(run_number(&copy, "nodes"), 39999);
-    const sums a = sums_of(&one), b = sums_of(&copy);
-    REQUIRE_EQ_STR(a.tree, b.tree);
-    REQUIRE_EQ_STR(a.picture, b.picture);
-    require_same_file("one-00000.png", "copy-00000.png");
-    require_same_file("one-00001.png", "copy-00001.png");
 }
 
 /* Mean brightness of some rows, of 255. */
@@ -124,6 +92,7 @@ TEST(same_bits_everywhere, .time_limit = 120)
     forest_fine(&r, (const char *[]){NULL});
     const sums first = sums_of(&r);
     MEASURED("checksum", "%s, picture %s", first.tree, first.picture);
+    REQUIRE_EQ(run_number(&r, "nodes"), 39999);
     REQUIRE_EQ_STR(first.tree, "\"01033046f60e21be\"");
     forest_fine(&r, (const char *[]){NULL});
     const sums second = sums_of(&r);
@@ -136,21 +105,16 @@ TEST(validation_is_silent, .time_limit = 120)
     run_result r;
     if (test_sanitized())
         SKIP("the validation layer leaks memory of its own, which LeakSanitizer reports");
-    for (unsigned i = 0; i < 2; i++) {
-        forest(&r, (const char *[]){"--validation", "--mode", i == 0 ? "one" : "copy", "--size",
-                                    "16x16", NULL});
-        if (r.status != 0 && strstr(r.text, "is not installed"))
-            SKIP("the validation layer is not installed");
-        if (r.status != 0 || strstr(r.text, "validation:"))
-            FAIL("status %d:\n%s", r.status, r.text);
-    }
+    forest(&r, (const char *[]){"--validation", "--size", "16x16", NULL});
+    if (r.status != 0 && strstr(r.text, "is not installed"))
+        SKIP("the validation layer is not installed");
+    if (r.status != 0 || strstr(r.text, "validation:")) FAIL("status %d:\n%s", r.status, r.text);
 }
 
 TEST(bad_options_are_refused)
 {
     static const run_wrong wrong[] = {
-        {{"--modes", "one"}, "unknown option --modes"},
-        {{"--mode", "both"}, "--mode both: expected one or copy"},
+        {{"--mode", "one"}, "unknown option --mode"},
         {{"--particles"}, "--particles: expected something after it"},
         {{"--particles", "29999"}, "expected a number from 30000"},
         {{"--size", "1x1"}, "expected WIDTHxHEIGHT"},
@@ -169,36 +133,32 @@ TEST(bad_options_are_refused)
     REQUIRE(strstr(r.text, "Usage: forest"));
 }
 
-static void brief_run(run_result *r, const void *mode)
+static void brief_run(run_result *r, const void *none)
 {
-    forest(r, (const char *[]){"--device", "soft", "--particles", "30000", "--size", "16x16",
-                               "--mode", mode, NULL});
+    (void)none;
+    forest(r,
+           (const char *[]){"--device", "soft", "--particles", "30000", "--size", "16x16", NULL});
 }
 
 /* Every call would be too many here; the suites library-torture-* have the library's. */
-static void failures(const char *mode, const char *const *named, const char *kind, unsigned first,
-                     unsigned last, unsigned stride)
+TEST(failures, .time_limit = 240)
 {
-    const failing_program program = {"forest", brief_run, mode};
+    static const char *const named[] = {"cuda:cuMemAlloc:2",
+                                        "cuda:cuMemAddressReserve:1",
+                                        "cuda:cuMemCreate:1",
+                                        "cuda:cuMemMap:1",
+                                        "cuda:cuLaunchKernel:9",
+                                        "cuda:cuMemcpyDtoHAsync:1",
+                                        "cuda:cuMemcpyDtoH:2",
+                                        "cuda:cuSignalExternalSemaphoresAsync:2",
+                                        "vulkan:vkQueueBindSparse:1",
+                                        "vulkan:vkCreateComputePipelines:1",
+                                        "vulkan:vkQueueSubmit2:2",
+                                        "vulkan:vkWaitForFences:2",
+                                        NULL};
+    const failing_program program = {"forest", brief_run, NULL};
     failures_need_the_twin(&program);
     failures_must_end(&program, named);
-    failures_sweep(&program, kind, first, last, test_sanitized() ? stride * 3 : stride, 0);
+    failures_sweep(&program, "cuda", 46, 110, test_sanitized() ? 63 : 21, 0);
+    failures_sweep(&program, "vulkan", 21, 60, test_sanitized() ? 39 : 13, 0);
 }
-
-TEST_AS(failures_with_one_address,
-        failures("one",
-                 (const char *[]){"cuda:cuMemAddressReserve:1", "cuda:cuMemCreate:1",
-                                  "cuda:cuMemMap:1", "cuda:cuLaunchKernel:9",
-                                  "cuda:cuMemcpyDtoHAsync:1", "cuda:cuMemcpyDtoH:2",
-                                  "cuda:cuSignalExternalSemaphoresAsync:2",
-                                  "vulkan:vkQueueBindSparse:1", "vulkan:vkCreateComputePipelines:1",
-                                  "vulkan:vkQueueSubmit2:2", "vulkan:vkWaitForFences:2", NULL},
-                 "vulkan", 21, 60, 13),
-        .time_limit = 240)
-TEST_AS(failures_with_copies,
-        failures("copy",
-                 (const char *[]){"cuda:cuMemAlloc:3", "cuda:cuMemcpyDtoDAsync:2",
-                                  "cuda:cuImportExternalMemory:1", "cuda:cuEventRecord:5",
-                                  "vulkan:vkAllocateMemory:1", NULL},
-                 "cuda", 46, 110, 21),
-        .time_limit = 240)

@@ -24,22 +24,19 @@ for source in "$prefix"/share/doc/culvert/examples/hello_*.c; do
     # shellcheck disable=SC2046,SC2086 # several words
     "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror "$source" -o "$work/$name" $(pkg-config --cflags --libs culvert $api) \
         -Wl,-rpath,"$(pkg-config --variable=libdir culvert)" -lm -pthread
-    if [ "$name" = hello_kernel ] || [ "$name" = hello_cull ]; then
+    if [ "$name" = hello_cull ]; then
         "$prefix/bin/culvert-kernels" -o "$work" "${source%.c}.cu"
-        if [ -e "$work/$name.fatbin" ] || [ "${CULVERT_SOFT:-0}" = 1 ]; then
-            (cd "$work" && "./$name")
-        else
+        if [ ! -e "$work/$name.fatbin" ] && [ "${CULVERT_SOFT:-0}" != 1 ]; then
             echo "$name: no nvcc, so there is nothing for a GPU"
+            count=$((count + 1))
+            continue
         fi
-    elif [ "$name" = hello_two_gpus ] && [ "${CULVERT_SOFT:-0}" != 1 ]; then
-        echo "hello_two_gpus: samples-hello runs it, where there are two"
     elif [ "$name" = hello_window ]; then
         "$prefix/bin/culvert-kernels" --soft -o "$work" "${source%.c}.cu"
         echo "hello_window: samples-hello runs it, on a screen"
         continue
-    else
-        (cd "$work" && CULVERT_SOFT_DEVICES=2 "./$name")
     fi
+    (cd "$work" && "./$name")
     count=$((count + 1))
 done
-[ "$count" -eq 8 ] || { echo "$count programs, not 8"; exit 1; }
+[ "$count" -eq 5 ] || { echo "$count programs, not 5"; exit 1; }

@@ -15,11 +15,9 @@ static const struct {
     const char *name, *says;
 } programs[] = {
     {"hello_vulkan", "hello_vulkan.ppm: 0 of 32131 pixels are wrong\n"},
-    {"hello_kernel", "hello_kernel: 0 of 32131 words are wrong\n"},
     {"hello_cull",
      "hello_cull.ppm: 2808 draws, in 0 of 20 frames a wrong number; 0 of 642620 pixels are wrong\n"},
     {"hello_ring", "hello_ring: 0 of 1000700 words in 100 frames are wrong\n"},
-    {"hello_vector", "hello_vector: 0 words are wrong after 5 steps; "},
     {"hello_ipc", "hello_ipc: 0 of 1000700 words in 100 frames are wrong\n"},
 };
 enum { PROGRAMS = sizeof programs / sizeof programs[0] };
@@ -36,8 +34,7 @@ static void run_hello(run_result *out, const char *program, const char *where)
     char kernels[TEST_PATH_MAX];
     const char *const none[] = {NULL};
     const char *const with_kernels[] = {test_path(kernels, "share/culvert"), "--frames=30", NULL};
-    const bool takes = strcmp(program, "hello_kernel") == 0 || strcmp(program, "hello_cull") == 0 ||
-                       strcmp(program, "hello_window") == 0;
+    const bool takes = strcmp(program, "hello_cull") == 0 || strcmp(program, "hello_window") == 0;
     choose_driver();
     run_program(out, program, where, takes ? with_kernels : none);
 }
@@ -218,21 +215,6 @@ TEST(others_are_right, .own = true)
     run_result r;
     for (int i = 1; i < PROGRAMS; i++)
         run_well(i, &r);
-}
-
-/* Two devices; on a machine with one GPU it says so. */
-TEST(two_gpus, .own = true)
-{
-    run_result r;
-    setenv("CULVERT_SOFT_DEVICES", "1", 1);
-    run_hello(&r, "hello_two_gpus", run_scratch());
-    if (strstr(r.text, "twin") != NULL && (r.status != 1 || !strstr(r.text, "ordinal 1")))
-        FAIL("status %d:\n%s", r.status, r.text);
-    setenv("CULVERT_SOFT_DEVICES", "2", 1);
-    run_hello(&r, "hello_two_gpus", run_scratch());
-    if (strstr(r.text, "ordinal 1") != NULL) SKIP("one CUDA device only");
-    run_one_well("hello_two_gpus", "by DIRECT: 0 of 1000700 words are wrong\n", &r);
-    unsetenv("CULVERT_SOFT_DEVICES");
 }
 
 /* Errors end a program with 1 and a message. */

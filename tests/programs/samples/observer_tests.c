@@ -156,7 +156,7 @@ TEST(stopped_before_it_read)
     run_finish(&viewer, &seen);
 }
 
-/* It tells what its processes do, and leaves none: run_finish() reads until the last has ended. */
+/* It leaves no process: run_finish() reads until the last has ended. */
 TEST(given_up)
 {
     run_result r;
@@ -165,8 +165,6 @@ TEST(given_up)
                                       "1000000", "--limit", "1", NULL});
     if (r.status != 1) FAIL("observer: status %d:\n%s", r.status, r.text);
     REQUIRE(strstr(r.text, "the viewer has not ended after 1 s") != NULL);
-    const char *solver = strstr(r.text, "the solver is process ");
-    if (solver == NULL || strstr(solver, "thread ") == NULL) FAIL("no states in:\n%s", r.text);
     REQUIRE(strstr(r.text, "observer: it failed") != NULL);
 }
 

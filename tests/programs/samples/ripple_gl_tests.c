@@ -66,7 +66,6 @@ TEST(gl_options, .title = "gl.options")
         const char *says;
     } wrong[] = {
         {{"--api", "metal"}, "--api metal: expected vulkan or gl"},
-        {{"--api=gl", "--window"}, "--window: not with --api=gl"},
         {{"--api=gl", "--path=in-queue"}, "--path: with --api=gl it is ring or shared"},
         {{"--api=gl", "--path=replay"}, "--path: with --api=gl it is ring or shared"},
         {{"--api=gl", "--burst=2"}, "--burst: only with --path=ring"},

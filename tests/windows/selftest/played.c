@@ -5,13 +5,10 @@
 #include "overlay.h"
 #include "overlay11.h"
 
-#include "check.h"
 #include "control.h"
+#include "harness.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static uint64_t compared;
 
@@ -194,14 +191,14 @@ int selftest_printf(const char *format, ...)
 {
     va_list args;
     char fail[128] = "none ", name[128] = "";
-    if (strncmp(format, "PASS ", 5) == 0) {
+    if (strncmp(format, "PASS ", 5) == 0) { /* "PASS suite.case (" */
         /* For a test of this program. */
         va_start(args, format);
         vsnprintf(fail, sizeof fail, format + 5, args);
         va_end(args);
         *strchr(fail, ' ') = '\0';
         GetEnvironmentVariableA("CULVERT_SELFTEST_FAIL", name, sizeof name);
-        if (strcmp(name, fail) == 0) check_fail(__FILE__, __LINE__, "it was told to fail");
+        if (strcmp(name, fail) == 0) FAIL("it was told to fail");
         printf("  bytes compared: %llu\n", (unsigned long long)compared);
         compared = 0;
     }

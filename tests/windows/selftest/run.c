@@ -5,39 +5,28 @@
  *
  * The cases run in processes of their own, one for each suite, in order. A case that fails, hangs
  * or crashes ends its process, and the next process goes on behind it. */
-#include "../cases11.h"
-/* after it, with macros of its own */
-#undef HR_OK
-#undef CU_OK
-#undef REQUIRE_SAYS
-#include "../cases12.h"
-#include "../scene_register.h"
+#define COBJMACROS
+#include "harness.h"
 #include "played.h"
 
+#include <culvert/culvert.h>
 #include <dxgi.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-/* Each takes the names of cases and ends the process. */
-int selftest_main12(int argc, char **argv);
-int selftest_main11(int argc, char **argv);
-int selftest_main_register(int argc, char **argv);
+int selftest_run(int argc, char **argv); /* harness.c: ends the process */
+const char *selftest_suite;
 
 enum { MOST_CASES = 128, LINE = 4096, NAME = 96, CASE_LIMIT_MS = 30000, LIMIT_S = 110 };
 
 typedef struct suite {
     const char *name;
-    int (*run)(int argc, char **argv);
+    test_case *tests[MOST_CASES];
     const char *cases[MOST_CASES];
     bool done[MOST_CASES];
     unsigned count;
 } suite;
 
-static suite suites[] = {{.name = "d3d12", .run = selftest_main12},
-                         {.name = "d3d11", .run = selftest_main11},
-                         {.name = "d3d_register", .run = selftest_main_register}};
+static suite suites[] = {{.name = "d3d12"}, {.name = "d3d11"}, {.name = "d3d_register"}};
 enum { SUITES = sizeof suites / sizeof suites[0] };
 
 static FILE *report;
@@ -58,35 +47,26 @@ __attribute__((format(gnu_printf, 1, 2))) static void say(const char *format, ..
     fflush(stdout);
 }
 
-/* The suites' tables --------------------------------------------------------------------------- */
+/* The suites' cases ---------------------------------------------------------------------------- */
 
-#define ADD(suite_index, table)                                                                    \
-    for (unsigned i_ = 0; (table)[i_].name != NULL; i_++)                                          \
-    add(&suites[suite_index], (table)[i_].name)
+/* Before main(), by the cases of the sources that are compiled for the suite. */
+#define ADDS(index, suite)                                                                         \
+    void selftest_add_##suite(test_case *c);                                                       \
+    void selftest_add_##suite(test_case *c)                                                        \
+    {                                                                                              \
+        add(&suites[index], c);                                                                    \
+    }
 
-static void add(suite *s, const char *name)
+static void add(suite *s, test_case *c)
 {
     if (s->count == MOST_CASES) abort();
-    s->cases[s->count++] = name;
+    s->tests[s->count] = c;
+    s->cases[s->count++] = c->title != NULL ? c->title : c->name;
 }
 
-static void fill_suites(void)
-{
-    ADD(0, cases_d3d12);
-    ADD(0, cases_d3d12_images);
-    ADD(0, cases_d3d12_ring);
-    ADD(0, cases_d3d12_vmm);
-    ADD(0, cases_d3d12_cig);
-    ADD(0, cases_d3d12_errors);
-    ADD(0, cases_d3d12_rig);
-    ADD(1, cases_d3d11);
-    ADD(1, cases_d3d11_errors);
-    ADD(1, cases_d3d11_rig);
-    ADD(2, cases_register11);
-    ADD(2, cases_register10);
-    ADD(2, cases_register9);
-    ADD(2, cases_register_errors);
-}
+ADDS(0, d3d12)
+ADDS(1, d3d11)
+ADDS(2, d3d_register)
 
 /* Keeps the cases that are named, "d3d12.buffers"; all when none is. */
 static void choose(int count, char **names)
@@ -115,8 +95,13 @@ static int run_cases(int argc, char **argv)
     setvbuf(stdout, NULL, _IONBF, 0);
     SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX);
     selftest_load_rig();
-    for (unsigned i = 0; i < SUITES; i++)
-        if (strcmp(argv[0], suites[i].name) == 0) return suites[i].run(argc, argv);
+    for (unsigned i = 0; i < SUITES; i++) {
+        if (strcmp(argv[0], suites[i].name) != 0) continue;
+        for (unsigned k = 0; k < suites[i].count; k++)
+            test_add(suites[i].tests[k]);
+        selftest_suite = suites[i].name;
+        return selftest_run(argc, argv);
+    }
     return 2;
 }
 
@@ -372,7 +357,6 @@ int main(int argc, char **argv)
     unsigned long limit = LIMIT_S;
     char rig[MAX_PATH];
     int first = 1;
-    fill_suites();
     if (argc >= 3 && strcmp(argv[1], "--cases") == 0) return run_cases(argc - 2, argv + 2);
     for (; first + 1 < argc && begins(argv[first], "--"); first += 2)
         if (strcmp(argv[first], "--report") == 0)

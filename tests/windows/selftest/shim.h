@@ -30,13 +30,15 @@ int selftest_printf(const char *format, ...) __attribute__((format(gnu_printf, 1
 #define memcmp(a, b, size) selftest_compare(a, b, size)
 #define printf             selftest_printf
 
-#include "check.h"
+#include "harness.h"
 #undef REQUIRE
 #define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition) && !selftest_passes(#condition))                                          \
-            check_fail(__FILE__, __LINE__, #condition);                                            \
-    } while (0)
+    ((condition) || selftest_passes(#condition) ? (void)0                                          \
+                                                : test_fail(__FILE__, __LINE__, "%s", #condition))
 bool selftest_passes(const char *condition);
+
+/* The harness, which run.c starts with the cases of one suite. */
+extern const char *selftest_suite;
+int selftest_run(int argc, char **argv);
 
 #endif

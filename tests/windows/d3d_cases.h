@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* The cases that Direct3D 11 and 12 have in common, and other back-ends do not. d3d11_errors.c and
+ * d3d12_errors.c include it, after they say what these words are:
+ *   API(name)       culv_d3d12_##name
+ *   FENCE(name)     ID3D12Fence##name
+ *   FENCE_NAME      "ID3D12Fence"
+ *   NATIVE          the scene's type
+ *   NATIVE_CASE     begins a case with `NATIVE *s`
+ *   ATTACHED(s)     its attachment
+ * with static functions open_for(), make_fence(), signal_fence() and read_buffer(). */
+
+/* CUDA's device is no adapter of Direct3D's, or only a part of one. */
+NATIVE_CASE(match)
+{
+    static const struct {
+        bool told;
+        uint8_t flips;
+        unsigned nodes;
+        culv_reason open, attach;
+        const char *says;
+    } rows[] = {
+        {true, 0x40, 1, CULV_REASON_DEVICE_UNKNOWN, CULV_REASON_DEVICE_MISMATCH,
+         "culv_device_open_for_d3d1"},
+        {false, 0, 0, CULV_REASON_DEVICE_UNKNOWN, CULV_REASON_DEVICE_MISMATCH,
+         "tells no LUID"}, /* as in TCC mode */
+        {true, 0, 2, CULV_REASON_DEVICE_GROUP, CULV_REASON_DEVICE_GROUP,
+         ""}, /* the other of two linked nodes */
+    };
+    culv_device_caps caps = culv_device_caps_init();
+    culv_device *other = NULL;
+    API(device) *attached = NULL;
+    API(device_desc) desc = API(device_desc_init)();
+    uint8_t luid[8];
+    OK(culv_device_get_caps(s->culvert, &caps));
+    REQUIRE(caps.luid_valid && caps.node_mask == 1);
+    memcpy(luid, caps.luid.bytes, sizeof luid);
+    desc.device = s->device;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        luid[0] ^= rows[i].flips;
+        soft.play_luid(0, rows[i].told ? luid : NULL, rows[i].nodes);
+        REFUSES(open_for(s->device, &other), CULV_ERROR_NO_DEVICE, rows[i].open);
+        OK(culv_device_open_by_ordinal(0, NULL, &other));
+        REFUSES(API(attach)(other, &desc, &attached), CULV_ERROR_INVALID, rows[i].attach);
+        REQUIRE_SAYS(rows[i].says);
+        culv_device_close(&other);
+        luid[0] ^= rows[i].flips;
+    }
+    soft.play_luid(0, luid, 1);
+    REQUIRE(other == NULL && attached == NULL);
+    OK(API(attach)(s->culvert, &desc, &attached)); /* twice is no mistake */
+    API(detach)(&attached);
+    API(detach)(&attached);
+    API(detach)(NULL);
+    desc.device = NULL;
+    REFUSES(API(attach)(s->culvert, &desc, &attached), CULV_ERROR_INVALID,
+            CULV_REASON_NULL_ARGUMENT);
+    REFUSES(open_for(NULL, &other), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    REQUIRE(other == NULL && attached == NULL);
+}
+
+/* What was made lives on without its attachment, in any order. */
+static void made_lives_on(NATIVE *s, bool buffer_first)
+{
+    static unsigned char put[4096], got[4096];
+    API(buffer_create_desc) desc = API(buffer_create_desc_init)();
+    culv_shared_buffer *buffer = NULL;
+    culv_shared_semaphore *semaphore = NULL;
+    desc.size = sizeof put;
+    OK(API(buffer_create)(ATTACHED(s), &desc, &buffer));
+    OK(API(semaphore_create)(ATTACHED(s), NULL, &semaphore));
+    API(detach)(&ATTACHED(s));
+    scene_pattern(put, sizeof put, 9);
+    scene_cuda_write(s, culv_shared_buffer_pointer(buffer), put, sizeof put);
+    read_buffer(s, buffer, got, sizeof got);
+    REQUIRE(memcmp(put, got, sizeof put) == 0);
+    if (buffer_first) culv_shared_buffer_destroy(&buffer);
+    culv_shared_semaphore_destroy(&semaphore);
+    culv_shared_buffer_destroy(&buffer);
+}
+
+NATIVE_CASE(orders)
+{
+    made_lives_on(s, true);
+}
+
+NATIVE_CASE(orders_reversed)
+{
+    made_lives_on(s, false);
+}
+
+/* Direct3D's signal is done and nobody reported it: CUDA's must exceed it all the same. */
+NATIVE_CASE(unreported)
+{
+    for (int imported = 0; imported < 2; imported++) {
+        culv_shared_semaphore *made = NULL;
+        culv_semaphore *own = NULL;
+        FENCE() *fence = NULL;
+        if (imported) {
+            fence = make_fence(s, 1);
+            OK(API(semaphore_import)(ATTACHED(s), fence, "queue's", &own));
+        } else {
+            OK(API(semaphore_create)(ATTACHED(s), NULL, &made));
+            fence = API(semaphore_fence)(made);
+        }
+        culv_semaphore *cuda = imported ? own : culv_shared_semaphore_cuda(made);
+        OK(culv_semaphore_signal(cuda, s->stream, 3));
+        scene_synchronize(s);
+        HR_OK(signal_fence(s, fence, 5));
+        for (int i = 0; i < SCENE_FAR_MS && FENCE(_GetCompletedValue)(fence) < 5; i++)
+            Sleep(1);
+        REFUSES(culv_semaphore_signal(cuda, s->stream, 4), CULV_ERROR_INVALID,
+                CULV_REASON_TIMELINE_BACKWARDS);
+        REQUIRE_SAYS("5, at which the " FENCE_NAME " is already (" FENCE_NAME
+                     "::GetCompletedValue)");
+        REFUSES(culv_semaphore_signal(cuda, s->stream, 5), CULV_ERROR_INVALID,
+                CULV_REASON_TIMELINE_BACKWARDS);
+        REFUSES(culv_semaphore_signal(cuda, s->stream, UINT64_MAX), CULV_ERROR_INVALID,
+                CULV_REASON_VALUE);
+        scene_synchronize(s);
+        REQUIRE(FENCE(_GetCompletedValue)(fence) == 5);
+        OK(culv_semaphore_signal(cuda, s->stream, 6));
+        scene_synchronize(s);
+        REQUIRE(FENCE(_GetCompletedValue)(fence) == 6);
+        culv_semaphore_destroy(&own);
+        culv_shared_semaphore_destroy(&made);
+        if (imported) REQUIRE(FENCE(_Release)(fence) == 0);
+    }
+}
+
+/* A tensor alone keeps what was imported, but it is not found again: the program may have released
+ * the resource by then, and another one may have its address. */
+NATIVE_CASE(tensors)
+{
+    static unsigned char put[4096], got[4096];
+    API(buffer_create_desc) make = API(buffer_create_desc_init)();
+    API(memory_desc) desc = API(memory_desc_init)();
+    culv_shared_buffer *owner = NULL;
+    culv_buffer *buffers[2];
+    culv_dl_managed_tensor_versioned *tensor = NULL;
+    culv_device_counts none = culv_device_counts_init(), now = none;
+    make.size = sizeof put;
+    OK(API(buffer_create)(ATTACHED(s), &make, &owner));
+    desc.resource = API(buffer_resource)(owner);
+    OK(culv_device_get_counts(s->culvert, &none));
+    for (unsigned i = 0; i < 2; i++) {
+        culv_memory *memory = NULL;
+        OK(API(memory_import_shared)(ATTACHED(s), &desc, &memory));
+        OK(culv_buffer_map(memory, NULL, &buffers[i]));
+        culv_memory_destroy(&memory);
+        OK(culv_device_get_counts(s->culvert, &now));
+        REQUIRE(now.memories == none.memories + i + 1);
+        if (i == 0) {
+            OK(culv_buffer_get_dlpack(buffers[0], NULL, &tensor));
+            culv_buffer_unmap(&buffers[0]);
+        }
+    }
+    scene_pattern(put, sizeof put, 5);
+    scene_cuda_write(s, culv_buffer_pointer(buffers[1]), put, sizeof put);
+    scene_cuda_read(s, (CUdeviceptr)(uintptr_t)tensor->dl_tensor.data, got, sizeof got);
+    REQUIRE(memcmp(put, got, sizeof put) == 0);
+    tensor->deleter(tensor);
+    culv_buffer_unmap(&buffers[1]);
+    culv_shared_buffer_destroy(&owner);
+}

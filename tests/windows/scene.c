@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* The twin's controls, and CUDA's work. The interfaces' names are defined here. */
+#define INITGUID
+#include "scene.h"
+
+#include <d3d11_4.h>
+#include <d3d12.h>
+#include <dxgi1_2.h>
+
+void scene_ok(const char *file, int line, const char *text, culv_result result)
+{
+    if (result != CULV_OK) test_fail(file, line, "%s is %s", text, culv_result_name(result));
+}
+
+void scene_hr_ok(const char *file, int line, const char *text, HRESULT result)
+{
+    if (FAILED(result)) test_fail(file, line, "%s answered %#lx", text, (unsigned long)result);
+}
+
+void scene_cuda_ok(const char *file, int line, const char *text, CUresult result)
+{
+    if (result != CUDA_SUCCESS) test_fail(file, line, "%s answered %d", text, (int)result);
+}
+
+void scene_refused(const char *file, int line, const char *text, culv_result result,
+                   culv_result class, culv_reason reason)
+{
+    if (result != class || !scene_reason_is(reason))
+        test_fail(file, line, "%s is %s", text, culv_result_name(result));
+    printf("  %s: %s\n", culv_reason_name(reason), culv_last_error_message());
+}
+
+bool scene_reason_is(culv_reason reason)
+{
+    culv_error e = culv_error_init();
+    culv_last_error(&e);
+    return e.reason == reason;
+}
+
+/* The twin ------------------------------------------------------------------------------------- */
+
+scene_controls soft;
+
+static void find(HMODULE module, const char *name, void *out)
+{
+    FARPROC found = GetProcAddress(module, name);
+    REQUIRE(found != NULL);
+    memcpy(out, &found, sizeof found);
+}
+
+void scene_find_controls(void)
+{
+    if (soft.counts != NULL) return;
+    HMODULE module = LoadLibraryExA("nvcuda.dll", NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
+    REQUIRE(module != NULL);
+    find(module, "culvSoftCounts", &soft.counts);
+    find(module, "culvSoftFailAt", &soft.fail_at);
+    find(module, "culvSoftPlayLuid", &soft.play_luid);
+}
+
+uint64_t scene_driver_objects(void)
+{
+    culv_soft_counts c = {.struct_size = sizeof c};
+    soft.counts(&c);
+    return c.external_memories + c.external_mappings + c.external_semaphores + c.arrays +
+           c.mipmapped_arrays + c.surfaces + c.textures + c.events + c.device_allocations +
+           c.host_allocations;
+}
+
+CUstream scene_stream(culv_device *culvert)
+{
+    const culv_cuda_api *cu = CULV_CUDA(culvert);
+    CUstream stream = NULL;
+    CU_OK(cu->cuCtxSetCurrent(culv_device_context(culvert)));
+    CU_OK(cu->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    return stream;
+}
+
+void scene_close_stream(culv_device *culvert, CUstream stream)
+{
+    culv_device_counts left = culv_device_counts_init();
+    OK(culv_device_get_counts(culvert, &left));
+    REQUIRE(left.memories == 0 && left.mappings == 0 && left.buffers == 0 && left.images == 0);
+    REQUIRE(left.semaphores == 0 && left.created == 0 && left.deferred == 0);
+    REQUIRE(left.registrations == 0);
+    if (stream != NULL) CU_OK(CULV_CUDA(culvert)->cuStreamDestroy(stream));
+}
+
+void scene_close_device(culv_device **culvert)
+{
+    culv_device_counts left = culv_device_counts_init();
+    OK(culv_device_get_counts(*culvert, &left));
+    REQUIRE(left.attached_devices == 0);
+    culv_device_close(culvert);
+    REQUIRE(scene_driver_objects() == 0);
+}
+
+void cuda_write(const culv_cuda_api *cu, CUstream stream, CUdeviceptr to, const void *data,
+                size_t size)
+{
+    CU_OK(cu->cuMemcpyHtoDAsync(to, data, size, stream));
+    CU_OK(cu->cuStreamSynchronize(stream));
+}
+
+void cuda_read(const culv_cuda_api *cu, CUstream stream, CUdeviceptr from, void *data, size_t size)
+{
+    CU_OK(cu->cuMemcpyDtoHAsync(data, from, size, stream));
+    CU_OK(cu->cuStreamSynchronize(stream));
+}
+
+void cuda_copy(const culv_cuda_api *cu, CUstream stream, CUarray array, void *data, size_t row,
+               size_t height, size_t layers, bool to_array)
+{
+    CUDA_MEMCPY3D copy = {.WidthInBytes = row, .Height = height, .Depth = layers};
+    copy.srcMemoryType = to_array ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_ARRAY;
+    copy.dstMemoryType = to_array ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_HOST;
+    if (to_array) {
+        copy.srcHost = data;
+        copy.srcPitch = row;
+        copy.srcHeight = height;
+        copy.dstArray = array;
+    } else {
+        copy.dstHost = data;
+        copy.dstPitch = row;
+        copy.dstHeight = height;
+        copy.srcArray = array;
+    }
+    CU_OK(cu->cuMemcpy3DAsync(&copy, stream));
+    CU_OK(cu->cuStreamSynchronize(stream));
+}
+
+void scene_torture(const scene_tortured *t)
+{
+    unsigned failed = 0, n;
+    OK(t->work(t->user));
+    t->require_none(t->user);
+    if (t->fail_at != NULL) {
+        const unsigned before = t->calls();
+        OK(t->work(t->user));
+        REQUIRE_EQ(t->calls() - before, t->native);
+        for (n = 1; n <= t->native; n++) {
+            t->fail_at(n);
+            REQUIRE_EQ(t->work(t->user), CULV_ERROR_OUT_OF_MEMORY);
+            t->fail_at(0);
+            t->require_none(t->user);
+        }
+    }
+    for (n = 1;; n++) {
+        culv_soft_counts a = {.struct_size = sizeof a}, b = a;
+        soft.counts(&a);
+        soft.fail_at(n, CUDA_ERROR_OUT_OF_MEMORY);
+        const culv_result result = t->work(t->user);
+        soft.counts(&b);
+        soft.fail_at(0, 0);
+        t->require_none(t->user);
+        failed += result != CULV_OK;
+        if (result == CULV_OK && b.calls - a.calls < n) break;
+    }
+    printf("  %u driver calls, %u of them failed the work\n", n - 1, failed);
+    REQUIRE(failed >= t->least);
+    OK(t->work(t->user));
+}
+
+/* Windows -------------------------------------------------------------------------------------- */
+
+void scene_pattern(void *out, size_t size, unsigned seed)
+{
+    unsigned char *bytes = out;
+    uint32_t state = seed * 2654435761u + 1;
+    for (size_t i = 0; i < size; i++) {
+        state = state * 1664525u + 1013904223u;
+        bytes[i] = (unsigned char)(state >> 24);
+    }
+}
+
+bool scene_name_lives(const wchar_t *name)
+{
+    HANDLE section = OpenFileMappingW(FILE_MAP_READ, FALSE, name);
+    if (section != NULL) CloseHandle(section);
+    return section != NULL;
+}
+
+bool scene_handle_is_open(void *handle)
+{
+    DWORD flags = 0;
+    return GetHandleInformation(handle, &flags) != 0;
+}
+
+ULONG scene_references(void *object)
+{
+    IUnknown_AddRef((IUnknown *)object);
+    return IUnknown_Release((IUnknown *)object);
+}
