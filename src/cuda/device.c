@@ -528,5 +528,5 @@ culv_result culvi_check_exporter(const culv_device *device, const char *object,
             ? "This process does not see that GPU: look at CUDA_VISIBLE_DEVICES, or give this "
               "container that GPU"
             : "Import it on the device that exported it (culv_device_open_by_uuid()). Another GPU "
-              "takes VMM memory (culv_ipc_offer_vmm() and its like); docs/two-gpus.md has the rest");
+              "takes VMM memory (culv_ipc_from_vmm() and its like); docs/two-gpus.md has the rest");
 }

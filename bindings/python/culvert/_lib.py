@@ -323,8 +323,8 @@ class Api(_ApiFunctions):
                 try:
                     answer = raw(*args)
                 except ctypes.ArgumentError:  # nothing was called: a struct for a pointer to it, or text
-                    answer = raw(*[byref(a) if isinstance(a, (ctypes.Structure, ctypes.Union)) else
-                                   a.encode() if isinstance(a, str) else a for a in args])
+                    answer = raw(*[byref(a) if isinstance(a, (ctypes.Structure, ctypes.Union)) and not isinstance(a, t) else
+                                   a.encode() if isinstance(a, str) else a for a, t in zip(args, raw.argtypes)])
             finally:
                 for gate in passed:
                     gate.leave()

@@ -369,7 +369,7 @@ static void close_stage(stage *s)
 static int right_fd(stage *s, const struct entry *c)
 {
     culv_handle h = {0};
-    if (c->run == pool_take || c->run == pool_borrow) {
+    if (c->run == pool_borrow) {
         LIB_OK(culv_mem_pool_export_dup(s->pool, CULV_HANDLE_OPAQUE_FD, &h));
         return h.value.fd;
     }

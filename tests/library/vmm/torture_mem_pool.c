@@ -59,5 +59,5 @@ static void run(void)
     torture_close(stream);
 }
 
-static const torture_path path = {.begin = begin, .run = run, .least = {25, 0, 3}};
+static const torture_path path = {.begin = begin, .run = run, .least = {25, 0, 2}};
 TORTURE_CASES("mem_pool", path)
