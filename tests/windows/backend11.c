@@ -208,8 +208,9 @@ static void *semaphore_timeline(const void *semaphore)
     return culv_d3d11_semaphore_fence(semaphore);
 }
 
-static uint64_t fail_at(uint64_t n)
+static uint64_t fail_at(uint64_t n, bool lost)
 {
+    (void)lost;
     overlay11_fail_at((unsigned)n);
     return overlay11_calls();
 }

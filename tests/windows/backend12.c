@@ -5,6 +5,13 @@
 #undef CU_OK
 #include "shared_objects.h"
 
+#include <culvert/d3d12_ring.h>
+
+/* The scene's struct has the name of the suite's. */
+void suite_pattern(uint32_t *words, size_t count, uint32_t seed);
+void suite_require_pattern(const char *file, int line, const uint32_t *words, size_t count,
+                           uint32_t seed);
+
 static scene native;
 
 static const raw_cuda *open_native(void)
@@ -179,8 +186,117 @@ static void *semaphore_timeline(const void *semaphore)
     return culv_d3d12_semaphore_fence(semaphore);
 }
 
-static uint64_t fail_at(uint64_t n)
+/* The ring that there is: a list for each slot, and a place for each frame. */
+enum { RING_STRIDE = (BACKEND_RING_BYTES + 3) / 4 * 4 };
+static struct {
+    culv_ring_side side;
+    ID3D12CommandAllocator *allocators[CULV_RING_MAX_DEPTH];
+    ID3D12GraphicsCommandList *lists[CULV_RING_MAX_DEPTH];
+    ID3D12Resource *frames; /* upload or readback */
+    unsigned char *mapped;
+    uint32_t seeds[BACKEND_RING_FRAMES], count;
+} drawn;
+
+/* Until Direct3D's queue has done all that it was given. */
+static void finish(void)
 {
+    HR_OK(ID3D12CommandQueue_Signal(native.queue, native.done, ++native.value));
+    scene_wait(native.done, native.value);
+}
+
+static culv_result ring_create(void *attachment, const backend_ring *d, culv_ring **out)
+{
+    culv_d3d12_buffer_create_desc buffer = culv_d3d12_buffer_create_desc_init();
+    const culv_d3d12_ring_resource resource = {.buffer = &buffer};
+    culv_d3d12_ring_desc desc = culv_d3d12_ring_desc_init();
+    buffer.size = BACKEND_RING_BYTES;
+    desc.max_depth = d->depth;
+    desc.settings = d->settings;
+    desc.resources = &resource;
+    desc.num_resources = d->resources != 0 ? d->resources : 1;
+    desc.side = d->side;
+    desc.waits = d->waits;
+    desc.label = "frames";
+    const culv_result result = culv_d3d12_ring_create(attachment, &desc, out);
+    if (result != CULV_OK) return result;
+    memset(&drawn, 0, sizeof drawn);
+    drawn.side = d->side;
+    drawn.frames = scene_buffer(
+        &native, d->side == CULV_RING_PRODUCER ? D3D12_HEAP_TYPE_UPLOAD : D3D12_HEAP_TYPE_READBACK,
+        D3D12_HEAP_FLAG_NONE, (uint64_t)BACKEND_RING_FRAMES * RING_STRIDE);
+    HR_OK(ID3D12Resource_Map(drawn.frames, 0, NULL, (void **)&drawn.mapped));
+    return CULV_OK;
+}
+
+/* Open; what it did before is over, but the host may not have seen that. */
+static ID3D12GraphicsCommandList *list_of(uint32_t slot)
+{
+    if (drawn.lists[slot] != NULL) {
+        finish();
+        HR_OK(ID3D12CommandAllocator_Reset(drawn.allocators[slot]));
+        HR_OK(ID3D12GraphicsCommandList_Reset(drawn.lists[slot], drawn.allocators[slot], NULL));
+        return drawn.lists[slot];
+    }
+    HR_OK(ID3D12Device_CreateCommandAllocator(native.device, D3D12_COMMAND_LIST_TYPE_DIRECT,
+                                              &IID_ID3D12CommandAllocator,
+                                              (void **)&drawn.allocators[slot]));
+    HR_OK(ID3D12Device_CreateCommandList(
+        native.device, 0, D3D12_COMMAND_LIST_TYPE_DIRECT, drawn.allocators[slot], NULL,
+        &IID_ID3D12GraphicsCommandList, (void **)&drawn.lists[slot]));
+    return drawn.lists[slot];
+}
+
+static culv_result ring_release(culv_ring *ring, culv_ring_frame *frame, uint32_t seed)
+{
+    ID3D12GraphicsCommandList *list = list_of(frame->slot);
+    ID3D12Resource *slot =
+        culv_d3d12_buffer_resource(culv_ring_shared_buffer(ring, frame->slot, 0));
+    const uint64_t place = (uint64_t)drawn.count * RING_STRIDE;
+    REQUIRE(drawn.count < BACKEND_RING_FRAMES);
+    if (drawn.side == CULV_RING_PRODUCER) {
+        suite_pattern((uint32_t *)(void *)(drawn.mapped + place), BACKEND_RING_WORDS, seed);
+        ID3D12GraphicsCommandList_CopyBufferRegion(list, slot, 0, drawn.frames, place,
+                                                   BACKEND_RING_BYTES);
+    } else {
+        ID3D12GraphicsCommandList_CopyBufferRegion(list, drawn.frames, place, slot, 0,
+                                                   BACKEND_RING_BYTES);
+    }
+    HR_OK(ID3D12GraphicsCommandList_Close(list));
+    const culv_result result =
+        culv_d3d12_ring_submit(ring, native.queue, (ID3D12CommandList *)list, frame);
+    if (result == CULV_OK) drawn.seeds[drawn.count++] = seed;
+    return result;
+}
+
+static void ring_check(bool right)
+{
+    for (uint32_t n = 0; right && drawn.side == CULV_RING_CONSUMER && n < drawn.count; n++)
+        suite_require_pattern(__FILE__, __LINE__,
+                              (const uint32_t *)(void *)(drawn.mapped + (size_t)n * RING_STRIDE),
+                              BACKEND_RING_WORDS, drawn.seeds[n]);
+    drawn.count = 0;
+}
+
+static void ring_end(void)
+{
+    for (int i = 0; i < CULV_RING_MAX_DEPTH; i++)
+        if (drawn.lists[i] != NULL) {
+            ID3D12GraphicsCommandList_Release(drawn.lists[i]);
+            ID3D12CommandAllocator_Release(drawn.allocators[i]);
+        }
+    ID3D12Resource_Unmap(drawn.frames, 0, NULL);
+    ID3D12Resource_Release(drawn.frames);
+}
+
+static bool lose(void *attachment, bool told)
+{
+    if (told) REQUIRE_EQ(culv_d3d12_device_lost(attachment), CULV_OK);
+    return false;
+}
+
+static uint64_t fail_at(uint64_t n, bool lost)
+{
+    (void)lost;
     overlay_fail_at((unsigned)n);
     return overlay_calls();
 }
@@ -191,5 +307,13 @@ const backend backend_under_test = {
     .imports_anew = true,
     .copies_nothing = true,
     BACKEND_FUNCTIONS,
+    BACKEND_RINGS,
+    .ring_ways = 1,
+    .ring_submits = true,
+    .ring_queues = true,
+    .ring_check = ring_check,
+    .ring_end = ring_end,
+    .lose = lose,
+    .finish = finish,
     .fail_at = fail_at,
 };

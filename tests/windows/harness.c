@@ -80,6 +80,14 @@ test_driver_choice test_driver(void)
     return TEST_DRIVER_NVIDIA; /* that is the name which the twin has here */
 }
 
+double test_now_us(void)
+{
+    LARGE_INTEGER now, second;
+    QueryPerformanceCounter(&now);
+    QueryPerformanceFrequency(&second);
+    return (double)now.QuadPart * 1e6 / (double)second.QuadPart;
+}
+
 const char *test_option(const char *name, const char *fallback)
 {
     const size_t length = strlen(name);

@@ -14,14 +14,21 @@ typedef enum backend_lie {
     BACKEND_HONEST,
     BACKEND_STRANGER, /* tells the UUID of nobody's GPU */
     BACKEND_CLOSED,   /* exports nothing */
+    BACKEND_ACROSS,   /* none: Culvert's device may be another GPU */
 } backend_lie;
 
-/* A ring with one buffer a slot. */
-enum { BACKEND_RING_WORDS = 256, BACKEND_RING_BYTES = 4 * BACKEND_RING_WORDS };
+/* A ring with one buffer a slot, whose size is no whole number of words. */
+enum {
+    BACKEND_RING_WORDS = 251,
+    BACKEND_RING_BYTES = 4 * BACKEND_RING_WORDS + 1,
+    BACKEND_RING_FRAMES = 1024 /* from one check of what the API read to the next */
+};
 typedef struct backend_ring {
     uint32_t depth, fallback;
-    unsigned way;        /* below ring_ways */
-    culv_ring_side side; /* the API's */
+    unsigned way;          /* below ring_ways */
+    culv_ring_side side;   /* the API's */
+    culv_ring_waits waits; /* of the API's side, where it has a choice */
+    uint32_t resources;    /* a slot's: 0 is one */
     const culv_ring_settings *settings;
 } backend_ring;
 
@@ -75,17 +82,32 @@ typedef struct backend {
     culv_semaphore *(*semaphore_cuda)(const void *semaphore);
     void *(*semaphore_timeline)(
         const void *semaphore); /* for timeline_signal(), _wait() and _value() alone */
-    /* Rings, in each way that the API's can go. The API's turn with a frame fills the buffer with
-     * one word, or requires it there, by the ring's end at the latest. */
+    /* Rings, in each way that the API's can go; one ring at a time. The API's turn with a frame
+     * writes suite_pattern() with that seed into the buffer, or requires it there, at the latest in
+     * ring_check(), which forgets what it knows, and unless it is `right` asks for nothing. */
     unsigned ring_ways;
     bool rings_of_the_twin; /* no other driver imports its timelines */
+    bool rings_across;      /* Culvert's device may be another GPU */
+    /* culv_ring_release() of the API's side is for a submission of the caller's, and a submission
+     * within a burst is kept; and queues run it, so that the host waits for nothing. */
+    bool ring_submits, ring_queues;
+    /* 1 + the way in which CUDA's side, too, needs what ring_thread() makes current; 0: none. */
+    unsigned ring_way_of_context;
+    void (*ring_thread)(void *attachment, bool begins);
     culv_result (*ring_create)(void *attachment, const backend_ring *desc, culv_ring **out);
-    culv_result (*ring_release)(culv_ring *ring, culv_ring_frame *frame, uint32_t word);
-    void (*ring_end)(void); /* before the ring is destroyed; NULL: the turns did all */
-    void (*finish)(void);   /* waits for the API's own work; NULL: it has none on its way */
-    /* Makes the native API's n-th call from now fail; 0: none. Returns how many it has made. NULL:
-     * its calls are the CUDA driver's. */
-    uint64_t (*fail_at)(uint64_t n);
+    /* Records the next release's work, so that only Culvert's calls are left. May be NULL. */
+    void (*ring_record)(culv_ring *ring, const culv_ring_frame *frame, uint32_t seed);
+    culv_result (*ring_release)(culv_ring *ring, culv_ring_frame *frame, uint32_t seed);
+    bool (*ring_waits)(
+        const culv_ring *ring);     /* the API's acquire, for CUDA's work; NULL: as told */
+    void (*ring_check)(bool right); /* after finish(); NULL: the turns did all */
+    void (*ring_end)(void);         /* after the ring is destroyed; may be NULL */
+    /* Loses the native device, if it can, which is the answer; `told`: Culvert learns of it. */
+    bool (*lose)(void *attachment, bool told);
+    void (*finish)(void); /* waits for the API's own work; NULL: it has none on its way */
+    /* Makes the native API's n-th call from now fail, as of a device that is lost where the API
+     * tells that; 0: none. Returns how many it has made. NULL: its calls are the CUDA driver's. */
+    uint64_t (*fail_at)(uint64_t n, bool lost);
 } backend;
 
 /* What each back-end has, as static functions of these names. */

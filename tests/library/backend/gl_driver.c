@@ -3,6 +3,7 @@
  * Culvert's own exports. The caller's own memory and timelines are Vulkan's. */
 #include "lying_gl.h"
 #include "shared_objects.h"
+#include "suite.h"
 #include "vulkan_world.h"
 
 #include "gl/gl_object.h"
@@ -10,6 +11,8 @@
 static bool closed;
 static bool borrows; /* the test's VkDevice: 300 of its own would take long */
 static raw_gl gl;
+static bool context_lost;
+static lying_gl_counts gone; /* with contexts that were lost */
 
 static const raw_cuda *open_native(void)
 {
@@ -22,11 +25,13 @@ static const raw_cuda *open_native(void)
 
 static void close_native(void)
 {
-    lying_gl_counts left = lying_gl_count();
-    REQUIRE_EQ(left.buffers, 0);
-    REQUIRE_EQ(left.textures, 0);
-    REQUIRE_EQ(left.memories, 0);
-    REQUIRE_EQ(left.semaphores, 0);
+    const lying_gl_counts left = lying_gl_count();
+    if (context_lost) gone = left;
+    context_lost = false;
+    REQUIRE_EQ(left.buffers, gone.buffers);
+    REQUIRE_EQ(left.textures, gone.textures);
+    REQUIRE_EQ(left.memories, gone.memories);
+    REQUIRE_EQ(left.semaphores, gone.semaphores);
     raw_gl_close(&gl);
     close_world();
 }
@@ -207,9 +212,10 @@ static culv_result ring_create(void *attachment, const backend_ring *d, culv_rin
     desc.max_depth = d->depth;
     desc.settings = d->settings;
     desc.resources = &resource;
-    desc.num_resources = 1;
+    desc.num_resources = d->resources != 0 ? d->resources : 1;
     desc.side = d->side;
     desc.way = CULV_GL_WAY_MEMORY + (culv_gl_way)d->way;
+    desc.label = "frames";
     culv_result result = culv_gl_ring_create(attachment, &desc, &ring);
     if (result != CULV_OK) return result;
     REQUIRE_EQ(culv_gl_ring_way(ring), desc.way);
@@ -222,18 +228,50 @@ static culv_result ring_create(void *attachment, const backend_ring *d, culv_rin
     return CULV_OK;
 }
 
-static culv_result ring_release(culv_ring *ring, culv_ring_frame *frame, uint32_t word)
+static culv_result ring_release(culv_ring *ring, culv_ring_frame *frame, uint32_t seed)
 {
     uint32_t words[BACKEND_RING_WORDS];
     const GLuint buffer = culv_gl_ring_name(ring, frame->slot, 0);
+    suite_pattern(words, BACKEND_RING_WORDS, seed);
     if (ring_side == CULV_RING_PRODUCER) {
-        gl.ClearNamedBufferData(buffer, GL_R32UI, GL_RED_INTEGER, GL_UNSIGNED_INT, &word);
-    } else if (word != 0) {
+        gl.NamedBufferSubData(buffer, 0, sizeof words, words);
+    } else {
         raw_gl_read_buffer(&gl, buffer, words, sizeof words);
-        for (size_t i = 0; i < BACKEND_RING_WORDS; i++)
-            REQUIRE_EQ(words[i], word);
+        REQUIRE_PATTERN(words, BACKEND_RING_WORDS, seed);
     }
     return culv_ring_release(ring, ring_side, frame);
+}
+
+static bool ring_waits(const culv_ring *ring)
+{
+    return culv_gl_ring_waits_on_host(ring) != 0;
+}
+
+static void ring_thread(void *attachment, bool begins)
+{
+    static void *context;
+    if (begins) {
+        context = raw_gl_another(&gl, true);
+        raw_gl_current(&gl, context);
+        LIB_OK(culv_gl_add_context(attachment));
+        return;
+    }
+    gl.Finish();
+    raw_gl_current(&gl, NULL);
+    raw_gl_destroy(&gl, context);
+}
+
+static bool lose(void *attachment, bool told)
+{
+    REQUIRE(told);
+    raw_gl_current(&gl, NULL);
+    raw_gl_destroy(&gl, gl.context);
+    gl.context = NULL;
+    gl.context = raw_gl_another(&gl, false);
+    raw_gl_current(&gl, gl.context);
+    culv_gl_lose_contexts(attachment);
+    context_lost = true;
+    return true;
 }
 
 static void finish(void)
@@ -242,8 +280,9 @@ static void finish(void)
 }
 
 /* Vulkan's calls of Culvert's own VkDevice fail in tests/gl. */
-static uint64_t fail_at(uint64_t n)
+static uint64_t fail_at(uint64_t n, bool lost)
 {
+    (void)lost;
     return lying_gl_fail_at(n);
 }
 
@@ -254,6 +293,10 @@ const backend backend_under_test = {
     BACKEND_FUNCTIONS,
     BACKEND_RINGS,
     .ring_ways = 3,
+    .ring_way_of_context = 1 + CULV_GL_WAY_REGISTER - CULV_GL_WAY_MEMORY,
+    .ring_thread = ring_thread,
+    .ring_waits = ring_waits,
+    .lose = lose,
     .finish = finish,
     .fail_at = fail_at,
 };

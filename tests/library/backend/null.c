@@ -8,6 +8,7 @@
 #include "base/handle.h"
 #include "core/image_check.h"
 #include "cuda/context.h"
+#include "graphics/lost.h"
 #include "graphics/match.h"
 
 #include <errno.h>
@@ -286,6 +287,12 @@ void null_detach(null_device **device)
     null_device *mine = *device;
     *device = NULL;
     if (mine != NULL) culvi_graphics_unref(&mine->base);
+}
+
+bool null_lose(void *attachment, bool told)
+{
+    if (told) culvi_graphics_lose(&((null_device *)attachment)->base);
+    return false;
 }
 
 culv_result null_memory_import(null_device *device, const null_memory *memory, uint64_t size,

@@ -72,6 +72,7 @@ null_timeline *null_semaphore_timeline(const culv_shared_semaphore *semaphore);
 
 /* Its rings, as the table of back-ends has them. */
 culv_result null_ring_create(void *attachment, const backend_ring *d, culv_ring **out);
-culv_result null_ring_release(culv_ring *ring, culv_ring_frame *frame, uint32_t word);
+culv_result null_ring_release(culv_ring *ring, culv_ring_frame *frame, uint32_t seed);
+bool null_lose(void *attachment, bool told);
 
 #endif

@@ -188,6 +188,8 @@ const backend backend_under_test = {
     BACKEND_FUNCTIONS,
     .ring_ways = 1,
     .rings_of_the_twin = true,
+    .ring_submits = true,
+    .lose = null_lose,
     .ring_create = null_ring_create,
     .ring_release = null_ring_release,
 };

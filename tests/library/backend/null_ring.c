@@ -6,7 +6,7 @@
 
 /* A "command list": a frame that the null side writes or reads. */
 typedef struct job {
-    uint32_t slot, word;
+    uint32_t slot, seed;
 } job;
 
 typedef struct null_ring {
@@ -46,16 +46,14 @@ static culv_result submit(culvi_graphics_ring *base, const culvi_graphics_work *
         const job *j = base->pending[i];
         const culv_shared_buffer *buffer =
             (const culv_shared_buffer *)base->resources[0].objects[j->slot];
-        uint32_t words[BACKEND_RING_WORDS] = {0};
-        for (size_t k = 0; k < BACKEND_RING_WORDS; k++)
-            words[k] = j->word;
+        uint32_t words[BACKEND_RING_WORDS];
+        suite_pattern(words, BACKEND_RING_WORDS, j->seed);
         if (base->side == CULV_RING_PRODUCER) {
-            null_buffer_write(buffer, words, BACKEND_RING_BYTES);
+            null_buffer_write(buffer, words, sizeof words);
             continue;
         }
-        null_buffer_read(buffer, words, BACKEND_RING_BYTES);
-        for (size_t k = 0; k < BACKEND_RING_WORDS; k++)
-            REQUIRE_EQ(words[k], j->word);
+        null_buffer_read(buffer, words, sizeof words);
+        REQUIRE_PATTERN(words, BACKEND_RING_WORDS, j->seed);
     }
     if (signal != 0) REQUIRE_EQ(null_timeline_signal(timeline_of(base, base->side), signal), 0);
     return CULV_OK;
@@ -87,9 +85,11 @@ culv_result null_ring_create(void *attachment, const backend_ring *d, culv_ring 
     null_ring *ring = calloc(1, sizeof *ring);
     REQUIRE(ring != NULL);
     ring->fallback = d->fallback;
-    OK(culvi_graphics_ring_check(&rings, attachment, NULL, d->depth, d->side, 1));
-    culvi_graphics_ring_init(&ring->base, &rings, attachment, d->depth, d->side, "null ring");
-    culv_result result = culvi_graphics_ring_make_timelines(&ring->base, d->fallback);
+    culv_result result = culvi_graphics_ring_check(&rings, attachment, "frames", d->depth, d->side,
+                                                   d->resources != 0 ? d->resources : 1);
+    culvi_graphics_ring_init(&ring->base, &rings, attachment, d->depth, d->side, "frames");
+    if (result == CULV_OK) result = culvi_graphics_ring_set_waits(&ring->base, d->waits);
+    if (result == CULV_OK) result = culvi_graphics_ring_make_timelines(&ring->base, d->fallback);
     if (result == CULV_OK)
         result = culvi_graphics_ring_make_resource(&ring->base, &size, false, true);
     if (result == CULV_OK) result = culvi_graphics_ring_make_core(&ring->base, d->settings);
@@ -101,11 +101,11 @@ culv_result null_ring_create(void *attachment, const backend_ring *d, culv_ring 
     return CULV_OK;
 }
 
-culv_result null_ring_release(culv_ring *core, culv_ring_frame *frame, uint32_t word)
+culv_result null_ring_release(culv_ring *core, culv_ring_frame *frame, uint32_t seed)
 {
     null_ring *ring = culvi_ring_of_api(core, &rings.ring, __func__);
     job *mine = &ring->jobs[frame->number % (2 * CULV_RING_MAX_DEPTH)];
-    *mine = (job){frame->slot, word};
+    *mine = (job){frame->slot, seed};
     const culvi_graphics_work work = {.queue = ring, .commands = mine};
     return culvi_graphics_ring_submit(&ring->base, &work, frame, "null_ring_submit");
 }

@@ -16,6 +16,7 @@ typedef enum victim { CUDA_CALLS, NATIVE_CALLS, ALLOCATIONS } victim;
 static scene s;
 static victim what;
 static int code;
+static unsigned ring_way;
 static unsigned failures;
 static uint64_t attached; /* by the scene */
 
@@ -25,7 +26,7 @@ static uint64_t arm(uint64_t n)
         atomic_store(&culvi_alloc_countdown, (long)n);
         return (uint64_t)atomic_load(&culvi_alloc_count);
     }
-    if (what == NATIVE_CALLS) return s.b->fail_at(n);
+    if (what == NATIVE_CALLS) return s.b->fail_at(n, code == CUDA_ERROR_ILLEGAL_ADDRESS);
     culv_soft_counts c = {.struct_size = sizeof c};
     s.cu->SoftFailAt(n, code);
     s.cu->SoftCounts(&c);
@@ -83,6 +84,88 @@ out:
     s.b->detach(&attachment);
 }
 
+/* A call that failed is made once more: it goes on, or the ring is stopped, and both sides learn it
+ * at once. */
+#define STEP(call)                                                                                 \
+    do {                                                                                           \
+        uint64_t before_ = arm(left);                                                              \
+        culv_result result_ = (call);                                                              \
+        uint64_t made_ = arm(0) - before_;                                                         \
+        left -= made_ < left ? made_ : left;                                                       \
+        if (failed(result_, #call)) {                                                              \
+            culv_device_counts counts_ = culv_device_counts_init();                                \
+            OK(culv_device_get_counts(device, &counts_)); /* no lock is left held */               \
+            result_ = (call);                                                                      \
+            if (result_ != CULV_OK && result_ != CULV_ERROR_ASYNC)                                 \
+                FAIL("once more, %s is %s: %s", #call, culv_result_name(result_),                  \
+                     culv_last_error_message());                                                   \
+            if (result_ != CULV_OK) goto stopped;                                                  \
+        }                                                                                          \
+    } while (0)
+
+/* A ring made, a frame of it, and its end. */
+static void ring_turns(culv_device *device, void *attachment, CUstream stream, culv_ring_side side)
+{
+    const backend_ring d = {.depth = 2, .way = ring_way, .side = side};
+    culv_ring *ring = NULL;
+    culv_ring_frame f;
+    STEP(s.b->ring_create(attachment, &d, &ring));
+    for (int turn = 0; turn < 2; turn++)
+        if ((culv_ring_side)turn == side) {
+            STEP(culv_ring_acquire(ring, side, TEST_FAR_MS * UINT64_C(1000000), &f));
+            if (s.b->ring_record != NULL) s.b->ring_record(ring, &f, 1);
+            if (s.b->fail_at != NULL)
+                STEP(s.b->ring_release(ring, &f, 1));
+            else /* its own calls are CUDA's */
+                OK(s.b->ring_release(ring, &f, 1));
+        } else {
+            STEP(culv_ring_acquire_on(ring, (culv_ring_side)turn, stream, 0, &f));
+            if (turn == CULV_RING_PRODUCER) {
+                static uint32_t words[BACKEND_RING_WORDS];
+                suite_pattern(words, BACKEND_RING_WORDS, 1);
+                CU_OK(s.cu->MemcpyHtoDAsync(culv_ring_pointer(ring, f.slot, 0), words, sizeof words,
+                                            stream));
+            }
+            STEP(culv_ring_release_on(ring, (culv_ring_side)turn, stream, &f));
+        }
+    STEP(culv_ring_drain(ring, CULV_RING_FOREVER, 0));
+    goto finish;
+
+stopped:
+    if (ring == NULL) return; /* CUDA's device is lost, or the attachment's */
+    for (int i = 0; i < 2; i++)
+        REQUIRE((culv_ring_side)i == side
+                    ? culv_ring_acquire(ring, side, CULV_RING_FOREVER, &f) == CULV_ERROR_ASYNC
+                    : culv_ring_acquire_on(ring, (culv_ring_side)i, stream, CULV_RING_FOREVER,
+                                           &f) == CULV_ERROR_ASYNC);
+
+finish:
+    CU_OK(s.cu->StreamSynchronize(stream));
+    if (s.b->finish != NULL) s.b->finish();
+    if (s.b->ring_check != NULL) s.b->ring_check(false);
+    OK(culv_ring_destroy(&ring));
+    if (s.b->ring_end != NULL) s.b->ring_end();
+}
+
+static void ring_path(uint32_t fallback, void *native, void *timeline)
+{
+    culv_device *device = NULL;
+    void *attachment = NULL;
+    CUcontext before;
+    CUstream stream;
+    (void)fallback, (void)native, (void)timeline;
+    OK(s.b->device_open(&device));
+    OK(s.b->attach(device, 0, &attachment));
+    CU_OK(s.cu->CtxPushCurrent(culv_device_context(device)));
+    CU_OK(s.cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    for (int side = 0; side < 2; side++)
+        ring_turns(device, attachment, stream, (culv_ring_side)side);
+    CU_OK(s.cu->StreamDestroy(stream));
+    CU_OK(s.cu->CtxPopCurrent(&before));
+    s.b->detach(&attachment);
+    culv_device_close(&device);
+}
+
 static void require_none(uint64_t n)
 {
     culv_device_counts c = culv_device_counts_init();
@@ -96,7 +179,8 @@ static void require_none(uint64_t n)
         FAIL("event %llu leaves objects", (unsigned long long)n);
 }
 
-static void torture(victim chosen, int with, backend_lie lie, uint32_t fallback)
+static void torture_path(void (*run)(uint32_t, void *, void *), victim chosen, int with,
+                         backend_lie lie, uint32_t fallback)
 {
     if (fallback != 0 && backend_under_test.copies_nothing) SKIP("nothing is copied");
     what = chosen;
@@ -115,7 +199,7 @@ static void torture(victim chosen, int with, backend_lie lie, uint32_t fallback)
     for (uint64_t n = 0;; n++) {
         left = n;
         failures = 0;
-        path(fallback, native, timeline);
+        run(fallback, native, timeline);
         require_none(n);
         s.cu->SoftCounts(&after);
         after.calls = 0;
@@ -138,6 +222,18 @@ static void torture(victim chosen, int with, backend_lie lie, uint32_t fallback)
     suite_close(&s);
 }
 
+static void torture(victim chosen, int with, backend_lie lie, uint32_t fallback)
+{
+    torture_path(path, chosen, with, lie, fallback);
+}
+
+static void torture_rings(victim chosen, int with)
+{
+    if (backend_under_test.ring_ways == 0) SKIP("it has no rings");
+    for (ring_way = 0; ring_way < backend_under_test.ring_ways; ring_way++)
+        torture_path(ring_path, chosen, with, BACKEND_HONEST, 0);
+}
+
 TEST_AS(shared_cuda, torture(CUDA_CALLS, CUDA_ERROR_OUT_OF_MEMORY, BACKEND_HONEST, 0),
         .time_limit = 300)
 TEST_AS(shared_cuda_unknown, torture(CUDA_CALLS, CUDA_ERROR_UNKNOWN, BACKEND_HONEST, 0),
@@ -151,3 +247,11 @@ TEST_AS(host_native, torture(NATIVE_CALLS, 0, BACKEND_CLOSED, CULV_FALLBACK_HOST
         .time_limit = 300)
 TEST_AS(host_allocations, torture(ALLOCATIONS, 0, BACKEND_CLOSED, CULV_FALLBACK_HOST),
         .time_limit = 300)
+TEST_AS(ring_cuda, torture_rings(CUDA_CALLS, CUDA_ERROR_OUT_OF_MEMORY), .time_limit = 300)
+TEST_AS(ring_cuda_invalid, torture_rings(CUDA_CALLS, CUDA_ERROR_INVALID_VALUE), .time_limit = 300)
+TEST_AS(ring_cuda_unknown, torture_rings(CUDA_CALLS, CUDA_ERROR_UNKNOWN), .time_limit = 300)
+TEST_AS(ring_cuda_broken, torture_rings(CUDA_CALLS, CUDA_ERROR_ILLEGAL_ADDRESS), .time_limit = 300)
+TEST_AS(ring_native, torture_rings(NATIVE_CALLS, 0), .time_limit = 300)
+TEST_AS(ring_native_lost, torture_rings(NATIVE_CALLS, CUDA_ERROR_ILLEGAL_ADDRESS),
+        .time_limit = 300)
+TEST_AS(ring_allocations, torture_rings(ALLOCATIONS, 0), .time_limit = 300)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The Vulkan back-end under the back-end suite. */
 #include "shared_objects.h"
+#include "suite.h"
 #include "vulkan_world.h"
 
 static const raw_cuda *open_native(void)
@@ -14,8 +15,11 @@ static void close_native(void)
     close_world();
 }
 
+static bool across;
+
 static void lie(backend_lie what)
 {
+    across = what == BACKEND_ACROSS;
     lib_lying = (lib_lies){.uuid_xor = what == BACKEND_STRANGER,
                            .exports_nothing = what == BACKEND_CLOSED,
                            .exports_no_semaphores = what == BACKEND_CLOSED,
@@ -36,6 +40,7 @@ static culv_result attach(culv_device *device, uint32_t fallback, void **out)
     culv_vk_device_desc d = lib_vk_desc(&world);
     d.get_instance_proc_addr = lib_lying_loader;
     d.fallback = fallback;
+    d.allow_other_gpu = across;
     culv_result result = culv_vk_attach(device, &d, &made);
     if (result == CULV_OK) *out = made;
     return result;
@@ -158,12 +163,13 @@ static void *semaphore_timeline(const void *semaphore)
 }
 
 /* The ring that there is: a command buffer for each frame, and what a consumer copied. */
-enum { RING_FRAMES = 1024 };
+enum { RING_STRIDE = (BACKEND_RING_BYTES + 3) / 4 * 4 };
 static struct {
     culv_ring_side side;
     VkCommandPool pool;
     raw_vk_buffer host;
-    uint32_t words[RING_FRAMES], count;
+    VkCommandBuffer commands; /* of the next release, if there are any yet */
+    uint32_t seeds[BACKEND_RING_FRAMES], count;
 } drawn;
 
 static culv_result ring_create(void *attachment, const backend_ring *d, culv_ring **out)
@@ -171,7 +177,6 @@ static culv_result ring_create(void *attachment, const backend_ring *d, culv_rin
     const VkBufferCreateInfo info = raw_vk_buffer_info(
         BACKEND_RING_BYTES, VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     culv_vk_buffer_create_desc b = culv_vk_buffer_create_desc_init();
-    const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
     b.create_info = &info;
     b.fallback = d->fallback;
     const culv_vk_ring_resource resource = {
@@ -181,57 +186,88 @@ static culv_result ring_create(void *attachment, const backend_ring *d, culv_rin
     desc.max_depth = d->depth;
     desc.settings = d->settings;
     desc.resources = &resource;
-    desc.num_resources = 1;
-    desc.side = drawn.side = d->side;
+    desc.num_resources = d->resources != 0 ? d->resources : 1;
+    desc.side = d->side;
+    desc.waits = d->waits;
     desc.queue_family = 0;
+    desc.label = "frames";
     culv_result result = culv_vk_ring_create(attachment, world.vk.queues[0].queue, &desc, out);
     if (result != CULV_OK) return result;
-    VK_OK(vkCreateCommandPool(world.vk.device, &pool, NULL, &drawn.pool));
-    raw_vk_buffer_create(&world.vk, (VkDeviceSize)RING_FRAMES * BACKEND_RING_BYTES, RAW_VK_HOST,
-                         &drawn.host);
-    drawn.count = 0;
+    memset(&drawn, 0, sizeof drawn);
+    drawn.side = d->side;
     return CULV_OK;
+}
+
+static void ring_check(bool right)
+{
+    const uint32_t *copies = drawn.host.mapped;
+    for (uint32_t n = 0; right && drawn.side == CULV_RING_CONSUMER && n < drawn.count; n++)
+        REQUIRE_PATTERN(copies + n * (RING_STRIDE / 4), BACKEND_RING_WORDS, drawn.seeds[n]);
+    if (drawn.pool != VK_NULL_HANDLE) VK_OK(vkResetCommandPool(world.vk.device, drawn.pool, 0));
+    drawn.count = 0;
+    drawn.commands = VK_NULL_HANDLE;
 }
 
 static void ring_end(void)
 {
-    raw_vk_idle(&world.vk);
-    const uint32_t *copies = drawn.host.mapped;
-    for (uint32_t n = 0; drawn.side == CULV_RING_CONSUMER && n < drawn.count; n++)
-        for (uint32_t i = 0; i < BACKEND_RING_WORDS; i++)
-            REQUIRE_EQ(copies[n * BACKEND_RING_WORDS + i], drawn.words[n]);
+    if (has_layer) layer.lose_devices(0);
+    if (drawn.pool == VK_NULL_HANDLE) return;
     vkDestroyCommandPool(world.vk.device, drawn.pool, NULL);
     raw_vk_buffer_destroy(&world.vk, &drawn.host);
 }
 
-static culv_result ring_release(culv_ring *ring, culv_ring_frame *frame, uint32_t word)
+static bool lose(void *attachment, bool told)
+{
+    const bool can = has_layer && world.cu->software;
+    if (can) layer.lose_devices(1);
+    if (told) LIB_OK(culv_vk_device_lost(attachment));
+    if (told) LIB_OK(culv_vk_device_lost(attachment)); /* nothing more */
+    return can;
+}
+
+static void ring_record(culv_ring *ring, const culv_ring_frame *frame, uint32_t seed)
 {
     const culv_shared_buffer *buffer = culv_ring_shared_buffer(ring, frame->slot, 0);
-    const VkCommandBufferAllocateInfo one = {.sType =
-                                                 VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                             .commandPool = drawn.pool,
-                                             .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-                                             .commandBufferCount = 1};
+    VkCommandBufferAllocateInfo one = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                       .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                       .commandBufferCount = 1};
     const VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    uint32_t words[BACKEND_RING_WORDS];
     VkCommandBuffer commands;
-    REQUIRE(drawn.count < RING_FRAMES);
+    REQUIRE(drawn.count < BACKEND_RING_FRAMES);
+    if (drawn.pool == VK_NULL_HANDLE) {
+        const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+        VK_OK(vkCreateCommandPool(world.vk.device, &pool, NULL, &drawn.pool));
+        raw_vk_buffer_create(&world.vk, (VkDeviceSize)BACKEND_RING_FRAMES * RING_STRIDE,
+                             RAW_VK_HOST, &drawn.host);
+    }
+    one.commandPool = drawn.pool;
     VK_OK(vkAllocateCommandBuffers(world.vk.device, &one, &commands));
     VK_OK(vkBeginCommandBuffer(commands, &info));
     if (drawn.side == CULV_RING_PRODUCER) {
         vkCmdPipelineBarrier2(commands, culv_vk_ring_barriers(ring, frame->slot, CULV_VK_ACQUIRE));
-        vkCmdFillBuffer(commands, culv_vk_buffer_handle(buffer), 0, BACKEND_RING_BYTES, word);
+        suite_pattern(words, BACKEND_RING_WORDS, seed);
+        vkCmdUpdateBuffer(commands, culv_vk_buffer_handle(buffer), 0, sizeof words, words);
         LIB_OK(culv_vk_buffer_record_download(buffer, commands));
         vkCmdPipelineBarrier2(commands, culv_vk_ring_barriers(ring, frame->slot, CULV_VK_RELEASE));
     } else {
         LIB_OK(culv_vk_ring_record_copy(ring, commands, frame->slot, 0, drawn.host.buffer,
-                                        (VkDeviceSize)drawn.count * BACKEND_RING_BYTES,
+                                        (VkDeviceSize)drawn.count * RING_STRIDE,
                                         BACKEND_RING_BYTES));
     }
     VK_OK(vkEndCommandBuffer(commands));
+    drawn.commands = commands;
+}
+
+static culv_result ring_release(culv_ring *ring, culv_ring_frame *frame, uint32_t seed)
+{
+    if (drawn.commands == VK_NULL_HANDLE) ring_record(ring, frame, seed);
     const culv_result result =
-        culv_vk_ring_submit(ring, world.vk.queues[0].queue, commands, VK_NULL_HANDLE, frame);
-    if (result == CULV_OK) drawn.words[drawn.count++] = word;
-    return result;
+        culv_vk_ring_submit(ring, world.vk.queues[0].queue, drawn.commands, VK_NULL_HANDLE, frame);
+    if (result != CULV_OK) return result;
+    drawn.seeds[drawn.count++] = seed;
+    drawn.commands = VK_NULL_HANDLE;
+    return CULV_OK;
 }
 
 static void finish(void)
@@ -239,11 +275,11 @@ static void finish(void)
     raw_vk_idle(&world.vk);
 }
 
-static uint64_t fail_at(uint64_t n)
+static uint64_t fail_at(uint64_t n, bool lost)
 {
     culv_soft_vk_counts counts = {.struct_size = sizeof counts};
     REQUIRE(has_layer);
-    layer.fail_at(n, VK_ERROR_OUT_OF_HOST_MEMORY);
+    layer.fail_at(n, lost ? VK_ERROR_DEVICE_LOST : VK_ERROR_OUT_OF_HOST_MEMORY);
     layer.counts(&counts);
     return counts.calls;
 }
@@ -253,8 +289,14 @@ const backend backend_under_test = {
     .memory_word = "VkDeviceMemory",
     BACKEND_FUNCTIONS,
     BACKEND_RINGS,
-    .ring_end = ring_end,
     .ring_ways = 1,
+    .rings_across = true,
+    .ring_submits = true,
+    .ring_queues = true,
+    .ring_record = ring_record,
+    .ring_check = ring_check,
+    .ring_end = ring_end,
+    .lose = lose,
     .finish = finish,
     .fail_at = fail_at,
 };

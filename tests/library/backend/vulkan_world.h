@@ -13,7 +13,7 @@ static void open_world(void)
 {
     /* The validation layer takes the driver's failures for the program's, and waits ten seconds
      * when a counter is read while another thread waits for it (1.3.239). */
-    if (strstr(test_case_name(), "torture") != NULL ||
+    if (strstr(test_case_name(), "torture") != NULL || strstr(test_case_name(), "lost") != NULL ||
         strcmp(test_case_name(), "fallback.semaphore") == 0 ||
         strcmp(test_case_name(), "rings.carried_by_host") == 0)
         lib_with_option("--validation=off");

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Rings between CUDA and OpenGL: the data of each frame in each way, whichever side OpenGL has;
- * what a refused way goes on to; wrong calls. backend-gl has what all back-ends' rings promise. */
+/* Rings between CUDA and OpenGL: buffers and images, what a refused way goes on to, objects of the
+ * caller's own, wrong calls. backend-gl has what all back-ends' rings promise, in each way. */
 #define TEST_GROUP "gl.rings."
 #include "gl_stage.h"
 
-#include <pthread.h>
-
-enum { WORDS = 1024, BYTES = 4 * WORDS, WIDTH = 36, HEIGHT = 20, MOST = 128, MOST_TEXEL = 3 };
+enum { WORDS = 1024, BYTES = 4 * WORDS, WIDTH = 36, HEIGHT = 20, MOST = 16, MOST_TEXEL = 3 };
 
 static const uint64_t FAR = TEST_FAR_MS * UINT64_C(1000000);
 
@@ -67,15 +65,13 @@ static culv_gl_image_create_desc image_desc(const texels *t)
 }
 
 static culv_result try_ring(turns *t, culv_gl_way way, culv_ring_side side, uint32_t depth,
-                            const culv_ring_settings *settings, const texels *image,
-                            uint32_t fallback)
+                            const texels *image, uint32_t fallback)
 {
     culv_gl_ring_desc d = culv_gl_ring_desc_init();
     const culv_gl_buffer_create_desc b = buffer_desc(fallback);
     const culv_gl_image_create_desc i = image_desc(image);
     const culv_gl_ring_resource resources[] = {{.buffer = &b}, {.image = &i}};
     d.max_depth = depth;
-    d.settings = settings;
     d.resources = resources;
     d.num_resources = 2;
     d.side = side;
@@ -245,7 +241,7 @@ TEST(across, .own = true)
     culv_ring_frame f;
     gl_stage_across = true;
     gl_stage_open(&t.s, 0);
-    LIB_ERROR(try_ring(&t, CULV_GL_WAY_MEMORY, CULV_RING_CONSUMER, 3, NULL, &plain, 0),
+    LIB_ERROR(try_ring(&t, CULV_GL_WAY_MEMORY, CULV_RING_CONSUMER, 3, &plain, 0),
               CULV_ERROR_UNSUPPORTED, CULV_REASON_DEVICE_MISMATCH);
     LIB_SAYS("Share a buffer");
     culv_gl_ring_desc d = culv_gl_ring_desc_init();
@@ -316,19 +312,18 @@ TEST(refused_ways, .smoke = true)
             lying_gl.uuid_xor = r->stranger;
             gl_stage_open(&t.s, CULV_FALLBACK_HOST);
             if (r->way == CULV_GL_WAY_STAGED) {
-                LIB_ERROR(
-                    try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, NULL, r->image, 0),
-                    r->result, r->reason);
+                LIB_ERROR(try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, r->image, 0),
+                          r->result, r->reason);
                 REQUIRE(t.ring == NULL);
                 LIB_SAYS(r->says[0]);
                 LIB_SAYS(r->says[1]);
                 LIB_SAYS("; REGISTER: ");
                 LIB_SAYS("; STAGED: no resource allows CULV_FALLBACK_HOST");
             } else {
-                LIB_OK(try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, NULL, r->image, 0));
+                LIB_OK(try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, r->image, 0));
                 LIB_OK(culv_ring_destroy(&t.ring));
             }
-            LIB_OK(try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, NULL, r->image,
+            LIB_OK(try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, r->image,
                             CULV_FALLBACK_HOST));
             REQUIRE_EQ(culv_gl_ring_way(t.ring), r->way);
             for (int k = 0; k < 2; k++)
@@ -349,7 +344,7 @@ TEST(without_semaphores)
         turns t = {.ring = NULL};
         lying_gl.hides[0] = "GL_EXT_semaphore";
         gl_stage_open(&t.s, 0);
-        LIB_OK(try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, NULL, &plain, 0));
+        LIB_OK(try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, &plain, 0));
         REQUIRE_EQ(culv_gl_ring_way(t.ring), CULV_GL_WAY_MEMORY);
         REQUIRE(culv_gl_ring_waits_on_host(t.ring));
         begin_turns(&t);
@@ -369,7 +364,7 @@ TEST(without_vulkan, .own = true)
         setenv("VK_DRIVER_FILES", "/nowhere.json", 1);
         setenv("VK_ICD_FILENAMES", "/nowhere.json", 1);
         const texels *image = i == 0 ? &plain : &flat;
-        LIB_OK(try_ring(&t, CULV_GL_WAY_NONE, CULV_RING_CONSUMER, 3, NULL, image, fallbacks[i]));
+        LIB_OK(try_ring(&t, CULV_GL_WAY_NONE, CULV_RING_CONSUMER, 3, image, fallbacks[i]));
         REQUIRE_EQ(culv_gl_ring_way(t.ring), i == 0 ? CULV_GL_WAY_REGISTER : CULV_GL_WAY_STAGED);
         printf("%s", culv_gl_ring_refusals(t.ring));
         begin_turns(&t);
@@ -379,56 +374,8 @@ TEST(without_vulkan, .own = true)
     }
 }
 
-/* Two threads ---------------------------------------------------------------------------------- */
-
-typedef struct other {
-    turns *t;
-    void *context;
-    uint32_t frames;
-} other;
-
-static void *cuda_thread(void *arg)
-{
-    const other *o = arg;
-    turns *t = o->t;
-    if (o->context != NULL) {
-        raw_gl_current(&t->s.gl, o->context);
-        LIB_OK(culv_gl_add_context(t->s.attachment));
-    }
-    for (uint32_t i = 0; i < o->frames; i++)
-        turn_cuda(t);
-    LIB_OK(culv_ring_flush_on(t->ring, t->cuda, t->s.stream));
-    if (o->context != NULL) {
-        t->s.gl.Finish();
-        raw_gl_current(&t->s.gl, NULL);
-    }
-    return NULL;
-}
-
-TEST(two_threads)
-{
-    for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way++)
-        for (int side = 0; side < 2; side++) {
-            turns t = {.ring = NULL};
-            other o = {.t = &t, .frames = MOST};
-            pthread_t thread;
-            gl_stage_open(&t.s, 0);
-            LIB_OK(try_ring(&t, (culv_gl_way)way, (culv_ring_side)side, 4, NULL, &plain, 0));
-            begin_turns(&t);
-            if (way == CULV_GL_WAY_REGISTER) o.context = raw_gl_another(&t.s.gl, true);
-            REQUIRE_EQ(pthread_create(&thread, NULL, cuda_thread, &o), 0);
-            for (uint32_t i = 0; i < o.frames; i++)
-                turn_gl(&t);
-            REQUIRE_EQ(pthread_join(thread, NULL), 0);
-            end_turns(&t);
-            if (o.context != NULL) raw_gl_destroy(&t.s.gl, o.context);
-            gl_stage_close(&t.s);
-        }
-}
-
 /* Calls ---------------------------------------------------------------------------------------- */
 
-/* Objects of the caller's own, in each way that they have. */
 /* Two frames in one object. */
 static void refuse_twice(turns *t, const culv_gl_ring_desc *d, const char *says)
 {
@@ -437,6 +384,7 @@ static void refuse_twice(turns *t, const culv_gl_ring_desc *d, const char *says)
     REQUIRE(t->ring == NULL);
 }
 
+/* Objects of the caller's own, in each way that they have. */
 TEST(own_objects)
 {
     enum { DEPTH = 2 };
@@ -510,91 +458,16 @@ TEST(own_objects)
     gl_stage_close(&t.s);
 }
 
-/* A pointer of a registered object ends with its turn; CUDA's side needs a stream where the ring
- * does more than wait. */
-TEST(cancelled)
-{
-    for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way++) {
-        turns t = {.ring = NULL};
-        culv_ring_frame f;
-        uint64_t value = 0;
-        gl_stage_open(&t.s, 0);
-        LIB_OK(try_ring(&t, (culv_gl_way)way, CULV_RING_CONSUMER, 4, NULL, &plain, 0));
-        begin_turns(&t);
-        if (way != CULV_GL_WAY_MEMORY) {
-            LIB_INVALID(culv_ring_acquire(t.ring, t.cuda, 0, &f), CULV_REASON_RING_SIDE);
-            LIB_SAYS("culv_ring_acquire: CUDA's side of this ring needs a stream");
-            LIB_INVALID(culv_ring_release(t.ring, t.cuda, &f), CULV_REASON_RING_SIDE);
-            LIB_INVALID(culv_ring_flush(t.ring, t.cuda, &value), CULV_REASON_RING_SIDE);
-        }
-        LIB_OK(culv_ring_acquire_on(t.ring, t.cuda, t.s.stream, FAR, &f));
-        REQUIRE(culv_ring_pointer(t.ring, f.slot, 0) != 0);
-        LIB_OK(culv_ring_cancel(t.ring, t.cuda, &f));
-        REQUIRE_EQ(culv_ring_pointer(t.ring, f.slot, 0) == 0, way == CULV_GL_WAY_REGISTER);
-        flow(&t, 8, 4);
-        end_turns(&t);
-        gl_stage_close(&t.s);
-    }
-}
-
-typedef struct gate {
-    pthread_mutex_t lock;
-} gate;
-
-static void CUDA_CB held(void *user)
-{
-    gate *g = user;
-    pthread_mutex_lock(&g->lock);
-    pthread_mutex_unlock(&g->lock);
-}
-
-/* CUDA's work is late: a wait on the CPU ends with the time, and the frame is there the next time.
- */
-TEST(late)
-{
-    for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way += 2) {
-        turns t = {.ring = NULL};
-        gate g = {PTHREAD_MUTEX_INITIALIZER};
-        CUcontext before;
-        culv_ring_frame f;
-        gl_stage_open(&t.s, 0);
-        LIB_OK(try_ring(&t, (culv_gl_way)way, CULV_RING_CONSUMER, 3, NULL, &plain, 0));
-        begin_turns(&t);
-        LIB_ERROR(culv_ring_acquire(t.ring, CULV_RING_CONSUMER, 0, &f), CULV_ERROR_TIMEOUT,
-                  CULV_REASON_RING_EMPTY);
-        if (culv_gl_ring_waits_on_host(t.ring)) {
-            pthread_mutex_lock(&g.lock);
-            CU_OK(t.s.cu->CtxPushCurrent(t.s.context));
-            CU_OK(t.s.cu->LaunchHostFunc(t.s.stream, held, &g));
-            CU_OK(t.s.cu->CtxPopCurrent(&before));
-            turn_cuda(&t);
-            LIB_ERROR(culv_ring_acquire(t.ring, CULV_RING_CONSUMER, 3000000, &f),
-                      CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
-            LIB_SAYS("the producer is late: 'ready' has not reached 1 within 3 ms");
-            pthread_mutex_unlock(&g.lock);
-            turn_gl(&t);
-        }
-        flow(&t, 4, 2);
-        end_turns(&t);
-        gl_stage_close(&t.s);
-    }
-}
-
 TEST(wrong_calls)
 {
     static const struct {
         culv_gl_way way;
-        uint32_t depth, resources;
-        culv_ring_side side;
+        uint32_t resources;
         const char *says;
     } rows[] = {
-        {CULV_GL_WAY_NONE, 0, 1, CULV_RING_CONSUMER, "culv_gl_ring_desc.max_depth is 0"},
-        {CULV_GL_WAY_NONE, 65, 1, CULV_RING_CONSUMER, "max_depth is 65; it is 1 to 64"},
-        {CULV_GL_WAY_NONE, 2, 17, CULV_RING_CONSUMER, "num_resources is 17; a slot has 16"},
-        {CULV_GL_WAY_NONE, 2, 1, (culv_ring_side)2, "side is 2"},
-        {(culv_gl_way)4, 2, 1, CULV_RING_CONSUMER, "way is 4, which is not a culv_gl_way"},
-        {CULV_GL_WAY_REGISTER, 2, 0, CULV_RING_CONSUMER, "way is REGISTER, which its resources"},
-        {CULV_GL_WAY_NONE, 2, 2, CULV_RING_CONSUMER, "resources[1] must have exactly one of"},
+        {(culv_gl_way)4, 1, "way is 4, which is not a culv_gl_way"},
+        {CULV_GL_WAY_REGISTER, 0, "way is REGISTER, which its resources"},
+        {CULV_GL_WAY_NONE, 2, "resources[1] must have exactly one of"},
     };
     turns t = {.ring = NULL};
     culv_ring_frame f;
@@ -604,22 +477,23 @@ TEST(wrong_calls)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         culv_gl_ring_desc d = culv_gl_ring_desc_init();
         d.way = rows[i].way;
-        d.max_depth = rows[i].depth;
+        d.max_depth = 2;
         d.resources = resources;
         d.num_resources = rows[i].resources;
-        d.side = rows[i].side;
         LIB_INVALID(culv_gl_ring_create(t.s.attachment, &d, &t.ring), CULV_REASON_VALUE);
         LIB_SAYS(rows[i].says);
         REQUIRE(t.ring == NULL);
     }
-    LIB_OK(try_ring(&t, CULV_GL_WAY_REGISTER, CULV_RING_CONSUMER, 2, NULL, &plain, 0));
-    LIB_INVALID(culv_ring_acquire(t.ring, CULV_RING_CONSUMER, 0, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_ring_release(t.ring, CULV_RING_CONSUMER, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_ring_flush_on(NULL, CULV_RING_PRODUCER, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_OK(try_ring(&t, CULV_GL_WAY_REGISTER, CULV_RING_CONSUMER, 2, &plain, 0));
     REQUIRE_EQ(culv_gl_ring_name(t.ring, 2, 0), 0);
     REQUIRE_EQ(culv_gl_ring_name(t.ring, 0, 2), 0);
-    REQUIRE(culv_ring_buffer(t.ring, 0, 1) == NULL);
     REQUIRE(culv_gl_ring_way(NULL) == CULV_GL_WAY_NONE);
+    /* A part of the ring cannot be given up without the ring. */
+    culv_image *image = culv_ring_image(t.ring, 1, 1), *const picture = image;
+    REQUIRE(image != NULL);
+    culv_image_unmap(&image);
+    REQUIRE(image == picture);
+    LIB_SAYS("culv_ring_destroy()");
     /* The capture goes on, and the slot is free again. */
     const raw_cuda *cu = t.s.cu;
     CUgraph graph = NULL;
@@ -644,78 +518,4 @@ TEST(wrong_calls)
     LIB_OK(culv_ring_destroy(&t.ring)); /* with a frame that nobody took */
     LIB_OK(culv_ring_destroy(&t.ring));
     gl_stage_close(&t.s);
-}
-
-/* A part of the ring cannot be given up without the ring. */
-static void refuse_parts(const turns *t)
-{
-    culv_buffer *buffer = culv_ring_buffer(t->ring, 1, 0), *const words = buffer;
-    culv_image *image = culv_ring_image(t->ring, 1, 1), *const picture = image;
-    REQUIRE(buffer != NULL && image != NULL);
-    lib_forget_error();
-    culv_buffer_unmap(&buffer);
-    REQUIRE(buffer == words);
-    LIB_SAYS("culv_ring_destroy()");
-    lib_forget_error();
-    culv_image_unmap(&image);
-    REQUIRE(image == picture);
-    LIB_SAYS("culv_ring_destroy()");
-}
-
-/* What the ring owns goes with it, and OpenGL's side has no stream. */
-TEST(parts)
-{
-    for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way++) {
-        turns t = {.ring = NULL};
-        culv_ring_frame f;
-        gl_stage_open(&t.s, 0);
-        LIB_OK(try_ring(&t, (culv_gl_way)way, CULV_RING_CONSUMER, 3, NULL, &plain, 0));
-        begin_turns(&t);
-        refuse_parts(&t);
-        turn_cuda(&t);
-        LIB_INVALID(culv_ring_acquire_on(t.ring, CULV_RING_CONSUMER, t.s.stream, 0, &f),
-                    CULV_REASON_RING_SIDE);
-        LIB_SAYS("culv_ring_acquire(), culv_ring_release() and culv_ring_flush()");
-        turn_gl(&t);
-        end_turns(&t);
-        gl_stage_close(&t.s);
-    }
-}
-
-/* Destroyed with a burst mapped, and after its contexts were lost. */
-TEST(destroyed, .own = true)
-{
-    for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way++)
-        for (int lost = 0; lost < 2; lost++) {
-            turns t = {.ring = NULL};
-            culv_ring_frame f;
-            gl_stage_open(&t.s, 0);
-            LIB_OK(try_ring(&t, (culv_gl_way)way, CULV_RING_CONSUMER, 3, NULL, &plain, 0));
-            begin_turns(&t);
-            turn_cuda(&t);
-            turn_gl(&t);
-            LIB_OK(culv_ring_acquire_on(t.ring, t.cuda, t.s.stream, FAR, &f));
-            t.s.gl.Finish();
-            gl_stage_finish(&t.s);
-            if (lost) {
-                raw_gl_current(&t.s.gl, NULL);
-                raw_gl_destroy(&t.s.gl, t.s.gl.context);
-                t.s.gl.context = NULL;
-                t.s.gl.context = raw_gl_another(&t.s.gl, false);
-                raw_gl_current(&t.s.gl, t.s.gl.context);
-                culv_gl_lose_contexts(t.s.attachment);
-                LIB_INVALID(culv_ring_acquire(t.ring, CULV_RING_CONSUMER, 0, &f),
-                            CULV_REASON_CONTEXT);
-            }
-            gl_stage_download(&t.s, &f.number, t.words, sizeof f.number); /* CUDA still works */
-            CUcontext before;
-            CU_OK(t.s.cu->CtxPushCurrent(t.s.context));
-            CU_OK(t.s.cu->MemFree(t.words));
-            CU_OK(t.s.cu->MemFree(t.results));
-            CU_OK(t.s.cu->CtxPopCurrent(&before));
-            LIB_OK(lost ? culv_ring_destroy(&t.ring)
-                        : culv_ring_destroy_after(&t.ring, t.s.stream));
-            if (lost) t.s.before = lying_gl_count(); /* they go with the context */
-            gl_stage_close(&t.s);
-        }
 }

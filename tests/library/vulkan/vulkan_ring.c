@@ -127,26 +127,6 @@ RINGS_CASE(no_resources)
     culv_ring_destroy(NULL);
 }
 
-/* The ring keeps the attachment, and that the device. */
-TEST(outlives_its_parents)
-{
-    ring_stage s;
-    ring_options o = ring_options_init(CULV_RING_CONSUMER, 2);
-    ring_world_open(&s);
-    ring_open(&s, &o);
-    culv_vk_device *attachment = s.w.attachment;
-    culv_vk_detach(&attachment);
-    ring_run(&s, 4);
-    ring_settle(&s);
-    lib_finish(&s.w, s.stream);
-    raw_vk_idle(&s.w.vk);
-    culv_ring_destroy(&s.ring);
-    vkDestroyCommandPool(s.w.vk.device, s.pool, NULL);
-    culv_vk_device_desc d = lib_vk_desc(&s.w);
-    LIB_OK(culv_vk_attach(s.w.device, &d, &s.w.attachment));
-    ring_world_close(&s);
-}
-
 /* Nothing can be shared: copies and relayed timelines take its place, and the frames are right. */
 TEST(fallback, .own = true)
 {
@@ -173,26 +153,6 @@ TEST(fallback, .own = true)
     }
     culv_vk_detach(&s.w.attachment);
     s.w.attachment = attachment;
-    ring_world_close(&s);
-}
-
-/* Destroyed with command buffers kept that are never submitted. */
-TEST(destroyed_in_mid_burst)
-{
-    ring_stage s;
-    ring_options o = ring_options_init(CULV_RING_CONSUMER, 4);
-    o.settings.burst = 4;
-    o.image = true;
-    ring_world_open(&s);
-    ring_open(&s, &o);
-    CUcontext before = lib_enter(&s.w);
-    for (int i = 0; i < 4; i++)
-        LIB_OK(ring_cuda_turn(&s, 0));
-    LIB_OK(ring_vulkan_turn(&s, 0));
-    LIB_OK(ring_vulkan_turn(&s, 0));
-    lib_leave(&s.w, before);
-    ring_forget(&s);
-    ring_close(&s);
     ring_world_close(&s);
 }
 
@@ -310,126 +270,6 @@ TEST(picked_families)
                                         (culv_vk_queue_use)3, &out),
               CULV_ERROR_INVALID, CULV_REASON_VALUE);
     lib_close(&w);
-}
-
-/* CUDA's stream stands still behind a timeline that the host has not signaled, and a frame behind
- * that: it is no turn of Vulkan's until CUDA has reached its signal. */
-TEST(signal_first)
-{
-    ring_stage s;
-    culv_shared_semaphore *gate = NULL;
-    culv_ring_frame frame;
-    ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
-    o.waits = CULV_RING_WAITS_SIGNAL_FIRST;
-    ring_world_open(&s);
-    ring_open(&s, &o);
-    LIB_OK(culv_vk_semaphore_create(s.w.attachment, NULL, &gate));
-    CUcontext before = lib_enter(&s.w);
-    LIB_OK(ring_cuda_turn(&s, 0)); /* loads the kernel: a driver may wait for all streams then */
-    LIB_OK(ring_vulkan_turn(&s, RING_LIMIT));
-    LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), s.stream, 1));
-    LIB_OK(ring_cuda_turn(&s, 0));
-    for (int i = 0; i < 2; i++)
-        LIB_ERROR(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame), CULV_ERROR_TIMEOUT,
-                  CULV_REASON_RING_LATE);
-    raw_vk_timeline_signal(&s.w.vk, culv_vk_semaphore_handle(gate), 1);
-    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, RING_LIMIT, &frame));
-    REQUIRE_EQ(frame.number, 1);
-    REQUIRE_EQ(frame.wait_value, 2);
-    REQUIRE(raw_vk_timeline_value(&s.w.vk, culv_vk_ring_semaphore(s.ring, CULV_RING_PRODUCER)) >=
-            2);
-    LIB_OK(culv_ring_cancel(s.ring, CULV_RING_CONSUMER, &frame));
-    LIB_OK(ring_vulkan_turn(&s, RING_LIMIT));
-    lib_leave(&s.w, before);
-    ring_close(&s);
-    culv_shared_semaphore_destroy(&gate);
-    ring_world_close(&s);
-}
-
-/* The mirror: Vulkan's queue stands still, and the host waits in place of CUDA's stream. */
-TEST(cuda_waits_on_host)
-{
-    ring_stage s;
-    culv_shared_semaphore *gate = NULL;
-    culv_ring_frame frame;
-    ring_options o = ring_options_init(CULV_RING_PRODUCER, 2);
-    o.settings.cuda_waits = CULV_RING_WAITS_SIGNAL_FIRST;
-    ring_world_open(&s);
-    ring_open(&s, &o);
-    LIB_OK(culv_vk_semaphore_create(s.w.attachment, NULL, &gate));
-    const VkSemaphoreSubmitInfo wait = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
-                                        .semaphore = culv_vk_semaphore_handle(gate),
-                                        .value = 1,
-                                        .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT};
-    const VkSubmitInfo2 closed = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
-                                  .waitSemaphoreInfoCount = 1,
-                                  .pWaitSemaphoreInfos = &wait};
-    CUcontext before = lib_enter(&s.w);
-    LIB_OK(ring_vulkan_turn(&s, RING_LIMIT));
-    LIB_OK(ring_cuda_turn(&s, RING_LIMIT));
-    VK_OK(vkQueueSubmit2(s.queue, 1, &closed, VK_NULL_HANDLE));
-    LIB_OK(ring_vulkan_turn(&s, RING_LIMIT));
-    for (int i = 0; i < 2; i++)
-        LIB_ERROR(culv_ring_acquire_on(s.ring, CULV_RING_CONSUMER, s.stream, i == 0 ? 0 : 2000000,
-                                       &frame),
-                  CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
-    /* Set while frames flow: the stream waits, and the call does not. */
-    o.settings.cuda_waits = CULV_RING_WAITS_QUEUED;
-    LIB_OK(culv_ring_configure(s.ring, &o.settings));
-    LIB_OK(culv_ring_acquire_on(s.ring, CULV_RING_CONSUMER, s.stream, 0, &frame));
-    REQUIRE_EQ(lib_query(&s.w, s.stream), CUDA_ERROR_NOT_READY);
-    REQUIRE_EQ(frame.number, 1);
-    raw_vk_timeline_signal(&s.w.vk, culv_vk_semaphore_handle(gate), 1);
-    LIB_OK(culv_ring_cancel(s.ring, CULV_RING_CONSUMER, &frame));
-    o.settings.cuda_waits = CULV_RING_WAITS_SIGNAL_FIRST;
-    LIB_OK(culv_ring_configure(s.ring, &o.settings));
-    LIB_OK(ring_cuda_turn(&s, RING_LIMIT)); /* the right data */
-    o.settings.cuda_waits = (culv_ring_waits)3;
-    LIB_ERROR(culv_ring_configure(s.ring, &o.settings), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_SAYS("culv_ring_settings.cuda_waits is 3");
-    lib_leave(&s.w, before);
-    ring_close(&s);
-    culv_shared_semaphore_destroy(&gate);
-    ring_world_close(&s);
-}
-
-/* Each side waits on the host: every frame in order. */
-RINGS_CASE(all_wait_on_host)
-{
-    for (int side = 0; side < 2; side++)
-        for (uint32_t depth = 1; depth <= 3; depth++) {
-            ring_options o = ring_options_init((culv_ring_side)side, depth);
-            o.settings.cuda_waits = o.waits = CULV_RING_WAITS_SIGNAL_FIRST;
-            ring_open(s, &o);
-            ring_race(s, 50);
-            ring_close(s);
-        }
-}
-
-/* The ring chooses, tries again and again as its settings change, and loses no frame. */
-RINGS_CASE(chooses_its_way)
-{
-    for (int side = 0; side < 2; side++)
-        for (uint32_t depth = 1; depth <= 4; depth += 3) {
-            ring_options o = ring_options_init((culv_ring_side)side, depth);
-            o.settings.way = CULV_RING_WAY_AUTO;
-            ring_open(s, &o);
-            ring_race(s, 1000);
-            culv_ring_stats stats = culv_ring_stats_init();
-            LIB_OK(culv_ring_get_stats(s->ring, &stats));
-            REQUIRE(stats.depth >= 1 && stats.depth <= depth && stats.burst == 1);
-            REQUIRE(stats.tries != 0 || stats.frame_time != 0);
-            o.settings.cuda_waits = CULV_RING_WAITS_SIGNAL_FIRST;
-            LIB_OK(culv_ring_configure(s->ring, &o.settings));
-            ring_race(s, 200);
-            LIB_OK(culv_ring_get_stats(s->ring, &stats));
-            REQUIRE_EQ(stats.cuda_waits, CULV_RING_WAITS_SIGNAL_FIRST);
-            o.settings.way = (culv_ring_way)2;
-            LIB_ERROR(culv_ring_configure(s->ring, &o.settings), CULV_ERROR_INVALID,
-                      CULV_REASON_VALUE);
-            LIB_SAYS("culv_ring_settings.way is 2");
-            ring_close(s);
-        }
 }
 
 /* Blocks that Vulkan holds by the caller's functions. */

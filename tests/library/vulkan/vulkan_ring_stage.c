@@ -3,7 +3,6 @@
 #include "vulkan_ring_stage.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 
 uint32_t ring_seed(uint64_t number)
 {
@@ -123,7 +122,6 @@ culv_vk_ring_desc ring_desc(const ring_stage *s, const ring_options *o,
     d.resources = resources;
     d.num_resources = o->image ? 2 : 1;
     d.side = o->side;
-    d.waits = o->waits;
     d.queue_family = o->family;
     d.label = "tested";
     return d;
@@ -276,9 +274,7 @@ static void produce(ring_stage *s, const culv_ring_frame *frame)
     uint32_t seed = ring_seed(frame->number), count = RING_WORDS;
     CUdeviceptr pointer = culv_buffer_pointer(culv_ring_buffer(s->ring, frame->slot, 0));
     void *words[] = {&pointer, &count, &seed};
-    for (uint32_t i = 0; i == 0 || i < s->o.spin; i++)
-        CU_OK(cu->LaunchKernel(s->write, RING_WORDS / 256, 1, 1, 256, 1, 1, 0, s->stream, words,
-                               NULL));
+    CU_OK(cu->LaunchKernel(s->write, RING_WORDS / 256, 1, 1, 256, 1, 1, 0, s->stream, words, NULL));
     LIB_OK(culv_buffer_upload(culv_ring_buffer(s->ring, frame->slot, 0), s->stream));
     if (!s->o.image) return;
     CUsurfObject surface = 0;
@@ -420,23 +416,6 @@ culv_result ring_vulkan_turn(ring_stage *s, uint64_t timeout)
 
 /* Runs ----------------------------------------------------------------------------------------- */
 
-/* Ends a burst that the frames did not fill. */
-static void finish_cuda(ring_stage *s)
-{
-    LIB_OK(culv_ring_flush_on(s->ring, s->cuda.side, s->stream));
-    culv_ring_stats stats = ring_stats(s);
-    ring_flushed(&s->cuda,
-                 s->cuda.side == CULV_RING_PRODUCER ? stats.ready_signaled : stats.done_signaled);
-}
-
-static void finish_vulkan(ring_stage *s)
-{
-    LIB_OK(culv_ring_flush(s->ring, s->o.side, NULL));
-    culv_ring_stats stats = ring_stats(s);
-    ring_flushed(&s->vulkan,
-                 s->o.side == CULV_RING_PRODUCER ? stats.ready_signaled : stats.done_signaled);
-}
-
 void ring_run(ring_stage *s, uint64_t frames)
 {
     CUcontext before = lib_enter(&s->w);
@@ -447,31 +426,4 @@ void ring_run(ring_stage *s, uint64_t frames)
                 LIB_OK((half == 0) == (s->o.side == CULV_RING_CONSUMER) ? ring_cuda_turn(s, 0)
                                                                         : ring_vulkan_turn(s, 0));
     lib_leave(&s->w, before);
-}
-
-typedef struct race {
-    ring_stage *s;
-    uint64_t frames;
-} race;
-
-static void *race_cuda(void *argument)
-{
-    const race *r = argument;
-    const raw_cuda *cu = r->s->w.cu;
-    CU_OK(cu->CtxSetCurrent(r->s->w.context));
-    for (uint64_t n = 0; n < r->frames; n++)
-        LIB_OK(ring_cuda_turn(r->s, RING_LIMIT));
-    finish_cuda(r->s);
-    return NULL;
-}
-
-void ring_race(ring_stage *s, uint64_t frames)
-{
-    race r = {s, frames};
-    pthread_t thread;
-    REQUIRE(pthread_create(&thread, NULL, race_cuda, &r) == 0);
-    for (uint64_t n = 0; n < frames; n++)
-        LIB_OK(ring_vulkan_turn(s, RING_LIMIT));
-    finish_vulkan(s);
-    REQUIRE(pthread_join(thread, NULL) == 0);
 }

@@ -27,8 +27,6 @@ typedef struct ring_options {
     uint32_t fallback;           /* of both, where lib_lying has nothing shared */
     ring_way way;
     uint32_t family;
-    culv_ring_waits waits;
-    uint32_t spin; /* launches of the same kernel for each frame of CUDA's: 0 is 1 */
 } ring_options;
 
 static inline ring_options ring_options_init(culv_ring_side side, uint32_t depth)
@@ -107,7 +105,5 @@ culv_ring_stats ring_stats(const ring_stage *s);
 /* `frames` of each side, in turn on this thread: as many of each as a burst has, of which they are
  * a multiple. */
 void ring_run(ring_stage *s, uint64_t frames);
-/* Any number, on two threads. */
-void ring_race(ring_stage *s, uint64_t frames);
 
 #endif

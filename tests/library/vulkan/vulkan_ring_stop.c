@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rings between CUDA and Vulkan: late sides, draining, forcing, submissions that fail, a device
- * that is lost. */
+/* Rings between CUDA and Vulkan: waits in slices, submissions that fail, a counter that somebody
+ * else signaled. */
 #include "vulkan_ring_stage.h"
 
 #include <pthread.h>
@@ -21,87 +21,6 @@ static void close_ring(ring_stage *s)
 {
     ring_close(s);
     ring_world_close(s);
-}
-
-TEST(drained)
-{
-    ring_stage s;
-    open_ring(&s, CULV_RING_CONSUMER, 4, 2);
-    LIB_OK(culv_ring_drain(s.ring, 0, 0)); /* nothing was released */
-    ring_run(&s, 20);
-    LIB_OK(culv_ring_drain(s.ring, RING_LIMIT, 0));
-    VkSemaphore done = culv_vk_ring_semaphore(s.ring, CULV_RING_CONSUMER);
-    REQUIRE_EQ(raw_vk_timeline_value(&s.w.vk, done), ring_stats(&s).done_signaled);
-    CUcontext before = lib_enter(&s.w);
-    LIB_OK(ring_cuda_turn(&s, 0));
-    /* An open burst */
-    LIB_ERROR(culv_ring_drain(s.ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
-    LIB_OK(ring_cuda_turn(&s, 0));
-    LIB_OK(ring_vulkan_turn(&s, 0));
-    culv_ring_frame frame;
-    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame));
-    LIB_ERROR(culv_ring_drain(s.ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
-    LIB_OK(culv_ring_cancel(s.ring, CULV_RING_CONSUMER, &frame));
-    LIB_OK(ring_vulkan_turn(&s, 0));
-    LIB_OK(culv_ring_drain(s.ring, RING_LIMIT, 0));
-    lib_leave(&s.w, before);
-    close_ring(&s);
-}
-
-/* Vulkan released a frame and never submitted it: CUDA, which waits for its slot, is let go, and
- * all goes on. */
-TEST(forced_in_place_of_vulkan)
-{
-    ring_stage s;
-    open_ring(&s, CULV_RING_CONSUMER, 2, 1);
-    ring_run(&s, 6);
-    ring_settle(&s);
-    CUcontext before = lib_enter(&s.w);
-    for (int i = 0; i < 2; i++)
-        LIB_OK(ring_cuda_turn(&s, 0));
-    culv_ring_frame frame;
-    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame));
-    LIB_OK(culv_ring_release(s.ring, CULV_RING_CONSUMER, &frame)); /* and no more */
-    LIB_OK(ring_cuda_turn(&s, 0));
-    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame));
-    LIB_OK(culv_ring_release(s.ring, CULV_RING_CONSUMER, &frame));
-    LIB_ERROR(culv_ring_drain(s.ring, 20 * MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
-    LIB_SAYS("the consumer is late");
-    LIB_SAYS("'done'");
-    REQUIRE_EQ(lib_query(&s.w, s.stream), CUDA_ERROR_NOT_READY);
-    LIB_OK(culv_ring_drain(s.ring, 20 * MS, 1));
-    lib_finish(&s.w, s.stream);
-    ring_forget(&s);
-    s.vulkan.next += 2;
-    ring_run(&s, 10);
-    REQUIRE_EQ(s.vulkan.skipped, 1); /* that nobody took */
-    LIB_OK(culv_ring_drain(s.ring, RING_LIMIT, 0));
-    lib_leave(&s.w, before);
-    close_ring(&s);
-}
-
-/* CUDA handed frames over and its stream never signals: Vulkan's queue is let go. Its side had kept
- * half a burst, which is nobody's any more. */
-TEST(forced_in_place_of_cuda)
-{
-    ring_stage s;
-    open_ring(&s, CULV_RING_CONSUMER, 4, 2);
-    culv_ring_frame frame;
-    for (int i = 0; i < 4; i++) {
-        LIB_OK(culv_ring_acquire(s.ring, CULV_RING_PRODUCER, 0, &frame));
-        LIB_OK(culv_ring_release(s.ring, CULV_RING_PRODUCER, &frame));
-    }
-    for (int i = 0; i < 3; i++)
-        LIB_OK(ring_vulkan_turn(&s, 0));
-    LIB_OK(culv_ring_drain(s.ring, 20 * MS, 1));
-    raw_vk_idle(&s.w.vk);
-    VkSemaphore ready = culv_vk_ring_semaphore(s.ring, CULV_RING_PRODUCER);
-    REQUIRE_EQ(raw_vk_timeline_value(&s.w.vk, ready), 2);
-    ring_forget(&s);
-    s.cuda.next = ring_stats(&s).produced;
-    ring_run(&s, 12); /* whose submissions have no command buffer of the burst that was taken */
-    REQUIRE_EQ(s.vulkan.skipped, 1);
-    close_ring(&s);
 }
 
 /* A kernel of CUDA's faults while Vulkan's queue waits for its frame. The VkDevice is whole, the
@@ -151,32 +70,6 @@ TEST(cuda_faults, .faults = true)
     culv_shared_semaphore_destroy(&gate);
     LIB_OK(culv_ring_destroy(&s.ring));
     test_pass(); /* the context is not to be used any further in this process */
-}
-
-/* Nobody is there: each side says which one it waits for. */
-TEST(late_sides)
-{
-    ring_stage s;
-    open_ring(&s, CULV_RING_CONSUMER, 2, 1);
-    culv_ring_frame frame;
-    LIB_ERROR(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame), CULV_ERROR_TIMEOUT,
-              CULV_REASON_RING_EMPTY);
-    double start = test_now_us();
-    LIB_ERROR(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 30 * MS, &frame), CULV_ERROR_TIMEOUT,
-              CULV_REASON_RING_EMPTY);
-    REQUIRE(test_now_us() - start >= 29000);
-    LIB_SAYS("the producer is late");
-    CUcontext before = lib_enter(&s.w);
-    LIB_OK(ring_cuda_turn(&s, 0));
-    LIB_OK(ring_cuda_turn(&s, 0));
-    culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire_on(s.ring, CULV_RING_PRODUCER, s.stream, 30 * MS, &f),
-              CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
-    LIB_SAYS("the consumer is late");
-    LIB_OK(ring_vulkan_turn(&s, 0));
-    LIB_OK(ring_cuda_turn(&s, RING_LIMIT));
-    lib_leave(&s.w, before);
-    close_ring(&s);
 }
 
 static void *signal_later(void *user)
@@ -294,56 +187,5 @@ TEST(failing_submit, .own = true)
     close_ring(&s);
 }
 
-/* Then the ring is stopped for both sides, and can be destroyed. */
-TEST(lost_device)
-{
-    ring_stage s;
-    open_ring(&s, CULV_RING_CONSUMER, 2, 1);
-    lib_layer layer = the_layer(&s);
-    CUcontext before = lib_enter(&s.w);
-    LIB_OK(ring_cuda_turn(&s, 0));
-    culv_ring_frame frame;
-    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame));
-    VkCommandBuffer commands = ring_vulkan_commands(&s, &frame);
-    layer.fail_at(1, VK_ERROR_DEVICE_LOST);
-    LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame),
-              CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
-    LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame),
-              CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
-    culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire_on(s.ring, CULV_RING_PRODUCER, s.stream, 0, &f), CULV_ERROR_ASYNC,
-              CULV_REASON_RING_STOPPED);
-    LIB_SAYS("what is left is culv_ring_drain() and culv_ring_destroy()");
-    LIB_OK(culv_ring_drain(s.ring, RING_LIMIT, 1)); /* nobody waits */
-    lib_leave(&s.w, before);
-    ring_forget(&s);
-    close_ring(&s);
-}
-
-/* Counters that somebody else signaled. */
-TEST(changed_counter)
-{
-    ring_stage s;
-    ring_options o = ring_options_init(CULV_RING_CONSUMER, 2);
-    o.settings.check_counters = 1;
-    ring_world_open(&s);
-    ring_open(&s, &o);
-    ring_run(&s, 4);
-    ring_settle(&s);
-    raw_vk_timeline_signal(&s.w.vk, culv_vk_ring_semaphore(s.ring, CULV_RING_CONSUMER), 100);
-    culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire_on(s.ring, CULV_RING_PRODUCER, s.stream, 0, &f), CULV_ERROR_ASYNC,
-              CULV_REASON_TIMELINE_CHANGED);
-    LIB_SAYS("100");
-    ring_close(&s);
-    ring_world_close(&s);
-}
-
-TEST_AS(drained_across, lib_run_across(drained), .title = "across.drained", .own = true)
-TEST_AS(forced_in_place_of_vulkan_across, lib_run_across(forced_in_place_of_vulkan),
-        .title = "across.forced_in_place_of_vulkan", .own = true)
-TEST_AS(forced_in_place_of_cuda_across, lib_run_across(forced_in_place_of_cuda),
-        .title = "across.forced_in_place_of_cuda", .own = true)
-TEST_AS(late_sides_across, lib_run_across(late_sides), .title = "across.late_sides", .own = true)
 TEST_AS(failing_submit_across, lib_run_across(failing_submit), .title = "across.failing_submit",
         .own = true)
