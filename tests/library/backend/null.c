@@ -207,9 +207,10 @@ static void unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore)
     null_timeline_destroy((null_timeline *)(uintptr_t)semaphore);
 }
 
-static culv_result check_timelines(const culvi_graphics *graphics, const char *label, bool waits)
+static culv_result check_timelines(const culvi_graphics *graphics, const char *label,
+                                   culvi_host_use use)
 {
-    (void)graphics, (void)label, (void)waits;
+    (void)graphics, (void)label, (void)use;
     return CULV_OK;
 }
 

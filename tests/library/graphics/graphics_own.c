@@ -62,10 +62,11 @@ static void unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore)
     none.timelines--;
 }
 
-static culv_result check_timelines(const culvi_graphics *graphics, const char *label, bool waits)
+static culv_result check_timelines(const culvi_graphics *graphics, const char *label,
+                                   culvi_host_use use)
 {
     (void)label;
-    REQUIRE(waits);
+    REQUIRE(use != CULVI_HOST_READS);
     return fails() ? refuse(graphics, "the API has no timelines, as it was told") : CULV_OK;
 }
 
