@@ -397,7 +397,6 @@ GRAPH_CASE(signal_for_the_device, .mark = TEST_BOTH)
     add_signal(b, "it", graph);
     answer_instantiate(b, "with the signal, for the device", graph, on_device);
     answer_instantiate(b, "with the signal, for the host", graph, 0);
-    CU_OK(b->p.cu->GraphDestroy(graph));
 }
 
 GRAPH_CASE(signal_in_a_body, .mark = TEST_NVIDIA_ONLY,
