@@ -434,6 +434,24 @@ static bool parse(setup *s, int argc, char **argv)
     return s->num_sizes > 0;
 }
 
+/* Whether this rank's GPU is no other rank's. The software twin's GPU is every rank's, and so is the
+ * NCCL that is played there. */
+static int is_apart(const setup *s)
+{
+    enum { MOST = 1024 };
+    static culv_uuid all[MOST];
+    culv_device_caps caps = culv_device_caps_init();
+    MUST(s, culv_device_get_caps(s->device, &caps));
+    if (s->ranks > MOST) return 0;
+    MPI_Allgather(&caps.uuid, sizeof caps.uuid, MPI_BYTE, all, sizeof caps.uuid, MPI_BYTE,
+                  MPI_COMM_WORLD);
+    if (caps.is_software) return 1;
+    int same = 0;
+    for (int r = 0; r < s->ranks; r++)
+        same += memcmp(&all[r], &caps.uuid, sizeof caps.uuid) == 0;
+    return same == 1;
+}
+
 static void open_device(setup *s)
 {
     culv_device_caps caps = culv_device_caps_init();
@@ -471,7 +489,7 @@ int main(int argc, char **argv)
         cpu(&s);
         s.num_sizes = 0;
     } else {
-        s.nccl = measure_nccl_open(s.rank, s.ranks, s.why_no_nccl);
+        s.nccl = measure_nccl_open(s.rank, s.ranks, is_apart(&s), s.why_no_nccl);
     }
     if (!s.cpu && s.rank == 0) {
         printf("| MiB | way | GB/s | us a frame | every word |\n|---|---|---:|---:|---|\n");

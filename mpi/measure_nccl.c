@@ -44,7 +44,7 @@ static int load(void)
     return library != NULL;
 }
 
-void *measure_nccl_open(int rank, int ranks, char why[MEASURE_NCCL_TEXT])
+void *measure_nccl_open(int rank, int ranks, int apart, char why[MEASURE_NCCL_TEXT])
 {
     unique_id id;
     void *communicator = NULL;
@@ -52,6 +52,9 @@ void *measure_nccl_open(int rank, int ranks, char why[MEASURE_NCCL_TEXT])
     int fine = load(), all = 0, result = 0;
     MPI_Allreduce(&fine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     snprintf(why, MEASURE_NCCL_TEXT, "libnccl.so.2 was not found by all ranks (LD_LIBRARY_PATH)");
+    if (!all) return NULL;
+    MPI_Allreduce(&apart, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    snprintf(why, MEASURE_NCCL_TEXT, "two ranks share a GPU, which NCCL does not allow");
     if (!all) return NULL;
     memset(&id, 0, sizeof id);
     if (rank == 0) result = nccl.name(&id);

@@ -7,8 +7,9 @@
 
 #define MEASURE_NCCL_TEXT 128
 
-/* All ranks call it, each with its device's context current. NULL, and `why`: there is none. */
-void *measure_nccl_open(int rank, int ranks, char why[MEASURE_NCCL_TEXT]);
+/* All ranks call it, each with its device's context current. NULL, and `why`: there is none.
+ * `apart`: this rank's GPU is no other rank's. NCCL 2.28 does not return if one GPU has two. */
+void *measure_nccl_open(int rank, int ranks, int apart, char why[MEASURE_NCCL_TEXT]);
 void measure_nccl_close(void *communicator);
 /* A group of sends to rank 0, or of receives there. A failure ends all ranks. */
 void measure_nccl_begin(void);
