@@ -482,6 +482,7 @@ static unsigned time_limit(const test_case *c)
 #ifdef SANITIZED
     seconds *= 4;
 #endif
+    if (test_option("batch", NULL) != NULL) seconds *= 3; /* beside many that start a GPU's driver */
     return seconds;
 }
 

@@ -234,7 +234,7 @@ static culv_result ring_release(culv_ring *ring, culv_ring_frame *frame, uint32_
     const GLuint buffer = culv_gl_ring_name(ring, frame->slot, 0);
     suite_pattern(words, BACKEND_RING_WORDS, seed);
     if (ring_side == CULV_RING_PRODUCER) {
-        gl.NamedBufferSubData(buffer, 0, sizeof words, words);
+        raw_gl_write_buffer(&gl, buffer, words, sizeof words);
     } else {
         raw_gl_read_buffer(&gl, buffer, words, sizeof words);
         REQUIRE_PATTERN(words, BACKEND_RING_WORDS, seed);
