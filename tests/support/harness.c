@@ -482,7 +482,8 @@ static unsigned time_limit(const test_case *c)
 #ifdef SANITIZED
     seconds *= 4;
 #endif
-    if (test_option("batch", NULL) != NULL) seconds *= 3; /* beside many that start a GPU's driver */
+    if (test_option("batch", NULL) != NULL)
+        seconds *= 3; /* beside many that start a GPU's driver */
     return seconds;
 }
 
