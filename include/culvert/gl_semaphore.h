@@ -86,9 +86,10 @@ CULV_EXPORT culv_result culv_gl_semaphore_create(culv_gl *gl,
 CULV_EXPORT culv_result culv_gl_semaphore_signal(culv_shared_semaphore *semaphore, uint64_t value,
                                                  const culv_gl_uses *uses);
 
-/** Gets Makes OpenGL's later commands of this context wait for the value (for a binary semaphore:
- * for the signal; `value` is 0), and takes `uses` (may be NULL) from the other side. A binary
- * semaphore's signal must be submitted first.
+/** Makes OpenGL's later commands of this context wait for the value (for a binary semaphore: for
+ * the signal; `value` is 0), and takes `uses` (may be NULL) from the other side. A binary
+ * semaphore's signal must be submitted first. NVIDIA's driver does not let glBufferSubData() wait:
+ * write by a copy behind this call (docs/gl.md, "Buffers and textures").
  *
  * If it waits on the CPU (see above), the call returns when the value is there, or after `timeout`
  * nanoseconds with TIMEOUT (0: only asks; CULV_GL_FOREVER: may block for ever). After a TIMEOUT you
