@@ -434,8 +434,8 @@ static bool parse(setup *s, int argc, char **argv)
     return s->num_sizes > 0;
 }
 
-/* Whether this rank's GPU is no other rank's. The software twin's GPU is every rank's, and so is the
- * NCCL that is played there. */
+/* Whether this rank's GPU is no other rank's. The software twin's GPU is every rank's, and so is
+ * the NCCL that is played there. */
 static int is_apart(const setup *s)
 {
     enum { MOST = 1024 };

@@ -294,8 +294,7 @@ static void allocator(void)
 /* With a device that stays open. */
 static void leave(void)
 {
-    fflush(stdout);
-    _exit(0);
+    test_pass();
 }
 
 static const torture_path path = {.begin = begin, .run = run, .least = {130, 0, 20}};
