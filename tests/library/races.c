@@ -601,8 +601,7 @@ static void one_context(void)
 
 static void leave(void)
 {
-    fflush(stdout);
-    _exit(0);
+    test_pass();
 }
 
 static const gaps_path allocator = {.begin = next_device,
