@@ -172,6 +172,9 @@ CUresult CUDAAPI cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph 
     instantiateParams->hErrNode_out = NULL;
     instantiateParams->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
     result = check_flags(graph, instantiateParams->flags, true);
+    if (result == CUDA_ERROR_INVALID_VALUE &&
+        (instantiateParams->flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0)
+        instantiateParams->result_out = CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED;
     if (result == CUDA_SUCCESS && (instantiateParams->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD))
         result = soft_stream_get(context, instantiateParams->hUploadStream, &upload);
     if (result == CUDA_SUCCESS)

@@ -387,7 +387,8 @@ static void answer_instantiate(const graph_bench *b, const char *key, CUgraph gr
     if (result == CUDA_SUCCESS) CU_OK(b->p.cu->GraphExecDestroy(exec));
 }
 
-GRAPH_CASE(signal_for_the_device, .mark = TEST_BOTH)
+GRAPH_CASE(signal_for_the_device, .mark = TEST_TWIN_STRICTER,
+           .reason = "no kernel of the twin launches a graph")
 {
     const uint64_t on_device = CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
     graph_begin(b, b->p.stream);
