@@ -227,7 +227,7 @@ static struct {
     atomic_bool done;
     atomic_bool welcome;
     bool there;
-    int host; /* the thread whose call has the gaps */
+    atomic_int host; /* the thread whose call has the gaps */
     unsigned came;
 } guest;
 
@@ -248,7 +248,7 @@ static void see_off(void)
 /* It stays until it is through, or sleeps because it wants what the call holds. */
 static void invite(void)
 {
-    if ((int)syscall(SYS_gettid) != guest.host) return;
+    if ((int)syscall(SYS_gettid) != atomic_load(&guest.host)) return;
     if (!atomic_load(&guest.welcome) || torture.w.device == NULL) return;
     if (guest.there && !atomic_load(&guest.done)) return;
     see_off();
@@ -280,7 +280,7 @@ static void on_call(void *user, const char *call)
 static void guests(bool come)
 {
     if (torture.mode != TORTURE_BESIDE) return;
-    guest.host = (int)syscall(SYS_gettid);
+    atomic_store(&guest.host, (int)syscall(SYS_gettid));
     atomic_store(&guest.welcome, come);
     atomic_store(&culvi_lock_hook, come ? on_lock : NULL);
     if (torture.w.cu->SoftBefore != NULL)
