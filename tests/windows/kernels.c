@@ -26,6 +26,16 @@ static unsigned kept_files(void)
 
 typedef CUresult(CUDAAPI *load_data_fn)(CUmodule *module, const void *image);
 
+static load_data_fn find_load_data(const stage *s)
+{
+    void *address = NULL;
+    load_data_fn load_data;
+    CU_OK(s->cu->GetProcAddress("cuModuleLoadData", &address, 2000, CU_GET_PROC_ADDRESS_DEFAULT,
+                                NULL));
+    memcpy(&load_data, &address, sizeof address);
+    return load_data;
+}
+
 static unsigned char *read_file(const char *relative, size_t *size)
 {
     char path[TEST_PATH_MAX];
@@ -49,8 +59,7 @@ TEST(from_memory)
     unsigned char *image = read_file("share/culvert/block_kernels.soft.so", &size);
     const unsigned before = kept_files();
     CUmodule modules[2];
-    load_data_fn load_data;
-    stage_proc(&s, "cuModuleLoadData", 2000, &load_data);
+    const load_data_fn load_data = find_load_data(&s);
     for (unsigned i = 0; i < 2; i++)
         CU_OK(load_data(&modules[i], image));
     free(image);
@@ -79,8 +88,7 @@ TEST(damaged)
     unsigned char *image = read_file("share/culvert/block_kernels.soft.so", &size);
     const unsigned before = kept_files();
     CUmodule module = NULL;
-    load_data_fn load_data;
-    stage_proc(&s, "cuModuleLoadData", 2000, &load_data);
+    const load_data_fn load_data = find_load_data(&s);
     unsigned char *head = image + *(const int *)(const void *)(image + 0x3c);
     head[4] ^= 1; /* another machine */
     CU_IS(load_data(&module, image), CUDA_ERROR_INVALID_IMAGE);
