@@ -174,6 +174,21 @@ static void produce(producer *p, uint32_t number, bool signals)
     if (signals) OK(culv_semaphore_signal(q->ready, s->stream, f.signal_value));
 }
 
+/* The slot that comes next, without its data, by who produces: CUDA's stream, or the queue. */
+static culv_result next_frame(const producer *p, uint64_t timeout, culv_ring_frame *f)
+{
+    return p->maker.row->producers
+               ? culv_ring_acquire(p->ring, CULV_RING_PRODUCER, timeout, f)
+               : culv_ring_acquire_on(p->ring, CULV_RING_PRODUCER, p->scene.stream, timeout, f);
+}
+
+static culv_result let_go(const producer *p, culv_ring_frame *f)
+{
+    return p->maker.row->producers
+               ? culv_ring_release(p->ring, CULV_RING_PRODUCER, f)
+               : culv_ring_release_on(p->ring, CULV_RING_PRODUCER, p->scene.stream, f);
+}
+
 /* The consumer's side -------------------------------------------------------------------------- */
 
 typedef struct reader {
@@ -319,18 +334,22 @@ TEST(reader_dies, .title = "fences_reader_dies")
         for (uint32_t i = 1; i < SCENE_SLOTS; i++)
             produce(&p, i, true);
         CU_OK(s->cu->cuStreamSynchronize(s->stream));
-        REFUSES(culv_ring_acquire(p.ring, CULV_RING_PRODUCER, 1000, &f), CULV_ERROR_TIMEOUT,
-                CULV_REASON_RING_FULL);
+        REFUSES(next_frame(&p, 1000, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
         ipc_kill(&child);
-        OK(culv_ring_acquire(p.ring, CULV_RING_PRODUCER, SCENE_FAR,
-                             &f)); /* no GPU has to be moved on */
+        OK(next_frame(&p, SCENE_FAR, &f)); /* no GPU has to be moved on */
         REQUIRE(f.wait_value == 0 && q->called == 0);
-        OK(culv_ring_release(p.ring, CULV_RING_PRODUCER, &f));
+        OK(let_go(&p, &f));
         producer_close(&p);
     }
 }
 
-/* It releases a frame, and its queue never gets there. */
+static void CUDA_CB hang(void *unused)
+{
+    (void)unused;
+    Sleep(INFINITE);
+}
+
+/* It releases a frame, and its queue, or its stream, never gets there. */
 ROLE(write_and_hang)
 {
     producer p;
@@ -339,8 +358,9 @@ ROLE(write_and_hang)
     while (culv_ipc_ring_consumers(p.ring) == 0)
         OK(culv_ipc_server_poll(p.server, SCENE_FAR, NULL));
     ipc_hear(name, 's', p.server); /* it has its slots */
-    OK(culv_ring_acquire(p.ring, CULV_RING_PRODUCER, SCENE_FAR, &f));
-    OK(culv_ring_release(p.ring, CULV_RING_PRODUCER, &f));
+    if (!p.maker.row->producers) CU_OK(p.scene.cu->cuLaunchHostFunc(p.scene.stream, hang, NULL));
+    OK(next_frame(&p, SCENE_FAR, &f));
+    OK(let_go(&p, &f));
     ipc_say(name, 'h');
     for (;;)
         OK(culv_ipc_server_poll(p.server, SCENE_FAR, NULL));
