@@ -323,6 +323,49 @@ SCENE_CASE(refused_kinds)
     raw_binary_destroy(&s->w.vk, &partner);
 }
 
+/* A conditional's body is refused before the driver takes the node, whatever it holds already; the
+ * graph around it runs with its signal. */
+SCENE_CASE(bodies)
+{
+    const raw_cuda *cu = s->w.cu;
+    CUgraphNode condition = NULL, node = NULL, host = NULL;
+    CUgraphConditionalHandle handle = 0;
+    CUgraphNodeParams params;
+    size_t nodes = 0;
+    if (cu->GraphConditionalHandleCreate == NULL) SKIP("the driver has no conditional nodes");
+    memset(&params, 0, sizeof params);
+    CU_OK(cu->CtxGetCurrent(&params.conditional.ctx));
+    CU_OK(cu->GraphConditionalHandleCreate(&handle, s->graph, params.conditional.ctx, 1, 1));
+    params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    params.conditional.handle = handle;
+    params.conditional.type = CU_GRAPH_COND_TYPE_IF;
+    params.conditional.size = 1;
+    CU_OK(cu->GraphAddNode(&condition, s->graph, NULL, NULL, 0, &params));
+    CUgraph body = params.conditional.phGraph_out[0];
+    const culv_semaphore_point out = {s->out, 1}, in = {s->in, 1};
+    for (size_t filled = 0; filled <= 1; filled++) {
+        LIB_REFUSES(struct CUgraphNode_st, node,
+                    culv_graph_add_signal(body, NULL, 0, &out, 1, &node), CULV_ERROR_UNSUPPORTED,
+                    CULV_REASON_CAPTURE);
+        LIB_SAYS("culv_graph_add_signal: the graph is the body of a conditional node");
+        LIB_REFUSES(struct CUgraphNode_st, node, culv_graph_add_wait(body, NULL, 0, &in, 1, &node),
+                    CULV_ERROR_UNSUPPORTED, CULV_REASON_CAPTURE);
+        CU_OK(cu->GraphGetNodes(body, NULL, &nodes));
+        REQUIRE_EQ(nodes, filled);
+        REQUIRE_EQ(culv_semaphore_last_value(s->out), 0);
+        if (filled == 0) {
+            CU_OK(cu->GraphAddEmptyNode(&host, body, NULL, 0));
+        }
+    }
+    CU_OK(cu->GraphDestroyNode(host));
+    LIB_OK(culv_graph_add_signal(s->graph, &condition, 1, &out, 1, &node));
+    CUgraphExec exec = instantiate(cu, s->graph);
+    CU_OK(cu->GraphLaunch(exec, s->stream));
+    require_at(s, 1);
+    lib_finish(&s->w, s->stream);
+    CU_OK(cu->GraphExecDestroy(exec));
+}
+
 /* Rings ---------------------------------------------------------------------------------------- */
 
 /* A producer: one graph for all slots, whose kernel is told slot and frame anew. */
