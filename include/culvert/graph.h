@@ -23,7 +23,8 @@ CULV_EXTERN_C_BEGIN
  * from it. The body of a conditional node and a graph for launches from the device take no
  * semaphores. A body is refused here, unless it already holds allocations, graphs or conditions:
  * the driver then tells it from no other graph. Signal and wait in the graph around the conditional
- * node, or in the stream. A graph for the device is one only when it is instantiated, and
+ * node, or in the stream. A signal in a stream that is captured into a body is not looked at, and a
+ * graph for the device is one only when it is instantiated: in both cases
  * cuGraphInstantiate... answers CUDA_ERROR_INVALID_VALUE. To find out, the call clones the graph,
  * which costs more the more nodes it has: add semaphores first if the graph is large.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: count is 0 or more than CULV_SEMAPHORE_BATCH_MAX, or a

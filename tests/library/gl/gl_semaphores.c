@@ -213,7 +213,8 @@ GL_CASE(writes_behind_a_wait, 0)
     GL_OK(&s->gl, s->gl.CopyNamedBufferSubData(names[2], names[0], 0, 0, 1004));
     s->gl.Flush();
     bool early = false;
-    for (int look = 0; look < 1000 && !early; look++) early = written(s, poked, beside, 2);
+    for (int look = 0; look < 1000 && !early; look++)
+        early = written(s, poked, beside, 2);
     const bool copy_early = !written(s, copied, beside, 1);
     pthread_mutex_unlock(&gate);
     s->gl.Finish();
