@@ -22,7 +22,7 @@ BEGIN, END, FIRST = "<!-- table:begin -->", "<!-- table:end -->", "<!-- table --
 DIMENSIONS = {"1D": "1D", "2D": "2D", "3D": "3D", "cube": "cube", "1D array": "1D[]", "2D array": "2D[]",
               "cube array": "cube[]"}
 MAPPED = ["format", "bytes", "CUDA, STORED", "CUDA, NORMALIZED", "DXGI", "OpenGL"]
-REFUSED = ["format", "bytes", "DXGI", "OpenGL", "why not, and what instead"]
+REFUSED = ["why not, and what instead", "formats"]
 
 
 def read(paths):
@@ -75,11 +75,30 @@ def size(row):
 
 
 def cells(row):
-    others = [name_of(format_names.DXGI, row["dxgi"]), name_of(format_names.GL, row["gl"])]
-    if not row["mapped"]:
-        return [row["row"], size(row), *others, row["why"]]
-    return [row["row"], size(row), stored(row),
-            cuda(row["cuda_normalized"], row["normalized_channels"]), *others]
+    return [row["row"], size(row), stored(row), cuda(row["cuda_normalized"], row["normalized_channels"]),
+            name_of(format_names.DXGI, row["dxgi"]), name_of(format_names.GL, row["gl"])]
+
+
+def refused(rows):
+    """A row for each reason: the formats that have it, and behind an arrow the one that the library names to each."""
+    reasons = collections.OrderedDict()
+    for row in sorted(rows.values(), key=lambda row: row["vk"]):
+        if not row["mapped"]:
+            why, use, rest = row["why"].partition(": use ")
+            named = [word for word in re.findall(r"\w+", rest) if word in rows]
+            reasons.setdefault(why + use + re.sub(r"\w+", lambda m: "…" if m[0] in rows else m[0], rest), []).append((row["row"], named))
+    out = []
+    for reason, of in reasons.items():
+        by = collections.OrderedDict()
+        for name, named in of:
+            by.setdefault(tuple(named), []).append(name)
+        if len(by) == 1:
+            for name in of[0][1]:
+                reason = reason.replace("…", name, 1)
+            out.append([reason, ", ".join(name for name, _ in of)])
+        else:
+            out.append([reason, "; ".join(f"{', '.join(names)} → {', '.join(named)}" for named, names in by.items())])
+    return out
 
 
 class Reasons:
@@ -89,7 +108,9 @@ class Reasons:
         self.letters = {}
 
     def letter(self, answer):
-        text = answer["reason"].replace(answer["format"], "the format")
+        return self.letter_of(answer["reason"].replace(answer["format"], "the format"))
+
+    def letter_of(self, text):
         if text not in self.letters:
             place = len(self.letters)
             more = string.ascii_lowercase[place // 26 - 1] if place >= 26 else ""
@@ -124,7 +145,7 @@ def machine_cell(name, answers, reasons):
         groups.setdefault(status(of, reasons), []).append(short)
     if len(groups) == 1:
         return next(iter(groups))
-    return "<br>".join(f"{' '.join(shorts)}: {text}" for text, shorts in groups.items())
+    return f"({reasons.letter_of('; '.join(f'{text}: ' + ' '.join(shorts) for text, shorts in groups.items()))})"
 
 
 def paragraph(label, machine, reasons):
@@ -195,13 +216,14 @@ def render(rows, machines, old):
         notes += paragraph(label, machines[label], reasons) + [""]
     mapped = [cells(row) + [columns[label].get(row["row"], "not tried") for label in labels]
               for row in order if row["mapped"]]
-    refused = [cells(row) for row in order if not row["mapped"]]
-    out = ["", "Made by `scripts/report formats` from the answers of the format sweep (`tests/library/formats`); not edited by hand. `[]` is an array. *Right*: every "
+    out = ["", "Made by `scripts/report formats` from the answers of the format sweep (`tests/library/formats`); not edited by hand. A letter stands for an answer of that "
+           "machine; `[]` is an array. *Right*: every "
            "byte of every level, layer and slice came over both ways, by array copies and by kernels' surfaces, and kernels' textures returned what the "
            "format's definition and `texelFetch()` in Vulkan say (of compressed blocks: what Vulkan says), in both forms, of images that Culvert made and "
            "of the caller's own.", ""]
     out += notes + [f"{len(mapped)} of {len(order)} formats are mapped:", ""] + table_lines(MAPPED + labels, mapped, len(MAPPED + labels))
-    out += ["", f"The other {len(refused)}:", ""] + table_lines(REFUSED, refused, len(REFUSED)) + [""]
+    out += ["", f"The other {len(order) - len(mapped)}. Behind an arrow stands the format that the reason leaves out (…):", ""]
+    out += table_lines(REFUSED, refused(rows), len(REFUSED)) + [""]
     return "\n".join(out)
 
 
@@ -211,10 +233,9 @@ def check(program, page):
         run = subprocess.run([program, f"--jsonl={path}", "rows"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if run.returncode != 0:
             sys.exit(f"{program} rows: exit status {run.returncode}\n{run.stdout}")
-        wanted = {}
-        for line in path.read_text().splitlines():
-            row = json.loads(line)
-            wanted[row["row"]] = [str(cell) for cell in cells(row)]
+        rows = {row["row"]: row for row in map(json.loads, path.read_text().splitlines())}
+    wanted = {name: [str(cell) for cell in cells(row)] for name, row in rows.items() if row["mapped"]}
+    wanted.update({why: [why, names] for why, names in refused(rows)})
     found = {}
     for header, body in parse(split(page)[1])[0]:
         width = len(MAPPED) if header[:len(MAPPED)] == MAPPED else len(REFUSED)
@@ -225,12 +246,12 @@ def check(program, page):
         if wanted.get(name) != found.get(name):
             bad += 1
             print(f"{name}: the page has {found.get(name)}, the library {wanted.get(name)}")
-    unknown = [name for name, row in wanted.items() if any(re.fullmatch(r"0x[0-9a-f]+( × \d+)?", cell) for cell in row)]
+    unknown = [name for name, row in rows.items() if any(re.fullmatch(r"0x[0-9a-f]+( × \d+)?", cell) for cell in cells(row))]
     if unknown:
         print("numbers without a name in scripts/reports/format_names.py: " + ", ".join(unknown))
     if bad or unknown:
         sys.exit(f"{bad} rows differ; run scripts/report formats with new results")
-    print(f"{len(wanted)} rows are the library's")
+    print(f"{len(rows)} formats are the library's")
 
 
 output = DOCS / "formats.md"
