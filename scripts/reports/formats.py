@@ -200,7 +200,7 @@ def render(rows, machines, old):
     for header, body in tables:
         for place, label in enumerate(header[len(MAPPED):], len(MAPPED)):
             if header[:len(MAPPED)] == MAPPED and label not in machines:
-                kept[label] = {row[0]: row[place] for row in body}
+                kept[label] = {name: row[place] for row in body for name in row[0].split(", ")}
     labels = list(kept) + sorted(machines, key=lambda label: machines[label]["about"]["software"])
     labels.sort(key=lambda label: label == "software twin")
     order = sorted(rows.values(), key=lambda row: row["vk"])
@@ -214,15 +214,20 @@ def render(rows, machines, old):
         columns[label] = {row["row"]: machine_cell(row["row"], machines[label]["answers"], reasons)
                           for row in order if row["mapped"]}
         notes += paragraph(label, machines[label], reasons) + [""]
-    mapped = [cells(row) + [columns[label].get(row["row"], "not tried") for label in labels]
-              for row in order if row["mapped"]]
+    mapped = collections.OrderedDict()  # the names of formats whose other cells are the same
+    for row in order:
+        if row["mapped"]:
+            name, *others = cells(row) + [columns[label].get(row["row"], "not tried") for label in labels]
+            mapped.setdefault(tuple(others), []).append(name)
+    count = sum(map(len, mapped.values()))
     out = ["", "Made by `scripts/report formats` from the answers of the format sweep (`tests/library/formats`); not edited by hand. A letter stands for an answer of that "
            "machine; `[]` is an array. *Right*: every "
            "byte of every level, layer and slice came over both ways, by array copies and by kernels' surfaces, and kernels' textures returned what the "
            "format's definition and `texelFetch()` in Vulkan say (of compressed blocks: what Vulkan says), in both forms, of images that Culvert made and "
            "of the caller's own.", ""]
-    out += notes + [f"{len(mapped)} of {len(order)} formats are mapped:", ""] + table_lines(MAPPED + labels, mapped, len(MAPPED + labels))
-    out += ["", f"The other {len(order) - len(mapped)}. Behind an arrow stands the format that the reason leaves out (…):", ""]
+    out += notes + [f"{count} of {len(order)} formats are mapped:", ""]
+    out += table_lines(MAPPED + labels, [[", ".join(names), *others] for others, names in mapped.items()], len(MAPPED + labels))
+    out += ["", f"The other {len(order) - count}. Behind an arrow stands the format that the reason leaves out (…):", ""]
     out += table_lines(REFUSED, refused(rows), len(REFUSED)) + [""]
     return "\n".join(out)
 
@@ -238,9 +243,10 @@ def check(program, page):
     wanted.update({why: [why, names] for why, names in refused(rows)})
     found = {}
     for header, body in parse(split(page)[1])[0]:
-        width = len(MAPPED) if header[:len(MAPPED)] == MAPPED else len(REFUSED)
-        for row in body:
-            found[row[0]] = row[:width]
+        if header[:len(MAPPED)] == MAPPED:
+            found.update({name: [name, *row[1:len(MAPPED)]] for row in body for name in row[0].split(", ")})
+        else:
+            found.update({row[0]: row for row in body})
     bad = 0
     for name in sorted(wanted.keys() | found.keys()):
         if wanted.get(name) != found.get(name):
