@@ -18,7 +18,7 @@ import tempfile
 from . import format_names
 from .common import DOCS, table_lines
 
-BEGIN, END, FIRST = "<!-- table:begin -->", "<!-- table:end -->", "<!-- table -->"
+BEGIN, END = "<!-- table:begin -->", "<!-- table:end -->"
 DIMENSIONS = {"1D": "1D", "2D": "2D", "3D": "3D", "cube": "cube", "1D array": "1D[]", "2D array": "2D[]",
               "cube array": "cube[]"}
 MAPPED = ["format", "bytes", "CUDA, STORED", "CUDA, NORMALIZED", "DXGI", "OpenGL"]
@@ -80,24 +80,20 @@ def cells(row):
 
 
 def refused(rows):
-    """A row for each reason: the formats that have it, and behind an arrow the one that the library names to each."""
+    """A row for each reason: the formats that have it, and behind an arrow those that the library names to each."""
     reasons = collections.OrderedDict()
     for row in sorted(rows.values(), key=lambda row: row["vk"]):
         if not row["mapped"]:
             why, use, rest = row["why"].partition(": use ")
-            named = [word for word in re.findall(r"\w+", rest) if word in rows]
-            reasons.setdefault(why + use + re.sub(r"\w+", lambda m: "…" if m[0] in rows else m[0], rest), []).append((row["row"], named))
+            named = tuple(word for word in re.findall(r"\w+", rest) if word in rows)
+            text = why + use + re.sub(r"\w+", lambda m: "…" if m[0] in rows else m[0], rest)
+            reasons.setdefault(text, collections.OrderedDict()).setdefault(named, []).append(row["row"])
     out = []
-    for reason, of in reasons.items():
-        by = collections.OrderedDict()
-        for name, named in of:
-            by.setdefault(tuple(named), []).append(name)
-        if len(by) == 1:
-            for name in of[0][1]:
-                reason = reason.replace("…", name, 1)
-            out.append([reason, ", ".join(name for name, _ in of)])
-        else:
-            out.append([reason, "; ".join(f"{', '.join(names)} → {', '.join(named)}" for named, names in by.items())])
+    for text, by in reasons.items():
+        named, *others = by
+        if not others:
+            text = text.replace("…", "%s") % named
+        out.append([text, "; ".join(", ".join(names) + (f" → {', '.join(named)}" if others else "") for named, names in by.items())])
     return out
 
 
@@ -108,9 +104,7 @@ class Reasons:
         self.letters = {}
 
     def letter(self, answer):
-        return self.letter_of(answer["reason"].replace(answer["format"], "the format"))
-
-    def letter_of(self, text):
+        text = answer if isinstance(answer, str) else answer["reason"].replace(answer["format"], "the format")
         if text not in self.letters:
             place = len(self.letters)
             more = string.ascii_lowercase[place // 26 - 1] if place >= 26 else ""
@@ -145,7 +139,7 @@ def machine_cell(name, answers, reasons):
         groups.setdefault(status(of, reasons), []).append(short)
     if len(groups) == 1:
         return next(iter(groups))
-    return f"({reasons.letter_of('; '.join(f'{text}: ' + ' '.join(shorts) for text, shorts in groups.items()))})"
+    return f"({reasons.letter('; '.join(f'{text}: ' + ' '.join(shorts) for text, shorts in groups.items()))})"
 
 
 def paragraph(label, machine, reasons):
@@ -160,14 +154,8 @@ def paragraph(label, machine, reasons):
 
 def split(page):
     """What comes before, the generated part, and what comes after."""
-    if BEGIN in page and END in page:
-        before, rest = page.split(BEGIN, 1)
-        inside, after = rest.split(END, 1)
-        return before, inside, after
-    if FIRST in page:
-        before, after = page.split(FIRST, 1)
-        return before, "", after
-    sys.exit(f"the page has neither {BEGIN} and {END} nor {FIRST}")
+    before, rest = page.split(BEGIN, 1)
+    return before, *rest.split(END, 1)
 
 
 def parse(inside):
