@@ -215,7 +215,7 @@ def render(rows, machines, old):
            "of the caller's own.", ""]
     out += notes + [f"{count} of {len(order)} formats are mapped:", ""]
     out += table_lines(MAPPED + labels, [[", ".join(names), *others] for others, names in mapped.items()], len(MAPPED + labels))
-    out += ["", f"The other {len(order) - count}. Behind an arrow stands the format that the reason leaves out (…):", ""]
+    out += ["", f"The other {len(order) - count}. The reason leaves out a format (…), which stands behind an arrow:", ""]
     out += table_lines(REFUSED, refused(rows), len(REFUSED)) + [""]
     return "\n".join(out)
 
