@@ -123,8 +123,7 @@ LIB_CASE(round_trips, .smoke = true)
 /* Values --------------------------------------------------------------------------------------- */
 
 #define BACKWARDS(value)                                                                           \
-    LIB_ERROR(culv_semaphore_signal(semaphore, stream, (value)), CULV_ERROR_INVALID,               \
-              CULV_REASON_TIMELINE_BACKWARDS)
+    LIB_INVALID(culv_semaphore_signal(semaphore, stream, (value)), TIMELINE_BACKWARDS)
 
 LIB_CASE(values_go_up, .title = "values.go_up")
 {

@@ -85,8 +85,7 @@ LIB_CASE(initial_value)
     REQUIRE_EQ(raw_vk_timeline_value(&w->vk, handle), 41);
     REQUIRE_EQ(culv_semaphore_last_value(cuda), 41);
     LIB_OK(culv_semaphore_wait(cuda, NULL, 41)); /* reached already */
-    LIB_INVALID(culv_semaphore_signal(cuda, NULL, 41), CULV_REASON_TIMELINE_BACKWARDS);
-    LIB_SAYS("'frame'");
+    LIB_INVALID(culv_semaphore_signal(cuda, NULL, 41), TIMELINE_BACKWARDS, "'frame'");
     LIB_OK(culv_semaphore_signal(cuda, NULL, 42));
     REQUIRE(raw_vk_timeline_wait(&w->vk, handle, 42, TEST_FAR_MS));
     lib_finish(w, NULL);
@@ -105,8 +104,8 @@ LIB_CASE(host_waits)
     LIB_OK(culv_shared_semaphore_wait_on_host(made, 2, 0));
     LIB_OK(culv_shared_semaphore_wait_on_host(made, 3, 0));
     for (int i = 0; i < 2; i++)
-        LIB_ERROR(culv_shared_semaphore_wait_on_host(made, 4, i == 0 ? 0 : 2000000),
-                  CULV_ERROR_TIMEOUT, CULV_REASON_NOT_READY);
+        LIB_ERROR(culv_shared_semaphore_wait_on_host(made, 4, i == 0 ? 0 : 2000000), TIMEOUT,
+                  NOT_READY);
     LIB_SAYS("has not reached 4 in 2000000 ns; CUDA has signaled or promised 3");
     LIB_OK(culv_semaphore_signal(cuda, stream, 4));
     LIB_OK(culv_shared_semaphore_wait_on_host(made, 4, UINT64_MAX));
@@ -120,8 +119,8 @@ LIB_CASE(host_waits)
     LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), stream, 1));
     LIB_OK(culv_semaphore_signal(cuda, stream, 7));
     for (int i = 0; i < 2; i++)
-        LIB_ERROR(culv_shared_semaphore_wait_on_host(made, 7, i == 0 ? 0 : 2000000),
-                  CULV_ERROR_TIMEOUT, CULV_REASON_NOT_READY);
+        LIB_ERROR(culv_shared_semaphore_wait_on_host(made, 7, i == 0 ? 0 : 2000000), TIMEOUT,
+                  NOT_READY);
     LIB_SAYS("CUDA has signaled or promised 7");
     raw_vk_timeline_signal(&w->vk, culv_vk_semaphore_handle(gate), 1);
     LIB_OK(culv_shared_semaphore_wait_on_host(made, 7, UINT64_MAX));
@@ -129,7 +128,7 @@ LIB_CASE(host_waits)
     culv_shared_semaphore_destroy(&gate);
     d.type = CULV_SEMAPHORE_BINARY;
     if (culv_vk_semaphore_create(w->attachment, &d, &binary) == CULV_OK)
-        LIB_INVALID(culv_shared_semaphore_wait_on_host(binary, 0, 0), CULV_REASON_VALUE);
+        LIB_INVALID(culv_shared_semaphore_wait_on_host(binary, 0, 0), VALUE);
     culv_shared_semaphore_destroy(&binary);
     culv_shared_semaphore_destroy(&made);
     lib_stream_destroy(w, stream);
@@ -143,9 +142,8 @@ LIB_CASE(cuda_side_is_not_the_callers)
     for (int i = 0; i < 2; i++) {
         LIB_INVALID(i == 0 ? culv_semaphore_destroy(&cuda)
                            : culv_semaphore_destroy_after(&cuda, NULL),
-                    CULV_REASON_OWNED);
-        LIB_SAYS("culv_semaphore_destroy");
-        LIB_SAYS("culv_shared_semaphore_destroy() destroys both"); /* what to do */
+                    OWNED, "culv_semaphore_destroy",
+                    "culv_shared_semaphore_destroy() destroys both"); /* what to do */
         LIB_SAYS("'frame'");
         REQUIRE(cuda == kept);
         REQUIRE(culv_shared_semaphore_cuda(made) == kept);
@@ -258,9 +256,8 @@ LIB_CASE(device_without_timelines)
     d.get_instance_proc_addr = lib_lying_loader;
     lib_lying = (lib_lies){.no_timelines = true};
     LIB_OK(culv_vk_attach(w->device, &d, &vk));
-    LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(vk, NULL, &made),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
-    LIB_SAYS("timelineSemaphore");
+    LIB_REFUSES(made, culv_vk_semaphore_create(vk, NULL, &made), UNSUPPORTED, EXTENSION_MISSING,
+                "timelineSemaphore");
     culv_vk_detach(&vk);
     lib_lying = (lib_lies){0};
 }

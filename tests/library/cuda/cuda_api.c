@@ -126,8 +126,8 @@ LIB_CASE(misused)
                                      "cuMemAlloc_v9000",
                                      "cuTexRefCreate"};
     for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
-        LIB_INVALID(culv_check_cuda_api(w->device, strangers[i], CUDA_VERSION), CULV_REASON_VALUE);
-        LIB_SAYS("culv_device_cuda_proc()");
+        LIB_INVALID(culv_check_cuda_api(w->device, strangers[i], CUDA_VERSION), VALUE,
+                    "culv_device_cuda_proc()");
     }
     LIB_OK(CULV_CUDA_CHECK(w->device, cuMemAlloc));
     LIB_OK(CULV_CUDA_CHECK(w->device, cuMemAlloc_v2));
@@ -152,16 +152,12 @@ LIB_VULKAN_CASE(older_driver, .own = true)
     }
     REQUIRE(missing > 20);
     REQUIRE(api->cuMemAlloc != NULL && api->cuMulticastCreate == NULL);
-    LIB_ERROR(CULV_CUDA_CHECK(w->device, cuMulticastCreate), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_DRIVER_TOO_OLD);
-    LIB_SAYS("cuMulticastCreate");
-    LIB_SAYS("CUDA 12.0");
-    LIB_SAYS("CUDA 12.1");
+    LIB_ERROR(CULV_CUDA_CHECK(w->device, cuMulticastCreate), UNSUPPORTED, DRIVER_TOO_OLD,
+              "cuMulticastCreate", "CUDA 12.0", "CUDA 12.1");
     /* The later form is missing, the earlier one is there. */
     LIB_OK(culv_check_cuda_api(w->device, "cuGraphAddDependencies", 12040));
-    LIB_ERROR(culv_check_cuda_api(w->device, "cuGraphAddDependencies", 13000),
-              CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD);
-    LIB_SAYS("CUDA 12.3");
+    LIB_ERROR(culv_check_cuda_api(w->device, "cuGraphAddDependencies", 13000), UNSUPPORTED,
+              DRIVER_TOO_OLD, "CUDA 12.3");
     LIB_OK(CULV_CUDA_CHECK(w->device, cuMemAlloc));
     w->cu->SoftPlayVersion(0);
     REQUIRE(CULV_CUDA(w->device)->cuMulticastCreate ==
@@ -169,10 +165,8 @@ LIB_VULKAN_CASE(older_driver, .own = true)
     lib_close_culvert(w);
     lib_open_culvert(w);
     REQUIRE(CULV_CUDA(w->device)->cuMulticastCreate != NULL);
-    LIB_ERROR(CULV_CUDA_CHECK(w->device, cuGraphAddChildGraphNode), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_DRIVER_TOO_OLD);
-    LIB_SAYS("software twin");
-    LIB_SAYS("cuGraphAddChildGraphNode");
+    LIB_ERROR(CULV_CUDA_CHECK(w->device, cuGraphAddChildGraphNode), UNSUPPORTED, DRIVER_TOO_OLD,
+              "software twin", "cuGraphAddChildGraphNode");
 }
 
 enum { THREADS = 8 };

@@ -146,9 +146,8 @@ GL_CASE(timed, 0)
         LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(to_gl), s->stream, frame));
         if (culv_gl_semaphore_waits_on_host(to_gl)) {
             for (uint64_t timeout = 0; timeout <= 2000000; timeout += 1000000) {
-                LIB_ERROR(culv_gl_semaphore_wait(to_gl, frame, timeout, &uses), CULV_ERROR_TIMEOUT,
-                          CULV_REASON_NOT_READY);
-                LIB_SAYS("CUDA has signaled or promised");
+                LIB_ERROR(culv_gl_semaphore_wait(to_gl, frame, timeout, &uses), TIMEOUT, NOT_READY,
+                          "CUDA has signaled or promised");
             }
         } else {
             LIB_OK(culv_gl_semaphore_wait(to_gl, frame, 0, &uses));
@@ -182,14 +181,11 @@ TEST(backwards)
         LIB_OK(culv_semaphore_signal(cuda, s.stream, 5));
         if (how == SIGNALED) gl_stage_finish(&s);
         if (how != ANSWERS) {
-            LIB_INVALID(culv_gl_semaphore_signal(semaphore, 3, NULL),
-                        CULV_REASON_TIMELINE_BACKWARDS);
-            LIB_SAYS("the value 3 does not exceed 5, which was signaled or promised before");
-            LIB_INVALID(culv_gl_semaphore_signal(semaphore, 5, NULL),
-                        CULV_REASON_TIMELINE_BACKWARDS);
+            LIB_INVALID(culv_gl_semaphore_signal(semaphore, 3, NULL), TIMELINE_BACKWARDS,
+                        "the value 3 does not exceed 5, which was signaled or promised before");
+            LIB_INVALID(culv_gl_semaphore_signal(semaphore, 5, NULL), TIMELINE_BACKWARDS);
         } else {
-            LIB_INVALID(culv_gl_semaphore_signal(semaphore, 4, NULL),
-                        CULV_REASON_TIMELINE_BACKWARDS);
+            LIB_INVALID(culv_gl_semaphore_signal(semaphore, 4, NULL), TIMELINE_BACKWARDS);
             LIB_OK(culv_gl_semaphore_signal(semaphore, 3, NULL));
         }
         LIB_OK(culv_gl_semaphore_signal(gate, 1, NULL));
@@ -210,27 +206,27 @@ GL_CASE(refused, 0)
     culv_gl_uses uses = culv_gl_uses_init();
     d.initial_value = 5;
     LIB_OK(culv_gl_semaphore_create(s->attachment, &d, &semaphore));
-    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 5, NULL), CULV_REASON_TIMELINE_BACKWARDS);
+    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 5, NULL), TIMELINE_BACKWARDS);
     LIB_OK(culv_gl_semaphore_signal(semaphore, 6, NULL));
-    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 6, NULL), CULV_REASON_TIMELINE_BACKWARDS);
+    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 6, NULL), TIMELINE_BACKWARDS);
     LIB_INVALID(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s->stream, 6),
-                CULV_REASON_TIMELINE_BACKWARDS);
+                TIMELINE_BACKWARDS);
     uses.num_buffers = 1;
-    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 7, &uses), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_gl_semaphore_wait(semaphore, 6, 0, &uses), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 7, &uses), NULL_ARGUMENT);
+    LIB_INVALID(culv_gl_semaphore_wait(semaphore, 6, 0, &uses), NULL_ARGUMENT);
     uint32_t many[65] = {0};
     uses = culv_gl_uses_init();
     uses.num_textures = 65;
     uses.textures = many;
-    LIB_INVALID(culv_gl_semaphore_wait(semaphore, 6, 0, &uses), CULV_REASON_VALUE);
+    LIB_INVALID(culv_gl_semaphore_wait(semaphore, 6, 0, &uses), VALUE);
     LIB_OK(culv_gl_semaphore_wait(semaphore, 6, 0, NULL));
     culv_semaphore *half = culv_shared_semaphore_cuda(semaphore);
     culv_semaphore_destroy(&half); /* refused: both halves go together */
     REQUIRE(half != NULL);
     LIB_SAYS("culv_shared_semaphore_destroy");
     raw_gl_current(&s->gl, NULL);
-    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 8, NULL), CULV_REASON_CONTEXT);
-    LIB_INVALID(culv_shared_semaphore_destroy(&semaphore), CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 8, NULL), CONTEXT);
+    LIB_INVALID(culv_shared_semaphore_destroy(&semaphore), CONTEXT);
     raw_gl_current(&s->gl, s->gl.context);
     s->gl.Finish();
     LIB_OK(culv_shared_semaphore_destroy(&semaphore));

@@ -475,12 +475,11 @@ RING_WORLD_CASE(ring_is_made)
     REQUIRE(culvi_graphics_ring_object(&w->ring.base, DEPTH, 0, true) == NULL);
     REQUIRE(culvi_graphics_ring_object(&w->ring.base, 0, 2, true) == NULL);
     LIB_INVALID(culvi_graphics_ring_check(&rings, &w->graphics, NULL, 0, CULV_RING_CONSUMER, 0),
-                CULV_REASON_VALUE);
-    LIB_SAYS("null_ring_desc.max_depth");
+                VALUE, "null_ring_desc.max_depth");
     LIB_INVALID(culvi_graphics_ring_check(&rings, &w->graphics, NULL, 1, (culv_ring_side)2, 0),
-                CULV_REASON_VALUE);
+                VALUE);
     LIB_INVALID(culvi_graphics_ring_check(&rings, &w->graphics, NULL, 1, CULV_RING_PRODUCER, 17),
-                CULV_REASON_VALUE);
+                VALUE);
 }
 
 /* A burst is one submission, of all its commands in order, after the last value that a frame of it
@@ -543,13 +542,12 @@ RING_WORLD_CASE(ring_failures)
     LIB_OK(culv_ring_acquire(ring->base.core, ring->base.side, 0, &f));
     LIB_OK(culvi_graphics_ring_submit(&ring->base, &work, &f, "submit"));
     LIB_OK(culv_ring_acquire(ring->base.core, ring->base.side, 0, &f));
-    LIB_INVALID(culv_ring_release(core, CULV_RING_PRODUCER, &f), CULV_REASON_RING_ORDER);
-    LIB_SAYS("culv_ring_release: 1 command buffers that null_submit() kept");
-    LIB_SAYS("by null_submit() or culv_ring_flush()");
+    LIB_INVALID(culv_ring_release(core, CULV_RING_PRODUCER, &f), RING_ORDER,
+                "culv_ring_release: 1 command buffers that null_submit() kept",
+                "by null_submit() or culv_ring_flush()");
     work = work_of(w, 8, 0);
     none.countdown = 1;
-    LIB_ERROR(culvi_graphics_ring_submit(&ring->base, &work, &f, "submit"), CULV_ERROR_DRIVER,
-              CULV_REASON_DRIVER_REFUSED);
+    LIB_ERROR(culvi_graphics_ring_submit(&ring->base, &work, &f, "submit"), DRIVER, DRIVER_REFUSED);
     REQUIRE_EQ(ring->base.num_pending, 1);
     LIB_OK(culvi_graphics_ring_submit(&ring->base, &work, &f, "submit"));
     REQUIRE_EQ(ring->count, 2);
@@ -561,21 +559,20 @@ RING_WORLD_CASE(ring_failures)
     LIB_OK(culv_ring_acquire(ring->base.core, ring->base.side, 0, &f));
     LIB_OK(culvi_graphics_ring_submit(&ring->base, &work, &f, "submit"));
     REQUIRE_EQ(ring->base.num_pending, 1);
-    LIB_ERROR(culv_ring_drain(core, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
-    LIB_SAYS("call culv_ring_flush() first");
+    LIB_ERROR(culv_ring_drain(core, 0, 0), BUSY, RING_ORDER, "call culv_ring_flush() first");
     LIB_OK(culv_ring_drain(core, 0, 1));
     LIB_OK(culv_ring_acquire(ring->base.core, ring->base.side, 0, &f));
     LIB_OK(culv_ring_release(core, CULV_RING_PRODUCER, &f));
     REQUIRE_EQ(ring->base.num_pending, 0);
     /* A program that submits by itself signals the value itself. */
-    LIB_INVALID(culv_ring_flush(core, CULV_RING_PRODUCER, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_ring_flush(core, CULV_RING_PRODUCER, NULL), NULL_ARGUMENT);
     LIB_OK(culv_ring_flush(core, CULV_RING_PRODUCER, &value));
     REQUIRE_EQ(value, 2);
     none.counter[1 + CULV_RING_PRODUCER] = value;
-    LIB_INVALID(culv_ring_acquire_on(core, CULV_RING_PRODUCER, NULL, 0, &f), CULV_REASON_RING_SIDE);
-    LIB_SAYS("culv_ring_acquire(), null_submit() and culv_ring_flush()");
-    LIB_INVALID(culv_ring_release_on(core, CULV_RING_PRODUCER, NULL, &f), CULV_REASON_RING_SIDE);
-    LIB_INVALID(culv_ring_flush_on(core, CULV_RING_PRODUCER, NULL), CULV_REASON_RING_SIDE);
+    LIB_INVALID(culv_ring_acquire_on(core, CULV_RING_PRODUCER, NULL, 0, &f), RING_SIDE,
+                "culv_ring_acquire(), null_submit() and culv_ring_flush()");
+    LIB_INVALID(culv_ring_release_on(core, CULV_RING_PRODUCER, NULL, &f), RING_SIDE);
+    LIB_INVALID(culv_ring_flush_on(core, CULV_RING_PRODUCER, NULL), RING_SIDE);
 }
 
 /* What the API's calls answer becomes the ring's error, by the API's words. */
@@ -588,11 +585,10 @@ RING_WORLD_CASE(ring_timelines)
     LIB_OK(culv_ring_acquire(core, CULV_RING_CONSUMER, 0, &f));
     LIB_OK(culv_ring_release(core, CULV_RING_CONSUMER, &f)); /* which is not signaled */
     REQUIRE_EQ(f.signal_value, 1);
-    LIB_ERROR(culv_ring_drain(core, 0, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    LIB_ERROR(culv_ring_drain(core, 0, 0), TIMEOUT, RING_LATE);
     none.code = CODE;
-    LIB_ERROR(culv_ring_drain(core, 0, 0), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
-    LIB_SAYS("a ring's timeline could not be");
-    LIB_SAYS("answered -7");
+    LIB_ERROR(culv_ring_drain(core, 0, 0), DRIVER, DRIVER_REFUSED, "a ring's timeline could not be",
+              "answered -7");
     none.code = 0;
     LIB_OK(culv_ring_drain(core, 0, 1));
     REQUIRE_EQ(none.counter[1 + CULV_RING_CONSUMER], 1);

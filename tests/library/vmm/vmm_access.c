@@ -213,11 +213,10 @@ VMM_TWO_CASE(no_peers)
     culv_vmm_allocation *one = vmm_allocation(s, 1, 0),
                         *theirs = vmm_allocation_on(s->other, 1, 0, NULL);
     const culv_vmm_access other = {.device = s->other, .flags = CULV_VMM_ACCESS_READ};
-    LIB_INVALID(culv_vmm_map(range, 0, one, &other, 1), CULV_REASON_PEER);
-    LIB_SAYS("cuDeviceCanAccessPeer");
-    LIB_INVALID(culv_vmm_map(range, 0, theirs, NULL, 0), CULV_REASON_PEER);
+    LIB_INVALID(culv_vmm_map(range, 0, one, &other, 1), PEER, "cuDeviceCanAccessPeer");
+    LIB_INVALID(culv_vmm_map(range, 0, theirs, NULL, 0), PEER);
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, &other, 1), CULV_REASON_PEER);
+    LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, &other, 1), PEER);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
@@ -254,8 +253,8 @@ VMM_TWO_CASE(two_owners)
                 LIB_OK(result);
             } else {
                 lib_require_error(__FILE__, __LINE__, "culv_vmm_set_access", result,
-                                  CULV_ERROR_INVALID, CULV_REASON_PEER);
-                LIB_SAYS("cuDeviceCanAccessPeer");
+                                  CULV_ERROR_INVALID, CULV_REASON_PEER, "cuDeviceCanAccessPeer",
+                                  (const char *)NULL);
             }
         }
     s->w.cu->SoftBarPeers(0);
@@ -272,9 +271,8 @@ VMM_TWO_CASE(retained_elsewhere)
     culv_vmm_range *range = vmm_range(s, 1);
     culv_vmm_allocation *theirs = vmm_allocation_on(s->other, 1, 0, NULL), *again = NULL;
     LIB_OK(culv_vmm_map(range, 0, theirs, NULL, 0));
-    LIB_REFUSES(culv_vmm_allocation, again,
-                culv_vmm_allocation_retain_at(s->w.device, vmm_address(range, 0), &again),
-                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    LIB_REFUSES(again, culv_vmm_allocation_retain_at(s->w.device, vmm_address(range, 0), &again),
+                INVALID, DEVICE_MISMATCH);
     LIB_OK(culv_vmm_allocation_retain_at(s->other, vmm_address(range, 0), &again));
     culv_device_caps caps = lib_caps(s->other);
     culv_vmm_allocation_info info = vmm_info(again);

@@ -33,16 +33,13 @@ VMM_CASE(after_a_stream)
     culv_device_counts c = lib_counts(&s->w);
     REQUIRE_EQ(c.deferred, 1); /* one event for all of it */
     REQUIRE_EQ(vmm_info(one).mappings, 2);
-    LIB_ERROR(culv_vmm_map(range, 0, one, NULL, 0), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
-    LIB_SAYS("waits for a stream");
-    LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK), CULV_REASON_NOT_MAPPED);
-    LIB_SAYS("waits for a stream");
-    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, gate.stream), CULV_REASON_NOT_MAPPED);
-    LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, NULL, 0), CULV_REASON_NOT_MAPPED);
+    LIB_ERROR(culv_vmm_map(range, 0, one, NULL, 0), BUSY, MAPPED, "waits for a stream");
+    LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK), NOT_MAPPED, "waits for a stream");
+    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, gate.stream), NOT_MAPPED);
+    LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, NULL, 0), NOT_MAPPED);
     culv_vmm_access a = {.flags = CULV_VMM_ACCESS_READ};
-    LIB_INVALID(culv_vmm_get_access(range, 0, &a), CULV_REASON_NOT_MAPPED);
-    LIB_ERROR(culv_vmm_range_destroy(&range), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
-    LIB_SAYS("(unmapped: it waits for a stream)");
+    LIB_INVALID(culv_vmm_get_access(range, 0, &a), NOT_MAPPED);
+    LIB_ERROR(culv_vmm_range_destroy(&range), BUSY, MAPPED, "(unmapped: it waits for a stream)");
     /* What is there still takes changes, over the whole range. */
     LIB_OK(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, NULL, 0));
     LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK));
@@ -53,7 +50,7 @@ VMM_CASE(after_a_stream)
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     REQUIRE_EQ(vmm_count_mappings(range), 1);
     REQUIRE_EQ(lib_counts(&s->w).deferred, 0);
-    LIB_ERROR(culv_vmm_range_destroy(&range), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
+    LIB_ERROR(culv_vmm_range_destroy(&range), BUSY, MAPPED);
     REQUIRE(strstr(culv_last_error_message(), "waits for a stream") == NULL);
     vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 1);
     LIB_OK(culv_vmm_unmap_after(range, 0, 4 * VMM_BLOCK, gate.stream)); /* which is idle */
@@ -107,7 +104,7 @@ VMM_CASE(asked_once_a_stream)
     LIB_OK(culv_vmm_unmap_after(other, VMM_BLOCK, VMM_BLOCK, idle));
     lib_finish(&s->w, idle);
     LIB_OK(culv_vmm_map(other, VMM_BLOCK, one, NULL, 0));
-    LIB_ERROR(culv_vmm_map(other, 0, one, NULL, 0), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
+    LIB_ERROR(culv_vmm_map(other, 0, one, NULL, 0), BUSY, MAPPED);
     REQUIRE_EQ(lib_counts(&s->w).deferred, BLOCKS + 1);
     vmm_gate_open(s, &gate);
     h.queries = 0;
@@ -189,12 +186,12 @@ VMM_TWO_CASE(refused_streams)
     other.device = s->other;
     other.context = culv_device_context(s->other);
     CUstream theirs = lib_stream(&other);
-    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, theirs), CULV_REASON_STREAM_DEVICE);
+    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, theirs), STREAM_DEVICE);
     lib_stream_destroy(&other, theirs);
     CUstream stream = lib_stream(&s->w);
     CUgraph graph = NULL;
     LIB_CU_OK(&s->w, cu->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, stream), CULV_REASON_CAPTURE);
+    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, stream), CAPTURE);
     CUcontext before = lib_enter(&s->w);
     CU_OK(cu->StreamEndCapture(stream, &graph));
     size_t nodes = 9;
@@ -222,7 +219,7 @@ VMM_CASE(legacy_during_a_capture)
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     LIB_CU_OK(&s->w, cu->StreamCreate(&blocking, CU_STREAM_DEFAULT));
     LIB_CU_OK(&s->w, cu->StreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, NULL), CULV_REASON_CAPTURE);
+    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, NULL), CAPTURE);
     REQUIRE_EQ(vmm_count_mappings(range), 1);
     CUcontext before = lib_enter(&s->w);
     CU_OK(cu->StreamEndCapture(blocking, &graph));
@@ -356,8 +353,7 @@ TEST(after_a_reset, .own = true)
     REQUIRE_EQ(c.late_destroys, 0);
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     d.size = 1;
-    LIB_REFUSES(culv_vmm_allocation, one, culv_vmm_allocation_create(s.w.device, &d, &one),
-                CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+    LIB_REFUSES(one, culv_vmm_allocation_create(s.w.device, &d, &one), ASYNC, DEVICE_LOST);
     culv_device_close(&s.w.device);
     REQUIRE(raw_cuda_context(cu, 0) != NULL);
     CU_OK(cu->MemGetInfo(&after, &total));

@@ -134,9 +134,8 @@ LIB_CASE(refused)
     culv_memory *first = acquire(w->attachment, &block);
     culv_vk_memory_desc d = desc_of(&block);
     d.allocation_size -= 1;
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(w->attachment, &d, &memory),
-                CULV_ERROR_INVALID, CULV_REASON_SIZE);
-    LIB_SAYS("allocation_size");
+    LIB_REFUSES(memory, culv_vk_memory_import_shared(w->attachment, &d, &memory), INVALID, SIZE,
+                "allocation_size");
     static const VkDeviceSize more[] = {1, 256, 4096, 1 << 20};
     for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
         raw_vk_buffer alone;
@@ -145,24 +144,22 @@ LIB_CASE(refused)
         d.dedicated = VK_TRUE;
         d.buffer = alone.buffer;
         d.allocation_size += more[i];
-        LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(w->attachment, &d, &memory),
-                    CULV_ERROR_INVALID, CULV_REASON_SIZE);
-        LIB_SAYS("has exactly");
+        LIB_REFUSES(memory, culv_vk_memory_import(w->attachment, &d, &memory), INVALID, SIZE,
+                    "has exactly");
         raw_vk_buffer_destroy(&w->vk, &alone);
     }
     d = desc_of(&block);
     d.dedicated = VK_TRUE;
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(w->attachment, &d, &memory),
-                CULV_ERROR_INVALID, CULV_REASON_DEDICATED);
+    LIB_REFUSES(memory, culv_vk_memory_import_shared(w->attachment, &d, &memory), INVALID,
+                DEDICATED);
     d = desc_of(&block);
     d.buffer = block.buffer;
     d.buffer_offset = block.allocation_size;
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(w->attachment, &d, &memory),
-                CULV_ERROR_INVALID,
-                CULV_REASON_RANGE); /* found or not, what is said of the resource is checked */
+    LIB_REFUSES(memory, culv_vk_memory_import_shared(w->attachment, &d, &memory), INVALID,
+                RANGE); /* found or not, what is said of the resource is checked */
     d.memory = VK_NULL_HANDLE;
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(w->attachment, &d, &memory),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(memory, culv_vk_memory_import_shared(w->attachment, &d, &memory), INVALID,
+                NULL_ARGUMENT);
     REQUIRE_EQ(lib_counts(w).memories, 1);
     culv_memory_destroy(&first);
     raw_vk_buffer_destroy(&w->vk, &block);
@@ -208,9 +205,8 @@ static void try_format(lib_world *w, const raw_vk_buffer *block, VkFormat format
     raw_vk_image_create_in(&w->vk, &desc, block, &image);
     culv_memory *memory = acquire(w->attachment, block);
     if (alone) {
-        LIB_REFUSES(culv_image, mapped, map_image(w, memory, &image, &mapped), CULV_ERROR_INVALID,
-                    CULV_REASON_DEDICATED);
-        LIB_SAYS("VkMemoryDedicatedAllocateInfo");
+        LIB_REFUSES(mapped, map_image(w, memory, &image, &mapped), INVALID, DEDICATED,
+                    "VkMemoryDedicatedAllocateInfo");
     } else {
         LIB_OK(map_image(w, memory, &image, &mapped));
         culv_image_unmap(&mapped);

@@ -58,13 +58,13 @@ LIB_CASE(not_opengls)
     REQUIRE_EQ(culv_gl_image_name(image), 0);
     REQUIRE_EQ(culv_gl_image_target(image), 0);
     REQUIRE_EQ(culv_gl_semaphore_name(semaphore), 0);
-    LIB_INVALID(culv_gl_buffer_upload(buffer), CULV_REASON_VALUE);
-    LIB_SAYS("takes what was made for OpenGL, and this was made for Vulkan");
-    LIB_INVALID(culv_gl_buffer_download(buffer), CULV_REASON_VALUE);
-    LIB_INVALID(culv_gl_image_upload(image), CULV_REASON_VALUE);
-    LIB_INVALID(culv_gl_image_download(image), CULV_REASON_VALUE);
-    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 1, NULL), CULV_REASON_VALUE);
-    LIB_INVALID(culv_gl_semaphore_wait(semaphore, 1, 0, NULL), CULV_REASON_VALUE);
+    LIB_INVALID(culv_gl_buffer_upload(buffer), VALUE,
+                "takes what was made for OpenGL, and this was made for Vulkan");
+    LIB_INVALID(culv_gl_buffer_download(buffer), VALUE);
+    LIB_INVALID(culv_gl_image_upload(image), VALUE);
+    LIB_INVALID(culv_gl_image_download(image), VALUE);
+    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 1, NULL), VALUE);
+    LIB_INVALID(culv_gl_semaphore_wait(semaphore, 1, 0, NULL), VALUE);
     CUstream stream = lib_stream(w); /* nothing was signaled */
     LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), stream, 1));
     lib_finish(w, stream);
@@ -117,18 +117,17 @@ LIB_CASE(copied_by_a_shader)
                 FAIL("row %zu: word %u is %08x", k, i, words[i]);
     }
     VkCommandBuffer commands = raw_vk_begin(&w->vk, 0);
-    LIB_INVALID(culv_vk_record_copy(NULL, commands, from, to, 4), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_record_copy(w->attachment, NULL, from, to, 4), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, 0, to, 4), CULV_REASON_VALUE);
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, 0, 4), CULV_REASON_VALUE);
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from + 2, to, 4), CULV_REASON_VALUE);
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, to + 1, 4), CULV_REASON_VALUE);
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, to, 6), CULV_REASON_VALUE);
-    LIB_SAYS("must be multiples of 4");
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, to, to + 4, 8), CULV_REASON_RANGE);
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, to + 4, to, 8), CULV_REASON_RANGE);
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, UINT64_MAX - 7, 16),
-                CULV_REASON_RANGE);
+    LIB_INVALID(culv_vk_record_copy(NULL, commands, from, to, 4), NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, NULL, from, to, 4), NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, 0, to, 4), VALUE);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, 0, 4), VALUE);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from + 2, to, 4), VALUE);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, to + 1, 4), VALUE);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, to, 6), VALUE,
+                "must be multiples of 4");
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, to, to + 4, 8), RANGE);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, to + 4, to, 8), RANGE);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, UINT64_MAX - 7, 16), RANGE);
     raw_vk_submit(&w->vk, commands, NULL);
     raw_vk_buffer_destroy(&w->vk, &mine);
     culv_shared_buffer_destroy(&made);
@@ -329,9 +328,8 @@ LIB_CASE(image_without_surfaces)
     d.no_surfaces = VK_TRUE;
     d.label = "without surfaces";
     LIB_OK(culv_vk_image_create(w->attachment, &d, &image));
-    LIB_INVALID(culv_image_get_surface(culv_shared_image_cuda(image), 0, &surface),
-                CULV_REASON_USAGE);
-    LIB_SAYS("without surfaces");
+    LIB_INVALID(culv_image_get_surface(culv_shared_image_cuda(image), 0, &surface), USAGE,
+                "without surfaces");
     REQUIRE_EQ(surface, 77);
     LIB_OK(culv_image_get_array(culv_shared_image_cuda(image), 0, &array));
     culv_shared_image_destroy(&image);
@@ -366,7 +364,7 @@ TEST(nothing_to_give_up, .title = "given_up.nothing")
 /* `call` says what was called. */
 #define REQUIRE_OWNED(destroy, call)                                                               \
     do {                                                                                           \
-        LIB_INVALID(destroy, CULV_REASON_OWNED);                                                   \
+        LIB_INVALID(destroy, OWNED);                                                               \
         LIB_SAYS(call);                                                                            \
     } while (0)
 

@@ -42,9 +42,8 @@ LIB_CASE(buffers)
         {&harmless, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, 0, 4096, usage, CULV_REASON_VALUE},
     };
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    LIB_REFUSES(culv_shared_buffer, made, culv_vk_buffer_create(w->attachment, &d, &made),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_SAYS("create_info");
+    LIB_REFUSES(made, culv_vk_buffer_create(w->attachment, &d, &made), INVALID, NULL_ARGUMENT,
+                "create_info");
     for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
         const VkBufferCreateInfo info = {.sType = rows[n].type,
                                          .pNext = rows[n].chain,
@@ -52,8 +51,8 @@ LIB_CASE(buffers)
                                          .size = rows[n].size,
                                          .usage = rows[n].usage};
         d.create_info = &info;
-        LIB_REFUSES(culv_shared_buffer, made, culv_vk_buffer_create(w->attachment, &d, &made),
-                    CULV_ERROR_INVALID, rows[n].reason);
+        LIB_REFUSES_AS(made, culv_vk_buffer_create(w->attachment, &d, &made), CULV_ERROR_INVALID,
+                       rows[n].reason);
     }
     REQUIRE_EQ(lib_counts(w).created, 0);
 }
@@ -70,11 +69,9 @@ LIB_CASE(memory_properties)
     b.create_info = &info;
     i.create_info = &picture;
     b.memory_properties = i.memory_properties = 1u << 30 | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
-    LIB_REFUSES(culv_shared_buffer, buffer, culv_vk_buffer_create(w->attachment, &b, &buffer),
-                CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE);
-    LIB_SAYS("0x");
-    LIB_REFUSES(culv_shared_image, image, culv_vk_image_create(w->attachment, &i, &image),
-                CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE);
+    LIB_REFUSES(buffer, culv_vk_buffer_create(w->attachment, &b, &buffer), INVALID, MEMORY_TYPE,
+                "0x");
+    LIB_REFUSES(image, culv_vk_image_create(w->attachment, &i, &image), INVALID, MEMORY_TYPE);
 }
 
 /* More than there is. The size alone is against the specification, so validation stays off. */
@@ -118,10 +115,8 @@ LIB_CASE(export_fails)
     lib_lying = (lib_lies){.memory_fd_fails = true, .memory_fd_result = VK_ERROR_TOO_MANY_OBJECTS};
     vd.get_instance_proc_addr = lib_lying_loader;
     LIB_OK(culv_vk_attach(w->device, &vd, &lying));
-    LIB_REFUSES(culv_shared_buffer, buffer, culv_vk_buffer_create(lying, &b, &buffer),
-                CULV_ERROR_DRIVER, CULV_REASON_NOT_EXPORTABLE);
-    LIB_REFUSES(culv_shared_image, image, culv_vk_image_create(lying, &i, &image),
-                CULV_ERROR_DRIVER, CULV_REASON_NOT_EXPORTABLE);
+    LIB_REFUSES(buffer, culv_vk_buffer_create(lying, &b, &buffer), DRIVER, NOT_EXPORTABLE);
+    LIB_REFUSES(image, culv_vk_image_create(lying, &i, &image), DRIVER, NOT_EXPORTABLE);
     culv_vk_detach(&lying);
     REQUIRE_EQ(lib_counts(w).attached_devices, 1);
 }

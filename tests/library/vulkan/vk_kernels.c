@@ -407,9 +407,8 @@ VK_KERNELS_CASE(vectors)
     LIB_OK(culv_vector_view_update(view));
     LIB_OK(culv_vk_vector_view_get_buffers(view, NULL, 0, &parts));
     if (parts > 1) {
-        LIB_ERROR(culv_vk_vector_view_get_address(view, &address), CULV_ERROR_UNSUPPORTED,
-                  CULV_REASON_ADDRESS);
-        LIB_SAYS("a sparse view has one");
+        LIB_ERROR(culv_vk_vector_view_get_address(view, &address), UNSUPPORTED, ADDRESS,
+                  "a sparse view has one");
     }
     culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
@@ -544,5 +543,5 @@ TEST(barriers)
     LIB_OK(culv_vk_kernel_get_barrier(&old));
     REQUIRE_EQ(between.srcStageMask, old.src_stage);
     REQUIRE_EQ(between.dstAccessMask, old.barrier.dstAccessMask);
-    LIB_INVALID(culv_vk_kernel_get_barrier(NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_kernel_get_barrier(NULL), NULL_ARGUMENT);
 }

@@ -241,7 +241,7 @@ TEST(picked_families)
             if (expected[use] == NONE) {
                 LIB_ERROR(culv_vk_find_queue_family(told_loader, w.vk.instance, w.vk.physical,
                                                     (culv_vk_queue_use)use, &out),
-                          CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
+                          UNSUPPORTED, USAGE);
                 REQUIRE_EQ(out, 77);
                 continue;
             }
@@ -268,7 +268,7 @@ TEST(picked_families)
     }
     LIB_ERROR(culv_vk_find_queue_family(told_loader, w.vk.instance, w.vk.physical,
                                         (culv_vk_queue_use)3, &out),
-              CULV_ERROR_INVALID, CULV_REASON_VALUE);
+              INVALID, VALUE);
     lib_close(&w);
 }
 

@@ -27,10 +27,8 @@ TEST(by_failure)
     LIB_OK(culv_ring_release(s.ring, CULV_RING_CONSUMER, &frame));
     LIB_OK(ring_cuda_turn(&s, 0));
     REQUIRE_EQ(lib_query(&s.w, s.stream), CUDA_ERROR_NOT_READY);
-    LIB_ERROR(culv_vk_ring_submit_failed(s.ring, &frame, VK_ERROR_DEVICE_LOST), CULV_ERROR_ASYNC,
-              CULV_REASON_DEVICE_LOST);
-    LIB_ERROR(culv_ring_acquire(s.ring, CULV_RING_PRODUCER, 0, &next), CULV_ERROR_ASYNC,
-              CULV_REASON_RING_STOPPED);
+    LIB_ERROR(culv_vk_ring_submit_failed(s.ring, &frame, VK_ERROR_DEVICE_LOST), ASYNC, DEVICE_LOST);
+    LIB_ERROR(culv_ring_acquire(s.ring, CULV_RING_PRODUCER, 0, &next), ASYNC, RING_STOPPED);
     lib_finish(&s.w, s.stream);
     ring_forget(&s);
     culv_ring_destroy(&s.ring);
@@ -89,8 +87,7 @@ TEST(submission_failed)
             LIB_OK(culv_ring_release(s.ring, CULV_RING_CONSUMER, &frame));
             const uint64_t value = frame.signal_value;
             LIB_OK(culv_vk_ring_submit_failed(s.ring, &frame, VK_ERROR_OUT_OF_HOST_MEMORY));
-            LIB_ERROR(culv_vk_ring_submit_failed(s.ring, &frame, VK_NOT_READY), CULV_ERROR_INVALID,
-                      CULV_REASON_VALUE);
+            LIB_ERROR(culv_vk_ring_submit_failed(s.ring, &frame, VK_NOT_READY), INVALID, VALUE);
             if (i % 3 == 1)
                 LIB_OK(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame));
             else
