@@ -233,27 +233,6 @@ PAIR_CASE(values_are_for_timelines)
 
 /* Imports -------------------------------------------------------------------------------------- */
 
-PAIR_CASE(take_and_borrow, .title = "import.take_and_borrow")
-{
-    culv_semaphore *first = p->semaphore;
-    culv_semaphore_desc d = describe(p);
-    lib_fd fd = lib_fd_watch(d.handle.value.fd);
-    LIB_OK(culv_semaphore_import_borrow(p->w.device, &d, &p->semaphore));
-    lib_fd_require_untouched(&fd);
-    REQUIRE_EQ(lib_counts(&p->w).semaphores, 2);
-    really_act(p, SIGNAL);
-    really_act(p, NOTE_WAIT);
-    culv_semaphore_destroy(&p->semaphore);
-    LIB_OK(culv_semaphore_import_take(p->w.device, &d, &p->semaphore));
-    lib_fd_require_gone(&fd);
-    lib_fd_done(&fd, false);
-    really_act(p, NOTE_SIGNAL);
-    really_act(p, WAIT);
-    culv_semaphore_destroy_after(&p->semaphore, p->stream);
-    p->semaphore = first;
-    require_state(p, UNSIGNALED); /* each import knows what it was told itself */
-}
-
 PAIR_CASE(signal_is_pending_at_import, .title = "import.signal_is_pending")
 {
     culv_semaphore_destroy(&p->semaphore);

@@ -176,38 +176,3 @@ IMAGE_CASE(levels)
     REQUIRE(array == POISON(struct CUarray_st) && surface == 99 && width == 98 && height == 97);
     shared_image_close(s, &i);
 }
-
-/* The caller's memory is only borrowed by a mapping that fails: its descriptor and its other
- * mappings stay. */
-LIB_CASE(handles_stay_untouched)
-{
-    raw_vk_image image;
-    const raw_vk_image_desc wanted = {.format = VK_FORMAT_R32_SFLOAT,
-                                      .width = 64,
-                                      .height = 64,
-                                      .levels = 1,
-                                      .flags = RAW_VK_EXPORT | RAW_VK_DEDICATED};
-    raw_vk_image_create(&w->vk, &wanted, &image);
-    lib_fd fd = lib_fd_watch(raw_vk_image_fd(&w->vk, &image));
-    culv_memory *memory = NULL;
-    culv_image *mapped = NULL;
-    culv_memory_desc md = culv_memory_desc_init();
-    md.handle = culv_handle_opaque_fd(fd.fd);
-    md.size = image.allocation_size;
-    md.dedicated = 1;
-    LIB_OK(culv_memory_import_borrow(w->device, &md, &memory));
-    culv_image_desc d = culv_image_desc_init();
-    d.format = CULV_FORMAT_R32_SFLOAT;
-    d.width = d.height = 64;
-    d.mip_levels = 100;
-    LIB_REFUSES(mapped, culv_image_map(memory, &d, &mapped), INVALID, EXTENT);
-    lib_fd_require_untouched(&fd);
-    d.mip_levels = 0; /* one */
-    LIB_OK(culv_image_map(memory, &d, &mapped));
-    REQUIRE_EQ(culv_image_mip_levels(mapped), 1);
-    culv_image_unmap(&mapped);
-    culv_memory_destroy(&memory);
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, true);
-    raw_vk_image_destroy(&w->vk, &image);
-}

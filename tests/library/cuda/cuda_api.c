@@ -7,8 +7,6 @@
 
 #include <culvert/cuda_api.h>
 
-#include <pthread.h>
-
 typedef void (*function)(void);
 
 typedef struct entry {
@@ -167,36 +165,4 @@ LIB_VULKAN_CASE(older_driver, .own = true)
     REQUIRE(CULV_CUDA(w->device)->cuMulticastCreate != NULL);
     LIB_ERROR(CULV_CUDA_CHECK(w->device, cuGraphAddChildGraphNode), UNSUPPORTED, DRIVER_TOO_OLD,
               "software twin", "cuGraphAddChildGraphNode");
-}
-
-enum { THREADS = 8 };
-typedef struct racer {
-    culv_device *device;
-    const culv_cuda_api *api;
-    function last;
-    pthread_t thread;
-} racer;
-
-static void *race(void *data)
-{
-    racer *r = data;
-    r->api = culv_device_cuda_api(r->device);
-    r->last = (function)r->api->cuCtxEnablePeerAccess; /* near the end */
-    return NULL;
-}
-
-/* Whoever comes first: nobody sees a table that is half filled. */
-LIB_CASE(threads)
-{
-    racer racers[THREADS] = {{0}};
-    for (size_t i = 0; i < THREADS; i++) {
-        racers[i].device = w->device;
-        REQUIRE_EQ(pthread_create(&racers[i].thread, NULL, race, &racers[i]), 0);
-    }
-    for (size_t i = 0; i < THREADS; i++)
-        REQUIRE_EQ(pthread_join(racers[i].thread, NULL), 0);
-    for (size_t i = 0; i < THREADS; i++) {
-        REQUIRE(racers[i].api == racers[0].api);
-        REQUIRE(racers[i].last != NULL);
-    }
 }

@@ -74,49 +74,6 @@ static void turns(culv_semaphore_type type)
 TEST_AS(timelines, turns(CULV_SEMAPHORE_TIMELINE), .smoke = true)
 TEST_AS(binaries, turns(CULV_SEMAPHORE_BINARY))
 
-static void CUDA_CB dawdle(void *unused)
-{
-    (void)unused;
-    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-}
-
-/* The HOST path: the GPU's wait for CUDA does not make the host wait, and the upload must. */
-TEST(host_path)
-{
-    gl_stage s;
-    CUcontext before;
-    culv_shared_semaphore *to_gl = NULL;
-    culv_gl_semaphore_create_desc d = culv_gl_semaphore_create_desc_init();
-    culv_gl_buffer_create_desc bd = culv_gl_buffer_create_desc_init();
-    culv_shared_buffer *buffer = NULL;
-    lying_gl.hides[0] = "GL_EXT_memory_object_fd";
-    gl_stage_open(&s, CULV_FALLBACK_HOST);
-    LIB_OK(culv_gl_semaphore_create(s.attachment, &d, &to_gl));
-    bd.size = BYTES;
-    bd.fallback = CULV_FALLBACK_HOST;
-    LIB_OK(culv_gl_buffer_create(s.attachment, &bd, &buffer));
-    culv_buffer *cuda = culv_shared_buffer_cuda(buffer);
-    REQUIRE_EQ(culv_buffer_sharing(cuda), CULV_SHARING_HOST);
-    for (uint32_t frame = 1; frame <= 4; frame++) {
-        CU_OK(s.cu->CtxPushCurrent(s.context));
-        gl_stage_pattern(words, WORDS, frame);
-        CU_OK(s.cu->LaunchHostFunc(s.stream, dawdle, NULL));
-        CU_OK(s.cu->MemcpyHtoDAsync(culv_shared_buffer_pointer(buffer), words, BYTES, s.stream));
-        LIB_OK(culv_buffer_upload(cuda, s.stream));
-        LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(to_gl), s.stream, frame));
-        LIB_OK(culv_gl_semaphore_wait(to_gl, frame, CULV_GL_FOREVER, NULL));
-        LIB_OK(culv_gl_buffer_upload(buffer));
-        CU_OK(s.cu->StreamSynchronize(s.stream));
-        CU_OK(s.cu->CtxPopCurrent(&before));
-        memset(words, 0, sizeof words);
-        raw_gl_read_buffer(&s.gl, culv_gl_buffer_name(buffer), words, BYTES);
-        REQUIRE_PATTERN(words, WORDS, frame);
-    }
-    LIB_OK(culv_shared_buffer_destroy(&buffer));
-    LIB_OK(culv_shared_semaphore_destroy(&to_gl));
-    gl_stage_close(&s);
-}
-
 static void CUDA_CB held(void *lock)
 {
     pthread_mutex_lock(lock);

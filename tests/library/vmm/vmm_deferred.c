@@ -232,45 +232,6 @@ VMM_CASE(legacy_during_a_capture)
     culv_vmm_allocation_destroy(&one);
 }
 
-/* All of it while this very thread captures a stream, in the strictest mode. */
-VMM_CASE(during_a_capture)
-{
-    const raw_cuda *cu = s->w.cu;
-    CUstream stream = lib_stream(&s->w), idle = lib_stream(&s->w);
-    culv_vmm_allocation *in = NULL;
-    CUgraph graph = NULL;
-    LIB_CU_OK(&s->w, cu->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    culv_vmm_range *range = vmm_range(s, 2);
-    culv_vmm_allocation *one = vmm_allocation(s, 1, 1u << CULV_HANDLE_OPAQUE_FD);
-    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    LIB_OK(culv_vmm_set_access(range, 0, VMM_BLOCK, NULL, 0));
-    culv_vmm_access a = {.flags = CULV_VMM_ACCESS_READ};
-    LIB_OK(culv_vmm_get_access(range, 0, &a));
-    culv_handle handle = {0};
-    LIB_OK(culv_vmm_export_dup(one, CULV_HANDLE_OPAQUE_FD, &handle));
-    culv_vmm_import_desc d = culv_vmm_import_desc_init();
-    d.handle = handle;
-    d.size = VMM_BLOCK;
-    LIB_OK(culv_vmm_import_take(s->w.device, &d, &in));
-    LIB_OK(culv_vmm_map(range, VMM_BLOCK, in, NULL, 0));
-    culv_vmm_allocation_destroy(&in);
-    LIB_OK(culv_vmm_allocation_retain_at(s->w.device, vmm_address(range, 0), &in));
-    culv_vmm_allocation_destroy(&in);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
-    LIB_OK(culv_vmm_unmap_after(range, VMM_BLOCK, VMM_BLOCK, idle));
-    (void)lib_counts(&s->w);
-    culv_vmm_allocation_destroy(&one);
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(cu->StreamEndCapture(stream, &graph));
-    REQUIRE(graph != NULL);
-    CU_OK(cu->GraphDestroy(graph));
-    lib_leave(&s->w, before);
-    lib_settle(&s->w);
-    LIB_OK(culv_vmm_range_destroy(&range));
-    lib_stream_destroy(&s->w, stream);
-    lib_stream_destroy(&s->w, idle);
-}
-
 /* After a kernel's fault all that is there can be given up. */
 TEST(after_a_fault, .faults = true)
 {
@@ -359,44 +320,5 @@ TEST(after_a_reset, .own = true)
     CU_OK(cu->MemGetInfo(&after, &total));
     /* Of a GPU all processes' memory is told. */
     if (cu->software) REQUIRE(after + VMM_BLOCK > before);
-    test_pass();
-}
-
-/* What the driver itself does with such memory when the context goes. */
-TEST(reset_measured, .own = true)
-{
-    vmm_stage s;
-    vmm_stage_open(&s);
-    const raw_cuda *cu = s.w.cu;
-    const size_t size = 16 * VMM_BLOCK;
-    size_t memory[4] = {0}, total = 0;
-    CUmemGenericAllocationHandle handle = 0;
-    CUdeviceptr at = 0;
-    const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                      .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
-    const CUmemAccessDesc access = {.location = prop.location,
-                                    .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    (void)lib_enter(&s.w);
-    CU_OK(cu->MemGetInfo(&memory[0], &total));
-    CU_OK(cu->MemCreate(&handle, size, &prop, 0));
-    CU_OK(cu->MemAddressReserve(&at, size, 0, 0, 0));
-    CU_OK(cu->MemMap(at, size, 0, handle, 0));
-    CU_OK(cu->MemSetAccess(at, size, &access, 1));
-    CU_OK(cu->MemGetInfo(&memory[1], &total));
-    reset(&s);
-    CUcontext context = raw_cuda_context(cu, 0);
-    REQUIRE(context != NULL);
-    CU_OK(cu->MemGetInfo(&memory[2], &total));
-    MEASURED("library.vmm_kept_over_a_reset", "%lld of %zu bytes",
-             (long long)memory[0] - (long long)memory[2], size);
-    CUresult unmapped = cu->MemUnmap(at, size);
-    CUresult freed = cu->MemAddressFree(at, size);
-    CUresult released = cu->MemRelease(handle);
-    CU_OK(cu->MemGetInfo(&memory[3], &total));
-    MEASURED(
-        "library.vmm_released_after_a_reset",
-        "cuMemUnmap %s, cuMemAddressFree %s, cuMemRelease %s, then %lld bytes less free than before",
-        raw_cuda_result_name(unmapped), raw_cuda_result_name(freed), raw_cuda_result_name(released),
-        (long long)memory[0] - (long long)memory[3]);
     test_pass();
 }

@@ -163,29 +163,6 @@ VMM_CASE(unmapped_quietly)
     culv_vmm_allocation_destroy(&one);
 }
 
-VMM_CASE(resolved)
-{
-    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
-    culv_vmm_range *range = vmm_range(s, 1);
-    CUmemAccessDesc list[2];
-    const culv_vmm_access bad = {.flags = (culv_vmm_access_flags)7},
-                          reads = {.flags = CULV_VMM_ACCESS_READ};
-    LIB_INVALID(culvi_vmm_access_resolve(s->w.device, &bad, 1, list), VALUE);
-    LIB_OK(culvi_vmm_access_resolve(s->w.device, NULL, 0, list));
-    REQUIRE(list[0].location.type == CU_MEM_LOCATION_TYPE_DEVICE && list[0].location.id == 0);
-    REQUIRE_EQ(list[0].flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-    LIB_OK(culvi_vmm_access_resolve(s->w.device, &reads, 1, list));
-    REQUIRE_EQ(list[0].flags, CU_MEM_ACCESS_FLAGS_PROT_READ);
-    LIB_OK(culvi_vmm_map_resolved(range, 0, one, list, 1));
-    LIB_ERROR(culvi_vmm_map_resolved(range, 0, one, list, 1), BUSY, MAPPED);
-    culv_vmm_access a = {.flags = CULV_VMM_ACCESS_NONE};
-    LIB_OK(culv_vmm_get_access(range, 0, &a));
-    REQUIRE_EQ(a.flags, CULV_VMM_ACCESS_READ);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
-    LIB_OK(culv_vmm_range_destroy(&range));
-    culv_vmm_allocation_destroy(&one);
-}
-
 /* The plain path makes the driver calls that it needs, and no more. */
 VMM_CASE(calls)
 {

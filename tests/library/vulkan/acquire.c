@@ -4,9 +4,6 @@
 #include "library.h"
 #include "raw_vulkan_image.h"
 
-#include <pthread.h>
-#include <unistd.h>
-
 enum { BYTES = 1 << 20 };
 
 static culv_vk_memory_desc desc_of(const raw_vk_buffer *buffer)
@@ -256,42 +253,5 @@ LIB_CASE(dedicated_formats)
     try_format(w, &block, VK_FORMAT_D16_UNORM, true);
     try_format(w, &block, VK_FORMAT_S8_UINT, true);
     try_format(w, &block, VK_FORMAT_D32_SFLOAT, false);
-    raw_vk_buffer_destroy(&w->vk, &block);
-}
-
-typedef struct worker {
-    pthread_t thread;
-    lib_world *w;
-    const raw_vk_buffer *block;
-} worker;
-
-static void *work(void *user)
-{
-    worker *me = user;
-    for (int turn = 0; turn < 200; turn++) {
-        culv_memory *memory = acquire(me->w->attachment, me->block);
-        culv_buffer *buffer = map(memory, 256, 256);
-        culv_memory_destroy(&memory);
-        REQUIRE(culv_buffer_pointer(buffer) != 0);
-        culv_buffer_unmap(&buffer);
-    }
-    return NULL;
-}
-
-/* The last to give up and the next to acquire meet. */
-LIB_CASE(threads)
-{
-    enum { THREADS = 4 };
-    raw_vk_buffer block;
-    worker workers[THREADS];
-    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &block);
-    for (int i = 0; i < THREADS; i++) {
-        workers[i] = (worker){.w = w, .block = &block};
-        REQUIRE_EQ(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
-    }
-    for (int i = 0; i < THREADS; i++)
-        REQUIRE_EQ(pthread_join(workers[i].thread, NULL), 0);
-    lib_settle(w);
-    lib_require_driver_counts(w, 0, 0, 0);
     raw_vk_buffer_destroy(&w->vk, &block);
 }

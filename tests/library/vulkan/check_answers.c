@@ -4,8 +4,6 @@
 #define TEST_GROUP "answers."
 #include "check_stage.h"
 
-#include <pthread.h>
-
 static uint64_t cuda_calls(const lib_world *w)
 {
     culv_soft_counts c = {.struct_size = sizeof c};
@@ -496,44 +494,4 @@ LIB_CASE(sizes)
     LIB_REFUSES(made_image, culv_vk_image_create(vk, &di, &made_image), OUT_OF_MEMORY,
                 DEVICE_MEMORY, "heap");
     culv_vk_detach(&vk);
-}
-
-typedef struct asker {
-    culv_vk_device *vk;
-    unsigned seed;
-    unsigned wrong;
-} asker;
-
-static void *ask(void *argument)
-{
-    asker *a = argument;
-    for (unsigned n = 0; n < 200; n++) {
-        culv_vk_sharing_info s = culv_vk_sharing_info_init();
-        uint32_t side = 1 + (n * 7 + a->seed) % 80;
-        const VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, side, side);
-        const VkBufferCreateInfo buffer = check_buffer_info(side * 100u);
-        if (culv_vk_check_image(a->vk, &image, NULL, &s) != CULV_OK || s.image.width != side ||
-            s.requirements.size < (VkDeviceSize)side * side * 4)
-            a->wrong++;
-        if (culv_vk_check_buffer(a->vk, &buffer, NULL, &s) != CULV_OK ||
-            s.requirements.size < buffer.size)
-            a->wrong++;
-    }
-    return NULL;
-}
-
-/* From several threads at once, with more questions than are kept. */
-LIB_CASE(threads)
-{
-    enum { THREADS = 4 };
-    pthread_t thread[THREADS];
-    asker askers[THREADS];
-    for (unsigned n = 0; n < THREADS; n++) {
-        askers[n] = (asker){.vk = w->attachment, .seed = n * 13};
-        REQUIRE_EQ(pthread_create(&thread[n], NULL, ask, &askers[n]), 0);
-    }
-    for (unsigned n = 0; n < THREADS; n++) {
-        REQUIRE_EQ(pthread_join(thread[n], NULL), 0);
-        REQUIRE_EQ(askers[n].wrong, 0);
-    }
 }

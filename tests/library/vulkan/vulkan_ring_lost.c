@@ -36,37 +36,6 @@ TEST(by_failure)
     close_lost(&s);
 }
 
-/* What is destroyed while CUDA waits for a lost device, though nobody told of it, and a wait that
- * comes after. */
-TEST(destroys_return, .own = true)
-{
-    ring_stage s;
-    lib_layer layer;
-    ring_options o = ring_options_init(CULV_RING_CONSUMER, 2);
-    lib_with_option("--validation=off"); /* its layer takes what is refused for submitted */
-    ring_world_open(&s);
-    if (s.w.cu->SoftCounts == NULL || !lib_layer_find(&layer)) SKIP("only the twin loses a device");
-    ring_open(&s, &o);
-    ring_run(&s, 6);
-    ring_settle(&s);
-    CUcontext before = lib_enter(&s.w);
-    culv_shared_semaphore *semaphore = NULL, *later = NULL;
-    LIB_OK(culv_vk_semaphore_create(s.w.attachment, NULL, &semaphore));
-    LIB_OK(culv_vk_semaphore_create(s.w.attachment, NULL, &later));
-    LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(semaphore), s.stream, 3));
-    layer.lose_devices(1);
-    culv_shared_semaphore_destroy(&semaphore);
-    lib_finish(&s.w, s.stream);
-    LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(later), s.stream, 5));
-    REQUIRE_EQ(lib_query(&s.w, s.stream), CUDA_ERROR_NOT_READY);
-    culv_ring_destroy(&s.ring); /* waits for all of CUDA's work */
-    lib_finish(&s.w, s.stream);
-    culv_shared_semaphore_destroy_after(&later, s.stream);
-    lib_leave(&s.w, before);
-    layer.lose_devices(0);
-    close_lost(&s);
-}
-
 /* A vkQueueSubmit2 of the caller's fails behind culv_ring_release(): the same frame is submitted
  * once more, and all frames arrive. */
 TEST(submission_failed)

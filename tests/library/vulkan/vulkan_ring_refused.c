@@ -188,32 +188,6 @@ TEST(calls)
     ring_world_close(&s);
 }
 
-/* What the ring owns goes with it: giving up an image is refused, and nothing happens. */
-TEST(parts)
-{
-    ring_stage s;
-    ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
-    o.image = true;
-    ring_world_open(&s);
-    ring_open(&s, &o);
-    culv_shared_image *image = culv_ring_shared_image(s.ring, 0, 1), *const kept = image;
-    REQUIRE(image != NULL);
-    const uint64_t created = lib_counts(&s.w).created;
-    for (int after = 0; after < 2; after++) {
-        LIB_ERROR(after ? culv_shared_image_destroy_after(&image, s.stream)
-                        : culv_shared_image_destroy(&image),
-                  INVALID, OWNED);
-        REQUIRE(image == kept);
-        LIB_SAYS(after ? "culv_shared_image_destroy_after: it is a part of another object"
-                       : "culv_shared_image_destroy: it is a part of another object");
-        LIB_SAYS("; culv_ring_destroy()");
-    }
-    REQUIRE_EQ(lib_counts(&s.w).created, created);
-    ring_run(&s, 6);
-    ring_close(&s);
-    ring_world_close(&s);
-}
-
 /* Where in the buffer an image may be copied to: multiples of 4 and of a texel. */
 static void copy_offsets(ring_stage *s)
 {
