@@ -95,7 +95,7 @@ TEST(other_process_child)
     LIB_OK(culv_mem_pool_import_borrow(s.w.device, &d, &pool));
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);
-    LIB_INVALID(culv_mem_pool_alloc(pool, BYTES, s.stream, &none), CULV_REASON_USAGE);
+    LIB_INVALID(culv_mem_pool_alloc(pool, BYTES, s.stream, &none), USAGE);
     REQUIRE_EQ(none, 77);
     LIB_OK(culv_mem_pool_import_pointer(pool, &sent, &memory));
     require_words(&s, memory, 0x27182818u);
@@ -108,7 +108,7 @@ TEST(other_process_child)
     REQUIRE_EQ(info.kind, CULV_POINTER_POOL);
     REQUIRE_EQ(info.graphics, 0);
     culv_mem_pool_pointer again;
-    LIB_INVALID(culv_mem_pool_export_pointer(pool, memory, &again), CULV_REASON_NOT_EXPORTABLE);
+    LIB_INVALID(culv_mem_pool_export_pointer(pool, memory, &again), NOT_EXPORTABLE);
     LIB_OK(culv_mem_pool_free(pool, memory, s.stream));
     lib_finish(&s.w, s.stream);
     culv_mem_pool_destroy(&pool);
@@ -129,8 +129,8 @@ SPARSE_CASE(other_process, .own = true)
     /* The pool goes first. */
     memset(&sent, 0x5a, sizeof sent);
     const culv_mem_pool_pointer poison = sent;
-    LIB_INVALID(culv_mem_pool_export_pointer(pool, memory, &sent), CULV_REASON_NOT_READY);
-    LIB_SAYS("culv_mem_pool_export_dup() first");
+    LIB_INVALID(culv_mem_pool_export_pointer(pool, memory, &sent), NOT_READY,
+                "culv_mem_pool_export_dup() first");
     REQUIRE_EQ_BYTES(&sent, &poison, sizeof sent);
     LIB_OK(culv_mem_pool_export_dup(pool, CULV_HANDLE_OPAQUE_FD, &handle));
     REQUIRE_EQ(fcntl(handle.value.fd, F_GETFD), FD_CLOEXEC);

@@ -227,7 +227,7 @@ TEST(tail_in_parts)
     bind.pool_offset = of_pool.size - rest; /* the last bytes of the pool */
     LIB_OK(culv_sparse_bind_batch(&bind, 1, s.stream));
     bind.pool_offset += SPARSE_TILE;
-    LIB_INVALID(culv_sparse_bind_batch(&bind, 1, s.stream), CULV_REASON_RANGE);
+    LIB_INVALID(culv_sparse_bind_batch(&bind, 1, s.stream), RANGE);
     const sparse_box box = box_of(culv_sparse_array_handle(array), 0, 0, 4096, 40);
     sparse_fill(&s, &box, 33);
     REQUIRE_EQ(sparse_wrong(&s, &box, 33), 0);
@@ -372,9 +372,8 @@ SPARSE_CASE(sizes_at_edges)
         LIB_OK(culv_sparse_array_get_region_size(array, region, &bytes));
         REQUIRE_EQ(bytes, rows[i].tiles * SPARSE_TILE);
         LIB_OK(sparse_map(array, region, pool, end - bytes, s->stream));
-        LIB_INVALID(sparse_map(array, region, pool, end - bytes + SPARSE_TILE, s->stream),
-                    CULV_REASON_RANGE);
-        LIB_INVALID(sparse_map(array, region, pool, end, s->stream), CULV_REASON_RANGE);
+        LIB_INVALID(sparse_map(array, region, pool, end - bytes + SPARSE_TILE, s->stream), RANGE);
+        LIB_INVALID(sparse_map(array, region, pool, end, s->stream), RANGE);
         LIB_OK(sparse_map(array, region, NULL, 0, s->stream));
     }
     culv_sparse_array_destroy(&array);

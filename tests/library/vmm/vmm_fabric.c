@@ -73,15 +73,13 @@ VMM_FABRIC_CASE(1, 0, lying)
     culv_vmm_allocation *made = NULL;
     culv_fabric_handle bytes;
     REQUIRE(lib_caps(s->w.device).vmm_fabric);
-    LIB_ERROR(culv_check_fabric(s->w.device), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-    LIB_SAYS("IMEX channel");
+    LIB_ERROR(culv_check_fabric(s->w.device), UNSUPPORTED, HANDLE_TYPE, "IMEX channel");
     culv_vmm_allocation_desc d = wanted(CULV_FABRIC_REQUIRED, FD_BIT);
-    LIB_REFUSES(culv_vmm_allocation, made, culv_vmm_allocation_create(s->w.device, &d, &made),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    LIB_REFUSES(made, culv_vmm_allocation_create(s->w.device, &d, &made), UNSUPPORTED, HANDLE_TYPE);
     d.fabric = CULV_FABRIC_TRY; /* falls back to file descriptors */
     LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &made));
     REQUIRE_EQ(vmm_info(made).handle_types, FD_BIT);
-    LIB_INVALID(culv_vmm_export_fabric(made, &bytes), CULV_REASON_NOT_EXPORTABLE);
+    LIB_INVALID(culv_vmm_export_fabric(made, &bytes), NOT_EXPORTABLE);
     culv_vmm_allocation_destroy(&made);
     lib_driver()->SoftPlayFabric(1); /* a channel comes */
     LIB_OK(culv_check_fabric(s->w.device));
@@ -92,8 +90,7 @@ VMM_FABRIC_CASE(1, 0, lying)
 
 VMM_FABRIC_CASE(0, 1, none)
 {
-    LIB_ERROR(culv_check_fabric(s->w.device), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-    LIB_SAYS("vmm_fabric is 0");
+    LIB_ERROR(culv_check_fabric(s->w.device), UNSUPPORTED, HANDLE_TYPE, "vmm_fabric is 0");
 }
 
 VMM_FABRIC_CASE(1, 1, refused)
@@ -106,38 +103,35 @@ VMM_FABRIC_CASE(1, 1, refused)
     LIB_OK(culv_vmm_allocation_create(device, &d, &made));
     LIB_OK(culv_vmm_export_fabric(made, &bytes));
     culv_vmm_import_desc in = come_in(2 * VMM_BLOCK);
-#define NO(call, why) LIB_REFUSES(culv_vmm_allocation, out, call, CULV_ERROR_INVALID, why)
+#define NO(call, ...) LIB_REFUSES(out, call, INVALID, __VA_ARGS__)
     d.fabric = (culv_fabric)3;
-    NO(culv_vmm_allocation_create(device, &d, &out), CULV_REASON_VALUE);
+    NO(culv_vmm_allocation_create(device, &d, &out), VALUE);
     in.size = 0;
-    NO(culv_vmm_import_fabric(device, &bytes, &in, &out), CULV_REASON_SIZE);
+    NO(culv_vmm_import_fabric(device, &bytes, &in, &out), SIZE);
     in.size = 2 * VMM_BLOCK + 4096; /* no multiple of the granularity */
-    NO(culv_vmm_import_fabric(device, &bytes, &in, &out), CULV_REASON_SIZE);
+    NO(culv_vmm_import_fabric(device, &bytes, &in, &out), SIZE);
     in.size = VMM_BLOCK; /* less than there is */
-    NO(culv_vmm_import_fabric(device, &bytes, &in, &out), CULV_REASON_SIZE);
+    NO(culv_vmm_import_fabric(device, &bytes, &in, &out), SIZE);
     in.size = 4 * VMM_BLOCK; /* more than there is */
-    NO(culv_vmm_import_fabric(device, &bytes, &in, &out), CULV_REASON_SIZE);
+    NO(culv_vmm_import_fabric(device, &bytes, &in, &out), SIZE);
     in = come_in(2 * VMM_BLOCK);
     in.handle = culv_handle_opaque_fd(0);
-    NO(culv_vmm_import_fabric(device, &bytes, &in, &out), CULV_REASON_HANDLE_TYPE);
+    NO(culv_vmm_import_fabric(device, &bytes, &in, &out), HANDLE_TYPE);
     in = come_in(2 * VMM_BLOCK);
     memset(in.exporter.bytes, 7, sizeof in.exporter.bytes);
-    NO(culv_vmm_import_fabric(device, &bytes, &in, &out), CULV_REASON_DEVICE_MISMATCH);
+    NO(culv_vmm_import_fabric(device, &bytes, &in, &out), DEVICE_MISMATCH);
 #undef NO
     in = come_in(2 * VMM_BLOCK);
     memset(&spoiled, 0x5a, sizeof spoiled);
-    LIB_REFUSES(culv_vmm_allocation, out, culv_vmm_import_fabric(device, &spoiled, &in, &out),
-                CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
-    LIB_INVALID(culv_vmm_export_fabric(plain, &bytes), CULV_REASON_NOT_EXPORTABLE);
-    LIB_ERROR(culv_vmm_export_dup(made, CULV_HANDLE_FABRIC, &handle), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_HANDLE_TYPE);
-    LIB_SAYS("culv_vmm_export_fabric()");
+    LIB_REFUSES(out, culv_vmm_import_fabric(device, &spoiled, &in, &out), DRIVER, HANDLE_REFUSED);
+    LIB_INVALID(culv_vmm_export_fabric(plain, &bytes), NOT_EXPORTABLE);
+    LIB_ERROR(culv_vmm_export_dup(made, CULV_HANDLE_FABRIC, &handle), UNSUPPORTED, HANDLE_TYPE,
+              "culv_vmm_export_fabric()");
     culv_vmm_allocation_desc bits = culv_vmm_allocation_desc_init();
     bits.size = 1;
     bits.handle_types = FABRIC_BIT;
-    LIB_REFUSES(culv_vmm_allocation, out, culv_vmm_allocation_create(device, &bits, &out),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-    LIB_SAYS("culvert/fabric.h");
+    LIB_REFUSES(out, culv_vmm_allocation_create(device, &bits, &out), UNSUPPORTED, HANDLE_TYPE,
+                "culvert/fabric.h");
     vmm_require_counts(s, 2, 0, 0);
     culv_vmm_allocation_destroy(&made);
     culv_vmm_allocation_destroy(&plain);
