@@ -20,7 +20,7 @@
  * reason, which are words (INVALID, VALUE), and against words that its message must have, if any
  * are given:
  *   LIB_ERROR(culv_x_create(device, &d, &x), UNSUPPORTED, FORMAT, "R32_SFLOAT", "culv_x_desc")
- * LIB_INVALID is for the class of most errors. LIB_FAILS takes values: (call, class, reason, ...) */
+ * LIB_INVALID is for the class of most errors. LIB_FAILS takes values: call, class, reason. */
 #define LIB_OK(call)           lib_require_ok(__FILE__, __LINE__, #call, (call))
 #define LIB_ERROR(call, ...)   LIB_ERROR_(call, #call, __VA_ARGS__, (const char *)NULL)
 #define LIB_INVALID(call, ...) LIB_ERROR_(call, #call, INVALID, __VA_ARGS__, (const char *)NULL)

@@ -341,12 +341,10 @@ SCENE_CASE(bodies)
     CUgraph body = params.conditional.phGraph_out[0];
     const culv_semaphore_point out = {s->out, 1}, in = {s->in, 1};
     for (size_t filled = 0; filled <= 1; filled++) {
-        LIB_REFUSES(struct CUgraphNode_st, node,
-                    culv_graph_add_signal(body, NULL, 0, &out, 1, &node), CULV_ERROR_UNSUPPORTED,
-                    CULV_REASON_CAPTURE);
-        LIB_SAYS("culv_graph_add_signal: the graph is the body of a conditional node");
-        LIB_REFUSES(struct CUgraphNode_st, node, culv_graph_add_wait(body, NULL, 0, &in, 1, &node),
-                    CULV_ERROR_UNSUPPORTED, CULV_REASON_CAPTURE);
+        LIB_REFUSES(node, culv_graph_add_signal(body, NULL, 0, &out, 1, &node), UNSUPPORTED,
+                    CAPTURE, "culv_graph_add_signal: the graph is the body of a conditional node");
+        LIB_REFUSES(node, culv_graph_add_wait(body, NULL, 0, &in, 1, &node), UNSUPPORTED, CAPTURE,
+                    "culv_graph_add_wait");
         CU_OK(cu->GraphGetNodes(body, NULL, &nodes));
         REQUIRE_EQ(nodes, filled);
         REQUIRE_EQ(culv_semaphore_last_value(s->out), 0);
