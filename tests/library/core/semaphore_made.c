@@ -31,7 +31,7 @@ LIB_CASE(host_waits)
     culv_shared_semaphore *made = make(w, 3), *gate = make(w, 0);
     culv_semaphore *cuda = culv_shared_semaphore_cuda(made);
     VkSemaphore handle = culv_vk_semaphore_handle(made);
-    CUstream stream = lib_stream(w);
+    CUstream stream = lib_case_stream(w);
     LIB_OK(culv_shared_semaphore_wait_on_host(made, 2, 0));
     LIB_OK(culv_shared_semaphore_wait_on_host(made, 3, 0));
     for (int i = 0; i < 2; i++)
@@ -62,7 +62,6 @@ LIB_CASE(host_waits)
         LIB_INVALID(culv_shared_semaphore_wait_on_host(binary, 0, 0), VALUE);
     culv_shared_semaphore_destroy(&binary);
     culv_shared_semaphore_destroy(&made);
-    lib_stream_destroy(w, stream);
 }
 
 /* CUDA's side is no object of the caller's: giving it up is refused, and nothing happens. */
@@ -132,9 +131,9 @@ LIB_CASE(any_order)
 LIB_CASE(destroyed_while_cuda_uses_it)
 {
     uint64_t before = layer_semaphores();
-    VkSemaphore gate = raw_vk_timeline(&w->vk, 0, true);
+    VkSemaphore gate = lib_case_timeline(w, 0);
     culv_semaphore *closed = lib_import_timeline(w, gate);
-    CUstream stream = lib_stream(w);
+    CUstream stream = lib_case_stream(w);
     culv_shared_semaphore *made = make(w, 0);
     LIB_OK(culv_semaphore_wait(closed, stream, 1));
     LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(made), stream, 1));
@@ -153,8 +152,6 @@ LIB_CASE(destroyed_while_cuda_uses_it)
     lib_settle(w);
     REQUIRE_EQ(lib_counts(w).semaphores, 1);
     culv_semaphore_destroy(&closed);
-    lib_stream_destroy(w, stream);
-    raw_vk_timeline_destroy(&w->vk, gate);
 }
 
 /* The device's counts say what is there, of many. */

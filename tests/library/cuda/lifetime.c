@@ -65,9 +65,8 @@ TEST(every_order, .title = "order.every_one", .time_limit = 240, .smoke = true)
 {
     lib_world w;
     lib_open(&w); /* holds the primary context, so that what is forgotten in it shows */
-    raw_vk_buffer buffer;
-    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &buffer);
-    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
+    raw_vk_buffer buffer = lib_case_buffer(&w, 65536, RAW_VK_EXPORT);
+    VkSemaphore timeline = lib_case_timeline(&w, 0);
     objects warm = {0}; /* Vulkan's side keeps an fd from a semaphore's first export on */
     make(&w, &buffer, timeline, &warm);
     for (int i = 0; i < OBJECTS; i++)
@@ -88,16 +87,13 @@ TEST(every_order, .title = "order.every_one", .time_limit = 240, .smoke = true)
             give_up(&o, i);
     }
     REQUIRE_EQ(test_open_fds(), fds);
-    raw_vk_timeline_destroy(&w.vk, timeline);
-    raw_vk_buffer_destroy(&w.vk, &buffer);
     lib_close(&w);
 }
 
 /* The driver sees the unmapping before the import's release: counts in between. */
 LIB_CASE(mapping_goes_before_import)
 {
-    raw_vk_buffer vk;
-    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer vk = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
     culv_memory *memory = lib_import(w, &vk);
     culv_buffer *buffer = NULL;
     LIB_OK(culv_buffer_map(memory, NULL, &buffer));
@@ -108,7 +104,6 @@ LIB_CASE(mapping_goes_before_import)
     lib_settle(w);
     REQUIRE_EQ(lib_counts(w).memories, 0);
     lib_require_driver_counts(w, 0, 0, 0);
-    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 /* Threads -------------------------------------------------------------------------------------- */
@@ -119,10 +114,9 @@ LIB_CASE(capture_is_left_alone, .title = "capture.is_left_alone")
     const raw_cuda *cu = w->cu;
     if (cu->StreamBeginCapture == NULL || cu->StreamEndCapture == NULL || cu->GraphDestroy == NULL)
         SKIP("this driver does not capture streams");
-    raw_vk_buffer vk;
-    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
-    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
-    CUstream captured = lib_stream(w), other = lib_stream(w);
+    raw_vk_buffer vk = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
+    VkSemaphore timeline = lib_case_timeline(w, 0);
+    CUstream captured = lib_case_stream(w), other = lib_case_stream(w);
     CUgraph graph = NULL;
     CUcontext before = lib_enter(w);
     CU_OK(cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
@@ -144,8 +138,4 @@ LIB_CASE(capture_is_left_alone, .title = "capture.is_left_alone")
     CU_OK(cu->GraphDestroy(graph));
     lib_leave(w, before);
     lib_settle(w);
-    lib_stream_destroy(w, captured);
-    lib_stream_destroy(w, other);
-    raw_vk_timeline_destroy(&w->vk, timeline);
-    raw_vk_buffer_destroy(&w->vk, &vk);
 }
