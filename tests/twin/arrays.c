@@ -307,26 +307,3 @@ TEST(context_ends, .own = true)
     CU_IS(t.cu->MipmappedArrayDestroy(mipmap), CUDA_ERROR_INVALID_HANDLE);
     twin_finish(&t);
 }
-
-/* What is queued is done before the pages go. */
-TWIN_CASE(destroy_waits, CU_STREAM_NON_BLOCKING)
-{
-    const CUDA_ARRAY3D_DESCRIPTOR desc =
-        raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 1, 4096, 1024);
-    CUarray from, to;
-    for (int turn = 0; turn < 20; turn++) {
-        CU_OK(t->cu->Array3DCreate(&from, &desc));
-        CU_OK(t->cu->Array3DCreate(&to, &desc));
-        const CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
-                                 .srcArray = from,
-                                 .dstMemoryType = CU_MEMORYTYPE_ARRAY,
-                                 .dstArray = to,
-                                 .WidthInBytes = 4096,
-                                 .Height = 1024};
-        for (int i = 0; i < 8; i++)
-            CU_OK(t->cu->Memcpy2DAsync(&c, t->stream));
-        CU_OK(t->cu->ArrayDestroy(from));
-        CU_OK(t->cu->StreamQuery(t->stream));
-        CU_OK(t->cu->ArrayDestroy(to));
-    }
-}

@@ -87,45 +87,6 @@ LIB_CASE(cuda_side_is_not_the_callers)
     culv_shared_semaphore_destroy(&made);
 }
 
-/* Device, attachment and semaphore in each order; what is still there goes on working. */
-LIB_CASE(any_order)
-{
-    static const char *const orders[] = {"vsd", "vds", "svd", "sdv", "dvs", "dsv"};
-    lib_close_culvert(w);
-    const raw_cuda *cu = w->cu;
-    CUcontext held = NULL; /* so that what is forgotten in it shows */
-    CU_OK(cu->DevicePrimaryCtxRetain(&held, 0));
-    for (int i = 0; i < 12; i++) {
-        uint64_t before = layer_semaphores();
-        lib_open_culvert(w);
-        culv_shared_semaphore *made = make(w, 0);
-        LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(made), NULL, 1));
-        printf("%s\n", orders[i / 2]);
-        for (const char *step = orders[i / 2]; *step != '\0'; step++) {
-            if (*step == 'd') culv_device_close(&w->device);
-            if (*step == 'v') culv_vk_detach(&w->attachment);
-            if (*step == 's' && i % 2 == 0) culv_shared_semaphore_destroy(&made);
-            if (*step == 's' && i % 2 == 1) culv_shared_semaphore_destroy_after(&made, NULL);
-            if (w->device != NULL) {
-                culv_device_counts c = lib_counts(w);
-                REQUIRE_EQ(c.created, made != NULL);
-                /* A detached attachment lives on for what was made with it. */
-                REQUIRE_EQ(c.attached_devices, w->attachment != NULL || made != NULL);
-            }
-            if (made == NULL) continue;
-            culv_semaphore *cuda = culv_shared_semaphore_cuda(made);
-            uint64_t next = culv_semaphore_last_value(cuda) + 1;
-            LIB_OK(culv_semaphore_signal(cuda, NULL, next));
-            REQUIRE(
-                raw_vk_timeline_wait(&w->vk, culv_vk_semaphore_handle(made), next, TEST_FAR_MS));
-        }
-        REQUIRE_EQ(layer_semaphores(), before);
-        lib_require_driver_counts(w, 0, 0, 0);
-        w->context = NULL;
-    }
-    CU_OK(cu->DevicePrimaryCtxRelease(0));
-}
-
 /* With a stream of last use nothing waits: the VkSemaphore goes at once, CUDA's side when the
  * stream gets there. */
 LIB_CASE(destroyed_while_cuda_uses_it)
