@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Timelines: both directions, order, values, threads. */
+/* Timelines: round trips, values, threads. */
 #include "library.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Timelines that Culvert makes: use, ownership, every order of destruction. Binary ones:
+/* Timelines that Culvert makes: ownership, values, refusals. Binary ones:
  * binary_vulkan.c. */
 #define TEST_GROUP "made."
 #include "library.h"

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Objects given up in any order, and by several threads. */
+/* Objects given up: what the driver sees first, and beside a capture. */
 #define TEST_GROUP "order."
 #include "library.h"
-
-/* Orders --------------------------------------------------------------------------------------- */
-
-enum { OBJECTS = 6 }; /* memory, two buffers, semaphore, attachment, device */
 
 /* The driver sees the unmapping before the import's release: counts in between. */
 LIB_CASE(mapping_goes_before_import)
@@ -22,8 +18,6 @@ LIB_CASE(mapping_goes_before_import)
     REQUIRE_EQ(lib_counts(w).memories, 0);
     lib_require_driver_counts(w, 0, 0, 0);
 }
-
-/* Threads -------------------------------------------------------------------------------------- */
 
 /* R8: a capture in global mode goes on, whatever is imported, mapped and given up meanwhile. */
 LIB_CASE(capture_is_left_alone, .title = "capture.is_left_alone")

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_ring, one thread: the order of slots, values, bursts, changes while it runs. */
+/* culv_ring, one thread: the order of slots, values, how far the GPU is behind. ring_model.c has
+ * what random calls do. */
 #include "fake_ring.h"
 
 RING_CASE(ordered, 3, .smoke = true)
