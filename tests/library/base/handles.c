@@ -151,48 +151,6 @@ TEST(duplicates_refused)
     }
 }
 
-/* Handles of other systems, and those that name no such object anywhere. */
-LIB_CASE(imports_refused)
-{
-    raw_vk_buffer vk = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
-    VkSemaphore timeline = lib_case_timeline(w, 0);
-    lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w->vk, &vk));
-    lib_fd fd2 = lib_fd_watch(raw_vk_timeline_fd(&w->vk, timeline));
-    culv_memory *memory = NULL;
-    culv_semaphore *semaphore = NULL;
-    culv_memory_desc d = lib_memory_desc(w, &vk, fd.fd);
-    culv_semaphore_desc sd = culv_semaphore_desc_init();
-    const culv_handle windows[] = {culv_handle_opaque_win32(w),
-                                   culv_handle_opaque_win32_named(L"heights"),
-                                   culv_handle_opaque_win32_kmt(w)};
-    for (int i = 0; i < 3; i++) {
-        d.handle = sd.handle = windows[i];
-        LIB_REFUSES(memory, culv_memory_import_borrow(w->device, &d, &memory), UNSUPPORTED,
-                    HANDLE_TYPE, "culv_memory_desc.handle.type");
-        sd.type = CULV_SEMAPHORE_BINARY;
-        LIB_REFUSES(semaphore, culv_semaphore_import_take(w->device, &sd, &semaphore), UNSUPPORTED,
-                    HANDLE_TYPE);
-        sd.type = CULV_SEMAPHORE_TIMELINE;
-        bool kmt = i == 2; /* CUDA has no such import on Windows either */
-        LIB_REFUSES_AS(semaphore, culv_semaphore_import_take(w->device, &sd, &semaphore),
-                       kmt ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-        if (kmt) LIB_SAYS("handles of timelines are OPAQUE_FD (1), OPAQUE_WIN32 (2)");
-    }
-    sd.handle = culv_handle_dma_buf_fd(fd2.fd);
-    LIB_REFUSES(semaphore, culv_semaphore_import_take(w->device, &sd, &semaphore), INVALID,
-                HANDLE_TYPE, "a dma-buf; handles of timelines are OPAQUE_FD");
-    d.handle = culv_handle_opaque_fd(fd.fd);
-    sd.handle = culv_handle_opaque_fd(fd2.fd);
-    d.handle.name = sd.handle.name = L"heights";
-    LIB_REFUSES(memory, culv_memory_import_take(w->device, &d, &memory), INVALID, VALUE,
-                "culv_memory_desc.handle.name");
-    LIB_REFUSES(semaphore, culv_semaphore_import_take(w->device, &sd, &semaphore), INVALID, VALUE);
-    lib_fd_require_untouched(&fd);
-    lib_fd_require_untouched(&fd2);
-    lib_fd_done(&fd, true);
-    lib_fd_done(&fd2, true);
-}
-
 /* A dma-buf into CUDA is asked of the driver, whose refusal is the machine's answer: the twin's
  * always. */
 LIB_CASE(dma_buf_import)
