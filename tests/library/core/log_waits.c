@@ -47,7 +47,7 @@ LOG_CASE(buffer_waits, CULV_LOG_WARNING, .title = "waits.buffer")
     culv_shared_buffer *buffer = log_make_buffer(s, "late", 65536);
     culv_shared_semaphore *gate = log_make_timeline(s, "gate", 3);
     culv_shared_semaphore *other = log_make_timeline(s, "reached", 9);
-    CUstream work = lib_stream(&s->w);
+    CUstream work = lib_case_stream(&s->w);
     LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(other), work, 9));
     LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), work, 5));
     opener_start(&o, s, culv_vk_semaphore_handle(gate), 5);
@@ -63,7 +63,6 @@ LOG_CASE(buffer_waits, CULV_LOG_WARNING, .title = "waits.buffer")
     (void)log_line_of(s, CULV_LOG_WARNING, "buffer 'late' (65536 bytes): its release went on",
                       NULL);
     lib_finish(&s->w, work);
-    lib_stream_destroy(&s->w, work);
     culv_shared_semaphore_destroy(&gate);
     culv_shared_semaphore_destroy(&other);
 }
@@ -73,14 +72,14 @@ LOG_CASE(buffer_waits, CULV_LOG_WARNING, .title = "waits.buffer")
 LOG_CASE(semaphore_waits, CULV_LOG_NONE, .title = "waits.semaphore")
 {
     opener o;
-    VkSemaphore gate = raw_vk_timeline(&s->w.vk, 1, true);
+    VkSemaphore gate = lib_case_timeline(&s->w, 1);
     culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
     culv_semaphore *semaphore = NULL;
     d.semaphore = gate;
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.label = "theirs";
     LIB_OK(culv_vk_semaphore_import(s->w.attachment, &d, &semaphore));
-    CUstream work = lib_stream(&s->w);
+    CUstream work = lib_case_stream(&s->w);
     LIB_OK(culv_semaphore_wait(semaphore, work, 4));
     opener_start(&o, s, gate, 4);
     culv_semaphore_destroy(&semaphore);
@@ -90,8 +89,6 @@ LOG_CASE(semaphore_waits, CULV_LOG_NONE, .title = "waits.semaphore")
         "was told to wait for the semaphore 'theirs' to reach 4, whose counter Culvert cannot read");
     require_has(line, "and 1 was reported");
     lib_finish(&s->w, work);
-    lib_stream_destroy(&s->w, work);
-    raw_vk_timeline_destroy(&s->w.vk, gate);
 }
 
 /* The end of a device waits for what was deferred behind a stream: that stream is named. */
