@@ -20,6 +20,45 @@ static culv_vector *make(vector_stage *s, uint64_t chunks)
     return v;
 }
 
+/* The chunks go when the stream has got there; a chunk that is used in part stays. */
+VECTOR_CASE(shrinks)
+{
+    culv_vector *v = make(s, 6);
+    const CUdeviceptr base = culv_vector_pointer(v);
+    vector_hold(s);
+    LIB_OK(culv_vector_shrink(v, 2 * s->chunk + 1, s->stream));
+    REQUIRE_EQ(lib_query(&s->w, s->stream), CUDA_ERROR_NOT_READY); /* it did not wait */
+    REQUIRE_EQ(culv_vector_size(v), 2 * s->chunk + 1);
+    REQUIRE_EQ(culv_vector_committed(v), 3 * s->chunk);
+    REQUIRE_EQ(culv_vector_generation(v), 8);
+    REQUIRE_EQ(vector_check(v), 3);
+    REQUIRE(lib_counts(&s->w).deferred > 0);
+    if (s->w.cu->software) REQUIRE_EQ(allocations(s), 6); /* the stream may still use them */
+    vector_let_go(s);
+    lib_finish(&s->w, s->stream);
+    lib_settle(&s->w);
+    if (s->w.cu->software) REQUIRE_EQ(allocations(s), 3);
+    vector_require(s, base, 3 * s->chunk, 31, 0);
+    LIB_OK(culv_vector_shrink(v, 5 * s->chunk, s->stream)); /* it has less */
+    LIB_OK(culv_vector_shrink(v, 2 * s->chunk, s->stream));
+    REQUIRE_EQ(culv_vector_committed(v), 2 * s->chunk);
+    LIB_OK(culv_vector_shrink(v, s->chunk + 4, s->stream)); /* no chunk lies beyond it */
+    REQUIRE_EQ(culv_vector_generation(v), 9);
+    LIB_OK(culv_vector_grow(v, 4 * s->chunk));
+    REQUIRE_EQ(culv_vector_pointer(v), base);
+    vector_require(s, base, 2 * s->chunk, 31, 0);
+    vector_write(s, base, 2 * s->chunk, 4 * s->chunk, 31);
+    vector_require(s, base, 4 * s->chunk, 31, 0);
+    LIB_OK(culv_vector_shrink(v, 0, s->stream));
+    REQUIRE_EQ(culv_vector_committed(v), 0);
+    REQUIRE_EQ(vector_check(v), 0);
+    REQUIRE_EQ(vector_stats(v).peak, 6 * s->chunk);
+    lib_finish(&s->w, s->stream);
+    LIB_OK(culv_vector_grow(v, s->chunk));
+    vector_write(s, base, 0, s->chunk, 1);
+    culv_vector_destroy(&v);
+}
+
 /* What was committed beyond the size, as a policy wants it, goes by a shrink to that size. */
 VECTOR_CASE(shrinks_to_fit)
 {
