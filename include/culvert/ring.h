@@ -379,6 +379,8 @@ CULV_EXPORT culv_result culv_ring_configure(culv_ring *ring, const culv_ring_set
  *
  * With `force`, if this takes longer than `timeout` nanoseconds, the host signals in place of the
  * side that is late, and then of the other side. The work that waited goes on, with wrong contents.
+ * It has a second at least, and so has CUDA's work that waits for nobody: their own signals come
+ * by themselves, and a signal beside them would be a second one.
  * If the call had to signal, or if a side held a frame or had a burst open, all slots are empty
  * afterwards and no side holds a frame.
  *

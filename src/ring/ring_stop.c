@@ -11,6 +11,9 @@
  * go. */
 static const uint64_t WAIT_SLICE = 250000000;
 
+/* Work that goes on has at least so long before a drain with force signals in its place. */
+static const uint64_t PATIENCE = 1000000000;
+
 static const char *const sides[] = {"the producer", "the consumer"};
 
 uint64_t culvi_ring_until(culvi_ring_limit *limit)
@@ -488,13 +491,16 @@ static culv_result drain(culv_ring *ring, draining *d)
     culvi_watch_for(ring->device, &watch, "ring", ring->label, "draining it",
                     "The GPU work of both sides must end");
     result = wait_for_all(ring, d);
-    /* Whoever waited for the first late side goes on then; when it does not, it is late too. */
-    for (int i = 0; i < 2 && d->force && result == CULV_ERROR_TIMEOUT; i++) {
+    /* Whoever waited for the first late side goes on then; when it does not, it is late too. What
+     * runs signals by itself, and a signal of the host's would be a second one: it has time. */
+    for (int i = 0; i < 3 && d->force && result == CULV_ERROR_TIMEOUT; i++) {
+        const bool runs = d->timeout < PATIENCE && is_cudas(ring, (int)d->late);
         result = CULV_OK;
-        if (d->counter[d->late] < ring->side[d->late].promised) { /* else it got there meanwhile */
+        if (!runs && d->counter[d->late] < ring->side[d->late].promised) { /* not meanwhile */
             d->spoilt = true;
             result = force_side(ring, d->late, d->counter[d->late]);
         }
+        if (d->timeout < PATIENCE) d->timeout = PATIENCE;
         if (result == CULV_OK) result = wait_for_all(ring, d);
     }
     if (d->force && result == CULV_ERROR_ASYNC && !was_stopped_meanwhile())

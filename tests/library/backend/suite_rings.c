@@ -1257,7 +1257,7 @@ static void end_early(turns *t)
     if (how_ended == PROMISED && promises(t)) {
         (void)promise(t);
         (void)promise(t);
-        for (int i = 0; i < 4; i++)
+        for (int i = 0; i < 6; i++) /* the last burst waits for what was promised */
             (void)turn(t, t->cuda);
         if (!t->own) require_waiting(t);
         if (t->own) OK(culv_ring_drain(t->ring, 0, 1)); /* which nobody else does for it */
