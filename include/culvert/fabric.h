@@ -65,8 +65,8 @@ CULV_EXPORT culv_result culv_vmm_import_fabric(culv_device *device,
                                                culv_vmm_allocation **out);
 
 /** Exports a pool that was made with culv_mem_pool_desc::fabric, and whose
- * culv_mem_pool_handle_types() has the bit of CULV_HANDLE_FABRIC. From then on you can export the
- * pool's pointers by culv_mem_pool_export_pointer().
+ * culv_mem_pool_info::handle_types has the bit of CULV_HANDLE_FABRIC. From then on you can export
+ * the pool's pointers by culv_mem_pool_export_pointer().
  * Errors: INVALID (NULL_ARGUMENT; NOT_EXPORTABLE), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is plain bytes. The pool must live until the other side has imported it.
  * Threads: any.

@@ -85,8 +85,9 @@ CULV_INLINE culv_ipc_source culv_ipc_from_vmm_fabric(culv_vmm_allocation *alloca
 }
 
 /** Returns a memory pool as a source that goes by its fabric handle. Offer its allocations by
- * culv_ipc_from_pool_memory(). If culv_mem_pool_handle_types() lacks the bit of CULV_HANDLE_FABRIC,
- * use culv_ipc_from_pool(). The call has the errors of culv_mem_pool_export_fabric().
+ * culv_ipc_from_pool_memory(). If culv_mem_pool_info::handle_types lacks the bit of
+ * CULV_HANDLE_FABRIC, use culv_ipc_from_pool(). The call has the errors of
+ * culv_mem_pool_export_fabric().
  * Ownership: the pool stays yours. Keep it until the clients have imported it
  * (culv_ipc_import_pool()). Threads: any. */
 CULV_INLINE culv_ipc_source culv_ipc_from_pool_fabric(culv_mem_pool *pool)
@@ -113,7 +114,7 @@ CULV_EXPORT culv_result culv_ipc_import_pool(const culv_ipc_object *object, culv
 
 /** Imports a received allocation of a pool that was imported.
  * Errors: as culv_mem_pool_import_pointer(); INVALID (VALUE: the object is of another kind).
- * Ownership: *out is yours, for culv_mem_pool_free() before its owner frees it. Threads: any. */
+ * Ownership: *out is yours, for cuMemFreeAsync before its owner frees it. Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_pool_memory(const culv_ipc_object *object,
                                                     culv_mem_pool *pool, CUdeviceptr *out);
 

@@ -132,6 +132,13 @@ typedef struct culv_vmm_allocation_info {
     culv_bool imported;
     culv_uuid device;  /**< UUID of the GPU that the memory lies on. All zero for host memory. */
     uint32_t mappings; /**< Number of places where Culvert mapped it. */
+    /** A multicast object: number of devices that are still to be added. Memory can be bound when
+     * it is 0. Otherwise 0. */
+    uint32_t missing_devices;
+    /** The driver's handle (CUmemGenericAllocationHandle), for CUDA calls that Culvert does not
+     * make. The allocation owns it. Do not identify memory by it: two handles of the same memory
+     * may differ, and an equal handle may name other memory later. */
+    uint64_t native_handle;
 } culv_vmm_allocation_info;
 
 CULV_INIT(culv_vmm_allocation_info)
@@ -220,12 +227,6 @@ CULV_EXPORT culv_result culv_vmm_allocation_get_info(const culv_vmm_allocation *
  * Source: cuda.h, cuMemRetainAllocationHandle: each retain needs one release. */
 CULV_EXPORT culv_result culv_vmm_allocation_retain_at(culv_device *device, CUdeviceptr address,
                                                       culv_vmm_allocation **out);
-
-/** Returns the driver's handle (CUmemGenericAllocationHandle), for CUDA calls that Culvert does not
- * make. 0 for NULL. Do not identify memory by it: two handles of the same memory may differ, and an
- * equal handle may name other memory later.
- * Ownership: the allocation owns it. Threads: any. */
-CULV_EXPORT uint64_t culv_vmm_allocation_native_handle(const culv_vmm_allocation *allocation);
 
 /** Exports an allocation as a handle of one of the types that it was made for. Another process
  * imports it with culv_vmm_import_take(). Vulkan imports it with culv_vk_memory_from_vmm() or

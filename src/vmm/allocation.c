@@ -258,11 +258,8 @@ culv_result culv_vmm_allocation_get_info(const culv_vmm_allocation *allocation,
     info.imported = allocation->imported;
     info.device = allocation->uuid;
     info.mappings = atomic_load(&allocation->mappings);
+    info.missing_devices = atomic_load(&allocation->missing);
+    info.native_handle = allocation->handle;
     culvi_struct_write(out, &info, sizeof info);
     return CULV_OK;
-}
-
-uint64_t culv_vmm_allocation_native_handle(const culv_vmm_allocation *allocation)
-{
-    return allocation != NULL ? (uint64_t)allocation->handle : 0;
 }

@@ -361,16 +361,6 @@ void culv_multicast_destroy(culv_multicast **multicast)
     free_object(m);
 }
 
-uint64_t culv_multicast_size(const culv_multicast *multicast)
-{
-    return multicast != NULL ? multicast->allocation->size : 0;
-}
-
-uint32_t culv_multicast_missing_devices(const culv_multicast *multicast)
-{
-    return multicast != NULL ? atomic_load(&multicast->allocation->missing) : 0;
-}
-
 culv_vmm_allocation *culv_multicast_allocation(const culv_multicast *multicast)
 {
     return multicast != NULL ? multicast->allocation : NULL;

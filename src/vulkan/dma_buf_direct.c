@@ -72,11 +72,3 @@ void culvi_vk_dma_buf_direct_drop(culv_vk_dma_buf_bridge *b)
     culv_buffer_unmap(&b->rows);
     culv_memory_destroy(&b->direct);
 }
-
-CUdeviceptr culv_vk_dma_buf_bridge_pointer(const culv_vk_dma_buf_bridge *bridge)
-{
-    if (bridge == NULL) return 0;
-    if (bridge->rows != NULL)
-        return culv_buffer_pointer(bridge->rows) + bridge->info.plane_offsets[0];
-    return bridge->buffer != NULL ? culv_shared_buffer_pointer(bridge->buffer) : 0;
-}

@@ -231,8 +231,10 @@ static void create_image(fuzz_reader *r, culv_vk_device *vk)
                          (culv_image_mipmapped_array(cuda) != NULL) ==
                              (fuzz_planes(info.format) == 1),
                      "half an image");
-        FUZZ_REQUIRE(culv_image_mip_levels(cuda) == info.mipLevels &&
-                         (uint32_t)culv_image_format(cuda) == (uint32_t)info.format,
+        culv_image_desc told = culv_image_desc_init();
+        FUZZ_REQUIRE(culv_image_get_desc(cuda, &told) == CULV_OK &&
+                         told.mip_levels == info.mipLevels &&
+                         (uint32_t)told.format == (uint32_t)info.format,
                      "another image");
         culv_shared_image_destroy(&image);
         FUZZ_REQUIRE(image == NULL, "it is not NULL");

@@ -133,6 +133,13 @@ static void keep_image(fuzz_reader *r, import_state *s, culv_result result, culv
         FUZZ_REQUIRE(out == FUZZ_POISON(culv_image), "written after an error");
 }
 
+static culv_image_desc description(const culv_image *image)
+{
+    culv_image_desc d = culv_image_desc_init();
+    FUZZ_REQUIRE(culv_image_get_desc(image, &d) == CULV_OK, "no description");
+    return d;
+}
+
 static void map_image(fuzz_reader *r, import_state *s)
 {
     culv_memory *memory = s->memories[fuzz_pick(r, SLOTS)];
@@ -162,8 +169,9 @@ static void map_image(fuzz_reader *r, import_state *s)
     fuzz_disarm();
     if (result == CULV_OK && fuzz_box_whole(desc)) {
         FUZZ_REQUIRE(d.offset < culv_memory_size(memory), "it lies outside");
-        FUZZ_REQUIRE(culv_image_format(out) == d.format &&
-                         culv_image_mip_levels(out) == (d.mip_levels != 0 ? d.mip_levels : 1),
+        const culv_image_desc told = description(out);
+        FUZZ_REQUIRE(told.format == d.format &&
+                         told.mip_levels == (d.mip_levels != 0 ? d.mip_levels : 1),
                      "another image");
     }
     keep_image(r, s, result, out);
@@ -289,7 +297,7 @@ static void view(fuzz_reader *r, import_state *s)
         if (result != CULV_OK)
             fuzz_require_untouched(out);
         else if (fuzz_box_whole(out))
-            FUZZ_REQUIRE(out->label == NULL && out->mip_levels == culv_image_mip_levels(image),
+            FUZZ_REQUIRE(out->label == NULL && out->mip_levels == description(image).mip_levels,
                          "another image");
         fuzz_unbox(out);
         break;
@@ -302,7 +310,7 @@ static void view(fuzz_reader *r, import_state *s)
                          array != NULL,
                      "no array");
     if (what == 0 && result == CULV_OK)
-        FUZZ_REQUIRE(index < culv_image_mip_levels(image) &&
+        FUZZ_REQUIRE(index < description(image).mip_levels &&
                          culv_image_get_array(image, index, &again) == CULV_OK && again == array,
                      "level %u", index);
     if (what == 1 || what == 3)

@@ -90,6 +90,15 @@ void lib_require_driver_counts(const lib_world *w, uint64_t memories, uint64_t m
 /* Waits (5 s at most) until no release is deferred any more. */
 void lib_settle(const lib_world *w);
 
+/* What an image, an allocation and a pool say of themselves. */
+culv_image_desc lib_image(const culv_image *image);
+culv_vmm_allocation_info lib_allocation(const culv_vmm_allocation *allocation);
+culv_mem_pool_info lib_pool(const culv_mem_pool *pool);
+/* CUDA's memory of a pool, in stream order. */
+CUdeviceptr lib_pool_alloc(const lib_world *w, const culv_mem_pool *pool, size_t size,
+                           CUstream stream);
+void lib_pool_free(const lib_world *w, CUdeviceptr at, CUstream stream);
+
 /* A CUDA stream of the device's context; the current context is left as it was. */
 CUstream lib_stream(const lib_world *w);
 void lib_stream_destroy(const lib_world *w, CUstream stream);

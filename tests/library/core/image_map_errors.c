@@ -208,7 +208,7 @@ LIB_CASE(handles_stay_untouched)
     lib_fd_require_untouched(&fd);
     d.mip_levels = 0; /* one */
     LIB_OK(culv_image_map(memory, &d, &mapped));
-    REQUIRE_EQ(culv_image_mip_levels(mapped), 1);
+    REQUIRE_EQ(lib_image(mapped).mip_levels, 1);
     culv_image_unmap(&mapped);
     culv_memory_destroy(&memory);
     lib_fd_require_untouched(&fd);

@@ -421,7 +421,7 @@ static void use_pool(ipc_child *parent, const char *name)
     culv_ipc_object_destroy(&object);
     ipc_require(&s.w, stream, at, FEW, 1);
     ipc_write(&s.w, stream, at, FEW, 2);
-    LIB_OK(culv_mem_pool_free(pool, at, stream));
+    lib_pool_free(&s.w, at, stream);
     lib_finish(&s.w, stream);
     ipc_say(parent, 'w');
     culv_mem_pool_destroy(&pool);
@@ -448,7 +448,7 @@ static void share_pool(const char *word, bool fabric)
     d.handle_types = fabric ? 0 : 1u << CULV_HANDLE_OPAQUE_FD;
     d.fabric = fabric ? CULV_FABRIC_REQUIRED : CULV_FABRIC_NO;
     LIB_OK(culv_mem_pool_create(s.w.device, &d, &pool));
-    LIB_OK(culv_mem_pool_alloc(pool, 4 * FEW, stream, &at));
+    at = lib_pool_alloc(&s.w, pool, 4 * FEW, stream);
     ipc_write(&s.w, stream, at, FEW, 1);
     LIB_REFUSES(culv_vmm_adopted, adopted, culv_vmm_adopt(s.w.device, at, FEW, &adopted),
                 CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
@@ -481,7 +481,7 @@ static void share_pool(const char *word, bool fabric)
     ipc_require(&s.w, stream, at, FEW, 2);
     ipc_join_serving(&child, server);
     culv_ipc_server_destroy(&server);
-    LIB_OK(culv_mem_pool_free(pool, at, stream));
+    lib_pool_free(&s.w, at, stream);
     lib_finish(&s.w, stream);
     culv_mem_pool_destroy(&pool);
     lib_stream_destroy(&s.w, stream);

@@ -74,8 +74,7 @@ MULTICAST_CASE(objects)
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);
     close(ends[1]);
-    REQUIRE(culv_multicast_size(NULL) == 0 && culv_multicast_missing_devices(NULL) == 0 &&
-            culv_multicast_allocation(NULL) == NULL);
+    REQUIRE(culv_multicast_allocation(NULL) == NULL);
 }
 
 MULTICAST_CASE(devices_and_bindings)
@@ -178,7 +177,7 @@ MULTICAST_CASE(system_says)
     LIB_OK(culv_multicast_create(s->devices[0], &d, &object));
     PLAY(s, CUDA_ERROR_SYSTEM_NOT_READY, "cuMulticastAddDevice",
          culv_multicast_add_device(object, s->devices[0]), CULV_REASON_NOT_READY);
-    REQUIRE_EQ(culv_multicast_missing_devices(object), 2);
+    REQUIRE_EQ(lib_allocation(culv_multicast_allocation(object)).missing_devices, 2);
     for (int i = 0; i < 2; i++)
         LIB_OK(culv_multicast_add_device(object, s->devices[i]));
     PLAY(s, CUDA_ERROR_SYSTEM_NOT_READY, "cuMulticastBindMem",

@@ -52,16 +52,16 @@ static void share_pool(culv_fabric fabric, CUstream stream)
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     d.release_threshold = 1 << 20;
     TRY_AGAIN(culv_mem_pool_create(w->device, &d, &made), made == POISON(culv_mem_pool));
-    if (culv_mem_pool_handle_types(made) & 1u << CULV_HANDLE_FABRIC) {
+    if (lib_pool(made).handle_types & 1u << CULV_HANDLE_FABRIC) {
         TRY_AGAIN(culv_mem_pool_export_fabric(made, &bytes),
                   memcmp(&bytes, &none, sizeof none) == 0);
-        TRY_AGAIN(culv_mem_pool_alloc(made, FEW, stream, &at), at == 77);
+        at = lib_pool_alloc(w, made, FEW, stream);
         TRY_AGAIN(culv_mem_pool_export_pointer(made, at, &sent), true);
         TRY_AGAIN(culv_mem_pool_import_fabric(w->device, &bytes, NULL, &in),
                   in == POISON(culv_mem_pool));
         TRY_AGAIN(culv_mem_pool_import_pointer(in, &sent, &there), there == 77);
-        TRY_AGAIN(culv_mem_pool_free(in, there, stream), true);
-        TRY_AGAIN(culv_mem_pool_free(made, at, stream), true);
+        lib_pool_free(w, there, stream);
+        lib_pool_free(w, at, stream);
         lib_finish(w, stream);
         DO(culv_mem_pool_destroy(&in));
         REQUIRE(in == NULL);

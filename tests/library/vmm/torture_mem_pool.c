@@ -33,7 +33,7 @@ static void share(culv_mem_pool *pool, CUdeviceptr memory, CUstream stream)
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);
     TRY_AGAIN(culv_mem_pool_import_pointer(borrowed, &sent, &there), there == 77);
-    TRY_AGAIN(culv_mem_pool_free(borrowed, there, stream), true);
+    lib_pool_free(w, there, stream);
     lib_finish(w, stream);
     DO(culv_mem_pool_destroy(&borrowed));
 }
@@ -48,11 +48,11 @@ static void run(void)
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     d.release_threshold = 1 << 20;
     TRY_AGAIN(culv_mem_pool_create(w->device, &d, &pool), pool == POISON(culv_mem_pool));
-    TRY_AGAIN(culv_mem_pool_alloc(pool, BYTES, stream, &memory), memory == 77);
+    memory = lib_pool_alloc(w, pool, BYTES, stream);
     share(pool, memory, stream);
     culv_pointer_info info = culv_pointer_info_init();
     TRY_AGAIN(culv_pointer_get_info(w->device, memory, &info), info.kind == CULV_POINTER_NONE);
-    TRY_AGAIN(culv_mem_pool_free(pool, memory, stream), true);
+    lib_pool_free(w, memory, stream);
     lib_finish(w, stream);
     DO(culv_mem_pool_destroy(&pool));
     REQUIRE(pool == NULL);

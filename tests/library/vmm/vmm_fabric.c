@@ -45,17 +45,17 @@ VMM_FABRIC_CASE(1, 1, both_ways)
     const culv_vmm_allocation_desc d = wanted(CULV_FABRIC_REQUIRED, FD_BIT);
     LIB_OK(culv_check_fabric(s->w.device));
     LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &made));
-    REQUIRE_EQ(vmm_info(made).handle_types, FD_BIT | FABRIC_BIT);
+    REQUIRE_EQ(lib_allocation(made).handle_types, FD_BIT | FABRIC_BIT);
     LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
     vmm_write(s->w.device, cu, vmm_address(range, 0), WORDS, 1);
     LIB_OK(culv_vmm_export_fabric(made, &bytes));
     LIB_OK(culv_vmm_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd));
     culv_handle_close(&fd);
     culv_vmm_import_desc in = come_in(2 * VMM_BLOCK);
-    in.exporter = vmm_info(made).device;
+    in.exporter = lib_allocation(made).device;
     LIB_OK(culv_vmm_import_fabric(s->w.device, &bytes, &in, &imported));
-    REQUIRE(vmm_info(imported).imported && vmm_info(imported).handle_types == 0);
-    REQUIRE_EQ(vmm_info(imported).mappings, 0);
+    REQUIRE(lib_allocation(imported).imported && lib_allocation(imported).handle_types == 0);
+    REQUIRE_EQ(lib_allocation(imported).mappings, 0);
     vmm_require_counts(s, 2, 1, 1);
     LIB_OK(culv_vmm_map(range, 2 * VMM_BLOCK, imported, NULL, 0));
     vmm_require_words(s->w.device, cu, vmm_address(range, 2), WORDS, 1);
@@ -80,13 +80,13 @@ VMM_FABRIC_CASE(1, 0, lying)
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
     d.fabric = CULV_FABRIC_TRY; /* falls back to file descriptors */
     LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &made));
-    REQUIRE_EQ(vmm_info(made).handle_types, FD_BIT);
+    REQUIRE_EQ(lib_allocation(made).handle_types, FD_BIT);
     LIB_INVALID(culv_vmm_export_fabric(made, &bytes), CULV_REASON_NOT_EXPORTABLE);
     culv_vmm_allocation_destroy(&made);
     lib_driver()->SoftPlayFabric(1); /* a channel comes */
     LIB_OK(culv_check_fabric(s->w.device));
     LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &made));
-    REQUIRE_EQ(vmm_info(made).handle_types, FD_BIT | FABRIC_BIT);
+    REQUIRE_EQ(lib_allocation(made).handle_types, FD_BIT | FABRIC_BIT);
     culv_vmm_allocation_destroy(&made);
 }
 

@@ -40,12 +40,12 @@ TEST(both_ways, .title = "fabric.pools_both_ways")
         culv_fabric_handle bytes;
         culv_mem_pool_pointer sent;
         culv_handle fd = {.type = CULV_HANDLE_NONE};
-        CUdeviceptr at = 0, there = 0, none = 77;
+        CUdeviceptr at = 0, there = 0;
         CUstream stream = lib_stream(&s.w);
         const culv_mem_pool_desc d = wanted(CULV_FABRIC_REQUIRED, others[i]);
         LIB_OK(culv_mem_pool_create(s.w.device, &d, &made));
-        REQUIRE_EQ(culv_mem_pool_handle_types(made), others[i] | FABRIC_BIT);
-        LIB_OK(culv_mem_pool_alloc(made, BYTES, stream, &at));
+        REQUIRE_EQ(lib_pool(made).handle_types, others[i] | FABRIC_BIT);
+        at = lib_pool_alloc(&s.w, made, BYTES, stream);
         lib_finish(&s.w, stream);
         vmm_write(s.w.device, s.w.cu, at, WORDS, 1);
         LIB_INVALID(culv_mem_pool_export_pointer(made, at, &sent),
@@ -61,16 +61,15 @@ TEST(both_ways, .title = "fabric.pools_both_ways")
             LIB_OK(culv_mem_pool_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd));
         culv_handle_close(&fd);
         LIB_OK(culv_mem_pool_import_fabric(s.w.device, &bytes, NULL, &imported));
-        REQUIRE_EQ(culv_mem_pool_handle_types(imported), 0);
-        LIB_INVALID(culv_mem_pool_alloc(imported, BYTES, stream, &none), CULV_REASON_USAGE);
+        REQUIRE_EQ(lib_pool(imported).handle_types, 0);
         LIB_INVALID(culv_mem_pool_export_fabric(imported, &bytes), CULV_REASON_NOT_EXPORTABLE);
         LIB_SAYS("keep the bytes");
         LIB_OK(culv_mem_pool_import_pointer(imported, &sent, &there));
         vmm_require_words(s.w.device, s.w.cu, there, WORDS, 1);
         vmm_write(s.w.device, s.w.cu, there, WORDS, 2);
         vmm_require_words(s.w.device, s.w.cu, at, WORDS, 2);
-        LIB_OK(culv_mem_pool_free(imported, there, stream));
-        LIB_OK(culv_mem_pool_free(made, at, stream));
+        lib_pool_free(&s.w, there, stream);
+        lib_pool_free(&s.w, at, stream);
         lib_finish(&s.w, stream);
         culv_mem_pool_destroy(&imported);
         culv_mem_pool_destroy(&made);
@@ -115,7 +114,7 @@ TEST(not_here, .title = "fabric.pools_not_here")
         d.fabric = CULV_FABRIC_TRY; /* falls back to file descriptors */
         d.release_threshold = 1 << 20;
         LIB_OK(culv_mem_pool_create(s.w.device, &d, &made));
-        REQUIRE_EQ(culv_mem_pool_handle_types(made), FD_BIT);
+        REQUIRE_EQ(lib_pool(made).handle_types, FD_BIT);
         REQUIRE_EQ(pools(), before + 1);
         LIB_INVALID(culv_mem_pool_export_fabric(made, &bytes), CULV_REASON_NOT_EXPORTABLE);
         LIB_SAYS("culv_mem_pool_desc.fabric");
@@ -171,7 +170,6 @@ VMM_FABRIC_CASE(1, 1, refused, .title = "fabric.pools_refused")
     LIB_ERROR(culv_mem_pool_export_dup(made, CULV_HANDLE_FABRIC, &handle), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_HANDLE_TYPE);
     LIB_SAYS("culv_mem_pool_export_fabric()");
-    REQUIRE_EQ(culv_mem_pool_handle_types(NULL), 0);
     culv_vmm_allocation *other = NULL; /* a pool's bytes are no allocation */
     culv_vmm_import_desc i = culv_vmm_import_desc_init();
     i.size = VMM_BLOCK;

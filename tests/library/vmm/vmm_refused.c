@@ -205,7 +205,7 @@ VMM_CASE(maps)
     for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++)
         LIB_INVALID(culv_vmm_map(range, 0, one, &strange[i], 1), CULV_REASON_VALUE);
     REQUIRE_EQ(vmm_count_mappings(range), 0);
-    REQUIRE_EQ(vmm_info(one).mappings, 0);
+    REQUIRE_EQ(lib_allocation(one).mappings, 0);
     vmm_require_counts(s, 2, 1, 0);
 
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, two, NULL, 0));

@@ -35,7 +35,7 @@ VMM_CASE(in_one_process, .smoke = true)
     const raw_cuda *cu = s->w.cu;
     culv_vmm_range *range = vmm_range(s, 6);
     culv_vmm_allocation *made = vmm_allocation(s, 2, FD_BIT), *taken = NULL, *borrowed = NULL;
-    REQUIRE_EQ(vmm_info(made).handle_types, FD_BIT);
+    REQUIRE_EQ(lib_allocation(made).handle_types, FD_BIT);
     LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
     vmm_write(s->w.device, cu, vmm_address(range, 0), WORDS, 1);
     const int fd = export_fd(made);
@@ -43,11 +43,11 @@ VMM_CASE(in_one_process, .smoke = true)
     culv_vmm_import_desc d = import_desc(fd, 2 * VMM_BLOCK);
     LIB_OK(culv_vmm_import_borrow(s->w.device, &d, &borrowed));
     lib_fd_require_untouched(&watched);
-    d.exporter = vmm_info(made).device;
+    d.exporter = lib_allocation(made).device;
     LIB_OK(culv_vmm_import_take(s->w.device, &d, &taken));
     lib_fd_require_gone(&watched);
     lib_fd_done(&watched, false);
-    culv_vmm_allocation_info info = vmm_info(taken);
+    culv_vmm_allocation_info info = lib_allocation(taken);
     REQUIRE(info.imported && info.handle_types == 0 && info.kind == CULV_VMM_LOCATION_DEVICE);
     REQUIRE(info.size == 2 * VMM_BLOCK && info.requested == info.size &&
             info.granularity == VMM_BLOCK);
@@ -260,7 +260,7 @@ VMM_CASE(other_process, .own = true)
     char text[32];
     snprintf(text, sizeof text, "%d", fd);
     REQUIRE(setenv(child_fd, text, 1) == 0);
-    snprintf(text, sizeof text, "%llu", (unsigned long long)vmm_info(made).size);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)lib_allocation(made).size);
     REQUIRE(setenv(child_size, text, 1) == 0);
     REQUIRE_EQ(test_run_child("share.other_process_child"), 0);
     close(fd);
@@ -284,9 +284,9 @@ VMM_TWO_CASE(other_gpu)
     LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s->w.device, &d, &in),
                 CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
     lib_fd_require_untouched(&fd);
-    d.exporter = vmm_info(theirs).device;
+    d.exporter = lib_allocation(theirs).device;
     LIB_OK(culv_vmm_import_borrow(s->w.device, &d, &in));
-    culv_vmm_allocation_info info = vmm_info(in);
+    culv_vmm_allocation_info info = lib_allocation(in);
     REQUIRE_EQ_BYTES(&info.device, &d.exporter, sizeof info.device);
     const culv_vmm_access both[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
                                     {.device = s->other, .flags = CULV_VMM_ACCESS_READ_WRITE}};
@@ -320,9 +320,9 @@ VMM_CASE(host_numa)
     MEASURED("library.vmm_host_numa_exportable", "%s",
              r == CULV_OK ? "granted" : culv_last_error_message());
     if (r == CULV_OK) {
-        culv_vmm_import_desc i = import_desc(export_fd(made), vmm_info(made).size);
+        culv_vmm_import_desc i = import_desc(export_fd(made), lib_allocation(made).size);
         LIB_OK(culv_vmm_import_take(s->w.device, &i, &in));
-        culv_vmm_allocation_info info = vmm_info(in);
+        culv_vmm_allocation_info info = lib_allocation(in);
         REQUIRE_EQ(info.kind, CULV_VMM_LOCATION_HOST_NUMA);
         REQUIRE_EQ_BYTES(&info.device, &(culv_uuid){{0}}, sizeof info.device);
         culv_vmm_range *range = vmm_range(s, 2 * (info.size / VMM_BLOCK));
