@@ -13,8 +13,8 @@
  * (culv_d3d11_memory_import()), their keyed mutexes (culv_d3d11_keyed_mutex_import()), and fences
  * (culv_d3d11_semaphore_import()). Culvert makes the shared handle from the COM object: an NT
  * handle, which it closes again, if the resource has _SHARED_NTHANDLE, and a KMT handle otherwise.
- * If you have a handle or a name, import it by culv_memory_import_borrow(),
- * culv_semaphore_import_borrow() or culv_keyed_mutex_import_borrow().
+ * If you have a handle or a name, import it by culv_memory_import(),
+ * culv_semaphore_import() or culv_keyed_mutex_import().
  *
  * Order the two sides by a fence or by the resource's keyed mutex. Without these, Direct3D 11 has
  * only ID3D11DeviceContext::Flush() and a query.

@@ -12,7 +12,7 @@
  * D3D12_HEAP_FLAG_SHARED (culv_d3d12_memory_import()), and fences created with
  * D3D12_FENCE_FLAG_SHARED (culv_d3d12_semaphore_import()). Culvert makes the shared handle from the
  * COM object and closes it again. If you have a handle or a name, import it by
- * culv_memory_import_borrow() or culv_semaphore_import_borrow(), with culv_handle_win32() or
+ * culv_memory_import() or culv_semaphore_import(), with culv_handle_win32() or
  * culv_handle_win32_named().
  *
  * This header needs neither windows.h nor d3d12.h: it only names their structs. On other systems

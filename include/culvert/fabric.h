@@ -53,9 +53,9 @@ CULV_EXPORT culv_result culv_vmm_export_fabric(culv_vmm_allocation *allocation,
                                                culv_fabric_handle *out);
 
 /** Imports what culv_vmm_export_fabric() exported. desc->handle stays empty; its other fields are
- * those of culv_vmm_import_take(). The bytes do not contain the size, so the call maps all of it
+ * those of culv_vmm_import(). The bytes do not contain the size, so the call maps all of it
  * once and refuses a larger size than there is.
- * Errors: as culv_vmm_import_take(); INVALID (HANDLE_TYPE: desc->handle is given; SIZE: the memory
+ * Errors: as culv_vmm_import(); INVALID (HANDLE_TYPE: desc->handle is given; SIZE: the memory
  * is smaller), DRIVER (HANDLE_REFUSED: no such handle, or no IMEX channel).
  * Ownership: *out is yours, for culv_vmm_allocation_destroy(). Threads: any.
  * Source: cuda.h, cuMemImportFromShareableHandle. */
@@ -75,7 +75,7 @@ CULV_EXPORT culv_result culv_mem_pool_export_fabric(culv_mem_pool *pool, culv_fa
 
 /** Imports what culv_mem_pool_export_fabric() exported. desc->handle stays empty, and desc may be
  * NULL. culv_mem_pool_import_pointer() then imports the pool's allocations.
- * Errors: as culv_mem_pool_import_borrow(); INVALID (HANDLE_TYPE: desc->handle is given), DRIVER
+ * Errors: as culv_mem_pool_import(); INVALID (HANDLE_TYPE: desc->handle is given), DRIVER
  * (HANDLE_REFUSED: no such handle, or no IMEX channel).
  * Ownership: *out is yours, for culv_mem_pool_destroy(). Threads: any.
  * Source: cuda.h, cuMemPoolImportFromShareableHandle. */

@@ -2,15 +2,12 @@
 /* Culvert: operating-system handles, which carry memory and semaphores from one API to another.
  *
  * A culv_handle is a file descriptor or a Windows handle together with its type. The name of a call
- * that takes or makes a handle says who owns it (docs/ownership.md):
- *   _take    The handle becomes Culvert's when the call returns CULV_OK. After an error it is still
- *            yours, open and untouched.
- *   _borrow  The handle stays yours. Culvert works on a duplicate. A call whose name has none of
- *            these words borrows too.
+ * says who owns the handle (docs/ownership.md):
  *   _dup     Each call makes a new handle, which you close with culv_handle_close().
- * The words mean the same on every system, although drivers treat handles differently: CUDA keeps
- * file descriptors and never keeps NT handles. Names and KMT handles own nothing and are never
- * closed. */
+ * Every other call borrows the handle: it stays yours, open and untouched, and Culvert works on a
+ * duplicate. This is the same on every system, although drivers treat handles differently: CUDA
+ * keeps file descriptors and never keeps NT handles. Names and KMT handles own nothing and are
+ * never closed. */
 #ifndef CULV_HANDLE_H_
 #define CULV_HANDLE_H_
 

@@ -373,7 +373,7 @@ CULV_EXPORT culv_result culv_ipc_object_get_handle(const culv_ipc_object *object
 
 /** Imports a received VMM allocation into CUDA, on the client's device, also by a fabric handle. It
  * may lie on another GPU that the device reaches.
- * Errors: as culv_vmm_import_borrow() and culv_vmm_import_fabric(); INVALID (VALUE: the object is
+ * Errors: as culv_vmm_import() and culv_vmm_import_fabric(); INVALID (VALUE: the object is
  * of another kind, or the client has no device).
  * Ownership: *out is yours, for culv_vmm_allocation_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_vmm(const culv_ipc_object *object,
@@ -381,7 +381,7 @@ CULV_EXPORT culv_result culv_ipc_import_vmm(const culv_ipc_object *object,
 
 /** Imports a received buffer, VMM allocation or memory of cuMemAlloc into CUDA, on the client's
  * device. Two imports of the same memory of cuMemAlloc have the same address.
- * Errors: as culv_memory_import_borrow() and culv_buffer_map(); INVALID (VALUE: as
+ * Errors: as culv_memory_import() and culv_buffer_map(); INVALID (VALUE: as
  * culv_ipc_import_vmm(); DEVICE_MISMATCH: this process does not see its GPU), UNSUPPORTED
  * (DRIVER_TOO_OLD), DRIVER (HANDLE_REFUSED: CUDA does not open memory of the same process or freed
  * memory).
@@ -392,14 +392,14 @@ CULV_EXPORT culv_result culv_ipc_import_vmm(const culv_ipc_object *object,
 CULV_EXPORT culv_result culv_ipc_import_buffer(const culv_ipc_object *object, culv_buffer **out);
 
 /** Imports a received image into CUDA, on the client's device.
- * Errors: as culv_memory_import_borrow() and culv_image_map(); INVALID (VALUE: as
+ * Errors: as culv_memory_import() and culv_image_map(); INVALID (VALUE: as
  * culv_ipc_import_vmm(); TILING).
  * Ownership: *out is yours, for culv_image_unmap(). It keeps the import alive. Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_image(const culv_ipc_object *object, culv_image **out);
 
 /** Imports a received semaphore into CUDA, on the client's device. A timeline's value is that of
  * the server's offer: report later ones by culv_semaphore_mark_value().
- * Errors: as culv_semaphore_import_borrow(); INVALID (VALUE: as culv_ipc_import_vmm()).
+ * Errors: as culv_semaphore_import(); INVALID (VALUE: as culv_ipc_import_vmm()).
  * Ownership: *out is yours, for culv_semaphore_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_semaphore(const culv_ipc_object *object,
                                                   culv_semaphore **out);
@@ -434,7 +434,7 @@ CULV_INIT(culv_ipc_chunk)
 
 /** Opens a vector that the server offers: imports its present chunks, and maps them one after
  * another.
- * Errors: as culv_ipc_client_receive(), culv_vmm_import_take() and culv_vmm_map().
+ * Errors: as culv_ipc_client_receive(), culv_vmm_import() and culv_vmm_map().
  * Ownership: *out is yours, for culv_ipc_vector_destroy(), before the client.
  * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_vector_open(culv_ipc_client *client,

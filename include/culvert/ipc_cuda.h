@@ -107,7 +107,7 @@ CULV_INLINE culv_ipc_source culv_ipc_from_pool_fabric(culv_mem_pool *pool)
 CULV_EXPORT culv_result culv_ipc_import_event(const culv_ipc_object *object, CUevent *out);
 
 /** Imports a received pool on the client's device, also by a fabric handle.
- * Errors: as culv_mem_pool_import_borrow() and culv_mem_pool_import_fabric(); INVALID (VALUE: the
+ * Errors: as culv_mem_pool_import() and culv_mem_pool_import_fabric(); INVALID (VALUE: the
  * object is of another kind, or the client has no device).
  * Ownership: *out is yours, for culv_mem_pool_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_pool(const culv_ipc_object *object, culv_mem_pool **out);

@@ -5,7 +5,7 @@
  * handle. Then send each allocation in it as 64 bytes of data:
  *
  *   exporter: culv_mem_pool_export_dup(), cuMemAllocFromPoolAsync, culv_mem_pool_export_pointer()
- *   importer: culv_mem_pool_import_borrow(), culv_mem_pool_import_pointer(), cuMemFreeAsync
+ *   importer: culv_mem_pool_import(), culv_mem_pool_import_pointer(), cuMemFreeAsync
  *
  * Export the pool before its pointers (cuda.h, cuMemPoolExportPointer: "from an already shared
  * memory pool"; measured on an H200). Every process that imported an allocation must free it before
@@ -106,7 +106,7 @@ CULV_INIT(culv_mem_pool_info)
 CULV_EXPORT culv_result culv_mem_pool_get_info(const culv_mem_pool *pool, culv_mem_pool_info *out);
 
 /** Exports the pool as a handle of one of the types that it was made for. Another process imports
- * it with culv_mem_pool_import_borrow(). From then on you can export the pool's pointers. A file
+ * it with culv_mem_pool_import(). From then on you can export the pool's pointers. A file
  * descriptor is closed on exec.
  * Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE; NOT_EXPORTABLE: it was not made for that type, or is
  * itself an import; OS: no file descriptor is left), DRIVER, ASYNC, OUT_OF_MEMORY.
@@ -125,9 +125,9 @@ CULV_EXPORT culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handl
  * yours, for culv_mem_pool_destroy().
  * Threads: any.
  * Source: cuda.h, cuMemPoolImportFromShareableHandle, cuMemPoolSetAccess. */
-CULV_EXPORT culv_result culv_mem_pool_import_borrow(culv_device *device,
-                                                    const culv_mem_pool_import_desc *desc,
-                                                    culv_mem_pool **out);
+CULV_EXPORT culv_result culv_mem_pool_import(culv_device *device,
+                                             const culv_mem_pool_import_desc *desc,
+                                             culv_mem_pool **out);
 
 /** Exports an allocation of the pool, for culv_mem_pool_import_pointer() in a process that imported
  * the pool. `pointer` comes from cuMemAllocFromPoolAsync.

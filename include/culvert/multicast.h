@@ -91,16 +91,9 @@ CULV_EXPORT culv_result culv_multicast_create(culv_device *device, const culv_mu
  * Errors: as culv_multicast_create(); INVALID (HANDLE_BAD, HANDLE_KIND), DRIVER (HANDLE_REFUSED).
  * Ownership: the handle stays yours; *out is yours, for culv_multicast_destroy(). Threads: any.
  * Source: cuda.h, cuMemImportFromShareableHandle. */
-CULV_EXPORT culv_result culv_multicast_import_borrow(culv_device *device,
-                                                     const culv_multicast_import_desc *desc,
-                                                     culv_multicast **out);
-
-/** Imports another process's multicast object and TAKES its handle.
- * Errors: as culv_multicast_import_borrow().
- * Ownership: the handle as described; *out is yours, for culv_multicast_destroy(). Threads: any. */
-CULV_EXPORT culv_result culv_multicast_import_take(culv_device *device,
-                                                   const culv_multicast_import_desc *desc,
-                                                   culv_multicast **out);
+CULV_EXPORT culv_result culv_multicast_import(culv_device *device,
+                                              const culv_multicast_import_desc *desc,
+                                              culv_multicast **out);
 
 /** Destroys the object. Unmap the object first, because its allocation is destroyed with it. The
  * call unbinds all memory that is bound to the object. It does not wait for the GPU.

@@ -229,8 +229,8 @@ CULV_EXPORT culv_result culv_vmm_allocation_retain_at(culv_device *device, CUdev
                                                       culv_vmm_allocation **out);
 
 /** Exports an allocation as a handle of one of the types that it was made for. Another process
- * imports it with culv_vmm_import_take(). Vulkan imports it with culv_vk_memory_from_vmm() or
- * culv_vk_memory_from_handle(). CUDA imports it as external memory with culv_memory_import_take(),
+ * imports it with culv_vmm_import(). Vulkan imports it with culv_vk_memory_from_vmm() or
+ * culv_vk_memory_from_handle(). CUDA imports it as external memory with culv_memory_import(),
  * for arrays on it. A file descriptor is closed on exec.
  * Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE; NOT_EXPORTABLE: it was not made for that type, or is
  * itself an import; OS: no file descriptor is left), UNSUPPORTED (HANDLE_TYPE: a type of another
@@ -242,26 +242,18 @@ CULV_EXPORT culv_result culv_vmm_allocation_retain_at(culv_device *device, CUdev
 CULV_EXPORT culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_type type,
                                             culv_handle *out);
 
-/** Imports an allocation and TAKES its handle.
+/** Imports an allocation and BORROWS its handle.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND; VALUE: a name;
  * SIZE: 0, not a multiple of the granularity, or more than the memory has (if Culvert cannot see
  * that, culv_vmm_map() fails later with DRIVER (SIZE)); DEVICE_MISMATCH: the memory lies on another
  * GPU than `exporter`, no CUDA device has that UUID, or this device does not reach its memory),
  * UNSUPPORTED (VMM, HANDLE_TYPE), DRIVER (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
- * Ownership: Culvert owns the handle if the call succeeds. *out is yours, for
- * culv_vmm_allocation_destroy().
+ * Ownership: the handle stays yours: close it whenever you like (culv_handle_close()). *out is
+ * yours, for culv_vmm_allocation_destroy().
  * Threads: any.
  * Source: cuda.h, cuMemImportFromShareableHandle. */
-CULV_EXPORT culv_result culv_vmm_import_take(culv_device *device, const culv_vmm_import_desc *desc,
-                                             culv_vmm_allocation **out);
-
-/** Imports an allocation and BORROWS its handle.
- * Errors: as culv_vmm_import_take().
- * Ownership: the handle stays yours. *out is yours, for culv_vmm_allocation_destroy().
- * Threads: any. */
-CULV_EXPORT culv_result culv_vmm_import_borrow(culv_device *device,
-                                               const culv_vmm_import_desc *desc,
-                                               culv_vmm_allocation **out);
+CULV_EXPORT culv_result culv_vmm_import(culv_device *device, const culv_vmm_import_desc *desc,
+                                        culv_vmm_allocation **out);
 
 /** Reserves addresses. They cost no memory.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, SIZE; VALUE: an alignment or a hint), UNSUPPORTED

@@ -85,7 +85,7 @@ culv_result culv_ipc_import_vmm(const culv_ipc_object *object, culv_vmm_allocati
     d.size = object->info.allocation_size;
     d.exporter = object->info.device;
     d.label = object->info.name;
-    if (object->info.kind == CULV_IPC_VMM) return culv_vmm_import_borrow(object->device, &d, out);
+    if (object->info.kind == CULV_IPC_VMM) return culv_vmm_import(object->device, &d, out);
     memcpy(bytes.bytes, object->data, sizeof bytes.bytes);
     return culv_vmm_import_fabric(object->device, &bytes, &d, out);
 }
@@ -98,7 +98,7 @@ static culv_result import_memory(const culv_ipc_object *object, culv_memory **ou
     d.dedicated = object->info.dedicated;
     d.exporter = object->info.device;
     d.label = object->info.name;
-    return culv_memory_import_borrow(object->device, &d, out);
+    return culv_memory_import(object->device, &d, out);
 }
 
 culv_result culv_ipc_import_buffer(const culv_ipc_object *object, culv_buffer **out)
@@ -163,5 +163,5 @@ culv_result culv_ipc_import_semaphore(const culv_ipc_object *object, culv_semaph
     d.value = object->info.value;
     d.exporter = object->info.device;
     d.label = object->info.name;
-    return culv_semaphore_import_borrow(object->device, &d, out);
+    return culv_semaphore_import(object->device, &d, out);
 }

@@ -128,8 +128,7 @@ culv_result culv_ipc_import_pool(const culv_ipc_object *object, culv_mem_pool **
     if (result != CULV_OK) return result;
     d.handle = object->handle;
     d.label = object->info.name;
-    if (object->info.kind == CULV_IPC_POOL)
-        return culv_mem_pool_import_borrow(object->device, &d, out);
+    if (object->info.kind == CULV_IPC_POOL) return culv_mem_pool_import(object->device, &d, out);
     memcpy(bytes.bytes, object->data, sizeof bytes.bytes);
     return culv_mem_pool_import_fabric(object->device, &bytes, &d, out);
 }

@@ -61,15 +61,16 @@ static culv_result add_chunk(culv_ipc_vector *v, chunk **end, const culvi_ipc_ch
         d.size = what->size;
         d.exporter = v->exporter;
         d.label = v->name;
-        result = v->keep_handles ? culv_vmm_import_borrow(v->device, &d, &c->allocation)
-                                 : culv_vmm_import_take(v->device, &d, &c->allocation);
+        result = culv_vmm_import(v->device, &d, &c->allocation);
     }
-    if (result != CULV_OK) {
+    if (result == CULV_OK && v->keep_handles)
+        c->handle = handle;
+    else
         culvi_handle_close(&handle);
+    if (result != CULV_OK) {
         culvi_free(c);
         return result;
     }
-    if (v->keep_handles) c->handle = handle;
     c->id = what->id;
     c->offset = what->offset;
     c->size = what->size;

@@ -108,8 +108,8 @@ culv_result culvi_mem_pool_allow(culv_mem_pool *pool)
         device->caps.name);
 }
 
-culv_result culv_mem_pool_import_borrow(culv_device *device, const culv_mem_pool_import_desc *desc,
-                                        culv_mem_pool **out)
+culv_result culv_mem_pool_import(culv_device *device, const culv_mem_pool_import_desc *desc,
+                                 culv_mem_pool **out)
 {
     static const culv_uuid any;
     culv_mem_pool_import_desc d;
@@ -128,7 +128,6 @@ culv_result culv_mem_pool_import_borrow(culv_device *device, const culv_mem_pool
                            .handle = &d.handle,
                            .label = d.label,
                            .count = &uncounted,
-                           .take = false,
                            .lent = true,
                            .give = give,
                            .describe = describe};

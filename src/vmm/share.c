@@ -263,8 +263,8 @@ culv_result culvi_vmm_import_bytes(culv_device *device, const culv_vmm_import_de
 }
 
 /* `exported`: Culvert has just made the handle, and knows the size. */
-static culv_result import_read(culv_device *device, const culv_vmm_import_desc *d, bool take,
-                               bool exported, culv_vmm_allocation **out)
+static culv_result import_read(culv_device *device, const culv_vmm_import_desc *d, bool exported,
+                               culv_vmm_allocation **out)
 {
     culvi_scope scope;
     culv_result result = culvi_vmm_check_device(device, "culv_vmm_import");
@@ -302,41 +302,27 @@ static culv_result import_read(culv_device *device, const culv_vmm_import_desc *
         return result;
     }
     culvi_vmm_allocation_shared(allocation);
-    if (take) culvi_handle_close(&d->handle);
     *out = allocation;
     return CULV_OK;
-}
-
-static culv_result import(culv_device *device, const culv_vmm_import_desc *desc, bool take,
-                          culv_vmm_allocation **out, const char *call)
-{
-    culv_vmm_import_desc d;
-    CULVI_REQUIRE_IN(NULL, call, device);
-    CULVI_REQUIRE_IN(&device->voice, call, desc);
-    CULVI_REQUIRE_IN(&device->voice, call, out);
-    culv_result result =
-        culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_import_desc");
-    return result == CULV_OK ? import_read(device, &d, take, false, out) : result;
 }
 
 culv_result culvi_vmm_import_exported(culv_device *device, const culv_vmm_import_desc *d,
                                       culv_vmm_allocation **out)
 {
-    culv_result result = import_read(device, d, false, true, out);
+    culv_result result = import_read(device, d, true, out);
     culvi_handle_close(&d->handle);
     return result;
 }
 
-culv_result culv_vmm_import_take(culv_device *device, const culv_vmm_import_desc *desc,
-                                 culv_vmm_allocation **out)
+culv_result culv_vmm_import(culv_device *device, const culv_vmm_import_desc *desc,
+                            culv_vmm_allocation **out)
 {
-    return import(device, desc, true, out, __func__);
-}
-
-culv_result culv_vmm_import_borrow(culv_device *device, const culv_vmm_import_desc *desc,
-                                   culv_vmm_allocation **out)
-{
-    return import(device, desc, false, out, __func__);
+    culv_vmm_import_desc d;
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE2(&device->voice, desc, out);
+    culv_result result =
+        culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_import_desc");
+    return result == CULV_OK ? import_read(device, &d, false, out) : result;
 }
 
 culv_result culvi_vmm_find_exporter(culv_device *device, const char *label,

@@ -253,7 +253,7 @@ static culv_memory *import(fuzz_reader *r)
     d.size = fuzz_value(r, 65536);
     d.dedicated = fuzz_flag(r);
     d.handle = culv_handle_opaque_fd(fd);
-    if (FUZZ_CALL(culv_memory_import_borrow(fuzz.device, &d, &memory)) != CULV_OK) memory = NULL;
+    if (FUZZ_CALL(culv_memory_import(fuzz.device, &d, &memory)) != CULV_OK) memory = NULL;
     close(fd);
     return memory;
 }

@@ -25,7 +25,7 @@ static void import_memory(fuzz_reader *r, import_state *s)
     culv_memory_desc d = culv_memory_desc_init();
     uint32_t slot = fuzz_pick(r, SLOTS);
     int fd = import_fd(r);
-    bool take = fuzz_flag(r), was_open = import_fd_is_open(fd);
+    bool goes = fuzz_flag(r), was_open = import_fd_is_open(fd);
     d.handle = culv_handle_opaque_fd(fd);
     if (fuzz_rarely(r, 8)) d.handle.type = (culv_handle_type)fuzz_enum(r, 5);
     if (fuzz_rarely(r, 64)) d.handle.name = L"a name";
@@ -37,13 +37,10 @@ static void import_memory(fuzz_reader *r, import_state *s)
     culv_memory_desc *desc = fuzz_box(r, &d, sizeof d);
     culv_memory *out = FUZZ_POISON(culv_memory);
     fuzz_arm(r);
-    culv_result result = take ? FUZZ_CALL(culv_memory_import_take(fuzz.device, desc, &out))
-                              : FUZZ_CALL(culv_memory_import_borrow(fuzz.device, desc, &out));
+    culv_result result = FUZZ_CALL(culv_memory_import(fuzz.device, desc, &out));
     fuzz_disarm();
-    if (result == CULV_OK && take)
-        FUZZ_REQUIRE(was_open && !import_fd_is_open(fd), "file descriptor %d was not taken", fd);
-    else
-        import_fd_kept(fd, was_open);
+    import_fd_kept(fd, was_open);
+    if (result == CULV_OK && goes) culv_handle_close(&d.handle);
     if (result == CULV_OK) {
         FUZZ_REQUIRE(culv_memory_size(out) == d.size, "another size");
         KEEP(s->memories, slot, out, culv_memory_destroy);

@@ -21,6 +21,8 @@
 #define LIB_OK(call) lib_require_ok(__FILE__, __LINE__, #call, (call))
 #define LIB_ERROR(call, class, why)                                                                \
     lib_require_error(__FILE__, __LINE__, #call, (lib_forget_error(), (call)), (class), (why))
+/* An import, after which the handle goes. */
+#define LIB_TAKE(call, handle) (LIB_OK(call), culv_handle_close(handle))
 /* The class of most errors. */
 #define LIB_INVALID(call, why) LIB_ERROR(call, CULV_ERROR_INVALID, why)
 /* The same for a call that would write *(out); it must not. */

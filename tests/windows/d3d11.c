@@ -469,11 +469,10 @@ TEST(handles)
         mutex_desc.handle = desc.handle;
         mutex_desc.handle.type =
             form == KMT ? CULV_HANDLE_D3D11_KEYED_MUTEX_KMT : CULV_HANDLE_D3D11_KEYED_MUTEX;
-        OK(culv_keyed_mutex_import_borrow(s.culvert, &mutex_desc, &cuda));
-        if (form == TAKEN)
-            OK(culv_memory_import_take(s.culvert, &desc, &memory));
-        else
-            OK(culv_memory_import_borrow(s.culvert, &desc, &memory));
+        OK(culv_keyed_mutex_import(s.culvert, &mutex_desc, &cuda));
+        if (form == TAKEN) OK(culv_memory_import(s.culvert, &desc, &memory));
+        culv_handle_close(&desc.handle);
+        else OK(culv_memory_import(s.culvert, &desc, &memory));
         REQUIRE(form == KMT || scene_name_lives(name) == (form != TAKEN));
         if (form != TAKEN) culv_handle_close(&handle);
         REQUIRE(!scene_name_lives(name)); /* nobody has kept the handle */

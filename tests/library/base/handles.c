@@ -168,31 +168,29 @@ LIB_CASE(imports_refused)
                                    culv_handle_opaque_win32_kmt(w)};
     for (int i = 0; i < 3; i++) {
         d.handle = sd.handle = windows[i];
-        LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(w->device, &d, &memory),
+        LIB_REFUSES(culv_memory, memory, culv_memory_import(w->device, &d, &memory),
                     CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
         LIB_SAYS("culv_memory_desc.handle.type");
         sd.type = CULV_SEMAPHORE_BINARY;
-        LIB_REFUSES(culv_semaphore, semaphore,
-                    culv_semaphore_import_take(w->device, &sd, &semaphore), CULV_ERROR_UNSUPPORTED,
-                    CULV_REASON_HANDLE_TYPE);
+        LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import(w->device, &sd, &semaphore),
+                    CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
         sd.type = CULV_SEMAPHORE_TIMELINE;
         bool kmt = i == 2; /* CUDA has no such import on Windows either */
-        LIB_REFUSES(culv_semaphore, semaphore,
-                    culv_semaphore_import_take(w->device, &sd, &semaphore),
+        LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import(w->device, &sd, &semaphore),
                     kmt ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
         if (kmt) LIB_SAYS("handles of timelines are OPAQUE_FD (1), OPAQUE_WIN32 (2)");
     }
     sd.handle = culv_handle_dma_buf_fd(fd2.fd);
-    LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import_take(w->device, &sd, &semaphore),
+    LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import(w->device, &sd, &semaphore),
                 CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
     LIB_SAYS("a dma-buf; handles of timelines are OPAQUE_FD");
     d.handle = culv_handle_opaque_fd(fd.fd);
     sd.handle = culv_handle_opaque_fd(fd2.fd);
     d.handle.name = sd.handle.name = L"heights";
-    LIB_REFUSES(culv_memory, memory, culv_memory_import_take(w->device, &d, &memory),
-                CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_REFUSES(culv_memory, memory, culv_memory_import(w->device, &d, &memory), CULV_ERROR_INVALID,
+                CULV_REASON_VALUE);
     LIB_SAYS("culv_memory_desc.handle.name");
-    LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import_take(w->device, &sd, &semaphore),
+    LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import(w->device, &sd, &semaphore),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     lib_fd_require_untouched(&fd);
     lib_fd_require_untouched(&fd2);
@@ -214,18 +212,14 @@ LIB_CASE(dma_buf_import)
     culv_error e = culv_error_init();
     d.handle = culv_handle_dma_buf_fd(fd.fd);
     size_t fds = test_open_fds();
-    for (int take = 0; take < 2; take++) {
-        culv_memory *memory = NULL;
-        LIB_REFUSES(culv_memory, memory,
-                    take ? culv_memory_import_take(w->device, &d, &memory)
-                         : culv_memory_import_borrow(w->device, &d, &memory),
-                    CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-        LIB_SAYS("Thor");
-        culv_last_error(&e);
-        REQUIRE_EQ(e.native_api, CULV_NATIVE_CUDA);
-        REQUIRE_EQ_STR(e.native_call, "cuImportExternalMemory");
-        lib_fd_require_untouched(&fd);
-    }
+    culv_memory *memory = NULL;
+    LIB_REFUSES(culv_memory, memory, culv_memory_import(w->device, &d, &memory),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    LIB_SAYS("Thor");
+    culv_last_error(&e);
+    REQUIRE_EQ(e.native_api, CULV_NATIVE_CUDA);
+    REQUIRE_EQ_STR(e.native_call, "cuImportExternalMemory");
+    lib_fd_require_untouched(&fd);
     MEASURED("library.dma_buf_import", "an opaque fd as a dma-buf: CUresult %d",
              (int)e.native_code);
     REQUIRE_EQ(test_open_fds(), fds);
@@ -258,20 +252,15 @@ LIB_CASE(memory_is_exported, .title = "export.memory")
             REQUIRE(handles[other].value.fd != handles[i].value.fd);
     }
     REQUIRE_EQ(test_open_fds(), fds + TIMES);
-    for (int i = 0; i < TIMES; i++) { /* the last one taken, the others borrowed */
+    for (int i = 0; i < TIMES; i++) {
         culv_memory *memory = NULL;
         culv_buffer *buffer = NULL;
         culv_memory_desc d = lib_memory_desc(w, &vk, handles[i].value.fd);
         lib_fd fd = lib_fd_watch(handles[i].value.fd);
-        bool take = i == TIMES - 1;
-        LIB_OK(take ? culv_memory_import_take(w->device, &d, &memory)
-                    : culv_memory_import_borrow(w->device, &d, &memory));
-        if (take)
-            lib_fd_require_gone(&fd);
-        else
-            lib_fd_require_untouched(&fd);
+        LIB_OK(culv_memory_import(w->device, &d, &memory));
+        lib_fd_require_untouched(&fd);
         lib_fd_done(&fd, false);
-        if (!take) culv_handle_close(&handles[i]);
+        culv_handle_close(&handles[i]);
         LIB_OK(culv_buffer_map(memory, NULL, &buffer));
         CUcontext before = lib_enter(w);
         memset(back, 0, sizeof back);
@@ -298,7 +287,7 @@ LIB_CASE(semaphore_is_exported, .title = "export.semaphore")
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.value = 4;
     d.handle = two;
-    LIB_OK(culv_semaphore_import_borrow(w->device, &d, &semaphore));
+    LIB_OK(culv_semaphore_import(w->device, &d, &semaphore));
     culv_handle_close(&two);
     LIB_OK(culv_semaphore_signal(semaphore, stream, 5));
     REQUIRE(raw_vk_timeline_wait(&w->vk, timeline, 5, TEST_FAR_MS));

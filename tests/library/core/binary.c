@@ -29,7 +29,7 @@ static void pair_open(pair *p)
     lib_open(&p->w);
     raw_binary_create(&p->w.vk, p->w.cu, &p->other);
     culv_semaphore_desc d = describe(p);
-    LIB_OK(culv_semaphore_import_take(p->w.device, &d, &p->semaphore));
+    LIB_TAKE(culv_semaphore_import(p->w.device, &d, &p->semaphore), &d.handle);
     p->stream = lib_stream(&p->w);
 }
 
@@ -235,20 +235,20 @@ PAIR_CASE(values_are_for_timelines)
 
 /* Imports -------------------------------------------------------------------------------------- */
 
-PAIR_CASE(take_and_borrow, .title = "import.take_and_borrow")
+PAIR_CASE(imported_twice, .title = "import.imported_twice")
 {
     culv_semaphore *first = p->semaphore;
     culv_semaphore_desc d = describe(p);
     lib_fd fd = lib_fd_watch(d.handle.value.fd);
-    LIB_OK(culv_semaphore_import_borrow(p->w.device, &d, &p->semaphore));
+    LIB_OK(culv_semaphore_import(p->w.device, &d, &p->semaphore));
     lib_fd_require_untouched(&fd);
     REQUIRE_EQ(lib_counts(&p->w).semaphores, 2);
     really_act(p, SIGNAL);
     really_act(p, NOTE_WAIT);
     culv_semaphore_destroy(&p->semaphore);
-    LIB_OK(culv_semaphore_import_take(p->w.device, &d, &p->semaphore));
-    lib_fd_require_gone(&fd);
-    lib_fd_done(&fd, false);
+    LIB_OK(culv_semaphore_import(p->w.device, &d, &p->semaphore));
+    lib_fd_require_untouched(&fd);
+    lib_fd_done(&fd, true);
     really_act(p, NOTE_SIGNAL);
     really_act(p, WAIT);
     culv_semaphore_destroy_after(&p->semaphore, p->stream);
@@ -262,7 +262,7 @@ PAIR_CASE(signal_is_pending_at_import, .title = "import.signal_is_pending")
     culv_semaphore_desc d = describe(p);
     d.signal_pending = 1;
     raw_binary_signal(&p->w.vk, p->w.cu, &p->other);
-    LIB_OK(culv_semaphore_import_take(p->w.device, &d, &p->semaphore));
+    LIB_TAKE(culv_semaphore_import(p->w.device, &d, &p->semaphore), &d.handle);
     REQUIRE_EQ(culv_semaphore_last_value(p->semaphore), 0);
     require_state(p, BY_PEER);
     LIB_INVALID(act(p, NOTE_SIGNAL), CULV_REASON_DOUBLE_SIGNAL);
@@ -276,7 +276,7 @@ PAIR_CASE(untracked)
     culv_semaphore_destroy(&p->semaphore);
     culv_semaphore_desc d = describe(p);
     d.untracked = 1;
-    LIB_OK(culv_semaphore_import_take(p->w.device, &d, &p->semaphore));
+    LIB_TAKE(culv_semaphore_import(p->w.device, &d, &p->semaphore), &d.handle);
     for (int i = 0; i < 3; i++) { /* no-ops, in any order */
         LIB_OK(act(p, NOTE_WAIT));
         LIB_OK(act(p, NOTE_SIGNAL));
@@ -302,7 +302,7 @@ PAIR_CASE(types_are_mixed_up, .title = "import.types_are_mixed_up")
     d.type = CULV_SEMAPHORE_TIMELINE;
     lib_fd fd = lib_fd_watch(d.handle.value.fd);
     if (p->w.cu->software)
-        LIB_REFUSES(culv_semaphore, wrong, culv_semaphore_import_take(p->w.device, &d, &wrong),
+        LIB_REFUSES(culv_semaphore, wrong, culv_semaphore_import(p->w.device, &d, &wrong),
                     CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
@@ -310,7 +310,7 @@ PAIR_CASE(types_are_mixed_up, .title = "import.types_are_mixed_up")
     d.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&p->w.vk, timeline));
     fd = lib_fd_watch(d.handle.value.fd);
     if (p->w.cu->software)
-        LIB_REFUSES(culv_semaphore, wrong, culv_semaphore_import_take(p->w.device, &d, &wrong),
+        LIB_REFUSES(culv_semaphore, wrong, culv_semaphore_import(p->w.device, &d, &wrong),
                     CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
@@ -355,9 +355,9 @@ LIB_CASE(alternations, .title = "alternations")
     culv_semaphore_desc d = culv_semaphore_desc_init();
     d.type = CULV_SEMAPHORE_BINARY;
     d.handle = culv_handle_opaque_fd(raw_binary_fd(&w->vk, &asked));
-    LIB_OK(culv_semaphore_import_take(w->device, &d, &to_cuda));
+    LIB_TAKE(culv_semaphore_import(w->device, &d, &to_cuda), &d.handle);
     d.handle = culv_handle_opaque_fd(raw_binary_fd(&w->vk, &answered));
-    LIB_OK(culv_semaphore_import_take(w->device, &d, &to_vulkan));
+    LIB_TAKE(culv_semaphore_import(w->device, &d, &to_vulkan), &d.handle);
     raw_vk_buffer shared, log;
     raw_vk_buffer_create(&w->vk, 4096, RAW_VK_EXPORT, &shared);
     raw_vk_buffer_create(&w->vk, (ROUNDS + 1) * 4, RAW_VK_HOST, &log);

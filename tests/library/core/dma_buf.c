@@ -220,10 +220,10 @@ STAGE_CASE(played_import, .own = true)
     d.dedicated = 1;
     d.exporter = caps.uuid;
     lib_fd fd = lib_fd_watch(d.handle.value.fd);
-    LIB_OK(culv_memory_import_take(s->device, &d, &memory));
+    LIB_OK(culv_memory_import(s->device, &d, &memory));
     REQUIRE_EQ(s->plays->imports, 1);
-    lib_fd_require_gone(&fd);
-    lib_fd_done(&fd, false);
+    lib_fd_require_untouched(&fd);
+    lib_fd_done(&fd, true);
     LIB_OK(culv_buffer_map(memory, NULL, &mapped));
     uint32_t word = 0;
     read_back(s, culv_buffer_pointer(mapped) + buffer.offset, &word, sizeof word);
@@ -260,7 +260,7 @@ STAGE_CASE(played_bystanders, .own = true)
         d.size = 65536;
         s->plays->bystander = rows[i].bystander;
         s->plays->file = file;
-        LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(s->device, &d, &memory),
+        LIB_REFUSES(culv_memory, memory, culv_memory_import(s->device, &d, &memory),
                     CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
         s->plays->bystander = NO_BYSTANDER;
         printf("given %d, the bystander's is %d\n", s->plays->given, s->plays->opened);
@@ -331,7 +331,7 @@ STAGE_CASE(played_pitched, .own = true)
     d.size = image.allocation_size;
     d.dedicated = 1;
     d.exporter = caps.uuid;
-    LIB_OK(culv_memory_import_take(s->device, &d, &memory));
+    LIB_TAKE(culv_memory_import(s->device, &d, &memory), &d.handle);
     culv_vk_image_desc id = culv_vk_image_desc_init();
     id.image = image.image;
     id.create_info = &info;

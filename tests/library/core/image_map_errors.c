@@ -198,7 +198,7 @@ LIB_CASE(handles_stay_untouched)
     md.handle = culv_handle_opaque_fd(fd.fd);
     md.size = image.allocation_size;
     md.dedicated = 1;
-    LIB_OK(culv_memory_import_borrow(w->device, &md, &memory));
+    LIB_OK(culv_memory_import(w->device, &md, &memory));
     culv_image_desc d = culv_image_desc_init();
     d.format = CULV_FORMAT_R32_SFLOAT;
     d.width = d.height = 64;

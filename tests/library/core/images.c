@@ -406,7 +406,7 @@ static culv_result image_from_fd(culv_device *device, culv_vk_device *vk, int fd
     bound.create_info = create_info;
     bound.offset = offset;
 
-    culv_result e = culv_memory_import_borrow(device, &allocation, &memory);
+    culv_result e = culv_memory_import(device, &allocation, &memory);
     if (e == CULV_OK) e = culv_vk_image_map(vk, memory, &bound, out);
     culv_memory_destroy(&memory);
     return e;

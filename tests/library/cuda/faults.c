@@ -173,14 +173,14 @@ TEST(sticky_fault, .faults = true)
     BROKEN(make_image(&s, &made_image));
     REQUIRE(made_image == POISON(culv_shared_image));
     culv_memory_desc d = lib_memory_desc(&s.w, &s.vk2, fd.fd);
-    BROKEN(culv_memory_import_take(s.w.device, &d, &memory));
+    BROKEN(culv_memory_import(s.w.device, &d, &memory));
     lib_fd_require_untouched(&fd);
-    BROKEN(culv_memory_import_borrow(s.w.device, &d, &memory));
+    BROKEN(culv_memory_import(s.w.device, &d, &memory));
     lib_fd_require_untouched(&fd);
     culv_semaphore_desc sd = culv_semaphore_desc_init();
     sd.type = CULV_SEMAPHORE_TIMELINE;
     sd.handle = culv_handle_opaque_fd(fd2.fd);
-    BROKEN(culv_semaphore_import_take(s.w.device, &sd, &semaphore));
+    BROKEN(culv_semaphore_import(s.w.device, &sd, &semaphore));
     lib_fd_require_untouched(&fd2);
     if (s.w.cu->software) {
         BROKEN(culv_buffer_map(unmapped, NULL, &buffer));
@@ -236,8 +236,8 @@ TEST(primary_context_is_reset, .title = "reset.primary_context", .faults = true,
     lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&s.w.vk, &s.vk2));
     culv_memory *memory = NULL;
     culv_memory_desc d = lib_memory_desc(&s.w, &s.vk2, fd.fd);
-    LIB_REFUSES(culv_memory, memory, culv_memory_import_take(s.w.device, &d, &memory),
-                CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+    LIB_REFUSES(culv_memory, memory, culv_memory_import(s.w.device, &d, &memory), CULV_ERROR_ASYNC,
+                CULV_REASON_DEVICE_LOST);
     LIB_SAYS("was reset or destroyed");
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
@@ -519,7 +519,7 @@ LIB_CASE(callers_context_is_destroyed_first, .title = "reset.callers_context_des
     dd.log = (culv_log){hear, &h, CULV_LOG_WARNING};
     LIB_OK(culv_device_open_by_ordinal(0, &dd, &device));
     culv_memory_desc d = lib_memory_desc(w, &vk, raw_vk_buffer_fd(&w->vk, &vk));
-    LIB_OK(culv_memory_import_take(device, &d, &memory));
+    LIB_TAKE(culv_memory_import(device, &d, &memory), &d.handle);
     LIB_OK(culv_buffer_map(memory, NULL, &buffer));
     CU_OK(cu->CtxDestroy(context));
     lib_forget_error();
@@ -552,7 +552,7 @@ static void forked_calls(scene *s, int fd)
                 culv_vmm_allocation_create(s->w.device, &vd, &allocation), CULV_ERROR_UNSUPPORTED,
                 CULV_REASON_FORKED);
     LIB_SAYS("child of fork()");
-    LIB_REFUSES(culv_memory, memory, culv_memory_import_take(s->w.device, &d, &memory),
+    LIB_REFUSES(culv_memory, memory, culv_memory_import(s->w.device, &d, &memory),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_FORKED);
     LIB_REFUSES(culv_buffer, late, culv_buffer_map(s->memory, NULL, &late), CULV_ERROR_UNSUPPORTED,
                 CULV_REASON_FORKED);

@@ -63,19 +63,19 @@ TEST(exporter_is_another_device, .own = true)
     m.handle = culv_handle_opaque_fd(fd.fd);
     m.size = 4096;
     m.exporter = lib_caps(other).uuid;
-    LIB_REFUSES(culv_memory, memory, culv_memory_import_take(device, &m, &memory),
-                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    LIB_REFUSES(culv_memory, memory, culv_memory_import(device, &m, &memory), CULV_ERROR_INVALID,
+                CULV_REASON_DEVICE_MISMATCH);
     LIB_SAYS(lib_caps(device).name); /* who it was tried on */
     lib_fd_require_untouched(&fd);
-    LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(device, &m, &memory),
-                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    LIB_REFUSES(culv_memory, memory, culv_memory_import(device, &m, &memory), CULV_ERROR_INVALID,
+                CULV_REASON_DEVICE_MISMATCH);
     culv_semaphore_desc s = culv_semaphore_desc_init();
     s.handle = m.handle;
     s.type = CULV_SEMAPHORE_TIMELINE;
     s.exporter = m.exporter;
-    LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import_take(device, &s, &semaphore),
+    LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import(device, &s, &semaphore),
                 CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
-    LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import_borrow(device, &s, &semaphore),
+    LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import(device, &s, &semaphore),
                 CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, false);
@@ -180,12 +180,12 @@ LIB_VULKAN_CASE(long_names, .own = true)
     m.size = 4096;
     m.exporter = lib_caps(w->device).uuid;
     m.exporter.bytes[5] ^= 0x10;
-    LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(w->device, &m, &memory),
-                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    LIB_REFUSES(culv_memory, memory, culv_memory_import(w->device, &m, &memory), CULV_ERROR_INVALID,
+                CULV_REASON_DEVICE_MISMATCH);
     LIB_SAYS(name);
     m.exporter = (culv_uuid){{0}};
-    LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(w->device, &m, &memory),
-                CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
+    LIB_REFUSES(culv_memory, memory, culv_memory_import(w->device, &m, &memory), CULV_ERROR_DRIVER,
+                CULV_REASON_HANDLE_REFUSED);
     LIB_SAYS(name);
     fclose(file);
 

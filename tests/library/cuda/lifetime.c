@@ -133,7 +133,7 @@ static void *work(void *user)
         culv_memory *memory = NULL;
         culv_buffer *one = NULL, *two = NULL;
         culv_buffer_desc d = culv_buffer_desc_init();
-        LIB_OK(culv_memory_import_borrow(me->w->device, &me->desc, &memory));
+        LIB_OK(culv_memory_import(me->w->device, &me->desc, &memory));
         LIB_OK(culv_buffer_map(memory, NULL, &one));
         d.offset = 256 * ((me->seed + i) % 8);
         LIB_OK(culv_buffer_map(me->shared, &d, &two));

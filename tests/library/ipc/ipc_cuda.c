@@ -632,7 +632,7 @@ TEST(raw_peers, .title = "raw_peers", .own = true)
     culv_vmm_import_desc d = culv_vmm_import_desc_init();
     d.handle = culv_handle_opaque_fd(take_fd(between[0]));
     d.size = VMM_BLOCK;
-    LIB_OK(culv_vmm_import_take(s.w.device, &d, &theirs));
+    LIB_TAKE(culv_vmm_import(s.w.device, &d, &theirs), &d.handle);
     culv_vmm_allocation *own = vmm_allocation(&s, 1, 1 << CULV_HANDLE_OPAQUE_FD);
     culv_vmm_range *range = vmm_range(&s, 2);
     LIB_OK(culv_vmm_map(range, 0, theirs, NULL, 0));

@@ -88,7 +88,7 @@ TEST(other_process_child)
     sparse_stage_open(&s);
     d.handle = culv_handle_opaque_fd(fd);
     lib_fd watched = lib_fd_watch(fd);
-    LIB_OK(culv_mem_pool_import_borrow(s.w.device, &d, &pool));
+    LIB_OK(culv_mem_pool_import(s.w.device, &d, &pool));
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);
     LIB_OK(culv_mem_pool_import_pointer(pool, &sent, &memory));
@@ -289,7 +289,7 @@ SPARSE_CASE(pointers_vmm)
     LIB_OK(culv_vmm_export_dup(open, CULV_HANDLE_OPAQUE_FD, &handle));
     id.handle = handle;
     id.size = CHUNK;
-    LIB_OK(culv_vmm_import_take(s->w.device, &id, &imported));
+    LIB_TAKE(culv_vmm_import(s->w.device, &id, &imported), &id.handle);
     culv_vmm_allocation *const by_place[] = {open, open, closed, imported};
     for (uint64_t i = 0; i < 4; i++)
         LIB_OK(culv_vmm_map(range, i * CHUNK, by_place[i], NULL, 0));

@@ -95,7 +95,7 @@ TEST(allocations)
     culv_mem_pool_import_desc id = culv_mem_pool_import_desc_init();
     culv_mem_pool *imported = NULL;
     id.handle = handle;
-    culv_result r = culv_mem_pool_import_borrow(s.w.device, &id, &imported);
+    culv_result r = culv_mem_pool_import(s.w.device, &id, &imported);
     MEASURED("library.pool_of_this_process", "%s",
              r == CULV_OK ? "imported" : culv_last_error_message());
     if (s.w.cu->software) LIB_OK(r);
@@ -126,21 +126,21 @@ SPARSE_CASE(imports)
 {
     culv_mem_pool *pool;
     culv_mem_pool_import_desc d = culv_mem_pool_import_desc_init();
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_borrow(s->w.device, &d, &pool),
+    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import(s->w.device, &d, &pool),
                 CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
     d.handle = culv_handle_opaque_fd(-1);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_borrow(s->w.device, &d, &pool),
+    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import(s->w.device, &d, &pool),
                 CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD);
     d.handle = culv_handle_opaque_win32(&d);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_borrow(s->w.device, &d, &pool),
+    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import(s->w.device, &d, &pool),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
     d.handle = culv_handle_dma_buf_fd(0);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_borrow(s->w.device, &d, &pool),
+    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import(s->w.device, &d, &pool),
                 CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     d.handle = culv_handle_opaque_fd(ends[0]);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_borrow(s->w.device, &d, &pool),
+    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import(s->w.device, &d, &pool),
                 CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND);
     close(ends[0]);
     close(ends[1]);
@@ -148,7 +148,7 @@ SPARSE_CASE(imports)
     REQUIRE(null >= 0);
     lib_fd watched = lib_fd_watch(null);
     d.handle = culv_handle_opaque_fd(null);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_borrow(s->w.device, &d, &pool),
+    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import(s->w.device, &d, &pool),
                 CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);

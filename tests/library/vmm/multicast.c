@@ -32,7 +32,7 @@ SPARSE_CASE(asked)
     culv_multicast_import_desc id = culv_multicast_import_desc_init();
     id.num_devices = 2;
     id.size = 2 << 20;
-    LIB_REFUSES(culv_multicast, none, culv_multicast_import_borrow(s->w.device, &id, &none),
+    LIB_REFUSES(culv_multicast, none, culv_multicast_import(s->w.device, &id, &none),
                 CULV_ERROR_INVALID, CULV_REASON_OPT_IN);
     REQUIRE_EQ(driver_calls(cu), before);
     if (supported) {
@@ -125,12 +125,12 @@ MULTICAST_CASE(shared)
     id.opt_in = 1;
     id.size = MULTICAST_CHUNK;
     lib_fd watched = lib_fd_watch(handle.value.fd);
-    LIB_OK(culv_multicast_import_borrow(s->devices[1], &id, &theirs));
+    LIB_OK(culv_multicast_import(s->devices[1], &id, &theirs));
     lib_fd_require_untouched(&watched);
     culv_multicast_destroy(&theirs);
-    LIB_OK(culv_multicast_import_take(s->devices[1], &id, &theirs));
-    lib_fd_require_gone(&watched);
-    lib_fd_done(&watched, false);
+    LIB_OK(culv_multicast_import(s->devices[1], &id, &theirs));
+    lib_fd_require_untouched(&watched);
+    lib_fd_done(&watched, true);
     REQUIRE_EQ(lib_allocation(culv_multicast_allocation(theirs)).missing_devices, 2);
     LIB_ERROR(culv_multicast_add_device(theirs, s->devices[1]), CULV_ERROR_DRIVER,
               CULV_REASON_DRIVER_REFUSED);

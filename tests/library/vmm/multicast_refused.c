@@ -53,23 +53,23 @@ MULTICAST_CASE(objects)
     culv_multicast_import_desc id = culv_multicast_import_desc_init();
     id.opt_in = 1;
     id.size = MULTICAST_CHUNK;
-    LIB_REFUSES(culv_multicast, none, culv_multicast_import_take(s->devices[0], &id, &none),
+    LIB_REFUSES(culv_multicast, none, culv_multicast_import(s->devices[0], &id, &none),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     id.num_devices = 2;
     id.size = 0;
-    LIB_REFUSES(culv_multicast, none, culv_multicast_import_take(s->devices[0], &id, &none),
+    LIB_REFUSES(culv_multicast, none, culv_multicast_import(s->devices[0], &id, &none),
                 CULV_ERROR_INVALID, CULV_REASON_SIZE);
     id.size = MULTICAST_CHUNK;
-    LIB_REFUSES(culv_multicast, none, culv_multicast_import_take(s->devices[0], &id, &none),
+    LIB_REFUSES(culv_multicast, none, culv_multicast_import(s->devices[0], &id, &none),
                 CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
     id.handle = culv_handle_dma_buf_fd(0);
-    LIB_REFUSES(culv_multicast, none, culv_multicast_import_take(s->devices[0], &id, &none),
+    LIB_REFUSES(culv_multicast, none, culv_multicast_import(s->devices[0], &id, &none),
                 CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     id.handle = culv_handle_opaque_fd(ends[0]);
     lib_fd watched = lib_fd_watch(ends[0]);
-    LIB_REFUSES(culv_multicast, none, culv_multicast_import_take(s->devices[0], &id, &none),
+    LIB_REFUSES(culv_multicast, none, culv_multicast_import(s->devices[0], &id, &none),
                 CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND);
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);

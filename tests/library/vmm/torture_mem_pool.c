@@ -28,8 +28,7 @@ static void share(culv_mem_pool *pool, CUdeviceptr memory, CUstream stream)
     culv_mem_pool_import_desc d = culv_mem_pool_import_desc_init();
     d.handle = handle;
     lib_fd watched = lib_fd_watch(handle.value.fd);
-    TRY_AGAIN(culv_mem_pool_import_borrow(w->device, &d, &borrowed),
-              borrowed == POISON(culv_mem_pool));
+    TRY_AGAIN(culv_mem_pool_import(w->device, &d, &borrowed), borrowed == POISON(culv_mem_pool));
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);
     TRY_AGAIN(culv_mem_pool_import_pointer(borrowed, &sent, &there), there == 77);

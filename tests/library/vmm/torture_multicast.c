@@ -28,10 +28,9 @@ static void import(culv_vmm_allocation *plain)
     d.opt_in = 1;
     d.size = CHUNK;
     lib_fd watched = lib_fd_watch(handle.value.fd);
-    TRY_AGAIN(culv_multicast_import_take(w->device, &d, &imported),
+    TRY_AGAIN(culv_multicast_import(w->device, &d, &imported),
               (lib_fd_require_untouched(&watched), imported == POISON(culv_multicast)));
-    lib_fd_require_gone(&watched);
-    lib_fd_done(&watched, false);
+    lib_fd_done(&watched, true);
     DO(culv_multicast_destroy(&imported));
 }
 

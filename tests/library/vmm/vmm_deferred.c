@@ -254,7 +254,7 @@ VMM_CASE(during_a_capture)
     culv_vmm_import_desc d = culv_vmm_import_desc_init();
     d.handle = handle;
     d.size = VMM_BLOCK;
-    LIB_OK(culv_vmm_import_take(s->w.device, &d, &in));
+    LIB_TAKE(culv_vmm_import(s->w.device, &d, &in), &d.handle);
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, in, NULL, 0));
     culv_vmm_allocation_destroy(&in);
     LIB_OK(culv_vmm_allocation_retain_at(s->w.device, vmm_address(range, 0), &in));

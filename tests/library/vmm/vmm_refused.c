@@ -132,7 +132,7 @@ VMM_CASE(without)
     LIB_REFUSES(culv_vmm_allocation, allocation,
                 culv_vmm_allocation_retain_at(device, 4096, &allocation), CULV_ERROR_UNSUPPORTED,
                 CULV_REASON_VMM);
-    LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_import_borrow(device, &i, &allocation),
+    LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_import(device, &i, &allocation),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
     culv_device_close(&device);
     s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1);
