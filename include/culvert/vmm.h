@@ -125,7 +125,8 @@ typedef struct culv_vmm_allocation_info {
     uint64_t granularity;
     culv_vmm_location_kind kind;
     int32_t numa_node;
-    /** The types that it can be exported as. 0 for an import: only its exporter can export it. */
+    /** The types that it can be exported as. 0 for an import, unless it kept its handle
+     * (culv_ipc_vector_desc::keep_handles): only its exporter can export it. */
     uint32_t handle_types;
     uint32_t usage; /**< Bits of culv_vmm_usage. COMPRESSIBLE is set only when it was granted. */
     /** Nonzero: imported from another process, or exported by this one and imported again. */

@@ -218,6 +218,7 @@ void culvi_vmm_allocation_give_up(culv_vmm_allocation **allocation)
     culvi_scope scope;
     *allocation = NULL;
     atomic_store(&mine->given_up, true);
+    if (mine->kept.type != CULV_HANDLE_NONE) culvi_handle_close(&mine->kept);
     mine->deferred.release = release_allocation;
     culvi_mutex_lock(&device->lock);
     bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;

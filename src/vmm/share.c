@@ -51,6 +51,7 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
                 : "was not made for export as",
             culvi_handle_type_name(type),
             allocation->imported ? "" : "; set its bit in culv_vmm_allocation_desc.handle_types");
+    if (allocation->kept.type != CULV_HANDLE_NONE) return culv_handle_dup(&allocation->kept, out);
     result = culvi_enter(device, &scope, label);
     if (result != CULV_OK) return result;
     CUresult r = CULVI_CU(device, cuMemExportToShareableHandle,
