@@ -371,7 +371,7 @@ CULV_EXPORT culv_result culv_ipc_object_get_handle(const culv_ipc_object *object
 
 /** Imports a received VMM allocation into CUDA, on the client's device, also by a fabric handle. It
  * may lie on another GPU that the device reaches.
- * Errors: as culv_vmm_import() and culv_vmm_import_fabric(); INVALID (VALUE: the object is
+ * Errors: as culv_vmm_import(); INVALID (VALUE: the object is
  * of another kind, or the client has no device).
  * Ownership: *out is yours, for culv_vmm_allocation_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_vmm(const culv_ipc_object *object,

@@ -40,7 +40,7 @@ typedef struct culv_mem_pool_desc {
      * handles (cuda.h, CUmemPoolProps). Read during the call. NULL: this user's default. */
     const void *security_attributes;
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
-    /** The export by culv_mem_pool_export_fabric() (culvert/fabric.h), besides handle_types.
+    /** The export as CULV_HANDLE_FABRIC (culvert/fabric.h), besides handle_types.
      * Culvert tests by an export whether it works. If it does, culv_mem_pool_info::handle_types has
      * the bit of CULV_HANDLE_FABRIC. */
     culv_fabric fabric;

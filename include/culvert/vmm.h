@@ -108,7 +108,7 @@ typedef struct culv_vmm_allocation_desc {
      * own, which admits the processes of this user. */
     const void *object_attributes;
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
-    /** The export by culv_vmm_export_fabric(), besides handle_types. The first such allocation of a
+    /** The export as CULV_HANDLE_FABRIC, besides handle_types. The first such allocation of a
      * device tests whether that works (culv_check_fabric()). If it does,
      * culv_vmm_allocation_info::handle_types has the bit of CULV_HANDLE_FABRIC. */
     culv_fabric fabric;
@@ -147,7 +147,8 @@ CULV_INIT(culv_vmm_allocation_info)
 /** An allocation to import by its handle. */
 typedef struct culv_vmm_import_desc {
     size_t struct_size; /**< Set by culv_vmm_import_desc_init(). */
-    /** Required. OPAQUE_FD (culv_vmm_export_dup()); on Windows OPAQUE_WIN32 or its KMT form. */
+    /** Required. OPAQUE_FD (culv_vmm_export_dup()) or FABRIC (culvert/fabric.h); on Windows
+     * OPAQUE_WIN32 or its KMT form. */
     culv_handle handle;
     /** Required: size in bytes. Pass the exporter's culv_vmm_allocation_info::size, because CUDA
      * does not tell it. */

@@ -361,6 +361,13 @@ static void require_dma_buf(const struct entry *c, culv_result result)
     }
 }
 
+/* Bytes of any kind come as far as the driver, or to what was not made for export as them. */
+static bool takes_fabric(const struct entry *c, const struct row *r)
+{
+    return r->type == CULV_HANDLE_FABRIC &&
+           (c->run == vmm || c->run == pool || c->run == export_vmm || c->run == export_pool);
+}
+
 TEST(each_pair)
 {
     stage s;
@@ -398,7 +405,7 @@ TEST(each_pair)
             }
             if (!served)
                 require_refused(c, r, result, CULV_ERROR_INVALID);
-            else if (!here)
+            else if (!here && !takes_fabric(c, r))
                 require_refused(c, r, result, CULV_ERROR_UNSUPPORTED);
             else if (r->type == CULV_HANDLE_DMA_BUF_FD)
                 require_dma_buf(c, result);
@@ -448,6 +455,11 @@ TEST(duplicated_and_closed)
             LIB_OK(culv_handle_dup(&handle, &out));
             REQUIRE(out.type == r->type && out.value.fd != fd && fcntl(out.value.fd, F_GETFD) >= 0);
             culv_handle_close(&out);
+        } else if (r->type == CULV_HANDLE_FABRIC) {
+            LIB_OK(culv_handle_dup(&handle, &out));
+            REQUIRE_EQ_BYTES(&out, &handle, sizeof out);
+            culv_handle_close(&out);
+            REQUIRE(out.type == CULV_HANDLE_NONE && fcntl(fd, F_GETFD) >= 0);
         } else {
             LIB_ERROR(culv_handle_dup(&handle, &out), CULV_ERROR_UNSUPPORTED,
                       CULV_REASON_HANDLE_TYPE);
