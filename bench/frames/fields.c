@@ -124,6 +124,8 @@ typedef struct buffers {
     unsigned calls;
     int way;
     uint32_t seed;
+    /* `size` bytes each: 256 MiB anew for each turn cost more than the copies. */
+    uint32_t *words, *found;
 } buffers;
 
 static raw_vk_buffer as_raw(const culv_shared_buffer *buffer)
@@ -179,18 +181,14 @@ static void copy_turn(void *state, bench_side side, double ns[])
     const bool shared = side == BENCH_CULVERT;
     const CUdeviceptr from = shared ? culv_shared_buffer_pointer(s->shared[0]) : s->own[0];
     const CUdeviceptr to = shared ? culv_shared_buffer_pointer(s->shared[1]) : s->own[1];
-    uint32_t *words = malloc(s->size), *found = malloc(s->size);
-    REQUIRE(words != NULL && found != NULL);
     s->seed++;
     for (size_t i = 0; i < s->size / 4; i++)
-        words[i] = ((uint32_t)i + s->seed) * UINT32_C(2654435761);
-    RIG_CU(raw_cuda_upload(r->cu, from, words, s->size));
+        s->words[i] = ((uint32_t)i + s->seed) * UINT32_C(2654435761);
+    RIG_CU(raw_cuda_upload(r->cu, from, s->words, s->size));
     ns[0] = shared && s->way != BY_CUDA ? copy_in_queue(s) : copy_in_stream(s, from, to);
-    RIG_CU(r->cu->MemcpyDtoH(found, to, s->size));
-    REQUIRE_EQ_BYTES(found, words, s->size);
+    RIG_CU(r->cu->MemcpyDtoH(s->found, to, s->size));
+    REQUIRE_EQ_BYTES(s->found, s->words, s->size);
     bench_checked(&s->b->bench);
-    free(found);
-    free(words);
 }
 
 static void measure_copies(frames_bench *b, size_t size, unsigned calls)
@@ -198,7 +196,9 @@ static void measure_copies(frames_bench *b, size_t size, unsigned calls)
     static const char *const names[] = {"cuMemcpyAsync, shared", "culv_vk_record_copy",
                                         "vkCmdCopyBuffer"};
     bench *base = &b->bench;
-    buffers s = {.b = b, .size = size, .calls = calls};
+    buffers s = {
+        .b = b, .size = size, .calls = calls, .words = malloc(size), .found = malloc(size)};
+    REQUIRE(s.words != NULL && s.found != NULL);
     const VkBufferCreateInfo info = raw_vk_buffer_info(
         size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
                   VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
@@ -225,6 +225,8 @@ static void measure_copies(frames_bench *b, size_t size, unsigned calls)
         RIG_CU(base->rig.cu->MemFree(s.own[i]));
         culv_shared_buffer_destroy(&s.shared[i]);
     }
+    free(s.found);
+    free(s.words);
 }
 
 void fields_run(frames_bench *b, const options *o)

@@ -21,13 +21,16 @@ CULV_EXTERN_C_BEGIN
  * that is launched twice would move the timeline back or not at all, and the driver does not report
  * it. The graph does not keep the semaphores alive: they must outlive the graph and everything made
  * from it. The body of a conditional node and a graph for launches from the device take no
- * semaphores: the driver adds the node, and cuGraphInstantiate... answers
- * CUDA_ERROR_INVALID_VALUE. It does not tell before what the graph will be, so signal and wait in
- * the graph around the conditional node, or in the stream.
+ * semaphores. A body is refused here, unless it already holds allocations, graphs or conditions:
+ * the driver then tells it from no other graph. Signal and wait in the graph around the conditional
+ * node, or in the stream. A signal in a stream that is captured into a body is not looked at, and a
+ * graph for the device is one only when it is instantiated: in both cases
+ * cuGraphInstantiate... answers CUDA_ERROR_INVALID_VALUE. To find out, the call clones the graph,
+ * which costs more the more nodes it has: add semaphores first if the graph is large.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: count is 0 or more than CULV_SEMAPHORE_BATCH_MAX, or a
  * semaphore is binary: a graph that runs many times would signal it many times for one wait;
- * DEVICE_MISMATCH; TIMELINE_BACKWARDS), UNSUPPORTED (CAPTURE: a relayed semaphore of a fallback),
- * DRIVER, ASYNC.
+ * DEVICE_MISMATCH; TIMELINE_BACKWARDS), UNSUPPORTED (CAPTURE: a relayed semaphore of a fallback, or
+ * the body of a conditional node), OUT_OF_MEMORY, DRIVER, ASYNC.
  * Ownership: the graph owns *out. Threads: any, one at a time for each graph.
  * Source: cuda.h, cuGraphAddExternalSemaphoresSignalNode. */
 CULV_EXPORT culv_result culv_graph_add_signal(CUgraph graph, const CUgraphNode *dependencies,

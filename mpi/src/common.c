@@ -81,6 +81,11 @@ bool culvi_mpi_broken(culv_mpi *m)
 bool culvi_mpi_ok(culv_mpi *m, int code, const char *call)
 {
     if (code == MPI_SUCCESS) return true;
+    /* A rank talks with the renderer alone. ULFM may know of its end before the next look. */
+    if (m->joined && !m->peers && culvi_mpi_is_death(code)) {
+        (void)culvi_mpi_renderer_ended(m);
+        return false;
+    }
     char text[MPI_MAX_ERROR_STRING + 1] = "", message[MPI_MAX_ERROR_STRING + 128];
     int length = 0, kind = code;
     (void)MPI_Error_string(code, text, &length);

@@ -290,6 +290,8 @@ void culvi_mpi_unlist(culv_mpi *m);
 
 /* rank.c, renderer.c: what can be done now. False: m->failure. */
 bool culvi_mpi_step_rank(culv_mpi *m);
+/* m->failure becomes the renderer's end. */
+culv_result culvi_mpi_renderer_ended(culv_mpi *m);
 bool culvi_mpi_step_renderer(culv_mpi *m);
 bool culvi_mpi_step(culv_mpi *m);
 /* Waits for states of a rank: of its parts, and that it leaves. */

@@ -130,6 +130,16 @@ bool culvi_mpi_step_rank(culv_mpi *m)
 
 /* Calls ---------------------------------------------------------------------------------------- */
 
+culv_result culvi_mpi_renderer_ended(culv_mpi *m)
+{
+    const culv_result result =
+        culvi_mpi_fail(CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE,
+                       "the renderer's process (rank %d, pid %d on %s) has ended", m->renderer,
+                       m->welcome.place.pid, m->welcome.place.host);
+    (void)culvi_mpi_broken(m);
+    return result;
+}
+
 /* Has the renderer ended, as it said or as the system says? */
 static culv_result renderer_gone(culv_mpi *m)
 {
@@ -140,13 +150,7 @@ static culv_result renderer_gone(culv_mpi *m)
     const uint64_t now = culvi_mpi_now();
     if (!m->renderer_watched || now - m->watched_at < WATCH_NS) return CULV_OK;
     m->watched_at = now;
-    if (culvi_mpi_alive(&m->welcome.place)) return CULV_OK;
-    const culv_result result =
-        culvi_mpi_fail(CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE,
-                       "the renderer's process (rank %d, pid %d on %s) has ended", m->renderer,
-                       m->welcome.place.pid, m->welcome.place.host);
-    (void)culvi_mpi_broken(m);
-    return result;
+    return culvi_mpi_alive(&m->welcome.place) ? CULV_OK : culvi_mpi_renderer_ended(m);
 }
 
 static bool may_write(const culv_mpi *m)

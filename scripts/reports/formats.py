@@ -18,11 +18,11 @@ import tempfile
 from . import format_names
 from .common import DOCS, table_lines
 
-BEGIN, END, FIRST = "<!-- table:begin -->", "<!-- table:end -->", "<!-- table -->"
+BEGIN, END = "<!-- table:begin -->", "<!-- table:end -->"
 DIMENSIONS = {"1D": "1D", "2D": "2D", "3D": "3D", "cube": "cube", "1D array": "1D[]", "2D array": "2D[]",
               "cube array": "cube[]"}
 MAPPED = ["format", "bytes", "CUDA, STORED", "CUDA, NORMALIZED", "DXGI", "OpenGL"]
-REFUSED = ["format", "bytes", "DXGI", "OpenGL", "why not, and what instead"]
+REFUSED = ["why not, and what instead", "formats"]
 
 
 def read(paths):
@@ -75,11 +75,26 @@ def size(row):
 
 
 def cells(row):
-    others = [name_of(format_names.DXGI, row["dxgi"]), name_of(format_names.GL, row["gl"])]
-    if not row["mapped"]:
-        return [row["row"], size(row), *others, row["why"]]
-    return [row["row"], size(row), stored(row),
-            cuda(row["cuda_normalized"], row["normalized_channels"]), *others]
+    return [row["row"], size(row), stored(row), cuda(row["cuda_normalized"], row["normalized_channels"]),
+            name_of(format_names.DXGI, row["dxgi"]), name_of(format_names.GL, row["gl"])]
+
+
+def refused(rows):
+    """A row for each reason: the formats that have it, and behind an arrow those that the library names to each."""
+    reasons = collections.OrderedDict()
+    for row in sorted(rows.values(), key=lambda row: row["vk"]):
+        if not row["mapped"]:
+            why, use, rest = row["why"].partition(": use ")
+            named = tuple(word for word in re.findall(r"\w+", rest) if word in rows)
+            text = why + use + re.sub(r"\w+", lambda m: "…" if m[0] in rows else m[0], rest)
+            reasons.setdefault(text, collections.OrderedDict()).setdefault(named, []).append(row["row"])
+    out = []
+    for text, by in reasons.items():
+        named, *others = by
+        if not others:
+            text = text.replace("…", "%s") % named
+        out.append([text, "; ".join(", ".join(names) + (f" → {', '.join(named)}" if others else "") for named, names in by.items())])
+    return out
 
 
 class Reasons:
@@ -89,7 +104,7 @@ class Reasons:
         self.letters = {}
 
     def letter(self, answer):
-        text = answer["reason"].replace(answer["format"], "the format")
+        text = answer if isinstance(answer, str) else answer["reason"].replace(answer["format"], "the format")
         if text not in self.letters:
             place = len(self.letters)
             more = string.ascii_lowercase[place // 26 - 1] if place >= 26 else ""
@@ -124,7 +139,7 @@ def machine_cell(name, answers, reasons):
         groups.setdefault(status(of, reasons), []).append(short)
     if len(groups) == 1:
         return next(iter(groups))
-    return "<br>".join(f"{' '.join(shorts)}: {text}" for text, shorts in groups.items())
+    return f"({reasons.letter('; '.join(f'{text}: ' + ' '.join(shorts) for text, shorts in groups.items()))})"
 
 
 def paragraph(label, machine, reasons):
@@ -139,14 +154,8 @@ def paragraph(label, machine, reasons):
 
 def split(page):
     """What comes before, the generated part, and what comes after."""
-    if BEGIN in page and END in page:
-        before, rest = page.split(BEGIN, 1)
-        inside, after = rest.split(END, 1)
-        return before, inside, after
-    if FIRST in page:
-        before, after = page.split(FIRST, 1)
-        return before, "", after
-    sys.exit(f"the page has neither {BEGIN} and {END} nor {FIRST}")
+    before, rest = page.split(BEGIN, 1)
+    return before, *rest.split(END, 1)
 
 
 def parse(inside):
@@ -179,7 +188,7 @@ def render(rows, machines, old):
     for header, body in tables:
         for place, label in enumerate(header[len(MAPPED):], len(MAPPED)):
             if header[:len(MAPPED)] == MAPPED and label not in machines:
-                kept[label] = {row[0]: row[place] for row in body}
+                kept[label] = {name: row[place] for row in body for name in row[0].split(", ")}
     labels = list(kept) + sorted(machines, key=lambda label: machines[label]["about"]["software"])
     labels.sort(key=lambda label: label == "software twin")
     order = sorted(rows.values(), key=lambda row: row["vk"])
@@ -193,15 +202,21 @@ def render(rows, machines, old):
         columns[label] = {row["row"]: machine_cell(row["row"], machines[label]["answers"], reasons)
                           for row in order if row["mapped"]}
         notes += paragraph(label, machines[label], reasons) + [""]
-    mapped = [cells(row) + [columns[label].get(row["row"], "not tried") for label in labels]
-              for row in order if row["mapped"]]
-    refused = [cells(row) for row in order if not row["mapped"]]
-    out = ["", "Made by `scripts/report formats` from the answers of the format sweep (`tests/library/formats`); not edited by hand. `[]` is an array. *Right*: every "
+    mapped = collections.OrderedDict()  # the names of formats whose other cells are the same
+    for row in order:
+        if row["mapped"]:
+            name, *others = cells(row) + [columns[label].get(row["row"], "not tried") for label in labels]
+            mapped.setdefault(tuple(others), []).append(name)
+    count = sum(map(len, mapped.values()))
+    out = ["", "Made by `scripts/report formats` from the answers of the format sweep (`tests/library/formats`); not edited by hand. A letter stands for an answer of that "
+           "machine; `[]` is an array. *Right*: every "
            "byte of every level, layer and slice came over both ways, by array copies and by kernels' surfaces, and kernels' textures returned what the "
            "format's definition and `texelFetch()` in Vulkan say (of compressed blocks: what Vulkan says), in both forms, of images that Culvert made and "
            "of the caller's own.", ""]
-    out += notes + [f"{len(mapped)} of {len(order)} formats are mapped:", ""] + table_lines(MAPPED + labels, mapped, len(MAPPED + labels))
-    out += ["", f"The other {len(refused)}:", ""] + table_lines(REFUSED, refused, len(REFUSED)) + [""]
+    out += notes + [f"{count} of {len(order)} formats are mapped:", ""]
+    out += table_lines(MAPPED + labels, [[", ".join(names), *others] for others, names in mapped.items()], len(MAPPED + labels))
+    out += ["", f"The other {len(order) - count}. The reason leaves out a format (…), which stands behind an arrow:", ""]
+    out += table_lines(REFUSED, refused(rows), len(REFUSED)) + [""]
     return "\n".join(out)
 
 
@@ -211,26 +226,26 @@ def check(program, page):
         run = subprocess.run([program, f"--jsonl={path}", "rows"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if run.returncode != 0:
             sys.exit(f"{program} rows: exit status {run.returncode}\n{run.stdout}")
-        wanted = {}
-        for line in path.read_text().splitlines():
-            row = json.loads(line)
-            wanted[row["row"]] = [str(cell) for cell in cells(row)]
+        rows = {row["row"]: row for row in map(json.loads, path.read_text().splitlines())}
+    wanted = {name: [str(cell) for cell in cells(row)] for name, row in rows.items() if row["mapped"]}
+    wanted.update({why: [why, names] for why, names in refused(rows)})
     found = {}
     for header, body in parse(split(page)[1])[0]:
-        width = len(MAPPED) if header[:len(MAPPED)] == MAPPED else len(REFUSED)
-        for row in body:
-            found[row[0]] = row[:width]
+        if header[:len(MAPPED)] == MAPPED:
+            found.update({name: [name, *row[1:len(MAPPED)]] for row in body for name in row[0].split(", ")})
+        else:
+            found.update({row[0]: row for row in body})
     bad = 0
     for name in sorted(wanted.keys() | found.keys()):
         if wanted.get(name) != found.get(name):
             bad += 1
             print(f"{name}: the page has {found.get(name)}, the library {wanted.get(name)}")
-    unknown = [name for name, row in wanted.items() if any(re.fullmatch(r"0x[0-9a-f]+( × \d+)?", cell) for cell in row)]
+    unknown = [name for name, row in rows.items() if any(re.fullmatch(r"0x[0-9a-f]+( × \d+)?", cell) for cell in cells(row))]
     if unknown:
         print("numbers without a name in scripts/reports/format_names.py: " + ", ".join(unknown))
     if bad or unknown:
         sys.exit(f"{bad} rows differ; run scripts/report formats with new results")
-    print(f"{len(wanted)} rows are the library's")
+    print(f"{len(rows)} formats are the library's")
 
 
 output = DOCS / "formats.md"

@@ -79,6 +79,7 @@ CUresult CUDAAPI cuCtxGetLimit(size_t *pvalue, CUlimit limit)
     if (result != CUDA_SUCCESS) return result;
     if (pvalue == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     switch ((int)limit) {
+    case CU_LIMIT_STACK_SIZE: *pvalue = context->stack_size ? context->stack_size : 1024; break;
     case CU_LIMIT_SHMEM_SIZE: *pvalue = SOFT_MAX_SHARED; break;
     case CU_LIMIT_CIG_ENABLED: *pvalue = context->cig; break;
     case CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED:
@@ -95,6 +96,9 @@ CUresult CUDAAPI cuCtxSetLimit(CUlimit limit, size_t value)
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     switch ((int)limit) {
+    case CU_LIMIT_STACK_SIZE: /* kernels run on the host's stacks; GStreamer asks and sets */
+        context->stack_size = value;
+        return soft_end(CUDA_SUCCESS);
     case CU_LIMIT_SHMEM_SIZE: return soft_end(CUDA_ERROR_INVALID_VALUE); /* only queried */
     case CU_LIMIT_CIG_ENABLED: return soft_end(CUDA_ERROR_NOT_PERMITTED);
     case CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED:

@@ -47,6 +47,9 @@ static void free_node(struct soft_node *node)
 {
     soft_object_remove(&node->object);
     soft_work_drop(node->work);
+    for (size_t i = 0; i < node->num_bodies; i++)
+        soft_graph_free(soft_graph_find(node->bodies[i]));
+    free(node->bodies);
     free(node->before);
     free(node);
 }
@@ -105,6 +108,11 @@ CUresult soft_graph_add(struct soft_graph *graph, CUgraphNodeType type, struct s
     return CUDA_SUCCESS;
 }
 
+void soft_graph_drop_last(struct soft_graph *graph)
+{
+    free_node(graph->nodes[--graph->num_nodes]);
+}
+
 /* Locked on success. */
 static CUresult begin(const char *call, CUgraph handle, struct soft_graph **graph)
 {
@@ -130,7 +138,8 @@ CUresult CUDAAPI cuGraphDestroy(CUgraph hGraph)
     struct soft_graph *graph;
     CUresult result = begin(__func__, hGraph, &graph);
     if (result != CUDA_SUCCESS) return result;
-    if (graph->capturing) return soft_end(CUDA_ERROR_INVALID_VALUE); /* it is the capture's */
+    if (graph->capturing || graph->is_body) /* it is the capture's, or the node's */
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
     soft_graph_free(graph);
     return soft_end(CUDA_SUCCESS);
 }
@@ -141,6 +150,9 @@ CUresult CUDAAPI cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph)
     CUresult result = begin(__func__, originalGraph, &graph);
     if (result != CUDA_SUCCESS) return result;
     if (phGraphClone == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (graph->is_body) return soft_end(CUDA_ERROR_NOT_SUPPORTED); /* measured on an H200 */
+    for (size_t i = 0; i < graph->num_nodes; i++)
+        if (graph->nodes[i]->num_bodies > 0) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
     result = soft_graph_make(&clone);
     if (result != CUDA_SUCCESS) return soft_end(result);
     for (size_t i = 0; i < graph->num_nodes; i++) {

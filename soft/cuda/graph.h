@@ -14,7 +14,9 @@ struct soft_node {
     struct soft_op *work; /* NULL: an empty node */
     size_t num_before;
     CUgraphNode *before; /* what it depends on */
-    size_t mark;         /* for whoever sorts, under the lock */
+    size_t num_bodies;   /* a conditional node has them */
+    CUgraph *bodies;
+    size_t mark; /* for whoever sorts, under the lock */
 };
 
 struct soft_users; /* user_object.c: references to user objects */
@@ -24,6 +26,7 @@ struct soft_graph {
     size_t num_nodes, capacity;
     struct soft_node **nodes; /* as they were added */
     bool capturing;
+    bool is_body;             /* a conditional node's, which owns it */
     struct soft_users *users; /* NULL: none */
 };
 
@@ -34,6 +37,8 @@ struct soft_graph *soft_graph_find(CUgraph handle);
 /* Takes `work` on success only. INVALID_VALUE: `before` are not different nodes of this graph. */
 CUresult soft_graph_add(struct soft_graph *graph, CUgraphNodeType type, struct soft_op *work,
                         const CUgraphNode *before, size_t num_before, struct soft_node **out);
+/* Takes back the node that was added last, on which nothing depends. */
+void soft_graph_drop_last(struct soft_graph *graph);
 /* Another owner of the work; NULL has none. */
 struct soft_op *soft_work_share(struct soft_op *work);
 void soft_work_drop(struct soft_op *work);

@@ -79,6 +79,33 @@ static CUresult make_branches(struct soft_exec *exec)
     return result;
 }
 
+static bool has_semaphores(const struct soft_graph *graph)
+{
+    for (size_t i = 0; i < graph->num_nodes; i++)
+        if (graph->nodes[i]->type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL ||
+            graph->nodes[i]->type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT)
+            return true;
+    return false;
+}
+
+/* The body of a conditional node is no graph for itself, and takes no semaphores (measured on an
+ * H200). No kernel of the twin sets a condition, so that no body with nodes runs here. */
+static CUresult check_bodies(const struct soft_graph *graph, CUgraphInstantiateResult *why)
+{
+    bool filled = graph->is_body;
+    for (size_t i = 0; i < graph->num_nodes; i++)
+        for (size_t j = 0; j < graph->nodes[i]->num_bodies; j++) {
+            const struct soft_graph *body = soft_graph_find(graph->nodes[i]->bodies[j]);
+            if (has_semaphores(body)) {
+                *why = CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED;
+                return CUDA_ERROR_INVALID_VALUE;
+            }
+            if (body->num_nodes > 0) filled = true;
+        }
+    *why = CUDA_GRAPH_INSTANTIATE_ERROR;
+    return filled ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+}
+
 static CUresult copy_node(const struct soft_node *node, struct soft_exec_node *out)
 {
     out->before = calloc(node->num_before + 1, sizeof(*out->before));
@@ -105,6 +132,13 @@ static CUresult instantiate(struct soft_context *context, struct soft_graph *gra
         free(sorted);
         return result;
     }
+    result = check_bodies(graph, why);
+    if (result != CUDA_SUCCESS) {
+        free(exec);
+        free(sorted);
+        return result;
+    }
+    result = CUDA_ERROR_OUT_OF_MEMORY;
     soft_object_add(&exec->object, SOFT_EXEC, context);
     exec->flags = flags;
     if (!sort(graph, sorted)) {
@@ -152,11 +186,7 @@ static CUresult check_flags(const struct soft_graph *graph, uint64_t flags, bool
                            (with_params ? CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD : 0u);
     if (flags & ~known) return CUDA_ERROR_INVALID_VALUE;
     if (!(flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)) return CUDA_SUCCESS;
-    for (size_t i = 0; i < graph->num_nodes; i++)
-        if (graph->nodes[i]->type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL ||
-            graph->nodes[i]->type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT)
-            return CUDA_ERROR_INVALID_VALUE;
-    return CUDA_ERROR_NOT_SUPPORTED;
+    return has_semaphores(graph) ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult CUDAAPI cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,

@@ -3,7 +3,10 @@
  * (cuGraphAddNode), of events, and of batches of words. */
 #include "graph.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+enum { MOST_BODIES = 1024 };
 
 static CUresult context_valid(CUcontext *context)
 {
@@ -93,8 +96,12 @@ static CUresult make(const CUgraphNodeParams *p, const struct soft_launch_how *h
     }
     case CU_GRAPH_NODE_TYPE_GRAPH:
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-    case CU_GRAPH_NODE_TYPE_MEM_FREE:
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return CUDA_ERROR_NOT_SUPPORTED;
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: return CUDA_ERROR_NOT_SUPPORTED;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        return p->conditional.handle == 0 || p->conditional.size == 0 ||
+                       p->conditional.size > MOST_BODIES || p->conditional.ctx == NULL
+                   ? CUDA_ERROR_INVALID_VALUE
+                   : CUDA_SUCCESS;
     default: return CUDA_ERROR_INVALID_VALUE;
     }
 }
@@ -124,16 +131,56 @@ static CUresult begin_add(const char *call, CUgraph graph, const void *out, cons
                : CUDA_SUCCESS;
 }
 
+/* Empty bodies for a conditional node, which owns them. */
+static CUresult make_bodies(struct soft_node *node, unsigned int size)
+{
+    node->bodies = calloc(size, sizeof(*node->bodies));
+    if (node->bodies == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    for (; node->num_bodies < size; node->num_bodies++) {
+        struct soft_graph *body;
+        CUresult result = soft_graph_make(&body);
+        if (result != CUDA_SUCCESS) return result;
+        body->is_body = true;
+        node->bodies[node->num_bodies] = (CUgraph)(void *)body;
+    }
+    return CUDA_SUCCESS;
+}
+
 static CUresult add_node(const char *call, CUgraphNode *out, CUgraph graph,
-                         const CUgraphNode *before, size_t num_before,
-                         const CUgraphNodeParams *params)
+                         const CUgraphNode *before, size_t num_before, CUgraphNodeParams *params)
 {
     static const struct soft_launch_how plain;
     struct soft_op *work;
     CUresult result = begin_add(call, graph, out, params);
     if (result != CUDA_SUCCESS) return result;
     result = make(params, &plain, &work);
-    return add_and_end(graph, params->type, result, work, before, num_before, out);
+    if (result != CUDA_SUCCESS || params->type != CU_GRAPH_NODE_TYPE_CONDITIONAL)
+        return add_and_end(graph, params->type, result, work, before, num_before, out);
+    struct soft_node *node;
+    result = soft_graph_add(soft_graph_find(graph), params->type, NULL, before, num_before, &node);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    result = make_bodies(node, params->conditional.size);
+    if (result != CUDA_SUCCESS) {
+        soft_graph_drop_last(soft_graph_find(graph));
+        return soft_end(result);
+    }
+    params->conditional.phGraph_out = node->bodies;
+    *out = (CUgraphNode)(void *)node;
+    return soft_end(CUDA_SUCCESS);
+}
+
+/* A number that no other condition has. The twin runs no body, so that nothing reads its value. */
+CUresult CUDAAPI cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out,
+                                                CUgraph hGraph, CUcontext ctx,
+                                                unsigned int defaultLaunchValue, unsigned int flags)
+{
+    (void)defaultLaunchValue;
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    if (pHandle_out == NULL || soft_graph_find(hGraph) == NULL || ctx == NULL || flags > 1)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    *pHandle_out = ++soft.next_id;
+    return soft_end(CUDA_SUCCESS);
 }
 
 CUresult CUDAAPI cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph,

@@ -368,6 +368,7 @@
     X(cuGraphExternalSemaphoresWaitNodeGetParams, 11020, cuGraphExternalSemaphoresWaitNodeGetParams) \
     X(cuGraphExternalSemaphoresWaitNodeSetParams, 11020, cuGraphExternalSemaphoresWaitNodeSetParams) \
     X(cuGraphExecExternalSemaphoresWaitNodeSetParams, 11020, cuGraphExecExternalSemaphoresWaitNodeSetParams) \
+    X(cuGraphConditionalHandleCreate, 12030, cuGraphConditionalHandleCreate) \
     X(cuGraphAddNode, 12020, cuGraphAddNode) \
     X(cuGraphAddNode, 12030, cuGraphAddNode_v2) \
     X(cuGraphNodeSetParams, 12020, cuGraphNodeSetParams) \

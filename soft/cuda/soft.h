@@ -102,9 +102,10 @@ struct soft_context {
     unsigned retained;    /* primary only */
     unsigned green_count; /* a green context's multiprocessors; 0: it is none */
     unsigned flags;
-    bool cig;         /* cuCtxCreate's cigParams */
-    bool no_fallback; /* CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED was set to 0 */
-    void *cig_object; /* the graphics API's: a reference */
+    bool cig;          /* cuCtxCreate's cigParams */
+    bool no_fallback;  /* CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED was set to 0 */
+    size_t stack_size; /* CU_LIMIT_STACK_SIZE; 0: as it was at the begin */
+    void *cig_object;  /* the graphics API's: a reference */
     uint64_t id;
     _Atomic int error;           /* the sticky CUresult; 0 = none */
     _Atomic bool dying;          /* waits for other APIs are given up */

@@ -79,6 +79,49 @@ static void promise(const culv_semaphore_point *points, uint32_t count)
         culv_semaphore_mark_value(points[i].semaphore, points[i].value);
 }
 
+/* Drivers clone no graph that holds an allocation, a release, a graph or a condition, either. */
+static bool clones(CUgraphNodeType type)
+{
+    return type != CU_GRAPH_NODE_TYPE_MEM_ALLOC && type != CU_GRAPH_NODE_TYPE_MEM_FREE &&
+           type != CU_GRAPH_NODE_TYPE_GRAPH && type != CU_GRAPH_NODE_TYPE_CONDITIONAL;
+}
+
+/* The driver takes a semaphore into the body of a conditional node and fails when the graph is
+ * instantiated. No call tells what a graph is, but a body cannot be cloned (an H200, 580.159.04,
+ * the contract's graph.signal_in_a_body). Whatever else happens here is for the call that adds. */
+static culv_result check_body(const culv_device *device, const char *label, CUgraph graph,
+                              const char *call)
+{
+    CUgraph copy = NULL;
+    size_t num_nodes = 0;
+    CUresult r = CULVI_CU(device, cuGraphClone, (&copy, graph));
+    if (r == CUDA_SUCCESS) (void)CULVI_CU(device, cuGraphDestroy, (copy));
+    if (r != CUDA_ERROR_NOT_SUPPORTED) return CULV_OK;
+    r = CULVI_CU(device, cuGraphGetNodes, (graph, NULL, &num_nodes));
+    if (r != CUDA_SUCCESS) return CULV_OK;
+    if (num_nodes > 0) {
+        CUgraphNode *nodes =
+            num_nodes > SIZE_MAX / sizeof *nodes ? NULL : culvi_alloc(num_nodes * sizeof *nodes);
+        if (nodes == NULL) return culvi_fail_host_memory(&device->voice, label);
+        bool all = true;
+        r = CULVI_CU(device, cuGraphGetNodes, (graph, nodes, &num_nodes));
+        for (size_t i = 0; r == CUDA_SUCCESS && all && i < num_nodes; i++) {
+            CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+            r = CULVI_CU(device, cuGraphNodeGetType, (nodes[i], &type));
+            all = clones(type);
+        }
+        culvi_free(nodes);
+        if (r != CUDA_SUCCESS || !all) return CULV_OK;
+    }
+    return culvi_fail_native(
+        &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CAPTURE, CULV_NATIVE_CUDA,
+        (int64_t)CUDA_ERROR_NOT_SUPPORTED, "cuGraphClone",
+        "%s: the graph is the body of a conditional node, which takes no semaphores: "
+        "cuGraphInstantiate... would fail; signal and wait in the graph around the conditional "
+        "node, or in the stream",
+        call);
+}
+
 static culv_result add(CUgraph graph, const CUgraphNode *dependencies, size_t num_dependencies,
                        const culv_semaphore_point *points, uint32_t count, CUgraphNode *out,
                        direction way)
@@ -94,6 +137,11 @@ static culv_result add(CUgraph graph, const CUgraphNode *dependencies, size_t nu
     culv_device *device = points[0].semaphore->device;
     result = culvi_enter(device, &scope, points[0].semaphore->label);
     if (result != CULV_OK) return result;
+    result = check_body(device, points[0].semaphore->label, graph, names[way].add);
+    if (result != CULV_OK) {
+        culvi_leave(device, &scope);
+        return result;
+    }
     const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signals = {params.externals, params.values.signals,
                                                      count};
     const CUDA_EXT_SEM_WAIT_NODE_PARAMS waits = {params.externals, params.values.waits, count};

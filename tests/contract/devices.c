@@ -138,6 +138,23 @@ TEST(cig_limits, .mark = TEST_BOTH)
     CU_OK(cu->DevicePrimaryCtxRelease(0));
 }
 
+/* GStreamer 1.26 asks for it and sets it again after each library that it loads. */
+TEST(stack_limit, .mark = TEST_BOTH)
+{
+    const raw_cuda *cu = raw_cuda_open();
+    size_t before = 0, after = 0;
+    (void)raw_cuda_context(cu, 0);
+    CU_OK(cu->CtxGetLimit(&before, CU_LIMIT_STACK_SIZE));
+    ANSWER("cuCtxGetLimit STACK_SIZE", "%zu", before);
+    CU_OK(cu->CtxSetLimit(CU_LIMIT_STACK_SIZE, 2048));
+    CU_OK(cu->CtxGetLimit(&after, CU_LIMIT_STACK_SIZE));
+    ANSWER("cuCtxGetLimit STACK_SIZE after 2,048 was set", "%zu", after);
+    CU_OK(cu->CtxSetLimit(CU_LIMIT_STACK_SIZE, before));
+    CU_OK(cu->CtxGetLimit(&after, CU_LIMIT_STACK_SIZE));
+    REQUIRE_EQ(after, before);
+    CU_OK(cu->DevicePrimaryCtxRelease(0));
+}
+
 TEST(memory_attributes, .mark = TEST_NVIDIA_ONLY,
      .reason = "the twin claims what it has entry points for, no more")
 {

@@ -360,9 +360,7 @@ GRAPH_CASE(built_by_hand, .mark = TEST_BOTH)
     CU_OK(cu->GraphDestroy(graph));
 }
 
-/* A signal where the driver takes none. It says so when the graph is instantiated, and not before:
- * nothing tells a graph that is a conditional's body, or will be launched from the device, while
- * nodes are added. */
+/* A signal where the driver takes none: it says so when the graph is instantiated. */
 static void add_signal(const graph_bench *b, const char *where, CUgraph graph)
 {
     CUgraphNode signal = NULL;
@@ -400,11 +398,18 @@ GRAPH_CASE(signal_for_the_device, .mark = TEST_TWIN_STRICTER,
     answer_instantiate(b, "with the signal, for the host", graph, 0);
 }
 
-GRAPH_CASE(signal_in_a_body, .mark = TEST_NVIDIA_ONLY,
-           .reason = "the twin has no conditional nodes")
+static void answer_cloned(const graph_bench *b, const char *what, CUgraph graph)
+{
+    CUgraph copy = NULL;
+    const CUresult result = b->p.cu->GraphClone(&copy, graph);
+    ANSWER(answer_key("%s cloned", what), "%s", raw_cuda_result_name(result));
+    if (result == CUDA_SUCCESS) CU_OK(b->p.cu->GraphDestroy(copy));
+}
+
+GRAPH_CASE(signal_in_a_body, .mark = TEST_BOTH)
 {
     const raw_cuda *cu = b->p.cu;
-    CUgraph graph = NULL, copy = NULL;
+    CUgraph graph = NULL;
     CUgraphNode node = NULL, host = NULL;
     CUgraphConditionalHandle handle = 0;
     int calls = 0;
@@ -423,15 +428,72 @@ GRAPH_CASE(signal_in_a_body, .mark = TEST_NVIDIA_ONLY,
     CUgraph body = params.conditional.phGraph_out[0];
     answer_instantiate(b, "an empty body", graph, 0);
     answer_instantiate(b, "the empty body alone", body, 0);
-    CUresult result = cu->GraphClone(&copy, body);
-    ANSWER("the empty body cloned", "%s", raw_cuda_result_name(result));
-    if (result == CUDA_SUCCESS) CU_OK(cu->GraphDestroy(copy));
+    answer_cloned(b, "the empty body", body);
+    answer_cloned(b, "the graph with the condition", graph);
     add_signal(b, "the body", body);
+    answer_cloned(b, "the body with the signal", body);
     answer_instantiate(b, "with the signal", graph, 0);
     answer_instantiate(b, "the body with the signal, alone", body, 0);
     const CUDA_HOST_NODE_PARAMS host_params = {count_up, &calls};
     ANSWER("a host function added to the body", "%s",
            raw_cuda_result_name(cu->GraphAddHostNode(&host, body, NULL, 0, &host_params)));
+    CU_OK(cu->GraphDestroy(graph));
+}
+
+/* As cuda.h says of cuGraphAddMemAllocNode: such a graph has no copy, and is no body. */
+GRAPH_CASE(cloned_allocation, .mark = TEST_NVIDIA_ONLY,
+           .reason = "the twin has no nodes for memory")
+{
+    const raw_cuda *cu = b->p.cu;
+    CUgraph graph = NULL;
+    CUgraphNode node = NULL;
+    CUgraphNodeParams params;
+    memset(&params, 0, sizeof params);
+    if (cu->software || cu->GraphAddNode == NULL) SKIP("the driver has no nodes for memory");
+    CU_OK(cu->GraphCreate(&graph, 0));
+    add_signal(b, "an empty graph", graph);
+    answer_cloned(b, "a graph with a signal", graph);
+    params.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
+    params.alloc.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    params.alloc.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    params.alloc.poolProps.location.id = b->p.device;
+    params.alloc.bytesize = 4096;
+    CU_OK(cu->GraphAddNode(&node, graph, NULL, NULL, 0, &params));
+    answer_cloned(b, "a graph with an allocation", graph);
+    add_signal(b, "a graph with an allocation", graph);
+    answer_instantiate(b, "a graph with an allocation and signals", graph, 0);
+    CU_OK(cu->GraphDestroy(graph));
+}
+
+/* What a capture into a body takes. */
+GRAPH_CASE(captured_into_a_body, .mark = TEST_NVIDIA_ONLY,
+           .reason = "the twin has no cuStreamBeginCaptureToGraph")
+{
+    const raw_cuda *cu = b->p.cu;
+    CUgraph graph = NULL, ended = NULL;
+    CUgraphNode node = NULL;
+    CUgraphConditionalHandle handle = 0;
+    if (cu->GraphAddNode == NULL || cu->GraphConditionalHandleCreate == NULL ||
+        cu->StreamBeginCaptureToGraph == NULL)
+        SKIP("the driver has no conditional nodes");
+    CU_OK(cu->GraphCreate(&graph, 0));
+    CU_OK(cu->GraphConditionalHandleCreate(&handle, graph, b->p.context, 1, 1));
+    CUgraphNodeParams params;
+    memset(&params, 0, sizeof params);
+    params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    params.conditional.handle = handle;
+    params.conditional.type = CU_GRAPH_COND_TYPE_IF;
+    params.conditional.size = 1;
+    params.conditional.ctx = b->p.context;
+    CU_OK(cu->GraphAddNode(&node, graph, NULL, NULL, 0, &params));
+    CUgraph body = params.conditional.phGraph_out[0];
+    CU_OK(cu->StreamBeginCaptureToGraph(b->p.stream, body, NULL, NULL, 0,
+                                        CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    answer_cloned(b, "a body under capture", body);
+    ANSWER("a signal", "%s", raw_cuda_result_name(raw_cuda_signal(cu, b->out.cu, 1, b->p.stream)));
+    ANSWER("the end of the capture", "%s",
+           raw_cuda_result_name(cu->StreamEndCapture(b->p.stream, &ended)));
+    answer_instantiate(b, "with the signal", graph, 0);
     CU_OK(cu->GraphDestroy(graph));
 }
 

@@ -224,10 +224,12 @@ PAIR_CASE(destroy_event_and_stream_with_a_pending_wait, .own = true)
 {
     late_signal late;
     CUevent event = NULL;
+    CUstream stream = NULL; /* the pair's is destroyed with it */
     shared_timeline t = pair_timeline(p, 0);
+    CU_OK(p->cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     CU_OK(p->cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
-    CU_OK(raw_cuda_wait(p->cu, t.cu, 1, p->stream));
-    CU_OK(p->cu->EventRecord(event, p->stream));
+    CU_OK(raw_cuda_wait(p->cu, t.cu, 1, stream));
+    CU_OK(p->cu->EventRecord(event, stream));
     CU_IS(p->cu->EventQuery(event), CUDA_ERROR_NOT_READY);
     late_signal_start(&late, &p->vk, t.vk, 1);
     double start = test_now_us();
@@ -235,12 +237,11 @@ PAIR_CASE(destroy_event_and_stream_with_a_pending_wait, .own = true)
     MEASURED("cuEventDestroy_with_pending_work", "%.0f us", test_now_us() - start);
     answer_is("cuEventDestroy", result, CUDA_SUCCESS);
     start = test_now_us();
-    result = p->cu->StreamDestroy(p->stream);
+    result = p->cu->StreamDestroy(stream);
     MEASURED("cuStreamDestroy_with_pending_work", "%.0f us", test_now_us() - start);
     answer_is("cuStreamDestroy", result, CUDA_SUCCESS);
     late_signal_join(&late);
     answer_is("cuCtxSynchronize, once the wait is over", p->cu->CtxSynchronize(), CUDA_SUCCESS);
-    CU_OK(p->cu->StreamCreate(&p->stream, CU_STREAM_NON_BLOCKING));
 }
 
 PAIR_CASE(ctx_record_event)

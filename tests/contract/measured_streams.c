@@ -172,7 +172,7 @@ PAIR_CASE(green_contexts, .mark = TEST_BOTH, .own = true)
     CUdevResourceDesc desc;
     CUgreenCtx green;
     CUcontext as_context, of_stream;
-    CUstream stream;
+    CUstream stream, made;
     CUevent event;
     unsigned groups = 1;
     shared_timeline_open(p, 0, &t);
@@ -190,10 +190,14 @@ PAIR_CASE(green_contexts, .mark = TEST_BOTH, .own = true)
     CU_OK(p->cu->CtxSetCurrent(as_context));
     answer_call("it is current: a signal in a stream of the primary context",
                 raw_cuda_signal(p->cu, t.cu, 1, p->stream));
+    CU_OK(p->cu->StreamCreate(&made, CU_STREAM_NON_BLOCKING));
+    answer_call("a signal in a stream of cuStreamCreate, made there",
+                raw_cuda_signal(p->cu, t.cu, 2, made));
+    CU_OK(p->cu->StreamDestroy(made));
     CU_OK(p->cu->CtxSetCurrent(p->context));
     CU_OK(p->cu->EventRecord(event, stream));
     CU_OK(p->cu->StreamWaitEvent(p->stream, event, 0));
-    answer_call("a signal behind it, by an event", raw_cuda_signal(p->cu, t.cu, 1, p->stream));
+    answer_call("a signal behind it, by an event", raw_cuda_signal(p->cu, t.cu, 3, p->stream));
     CU_OK(p->cu->StreamSynchronize(p->stream));
     CU_OK(p->cu->EventDestroy(event));
     CU_OK(p->cu->StreamDestroy(stream));

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <time.h>
 
 /* Errors --------------------------------------------------------------------------------------- */
@@ -25,7 +26,7 @@ void lib_forget_error(void)
 }
 
 void lib_require_error(const char *file, int line, const char *text, culv_result result,
-                       culv_result expected, culv_reason reason)
+                       culv_result expected, culv_reason reason, ...)
 {
     culv_error e = culv_error_init();
     culv_last_error(&e);
@@ -50,6 +51,12 @@ void lib_require_error(const char *file, int line, const char *text, culv_result
     if ((e.native_api == CULV_NATIVE_NONE) != (e.native_call[0] == '\0'))
         test_fail(file, line, "%s: native_api %d and native_call \"%s\" contradict", text,
                   (int)e.native_api, e.native_call);
+    va_list words;
+    va_start(words, reason);
+    for (const char *says = va_arg(words, const char *); says != NULL;
+         says = va_arg(words, const char *))
+        lib_require_says(file, line, says);
+    va_end(words);
     /* Only for reading in the log: what users get to see. */
     printf("  %s: %s\n", culv_reason_name(e.reason), e.message);
 }

@@ -16,27 +16,38 @@
  * not. */
 #define POISON(type) ((type *)(uintptr_t)0x5a5a5a50u)
 
-/* Both evaluate `call` once. LIB_ERROR also holds the thread's last error against class and
- * reason. */
-#define LIB_OK(call) lib_require_ok(__FILE__, __LINE__, #call, (call))
-#define LIB_ERROR(call, class, why)                                                                \
-    lib_require_error(__FILE__, __LINE__, #call, (lib_forget_error(), (call)), (class), (why))
 /* An import, after which the handle goes. */
 #define LIB_TAKE(call, handle) (LIB_OK(call), culv_handle_close(handle))
-/* The class of most errors. */
-#define LIB_INVALID(call, why) LIB_ERROR(call, CULV_ERROR_INVALID, why)
+/* All evaluate `call` once. The others also hold the thread's last error against a class and a
+ * reason, which are words (INVALID, VALUE), and against words that its message must have, if any
+ * are given:
+ *   LIB_ERROR(culv_x_create(device, &d, &x), UNSUPPORTED, FORMAT, "R32_SFLOAT", "culv_x_desc")
+ * LIB_INVALID is for the class of most errors. LIB_FAILS takes values: call, class, reason. */
+#define LIB_OK(call)           lib_require_ok(__FILE__, __LINE__, #call, (call))
+#define LIB_ERROR(call, ...)   LIB_ERROR_(call, #call, __VA_ARGS__, (const char *)NULL)
+#define LIB_INVALID(call, ...) LIB_ERROR_(call, #call, INVALID, __VA_ARGS__, (const char *)NULL)
+#define LIB_ERROR_(call, text, class, why, ...)                                                    \
+    lib_require_error(__FILE__, __LINE__, text, (lib_forget_error(), (call)), CULV_ERROR_##class,  \
+                      CULV_REASON_##why, __VA_ARGS__)
+#define LIB_FAILS(call, ...)                                                                       \
+    lib_require_error(__FILE__, __LINE__, #call, (lib_forget_error(), (call)), __VA_ARGS__,        \
+                      (const char *)NULL)
 /* The same for a call that would write *(out); it must not. */
-#define LIB_REFUSES(type, out, call, class, why)                                                   \
+#define LIB_REFUSES(out, call, ...)    LIB_WRITES_NOT_(out, LIB_ERROR(call, __VA_ARGS__))
+#define LIB_REFUSES_AS(out, call, ...) LIB_WRITES_NOT_(out, LIB_FAILS(call, __VA_ARGS__))
+#define LIB_WRITES_NOT_(out, fails)                                                                \
     do {                                                                                           \
-        (out) = POISON(type);                                                                      \
-        LIB_ERROR(call, class, why);                                                               \
-        REQUIRE((out) == POISON(type));                                                            \
+        (out) = (__typeof__(out))(uintptr_t)0x5a5a5a50u;                                           \
+        fails;                                                                                     \
+        REQUIRE((out) == (__typeof__(out))(uintptr_t)0x5a5a5a50u);                                 \
         (out) = NULL;                                                                              \
     } while (0)
 
 void lib_require_ok(const char *file, int line, const char *text, culv_result result);
-void lib_require_error(const char *file, int line, const char *text, culv_result result,
-                       culv_result expected, culv_reason reason);
+/* Then words, and NULL. */
+__attribute__((sentinel)) void lib_require_error(const char *file, int line, const char *text,
+                                                 culv_result result, culv_result expected,
+                                                 culv_reason reason, ...);
 /* Makes the last error one that no test expects. */
 void lib_forget_error(void);
 /* The last error's message has this text in it. */

@@ -1,13 +1,16 @@
 #!/bin/sh
 # ripple-mpi's picture is that of one process, byte for byte: with 1 to 4 ranks, by each way, and with ranks without a
 # part. "hosts": over two hosts, which are two network namespaces and a pair of interfaces between them. Ranks of the
-# renderer's host write straight there, and the others come by TCP. It needs root, iproute2 and Open MPI 4.
+# renderer's host write straight there, and the others come by TCP. It needs root, iproute2 and Open MPI 4; the rest takes
+# Open MPI 5 too.
 #   ripple.sh BIN DIR [hosts]
 # SPDX-License-Identifier: MIT
 set -eu
-bin=$1 dir=$2 hosts=${3:-} a=cmpi$$a b=cmpi$$b
-mpirun --version 2>/dev/null | grep -q 'Open MPI) 4' || { echo "SKIP: no Open MPI 4"; exit 77; }
+bin=$1 dir=$2 hosts=${3:-} a=cmpi$$a b=cmpi$$b mpis=45
+[ -z "$hosts" ] || mpis=4
+mpirun --version 2>/dev/null | grep -q "Open MPI) [$mpis]" || { echo "SKIP: no Open MPI of $mpis"; exit 77; }
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe # of 4, of 5
 mkdir -p "$dir"
 set -- --size=101x67 --resolution=160x90 --frames=5 --quiet
 "$bin/ripple" "$@" --output="$dir/one.png"
@@ -16,7 +19,7 @@ if [ -z "$hosts" ]; then
         IFS=: read -r ranks way idle <<END
 $row
 END
-        CULVERT_MPI_WAY=$way timeout 100 mpirun --oversubscribe -n "$ranks" "$bin/ripple-mpi" $idle "$@" --output="$dir/many.png"
+        CULVERT_MPI_WAY=$way timeout 100 mpirun -n "$ranks" "$bin/ripple-mpi" $idle "$@" --output="$dir/many.png"
         cmp "$dir/one.png" "$dir/many.png"
         rm "$dir/many.png"
     done

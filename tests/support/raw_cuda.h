@@ -185,7 +185,9 @@ typedef CUresult(CUDAAPI *PFN_cuGLGetDevices_v6050)(unsigned *count, CUdevice *d
     X(UserObjectCreate, 11030)                                                                     \
     X(UserObjectRelease, 11030)                                                                    \
     X(GraphRetainUserObject, 11030)                                                                \
+    X(GraphDestroyNode, 10000)                                                                     \
     X(GraphAddNode, 12030)                                                                         \
+    X(StreamBeginCaptureToGraph, 12030)                                                            \
     X(GraphConditionalHandleCreate, 12030)                                                         \
     X(GraphAddExternalSemaphoresWaitNode, 11020)                                                   \
     X(GLGetDevices, 6050)                                                                          \

@@ -8,68 +8,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-TWIN_CASE(scale, CU_STREAM_NON_BLOCKING)
-{
-    enum { COUNT = 100003 };
-    CUmodule module = raw_cuda_module(t->cu, "twin_kernels");
-    CUfunction function = raw_cuda_function(t->cu, module, "twin_scale");
-    float *host = test_memory(COUNT * sizeof *host);
-    int n = COUNT;
-    float factor = 0.5f;
-    for (int i = 0; i < COUNT; i++)
-        host[i] = (float)i;
-    CUdeviceptr in = raw_cuda_memory(t->cu, COUNT * sizeof *host);
-    CUdeviceptr out = raw_cuda_memory(t->cu, COUNT * sizeof *host);
-    CU_OK(raw_cuda_upload(t->cu, in, host, COUNT * sizeof *host));
-    void *params[] = {&out, &in, &factor, &n};
-    CU_OK(t->cu->LaunchKernel(function, (COUNT + 255) / 256, 1, 1, 256, 1, 1, 0, t->stream, params,
-                              NULL));
-    factor = 7.0f; /* the arguments were read during the call */
-    CU_OK(t->cu->StreamSynchronize(t->stream));
-    CU_OK(t->cu->MemcpyDtoH(host, out, COUNT * sizeof *host));
-    for (int i = 0; i < COUNT; i++)
-        REQUIRE(host[i] == (float)i * 0.5f + 1.0f);
-}
-
-TWIN_CASE(indices, CU_STREAM_NON_BLOCKING)
-{
-    enum { X = 37, Y = 11, Z = 5 };
-    static unsigned where[X * Y * Z][4];
-    CUmodule module = raw_cuda_module(t->cu, "twin_kernels");
-    CUfunction function = raw_cuda_function(t->cu, module, "twin_where");
-    unsigned extent[3] = {X, Y, Z};
-    CUdeviceptr out = raw_cuda_memory(t->cu, sizeof where);
-    void *params[] = {&out, extent};
-    CU_OK(t->cu->LaunchKernel(function, 5, 3, 3, 8, 4, 2, 0, t->stream, params, NULL));
-    CU_OK(t->cu->StreamSynchronize(t->stream));
-    CU_OK(t->cu->MemcpyDtoH(where, out, sizeof where));
-    for (unsigned z = 0; z < Z; z++)
-        for (unsigned y = 0; y < Y; y++)
-            for (unsigned x = 0; x < X; x++) {
-                const unsigned *at = where[(z * Y + y) * X + x];
-                REQUIRE(at[0] == x && at[1] == y && at[2] == z && at[3] == 5);
-            }
-}
-
-TWIN_CASE(atomics, CU_STREAM_NON_BLOCKING)
-{
-    CUmodule module = raw_cuda_module(t->cu, "twin_kernels");
-    CUfunction function = raw_cuda_function(t->cu, module, "twin_count");
-    CUdeviceptr sum;
-    int count = 0;
-    float blocks = 0.0f;
-    CUdeviceptr memory = raw_cuda_memory(t->cu, 8);
-    sum = memory + 4;
-    CU_OK(t->cu->MemsetD32Async(memory, 0, 2, t->stream));
-    void *params[] = {&memory, &sum};
-    CU_OK(t->cu->LaunchKernel(function, 1000, 1, 1, 64, 1, 1, 0, t->stream, params, NULL));
-    CU_OK(t->cu->StreamSynchronize(t->stream));
-    CU_OK(t->cu->MemcpyDtoH(&count, memory, 4));
-    CU_OK(t->cu->MemcpyDtoH(&blocks, sum, 4));
-    REQUIRE_EQ(count, 64000);
-    REQUIRE(blocks == 1000.0f);
-}
-
 TWIN_CASE(launch_errors, CU_STREAM_NON_BLOCKING)
 {
     const raw_cuda *cu = t->cu;

@@ -7,70 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-TWIN_CASE(copies, CU_STREAM_NON_BLOCKING)
-{
-    PROC(t->cu, MemcpyHtoDAsync, 3020);
-    PROC(t->cu, MemsetD8, 3020);
-    unsigned char host[1000], back[1000];
-    CUdeviceptr a, b;
-    twin_gate *gate = twin_gate_new();
-    memset(host, 7, sizeof host);
-    CU_OK(t->cu->MemAlloc(&a, sizeof host));
-    CU_OK(t->cu->MemAlloc(&b, sizeof host));
-    REQUIRE_EQ(a % 256, 0);
-    /* Pageable memory may change as soon as the call is back. */
-    CU_OK(t->cu->LaunchHostFunc(t->stream, twin_gate_wait, gate));
-    CU_OK(MemcpyHtoDAsync(a, host, sizeof host, t->stream));
-    memset(host, 9, sizeof host);
-    CU_OK(t->cu->MemcpyDtoDAsync(b, a, sizeof host, t->stream));
-    twin_gate_open(gate);
-    CU_OK(t->cu->StreamSynchronize(t->stream));
-    CU_OK(t->cu->MemcpyDtoH(back, b, sizeof back));
-    for (size_t i = 0; i < sizeof back; i++)
-        REQUIRE_EQ(back[i], 7);
-    CU_OK(MemsetD8(b, 5, 10));
-    CU_OK(t->cu->MemcpyDtoH(back, b, 11)); /* both on the legacy stream */
-    REQUIRE(back[9] == 5 && back[10] == 7);
-    CU_IS(t->cu->MemcpyDtoH(back, b, sizeof back + 1), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(t->cu->MemcpyHtoD(b + 1, host, sizeof host), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(t->cu->MemcpyDtoH(back, 0, 0));
-    CU_OK(t->cu->MemFree(a));
-    CU_OK(t->cu->MemFree(b));
-    twin_gate_free(gate);
-}
-
-TWIN_CASE(pointers, CU_STREAM_NON_BLOCKING)
-{
-    PROC(t->cu, PointerGetAttribute, 4000);
-    PROC(t->cu, MemGetAddressRange, 3020);
-    PROC(t->cu, MemHostAlloc, 2020);
-    PROC(t->cu, MemFreeHost, 2000);
-    unsigned type = 0;
-    unsigned long long id = 0;
-    int ordinal = -1;
-    CUdeviceptr memory, base = 0;
-    size_t size = 0;
-    void *pinned;
-    CU_OK(t->cu->MemAlloc(&memory, 1000));
-    CU_OK(PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory + 999));
-    REQUIRE_EQ(type, CU_MEMORYTYPE_DEVICE);
-    CU_OK(PointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, memory));
-    REQUIRE(id != 0);
-    CU_OK(PointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, memory));
-    REQUIRE_EQ(ordinal, 0);
-    CU_OK(MemGetAddressRange(&base, &size, memory + 500));
-    REQUIRE(base == memory && size == 1000);
-    CU_OK(t->cu->MemFree(memory));
-    CU_IS(PointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, memory),
-          CUDA_ERROR_INVALID_VALUE);
-    CU_OK(MemHostAlloc(&pinned, 4096, CU_MEMHOSTALLOC_DEVICEMAP));
-    CU_OK(PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                              (CUdeviceptr)(uintptr_t)pinned));
-    REQUIRE_EQ(type, CU_MEMORYTYPE_HOST);
-    REQUIRE_EQ(twin_counts(t->cu).host_allocations, 1);
-    CU_OK(MemFreeHost(pinned));
-}
-
 enum { SIZE = 20000 };
 
 TWIN_CASE(imported, CU_STREAM_NON_BLOCKING)
@@ -106,20 +42,6 @@ TWIN_CASE(imported, CU_STREAM_NON_BLOCKING)
     CU_OK(t->cu->MemFree(whole));
     REQUIRE_EQ(payload[0], 1);
     CU_OK(t->cu->MemFree(part));
-}
-
-/* A file that could be cut off is none of the layer's; and half of one that is maps half. */
-TWIN_CASE(import_errors, CU_STREAM_NON_BLOCKING)
-{
-    unsigned char *payload;
-    CUexternalMemory memory;
-    CUdeviceptr pointer;
-    const int fd = twin_memory_fd(SIZE, &payload), plain = memfd_create("plain", 0);
-    REQUIRE_EQ(ftruncate(plain, SIZE), 0);
-    CU_IS(raw_cuda_import_memory(t->cu, plain, SIZE, false, &memory), CUDA_ERROR_UNKNOWN);
-    REQUIRE(!twin_fd_open(plain) && twin_fd_open(fd));
-    memory = raw_cuda_imported(t->cu, fd, SIZE / 2, false);
-    CU_IS(raw_cuda_map_buffer(t->cu, memory, 0, SIZE, &pointer), CUDA_ERROR_INVALID_VALUE);
 }
 
 /* Another process cuts the file of an import off: the copy fails as one of memory that is not

@@ -95,45 +95,6 @@ static void check_planes(const twin *t, const format_row *row, CUarray array, si
     REQUIRE(beyond == NULL);
 }
 
-TWIN_CASE(every_format, 0)
-{
-    for (size_t i = 0; i < ROWS; i++)
-        for (unsigned channels = 1; channels <= 4; channels++) {
-            const format_row *row = &rows[i];
-            CUDA_ARRAY3D_DESCRIPTOR desc = row_desc(row, channels);
-            CUDA_ARRAY3D_DESCRIPTOR found;
-            CUarray array = NULL;
-            const bool right =
-                has_arrays(row) && (row->channels == 0 ? channels != 3 : channels == row->channels);
-            CU_IS(t->cu->Array3DCreate(&array, &desc),
-                  right ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
-            if (!right) continue;
-            if (is_video(row)) { /* for the encoder and the decoder alone */
-                CUarray none = NULL;
-                CUmipmappedArray levels = NULL;
-                desc.Flags ^= VIDEO;
-                CU_IS(t->cu->Array3DCreate(&none, &desc), CUDA_ERROR_INVALID_VALUE);
-                CU_IS(t->cu->MipmappedArrayCreate(&levels, &desc, 1), CUDA_ERROR_INVALID_VALUE);
-                desc.Flags ^= VIDEO;
-            }
-            CU_OK(t->cu->Array3DGetDescriptor(&found, array));
-            REQUIRE_EQ_BYTES(&found, &desc, sizeof desc);
-            if (row->planes > 0) {
-                CUsurfObject surface;
-                unsigned char texel[W * 4] = {0};
-                check_planes(t, row, array, 1);
-                CU_IS(raw_cuda_surface(t->cu, array, &surface), CUDA_ERROR_INVALID_VALUE);
-                CU_IS(raw_cuda_write_array(t->cu, array, texel, W, 1), CUDA_ERROR_INVALID_VALUE);
-            } else {
-                CUarray plane;
-                check_copies(t, array, W * row->bytes * (row->channels == 0 ? channels : 1), H, 1,
-                             3);
-                CU_IS(t->cu->ArrayGetPlane(&plane, array, 0), CUDA_ERROR_INVALID_VALUE);
-            }
-            CU_OK(t->cu->ArrayDestroy(array));
-        }
-}
-
 TWIN_CASE(planar_rules, 0, .title = "planes.rules")
 {
     for (size_t i = 0; i < ROWS; i++) {

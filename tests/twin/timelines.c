@@ -7,60 +7,6 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { ROUNDS = 2000 };
-
-/* The other side of a ping-pong: even values are the stream's, odd ones this thread's. */
-static void *answer(void *arg)
-{
-    culv_soft_timeline *page = arg;
-    for (uint64_t i = 1; i < 2 * ROUNDS; i += 2) {
-        while (atomic_load(&page->value) < i - 1)
-            usleep(1);
-        twin_timeline_set(page, i);
-    }
-    return NULL;
-}
-
-TWIN_CASE(ping_pong, CU_STREAM_NON_BLOCKING)
-{
-    culv_soft_timeline *page;
-    CUexternalSemaphore semaphore;
-    pthread_t thread;
-    CU_OK(raw_cuda_import_timeline(t->cu, twin_timeline_fd(t->cu, &page), &semaphore));
-    REQUIRE_EQ(pthread_create(&thread, NULL, answer, page), 0);
-    for (uint64_t i = 1; i < 2 * ROUNDS; i += 2) {
-        CU_OK(raw_cuda_wait(t->cu, semaphore, i, t->stream));
-        CU_OK(raw_cuda_signal(t->cu, semaphore, i + 1, t->stream));
-    }
-    CU_OK(t->cu->StreamSynchronize(t->stream));
-    pthread_join(thread, NULL);
-    REQUIRE_EQ(atomic_load(&page->value), 2 * ROUNDS);
-    CU_OK(t->cu->DestroyExternalSemaphore(semaphore));
-}
-
-/* Each import knows its own signals alone: what another one signaled is not refused, and never
- * lowered. */
-TWIN_CASE(never_lowered, CU_STREAM_NON_BLOCKING)
-{
-    culv_soft_timeline *page;
-    CUexternalSemaphore first, second;
-    int fd = twin_timeline_fd(t->cu, &page), again = dup(fd);
-    REQUIRE(again >= 0);
-    CU_OK(raw_cuda_import_timeline(t->cu, fd, &first));
-    CU_OK(raw_cuda_import_timeline(t->cu, again, &second));
-    CU_OK(raw_cuda_signal(t->cu, first, 9, t->stream));
-    for (uint64_t value = 7; value <= 9; value++) {
-        CU_OK(raw_cuda_signal(t->cu, second, value, t->stream));
-        CU_OK(t->cu->StreamSynchronize(t->stream));
-        REQUIRE_EQ(atomic_load(&page->value), 9);
-    }
-    CU_OK(raw_cuda_signal(t->cu, second, 10, t->stream));
-    CU_OK(t->cu->StreamSynchronize(t->stream));
-    REQUIRE_EQ(atomic_load(&page->value), 10);
-    CU_OK(t->cu->DestroyExternalSemaphore(first));
-    CU_OK(t->cu->DestroyExternalSemaphore(second));
-}
-
 TWIN_CASE(errors, CU_STREAM_NON_BLOCKING)
 {
     culv_soft_timeline *page;

@@ -107,53 +107,6 @@ TWIN_CASE(limits, CU_STREAM_NON_BLOCKING)
     REQUIRE_EQ(after, before);
 }
 
-TEST(two_devices, .own = true)
-{
-    REQUIRE_EQ(setenv("CULVERT_SOFT_DEVICES", "2", 1), 0);
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    CUdeviceptr a = 0;
-    CUmemLocation location = {.type = CU_MEM_LOCATION_TYPE_DEVICE};
-    unsigned long long flags = 99;
-    CUmemGenericAllocationHandle handle = twin_memory(t.cu, 1, GRANULE, POSIX);
-    CU_OK(t.cu->MemAddressReserve(&a, GRANULE, 0, 0, 0));
-    CU_OK(t.cu->MemMap(a, GRANULE, 0, handle, 0));
-    CU_OK(twin_allow(t.cu, 1, a, GRANULE));
-    CU_OK(t.cu->MemGetAccess(&flags, &location, a));
-    REQUIRE_EQ(flags, CU_MEM_ACCESS_FLAGS_PROT_NONE); /* what one device may, another may not */
-    t.cu->SoftBarPeers(1);
-    CU_IS(twin_allow(t.cu, 0, a, GRANULE), CUDA_ERROR_INVALID_DEVICE);
-    t.cu->SoftBarPeers(0);
-    CU_OK(twin_allow(t.cu, 0, a, GRANULE));
-    CU_OK(t.cu->MemGetAccess(&flags, &location, a));
-    REQUIRE_EQ(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-    /* As external memory it is another device's: refused, and the fd is gone. On its own device it
-     * is itself. */
-    CUexternalMemory external;
-    CUdeviceptr mapped;
-    uint32_t word = 0;
-    int fd = -1;
-    CU_OK(t.cu->MemExportToShareableHandle(&fd, handle, POSIX, 0));
-    CU_IS(raw_cuda_import_memory(t.cu, fd, GRANULE, false, &external), CUDA_ERROR_UNKNOWN);
-    REQUIRE(!twin_fd_open(fd));
-    CU_OK(t.cu->MemExportToShareableHandle(&fd, handle, POSIX, 0));
-    CUcontext second = raw_cuda_context(t.cu, 1);
-    REQUIRE(second != NULL);
-    CU_OK(raw_cuda_import_memory(t.cu, fd, GRANULE, false, &external));
-    CU_OK(raw_cuda_map_buffer(t.cu, external, 0, GRANULE, &mapped));
-    CU_OK(t.cu->MemsetD32Async(a, 0xabcdef01u, GRANULE / 4, NULL));
-    CU_OK(t.cu->CtxSynchronize());
-    CU_OK(t.cu->MemcpyDtoH(&word, mapped + 64, 4));
-    REQUIRE_EQ(word, 0xabcdef01u);
-    CU_OK(t.cu->MemFree(mapped));
-    CU_OK(t.cu->DestroyExternalMemory(external));
-    CU_OK(t.cu->CtxSetCurrent(t.context));
-    CU_OK(t.cu->DevicePrimaryCtxRelease(1));
-    CU_OK(t.cu->MemUnmap(a, GRANULE));
-    CU_OK(t.cu->MemRelease(handle));
-    CU_OK(t.cu->MemAddressFree(a, GRANULE));
-    twin_finish(&t);
-}
-
 TWIN_CASE(played, CU_STREAM_NON_BLOCKING)
 {
     CUmemGenericAllocationHandle handle = 0;
@@ -257,54 +210,6 @@ TWIN_CASE(every_call_fails_once, CU_STREAM_NON_BLOCKING)
         CU_IS(result, CUDA_ERROR_OUT_OF_MEMORY);
     }
     REQUIRE_EQ(n - 1, 15);
-}
-
-/* A tile keeps its pool until it is unmapped in stream order, or its array goes. */
-TWIN_CASE(sparse_counted, CU_STREAM_NON_BLOCKING)
-{
-    PROC(t->cu, MemMapArrayAsync, 11010);
-    CUmemAllocationProp prop = twin_memory_prop(0, CU_MEM_HANDLE_TYPE_NONE);
-    CUDA_ARRAY3D_DESCRIPTOR desc;
-    CUarrayMapInfo info;
-    CUarray array;
-    CUmemGenericAllocationHandle pool = 0;
-    twin_gate *gate = twin_gate_new();
-    memset(&desc, 0, sizeof desc);
-    desc.Width = desc.Height = 256;
-    desc.Format = CU_AD_FORMAT_UNSIGNED_INT8;
-    desc.NumChannels = 1;
-    desc.Flags = CUDA_ARRAY3D_SPARSE;
-    memset(&info, 0, sizeof info);
-    CU_OK(t->cu->Array3DCreate(&array, &desc));
-    info.resourceType = CU_RESOURCE_TYPE_ARRAY;
-    info.resource.array = array;
-    info.subresource.sparseLevel.extentWidth = info.subresource.sparseLevel.extentHeight = 256;
-    info.subresource.sparseLevel.extentDepth = 1;
-    info.memOperationType = CU_MEM_OPERATION_TYPE_MAP;
-    info.deviceBitMask = 1;
-    prop.allocFlags.usage = CU_MEM_CREATE_USAGE_TILE_POOL;
-    for (int turn = 0; turn < 2; turn++) {
-        CU_OK(t->cu->MemCreate(&pool, GRANULE, &prop, 0));
-        info.memHandle.memHandle = pool;
-        t->cu->SoftFailAt(1, CUDA_ERROR_OUT_OF_MEMORY);
-        CU_IS(MemMapArrayAsync(&info, 1, t->stream), CUDA_ERROR_OUT_OF_MEMORY);
-        CU_OK(MemMapArrayAsync(&info, 1, t->stream));
-        CU_OK(t->cu->MemRelease(pool));
-        REQUIRE_EQ(twin_counts(t->cu).physical_allocations, 1);
-        if (turn == 1) break;
-        CUarrayMapInfo unmap = info;
-        unmap.memOperationType = CU_MEM_OPERATION_TYPE_UNMAP;
-        unmap.memHandle.memHandle = 0;
-        CU_OK(t->cu->LaunchHostFunc(t->stream, twin_gate_wait, gate));
-        CU_OK(MemMapArrayAsync(&unmap, 1, t->stream));
-        REQUIRE_EQ(twin_counts(t->cu).physical_allocations, 1);
-        twin_gate_open(gate);
-        CU_OK(t->cu->StreamSynchronize(t->stream));
-        REQUIRE_EQ(twin_counts(t->cu).physical_allocations, 0);
-    }
-    CU_OK(t->cu->ArrayDestroy(array));
-    REQUIRE_EQ(twin_counts(t->cu).physical_allocations, 0);
-    twin_gate_free(gate);
 }
 
 /* Grows and shrinks a range of its own, with work in it, as others do beside it. */

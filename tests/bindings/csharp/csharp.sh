@@ -12,6 +12,11 @@ nm -D --defined-only "$2/libculvert.so.0" | sed -n 's/.* T \(culv[a-z0-9_]*\).*/
 while read -r name; do
     grep -q " $name(" "$declarations" || { echo "FAILED: Culvert.cs lacks $name"; exit 1; }
 done <"$room/names"
+# A string without its encoding is one of the machine's code page on Windows.
+if grep ' string ' "$declarations" | sed 's/\[MarshalAs(UnmanagedType[.]LPUTF8Str)\] string//g' | grep -v const | grep ' string '; then
+    echo "FAILED: a string is not UTF-8"
+    exit 1
+fi
 "$3" -target:library -unsafe -warnaserror -out:"$room/Culvert.dll" "$declarations"
 
 structs=$(sed -n 's/^    public unsafe struct \(culv_[a-z0-9_]*\)$/\1/p' "$declarations")

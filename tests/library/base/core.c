@@ -111,8 +111,8 @@ static void *other_thread(void *unused)
     REQUIRE_EQ(e.reason, CULV_REASON_NONE);
     REQUIRE_EQ_STR(culv_last_error_message(), "");
     pthread_barrier_wait(&barrier); /* the first thread has its error */
-    LIB_INVALID(culv_device_open_by_uuid(NULL, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_SAYS("culv_device_open_by_uuid");
+    LIB_INVALID(culv_device_open_by_uuid(NULL, NULL, NULL), NULL_ARGUMENT,
+                "culv_device_open_by_uuid");
     pthread_barrier_wait(&barrier); /* both have */
     pthread_barrier_wait(&barrier); /* the first has looked */
     LIB_SAYS("culv_device_open_by_uuid");
@@ -123,7 +123,7 @@ TEST(last_error_is_the_threads_own, .title = "last_error.is_the_threads_own", .s
 {
     pthread_t thread;
     REQUIRE_EQ(pthread_barrier_init(&barrier, NULL, 2), 0);
-    LIB_INVALID(culv_buffer_map(NULL, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_buffer_map(NULL, NULL, NULL), NULL_ARGUMENT);
     REQUIRE_EQ(pthread_create(&thread, NULL, other_thread, NULL), 0);
     pthread_barrier_wait(&barrier);
     pthread_barrier_wait(&barrier);
@@ -139,7 +139,7 @@ TEST(last_error_stays_after_success, .title = "last_error.stays_after_success")
     culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
     VkBufferMemoryBarrier2 b;
     t.queue_family = 0;
-    LIB_INVALID(culv_buffer_map(NULL, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_buffer_map(NULL, NULL, NULL), NULL_ARGUMENT);
     memset(&t.buffer, 1, sizeof t.buffer);
     LIB_OK(culv_vk_buffer_get_barrier2(&t, CULV_VK_RELEASE, &b));
     LIB_SAYS("culv_buffer_map");
@@ -152,7 +152,7 @@ TEST(last_error_copies_as_far_as_it_fits, .title = "last_error.copies_as_far_as_
         culv_error e;
         unsigned char beyond[64];
     } out;
-    LIB_INVALID(culv_buffer_map(NULL, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_buffer_map(NULL, NULL, NULL), NULL_ARGUMENT);
 
     memset(&out, 0x77, sizeof out);
     out.e.struct_size = offsetof(culv_error, native_api);
@@ -193,7 +193,7 @@ TEST(last_error_copies_as_far_as_it_fits, .title = "last_error.copies_as_far_as_
 
 /* NULLs ---------------------------------------------------------------------------------------- */
 
-#define NULLS(call) LIB_INVALID(call, CULV_REASON_NULL_ARGUMENT)
+#define NULLS(call) LIB_INVALID(call, NULL_ARGUMENT)
 
 /* What library-nulls does not call, and where it looks for other words. */
 TEST(nulls, .title = "nulls.arguments")

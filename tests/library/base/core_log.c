@@ -78,8 +78,7 @@ TEST(failed_open_is_heard)
     culv_device *device = NULL;
     (void)lib_driver();
     culv_device_desc d = logging(&h, CULV_LOG_ERROR);
-    LIB_ERROR(culv_device_open_by_ordinal(12345, &d, &device), CULV_ERROR_NO_DEVICE,
-              CULV_REASON_DEVICE_UNKNOWN);
+    LIB_ERROR(culv_device_open_by_ordinal(12345, &d, &device), NO_DEVICE, DEVICE_UNKNOWN);
     REQUIRE_EQ(h.lines[CULV_LOG_ERROR], 1);
     REQUIRE_EQ_STR(h.last[CULV_LOG_ERROR], culv_last_error_message());
 }

@@ -19,8 +19,7 @@ void described_check(lib_world *w, const described *d)
     LIB_OK(d->call(w, copy));
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         memcpy(copy, &wrong[i], sizeof(size_t));
-        LIB_INVALID(d->call(w, copy), CULV_REASON_STRUCT_SIZE);
-        LIB_SAYS(d->name);
+        LIB_INVALID(d->call(w, copy), STRUCT_SIZE, d->name);
     }
     free(copy);
     /* Just as long as it says, so that a sanitizer sees a read beyond. */
@@ -34,8 +33,7 @@ void described_check(lib_world *w, const described *d)
         LIB_OK(d->call(w, copy));
         for (size_t at = d->size; at < size; at++) {
             copy[at] = 1; /* a newer program uses what this library does not know */
-            LIB_ERROR(d->call(w, copy), CULV_ERROR_UNSUPPORTED, CULV_REASON_STRUCT_SIZE);
-            LIB_SAYS(d->name);
+            LIB_ERROR(d->call(w, copy), UNSUPPORTED, STRUCT_SIZE, d->name);
             copy[at] = 0;
         }
         free(copy);
@@ -259,7 +257,7 @@ TEST(short_transfer_with_an_error)
     memcpy(t, &size, sizeof size);
     memset((char *)t + offsetof(culv_vk_buffer_transfer, buffer), 1, sizeof(VkBuffer));
     memcpy((char *)t + offsetof(culv_vk_buffer_transfer, stage), &stage, sizeof stage);
-    LIB_INVALID(culv_vk_buffer_get_barrier(t, CULV_VK_RELEASE, &out), CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_buffer_get_barrier(t, CULV_VK_RELEASE, &out), VALUE);
     free(t);
 }
 
@@ -303,10 +301,10 @@ TEST(outputs)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         memset(&out, 0x77, sizeof out);
         out.caps.struct_size = wrong[i];
-        LIB_INVALID(culv_device_get_caps(device, &out.caps), CULV_REASON_STRUCT_SIZE);
+        LIB_INVALID(culv_device_get_caps(device, &out.caps), STRUCT_SIZE);
         memset(&numbers, 0x77, sizeof numbers);
         numbers.counts.struct_size = wrong[i];
-        LIB_INVALID(culv_device_get_counts(device, &numbers.counts), CULV_REASON_STRUCT_SIZE);
+        LIB_INVALID(culv_device_get_counts(device, &numbers.counts), STRUCT_SIZE);
     }
     culv_device_close(&device);
 }
@@ -356,8 +354,7 @@ LIB_VULKAN_CASE(candidates)
         now[0].struct_size = wrong[i];
         LIB_INVALID(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL, now,
                                                   count, &count),
-                    CULV_REASON_STRUCT_SIZE);
-        LIB_SAYS("culv_vk_candidate");
+                    STRUCT_SIZE, "culv_vk_candidate");
     }
     REQUIRE_EQ(count, total);
     free(newer);

@@ -435,7 +435,7 @@ TEST(no_type)
             culv_handle handle = culv_handle_opaque_fd(fd);
             handle.type = (culv_handle_type)none[k];
             printf("%s, type %d\n", calls[i].name, none[k]);
-            LIB_INVALID(calls[i].run(&s, handle), CULV_REASON_HANDLE_TYPE);
+            LIB_INVALID(calls[i].run(&s, handle), HANDLE_TYPE);
             lib_fd_require_untouched(&watched);
             lib_fd_done(&watched, true);
         }
@@ -461,9 +461,7 @@ TEST(duplicated_and_closed)
             culv_handle_close(&out);
             REQUIRE(out.type == CULV_HANDLE_NONE && fcntl(fd, F_GETFD) >= 0);
         } else {
-            LIB_ERROR(culv_handle_dup(&handle, &out), CULV_ERROR_UNSUPPORTED,
-                      CULV_REASON_HANDLE_TYPE);
-            LIB_SAYS(r->name);
+            LIB_ERROR(culv_handle_dup(&handle, &out), UNSUPPORTED, HANDLE_TYPE, r->name);
             REQUIRE_EQ(out.type, CULV_HANDLE_NONE);
             culv_handle_close(&handle);
             REQUIRE(handle.type == CULV_HANDLE_NONE && fcntl(fd, F_GETFD) >= 0);

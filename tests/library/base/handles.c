@@ -23,10 +23,12 @@ static bool poisoned(const culv_handle *h)
     return memcmp(h, &expected, sizeof expected) == 0;
 }
 
-#define REFUSES_HANDLE(out, call, class, why)                                                      \
+#define REFUSES_HANDLE(out, call, ...)    WRITES_NO_HANDLE(out, LIB_ERROR(call, __VA_ARGS__))
+#define REFUSES_HANDLE_AS(out, call, ...) WRITES_NO_HANDLE(out, LIB_FAILS(call, __VA_ARGS__))
+#define WRITES_NO_HANDLE(out, fails)                                                               \
     do {                                                                                           \
         (out) = poison();                                                                          \
-        LIB_ERROR(call, class, why);                                                               \
+        fails;                                                                                     \
         REQUIRE(poisoned(&(out)));                                                                 \
     } while (0)
 
@@ -127,27 +129,25 @@ TEST(duplicates_refused)
 {
     culv_handle out, h = culv_handle_opaque_fd(-1);
     int ends[2];
-    REFUSES_HANDLE(out, culv_handle_dup(&h, &out), CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD);
+    REFUSES_HANDLE(out, culv_handle_dup(&h, &out), INVALID, HANDLE_BAD);
     REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
     h.value.fd = ends[0];
-    REFUSES_HANDLE(out, culv_handle_dup(&h, &out), CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND);
+    REFUSES_HANDLE(out, culv_handle_dup(&h, &out), INVALID, HANDLE_KIND);
     h.name = L"heights";
-    REFUSES_HANDLE(out, culv_handle_dup(&h, &out), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_SAYS("handle.name");
+    REFUSES_HANDLE(out, culv_handle_dup(&h, &out), INVALID, VALUE, "handle.name");
     close(ends[0]);
     close(ends[1]);
     const culv_handle windows[] = {culv_handle_opaque_win32(&out),
                                    culv_handle_opaque_win32_named(L"heights"),
                                    culv_handle_opaque_win32_kmt(&out)};
     for (int i = 0; i < 3; i++) {
-        REFUSES_HANDLE(out, culv_handle_dup(&windows[i], &out), CULV_ERROR_UNSUPPORTED,
-                       CULV_REASON_HANDLE_TYPE);
-        LIB_SAYS("only Windows has");
+        REFUSES_HANDLE(out, culv_handle_dup(&windows[i], &out), UNSUPPORTED, HANDLE_TYPE,
+                       "only Windows has");
     }
     static const int none[] = {CULV_HANDLE_NONE, 99, -1};
     for (int i = 0; i < 3; i++) {
         h.type = (culv_handle_type)none[i];
-        REFUSES_HANDLE(out, culv_handle_dup(&h, &out), CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+        REFUSES_HANDLE(out, culv_handle_dup(&h, &out), INVALID, HANDLE_TYPE);
     }
 }
 
@@ -168,30 +168,26 @@ LIB_CASE(imports_refused)
                                    culv_handle_opaque_win32_kmt(w)};
     for (int i = 0; i < 3; i++) {
         d.handle = sd.handle = windows[i];
-        LIB_REFUSES(culv_memory, memory, culv_memory_import(w->device, &d, &memory),
-                    CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-        LIB_SAYS("culv_memory_desc.handle.type");
+        LIB_REFUSES(memory, culv_memory_import(w->device, &d, &memory), UNSUPPORTED,
+                    HANDLE_TYPE, "culv_memory_desc.handle.type");
         sd.type = CULV_SEMAPHORE_BINARY;
-        LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import(w->device, &sd, &semaphore),
-                    CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+        LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &sd, &semaphore), UNSUPPORTED,
+                    HANDLE_TYPE);
         sd.type = CULV_SEMAPHORE_TIMELINE;
         bool kmt = i == 2; /* CUDA has no such import on Windows either */
-        LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import(w->device, &sd, &semaphore),
-                    kmt ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+        LIB_REFUSES_AS(semaphore, culv_semaphore_import(w->device, &sd, &semaphore),
+                       kmt ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
         if (kmt) LIB_SAYS("handles of timelines are OPAQUE_FD (1), OPAQUE_WIN32 (2)");
     }
     sd.handle = culv_handle_dma_buf_fd(fd2.fd);
-    LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import(w->device, &sd, &semaphore),
-                CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
-    LIB_SAYS("a dma-buf; handles of timelines are OPAQUE_FD");
+    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &sd, &semaphore), INVALID,
+                HANDLE_TYPE, "a dma-buf; handles of timelines are OPAQUE_FD");
     d.handle = culv_handle_opaque_fd(fd.fd);
     sd.handle = culv_handle_opaque_fd(fd2.fd);
     d.handle.name = sd.handle.name = L"heights";
-    LIB_REFUSES(culv_memory, memory, culv_memory_import(w->device, &d, &memory), CULV_ERROR_INVALID,
-                CULV_REASON_VALUE);
-    LIB_SAYS("culv_memory_desc.handle.name");
-    LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import(w->device, &sd, &semaphore),
-                CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_REFUSES(memory, culv_memory_import(w->device, &d, &memory), INVALID, VALUE,
+                "culv_memory_desc.handle.name");
+    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &sd, &semaphore), INVALID, VALUE);
     lib_fd_require_untouched(&fd);
     lib_fd_require_untouched(&fd2);
     lib_fd_done(&fd, true);
@@ -213,9 +209,8 @@ LIB_CASE(dma_buf_import)
     d.handle = culv_handle_dma_buf_fd(fd.fd);
     size_t fds = test_open_fds();
     culv_memory *memory = NULL;
-    LIB_REFUSES(culv_memory, memory, culv_memory_import(w->device, &d, &memory),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-    LIB_SAYS("Thor");
+    LIB_REFUSES(memory, culv_memory_import(w->device, &d, &memory), UNSUPPORTED, HANDLE_TYPE,
+                "Thor");
     culv_last_error(&e);
     REQUIRE_EQ(e.native_api, CULV_NATIVE_CUDA);
     REQUIRE_EQ_STR(e.native_call, "cuImportExternalMemory");
@@ -309,13 +304,12 @@ LIB_CASE(exports_refused, .title = "export.refused")
     size_t fds = test_open_fds();
     culv_handle out;
     const culv_handle_type fd = CULV_HANDLE_OPAQUE_FD;
-    REFUSES_HANDLE(out, culv_vk_memory_export_dup(vk, VK_NULL_HANDLE, fd, &out), CULV_ERROR_INVALID,
-                   CULV_REASON_NULL_ARGUMENT);
-    LIB_SAYS("memory is VK_NULL_HANDLE");
-    LIB_INVALID(culv_vk_memory_export_dup(vk, buffer.memory, fd, NULL), CULV_REASON_NULL_ARGUMENT);
-    REFUSES_HANDLE(out, culv_vk_semaphore_export_dup(vk, VK_NULL_HANDLE, fd, &out),
-                   CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_semaphore_export_dup(vk, timeline, fd, NULL), CULV_REASON_NULL_ARGUMENT);
+    REFUSES_HANDLE(out, culv_vk_memory_export_dup(vk, VK_NULL_HANDLE, fd, &out), INVALID,
+                   NULL_ARGUMENT, "memory is VK_NULL_HANDLE");
+    LIB_INVALID(culv_vk_memory_export_dup(vk, buffer.memory, fd, NULL), NULL_ARGUMENT);
+    REFUSES_HANDLE(out, culv_vk_semaphore_export_dup(vk, VK_NULL_HANDLE, fd, &out), INVALID,
+                   NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_semaphore_export_dup(vk, timeline, fd, NULL), NULL_ARGUMENT);
     static const struct {
         int type;
         culv_result result;
@@ -326,20 +320,18 @@ LIB_CASE(exports_refused, .title = "export.refused")
                 {CULV_HANDLE_OPAQUE_WIN32_KMT, CULV_ERROR_UNSUPPORTED}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         culv_handle_type type = (culv_handle_type)rows[i].type;
-        REFUSES_HANDLE(out, culv_vk_memory_export_dup(vk, buffer.memory, type, &out),
-                       rows[i].result, CULV_REASON_HANDLE_TYPE);
-        REFUSES_HANDLE(out, culv_vk_semaphore_export_dup(vk, timeline, type, &out), rows[i].result,
-                       CULV_REASON_HANDLE_TYPE);
+        REFUSES_HANDLE_AS(out, culv_vk_memory_export_dup(vk, buffer.memory, type, &out),
+                          rows[i].result, CULV_REASON_HANDLE_TYPE);
+        REFUSES_HANDLE_AS(out, culv_vk_semaphore_export_dup(vk, timeline, type, &out),
+                          rows[i].result, CULV_REASON_HANDLE_TYPE);
     }
     REFUSES_HANDLE(out, culv_vk_semaphore_export_dup(vk, timeline, CULV_HANDLE_DMA_BUF_FD, &out),
-                   CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
-    LIB_SAYS("a dma-buf; handles of Vulkan's semaphores are OPAQUE_FD");
+                   INVALID, HANDLE_TYPE, "a dma-buf; handles of Vulkan's semaphores are OPAQUE_FD");
     if (!raw_vk_has_device_extension(w->vk.physical,
                                      VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME)) {
-        REFUSES_HANDLE(out,
-                       culv_vk_memory_export_dup(vk, buffer.memory, CULV_HANDLE_DMA_BUF_FD, &out),
-                       CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
-        LIB_SAYS(VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
+        REFUSES_HANDLE(
+            out, culv_vk_memory_export_dup(vk, buffer.memory, CULV_HANDLE_DMA_BUF_FD, &out),
+            UNSUPPORTED, EXTENSION_MISSING, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
     }
     REQUIRE_EQ(test_open_fds(), fds);
     raw_vk_timeline_destroy(&w->vk, timeline);
@@ -379,13 +371,13 @@ LIB_CASE(export_fails, .title = "export.fails")
                                .semaphore_fd_result = rows[i].vulkan};
         vd.get_instance_proc_addr = lib_lying_loader;
         LIB_OK(culv_vk_attach(w->device, &vd, &lying));
-        REFUSES_HANDLE(out,
-                       culv_vk_memory_export_dup(lying, buffer.memory, CULV_HANDLE_OPAQUE_FD, &out),
-                       rows[i].result, rows[i].reason);
+        REFUSES_HANDLE_AS(
+            out, culv_vk_memory_export_dup(lying, buffer.memory, CULV_HANDLE_OPAQUE_FD, &out),
+            rows[i].result, rows[i].reason);
         require_no_success();
-        REFUSES_HANDLE(out,
-                       culv_vk_semaphore_export_dup(lying, timeline, CULV_HANDLE_OPAQUE_FD, &out),
-                       rows[i].result, rows[i].reason);
+        REFUSES_HANDLE_AS(
+            out, culv_vk_semaphore_export_dup(lying, timeline, CULV_HANDLE_OPAQUE_FD, &out),
+            rows[i].result, rows[i].reason);
         require_no_success();
         culv_vk_detach(&lying);
     }
@@ -412,16 +404,15 @@ LIB_CASE(not_enabled, .title = "export.not_enabled")
         if (semaphores) {
             REFUSES_HANDLE(
                 out, culv_vk_semaphore_export_dup(poor, timeline, CULV_HANDLE_OPAQUE_FD, &out),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
-            LIB_SAYS(VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME);
+                UNSUPPORTED, EXTENSION_MISSING, VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME);
             LIB_OK(culv_vk_memory_export_dup(poor, buffer.memory, CULV_HANDLE_OPAQUE_FD, &out));
             culv_handle_close(&out);
         } else {
             static const culv_handle_type types[] = {CULV_HANDLE_OPAQUE_FD, CULV_HANDLE_DMA_BUF_FD};
             for (int i = 0; i < 2; i++) {
                 REFUSES_HANDLE(out, culv_vk_memory_export_dup(poor, buffer.memory, types[i], &out),
-                               CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
-                LIB_SAYS(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+                               UNSUPPORTED, EXTENSION_MISSING,
+                               VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
             }
         }
         culv_vk_detach(&poor);

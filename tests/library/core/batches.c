@@ -84,8 +84,8 @@ TEST(sizes)
     require_values(0);
     static const uint32_t too_many[] = {MAX + 1, MAX + 2, UINT32_MAX};
     for (int i = 0; i < 3; i++) { /* refused before what is beyond the array is read */
-        LIB_INVALID(culv_semaphore_signal_batch(points, too_many[i], f.stream), CULV_REASON_VALUE);
-        LIB_INVALID(culv_semaphore_wait_batch(points, too_many[i], f.stream), CULV_REASON_VALUE);
+        LIB_INVALID(culv_semaphore_signal_batch(points, too_many[i], f.stream), VALUE);
+        LIB_INVALID(culv_semaphore_wait_batch(points, too_many[i], f.stream), VALUE);
     }
     require_values(0);
     /* The largest one, and one of a single semaphore. */
@@ -160,10 +160,9 @@ TEST(mixed_types)
 static void require_binary(int i, bool signaled)
 {
     if (signaled)
-        LIB_INVALID(culv_semaphore_mark_signaled(f.binaries[i]), CULV_REASON_DOUBLE_SIGNAL);
+        LIB_INVALID(culv_semaphore_mark_signaled(f.binaries[i]), DOUBLE_SIGNAL);
     else
-        LIB_INVALID(culv_semaphore_wait(f.binaries[i], f.stream, 0),
-                    CULV_REASON_WAIT_BEFORE_SIGNAL);
+        LIB_INVALID(culv_semaphore_wait(f.binaries[i], f.stream, 0), WAIT_BEFORE_SIGNAL);
 }
 
 TEST(one_is_wrong, .title = "nothing.one_is_wrong")
@@ -187,27 +186,27 @@ TEST(one_is_wrong, .title = "nothing.one_is_wrong")
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const culv_semaphore_point points[] = {
             {f.semaphores[0], 5}, {f.binaries[0], 0}, rows[i].wrong, {f.semaphores[1], 5}};
-        LIB_INVALID(culv_semaphore_signal_batch(points, 4, s), rows[i].reason);
+        LIB_FAILS(culv_semaphore_signal_batch(points, 4, s), CULV_ERROR_INVALID, rows[i].reason);
         require_binary(0, false);
         require_binary(1, false);
         REQUIRE_EQ(culv_semaphore_last_value(f.semaphores[0]), 0);
         REQUIRE_EQ(culv_semaphore_last_value(f.semaphores[1]), 0);
         REQUIRE_EQ(culv_semaphore_last_value(f.semaphores[2]), 9);
     }
-    LIB_INVALID(culv_semaphore_signal_batch(NULL, 1, s), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_semaphore_wait_batch(NULL, 1, s), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_semaphore_signal_batch(NULL, 1, s), NULL_ARGUMENT);
+    LIB_INVALID(culv_semaphore_wait_batch(NULL, 1, s), NULL_ARGUMENT);
 
     /* Waits: the first is signaled, the third is not. */
     raw_binary_signal(&f.w.vk, f.w.cu, &f.others[0]);
     LIB_OK(culv_semaphore_mark_signaled(f.binaries[0]));
     const culv_semaphore_point waits[] = {
         {f.binaries[0], 0}, {f.semaphores[2], 9}, {f.binaries[1], 0}, {f.semaphores[1], 0}};
-    LIB_INVALID(culv_semaphore_wait_batch(waits, 4, s), CULV_REASON_WAIT_BEFORE_SIGNAL);
+    LIB_INVALID(culv_semaphore_wait_batch(waits, 4, s), WAIT_BEFORE_SIGNAL);
     require_binary(0, true);
     require_binary(1, false);
     const culv_semaphore_point twice[] = {
         {f.semaphores[0], 0}, {f.binaries[0], 0}, {f.semaphores[0], 0}};
-    LIB_INVALID(culv_semaphore_wait_batch(twice, 3, s), CULV_REASON_VALUE);
+    LIB_INVALID(culv_semaphore_wait_batch(twice, 3, s), VALUE);
     require_binary(0, true);
     LIB_OK(culv_semaphore_wait(f.binaries[0], s, 0));
     lib_finish(&f.w, s);
@@ -241,11 +240,11 @@ TEST(timelines_that_are_wrong, .title = "nothing.timelines_that_are_wrong")
                 all_timelines(points, 10);
                 points[at].value = rows[r].value;
                 if (rows[r].again) points[at].semaphore = f.semaphores[at > 0 ? at - 1 : 1];
-                LIB_INVALID(culv_semaphore_signal_batch(points, sizes[k], f.stream),
-                            rows[r].reason);
+                LIB_FAILS(culv_semaphore_signal_batch(points, sizes[k], f.stream),
+                          CULV_ERROR_INVALID, rows[r].reason);
                 if (rows[r].again)
-                    LIB_INVALID(culv_semaphore_wait_batch(points, sizes[k], f.stream),
-                                rows[r].reason);
+                    LIB_FAILS(culv_semaphore_wait_batch(points, sizes[k], f.stream),
+                              CULV_ERROR_INVALID, rows[r].reason);
             }
     require_values(9);
     all_timelines(points, 9); /* waits may repeat a value */
@@ -271,8 +270,8 @@ TEST(failures_are_taken_back, .title = "nothing.failures_are_taken_back")
         {f.semaphores[0], 3}, {f.binaries[0], 0}, {f.semaphores[1], 3}};
     const culv_semaphore_point waits[] = {
         {f.semaphores[0], 0}, {f.binaries[1], 0}, {f.semaphores[1], 0}};
-    LIB_INVALID(culv_semaphore_signal_batch(signals, 3, foreign), CULV_REASON_STREAM_DEVICE);
-    LIB_INVALID(culv_semaphore_wait_batch(waits, 3, foreign), CULV_REASON_STREAM_DEVICE);
+    LIB_INVALID(culv_semaphore_signal_batch(signals, 3, foreign), STREAM_DEVICE);
+    LIB_INVALID(culv_semaphore_wait_batch(waits, 3, foreign), STREAM_DEVICE);
     require_binary(0, false);
     require_binary(1, true);
     static const struct {
@@ -328,8 +327,8 @@ TEST(of_two_devices, .title = "nothing.of_two_devices")
         LIB_TAKE(culv_semaphore_import(second, &d, &stranger), &d.handle);
         const culv_semaphore_point points[] = {
             {f.semaphores[0], 1}, {stranger, 1}, {f.semaphores[1], 1}};
-        LIB_INVALID(culv_semaphore_signal_batch(points, 3, f.stream), CULV_REASON_DEVICE_MISMATCH);
-        LIB_INVALID(culv_semaphore_wait_batch(points, 3, f.stream), CULV_REASON_DEVICE_MISMATCH);
+        LIB_INVALID(culv_semaphore_signal_batch(points, 3, f.stream), DEVICE_MISMATCH);
+        LIB_INVALID(culv_semaphore_wait_batch(points, 3, f.stream), DEVICE_MISMATCH);
         REQUIRE_EQ(culv_semaphore_last_value(stranger), 0);
         require_values(0);
         culv_semaphore_destroy(&stranger);
@@ -449,7 +448,8 @@ TEST(each_way_to_signal)
         if (rows[row].reason == CULV_REASON_NONE)
             LIB_OK(signal_by((way)(i % WAYS), rows[row].value));
         else
-            LIB_INVALID(signal_by((way)(i % WAYS), rows[row].value), rows[row].reason);
+            LIB_FAILS(signal_by((way)(i % WAYS), rows[row].value), CULV_ERROR_INVALID,
+                      rows[row].reason);
         s->present.read = NULL;
         lib_finish(&f.w, f.stream);
         fleet_close();

@@ -206,8 +206,8 @@ LIB_CASE(shapes)
         d.offset = r->offset;
         printf("row %zu\n", i);
         if (r->result != CULV_OK) {
-            LIB_REFUSES(culv_dl_managed_tensor_versioned, tensor,
-                        culv_buffer_get_dlpack(buffer, &d, &tensor), r->result, r->reason);
+            LIB_REFUSES_AS(tensor, culv_buffer_get_dlpack(buffer, &d, &tensor), r->result,
+                           r->reason);
             REQUIRE_EQ(lib_counts(w).buffers, 1);
             continue;
         }
@@ -240,10 +240,10 @@ LIB_CASE(shapes)
     LIB_OK(culv_buffer_get_dlpack(buffer, &d, &empty));
     CUdeviceptr pointer = 5;
     uint64_t size = 5;
-    LIB_INVALID(culv_dlpack_get_range(&empty->dl_tensor, &pointer, &size), CULV_REASON_SIZE);
+    LIB_INVALID(culv_dlpack_get_range(&empty->dl_tensor, &pointer, &size), SIZE);
     REQUIRE(pointer == 5 && size == 5);
     empty->dl_tensor.ndim = 99;
-    LIB_INVALID(culv_dlpack_get_range(&empty->dl_tensor, &pointer, &size), CULV_REASON_VALUE);
+    LIB_INVALID(culv_dlpack_get_range(&empty->dl_tensor, &pointer, &size), VALUE);
     empty->deleter(empty);
     culv_shared_buffer_destroy(&made);
 }
@@ -258,16 +258,14 @@ LIB_CASE(forms)
     LIB_OK(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), &d, &tensor));
     REQUIRE_EQ(tensor->flags, CULV_DL_READ_ONLY);
     culv_dl_managed_tensor_versioned *const same = tensor;
-    LIB_REFUSES(culv_dl_managed_tensor, old, culv_dlpack_to_unversioned(&tensor, &old),
-                CULV_ERROR_INVALID, CULV_REASON_USAGE);
+    LIB_REFUSES(old, culv_dlpack_to_unversioned(&tensor, &old), INVALID, USAGE);
     REQUIRE(tensor == same);
     tensor->deleter(tensor);
 
     LIB_OK(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), NULL, &tensor));
     culv_dl_managed_tensor_versioned theirs = *tensor, *stranger = &theirs;
     theirs.deleter = NULL;
-    LIB_REFUSES(culv_dl_managed_tensor, old, culv_dlpack_to_unversioned(&stranger, &old),
-                CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_REFUSES(old, culv_dlpack_to_unversioned(&stranger, &old), INVALID, VALUE);
     LIB_OK(culv_dlpack_to_unversioned(&tensor, &old));
     REQUIRE(tensor == NULL);
     REQUIRE_EQ(old->dl_tensor.shape[0], BYTES);
@@ -278,13 +276,13 @@ LIB_CASE(forms)
     REQUIRE_EQ(lib_counts(w).buffers, 1);
 
     const culv_result null = CULV_ERROR_INVALID;
-    LIB_ERROR(culv_dlpack_to_unversioned(&none, &old), null, CULV_REASON_NULL_ARGUMENT);
+    LIB_FAILS(culv_dlpack_to_unversioned(&none, &old), null, CULV_REASON_NULL_ARGUMENT);
     culv_dlpack_desc zero = {0};
-    LIB_ERROR(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), &zero, &none), null,
+    LIB_FAILS(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), &zero, &none), null,
               CULV_REASON_STRUCT_SIZE);
     d = culv_dlpack_desc_init();
     d.device_type = w->cu->software ? CULV_DL_DEVICE_CUDA : CULV_DL_DEVICE_CPU;
-    LIB_ERROR(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), &d, &none), null,
+    LIB_FAILS(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), &d, &none), null,
               CULV_REASON_VALUE);
     REQUIRE(none == NULL);
     culv_shared_buffer_destroy(&made);
@@ -338,13 +336,13 @@ TEST(images)
     LIB_OK(culv_dlpack_describe_image(&l, 1, &d, shape, strides));
     REQUIRE_EQ(d.ndim, 3);
     REQUIRE(shape[0] == 3 && strides[0] == 16384 && shape[1] == 33 && shape[2] == 61);
-    LIB_INVALID(culv_dlpack_describe_image(&l, 4, &d, shape, strides), CULV_REASON_VALUE);
-    LIB_INVALID(culv_dlpack_describe_image(&l, 0, &d, shape, strides), CULV_REASON_VALUE);
+    LIB_INVALID(culv_dlpack_describe_image(&l, 4, &d, shape, strides), VALUE);
+    LIB_INVALID(culv_dlpack_describe_image(&l, 0, &d, shape, strides), VALUE);
     l.depth = 2;
-    LIB_INVALID(culv_dlpack_describe_image(&l, 1, &d, shape, strides), CULV_REASON_VALUE);
+    LIB_INVALID(culv_dlpack_describe_image(&l, 1, &d, shape, strides), VALUE);
     l.depth = 1;
     l.row_pitch = 1022;
-    LIB_INVALID(culv_dlpack_describe_image(&l, 1, &d, shape, strides), CULV_REASON_VALUE);
+    LIB_INVALID(culv_dlpack_describe_image(&l, 1, &d, shape, strides), VALUE);
 }
 
 /* A module, a device and the context itself may go first. */

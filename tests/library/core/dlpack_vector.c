@@ -39,12 +39,12 @@ VMM_CASE(pins)
     REQUIRE_EQ(tensor->dl_tensor.shape[0], 2 * VMM_BLOCK);
     vmm_write(s->w.device, s->w.cu, address(tensor) + VMM_BLOCK, WORDS, 4);
     LIB_OK(culv_vector_shrink(v, 2 * VMM_BLOCK, stream)); /* beyond the tensor */
-    LIB_ERROR(culv_vector_shrink(v, VMM_BLOCK, stream), CULV_ERROR_BUSY, CULV_REASON_OWNED);
+    LIB_ERROR(culv_vector_shrink(v, VMM_BLOCK, stream), BUSY, OWNED);
     REQUIRE_EQ(culv_vector_size(v), 2 * VMM_BLOCK);
     vmm_require_words(s->w.device, s->w.cu, address(tensor) + VMM_BLOCK, WORDS, 4);
     LIB_OK(culv_vector_get_dlpack(v, NULL, &second));
     tensor->deleter(tensor);
-    LIB_ERROR(culv_vector_shrink(v, VMM_BLOCK, stream), CULV_ERROR_BUSY, CULV_REASON_OWNED);
+    LIB_ERROR(culv_vector_shrink(v, VMM_BLOCK, stream), BUSY, OWNED);
     second->deleter(second);
     LIB_OK(culv_vector_shrink(v, VMM_BLOCK, stream));
     lib_finish(&s->w, stream);
@@ -100,8 +100,8 @@ VMM_CASE(moves)
     if (culv_vector_pointer(v) != before) {
         vmm_write(s->w.device, s->w.cu, culv_vector_pointer(v), WORDS, 8);
         vmm_require_words(s->w.device, s->w.cu, before, WORDS, 8);
-        LIB_ERROR(culv_vector_retire(v, before, stream), CULV_ERROR_BUSY, CULV_REASON_OWNED);
-        LIB_ERROR(culv_vector_retire(v, 0, stream), CULV_ERROR_BUSY, CULV_REASON_OWNED);
+        LIB_ERROR(culv_vector_retire(v, before, stream), BUSY, OWNED);
+        LIB_ERROR(culv_vector_retire(v, 0, stream), BUSY, OWNED);
         vmm_require_words(s->w.device, s->w.cu, before, WORDS, 8);
     }
     tensor->deleter(tensor);
@@ -148,8 +148,8 @@ VMM_CASE(handed_over)
             REQUIRE_EQ(words[i], (uint32_t)row + 5);
         vmm_gate_end(s, &gate);
     }
-    LIB_INVALID(culv_dlpack_hand_over(s->w.device, consumer, 0), CULV_REASON_VALUE);
-    LIB_INVALID(culv_dlpack_hand_over(s->w.device, consumer, -3), CULV_REASON_VALUE);
+    LIB_INVALID(culv_dlpack_hand_over(s->w.device, consumer, 0), VALUE);
+    LIB_INVALID(culv_dlpack_hand_over(s->w.device, consumer, -3), VALUE);
     LIB_OK(culv_dlpack_hand_over(s->w.device, NULL, CULV_DLPACK_STREAM_LEGACY));
     LIB_OK(culv_dlpack_hand_over(s->w.device, consumer, CULV_DLPACK_STREAM_PER_THREAD));
     lib_stream_destroy(&s->w, consumer);

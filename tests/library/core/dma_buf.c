@@ -22,7 +22,7 @@ static void refuse(const char *what, culv_device *device, CUdeviceptr p, uint64_
     out = expected;
     size_t fds = test_open_fds();
     printf("%s\n", what);
-    LIB_ERROR(culv_dma_buf_export_dup(device, p, size, flags, &out), class, reason);
+    LIB_FAILS(culv_dma_buf_export_dup(device, p, size, flags, &out), class, reason);
     REQUIRE_EQ_BYTES(&out, &expected, sizeof out);
     REQUIRE_EQ(test_open_fds(), fds);
 }
@@ -220,10 +220,10 @@ STAGE_CASE(played_import, .own = true)
     d.dedicated = 1;
     d.exporter = caps.uuid;
     lib_fd fd = lib_fd_watch(d.handle.value.fd);
-    LIB_OK(culv_memory_import(s->device, &d, &memory));
+    LIB_TAKE(culv_memory_import(s->device, &d, &memory), &d.handle);
     REQUIRE_EQ(s->plays->imports, 1);
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, true);
+    lib_fd_require_gone(&fd);
+    lib_fd_done(&fd, false);
     LIB_OK(culv_buffer_map(memory, NULL, &mapped));
     uint32_t word = 0;
     read_back(s, culv_buffer_pointer(mapped) + buffer.offset, &word, sizeof word);
@@ -232,8 +232,7 @@ STAGE_CASE(played_import, .own = true)
     id.format = CULV_FORMAT_R8G8B8A8_UNORM;
     id.width = id.height = 16;
     id.mip_levels = 1;
-    LIB_REFUSES(culv_image, image, culv_image_map(memory, &id, &image), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_HANDLE_TYPE);
+    LIB_REFUSES(image, culv_image_map(memory, &id, &image), UNSUPPORTED, HANDLE_TYPE);
     culv_buffer_unmap(&mapped);
     culv_memory_destroy(&memory);
     REQUIRE_EQ(test_open_fds(), fds);
@@ -260,8 +259,8 @@ STAGE_CASE(played_bystanders, .own = true)
         d.size = 65536;
         s->plays->bystander = rows[i].bystander;
         s->plays->file = file;
-        LIB_REFUSES(culv_memory, memory, culv_memory_import(s->device, &d, &memory),
-                    CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
+        LIB_REFUSES(memory, culv_memory_import(s->device, &d, &memory), DRIVER,
+                    HANDLE_REFUSED);
         s->plays->bystander = NO_BYSTANDER;
         printf("given %d, the bystander's is %d\n", s->plays->given, s->plays->opened);
         if (fcntl(s->plays->opened, F_GETFD) < 0) FAIL("the file of row %zu was closed", i);
@@ -309,12 +308,10 @@ STAGE_CASE(played_pitched, .own = true)
     culv_vk_check_desc ask = culv_vk_check_desc_init();
     culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     ask.handle_type = CULV_HANDLE_DMA_BUF_FD;
-    LIB_ERROR(culv_vk_check_image(attachment, &info, &ask, &sharing), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_HANDLE_TYPE);
-    LIB_SAYS("only an import shows");
-    LIB_ERROR(culv_vk_check_buffer(attachment, &planned, &ask, &sharing), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_HANDLE_TYPE);
-    LIB_SAYS("only an import shows");
+    LIB_ERROR(culv_vk_check_image(attachment, &info, &ask, &sharing), UNSUPPORTED, HANDLE_TYPE,
+              "only an import shows");
+    LIB_ERROR(culv_vk_check_buffer(attachment, &planned, &ask, &sharing), UNSUPPORTED, HANDLE_TYPE,
+              "only an import shows");
 
     static unsigned char texels[WIDTH * HEIGHT * 4], back[WIDTH * HEIGHT * 4];
     raw_vk_image image;
@@ -345,9 +342,8 @@ STAGE_CASE(played_pitched, .own = true)
     VkImageCreateInfo optimal = info; /* an array there is none of */
     optimal.tiling = VK_IMAGE_TILING_OPTIMAL;
     id.create_info = &optimal;
-    LIB_REFUSES(culv_image, array, culv_vk_image_map(attachment, memory, &id, &array),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-    LIB_SAYS("LINEAR");
+    LIB_REFUSES(array, culv_vk_image_map(attachment, memory, &id, &array), UNSUPPORTED, HANDLE_TYPE,
+                "LINEAR");
     culv_memory_destroy(&memory);
     culv_vk_detach(&attachment);
     raw_vk_image_destroy(&vk, &image);
@@ -369,8 +365,7 @@ STAGE_CASE(played_green_stream, .own = true)
             LIB_OK(culv_dlpack_hand_over(s->device, stream, CULV_DLPACK_STREAM_HOST));
         } else {
             LIB_INVALID(culv_dlpack_hand_over(s->device, stream, CULV_DLPACK_STREAM_HOST),
-                        CULV_REASON_STREAM_DEVICE);
-            LIB_SAYS("belongs to a context of");
+                        STREAM_DEVICE, "belongs to a context of");
         }
     }
     CU_OK(cuCtxDestroy(other));

@@ -95,8 +95,8 @@ SCENE_CASE(launches, .smoke = true)
     }
     /* A second launch of the same value would leave the timeline where it is; Culvert knows. */
     LIB_INVALID(culv_graph_exec_set_signal(exec, signal, &(culv_semaphore_point){s->out, 6}, 1),
-                CULV_REASON_TIMELINE_BACKWARDS);
-    LIB_INVALID(culv_semaphore_signal(s->out, s->stream, 6), CULV_REASON_TIMELINE_BACKWARDS);
+                TIMELINE_BACKWARDS);
+    LIB_INVALID(culv_semaphore_signal(s->out, s->stream, 6), TIMELINE_BACKWARDS);
     LIB_OK(culv_semaphore_signal(s->out, s->stream, 7)); /* and streams go on from there */
     require_at(s, 7);
     lib_finish(&s->w, s->stream);
@@ -135,9 +135,7 @@ SCENE_CASE(several_semaphores)
     }
     /* All or nothing: the first point's value would do. */
     signals[0].value = 100;
-    LIB_INVALID(culv_graph_exec_set_signal(exec, signal, signals, 2),
-                CULV_REASON_TIMELINE_BACKWARDS);
-    LIB_SAYS("30");
+    LIB_INVALID(culv_graph_exec_set_signal(exec, signal, signals, 2), TIMELINE_BACKWARDS, "30");
     REQUIRE_EQ(culv_semaphore_last_value(s->out), 3);
     lib_finish(&s->w, s->stream);
     CU_OK(cu->GraphExecDestroy(exec));
@@ -217,7 +215,7 @@ SCENE_CASE(found)
 
 /* Refusals ------------------------------------------------------------------------------------- */
 
-#define NO_NODE(call, why) LIB_REFUSES(struct CUgraphNode_st, node, call, CULV_ERROR_INVALID, why)
+#define NO_NODE(call, ...) LIB_REFUSES(node, call, INVALID, __VA_ARGS__)
 
 /* Only the driver knows the node. */
 static void misused(const scene *s, const char *how, culv_result result)
@@ -239,20 +237,20 @@ SCENE_CASE(refused)
                          twice[] = {{s->out, 1}, {s->out, 2}};
     for (int i = 0; i <= CULV_SEMAPHORE_BATCH_MAX; i++)
         many[i] = one;
-    NO_NODE(culv_graph_add_signal(s->graph, NULL, 1, &one, 1, &node), CULV_REASON_NULL_ARGUMENT);
+    NO_NODE(culv_graph_add_signal(s->graph, NULL, 1, &one, 1, &node), NULL_ARGUMENT);
     NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, &(culv_semaphore_point){NULL, 1}, 1, &node),
-            CULV_REASON_NULL_ARGUMENT);
-    NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, &one, 0, &node), CULV_REASON_VALUE);
+            NULL_ARGUMENT);
+    NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, &one, 0, &node), VALUE);
     NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, many, CULV_SEMAPHORE_BATCH_MAX + 1, &node),
-            CULV_REASON_VALUE);
-    NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, twice, 2, &node), CULV_REASON_VALUE);
-    NO_NODE(culv_graph_add_wait(s->graph, NULL, 0, twice, 2, &node), CULV_REASON_VALUE);
-    NO_NODE(culv_graph_add_wait(s->graph, NULL, 0, &one, 0, &node), CULV_REASON_VALUE);
+            VALUE);
+    NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, twice, 2, &node), VALUE);
+    NO_NODE(culv_graph_add_wait(s->graph, NULL, 0, twice, 2, &node), VALUE);
+    NO_NODE(culv_graph_add_wait(s->graph, NULL, 0, &one, 0, &node), VALUE);
     LIB_OK(culv_semaphore_signal(s->more, s->stream, 9));
     for (uint64_t value = 0; value <= 9; value += 9)
         NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, &(culv_semaphore_point){s->more, value}, 1,
                                       &node),
-                CULV_REASON_TIMELINE_BACKWARDS);
+                TIMELINE_BACKWARDS);
     size_t nodes = 77;
     CU_OK(cu->GraphGetNodes(s->graph, NULL, &nodes));
     REQUIRE_EQ(nodes, 0);
@@ -264,7 +262,7 @@ SCENE_CASE(refused)
     CUgraphExec exec = instantiate(cu, s->graph);
     one.value = 6;
     const culv_semaphore_point two[] = {{s->out, 6}, {s->more, 10}};
-    LIB_INVALID(culv_graph_exec_set_signal(exec, signal, &one, 0), CULV_REASON_VALUE);
+    LIB_INVALID(culv_graph_exec_set_signal(exec, signal, &one, 0), VALUE);
     misused(s, "signal of a wait node", culv_graph_exec_set_signal(exec, wait, &one, 1));
     misused(s, "another count", culv_graph_exec_set_signal(exec, signal, two, 2));
     misused(s, "wait of a signal node", culv_graph_exec_set_wait(exec, signal, &one, 1));
@@ -287,7 +285,7 @@ SCENE_CASE(refused_kinds)
     LIB_OK(culv_vk_attach(other, &vd, &attached));
     LIB_OK(culv_vk_semaphore_create(attached, NULL, &theirs));
     const culv_semaphore_point mixed[] = {{s->out, 1}, {culv_shared_semaphore_cuda(theirs), 1}};
-    NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, mixed, 2, &node), CULV_REASON_DEVICE_MISMATCH);
+    NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, mixed, 2, &node), DEVICE_MISMATCH);
     culv_shared_semaphore_destroy(&theirs);
     culv_vk_detach(&attached);
 
@@ -298,11 +296,11 @@ SCENE_CASE(refused_kinds)
     d.fallback = CULV_FALLBACK_HOST;
     LIB_OK(culv_vk_semaphore_create(attached, &d, &relayed));
     REQUIRE_EQ(culv_semaphore_sharing(culv_shared_semaphore_cuda(relayed)), CULV_SHARING_HOST);
-    LIB_REFUSES(struct CUgraphNode_st, node,
+    LIB_REFUSES(node,
                 culv_graph_add_signal(
                     s->graph, NULL, 0,
                     &(culv_semaphore_point){culv_shared_semaphore_cuda(relayed), 1}, 1, &node),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_CAPTURE);
+                UNSUPPORTED, CAPTURE);
     culv_shared_semaphore_destroy(&relayed);
     culv_vk_detach(&attached);
     culv_device_close(&other);
@@ -315,12 +313,52 @@ SCENE_CASE(refused_kinds)
     bd.handle = culv_handle_opaque_fd(raw_binary_fd(&s->w.vk, &partner));
     LIB_TAKE(culv_semaphore_import(s->w.device, &bd, &binary), &bd.handle);
     NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, &(culv_semaphore_point){binary, 0}, 1, &node),
-            CULV_REASON_VALUE);
-    LIB_SAYS("binary");
+            VALUE, "binary");
     NO_NODE(culv_graph_add_wait(s->graph, NULL, 0, &(culv_semaphore_point){binary, 0}, 1, &node),
-            CULV_REASON_VALUE);
+            VALUE);
     culv_semaphore_destroy(&binary);
     raw_binary_destroy(&s->w.vk, &partner);
+}
+
+/* A conditional's body is refused before the driver takes the node, whatever it holds already; the
+ * graph around it runs with its signal. */
+SCENE_CASE(bodies)
+{
+    const raw_cuda *cu = s->w.cu;
+    CUgraphNode condition = NULL, node = NULL, host = NULL;
+    CUgraphConditionalHandle handle = 0;
+    CUgraphNodeParams params;
+    size_t nodes = 0;
+    if (cu->GraphConditionalHandleCreate == NULL) SKIP("the driver has no conditional nodes");
+    memset(&params, 0, sizeof params);
+    CU_OK(cu->CtxGetCurrent(&params.conditional.ctx));
+    CU_OK(cu->GraphConditionalHandleCreate(&handle, s->graph, params.conditional.ctx, 1, 1));
+    params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    params.conditional.handle = handle;
+    params.conditional.type = CU_GRAPH_COND_TYPE_IF;
+    params.conditional.size = 1;
+    CU_OK(cu->GraphAddNode(&condition, s->graph, NULL, NULL, 0, &params));
+    CUgraph body = params.conditional.phGraph_out[0];
+    const culv_semaphore_point out = {s->out, 1}, in = {s->in, 1};
+    for (size_t filled = 0; filled <= 1; filled++) {
+        LIB_REFUSES(node, culv_graph_add_signal(body, NULL, 0, &out, 1, &node), UNSUPPORTED,
+                    CAPTURE, "culv_graph_add_signal: the graph is the body of a conditional node");
+        LIB_REFUSES(node, culv_graph_add_wait(body, NULL, 0, &in, 1, &node), UNSUPPORTED, CAPTURE,
+                    "culv_graph_add_wait");
+        CU_OK(cu->GraphGetNodes(body, NULL, &nodes));
+        REQUIRE_EQ(nodes, filled);
+        REQUIRE_EQ(culv_semaphore_last_value(s->out), 0);
+        if (filled == 0) {
+            CU_OK(cu->GraphAddEmptyNode(&host, body, NULL, 0));
+        }
+    }
+    CU_OK(cu->GraphDestroyNode(host));
+    LIB_OK(culv_graph_add_signal(s->graph, &condition, 1, &out, 1, &node));
+    CUgraphExec exec = instantiate(cu, s->graph);
+    CU_OK(cu->GraphLaunch(exec, s->stream));
+    require_at(s, 1);
+    lib_finish(&s->w, s->stream);
+    CU_OK(cu->GraphExecDestroy(exec));
 }
 
 /* Rings ---------------------------------------------------------------------------------------- */

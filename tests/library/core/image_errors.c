@@ -109,13 +109,13 @@ IMAGE_CASE(infos)
         d.image = i.image;
         d.create_info = &info;
         printf("%s\n", bad_infos[n].name);
-        LIB_REFUSES(culv_image, mapped, culv_vk_image_map(s->w.attachment, i.memory, &d, &mapped),
-                    bad_infos[n].result, bad_infos[n].reason);
+        LIB_REFUSES_AS(mapped, culv_vk_image_map(s->w.attachment, i.memory, &d, &mapped),
+                       bad_infos[n].result, bad_infos[n].reason);
         culv_vk_image_create_desc c = culv_vk_image_create_desc_init();
         info.pNext = NULL;
         c.create_info = &info;
-        LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(s->w.attachment, &c, &made),
-                    bad_infos[n].result, bad_infos[n].reason);
+        LIB_REFUSES_AS(made, culv_vk_image_create(s->w.attachment, &c, &made), bad_infos[n].result,
+                       bad_infos[n].reason);
     }
     culv_device_counts counts = lib_counts(&s->w);
     REQUIRE_EQ(counts.images, 1);
@@ -135,37 +135,29 @@ IMAGE_CASE(descriptors)
     VkImageCreateInfo info = right_info(&external);
     culv_vk_image_desc d = culv_vk_image_desc_init();
     culv_vk_image_create_desc c = culv_vk_image_create_desc_init();
-    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, &d, &mapped),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(mapped, culv_vk_image_map(vk, i.memory, &d, &mapped), INVALID, NULL_ARGUMENT);
     d.image = i.image;
-    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, &d, &mapped),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_SAYS("create_info");
-    LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(vk, &c, &made), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
-    LIB_SAYS("create_info");
+    LIB_REFUSES(mapped, culv_vk_image_map(vk, i.memory, &d, &mapped), INVALID, NULL_ARGUMENT,
+                "create_info");
+    LIB_REFUSES(made, culv_vk_image_create(vk, &c, &made), INVALID, NULL_ARGUMENT, "create_info");
     d.create_info = c.create_info = &info;
-    LIB_INVALID(culv_vk_image_map(vk, i.memory, &d, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_image_map(vk, i.memory, &d, NULL), NULL_ARGUMENT);
 
     info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
-    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, &d, &mapped),
-                CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_REFUSES(mapped, culv_vk_image_map(vk, i.memory, &d, &mapped), INVALID, VALUE);
     info.pNext = NULL;
-    LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(vk, &c, &made), CULV_ERROR_INVALID,
-                CULV_REASON_VALUE);
+    LIB_REFUSES(made, culv_vk_image_create(vk, &c, &made), INVALID, VALUE);
     info.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO;
 
     /* The caller's image has to be created for export, as OPAQUE_FD; Culvert's gets that from
      * Culvert. */
     static const VkExternalMemoryHandleTypeFlags types[] = {
         0, VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT};
-    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, &d, &mapped),
-                CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
+    LIB_REFUSES(mapped, culv_vk_image_map(vk, i.memory, &d, &mapped), INVALID, NOT_EXPORTABLE);
     info.pNext = &external;
     for (int n = 0; n < 2; n++) {
         external.handleTypes = types[n];
-        LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, &d, &mapped),
-                    CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
+        LIB_REFUSES(mapped, culv_vk_image_map(vk, i.memory, &d, &mapped), INVALID, NOT_EXPORTABLE);
     }
     external.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
     const VkFormat list[] = {VK_FORMAT_R8G8B8A8_UNORM};
@@ -176,8 +168,7 @@ IMAGE_CASE(descriptors)
     info.pNext = &formats; /* behind others it is found as well */
     LIB_OK(culv_vk_image_map(vk, i.memory, &d, &mapped));
     culv_image_unmap(&mapped);
-    LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(vk, &c, &made), CULV_ERROR_INVALID,
-                CULV_REASON_VALUE);
+    LIB_REFUSES(made, culv_vk_image_create(vk, &c, &made), INVALID, VALUE);
     formats.pNext = NULL;
     LIB_OK(culv_vk_image_create(vk, &c, &made));
     culv_shared_image_destroy(&made);
@@ -218,13 +209,13 @@ IMAGE_CASE(bindings)
         md.dedicated = rows[n].dedicated;
         md.image = at.image;
         md.image_offset = rows[n].offset;
-        LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(s->w.attachment, &md, &memory),
-                    CULV_ERROR_INVALID, rows[n].reason);
+        LIB_REFUSES_AS(memory, culv_vk_memory_import(s->w.attachment, &md, &memory),
+                       CULV_ERROR_INVALID, rows[n].reason);
         md.image = VK_NULL_HANDLE; /* not said at the import: then it is the mapping that refuses */
         LIB_OK(culv_vk_memory_import(s->w.attachment, &md, &memory));
         d.offset = rows[n].offset;
-        LIB_REFUSES(culv_image, mapped, culv_vk_image_map(s->w.attachment, memory, &d, &mapped),
-                    CULV_ERROR_INVALID, rows[n].reason);
+        LIB_REFUSES_AS(mapped, culv_vk_image_map(s->w.attachment, memory, &d, &mapped),
+                       CULV_ERROR_INVALID, rows[n].reason);
         culv_memory_destroy(&memory);
     }
     /* A create_info that is not this image's. */
@@ -232,8 +223,8 @@ IMAGE_CASE(bindings)
     other.extent.width = 4096;
     d.create_info = &other;
     d.offset = offset;
-    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(s->w.attachment, at.memory, &d, &mapped),
-                CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    LIB_REFUSES(mapped, culv_vk_image_map(s->w.attachment, at.memory, &d, &mapped), INVALID,
+                EXTENT);
 
     /* The same GPU, but another culv_device. */
     culv_device *device = NULL;
@@ -243,8 +234,7 @@ IMAGE_CASE(bindings)
                                    &device));
     LIB_OK(culv_vk_attach(device, &vd, &vk));
     d.create_info = &info;
-    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, at.memory, &d, &mapped),
-                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    LIB_REFUSES(mapped, culv_vk_image_map(vk, at.memory, &d, &mapped), INVALID, DEVICE_MISMATCH);
     culv_vk_detach(&vk);
     culv_device_close(&device);
     shared_image_close(s, &at);
@@ -303,8 +293,8 @@ IMAGE_CASE(vulkan_says_no)
         lib_lying = lies[n];
         vd.get_instance_proc_addr = lib_lying_loader;
         LIB_OK(culv_vk_attach(s->w.device, &vd, &lying));
-        LIB_REFUSES(culv_image, mapped, culv_vk_image_map(lying, at.memory, &d, &mapped),
-                    answers[n].result, answers[n].reason);
+        LIB_REFUSES_AS(mapped, culv_vk_image_map(lying, at.memory, &d, &mapped), answers[n].result,
+                       answers[n].reason);
         if (n < 2) { /* Culvert allocates as Vulkan wants it */
             lib_saw_dedicated = lib_saw_chain = false;
             LIB_OK(culv_vk_image_create(lying, &c, &made));
@@ -315,12 +305,12 @@ IMAGE_CASE(vulkan_says_no)
             culv_shared_image_destroy(&made);
             culv_shared_buffer_destroy(&buffer);
         } else {
-            LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(lying, &c, &made),
-                        answers[n].result, answers[n].reason);
+            LIB_REFUSES_AS(made, culv_vk_image_create(lying, &c, &made), answers[n].result,
+                           answers[n].reason);
         }
         if (n == 2)
-            LIB_REFUSES(culv_shared_buffer, buffer, culv_vk_buffer_create(lying, &b, &buffer),
-                        answers[n].result, answers[n].reason);
+            LIB_REFUSES_AS(buffer, culv_vk_buffer_create(lying, &b, &buffer), answers[n].result,
+                           answers[n].reason);
         culv_vk_detach(&lying);
     }
     shared_image_close(s, &at);

@@ -106,9 +106,8 @@ STAGE_CASE(shared)
     LIB_OK(CULV_LAUNCH(touch, &d, CULV_ARG(to), CULV_ARG(bytes), CULV_ARG(seed)));
     lib_finish(&s->w, s->stream);
     d.shared_bytes = 1 << 20;
-    LIB_ERROR(CULV_LAUNCH(touch, &d, CULV_ARG(to), CULV_ARG(bytes), CULV_ARG(seed)),
-              CULV_ERROR_DRIVER, CULV_REASON_VALUE);
-    LIB_SAYS("1048576 bytes of dynamic shared memory");
+    LIB_ERROR(CULV_LAUNCH(touch, &d, CULV_ARG(to), CULV_ARG(bytes), CULV_ARG(seed)), DRIVER, VALUE,
+              "1048576 bytes of dynamic shared memory");
     take(s, to, out, sizeof out);
     for (unsigned i = 0; i < BYTES; i++) {
         unsigned at = BYTES - 1 - i;
@@ -228,31 +227,28 @@ STAGE_CASE(wrong_launches)
     culv_launch_desc d = culv_launch_1d(4, 4, s->stream);
     const culv_kernel_arg missing[] = {CULV_ARG(to), {NULL, sizeof n}};
     static const culv_kernel_arg many[CULV_KERNEL_ARGS_MAX + 1];
-    LIB_INVALID(culv_kernel_launch(leave, &d, NULL, 2), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_kernel_launch(leave, &d, missing, 2), CULV_REASON_NULL_ARGUMENT);
-    LIB_SAYS("culv_kernel_launch: the value of argument 1 (0 is the first) is NULL");
-    LIB_INVALID(culv_kernel_launch(leave, &d, many, CULV_KERNEL_ARGS_MAX + 1), CULV_REASON_VALUE);
+    LIB_INVALID(culv_kernel_launch(leave, &d, NULL, 2), NULL_ARGUMENT);
+    LIB_INVALID(culv_kernel_launch(leave, &d, missing, 2), NULL_ARGUMENT,
+                "culv_kernel_launch: the value of argument 1 (0 is the first) is NULL");
+    LIB_INVALID(culv_kernel_launch(leave, &d, many, CULV_KERNEL_ARGS_MAX + 1), VALUE);
     if (tells_params(s)) {
-        LIB_INVALID(CULV_LAUNCH(leave, &d, CULV_ARG(to)), CULV_REASON_KERNEL);
-        LIB_SAYS("'block_leave' takes 2 arguments, and 1 were passed");
-        LIB_INVALID(CULV_LAUNCH(leave, &d, CULV_ARG(to), CULV_ARG(wide)), CULV_REASON_KERNEL);
-        LIB_SAYS(
+        LIB_INVALID(CULV_LAUNCH(leave, &d, CULV_ARG(to)), KERNEL,
+                    "'block_leave' takes 2 arguments, and 1 were passed");
+        LIB_INVALID(
+            CULV_LAUNCH(leave, &d, CULV_ARG(to), CULV_ARG(wide)), KERNEL,
             "argument 1 (0 is the first) of the kernel 'block_leave' has 4 bytes, and 8 were passed");
     }
     d.struct_size = 1;
-    LIB_INVALID(CULV_LAUNCH(leave, &d, CULV_ARG(to), CULV_ARG(n)), CULV_REASON_STRUCT_SIZE);
+    LIB_INVALID(CULV_LAUNCH(leave, &d, CULV_ARG(to), CULV_ARG(n)), STRUCT_SIZE);
     d = culv_launch_1d(4, 2048, s->stream);
-    LIB_ERROR(CULV_LAUNCH(leave, &d, CULV_ARG(to), CULV_ARG(n)), CULV_ERROR_DRIVER,
-              CULV_REASON_VALUE);
-    LIB_SAYS("1 x 1 x 1 blocks of 2048 x 1 x 1 threads");
+    LIB_ERROR(CULV_LAUNCH(leave, &d, CULV_ARG(to), CULV_ARG(n)), DRIVER, VALUE,
+              "1 x 1 x 1 blocks of 2048 x 1 x 1 threads");
 
-    LIB_REFUSES(culv_kernel, none, culv_kernels_get(s->kernels, "block_suum", &none),
-                CULV_ERROR_INVALID, CULV_REASON_KERNEL);
-    LIB_SAYS("there is no kernel 'block_suum' in the file");
+    LIB_REFUSES(none, culv_kernels_get(s->kernels, "block_suum", &none), INVALID, KERNEL,
+                "there is no kernel 'block_suum' in the file");
     if (tells_params(s)) LIB_SAYS("'block_sum'");
-    LIB_REFUSES(culv_kernel, none, culv_kernels_get(s->kernels, NULL, &none), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_kernels_get(s->kernels, "block_sum", NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(none, culv_kernels_get(s->kernels, NULL, &none), INVALID, NULL_ARGUMENT);
+    LIB_INVALID(culv_kernels_get(s->kernels, "block_sum", NULL), NULL_ARGUMENT);
     static unsigned char bytes[4096];
     take(s, to, bytes, sizeof bytes);
 }
@@ -280,10 +276,7 @@ TEST(wrong_files)
     const bool soft = s.w.cu->software;
     REQUIRE(mkdtemp(directory) != NULL);
 #define REFUSED(text)                                                                              \
-    LIB_REFUSES(culv_kernels, none, culv_kernels_load_file(device, path, &none),                   \
-                CULV_ERROR_INVALID, CULV_REASON_MODULE);                                           \
-    LIB_SAYS(text);                                                                                \
-    LIB_SAYS(path)
+    LIB_REFUSES(none, culv_kernels_load_file(device, path, &none), INVALID, MODULE, text, path)
 
     snprintf(path, sizeof path, "%s/file", directory);
     REFUSED("cannot be read");
@@ -300,10 +293,8 @@ TEST(wrong_files)
         /* A shared object of somebody's. */
         char library[TEST_PATH_MAX];
         test_path(library, "lib/libculvert-soft.so.0");
-        LIB_REFUSES(culv_kernels, none, culv_kernels_load_file(device, library, &none),
-                    CULV_ERROR_INVALID, CULV_REASON_MODULE);
-        LIB_SAYS("without a list of kernels");
-        LIB_SAYS("CULV_KERNELS(");
+        LIB_REFUSES(none, culv_kernels_load_file(device, library, &none), INVALID, MODULE,
+                    "without a list of kernels", "CULV_KERNELS(");
     }
     static char object[64] = {127, 69, 76, 70, 2, 1, 1, [16] = 3, [18] = 62};
     write_file(path, object, sizeof object);
@@ -312,17 +303,13 @@ TEST(wrong_files)
     /* The other driver's file is there, this one's is not. */
     snprintf(other, sizeof other, "%s/mine.%s", directory, soft ? "fatbin" : "soft.so");
     write_file(other, text, sizeof text);
-    LIB_REFUSES(culv_kernels, none, culv_kernels_load(device, directory, "mine", &none),
-                CULV_ERROR_INVALID, CULV_REASON_MODULE);
-    LIB_SAYS(soft ? "the .fatbin beside it is for NVIDIA devices"
-                  : "the .soft.so beside it is for the software twin");
-    LIB_REFUSES(culv_kernels, none, culv_kernels_load(device, directory, "yours", &none),
-                CULV_ERROR_INVALID, CULV_REASON_MODULE);
-    LIB_SAYS("yours.");
-    LIB_REFUSES(culv_kernels, none, culv_kernels_load(device, directory, "", &none),
-                CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_REFUSES(culv_kernels, none, culv_kernels_load_file(device, directory, &none),
-                CULV_ERROR_INVALID, CULV_REASON_MODULE);
+    LIB_REFUSES(none, culv_kernels_load(device, directory, "mine", &none), INVALID, MODULE,
+                soft ? "the .fatbin beside it is for NVIDIA devices"
+                     : "the .soft.so beside it is for the software twin");
+    LIB_REFUSES(none, culv_kernels_load(device, directory, "yours", &none), INVALID, MODULE,
+                "yours.");
+    LIB_REFUSES(none, culv_kernels_load(device, directory, "", &none), INVALID, VALUE);
+    LIB_REFUSES(none, culv_kernels_load_file(device, directory, &none), INVALID, MODULE);
     REQUIRE_EQ(unlink(path), 0);
     REQUIRE_EQ(unlink(other), 0);
     REQUIRE_EQ(rmdir(directory), 0);
@@ -405,9 +392,9 @@ static void require_no_program(const stage *s, const program *p, size_t size, co
     culv_kernels *none = NULL;
     char path[TEST_PATH_MAX];
     write_program(p, size, path);
-    LIB_REFUSES(culv_kernels, none, culv_kernels_load_program(s->w.device, path, "none", &none),
-                CULV_ERROR_INVALID, says != NULL ? CULV_REASON_KERNEL : CULV_REASON_MODULE);
-    LIB_SAYS(says != NULL ? says : "");
+    LIB_REFUSES_AS(none, culv_kernels_load_program(s->w.device, path, "none", &none),
+                   CULV_ERROR_INVALID, says != NULL ? CULV_REASON_KERNEL : CULV_REASON_MODULE,
+                   says != NULL ? says : "");
     REQUIRE_EQ(unlink(path), 0);
 }
 
@@ -421,9 +408,8 @@ STAGE_CASE(programs)
         require_no_program(s, &p, size, NULL);
     if (s->w.cu->software) { /* which is not given what NVIDIA's driver might crash on */
         write_program(&p, p.size, path);
-        LIB_REFUSES(culv_kernels, none, culv_kernels_load_program(s->w.device, path, "none", &none),
-                    CULV_ERROR_INVALID, CULV_REASON_MODULE);
-        LIB_SAYS("which runs a .soft.so alone");
+        LIB_REFUSES(none, culv_kernels_load_program(s->w.device, path, "none", &none), INVALID,
+                    MODULE, "which runs a .soft.so alone");
         REQUIRE_EQ(unlink(path), 0);
     }
     /* Sizes and offsets that lie. */
@@ -438,10 +424,8 @@ STAGE_CASE(programs)
     put(&p, 40, UINT64_MAX - 63, 8);
     require_no_program(s, &p, p.size, NULL);
     free(p.bytes);
-    LIB_REFUSES(culv_kernels, none,
-                culv_kernels_load_program(s->w.device, "/nowhere/at/all", "none", &none),
-                CULV_ERROR_INVALID, CULV_REASON_MODULE);
-    LIB_SAYS("cannot be read");
+    LIB_REFUSES(none, culv_kernels_load_program(s->w.device, "/nowhere/at/all", "none", &none),
+                INVALID, MODULE, "cannot be read");
 
     /* The kernels of NVIDIA's file. */
     char real[TEST_PATH_MAX + 32];

@@ -14,8 +14,8 @@ static void refuse(const lib_world *w, const bad_handle *handle)
     culv_memory_desc d = culv_memory_desc_init();
     d.handle = culv_handle_opaque_fd(handle->fd);
     d.size = 32768;
-    LIB_REFUSES(culv_memory, memory, culv_memory_import(w->device, &d, &memory), handle->result,
-                handle->reason);
+    LIB_REFUSES_AS(memory, culv_memory_import(w->device, &d, &memory), handle->result,
+                   handle->reason);
 }
 
 LIB_CASE(wrong_fds)
@@ -33,8 +33,7 @@ LIB_CASE(fd_is_used_twice)
     const culv_memory_desc used = d;
     LIB_TAKE(culv_memory_import(w->device, &d, &memory), &d.handle);
     if (fcntl(used.handle.value.fd, F_GETFD) < 0) /* else the driver has the number by now */
-        LIB_REFUSES(culv_memory, again, culv_memory_import(w->device, &used, &again),
-                    CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD);
+        LIB_REFUSES(again, culv_memory_import(w->device, &used, &again), INVALID, HANDLE_BAD);
     culv_memory_destroy(&memory);
     raw_vk_buffer_destroy(&w->vk, &vk);
 }
@@ -48,32 +47,27 @@ LIB_CASE(wrong_descriptors)
     culv_memory *memory = NULL;
     culv_memory_desc d = right;
     d.size = 0;
-    LIB_REFUSES(culv_memory, memory, culv_memory_import(w->device, &d, &memory), CULV_ERROR_INVALID,
-                CULV_REASON_SIZE);
-    static const culv_handle_type types[] = {CULV_HANDLE_OPAQUE_WIN32, CULV_HANDLE_OPAQUE_WIN32_KMT,
-                                             CULV_HANDLE_DMA_BUF_FD};
+    LIB_REFUSES(memory, culv_memory_import(w->device, &d, &memory), INVALID, SIZE);
+    static const culv_handle_type types[] = {
+        CULV_HANDLE_OPAQUE_WIN32, CULV_HANDLE_OPAQUE_WIN32_KMT, CULV_HANDLE_DMA_BUF_FD};
     for (int i = 0; i < 3; i++) { /* another system's; and one that the driver does not take */
         d = right;
         d.handle.type = types[i];
-        LIB_REFUSES(culv_memory, memory, culv_memory_import(w->device, &d, &memory),
-                    CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+        LIB_REFUSES(memory, culv_memory_import(w->device, &d, &memory), UNSUPPORTED, HANDLE_TYPE);
     }
     static const int none[] = {CULV_HANDLE_NONE, 99, -1};
     for (int i = 0; i < 3; i++) { /* no types at all: the descriptor is wrong */
         d = right;
         d.handle.type = (culv_handle_type)none[i];
-        LIB_REFUSES(culv_memory, memory, culv_memory_import(w->device, &d, &memory),
-                    CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+        LIB_REFUSES(memory, culv_memory_import(w->device, &d, &memory), INVALID, HANDLE_TYPE);
     }
     d = right;
     d.exporter.bytes[5] ^= 1; /* another device's */
     d.label = "heights";
-    LIB_REFUSES(culv_memory, memory, culv_memory_import(w->device, &d, &memory), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_MISMATCH);
-    LIB_SAYS("'heights'");
-    LIB_REFUSES(culv_memory, memory, culv_memory_import(w->device, NULL, &memory),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_memory_import(w->device, &right, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(memory, culv_memory_import(w->device, &d, &memory), INVALID, DEVICE_MISMATCH,
+                "'heights'");
+    LIB_REFUSES(memory, culv_memory_import(w->device, NULL, &memory), INVALID, NULL_ARGUMENT);
+    LIB_INVALID(culv_memory_import(w->device, &right, NULL), NULL_ARGUMENT);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
     raw_vk_buffer_destroy(&w->vk, &vk);
@@ -98,10 +92,10 @@ LIB_CASE(size_is_too_big)
         if (r == CULV_OK) {
             culv_buffer *buffer = NULL;
             REQUIRE(!w->cu->software);
-            LIB_REFUSES(culv_buffer, buffer, culv_buffer_map(memory, NULL, &buffer),
-                        reasons[i] == CULV_REASON_SIZE ? CULV_ERROR_DRIVER
-                                                       : CULV_ERROR_OUT_OF_MEMORY,
-                        reasons[i]);
+            LIB_REFUSES_AS(buffer, culv_buffer_map(memory, NULL, &buffer),
+                           reasons[i] == CULV_REASON_SIZE ? CULV_ERROR_DRIVER
+                                                          : CULV_ERROR_OUT_OF_MEMORY,
+                           reasons[i]);
             REQUIRE_EQ(lib_counts(w).mappings, 0);
             culv_memory_destroy(&memory);
         } else if (w->cu->software) {
@@ -147,10 +141,8 @@ LIB_CASE(ranges)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         d.offset = bad[i].offset;
         d.size = bad[i].size;
-        LIB_REFUSES(culv_buffer, buffer, culv_buffer_map(memory, &d, &buffer), CULV_ERROR_INVALID,
-                    CULV_REASON_RANGE);
-        LIB_SAYS("culv_buffer_desc.offset");
-        LIB_SAYS("(culv_vk_memory_desc.allocation_size)");
+        LIB_REFUSES(buffer, culv_buffer_map(memory, &d, &buffer), INVALID, RANGE,
+                    "culv_buffer_desc.offset", "(culv_vk_memory_desc.allocation_size)");
     }
     REQUIRE_EQ(lib_counts(w).buffers, 0);
     REQUIRE_EQ(lib_counts(w).mappings, 0);
@@ -197,8 +189,8 @@ LIB_CASE(vulkan_contradicts)
         d.allocation_size = rows[i].allocation_size;
         d.buffer_offset = rows[i].offset;
         d.dedicated = rows[i].dedicated;
-        LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(w->attachment, &d, &memory),
-                    CULV_ERROR_INVALID, rows[i].reason);
+        LIB_REFUSES_AS(memory, culv_vk_memory_import(w->attachment, &d, &memory),
+                       CULV_ERROR_INVALID, rows[i].reason);
         if (rows[i].reason == CULV_REASON_RANGE) LIB_SAYS("culv_vk_memory_desc.buffer_offset");
     }
     /* Without its buffer nothing of Vulkan's contradicts; on the twin and on Mesa the file does. */
@@ -206,19 +198,16 @@ LIB_CASE(vulkan_contradicts)
     large.buffer = VK_NULL_HANDLE;
     large.allocation_size = UINT64_C(1) << 40;
     if (lib_caps(w->device).is_software) {
-        LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(w->attachment, &large, &memory),
-                    CULV_ERROR_INVALID, CULV_REASON_SIZE);
-        LIB_SAYS("culv_vk_memory_desc.allocation_size");
-        LIB_SAYS("VkMemoryAllocateInfo::allocationSize");
+        LIB_REFUSES(memory, culv_vk_memory_import(w->attachment, &large, &memory), INVALID, SIZE,
+                    "culv_vk_memory_desc.allocation_size", "VkMemoryAllocateInfo::allocationSize");
     }
     /* The size told is the fault, and the offset is right. */
     culv_buffer *buffer = NULL;
     culv_buffer_desc whole = culv_buffer_desc_init();
     LIB_OK(culv_vk_memory_import(w->attachment, &right, &memory));
     whole.size = vk.allocation_size + 1;
-    LIB_REFUSES(culv_buffer, buffer, culv_buffer_map(memory, &whole, &buffer), CULV_ERROR_INVALID,
-                CULV_REASON_RANGE);
-    LIB_SAYS("culv_vk_memory_desc.allocation_size");
+    LIB_REFUSES(buffer, culv_buffer_map(memory, &whole, &buffer), INVALID, RANGE,
+                "culv_vk_memory_desc.allocation_size");
     culv_memory_destroy(&memory);
 
     /* A buffer that Vulkan wants dedicated, said not to be. */
@@ -227,8 +216,7 @@ LIB_CASE(vulkan_contradicts)
     lib_lying = (lib_lies){.requires_dedicated = true};
     vd.get_instance_proc_addr = lib_lying_loader;
     LIB_OK(culv_vk_attach(w->device, &vd, &lying));
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(lying, &right, &memory),
-                CULV_ERROR_INVALID, CULV_REASON_DEDICATED);
+    LIB_REFUSES(memory, culv_vk_memory_import(lying, &right, &memory), INVALID, DEDICATED);
     culv_vk_memory_desc d = culv_vk_memory_desc_init();
     d.memory = dedicated.memory;
     d.allocation_size = dedicated.allocation_size;
@@ -274,8 +262,8 @@ LIB_CASE(export_fails)
         culv_vk_memory_desc d = culv_vk_memory_desc_init();
         d.memory = vk.memory;
         d.allocation_size = vk.allocation_size;
-        LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(lying, &d, &memory), rows[i].result,
-                    rows[i].reason);
+        LIB_REFUSES_AS(memory, culv_vk_memory_import(lying, &d, &memory), rows[i].result,
+                       rows[i].reason);
         require_no_success();
         culv_last_error(&e);
         REQUIRE_EQ(e.native_api, CULV_NATIVE_VULKAN);

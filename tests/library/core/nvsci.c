@@ -90,7 +90,7 @@ TEST(buffers, .own = true, .smoke = true)
         CUarray none = NULL;
         culv_nvsci_array_desc ad = culv_nvsci_array_desc_init();
         ad.width = ad.height = 16;
-        LIB_INVALID(culv_nvsci_buffer_get_array(b, &ad, &none), CULV_REASON_USAGE);
+        LIB_INVALID(culv_nvsci_buffer_get_array(b, &ad, &none), USAGE);
         culv_nvsci_buffer_destroy(&b);
         REQUIRE(b == NULL && s->driver->memories == 0 && s->driver->mappings == 0);
         REQUIRE_EQ(s->library->freed, (unsigned)read_only);
@@ -113,7 +113,7 @@ TEST(images, .own = true)
     ad.channels = 4;
     CUarray array = NULL, again = NULL;
     ad.offset = BYTES;
-    LIB_INVALID(culv_nvsci_buffer_get_array(b, &ad, &array), CULV_REASON_RANGE);
+    LIB_INVALID(culv_nvsci_buffer_get_array(b, &ad, &array), RANGE);
     ad.offset = 0;
     LIB_OK(culv_nvsci_buffer_get_array(b, &ad, &array));
     LIB_OK(culv_nvsci_buffer_get_array(b, &ad, &again));
@@ -125,7 +125,7 @@ TEST(images, .own = true)
     make_current(s, NULL);
     REQUIRE(told.Width == 64 && told.Height == 32 && told.NumChannels == 4);
     CUdeviceptr none = 0;
-    LIB_INVALID(culv_nvsci_buffer_get_pointer(b, &none), CULV_REASON_USAGE);
+    LIB_INVALID(culv_nvsci_buffer_get_pointer(b, &none), USAGE);
     culv_nvsci_buffer_destroy(&b);
     stage_close(s);
 }
@@ -183,44 +183,40 @@ TEST(refused, .own = true)
     played_sync object = {.magic = PLAYED_SYNC};
     played_fence fence = {NULL, 0};
     played_list list = {.magic = PLAYED_LIST};
-#define REFUSED(class, why)                                                                        \
-    LIB_REFUSES(culv_nvsci_buffer, b, culv_nvsci_buffer_import(s->device, &d, &b), class, why)
+#define REFUSED(...) LIB_REFUSES(b, culv_nvsci_buffer_import(s->device, &d, &b), __VA_ARGS__)
     d.object = NULL;
-    REFUSED(CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSED(INVALID, NULL_ARGUMENT);
     d = desc_of(s);
     d.size = 0;
-    REFUSED(CULV_ERROR_INVALID, CULV_REASON_SIZE);
+    REFUSED(INVALID, SIZE);
     d.size = BYTES / 2; /* the played driver looks */
-    REFUSED(CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
-    LIB_SAYS("GpuId");
+    REFUSED(DRIVER, HANDLE_REFUSED, "GpuId");
     d = desc_of(s);
     d.struct_size = 2;
-    REFUSED(CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    REFUSED(INVALID, STRUCT_SIZE);
     d = desc_of(s);
     d.read_only = 1;
     s->library->answer = 17;
-    REFUSED(CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
-    LIB_SAYS("17");
+    REFUSED(DRIVER, DRIVER_REFUSED, "17");
     s->library->answer = 0;
     s->driver->answer = CUDA_ERROR_NOT_SUPPORTED; /* the duplicate is given back */
-    REFUSED(CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    REFUSED(UNSUPPORTED, HANDLE_TYPE);
     REQUIRE(s->library->duplicates == 1 && s->library->freed == 1);
     s->driver->answer = CUDA_ERROR_NOT_SUPPORTED;
-    LIB_REFUSES(culv_nvsci_sync, sync, culv_nvsci_sync_import(s->device, &object, &sync),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    LIB_REFUSES(sync, culv_nvsci_sync_import(s->device, &object, &sync), UNSUPPORTED, HANDLE_TYPE);
     s->driver->answer = CUDA_ERROR_OUT_OF_MEMORY;
-    LIB_REFUSES(culv_nvsci_sync, sync, culv_nvsci_sync_import(s->device, &object, &sync),
-                CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY);
+    LIB_REFUSES(sync, culv_nvsci_sync_import(s->device, &object, &sync), OUT_OF_MEMORY,
+                DEVICE_MEMORY);
     LIB_OK(culv_nvsci_sync_import(s->device, &object, &sync));
-    LIB_INVALID(culv_nvsci_sync_signal(sync, &fence, 2, NULL), CULV_REASON_VALUE);
-    LIB_INVALID(culv_nvsci_sync_wait(sync, &fence, 4, NULL), CULV_REASON_VALUE);
-    LIB_INVALID(culv_nvsci_sync_wait(sync, NULL, 0, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_nvsci_sync_wait(sync, &fence, 0, NULL), CULV_ERROR_DRIVER,
-              CULV_REASON_DRIVER_REFUSED); /* nobody's fence */
+    LIB_INVALID(culv_nvsci_sync_signal(sync, &fence, 2, NULL), VALUE);
+    LIB_INVALID(culv_nvsci_sync_wait(sync, &fence, 4, NULL), VALUE);
+    LIB_INVALID(culv_nvsci_sync_wait(sync, NULL, 0, NULL), NULL_ARGUMENT);
+    LIB_ERROR(culv_nvsci_sync_wait(sync, &fence, 0, NULL), DRIVER,
+              DRIVER_REFUSED); /* nobody's fence */
     REQUIRE(fence.sync == NULL && object.next == 0);
     culv_nvsci_sync_destroy(&sync);
-    LIB_INVALID(culv_nvsci_get_sync_attributes(s->device, &list, 0), CULV_REASON_VALUE);
-    LIB_INVALID(culv_nvsci_get_sync_attributes(s->device, &list, 8), CULV_REASON_VALUE);
+    LIB_INVALID(culv_nvsci_get_sync_attributes(s->device, &list, 0), VALUE);
+    LIB_INVALID(culv_nvsci_get_sync_attributes(s->device, &list, 8), VALUE);
     stage_close(s);
 }
 
@@ -234,12 +230,9 @@ LIB_CASE(nowhere)
     d.size = BYTES;
     /* A real driver would read what it takes for NvSci's. */
     if (w->cu->software) {
-        LIB_REFUSES(culv_nvsci_buffer, b, culv_nvsci_buffer_import(w->device, &d, &b),
-                    CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-        LIB_ERROR(culv_nvsci_get_sync_attributes(w->device, object, 1), CULV_ERROR_UNSUPPORTED,
-                  CULV_REASON_HANDLE_TYPE);
+        LIB_REFUSES(b, culv_nvsci_buffer_import(w->device, &d, &b), UNSUPPORTED, HANDLE_TYPE);
+        LIB_ERROR(culv_nvsci_get_sync_attributes(w->device, object, 1), UNSUPPORTED, HANDLE_TYPE);
     }
     d.read_only = 1;
-    LIB_REFUSES(culv_nvsci_buffer, b, culv_nvsci_buffer_import(w->device, &d, &b),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_LIBRARY);
+    LIB_REFUSES(b, culv_nvsci_buffer_import(w->device, &d, &b), UNSUPPORTED, LIBRARY);
 }

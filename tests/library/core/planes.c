@@ -91,14 +91,14 @@ static void check_planes(const lib_world *w, culv_image *image, const row *r)
     CUarray array = NULL, again = NULL, whole = NULL;
     CUsurfObject surface = 0;
     CUtexObject texture = 0;
-    LIB_ERROR(culv_image_get_array(image, 0, &whole), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
-    LIB_SAYS("culv_image_get_plane_array()");
+    LIB_ERROR(culv_image_get_array(image, 0, &whole), UNSUPPORTED, FORMAT,
+              "culv_image_get_plane_array()");
     REQUIRE(culv_image_mipmapped_array(image) == NULL);
     LIB_SAYS("culv_image_get_plane_array()");
-    LIB_INVALID(culv_image_get_surface(image, 0, &surface), CULV_REASON_USAGE);
-    LIB_SAYS("culv_image_get_plane_surface()");
-    LIB_INVALID(culv_image_get_plane_array(image, r->planes, &array), CULV_REASON_LEVEL);
-    LIB_INVALID(culv_image_get_plane_surface(image, r->planes, &surface), CULV_REASON_LEVEL);
+    LIB_INVALID(culv_image_get_surface(image, 0, &surface), USAGE,
+                "culv_image_get_plane_surface()");
+    LIB_INVALID(culv_image_get_plane_array(image, r->planes, &array), LEVEL);
+    LIB_INVALID(culv_image_get_plane_surface(image, r->planes, &surface), LEVEL);
     REQUIRE(whole == NULL && array == NULL && surface == 0);
     for (uint32_t pass = 0; pass < 2; pass++) /* all are written before one is read */
         for (uint32_t i = 0; i < r->planes; i++) {
@@ -148,7 +148,7 @@ TEST(plain_memory)
         CUsurfObject surface = 0;
         d.no_surfaces = 1;
         LIB_OK(culv_image_map(s.memory, &d, &image));
-        LIB_INVALID(culv_image_get_plane_surface(image, 0, &surface), CULV_REASON_USAGE);
+        LIB_INVALID(culv_image_get_plane_surface(image, 0, &surface), USAGE);
         culv_image_unmap(&image);
     }
     scene_close(&s);
@@ -186,26 +186,20 @@ TEST(wrong_places)
         d.format = wrong[i].format;
         d.offset = wrong[i].offset;
         memcpy(d.plane_offsets, wrong[i].planes, sizeof d.plane_offsets);
-        LIB_REFUSES(culv_image, image, culv_image_map(s.memory, &d, &image), CULV_ERROR_INVALID,
-                    CULV_REASON_RANGE);
-        LIB_SAYS(wrong[i].says);
+        LIB_REFUSES(image, culv_image_map(s.memory, &d, &image), INVALID, RANGE, wrong[i].says);
     }
     culv_image_desc d = describe(&rows[0]);
     d.video_encode_decode = 1;
-    LIB_REFUSES(culv_image, image, culv_image_map(s.memory, &d, &image), CULV_ERROR_INVALID,
-                CULV_REASON_USAGE);
+    LIB_REFUSES(image, culv_image_map(s.memory, &d, &image), INVALID, USAGE);
     d = describe(&rows[0]);
     d.texels = CULV_TEXELS_NORMALIZED;
-    LIB_REFUSES(culv_image, image, culv_image_map(s.memory, &d, &image), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_FORMAT);
+    LIB_REFUSES(image, culv_image_map(s.memory, &d, &image), UNSUPPORTED, FORMAT);
     REQUIRE_EQ(lib_counts(&s.w).mappings, 0);
     raw_vk_buffer dedicated;
     raw_vk_buffer_create(&s.w.vk, MEMORY, RAW_VK_EXPORT | RAW_VK_DEDICATED, &dedicated);
     culv_memory *memory = lib_import(&s.w, &dedicated);
     d = describe(&rows[0]);
-    LIB_REFUSES(culv_image, image, culv_image_map(memory, &d, &image), CULV_ERROR_INVALID,
-                CULV_REASON_DEDICATED);
-    LIB_SAYS("DISJOINT");
+    LIB_REFUSES(image, culv_image_map(memory, &d, &image), INVALID, DEDICATED, "DISJOINT");
     culv_memory_destroy(&memory);
     raw_vk_buffer_destroy(&s.w.vk, &dedicated);
     scene_close(&s);
@@ -281,39 +275,35 @@ static void check_callers(const lib_world *w, const row *r)
     LIB_OK(culv_vk_image_map(w->attachment, memory, &right, &image));
     check_planes(w, image, r);
     culv_image_unmap(&image);
-#define REFUSED(result, reason, says)                                                              \
-    do {                                                                                           \
-        LIB_REFUSES(culv_image, image, culv_vk_image_map(w->attachment, memory, &d, &image),       \
-                    result, CULV_REASON_##reason);                                                 \
-        LIB_SAYS(says);                                                                            \
-    } while (0)
+#define REFUSED(...)                                                                               \
+    LIB_REFUSES(image, culv_vk_image_map(w->attachment, memory, &d, &image), __VA_ARGS__)
     d = right;
     d.plane_offsets[1] += 1;
-    REFUSED(CULV_ERROR_INVALID, RANGE, "the second plane's alignment");
+    REFUSED(INVALID, RANGE, "the second plane's alignment");
     /* Plane 0 lies last, so it fits wherever another one does, whatever the driver makes of their
      * sizes. */
     d = right;
     REQUIRE(d.plane_offsets[0] > d.plane_offsets[1]);
     d.plane_offsets[0] = d.plane_offsets[1];
-    REFUSED(CULV_ERROR_INVALID, RANGE, "overlap");
+    REFUSED(INVALID, RANGE, "overlap");
     d = right;
     d.plane_offsets[1] = callers.allocation_size;
-    REFUSED(CULV_ERROR_INVALID, RANGE, "the second plane needs");
+    REFUSED(INVALID, RANGE, "the second plane needs");
     d = right;
     d.plane_offsets[0] = UINT64_MAX;
-    REFUSED(CULV_ERROR_INVALID, RANGE, "the first plane needs");
+    REFUSED(INVALID, RANGE, "the first plane needs");
     d = right;
     d.offset = callers.plane_offsets[0];
-    REFUSED(CULV_ERROR_INVALID, RANGE, "leave offset 0");
+    REFUSED(INVALID, RANGE, "leave offset 0");
     if (r->planes == 2) {
         d = right;
         d.plane_offsets[2] = 65536;
-        REFUSED(CULV_ERROR_INVALID, RANGE, "plane_offsets[2]");
+        REFUSED(INVALID, RANGE, "plane_offsets[2]");
     }
     d = right;
     d.create_info = &other;
     other.flags = 0;
-    REFUSED(CULV_ERROR_UNSUPPORTED, USAGE, "VkBindImagePlaneMemoryInfo");
+    REFUSED(UNSUPPORTED, USAGE, "VkBindImagePlaneMemoryInfo");
     other = info;
     other.extent.width += 64;
     culv_error e = culv_error_init();
@@ -324,7 +314,7 @@ static void check_callers(const lib_world *w, const row *r)
     md.dedicated = VK_TRUE; /* which it is not, but the driver does not say so */
     LIB_OK(culv_vk_memory_import(w->attachment, &md, &memory));
     d = right;
-    REFUSED(CULV_ERROR_INVALID, DEDICATED, "DISJOINT");
+    REFUSED(INVALID, DEDICATED, "DISJOINT");
     culv_memory_destroy(&memory);
     raw_vk_image_destroy(vk, &callers);
 }
@@ -361,9 +351,8 @@ TEST(dedicated_only)
     vd.get_instance_proc_addr = lib_lying_loader;
     lib_lying.dedicated_only = true;
     LIB_OK(culv_vk_attach(w.device, &vd, &vk));
-    LIB_ERROR(culv_vk_check_image(vk, &info, NULL, &sharing), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("an image for each plane");
+    LIB_ERROR(culv_vk_check_image(vk, &info, NULL, &sharing), UNSUPPORTED, NOT_EXPORTABLE,
+              "an image for each plane");
     culv_vk_detach(&vk);
     lib_lying = (lib_lies){.missing = NULL};
     lib_close(&w);

@@ -3,55 +3,6 @@
 #include "library.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
-
-LIB_CASE(cuda_to_vulkan, .title = "signal.cuda_to_vulkan")
-{
-    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
-    culv_semaphore *semaphore = lib_import_timeline(w, timeline);
-    CUstream stream = lib_stream(w);
-    REQUIRE_EQ(culv_semaphore_last_value(semaphore), 0);
-    LIB_OK(culv_semaphore_signal(semaphore, stream, 5));
-    REQUIRE_EQ(culv_semaphore_last_value(semaphore), 5);
-    REQUIRE(raw_vk_timeline_wait(&w->vk, timeline, 5, TEST_FAR_MS));
-    REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timeline), 5);
-    LIB_OK(culv_semaphore_signal(semaphore, stream, UINT64_C(0x123456789a)));
-    REQUIRE(raw_vk_timeline_wait(&w->vk, timeline, UINT64_C(0x123456789a), TEST_FAR_MS));
-    lib_finish(w, stream);
-    culv_semaphore_destroy(&semaphore);
-    REQUIRE(semaphore == NULL);
-    culv_semaphore_destroy(&semaphore);
-    lib_stream_destroy(w, stream);
-    raw_vk_timeline_destroy(&w->vk, timeline);
-}
-
-/* The wait comes before the signal, which is the host's, then a queue's. */
-LIB_CASE(vulkan_to_cuda, .title = "wait.vulkan_to_cuda")
-{
-    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
-    culv_semaphore *semaphore = lib_import_timeline(w, timeline);
-    CUstream stream = lib_stream(w);
-    LIB_OK(culv_semaphore_wait(semaphore, stream, 3));
-    lib_sleep_ms(30);
-    REQUIRE_EQ(lib_query(w, stream), CUDA_ERROR_NOT_READY);
-    raw_vk_timeline_signal(&w->vk, timeline, 2);
-    lib_sleep_ms(30);
-    REQUIRE_EQ(lib_query(w, stream), CUDA_ERROR_NOT_READY);
-    raw_vk_timeline_signal(&w->vk, timeline, 3);
-    lib_finish(w, stream);
-    LIB_OK(culv_semaphore_wait(semaphore, stream, 3)); /* reached already */
-    LIB_OK(culv_semaphore_wait(semaphore, stream, 1));
-    LIB_OK(culv_semaphore_wait(semaphore, stream, 0));
-    lib_finish(w, stream);
-    LIB_OK(culv_semaphore_wait(semaphore, stream, 10));
-    VkCommandBuffer commands = raw_vk_begin(&w->vk, 0);
-    raw_vk_submit(&w->vk, commands, &(raw_vk_job){.signal = timeline, .signal_value = 10});
-    lib_finish(w, stream);
-    culv_semaphore_destroy_after(&semaphore, stream);
-    lib_settle(w);
-    lib_stream_destroy(w, stream);
-    raw_vk_timeline_destroy(&w->vk, timeline);
-}
 
 /* A thousand turns, all on the GPU's side: CUDA writes word r and signals; Vulkan waits, copies it
  * to its log and writes an answer; CUDA waits and copies the answer to its own. No data may be late
@@ -123,8 +74,7 @@ LIB_CASE(round_trips, .smoke = true)
 /* Values --------------------------------------------------------------------------------------- */
 
 #define BACKWARDS(value)                                                                           \
-    LIB_ERROR(culv_semaphore_signal(semaphore, stream, (value)), CULV_ERROR_INVALID,               \
-              CULV_REASON_TIMELINE_BACKWARDS)
+    LIB_INVALID(culv_semaphore_signal(semaphore, stream, (value)), TIMELINE_BACKWARDS)
 
 LIB_CASE(values_go_up, .title = "values.go_up")
 {
@@ -226,98 +176,3 @@ LIB_CASE(threads)
 
 /* Two threads signal and wait, each on a stream of its own, while a third makes, imports and gives
  * up others: nobody waits for anybody but at the driver. */
-enum { MAKER_TURNS = 300, SIGNALLERS = 2 };
-
-typedef struct signaller {
-    const lib_world *w;
-    culv_semaphore *semaphore, *second;
-    CUstream stream;
-    atomic_bool *stop;
-    uint64_t turns;
-} signaller;
-
-static void *signal_on(void *user)
-{
-    signaller *mine = user;
-    for (uint64_t i = 1; !atomic_load(mine->stop); i++) {
-        const culv_semaphore_point points[] = {{mine->semaphore, 2 * i}, {mine->second, i}};
-        LIB_OK(culv_semaphore_signal(mine->semaphore, mine->stream, 2 * i - 1));
-        LIB_OK(culv_semaphore_signal_batch(points, 2, mine->stream));
-        LIB_OK(culv_semaphore_wait_batch(points, 2, mine->stream));
-        LIB_OK(culv_semaphore_wait(mine->second, mine->stream, i));
-        mine->turns = i;
-        if (i % 10 == 0) lib_finish(mine->w, mine->stream);
-    }
-    lib_finish(mine->w, mine->stream);
-    return NULL;
-}
-
-typedef struct maker {
-    lib_world *w;
-    VkSemaphore lasting;
-    CUstream stream;
-    atomic_bool stop; /* all is made */
-} maker;
-
-static void *make_and_destroy(void *user)
-{
-    maker *m = user;
-    for (uint64_t i = 1; i <= MAKER_TURNS; i++) {
-        culv_shared_semaphore *made = NULL;
-        LIB_OK(culv_vk_semaphore_create(m->w->attachment, NULL, &made));
-        culv_semaphore *imported = lib_import_timeline(m->w, m->lasting);
-        LIB_OK(culv_semaphore_signal(imported, m->stream, i));
-        LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(made), m->stream, 0));
-        if (i % 2 == 0) {
-            culv_semaphore_destroy_after(&imported, m->stream);
-            culv_shared_semaphore_destroy_after(&made, m->stream);
-        } else {
-            culv_semaphore_destroy(&imported);
-            culv_shared_semaphore_destroy(&made);
-        }
-        (void)lib_counts(m->w);
-        lib_finish(m->w, m->stream); /* so that the next import finds the value there */
-    }
-    atomic_store(&m->stop, true);
-    return NULL;
-}
-
-LIB_CASE(threads_beside_creation, .title = "threads.beside_creation")
-{
-    VkSemaphore timelines[2 * SIGNALLERS], lasting = raw_vk_timeline(&w->vk, 0, true);
-    signaller signallers[SIGNALLERS];
-    pthread_t ids[SIGNALLERS], making;
-    maker m = {.w = w, .lasting = lasting, .stream = lib_stream(w)};
-    atomic_init(&m.stop, false);
-    for (int i = 0; i < 2 * SIGNALLERS; i++)
-        timelines[i] = raw_vk_timeline(&w->vk, 0, true);
-    for (int i = 0; i < SIGNALLERS; i++)
-        signallers[i] = (signaller){.w = w,
-                                    .semaphore = lib_import_timeline(w, timelines[2 * i]),
-                                    .second = lib_import_timeline(w, timelines[2 * i + 1]),
-                                    .stream = lib_stream(w),
-                                    .stop = &m.stop};
-    REQUIRE_EQ(pthread_create(&making, NULL, make_and_destroy, &m), 0);
-    for (int i = 0; i < SIGNALLERS; i++)
-        REQUIRE_EQ(pthread_create(&ids[i], NULL, signal_on, &signallers[i]), 0);
-    REQUIRE_EQ(pthread_join(making, NULL), 0);
-    for (int i = 0; i < SIGNALLERS; i++) {
-        REQUIRE_EQ(pthread_join(ids[i], NULL), 0);
-        uint64_t last = signallers[i].turns;
-        printf("%d semaphores of each kind came and went beside %d signals\n", (int)MAKER_TURNS,
-               3 * (int)last);
-        REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timelines[2 * i]), 2 * last);
-        REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timelines[2 * i + 1]), last);
-        culv_semaphore_destroy(&signallers[i].semaphore);
-        culv_semaphore_destroy(&signallers[i].second);
-    }
-    lib_settle(w);
-    REQUIRE_EQ(lib_counts(w).semaphores, 0);
-    REQUIRE_EQ(lib_counts(w).created, 0);
-    for (int i = 0; i < SIGNALLERS; i++)
-        lib_stream_destroy(w, signallers[i].stream);
-    lib_stream_destroy(w, m.stream);
-    for (int i = 0; i < 2 * SIGNALLERS; i++)
-        raw_vk_timeline_destroy(&w->vk, timelines[i]);
-    raw_vk_timeline_destroy(&w->vk, lasting);
-}

@@ -12,8 +12,8 @@ static void refuse(const lib_world *w, const bad_handle *handle)
         culv_semaphore_desc d = culv_semaphore_desc_init();
         d.handle = culv_handle_opaque_fd(handle->fd);
         d.type = types[i];
-        LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import(w->device, &d, &semaphore),
-                    handle->result, handle->reason);
+        LIB_REFUSES_AS(semaphore, culv_semaphore_import(w->device, &d, &semaphore), handle->result,
+                       handle->reason);
     }
 }
 
@@ -35,29 +35,23 @@ LIB_CASE(wrong_descriptors)
     culv_semaphore_desc d = right;
     for (int i = 0; i < 3; i++) {
         d.type = (culv_semaphore_type)types[i];
-        LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import(w->device, &d, &semaphore),
-                    CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &d, &semaphore), INVALID, VALUE);
     }
     d = right;
     d.untracked = 1; /* of binary ones */
-    LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import(w->device, &d, &semaphore),
-                CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &d, &semaphore), INVALID, VALUE);
     d = right;
     d.handle.type = CULV_HANDLE_OPAQUE_WIN32;
-    LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import(w->device, &d, &semaphore),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &d, &semaphore), UNSUPPORTED, HANDLE_TYPE);
     d.handle.type = CULV_HANDLE_NONE;
-    LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import(w->device, &d, &semaphore),
-                CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &d, &semaphore), INVALID, HANDLE_TYPE);
     d = right;
     d.exporter.bytes[0] ^= 0x80;
-    LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import(w->device, &d, &semaphore),
-                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
-    LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import(w->device, NULL, &semaphore),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_semaphore_import(w->device, &right, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &d, &semaphore), INVALID, DEVICE_MISMATCH);
+    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, NULL, &semaphore), INVALID, NULL_ARGUMENT);
+    LIB_INVALID(culv_semaphore_import(w->device, &right, NULL), NULL_ARGUMENT);
     lib_fd_require_untouched(&fd);
-    /* Right at last, and the second outlives the descriptor. */
+    /* Right at last: borrowed, then taken. */
     culv_semaphore *borrowed = NULL, *taken = NULL;
     LIB_OK(culv_semaphore_import(w->device, &right, &borrowed));
     lib_fd_require_untouched(&fd);
@@ -82,38 +76,30 @@ LIB_CASE(vulkan_road)
     culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
     culv_vk_semaphore_create_desc cd = culv_vk_semaphore_create_desc_init();
     d.type = CULV_SEMAPHORE_TIMELINE;
-    LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(w->attachment, &d, &semaphore),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(semaphore, culv_vk_semaphore_import(w->attachment, &d, &semaphore), INVALID,
+                NULL_ARGUMENT);
     d.semaphore = timeline;
     static const int types[] = {CULV_SEMAPHORE_NONE, 3, -1};
     for (int i = 0; i < 3; i++) {
         d.type = cd.type = (culv_semaphore_type)types[i];
-        LIB_REFUSES(culv_semaphore, semaphore,
-                    culv_vk_semaphore_import(w->attachment, &d, &semaphore), CULV_ERROR_INVALID,
-                    CULV_REASON_VALUE);
+        LIB_REFUSES(semaphore, culv_vk_semaphore_import(w->attachment, &d, &semaphore), INVALID,
+                    VALUE);
         if (types[i] != CULV_SEMAPHORE_NONE) /* which is a timeline, for one that is made */
-            LIB_REFUSES(culv_shared_semaphore, made,
-                        culv_vk_semaphore_create(w->attachment, &cd, &made), CULV_ERROR_INVALID,
-                        CULV_REASON_VALUE);
+            LIB_REFUSES(made, culv_vk_semaphore_create(w->attachment, &cd, &made), INVALID, VALUE);
     }
     d.type = cd.type = CULV_SEMAPHORE_TIMELINE;
     d.untracked = cd.untracked = 1;
-    LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(w->attachment, &d, &semaphore),
-                CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(w->attachment, &cd, &made),
-                CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_REFUSES(semaphore, culv_vk_semaphore_import(w->attachment, &d, &semaphore), INVALID, VALUE);
+    LIB_REFUSES(made, culv_vk_semaphore_create(w->attachment, &cd, &made), INVALID, VALUE);
     d.untracked = 0;
     d.signal_pending = 1;
-    LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(w->attachment, &d, &semaphore),
-                CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_REFUSES(semaphore, culv_vk_semaphore_import(w->attachment, &d, &semaphore), INVALID, VALUE);
     cd = culv_vk_semaphore_create_desc_init();
     cd.type = CULV_SEMAPHORE_BINARY;
     cd.initial_value = 1;
-    LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(w->attachment, &cd, &made),
-                CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_REFUSES(made, culv_vk_semaphore_create(w->attachment, &cd, &made), INVALID, VALUE);
     cd.struct_size = 3;
-    LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(w->attachment, &cd, &made),
-                CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    LIB_REFUSES(made, culv_vk_semaphore_create(w->attachment, &cd, &made), INVALID, STRUCT_SIZE);
     raw_vk_timeline_destroy(&w->vk, timeline);
 }
 
@@ -149,11 +135,11 @@ TEST(export_fails)
         culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
         d.semaphore = timeline;
         d.type = CULV_SEMAPHORE_TIMELINE;
-        LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(lying, &d, &semaphore),
-                    rows[i].result, rows[i].reason);
+        LIB_REFUSES_AS(semaphore, culv_vk_semaphore_import(lying, &d, &semaphore), rows[i].result,
+                       rows[i].reason);
         require_no_success();
-        LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(lying, NULL, &made),
-                    rows[i].result, rows[i].reason);
+        LIB_REFUSES_AS(made, culv_vk_semaphore_create(lying, NULL, &made), rows[i].result,
+                       rows[i].reason);
         REQUIRE_EQ(lib_counts(&w).created, 0);
         REQUIRE_EQ(lib_counts(&w).attached_devices, 2);
         culv_vk_detach(&lying);

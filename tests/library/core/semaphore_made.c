@@ -23,76 +23,6 @@ static uint64_t layer_semaphores(void)
     return c.all_semaphores;
 }
 
-/* Both directions, by the host and by a queue. */
-LIB_CASE(use)
-{
-    CUstream stream = lib_stream(w);
-    culv_shared_semaphore *out = NULL, *in = NULL;
-    LIB_OK(culv_vk_semaphore_create(w->attachment, NULL, &out)); /* a timeline at 0 */
-    in = make(w, 0);
-    culv_semaphore *to_vulkan = culv_shared_semaphore_cuda(out),
-                   *to_cuda = culv_shared_semaphore_cuda(in);
-    VkSemaphore out_handle = culv_vk_semaphore_handle(out),
-                in_handle = culv_vk_semaphore_handle(in);
-    REQUIRE(to_vulkan != NULL && to_cuda != NULL && to_vulkan != to_cuda);
-    REQUIRE(out_handle != VK_NULL_HANDLE && in_handle != VK_NULL_HANDLE && out_handle != in_handle);
-    REQUIRE_EQ(culv_semaphore_get_type(to_vulkan), CULV_SEMAPHORE_TIMELINE);
-    REQUIRE_EQ(culv_semaphore_last_value(to_vulkan), 0);
-    REQUIRE_EQ(lib_counts(w).created, 2);
-    REQUIRE_EQ(lib_counts(w).semaphores, 2);
-    REQUIRE_EQ(lib_counts(w).attached_devices, 1);
-    lib_require_driver_counts(w, 0, 0, 2);
-    for (uint64_t turn = 1; turn <= 20; turn++) {
-        LIB_OK(culv_semaphore_signal(to_vulkan, stream, turn));
-        raw_vk_submit(&w->vk, raw_vk_begin(&w->vk, 0),
-                      &(raw_vk_job){.wait = out_handle,
-                                    .wait_value = turn,
-                                    .signal = in_handle,
-                                    .signal_value = turn,
-                                    .pending = true});
-        LIB_OK(culv_semaphore_wait(to_cuda, stream, turn));
-    }
-    lib_finish(w, stream);
-    raw_vk_idle(&w->vk);
-    REQUIRE_EQ(raw_vk_timeline_value(&w->vk, out_handle), 20);
-    REQUIRE_EQ(raw_vk_timeline_value(&w->vk, in_handle), 20);
-    raw_vk_timeline_signal(&w->vk, in_handle, 21);
-    LIB_OK(culv_semaphore_wait(to_cuda, stream, 21));
-    lib_finish(w, stream);
-
-    culv_shared_semaphore_destroy(&out);
-    REQUIRE(out == NULL);
-    culv_shared_semaphore_destroy(&out);
-    culv_shared_semaphore_destroy_after(&out, stream);
-    culv_shared_semaphore_destroy(NULL);
-    culv_shared_semaphore_destroy_after(NULL, NULL);
-    REQUIRE_EQ(lib_counts(w).created, 1);
-    culv_shared_semaphore_destroy_after(&in, stream);
-    REQUIRE(in == NULL);
-    lib_settle(w);
-    REQUIRE_EQ(lib_counts(w).created, 0);
-    REQUIRE_EQ(lib_counts(w).semaphores, 0);
-    REQUIRE(culv_vk_semaphore_handle(NULL) == VK_NULL_HANDLE);
-    REQUIRE(culv_shared_semaphore_cuda(NULL) == NULL);
-    lib_stream_destroy(w, stream);
-}
-
-LIB_CASE(initial_value)
-{
-    culv_shared_semaphore *made = make(w, 41);
-    culv_semaphore *cuda = culv_shared_semaphore_cuda(made);
-    VkSemaphore handle = culv_vk_semaphore_handle(made);
-    REQUIRE_EQ(raw_vk_timeline_value(&w->vk, handle), 41);
-    REQUIRE_EQ(culv_semaphore_last_value(cuda), 41);
-    LIB_OK(culv_semaphore_wait(cuda, NULL, 41)); /* reached already */
-    LIB_INVALID(culv_semaphore_signal(cuda, NULL, 41), CULV_REASON_TIMELINE_BACKWARDS);
-    LIB_SAYS("'frame'");
-    LIB_OK(culv_semaphore_signal(cuda, NULL, 42));
-    REQUIRE(raw_vk_timeline_wait(&w->vk, handle, 42, TEST_FAR_MS));
-    lib_finish(w, NULL);
-    culv_shared_semaphore_destroy(&made);
-}
-
 /* The host waits for either side's signal, and moves nothing. */
 LIB_CASE(host_waits)
 {
@@ -105,8 +35,8 @@ LIB_CASE(host_waits)
     LIB_OK(culv_shared_semaphore_wait_on_host(made, 2, 0));
     LIB_OK(culv_shared_semaphore_wait_on_host(made, 3, 0));
     for (int i = 0; i < 2; i++)
-        LIB_ERROR(culv_shared_semaphore_wait_on_host(made, 4, i == 0 ? 0 : 2000000),
-                  CULV_ERROR_TIMEOUT, CULV_REASON_NOT_READY);
+        LIB_ERROR(culv_shared_semaphore_wait_on_host(made, 4, i == 0 ? 0 : 2000000), TIMEOUT,
+                  NOT_READY);
     LIB_SAYS("has not reached 4 in 2000000 ns; CUDA has signaled or promised 3");
     LIB_OK(culv_semaphore_signal(cuda, stream, 4));
     LIB_OK(culv_shared_semaphore_wait_on_host(made, 4, UINT64_MAX));
@@ -120,8 +50,8 @@ LIB_CASE(host_waits)
     LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), stream, 1));
     LIB_OK(culv_semaphore_signal(cuda, stream, 7));
     for (int i = 0; i < 2; i++)
-        LIB_ERROR(culv_shared_semaphore_wait_on_host(made, 7, i == 0 ? 0 : 2000000),
-                  CULV_ERROR_TIMEOUT, CULV_REASON_NOT_READY);
+        LIB_ERROR(culv_shared_semaphore_wait_on_host(made, 7, i == 0 ? 0 : 2000000), TIMEOUT,
+                  NOT_READY);
     LIB_SAYS("CUDA has signaled or promised 7");
     raw_vk_timeline_signal(&w->vk, culv_vk_semaphore_handle(gate), 1);
     LIB_OK(culv_shared_semaphore_wait_on_host(made, 7, UINT64_MAX));
@@ -129,7 +59,7 @@ LIB_CASE(host_waits)
     culv_shared_semaphore_destroy(&gate);
     d.type = CULV_SEMAPHORE_BINARY;
     if (culv_vk_semaphore_create(w->attachment, &d, &binary) == CULV_OK)
-        LIB_INVALID(culv_shared_semaphore_wait_on_host(binary, 0, 0), CULV_REASON_VALUE);
+        LIB_INVALID(culv_shared_semaphore_wait_on_host(binary, 0, 0), VALUE);
     culv_shared_semaphore_destroy(&binary);
     culv_shared_semaphore_destroy(&made);
     lib_stream_destroy(w, stream);
@@ -143,9 +73,8 @@ LIB_CASE(cuda_side_is_not_the_callers)
     for (int i = 0; i < 2; i++) {
         LIB_INVALID(i == 0 ? culv_semaphore_destroy(&cuda)
                            : culv_semaphore_destroy_after(&cuda, NULL),
-                    CULV_REASON_OWNED);
-        LIB_SAYS("culv_semaphore_destroy");
-        LIB_SAYS("culv_shared_semaphore_destroy() destroys both"); /* what to do */
+                    OWNED, "culv_semaphore_destroy",
+                    "culv_shared_semaphore_destroy() destroys both"); /* what to do */
         LIB_SAYS("'frame'");
         REQUIRE(cuda == kept);
         REQUIRE(culv_shared_semaphore_cuda(made) == kept);
@@ -258,9 +187,8 @@ LIB_CASE(device_without_timelines)
     d.get_instance_proc_addr = lib_lying_loader;
     lib_lying = (lib_lies){.no_timelines = true};
     LIB_OK(culv_vk_attach(w->device, &d, &vk));
-    LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(vk, NULL, &made),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
-    LIB_SAYS("timelineSemaphore");
+    LIB_REFUSES(made, culv_vk_semaphore_create(vk, NULL, &made), UNSUPPORTED, EXTENSION_MISSING,
+                "timelineSemaphore");
     culv_vk_detach(&vk);
     lib_lying = (lib_lies){0};
 }

@@ -55,14 +55,11 @@ static void refuse(const lib_world *w, culv_semaphore *semaphore, CUstream strea
     uint64_t last = culv_semaphore_last_value(semaphore);
     for (int twice = 0; twice < 2; twice++) {
         for (int i = 0; i < 2; i++) {
-            LIB_INVALID(signals[i](semaphore, stream, last + 1), CULV_REASON_STREAM_DEVICE);
-            LIB_SAYS(says);
-            LIB_INVALID(waits[i](semaphore, stream, last), CULV_REASON_STREAM_DEVICE);
-            LIB_SAYS(says);
+            LIB_INVALID(signals[i](semaphore, stream, last + 1), STREAM_DEVICE, says);
+            LIB_INVALID(waits[i](semaphore, stream, last), STREAM_DEVICE, says);
             LIB_INVALID(
                 culv_stream_wait_stream(w->device, i == 0 ? stream : NULL, i == 0 ? NULL : stream),
-                CULV_REASON_STREAM_DEVICE);
-            LIB_SAYS(says);
+                STREAM_DEVICE, says);
         }
     }
     REQUIRE_EQ(culv_semaphore_last_value(semaphore), last);
@@ -134,9 +131,8 @@ LIB_CASE(destroyed)
         lib_finish(w, stream);
         lib_stream_destroy(w, stream);
         for (int twice = 0; twice < 2; twice++) {
-            LIB_ERROR(rows[i](semaphore, stream, i + 2), CULV_ERROR_DRIVER,
-                      CULV_REASON_STREAM_DEVICE);
-            LIB_SAYS("was it destroyed?");
+            LIB_ERROR(rows[i](semaphore, stream, i + 2), DRIVER, STREAM_DEVICE,
+                      "was it destroyed?");
         }
         REQUIRE_EQ(culv_semaphore_last_value(semaphore), i + 1);
     }
@@ -192,7 +188,7 @@ LIB_CASE(in_order)
             if (seen[k] != k) FAIL("pair %d: turn %u copied %u", (int)i, k, seen[k]);
     }
     LIB_OK(culv_stream_wait_stream(w->device, plain, plain));
-    LIB_INVALID(culv_stream_wait_stream(NULL, plain, second), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_stream_wait_stream(NULL, plain, second), NULL_ARGUMENT);
     CU_OK(cu->MemFree(list));
     CU_OK(cu->MemFree(value));
     lib_stream_destroy(w, second);

@@ -202,9 +202,7 @@ TEST(formats, .title = "textures.formats_of_ranges")
 static void refuse_range(culv_image *image, const culv_texture_desc *d, const char *says)
 {
     CUtexObject texture = 77;
-    LIB_ERROR(culv_image_get_texture(image, d, &texture), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_LEVEL);
-    LIB_SAYS(says);
+    LIB_ERROR(culv_image_get_texture(image, d, &texture), UNSUPPORTED, LEVEL, says);
     REQUIRE_EQ(texture, 77);
 }
 

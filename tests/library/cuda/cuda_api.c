@@ -7,8 +7,6 @@
 
 #include <culvert/cuda_api.h>
 
-#include <pthread.h>
-
 typedef void (*function)(void);
 
 typedef struct entry {
@@ -126,8 +124,8 @@ LIB_CASE(misused)
                                      "cuMemAlloc_v9000",
                                      "cuTexRefCreate"};
     for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
-        LIB_INVALID(culv_check_cuda_api(w->device, strangers[i], CUDA_VERSION), CULV_REASON_VALUE);
-        LIB_SAYS("culv_device_cuda_proc()");
+        LIB_INVALID(culv_check_cuda_api(w->device, strangers[i], CUDA_VERSION), VALUE,
+                    "culv_device_cuda_proc()");
     }
     LIB_OK(CULV_CUDA_CHECK(w->device, cuMemAlloc));
     LIB_OK(CULV_CUDA_CHECK(w->device, cuMemAlloc_v2));
@@ -152,16 +150,12 @@ LIB_VULKAN_CASE(older_driver, .own = true)
     }
     REQUIRE(missing > 20);
     REQUIRE(api->cuMemAlloc != NULL && api->cuMulticastCreate == NULL);
-    LIB_ERROR(CULV_CUDA_CHECK(w->device, cuMulticastCreate), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_DRIVER_TOO_OLD);
-    LIB_SAYS("cuMulticastCreate");
-    LIB_SAYS("CUDA 12.0");
-    LIB_SAYS("CUDA 12.1");
+    LIB_ERROR(CULV_CUDA_CHECK(w->device, cuMulticastCreate), UNSUPPORTED, DRIVER_TOO_OLD,
+              "cuMulticastCreate", "CUDA 12.0", "CUDA 12.1");
     /* The later form is missing, the earlier one is there. */
     LIB_OK(culv_check_cuda_api(w->device, "cuGraphAddDependencies", 12040));
-    LIB_ERROR(culv_check_cuda_api(w->device, "cuGraphAddDependencies", 13000),
-              CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD);
-    LIB_SAYS("CUDA 12.3");
+    LIB_ERROR(culv_check_cuda_api(w->device, "cuGraphAddDependencies", 13000), UNSUPPORTED,
+              DRIVER_TOO_OLD, "CUDA 12.3");
     LIB_OK(CULV_CUDA_CHECK(w->device, cuMemAlloc));
     w->cu->SoftPlayVersion(0);
     REQUIRE(CULV_CUDA(w->device)->cuMulticastCreate ==
@@ -169,40 +163,6 @@ LIB_VULKAN_CASE(older_driver, .own = true)
     lib_close_culvert(w);
     lib_open_culvert(w);
     REQUIRE(CULV_CUDA(w->device)->cuMulticastCreate != NULL);
-    LIB_ERROR(CULV_CUDA_CHECK(w->device, cuGraphAddChildGraphNode), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_DRIVER_TOO_OLD);
-    LIB_SAYS("software twin");
-    LIB_SAYS("cuGraphAddChildGraphNode");
-}
-
-enum { THREADS = 8 };
-typedef struct racer {
-    culv_device *device;
-    const culv_cuda_api *api;
-    function last;
-    pthread_t thread;
-} racer;
-
-static void *race(void *data)
-{
-    racer *r = data;
-    r->api = culv_device_cuda_api(r->device);
-    r->last = (function)r->api->cuCtxEnablePeerAccess; /* near the end */
-    return NULL;
-}
-
-/* Whoever comes first: nobody sees a table that is half filled. */
-LIB_CASE(threads)
-{
-    racer racers[THREADS] = {{0}};
-    for (size_t i = 0; i < THREADS; i++) {
-        racers[i].device = w->device;
-        REQUIRE_EQ(pthread_create(&racers[i].thread, NULL, race, &racers[i]), 0);
-    }
-    for (size_t i = 0; i < THREADS; i++)
-        REQUIRE_EQ(pthread_join(racers[i].thread, NULL), 0);
-    for (size_t i = 0; i < THREADS; i++) {
-        REQUIRE(racers[i].api == racers[0].api);
-        REQUIRE(racers[i].last != NULL);
-    }
+    LIB_ERROR(CULV_CUDA_CHECK(w->device, cuGraphAddChildGraphNode), UNSUPPORTED, DRIVER_TOO_OLD,
+              "software twin", "cuGraphAddChildGraphNode");
 }

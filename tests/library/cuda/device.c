@@ -161,8 +161,7 @@ LIB_CASE(unknown_uuid)
     culv_uuid uuid = lib_caps(w->device).uuid;
     char text[40];
     uuid.bytes[7] ^= 0x55;
-    LIB_REFUSES(culv_device, device, culv_device_open_by_uuid(&uuid, NULL, &device),
-                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+    LIB_REFUSES(device, culv_device_open_by_uuid(&uuid, NULL, &device), NO_DEVICE, DEVICE_UNKNOWN);
     uuid_text(text, uuid.bytes);
     LIB_SAYS(text);
     for (int i = 0; i < cu->device_count; i++) { /* every one that CUDA has, by name and UUID */
@@ -175,8 +174,7 @@ LIB_CASE(unknown_uuid)
         LIB_SAYS(text);
     }
     memset(&uuid, 0, sizeof uuid);
-    LIB_REFUSES(culv_device, device, culv_device_open_by_uuid(&uuid, NULL, &device),
-                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+    LIB_REFUSES(device, culv_device_open_by_uuid(&uuid, NULL, &device), NO_DEVICE, DEVICE_UNKNOWN);
 }
 
 TEST(unknown_ordinal)
@@ -186,13 +184,13 @@ TEST(unknown_ordinal)
     culv_device *device = NULL;
     for (size_t i = 0; i < sizeof ordinals / sizeof ordinals[0]; i++) {
         char text[32];
-        LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(ordinals[i], NULL, &device),
-                    CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+        LIB_REFUSES(device, culv_device_open_by_ordinal(ordinals[i], NULL, &device), NO_DEVICE,
+                    DEVICE_UNKNOWN);
         snprintf(text, sizeof text, "%d", (int)ordinals[i]);
         LIB_SAYS(text);
     }
-    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(cu->device_count, NULL, &device),
-                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+    LIB_REFUSES(device, culv_device_open_by_ordinal(cu->device_count, NULL, &device), NO_DEVICE,
+                DEVICE_UNKNOWN);
     raw_cuda_require_empty(cu);
 }
 
@@ -207,10 +205,9 @@ LIB_CASE(vulkan_device_without_a_match)
     uuid[3] ^= 0x40;
     lib_lying = (lib_lies){.uuid_xor = 0x40};
     LIB_REFUSES(
-        culv_device, device,
+        device,
         culv_device_open_for_vk(lib_lying_loader, w->vk.instance, w->vk.physical, NULL, &device),
-        CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
-    LIB_SAYS(w->vk.properties.deviceName);
+        NO_DEVICE, DEVICE_UNKNOWN, w->vk.properties.deviceName);
     uuid_text(text, uuid);
     LIB_SAYS(text);
     LIB_SAYS(lib_caps(w->device).name);
@@ -222,11 +219,10 @@ LIB_CASE(vulkan_device_without_a_match)
     lib_lying.says_type = true; /* another vendor's: only where the name does not say NVIDIA */
     lib_lying.type = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
     if (strstr(w->vk.properties.deviceName, "NVIDIA") == NULL) {
-        LIB_REFUSES(culv_device, device,
+        LIB_REFUSES(device,
                     culv_device_open_for_vk(lib_lying_loader, w->vk.instance, w->vk.physical, NULL,
                                             &device),
-                    CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
-        LIB_SAYS("not an NVIDIA GPU");
+                    NO_DEVICE, DEVICE_UNKNOWN, "not an NVIDIA GPU");
     }
 }
 
@@ -238,8 +234,7 @@ TEST(driver_kinds, .own = true)
     static const int wrong[] = {-1, 3, 0x7fffffff};
     for (size_t i = 0; i < 3; i++) {
         d.driver = (culv_driver)wrong[i];
-        LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, &d, &device),
-                    CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        LIB_REFUSES(device, culv_device_open_by_ordinal(0, &d, &device), INVALID, VALUE);
     }
     if (test_driver() != TEST_DRIVER_NVIDIA && cu->software) {
         /* Asked for by name, the twin needs no leave. */
@@ -288,11 +283,11 @@ LIB_CASE(callers_context, .title = "context.callers", .smoke = true)
     CU_OK(cu->CtxPopCurrent(&now));
     CU_OK(cu->CtxDestroy(context));
     if (cu->software) { /* on NVIDIA's driver a destroyed context's handle is undefined */
-        LIB_REFUSES(culv_device, device,
+        LIB_REFUSES(device,
                     culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical,
                                             &d, &device),
-                    CULV_ERROR_INVALID, CULV_REASON_VALUE);
-        LIB_SAYS("culv_device_desc.context is no CUDA context, or was destroyed");
+                    INVALID, VALUE,
+                    "culv_device_desc.context is no CUDA context, or was destroyed");
     }
 }
 

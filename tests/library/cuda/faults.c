@@ -139,7 +139,7 @@ static void require_earlier_failure(const lib_world *w)
 
 #define BROKEN(call)                                                                               \
     do {                                                                                           \
-        LIB_ERROR(call, CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE);                            \
+        LIB_ERROR(call, ASYNC, EARLIER_FAILURE);                                                   \
         require_earlier_failure(&s.w);                                                             \
     } while (0)
 
@@ -236,28 +236,22 @@ TEST(primary_context_is_reset, .title = "reset.primary_context", .faults = true,
     lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&s.w.vk, &s.vk2));
     culv_memory *memory = NULL;
     culv_memory_desc d = lib_memory_desc(&s.w, &s.vk2, fd.fd);
-    LIB_REFUSES(culv_memory, memory, culv_memory_import(s.w.device, &d, &memory), CULV_ERROR_ASYNC,
-                CULV_REASON_DEVICE_LOST);
-    LIB_SAYS("was reset or destroyed");
+    LIB_REFUSES(memory, culv_memory_import(s.w.device, &d, &memory), ASYNC, DEVICE_LOST,
+                "was reset or destroyed");
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
-    LIB_ERROR(culv_semaphore_signal(s.semaphore, NULL, 2), CULV_ERROR_ASYNC,
-              CULV_REASON_DEVICE_LOST);
-    LIB_ERROR(culv_semaphore_signal(s.semaphore, s.stream, 2), CULV_ERROR_ASYNC,
-              CULV_REASON_DEVICE_LOST);
+    LIB_ERROR(culv_semaphore_signal(s.semaphore, NULL, 2), ASYNC, DEVICE_LOST);
+    LIB_ERROR(culv_semaphore_signal(s.semaphore, s.stream, 2), ASYNC, DEVICE_LOST);
     REQUIRE_EQ(culv_semaphore_last_value(s.semaphore), 1);
     culv_shared_semaphore *made = NULL;
-    LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(s.w.attachment, NULL, &made),
-                CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+    LIB_REFUSES(made, culv_vk_semaphore_create(s.w.attachment, NULL, &made), ASYNC, DEVICE_LOST);
     culv_shared_buffer *made_buffer = NULL;
-    LIB_REFUSES(culv_shared_buffer, made_buffer, make_buffer(&s, &made_buffer), CULV_ERROR_ASYNC,
-                CULV_REASON_DEVICE_LOST);
+    LIB_REFUSES(made_buffer, make_buffer(&s, &made_buffer), ASYNC, DEVICE_LOST);
     culv_shared_image *made_image = NULL;
-    LIB_REFUSES(culv_shared_image, made_image, make_image(&s, &made_image), CULV_ERROR_ASYNC,
-                CULV_REASON_DEVICE_LOST);
+    LIB_REFUSES(made_image, make_image(&s, &made_image), ASYNC, DEVICE_LOST);
     CUarray array = NULL; /* of a level that was not asked for before */
-    LIB_ERROR(culv_image_get_array(culv_shared_image_cuda(s.made_image), 1, &array),
-              CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+    LIB_ERROR(culv_image_get_array(culv_shared_image_cuda(s.made_image), 1, &array), ASYNC,
+              DEVICE_LOST);
     REQUIRE(array == NULL);
 
     /* Quiet: neither an error of this thread's nor a log line; counted. */
@@ -265,8 +259,7 @@ TEST(primary_context_is_reset, .title = "reset.primary_context", .faults = true,
     lib_forget_error();
     culv_buffer_unmap(&s.buffer);
     culv_buffer *late = NULL; /* a range of the mapping that `second` still has */
-    LIB_REFUSES(culv_buffer, late, culv_buffer_map(s.memory, NULL, &late), CULV_ERROR_ASYNC,
-                CULV_REASON_DEVICE_LOST);
+    LIB_REFUSES(late, culv_buffer_map(s.memory, NULL, &late), ASYNC, DEVICE_LOST);
     s.heard = (heard){0};
     lib_forget_error();
     culv_buffer_unmap_after(&s.second, s.stream);
@@ -319,28 +312,23 @@ static void first_call(scene *s, way which)
     sd.type = CULV_SEMAPHORE_TIMELINE;
     switch (which) {
     case MAP: /* a range of the mapping that is there */
-        LIB_REFUSES(culv_buffer, buffer, culv_buffer_map(s->memory, NULL, &buffer), lost, why);
+        LIB_REFUSES_AS(buffer, culv_buffer_map(s->memory, NULL, &buffer), lost, why);
         break;
     case ACQUIRE: /* the import that is there */
-        LIB_REFUSES(culv_memory, memory,
-                    culv_vk_memory_import_shared(s->w.attachment, &md, &memory), lost, why);
+        LIB_REFUSES_AS(memory, culv_vk_memory_import_shared(s->w.attachment, &md, &memory), lost,
+                       why);
         break;
     case IMPORT:
-        LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(s->w.attachment, &md, &memory), lost,
-                    why);
+        LIB_REFUSES_AS(memory, culv_vk_memory_import(s->w.attachment, &md, &memory), lost, why);
         break;
     case IMPORT_TIMELINE:
-        LIB_REFUSES(culv_semaphore, semaphore,
-                    culv_vk_semaphore_import(s->w.attachment, &sd, &semaphore), lost, why);
+        LIB_REFUSES_AS(semaphore, culv_vk_semaphore_import(s->w.attachment, &sd, &semaphore), lost,
+                       why);
         break;
-    case MAKE_BUFFER:
-        LIB_REFUSES(culv_shared_buffer, made_buffer, make_buffer(s, &made_buffer), lost, why);
-        break;
-    case MAKE_IMAGE:
-        LIB_REFUSES(culv_shared_image, made_image, make_image(s, &made_image), lost, why);
-        break;
+    case MAKE_BUFFER: LIB_REFUSES_AS(made_buffer, make_buffer(s, &made_buffer), lost, why); break;
+    case MAKE_IMAGE: LIB_REFUSES_AS(made_image, make_image(s, &made_image), lost, why); break;
     default:
-        LIB_ERROR(culv_image_get_array(culv_shared_image_cuda(s->made_image), 1, &array), lost,
+        LIB_FAILS(culv_image_get_array(culv_shared_image_cuda(s->made_image), 1, &array), lost,
                   why);
         REQUIRE(array == NULL);
         break;
@@ -376,17 +364,15 @@ static void nothing_from_before(bool retained_again)
         /* Those that ask no driver know by then. */
         CUsurfObject surface = 0;
         CUarray array = NULL;
-        LIB_ERROR(culv_image_get_surface(culv_shared_image_cuda(s.made_image), 0, &surface),
-                  CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
-        LIB_ERROR(culv_image_get_array(culv_shared_image_cuda(s.made_image), 0, &array),
-                  CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+        LIB_ERROR(culv_image_get_surface(culv_shared_image_cuda(s.made_image), 0, &surface), ASYNC,
+                  DEVICE_LOST);
+        LIB_ERROR(culv_image_get_array(culv_shared_image_cuda(s.made_image), 0, &array), ASYNC,
+                  DEVICE_LOST);
         LIB_ERROR(culv_image_get_texture(culv_shared_image_cuda(s.made_image), NULL, &texture),
-                  CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+                  ASYNC, DEVICE_LOST);
         REQUIRE(surface == 0 && array == NULL && texture == 0);
-        LIB_ERROR(culv_semaphore_signal(s.semaphore, s.stream, 2), CULV_ERROR_ASYNC,
-                  CULV_REASON_DEVICE_LOST);
-        LIB_ERROR(culv_semaphore_wait(s.semaphore, s.stream, 1), CULV_ERROR_ASYNC,
-                  CULV_REASON_DEVICE_LOST);
+        LIB_ERROR(culv_semaphore_signal(s.semaphore, s.stream, 2), ASYNC, DEVICE_LOST);
+        LIB_ERROR(culv_semaphore_wait(s.semaphore, s.stream, 1), ASYNC, DEVICE_LOST);
         s.heard = (heard){0};
         culv_buffer_unmap(&s.buffer);
         culv_buffer_unmap_after(&s.second, s.stream);
@@ -431,12 +417,9 @@ TEST(signal_is_first, .title = "reset.signal_is_first", .faults = true)
         CUcontext theirs = NULL;
         CU_OK(cu->DevicePrimaryCtxReset(0));
         if (again) CU_OK(cu->DevicePrimaryCtxRetain(&theirs, 0));
-        LIB_ERROR(culv_semaphore_signal(s.semaphore, s.stream, 2), CULV_ERROR_ASYNC,
-                  CULV_REASON_DEVICE_LOST);
-        LIB_ERROR(culv_semaphore_wait(s.semaphore, s.stream, 1), CULV_ERROR_ASYNC,
-                  CULV_REASON_DEVICE_LOST);
-        LIB_ERROR(culv_semaphore_signal(s.semaphore, NULL, 2), CULV_ERROR_ASYNC,
-                  CULV_REASON_DEVICE_LOST);
+        LIB_ERROR(culv_semaphore_signal(s.semaphore, s.stream, 2), ASYNC, DEVICE_LOST);
+        LIB_ERROR(culv_semaphore_wait(s.semaphore, s.stream, 1), ASYNC, DEVICE_LOST);
+        LIB_ERROR(culv_semaphore_signal(s.semaphore, NULL, 2), ASYNC, DEVICE_LOST);
         REQUIRE_EQ(culv_semaphore_last_value(s.semaphore), 1);
         destroy_objects(&s);
         culv_vk_detach(&s.w.attachment);
@@ -462,14 +445,12 @@ TEST(opened_after_a_fault, .faults = true)
         if (second != CULV_OK) REQUIRE_EQ(second, CULV_ERROR_ASYNC);
         test_pass(); /* the context is not to be used any further in this process */
     }
-    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, NULL, &device),
-                CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE);
-    LIB_SAYS("cuDevicePrimaryCtxRetain");
+    LIB_REFUSES(device, culv_device_open_by_ordinal(0, NULL, &device), ASYNC, EARLIER_FAILURE,
+                "cuDevicePrimaryCtxRetain");
     destroy_objects(&s);
     culv_vk_detach(&s.w.attachment);
     culv_device_close(&s.w.device);
-    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, NULL, &device),
-                CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE);
+    LIB_REFUSES(device, culv_device_open_by_ordinal(0, NULL, &device), ASYNC, EARLIER_FAILURE);
     const CUresult r = cu->DevicePrimaryCtxReset(0);
     const culv_result opened = culv_device_open_by_ordinal(0, NULL, &device);
     REQUIRE(r == CUDA_SUCCESS && opened == CULV_OK);
@@ -548,19 +529,13 @@ static void forked_calls(scene *s, int fd)
     culv_vmm_allocation *allocation = NULL;
     culv_buffer *late = NULL;
     vd.size = 1;
-    LIB_REFUSES(culv_vmm_allocation, allocation,
-                culv_vmm_allocation_create(s->w.device, &vd, &allocation), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_FORKED);
-    LIB_SAYS("child of fork()");
-    LIB_REFUSES(culv_memory, memory, culv_memory_import(s->w.device, &d, &memory),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_FORKED);
-    LIB_REFUSES(culv_buffer, late, culv_buffer_map(s->memory, NULL, &late), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_FORKED);
-    LIB_ERROR(culv_semaphore_signal(s->semaphore, s->stream, 2), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_FORKED);
-    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, NULL, &device),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_FORKED);
-    LIB_SAYS("child of fork()");
+    LIB_REFUSES(allocation, culv_vmm_allocation_create(s->w.device, &vd, &allocation), UNSUPPORTED,
+                FORKED, "child of fork()");
+    LIB_REFUSES(memory, culv_memory_import(s->w.device, &d, &memory), UNSUPPORTED, FORKED);
+    LIB_REFUSES(late, culv_buffer_map(s->memory, NULL, &late), UNSUPPORTED, FORKED);
+    LIB_ERROR(culv_semaphore_signal(s->semaphore, s->stream, 2), UNSUPPORTED, FORKED);
+    LIB_REFUSES(device, culv_device_open_by_ordinal(0, NULL, &device), UNSUPPORTED, FORKED,
+                "child of fork()");
     REQUIRE(strstr(culv_last_error_message(), "no CUDA device") == NULL); /* that would hide it */
     s->heard = (heard){0};
     culv_buffer_unmap(&s->buffer);

@@ -235,15 +235,10 @@ TEST(holes)
 TEST(bad_arguments)
 {
     culv_format_info info = culv_format_info_init();
-    LIB_ERROR(culv_format_get_info(CULV_FORMAT_NONE, &info), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_FORMAT);
-    LIB_ERROR(culv_format_get_info((culv_format)-1, &info), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_FORMAT);
-    LIB_ERROR(culv_format_get_info((culv_format)185, &info), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_FORMAT);
-    LIB_ERROR(culv_format_get_info(CULV_FORMAT_FORCE32, &info), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_FORMAT);
-    LIB_SAYS("2147483647");
+    LIB_ERROR(culv_format_get_info(CULV_FORMAT_NONE, &info), UNSUPPORTED, FORMAT);
+    LIB_ERROR(culv_format_get_info((culv_format)-1, &info), UNSUPPORTED, FORMAT);
+    LIB_ERROR(culv_format_get_info((culv_format)185, &info), UNSUPPORTED, FORMAT);
+    LIB_ERROR(culv_format_get_info(CULV_FORMAT_FORCE32, &info), UNSUPPORTED, FORMAT, "2147483647");
 }
 
 /* A shorter or longer culv_format_info of another version of the headers. */
@@ -270,8 +265,7 @@ TEST(info_of_other_versions)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         memset(&out, 0x77, sizeof out);
         out.info.struct_size = wrong[i];
-        LIB_INVALID(culv_format_get_info(CULV_FORMAT_R32_SFLOAT, &out.info),
-                    CULV_REASON_STRUCT_SIZE);
+        LIB_INVALID(culv_format_get_info(CULV_FORMAT_R32_SFLOAT, &out.info), STRUCT_SIZE);
         REQUIRE_EQ(((unsigned char *)&out)[sizeof(size_t)], 0x77);
     }
 }

@@ -130,8 +130,7 @@ TEST(count_protocol, .title = "counterparts.count")
     count = 5;
     LIB_OK(culv_format_from_cuda(CU_AD_FORMAT_UNSIGNED_INT8, 3, some, count, &count));
     REQUIRE_EQ(count, 0);
-    LIB_INVALID(culv_format_from_cuda(CU_AD_FORMAT_FLOAT, 1, NULL, 1, &count),
-                CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_format_from_cuda(CU_AD_FORMAT_FLOAT, 1, NULL, 1, &count), NULL_ARGUMENT);
 }
 
 typedef struct counterpart {

@@ -143,13 +143,10 @@ TEST(older_driver)
                                  CULV_TEXELS_STORED)); /* its planes are older */
         LIB_ERROR(culv_check_format(w.device, CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16,
                                     CULV_TEXELS_STORED),
-                  CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
-        LIB_SAYS("12.4");
-        LIB_SAYS("12.5");
+                  UNSUPPORTED, FORMAT, "12.4", "12.5");
         LIB_ERROR(culv_check_format(w.device, CULV_FORMAT_A2B10G10R10_UNORM_PACK32,
                                     CULV_TEXELS_NORMALIZED),
-                  CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
-        LIB_SAYS("12.8");
+                  UNSUPPORTED, FORMAT, "12.8");
         LIB_OK(
             culv_check_format(w.device, CULV_FORMAT_A2B10G10R10_UNORM_PACK32, CULV_TEXELS_STORED));
         play_version(0); /* the answers are of the device, not asked again */
@@ -186,7 +183,7 @@ LIB_VULKAN_CASE(failures)
                 REQUIRE_EQ(result, CULV_ERROR_UNSUPPORTED);
                 LIB_ERROR(
                     culv_check_format(w->device, CULV_FORMAT_BC3_UNORM_BLOCK, CULV_TEXELS_STORED),
-                    CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+                    UNSUPPORTED, FORMAT);
             } else {
                 if (create)
                     REQUIRE_EQ(result,
@@ -230,19 +227,14 @@ LIB_VULKAN_CASE(video)
 
 LIB_CASE(bad_arguments)
 {
-    LIB_INVALID(culv_check_format(w->device, CULV_FORMAT_R8_UNORM, (culv_texels)2),
-                CULV_REASON_VALUE);
-    LIB_INVALID(culv_check_format(w->device, CULV_FORMAT_R8_UNORM, (culv_texels)-1),
-                CULV_REASON_VALUE);
-    LIB_ERROR(culv_check_format(w->device, CULV_FORMAT_NONE, CULV_TEXELS_STORED),
-              CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
-    LIB_ERROR(culv_check_format(w->device, (culv_format)4711, CULV_TEXELS_STORED),
-              CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
-    LIB_SAYS("4711");
+    LIB_INVALID(culv_check_format(w->device, CULV_FORMAT_R8_UNORM, (culv_texels)2), VALUE);
+    LIB_INVALID(culv_check_format(w->device, CULV_FORMAT_R8_UNORM, (culv_texels)-1), VALUE);
+    LIB_ERROR(culv_check_format(w->device, CULV_FORMAT_NONE, CULV_TEXELS_STORED), UNSUPPORTED,
+              FORMAT);
+    LIB_ERROR(culv_check_format(w->device, (culv_format)4711, CULV_TEXELS_STORED), UNSUPPORTED,
+              FORMAT, "4711");
     LIB_ERROR(culv_check_format(w->device, CULV_FORMAT_R8G8B8_UNORM, CULV_TEXELS_STORED),
-              CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
-    LIB_SAYS("never 3");
+              UNSUPPORTED, FORMAT, "never 3");
     LIB_ERROR(culv_check_format(w->device, CULV_FORMAT_R8G8B8A8_SRGB, CULV_TEXELS_NORMALIZED),
-              CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
-    LIB_SAYS("CULV_TEXELS_STORED");
+              UNSUPPORTED, FORMAT, "CULV_TEXELS_STORED");
 }

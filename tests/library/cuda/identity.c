@@ -40,10 +40,8 @@ TEST(posing_driver, .own = true)
     REQUIRE(culv_device_context(first) != culv_device_context(second));
     culv_device_close(&first);
     culv_device_close(&second);
-    LIB_REFUSES(culv_device, first, culv_device_open_by_ordinal(2, NULL, &first),
-                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
-    LIB_SAYS(one.name);
-    LIB_SAYS(two.name);
+    LIB_REFUSES(first, culv_device_open_by_ordinal(2, NULL, &first), NO_DEVICE, DEVICE_UNKNOWN,
+                one.name, two.name);
 }
 
 /* Memory and semaphores of another GPU: refused before the driver, which would take some of them,
@@ -63,20 +61,18 @@ TEST(exporter_is_another_device, .own = true)
     m.handle = culv_handle_opaque_fd(fd.fd);
     m.size = 4096;
     m.exporter = lib_caps(other).uuid;
-    LIB_REFUSES(culv_memory, memory, culv_memory_import(device, &m, &memory), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_MISMATCH);
-    LIB_SAYS(lib_caps(device).name); /* who it was tried on */
+    LIB_REFUSES(memory, culv_memory_import(device, &m, &memory), INVALID, DEVICE_MISMATCH,
+                lib_caps(device).name); /* who it was tried on */
     lib_fd_require_untouched(&fd);
-    LIB_REFUSES(culv_memory, memory, culv_memory_import(device, &m, &memory), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_MISMATCH);
+    LIB_REFUSES(memory, culv_memory_import(device, &m, &memory), INVALID, DEVICE_MISMATCH);
     culv_semaphore_desc s = culv_semaphore_desc_init();
     s.handle = m.handle;
     s.type = CULV_SEMAPHORE_TIMELINE;
     s.exporter = m.exporter;
-    LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import(device, &s, &semaphore),
-                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
-    LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import(device, &s, &semaphore),
-                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    LIB_REFUSES(semaphore, culv_semaphore_import(device, &s, &semaphore), INVALID,
+                DEVICE_MISMATCH);
+    LIB_REFUSES(semaphore, culv_semaphore_import(device, &s, &semaphore), INVALID,
+                DEVICE_MISMATCH);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, false);
     fclose(file);
@@ -93,19 +89,14 @@ TEST(attach_to_another_device, .own = true)
     raw_vk_open(&w.vk, &(raw_vk_options){.without_semaphore_fd = true, .without_memory_fd = true});
     LIB_OK(culv_device_open_by_ordinal(1, NULL, &device));
     culv_vk_device_desc d = lib_vk_desc(&w);
-    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(device, &d, &vk), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_MISMATCH);
-    LIB_SAYS(w.vk.properties.deviceName);
-    LIB_SAYS(lib_caps(device).name);
-    LIB_SAYS("culv_device_open_for_vk()");
+    LIB_REFUSES(vk, culv_vk_attach(device, &d, &vk), INVALID, DEVICE_MISMATCH,
+                w.vk.properties.deviceName, lib_caps(device).name, "culv_device_open_for_vk()");
     culv_device_close(&device);
     /* No posing device is a Vulkan device. */
     LIB_REFUSES(
-        culv_device, device,
+        device,
         culv_device_open_for_vk(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL, &device),
-        CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
-    LIB_SAYS("posing device 0");
-    LIB_SAYS("posing device 1");
+        NO_DEVICE, DEVICE_UNKNOWN, "posing device 0", "posing device 1");
     raw_vk_close(&w.vk);
 }
 
@@ -131,14 +122,11 @@ TEST(two_drivers, .own = true)
     REQUIRE(lib_caps(soft).is_software);
     culv_device_close(&soft);
     d.driver = CULV_DRIVER_NVIDIA;
-    LIB_REFUSES(culv_device, soft, culv_device_open_by_uuid(&uuid, &d, &soft), CULV_ERROR_NO_DEVICE,
-                CULV_REASON_DEVICE_UNKNOWN);
+    LIB_REFUSES(soft, culv_device_open_by_uuid(&uuid, &d, &soft), NO_DEVICE, DEVICE_UNKNOWN);
     d.driver = CULV_DRIVER_SOFT;
-    LIB_REFUSES(culv_device, soft, culv_device_open_by_uuid(&posing, &d, &soft),
-                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
-    LIB_REFUSES(culv_device, soft, culv_device_open_by_ordinal(2, NULL, &soft),
-                CULV_ERROR_NO_DEVICE,
-                CULV_REASON_DEVICE_UNKNOWN); /* not the twin's in NVIDIA's place */
+    LIB_REFUSES(soft, culv_device_open_by_uuid(&posing, &d, &soft), NO_DEVICE, DEVICE_UNKNOWN);
+    LIB_REFUSES(soft, culv_device_open_by_ordinal(2, NULL, &soft), NO_DEVICE,
+                DEVICE_UNKNOWN); /* not the twin's in NVIDIA's place */
     culv_device_close(&nvidia);
 }
 
@@ -149,9 +137,8 @@ TEST(context_of_another_device, .own = true)
     LIB_OK(culv_device_open_by_ordinal(1, NULL, &other));
     culv_device_desc d = culv_device_desc_init();
     d.context = culv_device_context(other);
-    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, &d, &device),
-                CULV_ERROR_INVALID, CULV_REASON_CONTEXT_DEVICE);
-    LIB_SAYS("culv_device_desc.context");
+    LIB_REFUSES(device, culv_device_open_by_ordinal(0, &d, &device), INVALID, CONTEXT_DEVICE,
+                "culv_device_desc.context");
     LIB_OK(culv_device_open_by_ordinal(1, &d, &device));
     REQUIRE(culv_device_context(device) == d.context);
     culv_device_close(&device);
@@ -180,26 +167,21 @@ LIB_VULKAN_CASE(long_names, .own = true)
     m.size = 4096;
     m.exporter = lib_caps(w->device).uuid;
     m.exporter.bytes[5] ^= 0x10;
-    LIB_REFUSES(culv_memory, memory, culv_memory_import(w->device, &m, &memory), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_MISMATCH);
-    LIB_SAYS(name);
+    LIB_REFUSES(memory, culv_memory_import(w->device, &m, &memory), INVALID, DEVICE_MISMATCH,
+                name);
     m.exporter = (culv_uuid){{0}};
-    LIB_REFUSES(culv_memory, memory, culv_memory_import(w->device, &m, &memory), CULV_ERROR_DRIVER,
-                CULV_REASON_HANDLE_REFUSED);
-    LIB_SAYS(name);
+    LIB_REFUSES(memory, culv_memory_import(w->device, &m, &memory), DRIVER, HANDLE_REFUSED,
+                name);
     fclose(file);
 
     culv_vk_device *other = NULL;
     culv_vk_device_desc d = lib_vk_desc(w);
     lib_lying = (lib_lies){.uuid_xor = 0x40};
     d.get_instance_proc_addr = lib_lying_loader;
-    LIB_REFUSES(culv_vk_device, other, culv_vk_attach(w->device, &d, &other), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_MISMATCH);
-    LIB_SAYS(name);
+    LIB_REFUSES(other, culv_vk_attach(w->device, &d, &other), INVALID, DEVICE_MISMATCH, name);
     culv_device *none = NULL;
-    LIB_REFUSES(culv_device, none, culv_device_open_by_ordinal(99, NULL, &none),
-                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
-    LIB_SAYS(name);
+    LIB_REFUSES(none, culv_device_open_by_ordinal(99, NULL, &none), NO_DEVICE, DEVICE_UNKNOWN,
+                name);
 }
 
 /* No driver ------------------------------------------------------------------------------------ */
@@ -211,13 +193,10 @@ TEST(no_nvidia_driver, .title = "no_driver.nvidias_is_missing", .own = true)
     lib_with_environment("CULVERT_SOFT", NULL);
     culv_device *device = NULL;
     culv_uuid uuid = {{1}};
-    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, NULL, &device),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_MISSING);
-    LIB_SAYS("libcuda.so.1");
-    LIB_SAYS("CULVERT_SOFT=1"); /* what would help */
-    LIB_REFUSES(culv_device, device, culv_device_open_by_uuid(&uuid, NULL, &device),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_MISSING);
-    LIB_SAYS("CULVERT_SOFT=1");
+    LIB_REFUSES(device, culv_device_open_by_ordinal(0, NULL, &device), UNSUPPORTED, DRIVER_MISSING,
+                "libcuda.so.1", "CULVERT_SOFT=1"); /* what would help */
+    LIB_REFUSES(device, culv_device_open_by_uuid(&uuid, NULL, &device), UNSUPPORTED, DRIVER_MISSING,
+                "CULVERT_SOFT=1");
 }
 
 TEST(driver_is_too_old, .title = "no_driver.too_old", .own = true)
@@ -226,9 +205,8 @@ TEST(driver_is_too_old, .title = "no_driver.too_old", .own = true)
     lib_with_libcuda_of("lib/old");
     lib_with_environment("CULVERT_SOFT", NULL);
     culv_device *device = NULL;
-    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, NULL, &device),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD);
-    LIB_SAYS("525");
+    LIB_REFUSES(device, culv_device_open_by_ordinal(0, NULL, &device), UNSUPPORTED, DRIVER_TOO_OLD,
+                "525");
 }
 
 /* The twin needs a software Vulkan device for its partner. */
@@ -242,9 +220,8 @@ TEST(twin_without_vulkan, .title = "no_driver.twin_without_vulkan", .own = true)
     culv_device *device = NULL;
     culv_device_desc d = culv_device_desc_init();
     d.driver = CULV_DRIVER_SOFT;
-    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, &d, &device),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_INIT);
-    LIB_SAYS("lavapipe");
+    LIB_REFUSES(device, culv_device_open_by_ordinal(0, &d, &device), UNSUPPORTED, DRIVER_INIT,
+                "lavapipe");
     REQUIRE(strstr(culv_last_error_message(), "could not be loaded") ==
             NULL); /* it was, from the last place */
 }
@@ -263,11 +240,9 @@ static void as_privileged(void)
     culv_device *device = NULL;
     culv_device_desc d = culv_device_desc_init();
     REQUIRE_EQ(culv_soft_enabled(), 0);
-    LIB_ERROR(culv_soft_enable(), CULV_ERROR_UNSUPPORTED, CULV_REASON_SOFT_MISSING);
-    LIB_SAYS("CULVERT_SOFT_PATH is not read");
+    LIB_ERROR(culv_soft_enable(), UNSUPPORTED, SOFT_MISSING, "CULVERT_SOFT_PATH is not read");
     d.driver = CULV_DRIVER_SOFT;
-    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, &d, &device),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_SOFT_MISSING);
+    LIB_REFUSES(device, culv_device_open_by_ordinal(0, &d, &device), UNSUPPORTED, SOFT_MISSING);
     fflush(stderr);
     REQUIRE_EQ(lseek(fileno(log), 0, SEEK_END), 0); /* CULVERT_LOG */
 
@@ -297,8 +272,7 @@ TEST(as_told, .title = "loading.as_told", .own = true)
     if (strcmp(what, "privileged") == 0) {
         as_privileged();
     } else if (strcmp(what, "missing") == 0) {
-        LIB_ERROR(culv_soft_enable(), CULV_ERROR_UNSUPPORTED, CULV_REASON_SOFT_MISSING);
-        LIB_SAYS("libculvert-soft.so.0");
+        LIB_ERROR(culv_soft_enable(), UNSUPPORTED, SOFT_MISSING, "libculvert-soft.so.0");
     } else {
         REQUIRE(chdir("/") == 0); /* where the library was found has been settled */
         LIB_OK(culv_soft_enable());
@@ -342,11 +316,8 @@ TEST(twin_is_missing, .title = "no_driver.twin_is_missing", .own = true)
     culv_device *device = NULL;
     culv_device_desc d = culv_device_desc_init();
     d.driver = CULV_DRIVER_SOFT;
-    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, &d, &device),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_SOFT_MISSING);
-    LIB_SAYS("libculvert-soft.so.0");
-    LIB_SAYS("CULVERT_SOFT_PATH");
-    LIB_SAYS("'/nonexistent'");
+    LIB_REFUSES(device, culv_device_open_by_ordinal(0, &d, &device), UNSUPPORTED, SOFT_MISSING,
+                "libculvert-soft.so.0", "CULVERT_SOFT_PATH", "'/nonexistent'");
     REQUIRE(strstr(culv_last_error_message(), "CUDA_VISIBLE_DEVICES") ==
             NULL); /* which hides no twin */
     /* Where any driver would do, its cause is told first, and not behind NVIDIA's. */
@@ -363,8 +334,7 @@ TEST(twin_is_missing, .title = "no_driver.twin_is_missing", .own = true)
     LIB_SAYS("libculvert-soft.so.0");
     LIB_SAYS("ordinal 99");
     unsetenv("CULVERT_SOFT");
-    LIB_ERROR(culv_soft_enable(), CULV_ERROR_UNSUPPORTED, CULV_REASON_SOFT_MISSING);
-    LIB_SAYS("set CULVERT_SOFT_PATH");
+    LIB_ERROR(culv_soft_enable(), UNSUPPORTED, SOFT_MISSING, "set CULVERT_SOFT_PATH");
     REQUIRE_EQ(culv_soft_enabled(), 0);
 }
 
@@ -556,12 +526,10 @@ TEST(twin_is_not_allowed, .title = "no_driver.twin_is_not_allowed", .own = true)
         if (list[i].type != VK_PHYSICAL_DEVICE_TYPE_CPU) continue;
         found = true;
         REQUIRE(strstr(list[i].reason_text, "CULVERT_SOFT=1") != NULL);
-        LIB_REFUSES(culv_device, device,
+        LIB_REFUSES(device,
                     culv_device_open_for_vk(vkGetInstanceProcAddr, w.vk.instance,
                                             list[i].physical_device, NULL, &device),
-                    CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_MISSING);
-        LIB_SAYS("CULVERT_SOFT=1");
-        LIB_SAYS("culv_soft_enable()");
+                    UNSUPPORTED, DRIVER_MISSING, "CULVERT_SOFT=1", "culv_soft_enable()");
     }
     REQUIRE_EQ(culv_vk_instance_layers(vkGetInstanceProcAddr, 0, NULL), 0);
     raw_vk_close(&w.vk);

@@ -3,9 +3,6 @@
 #define TEST_GROUP "order."
 #include "library.h"
 
-#include <pthread.h>
-#include <unistd.h>
-
 /* Orders --------------------------------------------------------------------------------------- */
 
 enum { OBJECTS = 6 }; /* memory, two buffers, semaphore, attachment, device */
@@ -115,56 +112,6 @@ LIB_CASE(mapping_goes_before_import)
 }
 
 /* Threads -------------------------------------------------------------------------------------- */
-
-enum { THREADS = 4, TURNS = 60 };
-
-typedef struct worker {
-    const lib_world *w;
-    culv_memory_desc desc;
-    culv_memory *shared;
-    unsigned seed;
-} worker;
-
-/* Imports of its own and ranges of a shared one, all on one device. */
-static void *work(void *user)
-{
-    worker *me = user;
-    for (unsigned i = 0; i < TURNS; i++) {
-        culv_memory *memory = NULL;
-        culv_buffer *one = NULL, *two = NULL;
-        culv_buffer_desc d = culv_buffer_desc_init();
-        LIB_OK(culv_memory_import(me->w->device, &me->desc, &memory));
-        LIB_OK(culv_buffer_map(memory, NULL, &one));
-        d.offset = 256 * ((me->seed + i) % 8);
-        LIB_OK(culv_buffer_map(me->shared, &d, &two));
-        REQUIRE(culv_buffer_pointer(one) != culv_buffer_pointer(two));
-        if (i % 2) culv_memory_destroy(&memory);
-        culv_buffer_unmap(&one);
-        culv_buffer_unmap_after(&two, NULL);
-        culv_memory_destroy(&memory);
-        (void)lib_counts(me->w);
-    }
-    return NULL;
-}
-
-LIB_CASE(threads_share_a_device, .title = "threads.share_a_device")
-{
-    raw_vk_buffer vk;
-    pthread_t threads[THREADS];
-    worker workers[THREADS];
-    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
-    int fd = raw_vk_buffer_fd(&w->vk, &vk);
-    culv_memory *shared = lib_import(w, &vk);
-    for (unsigned i = 0; i < THREADS; i++) {
-        workers[i] = (worker){w, lib_memory_desc(w, &vk, fd), shared, i};
-        REQUIRE_EQ(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
-    }
-    for (unsigned i = 0; i < THREADS; i++)
-        REQUIRE_EQ(pthread_join(threads[i], NULL), 0);
-    close(fd);
-    culv_memory_destroy(&shared);
-    raw_vk_buffer_destroy(&w->vk, &vk);
-}
 
 /* R8: a capture in global mode goes on, whatever is imported, mapped and given up meanwhile. */
 LIB_CASE(capture_is_left_alone, .title = "capture.is_left_alone")

@@ -77,22 +77,19 @@ TEST(two_nodes)
         REQUIRE_EQ(caps_of(device).node_mask, i);
         culv_device_close(&device);
     }
-    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&one, 4, NULL, &device),
-                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_GROUP);
-    LIB_SAYS("LUID f403000000000080 node mask 0x4");
+    LIB_REFUSES(device, culv_device_open_by_luid(&one, 4, NULL, &device), NO_DEVICE, DEVICE_GROUP,
+                "LUID f403000000000080 node mask 0x4");
     for (int i = 0; i < 3; i++)
         LIB_SAYS(name_of(cu, i));
     LIB_SAYS("LUID f403000000000080 node mask 0x1");
     LIB_SAYS("LUID f403000000000080 node mask 0x2");
     LIB_SAYS("LUID f403000000000081 node mask 0x1");
     LIB_SAYS("the bit of the node");
-    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&one, 3, NULL, &device),
-                CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP);
-    LIB_SAYS("node_mask is 0x3");
+    LIB_REFUSES(device, culv_device_open_by_luid(&one, 3, NULL, &device), INVALID, DEVICE_GROUP,
+                "node_mask is 0x3");
     /* A device that spans nodes is not the one of a node. */
     cu->SoftPlayLuid(1, one.bytes, 3);
-    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&one, 1, NULL, &device),
-                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_GROUP);
+    LIB_REFUSES(device, culv_device_open_by_luid(&one, 1, NULL, &device), NO_DEVICE, DEVICE_GROUP);
     raw_cuda_require_empty(cu);
 }
 
@@ -101,13 +98,11 @@ TEST(unknown)
     const raw_cuda *cu = twin("2");
     culv_device *device = NULL;
     for (int played = 0; played < 2; played++) {
-        LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&two, 1, NULL, &device),
-                    CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
-        LIB_SAYS("no CUDA device is LUID f403000000000081 node mask 0x1");
-        LIB_SAYS(name_of(cu, 0));
-        LIB_SAYS(name_of(cu, 1));
-        LIB_SAYS(played ? "The driver reports no LUID for 1 of them"
-                        : "The driver reports no LUID for 2 of them");
+        LIB_REFUSES(device, culv_device_open_by_luid(&two, 1, NULL, &device), NO_DEVICE,
+                    DEVICE_UNKNOWN, "no CUDA device is LUID f403000000000081 node mask 0x1",
+                    name_of(cu, 0), name_of(cu, 1),
+                    played ? "The driver reports no LUID for 1 of them"
+                           : "The driver reports no LUID for 2 of them");
         if (played) LIB_SAYS("LUID f403000000000080 node mask 0x1");
         cu->SoftPlayLuid(0, one.bytes, 1);
     }
@@ -119,17 +114,13 @@ TEST(invalid, .own = true) /* leaves a LUID played */
 {
     const raw_cuda *cu = lib_driver();
     culv_device *device = NULL;
-    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&zero, 1, NULL, &device),
-                CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_SAYS("luid is 0");
-    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&one, 0, NULL, &device),
-                CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_SAYS("node_mask is 0");
+    LIB_REFUSES(device, culv_device_open_by_luid(&zero, 1, NULL, &device), INVALID, VALUE,
+                "luid is 0");
+    LIB_REFUSES(device, culv_device_open_by_luid(&one, 0, NULL, &device), INVALID, VALUE,
+                "node_mask is 0");
     /* On NVIDIA's driver for Linux too: no device has one. */
-    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&one, 1, NULL, &device),
-                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
-    LIB_SAYS(name_of(cu, 0));
-    LIB_SAYS("The driver reports no LUID");
+    LIB_REFUSES(device, culv_device_open_by_luid(&one, 1, NULL, &device), NO_DEVICE, DEVICE_UNKNOWN,
+                name_of(cu, 0), "The driver reports no LUID");
     if (cu->SoftPlayLuid == NULL) return;
     cu->SoftPlayLuid(0, zero.bytes, 1);
     device = open_ordinal(0);
@@ -141,8 +132,8 @@ TEST(invalid, .own = true) /* leaves a LUID played */
     REQUIRE(caps.luid_valid == 0 && caps.node_mask == 0);
     REQUIRE_EQ_BYTES(caps.luid.bytes, zero.bytes, 8);
     culv_device_close(&device);
-    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&one, 1, NULL, &device),
-                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+    LIB_REFUSES(device, culv_device_open_by_luid(&one, 1, NULL, &device), NO_DEVICE,
+                DEVICE_UNKNOWN);
     raw_cuda_require_empty(cu);
 }
 
@@ -193,9 +184,7 @@ TEST(vulkan)
             REQUIRE_EQ(list[0].reason, CULV_REASON_DEVICE_GROUP);
             printf("%s\n", list[0].reason_text);
             REQUIRE(strstr(list[0].reason_text, "LUID f403000000000080 node mask") != NULL);
-            LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(device, &d, &vk), CULV_ERROR_INVALID,
-                        CULV_REASON_DEVICE_GROUP);
-            LIB_SAYS("node mask");
+            LIB_REFUSES(vk, culv_vk_attach(device, &d, &vk), INVALID, DEVICE_GROUP, "node mask");
         }
         culv_device_close(&device);
     }
@@ -207,11 +196,10 @@ TEST(vulkan)
     culv_device_close(&device);
     lib_lying = (lib_lies){.luid = one.bytes, .node_mask = 1, .uuid_xor = 0x40}; /* nobody's */
     LIB_REFUSES(
-        culv_device, device,
+        device,
         culv_device_open_for_vk(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
-        CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
-    LIB_SAYS("LUID f403000000000080 node mask 0x1");
-    LIB_SAYS("LUID f403000000000081 node mask 0x1");
+        NO_DEVICE, DEVICE_UNKNOWN, "LUID f403000000000080 node mask 0x1",
+        "LUID f403000000000081 node mask 0x1");
     w.cu->SoftPlayLuid(ordinal, NULL, 0);
     lib_close(&w);
 }

@@ -43,7 +43,7 @@ TEST(formats)
             REQUIRE(d.width == 64 && d.height == 32 && d.mip_levels == 3 && d.array_layers == 1);
             continue;
         }
-        LIB_ERROR(check(&c, &d), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+        LIB_ERROR(check(&c, &d), UNSUPPORTED, FORMAT);
     }
 }
 
@@ -59,7 +59,7 @@ TEST(formats_of_9)
             count++;
             continue;
         }
-        LIB_ERROR(check(&c, &d), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+        LIB_ERROR(check(&c, &d), UNSUPPORTED, FORMAT);
         REQUIRE(strstr(culv_last_error_message(), "D3DFORMAT") != NULL);
     }
     REQUIRE_EQ(count, 17);
@@ -81,7 +81,7 @@ TEST(refused)
         rows[i].shared = i == 3;
         rows[i].depth = i == 4;
         if (i >= 5) rows[i].texture.samples = 4;
-        LIB_ERROR(check(&rows[i], &d), CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
+        LIB_ERROR(check(&rows[i], &d), UNSUPPORTED, USAGE);
         if (strstr(culv_last_error_message(), says[i]) == NULL)
             FAIL("'%s' does not say '%s'", culv_last_error_message(), says[i]);
         REQUIRE_EQ(d.width, 77);
@@ -89,7 +89,7 @@ TEST(refused)
     culvi_d3d_candidate c = texture_of(9, 21);
     culv_image_desc d = culv_image_desc_init();
     c.in_memory = true;
-    LIB_ERROR(check(&c, &d), CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
+    LIB_ERROR(check(&c, &d), UNSUPPORTED, USAGE);
     REQUIRE(strstr(culv_last_error_message(), "D3DPOOL_DEFAULT") != NULL);
 }
 
@@ -99,7 +99,7 @@ TEST(settings)
     culv_d3d_register_desc desc = culv_d3d_register_desc_init();
     culv_image_desc d = culv_image_desc_init();
     culvi_d3d_candidate c = {.version = 11, .is_buffer = true, .size = 4096, .immutable = true};
-    LIB_INVALID(culvi_d3d_check_candidate(NULL, &c, &desc, &d), CULV_REASON_VALUE);
+    LIB_INVALID(culvi_d3d_check_candidate(NULL, &c, &desc, &d), VALUE);
     desc.access = CULV_ACCESS_READ_ONLY;
     LIB_OK(culvi_d3d_check_candidate(NULL, &c, &desc, &d));
     c = texture_of(10, 28);
@@ -121,7 +121,7 @@ TEST(elsewhere)
     culv_registration *r = NULL;
     int32_t ordinal = 0;
     uint32_t count = 0;
-#define HERE(call) LIB_ERROR(call, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT)
+#define HERE(call) LIB_ERROR(call, UNSUPPORTED, NOT_BUILT)
     HERE(culv_d3d11_register(NULL, NULL, NULL, &r));
     HERE(culv_d3d10_register(NULL, NULL, NULL, &r));
     HERE(culv_d3d9_register(NULL, NULL, NULL, &r));

@@ -154,16 +154,12 @@ TEST(elsewhere)
     culv_d3d11_device *d3d11 = NULL;
     culv_d3d12_device *d3d12 = NULL;
     culv_keyed_mutex *mutex = NULL;
-    LIB_ERROR(culv_device_open_for_d3d11(NULL, NULL, &device), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_NOT_BUILT);
-    LIB_ERROR(culv_device_open_for_d3d12(NULL, NULL, &device), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_NOT_BUILT);
-    LIB_ERROR(culv_device_open_for_dxgi(NULL, NULL, &device), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_NOT_BUILT);
-    LIB_ERROR(culv_d3d11_attach(NULL, NULL, &d3d11), CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT);
-    LIB_ERROR(culv_d3d12_attach(NULL, NULL, &d3d12), CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT);
-    LIB_ERROR(culv_d3d11_keyed_mutex_import(NULL, NULL, NULL, &mutex), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_NOT_BUILT);
+    LIB_ERROR(culv_device_open_for_d3d11(NULL, NULL, &device), UNSUPPORTED, NOT_BUILT);
+    LIB_ERROR(culv_device_open_for_d3d12(NULL, NULL, &device), UNSUPPORTED, NOT_BUILT);
+    LIB_ERROR(culv_device_open_for_dxgi(NULL, NULL, &device), UNSUPPORTED, NOT_BUILT);
+    LIB_ERROR(culv_d3d11_attach(NULL, NULL, &d3d11), UNSUPPORTED, NOT_BUILT);
+    LIB_ERROR(culv_d3d12_attach(NULL, NULL, &d3d12), UNSUPPORTED, NOT_BUILT);
+    LIB_ERROR(culv_d3d11_keyed_mutex_import(NULL, NULL, NULL, &mutex), UNSUPPORTED, NOT_BUILT);
     REQUIRE(culv_shared_buffer_pointer(NULL) == 0 && culv_shared_buffer_pointer(NULL) == 0);
     REQUIRE(culv_d3d12_image_resource(NULL) == NULL && culv_d3d11_image_resource(NULL) == NULL);
     culv_d3d11_detach(&d3d11);

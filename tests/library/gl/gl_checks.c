@@ -254,7 +254,7 @@ GL_CASE(here, 0)
     LIB_OK(culv_gl_check_context(&d, NULL, &report));
     REQUIRE(!report.has_memory_object && report.memory_reason == CULV_REASON_EXTENSION_MISSING);
     report.struct_size = 0;
-    LIB_INVALID(culv_gl_check_context(&d, NULL, &report), CULV_REASON_STRUCT_SIZE);
+    LIB_INVALID(culv_gl_check_context(&d, NULL, &report), STRUCT_SIZE);
     REQUIRE(strcmp(culv_gl_way_name(CULV_GL_WAY_REGISTER), "REGISTER") == 0);
     REQUIRE(strcmp(culv_gl_way_name((culv_gl_way)99), "unknown") == 0);
 }

@@ -11,8 +11,8 @@ static culv_shared_buffer *make_buffer(culv_gl *gl, culv_result expected)
     culv_shared_buffer *buffer = NULL;
     d.size = 4096;
     if (expected != CULV_OK)
-        LIB_REFUSES(culv_shared_buffer, buffer, culv_gl_buffer_create(gl, &d, &buffer), expected,
-                    CULV_REASON_CONTEXT);
+        LIB_REFUSES_AS(buffer, culv_gl_buffer_create(gl, &d, &buffer), expected,
+                       CULV_REASON_CONTEXT);
     else
         LIB_OK(culv_gl_buffer_create(gl, &d, &buffer));
     return buffer;
@@ -28,14 +28,12 @@ GL_CASE(no_context, 0, .title = "gl.context.none", .smoke = true)
     raw_gl_current(&s->gl, NULL);
     uint64_t calls = lying_gl_calls();
     REQUIRE(!culv_gl_is_current(s->attachment) && !culv_gl_is_current(NULL));
-    LIB_REFUSES(culv_device, device, culv_device_open_for_gl(&d, NULL, &device), CULV_ERROR_INVALID,
-                CULV_REASON_CONTEXT);
-    LIB_REFUSES(culv_gl, gl, culv_gl_attach(s->device, &d, &gl), CULV_ERROR_INVALID,
-                CULV_REASON_CONTEXT);
+    LIB_REFUSES(device, culv_device_open_for_gl(&d, NULL, &device), INVALID, CONTEXT);
+    LIB_REFUSES(gl, culv_gl_attach(s->device, &d, &gl), INVALID, CONTEXT);
     make_buffer(s->attachment, CULV_ERROR_INVALID);
     LIB_SAYS("no OpenGL context is current");
-    LIB_INVALID(culv_gl_add_context(s->attachment), CULV_REASON_CONTEXT);
-    LIB_INVALID(culv_shared_buffer_destroy(&buffer), CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_gl_add_context(s->attachment), CONTEXT);
+    LIB_INVALID(culv_shared_buffer_destroy(&buffer), CONTEXT);
     REQUIRE(buffer != NULL);
     LIB_OK(culv_gl_check_context(&d, s->device, &report));
     REQUIRE(report.way == CULV_GL_WAY_NONE && report.platform == CULV_GL_PLATFORM_NONE);
@@ -51,15 +49,14 @@ GL_CASE(other_context, 0, .title = "gl.context.other")
     raw_gl_current(&s->gl, other);
     make_buffer(s->attachment, CULV_ERROR_INVALID);
     LIB_SAYS("culv_gl_add_context");
-    LIB_INVALID(culv_shared_buffer_destroy(&buffer), CULV_REASON_CONTEXT);
-    LIB_INVALID(culv_gl_add_context(s->attachment), CULV_REASON_CONTEXT);
-    LIB_SAYS("shares no objects");
+    LIB_INVALID(culv_shared_buffer_destroy(&buffer), CONTEXT);
+    LIB_INVALID(culv_gl_add_context(s->attachment), CONTEXT, "shares no objects");
     /* A buffer of the marker's name, in the other context, is not the marker. */
     GLuint names[16];
     GL_OK(&s->gl, s->gl.CreateBuffers(16, names));
     for (int i = 0; i < 16; i++)
         GL_OK(&s->gl, s->gl.NamedBufferStorage(names[i], 16, NULL, 0));
-    LIB_INVALID(culv_gl_add_context(s->attachment), CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_gl_add_context(s->attachment), CONTEXT);
     raw_gl_current(&s->gl, s->gl.context);
     raw_gl_destroy(&s->gl, other);
     LIB_OK(culv_shared_buffer_destroy(&buffer));
@@ -114,12 +111,11 @@ GL_CASE(many_contexts, 0, .title = "gl.context.many")
         void *view = views[i % ROOM] = raw_gl_another(&s->gl, true);
         raw_gl_current(&s->gl, view);
         if (i == VIEWS + ROOM - 1) {
-            LIB_INVALID(culv_gl_add_context(s->attachment), CULV_REASON_VALUE);
-            LIB_SAYS("culv_gl_remove_context()");
+            LIB_INVALID(culv_gl_add_context(s->attachment), VALUE, "culv_gl_remove_context()");
             raw_gl_current(&s->gl, first);
             LIB_OK(culv_gl_remove_context(s->attachment));
             make_buffer(s->attachment, CULV_ERROR_INVALID);
-            LIB_INVALID(culv_gl_remove_context(s->attachment), CULV_REASON_CONTEXT);
+            LIB_INVALID(culv_gl_remove_context(s->attachment), CONTEXT);
             raw_gl_current(&s->gl, view);
         }
         LIB_OK(culv_gl_add_context(s->attachment));
@@ -133,7 +129,7 @@ GL_CASE(many_contexts, 0, .title = "gl.context.many")
     for (int i = 0; i < ROOM; i++) {
         raw_gl_current(&s->gl, views[i]);
         if (i == ROOM - 1) {
-            LIB_INVALID(culv_gl_remove_context(s->attachment), CULV_REASON_VALUE);
+            LIB_INVALID(culv_gl_remove_context(s->attachment), VALUE);
             raw_gl_current(&s->gl, first);
             LIB_OK(culv_gl_add_context(s->attachment));
             raw_gl_current(&s->gl, views[i]);
@@ -157,7 +153,7 @@ GL_CASE(gone_context, 0, .title = "gl.context.gone")
     s->gl.context = raw_gl_another(&s->gl, false);
     raw_gl_current(&s->gl, s->gl.context);
     make_buffer(s->attachment, CULV_ERROR_INVALID);
-    LIB_INVALID(culv_shared_buffer_destroy(&buffer), CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_shared_buffer_destroy(&buffer), CONTEXT);
     REQUIRE(buffer != NULL);
     lying_gl_counts counts = lying_gl_count();
     uint64_t calls = lying_gl_calls();
@@ -199,14 +195,13 @@ GL_CASE(attach_refused, 0)
     static const char *const names[] = {"glGetError", "glFinish", "glCreateBuffers"};
     for (int i = 0; i < 3; i++) {
         missing = names[i];
-        LIB_REFUSES(culv_gl, gl, culv_gl_attach(s->device, &d, &gl),
-                    i == 0 ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
-                    i == 0 ? CULV_REASON_VALUE : CULV_REASON_EXTENSION_MISSING);
+        LIB_REFUSES_AS(gl, culv_gl_attach(s->device, &d, &gl),
+                       i == 0 ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
+                       i == 0 ? CULV_REASON_VALUE : CULV_REASON_EXTENSION_MISSING);
     }
     missing = NULL;
     d.fallback = 8;
-    LIB_REFUSES(culv_gl, gl, culv_gl_attach(s->device, &d, &gl), CULV_ERROR_INVALID,
-                CULV_REASON_VALUE);
+    LIB_REFUSES(gl, culv_gl_attach(s->device, &d, &gl), INVALID, VALUE);
 }
 
 /* Culvert finds the functions by itself. */

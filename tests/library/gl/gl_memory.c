@@ -96,23 +96,20 @@ TEST(across, .own = true)
     culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
     d.internal_format = 0x8058; /* GL_RGBA8 */
     d.width = d.height = 32;
-    LIB_REFUSES(culv_shared_image, image, culv_gl_image_create(s.attachment, &d, &image),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_DEVICE_MISMATCH);
-    LIB_SAYS("Share a buffer");
+    LIB_REFUSES(image, culv_gl_image_create(s.attachment, &d, &image), UNSUPPORTED, DEVICE_MISMATCH,
+                "Share a buffer");
     culv_gl_desc silent = gl_stage_desc(0);
     silent.allow_other_gpu = 0;
-    LIB_REFUSES(culv_gl, again, culv_gl_attach(s.device, &silent, &again), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_MISMATCH);
-    LIB_SAYS("culv_gl_desc.allow_other_gpu");
+    LIB_REFUSES(again, culv_gl_attach(s.device, &silent, &again), INVALID, DEVICE_MISMATCH,
+                "culv_gl_desc.allow_other_gpu");
     if (lib_caps(s.device).vmm) {
         culv_vmm_allocation_desc a = culv_vmm_allocation_desc_init();
         culv_vmm_allocation *allocation = NULL;
         a.size = UINT64_C(2) << 20;
         a.handle_types = UINT32_C(1) << CULV_HANDLE_OPAQUE_FD;
         LIB_OK(culv_vmm_allocation_create(s.device, &a, &allocation));
-        LIB_REFUSES(culv_gl_memory, memory,
-                    culv_gl_memory_from_vmm(s.attachment, allocation, NULL, &memory),
-                    CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+        LIB_REFUSES(memory, culv_gl_memory_from_vmm(s.attachment, allocation, NULL, &memory),
+                    INVALID, DEVICE_MISMATCH);
         culv_vmm_allocation_destroy(&allocation);
     }
     gl_stage_close(&s);
@@ -122,13 +119,11 @@ GL_CASE(buffers_refused, 0, .title = "gl.buffers.refused")
 {
     culv_shared_buffer *buffer = NULL;
     culv_gl_buffer_create_desc d = culv_gl_buffer_create_desc_init();
-    LIB_REFUSES(culv_shared_buffer, buffer, culv_gl_buffer_create(s->attachment, &d, &buffer),
-                CULV_ERROR_INVALID, CULV_REASON_SIZE);
-    LIB_REFUSES(culv_shared_buffer, buffer, culv_gl_buffer_create(s->attachment, NULL, &buffer),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(buffer, culv_gl_buffer_create(s->attachment, &d, &buffer), INVALID, SIZE);
+    LIB_REFUSES(buffer, culv_gl_buffer_create(s->attachment, NULL, &buffer), INVALID,
+                NULL_ARGUMENT);
     d.struct_size = 3;
-    LIB_REFUSES(culv_shared_buffer, buffer, culv_gl_buffer_create(s->attachment, &d, &buffer),
-                CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    LIB_REFUSES(buffer, culv_gl_buffer_create(s->attachment, &d, &buffer), INVALID, STRUCT_SIZE);
 }
 
 /* The driver that ignores offsets is found out by data, and asked once. */
@@ -182,25 +177,22 @@ GL_CASE(cuda_memory, 0)
     GL_OK(&s->gl, s->gl.CreateBuffers(2, name));
     LIB_OK(culv_gl_memory_bind_buffer(memory, name[0], 0, BYTES));
     both_ways(s, name[0], culv_vmm_range_pointer(range), 5);
-    LIB_INVALID(culv_gl_memory_bind_buffer(memory, name[0], 0, BYTES),
-                CULV_REASON_VALUE); /* it has storage */
+    LIB_INVALID(culv_gl_memory_bind_buffer(memory, name[0], 0, BYTES), VALUE); /* it has storage */
     GLuint mutable_one = 0;
     GL_OK(&s->gl, s->gl.CreateBuffers(1, &mutable_one));
     GL_OK(&s->gl, s->gl.NamedBufferData(mutable_one, 4099, NULL, GL_DYNAMIC_DRAW));
-    LIB_INVALID(culv_gl_memory_bind_buffer(memory, mutable_one, 0, BYTES), CULV_REASON_VALUE);
-    LIB_SAYS("has storage already");
+    LIB_INVALID(culv_gl_memory_bind_buffer(memory, mutable_one, 0, BYTES), VALUE,
+                "has storage already");
     s->gl.DeleteBuffers(1, &mutable_one);
-    LIB_INVALID(culv_gl_memory_bind_buffer(memory, 4711, 0, BYTES), CULV_REASON_VALUE);
-    LIB_INVALID(culv_gl_memory_bind_buffer(memory, name[1], UINT64_C(2) << 20, 4),
-                CULV_REASON_RANGE);
-    LIB_INVALID(culv_gl_memory_bind_buffer(memory, name[1], 0, 0), CULV_REASON_SIZE);
+    LIB_INVALID(culv_gl_memory_bind_buffer(memory, 4711, 0, BYTES), VALUE);
+    LIB_INVALID(culv_gl_memory_bind_buffer(memory, name[1], UINT64_C(2) << 20, 4), RANGE);
+    LIB_INVALID(culv_gl_memory_bind_buffer(memory, name[1], 0, 0), SIZE);
     if (honoured) {
         LIB_OK(culv_gl_memory_bind_buffer(memory, name[1], 65536, BYTES));
         both_ways(s, name[1], culv_vmm_range_pointer(range) + 65536, 6);
     } else {
-        LIB_ERROR(culv_gl_memory_bind_buffer(memory, name[1], 65536, BYTES), CULV_ERROR_UNSUPPORTED,
-                  CULV_REASON_RANGE);
-        LIB_SAYS("ignores offsets");
+        LIB_ERROR(culv_gl_memory_bind_buffer(memory, name[1], 65536, BYTES), UNSUPPORTED, RANGE,
+                  "ignores offsets");
     }
     s->gl.DeleteBuffers(2, name);
     LIB_OK(culv_gl_memory_destroy(&memory));
@@ -218,16 +210,14 @@ GL_CASE(memory_refused, 0, .title = "gl.memory.refused")
     LIB_OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_FD, &handle));
     lib_fd watched = lib_fd_watch(handle.value.fd);
     d.handle = handle;
-    LIB_REFUSES(culv_gl_memory, memory, culv_gl_memory_import(s->attachment, &d, &memory),
-                CULV_ERROR_INVALID, CULV_REASON_SIZE);
+    LIB_REFUSES(memory, culv_gl_memory_import(s->attachment, &d, &memory), INVALID, SIZE);
     d.size = UINT64_C(2) << 20;
     d.exporter = (culv_uuid){{1, 2, 3}};
-    LIB_REFUSES(culv_gl_memory, memory, culv_gl_memory_import(s->attachment, &d, &memory),
-                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    LIB_REFUSES(memory, culv_gl_memory_import(s->attachment, &d, &memory), INVALID,
+                DEVICE_MISMATCH);
     d.exporter = lib_caps(s->device).uuid;
     d.handle.type = CULV_HANDLE_DMA_BUF_FD;
-    LIB_REFUSES(culv_gl_memory, memory, culv_gl_memory_import(s->attachment, &d, &memory),
-                CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+    LIB_REFUSES(memory, culv_gl_memory_import(s->attachment, &d, &memory), INVALID, HANDLE_TYPE);
     d.handle.type = CULV_HANDLE_OPAQUE_FD;
     lib_fd_require_untouched(&watched);
     LIB_OK(culv_gl_memory_import(s->attachment, &d, &memory));
@@ -243,11 +233,12 @@ static void not_vulkans(const culv_vector_view *view)
 {
     size_t count = 77;
     VkDeviceAddress address = 77;
-    LIB_INVALID(culv_vk_vector_view_get_buffers(view, NULL, 0, &count), CULV_REASON_VALUE);
-    LIB_SAYS("culv_vk_vector_view_get_buffers() takes what was made for Vulkan, and this was made "
-             "for OpenGL");
+    LIB_INVALID(
+        culv_vk_vector_view_get_buffers(view, NULL, 0, &count), VALUE,
+        "culv_vk_vector_view_get_buffers() takes what was made for Vulkan, and this was made "
+        "for OpenGL");
     REQUIRE_EQ(count, 77);
-    LIB_INVALID(culv_vk_vector_view_get_address(view, &address), CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_vector_view_get_address(view, &address), VALUE);
     REQUIRE_EQ(address, 77);
     REQUIRE_EQ(culv_vk_vector_view_memory_kind(view), CULV_MEMORY_KIND_UNKNOWN);
 }
@@ -261,9 +252,8 @@ GL_CASE(vectors, 0)
     culv_gl_vector_view_buffer parts[8];
     size_t count = 0;
     LIB_OK(culv_vector_create(s->device, &d, &vector));
-    LIB_REFUSES(culv_vector_view, view,
-                culv_gl_vector_view_create(s->attachment, vector, NULL, &view), CULV_ERROR_INVALID,
-                CULV_REASON_NOT_EXPORTABLE);
+    LIB_REFUSES(view, culv_gl_vector_view_create(s->attachment, vector, NULL, &view), INVALID,
+                NOT_EXPORTABLE);
     culv_vector_destroy(&vector);
     d.size = STEP;
     d.max_chunk = STEP;
@@ -316,13 +306,11 @@ GL_CASE(not_vulkans_objects, 0, .title = "gl.not_vulkans")
     size = 77;
     REQUIRE(culv_vk_image_memory(image, &size) == VK_NULL_HANDLE && size == 0);
     REQUIRE(culv_vk_semaphore_handle(semaphore) == VK_NULL_HANDLE);
-    LIB_INVALID(culv_vk_buffer_record_upload(buffer, commands), CULV_REASON_VALUE);
-    LIB_SAYS("takes what was made for Vulkan, and this was made for OpenGL");
-    LIB_INVALID(culv_vk_buffer_record_download(buffer, commands), CULV_REASON_VALUE);
-    LIB_INVALID(culv_vk_image_record_upload(image, commands, VK_IMAGE_LAYOUT_GENERAL),
-                CULV_REASON_VALUE);
-    LIB_INVALID(culv_vk_image_record_download(image, commands, VK_IMAGE_LAYOUT_GENERAL),
-                CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_buffer_record_upload(buffer, commands), VALUE,
+                "takes what was made for Vulkan, and this was made for OpenGL");
+    LIB_INVALID(culv_vk_buffer_record_download(buffer, commands), VALUE);
+    LIB_INVALID(culv_vk_image_record_upload(image, commands, VK_IMAGE_LAYOUT_GENERAL), VALUE);
+    LIB_INVALID(culv_vk_image_record_download(image, commands, VK_IMAGE_LAYOUT_GENERAL), VALUE);
     both_ways(s, culv_gl_buffer_name(buffer), culv_shared_buffer_pointer(buffer), 5);
     LIB_OK(culv_shared_semaphore_destroy(&semaphore));
     LIB_OK(culv_shared_image_destroy(&image));
@@ -674,7 +662,7 @@ GL_CASE(bound_textures, 0)
         }
         REQUIRE(found_there >= TEXELS);
         LIB_INVALID(culv_gl_memory_bind_texture(memory, name, &d, 0, offset),
-                    CULV_REASON_VALUE); /* it has storage */
+                    VALUE); /* it has storage */
         s->gl.DeleteTextures(1, &name);
     }
     GLuint name = 0;
@@ -684,17 +672,16 @@ GL_CASE(bound_textures, 0)
     s->gl.BindTexture(GL_TEXTURE_2D, mutable_one);
     s->gl.TexImage2D(GL_TEXTURE_2D, 0, GL_R32UI, 7, 3, 0, GL_RED_INTEGER, GL_UNSIGNED_INT, NULL);
     GL_OK(&s->gl, s->gl.BindTexture(GL_TEXTURE_2D, 0));
-    LIB_INVALID(culv_gl_memory_bind_texture(memory, mutable_one, &d, 0, 0), CULV_REASON_VALUE);
-    LIB_SAYS("has storage already");
+    LIB_INVALID(culv_gl_memory_bind_texture(memory, mutable_one, &d, 0, 0), VALUE,
+                "has storage already");
     s->gl.DeleteTextures(1, &mutable_one);
-    LIB_INVALID(culv_gl_memory_bind_texture(memory, 4711, &d, 0, 0), CULV_REASON_VALUE);
-    LIB_INVALID(culv_gl_memory_bind_texture(memory, name, &d, 0, MIB2), CULV_REASON_RANGE);
+    LIB_INVALID(culv_gl_memory_bind_texture(memory, 4711, &d, 0, 0), VALUE);
+    LIB_INVALID(culv_gl_memory_bind_texture(memory, name, &d, 0, MIB2), RANGE);
     if (!honoured)
-        LIB_ERROR(culv_gl_memory_bind_texture(memory, name, &d, 0, 65536), CULV_ERROR_UNSUPPORTED,
-                  CULV_REASON_RANGE);
+        LIB_ERROR(culv_gl_memory_bind_texture(memory, name, &d, 0, 65536), UNSUPPORTED, RANGE);
     d.width = d.height = 4096;
-    LIB_INVALID(culv_gl_memory_bind_texture(memory, name, &d, 0, 0), CULV_REASON_RANGE);
-    LIB_INVALID(culv_gl_memory_bind_texture(memory, name, NULL, 0, 0), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_gl_memory_bind_texture(memory, name, &d, 0, 0), RANGE);
+    LIB_INVALID(culv_gl_memory_bind_texture(memory, name, NULL, 0, 0), NULL_ARGUMENT);
     s->gl.DeleteTextures(1, &name);
     LIB_OK(culv_gl_memory_destroy(&memory));
     LIB_OK(culv_vmm_unmap(range, 0, MIB2));
@@ -763,17 +750,15 @@ GL_CASE(images_refused, 0, .title = "gl.images.refused")
         d.depth = rows[i].depth;
         d.array_layers = rows[i].layers;
         d.mip_levels = rows[i].levels;
-        LIB_REFUSES(culv_shared_image, image, culv_gl_image_create(s->attachment, &d, &image),
-                    rows[i].result, rows[i].reason);
-        LIB_SAYS(rows[i].says);
+        LIB_REFUSES_AS(image, culv_gl_image_create(s->attachment, &d, &image), rows[i].result,
+                       rows[i].reason, rows[i].says);
         require_no_vulkan();
     }
     culv_gl_buffer_create_desc b = culv_gl_buffer_create_desc_init();
     culv_shared_buffer *buffer = NULL;
     b.size = UINT64_C(1) << 50;
-    LIB_REFUSES(culv_shared_buffer, buffer, culv_gl_buffer_create(s->attachment, &b, &buffer),
-                CULV_ERROR_INVALID, CULV_REASON_SIZE);
-    LIB_SAYS("culv_gl_buffer_create_desc.size");
+    LIB_REFUSES(buffer, culv_gl_buffer_create(s->attachment, &b, &buffer), INVALID, SIZE,
+                "culv_gl_buffer_create_desc.size");
 }
 
 TEST(endure, .title = "gl.endurance", .own = true, .time_limit = 600)

@@ -241,9 +241,8 @@ TEST(across, .own = true)
     culv_ring_frame f;
     gl_stage_across = true;
     gl_stage_open(&t.s, 0);
-    LIB_ERROR(try_ring(&t, CULV_GL_WAY_MEMORY, CULV_RING_CONSUMER, 3, &plain, 0),
-              CULV_ERROR_UNSUPPORTED, CULV_REASON_DEVICE_MISMATCH);
-    LIB_SAYS("Share a buffer");
+    LIB_ERROR(try_ring(&t, CULV_GL_WAY_MEMORY, CULV_RING_CONSUMER, 3, &plain, 0), UNSUPPORTED,
+              DEVICE_MISMATCH, "Share a buffer");
     culv_gl_ring_desc d = culv_gl_ring_desc_init();
     const culv_gl_buffer_create_desc b = buffer_desc(0);
     const culv_gl_ring_resource resource = {.buffer = &b};
@@ -312,7 +311,7 @@ TEST(refused_ways, .smoke = true)
             lying_gl.uuid_xor = r->stranger;
             gl_stage_open(&t.s, CULV_FALLBACK_HOST);
             if (r->way == CULV_GL_WAY_STAGED) {
-                LIB_ERROR(try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, r->image, 0),
+                LIB_FAILS(try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, r->image, 0),
                           r->result, r->reason);
                 REQUIRE(t.ring == NULL);
                 LIB_SAYS(r->says[0]);
@@ -379,8 +378,7 @@ TEST(without_vulkan, .own = true)
 /* Two frames in one object. */
 static void refuse_twice(turns *t, const culv_gl_ring_desc *d, const char *says)
 {
-    LIB_INVALID(culv_gl_ring_create(t->s.attachment, d, &t->ring), CULV_REASON_VALUE);
-    LIB_SAYS(says);
+    LIB_INVALID(culv_gl_ring_create(t->s.attachment, d, &t->ring), VALUE, says);
     REQUIRE(t->ring == NULL);
 }
 
@@ -426,15 +424,15 @@ TEST(own_objects)
     end_turns(&t);
 
     resources[1] = (culv_gl_ring_resource){.registrations = registrations[1]};
-    LIB_INVALID(culv_gl_ring_create(t.s.attachment, &d, &t.ring), CULV_REASON_VALUE);
-    LIB_SAYS("resources[1] and those before it have no way in common");
+    LIB_INVALID(culv_gl_ring_create(t.s.attachment, &d, &t.ring), VALUE,
+                "resources[1] and those before it have no way in common");
     resources[0] = (culv_gl_ring_resource){.registrations = registrations[0]};
     d.way = CULV_GL_WAY_MEMORY;
-    LIB_INVALID(culv_gl_ring_create(t.s.attachment, &d, &t.ring), CULV_REASON_VALUE);
-    LIB_SAYS("way is MEMORY, which its resources do not have");
+    LIB_INVALID(culv_gl_ring_create(t.s.attachment, &d, &t.ring), VALUE,
+                "way is MEMORY, which its resources do not have");
     d.way = CULV_GL_WAY_NONE;
     LIB_OK(culv_registration_map(&registrations[0][1], 1, t.s.stream));
-    LIB_INVALID(culv_gl_ring_create(t.s.attachment, &d, &t.ring), CULV_REASON_MAPPED);
+    LIB_INVALID(culv_gl_ring_create(t.s.attachment, &d, &t.ring), MAPPED);
     LIB_OK(culv_registration_unmap(&registrations[0][1], 1, t.s.stream));
     culv_registration *registration = registrations[0][1];
     registrations[0][1] = registrations[0][0];
@@ -480,8 +478,7 @@ TEST(wrong_calls)
         d.max_depth = 2;
         d.resources = resources;
         d.num_resources = rows[i].resources;
-        LIB_INVALID(culv_gl_ring_create(t.s.attachment, &d, &t.ring), CULV_REASON_VALUE);
-        LIB_SAYS(rows[i].says);
+        LIB_INVALID(culv_gl_ring_create(t.s.attachment, &d, &t.ring), VALUE, rows[i].says);
         REQUIRE(t.ring == NULL);
     }
     LIB_OK(try_ring(&t, CULV_GL_WAY_REGISTER, CULV_RING_CONSUMER, 2, &plain, 0));
@@ -500,19 +497,19 @@ TEST(wrong_calls)
     CUcontext before;
     CU_OK(cu->CtxPushCurrent(t.s.context));
     CU_OK(cu->StreamBeginCapture(t.s.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    LIB_INVALID(culv_ring_acquire_on(t.ring, t.cuda, t.s.stream, 0, &f), CULV_REASON_CAPTURE);
+    LIB_INVALID(culv_ring_acquire_on(t.ring, t.cuda, t.s.stream, 0, &f), CAPTURE);
     CU_OK(cu->StreamEndCapture(t.s.stream, &graph));
     CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->CtxPopCurrent(&before));
     /* Both sides need a context here. Nothing is done without, and the frame stays. */
     raw_gl_current(&t.s.gl, NULL);
-    LIB_INVALID(culv_ring_acquire_on(t.ring, t.cuda, t.s.stream, 0, &f), CULV_REASON_CONTEXT);
-    LIB_INVALID(culv_ring_acquire(t.ring, CULV_RING_CONSUMER, 0, &f), CULV_REASON_CONTEXT);
-    LIB_INVALID(culv_ring_destroy(&t.ring), CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_ring_acquire_on(t.ring, t.cuda, t.s.stream, 0, &f), CONTEXT);
+    LIB_INVALID(culv_ring_acquire(t.ring, CULV_RING_CONSUMER, 0, &f), CONTEXT);
+    LIB_INVALID(culv_ring_destroy(&t.ring), CONTEXT);
     raw_gl_current(&t.s.gl, t.s.gl.context);
     LIB_OK(culv_ring_acquire_on(t.ring, t.cuda, t.s.stream, 0, &f));
     raw_gl_current(&t.s.gl, NULL);
-    LIB_INVALID(culv_ring_release_on(t.ring, t.cuda, t.s.stream, &f), CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_ring_release_on(t.ring, t.cuda, t.s.stream, &f), CONTEXT);
     raw_gl_current(&t.s.gl, t.s.gl.context);
     LIB_OK(culv_ring_release_on(t.ring, t.cuda, t.s.stream, &f));
     LIB_OK(culv_ring_destroy(&t.ring)); /* with a frame that nobody took */

@@ -74,49 +74,6 @@ static void turns(culv_semaphore_type type)
 TEST_AS(timelines, turns(CULV_SEMAPHORE_TIMELINE), .smoke = true)
 TEST_AS(binaries, turns(CULV_SEMAPHORE_BINARY))
 
-static void CUDA_CB dawdle(void *unused)
-{
-    (void)unused;
-    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-}
-
-/* The HOST path: the GPU's wait for CUDA does not make the host wait, and the upload must. */
-TEST(host_path)
-{
-    gl_stage s;
-    CUcontext before;
-    culv_shared_semaphore *to_gl = NULL;
-    culv_gl_semaphore_create_desc d = culv_gl_semaphore_create_desc_init();
-    culv_gl_buffer_create_desc bd = culv_gl_buffer_create_desc_init();
-    culv_shared_buffer *buffer = NULL;
-    lying_gl.hides[0] = "GL_EXT_memory_object_fd";
-    gl_stage_open(&s, CULV_FALLBACK_HOST);
-    LIB_OK(culv_gl_semaphore_create(s.attachment, &d, &to_gl));
-    bd.size = BYTES;
-    bd.fallback = CULV_FALLBACK_HOST;
-    LIB_OK(culv_gl_buffer_create(s.attachment, &bd, &buffer));
-    culv_buffer *cuda = culv_shared_buffer_cuda(buffer);
-    REQUIRE_EQ(culv_buffer_sharing(cuda), CULV_SHARING_HOST);
-    for (uint32_t frame = 1; frame <= 4; frame++) {
-        CU_OK(s.cu->CtxPushCurrent(s.context));
-        gl_stage_pattern(words, WORDS, frame);
-        CU_OK(s.cu->LaunchHostFunc(s.stream, dawdle, NULL));
-        CU_OK(s.cu->MemcpyHtoDAsync(culv_shared_buffer_pointer(buffer), words, BYTES, s.stream));
-        LIB_OK(culv_buffer_upload(cuda, s.stream));
-        LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(to_gl), s.stream, frame));
-        LIB_OK(culv_gl_semaphore_wait(to_gl, frame, CULV_GL_FOREVER, NULL));
-        LIB_OK(culv_gl_buffer_upload(buffer));
-        CU_OK(s.cu->StreamSynchronize(s.stream));
-        CU_OK(s.cu->CtxPopCurrent(&before));
-        memset(words, 0, sizeof words);
-        raw_gl_read_buffer(&s.gl, culv_gl_buffer_name(buffer), words, BYTES);
-        REQUIRE_PATTERN(words, WORDS, frame);
-    }
-    LIB_OK(culv_shared_buffer_destroy(&buffer));
-    LIB_OK(culv_shared_semaphore_destroy(&to_gl));
-    gl_stage_close(&s);
-}
-
 static void CUDA_CB held(void *lock)
 {
     pthread_mutex_lock(lock);
@@ -146,9 +103,8 @@ GL_CASE(timed, 0)
         LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(to_gl), s->stream, frame));
         if (culv_gl_semaphore_waits_on_host(to_gl)) {
             for (uint64_t timeout = 0; timeout <= 2000000; timeout += 1000000) {
-                LIB_ERROR(culv_gl_semaphore_wait(to_gl, frame, timeout, &uses), CULV_ERROR_TIMEOUT,
-                          CULV_REASON_NOT_READY);
-                LIB_SAYS("CUDA has signaled or promised");
+                LIB_ERROR(culv_gl_semaphore_wait(to_gl, frame, timeout, &uses), TIMEOUT, NOT_READY,
+                          "CUDA has signaled or promised");
             }
         } else {
             LIB_OK(culv_gl_semaphore_wait(to_gl, frame, 0, &uses));
@@ -161,6 +117,74 @@ GL_CASE(timed, 0)
         REQUIRE_PATTERN(words, WORDS, frame);
     }
     LIB_OK(culv_shared_buffer_destroy(&buffer));
+    LIB_OK(culv_shared_semaphore_destroy(&to_gl));
+}
+
+/* How much of `buffer` holds `frame`, as CUDA sees it while OpenGL still waits. */
+static bool written(const gl_stage *s, culv_shared_buffer *buffer, CUstream stream, uint32_t frame)
+{
+    CUcontext before;
+    memset(words, 0, sizeof words);
+    CU_OK(s->cu->CtxPushCurrent(s->context));
+    CU_OK(s->cu->MemcpyDtoHAsync(words, culv_shared_buffer_pointer(buffer), 1004, stream));
+    CU_OK(s->cu->StreamSynchronize(stream));
+    CU_OK(s->cu->CtxPopCurrent(&before));
+    static uint32_t expected[251];
+    gl_stage_pattern(expected, 251, frame);
+    return memcmp(words, expected, sizeof expected) == 0;
+}
+
+/* A copy waits with OpenGL's queue; glNamedBufferSubData() of a few bytes does not on NVIDIA's
+ * driver, as gl.md says. The value is signaled only after both have been looked at. */
+GL_CASE(writes_behind_a_wait, 0)
+{
+    CUcontext before;
+    CUstream beside = NULL;
+    culv_shared_semaphore *to_gl = NULL;
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    LIB_OK(culv_gl_semaphore_create(s->attachment, NULL, &to_gl));
+    if (culv_gl_semaphore_waits_on_host(to_gl)) {
+        LIB_OK(culv_shared_semaphore_destroy(&to_gl));
+        SKIP("OpenGL waits on the CPU here");
+    }
+    culv_shared_buffer *copied = make_buffer(s), *poked = make_buffer(s), *own = make_buffer(s);
+    const uint32_t names[3] = {culv_gl_buffer_name(copied), culv_gl_buffer_name(poked),
+                               culv_gl_buffer_name(own)};
+    gl_stage_pattern(words, WORDS, 2);
+    CU_OK(s->cu->CtxPushCurrent(s->context));
+    CU_OK(s->cu->StreamCreate(&beside, CU_STREAM_NON_BLOCKING));
+    CU_OK(s->cu->MemcpyHtoDAsync(culv_shared_buffer_pointer(own), words, BYTES, beside));
+    CU_OK(s->cu->StreamSynchronize(beside));
+    gl_stage_pattern(words, WORDS, 1);
+    CU_OK(s->cu->MemcpyHtoDAsync(culv_shared_buffer_pointer(copied), words, BYTES, beside));
+    CU_OK(s->cu->MemcpyHtoDAsync(culv_shared_buffer_pointer(poked), words, BYTES, beside));
+    CU_OK(s->cu->StreamSynchronize(beside));
+    pthread_mutex_lock(&gate);
+    CU_OK(s->cu->LaunchHostFunc(s->stream, held, &gate));
+    CU_OK(s->cu->CtxPopCurrent(&before));
+    LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(to_gl), s->stream, 1));
+    LIB_OK(culv_gl_semaphore_wait(to_gl, 1, CULV_GL_FOREVER, NULL));
+    gl_stage_pattern(words, WORDS, 2);
+    GL_OK(&s->gl, s->gl.NamedBufferSubData(names[1], 0, 1004, words));
+    GL_OK(&s->gl, s->gl.CopyNamedBufferSubData(names[2], names[0], 0, 0, 1004));
+    s->gl.Flush();
+    bool early = false;
+    for (int look = 0; look < 1000 && !early; look++)
+        early = written(s, poked, beside, 2);
+    const bool copy_early = !written(s, copied, beside, 1);
+    pthread_mutex_unlock(&gate);
+    s->gl.Finish();
+    printf("glNamedBufferSubData waits: %s\n", early ? "no" : "yes");
+    REQUIRE(!copy_early);
+    REQUIRE(early || s->cu->software);
+    REQUIRE(written(s, copied, beside, 2) && written(s, poked, beside, 2));
+    gl_stage_finish(s);
+    CU_OK(s->cu->CtxPushCurrent(s->context));
+    CU_OK(s->cu->StreamDestroy(beside));
+    CU_OK(s->cu->CtxPopCurrent(&before));
+    LIB_OK(culv_shared_buffer_destroy(&copied));
+    LIB_OK(culv_shared_buffer_destroy(&poked));
+    LIB_OK(culv_shared_buffer_destroy(&own));
     LIB_OK(culv_shared_semaphore_destroy(&to_gl));
 }
 
@@ -182,14 +206,11 @@ TEST(backwards)
         LIB_OK(culv_semaphore_signal(cuda, s.stream, 5));
         if (how == SIGNALED) gl_stage_finish(&s);
         if (how != ANSWERS) {
-            LIB_INVALID(culv_gl_semaphore_signal(semaphore, 3, NULL),
-                        CULV_REASON_TIMELINE_BACKWARDS);
-            LIB_SAYS("the value 3 does not exceed 5, which was signaled or promised before");
-            LIB_INVALID(culv_gl_semaphore_signal(semaphore, 5, NULL),
-                        CULV_REASON_TIMELINE_BACKWARDS);
+            LIB_INVALID(culv_gl_semaphore_signal(semaphore, 3, NULL), TIMELINE_BACKWARDS,
+                        "the value 3 does not exceed 5, which was signaled or promised before");
+            LIB_INVALID(culv_gl_semaphore_signal(semaphore, 5, NULL), TIMELINE_BACKWARDS);
         } else {
-            LIB_INVALID(culv_gl_semaphore_signal(semaphore, 4, NULL),
-                        CULV_REASON_TIMELINE_BACKWARDS);
+            LIB_INVALID(culv_gl_semaphore_signal(semaphore, 4, NULL), TIMELINE_BACKWARDS);
             LIB_OK(culv_gl_semaphore_signal(semaphore, 3, NULL));
         }
         LIB_OK(culv_gl_semaphore_signal(gate, 1, NULL));
@@ -210,27 +231,27 @@ GL_CASE(refused, 0)
     culv_gl_uses uses = culv_gl_uses_init();
     d.initial_value = 5;
     LIB_OK(culv_gl_semaphore_create(s->attachment, &d, &semaphore));
-    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 5, NULL), CULV_REASON_TIMELINE_BACKWARDS);
+    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 5, NULL), TIMELINE_BACKWARDS);
     LIB_OK(culv_gl_semaphore_signal(semaphore, 6, NULL));
-    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 6, NULL), CULV_REASON_TIMELINE_BACKWARDS);
+    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 6, NULL), TIMELINE_BACKWARDS);
     LIB_INVALID(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s->stream, 6),
-                CULV_REASON_TIMELINE_BACKWARDS);
+                TIMELINE_BACKWARDS);
     uses.num_buffers = 1;
-    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 7, &uses), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_gl_semaphore_wait(semaphore, 6, 0, &uses), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 7, &uses), NULL_ARGUMENT);
+    LIB_INVALID(culv_gl_semaphore_wait(semaphore, 6, 0, &uses), NULL_ARGUMENT);
     uint32_t many[65] = {0};
     uses = culv_gl_uses_init();
     uses.num_textures = 65;
     uses.textures = many;
-    LIB_INVALID(culv_gl_semaphore_wait(semaphore, 6, 0, &uses), CULV_REASON_VALUE);
+    LIB_INVALID(culv_gl_semaphore_wait(semaphore, 6, 0, &uses), VALUE);
     LIB_OK(culv_gl_semaphore_wait(semaphore, 6, 0, NULL));
     culv_semaphore *half = culv_shared_semaphore_cuda(semaphore);
     culv_semaphore_destroy(&half); /* refused: both halves go together */
     REQUIRE(half != NULL);
     LIB_SAYS("culv_shared_semaphore_destroy");
     raw_gl_current(&s->gl, NULL);
-    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 8, NULL), CULV_REASON_CONTEXT);
-    LIB_INVALID(culv_shared_semaphore_destroy(&semaphore), CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 8, NULL), CONTEXT);
+    LIB_INVALID(culv_shared_semaphore_destroy(&semaphore), CONTEXT);
     raw_gl_current(&s->gl, s->gl.context);
     s->gl.Finish();
     LIB_OK(culv_shared_semaphore_destroy(&semaphore));

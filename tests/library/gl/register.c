@@ -54,7 +54,7 @@ REGISTER_CASE(buffers, RAW_GL_CORE, .smoke = true)
     LIB_OK(culv_registration_unmap(&r, 1, s->stream));
     stage_require_words(s, buffer, SIZE, 9);
     LIB_OK(culv_registration_set_access(r, CULV_ACCESS_READ_WRITE));
-    LIB_INVALID(culv_registration_set_access(r, (culv_access)3), CULV_REASON_VALUE);
+    LIB_INVALID(culv_registration_set_access(r, (culv_access)3), VALUE);
     LIB_OK(culv_registration_destroy(&r));
     free(words);
     s->gl.DeleteBuffers(1, &buffer);
@@ -68,10 +68,8 @@ REGISTER_CASE(no_tensor, RAW_GL_CORE)
     culv_dl_managed_tensor_versioned *tensor = POISON(culv_dl_managed_tensor_versioned);
     for (int mapped = 0; mapped < 2; mapped++) {
         if (mapped) LIB_OK(culv_registration_map(&r, 1, s->stream));
-        LIB_INVALID(culv_buffer_get_dlpack(culv_registration_buffer(r), NULL, &tensor),
-                    CULV_REASON_OWNED);
-        LIB_SAYS("registered");
-        LIB_SAYS("culv_buffer_pointer()"); /* what to do */
+        LIB_INVALID(culv_buffer_get_dlpack(culv_registration_buffer(r), NULL, &tensor), OWNED,
+                    "registered", "culv_buffer_pointer()"); /* what to do */
         LIB_SAYS("OpenGL");
         REQUIRE(tensor == POISON(culv_dl_managed_tensor_versioned));
     }
@@ -207,12 +205,11 @@ REGISTER_CASE(views, RAW_GL_CORE, .smoke = true)
     CUarray array = NULL;
     LIB_CU_OK(&s->w, s->w.cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
     for (int turn = 0; turn < 3; turn++) {
-        LIB_INVALID(culv_image_get_surface(cuda, 0, &surface), CULV_REASON_NOT_MAPPED);
-        LIB_INVALID(culv_image_get_texture(cuda, &t, &texture), CULV_REASON_NOT_MAPPED);
-        LIB_INVALID(culv_image_prepare_write(cuda), CULV_REASON_NOT_MAPPED);
-        LIB_INVALID(culv_image_get_array(cuda, 1, &array), CULV_REASON_NOT_MAPPED);
-        LIB_SAYS("map it, then ask anew");
-        LIB_INVALID(culv_registration_get_array(r, 0, 1, &array), CULV_REASON_NOT_MAPPED);
+        LIB_INVALID(culv_image_get_surface(cuda, 0, &surface), NOT_MAPPED);
+        LIB_INVALID(culv_image_get_texture(cuda, &t, &texture), NOT_MAPPED);
+        LIB_INVALID(culv_image_prepare_write(cuda), NOT_MAPPED);
+        LIB_INVALID(culv_image_get_array(cuda, 1, &array), NOT_MAPPED, "map it, then ask anew");
+        LIB_INVALID(culv_registration_get_array(r, 0, 1, &array), NOT_MAPPED);
         REQUIRE(culv_image_mipmapped_array(cuda) == NULL);
         LIB_OK(culv_registration_map(&r, 1, s->stream));
         REQUIRE(culv_image_mipmapped_array(cuda) != NULL);
@@ -220,8 +217,8 @@ REGISTER_CASE(views, RAW_GL_CORE, .smoke = true)
         REQUIRE(surface != 0);
         LIB_OK(culv_image_get_texture(cuda, &t, &texture));
         REQUIRE(texture != 0);
-        LIB_INVALID(culv_registration_get_array(r, 1, 0, &array), CULV_REASON_LEVEL);
-        LIB_INVALID(culv_registration_get_array(r, 0, 4, &array), CULV_REASON_LEVEL);
+        LIB_INVALID(culv_registration_get_array(r, 1, 0, &array), LEVEL);
+        LIB_INVALID(culv_registration_get_array(r, 0, 4, &array), LEVEL);
         if (turn == 1) { /* a mapped one is unmapped, then given up */
             LIB_OK(culv_registration_destroy(&r));
             LIB_OK(culv_gl_register_image(s->attached, image.name, GL_TEXTURE_2D, NULL, &r));
@@ -277,44 +274,32 @@ REGISTER_CASE(refused_images, RAW_GL_CORE, .smoke = true)
             s->gl.TextureStorage3D(name, 1, rows[i].format, 16, 16, rows[i].depth);
         else
             s->gl.TextureStorage2D(name, 1, rows[i].format, 16, 16);
-        LIB_REFUSES(culv_registration, r,
-                    culv_gl_register_image(s->attached, name, rows[i].target, NULL, &r),
-                    UNSUPPORTED, rows[i].reason);
-        LIB_SAYS(rows[i].says);
+        LIB_REFUSES_AS(r, culv_gl_register_image(s->attached, name, rows[i].target, NULL, &r),
+                       UNSUPPORTED, rows[i].reason, rows[i].says);
         s->gl.DeleteTextures(1, &name);
     }
     GLuint name = 0;
     s->gl.CreateRenderbuffers(1, &name);
-    LIB_REFUSES(culv_registration, r,
-                culv_gl_register_image(s->attached, name, GL_RENDERBUFFER, NULL, &r), INVALID,
-                CULV_REASON_SIZE);
-    LIB_SAYS("renderbuffer ");
-    LIB_SAYS("has no storage yet; give it some first (glNamedRenderbufferStorage)");
+    LIB_REFUSES_AS(r, culv_gl_register_image(s->attached, name, GL_RENDERBUFFER, NULL, &r), INVALID,
+                   CULV_REASON_SIZE, "renderbuffer ",
+                   "has no storage yet; give it some first (glNamedRenderbufferStorage)");
     s->gl.NamedRenderbufferStorageMultisample(name, 4, GL_RGBA8, 16, 16);
-    LIB_REFUSES(culv_registration, r,
-                culv_gl_register_image(s->attached, name, GL_RENDERBUFFER, NULL, &r), UNSUPPORTED,
-                CULV_REASON_USAGE);
-    LIB_SAYS("culv_gl_readback");
-    LIB_REFUSES(culv_registration, r,
-                culv_gl_register_image(s->attached, name, GL_TEXTURE_2D, NULL, &r), INVALID,
-                CULV_REASON_VALUE);
+    LIB_REFUSES_AS(r, culv_gl_register_image(s->attached, name, GL_RENDERBUFFER, NULL, &r),
+                   UNSUPPORTED, CULV_REASON_USAGE, "culv_gl_readback");
+    LIB_REFUSES_AS(r, culv_gl_register_image(s->attached, name, GL_TEXTURE_2D, NULL, &r), INVALID,
+                   CULV_REASON_VALUE);
     s->gl.DeleteRenderbuffers(1, &name);
     s->gl.CreateTextures(GL_TEXTURE_2D, 1, &name);
-    LIB_REFUSES(culv_registration, r,
-                culv_gl_register_image(s->attached, name, GL_TEXTURE_2D, NULL, &r), INVALID,
-                CULV_REASON_SIZE);
+    LIB_REFUSES_AS(r, culv_gl_register_image(s->attached, name, GL_TEXTURE_2D, NULL, &r), INVALID,
+                   CULV_REASON_SIZE);
     s->gl.TextureStorage2D(name, 1, GL_RGBA8, 16, 16);
-    LIB_REFUSES(culv_registration, r,
-                culv_gl_register_image(s->attached, name, GL_TEXTURE_3D, NULL, &r), INVALID,
-                CULV_REASON_VALUE);
-    LIB_SAYS("is a GL_TEXTURE_2D, not a GL_TEXTURE_3D");
-    LIB_REFUSES(culv_registration, r, culv_gl_register_image(s->attached, name, 0x1234, NULL, &r),
-                INVALID, CULV_REASON_VALUE);
+    LIB_REFUSES_AS(r, culv_gl_register_image(s->attached, name, GL_TEXTURE_3D, NULL, &r), INVALID,
+                   CULV_REASON_VALUE, "is a GL_TEXTURE_2D, not a GL_TEXTURE_3D");
+    LIB_REFUSES_AS(r, culv_gl_register_image(s->attached, name, 0x1234, NULL, &r), INVALID,
+                   CULV_REASON_VALUE);
     s->gl.DeleteTextures(1, &name);
-    LIB_REFUSES(culv_registration, r,
-                culv_gl_register_image(s->attached, name, GL_TEXTURE_2D, NULL, &r), INVALID,
-                CULV_REASON_VALUE);
-    LIB_SAYS("has no texture");
+    LIB_REFUSES_AS(r, culv_gl_register_image(s->attached, name, GL_TEXTURE_2D, NULL, &r), INVALID,
+                   CULV_REASON_VALUE, "has no texture");
     raw_gl_require_ok(&s->gl, "refusals", __FILE__, __LINE__);
     REQUIRE_EQ(lib_counts(&s->w).registrations, 0);
 }
@@ -325,7 +310,7 @@ static void refuse_in_capture(stage *s, culv_registration *const *list, uint32_t
     CUgraph graph = NULL;
     CUcontext before = lib_enter(&s->w);
     CU_OK(s->w.cu->StreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    LIB_INVALID(culv_registration_map(list, count, s->stream), CULV_REASON_CAPTURE);
+    LIB_INVALID(culv_registration_map(list, count, s->stream), CAPTURE);
     CU_OK(s->w.cu->StreamEndCapture(s->stream, &graph));
     CU_OK(s->w.cu->GraphDestroy(graph));
     lib_leave(&s->w, before);
@@ -339,27 +324,26 @@ REGISTER_CASE(states, RAW_GL_CORE)
     culv_registration *r[2] = {NULL, NULL}, *none[1] = {NULL}, *out;
     culv_gl_register_desc bad = culv_gl_register_desc_init();
     bad.access = (culv_access)7;
-    LIB_INVALID(culv_gl_register_buffer(s->attached, name, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_registration, out, culv_gl_register_buffer(s->attached, name, &bad, &out),
-                INVALID, CULV_REASON_VALUE);
-    LIB_REFUSES(culv_registration, out, culv_gl_register_buffer(s->attached, 0, NULL, &out),
-                INVALID, CULV_REASON_VALUE);
-    LIB_REFUSES(culv_registration, out, culv_gl_register_buffer(s->attached, empty, NULL, &out),
-                INVALID, CULV_REASON_SIZE);
+    LIB_INVALID(culv_gl_register_buffer(s->attached, name, NULL, NULL), NULL_ARGUMENT);
+    LIB_REFUSES_AS(out, culv_gl_register_buffer(s->attached, name, &bad, &out), INVALID,
+                   CULV_REASON_VALUE);
+    LIB_REFUSES_AS(out, culv_gl_register_buffer(s->attached, 0, NULL, &out), INVALID,
+                   CULV_REASON_VALUE);
+    LIB_REFUSES_AS(out, culv_gl_register_buffer(s->attached, empty, NULL, &out), INVALID,
+                   CULV_REASON_SIZE);
     r[0] = stage_register(s, name, CULV_ACCESS_READ_WRITE);
     r[1] = r[0];
     CUarray array = NULL;
-    LIB_INVALID(culv_registration_map(NULL, 1, s->stream), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_registration_map(none, 1, s->stream), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_registration_unmap(r, 1, s->stream), CULV_REASON_NOT_MAPPED);
-    LIB_INVALID(culv_registration_map(r, 2, s->stream), CULV_REASON_VALUE);
-    LIB_SAYS("twice");
+    LIB_INVALID(culv_registration_map(NULL, 1, s->stream), NULL_ARGUMENT);
+    LIB_INVALID(culv_registration_map(none, 1, s->stream), NULL_ARGUMENT);
+    LIB_INVALID(culv_registration_unmap(r, 1, s->stream), NOT_MAPPED);
+    LIB_INVALID(culv_registration_map(r, 2, s->stream), VALUE, "twice");
     LIB_OK(culv_registration_map(r, 1, s->stream));
-    LIB_INVALID(culv_registration_map(r, 1, s->stream), CULV_REASON_MAPPED);
-    LIB_INVALID(culv_registration_set_access(r[0], CULV_ACCESS_READ_ONLY), CULV_REASON_MAPPED);
-    LIB_INVALID(culv_registration_get_array(r[0], 0, 0, &array), CULV_REASON_USAGE);
+    LIB_INVALID(culv_registration_map(r, 1, s->stream), MAPPED);
+    LIB_INVALID(culv_registration_set_access(r[0], CULV_ACCESS_READ_ONLY), MAPPED);
+    LIB_INVALID(culv_registration_get_array(r[0], 0, 0, &array), USAGE);
     r[1] = NULL;
-    LIB_INVALID(culv_registration_unmap(r, 2, s->stream), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_registration_unmap(r, 2, s->stream), NULL_ARGUMENT);
     culv_buffer *cuda = culv_registration_buffer(r[0]), *same = cuda;
     lib_forget_error();
     culv_buffer_unmap(&same);
@@ -406,7 +390,7 @@ REGISTER_CASE(mixed_lists, RAW_GL_CORE)
             r[1]->registrar = &direct3d;
             LIB_INVALID(mapped ? culv_registration_unmap(apart, 2, s->stream)
                                : culv_registration_map(apart, 2, s->stream),
-                        CULV_REASON_VALUE);
+                        VALUE);
             r[1]->registrar = opengl;
             LIB_SAYS(mapped ? "culv_registration_unmap()" : "culv_registration_map()");
             LIB_SAYS(i == 1 ? "entry 1 is Direct3D's and entry 0 is OpenGL's"
@@ -451,9 +435,7 @@ REGISTER_CASE(undefined_use, RAW_GL_CORE)
     /* CUDA writes into what it said to read. */
     LIB_OK(culv_registration_map(&r, 1, s->stream));
     CU_OK(cu->MemsetD32Async(culv_registration_pointer(r) + 4096, 0xfe, 1, s->stream));
-    LIB_ERROR(culv_registration_unmap(&r, 1, s->stream), CULV_ERROR_DRIVER,
-              CULV_REASON_DRIVER_REFUSED);
-    LIB_SAYS("READ_ONLY");
+    LIB_ERROR(culv_registration_unmap(&r, 1, s->stream), DRIVER, DRIVER_REFUSED, "READ_ONLY");
     REQUIRE(!culv_registration_is_mapped(r));
     lib_leave(&s->w, before);
     LIB_OK(culv_registration_destroy(&r));
@@ -479,7 +461,7 @@ REGISTER_CASE(made_anew, RAW_GL_COMPATIBILITY, .own = true)
             else if (side == 64)
                 r = stage_register(s, name, CULV_ACCESS_READ_WRITE);
             else
-                LIB_INVALID(culv_registration_map(&r, 1, s->stream), CULV_REASON_VALUE);
+                LIB_INVALID(culv_registration_map(&r, 1, s->stream), VALUE);
             if (texture)
                 s->gl.DeleteTextures(1, &name);
             else
@@ -495,16 +477,14 @@ REGISTER_CASE(changed_objects, RAW_GL_CORE, .own = true)
     GLuint buffer = stage_buffer(s, 4096, 1), texture = 0;
     culv_registration *r = stage_register(s, buffer, CULV_ACCESS_READ_WRITE);
     s->gl.NamedBufferData(buffer, 8192, NULL, GL_DYNAMIC_DRAW);
-    LIB_INVALID(culv_registration_map(&r, 1, s->stream), CULV_REASON_VALUE);
-    LIB_SAYS("was resized");
+    LIB_INVALID(culv_registration_map(&r, 1, s->stream), VALUE, "was resized");
     LIB_OK(culv_registration_destroy(&r));
     r = stage_register(s, buffer, CULV_ACCESS_READ_WRITE);
     LIB_OK(culv_registration_map(&r, 1, s->stream));
     REQUIRE_EQ(culv_buffer_size(culv_registration_buffer(r)), 8192);
     LIB_OK(culv_registration_unmap(&r, 1, s->stream));
     s->gl.DeleteBuffers(1, &buffer);
-    LIB_INVALID(culv_registration_map(&r, 1, s->stream), CULV_REASON_VALUE);
-    LIB_SAYS("was deleted");
+    LIB_INVALID(culv_registration_map(&r, 1, s->stream), VALUE, "was deleted");
     LIB_OK(culv_registration_destroy(&r));
 
     s->gl.CreateTextures(GL_TEXTURE_2D, 1, &texture);
@@ -522,14 +502,12 @@ REGISTER_CASE(changed_objects, RAW_GL_CORE, .own = true)
         LIB_OK(culv_registration_unmap(&r, 1, s->stream));
     } else {
         REQUIRE_EQ(width, 32);
-        LIB_INVALID(culv_registration_map(&r, 1, s->stream), CULV_REASON_VALUE);
-        LIB_SAYS("another size or format");
+        LIB_INVALID(culv_registration_map(&r, 1, s->stream), VALUE, "another size or format");
     }
     LIB_OK(culv_registration_destroy(&r));
     LIB_OK(culv_gl_register_image(s->attached, texture, GL_TEXTURE_2D, NULL, &r));
     s->gl.DeleteTextures(1, &texture);
-    LIB_INVALID(culv_registration_map(&r, 1, s->stream), CULV_REASON_VALUE);
-    LIB_SAYS("was deleted");
+    LIB_INVALID(culv_registration_map(&r, 1, s->stream), VALUE, "was deleted");
     LIB_OK(culv_registration_destroy(&r));
 }
 
@@ -543,9 +521,8 @@ REGISTER_CASE(unchecked, RAW_GL_CORE, .own = true)
     culv_registration *r = NULL;
     LIB_OK(culv_gl_register_buffer(s->attached, buffer, &d, &r));
     s->gl.DeleteBuffers(1, &buffer);
-    LIB_ERROR(culv_registration_map(&r, 1, s->stream), CULV_ERROR_DRIVER,
-              CULV_REASON_DRIVER_REFUSED);
-    LIB_SAYS("deleted or resized");
+    LIB_ERROR(culv_registration_map(&r, 1, s->stream), DRIVER, DRIVER_REFUSED,
+              "deleted or resized");
     LIB_OK(culv_registration_destroy(&r));
 }
 
@@ -604,7 +581,7 @@ TEST(asks, .own = true)
     LIB_OK(culv_registration_destroy(&both[0]));
     culv_gl_lose_contexts(s.attached);
     asked = 0;
-    LIB_INVALID(culv_registration_map(&both[1], 1, s.stream), CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_registration_map(&both[1], 1, s.stream), CONTEXT);
     REQUIRE_EQ(asked, 0);
     LIB_OK(culv_registration_destroy(&both[1]));
     s.gl.DeleteBuffers(2, buffers);
@@ -656,10 +633,8 @@ TEST(bindless)
     culv_registration *r = NULL;
     REQUIRE(raw_gl_image_make(&s.gl, &raw_gl_kinds[0], raw_gl_format_named("GL_RGBA8"), &image));
     handle_made = true;
-    LIB_REFUSES(culv_registration, r,
-                culv_gl_register_image(s.attached, image.name, GL_TEXTURE_2D, NULL, &r),
-                UNSUPPORTED, CULV_REASON_USAGE);
-    LIB_SAYS("bindless handle");
+    LIB_REFUSES_AS(r, culv_gl_register_image(s.attached, image.name, GL_TEXTURE_2D, NULL, &r),
+                   UNSUPPORTED, CULV_REASON_USAGE, "bindless handle");
     handle_made = false;
     LIB_OK(culv_gl_register_image(s.attached, image.name, GL_TEXTURE_2D, NULL, &r));
     handle_made = true; /* after the registration it may be asked for */
@@ -687,19 +662,18 @@ REGISTER_CASE(contexts, RAW_GL_CORE)
     void *const wrong[] = {NULL, stranger, shared};
     for (int i = 0; i < 3; i++) {
         raw_gl_current(&s->gl, wrong[i]);
-        LIB_REFUSES(culv_registration, out,
-                    culv_gl_register_buffer(s->attached, buffer, NULL, &out), INVALID,
-                    CULV_REASON_CONTEXT);
-        LIB_INVALID(culv_registration_destroy(&r), CULV_REASON_CONTEXT);
+        LIB_REFUSES_AS(out, culv_gl_register_buffer(s->attached, buffer, NULL, &out), INVALID,
+                       CULV_REASON_CONTEXT);
+        LIB_INVALID(culv_registration_destroy(&r), CONTEXT);
         REQUIRE(r == kept);
         if (wrong[i] == shared) break; /* a map finds out by itself that it shares */
-        LIB_INVALID(culv_registration_map(&r, 1, s->stream), CULV_REASON_CONTEXT);
+        LIB_INVALID(culv_registration_map(&r, 1, s->stream), CONTEXT);
         if (wrong[i] != NULL) REQUIRE_EQ(s->gl.GetError(), GL_NO_ERROR); /* the look left none */
     }
     LIB_SAYS("culv_gl_add_context()");
     LIB_OK(culv_registration_map(&r, 1, s->stream));
     raw_gl_current(&s->gl, stranger);
-    LIB_INVALID(culv_registration_unmap(&r, 1, s->stream), CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_registration_unmap(&r, 1, s->stream), CONTEXT);
     REQUIRE(culv_registration_is_mapped(r));
     culv_gl_detach(&strangers);
     raw_gl_current(&s->gl, shared);
@@ -707,7 +681,7 @@ REGISTER_CASE(contexts, RAW_GL_CORE)
     LIB_OK(culv_gl_add_context(s->attached)); /* the one that shares */
     LIB_OK(culv_registration_map(&r, 1, s->stream));
     raw_gl_current(&s->gl, NULL);
-    LIB_INVALID(culv_registration_unmap(&r, 1, s->stream), CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_registration_unmap(&r, 1, s->stream), CONTEXT);
     REQUIRE(culv_registration_is_mapped(r));
     raw_gl_current(&s->gl, s->gl.context);
     LIB_OK(culv_registration_unmap(&r, 1, s->stream));
@@ -732,12 +706,12 @@ TEST(lost_contexts, .own = true)
     LIB_OK(culv_registration_map(&r[1], 1, s.stream));
     raw_gl_current(&s.gl, NULL);
     raw_gl_destroy(&s.gl, s.gl.context);
-    LIB_INVALID(culv_registration_map(r, 1, s.stream), CULV_REASON_CONTEXT);
-    LIB_INVALID(culv_registration_destroy(&r[0]), CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_registration_map(r, 1, s.stream), CONTEXT);
+    LIB_INVALID(culv_registration_destroy(&r[0]), CONTEXT);
     culv_gl_lose_contexts(s.attached);
-    LIB_INVALID(culv_registration_map(r, 1, s.stream), CULV_REASON_CONTEXT);
-    LIB_REFUSES(culv_registration, out, culv_gl_register_buffer(s.attached, 1, NULL, &out), INVALID,
-                CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_registration_map(r, 1, s.stream), CONTEXT);
+    LIB_REFUSES_AS(out, culv_gl_register_buffer(s.attached, 1, NULL, &out), INVALID,
+                   CULV_REASON_CONTEXT);
     LIB_OK(culv_registration_destroy(&r[0]));
     LIB_OK(culv_registration_destroy(&r[1]));
     LIB_OK(culv_gl_readback_destroy(&readback));
@@ -919,7 +893,7 @@ static void refuse_in_conditional(const stage *s, culv_gl_readback *readback, GL
     create(GL_SAMPLES_PASSED, 1, &query);
     begin(query, GL_QUERY_WAIT);
     if (blits)
-        LIB_INVALID(culv_gl_readback_read(readback, framebuffer, 0, 0), CULV_REASON_VALUE);
+        LIB_INVALID(culv_gl_readback_read(readback, framebuffer, 0, 0), VALUE);
     else
         LIB_OK(culv_gl_readback_read(readback, framebuffer, 0, 0));
     end();
@@ -938,8 +912,7 @@ static void refuse_smaller(const stage *s, culv_gl_readback *readback, const tar
             t->depth, samples, packed ? GL_DEPTH24_STENCIL8 : GL_DEPTH_COMPONENT32F,
             WIDTH - smaller, HEIGHT);
         if (smaller) {
-            LIB_INVALID(culv_gl_readback_read(readback, t->framebuffer, 0, 0), CULV_REASON_EXTENT);
-            LIB_SAYS("39 x 24");
+            LIB_INVALID(culv_gl_readback_read(readback, t->framebuffer, 0, 0), EXTENT, "39 x 24");
         } else
             LIB_OK(culv_gl_readback_read(readback, t->framebuffer, 0, 0));
     }
@@ -976,14 +949,13 @@ REGISTER_CASE(readbacks, RAW_GL_CORE)
                     LIB_INVALID(culv_gl_readback_read(readback, t.framebuffer,
                                                       (int[]){-1, 1, 0, 0}[side],
                                                       (int[]){0, 0, -1, 1}[side]),
-                                CULV_REASON_EXTENT);
+                                EXTENT);
                 refuse_smaller(s, readback, &t, samples, packed);
                 culv_registration *r = culv_gl_readback_registration(readback), *kept = r;
-                LIB_INVALID(culv_registration_destroy(&r), CULV_REASON_OWNED);
+                LIB_INVALID(culv_registration_destroy(&r), OWNED);
                 REQUIRE(r == kept);
                 LIB_OK(culv_registration_map(&r, 1, s->stream));
-                LIB_INVALID(culv_gl_readback_read(readback, t.framebuffer, 0, 0),
-                            CULV_REASON_MAPPED);
+                LIB_INVALID(culv_gl_readback_read(readback, t.framebuffer, 0, 0), MAPPED);
                 LIB_OK(culv_registration_unmap(&r, 1, s->stream));
                 LIB_OK(culv_gl_readback_destroy(&readback));
                 REQUIRE(readback == NULL);
@@ -997,26 +969,25 @@ REGISTER_CASE(refused_readbacks, RAW_GL_CORE)
     target t;
     culv_gl_readback *readback = NULL;
     culv_gl_readback_desc d = culv_gl_readback_desc_init();
-    LIB_REFUSES(culv_gl_readback, readback, culv_gl_readback_create(s->attached, &d, &readback),
-                INVALID, CULV_REASON_EXTENT);
+    LIB_REFUSES_AS(readback, culv_gl_readback_create(s->attached, &d, &readback), INVALID,
+                   CULV_REASON_EXTENT);
     d.width = WIDTH;
     d.height = HEIGHT;
     d.format = (culv_gl_readback_format)9;
-    LIB_REFUSES(culv_gl_readback, readback, culv_gl_readback_create(s->attached, &d, &readback),
-                INVALID, CULV_REASON_VALUE);
+    LIB_REFUSES_AS(readback, culv_gl_readback_create(s->attached, &d, &readback), INVALID,
+                   CULV_REASON_VALUE);
     /* Depth of another format than the one that is resolved into. */
     d.format = CULV_GL_READBACK_DEPTH32F;
     draw(s, 4, GL_DEPTH_COMPONENT24, &t);
     LIB_OK(culv_gl_readback_create(s->attached, &d, &readback));
-    LIB_ERROR(culv_gl_readback_read(readback, t.framebuffer, 0, 0), CULV_ERROR_DRIVER,
-              CULV_REASON_FORMAT);
-    LIB_SAYS("internal_format");
+    LIB_ERROR(culv_gl_readback_read(readback, t.framebuffer, 0, 0), DRIVER, FORMAT,
+              "internal_format");
     LIB_OK(culv_gl_readback_destroy(&readback));
     d.internal_format = GL_DEPTH_COMPONENT24;
     LIB_OK(culv_gl_readback_create(s->attached, &d, &readback));
     LIB_OK(culv_gl_readback_read(readback, t.framebuffer, 0, 0));
     require_halves(s, readback, false, float_bits(0.25f), float_bits(0.75f), 16);
-    LIB_ERROR(culv_gl_readback_read(readback, 4242, 0, 0), CULV_ERROR_DRIVER, CULV_REASON_VALUE);
+    LIB_ERROR(culv_gl_readback_read(readback, 4242, 0, 0), DRIVER, VALUE);
     LIB_OK(culv_gl_readback_destroy(&readback));
     LIB_OK(culv_gl_readback_destroy(&readback));
     erase(s, &t);

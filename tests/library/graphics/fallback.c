@@ -161,26 +161,18 @@ TEST(refused)
     culv_shared_buffer *buffer = NULL;
     culv_shared_semaphore *semaphore = NULL;
     scene_open_bare(&s, SCENE_PAGES);
-    LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, BYTES, 0, &buffer),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE);
-    LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER);
-    LIB_SAYS("own GPU");
-    LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, BYTES, 8, &buffer), CULV_ERROR_INVALID,
-                CULV_REASON_VALUE);
-    LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, 0, CULV_FALLBACK_ANY, &buffer),
-                CULV_ERROR_INVALID, CULV_REASON_SIZE);
-    LIB_REFUSES(culv_shared_semaphore, semaphore, scene_semaphore(&s, 0, &semaphore),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE);
-    LIB_REFUSES(culv_shared_semaphore, semaphore,
-                scene_semaphore(&s, CULV_FALLBACK_PEER, &semaphore), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_PEER);
+    LIB_REFUSES(buffer, scene_buffer(&s, BYTES, 0, &buffer), UNSUPPORTED, NOT_EXPORTABLE);
+    LIB_REFUSES(buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer), UNSUPPORTED, PEER,
+                "own GPU");
+    LIB_REFUSES(buffer, scene_buffer(&s, BYTES, 8, &buffer), INVALID, VALUE);
+    LIB_REFUSES(buffer, scene_buffer(&s, 0, CULV_FALLBACK_ANY, &buffer), INVALID, SIZE);
+    LIB_REFUSES(semaphore, scene_semaphore(&s, 0, &semaphore), UNSUPPORTED, NOT_EXPORTABLE);
+    LIB_REFUSES(semaphore, scene_semaphore(&s, CULV_FALLBACK_PEER, &semaphore), UNSUPPORTED, PEER);
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     d.type = CULV_SEMAPHORE_BINARY;
     d.fallback = CULV_FALLBACK_ANY;
-    LIB_REFUSES(culv_shared_semaphore, semaphore,
-                culv_vk_semaphore_create(s.w.attachment, &d, &semaphore), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_NOT_EXPORTABLE);
+    LIB_REFUSES(semaphore, culv_vk_semaphore_create(s.w.attachment, &d, &semaphore), UNSUPPORTED,
+                NOT_EXPORTABLE);
     REQUIRE_EQ(culv_buffer_sharing(NULL), CULV_SHARING_SHARED);
     REQUIRE_EQ(culv_image_sharing(NULL), CULV_SHARING_SHARED);
     REQUIRE_EQ(culv_semaphore_sharing(NULL), CULV_SHARING_SHARED);
@@ -202,13 +194,10 @@ TEST(another_gpu)
     scene_open_bare(&s, SCENE_PEER);
     const raw_cuda *cu = s.w.cu;
     culv_vk_device_desc d = lib_vk_desc(&s.w);
-    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(s.w.device, &d, &vk), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_MISMATCH);
-    LIB_SAYS("culv_vk_device_desc.fallback");
-    LIB_SAYS("culv_vk_device_desc.allow_other_gpu");
+    LIB_REFUSES(vk, culv_vk_attach(s.w.device, &d, &vk), INVALID, DEVICE_MISMATCH,
+                "culv_vk_device_desc.fallback", "culv_vk_device_desc.allow_other_gpu");
     d.fallback = 64;
-    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(s.w.device, &d, &vk), CULV_ERROR_INVALID,
-                CULV_REASON_VALUE);
+    LIB_REFUSES(vk, culv_vk_attach(s.w.device, &d, &vk), INVALID, VALUE);
     raw_vk_buffer_create(&s.w.vk, 65536, RAW_VK_EXPORT, &own);
     VkSemaphore timeline = raw_vk_timeline(&s.w.vk, 0, true);
     culv_soft_counts before = {.struct_size = sizeof before}, after = before;
@@ -216,29 +205,26 @@ TEST(another_gpu)
     culv_vk_memory_desc m = culv_vk_memory_desc_init();
     m.memory = own.memory;
     m.allocation_size = own.allocation_size;
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(s.w.attachment, &m, &memory),
-                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(s.w.attachment, &m, &memory),
-                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    LIB_REFUSES(memory, culv_vk_memory_import(s.w.attachment, &m, &memory), INVALID,
+                DEVICE_MISMATCH);
+    LIB_REFUSES(memory, culv_vk_memory_import_shared(s.w.attachment, &m, &memory), INVALID,
+                DEVICE_MISMATCH);
     culv_vk_semaphore_desc t = culv_vk_semaphore_desc_init();
     t.semaphore = timeline;
     t.type = CULV_SEMAPHORE_TIMELINE;
-    LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(s.w.attachment, &t, &semaphore),
-                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
-    LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, BYTES, 0, &buffer), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_MISMATCH);
+    LIB_REFUSES(semaphore, culv_vk_semaphore_import(s.w.attachment, &t, &semaphore), INVALID,
+                DEVICE_MISMATCH);
+    LIB_REFUSES(buffer, scene_buffer(&s, BYTES, 0, &buffer), INVALID, DEVICE_MISMATCH);
     const VkBufferCreateInfo info = raw_vk_buffer_info(BYTES, VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
     culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
-    LIB_INVALID(culv_vk_check_buffer(s.w.attachment, &info, NULL, &sharing),
-                CULV_REASON_DEVICE_MISMATCH);
+    LIB_INVALID(culv_vk_check_buffer(s.w.attachment, &info, NULL, &sharing), DEVICE_MISMATCH);
     if (cu->SoftCounts != NULL) cu->SoftCounts(&after);
     REQUIRE_EQ(before.calls, after.calls);
     /* Told to, it goes through the host from one GPU to the other. */
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_HOST, &buffer));
     REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)), CULV_SHARING_HOST);
     culv_shared_buffer_destroy(&buffer);
-    LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, 0, CULV_FALLBACK_ANY, &buffer),
-                CULV_ERROR_INVALID, CULV_REASON_SIZE);
+    LIB_REFUSES(buffer, scene_buffer(&s, 0, CULV_FALLBACK_ANY, &buffer), INVALID, SIZE);
     raw_vk_timeline_destroy(&s.w.vk, timeline);
     raw_vk_buffer_destroy(&s.w.vk, &own);
     scene_close(&s);
@@ -262,16 +248,12 @@ TEST(wrong_copies)
         SKIP("only the twin's copies go wrong on demand");
     }
     cu->SoftSpoilPeers(1);
-    LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER);
-    LIB_SAYS("IOMMU");
-    LIB_SAYS("HOST");
-    LIB_SAYS(name);
+    LIB_REFUSES(buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer), UNSUPPORTED, PEER,
+                "IOMMU", "HOST", name);
     cu->SoftSpoilPeers(0); /* the verdict stays: nothing is verified twice */
     culv_soft_counts before = {.struct_size = sizeof before}, after = before;
     cu->SoftCounts(&before);
-    LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER);
+    LIB_REFUSES(buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer), UNSUPPORTED, PEER);
     cu->SoftCounts(&after);
     REQUIRE_EQ(before.calls, after.calls);
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
@@ -294,10 +276,8 @@ TEST(wrong_copies_one_way)
             SKIP("only the twin's copies go wrong on demand");
         }
         cu->SoftSpoilPeers(spoilt);
-        LIB_REFUSES(culv_shared_buffer, buffer,
-                    scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer), CULV_ERROR_UNSUPPORTED,
-                    CULV_REASON_PEER);
-        LIB_SAYS("16384 of 32768 words");
+        LIB_REFUSES(buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer), UNSUPPORTED, PEER,
+                    "16384 of 32768 words");
         cu->SoftSpoilPeers(0);
         scene_close(&s);
     }
@@ -329,16 +309,16 @@ static void without_extensions(bool foreign, bool memory_too)
                    : culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical,
                                              NULL, &w->device));
     culv_vk_device_desc d = lib_vk_desc(w);
-    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w->device, &d, &vk), CULV_ERROR_INVALID,
-                foreign ? CULV_REASON_DEVICE_MISMATCH : CULV_REASON_EXTENSION_MISSING);
+    LIB_REFUSES_AS(vk, culv_vk_attach(w->device, &d, &vk), CULV_ERROR_INVALID,
+                   foreign ? CULV_REASON_DEVICE_MISMATCH : CULV_REASON_EXTENSION_MISSING);
     if (!foreign) LIB_SAYS("set culv_vk_device_desc.fallback to CULV_FALLBACK_ANY");
     d.fallback = CULV_FALLBACK_ANY;
     LIB_OK(culv_vk_attach(w->device, &d, &w->attachment));
     w->context = culv_device_context(w->device);
     if (memory_too)
-        LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, BYTES, 0, &buffer),
-                    foreign ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
-                    foreign ? CULV_REASON_DEVICE_MISMATCH : CULV_REASON_EXTENSION_MISSING);
+        LIB_REFUSES_AS(buffer, scene_buffer(&s, BYTES, 0, &buffer),
+                       foreign ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
+                       foreign ? CULV_REASON_DEVICE_MISMATCH : CULV_REASON_EXTENSION_MISSING);
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
     LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &s.to_vulkan));
     REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)),
@@ -373,9 +353,8 @@ TEST(stencil_usage)
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     d.fallback = CULV_FALLBACK_HOST;
-    LIB_REFUSES(culv_shared_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
-                CULV_ERROR_INVALID, CULV_REASON_USAGE);
-    LIB_SAYS("stencilUsage");
+    LIB_REFUSES(image, culv_vk_image_create(s.w.attachment, &d, &image), INVALID, USAGE,
+                "stencilUsage");
     scene_close(&s);
 }
 

@@ -62,8 +62,7 @@ TEST(own_memory)
         culv_image_desc i2d = culv_image_desc_init();
         i2d.format = (culv_format)VK_FORMAT_R8G8B8A8_UNORM;
         i2d.width = i2d.height = 16;
-        LIB_REFUSES(culv_image, image, culv_image_map(memory, &i2d, &image), CULV_ERROR_UNSUPPORTED,
-                    CULV_REASON_DEVICE_MISMATCH);
+        LIB_REFUSES(image, culv_image_map(memory, &i2d, &image), UNSUPPORTED, DEVICE_MISMATCH);
         culv_buffer_desc b = culv_buffer_desc_init();
         b.size = rows[i].size;
         LIB_OK(culv_buffer_map(memory, &b, &whole));
@@ -105,14 +104,11 @@ TEST(refused)
     d.allocation_size = own.allocation_size;
     culv_soft_counts before = {.struct_size = sizeof before}, after = before;
     if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&before);
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(vk, &d, &memory), CULV_ERROR_INVALID,
-                CULV_REASON_SIZE);
-    LIB_SAYS("2097152");
-    LIB_SAYS("VkMemoryDedicatedAllocateInfo");
+    LIB_REFUSES(memory, culv_vk_memory_import(vk, &d, &memory), INVALID, SIZE, "2097152",
+                "VkMemoryDedicatedAllocateInfo");
     d.image = (VkImage)own.buffer; /* not looked at */
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(vk, &d, &memory), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_DEVICE_MISMATCH);
-    LIB_SAYS("copy it into the image on its GPU");
+    LIB_REFUSES(memory, culv_vk_memory_import(vk, &d, &memory), UNSUPPORTED, DEVICE_MISMATCH,
+                "copy it into the image on its GPU");
     VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
                               .imageType = VK_IMAGE_TYPE_2D,
                               .format = VK_FORMAT_R8G8B8A8_UNORM,
@@ -123,11 +119,9 @@ TEST(refused)
                               .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
     culv_vk_image_create_desc make = culv_vk_image_create_desc_init();
     make.create_info = &info;
-    LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(vk, &make, &made),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_DEVICE_MISMATCH);
+    LIB_REFUSES(made, culv_vk_image_create(vk, &make, &made), UNSUPPORTED, DEVICE_MISMATCH);
     culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
-    LIB_ERROR(culv_vk_check_image(vk, &info, NULL, &sharing), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_DEVICE_MISMATCH);
+    LIB_ERROR(culv_vk_check_image(vk, &info, NULL, &sharing), UNSUPPORTED, DEVICE_MISMATCH);
     if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&after);
     REQUIRE_EQ(before.calls, after.calls);
     const VkBufferCreateInfo buffer = raw_vk_buffer_info(64, VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
@@ -145,9 +139,8 @@ TEST(refused)
     culv_vk_memory_from_handle_desc h = culv_vk_memory_from_handle_desc_init();
     LIB_OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_FD, &h.handle));
     h.size = UNIT;
-    LIB_ERROR(culv_vk_memory_from_handle(vk, &h, &vulkans), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_DEVICE_MISMATCH);
-    LIB_SAYS("own the memory");
+    LIB_ERROR(culv_vk_memory_from_handle(vk, &h, &vulkans), UNSUPPORTED, DEVICE_MISMATCH,
+              "own the memory");
     REQUIRE(vulkans == VK_NULL_HANDLE);
     culv_handle_close(&h.handle);
     culv_vmm_allocation_destroy(&allocation);
@@ -169,18 +162,17 @@ TEST(out_of_reach)
         if (hidden == 0 && s.w.cu->SoftBarPeers == NULL) continue;
         if (hidden == 0) s.w.cu->SoftBarPeers(1);
         lib_lying.uuid_xor = hidden != 0 ? 0x5a : 0;
-        LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(s.w.device, &d, &vk), CULV_ERROR_UNSUPPORTED,
-                    hidden != 0 ? CULV_REASON_DEVICE_UNKNOWN : CULV_REASON_PEER);
-        LIB_SAYS(hidden != 0 ? "CUDA_VISIBLE_DEVICES" : "cuDeviceCanAccessPeer");
-        LIB_SAYS("culv_vk_device_desc.fallback");
+        LIB_REFUSES_AS(vk, culv_vk_attach(s.w.device, &d, &vk), CULV_ERROR_UNSUPPORTED,
+                       hidden != 0 ? CULV_REASON_DEVICE_UNKNOWN : CULV_REASON_PEER,
+                       hidden != 0 ? "CUDA_VISIBLE_DEVICES" : "cuDeviceCanAccessPeer",
+                       "culv_vk_device_desc.fallback");
         /* With a fallback nothing is shared, and all can be copied. */
         culv_vk_device_desc f = d;
         f.fallback = CULV_FALLBACK_HOST;
         LIB_OK(culv_vk_attach(s.w.device, &f, &vk));
         culv_vk_device *first = s.w.attachment;
         s.w.attachment = vk;
-        LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, 4097, 0, &buffer),
-                    CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+        LIB_REFUSES(buffer, scene_buffer(&s, 4097, 0, &buffer), INVALID, DEVICE_MISMATCH);
         LIB_OK(scene_buffer(&s, 4097, CULV_FALLBACK_HOST, &buffer));
         REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)), CULV_SHARING_HOST);
         culv_shared_buffer_destroy(&buffer);
@@ -234,24 +226,21 @@ TEST(cudas_memory)
     a.size = UNIT;
     a.handle_types = UINT32_C(1) << CULV_HANDLE_OPAQUE_FD;
     LIB_OK(culv_vmm_allocation_create(s.w.device, &a, &allocation));
-    LIB_ERROR(culv_vk_memory_from_vmm(vk, allocation, NULL, &memory), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_DEVICE_MISMATCH);
-    LIB_SAYS("own the memory");
+    LIB_ERROR(culv_vk_memory_from_vmm(vk, allocation, NULL, &memory), UNSUPPORTED, DEVICE_MISMATCH,
+              "own the memory");
     culv_vector_desc v = culv_vector_desc_init();
     v.size = UNIT;
     v.handle_types = a.handle_types;
     LIB_OK(culv_vector_create(s.w.device, &v, &vector));
     culv_vk_vector_view_desc d = culv_vk_vector_view_desc_init();
     d.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
-    LIB_REFUSES(culv_vector_view, view, culv_vk_vector_view_create(vk, vector, &d, &view),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_DEVICE_MISMATCH);
-    LIB_SAYS("own the memory");
+    LIB_REFUSES(view, culv_vk_vector_view_create(vk, vector, &d, &view), UNSUPPORTED,
+                DEVICE_MISMATCH, "own the memory");
     LIB_OK(culv_vmm_adopt(s.w.device, culv_vector_pointer(vector), 4096, &adopted));
     culv_vk_adopted_desc ad = culv_vk_adopted_desc_init();
     ad.usage = d.usage;
-    LIB_REFUSES(culv_vk_adopted, buffers, culv_vk_adopted_create(vk, adopted, &ad, &buffers),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_DEVICE_MISMATCH);
-    LIB_SAYS("own the memory");
+    LIB_REFUSES(buffers, culv_vk_adopted_create(vk, adopted, &ad, &buffers), UNSUPPORTED,
+                DEVICE_MISMATCH, "own the memory");
     culv_vmm_adopted_destroy(&adopted);
     culv_vector_destroy(&vector);
     culv_vmm_allocation_destroy(&allocation);
@@ -259,9 +248,8 @@ TEST(cudas_memory)
     sd.size = 64 << 20;
     sd.buffer_usage = d.usage | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     vkGetDeviceQueue(s.w.vk.device, 0, 0, &sd.queue);
-    LIB_REFUSES(culv_vk_space, space, culv_vk_space_create(vk, &sd, &space), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_DEVICE_MISMATCH);
-    LIB_SAYS("own the memory");
+    LIB_REFUSES(space, culv_vk_space_create(vk, &sd, &space), UNSUPPORTED, DEVICE_MISMATCH,
+                "own the memory");
     scene_close(&s);
 }
 
@@ -553,9 +541,8 @@ TEST(solver_faults, .faults = true)
             REQUIRE_EQ(((const uint32_t *)host.mapped)[i], f);
     }
     culv_shared_semaphore *none = NULL;
-    LIB_REFUSES(culv_shared_semaphore, none,
-                culv_vk_semaphore_create(gone->w.attachment, &gd, &none), CULV_ERROR_ASYNC,
-                CULV_REASON_EARLIER_FAILURE);
+    LIB_REFUSES(none, culv_vk_semaphore_create(gone->w.attachment, &gd, &none), ASYNC,
+                EARLIER_FAILURE);
     raw_vk_idle(&s.w.vk);
     vkDestroyFence(s.w.vk.device, fence, NULL);
     raw_vk_buffer_destroy(&s.w.vk, &host);

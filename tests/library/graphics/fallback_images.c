@@ -263,7 +263,7 @@ static void refuse_fields(culv_image *image, const row *r)
                {4096, UINT64_MAX, 0, 0, 0, CULV_REASON_VALUE},
                {4096, 0, 0, r->levels, 0, CULV_REASON_LEVEL},
                {4096, 0, 0, 0, planes_of(r), CULV_REASON_LEVEL}};
-    LIB_INVALID(culv_image_write(image, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_image_write(image, NULL, NULL), NULL_ARGUMENT);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         culv_image_field f = good;
         if (i == 3 && pieces[0].rows == 1) continue; /* 0: packed */
@@ -272,7 +272,7 @@ static void refuse_fields(culv_image *image, const row *r)
         f.slice_pitch = bad[i].slice_pitch;
         f.level = bad[i].level;
         f.plane = bad[i].plane;
-        LIB_INVALID(culv_image_write(image, &f, NULL), bad[i].reason);
+        LIB_FAILS(culv_image_write(image, &f, NULL), CULV_ERROR_INVALID, bad[i].reason);
     }
 }
 
@@ -383,14 +383,11 @@ static void refuse_arrays(culv_image *image)
     CUsurfObject surface = 0;
     CUtexObject texture = 0;
     culv_texture_desc d = culv_texture_desc_init();
-    LIB_ERROR(culv_image_get_array(image, 0, &array), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
-    LIB_SAYS("culv_image_get_linear_layout()");
-    LIB_ERROR(culv_image_get_plane_array(image, 0, &array), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_FORMAT);
-    LIB_ERROR(culv_image_get_surface(image, 0, &surface), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_FORMAT);
-    LIB_ERROR(culv_image_get_texture(image, &d, &texture), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_FORMAT);
+    LIB_ERROR(culv_image_get_array(image, 0, &array), UNSUPPORTED, FORMAT,
+              "culv_image_get_linear_layout()");
+    LIB_ERROR(culv_image_get_plane_array(image, 0, &array), UNSUPPORTED, FORMAT);
+    LIB_ERROR(culv_image_get_surface(image, 0, &surface), UNSUPPORTED, FORMAT);
+    LIB_ERROR(culv_image_get_texture(image, &d, &texture), UNSUPPORTED, FORMAT);
     REQUIRE(array == NULL && surface == 0 && texture == 0 &&
             culv_image_mipmapped_array(image) == NULL);
 }
@@ -410,10 +407,9 @@ static void run_row(scene *s, const row *r)
     if (r->linear)
         refuse_arrays(cuda);
     else
-        LIB_INVALID(culv_image_get_linear_layout(cuda, 0, 0, &l), CULV_REASON_USAGE);
+        LIB_INVALID(culv_image_get_linear_layout(cuda, 0, 0, &l), USAGE);
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
-    LIB_INVALID(culv_vk_image_record_upload(image, commands, VK_IMAGE_LAYOUT_UNDEFINED),
-                CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_image_record_upload(image, commands, VK_IMAGE_LAYOUT_UNDEFINED), VALUE);
     image_barrier(commands, r, image, CULV_VK_USE_ANY, false, true);
     raw_vk_submit(&s->w.vk, commands, NULL);
     refuse_fields(cuda, r);
@@ -558,32 +554,25 @@ TEST(refused)
         good.format = linear[i];
         if (vulkan_makes(&s, &good)) break;
         info = good;
-        LIB_REFUSES(culv_shared_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
-                    CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
+        LIB_REFUSES(image, culv_vk_image_create(s.w.attachment, &d, &image), UNSUPPORTED, USAGE);
     }
     good.usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT; /* the other one is added */
     info = good;
     info.samples = VK_SAMPLE_COUNT_4_BIT;
-    LIB_REFUSES(culv_shared_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
-                CULV_ERROR_INVALID, CULV_REASON_USAGE);
+    LIB_REFUSES(image, culv_vk_image_create(s.w.attachment, &d, &image), INVALID, USAGE);
     info = good;
     info.tiling = VK_IMAGE_TILING_LINEAR;
-    LIB_REFUSES(culv_shared_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
-                CULV_ERROR_INVALID, CULV_REASON_TILING);
+    LIB_REFUSES(image, culv_vk_image_create(s.w.attachment, &d, &image), INVALID, TILING);
     info = good;
     info.mipLevels = 6;
-    LIB_REFUSES(culv_shared_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
-                CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    LIB_REFUSES(image, culv_vk_image_create(s.w.attachment, &d, &image), INVALID, EXTENT);
     info = good;
     info.pNext = &external;
-    LIB_REFUSES(culv_shared_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
-                CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_REFUSES(image, culv_vk_image_create(s.w.attachment, &d, &image), INVALID, VALUE);
     info = good;
     d.fallback = 0;
-    LIB_REFUSES(culv_shared_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+    LIB_REFUSES(image, culv_vk_image_create(s.w.attachment, &d, &image), UNSUPPORTED, FORMAT);
     d.fallback = 5;
-    LIB_REFUSES(culv_shared_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
-                CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_REFUSES(image, culv_vk_image_create(s.w.attachment, &d, &image), INVALID, VALUE);
     scene_close(&s);
 }

@@ -61,13 +61,10 @@ TEST(normalized)
     static scene s;
     culv_shared_image *image = NULL;
     scene_open_bare(&s, SCENE_PAGES);
-    LIB_REFUSES(culv_shared_image, image,
-                make(&s, VK_FORMAT_R8G8B8A8_SRGB, CULV_TEXELS_NORMALIZED, &image),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
-    LIB_SAYS("CULV_TEXELS_STORED");
-    LIB_REFUSES(culv_shared_image, image,
-                make(&s, VK_FORMAT_D24_UNORM_S8_UINT, CULV_TEXELS_NORMALIZED, &image),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+    LIB_REFUSES(image, make(&s, VK_FORMAT_R8G8B8A8_SRGB, CULV_TEXELS_NORMALIZED, &image),
+                UNSUPPORTED, FORMAT, "CULV_TEXELS_STORED");
+    LIB_REFUSES(image, make(&s, VK_FORMAT_D24_UNORM_S8_UINT, CULV_TEXELS_NORMALIZED, &image),
+                UNSUPPORTED, FORMAT);
     LIB_OK(make(&s, VK_FORMAT_R8G8B8A8_UNORM, CULV_TEXELS_NORMALIZED, &image));
     CUarray array = NULL;
     LIB_OK(culv_image_get_array(culv_shared_image_cuda(image), 0, &array));
@@ -91,11 +88,10 @@ static void stream_gone(scene_kind kind)
     LIB_OK(culv_semaphore_signal(semaphore, gone, 1));
     lib_finish(&s.w, gone);
     lib_stream_destroy(&s.w, gone);
-    LIB_ERROR(culv_semaphore_signal(semaphore, gone, 2), CULV_ERROR_DRIVER,
-              CULV_REASON_STREAM_DEVICE);
-    LIB_SAYS("was it destroyed?");
-    LIB_ERROR(culv_semaphore_wait(culv_shared_semaphore_cuda(s.to_cuda), gone, 1),
-              CULV_ERROR_DRIVER, CULV_REASON_STREAM_DEVICE);
+    LIB_ERROR(culv_semaphore_signal(semaphore, gone, 2), DRIVER, STREAM_DEVICE,
+              "was it destroyed?");
+    LIB_ERROR(culv_semaphore_wait(culv_shared_semaphore_cuda(s.to_cuda), gone, 1), DRIVER,
+              STREAM_DEVICE);
     LIB_OK(culv_semaphore_signal(semaphore, s.stream, 2));
     scene_close(&s);
 }

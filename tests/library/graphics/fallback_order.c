@@ -86,7 +86,7 @@ static void semaphores(scene_kind kind)
     REQUIRE(raw_vk_timeline_wait(&s.w.vk, culv_vk_semaphore_handle(s.to_vulkan), 5, TEST_FAR_MS));
     REQUIRE(raw_vk_timeline_wait(&s.w.vk, culv_vk_semaphore_handle(second), 7, TEST_FAR_MS));
     REQUIRE_EQ(raw_vk_timeline_value(&s.w.vk, culv_vk_semaphore_handle(second)), 7);
-    LIB_INVALID(culv_semaphore_signal(one, s.stream, 5), CULV_REASON_TIMELINE_BACKWARDS);
+    LIB_INVALID(culv_semaphore_signal(one, s.stream, 5), TIMELINE_BACKWARDS);
     REQUIRE_EQ(culv_semaphore_last_value(one), 5);
     /* NVIDIA's driver may have one thread for all host functions: docs/fallback.md,
      * "Semaphores". */
@@ -124,10 +124,8 @@ static void refused_in_capture(scene *s, const culv_semaphore_point *points, uin
     size_t nodes = 0;
     CUcontext before = lib_enter(&s->w);
     CU_OK(cu->StreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    LIB_ERROR(culv_semaphore_signal_batch(points, count, s->stream), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_CAPTURE);
-    LIB_ERROR(culv_semaphore_wait_batch(points, count, s->stream), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_CAPTURE);
+    LIB_ERROR(culv_semaphore_signal_batch(points, count, s->stream), UNSUPPORTED, CAPTURE);
+    LIB_ERROR(culv_semaphore_wait_batch(points, count, s->stream), UNSUPPORTED, CAPTURE);
     CU_OK(cu->StreamEndCapture(s->stream, &graph));
     CU_OK(cu->GraphGetNodes(graph, NULL, &nodes));
     REQUIRE_EQ(nodes, 0);
@@ -188,12 +186,11 @@ static void batches(scene_kind kind)
     static const uint64_t wrong[] = {9, 1, 0};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         const culv_semaphore_point points[] = {{one, 5}, {two, wrong[i]}};
-        LIB_INVALID(culv_semaphore_signal_batch(points, PAIR, s.stream),
-                    CULV_REASON_TIMELINE_BACKWARDS);
+        LIB_INVALID(culv_semaphore_signal_batch(points, PAIR, s.stream), TIMELINE_BACKWARDS);
         require_signaled(&s, pair, 0, 9);
     }
     const culv_semaphore_point twice[] = {{one, 5}, {one, 6}};
-    LIB_INVALID(culv_semaphore_signal_batch(twice, PAIR, s.stream), CULV_REASON_VALUE);
+    LIB_INVALID(culv_semaphore_signal_batch(twice, PAIR, s.stream), VALUE);
     /* One that is shared before one that is not. */
     VkSemaphore timeline = VK_NULL_HANDLE;
     culv_semaphore *shared = NULL;
@@ -247,10 +244,8 @@ TEST(host_function_fails, .own = true)
     LIB_OK(culv_semaphore_signal(semaphore, s.stream, 1));
     lib_finish(&s.w, s.stream);
     layer.fail_at(0, 0);
-    LIB_ERROR(culv_semaphore_signal(semaphore, s.stream, 2), CULV_ERROR_ASYNC,
-              CULV_REASON_EARLIER_FAILURE);
-    LIB_SAYS("vkSignalSemaphore");
-    LIB_ERROR(culv_semaphore_wait(semaphore, s.stream, 2), CULV_ERROR_ASYNC,
-              CULV_REASON_EARLIER_FAILURE);
+    LIB_ERROR(culv_semaphore_signal(semaphore, s.stream, 2), ASYNC, EARLIER_FAILURE,
+              "vkSignalSemaphore");
+    LIB_ERROR(culv_semaphore_wait(semaphore, s.stream, 2), ASYNC, EARLIER_FAILURE);
     scene_close(&s);
 }

@@ -120,8 +120,8 @@ static void check_row(const lib_world *w, const row *r)
     REQUIRE_EQ(staging->num_parts, r->planes);
     REQUIRE_EQ(lib_counts(w).allocations, 2);
     REQUIRE(culv_image_mipmapped_array(image) == NULL);
-    LIB_ERROR(culv_image_get_array(image, 0, &whole), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
-    LIB_SAYS("culv_image_get_plane_array()");
+    LIB_ERROR(culv_image_get_array(image, 0, &whole), UNSUPPORTED, FORMAT,
+              "culv_image_get_plane_array()");
     REQUIRE(whole == NULL);
     CUstream stream = lib_stream(w);
     fill(staging->host, staging->size, 7);

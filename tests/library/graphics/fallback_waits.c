@@ -119,8 +119,7 @@ TEST(wrong_copies_beside_work)
     close_gate();
     hold_stream(&s, s.stream);
     cu->SoftSpoilPeers(1);
-    LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER);
+    LIB_REFUSES(buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer), UNSUPPORTED, PEER);
     cu->SoftSpoilPeers(0);
     open_gate();
     scene_close(&s);

@@ -133,9 +133,7 @@ static void buffer_is_elsewhere(culv_ipc_client *client, const char *name, const
 {
     culv_buffer *buffer = NULL;
     culv_ipc_object *object = ipc_receive(client, name);
-    LIB_REFUSES(culv_buffer, buffer, culv_ipc_import_buffer(object, &buffer), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_MISMATCH);
-    LIB_SAYS(says);
+    LIB_REFUSES(buffer, culv_ipc_import_buffer(object, &buffer), INVALID, DEVICE_MISMATCH, says);
     culv_ipc_object_destroy(&object);
 }
 

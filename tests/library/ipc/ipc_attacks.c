@@ -1090,16 +1090,16 @@ static void attack_a_client(bool old_kernel)
         culv_ipc_client *client = ipc_client(s.w.device, name);
         culv_ipc_object *object = POISON(culv_ipc_object);
         if (attack->result != CULV_OK) {
-            LIB_ERROR(culv_ipc_client_receive(client, "cells", IPC_FAR, &object), attack->result,
+            LIB_FAILS(culv_ipc_client_receive(client, "cells", IPC_FAR, &object), attack->result,
                       attack->reason);
             REQUIRE(object == POISON(culv_ipc_object));
             if (attack->result == CULV_ERROR_ASYNC)
-                LIB_ERROR(culv_ipc_client_receive(client, "cells", IPC_FAR, &object),
-                          CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE);
+                LIB_ERROR(culv_ipc_client_receive(client, "cells", IPC_FAR, &object), ASYNC,
+                          IPC_GONE);
         } else {
             culv_vmm_allocation *memory = POISON(culv_vmm_allocation);
             object = ipc_receive(client, "cells");
-            LIB_ERROR(culv_ipc_import_vmm(object, &memory), attack->import_result,
+            LIB_FAILS(culv_ipc_import_vmm(object, &memory), attack->import_result,
                       attack->import_reason);
             REQUIRE(memory == POISON(culv_vmm_allocation));
             culv_ipc_object_destroy(&object);
@@ -1195,8 +1195,7 @@ TEST(endless_wakes, .own = true)
     REQUIRE_EQ(listen(me.listener, 8), 0);
     REQUIRE_EQ(pthread_create(&thread, NULL, greet_badly, &me), 0);
     culv_ipc_client *client = ipc_client(NULL, name);
-    LIB_ERROR(culv_ipc_client_get_offer(client, 0, 1000000, &info, NULL), CULV_ERROR_TIMEOUT,
-              CULV_REASON_IPC_GONE);
+    LIB_ERROR(culv_ipc_client_get_offer(client, 0, 1000000, &info, NULL), TIMEOUT, IPC_GONE);
     REQUIRE(culv_ipc_client_connected(client));
     culv_ipc_client_destroy(&client);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
@@ -1300,9 +1299,9 @@ VMM_CASE(servers_gpu, .own = true)
             culv_ring *side = POISON(culv_ring);
             culv_vector *vector = POISON(culv_vector);
             cd.ring = vd.name = "frames";
-            LIB_ERROR(culv_ipc_ring_join(client, &cd, IPC_FAR, &side), lie->later, lie->reason);
+            LIB_FAILS(culv_ipc_ring_join(client, &cd, IPC_FAR, &side), lie->later, lie->reason);
             if (lie->byte > 0) LIB_SAYS("77777777-7777");
-            LIB_ERROR(culv_ipc_vector_open(client, &vd, IPC_FAR, &vector), lie->later, lie->reason);
+            LIB_FAILS(culv_ipc_vector_open(client, &vd, IPC_FAR, &vector), lie->later, lie->reason);
             if (lie->byte > 0) LIB_SAYS("77777777-7777");
             REQUIRE(side == POISON(culv_ring) && vector == POISON(culv_vector));
             REQUIRE(culv_ipc_client_connected(client)); /* it says what it likes of its GPU */
@@ -1427,8 +1426,8 @@ static void refuse_frame(ipc_child *parent, const char *name)
     ipc_hear(parent, 'g');
     CUcontext before = lib_enter(&s.w);
     CU_OK(s.w.cu->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    LIB_ERROR(culv_ring_acquire_on(side, CULV_RING_CONSUMER, stream, IPC_FAR, &f),
-              CULV_ERROR_INVALID, CULV_REASON_CAPTURE);
+    LIB_ERROR(culv_ring_acquire_on(side, CULV_RING_CONSUMER, stream, IPC_FAR, &f), INVALID,
+              CAPTURE);
     CU_OK(s.w.cu->StreamEndCapture(stream, &graph));
     CU_OK(s.w.cu->GraphDestroy(graph));
     lib_leave(&s.w, before);
@@ -1504,7 +1503,7 @@ static void see_no_frame(ipc_child *parent, const char *name)
         ipc_hear(parent, 'l');
         /* Who reads every frame sees that one was left out. */
         const bool left_out = page_policy == CULV_RING_FIFO && lie >= 2;
-        LIB_ERROR(culv_ring_acquire_on(core, CULV_RING_CONSUMER, stream, 3000000, &f),
+        LIB_FAILS(culv_ring_acquire_on(core, CULV_RING_CONSUMER, stream, 3000000, &f),
                   left_out ? CULV_ERROR_ASYNC : CULV_ERROR_TIMEOUT,
                   left_out ? CULV_REASON_IPC_PROTOCOL : CULV_REASON_RING_EMPTY);
         ipc_say(parent, 'r');

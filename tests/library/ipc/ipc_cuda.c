@@ -37,18 +37,15 @@ static void use_memory(ipc_child *parent, const char *name)
     REQUIRE(info.kind == CULV_IPC_CUDA_MEMORY && info.allocation_size == 3 * (uint64_t)BLOCK);
     REQUIRE(info.element_size == 4 && info.element_count == WORDS);
     culv_handle handle;
-    LIB_ERROR(culv_ipc_object_get_handle(object, &handle), CULV_ERROR_INVALID,
-              CULV_REASON_HANDLE_TYPE);
-    LIB_ERROR(culv_ipc_import_vmm(object, &other), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_SAYS("memory of cuMemAlloc");
+    LIB_ERROR(culv_ipc_object_get_handle(object, &handle), INVALID, HANDLE_TYPE);
+    LIB_ERROR(culv_ipc_import_vmm(object, &other), INVALID, VALUE, "memory of cuMemAlloc");
     LIB_OK(culv_ipc_import_buffer(object, &memory));
     LIB_OK(culv_ipc_import_buffer(object, &again));
     REQUIRE_EQ(culv_buffer_size(memory), info.allocation_size);
     REQUIRE_EQ(culv_buffer_pointer(memory), culv_buffer_pointer(again));
     LIB_OK(culv_buffer_unmap(&again));
-    LIB_ERROR(culv_device_suspend(s.w.device, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("import it again after culv_device_resume()");
+    LIB_ERROR(culv_device_suspend(s.w.device, NULL), INVALID, NOT_EXPORTABLE,
+              "import it again after culv_device_resume()");
     culv_ipc_object_destroy(&object);
     ipc_require(&s.w, stream, culv_buffer_pointer(memory), WORDS, 1);
     ipc_write(&s.w, stream, culv_buffer_pointer(memory), WORDS, 2);
@@ -68,20 +65,16 @@ static void refuse(const vmm_stage *s, culv_ipc_server *server)
     const culv_ipc_info info = culv_ipc_info_named("refused");
     const CUdeviceptr odd = allocate(&s->w, BLOCK + 4096);
     const CUdeviceptr whole = allocate(&s->w, 2 * (size_t)BLOCK);
-    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory(odd)), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("whole blocks of 2097152 bytes");
-    LIB_SAYS("culv_vmm_allocation_create()");
-    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory(whole + BLOCK)),
-              CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("lies 2097152 bytes into an allocation of 4194304 bytes");
+    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory(odd)), INVALID,
+              NOT_EXPORTABLE, "whole blocks of 2097152 bytes", "culv_vmm_allocation_create()");
+    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory(whole + BLOCK)), INVALID,
+              NOT_EXPORTABLE, "lies 2097152 bytes into an allocation of 4194304 bytes");
     culv_vmm_allocation *memory = vmm_allocation(s, 1, 1 << CULV_HANDLE_OPAQUE_FD);
     culv_vmm_range *range = vmm_range(s, 1);
     LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
     LIB_ERROR(
         culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory(culv_vmm_range_pointer(range))),
-        CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("culv_ipc_from_vmm()");
+        INVALID, NOT_EXPORTABLE, "culv_ipc_from_vmm()");
     LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&memory);
@@ -91,13 +84,10 @@ static void refuse(const vmm_stage *s, culv_ipc_server *server)
     lib_leave(&s->w, before);
     LIB_ERROR(
         culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory((CUdeviceptr)(uintptr_t)host)),
-        CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("culv_vmm_allocation_create()");
+        INVALID, NOT_EXPORTABLE, "culv_vmm_allocation_create()");
     culv_vmm_adopted *adopted = NULL;
-    LIB_REFUSES(culv_vmm_adopted, adopted,
-                culv_vmm_adopt(s->w.device, (CUdeviceptr)(uintptr_t)host, 64, &adopted),
-                CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS(" bytes of page-locked host memory, which");
+    LIB_REFUSES(adopted, culv_vmm_adopt(s->w.device, (CUdeviceptr)(uintptr_t)host, 64, &adopted),
+                INVALID, NOT_EXPORTABLE, " bytes of page-locked host memory, which");
     before = lib_enter(&s->w);
     CU_OK(s->w.cu->MemFreeHost(host));
     lib_leave(&s->w, before);
@@ -210,10 +200,9 @@ static void refuse_import(culv_ipc_object *cells, culv_ipc_object *given, const 
     const culv_reason reason =
         c->gpu == 2 ? CULV_REASON_DEVICE_MISMATCH : CULV_REASON_HANDLE_REFUSED;
     if (c->barred) lib_driver()->SoftBarPeers(1);
-    LIB_REFUSES(culv_buffer, memory, culv_ipc_import_buffer(cells, &memory), result, reason);
-    LIB_SAYS(c->says);
+    LIB_REFUSES_AS(memory, culv_ipc_import_buffer(cells, &memory), result, reason, c->says);
     if (!c->freed && !c->barred && lib_driver()->software) { /* else the event is good */
-        LIB_ERROR(culv_ipc_import_event(given, &event), result, reason);
+        LIB_FAILS(culv_ipc_import_event(given, &event), result, reason);
         REQUIRE(event == NULL);
         LIB_SAYS(c->says);
     }
@@ -362,9 +351,8 @@ TEST(events, .own = true)
     culv_ipc_info info = culv_ipc_info_named("cells");
     CUcontext before = lib_enter(&s.w);
     CU_OK(s.w.cu->EventCreate(&plain, CU_EVENT_DISABLE_TIMING));
-    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_event(plain)), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING");
+    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_event(plain)), INVALID, NOT_EXPORTABLE,
+              "CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING");
     CU_OK(s.w.cu->EventDestroy(plain));
     LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory(at)));
     info = culv_ipc_info_named("given");
@@ -412,8 +400,7 @@ static void use_pool(ipc_child *parent, const char *name)
         REQUIRE_EQ(ipc_info_of(object).kind, CULV_IPC_POOL);
         LIB_OK(culv_ipc_import_pool(object, &pool));
     }
-    LIB_ERROR(culv_ipc_import_pool_memory(object, pool, &at), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_ERROR(culv_ipc_import_pool_memory(object, pool, &at), INVALID, VALUE);
     culv_ipc_object_destroy(&object);
     object = ipc_receive(client, "cells");
     REQUIRE_EQ(ipc_info_of(object).size, 4 * FEW);
@@ -450,30 +437,28 @@ static void share_pool(const char *word, bool fabric)
     LIB_OK(culv_mem_pool_create(s.w.device, &d, &pool));
     at = lib_pool_alloc(&s.w, pool, 4 * FEW, stream);
     ipc_write(&s.w, stream, at, FEW, 1);
-    LIB_REFUSES(culv_vmm_adopted, adopted, culv_vmm_adopt(s.w.device, at, FEW, &adopted),
-                CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS(" bytes of a pool (cudaMallocAsync), which");
+    LIB_REFUSES(adopted, culv_vmm_adopt(s.w.device, at, FEW, &adopted), INVALID, NOT_EXPORTABLE,
+                " bytes of a pool (cudaMallocAsync), which");
     culv_ipc_server *server = ipc_server(s.w.device, name);
     culv_ipc_info info = culv_ipc_info_named("cells");
     info.size = 4 * FEW;
-    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory(at)), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("culv_ipc_from_pool_memory(), if its pool was made with handle types ");
-    LIB_SAYS("the default pool of cudaMallocAsync was not");
-    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_pool_memory(pool, at)),
-              CULV_ERROR_INVALID, CULV_REASON_NOT_READY); /* the pool first */
+    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory(at)), INVALID, NOT_EXPORTABLE,
+              "culv_ipc_from_pool_memory(), if its pool was made with handle types ",
+              "the default pool of cudaMallocAsync was not");
+    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_pool_memory(pool, at)), INVALID,
+              NOT_READY); /* the pool first */
     culv_ipc_info of_pool = culv_ipc_info_named("pool");
     if (fabric) {
         const size_t fds = test_open_fds();
-        LIB_ERROR(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool(pool)), CULV_ERROR_INVALID,
-                  CULV_REASON_NOT_EXPORTABLE);
+        LIB_ERROR(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool(pool)), INVALID,
+                  NOT_EXPORTABLE);
         LIB_OK(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool_fabric(pool)));
-        LIB_ERROR(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool_fabric(pool)),
-                  CULV_ERROR_BUSY, CULV_REASON_IPC_NAME);
+        LIB_ERROR(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool_fabric(pool)), BUSY,
+                  IPC_NAME);
         REQUIRE_EQ(test_open_fds(), fds);
     } else {
-        LIB_ERROR(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool_fabric(pool)),
-                  CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
+        LIB_ERROR(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool_fabric(pool)), INVALID,
+                  NOT_EXPORTABLE);
         LIB_OK(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool(pool)));
     }
     LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_pool_memory(pool, at)));
@@ -531,8 +516,7 @@ VMM_CASE(found, .title = "found", .own = true)
     LIB_OK(culv_ipc_find_servers(directory, names, MOST, &count));
     REQUIRE_EQ(count, 0);
     REQUIRE_EQ(rmdir(directory), 0);
-    LIB_ERROR(culv_ipc_find_servers(directory, names, MOST, &count), CULV_ERROR_DRIVER,
-              CULV_REASON_OS);
+    LIB_ERROR(culv_ipc_find_servers(directory, names, MOST, &count), DRIVER, OS);
 }
 
 /* Raw-API peers -------------------------------------------------------------------------------- */

@@ -30,7 +30,7 @@ static void view(ipc_child *parent, const char *name)
     REQUIRE_EQ(info.element_count, WORDS);
     LIB_OK(culv_ipc_object_get_handle(object, &handle));
     REQUIRE_EQ(handle.type, CULV_HANDLE_FABRIC);
-    LIB_ERROR(culv_ipc_import_buffer(object, &buffer), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_ipc_import_buffer(object, &buffer), INVALID, VALUE);
     LIB_OK(culv_ipc_import_vmm(object, &memory));
     culv_vmm_range *range = vmm_range(&s, 1);
     LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
@@ -68,13 +68,12 @@ TEST(woven, .title = "fabric", .own = true)
     lib_finish(&s.w, stream);
     info.element_size = 4;
     info.element_count = WORDS;
-    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_vmm_fabric(plain)), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_EXPORTABLE);
+    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_vmm_fabric(plain)), INVALID,
+              NOT_EXPORTABLE);
     const size_t fds = test_open_fds();
     LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_vmm_fabric(memory)));
     REQUIRE_EQ(test_open_fds(), fds);
-    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_vmm_fabric(memory)), CULV_ERROR_BUSY,
-              CULV_REASON_IPC_NAME);
+    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_vmm_fabric(memory)), BUSY, IPC_NAME);
     ipc_join_serving(&child, server);
     ipc_require(&s.w, stream, vmm_address(range, 0), WORDS, 4);
     lib_finish(&s.w, stream);

@@ -143,8 +143,7 @@ static void refused_fetch(culv_ipc_fetch_desc d, culv_result result, culv_reason
 {
     culv_handle out = culv_handle_opaque_fd(77);
     const size_t files = test_open_fds();
-    LIB_ERROR(culv_ipc_fetch_dup(&d, &out), result, reason);
-    LIB_SAYS(says);
+    LIB_FAILS(culv_ipc_fetch_dup(&d, &out), result, reason, says);
     REQUIRE_EQ(out.value.fd, 77);
     REQUIRE_EQ(test_open_fds(), files);
 }
@@ -158,7 +157,7 @@ TEST(refusals, .own = true)
     culv_ipc_fetch_desc good = told(&child), d = good;
     must_be_allowed(&child, &good);
     d.struct_size = 3;
-    LIB_ERROR(culv_ipc_fetch_dup(&d, &handle), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    LIB_ERROR(culv_ipc_fetch_dup(&d, &handle), INVALID, STRUCT_SIZE);
     d = good;
     d.type = CULV_HANDLE_NONE;
     refused_fetch(d, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE, "culv_ipc_fetch_desc.type");
@@ -202,7 +201,7 @@ TEST(refusals, .own = true)
     refused_fetch(good, CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE, "has ended");
     REQUIRE_EQ(waitpid(child.pid, NULL, 0), child.pid);
     refused_fetch(good, CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE, "does not exist, or has ended");
-    LIB_ERROR(culv_ipc_process_get_start(good.pid, &start), CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE);
+    LIB_ERROR(culv_ipc_process_get_start(good.pid, &start), ASYNC, IPC_GONE);
     ipc_forget(&child);
 }
 

@@ -309,8 +309,8 @@ static void outlive(viewer *v, const ipc_child *solver, ending how, culv_shared_
         LIB_OK(culv_ring_release_on(v->side, CULV_RING_CONSUMER, v->s.stream, &f));
     }
     if (how == PENDING) reap(solver);
-    LIB_ERROR(culv_ring_acquire_on(v->side, CULV_RING_CONSUMER, v->s.stream, IPC_FAR, &f),
-              CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+    LIB_ERROR(culv_ring_acquire_on(v->side, CULV_RING_CONSUMER, v->s.stream, IPC_FAR, &f), ASYNC,
+              RING_STOPPED);
 }
 
 TEST(solver_dies, .own = true)
@@ -335,8 +335,7 @@ TEST(solver_dies, .own = true)
         ipc_say(&solver[how], 'j');
         if (how == JOINED) {
             reap(&solver[how]);
-            LIB_ERROR(culv_ipc_ring_receive(v.side, 0, 0, IPC_FAR, &object), CULV_ERROR_ASYNC,
-                      CULV_REASON_IPC_GONE);
+            LIB_ERROR(culv_ipc_ring_receive(v.side, 0, 0, IPC_FAR, &object), ASYNC, IPC_GONE);
         } else {
             outlive(&v, &solver[how], (ending)how, written, &turn);
         }

@@ -748,8 +748,7 @@ TEST(lies_about_lag, .own = true)
         atomic_store(&page->last[slot], UINT64_C(1) << 62);
     atomic_store(&page->next, UINT64_C(1) << 62);
     atomic_store(&page->ready, 0);
-    LIB_ERROR(culv_ring_acquire_on(core, CULV_RING_PRODUCER, stream, 0, &f), CULV_ERROR_TIMEOUT,
-              CULV_REASON_RING_FULL);
+    LIB_ERROR(culv_ring_acquire_on(core, CULV_RING_PRODUCER, stream, 0, &f), TIMEOUT, RING_FULL);
     LIB_OK(culv_ipc_ring_get_consumers(h.ring, &info, 1, &count));
     REQUIRE(count == 1 && info.lag == CULV_IPC_LAG_GPU);
     REQUIRE_EQ(munmap(page, CULVI_IPC_PAGE), 0);
@@ -881,9 +880,8 @@ TEST(full_server, .own = true)
         } else
             close(h.fds[--h.count]);
     }
-    LIB_ERROR(culv_ipc_client_get_offer(quiet, 0, IPC_FAR, &info, NULL), CULV_ERROR_BUSY,
-              CULV_REASON_IPC_REFUSED);
-    LIB_SAYS("asked nothing for a second since it connected");
+    LIB_ERROR(culv_ipc_client_get_offer(quiet, 0, IPC_FAR, &info, NULL), BUSY, IPC_REFUSED,
+              "asked nothing for a second since it connected");
     REQUIRE(!culv_ipc_client_connected(quiet));
     culv_ipc_client_destroy(&quiet);
     REQUIRE_EQ(pthread_create(&thread, NULL, serve, &h), 0);
@@ -1352,13 +1350,12 @@ VMM_CASE(names_in_a_directory, .title = "directory.names", .own = true)
         const bool there = lstat(p.path, &before) == 0;
         if (places[i].result == CULV_OK) {
             LIB_OK(culv_ipc_server_create(s->w.device, &d, &server));
-            LIB_ERROR(culv_ipc_server_create(s->w.device, &d, &other), CULV_ERROR_BUSY,
-                      CULV_REASON_IPC_NAME);
+            LIB_ERROR(culv_ipc_server_create(s->w.device, &d, &other), BUSY, IPC_NAME);
             culv_ipc_server_destroy(&server);
             REQUIRE(lstat(p.path, &after) != 0);
             REQUIRE_EQ(rmdir(p.directory), 0); /* no lock is left either */
         } else {
-            LIB_ERROR(culv_ipc_server_create(s->w.device, &d, &other), places[i].result,
+            LIB_FAILS(culv_ipc_server_create(s->w.device, &d, &other), places[i].result,
                       places[i].reason);
             if (places[i].reason == CULV_REASON_OS)
                 REQUIRE(strstr(culv_last_error_message(), "/.it.lock' is a link") != NULL);
@@ -1385,15 +1382,12 @@ TEST(unmapped_users, .own = true)
     if (geteuid() != all) SKIP("the number of unmapped users is another one here");
     vmm_stage_open(&s);
     c.name = d.name = ipc_name(name, "unmapped");
-    LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &server), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_IPC_REFUSED);
-    LIB_ERROR(culv_ipc_client_connect(NULL, &c, 0, &client), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_IPC_REFUSED);
+    LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &server), UNSUPPORTED, IPC_REFUSED);
+    LIB_ERROR(culv_ipc_client_connect(NULL, &c, 0, &client), UNSUPPORTED, IPC_REFUSED);
     d.users = &all;
     d.num_users = 1;
-    LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &server), CULV_ERROR_INVALID,
-              CULV_REASON_IPC_REFUSED);
-    LIB_SAYS("user namespace");
+    LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &server), INVALID, IPC_REFUSED,
+              "user namespace");
     REQUIRE(server == POISON(culv_ipc_server) && client == POISON(culv_ipc_client));
     const culvi_ipc_users users = {(uint32_t[]){all, 7}, 2};
     REQUIRE(!culvi_ipc_user_admitted(&users, all) && culvi_ipc_user_admitted(&users, 7));
@@ -1401,17 +1395,15 @@ TEST(unmapped_users, .own = true)
     place p;
     make_directory(&p);
     d.directory = p.directory; /* of an unmapped user, as this process is */
-    LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &server), CULV_ERROR_INVALID,
-              CULV_REASON_IPC_REFUSED);
-    LIB_SAYS("user namespace");
+    LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &server), INVALID, IPC_REFUSED,
+              "user namespace");
     remove_all(&p);
     d.directory = NULL;
     LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
     c.users = d.users; /* a server of somebody whom the namespace does not map */
     c.num_users = 1;
-    LIB_ERROR(culv_ipc_client_connect(NULL, &c, IPC_FAR, &client), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_IPC_REFUSED);
-    LIB_SAYS("user namespace");
+    LIB_ERROR(culv_ipc_client_connect(NULL, &c, IPC_FAR, &client), UNSUPPORTED, IPC_REFUSED,
+              "user namespace");
     culv_ipc_server_destroy(&server);
     vmm_stage_close(&s);
 }
@@ -1435,9 +1427,7 @@ TEST(out_of_sight, .own = true)
     LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
     if (unshare(CLONE_NEWNET) != 0) SKIP("this system gives no network namespace");
 #define UNSEEN(text)                                                                               \
-    LIB_REFUSES(culv_ipc_client, client, culv_ipc_client_connect(NULL, &c, 0, &client),            \
-                CULV_ERROR_TIMEOUT, CULV_REASON_IPC_NAME);                                         \
-    LIB_SAYS(text)
+    LIB_REFUSES(client, culv_ipc_client_connect(NULL, &c, 0, &client), TIMEOUT, IPC_NAME, text)
     UNSEEN("in this network namespace");
     culv_ipc_server_destroy(&server);
     /* A directory that hides the server's, one without room, and one that is not written to. */
@@ -1450,9 +1440,7 @@ TEST(out_of_sight, .own = true)
         if (i == 2) REQUIRE_EQ(mount(NULL, p.directory, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
         UNSEEN("If it is in another container, mount it into both");
         if (i < 3) {
-            LIB_REFUSES(culv_ipc_server, other, culv_ipc_server_create(s.w.device, &d, &other),
-                        CULV_ERROR_DRIVER, CULV_REASON_OS);
-            LIB_SAYS(says[i]);
+            LIB_REFUSES(other, culv_ipc_server_create(s.w.device, &d, &other), DRIVER, OS, says[i]);
         }
         REQUIRE_EQ(umount(p.directory), 0);
         culv_ipc_server_destroy(&server);

@@ -290,8 +290,7 @@ TEST(server_dies, .own = true)
         ipc_write(&s.w, stream, vmm_address(range, 0), WORDS, 5);
         ipc_require(&s.w, stream, vmm_address(range, 0), WORDS, 5);
         culv_ipc_object *more = POISON(culv_ipc_object);
-        LIB_ERROR(culv_ipc_client_receive(client, "cells", IPC_FAR, &more), CULV_ERROR_ASYNC,
-                  CULV_REASON_IPC_GONE);
+        LIB_ERROR(culv_ipc_client_receive(client, "cells", IPC_FAR, &more), ASYNC, IPC_GONE);
         REQUIRE(more == POISON(culv_ipc_object));
         REQUIRE(!culv_ipc_client_connected(client));
         LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
@@ -303,8 +302,7 @@ TEST(server_dies, .own = true)
     culv_ipc_client_desc d = culv_ipc_client_desc_init();
     culv_ipc_client *none = POISON(culv_ipc_client);
     d.name = name;
-    LIB_ERROR(culv_ipc_client_connect(s.w.device, &d, 1000000, &none), CULV_ERROR_TIMEOUT,
-              CULV_REASON_IPC_NAME);
+    LIB_ERROR(culv_ipc_client_connect(s.w.device, &d, 1000000, &none), TIMEOUT, IPC_NAME);
     lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
@@ -322,14 +320,12 @@ VMM_CASE(directories, .own = true)
     c.name = d.name = "view";
     c.directory = d.directory = directory;
     LIB_OK(culv_ipc_server_create(s->w.device, &d, &server));
-    LIB_ERROR(culv_ipc_server_create(s->w.device, &d, &second), CULV_ERROR_BUSY,
-              CULV_REASON_IPC_NAME);
+    LIB_ERROR(culv_ipc_server_create(s->w.device, &d, &second), BUSY, IPC_NAME);
     REQUIRE(second == POISON(culv_ipc_server));
     /* A server of a user that the client does not trust. */
     c.users = &nobody;
     c.num_users = 1;
-    LIB_ERROR(culv_ipc_client_connect(NULL, &c, IPC_FAR, &client), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_IPC_REFUSED);
+    LIB_ERROR(culv_ipc_client_connect(NULL, &c, IPC_FAR, &client), UNSUPPORTED, IPC_REFUSED);
     culv_ipc_server_destroy(&server);
     REQUIRE(access(directory, F_OK) == 0);
     REQUIRE_EQ(rmdir(directory), 0); /* the socket is gone */
@@ -350,8 +346,8 @@ VMM_CASE(directories, .own = true)
     LIB_OK(culv_ipc_server_create(s->w.device, &d, &server));
     c.users = NULL;
     c.num_users = 0;
-    LIB_ERROR(culv_ipc_client_connect(NULL, &c, 1000000, &client), CULV_ERROR_TIMEOUT,
-              CULV_REASON_IPC_GONE); /* nobody polls */
+    LIB_ERROR(culv_ipc_client_connect(NULL, &c, 1000000, &client), TIMEOUT,
+              IPC_GONE); /* nobody polls */
     ipc_serve(server);
     REQUIRE_EQ(culv_ipc_server_clients(server), 0);
     culv_ipc_server_destroy(&server);
@@ -359,16 +355,12 @@ VMM_CASE(directories, .own = true)
     d.num_users = 0;
     REQUIRE_EQ(chmod(directory, 0755), 0);
     server = POISON(culv_ipc_server);
-    LIB_ERROR(culv_ipc_server_create(s->w.device, &d, &server), CULV_ERROR_INVALID,
-              CULV_REASON_IPC_REFUSED);
-    LIB_SAYS("0700");
+    LIB_ERROR(culv_ipc_server_create(s->w.device, &d, &server), INVALID, IPC_REFUSED, "0700");
     d.directory = "/proc/version";
-    LIB_ERROR(culv_ipc_server_create(s->w.device, &d, &server), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_ERROR(culv_ipc_server_create(s->w.device, &d, &server), INVALID, VALUE);
     d.directory = directory;
     d.name = "a/b";
-    LIB_ERROR(culv_ipc_server_create(s->w.device, &d, &server), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_ERROR(culv_ipc_server_create(s->w.device, &d, &server), INVALID, VALUE);
     REQUIRE(server == POISON(culv_ipc_server));
     REQUIRE_EQ(rmdir(directory), 0);
 }
@@ -407,18 +399,16 @@ VMM_CASE(descriptions)
         info.size = rows[i].size;
         info.element_size = 3;
         info.element_count = rows[i].element_count;
-        LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), CULV_ERROR_INVALID,
-                  CULV_REASON_VALUE);
-        LIB_SAYS(rows[i].says);
+        LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), INVALID, VALUE,
+                  rows[i].says);
     }
     culv_ipc_info last = culv_ipc_info_named("thing"); /* one byte, and one that is there twice */
     last.kind = CULV_IPC_BUFFER;
     last.allocation_size = 4097;
     last.offset = 4096;
     LIB_OK(culv_ipc_offer(server, &last, culv_ipc_from_handle(&handle)));
-    LIB_ERROR(culv_ipc_offer(server, &last, culv_ipc_from_handle(&handle)), CULV_ERROR_BUSY,
-              CULV_REASON_IPC_NAME);
-    LIB_SAYS("culv_ipc_withdraw() that");
+    LIB_ERROR(culv_ipc_offer(server, &last, culv_ipc_from_handle(&handle)), BUSY, IPC_NAME,
+              "culv_ipc_withdraw() that");
     culv_handle_close(&handle);
     /* What a ring offers cannot be withdrawn, and the message does not ask for it. */
     culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
@@ -428,9 +418,8 @@ VMM_CASE(descriptions)
     LIB_OK(culv_ipc_ring_create(server, &r, &ring));
     const culv_ipc_info part = culv_ipc_info_init();
     LIB_OK(culv_ipc_ring_offer(ring, 0, 0, &part, culv_ipc_from_vmm(memory)));
-    LIB_ERROR(culv_ipc_ring_offer(ring, 0, 0, &part, culv_ipc_from_vmm(memory)), CULV_ERROR_BUSY,
-              CULV_REASON_IPC_NAME);
-    LIB_SAYS("culv_ring_destroy() withdraws it");
+    LIB_ERROR(culv_ipc_ring_offer(ring, 0, 0, &part, culv_ipc_from_vmm(memory)), BUSY, IPC_NAME,
+              "culv_ring_destroy() withdraws it");
     culv_ring_destroy(&ring);
     culv_ipc_server_destroy(&server);
     culv_vmm_allocation_destroy(&memory);

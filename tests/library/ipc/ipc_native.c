@@ -40,7 +40,7 @@ static void use_natives(ipc_child *parent, const char *name)
     info = ipc_info_of(object);
     REQUIRE(info.kind == CULV_IPC_BUFFER && info.size == WORDS * 4 && info.offset != 0);
     LIB_OK(culv_ipc_import_buffer(object, &buffer));
-    LIB_ERROR(culv_ipc_import_image(object, &image), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_ipc_import_image(object, &image), INVALID, VALUE);
     culv_ipc_object_destroy(&object);
     ipc_require(&s.w, stream, culv_buffer_pointer(buffer), WORDS, 1);
     ipc_write(&s.w, stream, culv_buffer_pointer(buffer), WORDS, 2);
@@ -96,11 +96,9 @@ TEST(natives, .own = true)
     info.offset = buffer.offset;
     info.size = buffer.size;
     LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)));
-    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), CULV_ERROR_BUSY,
-              CULV_REASON_IPC_NAME);
+    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), BUSY, IPC_NAME);
     info.offset = info.allocation_size;
-    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), INVALID, VALUE);
     culv_handle_close(&handle);
     handle = culv_handle_opaque_fd(raw_vk_image_fd(&w.vk, &image));
     info = culv_ipc_info_named("picture");
@@ -264,8 +262,8 @@ static void refuse_pinned(culv_vector *vector, CUstream stream)
     const uint64_t size = culv_vector_size(vector), generation = culv_vector_generation(vector);
     const CUdeviceptr at = culv_vector_pointer(vector);
     LIB_OK(culv_vector_get_dlpack(vector, &d, &tensor));
-    LIB_ERROR(culv_ipc_vector_update(vector, stream, IPC_FAR), CULV_ERROR_BUSY, CULV_REASON_OWNED);
-    LIB_SAYS("culv_ipc_vector_update: a tensor");
+    LIB_ERROR(culv_ipc_vector_update(vector, stream, IPC_FAR), BUSY, OWNED,
+              "culv_ipc_vector_update: a tensor");
     REQUIRE(culv_vector_size(vector) == size && culv_vector_pointer(vector) == at);
     REQUIRE_EQ(culv_vector_generation(vector), generation);
     tensor->deleter(tensor);
@@ -302,21 +300,20 @@ static void follow(ipc_child *parent, const char *name)
         LIB_OK(culv_vmm_export_dup(chunk.allocation, CULV_HANDLE_OPAQUE_FD, &handle));
         REQUIRE_EQ(handle.type, CULV_HANDLE_OPAQUE_FD);
         culv_handle_close(&handle);
-        LIB_INVALID(culv_vmm_allocation_destroy(&chunk.allocation), CULV_REASON_OWNED);
+        LIB_INVALID(culv_vmm_allocation_destroy(&chunk.allocation), OWNED);
         LIB_OK(culv_ipc_vector_update(vector, stream, IPC_FAR)); /* nothing is new */
         REQUIRE_EQ(culv_vector_generation(vector), generation);
         ipc_say(parent, 'd');
     }
     /* Only the server's process changes it. */
-    LIB_INVALID(culv_vector_grow(vector, 1), CULV_REASON_USAGE);
-    LIB_SAYS("culv_vector_grow: the vector is another process's");
-    LIB_INVALID(culv_vector_reserve(vector, 1), CULV_REASON_USAGE);
-    LIB_INVALID(culv_vector_shrink(vector, 0, stream), CULV_REASON_USAGE);
-    LIB_INVALID(culv_vector_retire(vector, 1, stream), CULV_REASON_VALUE);
+    LIB_INVALID(culv_vector_grow(vector, 1), USAGE,
+                "culv_vector_grow: the vector is another process's");
+    LIB_INVALID(culv_vector_reserve(vector, 1), USAGE);
+    LIB_INVALID(culv_vector_shrink(vector, 0, stream), USAGE);
+    LIB_INVALID(culv_vector_retire(vector, 1, stream), VALUE);
     /* Without a connection it keeps what it has. */
     culv_ipc_client_destroy(&client);
-    LIB_ERROR(culv_ipc_vector_update(vector, stream, IPC_FAR), CULV_ERROR_ASYNC,
-              CULV_REASON_IPC_GONE);
+    LIB_ERROR(culv_ipc_vector_update(vector, stream, IPC_FAR), ASYNC, IPC_GONE);
     require_pages(&s.w, culv_vector_pointer(vector), steps[STEPS - 1], 100 + STEPS - 1);
     culv_vector_destroy_after(&vector, stream);
     lib_stream_destroy(&s.w, stream);
@@ -339,7 +336,7 @@ TEST(vectors, .own = true)
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
     culv_ipc_info info = culv_ipc_info_named("particles");
     LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_vector(vector)));
-    LIB_INVALID(culv_ipc_vector_update(vector, stream, IPC_FAR), CULV_REASON_USAGE);
+    LIB_INVALID(culv_ipc_vector_update(vector, stream, IPC_FAR), USAGE);
     for (uint32_t i = 0; i < STEPS; i++) {
         if (i > 0 && steps[i] < steps[i - 1])
             LIB_OK(culv_vector_shrink(vector, steps[i], stream));
@@ -423,18 +420,16 @@ static void show(ipc_child *parent, const char *name)
     d.ring = "frames";
     d.timelines = &own;
     done_of at = {.device = w.vk.device, .done = done};
-    LIB_ERROR(culv_ipc_ring_join(client, &d, IPC_FAR, &side), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
-    LIB_SAYS("culv_ipc_timelines.signal is NULL");
+    LIB_ERROR(culv_ipc_ring_join(client, &d, IPC_FAR, &side), INVALID, VALUE,
+              "culv_ipc_timelines.signal is NULL");
     own.signal = signal_ready;
-    LIB_ERROR(culv_ipc_ring_join(client, &d, IPC_FAR, &side), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
-    LIB_SAYS("culv_ipc_timelines.reached is NULL");
+    LIB_ERROR(culv_ipc_ring_join(client, &d, IPC_FAR, &side), INVALID, VALUE,
+              "culv_ipc_timelines.reached is NULL");
     own.reached = reached;
     own.context = &at;
     LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
     culv_ipc_timelines none = culv_ipc_timelines_init(); /* they are its own */
-    LIB_ERROR(culv_ipc_ring_get_timelines(side, &none), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_ipc_ring_get_timelines(side, &none), INVALID, VALUE);
     culv_handle_close(&own.ready);
     culv_handle_close(&own.done);
     for (uint32_t i = 0; i < SLOTS; i++)
@@ -488,9 +483,8 @@ static void die_before_submitting(ipc_child *parent, const char *name)
     ipc_say(parent, 'j');
     for (uint64_t i = 0; i < SLOTS; i++) {
         culv_ring_frame f;
-        LIB_ERROR(culv_ring_acquire_on(side, CULV_RING_CONSUMER, NULL, 0, &f), CULV_ERROR_INVALID,
-                  CULV_REASON_RING_SIDE);
-        LIB_SAYS("connected without a device");
+        LIB_ERROR(culv_ring_acquire_on(side, CULV_RING_CONSUMER, NULL, 0, &f), INVALID, RING_SIDE,
+                  "connected without a device");
         LIB_OK(culv_ring_acquire(side, CULV_RING_CONSUMER, IPC_FAR, &f));
         LIB_OK(culv_ring_cancel(side, CULV_RING_CONSUMER, &f)); /* it comes again */
         LIB_OK(culv_ring_acquire(side, CULV_RING_CONSUMER, IPC_FAR, &f));
@@ -530,8 +524,7 @@ static void leave_before_submitting(ipc_child *parent, const char *name)
     LIB_OK(culv_ring_release(side, CULV_RING_CONSUMER, &f));
     ipc_say(parent, 'h');
     ipc_hear(parent, 'm'); /* there are others by now */
-    LIB_ERROR(culv_ring_acquire(side, CULV_RING_CONSUMER, 1000, &f), CULV_ERROR_TIMEOUT,
-              CULV_REASON_RING_LATE);
+    LIB_ERROR(culv_ring_acquire(side, CULV_RING_CONSUMER, 1000, &f), TIMEOUT, RING_LATE);
     culv_ring_destroy(&side);
     culv_ipc_client_destroy(&client);
     lib_settle(&w);
@@ -586,9 +579,8 @@ static void run_ring(ipc_role role, const char *word, bool dies)
         culv_ring_frame f;
         ipc_hear_serving(&child, 'h', slots.server);
         lib_finish(&s.w, stream);
-        LIB_ERROR(culv_ring_acquire_on(slots.ring, CULV_RING_PRODUCER, stream, 1000, &f),
-                  CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
-        LIB_SAYS("the GPU of the consumer 0");
+        LIB_ERROR(culv_ring_acquire_on(slots.ring, CULV_RING_PRODUCER, stream, 1000, &f), TIMEOUT,
+                  RING_FULL, "the GPU of the consumer 0");
         ipc_kill(&child);
         while (culv_ipc_ring_consumers(slots.ring) > 0)
             LIB_OK(culv_ipc_server_poll(slots.server, UINT64_C(1000000), NULL));

@@ -188,8 +188,8 @@ TEST(late, .own = true)
     for (uint32_t i = 0; i < SLOTS; i++)
         produce(&t);
     ipc_hear_serving(&child, 'h', t.server); /* it holds frame 0 */
-    LIB_ERROR(culv_ring_acquire_on(t.ring, CULV_RING_PRODUCER, t.stream, 0, &f), CULV_ERROR_TIMEOUT,
-              CULV_REASON_RING_FULL);
+    LIB_ERROR(culv_ring_acquire_on(t.ring, CULV_RING_PRODUCER, t.stream, 0, &f), TIMEOUT,
+              RING_FULL);
     ipc_say(&child, 'r');
     for (uint32_t i = SLOTS; i < FRAMES; i++)
         produce(&t);

@@ -118,7 +118,7 @@ static void consumer_open_on(consumer *c, const char *name, culv_ring_policy pol
     d.policy = policy;
     LIB_OK(culv_ipc_ring_join(c->client, &d, IPC_FAR, &c->side));
     culv_ipc_timelines none = culv_ipc_timelines_init(); /* they are counters */
-    LIB_ERROR(culv_ipc_ring_get_timelines(c->side, &none), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_ipc_ring_get_timelines(c->side, &none), INVALID, VALUE);
     culv_ring_stats stats = culv_ring_stats_init();
     LIB_OK(culv_ring_get_stats(c->side, &stats));
     REQUIRE_EQ(stats.depth, ring_slots);
@@ -335,8 +335,8 @@ TEST(deaths, .own = true)
             if (roles[i] != die_waiting) {
                 LIB_ERROR(
                     culv_ring_acquire_on(p.slots.ring, CULV_RING_PRODUCER, p.stream, 1000, &f),
-                    CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
-                LIB_SAYS(roles[i] == die_holding ? "has not given back" : "the GPU of the");
+                    TIMEOUT, RING_FULL,
+                    roles[i] == die_holding ? "has not given back" : "the GPU of the");
             }
             ipc_kill(&child[i]);
             wait_for_consumers(&p, 0);
@@ -384,7 +384,7 @@ static void drain_the_last(consumer *c, uint64_t number)
     LIB_OK(culv_ring_acquire_on(core, CULV_RING_CONSUMER, gate.stream, IPC_FAR, &f));
     REQUIRE_EQ(f.number, number);
     LIB_OK(culv_ring_release_on(core, CULV_RING_CONSUMER, gate.stream, &f));
-    LIB_ERROR(culv_ring_drain(core, 1000, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    LIB_ERROR(culv_ring_drain(core, 1000, 0), TIMEOUT, RING_LATE);
     vmm_gate_open(&c->s, &gate);
     LIB_OK(culv_ring_drain(core, IPC_FAR, 0));
     vmm_gate_end(&c->s, &gate);
@@ -406,7 +406,7 @@ static void read_what_is_left(culv_ring_policy policy, const char *word)
         REQUIRE_EQ(consume(&c), next);
     if (!drops_first) drain_the_last(&c, next);
     for (int i = 0; i < 2; i++)
-        LIB_ERROR(culv_ring_acquire_on(c.side, CULV_RING_CONSUMER, c.stream, IPC_FAR, &f),
+        LIB_FAILS(culv_ring_acquire_on(c.side, CULV_RING_CONSUMER, c.stream, IPC_FAR, &f),
                   CULV_ERROR_ASYNC,
                   drops_first ? CULV_REASON_IPC_DROPPED : CULV_REASON_RING_STOPPED);
     consumer_close(&c);
@@ -456,8 +456,8 @@ TEST(producer_dies, .own = true)
     ipc_kill(&child);
     REQUIRE(!culv_ipc_ring_connected(c.side));
     lib_finish(&c.s.w, c.stream); /* it hangs unless the timeline was moved on */
-    LIB_ERROR(culv_ring_acquire_on(c.side, CULV_RING_CONSUMER, c.stream, IPC_FAR, &f),
-              CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+    LIB_ERROR(culv_ring_acquire_on(c.side, CULV_RING_CONSUMER, c.stream, IPC_FAR, &f), ASYNC,
+              RING_STOPPED);
     consumer_close(&c);
 }
 
@@ -534,8 +534,8 @@ static void outlive(ipc_child *parent, const char *name)
     LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
     ipc_say(parent, 'j');
     CUstream stream = lib_stream(&s.w);
-    LIB_ERROR(culv_ring_acquire_on(side, CULV_RING_CONSUMER, stream, IPC_FAR, &f), CULV_ERROR_ASYNC,
-              CULV_REASON_RING_STOPPED);
+    LIB_ERROR(culv_ring_acquire_on(side, CULV_RING_CONSUMER, stream, IPC_FAR, &f), ASYNC,
+              RING_STOPPED);
     LIB_OK(culv_ring_destroy(&side));
     lib_stream_destroy(&s.w, stream);
     culv_ipc_client_destroy(&client);
@@ -566,17 +566,15 @@ TEST(server_first, .own = true)
     ipc_join(&child);
     const culv_ipc_info info = culv_ipc_info_init();
     REQUIRE_EQ(culv_ipc_ring_consumers(slots.ring), 0);
-    LIB_ERROR(culv_ring_release_on(slots.ring, CULV_RING_PRODUCER, stream, &f), CULV_ERROR_ASYNC,
-              CULV_REASON_RING_STOPPED);
-    LIB_SAYS("the ring's server was destroyed; culv_ring_destroy() the ring");
-    LIB_ERROR(culv_ring_acquire_on(slots.ring, CULV_RING_PRODUCER, stream, IPC_FAR, &f),
-              CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
-    LIB_ERROR(culv_ipc_ring_drop(slots.ring, 0), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+    LIB_ERROR(culv_ring_release_on(slots.ring, CULV_RING_PRODUCER, stream, &f), ASYNC, RING_STOPPED,
+              "the ring's server was destroyed; culv_ring_destroy() the ring");
+    LIB_ERROR(culv_ring_acquire_on(slots.ring, CULV_RING_PRODUCER, stream, IPC_FAR, &f), ASYNC,
+              RING_STOPPED);
+    LIB_ERROR(culv_ipc_ring_drop(slots.ring, 0), ASYNC, RING_STOPPED);
     LIB_ERROR(culv_ipc_ring_offer(slots.ring, 0, 0, &info, culv_ipc_from_vmm(slots.memory[0])),
-              CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
-    LIB_REFUSES(culv_ipc_object, object, culv_ipc_ring_receive(second, 0, 0, 0, &object),
-                CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_SAYS("the ring is not one of culv_ipc_ring_join()");
+              ASYNC, RING_STOPPED);
+    LIB_REFUSES(object, culv_ipc_ring_receive(second, 0, 0, 0, &object), INVALID, VALUE,
+                "the ring is not one of culv_ipc_ring_join()");
     REQUIRE(!culv_ipc_ring_connected(second));
     LIB_OK(culv_ring_destroy(&second));
     ipc_slots_close(&slots, &s.w);
@@ -618,9 +616,9 @@ static void give_up(ipc_child *parent, const char *name)
     culv_ipc_client *client = ipc_client(s.w.device, name);
     ipc_say(parent, 'c');
     ipc_hear(parent, '1'); /* it does not answer now */
-    LIB_ERROR(join_in(client, 1000, &side), CULV_ERROR_TIMEOUT, CULV_REASON_IPC_GONE);
+    LIB_ERROR(join_in(client, 1000, &side), TIMEOUT, IPC_GONE);
     fill(client);
-    LIB_ERROR(join_in(client, 1000, &side), CULV_ERROR_TIMEOUT, CULV_REASON_IPC_GONE);
+    LIB_ERROR(join_in(client, 1000, &side), TIMEOUT, IPC_GONE);
     ipc_say(parent, '2');
     ipc_hear(parent, '2'); /* it answers again */
     /* All answers are read first, so that this one is what lacks descriptors. */
@@ -639,7 +637,7 @@ static void give_up(ipc_child *parent, const char *name)
     REQUIRE_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
     while (count < FEW && (fds[count] = dup(0)) >= 0)
         count++;
-    LIB_ERROR(join_in(client, IPC_FAR, &side), CULV_ERROR_INVALID, CULV_REASON_OS);
+    LIB_ERROR(join_in(client, IPC_FAR, &side), INVALID, OS);
     REQUIRE_EQ(setrlimit(RLIMIT_NOFILE, &usual), 0);
     while (count > 0)
         close(fds[--count]);
@@ -711,14 +709,12 @@ static void misbehave(ipc_child *parent, const char *name)
     ipc_hear(parent, 'e');
     if (misdeed_policy == CULV_RING_FIFO) {
         if (misdeed == HOLDS) LIB_OK(culv_ring_release_on(c.side, CULV_RING_CONSUMER, stream, &f));
-        LIB_ERROR(culv_ring_acquire_on(c.side, CULV_RING_CONSUMER, stream, IPC_FAR, &f),
-                  CULV_ERROR_ASYNC, CULV_REASON_IPC_DROPPED);
-        LIB_SAYS("and runs on");
+        LIB_ERROR(culv_ring_acquire_on(c.side, CULV_RING_CONSUMER, stream, IPC_FAR, &f), ASYNC,
+                  IPC_DROPPED, "and runs on");
     } else if (misdeed == BUSY) {
         /* It has one slot at a time. */
-        LIB_ERROR(culv_ring_acquire_on(c.side, CULV_RING_CONSUMER, stream, 1000000, &f),
-                  CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
-        LIB_SAYS("this side's GPU has not reached value 1");
+        LIB_ERROR(culv_ring_acquire_on(c.side, CULV_RING_CONSUMER, stream, 1000000, &f), TIMEOUT,
+                  RING_LATE, "this side's GPU has not reached value 1");
     } else if (misdeed == HOLDS) {
         LIB_OK(culv_ring_release_on(c.side, CULV_RING_CONSUMER, stream, &f));
     }
@@ -922,8 +918,8 @@ TEST(late_log, .own = true)
         produce(&p, words);
     lib_finish(&p.w, p.stream);
     for (int i = 0; i < 20; i++)
-        LIB_ERROR(culv_ring_acquire_on(p.slots.ring, CULV_RING_PRODUCER, p.stream, 0, &f),
-                  CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+        LIB_ERROR(culv_ring_acquire_on(p.slots.ring, CULV_RING_PRODUCER, p.stream, 0, &f), TIMEOUT,
+                  RING_FULL);
     REQUIRE_EQ(lines, 1);
     ipc_kill(&child);
     wait_for_consumers(&p, 0);
@@ -999,30 +995,24 @@ static void refuse_others_calls(culv_ring *core, culv_ring_side side)
     const culv_ring_settings settings = culv_ring_settings_init();
     culv_ring_frame f = {.number = 0};
     uint64_t value = 0;
-    LIB_ERROR(culv_ring_acquire(core, side, 0, &f), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
-    LIB_SAYS("culv_ring_acquire_on()");
-    LIB_ERROR(culv_ring_release(core, side, &f), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
-    LIB_ERROR(culv_ring_flush(core, side, &value), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
-    LIB_ERROR(culv_ring_acquire(core, far, 0, &f), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
-    LIB_SAYS("of this ring is in another process");
-    LIB_ERROR(culv_ring_acquire_on(core, far, NULL, 0, &f), CULV_ERROR_INVALID,
-              CULV_REASON_RING_SIDE);
-    LIB_ERROR(culv_ring_release(core, far, &f), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
-    LIB_ERROR(culv_ring_release_on(core, far, NULL, &f), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
-    LIB_ERROR(culv_ring_flush(core, far, &value), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
-    LIB_ERROR(culv_ring_cancel(core, far, &f), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
-    LIB_ERROR(culv_ring_submit_failed(core, side, &f), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
-    LIB_ERROR(culv_ring_configure(core, &settings), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
-    LIB_ERROR(culv_ring_acquire(core, (culv_ring_side)2, 0, &f), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
-    LIB_ERROR(culv_ring_acquire_on(core, (culv_ring_side)2, NULL, 0, &f), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
-    LIB_ERROR(culv_ring_release_on(core, (culv_ring_side)2, NULL, &f), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
-    LIB_ERROR(culv_ring_cancel(core, (culv_ring_side)2, &f), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_ERROR(culv_ring_release_on(core, side, NULL, &f), CULV_ERROR_INVALID,
-              CULV_REASON_RING_ORDER);
-    LIB_ERROR(culv_ring_cancel(core, side, &f), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+    LIB_ERROR(culv_ring_acquire(core, side, 0, &f), INVALID, RING_SIDE, "culv_ring_acquire_on()");
+    LIB_ERROR(culv_ring_release(core, side, &f), INVALID, RING_SIDE);
+    LIB_ERROR(culv_ring_flush(core, side, &value), INVALID, RING_SIDE);
+    LIB_ERROR(culv_ring_acquire(core, far, 0, &f), INVALID, RING_SIDE,
+              "of this ring is in another process");
+    LIB_ERROR(culv_ring_acquire_on(core, far, NULL, 0, &f), INVALID, RING_SIDE);
+    LIB_ERROR(culv_ring_release(core, far, &f), INVALID, RING_SIDE);
+    LIB_ERROR(culv_ring_release_on(core, far, NULL, &f), INVALID, RING_SIDE);
+    LIB_ERROR(culv_ring_flush(core, far, &value), INVALID, RING_SIDE);
+    LIB_ERROR(culv_ring_cancel(core, far, &f), INVALID, RING_SIDE);
+    LIB_ERROR(culv_ring_submit_failed(core, side, &f), INVALID, RING_ORDER);
+    LIB_ERROR(culv_ring_configure(core, &settings), INVALID, RING_SIDE);
+    LIB_ERROR(culv_ring_acquire(core, (culv_ring_side)2, 0, &f), INVALID, VALUE);
+    LIB_ERROR(culv_ring_acquire_on(core, (culv_ring_side)2, NULL, 0, &f), INVALID, VALUE);
+    LIB_ERROR(culv_ring_release_on(core, (culv_ring_side)2, NULL, &f), INVALID, VALUE);
+    LIB_ERROR(culv_ring_cancel(core, (culv_ring_side)2, &f), INVALID, VALUE);
+    LIB_ERROR(culv_ring_release_on(core, side, NULL, &f), INVALID, RING_ORDER);
+    LIB_ERROR(culv_ring_cancel(core, side, &f), INVALID, RING_ORDER);
     REQUIRE(culv_ring_semaphore(core, side) == NULL);
 }
 
@@ -1058,9 +1048,8 @@ static void stop_a_sleeper(culv_ring *core, culv_ring_side side, CUstream stream
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
     REQUIRE_EQ(s.error.result, CULV_ERROR_ASYNC);
     REQUIRE_EQ(s.error.reason, CULV_REASON_RING_STOPPED);
-    LIB_ERROR(culv_ring_acquire_on(core, side, stream, 0, &f), CULV_ERROR_ASYNC,
-              CULV_REASON_RING_STOPPED);
-    LIB_ERROR(culv_ring_flush_on(core, side, stream), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+    LIB_ERROR(culv_ring_acquire_on(core, side, stream, 0, &f), ASYNC, RING_STOPPED);
+    LIB_ERROR(culv_ring_flush_on(core, side, stream), ASYNC, RING_STOPPED);
 }
 
 static void consume_by_core(ipc_child *parent, const char *name)
@@ -1078,12 +1067,10 @@ static void consume_by_core(ipc_child *parent, const char *name)
         REQUIRE_EQ(f.wait_value, i + 1);
         other = f;
         other.number++;
-        LIB_ERROR(culv_ring_release_on(core, CULV_RING_CONSUMER, c.stream, &other),
-                  CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
-        LIB_SAYS("is not the one that is held");
-        LIB_ERROR(culv_ring_flush_on(core, CULV_RING_CONSUMER, c.stream), CULV_ERROR_INVALID,
-                  CULV_REASON_RING_ORDER);
-        LIB_ERROR(culv_ring_drain(core, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
+        LIB_ERROR(culv_ring_release_on(core, CULV_RING_CONSUMER, c.stream, &other), INVALID,
+                  RING_ORDER, "is not the one that is held");
+        LIB_ERROR(culv_ring_flush_on(core, CULV_RING_CONSUMER, c.stream), INVALID, RING_ORDER);
+        LIB_ERROR(culv_ring_drain(core, 0, 0), BUSY, RING_ORDER);
         LIB_OK(culv_ring_cancel(core, CULV_RING_CONSUMER, &f)); /* it comes again */
         REQUIRE_EQ(consume(&c), i);
         LIB_OK(culv_ring_flush_on(core, CULV_RING_CONSUMER, c.stream));
@@ -1116,9 +1103,8 @@ TEST(by_core, .title = "ring.core", .own = true)
         REQUIRE_EQ(f.number, i);
         other = f;
         other.slot++;
-        LIB_ERROR(culv_ring_cancel(core, CULV_RING_PRODUCER, &other), CULV_ERROR_INVALID,
-                  CULV_REASON_RING_ORDER);
-        LIB_ERROR(culv_ring_drain(core, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
+        LIB_ERROR(culv_ring_cancel(core, CULV_RING_PRODUCER, &other), INVALID, RING_ORDER);
+        LIB_ERROR(culv_ring_drain(core, 0, 0), BUSY, RING_ORDER);
         LIB_OK(culv_ring_cancel(core, CULV_RING_PRODUCER, &f)); /* it never was */
         produce(&p, words);
     }

@@ -85,7 +85,7 @@ static void read_in_vulkan(ipc_child *parent, const char *name)
     culv_ipc_client *client = ipc_client(w.device, name);
     d.ring = "frames";
     LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
-    LIB_ERROR(culv_ipc_ring_get_timelines(side, &bad), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    LIB_ERROR(culv_ipc_ring_get_timelines(side, &bad), INVALID, STRUCT_SIZE);
     LIB_OK(culv_ipc_ring_get_timelines(side, &t));
     REQUIRE(t.ready.type == CULV_HANDLE_OPAQUE_FD && t.done.type == CULV_HANDLE_OPAQUE_FD);
     REQUIRE(t.signal == NULL && t.context == NULL);
@@ -192,9 +192,8 @@ static void produce(lib_world *w, culv_ring *ring, const lines *l, const raw_vk_
     LIB_OK(culv_ring_acquire(ring, CULV_RING_PRODUCER, IPC_FAR, &f));
     REQUIRE_EQ(f.wait_value, 0);
     if (f.number == 0) {
-        LIB_ERROR(culv_ring_release_on(ring, CULV_RING_PRODUCER, NULL, &f), CULV_ERROR_INVALID,
-                  CULV_REASON_RING_SIDE);
-        LIB_SAYS("culv_ipc_ring_desc.make");
+        LIB_ERROR(culv_ring_release_on(ring, CULV_RING_PRODUCER, NULL, &f), INVALID, RING_SIDE,
+                  "culv_ipc_ring_desc.make");
         LIB_OK(culv_ring_cancel(ring, CULV_RING_PRODUCER, &f)); /* it never was */
         LIB_OK(culv_ring_acquire(ring, CULV_RING_PRODUCER, IPC_FAR, &f));
     }

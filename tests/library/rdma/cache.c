@@ -139,10 +139,8 @@ CACHE_CASE(order, (&(cache_wish){.exact = true, .max_entries = 3}))
     REQUIRE_EQ(s->last_start, p);
     /* All three are in use. */
     culv_rdma_registration *none = NULL;
-    LIB_REFUSES(culv_rdma_registration, none,
-                culv_rdma_cache_get(s->cache, p + 20 * CHUNK, 1, &none), CULV_ERROR_OUT_OF_MEMORY,
-                CULV_REASON_PIN_SPACE);
-    LIB_SAYS("budget");
+    LIB_REFUSES(none, culv_rdma_cache_get(s->cache, p + 20 * CHUNK, 1, &none), OUT_OF_MEMORY,
+                PIN_SPACE, "budget");
     cache_put(s, &r[4]);
     r[6] = cache_get(s, p + 20 * CHUNK, 1);
     REQUIRE_EQ(s->last_start, p + 8 * CHUNK);
@@ -160,12 +158,10 @@ CACHE_CASE(budget, (&(cache_wish){.max_bytes = 8 * CHUNK, .whole_percent = 50}))
     culv_rdma_registration *b = cache_get(s, p + 10 * CHUNK, 3 * CHUNK);
     REQUIRE_EQ(cache_stats(s).bytes, 6 * CHUNK);
     culv_rdma_registration *none = NULL;
-    LIB_REFUSES(culv_rdma_registration, none,
-                culv_rdma_cache_get(s->cache, p + 20 * CHUNK, 3 * CHUNK, &none),
-                CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_PIN_SPACE);
-    LIB_REFUSES(culv_rdma_registration, none,
-                culv_rdma_cache_get(s->cache, p + 20 * CHUNK, 9 * CHUNK, &none),
-                CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_PIN_SPACE);
+    LIB_REFUSES(none, culv_rdma_cache_get(s->cache, p + 20 * CHUNK, 3 * CHUNK, &none),
+                OUT_OF_MEMORY, PIN_SPACE);
+    LIB_REFUSES(none, culv_rdma_cache_get(s->cache, p + 20 * CHUNK, 9 * CHUNK, &none),
+                OUT_OF_MEMORY, PIN_SPACE);
     /* What it covers already counts once. */
     culv_rdma_registration *c = cache_get(s, p + 2 * CHUNK, 3 * CHUNK);
     REQUIRE_EQ(cache_stats(s).bytes, 8 * CHUNK);
@@ -203,10 +199,8 @@ CACHE_CASE(space, &exact)
     REQUIRE_EQ(cache_stats(s).pin_retries, 4);
     for (unsigned i = 0; i < 4; i++)
         r[i] = cache_get(s, p + i * 2 * CHUNK, 1);
-    LIB_REFUSES(culv_rdma_registration, none,
-                culv_rdma_cache_get(s->cache, p + 20 * CHUNK, 1, &none), CULV_ERROR_OUT_OF_MEMORY,
-                CULV_REASON_PIN_SPACE);
-    LIB_SAYS("pin()");
+    LIB_REFUSES(none, culv_rdma_cache_get(s->cache, p + 20 * CHUNK, 1, &none), OUT_OF_MEMORY,
+                PIN_SPACE, "pin()");
     REQUIRE_EQ(cache_stats(s).bytes, 4 * CHUNK);
     for (unsigned i = 0; i < 4; i++)
         cache_put(s, &r[i]);
@@ -221,14 +215,11 @@ CACHE_CASE(space, &exact)
     cache_put(s, &r[0]);
     /* Another answer is passed on, and nothing is left of it. */
     s->answer = CULV_ERROR_UNSUPPORTED;
-    LIB_REFUSES(culv_rdma_registration, none,
-                culv_rdma_cache_get(s->cache, p + 20 * CHUNK, 1, &none), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_PIN_REFUSED);
+    LIB_REFUSES(none, culv_rdma_cache_get(s->cache, p + 20 * CHUNK, 1, &none), UNSUPPORTED,
+                PIN_REFUSED);
     s->answer = CULV_ERROR_DRIVER;
-    LIB_REFUSES(culv_rdma_registration, none,
-                culv_rdma_cache_get(s->cache, p + 20 * CHUNK, 1, &none), CULV_ERROR_DRIVER,
-                CULV_REASON_CAPTURE);
-    LIB_SAYS("the card's driver says no");
+    LIB_REFUSES(none, culv_rdma_cache_get(s->cache, p + 20 * CHUNK, 1, &none), DRIVER, CAPTURE,
+                "the card's driver says no");
     s->answer = CULV_OK;
     r[0] = cache_get(s, p + 20 * CHUNK, 1);
     cache_put(s, &r[0]);
@@ -244,8 +235,7 @@ CACHE_CASE(freed, NULL)
         const unsigned mine = cache_pin_of(r)->number;
         if (i % 2 == 0) cache_put(s, &r);
         rdma_free(&s->r, &p);
-        LIB_REFUSES(culv_rdma_registration, none, culv_rdma_cache_get(s->cache, before, 1, &none),
-                    CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
+        LIB_REFUSES(none, culv_rdma_cache_get(s->cache, before, 1, &none), INVALID, NOT_MAPPED);
         REQUIRE_EQ(s->pinned, i % 2);
         p = rdma_alloc(&s->r, 4 << 20);
         MEASURED("rdma.freed", "%s", p == before ? "the same address" : "another address");
@@ -305,8 +295,8 @@ CACHE_CASE(notified, (&(cache_wish){.notified = true}))
     cache_put(s, &a);
     REQUIRE_EQ(s->pinned, 1);
     cache_put(s, &again);
-    LIB_INVALID(culv_rdma_cache_invalidate(s->cache, p, 0), CULV_REASON_SIZE);
-    LIB_INVALID(culv_rdma_cache_invalidate(s->cache, p, UINT64_MAX), CULV_REASON_RANGE);
+    LIB_INVALID(culv_rdma_cache_invalidate(s->cache, p, 0), SIZE);
+    LIB_INVALID(culv_rdma_cache_invalidate(s->cache, p, UINT64_MAX), RANGE);
     LIB_OK(culv_rdma_cache_invalidate(s->cache, 4096, UINT64_C(1) << 62)); /* everything */
     REQUIRE_EQ(s->pinned, 0);
     rdma_free(&s->r, &p);
@@ -323,9 +313,8 @@ static void fork_with(cache_stage *s)
     const pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0) {
-        LIB_REFUSES(culv_rdma_registration, other, culv_rdma_cache_get(s->cache, p, 1, &other),
-                    CULV_ERROR_UNSUPPORTED, CULV_REASON_FORKED);
-        LIB_SAYS("child of fork()");
+        LIB_REFUSES(other, culv_rdma_cache_get(s->cache, p, 1, &other), UNSUPPORTED, FORKED,
+                    "child of fork()");
         LIB_OK(culv_rdma_cache_invalidate(s->cache, p, 4 << 20));
         culv_rdma_registration_put(&mine);
         LIB_OK(culv_rdma_cache_trim(s->cache, 0));
@@ -377,8 +366,7 @@ CACHE_CASE(callbacks, NULL)
     cache_put(s, &r);
     LIB_OK(culv_rdma_cache_trim(s->cache, 0));
     s->frees = 1000;
-    LIB_REFUSES(culv_rdma_registration, none, culv_rdma_cache_get(s->cache, p, 1, &none),
-                CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
+    LIB_REFUSES(none, culv_rdma_cache_get(s->cache, p, 1, &none), INVALID, NOT_MAPPED);
     REQUIRE(s->pinned == 0 && cache_stats(s).bytes == 0);
     rdma_free(&s->r, &p);
     rdma_free(&s->r, &q);
@@ -399,9 +387,8 @@ CACHE_CASE(bad_input, NULL)
                 {stack, 4, CULV_REASON_HOST_POINTER}, {UINT64_MAX, 1, CULV_REASON_RANGE}};
     for (int pinned = 0; pinned < 2; pinned++) {
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-            LIB_REFUSES(culv_rdma_registration, none,
-                        culv_rdma_cache_get(s->cache, rows[i].p, rows[i].size, &none),
-                        CULV_ERROR_INVALID, rows[i].reason);
+            LIB_REFUSES_AS(none, culv_rdma_cache_get(s->cache, rows[i].p, rows[i].size, &none),
+                           CULV_ERROR_INVALID, rows[i].reason);
         if (pinned == 0) {
             culv_rdma_registration *r = cache_get(s, p, 1 << 20);
             cache_put(s, &r);
@@ -409,24 +396,19 @@ CACHE_CASE(bad_input, NULL)
     }
     rdma_vmm vmm;
     rdma_vmm_make(&s->r, &vmm, 2, CULV_VMM_USAGE_RDMA);
-    LIB_REFUSES(culv_rdma_registration, none,
-                culv_rdma_cache_get(s->cache, vmm.pointer + RDMA_BLOCK - 1, 2, &none),
-                CULV_ERROR_INVALID, CULV_REASON_RANGE);
+    LIB_REFUSES(none, culv_rdma_cache_get(s->cache, vmm.pointer + RDMA_BLOCK - 1, 2, &none),
+                INVALID, RANGE);
     if (s->r.w.cu->software) {
-        LIB_REFUSES(culv_rdma_registration, none,
-                    culv_rdma_cache_get(s->cache, vmm.pointer, 2, &none), CULV_ERROR_INVALID,
-                    CULV_REASON_OPT_IN);
+        LIB_REFUSES(none, culv_rdma_cache_get(s->cache, vmm.pointer, 2, &none), INVALID, OPT_IN);
         REQUIRE_EQ(s->r.w.cu->SoftPlayManaged(p), 0);
         LIB_OK(culv_rdma_cache_invalidate(s->cache, p, 1));
-        LIB_REFUSES(culv_rdma_registration, none, culv_rdma_cache_get(s->cache, p, 1, &none),
-                    CULV_ERROR_INVALID, CULV_REASON_MANAGED);
+        LIB_REFUSES(none, culv_rdma_cache_get(s->cache, p, 1, &none), INVALID, MANAGED);
     }
     rdma_vmm_unmake(&vmm);
     culv_rdma_cache *cache = NULL;
     culv_rdma_cache_desc d = culv_rdma_cache_desc_init();
-#define REFUSED(why)                                                                               \
-    LIB_REFUSES(culv_rdma_cache, cache, culv_rdma_cache_create(s->r.w.device, &d, &cache),         \
-                CULV_ERROR_INVALID, CULV_REASON_##why)
+#define REFUSED(...)                                                                               \
+    LIB_REFUSES(cache, culv_rdma_cache_create(s->r.w.device, &d, &cache), INVALID, __VA_ARGS__)
     REFUSED(NULL_ARGUMENT);
     d = cache_desc(s, NULL);
     d.validity = (culv_rdma_validity)7;
@@ -436,7 +418,7 @@ CACHE_CASE(bad_input, NULL)
     REFUSED(VALUE);
     d.struct_size = 3;
     REFUSED(STRUCT_SIZE);
-    LIB_INVALID(culv_rdma_cache_get(s->cache, p, 1, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_rdma_cache_get(s->cache, p, 1, NULL), NULL_ARGUMENT);
     culv_rdma_registration_put(NULL);
     culv_rdma_registration_put(&none);
     culv_rdma_cache_destroy(NULL);

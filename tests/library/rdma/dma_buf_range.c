@@ -79,7 +79,7 @@ RDMA_CASE(mappings)
     printf("%s\n", culv_last_error_message());
     REQUIRE(r == CULV_ERROR_DRIVER);
     LIB_INVALID(culv_rdma_dma_buf_export_dup(s->w.device, vmm.pointer, 5 * RDMA_BLOCK, 0, &none),
-                CULV_REASON_RANGE);
+                RANGE);
     rdma_vmm_unmake(&vmm);
 }
 
@@ -100,14 +100,14 @@ RDMA_CASE(pcie)
     if (s->w.cu->software) { /* what is not of the flag is not tried again */
         s->w.cu->SoftPlayDmaBufPcie(CUDA_ERROR_OUT_OF_MEMORY);
         LIB_ERROR(culv_rdma_dma_buf_export_dup(s->w.device, p, 4096, CULV_DMA_BUF_PCIE, &none),
-                  CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY);
+                  OUT_OF_MEMORY, DEVICE_MEMORY);
     }
-    LIB_INVALID(culv_rdma_dma_buf_export_dup(s->w.device, p, 4096, 2, &none), CULV_REASON_VALUE);
+    LIB_INVALID(culv_rdma_dma_buf_export_dup(s->w.device, p, 4096, 2, &none), VALUE);
     void *pinned = NULL;
     CU_OK(s->w.cu->MemHostAlloc(&pinned, 4096, 0));
     LIB_INVALID(
         culv_rdma_dma_buf_export_dup(s->w.device, (CUdeviceptr)(uintptr_t)pinned, 4096, 0, &none),
-        CULV_REASON_HOST_POINTER);
+        HOST_POINTER);
     CU_OK(s->w.cu->MemFreeHost(pinned));
     rdma_free(s, &p);
 }

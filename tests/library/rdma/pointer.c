@@ -89,11 +89,12 @@ RDMA_CASE(bad_input)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         printf("row %zu\n", i);
-        LIB_INVALID(culv_rdma_check_range(d, rows[i].p, rows[i].size), rows[i].reason);
+        LIB_FAILS(culv_rdma_check_range(d, rows[i].p, rows[i].size), CULV_ERROR_INVALID,
+                  rows[i].reason);
         printf("%s\n", culv_last_error_message());
         culv_rdma_dma_buf out = culv_rdma_dma_buf_init(), expected = out;
-        LIB_INVALID(culv_rdma_dma_buf_export_dup(d, rows[i].p, rows[i].size, 0, &out),
-                    rows[i].reason);
+        LIB_FAILS(culv_rdma_dma_buf_export_dup(d, rows[i].p, rows[i].size, 0, &out),
+                  CULV_ERROR_INVALID, rows[i].reason);
         REQUIRE_EQ_BYTES(&out, &expected, sizeof out);
     }
     free(heap);
@@ -104,32 +105,28 @@ RDMA_CASE(bad_input)
     rdma_vmm vmm;
     rdma_vmm_make(s, &vmm, 2, CULV_VMM_USAGE_RDMA);
     LIB_OK(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK, RDMA_BLOCK));
-    LIB_INVALID(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK - 8, 16), CULV_REASON_RANGE);
-    LIB_SAYS("mapping");
+    LIB_INVALID(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK - 8, 16), RANGE, "mapping");
     /* Directly before and behind each, and behind all. */
     LIB_OK(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK - 1, 1));
     LIB_OK(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK, 1));
     LIB_OK(culv_rdma_check_range(d, vmm.pointer + 2 * RDMA_BLOCK - 1, 1));
-    LIB_INVALID(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK - 1, 2), CULV_REASON_RANGE);
-    LIB_INVALID(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK, RDMA_BLOCK + 1),
-                CULV_REASON_RANGE);
+    LIB_INVALID(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK - 1, 2), RANGE);
+    LIB_INVALID(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK, RDMA_BLOCK + 1), RANGE);
     for (unsigned behind = 0; behind < 9 && s->w.cu->software; behind += 8) /* where nothing is */
-        LIB_INVALID(culv_rdma_check_range(d, vmm.pointer + 2 * RDMA_BLOCK + behind, 1),
-                    CULV_REASON_NOT_MAPPED);
+        LIB_INVALID(culv_rdma_check_range(d, vmm.pointer + 2 * RDMA_BLOCK + behind, 1), NOT_MAPPED);
     rdma_vmm_unmake(&vmm);
 
     rdma_import import;
     rdma_import_make(s, &import, 1 << 20);
-    LIB_INVALID(culv_rdma_check_range(d, import.pointer, 4096), CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("1130");
+    LIB_INVALID(culv_rdma_check_range(d, import.pointer, 4096), NOT_EXPORTABLE, "1130");
     rdma_import_unmake(s, &import);
 
     if (s->w.cu->software) {
         REQUIRE_EQ(s->w.cu->SoftPlayManaged(p), 0);
-        LIB_INVALID(culv_rdma_check_range(d, p, 4096), CULV_REASON_MANAGED);
+        LIB_INVALID(culv_rdma_check_range(d, p, 4096), MANAGED);
         culv_rdma_dma_buf out = culv_rdma_dma_buf_init();
-        LIB_INVALID(culv_rdma_dma_buf_export_dup(d, p, 4096, 0, &out), CULV_REASON_MANAGED);
-        LIB_INVALID(culv_rdma_set_sync_memops(d, p, 1, NULL), CULV_REASON_MANAGED);
+        LIB_INVALID(culv_rdma_dma_buf_export_dup(d, p, 4096, 0, &out), MANAGED);
+        LIB_INVALID(culv_rdma_set_sync_memops(d, p, 1, NULL), MANAGED);
         REQUIRE(look(s, p).path == CULV_RDMA_PATH_NONE);
     }
     rdma_free(s, &p);
@@ -145,8 +142,8 @@ RDMA_CASE(structs)
     culv_rdma_caps caps = {0};
     culv_rdma_bar1 bar1 = {0};
     culv_rdma_cost cost = {0};
-#define TRY_ONE(call)  LIB_INVALID(call, CULV_REASON_STRUCT_SIZE)
-#define TRY_NULL(call) LIB_INVALID(call, CULV_REASON_NULL_ARGUMENT)
+#define TRY_ONE(call)  LIB_INVALID(call, STRUCT_SIZE)
+#define TRY_NULL(call) LIB_INVALID(call, NULL_ARGUMENT)
     TRY_ONE(culv_rdma_get_info(d, p, &info));
     TRY_ONE(culv_rdma_get_tokens(d, p, &tokens));
     TRY_ONE(culv_rdma_dma_buf_export_dup(d, p, 1, 0, &buf));
@@ -202,8 +199,7 @@ RDMA_CASE(sync_memops, .own = true)
              r == CULV_OK ? "by the allocation" : culv_last_error_message());
     if (r != CULV_OK) {
         REQUIRE_EQ((int)got, (int)CULV_RDMA_SYNC_FORCE32);
-        LIB_INVALID(culv_rdma_set_sync_memops(s->w.device, vmm.pointer, 0, &got),
-                    CULV_REASON_OPT_IN);
+        LIB_INVALID(culv_rdma_set_sync_memops(s->w.device, vmm.pointer, 0, &got), OPT_IN);
         LIB_OK(culv_rdma_set_sync_memops(s->w.device, vmm.pointer, 1, &got));
         REQUIRE_EQ((int)got, (int)CULV_RDMA_SYNC_CONTEXT);
         LIB_OK(culv_rdma_set_sync_memops(s->w.device, vmm.pointer, 1, &got)); /* is set already */
@@ -243,9 +239,7 @@ RDMA_CASE(pools)
         LIB_OK(culv_rdma_check_range(s->w.device, p, 1 << 20));
     } else {
         REQUIRE(i.path == CULV_RDMA_PATH_NONE && i.reason == CULV_REASON_USAGE);
-        LIB_ERROR(culv_rdma_check_range(s->w.device, p, 1 << 20), CULV_ERROR_UNSUPPORTED,
-                  CULV_REASON_USAGE);
-        LIB_SAYS("pool");
+        LIB_ERROR(culv_rdma_check_range(s->w.device, p, 1 << 20), UNSUPPORTED, USAGE, "pool");
     }
     lib_pool_free(&s->w, p, stream);
     CU_OK(s->w.cu->StreamSynchronize(stream));
@@ -265,7 +259,7 @@ RDMA_CASE(managed)
     culv_rdma_info i = look(s, p + 5);
     REQUIRE(i.kind == CULV_POINTER_MANAGED && i.path == CULV_RDMA_PATH_NONE);
     REQUIRE(i.reason == CULV_REASON_MANAGED);
-    LIB_INVALID(culv_rdma_check_range(s->w.device, p, 4096), CULV_REASON_MANAGED);
+    LIB_INVALID(culv_rdma_check_range(s->w.device, p, 4096), MANAGED);
     rdma_free(s, &p);
 }
 
@@ -291,8 +285,7 @@ RDMA_CASE(tokens)
     rdma_import import;
     rdma_import_make(s, &import, 65536);
     culv_rdma_tokens none = culv_rdma_tokens_init();
-    LIB_INVALID(culv_rdma_get_tokens(s->w.device, import.pointer, &none),
-                CULV_REASON_NOT_EXPORTABLE);
+    LIB_INVALID(culv_rdma_get_tokens(s->w.device, import.pointer, &none), NOT_EXPORTABLE);
     REQUIRE(none.p2p_token == 0 && none.va_space_token == 0);
     rdma_import_unmake(s, &import);
     rdma_free(s, &p);

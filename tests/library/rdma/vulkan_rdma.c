@@ -87,7 +87,7 @@ OPEN_CASE(one_call, .own = true, .smoke = true)
     MEASURED("rdma.vmm_capable", "%d", (int)info.rdma_capable);
     if (s->w.cu->software) REQUIRE(info.rdma_capable);
     LIB_OK(culv_vk_rdma_buffer_grow(b, 1));
-    LIB_INVALID(culv_vk_rdma_buffer_grow(b, UINT64_MAX), CULV_REASON_SIZE);
+    LIB_INVALID(culv_vk_rdma_buffer_grow(b, UINT64_MAX), SIZE);
     REQUIRE(culv_vk_rdma_buffer_size(b) == 3 * VMM_MIB && parts_of(b, parts) == 1);
     culv_vk_rdma_buffer_destroy(&b);
     REQUIRE(b == NULL);
@@ -128,24 +128,23 @@ OPEN_CASE(refused, .own = true)
 {
     culv_vk_rdma_buffer *b = NULL;
     culv_vk_rdma_buffer_desc d = desc_of(0);
-#define REFUSED(class, why)                                                                        \
-    LIB_REFUSES(culv_vk_rdma_buffer, b, culv_vk_rdma_buffer_create(s->w.attachment, &d, &b),       \
-                class, why)
-    REFUSED(CULV_ERROR_INVALID, CULV_REASON_SIZE);
+#define REFUSED(...)                                                                               \
+    LIB_REFUSES(b, culv_vk_rdma_buffer_create(s->w.attachment, &d, &b), __VA_ARGS__)
+    REFUSED(INVALID, SIZE);
     d = desc_of(4 * VMM_MIB);
     d.reserve = VMM_MIB;
-    REFUSED(CULV_ERROR_INVALID, CULV_REASON_SIZE);
+    REFUSED(INVALID, SIZE);
     d = desc_of(VMM_MIB);
     d.usage = 0;
-    REFUSED(CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    REFUSED(INVALID, VALUE);
     d = desc_of(VMM_MIB);
     d.struct_size = 1;
-    REFUSED(CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    REFUSED(INVALID, STRUCT_SIZE);
     d = desc_of(VMM_MIB);
     REQUIRE(culv_vk_rdma_buffer_pointer(NULL) == 0 && culv_vk_rdma_buffer_size(NULL) == 0);
     if (s->w.cu->software) {
         s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, 0);
-        REFUSED(CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
+        REFUSED(UNSUPPORTED, USAGE);
         s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, 1);
     }
 }
@@ -162,8 +161,7 @@ TEST_ON(vmm_stage, s, open_without(s), vmm_stage_close(s), without, .own = true)
     if (!s->w.cu->software) SKIP("the twin plays such a device");
     culv_vk_rdma_buffer *b = NULL;
     culv_vk_rdma_buffer_desc d = desc_of(VMM_MIB);
-    REFUSED(CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-    LIB_SAYS("optional_dma_buf");
+    REFUSED(UNSUPPORTED, HANDLE_TYPE, "optional_dma_buf");
     d.optional_dma_buf = 1;
     d.set_context_sync = 1;
     LIB_OK(culv_vk_rdma_buffer_create(s->w.attachment, &d, &b));

@@ -38,11 +38,10 @@ TEST(caps)
         REQUIRE_EQ(rdma_counted(&s).flushes - before, rows[i].flushes);
     }
     s.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING, 0);
-    LIB_INVALID(culv_rdma_flush_writes(s.w.device, CULV_RDMA_ORDERING_NONE), CULV_REASON_VALUE);
-    LIB_INVALID(culv_rdma_flush_writes(s.w.device, (culv_rdma_ordering)150), CULV_REASON_VALUE);
+    LIB_INVALID(culv_rdma_flush_writes(s.w.device, CULV_RDMA_ORDERING_NONE), VALUE);
+    LIB_INVALID(culv_rdma_flush_writes(s.w.device, (culv_rdma_ordering)150), VALUE);
     s.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS, 2);
-    LIB_ERROR(culv_rdma_flush_writes(s.w.device, CULV_RDMA_ORDERING_OWNER), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_USAGE);
+    LIB_ERROR(culv_rdma_flush_writes(s.w.device, CULV_RDMA_ORDERING_OWNER), UNSUPPORTED, USAGE);
     LIB_OK(culv_rdma_get_caps(s.w.device, &c));
     REQUIRE(!c.flush_host && c.flush_memops);
     rdma_stage_close(&s);
@@ -71,9 +70,9 @@ TEST(costs)
         REQUIRE_EQ(c.size, rows[i].chunks * 65536);
     }
     culv_rdma_cost c = culv_rdma_cost_init();
-    LIB_INVALID(culv_rdma_get_cost(65536, 0, &c), CULV_REASON_SIZE);
-    LIB_INVALID(culv_rdma_get_cost(65536, UINT64_MAX - 65535, &c), CULV_REASON_RANGE);
-    LIB_INVALID(culv_rdma_get_cost(UINT64_MAX, 1, &c), CULV_REASON_RANGE);
+    LIB_INVALID(culv_rdma_get_cost(65536, 0, &c), SIZE);
+    LIB_INVALID(culv_rdma_get_cost(65536, UINT64_MAX - 65535, &c), RANGE);
+    LIB_INVALID(culv_rdma_get_cost(UINT64_MAX, 1, &c), RANGE);
     REQUIRE(c.size == 0 && c.chunks == 0);
 }
 
@@ -122,8 +121,7 @@ TEST(bar1, .own = true)
         plays->fails_at = rows[i].at;
         plays->code = rows[i].code;
         culv_rdma_bar1 none = culv_rdma_bar1_init();
-        LIB_ERROR(culv_rdma_get_bar1(s.w.device, &none), rows[i].result, rows[i].reason);
-        LIB_SAYS("played");
+        LIB_FAILS(culv_rdma_get_bar1(s.w.device, &none), rows[i].result, rows[i].reason, "played");
         REQUIRE(none.total == 0 && plays->inits - plays->shutdowns == inits);
     }
     dlclose(library);

@@ -6,17 +6,17 @@ RING_CASE(ordered, 3, .smoke = true)
 {
     stage_make(s, NULL);
     culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), TIMEOUT, RING_EMPTY);
     for (uint32_t i = 0; i < 3; i++) {
         f = stage_turn(s, P);
         REQUIRE_FRAME(f, i, i, 0, 1, 1); /* nobody used the slot yet */
         REQUIRE_EQ(f.signal_value, i + 1);
     }
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_FULL);
     f = stage_acquire(s, C);
     REQUIRE_FRAME(f, 0, 0, 1, 1, 1);
     culv_ring_frame other = f;
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &other), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &other), TIMEOUT, RING_FULL);
     REQUIRE_EQ(other.number, f.number); /* written only on success */
     stage_release(s, C, &f);
     REQUIRE_EQ(f.signal_value, 1);
@@ -67,7 +67,7 @@ RING_CASE(bursts, 5)
     stage_make(s, &settings);
     culv_ring_frame f = stage_turn(s, P);
     REQUIRE_FRAME(f, 0, 0, 0, 1, 0);
-    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), TIMEOUT, RING_EMPTY);
     f = stage_turn(s, P);
     REQUIRE_FRAME(f, 1, 1, 0, 0, 1);
     REQUIRE_EQ(f.signal_value, 1);
@@ -76,10 +76,10 @@ RING_CASE(bursts, 5)
     f = stage_turn(s, P);
     REQUIRE_EQ(f.signal_value, 2);
     /* One slot is left, and a burst takes two. */
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_FULL);
     f = stage_turn(s, C);
     REQUIRE_FRAME(f, 0, 0, 1, 1, 0);
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_FULL);
     f = stage_turn(s, C);
     REQUIRE_FRAME(f, 1, 1, 0, 0, 1);
     REQUIRE_EQ(f.signal_value, 1);
@@ -210,7 +210,7 @@ RING_CASE(configured, 4)
     (void)stage_turn(s, P);
     (void)stage_turn(s, P);
     culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_FULL);
     settings.depth = 0; /* all of them, at once */
     LIB_OK(culv_ring_configure(s->ring, &settings));
     REQUIRE_FRAME(stage_turn(s, P), 2, 2, 0, 1, 1);
@@ -223,7 +223,7 @@ RING_CASE(configured, 4)
         REQUIRE_FRAME(stage_turn(s, C), i, i, i + 1, 1, 1);
     REQUIRE_FRAME(stage_turn(s, P), 0, 4, 1, 1, 1);
     REQUIRE_EQ(stage_stats(s).depth, 1);
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_FULL);
     /* And up, with bursts; the slots that were out remember their last reader. */
     settings.depth = 4;
     settings.burst = 3;
@@ -262,7 +262,7 @@ RING_CASE(policies_change, 4)
     REQUIRE_FRAME(stage_turn(s, P), 1, 5, 0, 1, 1);
     REQUIRE_FRAME(stage_turn(s, P), 2, 6, 2, 1, 1);
     REQUIRE_FRAME(stage_turn(s, P), 3, 7, 3, 1, 1);
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_FULL);
     for (uint64_t i = 4; i < 8; i++) {
         f = stage_turn(s, C);
         REQUIRE_EQ(f.number, i);
@@ -294,7 +294,7 @@ TEST(kept_slot_in_burst)
     culv_ring_frame again = stage_acquire(&s, C), f;
     REQUIRE_EQ(again.repeated, 1);
     LIB_OK(culv_ring_configure(s.ring, &all));
-    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), TIMEOUT, RING_FULL);
     stage_release(&s, C, &again);
     for (uint64_t i = 5; i < 8; i++)
         REQUIRE_EQ(stage_turn(&s, P).number, i);
@@ -325,13 +325,13 @@ RING_CASE(lead, 4)
         f = stage_acquire(s, C);
         LIB_OK(culv_ring_release(s->ring, C, &f));
     }
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_LATE);
     fake_signal(&s->line[C], 1);
     (void)stage_turn(s, P);
     f = stage_acquire(s, C);
     LIB_OK(culv_ring_release(s->ring, C, &f));
-    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), TIMEOUT, RING_EMPTY);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_LATE);
     fake_signal(&s->line[C], 5);
     uint64_t reads = s->line[C].reads, others = s->line[P].reads; /* those of the messages */
     for (int i = 0; i < 3; i++) {
@@ -356,7 +356,7 @@ RING_CASE(lead, 4)
             LIB_OK(culv_ring_release(s->ring, C, &f));
         }
     }
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_LATE);
 }
 
 /* A GPU that is never ahead of what the host waits for. */

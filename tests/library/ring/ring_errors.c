@@ -3,69 +3,58 @@
 #define TEST_GROUP "errors."
 #include "fake_ring.h"
 
-#define INVALID(call, why) LIB_INVALID(call, CULV_REASON_##why)
-
 RING_CASE(create_refuses, 4, .title = "errors.create")
 {
     culv_ring *out;
-#define REFUSES(why)                                                                               \
-    LIB_REFUSES(culv_ring, out, culv_ring_create(s->device, &s->desc, &out), CULV_ERROR_INVALID,   \
-                why)
-    LIB_REFUSES(culv_ring, out, culv_ring_create(NULL, &s->desc, &out), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
+#define REFUSES(...)                                                                               \
+    LIB_REFUSES(out, culv_ring_create(s->device, &s->desc, &out), INVALID, __VA_ARGS__)
+    LIB_REFUSES(out, culv_ring_create(NULL, &s->desc, &out), INVALID, NULL_ARGUMENT);
     culv_ring_desc good = s->desc;
     s->desc.struct_size = 0;
-    REFUSES(CULV_REASON_STRUCT_SIZE);
+    REFUSES(STRUCT_SIZE);
     s->desc = good;
     s->desc.max_depth = 0;
-    REFUSES(CULV_REASON_VALUE);
+    REFUSES(VALUE);
     s->desc.max_depth = CULV_RING_MAX_DEPTH + 1;
     s->desc.label = "frames";
-    REFUSES(CULV_REASON_VALUE);
+    REFUSES(VALUE);
     REQUIRE_EQ_STR(culv_last_error_message(),
                    "'frames': culv_ring_desc.max_depth is 65; a ring has 1 to 64 slots");
     s->desc = good;
     culv_ring_settings t = culv_ring_settings_init();
     s->desc.settings = &t;
     t.struct_size = 3;
-    REFUSES(CULV_REASON_STRUCT_SIZE);
+    REFUSES(STRUCT_SIZE);
     t = culv_ring_settings_init();
     t.policy = (culv_ring_policy)7;
-    REFUSES(CULV_REASON_VALUE);
-    LIB_SAYS("culv_ring_settings.policy is 7");
+    REFUSES(VALUE, "culv_ring_settings.policy is 7");
     t = culv_ring_settings_init();
     t.depth = 5;
-    REFUSES(CULV_REASON_VALUE);
-    LIB_SAYS("culv_ring_settings.depth is 5; the ring was made with 4 slots");
+    REFUSES(VALUE, "culv_ring_settings.depth is 5; the ring was made with 4 slots");
     t.depth = 2;
     t.burst = 3;
-    REFUSES(CULV_REASON_VALUE);
-    LIB_SAYS(
+    REFUSES(
+        VALUE,
         "culv_ring_settings.burst is 3; a burst has at most as many frames as there are slots, 2");
     t.burst = 1;
     t.policy = CULV_RING_MAILBOX;
-    REFUSES(CULV_REASON_VALUE);
-    LIB_SAYS("culv_ring_settings.depth is 2; MAILBOX needs 3");
+    REFUSES(VALUE, "culv_ring_settings.depth is 2; MAILBOX needs 3");
     t.depth = 3;
     s->desc.ready.value = NULL;
-    REFUSES(CULV_REASON_VALUE);
-    LIB_SAYS("the policy MAILBOX needs culv_ring_desc.ready.value, which is NULL");
+    REFUSES(VALUE, "the policy MAILBOX needs culv_ring_desc.ready.value, which is NULL");
     t.policy = CULV_RING_FIFO;
     t.check_counters = 1;
-    REFUSES(CULV_REASON_VALUE);
-    LIB_SAYS("check_counters needs culv_ring_desc.ready.value, which is NULL");
+    REFUSES(VALUE, "check_counters needs culv_ring_desc.ready.value, which is NULL");
     t.check_counters = 0;
     t.max_latency = 1000;
-    REFUSES(CULV_REASON_VALUE);
+    REFUSES(VALUE);
     s->desc = good;
     s->desc.settings = &t;
     s->desc.done.wait = NULL;
-    REFUSES(CULV_REASON_VALUE);
-    LIB_SAYS("max_latency needs culv_ring_desc.done.wait, which is NULL");
+    REFUSES(VALUE, "max_latency needs culv_ring_desc.done.wait, which is NULL");
     t.max_latency = 0;
     t.max_frames_in_flight = 1;
-    REFUSES(CULV_REASON_VALUE);
-    LIB_SAYS("a lead needs culv_ring_desc.done.wait, which is NULL");
+    REFUSES(VALUE, "a lead needs culv_ring_desc.done.wait, which is NULL");
 }
 
 RING_CASE(configure_refuses, 4, .title = "errors.configure")
@@ -74,10 +63,10 @@ RING_CASE(configure_refuses, 4, .title = "errors.configure")
     stage_make(s, NULL);
     culv_ring_settings t = culv_ring_settings_init();
     t.max_frames_in_flight = 2;
-    INVALID(culv_ring_configure(s->ring, &t), VALUE);
+    LIB_INVALID(culv_ring_configure(s->ring, &t), VALUE);
     t.max_frames_in_flight = 0;
     t.depth = 9;
-    INVALID(culv_ring_configure(s->ring, &t), VALUE);
+    LIB_INVALID(culv_ring_configure(s->ring, &t), VALUE);
     REQUIRE_EQ(stage_stats(s).depth, 4); /* as it was */
 }
 
@@ -91,45 +80,45 @@ TEST(misuse)
     uint64_t value = 55;
     culv_ring_stats stats = culv_ring_stats_init();
     stats.struct_size = 1;
-    INVALID(culv_ring_get_stats(s.ring, &stats), STRUCT_SIZE);
-    INVALID(culv_ring_acquire(s.ring, (culv_ring_side)2, 0, &f), VALUE);
+    LIB_INVALID(culv_ring_get_stats(s.ring, &stats), STRUCT_SIZE);
+    LIB_INVALID(culv_ring_acquire(s.ring, (culv_ring_side)2, 0, &f), VALUE);
     REQUIRE_EQ_STR(culv_last_error_message(),
                    "'frames': culv_ring_acquire: side is 2; "
                    "it is CULV_RING_PRODUCER (0) or CULV_RING_CONSUMER (1)");
-    INVALID(culv_ring_acquire_on(s.ring, P, NULL, 0, &f), NULL_ARGUMENT);
-    LIB_SAYS("'frames': culv_ring_acquire_on: 'done' has no CUDA half");
-    INVALID(culv_ring_release_on(s.ring, P, NULL, &f), NULL_ARGUMENT);
-    INVALID(culv_ring_flush_on(s.ring, C, NULL), NULL_ARGUMENT);
+    LIB_INVALID(culv_ring_acquire_on(s.ring, P, NULL, 0, &f), NULL_ARGUMENT,
+                "'frames': culv_ring_acquire_on: 'done' has no CUDA half");
+    LIB_INVALID(culv_ring_release_on(s.ring, P, NULL, &f), NULL_ARGUMENT);
+    LIB_INVALID(culv_ring_flush_on(s.ring, C, NULL), NULL_ARGUMENT);
 
     /* Release without acquire; acquire twice; another frame. */
-    INVALID(culv_ring_release(s.ring, P, &f), RING_ORDER);
+    LIB_INVALID(culv_ring_release(s.ring, P, &f), RING_ORDER);
     REQUIRE_EQ_STR(culv_last_error_message(),
                    "'frames': culv_ring_release: this side holds no frame; acquire one first");
     REQUIRE_EQ(f.number, 77);
-    INVALID(culv_ring_cancel(s.ring, C, &f), RING_ORDER);
+    LIB_INVALID(culv_ring_cancel(s.ring, C, &f), RING_ORDER);
     (void)stage_turn(&s, P);
     f = stage_acquire(&s, P);
     before = f;
-    INVALID(culv_ring_acquire(s.ring, P, 0, &f), RING_ORDER);
+    LIB_INVALID(culv_ring_acquire(s.ring, P, 0, &f), RING_ORDER);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
         "'frames': culv_ring_acquire: this side holds frame 1 (slot 1); release or cancel it first");
     REQUIRE_EQ_BYTES(&f, &before, sizeof f);
-    INVALID(culv_ring_flush(s.ring, P, &value), RING_ORDER);
+    LIB_INVALID(culv_ring_flush(s.ring, P, &value), RING_ORDER);
     REQUIRE_EQ(value, 55);
     culv_ring_frame other = f;
     other.slot = 0;
-    INVALID(culv_ring_release(s.ring, P, &other), RING_ORDER);
+    LIB_INVALID(culv_ring_release(s.ring, P, &other), RING_ORDER);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
         "'frames': culv_ring_release: frame 1 in slot 0 is not the one that this side holds, 1 in slot 1");
-    INVALID(culv_ring_release(s.ring, C, &f), RING_ORDER);
-    LIB_ERROR(culv_ring_drain(s.ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
+    LIB_INVALID(culv_ring_release(s.ring, C, &f), RING_ORDER);
+    LIB_ERROR(culv_ring_drain(s.ring, 0, 0), BUSY, RING_ORDER);
     REQUIRE_EQ_STR(culv_last_error_message(),
                    "'frames': culv_ring_drain: the producer holds frame 1 in slot 1; "
                    "release or cancel it first, or force the ring");
     stage_release(&s, P, &f);
-    INVALID(culv_ring_release(s.ring, P, &f), RING_ORDER); /* twice */
+    LIB_INVALID(culv_ring_release(s.ring, P, &f), RING_ORDER); /* twice */
     REQUIRE_EQ(stage_turn(&s, C).number, 0);
     REQUIRE_EQ(stage_turn(&s, C).number, 1);
     stage_close(&s);
@@ -148,14 +137,13 @@ RING_CASE(late_hosts, 4)
     stage_make(s, &t);
     culv_ring_frame f;
     double start = test_now_us();
-    LIB_ERROR(culv_ring_acquire(s->ring, C, 20 * MS, &f), CULV_ERROR_TIMEOUT,
-              CULV_REASON_RING_EMPTY);
+    LIB_ERROR(culv_ring_acquire(s->ring, C, 20 * MS, &f), TIMEOUT, RING_EMPTY);
     REQUIRE(test_now_us() - start >= 20000);
     REQUIRE_EQ_STR(culv_last_error_message(),
                    "'frames': the producer is late: within 20 ms it handed no frame over; "
                    "it has to signal 'cuda' with 1 and it holds no frame; nobody has signaled yet");
     (void)stage_turn(s, P);
-    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), TIMEOUT, RING_EMPTY);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
         "'frames': the producer is late: within 0 ms it handed no frame over; "
@@ -166,7 +154,7 @@ RING_CASE(late_hosts, 4)
     (void)stage_turn(s, C);
     f = stage_acquire(s, C);
     culv_ring_frame p;
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 1500, &p), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 1500, &p), TIMEOUT, RING_FULL);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
         "'frames': the consumer is late: within 1500 ns it gave no slot back (0 of 4 free, a burst takes 2); "
@@ -191,9 +179,9 @@ RING_CASE(counters_checked, 2, .title = "errors.counters")
     REQUIRE_EQ(s->line[P].reads, 1);
     f = stage_acquire(s, P);
     fake_signal(&s->line[P], 2); /* submitted before its release: it is foreseeable */
-    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), TIMEOUT, RING_EMPTY);
     LIB_OK(culv_ring_cancel(s->ring, P, &f));
-    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_TIMELINE_CHANGED);
+    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), ASYNC, TIMELINE_CHANGED);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
         "'ready' is at 2, but 1 is the last value that the ring handed out: somebody else signaled it");
@@ -212,7 +200,7 @@ RING_CASE(counters_checked, 2, .title = "errors.counters")
         (void)stage_turn(s, C);
     }
     fake_set(&s->line[C], 1);
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_TIMELINE_CHANGED);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), ASYNC, TIMELINE_CHANGED);
     REQUIRE_EQ_STR(culv_last_error_message(),
                    "'done' is at 1 and was at 2 before: somebody set it back");
     fake_set(&s->line[C], 3);

@@ -192,7 +192,7 @@ static void end(model *m)
         LIB_OK(culv_ring_acquire(m->s.ring, P, 0, &f));
         LIB_OK(culv_ring_release(m->s.ring, P, &f));
     }
-    LIB_ERROR(culv_ring_acquire(m->s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    LIB_ERROR(culv_ring_acquire(m->s.ring, P, 0, &f), TIMEOUT, RING_FULL);
     stats = stage_stats(&m->s);
     REQUIRE_EQ(stats.produced, stats.consumed + stats.skipped + MODEL_SLOTS);
 }

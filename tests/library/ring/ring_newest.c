@@ -29,7 +29,7 @@ static uint64_t submit(ring_stage *s, culv_ring_side side, culv_ring_frame *f)
 RING_NEWEST_CASE(fast_producer, 3)
 {
     culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), TIMEOUT, RING_EMPTY);
     for (uint64_t i = 0; i < 50; i++) { /* never waits, whoever reads */
         f = stage_turn(s, P);
         REQUIRE_EQ(f.number, i);
@@ -113,7 +113,7 @@ RING_NEWEST_CASE(own_work, 3)
     REQUIRE_EQ(p.slot, 2);
     uint64_t value = submit(s, P, &p);
     culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_LATE);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
         "the producer is late: 'ready' has not reached 3 within 0 ms; it is at 2 of 3; "

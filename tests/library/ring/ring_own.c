@@ -60,8 +60,7 @@ TEST(chooses_and_sleeps)
     stage_make(&s, &t);
     (void)stage_turn(&s, P);
     const double start = thread_ns();
-    LIB_ERROR(culv_ring_acquire(s.ring, P, UINT64_C(400) * MS, &f), CULV_ERROR_TIMEOUT,
-              CULV_REASON_RING_FULL);
+    LIB_ERROR(culv_ring_acquire(s.ring, P, UINT64_C(400) * MS, &f), TIMEOUT, RING_FULL);
     const double busy = thread_ns() - start;
     if (busy > 100e6) FAIL("a wait of 400 ms kept the thread busy for %.0f ns", busy);
     stage_close(&s);
@@ -73,8 +72,7 @@ RING_CASE(out_of_memory, 4)
     extern _Atomic long culvi_alloc_countdown;
     culv_ring *out;
     atomic_store(&culvi_alloc_countdown, 1);
-    LIB_REFUSES(culv_ring, out, culv_ring_create(s->device, &s->desc, &out),
-                CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY);
+    LIB_REFUSES(out, culv_ring_create(s->device, &s->desc, &out), OUT_OF_MEMORY, HOST_MEMORY);
     atomic_store(&culvi_alloc_countdown, 0);
     stage_make(s, NULL);
 }

@@ -28,7 +28,7 @@ RING_CASE(drained, 4)
     LIB_OK(culv_ring_drain(s->ring, CULV_RING_FOREVER, 1));
     REQUIRE_FRAME(stage_turn(s, C), 1, 1, 2, 1, 1);
     promise(s, P);
-    LIB_ERROR(culv_ring_drain(s->ring, 2 * MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    LIB_ERROR(culv_ring_drain(s->ring, 2 * MS, 0), TIMEOUT, RING_LATE);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
         "the producer is late: 'ready' has not reached 3 within 2 ms; it is at 2 of 3; "
@@ -52,7 +52,7 @@ TEST(who_is_late)
         promise(&s, P); /* never submitted: ready 2 */
         promise(&s, C); /* done 2 after it */
         promise(&s, P);
-        LIB_ERROR(culv_ring_drain(s.ring, MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+        LIB_ERROR(culv_ring_drain(s.ring, MS, 0), TIMEOUT, RING_LATE);
         REQUIRE_EQ_STR(
             culv_last_error_message(),
             "'frames': the producer is late: 'ready' has not reached 3 within 1 ms; "
@@ -67,7 +67,7 @@ TEST(who_is_late)
         promise(&s, C); /* never submitted: done 1 */
         promise(&s, P); /* ready 2 after done 1 */
         promise(&s, C);
-        LIB_ERROR(culv_ring_drain(s.ring, MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+        LIB_ERROR(culv_ring_drain(s.ring, MS, 0), TIMEOUT, RING_LATE);
         REQUIRE_EQ_STR(
             culv_last_error_message(),
             "'frames': the consumer is late: 'ready' has not reached 2 within 1 ms; "
@@ -78,7 +78,7 @@ TEST(who_is_late)
         t.max_frames_in_flight = 1;
         LIB_OK(culv_ring_configure(s.ring, &t));
         culv_ring_frame f;
-        LIB_ERROR(culv_ring_acquire(s.ring, P, MS, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+        LIB_ERROR(culv_ring_acquire(s.ring, P, MS, &f), TIMEOUT, RING_LATE);
         REQUIRE_EQ_STR(
             culv_last_error_message(),
             "'frames': the consumer is late: 'done' has not reached 1 within 1 ms; "
@@ -104,17 +104,16 @@ RING_CASE(forced_consumer, 2)
         promise(s, C);
     }
     fake_wait(&s->line[P], 2); /* what waits for nothing is done */
-    LIB_ERROR(culv_ring_drain(s->ring, 5 * MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
-    LIB_SAYS("the consumer is late");
+    LIB_ERROR(culv_ring_drain(s->ring, 5 * MS, 0), TIMEOUT, RING_LATE, "the consumer is late");
     culv_ring_frame held = stage_acquire(s, P);
-    LIB_ERROR(culv_ring_drain(s->ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
+    LIB_ERROR(culv_ring_drain(s->ring, 0, 0), BUSY, RING_ORDER);
     LIB_OK(culv_ring_drain(s->ring, 100 * MS, 1));
     REQUIRE_EQ(s->line[C].signals, 1);
     REQUIRE_EQ(s->line[P].signals, 0); /* it went on by itself */
     REQUIRE_EQ(fake_counter(&s->line[C]), 4);
     REQUIRE_EQ(fake_counter(&s->line[P]), 4);
     queue_end(&gpu);
-    LIB_INVALID(culv_ring_release(s->ring, P, &held), CULV_REASON_RING_ORDER);
+    LIB_INVALID(culv_ring_release(s->ring, P, &held), RING_ORDER);
     /* From empty slots on: nothing to wait for, values and numbers go on. */
     REQUIRE_FRAME(stage_turn(s, P), 0, 4, 0, 1, 1);
     REQUIRE_FRAME(stage_turn(s, P), 1, 5, 0, 1, 1);
@@ -135,7 +134,7 @@ RING_CASE(forced_both, 4)
     promise(s, C);
     promise(s, C);
     promise(s, P);
-    LIB_ERROR(culv_ring_drain(s->ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
+    LIB_ERROR(culv_ring_drain(s->ring, 0, 0), BUSY, RING_ORDER);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
         "culv_ring_drain: the producer has released 1 of a burst of 2, which is not signaled yet; "
@@ -195,13 +194,12 @@ RING_CASE(forced_with_less_depth, 5)
     LIB_OK(culv_ring_drain(s->ring, 0, 1));
     REQUIRE_EQ(stage_turn(s, P).slot, 0);
     REQUIRE_EQ(stage_turn(s, P).slot, 1);
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
-    LIB_SAYS("0 of 2 free");
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_FULL, "0 of 2 free");
     t.depth = 5;
     LIB_OK(culv_ring_configure(s->ring, &t));
     for (uint32_t slot = 2; slot < 5; slot++)
         REQUIRE_EQ(stage_turn(s, P).slot, slot);
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_FULL);
 }
 
 /* Where the host cannot signal, that is said; MAILBOX is forced like the other. */
@@ -212,7 +210,7 @@ RING_CASE(no_force, 4)
     t.policy = CULV_RING_MAILBOX;
     stage_make(s, &t);
     promise(s, P);
-    LIB_ERROR(culv_ring_drain(s->ring, MS, 1), CULV_ERROR_UNSUPPORTED, CULV_REASON_NO_FORCE);
+    LIB_ERROR(culv_ring_drain(s->ring, MS, 1), UNSUPPORTED, NO_FORCE);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
         "the producer is late: 'ready' is at 0 of 1, and the host cannot signal it (culv_ring_timeline.signal is NULL)");
@@ -223,15 +221,14 @@ RING_CASE(no_force, 4)
     REQUIRE_EQ(s->line[C].signals, 1);
     REQUIRE_EQ(fake_counter(&s->line[C]), 2);
     culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), CULV_ERROR_TIMEOUT,
-              CULV_REASON_RING_EMPTY); /* kept no more */
+    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), TIMEOUT, RING_EMPTY); /* kept no more */
     REQUIRE_FRAME(stage_turn(s, P), 0, 1, 0, 1, 1);
     stage_close(s);
 
     stage_open(s, 2);
     s->desc.done.wait = NULL;
     stage_make(s, NULL);
-    LIB_INVALID(culv_ring_drain(s->ring, 0, 0), CULV_REASON_VALUE);
+    LIB_INVALID(culv_ring_drain(s->ring, 0, 0), VALUE);
 }
 
 RING_CASE(device_lost, 2)
@@ -247,26 +244,23 @@ RING_CASE(device_lost, 2)
     culv_ring_frame f;
     uint64_t value;
     fake_lose(&s->line[C]);
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), ASYNC, DEVICE_LOST);
     for (int side = 0; side < 2; side++) {
-        LIB_ERROR(culv_ring_acquire(s->ring, (culv_ring_side)side, 0, &f), CULV_ERROR_ASYNC,
-                  CULV_REASON_RING_STOPPED);
+        LIB_ERROR(culv_ring_acquire(s->ring, (culv_ring_side)side, 0, &f), ASYNC, RING_STOPPED);
         REQUIRE_EQ_STR(culv_last_error_message(),
                        "'frames': the ring is stopped: at 'done', the device is lost; "
                        "what is left is culv_ring_drain() and culv_ring_destroy()");
-        LIB_ERROR(culv_ring_release(s->ring, (culv_ring_side)side, &f), CULV_ERROR_ASYNC,
-                  CULV_REASON_RING_STOPPED);
-        LIB_ERROR(culv_ring_flush(s->ring, (culv_ring_side)side, &value), CULV_ERROR_ASYNC,
-                  CULV_REASON_RING_STOPPED);
+        LIB_ERROR(culv_ring_release(s->ring, (culv_ring_side)side, &f), ASYNC, RING_STOPPED);
+        LIB_ERROR(culv_ring_flush(s->ring, (culv_ring_side)side, &value), ASYNC, RING_STOPPED);
     }
     /* Who waits for the lost side is let go, and the ring stays stopped. */
-    LIB_ERROR(culv_ring_drain(s->ring, 0, 0), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+    LIB_ERROR(culv_ring_drain(s->ring, 0, 0), ASYNC, DEVICE_LOST);
     REQUIRE_EQ(s->line[C].signals, 0);
     LIB_OK(culv_ring_drain(s->ring, 0, 1));
     REQUIRE_EQ(s->line[C].signals, 1);
     REQUIRE_EQ(fake_counter(&s->line[C]), 2);
     REQUIRE_EQ(s->line[P].signals, 0);
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), ASYNC, RING_STOPPED);
     (void)stage_stats(s);
 }
 
@@ -288,9 +282,8 @@ TEST(lost_elsewhere)
         if (way == 0)
             LIB_OK(culv_ring_drain(s.ring, CULV_RING_FOREVER, 1));
         else
-            LIB_ERROR(culv_ring_acquire(s.ring, C, CULV_RING_FOREVER, &f), CULV_ERROR_ASYNC,
-                      CULV_REASON_DEVICE_LOST);
-        LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+            LIB_ERROR(culv_ring_acquire(s.ring, C, CULV_RING_FOREVER, &f), ASYNC, DEVICE_LOST);
+        LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), ASYNC, RING_STOPPED);
         stage_close(&s);
     }
 }
@@ -306,13 +299,12 @@ RING_CASE(drained_when_stopped, 4)
     (void)stage_acquire(s, C);
     promise(s, P);
     LIB_OK(culv_ring_stop(s->ring));
-    LIB_ERROR(culv_ring_drain(s->ring, MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
-    LIB_SAYS("the producer is late");
+    LIB_ERROR(culv_ring_drain(s->ring, MS, 0), TIMEOUT, RING_LATE, "the producer is late");
     LIB_OK(culv_ring_drain(s->ring, MS, 1));
     REQUIRE_EQ(fake_counter(&s->line[P]), 1);
     LIB_OK(culv_ring_drain(s->ring, 0, 0));
     culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), ASYNC, RING_STOPPED);
 }
 
 /* A side whose submission failed holds its frame again and releases it with the same value, also
@@ -325,21 +317,20 @@ RING_CASE(submission_failed, 2)
     for (int side = 0; side < 2; side++) {
         const culv_ring_side me = (culv_ring_side)side;
         f = stage_acquire(s, me);
-        LIB_INVALID(culv_ring_submit_failed(s->ring, me, &f),
-                    CULV_REASON_RING_ORDER); /* it was not released */
+        LIB_INVALID(culv_ring_submit_failed(s->ring, me, &f), RING_ORDER); /* it was not released */
         LIB_OK(culv_ring_release(s->ring, me, &f));
         const uint64_t signal = f.signal_value;
         const culv_ring_stats before = stage_stats(s);
         LIB_OK(culv_ring_submit_failed(s->ring, me, &f));
-        LIB_INVALID(culv_ring_submit_failed(s->ring, me, &f), CULV_REASON_RING_ORDER); /* once */
-        LIB_INVALID(culv_ring_acquire(s->ring, me, 0, &got), CULV_REASON_RING_ORDER);
-        LIB_SAYS("whose submission failed; release it once more");
-        LIB_INVALID(culv_ring_cancel(s->ring, me, &f), CULV_REASON_RING_ORDER);
-        LIB_INVALID(culv_ring_flush(s->ring, me, &value), CULV_REASON_RING_ORDER);
-        LIB_ERROR(culv_ring_drain(s->ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
+        LIB_INVALID(culv_ring_submit_failed(s->ring, me, &f), RING_ORDER); /* once */
+        LIB_INVALID(culv_ring_acquire(s->ring, me, 0, &got), RING_ORDER,
+                    "whose submission failed; release it once more");
+        LIB_INVALID(culv_ring_cancel(s->ring, me, &f), RING_ORDER);
+        LIB_INVALID(culv_ring_flush(s->ring, me, &value), RING_ORDER);
+        LIB_ERROR(culv_ring_drain(s->ring, 0, 0), BUSY, RING_ORDER);
         other = f;
         other.number++;
-        LIB_INVALID(culv_ring_release(s->ring, me, &other), CULV_REASON_RING_ORDER);
+        LIB_INVALID(culv_ring_release(s->ring, me, &other), RING_ORDER);
         if (me == P) { /* the consumer has it by now, and says who it waits for */
             got = stage_acquire(s, C);
             REQUIRE_EQ(got.wait_value, signal);
@@ -356,8 +347,8 @@ RING_CASE(submission_failed, 2)
     LIB_OK(culv_ring_drain(s->ring, 0, 0));
     REQUIRE_FRAME(stage_turn(s, P), 1, 1, 0, 1, 1);
     /* Not the last one; another side's; nobody's. */
-    LIB_INVALID(culv_ring_submit_failed(s->ring, P, &f), CULV_REASON_RING_ORDER);
-    LIB_SAYS("is not the last one that this side released");
+    LIB_INVALID(culv_ring_submit_failed(s->ring, P, &f), RING_ORDER,
+                "is not the last one that this side released");
     /* Who waits for such a side is told; a forced drain ends it. */
     f = stage_acquire(s, C);
     LIB_OK(culv_ring_release(s->ring, C, &f));
@@ -378,7 +369,7 @@ RING_CASE(submission_failed, 2)
         REQUIRE_EQ(f.signal_value, 0);
         LIB_OK(culv_ring_submit_failed(s->ring, me, &f));
         REQUIRE_EQ(side == 0 ? stage_stats(s).produced : stage_stats(s).consumed, 0);
-        LIB_INVALID(culv_ring_acquire(s->ring, me, 0, &got), CULV_REASON_RING_ORDER);
+        LIB_INVALID(culv_ring_acquire(s->ring, me, 0, &got), RING_ORDER);
         LIB_OK(culv_ring_cancel(s->ring, me, &f)); /* the burst begins anew */
         REQUIRE_FRAME(stage_turn(s, me), 0, 0, side, 1, 0);
         f = stage_acquire(s, me);

@@ -76,12 +76,12 @@ RING_CASE(wakes, 4)
     stage_release(s, P, &w.frame);
     waiter_start(&w, s, P, CULV_RING_FOREVER);
     /* A second thread on the same side, and whoever waits for both. */
-    LIB_INVALID(culv_ring_acquire(s->ring, P, 0, &f), CULV_REASON_RING_SIDE);
+    LIB_INVALID(culv_ring_acquire(s->ring, P, 0, &f), RING_SIDE);
     REQUIRE_EQ_STR(culv_last_error_message(),
                    "culv_ring_acquire: another thread is in a call of the producer; "
                    "only one thread at a time may use a side");
-    LIB_INVALID(culv_ring_release(s->ring, P, &f), CULV_REASON_RING_SIDE);
-    LIB_INVALID(culv_ring_drain(s->ring, 0, 1), CULV_REASON_RING_SIDE);
+    LIB_INVALID(culv_ring_release(s->ring, P, &f), RING_SIDE);
+    LIB_INVALID(culv_ring_drain(s->ring, 0, 1), RING_SIDE);
     culv_ring_destroy(&s->ring);
     waiter_end(&w, CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
     REQUIRE(strstr(w.error.message, "the ring is stopped: it is being destroyed") != NULL);
@@ -90,7 +90,7 @@ RING_CASE(wakes, 4)
     stage_open(s, 2);
     stage_make(s, NULL);
     waiter_start(&w, s, C, CULV_RING_FOREVER);
-    LIB_INVALID(culv_ring_drain(s->ring, 0, 1), CULV_REASON_RING_SIDE);
+    LIB_INVALID(culv_ring_drain(s->ring, 0, 1), RING_SIDE);
     (void)stage_turn(s, P);
     waiter_end(&w, CULV_OK, CULV_REASON_NONE);
 }
@@ -254,12 +254,10 @@ TEST(stopped)
         LIB_OK(culv_ring_stop(s.ring));
         for (int side = 0; side < 2; side++) {
             uint64_t value;
-            LIB_ERROR(culv_ring_acquire(s.ring, (culv_ring_side)side, CULV_RING_FOREVER, &f),
-                      CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
-            LIB_ERROR(culv_ring_release(s.ring, (culv_ring_side)side, &held), CULV_ERROR_ASYNC,
-                      CULV_REASON_RING_STOPPED);
-            LIB_ERROR(culv_ring_flush(s.ring, (culv_ring_side)side, &value), CULV_ERROR_ASYNC,
-                      CULV_REASON_RING_STOPPED);
+            LIB_ERROR(culv_ring_acquire(s.ring, (culv_ring_side)side, CULV_RING_FOREVER, &f), ASYNC,
+                      RING_STOPPED);
+            LIB_ERROR(culv_ring_release(s.ring, (culv_ring_side)side, &held), ASYNC, RING_STOPPED);
+            LIB_ERROR(culv_ring_flush(s.ring, (culv_ring_side)side, &value), ASYNC, RING_STOPPED);
         }
         stage_close(&s);
     }
@@ -280,7 +278,7 @@ RING_CASE(lost_wakes, 3)
     }
     waiter_start(&w, s, C, CULV_RING_FOREVER);
     fake_lose(&s->line[C]);
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), ASYNC, DEVICE_LOST);
     waiter_end(&w, CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
 }
 

@@ -102,7 +102,7 @@ TEST(other_process_child)
     REQUIRE_EQ(info.kind, CULV_POINTER_POOL);
     REQUIRE_EQ(info.graphics, 0);
     culv_mem_pool_pointer again;
-    LIB_INVALID(culv_mem_pool_export_pointer(pool, memory, &again), CULV_REASON_NOT_EXPORTABLE);
+    LIB_INVALID(culv_mem_pool_export_pointer(pool, memory, &again), NOT_EXPORTABLE);
     lib_pool_free(&s.w, memory, s.stream);
     lib_finish(&s.w, s.stream);
     culv_mem_pool_destroy(&pool);
@@ -123,8 +123,8 @@ SPARSE_CASE(other_process, .own = true)
     /* The pool goes first. */
     memset(&sent, 0x5a, sizeof sent);
     const culv_mem_pool_pointer poison = sent;
-    LIB_INVALID(culv_mem_pool_export_pointer(pool, memory, &sent), CULV_REASON_NOT_READY);
-    LIB_SAYS("culv_mem_pool_export_dup() first");
+    LIB_INVALID(culv_mem_pool_export_pointer(pool, memory, &sent), NOT_READY,
+                "culv_mem_pool_export_dup() first");
     REQUIRE_EQ_BYTES(&sent, &poison, sizeof sent);
     LIB_OK(culv_mem_pool_export_dup(pool, CULV_HANDLE_OPAQUE_FD, &handle));
     REQUIRE_EQ(fcntl(handle.value.fd, F_GETFD), FD_CLOEXEC);

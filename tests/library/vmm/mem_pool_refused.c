@@ -13,7 +13,7 @@ static void refuse(const sparse_stage *s, const culv_mem_pool_desc *d, culv_resu
                    culv_reason reason)
 {
     culv_mem_pool *pool;
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_create(s->w.device, d, &pool), class, reason);
+    LIB_REFUSES_AS(pool, culv_mem_pool_create(s->w.device, d, &pool), class, reason);
 }
 
 SPARSE_CASE(pools)
@@ -67,30 +67,25 @@ TEST(allocations)
     of_open = lib_pool_alloc(&s.w, open, BYTES, s.stream);
     memset(&poison, 0x5a, sizeof poison);
     handle = poison;
-    LIB_INVALID(culv_mem_pool_export_dup(pool, CULV_HANDLE_OPAQUE_FD, &handle),
-                CULV_REASON_NOT_EXPORTABLE);
-    LIB_INVALID(culv_mem_pool_export_dup(open, CULV_HANDLE_DMA_BUF_FD, &handle),
-                CULV_REASON_HANDLE_TYPE);
-    LIB_ERROR(culv_mem_pool_export_dup(open, CULV_HANDLE_OPAQUE_WIN32, &handle),
-              CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-    LIB_INVALID(culv_mem_pool_export_dup(open, (culv_handle_type)99, &handle),
-                CULV_REASON_HANDLE_TYPE);
+    LIB_INVALID(culv_mem_pool_export_dup(pool, CULV_HANDLE_OPAQUE_FD, &handle), NOT_EXPORTABLE);
+    LIB_INVALID(culv_mem_pool_export_dup(open, CULV_HANDLE_DMA_BUF_FD, &handle), HANDLE_TYPE);
+    LIB_ERROR(culv_mem_pool_export_dup(open, CULV_HANDLE_OPAQUE_WIN32, &handle), UNSUPPORTED,
+              HANDLE_TYPE);
+    LIB_INVALID(culv_mem_pool_export_dup(open, (culv_handle_type)99, &handle), HANDLE_TYPE);
     REQUIRE_EQ_BYTES(&handle, &poison, sizeof handle);
-    LIB_INVALID(culv_mem_pool_export_pointer(open, 0, &sent), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_mem_pool_export_pointer(pool, memory, &sent), CULV_REASON_NOT_EXPORTABLE);
-    LIB_INVALID(culv_mem_pool_export_pointer(open, of_open, &sent), CULV_REASON_NOT_READY);
+    LIB_INVALID(culv_mem_pool_export_pointer(open, 0, &sent), NULL_ARGUMENT);
+    LIB_INVALID(culv_mem_pool_export_pointer(pool, memory, &sent), NOT_EXPORTABLE);
+    LIB_INVALID(culv_mem_pool_export_pointer(open, of_open, &sent), NOT_READY);
     LIB_OK(culv_mem_pool_export_dup(open, CULV_HANDLE_OPAQUE_FD, &handle));
-    LIB_INVALID(culv_mem_pool_export_pointer(open, memory, &sent), CULV_REASON_VALUE);
-    LIB_SAYS("of another pool");
+    LIB_INVALID(culv_mem_pool_export_pointer(open, memory, &sent), VALUE, "of another pool");
     CUcontext before = lib_enter(&s.w);
     CUdeviceptr plain = 0;
     const raw_cuda *cu = s.w.cu;
     CU_OK(cu->MemAlloc(&plain, BYTES));
     lib_leave(&s.w, before);
-    LIB_INVALID(culv_mem_pool_export_pointer(open, plain, &sent), CULV_REASON_VALUE);
-    LIB_SAYS("not memory of a pool");
+    LIB_INVALID(culv_mem_pool_export_pointer(open, plain, &sent), VALUE, "not memory of a pool");
     LIB_CU_OK(&s.w, cu->MemFree(plain));
-    LIB_INVALID(culv_mem_pool_import_pointer(open, &sent, &none), CULV_REASON_USAGE);
+    LIB_INVALID(culv_mem_pool_import_pointer(open, &sent, &none), USAGE);
     /* Data of nothing. */
     culv_mem_pool_import_desc id = culv_mem_pool_import_desc_init();
     culv_mem_pool *imported = NULL;
@@ -105,15 +100,14 @@ TEST(allocations)
         MEASURED("library.pool_pointer_of_nothing", "%s: %s", culv_result_name(r),
                  culv_last_error_message());
         if (s.w.cu->software)
-            LIB_ERROR(culv_mem_pool_import_pointer(imported, &sent, &none), CULV_ERROR_DRIVER,
-                      CULV_REASON_HANDLE_REFUSED);
+            LIB_ERROR(culv_mem_pool_import_pointer(imported, &sent, &none), DRIVER, HANDLE_REFUSED);
         REQUIRE(r != CULV_OK && none == 77);
         culv_mem_pool_destroy(&imported);
     }
     culv_handle_close(&handle);
     culv_pointer_info info = culv_pointer_info_init();
     info.struct_size = 0;
-    LIB_INVALID(culv_pointer_get_info(s.w.device, memory, &info), CULV_REASON_STRUCT_SIZE);
+    LIB_INVALID(culv_pointer_get_info(s.w.device, memory, &info), STRUCT_SIZE);
     lib_pool_free(&s.w, memory, s.stream);
     lib_pool_free(&s.w, of_open, s.stream);
     lib_finish(&s.w, s.stream);
@@ -126,30 +120,25 @@ SPARSE_CASE(imports)
 {
     culv_mem_pool *pool;
     culv_mem_pool_import_desc d = culv_mem_pool_import_desc_init();
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import(s->w.device, &d, &pool),
-                CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+    LIB_REFUSES(pool, culv_mem_pool_import(s->w.device, &d, &pool), INVALID, HANDLE_TYPE);
     d.handle = culv_handle_opaque_fd(-1);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import(s->w.device, &d, &pool),
-                CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD);
+    LIB_REFUSES(pool, culv_mem_pool_import(s->w.device, &d, &pool), INVALID, HANDLE_BAD);
     d.handle = culv_handle_opaque_win32(&d);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import(s->w.device, &d, &pool),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    LIB_REFUSES(pool, culv_mem_pool_import(s->w.device, &d, &pool), UNSUPPORTED,
+                HANDLE_TYPE);
     d.handle = culv_handle_dma_buf_fd(0);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import(s->w.device, &d, &pool),
-                CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+    LIB_REFUSES(pool, culv_mem_pool_import(s->w.device, &d, &pool), INVALID, HANDLE_TYPE);
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     d.handle = culv_handle_opaque_fd(ends[0]);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import(s->w.device, &d, &pool),
-                CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND);
+    LIB_REFUSES(pool, culv_mem_pool_import(s->w.device, &d, &pool), INVALID, HANDLE_KIND);
     close(ends[0]);
     close(ends[1]);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     REQUIRE(null >= 0);
     lib_fd watched = lib_fd_watch(null);
     d.handle = culv_handle_opaque_fd(null);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import(s->w.device, &d, &pool),
-                CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
+    LIB_REFUSES(pool, culv_mem_pool_import(s->w.device, &d, &pool), DRIVER, HANDLE_REFUSED);
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);
 }

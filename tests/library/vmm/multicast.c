@@ -26,14 +26,12 @@ SPARSE_CASE(asked)
     d.num_devices = 2;
     d.size = 2 << 20;
     const uint64_t before = driver_calls(cu);
-    LIB_REFUSES(culv_multicast, none, culv_multicast_create(s->w.device, &d, &none),
-                CULV_ERROR_INVALID, CULV_REASON_OPT_IN);
-    LIB_SAYS("may disturb other programs");
+    LIB_REFUSES(none, culv_multicast_create(s->w.device, &d, &none), INVALID, OPT_IN,
+                "may disturb other programs");
     culv_multicast_import_desc id = culv_multicast_import_desc_init();
     id.num_devices = 2;
     id.size = 2 << 20;
-    LIB_REFUSES(culv_multicast, none, culv_multicast_import(s->w.device, &id, &none),
-                CULV_ERROR_INVALID, CULV_REASON_OPT_IN);
+    LIB_REFUSES(none, culv_multicast_import(s->w.device, &id, &none), INVALID, OPT_IN);
     REQUIRE_EQ(driver_calls(cu), before);
     if (supported) {
         LIB_OK(culv_multicast_get_granularity(s->w.device, &d, &least, &best));
@@ -41,8 +39,7 @@ SPARSE_CASE(asked)
         MEASURED("library.multicast_granularity", "least %llu, recommended %llu",
                  (unsigned long long)least, (unsigned long long)best);
     } else {
-        LIB_ERROR(culv_multicast_get_granularity(s->w.device, &d, &least, &best),
-                  CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
+        LIB_ERROR(culv_multicast_get_granularity(s->w.device, &d, &least, &best), UNSUPPORTED, VMM);
         REQUIRE(least == 77 && best == 77);
     }
     MEASURED("library.multicast_supported", "%d", supported);
@@ -68,12 +65,11 @@ MULTICAST_CASE(team)
     /* Nothing waits for who is missing. */
     for (uint32_t missing = 2; missing > 0; missing--) {
         REQUIRE_EQ(lib_allocation(culv_multicast_allocation(object)).missing_devices, missing);
-        LIB_INVALID(culv_multicast_bind(object, 0, s->memory[0], 0, MULTICAST_CHUNK),
-                    CULV_REASON_NOT_READY);
+        LIB_INVALID(culv_multicast_bind(object, 0, s->memory[0], 0, MULTICAST_CHUNK), NOT_READY);
         LIB_INVALID(
             culv_multicast_bind_address(object, 0, s->devices[0], s->mapped[0], MULTICAST_CHUNK),
-            CULV_REASON_NOT_READY);
-        LIB_INVALID(culv_vmm_map(range, 0, as_memory, NULL, 0), CULV_REASON_NOT_READY);
+            NOT_READY);
+        LIB_INVALID(culv_vmm_map(range, 0, as_memory, NULL, 0), NOT_READY);
         LIB_OK(culv_multicast_add_device(object, s->devices[2 - missing]));
     }
     REQUIRE_EQ(lib_allocation(culv_multicast_allocation(object)).missing_devices, 0);
@@ -132,22 +128,18 @@ MULTICAST_CASE(shared)
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);
     REQUIRE_EQ(lib_allocation(culv_multicast_allocation(theirs)).missing_devices, 2);
-    LIB_ERROR(culv_multicast_add_device(theirs, s->devices[1]), CULV_ERROR_DRIVER,
-              CULV_REASON_DRIVER_REFUSED);
+    LIB_ERROR(culv_multicast_add_device(theirs, s->devices[1]), DRIVER, DRIVER_REFUSED);
     REQUIRE_EQ(lib_allocation(culv_multicast_allocation(theirs)).missing_devices, 2);
     LIB_OK(culv_multicast_mark_devices_added(theirs, 2));
     REQUIRE_EQ(lib_allocation(culv_multicast_allocation(theirs)).missing_devices, 0);
     /* Memory of a device that it did not add itself is none of its own. */
-    LIB_INVALID(culv_multicast_bind(theirs, 0, s->shared[1], 0, MULTICAST_CHUNK),
-                CULV_REASON_DEVICE_MISMATCH);
-    LIB_INVALID(culv_multicast_bind(theirs, 0, s->memory[1], 0, MULTICAST_CHUNK),
-                CULV_REASON_NOT_EXPORTABLE);
-    LIB_INVALID(culv_multicast_mark_devices_added(ours, 3), CULV_REASON_VALUE);
+    LIB_INVALID(culv_multicast_bind(theirs, 0, s->shared[1], 0, MULTICAST_CHUNK), DEVICE_MISMATCH);
+    LIB_INVALID(culv_multicast_bind(theirs, 0, s->memory[1], 0, MULTICAST_CHUNK), NOT_EXPORTABLE);
+    LIB_INVALID(culv_multicast_mark_devices_added(ours, 3), VALUE);
     for (int i = 0; i < 2; i++)
         LIB_OK(culv_multicast_add_device(ours, s->devices[i]));
     /* What cannot be exported is not bound to what can. */
-    LIB_INVALID(culv_multicast_bind(ours, 0, s->memory[0], 0, MULTICAST_CHUNK),
-                CULV_REASON_NOT_EXPORTABLE);
+    LIB_INVALID(culv_multicast_bind(ours, 0, s->memory[0], 0, MULTICAST_CHUNK), NOT_EXPORTABLE);
     LIB_OK(culv_multicast_bind(ours, 0, s->shared[0], 0, MULTICAST_CHUNK));
     culv_multicast_destroy(&ours);
     culv_multicast_destroy(&theirs);

@@ -10,8 +10,7 @@ static void refuse(const multicast_stage *m, const culv_multicast_desc *d, culv_
                    culv_reason reason)
 {
     culv_multicast *none;
-    LIB_REFUSES(culv_multicast, none, culv_multicast_create(m->devices[0], d, &none), class,
-                reason);
+    LIB_REFUSES_AS(none, culv_multicast_create(m->devices[0], d, &none), class, reason);
 }
 
 MULTICAST_CASE(objects)
@@ -35,16 +34,15 @@ MULTICAST_CASE(objects)
     refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_WIN32;
     refuse(s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-    LIB_ERROR(culv_multicast_get_granularity(s->devices[0], &d, &least, NULL),
-              CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    LIB_ERROR(culv_multicast_get_granularity(s->devices[0], &d, &least, NULL), UNSUPPORTED,
+              HANDLE_TYPE);
     REQUIRE_EQ(least, 77);
     d = multicast_describe(MULTICAST_CHUNK);
     culvi_cuda *cuda = s->devices[0]->cuda;
     const culvi_cuda kept = *cuda;
     cuda->cuMulticastUnbind = NULL;
     refuse(s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD);
-    LIB_ERROR(culv_check_multicast(s->devices[0]), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_DRIVER_TOO_OLD);
+    LIB_ERROR(culv_check_multicast(s->devices[0]), UNSUPPORTED, DRIVER_TOO_OLD);
     cuda->cuMulticastUnbind = kept.cuMulticastUnbind;
     s->devices[0]->caps.multicast = 0;
     refuse(s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
@@ -53,24 +51,19 @@ MULTICAST_CASE(objects)
     culv_multicast_import_desc id = culv_multicast_import_desc_init();
     id.opt_in = 1;
     id.size = MULTICAST_CHUNK;
-    LIB_REFUSES(culv_multicast, none, culv_multicast_import(s->devices[0], &id, &none),
-                CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_REFUSES(none, culv_multicast_import(s->devices[0], &id, &none), INVALID, VALUE);
     id.num_devices = 2;
     id.size = 0;
-    LIB_REFUSES(culv_multicast, none, culv_multicast_import(s->devices[0], &id, &none),
-                CULV_ERROR_INVALID, CULV_REASON_SIZE);
+    LIB_REFUSES(none, culv_multicast_import(s->devices[0], &id, &none), INVALID, SIZE);
     id.size = MULTICAST_CHUNK;
-    LIB_REFUSES(culv_multicast, none, culv_multicast_import(s->devices[0], &id, &none),
-                CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+    LIB_REFUSES(none, culv_multicast_import(s->devices[0], &id, &none), INVALID, HANDLE_TYPE);
     id.handle = culv_handle_dma_buf_fd(0);
-    LIB_REFUSES(culv_multicast, none, culv_multicast_import(s->devices[0], &id, &none),
-                CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+    LIB_REFUSES(none, culv_multicast_import(s->devices[0], &id, &none), INVALID, HANDLE_TYPE);
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     id.handle = culv_handle_opaque_fd(ends[0]);
     lib_fd watched = lib_fd_watch(ends[0]);
-    LIB_REFUSES(culv_multicast, none, culv_multicast_import(s->devices[0], &id, &none),
-                CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND);
+    LIB_REFUSES(none, culv_multicast_import(s->devices[0], &id, &none), INVALID, HANDLE_KIND);
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);
     close(ends[1]);
@@ -85,39 +78,35 @@ MULTICAST_CASE(devices_and_bindings)
     culv_multicast_desc d = multicast_describe(2 * chunk);
     LIB_OK(culv_multicast_create(s->devices[0], &d, &object));
     LIB_OK(culv_multicast_add_device(object, s->devices[0]));
-    LIB_INVALID(culv_multicast_add_device(object, s->devices[0]), CULV_REASON_VALUE);
-    LIB_SAYS("was added already");
+    LIB_INVALID(culv_multicast_add_device(object, s->devices[0]), VALUE, "was added already");
     s->devices[1]->caps.multicast = 0;
-    LIB_ERROR(culv_multicast_add_device(object, s->devices[1]), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_VMM);
+    LIB_ERROR(culv_multicast_add_device(object, s->devices[1]), UNSUPPORTED, VMM);
     s->devices[1]->caps.multicast = 1;
     LIB_OK(culv_multicast_mark_devices_added(object, 1)); /* of another process, it says */
-    LIB_INVALID(culv_multicast_add_device(object, s->devices[1]), CULV_REASON_VALUE);
-    LIB_SAYS("all of the object's 2 devices");
+    LIB_INVALID(culv_multicast_add_device(object, s->devices[1]), VALUE,
+                "all of the object's 2 devices");
     culv_multicast_destroy(&object);
 
     LIB_OK(culv_multicast_create(s->devices[0], &d, &object));
     for (int i = 0; i < 2; i++)
         LIB_OK(culv_multicast_add_device(object, s->devices[i]));
-    LIB_INVALID(culv_multicast_bind(object, 0, NULL, 0, chunk), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_multicast_bind(object, 4096, s->memory[0], 0, chunk), CULV_REASON_VALUE);
-    LIB_INVALID(culv_multicast_bind(object, 0, s->memory[0], 4096, chunk), CULV_REASON_VALUE);
-    LIB_INVALID(culv_multicast_bind(object, 0, s->memory[0], 0, 0), CULV_REASON_VALUE);
-    LIB_INVALID(culv_multicast_bind(object, 2 * chunk, s->memory[0], 0, chunk), CULV_REASON_RANGE);
-    LIB_INVALID(culv_multicast_bind(object, chunk, s->memory[0], 0, 2 * chunk), CULV_REASON_RANGE);
-    LIB_INVALID(culv_multicast_bind(object, 0, s->memory[0], 0, 2 * chunk), CULV_REASON_RANGE);
-    LIB_INVALID(culv_multicast_bind(object, 0, s->memory[0], chunk, chunk), CULV_REASON_RANGE);
+    LIB_INVALID(culv_multicast_bind(object, 0, NULL, 0, chunk), NULL_ARGUMENT);
+    LIB_INVALID(culv_multicast_bind(object, 4096, s->memory[0], 0, chunk), VALUE);
+    LIB_INVALID(culv_multicast_bind(object, 0, s->memory[0], 4096, chunk), VALUE);
+    LIB_INVALID(culv_multicast_bind(object, 0, s->memory[0], 0, 0), VALUE);
+    LIB_INVALID(culv_multicast_bind(object, 2 * chunk, s->memory[0], 0, chunk), RANGE);
+    LIB_INVALID(culv_multicast_bind(object, chunk, s->memory[0], 0, 2 * chunk), RANGE);
+    LIB_INVALID(culv_multicast_bind(object, 0, s->memory[0], 0, 2 * chunk), RANGE);
+    LIB_INVALID(culv_multicast_bind(object, 0, s->memory[0], chunk, chunk), RANGE);
     pool = sparse_pool(&s->s, 1);
-    LIB_INVALID(culv_multicast_bind(object, 0, pool, 0, chunk), CULV_REASON_USAGE);
+    LIB_INVALID(culv_multicast_bind(object, 0, pool, 0, chunk), USAGE);
     culv_vmm_allocation_destroy(&pool);
-    LIB_INVALID(culv_multicast_bind(object, 0, culv_multicast_allocation(object), 0, chunk),
-                CULV_REASON_USAGE);
+    LIB_INVALID(culv_multicast_bind(object, 0, culv_multicast_allocation(object), 0, chunk), USAGE);
     culv_multicast *other = NULL; /* that waits for nobody any more */
     LIB_OK(culv_multicast_create(s->devices[0], &d, &other));
     for (int i = 0; i < 2; i++)
         LIB_OK(culv_multicast_add_device(other, s->devices[i]));
-    LIB_INVALID(culv_multicast_bind(object, 0, culv_multicast_allocation(other), 0, chunk),
-                CULV_REASON_USAGE);
+    LIB_INVALID(culv_multicast_bind(object, 0, culv_multicast_allocation(other), 0, chunk), USAGE);
     culv_vmm_allocation *part = culv_multicast_allocation(other);
     lib_forget_error();
     culv_vmm_allocation_destroy(&part);
@@ -125,22 +114,19 @@ MULTICAST_CASE(devices_and_bindings)
     LIB_SAYS("culv_multicast_destroy() destroys both");
     culv_multicast_destroy(&other);
     LIB_OK(culv_multicast_bind(object, 0, s->memory[0], 0, chunk));
-    LIB_ERROR(culv_multicast_bind(object, 0, s->shared[0], 0, chunk), CULV_ERROR_BUSY,
-              CULV_REASON_MAPPED);
-    LIB_ERROR(culv_multicast_bind_address(object, 0, s->devices[0], s->mapped[0], chunk),
-              CULV_ERROR_BUSY, CULV_REASON_MAPPED);
-    LIB_INVALID(culv_multicast_bind_address(object, 0, s->devices[0], 0, chunk),
-                CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_multicast_bind(object, 0, s->shared[0], 0, chunk), BUSY, MAPPED);
+    LIB_ERROR(culv_multicast_bind_address(object, 0, s->devices[0], s->mapped[0], chunk), BUSY,
+              MAPPED);
+    LIB_INVALID(culv_multicast_bind_address(object, 0, s->devices[0], 0, chunk), NULL_ARGUMENT);
     LIB_INVALID(culv_multicast_bind_address(object, 0, s->devices[0], s->mapped[0] + 64, chunk),
-                CULV_REASON_VALUE);
+                VALUE);
     LIB_INVALID(culv_multicast_bind_address(object, chunk, s->devices[1], s->mapped[0], chunk),
-                CULV_REASON_DEVICE_MISMATCH);
-    LIB_SAYS("lies on CUDA device 0");
-    LIB_INVALID(culv_multicast_unbind(object, 0, s->devices[1], chunk), CULV_REASON_NOT_MAPPED);
-    LIB_INVALID(culv_multicast_unbind(object, 0, s->devices[0], 2 * chunk), CULV_REASON_NOT_MAPPED);
-    LIB_INVALID(culv_multicast_unbind(object, 0, NULL, chunk), CULV_REASON_NULL_ARGUMENT);
+                DEVICE_MISMATCH, "lies on CUDA device 0");
+    LIB_INVALID(culv_multicast_unbind(object, 0, s->devices[1], chunk), NOT_MAPPED);
+    LIB_INVALID(culv_multicast_unbind(object, 0, s->devices[0], 2 * chunk), NOT_MAPPED);
+    LIB_INVALID(culv_multicast_unbind(object, 0, NULL, chunk), NULL_ARGUMENT);
     LIB_OK(culv_multicast_unbind(object, 0, s->devices[0], chunk));
-    LIB_INVALID(culv_multicast_unbind(object, 0, s->devices[0], chunk), CULV_REASON_NOT_MAPPED);
+    LIB_INVALID(culv_multicast_unbind(object, 0, s->devices[0], chunk), NOT_MAPPED);
     culv_multicast_destroy(&object);
 }
 

@@ -97,7 +97,8 @@ SPARSE_CASE(levels)
     culv_sparse_array_desc d = describe(512, 512);
     d.mip_levels = 10;
     culv_sparse_array *array = create(s, &d, &info);
-    REQUIRE(info.array == NULL && info.mipmapped_array != NULL);
+    REQUIRE(info.array == NULL &&
+            info.mipmapped_array != NULL);
     REQUIRE_EQ(info.mip_tail_first_level, 3);
     REQUIRE_EQ(info.mip_tail_size, SPARSE_TILE);
     REQUIRE_EQ(info.mip_tail_single, 1);
@@ -226,7 +227,7 @@ TEST(tail_in_parts)
     bind.pool_offset = of_pool.size - rest; /* the last bytes of the pool */
     LIB_OK(culv_sparse_bind_batch(&bind, 1, s.stream));
     bind.pool_offset += SPARSE_TILE;
-    LIB_INVALID(culv_sparse_bind_batch(&bind, 1, s.stream), CULV_REASON_RANGE);
+    LIB_INVALID(culv_sparse_bind_batch(&bind, 1, s.stream), RANGE);
     const sparse_box box = box_of(info.array, 0, 0, 4096, 40);
     sparse_fill(&s, &box, 33);
     REQUIRE_EQ(sparse_wrong(&s, &box, 33), 0);
@@ -371,9 +372,8 @@ SPARSE_CASE(sizes_at_edges)
         LIB_OK(culv_sparse_array_get_region_size(array, region, &bytes));
         REQUIRE_EQ(bytes, rows[i].tiles * SPARSE_TILE);
         LIB_OK(sparse_map(array, region, pool, end - bytes, s->stream));
-        LIB_INVALID(sparse_map(array, region, pool, end - bytes + SPARSE_TILE, s->stream),
-                    CULV_REASON_RANGE);
-        LIB_INVALID(sparse_map(array, region, pool, end, s->stream), CULV_REASON_RANGE);
+        LIB_INVALID(sparse_map(array, region, pool, end - bytes + SPARSE_TILE, s->stream), RANGE);
+        LIB_INVALID(sparse_map(array, region, pool, end, s->stream), RANGE);
         LIB_OK(sparse_map(array, region, NULL, 0, s->stream));
     }
     culv_sparse_array_destroy(&array);
@@ -416,7 +416,8 @@ SPARSE_CASE(formats)
             .x = info.tile_width, .width = info.tile_width, .height = info.tile_height};
         LIB_OK(sparse_map(array, &second, pool, SPARSE_TILE, s->stream));
         const size_t row = info.tile_width / rows[i].block * rows[i].block_bytes;
-        const sparse_box box = {info.array, row, 0, 0, row, info.tile_height / rows[i].block, 1};
+        const sparse_box box = {info.array,  row, 0, 0, row,
+                                info.tile_height / rows[i].block, 1};
         sparse_fill(s, &box, 60 + (uint32_t)i);
         REQUIRE_EQ(sparse_wrong(s, &box, 60 + (uint32_t)i), 0);
         culv_sparse_array_destroy(&array);

@@ -28,8 +28,7 @@ static void refuse(const sparse_stage *s, const culv_sparse_array_desc *d, culv_
 {
     culv_sparse_array *array;
     const uint64_t before = driver_calls(s);
-    LIB_REFUSES(culv_sparse_array, array, culv_sparse_array_create(s->w.device, d, &array), class,
-                reason);
+    LIB_REFUSES_AS(array, culv_sparse_array_create(s->w.device, d, &array), class, reason);
     REQUIRE_EQ(driver_calls(s), before);
 }
 
@@ -99,8 +98,7 @@ SPARSE_CASE(arrays)
     culv_result r = culv_sparse_array_create(s->w.device, &d, &array);
     MEASURED("library.sparse_surfaces", "%s", r == CULV_OK ? "made" : culv_last_error_message());
     if (r != CULV_OK)
-        LIB_REFUSES(culv_sparse_array, array, culv_sparse_array_create(s->w.device, &d, &array),
-                    CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
+        LIB_REFUSES(array, culv_sparse_array_create(s->w.device, &d, &array), UNSUPPORTED, USAGE);
     culv_sparse_array_destroy(&array);
     culv_sparse_array_destroy(NULL);
     culv_sparse_array_destroy(&array);
@@ -119,9 +117,8 @@ static void refuse_bind(const binds_stage *b, const culv_sparse_bind *bind, culv
 {
     const culv_sparse_bind two[2] = {b->bind, *bind};
     const uint64_t before = driver_calls(&b->s);
-    LIB_INVALID(culv_sparse_bind_batch(two, 2, b->s.stream), reason);
-    LIB_SAYS("binds[1].");
-    LIB_SAYS(says);
+    LIB_FAILS(culv_sparse_bind_batch(two, 2, b->s.stream), CULV_ERROR_INVALID, reason, "binds[1].",
+              says);
     REQUIRE_EQ(driver_calls(&b->s), before);
 }
 
@@ -197,12 +194,12 @@ TEST(regions)
         const culv_sparse_bind bind = {
             .array = rows[i].array, .region = rows[i].region, .pool = b.pool};
         refuse_bind(&b, &bind, rows[i].reason, rows[i].says);
-        LIB_INVALID(culv_sparse_array_get_region_size(rows[i].array, &rows[i].region, &bytes),
-                    rows[i].reason);
-        LIB_INVALID(sparse_map(rows[i].array, &rows[i].region, b.pool, 0, b.s.stream),
-                    rows[i].reason);
-        LIB_INVALID(sparse_map(rows[i].array, &rows[i].region, NULL, 0, b.s.stream),
-                    rows[i].reason);
+        LIB_FAILS(culv_sparse_array_get_region_size(rows[i].array, &rows[i].region, &bytes),
+                  CULV_ERROR_INVALID, rows[i].reason);
+        LIB_FAILS(sparse_map(rows[i].array, &rows[i].region, b.pool, 0, b.s.stream),
+                  CULV_ERROR_INVALID, rows[i].reason);
+        LIB_FAILS(sparse_map(rows[i].array, &rows[i].region, NULL, 0, b.s.stream),
+                  CULV_ERROR_INVALID, rows[i].reason);
         REQUIRE_EQ(bytes, 77);
     }
     close_binds(&b);
@@ -255,11 +252,11 @@ TEST(pools_and_tails)
     refuse_bind(&b, &bind, CULV_REASON_RANGE, "layer is 2");
     bind.array = NULL;
     refuse_bind(&b, &bind, CULV_REASON_NULL_ARGUMENT, "array is NULL");
-    LIB_INVALID(culv_sparse_bind_batch(NULL, 1, b.s.stream), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_sparse_bind_batch(NULL, 1, b.s.stream), NULL_ARGUMENT);
     CUarray level;
-    LIB_INVALID(sparse_map_tail(b.plain, 0, NULL, 0, b.s.stream), CULV_REASON_LEVEL);
-    LIB_INVALID(culv_sparse_array_get_level(b.mipmapped, 10, &level), CULV_REASON_LEVEL);
-    LIB_INVALID(culv_sparse_array_get_level(b.mipmapped, 0, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(sparse_map_tail(b.plain, 0, NULL, 0, b.s.stream), LEVEL);
+    LIB_INVALID(culv_sparse_array_get_level(b.mipmapped, 10, &level), LEVEL);
+    LIB_INVALID(culv_sparse_array_get_level(b.mipmapped, 0, NULL), NULL_ARGUMENT);
     close_binds(&b);
 }
 
@@ -279,7 +276,7 @@ TEST(streams)
     /* A capture is refused, and goes on. */
     CUcontext before = lib_enter(&s.w);
     CU_OK(cu->StreamBeginCapture(s.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    LIB_INVALID(sparse_map(array, &all, pool, 0, s.stream), CULV_REASON_CAPTURE);
+    LIB_INVALID(sparse_map(array, &all, pool, 0, s.stream), CAPTURE);
     CU_OK(cu->StreamEndCapture(s.stream, &graph));
     CU_OK(cu->GraphDestroy(graph));
     /* One in another stream is not broken either. */
@@ -293,7 +290,7 @@ TEST(streams)
     /* The legacy stream waits for every blocking one, and so for what is captured. */
     CU_OK(cu->StreamCreate(&captured, CU_STREAM_DEFAULT));
     CU_OK(cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    LIB_INVALID(sparse_map(array, &all, pool, 0, NULL), CULV_REASON_CAPTURE);
+    LIB_INVALID(sparse_map(array, &all, pool, 0, NULL), CAPTURE);
     CU_OK(cu->StreamEndCapture(captured, &graph));
     CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->StreamDestroy(captured));
@@ -305,12 +302,12 @@ TEST(streams)
             .w = {.cu = cu, .device = second, .context = culv_device_context(second)}};
         t.stream = lib_stream(&t.w);
         culv_vmm_allocation *far = sparse_pool(&t, 1);
-        LIB_INVALID(sparse_map(array, &all, far, 0, s.stream), CULV_REASON_DEVICE_MISMATCH);
-        LIB_INVALID(sparse_map(array, &all, pool, 0, t.stream), CULV_REASON_STREAM_DEVICE);
+        LIB_INVALID(sparse_map(array, &all, far, 0, s.stream), DEVICE_MISMATCH);
+        LIB_INVALID(sparse_map(array, &all, pool, 0, t.stream), STREAM_DEVICE);
         LIB_OK(culv_sparse_array_create(second, &d, &other));
         const culv_sparse_bind two[2] = {{.array = array, .pool = pool},
                                          {.array = other, .pool = far}};
-        LIB_INVALID(culv_sparse_bind_batch(two, 2, s.stream), CULV_REASON_DEVICE_MISMATCH);
+        LIB_INVALID(culv_sparse_bind_batch(two, 2, s.stream), DEVICE_MISMATCH);
         LIB_OK(culv_sparse_bind_batch(two + 1, 1, t.stream)); /* the second device's own bit */
         culv_sparse_array_destroy(&other);
         culv_vmm_allocation_destroy(&far);

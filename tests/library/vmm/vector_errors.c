@@ -13,10 +13,10 @@ VECTOR_CASE(nulls)
     REQUIRE_EQ(culv_vector_committed(NULL), 0);
     REQUIRE_EQ(culv_vector_generation(NULL), 0);
     v = vector_make(s, NULL);
-    LIB_INVALID(culv_vector_get_chunks(v, NULL, 1, &count, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vector_get_chunks(v, NULL, 1, &count, NULL), NULL_ARGUMENT);
     stats.struct_size = 0;
-    LIB_INVALID(culv_vector_get_stats(v, &stats), CULV_REASON_STRUCT_SIZE);
-    LIB_INVALID(culv_vector_retire(v, 4096, NULL), CULV_REASON_VALUE);
+    LIB_INVALID(culv_vector_get_stats(v, &stats), STRUCT_SIZE);
+    LIB_INVALID(culv_vector_retire(v, 4096, NULL), VALUE);
     culv_vector_destroy(&v);
 }
 
@@ -24,8 +24,7 @@ static void refuse(const vector_stage *s, const culv_vector_desc *d, culv_result
                    culv_reason reason, const char *says)
 {
     culv_vector *v;
-    LIB_REFUSES(culv_vector, v, culv_vector_create(s->w.device, d, &v), result, reason);
-    LIB_SAYS(says);
+    LIB_REFUSES_AS(v, culv_vector_create(s->w.device, d, &v), result, reason, says);
 }
 
 VECTOR_CASE(descriptors)
@@ -66,13 +65,13 @@ VECTOR_CASE(descriptors)
     d.usage = CULV_VMM_USAGE_TILE_POOL;
     refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "tile pools");
     d.usage = 1u << 30;
-    LIB_INVALID(culv_vector_create(s->w.device, &d, &(culv_vector *){NULL}), CULV_REASON_VALUE);
+    LIB_INVALID(culv_vector_create(s->w.device, &d, &(culv_vector *){NULL}), VALUE);
     d = culv_vector_desc_init();
     d.access_count = 1;
     refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "access");
     const culv_vmm_access odd = {.flags = (culv_vmm_access_flags)77};
     d.access = &odd;
-    LIB_INVALID(culv_vector_create(s->w.device, &d, &(culv_vector *){NULL}), CULV_REASON_VALUE);
+    LIB_INVALID(culv_vector_create(s->w.device, &d, &(culv_vector *){NULL}), VALUE);
 }
 
 /* Sizes at the end of what 64 bits hold. */
@@ -88,16 +87,16 @@ VECTOR_CASE(huge)
         d.size = 0;
         d.reserve = sizes[i];
         refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, "reserve");
-        LIB_INVALID(culv_vector_grow(v, sizes[i]), CULV_REASON_SIZE);
-        LIB_INVALID(culv_vector_reserve(v, sizes[i]), CULV_REASON_SIZE);
+        LIB_INVALID(culv_vector_grow(v, sizes[i]), SIZE);
+        LIB_INVALID(culv_vector_reserve(v, sizes[i]), SIZE);
     }
     culv_vector_desc d = culv_vector_desc_init();
     d.reserve = UINT64_C(1) << 60;
     refuse(s, &d, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS, "addresses");
     d.reserve = 0;
     d.size = 512 * GIB;
-    LIB_ERROR(culv_vector_create(s->w.device, &d, &(culv_vector *){NULL}), CULV_ERROR_OUT_OF_MEMORY,
-              CULV_REASON_DEVICE_MEMORY);
+    LIB_ERROR(culv_vector_create(s->w.device, &d, &(culv_vector *){NULL}), OUT_OF_MEMORY,
+              DEVICE_MEMORY);
     REQUIRE_EQ(culv_vector_size(v), s->chunk);
     REQUIRE_EQ(vector_check(v), 1);
     /* Ahead of everything: all that there is. */
@@ -152,7 +151,7 @@ VECTOR_CASE(chunks)
     LIB_OK(culv_vector_get_chunks(v, chunk, 2, &count, NULL));
     REQUIRE_EQ(count, 2);
     for (int i = 0; i < 2; i++) {
-        LIB_INVALID(culv_vmm_allocation_destroy(&chunk[i].allocation), CULV_REASON_OWNED);
+        LIB_INVALID(culv_vmm_allocation_destroy(&chunk[i].allocation), OWNED);
         REQUIRE(chunk[i].allocation != NULL);
         LIB_SAYS("culv_vmm_allocation_destroy: it is a part of another object; "
                  "culv_vector_destroy() destroys both");
@@ -161,8 +160,7 @@ VECTOR_CASE(chunks)
     vector_require(s, culv_vector_pointer(v), s->chunk + 4, 5, 0);
     CUgraph graph = NULL;
     CU_OK(cu->StreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    LIB_INVALID(culv_vector_shrink(v, 0, s->stream), CULV_REASON_CAPTURE);
-    LIB_SAYS("culv_vector_shrink: the stream");
+    LIB_INVALID(culv_vector_shrink(v, 0, s->stream), CAPTURE, "culv_vector_shrink: the stream");
     CU_OK(cu->StreamEndCapture(s->stream, &graph));
     CU_OK(cu->GraphDestroy(graph));
     LIB_OK(culv_vector_shrink(v, 1, s->stream));
@@ -217,7 +215,7 @@ VECTOR_CASE(undone_in_vain)
     d.max_chunk = s->chunk;
     LIB_OK(culv_vector_create(device, &d, &v));
     it.script = script;
-    LIB_ERROR(culv_vector_grow(v, 3 * s->chunk), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
+    LIB_ERROR(culv_vector_grow(v, 3 * s->chunk), DRIVER, DRIVER_REFUSED);
     REQUIRE(*it.script == NULL);
     REQUIRE_EQ(culv_vector_committed(v), s->chunk);
     REQUIRE_EQ(vector_check(v), 1);

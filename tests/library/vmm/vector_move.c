@@ -130,8 +130,8 @@ VECTOR_CASE(moves_without_a_copy, .smoke = true)
     vector_write(s, now, 0, 6 * s->chunk, 21);
     vector_require(s, old, 3 * s->chunk, 21, 0);
 
-    LIB_INVALID(culv_vector_retire(v, now, s->stream), CULV_REASON_VALUE);
-    LIB_INVALID(culv_vector_retire(v, old + 4, s->stream), CULV_REASON_VALUE);
+    LIB_INVALID(culv_vector_retire(v, now, s->stream), VALUE);
+    LIB_INVALID(culv_vector_retire(v, old + 4, s->stream), VALUE);
     vector_hold(s);
     LIB_OK(culv_vector_retire(v, old, s->stream)); /* DEFERS */
     REQUIRE_EQ(vector_stats(v).retiring, 0);
@@ -149,7 +149,7 @@ VECTOR_CASE(moves_without_a_copy, .smoke = true)
         REQUIRE_EQ(has.mappings, 4);
         REQUIRE_EQ(has.reservations, had.reservations); /* the wall and the vector's one */
     }
-    LIB_INVALID(culv_vector_retire(v, old, s->stream), CULV_REASON_VALUE);
+    LIB_INVALID(culv_vector_retire(v, old, s->stream), VALUE);
     LIB_OK(culv_vector_retire(v, 0, s->stream)); /* all there are: none */
     vector_require(s, now, 6 * s->chunk, 21, 0);
     culv_vector_destroy(&v);
@@ -239,10 +239,8 @@ VECTOR_CASE(fixed)
     const CUdeviceptr base = culv_vector_pointer(v);
     vector_wall(s, v);
     const uint64_t generation = culv_vector_generation(v);
-    LIB_ERROR(culv_vector_grow(v, 5 * s->chunk), CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS);
-    LIB_SAYS("no_move");
-    LIB_ERROR(culv_vector_reserve(v, 4 * s->chunk + 1), CULV_ERROR_OUT_OF_MEMORY,
-              CULV_REASON_ADDRESS);
+    LIB_ERROR(culv_vector_grow(v, 5 * s->chunk), OUT_OF_MEMORY, ADDRESS, "no_move");
+    LIB_ERROR(culv_vector_reserve(v, 4 * s->chunk + 1), OUT_OF_MEMORY, ADDRESS);
     REQUIRE_EQ(culv_vector_size(v), 2 * s->chunk);
     REQUIRE_EQ(culv_vector_committed(v), 2 * s->chunk);
     REQUIRE_EQ(culv_vector_generation(v), generation);
@@ -264,7 +262,7 @@ VECTOR_CASE(too_much_memory)
     vector_wall(s, v);
     const bool counts = vector_objects_of(s, &had);
     const culv_vector_stats before = vector_stats(v);
-    LIB_ERROR(culv_vector_grow(v, 512 * GIB), CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY);
+    LIB_ERROR(culv_vector_grow(v, 512 * GIB), OUT_OF_MEMORY, DEVICE_MEMORY);
     const culv_vector_stats after = vector_stats(v);
     REQUIRE_EQ_BYTES(&after, &before, sizeof before);
     REQUIRE_EQ(culv_vector_pointer(v), base);
@@ -275,10 +273,8 @@ VECTOR_CASE(too_much_memory)
     }
     vector_require(s, base, 2 * s->chunk, 11, 0);
     /* More than there are addresses for. */
-    LIB_ERROR(culv_vector_reserve(v, UINT64_C(1) << 60), CULV_ERROR_OUT_OF_MEMORY,
-              CULV_REASON_ADDRESS);
-    LIB_ERROR(culv_vector_grow(v, UINT64_C(1) << 62), CULV_ERROR_OUT_OF_MEMORY,
-              CULV_REASON_ADDRESS);
+    LIB_ERROR(culv_vector_reserve(v, UINT64_C(1) << 60), OUT_OF_MEMORY, ADDRESS);
+    LIB_ERROR(culv_vector_grow(v, UINT64_C(1) << 62), OUT_OF_MEMORY, ADDRESS);
     REQUIRE_EQ(vector_check(v), 2);
     LIB_OK(culv_vector_grow(v, 6 * s->chunk));
     vector_require(s, culv_vector_pointer(v), 2 * s->chunk, 11, 0);

@@ -126,7 +126,7 @@ VECTOR_CASE(refuses_captures)
     culv_vector *v = make(s, 3);
     LIB_CU_OK(&s->w, cu->StreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     const culv_vector_stats had = vector_stats(v);
-    LIB_INVALID(culv_vector_shrink(v, s->chunk, s->stream), CULV_REASON_CAPTURE);
+    LIB_INVALID(culv_vector_shrink(v, s->chunk, s->stream), CAPTURE);
     const culv_vector_stats has = vector_stats(v);
     REQUIRE_EQ_BYTES(&has, &had, sizeof had);
     REQUIRE_EQ(culv_vector_generation(v), 4);

@@ -144,19 +144,15 @@ VMM_CASE(retained)
     /* What has none. */
     CUdeviceptr plain = 0;
     range = vmm_range(s, 1);
-    LIB_REFUSES(culv_vmm_allocation, again,
-                culv_vmm_allocation_retain_at(s->w.device, vmm_address(range, 0), &again),
-                CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
+    LIB_REFUSES(again, culv_vmm_allocation_retain_at(s->w.device, vmm_address(range, 0), &again),
+                INVALID, NOT_MAPPED);
     LIB_OK(culv_vmm_range_destroy(&range));
     LIB_CU_OK(&s->w, cu->MemAlloc(&plain, 65536));
-    LIB_REFUSES(culv_vmm_allocation, again,
-                culv_vmm_allocation_retain_at(s->w.device, plain, &again), CULV_ERROR_INVALID,
-                CULV_REASON_NOT_MAPPED);
-    LIB_SAYS("other memory of CUDA's");
+    LIB_REFUSES(again, culv_vmm_allocation_retain_at(s->w.device, plain, &again), INVALID,
+                NOT_MAPPED, "other memory of CUDA's");
     LIB_CU_OK(&s->w, cu->MemFree(plain));
-    LIB_REFUSES(culv_vmm_allocation, again,
-                culv_vmm_allocation_retain_at(s->w.device, 0x1000, &again), CULV_ERROR_INVALID,
-                CULV_REASON_NOT_MAPPED);
+    LIB_REFUSES(again, culv_vmm_allocation_retain_at(s->w.device, 0x1000, &again), INVALID,
+                NOT_MAPPED);
 }
 
 VMM_CASE(places)
@@ -179,9 +175,8 @@ VMM_CASE(places)
     LIB_OK(culv_vmm_range_destroy(&next));
     d.fixed_address = 1;
     d.label = "in place";
-    LIB_REFUSES(culv_vmm_range, next, culv_vmm_range_create(s->w.device, &d, &next),
-                CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS);
-    LIB_SAYS("in place");
+    LIB_REFUSES(next, culv_vmm_range_create(s->w.device, &d, &next), OUT_OF_MEMORY, ADDRESS,
+                "in place");
     vmm_require_counts(s, 0, 1, 0);
     /* Behind it there may be room. */
     d.address += 3 * VMM_BLOCK;
@@ -195,8 +190,7 @@ VMM_CASE(places)
     LIB_OK(culv_vmm_range_destroy(&range));
     d = culv_vmm_range_desc_init();
     d.size = UINT64_C(1) << 60;
-    LIB_REFUSES(culv_vmm_range, next, culv_vmm_range_create(s->w.device, &d, &next),
-                CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS);
+    LIB_REFUSES(next, culv_vmm_range_create(s->w.device, &d, &next), OUT_OF_MEMORY, ADDRESS);
 }
 
 /* What the driver grants is told, not what was asked for. */
@@ -233,7 +227,7 @@ VMM_CASE(usages)
         culv_vmm_range *range = vmm_range(s, 1);
         LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
         REQUIRE_EQ(lib_allocation(allocation).usage, CULV_VMM_USAGE_TILE_POOL);
-        LIB_INVALID(culv_vmm_map(range, 0, allocation, NULL, 0), CULV_REASON_USAGE);
+        LIB_INVALID(culv_vmm_map(range, 0, allocation, NULL, 0), USAGE);
         culv_vmm_allocation_destroy(&allocation);
         LIB_OK(culv_vmm_range_destroy(&range));
     }

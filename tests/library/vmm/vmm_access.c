@@ -63,41 +63,6 @@ TEST(read_only, .faults = true)
     test_pass(); /* the context may be broken now */
 }
 
-/* A change that the driver refuses part way is taken back. */
-VMM_CASE(taken_back)
-{
-    if (s->w.cu->SoftFailAt == NULL) SKIP("only the twin fails on demand");
-    culv_vmm_range *range = vmm_range(s, 3);
-    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
-    const culv_vmm_access reads = {.flags = CULV_VMM_ACCESS_READ},
-                          none = {.flags = CULV_VMM_ACCESS_NONE};
-    for (uint64_t i = 0; i < 3; i++)
-        LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, i == 1 ? &none : NULL, i == 1));
-    unsigned refused = 0;
-    for (uint64_t n = 1; n < 20; n++) {
-        s->w.cu->SoftFailAt(n, CUDA_ERROR_OUT_OF_MEMORY);
-        culv_result r = culv_vmm_set_access(range, 0, 3 * VMM_BLOCK, &reads, 1);
-        const char *call = s->w.cu->SoftFailedCall();
-        s->w.cu->SoftFailAt(0, 0);
-        if (call == NULL) break;
-        if (r == CULV_OK) { /* on its way in or out */
-            LIB_OK(culv_vmm_set_access(range, 0, 3 * VMM_BLOCK, NULL, 0));
-            LIB_OK(culv_vmm_set_access(range, VMM_BLOCK, VMM_BLOCK, &none, 1));
-            continue;
-        }
-        refused++;
-        REQUIRE_EQ(access_of(range, 0, NULL), CULV_VMM_ACCESS_READ_WRITE);
-        REQUIRE_EQ(access_of(range, 1, NULL), CULV_VMM_ACCESS_NONE);
-        REQUIRE_EQ(access_of(range, 2, NULL), CULV_VMM_ACCESS_READ_WRITE);
-    }
-    REQUIRE(refused >= 3);
-    for (uint64_t i = 0; i < 3; i++)
-        REQUIRE_EQ(access_of(range, i, NULL), CULV_VMM_ACCESS_READ);
-    LIB_OK(culv_vmm_unmap(range, 0, 3 * VMM_BLOCK));
-    LIB_OK(culv_vmm_range_destroy(&range));
-    culv_vmm_allocation_destroy(&one);
-}
-
 static bool reach(const vmm_stage *s)
 {
     int there = 0, back = 0;
@@ -213,11 +178,10 @@ VMM_TWO_CASE(no_peers)
     culv_vmm_allocation *one = vmm_allocation(s, 1, 0),
                         *theirs = vmm_allocation_on(s->other, 1, 0, NULL);
     const culv_vmm_access other = {.device = s->other, .flags = CULV_VMM_ACCESS_READ};
-    LIB_INVALID(culv_vmm_map(range, 0, one, &other, 1), CULV_REASON_PEER);
-    LIB_SAYS("cuDeviceCanAccessPeer");
-    LIB_INVALID(culv_vmm_map(range, 0, theirs, NULL, 0), CULV_REASON_PEER);
+    LIB_INVALID(culv_vmm_map(range, 0, one, &other, 1), PEER, "cuDeviceCanAccessPeer");
+    LIB_INVALID(culv_vmm_map(range, 0, theirs, NULL, 0), PEER);
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, &other, 1), CULV_REASON_PEER);
+    LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, &other, 1), PEER);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
@@ -254,8 +218,8 @@ VMM_TWO_CASE(two_owners)
                 LIB_OK(result);
             } else {
                 lib_require_error(__FILE__, __LINE__, "culv_vmm_set_access", result,
-                                  CULV_ERROR_INVALID, CULV_REASON_PEER);
-                LIB_SAYS("cuDeviceCanAccessPeer");
+                                  CULV_ERROR_INVALID, CULV_REASON_PEER, "cuDeviceCanAccessPeer",
+                                  (const char *)NULL);
             }
         }
     s->w.cu->SoftBarPeers(0);
@@ -272,9 +236,8 @@ VMM_TWO_CASE(retained_elsewhere)
     culv_vmm_range *range = vmm_range(s, 1);
     culv_vmm_allocation *theirs = vmm_allocation_on(s->other, 1, 0, NULL), *again = NULL;
     LIB_OK(culv_vmm_map(range, 0, theirs, NULL, 0));
-    LIB_REFUSES(culv_vmm_allocation, again,
-                culv_vmm_allocation_retain_at(s->w.device, vmm_address(range, 0), &again),
-                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    LIB_REFUSES(again, culv_vmm_allocation_retain_at(s->w.device, vmm_address(range, 0), &again),
+                INVALID, DEVICE_MISMATCH);
     LIB_OK(culv_vmm_allocation_retain_at(s->other, vmm_address(range, 0), &again));
     culv_device_caps caps = lib_caps(s->other);
     culv_vmm_allocation_info info = lib_allocation(again);

@@ -33,16 +33,13 @@ VMM_CASE(after_a_stream)
     culv_device_counts c = lib_counts(&s->w);
     REQUIRE_EQ(c.deferred, 1); /* one event for all of it */
     REQUIRE_EQ(lib_allocation(one).mappings, 2);
-    LIB_ERROR(culv_vmm_map(range, 0, one, NULL, 0), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
-    LIB_SAYS("waits for a stream");
-    LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK), CULV_REASON_NOT_MAPPED);
-    LIB_SAYS("waits for a stream");
-    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, gate.stream), CULV_REASON_NOT_MAPPED);
-    LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, NULL, 0), CULV_REASON_NOT_MAPPED);
+    LIB_ERROR(culv_vmm_map(range, 0, one, NULL, 0), BUSY, MAPPED, "waits for a stream");
+    LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK), NOT_MAPPED, "waits for a stream");
+    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, gate.stream), NOT_MAPPED);
+    LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, NULL, 0), NOT_MAPPED);
     culv_vmm_access a = {.flags = CULV_VMM_ACCESS_READ};
-    LIB_INVALID(culv_vmm_get_access(range, 0, &a), CULV_REASON_NOT_MAPPED);
-    LIB_ERROR(culv_vmm_range_destroy(&range), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
-    LIB_SAYS("(unmapped: it waits for a stream)");
+    LIB_INVALID(culv_vmm_get_access(range, 0, &a), NOT_MAPPED);
+    LIB_ERROR(culv_vmm_range_destroy(&range), BUSY, MAPPED, "(unmapped: it waits for a stream)");
     /* What is there still takes changes, over the whole range. */
     LIB_OK(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, NULL, 0));
     LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK));
@@ -53,7 +50,7 @@ VMM_CASE(after_a_stream)
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     REQUIRE_EQ(vmm_count_mappings(range), 1);
     REQUIRE_EQ(lib_counts(&s->w).deferred, 0);
-    LIB_ERROR(culv_vmm_range_destroy(&range), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
+    LIB_ERROR(culv_vmm_range_destroy(&range), BUSY, MAPPED);
     REQUIRE(strstr(culv_last_error_message(), "waits for a stream") == NULL);
     vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 1);
     LIB_OK(culv_vmm_unmap_after(range, 0, 4 * VMM_BLOCK, gate.stream)); /* which is idle */
@@ -107,7 +104,7 @@ VMM_CASE(asked_once_a_stream)
     LIB_OK(culv_vmm_unmap_after(other, VMM_BLOCK, VMM_BLOCK, idle));
     lib_finish(&s->w, idle);
     LIB_OK(culv_vmm_map(other, VMM_BLOCK, one, NULL, 0));
-    LIB_ERROR(culv_vmm_map(other, 0, one, NULL, 0), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
+    LIB_ERROR(culv_vmm_map(other, 0, one, NULL, 0), BUSY, MAPPED);
     REQUIRE_EQ(lib_counts(&s->w).deferred, BLOCKS + 1);
     vmm_gate_open(s, &gate);
     h.queries = 0;
@@ -189,12 +186,12 @@ VMM_TWO_CASE(refused_streams)
     other.device = s->other;
     other.context = culv_device_context(s->other);
     CUstream theirs = lib_stream(&other);
-    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, theirs), CULV_REASON_STREAM_DEVICE);
+    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, theirs), STREAM_DEVICE);
     lib_stream_destroy(&other, theirs);
     CUstream stream = lib_stream(&s->w);
     CUgraph graph = NULL;
     LIB_CU_OK(&s->w, cu->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, stream), CULV_REASON_CAPTURE);
+    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, stream), CAPTURE);
     CUcontext before = lib_enter(&s->w);
     CU_OK(cu->StreamEndCapture(stream, &graph));
     size_t nodes = 9;
@@ -222,7 +219,7 @@ VMM_CASE(legacy_during_a_capture)
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     LIB_CU_OK(&s->w, cu->StreamCreate(&blocking, CU_STREAM_DEFAULT));
     LIB_CU_OK(&s->w, cu->StreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, NULL), CULV_REASON_CAPTURE);
+    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, NULL), CAPTURE);
     REQUIRE_EQ(vmm_count_mappings(range), 1);
     CUcontext before = lib_enter(&s->w);
     CU_OK(cu->StreamEndCapture(blocking, &graph));
@@ -233,45 +230,6 @@ VMM_CASE(legacy_during_a_capture)
     lib_settle(&s->w);
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
-}
-
-/* All of it while this very thread captures a stream, in the strictest mode. */
-VMM_CASE(during_a_capture)
-{
-    const raw_cuda *cu = s->w.cu;
-    CUstream stream = lib_stream(&s->w), idle = lib_stream(&s->w);
-    culv_vmm_allocation *in = NULL;
-    CUgraph graph = NULL;
-    LIB_CU_OK(&s->w, cu->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    culv_vmm_range *range = vmm_range(s, 2);
-    culv_vmm_allocation *one = vmm_allocation(s, 1, 1u << CULV_HANDLE_OPAQUE_FD);
-    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    LIB_OK(culv_vmm_set_access(range, 0, VMM_BLOCK, NULL, 0));
-    culv_vmm_access a = {.flags = CULV_VMM_ACCESS_READ};
-    LIB_OK(culv_vmm_get_access(range, 0, &a));
-    culv_handle handle = {0};
-    LIB_OK(culv_vmm_export_dup(one, CULV_HANDLE_OPAQUE_FD, &handle));
-    culv_vmm_import_desc d = culv_vmm_import_desc_init();
-    d.handle = handle;
-    d.size = VMM_BLOCK;
-    LIB_TAKE(culv_vmm_import(s->w.device, &d, &in), &d.handle);
-    LIB_OK(culv_vmm_map(range, VMM_BLOCK, in, NULL, 0));
-    culv_vmm_allocation_destroy(&in);
-    LIB_OK(culv_vmm_allocation_retain_at(s->w.device, vmm_address(range, 0), &in));
-    culv_vmm_allocation_destroy(&in);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
-    LIB_OK(culv_vmm_unmap_after(range, VMM_BLOCK, VMM_BLOCK, idle));
-    (void)lib_counts(&s->w);
-    culv_vmm_allocation_destroy(&one);
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(cu->StreamEndCapture(stream, &graph));
-    REQUIRE(graph != NULL);
-    CU_OK(cu->GraphDestroy(graph));
-    lib_leave(&s->w, before);
-    lib_settle(&s->w);
-    LIB_OK(culv_vmm_range_destroy(&range));
-    lib_stream_destroy(&s->w, stream);
-    lib_stream_destroy(&s->w, idle);
 }
 
 /* After a kernel's fault all that is there can be given up. */
@@ -356,51 +314,11 @@ TEST(after_a_reset, .own = true)
     REQUIRE_EQ(c.late_destroys, 0);
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     d.size = 1;
-    LIB_REFUSES(culv_vmm_allocation, one, culv_vmm_allocation_create(s.w.device, &d, &one),
-                CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+    LIB_REFUSES(one, culv_vmm_allocation_create(s.w.device, &d, &one), ASYNC, DEVICE_LOST);
     culv_device_close(&s.w.device);
     REQUIRE(raw_cuda_context(cu, 0) != NULL);
     CU_OK(cu->MemGetInfo(&after, &total));
     /* Of a GPU all processes' memory is told. */
     if (cu->software) REQUIRE(after + VMM_BLOCK > before);
-    test_pass();
-}
-
-/* What the driver itself does with such memory when the context goes. */
-TEST(reset_measured, .own = true)
-{
-    vmm_stage s;
-    vmm_stage_open(&s);
-    const raw_cuda *cu = s.w.cu;
-    const size_t size = 16 * VMM_BLOCK;
-    size_t memory[4] = {0}, total = 0;
-    CUmemGenericAllocationHandle handle = 0;
-    CUdeviceptr at = 0;
-    const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                      .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
-    const CUmemAccessDesc access = {.location = prop.location,
-                                    .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    (void)lib_enter(&s.w);
-    CU_OK(cu->MemGetInfo(&memory[0], &total));
-    CU_OK(cu->MemCreate(&handle, size, &prop, 0));
-    CU_OK(cu->MemAddressReserve(&at, size, 0, 0, 0));
-    CU_OK(cu->MemMap(at, size, 0, handle, 0));
-    CU_OK(cu->MemSetAccess(at, size, &access, 1));
-    CU_OK(cu->MemGetInfo(&memory[1], &total));
-    reset(&s);
-    CUcontext context = raw_cuda_context(cu, 0);
-    REQUIRE(context != NULL);
-    CU_OK(cu->MemGetInfo(&memory[2], &total));
-    MEASURED("library.vmm_kept_over_a_reset", "%lld of %zu bytes",
-             (long long)memory[0] - (long long)memory[2], size);
-    CUresult unmapped = cu->MemUnmap(at, size);
-    CUresult freed = cu->MemAddressFree(at, size);
-    CUresult released = cu->MemRelease(handle);
-    CU_OK(cu->MemGetInfo(&memory[3], &total));
-    MEASURED(
-        "library.vmm_released_after_a_reset",
-        "cuMemUnmap %s, cuMemAddressFree %s, cuMemRelease %s, then %lld bytes less free than before",
-        raw_cuda_result_name(unmapped), raw_cuda_result_name(freed), raw_cuda_result_name(released),
-        (long long)memory[0] - (long long)memory[3]);
     test_pass();
 }

@@ -74,16 +74,14 @@ VMM_FABRIC_CASE(1, 0, lying)
     culv_vmm_allocation *made = NULL;
     culv_handle handle = {0};
     REQUIRE(lib_caps(s->w.device).vmm_fabric);
-    LIB_ERROR(culv_check_fabric(s->w.device), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-    LIB_SAYS("IMEX channel");
+    LIB_ERROR(culv_check_fabric(s->w.device), UNSUPPORTED, HANDLE_TYPE, "IMEX channel");
     culv_vmm_allocation_desc d = wanted(CULV_FABRIC_REQUIRED, FD_BIT);
-    LIB_REFUSES(culv_vmm_allocation, made, culv_vmm_allocation_create(s->w.device, &d, &made),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    LIB_REFUSES(made, culv_vmm_allocation_create(s->w.device, &d, &made), UNSUPPORTED, HANDLE_TYPE);
     d.fabric = CULV_FABRIC_TRY; /* falls back to file descriptors */
     LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &made));
     REQUIRE_EQ(lib_allocation(made).handle_types, FD_BIT);
-    LIB_INVALID(culv_vmm_export_dup(made, CULV_HANDLE_FABRIC, &handle), CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("culv_check_fabric()");
+    LIB_INVALID(culv_vmm_export_dup(made, CULV_HANDLE_FABRIC, &handle), NOT_EXPORTABLE,
+                "culv_check_fabric()");
     culv_vmm_allocation_destroy(&made);
     lib_driver()->SoftPlayFabric(1); /* a channel comes */
     LIB_OK(culv_check_fabric(s->w.device));
@@ -94,8 +92,7 @@ VMM_FABRIC_CASE(1, 0, lying)
 
 VMM_FABRIC_CASE(0, 1, none)
 {
-    LIB_ERROR(culv_check_fabric(s->w.device), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-    LIB_SAYS("vmm_fabric is 0");
+    LIB_ERROR(culv_check_fabric(s->w.device), UNSUPPORTED, HANDLE_TYPE, "vmm_fabric is 0");
 }
 
 VMM_FABRIC_CASE(1, 1, refused)
@@ -107,35 +104,32 @@ VMM_FABRIC_CASE(1, 1, refused)
     LIB_OK(culv_vmm_allocation_create(device, &d, &made));
     LIB_OK(culv_vmm_export_dup(made, CULV_HANDLE_FABRIC, &handle));
     culv_vmm_import_desc in = come_in(&handle, 2 * VMM_BLOCK);
-#define NO(call, why) LIB_REFUSES(culv_vmm_allocation, out, call, CULV_ERROR_INVALID, why)
+#define NO(call, ...) LIB_REFUSES(out, call, INVALID, __VA_ARGS__)
     d.fabric = (culv_fabric)3;
-    NO(culv_vmm_allocation_create(device, &d, &out), CULV_REASON_VALUE);
+    NO(culv_vmm_allocation_create(device, &d, &out), VALUE);
     in.size = 0;
-    NO(culv_vmm_import(device, &in, &out), CULV_REASON_SIZE);
+    NO(culv_vmm_import(device, &in, &out), SIZE);
     in.size = 2 * VMM_BLOCK + 4096; /* no multiple of the granularity */
-    NO(culv_vmm_import(device, &in, &out), CULV_REASON_SIZE);
+    NO(culv_vmm_import(device, &in, &out), SIZE);
     in.size = VMM_BLOCK; /* less than there is */
-    NO(culv_vmm_import(device, &in, &out), CULV_REASON_SIZE);
+    NO(culv_vmm_import(device, &in, &out), SIZE);
     in.size = 4 * VMM_BLOCK; /* more than there is */
-    NO(culv_vmm_import(device, &in, &out), CULV_REASON_SIZE);
+    NO(culv_vmm_import(device, &in, &out), SIZE);
     in = come_in(&handle, 2 * VMM_BLOCK);
     memset(in.exporter.bytes, 7, sizeof in.exporter.bytes);
-    NO(culv_vmm_import(device, &in, &out), CULV_REASON_DEVICE_MISMATCH);
+    NO(culv_vmm_import(device, &in, &out), DEVICE_MISMATCH);
 #undef NO
     memset(&spoiled, 0x5a, sizeof spoiled);
     in = come_in(&spoiled, 2 * VMM_BLOCK);
-    LIB_REFUSES(culv_vmm_allocation, out, culv_vmm_import(device, &in, &out), CULV_ERROR_DRIVER,
-                CULV_REASON_HANDLE_REFUSED);
+    LIB_REFUSES(out, culv_vmm_import(device, &in, &out), DRIVER, HANDLE_REFUSED);
     spoiled = handle;
-    LIB_INVALID(culv_vmm_export_dup(plain, CULV_HANDLE_FABRIC, &handle),
-                CULV_REASON_NOT_EXPORTABLE);
+    LIB_INVALID(culv_vmm_export_dup(plain, CULV_HANDLE_FABRIC, &handle), NOT_EXPORTABLE);
     REQUIRE_EQ_BYTES(&handle, &spoiled, sizeof handle);
     culv_vmm_allocation_desc bits = culv_vmm_allocation_desc_init();
     bits.size = 1;
     bits.handle_types = FABRIC_BIT;
-    LIB_REFUSES(culv_vmm_allocation, out, culv_vmm_allocation_create(device, &bits, &out),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-    LIB_SAYS("culv_vmm_allocation_desc.fabric");
+    LIB_REFUSES(out, culv_vmm_allocation_create(device, &bits, &out), UNSUPPORTED, HANDLE_TYPE,
+                "culv_vmm_allocation_desc.fabric");
     vmm_require_counts(s, 2, 0, 0);
     culv_vmm_allocation_destroy(&made);
     culv_vmm_allocation_destroy(&plain);

@@ -49,22 +49,20 @@ TEST(both_ways, .title = "fabric.pools_both_ways")
         lib_finish(&s.w, stream);
         vmm_write(s.w.device, s.w.cu, at, WORDS, 1);
         LIB_INVALID(culv_mem_pool_export_pointer(made, at, &sent),
-                    CULV_REASON_NOT_READY); /* to try was no export */
+                    NOT_READY); /* to try was no export */
         const size_t fds = test_open_fds();
         LIB_OK(culv_mem_pool_export_dup(made, CULV_HANDLE_FABRIC, &in.handle));
         LIB_OK(culv_mem_pool_export_pointer(made, at, &sent));
         REQUIRE_EQ(test_open_fds(), fds);
         if (others[i] == 0)
-            LIB_INVALID(culv_mem_pool_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd),
-                        CULV_REASON_NOT_EXPORTABLE);
+            LIB_INVALID(culv_mem_pool_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd), NOT_EXPORTABLE);
         else
             LIB_OK(culv_mem_pool_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd));
         culv_handle_close(&fd);
         LIB_OK(culv_mem_pool_import(s.w.device, &in, &imported));
         REQUIRE_EQ(lib_pool(imported).handle_types, 0);
         LIB_INVALID(culv_mem_pool_export_dup(imported, CULV_HANDLE_FABRIC, &in.handle),
-                    CULV_REASON_NOT_EXPORTABLE);
-        LIB_SAYS("its owner exports it");
+                    NOT_EXPORTABLE, "its owner exports it");
         LIB_OK(culv_mem_pool_import_pointer(imported, &sent, &there));
         vmm_require_words(s.w.device, s.w.cu, there, WORDS, 1);
         vmm_write(s.w.device, s.w.cu, there, WORDS, 2);
@@ -107,18 +105,16 @@ TEST(not_here, .title = "fabric.pools_not_here")
         if (rows[i].types >= 0)
             cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES,
                                   CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-        LIB_REFUSES(culv_mem_pool, made, culv_mem_pool_create(s.w.device, &d, &made),
-                    CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-        LIB_SAYS(rows[i].says);
+        LIB_REFUSES(made, culv_mem_pool_create(s.w.device, &d, &made), UNSUPPORTED, HANDLE_TYPE,
+                    rows[i].says);
         REQUIRE_EQ(pools(), before);
         d.fabric = CULV_FABRIC_TRY; /* falls back to file descriptors */
         d.release_threshold = 1 << 20;
         LIB_OK(culv_mem_pool_create(s.w.device, &d, &made));
         REQUIRE_EQ(lib_pool(made).handle_types, FD_BIT);
         REQUIRE_EQ(pools(), before + 1);
-        LIB_INVALID(culv_mem_pool_export_dup(made, CULV_HANDLE_FABRIC, &fd),
-                    CULV_REASON_NOT_EXPORTABLE);
-        LIB_SAYS("culv_mem_pool_desc.fabric");
+        LIB_INVALID(culv_mem_pool_export_dup(made, CULV_HANDLE_FABRIC, &fd), NOT_EXPORTABLE,
+                    "culv_mem_pool_desc.fabric");
         LIB_OK(culv_mem_pool_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd));
         culv_handle_close(&fd);
         culv_mem_pool_destroy(&made);
@@ -145,26 +141,25 @@ VMM_FABRIC_CASE(1, 1, refused, .title = "fabric.pools_refused")
     LIB_OK(culv_vmm_export_dup(memory, CULV_HANDLE_FABRIC, &of_memory));
     memset(&in.handle, 0x5a, sizeof in.handle);
     in.handle.type = CULV_HANDLE_FABRIC;
-#define NO(call, class, why) LIB_REFUSES(culv_mem_pool, out, call, class, why)
+#define NO(call, ...) LIB_REFUSES(out, call, __VA_ARGS__)
     d.fabric = (culv_fabric)3;
-    NO(culv_mem_pool_create(device, &d, &out), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    NO(culv_mem_pool_create(device, &d, &out), INVALID, VALUE);
     d = wanted(CULV_FABRIC_NO, FABRIC_BIT); /* asked for by `fabric` alone */
-    NO(culv_mem_pool_create(device, &d, &out), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-    NO(culv_mem_pool_import(device, &in, &out), CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
+    NO(culv_mem_pool_create(device, &d, &out), UNSUPPORTED, HANDLE_TYPE);
+    NO(culv_mem_pool_import(device, &in, &out), DRIVER, HANDLE_REFUSED);
     in.handle = of_memory;
-    NO(culv_mem_pool_import(device, &in, &out), CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
+    NO(culv_mem_pool_import(device, &in, &out), DRIVER, HANDLE_REFUSED);
     in.handle = handle;
     lib_driver()->SoftPlayFabric(0);
-    NO(culv_mem_pool_import(device, &in, &out), CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
-    LIB_SAYS("IMEX channel");
+    NO(culv_mem_pool_import(device, &in, &out), DRIVER, HANDLE_REFUSED,
+       "IMEX channel");
     lib_driver()->SoftPlayFabric(1);
 #undef NO
     culv_vmm_allocation *other = NULL; /* a pool's bytes are no allocation */
     culv_vmm_import_desc i = culv_vmm_import_desc_init();
     i.handle = handle;
     i.size = VMM_BLOCK;
-    LIB_REFUSES(culv_vmm_allocation, other, culv_vmm_import(device, &i, &other), CULV_ERROR_DRIVER,
-                CULV_REASON_HANDLE_REFUSED);
+    LIB_REFUSES(other, culv_vmm_import(device, &i, &other), DRIVER, HANDLE_REFUSED);
     culv_vmm_allocation_destroy(&memory);
     culv_mem_pool_destroy(&made);
 }

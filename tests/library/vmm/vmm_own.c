@@ -53,7 +53,7 @@ VMM_CASE(settled)
     REQUIRE(atomic_load(&it.done));
     REQUIRE_EQ(vmm_count_mappings(range), 3); /* the first one waits on */
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, one, NULL, 0));
-    LIB_INVALID(culvi_vmm_wait_and_collect(range, 0, 5 * VMM_BLOCK), CULV_REASON_RANGE);
+    LIB_INVALID(culvi_vmm_wait_and_collect(range, 0, 5 * VMM_BLOCK), RANGE);
     vmm_gate_end(s, &first);
     vmm_gate_end(s, &second);
     LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK));
@@ -159,29 +159,6 @@ VMM_CASE(unmapped_quietly)
         }
     }
     culvi_vmm_unmap_or_defer(range, 0, culv_vmm_range_size(range));
-    LIB_OK(culv_vmm_range_destroy(&range));
-    culv_vmm_allocation_destroy(&one);
-}
-
-VMM_CASE(resolved)
-{
-    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
-    culv_vmm_range *range = vmm_range(s, 1);
-    CUmemAccessDesc list[2];
-    const culv_vmm_access bad = {.flags = (culv_vmm_access_flags)7},
-                          reads = {.flags = CULV_VMM_ACCESS_READ};
-    LIB_INVALID(culvi_vmm_access_resolve(s->w.device, &bad, 1, list), CULV_REASON_VALUE);
-    LIB_OK(culvi_vmm_access_resolve(s->w.device, NULL, 0, list));
-    REQUIRE(list[0].location.type == CU_MEM_LOCATION_TYPE_DEVICE && list[0].location.id == 0);
-    REQUIRE_EQ(list[0].flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-    LIB_OK(culvi_vmm_access_resolve(s->w.device, &reads, 1, list));
-    REQUIRE_EQ(list[0].flags, CU_MEM_ACCESS_FLAGS_PROT_READ);
-    LIB_OK(culvi_vmm_map_resolved(range, 0, one, list, 1));
-    LIB_ERROR(culvi_vmm_map_resolved(range, 0, one, list, 1), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
-    culv_vmm_access a = {.flags = CULV_VMM_ACCESS_NONE};
-    LIB_OK(culv_vmm_get_access(range, 0, &a));
-    REQUIRE_EQ(a.flags, CULV_VMM_ACCESS_READ);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
 }

@@ -45,12 +45,11 @@ VMM_CASE(allocations)
         d.usage = rows[i].usage;
         d.object_attributes = rows[i].object_attributes;
         d.label = "wrong";
-        LIB_REFUSES(culv_vmm_allocation, allocation,
-                    culv_vmm_allocation_create(s->w.device, &d, &allocation), rows[i].result,
-                    rows[i].reason);
+        LIB_REFUSES_AS(allocation, culv_vmm_allocation_create(s->w.device, &d, &allocation),
+                       rows[i].result, rows[i].reason);
         uint64_t granularity = 99;
         if (rows[i].reason != CULV_REASON_SIZE) {
-            LIB_ERROR(culv_vmm_get_granularity(s->w.device, &d, &granularity), rows[i].result,
+            LIB_FAILS(culv_vmm_get_granularity(s->w.device, &d, &granularity), rows[i].result,
                       rows[i].reason);
             REQUIRE_EQ(granularity, 99);
         }
@@ -58,16 +57,16 @@ VMM_CASE(allocations)
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     d.size = 1;
     const culv_result null = CULV_ERROR_INVALID;
-    LIB_ERROR(culv_vmm_allocation_retain_at(s->w.device, 0, &allocation), null,
+    LIB_FAILS(culv_vmm_allocation_retain_at(s->w.device, 0, &allocation), null,
               CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 3;
-    LIB_ERROR(culv_vmm_allocation_create(s->w.device, &d, &allocation), null,
+    LIB_FAILS(culv_vmm_allocation_create(s->w.device, &d, &allocation), null,
               CULV_REASON_STRUCT_SIZE);
     d.struct_size = sizeof d;
     LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
     info.struct_size = 1;
-    LIB_ERROR(culv_vmm_allocation_get_info(allocation, &info), null, CULV_REASON_STRUCT_SIZE);
+    LIB_FAILS(culv_vmm_allocation_get_info(allocation, &info), null, CULV_REASON_STRUCT_SIZE);
     vmm_require_counts(s, 1, 0, 0);
     culv_vmm_allocation_destroy(&allocation);
 }
@@ -79,10 +78,8 @@ VMM_CASE(too_much)
     culv_vmm_allocation *allocation = NULL;
     d.size = UINT64_C(1) << 50;
     d.label = "too large";
-    LIB_REFUSES(culv_vmm_allocation, allocation,
-                culv_vmm_allocation_create(s->w.device, &d, &allocation), CULV_ERROR_OUT_OF_MEMORY,
-                CULV_REASON_DEVICE_MEMORY);
-    LIB_SAYS("too large");
+    LIB_REFUSES(allocation, culv_vmm_allocation_create(s->w.device, &d, &allocation), OUT_OF_MEMORY,
+                DEVICE_MEMORY, "too large");
 }
 
 /* What the device has not. */
@@ -95,21 +92,17 @@ VMM_CASE(without)
     d.size = 1;
     d.kind = CULV_VMM_LOCATION_HOST_NUMA;
     s->w.cu->SoftPlayAttribute(141, 0);
-    LIB_REFUSES(culv_vmm_allocation, allocation,
-                culv_vmm_allocation_create(s->w.device, &d, &allocation), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_LOCATION);
+    LIB_REFUSES(allocation, culv_vmm_allocation_create(s->w.device, &d, &allocation), UNSUPPORTED,
+                LOCATION);
     d.kind = CULV_VMM_LOCATION_HOST;
     s->w.cu->SoftPlayAttribute(145, 0);
-    LIB_REFUSES(culv_vmm_allocation, allocation,
-                culv_vmm_allocation_create(s->w.device, &d, &allocation), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_LOCATION);
+    LIB_REFUSES(allocation, culv_vmm_allocation_create(s->w.device, &d, &allocation), UNSUPPORTED,
+                LOCATION);
     s->w.cu->SoftPlayAttribute(0, 0);
     d.kind = CULV_VMM_LOCATION_HOST_NUMA;
     d.numa_node = 77;
-    LIB_REFUSES(culv_vmm_allocation, allocation,
-                culv_vmm_allocation_create(s->w.device, &d, &allocation), CULV_ERROR_DRIVER,
-                CULV_REASON_LOCATION);
-    LIB_SAYS("NUMA node");
+    LIB_REFUSES(allocation, culv_vmm_allocation_create(s->w.device, &d, &allocation), DRIVER,
+                LOCATION, "NUMA node");
 
     /* A device opened now has none of it. */
     s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0);
@@ -122,18 +115,12 @@ VMM_CASE(without)
     uint64_t granularity = 0;
     d = culv_vmm_allocation_desc_init();
     r.size = d.size = i.size = 1;
-    LIB_REFUSES(culv_vmm_allocation, allocation,
-                culv_vmm_allocation_create(device, &d, &allocation), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_VMM);
-    LIB_ERROR(culv_vmm_get_granularity(device, &d, &granularity), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_VMM);
-    LIB_REFUSES(culv_vmm_range, range, culv_vmm_range_create(device, &r, &range),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
-    LIB_REFUSES(culv_vmm_allocation, allocation,
-                culv_vmm_allocation_retain_at(device, 4096, &allocation), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_VMM);
-    LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_import(device, &i, &allocation),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
+    LIB_REFUSES(allocation, culv_vmm_allocation_create(device, &d, &allocation), UNSUPPORTED, VMM);
+    LIB_ERROR(culv_vmm_get_granularity(device, &d, &granularity), UNSUPPORTED, VMM);
+    LIB_REFUSES(range, culv_vmm_range_create(device, &r, &range), UNSUPPORTED, VMM);
+    LIB_REFUSES(allocation, culv_vmm_allocation_retain_at(device, 4096, &allocation), UNSUPPORTED,
+                VMM);
+    LIB_REFUSES(allocation, culv_vmm_import(device, &i, &allocation), UNSUPPORTED, VMM);
     culv_device_close(&device);
     s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1);
     s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 0);
@@ -141,9 +128,8 @@ VMM_CASE(without)
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     culv_device_caps caps = lib_caps(device);
     if (!caps.vmm_posix_fd)
-        LIB_REFUSES(culv_vmm_allocation, allocation,
-                    culv_vmm_allocation_create(device, &d, &allocation), CULV_ERROR_UNSUPPORTED,
-                    CULV_REASON_HANDLE_TYPE);
+        LIB_REFUSES(allocation, culv_vmm_allocation_create(device, &d, &allocation), UNSUPPORTED,
+                    HANDLE_TYPE);
     culv_device_close(&device);
     s->w.cu->SoftPlayAttribute(0, 0);
 }
@@ -167,13 +153,13 @@ VMM_CASE(ranges)
         d.alignment = rows[i].alignment;
         d.address = rows[i].at;
         d.fixed_address = rows[i].exactly;
-        LIB_REFUSES(culv_vmm_range, range, culv_vmm_range_create(s->w.device, &d, &range),
-                    CULV_ERROR_INVALID, rows[i].reason);
+        LIB_REFUSES_AS(range, culv_vmm_range_create(s->w.device, &d, &range), CULV_ERROR_INVALID,
+                       rows[i].reason);
     }
     culv_vmm_range_desc d = culv_vmm_range_desc_init();
     d.size = 1;
     d.struct_size = 0;
-    LIB_INVALID(culv_vmm_range_create(s->w.device, &d, &range), CULV_REASON_STRUCT_SIZE);
+    LIB_INVALID(culv_vmm_range_create(s->w.device, &d, &range), STRUCT_SIZE);
     REQUIRE_EQ(culv_vmm_range_pointer(NULL), 0);
     REQUIRE_EQ(culv_vmm_range_size(NULL), 0);
 }
@@ -193,56 +179,54 @@ VMM_CASE(maps)
         {.numa_node = 1, .flags = CULV_VMM_ACCESS_READ},
     };
     size_t count = 0;
-    LIB_INVALID(culv_vmm_map(range, 0, one, NULL, 1), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vmm_map(range, 4096, one, NULL, 0), CULV_REASON_VALUE);
+    LIB_INVALID(culv_vmm_map(range, 0, one, NULL, 1), NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_map(range, 4096, one, NULL, 0), VALUE);
     /* Which the driver takes (measured). */
-    LIB_INVALID(culv_vmm_map(range, 3 * VMM_BLOCK, two, NULL, 0), CULV_REASON_RANGE);
-    LIB_INVALID(culv_vmm_map(range, 4 * VMM_BLOCK, one, NULL, 0), CULV_REASON_RANGE);
-    LIB_INVALID(culv_vmm_map(range, UINT64_MAX / VMM_BLOCK * VMM_BLOCK, one, NULL, 0),
-                CULV_REASON_RANGE);
-    LIB_INVALID(culv_vmm_map(range, 0, one, twice, 2), CULV_REASON_VALUE);
-    LIB_INVALID(culv_vmm_map(range, 0, one, &host, 1), CULV_REASON_PEER);
+    LIB_INVALID(culv_vmm_map(range, 3 * VMM_BLOCK, two, NULL, 0), RANGE);
+    LIB_INVALID(culv_vmm_map(range, 4 * VMM_BLOCK, one, NULL, 0), RANGE);
+    LIB_INVALID(culv_vmm_map(range, UINT64_MAX / VMM_BLOCK * VMM_BLOCK, one, NULL, 0), RANGE);
+    LIB_INVALID(culv_vmm_map(range, 0, one, twice, 2), VALUE);
+    LIB_INVALID(culv_vmm_map(range, 0, one, &host, 1), PEER);
     for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++)
-        LIB_INVALID(culv_vmm_map(range, 0, one, &strange[i], 1), CULV_REASON_VALUE);
+        LIB_INVALID(culv_vmm_map(range, 0, one, &strange[i], 1), VALUE);
     REQUIRE_EQ(vmm_count_mappings(range), 0);
     REQUIRE_EQ(lib_allocation(one).mappings, 0);
     vmm_require_counts(s, 2, 1, 0);
 
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, two, NULL, 0));
-    LIB_ERROR(culv_vmm_map(range, VMM_BLOCK, one, NULL, 0), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
-    LIB_SAYS("4194304 bytes at offset 2097152 ('cells')");
-    LIB_ERROR(culv_vmm_map(range, 2 * VMM_BLOCK, one, NULL, 0), CULV_ERROR_BUSY,
-              CULV_REASON_MAPPED);
-    LIB_ERROR(culv_vmm_map(range, 0, two, NULL, 0), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
-    LIB_ERROR(culv_vmm_range_destroy(&range), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
-    LIB_SAYS("4194304 bytes at offset 2097152 ('cells')");
+    LIB_ERROR(culv_vmm_map(range, VMM_BLOCK, one, NULL, 0), BUSY, MAPPED,
+              "4194304 bytes at offset 2097152 ('cells')");
+    LIB_ERROR(culv_vmm_map(range, 2 * VMM_BLOCK, one, NULL, 0), BUSY, MAPPED);
+    LIB_ERROR(culv_vmm_map(range, 0, two, NULL, 0), BUSY, MAPPED);
+    LIB_ERROR(culv_vmm_range_destroy(&range), BUSY, MAPPED,
+              "4194304 bytes at offset 2097152 ('cells')");
     REQUIRE(range != NULL);
 
-    LIB_INVALID(culv_vmm_unmap(range, 0, 0), CULV_REASON_RANGE);
-    LIB_INVALID(culv_vmm_unmap(range, 0, 5 * VMM_BLOCK), CULV_REASON_RANGE);
-    LIB_INVALID(culv_vmm_unmap(range, UINT64_MAX, 2), CULV_REASON_RANGE);
-    LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK), CULV_REASON_NOT_MAPPED);
-    LIB_INVALID(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK), CULV_REASON_NOT_MAPPED);
-    LIB_SAYS("the one of 4194304 bytes at offset 2097152 ('cells')");
-    LIB_INVALID(culv_vmm_unmap(range, 2 * VMM_BLOCK, 2 * VMM_BLOCK), CULV_REASON_NOT_MAPPED);
-    LIB_INVALID(culv_vmm_unmap(range, VMM_BLOCK, 1), CULV_REASON_NOT_MAPPED);
-    LIB_INVALID(culv_vmm_unmap_after(range, 0, 2 * VMM_BLOCK, NULL), CULV_REASON_NOT_MAPPED);
-    LIB_INVALID(culv_vmm_unmap_after(range, 0, 5 * VMM_BLOCK, NULL), CULV_REASON_RANGE);
+    LIB_INVALID(culv_vmm_unmap(range, 0, 0), RANGE);
+    LIB_INVALID(culv_vmm_unmap(range, 0, 5 * VMM_BLOCK), RANGE);
+    LIB_INVALID(culv_vmm_unmap(range, UINT64_MAX, 2), RANGE);
+    LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK), NOT_MAPPED);
+    LIB_INVALID(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK), NOT_MAPPED,
+                "the one of 4194304 bytes at offset 2097152 ('cells')");
+    LIB_INVALID(culv_vmm_unmap(range, 2 * VMM_BLOCK, 2 * VMM_BLOCK), NOT_MAPPED);
+    LIB_INVALID(culv_vmm_unmap(range, VMM_BLOCK, 1), NOT_MAPPED);
+    LIB_INVALID(culv_vmm_unmap_after(range, 0, 2 * VMM_BLOCK, NULL), NOT_MAPPED);
+    LIB_INVALID(culv_vmm_unmap_after(range, 0, 5 * VMM_BLOCK, NULL), RANGE);
 
     culv_vmm_access a = {.flags = CULV_VMM_ACCESS_READ};
-    LIB_INVALID(culv_vmm_set_access(range, 0, 1, NULL, 1), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vmm_set_access(range, 0, 5 * VMM_BLOCK, &a, 1), CULV_REASON_RANGE);
-    LIB_INVALID(culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, &a, 1), CULV_REASON_NOT_MAPPED);
-    LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, &a, 1), CULV_REASON_NOT_MAPPED);
-    LIB_INVALID(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, twice, 2), CULV_REASON_VALUE);
-    LIB_INVALID(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, &host, 1), CULV_REASON_PEER);
-    LIB_SAYS("CUDA_ERROR_NOT_SUPPORTED");
-    LIB_INVALID(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, &a, SIZE_MAX / 2), CULV_REASON_VALUE);
-    LIB_INVALID(culv_vmm_get_access(range, 0, &a), CULV_REASON_NOT_MAPPED);
-    LIB_INVALID(culv_vmm_get_access(range, 4 * VMM_BLOCK, &a), CULV_REASON_RANGE);
+    LIB_INVALID(culv_vmm_set_access(range, 0, 1, NULL, 1), NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_set_access(range, 0, 5 * VMM_BLOCK, &a, 1), RANGE);
+    LIB_INVALID(culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, &a, 1), NOT_MAPPED);
+    LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, &a, 1), NOT_MAPPED);
+    LIB_INVALID(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, twice, 2), VALUE);
+    LIB_INVALID(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, &host, 1), PEER,
+                "CUDA_ERROR_NOT_SUPPORTED");
+    LIB_INVALID(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, &a, SIZE_MAX / 2), VALUE);
+    LIB_INVALID(culv_vmm_get_access(range, 0, &a), NOT_MAPPED);
+    LIB_INVALID(culv_vmm_get_access(range, 4 * VMM_BLOCK, &a), RANGE);
     a.kind = (culv_vmm_location_kind)9;
-    LIB_INVALID(culv_vmm_get_access(range, VMM_BLOCK, &a), CULV_REASON_VALUE);
-    LIB_INVALID(culv_vmm_get_mappings(range, NULL, 1, &count), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_get_access(range, VMM_BLOCK, &a), VALUE);
+    LIB_INVALID(culv_vmm_get_mappings(range, NULL, 1, &count), NULL_ARGUMENT);
     vmm_require_counts(s, 2, 1, 1);
     /* It is all still there. */
     vmm_write(s->w.device, s->w.cu, vmm_address(range, 1), 100, 4);
@@ -262,8 +246,7 @@ VMM_CASE(long_list)
         s->w.device, 1, 0, "an allocation with a name of the greatest length there is...");
     for (uint64_t i = 0; i < MANY; i++)
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, allocation, NULL, 0));
-    LIB_ERROR(culv_vmm_range_destroy(&range), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
-    LIB_SAYS("and 22 more");
+    LIB_ERROR(culv_vmm_range_destroy(&range), BUSY, MAPPED, "and 22 more");
     LIB_OK(culv_vmm_unmap(range, 0, MANY * VMM_BLOCK));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&allocation);
@@ -288,12 +271,12 @@ TEST(of_another_driver, .own = true)
     LIB_OK(culv_vmm_range_create(nvidia, &r, &range));
     culv_vmm_allocation *theirs = vmm_allocation_on(soft, 1, 0, NULL),
                         *ours = vmm_allocation_on(nvidia, 1, 0, NULL);
-    LIB_INVALID(culv_vmm_map(range, 0, theirs, NULL, 0), CULV_REASON_DEVICE_MISMATCH);
+    LIB_INVALID(culv_vmm_map(range, 0, theirs, NULL, 0), DEVICE_MISMATCH);
     culv_vmm_access a = {.device = soft, .flags = CULV_VMM_ACCESS_READ};
-    LIB_INVALID(culv_vmm_map(range, 0, ours, &a, 1), CULV_REASON_DEVICE_MISMATCH);
+    LIB_INVALID(culv_vmm_map(range, 0, ours, &a, 1), DEVICE_MISMATCH);
     LIB_OK(culv_vmm_map(range, 0, ours, NULL, 0));
-    LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, &a, 1), CULV_REASON_DEVICE_MISMATCH);
-    LIB_INVALID(culv_vmm_get_access(range, 0, &a), CULV_REASON_DEVICE_MISMATCH);
+    LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, &a, 1), DEVICE_MISMATCH);
+    LIB_INVALID(culv_vmm_get_access(range, 0, &a), DEVICE_MISMATCH);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
     culv_vmm_allocation_destroy(&theirs);
     culv_vmm_allocation_destroy(&ours);

@@ -60,9 +60,8 @@ VMM_CASE(in_one_process, .smoke = true)
     vmm_write(s->w.device, cu, vmm_address(range, 4), WORDS, 2);
     vmm_require_words(s->w.device, cu, vmm_address(range, 0), WORDS, 2);
     culv_handle handle = {0};
-    LIB_INVALID(culv_vmm_export_dup(taken, CULV_HANDLE_OPAQUE_FD, &handle),
-                CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("imported");
+    LIB_INVALID(culv_vmm_export_dup(taken, CULV_HANDLE_OPAQUE_FD, &handle), NOT_EXPORTABLE,
+                "imported");
     REQUIRE_EQ(handle.type, CULV_HANDLE_NONE);
     LIB_OK(culv_vmm_unmap(range, 0, 6 * VMM_BLOCK));
     culv_vmm_allocation_destroy(&taken);
@@ -96,47 +95,40 @@ VMM_CASE(refused)
     culv_vmm_allocation *plain = vmm_allocation(s, 1, 0), *made = vmm_allocation(s, 2, FD_BIT),
                         *in = NULL;
     culv_handle handle = {0};
-    LIB_INVALID(culv_vmm_export_dup(plain, CULV_HANDLE_OPAQUE_FD, &handle),
-                CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("handle_types");
-    LIB_INVALID(culv_vmm_export_dup(made, CULV_HANDLE_NONE, &handle), CULV_REASON_HANDLE_TYPE);
-    LIB_INVALID(culv_vmm_export_dup(made, CULV_HANDLE_DMA_BUF_FD, &handle),
-                CULV_REASON_HANDLE_TYPE);
-    LIB_ERROR(culv_vmm_export_dup(made, CULV_HANDLE_OPAQUE_WIN32, &handle), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_HANDLE_TYPE);
+    LIB_INVALID(culv_vmm_export_dup(plain, CULV_HANDLE_OPAQUE_FD, &handle), NOT_EXPORTABLE,
+                "handle_types");
+    LIB_INVALID(culv_vmm_export_dup(made, CULV_HANDLE_NONE, &handle), HANDLE_TYPE);
+    LIB_INVALID(culv_vmm_export_dup(made, CULV_HANDLE_DMA_BUF_FD, &handle), HANDLE_TYPE);
+    LIB_ERROR(culv_vmm_export_dup(made, CULV_HANDLE_OPAQUE_WIN32, &handle), UNSUPPORTED,
+              HANDLE_TYPE);
     REQUIRE_EQ(handle.type, CULV_HANDLE_NONE);
 
     lib_fd fd = lib_fd_watch(export_fd(made));
     culv_vmm_import_desc d = import_desc(fd.fd, 2 * VMM_BLOCK);
     d.struct_size = 1;
-    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import(s->w.device, &d, &in), invalid,
-                CULV_REASON_STRUCT_SIZE);
+    LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid,
+                   CULV_REASON_STRUCT_SIZE);
     d = import_desc(fd.fd, 0);
-    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import(s->w.device, &d, &in), invalid,
-                CULV_REASON_SIZE);
+    LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid, CULV_REASON_SIZE);
     d.size = VMM_BLOCK + 1;
-    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import(s->w.device, &d, &in), invalid,
-                CULV_REASON_SIZE);
+    LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid, CULV_REASON_SIZE);
     d.size = 2 * VMM_BLOCK;
     d.exporter.bytes[3] = 77;
-    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import(s->w.device, &d, &in), invalid,
-                CULV_REASON_DEVICE_MISMATCH);
-    LIB_SAYS("no CUDA device");
+    LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid,
+                   CULV_REASON_DEVICE_MISMATCH, "no CUDA device");
     d = import_desc(fd.fd, 2 * VMM_BLOCK);
     const culv_handle_type types[] = {CULV_HANDLE_NONE, CULV_HANDLE_DMA_BUF_FD,
                                       CULV_HANDLE_OPAQUE_WIN32};
     for (size_t i = 0; i < 3; i++) {
         d.handle.type = types[i];
-        LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import(s->w.device, &d, &in),
-                    i == 2 ? CULV_ERROR_UNSUPPORTED : invalid, CULV_REASON_HANDLE_TYPE);
+        LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in),
+                       i == 2 ? CULV_ERROR_UNSUPPORTED : invalid, CULV_REASON_HANDLE_TYPE);
     }
     d = import_desc(-1, VMM_BLOCK);
-    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import(s->w.device, &d, &in), invalid,
-                CULV_REASON_HANDLE_BAD);
+    LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid, CULV_REASON_HANDLE_BAD);
     d = import_desc(fd.fd, VMM_BLOCK);
     d.handle.name = L"name";
-    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import(s->w.device, &d, &in), invalid,
-                CULV_REASON_VALUE);
+    LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid, CULV_REASON_VALUE);
     lib_fd_require_untouched(&fd);
     vmm_require_counts(s, 2, 0, 0);
 
@@ -169,20 +161,17 @@ VMM_CASE(wrong_files)
     for (size_t i = 0; i < 2; i++) {
         lib_fd fd = lib_fd_watch(files[i]);
         culv_vmm_import_desc d = import_desc(files[i], VMM_BLOCK);
-        LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import(s->w.device, &d, &in),
-                    CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
-        LIB_SAYS("culv_vmm_export_dup()");
-        LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import(s->w.device, &d, &in),
-                    CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
+        LIB_REFUSES(in, culv_vmm_import(s->w.device, &d, &in), DRIVER, HANDLE_REFUSED,
+                    "culv_vmm_export_dup()");
+        LIB_REFUSES(in, culv_vmm_import(s->w.device, &d, &in), DRIVER, HANDLE_REFUSED);
         lib_fd_require_untouched(&fd);
         lib_fd_done(&fd, true);
     }
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     culv_vmm_import_desc d = import_desc(ends[0], VMM_BLOCK);
-    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import(s->w.device, &d, &in), CULV_ERROR_INVALID,
-                CULV_REASON_HANDLE_KIND);
-    LIB_SAYS("culv_vmm_export_dup()");
+    LIB_REFUSES(in, culv_vmm_import(s->w.device, &d, &in), INVALID, HANDLE_KIND,
+                "culv_vmm_export_dup()");
     REQUIRE(strstr(culv_last_error_message(), "vkGet") == NULL);
     close(ends[0]);
     close(ends[1]);
@@ -281,8 +270,7 @@ VMM_TWO_CASE(other_gpu)
     lib_fd fd = lib_fd_watch(export_fd(theirs));
     culv_vmm_import_desc d = import_desc(fd.fd, VMM_BLOCK);
     /* Whose memory it is must be said. */
-    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import(s->w.device, &d, &in), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_MISMATCH);
+    LIB_REFUSES(in, culv_vmm_import(s->w.device, &d, &in), INVALID, DEVICE_MISMATCH);
     lib_fd_require_untouched(&fd);
     d.exporter = lib_allocation(theirs).device;
     LIB_OK(culv_vmm_import(s->w.device, &d, &in));
@@ -297,9 +285,8 @@ VMM_TWO_CASE(other_gpu)
     culv_vmm_allocation_destroy(&in);
     if (s->w.cu->SoftBarPeers != NULL) {
         s->w.cu->SoftBarPeers(1);
-        LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import(s->w.device, &d, &in),
-                    CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
-        LIB_SAYS("cuDeviceCanAccessPeer");
+        LIB_REFUSES(in, culv_vmm_import(s->w.device, &d, &in), INVALID, DEVICE_MISMATCH,
+                    "cuDeviceCanAccessPeer");
         s->w.cu->SoftBarPeers(0);
     }
     lib_fd_require_untouched(&fd);

@@ -4,9 +4,6 @@
 #include "library.h"
 #include "raw_vulkan_image.h"
 
-#include <pthread.h>
-#include <unistd.h>
-
 enum { BYTES = 1 << 20 };
 
 static culv_vk_memory_desc desc_of(const raw_vk_buffer *buffer)
@@ -134,9 +131,8 @@ LIB_CASE(refused)
     culv_memory *first = acquire(w->attachment, &block);
     culv_vk_memory_desc d = desc_of(&block);
     d.allocation_size -= 1;
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(w->attachment, &d, &memory),
-                CULV_ERROR_INVALID, CULV_REASON_SIZE);
-    LIB_SAYS("allocation_size");
+    LIB_REFUSES(memory, culv_vk_memory_import_shared(w->attachment, &d, &memory), INVALID, SIZE,
+                "allocation_size");
     static const VkDeviceSize more[] = {1, 256, 4096, 1 << 20};
     for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
         raw_vk_buffer alone;
@@ -145,24 +141,22 @@ LIB_CASE(refused)
         d.dedicated = VK_TRUE;
         d.buffer = alone.buffer;
         d.allocation_size += more[i];
-        LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(w->attachment, &d, &memory),
-                    CULV_ERROR_INVALID, CULV_REASON_SIZE);
-        LIB_SAYS("has exactly");
+        LIB_REFUSES(memory, culv_vk_memory_import(w->attachment, &d, &memory), INVALID, SIZE,
+                    "has exactly");
         raw_vk_buffer_destroy(&w->vk, &alone);
     }
     d = desc_of(&block);
     d.dedicated = VK_TRUE;
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(w->attachment, &d, &memory),
-                CULV_ERROR_INVALID, CULV_REASON_DEDICATED);
+    LIB_REFUSES(memory, culv_vk_memory_import_shared(w->attachment, &d, &memory), INVALID,
+                DEDICATED);
     d = desc_of(&block);
     d.buffer = block.buffer;
     d.buffer_offset = block.allocation_size;
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(w->attachment, &d, &memory),
-                CULV_ERROR_INVALID,
-                CULV_REASON_RANGE); /* found or not, what is said of the resource is checked */
+    LIB_REFUSES(memory, culv_vk_memory_import_shared(w->attachment, &d, &memory), INVALID,
+                RANGE); /* found or not, what is said of the resource is checked */
     d.memory = VK_NULL_HANDLE;
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(w->attachment, &d, &memory),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(memory, culv_vk_memory_import_shared(w->attachment, &d, &memory), INVALID,
+                NULL_ARGUMENT);
     REQUIRE_EQ(lib_counts(w).memories, 1);
     culv_memory_destroy(&first);
     raw_vk_buffer_destroy(&w->vk, &block);
@@ -208,9 +202,8 @@ static void try_format(lib_world *w, const raw_vk_buffer *block, VkFormat format
     raw_vk_image_create_in(&w->vk, &desc, block, &image);
     culv_memory *memory = acquire(w->attachment, block);
     if (alone) {
-        LIB_REFUSES(culv_image, mapped, map_image(w, memory, &image, &mapped), CULV_ERROR_INVALID,
-                    CULV_REASON_DEDICATED);
-        LIB_SAYS("VkMemoryDedicatedAllocateInfo");
+        LIB_REFUSES(mapped, map_image(w, memory, &image, &mapped), INVALID, DEDICATED,
+                    "VkMemoryDedicatedAllocateInfo");
     } else {
         LIB_OK(map_image(w, memory, &image, &mapped));
         culv_image_unmap(&mapped);
@@ -260,42 +253,5 @@ LIB_CASE(dedicated_formats)
     try_format(w, &block, VK_FORMAT_D16_UNORM, true);
     try_format(w, &block, VK_FORMAT_S8_UINT, true);
     try_format(w, &block, VK_FORMAT_D32_SFLOAT, false);
-    raw_vk_buffer_destroy(&w->vk, &block);
-}
-
-typedef struct worker {
-    pthread_t thread;
-    lib_world *w;
-    const raw_vk_buffer *block;
-} worker;
-
-static void *work(void *user)
-{
-    worker *me = user;
-    for (int turn = 0; turn < 200; turn++) {
-        culv_memory *memory = acquire(me->w->attachment, me->block);
-        culv_buffer *buffer = map(memory, 256, 256);
-        culv_memory_destroy(&memory);
-        REQUIRE(culv_buffer_pointer(buffer) != 0);
-        culv_buffer_unmap(&buffer);
-    }
-    return NULL;
-}
-
-/* The last to give up and the next to acquire meet. */
-LIB_CASE(threads)
-{
-    enum { THREADS = 4 };
-    raw_vk_buffer block;
-    worker workers[THREADS];
-    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &block);
-    for (int i = 0; i < THREADS; i++) {
-        workers[i] = (worker){.w = w, .block = &block};
-        REQUIRE_EQ(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
-    }
-    for (int i = 0; i < THREADS; i++)
-        REQUIRE_EQ(pthread_join(workers[i].thread, NULL), 0);
-    lib_settle(w);
-    lib_require_driver_counts(w, 0, 0, 0);
     raw_vk_buffer_destroy(&w->vk, &block);
 }

@@ -81,10 +81,9 @@ LIB_VULKAN_CASE(ranking_of_two, .title = "rank.two_devices")
             stranger->driver == CULV_DRIVER_AUTO);
     REQUIRE_EQ(stranger->reason, CULV_REASON_DEVICE_UNKNOWN);
     LIB_REFUSES(
-        culv_device, device,
+        device,
         culv_device_open_for_vk(lib_lying_loader, w->vk.instance, lib_stranger(), NULL, &device),
-        CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
-    LIB_SAYS("with a CUDA match"); /* the other one */
+        NO_DEVICE, DEVICE_UNKNOWN, "with a CUDA match"); /* the other one */
     LIB_OK(culv_device_open_for_vk(lib_lying_loader, w->vk.instance, list[0].physical_device, NULL,
                                    &device));
     culv_device_close(&device);
@@ -120,9 +119,7 @@ LIB_CASE(null_fields)
         if (i == 1) d.instance = NULL;
         if (i == 2) d.physical_device = NULL;
         if (i == 3) d.device = NULL;
-        LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w->device, &d, &vk), CULV_ERROR_INVALID,
-                    CULV_REASON_NULL_ARGUMENT);
-        LIB_SAYS(names[i]);
+        LIB_REFUSES(vk, culv_vk_attach(w->device, &d, &vk), INVALID, NULL_ARGUMENT, names[i]);
     }
 }
 
@@ -149,10 +146,9 @@ TEST(missing_extension)
     for (int i = 0; i < 3; i++) {
         open_without(&w, i != 1, i != 0);
         culv_vk_device_desc d = lib_vk_desc(&w);
-        LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
-                    CULV_REASON_EXTENSION_MISSING);
-        LIB_SAYS(i == 1 ? "VK_KHR_external_semaphore_fd" : "VK_KHR_external_memory_fd");
-        LIB_SAYS("culv_vk_device_extensions()");
+        LIB_REFUSES(vk, culv_vk_attach(w.device, &d, &vk), INVALID, EXTENSION_MISSING,
+                    i == 1 ? "VK_KHR_external_semaphore_fd" : "VK_KHR_external_memory_fd",
+                    "culv_vk_device_extensions()");
         lib_close(&w);
     }
 }
@@ -186,18 +182,15 @@ TEST(missing_layer, .own = true)
     LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL,
                                    &w.device));
     culv_vk_device_desc d = lib_vk_desc(&w);
-    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
-                CULV_REASON_LAYER_MISSING);
-    LIB_SAYS("VK_LAYER_CULVERT_soft");
-    LIB_SAYS("culv_vk_instance_layers()");
-    LIB_SAYS(path_to_set);
+    LIB_REFUSES(vk, culv_vk_attach(w.device, &d, &vk), INVALID, LAYER_MISSING,
+                "VK_LAYER_CULVERT_soft", "culv_vk_instance_layers()", path_to_set);
     /* A variable that is set already, in vain, is not proposed again. */
     REQUIRE(setenv("VK_ADD_LAYER_PATH", directory, 1) == 0);
-    LIB_INVALID(culv_vk_attach(w.device, &d, &vk), CULV_REASON_LAYER_MISSING);
+    LIB_INVALID(culv_vk_attach(w.device, &d, &vk), LAYER_MISSING);
     snprintf(path_to_set, sizeof path_to_set, "set VK_LAYER_PATH=%s", directory);
     LIB_SAYS(path_to_set);
     REQUIRE(setenv("VK_LAYER_PATH", "/mine", 1) == 0);
-    LIB_INVALID(culv_vk_attach(w.device, &d, &vk), CULV_REASON_LAYER_MISSING);
+    LIB_INVALID(culv_vk_attach(w.device, &d, &vk), LAYER_MISSING);
     snprintf(path_to_set, sizeof path_to_set, "add '%s' to VK_LAYER_PATH", directory);
     LIB_SAYS(path_to_set);
     lib_close(&w);
@@ -240,14 +233,12 @@ LIB_CASE(device_groups)
     static culv_vk_candidate list[MAX_CANDIDATES];
     culv_vk_device_desc d = lib_vk_desc(w);
     d.num_physical_devices = 2; /* said so: refused whatever the machine has */
-    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w->device, &d, &vk), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_GROUP);
+    LIB_REFUSES(vk, culv_vk_attach(w->device, &d, &vk), INVALID, DEVICE_GROUP);
     lib_lying = (lib_lies){.group_size = 2};
     d.get_instance_proc_addr = lib_lying_loader;
     d.num_physical_devices = 0; /* not said: linked GPUs are refused */
-    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w->device, &d, &vk), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_GROUP);
-    LIB_SAYS("num_physical_devices");
+    LIB_REFUSES(vk, culv_vk_attach(w->device, &d, &vk), INVALID, DEVICE_GROUP,
+                "num_physical_devices");
     d.num_physical_devices = 1;
     LIB_OK(culv_vk_attach(w->device, &d, &vk));
     culv_vk_detach(&vk);
@@ -263,12 +254,11 @@ LIB_CASE(old_vulkan)
     culv_vk_device_desc d = lib_vk_desc(w);
     d.get_instance_proc_addr = lib_lying_loader;
     lib_lying = (lib_lies){.api_version = VK_API_VERSION_1_0};
-    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w->device, &d, &vk), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_VULKAN_VERSION);
+    LIB_REFUSES(vk, culv_vk_attach(w->device, &d, &vk), UNSUPPORTED, VULKAN_VERSION);
     LIB_REFUSES(
-        culv_device, device,
+        device,
         culv_device_open_for_vk(lib_lying_loader, w->vk.instance, w->vk.physical, NULL, &device),
-        CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION);
+        UNSUPPORTED, VULKAN_VERSION);
     uint32_t count = rank(lib_lying_loader, w->vk.instance, NULL, list);
     REQUIRE_EQ(find(list, count, w->vk.physical)->reason, CULV_REASON_VULKAN_VERSION);
 
@@ -278,9 +268,7 @@ LIB_CASE(old_vulkan)
         "vkGetPhysicalDeviceExternalBufferProperties", "vkGetBufferMemoryRequirements2"};
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         lib_lying = (lib_lies){.missing = functions[i]};
-        LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w->device, &d, &vk), CULV_ERROR_INVALID,
-                    CULV_REASON_VULKAN_VERSION);
-        LIB_SAYS(functions[i]);
+        LIB_REFUSES(vk, culv_vk_attach(w->device, &d, &vk), INVALID, VULKAN_VERSION, functions[i]);
     }
     lib_lying = (lib_lies){0};
 }
@@ -307,14 +295,11 @@ LIB_CASE(instance_of_vulkan_1_0, .title = "attach.instance_1_0")
         d.instance = instance;
         d.physical_device = list[i].physical_device;
         d.api_version = 0;
-        LIB_REFUSES(culv_device, device,
+        LIB_REFUSES(device,
                     culv_device_open_for_vk(get, instance, d.physical_device, NULL, &device),
-                    CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION);
-        LIB_SAYS("VkApplicationInfo::apiVersion 1.1");
-        LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w->device, &d, &vk), CULV_ERROR_INVALID,
-                    CULV_REASON_VULKAN_VERSION);
-        LIB_INVALID(culv_vk_merge_device_extensions(&d, 0, NULL, &room, names),
-                    CULV_REASON_VULKAN_VERSION);
+                    INVALID, VULKAN_VERSION, "VkApplicationInfo::apiVersion 1.1");
+        LIB_REFUSES(vk, culv_vk_attach(w->device, &d, &vk), INVALID, VULKAN_VERSION);
+        LIB_INVALID(culv_vk_merge_device_extensions(&d, 0, NULL, &room, names), VULKAN_VERSION);
     }
     ((PFN_vkDestroyInstance)get(instance, "vkDestroyInstance"))(instance, NULL);
 }

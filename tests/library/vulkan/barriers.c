@@ -159,7 +159,7 @@ TEST(buffers)
         t.queue_family = FAMILY;
         t.use = uses[u].use;
         if (!uses[u].buffers) {
-            LIB_INVALID(buffer_barrier(&t, w, f, &b, &handle, &offset, &size), CULV_REASON_VALUE);
+            LIB_INVALID(buffer_barrier(&t, w, f, &b, &handle, &offset, &size), VALUE);
             continue;
         }
         LIB_OK(buffer_barrier(&t, w, f, &b, &handle, &offset, &size));
@@ -226,10 +226,10 @@ TEST(images)
         t.use = uses[u].use;
         t.format = formats[k].format;
         if ((formats[k].aspects & ~uses[u].images) != 0) {
-            LIB_INVALID(image_barrier(&t, w, f, &b, &handle, layouts, &range), CULV_REASON_VALUE);
-            LIB_SAYS("culv_vk_image_transfer.use is ");
+            LIB_INVALID(image_barrier(&t, w, f, &b, &handle, layouts, &range), VALUE,
+                        "culv_vk_image_transfer.use is ");
             t.layout = VK_IMAGE_LAYOUT_GENERAL; /* helps nobody */
-            LIB_INVALID(image_barrier(&t, w, f, &b, &handle, layouts, &range), CULV_REASON_VALUE);
+            LIB_INVALID(image_barrier(&t, w, f, &b, &handle, layouts, &range), VALUE);
             continue;
         }
         LIB_OK(image_barrier(&t, w, f, &b, &handle, layouts, &range));
@@ -304,16 +304,16 @@ TEST(aspects)
             REQUIRE_EQ(b.subresourceRange.aspectMask, given[i]);
             continue;
         }
-        LIB_INVALID(culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, &b), CULV_REASON_VALUE);
-        LIB_SAYS("culv_vk_image_transfer.aspect is ");
+        LIB_INVALID(culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, &b), VALUE,
+                    "culv_vk_image_transfer.aspect is ");
     }
     /* A named aspect meets the use as that of a format does. */
     culv_vk_image_transfer t = culv_vk_image_transfer_init();
     t.queue_family = 0;
     t.image = some_image();
     t.use = CULV_VK_USE_DEPTH_STENCIL_ATTACHMENT;
-    LIB_INVALID(culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, &b), CULV_REASON_VALUE);
-    LIB_SAYS("set format to the image's VkFormat");
+    LIB_INVALID(culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, &b), VALUE,
+                "set format to the image's VkFormat");
     t.aspect = STENCIL;
     LIB_OK(culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, &b));
     t.format = VK_FORMAT_D32_SFLOAT_S8_UINT; /* separateDepthStencilLayouts */
@@ -361,8 +361,8 @@ TEST(layouts)
         t.format = formats[k].format;
         t.layout = rows[i].layout;
         if ((formats[k].aspects & ~rows[i].aspects) != 0 || (f == OLD_FORM && !rows[i].old_form)) {
-            LIB_INVALID(image_barrier(&t, w, f, &b, &handle, found, &range), CULV_REASON_VALUE);
-            LIB_SAYS("culv_vk_image_transfer.layout is ");
+            LIB_INVALID(image_barrier(&t, w, f, &b, &handle, found, &range), VALUE,
+                        "culv_vk_image_transfer.layout is ");
             continue;
         }
         LIB_OK(image_barrier(&t, w, f, &b, &handle, found, &range));
@@ -376,8 +376,7 @@ TEST(layouts)
         t.image = some_image();
         t.layout = VK_IMAGE_LAYOUT_PREINITIALIZED;
         if (n & 1) {
-            LIB_INVALID(image_barrier(&t, CULV_VK_ACQUIRE, f, &b, &handle, found, &range),
-                        CULV_REASON_VALUE);
+            LIB_INVALID(image_barrier(&t, CULV_VK_ACQUIRE, f, &b, &handle, found, &range), VALUE);
             continue;
         }
         LIB_OK(image_barrier(&t, CULV_VK_RELEASE, f, &b, &handle, found, &range));

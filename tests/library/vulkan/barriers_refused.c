@@ -43,12 +43,10 @@ TEST(old_form)
         memset(&out, 0x66, sizeof out);
         bt.stage = it.stage = i < STAGES ? stages[i] : 0;
         bt.access = it.access = i < STAGES ? 0 : accesses[i - STAGES];
-        LIB_INVALID(culv_vk_buffer_get_barrier(&bt, CULV_VK_RELEASE, &out.buffer),
-                    CULV_REASON_VALUE);
-        LIB_INVALID(culv_vk_buffer_get_barrier(&bt, CULV_VK_ACQUIRE, &out.buffer),
-                    CULV_REASON_VALUE);
-        LIB_INVALID(culv_vk_image_get_barrier(&it, CULV_VK_RELEASE, &out.image), CULV_REASON_VALUE);
-        LIB_INVALID(culv_vk_image_get_barrier(&it, CULV_VK_ACQUIRE, &out.image), CULV_REASON_VALUE);
+        LIB_INVALID(culv_vk_buffer_get_barrier(&bt, CULV_VK_RELEASE, &out.buffer), VALUE);
+        LIB_INVALID(culv_vk_buffer_get_barrier(&bt, CULV_VK_ACQUIRE, &out.buffer), VALUE);
+        LIB_INVALID(culv_vk_image_get_barrier(&it, CULV_VK_RELEASE, &out.image), VALUE);
+        LIB_INVALID(culv_vk_image_get_barrier(&it, CULV_VK_ACQUIRE, &out.image), VALUE);
         for (size_t k = 0; k < sizeof out; k++)
             REQUIRE_EQ(out.bytes[k], 0x66);
         LIB_OK(culv_vk_buffer_get_barrier2(&bt, CULV_VK_RELEASE, &buffer2));
@@ -77,9 +75,9 @@ static void refuse_buffer(const culv_vk_buffer_transfer *t, culv_reason reason)
     VkBuffer handle;
     VkDeviceSize offset, size;
     for (int n = 0; n < 4; n++)
-        LIB_INVALID(buffer_barrier(t, n & 1 ? CULV_VK_ACQUIRE : CULV_VK_RELEASE,
-                                   n & 2 ? OLD_FORM : BARRIER2, &b, &handle, &offset, &size),
-                    reason);
+        LIB_FAILS(buffer_barrier(t, n & 1 ? CULV_VK_ACQUIRE : CULV_VK_RELEASE,
+                                 n & 2 ? OLD_FORM : BARRIER2, &b, &handle, &offset, &size),
+                  CULV_ERROR_INVALID, reason);
 }
 
 static void refuse_image(const culv_vk_image_transfer *t, culv_reason reason)
@@ -89,9 +87,9 @@ static void refuse_image(const culv_vk_image_transfer *t, culv_reason reason)
     VkImageLayout layouts[2];
     VkImageSubresourceRange range;
     for (int n = 0; n < 4; n++)
-        LIB_INVALID(image_barrier(t, n & 1 ? CULV_VK_ACQUIRE : CULV_VK_RELEASE,
-                                  n & 2 ? OLD_FORM : BARRIER2, &b, &handle, layouts, &range),
-                    reason);
+        LIB_FAILS(image_barrier(t, n & 1 ? CULV_VK_ACQUIRE : CULV_VK_RELEASE,
+                                n & 2 ? OLD_FORM : BARRIER2, &b, &handle, layouts, &range),
+                  CULV_ERROR_INVALID, reason);
 }
 
 /* A direction that is none of the two, in all four calls, which leave *out alone. */
@@ -108,12 +106,10 @@ static void refuse_direction(const culv_vk_buffer_transfer *bt, const culv_vk_im
     memset(&out, 0x66, sizeof out);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         const culv_vk_direction d = (culv_vk_direction)wrong[i];
-        LIB_INVALID(culv_vk_buffer_get_barrier2(bt, d, &out.buffer2), CULV_REASON_VALUE);
-        LIB_SAYS("culv_vk_direction");
-        LIB_INVALID(culv_vk_image_get_barrier2(it, d, &out.image2), CULV_REASON_VALUE);
-        LIB_INVALID(culv_vk_buffer_get_barrier(bt, d, &out.buffer), CULV_REASON_VALUE);
-        LIB_INVALID(culv_vk_image_get_barrier(it, d, &out.image), CULV_REASON_VALUE);
-        LIB_SAYS("culv_vk_direction");
+        LIB_INVALID(culv_vk_buffer_get_barrier2(bt, d, &out.buffer2), VALUE, "culv_vk_direction");
+        LIB_INVALID(culv_vk_image_get_barrier2(it, d, &out.image2), VALUE);
+        LIB_INVALID(culv_vk_buffer_get_barrier(bt, d, &out.buffer), VALUE);
+        LIB_INVALID(culv_vk_image_get_barrier(it, d, &out.image), VALUE, "culv_vk_direction");
     }
     for (size_t k = 0; k < sizeof out; k++)
         REQUIRE_EQ(out.bytes[k], 0x66);
@@ -158,14 +154,14 @@ TEST(refused)
     refuse_image(&it, CULV_REASON_NULL_ARGUMENT);
     bt.buffer = some_buffer();
     it.image = some_image();
-    LIB_INVALID(culv_vk_buffer_get_barrier2(&bt, CULV_VK_RELEASE, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_buffer_get_barrier2(&bt, CULV_VK_ACQUIRE, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_buffer_get_barrier(&bt, CULV_VK_RELEASE, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_buffer_get_barrier(&bt, CULV_VK_ACQUIRE, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_image_get_barrier2(&it, CULV_VK_RELEASE, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_image_get_barrier2(&it, CULV_VK_ACQUIRE, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_image_get_barrier(&it, CULV_VK_RELEASE, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_image_get_barrier(&it, CULV_VK_ACQUIRE, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_buffer_get_barrier2(&bt, CULV_VK_RELEASE, NULL), NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_buffer_get_barrier2(&bt, CULV_VK_ACQUIRE, NULL), NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_buffer_get_barrier(&bt, CULV_VK_RELEASE, NULL), NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_buffer_get_barrier(&bt, CULV_VK_ACQUIRE, NULL), NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_image_get_barrier2(&it, CULV_VK_RELEASE, NULL), NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_image_get_barrier2(&it, CULV_VK_ACQUIRE, NULL), NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_image_get_barrier(&it, CULV_VK_RELEASE, NULL), NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_image_get_barrier(&it, CULV_VK_ACQUIRE, NULL), NULL_ARGUMENT);
     /* A family that was forgotten is not taken for family 0. */
     REQUIRE_EQ(bt.queue_family, CULV_VK_QUEUE_FAMILY_UNSET);
     REQUIRE_EQ(it.queue_family, CULV_VK_QUEUE_FAMILY_UNSET);

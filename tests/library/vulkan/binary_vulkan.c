@@ -57,14 +57,14 @@ ROAD_CASE(imported)
     culv_semaphore *semaphore = NULL;
     LIB_OK(culv_vk_semaphore_import(r->vk, &d, &semaphore));
     REQUIRE_EQ(culv_semaphore_get_type(semaphore), CULV_SEMAPHORE_BINARY);
-    LIB_INVALID(culv_semaphore_wait(semaphore, r->stream, 0), CULV_REASON_WAIT_BEFORE_SIGNAL);
+    LIB_INVALID(culv_semaphore_wait(semaphore, r->stream, 0), WAIT_BEFORE_SIGNAL);
     alternate(r, semaphore, &r->other);
     culv_semaphore_destroy(&semaphore);
 
     raw_binary_signal(&r->w.vk, r->w.cu, &r->other);
     d.signal_pending = 1;
     LIB_OK(culv_vk_semaphore_import(r->vk, &d, &semaphore));
-    LIB_INVALID(culv_semaphore_mark_signaled(semaphore), CULV_REASON_DOUBLE_SIGNAL);
+    LIB_INVALID(culv_semaphore_mark_signaled(semaphore), DOUBLE_SIGNAL);
     LIB_OK(culv_semaphore_wait(semaphore, r->stream, 0));
     lib_finish(&r->w, r->stream);
     alternate(r, semaphore, &r->other);
@@ -97,7 +97,7 @@ ROAD_CASE(made)
         if (d.untracked)
             LIB_OK(culv_semaphore_mark_waited(cuda)); /* a no-op */
         else
-            LIB_INVALID(culv_semaphore_mark_waited(cuda), CULV_REASON_WAIT_BEFORE_SIGNAL);
+            LIB_INVALID(culv_semaphore_mark_waited(cuda), WAIT_BEFORE_SIGNAL);
         raw_vk_idle(&r->w.vk); /* Vulkan's use is over, and the validation layer knows */
         if (i == 0)
             culv_shared_semaphore_destroy(&made);
@@ -179,14 +179,10 @@ static void refuse_export(culv_semaphore_type type, lib_lies lies, const char *a
     lib_lying = lies;
     open.get_instance_proc_addr = lib_lying_loader;
     LIB_OK(culv_vk_attach(w.device, &open, &vk));
-    LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(vk, &d, &made),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("'present'");
-    LIB_SAYS(w.vk.properties.deviceName);
-    LIB_SAYS(advice);
-    LIB_REFUSES(culv_semaphore, imported, culv_vk_semaphore_import(vk, &own, &imported),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS(advice);
+    LIB_REFUSES(made, culv_vk_semaphore_create(vk, &d, &made), UNSUPPORTED, NOT_EXPORTABLE,
+                "'present'", w.vk.properties.deviceName, advice);
+    LIB_REFUSES(imported, culv_vk_semaphore_import(vk, &own, &imported), UNSUPPORTED,
+                NOT_EXPORTABLE, advice);
     lib_require_driver_counts(&w, 0, 0, 0);
     culv_vk_detach(&vk);
     raw_vk_semaphore_destroy(&w.vk, own.semaphore);

@@ -141,8 +141,7 @@ TEST(video, .own = true)
         r == CULV_ERROR_UNSUPPORTED && e.reason == CULV_REASON_FORMAT; /* nobody asks on then */
     REQUIRE(check_spy.saw_video || check_spy.sharing == 0 || no_array);
     list.profileCount = 0;
-    LIB_INVALID(culv_vk_check_image(vk, &info, NULL, &s), CULV_REASON_USAGE);
-    LIB_SAYS("VkVideoProfileListInfoKHR");
+    LIB_INVALID(culv_vk_check_image(vk, &info, NULL, &s), USAGE, "VkVideoProfileListInfoKHR");
     culv_vk_detach(&vk);
     lib_close(&w);
 }
@@ -162,8 +161,7 @@ LIB_CASE(slices_fall_back)
     culv_shared_image *made = NULL;
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
-    LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(w->attachment, &d, &made),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
+    LIB_REFUSES(made, culv_vk_image_create(w->attachment, &d, &made), UNSUPPORTED, USAGE);
     d.fallback = CULV_FALLBACK_HOST;
     LIB_OK(culv_vk_image_create(w->attachment, &d, &made));
     REQUIRE_EQ(culv_image_sharing(culv_shared_image_cuda(made)), CULV_SHARING_HOST);
@@ -186,10 +184,9 @@ LIB_CASE(only_the_driver_knew)
     for (size_t n = 0; n < sizeof results / sizeof results[0]; n++) {
         culv_shared_image *made = NULL;
         check_spy.create_result = results[n];
-        LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(vk, &d, &made),
-                    CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_REFUSED);
-        LIB_SAYS("R8G8B8A8_UNORM image of imageType 1, 64 x 64 x 1 texels, 1 layers, 1 levels");
-        LIB_SAYS("NOT_SUPPORTED");
+        LIB_REFUSES(made, culv_vk_image_create(vk, &d, &made), UNSUPPORTED, DRIVER_REFUSED,
+                    "R8G8B8A8_UNORM image of imageType 1, 64 x 64 x 1 texels, 1 layers, 1 levels",
+                    "NOT_SUPPORTED");
     }
     culv_vk_detach(&vk);
 }

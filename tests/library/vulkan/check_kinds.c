@@ -229,17 +229,15 @@ LIB_CASE(named_in_the_chain)
 
     of_image.handleTypes = of_buffer.handleTypes =
         VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
-    LIB_INVALID(culv_vk_check_image(w->attachment, &image, NULL, &with),
-                CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("handleTypes");
-    LIB_INVALID(culv_vk_check_buffer(w->attachment, &buffer, NULL, &with),
-                CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("OPAQUE_FD");
+    LIB_INVALID(culv_vk_check_image(w->attachment, &image, NULL, &with), NOT_EXPORTABLE,
+                "handleTypes");
+    LIB_INVALID(culv_vk_check_buffer(w->attachment, &buffer, NULL, &with), NOT_EXPORTABLE,
+                "OPAQUE_FD");
     of_image.handleTypes |= VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
     of_buffer.handleTypes |= VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
-    LIB_INVALID(culv_vk_check_image(w->attachment, &image, NULL, &with), CULV_REASON_HANDLE_TYPE);
-    LIB_SAYS("compatibleHandleTypes");
-    LIB_INVALID(culv_vk_check_buffer(w->attachment, &buffer, NULL, &with), CULV_REASON_HANDLE_TYPE);
+    LIB_INVALID(culv_vk_check_image(w->attachment, &image, NULL, &with), HANDLE_TYPE,
+                "compatibleHandleTypes");
+    LIB_INVALID(culv_vk_check_buffer(w->attachment, &buffer, NULL, &with), HANDLE_TYPE);
 
     /* Where a driver says that dma-bufs go with opaque fds, both may be named. */
     check_spy = (check_spying){.compatible_with_dma_buf = true, .tells_nothing = true};

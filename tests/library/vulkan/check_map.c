@@ -74,8 +74,7 @@ TEST(another_create_info)
     others[4].extent.width = SIDE / 4;
     for (size_t n = 0; n < 5; n++) {
         s.desc.create_info = &others[n];
-        LIB_REFUSES(culv_image, mapped, culv_vk_image_map(s.vk, s.memory, &s.desc, &mapped),
-                    CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+        LIB_REFUSES(mapped, culv_vk_image_map(s.vk, s.memory, &s.desc, &mapped), INVALID, EXTENT);
         printf("%s\n", culv_last_error_message());
         LIB_SAYS("create_info is not what this image was created with");
         LIB_SAYS("vkCreateImage");
@@ -101,10 +100,8 @@ TEST(another_linear)
     VkImageCreateInfo other = s.info;
     other.extent.height = SIDE / 2;
     s.desc.create_info = &other;
-    LIB_REFUSES(culv_buffer, buffer,
-                culv_vk_image_map_pitched(s.vk, s.memory, &s.desc, 0, 0, &buffer, &p),
-                CULV_ERROR_INVALID, CULV_REASON_EXTENT);
-    LIB_SAYS("create_info is not what this image was created with");
+    LIB_REFUSES(buffer, culv_vk_image_map_pitched(s.vk, s.memory, &s.desc, 0, 0, &buffer, &p),
+                INVALID, EXTENT, "create_info is not what this image was created with");
     s.desc.create_info = &s.info;
     LIB_OK(culv_vk_image_map_pitched(s.vk, s.memory, &s.desc, 0, 0, &buffer, &p));
     REQUIRE_EQ(p.height, SIDE);

@@ -11,14 +11,13 @@ typedef struct change {
     bool given;
 } change;
 
-#define IMAGE(field, to)                                                                           \
-    {                                                                                              \
-        offsetof(VkImageCreateInfo, field), (uint32_t)(to), true                                   \
-    }
-#define BUFFER(field, to)                                                                          \
-    {                                                                                              \
-        offsetof(VkBufferCreateInfo, field), (uint32_t)(to), true                                  \
-    }
+/* clang-format off */
+#define IMAGE(field, to)  {offsetof(VkImageCreateInfo, field), (uint32_t)(to), true}
+#define BUFFER(field, to) {offsetof(VkBufferCreateInfo, field), (uint32_t)(to), true}
+#define SAYS(...)         {__VA_ARGS__}
+#define I(why, says, ...) {CULV_ERROR_INVALID, CULV_REASON_##why, says, {__VA_ARGS__}}
+#define U(why, says, ...) {CULV_ERROR_UNSUPPORTED, CULV_REASON_##why, says, {__VA_ARGS__}}
+/* clang-format on */
 
 typedef struct refusal {
     culv_result result;
@@ -44,238 +43,122 @@ static void require_refusal(const refusal *r, culv_result actual)
     check_refused(__FILE__, __LINE__, actual, r->result, r->reason, r->words, count);
 }
 
-#define INVALID     CULV_ERROR_INVALID
-#define UNSUPPORTED CULV_ERROR_UNSUPPORTED
-#define WHY(name)   CULV_REASON_##name
-
 /* Of a 2D image of 64 x 64 R8G8B8A8 texels. */
 static const refusal images[] = {
-    {INVALID,
-     WHY(VALUE),
-     {"sType", "12, not"},
-     {IMAGE(sType, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO)}},
-    {INVALID,
-     WHY(TILING),
-     {"tiling", "OPTIMAL", "LINEAR"},
-     {IMAGE(tiling, VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT)}},
-    {INVALID,
-     WHY(USAGE),
-     {"flags", "SPARSE_BINDING", "without"},
-     {IMAGE(flags, VK_IMAGE_CREATE_SPARSE_BINDING_BIT)}},
-    {INVALID,
-     WHY(USAGE),
-     {"flags", "SPARSE_RESIDENCY", "without"},
-     {IMAGE(flags, VK_IMAGE_CREATE_SPARSE_RESIDENCY_BIT)}},
-    {INVALID,
-     WHY(USAGE),
-     {"flags", "SPARSE_ALIASED", "without"},
-     {IMAGE(flags, VK_IMAGE_CREATE_SPARSE_ALIASED_BIT)}},
-    {INVALID,
-     WHY(USAGE),
-     {"flags", "PROTECTED", "unprotected"},
-     {IMAGE(flags, VK_IMAGE_CREATE_PROTECTED_BIT)}},
-    {INVALID,
-     WHY(USAGE),
-     {"flags", "DISJOINT", "planes"},
-     {IMAGE(flags, VK_IMAGE_CREATE_DISJOINT_BIT)}},
-    {INVALID,
-     WHY(USAGE),
-     {"flags", "DISJOINT", "LINEAR"},
-     {IMAGE(flags, VK_IMAGE_CREATE_DISJOINT_BIT), IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM),
-      IMAGE(tiling, VK_IMAGE_TILING_LINEAR)}},
-    {UNSUPPORTED,
-     WHY(USAGE),
-     {"without DISJOINT", "VkBindImagePlaneMemoryInfo", "culv_format_get_plane()"},
-     {IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM)}},
-    {UNSUPPORTED,
-     WHY(USAGE),
-     {"without DISJOINT", "G16_B16_R16_3PLANE_444_UNORM", "plane_offsets"},
-     {IMAGE(format, VK_FORMAT_G16_B16_R16_3PLANE_444_UNORM)}},
-    {INVALID,
-     WHY(USAGE),
-     {"flags", "SPLIT_INSTANCE", "group"},
-     {IMAGE(flags, VK_IMAGE_CREATE_SPLIT_INSTANCE_BIND_REGIONS_BIT)}},
-    {INVALID,
-     WHY(USAGE),
-     {"flags", "2D_ARRAY_COMPATIBLE", "layers"},
-     {IMAGE(flags, VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT), IMAGE(imageType, VK_IMAGE_TYPE_3D)}},
-    {INVALID,
-     WHY(USAGE),
-     {"flags", "2D_VIEW_COMPATIBLE"},
-     {IMAGE(flags, 0x20000), IMAGE(imageType, 2)}},
-    {INVALID,
-     WHY(USAGE),
-     {"flags", "CORNER_SAMPLED"},
-     {IMAGE(flags, VK_IMAGE_CREATE_CORNER_SAMPLED_BIT_NV)}},
-    {INVALID,
-     WHY(USAGE),
-     {"flags", "SUBSAMPLED"},
-     {IMAGE(flags, VK_IMAGE_CREATE_SUBSAMPLED_BIT_EXT)}},
-    {INVALID, WHY(USAGE), {"flags", "FRAGMENT_DENSITY"}, {IMAGE(flags, 0x8000)}},
-    {INVALID, WHY(USAGE), {"flags", "CAPTURE_REPLAY"}, {IMAGE(flags, 0x10000)}},
-    {INVALID, WHY(USAGE), {"flags", "SINGLE_SAMPLED"}, {IMAGE(flags, 0x40000)}},
-    {INVALID, WHY(USAGE), {"flags", "0x40000000", "not know"}, {IMAGE(flags, 0x40000000)}},
-    {INVALID, WHY(USAGE), {"samples is 4", "resolve"}, {IMAGE(samples, VK_SAMPLE_COUNT_4_BIT)}},
-    {INVALID, WHY(USAGE), {"samples is 0"}, {IMAGE(samples, 0)}},
-    {INVALID, WHY(USAGE), {"::usage is 0", "TRANSFER_SRC"}, {IMAGE(usage, 0)}},
-    {INVALID,
-     WHY(USAGE),
-     {"usage", "TRANSIENT_ATTACHMENT", "without"},
-     {IMAGE(usage, VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT | VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT)}},
-    {INVALID,
-     WHY(USAGE),
-     {"::usage is 0x400001", "HOST_TRANSFER", "no memory type"},
-     {IMAGE(usage, VK_IMAGE_USAGE_TRANSFER_SRC_BIT | 0x400000)}},
-    {INVALID,
-     WHY(USAGE),
-     {"::usage is 0x80000001", "not know 0x80000000", "without"},
-     {IMAGE(usage, VK_IMAGE_USAGE_TRANSFER_SRC_BIT | 0x80000000u)}},
-    {INVALID,
-     WHY(USAGE),
-     {"::usage", "not know 0x100000 "},
-     {IMAGE(usage, VK_IMAGE_USAGE_SAMPLED_BIT | 0x100000)}}, /* SAMPLE_WEIGHT_QCOM */
-    {INVALID,
-     WHY(USAGE),
-     {"::usage is 0x404", "VkVideoProfileListInfoKHR", "create it without"},
-     {IMAGE(usage, VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_VIDEO_DECODE_DST_BIT_KHR)}},
-    {INVALID,
-     WHY(USAGE),
-     {"initialLayout", "UNDEFINED", "01443"},
-     {IMAGE(initialLayout, VK_IMAGE_LAYOUT_PREINITIALIZED)}},
-    {INVALID, WHY(VALUE), {"sharingMode is 7", "EXCLUSIVE"}, {IMAGE(sharingMode, 7)}},
-    {INVALID,
-     WHY(VALUE),
-     {"CONCURRENT", "0 families"},
-     {IMAGE(sharingMode, VK_SHARING_MODE_CONCURRENT)}},
-    {INVALID, WHY(VALUE), {"imageType is 3"}, {IMAGE(imageType, 3)}},
-    {INVALID, WHY(VALUE), {"imageType"}, {IMAGE(imageType, UINT32_MAX)}},
-    {INVALID, WHY(EXTENT), {"extent 0 x 64", "no side"}, {IMAGE(extent.width, 0)}},
-    {INVALID, WHY(EXTENT), {"extent 64 x 0", "no side"}, {IMAGE(extent.height, 0)}},
-    {INVALID, WHY(EXTENT), {"64 x 64 x 0", "no side"}, {IMAGE(extent.depth, 0)}},
-    {INVALID, WHY(EXTENT), {"arrayLayers 0", "1 or more"}, {IMAGE(arrayLayers, 0)}},
-    {INVALID, WHY(EXTENT), {"imageType 0", "height of 1"}, {IMAGE(imageType, VK_IMAGE_TYPE_1D)}},
-    {INVALID,
-     WHY(EXTENT),
-     {"imageType 0", "depth"},
-     {IMAGE(imageType, VK_IMAGE_TYPE_1D), IMAGE(extent.height, 1), IMAGE(extent.depth, 2)}},
-    {INVALID, WHY(EXTENT), {"imageType 1", "depth", "arrayLayers"}, {IMAGE(extent.depth, 2)}},
-    {INVALID,
-     WHY(EXTENT),
-     {"imageType 2", "one layer"},
-     {IMAGE(imageType, VK_IMAGE_TYPE_3D), IMAGE(arrayLayers, 2)}},
-    {INVALID,
-     WHY(EXTENT),
-     {"CUBE_COMPATIBLE", "multiple of six", "arrayLayers 7"},
-     {IMAGE(flags, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT), IMAGE(arrayLayers, 7)}},
-    {INVALID,
-     WHY(EXTENT),
-     {"CUBE_COMPATIBLE", "arrayLayers 1,"},
-     {IMAGE(flags, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT)}},
-    {INVALID,
-     WHY(EXTENT),
-     {"CUBE_COMPATIBLE", "square"},
-     {IMAGE(flags, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT), IMAGE(arrayLayers, 6),
-      IMAGE(extent.width, 32)}},
-    {INVALID,
-     WHY(EXTENT),
-     {"CUBE_COMPATIBLE", "2D"},
-     {IMAGE(flags, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT), IMAGE(arrayLayers, 6), IMAGE(imageType, 0),
-      IMAGE(extent.height, 1)}},
-    {INVALID,
-     WHY(EXTENT),
-     {"extent is 4294967295 x 64", "up to"},
-     {IMAGE(extent.width, UINT32_MAX)}},
-    {INVALID,
-     WHY(EXTENT),
-     {"extent is 64 x 4294967295", "up to"},
-     {IMAGE(extent.height, UINT32_MAX)}},
-    {INVALID,
-     WHY(EXTENT),
-     {"extent", "4294967295 x 4294967295 x 4294967295"},
-     {IMAGE(imageType, VK_IMAGE_TYPE_3D), IMAGE(extent.width, UINT32_MAX),
-      IMAGE(extent.height, UINT32_MAX), IMAGE(extent.depth, UINT32_MAX)}},
-    {INVALID,
-     WHY(EXTENT),
-     {"arrayLayers is 4294967295", "up to"},
-     {IMAGE(arrayLayers, UINT32_MAX)}},
-    {INVALID, WHY(EXTENT), {"mipLevels is 0", "1 to 7"}, {IMAGE(mipLevels, 0)}},
-    {INVALID, WHY(EXTENT), {"mipLevels is 8", "1 to 7"}, {IMAGE(mipLevels, 8)}},
-    {INVALID, WHY(EXTENT), {"mipLevels is 4294967295"}, {IMAGE(mipLevels, UINT32_MAX)}},
-    {INVALID,
-     WHY(EXTENT),
-     {"extent is 63 x 64", "G8_B8R8_2PLANE_420_UNORM", "multiple of 2"},
-     {IMAGE(extent.width, 63), IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM)}},
-    {INVALID,
-     WHY(EXTENT),
-     {"extent is 64 x 63", "multiple of 2"},
-     {IMAGE(extent.height, 63), IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM)}},
-    {INVALID,
-     WHY(EXTENT),
-     {"G8_B8R8_2PLANE_420_UNORM", "arrayLayers 2", "an image for each layer"},
-     {IMAGE(arrayLayers, 2), IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM)}},
-    {INVALID,
-     WHY(EXTENT),
-     {"mipLevels 2", "an image for each level"},
-     {IMAGE(mipLevels, 2), IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM)}},
-    {INVALID,
-     WHY(EXTENT),
-     {"flags 0x10", "CUBE_COMPATIBLE", "create it without"},
-     {IMAGE(arrayLayers, 6), IMAGE(flags, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT),
-      IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM)}},
-    {INVALID,
-     WHY(EXTENT),
-     {"imageType 2", "VK_IMAGE_TYPE_2D"},
-     {IMAGE(imageType, VK_IMAGE_TYPE_3D), IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM)}},
-    {INVALID,
-     WHY(EXTENT),
-     {"G8B8G8R8_422_UNORM", "arrayLayers 2", "an image for each layer"},
-     {IMAGE(arrayLayers, 2), IMAGE(format, VK_FORMAT_G8B8G8R8_422_UNORM)}},
-    {INVALID,
-     WHY(EXTENT),
-     {"R10X6G10X6B10X6A10X6_UNORM_4PACK16", "mipLevels 2", "an image for each level"},
-     {IMAGE(mipLevels, 2), IMAGE(format, VK_FORMAT_R10X6G10X6B10X6A10X6_UNORM_4PACK16)}},
-    {INVALID,
-     WHY(EXTENT),
-     {"R12X4G12X4B12X4A12X4_UNORM_4PACK16", "imageType 0", "VK_IMAGE_TYPE_2D"},
-     {IMAGE(imageType, VK_IMAGE_TYPE_1D), IMAGE(extent.height, 1),
-      IMAGE(format, VK_FORMAT_R12X4G12X4B12X4A12X4_UNORM_4PACK16)}},
-    {INVALID,
-     WHY(EXTENT),
-     {"B8G8R8G8_422_UNORM", "mipLevels 2", "an image for each level"},
-     {IMAGE(mipLevels, 2), IMAGE(tiling, VK_IMAGE_TILING_LINEAR),
-      IMAGE(format, VK_FORMAT_B8G8R8G8_422_UNORM)}},
-    {INVALID,
-     WHY(EXTENT),
-     {"G8_B8R8_2PLANE_420_UNORM", "mipLevels 2", "an image for each level"},
-     {IMAGE(mipLevels, 2), IMAGE(tiling, VK_IMAGE_TILING_LINEAR),
-      IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM)}},
-    {UNSUPPORTED,
-     WHY(USAGE),
-     {"imageType is 3D", "DEPTH_STENCIL_ATTACHMENT", "create it without"},
-     {IMAGE(imageType, VK_IMAGE_TYPE_3D), IMAGE(format, VK_FORMAT_D32_SFLOAT),
-      IMAGE(usage, VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT)}},
-    {UNSUPPORTED, WHY(FORMAT), {"format is 0"}, {IMAGE(format, VK_FORMAT_UNDEFINED)}},
-    {UNSUPPORTED,
-     WHY(FORMAT),
-     {"format is 2147483647", "format_list.h"},
-     {IMAGE(format, VK_FORMAT_MAX_ENUM)}},
-    {UNSUPPORTED,
-     WHY(FORMAT),
-     {"format is R32G32B32_SFLOAT: "},
-     {IMAGE(format, VK_FORMAT_R32G32B32_SFLOAT)}},
-    {UNSUPPORTED,
-     WHY(FORMAT),
-     {"format is D24_UNORM_S8_UINT: "},
-     {IMAGE(format, VK_FORMAT_D24_UNORM_S8_UINT)}},
+    I(VALUE, SAYS("sType", "12, not"), IMAGE(sType, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO)),
+    I(TILING, SAYS("tiling", "OPTIMAL", "LINEAR"),
+      IMAGE(tiling, VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT)),
+    I(USAGE, SAYS("flags", "SPARSE_BINDING", "without"),
+      IMAGE(flags, VK_IMAGE_CREATE_SPARSE_BINDING_BIT)),
+    I(USAGE, SAYS("flags", "SPARSE_RESIDENCY", "without"),
+      IMAGE(flags, VK_IMAGE_CREATE_SPARSE_RESIDENCY_BIT)),
+    I(USAGE, SAYS("flags", "SPARSE_ALIASED", "without"),
+      IMAGE(flags, VK_IMAGE_CREATE_SPARSE_ALIASED_BIT)),
+    I(USAGE, SAYS("flags", "PROTECTED", "unprotected"),
+      IMAGE(flags, VK_IMAGE_CREATE_PROTECTED_BIT)),
+    I(USAGE, SAYS("flags", "DISJOINT", "planes"), IMAGE(flags, VK_IMAGE_CREATE_DISJOINT_BIT)),
+    I(USAGE, SAYS("flags", "DISJOINT", "LINEAR"), IMAGE(flags, VK_IMAGE_CREATE_DISJOINT_BIT),
+      IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM), IMAGE(tiling, VK_IMAGE_TILING_LINEAR)),
+    U(USAGE, SAYS("without DISJOINT", "VkBindImagePlaneMemoryInfo", "culv_format_get_plane()"),
+      IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM)),
+    U(USAGE, SAYS("without DISJOINT", "G16_B16_R16_3PLANE_444_UNORM", "plane_offsets"),
+      IMAGE(format, VK_FORMAT_G16_B16_R16_3PLANE_444_UNORM)),
+    I(USAGE, SAYS("flags", "SPLIT_INSTANCE", "group"),
+      IMAGE(flags, VK_IMAGE_CREATE_SPLIT_INSTANCE_BIND_REGIONS_BIT)),
+    I(USAGE, SAYS("flags", "2D_ARRAY_COMPATIBLE", "layers"),
+      IMAGE(flags, VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT), IMAGE(imageType, VK_IMAGE_TYPE_3D)),
+    I(USAGE, SAYS("flags", "2D_VIEW_COMPATIBLE"), IMAGE(flags, 0x20000), IMAGE(imageType, 2)),
+    I(USAGE, SAYS("flags", "CORNER_SAMPLED"), IMAGE(flags, VK_IMAGE_CREATE_CORNER_SAMPLED_BIT_NV)),
+    I(USAGE, SAYS("flags", "SUBSAMPLED"), IMAGE(flags, VK_IMAGE_CREATE_SUBSAMPLED_BIT_EXT)),
+    I(USAGE, SAYS("flags", "FRAGMENT_DENSITY"), IMAGE(flags, 0x8000)),
+    I(USAGE, SAYS("flags", "CAPTURE_REPLAY"), IMAGE(flags, 0x10000)),
+    I(USAGE, SAYS("flags", "SINGLE_SAMPLED"), IMAGE(flags, 0x40000)),
+    I(USAGE, SAYS("flags", "0x40000000", "not know"), IMAGE(flags, 0x40000000)),
+    I(USAGE, SAYS("samples is 4", "resolve"), IMAGE(samples, VK_SAMPLE_COUNT_4_BIT)),
+    I(USAGE, SAYS("samples is 0"), IMAGE(samples, 0)),
+    I(USAGE, SAYS("::usage is 0", "TRANSFER_SRC"), IMAGE(usage, 0)),
+    I(USAGE, SAYS("usage", "TRANSIENT_ATTACHMENT", "without"),
+      IMAGE(usage, VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT | VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT)),
+    I(USAGE, SAYS("::usage is 0x400001", "HOST_TRANSFER", "no memory type"),
+      IMAGE(usage, VK_IMAGE_USAGE_TRANSFER_SRC_BIT | 0x400000)),
+    I(USAGE, SAYS("::usage is 0x80000001", "not know 0x80000000", "without"),
+      IMAGE(usage, VK_IMAGE_USAGE_TRANSFER_SRC_BIT | 0x80000000u)),
+    I(USAGE, SAYS("::usage", "not know 0x100000 "),
+      IMAGE(usage, VK_IMAGE_USAGE_SAMPLED_BIT | 0x100000)),
+    /* SAMPLE_WEIGHT_QCOM */
+    I(USAGE, SAYS("::usage is 0x404", "VkVideoProfileListInfoKHR", "create it without"),
+      IMAGE(usage, VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_VIDEO_DECODE_DST_BIT_KHR)),
+    I(USAGE, SAYS("initialLayout", "UNDEFINED", "01443"),
+      IMAGE(initialLayout, VK_IMAGE_LAYOUT_PREINITIALIZED)),
+    I(VALUE, SAYS("sharingMode is 7", "EXCLUSIVE"), IMAGE(sharingMode, 7)),
+    I(VALUE, SAYS("CONCURRENT", "0 families"), IMAGE(sharingMode, VK_SHARING_MODE_CONCURRENT)),
+    I(VALUE, SAYS("imageType is 3"), IMAGE(imageType, 3)),
+    I(VALUE, SAYS("imageType"), IMAGE(imageType, UINT32_MAX)),
+    I(EXTENT, SAYS("extent 0 x 64", "no side"), IMAGE(extent.width, 0)),
+    I(EXTENT, SAYS("extent 64 x 0", "no side"), IMAGE(extent.height, 0)),
+    I(EXTENT, SAYS("64 x 64 x 0", "no side"), IMAGE(extent.depth, 0)),
+    I(EXTENT, SAYS("arrayLayers 0", "1 or more"), IMAGE(arrayLayers, 0)),
+    I(EXTENT, SAYS("imageType 0", "height of 1"), IMAGE(imageType, VK_IMAGE_TYPE_1D)),
+    I(EXTENT, SAYS("imageType 0", "depth"), IMAGE(imageType, VK_IMAGE_TYPE_1D),
+      IMAGE(extent.height, 1), IMAGE(extent.depth, 2)),
+    I(EXTENT, SAYS("imageType 1", "depth", "arrayLayers"), IMAGE(extent.depth, 2)),
+    I(EXTENT, SAYS("imageType 2", "one layer"), IMAGE(imageType, VK_IMAGE_TYPE_3D),
+      IMAGE(arrayLayers, 2)),
+    I(EXTENT, SAYS("CUBE_COMPATIBLE", "multiple of six", "arrayLayers 7"),
+      IMAGE(flags, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT), IMAGE(arrayLayers, 7)),
+    I(EXTENT, SAYS("CUBE_COMPATIBLE", "arrayLayers 1,"),
+      IMAGE(flags, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT)),
+    I(EXTENT, SAYS("CUBE_COMPATIBLE", "square"), IMAGE(flags, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT),
+      IMAGE(arrayLayers, 6), IMAGE(extent.width, 32)),
+    I(EXTENT, SAYS("CUBE_COMPATIBLE", "2D"), IMAGE(flags, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT),
+      IMAGE(arrayLayers, 6), IMAGE(imageType, 0), IMAGE(extent.height, 1)),
+    I(EXTENT, SAYS("extent is 4294967295 x 64", "up to"), IMAGE(extent.width, UINT32_MAX)),
+    I(EXTENT, SAYS("extent is 64 x 4294967295", "up to"), IMAGE(extent.height, UINT32_MAX)),
+    I(EXTENT, SAYS("extent", "4294967295 x 4294967295 x 4294967295"),
+      IMAGE(imageType, VK_IMAGE_TYPE_3D), IMAGE(extent.width, UINT32_MAX),
+      IMAGE(extent.height, UINT32_MAX), IMAGE(extent.depth, UINT32_MAX)),
+    I(EXTENT, SAYS("arrayLayers is 4294967295", "up to"), IMAGE(arrayLayers, UINT32_MAX)),
+    I(EXTENT, SAYS("mipLevels is 0", "1 to 7"), IMAGE(mipLevels, 0)),
+    I(EXTENT, SAYS("mipLevels is 8", "1 to 7"), IMAGE(mipLevels, 8)),
+    I(EXTENT, SAYS("mipLevels is 4294967295"), IMAGE(mipLevels, UINT32_MAX)),
+    I(EXTENT, SAYS("extent is 63 x 64", "G8_B8R8_2PLANE_420_UNORM", "multiple of 2"),
+      IMAGE(extent.width, 63), IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM)),
+    I(EXTENT, SAYS("extent is 64 x 63", "multiple of 2"), IMAGE(extent.height, 63),
+      IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM)),
+    I(EXTENT, SAYS("G8_B8R8_2PLANE_420_UNORM", "arrayLayers 2", "an image for each layer"),
+      IMAGE(arrayLayers, 2), IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM)),
+    I(EXTENT, SAYS("mipLevels 2", "an image for each level"), IMAGE(mipLevels, 2),
+      IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM)),
+    I(EXTENT, SAYS("flags 0x10", "CUBE_COMPATIBLE", "create it without"), IMAGE(arrayLayers, 6),
+      IMAGE(flags, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT),
+      IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM)),
+    I(EXTENT, SAYS("imageType 2", "VK_IMAGE_TYPE_2D"), IMAGE(imageType, VK_IMAGE_TYPE_3D),
+      IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM)),
+    I(EXTENT, SAYS("G8B8G8R8_422_UNORM", "arrayLayers 2", "an image for each layer"),
+      IMAGE(arrayLayers, 2), IMAGE(format, VK_FORMAT_G8B8G8R8_422_UNORM)),
+    I(EXTENT, SAYS("R10X6G10X6B10X6A10X6_UNORM_4PACK16", "mipLevels 2", "an image for each level"),
+      IMAGE(mipLevels, 2), IMAGE(format, VK_FORMAT_R10X6G10X6B10X6A10X6_UNORM_4PACK16)),
+    I(EXTENT, SAYS("R12X4G12X4B12X4A12X4_UNORM_4PACK16", "imageType 0", "VK_IMAGE_TYPE_2D"),
+      IMAGE(imageType, VK_IMAGE_TYPE_1D), IMAGE(extent.height, 1),
+      IMAGE(format, VK_FORMAT_R12X4G12X4B12X4A12X4_UNORM_4PACK16)),
+    I(EXTENT, SAYS("B8G8R8G8_422_UNORM", "mipLevels 2", "an image for each level"),
+      IMAGE(mipLevels, 2), IMAGE(tiling, VK_IMAGE_TILING_LINEAR),
+      IMAGE(format, VK_FORMAT_B8G8R8G8_422_UNORM)),
+    I(EXTENT, SAYS("G8_B8R8_2PLANE_420_UNORM", "mipLevels 2", "an image for each level"),
+      IMAGE(mipLevels, 2), IMAGE(tiling, VK_IMAGE_TILING_LINEAR),
+      IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM)),
+    U(USAGE, SAYS("imageType is 3D", "DEPTH_STENCIL_ATTACHMENT", "create it without"),
+      IMAGE(imageType, VK_IMAGE_TYPE_3D), IMAGE(format, VK_FORMAT_D32_SFLOAT),
+      IMAGE(usage, VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT)),
+    U(FORMAT, SAYS("format is 0"), IMAGE(format, VK_FORMAT_UNDEFINED)),
+    U(FORMAT, SAYS("format is 2147483647", "format_list.h"), IMAGE(format, VK_FORMAT_MAX_ENUM)),
+    U(FORMAT, SAYS("format is R32G32B32_SFLOAT: "), IMAGE(format, VK_FORMAT_R32G32B32_SFLOAT)),
+    U(FORMAT, SAYS("format is D24_UNORM_S8_UINT: "), IMAGE(format, VK_FORMAT_D24_UNORM_S8_UINT)),
     /* LINEAR, they have rows for each aspect, and no bytes a texel. */
-    {UNSUPPORTED,
-     WHY(FORMAT),
-     {"format is D32_SFLOAT_S8_UINT: ", "two images"},
-     {IMAGE(tiling, VK_IMAGE_TILING_LINEAR), IMAGE(format, VK_FORMAT_D32_SFLOAT_S8_UINT)}},
-    {UNSUPPORTED,
-     WHY(FORMAT),
-     {"format is D16_UNORM_S8_UINT: ", "two images"},
-     {IMAGE(tiling, VK_IMAGE_TILING_LINEAR), IMAGE(format, VK_FORMAT_D16_UNORM_S8_UINT)}},
+    U(FORMAT, SAYS("format is D32_SFLOAT_S8_UINT: ", "two images"),
+      IMAGE(tiling, VK_IMAGE_TILING_LINEAR), IMAGE(format, VK_FORMAT_D32_SFLOAT_S8_UINT)),
+    U(FORMAT, SAYS("format is D16_UNORM_S8_UINT: ", "two images"),
+      IMAGE(tiling, VK_IMAGE_TILING_LINEAR), IMAGE(format, VK_FORMAT_D16_UNORM_S8_UINT)),
 };
 
 /* A driver's CUDA may lack the array format of a row, or the library have no use for it: that is
@@ -307,39 +190,21 @@ LIB_CASE(of_images, .title = "refusals.images")
 }
 
 static const refusal buffers[] = {
-    {INVALID,
-     WHY(VALUE),
-     {"sType", "14, not"},
-     {BUFFER(sType, VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO)}},
-    {INVALID, WHY(SIZE), {"size is 0"}, {BUFFER(size, 0)}},
-    {INVALID, WHY(USAGE), {"usage is 0", "TRANSFER_SRC"}, {BUFFER(usage, 0)}},
-    {INVALID,
-     WHY(USAGE),
-     {"flags", "SPARSE_BINDING"},
-     {BUFFER(flags, VK_BUFFER_CREATE_SPARSE_BINDING_BIT)}},
-    {INVALID,
-     WHY(USAGE),
-     {"flags", "SPARSE_RESIDENCY"},
-     {BUFFER(flags, VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT)}},
-    {INVALID,
-     WHY(USAGE),
-     {"flags", "SPARSE_ALIASED"},
-     {BUFFER(flags, VK_BUFFER_CREATE_SPARSE_ALIASED_BIT)}},
-    {INVALID,
-     WHY(USAGE),
-     {"flags", "PROTECTED", "unprotected"},
-     {BUFFER(flags, VK_BUFFER_CREATE_PROTECTED_BIT)}},
-    {INVALID,
-     WHY(USAGE),
-     {"flags", "DEVICE_ADDRESS_CAPTURE_REPLAY"},
-     {BUFFER(flags, VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT)}},
-    {INVALID, WHY(USAGE), {"flags", "DESCRIPTOR_BUFFER_CAPTURE_REPLAY"}, {BUFFER(flags, 0x20)}},
-    {INVALID, WHY(USAGE), {"flags", "0x80000000", "not know"}, {BUFFER(flags, 0x80000000u)}},
-    {INVALID, WHY(VALUE), {"sharingMode is 2"}, {BUFFER(sharingMode, 2)}},
-    {INVALID,
-     WHY(VALUE),
-     {"CONCURRENT", "0 families"},
-     {BUFFER(sharingMode, VK_SHARING_MODE_CONCURRENT)}},
+    I(VALUE, SAYS("sType", "14, not"), BUFFER(sType, VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO)),
+    I(SIZE, SAYS("size is 0"), BUFFER(size, 0)),
+    I(USAGE, SAYS("usage is 0", "TRANSFER_SRC"), BUFFER(usage, 0)),
+    I(USAGE, SAYS("flags", "SPARSE_BINDING"), BUFFER(flags, VK_BUFFER_CREATE_SPARSE_BINDING_BIT)),
+    I(USAGE, SAYS("flags", "SPARSE_RESIDENCY"),
+      BUFFER(flags, VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT)),
+    I(USAGE, SAYS("flags", "SPARSE_ALIASED"), BUFFER(flags, VK_BUFFER_CREATE_SPARSE_ALIASED_BIT)),
+    I(USAGE, SAYS("flags", "PROTECTED", "unprotected"),
+      BUFFER(flags, VK_BUFFER_CREATE_PROTECTED_BIT)),
+    I(USAGE, SAYS("flags", "DEVICE_ADDRESS_CAPTURE_REPLAY"),
+      BUFFER(flags, VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT)),
+    I(USAGE, SAYS("flags", "DESCRIPTOR_BUFFER_CAPTURE_REPLAY"), BUFFER(flags, 0x20)),
+    I(USAGE, SAYS("flags", "0x80000000", "not know"), BUFFER(flags, 0x80000000u)),
+    I(VALUE, SAYS("sharingMode is 2"), BUFFER(sharingMode, 2)),
+    I(VALUE, SAYS("CONCURRENT", "0 families"), BUFFER(sharingMode, VK_SHARING_MODE_CONCURRENT)),
 };
 
 LIB_CASE(of_buffers, .title = "refusals.buffers")
@@ -393,10 +258,10 @@ LIB_CASE(descriptors)
     VkBufferCreateInfo buffer = check_buffer_info(4096);
     culv_vk_check_desc d = culv_vk_check_desc_init();
     d.struct_size = 0;
-    LIB_INVALID(culv_vk_check_buffer(vk, &buffer, &d, &s), CULV_REASON_STRUCT_SIZE);
+    LIB_INVALID(culv_vk_check_buffer(vk, &buffer, &d, &s), STRUCT_SIZE);
     d = culv_vk_check_desc_init();
     s.struct_size = 0;
-    LIB_INVALID(culv_vk_check_buffer(vk, &buffer, &d, &s), CULV_REASON_STRUCT_SIZE);
+    LIB_INVALID(culv_vk_check_buffer(vk, &buffer, &d, &s), STRUCT_SIZE);
     s.struct_size =
         sizeof s.struct_size + sizeof s.access + sizeof s.handle_types; /* an older version's */
     LIB_OK(culv_vk_check_buffer(vk, &buffer, &d, &s));
@@ -415,18 +280,14 @@ LIB_CASE(descriptors)
     s = culv_vk_sharing_info_init();
     for (size_t n = 0; n < sizeof types / sizeof types[0]; n++) {
         d.handle_type = types[n].type;
-        LIB_ERROR(culv_vk_check_image(vk, &image, &d, &s), types[n].result,
-                  CULV_REASON_HANDLE_TYPE);
-        LIB_SAYS(types[n].words);
-        LIB_ERROR(culv_vk_check_buffer(vk, &buffer, &d, &s), types[n].result,
-                  CULV_REASON_HANDLE_TYPE);
-        LIB_SAYS("planned");
+        LIB_FAILS(culv_vk_check_image(vk, &image, &d, &s), types[n].result, CULV_REASON_HANDLE_TYPE,
+                  types[n].words);
+        LIB_FAILS(culv_vk_check_buffer(vk, &buffer, &d, &s), types[n].result,
+                  CULV_REASON_HANDLE_TYPE, "planned");
     }
     /* dma-bufs: whatever the device imports, no array is on one. */
     d.handle_type = CULV_HANDLE_DMA_BUF_FD;
-    LIB_ERROR(culv_vk_check_image(vk, &image, &d, &s), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_HANDLE_TYPE);
-    LIB_SAYS("DMA_BUF_FD");
+    LIB_ERROR(culv_vk_check_image(vk, &image, &d, &s), UNSUPPORTED, HANDLE_TYPE, "DMA_BUF_FD");
     culv_result r = culv_vk_check_buffer(vk, &buffer, &d, &s);
     MEASURED("check.dma_buf", "%s", r == CULV_OK ? "buffers" : culv_last_error_message());
     if (w->cu->software) REQUIRE_EQ(r, CULV_ERROR_UNSUPPORTED);
@@ -461,22 +322,19 @@ LIB_CASE(usages)
     check_spy = (check_spying){.refused_usage = VK_IMAGE_USAGE_SAMPLED_BIT};
     culv_vk_device *other = check_attach(w, VK_API_VERSION_1_3);
     info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
-    LIB_ERROR(culv_vk_check_image(other, &info, NULL, &s), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("without SAMPLED in usage");
+    LIB_ERROR(culv_vk_check_image(other, &info, NULL, &s), UNSUPPORTED, NOT_EXPORTABLE,
+              "without SAMPLED in usage");
     info.usage = VK_IMAGE_USAGE_SAMPLED_BIT;
-    LIB_ERROR(culv_vk_check_image(other, &info, NULL, &s), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("without sharing; copy");
+    LIB_ERROR(culv_vk_check_image(other, &info, NULL, &s), UNSUPPORTED, NOT_EXPORTABLE,
+              "without sharing; copy");
     culv_vk_detach(&other);
 
     /* The specification has another word for it as well. */
     check_spy.refusal = VK_ERROR_IMAGE_USAGE_NOT_SUPPORTED_KHR;
     other = check_attach(w, VK_API_VERSION_1_3);
     info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
-    LIB_ERROR(culv_vk_check_image(other, &info, NULL, &s), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("without SAMPLED in usage");
+    LIB_ERROR(culv_vk_check_image(other, &info, NULL, &s), UNSUPPORTED, NOT_EXPORTABLE,
+              "without SAMPLED in usage");
     culv_vk_detach(&other);
 }
 
@@ -489,8 +347,6 @@ LIB_CASE(ways)
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     info.tiling = VK_IMAGE_TILING_LINEAR;
-    LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(w->attachment, &d, &made),
-                CULV_ERROR_INVALID, CULV_REASON_TILING);
-    LIB_SAYS("tiling");
-    LIB_SAYS("culv_vk_image_map_pitched()");
+    LIB_REFUSES(made, culv_vk_image_create(w->attachment, &d, &made), INVALID, TILING, "tiling",
+                "culv_vk_image_map_pitched()");
 }

@@ -463,7 +463,7 @@ void check_require_equal(const culv_vk_sharing_info *a, const culv_vk_sharing_in
 void check_refused(const char *file, int line, culv_result actual, culv_result result,
                    culv_reason reason, const char *const *words, size_t count)
 {
-    lib_require_error(file, line, "the gate", actual, result, reason);
+    lib_require_error(file, line, "the gate", actual, result, reason, (const char *)NULL);
     for (size_t i = 0; i < count; i++)
         lib_require_says(file, line, words[i]);
 }

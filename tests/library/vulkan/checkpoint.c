@@ -109,8 +109,7 @@ TEST_AS(ring_of_vulkan_ten_times, ten_times(CULV_RING_PRODUCER), .own = true)
 static void refuses(const lib_world *w, culv_reason reason, const char *says)
 {
     const culv_device_counts before = lib_counts(w);
-    LIB_INVALID(culv_device_suspend(w->device, NULL), reason);
-    LIB_SAYS(says);
+    LIB_FAILS(culv_device_suspend(w->device, NULL), CULV_ERROR_INVALID, reason, says);
     const culv_device_counts now = lib_counts(w);
     REQUIRE(memcmp(&before, &now, sizeof now) == 0);
 }
@@ -121,7 +120,7 @@ LIB_CASE(refused)
     culv_suspend_desc live = culv_suspend_desc_init();
     live.imports_live = 1;
     raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &own);
-    LIB_INVALID(culv_device_resume(w->device, NULL), CULV_REASON_NOT_READY);
+    LIB_INVALID(culv_device_resume(w->device, NULL), NOT_READY);
 
     /* By a handle, which is gone; then the caller's own object, of which he says nothing. */
     culv_memory *memory = NULL;
@@ -133,7 +132,7 @@ LIB_CASE(refused)
     memory = lib_import(w, &own);
     refuses(w, CULV_REASON_OPT_IN, "imports_live");
     LIB_OK(culv_device_suspend(w->device, &live));
-    LIB_INVALID(culv_device_suspend(w->device, &live), CULV_REASON_NOT_READY);
+    LIB_INVALID(culv_device_suspend(w->device, &live), NOT_READY);
     culv_memory_destroy(&memory);
     LIB_OK(culv_device_resume(w->device, NULL));
 
@@ -152,10 +151,8 @@ LIB_CASE(refused)
     bd.create_info = &info;
     LIB_OK(culv_vk_buffer_create(w->attachment, &bd, &buffer));
     LIB_OK(culv_device_suspend(w->device, NULL));
-    LIB_INVALID(culv_semaphore_signal(semaphore, stream, 8), CULV_REASON_NOT_READY);
-    LIB_SAYS("culv_device_resume()");
-    LIB_REFUSES(culv_shared_buffer, other, culv_vk_buffer_create(w->attachment, &bd, &other),
-                CULV_ERROR_INVALID, CULV_REASON_NOT_READY);
+    LIB_INVALID(culv_semaphore_signal(semaphore, stream, 8), NOT_READY, "culv_device_resume()");
+    LIB_REFUSES(other, culv_vk_buffer_create(w->attachment, &bd, &other), INVALID, NOT_READY);
     LIB_OK(culv_device_resume(w->device, NULL));
     LIB_OK(culv_semaphore_signal(semaphore, stream, 8));
 
@@ -194,7 +191,7 @@ LIB_CASE(refused)
     LIB_OK(culv_shared_buffer_destroy(&buffer));
     LIB_OK(culv_shared_semaphore_destroy(&timeline));
     culv_vk_detach(&w->attachment);
-    LIB_INVALID(culv_device_resume(w->device, NULL), CULV_REASON_NOT_EXPORTABLE);
+    LIB_INVALID(culv_device_resume(w->device, NULL), NOT_EXPORTABLE);
     culv_memory_destroy(&memory);
     LIB_OK(culv_device_resume(w->device, NULL));
     lib_stream_destroy(w, stream);

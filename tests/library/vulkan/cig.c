@@ -96,20 +96,15 @@ LIB_CASE(refused)
     culv_vector *vector;
     culv_mem_pool *pool;
     a.size = r.size = v.size = 4096;
-    LIB_REFUSES(culv_vmm_allocation, allocation,
-                culv_vmm_allocation_create(device, &a, &allocation), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_CIG);
-    LIB_SAYS("cuMemAlloc");
-    LIB_REFUSES(culv_vmm_range, range, culv_vmm_range_create(device, &r, &range),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG);
-    LIB_REFUSES(culv_vector, vector, culv_vector_create(device, &v, &vector),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_create(device, &pool_desc, &pool),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG);
+    LIB_REFUSES(allocation, culv_vmm_allocation_create(device, &a, &allocation), UNSUPPORTED, CIG,
+                "cuMemAlloc");
+    LIB_REFUSES(range, culv_vmm_range_create(device, &r, &range), UNSUPPORTED, CIG);
+    LIB_REFUSES(vector, culv_vector_create(device, &v, &vector), UNSUPPORTED, CIG);
+    LIB_REFUSES(pool, culv_mem_pool_create(device, &pool_desc, &pool), UNSUPPORTED, CIG);
     culv_device_close(&device);
     culv_cig_destroy(&cig);
-    LIB_REFUSES(culv_cig, none, culv_vk_cig_create(w->attachment, VK_NULL_HANDLE, NULL, &none),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(none, culv_vk_cig_create(w->attachment, VK_NULL_HANDLE, NULL, &none), INVALID,
+                NULL_ARGUMENT);
 }
 
 /* Each driver call fails once: nothing is left of it. */

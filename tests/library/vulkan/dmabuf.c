@@ -263,10 +263,10 @@ DMABUF_CASE(modifiers, .own = true)
     REQUIRE_EQ(list[0], CULV_SOFT_MODIFIER_LINEAR);
     REQUIRE_EQ(list[1], 77);
     LIB_ERROR(culv_vk_dma_buf_get_modifiers(vk, 1, CULV_VK_DMA_BUF_OUT, list, NULL, count, &count),
-              CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+              UNSUPPORTED, FORMAT);
     LIB_INVALID(culv_vk_dma_buf_get_modifiers(vk, DRM_XR24, (culv_vk_dma_buf_direction)2, NULL,
                                               NULL, 0, &count),
-                CULV_REASON_VALUE);
+                VALUE);
 }
 
 /* The caller's fd is borrowed, and nothing of the bridge is left. */

@@ -211,26 +211,24 @@ SCENE_CASE(refused, .own = true)
                   {ENOMEM, CULV_ERROR_DRIVER}};
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
         kernel.error = errors[i].error;
-        LIB_ERROR(culv_vk_dma_buf_bridge_import_fence(x->in, x->semaphore), errors[i].result,
+        LIB_FAILS(culv_vk_dma_buf_bridge_import_fence(x->in, x->semaphore), errors[i].result,
                   CULV_REASON_OS);
-        LIB_ERROR(culv_vk_dma_buf_bridge_export_fence(x->in, x->semaphore), errors[i].result,
+        LIB_FAILS(culv_vk_dma_buf_bridge_export_fence(x->in, x->semaphore), errors[i].result,
                   CULV_REASON_OS);
         REQUIRE_EQ(test_open_fds(), x->fds);
     }
     kernel.error = 0;
     vulkan.result = VK_ERROR_INVALID_EXTERNAL_HANDLE;
-    LIB_ERROR(culv_vk_dma_buf_bridge_import_fence(x->in, x->semaphore), CULV_ERROR_DRIVER,
-              CULV_REASON_HANDLE_REFUSED);
-    LIB_INVALID(culv_vk_dma_buf_bridge_export_fence(x->in, x->semaphore),
-                CULV_REASON_NOT_EXPORTABLE);
+    LIB_ERROR(culv_vk_dma_buf_bridge_import_fence(x->in, x->semaphore), DRIVER, HANDLE_REFUSED);
+    LIB_INVALID(culv_vk_dma_buf_bridge_export_fence(x->in, x->semaphore), NOT_EXPORTABLE);
     vulkan.result = VK_SUCCESS;
     vulkan.features = VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT;
-    LIB_ERROR(culv_vk_dma_buf_bridge_import_fence(x->in, x->semaphore), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_EXTENSION_MISSING);
+    LIB_ERROR(culv_vk_dma_buf_bridge_import_fence(x->in, x->semaphore), UNSUPPORTED,
+              EXTENSION_MISSING);
     LIB_OK(culv_vk_dma_buf_bridge_export_fence(x->in, x->semaphore));
     vulkan.features = VK_EXTERNAL_SEMAPHORE_FEATURE_IMPORTABLE_BIT;
-    LIB_ERROR(culv_vk_dma_buf_bridge_export_fence(x->in, x->semaphore), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_EXTENSION_MISSING);
+    LIB_ERROR(culv_vk_dma_buf_bridge_export_fence(x->in, x->semaphore), UNSUPPORTED,
+              EXTENSION_MISSING);
 }
 
 SCENE_CASE(waited, .own = true)
@@ -243,12 +241,11 @@ SCENE_CASE(waited, .own = true)
     LIB_OK(culv_vk_dma_buf_bridge_wait(x->in, UINT64_MAX));
     REQUIRE_EQ(kernel.not_ready, 0);
     kernel.not_ready = -1;
-    LIB_ERROR(culv_vk_dma_buf_bridge_wait(x->in, 0), CULV_ERROR_TIMEOUT, CULV_REASON_NOT_READY);
-    LIB_ERROR(culv_vk_dma_buf_bridge_wait(x->in, 2000001), CULV_ERROR_TIMEOUT,
-              CULV_REASON_NOT_READY);
+    LIB_ERROR(culv_vk_dma_buf_bridge_wait(x->in, 0), TIMEOUT, NOT_READY);
+    LIB_ERROR(culv_vk_dma_buf_bridge_wait(x->in, 2000001), TIMEOUT, NOT_READY);
     kernel.not_ready = 0;
     kernel.poll_error = ENOMEM;
-    LIB_ERROR(culv_vk_dma_buf_bridge_wait(x->in, 0), CULV_ERROR_DRIVER, CULV_REASON_OS);
+    LIB_ERROR(culv_vk_dma_buf_bridge_wait(x->in, 0), DRIVER, OS);
     kernel.poll_error = 0;
 }
 

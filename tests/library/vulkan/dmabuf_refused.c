@@ -139,10 +139,10 @@ DMABUF_CASE(wrong_descriptors, .title = "refused.descriptors", .own = true)
         culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
         spoil(i, &d);
         printf("row %u\n", i); /* what failed, if something does */
-        LIB_REFUSES(culv_vk_dma_buf_bridge, out, culv_vk_dma_buf_bridge_create(vk, &d, &out),
-                    errors[i].result, errors[i].reason);
+        LIB_REFUSES_AS(out, culv_vk_dma_buf_bridge_create(vk, &d, &out), errors[i].result,
+                       errors[i].reason);
         if (i < CHECKED_ROWS)
-            LIB_ERROR(culv_vk_check_dma_buf(vk, &d), errors[i].result, errors[i].reason);
+            LIB_FAILS(culv_vk_check_dma_buf(vk, &d), errors[i].result, errors[i].reason);
         else
             LIB_OK(culv_vk_check_dma_buf(vk, &d));
         REQUIRE_EQ(test_open_fds(), fds);
@@ -166,7 +166,7 @@ DMABUF_CASE(null_arguments, .title = "refused.null", .own = true)
     culv_handle handle;
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
     LIB_OK(culv_vk_dma_buf_bridge_create(vk, &d, &bridge));
-#define NO(call) LIB_INVALID(call, CULV_REASON_NULL_ARGUMENT)
+#define NO(call) LIB_INVALID(call, NULL_ARGUMENT)
     NO(culv_vk_check_dma_buf(NULL, &d));
     NO(culv_vk_check_dma_buf(vk, NULL));
     NO(culv_vk_dma_buf_bridge_create(NULL, &d, &bridge));
@@ -190,9 +190,9 @@ DMABUF_CASE(null_arguments, .title = "refused.null", .own = true)
     NO(culv_drm_format_get_info(DRM_XR24, NULL));
 #undef NO
     turn.struct_size = info.struct_size = drm.struct_size = 0;
-    LIB_INVALID(culv_vk_dma_buf_bridge_next(bridge, &turn), CULV_REASON_STRUCT_SIZE);
-    LIB_INVALID(culv_vk_dma_buf_bridge_get_info(bridge, &info), CULV_REASON_STRUCT_SIZE);
-    LIB_INVALID(culv_drm_format_get_info(DRM_XR24, &drm), CULV_REASON_STRUCT_SIZE);
+    LIB_INVALID(culv_vk_dma_buf_bridge_next(bridge, &turn), STRUCT_SIZE);
+    LIB_INVALID(culv_vk_dma_buf_bridge_get_info(bridge, &info), STRUCT_SIZE);
+    LIB_INVALID(culv_drm_format_get_info(DRM_XR24, &drm), STRUCT_SIZE);
     LIB_OK(culv_vk_dma_buf_bridge_record_first(bridge, commands)); /* IN: nothing */
     raw_vk_submit(&s->w.vk, commands, NULL);
     culv_vk_dma_buf_bridge_destroy(&bridge);
@@ -217,14 +217,12 @@ static void missing(const char *hidden, const char *function, const char *says)
     const culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
     culv_vk_dma_buf_bridge *out = NULL;
     uint32_t count = 0;
-    LIB_ERROR(culv_vk_check_dma_buf(w.attachment, &d), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_EXTENSION_MISSING);
-    LIB_SAYS(says);
-    LIB_REFUSES(culv_vk_dma_buf_bridge, out, culv_vk_dma_buf_bridge_create(w.attachment, &d, &out),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
+    LIB_ERROR(culv_vk_check_dma_buf(w.attachment, &d), UNSUPPORTED, EXTENSION_MISSING, says);
+    LIB_REFUSES(out, culv_vk_dma_buf_bridge_create(w.attachment, &d, &out), UNSUPPORTED,
+                EXTENSION_MISSING);
     LIB_ERROR(culv_vk_dma_buf_get_modifiers(w.attachment, DRM_XR24, CULV_VK_DMA_BUF_IN, NULL, NULL,
                                             0, &count),
-              CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
+              UNSUPPORTED, EXTENSION_MISSING);
     dmabuf_file_done(&file);
     lib_close(&w);
 }

@@ -4,27 +4,8 @@
 #include "host_stage.h"
 
 #include <malloc.h>
-#include <pthread.h>
-#include <stdatomic.h>
 
 enum { WORDS = 4096, BYTES = WORDS * 4 };
-
-typedef struct opener {
-    lib_world *w;
-    VkSemaphore gate;
-    long after_ms;
-    atomic_bool opened;
-    pthread_t thread;
-} opener;
-
-static void *open_gate(void *user)
-{
-    opener *o = user;
-    lib_sleep_ms(o->after_ms);
-    atomic_store(&o->opened, true);
-    raw_vk_timeline_signal(&o->w->vk, o->gate, 1);
-    return NULL;
-}
 
 /* A stream that waits for the gate, then writes the buffer and copies it. */
 static void held_back(stage *s, culv_shared_buffer *b, culv_semaphore *gate, CUdeviceptr copy)
@@ -189,71 +170,4 @@ TEST(any_order)
     }
     host_pages_free(&pages);
     lib_close(&w);
-}
-
-/* R8: a capture in global mode goes on. What NVIDIA's driver says of registering meanwhile is told,
- * not required. */
-LIB_CASE(during_a_capture)
-{
-    host_require(w);
-    const raw_cuda *cu = w->cu;
-    if (cu->StreamBeginCapture == NULL || cu->StreamEndCapture == NULL || cu->GraphDestroy == NULL)
-        SKIP("this driver does not capture streams");
-    CUstream captured = lib_stream(w);
-    CUgraph graph = NULL;
-    CUcontext before = lib_enter(w);
-    CU_OK(cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    culv_shared_buffer *b = NULL;
-    const VkBufferCreateInfo info = host_info(BYTES);
-    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    d.create_info = &info;
-    d.host_memory = VK_TRUE;
-    culv_result made = culv_vk_buffer_create(w->attachment, &d, &b);
-    culv_shared_buffer_destroy(&b);
-    CUresult ended = cu->StreamEndCapture(captured, &graph);
-    MEASURED("library.host_memory_during_a_capture", "%s, the capture ends with %d",
-             culv_result_name(made), (int)ended);
-    if (cu->software) REQUIRE(made == CULV_OK && ended == CUDA_SUCCESS);
-    if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
-    lib_leave(w, before);
-    lib_settle(w);
-    lib_stream_destroy(w, captured);
-}
-
-/* Whether cuMemHostUnregister waits for work that uses the pages, as cuMemFree does: no text says
- * so. */
-TEST(does_unregistering_wait)
-{
-    stage s;
-    stage_open(&s);
-    lib_world *w = &s.w;
-    host_require(w);
-    const raw_cuda *cu = w->cu;
-    host_pages pages = host_pages_alloc(w, BYTES);
-    CUdeviceptr p = 0;
-    VkSemaphore gate = raw_vk_timeline(&w->vk, 0, true);
-    culv_semaphore *wait = lib_import_timeline(w, gate);
-    opener o = {.w = w, .gate = gate, .after_ms = 300};
-    CUcontext before = lib_enter(w);
-    CU_OK(cu->MemHostRegister(pages.start, pages.size,
-                              CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE));
-    CU_OK(cu->MemHostGetDevicePointer(&p, pages.start, 0));
-    LIB_OK(culv_semaphore_wait(wait, s.stream, 1));
-    CU_OK(cu->MemsetD32Async(p, 0x600dcafe, WORDS, s.stream));
-    REQUIRE_EQ(pthread_create(&o.thread, NULL, open_gate, &o), 0);
-    CU_OK(cu->MemHostUnregister(pages.start));
-    bool waited = atomic_load(&o.opened);
-    REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
-    CUresult r = cu->StreamSynchronize(s.stream);
-    MEASURED("library.host_unregister", "%s; the stream ends with %d; the last word is %#x",
-             waited ? "waits" : "does not wait", (int)r,
-             (unsigned)((const uint32_t *)pages.start)[WORDS - 1]);
-    lib_leave(w, before);
-    if (!waited && r != CUDA_SUCCESS && !cu->software)
-        return; /* the context is lost, and the case with it */
-    REQUIRE(!cu->software || (waited && r == CUDA_SUCCESS));
-    host_pages_free(&pages);
-    culv_semaphore_destroy(&wait);
-    raw_vk_timeline_destroy(&w->vk, gate);
-    stage_close(&s);
 }

@@ -32,8 +32,7 @@ static void refuses(lib_world *w, const culv_vk_buffer_create_desc *d, culv_resu
                     culv_reason reason, const char *says)
 {
     culv_shared_buffer *b;
-    LIB_REFUSES(culv_shared_buffer, b, culv_vk_buffer_create(w->attachment, d, &b), class, reason);
-    LIB_SAYS(says);
+    LIB_REFUSES_AS(b, culv_vk_buffer_create(w->attachment, d, &b), class, reason, says);
     nothing_is_left(w);
 }
 
@@ -134,9 +133,8 @@ LIB_CASE(memory_that_cuda_has)
     CU_OK(cu->MemHostUnregister(pages.start)); /* left as it was */
     lib_leave(w, before);
     culv_shared_buffer *one = host_make(w, BYTES, &pages), *two;
-    LIB_REFUSES(culv_shared_buffer, two, culv_vk_buffer_create(w->attachment, &d, &two),
-                CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
-    LIB_SAYS("another buffer");
+    LIB_REFUSES(two, culv_vk_buffer_create(w->attachment, &d, &two), DRIVER, DRIVER_REFUSED,
+                "another buffer");
     REQUIRE_EQ(lib_counts(w).mappings, 1);
     culv_shared_buffer_destroy(&one);
     host_require_unregistered(w, &pages);
@@ -170,8 +168,8 @@ TEST(extension_not_enabled)
     culv_vk_check_desc ask = culv_vk_check_desc_init();
     culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     ask.host_memory = VK_TRUE;
-    LIB_ERROR(culv_vk_check_buffer(w.attachment, &info, &ask, &sharing), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_EXTENSION_MISSING);
+    LIB_ERROR(culv_vk_check_buffer(w.attachment, &info, &ask, &sharing), UNSUPPORTED,
+              EXTENSION_MISSING);
     lib_close(&w);
 }
 
@@ -225,18 +223,17 @@ LIB_CASE(asked_before, .title = "host.asked_before")
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
         .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     info.pNext = &external;
-    LIB_INVALID(culv_vk_check_buffer(w->attachment, &info, &ask, &s), CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("HOST_ALLOCATION");
+    LIB_INVALID(culv_vk_check_buffer(w->attachment, &info, &ask, &s), NOT_EXPORTABLE,
+                "HOST_ALLOCATION");
     info.pNext = NULL;
     ask.handle_type = CULV_HANDLE_OPAQUE_FD;
-    LIB_INVALID(culv_vk_check_buffer(w->attachment, &info, &ask, &s), CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_check_buffer(w->attachment, &info, &ask, &s), VALUE);
     ask.handle_type = CULV_HANDLE_NONE;
     ask.memory_properties = VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT;
-    LIB_INVALID(culv_vk_check_buffer(w->attachment, &info, &ask, &s), CULV_REASON_MEMORY_TYPE);
+    LIB_INVALID(culv_vk_check_buffer(w->attachment, &info, &ask, &s), MEMORY_TYPE);
     ask.memory_properties = 0;
     const VkImageCreateInfo image = image_info(VK_FORMAT_R8G8B8A8_UNORM, 8, 8, 1, 0, NULL);
-    LIB_INVALID(culv_vk_check_image(w->attachment, &image, &ask, &s), CULV_REASON_VALUE);
-    LIB_SAYS("for buffers");
+    LIB_INVALID(culv_vk_check_image(w->attachment, &image, &ask, &s), VALUE, "for buffers");
 }
 
 static bool lists(uint32_t api_version, const char *name)

@@ -143,15 +143,13 @@ LIB_CASE(made_refused)
     d.create_info = &info;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         d.memory_kind = (culv_memory_kind)wrong[i];
-        LIB_REFUSES(culv_shared_buffer, buffer, culv_vk_buffer_create(w->attachment, &d, &buffer),
-                    CULV_ERROR_INVALID, CULV_REASON_VALUE);
-        LIB_SAYS("culv_vk_buffer_create_desc.memory_kind is ");
+        LIB_REFUSES(buffer, culv_vk_buffer_create(w->attachment, &d, &buffer), INVALID, VALUE,
+                    "culv_vk_buffer_create_desc.memory_kind is ");
     }
     d.memory_kind = CULV_MEMORY_KIND_FAST;
     d.host_memory = 1;
-    LIB_REFUSES(culv_shared_buffer, buffer, culv_vk_buffer_create(w->attachment, &d, &buffer),
-                CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_SAYS("host memory has no kinds");
+    LIB_REFUSES(buffer, culv_vk_buffer_create(w->attachment, &d, &buffer), INVALID, VALUE,
+                "host memory has no kinds");
 }
 
 /* The caller's memory -------------------------------------------------------------------------- */

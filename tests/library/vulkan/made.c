@@ -58,13 +58,13 @@ LIB_CASE(not_opengls)
     REQUIRE_EQ(culv_gl_image_name(image), 0);
     REQUIRE_EQ(culv_gl_image_target(image), 0);
     REQUIRE_EQ(culv_gl_semaphore_name(semaphore), 0);
-    LIB_INVALID(culv_gl_buffer_upload(buffer), CULV_REASON_VALUE);
-    LIB_SAYS("takes what was made for OpenGL, and this was made for Vulkan");
-    LIB_INVALID(culv_gl_buffer_download(buffer), CULV_REASON_VALUE);
-    LIB_INVALID(culv_gl_image_upload(image), CULV_REASON_VALUE);
-    LIB_INVALID(culv_gl_image_download(image), CULV_REASON_VALUE);
-    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 1, NULL), CULV_REASON_VALUE);
-    LIB_INVALID(culv_gl_semaphore_wait(semaphore, 1, 0, NULL), CULV_REASON_VALUE);
+    LIB_INVALID(culv_gl_buffer_upload(buffer), VALUE,
+                "takes what was made for OpenGL, and this was made for Vulkan");
+    LIB_INVALID(culv_gl_buffer_download(buffer), VALUE);
+    LIB_INVALID(culv_gl_image_upload(image), VALUE);
+    LIB_INVALID(culv_gl_image_download(image), VALUE);
+    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 1, NULL), VALUE);
+    LIB_INVALID(culv_gl_semaphore_wait(semaphore, 1, 0, NULL), VALUE);
     CUstream stream = lib_stream(w); /* nothing was signaled */
     LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), stream, 1));
     lib_finish(w, stream);
@@ -117,18 +117,17 @@ LIB_CASE(copied_by_a_shader)
                 FAIL("row %zu: word %u is %08x", k, i, words[i]);
     }
     VkCommandBuffer commands = raw_vk_begin(&w->vk, 0);
-    LIB_INVALID(culv_vk_record_copy(NULL, commands, from, to, 4), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_record_copy(w->attachment, NULL, from, to, 4), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, 0, to, 4), CULV_REASON_VALUE);
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, 0, 4), CULV_REASON_VALUE);
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from + 2, to, 4), CULV_REASON_VALUE);
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, to + 1, 4), CULV_REASON_VALUE);
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, to, 6), CULV_REASON_VALUE);
-    LIB_SAYS("must be multiples of 4");
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, to, to + 4, 8), CULV_REASON_RANGE);
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, to + 4, to, 8), CULV_REASON_RANGE);
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, UINT64_MAX - 7, 16),
-                CULV_REASON_RANGE);
+    LIB_INVALID(culv_vk_record_copy(NULL, commands, from, to, 4), NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, NULL, from, to, 4), NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, 0, to, 4), VALUE);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, 0, 4), VALUE);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from + 2, to, 4), VALUE);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, to + 1, 4), VALUE);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, to, 6), VALUE,
+                "must be multiples of 4");
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, to, to + 4, 8), RANGE);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, to + 4, to, 8), RANGE);
+    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, UINT64_MAX - 7, 16), RANGE);
     raw_vk_submit(&w->vk, commands, NULL);
     raw_vk_buffer_destroy(&w->vk, &mine);
     culv_shared_buffer_destroy(&made);
@@ -136,49 +135,6 @@ LIB_CASE(copied_by_a_shader)
 }
 
 /* What they are -------------------------------------------------------------------------------- */
-
-LIB_CASE(buffer_both_ways)
-{
-    static const VkDeviceSize sizes[] = {4, 100, 4096, BYTES, 1 << 20, (1 << 20) + 4};
-    static uint32_t words[WORDS];
-    const raw_cuda *cu = w->cu;
-    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-        culv_shared_buffer *made = make_buffer(w, sizes[k]);
-        culv_buffer *cuda = culv_shared_buffer_cuda(made);
-        const raw_vk_buffer raw = as_raw(made);
-        size_t bytes = sizes[k] < BYTES ? (size_t)sizes[k] : BYTES, at = (size_t)sizes[k] - bytes;
-        REQUIRE(raw.buffer != VK_NULL_HANDLE && raw.memory != VK_NULL_HANDLE && cuda != NULL);
-        REQUIRE_EQ(culv_buffer_size(cuda), sizes[k]);
-        VkMemoryRequirements needs;
-        vkGetBufferMemoryRequirements(w->vk.device, raw.buffer, &needs);
-        REQUIRE(raw.allocation_size >= needs.size && raw.allocation_size >= sizes[k]);
-        REQUIRE(culv_vk_buffer_memory(made, NULL) == raw.memory);
-        culv_device_counts c = lib_counts(w);
-        REQUIRE_EQ(c.created, 1);
-        REQUIRE_EQ(c.buffers, 1);
-        REQUIRE_EQ(c.memories, 1);
-        REQUIRE_EQ(c.mappings, 1);
-        for (uint32_t i = 0; i < bytes / 4; i++)
-            words[i] = lib_word(i, 7);
-        raw_vk_write(&w->vk, &raw, at, words, bytes);
-        memset(words, 0, sizeof words);
-        CUcontext before = lib_enter(w);
-        CU_OK(cu->MemcpyDtoH(words, culv_buffer_pointer(cuda) + at, bytes));
-        REQUIRE_WORDS(words, bytes / 4, 7);
-        for (uint32_t i = 0; i < bytes / 4; i++)
-            words[i] = lib_word(i, 8);
-        CU_OK(raw_cuda_upload(cu, culv_buffer_pointer(cuda) + at, words, bytes));
-        lib_leave(w, before);
-        memset(words, 0, sizeof words);
-        raw_vk_read(&w->vk, &raw, at, words, bytes);
-        REQUIRE_WORDS(words, bytes / 4, 8);
-        culv_shared_buffer_destroy(&made);
-        REQUIRE(made == NULL);
-        culv_shared_buffer_destroy(&made);
-        lib_settle(w);
-        REQUIRE_EQ(lib_counts(w).created, 0);
-    }
-}
 
 static uint64_t dedicated_imports(const lib_world *w)
 {
@@ -329,9 +285,8 @@ LIB_CASE(image_without_surfaces)
     d.no_surfaces = VK_TRUE;
     d.label = "without surfaces";
     LIB_OK(culv_vk_image_create(w->attachment, &d, &image));
-    LIB_INVALID(culv_image_get_surface(culv_shared_image_cuda(image), 0, &surface),
-                CULV_REASON_USAGE);
-    LIB_SAYS("without surfaces");
+    LIB_INVALID(culv_image_get_surface(culv_shared_image_cuda(image), 0, &surface), USAGE,
+                "without surfaces");
     REQUIRE_EQ(surface, 77);
     LIB_OK(culv_image_get_array(culv_shared_image_cuda(image), 0, &array));
     culv_shared_image_destroy(&image);
@@ -366,78 +321,6 @@ TEST(nothing_to_give_up, .title = "given_up.nothing")
 /* `call` says what was called. */
 #define REQUIRE_OWNED(destroy, call)                                                               \
     do {                                                                                           \
-        LIB_INVALID(destroy, CULV_REASON_OWNED);                                                   \
+        LIB_INVALID(destroy, OWNED);                                                               \
         LIB_SAYS(call);                                                                            \
     } while (0)
-
-/* CUDA's side belongs to the object: giving it up apart is refused, and nothing happens. */
-IMAGE_CASE(borrowed_sides_are_refused, .title = "given_up.borrowed_sides_are_refused")
-{
-    lib_world *w = &s->w;
-    culv_shared_buffer *buffer = make_buffer(w, BYTES);
-    culv_shared_image *image = make_image(w);
-    culv_buffer *b = culv_shared_buffer_cuda(buffer);
-    culv_image *i = culv_shared_image_cuda(image);
-    for (int turn = 0; turn < 2; turn++) {
-        REQUIRE_OWNED(culv_buffer_unmap(&b), "culv_buffer_unmap");
-        REQUIRE_OWNED(culv_buffer_unmap_after(&b, s->stream), "culv_buffer_unmap_after");
-        REQUIRE_OWNED(culv_image_unmap(&i), "culv_image_unmap");
-        REQUIRE_OWNED(culv_image_unmap_after(&i, s->stream), "culv_image_unmap_after");
-        REQUIRE(b == culv_shared_buffer_cuda(buffer) && i == culv_shared_image_cuda(image));
-        culv_device_counts c = lib_counts(w);
-        REQUIRE_EQ(c.buffers, 1);
-        REQUIRE_EQ(c.images, 1);
-        REQUIRE_EQ(c.mappings, 2);
-        REQUIRE_EQ(c.created, 2);
-        REQUIRE_EQ(c.deferred, 0);
-    }
-    CUarray array = NULL;
-    LIB_CU_OK(w, w->cu->MemsetD32Async(culv_buffer_pointer(b), 5, WORDS, s->stream));
-    lib_finish(w, s->stream);
-    LIB_OK(culv_image_get_array(i, 0, &array));
-    culv_shared_buffer_destroy(&buffer);
-    culv_shared_image_destroy(&image);
-}
-
-/* Given up while CUDA's work on them is still to come: destroy_after does not wait for it, or it
- * would hang, and the pages stay. */
-IMAGE_CASE(destroyed_with_work_pending, .title = "given_up.with_work_pending")
-{
-    lib_world *w = &s->w;
-    const raw_cuda *cu = w->cu;
-    culv_shared_buffer *buffer = make_buffer(w, BYTES);
-    shared_image i;
-    shared_image_open(s, CULVERTS, VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 1, 0, &i);
-    CUdeviceptr p = culv_buffer_pointer(culv_shared_buffer_cuda(buffer)), copy = 0;
-    VkSemaphore gate = raw_vk_timeline(&w->vk, 0, true);
-    culv_semaphore *wait = lib_import_timeline(w, gate);
-    CUcontext before = lib_enter(w);
-    CU_OK(cu->MemAlloc(&copy, BYTES));
-    cuda_paint(s, &i, 0, 1); /* what a kernel needs for its first launch is there now */
-    CU_OK(cu->StreamSynchronize(s->stream));
-    LIB_OK(culv_semaphore_wait(wait, s->stream, 1));
-    CU_OK(cu->MemsetD32Async(p, 0xfeedbeef, WORDS, s->stream));
-    CU_OK(cu->MemcpyDtoDAsync(copy, p, BYTES, s->stream));
-    cuda_paint(s, &i, 0, 2);
-    LIB_OK(culv_semaphore_signal(s->signals, s->stream, ++s->vulkan_value));
-    lib_leave(w, before);
-    culv_shared_buffer_destroy_after(&buffer, s->stream);
-    culv_shared_image_destroy_after(&i.made, s->stream);
-    REQUIRE(buffer == NULL && i.made == NULL);
-    raw_vk_timeline_signal(&w->vk, gate, 1);
-    REQUIRE(raw_vk_timeline_wait(&w->vk, s->to_vulkan, s->vulkan_value, TEST_FAR_MS));
-    uint32_t word = 0;
-    before = lib_enter(w);
-    CU_OK(cu->StreamSynchronize(s->stream));
-    CU_OK(cu->MemcpyDtoH(&word, copy + BYTES - 4, 4));
-    CU_OK(cu->MemFree(copy));
-    lib_leave(w, before);
-    REQUIRE_EQ(word, 0xfeedbeef);
-    lib_settle(w);
-    culv_device_counts c = lib_counts(w);
-    REQUIRE_EQ(c.memories, 0);
-    REQUIRE_EQ(c.mappings, 0);
-    REQUIRE_EQ(c.created, 0);
-    culv_semaphore_destroy(&wait);
-    raw_vk_timeline_destroy(&w->vk, gate);
-}

@@ -150,33 +150,27 @@ LIB_CASE(refused)
                                      .flags = RAW_VK_EXPORT | RAW_VK_LINEAR},
                 &l);
     culv_vk_image_desc d = desc_of(&l);
-    LIB_REFUSES(culv_image, image, culv_vk_image_map(w->attachment, l.memory, &d, &image),
-                CULV_ERROR_INVALID, CULV_REASON_TILING);
-    LIB_SAYS("culv_vk_image_map_pitched");
-    LIB_REFUSES(culv_buffer, buffer,
-                culv_vk_image_map_pitched(w->attachment, l.memory, &d, 1, 0, &buffer, &p),
-                CULV_ERROR_INVALID, CULV_REASON_LEVEL);
-    LIB_REFUSES(culv_buffer, buffer,
-                culv_vk_image_map_pitched(w->attachment, l.memory, &d, 0, 1, &buffer, &p),
-                CULV_ERROR_INVALID, CULV_REASON_LEVEL);
+    LIB_REFUSES(image, culv_vk_image_map(w->attachment, l.memory, &d, &image), INVALID, TILING,
+                "culv_vk_image_map_pitched");
+    LIB_REFUSES(buffer, culv_vk_image_map_pitched(w->attachment, l.memory, &d, 1, 0, &buffer, &p),
+                INVALID, LEVEL);
+    LIB_REFUSES(buffer, culv_vk_image_map_pitched(w->attachment, l.memory, &d, 0, 1, &buffer, &p),
+                INVALID, LEVEL);
     LIB_INVALID(culv_vk_image_map_pitched(w->attachment, l.memory, &d, 0, 0, NULL, &p),
-                CULV_REASON_NULL_ARGUMENT);
+                NULL_ARGUMENT);
     LIB_INVALID(culv_vk_image_map_pitched(w->attachment, l.memory, &d, 0, 0, &buffer, NULL),
-                CULV_REASON_NULL_ARGUMENT);
+                NULL_ARGUMENT);
     p.struct_size = 3;
-    LIB_REFUSES(culv_buffer, buffer,
-                culv_vk_image_map_pitched(w->attachment, l.memory, &d, 0, 0, &buffer, &p),
-                CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    LIB_REFUSES(buffer, culv_vk_image_map_pitched(w->attachment, l.memory, &d, 0, 0, &buffer, &p),
+                INVALID, STRUCT_SIZE);
     p = culv_subresource_layout_init();
     l.info.tiling = VK_IMAGE_TILING_OPTIMAL;
-    LIB_REFUSES(culv_buffer, buffer,
-                culv_vk_image_map_pitched(w->attachment, l.memory, &d, 0, 0, &buffer, &p),
-                CULV_ERROR_INVALID, CULV_REASON_TILING);
+    LIB_REFUSES(buffer, culv_vk_image_map_pitched(w->attachment, l.memory, &d, 0, 0, &buffer, &p),
+                INVALID, TILING);
     l.info.tiling = VK_IMAGE_TILING_LINEAR;
     l.info.pNext = NULL;
-    LIB_REFUSES(culv_buffer, buffer,
-                culv_vk_image_map_pitched(w->attachment, l.memory, &d, 0, 0, &buffer, &p),
-                CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
+    LIB_REFUSES(buffer, culv_vk_image_map_pitched(w->attachment, l.memory, &d, 0, 0, &buffer, &p),
+                INVALID, NOT_EXPORTABLE);
     const culv_subresource_layout untouched = culv_subresource_layout_init();
     REQUIRE_EQ_BYTES(&p, &untouched, sizeof p);
     REQUIRE_EQ(lib_counts(w).buffers, 0);

@@ -35,24 +35,21 @@ LIB_VULKAN_CASE(choosing_in_vain)
     culv_device_desc d = culv_device_desc_init();
     lib_lying = (lib_lies){.no_devices = true};
     LIB_REFUSES(
-        culv_device, device,
+        device,
         culv_vk_choose_physical_device(lib_lying_loader, w->vk.instance, NULL, &chosen, &device),
-        CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
-    LIB_SAYS("Vulkan shows no device");
+        NO_DEVICE, DEVICE_UNKNOWN, "Vulkan shows no device");
     lib_lying = (lib_lies){.hides = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME};
     LIB_REFUSES(
-        culv_device, device,
+        device,
         culv_vk_choose_physical_device(lib_lying_loader, w->vk.instance, NULL, &chosen, &device),
-        CULV_ERROR_NO_DEVICE, CULV_REASON_EXTENSION_MISSING);
-    LIB_SAYS(w->vk.properties.deviceName);
-    LIB_SAYS(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+        NO_DEVICE, EXTENSION_MISSING, w->vk.properties.deviceName,
+        VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
     /* Every device is named with its reason. */
     lib_lying = (lib_lies){.stranger_like = w->vk.physical, .uuid_xor = 0x55};
     LIB_REFUSES(
-        culv_device, device,
+        device,
         culv_vk_choose_physical_device(lib_lying_loader, w->vk.instance, NULL, &chosen, &device),
-        CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
-    LIB_SAYS("CUDA can reach none of Vulkan's devices: ");
+        NO_DEVICE, DEVICE_UNKNOWN, "CUDA can reach none of Vulkan's devices: ");
     const char *text = culv_last_error_message(), *first = strstr(text, "has no CUDA partner");
     REQUIRE(first != NULL && strstr(first + 1, "has no CUDA partner") != NULL);
     lib_lying = (lib_lies){0};
@@ -63,18 +60,17 @@ LIB_VULKAN_CASE(choosing_in_vain)
     LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, &d, &best, count,
                                          &count));
     REQUIRE(!best.reachable);
-    LIB_REFUSES(
-        culv_device, device,
+    LIB_REFUSES_AS(
+        device,
         culv_vk_choose_physical_device(vkGetInstanceProcAddr, w->vk.instance, &d, &chosen, &device),
-        CULV_ERROR_NO_DEVICE, best.reason);
-    LIB_SAYS("culv_device_desc.driver excludes");
+        CULV_ERROR_NO_DEVICE, best.reason, "culv_device_desc.driver excludes");
     REQUIRE(chosen == lib_stranger());
 
     d.struct_size = 3;
     LIB_REFUSES(
-        culv_device, device,
+        device,
         culv_vk_choose_physical_device(vkGetInstanceProcAddr, w->vk.instance, &d, &chosen, &device),
-        CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+        INVALID, STRUCT_SIZE);
     REQUIRE(chosen == lib_stranger());
 }
 
@@ -103,9 +99,8 @@ TEST(instance_names)
     LIB_OK(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 3, mine, &count, NULL));
     REQUIRE_EQ(count, 2);
     count = 1;
-    LIB_INVALID(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 3, mine, &count, out),
-                CULV_REASON_VALUE);
-    LIB_SAYS("room for 1 names, and there are 2");
+    LIB_INVALID(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 3, mine, &count, out), VALUE,
+                "room for 1 names, and there are 2");
     REQUIRE_EQ(count, 1);
     REQUIRE_EQ_STR(out[0], "untouched");
     count = ROOM;
@@ -118,10 +113,9 @@ TEST(instance_names)
     same[1] = NULL;
     count = ROOM;
     LIB_INVALID(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 3, same, &count, out),
-                CULV_REASON_NULL_ARGUMENT);
-    LIB_SAYS("names[1] is NULL");
+                NULL_ARGUMENT, "names[1] is NULL");
     LIB_INVALID(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 1, NULL, &count, out),
-                CULV_REASON_NULL_ARGUMENT);
+                NULL_ARGUMENT);
     require_names(out, 2, merged);
     REQUIRE_EQ(count, ROOM);
 }
@@ -215,38 +209,30 @@ LIB_VULKAN_CASE(device_extensions_refused)
     const VkInstance instance = w->vk.instance;
     uint32_t count = ROOM;
     culv_vk_device_desc d;
-#define REFUSED(get, instance, device, version, class, why)                                        \
+#define REFUSED(get, instance, device, version, ...)                                               \
     d = desc_of(get, instance, device, version);                                                   \
-    LIB_ERROR(culv_vk_merge_device_extensions(&d, 0, NULL, &count, names), class, why)
-    REFUSED(NULL, instance, w->vk.physical, 0, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    REFUSED(vkGetInstanceProcAddr, NULL, w->vk.physical, 0, CULV_ERROR_INVALID,
-            CULV_REASON_NULL_ARGUMENT);
-    REFUSED(vkGetInstanceProcAddr, instance, NULL, 0, CULV_ERROR_INVALID,
-            CULV_REASON_NULL_ARGUMENT);
-    LIB_SAYS("culv_vk_device_desc.physical_device is NULL");
+    LIB_ERROR(culv_vk_merge_device_extensions(&d, 0, NULL, &count, names), __VA_ARGS__)
+    REFUSED(NULL, instance, w->vk.physical, 0, INVALID, NULL_ARGUMENT);
+    REFUSED(vkGetInstanceProcAddr, NULL, w->vk.physical, 0, INVALID, NULL_ARGUMENT);
+    REFUSED(vkGetInstanceProcAddr, instance, NULL, 0, INVALID, NULL_ARGUMENT,
+            "culv_vk_device_desc.physical_device is NULL");
     d.struct_size = 1;
-    LIB_INVALID(culv_vk_merge_device_extensions(&d, 0, NULL, &count, names),
-                CULV_REASON_STRUCT_SIZE);
-    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, VK_API_VERSION_1_0, CULV_ERROR_INVALID,
-            CULV_REASON_VULKAN_VERSION);
+    LIB_INVALID(culv_vk_merge_device_extensions(&d, 0, NULL, &count, names), STRUCT_SIZE);
+    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, VK_API_VERSION_1_0, INVALID,
+            VULKAN_VERSION);
     lib_lying = (lib_lies){.hides = VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME,
                            .says_type = true,
                            .type = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU};
-    REFUSED(lib_lying_loader, instance, w->vk.physical, 0, CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_EXTENSION_MISSING);
-    LIB_SAYS(VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME);
-    LIB_SAYS(w->vk.properties.deviceName);
+    REFUSED(lib_lying_loader, instance, w->vk.physical, 0, UNSUPPORTED, EXTENSION_MISSING,
+            VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME, w->vk.properties.deviceName);
     lib_lying.type = VK_PHYSICAL_DEVICE_TYPE_CPU;
-    REFUSED(lib_lying_loader, instance, w->vk.physical, 0, CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_LAYER_MISSING);
-    LIB_SAYS("culv_vk_instance_layers()");
+    REFUSED(lib_lying_loader, instance, w->vk.physical, 0, UNSUPPORTED, LAYER_MISSING,
+            "culv_vk_instance_layers()");
     lib_lying = (lib_lies){.api_version = VK_API_VERSION_1_0};
-    REFUSED(lib_lying_loader, instance, w->vk.physical, 0, CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_VULKAN_VERSION);
+    REFUSED(lib_lying_loader, instance, w->vk.physical, 0, UNSUPPORTED, VULKAN_VERSION);
     lib_lying = (lib_lies){0};
     count = 1;
-    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, 0, CULV_ERROR_INVALID,
-            CULV_REASON_VALUE);
+    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, 0, INVALID, VALUE);
 #undef REFUSED
     REQUIRE_EQ(count, 1);
     REQUIRE_EQ_STR(names[0], "untouched");
@@ -328,35 +314,32 @@ LIB_VULKAN_CASE(device_features_refused)
     const void *chain = w;
     const VkInstance instance = w->vk.instance;
     culv_vk_device_desc d;
-#define REFUSED(get, instance, device, version, room, out, class, why)                             \
+#define REFUSED(get, instance, device, version, room, out, ...)                                    \
     d = desc_of(get, instance, device, version);                                                   \
-    LIB_ERROR(culv_vk_merge_device_features(&d, &mine, room, out), class, why)
-    REFUSED(NULL, instance, w->vk.physical, 0, &storage, &chain, CULV_ERROR_INVALID,
-            CULV_REASON_NULL_ARGUMENT);
-    REFUSED(vkGetInstanceProcAddr, NULL, w->vk.physical, 0, &storage, &chain, CULV_ERROR_INVALID,
-            CULV_REASON_NULL_ARGUMENT);
-    REFUSED(vkGetInstanceProcAddr, instance, NULL, 0, &storage, &chain, CULV_ERROR_INVALID,
-            CULV_REASON_NULL_ARGUMENT);
-    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, 0, NULL, &chain, CULV_ERROR_INVALID,
-            CULV_REASON_NULL_ARGUMENT);
-    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, 0, &storage, NULL, CULV_ERROR_INVALID,
-            CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_merge_device_features(&d, &mine, room, out), __VA_ARGS__)
+    REFUSED(NULL, instance, w->vk.physical, 0, &storage, &chain, INVALID, NULL_ARGUMENT);
+    REFUSED(vkGetInstanceProcAddr, NULL, w->vk.physical, 0, &storage, &chain, INVALID,
+            NULL_ARGUMENT);
+    REFUSED(vkGetInstanceProcAddr, instance, NULL, 0, &storage, &chain, INVALID, NULL_ARGUMENT);
+    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, 0, NULL, &chain, INVALID,
+            NULL_ARGUMENT);
+    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, 0, &storage, NULL, INVALID,
+            NULL_ARGUMENT);
     REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, VK_API_VERSION_1_0, &storage, &chain,
-            CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION);
+            INVALID, VULKAN_VERSION);
     storage.struct_size = 0;
-    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, 0, &storage, &chain,
-            CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, 0, &storage, &chain, INVALID,
+            STRUCT_SIZE);
     storage.struct_size = sizeof storage - 8;
-    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, 0, &storage, &chain,
-            CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, 0, &storage, &chain, INVALID,
+            STRUCT_SIZE);
     storage = culv_vk_device_features_init();
     lib_lying = (lib_lies){.no_timeline_feature = true};
-    REFUSED(lib_lying_loader, instance, w->vk.physical, 0, &storage, &chain, CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_EXTENSION_MISSING);
-    LIB_SAYS("timelineSemaphore");
+    REFUSED(lib_lying_loader, instance, w->vk.physical, 0, &storage, &chain, UNSUPPORTED,
+            EXTENSION_MISSING, "timelineSemaphore");
     lib_lying = (lib_lies){.api_version = VK_API_VERSION_1_0};
-    REFUSED(lib_lying_loader, instance, w->vk.physical, 0, &storage, &chain, CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_VULKAN_VERSION);
+    REFUSED(lib_lying_loader, instance, w->vk.physical, 0, &storage, &chain, UNSUPPORTED,
+            VULKAN_VERSION);
 #undef REFUSED
     lib_lying = (lib_lies){0};
     REQUIRE(chain == w && mine.timelineSemaphore == VK_FALSE && mine.pNext == NULL);

@@ -72,9 +72,8 @@ SPACE_CASE(addresses)
     const CUdeviceptr taken = culv_vk_space_pointer(first);
     culv_vk_space_desc d = space_desc(t, 64 * VMM_MIB);
     d.address = taken;
-    LIB_REFUSES(culv_vk_space, space, culv_vk_space_create(t->s.w.attachment, &d, &space),
-                CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS);
-    LIB_SAYS("1 that were tried");
+    LIB_REFUSES(space, culv_vk_space_create(t->s.w.attachment, &d, &space), OUT_OF_MEMORY, ADDRESS,
+                "1 that were tried");
     culv_vk_space *other = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr free_one = culv_vk_space_pointer(other);
     culv_vk_space_destroy(&other);

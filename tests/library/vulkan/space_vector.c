@@ -46,13 +46,11 @@ SPACE_CASE(grows)
     space_link(t, SPACE_VULKAN, at + 15 * SPACE_CHUNK, bt, 2000, 2);
     space_require_list(t, SPACE_CUDA, at + 15 * SPACE_CHUNK, at + VMM_MIB, 2000, 2);
     /* The addresses are used up. */
-    LIB_ERROR(culv_vector_grow(a, 64 * VMM_MIB + 1), CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS);
-    LIB_SAYS("reserve more at first");
-    LIB_ERROR(culv_vk_space_commit(space, at - base, SPACE_CHUNK, NULL), CULV_ERROR_BUSY,
-              CULV_REASON_MAPPED);
-    LIB_SAYS("a vector has");
-    LIB_ERROR(culv_vk_space_decommit(space, at - base, SPACE_CHUNK, t->s.stream), CULV_ERROR_BUSY,
-              CULV_REASON_MAPPED);
+    LIB_ERROR(culv_vector_grow(a, 64 * VMM_MIB + 1), OUT_OF_MEMORY, ADDRESS,
+              "reserve more at first");
+    LIB_ERROR(culv_vk_space_commit(space, at - base, SPACE_CHUNK, NULL), BUSY, MAPPED,
+              "a vector has");
+    LIB_ERROR(culv_vk_space_decommit(space, at - base, SPACE_CHUNK, t->s.stream), BUSY, MAPPED);
     culv_vector_destroy(&b);
     LIB_OK(culv_vk_space_commit(space, bt - base, SPACE_CHUNK, NULL));
     space_require_same(t, space, bt - base, SPACE_CHUNK, 6);

@@ -21,9 +21,8 @@ static void refused(vk_graph_scene *g, culv_result class, culv_reason reason, co
     vk_graph_fill(g);
     VkCommandBuffer commands = raw_vk_begin(&g->s.w.vk, 0);
     vk_kernels_hand_over(commands, g->memory[0].buffer, CULV_VK_ACQUIRE);
-    LIB_ERROR(culv_vk_record_graph(g->s.w.attachment, g->graph, &g->desc, commands, 0), class,
-              reason);
-    LIB_SAYS(says);
+    LIB_FAILS(culv_vk_record_graph(g->s.w.attachment, g->graph, &g->desc, commands, 0), class,
+              reason, says);
     vk_kernels_hand_over(commands, g->memory[0].buffer, CULV_VK_RELEASE);
     raw_vk_submit(&g->s.w.vk, commands, NULL);
     vk_graph_read(g);
@@ -382,9 +381,8 @@ TEST(descriptors)
     culv_vk_kernels *const none = NULL;
     begin(g);
     VkCommandBuffer commands = raw_vk_begin(&g->s.w.vk, 0);
-    LIB_INVALID(culv_vk_record_graph(vk, g->graph, &g->desc, VK_NULL_HANDLE, 0),
-                CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_record_graph(vk, g->graph, &g->desc, commands, 63), CULV_REASON_QUEUE);
+    LIB_INVALID(culv_vk_record_graph(vk, g->graph, &g->desc, VK_NULL_HANDLE, 0), NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_record_graph(vk, g->graph, &g->desc, commands, 63), QUEUE);
     raw_vk_submit(&g->s.w.vk, commands, NULL);
 
     culv_vk_graph_desc kept = g->desc;

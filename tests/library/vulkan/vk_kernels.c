@@ -4,7 +4,6 @@
 #define TEST_GROUP "vk_kernels."
 #include "vk_kernels_stage.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 enum { WORDS = 40000, BLOCK = 128, STEPS = 5, WIDTH = 150, HEIGHT = 70 };
@@ -407,82 +406,11 @@ VK_KERNELS_CASE(vectors)
     LIB_OK(culv_vector_view_update(view));
     LIB_OK(culv_vk_vector_view_get_buffers(view, NULL, 0, &parts));
     if (parts > 1) {
-        LIB_ERROR(culv_vk_vector_view_get_address(view, &address), CULV_ERROR_UNSUPPORTED,
-                  CULV_REASON_ADDRESS);
-        LIB_SAYS("a sparse view has one");
+        LIB_ERROR(culv_vk_vector_view_get_address(view, &address), UNSUPPORTED, ADDRESS,
+                  "a sparse view has one");
     }
     culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
-}
-
-/* Two threads record the same kernel for the first time, each into a pool of its own. */
-typedef struct recorder {
-    const vk_kernels_stage *s;
-    culv_kernel *kernel;
-    VkDeviceAddress address;
-    VkCommandPool pool;
-    VkCommandBuffer commands;
-} recorder;
-
-enum { LAUNCHES = 20 };
-
-static void *record_many(void *argument)
-{
-    recorder *r = argument;
-    unsigned count = WORDS, addend = 1;
-    const culv_kernel_call_arg args[] = {CULV_CALL_ARG(r->address), CULV_CALL_ARG(count),
-                                         CULV_CALL_ARG(addend)};
-    culv_kernel_call call = culv_kernel_call_init(r->kernel);
-    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    call.grid[0] = (WORDS + BLOCK - 1) / BLOCK;
-    call.block[0] = BLOCK;
-    call.args = args;
-    call.num_args = 3;
-    VK_OK(vkBeginCommandBuffer(r->commands, &begin));
-    for (int n = 0; n < LAUNCHES; n++) {
-        LIB_OK(culv_vk_kernel_call_record(r->s->queue, &call, r->commands, 0));
-        vk_kernels_between(r->commands);
-    }
-    VK_OK(vkEndCommandBuffer(r->commands));
-    return NULL;
-}
-
-VK_KERNELS_CASE(threads)
-{
-    raw_vk *vk = &s->w.vk;
-    raw_vk_buffer field;
-    recorder r[2];
-    pthread_t thread;
-    raw_vk_buffer_create(vk, sizeof words, RAW_VK_ADDRESS, &field);
-    raw_vk_fill(vk, &field, 0, sizeof words, 2, NULL);
-    for (int i = 0; i < 2; i++) {
-        const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
-        r[i] = (recorder){.s = s,
-                          .kernel = vk_kernels_get(s, "queue_add"),
-                          .address = raw_vk_buffer_address(vk, &field)};
-        VK_OK(vkCreateCommandPool(vk->device, &pool, NULL, &r[i].pool));
-        const VkCommandBufferAllocateInfo info = {
-            .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-            .commandPool = r[i].pool,
-            .commandBufferCount = 1};
-        VK_OK(vkAllocateCommandBuffers(vk->device, &info, &r[i].commands));
-    }
-    REQUIRE_EQ(pthread_create(&thread, NULL, record_many, &r[1]), 0);
-    record_many(&r[0]);
-    REQUIRE_EQ(pthread_join(thread, NULL), 0);
-    const VkCommandBuffer both[] = {r[0].commands, r[1].commands};
-    const VkSubmitInfo info = {
-        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 2, .pCommandBuffers = both};
-    for (int n = 0; n < 3; n++) { /* recorded once, submitted often */
-        VK_OK(vkQueueSubmit(vk->queues[0].queue, 1, &info, VK_NULL_HANDLE));
-        VK_OK(vkQueueWaitIdle(vk->queues[0].queue));
-    }
-    raw_vk_read(vk, &field, 0, words, sizeof words);
-    for (uint32_t i = 0; i < WORDS; i++)
-        REQUIRE_EQ(words[i], 2 + 3 * 2 * LAUNCHES);
-    for (int i = 0; i < 2; i++)
-        vkDestroyCommandPool(vk->device, r[i].pool, NULL);
-    raw_vk_buffer_destroy(vk, &field);
 }
 
 /* The barriers of every use, held against those between Vulkan and CUDA. */
@@ -544,5 +472,5 @@ TEST(barriers)
     LIB_OK(culv_vk_kernel_get_barrier(&old));
     REQUIRE_EQ(between.srcStageMask, old.src_stage);
     REQUIRE_EQ(between.dstAccessMask, old.barrier.dstAccessMask);
-    LIB_INVALID(culv_vk_kernel_get_barrier(NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_kernel_get_barrier(NULL), NULL_ARGUMENT);
 }

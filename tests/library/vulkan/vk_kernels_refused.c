@@ -20,8 +20,8 @@ TEST(checks)
 
     /* This VkDevice was created without. */
     if (offered) {
-        LIB_INVALID(culv_vk_check_kernels(&d), CULV_REASON_EXTENSION_MISSING);
-        LIB_SAYS("was created without VK_NVX_binary_import");
+        LIB_INVALID(culv_vk_check_kernels(&d), EXTENSION_MISSING,
+                    "was created without VK_NVX_binary_import");
     }
     d.device = VK_NULL_HANDLE;
     if (offered) LIB_OK(culv_vk_check_kernels(&d));
@@ -55,9 +55,8 @@ TEST(checks)
         uint32_t count = 32;
         memset(&lib_lying, 0, sizeof lib_lying);
         lib_lying.hides = needed[i];
-        LIB_ERROR(culv_vk_check_kernels(&d), CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
-        LIB_SAYS(offered ? needed[i] : "VK_NVX_");
-        LIB_SAYS("culv_kernel_call_launch()");
+        LIB_ERROR(culv_vk_check_kernels(&d), UNSUPPORTED, EXTENSION_MISSING,
+                  offered ? needed[i] : "VK_NVX_", "culv_kernel_call_launch()");
         LIB_OK(culv_vk_merge_device_extensions(&d, 0, NULL, &count, names));
         for (uint32_t k = 0; k < count; k++)
             REQUIRE(strncmp(names[k], "VK_NVX_", 7) != 0);
@@ -75,11 +74,10 @@ VK_KERNELS_CASE(attachments)
     uint64_t handle = 5;
     d.kernels = 0;
     LIB_OK(culv_vk_attach(s->w.device, &d, &plain));
-    LIB_REFUSES(culv_vk_kernels, none, culv_vk_kernels_create(plain, s->kernels, &none),
-                CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING);
-    LIB_SAYS("was attached without culv_vk_device_desc.kernels");
+    LIB_REFUSES(none, culv_vk_kernels_create(plain, s->kernels, &none), INVALID, EXTENSION_MISSING,
+                "was attached without culv_vk_device_desc.kernels");
     LIB_INVALID(culv_vk_get_surface_handle(plain, (VkImageView)(uintptr_t)16, &handle),
-                CULV_REASON_EXTENSION_MISSING);
+                EXTENSION_MISSING);
     REQUIRE_EQ(handle, 5);
     culv_vk_detach(&plain);
 
@@ -121,78 +119,67 @@ VK_KERNELS_CASE(launches)
     call.num_args = 3;
     const culv_kernel_call start = call;
     VkCommandBuffer commands = raw_vk_begin(vk, 0);
-#define REFUSED(class, why)                                                                        \
-    LIB_ERROR(culv_vk_kernel_call_record(s->queue, &call, commands, 0), class, why);               \
+#define REFUSED(...)                                                                               \
+    LIB_ERROR(culv_vk_kernel_call_record(s->queue, &call, commands, 0), __VA_ARGS__);              \
     call = start
     if (culv_device_cuda_proc(s->w.device, "cuFuncGetParamInfo", 12040) != NULL) {
         call.num_args = 2;
-        REFUSED(CULV_ERROR_INVALID, CULV_REASON_KERNEL);
-        LIB_SAYS("'queue_add' takes 3 arguments, and 2 were passed");
+        REFUSED(INVALID, KERNEL, "'queue_add' takes 3 arguments, and 2 were passed");
         call.args = wrong_size;
-        REFUSED(CULV_ERROR_INVALID, CULV_REASON_KERNEL);
-        LIB_SAYS(
+        REFUSED(
+            INVALID, KERNEL,
             "argument 2 (0 is the first) of the kernel 'queue_add' has 4 bytes, and 8 were passed");
         call.args = NULL;
         call.num_args = 0;
         call.params = &address;
         call.params_size = sizeof address;
-        REFUSED(CULV_ERROR_INVALID, CULV_REASON_KERNEL);
-        LIB_SAYS("are a block of 16 bytes, and culv_kernel_call.params_size is 8");
+        REFUSED(INVALID, KERNEL, "are a block of 16 bytes, and culv_kernel_call.params_size is 8");
     }
     call.args = missing;
-    REFUSED(CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_SAYS("culv_vk_kernel_call_record: the value of argument 2 (0 is the first) is NULL");
+    REFUSED(INVALID, NULL_ARGUMENT,
+            "culv_vk_kernel_call_record: the value of argument 2 (0 is the first) is NULL");
     call.args = NULL;
-    REFUSED(CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSED(INVALID, NULL_ARGUMENT);
     call.kernel = NULL;
-    REFUSED(CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSED(INVALID, NULL_ARGUMENT);
     call.struct_size = 3;
-    REFUSED(CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    REFUSED(INVALID, STRUCT_SIZE);
     call.params = &address;
-    REFUSED(CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_SAYS("args and params are both set");
+    REFUSED(INVALID, VALUE, "args and params are both set");
     call.args = NULL;
     call.num_args = 0;
     call.params_size = 16;
-    REFUSED(CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSED(INVALID, NULL_ARGUMENT);
     call.block[0] = 1025;
-    REFUSED(CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_SAYS("block is 1025 in x, and the GPU takes 1024");
+    REFUSED(INVALID, VALUE, "block is 1025 in x, and the GPU takes 1024");
     call.block[1] = 5;
-    REFUSED(CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_SAYS("a block of 256 x 5 x 1 has 1280 threads");
+    REFUSED(INVALID, VALUE, "a block of 256 x 5 x 1 has 1280 threads");
     call.block[0] = 1;
     call.block[2] = 65;
-    REFUSED(CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_SAYS("block is 65 in z, and the GPU takes 64");
+    REFUSED(INVALID, VALUE, "block is 65 in z, and the GPU takes 64");
     call.grid[2] = 70000;
-    REFUSED(CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_SAYS("grid is 70000 in z, and the GPU takes 65535");
+    REFUSED(INVALID, VALUE, "grid is 70000 in z, and the GPU takes 65535");
     call.shared_bytes = 60000;
-    REFUSED(CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_SAYS("60000 bytes of dynamic shared memory");
-    LIB_SAYS("48128");
+    REFUSED(INVALID, VALUE, "60000 bytes of dynamic shared memory", "48128");
     call.kernel = vk_kernels_get(s, "queue_turn"); /* has 256 of its own */
     call.num_args = 2;
     call.shared_bytes = 48128 - 252;
-    LIB_INVALID(culv_vk_kernel_call_record(s->queue, &call, commands, 0), CULV_REASON_VALUE);
-    LIB_SAYS("256 of its own");
+    LIB_INVALID(culv_vk_kernel_call_record(s->queue, &call, commands, 0), VALUE, "256 of its own");
     call = start;
 #undef REFUSED
 
     /* The queue. */
-    LIB_INVALID(culv_vk_kernel_call_record(s->queue, &call, commands, 77), CULV_REASON_QUEUE);
-    LIB_SAYS("there is no queue family 77");
+    LIB_INVALID(culv_vk_kernel_call_record(s->queue, &call, commands, 77), QUEUE,
+                "there is no queue family 77");
     LIB_INVALID(culv_vk_kernel_call_record(s->queue, &call, commands, (uint32_t)vk->queue_count),
-                CULV_REASON_QUEUE);
-    LIB_SAYS("there is no queue family");
+                QUEUE, "there is no queue family");
     for (uint32_t i = 0; i < vk->queue_count; i++) {
         if (vk->queues[i].flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)) continue;
-        LIB_INVALID(culv_vk_kernel_call_record(s->queue, &call, commands, i), CULV_REASON_QUEUE);
-        LIB_SAYS("has neither GRAPHICS nor COMPUTE");
+        LIB_INVALID(culv_vk_kernel_call_record(s->queue, &call, commands, i), QUEUE,
+                    "has neither GRAPHICS nor COMPUTE");
     }
-    LIB_INVALID(culv_vk_kernel_call_record(s->queue, &call, NULL, 0), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_kernel_call_record(s->queue, NULL, commands, 0), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_kernel_call_record(s->queue, &call, NULL, 0), NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_kernel_call_record(s->queue, NULL, commands, 0), NULL_ARGUMENT);
 
     /* A kernel of other kernels. */
     culv_kernels *others = NULL;
@@ -200,10 +187,10 @@ VK_KERNELS_CASE(launches)
     LIB_OK(culv_kernels_load(s->w.device, s->share, "queue_kernels", &others));
     LIB_OK(culv_kernels_get(others, "queue_add", &other));
     call.kernel = other;
-    LIB_INVALID(culv_vk_kernel_call_record(s->queue, &call, commands, 0), CULV_REASON_KERNEL);
-    LIB_SAYS("is of another culv_kernels");
-    LIB_INVALID(culv_vk_kernels_prepare(s->queue, other), CULV_REASON_KERNEL);
-    LIB_INVALID(culv_vk_kernels_prepare(s->queue, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_kernel_call_record(s->queue, &call, commands, 0), KERNEL,
+                "is of another culv_kernels");
+    LIB_INVALID(culv_vk_kernels_prepare(s->queue, other), KERNEL);
+    LIB_INVALID(culv_vk_kernels_prepare(s->queue, NULL), NULL_ARGUMENT);
     culv_kernels_unload(&others);
     raw_vk_submit(vk, commands, NULL);
     raw_vk_read(vk, &field, 0, found, sizeof found);
@@ -230,12 +217,10 @@ VK_KERNELS_CASE(clusters)
     call.num_args = 1;
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
     for (int turn = 0; turn < 2; turn++) {
-        LIB_ERROR(culv_vk_kernel_call_record(s->queue, &call, commands, 0), CULV_ERROR_UNSUPPORTED,
-                  CULV_REASON_KERNEL);
-        LIB_SAYS("the kernel 'queue_clusters' runs in clusters of 2 x 1 x 1 blocks");
-        LIB_SAYS("culv_kernel_call_launch()");
-        LIB_ERROR(culv_vk_kernels_prepare(s->queue, kernel), CULV_ERROR_UNSUPPORTED,
-                  CULV_REASON_KERNEL);
+        LIB_ERROR(culv_vk_kernel_call_record(s->queue, &call, commands, 0), UNSUPPORTED, KERNEL,
+                  "the kernel 'queue_clusters' runs in clusters of 2 x 1 x 1 blocks",
+                  "culv_kernel_call_launch()");
+        LIB_ERROR(culv_vk_kernels_prepare(s->queue, kernel), UNSUPPORTED, KERNEL);
     }
     raw_vk_submit(&s->w.vk, commands, NULL);
     vk_kernels_read(s, field, found, sizeof found);
@@ -266,10 +251,8 @@ static void refuse_images(const vk_kernels_stage *s)
         entry[28] = archs[i];
     }
 #define REFUSED(image, text)                                                                       \
-    LIB_REFUSES(culv_kernels, none,                                                                \
-                culv_kernels_load_data(s->w.device, image, sizeof(image), NULL, &none),            \
-                CULV_ERROR_INVALID, CULV_REASON_MODULE);                                           \
-    LIB_SAYS(text)
+    LIB_REFUSES(none, culv_kernels_load_data(s->w.device, image, sizeof(image), NULL, &none),      \
+                INVALID, MODULE, text)
     REFUSED(fatbin, "is a fatbin (sm_75, PTX of compute_90), and");
     fatbin[16 + ENTRY + 11] = 0xff; /* a size that leaves the file */
     REFUSED(fatbin, "is a fatbin (sm_75), and");
@@ -287,22 +270,16 @@ VK_KERNELS_CASE(data)
                       object[64] = {127, 69, 76, 70, 2, 1, 1, [16] = 3, [18] = 62};
     culv_kernels *none = NULL;
     const bool soft = s->w.cu->software;
-    LIB_REFUSES(culv_kernels, none,
-                culv_kernels_load_data(s->w.device, text, sizeof text, "words", &none),
-                CULV_ERROR_INVALID, CULV_REASON_MODULE);
-    LIB_SAYS("'words'");
+    LIB_REFUSES(none, culv_kernels_load_data(s->w.device, text, sizeof text, "words", &none),
+                INVALID, MODULE, "'words'");
     if (soft) {
-        LIB_REFUSES(culv_kernels, none,
-                    culv_kernels_load_data(s->w.device, ptx, sizeof ptx, NULL, &none),
-                    CULV_ERROR_INVALID, CULV_REASON_MODULE);
-        LIB_SAYS("is PTX (PTX of compute_75)");
+        LIB_REFUSES(none, culv_kernels_load_data(s->w.device, ptx, sizeof ptx, NULL, &none),
+                    INVALID, MODULE, "is PTX (PTX of compute_75)");
         refuse_images(s);
     }
-    LIB_REFUSES(culv_kernels, none,
-                culv_kernels_load_data(s->w.device, object, sizeof object, NULL, &none),
-                CULV_ERROR_INVALID, CULV_REASON_MODULE);
-    LIB_REFUSES(culv_kernels, none, culv_kernels_load_data(s->w.device, text, 0, NULL, &none),
-                CULV_ERROR_INVALID, CULV_REASON_SIZE);
+    LIB_REFUSES(none, culv_kernels_load_data(s->w.device, object, sizeof object, NULL, &none),
+                INVALID, MODULE);
+    LIB_REFUSES(none, culv_kernels_load_data(s->w.device, text, 0, NULL, &none), INVALID, SIZE);
 
     /* PTX needs no final 0, and the driver gets one. */
     if (!soft) {
@@ -353,9 +330,8 @@ TEST(fault, .faults = true)
     REQUIRE_EQ(result, VK_ERROR_DEVICE_LOST);
     if (s.w.cu->software) { /* NVIDIA's driver need not notice in these calls */
         culv_kernel *kernel = vk_kernels_get(&s, "queue_add");
-        LIB_ERROR(culv_vk_kernels_prepare(s.queue, kernel), CULV_ERROR_ASYNC,
-                  CULV_REASON_DEVICE_LOST);
-        LIB_SAYS("VK_ERROR_DEVICE_LOST");
+        LIB_ERROR(culv_vk_kernels_prepare(s.queue, kernel), ASYNC, DEVICE_LOST,
+                  "VK_ERROR_DEVICE_LOST");
     }
     culv_vk_kernels_destroy(&s.queue);
     culv_shared_buffer_destroy(&field);

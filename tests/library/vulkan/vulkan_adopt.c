@@ -221,15 +221,12 @@ VMM_CASE(stale)
     CUcontext before = lib_enter(&s->w);
     unmap_chunk(s, &t, 1);
     lib_leave(&s->w, before);
-    LIB_INVALID(culv_vmm_check_adopted(adopted), CULV_REASON_NOT_MAPPED);
-    LIB_SAYS("was unmapped");
-    LIB_REFUSES(culv_vmm_adopted, anew, culv_vmm_adopt(s->w.device, t.base, 2 * CHUNK, &anew),
-                CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
+    LIB_INVALID(culv_vmm_check_adopted(adopted), NOT_MAPPED, "was unmapped");
+    LIB_REFUSES(anew, culv_vmm_adopt(s->w.device, t.base, 2 * CHUNK, &anew), INVALID, NOT_MAPPED);
     before = lib_enter(&s->w);
     map_chunk(s, &t, 1, true);
     lib_leave(&s->w, before);
-    LIB_INVALID(culv_vmm_check_adopted(adopted), CULV_REASON_NOT_MAPPED);
-    LIB_SAYS("replaced");
+    LIB_INVALID(culv_vmm_check_adopted(adopted), NOT_MAPPED, "replaced");
     LIB_OK(culv_vmm_adopt(s->w.device, t.base, 2 * CHUNK, &anew));
     LIB_OK(culv_vmm_check_adopted(anew));
     culv_vmm_adopted_chunk old[2], now[2];
@@ -273,9 +270,8 @@ VMM_CASE(neighbours)
         const CUdeviceptr at = t.base + (rows[i].end ? (CHUNKS - 1) * CHUNK : CHUNK) +
                                (CUdeviceptr)(int64_t)rows[i].offset;
         if (!rows[i].taken) {
-            LIB_REFUSES(culv_vmm_adopted, adopted,
-                        culv_vmm_adopt(s->w.device, at, rows[i].size, &adopted), CULV_ERROR_INVALID,
-                        CULV_REASON_NOT_MAPPED);
+            LIB_REFUSES(adopted, culv_vmm_adopt(s->w.device, at, rows[i].size, &adopted), INVALID,
+                        NOT_MAPPED);
             continue;
         }
         LIB_OK(culv_vmm_adopt(s->w.device, at, rows[i].size, &adopted));
@@ -298,31 +294,27 @@ VMM_CASE(refused)
     unmap_chunk(s, &t, 2);
     map_chunk(s, &t, 2, false);
     lib_leave(&s->w, before);
-    LIB_REFUSES(culv_vmm_adopted, adopted, culv_vmm_adopt(device, plain, 4096, &adopted), invalid,
-                CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
-    LIB_SAYS(" bytes of cudaMalloc, which");
-    LIB_REFUSES(culv_vmm_adopted, adopted,
-                culv_vmm_adopt(device, t.base + CHUNK, 2 * CHUNK, &adopted), invalid,
-                CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("requestedHandleTypes");
-    LIB_REFUSES(culv_vmm_adopted, adopted, culv_vmm_adopt(device, 0x1000, 4096, &adopted), invalid,
-                CULV_REASON_NOT_MAPPED);
-    LIB_REFUSES(culv_vmm_adopted, adopted, culv_vmm_adopt(device, t.base, 0, &adopted), invalid,
-                CULV_REASON_SIZE);
-    LIB_REFUSES(culv_vmm_adopted, adopted, culv_vmm_adopt(device, t.base, UINT64_MAX, &adopted),
-                invalid, CULV_REASON_SIZE);
-    LIB_REFUSES(culv_vmm_adopted, adopted, culv_vmm_adopt(device, 0, 1, &adopted), invalid,
-                CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES_AS(adopted, culv_vmm_adopt(device, plain, 4096, &adopted), invalid,
+                   CULV_REASON_NOT_EXPORTABLE, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+                   " bytes of cudaMalloc, which");
+    LIB_REFUSES_AS(adopted, culv_vmm_adopt(device, t.base + CHUNK, 2 * CHUNK, &adopted), invalid,
+                   CULV_REASON_NOT_EXPORTABLE, "requestedHandleTypes");
+    LIB_REFUSES_AS(adopted, culv_vmm_adopt(device, 0x1000, 4096, &adopted), invalid,
+                   CULV_REASON_NOT_MAPPED);
+    LIB_REFUSES_AS(adopted, culv_vmm_adopt(device, t.base, 0, &adopted), invalid, CULV_REASON_SIZE);
+    LIB_REFUSES_AS(adopted, culv_vmm_adopt(device, t.base, UINT64_MAX, &adopted), invalid,
+                   CULV_REASON_SIZE);
+    LIB_REFUSES_AS(adopted, culv_vmm_adopt(device, 0, 1, &adopted), invalid,
+                   CULV_REASON_NULL_ARGUMENT);
     REQUIRE(culv_vmm_adopted_offset(NULL) == 0 && culv_vmm_adopted_size(NULL) == 0);
     LIB_OK(culv_vmm_adopt(device, t.base, CHUNK, &adopted));
     culv_vk_adopted *view = NULL;
     culv_vk_adopted_desc d = culv_vk_adopted_desc_init();
-    LIB_REFUSES(culv_vk_adopted, view, culv_vk_adopted_create(s->w.attachment, adopted, &d, &view),
-                invalid, CULV_REASON_VALUE);
+    LIB_REFUSES_AS(view, culv_vk_adopted_create(s->w.attachment, adopted, &d, &view), invalid,
+                   CULV_REASON_VALUE);
     d.struct_size = 0;
-    LIB_REFUSES(culv_vk_adopted, view, culv_vk_adopted_create(s->w.attachment, adopted, &d, &view),
-                invalid, CULV_REASON_STRUCT_SIZE);
+    LIB_REFUSES_AS(view, culv_vk_adopted_create(s->w.attachment, adopted, &d, &view), invalid,
+                   CULV_REASON_STRUCT_SIZE);
     culv_vmm_adopted_destroy(&adopted);
     culv_vmm_adopted_destroy(&adopted);
     culv_vmm_adopted_destroy(NULL);

@@ -127,35 +127,6 @@ RINGS_CASE(no_resources)
     culv_ring_destroy(NULL);
 }
 
-/* Nothing can be shared: copies and relayed timelines take its place, and the frames are right. */
-TEST(fallback, .own = true)
-{
-    ring_stage s;
-    /* Host functions signal, where layers before 1.3.296 block themselves (Vulkan-ValidationLayers
-     * pull 8519). */
-    lib_with_option("--validation=off");
-    ring_world_open(&s);
-    culv_vk_device *attachment = s.w.attachment;
-    culv_vk_device_desc d = lib_vk_desc(&s.w);
-    d.get_instance_proc_addr = lib_lying_loader;
-    lib_lying = (lib_lies){.exports_nothing = true, .exports_no_semaphores = true};
-    LIB_OK(culv_vk_attach(s.w.device, &d, &s.w.attachment));
-    for (int side = CULV_RING_PRODUCER; side <= CULV_RING_CONSUMER; side++) {
-        ring_options o = ring_options_init((culv_ring_side)side, 3);
-        o.image = true;
-        o.fallback = CULV_FALLBACK_HOST;
-        ring_open(&s, &o);
-        REQUIRE_EQ(culv_buffer_sharing(culv_ring_buffer(s.ring, 2, 0)), CULV_SHARING_HOST);
-        REQUIRE_EQ(culv_semaphore_sharing(culv_ring_semaphore(s.ring, CULV_RING_PRODUCER)),
-                   CULV_SHARING_HOST);
-        ring_run(&s, 30);
-        ring_close(&s);
-    }
-    culv_vk_detach(&s.w.attachment);
-    s.w.attachment = attachment;
-    ring_world_close(&s);
-}
-
 /* record_copy(), which is the consumer's whole work here, where queues copy. */
 RINGS_CASE(queue_families)
 {
@@ -241,7 +212,7 @@ TEST(picked_families)
             if (expected[use] == NONE) {
                 LIB_ERROR(culv_vk_find_queue_family(told_loader, w.vk.instance, w.vk.physical,
                                                     (culv_vk_queue_use)use, &out),
-                          CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
+                          UNSUPPORTED, USAGE);
                 REQUIRE_EQ(out, 77);
                 continue;
             }
@@ -268,7 +239,7 @@ TEST(picked_families)
     }
     LIB_ERROR(culv_vk_find_queue_family(told_loader, w.vk.instance, w.vk.physical,
                                         (culv_vk_queue_use)3, &out),
-              CULV_ERROR_INVALID, CULV_REASON_VALUE);
+              INVALID, VALUE);
     lib_close(&w);
 }
 

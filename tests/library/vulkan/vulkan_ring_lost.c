@@ -27,45 +27,12 @@ TEST(by_failure)
     LIB_OK(culv_ring_release(s.ring, CULV_RING_CONSUMER, &frame));
     LIB_OK(ring_cuda_turn(&s, 0));
     REQUIRE_EQ(lib_query(&s.w, s.stream), CUDA_ERROR_NOT_READY);
-    LIB_ERROR(culv_vk_ring_submit_failed(s.ring, &frame, VK_ERROR_DEVICE_LOST), CULV_ERROR_ASYNC,
-              CULV_REASON_DEVICE_LOST);
-    LIB_ERROR(culv_ring_acquire(s.ring, CULV_RING_PRODUCER, 0, &next), CULV_ERROR_ASYNC,
-              CULV_REASON_RING_STOPPED);
+    LIB_ERROR(culv_vk_ring_submit_failed(s.ring, &frame, VK_ERROR_DEVICE_LOST), ASYNC, DEVICE_LOST);
+    LIB_ERROR(culv_ring_acquire(s.ring, CULV_RING_PRODUCER, 0, &next), ASYNC, RING_STOPPED);
     lib_finish(&s.w, s.stream);
     ring_forget(&s);
     culv_ring_destroy(&s.ring);
     lib_leave(&s.w, before);
-    close_lost(&s);
-}
-
-/* What is destroyed while CUDA waits for a lost device, though nobody told of it, and a wait that
- * comes after. */
-TEST(destroys_return, .own = true)
-{
-    ring_stage s;
-    lib_layer layer;
-    ring_options o = ring_options_init(CULV_RING_CONSUMER, 2);
-    lib_with_option("--validation=off"); /* its layer takes what is refused for submitted */
-    ring_world_open(&s);
-    if (s.w.cu->SoftCounts == NULL || !lib_layer_find(&layer)) SKIP("only the twin loses a device");
-    ring_open(&s, &o);
-    ring_run(&s, 6);
-    ring_settle(&s);
-    CUcontext before = lib_enter(&s.w);
-    culv_shared_semaphore *semaphore = NULL, *later = NULL;
-    LIB_OK(culv_vk_semaphore_create(s.w.attachment, NULL, &semaphore));
-    LIB_OK(culv_vk_semaphore_create(s.w.attachment, NULL, &later));
-    LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(semaphore), s.stream, 3));
-    layer.lose_devices(1);
-    culv_shared_semaphore_destroy(&semaphore);
-    lib_finish(&s.w, s.stream);
-    LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(later), s.stream, 5));
-    REQUIRE_EQ(lib_query(&s.w, s.stream), CUDA_ERROR_NOT_READY);
-    culv_ring_destroy(&s.ring); /* waits for all of CUDA's work */
-    lib_finish(&s.w, s.stream);
-    culv_shared_semaphore_destroy_after(&later, s.stream);
-    lib_leave(&s.w, before);
-    layer.lose_devices(0);
     close_lost(&s);
 }
 
@@ -89,8 +56,7 @@ TEST(submission_failed)
             LIB_OK(culv_ring_release(s.ring, CULV_RING_CONSUMER, &frame));
             const uint64_t value = frame.signal_value;
             LIB_OK(culv_vk_ring_submit_failed(s.ring, &frame, VK_ERROR_OUT_OF_HOST_MEMORY));
-            LIB_ERROR(culv_vk_ring_submit_failed(s.ring, &frame, VK_NOT_READY), CULV_ERROR_INVALID,
-                      CULV_REASON_VALUE);
+            LIB_ERROR(culv_vk_ring_submit_failed(s.ring, &frame, VK_NOT_READY), INVALID, VALUE);
             if (i % 3 == 1)
                 LIB_OK(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame));
             else

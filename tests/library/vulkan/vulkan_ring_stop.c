@@ -56,10 +56,9 @@ TEST(cuda_faults, .faults = true)
     REQUIRE_EQ(r, CUDA_ERROR_ILLEGAL_ADDRESS);
     const VkSemaphore ready = culv_vk_ring_semaphore(s.ring, CULV_RING_PRODUCER);
     REQUIRE(!raw_vk_timeline_wait(&s.w.vk, ready, frame.signal_value, 50));
-    LIB_ERROR(culv_ring_acquire_on(s.ring, CULV_RING_PRODUCER, s.stream, RING_LIMIT, &frame),
-              CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE);
-    LIB_ERROR(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame), CULV_ERROR_ASYNC,
-              CULV_REASON_RING_STOPPED);
+    LIB_ERROR(culv_ring_acquire_on(s.ring, CULV_RING_PRODUCER, s.stream, RING_LIMIT, &frame), ASYNC,
+              EARLIER_FAILURE);
+    LIB_ERROR(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame), ASYNC, RING_STOPPED);
     LIB_OK(culv_ring_drain(s.ring, 20 * MS, 1));
     raw_vk_idle(&s.w.vk);
     raw_vk_buffer_create(&s.w.vk, 4096, 0, &buffer);
@@ -167,8 +166,7 @@ TEST(failing_submit, .own = true)
         REQUIRE_EQ(ring_stats(&s).done_signaled, 0);
     }
     /* Held */
-    LIB_ERROR(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame), CULV_ERROR_INVALID,
-              CULV_REASON_RING_ORDER);
+    LIB_ERROR(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame), INVALID, RING_ORDER);
     LIB_OK(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame));
     ring_released(&s.vulkan, &frame);
     ring_settle(&s);

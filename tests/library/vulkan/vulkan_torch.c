@@ -38,7 +38,7 @@ TEST(allocates, .own = true, .smoke = true)
     culv_torch_free(b, 4000, 0, NULL);
     raw_vk_read(&s.w.vk, &raw, part.offset, words, sizeof words); /* what is imported stays */
     REQUIRE_EQ(vmm_stage_wrong(words, sizeof words, 0, 4), 0);
-    LIB_INVALID(culv_vmm_check_adopted(adopted), CULV_REASON_NOT_MAPPED);
+    LIB_INVALID(culv_vmm_check_adopted(adopted), NOT_MAPPED);
     culv_vk_adopted_destroy(&view);
     culv_vmm_adopted_destroy(&adopted);
     _exit(0); /* the allocator keeps its device open */

@@ -285,9 +285,7 @@ static void outlives_by(bool after)
     else
         culv_vector_destroy(&vector);
     for (int i = 0; i < 2; i++) {
-        LIB_INVALID(culv_vector_view_update(view), CULV_REASON_VALUE);
-        LIB_SAYS("'particles'");
-        LIB_SAYS("destroyed");
+        LIB_INVALID(culv_vector_view_update(view), VALUE, "'particles'", "destroyed");
         REQUIRE_EQ(parts_of(view, parts), 2);
         culv_device_collect(s.w.device);
     }
@@ -314,30 +312,26 @@ VMM_CASE(wrong_calls)
     size_t count = 77;
     LIB_OK(culv_vector_create(s->w.device, &d, &vector));
     const vmm_stage_objects before = vmm_stage_count();
-    const culv_result invalid = CULV_ERROR_INVALID;
-#define WRONG(call, why) LIB_REFUSES(culv_vector_view, view, call, invalid, why)
-    WRONG(culv_vk_vector_view_create(NULL, vector, &vd, &view), CULV_REASON_NULL_ARGUMENT);
+#define WRONG(call, ...) LIB_REFUSES(view, call, INVALID, __VA_ARGS__)
+    WRONG(culv_vk_vector_view_create(NULL, vector, &vd, &view), NULL_ARGUMENT);
     vd.struct_size = 5;
-    WRONG(culv_vk_vector_view_create(vk, vector, &vd, &view), CULV_REASON_STRUCT_SIZE);
+    WRONG(culv_vk_vector_view_create(vk, vector, &vd, &view), STRUCT_SIZE);
     vd = right;
     vd.usage = 0;
-    WRONG(culv_vk_vector_view_create(vk, vector, &vd, &view), CULV_REASON_VALUE);
-    LIB_SAYS("usage is 0");
-    LIB_SAYS("particles");
+    WRONG(culv_vk_vector_view_create(vk, vector, &vd, &view), VALUE, "usage is 0", "particles");
     vd = right;
     vd.sparse_size = 1 << 20;
-    WRONG(culv_vk_vector_view_create(vk, vector, &vd, &view), CULV_REASON_VALUE);
+    WRONG(culv_vk_vector_view_create(vk, vector, &vd, &view), VALUE);
     vd.label = "drawn";
     vd.sparse_size = 0;
     vd.sparse_queue = s->w.vk.queues[0].queue;
-    WRONG(culv_vk_vector_view_create(vk, vector, &vd, &view), CULV_REASON_VALUE);
-    LIB_SAYS("drawn");
+    WRONG(culv_vk_vector_view_create(vk, vector, &vd, &view), VALUE, "drawn");
     REQUIRE_EQ(count, 77);
     REQUIRE_EQ(culv_vector_view_generation(NULL), 0);
     REQUIRE(vmm_stage_same(&before));
     LIB_OK(culv_vk_vector_view_create(vk, vector, &right, &view));
-    LIB_INVALID(culv_vk_vector_view_get_buffers(view, NULL, 1, &count), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_vector_view_get_buffers(view, NULL, 0, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_vector_view_get_buffers(view, NULL, 1, &count), NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_vector_view_get_buffers(view, NULL, 0, NULL), NULL_ARGUMENT);
     culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
 }
@@ -353,10 +347,8 @@ VMM_CASE(not_exportable)
         d.handle_types = 0;
         LIB_OK(culv_vector_create(s->w.device, &d, &vector));
         const vmm_stage_objects before = vmm_stage_count();
-        LIB_REFUSES(culv_vector_view, view,
-                    culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view),
-                    CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
-        LIB_SAYS("handle_types");
+        LIB_REFUSES(view, culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view), INVALID,
+                    NOT_EXPORTABLE, "handle_types");
         REQUIRE(vmm_stage_same(&before));
         culv_vector_destroy(&vector);
     }
@@ -394,8 +386,8 @@ VMM_CASE(other_drivers)
     lib_lying = (lib_lies){0};
     LIB_OK(culv_vk_attach(s->w.device, &desc, &lying));
     lib_lying.exports_nothing = true;
-    LIB_REFUSES(culv_vector_view, view, culv_vk_vector_view_create(lying, vector, &vd, &view),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE);
+    LIB_REFUSES(view, culv_vk_vector_view_create(lying, vector, &vd, &view), UNSUPPORTED,
+                NOT_EXPORTABLE);
     culv_vk_detach(&lying);
     lib_lying = (lib_lies){.requires_dedicated = true};
     LIB_OK(culv_vk_attach(s->w.device, &desc, &lying));

@@ -50,12 +50,10 @@ TEST(not_there, .title = "vk_vector.sparse_not_there")
     culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_REFUSES(culv_vector_view, view,
-                culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
-    LIB_SAYS("leave sparse_queue out");
-    LIB_SAYS(has ? "do not show memory that was imported" : "has no sparse buffers");
-    LIB_SAYS(s.w.vk.properties.deviceName);
+    LIB_REFUSES(view, culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view), UNSUPPORTED,
+                USAGE, "leave sparse_queue out",
+                has ? "do not show memory that was imported" : "has no sparse buffers",
+                s.w.vk.properties.deviceName);
     culv_vector_destroy(&vector);
     vmm_stage_close(&s);
 }
@@ -352,29 +350,21 @@ VMM_PLAYED_CASE(refused, .title = "vk_vector.sparse_refused")
     LIB_OK(culv_vector_create(s->w.device, &d, &vector));
     const vmm_stage_objects before = vmm_stage_count();
     vd.sparse_size = 3 * CHUNK - 1;
-    LIB_REFUSES(culv_vector_view, view,
-                culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view), CULV_ERROR_INVALID,
-                CULV_REASON_VALUE);
-    LIB_SAYS("sparse_size is 6291455");
+    LIB_REFUSES(view, culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view), INVALID,
+                VALUE, "sparse_size is 6291455");
     played.address_space = SPARSE - 1;
-    LIB_REFUSES(culv_vector_view, view,
-                culv_vk_vector_view_create(s->w.attachment, vector, &right, &view),
-                CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_SAYS("sparseAddressSpaceSize");
+    LIB_REFUSES(view, culv_vk_vector_view_create(s->w.attachment, vector, &right, &view), INVALID,
+                VALUE, "sparseAddressSpaceSize");
     played.address_space = SPARSE;
     played.alignment = 2 * CHUNK;
-    LIB_REFUSES(culv_vector_view, view,
-                culv_vk_vector_view_create(s->w.attachment, vector, &right, &view),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
-    LIB_SAYS("multiples of 4194304");
+    LIB_REFUSES(view, culv_vk_vector_view_create(s->w.attachment, vector, &right, &view),
+                UNSUPPORTED, USAGE, "multiples of 4194304");
     played.alignment = 65536;
     played.not_importable = true;
     vd = right;
     vd.usage |= VK_BUFFER_USAGE_VERTEX_BUFFER_BIT; /* which was not asked about before */
-    LIB_REFUSES(culv_vector_view, view,
-                culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
-    LIB_SAYS("cannot import memory");
+    LIB_REFUSES(view, culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view), UNSUPPORTED,
+                USAGE, "cannot import memory");
     REQUIRE(vmm_stage_same(&before));
     REQUIRE_EQ(played.binds, 0);
     /* A vector that outgrows the sparse buffer: the view has what it had. */
@@ -385,7 +375,7 @@ VMM_PLAYED_CASE(refused, .title = "vk_vector.sparse_refused")
     const uint64_t generation = culv_vector_view_generation(view);
     LIB_OK(culv_vector_grow(vector, 5 * CHUNK));
     const vmm_stage_objects three = vmm_stage_count();
-    LIB_INVALID(culv_vector_view_update(view), CULV_REASON_VALUE);
+    LIB_INVALID(culv_vector_view_update(view), VALUE);
     REQUIRE_EQ(culv_vector_view_generation(view), generation);
     REQUIRE_EQ(the_part(view).size, 3 * CHUNK);
     REQUIRE(vmm_stage_same(&three));
@@ -467,8 +457,7 @@ VMM_PLAYED_CASE(wait_fails, .title = "vk_vector.sparse_wait_fails")
     const vmm_stage_objects before = vmm_stage_count();
     const uint64_t generation = culv_vector_view_generation(view);
     played.failing_waits = 2;
-    LIB_ERROR(culv_vector_view_update(view), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
-    LIB_SAYS("vkWaitForFences");
+    LIB_ERROR(culv_vector_view_update(view), DRIVER, DRIVER_REFUSED, "vkWaitForFences");
     require_unchanged(s, vector, view, &before, generation);
     culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);

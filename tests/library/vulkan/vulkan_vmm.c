@@ -92,20 +92,18 @@ VMM_CASE(vulkans_memory_refused)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         raw_vk_buffer_create(&s->w.vk, rows[i].size, RAW_VK_EXPORT | rows[i].flags, &buffer);
         culv_vk_memory_desc d = memory_desc(&buffer);
-        LIB_REFUSES(culv_vmm_allocation, out, culv_vk_memory_import_vmm(s->w.attachment, &d, &out),
-                    CULV_ERROR_INVALID, CULV_REASON_SIZE);
-        LIB_SAYS("in multiples of 2097152 bytes");
+        LIB_REFUSES(out, culv_vk_memory_import_vmm(s->w.attachment, &d, &out), INVALID, SIZE,
+                    "in multiples of 2097152 bytes");
         raw_vk_buffer_destroy(&s->w.vk, &buffer);
     }
     raw_vk_buffer_create(&s->w.vk, 2 * VMM_MIB, RAW_VK_EXPORT, &buffer);
     culv_vk_memory_desc d = memory_desc(&buffer);
-    LIB_REFUSES(culv_vmm_allocation, out, culv_vk_memory_import_vmm(s->w.attachment, NULL, &out),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_memory_import_vmm(s->w.attachment, &d, NULL), CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_memory_import_vmm(NULL, &d, &out), CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(out, culv_vk_memory_import_vmm(s->w.attachment, NULL, &out), INVALID,
+                NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_memory_import_vmm(s->w.attachment, &d, NULL), NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_memory_import_vmm(NULL, &d, &out), NULL_ARGUMENT);
     d.memory = VK_NULL_HANDLE;
-    LIB_REFUSES(culv_vmm_allocation, out, culv_vk_memory_import_vmm(s->w.attachment, &d, &out),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(out, culv_vk_memory_import_vmm(s->w.attachment, &d, &out), INVALID, NULL_ARGUMENT);
     raw_vk_buffer_destroy(&s->w.vk, &buffer);
 }
 
@@ -282,9 +280,8 @@ VMM_CASE(memory_of_odd_sizes)
         d.dedicated = VK_TRUE;
         if (needs.size != info.size) {
             const vmm_stage_objects before = vmm_stage_count();
-            VMM_REFUSES(memory, culv_vk_memory_from_vmm(vk, allocation, &d, &memory),
-                        CULV_ERROR_INVALID, CULV_REASON_DEDICATED);
-            LIB_SAYS("leave dedicated 0");
+            VMM_REFUSES(memory, culv_vk_memory_from_vmm(vk, allocation, &d, &memory), INVALID,
+                        DEDICATED, "leave dedicated 0");
             REQUIRE(vmm_stage_same(&before));
             d.dedicated = VK_FALSE;
         }
@@ -319,14 +316,12 @@ VMM_CASE(handle_sizes)
     d.size = needs.size;
     d.dedicated = VK_TRUE;
     if (s->w.cu->software) {
-        VMM_REFUSES(memory, culv_vk_memory_from_handle(vk, &d, &memory), CULV_ERROR_OUT_OF_MEMORY,
-                    CULV_REASON_DEVICE_MEMORY);
-        LIB_SAYS("an allocation of that size");
+        VMM_REFUSES(memory, culv_vk_memory_from_handle(vk, &d, &memory), OUT_OF_MEMORY,
+                    DEVICE_MEMORY, "an allocation of that size");
     }
     d.size = ALL;
-    VMM_REFUSES(memory, culv_vk_memory_from_handle(vk, &d, &memory), CULV_ERROR_INVALID,
-                CULV_REASON_DEDICATED);
-    LIB_SAYS("leave dedicated 0");
+    VMM_REFUSES(memory, culv_vk_memory_from_handle(vk, &d, &memory), INVALID, DEDICATED,
+                "leave dedicated 0");
     REQUIRE(vmm_stage_same(&before));
     d.dedicated = VK_FALSE;
     const uint64_t sizes[] = {needs.size, 2 * ALL};

@@ -362,9 +362,9 @@ static void refuses(stage *s, VkImage image, const VkImageCreateInfo *info,
                     culv_reason why, const char *says)
 {
     VkDeviceMemory out;
-    VMM_REFUSES(out, culv_vk_image_bind_vmm(s->w.attachment, image, info, allocation, offset, &out),
-                class, why);
-    LIB_SAYS(says);
+    VMM_REFUSES_AS(out,
+                   culv_vk_image_bind_vmm(s->w.attachment, image, info, allocation, offset, &out),
+                   class, why, says);
 }
 
 TEST(refused, .title = "vk_vmm.image_refused")
@@ -437,8 +437,8 @@ TEST(refused_behind_switches, .title = "vk_vmm.image_behind_switches")
     VkDeviceMemory out;
     d.image = image;
     d.dedicated = 1;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(s.w.attachment, allocation, &d, &out),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(s.w.attachment, allocation, &d, &out), UNSUPPORTED,
+                VMM);
     REQUIRE(vmm_stage_same(&before));
     vkDestroyImage(s.w.vk.device, image, NULL);
     culv_vmm_allocation_destroy(&allocation);

@@ -15,73 +15,60 @@ VMM_CASE(wrong_calls)
     memcpy(&image, &buffer, sizeof image);
     VkDeviceMemory out;
     const vmm_stage_objects before = vmm_stage_count();
-    const culv_result invalid = CULV_ERROR_INVALID;
-    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, VK_NULL_HANDLE, allocation, 0, &out), invalid,
-                CULV_REASON_NULL_ARGUMENT);
-    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, NULL, 0, &out), invalid,
-                CULV_REASON_NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_buffer_bind_vmm(vk, buffer, allocation, 0, NULL),
-                CULV_REASON_NULL_ARGUMENT);
-    VMM_REFUSES(out, culv_vk_image_bind_vmm(vk, image, NULL, allocation, 0, &out), invalid,
-                CULV_REASON_NULL_ARGUMENT);
-    LIB_SAYS("create_info");
+    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, VK_NULL_HANDLE, allocation, 0, &out), INVALID,
+                NULL_ARGUMENT);
+    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, NULL, 0, &out), INVALID, NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_buffer_bind_vmm(vk, buffer, allocation, 0, NULL), NULL_ARGUMENT);
+    VMM_REFUSES(out, culv_vk_image_bind_vmm(vk, image, NULL, allocation, 0, &out), INVALID,
+                NULL_ARGUMENT, "create_info");
 
     const culv_vk_memory_from_handle_desc right = culv_vk_memory_from_handle_desc_init();
     culv_vk_memory_from_handle_desc d = right;
     d.struct_size = 3;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid,
-                CULV_REASON_STRUCT_SIZE);
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, STRUCT_SIZE);
     d = right;
     d.handle = culv_handle_opaque_fd(0);
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_VALUE);
-    LIB_SAYS(".handle");
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, VALUE, ".handle");
     d = right;
     d.size = size;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_VALUE);
-    LIB_SAYS(".size");
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, VALUE, ".size");
     d = right;
     d.exporter.bytes[0] = 1;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_VALUE);
-    LIB_SAYS(".exporter");
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, VALUE,
+                ".exporter");
     d = right;
     d.allocate_flags = 0x100;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_VALUE);
-    LIB_SAYS("allocate_flags");
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, VALUE,
+                "allocate_flags");
     d = right;
     d.memory_type_bits = 1u << 31;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid,
-                CULV_REASON_MEMORY_TYPE);
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, MEMORY_TYPE);
     d = right;
     d.dedicated = VK_TRUE;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_VALUE);
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, VALUE);
     d.buffer = buffer;
     d.image = image;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_VALUE);
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, VALUE);
     d = right;
     d.image = image;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid,
-                CULV_REASON_DEDICATED);
-    LIB_SAYS("CULV_VMM_USAGE_COMPRESSIBLE");
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, DEDICATED,
+                "CULV_VMM_USAGE_COMPRESSIBLE");
     d = right;
     d.buffer = big;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_SIZE);
-    LIB_SAYS("the VMM allocation is 2097152 bytes");
-    LIB_SAYS("cells");
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, SIZE,
+                "the VMM allocation is 2097152 bytes", "cells");
     d.dedicated = VK_TRUE;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_SIZE);
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, SIZE);
 
-    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, big, allocation, 0, &out), invalid,
-                CULV_REASON_RANGE);
-    LIB_SAYS("which has 2097152");
-    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, size, &out), invalid,
-                CULV_REASON_RANGE);
+    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, big, allocation, 0, &out), INVALID, RANGE,
+                "which has 2097152");
+    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, size, &out), INVALID, RANGE);
     VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, size - 65536 + 1, &out),
-                invalid, CULV_REASON_RANGE);
-    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, UINT64_MAX, &out), invalid,
-                CULV_REASON_RANGE);
-    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, 1, &out), invalid,
-                CULV_REASON_VALUE);
-    LIB_SAYS("alignment");
+                INVALID, RANGE);
+    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, UINT64_MAX, &out), INVALID,
+                RANGE);
+    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, 1, &out), INVALID, VALUE,
+                "alignment");
     REQUIRE(vmm_stage_same(&before));
     /* After all of that it is as new. */
     LIB_OK(culv_vk_buffer_bind_vmm(vk, buffer, allocation, 0, &out));
@@ -127,11 +114,10 @@ static void refused(vmm_stage *s, culv_vmm_allocation *allocation, culv_result c
     VkBuffer buffer = vmm_stage_buffer(s, 65536, 0);
     const vmm_stage_objects before = vmm_stage_count();
     VkDeviceMemory out;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(s->w.attachment, allocation, NULL, &out), class, why);
-    LIB_SAYS(says);
-    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(s->w.attachment, buffer, allocation, 0, &out), class,
-                why);
-    LIB_SAYS(says);
+    VMM_REFUSES_AS(out, culv_vk_memory_from_vmm(s->w.attachment, allocation, NULL, &out), class,
+                   why, says);
+    VMM_REFUSES_AS(out, culv_vk_buffer_bind_vmm(s->w.attachment, buffer, allocation, 0, &out),
+                   class, why, says);
     REQUIRE(vmm_stage_same(&before));
     vkDestroyBuffer(s->w.vk.device, buffer, NULL);
 }
@@ -204,19 +190,18 @@ TEST(another_gpu)
     LIB_OK(culv_vmm_allocation_create(w->device, &d, &there));
     LIB_OK(culv_vmm_allocation_create(same, &d, &here));
     VkDeviceMemory out;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, there, NULL, &out), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_MISMATCH);
-    LIB_SAYS(w->vk.properties.deviceName);
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(w->attachment, there, NULL, &out), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_MISMATCH);
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, there, NULL, &out), INVALID, DEVICE_MISMATCH,
+                w->vk.properties.deviceName);
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(w->attachment, there, NULL, &out), INVALID,
+                DEVICE_MISMATCH);
     /* The same by their handles, whose exporter nobody tells. */
     culv_vk_memory_from_handle_desc from = culv_vk_memory_from_handle_desc_init();
     from.size = 2 * VMM_MIB;
     LIB_OK(culv_vmm_export_dup(there, CULV_HANDLE_OPAQUE_FD, &from.handle));
     culv_vk_device *const both[] = {vk, w->attachment};
     for (int i = 0; i < 2; i++) {
-        VMM_REFUSES(out, culv_vk_memory_from_handle(both[i], &from, &out), CULV_ERROR_INVALID,
-                    CULV_REASON_DEVICE_MISMATCH);
+        VMM_REFUSES(out, culv_vk_memory_from_handle(both[i], &from, &out), INVALID,
+                    DEVICE_MISMATCH);
     }
     culv_handle_close(&from.handle);
     LIB_OK(culv_vmm_export_dup(here, CULV_HANDLE_OPAQUE_FD, &from.handle));
@@ -229,8 +214,7 @@ TEST(another_gpu)
     culv_vmm_allocation *host = NULL;
     hd.kind = CULV_VMM_LOCATION_HOST_NUMA;
     if (culv_vmm_allocation_create(w->device, &hd, &host) == CULV_OK)
-        VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, host, NULL, &out), CULV_ERROR_INVALID,
-                    CULV_REASON_DEVICE_MISMATCH);
+        VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, host, NULL, &out), INVALID, DEVICE_MISMATCH);
     culv_vmm_allocation_destroy(&host);
     /* Attached for copies as another GPU, the VkDevice still takes memory of its own. */
     LIB_OK(culv_vk_memory_from_vmm(w->attachment, here, NULL, &out));
@@ -245,9 +229,8 @@ TEST(another_gpu)
     for (int i = 0; i < 2; i++) { /* empty and not */
         vector_desc.size = (uint64_t)i * 2 * VMM_MIB;
         LIB_OK(culv_vector_create(w->device, &vector_desc, &vector));
-        LIB_REFUSES(culv_vector_view, view,
-                    culv_vk_vector_view_create(vk, vector, &view_desc, &view), CULV_ERROR_INVALID,
-                    CULV_REASON_DEVICE_MISMATCH);
+        LIB_REFUSES(view, culv_vk_vector_view_create(vk, vector, &view_desc, &view), INVALID,
+                    DEVICE_MISMATCH);
         culv_vector_destroy(&vector);
     }
     culv_vmm_allocation_destroy(&here);
@@ -272,17 +255,15 @@ VMM_CASE(dedicated)
     VkBuffer buffer = vmm_stage_buffer(s, 65536, 0);
     VkDeviceMemory memory;
     VMM_REFUSES(memory, culv_vk_buffer_bind_vmm(lying, buffer, allocation, 2 * VMM_MIB, &memory),
-                CULV_ERROR_INVALID, CULV_REASON_DEDICATED);
-    LIB_SAYS("at offset 0");
-    VMM_REFUSES(memory, culv_vk_buffer_bind_vmm(lying, buffer, allocation, 0, &memory),
-                CULV_ERROR_INVALID, CULV_REASON_DEDICATED);
-    LIB_SAYS("but the VMM allocation has 4194304");
+                INVALID, DEDICATED, "at offset 0");
+    VMM_REFUSES(memory, culv_vk_buffer_bind_vmm(lying, buffer, allocation, 0, &memory), INVALID,
+                DEDICATED, "but the VMM allocation has 4194304");
     vkDestroyBuffer(s->w.vk.device, buffer, NULL);
     buffer = vmm_stage_buffer(s, 4 * VMM_MIB, 0);
     culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
     d.buffer = buffer;
-    VMM_REFUSES(memory, culv_vk_memory_from_vmm(lying, allocation, &d, &memory), CULV_ERROR_INVALID,
-                CULV_REASON_DEDICATED);
+    VMM_REFUSES(memory, culv_vk_memory_from_vmm(lying, allocation, &d, &memory), INVALID,
+                DEDICATED);
     d.dedicated = VK_TRUE;
     lib_saw_dedicated = false;
     LIB_OK(culv_vk_memory_from_vmm(lying, allocation, &d, &memory));
@@ -309,8 +290,8 @@ VMM_CASE(not_enabled)
     LIB_OK(culv_vk_attach(s->w.device, &vd, &poor));
     culv_vmm_allocation *allocation = vmm_stage_allocate(s, 2 * VMM_MIB);
     VkDeviceMemory out;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(poor, allocation, NULL, &out), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_EXTENSION_MISSING);
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(poor, allocation, NULL, &out), UNSUPPORTED,
+                EXTENSION_MISSING);
     culv_vmm_allocation_destroy(&allocation);
     culv_vk_detach(&poor);
 }

@@ -59,10 +59,12 @@ void vmm_stage_require_same(vmm_stage *s, VkBuffer buffer, CUdeviceptr at, uint6
 
 VkDeviceMemory vmm_stage_nobodys(void);
 /* A call that would write *(out), a VkDeviceMemory; it must not. */
-#define VMM_REFUSES(out, call, class, why)                                                         \
+#define VMM_REFUSES(out, call, ...)    VMM_WRITES_NOT_(out, LIB_ERROR(call, __VA_ARGS__))
+#define VMM_REFUSES_AS(out, call, ...) VMM_WRITES_NOT_(out, LIB_FAILS(call, __VA_ARGS__))
+#define VMM_WRITES_NOT_(out, fails)                                                                \
     do {                                                                                           \
         (out) = vmm_stage_nobodys();                                                               \
-        LIB_ERROR(call, class, why);                                                               \
+        fails;                                                                                     \
         REQUIRE((out) == vmm_stage_nobodys());                                                     \
         (out) = VK_NULL_HANDLE;                                                                    \
     } while (0)

@@ -77,7 +77,6 @@ HOURS = "minutes to hours of building and testing; "
 NOT = {
     ("README.md", "scripts/demo"): HOURS + "test build.bare_root.12",
     ("docs/building.md", "cmake -B build -DCULVERT_VULKAN=OFF"): "needs Windows; scripts/test builds the second line's preset",
-    ("docs/direct3d.md", "cmake --preset mingw && cmake --build --preset mingw && ctest"): HOURS + "scripts/test runs this preset",
     ("docs/installing.md", "scripts/release"): HOURS + "this very script; test release.source",
     ("docs/culvert-info.md", "culvert-info"): "shows what it prints on a GPU",
     ("docs/waits.md", "culvert-bench --advise"): GPU,
