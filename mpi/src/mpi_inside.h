@@ -12,11 +12,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#ifndef CULV_EXPERIMENTAL
-#    define CULV_EXPERIMENTAL /* fabric handles */
-#endif
 #include "culvert/cuda_api.h"
-#include "culvert/fabric.h"
 #include "culvert/ipc.h"
 #include "culvert/ipc_fetch.h"
 #include "culvert/mpi.h"
