@@ -2,11 +2,11 @@
 /* Culvert: CUDA in graphics (CIG). A CIG context runs CUDA's work at the same time as a graphics
  * queue's, without a switch between the two (cuda.h, cuCtxCreate, cigParams).
  *
- *   culv_device_open_for_d3d12(device, NULL, &plain);
- *   culv_d3d12_attach(plain, &desc, &d3d12);
- *   culv_d3d12_cig_create(d3d12, queue, NULL, &cig);
+ *   culv_device_open_for_d3d((IUnknown *)device, NULL, &plain);
+ *   culv_d3d_attach(plain, &desc, &d3d);
+ *   culv_d3d12_cig_create(d3d, queue, NULL, &cig);
  *   device_desc.context = culv_cig_context(cig);
- *   culv_device_open_for_d3d12(device, &device_desc, &culvert);
+ *   culv_device_open_for_d3d((IUnknown *)device, &device_desc, &culvert);
  *
  * culv_device_desc::context takes any CIG context, even one that you made.
  * culv_device_caps::cig_context then says so. Imports, arrays, semaphores, rings and kernels work

@@ -13,11 +13,12 @@
 #    error "d3d12_ring.h is experimental (docs/stability.md): define CULV_EXPERIMENTAL first"
 #endif
 
-#include "d3d12.h"
+#include "d3d.h"
 #include "ring.h"
 
 struct ID3D12CommandList;
 struct ID3D12CommandQueue;
+struct ID3D12Fence;
 
 CULV_EXTERN_C_BEGIN
 
@@ -29,8 +30,8 @@ CULV_EXTERN_C_BEGIN
 typedef struct culv_d3d12_ring_resource {
     /** Descriptor by which Culvert makes one texture for each slot; read during the call. It needs
      * no D3D12_RESOURCE_FLAG_ALLOW_SIMULTANEOUS_ACCESS. */
-    const culv_d3d12_image_create_desc *image;
-    const culv_d3d12_buffer_create_desc *buffer; /**< The same. */
+    const culv_d3d_image_create_desc *image;
+    const culv_d3d_buffer_create_desc *buffer; /**< The same. */
     /** Your own textures: one for each slot, max_depth of them. They stay yours and must outlive
      * the ring. */
     culv_shared_image *const *images;
@@ -69,11 +70,12 @@ CULV_INLINE culv_d3d12_ring_desc culv_d3d12_ring_desc_init(void)
 }
 
 /** Makes a ring: all or nothing.
- * Errors: as culv_ring_create(), culv_d3d12_image_create(), culv_d3d12_buffer_create() and
- * culv_d3d12_semaphore_create(); INVALID (VALUE: one texture or buffer for several slots).
+ * Errors: as culv_ring_create(), culv_d3d_image_create(), culv_d3d_buffer_create() and
+ * culv_d3d_semaphore_create(); INVALID (VALUE: one texture or buffer for several slots, or the
+ * attachment is Direct3D 11's).
  * Ownership: *out is yours, for culv_ring_destroy(); it keeps the attachment alive.
  * Threads: any. */
-CULV_EXPORT culv_result culv_d3d12_ring_create(culv_d3d12_device *d3d12,
+CULV_EXPORT culv_result culv_d3d12_ring_create(culv_d3d_device *d3d,
                                                const culv_d3d12_ring_desc *desc, culv_ring **out);
 
 /** Returns the fence of a side, for your own waits: a queue's Wait(), GetCompletedValue() and

@@ -4,16 +4,16 @@
  *
  *   desc.handle_types = 1u << CULV_HANDLE_OPAQUE_WIN32;
  *   culv_vmm_allocation_create(device, &desc, &allocation);
- *   culv_d3d12_heap_from_vmm(d3d12, allocation, &heap);      place resources in it
+ *   culv_d3d12_heap_from_vmm(d3d, allocation, &heap);      place resources in it
  *
  * CUDA exports the allocation as an NT handle (CU_MEM_HANDLE_TYPE_WIN32). Direct3D opens that by
  * ID3D12Device::OpenSharedHandle. Culvert closes the handle again. It has not run on a driver yet:
  * it ran under Wine on the software twin, with an OpenSharedHandle that the tests provide. If a
  * driver refuses the handle, the error says so and names the other way: memory that Direct3D makes
- * and CUDA imports (culvert/d3d12.h). KMT handles are for Vulkan and for CUDA; Direct3D 12 opens
+ * and CUDA imports (culvert/d3d.h). KMT handles are for Vulkan and for CUDA; Direct3D 12 opens
  * none.
  *
- * Like culvert/d3d12.h this header only names Windows' structs. On other systems its calls answer
+ * Like culvert/d3d.h this header only names Windows' structs. On other systems its calls answer
  * UNSUPPORTED (NOT_BUILT). */
 #ifndef CULV_D3D12_VMM_H_
 #define CULV_D3D12_VMM_H_
@@ -22,8 +22,10 @@
 #    error "d3d12_vmm.h is experimental (docs/stability.md): define CULV_EXPERIMENTAL first"
 #endif
 
-#include "d3d12.h"
+#include "d3d.h"
 #include "vector_view.h"
+
+struct ID3D12Heap;
 
 CULV_EXTERN_C_BEGIN
 
@@ -31,16 +33,17 @@ CULV_EXTERN_C_BEGIN
  * allocation. Place buffers in it at multiples of D3D12_DEFAULT_RESOURCE_PLACEMENT_ALIGNMENT (64
  * KiB). CUDA reads and writes them where the allocation is mapped (culv_vmm_map()). The order of
  * textures is the driver's own, and CUDA cannot map them from this side: for textures use
- * culv_d3d12_image_create().
- * Errors: INVALID (NULL_ARGUMENT; USAGE: a tile pool or a multicast object; NOT_EXPORTABLE: the
- * allocation was not made for export as OPAQUE_WIN32, or is an import; DEVICE_MISMATCH: it lies on
- * another GPU), UNSUPPORTED (NOT_BUILT; HANDLE_REFUSED: this Direct3D does not open such a handle),
- * DRIVER (HANDLE_REFUSED; SIZE: the opened heap is smaller), ASYNC, OUT_OF_MEMORY.
+ * culv_d3d_image_create().
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: the attachment is Direct3D 11's; USAGE: a tile pool or a
+ * multicast object; NOT_EXPORTABLE: the allocation was not made for export as OPAQUE_WIN32, or is
+ * an import; DEVICE_MISMATCH: it lies on another GPU), UNSUPPORTED (NOT_BUILT; HANDLE_REFUSED: this
+ * Direct3D does not open such a handle), DRIVER (HANDLE_REFUSED; SIZE: the opened heap is smaller),
+ * ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for Release(). It keeps the memory alive, even if the allocation is
  * destroyed.
  * Threads: any.
  * Source: cuda.h, cuMemExportToShareableHandle; ID3D12Device::OpenSharedHandle. */
-CULV_EXPORT culv_result culv_d3d12_heap_from_vmm(culv_d3d12_device *d3d12,
+CULV_EXPORT culv_result culv_d3d12_heap_from_vmm(culv_d3d_device *d3d,
                                                  culv_vmm_allocation *allocation,
                                                  struct ID3D12Heap **out);
 
@@ -69,7 +72,7 @@ CULV_INIT(culv_d3d12_vector_view_desc)
  * Ownership: *out is yours, for culv_vector_view_destroy(), before or after the vector is
  * destroyed.
  * Threads: any, but not during a call that changes the vector. */
-CULV_EXPORT culv_result culv_d3d12_vector_view_create(culv_d3d12_device *d3d12, culv_vector *vector,
+CULV_EXPORT culv_result culv_d3d12_vector_view_create(culv_d3d_device *d3d, culv_vector *vector,
                                                       const culv_d3d12_vector_view_desc *desc,
                                                       culv_vector_view **out);
 

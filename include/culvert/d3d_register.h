@@ -5,14 +5,14 @@
  * The two calls order both sides: no fence and no keyed mutex is needed. The resource must have no
  * sharing flag.
  *
- *   culv_d3d11_register(culvert, resource, NULL, &vertices);       once
+ *   culv_d3d_register(culvert, (IUnknown *)resource, NULL, &vertices);   once
  *   culv_registration_map(&vertices, 1, stream);                   each frame
  *   kernel<<<..., stream>>>(culv_registration_pointer(vertices), ...);
  *   culv_registration_unmap(&vertices, 1, stream);
  *   ID3D11DeviceContext_Draw(...);
  *
  * Map all that a frame needs in one call. In a new program with Direct3D 11 or 12, prefer to share
- * memory (culvert/d3d11.h, culvert/d3d12.h), which is not mapped each frame.
+ * memory (culvert/d3d.h), which is not mapped each frame.
  *
  * CUDA registers, by NVIDIA's reference:
  * - Direct3D 11 and 10: buffers, and textures of one, two and three dimensions, of
@@ -47,13 +47,6 @@
 #include "registration.h"
 #include "texture.h"
 
-struct ID3D10Device;
-struct ID3D10Resource;
-struct ID3D11Device;
-struct ID3D11Resource;
-struct IDirect3DDevice9;
-struct IDirect3DResource9;
-struct IDXGIAdapter;
 struct IUnknown;
 
 CULV_EXTERN_C_BEGIN
@@ -69,65 +62,33 @@ typedef struct culv_d3d_register_desc {
 
 CULV_INIT(culv_d3d_register_desc)
 
-/** Registers a buffer or a texture of Direct3D 11. desc may be NULL. Register a resource only once
- * in a CUDA context. A texture with D3D11_RESOURCE_MISC_TEXTURECUBE is a cube, or an array of them.
+/** Registers a buffer or a texture: an ID3D11Resource, an ID3D10Resource, or of Direct3D 9 an
+ * IDirect3DVertexBuffer9, IDirect3DIndexBuffer9, IDirect3DTexture9, IDirect3DCubeTexture9,
+ * IDirect3DVolumeTexture9, or an IDirect3DSurface9 that stands alone. desc may be NULL. Register a
+ * resource only once in a CUDA context. A texture with D3D11_RESOURCE_MISC_TEXTURECUBE is a cube,
+ * or an array of them. Of Direct3D 10 the reference does not forbid resources that were created as
+ * shared: the driver decides.
  *
- * `device` is the CUDA device of the same adapter (culv_device_open_for_d3d11() in
- * culvert/d3d11.h). No attachment is needed.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: no such access, or CUDA would write an
- * IMMUTABLE resource; DEVICE_MISMATCH: another adapter's, WARP's or REF's), UNSUPPORTED (FORMAT;
- * USAGE: a back buffer, depth, multisampled, shared, D3D11_USAGE_STAGING; DRIVER_TOO_OLD: the CUDA
- * driver has no such function; NOT_BUILT: not Windows), DRIVER (the message explains what the
- * driver's codes mean here), ASYNC, OUT_OF_MEMORY.
+ * `device` is the CUDA device of the same adapter (culv_device_open_for_d3d() in culvert/d3d.h). No
+ * attachment is needed.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; HANDLE_KIND: it is no such resource; VALUE: no such
+ * access, or CUDA would write an IMMUTABLE resource; DEVICE_MISMATCH: another adapter's, WARP's or
+ * REF's), UNSUPPORTED (FORMAT; USAGE: a back buffer, depth, multisampled, shared,
+ * D3D11_USAGE_STAGING, in Direct3D 9 another pool than D3DPOOL_DEFAULT, a level or a face of a
+ * texture, or a device that is no IDirect3DDevice9Ex, no HAL device, or processes vertices in
+ * software; DRIVER_TOO_OLD: the CUDA driver has no such function; NOT_BUILT: not Windows), DRIVER
+ * (the message explains what the driver's codes mean here), ASYNC, OUT_OF_MEMORY.
  * Ownership: the resource stays yours, and CUDA holds a COM reference. *out is yours, for
  * culv_registration_destroy(); it keeps the culv_device alive.
  * Threads: where you call Direct3D.
- * Source: CUDA driver API reference, cuGraphicsD3D11RegisterResource; the reference does not
- * mention multisampled and staging resources, which Culvert refuses. */
-CULV_EXPORT culv_result culv_d3d11_register(culv_device *device, struct ID3D11Resource *resource,
-                                            const culv_d3d_register_desc *desc,
-                                            culv_registration **out);
-
-/** Does what culv_d3d11_register() does, for Direct3D 10. `device` comes from
- * culv_device_open_for_d3d10(). The reference does not forbid resources that were created as
- * shared: the driver decides.
- * Errors: as culv_d3d11_register().
- * Ownership: as culv_d3d11_register(). Threads: where you call Direct3D.
- * Source: CUDA driver API reference, cuGraphicsD3D10RegisterResource. */
-CULV_EXPORT culv_result culv_d3d10_register(culv_device *device, struct ID3D10Resource *resource,
-                                            const culv_d3d_register_desc *desc,
-                                            culv_registration **out);
-
-/** Does what culv_d3d11_register() does, for Direct3D 9: an IDirect3DVertexBuffer9,
- * IDirect3DIndexBuffer9, IDirect3DTexture9, IDirect3DCubeTexture9, IDirect3DVolumeTexture9, or an
- * IDirect3DSurface9 that stands alone. `device` comes from culv_device_open_for_d3d9().
- * Errors: as culv_d3d11_register(), and UNSUPPORTED (USAGE: the device is no IDirect3DDevice9Ex, no
- * HAL device, or processes vertices in software; another pool than D3DPOOL_DEFAULT; a level or a
- * face of a texture).
- * Ownership: as culv_d3d11_register(). Threads: where you call Direct3D.
- * Source: CUDA driver API reference, cuGraphicsD3D9RegisterResource; CUDA Programming Guide,
- * "Direct3D Interoperability". */
-CULV_EXPORT culv_result culv_d3d9_register(culv_device *device, struct IDirect3DResource9 *resource,
-                                           const culv_d3d_register_desc *desc,
-                                           culv_registration **out);
+ * Source: CUDA driver API reference, cuGraphicsD3D11RegisterResource and those of 10 and 9; the
+ * reference does not mention multisampled and staging resources, which Culvert refuses. CUDA
+ * Programming Guide, "Direct3D Interoperability". */
+CULV_EXPORT culv_result culv_d3d_register(culv_device *device, struct IUnknown *resource,
+                                          const culv_d3d_register_desc *desc,
+                                          culv_registration **out);
 
 /* Devices -------------------------------------------------------------------------------------- */
-
-/** Opens the CUDA device of an ID3D10Device's adapter, by the adapter's LUID. `desc` may be NULL.
- * For an ID3D11Device use culv_device_open_for_d3d11() (culvert/d3d11.h).
- * Errors: INVALID (NULL_ARGUMENT), NO_DEVICE (the message names every CUDA device with its LUID),
- * UNSUPPORTED (NOT_BUILT: not Windows), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the ID3D10Device stays yours. *out is yours, for culv_device_close(). Threads: any. */
-CULV_EXPORT culv_result culv_device_open_for_d3d10(struct ID3D10Device *device,
-                                                   const culv_device_desc *desc, culv_device **out);
-
-/** Does what culv_device_open_for_d3d10() does, for an IDirect3DDevice9, which must be an
- * IDirect3DDevice9Ex.
- * Errors: as culv_device_open_for_d3d10(), and UNSUPPORTED (USAGE: it is no IDirect3DDevice9Ex).
- * Ownership: the device stays yours. *out is yours, for culv_device_close(). Threads: any.
- * Source: IDirect3D9Ex::GetAdapterLUID. */
-CULV_EXPORT culv_result culv_device_open_for_d3d9(struct IDirect3DDevice9 *device,
-                                                  const culv_device_desc *desc, culv_device **out);
 
 /** The GPUs of linked ones (SLI) to list. */
 typedef enum culv_d3d_device_list {
@@ -138,26 +99,23 @@ typedef enum culv_d3d_device_list {
 } culv_d3d_device_list;
 
 /** Lists the CUDA devices that a device of Direct3D draws with, as ordinals for
- * culv_device_open_by_ordinal(). `device` is an ID3D11Device, ID3D10Device or IDirect3DDevice9. If
- * linked GPUs draw frames in turns, register a resource once for each.
- * Errors: INVALID (NULL_ARGUMENT; VALUE: no such list, or no such device), NO_DEVICE
+ * culv_device_open_by_ordinal(). `object` is an ID3D11Device, ID3D10Device or IDirect3DDevice9, or
+ * an IDXGIAdapter, which has one. If linked GPUs draw frames in turns, register a resource once for
+ * each. The match is the driver's own; culv_device_open_for_d3d() (culvert/d3d.h) goes by the LUID.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: no such list, or no such object), NO_DEVICE
  * (DEVICE_UNKNOWN: CUDA does not have one of the GPUs), UNSUPPORTED (DRIVER_TOO_OLD, NOT_BUILT),
  * DRIVER.
- * Ownership: the device stays yours. Threads: any.
- * Source: CUDA driver API reference, cuD3D11GetDevices, cuD3D10GetDevices and cuD3D9GetDevices. */
-CULV_EXPORT culv_result culv_d3d_get_devices(struct IUnknown *device, culv_d3d_device_list list,
+ * Ownership: the object stays yours. Threads: any.
+ * Source: CUDA driver API reference, cuD3D11GetDevices, cuD3D10GetDevices, cuD3D9GetDevices and
+ * cuD3D11GetDevice. */
+CULV_EXPORT culv_result culv_d3d_get_devices(struct IUnknown *object, culv_d3d_device_list list,
                                              uint32_t capacity, int32_t *ordinals, uint32_t *count);
 
-/** Gets the CUDA device of an adapter, by the driver's own match, as an ordinal for
- * culv_device_open_by_ordinal(). culv_device_open_for_dxgi() (culvert/d3d12.h) matches by the LUID.
+/** Gets the CUDA device of an adapter by its name: D3DADAPTER_IDENTIFIER9::DeviceName, or a name of
+ * EnumDisplayDevices(), such as "\\.\DISPLAY1". *ordinal is for culv_device_open_by_ordinal().
  * Errors: INVALID (NULL_ARGUMENT), NO_DEVICE (DEVICE_UNKNOWN: the adapter is not a CUDA device),
  * UNSUPPORTED (DRIVER_TOO_OLD, NOT_BUILT), DRIVER.
- * Ownership: the adapter stays yours. Threads: any.
- * Source: CUDA driver API reference, cuD3D11GetDevice. */
-CULV_EXPORT culv_result culv_d3d_get_device(struct IDXGIAdapter *adapter, int32_t *ordinal);
-/** Does what culv_d3d_get_device() does, for an adapter by its name:
- * D3DADAPTER_IDENTIFIER9::DeviceName, or a name of EnumDisplayDevices(), such as "\\.\DISPLAY1".
- * Errors: as culv_d3d_get_device(). Threads: any.
+ * Threads: any.
  * Source: CUDA driver API reference, cuD3D9GetDevice. */
 CULV_EXPORT culv_result culv_d3d9_get_device(const char *adapter_name, int32_t *ordinal);
 

@@ -33,7 +33,7 @@ typedef struct culv_keyed_mutex_desc {
 
 CULV_INIT(culv_keyed_mutex_desc)
 
-/** Imports a keyed mutex and BORROWS its handle. culv_d3d11_keyed_mutex_import() (culvert/d3d11.h)
+/** Imports a keyed mutex and BORROWS its handle. culv_d3d11_keyed_mutex_import() (culvert/d3d.h)
  * needs no handle.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE, HANDLE_TYPE, HANDLE_BAD), UNSUPPORTED
  * (HANDLE_TYPE: not Windows), DRIVER (also HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.

@@ -272,7 +272,8 @@ CULV_EXPORT culv_shared_image *culv_ring_shared_image(const culv_ring *ring, uin
 /** Takes the side's next slot. The host waits up to `timeout` nanoseconds for the other side to
  * submit (0: it does not wait), without polling. Afterwards make your queue wait for
  * out->wait_value of the other side's timeline. Allocates nothing. After an error nothing is
- * acquired.
+ * acquired. If the wait lasts 1, 10 and 100 s, the log is told who is late, in the words of the
+ * error (WARNING).
  *
  * On the side of Vulkan or Direct3D 12, the call also waits as SIGNAL_FIRST says;
  * culv_vk_ring_submit() and culv_d3d12_ring_submit() make the queue wait. In OpenGL, later commands

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: buffers, images and semaphores that Culvert makes. Each has two halves, one in a
  * graphics API and one in CUDA. Each API has its own calls that make them (culv_vk_buffer_create(),
- * culv_gl_image_create(), culv_d3d12_semaphore_create() ...) and that return its half
+ * culv_gl_image_create(), culv_d3d_semaphore_create() ...) and that return its half
  * (culv_vk_buffer_handle(), culv_gl_image_name() ...). The calls of this header serve all APIs.
  *
  *   culv_vk_buffer_create(vk, &desc, &buffer);

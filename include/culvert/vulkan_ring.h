@@ -7,7 +7,9 @@
  *   vkCmdPipelineBarrier2(commands, culv_vk_ring_barriers(ring, frame.slot, CULV_VK_ACQUIRE));
  *   (record what uses culv_vk_buffer_handle(culv_ring_shared_buffer(ring, frame.slot, 0)))
  *   vkCmdPipelineBarrier2(commands, culv_vk_ring_barriers(ring, frame.slot, CULV_VK_RELEASE));
- *   culv_vk_ring_submit(ring, queue, commands, fence, &frame);      waits, executes and signals */
+ *   culv_vk_ring_submit(ring, queue, commands, fence, &frame);      waits, executes and signals
+ *
+ * On a device of Vulkan 1.1 or 1.2 the barriers' call is vkCmdPipelineBarrier2KHR(). */
 #ifndef CULV_VULKAN_RING_H_
 #define CULV_VULKAN_RING_H_
 

@@ -16,7 +16,7 @@
 
 #include <culvert/cuda_api.h>
 #include <culvert/culvert.h>
-#include <culvert/d3d11.h>
+#include <culvert/d3d.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ typedef struct shared {
     culv_keyed_mutex *cuda;
 } shared;
 
-static shared make(culv_d3d11_device *d3d11, UINT width, UINT height, const char *label)
+static shared make(culv_d3d_device *d3d11, UINT width, UINT height, const char *label)
 {
     const D3D11_TEXTURE2D_DESC what = {.Width = width,
                                        .Height = height,
@@ -50,13 +50,13 @@ static shared make(culv_d3d11_device *d3d11, UINT width, UINT height, const char
                                        .SampleDesc = {.Count = 1},
                                        .BindFlags =
                                            D3D11_BIND_SHADER_RESOURCE | D3D11_BIND_RENDER_TARGET};
-    culv_d3d11_image_create_desc desc = culv_d3d11_image_create_desc_init();
+    culv_d3d_image_create_desc desc = culv_d3d_image_create_desc_init();
     shared s;
-    desc.resource_desc = &what;
+    desc.texture_desc = &what;
     desc.keyed_mutex = 1;
     desc.label = label;
-    OK(culv_d3d11_image_create(d3d11, &desc, &s.image));
-    s.resource = culv_d3d11_image_resource(s.image);
+    OK(culv_d3d_image_create(d3d11, &desc, &s.image));
+    s.resource = (ID3D11Resource *)culv_d3d_image_resource(s.image);
     OK(ID3D11Resource_QueryInterface(s.resource, &IID_IDXGIKeyedMutex, (void **)&s.mutex));
     OK(culv_d3d11_keyed_mutex_import(d3d11, s.resource, label, &s.cuda));
     return s;
@@ -102,11 +102,11 @@ int main(void)
     OK(D3D11CreateDevice(NULL, D3D_DRIVER_TYPE_HARDWARE, NULL, 0, &level, 1, D3D11_SDK_VERSION,
                          &d3d, NULL, &context));
     culv_device *device;
-    culv_d3d11_device *d3d11;
-    culv_d3d11_device_desc desc = culv_d3d11_device_desc_init();
-    desc.device = d3d;
-    OK(culv_device_open_for_d3d11(d3d, NULL, &device));
-    OK(culv_d3d11_attach(device, &desc, &d3d11));
+    culv_d3d_device *d3d11;
+    culv_d3d_device_desc desc = culv_d3d_device_desc_init();
+    desc.device = (IUnknown *)d3d;
+    OK(culv_device_open_for_d3d((IUnknown *)d3d, NULL, &device));
+    OK(culv_d3d_attach(device, &desc, &d3d11));
     CUstream stream;
     OK(CULV_CUDA(device)->cuCtxSetCurrent(culv_device_context(device)));
     OK(CULV_CUDA(device)->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -146,7 +146,7 @@ int main(void)
     OK(CULV_CUDA(device)->cuStreamDestroy(stream));
     destroy(&picture_texture);
     destroy(&strip_texture);
-    culv_d3d11_detach(&d3d11);
+    culv_d3d_detach(&d3d11);
     culv_device_close(&device);
     ID3D11DeviceContext_Release(context);
     return ID3D11Device_Release(d3d) != 0 || wrong != 0;

@@ -16,7 +16,7 @@
 
 #include <culvert/cuda_api.h>
 #include <culvert/culvert.h>
-#include <culvert/d3d12.h>
+#include <culvert/d3d.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -43,8 +43,8 @@ static ID3D12Device *d3d;
 static ID3D12CommandQueue *queue;
 static ID3D12CommandAllocator *allocator;
 static ID3D12GraphicsCommandList *list;
-static culv_device *device;      /* CUDA's device, which is the same GPU */
-static culv_d3d12_device *d3d12; /* Culvert between the two */
+static culv_device *device;    /* CUDA's device, which is the same GPU */
+static culv_d3d_device *d3d12; /* Culvert between the two */
 static CUstream stream;
 
 /* On the adapter that is Windows' first. */
@@ -61,11 +61,11 @@ static void create_device(void)
 
 static void open_device(void)
 {
-    culv_d3d12_device_desc desc = culv_d3d12_device_desc_init();
+    culv_d3d_device_desc desc = culv_d3d_device_desc_init();
     create_device();
-    desc.device = d3d;
-    OK(culv_device_open_for_d3d12(d3d, NULL, &device));
-    OK(culv_d3d12_attach(device, &desc, &d3d12));
+    desc.device = (IUnknown *)d3d;
+    OK(culv_device_open_for_d3d((IUnknown *)d3d, NULL, &device));
+    OK(culv_d3d_attach(device, &desc, &d3d12));
     OK(CULV_CUDA(device)->cuCtxSetCurrent(culv_device_context(device)));
     OK(CULV_CUDA(device)->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 }
@@ -73,7 +73,7 @@ static void open_device(void)
 static void close_device(void)
 {
     OK(CULV_CUDA(device)->cuStreamDestroy(stream));
-    culv_d3d12_detach(&d3d12);
+    culv_d3d_detach(&d3d12);
     culv_device_close(&device);
     ID3D12GraphicsCommandList_Release(list);
     ID3D12CommandAllocator_Release(allocator);
@@ -89,12 +89,12 @@ static culv_shared_semaphore *fence; /* 1: the strip is there; 2: the picture is
 
 static void share(void)
 {
-    culv_d3d12_buffer_create_desc desc = culv_d3d12_buffer_create_desc_init();
+    culv_d3d_buffer_create_desc desc = culv_d3d_buffer_create_desc_init();
     desc.size = 4 * STRIP;
-    OK(culv_d3d12_buffer_create(d3d12, &desc, &strip_buffer));
+    OK(culv_d3d_buffer_create(d3d12, &desc, &strip_buffer));
     desc.size = 4 * WIDTH * HEIGHT;
-    OK(culv_d3d12_buffer_create(d3d12, &desc, &picture_buffer));
-    OK(culv_d3d12_semaphore_create(d3d12, NULL, &fence));
+    OK(culv_d3d_buffer_create(d3d12, &desc, &picture_buffer));
+    OK(culv_d3d_semaphore_create(d3d12, NULL, &fence));
 }
 
 /* Work ----------------------------------------------------------------------------------------- */
@@ -121,15 +121,17 @@ static UINT32 first_of_row(UINT32 row)
 /* Each row of the picture is a piece of the strip. The queue waits for 1, and signals 2. */
 static void d3d12_draws(void)
 {
+    ID3D12Resource *to = (ID3D12Resource *)culv_d3d_buffer_resource(picture_buffer);
+    ID3D12Resource *from = (ID3D12Resource *)culv_d3d_buffer_resource(strip_buffer);
+    ID3D12Fence *turns = (ID3D12Fence *)culv_d3d_semaphore_fence(fence);
     for (UINT32 row = 0; row < HEIGHT; row++)
-        ID3D12GraphicsCommandList_CopyBufferRegion(
-            list, culv_d3d12_buffer_resource(picture_buffer), (UINT64)4 * row * WIDTH,
-            culv_d3d12_buffer_resource(strip_buffer), (UINT64)4 * first_of_row(row), 4 * WIDTH);
+        ID3D12GraphicsCommandList_CopyBufferRegion(list, to, (UINT64)4 * row * WIDTH, from,
+                                                   (UINT64)4 * first_of_row(row), 4 * WIDTH);
     OK(ID3D12GraphicsCommandList_Close(list));
     ID3D12CommandList *lists[] = {(ID3D12CommandList *)list};
-    OK(ID3D12CommandQueue_Wait(queue, culv_d3d12_semaphore_fence(fence), 1));
+    OK(ID3D12CommandQueue_Wait(queue, turns, 1));
     ID3D12CommandQueue_ExecuteCommandLists(queue, 1, lists);
-    OK(ID3D12CommandQueue_Signal(queue, culv_d3d12_semaphore_fence(fence), 2));
+    OK(ID3D12CommandQueue_Signal(queue, turns, 2));
 }
 
 /* The host waits only here. */

@@ -13,7 +13,7 @@
 
 #include <culvert/cuda_api.h>
 #include <culvert/culvert.h>
-#include <culvert/d3d11.h>
+#include <culvert/d3d.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -27,14 +27,14 @@ static struct plugin {
     volatile LONG frames;
     /* What the render thread has. */
     culv_device *device;
-    culv_d3d11_device *d3d11;
+    culv_d3d_device *d3d11;
     culv_kernels *kernels;
     culv_kernel *invert;
     CUstream stream;
     culv_shared_semaphore *fence;
     uint64_t value;
     ID3D11Resource *shadowed;
-    culv_d3d11_shadow *shadow;
+    culv_d3d_shadow *shadow;
     CUsurfObject surface;
     int width, height;
 } my;
@@ -48,11 +48,11 @@ static void say(const char *what)
 
 static culv_result begin(void)
 {
-    culv_d3d11_device_desc desc = culv_d3d11_device_desc_init();
-    desc.device = my.host.device;
-    culv_result e = culv_device_open_for_d3d11(my.host.device, NULL, &my.device);
-    if (e == CULV_OK) e = culv_d3d11_attach(my.device, &desc, &my.d3d11);
-    if (e == CULV_OK) e = culv_d3d11_semaphore_create(my.d3d11, NULL, &my.fence);
+    culv_d3d_device_desc desc = culv_d3d_device_desc_init();
+    desc.device = (IUnknown *)my.host.device;
+    culv_result e = culv_device_open_for_d3d((IUnknown *)my.host.device, NULL, &my.device);
+    if (e == CULV_OK) e = culv_d3d_attach(my.device, &desc, &my.d3d11);
+    if (e == CULV_OK) e = culv_d3d_semaphore_create(my.d3d11, NULL, &my.fence);
     if (e == CULV_OK) e = culv_kernels_load(my.device, my.host.kernels, "unity", &my.kernels);
     if (e == CULV_OK) e = culv_kernels_get(my.kernels, "invert", &my.invert);
     if (e != CULV_OK) return e;
@@ -68,25 +68,25 @@ static culv_result begin(void)
 static void drop_shadow(void)
 {
     if (my.stream != NULL) (void)CULV_CUDA(my.device)->cuStreamSynchronize(my.stream);
-    culv_d3d11_shadow_destroy(&my.shadow);
+    culv_d3d_shadow_destroy(&my.shadow);
     my.shadowed = NULL;
 }
 
 static culv_result take_texture(ID3D11Resource *texture)
 {
-    culv_d3d11_shadow_desc desc = culv_d3d11_shadow_desc_init();
+    culv_d3d_shadow_desc desc = culv_d3d_shadow_desc_init();
     D3D11_TEXTURE2D_DESC found;
     if (texture == my.shadowed) return CULV_OK;
     drop_shadow();
     ID3D11Texture2D_GetDesc((ID3D11Texture2D *)(void *)texture, &found);
-    desc.resource = texture;
+    desc.resource = (IUnknown *)texture;
     desc.label = "the engine's texture";
     /* What CUDA shall see in the TYPELESS formats that an engine has for 8-bit colour. */
     if (found.Format == DXGI_FORMAT_R8G8B8A8_TYPELESS) desc.format = DXGI_FORMAT_R8G8B8A8_UNORM;
     if (found.Format == DXGI_FORMAT_B8G8R8A8_TYPELESS) desc.format = DXGI_FORMAT_B8G8R8A8_UNORM;
-    culv_result e = culv_d3d11_shadow_create(my.d3d11, &desc, &my.shadow);
+    culv_result e = culv_d3d_shadow_create(my.d3d11, &desc, &my.shadow);
     if (e == CULV_OK)
-        e = culv_image_get_surface(culv_shared_image_cuda(culv_d3d11_shadow_image(my.shadow)), 0,
+        e = culv_image_get_surface(culv_shared_image_cuda(culv_d3d_shadow_image(my.shadow)), 0,
                                    &my.surface);
     my.width = (int)found.Width;
     my.height = (int)found.Height;
@@ -101,8 +101,8 @@ static culv_result run(ID3D11DeviceContext *context, ID3D11DeviceContext4 *conte
     const culv_launch_desc launch =
         culv_launch_2d((uint64_t)my.width, (uint64_t)my.height, 16, 16, my.stream);
     culv_semaphore *cuda = culv_shared_semaphore_cuda(my.fence);
-    ID3D11Fence *fence = culv_d3d11_semaphore_fence(my.fence);
-    culv_result e = culv_d3d11_shadow_record(my.shadow, context, 0);
+    ID3D11Fence *fence = (ID3D11Fence *)culv_d3d_semaphore_fence(my.fence);
+    culv_result e = culv_d3d_shadow_record(my.shadow, (IUnknown *)context, 0, 0);
     if (e != CULV_OK) return e;
     if (FAILED(ID3D11DeviceContext4_Signal(context4, fence, ++my.value))) return CULV_ERROR_ASYNC;
     ID3D11DeviceContext_Flush(context);
@@ -114,7 +114,7 @@ static culv_result run(ID3D11DeviceContext *context, ID3D11DeviceContext4 *conte
     if (e == CULV_OK) e = culv_semaphore_signal(cuda, my.stream, ++my.value);
     if (e != CULV_OK) return e;
     if (FAILED(ID3D11DeviceContext4_Wait(context4, fence, my.value))) return CULV_ERROR_ASYNC;
-    return culv_d3d11_shadow_record(my.shadow, context, 1);
+    return culv_d3d_shadow_record(my.shadow, (IUnknown *)context, 0, 1);
 }
 
 static void end(void)
@@ -124,7 +124,7 @@ static void end(void)
     culv_shared_semaphore_destroy(&my.fence);
     if (my.stream != NULL) (void)CULV_CUDA(my.device)->cuStreamDestroy(my.stream);
     my.stream = NULL;
-    culv_d3d11_detach(&my.d3d11);
+    culv_d3d_detach(&my.d3d11);
     culv_device_close(&my.device);
     my.value = 0;
 }
@@ -158,7 +158,7 @@ static void PLUGIN_CALL render_event(int event)
     else
         say("a frame failed");
     if (e == CULV_ERROR_ASYNC) { /* the device is removed: the engine makes another one */
-        (void)culv_d3d11_device_lost(my.d3d11);
+        (void)culv_d3d_device_lost(my.d3d11);
         end();
     }
     ID3D11DeviceContext4_Release(context4);

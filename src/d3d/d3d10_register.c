@@ -10,14 +10,6 @@
 static const GUID iid_dxgi_resource = {
     0x035f3ab4, 0x482e, 0x4e50, {0xb4, 0x1f, 0x8a, 0x7f, 0x8b, 0xd8, 0x96, 0x0b}};
 
-static culv_result fail_adapter(const culvi_voice *voice, const char *label, HRESULT hr,
-                                const char *call)
-{
-    return culvi_fail_d3d(voice, label, hr, call, "ID3D10Device::GetDeviceRemovedReason",
-                          CULV_REASON_DRIVER_REFUSED,
-                          "the ID3D10Device does not say which adapter it is");
-}
-
 static bool is_back_buffer(ID3D10Resource *resource)
 {
     IDXGIResource *dxgi = NULL;
@@ -90,14 +82,20 @@ static void look_at_shape(void *object, culvi_d3d_candidate *out)
 static culv_result look(const culvi_voice *voice, const char *label, void *resource,
                         culvi_d3d_candidate *out, culv_luid *luid, bool *software)
 {
-    const char *call = NULL;
     ID3D10Device *device = NULL;
     look_at_shape(resource, out);
     out->back_buffer = is_back_buffer(resource);
     ID3D10Resource_GetDevice((ID3D10Resource *)resource, &device);
-    const HRESULT hr = culvi_d3d_read_adapter(device, &call, luid, software);
+    culv_result result =
+        culvi_d3d_read_adapter(&culvi_d3d10_version, voice, label, device, luid, software);
     ID3D10Device_Release(device);
-    return SUCCEEDED(hr) ? CULV_OK : fail_adapter(voice, label, hr, call);
+    return result;
+}
+
+static culv_result read_luid(const culvi_voice *voice, const char *label, void *device,
+                             culv_luid *out)
+{
+    return culvi_d3d_read_adapter(&culvi_d3d10_version, voice, label, device, out, NULL);
 }
 
 /* The driver's calls --------------------------------------------------------------------------- */
@@ -122,32 +120,14 @@ static CUresult get_devices(const culvi_cuda *cuda, void *device, unsigned list,
 
 const culvi_d3d_version culvi_d3d10_version = {
     .name = "Direct3D 10",
-    .register_call = "culv_d3d10_register",
-    .open_call = "culv_device_open_for_d3d10",
+    .device = "ID3D10Device",
+    .removed = "ID3D10Device::GetDeviceRemovedReason",
     .cuda_register = "cuGraphicsD3D10RegisterResource",
     .cuda_get_devices = "cuD3D10GetDevices",
     .device_iid = {0x9b7e4c0f, 0x342c, 0x4106, {0xa1, 0x9f, 0x4f, 0x27, 0x04, 0xf6, 0x89, 0xf0}},
+    .resource_iid = {0x9b7e4c01, 0x342c, 0x4106, {0xa1, 0x9f, 0x4f, 0x27, 0x04, 0xf6, 0x89, 0xf0}},
+    .read_luid = read_luid,
     .has = has,
     .make = make,
     .look = look,
     .get_devices = get_devices};
-
-/* Public --------------------------------------------------------------------------------------- */
-
-culv_result culv_d3d10_register(culv_device *device, ID3D10Resource *resource,
-                                const culv_d3d_register_desc *desc, culv_registration **out)
-{
-    return culvi_d3d_register(&culvi_d3d10_version, device, resource, desc, out);
-}
-
-culv_result culv_device_open_for_d3d10(ID3D10Device *device, const culv_device_desc *desc,
-                                       culv_device **out)
-{
-    culv_luid luid;
-    bool software = false;
-    const char *call = NULL;
-    CULVI_REQUIRE2(NULL, device, out);
-    const HRESULT hr = culvi_d3d_read_adapter(device, &call, &luid, &software);
-    if (FAILED(hr)) return fail_adapter(NULL, NULL, hr, call);
-    return culv_device_open_by_luid(&luid, 1, desc, out);
-}

@@ -2,7 +2,6 @@
 /* The caller's textures and buffers, and their keyed mutexes. */
 #include "d3d/d3d11_core.h"
 /* after it */
-#include "base/desc.h"
 #include "cuda/format.h"
 #include "d3d/keyed_mutex.h"
 
@@ -101,94 +100,49 @@ culvi_d3d11_shape culvi_d3d11_shape_of(ID3D11Resource *resource)
     return shape;
 }
 
-/* Imports -------------------------------------------------------------------------------------- */
-
-static culv_result read_desc(culv_d3d11_device *d3d11, const culv_d3d11_memory_desc *desc,
-                             const void *out, const char *call, culvi_memory_ask *ask)
+culvi_d3d_texture culvi_d3d11_texture_in(void *resource)
 {
-    culv_d3d11_memory_desc d;
-    CULVI_REQUIRE_IN(NULL, call, d3d11);
-    const culvi_voice *voice = culvi_d3d11_voice(d3d11);
-    CULVI_REQUIRE_IN(voice, call, desc);
-    CULVI_REQUIRE_IN(voice, call, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_d3d11_memory_desc");
+    return culvi_d3d11_shape_of(resource).texture;
+}
+
+culv_result culvi_d3d11_ask_memory(const culv_d3d_device *d3d, const culv_d3d_memory_desc *d,
+                                   culvi_memory_ask *ask)
+{
+    void *resource = NULL;
+    culv_result result = culvi_d3d_as(d3d, d->label, d->object, &culvi_d3d11.resource_iid,
+                                      "ID3D11Resource", &resource);
     if (result != CULV_OK) return result;
-    if (d.resource == NULL)
-        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_d3d11_memory_desc.resource is NULL");
-    ask->label = d.label;
+    const culvi_d3d11_shape shape = culvi_d3d11_shape_of(resource);
     ask->dedicated = true;
-    ask->memory = (uint64_t)(uintptr_t)d.resource;
-    ask->identity = culvi_d3d_identity(d.resource);
-    ask->size = d.size != 0 ? d.size : culvi_d3d11_shape_of(d.resource).size;
+    ask->memory = (uint64_t)(uintptr_t)resource;
+    ask->identity = culvi_d3d_identity(resource);
+    ask->size = d->size != 0 ? d->size : shape.size;
     if (ask->size != 0) return CULV_OK;
-    return culvi_fail(voice, d.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+    return culvi_fail(culvi_d3d_voice(d3d), d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
                       "no CUDA array has the texture's DXGI_FORMAT %u, so its size is unknown; "
                       "copy the texels into a buffer",
-                      (unsigned)culvi_d3d11_shape_of(d.resource).texture.format);
-}
-
-culv_result culv_d3d11_memory_import(culv_d3d11_device *d3d11, const culv_d3d11_memory_desc *desc,
-                                     culv_memory **out)
-{
-    culvi_memory_ask ask = {.callers_buffers = false};
-    culv_result result = read_desc(d3d11, desc, out, __func__, &ask);
-    return result == CULV_OK ? culvi_graphics_import(&d3d11->base, &ask, out) : result;
-}
-
-culv_result culv_d3d11_memory_import_shared(culv_d3d11_device *d3d11,
-                                            const culv_d3d11_memory_desc *desc, culv_memory **out)
-{
-    culvi_memory_ask ask = {.callers_buffers = false};
-    culv_result result = read_desc(d3d11, desc, out, __func__, &ask);
-    return result == CULV_OK ? culvi_graphics_acquire(&d3d11->base, &ask, out) : result;
-}
-
-culv_result culv_d3d11_image_map(culv_d3d11_device *d3d11, culv_memory *memory,
-                                 const culv_d3d11_image_desc *desc, culv_image **out)
-{
-    culv_d3d11_image_desc d;
-    culv_image_desc map;
-    CULVI_REQUIRE(NULL, d3d11);
-    const culvi_voice *voice = culvi_d3d11_voice(d3d11);
-    CULVI_REQUIRE2(voice, memory, desc);
-    CULVI_REQUIRE(voice, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_d3d11_image_desc");
-    if (result != CULV_OK) return result;
-    if (d.resource == NULL)
-        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_d3d11_image_desc.resource is NULL");
-    result =
-        culvi_d3d_check_resource(memory, d.resource, d.label, "culv_d3d11_image_desc.resource");
-    if (result != CULV_OK) return result;
-    const culvi_d3d11_shape shape = culvi_d3d11_shape_of(d.resource);
-    const culvi_d3d_view view = {.desc = "culv_d3d11_image_desc",
-                                 .label = d.label,
-                                 .cube = d.cube != 0,
-                                 .format = d.format,
-                                 .texels = d.texels,
-                                 .no_surfaces = d.no_surfaces != 0};
-    result = culvi_d3d_describe_image(voice, &shape.texture, &view, &map);
-    return result == CULV_OK ? culv_image_map(memory, &map, out) : result;
+                      (unsigned)shape.texture.format);
 }
 
 /* Keyed mutexes -------------------------------------------------------------------------------- */
 
-culv_result culv_d3d11_keyed_mutex_import(culv_d3d11_device *d3d11, ID3D11Resource *resource,
+culv_result culv_d3d11_keyed_mutex_import(culv_d3d_device *d3d, ID3D11Resource *resource,
                                           const char *label, culv_keyed_mutex **out)
 {
     culv_keyed_mutex_desc d = culv_keyed_mutex_desc_init();
-    CULVI_REQUIRE(NULL, d3d11);
-    const culvi_voice *voice = culvi_d3d11_voice(d3d11);
+    CULVI_REQUIRE(NULL, d3d);
+    const culvi_voice *voice = culvi_d3d_voice(d3d);
     CULVI_REQUIRE2(voice, resource, out);
+    culv_result result = culvi_d3d_check_api(d3d, &culvi_d3d11, __func__);
+    if (result != CULV_OK) return result;
     if (!(culvi_d3d11_shape_of(resource).misc & D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX))
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
                           "the ID3D11Resource has no keyed mutex: it was created without "
                           "D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX; use a fence");
-    culv_result result = culvi_d3d11_share(d3d11, label, resource, NULL, &d.handle);
+    result = culvi_d3d11_share(d3d, label, resource, NULL, &d.handle);
     if (result != CULV_OK) return result;
     d.handle.type = d.handle.type == CULV_HANDLE_D3D11_RESOURCE ? CULV_HANDLE_D3D11_KEYED_MUTEX
                                                                 : CULV_HANDLE_D3D11_KEYED_MUTEX_KMT;
     d.label = label;
-    return culvi_keyed_mutex_import_exported(d3d11->base.device, &d, out);
+    return culvi_keyed_mutex_import_exported(d3d->base.device, &d, out);
 }

@@ -28,7 +28,6 @@ static culv_result look(const culvi_voice *voice, const char *label, void *resou
     const uint32_t sharing = D3D11_RESOURCE_MISC_SHARED | D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX |
                              D3D11_RESOURCE_MISC_SHARED_NTHANDLE;
     const culvi_d3d11_shape shape = culvi_d3d11_shape_of(resource);
-    const char *call = NULL;
     ID3D11Device *device = NULL;
     *out = (culvi_d3d_candidate){.version = 11,
                                  .is_buffer = shape.is_buffer,
@@ -41,13 +40,16 @@ static culv_result look(const culvi_voice *voice, const char *label, void *resou
                                  .in_memory = shape.usage == D3D11_USAGE_STAGING,
                                  .immutable = shape.usage == D3D11_USAGE_IMMUTABLE};
     ID3D11Resource_GetDevice((ID3D11Resource *)resource, &device);
-    const HRESULT hr = culvi_d3d_read_adapter(device, &call, luid, software);
+    culv_result result =
+        culvi_d3d_read_adapter(&culvi_d3d11_version, voice, label, device, luid, software);
     ID3D11Device_Release(device);
-    return SUCCEEDED(hr)
-               ? CULV_OK
-               : culvi_fail_d3d(voice, label, hr, call, "ID3D11Device::GetDeviceRemovedReason",
-                                CULV_REASON_DRIVER_REFUSED,
-                                "the ID3D11Device does not say which adapter it is");
+    return result;
+}
+
+static culv_result read_luid(const culvi_voice *voice, const char *label, void *device,
+                             culv_luid *out)
+{
+    return culvi_d3d_read_adapter(&culvi_d3d11_version, voice, label, device, out, NULL);
 }
 
 /* The driver's calls --------------------------------------------------------------------------- */
@@ -78,27 +80,16 @@ static CUresult get_device(const culvi_cuda *cuda, const void *adapter, CUdevice
 
 const culvi_d3d_version culvi_d3d11_version = {
     .name = "Direct3D 11",
-    .register_call = "culv_d3d11_register",
-    .open_call = "culv_device_open_for_d3d11",
+    .device = "ID3D11Device",
+    .removed = "ID3D11Device::GetDeviceRemovedReason",
     .cuda_register = "cuGraphicsD3D11RegisterResource",
     .cuda_get_devices = "cuD3D11GetDevices",
     .cuda_get_device = "cuD3D11GetDevice",
     .device_iid = {0xdb6f6ddb, 0xac77, 0x4e88, {0x82, 0x53, 0x81, 0x9d, 0xf9, 0xbb, 0xf1, 0x40}},
+    .resource_iid = {0xdc8e63f3, 0xd12b, 0x4952, {0xb4, 0x7b, 0x5e, 0x45, 0x02, 0x6a, 0x86, 0x2d}},
+    .read_luid = read_luid,
     .has = has,
     .make = make,
     .look = look,
     .get_devices = get_devices,
     .get_device = get_device};
-
-/* Public --------------------------------------------------------------------------------------- */
-
-culv_result culv_d3d11_register(culv_device *device, ID3D11Resource *resource,
-                                const culv_d3d_register_desc *desc, culv_registration **out)
-{
-    return culvi_d3d_register(&culvi_d3d11_version, device, resource, desc, out);
-}
-
-culv_result culv_d3d_get_device(IDXGIAdapter *adapter, int32_t *ordinal)
-{
-    return culvi_d3d_get_device(&culvi_d3d11_version, __func__, adapter, ordinal);
-}

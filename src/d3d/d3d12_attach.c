@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_d3d12_device: the caller's ID3D12Device, attached; its CUDA match. */
+/* What an attachment of Direct3D 12 is; its shared handles. */
 #include "d3d/d3d12_core.h"
 /* after it */
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "graphics/lost.h"
-
-#include <dxgi.h>
 #include <string.h>
 
 const GUID culvi_iid_d3d12_heap = {
     0x6b3b2502, 0x6e51, 0x45b3, {0x90, 0xee, 0x98, 0x84, 0x26, 0x5e, 0x8d, 0xf3}};
-const GUID culvi_iid_d3d12_resource = {
-    0x696442be, 0xa72e, 0x4059, {0xbc, 0x79, 0x5b, 0x5c, 0x98, 0x04, 0x0f, 0xad}};
-const GUID culvi_iid_d3d12_fence = {
-    0x0a753dcf, 0xc4d8, 0x4b91, {0xad, 0xf6, 0xbe, 0x5a, 0x60, 0xd9, 0x5a, 0x76}};
 
 /* Structs that methods return ------------------------------------------------------------------ */
 
@@ -67,45 +58,38 @@ uint64_t culvi_d3d12_allocation_size(ID3D12Device *device, const D3D12_RESOURCE_
 
 static const char removed[] = "ID3D12Device::GetDeviceRemovedReason";
 
-culv_result culvi_fail_d3d12(const culv_d3d12_device *d3d12, const char *label, HRESULT code,
-                             const char *call, const char *what)
-{
-    return culvi_fail_d3d(culvi_d3d12_voice(d3d12), label, code, call, removed,
-                          CULV_REASON_DRIVER_REFUSED, "%s", what);
-}
-
 /* Shared handles ------------------------------------------------------------------------------- */
 
 /* Why an object cannot be shared, as far as it says that itself. */
-static const char *why_not(ID3D12DeviceChild *object, culv_handle_type type)
+static const char *why_not(void *object, culv_handle_type type)
 {
     D3D12_HEAP_FLAGS flags = D3D12_HEAP_FLAG_SHARED;
     if (type == CULV_HANDLE_D3D12_HEAP)
-        flags = culvi_d3d12_heap_desc((ID3D12Heap *)(void *)object).Flags;
+        flags = culvi_d3d12_heap_desc((ID3D12Heap *)object).Flags;
     else if (type == CULV_HANDLE_D3D12_RESOURCE &&
-             FAILED(
-                 ID3D12Resource_GetHeapProperties((ID3D12Resource *)(void *)object, NULL, &flags)))
+             FAILED(ID3D12Resource_GetHeapProperties((ID3D12Resource *)object, NULL, &flags)))
         return "it is a reserved (tiled) resource, which has no memory of its own";
     if (flags & D3D12_HEAP_FLAG_SHARED) return NULL;
     if (type == CULV_HANDLE_D3D12_RESOURCE &&
-        culvi_d3d12_resource_desc((ID3D12Resource *)(void *)object).Dimension !=
+        culvi_d3d12_resource_desc((ID3D12Resource *)object).Dimension !=
             D3D12_RESOURCE_DIMENSION_BUFFER)
         return "it was created without D3D12_HEAP_FLAG_SHARED; an engine's texture that cannot "
-               "be created anew gets a shared twin (culv_d3d12_shadow_create())";
+               "be created anew gets a shared twin (culv_d3d_shadow_create())";
     return "it was created without D3D12_HEAP_FLAG_SHARED";
 }
 
-/* Makes a new handle of a heap, a resource or a fence. The handle's type is set. */
-static culv_result share(const culv_d3d12_device *d3d12, const char *label,
-                         ID3D12DeviceChild *object, const wchar_t *name, culv_handle *out)
+static culv_result share(const culv_d3d_device *d3d, const char *label, void *object,
+                         const wchar_t *name, culv_handle *out)
 {
-    const culvi_voice *voice = culvi_d3d12_voice(d3d12);
+    static const culv_handle_type types[] = {CULV_HANDLE_D3D12_FENCE, CULV_HANDLE_D3D12_RESOURCE,
+                                             CULV_HANDLE_D3D12_HEAP};
+    const GUID *const ids[] = {&culvi_d3d12.fence_iid, &culvi_d3d12.resource_iid,
+                               &culvi_iid_d3d12_heap};
+    const culvi_voice *voice = culvi_d3d_voice(d3d);
     HANDLE handle = NULL;
-    const culv_handle_type type =
-        culvi_d3d_is_a(object, &culvi_iid_d3d12_fence)      ? CULV_HANDLE_D3D12_FENCE
-        : culvi_d3d_is_a(object, &culvi_iid_d3d12_resource) ? CULV_HANDLE_D3D12_RESOURCE
-        : culvi_d3d_is_a(object, &culvi_iid_d3d12_heap)     ? CULV_HANDLE_D3D12_HEAP
-                                                            : CULV_HANDLE_NONE;
+    void *child = NULL;
+    const int found = culvi_d3d_pick(object, ids, 3, &child);
+    const culv_handle_type type = found < 0 ? CULV_HANDLE_NONE : types[found];
     if (type == CULV_HANDLE_NONE)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND,
                           "the object is no ID3D12Heap, ID3D12Resource or ID3D12Fence; Direct3D "
@@ -113,12 +97,12 @@ static culv_result share(const culv_d3d12_device *d3d12, const char *label,
     const char *what = type == CULV_HANDLE_D3D12_FENCE      ? "ID3D12Fence"
                        : type == CULV_HANDLE_D3D12_RESOURCE ? "ID3D12Resource"
                                                             : "ID3D12Heap";
-    const char *cause = why_not(object, type);
+    const char *cause = why_not(child, type);
     if (cause != NULL)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
                           "the %s cannot be shared: %s", what, cause);
-    HRESULT hr =
-        ID3D12Device_CreateSharedHandle(d3d12->device, object, NULL, GENERIC_ALL, name, &handle);
+    HRESULT hr = ID3D12Device_CreateSharedHandle(
+        culvi_d3d12_device(d3d), (ID3D12DeviceChild *)child, NULL, GENERIC_ALL, name, &handle);
     if (SUCCEEDED(hr) && handle != NULL) {
         *out = culv_handle_win32(type, handle);
         return CULV_OK;
@@ -130,14 +114,6 @@ static culv_result share(const culv_d3d12_device *d3d12, const char *label,
             ? "if it is a placed resource, import its heap and map it at its HeapOffset"
             : "create it with D3D12_HEAP_FLAG_SHARED",
         "ID3D12Device", removed);
-}
-
-culv_result culv_d3d12_export_dup(culv_d3d12_device *d3d12, ID3D12DeviceChild *object,
-                                  const wchar_t *name, culv_handle *out)
-{
-    CULVI_REQUIRE(NULL, d3d12);
-    CULVI_REQUIRE2(culvi_d3d12_voice(d3d12), object, out);
-    return share(d3d12, d3d12->base.label, object, name, out);
 }
 
 /* The match ------------------------------------------------------------------------------------ */
@@ -153,93 +129,31 @@ static culv_result check_nodes(const culvi_voice *voice, const char *label, ID3D
                       (unsigned)nodes);
 }
 
-culv_result culv_device_open_for_d3d12(ID3D12Device *device, const culv_device_desc *desc,
-                                       culv_device **out)
+static culv_result read_luid(const culvi_voice *voice, const char *label, void *device,
+                             culv_luid *out)
 {
-    CULVI_REQUIRE2(NULL, device, out);
-    culv_result result = check_nodes(NULL, NULL, device);
+    culv_result result = check_nodes(voice, label, device);
     if (result != CULV_OK) return result;
     const LUID found = luid_of(device);
-    const culv_luid luid = culvi_d3d_luid(&found);
-    return culv_device_open_by_luid(&luid, 1, desc, out);
-}
-
-culv_result culv_device_open_for_dxgi(IDXGIAdapter *adapter, const culv_device_desc *desc,
-                                      culv_device **out)
-{
-    DXGI_ADAPTER_DESC found;
-    CULVI_REQUIRE2(NULL, adapter, out);
-    memset(&found, 0, sizeof found);
-    const HRESULT hr = IDXGIAdapter_GetDesc(adapter, &found);
-    if (FAILED(hr))
-        return culvi_fail_native(NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED,
-                                 CULV_NATIVE_D3D, (int64_t)(uint32_t)hr, "IDXGIAdapter::GetDesc",
-                                 "the adapter does not say what it is: IDXGIAdapter::GetDesc "
-                                 "answered %#lx",
-                                 (unsigned long)hr);
-    const culv_luid luid = culvi_d3d_luid(&found.AdapterLuid);
-    return culv_device_open_by_luid(&luid, 1, desc, out);
-}
-
-culv_result culv_d3d12_attach(culv_device *device, const culv_d3d12_device_desc *desc,
-                              culv_d3d12_device **out)
-{
-    culv_d3d12_device_desc d;
-    CULVI_REQUIRE(NULL, device);
-    const culvi_voice *voice = &device->voice;
-    CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_d3d12_device_desc");
-    if (result != CULV_OK) return result;
-    if (d.device == NULL)
-        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_d3d12_device_desc.device is NULL");
-    result = check_nodes(voice, d.label, d.device);
-    if (result != CULV_OK) return result;
-    culv_d3d12_device *d3d12 = culvi_alloc(sizeof *d3d12);
-    if (d3d12 == NULL) return culvi_fail_host_memory(voice, d.label);
-    culvi_graphics_init(&d3d12->base, &culvi_d3d12_api, device, d.label);
-    d3d12->device = d.device;
-    const LUID found = luid_of(d.device);
-    const culv_luid luid = culvi_d3d_luid(&found);
-    result = culvi_d3d_identify(&d3d12->base, &luid, "ID3D12Device");
-    if (result != CULV_OK) {
-        culvi_free(d3d12);
-        return result;
-    }
-    ID3D12Device_AddRef(d3d12->device);
-    culvi_graphics_attached(&d3d12->base);
-    *out = d3d12;
+    *out = culvi_d3d_luid(&found);
     return CULV_OK;
 }
 
-static void free_attachment(culvi_graphics *graphics)
+/* For what has both APIs ----------------------------------------------------------------------- */
+
+static uint64_t fence_value(void *fence)
 {
-    culv_d3d12_device *d3d12 = culvi_d3d12_of(graphics);
-    ID3D12Device_Release(d3d12->device);
-    culvi_free(d3d12);
+    return ID3D12Fence_GetCompletedValue((ID3D12Fence *)fence);
 }
 
-culv_result culv_d3d12_device_lost(culv_d3d12_device *d3d12)
+static HRESULT arm(void *fence, uint64_t value, HANDLE event)
 {
-    CULVI_REQUIRE(NULL, d3d12);
-    culvi_graphics_lose(&d3d12->base);
-    return CULV_OK;
+    return ID3D12Fence_SetEventOnCompletion((ID3D12Fence *)fence, value, event);
 }
 
-void culv_d3d12_detach(culv_d3d12_device **d3d12)
+static bool read_fence(void *fence, uint64_t *out)
 {
-    if (d3d12 == NULL || *d3d12 == NULL) return;
-    culv_d3d12_device *mine = *d3d12;
-    *d3d12 = NULL;
-    culvi_graphics_unref(&mine->base);
-}
-
-/* The seam ------------------------------------------------------------------------------------- */
-
-static culv_result export_object(const culvi_graphics *graphics, const char *label, uint64_t object,
-                                 culv_handle *out)
-{
-    return share(culvi_d3d12_of(graphics), label, culvi_d3d_object(object), NULL, out);
+    return culvi_d3d_fence_value(&culvi_d3d12.fence, fence, out) == 0;
 }
 
 static const culvi_words words = {
@@ -257,27 +171,51 @@ static const culvi_words words = {
     .read_call = "ID3D12Fence::GetCompletedValue",
     .wait_call = "ID3D12Fence::SetEventOnCompletion",
     .signal_call = "ID3D12Fence::Signal",
-    .attach_desc = "culv_d3d12_device_desc",
+    .attach_desc = "culv_d3d_device_desc",
     .cross = "",
-    .open_call = "culv_device_open_for_d3d12",
-    .memory_desc = "culv_d3d12_memory_desc",
+    .open_call = "culv_device_open_for_d3d",
+    .memory_desc = "culv_d3d_memory_desc",
     .memory_size = "size",
 };
 
 /* No copies, neither through the host nor to another GPU: another GPU is refused. */
-const culvi_graphics_api culvi_d3d12_api = {
+static const culvi_graphics_api graphics = {
     .words = &words,
-    .free = free_attachment,
-    .export_memory = export_object,
-    .export_semaphore = export_object,
+    .free = culvi_d3d_free,
+    .export_memory = culvi_d3d_export,
+    .export_semaphore = culvi_d3d_export,
     .plan = culvi_d3d12_plan,
     .make = culvi_d3d12_make,
-    .unmake = culvi_d3d12_unmake,
+    .unmake = culvi_d3d_unmake,
     .make_semaphore = culvi_d3d12_make_semaphore,
-    .unmake_semaphore = culvi_d3d12_unmake_semaphore,
+    .unmake_semaphore = culvi_d3d_unmake_semaphore,
     .check_timelines = culvi_d3d12_check_timelines,
-    .timeline_value = culvi_d3d12_timeline_value,
-    .timeline_wait = culvi_d3d12_timeline_wait,
+    .timeline_value = culvi_d3d_timeline_value,
+    .timeline_wait = culvi_d3d_timeline_wait,
     .timeline_signal = culvi_d3d12_timeline_signal,
-    .fail = culvi_d3d12_fail_timeline,
+    .fail = culvi_d3d_fail_timeline,
+};
+
+const culvi_d3d_api culvi_d3d12 = {
+    .graphics = &graphics,
+    .device_name = "ID3D12Device",
+    .resource_name = "ID3D12Resource",
+    .fence_name = "ID3D12Fence",
+    .commands_name = "ID3D12GraphicsCommandList",
+    .removed = removed,
+    .device_iid = {0x189819f1, 0x1db6, 0x4b57, {0xbe, 0x54, 0x18, 0x21, 0x33, 0x9b, 0x85, 0xf7}},
+    .resource_iid = {0x696442be, 0xa72e, 0x4059, {0xbc, 0x79, 0x5b, 0x5c, 0x98, 0x04, 0x0f, 0xad}},
+    .fence_iid = {0x0a753dcf, 0xc4d8, 0x4b91, {0xad, 0xf6, 0xbe, 0x5a, 0x60, 0xd9, 0x5a, 0x76}},
+    .commands_iid = {0x5b160d0f, 0xac1b, 0x4185, {0x8b, 0xa8, 0xb3, 0xae, 0x42, 0xa5, 0xa4, 0x55}},
+    .read_luid = read_luid,
+    .share = share,
+    .ask_memory = culvi_d3d12_ask_memory,
+    .texture_of = culvi_d3d12_texture_in,
+    .create_buffer = culvi_d3d12_create_buffer,
+    .create_image = culvi_d3d12_create_image,
+    .create_twin = culvi_d3d12_create_twin,
+    .unshared = "D3D12_HEAP_FLAG_SHARED",
+    .record = culvi_d3d12_record,
+    .fence = {fence_value, arm},
+    .read_fence = read_fence,
 };

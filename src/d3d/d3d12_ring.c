@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "culvert/d3d12_ring.h"
-#include "d3d/d3d12_resource.h"
 #include "graphics/graphics_ring.h"
 
 #include <inttypes.h>
@@ -18,12 +17,12 @@ static culv_result make_object(culvi_graphics_ring *ring, const void *descriptio
                                culvi_pair **out)
 {
     const culv_d3d12_ring_resource *from = description;
-    culv_d3d12_device *d3d12 = culvi_d3d12_of(ring->graphics);
+    culv_d3d_device *d3d = culvi_d3d_of(ring->graphics);
     culv_shared_image *image = from->images != NULL ? from->images[slot] : NULL;
     culv_shared_buffer *buffer = from->buffers != NULL ? from->buffers[slot] : NULL;
     culv_result result = CULV_OK;
-    if (from->image != NULL) result = culv_d3d12_image_create(d3d12, from->image, &image);
-    if (from->buffer != NULL) result = culv_d3d12_buffer_create(d3d12, from->buffer, &buffer);
+    if (from->image != NULL) result = culv_d3d_image_create(d3d, from->image, &image);
+    if (from->buffer != NULL) result = culv_d3d_buffer_create(d3d, from->buffer, &buffer);
     if (result == CULV_OK)
         *out = image != NULL ? &image->pair : buffer != NULL ? &buffer->pair : NULL;
     return result;
@@ -50,7 +49,7 @@ static culv_result check_type(const culvi_graphics_ring *ring, ID3D12CommandQueu
 static culv_result submit(culvi_graphics_ring *ring, const culvi_graphics_work *work,
                           uint32_t count, uint64_t wait, uint64_t signal)
 {
-    const culv_d3d12_device *d3d12 = culvi_d3d12_of(ring->graphics);
+    const culv_d3d_device *d3d = culvi_d3d_of(ring->graphics);
     ID3D12CommandQueue *queue = work->queue;
     ID3D12CommandList *lists[CULV_RING_MAX_DEPTH];
     for (uint32_t i = 0; i < count; i++) {
@@ -63,14 +62,14 @@ static culv_result submit(culvi_graphics_ring *ring, const culvi_graphics_work *
         hr = ID3D12CommandQueue_Wait(queue, fence_of(ring, culvi_graphics_ring_cuda_side(ring)),
                                      wait);
     if (FAILED(hr))
-        return culvi_fail_d3d12(d3d12, ring->label, hr, "ID3D12CommandQueue::Wait",
-                                "the queue was not told to wait for a ring's frame");
+        return culvi_d3d_fail(d3d, ring->label, hr, "ID3D12CommandQueue::Wait",
+                              "the queue was not told to wait for a ring's frame");
     if (count > 0) ID3D12CommandQueue_ExecuteCommandLists(queue, count, lists);
     if (signal != 0) hr = ID3D12CommandQueue_Signal(queue, fence_of(ring, ring->side), signal);
     if (FAILED(hr))
-        return culvi_fail_d3d12(d3d12, ring->label, hr, "ID3D12CommandQueue::Signal",
-                                "the command lists of a ring's frames were submitted, but not "
-                                "their signal");
+        return culvi_d3d_fail(d3d, ring->label, hr, "ID3D12CommandQueue::Signal",
+                              "the command lists of a ring's frames were submitted, but not "
+                              "their signal");
     return CULV_OK;
 }
 
@@ -87,7 +86,7 @@ static culv_result destroy(void *context, bool has_last_use, CUstream last_use, 
 
 static const culvi_graphics_ring_api ring_api = {
     .desc = "culv_d3d12_ring_desc",
-    .attachment = "culv_d3d12_device",
+    .attachment = "culv_d3d_device",
     .ring = {.create_call = "culv_d3d12_ring_create",
              .submit_call = "culv_d3d12_ring_submit",
              .acquire = culvi_graphics_ring_acquire,
@@ -117,16 +116,17 @@ static culv_result make_resource(culvi_graphics_ring *ring, const culv_d3d12_rin
                                              from->image != NULL || from->buffer != NULL);
 }
 
-culv_result culv_d3d12_ring_create(culv_d3d12_device *d3d12, const culv_d3d12_ring_desc *desc,
+culv_result culv_d3d12_ring_create(culv_d3d_device *d3d, const culv_d3d12_ring_desc *desc,
                                    culv_ring **out)
 {
     culv_d3d12_ring_desc d;
-    CULVI_REQUIRE(NULL, d3d12);
-    const culvi_voice *voice = culvi_d3d12_voice(d3d12);
+    CULVI_REQUIRE(NULL, d3d);
+    const culvi_voice *voice = culvi_d3d_voice(d3d);
     CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, ring_api.desc);
+    culv_result result = culvi_d3d_check_api(d3d, &culvi_d3d12, __func__);
+    if (result == CULV_OK) result = culvi_desc_read(voice, &d, sizeof d, desc, ring_api.desc);
     if (result == CULV_OK)
-        result = culvi_graphics_ring_check(&ring_api, &d3d12->base, d.label, d.max_depth, d.side,
+        result = culvi_graphics_ring_check(&ring_api, &d3d->base, d.label, d.max_depth, d.side,
                                            d.num_resources);
     if (result != CULV_OK) return result;
     if (d.num_resources > 0 && d.resources == NULL)
@@ -134,7 +134,7 @@ culv_result culv_d3d12_ring_create(culv_d3d12_device *d3d12, const culv_d3d12_ri
                           "culv_d3d12_ring_desc.resources is NULL");
     culvi_graphics_ring *ring = culvi_alloc(sizeof *ring);
     if (ring == NULL) return culvi_fail_host_memory(voice, d.label);
-    culvi_graphics_ring_init(ring, &ring_api, &d3d12->base, d.max_depth, d.side, d.label);
+    culvi_graphics_ring_init(ring, &ring_api, &d3d->base, d.max_depth, d.side, d.label);
     result = culvi_graphics_ring_set_waits(ring, d.waits);
     if (result == CULV_OK) result = culvi_graphics_ring_make_timelines(ring, 0);
     for (uint32_t i = 0; i < d.num_resources && result == CULV_OK; i++)
@@ -145,7 +145,7 @@ culv_result culv_d3d12_ring_create(culv_d3d12_device *d3d12, const culv_d3d12_ri
         culvi_free(ring);
         return result;
     }
-    culvi_graphics_ref(&d3d12->base);
+    culvi_graphics_ref(&d3d->base);
     *out = ring->core;
     return CULV_OK;
 }

@@ -17,12 +17,11 @@ typedef struct d3d12_view {
 
 /* Heaps ---------------------------------------------------------------------------------------- */
 
-static culv_result check(const culv_d3d12_device *d3d12, const char *label,
+static culv_result check(const culv_d3d_device *d3d, const char *label,
                          const culv_vmm_allocation *a)
 {
-    const culvi_voice *voice = culvi_d3d12_voice(d3d12);
-    culv_result result =
-        culvi_check_exporter(d3d12->base.device, label, &a->uuid, "VMM allocation");
+    const culvi_voice *voice = culvi_d3d_voice(d3d);
+    culv_result result = culvi_check_exporter(d3d->base.device, label, &a->uuid, "VMM allocation");
     if (result != CULV_OK) return result;
     if (a->usage & CULV_VMM_USAGE_TILE_POOL || a->multicast)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
@@ -43,41 +42,41 @@ static culv_result check(const culv_d3d12_device *d3d12, const char *label,
                       a->handle_types);
 }
 
-static culv_result refused(const culv_d3d12_device *d3d12, const char *label, HRESULT hr)
+static culv_result refused(const culv_d3d_device *d3d, const char *label, HRESULT hr)
 {
     static const char call[] = "ID3D12Device::OpenSharedHandle";
     const int code = (int)hr;
     if (code != CULVI_D3D_BAD_ARGUMENT && code != CULVI_D3D_NOT_IMPLEMENTED &&
         code != CULVI_D3D_NO_INTERFACE && code != CULVI_D3D_INVALID_HANDLE)
-        return culvi_fail_d3d(culvi_d3d12_voice(d3d12), label, hr, call,
+        return culvi_fail_d3d(culvi_d3d_voice(d3d), label, hr, call,
                               "ID3D12Device::GetDeviceRemovedReason", CULV_REASON_HANDLE_REFUSED,
                               "the VMM allocation could not be opened as an ID3D12Heap");
     return culvi_fail_native(
-        culvi_d3d12_voice(d3d12), label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_REFUSED,
+        culvi_d3d_voice(d3d), label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_REFUSED,
         CULV_NATIVE_D3D, (int64_t)(uint32_t)hr, call,
         "this Direct3D does not open CUDA's VMM memory as an ID3D12Heap: %s answered %#lx. Let "
-        "Direct3D make the memory and CUDA import it (culv_d3d12_buffer_create(), "
-        "culv_d3d12_memory_import())",
+        "Direct3D make the memory and CUDA import it (culv_d3d_buffer_create(), "
+        "culv_d3d_memory_import())",
         call, (unsigned long)hr);
 }
 
 /* The heap holds the memory; the handle goes in any case. */
-static culv_result open_heap(const culv_d3d12_device *d3d12, const char *label,
-                             culv_vmm_allocation *a, ID3D12Heap **out)
+static culv_result open_heap(const culv_d3d_device *d3d, const char *label, culv_vmm_allocation *a,
+                             ID3D12Heap **out)
 {
     culv_handle handle = {.type = CULV_HANDLE_NONE};
     ID3D12Heap *heap = NULL;
-    culv_result result = check(d3d12, label, a);
+    culv_result result = check(d3d, label, a);
     if (result == CULV_OK) result = culv_vmm_export_dup(a, CULV_HANDLE_OPAQUE_WIN32, &handle);
     if (result != CULV_OK) return result;
-    const HRESULT hr = ID3D12Device_OpenSharedHandle(d3d12->device, handle.value.win32,
+    const HRESULT hr = ID3D12Device_OpenSharedHandle(culvi_d3d12_device(d3d), handle.value.win32,
                                                      &culvi_iid_d3d12_heap, (void **)&heap);
     culv_handle_close(&handle);
-    if (FAILED(hr) || heap == NULL) return refused(d3d12, label, hr);
+    if (FAILED(hr) || heap == NULL) return refused(d3d, label, hr);
     const uint64_t size = culvi_d3d12_heap_desc(heap).SizeInBytes;
     if (size < a->size) {
         ID3D12Heap_Release(heap);
-        return culvi_fail(culvi_d3d12_voice(d3d12), label, CULV_ERROR_DRIVER, CULV_REASON_SIZE,
+        return culvi_fail(culvi_d3d_voice(d3d), label, CULV_ERROR_DRIVER, CULV_REASON_SIZE,
                           "the ID3D12Heap that was opened has %" PRIu64
                           " bytes, but the VMM allocation has %" PRIu64,
                           size, a->size);
@@ -86,19 +85,20 @@ static culv_result open_heap(const culv_d3d12_device *d3d12, const char *label,
     return CULV_OK;
 }
 
-culv_result culv_d3d12_heap_from_vmm(culv_d3d12_device *d3d12, culv_vmm_allocation *allocation,
+culv_result culv_d3d12_heap_from_vmm(culv_d3d_device *d3d, culv_vmm_allocation *allocation,
                                      ID3D12Heap **out)
 {
-    CULVI_REQUIRE(NULL, d3d12);
-    CULVI_REQUIRE2(culvi_d3d12_voice(d3d12), allocation, out);
-    return open_heap(d3d12, allocation->label, allocation, out);
+    CULVI_REQUIRE(NULL, d3d);
+    CULVI_REQUIRE2(culvi_d3d_voice(d3d), allocation, out);
+    culv_result result = culvi_d3d_check_api(d3d, &culvi_d3d12, __func__);
+    return result != CULV_OK ? result : open_heap(d3d, allocation->label, allocation, out);
 }
 
 /* Vectors -------------------------------------------------------------------------------------- */
 
-static const culv_d3d12_device *device_of(const culv_vector_view *view)
+static const culv_d3d_device *device_of(const culv_vector_view *view)
 {
-    return culvi_d3d12_of(view->graphics);
+    return culvi_d3d_of(view->graphics);
 }
 
 static void drop(culv_vector_view *view, const culvi_view_part *part)
@@ -111,11 +111,11 @@ static void drop(culv_vector_view *view, const culvi_view_part *part)
 static culv_result make(culv_vector_view *view, const culv_vector_chunk *chunk,
                         culvi_view_part *part)
 {
-    const culv_d3d12_device *d3d12 = device_of(view);
+    const culv_d3d_device *d3d = device_of(view);
     ID3D12Heap *heap = NULL;
     ID3D12Resource *buffer = NULL;
     D3D12_RESOURCE_DESC desc;
-    culv_result result = open_heap(d3d12, view->label, chunk->allocation, &heap);
+    culv_result result = open_heap(d3d, view->label, chunk->allocation, &heap);
     if (result != CULV_OK) return result;
     memset(&desc, 0, sizeof desc);
     desc.Dimension = D3D12_RESOURCE_DIMENSION_BUFFER;
@@ -127,12 +127,12 @@ static culv_result make(culv_vector_view *view, const culv_vector_chunk *chunk,
     desc.Layout = D3D12_TEXTURE_LAYOUT_ROW_MAJOR;
     desc.Flags = ((const d3d12_view *)view)->flags;
     const HRESULT hr = ID3D12Device_CreatePlacedResource(
-        d3d12->device, heap, 0, &desc, D3D12_RESOURCE_STATE_COMMON, NULL, &culvi_iid_d3d12_resource,
-        (void **)&buffer);
+        culvi_d3d12_device(d3d), heap, 0, &desc, D3D12_RESOURCE_STATE_COMMON, NULL,
+        &culvi_d3d12.resource_iid, (void **)&buffer);
     if (FAILED(hr)) {
         ID3D12Heap_Release(heap);
-        return culvi_fail_d3d12(d3d12, view->label, hr, "ID3D12Device::CreatePlacedResource",
-                                "a buffer could not be placed in a chunk of the vector");
+        return culvi_d3d_fail(d3d, view->label, hr, "ID3D12Device::CreatePlacedResource",
+                              "a buffer could not be placed in a chunk of the vector");
     }
     part->object = (uint64_t)(uintptr_t)buffer;
     part->memory = (uint64_t)(uintptr_t)heap;
@@ -141,25 +141,25 @@ static culv_result make(culv_vector_view *view, const culv_vector_chunk *chunk,
 
 static const culvi_vector_view_api view_api = {.make = make, .drop = drop};
 
-culv_result culv_d3d12_vector_view_create(culv_d3d12_device *d3d12, culv_vector *vector,
+culv_result culv_d3d12_vector_view_create(culv_d3d_device *d3d, culv_vector *vector,
                                           const culv_d3d12_vector_view_desc *desc,
                                           culv_vector_view **out)
 {
     culv_d3d12_vector_view_desc d = culv_d3d12_vector_view_desc_init();
-    CULVI_REQUIRE(NULL, d3d12);
-    const culvi_voice *voice = culvi_d3d12_voice(d3d12);
+    CULVI_REQUIRE(NULL, d3d);
+    const culvi_voice *voice = culvi_d3d_voice(d3d);
     CULVI_REQUIRE2(voice, vector, out);
-    culv_result result =
-        desc != NULL ? culvi_desc_read(voice, &d, sizeof d, desc, "culv_d3d12_vector_view_desc")
-                     : CULV_OK;
+    culv_result result = culvi_d3d_check_api(d3d, &culvi_d3d12, __func__);
+    if (result == CULV_OK && desc != NULL)
+        result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_d3d12_vector_view_desc");
     if (result != CULV_OK) return result;
     if (d.label == NULL) d.label = vector->label;
-    result = culvi_vector_view_check(&d3d12->base, d.label, vector);
+    result = culvi_vector_view_check(&d3d->base, d.label, vector);
     if (result != CULV_OK) return result;
     d3d12_view *view = culvi_alloc(sizeof *view);
     if (view == NULL) return culvi_fail_host_memory(voice, d.label);
     view->flags = (D3D12_RESOURCE_FLAGS)d.resource_flags;
-    culvi_vector_view_init(&view->base, &view_api, &d3d12->base, vector, d.label);
+    culvi_vector_view_init(&view->base, &view_api, &d3d->base, vector, d.label);
     return culvi_vector_view_made(&view->base, CULV_OK, out);
 }
 
@@ -168,7 +168,7 @@ culv_result culv_d3d12_vector_view_get_buffers(const culv_vector_view *view,
                                                size_t capacity, size_t *count)
 {
     culv_result result =
-        culvi_vector_view_check_list(view, &culvi_d3d12_api, parts, capacity, count, __func__);
+        culvi_vector_view_check_list(view, culvi_d3d12.graphics, parts, capacity, count, __func__);
     if (result != CULV_OK) return result;
     for (size_t i = 0; i < view->num_parts && i < capacity; i++)
         parts[i] =

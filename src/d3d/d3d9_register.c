@@ -78,6 +78,12 @@ static culv_result look_at_device(const culvi_voice *voice, const char *label,
                       "the IDirect3DDevice9Ex %s, and CUDA registers nothing of such", fault);
 }
 
+static culv_result open_luid(const culvi_voice *voice, const char *label, void *device,
+                             culv_luid *out)
+{
+    return look_at_device(voice, label, device, false, out);
+}
+
 /* The resource --------------------------------------------------------------------------------- */
 
 static bool is_in(IDirect3DSurface9 *surface, const GUID *container)
@@ -211,12 +217,14 @@ static CUresult get_device(const culvi_cuda *cuda, const void *adapter, CUdevice
 
 const culvi_d3d_version culvi_d3d9_version = {
     .name = "Direct3D 9",
-    .register_call = "culv_d3d9_register",
-    .open_call = "culv_device_open_for_d3d9",
+    .device = "IDirect3DDevice9Ex",
+    .removed = "IDirect3DDevice9Ex::CheckDeviceState",
     .cuda_register = "cuGraphicsD3D9RegisterResource",
     .cuda_get_devices = "cuD3D9GetDevices",
     .cuda_get_device = "cuD3D9GetDevice",
     .device_iid = {0xd0223b96, 0xbf7a, 0x43fd, {0x92, 0xbd, 0xa4, 0x3b, 0x0d, 0x82, 0xb9, 0xeb}},
+    .resource_iid = {0x05eec05d, 0x8f7d, 0x4362, {0xb9, 0x99, 0xd1, 0xba, 0xf3, 0x57, 0xc7, 0x04}},
+    .read_luid = open_luid,
     .has = has,
     .make = make,
     .look = look,
@@ -225,22 +233,7 @@ const culvi_d3d_version culvi_d3d9_version = {
 
 /* Public --------------------------------------------------------------------------------------- */
 
-culv_result culv_d3d9_register(culv_device *device, IDirect3DResource9 *resource,
-                               const culv_d3d_register_desc *desc, culv_registration **out)
-{
-    return culvi_d3d_register(&culvi_d3d9_version, device, resource, desc, out);
-}
-
 culv_result culv_d3d9_get_device(const char *adapter_name, int32_t *ordinal)
 {
     return culvi_d3d_get_device(&culvi_d3d9_version, __func__, adapter_name, ordinal);
-}
-
-culv_result culv_device_open_for_d3d9(IDirect3DDevice9 *device, const culv_device_desc *desc,
-                                      culv_device **out)
-{
-    culv_luid luid;
-    CULVI_REQUIRE2(NULL, device, out);
-    culv_result result = look_at_device(NULL, NULL, device, false, &luid);
-    return result == CULV_OK ? culv_device_open_by_luid(&luid, 1, desc, out) : result;
 }

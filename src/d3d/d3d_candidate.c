@@ -71,7 +71,7 @@ static const char *find_fault(const culvi_d3d_candidate *c)
                     : "staging resource, which is the CPU's; register one of USAGE_DEFAULT";
     if (c->shared)
         return "resource that was created as shared; create it without D3D11_RESOURCE_MISC_SHARED "
-               "and its kind, or share its memory: culv_d3d11_memory_import()";
+               "and its kind, or share its memory: culv_d3d_memory_import()";
     if (c->depth)
         return "depth or stencil surface; copy it by a shader into an R32_FLOAT texture, and "
                "register that";
@@ -98,7 +98,7 @@ static culv_result refuse_format(const culvi_voice *voice, const culvi_d3d_candi
         "; it takes typed ones of one, two or four channels of 8, 16 or 32 bits, as "
         "R8G8B8A8_UNORM and R32_FLOAT (culvert/d3d_register.h lists them)%s",
         c->texture.format,
-        c->version == 11 ? "; others can be shared as memory: culv_d3d11_memory_import()" : "");
+        c->version == 11 ? "; others can be shared as memory: culv_d3d_memory_import()" : "");
 }
 
 culv_result culvi_d3d_check_candidate(const culvi_voice *voice, const culvi_d3d_candidate *c,

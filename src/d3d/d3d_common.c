@@ -4,8 +4,6 @@
 /* after it */
 #include "core/memory.h"
 
-#include <unknwn.h>
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -93,21 +91,28 @@ culv_result culvi_fail_d3d_share(const culvi_voice *voice, const char *label, HR
                           "the %s could not be shared", what);
 }
 
-bool culvi_d3d_is_a(void *object, const GUID *id)
+void *culvi_d3d_query(void *object, const GUID *id)
 {
     IUnknown *found = NULL;
-    if (FAILED(IUnknown_QueryInterface((IUnknown *)object, id, (void **)&found))) return false;
+    if (FAILED(IUnknown_QueryInterface((IUnknown *)object, id, (void **)&found))) return NULL;
     IUnknown_Release(found);
-    return true;
+    return found;
+}
+
+int culvi_d3d_pick(void *object, const GUID *const *ids, int count, void **as)
+{
+    for (int same = 1; same >= 0; same--)
+        for (int i = 0; i < count; i++) {
+            *as = culvi_d3d_query(object, ids[i]);
+            if (*as != NULL && (!same || *as == object)) return i;
+        }
+    return -1;
 }
 
 uint64_t culvi_d3d_identity(void *object)
 {
     static const GUID unknown = {0, 0, 0, {0xc0, 0, 0, 0, 0, 0, 0, 0x46}}; /* IUnknown's */
-    IUnknown *found = NULL;
-    if (FAILED(IUnknown_QueryInterface((IUnknown *)object, &unknown, (void **)&found))) return 0;
-    IUnknown_Release(found);
-    return (uint64_t)(uintptr_t)found;
+    return (uint64_t)(uintptr_t)culvi_d3d_query(object, &unknown);
 }
 
 culv_result culvi_d3d_check_resource(const culv_memory *memory, void *resource, const char *label,

@@ -9,6 +9,8 @@
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 
+#include <unknwn.h>
+
 #undef OPTIONAL /* windows.h has it */
 
 #include "graphics/pair.h"
@@ -47,11 +49,17 @@ culv_result culvi_fail_d3d_share(const culvi_voice *voice, const char *label, HR
                                  const char *call, const char *what, const wchar_t *name,
                                  const char *advice, const char *wrapped, const char *reason_call);
 
-bool culvi_d3d_is_a(void *object, const GUID *id);
+/* The interface that an object has, without a reference: the caller's own keeps it. NULL: it has
+ * none. */
+void *culvi_d3d_query(void *object, const GUID *id);
+/* The first of these interfaces that an object has, as an index, and *as as of culvi_d3d_query().
+ * One object may have several (Wine's devices have those of Direct3D 10 and 11): then the pointer
+ * says which one is meant. -1: it has none. */
+int culvi_d3d_pick(void *object, const GUID *const *ids, int count, void **as);
 /* The same number for all interfaces of one object. */
 uint64_t culvi_d3d_identity(void *object);
 /* Refuses a resource that is not the one whose memory this is. Memory of a heap, or that came by a
- * handle, cannot tell. `field` is "culv_d3d12_image_desc.resource". */
+ * handle, cannot tell. `field` is "culv_d3d_image_desc.resource". */
 culv_result culvi_d3d_check_resource(const culv_memory *memory, void *resource, const char *label,
                                      const char *field);
 culv_luid culvi_d3d_luid(const void *luid);

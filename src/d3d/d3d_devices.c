@@ -8,32 +8,39 @@
 static const GUID iid_dxgi_device = {
     0x54ec77fa, 0x1377, 0x44e6, {0x8c, 0x32, 0x88, 0xfd, 0x5f, 0x44, 0xc8, 0x4c}};
 
+const GUID culvi_iid_dxgi_adapter = {
+    0x2411e7e1, 0x12ac, 0x4ccf, {0xbd, 0x14, 0x97, 0x98, 0xe8, 0x53, 0x4d, 0xc0}};
+
 enum {
     MICROSOFT = 0x1414, /* DXGI_ADAPTER_DESC::VendorId of WARP and REF */
     MOST = 32           /* devices of a list */
 };
 
-HRESULT culvi_d3d_read_adapter(void *device, const char **call, culv_luid *luid, bool *software)
+culv_result culvi_d3d_read_adapter(const culvi_d3d_version *version, const culvi_voice *voice,
+                                   const char *label, void *device, culv_luid *luid, bool *software)
 {
+    const char *call = "QueryInterface(IDXGIDevice)";
     IDXGIDevice *dxgi = NULL;
     IDXGIAdapter *adapter = NULL;
     DXGI_ADAPTER_DESC desc;
     memset(&desc, 0, sizeof desc);
-    *call = "QueryInterface(IDXGIDevice)";
     HRESULT hr = IUnknown_QueryInterface((IUnknown *)device, &iid_dxgi_device, (void **)&dxgi);
     if (SUCCEEDED(hr)) {
-        *call = "IDXGIDevice::GetAdapter";
+        call = "IDXGIDevice::GetAdapter";
         hr = IDXGIDevice_GetAdapter(dxgi, &adapter);
         IDXGIDevice_Release(dxgi);
     }
     if (SUCCEEDED(hr)) {
-        *call = "IDXGIAdapter::GetDesc";
+        call = "IDXGIAdapter::GetDesc";
         hr = IDXGIAdapter_GetDesc(adapter, &desc);
         IDXGIAdapter_Release(adapter);
     }
+    if (FAILED(hr))
+        return culvi_fail_d3d(voice, label, hr, call, version->removed, CULV_REASON_DRIVER_REFUSED,
+                              "the %s does not say which adapter it is", version->device);
     *luid = culvi_d3d_luid(&desc.AdapterLuid);
-    *software = desc.VendorId == MICROSOFT;
-    return hr;
+    if (software != NULL) *software = desc.VendorId == MICROSOFT;
+    return CULV_OK;
 }
 
 /* The driver whose ordinals culv_device_open_by_ordinal() takes. */
@@ -76,21 +83,6 @@ static culv_result fail_query(const culvi_cuda *cuda, const char *call, const ch
                              function, name, (int)code);
 }
 
-/* One object may have several versions' interfaces (Wine's has those of 10 and 11): then the
- * pointer says which one is meant. *as has a reference. */
-static const culvi_d3d_version *version_of(IUnknown *device, void **as)
-{
-    static const culvi_d3d_version *const versions[] = {&culvi_d3d11_version, &culvi_d3d10_version,
-                                                        &culvi_d3d9_version};
-    for (int same = 1; same >= 0; same--)
-        for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {
-            if (FAILED(IUnknown_QueryInterface(device, &versions[i]->device_iid, as))) continue;
-            if (!same || *as == (void *)device) return versions[i];
-            IUnknown_Release((IUnknown *)*as);
-        }
-    return NULL;
-}
-
 static culv_result get_devices(const culvi_d3d_version *version, const char *call, void *device,
                                culv_d3d_device_list list, uint32_t capacity, int32_t *ordinals,
                                uint32_t *count)
@@ -114,26 +106,6 @@ static culv_result get_devices(const culvi_d3d_version *version, const char *cal
     return result;
 }
 
-culv_result culv_d3d_get_devices(IUnknown *device, culv_d3d_device_list list, uint32_t capacity,
-                                 int32_t *ordinals, uint32_t *count)
-{
-    void *as = NULL;
-    CULVI_REQUIRE2(NULL, device, count);
-    if (capacity != 0) CULVI_REQUIRE(NULL, ordinals);
-    if ((uint32_t)list < CULV_D3D_DEVICES_ALL || (uint32_t)list > CULV_D3D_DEVICES_NEXT_FRAME)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s(): list is %d, which is no culv_d3d_device_list", __func__,
-                          (int)list);
-    const culvi_d3d_version *version = version_of(device, &as);
-    if (version == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s(): it is no ID3D11Device, ID3D10Device or IDirect3DDevice9",
-                          __func__);
-    culv_result result = get_devices(version, __func__, as, list, capacity, ordinals, count);
-    IUnknown_Release((IUnknown *)as);
-    return result;
-}
-
 culv_result culvi_d3d_get_device(const culvi_d3d_version *version, const char *call,
                                  const void *adapter, int32_t *ordinal)
 {
@@ -152,4 +124,34 @@ culv_result culvi_d3d_get_device(const culvi_d3d_version *version, const char *c
                             "the device of the adapter could not be told", code);
     culvi_probe_close(&probe);
     return result;
+}
+
+culv_result culv_d3d_get_devices(IUnknown *object, culv_d3d_device_list list, uint32_t capacity,
+                                 int32_t *ordinals, uint32_t *count)
+{
+    static const culvi_d3d_version *const versions[] = {&culvi_d3d11_version, &culvi_d3d10_version,
+                                                        &culvi_d3d9_version};
+    const GUID *const ids[] = {&culvi_d3d11_version.device_iid, &culvi_d3d10_version.device_iid,
+                               &culvi_d3d9_version.device_iid, &culvi_iid_dxgi_adapter};
+    void *as = NULL;
+    int32_t one = 0;
+    CULVI_REQUIRE2(NULL, object, count);
+    if (capacity != 0) CULVI_REQUIRE(NULL, ordinals);
+    if ((uint32_t)list < CULV_D3D_DEVICES_ALL || (uint32_t)list > CULV_D3D_DEVICES_NEXT_FRAME)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s(): list is %d, which is no culv_d3d_device_list", __func__,
+                          (int)list);
+    const int found = culvi_d3d_pick(object, ids, 4, &as);
+    if (found < 0)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s(): it is no ID3D11Device, ID3D10Device, IDirect3DDevice9 or "
+                          "IDXGIAdapter",
+                          __func__);
+    if (found < 3)
+        return get_devices(versions[found], __func__, as, list, capacity, ordinals, count);
+    culv_result result = culvi_d3d_get_device(&culvi_d3d11_version, __func__, as, &one);
+    if (result != CULV_OK) return result;
+    if (capacity > 0) ordinals[0] = one;
+    *count = 1;
+    return CULV_OK;
 }

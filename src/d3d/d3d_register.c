@@ -26,7 +26,7 @@ static const culvi_words words = {
     .signal_call = "ID3D11DeviceContext4::Signal",
     .attach_desc = "culv_d3d_register_desc",
     .cross = "",
-    .open_call = "culv_device_open_for_d3d11",
+    .open_call = "culv_device_open_for_d3d",
     .memory_desc = "culv_d3d_register_desc",
     .memory_size = "size",
 };
@@ -71,8 +71,8 @@ static unsigned flags_of(const culv_image_desc *image)
     return flags;
 }
 
-static culv_result check_device(const culvi_d3d_version *version, const culv_device *device,
-                                const char *label, const culv_luid *luid, bool software)
+static culv_result check_device(const culv_device *device, const char *label, const culv_luid *luid,
+                                bool software)
 {
     char buffer[512] = "";
     culvi_text text = {buffer, sizeof buffer, 0};
@@ -87,11 +87,11 @@ static culv_result check_device(const culvi_d3d_version *version, const culv_dev
     }
     return culvi_fail(
         &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-        "the resource is of the adapter of %s; %s%s%s", buffer,
+        "the resource is of the adapter of %s; %s", buffer,
         software ? "the adapter is a software rasterizer (WARP or REF), and CUDA registers "
                    "resources of hardware devices alone"
-                 : "open the culv_device by ",
-        software ? "" : version->open_call, software ? "" : "(), which finds the one that matches");
+                 : "open the culv_device by culv_device_open_for_d3d(), which finds the one that "
+                   "matches");
 }
 
 static culv_result make(const culvi_d3d_version *version, culv_device *device, void *resource,
@@ -131,32 +131,47 @@ static culv_result make(const culvi_d3d_version *version, culv_device *device, v
     return CULV_OK;
 }
 
-culv_result culvi_d3d_register(const culvi_d3d_version *version, culv_device *device,
-                               void *resource, const culv_d3d_register_desc *desc,
-                               culv_registration **out)
+/* NULL: it is no resource that CUDA registers. */
+static const culvi_d3d_version *version_of(IUnknown *resource, void **as)
+{
+    static const culvi_d3d_version *const versions[] = {&culvi_d3d11_version, &culvi_d3d10_version,
+                                                        &culvi_d3d9_version};
+    const GUID *const ids[] = {&culvi_d3d11_version.resource_iid, &culvi_d3d10_version.resource_iid,
+                               &culvi_d3d9_version.resource_iid};
+    const int found = culvi_d3d_pick(resource, ids, 3, as);
+    return found >= 0 ? versions[found] : NULL;
+}
+
+culv_result culv_d3d_register(culv_device *device, IUnknown *resource,
+                              const culv_d3d_register_desc *desc, culv_registration **out)
 {
     culv_d3d_register_desc d = culv_d3d_register_desc_init();
     culvi_d3d_candidate candidate = {.version = 0};
     culv_image_desc image = culv_image_desc_init();
     culv_luid luid;
     bool software = false;
-    CULVI_REQUIRE_IN(NULL, version->register_call, device);
+    void *as = NULL;
+    CULVI_REQUIRE(NULL, device);
     const culvi_voice *voice = &device->voice;
-    CULVI_REQUIRE_IN(voice, version->register_call, resource);
-    CULVI_REQUIRE_IN(voice, version->register_call, out);
+    CULVI_REQUIRE2(voice, resource, out);
     culv_result result = desc != NULL
                              ? culvi_desc_read(voice, &d, sizeof d, desc, "culv_d3d_register_desc")
                              : CULV_OK;
     if (result == CULV_OK)
         result = culvi_check_access(voice, d.label, "culv_d3d_register_desc.access", d.access);
     if (result != CULV_OK) return result;
+    const culvi_d3d_version *version = version_of(resource, &as);
+    if (version == NULL)
+        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND,
+                          "the object is no ID3D11Resource, ID3D10Resource or IDirect3DResource9, "
+                          "and CUDA registers nothing else; share the memory of Direct3D 12's: "
+                          "culv_d3d_memory_import()");
     if (!version->has(device->cuda) || device->cuda->cuGraphicsMapResources == NULL)
         return culvi_fail(voice, d.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
                           "%s(): the CUDA driver has no %s: it registers no resources of %s",
-                          version->register_call, version->cuda_register, version->name);
-    result = version->look(voice, d.label, resource, &candidate, &luid, &software);
-    if (result == CULV_OK) result = check_device(version, device, d.label, &luid, software);
+                          __func__, version->cuda_register, version->name);
+    result = version->look(voice, d.label, as, &candidate, &luid, &software);
+    if (result == CULV_OK) result = check_device(device, d.label, &luid, software);
     if (result == CULV_OK) result = culvi_d3d_check_candidate(voice, &candidate, &d, &image);
-    return result == CULV_OK ? make(version, device, resource, &d, &candidate, &image, out)
-                             : result;
+    return result == CULV_OK ? make(version, device, as, &d, &candidate, &image, out) : result;
 }

@@ -11,12 +11,15 @@
 
 /* What differs by version of Direct3D. */
 typedef struct culvi_d3d_version {
-    const char *name;          /* "Direct3D 11" */
-    const char *register_call; /* "culv_d3d11_register" */
-    const char *open_call;     /* "culv_device_open_for_d3d11" */
+    const char *name;    /* "Direct3D 11" */
+    const char *device;  /* "ID3D11Device" */
+    const char *removed; /* "ID3D11Device::GetDeviceRemovedReason" */
     /* The driver's, which `has` looks for. Direct3D 10 leaves its adapters to Direct3D 11. */
     const char *cuda_register, *cuda_get_devices, *cuda_get_device;
-    GUID device_iid;
+    GUID device_iid, resource_iid;
+    /* The adapter of a device. */
+    culv_result (*read_luid)(const culvi_voice *voice, const char *label, void *device,
+                             culv_luid *out);
     bool (*has)(const culvi_cuda *cuda);
     culvi_register_fn make; /* `what` is the resource */
     /* Looks at a resource and at its device, and refuses what a candidate does not say. */
@@ -29,15 +32,15 @@ typedef struct culvi_d3d_version {
 
 extern const culvi_d3d_version culvi_d3d9_version, culvi_d3d10_version, culvi_d3d11_version;
 
-culv_result culvi_d3d_register(const culvi_d3d_version *version, culv_device *device,
-                               void *resource, const culv_d3d_register_desc *desc,
-                               culv_registration **out);
+extern const GUID culvi_iid_dxgi_adapter;
 
 /* d3d_devices.c: `call` is the public one, for messages. */
 culv_result culvi_d3d_get_device(const culvi_d3d_version *version, const char *call,
                                  const void *adapter, int32_t *ordinal);
-/* Reads the adapter of a device of Direct3D 10 or 11. *software: it is one of Microsoft's
- * rasterizers. */
-HRESULT culvi_d3d_read_adapter(void *device, const char **call, culv_luid *luid, bool *software);
+/* Reads the adapter of a device of Direct3D 10 or 11. *software, which may be NULL: it is one of
+ * Microsoft's rasterizers. */
+culv_result culvi_d3d_read_adapter(const culvi_d3d_version *version, const culvi_voice *voice,
+                                   const char *label, void *device, culv_luid *luid,
+                                   bool *software);
 
 #endif

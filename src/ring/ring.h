@@ -258,8 +258,9 @@ typedef struct culvi_ring_need {
 /* A call with a limit. */
 typedef struct culvi_ring_limit {
     uint64_t timeout;
-    uint64_t until; /* culvi_now() at the end; 0: not asked yet */
-    bool stopped;   /* the call is for a ring that is stopped, too */
+    uint64_t until;       /* culvi_now() at the end; 0: not asked yet */
+    bool stopped;         /* the call is for a ring that is stopped, too */
+    uint64_t begun, warn; /* when the log is next told who is late; 0: it is not */
 } culvi_ring_limit;
 
 uint64_t culvi_ring_until(culvi_ring_limit *limit);
@@ -476,6 +477,11 @@ culv_result culvi_ring_read(culv_ring *ring, culv_ring_side side);
 /* Waits for a counter; TIMEOUT records no error. Releases the lock meanwhile. */
 culv_result culvi_ring_wait(culv_ring *ring, culv_ring_side side, uint64_t value,
                             culvi_ring_limit *limit);
+/* Tells the log who is late when a wait has lasted 1, 10, 100 s: for a timeline of `side`, or for
+ * the other side of `waiting`. Releases the lock meanwhile. */
+void culvi_ring_warn_late_work(culv_ring *ring, culv_ring_side side, uint64_t value,
+                               culvi_ring_limit *limit);
+void culvi_ring_warn_late_side(culv_ring *ring, culv_ring_side waiting, culvi_ring_limit *limit);
 /* The error when the other side did not hand over in time: RING_FULL or RING_EMPTY. */
 culv_result culvi_ring_fail_late_side(culv_ring *ring, culv_ring_side waiting, uint64_t timeout);
 /* The error when a timeline's counter did not get there in time: RING_LATE. */

@@ -9,6 +9,9 @@ static const uint64_t LOOK_NS = 20000, TIMER_NS = 80000;
 /* AUTO lets a producer wait so long for the other side's host before it gives one slot more. */
 static const uint64_t PATIENCE_NS = 100000000;
 
+/* The log is told that a wait goes on after this, ten times and a hundred times this. */
+static const uint64_t WARN_NS = 1000000000;
+
 uint64_t culvi_ring_pace(culv_ring *ring)
 {
     const culvi_ring_party *done = &ring->side[CULV_RING_CONSUMER];
@@ -189,6 +192,12 @@ static void hand_over(culv_ring *ring, culv_ring_side side)
     culvi_ring_wake(ring);
 }
 
+static void warn_after(culvi_ring_limit *limit)
+{
+    limit->begun = culvi_now();
+    limit->warn = limit->begun + WARN_NS;
+}
+
 /* What is lacking comes, or time is up. */
 static culv_result wait_for(culv_ring *ring, culv_ring_side side, culvi_ring_need *need,
                             culvi_ring_limit *limit, bool *waited)
@@ -206,6 +215,7 @@ static culv_result wait_for(culv_ring *ring, culv_ring_side side, culvi_ring_nee
     if (!*waited && limit->timeout > 0) {
         *waited = true;
         me->waits++;
+        warn_after(limit);
     }
     if (timed) {
         uint64_t left = culvi_ring_left(limit);
@@ -245,6 +255,8 @@ static culv_result wait_for(culv_ring *ring, culv_ring_side side, culvi_ring_nee
         if (need->patient < until) until = need->patient;
     }
     if (culvi_ring_left(limit) == 0) return culvi_ring_fail_late_side(ring, side, limit->timeout);
+    culvi_ring_warn_late_side(ring, side, limit);
+    if (limit->warn != 0 && limit->warn < until) until = limit->warn;
     ring->sleepers++;
     culvi_condition_wait(&ring->changed, &ring->lock, until);
     ring->sleepers--;
@@ -341,7 +353,8 @@ static culv_result fail_held(culv_ring *ring, const culvi_ring_party *me, const 
                                call, me->owed.number, me->owed.slot);
     return culvi_ring_fail(ring, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
                            "%s: this side holds frame %" PRIu64 " (slot %" PRIu32
-                           "); release or cancel it first",
+                           "); release or cancel it first (in Vulkan culv_vk_ring_submit() "
+                           "releases it)",
                            call, me->number, (uint32_t)me->slots[me->at]);
 }
 
@@ -353,6 +366,7 @@ static culv_result reach(culv_ring *ring, culv_ring_side side, uint64_t timeout)
         side == CULV_RING_PRODUCER ? CULV_RING_CONSUMER : CULV_RING_PRODUCER;
     culvi_ring_limit limit = {.timeout = timeout};
     if (me->wait <= ring->side[other].known) return CULV_OK;
+    warn_after(&limit);
     culv_result result = culvi_ring_wait(ring, other, me->wait, &limit);
     if (result == CULV_OK) return CULV_OK;
     if (result == CULV_ERROR_TIMEOUT)

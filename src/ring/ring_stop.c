@@ -109,6 +109,8 @@ culv_result culvi_ring_wait(culv_ring *ring, culv_ring_side side, uint64_t value
         culvi_thread_state()->attempts--;
         culvi_cancel_restore(cancel);
         culvi_mutex_lock(&ring->lock);
+        if (result == CULV_ERROR_TIMEOUT && !last && !ends(ring, limit))
+            culvi_ring_warn_late_work(ring, side, value, limit);
     }
     if (result == CULV_OK) reached(party, value);
     if ((result == CULV_OK || result == CULV_ERROR_TIMEOUT) && ends(ring, limit))
@@ -160,10 +162,12 @@ static void add_doing(culvi_text *text, const culv_ring *ring, int side)
         culvi_text_add(text, "it holds no frame");
 }
 
-culv_result culvi_ring_fail_late_side(culv_ring *ring, culv_ring_side waiting, uint64_t timeout)
+enum { LATE_TEXT = 640 };
+
+static void tell_late_side(culv_ring *ring, culv_ring_side waiting, uint64_t timeout,
+                           char data[LATE_TEXT])
 {
-    char data[640] = "";
-    culvi_text text = {data, sizeof data, 0};
+    culvi_text text = {data, LATE_TEXT, 0};
     const culvi_ring_party *late = culvi_ring_other(ring, waiting);
     bool full = waiting == CULV_RING_PRODUCER;
     culvi_text_add(&text, "%s is late: within ", sides[1 - (int)waiting]);
@@ -180,8 +184,42 @@ culv_result culvi_ring_fail_late_side(culv_ring *ring, culv_ring_side waiting, u
     add_doing(&text, ring, 1 - (int)waiting);
     culvi_text_add(&text, "; ");
     add_last_signal(&text, ring);
-    return culvi_ring_fail(ring, CULV_ERROR_TIMEOUT,
-                           full ? CULV_REASON_RING_FULL : CULV_REASON_RING_EMPTY, "%s", data);
+}
+
+culv_result culvi_ring_fail_late_side(culv_ring *ring, culv_ring_side waiting, uint64_t timeout)
+{
+    char data[LATE_TEXT] = "";
+    tell_late_side(ring, waiting, timeout, data);
+    return culvi_ring_fail(
+        ring, CULV_ERROR_TIMEOUT,
+        waiting == CULV_RING_PRODUCER ? CULV_REASON_RING_FULL : CULV_REASON_RING_EMPTY, "%s", data);
+}
+
+/* Whether the log is to be told now, and for how long the wait has lasted, in whole seconds. */
+static bool warns(culvi_ring_limit *limit, uint64_t *lasted)
+{
+    const uint64_t now = limit->warn == 0 ? 0 : culvi_now(), second = 1000000000;
+    if (limit->warn == 0 || now < limit->warn) return false;
+    *lasted = (now - limit->begun) / second * second;
+    limit->warn = limit->begun + (limit->warn - limit->begun) * 10;
+    return true;
+}
+
+static void warn(culv_ring *ring, const char *text)
+{
+    culvi_mutex_unlock(&ring->lock);
+    culvi_log(culvi_ring_voice(ring), CULV_LOG_WARNING, "%s: a call still waits: %s",
+              culvi_named("ring", ring->label).text, text);
+    culvi_mutex_lock(&ring->lock);
+}
+
+void culvi_ring_warn_late_side(culv_ring *ring, culv_ring_side waiting, culvi_ring_limit *limit)
+{
+    char data[LATE_TEXT] = "";
+    uint64_t lasted = 0;
+    if (!warns(limit, &lasted)) return;
+    tell_late_side(ring, waiting, lasted, data);
+    warn(ring, data);
 }
 
 /* The counter, or what can be found out of it. Without the lock. */
@@ -228,11 +266,10 @@ static culv_ring_side find_late(culv_ring *ring, culv_ring_side side, uint64_t c
 }
 
 /* `late` gets the side, `counter` both counters. */
-static culv_result fail_late_work(culv_ring *ring, culv_ring_side side, uint64_t value,
-                                  uint64_t timeout, culv_ring_side *late, uint64_t counter[2])
+static void tell_late_work(culv_ring *ring, culv_ring_side side, uint64_t value, uint64_t timeout,
+                           culv_ring_side *late, uint64_t counter[2], char data[LATE_TEXT])
 {
-    char data[640] = "";
-    culvi_text text = {data, sizeof data, 0};
+    culvi_text text = {data, LATE_TEXT, 0};
     const culvi_ring_party *party = &ring->side[side];
     *late = find_late(ring, side, counter);
     culvi_text_add(&text, "%s is late: '%s' has not reached %" PRIu64 " within ", sides[*late],
@@ -258,6 +295,24 @@ static culv_result fail_late_work(culv_ring *ring, culv_ring_side side, uint64_t
                        "; %s released with %" PRIu64
                        ", but that signal has not run yet; was it submitted?",
                        sides[*late], ring->side[*late].promised);
+}
+
+void culvi_ring_warn_late_work(culv_ring *ring, culv_ring_side side, uint64_t value,
+                               culvi_ring_limit *limit)
+{
+    char data[LATE_TEXT] = "";
+    culv_ring_side late;
+    uint64_t counter[2], lasted = 0;
+    if (!warns(limit, &lasted)) return;
+    tell_late_work(ring, side, value, lasted, &late, counter, data);
+    warn(ring, data);
+}
+
+static culv_result fail_late_work(culv_ring *ring, culv_ring_side side, uint64_t value,
+                                  uint64_t timeout, culv_ring_side *late, uint64_t counter[2])
+{
+    char data[LATE_TEXT] = "";
+    tell_late_work(ring, side, value, timeout, late, counter, data);
     return culvi_ring_fail(ring, CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE, "%s", data);
 }
 

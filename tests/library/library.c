@@ -222,9 +222,47 @@ void lib_require_empty_layer(const lib_layer *layer, unsigned devices)
     REQUIRE_EQ(counts.threads, 0);
 }
 
+static void end_buffer(const void *of, void *thing)
+{
+    raw_vk_buffer_destroy((raw_vk *)(uintptr_t)of, thing);
+}
+
+raw_vk_buffer lib_case_buffer(lib_world *w, VkDeviceSize size, uint32_t flags)
+{
+    raw_vk_buffer buffer;
+    raw_vk_buffer_create(&w->vk, size, flags, &buffer);
+    test_later(end_buffer, &w->vk, &buffer, sizeof buffer);
+    return buffer;
+}
+
+static void end_timeline(const void *of, void *thing)
+{
+    raw_vk_timeline_destroy((raw_vk *)(uintptr_t)of, *(VkSemaphore *)thing);
+}
+
+VkSemaphore lib_case_timeline(lib_world *w, uint64_t value)
+{
+    const VkSemaphore timeline = raw_vk_timeline(&w->vk, value, true);
+    test_later(end_timeline, &w->vk, &timeline, sizeof timeline);
+    return timeline;
+}
+
+static void end_stream(const void *of, void *thing)
+{
+    lib_stream_destroy(of, *(CUstream *)thing);
+}
+
+CUstream lib_case_stream(const lib_world *w)
+{
+    const CUstream stream = lib_stream(w);
+    test_later(end_stream, w, &stream, sizeof stream);
+    return stream;
+}
+
 void lib_close(lib_world *w)
 {
     lib_layer layer;
+    test_settle();
     close_culvert(w, true);
     bool has_layer = lib_layer_find(&layer);
     raw_vk_close(&w->vk);

@@ -112,6 +112,10 @@ CUdeviceptr lib_pool_alloc(const lib_world *w, const culv_mem_pool *pool, size_t
                            CUstream stream);
 void lib_pool_free(const lib_world *w, CUdeviceptr at, CUstream stream);
 
+/* What a case has until lib_close(): an exportable buffer or timeline of Vulkan's, a stream. */
+raw_vk_buffer lib_case_buffer(lib_world *w, VkDeviceSize size, uint32_t flags);
+VkSemaphore lib_case_timeline(lib_world *w, uint64_t value);
+CUstream lib_case_stream(const lib_world *w);
 /* A CUDA stream of the device's context; the current context is left as it was. */
 CUstream lib_stream(const lib_world *w);
 void lib_stream_destroy(const lib_world *w, CUstream stream);

@@ -18,20 +18,6 @@ static void CUDA_CB take_number(void *data)
     s->seen = atomic_fetch_add(s->counter, 1);
 }
 
-TWIN_CASE(fifo, CU_STREAM_NON_BLOCKING)
-{
-    enum { STEPS = 1000 };
-    static step steps[STEPS];
-    atomic_int counter = 0;
-    for (int i = 0; i < STEPS; i++) {
-        steps[i].counter = &counter;
-        CU_OK(t->cu->LaunchHostFunc(t->stream, take_number, &steps[i]));
-    }
-    CU_OK(t->cu->StreamSynchronize(t->stream));
-    for (int i = 0; i < STEPS; i++)
-        REQUIRE_EQ(steps[i].seen, i);
-}
-
 /* Blocking streams and the legacy stream wait for each other; a non-blocking stream waits for
  * neither. */
 TWIN_CASE(legacy_order, CU_STREAM_DEFAULT)
@@ -58,33 +44,6 @@ TWIN_CASE(legacy_order, CU_STREAM_DEFAULT)
     CU_OK(t->cu->StreamQuery(NULL));
     CU_OK(t->cu->StreamDestroy(other));
     CU_OK(t->cu->StreamDestroy(free_one));
-    twin_gate_free(gate);
-}
-
-TWIN_CASE(cross_stream_wait, CU_STREAM_NON_BLOCKING)
-{
-    CUstream other;
-    CUevent event;
-    atomic_int counter = 0;
-    step before = {.counter = &counter}, after = {.counter = &counter};
-    twin_gate *gate = twin_gate_new();
-    CU_OK(t->cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
-    CU_OK(t->cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
-    CU_OK(t->cu->EventQuery(event)); /* never recorded */
-    CU_OK(t->cu->LaunchHostFunc(t->stream, twin_gate_wait, gate));
-    CU_OK(t->cu->LaunchHostFunc(t->stream, take_number, &before));
-    CU_OK(t->cu->EventRecord(event, t->stream));
-    CU_OK(t->cu->StreamWaitEvent(other, event, 0));
-    CU_IS(t->cu->EventQuery(event), CUDA_ERROR_NOT_READY);
-    /* The wait keeps what was recorded when it was called, and outlives the event. */
-    CU_OK(t->cu->EventRecord(event, other));
-    CU_OK(t->cu->EventDestroy(event));
-    CU_OK(t->cu->LaunchHostFunc(other, take_number, &after));
-    twin_gate_open(gate);
-    CU_OK(t->cu->StreamSynchronize(other));
-    REQUIRE_EQ(before.seen, 0);
-    REQUIRE_EQ(after.seen, 1);
-    CU_OK(t->cu->StreamDestroy(other));
     twin_gate_free(gate);
 }
 
@@ -115,23 +74,6 @@ TWIN_CASE(event_times, CU_STREAM_NON_BLOCKING)
     CU_OK(t->cu->EventDestroy(end));
     CU_OK(t->cu->EventDestroy(untimed));
     CU_IS(t->cu->EventDestroy(untimed), CUDA_ERROR_INVALID_HANDLE);
-}
-
-TWIN_CASE(destroy_with_work, CU_STREAM_NON_BLOCKING)
-{
-    CUstream doomed;
-    atomic_int counter = 0;
-    step last = {.counter = &counter, .seen = -1};
-    twin_gate *gate = twin_gate_new();
-    CU_OK(t->cu->StreamCreate(&doomed, CU_STREAM_NON_BLOCKING));
-    CU_OK(t->cu->LaunchHostFunc(doomed, twin_gate_wait, gate));
-    CU_OK(t->cu->LaunchHostFunc(doomed, take_number, &last));
-    CU_OK(t->cu->StreamDestroy(doomed)); /* returns at once */
-    CU_IS(t->cu->StreamQuery(doomed), CUDA_ERROR_INVALID_HANDLE);
-    twin_gate_open(gate);
-    CU_OK(t->cu->CtxSynchronize()); /* its work was submitted, and is done */
-    REQUIRE_EQ(last.seen, 0);
-    twin_gate_free(gate);
 }
 
 static void CUDA_CB call_cuda(void *data)

@@ -7,6 +7,29 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+/* Each import knows its own signals alone: what another one signaled is not refused, and never
+ * lowered. */
+TWIN_CASE(never_lowered, CU_STREAM_NON_BLOCKING)
+{
+    culv_soft_timeline *page;
+    CUexternalSemaphore first, second;
+    int fd = twin_timeline_fd(t->cu, &page), again = dup(fd);
+    REQUIRE(again >= 0);
+    CU_OK(raw_cuda_import_timeline(t->cu, fd, &first));
+    CU_OK(raw_cuda_import_timeline(t->cu, again, &second));
+    CU_OK(raw_cuda_signal(t->cu, first, 9, t->stream));
+    for (uint64_t value = 7; value <= 9; value++) {
+        CU_OK(raw_cuda_signal(t->cu, second, value, t->stream));
+        CU_OK(t->cu->StreamSynchronize(t->stream));
+        REQUIRE_EQ(atomic_load(&page->value), 9);
+    }
+    CU_OK(raw_cuda_signal(t->cu, second, 10, t->stream));
+    CU_OK(t->cu->StreamSynchronize(t->stream));
+    REQUIRE_EQ(atomic_load(&page->value), 10);
+    CU_OK(t->cu->DestroyExternalSemaphore(first));
+    CU_OK(t->cu->DestroyExternalSemaphore(second));
+}
+
 TWIN_CASE(errors, CU_STREAM_NON_BLOCKING)
 {
     culv_soft_timeline *page;

@@ -67,30 +67,6 @@ TWIN_CASE(outlives_contexts, CU_STREAM_NON_BLOCKING)
     CU_OK(t->cu->MemAddressFree(a, GRANULE));
 }
 
-/* Work that is under way when the memory goes faults; what lies beside it is untouched. */
-TWIN_CASE(unmapped_under_work, CU_STREAM_NON_BLOCKING, .faults = true)
-{
-    CUdeviceptr a = 0;
-    twin_gate *gate = twin_gate_new();
-    CUmemGenericAllocationHandle handle = twin_memory(t->cu, 0, GRANULE, CU_MEM_HANDLE_TYPE_NONE);
-    CU_OK(t->cu->MemAddressReserve(&a, GRANULE, 0, 0, 0));
-    CU_OK(t->cu->MemMap(a, GRANULE, 0, handle, 0));
-    CU_OK(twin_allow(t->cu, 0, a, GRANULE));
-    CU_OK(t->cu->LaunchHostFunc(t->stream, twin_gate_wait, gate));
-    CU_OK(t->cu->MemsetD32Async(a, 1, 16, t->stream));
-    CU_OK(t->cu->MemUnmap(a, GRANULE));
-    twin_gate_open(gate);
-    CU_IS(t->cu->StreamSynchronize(t->stream), CUDA_ERROR_ILLEGAL_ADDRESS);
-    CU_OK(t->cu->MemMap(a, GRANULE, 0, handle, 0)); /* the context's error is none of theirs */
-    CU_OK(twin_allow(t->cu, 0, a, GRANULE));
-    CU_OK(t->cu->MemUnmap(a, GRANULE));
-    CU_OK(t->cu->MemRelease(handle));
-    REQUIRE_EQ(twin_counts(t->cu).physical_allocations, 0);
-    CU_OK(t->cu->MemAddressFree(a, GRANULE));
-    twin_gate_free(gate);
-    test_pass();
-}
-
 TWIN_CASE(limits, CU_STREAM_NON_BLOCKING)
 {
     size_t total = 0, before = 0, after = 0;

@@ -28,25 +28,25 @@ static void lie(backend_lie what)
 
 static culv_result device_open(culv_device **out)
 {
-    return culv_device_open_for_d3d11(native.device, NULL, out);
+    return culv_device_open_for_d3d((IUnknown *)native.device, NULL, out);
 }
 
 static culv_result attach(culv_device *device, uint32_t fallback, void **out)
 {
-    culv_d3d11_device_desc desc = culv_d3d11_device_desc_init();
-    culv_d3d11_device *made = NULL;
+    culv_d3d_device_desc desc = culv_d3d_device_desc_init();
+    culv_d3d_device *made = NULL;
     (void)fallback; /* another adapter is always refused */
-    desc.device = native.device;
-    culv_result result = culv_d3d11_attach(device, &desc, &made);
+    desc.device = (IUnknown *)native.device;
+    culv_result result = culv_d3d_attach(device, &desc, &made);
     if (result == CULV_OK) *out = made;
     return result;
 }
 
 static void detach(void **attachment)
 {
-    culv_d3d11_device *mine = *attachment;
+    culv_d3d_device *mine = *attachment;
     *attachment = NULL;
-    culv_d3d11_detach(&mine);
+    culv_d3d_detach(&mine);
 }
 
 static void *memory_create(uint64_t size)
@@ -110,11 +110,11 @@ static void memory_read(const void *memory, void *data, size_t size)
 static culv_result memory_import(void *attachment, const void *memory, uint64_t size, bool shared,
                                  culv_memory **out)
 {
-    culv_d3d11_memory_desc desc = culv_d3d11_memory_desc_init();
+    culv_d3d_memory_desc desc = culv_d3d_memory_desc_init();
     (void)size;
-    desc.resource = resource_of(memory);
-    return shared ? culv_d3d11_memory_import_shared(attachment, &desc, out)
-                  : culv_d3d11_memory_import(attachment, &desc, out);
+    desc.object = (IUnknown *)resource_of(memory);
+    return shared ? culv_d3d_memory_import_shared(attachment, &desc, out)
+                  : culv_d3d_memory_import(attachment, &desc, out);
 }
 
 static void *timeline_create(uint64_t value)
@@ -129,7 +129,7 @@ static void timeline_destroy(void *timeline)
 
 static culv_result timeline_import(void *attachment, void *timeline, culv_semaphore **out)
 {
-    return culv_d3d11_semaphore_import(attachment, timeline, NULL, out);
+    return culv_d3d_semaphore_import(attachment, (IUnknown *)timeline, NULL, out);
 }
 
 static void timeline_signal(void *timeline, uint64_t value)
@@ -153,29 +153,29 @@ static uint64_t timeline_value(void *timeline)
 
 static culv_result buffer_create(void *attachment, uint64_t size, uint32_t fallback, void **out)
 {
-    culv_d3d11_buffer_create_desc desc = culv_d3d11_buffer_create_desc_init();
+    culv_d3d_buffer_create_desc desc = culv_d3d_buffer_create_desc_init();
     culv_shared_buffer *made = NULL;
     (void)fallback;
     desc.size = size;
-    culv_result result = culv_d3d11_buffer_create(attachment, &desc, &made);
+    culv_result result = culv_d3d_buffer_create(attachment, &desc, &made);
     if (result == CULV_OK) *out = made;
     return result;
 }
 
 static void buffer_write(void *buffer, const void *data, size_t size)
 {
-    write_buffer(culv_d3d11_buffer_resource(buffer), data, size);
+    write_buffer((ID3D11Resource *)culv_d3d_buffer_resource(buffer), data, size);
 }
 
 static void buffer_read(void *buffer, void *data, size_t size)
 {
-    read_buffer(culv_d3d11_buffer_resource(buffer), data, size);
+    read_buffer((ID3D11Resource *)culv_d3d_buffer_resource(buffer), data, size);
 }
 
 static culv_result image_create(void *attachment, uint32_t width, uint32_t height,
                                 uint32_t fallback, void **out)
 {
-    culv_d3d11_image_create_desc desc = culv_d3d11_image_create_desc_init();
+    culv_d3d_image_create_desc desc = culv_d3d_image_create_desc_init();
     culv_shared_image *made = NULL;
     D3D11_TEXTURE2D_DESC what;
     (void)fallback;
@@ -186,26 +186,26 @@ static culv_result image_create(void *attachment, uint32_t width, uint32_t heigh
     what.Format = DXGI_FORMAT_R32_UINT;
     what.SampleDesc.Count = 1;
     what.BindFlags = D3D11_BIND_SHADER_RESOURCE;
-    desc.resource_desc = &what;
-    culv_result result = culv_d3d11_image_create(attachment, &desc, &made);
+    desc.texture_desc = &what;
+    culv_result result = culv_d3d_image_create(attachment, &desc, &made);
     if (result == CULV_OK) *out = made;
     return result;
 }
 
 static culv_result semaphore_create(void *attachment, uint64_t value, uint32_t fallback, void **out)
 {
-    culv_d3d11_semaphore_create_desc desc = culv_d3d11_semaphore_create_desc_init();
+    culv_d3d_semaphore_create_desc desc = culv_d3d_semaphore_create_desc_init();
     culv_shared_semaphore *made = NULL;
     desc.initial_value = value;
     (void)fallback;
-    culv_result result = culv_d3d11_semaphore_create(attachment, &desc, &made);
+    culv_result result = culv_d3d_semaphore_create(attachment, &desc, &made);
     if (result == CULV_OK) *out = made;
     return result;
 }
 
 static void *semaphore_timeline(const void *semaphore)
 {
-    return culv_d3d11_semaphore_fence(semaphore);
+    return (ID3D11Fence *)culv_d3d_semaphore_fence(semaphore);
 }
 
 static uint64_t fail_at(uint64_t n, bool lost)

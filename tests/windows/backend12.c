@@ -35,25 +35,25 @@ static void lie(backend_lie what)
 
 static culv_result device_open(culv_device **out)
 {
-    return culv_device_open_for_d3d12(native.device, NULL, out);
+    return culv_device_open_for_d3d((IUnknown *)native.device, NULL, out);
 }
 
 static culv_result attach(culv_device *device, uint32_t fallback, void **out)
 {
-    culv_d3d12_device_desc desc = culv_d3d12_device_desc_init();
-    culv_d3d12_device *made = NULL;
+    culv_d3d_device_desc desc = culv_d3d_device_desc_init();
+    culv_d3d_device *made = NULL;
     (void)fallback; /* another adapter is always refused */
-    desc.device = native.device;
-    culv_result result = culv_d3d12_attach(device, &desc, &made);
+    desc.device = (IUnknown *)native.device;
+    culv_result result = culv_d3d_attach(device, &desc, &made);
     if (result == CULV_OK) *out = made;
     return result;
 }
 
 static void detach(void **attachment)
 {
-    culv_d3d12_device *mine = *attachment;
+    culv_d3d_device *mine = *attachment;
     *attachment = NULL;
-    culv_d3d12_detach(&mine);
+    culv_d3d_detach(&mine);
 }
 
 static void *memory_create(uint64_t size)
@@ -91,11 +91,11 @@ static void memory_read(const void *memory, void *data, size_t size)
 static culv_result memory_import(void *attachment, const void *memory, uint64_t size, bool shared,
                                  culv_memory **out)
 {
-    culv_d3d12_memory_desc desc = culv_d3d12_memory_desc_init();
+    culv_d3d_memory_desc desc = culv_d3d_memory_desc_init();
     (void)size;
-    desc.resource = resource_of(memory);
-    return shared ? culv_d3d12_memory_import_shared(attachment, &desc, out)
-                  : culv_d3d12_memory_import(attachment, &desc, out);
+    desc.object = (IUnknown *)resource_of(memory);
+    return shared ? culv_d3d_memory_import_shared(attachment, &desc, out)
+                  : culv_d3d_memory_import(attachment, &desc, out);
 }
 
 static void *timeline_create(uint64_t value)
@@ -113,7 +113,7 @@ static void timeline_destroy(void *timeline)
 
 static culv_result timeline_import(void *attachment, void *timeline, culv_semaphore **out)
 {
-    return culv_d3d12_semaphore_import(attachment, timeline, NULL, out);
+    return culv_d3d_semaphore_import(attachment, (IUnknown *)timeline, NULL, out);
 }
 
 static void timeline_signal(void *timeline, uint64_t value)
@@ -137,53 +137,53 @@ static uint64_t timeline_value(void *timeline)
 
 static culv_result buffer_create(void *attachment, uint64_t size, uint32_t fallback, void **out)
 {
-    culv_d3d12_buffer_create_desc desc = culv_d3d12_buffer_create_desc_init();
+    culv_d3d_buffer_create_desc desc = culv_d3d_buffer_create_desc_init();
     culv_shared_buffer *made = NULL;
     (void)fallback;
     desc.size = size;
-    culv_result result = culv_d3d12_buffer_create(attachment, &desc, &made);
+    culv_result result = culv_d3d_buffer_create(attachment, &desc, &made);
     if (result == CULV_OK) *out = made;
     return result;
 }
 
 static void buffer_write(void *buffer, const void *data, size_t size)
 {
-    scene_write(&native, culv_d3d12_buffer_resource(buffer), 0, data, size);
+    scene_write(&native, (ID3D12Resource *)culv_d3d_buffer_resource(buffer), 0, data, size);
 }
 
 static void buffer_read(void *buffer, void *data, size_t size)
 {
-    scene_read(&native, culv_d3d12_buffer_resource(buffer), 0, data, size);
+    scene_read(&native, (ID3D12Resource *)culv_d3d_buffer_resource(buffer), 0, data, size);
 }
 
 static culv_result image_create(void *attachment, uint32_t width, uint32_t height,
                                 uint32_t fallback, void **out)
 {
-    culv_d3d12_image_create_desc desc = culv_d3d12_image_create_desc_init();
+    culv_d3d_image_create_desc desc = culv_d3d_image_create_desc_init();
     culv_shared_image *made = NULL;
     const D3D12_RESOURCE_DESC what = scene_texture_desc(D3D12_RESOURCE_DIMENSION_TEXTURE2D,
                                                         DXGI_FORMAT_R32_UINT, width, height, 1, 1);
     (void)fallback;
     desc.resource_desc = &what;
-    culv_result result = culv_d3d12_image_create(attachment, &desc, &made);
+    culv_result result = culv_d3d_image_create(attachment, &desc, &made);
     if (result == CULV_OK) *out = made;
     return result;
 }
 
 static culv_result semaphore_create(void *attachment, uint64_t value, uint32_t fallback, void **out)
 {
-    culv_d3d12_semaphore_create_desc desc = culv_d3d12_semaphore_create_desc_init();
+    culv_d3d_semaphore_create_desc desc = culv_d3d_semaphore_create_desc_init();
     culv_shared_semaphore *made = NULL;
     desc.initial_value = value;
     desc.fallback = fallback;
-    culv_result result = culv_d3d12_semaphore_create(attachment, &desc, &made);
+    culv_result result = culv_d3d_semaphore_create(attachment, &desc, &made);
     if (result == CULV_OK) *out = made;
     return result;
 }
 
 static void *semaphore_timeline(const void *semaphore)
 {
-    return culv_d3d12_semaphore_fence(semaphore);
+    return (ID3D12Fence *)culv_d3d_semaphore_fence(semaphore);
 }
 
 /* The ring that there is: a list for each slot, and a place for each frame. */
@@ -206,7 +206,7 @@ static void finish(void)
 
 static culv_result ring_create(void *attachment, const backend_ring *d, culv_ring **out)
 {
-    culv_d3d12_buffer_create_desc buffer = culv_d3d12_buffer_create_desc_init();
+    culv_d3d_buffer_create_desc buffer = culv_d3d_buffer_create_desc_init();
     const culv_d3d12_ring_resource resource = {.buffer = &buffer};
     culv_d3d12_ring_desc desc = culv_d3d12_ring_desc_init();
     buffer.size = BACKEND_RING_BYTES;
@@ -250,7 +250,7 @@ static culv_result ring_release(culv_ring *ring, culv_ring_frame *frame, uint32_
 {
     ID3D12GraphicsCommandList *list = list_of(frame->slot);
     ID3D12Resource *slot =
-        culv_d3d12_buffer_resource(culv_ring_shared_buffer(ring, frame->slot, 0));
+        (ID3D12Resource *)culv_d3d_buffer_resource(culv_ring_shared_buffer(ring, frame->slot, 0));
     const uint64_t place = (uint64_t)drawn.count * RING_STRIDE;
     REQUIRE(drawn.count < BACKEND_RING_FRAMES);
     if (drawn.side == CULV_RING_PRODUCER) {
@@ -290,7 +290,7 @@ static void ring_end(void)
 
 static bool lose(void *attachment, bool told)
 {
-    if (told) REQUIRE_EQ(culv_d3d12_device_lost(attachment), CULV_OK);
+    if (told) REQUIRE_EQ(culv_d3d_device_lost(attachment), CULV_OK);
     return false;
 }
 

@@ -113,18 +113,19 @@ D11_CASE(buffers)
 {
     for (unsigned i = 0; i < SCENE11_ROWS; i++) {
         ID3D11Buffer *native = scene11_buffer(s, BYTES, scene11_rows[i].misc);
-        culv_d3d11_memory_desc desc = culv_d3d11_memory_desc_init();
+        culv_d3d_memory_desc desc = culv_d3d_memory_desc_init();
         culv_buffer_desc map = culv_buffer_desc_init();
         culv_memory *memory = NULL, *again = NULL;
         culv_buffer *buffer = NULL;
-        desc.resource = scene11_of_buffer(native);
+        desc.object = (IUnknown *)scene11_of_buffer(native);
         map.size = BYTES;
-        OK(culv_d3d11_memory_import_shared(s->d3d11, &desc, &memory));
-        OK(culv_d3d11_memory_import_shared(s->d3d11, &desc, &again));
+        OK(culv_d3d_memory_import_shared(s->d3d11, &desc, &memory));
+        OK(culv_d3d_memory_import_shared(s->d3d11, &desc, &again));
         REQUIRE(memory == again);
         culv_memory_destroy(&again);
         OK(culv_buffer_map(memory, &map, &buffer));
-        const shared x = {desc.resource, culv_buffer_pointer(buffer), NULL, BYTES, 1};
+        const shared x = {(ID3D11Resource *)desc.object, culv_buffer_pointer(buffer), NULL, BYTES,
+                          1};
         both_ways(s, &x, &scene11_rows[i], i + 1, NULL);
         culv_buffer_unmap(&buffer);
         culv_memory_destroy(&memory);
@@ -145,16 +146,16 @@ D11_CASE(textures)
         for (unsigned k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
             ID3D11Texture2D *native = scene11_texture(s, DXGI_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE,
                                                       kinds[k].layers, scene11_rows[i].misc);
-            culv_d3d11_memory_desc desc = culv_d3d11_memory_desc_init();
-            culv_d3d11_image_desc map = culv_d3d11_image_desc_init();
+            culv_d3d_memory_desc desc = culv_d3d_memory_desc_init();
+            culv_d3d_image_desc map = culv_d3d_image_desc_init();
             culv_memory *memory = NULL;
             culv_image *image = NULL;
             shared x = {scene11_of_texture(native), 0, NULL, (size_t)SIDE * SIDE * 4,
                         kinds[k].layers};
-            desc.resource = map.resource = x.resource;
+            desc.object = map.resource = (IUnknown *)x.resource;
             map.cube = kinds[k].cube;
-            OK(culv_d3d11_memory_import(s->d3d11, &desc, &memory));
-            OK(culv_d3d11_image_map(s->d3d11, memory, &map, &image));
+            OK(culv_d3d_memory_import(s->d3d11, &desc, &memory));
+            OK(culv_d3d_image_map(s->d3d11, memory, &map, &image));
             OK(culv_image_get_array(image, 0, &x.array));
             both_ways(s, &x, &scene11_rows[i], 20 * i + k, NULL);
             culv_image_unmap(&image);
@@ -181,24 +182,25 @@ D11_CASE(own)
         const scene11_row *row = &scene11_rows[i];
         const D3D11_TEXTURE2D_DESC what =
             scene11_texture_desc(DXGI_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, 1, 1, 0);
-        culv_d3d11_image_create_desc image_desc = culv_d3d11_image_create_desc_init();
-        culv_d3d11_buffer_create_desc buffer_desc = culv_d3d11_buffer_create_desc_init();
+        culv_d3d_image_create_desc image_desc = culv_d3d_image_create_desc_init();
+        culv_d3d_buffer_create_desc buffer_desc = culv_d3d_buffer_create_desc_init();
         culv_shared_image *image = NULL;
         culv_shared_buffer *buffer = NULL;
-        image_desc.resource_desc = &what;
+        image_desc.texture_desc = &what;
         image_desc.keyed_mutex = buffer_desc.keyed_mutex = row->mutex;
         image_desc.kmt = buffer_desc.kmt = !row->nt;
         buffer_desc.size = 4096;
-        OK(culv_d3d11_image_create(s->d3d11, &image_desc, &image));
-        OK(culv_d3d11_buffer_create(s->d3d11, &buffer_desc, &buffer));
+        OK(culv_d3d_image_create(s->d3d11, &image_desc, &image));
+        OK(culv_d3d_buffer_create(s->d3d11, &buffer_desc, &buffer));
         culv_buffer *cuda = culv_shared_buffer_cuda(buffer);
         REQUIRE(culv_buffer_size(cuda) == 4096);
         REQUIRE(culv_buffer_sharing(cuda) == CULV_SHARING_SHARED);
-        shared x = {culv_d3d11_image_resource(image), 0, NULL, (size_t)SIDE * SIDE * 4, 1};
+        shared x = {(ID3D11Resource *)culv_d3d_image_resource(image), 0, NULL,
+                    (size_t)SIDE * SIDE * 4, 1};
         OK(culv_image_get_array(culv_shared_image_cuda(image), 0, &x.array));
         both_ways(s, &x, row, i, draw);
-        x = (shared){culv_d3d11_buffer_resource(buffer), culv_shared_buffer_pointer(buffer), NULL,
-                     4096, 1};
+        x = (shared){(ID3D11Resource *)culv_d3d_buffer_resource(buffer),
+                     culv_shared_buffer_pointer(buffer), NULL, 4096, 1};
         both_ways(s, &x, row, i + 70, NULL);
         culv_buffer_unmap(&cuda); /* refused: it is the buffer's */
         REQUIRE(cuda != NULL && scene_reason_is(CULV_REASON_OWNED));
@@ -218,31 +220,31 @@ D11_CASE(typeless)
         scene11_texture(s, DXGI_FORMAT_R32G32B32A32_TYPELESS, 16, 8, 1,
                         D3D11_RESOURCE_MISC_SHARED | D3D11_RESOURCE_MISC_SHARED_NTHANDLE);
     ID3D11Resource *resource = scene11_of_texture(native);
-    culv_d3d11_memory_desc desc = culv_d3d11_memory_desc_init();
-    culv_d3d11_image_desc map = culv_d3d11_image_desc_init();
+    culv_d3d_memory_desc desc = culv_d3d_memory_desc_init();
+    culv_d3d_image_desc map = culv_d3d_image_desc_init();
     culv_memory *memory = NULL;
     culv_image *image = NULL;
     culv_image_desc seen = culv_image_desc_init();
     CUarray array = NULL;
-    desc.resource = map.resource = resource;
-    OK(culv_d3d11_memory_import(s->d3d11, &desc, &memory));
-    REFUSES(culv_d3d11_image_map(s->d3d11, memory, &map, &image), CULV_ERROR_INVALID,
+    desc.object = map.resource = (IUnknown *)resource;
+    OK(culv_d3d_memory_import(s->d3d11, &desc, &memory));
+    REFUSES(culv_d3d_image_map(s->d3d11, memory, &map, &image), CULV_ERROR_INVALID,
             CULV_REASON_FORMAT);
     REQUIRE_SAYS("R32G32B32A32_FLOAT");
     map.format = DXGI_FORMAT_R8G8B8A8_UNORM;
-    REFUSES(culv_d3d11_image_map(s->d3d11, memory, &map, &image), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d_image_map(s->d3d11, memory, &map, &image), CULV_ERROR_INVALID,
             CULV_REASON_FORMAT);
     map.format = DXGI_FORMAT_R32G32B32A32_FLOAT;
     ID3D11Texture2D *twin =
         scene11_texture(s, DXGI_FORMAT_R32G32B32A32_TYPELESS, 16, 8, 1,
                         D3D11_RESOURCE_MISC_SHARED | D3D11_RESOURCE_MISC_SHARED_NTHANDLE);
-    map.resource = scene11_of_texture(twin); /* CUDA would write the other one */
-    REFUSES(culv_d3d11_image_map(s->d3d11, memory, &map, &image), CULV_ERROR_INVALID,
+    map.resource = (IUnknown *)scene11_of_texture(twin); /* CUDA would write the other one */
+    REFUSES(culv_d3d_image_map(s->d3d11, memory, &map, &image), CULV_ERROR_INVALID,
             CULV_REASON_RANGE);
     REQUIRE_SAYS("another resource than the one whose memory");
     REQUIRE(ID3D11Texture2D_Release(twin) == 0);
-    map.resource = resource;
-    OK(culv_d3d11_image_map(s->d3d11, memory, &map, &image));
+    map.resource = (IUnknown *)resource;
+    OK(culv_d3d_image_map(s->d3d11, memory, &map, &image));
     OK(culv_image_get_desc(image, &seen));
     REQUIRE(seen.format == culv_format_from_dxgi(DXGI_FORMAT_R32G32B32A32_FLOAT));
     REQUIRE(seen.color_attachment);
@@ -260,16 +262,16 @@ D11_CASE(typeless)
 /* CUDA waits until the context has signaled, and the context until CUDA has. */
 D11_CASE(fences)
 {
-    culv_d3d11_buffer_create_desc desc = culv_d3d11_buffer_create_desc_init();
+    culv_d3d_buffer_create_desc desc = culv_d3d_buffer_create_desc_init();
     culv_shared_buffer *buffer = NULL;
     culv_shared_semaphore *semaphore = NULL;
     culv_semaphore *imported = NULL;
     desc.size = BYTES;
-    OK(culv_d3d11_buffer_create(s->d3d11, &desc, &buffer));
-    OK(culv_d3d11_semaphore_create(s->d3d11, NULL, &semaphore));
-    ID3D11Fence *fence = culv_d3d11_semaphore_fence(semaphore);
+    OK(culv_d3d_buffer_create(s->d3d11, &desc, &buffer));
+    OK(culv_d3d_semaphore_create(s->d3d11, NULL, &semaphore));
+    ID3D11Fence *fence = (ID3D11Fence *)culv_d3d_semaphore_fence(semaphore);
     culv_semaphore *cuda = culv_shared_semaphore_cuda(semaphore);
-    ID3D11Resource *resource = culv_d3d11_buffer_resource(buffer);
+    ID3D11Resource *resource = (ID3D11Resource *)culv_d3d_buffer_resource(buffer);
 
     CUdeviceptr copy = 0; /* a copy to the host would block this thread */
     CU_OK(s->cu->cuMemAlloc(&copy, BYTES));
@@ -295,7 +297,7 @@ D11_CASE(fences)
             CULV_REASON_TIMELINE_BACKWARDS);
 
     ID3D11Fence *mine = scene11_fence(s, 40, true);
-    OK(culv_d3d11_semaphore_import(s->d3d11, mine, "mine", &imported));
+    OK(culv_d3d_semaphore_import(s->d3d11, (IUnknown *)mine, "mine", &imported));
     REQUIRE(culv_semaphore_last_value(imported) == 40);
     REFUSES(culv_semaphore_signal(imported, s->stream, 40), CULV_ERROR_INVALID,
             CULV_REASON_TIMELINE_BACKWARDS);
@@ -319,19 +321,19 @@ D11_CASE(lost)
     culv_shared_semaphore *made = NULL;
     culv_semaphore *imported = NULL;
     ID3D11Fence *mine = scene11_fence(s, 40, true);
-    OK(culv_d3d11_semaphore_create(s->d3d11, NULL, &made));
-    OK(culv_d3d11_semaphore_import(s->d3d11, mine, "mine", &imported));
+    OK(culv_d3d_semaphore_create(s->d3d11, NULL, &made));
+    OK(culv_d3d_semaphore_import(s->d3d11, (IUnknown *)mine, "mine", &imported));
     OK(culv_semaphore_wait(culv_shared_semaphore_cuda(made), s->stream, 3));
     OK(culv_semaphore_wait(imported, s->stream, 50));
     REQUIRE(s->cu->cuStreamQuery(s->stream) == CUDA_ERROR_NOT_READY);
-    OK(culv_d3d11_device_lost(s->d3d11));
+    OK(culv_d3d_device_lost(s->d3d11));
     scene_synchronize(s);
     OK(culv_semaphore_wait(culv_shared_semaphore_cuda(made), s->stream, 7));
     culv_shared_semaphore_destroy(&made);
     scene_synchronize(s);
     culv_semaphore_destroy(&imported);
     REQUIRE(ID3D11Fence_Release(mine) == 0);
-    REFUSES(culv_d3d11_device_lost(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSES(culv_d3d_device_lost(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
 }
 
 /* Keys and time limits, on both sides. */
@@ -420,15 +422,15 @@ D11_CASE(mutex_destroyed)
 {
     unsigned warnings = 0;
     culv_device_desc device_desc = culv_device_desc_init();
-    culv_d3d11_device_desc desc = culv_d3d11_device_desc_init();
+    culv_d3d_device_desc desc = culv_d3d_device_desc_init();
     culv_device *device = NULL;
-    culv_d3d11_device *d3d11 = NULL;
+    culv_d3d_device *d3d11 = NULL;
     device_desc.log.fn = count_warning;
     device_desc.log.user = &warnings;
     device_desc.log.level = CULV_LOG_WARNING;
-    OK(culv_device_open_for_d3d11(s->device, &device_desc, &device));
-    desc.device = s->device;
-    OK(culv_d3d11_attach(device, &desc, &d3d11));
+    OK(culv_device_open_for_d3d((IUnknown *)s->device, &device_desc, &device));
+    desc.device = (IUnknown *)s->device;
+    OK(culv_d3d_attach(device, &desc, &d3d11));
     ID3D11Buffer *native = scene11_buffer(s, 4096, scene11_rows[0].misc);
     for (unsigned held = 0; held < 2; held++) {
         culv_keyed_mutex *mutex = NULL;
@@ -438,7 +440,7 @@ D11_CASE(mutex_destroyed)
         REQUIRE(mutex == NULL && warnings == held);
     }
     REQUIRE(ID3D11Buffer_Release(native) == 0);
-    culv_d3d11_detach(&d3d11);
+    culv_d3d_detach(&d3d11);
     culv_device_close(&device);
 }
 
@@ -460,7 +462,7 @@ TEST(handles)
         culv_buffer *buffer = NULL;
         culv_keyed_mutex *cuda = NULL;
         culv_handle handle;
-        OK(culv_d3d11_export_dup(s.d3d11, (IUnknown *)native, form == KMT ? NULL : name, &handle));
+        OK(culv_d3d_export_dup(s.d3d11, (IUnknown *)native, form == KMT ? NULL : name, &handle));
         REQUIRE(handle.type ==
                 (form == KMT ? CULV_HANDLE_D3D11_RESOURCE_KMT : CULV_HANDLE_D3D11_RESOURCE));
         desc.handle = handle;

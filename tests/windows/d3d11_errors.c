@@ -3,7 +3,9 @@
  * names that lead nowhere, and each call underneath failing once. */
 #include "scene11.h"
 
-#define API(name)   culv_d3d11_##name
+#include <culvert/d3d12_ring.h>
+#include <culvert/d3d_register.h>
+
 #define FENCE(name) ID3D11Fence##name
 #define FENCE_NAME  "ID3D11Fence"
 #define NATIVE      scene11
@@ -12,7 +14,7 @@
 
 static culv_result open_for(ID3D11Device *device, culv_device **out)
 {
-    return culv_device_open_for_d3d11(device, NULL, out);
+    return culv_device_open_for_d3d((IUnknown *)device, NULL, out);
 }
 
 static ID3D11Fence *make_fence(scene11 *s, uint64_t value)
@@ -29,7 +31,56 @@ static void read_buffer(scene11 *s, const culv_shared_buffer *buffer, void *data
 {
     (void)size;
     overlay11_take();
-    scene11_read(s, culv_d3d11_buffer_resource(buffer), 0, data);
+    scene11_read(s, (ID3D11Resource *)culv_d3d_buffer_resource(buffer), 0, data);
+}
+
+static void refuse_other(scene11 *s, culv_memory *memory, IUnknown *resource)
+{
+    culv_d3d_image_desc map = culv_d3d_image_desc_init();
+    culv_d3d_buffer_create_desc buffer_desc = culv_d3d_buffer_create_desc_init();
+    culv_d3d_image_create_desc image_desc = culv_d3d_image_create_desc_init();
+    culv_d3d_semaphore_create_desc fence_desc = culv_d3d_semaphore_create_desc_init();
+    culv_d3d12_ring_desc ring_desc = culv_d3d12_ring_desc_init();
+    ID3D11Texture2D *engine = scene11_texture(s, DXGI_FORMAT_R8G8B8A8_UNORM, 8, 8, 1, 0);
+    culv_d3d_shadow_desc shadow_desc = culv_d3d_shadow_desc_init();
+    culv_image *image = NULL;
+    culv_shared_buffer *buffer = NULL;
+    culv_shared_image *shared = NULL;
+    culv_shared_semaphore *semaphore = NULL;
+    culv_d3d_shadow *shadow = NULL;
+    culv_ring *ring = NULL;
+    uint64_t size = 77;
+    map.resource = resource;
+    map.offset = 256;
+    REFUSES(culv_d3d_image_map(s->d3d11, memory, &map, &image), CULV_ERROR_INVALID,
+            CULV_REASON_VALUE);
+    REQUIRE_SAYS("culv_d3d_image_desc.offset is Direct3D 12's, and the device is an ID3D11Device");
+    buffer_desc.size = 4096;
+    buffer_desc.resource_flags = 4;
+    REFUSES(culv_d3d_buffer_create(s->d3d11, &buffer_desc, &buffer), CULV_ERROR_INVALID,
+            CULV_REASON_VALUE);
+    image_desc.resource_desc = (const struct D3D12_RESOURCE_DESC *)&size;
+    REFUSES(culv_d3d_image_create(s->d3d11, &image_desc, &shared), CULV_ERROR_INVALID,
+            CULV_REASON_VALUE);
+    fence_desc.fallback = CULV_FALLBACK_HOST;
+    REFUSES(culv_d3d_semaphore_create(s->d3d11, &fence_desc, &semaphore), CULV_ERROR_INVALID,
+            CULV_REASON_VALUE);
+    shadow_desc.resource = (IUnknown *)engine;
+    OK(culv_d3d_shadow_create(s->d3d11, &shadow_desc, &shadow));
+    REFUSES(culv_d3d_shadow_record(shadow, (IUnknown *)s->context, 1, 0), CULV_ERROR_INVALID,
+            CULV_REASON_VALUE);
+    REFUSES(culv_d3d_shadow_record(shadow, (IUnknown *)engine, 0, 0), CULV_ERROR_INVALID,
+            CULV_REASON_HANDLE_KIND);
+    REQUIRE(culv_d3d_shadow_copies(shadow) == 0);
+    culv_d3d_shadow_destroy(&shadow);
+    REFUSES(culv_d3d12_get_allocation_size(s->d3d11, (struct ID3D12Resource *)resource, &size),
+            CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    ring_desc.max_depth = 2;
+    REFUSES(culv_d3d12_ring_create(s->d3d11, &ring_desc, &ring), CULV_ERROR_INVALID,
+            CULV_REASON_VALUE);
+    REQUIRE_SAYS("Direct3D 12");
+    REQUIRE(image == NULL && buffer == NULL && shared == NULL && semaphore == NULL && size == 77);
+    REQUIRE(ID3D11Texture2D_Release(engine) == 0);
 }
 
 #include "d3d_cases.h"
@@ -42,29 +93,29 @@ D11_CASE(unshareable)
     culv_shared_semaphore *made = NULL;
     culv_shared_buffer *buffer = NULL;
     culv_handle handle = {.type = CULV_HANDLE_NONE};
-    culv_d3d11_memory_desc desc = culv_d3d11_memory_desc_init();
-    culv_d3d11_buffer_create_desc make = culv_d3d11_buffer_create_desc_init();
+    culv_d3d_memory_desc desc = culv_d3d_memory_desc_init();
+    culv_d3d_buffer_create_desc make = culv_d3d_buffer_create_desc_init();
     ID3D11Buffer *plain = scene11_buffer(s, 4096, 0);
     ID3D11Buffer *nt = scene11_buffer(s, 4096, scene11_rows[1].misc);
     ID3D11Buffer *kmt = scene11_buffer(s, 4096, scene11_rows[3].misc);
     ID3D11Texture2D *depth = scene11_texture(s, DXGI_FORMAT_R32_FLOAT, 8, 8, 1, 0);
     ID3D11Fence *closed = scene11_fence(s, 0, false), *fence = scene11_fence(s, 0, true);
 
-    REFUSES(culv_d3d11_memory_import(s->d3d11, &desc, &memory), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d_memory_import(s->d3d11, &desc, &memory), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
-    desc.resource = scene11_of_buffer(plain);
-    REFUSES(culv_d3d11_memory_import(s->d3d11, &desc, &memory), CULV_ERROR_INVALID,
+    desc.object = (IUnknown *)scene11_of_buffer(plain);
+    REFUSES(culv_d3d_memory_import(s->d3d11, &desc, &memory), CULV_ERROR_INVALID,
             CULV_REASON_NOT_EXPORTABLE);
     REQUIRE_SAYS("D3D11_RESOURCE_MISC_SHARED");
     REFUSES(culv_d3d11_keyed_mutex_import(s->d3d11, scene11_of_buffer(nt), NULL, &mutex),
             CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
     REQUIRE_SAYS("D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX");
-    REFUSES(culv_d3d11_semaphore_import(s->d3d11, closed, NULL, &semaphore), CULV_ERROR_INVALID,
-            CULV_REASON_NOT_EXPORTABLE);
+    REFUSES(culv_d3d_semaphore_import(s->d3d11, (IUnknown *)closed, NULL, &semaphore),
+            CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
     REQUIRE_SAYS("D3D11_FENCE_FLAG_SHARED");
-    REFUSES(culv_d3d11_export_dup(s->d3d11, (IUnknown *)s->device, NULL, &handle),
-            CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND);
-    REFUSES(culv_d3d11_export_dup(s->d3d11, (IUnknown *)kmt, L"Local\\culvert kmt", &handle),
+    REFUSES(culv_d3d_export_dup(s->d3d11, (IUnknown *)s->device, NULL, &handle), CULV_ERROR_INVALID,
+            CULV_REASON_HANDLE_KIND);
+    REFUSES(culv_d3d_export_dup(s->d3d11, (IUnknown *)kmt, L"Local\\culvert kmt", &handle),
             CULV_ERROR_INVALID, CULV_REASON_VALUE);
 
     static const overlay11_lie lies[] = {OVERLAY11_WRAPPER, OVERLAY11_UNSHARABLE, OVERLAY11_REMOVED,
@@ -76,27 +127,25 @@ D11_CASE(unshareable)
     make.size = 4096;
     for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
         overlay11_tell(lies[i]);
-        desc.resource = scene11_of_buffer(nt);
-        REFUSES(culv_d3d11_memory_import(s->d3d11, &desc, &memory), classes[i], reasons[i]);
-        desc.resource = scene11_of_buffer(kmt);
-        REFUSES(culv_d3d11_memory_import(s->d3d11, &desc, &memory), classes[i], reasons[i]);
-        REFUSES(culv_d3d11_buffer_create(s->d3d11, &make, &buffer), classes[i], reasons[i]);
+        desc.object = (IUnknown *)scene11_of_buffer(nt);
+        REFUSES(culv_d3d_memory_import(s->d3d11, &desc, &memory), classes[i], reasons[i]);
+        desc.object = (IUnknown *)scene11_of_buffer(kmt);
+        REFUSES(culv_d3d_memory_import(s->d3d11, &desc, &memory), classes[i], reasons[i]);
+        REFUSES(culv_d3d_buffer_create(s->d3d11, &make, &buffer), classes[i], reasons[i]);
         if (lies[i] == OVERLAY11_OLD)
-            REFUSES(culv_d3d11_semaphore_create(s->d3d11, NULL, &made), classes[i], reasons[i]);
+            REFUSES(culv_d3d_semaphore_create(s->d3d11, NULL, &made), classes[i], reasons[i]);
         else
-            REFUSES(culv_d3d11_semaphore_import(s->d3d11, fence, NULL, &semaphore), classes[i],
-                    reasons[i]);
+            REFUSES(culv_d3d_semaphore_import(s->d3d11, (IUnknown *)fence, NULL, &semaphore),
+                    classes[i], reasons[i]);
         overlay11_tell(OVERLAY11_HONEST);
     }
     make.size = 0;
-    REFUSES(culv_d3d11_buffer_create(s->d3d11, &make, &buffer), CULV_ERROR_INVALID,
-            CULV_REASON_SIZE);
+    REFUSES(culv_d3d_buffer_create(s->d3d11, &make, &buffer), CULV_ERROR_INVALID, CULV_REASON_SIZE);
     make.size = UINT64_C(1) << 32;
-    REFUSES(culv_d3d11_buffer_create(s->d3d11, &make, &buffer), CULV_ERROR_INVALID,
-            CULV_REASON_SIZE);
-    culv_d3d11_image_create_desc image_desc = culv_d3d11_image_create_desc_init();
+    REFUSES(culv_d3d_buffer_create(s->d3d11, &make, &buffer), CULV_ERROR_INVALID, CULV_REASON_SIZE);
+    culv_d3d_image_create_desc image_desc = culv_d3d_image_create_desc_init();
     culv_shared_image *image = NULL;
-    REFUSES(culv_d3d11_image_create(s->d3d11, &image_desc, &image), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d_image_create(s->d3d11, &image_desc, &image), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
 
     REQUIRE(memory == NULL && semaphore == NULL && mutex == NULL && buffer == NULL);
@@ -116,10 +165,10 @@ D11_CASE(bad_handles)
     culv_semaphore *semaphore = NULL;
     culv_keyed_mutex *mutex = NULL;
     culv_handle handle, again = {.type = CULV_HANDLE_NONE};
-    OK(culv_d3d11_export_dup(s->d3d11, (IUnknown *)plain, name, &handle));
-    REFUSES(culv_d3d11_export_dup(s->d3d11, (IUnknown *)plain, name, &again), CULV_ERROR_INVALID,
+    OK(culv_d3d_export_dup(s->d3d11, (IUnknown *)plain, name, &handle));
+    REFUSES(culv_d3d_export_dup(s->d3d11, (IUnknown *)plain, name, &again), CULV_ERROR_INVALID,
             CULV_REASON_VALUE);
-    REFUSES(culv_d3d11_export_dup(s->d3d11, (IUnknown *)fence, name, &again), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d_export_dup(s->d3d11, (IUnknown *)fence, name, &again), CULV_ERROR_INVALID,
             CULV_REASON_VALUE);
     REQUIRE_SAYS("has the name 'Local\\culvert d3d11 name' already");
 
@@ -176,12 +225,12 @@ static culv_result use_mutex(void *user)
     const scene11 *s = ((mutexed *)user)->s;
     const D3D11_TEXTURE2D_DESC what =
         scene11_texture_desc(DXGI_FORMAT_R8G8B8A8_UNORM, 16, 16, 1, 1, 0);
-    culv_d3d11_image_create_desc desc = culv_d3d11_image_create_desc_init();
+    culv_d3d_image_create_desc desc = culv_d3d_image_create_desc_init();
     culv_shared_image *image = NULL;
     culv_keyed_mutex *mutex = NULL;
-    desc.resource_desc = &what;
+    desc.texture_desc = &what;
     desc.kmt = 1;
-    culv_result result = culv_d3d11_image_create(s->d3d11, &desc, &image);
+    culv_result result = culv_d3d_image_create(s->d3d11, &desc, &image);
     if (result == CULV_OK)
         result = culv_d3d11_keyed_mutex_import(s->d3d11, ((mutexed *)user)->resource, NULL, &mutex);
     if (result == CULV_OK) result = culv_keyed_mutex_acquire(mutex, s->stream, 0, 0);

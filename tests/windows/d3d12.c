@@ -7,11 +7,11 @@ static unsigned char put[BYTES], got[BYTES];
 
 static culv_shared_buffer *make_buffer(scene *s, uint64_t size)
 {
-    culv_d3d12_buffer_create_desc desc = culv_d3d12_buffer_create_desc_init();
+    culv_d3d_buffer_create_desc desc = culv_d3d_buffer_create_desc_init();
     culv_shared_buffer *buffer = NULL;
     desc.size = size;
     desc.label = "vertices";
-    OK(culv_d3d12_buffer_create(s->d3d12, &desc, &buffer));
+    OK(culv_d3d_buffer_create(s->d3d12, &desc, &buffer));
     return buffer;
 }
 
@@ -23,10 +23,10 @@ D12_CASE(buffers)
     REQUIRE(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)) == CULV_SHARING_SHARED);
     scene_pattern(put, BYTES, 1);
     scene_cuda_write(s, culv_shared_buffer_pointer(buffer), put, BYTES);
-    scene_read(s, culv_d3d12_buffer_resource(buffer), 0, got, BYTES);
+    scene_read(s, (ID3D12Resource *)culv_d3d_buffer_resource(buffer), 0, got, BYTES);
     REQUIRE(memcmp(put, got, BYTES) == 0);
     scene_pattern(put, BYTES, 2);
-    scene_write(s, culv_d3d12_buffer_resource(buffer), 0, put, BYTES);
+    scene_write(s, (ID3D12Resource *)culv_d3d_buffer_resource(buffer), 0, put, BYTES);
     scene_cuda_read(s, culv_shared_buffer_pointer(buffer), got, BYTES);
     REQUIRE(memcmp(put, got, BYTES) == 0);
     culv_buffer *cuda = culv_shared_buffer_cuda(buffer);
@@ -46,15 +46,15 @@ D12_CASE(fences)
 {
     culv_shared_buffer *buffer = make_buffer(s, BYTES);
     culv_shared_semaphore *semaphore = NULL;
-    OK(culv_d3d12_semaphore_create(s->d3d12, NULL, &semaphore));
-    ID3D12Fence *fence = culv_d3d12_semaphore_fence(semaphore);
+    OK(culv_d3d_semaphore_create(s->d3d12, NULL, &semaphore));
+    ID3D12Fence *fence = (ID3D12Fence *)culv_d3d_semaphore_fence(semaphore);
     culv_semaphore *cuda = culv_shared_semaphore_cuda(semaphore);
     ID3D12Resource *stage = scene_buffer(s, D3D12_HEAP_TYPE_READBACK, D3D12_HEAP_FLAG_NONE, BYTES);
 
     HR_OK(ID3D12CommandQueue_Wait(s->queue, fence, 1));
     scene_begin(s);
-    ID3D12GraphicsCommandList_CopyBufferRegion(s->list, stage, 0,
-                                               culv_d3d12_buffer_resource(buffer), 0, BYTES);
+    ID3D12GraphicsCommandList_CopyBufferRegion(
+        s->list, stage, 0, (ID3D12Resource *)culv_d3d_buffer_resource(buffer), 0, BYTES);
     HR_OK(ID3D12GraphicsCommandList_Close(s->list));
     ID3D12CommandList *lists[] = {(ID3D12CommandList *)s->list};
     ID3D12CommandQueue_ExecuteCommandLists(s->queue, 1, lists);
@@ -102,7 +102,7 @@ D12_CASE(own_fences)
     culv_semaphore *cuda = NULL;
     HR_OK(ID3D12Device_CreateFence(s->device, 7, D3D12_FENCE_FLAG_SHARED, &IID_ID3D12Fence,
                                    (void **)&fence));
-    OK(culv_d3d12_semaphore_import(s->d3d12, fence, "frames", &cuda));
+    OK(culv_d3d_semaphore_import(s->d3d12, (IUnknown *)fence, "frames", &cuda));
     REQUIRE(culv_semaphore_last_value(cuda) == 7);
     REFUSES(culv_semaphore_signal(cuda, s->stream, 7), CULV_ERROR_INVALID,
             CULV_REASON_TIMELINE_BACKWARDS);
@@ -112,7 +112,7 @@ D12_CASE(own_fences)
 
     for (int by_name = 0; by_name < 2; by_name++) {
         culv_handle handle;
-        OK(culv_d3d12_export_dup(s->d3d12, (ID3D12DeviceChild *)fence, name, &handle));
+        OK(culv_d3d_export_dup(s->d3d12, (IUnknown *)fence, name, &handle));
         REQUIRE(handle.type == CULV_HANDLE_D3D12_FENCE && scene_name_lives(name));
         culv_semaphore_desc desc = culv_semaphore_desc_init();
         desc.type = CULV_SEMAPHORE_TIMELINE;
@@ -148,19 +148,19 @@ D12_CASE(heaps)
                                                 &IID_ID3D12Resource, (void **)&placed[i]));
     for (int form = 0; form < 4; form++) { /* by object, shared; by handle, by name */
         culv_memory *memory = NULL, *again = NULL;
-        culv_d3d12_memory_desc by_object = culv_d3d12_memory_desc_init();
+        culv_d3d_memory_desc by_object = culv_d3d_memory_desc_init();
         culv_memory_desc by_handle = culv_memory_desc_init();
         culv_handle handle = {.type = CULV_HANDLE_NONE};
-        by_object.heap = heap;
+        by_object.object = (IUnknown *)heap;
         by_object.label = "heap";
         if (form == 0) {
-            OK(culv_d3d12_memory_import(s->d3d12, &by_object, &memory));
+            OK(culv_d3d_memory_import(s->d3d12, &by_object, &memory));
         } else if (form == 1) {
-            OK(culv_d3d12_memory_import_shared(s->d3d12, &by_object, &memory));
-            OK(culv_d3d12_memory_import_shared(s->d3d12, &by_object, &again));
+            OK(culv_d3d_memory_import_shared(s->d3d12, &by_object, &memory));
+            OK(culv_d3d_memory_import_shared(s->d3d12, &by_object, &again));
             REQUIRE(again == memory);
         } else {
-            OK(culv_d3d12_export_dup(s->d3d12, (ID3D12DeviceChild *)heap, name, &handle));
+            OK(culv_d3d_export_dup(s->d3d12, (IUnknown *)heap, name, &handle));
             REQUIRE(handle.type == CULV_HANDLE_D3D12_HEAP);
             by_handle.handle =
                 form == 3 ? culv_handle_win32_named(CULV_HANDLE_D3D12_HEAP, name) : handle;
@@ -209,14 +209,14 @@ D12_CASE(own_buffers)
     for (int form = 0; form < 3; form++) {
         culv_memory *memory = NULL;
         culv_buffer *buffer = NULL;
-        culv_d3d12_memory_desc by_object = culv_d3d12_memory_desc_init();
+        culv_d3d_memory_desc by_object = culv_d3d_memory_desc_init();
         culv_memory_desc by_handle = culv_memory_desc_init();
         culv_handle handle = {.type = CULV_HANDLE_NONE};
-        by_object.resource = resource;
+        by_object.object = (IUnknown *)resource;
         if (form == 0) {
-            OK(culv_d3d12_memory_import(s->d3d12, &by_object, &memory));
+            OK(culv_d3d_memory_import(s->d3d12, &by_object, &memory));
         } else {
-            OK(culv_d3d12_export_dup(s->d3d12, (ID3D12DeviceChild *)resource, name, &handle));
+            OK(culv_d3d_export_dup(s->d3d12, (IUnknown *)resource, name, &handle));
             by_handle.handle =
                 form == 2 ? culv_handle_win32_named(CULV_HANDLE_D3D12_RESOURCE, name) : handle;
             by_handle.size = size; /* dedicated goes without saying */

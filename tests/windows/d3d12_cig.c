@@ -14,7 +14,7 @@ D12_CASE(used, .title = "cig")
 {
     culv_cig *cig = NULL;
     culv_device *device = NULL;
-    culv_d3d12_device *d3d12 = NULL;
+    culv_d3d_device *d3d12 = NULL;
     culv_shared_buffer *buffer = NULL;
     const ULONG before = scene_references(s->queue);
     OK(culv_d3d12_cig_create(s->d3d12, s->queue, "cig", &cig));
@@ -22,25 +22,25 @@ D12_CASE(used, .title = "cig")
     culv_device_desc desc = culv_device_desc_init();
     culv_device_caps caps = culv_device_caps_init();
     desc.context = culv_cig_context(cig);
-    OK(culv_device_open_for_d3d12(s->device, &desc, &device));
+    OK(culv_device_open_for_d3d((IUnknown *)s->device, &desc, &device));
     OK(culv_device_get_caps(device, &caps));
     REQUIRE(caps.cig_context && culv_device_context(device) == culv_cig_context(cig));
-    culv_d3d12_device_desc attach = culv_d3d12_device_desc_init();
-    attach.device = s->device;
-    OK(culv_d3d12_attach(device, &attach, &d3d12));
-    culv_d3d12_buffer_create_desc make = culv_d3d12_buffer_create_desc_init();
+    culv_d3d_device_desc attach = culv_d3d_device_desc_init();
+    attach.device = (IUnknown *)s->device;
+    OK(culv_d3d_attach(device, &attach, &d3d12));
+    culv_d3d_buffer_create_desc make = culv_d3d_buffer_create_desc_init();
     make.size = BYTES;
-    OK(culv_d3d12_buffer_create(d3d12, &make, &buffer));
+    OK(culv_d3d_buffer_create(d3d12, &make, &buffer));
     const CUdeviceptr pointer = culv_shared_buffer_pointer(buffer);
     CUcontext popped = NULL;
     CU_OK(s->cu->cuCtxPushCurrent(culv_cig_context(cig)));
     scene_pattern(put, BYTES, 1);
     CU_OK(s->cu->cuMemcpyHtoDAsync(pointer, put, BYTES, NULL));
     CU_OK(s->cu->cuCtxSynchronize());
-    scene_read(s, culv_d3d12_buffer_resource(buffer), 0, got, BYTES);
+    scene_read(s, (ID3D12Resource *)culv_d3d_buffer_resource(buffer), 0, got, BYTES);
     REQUIRE(memcmp(put, got, BYTES) == 0);
     scene_pattern(put, BYTES, 2);
-    scene_write(s, culv_d3d12_buffer_resource(buffer), 0, put, BYTES);
+    scene_write(s, (ID3D12Resource *)culv_d3d_buffer_resource(buffer), 0, put, BYTES);
     CU_OK(s->cu->cuMemcpyDtoHAsync(got, pointer, BYTES, NULL));
     CU_OK(s->cu->cuCtxSynchronize());
     REQUIRE(memcmp(put, got, BYTES) == 0);
@@ -58,7 +58,7 @@ D12_CASE(used, .title = "cig")
     REFUSES(culv_mem_pool_create(device, &p, &pool), CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG);
 
     culv_shared_buffer_destroy(&buffer);
-    culv_d3d12_detach(&d3d12);
+    culv_d3d_detach(&d3d12);
     culv_device_close(&device);
     culv_cig_destroy(&cig);
     REQUIRE(cig == NULL && scene_references(s->queue) == before);

@@ -70,13 +70,14 @@ D12_CASE(all_kinds, .title = "kinds")
         printf("  %s\n", k->name);
         const D3D12_RESOURCE_DESC what = scene_texture_desc(
             k->dimension, DXGI_FORMAT_R32_UINT, k->width, k->height, k->depth, k->levels);
-        culv_d3d12_image_create_desc desc = culv_d3d12_image_create_desc_init();
+        culv_d3d_image_create_desc desc = culv_d3d_image_create_desc_init();
         culv_shared_image *image = NULL;
         desc.resource_desc = &what;
         desc.cube = k->cube;
         desc.label = k->name;
-        OK(culv_d3d12_image_create(s->d3d12, &desc, &image));
-        both_ways(s, culv_d3d12_image_resource(image), culv_shared_image_cuda(image), k, 4);
+        OK(culv_d3d_image_create(s->d3d12, &desc, &image));
+        both_ways(s, (ID3D12Resource *)culv_d3d_image_resource(image),
+                  culv_shared_image_cuda(image), k, 4);
         culv_shared_image_destroy(&image);
     }
 }
@@ -107,30 +108,30 @@ D12_CASE(formats)
         ID3D12Resource *resource = scene_texture(s, D3D12_HEAP_FLAG_SHARED, &what);
         culv_memory *memory = NULL;
         culv_image *image = NULL;
-        culv_d3d12_memory_desc import = culv_d3d12_memory_desc_init();
-        culv_d3d12_image_desc map = culv_d3d12_image_desc_init();
-        import.resource = resource;
-        OK(culv_d3d12_memory_import(s->d3d12, &import, &memory));
-        map.resource = resource;
+        culv_d3d_memory_desc import = culv_d3d_memory_desc_init();
+        culv_d3d_image_desc map = culv_d3d_image_desc_init();
+        import.object = (IUnknown *)resource;
+        OK(culv_d3d_memory_import(s->d3d12, &import, &memory));
+        map.resource = (IUnknown *)resource;
         map.format = (uint32_t)rows[i].named;
         /* A twin of it: CUDA would write the other one. */
         ID3D12Resource *twin = scene_texture(s, D3D12_HEAP_FLAG_SHARED, &what);
-        map.resource = twin;
-        REFUSES(culv_d3d12_image_map(s->d3d12, memory, &map, &image), CULV_ERROR_INVALID,
+        map.resource = (IUnknown *)twin;
+        REFUSES(culv_d3d_image_map(s->d3d12, memory, &map, &image), CULV_ERROR_INVALID,
                 CULV_REASON_RANGE);
         REQUIRE_SAYS("another resource than the one whose memory");
         REQUIRE(ID3D12Resource_Release(twin) == 0);
-        map.resource = resource;
-        OK(culv_d3d12_image_map(s->d3d12, memory, &map, &image));
+        map.resource = (IUnknown *)resource;
+        OK(culv_d3d_image_map(s->d3d12, memory, &map, &image));
         both_ways(s, resource, image, &k, rows[i].bytes);
         culv_image_unmap(&image);
         if (rows[i].named != DXGI_FORMAT_UNKNOWN) {
             map.format = 0;
-            REFUSES(culv_d3d12_image_map(s->d3d12, memory, &map, &image), CULV_ERROR_INVALID,
+            REFUSES(culv_d3d_image_map(s->d3d12, memory, &map, &image), CULV_ERROR_INVALID,
                     CULV_REASON_FORMAT);
         }
         map.format = DXGI_FORMAT_R16_UINT; /* of no family here */
-        REFUSES(culv_d3d12_image_map(s->d3d12, memory, &map, &image), CULV_ERROR_INVALID,
+        REFUSES(culv_d3d_image_map(s->d3d12, memory, &map, &image), CULV_ERROR_INVALID,
                 CULV_REASON_FORMAT);
         culv_memory_destroy(&memory);
         REQUIRE(ID3D12Resource_Release(resource) == 0);
@@ -146,47 +147,47 @@ D12_CASE(shadows)
     D3D12_RESOURCE_DESC what =
         scene_texture_desc(k.dimension, DXGI_FORMAT_R8G8B8A8_TYPELESS, k.width, k.height, 1, 1);
     ID3D12Resource *engine;
-    culv_d3d12_shadow *shadow = NULL;
+    culv_d3d_shadow *shadow = NULL;
     culv_memory *memory = NULL;
-    culv_d3d12_memory_desc import = culv_d3d12_memory_desc_init();
-    culv_d3d12_shadow_desc desc = culv_d3d12_shadow_desc_init();
+    culv_d3d_memory_desc import = culv_d3d_memory_desc_init();
+    culv_d3d_shadow_desc desc = culv_d3d_shadow_desc_init();
     engine = scene_texture(s, D3D12_HEAP_FLAG_NONE, &what);
-    REFUSES(culv_d3d12_shadow_create(s->d3d12, &desc, &shadow), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d_shadow_create(s->d3d12, &desc, &shadow), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
-    import.resource = desc.resource = engine;
-    REFUSES(culv_d3d12_memory_import(s->d3d12, &import, &memory), CULV_ERROR_INVALID,
+    import.object = desc.resource = (IUnknown *)engine;
+    REFUSES(culv_d3d_memory_import(s->d3d12, &import, &memory), CULV_ERROR_INVALID,
             CULV_REASON_NOT_EXPORTABLE);
-    REQUIRE_SAYS("culv_d3d12_shadow_create()");
-    REFUSES(culv_d3d12_shadow_create(s->d3d12, &desc, &shadow), CULV_ERROR_INVALID,
+    REQUIRE_SAYS("culv_d3d_shadow_create()");
+    REFUSES(culv_d3d_shadow_create(s->d3d12, &desc, &shadow), CULV_ERROR_INVALID,
             CULV_REASON_FORMAT); /* TYPELESS, and none is named */
     desc.format = DXGI_FORMAT_R8G8B8A8_UNORM;
-    OK(culv_d3d12_shadow_create(s->d3d12, &desc, &shadow));
-    REQUIRE(culv_d3d12_shadow_copies(shadow) == 0);
-    culv_image *image = culv_shared_image_cuda(culv_d3d12_shadow_image(shadow));
+    OK(culv_d3d_shadow_create(s->d3d12, &desc, &shadow));
+    REQUIRE(culv_d3d_shadow_copies(shadow) == 0);
+    culv_image *image = culv_shared_image_cuda(culv_d3d_shadow_image(shadow));
 
     scene_pattern(put, TEXELS, 1);
     scene_write_texture(s, engine, 0, put);
     scene_begin(s);
-    OK(culv_d3d12_shadow_record(shadow, s->list, D3D12_RESOURCE_STATE_COMMON, 0));
+    OK(culv_d3d_shadow_record(shadow, (IUnknown *)s->list, D3D12_RESOURCE_STATE_COMMON, 0));
     scene_run(s);
     copy_level(s, image, &k, 0, 4, got, false);
     REQUIRE(memcmp(put, got, TEXELS) == 0);
     scene_pattern(put, TEXELS, 2);
     copy_level(s, image, &k, 0, 4, put, true);
     scene_begin(s);
-    OK(culv_d3d12_shadow_record(shadow, s->list, D3D12_RESOURCE_STATE_COMMON, 1));
+    OK(culv_d3d_shadow_record(shadow, (IUnknown *)s->list, D3D12_RESOURCE_STATE_COMMON, 1));
     scene_run(s);
     scene_read_texture(s, engine, 0, got);
     REQUIRE(memcmp(put, got, TEXELS) == 0);
-    REQUIRE(culv_d3d12_shadow_copies(shadow) == 2);
-    REFUSES(culv_d3d12_shadow_record(shadow, NULL, 0, 0), CULV_ERROR_INVALID,
+    REQUIRE(culv_d3d_shadow_copies(shadow) == 2);
+    REFUSES(culv_d3d_shadow_record(shadow, NULL, 0, 0), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
-    culv_shared_image *twin = (culv_shared_image *)culv_d3d12_shadow_image(shadow);
+    culv_shared_image *twin = (culv_shared_image *)culv_d3d_shadow_image(shadow);
     culv_shared_image_destroy(&twin);
     REQUIRE(twin != NULL && scene_reason_is(CULV_REASON_OWNED));
-    REQUIRE_SAYS("culv_d3d12_shadow_destroy() destroys both");
-    culv_d3d12_shadow_destroy(&shadow);
-    culv_d3d12_shadow_destroy(&shadow);
+    REQUIRE_SAYS("culv_d3d_shadow_destroy() destroys both");
+    culv_d3d_shadow_destroy(&shadow);
+    culv_d3d_shadow_destroy(&shadow);
     REQUIRE(ID3D12Resource_Release(engine) == 0);
 }
 
@@ -209,21 +210,20 @@ D12_CASE(placed)
     HR_OK(ID3D12Device_CreateHeap(s->device, &heap_desc, &IID_ID3D12Heap, (void **)&heap));
     HR_OK(ID3D12Device_CreatePlacedResource(s->device, heap, AT, &what, D3D12_RESOURCE_STATE_COMMON,
                                             NULL, &IID_ID3D12Resource, (void **)&resource));
-    culv_d3d12_memory_desc import = culv_d3d12_memory_desc_init();
-    culv_d3d12_image_desc map = culv_d3d12_image_desc_init();
-    import.resource = resource;
-    REFUSES(culv_d3d12_memory_import(s->d3d12, &import, &memory), CULV_ERROR_INVALID,
+    culv_d3d_memory_desc import = culv_d3d_memory_desc_init();
+    culv_d3d_image_desc map = culv_d3d_image_desc_init();
+    import.object = (IUnknown *)resource;
+    REFUSES(culv_d3d_memory_import(s->d3d12, &import, &memory), CULV_ERROR_INVALID,
             CULV_REASON_NOT_EXPORTABLE);
     REQUIRE_SAYS("HeapOffset");
-    import.resource = NULL;
-    import.heap = heap;
-    OK(culv_d3d12_memory_import(s->d3d12, &import, &memory));
-    map.resource = resource;
+    import.object = (IUnknown *)heap;
+    OK(culv_d3d_memory_import(s->d3d12, &import, &memory));
+    map.resource = (IUnknown *)resource;
     map.offset = HEAP - 4096;
-    REFUSES(culv_d3d12_image_map(s->d3d12, memory, &map, &image), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d_image_map(s->d3d12, memory, &map, &image), CULV_ERROR_INVALID,
             CULV_REASON_RANGE);
     map.offset = AT;
-    OK(culv_d3d12_image_map(s->d3d12, memory, &map, &image));
+    OK(culv_d3d_image_map(s->d3d12, memory, &map, &image));
     both_ways(s, resource, image, &k, 4);
     culv_image_unmap(&image);
     culv_memory_destroy(&memory);
@@ -234,33 +234,32 @@ D12_CASE(placed)
 
 D12_CASE(refused)
 {
-    culv_d3d12_image_create_desc desc = culv_d3d12_image_create_desc_init();
+    culv_d3d_image_create_desc desc = culv_d3d_image_create_desc_init();
     culv_shared_image *image = NULL;
     D3D12_RESOURCE_DESC what = scene_texture_desc(D3D12_RESOURCE_DIMENSION_TEXTURE2D,
                                                   DXGI_FORMAT_R8G8B8A8_UNORM, 64, 64, 1, 1);
-    REFUSES(culv_d3d12_image_create(s->d3d12, &desc, &image), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d_image_create(s->d3d12, &desc, &image), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
     desc.resource_desc = &what;
     what.SampleDesc.Count = 4;
-    REFUSES(culv_d3d12_image_create(s->d3d12, &desc, &image), CULV_ERROR_UNSUPPORTED,
+    REFUSES(culv_d3d_image_create(s->d3d12, &desc, &image), CULV_ERROR_UNSUPPORTED,
             CULV_REASON_USAGE);
     REQUIRE_SAYS("ResolveSubresource");
     what.SampleDesc.Count = 1;
     desc.cube = 1;
-    REFUSES(culv_d3d12_image_create(s->d3d12, &desc, &image), CULV_ERROR_INVALID,
-            CULV_REASON_EXTENT);
+    REFUSES(culv_d3d_image_create(s->d3d12, &desc, &image), CULV_ERROR_INVALID, CULV_REASON_EXTENT);
     desc.cube = 0;
     what.Layout = D3D12_TEXTURE_LAYOUT_ROW_MAJOR;
-    REFUSES(culv_d3d12_image_create(s->d3d12, &desc, &image), CULV_ERROR_UNSUPPORTED,
+    REFUSES(culv_d3d_image_create(s->d3d12, &desc, &image), CULV_ERROR_UNSUPPORTED,
             CULV_REASON_USAGE);
     what.Layout = D3D12_TEXTURE_LAYOUT_UNKNOWN;
     what.Format = DXGI_FORMAT_R32G32B32_FLOAT;
-    REFUSES(culv_d3d12_image_create(s->d3d12, &desc, &image), CULV_ERROR_UNSUPPORTED,
+    REFUSES(culv_d3d_image_create(s->d3d12, &desc, &image), CULV_ERROR_UNSUPPORTED,
             CULV_REASON_FORMAT);
     what = scene_buffer_desc(4096);
-    REFUSES(culv_d3d12_image_create(s->d3d12, &desc, &image), CULV_ERROR_UNSUPPORTED,
+    REFUSES(culv_d3d_image_create(s->d3d12, &desc, &image), CULV_ERROR_UNSUPPORTED,
             CULV_REASON_USAGE);
-    REQUIRE_SAYS("culv_d3d12_buffer_create()");
+    REQUIRE_SAYS("culv_d3d_buffer_create()");
     const struct {
         uint64_t width;
         UINT height;
@@ -275,7 +274,7 @@ D12_CASE(refused)
         what.Width = empty[i].width;
         what.Height = empty[i].height;
         what.DepthOrArraySize = empty[i].layers;
-        REFUSES(culv_d3d12_image_create(s->d3d12, &desc, &image), CULV_ERROR_INVALID,
+        REFUSES(culv_d3d_image_create(s->d3d12, &desc, &image), CULV_ERROR_INVALID,
                 CULV_REASON_EXTENT);
         REQUIRE_SAYS(empty[i].says);
     }

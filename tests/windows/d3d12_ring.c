@@ -12,8 +12,8 @@ enum { BYTES = 4096 };
 D12_CASE(ring_refused)
 {
     const D3D12_RESOURCE_DESC what = scene_buffer_desc(BYTES);
-    culv_d3d12_buffer_create_desc buffer = culv_d3d12_buffer_create_desc_init();
-    culv_d3d12_image_create_desc image = culv_d3d12_image_create_desc_init();
+    culv_d3d_buffer_create_desc buffer = culv_d3d_buffer_create_desc_init();
+    culv_d3d_image_create_desc image = culv_d3d_image_create_desc_init();
     culv_d3d12_ring_resource resources[2] = {{.buffer = &buffer}, {.buffer = &buffer}};
     culv_d3d12_ring_desc desc = culv_d3d12_ring_desc_init();
     culv_ring *ring = NULL;
@@ -44,7 +44,7 @@ D12_CASE(ring_refused)
     REFUSES(culv_d3d12_ring_submit(ring, s->queue, NULL, &frame), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
     OK(culv_ring_flush(ring, CULV_RING_CONSUMER, NULL)); /* nothing is kept */
-    REFUSES(culv_d3d12_device_lost(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSES(culv_d3d_device_lost(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     culv_ring_destroy(&ring);
 }
 
@@ -60,7 +60,7 @@ D12_CASE(ring_parts)
 {
     const D3D12_RESOURCE_DESC what = scene_texture_desc(D3D12_RESOURCE_DIMENSION_TEXTURE2D,
                                                         DXGI_FORMAT_R8G8B8A8_UNORM, 16, 16, 1, 1);
-    culv_d3d12_image_create_desc image_desc = culv_d3d12_image_create_desc_init();
+    culv_d3d_image_create_desc image_desc = culv_d3d_image_create_desc_init();
     const culv_d3d12_ring_resource resource = {.image = &image_desc};
     culv_d3d12_ring_desc desc = culv_d3d12_ring_desc_init();
     culv_ring *ring = NULL;
@@ -84,7 +84,7 @@ D12_CASE(ring_parts)
 D12_CASE(ring_mistakes)
 {
     const D3D12_COMMAND_QUEUE_DESC copies = {.Type = D3D12_COMMAND_LIST_TYPE_COPY};
-    culv_d3d12_buffer_create_desc buffer_desc = culv_d3d12_buffer_create_desc_init();
+    culv_d3d_buffer_create_desc buffer_desc = culv_d3d_buffer_create_desc_init();
     culv_shared_buffer *buffers[3] = {NULL, NULL, NULL};
     culv_d3d12_ring_resource resource = {.buffers = buffers};
     culv_d3d12_ring_desc desc = culv_d3d12_ring_desc_init();
@@ -96,8 +96,8 @@ D12_CASE(ring_mistakes)
     desc.resources = &resource;
     desc.num_resources = 1;
     desc.side = CULV_RING_PRODUCER;
-    OK(culv_d3d12_buffer_create(s->d3d12, &buffer_desc, &buffers[0]));
-    OK(culv_d3d12_buffer_create(s->d3d12, &buffer_desc, &buffers[1]));
+    OK(culv_d3d_buffer_create(s->d3d12, &buffer_desc, &buffers[0]));
+    OK(culv_d3d_buffer_create(s->d3d12, &buffer_desc, &buffers[1]));
     buffers[2] = buffers[0];
     REFUSES(culv_d3d12_ring_create(s->d3d12, &desc, &ring), CULV_ERROR_INVALID, CULV_REASON_VALUE);
     desc.max_depth = 2;

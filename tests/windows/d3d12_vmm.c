@@ -116,16 +116,17 @@ VMM_CASE(ordered)
     ID3D12Heap *heap = NULL;
     culv_shared_semaphore *semaphore = NULL;
     OK(culv_d3d12_heap_from_vmm(s->d3d12, allocation, &heap));
-    OK(culv_d3d12_semaphore_create(s->d3d12, NULL, &semaphore));
+    OK(culv_d3d_semaphore_create(s->d3d12, NULL, &semaphore));
     ID3D12Resource *buffer = place(s, heap, 0, ODD);
     ID3D12Resource *stage = scene_buffer(s, D3D12_HEAP_TYPE_READBACK, D3D12_HEAP_FLAG_NONE, ODD);
-    HR_OK(ID3D12CommandQueue_Wait(s->queue, culv_d3d12_semaphore_fence(semaphore), 1));
+    HR_OK(ID3D12CommandQueue_Wait(s->queue, (ID3D12Fence *)culv_d3d_semaphore_fence(semaphore), 1));
     scene_begin(s);
     ID3D12GraphicsCommandList_CopyBufferRegion(s->list, stage, 0, buffer, 0, ODD);
     HR_OK(ID3D12GraphicsCommandList_Close(s->list));
     ID3D12CommandList *lists[] = {(ID3D12CommandList *)s->list};
     ID3D12CommandQueue_ExecuteCommandLists(s->queue, 1, lists);
-    HR_OK(ID3D12CommandQueue_Signal(s->queue, culv_d3d12_semaphore_fence(semaphore), 2));
+    HR_OK(
+        ID3D12CommandQueue_Signal(s->queue, (ID3D12Fence *)culv_d3d_semaphore_fence(semaphore), 2));
     scene_pattern(put, ODD, 9);
     CU_OK(s->cu->cuMemcpyHtoDAsync(culv_vmm_range_pointer(range), put, ODD, s->stream));
     OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s->stream, 1));
@@ -367,7 +368,7 @@ VMM_CASE(refusals)
         const char *says;
     } lies[] = {
         {OVERLAY_WRAPPER, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_REFUSED,
-         "culv_d3d12_buffer_create"},
+         "culv_d3d_buffer_create"},
         {OVERLAY_REMOVED, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST, "removed"},
         {OVERLAY_SMALL, CULV_ERROR_DRIVER, CULV_REASON_SIZE, "bytes"},
     };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The cases that Direct3D 11 and 12 have in common, and other back-ends do not. d3d11_errors.c and
  * d3d12_errors.c include it, after they say what these words are:
- *   API(name)       culv_d3d12_##name
  *   FENCE(name)     ID3D12Fence##name
  *   FENCE_NAME      "ID3D12Fence"
  *   NATIVE          the scene's type
  *   NATIVE_CASE     begins a case with `NATIVE *s`
  *   ATTACHED(s)     its attachment
- * with static functions open_for(), make_fence(), signal_fence() and read_buffer(). */
+ * with static functions open_for(), make_fence(), signal_fence() and read_buffer(), and with
+ * refuse_other(), which asks for what only the other API has. */
 
 /* CUDA's device is no adapter of Direct3D's, or only a part of one. */
 NATIVE_CASE(match)
@@ -20,7 +20,7 @@ NATIVE_CASE(match)
         const char *says;
     } rows[] = {
         {true, 0x40, 1, CULV_REASON_DEVICE_UNKNOWN, CULV_REASON_DEVICE_MISMATCH,
-         "culv_device_open_for_d3d1"},
+         "culv_device_open_for_d3d()"},
         {false, 0, 0, CULV_REASON_DEVICE_UNKNOWN, CULV_REASON_DEVICE_MISMATCH,
          "tells no LUID"}, /* as in TCC mode */
         {true, 0, 2, CULV_REASON_DEVICE_GROUP, CULV_REASON_DEVICE_GROUP,
@@ -28,31 +28,31 @@ NATIVE_CASE(match)
     };
     culv_device_caps caps = culv_device_caps_init();
     culv_device *other = NULL;
-    API(device) *attached = NULL;
-    API(device_desc) desc = API(device_desc_init)();
+    culv_d3d_device *attached = NULL;
+    culv_d3d_device_desc desc = culv_d3d_device_desc_init();
     uint8_t luid[8];
     OK(culv_device_get_caps(s->culvert, &caps));
     REQUIRE(caps.luid_valid && caps.node_mask == 1);
     memcpy(luid, caps.luid.bytes, sizeof luid);
-    desc.device = s->device;
+    desc.device = (IUnknown *)s->device;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         luid[0] ^= rows[i].flips;
         soft.play_luid(0, rows[i].told ? luid : NULL, rows[i].nodes);
         REFUSES(open_for(s->device, &other), CULV_ERROR_NO_DEVICE, rows[i].open);
         OK(culv_device_open_by_ordinal(0, NULL, &other));
-        REFUSES(API(attach)(other, &desc, &attached), CULV_ERROR_INVALID, rows[i].attach);
+        REFUSES(culv_d3d_attach(other, &desc, &attached), CULV_ERROR_INVALID, rows[i].attach);
         REQUIRE_SAYS(rows[i].says);
         culv_device_close(&other);
         luid[0] ^= rows[i].flips;
     }
     soft.play_luid(0, luid, 1);
     REQUIRE(other == NULL && attached == NULL);
-    OK(API(attach)(s->culvert, &desc, &attached)); /* twice is no mistake */
-    API(detach)(&attached);
-    API(detach)(&attached);
-    API(detach)(NULL);
+    OK(culv_d3d_attach(s->culvert, &desc, &attached)); /* twice is no mistake */
+    culv_d3d_detach(&attached);
+    culv_d3d_detach(&attached);
+    culv_d3d_detach(NULL);
     desc.device = NULL;
-    REFUSES(API(attach)(s->culvert, &desc, &attached), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d_attach(s->culvert, &desc, &attached), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
     REFUSES(open_for(NULL, &other), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     REQUIRE(other == NULL && attached == NULL);
@@ -62,13 +62,13 @@ NATIVE_CASE(match)
 static void made_lives_on(NATIVE *s, bool buffer_first)
 {
     static unsigned char put[4096], got[4096];
-    API(buffer_create_desc) desc = API(buffer_create_desc_init)();
+    culv_d3d_buffer_create_desc desc = culv_d3d_buffer_create_desc_init();
     culv_shared_buffer *buffer = NULL;
     culv_shared_semaphore *semaphore = NULL;
     desc.size = sizeof put;
-    OK(API(buffer_create)(ATTACHED(s), &desc, &buffer));
-    OK(API(semaphore_create)(ATTACHED(s), NULL, &semaphore));
-    API(detach)(&ATTACHED(s));
+    OK(culv_d3d_buffer_create(ATTACHED(s), &desc, &buffer));
+    OK(culv_d3d_semaphore_create(ATTACHED(s), NULL, &semaphore));
+    culv_d3d_detach(&ATTACHED(s));
     scene_pattern(put, sizeof put, 9);
     scene_cuda_write(s, culv_shared_buffer_pointer(buffer), put, sizeof put);
     read_buffer(s, buffer, got, sizeof got);
@@ -97,10 +97,10 @@ NATIVE_CASE(unreported)
         FENCE() *fence = NULL;
         if (imported) {
             fence = make_fence(s, 1);
-            OK(API(semaphore_import)(ATTACHED(s), fence, "queue's", &own));
+            OK(culv_d3d_semaphore_import(ATTACHED(s), (IUnknown *)fence, "queue's", &own));
         } else {
-            OK(API(semaphore_create)(ATTACHED(s), NULL, &made));
-            fence = API(semaphore_fence)(made);
+            OK(culv_d3d_semaphore_create(ATTACHED(s), NULL, &made));
+            fence = (FENCE() *)culv_d3d_semaphore_fence(made);
         }
         culv_semaphore *cuda = imported ? own : culv_shared_semaphore_cuda(made);
         OK(culv_semaphore_signal(cuda, s->stream, 3));
@@ -132,19 +132,19 @@ NATIVE_CASE(unreported)
 NATIVE_CASE(tensors)
 {
     static unsigned char put[4096], got[4096];
-    API(buffer_create_desc) make = API(buffer_create_desc_init)();
-    API(memory_desc) desc = API(memory_desc_init)();
+    culv_d3d_buffer_create_desc make = culv_d3d_buffer_create_desc_init();
+    culv_d3d_memory_desc desc = culv_d3d_memory_desc_init();
     culv_shared_buffer *owner = NULL;
     culv_buffer *buffers[2];
     culv_dl_managed_tensor_versioned *tensor = NULL;
     culv_device_counts none = culv_device_counts_init(), now = none;
     make.size = sizeof put;
-    OK(API(buffer_create)(ATTACHED(s), &make, &owner));
-    desc.resource = API(buffer_resource)(owner);
+    OK(culv_d3d_buffer_create(ATTACHED(s), &make, &owner));
+    desc.object = culv_d3d_buffer_resource(owner);
     OK(culv_device_get_counts(s->culvert, &none));
     for (unsigned i = 0; i < 2; i++) {
         culv_memory *memory = NULL;
-        OK(API(memory_import_shared)(ATTACHED(s), &desc, &memory));
+        OK(culv_d3d_memory_import_shared(ATTACHED(s), &desc, &memory));
         OK(culv_buffer_map(memory, NULL, &buffers[i]));
         culv_memory_destroy(&memory);
         OK(culv_device_get_counts(s->culvert, &now));
@@ -161,4 +161,52 @@ NATIVE_CASE(tensors)
     tensor->deleter(tensor);
     culv_buffer_unmap(&buffers[1]);
     culv_shared_buffer_destroy(&owner);
+}
+
+/* Objects of other kinds, and what only the other API has. */
+NATIVE_CASE(kinds_of_objects)
+{
+    static unsigned char put[4096];
+    IUnknown *const device = (IUnknown *)s->device;
+    FENCE() *fence = make_fence(s, 0);
+    IUnknown *const no_device = (IUnknown *)fence;
+    culv_d3d_device_desc attach = culv_d3d_device_desc_init();
+    culv_d3d_memory_desc import = culv_d3d_memory_desc_init();
+    culv_d3d_image_desc map = culv_d3d_image_desc_init();
+    culv_d3d_shadow_desc shadow_desc = culv_d3d_shadow_desc_init();
+    culv_d3d_buffer_create_desc make = culv_d3d_buffer_create_desc_init();
+    culv_device *other = NULL;
+    culv_d3d_device *attached = NULL;
+    culv_memory *memory = NULL;
+    culv_image *image = NULL;
+    culv_semaphore *semaphore = NULL;
+    culv_d3d_shadow *shadow = NULL;
+    culv_shared_buffer *buffer = NULL;
+    culv_registration *registration = NULL;
+    REFUSES(culv_device_open_for_d3d(no_device, NULL, &other), CULV_ERROR_INVALID,
+            CULV_REASON_VALUE);
+    attach.device = no_device;
+    REFUSES(culv_d3d_attach(s->culvert, &attach, &attached), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    import.object = map.resource = shadow_desc.resource = device;
+    REFUSES(culv_d3d_memory_import(ATTACHED(s), &import, &memory), CULV_ERROR_INVALID,
+            CULV_REASON_HANDLE_KIND);
+    REFUSES(culv_d3d_semaphore_import(ATTACHED(s), device, NULL, &semaphore), CULV_ERROR_INVALID,
+            CULV_REASON_HANDLE_KIND);
+    REQUIRE_SAYS("the object is no " FENCE_NAME);
+    REFUSES(culv_d3d_shadow_create(ATTACHED(s), &shadow_desc, &shadow), CULV_ERROR_INVALID,
+            CULV_REASON_HANDLE_KIND);
+    REFUSES(culv_d3d_register(s->culvert, device, NULL, &registration), CULV_ERROR_INVALID,
+            CULV_REASON_HANDLE_KIND);
+    make.size = sizeof put;
+    OK(culv_d3d_buffer_create(ATTACHED(s), &make, &buffer));
+    import.object = culv_d3d_buffer_resource(buffer);
+    OK(culv_d3d_memory_import(ATTACHED(s), &import, &memory));
+    REFUSES(culv_d3d_image_map(ATTACHED(s), memory, &map, &image), CULV_ERROR_INVALID,
+            CULV_REASON_HANDLE_KIND);
+    refuse_other(s, memory, import.object);
+    culv_memory_destroy(&memory);
+    culv_shared_buffer_destroy(&buffer);
+    REQUIRE(other == NULL && attached == NULL && image == NULL && semaphore == NULL);
+    REQUIRE(shadow == NULL && registration == NULL);
+    REQUIRE(FENCE(_Release)(fence) == 0);
 }

@@ -13,13 +13,12 @@ cat >"$work/user.c" <<'END'
 #define COBJMACROS
 #include <windows.h>
 #include <d3d12.h>
-#include <culvert/d3d12.h>
+#include <culvert/d3d.h>
 #include <culvert/d3d12_ring.h>
 #include <culvert/d3d12_vmm.h>
 #include <culvert/d3d12_cig.h>
-#include <culvert/d3d11.h>
 #include <culvert/d3d_register.h>
-int main(void) { return culv_d3d_register_desc_init().access == 0 && culv_d3d12_device_desc_init().device == 0 && culv_d3d11_device_desc_init().device == 0; }
+int main(void) { return culv_d3d_register_desc_init().access == 0 && culv_d3d_device_desc_init().device == 0; }
 END
 cp "$work/user.c" "$work/user.cpp"
 

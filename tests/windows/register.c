@@ -159,7 +159,7 @@ static void turn_buffer(const scene_register *r, version v, UINT usage, culv_acc
     scene_pattern(mine, BYTES, seed);
     void *object = register_buffer(r, v, usage, mine);
     const ULONG references = scene_references(object);
-    culv_registration *registration = register_as(r, v, object, access);
+    culv_registration *registration = register_as(r, object, access);
     REQUIRE(scene_references(object) == references + 1);
     REQUIRE(register_driver_resources() == 1);
     culv_buffer *buffer = culv_registration_buffer(registration);
@@ -310,10 +310,9 @@ static void fill(size_t size, bool has_x, unsigned turn, unsigned index)
         mine[i] = has_x && i % 4 == 3 ? 255 : mine[i] & 0x3f;
 }
 
-static culv_registration *register_texture(const scene_register *r, version v, const kind *k,
-                                           void *texture)
+static culv_registration *register_texture(const scene_register *r, const kind *k, void *texture)
 {
-    culv_registration *registration = register_as(r, v, texture, CULV_ACCESS_READ_WRITE);
+    culv_registration *registration = register_as(r, texture, CULV_ACCESS_READ_WRITE);
     culv_image_desc is = culv_image_desc_init();
     REQUIRE(culv_registration_buffer(registration) == NULL);
     OK(culv_image_get_desc(culv_registration_image(registration), &is));
@@ -326,7 +325,7 @@ static void both_ways(const scene_register *r, version v, const kind *k, unsigne
                       unsigned texel)
 {
     void *texture = texture_of(r, v, k, format);
-    culv_registration *registration = register_texture(r, v, k, texture);
+    culv_registration *registration = register_texture(r, k, texture);
     const bool has_x = format == (v == V9 ? D3DFMT_X8R8G8B8 : DXGI_FORMAT_B8G8R8X8_UNORM);
     const unsigned count = k->levels * k->layers;
     for (unsigned turn = 0; turn < 2; turn++) {
@@ -390,7 +389,7 @@ REGISTER_CASE(kinds10)
                                        DXGI_FORMAT_R8G8B8A8_UNORM};
     for (unsigned i = 0; i < 3; i++) {
         void *texture = texture_of(r, V10, &kinds[i], formats[i]);
-        culv_registration *registration = register_texture(r, V10, &kinds[i], texture);
+        culv_registration *registration = register_texture(r, &kinds[i], texture);
         OK(culv_registration_map(&registration, 1, r->stream));
         OK(culv_registration_unmap(&registration, 1, r->stream));
         OK(culv_registration_destroy(&registration));
@@ -469,7 +468,7 @@ REGISTER_CASE(many)
         resources[i] = i % 2 ? texture_of(r, V11, &k, DXGI_FORMAT_R8G8B8A8_UINT)
                              : register_buffer(r, V11, D3D11_USAGE_DEFAULT, mine);
         if (i % 2) copy11(r, resources[i], 0, &texels, mine, false);
-        list[i] = register_as(r, V11, resources[i], CULV_ACCESS_READ_WRITE);
+        list[i] = register_as(r, resources[i], CULV_ACCESS_READ_WRITE);
     }
     OK(culv_registration_map(list, COUNT, r->stream));
     for (unsigned i = 0; i < COUNT; i++) {
@@ -507,7 +506,7 @@ REGISTER_CASE(kept)
     CUarray array = NULL;
     culv_texture_desc desc = culv_texture_desc_init();
     void *texture = texture_of(r, V11, &k, DXGI_FORMAT_R32_FLOAT);
-    culv_registration *registration = register_as(r, V11, texture, CULV_ACCESS_READ_WRITE);
+    culv_registration *registration = register_as(r, texture, CULV_ACCESS_READ_WRITE);
     culv_image *image = culv_registration_image(registration);
     for (unsigned turn = 0; turn < 3; turn++) {
         REFUSES(culv_image_get_array(image, 0, &array), CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);

@@ -10,10 +10,10 @@ static const char *const driver_calls[VERSIONS] = {"cuGraphicsD3D11RegisterResou
                                                    "cuGraphicsD3D10RegisterResource",
                                                    "cuGraphicsD3D9RegisterResource"};
 
-static culv_result try_it(const scene_register *r, version v, void *resource)
+static culv_result try_it(const scene_register *r, void *resource)
 {
     culv_registration *made = NULL;
-    culv_result result = register_try(r, v, resource, NULL, &made);
+    culv_result result = culv_d3d_register(r->culvert, (IUnknown *)resource, NULL, &made);
     REQUIRE((made != NULL) == (result == CULV_OK));
     if (made != NULL) OK(culv_registration_destroy(&made));
     return result;
@@ -43,7 +43,7 @@ static CUresult raw(const scene_register *r, version v, void *resource, unsigned
 static void refuses(const scene_register *r, version v, void *resource, culv_reason reason,
                     const char *says, CUresult code)
 {
-    REFUSES(try_it(r, v, resource), UNSUPPORTED, reason);
+    REFUSES(try_it(r, resource), UNSUPPORTED, reason);
     REQUIRE_SAYS(says);
     REQUIRE_EQ(raw(r, v, resource, 0), code);
 }
@@ -94,7 +94,7 @@ static void refused_textures(const scene_register *r, version only)
         {V11, DXGI_FORMAT_D24_UNORM_S8_UINT, D3D11_BIND_DEPTH_STENCIL, 0, 1, 0, CULV_REASON_USAGE,
          "R32_FLOAT"},
         {V11, DXGI_FORMAT_R8G8B8A8_UNORM, 8, D3D11_RESOURCE_MISC_SHARED, 1, 0, CULV_REASON_USAGE,
-         "culv_d3d11_memory_import()"},
+         "culv_d3d_memory_import()"},
         {V11, DXGI_FORMAT_R8G8B8A8_UNORM, 8, D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX, 1, 0,
          CULV_REASON_USAGE, "created as shared"},
         {V11, DXGI_FORMAT_R8G8B8A8_UNORM, 0, 0, 1, D3D11_USAGE_STAGING, CULV_REASON_USAGE,
@@ -124,7 +124,7 @@ static void refused_textures(const scene_register *r, version only)
         if (rows[i].says != NULL) {
             refuses(r, only, texture, rows[i].reason, rows[i].says, CUDA_ERROR_UNKNOWN);
         } else {
-            OK(try_it(r, only, texture));
+            OK(try_it(r, texture));
             CU_OK(raw(r, only, texture, 0));
         }
         REQUIRE(IUnknown_Release((IUnknown *)texture) == 0);
@@ -231,7 +231,7 @@ REGISTER_CASE(refused9)
     /* The twin has no volume textures; Culvert lets them pass. */
     HR_OK(IDirect3DDevice9Ex_CreateVolumeTexture(r->d9, 16, 8, 4, 1, 0, D3DFMT_A8R8G8B8,
                                                  D3DPOOL_DEFAULT, &volume, NULL));
-    REFUSES(try_it(r, V9, volume), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
+    REFUSES(try_it(r, volume), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
     IDirect3DVolumeTexture9_Release(volume);
 }
 
@@ -247,7 +247,7 @@ REGISTER_CASE(refused_devices9)
     software = register_device9(r, D3DCREATE_SOFTWARE_VERTEXPROCESSING);
     HR_OK(IDirect3DDevice9Ex_CreateVertexBuffer(software, 1024, 0, 0, D3DPOOL_DEFAULT, &buffer,
                                                 NULL));
-    REFUSES(try_it(r, V9, buffer), UNSUPPORTED, CULV_REASON_USAGE);
+    REFUSES(try_it(r, buffer), UNSUPPORTED, CULV_REASON_USAGE);
     REQUIRE_SAYS("D3DCREATE_HARDWARE_VERTEXPROCESSING");
     IDirect3DVertexBuffer9_Release(buffer);
     REQUIRE(IDirect3DDevice9Ex_Release(software) == 0);
@@ -258,10 +258,11 @@ REGISTER_CASE(refused_devices9)
     HR_OK(IDirect3D9_CreateDevice(d3d, 0, D3DDEVTYPE_HAL, r->window,
                                   D3DCREATE_HARDWARE_VERTEXPROCESSING, &present, &plain));
     HR_OK(IDirect3DDevice9_CreateVertexBuffer(plain, 1024, 0, 0, D3DPOOL_DEFAULT, &buffer, NULL));
-    REFUSES(try_it(r, V9, buffer), UNSUPPORTED, CULV_REASON_USAGE);
+    REFUSES(try_it(r, buffer), UNSUPPORTED, CULV_REASON_USAGE);
     REQUIRE_SAYS("Direct3DCreate9Ex()");
     REQUIRE(raw(r, V9, buffer, 0) == CUDA_ERROR_UNKNOWN);
-    REFUSES(culv_device_open_for_d3d9(plain, NULL, &other), UNSUPPORTED, CULV_REASON_USAGE);
+    REFUSES(culv_device_open_for_d3d((IUnknown *)plain, NULL, &other), UNSUPPORTED,
+            CULV_REASON_USAGE);
     REQUIRE(other == NULL);
     IDirect3DVertexBuffer9_Release(buffer);
     REQUIRE(IDirect3DDevice9_Release(plain) == 0);
@@ -285,24 +286,27 @@ REGISTER_CASE(misuse)
     ID3D11Buffer *first = buffer_of(r, D3D11_USAGE_DEFAULT);
     ID3D11Buffer *second = buffer_of(r, D3D11_USAGE_IMMUTABLE);
     ID3D11Resource *resource = (ID3D11Resource *)(void *)(first);
-    REFUSES(culv_d3d11_register(NULL, resource, NULL, &a), INVALID, CULV_REASON_NULL_ARGUMENT);
-    REFUSES(culv_d3d11_register(r->culvert, NULL, NULL, &a), INVALID, CULV_REASON_NULL_ARGUMENT);
-    REFUSES(culv_d3d11_register(r->culvert, resource, NULL, NULL), INVALID,
+    REFUSES(culv_d3d_register(NULL, (IUnknown *)resource, NULL, &a), INVALID,
+            CULV_REASON_NULL_ARGUMENT);
+    REFUSES(culv_d3d_register(r->culvert, NULL, NULL, &a), INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSES(culv_d3d_register(r->culvert, (IUnknown *)resource, NULL, NULL), INVALID,
             CULV_REASON_NULL_ARGUMENT);
     desc.struct_size = 3;
-    REFUSES(culv_d3d11_register(r->culvert, resource, &desc, &a), INVALID, CULV_REASON_STRUCT_SIZE);
+    REFUSES(culv_d3d_register(r->culvert, (IUnknown *)resource, &desc, &a), INVALID,
+            CULV_REASON_STRUCT_SIZE);
     desc = culv_d3d_register_desc_init();
     desc.access = (culv_access)3;
-    REFUSES(culv_d3d11_register(r->culvert, resource, &desc, &a), INVALID, CULV_REASON_VALUE);
+    REFUSES(culv_d3d_register(r->culvert, (IUnknown *)resource, &desc, &a), INVALID,
+            CULV_REASON_VALUE);
     desc.access = CULV_ACCESS_READ_WRITE;
-    REFUSES(culv_d3d11_register(r->culvert, (ID3D11Resource *)(void *)(second), &desc, &a), INVALID,
+    REFUSES(culv_d3d_register(r->culvert, (IUnknown *)second, &desc, &a), INVALID,
             CULV_REASON_VALUE);
     REQUIRE_SAYS("IMMUTABLE");
     REQUIRE(a == NULL);
 
-    a = register_as(r, V11, first, CULV_ACCESS_READ_WRITE);
-    b = register_as(r, V11, second, CULV_ACCESS_READ_ONLY);
-    REFUSES(try_it(r, V11, first), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
+    a = register_as(r, first, CULV_ACCESS_READ_WRITE);
+    b = register_as(r, second, CULV_ACCESS_READ_ONLY);
+    REFUSES(try_it(r, first), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
     REQUIRE_SAYS("registered with this CUDA context already");
     REFUSES(culv_registration_unmap(&a, 1, r->stream), INVALID, CULV_REASON_NOT_MAPPED);
     REFUSES(culv_registration_map(NULL, 1, r->stream), INVALID, CULV_REASON_NULL_ARGUMENT);
@@ -411,16 +415,17 @@ REGISTER_CASE(devices)
     }
     int32_t found[2] = {-1, -1};
     uint32_t count = 77;
-    OK(culv_d3d_get_device(adapter, &found[0]));
+    OK(culv_d3d_get_devices((IUnknown *)adapter, CULV_D3D_DEVICES_ALL, 1, found, &count));
+    REQUIRE(count == 1 && found[0] == 0);
+    count = 77;
     OK(culv_d3d9_get_device(id.DeviceName, &found[1]));
     REQUIRE(found[0] == 0 && found[1] == 0);
     REFUSES(culv_d3d9_get_device("\\\\.\\DISPLAY99", &found[1]), CULV_ERROR_NO_DEVICE,
             CULV_REASON_DEVICE_UNKNOWN);
     REFUSES(culv_d3d9_get_device(NULL, &found[1]), INVALID, CULV_REASON_NULL_ARGUMENT);
-    REFUSES(culv_d3d_get_device(adapter, NULL), INVALID, CULV_REASON_NULL_ARGUMENT);
     REFUSES(culv_d3d_get_devices(each[0], (culv_d3d_device_list)4, 0, NULL, &count), INVALID,
             CULV_REASON_VALUE);
-    REFUSES(culv_d3d_get_devices((IUnknown *)adapter, CULV_D3D_DEVICES_ALL, 0, NULL, &count),
+    REFUSES(culv_d3d_get_devices((IUnknown *)r->context, CULV_D3D_DEVICES_ALL, 0, NULL, &count),
             INVALID, CULV_REASON_VALUE);
     REQUIRE_SAYS("IDirect3DDevice9");
     REFUSES(culv_d3d_get_devices(NULL, CULV_D3D_DEVICES_ALL, 0, NULL, &count), INVALID,
@@ -428,9 +433,9 @@ REGISTER_CASE(devices)
     REFUSES(culv_d3d_get_devices(each[0], CULV_D3D_DEVICES_ALL, 1, NULL, &count), INVALID,
             CULV_REASON_NULL_ARGUMENT);
 
-    OK(culv_device_open_for_d3d10(r->d10, NULL, &other));
+    OK(culv_device_open_for_d3d((IUnknown *)r->d10, NULL, &other));
     culv_device_close(&other);
-    OK(culv_device_open_for_d3d9(d9, NULL, &other));
+    OK(culv_device_open_for_d3d((IUnknown *)d9, NULL, &other));
     culv_device_close(&other);
 
     /* CUDA has another adapter. */
@@ -446,20 +451,21 @@ REGISTER_CASE(devices)
                 CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
         REQUIRE_SAYS(asked[i]);
     }
-    REFUSES(culv_d3d_get_device(adapter, &found[0]), CULV_ERROR_NO_DEVICE,
-            CULV_REASON_DEVICE_UNKNOWN);
+    REFUSES(culv_d3d_get_devices((IUnknown *)adapter, CULV_D3D_DEVICES_ALL, 2, found, &count),
+            CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+    REQUIRE_SAYS("cuD3D11GetDevice");
     REFUSES(culv_d3d9_get_device(id.DeviceName, &found[0]), CULV_ERROR_NO_DEVICE,
             CULV_REASON_DEVICE_UNKNOWN);
-    REFUSES(culv_device_open_for_d3d10(r->d10, NULL, &other), CULV_ERROR_NO_DEVICE,
+    REFUSES(culv_device_open_for_d3d((IUnknown *)r->d10, NULL, &other), CULV_ERROR_NO_DEVICE,
             CULV_REASON_DEVICE_UNKNOWN);
-    REFUSES(culv_device_open_for_d3d9(d9, NULL, &other), CULV_ERROR_NO_DEVICE,
+    REFUSES(culv_device_open_for_d3d((IUnknown *)d9, NULL, &other), CULV_ERROR_NO_DEVICE,
             CULV_REASON_DEVICE_UNKNOWN);
     OK(culv_device_open_by_ordinal(0, NULL, &other));
     culv_registration *made = NULL;
     ID3D11Buffer *buffer = buffer_of(r, D3D11_USAGE_DEFAULT);
-    REFUSES(culv_d3d11_register(other, (ID3D11Resource *)(void *)(buffer), NULL, &made), INVALID,
+    REFUSES(culv_d3d_register(other, (IUnknown *)buffer, NULL, &made), INVALID,
             CULV_REASON_DEVICE_MISMATCH);
-    REQUIRE_SAYS("culv_device_open_for_d3d11()");
+    REQUIRE_SAYS("culv_device_open_for_d3d()");
     REQUIRE(raw(r, V11, buffer, 0) == CUDA_ERROR_UNKNOWN);
     culv_device_close(&other);
     soft.play_luid(0, caps.luid.bytes, 1);
@@ -486,8 +492,9 @@ static culv_result turn(void *user)
     CUsurfObject surface = 0;
     CUarray array = NULL;
     desc.access = CULV_ACCESS_WRITE_DISCARD;
-    culv_result result = culv_d3d11_register(r->culvert, t->buffer, &desc, &list[0]);
-    if (result == CULV_OK) result = culv_d3d11_register(r->culvert, t->texture, &desc, &list[1]);
+    culv_result result = culv_d3d_register(r->culvert, (IUnknown *)t->buffer, &desc, &list[0]);
+    if (result == CULV_OK)
+        result = culv_d3d_register(r->culvert, (IUnknown *)t->texture, &desc, &list[1]);
     if (result == CULV_OK) result = culv_registration_set_access(list[0], CULV_ACCESS_READ_WRITE);
     if (result == CULV_OK) result = culv_registration_map(list, 2, r->stream);
     if (result == CULV_OK) result = culv_registration_get_array(list[1], 0, 1, &array);

@@ -179,9 +179,9 @@ D11_CASE(shadow)
             scene11_texture_desc(r->format, r->width, r->height, r->layers, r->levels,
                                  r->cube ? D3D11_RESOURCE_MISC_TEXTURECUBE : 0);
         const size_t row = (size_t)r->width * 4, layer = row * r->height, all = layer * r->layers;
-        culv_d3d11_shadow_desc make = culv_d3d11_shadow_desc_init();
-        culv_d3d11_memory_desc memory_desc = culv_d3d11_memory_desc_init();
-        culv_d3d11_shadow *twin = NULL;
+        culv_d3d_shadow_desc make = culv_d3d_shadow_desc_init();
+        culv_d3d_memory_desc memory_desc = culv_d3d_memory_desc_init();
+        culv_d3d_shadow *twin = NULL;
         culv_memory *memory = NULL;
         culv_keyed_mutex *cuda = NULL;
         IDXGIKeyedMutex *mutex = NULL;
@@ -189,23 +189,23 @@ D11_CASE(shadow)
         CUarray array;
         HR_OK(ID3D11Device_CreateTexture2D(s->device, &desc, NULL, &engine));
         ID3D11Resource *resource = scene11_of_texture(engine);
-        memory_desc.resource = make.resource = resource;
-        REFUSES(culv_d3d11_memory_import(s->d3d11, &memory_desc, &memory), CULV_ERROR_INVALID,
+        memory_desc.object = make.resource = (IUnknown *)resource;
+        REFUSES(culv_d3d_memory_import(s->d3d11, &memory_desc, &memory), CULV_ERROR_INVALID,
                 CULV_REASON_NOT_EXPORTABLE);
-        REQUIRE_SAYS("culv_d3d11_shadow_create()");
+        REQUIRE_SAYS("culv_d3d_shadow_create()");
         if (r->format == DXGI_FORMAT_R8G8B8A8_TYPELESS) {
-            REFUSES(culv_d3d11_shadow_create(s->d3d11, &make, &twin), CULV_ERROR_INVALID,
+            REFUSES(culv_d3d_shadow_create(s->d3d11, &make, &twin), CULV_ERROR_INVALID,
                     CULV_REASON_FORMAT);
-            REQUIRE_SAYS("culv_d3d11_shadow_desc.format is DXGI_FORMAT 0");
+            REQUIRE_SAYS("culv_d3d_shadow_desc.format is DXGI_FORMAT 0");
             REQUIRE_SAYS("DXGI_FORMAT 28 (R8G8B8A8_UNORM)");
             make.format = DXGI_FORMAT_R8G8B8A8_UNORM;
         }
         make.cube = r->cube;
         make.keyed_mutex = r->mutex;
         make.label = r->name;
-        OK(culv_d3d11_shadow_create(s->d3d11, &make, &twin));
-        const culv_shared_image *image = culv_d3d11_shadow_image(twin);
-        ID3D11Resource *shared = culv_d3d11_image_resource(image);
+        OK(culv_d3d_shadow_create(s->d3d11, &make, &twin));
+        const culv_shared_image *image = culv_d3d_shadow_image(twin);
+        ID3D11Resource *shared = (ID3D11Resource *)culv_d3d_image_resource(image);
         OK(culv_image_get_array(culv_shared_image_cuda(image), 0, &array));
         if (r->mutex) {
             mutex = scene11_mutex(shared);
@@ -215,8 +215,8 @@ D11_CASE(shadow)
         scene_pattern(put, all, (unsigned)i + 1);
         for (UINT l = 0; l < r->layers; l++)
             scene11_write(s, resource, l * r->levels, put + l * layer, (UINT)row);
-        REQUIRE(culv_d3d11_shadow_copies(twin) == 0);
-        OK(culv_d3d11_shadow_record(twin, s->context, 0));
+        REQUIRE(culv_d3d_shadow_copies(twin) == 0);
+        OK(culv_d3d_shadow_record(twin, (IUnknown *)s->context, 0, 0));
         if (r->mutex) {
             REQUIRE(IDXGIKeyedMutex_ReleaseSync(mutex, 1) == S_OK);
             OK(culv_keyed_mutex_acquire(cuda, s->stream, 1, 0));
@@ -234,8 +234,8 @@ D11_CASE(shadow)
         } else {
             overlay11_take();
         }
-        OK(culv_d3d11_shadow_record(twin, s->context, 1));
-        REQUIRE(culv_d3d11_shadow_copies(twin) == 2);
+        OK(culv_d3d_shadow_record(twin, (IUnknown *)s->context, 0, 1));
+        REQUIRE(culv_d3d_shadow_copies(twin) == 2);
         for (UINT l = 0; l < r->layers; l++) {
             scene11_read(s, resource, l * r->levels, got);
             REQUIRE(memcmp(put + l * layer, got, layer) == 0);
@@ -247,64 +247,64 @@ D11_CASE(shadow)
             culv_keyed_mutex_destroy(&cuda);
             IDXGIKeyedMutex_Release(mutex);
         }
-        culv_d3d11_shadow_destroy(&twin);
+        culv_d3d_shadow_destroy(&twin);
         REQUIRE(twin == NULL && ID3D11Texture2D_Release(engine) == 0);
         printf("  %s\n", r->name);
     }
     /* What has no shadow, and a context of another device. */
-    culv_d3d11_shadow *twin = NULL;
-    culv_d3d11_shadow_desc make = culv_d3d11_shadow_desc_init();
+    culv_d3d_shadow *twin = NULL;
+    culv_d3d_shadow_desc make = culv_d3d_shadow_desc_init();
     ID3D11Buffer *buffer = scene11_buffer(s, 64, 0);
     ID3D11Texture2D *engine = scene11_texture(s, DXGI_FORMAT_R8G8B8A8_UNORM, 8, 8, 1, 0);
-    REFUSES(culv_d3d11_shadow_create(s->d3d11, &make, &twin), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d_shadow_create(s->d3d11, &make, &twin), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
-    make.resource = scene11_of_buffer(buffer);
-    REFUSES(culv_d3d11_shadow_create(s->d3d11, &make, &twin), CULV_ERROR_INVALID,
-            CULV_REASON_USAGE);
-    make.resource = scene11_of_texture(engine);
+    make.resource = (IUnknown *)scene11_of_buffer(buffer);
+    REFUSES(culv_d3d_shadow_create(s->d3d11, &make, &twin), CULV_ERROR_INVALID, CULV_REASON_USAGE);
+    make.resource = (IUnknown *)scene11_of_texture(engine);
     overlay11_fail_at(1); /* its handle is refused: nothing is left */
-    REQUIRE(culv_d3d11_shadow_create(s->d3d11, &make, &twin) == CULV_ERROR_OUT_OF_MEMORY);
+    REQUIRE(culv_d3d_shadow_create(s->d3d11, &make, &twin) == CULV_ERROR_OUT_OF_MEMORY);
     overlay11_fail_at(0);
     REQUIRE(twin == NULL);
-    OK(culv_d3d11_shadow_create(s->d3d11, &make, &twin));
-    REFUSES(culv_d3d11_shadow_record(twin, NULL, 0), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    OK(culv_d3d_shadow_create(s->d3d11, &make, &twin));
+    REFUSES(culv_d3d_shadow_record(twin, NULL, 0, 0), CULV_ERROR_INVALID,
+            CULV_REASON_NULL_ARGUMENT);
     ID3D11Device *other = NULL;
     ID3D11DeviceContext *its = NULL;
     HR_OK(D3D11CreateDevice(NULL, D3D_DRIVER_TYPE_HARDWARE, NULL, 0, NULL, 0, D3D11_SDK_VERSION,
                             &other, NULL, &its));
-    REFUSES(culv_d3d11_shadow_record(twin, its, 0), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d_shadow_record(twin, (IUnknown *)its, 0, 0), CULV_ERROR_INVALID,
             CULV_REASON_DEVICE_MISMATCH);
-    REQUIRE(culv_d3d11_shadow_copies(twin) == 0);
+    REQUIRE(culv_d3d_shadow_copies(twin) == 0);
     D3D11_TEXTURE2D_DESC of_theirs;
     ID3D11Texture2D *theirs = NULL;
-    culv_d3d11_shadow *none = NULL;
+    culv_d3d_shadow *none = NULL;
     ID3D11Texture2D_GetDesc(engine, &of_theirs);
     HR_OK(ID3D11Device_CreateTexture2D(other, &of_theirs, NULL, &theirs));
-    make.resource = scene11_of_texture(theirs);
-    REFUSES(culv_d3d11_shadow_create(s->d3d11, &make, &none), CULV_ERROR_INVALID,
+    make.resource = (IUnknown *)scene11_of_texture(theirs);
+    REFUSES(culv_d3d_shadow_create(s->d3d11, &make, &none), CULV_ERROR_INVALID,
             CULV_REASON_DEVICE_MISMATCH);
     ID3D11Texture2D_Release(theirs);
-    make.resource = scene11_of_texture(engine);
+    make.resource = (IUnknown *)scene11_of_texture(engine);
     ID3D11DeviceContext_Release(its);
     ID3D11Device_Release(other);
     /* The same texture is registered: CUDA writes it that way, and reads the twin. */
     culv_registration *registered = NULL;
     CUarray array;
-    OK(culv_d3d11_register(s->culvert, make.resource, NULL, &registered));
+    OK(culv_d3d_register(s->culvert, (IUnknown *)make.resource, NULL, &registered));
     OK(culv_registration_map(&registered, 1, s->stream));
     OK(culv_registration_get_array(registered, 0, 0, &array));
     scene_pattern(put, 8 * 8 * 4, 77);
     scene_cuda_copy(s, array, put, 8 * 4, 8, 1, true);
     OK(culv_registration_unmap(&registered, 1, s->stream));
-    OK(culv_d3d11_shadow_record(twin, s->context, 0));
+    OK(culv_d3d_shadow_record(twin, (IUnknown *)s->context, 0, 0));
     overlay11_give();
-    OK(culv_image_get_array(culv_shared_image_cuda(culv_d3d11_shadow_image(twin)), 0, &array));
+    OK(culv_image_get_array(culv_shared_image_cuda(culv_d3d_shadow_image(twin)), 0, &array));
     scene_cuda_copy(s, array, got, 8 * 4, 8, 1, false);
     REQUIRE(memcmp(put, got, 8 * 8 * 4) == 0);
     culv_registration_destroy(&registered);
-    culv_d3d11_shadow_destroy(&twin);
-    culv_d3d11_shadow_destroy(&twin);
-    culv_d3d11_shadow_destroy(NULL);
+    culv_d3d_shadow_destroy(&twin);
+    culv_d3d_shadow_destroy(&twin);
+    culv_d3d_shadow_destroy(NULL);
     ID3D11Buffer_Release(buffer);
     REQUIRE(ID3D11Texture2D_Release(engine) == 0);
 }
@@ -338,33 +338,33 @@ static bool work(program *p, const unsigned char *data, unsigned char *got)
 {
     const D3D11_TEXTURE2D_DESC what =
         scene11_texture_desc(DXGI_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, 1, 1, 0);
-    culv_d3d11_image_create_desc image = culv_d3d11_image_create_desc_init();
-    culv_d3d11_buffer_create_desc buffer = culv_d3d11_buffer_create_desc_init();
+    culv_d3d_image_create_desc image = culv_d3d_image_create_desc_init();
+    culv_d3d_buffer_create_desc buffer = culv_d3d_buffer_create_desc_init();
     CUarray array;
-    image.resource_desc = &what;
+    image.texture_desc = &what;
     buffer.size = 4096;
     buffer.keyed_mutex = 1;
-    TRY(culv_d3d11_image_create(p->s.d3d11, &image, &p->image));
-    TRY(culv_d3d11_buffer_create(p->s.d3d11, &buffer, &p->buffer));
-    TRY(culv_d3d11_semaphore_create(p->s.d3d11, NULL, &p->fence));
-    TRY(culv_d3d11_keyed_mutex_import(p->s.d3d11, culv_d3d11_buffer_resource(p->buffer), NULL,
-                                      &p->cuda));
-    p->mutex = scene11_mutex(culv_d3d11_buffer_resource(p->buffer));
+    TRY(culv_d3d_image_create(p->s.d3d11, &image, &p->image));
+    TRY(culv_d3d_buffer_create(p->s.d3d11, &buffer, &p->buffer));
+    TRY(culv_d3d_semaphore_create(p->s.d3d11, NULL, &p->fence));
+    TRY(culv_d3d11_keyed_mutex_import(
+        p->s.d3d11, (ID3D11Resource *)culv_d3d_buffer_resource(p->buffer), NULL, &p->cuda));
+    p->mutex = scene11_mutex((ID3D11Resource *)culv_d3d_buffer_resource(p->buffer));
     culv_semaphore *cuda = culv_shared_semaphore_cuda(p->fence);
     OK(culv_image_get_array(culv_shared_image_cuda(p->image), 0, &array));
     HR_TRY(IDXGIKeyedMutex_AcquireSync(p->mutex, 0, 0));
     HR_TRY(IDXGIKeyedMutex_ReleaseSync(p->mutex, 0));
     for (uint64_t i = 0; i < 3; i++) {
-        ID3D11Resource *resource = culv_d3d11_image_resource(p->image);
+        ID3D11Resource *resource = (ID3D11Resource *)culv_d3d_image_resource(p->image);
         scene11_write(&p->s, resource, 0, data, SIDE * 4);
         OK(culv_semaphore_wait(cuda, p->s.stream, 2 * i + 1));
-        HR_TRY(ID3D11DeviceContext4_Signal(p->s.context4, culv_d3d11_semaphore_fence(p->fence),
-                                           2 * i + 1));
+        HR_TRY(ID3D11DeviceContext4_Signal(
+            p->s.context4, (ID3D11Fence *)culv_d3d_semaphore_fence(p->fence), 2 * i + 1));
         culv_semaphore_mark_value(cuda, 2 * i + 1);
         scene_cuda_copy(&p->s, array, got, SIDE * 4, SIDE, 1, false);
         OK(culv_semaphore_signal(cuda, p->s.stream, 2 * i + 2));
-        HR_TRY(ID3D11DeviceContext4_Wait(p->s.context4, culv_d3d11_semaphore_fence(p->fence),
-                                         2 * i + 2));
+        HR_TRY(ID3D11DeviceContext4_Wait(
+            p->s.context4, (ID3D11Fence *)culv_d3d_semaphore_fence(p->fence), 2 * i + 2));
     }
     return true;
 }
@@ -374,7 +374,7 @@ TEST(removed)
 {
     static unsigned char data[IMAGE], got[IMAGE];
     program p;
-    culv_d3d11_device_desc attach = culv_d3d11_device_desc_init();
+    culv_d3d_device_desc attach = culv_d3d_device_desc_init();
     unsigned times = 0, all = 0;
     memset(&p, 0, sizeof p);
     scene11_open(&p.s);
@@ -386,13 +386,13 @@ TEST(removed)
         all = overlay_counted();
         overlay_remove_at(0);
         if (!done) {
-            ID3D11Fence *fence = culv_d3d11_semaphore_fence(p.fence);
+            ID3D11Fence *fence = (ID3D11Fence *)culv_d3d_semaphore_fence(p.fence);
             REQUIRE(ID3D11Device_GetDeviceRemovedReason(p.s.device) == DXGI_HUNG);
             REQUIRE(fence == NULL || ID3D11Fence_GetCompletedValue(fence) == UINT64_MAX);
             if (fence != NULL) /* OK would say that somebody signaled it */
                 REFUSES(culv_shared_semaphore_wait_on_host(p.fence, 7, 0), CULV_ERROR_ASYNC,
                         CULV_REASON_DEVICE_LOST);
-            OK(culv_d3d11_device_lost(p.s.d3d11));
+            OK(culv_d3d_device_lost(p.s.d3d11));
             times++;
         } else {
             REQUIRE(memcmp(data, got, sizeof data) == 0);
@@ -405,7 +405,7 @@ TEST(removed)
         culv_shared_image_destroy(&p.image);
         p.mutex = NULL;
         if (done) break;
-        culv_d3d11_detach(&p.s.d3d11);
+        culv_d3d_detach(&p.s.d3d11);
         (void)culv_device_collect(p.s.culvert);
         REQUIRE(overlay11_references() == 0);
         overlay11_clear();
@@ -417,8 +417,8 @@ TEST(removed)
         p.s.device = again.device;
         p.s.context = again.context;
         p.s.context4 = again.context4;
-        attach.device = p.s.device;
-        OK(culv_d3d11_attach(p.s.culvert, &attach, &p.s.d3d11));
+        attach.device = (IUnknown *)p.s.device;
+        OK(culv_d3d_attach(p.s.culvert, &attach, &p.s.d3d11));
     }
     printf("  removed %u times; %u calls are counted\n", times, all);
     REQUIRE(times >= 6 && times == (all + 1) / 2);
@@ -430,8 +430,8 @@ TEST(removed)
 D11_CASE(removed_unnoticed)
 {
     culv_shared_semaphore *made = NULL;
-    OK(culv_d3d11_semaphore_create(s->d3d11, NULL, &made));
-    ID3D11Fence *fence = culv_d3d11_semaphore_fence(made);
+    OK(culv_d3d_semaphore_create(s->d3d11, NULL, &made));
+    ID3D11Fence *fence = (ID3D11Fence *)culv_d3d_semaphore_fence(made);
     OK(culv_semaphore_wait(culv_shared_semaphore_cuda(made), s->stream, 9));
     REQUIRE(s->cu->cuStreamQuery(s->stream) == CUDA_ERROR_NOT_READY);
     overlay_remove_at(1);

@@ -40,7 +40,7 @@ D12_CASE(rules)
         HR_OK(ID3D12Device_OpenSharedHandleByName(s->device, rows[i].name, GENERIC_ALL, &opened));
         HR_OK(ID3D12Device_OpenSharedHandle(s->device, opened, &IID_ID3D12Fence, (void **)&same));
         REQUIRE(same == fence);
-        REFUSES(culv_d3d12_export_dup(s->d3d12, (ID3D12DeviceChild *)fence, L"a\\b", &made),
+        REFUSES(culv_d3d_export_dup(s->d3d12, (IUnknown *)fence, L"a\\b", &made),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
         REQUIRE_SAYS("backslash");
         REQUIRE(CloseHandle(opened) && CloseHandle(handle));
@@ -75,7 +75,7 @@ typedef struct program {
     ID3D12GraphicsCommandList *list;
     ID3D12Fence *done;
     ID3D12Resource *back;
-    culv_d3d12_device *d3d12;
+    culv_d3d_device *d3d12;
     culv_ring *ring;
     culv_shared_semaphore *fence;
     uint64_t acquired; /* frames of CUDA's that the host knows to be done (SIGNAL_FIRST) */
@@ -102,15 +102,15 @@ static bool begin(program *p)
     const D3D12_COMMAND_QUEUE_DESC queue = {.Type = D3D12_COMMAND_LIST_TYPE_DIRECT};
     const D3D12_RESOURCE_DESC back = scene_buffer_desc((uint64_t)BYTES * FRAMES);
     D3D12_HEAP_PROPERTIES heap;
-    culv_d3d12_device_desc attach = culv_d3d12_device_desc_init();
-    culv_d3d12_buffer_create_desc buffer = culv_d3d12_buffer_create_desc_init();
+    culv_d3d_device_desc attach = culv_d3d_device_desc_init();
+    culv_d3d_buffer_create_desc buffer = culv_d3d_buffer_create_desc_init();
     const culv_d3d12_ring_resource resource = {.buffer = &buffer};
     culv_d3d12_ring_desc ring = culv_d3d12_ring_desc_init();
     memset(&heap, 0, sizeof heap);
     heap.Type = D3D12_HEAP_TYPE_READBACK;
     HR_OK(D3D12CreateDevice(NULL, D3D_FEATURE_LEVEL_11_0, &IID_ID3D12Device, (void **)&p->device));
-    attach.device = p->device;
-    OK(culv_d3d12_attach(p->cuda, &attach, &p->d3d12));
+    attach.device = (IUnknown *)p->device;
+    OK(culv_d3d_attach(p->cuda, &attach, &p->d3d12));
     HR_TRY(ID3D12Device_CreateCommandQueue(p->device, &queue, &IID_ID3D12CommandQueue,
                                            (void **)&p->queue));
     HR_TRY(ID3D12Device_CreateCommandAllocator(p->device, queue.Type, &IID_ID3D12CommandAllocator,
@@ -128,7 +128,7 @@ static bool begin(program *p)
     ring.resources = &resource;
     ring.num_resources = 1;
     TRY(culv_d3d12_ring_create(p->d3d12, &ring, &p->ring));
-    TRY(culv_d3d12_semaphore_create(p->d3d12, NULL, &p->fence));
+    TRY(culv_d3d_semaphore_create(p->d3d12, NULL, &p->fence));
     return true;
 }
 
@@ -150,10 +150,12 @@ static bool work(program *p, const unsigned char *data)
         HR_TRY(ID3D12GraphicsCommandList_Reset(p->list, p->allocator, NULL));
         ID3D12GraphicsCommandList_CopyBufferRegion(
             p->list, p->back, (uint64_t)i * BYTES,
-            culv_d3d12_buffer_resource(culv_ring_shared_buffer(p->ring, g.slot, 0)), 0, BYTES);
+            (ID3D12Resource *)culv_d3d_buffer_resource(culv_ring_shared_buffer(p->ring, g.slot, 0)),
+            0, BYTES);
         HR_TRY(ID3D12GraphicsCommandList_Close(p->list));
         TRY(culv_d3d12_ring_submit(p->ring, p->queue, (ID3D12CommandList *)p->list, &g));
-        HR_TRY(ID3D12CommandQueue_Signal(p->queue, culv_d3d12_semaphore_fence(p->fence), i + 1));
+        HR_TRY(ID3D12CommandQueue_Signal(p->queue,
+                                         (ID3D12Fence *)culv_d3d_semaphore_fence(p->fence), i + 1));
         culv_semaphore_mark_value(culv_shared_semaphore_cuda(p->fence), i + 1);
         HR_TRY(ID3D12CommandQueue_Signal(p->queue, p->done, i + 1));
         scene_wait(p->done, i + 1);
@@ -177,7 +179,7 @@ static void end(program *p, bool lost)
             REQUIRE(drained != CULV_OK || stats.produced == 0 ||
                     (stats.produced == p->acquired && stats.consumed < p->acquired));
         }
-        OK(culv_d3d12_device_lost(p->d3d12));
+        OK(culv_d3d_device_lost(p->d3d12));
         CU_OK(p->cu->cuStreamSynchronize(p->stream));
     } else {
         CU_OK(p->cu->cuStreamSynchronize(p->stream));
@@ -185,7 +187,7 @@ static void end(program *p, bool lost)
     }
     culv_ring_destroy(&p->ring);
     culv_shared_semaphore_destroy(&p->fence);
-    culv_d3d12_detach(&p->d3d12);
+    culv_d3d_detach(&p->d3d12);
     (void)culv_device_collect(p->cuda);
     if (p->back != NULL) ID3D12Resource_Release(p->back);
     if (p->done != NULL) ID3D12Fence_Release(p->done);
@@ -216,7 +218,7 @@ TEST(removed)
     {
         scene s; /* which CUDA device it is */
         scene_open_device(&s);
-        OK(culv_device_open_for_d3d12(s.device, NULL, &p.cuda));
+        OK(culv_device_open_for_d3d((IUnknown *)s.device, NULL, &p.cuda));
         scene_close(&s);
     }
     p.cu = CULV_CUDA(p.cuda);
@@ -260,7 +262,7 @@ D12_CASE(removed_within)
 {
     culv_shared_semaphore *made = NULL;
     DWORD before = 0, after = 0, code = 1;
-    OK(culv_d3d12_semaphore_create(s->d3d12, NULL, &made));
+    OK(culv_d3d_semaphore_create(s->d3d12, NULL, &made));
     for (int i = 0; i < 40; i++) {
         if (i == 8) REQUIRE(GetProcessHandleCount(GetCurrentProcess(), &before));
         REFUSES(culv_shared_semaphore_wait_on_host(made, 7, 1000000), CULV_ERROR_TIMEOUT,
@@ -268,7 +270,7 @@ D12_CASE(removed_within)
     }
     REQUIRE(GetProcessHandleCount(GetCurrentProcess(), &after) && after < before + 8);
     const HANDLE thread =
-        CreateThread(NULL, 0, remove_it, culv_d3d12_semaphore_fence(made), 0, NULL);
+        CreateThread(NULL, 0, remove_it, (ID3D12Fence *)culv_d3d_semaphore_fence(made), 0, NULL);
     REQUIRE(thread != NULL);
     REFUSES(culv_shared_semaphore_wait_on_host(made, 1000, UINT64_MAX), CULV_ERROR_ASYNC,
             CULV_REASON_DEVICE_LOST);

@@ -25,11 +25,11 @@ void scene11_open_device(scene11 *s)
 
 void scene11_open(scene11 *s)
 {
-    culv_d3d11_device_desc desc = culv_d3d11_device_desc_init();
+    culv_d3d_device_desc desc = culv_d3d_device_desc_init();
     scene11_open_device(s);
-    OK(culv_device_open_for_d3d11(s->device, NULL, &s->culvert));
-    desc.device = s->device;
-    OK(culv_d3d11_attach(s->culvert, &desc, &s->d3d11));
+    OK(culv_device_open_for_d3d((IUnknown *)s->device, NULL, &s->culvert));
+    desc.device = (IUnknown *)s->device;
+    OK(culv_d3d_attach(s->culvert, &desc, &s->d3d11));
     s->cu = CULV_CUDA(s->culvert);
     s->stream = scene_stream(s->culvert);
 }
@@ -38,7 +38,7 @@ void scene11_close(scene11 *s)
 {
     if (s->culvert != NULL) {
         scene_close_stream(s->culvert, s->stream);
-        culv_d3d11_detach(&s->d3d11);
+        culv_d3d_detach(&s->d3d11);
         REQUIRE(s->d3d11 == NULL);
         scene_close_device(&s->culvert);
     }

@@ -6,7 +6,7 @@
 #include "overlay11.h"
 #include "scene.h"
 
-#include <culvert/d3d11.h>
+#include <culvert/d3d.h>
 
 /* The rows NT handle/keyed mutex, as flags of Direct3D's. */
 typedef struct scene11_row {
@@ -22,7 +22,7 @@ typedef struct scene11 {
     ID3D11DeviceContext *context;
     ID3D11DeviceContext4 *context4;
     culv_device *culvert;
-    culv_d3d11_device *d3d11;
+    culv_d3d_device *d3d11;
     const culv_cuda_api *cu;
     CUstream stream;
 } scene11;

@@ -37,10 +37,10 @@ void scene_open_device(scene *s)
 void scene_open(scene *s)
 {
     scene_open_device(s);
-    culv_d3d12_device_desc desc = culv_d3d12_device_desc_init();
-    OK(culv_device_open_for_d3d12(s->device, NULL, &s->culvert));
-    desc.device = s->device;
-    OK(culv_d3d12_attach(s->culvert, &desc, &s->d3d12));
+    culv_d3d_device_desc desc = culv_d3d_device_desc_init();
+    OK(culv_device_open_for_d3d((IUnknown *)s->device, NULL, &s->culvert));
+    desc.device = (IUnknown *)s->device;
+    OK(culv_d3d_attach(s->culvert, &desc, &s->d3d12));
     s->cu = CULV_CUDA(s->culvert);
     s->stream = scene_stream(s->culvert);
 }
@@ -49,7 +49,7 @@ void scene_close(scene *s)
 {
     if (s->culvert != NULL) {
         scene_close_stream(s->culvert, s->stream);
-        culv_d3d12_detach(&s->d3d12);
+        culv_d3d_detach(&s->d3d12);
         REQUIRE(s->d3d12 == NULL);
         scene_close_device(&s->culvert);
     }

@@ -6,7 +6,7 @@
 #include "overlay.h"
 #include "scene.h"
 
-#include <culvert/d3d12.h>
+#include <culvert/d3d.h>
 
 typedef struct scene {
     ID3D12Device *device;
@@ -16,7 +16,7 @@ typedef struct scene {
     ID3D12Fence *done;
     uint64_t value; /* of `done`, signaled last */
     culv_device *culvert;
-    culv_d3d12_device *d3d12;
+    culv_d3d_device *d3d12;
     const culv_cuda_api *cu;
     CUstream stream;
     ULONG references; /* the device's, before Culvert */

@@ -21,7 +21,7 @@ static void open_kept(void)
     scene_find_controls();
     HR_OK(D3D11CreateDevice(NULL, D3D_DRIVER_TYPE_HARDWARE, NULL, 0, &level, 1, D3D11_SDK_VERSION,
                             &kept.device, NULL, &kept.context));
-    OK(culv_device_open_for_d3d11(kept.device, NULL, &kept.culvert));
+    OK(culv_device_open_for_d3d((IUnknown *)kept.device, NULL, &kept.culvert));
     kept.cu = CULV_CUDA(kept.culvert);
     kept.stream = scene_stream(kept.culvert);
     kept.window = CreateWindowA("static", "culvert", WS_OVERLAPPEDWINDOW, 0, 0, 64, 64, NULL, NULL,
@@ -86,22 +86,13 @@ void register_close(const scene_register *r)
         REQUIRE_EQ(scene_references(register_device(r, v)), r->references[v]);
 }
 
-culv_result register_try(const scene_register *r, version v, void *resource,
-                         const culv_d3d_register_desc *desc, culv_registration **out)
-{
-    return v == V11   ? culv_d3d11_register(r->culvert, resource, desc, out)
-           : v == V10 ? culv_d3d10_register(r->culvert, resource, desc, out)
-                      : culv_d3d9_register(r->culvert, resource, desc, out);
-}
-
-culv_registration *register_as(const scene_register *r, version v, void *resource,
-                               culv_access access)
+culv_registration *register_as(const scene_register *r, void *resource, culv_access access)
 {
     culv_d3d_register_desc desc = culv_d3d_register_desc_init();
     culv_registration *made = NULL;
     desc.access = access;
     desc.label = "mine";
-    OK(register_try(r, v, resource, &desc, &made));
+    OK(culv_d3d_register(r->culvert, (IUnknown *)resource, &desc, &made));
     return made;
 }
 

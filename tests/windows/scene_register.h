@@ -6,7 +6,7 @@
 
 #include "scene.h"
 /* after it */
-#include <culvert/d3d11.h>
+#include <culvert/d3d.h>
 #include <culvert/d3d_register.h>
 #include <d3d10.h>
 #include <d3d11.h>
@@ -41,10 +41,7 @@ IDirect3DDevice9Ex *register_device9(const scene_register *r, DWORD behavior);
 uint64_t register_driver_resources(void);
 void register_require_none(const scene_register *r);
 
-culv_result register_try(const scene_register *r, version v, void *resource,
-                         const culv_d3d_register_desc *desc, culv_registration **out);
-culv_registration *register_as(const scene_register *r, version v, void *resource,
-                               culv_access access);
+culv_registration *register_as(const scene_register *r, void *resource, culv_access access);
 /* A buffer for vertices, in Direct3D 9 with a `usage` for indices. Direct3D 9 has no first data. */
 enum { REGISTER_BYTES = 40000 };
 void *register_buffer(const scene_register *r, version v, UINT usage, const void *data);

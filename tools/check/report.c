@@ -403,6 +403,25 @@ static void *watch(void *user)
 static _Thread_local const char *wait_call;
 static _Thread_local uint64_t wait_since;
 
+/* A thread's last wait. Who waits for ever in pieces, as Culvert's rings do, waits as long as who
+ * waits in one call. */
+static _Thread_local struct last_wait {
+    const check_payload *payload; /* not looked into */
+    uint64_t value;
+    struct timespec since, end;
+    bool told;
+} last_wait;
+
+static void go_on(struct waiting *w)
+{
+    const struct last_wait *last = &last_wait;
+    if (w->payload == NULL || last->payload != w->payload || last->value != w->value ||
+        w->since.tv_sec - last->end.tv_sec > 1)
+        return;
+    w->since = last->since;
+    w->told = last->told;
+}
+
 int check_wait_begin(const char *call, check_payload *payload, uint64_t value)
 {
     const check_site site = check_here(call);
@@ -437,6 +456,7 @@ int check_wait_begin_at(const check_site *site, check_payload *payload, uint64_t
         (void)clock_gettime(CLOCK_MONOTONIC, &waits[slot].since);
         check_payload_keep(payload);
         waits[slot].payload = payload;
+        go_on(&waits[slot]);
     }
     check_close();
     return slot;
@@ -448,6 +468,11 @@ void check_wait_end(int slot)
     wait_call = NULL;
     check_model *m = slot >= 0 ? check_open() : NULL;
     if (m == NULL) return;
+    last_wait = (struct last_wait){.payload = waits[slot].payload,
+                                   .value = waits[slot].value,
+                                   .since = waits[slot].since,
+                                   .told = waits[slot].told};
+    (void)clock_gettime(CLOCK_MONOTONIC, &last_wait.end);
     waits[slot].used = false;
     check_tree_stuck(false);
     check_payload_drop(m, waits[slot].payload);

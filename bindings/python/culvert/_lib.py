@@ -292,6 +292,10 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=process.note_fork)
 
 
+_STRUCTS = (ctypes.Structure, ctypes.Union)
+_CONVERTED = (*_STRUCTS, str)
+
+
 class Api(_ApiFunctions):
     """Every function of the C API by its name. An error is an exception; a descriptor may be passed as it is, and
     what a call writes is passed with ctypes.byref(). help() of a function is what the header says of it."""
@@ -315,16 +319,17 @@ class Api(_ApiFunctions):
 
         def call(*args: Any) -> Any:
             passed: List[Gate] = []
+            plain = True  # no struct for a pointer to it, and no text: ctypes refuses those, and forgets an interrupt meanwhile
             try:
                 for a in args:
                     if a.__class__ is Pointer:
                         a.gate.enter()
                         passed.append(a.gate)
-                try:
-                    answer = raw(*args)
-                except ctypes.ArgumentError:  # nothing was called: a struct for a pointer to it, or text
-                    answer = raw(*[byref(a) if isinstance(a, (ctypes.Structure, ctypes.Union)) and not isinstance(a, t) else
-                                   a.encode() if isinstance(a, str) else a for a, t in zip(args, raw.argtypes)])
+                    elif isinstance(a, _CONVERTED):
+                        plain = False
+                answer = raw(*args) if plain else raw(*[
+                    byref(a) if isinstance(a, _STRUCTS) and not isinstance(a, t) else a.encode() if isinstance(a, str) else a
+                    for a, t in zip(args, raw.argtypes)])
             finally:
                 for gate in passed:
                     gate.leave()

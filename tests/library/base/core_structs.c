@@ -186,9 +186,8 @@ static culv_result set_ring(lib_world *w, const void *settings)
 
 LIB_CASE(descriptors, .smoke = true)
 {
-    raw_vk_buffer buffer;
-    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &buffer);
-    VkSemaphore timeline = raw_vk_timeline(&w->vk, 3, true);
+    raw_vk_buffer buffer = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
+    VkSemaphore timeline = lib_case_timeline(w, 3);
     int fd = raw_vk_buffer_fd(&w->vk, &buffer);
     int timeline_fd = raw_vk_timeline_fd(&w->vk, timeline);
     shared_memory = lib_import(w, &buffer);
@@ -242,8 +241,6 @@ LIB_CASE(descriptors, .smoke = true)
     culv_memory_destroy(&shared_memory);
     close(fd);
     close(timeline_fd);
-    raw_vk_timeline_destroy(&w->vk, timeline);
-    raw_vk_buffer_destroy(&w->vk, &buffer);
 }
 
 /* An error in an old, short descriptor is reported without looking beyond it. */

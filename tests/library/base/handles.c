@@ -151,57 +151,11 @@ TEST(duplicates_refused)
     }
 }
 
-/* Handles of other systems, and those that name no such object anywhere. */
-LIB_CASE(imports_refused)
-{
-    raw_vk_buffer vk;
-    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
-    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
-    lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w->vk, &vk));
-    lib_fd fd2 = lib_fd_watch(raw_vk_timeline_fd(&w->vk, timeline));
-    culv_memory *memory = NULL;
-    culv_semaphore *semaphore = NULL;
-    culv_memory_desc d = lib_memory_desc(w, &vk, fd.fd);
-    culv_semaphore_desc sd = culv_semaphore_desc_init();
-    const culv_handle windows[] = {culv_handle_opaque_win32(w),
-                                   culv_handle_opaque_win32_named(L"heights"),
-                                   culv_handle_opaque_win32_kmt(w)};
-    for (int i = 0; i < 3; i++) {
-        d.handle = sd.handle = windows[i];
-        LIB_REFUSES(memory, culv_memory_import(w->device, &d, &memory), UNSUPPORTED,
-                    HANDLE_TYPE, "culv_memory_desc.handle.type");
-        sd.type = CULV_SEMAPHORE_BINARY;
-        LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &sd, &semaphore), UNSUPPORTED,
-                    HANDLE_TYPE);
-        sd.type = CULV_SEMAPHORE_TIMELINE;
-        bool kmt = i == 2; /* CUDA has no such import on Windows either */
-        LIB_REFUSES_AS(semaphore, culv_semaphore_import(w->device, &sd, &semaphore),
-                       kmt ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-        if (kmt) LIB_SAYS("handles of timelines are OPAQUE_FD (1), OPAQUE_WIN32 (2)");
-    }
-    sd.handle = culv_handle_dma_buf_fd(fd2.fd);
-    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &sd, &semaphore), INVALID,
-                HANDLE_TYPE, "a dma-buf; handles of timelines are OPAQUE_FD");
-    d.handle = culv_handle_opaque_fd(fd.fd);
-    sd.handle = culv_handle_opaque_fd(fd2.fd);
-    d.handle.name = sd.handle.name = L"heights";
-    LIB_REFUSES(memory, culv_memory_import(w->device, &d, &memory), INVALID, VALUE,
-                "culv_memory_desc.handle.name");
-    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &sd, &semaphore), INVALID, VALUE);
-    lib_fd_require_untouched(&fd);
-    lib_fd_require_untouched(&fd2);
-    lib_fd_done(&fd, true);
-    lib_fd_done(&fd2, true);
-    raw_vk_timeline_destroy(&w->vk, timeline);
-    raw_vk_buffer_destroy(&w->vk, &vk);
-}
-
 /* A dma-buf into CUDA is asked of the driver, whose refusal is the machine's answer: the twin's
  * always. */
 LIB_CASE(dma_buf_import)
 {
-    raw_vk_buffer vk;
-    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer vk = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
     lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w->vk, &vk));
     culv_memory_desc d = lib_memory_desc(w, &vk, fd.fd);
     culv_device_caps caps = culv_device_caps_init();
@@ -221,7 +175,6 @@ LIB_CASE(dma_buf_import)
     LIB_OK(culv_device_get_caps(w->device, &caps));
     REQUIRE_EQ(caps.memory_handle_types & 1u << CULV_HANDLE_DMA_BUF_FD, 0);
     lib_fd_done(&fd, true);
-    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 /* Exports of one memory: each a new descriptor, all the same memory, which outlives none of
@@ -231,8 +184,7 @@ LIB_CASE(memory_is_exported, .title = "export.memory")
     enum { WORDS = 4096, TIMES = 3 };
     static uint32_t words[WORDS], back[WORDS];
     const raw_cuda *cu = w->cu;
-    raw_vk_buffer vk;
-    raw_vk_buffer_create(&w->vk, sizeof words, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer vk = lib_case_buffer(w, sizeof words, RAW_VK_EXPORT);
     for (uint32_t i = 0; i < WORDS; i++)
         words[i] = lib_word(i, 77);
     raw_vk_write(&w->vk, &vk, 0, words, sizeof words);
@@ -266,13 +218,12 @@ LIB_CASE(memory_is_exported, .title = "export.memory")
         culv_memory_destroy(&memory);
     }
     if (cu->software) REQUIRE_EQ(test_open_fds(), fds);
-    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 LIB_CASE(semaphore_is_exported, .title = "export.semaphore")
 {
-    VkSemaphore timeline = raw_vk_timeline(&w->vk, 4, true);
-    CUstream stream = lib_stream(w);
+    VkSemaphore timeline = lib_case_timeline(w, 4);
+    CUstream stream = lib_case_stream(w);
     culv_handle one, two;
     LIB_OK(culv_vk_semaphore_export_dup(w->attachment, timeline, CULV_HANDLE_OPAQUE_FD, &one));
     LIB_OK(culv_vk_semaphore_export_dup(w->attachment, timeline, CULV_HANDLE_OPAQUE_FD, &two));
@@ -289,16 +240,13 @@ LIB_CASE(semaphore_is_exported, .title = "export.semaphore")
     lib_finish(w, stream);
     culv_semaphore_destroy(&semaphore);
     culv_handle_close(&one);
-    lib_stream_destroy(w, stream);
-    raw_vk_timeline_destroy(&w->vk, timeline);
 }
 
 LIB_CASE(exports_refused, .title = "export.refused")
 {
     culv_vk_device *vk = w->attachment;
-    raw_vk_buffer buffer;
-    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &buffer);
-    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
+    raw_vk_buffer buffer = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
+    VkSemaphore timeline = lib_case_timeline(w, 0);
     /* From its first export on, Vulkan's side keeps an fd */
     close(raw_vk_timeline_fd(&w->vk, timeline));
     size_t fds = test_open_fds();
@@ -334,8 +282,6 @@ LIB_CASE(exports_refused, .title = "export.refused")
             UNSUPPORTED, EXTENSION_MISSING, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
     }
     REQUIRE_EQ(test_open_fds(), fds);
-    raw_vk_timeline_destroy(&w->vk, timeline);
-    raw_vk_buffer_destroy(&w->vk, &buffer);
 }
 
 /* A success is no cause. */
@@ -349,9 +295,8 @@ static void require_no_success(void)
  * with one. */
 LIB_CASE(export_fails, .title = "export.fails")
 {
-    raw_vk_buffer buffer;
-    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &buffer);
-    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
+    raw_vk_buffer buffer = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
+    VkSemaphore timeline = lib_case_timeline(w, 0);
     static const struct {
         VkResult vulkan;
         culv_result result;
@@ -381,17 +326,14 @@ LIB_CASE(export_fails, .title = "export.fails")
         require_no_success();
         culv_vk_detach(&lying);
     }
-    raw_vk_timeline_destroy(&w->vk, timeline);
-    raw_vk_buffer_destroy(&w->vk, &buffer);
 }
 
 /* A VkDevice without the extensions, which can be attached for fallbacks: there is no function to
  * call. */
 LIB_CASE(not_enabled, .title = "export.not_enabled")
 {
-    raw_vk_buffer buffer;
-    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &buffer);
-    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
+    raw_vk_buffer buffer = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
+    VkSemaphore timeline = lib_case_timeline(w, 0);
     static const char *const missing[] = {"vkGetMemoryFdKHR", "vkGetSemaphoreFdKHR"};
     for (int semaphores = 0; semaphores < 2; semaphores++) {
         culv_vk_device *poor = NULL;
@@ -417,6 +359,4 @@ LIB_CASE(not_enabled, .title = "export.not_enabled")
         }
         culv_vk_detach(&poor);
     }
-    raw_vk_timeline_destroy(&w->vk, timeline);
-    raw_vk_buffer_destroy(&w->vk, &buffer);
 }

@@ -221,14 +221,13 @@ PAIR_CASE(values_are_for_timelines)
     REQUIRE_EQ(culv_semaphore_get_type(NULL), CULV_SEMAPHORE_NONE);
 
     /* And the other way round. */
-    VkSemaphore timeline = raw_vk_timeline(&p->w.vk, 0, true);
+    VkSemaphore timeline = lib_case_timeline(&p->w, 0);
     culv_semaphore *other = lib_import_timeline(&p->w, timeline);
     REQUIRE_EQ(culv_semaphore_get_type(other), CULV_SEMAPHORE_TIMELINE);
     LIB_INVALID(culv_semaphore_mark_signaled(other), VALUE, "culv_semaphore_mark_value");
     LIB_INVALID(culv_semaphore_mark_waited(other), VALUE);
     culv_semaphore_destroy(&other);
     lib_settle(&p->w);
-    raw_vk_timeline_destroy(&p->w.vk, timeline);
 }
 
 /* Imports -------------------------------------------------------------------------------------- */
@@ -273,7 +272,7 @@ PAIR_CASE(untracked)
  * not. */
 PAIR_CASE(types_are_mixed_up, .title = "import.types_are_mixed_up")
 {
-    VkSemaphore timeline = raw_vk_timeline(&p->w.vk, 0, true);
+    VkSemaphore timeline = lib_case_timeline(&p->w, 0);
     culv_semaphore *wrong = POISON(culv_semaphore);
     culv_semaphore_desc d = describe(p);
     d.type = CULV_SEMAPHORE_TIMELINE;
@@ -291,7 +290,6 @@ PAIR_CASE(types_are_mixed_up, .title = "import.types_are_mixed_up")
                     HANDLE_REFUSED);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
-    raw_vk_timeline_destroy(&p->w.vk, timeline);
 }
 
 /* Data ----------------------------------------------------------------------------------------- */

@@ -157,33 +157,6 @@ TEST(unmapped_under_work)
     stage_close(&s);
 }
 
-/* The image keeps what it needs, whatever of attachment, device and import goes first. */
-IMAGE_CASE(outlives_its_parents)
-{
-    shared_image i;
-    lib_world first = s->w;
-    for (int order = 0; order < 6; order++) {
-        static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
-                                         {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
-        lib_open_culvert(&s->w); /* another device and attachment */
-        shared_image_open(s, CALLERS_DEDICATED, VK_FORMAT_R32_SFLOAT, 16, 16, 2, 0, &i);
-        CUarray array = NULL;
-        CUsurfObject surface = 0;
-        for (int k = 0; k < 3; k++) {
-            if (orders[order][k] == 0) culv_vk_detach(&s->w.attachment);
-            if (orders[order][k] == 1) culv_device_close(&s->w.device);
-            if (orders[order][k] == 2) culv_memory_destroy(&i.memory);
-        }
-        LIB_OK(culv_image_get_array(i.cuda, 1, &array));
-        LIB_OK(culv_image_get_surface(i.cuda, 0, &surface));
-        culv_image_unmap(&i.cuda);
-        raw_vk_image_destroy(&s->w.vk, &i.caller);
-        s->w.device = first.device;
-        s->w.attachment = first.attachment;
-        lib_require_driver_counts(&s->w, 0, 0, 2); /* the stage's timelines */
-    }
-}
-
 /* Accessors ------------------------------------------------------------------------------------ */
 
 IMAGE_CASE(arrays_and_surfaces_are_kept, .title = "levels.arrays_and_surfaces_are_kept")

@@ -81,13 +81,12 @@ LOG_CASE(objects, CULV_LOG_INFO, .smoke = true)
 /* Driver calls are in the order in which they were made, with what they were given and answered. */
 LOG_CASE(calls, CULV_LOG_DEBUG)
 {
-    raw_vk_buffer raw;
     culv_buffer *buffer = NULL;
     char pointer[64], given[64], mapped[64];
     REQUIRE(log_find(s, 0, CULV_LOG_DEBUG, "cuInit(0) = CUDA_SUCCESS", NULL) < s->count);
     REQUIRE(log_find(s, 0, CULV_LOG_DEBUG, "cuDevicePrimaryCtxRetain(-> 0x", ") = CUDA_SUCCESS") <
             s->count);
-    raw_vk_buffer_create(&s->w.vk, 65536, RAW_VK_EXPORT, &raw);
+    raw_vk_buffer raw = lib_case_buffer(&s->w, 65536, RAW_VK_EXPORT);
     log_forget(s);
     culv_memory *memory = lib_import(&s->w, &raw);
     LIB_OK(culv_buffer_map(memory, NULL, &buffer));
@@ -118,15 +117,13 @@ LOG_CASE(calls, CULV_LOG_DEBUG)
     culv_shared_buffer_destroy(&made);
     (void)log_line_of(s, CULV_LOG_DEBUG, "vkDestroyBuffer(0x", NULL);
     (void)log_line_of(s, CULV_LOG_DEBUG, "vkFreeMemory(0x", NULL);
-    raw_vk_buffer_destroy(&s->w.vk, &raw);
 }
 
 /* A call that fails is there with what the driver answered; its outputs are not read. */
 LOG_CASE(failures, CULV_LOG_DEBUG, .own = true)
 {
-    raw_vk_buffer raw;
     if (s->w.cu->SoftFailAt == NULL) SKIP("only the twin fails on demand");
-    raw_vk_buffer_create(&s->w.vk, 65536, RAW_VK_EXPORT, &raw);
+    raw_vk_buffer raw = lib_case_buffer(&s->w, 65536, RAW_VK_EXPORT);
     bool seen = false;
     for (uint64_t n = 1; !seen && n < 40; n++) {
         culv_memory *memory = NULL;
@@ -149,7 +146,6 @@ LOG_CASE(failures, CULV_LOG_DEBUG, .own = true)
         seen = true;
     }
     REQUIRE(seen);
-    raw_vk_buffer_destroy(&s->w.vk, &raw);
 }
 
 static uint64_t cuda_calls(const log_scene *s)

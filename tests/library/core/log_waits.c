@@ -47,7 +47,7 @@ LOG_CASE(buffer_waits, CULV_LOG_WARNING, .title = "waits.buffer")
     culv_shared_buffer *buffer = log_make_buffer(s, "late", 65536);
     culv_shared_semaphore *gate = log_make_timeline(s, "gate", 3);
     culv_shared_semaphore *other = log_make_timeline(s, "reached", 9);
-    CUstream work = lib_stream(&s->w);
+    CUstream work = lib_case_stream(&s->w);
     LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(other), work, 9));
     LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), work, 5));
     opener_start(&o, s, culv_vk_semaphore_handle(gate), 5);
@@ -63,7 +63,6 @@ LOG_CASE(buffer_waits, CULV_LOG_WARNING, .title = "waits.buffer")
     (void)log_line_of(s, CULV_LOG_WARNING, "buffer 'late' (65536 bytes): its release went on",
                       NULL);
     lib_finish(&s->w, work);
-    lib_stream_destroy(&s->w, work);
     culv_shared_semaphore_destroy(&gate);
     culv_shared_semaphore_destroy(&other);
 }
@@ -73,14 +72,14 @@ LOG_CASE(buffer_waits, CULV_LOG_WARNING, .title = "waits.buffer")
 LOG_CASE(semaphore_waits, CULV_LOG_NONE, .title = "waits.semaphore")
 {
     opener o;
-    VkSemaphore gate = raw_vk_timeline(&s->w.vk, 1, true);
+    VkSemaphore gate = lib_case_timeline(&s->w, 1);
     culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
     culv_semaphore *semaphore = NULL;
     d.semaphore = gate;
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.label = "theirs";
     LIB_OK(culv_vk_semaphore_import(s->w.attachment, &d, &semaphore));
-    CUstream work = lib_stream(&s->w);
+    CUstream work = lib_case_stream(&s->w);
     LIB_OK(culv_semaphore_wait(semaphore, work, 4));
     opener_start(&o, s, gate, 4);
     culv_semaphore_destroy(&semaphore);
@@ -90,8 +89,6 @@ LOG_CASE(semaphore_waits, CULV_LOG_NONE, .title = "waits.semaphore")
         "was told to wait for the semaphore 'theirs' to reach 4, whose counter Culvert cannot read");
     require_has(line, "and 1 was reported");
     lib_finish(&s->w, work);
-    lib_stream_destroy(&s->w, work);
-    raw_vk_timeline_destroy(&s->w.vk, gate);
 }
 
 /* The end of a device waits for what was deferred behind a stream: that stream is named. */
@@ -148,4 +145,86 @@ LOG_CASE(second_waits, CULV_LOG_WARNING, .title = "waits.second")
     culvi_watch_done(device, &second);
     culvi_watch_done(device, &first);
     REQUIRE_EQ(log_find(s, 0, CULV_LOG_WARNING, "'first'", NULL), s->count);
+}
+
+/* A ring's side that waits without an end says in the log who is late, and for what. */
+typedef struct sides {
+    log_scene *s;
+    culv_ring *ring;
+    _Atomic uint64_t counter[2];
+    bool heard;
+    pthread_t thread;
+} sides;
+
+static culv_result counter_of(void *context, uint64_t *value)
+{
+    *value = atomic_load((_Atomic uint64_t *)context);
+    return CULV_OK;
+}
+
+static culv_result wait_for_counter(void *context, uint64_t value, uint64_t timeout)
+{
+    for (const double end = test_now_us() + (double)timeout / 1000; test_now_us() < end;) {
+        if (atomic_load((_Atomic uint64_t *)context) >= value) return CULV_OK;
+        lib_sleep_ms(1);
+    }
+    return atomic_load((_Atomic uint64_t *)context) >= value ? CULV_OK : CULV_ERROR_TIMEOUT;
+}
+
+static void *consume_for_ever(void *user)
+{
+    sides *r = user;
+    culv_ring_frame frame;
+    LIB_OK(culv_ring_acquire(r->ring, CULV_RING_CONSUMER, CULV_RING_FOREVER, &frame));
+    REQUIRE_EQ(frame.number, 0);
+    LIB_OK(culv_ring_release(r->ring, CULV_RING_CONSUMER, &frame));
+    return NULL;
+}
+
+static void *signal_when_told(void *user)
+{
+    sides *r = user;
+    r->heard =
+        log_wait(r->s, CULV_LOG_WARNING,
+                 "ring 'late': a call still waits: the consumer is late: 'done' has not reached 1 "
+                 "within 1000 ms");
+    atomic_store(&r->counter[1], 1);
+    return NULL;
+}
+
+LOG_CASE(ring_waits, CULV_LOG_WARNING, .title = "waits.ring")
+{
+    sides r = {.s = s};
+    culv_ring_frame frame;
+    culv_ring_desc d = culv_ring_desc_init();
+    culv_ring_settings settings = culv_ring_settings_init();
+    settings.depth = 1;
+    settings.max_frames_in_flight = 1;
+    d.max_depth = 1;
+    d.label = "late";
+    d.settings = &settings;
+    d.ready = (culv_ring_timeline){
+        .value = counter_of, .wait = wait_for_counter, .context = &r.counter[0]};
+    d.done = (culv_ring_timeline){
+        .value = counter_of, .wait = wait_for_counter, .context = &r.counter[1]};
+    LIB_OK(culv_ring_create(s->w.device, &d, &r.ring));
+    REQUIRE_EQ(pthread_create(&r.thread, NULL, consume_for_ever, &r), 0);
+    REQUIRE(log_wait(s, CULV_LOG_WARNING,
+                     "ring 'late': a call still waits: the producer is late: "
+                     "within 1000 ms it handed no frame over"));
+    LIB_OK(culv_ring_acquire(r.ring, CULV_RING_PRODUCER, 0, &frame));
+    LIB_OK(culv_ring_release(r.ring, CULV_RING_PRODUCER, &frame));
+    atomic_store(&r.counter[0], 1);
+    REQUIRE_EQ(pthread_join(r.thread, NULL), 0);
+    for (int side = 0; side < 2; side++) {
+        LIB_OK(culv_ring_acquire(r.ring, (culv_ring_side)side, 0, &frame));
+        LIB_OK(culv_ring_release(r.ring, (culv_ring_side)side, &frame));
+    }
+    /* Two frames are queued ahead of the consumer's GPU, whose signals nobody has submitted. */
+    REQUIRE_EQ(pthread_create(&r.thread, NULL, signal_when_told, &r), 0);
+    LIB_OK(culv_ring_acquire(r.ring, CULV_RING_PRODUCER, CULV_RING_FOREVER, &frame));
+    REQUIRE_EQ(pthread_join(r.thread, NULL), 0);
+    REQUIRE(r.heard);
+    LIB_OK(culv_ring_cancel(r.ring, CULV_RING_PRODUCER, &frame));
+    LIB_OK(culv_ring_destroy(&r.ring));
 }

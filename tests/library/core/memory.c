@@ -203,8 +203,7 @@ LIB_CASE(ranges_share_one_mapping, .title = "ranges.share_one_mapping")
 LIB_CASE(kept)
 {
     static uint32_t back[WORDS];
-    raw_vk_buffer vk;
-    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer vk = lib_case_buffer(w, BYTES, RAW_VK_EXPORT);
     culv_memory *memory = NULL;
     lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w->vk, &vk));
     culv_memory_desc d = lib_memory_desc(w, &vk, fd.fd);
@@ -218,14 +217,12 @@ LIB_CASE(kept)
     culv_buffer_unmap(&buffer);
     culv_memory_destroy(&memory);
     lib_settle(w);
-    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 /* One fd borrowed again and again: each import reads it from its start, whatever its offset. */
 LIB_CASE(borrow_again)
 {
-    raw_vk_buffer vk;
-    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer vk = lib_case_buffer(w, BYTES, RAW_VK_EXPORT);
     lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w->vk, &vk));
     culv_memory *memories[8];
     culv_memory_desc d = lib_memory_desc(w, &vk, fd.fd);
@@ -238,7 +235,6 @@ LIB_CASE(borrow_again)
         culv_memory_destroy(&memories[i]);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
-    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 /* Barriers ------------------------------------------------------------------------------------- */

@@ -26,22 +26,19 @@ LIB_CASE(wrong_fds)
 /* A descriptor that was closed is gone: using it again says so. */
 LIB_CASE(fd_is_used_twice)
 {
-    raw_vk_buffer vk;
     culv_memory *memory = NULL, *again = NULL;
-    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer vk = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
     culv_memory_desc d = lib_memory_desc(w, &vk, raw_vk_buffer_fd(&w->vk, &vk));
     const culv_memory_desc used = d;
     LIB_TAKE(culv_memory_import(w->device, &d, &memory), &d.handle);
     if (fcntl(used.handle.value.fd, F_GETFD) < 0) /* else the driver has the number by now */
         LIB_REFUSES(again, culv_memory_import(w->device, &used, &again), INVALID, HANDLE_BAD);
     culv_memory_destroy(&memory);
-    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 LIB_CASE(wrong_descriptors)
 {
-    raw_vk_buffer vk;
-    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer vk = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
     lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w->vk, &vk));
     const culv_memory_desc right = lib_memory_desc(w, &vk, fd.fd);
     culv_memory *memory = NULL;
@@ -70,15 +67,13 @@ LIB_CASE(wrong_descriptors)
     LIB_INVALID(culv_memory_import(w->device, &right, NULL), NULL_ARGUMENT);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
-    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 /* A size beyond the allocation's. Where the handle tells its size (a memfd), the import is refused;
  * NVIDIA's driver takes it (measured), and then the mapping must be refused. */
 LIB_CASE(size_is_too_big)
 {
-    raw_vk_buffer vk;
-    raw_vk_buffer_create(&w->vk, 1 << 20, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer vk = lib_case_buffer(w, 1 << 20, RAW_VK_EXPORT);
     lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w->vk, &vk));
     static const uint64_t sizes[] = {UINT64_C(2) << 20, UINT64_C(1) << 45, UINT64_MAX};
     static const culv_reason reasons[] = {CULV_REASON_SIZE, CULV_REASON_SIZE,
@@ -112,13 +107,11 @@ LIB_CASE(size_is_too_big)
         lib_fd_require_untouched(&fd);
     }
     lib_fd_done(&fd, true);
-    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 LIB_CASE(ranges)
 {
-    raw_vk_buffer vk;
-    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer vk = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
     culv_memory *memory = lib_import(w, &vk);
     uint64_t end = vk.allocation_size;
     const struct {
@@ -151,7 +144,6 @@ LIB_CASE(ranges)
     LIB_OK(culv_buffer_map(memory, &d, &buffer));
     culv_buffer_unmap(&buffer);
     culv_memory_destroy(&memory);
-    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 /* The Vulkan road: what Vulkan says of the buffer is held against what the caller says. */
@@ -240,8 +232,7 @@ static void require_no_success(void)
  * export. */
 LIB_CASE(export_fails)
 {
-    raw_vk_buffer vk;
-    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer vk = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
     static const struct {
         VkResult vulkan;
         culv_result result;
@@ -271,7 +262,6 @@ LIB_CASE(export_fails)
         REQUIRE_EQ_STR(e.native_call, "vkGetMemoryFdKHR");
         culv_vk_detach(&lying);
     }
-    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 /* The real thing. Asking for it is against the specification, so validation stays off; what a
@@ -281,9 +271,8 @@ TEST(memory_was_not_made_for_export, .own = true)
     lib_with_option("--validation=off");
     lib_world w;
     lib_open(&w);
-    raw_vk_buffer vk;
     culv_memory *memory = POISON(culv_memory);
-    raw_vk_buffer_create(&w.vk, 65536, 0, &vk);
+    raw_vk_buffer vk = lib_case_buffer(&w, 65536, 0);
     culv_vk_memory_desc d = culv_vk_memory_desc_init();
     d.memory = vk.memory;
     d.allocation_size = vk.allocation_size;
@@ -298,17 +287,15 @@ TEST(memory_was_not_made_for_export, .own = true)
         REQUIRE(e.reason == CULV_REASON_NOT_EXPORTABLE || e.reason == CULV_REASON_HANDLE_REFUSED);
         REQUIRE(memory == POISON(culv_memory));
     }
-    raw_vk_buffer_destroy(&w.vk, &vk);
     lib_close(&w);
 }
 
 /* The process may open no more files: the caller's descriptor stays what it was. */
 LIB_CASE(out_of_file_descriptors, .own = true)
 {
-    raw_vk_buffer vk;
     struct rlimit before;
     culv_memory *memory = POISON(culv_memory);
-    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer vk = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
     lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w->vk, &vk));
     culv_memory_desc d = lib_memory_desc(w, &vk, fd.fd);
     VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
@@ -336,5 +323,4 @@ LIB_CASE(out_of_file_descriptors, .own = true)
     raw_vk_timeline_destroy(&w->vk, timeline);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
-    raw_vk_buffer_destroy(&w->vk, &vk);
 }

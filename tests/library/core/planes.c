@@ -195,13 +195,11 @@ TEST(wrong_places)
     d.texels = CULV_TEXELS_NORMALIZED;
     LIB_REFUSES(image, culv_image_map(s.memory, &d, &image), UNSUPPORTED, FORMAT);
     REQUIRE_EQ(lib_counts(&s.w).mappings, 0);
-    raw_vk_buffer dedicated;
-    raw_vk_buffer_create(&s.w.vk, MEMORY, RAW_VK_EXPORT | RAW_VK_DEDICATED, &dedicated);
+    raw_vk_buffer dedicated = lib_case_buffer(&s.w, MEMORY, RAW_VK_EXPORT | RAW_VK_DEDICATED);
     culv_memory *memory = lib_import(&s.w, &dedicated);
     d = describe(&rows[0]);
     LIB_REFUSES(image, culv_image_map(memory, &d, &image), INVALID, DEDICATED, "DISJOINT");
     culv_memory_destroy(&memory);
-    raw_vk_buffer_destroy(&s.w.vk, &dedicated);
     scene_close(&s);
 }
 

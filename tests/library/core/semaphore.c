@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Timelines: both directions, order, values, threads. */
+/* Timelines: round trips, values, threads. */
 #include "library.h"
 
 #include <pthread.h>
@@ -14,12 +14,12 @@ LIB_CASE(round_trips, .smoke = true)
     raw_vk_buffer shared, log;
     raw_vk_buffer_create(&w->vk, 4096, RAW_VK_EXPORT, &shared);
     raw_vk_buffer_create(&w->vk, ROUNDS * 4, RAW_VK_HOST, &log);
-    VkSemaphore a = raw_vk_timeline(&w->vk, 0, true), b = raw_vk_timeline(&w->vk, 0, true);
+    VkSemaphore a = lib_case_timeline(w, 0), b = lib_case_timeline(w, 0);
     culv_memory *memory = lib_import(w, &shared);
     culv_buffer *buffer = NULL;
     LIB_OK(culv_buffer_map(memory, NULL, &buffer));
     culv_semaphore *to_vulkan = lib_import_timeline(w, a), *to_cuda = lib_import_timeline(w, b);
-    CUstream stream = lib_stream(w);
+    CUstream stream = lib_case_stream(w);
     CUdeviceptr p = culv_buffer_pointer(buffer) + shared.offset, answers = 0;
     static uint32_t answered[ROUNDS];
     CUcontext before = lib_enter(w);
@@ -64,9 +64,6 @@ LIB_CASE(round_trips, .smoke = true)
     culv_buffer_unmap(&buffer);
     culv_memory_destroy(&memory);
     lib_settle(w);
-    lib_stream_destroy(w, stream);
-    raw_vk_timeline_destroy(&w->vk, a);
-    raw_vk_timeline_destroy(&w->vk, b);
     raw_vk_buffer_destroy(&w->vk, &log);
     raw_vk_buffer_destroy(&w->vk, &shared);
 }
@@ -78,9 +75,9 @@ LIB_CASE(round_trips, .smoke = true)
 
 LIB_CASE(values_go_up, .title = "values.go_up")
 {
-    VkSemaphore timeline = raw_vk_timeline(&w->vk, 7, true);
+    VkSemaphore timeline = lib_case_timeline(w, 7);
     culv_semaphore *semaphore = lib_import_timeline(w, timeline);
-    CUstream stream = lib_stream(w);
+    CUstream stream = lib_case_stream(w);
     REQUIRE_EQ(culv_semaphore_last_value(semaphore), 7); /* the counter, as it was found */
     BACKWARDS(0);
     BACKWARDS(6);
@@ -117,8 +114,6 @@ LIB_CASE(values_go_up, .title = "values.go_up")
     REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timeline), 31);
     culv_semaphore_destroy(&semaphore);
     lib_settle(w);
-    lib_stream_destroy(w, stream);
-    raw_vk_timeline_destroy(&w->vk, timeline);
 }
 
 /* Threads -------------------------------------------------------------------------------------- */

@@ -24,7 +24,7 @@ LIB_CASE(wrong_fds)
 
 LIB_CASE(wrong_descriptors)
 {
-    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
+    VkSemaphore timeline = lib_case_timeline(w, 0);
     lib_fd fd = lib_fd_watch(raw_vk_timeline_fd(&w->vk, timeline));
     culv_semaphore_desc right = culv_semaphore_desc_init();
     right.type = CULV_SEMAPHORE_TIMELINE;
@@ -64,13 +64,12 @@ LIB_CASE(wrong_descriptors)
     REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timeline), 1);
     culv_semaphore_destroy(&borrowed);
     culv_semaphore_destroy(&taken);
-    raw_vk_timeline_destroy(&w->vk, timeline);
 }
 
 /* Of both ways through Vulkan, what differs by the way. */
 LIB_CASE(vulkan_road)
 {
-    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
+    VkSemaphore timeline = lib_case_timeline(w, 0);
     culv_semaphore *semaphore = NULL;
     culv_shared_semaphore *made = NULL;
     culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
@@ -100,7 +99,6 @@ LIB_CASE(vulkan_road)
     LIB_REFUSES(made, culv_vk_semaphore_create(w->attachment, &cd, &made), INVALID, VALUE);
     cd.struct_size = 3;
     LIB_REFUSES(made, culv_vk_semaphore_create(w->attachment, &cd, &made), INVALID, STRUCT_SIZE);
-    raw_vk_timeline_destroy(&w->vk, timeline);
 }
 
 /* A success is no cause. */

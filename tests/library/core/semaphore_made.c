@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Timelines that Culvert makes: use, ownership, every order of destruction. Binary ones:
+/* Timelines that Culvert makes: ownership, values, refusals. Binary ones:
  * binary_vulkan.c. */
 #define TEST_GROUP "made."
 #include "library.h"
@@ -31,7 +31,7 @@ LIB_CASE(host_waits)
     culv_shared_semaphore *made = make(w, 3), *gate = make(w, 0);
     culv_semaphore *cuda = culv_shared_semaphore_cuda(made);
     VkSemaphore handle = culv_vk_semaphore_handle(made);
-    CUstream stream = lib_stream(w);
+    CUstream stream = lib_case_stream(w);
     LIB_OK(culv_shared_semaphore_wait_on_host(made, 2, 0));
     LIB_OK(culv_shared_semaphore_wait_on_host(made, 3, 0));
     for (int i = 0; i < 2; i++)
@@ -62,7 +62,6 @@ LIB_CASE(host_waits)
         LIB_INVALID(culv_shared_semaphore_wait_on_host(binary, 0, 0), VALUE);
     culv_shared_semaphore_destroy(&binary);
     culv_shared_semaphore_destroy(&made);
-    lib_stream_destroy(w, stream);
 }
 
 /* CUDA's side is no object of the caller's: giving it up is refused, and nothing happens. */
@@ -88,53 +87,14 @@ LIB_CASE(cuda_side_is_not_the_callers)
     culv_shared_semaphore_destroy(&made);
 }
 
-/* Device, attachment and semaphore in each order; what is still there goes on working. */
-LIB_CASE(any_order)
-{
-    static const char *const orders[] = {"vsd", "vds", "svd", "sdv", "dvs", "dsv"};
-    lib_close_culvert(w);
-    const raw_cuda *cu = w->cu;
-    CUcontext held = NULL; /* so that what is forgotten in it shows */
-    CU_OK(cu->DevicePrimaryCtxRetain(&held, 0));
-    for (int i = 0; i < 12; i++) {
-        uint64_t before = layer_semaphores();
-        lib_open_culvert(w);
-        culv_shared_semaphore *made = make(w, 0);
-        LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(made), NULL, 1));
-        printf("%s\n", orders[i / 2]);
-        for (const char *step = orders[i / 2]; *step != '\0'; step++) {
-            if (*step == 'd') culv_device_close(&w->device);
-            if (*step == 'v') culv_vk_detach(&w->attachment);
-            if (*step == 's' && i % 2 == 0) culv_shared_semaphore_destroy(&made);
-            if (*step == 's' && i % 2 == 1) culv_shared_semaphore_destroy_after(&made, NULL);
-            if (w->device != NULL) {
-                culv_device_counts c = lib_counts(w);
-                REQUIRE_EQ(c.created, made != NULL);
-                /* A detached attachment lives on for what was made with it. */
-                REQUIRE_EQ(c.attached_devices, w->attachment != NULL || made != NULL);
-            }
-            if (made == NULL) continue;
-            culv_semaphore *cuda = culv_shared_semaphore_cuda(made);
-            uint64_t next = culv_semaphore_last_value(cuda) + 1;
-            LIB_OK(culv_semaphore_signal(cuda, NULL, next));
-            REQUIRE(
-                raw_vk_timeline_wait(&w->vk, culv_vk_semaphore_handle(made), next, TEST_FAR_MS));
-        }
-        REQUIRE_EQ(layer_semaphores(), before);
-        lib_require_driver_counts(w, 0, 0, 0);
-        w->context = NULL;
-    }
-    CU_OK(cu->DevicePrimaryCtxRelease(0));
-}
-
 /* With a stream of last use nothing waits: the VkSemaphore goes at once, CUDA's side when the
  * stream gets there. */
 LIB_CASE(destroyed_while_cuda_uses_it)
 {
     uint64_t before = layer_semaphores();
-    VkSemaphore gate = raw_vk_timeline(&w->vk, 0, true);
+    VkSemaphore gate = lib_case_timeline(w, 0);
     culv_semaphore *closed = lib_import_timeline(w, gate);
-    CUstream stream = lib_stream(w);
+    CUstream stream = lib_case_stream(w);
     culv_shared_semaphore *made = make(w, 0);
     LIB_OK(culv_semaphore_wait(closed, stream, 1));
     LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(made), stream, 1));
@@ -153,8 +113,6 @@ LIB_CASE(destroyed_while_cuda_uses_it)
     lib_settle(w);
     REQUIRE_EQ(lib_counts(w).semaphores, 1);
     culv_semaphore_destroy(&closed);
-    lib_stream_destroy(w, stream);
-    raw_vk_timeline_destroy(&w->vk, gate);
 }
 
 /* The device's counts say what is there, of many. */

@@ -24,7 +24,7 @@ static const stream_call waits[] = {culv_semaphore_wait, wait_batch};
  * the host's signal. */
 LIB_CASE(default_streams, .title = "streams.default")
 {
-    VkSemaphore out = raw_vk_timeline(&w->vk, 0, true), in = raw_vk_timeline(&w->vk, 0, true);
+    VkSemaphore out = lib_case_timeline(w, 0), in = lib_case_timeline(w, 0);
     culv_semaphore *to_vulkan = lib_import_timeline(w, out), *to_cuda = lib_import_timeline(w, in);
     CUstream streams[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
     for (uint64_t i = 0; i < 6; i++) {
@@ -43,8 +43,6 @@ LIB_CASE(default_streams, .title = "streams.default")
     culv_semaphore_destroy_after(&to_vulkan, CU_STREAM_PER_THREAD);
     culv_semaphore_destroy_after(&to_cuda, NULL);
     lib_settle(w);
-    raw_vk_timeline_destroy(&w->vk, out);
-    raw_vk_timeline_destroy(&w->vk, in);
 }
 
 /* Each call with a stream that is not the semaphore's; a refused signal promises nothing. */
@@ -75,7 +73,7 @@ TEST(streams_of_other_contexts, .title = "streams.of_other_contexts")
     lib_world w;
     lib_open(&w);
     const raw_cuda *cu = w.cu;
-    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
+    VkSemaphore timeline = lib_case_timeline(&w, 0);
     culv_semaphore *semaphore = lib_import_timeline(&w, timeline);
     CUcontext context = NULL, popped = NULL;
     CUstream stream = NULL;
@@ -110,7 +108,6 @@ TEST(streams_of_other_contexts, .title = "streams.of_other_contexts")
     } else {
         printf("one device only: streams of another were not tried\n");
     }
-    raw_vk_timeline_destroy(&w.vk, timeline);
     lib_close(&w);
 }
 
@@ -122,7 +119,7 @@ LIB_CASE(destroyed)
         lib_close(w);
         SKIP("no stream that is gone is handed to a real driver");
     }
-    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
+    VkSemaphore timeline = lib_case_timeline(w, 0);
     culv_semaphore *semaphore = lib_import_timeline(w, timeline);
     const stream_call rows[] = {signals[0], signals[1], waits[0], waits[1]};
     for (uint64_t i = 0; i < 4; i++) {
@@ -137,7 +134,6 @@ LIB_CASE(destroyed)
         REQUIRE_EQ(culv_semaphore_last_value(semaphore), i + 1);
     }
     culv_semaphore_destroy(&semaphore);
-    raw_vk_timeline_destroy(&w->vk, timeline);
 }
 
 /* One stream writes a value, and another one copies it to its place in `seen`, turn for turn. */
@@ -161,7 +157,7 @@ LIB_CASE(in_order)
 {
     static uint32_t seen[TURNS];
     const raw_cuda *cu = w->cu;
-    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
+    VkSemaphore timeline = lib_case_timeline(w, 0);
     culv_semaphore *semaphore = lib_import_timeline(w, timeline);
     CUcontext before = lib_enter(w);
     CUstream plain = lib_stream(w), second = lib_stream(w);
@@ -195,7 +191,6 @@ LIB_CASE(in_order)
     lib_stream_destroy(w, plain);
     lib_leave(w, before);
     culv_semaphore_destroy(&semaphore);
-    raw_vk_timeline_destroy(&w->vk, timeline);
 }
 
 /* Green contexts ------------------------------------------------------------------------------- */
@@ -264,7 +259,7 @@ LIB_CASE(of_green_contexts)
         lib_close(w);
         SKIP("the driver has no green contexts");
     }
-    VkSemaphore out = raw_vk_timeline(&w->vk, 0, true), in = raw_vk_timeline(&w->vk, 0, true);
+    VkSemaphore out = lib_case_timeline(w, 0), in = lib_case_timeline(w, 0);
     culv_semaphore *to_vulkan = lib_import_timeline(w, out), *to_cuda = lib_import_timeline(w, in);
     CUcontext before = lib_enter(w);
     CUstream plain = lib_stream(w), reader = lib_stream(w);
@@ -319,6 +314,4 @@ LIB_CASE(of_green_contexts)
     lib_stream_destroy(w, plain);
     lib_leave(w, before);
     lib_settle(w);
-    raw_vk_timeline_destroy(&w->vk, out);
-    raw_vk_timeline_destroy(&w->vk, in);
 }

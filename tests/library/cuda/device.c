@@ -389,10 +389,9 @@ static void walk(lib_world *w, const watched *s, const raw_vk_buffer *buffer, Vk
 LIB_CASE(current_context_is_left_alone, .title = "context.current_is_left_alone")
 {
     const raw_cuda *cu = w->cu;
-    raw_vk_buffer buffer;
-    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &buffer);
-    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
-    CUstream stream = lib_stream(w);
+    raw_vk_buffer buffer = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
+    VkSemaphore timeline = lib_case_timeline(w, 0);
+    CUstream stream = lib_case_stream(w);
     CUcontext other = create_context(cu, lib_caps(w->device).ordinal);
     uint64_t value = 0;
     const watched states[] = {
@@ -410,7 +409,4 @@ LIB_CASE(current_context_is_left_alone, .title = "context.current_is_left_alone"
         REQUIRE(popped == NULL);
     }
     CU_OK(cu->CtxDestroy(other));
-    lib_stream_destroy(w, stream);
-    raw_vk_timeline_destroy(&w->vk, timeline);
-    raw_vk_buffer_destroy(&w->vk, &buffer);
 }

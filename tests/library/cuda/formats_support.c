@@ -111,9 +111,9 @@ LIB_CASE(asked_once)
 /* A question does not wait for work that waits for the one who asks. */
 LIB_CASE(asked_beside_waiting_work)
 {
-    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
+    VkSemaphore timeline = lib_case_timeline(w, 0);
     culv_semaphore *semaphore = lib_import_timeline(w, timeline);
-    CUstream stream = lib_stream(w);
+    CUstream stream = lib_case_stream(w);
     LIB_OK(culv_semaphore_wait(semaphore, stream, 1));
     LIB_OK(culv_check_format(w->device, CULV_FORMAT_BC7_UNORM_BLOCK, CULV_TEXELS_STORED));
     LIB_OK(culv_check_format(w->device, CULV_FORMAT_R16G16_SNORM, CULV_TEXELS_NORMALIZED));
@@ -121,8 +121,6 @@ LIB_CASE(asked_beside_waiting_work)
     raw_vk_timeline_signal(&w->vk, timeline, 1);
     lib_finish(w, stream);
     culv_semaphore_destroy(&semaphore);
-    lib_stream_destroy(w, stream);
-    raw_vk_timeline_destroy(&w->vk, timeline);
 }
 
 TEST(older_driver)

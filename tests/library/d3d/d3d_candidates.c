@@ -117,18 +117,12 @@ TEST(settings)
 /* Each of the calls, on a system without Direct3D. */
 TEST(elsewhere)
 {
-    culv_device *device = NULL;
     culv_registration *r = NULL;
     int32_t ordinal = 0;
     uint32_t count = 0;
 #define HERE(call) LIB_ERROR(call, UNSUPPORTED, NOT_BUILT)
-    HERE(culv_d3d11_register(NULL, NULL, NULL, &r));
-    HERE(culv_d3d10_register(NULL, NULL, NULL, &r));
-    HERE(culv_d3d9_register(NULL, NULL, NULL, &r));
-    HERE(culv_device_open_for_d3d10(NULL, NULL, &device));
-    HERE(culv_device_open_for_d3d9(NULL, NULL, &device));
+    HERE(culv_d3d_register(NULL, NULL, NULL, &r));
     HERE(culv_d3d_get_devices(NULL, CULV_D3D_DEVICES_ALL, 1, &ordinal, &count));
-    HERE(culv_d3d_get_device(NULL, &ordinal));
     HERE(culv_d3d9_get_device(NULL, &ordinal));
 #undef HERE
 }

@@ -6,8 +6,7 @@
 
 #include "library.h"
 
-#include <culvert/d3d11.h>
-#include <culvert/d3d12.h>
+#include <culvert/d3d.h>
 
 /* By dxgiformat.h's numbers. */
 enum {
@@ -151,19 +150,13 @@ TEST(typeless)
 TEST(elsewhere)
 {
     culv_device *device = NULL;
-    culv_d3d11_device *d3d11 = NULL;
-    culv_d3d12_device *d3d12 = NULL;
+    culv_d3d_device *d3d = NULL;
     culv_keyed_mutex *mutex = NULL;
-    LIB_ERROR(culv_device_open_for_d3d11(NULL, NULL, &device), UNSUPPORTED, NOT_BUILT);
-    LIB_ERROR(culv_device_open_for_d3d12(NULL, NULL, &device), UNSUPPORTED, NOT_BUILT);
-    LIB_ERROR(culv_device_open_for_dxgi(NULL, NULL, &device), UNSUPPORTED, NOT_BUILT);
-    LIB_ERROR(culv_d3d11_attach(NULL, NULL, &d3d11), UNSUPPORTED, NOT_BUILT);
-    LIB_ERROR(culv_d3d12_attach(NULL, NULL, &d3d12), UNSUPPORTED, NOT_BUILT);
+    LIB_ERROR(culv_device_open_for_d3d(NULL, NULL, &device), UNSUPPORTED, NOT_BUILT);
+    LIB_ERROR(culv_d3d_attach(NULL, NULL, &d3d), UNSUPPORTED, NOT_BUILT);
     LIB_ERROR(culv_d3d11_keyed_mutex_import(NULL, NULL, NULL, &mutex), UNSUPPORTED, NOT_BUILT);
-    REQUIRE(culv_shared_buffer_pointer(NULL) == 0 && culv_shared_buffer_pointer(NULL) == 0);
-    REQUIRE(culv_d3d12_image_resource(NULL) == NULL && culv_d3d11_image_resource(NULL) == NULL);
-    culv_d3d11_detach(&d3d11);
-    culv_d3d12_detach(&d3d12);
+    REQUIRE(culv_shared_buffer_pointer(NULL) == 0 && culv_d3d_image_resource(NULL) == NULL);
+    culv_d3d_detach(&d3d);
     culv_keyed_mutex_destroy(&mutex);
     REQUIRE(!culv_keyed_mutex_is_held(NULL));
 }

@@ -490,53 +490,6 @@ GL_CASE(images, 0, .smoke = true)
     printf("%d kinds in %d formats, each level both ways\n", (int)KINDS, (int)FORMATS);
 }
 
-/* A texture whose storage is a memory object, registered as well: each way sees the other one's
- * texels. */
-GL_CASE(images_registered, 0)
-{
-    enum { SIDE = 64, SIZE = 4 * SIDE * SIDE };
-    culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
-    culv_shared_image *image = NULL;
-    culv_registration *r = NULL;
-    CUarray arrays[2] = {NULL, NULL}; /* shared, registered */
-    CUcontext before;
-    d.target = GL_TEXTURE_2D;
-    d.internal_format = GL_RGBA8;
-    d.width = d.height = SIDE;
-    LIB_OK(culv_gl_image_create(s->attachment, &d, &image));
-    LIB_OK(culv_image_get_array(culv_shared_image_cuda(image), 0, &arrays[0]));
-    LIB_OK(
-        culv_gl_register_image(s->attachment, culv_gl_image_name(image), GL_TEXTURE_2D, NULL, &r));
-    for (int turn = 0; turn < 4; turn++) {
-        const int writes = turn % 2, reads = 1 - writes;
-        for (size_t i = 0; i < SIZE; i++)
-            texels[i] = (uint8_t)(i * 7 + i / 251 + (size_t)turn);
-        memset(found, 0, SIZE);
-        for (int k = 0; k < 2; k++) {
-            const int way = k == 0 ? writes : reads;
-            if (way == 1) {
-                LIB_OK(culv_registration_map(&r, 1, s->stream));
-                LIB_OK(culv_image_get_array(culv_registration_image(r), 0, &arrays[1]));
-            }
-            CU_OK(s->cu->CtxPushCurrent(s->context));
-            if (k == 0)
-                CU_OK(raw_cuda_write_box(s->cu, arrays[way], texels, 4 * SIDE, SIDE, 1));
-            else
-                CU_OK(raw_cuda_read_box(s->cu, arrays[way], found, 4 * SIDE, SIDE, 1));
-            CU_OK(s->cu->CtxPopCurrent(&before));
-            if (way == 1) LIB_OK(culv_registration_unmap(&r, 1, s->stream));
-            gl_stage_finish(s);
-        }
-        REQUIRE_EQ_BYTES(found, texels, SIZE);
-        memset(found, 0, SIZE);
-        s->gl.GetTextureImage(culv_gl_image_name(image), 0, GL_RGBA, GL_UNSIGNED_BYTE, SIZE, found);
-        REQUIRE_EQ(s->gl.GetError(), 0);
-        REQUIRE_EQ_BYTES(found, texels, SIZE);
-    }
-    LIB_OK(culv_registration_destroy(&r));
-    LIB_OK(culv_shared_image_destroy(&image));
-}
-
 /* Blocks of 4 x 4 texels, which CUDA writes and OpenGL reads, and the other way round. */
 static void blocks_turn(gl_stage *s, GLenum format, size_t block_bytes)
 {

@@ -186,7 +186,6 @@ TEST(refused)
 TEST(another_gpu)
 {
     static scene s;
-    raw_vk_buffer own;
     culv_vk_device *vk = NULL;
     culv_shared_buffer *buffer = NULL;
     culv_memory *memory = NULL;
@@ -198,8 +197,8 @@ TEST(another_gpu)
                 "culv_vk_device_desc.fallback", "culv_vk_device_desc.allow_other_gpu");
     d.fallback = 64;
     LIB_REFUSES(vk, culv_vk_attach(s.w.device, &d, &vk), INVALID, VALUE);
-    raw_vk_buffer_create(&s.w.vk, 65536, RAW_VK_EXPORT, &own);
-    VkSemaphore timeline = raw_vk_timeline(&s.w.vk, 0, true);
+    raw_vk_buffer own = lib_case_buffer(&s.w, 65536, RAW_VK_EXPORT);
+    VkSemaphore timeline = lib_case_timeline(&s.w, 0);
     culv_soft_counts before = {.struct_size = sizeof before}, after = before;
     if (cu->SoftCounts != NULL) cu->SoftCounts(&before);
     culv_vk_memory_desc m = culv_vk_memory_desc_init();
@@ -225,8 +224,6 @@ TEST(another_gpu)
     REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)), CULV_SHARING_HOST);
     culv_shared_buffer_destroy(&buffer);
     LIB_REFUSES(buffer, scene_buffer(&s, 0, CULV_FALLBACK_ANY, &buffer), INVALID, SIZE);
-    raw_vk_timeline_destroy(&s.w.vk, timeline);
-    raw_vk_buffer_destroy(&s.w.vk, &own);
     scene_close(&s);
 }
 

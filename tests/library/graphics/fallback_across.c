@@ -91,14 +91,13 @@ TEST(own_memory)
 TEST(refused)
 {
     static scene s;
-    raw_vk_buffer own;
     culv_memory *memory = NULL;
     culv_shared_image *made = NULL;
     VkDeviceMemory vulkans = VK_NULL_HANDLE;
     culv_vmm_allocation *allocation = NULL;
     scene_open_bare(&s, SCENE_DIRECT);
     culv_vk_device *vk = s.w.attachment;
-    raw_vk_buffer_create(&s.w.vk, 65536, RAW_VK_EXPORT, &own);
+    raw_vk_buffer own = lib_case_buffer(&s.w, 65536, RAW_VK_EXPORT);
     culv_vk_memory_desc d = culv_vk_memory_desc_init();
     d.memory = own.memory;
     d.allocation_size = own.allocation_size;
@@ -144,7 +143,6 @@ TEST(refused)
     REQUIRE(vulkans == VK_NULL_HANDLE);
     culv_handle_close(&h.handle);
     culv_vmm_allocation_destroy(&allocation);
-    raw_vk_buffer_destroy(&s.w.vk, &own);
     scene_close(&s);
 }
 
@@ -409,7 +407,6 @@ TEST(solvers, .own = true)
     enum { FRAMES = 6 };
     static scene s;
     static solver all[MOST_SOLVERS];
-    raw_vk_buffer host;
     VkFence fence;
     const VkFenceCreateInfo fences = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     REQUIRE(setenv("CULVERT_SOFT_DEVICES", "4", 1) == 0);
@@ -423,7 +420,7 @@ TEST(solvers, .own = true)
     culv_shared_semaphore *gate = NULL;
     const culv_vk_semaphore_create_desc gd = culv_vk_semaphore_create_desc_init();
     LIB_OK(culv_vk_semaphore_create(last->w.attachment, &gd, &gate));
-    raw_vk_buffer_create(&s.w.vk, count * 4 * PART, RAW_VK_HOST, &host);
+    raw_vk_buffer host = lib_case_buffer(&s.w, count * 4 * PART, RAW_VK_HOST);
     VK_OK(vkCreateFence(s.w.vk.device, &fences, NULL, &fence));
     for (uint32_t f = 1; f <= FRAMES; f++) {
         LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), last->stream, f));
@@ -443,7 +440,6 @@ TEST(solvers, .own = true)
     culv_shared_semaphore_destroy(&gate);
     for (uint32_t i = 0; i < count; i++)
         solver_close(&all[i]);
-    raw_vk_buffer_destroy(&s.w.vk, &host);
     scene_close(&s);
 }
 
@@ -455,12 +451,11 @@ TEST(small_writes)
     static scene s;
     static solver one;
     static uint32_t words[WORDS];
-    raw_vk_buffer host;
     VkFence fence;
     const VkFenceCreateInfo fences = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     scene_open_bare(&s, SCENE_DIRECT);
     solver_open(&s, 1, &one);
-    raw_vk_buffer_create(&s.w.vk, 4 * PART, RAW_VK_HOST, &host);
+    raw_vk_buffer host = lib_case_buffer(&s.w, 4 * PART, RAW_VK_HOST);
     VK_OK(vkCreateFence(s.w.vk.device, &fences, NULL, &fence));
     for (uint32_t f = 1; f <= FRAMES; f++) {
         LIB_OK(culv_ring_acquire_on(one.ring, CULV_RING_PRODUCER, one.stream, CULV_RING_FOREVER,
@@ -484,7 +479,6 @@ TEST(small_writes)
     raw_vk_idle(&s.w.vk);
     vkDestroyFence(s.w.vk.device, fence, NULL);
     solver_close(&one);
-    raw_vk_buffer_destroy(&s.w.vk, &host);
     scene_close(&s);
 }
 

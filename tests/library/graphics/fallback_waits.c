@@ -185,7 +185,7 @@ TEST(host_function_in_another_stream, .own = true)
     culv_shared_semaphore *semaphore = NULL;
     lib_with_option("--validation=off");
     scene_open(&s, SCENE_PAGES);
-    CUstream idle = lib_stream(&s.w);
+    CUstream idle = lib_case_stream(&s.w);
     LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &semaphore));
     close_gate();
     hold_stream(&s, s.stream);
@@ -197,7 +197,6 @@ TEST(host_function_in_another_stream, .own = true)
     open_gate();
     lib_finish(&s.w, s.stream);
     lib_settle(&s.w);
-    lib_stream_destroy(&s.w, idle);
     scene_close(&s);
 }
 

@@ -4,7 +4,7 @@
  * kernels which have none. */
 #include "ipc_raw.h"
 
-#include "ipc/ipc_line.h"
+#include "ipc/ipc_ring_side.h"
 #include "ipc/ipc_server.h"
 #include "ipc/posix_socket.h"
 
@@ -373,6 +373,8 @@ static void consumers_without_sense(hostile *h)
         REQUIRE(raw_closed(fd));
         REQUIRE_EQ(munmap(page, CULVI_IPC_PAGE), 0);
     }
+    for (int i = 0; i < 8; i++) /* and nobody has a place */
+        REQUIRE(!culvi_ipc_ring_of(h->ring, "sense")->sides[i].used);
 }
 
 #define ATTACK(name)                                                                               \
@@ -754,6 +756,48 @@ TEST(lies_about_lag, .own = true)
     REQUIRE_EQ(munmap(page, CULVI_IPC_PAGE), 0);
     close(fd);
     ipc_serve(h.server);
+    lib_stream_destroy(&h.s.w, stream);
+    close_hostile(&h);
+}
+
+/* Of this thread: with each message that it sends, the ring's page has one frame more. */
+static _Thread_local culvi_ipc_ring_page *rising;
+
+ssize_t sendmsg(int fd, const struct msghdr *header, int flags)
+{
+    if (rising != NULL && atomic_fetch_add(&rising->head, 1) > 10000) FAIL("no look has an end");
+    return syscall(SYS_sendmsg, fd, header, flags);
+}
+
+/* Each frame has gone when a consumer of the newest one has said that it takes it. */
+TEST(endless_head, .own = true)
+{
+    static hostile h;
+    pthread_t thread;
+    culv_ring *side = NULL;
+    culv_ring_frame f;
+    size_t count = 0;
+    culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
+    open_hostile(&h);
+    CUstream stream = lib_stream(&h.s.w);
+    REQUIRE_EQ(pthread_create(&thread, NULL, serve, &h), 0);
+    culv_ipc_client *client = ipc_client(h.s.w.device, h.name);
+    d.ring = "frames";
+    d.policy = CULV_RING_MAILBOX;
+    LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
+    atomic_store(&h.over, true);
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    LIB_OK(culv_ipc_ring_get_consumers(h.ring, NULL, 0, &count)); /* it counts from now on */
+    REQUIRE_EQ(count, 1);
+    rising = culvi_ipc_ring_page_of(culvi_ipc_ring_of(h.ring, "endless_head"));
+    atomic_store(&rising->producer_waits, 1u);
+    atomic_store(&rising->head, 1);
+    LIB_ERROR(culv_ring_acquire_on(side, CULV_RING_CONSUMER, stream, 0, &f), TIMEOUT, RING_EMPTY);
+    REQUIRE(atomic_load(&rising->head) > 2); /* it was asked again */
+    atomic_store(&rising->head, 0);
+    rising = NULL;
+    culv_ring_destroy(&side);
+    culv_ipc_client_destroy(&client);
     lib_stream_destroy(&h.s.w, stream);
     close_hostile(&h);
 }

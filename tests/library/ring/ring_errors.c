@@ -102,7 +102,8 @@ TEST(misuse)
     LIB_INVALID(culv_ring_acquire(s.ring, P, 0, &f), RING_ORDER);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
-        "'frames': culv_ring_acquire: this side holds frame 1 (slot 1); release or cancel it first");
+        "'frames': culv_ring_acquire: this side holds frame 1 (slot 1); release or cancel it first "
+        "(in Vulkan culv_vk_ring_submit() releases it)");
     REQUIRE_EQ_BYTES(&f, &before, sizeof f);
     LIB_INVALID(culv_ring_flush(s.ring, P, &value), RING_ORDER);
     REQUIRE_EQ(value, 55);

@@ -26,71 +26,6 @@ static uint64_t submit(ring_stage *s, culv_ring_side side, culv_ring_frame *f)
     return f->signal_value;
 }
 
-RING_NEWEST_CASE(fast_producer, 3)
-{
-    culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), TIMEOUT, RING_EMPTY);
-    for (uint64_t i = 0; i < 50; i++) { /* never waits, whoever reads */
-        f = stage_turn(s, P);
-        REQUIRE_EQ(f.number, i);
-        REQUIRE_EQ(f.wait_value, 0);
-    }
-    f = stage_acquire(s, C);
-    REQUIRE_EQ(f.number, 49);
-    REQUIRE_EQ(f.wait_value, 50);
-    REQUIRE_EQ(f.skipped, 49);
-    uint32_t held = f.slot;
-    for (uint64_t i = 50; i < 100; i++) {
-        culv_ring_frame p = stage_turn(s, P);
-        REQUIRE(p.slot != held);
-    }
-    stage_release(s, C, &f);
-    for (uint64_t i = 100; i < 150; i++) {
-        culv_ring_frame p = stage_turn(s, P);
-        REQUIRE(p.slot != held); /* it keeps it */
-    }
-    f = stage_turn(s, C);
-    REQUIRE_EQ(f.number, 149);
-    REQUIRE_EQ(f.skipped, 99);
-    REQUIRE_EQ(f.repeated, 0);
-    culv_ring_stats stats = stage_stats(s);
-    REQUIRE_EQ(stats.produced, 150);
-    REQUIRE_EQ(stats.consumed, 2);
-    REQUIRE_EQ(stats.skipped, 148);
-    REQUIRE_EQ(stats.producer_waits, 0);
-}
-
-RING_NEWEST_CASE(slow_producer, 3)
-{
-    (void)stage_turn(s, P);
-    culv_ring_frame f = stage_turn(s, C);
-    REQUIRE_FRAME(f, 0, 0, 1, 1, 1);
-    REQUIRE_EQ(f.signal_value, 1);
-    for (uint64_t i = 0; i < 20;
-         i++) { /* the same frame, again and again, each time done with by a new value */
-        f = stage_turn(s, C);
-        REQUIRE_EQ(f.repeated, 1);
-        REQUIRE_EQ(f.skipped, 0);
-        REQUIRE_FRAME(f, 0, 0, 0, 1, 1);
-        REQUIRE_EQ(f.signal_value, i + 2);
-    }
-    culv_ring_frame p = stage_acquire(s, P);
-    uint64_t value = submit(s, P, &p); /* submitted, but not done */
-    REQUIRE_EQ(stage_turn(s, C).repeated, 1);
-    fake_signal(&s->line[P], value);
-    f = stage_turn(s, C);
-    REQUIRE_FRAME(f, 1, 1, 2, 1, 1);
-    REQUIRE_EQ(f.repeated, 0);
-    /* The slot that it had is free once all of its uses are done. */
-    p = stage_turn(s, P);
-    REQUIRE_EQ(p.slot, 2);
-    REQUIRE_EQ(p.wait_value, 0);
-    p = stage_turn(s, P);
-    REQUIRE_EQ(p.slot, 0);
-    REQUIRE_EQ(p.wait_value, 22);
-    REQUIRE_EQ(stage_stats(s).consumed, 2);
-}
-
 /* The first frame is taken before it is done: the GPU waits for it. */
 RING_NEWEST_CASE(first_frame, 4)
 {
@@ -157,34 +92,6 @@ RING_NEWEST_CASE(too_small, 3)
     (void)submit(s, C, &f); /* slots 0 and 1 are free, and read until 1 and 2 */
     culv_ring_frame p = stage_turn(s, P);
     REQUIRE_FRAME(p, 0, 3, 1, 1, 1);
-}
-
-RING_NEWEST_CASE(cancelled, 3)
-{
-    (void)stage_turn(s, P);
-    (void)stage_turn(s, P);
-    culv_ring_frame f = stage_acquire(s, C);
-    REQUIRE_EQ(f.number, 1);
-    REQUIRE_EQ(f.skipped, 1);
-    LIB_OK(culv_ring_cancel(s->ring, C, &f));
-    f = stage_acquire(s, C);
-    REQUIRE_EQ(f.number, 1);
-    REQUIRE_EQ(f.skipped, 1);
-    stage_release(s, C, &f);
-    f = stage_acquire(s, C);
-    REQUIRE_EQ(f.repeated, 1);
-    LIB_OK(culv_ring_cancel(s->ring, C, &f));
-    f = stage_turn(s, C);
-    REQUIRE_EQ(f.repeated, 1);
-    REQUIRE_EQ(f.number, 1);
-    culv_ring_frame p = stage_acquire(s, P);
-    LIB_OK(culv_ring_cancel(s->ring, P, &p));
-    p = stage_turn(s, P);
-    REQUIRE_EQ(p.number, 2);
-    uint64_t value = 1;
-    LIB_OK(culv_ring_flush(s->ring, P, &value)); /* nothing is ever open */
-    REQUIRE_EQ(value, 0);
-    REQUIRE_EQ(stage_turn(s, C).number, 2);
 }
 
 /* Counters are read where they tell something, and no more. */

@@ -123,32 +123,6 @@ RING_CASE(forced_consumer, 2)
     LIB_OK(culv_ring_drain(s->ring, 0, 0));
 }
 
-/* Both vanished, with frames held and bursts open. */
-RING_CASE(forced_both, 4)
-{
-    culv_ring_settings t = culv_ring_settings_init();
-    t.burst = 2;
-    stage_make(s, &t);
-    promise(s, P);
-    promise(s, P);
-    promise(s, C);
-    promise(s, C);
-    promise(s, P);
-    LIB_ERROR(culv_ring_drain(s->ring, 0, 0), BUSY, RING_ORDER);
-    REQUIRE_EQ_STR(
-        culv_last_error_message(),
-        "culv_ring_drain: the producer has released 1 of a burst of 2, which is not signaled yet; "
-        "call culv_ring_flush() first, or force the ring");
-    LIB_OK(culv_ring_drain(s->ring, MS, 1));
-    REQUIRE_EQ(s->line[P].signals, 1);
-    REQUIRE_EQ(s->line[C].signals, 1);
-    REQUIRE_EQ(fake_counter(&s->line[P]), 1);
-    REQUIRE_EQ(fake_counter(&s->line[C]), 1);
-    for (uint32_t i = 0; i < 4; i++)
-        REQUIRE_FRAME(stage_turn(s, P), i, i + 3, 0, i % 2 == 0, i % 2 == 1);
-    REQUIRE_EQ(stage_turn(s, C).number, 3);
-}
-
 /* Each frame was consumed or is counted as skipped: those that are ready, those of the producer's
  * open burst, those that the consumer took and did not release. */
 TEST(forced_frames_are_counted)
@@ -286,25 +260,6 @@ TEST(lost_elsewhere)
         LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), ASYNC, RING_STOPPED);
         stage_close(&s);
     }
-}
-
-/* A ring that is stopped can still be drained, whatever its sides hold. */
-RING_CASE(drained_when_stopped, 4)
-{
-    culv_ring_settings t = culv_ring_settings_init();
-    t.burst = 2;
-    stage_make(s, &t);
-    for (int i = 0; i < 2; i++)
-        promise(s, P);
-    (void)stage_acquire(s, C);
-    promise(s, P);
-    LIB_OK(culv_ring_stop(s->ring));
-    LIB_ERROR(culv_ring_drain(s->ring, MS, 0), TIMEOUT, RING_LATE, "the producer is late");
-    LIB_OK(culv_ring_drain(s->ring, MS, 1));
-    REQUIRE_EQ(fake_counter(&s->line[P]), 1);
-    LIB_OK(culv_ring_drain(s->ring, 0, 0));
-    culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), ASYNC, RING_STOPPED);
 }
 
 /* A side whose submission failed holds its frame again and releases it with the same value, also

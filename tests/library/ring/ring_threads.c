@@ -176,33 +176,6 @@ TEST(cancelled)
     }
 }
 
-/* A thread that waits for GPU work: until that is done; or it is let go by another's destroy, or
- * another's lost device. */
-TEST(waits_for_work)
-{
-    for (int way = 0; way < 3; way++) {
-        ring_stage s;
-        waiter w;
-        stage_open(&s, 3);
-        culv_ring_settings t = culv_ring_settings_init();
-        t.max_frames_in_flight = 1;
-        stage_make(&s, &t);
-        for (int i = 0; i < 2; i++) {
-            (void)stage_turn(&s, P);
-            culv_ring_frame f = stage_acquire(&s, C);
-            LIB_OK(culv_ring_release(s.ring, C, &f));
-        }
-        waiter_start(&w, &s, P, CULV_RING_FOREVER);
-        if (way == 0) fake_signal(&s.line[C], 1);
-        if (way == 1) culv_ring_destroy(&s.ring);
-        if (way == 2) fake_lose(&s.line[C]);
-        waiter_end(&w, way == 0 ? CULV_OK : CULV_ERROR_ASYNC,
-                   way == 1 ? CULV_REASON_RING_STOPPED : CULV_REASON_DEVICE_LOST);
-        if (way == 0) REQUIRE_EQ(stage_stats(&s).producer_waits, 1);
-        stage_close(&s);
-    }
-}
-
 static void *wait_in_drain(void *user)
 {
     waiter *w = user;
@@ -261,25 +234,6 @@ TEST(stopped)
         }
         stage_close(&s);
     }
-}
-
-/* The side that waits for frames hears of a device that is lost at the other one. */
-RING_CASE(lost_wakes, 3)
-{
-    waiter w;
-    culv_ring_settings t = culv_ring_settings_init();
-    t.max_frames_in_flight = 1;
-    stage_make(s, &t);
-    culv_ring_frame f;
-    for (int i = 0; i < 2; i++) {
-        (void)stage_turn(s, P);
-        f = stage_acquire(s, C);
-        LIB_OK(culv_ring_release(s->ring, C, &f));
-    }
-    waiter_start(&w, s, C, CULV_RING_FOREVER);
-    fake_lose(&s->line[C]);
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), ASYNC, DEVICE_LOST);
-    waiter_end(&w, CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
 }
 
 /* Waiting takes no processor time: the thread sleeps, and does not wake in between. */

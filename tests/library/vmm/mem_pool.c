@@ -227,8 +227,7 @@ TEST(vulkan_takes_none)
     const sparse_stage s = {.w = w};
     culv_mem_pool *pool = make_pool(&s, 1u << CULV_HANDLE_OPAQUE_FD);
     LIB_OK(culv_mem_pool_export_dup(pool, CULV_HANDLE_OPAQUE_FD, &handle));
-    raw_vk_buffer usual;
-    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &usual);
+    raw_vk_buffer usual = lib_case_buffer(&w, BYTES, RAW_VK_EXPORT);
     lib_fd watched = lib_fd_watch(handle.value.fd);
     culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
     VkDeviceMemory memory = VK_NULL_HANDLE;
@@ -240,7 +239,6 @@ TEST(vulkan_takes_none)
     REQUIRE(r != CULV_OK && memory == VK_NULL_HANDLE);
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, false);
-    raw_vk_buffer_destroy(&w.vk, &usual);
     culv_handle_close(&handle);
     culv_mem_pool_destroy(&pool);
     lib_close(&w);

@@ -200,37 +200,6 @@ VECTOR_CASE(moves_often)
     }
 }
 
-/* Chunks that a shrink takes away go at old addresses too. */
-VECTOR_CASE(shrinks_everywhere)
-{
-    moves m;
-    vector_objects has;
-    culv_vector *v = make_small(s, 4 * s->chunk, &m, false);
-    const CUdeviceptr old = culv_vector_pointer(v);
-    vector_wall(s, v);
-    LIB_OK(culv_vector_grow(v, 6 * s->chunk));
-    REQUIRE_EQ(m.count, 1);
-    LIB_OK(culv_vector_shrink(v, 2 * s->chunk, s->stream));
-    REQUIRE_EQ(culv_vector_committed(v), 2 * s->chunk);
-    lib_finish(&s->w, s->stream);
-    lib_settle(&s->w);
-    if (vector_objects_of(s, &has)) {
-        REQUIRE_EQ(has.allocations, 2);
-        REQUIRE_EQ(has.mappings, 4);
-    }
-    vector_require(s, old, 2 * s->chunk, 11, 0);
-    LIB_OK(culv_vector_grow(v, 5 * s->chunk)); /* at the new address alone */
-    vector_write(s, culv_vector_pointer(v), 2 * s->chunk, 5 * s->chunk, 11);
-    vector_require(s, culv_vector_pointer(v), 5 * s->chunk, 11, 0);
-    LIB_OK(culv_vector_shrink(v, s->chunk, s->stream));
-    LIB_OK(culv_vector_retire(v, old, s->stream));
-    lib_finish(&s->w, s->stream);
-    lib_settle(&s->w);
-    if (vector_objects_of(s, &has)) REQUIRE_EQ(has.mappings, 1);
-    vector_require(s, culv_vector_pointer(v), s->chunk, 11, 0);
-    culv_vector_destroy(&v);
-}
-
 /* A vector that is `fixed` stays as it is. */
 VECTOR_CASE(fixed)
 {
@@ -279,27 +248,4 @@ VECTOR_CASE(too_much_memory)
     LIB_OK(culv_vector_grow(v, 6 * s->chunk));
     vector_require(s, culv_vector_pointer(v), 2 * s->chunk, 11, 0);
     culv_vector_destroy(&v);
-}
-
-/* Room in advance by moving an empty vector, and one with chunks. */
-VECTOR_CASE(reserve_moves)
-{
-    moves m;
-    for (unsigned chunks = 0; chunks < 3; chunks += 2) {
-        culv_vector *v = make_small(s, chunks * s->chunk, &m, false);
-        const CUdeviceptr old = culv_vector_pointer(v);
-        vector_wall(s, v);
-        LIB_OK(culv_vector_reserve(v, 20 * s->chunk));
-        vector_open_wall(s);
-        REQUIRE_EQ(m.count, 1);
-        REQUIRE(culv_vector_pointer(v) != old);
-        REQUIRE_EQ(culv_vector_committed(v), chunks * s->chunk);
-        REQUIRE(vector_stats(v).reserved >= 20 * s->chunk);
-        vector_require(s, culv_vector_pointer(v), chunks * s->chunk, 11, 0);
-        LIB_OK(culv_vector_retire(v, old, s->stream));
-        LIB_OK(culv_vector_grow(v, 20 * s->chunk));
-        REQUIRE_EQ(m.count, 1);
-        culv_vector_destroy(&v);
-        lib_finish(&s->w, s->stream);
-    }
 }

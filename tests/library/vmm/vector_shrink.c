@@ -2,8 +2,6 @@
 /* culv_vector: giving memory back while streams still use it. */
 #include "vector_stage.h"
 
-#include <pthread.h>
-
 static uint64_t allocations(const vector_stage *s)
 {
     vector_objects o = {0};
@@ -84,35 +82,6 @@ VECTOR_CASE(shrinks_to_fit)
     LIB_OK(culv_vector_grow(v, 3 * s->chunk));
     LIB_OK(culv_vector_shrink(v, 3 * s->chunk, s->stream)); /* the last chunk is in use */
     REQUIRE_EQ(culv_vector_committed(v), 4 * s->chunk);
-    culv_vector_destroy(&v);
-}
-
-static void *let_go(void *user)
-{
-    lib_sleep_ms(50);
-    vector_let_go(user);
-    return NULL;
-}
-
-/* Addresses of memory that waits for a stream are had again only after that: a grow waits. */
-VECTOR_CASE(grows_where_it_shrank)
-{
-    pthread_t thread;
-    culv_vector *v = make(s, 4);
-    const CUdeviceptr base = culv_vector_pointer(v);
-    vector_hold(s);
-    LIB_OK(culv_vector_shrink(v, s->chunk, s->stream));
-    LIB_OK(culv_vector_shrink(v, 0, s->stream));
-    REQUIRE_EQ(pthread_create(&thread, NULL, let_go, s), 0);
-    LIB_OK(culv_vector_grow(v, 2 * s->chunk));
-    REQUIRE(!atomic_load(&s->held));
-    REQUIRE_EQ(pthread_join(thread, NULL), 0);
-    vector_write(s, base, 0, 2 * s->chunk, 8);
-    vector_require(s, base, 2 * s->chunk, 8, 0);
-    LIB_OK(culv_vector_grow(v, 8 * s->chunk)); /* over the end of what was there */
-    vector_write(s, base, 0, 8 * s->chunk, 9);
-    vector_require(s, base, 8 * s->chunk, 9, 0);
-    REQUIRE_EQ(vector_stats(v).peak, 8 * s->chunk);
     culv_vector_destroy(&v);
 }
 

@@ -8,8 +8,6 @@
 
 #include <pthread.h>
 
-enum { WORDS = 1000 };
-
 /* A change that waits on the host for what is deferred at its place alone, without the device's
  * lock. */
 typedef struct settler {
@@ -60,73 +58,6 @@ VMM_CASE(settled)
     LIB_OK(culvi_vmm_wait_and_collect(range, 0, 4 * VMM_BLOCK));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
-}
-
-/* A range that is given up goes with the last deferred unmapping, or, with what nobody unmapped,
- * with the device. */
-TEST(abandoned)
-{
-    vmm_stage s;
-    vmm_gate gate;
-    vmm_stage_open(&s);
-    culv_vmm_range *range = NULL;
-    culvi_vmm_range_release_or_defer(&range);
-    range = vmm_range(&s, 2);
-    culvi_vmm_range_release_or_defer(&range);
-    REQUIRE(range == NULL);
-    vmm_require_counts(&s, 0, 0, 0);
-
-    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
-    range = vmm_range(&s, 2);
-    vmm_gate_begin(&s, &gate);
-    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    LIB_OK(culv_vmm_map(range, VMM_BLOCK, one, NULL, 0));
-    LIB_OK(culv_vmm_unmap_after(range, 0, 2 * VMM_BLOCK, gate.stream));
-    const CUdeviceptr at = culv_vmm_range_pointer(range);
-    culvi_vmm_range_release_or_defer(&range);
-    vmm_require_counts(&s, 1, 1, 2);
-    REQUIRE_EQ(vmm_try_read(&s, at), CUDA_SUCCESS);
-    vmm_gate_open(&s, &gate);
-    vmm_require_counts(&s, 1, 0, 0);
-
-    /* Part deferred, part nobody's. */
-    range = vmm_range(&s, 2);
-    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    LIB_OK(culv_vmm_map(range, VMM_BLOCK, one, NULL, 0));
-    LIB_OK(culv_vmm_unmap_after(range, 0, VMM_BLOCK, gate.stream));
-    culvi_vmm_range_release_or_defer(&range);
-    vmm_gate_open(&s, &gate);
-    (void)culv_device_collect(s.w.device);
-    vmm_require_counts(&s, 1, 1, 1);
-    culv_vmm_allocation_destroy(&one);
-    vmm_gate_end(&s, &gate);
-    culv_device_close(&s.w.device);
-    vmm_stage_close(&s); /* requires that nothing is left */
-}
-
-/* With work pending when the last handle goes: the device's end waits for it. */
-VMM_CASE(drained)
-{
-    vmm_gate gate;
-    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
-    culv_vmm_range *range = vmm_range(s, 3);
-    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    LIB_OK(culv_vmm_map(range, 2 * VMM_BLOCK, one, NULL, 0));
-    vmm_gate_begin(s, &gate);
-    LIB_CU_OK(&s->w, s->w.cu->MemsetD32Async(culv_vmm_range_pointer(range), 1, WORDS, gate.stream));
-    LIB_OK(culv_vmm_unmap_after(range, 0, VMM_BLOCK, gate.stream));
-    culvi_vmm_range_release_or_defer(&range);
-    culv_vmm_allocation_destroy(&one);
-    atomic_store(&gate.open, 1);
-    /* Closes without waiting for the stream first. */
-    lib_world w = s->w;
-    CUcontext context = raw_cuda_context(w.cu, 0); /* so that the stream can be destroyed after */
-    culv_device_close(&s->w.device);
-    CU_OK(w.cu->StreamSynchronize(gate.stream));
-    CU_OK(w.cu->StreamDestroy(gate.stream));
-    REQUIRE(context != NULL);
-    CU_OK(w.cu->CtxSetCurrent(NULL));
-    CU_OK(w.cu->DevicePrimaryCtxRelease(0));
 }
 
 VMM_CASE(unmapped_quietly)

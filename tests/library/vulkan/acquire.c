@@ -37,9 +37,8 @@ static culv_buffer *map(culv_memory *memory, uint64_t offset, uint64_t size)
 LIB_CASE(one_import)
 {
     enum { RESOURCES = 12, SIZE = 4096 };
-    raw_vk_buffer block;
     culv_buffer *buffers[RESOURCES];
-    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &block);
+    raw_vk_buffer block = lib_case_buffer(w, BYTES, RAW_VK_EXPORT);
     culv_memory *first = acquire(w->attachment, &block);
     const size_t fds = test_open_fds();
     for (uint64_t i = 0; i < RESOURCES; i++) {
@@ -66,18 +65,16 @@ LIB_CASE(one_import)
     again = acquire(w->attachment, &block);
     REQUIRE_EQ(lib_counts(w).memories, 1);
     culv_memory_destroy(&again);
-    raw_vk_buffer_destroy(&w->vk, &block);
 }
 
 /* What was given up and waits for the GPU is not found: its VkDeviceMemory may be another by
  * then. */
 LIB_CASE(deferred_is_not_found)
 {
-    raw_vk_buffer block;
-    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &block);
-    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
+    raw_vk_buffer block = lib_case_buffer(w, BYTES, RAW_VK_EXPORT);
+    VkSemaphore timeline = lib_case_timeline(w, 0);
     culv_semaphore *semaphore = lib_import_timeline(w, timeline);
-    CUstream stream = lib_stream(w);
+    CUstream stream = lib_case_stream(w);
     LIB_OK(culv_semaphore_wait(semaphore, stream, 1)); /* the stream stands still */
     culv_memory *memory = acquire(w->attachment, &block);
     culv_buffer *buffer = map(memory, 0, 4096);
@@ -92,17 +89,13 @@ LIB_CASE(deferred_is_not_found)
     lib_settle(w);
     REQUIRE_EQ(lib_counts(w).memories, 0);
     culv_semaphore_destroy(&semaphore);
-    lib_stream_destroy(w, stream);
-    raw_vk_timeline_destroy(&w->vk, timeline);
-    raw_vk_buffer_destroy(&w->vk, &block);
 }
 
 /* Imports of culv_vk_memory_import(), and those of another attachment, are apart. */
 LIB_CASE(apart)
 {
-    raw_vk_buffer block;
     culv_vk_device *other = NULL;
-    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &block);
+    raw_vk_buffer block = lib_case_buffer(w, BYTES, RAW_VK_EXPORT);
     culv_vk_device_desc vd = lib_vk_desc(w);
     LIB_OK(culv_vk_attach(w->device, &vd, &other));
     culv_memory *plain = lib_import(w, &block);
@@ -120,14 +113,12 @@ LIB_CASE(apart)
     culv_memory_destroy(&b);
     culv_memory_destroy(&c);
     culv_memory_destroy(&plain);
-    raw_vk_buffer_destroy(&w->vk, &block);
 }
 
 LIB_CASE(refused)
 {
-    raw_vk_buffer block;
     culv_memory *memory = NULL;
-    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &block);
+    raw_vk_buffer block = lib_case_buffer(w, BYTES, RAW_VK_EXPORT);
     culv_memory *first = acquire(w->attachment, &block);
     culv_vk_memory_desc d = desc_of(&block);
     d.allocation_size -= 1;
@@ -159,7 +150,6 @@ LIB_CASE(refused)
                 NULL_ARGUMENT);
     REQUIRE_EQ(lib_counts(w).memories, 1);
     culv_memory_destroy(&first);
-    raw_vk_buffer_destroy(&w->vk, &block);
 }
 
 static VkImageCreateInfo image_info(const raw_vk_image *image,
@@ -248,10 +238,8 @@ static void try_format(lib_world *w, const raw_vk_buffer *block, VkFormat format
  * finds. */
 LIB_CASE(dedicated_formats)
 {
-    raw_vk_buffer block;
-    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &block);
+    raw_vk_buffer block = lib_case_buffer(w, BYTES, RAW_VK_EXPORT);
     try_format(w, &block, VK_FORMAT_D16_UNORM, true);
     try_format(w, &block, VK_FORMAT_S8_UINT, true);
     try_format(w, &block, VK_FORMAT_D32_SFLOAT, false);
-    raw_vk_buffer_destroy(&w->vk, &block);
 }

@@ -116,10 +116,9 @@ static void refuses(const lib_world *w, culv_reason reason, const char *says)
 
 LIB_CASE(refused)
 {
-    raw_vk_buffer own;
     culv_suspend_desc live = culv_suspend_desc_init();
     live.imports_live = 1;
-    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &own);
+    raw_vk_buffer own = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
     LIB_INVALID(culv_device_resume(w->device, NULL), NOT_READY);
 
     /* By a handle, which is gone; then the caller's own object, of which he says nothing. */
@@ -136,7 +135,7 @@ LIB_CASE(refused)
     culv_memory_destroy(&memory);
     LIB_OK(culv_device_resume(w->device, NULL));
 
-    CUstream stream = lib_stream(w);
+    CUstream stream = lib_case_stream(w);
     culv_shared_semaphore *timeline = NULL;
     LIB_OK(culv_vk_semaphore_create(w->attachment, NULL, &timeline));
     culv_semaphore *semaphore = culv_shared_semaphore_cuda(timeline);
@@ -194,6 +193,4 @@ LIB_CASE(refused)
     LIB_INVALID(culv_device_resume(w->device, NULL), NOT_EXPORTABLE);
     culv_memory_destroy(&memory);
     LIB_OK(culv_device_resume(w->device, NULL));
-    lib_stream_destroy(w, stream);
-    raw_vk_buffer_destroy(&w->vk, &own);
 }

@@ -100,8 +100,7 @@ TEST_AS(opaque_dedicated, same_pages(true))
 
 LIB_CASE(wrong_descriptors)
 {
-    raw_vk_buffer like;
-    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &like);
+    raw_vk_buffer like = lib_case_buffer(w, BYTES, RAW_VK_EXPORT);
     VkBuffer buffer = make_buffer(w, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT);
     VkImage image; /* only told of */
     memcpy(&image, &buffer, sizeof image);
@@ -169,7 +168,6 @@ LIB_CASE(wrong_descriptors)
     REQUIRE_EQ(test_open_fds(), fds);
     lib_fd_done(&fd, true);
     vkDestroyBuffer(w->vk.device, buffer, NULL);
-    raw_vk_buffer_destroy(&w->vk, &like);
 }
 
 /* Requires a failure that leaves the handle and the number of descriptors as they were. */
@@ -202,8 +200,7 @@ TEST(driver_refuses, .own = true)
     lib_with_option("--validation=off");
     lib_world w;
     lib_open(&w);
-    raw_vk_buffer like;
-    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &like);
+    raw_vk_buffer like = lib_case_buffer(&w, BYTES, RAW_VK_EXPORT);
     int file = memfd_create("garbage", MFD_CLOEXEC);
     REQUIRE(file >= 0 && ftruncate(file, BYTES) == 0);
     refused(&w, "a memfd of zeros", file, BYTES, CULV_ERROR_DRIVER);
@@ -214,7 +211,6 @@ TEST(driver_refuses, .own = true)
         refused(&w, "a bit of the memory", file, 1 << 30, CULV_ERROR_INVALID);
         close(file);
     }
-    raw_vk_buffer_destroy(&w.vk, &like);
     lib_close(&w);
 }
 
@@ -223,8 +219,7 @@ TEST(driver_refuses, .own = true)
 LIB_CASE(played_dma_bufs)
 {
     if (!w->cu->software) SKIP("played on lavapipe only, whose one memory type is known");
-    raw_vk_buffer like;
-    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &like);
+    raw_vk_buffer like = lib_case_buffer(w, BYTES, RAW_VK_EXPORT);
     culv_vk_device *lying = NULL;
     culv_vk_device_desc vd = lib_vk_desc(w);
     const VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
@@ -302,14 +297,12 @@ LIB_CASE(played_dma_bufs)
     vkFreeMemory(w->vk.device, memory, NULL);
     culv_handle_close(&handle);
     culv_vk_detach(&lying);
-    raw_vk_buffer_destroy(&w->vk, &like);
 }
 
 /* A VkDevice that was created without the extension might take no notice of the import's struct. */
 LIB_CASE(not_enabled)
 {
-    raw_vk_buffer like;
-    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &like);
+    raw_vk_buffer like = lib_case_buffer(w, BYTES, RAW_VK_EXPORT);
     culv_handle handle;
     export(w, &like, &handle);
     culv_vk_device *poor = NULL;
@@ -332,7 +325,6 @@ LIB_CASE(not_enabled)
     REQUIRE_EQ(test_open_fds(), fds);
     lib_fd_done(&fd, true);
     culv_vk_detach(&poor);
-    raw_vk_buffer_destroy(&w->vk, &like);
 }
 
 /* Attached as another GPU than the culv_device: what Vulkan's GPU exported it takes back, what
@@ -342,9 +334,8 @@ TEST(another_gpu)
     static scene s;
     scene_open_bare(&s, SCENE_PEER);
     lib_world *w = &s.w;
-    raw_vk_buffer like;
-    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &like);
-    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
+    raw_vk_buffer like = lib_case_buffer(w, BYTES, RAW_VK_EXPORT);
+    VkSemaphore timeline = lib_case_timeline(w, 0);
     culv_handle handle, semaphore;
     export(w, &like, &handle);
     LIB_OK(
@@ -365,8 +356,6 @@ TEST(another_gpu)
             DEVICE_MISMATCH, w->vk.properties.deviceName);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
-    raw_vk_timeline_destroy(&w->vk, timeline);
-    raw_vk_buffer_destroy(&w->vk, &like);
     scene_close(&s);
 }
 

@@ -4,8 +4,6 @@
 #define TEST_GROUP "kinds."
 #include "core/log_scene.h"
 
-#include <inttypes.h>
-
 enum { WORDS = 4096, BYTES = WORDS * 4 };
 #define GIB  (UINT64_C(1) << 30)
 #define MIB2 (UINT64_C(2) << 20)
@@ -108,30 +106,6 @@ LOG_CASE(made, CULV_LOG_WARNING, .smoke = true)
     }
     REQUIRE_EQ(s->count, 0); /* what was asked for is no news */
     REQUIRE_EQ(culv_buffer_memory_kind(NULL), CULV_MEMORY_KIND_UNKNOWN);
-}
-
-/* Where Vulkan requires dedicated memory, or exports no other, there is but one kind. */
-LIB_CASE(made_where_dedicated_is_a_must)
-{
-    static const lib_lies lies[] = {{.requires_dedicated = true}, {.dedicated_only = true}};
-    for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
-        const VkBufferCreateInfo info = buffer_info(BYTES);
-        culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-        culv_vk_device_desc vd = lib_vk_desc(w);
-        culv_vk_device *vk = NULL;
-        culv_shared_buffer *buffer = NULL;
-        lib_lying = lies[i];
-        vd.get_instance_proc_addr = lib_lying_loader;
-        LIB_OK(culv_vk_attach(w->device, &vd, &vk));
-        d.create_info = &info;
-        d.memory_kind = CULV_MEMORY_KIND_COMPRESSIBLE;
-        LIB_OK(culv_vk_buffer_create(vk, &d, &buffer));
-        REQUIRE_EQ(culv_buffer_memory_kind(culv_shared_buffer_cuda(buffer)), CULV_MEMORY_KIND_FAST);
-        require_dedicated(w, true);
-        culv_shared_buffer_destroy(&buffer);
-        culv_vk_detach(&vk);
-        lib_settle(w);
-    }
 }
 
 LIB_CASE(made_refused)

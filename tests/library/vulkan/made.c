@@ -65,10 +65,9 @@ LIB_CASE(not_opengls)
     LIB_INVALID(culv_gl_image_download(image), VALUE);
     LIB_INVALID(culv_gl_semaphore_signal(semaphore, 1, NULL), VALUE);
     LIB_INVALID(culv_gl_semaphore_wait(semaphore, 1, 0, NULL), VALUE);
-    CUstream stream = lib_stream(w); /* nothing was signaled */
+    CUstream stream = lib_case_stream(w); /* nothing was signaled */
     LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), stream, 1));
     lib_finish(w, stream);
-    lib_stream_destroy(w, stream);
     culv_shared_semaphore_destroy(&semaphore);
     culv_shared_image_destroy(&image);
     culv_shared_buffer_destroy(&buffer);
@@ -86,13 +85,12 @@ LIB_CASE(copied_by_a_shader)
     VkBufferCreateInfo info = buffer_info(MOST);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     culv_shared_buffer *made = NULL;
-    raw_vk_buffer mine;
     uint32_t *words = malloc(MOST);
     REQUIRE(words != NULL);
     info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     d.create_info = &info;
     LIB_OK(culv_vk_buffer_create(w->attachment, &d, &made));
-    raw_vk_buffer_create(&w->vk, MOST, RAW_VK_ADDRESS, &mine);
+    raw_vk_buffer mine = lib_case_buffer(w, MOST, RAW_VK_ADDRESS);
     const VkDeviceAddress from = culv_vk_buffer_address(made),
                           to = raw_vk_buffer_address(&w->vk, &mine);
     for (uint32_t i = 0; i < MOST / 4; i++)
@@ -129,7 +127,6 @@ LIB_CASE(copied_by_a_shader)
     LIB_INVALID(culv_vk_record_copy(w->attachment, commands, to + 4, to, 8), RANGE);
     LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, UINT64_MAX - 7, 16), RANGE);
     raw_vk_submit(&w->vk, commands, NULL);
-    raw_vk_buffer_destroy(&w->vk, &mine);
     culv_shared_buffer_destroy(&made);
     free(words);
 }

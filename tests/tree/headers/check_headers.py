@@ -25,7 +25,7 @@ PARTS = ["Errors", "Ownership", "Threads", "Since"]
 NEEDED = re.compile(r"(libc|libm|libdl|libpthread|ld-linux[\w-]*|libgcc_s|libasan|libubsan|libtsan)\.so\.\d+$")
 # Included by the other headers alone; nothing else may be pulled into the core ones.
 FOREIGN = re.compile(r'#\s*include\s*[<"](cuda|vulkan/|GL/|windows\.h|d3d)')
-OPT_IN = re.compile(r"(vulkan|gl|d3d11|d3d12|cudart|cuda_api)(_\w+)?\.h")
+OPT_IN = re.compile(r"(vulkan|gl|d3d12|cudart|cuda_api)(_\w+)?\.h")
 # The library fills these and hands out pointers to them, so that nobody begins with an empty one.
 HANDED_OUT = ["culv_cuda_api"]
 DESTROYS = re.compile(r"_(destroy|unmap|unload|detach|close|put)(_after)?$")

@@ -3,14 +3,14 @@
  * 11's, and its keyed mutex has both take turns. */
 #include "program.h"
 
-#include <culvert/d3d11.h>
+#include <culvert/d3d.h>
 
 enum { WIDTH = 97, HEIGHT = 64, FRAMES = 5 };
 
 /* interop */
 typedef struct interop {
     culv_device *device;
-    culv_d3d11_device *d3d11;
+    culv_d3d_device *d3d11;
     culv_memory *memory;
     culv_buffer *vertices;
     culv_keyed_mutex *mutex;
@@ -18,15 +18,15 @@ typedef struct interop {
 
 static culv_result start(interop *i, ID3D11Device *d3d, ID3D11Resource *buffer, uint64_t size)
 {
-    culv_d3d11_device_desc a = culv_d3d11_device_desc_init();
-    culv_d3d11_memory_desc m = culv_d3d11_memory_desc_init();
+    culv_d3d_device_desc a = culv_d3d_device_desc_init();
+    culv_d3d_memory_desc m = culv_d3d_memory_desc_init();
     culv_buffer_desc b = culv_buffer_desc_init();
-    a.device = d3d;
-    m.resource = buffer;
+    a.device = (IUnknown *)d3d;
+    m.object = (IUnknown *)buffer;
     b.size = size;
-    culv_result e = culv_device_open_for_d3d11(d3d, NULL, &i->device);
-    if (e == CULV_OK) e = culv_d3d11_attach(i->device, &a, &i->d3d11);
-    if (e == CULV_OK) e = culv_d3d11_memory_import(i->d3d11, &m, &i->memory);
+    culv_result e = culv_device_open_for_d3d((IUnknown *)d3d, NULL, &i->device);
+    if (e == CULV_OK) e = culv_d3d_attach(i->device, &a, &i->d3d11);
+    if (e == CULV_OK) e = culv_d3d_memory_import(i->d3d11, &m, &i->memory);
     if (e == CULV_OK) e = culv_buffer_map(i->memory, &b, &i->vertices);
     return e == CULV_OK ? culv_d3d11_keyed_mutex_import(i->d3d11, buffer, "turns", &i->mutex) : e;
 }
@@ -36,7 +36,7 @@ static void finish(interop *i)
     culv_keyed_mutex_destroy(&i->mutex);
     culv_buffer_unmap(&i->vertices);
     culv_memory_destroy(&i->memory);
-    culv_d3d11_detach(&i->d3d11);
+    culv_d3d_detach(&i->d3d11);
     culv_device_close(&i->device);
 }
 /* interop ends */

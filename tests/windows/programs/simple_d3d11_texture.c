@@ -3,7 +3,7 @@
  * and a cube of Direct3D 11's, which were created without any flag of sharing, by registration. */
 #include "program.h"
 
-#include <culvert/d3d11.h>
+#include <culvert/d3d.h>
 #include <culvert/d3d_register.h>
 
 #include <stdbool.h>
@@ -16,9 +16,9 @@ enum { PLANE, VOLUME, CUBE, ALL };
 static culv_result start(culv_device **device, ID3D11Device *d3d, ID3D11Resource *const textures[],
                          culv_registration *out[])
 {
-    culv_result e = culv_device_open_for_d3d11(d3d, NULL, device);
+    culv_result e = culv_device_open_for_d3d((IUnknown *)d3d, NULL, device);
     for (int i = 0; i < ALL && e == CULV_OK; i++)
-        e = culv_d3d11_register(*device, textures[i], NULL, &out[i]);
+        e = culv_d3d_register(*device, (IUnknown *)textures[i], NULL, &out[i]);
     return e;
 }
 

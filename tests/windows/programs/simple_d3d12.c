@@ -3,14 +3,14 @@
  * 12's, and one fence has both take turns. */
 #include "program.h"
 
-#include <culvert/d3d12.h>
+#include <culvert/d3d.h>
 
 enum { WIDTH = 161, HEIGHT = 120, FRAMES = 5 };
 
 /* interop */
 typedef struct interop {
     culv_device *device;
-    culv_d3d12_device *d3d12;
+    culv_d3d_device *d3d12;
     culv_memory *memory;
     culv_buffer *vertices;
     culv_semaphore *fence;
@@ -19,17 +19,18 @@ typedef struct interop {
 static culv_result start(interop *i, ID3D12Device *d3d, ID3D12Resource *buffer, uint64_t size,
                          ID3D12Fence *fence)
 {
-    culv_d3d12_device_desc a = culv_d3d12_device_desc_init();
-    culv_d3d12_memory_desc m = culv_d3d12_memory_desc_init();
+    culv_d3d_device_desc a = culv_d3d_device_desc_init();
+    culv_d3d_memory_desc m = culv_d3d_memory_desc_init();
     culv_buffer_desc b = culv_buffer_desc_init();
-    a.device = d3d;
-    m.resource = buffer;
+    a.device = (IUnknown *)d3d;
+    m.object = (IUnknown *)buffer;
     b.size = size;
-    culv_result e = culv_device_open_for_d3d12(d3d, NULL, &i->device);
-    if (e == CULV_OK) e = culv_d3d12_attach(i->device, &a, &i->d3d12);
-    if (e == CULV_OK) e = culv_d3d12_memory_import(i->d3d12, &m, &i->memory);
+    culv_result e = culv_device_open_for_d3d((IUnknown *)d3d, NULL, &i->device);
+    if (e == CULV_OK) e = culv_d3d_attach(i->device, &a, &i->d3d12);
+    if (e == CULV_OK) e = culv_d3d_memory_import(i->d3d12, &m, &i->memory);
     if (e == CULV_OK) e = culv_buffer_map(i->memory, &b, &i->vertices);
-    return e == CULV_OK ? culv_d3d12_semaphore_import(i->d3d12, fence, "turns", &i->fence) : e;
+    return e == CULV_OK ? culv_d3d_semaphore_import(i->d3d12, (IUnknown *)fence, "turns", &i->fence)
+                        : e;
 }
 
 static void finish(interop *i)
@@ -37,7 +38,7 @@ static void finish(interop *i)
     culv_semaphore_destroy(&i->fence);
     culv_buffer_unmap(&i->vertices);
     culv_memory_destroy(&i->memory);
-    culv_d3d12_detach(&i->d3d12);
+    culv_d3d_detach(&i->d3d12);
     culv_device_close(&i->device);
 }
 /* interop ends */

@@ -190,7 +190,7 @@ static void hangs_while_it_leaves(bool wrong)
     if (!wrong) all_done();
 }
 
-static void hangs_by_value(bool wrong)
+static void wait_by_value(bool wrong, uint64_t piece)
 {
     timeline t = share_timeline();
     const uint64_t value = 2;
@@ -199,7 +199,22 @@ static void hangs_by_value(bool wrong)
                                       .pSemaphores = &t.vulkan,
                                       .pValues = &value};
     CU(cuda_signals(&t, wrong ? 1 : 2, 0));
-    VK(vkWaitSemaphores(device, &info, UINT64_MAX));
+    VkResult result;
+    do
+        result = vkWaitSemaphores(device, &info, piece);
+    while (result == VK_TIMEOUT);
+    VK(result);
+}
+
+static void hangs_by_value(bool wrong)
+{
+    wait_by_value(wrong, UINT64_MAX);
+}
+
+/* As a ring does that waits for ever. */
+static void hangs_in_pieces(bool wrong)
+{
+    wait_by_value(wrong, 250000000);
 }
 
 static void write_write(bool wrong)
@@ -614,6 +629,7 @@ static const seed seeds[] = {
     {"hangs_while_it_leaves", "endless-wait", hangs_while_it_leaves},
     {"hangs", "endless-wait", hangs},
     {"hangs_by_value", "endless-wait", hangs_by_value},
+    {"hangs_in_pieces", "endless-wait", hangs_in_pieces},
     {"hangs_presenting", "endless-wait", hangs_presenting},
     {"write_write", "write-after-write", write_write},
     {"read_early", "read-after-write", read_early},

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+/* Culvert: shares GPU memory and fences between Direct3D 11 or 12 and CUDA.
+ *
+ *   culv_device_open_for_d3d((IUnknown *)device, NULL, &culvert);   the CUDA device of that adapter
+ *   desc.device = (IUnknown *)device;                               an ID3D11Device or ID3D12Device
+ *   culv_d3d_attach(culvert, &desc, &d3d);
+ *   buffer_desc.size = n;
+ *   culv_d3d_buffer_create(d3d, &buffer_desc, &buffer);             a resource, and a CUdeviceptr
+ *   culv_d3d_semaphore_create(d3d, NULL, &semaphore);               a fence of both
+ *
+ * The calls take COM objects as IUnknown, of which every interface is one, and ask an object by
+ * QueryInterface() what it is. In C++ your pointers convert by themselves. The attachment knows its
+ * API: a field that only the other API has must stay 0 (VALUE), and so do calls with "d3d11" or
+ * "d3d12" in their names refuse the attachment of the other one.
+ *
+ * Culvert also shares your own objects: heaps and committed resources of Direct3D 12 that were
+ * created with D3D12_HEAP_FLAG_SHARED, textures and buffers of Direct3D 11 that were created with
+ * one of the flags D3D11_RESOURCE_MISC_SHARED, _SHARED_KEYEDMUTEX and _SHARED_NTHANDLE
+ * (culv_d3d_memory_import()), their keyed mutexes (culv_d3d11_keyed_mutex_import()), and fences
+ * that were created with D3D11_FENCE_FLAG_SHARED or D3D12_FENCE_FLAG_SHARED
+ * (culv_d3d_semaphore_import()). Culvert makes the shared handle from the COM object: an NT handle,
+ * which it closes again, or the KMT handle of a resource of Direct3D 11 without _SHARED_NTHANDLE.
+ * If you have a handle or a name, import it by culv_memory_import(),
+ * culv_semaphore_import() or culv_keyed_mutex_import(), with culv_handle_win32() or
+ * culv_handle_win32_named().
+ *
+ * In Direct3D 11 order the two sides by a fence or by the resource's keyed mutex. Without these, it
+ * has only ID3D11DeviceContext::Flush() and a query.
+ *
+ * This header needs neither windows.h nor those of Direct3D: it only names their structs. On other
+ * systems its calls answer UNSUPPORTED (NOT_BUILT). Culvert holds its own COM references. The only
+ * methods that it calls and that change an object are an ID3D12Fence's Signal() and a fence's
+ * SetEventOnCompletion(). It makes no call on an ID3D11DeviceContext but the copies of
+ * culv_d3d_shadow_record(), so yours stays on its thread. Pass native objects: those of a wrapper
+ * (Streamline, ReShade, PIX) make no shared handles, and the error says so.
+ *
+ * It has not run on Windows yet: docs/direct3d.md says what was proved. */
+#ifndef CULV_D3D_H_
+#define CULV_D3D_H_
+
+#ifndef CULV_EXPERIMENTAL
+#    error "d3d.h is experimental (docs/stability.md): define CULV_EXPERIMENTAL first"
+#endif
+
+#include "device.h"
+#include "keyed_mutex.h"
+#include "shared.h"
+
+struct D3D11_TEXTURE2D_DESC;
+struct D3D12_RESOURCE_DESC;
+struct ID3D11Resource;
+struct ID3D12Resource;
+struct IUnknown;
+
+CULV_EXTERN_C_BEGIN
+
+/* The device ----------------------------------------------------------------------------------- */
+
+/** Opaque: your ID3D11Device or ID3D12Device, attached to a culv_device. */
+typedef struct culv_d3d_device culv_d3d_device;
+
+/** Your device of Direct3D 11 or 12. */
+typedef struct culv_d3d_device_desc {
+    size_t struct_size; /**< Set by culv_d3d_device_desc_init(). */
+    /** Required: the native ID3D11Device of a hardware adapter, or the native ID3D12Device of a
+     * single node. */
+    struct IUnknown *device;
+    const char *label; /**< Copied (up to 63 bytes). Default: none. */
+} culv_d3d_device_desc;
+
+CULV_INIT(culv_d3d_device_desc)
+
+/** Opens the CUDA device of an adapter, by the adapter's LUID. `object` is an ID3D12Device,
+ * ID3D11Device, ID3D10Device or IDirect3DDevice9Ex, or an IDXGIAdapter if there is no device yet.
+ * `desc` may be NULL.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: it is none of these; DEVICE_GROUP: the ID3D12Device has
+ * several linked nodes, which an adapter does not tell), NO_DEVICE (the message names every CUDA
+ * device with its LUID), UNSUPPORTED (NOT_BUILT: not Windows; USAGE: an IDirect3DDevice9 that is no
+ * IDirect3DDevice9Ex), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: the object stays yours. *out is yours, for culv_device_close(). Threads: any.
+ * Source: ID3D12Device::GetAdapterLuid, DXGI_ADAPTER_DESC::AdapterLuid,
+ * IDirect3D9Ex::GetAdapterLUID; cuda.h, cuDeviceGetLuid. */
+CULV_EXPORT culv_result culv_device_open_for_d3d(struct IUnknown *object,
+                                                 const culv_device_desc *desc, culv_device **out);
+
+/** Attaches an ID3D11Device or ID3D12Device to the culv_device of the same adapter.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: it is neither of the two; DEVICE_MISMATCH: it
+ * is another adapter; DEVICE_GROUP: linked nodes), UNSUPPORTED (NOT_BUILT: not Windows), DRIVER,
+ * OUT_OF_MEMORY.
+ * Ownership: Culvert takes a COM reference. *out is yours, for culv_d3d_detach().
+ * Threads: any. */
+CULV_EXPORT culv_result culv_d3d_attach(culv_device *device, const culv_d3d_device_desc *desc,
+                                        culv_d3d_device **out);
+
+/** Ends the attachment. Objects made with it live on, and keep it and the device of Direct3D.
+ * Threads: any, ordered with other calls on this object. */
+CULV_EXPORT void culv_d3d_detach(culv_d3d_device **d3d);
+
+/** Tells Culvert that the device of Direct3D is removed. Call it if one of your own calls answers
+ * so. The rings of the attachment stop, CUDA no longer waits for its fences, and no destroy of its
+ * objects waits for it: see culv_vk_device_lost().
+ * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (NOT_BUILT: not Windows).
+ * Ownership: none; destroy what you made with the attachment, then call culv_d3d_detach().
+ * Threads: any.
+ * Source: ID3D11Device::GetDeviceRemovedReason, ID3D12Device::GetDeviceRemovedReason. */
+CULV_EXPORT culv_result culv_d3d_device_lost(culv_d3d_device *d3d);
+
+/** Makes a new shared handle of a heap, a resource or a fence, for another process or library. It
+ * is an NT handle if the object has one, with `name` if that is not NULL; otherwise the KMT handle
+ * of a resource of Direct3D 11, which has no name and keeps nothing alive.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: another object has the name, or `name` is given for a KMT
+ * handle; HANDLE_KIND; NOT_EXPORTABLE: the object was created without its flag, or is a placed
+ * resource), UNSUPPORTED (NOT_BUILT; NOT_EXPORTABLE: the device makes no shared handles, as a
+ * wrapper does), DRIVER, ASYNC (the device is removed).
+ * Ownership: *out is yours, for culv_handle_close(), which does nothing to a KMT handle.
+ * Threads: any.
+ * Source: ID3D12Device::CreateSharedHandle, IDXGIResource1::CreateSharedHandle,
+ * IDXGIResource::GetSharedHandle, ID3D11Fence::CreateSharedHandle. */
+CULV_EXPORT culv_result culv_d3d_export_dup(culv_d3d_device *d3d, struct IUnknown *object,
+                                            const wchar_t *name, culv_handle *out);
+
+/* Your own memory ------------------------------------------------------------------------------ */
+
+/** Your heap, texture or buffer to import. */
+typedef struct culv_d3d_memory_desc {
+    size_t struct_size; /**< Set by culv_d3d_memory_desc_init(). */
+    /** Required. Direct3D 12: a heap created with D3D12_HEAP_FLAG_SHARED, whose placed resources
+     * are mapped at their heap offsets; or a committed resource created with that flag. A placed
+     * one is shared only by its heap. Direct3D 11: a texture or a buffer created with
+     * D3D11_RESOURCE_MISC_SHARED or D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX, and with
+     * D3D11_RESOURCE_MISC_SHARED_NTHANDLE or without it. */
+    struct IUnknown *object;
+    /** Direct3D 11: bytes of the memory, for CUDA. Default: a buffer's ByteWidth; a texture's
+     * texels without gaps. Direct3D 11 does not report the size of a texture, Direct3D 12 does. */
+    uint64_t size;
+    const char *label; /**< Copied (up to 63 bytes). Default: none. */
+} culv_d3d_memory_desc;
+
+CULV_INIT(culv_d3d_memory_desc)
+
+/** Imports your heap, texture or buffer into CUDA. Map buffers by culv_buffer_map(), textures by
+ * culv_d3d_image_map(). If a resource has a keyed mutex, CUDA may use it only while it holds the
+ * mutex (culv_d3d11_keyed_mutex_import()).
+ * Errors: INVALID (NULL_ARGUMENT, HANDLE_KIND, VALUE, NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT,
+ * NOT_EXPORTABLE), DRIVER (also HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
+ * Ownership: the object stays yours. *out is yours, for culv_memory_destroy(). Threads: any.
+ * Source: cuda.h, CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D12_HEAP, _D3D12_RESOURCE, _D3D11_RESOURCE and
+ * _D3D11_RESOURCE_KMT; ID3D12Device::GetResourceAllocationInfo. */
+CULV_EXPORT culv_result culv_d3d_memory_import(culv_d3d_device *d3d,
+                                               const culv_d3d_memory_desc *desc, culv_memory **out);
+
+/** Does what culv_d3d_memory_import() does, but counts references to one import of the same object.
+ * Errors: as culv_d3d_memory_import().
+ * Ownership: each *out is yours, for culv_memory_destroy(). The object must live until you have
+ * destroyed the import and its mappings: another object may have its address afterwards. Tensors
+ * (culv_buffer_get_dlpack()) do not count.
+ * Threads: any. */
+CULV_EXPORT culv_result culv_d3d_memory_import_shared(culv_d3d_device *d3d,
+                                                      const culv_d3d_memory_desc *desc,
+                                                      culv_memory **out);
+
+/** Gets the size in bytes of a committed resource's memory
+ * (ID3D12Device::GetResourceAllocationInfo, SizeInBytes), which CUDA needs for imports by a handle
+ * or a name. A buffer's Width is less.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: the attachment is Direct3D 11's), UNSUPPORTED (NOT_BUILT).
+ * Threads: any. */
+CULV_EXPORT culv_result culv_d3d12_get_allocation_size(const culv_d3d_device *d3d,
+                                                       struct ID3D12Resource *resource,
+                                                       uint64_t *out);
+
+/** Your texture in imported memory. Culvert reads the other properties from the resource. */
+typedef struct culv_d3d_image_desc {
+    size_t struct_size;        /**< Set by culv_d3d_image_desc_init(). */
+    struct IUnknown *resource; /**< Required: an ID3D11Resource or an ID3D12Resource. */
+    uint64_t offset; /**< The HeapOffset of a placed resource of Direct3D 12. Others: 0. */
+    /** Nonzero: kernels see a cube, or an array of cubes (SRV dimension TEXTURECUBE or
+     * TEXTURECUBEARRAY). The resource itself is a 2D array of 6n square layers. */
+    culv_bool cube;
+    /** The DXGI_FORMAT in CUDA for a TYPELESS resource: one of its family, as for a view. Default:
+     * the resource's own format, which must not be TYPELESS then. */
+    uint32_t format;
+    culv_texels texels;    /**< As culv_image_desc::texels. */
+    culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
+    const char *label;     /**< Copied (up to 63 bytes). Default: the import's. */
+} culv_d3d_image_desc;
+
+CULV_INIT(culv_d3d_image_desc)
+
+/** Maps a texture of the import: extents, layers, levels, format and CUDA's flags come from the
+ * resource. CUDA uses one of Direct3D 12 while its state is D3D12_RESOURCE_STATE_COMMON.
+ * Errors: INVALID (NULL_ARGUMENT, HANDLE_KIND; VALUE: an offset in Direct3D 11; FORMAT: a TYPELESS
+ * resource without a `format`, or one that is not of its family; EXTENT: not a cube; RANGE: an
+ * offset, or the memory of another resource was imported, which Culvert cannot see for memory of a
+ * heap or of a handle; DEDICATED), UNSUPPORTED (FORMAT: no CUDA array has it; USAGE: a multisampled
+ * texture, a buffer, a row-major layout; NOT_BUILT), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: *out is yours, for culv_image_unmap(); it keeps the import alive. Threads: any.
+ * Source: CUDA Programming Guide, "Mapping Mipmapped Arrays onto Imported Memory Objects". */
+CULV_EXPORT culv_result culv_d3d_image_map(culv_d3d_device *d3d, culv_memory *memory,
+                                           const culv_d3d_image_desc *desc, culv_image **out);
+
+/** Imports the keyed mutex of your texture or buffer of Direct3D 11, which was created with
+ * D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX. `label` may be NULL.
+ *
+ * On the Direct3D side compare the result of IDXGIKeyedMutex::AcquireSync() with S_OK: SUCCEEDED()
+ * is true for WAIT_TIMEOUT and WAIT_ABANDONED.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: the attachment is Direct3D 12's; NOT_EXPORTABLE: it has no
+ * keyed mutex), UNSUPPORTED (NOT_BUILT, NOT_EXPORTABLE), DRIVER (also HANDLE_REFUSED), ASYNC,
+ * OUT_OF_MEMORY.
+ * Ownership: the resource stays yours. *out is yours, for culv_keyed_mutex_destroy(). Threads: any.
+ * Source: CUDA Programming Guide, "Importing Synchronization Objects" (Direct3D 11). */
+CULV_EXPORT culv_result culv_d3d11_keyed_mutex_import(culv_d3d_device *d3d,
+                                                      struct ID3D11Resource *resource,
+                                                      const char *label, culv_keyed_mutex **out);
+
+/* Memory that Culvert makes -------------------------------------------------------------------- */
+
+/** A buffer for Culvert to make. */
+typedef struct culv_d3d_buffer_create_desc {
+    size_t struct_size;      /**< Set by culv_d3d_buffer_create_desc_init(). */
+    uint64_t size;           /**< Required: bytes. In Direct3D 11 less than 4 GiB. */
+    uint32_t resource_flags; /**< Direct3D 12: D3D12_RESOURCE_FLAGS. Default: none. */
+    uint32_t bind_flags; /**< Direct3D 11: D3D11_BIND_FLAG. Default: D3D11_BIND_SHADER_RESOURCE. */
+    /** Direct3D 11: D3D11_RESOURCE_MISC_FLAG besides those of sharing. Default: none. */
+    uint32_t misc_flags;
+    uint32_t stride;       /**< Direct3D 11: StructureByteStride. Default: 0. */
+    culv_bool keyed_mutex; /**< Direct3D 11: nonzero for a keyed mutex. Default: 0. */
+    culv_bool kmt;     /**< Direct3D 11: nonzero to share by a KMT handle. Default: an NT handle. */
+    const char *label; /**< Copied (up to 63 bytes). Default: none. */
+} culv_d3d_buffer_create_desc;
+
+CULV_INIT(culv_d3d_buffer_create_desc)
+
+/** A texture for Culvert to make. */
+typedef struct culv_d3d_image_create_desc {
+    size_t struct_size; /**< Set by culv_d3d_image_create_desc_init(). */
+    /** Required in Direct3D 11: the description for CreateTexture2D(), without sharing flags, which
+     * Culvert adds. Direct3D 11 shares no other textures. Read during the call. */
+    const struct D3D11_TEXTURE2D_DESC *texture_desc;
+    /** Required in Direct3D 12: the description for CreateCommittedResource(). Read during the
+     * call. */
+    const struct D3D12_RESOURCE_DESC *resource_desc;
+    culv_bool cube;        /**< As culv_d3d_image_desc::cube. */
+    uint32_t format;       /**< As culv_d3d_image_desc::format. */
+    culv_texels texels;    /**< As culv_image_desc::texels. */
+    culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
+    culv_bool keyed_mutex; /**< As culv_d3d_buffer_create_desc::keyed_mutex. */
+    culv_bool kmt;         /**< As culv_d3d_buffer_create_desc::kmt. */
+    const char *label;     /**< Copied (up to 63 bytes). Default: none. */
+} culv_d3d_image_create_desc;
+
+CULV_INIT(culv_d3d_image_create_desc)
+
+/** Makes a buffer, imports it into CUDA and maps it: all or nothing. In Direct3D 11 it is of
+ * D3D11_USAGE_DEFAULT. In Direct3D 12 it is committed in a shared DEFAULT heap, in the state
+ * COMMON, and its contents are zeros, as Direct3D makes them.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, SIZE; VALUE: a field of the other API;
+ * NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT, NOT_EXPORTABLE), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: *out is yours, for culv_shared_buffer_destroy(); it keeps the attachment alive.
+ * Threads: any. */
+CULV_EXPORT culv_result culv_d3d_buffer_create(culv_d3d_device *d3d,
+                                               const culv_d3d_buffer_create_desc *desc,
+                                               culv_shared_buffer **out);
+
+/** Returns the buffer's ID3D11Buffer or ID3D12Resource, as you can cast it. NULL for NULL.
+ * Ownership: Culvert's; AddRef() it to keep it longer. Threads: any. */
+CULV_EXPORT struct IUnknown *culv_d3d_buffer_resource(const culv_shared_buffer *buffer);
+
+/** Makes a texture, imports it into CUDA and maps it: all or nothing. In Direct3D 12 it is
+ * committed in a shared DEFAULT heap, in the state COMMON.
+ * Errors: as culv_d3d_image_map() and culv_d3d_buffer_create().
+ * Ownership: *out is yours, for culv_shared_image_destroy(); it keeps the attachment alive.
+ * Threads: any. */
+CULV_EXPORT culv_result culv_d3d_image_create(culv_d3d_device *d3d,
+                                              const culv_d3d_image_create_desc *desc,
+                                              culv_shared_image **out);
+
+/** Returns the image's ID3D11Texture2D or ID3D12Resource, as you can cast it. NULL for NULL.
+ * Ownership: Culvert's; AddRef() it to keep it longer. Threads: any. */
+CULV_EXPORT struct IUnknown *culv_d3d_image_resource(const culv_shared_image *image);
+
+/* Textures that cannot be shared --------------------------------------------------------------- */
+
+/** Opaque: a shadow, that is, a shared copy of an engine's texture that was created without a
+ * sharing flag, or, in Direct3D 11, with levels. */
+typedef struct culv_d3d_shadow culv_d3d_shadow;
+
+/** The texture of a shadow. */
+typedef struct culv_d3d_shadow_desc {
+    size_t struct_size; /**< Set by culv_d3d_shadow_desc_init(). */
+    /** Required: the texture, which is only copied. In Direct3D 11 an ID3D11Texture2D of
+     * D3D11_USAGE_DEFAULT, and the shadow has only its first mip level: Direct3D 11 shares textures
+     * of one level. */
+    struct IUnknown *resource;
+    culv_bool cube;        /**< As culv_d3d_image_desc::cube. */
+    uint32_t format;       /**< As culv_d3d_image_desc::format. */
+    culv_texels texels;    /**< As culv_image_desc::texels. */
+    culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
+    /** Direct3D 11: nonzero if the shadow has a keyed mutex (culv_d3d11_keyed_mutex_import() of
+     * culv_d3d_image_resource()), which Direct3D must hold while it copies. Default: 0; order both
+     * sides by a fence. */
+    culv_bool keyed_mutex;
+    const char *label; /**< Copied (up to 63 bytes). Default: none. */
+} culv_d3d_shadow_desc;
+
+CULV_INIT(culv_d3d_shadow_desc)
+
+/** Makes a texture like yours that is shared with CUDA. It copies nothing by itself: call
+ * culv_d3d_shadow_record(). A warning in the log says that there is a copy.
+ * Errors: as culv_d3d_image_create(); INVALID (HANDLE_KIND; in Direct3D 11 USAGE: no 2D texture;
+ * DEVICE_MISMATCH: the texture is of another device).
+ * Ownership: Culvert takes a COM reference of your texture. *out is yours, for
+ * culv_d3d_shadow_destroy().
+ * Threads: any. */
+CULV_EXPORT culv_result culv_d3d_shadow_create(culv_d3d_device *d3d,
+                                               const culv_d3d_shadow_desc *desc,
+                                               culv_d3d_shadow **out);
+
+/** Records a copy: to the shadow, for CUDA to read; or, with `from_twin`, back into your texture.
+ *
+ * In Direct3D 12 `commands` is your open ID3D12GraphicsCommandList, and `state` the
+ * D3D12_RESOURCE_STATES of your texture before and after. The shadow is in the state COMMON before
+ * and after. In Direct3D 11 it is an ID3D11DeviceContext of the texture's device, immediate or
+ * deferred, and `state` is 0. The call copies the first level of all layers. After it, signal the
+ * fence that CUDA waits for, and call Flush().
+ * Errors: INVALID (NULL_ARGUMENT, HANDLE_KIND; VALUE: a state in Direct3D 11; DEVICE_MISMATCH: the
+ * context is another device's), UNSUPPORTED (NOT_BUILT).
+ * Ownership: the list or the context stays yours. The shadow must live until the GPU has run the
+ * copy.
+ * Threads: the list's or the context's.
+ * Source: ID3D12GraphicsCommandList::CopyResource, ID3D11DeviceContext::CopySubresourceRegion. */
+CULV_EXPORT culv_result culv_d3d_shadow_record(culv_d3d_shadow *shadow, struct IUnknown *commands,
+                                               uint32_t state, culv_bool from_twin);
+
+/** Returns the number of recorded copies. 0 for NULL. Threads: any. */
+CULV_EXPORT uint64_t culv_d3d_shadow_copies(const culv_d3d_shadow *shadow);
+
+/** Returns the shared texture. NULL for NULL.
+ * Ownership: the shadow's, which destroys it; culv_shared_image_destroy() refuses it (OWNED).
+ * Threads: any. */
+CULV_EXPORT const culv_shared_image *culv_d3d_shadow_image(const culv_d3d_shadow *shadow);
+
+/** Destroys the shadow and releases Culvert's reference of your texture. Direct3D's work with the
+ * shadow must be done. CUDA's should be, as for culv_shared_image_destroy().
+ * Threads: any, ordered with other calls on this object. */
+CULV_EXPORT void culv_d3d_shadow_destroy(culv_d3d_shadow **shadow);
+
+/* Fences --------------------------------------------------------------------------------------- */
+
+/** Imports your ID3D11Fence or ID3D12Fence, which was created with D3D11_FENCE_FLAG_SHARED or
+ * D3D12_FENCE_FLAG_SHARED, as a timeline. Signals must exceed its present value. Culvert sees a
+ * later signal of Direct3D's only when the GPU gets there: report it earlier by
+ * culv_semaphore_mark_value(). `label` may be NULL.
+ *
+ * A stream may wait for a value before its signal is submitted, as for Vulkan's timelines. But the
+ * CUDA Programming Guide calls that illegal for all semaphores, and it was tested only with Vulkan:
+ * submit the signal first if you can.
+ * Errors: INVALID (NULL_ARGUMENT, HANDLE_KIND; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT,
+ * NOT_EXPORTABLE), DRIVER (also HANDLE_REFUSED), ASYNC (the device is removed), OUT_OF_MEMORY.
+ * Ownership: the fence stays yours; Culvert holds a reference until the semaphore is destroyed.
+ * *out is yours, for culv_semaphore_destroy().
+ * Threads: any.
+ * Source: cuda.h, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE and _D3D11_FENCE. */
+CULV_EXPORT culv_result culv_d3d_semaphore_import(culv_d3d_device *d3d, struct IUnknown *fence,
+                                                  const char *label, culv_semaphore **out);
+
+/** A fence for Culvert to make. */
+typedef struct culv_d3d_semaphore_create_desc {
+    size_t struct_size;     /**< Set by culv_d3d_semaphore_create_desc_init(). */
+    uint64_t initial_value; /**< Initial value, as for CreateFence(). */
+    const char *label;      /**< Copied (up to 63 bytes). Default: none. */
+    /** Direct3D 12: CULV_FALLBACK_HOST: if the fence cannot be shared, host functions signal it and
+     * wait for it (culvert/fallback.h). Default: none. */
+    uint32_t fallback;
+} culv_d3d_semaphore_create_desc;
+
+/** culv_d3d_semaphore_create_desc_init(): a fence at 0. */
+CULV_INIT(culv_d3d_semaphore_create_desc)
+
+/** Makes a shared fence and imports it into CUDA: all or nothing. `desc` may be NULL.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT;
+ * NOT_EXPORTABLE: also a device without ID3D11Device5, which Windows 10 1703 has; PEER if no
+ * fallback is left), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: *out is yours, for culv_shared_semaphore_destroy(); it keeps the attachment alive.
+ * Threads: any. */
+CULV_EXPORT culv_result culv_d3d_semaphore_create(culv_d3d_device *d3d,
+                                                  const culv_d3d_semaphore_create_desc *desc,
+                                                  culv_shared_semaphore **out);
+
+/** Returns the semaphore's ID3D11Fence or ID3D12Fence, as you can cast it, for Signal() and Wait()
+ * of an ID3D12CommandQueue or ID3D11DeviceContext4. Culvert does not see that Signal(): report its
+ * value by culv_semaphore_mark_value(). Direct3D 11 queues it like a draw: call Flush() after it,
+ * before CUDA waits for the value. NULL for NULL.
+ * Ownership: Culvert's; AddRef() it to keep it longer. Threads: any.
+ * Source: ID3D11DeviceContext::Flush. */
+CULV_EXPORT struct IUnknown *culv_d3d_semaphore_fence(const culv_shared_semaphore *semaphore);
+
+CULV_EXTERN_C_END
+
+#endif

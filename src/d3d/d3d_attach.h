@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* The attachment of Direct3D 11 or 12, inside, and what differs between the two. It brings Windows'
+ * headers, so it is included before everything but them. */
+#ifndef CULVI_D3D_D3D_ATTACH_H_
+#define CULVI_D3D_D3D_ATTACH_H_
+
+#include "d3d/d3d_common.h"
+/* after it */
+#include "culvert/d3d.h"
+#include "d3d/d3d_image.h"
+
+typedef struct culvi_d3d_api culvi_d3d_api;
+
+struct culv_d3d_device {
+    culvi_graphics base;
+    const culvi_d3d_api *of; /* Direct3D 11 or 12 */
+    void *device;            /* a reference: an ID3D11Device or an ID3D12Device */
+};
+
+struct culv_d3d_shadow {
+    culv_d3d_device *d3d; /* a reference */
+    void *resource;       /* a reference */
+    culv_shared_image *image;
+    UINT layers, levels; /* Direct3D 11: of the texture */
+    _Atomic uint64_t copies;
+    char label[64];
+};
+
+/* What differs. A `void *` is what QueryInterface() made of a caller's object. */
+struct culvi_d3d_api {
+    const culvi_graphics_api *graphics;
+    const char *device_name; /* "ID3D12Device" */
+    const char *resource_name, *fence_name, *commands_name;
+    const char *removed; /* the call that says why the device was removed */
+    GUID device_iid, resource_iid, fence_iid, commands_iid;
+    culv_result (*read_luid)(const culvi_voice *voice, const char *label, void *device,
+                             culv_luid *out);
+    /* A new handle, whose type is set. */
+    culv_result (*share)(const culv_d3d_device *d3d, const char *label, void *object,
+                         const wchar_t *name, culv_handle *out);
+    /* Fills in what to import of d->object. */
+    culv_result (*ask_memory)(const culv_d3d_device *d3d, const culv_d3d_memory_desc *d,
+                              culvi_memory_ask *ask);
+    culvi_d3d_texture (*texture_of)(void *resource);
+    /* Of a descriptor that was read; `name` is whose fields messages name. */
+    culv_result (*create_buffer)(culv_d3d_device *d3d, const culv_d3d_buffer_create_desc *d,
+                                 const char *name, culv_shared_buffer **out);
+    culv_result (*create_image)(culv_d3d_device *d3d, const culv_d3d_image_create_desc *d,
+                                const char *name, culv_shared_image **out);
+    /* Makes shadow->image by `make`, which has what the caller said. */
+    culv_result (*create_twin)(culv_d3d_shadow *shadow, culv_d3d_image_create_desc *make,
+                               const char *name);
+    const char *unshared; /* what to create the texture with in place of a shadow */
+    culv_result (*record)(culv_d3d_shadow *shadow, void *commands, uint32_t state, bool from_twin);
+    culvi_d3d_fence fence;
+    bool (*read_fence)(void *fence, uint64_t *out); /* a look at memory */
+};
+
+extern const culvi_d3d_api culvi_d3d11, culvi_d3d12;
+
+static inline culv_d3d_device *culvi_d3d_of(const culvi_graphics *graphics)
+{
+    return (culv_d3d_device *)graphics; /* its first member */
+}
+
+static inline const culvi_voice *culvi_d3d_voice(const culv_d3d_device *d3d)
+{
+    return &d3d->base.device->voice;
+}
+
+/* Refuses the attachment of the other API. */
+culv_result culvi_d3d_check_api(const culv_d3d_device *d3d, const culvi_d3d_api *api,
+                                const char *call);
+/* Records a failed call as an error of the class that its code belongs to. */
+culv_result culvi_d3d_fail(const culv_d3d_device *d3d, const char *label, HRESULT code,
+                           const char *call, const char *what);
+/* Refuses an object that is none of `name`, and tells what it is as that in *as, without a
+ * reference: the caller's own keeps it. */
+culv_result culvi_d3d_as(const culv_d3d_device *d3d, const char *label, void *object,
+                         const GUID *id, const char *name, void **as);
+
+/* The seam's functions that are the same in both (graphics/graphics.h). */
+void culvi_d3d_free(culvi_graphics *graphics);
+culv_result culvi_d3d_export(const culvi_graphics *graphics, const char *label, uint64_t object,
+                             culv_handle *out);
+void culvi_d3d_unmake(culvi_graphics *graphics, const culvi_native *native);
+void culvi_d3d_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore);
+int culvi_d3d_timeline_value(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out);
+int culvi_d3d_timeline_wait(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
+                            uint64_t timeout_ns);
+culv_result culvi_d3d_fail_timeline(const culvi_graphics *graphics, const char *label, int code,
+                                    const char *call, const char *what);
+
+#endif

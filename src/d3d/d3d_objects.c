@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory, textures and fences of Direct3D 11 and 12: the caller's, and those that Culvert makes. */
+#include "d3d/d3d_attach.h"
+/* after it */
+#include "base/desc.h"
+#include "core/semaphore.h"
+
+/* A field that one API alone has. */
+typedef struct field {
+    bool set;
+    const culvi_d3d_api *of;
+    const char *name;
+} field;
+
+static culv_result check_fields(const culv_d3d_device *d3d, const char *label, const char *desc,
+                                const field *fields, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (fields[i].set && fields[i].of != d3d->of)
+            return culvi_fail(culvi_d3d_voice(d3d), label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                              "%s.%s is %s's, and the device is an %s; leave it 0", desc,
+                              fields[i].name, fields[i].of->graphics->words->name,
+                              d3d->of->device_name);
+    return CULV_OK;
+}
+
+/* The caller's memory -------------------------------------------------------------------------- */
+
+static culv_result read_memory_desc(culv_d3d_device *d3d, const culv_d3d_memory_desc *desc,
+                                    const void *out, const char *call, culvi_memory_ask *ask)
+{
+    static const char name[] = "culv_d3d_memory_desc";
+    culv_d3d_memory_desc d;
+    CULVI_REQUIRE_IN(NULL, call, d3d);
+    const culvi_voice *voice = culvi_d3d_voice(d3d);
+    CULVI_REQUIRE_IN(voice, call, desc);
+    CULVI_REQUIRE_IN(voice, call, out);
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, name);
+    if (result != CULV_OK) return result;
+    if (d.object == NULL)
+        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "%s.object is NULL", name);
+    const field fields[] = {{d.size != 0, &culvi_d3d11, "size"}};
+    result = check_fields(d3d, d.label, name, fields, 1);
+    if (result != CULV_OK) return result;
+    ask->label = d.label;
+    return d3d->of->ask_memory(d3d, &d, ask);
+}
+
+culv_result culv_d3d_memory_import(culv_d3d_device *d3d, const culv_d3d_memory_desc *desc,
+                                   culv_memory **out)
+{
+    culvi_memory_ask ask = {.callers_buffers = false};
+    culv_result result = read_memory_desc(d3d, desc, out, __func__, &ask);
+    return result == CULV_OK ? culvi_graphics_import(&d3d->base, &ask, out) : result;
+}
+
+culv_result culv_d3d_memory_import_shared(culv_d3d_device *d3d, const culv_d3d_memory_desc *desc,
+                                          culv_memory **out)
+{
+    culvi_memory_ask ask = {.callers_buffers = false};
+    culv_result result = read_memory_desc(d3d, desc, out, __func__, &ask);
+    return result == CULV_OK ? culvi_graphics_acquire(&d3d->base, &ask, out) : result;
+}
+
+culv_result culv_d3d_image_map(culv_d3d_device *d3d, culv_memory *memory,
+                               const culv_d3d_image_desc *desc, culv_image **out)
+{
+    static const char name[] = "culv_d3d_image_desc";
+    culv_d3d_image_desc d;
+    culv_image_desc map;
+    void *resource = NULL;
+    CULVI_REQUIRE(NULL, d3d);
+    const culvi_voice *voice = culvi_d3d_voice(d3d);
+    CULVI_REQUIRE2(voice, memory, desc);
+    CULVI_REQUIRE(voice, out);
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, name);
+    if (result != CULV_OK) return result;
+    if (d.resource == NULL)
+        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "%s.resource is NULL", name);
+    const field fields[] = {{d.offset != 0, &culvi_d3d12, "offset"}};
+    result = check_fields(d3d, d.label, name, fields, 1);
+    if (result == CULV_OK)
+        result = culvi_d3d_as(d3d, d.label, d.resource, &d3d->of->resource_iid,
+                              d3d->of->resource_name, &resource);
+    if (result == CULV_OK)
+        result =
+            culvi_d3d_check_resource(memory, resource, d.label, "culv_d3d_image_desc.resource");
+    if (result != CULV_OK) return result;
+    const culvi_d3d_texture texture = d3d->of->texture_of(resource);
+    const culvi_d3d_view view = {.desc = name,
+                                 .label = d.label,
+                                 .offset = d.offset,
+                                 .cube = d.cube != 0,
+                                 .format = d.format,
+                                 .texels = d.texels,
+                                 .no_surfaces = d.no_surfaces != 0};
+    result = culvi_d3d_describe_image(voice, &texture, &view, &map);
+    return result == CULV_OK ? culv_image_map(memory, &map, out) : result;
+}
+
+/* Memory that Culvert makes -------------------------------------------------------------------- */
+
+culv_result culv_d3d_buffer_create(culv_d3d_device *d3d, const culv_d3d_buffer_create_desc *desc,
+                                   culv_shared_buffer **out)
+{
+    static const char name[] = "culv_d3d_buffer_create_desc";
+    culv_d3d_buffer_create_desc d;
+    CULVI_REQUIRE(NULL, d3d);
+    const culvi_voice *voice = culvi_d3d_voice(d3d);
+    CULVI_REQUIRE2(voice, desc, out);
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, name);
+    if (result != CULV_OK) return result;
+    const field fields[] = {{d.resource_flags != 0, &culvi_d3d12, "resource_flags"},
+                            {d.bind_flags != 0, &culvi_d3d11, "bind_flags"},
+                            {d.misc_flags != 0, &culvi_d3d11, "misc_flags"},
+                            {d.stride != 0, &culvi_d3d11, "stride"},
+                            {d.keyed_mutex != 0, &culvi_d3d11, "keyed_mutex"},
+                            {d.kmt != 0, &culvi_d3d11, "kmt"}};
+    result = check_fields(d3d, d.label, name, fields, sizeof fields / sizeof fields[0]);
+    return result == CULV_OK ? d3d->of->create_buffer(d3d, &d, name, out) : result;
+}
+
+culv_result culv_d3d_image_create(culv_d3d_device *d3d, const culv_d3d_image_create_desc *desc,
+                                  culv_shared_image **out)
+{
+    static const char name[] = "culv_d3d_image_create_desc";
+    culv_d3d_image_create_desc d;
+    CULVI_REQUIRE(NULL, d3d);
+    const culvi_voice *voice = culvi_d3d_voice(d3d);
+    CULVI_REQUIRE2(voice, desc, out);
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, name);
+    if (result != CULV_OK) return result;
+    const field fields[] = {{d.resource_desc != NULL, &culvi_d3d12, "resource_desc"},
+                            {d.texture_desc != NULL, &culvi_d3d11, "texture_desc"},
+                            {d.keyed_mutex != 0, &culvi_d3d11, "keyed_mutex"},
+                            {d.kmt != 0, &culvi_d3d11, "kmt"}};
+    result = check_fields(d3d, d.label, name, fields, sizeof fields / sizeof fields[0]);
+    return result == CULV_OK ? d3d->of->create_image(d3d, &d, name, out) : result;
+}
+
+/* Either API's half. NULL for another back-end's. */
+static const culvi_native *half_of(const culvi_pair *pair)
+{
+    const culvi_graphics_api *api = pair->graphics->api;
+    return api == culvi_d3d11.graphics || api == culvi_d3d12.graphics ? &pair->native : NULL;
+}
+
+IUnknown *culv_d3d_buffer_resource(const culv_shared_buffer *buffer)
+{
+    const culvi_native *half = buffer != NULL ? half_of(&buffer->pair) : NULL;
+    return half != NULL ? culvi_d3d_object(half->object) : NULL;
+}
+
+IUnknown *culv_d3d_image_resource(const culv_shared_image *image)
+{
+    const culvi_native *half = image != NULL ? half_of(&image->pair) : NULL;
+    return half != NULL ? culvi_d3d_object(half->object) : NULL;
+}
+
+/* Fences --------------------------------------------------------------------------------------- */
+
+static void release_fence(void *fence)
+{
+    IUnknown_Release((IUnknown *)fence);
+}
+
+culv_result culv_d3d_semaphore_import(culv_d3d_device *d3d, IUnknown *fence, const char *label,
+                                      culv_semaphore **out)
+{
+    culv_semaphore_desc d = culv_semaphore_desc_init();
+    void *as = NULL;
+    CULVI_REQUIRE(NULL, d3d);
+    CULVI_REQUIRE2(culvi_d3d_voice(d3d), fence, out);
+    d.type = CULV_SEMAPHORE_TIMELINE;
+    d.label = label;
+    culv_result result =
+        culvi_d3d_as(d3d, label, fence, &d3d->of->fence_iid, d3d->of->fence_name, &as);
+    if (result == CULV_OK)
+        result = culvi_graphics_import_semaphore(&d3d->base, (uint64_t)(uintptr_t)as, &d,
+                                                 "culv_d3d_semaphore_import()", out);
+    if (result != CULV_OK) return result;
+    IUnknown_AddRef((IUnknown *)as);
+    (*out)->present.read = d3d->of->read_fence;
+    (*out)->present.release = release_fence;
+    (*out)->present.context = as;
+    return CULV_OK;
+}
+
+culv_result culv_d3d_semaphore_create(culv_d3d_device *d3d,
+                                      const culv_d3d_semaphore_create_desc *desc,
+                                      culv_shared_semaphore **out)
+{
+    static const char name[] = "culv_d3d_semaphore_create_desc";
+    culv_d3d_semaphore_create_desc d = culv_d3d_semaphore_create_desc_init();
+    CULVI_REQUIRE(NULL, d3d);
+    const culvi_voice *voice = culvi_d3d_voice(d3d);
+    CULVI_REQUIRE(voice, out);
+    culv_result result = desc != NULL ? culvi_desc_read(voice, &d, sizeof d, desc, name) : CULV_OK;
+    const field fields[] = {{d.fallback != 0, &culvi_d3d12, "fallback"}};
+    if (result == CULV_OK) result = check_fields(d3d, d.label, name, fields, 1);
+    if (result != CULV_OK) return result;
+    culvi_semaphore_plan plan = {.label = d.label,
+                                 .desc_name = name,
+                                 .fallback = d.fallback,
+                                 .type = CULV_SEMAPHORE_TIMELINE,
+                                 .initial_value = d.initial_value};
+    result = culvi_shared_semaphore_create(&d3d->base, &plan, out);
+    if (result != CULV_OK) return result;
+    culvi_semaphore_pair_reads(&(*out)->pair);
+    culv_semaphore *cuda = (*out)->pair.cuda;
+    cuda->present.read = d3d->of->read_fence; /* the pair holds the fence while there are signals */
+    cuda->present.context = culvi_d3d_object((*out)->pair.native);
+    return CULV_OK;
+}
+
+IUnknown *culv_d3d_semaphore_fence(const culv_shared_semaphore *semaphore)
+{
+    const uint64_t of_11 = culvi_semaphore_half(semaphore, culvi_d3d11.graphics);
+    return culvi_d3d_object(of_11 != 0 ? of_11
+                                       : culvi_semaphore_half(semaphore, culvi_d3d12.graphics));
+}
