@@ -278,16 +278,14 @@ PAIR_CASE(types_are_mixed_up, .title = "import.types_are_mixed_up")
     d.type = CULV_SEMAPHORE_TIMELINE;
     lib_fd fd = lib_fd_watch(d.handle.value.fd);
     if (p->w.cu->software)
-        LIB_REFUSES(wrong, culv_semaphore_import(p->w.device, &d, &wrong), DRIVER,
-                    HANDLE_REFUSED);
+        LIB_REFUSES(wrong, culv_semaphore_import(p->w.device, &d, &wrong), DRIVER, HANDLE_REFUSED);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
     d.type = CULV_SEMAPHORE_BINARY;
     d.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&p->w.vk, timeline));
     fd = lib_fd_watch(d.handle.value.fd);
     if (p->w.cu->software)
-        LIB_REFUSES(wrong, culv_semaphore_import(p->w.device, &d, &wrong), DRIVER,
-                    HANDLE_REFUSED);
+        LIB_REFUSES(wrong, culv_semaphore_import(p->w.device, &d, &wrong), DRIVER, HANDLE_REFUSED);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
 }

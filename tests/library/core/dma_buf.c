@@ -259,8 +259,7 @@ STAGE_CASE(played_bystanders, .own = true)
         d.size = 65536;
         s->plays->bystander = rows[i].bystander;
         s->plays->file = file;
-        LIB_REFUSES(memory, culv_memory_import(s->device, &d, &memory), DRIVER,
-                    HANDLE_REFUSED);
+        LIB_REFUSES(memory, culv_memory_import(s->device, &d, &memory), DRIVER, HANDLE_REFUSED);
         s->plays->bystander = NO_BYSTANDER;
         printf("given %d, the bystander's is %d\n", s->plays->given, s->plays->opened);
         if (fcntl(s->plays->opened, F_GETFD) < 0) FAIL("the file of row %zu was closed", i);

@@ -42,13 +42,16 @@ LIB_CASE(wrong_descriptors)
     LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &d, &semaphore), INVALID, VALUE);
     d = right;
     d.handle.type = CULV_HANDLE_OPAQUE_WIN32;
-    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &d, &semaphore), UNSUPPORTED, HANDLE_TYPE);
+    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &d, &semaphore), UNSUPPORTED,
+                HANDLE_TYPE);
     d.handle.type = CULV_HANDLE_NONE;
     LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &d, &semaphore), INVALID, HANDLE_TYPE);
     d = right;
     d.exporter.bytes[0] ^= 0x80;
-    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &d, &semaphore), INVALID, DEVICE_MISMATCH);
-    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, NULL, &semaphore), INVALID, NULL_ARGUMENT);
+    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &d, &semaphore), INVALID,
+                DEVICE_MISMATCH);
+    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, NULL, &semaphore), INVALID,
+                NULL_ARGUMENT);
     LIB_INVALID(culv_semaphore_import(w->device, &right, NULL), NULL_ARGUMENT);
     lib_fd_require_untouched(&fd);
     /* Right at last: borrowed, then taken. */

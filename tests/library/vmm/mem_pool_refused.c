@@ -124,8 +124,7 @@ SPARSE_CASE(imports)
     d.handle = culv_handle_opaque_fd(-1);
     LIB_REFUSES(pool, culv_mem_pool_import(s->w.device, &d, &pool), INVALID, HANDLE_BAD);
     d.handle = culv_handle_opaque_win32(&d);
-    LIB_REFUSES(pool, culv_mem_pool_import(s->w.device, &d, &pool), UNSUPPORTED,
-                HANDLE_TYPE);
+    LIB_REFUSES(pool, culv_mem_pool_import(s->w.device, &d, &pool), UNSUPPORTED, HANDLE_TYPE);
     d.handle = culv_handle_dma_buf_fd(0);
     LIB_REFUSES(pool, culv_mem_pool_import(s->w.device, &d, &pool), INVALID, HANDLE_TYPE);
     int ends[2];

@@ -97,8 +97,7 @@ SPARSE_CASE(levels)
     culv_sparse_array_desc d = describe(512, 512);
     d.mip_levels = 10;
     culv_sparse_array *array = create(s, &d, &info);
-    REQUIRE(info.array == NULL &&
-            info.mipmapped_array != NULL);
+    REQUIRE(info.array == NULL && info.mipmapped_array != NULL);
     REQUIRE_EQ(info.mip_tail_first_level, 3);
     REQUIRE_EQ(info.mip_tail_size, SPARSE_TILE);
     REQUIRE_EQ(info.mip_tail_single, 1);
@@ -416,8 +415,7 @@ SPARSE_CASE(formats)
             .x = info.tile_width, .width = info.tile_width, .height = info.tile_height};
         LIB_OK(sparse_map(array, &second, pool, SPARSE_TILE, s->stream));
         const size_t row = info.tile_width / rows[i].block * rows[i].block_bytes;
-        const sparse_box box = {info.array,  row, 0, 0, row,
-                                info.tile_height / rows[i].block, 1};
+        const sparse_box box = {info.array, row, 0, 0, row, info.tile_height / rows[i].block, 1};
         sparse_fill(s, &box, 60 + (uint32_t)i);
         REQUIRE_EQ(sparse_wrong(s, &box, 60 + (uint32_t)i), 0);
         culv_sparse_array_destroy(&array);

@@ -151,8 +151,7 @@ VMM_FABRIC_CASE(1, 1, refused, .title = "fabric.pools_refused")
     NO(culv_mem_pool_import(device, &in, &out), DRIVER, HANDLE_REFUSED);
     in.handle = handle;
     lib_driver()->SoftPlayFabric(0);
-    NO(culv_mem_pool_import(device, &in, &out), DRIVER, HANDLE_REFUSED,
-       "IMEX channel");
+    NO(culv_mem_pool_import(device, &in, &out), DRIVER, HANDLE_REFUSED, "IMEX channel");
     lib_driver()->SoftPlayFabric(1);
 #undef NO
     culv_vmm_allocation *other = NULL; /* a pool's bytes are no allocation */

@@ -106,16 +106,15 @@ VMM_CASE(refused)
     lib_fd fd = lib_fd_watch(export_fd(made));
     culv_vmm_import_desc d = import_desc(fd.fd, 2 * VMM_BLOCK);
     d.struct_size = 1;
-    LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid,
-                   CULV_REASON_STRUCT_SIZE);
+    LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid, CULV_REASON_STRUCT_SIZE);
     d = import_desc(fd.fd, 0);
     LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid, CULV_REASON_SIZE);
     d.size = VMM_BLOCK + 1;
     LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid, CULV_REASON_SIZE);
     d.size = 2 * VMM_BLOCK;
     d.exporter.bytes[3] = 77;
-    LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid,
-                   CULV_REASON_DEVICE_MISMATCH, "no CUDA device");
+    LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid, CULV_REASON_DEVICE_MISMATCH,
+                   "no CUDA device");
     d = import_desc(fd.fd, 2 * VMM_BLOCK);
     const culv_handle_type types[] = {CULV_HANDLE_NONE, CULV_HANDLE_DMA_BUF_FD,
                                       CULV_HANDLE_OPAQUE_WIN32};
