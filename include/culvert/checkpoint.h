@@ -65,7 +65,7 @@ CULV_INIT(culv_resume_desc)
  * the legacy stream waits for is being captured.
  *
  * It also refuses, by name, what it could not make again: imports by a handle
- * (culv_memory_import_take() and its like, other processes' objects); your own Vulkan objects
+ * (culv_memory_import() and its like, other processes' objects); your own Vulkan objects
  * without `imports_live`; what was made for OpenGL or shared with another GPU, and binary
  * semaphores; registered objects; tensors of buffers that somebody still holds; and VMM allocations
  * and memory pools that were exported or imported, also as views of vectors and in spaces. Destroy

@@ -21,7 +21,7 @@
  *   to 63 bytes) and appears in messages.
  * - A call that lists writes up to `capacity` elements into your array (which may be NULL if
  *   capacity is 0), and sets *count to the number of elements that there are.
- * - Outputs are written only on success. handle.h says what _take, _borrow and _dup in a name mean.
+ * - Outputs are written only on success. handle.h says what _dup in a name means.
  *
  * Pages such as "docs/gl.md" are in the source tree, and in share/doc/culvert/docs of an
  * installation. */

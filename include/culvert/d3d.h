@@ -20,8 +20,8 @@
  * that were created with D3D11_FENCE_FLAG_SHARED or D3D12_FENCE_FLAG_SHARED
  * (culv_d3d_semaphore_import()). Culvert makes the shared handle from the COM object: an NT handle,
  * which it closes again, or the KMT handle of a resource of Direct3D 11 without _SHARED_NTHANDLE.
- * If you have a handle or a name, import it by culv_memory_import_borrow(),
- * culv_semaphore_import_borrow() or culv_keyed_mutex_import_borrow(), with culv_handle_win32() or
+ * If you have a handle or a name, import it by culv_memory_import(),
+ * culv_semaphore_import() or culv_keyed_mutex_import(), with culv_handle_win32() or
  * culv_handle_win32_named().
  *
  * In Direct3D 11 order the two sides by a fence or by the resource's keyed mutex. Without these, it

@@ -133,7 +133,7 @@ typedef struct culv_gl_memory_desc {
 CULV_INIT(culv_gl_memory_desc)
 
 /** Makes a GL memory object of the memory that a handle names. CUDA's half is
- * culv_memory_import_borrow() of the same handle (culvert/memory.h).
+ * culv_memory_import() of the same handle (culvert/memory.h).
  * Errors: INVALID (NULL_ARGUMENT, CONTEXT, SIZE, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND, OS,
  * DEVICE_MISMATCH), UNSUPPORTED (HANDLE_TYPE, EXTENSION_MISSING), DRIVER (HANDLE_REFUSED),
  * OUT_OF_MEMORY.

@@ -2,15 +2,12 @@
 /* Culvert: operating-system handles, which carry memory and semaphores from one API to another.
  *
  * A culv_handle is a file descriptor or a Windows handle together with its type. The name of a call
- * that takes or makes a handle says who owns it (docs/ownership.md):
- *   _take    The handle becomes Culvert's when the call returns CULV_OK. After an error it is still
- *            yours, open and untouched.
- *   _borrow  The handle stays yours. Culvert works on a duplicate. A call whose name has none of
- *            these words borrows too.
+ * says who owns the handle (docs/ownership.md):
  *   _dup     Each call makes a new handle, which you close with culv_handle_close().
- * The words mean the same on every system, although drivers treat handles differently: CUDA keeps
- * file descriptors and never keeps NT handles. Names and KMT handles own nothing and are never
- * closed. */
+ * Every other call borrows the handle: it stays yours, open and untouched, and Culvert works on a
+ * duplicate. This is the same on every system, although drivers treat handles differently: CUDA
+ * keeps file descriptors and never keeps NT handles. Names, KMT handles and fabric handles
+ * own nothing and are never closed. */
 #ifndef CULV_HANDLE_H_
 #define CULV_HANDLE_H_
 
@@ -43,7 +40,9 @@ typedef enum culv_handle_type {
     CULV_HANDLE_D3D11_FENCE = 10, /**< Windows: NT handle of an ID3D11Fence. */
     CULV_HANDLE_D3D11_KEYED_MUTEX = 11,     /**< Windows: NT handle of an IDXGIKeyedMutex. */
     CULV_HANDLE_D3D11_KEYED_MUTEX_KMT = 12, /**< Windows: its global share handle. */
-    CULV_HANDLE_FABRIC = 13, /**< CUmemFabricHandle, for processes on other machines. */
+    /** A CUmemFabricHandle (culvert/fabric.h): bytes that you send as they are, also to another
+     * machine. It owns nothing and is never closed. VMM allocations and memory pools only. */
+    CULV_HANDLE_FABRIC = 13,
     CULV_HANDLE_FORCE32 = 0x7fffffff
 } culv_handle_type;
 
@@ -51,8 +50,9 @@ typedef enum culv_handle_type {
 typedef struct culv_handle {
     culv_handle_type type;
     union {
-        int fd;      /**< For the ..._FD types. */
-        void *win32; /**< For the ..._WIN32 types. NULL when `name` is given. */
+        int fd;             /**< For the ..._FD types. */
+        void *win32;        /**< For the ..._WIN32 types. NULL when `name` is given. */
+        uint8_t fabric[64]; /**< For FABRIC. */
     } value;
     /** The name of the object, for OPAQUE_WIN32 and the D3D11_... and D3D12_... types except KMT
      * (VkExportMemoryWin32HandleInfoKHR::name, ID3D12Device::CreateSharedHandle), in UTF-16, which
@@ -149,10 +149,21 @@ CULV_INLINE culv_handle culv_handle_dma_buf_fd(int fd)
     return h;
 }
 
+/** Makes a culv_handle of type CULV_HANDLE_FABRIC from the 64 bytes of a CUmemFabricHandle.
+ * Ownership: the bytes are copied. Threads: any. */
+CULV_INLINE culv_handle culv_handle_fabric(const void *bytes)
+{
+    culv_handle h;
+    memset(&h, 0, sizeof h);
+    h.type = CULV_HANDLE_FABRIC;
+    memcpy(h.value.fabric, bytes, sizeof h.value.fabric);
+    return h;
+}
+
 /** Makes another handle of the same object. Use it when you need several NT handles of one
  * VkDeviceMemory or VkSemaphore: a Vulkan driver hands out only one
- * (VUID-VkMemoryGetWin32HandleInfoKHR-handleType-00663). Names and KMT handles own nothing, so
- * their copy is the same name or number. The text of a name stays yours.
+ * (VUID-VkMemoryGetWin32HandleInfoKHR-handleType-00663). Names, KMT handles and fabric handles own
+ * nothing, so their copy is the same. The text of a name stays yours.
  * Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND, OS), UNSUPPORTED
  * (HANDLE_TYPE).
  * Ownership: *handle is borrowed; *out is a new handle, yours to close. Threads: any. */
@@ -160,8 +171,8 @@ CULV_EXPORT culv_result culv_handle_dup(const culv_handle *handle, culv_handle *
 
 /** Closes a handle that you own, such as one from a ..._dup() call, and sets *handle to type
  * CULV_HANDLE_NONE. File descriptors are closed with close(), and NT handles with CloseHandle().
- * Names, KMT handles and handles of another system need no closing. NULL, or a handle of type
- * CULV_HANDLE_NONE, is a no-op.
+ * Names, KMT handles, fabric handles and handles of another system need no closing. NULL, or a
+ * handle of type CULV_HANDLE_NONE, is a no-op.
  * Ownership: the handle is gone. Threads: any. */
 CULV_EXPORT void culv_handle_close(culv_handle *handle);
 

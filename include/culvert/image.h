@@ -168,12 +168,6 @@ CULV_EXPORT culv_result culv_image_get_extent(const culv_image *image, uint32_t 
  * Ownership: a copy, yours. Threads: any. */
 CULV_EXPORT culv_result culv_image_get_desc(const culv_image *image, culv_image_desc *out);
 
-/** Returns the number of mip levels; 0 for NULL. Threads: any. */
-CULV_EXPORT uint32_t culv_image_mip_levels(const culv_image *image);
-
-/** Returns the format; CULV_FORMAT_NONE for NULL. Threads: any. */
-CULV_EXPORT culv_format culv_image_format(const culv_image *image);
-
 CULV_EXTERN_C_END
 
 #endif

@@ -50,8 +50,6 @@ typedef struct culv_ipc_server culv_ipc_server;
 typedef struct culv_ipc_client culv_ipc_client;
 /** Opaque: a received object: its description and its handle. */
 typedef struct culv_ipc_object culv_ipc_object;
-/** Opaque: a server's vector, mapped in this process. */
-typedef struct culv_ipc_vector culv_ipc_vector;
 
 /** Bytes of a name with its final 0. A name has letters, digits, '.', '_' and '-', and does not
  * begin with '.'. */
@@ -373,7 +371,7 @@ CULV_EXPORT culv_result culv_ipc_object_get_handle(const culv_ipc_object *object
 
 /** Imports a received VMM allocation into CUDA, on the client's device, also by a fabric handle. It
  * may lie on another GPU that the device reaches.
- * Errors: as culv_vmm_import_borrow() and culv_vmm_import_fabric(); INVALID (VALUE: the object is
+ * Errors: as culv_vmm_import(); INVALID (VALUE: the object is
  * of another kind, or the client has no device).
  * Ownership: *out is yours, for culv_vmm_allocation_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_vmm(const culv_ipc_object *object,
@@ -381,7 +379,7 @@ CULV_EXPORT culv_result culv_ipc_import_vmm(const culv_ipc_object *object,
 
 /** Imports a received buffer, VMM allocation or memory of cuMemAlloc into CUDA, on the client's
  * device. Two imports of the same memory of cuMemAlloc have the same address.
- * Errors: as culv_memory_import_borrow() and culv_buffer_map(); INVALID (VALUE: as
+ * Errors: as culv_memory_import() and culv_buffer_map(); INVALID (VALUE: as
  * culv_ipc_import_vmm(); DEVICE_MISMATCH: this process does not see its GPU), UNSUPPORTED
  * (DRIVER_TOO_OLD), DRIVER (HANDLE_REFUSED: CUDA does not open memory of the same process or freed
  * memory).
@@ -392,14 +390,14 @@ CULV_EXPORT culv_result culv_ipc_import_vmm(const culv_ipc_object *object,
 CULV_EXPORT culv_result culv_ipc_import_buffer(const culv_ipc_object *object, culv_buffer **out);
 
 /** Imports a received image into CUDA, on the client's device.
- * Errors: as culv_memory_import_borrow() and culv_image_map(); INVALID (VALUE: as
+ * Errors: as culv_memory_import() and culv_image_map(); INVALID (VALUE: as
  * culv_ipc_import_vmm(); TILING).
  * Ownership: *out is yours, for culv_image_unmap(). It keeps the import alive. Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_image(const culv_ipc_object *object, culv_image **out);
 
 /** Imports a received semaphore into CUDA, on the client's device. A timeline's value is that of
  * the server's offer: report later ones by culv_semaphore_mark_value().
- * Errors: as culv_semaphore_import_borrow(); INVALID (VALUE: as culv_ipc_import_vmm()).
+ * Errors: as culv_semaphore_import(); INVALID (VALUE: as culv_ipc_import_vmm()).
  * Ownership: *out is yours, for culv_semaphore_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_semaphore(const culv_ipc_object *object,
                                                   culv_semaphore **out);
@@ -413,64 +411,32 @@ typedef struct culv_ipc_vector_desc {
     /** Bytes of address space. If the vector outgrows it, it moves to twice as much. Default: 16
      * times the vector's bytes, and at least 1 GiB. */
     uint64_t reserve;
-    /** Nonzero: each chunk keeps its handle, for imports by a graphics API
-     * (culv_ipc_vector_get_chunk()). */
+    /** Nonzero: each chunk keeps its handle, for imports by a graphics API: views of the vector,
+     * and culv_vmm_export_dup() of a chunk's allocation. */
     culv_bool keep_handles;
 } culv_ipc_vector_desc;
 
 CULV_INIT(culv_ipc_vector_desc)
 
-/** One chunk of a server's vector. */
-typedef struct culv_ipc_chunk {
-    size_t struct_size; /**< Set by culv_ipc_chunk_init(). */
-    uint64_t id;        /**< As culv_vector_chunk::id. */
-    uint64_t offset;    /**< Bytes into the vector. */
-    uint64_t size;      /**< Bytes. */
-    /** The vector's own; type NONE without culv_ipc_vector_desc::keep_handles. Never close it. */
-    culv_handle handle;
-} culv_ipc_chunk;
-
-CULV_INIT(culv_ipc_chunk)
-
 /** Opens a vector that the server offers: imports its present chunks, and maps them one after
- * another.
- * Errors: as culv_ipc_client_receive(), culv_vmm_import_take() and culv_vmm_map().
- * Ownership: *out is yours, for culv_ipc_vector_destroy(), before the client.
+ * another. What reads a culv_vector takes *out, as do culv_vector_get_dlpack() and, with
+ * `keep_handles`, a graphics API's views; what changes one refuses it (USAGE).
+ * Errors: as culv_ipc_client_receive(), culv_vmm_import() and culv_vmm_map().
+ * Ownership: *out is yours, for culv_vector_destroy(), before the client.
  * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_vector_open(culv_ipc_client *client,
                                              const culv_ipc_vector_desc *desc, uint64_t timeout,
-                                             culv_ipc_vector **out);
+                                             culv_vector **out);
 
 /** Asks the server for the vector's chunks, imports and maps new ones, and releases those that the
  * server's vector no longer has. These, and an outgrown address, are released after `last_use` has
- * done the work that has been submitted to it so far. After an error the vector is as it was, or
- * has some of the new chunks; call again.
- * Errors: as culv_ipc_vector_open(); INVALID (CAPTURE, STREAM_DEVICE). Threads: one at a time. */
-CULV_EXPORT culv_result culv_ipc_vector_update(culv_ipc_vector *vector, CUstream last_use,
+ * done the work that has been submitted to it so far. The vector's generation is then the server's.
+ * After an error the vector is as it was.
+ * Errors: as culv_ipc_vector_open(); INVALID (CAPTURE, STREAM_DEVICE; USAGE: the vector is this
+ * process's own), BUSY (OWNED: a tensor of culv_vector_get_dlpack() uses memory or an address that
+ * would go). Threads: one at a time. */
+CULV_EXPORT culv_result culv_ipc_vector_update(culv_vector *vector, CUstream last_use,
                                                uint64_t timeout);
-
-/** Destroys the mapping. Does NOT wait: the GPU's work with it should be done.
- * Threads: one at a time. */
-CULV_EXPORT void culv_ipc_vector_destroy(culv_ipc_vector **vector);
-
-/** Returns the address of the first byte in this process, which culv_ipc_vector_update() may
- * change. 0 for NULL and without chunks.
- * Ownership: the vector's. Threads: one at a time. */
-CULV_EXPORT CUdeviceptr culv_ipc_vector_pointer(const culv_ipc_vector *vector);
-
-/** Returns the bytes in use, as of the last update. 0 for NULL. Threads: one at a time. */
-CULV_EXPORT uint64_t culv_ipc_vector_size(const culv_ipc_vector *vector);
-
-/** Returns the server's culv_vector_generation(), as of the last update. 0 for NULL.
- * Threads: one at a time. */
-CULV_EXPORT uint64_t culv_ipc_vector_generation(const culv_ipc_vector *vector);
-
-/** Gets chunk number `index` by offset, from 0 on, and in `count` (may be NULL) the number of
- * chunks. If the index is too high, only *count is written.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: the copy is yours; its handle is the vector's. Threads: one at a time. */
-CULV_EXPORT culv_result culv_ipc_vector_get_chunk(const culv_ipc_vector *vector, size_t index,
-                                                  culv_ipc_chunk *out, size_t *count);
 
 CULV_EXTERN_C_END
 

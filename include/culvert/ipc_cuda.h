@@ -74,7 +74,7 @@ CULV_INLINE culv_ipc_source culv_ipc_from_pool_memory(culv_mem_pool *pool, CUdev
 
 /** Returns VMM memory as a source that goes by its fabric handle: the client gets 64 bytes and no
  * file descriptor. If culv_vmm_allocation_info::handle_types lacks the bit of CULV_HANDLE_FABRIC,
- * use culv_ipc_from_vmm(). The call has the errors of culv_vmm_export_fabric().
+ * use culv_ipc_from_vmm(). The call has the errors of culv_vmm_export_dup().
  * Ownership: the allocation stays yours. Keep it until the clients have imported it
  * (culv_ipc_import_vmm()). Threads: any. */
 CULV_INLINE culv_ipc_source culv_ipc_from_vmm_fabric(culv_vmm_allocation *allocation)
@@ -85,8 +85,9 @@ CULV_INLINE culv_ipc_source culv_ipc_from_vmm_fabric(culv_vmm_allocation *alloca
 }
 
 /** Returns a memory pool as a source that goes by its fabric handle. Offer its allocations by
- * culv_ipc_from_pool_memory(). If culv_mem_pool_handle_types() lacks the bit of CULV_HANDLE_FABRIC,
- * use culv_ipc_from_pool(). The call has the errors of culv_mem_pool_export_fabric().
+ * culv_ipc_from_pool_memory(). If culv_mem_pool_info::handle_types lacks the bit of
+ * CULV_HANDLE_FABRIC, use culv_ipc_from_pool(). The call has the errors of
+ * culv_mem_pool_export_dup().
  * Ownership: the pool stays yours. Keep it until the clients have imported it
  * (culv_ipc_import_pool()). Threads: any. */
 CULV_INLINE culv_ipc_source culv_ipc_from_pool_fabric(culv_mem_pool *pool)
@@ -106,14 +107,14 @@ CULV_INLINE culv_ipc_source culv_ipc_from_pool_fabric(culv_mem_pool *pool)
 CULV_EXPORT culv_result culv_ipc_import_event(const culv_ipc_object *object, CUevent *out);
 
 /** Imports a received pool on the client's device, also by a fabric handle.
- * Errors: as culv_mem_pool_import_borrow() and culv_mem_pool_import_fabric(); INVALID (VALUE: the
+ * Errors: as culv_mem_pool_import(); INVALID (VALUE: the
  * object is of another kind, or the client has no device).
  * Ownership: *out is yours, for culv_mem_pool_destroy(). Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_pool(const culv_ipc_object *object, culv_mem_pool **out);
 
 /** Imports a received allocation of a pool that was imported.
  * Errors: as culv_mem_pool_import_pointer(); INVALID (VALUE: the object is of another kind).
- * Ownership: *out is yours, for culv_mem_pool_free() before its owner frees it. Threads: any. */
+ * Ownership: *out is yours, for cuMemFreeAsync before its owner frees it. Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_pool_memory(const culv_ipc_object *object,
                                                     culv_mem_pool *pool, CUdeviceptr *out);
 

@@ -53,7 +53,7 @@ CULV_INIT(culv_ipc_fetch_desc)
  * the process has ended, or a new process has its pid), UNSUPPORTED (HANDLE_TYPE; IPC_REFUSED: the
  * system does not allow it, or the process belongs to a user that is not trusted; OS: the kernel is
  * older than Linux 5.6), OUT_OF_MEMORY, DRIVER (OS).
- * Ownership: *out is yours; give it to a ..._take() call or to culv_handle_close(). Threads: any.
+ * Ownership: *out is yours; for culv_handle_close(). Threads: any.
  * Source: pidfd_getfd(2), ptrace(2); Windows: DuplicateHandle. */
 CULV_EXPORT culv_result culv_ipc_fetch_dup(const culv_ipc_fetch_desc *desc, culv_handle *out);
 

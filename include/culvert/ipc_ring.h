@@ -210,7 +210,7 @@ CULV_INIT(culv_ipc_consumer_desc)
  * IPC_DROPPED: the producer has dropped this side, and runs on; IPC_PROTOCOL: its page is invalid),
  * INVALID (RING_SIDE: the call is without a stream and the timelines are counters, or it has a
  * stream and the client has no device).
- * Errors: as culv_ipc_client_receive() and culv_semaphore_import_borrow(); INVALID (VALUE: the
+ * Errors: as culv_ipc_client_receive() and culv_semaphore_import(); INVALID (VALUE: the
  * offer is no ring, the kinds of timelines do not fit, or the client has no device), UNSUPPORTED
  * (IPC_REFUSED: the ring is full; DRIVER_TOO_OLD: no stream memory operations).
  * Ownership: *out is yours, for culv_ring_destroy(), before the client. Threads: one at a time. */

@@ -33,26 +33,17 @@ typedef struct culv_keyed_mutex_desc {
 
 CULV_INIT(culv_keyed_mutex_desc)
 
-/** Imports a keyed mutex and TAKES its handle. culv_d3d11_keyed_mutex_import() (culvert/d3d.h)
+/** Imports a keyed mutex and BORROWS its handle. culv_d3d11_keyed_mutex_import() (culvert/d3d.h)
  * needs no handle.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE, HANDLE_TYPE, HANDLE_BAD), UNSUPPORTED
  * (HANDLE_TYPE: not Windows), DRIVER (also HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
- * Ownership: on success Culvert has closed an NT handle; on failure it is still yours. A KMT handle
- * keeps nothing alive: the resource must live until the call returns. *out is yours, for
- * culv_keyed_mutex_destroy().
+ * Ownership: the handle stays yours. A KMT handle keeps nothing alive: the resource must live until
+ * the call returns. *out is yours, for culv_keyed_mutex_destroy().
  * Threads: any.
  * Source: cuda.h, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX and _KMT. */
-CULV_EXPORT culv_result culv_keyed_mutex_import_take(culv_device *device,
-                                                     const culv_keyed_mutex_desc *desc,
-                                                     culv_keyed_mutex **out);
-
-/** Imports a keyed mutex and BORROWS its handle.
- * Errors: as culv_keyed_mutex_import_take().
- * Ownership: the handle stays yours. *out is yours, for culv_keyed_mutex_destroy().
- * Threads: any. */
-CULV_EXPORT culv_result culv_keyed_mutex_import_borrow(culv_device *device,
-                                                       const culv_keyed_mutex_desc *desc,
-                                                       culv_keyed_mutex **out);
+CULV_EXPORT culv_result culv_keyed_mutex_import(culv_device *device,
+                                                const culv_keyed_mutex_desc *desc,
+                                                culv_keyed_mutex **out);
 
 /** Acquires the mutex for the next work of `stream`, after the other side has released it with
  * `key`. `timeout_ms` is in milliseconds; CULV_KEYED_MUTEX_INFINITE waits for ever. The call may

@@ -4,8 +4,8 @@
  * Memory from cuMemAllocAsync lies in a pool. Send an exportable pool to another CUDA process as a
  * handle. Then send each allocation in it as 64 bytes of data:
  *
- *   exporter: culv_mem_pool_export_dup(), culv_mem_pool_alloc(), culv_mem_pool_export_pointer()
- *   importer: culv_mem_pool_import_borrow(), culv_mem_pool_import_pointer(), culv_mem_pool_free()
+ *   exporter: culv_mem_pool_export_dup(), cuMemAllocFromPoolAsync, culv_mem_pool_export_pointer()
+ *   importer: culv_mem_pool_import(), culv_mem_pool_import_pointer(), cuMemFreeAsync
  *
  * Export the pool before its pointers (cuda.h, cuMemPoolExportPointer: "from an already shared
  * memory pool"; measured on an H200). Every process that imported an allocation must free it before
@@ -40,9 +40,9 @@ typedef struct culv_mem_pool_desc {
      * handles (cuda.h, CUmemPoolProps). Read during the call. NULL: this user's default. */
     const void *security_attributes;
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
-    /** The export by culv_mem_pool_export_fabric() (culvert/fabric.h), besides handle_types.
-     * Culvert tests by an export whether it works. If it does, culv_mem_pool_handle_types() has the
-     * bit of CULV_HANDLE_FABRIC. */
+    /** The export as CULV_HANDLE_FABRIC (culvert/fabric.h), besides handle_types.
+     * Culvert tests by an export whether it works. If it does, culv_mem_pool_info::handle_types has
+     * the bit of CULV_HANDLE_FABRIC. */
     culv_fabric fabric;
 } culv_mem_pool_desc;
 
@@ -87,18 +87,26 @@ CULV_EXPORT culv_result culv_mem_pool_create(culv_device *device, const culv_mem
  * Source: cuda.h, cuMemPoolDestroy. */
 CULV_EXPORT void culv_mem_pool_destroy(culv_mem_pool **pool);
 
-/** Returns the driver's pool, for cuMemPoolTrimTo, cuDeviceSetMemPool and others. NULL for NULL.
- * Never destroy it.
- * Ownership: the pool owns it. Threads: any. */
-CULV_EXPORT CUmemoryPool culv_mem_pool_native_handle(const culv_mem_pool *pool);
+/** The properties of a pool. */
+typedef struct culv_mem_pool_info {
+    size_t struct_size; /**< Set by culv_mem_pool_info_init(). */
+    /** The types that the pool can be exported as, in bits (1 << culv_handle_type). 0 for an
+     * import. */
+    uint32_t handle_types;
+    /** The driver's pool, for cuMemAllocFromPoolAsync, cuMemPoolTrimTo, cuDeviceSetMemPool and
+     * others. The pool owns it: never destroy it. CUDA refuses allocations in an imported one. */
+    CUmemoryPool native_handle;
+} culv_mem_pool_info;
 
-/** Returns the types that the pool can be exported as, in bits (1 << culv_handle_type). 0 for an
- * import, and for NULL.
- * Threads: any. */
-CULV_EXPORT uint32_t culv_mem_pool_handle_types(const culv_mem_pool *pool);
+CULV_INIT(culv_mem_pool_info)
+
+/** Fills *out with what the pool is.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
+ * Ownership: the copy is yours. Threads: any. */
+CULV_EXPORT culv_result culv_mem_pool_get_info(const culv_mem_pool *pool, culv_mem_pool_info *out);
 
 /** Exports the pool as a handle of one of the types that it was made for. Another process imports
- * it with culv_mem_pool_import_borrow(). From then on you can export the pool's pointers. A file
+ * it with culv_mem_pool_import(). From then on you can export the pool's pointers. A file
  * descriptor is closed on exec.
  * Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE; NOT_EXPORTABLE: it was not made for that type, or is
  * itself an import; OS: no file descriptor is left), DRIVER, ASYNC, OUT_OF_MEMORY.
@@ -117,30 +125,12 @@ CULV_EXPORT culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handl
  * yours, for culv_mem_pool_destroy().
  * Threads: any.
  * Source: cuda.h, cuMemPoolImportFromShareableHandle, cuMemPoolSetAccess. */
-CULV_EXPORT culv_result culv_mem_pool_import_borrow(culv_device *device,
-                                                    const culv_mem_pool_import_desc *desc,
-                                                    culv_mem_pool **out);
-
-/** Allocates `size` bytes in stream order. You get the address at once. Work that you submit to the
- * stream later may use it.
- * Errors: INVALID (NULL_ARGUMENT, SIZE; USAGE: an imported pool; STREAM_DEVICE), OUT_OF_MEMORY,
- * DRIVER, ASYNC.
- * Ownership: *out is yours, for culv_mem_pool_free() or cuMemFreeAsync. Threads: any.
- * Source: cuda.h, cuMemAllocFromPoolAsync. */
-CULV_EXPORT culv_result culv_mem_pool_alloc(culv_mem_pool *pool, uint64_t size, CUstream stream,
-                                            CUdeviceptr *out);
-
-/** Frees memory of the pool, its own or imported, in stream order: when the stream gets there. A
- * pointer of 0 is a no-op.
- * Errors: INVALID (NULL_ARGUMENT, STREAM_DEVICE), DRIVER (also for a pointer without memory),
- * ASYNC.
- * Ownership: the memory is the pool's again. Threads: any.
- * Source: cuda.h, cuMemFreeAsync. */
-CULV_EXPORT culv_result culv_mem_pool_free(culv_mem_pool *pool, CUdeviceptr pointer,
-                                           CUstream stream);
+CULV_EXPORT culv_result culv_mem_pool_import(culv_device *device,
+                                             const culv_mem_pool_import_desc *desc,
+                                             culv_mem_pool **out);
 
 /** Exports an allocation of the pool, for culv_mem_pool_import_pointer() in a process that imported
- * the pool. `pointer` comes from culv_mem_pool_alloc() or cuMemAllocFromPoolAsync.
+ * the pool. `pointer` comes from cuMemAllocFromPoolAsync.
  * Errors: INVALID (NULL_ARGUMENT; NOT_READY: the pool was not exported yet; NOT_EXPORTABLE: the
  * pool was not made for export, or is an import; VALUE: not memory of this pool), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
@@ -152,7 +142,7 @@ CULV_EXPORT culv_result culv_mem_pool_export_pointer(culv_mem_pool *pool, CUdevi
 /** Imports an allocation of an imported pool.
  * Errors: INVALID (NULL_ARGUMENT; USAGE: the pool is not an import), DRIVER (HANDLE_REFUSED: the
  * data is of another pool, or of memory that was freed), ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_mem_pool_free() before its owner frees it. Threads: any.
+ * Ownership: *out is yours, for cuMemFreeAsync before its owner frees it. Threads: any.
  * Source: cuda.h, cuMemPoolImportPointer. */
 CULV_EXPORT culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool,
                                                      const culv_mem_pool_pointer *pointer,

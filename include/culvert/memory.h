@@ -4,7 +4,7 @@
  * An exported handle names a whole allocation (a VkDeviceMemory). The import states its size, and
  * each mapping states the offset of the resource in it.
  *
- *   culv_memory_import_take(device, &memory_desc, &memory);  the whole allocation
+ *   culv_memory_import(device, &memory_desc, &memory);  the whole allocation
  *   culv_buffer_map(memory, &buffer_desc, &buffer);          offset and size of the VkBuffer
  *   kernel<<<...>>>(culv_buffer_pointer(buffer));
  *
@@ -84,21 +84,15 @@ typedef struct culv_buffer_desc {
 /** culv_buffer_desc_init(): it maps the whole allocation. */
 CULV_INIT(culv_buffer_desc)
 
-/** Imports an allocation and TAKES its handle.
+/** Imports an allocation and BORROWS its handle.
  * Errors: INVALID (HANDLE_BAD, HANDLE_KIND, SIZE, DEVICE_MISMATCH ...), UNSUPPORTED (HANDLE_TYPE:
  * this system lacks the type, or the driver does not take dma-bufs), DRIVER (HANDLE_REFUSED),
  * ASYNC, OUT_OF_MEMORY.
- * Ownership: Culvert owns the handle if the call succeeds. *out is yours, for
- * culv_memory_destroy().
+ * Ownership: the handle stays yours: close it whenever you like (culv_handle_close()). *out is
+ * yours, for culv_memory_destroy().
  * Threads: any. */
-CULV_EXPORT culv_result culv_memory_import_take(culv_device *device, const culv_memory_desc *desc,
-                                                culv_memory **out);
-
-/** Imports an allocation and BORROWS its handle.
- * Errors: as culv_memory_import_take().
- * Ownership: the handle stays yours. *out is yours, for culv_memory_destroy(). Threads: any. */
-CULV_EXPORT culv_result culv_memory_import_borrow(culv_device *device, const culv_memory_desc *desc,
-                                                  culv_memory **out);
+CULV_EXPORT culv_result culv_memory_import(culv_device *device, const culv_memory_desc *desc,
+                                           culv_memory **out);
 
 /** Destroys the import. Buffers mapped on it live on: destroy them in any order.
  * Threads: any, ordered with other calls on this object. */

@@ -53,7 +53,7 @@ typedef struct culv_multicast_import_desc {
     culv_handle handle;
     uint32_t num_devices; /**< Required: the exporter's number. */
     culv_bool opt_in;     /**< Required: 1, once you know the warning above. */
-    uint64_t size;        /**< Required: the exporter's culv_multicast_size(). */
+    uint64_t size;        /**< Required: the exporter's culv_vmm_allocation_info::size. */
     const char *label;    /**< Copied (up to 63 bytes). Default: none. */
 } culv_multicast_import_desc;
 
@@ -91,32 +91,18 @@ CULV_EXPORT culv_result culv_multicast_create(culv_device *device, const culv_mu
  * Errors: as culv_multicast_create(); INVALID (HANDLE_BAD, HANDLE_KIND), DRIVER (HANDLE_REFUSED).
  * Ownership: the handle stays yours; *out is yours, for culv_multicast_destroy(). Threads: any.
  * Source: cuda.h, cuMemImportFromShareableHandle. */
-CULV_EXPORT culv_result culv_multicast_import_borrow(culv_device *device,
-                                                     const culv_multicast_import_desc *desc,
-                                                     culv_multicast **out);
-
-/** Imports another process's multicast object and TAKES its handle.
- * Errors: as culv_multicast_import_borrow().
- * Ownership: the handle as described; *out is yours, for culv_multicast_destroy(). Threads: any. */
-CULV_EXPORT culv_result culv_multicast_import_take(culv_device *device,
-                                                   const culv_multicast_import_desc *desc,
-                                                   culv_multicast **out);
+CULV_EXPORT culv_result culv_multicast_import(culv_device *device,
+                                              const culv_multicast_import_desc *desc,
+                                              culv_multicast **out);
 
 /** Destroys the object. Unmap the object first, because its allocation is destroyed with it. The
  * call unbinds all memory that is bound to the object. It does not wait for the GPU.
  * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_multicast_destroy(culv_multicast **multicast);
 
-/** Returns the bytes that each device can bind: the requested size, rounded up; 0 for NULL.
- * Threads: any. */
-CULV_EXPORT uint64_t culv_multicast_size(const culv_multicast *multicast);
-
-/** Returns the number of devices that are still to be added. Memory can be bound when it is 0. 0
- * for NULL.
- * Threads: any. */
-CULV_EXPORT uint32_t culv_multicast_missing_devices(const culv_multicast *multicast);
-
-/** Returns the object as an allocation, for culv_vmm_map() and culv_vmm_export_dup().
+/** Returns the object as an allocation, for culv_vmm_map() and culv_vmm_export_dup(), and for
+ * culv_vmm_allocation_get_info(): `size` is what each device can bind, `missing_devices` how many
+ * are still to be added.
  * culv_vmm_map() answers INVALID (NOT_READY) while a device is missing.
  * culv_vmm_allocation_destroy() refuses it (OWNED).
  * Errors: none; NULL for NULL.

@@ -5,7 +5,7 @@
  * the error. The thread's last error says more: a stable reason, the driver's own code, and a
  * message with the values and what to do. docs/errors.md lists the usual cause of each reason.
  *
- *   if (culv_memory_import_take(device, &desc, &memory) != CULV_OK)
+ *   if (culv_memory_import(device, &desc, &memory) != CULV_OK)
  *       fprintf(stderr, "%s", culv_last_error_message()); */
 #ifndef CULV_RESULT_H_
 #define CULV_RESULT_H_

@@ -56,22 +56,14 @@ typedef struct culv_semaphore_desc {
 
 CULV_INIT(culv_semaphore_desc)
 
-/** Imports a semaphore and TAKES its handle.
+/** Imports a semaphore and BORROWS its handle.
  * Errors: INVALID (HANDLE_BAD, HANDLE_KIND, DEVICE_MISMATCH, VALUE ...), UNSUPPORTED, DRIVER
  * (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
- * Ownership: Culvert owns the handle if the call succeeds. *out is yours, for
- * culv_semaphore_destroy().
+ * Ownership: the handle stays yours: close it whenever you like (culv_handle_close()). *out is
+ * yours, for culv_semaphore_destroy().
  * Threads: any. */
-CULV_EXPORT culv_result culv_semaphore_import_take(culv_device *device,
-                                                   const culv_semaphore_desc *desc,
-                                                   culv_semaphore **out);
-
-/** Imports a semaphore and BORROWS its handle.
- * Errors: as culv_semaphore_import_take().
- * Ownership: the handle stays yours. *out is yours, for culv_semaphore_destroy(). Threads: any. */
-CULV_EXPORT culv_result culv_semaphore_import_borrow(culv_device *device,
-                                                     const culv_semaphore_desc *desc,
-                                                     culv_semaphore **out);
+CULV_EXPORT culv_result culv_semaphore_import(culv_device *device, const culv_semaphore_desc *desc,
+                                              culv_semaphore **out);
 
 /** Returns the semaphore's type. CULV_SEMAPHORE_NONE for NULL. Threads: any. */
 CULV_EXPORT culv_semaphore_type culv_semaphore_get_type(const culv_semaphore *semaphore);

@@ -63,6 +63,12 @@ typedef struct culv_sparse_array_info {
     /** Bytes of one tail, a multiple of tile_bytes. 0: there is no tail. */
     uint64_t mip_tail_size;
     uint64_t full_size; /**< Bytes of pool that the whole array takes: every tile and every tail. */
+    /** The driver's array, for copies and texture objects. NULL for a mipmapped array. Culvert's:
+     * valid until the array is destroyed; never destroy it. */
+    CUarray array;
+    /** The driver's mipmapped array, for texture objects. NULL for an array without levels.
+     * Culvert's, as `array`. */
+    CUmipmappedArray mipmapped_array;
 } culv_sparse_array_info;
 
 CULV_INIT(culv_sparse_array_info)
@@ -128,22 +134,12 @@ CULV_EXPORT void culv_sparse_array_destroy(culv_sparse_array **array);
  * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_sparse_array_destroy_after(culv_sparse_array **array, CUstream last_use);
 
-/** Fills *out with the shape of the array's tiles and of its mip tail.
+/** Fills *out with the shape of the array's tiles and of its mip tail, and with its handles.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: a copy, yours. Threads: any.
  * Source: cuda.h, cuArrayGetSparseProperties, cuMipmappedArrayGetSparseProperties. */
 CULV_EXPORT culv_result culv_sparse_array_get_info(const culv_sparse_array *array,
                                                    culv_sparse_array_info *out);
-
-/** Returns the driver's array, for copies and texture objects. NULL for NULL and for a mipmapped
- * array. Never destroy it.
- * Ownership: Culvert's, valid until the array is destroyed. Threads: any. */
-CULV_EXPORT CUarray culv_sparse_array_handle(const culv_sparse_array *array);
-
-/** Returns the driver's mipmapped array, for texture objects. NULL for NULL and for an array
- * without levels. Never destroy it.
- * Ownership: Culvert's, valid until the array is destroyed. Threads: any. */
-CULV_EXPORT CUmipmappedArray culv_sparse_array_mipmapped_handle(const culv_sparse_array *array);
 
 /** Gets the CUDA array of a level with all its layers (or slices), for copies. Level 0 of a CUarray
  * is the CUarray itself. Copy only to and from mapped tiles.

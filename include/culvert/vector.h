@@ -29,7 +29,7 @@ CULV_EXTERN_C_BEGIN
 typedef struct culv_vector culv_vector;
 
 /** Opaque: addresses that CUDA and a graphics API share, so that both have one pointer. In Vulkan:
- * culv_vk_space_base() of culvert/vulkan_space.h. */
+ * culv_vk_space_info::base of culvert/vulkan_space.h. */
 typedef struct culv_space culv_space;
 
 /** Called when the vector's address has changed, by the thread that grows it, within its call.

@@ -108,7 +108,7 @@ typedef struct culv_vmm_allocation_desc {
      * own, which admits the processes of this user. */
     const void *object_attributes;
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
-    /** The export by culv_vmm_export_fabric(), besides handle_types. The first such allocation of a
+    /** The export as CULV_HANDLE_FABRIC, besides handle_types. The first such allocation of a
      * device tests whether that works (culv_check_fabric()). If it does,
      * culv_vmm_allocation_info::handle_types has the bit of CULV_HANDLE_FABRIC. */
     culv_fabric fabric;
@@ -125,13 +125,21 @@ typedef struct culv_vmm_allocation_info {
     uint64_t granularity;
     culv_vmm_location_kind kind;
     int32_t numa_node;
-    /** The types that it can be exported as. 0 for an import: only its exporter can export it. */
+    /** The types that it can be exported as. 0 for an import, unless it kept its handle
+     * (culv_ipc_vector_desc::keep_handles): only its exporter can export it. */
     uint32_t handle_types;
     uint32_t usage; /**< Bits of culv_vmm_usage. COMPRESSIBLE is set only when it was granted. */
     /** Nonzero: imported from another process, or exported by this one and imported again. */
     culv_bool imported;
     culv_uuid device;  /**< UUID of the GPU that the memory lies on. All zero for host memory. */
     uint32_t mappings; /**< Number of places where Culvert mapped it. */
+    /** A multicast object: number of devices that are still to be added. Memory can be bound when
+     * it is 0. Otherwise 0. */
+    uint32_t missing_devices;
+    /** The driver's handle (CUmemGenericAllocationHandle), for CUDA calls that Culvert does not
+     * make. The allocation owns it. Do not identify memory by it: two handles of the same memory
+     * may differ, and an equal handle may name other memory later. */
+    uint64_t native_handle;
 } culv_vmm_allocation_info;
 
 CULV_INIT(culv_vmm_allocation_info)
@@ -139,7 +147,8 @@ CULV_INIT(culv_vmm_allocation_info)
 /** An allocation to import by its handle. */
 typedef struct culv_vmm_import_desc {
     size_t struct_size; /**< Set by culv_vmm_import_desc_init(). */
-    /** Required. OPAQUE_FD (culv_vmm_export_dup()); on Windows OPAQUE_WIN32 or its KMT form. */
+    /** Required. OPAQUE_FD (culv_vmm_export_dup()) or FABRIC (culvert/fabric.h); on Windows
+     * OPAQUE_WIN32 or its KMT form. */
     culv_handle handle;
     /** Required: size in bytes. Pass the exporter's culv_vmm_allocation_info::size, because CUDA
      * does not tell it. */
@@ -221,15 +230,9 @@ CULV_EXPORT culv_result culv_vmm_allocation_get_info(const culv_vmm_allocation *
 CULV_EXPORT culv_result culv_vmm_allocation_retain_at(culv_device *device, CUdeviceptr address,
                                                       culv_vmm_allocation **out);
 
-/** Returns the driver's handle (CUmemGenericAllocationHandle), for CUDA calls that Culvert does not
- * make. 0 for NULL. Do not identify memory by it: two handles of the same memory may differ, and an
- * equal handle may name other memory later.
- * Ownership: the allocation owns it. Threads: any. */
-CULV_EXPORT uint64_t culv_vmm_allocation_native_handle(const culv_vmm_allocation *allocation);
-
 /** Exports an allocation as a handle of one of the types that it was made for. Another process
- * imports it with culv_vmm_import_take(). Vulkan imports it with culv_vk_memory_from_vmm() or
- * culv_vk_memory_from_handle(). CUDA imports it as external memory with culv_memory_import_take(),
+ * imports it with culv_vmm_import(). Vulkan imports it with culv_vk_memory_from_vmm() or
+ * culv_vk_memory_from_handle(). CUDA imports it as external memory with culv_memory_import(),
  * for arrays on it. A file descriptor is closed on exec.
  * Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE; NOT_EXPORTABLE: it was not made for that type, or is
  * itself an import; OS: no file descriptor is left), UNSUPPORTED (HANDLE_TYPE: a type of another
@@ -241,26 +244,18 @@ CULV_EXPORT uint64_t culv_vmm_allocation_native_handle(const culv_vmm_allocation
 CULV_EXPORT culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_type type,
                                             culv_handle *out);
 
-/** Imports an allocation and TAKES its handle.
+/** Imports an allocation and BORROWS its handle.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND; VALUE: a name;
  * SIZE: 0, not a multiple of the granularity, or more than the memory has (if Culvert cannot see
  * that, culv_vmm_map() fails later with DRIVER (SIZE)); DEVICE_MISMATCH: the memory lies on another
  * GPU than `exporter`, no CUDA device has that UUID, or this device does not reach its memory),
  * UNSUPPORTED (VMM, HANDLE_TYPE), DRIVER (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
- * Ownership: Culvert owns the handle if the call succeeds. *out is yours, for
- * culv_vmm_allocation_destroy().
+ * Ownership: the handle stays yours: close it whenever you like (culv_handle_close()). *out is
+ * yours, for culv_vmm_allocation_destroy().
  * Threads: any.
  * Source: cuda.h, cuMemImportFromShareableHandle. */
-CULV_EXPORT culv_result culv_vmm_import_take(culv_device *device, const culv_vmm_import_desc *desc,
-                                             culv_vmm_allocation **out);
-
-/** Imports an allocation and BORROWS its handle.
- * Errors: as culv_vmm_import_take().
- * Ownership: the handle stays yours. *out is yours, for culv_vmm_allocation_destroy().
- * Threads: any. */
-CULV_EXPORT culv_result culv_vmm_import_borrow(culv_device *device,
-                                               const culv_vmm_import_desc *desc,
-                                               culv_vmm_allocation **out);
+CULV_EXPORT culv_result culv_vmm_import(culv_device *device, const culv_vmm_import_desc *desc,
+                                        culv_vmm_allocation **out);
 
 /** Reserves addresses. They cost no memory.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, SIZE; VALUE: an alignment or a hint), UNSUPPORTED

@@ -20,7 +20,7 @@
  *   culv_vk_dma_buf_bridge_next(bridge, &turn);            what to wait for
  *   vkQueueSubmit(...);         waits for turn.wait_value, signals turn.signal_value
  *   culv_semaphore_wait(cuda, stream, turn.cuda_wait_value);
- *   ... kernels read culv_shared_image_cuda(culv_vk_dma_buf_bridge_image(bridge)) ...
+ *   ... kernels read culv_shared_image_cuda(info.image) ...
  *   culv_semaphore_signal(cuda, stream, turn.cuda_signal_value);
  *
  * docs/dma-buf.md has both ways, the formats, and where it ran. */
@@ -109,7 +109,7 @@ typedef struct culv_vk_dma_buf_desc {
     /** Required: the family of the queue that the copies are submitted to.
      * culv_vk_dma_buf_desc_init() sets CULV_VK_QUEUE_FAMILY_UNSET, which is refused. */
     uint32_t queue_family;
-    /** 1: CUDA's side is a buffer with rows (culv_vk_dma_buf_bridge_buffer()), for formats that no
+    /** 1: CUDA's side is a buffer with rows (culv_vk_dma_buf_info::buffer), for formats that no
      * CUDA array has (RG24), and for code that wants pointers. 0: an image. */
     culv_bool to_buffer;
     culv_texels texels;    /**< As culv_image_desc::texels. */
@@ -118,7 +118,7 @@ typedef struct culv_vk_dma_buf_desc {
     /** 1, with `to_buffer` and a `handle` of one LINEAR plane: CUDA maps the dma-buf itself if its
      * driver takes it, and nothing is copied; otherwise the bridge copies.
      * culv_vk_dma_buf_info::direct says which of the two it does. Read the rows by
-     * culv_vk_dma_buf_bridge_pointer() in both cases. */
+     * culv_vk_dma_buf_info::pointer in both cases. */
     culv_bool direct;
 } culv_vk_dma_buf_desc;
 
@@ -234,11 +234,21 @@ typedef struct culv_vk_dma_buf_info {
     uint64_t buffer_pitch;
     /** 1: CUDA's rows are those of the dma-buf, and the recorded commands copy nothing. */
     culv_bool direct;
+    /** CUDA's address of the first row, with `to_buffer`: in `buffer`, or in the dma-buf itself
+     * (`direct`). Otherwise 0. */
+    CUdeviceptr pointer;
+    /** What CUDA sees: culv_shared_image_cuda() of the image; with `to_buffer` image is NULL, and
+     * CUDA's side is the buffer, which is NULL if `direct` is 1. The bridge's, which destroys them;
+     * their own destroy calls refuse them (OWNED). */
+    const culv_shared_image *image;
+    const culv_shared_buffer *buffer;
+    /** culv_shared_semaphore_cuda() of it is CUDA's. The bridge's, like the image. */
+    const culv_shared_semaphore *timeline;
 } culv_vk_dma_buf_info;
 
 CULV_INIT(culv_vk_dma_buf_info)
 
-/** Gets the description of the dma-buf, for the other side.
+/** Gets the description of the dma-buf, for the other side, and what CUDA uses of the bridge.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: *out is yours. Threads: any. */
 CULV_EXPORT culv_result culv_vk_dma_buf_bridge_get_info(const culv_vk_dma_buf_bridge *bridge,
@@ -249,33 +259,6 @@ CULV_EXPORT culv_result culv_vk_dma_buf_bridge_get_info(const culv_vk_dma_buf_br
  * Ownership: *out is yours, for culv_handle_close(). Threads: any. */
 CULV_EXPORT culv_result culv_vk_dma_buf_bridge_export_dup(const culv_vk_dma_buf_bridge *bridge,
                                                           culv_handle *out);
-
-/** Returns the image that CUDA sees: culv_shared_image_cuda() of it. NULL for NULL and with
- * `to_buffer`.
- * Ownership: the bridge's, which destroys it; culv_shared_image_destroy() refuses it (OWNED).
- * Threads: any. */
-CULV_EXPORT const culv_shared_image *
-culv_vk_dma_buf_bridge_image(const culv_vk_dma_buf_bridge *bridge);
-
-/** Returns the buffer that CUDA sees, with `to_buffer`: culv_shared_buffer_pointer() of it. The
- * rows are culv_vk_dma_buf_info::buffer_pitch bytes apart. NULL for NULL, without `to_buffer`, and
- * if culv_vk_dma_buf_info::direct is 1.
- * Ownership: the bridge's, which destroys it; culv_shared_buffer_destroy() refuses it (OWNED).
- * Threads: any. */
-CULV_EXPORT const culv_shared_buffer *
-culv_vk_dma_buf_bridge_buffer(const culv_vk_dma_buf_bridge *bridge);
-
-/** Returns CUDA's address of the first row, with `to_buffer`: in the buffer, or in the dma-buf
- * itself (culv_vk_dma_buf_info::direct). The rows are culv_vk_dma_buf_info::buffer_pitch bytes
- * apart. 0 for NULL and without `to_buffer`.
- * Ownership: the memory is the bridge's. Threads: any. */
-CULV_EXPORT CUdeviceptr culv_vk_dma_buf_bridge_pointer(const culv_vk_dma_buf_bridge *bridge);
-
-/** Returns the timeline: culv_shared_semaphore_cuda() of it is CUDA's. NULL for NULL.
- * Ownership: the bridge's, which destroys it; culv_shared_semaphore_destroy() refuses it (OWNED).
- * Threads: any. */
-CULV_EXPORT const culv_shared_semaphore *
-culv_vk_dma_buf_bridge_timeline(const culv_vk_dma_buf_bridge *bridge);
 
 /* Implicit synchronization ---------------------------------------------------------------------
  * Compositors and cameras leave their fences in the dma-buf. Where the other side tells when it is

@@ -21,7 +21,7 @@
  *
  * Order. CUDA's mapping is immediate; vkQueueBindSparse is a queue operation.
  * - Commit: both sides may use the memory when the call returns. If you ask for a value instead,
- *   Vulkan's work must first wait for that value of culv_vk_space_timeline().
+ *   Vulkan's work must first wait for that value of culv_vk_space_info::timeline.
  * - A commit that waits for Vulkan needs a queue that makes progress. If earlier work of that queue
  *   waits for something that you signal later, ask for the value, or bind by another queue.
  * - Binds and unbinds of one space happen in the order of the calls. They do not wait for work on
@@ -80,8 +80,8 @@ typedef struct culv_vk_space_desc {
     void *queue_context;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
     /** Nonzero: vectors in the space grow without waiting for Vulkan on the host. Vulkan's work
-     * with the new bytes must then wait for culv_vk_space_ready_value() of
-     * culv_vk_space_timeline(). Default: 0, a grow returns when Vulkan may use the bytes. */
+     * with the new bytes must then wait for culv_vk_space_info::ready_value of
+     * its `timeline`. Default: 0, a grow returns when Vulkan may use the bytes. */
     culv_bool vectors_do_not_wait;
 } culv_vk_space_desc;
 
@@ -104,6 +104,19 @@ typedef struct culv_vk_space_info {
     uint32_t attempts;          /**< Number of addresses that were tried, with the one it got. */
     uint32_t refused_by_cuda;   /**< Number of addresses that CUDA did not give. */
     uint32_t refused_by_vulkan; /**< Number of addresses that Vulkan did not give. */
+    /** The culv_space for culv_vector_desc::space, so that a vector lives in this space. The
+     * space's; the vector keeps the space alive. NULL: there is no space yet. */
+    culv_space *base;
+    /** The VkBuffer that has all of the space, for descriptors and copies: byte n of the space is
+     * byte n of the buffer. Culvert's: never destroy it. */
+    VkBuffer buffer;
+    /** The timeline of the values that commits return. Wait for it in your submissions, never
+     * signal it. Culvert's: never destroy it. */
+    VkSemaphore timeline;
+    /** The value that `timeline` reaches when all memory of the commits and growths so far is
+     * bound. With culv_vk_space_desc::vectors_do_not_wait, ask after the grow, and let Vulkan's
+     * submission wait for it. 0 if nothing was bound yet. */
+    uint64_t ready_value;
 } culv_vk_space_info;
 
 CULV_INIT(culv_vk_space_info)
@@ -146,30 +159,6 @@ CULV_EXPORT void culv_vk_space_destroy(culv_vk_space **space);
  * Ownership: Culvert's. Threads: any. */
 CULV_EXPORT CUdeviceptr culv_vk_space_pointer(const culv_vk_space *space);
 
-/** Returns the number of bytes of addresses. 0 for NULL. Threads: any. */
-CULV_EXPORT uint64_t culv_vk_space_size(const culv_vk_space *space);
-
-/** Returns the VkBuffer that has all of the space, for descriptors and copies: byte n of the space
- * is byte n of the buffer. VK_NULL_HANDLE for NULL.
- * Ownership: Culvert's: never destroy it. Threads: any. */
-CULV_EXPORT VkBuffer culv_vk_space_handle(const culv_vk_space *space);
-
-/** Returns the timeline of the values that commits return. VK_NULL_HANDLE for NULL. Wait for it in
- * your submissions, never signal it.
- * Ownership: Culvert's: never destroy it. Threads: any. */
-CULV_EXPORT VkSemaphore culv_vk_space_timeline(const culv_vk_space *space);
-
-/** Returns the value that culv_vk_space_timeline() reaches when all memory of the commits and
- * growths so far is bound. With culv_vk_space_desc::vectors_do_not_wait, ask after the grow, and
- * let Vulkan's submission wait for it. 0 if nothing was bound yet, and for NULL.
- * Threads: any. */
-CULV_EXPORT uint64_t culv_vk_space_ready_value(culv_vk_space *space);
-
-/** Returns the culv_space for culv_vector_desc::space, so that a vector lives in this space. NULL
- * for NULL.
- * Ownership: the space's; the vector keeps the space alive. Threads: any. */
-CULV_EXPORT culv_space *culv_vk_space_base(culv_vk_space *space);
-
 /** Fills *out with the state of the space.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: the copy is yours. Threads: any. */
@@ -179,8 +168,8 @@ CULV_EXPORT culv_result culv_vk_space_get_info(culv_vk_space *space, culv_vk_spa
  * contents are undefined.
  *
  * If `ready` is NULL, the call waits until Vulkan has bound the memory. Otherwise it does not wait,
- * and *ready is the value of culv_vk_space_timeline() that Vulkan's work with the memory must wait
- * for. CUDA may use it at once in both cases.
+ * and *ready is the value of culv_vk_space_info::timeline that Vulkan's work with the memory must
+ * wait for. CUDA may use it at once in both cases.
  *
  * A commit does not reserve the bytes: a later culv_vk_space_buffer_create() at
  * CULV_VK_SPACE_ANYWHERE may take them. If you use committed bytes yourself, give your buffers an
@@ -284,9 +273,6 @@ CULV_EXPORT void culv_vk_space_buffer_destroy(culv_vk_space_buffer **buffer);
 /** Returns the address of its first byte, for CUDA and for Vulkan. 0 for NULL.
  * Ownership: Culvert's. Threads: any. */
 CULV_EXPORT CUdeviceptr culv_vk_space_buffer_pointer(const culv_vk_space_buffer *buffer);
-
-/** Returns the number of bytes that were asked for. 0 for NULL. Threads: any. */
-CULV_EXPORT uint64_t culv_vk_space_buffer_size(const culv_vk_space_buffer *buffer);
 
 /** Returns the VkBuffer, and sets *offset (which may be NULL) to the part's offset in it: 0 for a
  * separate VkBuffer. VK_NULL_HANDLE for NULL.

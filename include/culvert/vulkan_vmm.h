@@ -51,7 +51,7 @@ CULV_EXPORT culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_all
  * culv_vk_memory_import(). The allocation is mapped whole. Its size is allocation_size; if the
  * memory is dedicated, that is rounded up to the granularity, and nothing may touch the bytes
  * beyond. You may free the VkDeviceMemory while the allocation or its mapping lives.
- * Errors: as culv_vk_memory_import() and culv_vmm_import_take(); INVALID (SIZE: memory that is not
+ * Errors: as culv_vk_memory_import() and culv_vmm_import(); INVALID (SIZE: memory that is not
  * dedicated is no multiple of the granularity, or dedicated memory is smaller than it; USAGE: the
  * memory is an image's), UNSUPPORTED (VMM).
  * Ownership: the VkDeviceMemory stays yours; *out is yours, for culv_vmm_allocation_destroy(). It
@@ -102,7 +102,7 @@ CULV_EXPORT culv_memory_kind culv_vk_vmm_memory_kind(culv_vk_device *vk, VkBuffe
  * writes images that share memory compressed, and CUDA would read wrong texels (measured).
  *
  * CUDA sees the bytes in an order that only the driver knows. To get CUDA arrays, import the handle
- * of culv_vmm_export_dup() with culv_memory_import_take(), with `dedicated` set at offset 0, and
+ * of culv_vmm_export_dup() with culv_memory_import(), with `dedicated` set at offset 0, and
  * map the image on that with culv_vk_image_map().
  * Errors: as culv_vk_buffer_bind_vmm(); as culv_vk_check_image() of create_info (TILING, USAGE,
  * FORMAT, EXTENT); INVALID (DEDICATED: an offset in memory that is not compressible).

@@ -104,12 +104,12 @@ static bool try_fabric(culv_mpi *m, char *why, size_t size)
     bool fine = true;
     for (uint32_t i = 0; fine && i < m->num_slots; i++) {
         culv_vmm_import_desc desc = culv_vmm_import_desc_init();
+        desc.handle = culv_handle_fabric(m->welcome.fabric[i].value.fabric);
         desc.size = m->slot_size;
         /* Another machine's GPU has a UUID that nobody knows here. */
         if (culvi_mpi_same_machine(&m->place, &m->welcome.place)) desc.exporter = m->welcome.device;
         desc.label = m->label;
-        fine = culv_vmm_import_fabric(m->device, &m->welcome.fabric[i], &desc,
-                                      &m->slots[i].allocation) == CULV_OK &&
+        fine = culv_vmm_import(m->device, &desc, &m->slots[i].allocation) == CULV_OK &&
                map_slot(m, &m->slots[i]);
     }
     snprintf(why + used, size - used,
@@ -372,7 +372,8 @@ static bool make_slot(culv_mpi *m, uint32_t i)
         return false;
     if (!(info.handle_types & 1u << CULV_HANDLE_FABRIC))
         m->welcome.no_fabric = CULV_ERROR_UNSUPPORTED;
-    else if (culv_vmm_export_fabric(s->allocation, &m->welcome.fabric[i]) != CULV_OK)
+    else if (culv_vmm_export_dup(s->allocation, CULV_HANDLE_FABRIC, &m->welcome.fabric[i]) !=
+             CULV_OK)
         return false;
     range.size = m->slot_size = info.size;
     if (culv_vmm_range_create(m->device, &range, &s->range) != CULV_OK ||

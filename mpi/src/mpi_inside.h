@@ -12,11 +12,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#ifndef CULV_EXPERIMENTAL
-#    define CULV_EXPERIMENTAL /* fabric handles */
-#endif
 #include "culvert/cuda_api.h"
-#include "culvert/fabric.h"
 #include "culvert/ipc.h"
 #include "culvert/ipc_fetch.h"
 #include "culvert/mpi.h"
@@ -29,7 +25,7 @@
 #define CHUNKS    2
 #define STAGINGS  2
 /* What two ranks must agree on. */
-#define PROTOCOL 2u
+#define PROTOCOL 3u
 /* From one look at other processes to the next. */
 #define WATCH_NS UINT64_C(50000000)
 
@@ -61,7 +57,7 @@ typedef struct welcome {
     uint32_t num_slots, device_pointers, software;
     int32_t no_fabric; /* a culv_result; OK: `fabric` has the slots */
     uint64_t slot_size;
-    culv_fabric_handle fabric[MAX_SLOTS];
+    culv_handle fabric[MAX_SLOTS];
     culv_uuid device;
     place place;
     char server[CULV_IPC_NAME_SIZE];

@@ -26,14 +26,13 @@ typedef struct constants {
 
 /* A chunk of a vector, as Vulkan has it. */
 typedef struct chunk {
-    uint64_t id, size;
-    VkBuffer buffer;
-    VkDeviceMemory memory;
+    culv_vk_vector_view_buffer part;
     VkDescriptorSet set;
 } chunk;
 
 typedef struct slot {
-    culv_ipc_vector *vector;
+    culv_vector *vector;
+    culv_vector_view *view;
     uint32_t count;
     chunk chunks[MOST_CHUNKS];
 } slot;
@@ -136,48 +135,43 @@ static bool join(viewer *v, const options *o)
     return fine;
 }
 
-static bool open_chunk(viewer *v, const culv_ipc_chunk *from, chunk *out)
+static bool describe_chunk(viewer *v, chunk *c)
 {
-    const vulkan_setup *vk = &v->vulkan;
-    culv_vk_memory_from_handle_desc import = culv_vk_memory_from_handle_desc_init();
-    culv_device_caps caps = culv_device_caps_init();
-    VkExternalMemoryBufferCreateInfo external = {
-        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
-        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                               .pNext = &external,
-                               .size = from->size,
-                               .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
+    VkDevice device = v->vulkan.device;
     VkDescriptorSetAllocateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
                                        .descriptorPool = v->pool,
                                        .descriptorSetCount = 1,
                                        .pSetLayouts = &v->set_layout};
-    out->id = from->id;
-    out->size = from->size;
-    if (!vk_ok(vkCreateBuffer(vk->device, &info, NULL, &out->buffer), "vkCreateBuffer") ||
-        !culv_ok(culv_device_get_caps(v->device, &caps), "culv_device_get_caps"))
+    if (!vk_ok(vkAllocateDescriptorSets(device, &set, &c->set), "vkAllocateDescriptorSets"))
         return false;
-    import.handle = from->handle;
-    import.size = from->size;
-    import.exporter = caps.uuid;
-    import.buffer = out->buffer;
-    if (!culv_ok(culv_vk_memory_from_handle(v->attached, &import, &out->memory),
-                 "culv_vk_memory_from_handle") ||
-        !vk_ok(vkBindBufferMemory(vk->device, out->buffer, out->memory, 0), "vkBindBufferMemory") ||
-        !vk_ok(vkAllocateDescriptorSets(vk->device, &set, &out->set), "vkAllocateDescriptorSets"))
-        return false;
-    VkDescriptorBufferInfo buffers[2] = {{out->buffer, 0, VK_WHOLE_SIZE},
+    VkDescriptorBufferInfo buffers[2] = {{c->part.buffer, 0, VK_WHOLE_SIZE},
                                          {v->picture.buffer, 0, VK_WHOLE_SIZE}};
     VkWriteDescriptorSet writes[2];
     for (uint32_t i = 0; i < 2; i++)
         writes[i] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-                                           .dstSet = out->set,
+                                           .dstSet = c->set,
                                            .dstBinding = i,
                                            .descriptorCount = 1,
                                            .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                            .pBufferInfo = &buffers[i]};
-    vkUpdateDescriptorSets(vk->device, 2, writes, 0, NULL);
+    vkUpdateDescriptorSets(device, 2, writes, 0, NULL);
     return true;
+}
+
+static bool open_slot(viewer *v, const options *o, uint32_t index)
+{
+    char name[64];
+    slot *s = &v->slots[index];
+    culv_ipc_vector_desc desc = culv_ipc_vector_desc_init();
+    culv_vk_vector_view_desc view = culv_vk_vector_view_desc_init();
+    observer_vector_name(name, index);
+    desc.name = name;
+    desc.keep_handles = 1;
+    view.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+    return culv_ok(culv_ipc_vector_open(v->client, &desc, observer_timeout(o), &s->vector),
+                   "culv_ipc_vector_open") &&
+           culv_ok(culv_vk_vector_view_create(v->attached, s->vector, &view, &s->view),
+                   "culv_vk_vector_view_create");
 }
 
 /* Takes in what the slot's vector has grown by. The solver changes nothing there meanwhile: the
@@ -185,33 +179,28 @@ static bool open_chunk(viewer *v, const culv_ipc_chunk *from, chunk *out)
 static bool update_slot(viewer *v, const options *o, uint32_t index)
 {
     slot *s = &v->slots[index];
-    culv_ipc_chunk found = culv_ipc_chunk_init();
+    culv_vk_vector_view_buffer parts[MOST_CHUNKS];
     size_t count = 0;
     if (s->vector == NULL) {
-        char name[64];
-        culv_ipc_vector_desc desc = culv_ipc_vector_desc_init();
-        observer_vector_name(name, index);
-        desc.name = name;
-        desc.keep_handles = 1;
-        if (!culv_ok(culv_ipc_vector_open(v->client, &desc, observer_timeout(o), &s->vector),
-                     "culv_ipc_vector_open"))
-            return false;
+        if (!open_slot(v, o, index)) return false;
     } else if (!culv_ok(culv_ipc_vector_update(s->vector, NULL, observer_timeout(o)),
-                        "culv_ipc_vector_update")) {
+                        "culv_ipc_vector_update") ||
+               !culv_ok(culv_vector_view_update(s->view), "culv_vector_view_update")) {
+        return false;
+    }
+    if (!culv_ok(culv_vk_vector_view_get_buffers(s->view, parts, MOST_CHUNKS, &count),
+                 "culv_vk_vector_view_get_buffers"))
+        return false;
+    if (count > MOST_CHUNKS) {
+        report("more than %d chunks", (int)MOST_CHUNKS);
         return false;
     }
     /* The solver's vector only grows: what was there stays in its place. */
-    for (size_t i = s->count;; i++) {
-        if (!culv_ok(culv_ipc_vector_get_chunk(s->vector, i, &found, &count),
-                     "culv_ipc_vector_get_chunk"))
-            return false;
-        if (i >= count) return true;
-        if (i >= MOST_CHUNKS) {
-            report("more than %d chunks", (int)MOST_CHUNKS);
-            return false;
-        }
-        if (!open_chunk(v, &found, &s->chunks[s->count++])) return false;
+    for (; s->count < count; s->count++) {
+        s->chunks[s->count].part = parts[s->count];
+        if (!describe_chunk(v, &s->chunks[s->count])) return false;
     }
+    return true;
 }
 
 /* From the solver's process to this queue, or back. */
@@ -242,7 +231,7 @@ static bool record(viewer *v, const options *o, const slot *s, uint64_t number)
                         .width = o->width,
                         .height = o->height,
                         .turn = 0.004f * (float)(number % 100000)};
-    uint64_t left = culv_ipc_vector_size(s->vector) / sizeof(particle);
+    uint64_t left = culv_vector_size(s->vector) / sizeof(particle);
     v->particles = left;
     if (!vk_ok(vkBeginCommandBuffer(c, &begin), "vkBeginCommandBuffer")) return false;
     vkCmdFillBuffer(c, v->picture.buffer, 0, VK_WHOLE_SIZE, 0);
@@ -258,14 +247,14 @@ static bool record(viewer *v, const options *o, const slot *s, uint64_t number)
     vkCmdPipelineBarrier2(c, &info);
     vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, v->splat);
     for (uint32_t i = 0; i < s->count && left > 0; i++) {
-        const uint64_t room = s->chunks[i].size / sizeof(particle);
+        const uint64_t room = s->chunks[i].part.size / sizeof(particle);
         values.count = (uint32_t)(left < room ? left : room);
-        pass(v, s->chunks[i].buffer, false);
+        pass(v, s->chunks[i].part.buffer, false);
         vkCmdBindDescriptorSets(c, VK_PIPELINE_BIND_POINT_COMPUTE, v->layout, 0, 1,
                                 &s->chunks[i].set, 0, NULL);
         vkCmdPushConstants(c, v->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof values, &values);
         vkCmdDispatch(c, (values.count + BLOCK - 1) / BLOCK, 1, 1);
-        pass(v, s->chunks[i].buffer, true);
+        pass(v, s->chunks[i].part.buffer, true);
         values.first += values.count;
         left -= values.count;
     }
@@ -376,11 +365,8 @@ static void tear_down(viewer *v)
     if (device) (void)vkDeviceWaitIdle(device);
     culv_ring_destroy(&v->consumer);
     for (uint32_t i = 0; i < OBSERVER_SLOTS; i++) {
-        for (uint32_t k = 0; k < v->slots[i].count; k++) {
-            vkDestroyBuffer(device, v->slots[i].chunks[k].buffer, NULL);
-            vkFreeMemory(device, v->slots[i].chunks[k].memory, NULL);
-        }
-        culv_ipc_vector_destroy(&v->slots[i].vector);
+        culv_vector_view_destroy(&v->slots[i].view);
+        culv_vector_destroy(&v->slots[i].vector);
     }
     culv_ipc_client_destroy(&v->client);
     if (device) {

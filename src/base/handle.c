@@ -93,10 +93,11 @@ culv_result culvi_handle_type_check(const culvi_voice *voice, const char *label,
                           (int)CULVI_SYSTEM == CULVI_SYSTEM_WINDOWS ? "POSIX systems have"
                                                                     : "Windows has",
                           buffer);
-    /* What is plain bytes has calls of its own: handle_rows.h has no other that is not built. */
+    /* handle_rows.h has no other that is not built. */
     return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-                      "%s is %d (%s), %s, which is plain bytes and no culv_handle; "
-                      "culvert/fabric.h has the calls that make and take those of VMM allocations",
+                      "%s is %d (%s), %s, which only culv_vmm_import() and culv_mem_pool_import() "
+                      "take; culv_vmm_allocation_desc.fabric and culv_mem_pool_desc.fabric ask for "
+                      "one (culvert/fabric.h)",
                       field, (int)type, row->name, row->words);
 }
 
@@ -223,6 +224,10 @@ culv_result culv_handle_dup(const culv_handle *handle, culv_handle *out)
     culvi_handle_facts facts;
     int os_error = 0;
     CULVI_REQUIRE2(NULL, handle, out);
+    if (handle->type == CULV_HANDLE_FABRIC) {
+        *out = *handle;
+        return CULV_OK;
+    }
     culv_result result = culvi_handle_check(NULL, NULL, "culv_handle_dup: handle",
                                             "a graphics API or CUDA", handle, &facts);
     if (result != CULV_OK || culvi_handle_duplicate(handle, &facts, out, &os_error)) return result;

@@ -153,7 +153,7 @@ culv_result culvi_image_check_call(const culv_image *image, uint32_t index, uint
 culv_result culv_image_get_extent(const culv_image *image, uint32_t level, uint32_t *width,
                                   uint32_t *height, uint32_t *depth)
 {
-    culv_result result = culvi_image_check_call(image, level, culv_image_mip_levels(image), "level",
+    culv_result result = culvi_image_check_call(image, level, culvi_image_levels(image), "level",
                                                 image, "culv_image_get_extent");
     if (result != CULV_OK) return result;
     if (width != NULL) *width = culvi_level_size(image->desc.width, level);
@@ -170,14 +170,4 @@ culv_result culv_image_get_desc(const culv_image *image, culv_image_desc *out)
     if (result != CULV_OK) return result;
     culvi_struct_write(out, &image->desc, sizeof image->desc);
     return CULV_OK;
-}
-
-uint32_t culv_image_mip_levels(const culv_image *image)
-{
-    return image != NULL ? image->desc.mip_levels : 0;
-}
-
-culv_format culv_image_format(const culv_image *image)
-{
-    return image != NULL ? image->desc.format : CULV_FORMAT_NONE;
 }

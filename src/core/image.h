@@ -72,6 +72,11 @@ culv_result culvi_image_check_arrays(const culv_image *image);
 culv_result culvi_image_check_call(const culv_image *image, uint32_t index, uint32_t count,
                                    const char *what, const void *out, const char *call);
 
+static inline uint32_t culvi_image_levels(const culv_image *image)
+{
+    return image != NULL ? image->desc.mip_levels : 0;
+}
+
 /* Levels of a whole chain down to one texel. */
 uint32_t culvi_image_most_levels(uint32_t width, uint32_t height, uint32_t depth);
 

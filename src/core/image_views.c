@@ -112,7 +112,7 @@ CUmipmappedArray culv_image_mipmapped_array(const culv_image *image)
 
 culv_result culv_image_get_array(culv_image *image, uint32_t level, CUarray *out)
 {
-    culv_result result = culvi_image_check_call(image, level, culv_image_mip_levels(image), "level",
+    culv_result result = culvi_image_check_call(image, level, culvi_image_levels(image), "level",
                                                 out, "culv_image_get_array");
     if (result == CULV_OK) result = culvi_image_check_arrays(image);
     if (result == CULV_OK) result = check_whole(image, "culv_image_get_array");
@@ -121,7 +121,7 @@ culv_result culv_image_get_array(culv_image *image, uint32_t level, CUarray *out
 
 culv_result culv_image_get_surface(culv_image *image, uint32_t level, CUsurfObject *out)
 {
-    culv_result result = culvi_image_check_call(image, level, culv_image_mip_levels(image), "level",
+    culv_result result = culvi_image_check_call(image, level, culvi_image_levels(image), "level",
                                                 out, "culv_image_get_surface");
     if (result == CULV_OK) result = culvi_image_check_arrays(image);
     if (result != CULV_OK) return result;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What imports of memory and of semaphores share: the handle is checked, the driver gets a
- * duplicate, and the caller's own handle is closed only once all has succeeded. */
+ * duplicate, and the caller's own handle stays as it is. */
 #include "core/import.h"
 
 #include "cuda/context.h"
@@ -115,8 +115,6 @@ culv_result culvi_import_run(culv_device *device, const culvi_import *import, vo
     }
     if (result == CULV_OK) ++*import->count;
     culvi_mutex_unlock(&device->lock);
-    if (result != CULV_OK) return result;
-    culvi_device_ref(device);
-    if (import->take) culvi_handle_close(import->handle);
-    return CULV_OK;
+    if (result == CULV_OK) culvi_device_ref(device);
+    return result;
 }

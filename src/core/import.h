@@ -17,7 +17,6 @@ typedef struct culvi_import {
     culvi_handle_facts facts; /* of the handle, by culvi_import_check() */
     const char *label;
     uint64_t *count; /* a counter of the device's; a success increments it */
-    bool take;       /* close the caller's handle after a success */
     bool exported;   /* by culvi_import_trust() */
     bool lent;       /* the driver does not keep file descriptors of this kind */
     CUresult (*give)(culv_device *device, const culv_handle *duplicate, void *object);

@@ -174,7 +174,7 @@ static void describe(const void *object, culvi_text *text)
                        : "");
 }
 
-static culvi_import how_to_import(culv_device *device, const culv_memory_desc *d, bool take)
+static culvi_import how_to_import(culv_device *device, const culv_memory_desc *d)
 {
     return (culvi_import){.what = "memory",
                           .call = "cuImportExternalMemory",
@@ -184,7 +184,6 @@ static culvi_import how_to_import(culv_device *device, const culv_memory_desc *d
                           .handle = &d->handle,
                           .label = d->label,
                           .count = &device->counts.memories,
-                          .take = take,
                           .give = give,
                           .describe = describe};
 }
@@ -238,14 +237,14 @@ culv_result culvi_memory_import_exported(culv_device *device, const culvi_words 
                                          const culv_memory_desc *d, culvi_memory_way way,
                                          culv_memory **out)
 {
-    culvi_import import = how_to_import(device, d, true);
+    culvi_import import = how_to_import(device, d);
     if (way == CULVI_MEMORY_PLACED) {
         import.call = "cuMemImportFromShareableHandle";
         import.lent = true; /* the file descriptor stays open (measured) */
     }
     culv_result result = culvi_import_trust(device, &import);
     if (result == CULV_OK) result = import_checked(device, words, &import, d, way, out);
-    if (result != CULV_OK) culvi_handle_close(&d->handle);
+    culvi_handle_close(&d->handle);
     return result;
 }
 
@@ -303,13 +302,11 @@ culv_memory *culvi_memory_to_open(culv_device *device, uint64_t size, const char
     return memory;
 }
 
-static culv_result import_memory(culv_device *device, const culv_memory_desc *desc, bool take,
-                                 culv_memory **out, const char *call)
+culv_result culv_memory_import(culv_device *device, const culv_memory_desc *desc, culv_memory **out)
 {
     culv_memory_desc d;
-    CULVI_REQUIRE_IN(NULL, call, device);
-    CULVI_REQUIRE_IN(&device->voice, call, desc);
-    CULVI_REQUIRE_IN(&device->voice, call, out);
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE2(&device->voice, desc, out);
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_memory_desc");
     if (result != CULV_OK) return result;
     if (d.size == 0)
@@ -317,23 +314,11 @@ static culv_result import_memory(culv_device *device, const culv_memory_desc *de
             &device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
             "culv_memory_desc.size is 0; it is the whole allocation's size in bytes (%s)",
             culvi_words_of_handle(d.handle.type)->size);
-    culvi_import import = how_to_import(device, &d, take);
+    culvi_import import = how_to_import(device, &d);
     result = culvi_import_check(device, &import, &d.exporter);
     return result == CULV_OK ? import_checked(device, culvi_words_of_handle(d.handle.type), &import,
                                               &d, CULVI_MEMORY_IMPORTED, out)
                              : result;
-}
-
-culv_result culv_memory_import_take(culv_device *device, const culv_memory_desc *desc,
-                                    culv_memory **out)
-{
-    return import_memory(device, desc, true, out, __func__);
-}
-
-culv_result culv_memory_import_borrow(culv_device *device, const culv_memory_desc *desc,
-                                      culv_memory **out)
-{
-    return import_memory(device, desc, false, out, __func__);
 }
 
 void culv_memory_destroy(culv_memory **memory)
@@ -410,7 +395,7 @@ static culv_result import_again(culv_memory *memory, bool by_vmm)
     d.label = memory->label;
     culv_result result = culvi_source_export(device, source, memory->label, "memory", &d.handle);
     if (result != CULV_OK) return result;
-    culvi_import import = how_to_import(device, &d, true);
+    culvi_import import = how_to_import(device, &d);
     if (by_vmm) {
         import.call = "cuMemImportFromShareableHandle";
         import.lent = true;

@@ -59,7 +59,7 @@ static culv_result check_desc(const culv_device *device, culvi_import *import,
     return culvi_import_check(device, import, &desc->exporter);
 }
 
-static culvi_import how_to_import(culv_device *device, const culv_semaphore_desc *d, bool take)
+static culvi_import how_to_import(culv_device *device, const culv_semaphore_desc *d)
 {
     return (culvi_import){.what = "semaphore",
                           .call = "cuImportExternalSemaphore",
@@ -69,7 +69,6 @@ static culvi_import how_to_import(culv_device *device, const culv_semaphore_desc
                           .handle = &d->handle,
                           .label = d->label,
                           .count = &device->counts.semaphores,
-                          .take = take,
                           .give = give,
                           .describe = describe};
 }
@@ -121,30 +120,14 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
     return CULV_OK;
 }
 
-static culv_result import_semaphore(culv_device *device, const culv_semaphore_desc *desc, bool take,
-                                    culv_semaphore **out, const char *call)
-{
-    culv_semaphore_desc d;
-    CULVI_REQUIRE_IN(NULL, call, device);
-    CULVI_REQUIRE_IN(&device->voice, call, desc);
-    CULVI_REQUIRE_IN(&device->voice, call, out);
-    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_semaphore_desc");
-    if (result != CULV_OK) return result;
-    culvi_import import = how_to_import(device, &d, take);
-    result = check_desc(device, &import, &d);
-    return result == CULV_OK
-               ? import_checked(device, culvi_words_of_handle(d.handle.type), 0, &import, &d, out)
-               : result;
-}
-
 culv_result culvi_semaphore_import_exported(culv_device *device, const culvi_words *words,
                                             uint64_t exporter, const culv_semaphore_desc *d,
                                             culv_semaphore **out)
 {
-    culvi_import import = how_to_import(device, d, true);
+    culvi_import import = how_to_import(device, d);
     culv_result result = culvi_import_trust(device, &import);
     if (result == CULV_OK) result = import_checked(device, words, exporter, &import, d, out);
-    if (result != CULV_OK) culvi_handle_close(&d->handle);
+    culvi_handle_close(&d->handle);
     return result;
 }
 
@@ -163,16 +146,19 @@ culv_result culvi_semaphore_goes_across(culv_semaphore *semaphore)
                            "no memory could be had that signals to another GPU need");
 }
 
-culv_result culv_semaphore_import_take(culv_device *device, const culv_semaphore_desc *desc,
-                                       culv_semaphore **out)
+culv_result culv_semaphore_import(culv_device *device, const culv_semaphore_desc *desc,
+                                  culv_semaphore **out)
 {
-    return import_semaphore(device, desc, true, out, __func__);
-}
-
-culv_result culv_semaphore_import_borrow(culv_device *device, const culv_semaphore_desc *desc,
-                                         culv_semaphore **out)
-{
-    return import_semaphore(device, desc, false, out, __func__);
+    culv_semaphore_desc d;
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE2(&device->voice, desc, out);
+    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_semaphore_desc");
+    if (result != CULV_OK) return result;
+    culvi_import import = how_to_import(device, &d);
+    result = check_desc(device, &import, &d);
+    return result == CULV_OK
+               ? import_checked(device, culvi_words_of_handle(d.handle.type), 0, &import, &d, out)
+               : result;
 }
 
 culv_semaphore_type culv_semaphore_get_type(const culv_semaphore *semaphore)
@@ -236,7 +222,7 @@ culv_result culvi_semaphore_resume(culv_semaphore *semaphore)
     culv_result result =
         culvi_source_export(device, source, semaphore->label, "semaphore", &d.handle);
     if (result != CULV_OK) return result;
-    culvi_import import = how_to_import(device, &d, true);
+    culvi_import import = how_to_import(device, &d);
     result = culvi_import_run_again(device, &import, semaphore);
     if (result != CULV_OK) return result;
     semaphore->away = false;

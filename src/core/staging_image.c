@@ -215,7 +215,7 @@ culv_result culvi_image_check_arrays(const culv_image *image)
 culv_result culv_image_get_linear_layout(const culv_image *image, uint32_t level, uint32_t plane,
                                          culv_subresource_layout *out)
 {
-    culv_result result = culvi_image_check_call(image, level, culv_image_mip_levels(image), "level",
+    culv_result result = culvi_image_check_call(image, level, culvi_image_levels(image), "level",
                                                 out, "culv_image_get_linear_layout");
     if (result != CULV_OK) return result;
     const culvi_voice *voice = &image->memory->device->voice;

@@ -38,7 +38,7 @@ static void describe(const void *object, culvi_text *text)
                          "(D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX) of this same GPU");
 }
 
-static culvi_import how_to_import(culv_device *device, const culv_keyed_mutex_desc *d, bool take)
+static culvi_import how_to_import(culv_device *device, const culv_keyed_mutex_desc *d)
 {
     return (culvi_import){.what = "keyed mutex",
                           .call = "cuImportExternalSemaphore",
@@ -48,7 +48,6 @@ static culvi_import how_to_import(culv_device *device, const culv_keyed_mutex_de
                           .handle = &d->handle,
                           .label = d->label,
                           .count = &device->counts.semaphores,
-                          .take = take,
                           .give = give,
                           .describe = describe};
 }
@@ -71,41 +70,28 @@ static culv_result import_checked(culv_device *device, const culvi_import *impor
     return CULV_OK;
 }
 
-static culv_result import_mutex(culv_device *device, const culv_keyed_mutex_desc *desc, bool take,
-                                culv_keyed_mutex **out, const char *call)
+culv_result culv_keyed_mutex_import(culv_device *device, const culv_keyed_mutex_desc *desc,
+                                    culv_keyed_mutex **out)
 {
     static const culv_uuid any = {{0}};
     culv_keyed_mutex_desc d;
-    CULVI_REQUIRE_IN(NULL, call, device);
-    CULVI_REQUIRE_IN(&device->voice, call, desc);
-    CULVI_REQUIRE_IN(&device->voice, call, out);
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE2(&device->voice, desc, out);
     culv_result result =
         culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_keyed_mutex_desc");
     if (result != CULV_OK) return result;
-    culvi_import import = how_to_import(device, &d, take);
+    culvi_import import = how_to_import(device, &d);
     result = culvi_import_check(device, &import, &any);
     return result == CULV_OK ? import_checked(device, &import, out) : result;
-}
-
-culv_result culv_keyed_mutex_import_take(culv_device *device, const culv_keyed_mutex_desc *desc,
-                                         culv_keyed_mutex **out)
-{
-    return import_mutex(device, desc, true, out, __func__);
-}
-
-culv_result culv_keyed_mutex_import_borrow(culv_device *device, const culv_keyed_mutex_desc *desc,
-                                           culv_keyed_mutex **out)
-{
-    return import_mutex(device, desc, false, out, __func__);
 }
 
 culv_result culvi_keyed_mutex_import_exported(culv_device *device, const culv_keyed_mutex_desc *d,
                                               culv_keyed_mutex **out)
 {
-    culvi_import import = how_to_import(device, d, true);
+    culvi_import import = how_to_import(device, d);
     culv_result result = culvi_import_trust(device, &import);
     if (result == CULV_OK) result = import_checked(device, &import, out);
-    if (result != CULV_OK) culvi_handle_close(&d->handle);
+    culvi_handle_close(&d->handle);
     return result;
 }
 

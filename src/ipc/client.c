@@ -459,6 +459,8 @@ culv_result culv_ipc_client_receive(culv_ipc_client *client, const char *name, u
     object->server_own_pid = client->server_own_pid;
     memcpy(object->data, reply.data, sizeof object->data);
     if (reply.fds == 1) object->handle = culvi_ipc_handle(reply.info.handle_type, got[0]);
+    if (reply.info.kind == CULV_IPC_VMM_FABRIC || reply.info.kind == CULV_IPC_POOL_FABRIC)
+        object->handle = culv_handle_fabric(reply.data);
     *out = object;
     return CULV_OK;
 }

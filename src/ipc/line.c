@@ -202,7 +202,7 @@ culv_result culvi_ipc_line_import(culv_device *device, const culv_handle *handle
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.exporter = *exporter;
     d.label = label;
-    return culv_semaphore_import_borrow(device, &d, &line->semaphore);
+    return culv_semaphore_import(device, &d, &line->semaphore);
 }
 
 static culv_result no_cuda(const culv_device *device, const char *label)

@@ -3,12 +3,9 @@
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "base/handle.h"
-#include "culvert/fabric.h"
 #include "ipc/ipc_client.h"
 
 #include <string.h>
-
-_Static_assert(sizeof(culv_fabric_handle) == CULVI_IPC_DATA, "it fills a message's bytes");
 
 static const char *const kinds[] = {"nothing",
                                     "a VMM allocation",
@@ -48,7 +45,7 @@ void culv_ipc_object_destroy(culv_ipc_object **object)
     culv_ipc_object *o = *object;
     culv_device *device = o->device;
     *object = NULL;
-    if (o->handle.type != CULV_HANDLE_NONE) culvi_handle_close(&o->handle);
+    culv_handle_close(&o->handle);
     culvi_free(o);
     if (device != NULL) culvi_device_unref(device);
 }
@@ -76,7 +73,6 @@ culv_result culv_ipc_object_get_handle(const culv_ipc_object *object, culv_handl
 
 culv_result culv_ipc_import_vmm(const culv_ipc_object *object, culv_vmm_allocation **out)
 {
-    culv_fabric_handle bytes;
     culv_vmm_import_desc d = culv_vmm_import_desc_init();
     culv_result result = culvi_ipc_object_check(object, __func__, CULV_IPC_VMM, CULV_IPC_VMM_FABRIC,
                                                 (const void *)out);
@@ -85,9 +81,7 @@ culv_result culv_ipc_import_vmm(const culv_ipc_object *object, culv_vmm_allocati
     d.size = object->info.allocation_size;
     d.exporter = object->info.device;
     d.label = object->info.name;
-    if (object->info.kind == CULV_IPC_VMM) return culv_vmm_import_borrow(object->device, &d, out);
-    memcpy(bytes.bytes, object->data, sizeof bytes.bytes);
-    return culv_vmm_import_fabric(object->device, &bytes, &d, out);
+    return culv_vmm_import(object->device, &d, out);
 }
 
 static culv_result import_memory(const culv_ipc_object *object, culv_memory **out)
@@ -98,7 +92,7 @@ static culv_result import_memory(const culv_ipc_object *object, culv_memory **ou
     d.dedicated = object->info.dedicated;
     d.exporter = object->info.device;
     d.label = object->info.name;
-    return culv_memory_import_borrow(object->device, &d, out);
+    return culv_memory_import(object->device, &d, out);
 }
 
 culv_result culv_ipc_import_buffer(const culv_ipc_object *object, culv_buffer **out)
@@ -163,5 +157,5 @@ culv_result culv_ipc_import_semaphore(const culv_ipc_object *object, culv_semaph
     d.value = object->info.value;
     d.exporter = object->info.device;
     d.label = object->info.name;
-    return culv_semaphore_import_borrow(object->device, &d, out);
+    return culv_semaphore_import(object->device, &d, out);
 }

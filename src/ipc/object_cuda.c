@@ -2,7 +2,6 @@
 /* What CUDA shares by itself, as a client opens it. */
 #include "core/memory.h"
 #include "cuda/context.h"
-#include "culvert/fabric.h"
 #include "ipc/ipc_client.h"
 
 #include <string.h>
@@ -121,17 +120,13 @@ culv_result culv_ipc_import_event(const culv_ipc_object *object, CUevent *out)
 
 culv_result culv_ipc_import_pool(const culv_ipc_object *object, culv_mem_pool **out)
 {
-    culv_fabric_handle bytes;
     culv_mem_pool_import_desc d = culv_mem_pool_import_desc_init();
     culv_result result = culvi_ipc_object_check(object, __func__, CULV_IPC_POOL,
                                                 CULV_IPC_POOL_FABRIC, (const void *)out);
     if (result != CULV_OK) return result;
     d.handle = object->handle;
     d.label = object->info.name;
-    if (object->info.kind == CULV_IPC_POOL)
-        return culv_mem_pool_import_borrow(object->device, &d, out);
-    memcpy(bytes.bytes, object->data, sizeof bytes.bytes);
-    return culv_mem_pool_import_fabric(object->device, &bytes, &d, out);
+    return culv_mem_pool_import(object->device, &d, out);
 }
 
 culv_result culv_ipc_import_pool_memory(const culv_ipc_object *object, culv_mem_pool *pool,

@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "base/handle.h"
-#include "culvert/fabric.h"
 #include "ipc/ipc_server.h"
 
 #include <inttypes.h>
@@ -124,7 +123,7 @@ static culv_result from_vmm(culv_ipc_server *server, const char *call,
 {
     culv_vmm_allocation *allocation = (culv_vmm_allocation *)source->object;
     culv_vmm_allocation_info what = culv_vmm_allocation_info_init();
-    culv_fabric_handle bytes;
+    culv_handle fabric;
     culv_result result = culv_vmm_allocation_get_info(allocation, &what);
     if (result != CULV_OK) return result;
     offer->info.device = what.device;
@@ -139,8 +138,8 @@ static culv_result from_vmm(culv_ipc_server *server, const char *call,
         offer->info.size = (what.requested > offset ? what.requested : what.size) - offset;
     if (offer->info.kind == CULV_IPC_VMM)
         return culv_vmm_export_dup(allocation, offer->info.handle_type, &offer->handle);
-    result = culv_vmm_export_fabric(allocation, &bytes);
-    if (result == CULV_OK) culvi_ipc_offer_data(offer, bytes.bytes, sizeof bytes.bytes);
+    result = culv_vmm_export_dup(allocation, CULV_HANDLE_FABRIC, &fabric);
+    if (result == CULV_OK) culvi_ipc_offer_data(offer, fabric.value.fabric, CULVI_IPC_DATA);
     return result;
 }
 

@@ -3,7 +3,6 @@
 #include "base/desc.h"
 #include "base/handle.h"
 #include "cuda/context.h"
-#include "culvert/fabric.h"
 #include "ipc/ipc_server.h"
 
 #include <inttypes.h>
@@ -122,7 +121,7 @@ static culv_result from_pool_memory(culv_ipc_server *server, culv_mem_pool *pool
 culv_result culvi_ipc_offer_cudas(culv_ipc_server *server, const char *call,
                                   const culv_ipc_source *source, culvi_ipc_offer *offer)
 {
-    culv_fabric_handle bytes;
+    culv_handle fabric;
     culv_mem_pool *pool = (culv_mem_pool *)source->object;
     culv_result result = CULV_OK;
     if (source->kind == CULV_IPC_POOL)
@@ -130,8 +129,8 @@ culv_result culvi_ipc_offer_cudas(culv_ipc_server *server, const char *call,
     if (source->kind == CULV_IPC_EVENT)
         return from_event(server, call, (CUevent)source->object, offer);
     if (source->kind == CULV_IPC_POOL_FABRIC) {
-        result = culv_mem_pool_export_fabric(pool, &bytes);
-        if (result == CULV_OK) culvi_ipc_offer_data(offer, bytes.bytes, sizeof bytes.bytes);
+        result = culv_mem_pool_export_dup(pool, CULV_HANDLE_FABRIC, &fabric);
+        if (result == CULV_OK) culvi_ipc_offer_data(offer, fabric.value.fabric, CULVI_IPC_DATA);
         return result;
     }
     result = source->kind == CULV_IPC_CUDA_MEMORY

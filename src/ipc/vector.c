@@ -1,296 +1,355 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_ipc_vector: the chunks of a server's vector, imported and mapped one behind the other. */
+/* A culv_vector of another process: the chunks of the server's vector, imported and mapped one
+ * behind the other. */
+#include "vmm/vector.h"
+
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "base/handle.h"
 #include "ipc/ipc_client.h"
-#include "vmm/mapping.h"
+#include "vmm/allocation.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-typedef struct chunk {
-    struct chunk *next; /* by id, which is by offset */
-    uint64_t id, offset, size;
-    culv_vmm_allocation *allocation;
-    culv_handle handle; /* kept, or type NONE */
-    bool mapped;        /* in the present range */
-    bool seen;          /* the server still has it */
-} chunk;
-
-struct culv_ipc_vector {
+/* Where a vector comes from: its culv_vector::source. */
+typedef struct source {
     culv_ipc_client *client;
-    culv_device *device;
     char name[CULV_IPC_NAME_SIZE];
-    culv_uuid exporter;
-    uint64_t reserve; /* as asked for */
     bool keep_handles;
-    culv_vmm_range *range;
-    chunk *chunks;
-    size_t count;
+} source;
+
+/* What an update makes of the vector. The chunks that it had come first. */
+typedef struct change {
+    culv_vector *v;
+    const source *from;
+    const char *call;
+    struct entry {
+        culv_vector_chunk chunk;
+        bool seen; /* the server still has it */
+    } * entries;
+    size_t count, capacity, had;
     uint64_t size, generation;
-};
+} change;
 
 enum { RESTARTS = 64, MOST_CHUNKS = 1 << 20 };
 
-static uint64_t known(const culv_ipc_vector *v)
+static void free_source(void *user)
 {
-    uint64_t id = 0;
-    for (const chunk *c = v->chunks; c != NULL; c = c->next)
-        id = c->id;
-    return id;
+    source *s = user;
+    culvi_ipc_client_unref(s->client);
+    culvi_free(s);
 }
 
-static void free_chunk(chunk *c)
+static uint64_t known(const change *c)
 {
-    culv_vmm_allocation_destroy(&c->allocation);
-    if (c->handle.type != CULV_HANDLE_NONE) culvi_handle_close(&c->handle);
-    culvi_free(c);
+    return c->count > 0 ? c->entries[c->count - 1].chunk.id : 0;
+}
+
+/* What the server says ------------------------------------------------------------------------- */
+
+static culv_result refuse(const change *c, const char *what)
+{
+    return culvi_fail(&c->v->device->voice, c->v->label, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL,
+                      "the chunks that the server told %s", what);
+}
+
+static culv_result make_room(change *c)
+{
+    if (c->count < c->capacity) return CULV_OK;
+    const size_t capacity = 2 * c->capacity + 8;
+    struct entry *entries = culvi_alloc(capacity * sizeof *entries);
+    if (entries == NULL) return culvi_fail_host_memory(&c->v->device->voice, c->v->label);
+    if (c->count > 0) memcpy(entries, c->entries, c->count * sizeof *entries);
+    culvi_free(c->entries);
+    c->entries = entries;
+    c->capacity = capacity;
+    return CULV_OK;
 }
 
 /* The handle is gone, whatever the result. */
-static culv_result add_chunk(culv_ipc_vector *v, chunk **end, const culvi_ipc_chunk *what,
-                             culvi_ipc_native native)
+static culv_result add_chunk(change *c, const culvi_ipc_chunk *what, culvi_ipc_native native)
 {
+    const uint32_t type = CULVI_HANDLE_OPAQUE;
     culv_vmm_import_desc d = culv_vmm_import_desc_init();
-    culv_handle handle = culvi_ipc_handle((culv_handle_type)CULVI_HANDLE_OPAQUE, native);
-    chunk *c = culvi_alloc(sizeof *c);
-    culv_result result = c != NULL ? CULV_OK : culvi_fail_host_memory(&v->device->voice, v->name);
-    if (result == CULV_OK) {
-        d.handle = handle;
-        d.size = what->size;
-        d.exporter = v->exporter;
-        d.label = v->name;
-        result = v->keep_handles ? culv_vmm_import_borrow(v->device, &d, &c->allocation)
-                                 : culv_vmm_import_take(v->device, &d, &c->allocation);
+    struct entry e = {.chunk = {.id = what->id, .offset = what->offset, .size = what->size},
+                      .seen = true};
+    d.handle = culvi_ipc_handle((culv_handle_type)type, native);
+    d.size = what->size;
+    d.exporter = c->from->client->server_device;
+    d.label = c->v->label;
+    culv_result result = make_room(c);
+    if (result == CULV_OK) result = culv_vmm_import(c->v->device, &d, &e.chunk.allocation);
+    if (result == CULV_OK && c->from->keep_handles) {
+        e.chunk.allocation->kept = d.handle;
+        e.chunk.allocation->handle_types = UINT32_C(1) << type;
+    } else {
+        culvi_handle_close(&d.handle);
     }
-    if (result != CULV_OK) {
-        culvi_handle_close(&handle);
-        culvi_free(c);
-        return result;
-    }
-    if (v->keep_handles) c->handle = handle;
-    c->id = what->id;
-    c->offset = what->offset;
-    c->size = what->size;
-    c->seen = true;
-    *end = c;
-    v->count++;
+    if (result != CULV_OK) return result;
+    e.chunk.allocation->owner_destroy_call = "culv_vector_destroy";
+    c->entries[c->count++] = e;
     return CULV_OK;
 }
 
 /* One answer: marks the chunks that are there already, and takes in those that are new. All
  * handles are gone. */
-static culv_result take_answer(culv_ipc_vector *v, const culvi_ipc_message *m,
-                               const culvi_ipc_native *fds)
+static culv_result take_answer(change *c, const culvi_ipc_message *m, const culvi_ipc_native *fds)
 {
+    const culv_vector *v = c->v;
     culv_result result = CULV_OK;
     uint32_t fd = 0;
-    const uint64_t last = known(v);
-    chunk **end = &v->chunks;
+    size_t at = 0;
+    const uint64_t last = known(c);
     for (uint32_t i = 0; i < m->count; i++) {
         const culvi_ipc_chunk *what = &m->chunks[i];
         if (what->id > last) {
-            while (*end != NULL)
-                end = &(*end)->next;
             if (fd == m->fds) {
                 result = culvi_fail(
-                    &v->device->voice, v->name, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL,
+                    &v->device->voice, v->label, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL,
                     "the server's answer lacks the handle of chunk %" PRIu64, what->id);
                 break;
             }
-            result = add_chunk(v, end, what, fds[fd++]);
+            result = add_chunk(c, what, fds[fd++]);
             if (result != CULV_OK) break;
             continue;
         }
-        while (*end != NULL && (*end)->id < what->id)
-            end = &(*end)->next;
-        if (*end == NULL || (*end)->id != what->id || (*end)->offset != what->offset ||
-            (*end)->size != what->size) {
+        while (at < c->count && c->entries[at].chunk.id < what->id)
+            at++;
+        struct entry *e = &c->entries[at];
+        if (at == c->count || e->chunk.id != what->id || e->chunk.offset != what->offset ||
+            e->chunk.size != what->size) {
             result = culvi_fail(
-                &v->device->voice, v->name, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL,
+                &v->device->voice, v->label, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL,
                 "the server says that chunk %" PRIu64 " is another than before", what->id);
             break;
         }
-        (*end)->seen = true;
+        e->seen = true;
     }
     culvi_ipc_close_fds(fds + fd, m->fds - fd);
     return result;
 }
 
-/* Asks for all chunks. *size and *generation are of one moment. */
-static culv_result ask(culv_ipc_vector *v, const char *call, uint64_t until, uint64_t *size,
-                       uint64_t *generation)
+/* Asks for all chunks. The size and the generation are of one moment. */
+static culv_result ask(change *c, uint64_t until)
 {
     culvi_ipc_message question, reply;
     culvi_ipc_native fds[CULVI_IPC_FDS];
     uint64_t at = 0;
     unsigned restarts = 0;
     for (;;) {
-        if (at == 0)
-            for (chunk *c = v->chunks; c != NULL; c = c->next)
-                c->seen = false;
+        for (size_t i = 0; at == 0 && i < c->count; i++)
+            c->entries[i].seen = false;
         memset(&question, 0, sizeof question);
         question.type = CULVI_IPC_CHUNKS;
         question.number = at;
-        question.known = known(v);
-        memcpy(question.name, v->name, sizeof question.name);
-        culv_result result = culvi_ipc_ask(v->client, call, &question, NULL, until, &reply, fds);
+        question.known = known(c);
+        memcpy(question.name, c->from->name, sizeof question.name);
+        culv_result result =
+            culvi_ipc_ask(c->from->client, c->call, &question, NULL, until, &reply, fds);
         if (result != CULV_OK) return result;
-        if ((at != 0 && reply.generation != *generation) || reply.number != at) {
+        if ((at != 0 && reply.generation != c->generation) || reply.number != at) {
             /* It changed between two answers. */
             culvi_ipc_close_fds(fds, reply.fds);
             if (++restarts > RESTARTS || reply.total > MOST_CHUNKS)
-                return culvi_fail(&v->device->voice, v->name, CULV_ERROR_TIMEOUT,
+                return culvi_fail(&c->v->device->voice, c->v->label, CULV_ERROR_TIMEOUT,
                                   CULV_REASON_IPC_GONE,
                                   "the server's vector changes faster than it can be asked for");
             at = 0;
             continue;
         }
-        result = take_answer(v, &reply, fds);
+        result = take_answer(c, &reply, fds);
         if (result != CULV_OK) return result;
-        *size = reply.size;
-        *generation = reply.generation;
+        c->size = reply.size;
+        c->generation = reply.generation;
         at += reply.count;
         if (at >= reply.total) return CULV_OK;
     }
 }
 
-static culv_result refuse_layout(const culv_ipc_vector *v, const char *what)
-{
-    return culvi_fail(&v->device->voice, v->name, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL,
-                      "the chunks that the server told %s", what);
-}
-
-/* The chunks that are still there lie one behind the other, and hold the vector's size. */
-static culv_result check_layout(const culv_ipc_vector *v, uint64_t size, uint64_t *end)
+/* The chunks that are still there lie one behind the other, and hold the vector's size. Since none
+ * changes its place, those that went lay behind the ones that stay. */
+static culv_result check_layout(const change *c, uint64_t *end)
 {
     *end = 0;
-    for (const chunk *c = v->chunks; c != NULL; c = c->next) {
-        if (!c->seen) continue;
-        if (c->offset != *end) return refuse_layout(v, "have a hole between them");
-        *end += c->size;
+    for (size_t i = 0; i < c->count; i++) {
+        if (!c->entries[i].seen) continue;
+        if (c->entries[i].chunk.offset != *end) return refuse(c, "have a hole between them");
+        *end += c->entries[i].chunk.size;
     }
-    return size <= *end ? CULV_OK : refuse_layout(v, "hold less than its size");
+    return c->size <= *end ? CULV_OK : refuse(c, "hold less than its size");
 }
 
-static culv_result make_range(const culv_ipc_vector *v, uint64_t bytes, culv_vmm_range **out)
-{
-    const uint64_t least = UINT64_C(1) << 30;
-    culv_vmm_range_desc d = culv_vmm_range_desc_init();
-    d.size = v->reserve;
-    if (d.size == 0) d.size = bytes > least / 16 ? bytes * 16 : least;
-    if (d.size < bytes) d.size = bytes * 2;
-    d.label = v->name;
-    return culv_vmm_range_create(v->device, &d, out);
-}
+/* Addresses ------------------------------------------------------------------------------------ */
 
-static culv_result map_one(const culv_ipc_vector *v, culv_vmm_range *range, const chunk *c)
+static culv_result map(const change *c, culvi_vector_space *space, size_t from)
 {
-    culv_vmm_access access = {.device = v->device, .flags = CULV_VMM_ACCESS_READ_WRITE};
-    return culv_vmm_map(range, c->offset, c->allocation, &access, 1);
-}
-
-/* Gives up a range whose GPU work may still run. */
-static void give_up(culv_vmm_range **range, bool has_last_use, CUstream last_use)
-{
-    if (*range == NULL) return;
-    const uint64_t size = culv_vmm_range_size(*range);
-    if (!has_last_use || culv_vmm_unmap_after(*range, 0, size, last_use) != CULV_OK)
-        culvi_vmm_unmap_or_defer(*range, 0, size);
-    culvi_vmm_range_release_or_defer(range);
-    *range = NULL;
-}
-
-/* All chunks at another address, since they no longer fit where they are. */
-static culv_result move(culv_ipc_vector *v, uint64_t end, CUstream last_use)
-{
-    culv_vmm_range *range = NULL, *old = v->range;
-    culv_result result = make_range(v, end, &range);
-    for (const chunk *c = v->chunks; result == CULV_OK && c != NULL; c = c->next)
-        if (c->seen) result = map_one(v, range, c);
-    if (result != CULV_OK) {
-        give_up(&range, false, NULL);
-        return result;
-    }
-    for (chunk *c = v->chunks; c != NULL; c = c->next)
-        c->mapped = c->seen;
-    v->range = range;
-    give_up(&old, true, last_use);
-    return CULV_OK;
-}
-
-static culv_result map_new(culv_ipc_vector *v)
-{
-    for (chunk *c = v->chunks; c != NULL; c = c->next) {
-        if (!c->seen || c->mapped) continue;
-        culv_result result = map_one(v, v->range, c);
-        if (result != CULV_OK) return result;
-        c->mapped = true;
-    }
-    return CULV_OK;
-}
-
-static culv_result drop_old(culv_ipc_vector *v, CUstream last_use)
-{
-    for (chunk **at = &v->chunks; *at != NULL;) {
-        chunk *c = *at;
-        if (c->seen) {
-            at = &c->next;
+    const culv_vector *v = c->v;
+    const uint64_t before = space->mapped;
+    for (size_t i = from; i < c->count; i++) {
+        const culv_vector_chunk *chunk = &c->entries[i].chunk;
+        if (!c->entries[i].seen) continue;
+        culv_result result = culvi_vmm_map_resolved(space->top->range, chunk->offset,
+                                                    chunk->allocation, v->access, v->access_count);
+        if (result == CULV_OK) {
+            space->mapped = chunk->offset + chunk->size;
             continue;
         }
-        if (c->mapped) {
-            culv_result result = culv_vmm_unmap_after(v->range, c->offset, c->size, last_use);
-            if (result != CULV_OK) return result;
-        }
-        *at = c->next;
-        v->count--;
-        free_chunk(c);
+        for (; i-- > from;)
+            if (c->entries[i].seen)
+                culvi_vector_segment_unmap(space->top, c->entries[i].chunk.offset,
+                                           c->entries[i].chunk.size);
+        space->mapped = before;
+        return result;
     }
     return CULV_OK;
 }
 
-/* Whether a new chunk comes to where one is still mapped: deferred, or about to be. */
-static bool collides(const culv_ipc_vector *v)
+/* All of them at another address, since they do not fit where the vector is. */
+static culv_result move(const change *c, uint64_t end, culvi_vector_space **fresh)
 {
-    for (const chunk *c = v->chunks; c != NULL; c = c->next)
-        for (const chunk *o = v->chunks; !c->mapped && c->seen && o != NULL; o = o->next)
-            if (!o->seen && o->mapped && o->offset < c->offset + c->size &&
-                c->offset < o->offset + o->size)
-                return true;
-    return false;
+    culv_vector *v = c->v;
+    const uint64_t least = UINT64_C(1) << 30;
+    uint64_t size = v->reserve;
+    if (size == 0) size = end > least / 16 ? end * 16 : least;
+    if (size < end) size = end * 2;
+    if (culvi_vector_is_pinned(v, 0, 0)) return culvi_vector_fail_pinned(v, c->call);
+    culv_result result = culvi_vector_space_create(v, culvi_vector_round(v, size), fresh);
+    if (result == CULV_OK) result = map(c, *fresh, 0);
+    if (result == CULV_OK || *fresh == NULL) return result;
+    culvi_vector_space_free(*fresh, false);
+    *fresh = NULL;
+    return result;
 }
 
-static culv_result update(culv_ipc_vector *v, const char *call, CUstream last_use, uint64_t timeout)
+/* Gives up an address that the GPU may still use. */
+static void give_up(culvi_vector_space *space, CUstream last_use, const char *call)
 {
-    uint64_t size = 0, generation = 0, end = 0;
-    culv_result result = ask(v, call, culvi_ipc_until(timeout), &size, &generation);
-    if (result == CULV_OK) result = check_layout(v, size, &end);
-    if (result != CULV_OK) return result;
-    if (end > 0 && (v->range == NULL || end > culv_vmm_range_size(v->range) || collides(v)))
-        result = move(v, end, last_use);
-    if (result == CULV_OK) result = drop_old(v, last_use);
-    if (result == CULV_OK && end > 0) {
-        result = map_new(v);
-        /* An earlier shrink's mappings may still be there. */
-        if (result == CULV_ERROR_BUSY) result = move(v, end, last_use);
+    const bool unmap = culvi_vector_unmap_after(space, 0, last_use, call) != CULV_OK;
+    culvi_vector_space_free(space, unmap);
+}
+
+/* The update ----------------------------------------------------------------------------------- */
+
+/* From here on nothing fails. */
+static void publish(const change *c, culvi_vector_space *fresh, culv_vector_chunk *chunks,
+                    uint64_t end)
+{
+    culv_vector *v = c->v;
+    culvi_mutex_lock(&v->lock);
+    culvi_free(v->chunks);
+    v->chunks = chunks;
+    v->num_chunks = 0;
+    for (size_t i = 0; i < c->count; i++)
+        if (c->entries[i].seen) chunks[v->num_chunks++] = c->entries[i].chunk;
+    v->capacity = v->num_chunks;
+    if (fresh != NULL) {
+        if (v->space != NULL) v->stats.moves++;
+        v->space = fresh;
     }
+    if (end > v->stats.peak) v->stats.peak = end;
+    /* The order matters: see culv_vector::base. */
+    if (c->size < atomic_load(&v->size)) atomic_store(&v->size, c->size);
+    atomic_store(&v->base, v->space->base);
+    atomic_store(&v->committed, end);
+    atomic_store(&v->size, c->size);
+    atomic_store(&v->generation, c->generation);
+    culvi_mutex_unlock(&v->lock);
+}
+
+/* Everything or nothing. */
+static culv_result apply(change *c, CUstream last_use)
+{
+    culv_vector *v = c->v;
+    culvi_vector_space *fresh = NULL, *old = v->space;
+    uint64_t end = 0;
+    size_t kept = 0;
+    culv_result result = check_layout(c, &end);
     if (result != CULV_OK) return result;
-    v->size = size;
-    v->generation = generation;
+    while (kept < c->had && c->entries[kept].seen)
+        kept++;
+    bool grows = false;
+    for (size_t i = c->had; i < c->count; i++)
+        grows = grows || c->entries[i].seen;
+    const uint64_t goes_from = kept < c->had ? c->entries[kept].chunk.offset : UINT64_MAX;
+    if (kept < c->had && culvi_vector_is_pinned(v, 0, goes_from))
+        return culvi_vector_fail_pinned(v, c->call);
+    culv_vector_chunk *chunks = culvi_alloc((c->count + 1) * sizeof *chunks);
+    if (chunks == NULL) return culvi_fail_host_memory(&v->device->voice, v->label);
+    /* New ones at the place of old ones, whose mappings wait for the stream. */
+    bool moves = old == NULL || end > old->reserved || (grows && kept < c->had);
+    if (!moves && grows) {
+        result = map(c, old, c->had);
+        moves = result == CULV_ERROR_BUSY; /* an earlier update's mappings are still there */
+    }
+    if (moves)
+        result = move(c, end, &fresh);
+    else if (result == CULV_OK && kept < c->had)
+        result = culvi_vector_unmap_after(old, goes_from, last_use, c->call);
+    if (result != CULV_OK) {
+        culvi_free(chunks);
+        return result;
+    }
+    publish(c, fresh, chunks, end);
+    if (fresh != NULL && old != NULL) give_up(old, last_use, c->call);
     return CULV_OK;
 }
 
-culv_result culv_ipc_vector_update(culv_ipc_vector *vector, CUstream last_use, uint64_t timeout)
+static culv_result update(culv_vector *v, const char *call, CUstream last_use, uint64_t timeout)
+{
+    change c = {.v = v, .from = v->source, .call = call};
+    culv_result result = CULV_OK;
+    (void)culvi_vector_take(v, UINT64_MAX);
+    for (; result == CULV_OK && c.count < v->num_chunks; c.count++) {
+        result = make_room(&c);
+        if (result == CULV_OK) c.entries[c.count] = (struct entry){.chunk = v->chunks[c.count]};
+    }
+    c.had = v->num_chunks;
+    if (result == CULV_OK) result = ask(&c, culvi_ipc_until(timeout));
+    if (result == CULV_OK) result = apply(&c, last_use);
+    /* What is not the vector's, or no longer. */
+    for (size_t i = result == CULV_OK ? 0 : c.had; i < c.count; i++)
+        if (result != CULV_OK || !c.entries[i].seen)
+            culvi_vmm_allocation_give_up(&c.entries[i].chunk.allocation);
+    culvi_free(c.entries);
+    culvi_vector_give(v);
+    return result;
+}
+
+culv_result culv_ipc_vector_update(culv_vector *vector, CUstream last_use, uint64_t timeout)
 {
     CULVI_REQUIRE(NULL, vector);
+    if (vector->source == NULL)
+        return culvi_fail(&vector->device->voice, vector->label, CULV_ERROR_INVALID,
+                          CULV_REASON_USAGE,
+                          "culv_ipc_vector_update: the vector is this process's own; "
+                          "culv_vector_grow() and culv_vector_shrink() change it");
     return update(vector, __func__, last_use, timeout);
 }
 
+static culv_result make_source(culv_ipc_client *client, const culv_ipc_vector_desc *d,
+                               const culvi_voice *voice, const char *call, source **out)
+{
+    source *s = culvi_alloc(sizeof *s);
+    if (s == NULL) return culvi_fail_host_memory(voice, client->label);
+    s->keep_handles = d->keep_handles != 0;
+    culv_result result = culvi_ipc_read_name(voice, call, d->name, s->name);
+    if (result != CULV_OK) {
+        culvi_free(s);
+        return result;
+    }
+    s->client = culvi_ipc_client_ref(client);
+    *out = s;
+    return CULV_OK;
+}
+
 culv_result culv_ipc_vector_open(culv_ipc_client *client, const culv_ipc_vector_desc *desc,
-                                 uint64_t timeout, culv_ipc_vector **out)
+                                 uint64_t timeout, culv_vector **out)
 {
     culv_ipc_vector_desc d;
+    culv_vector_desc vd = culv_vector_desc_init();
+    source *from = NULL;
+    culv_vector *v = NULL;
     CULVI_REQUIRE(NULL, client);
     const culvi_voice *voice = culvi_ipc_voice(client->device);
     CULVI_REQUIRE2(voice, desc, out);
@@ -301,74 +360,24 @@ culv_result culv_ipc_vector_open(culv_ipc_client *client, const culv_ipc_vector_
         return culvi_fail(NULL, client->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ipc_vector_open: the client was connected without a device; pass "
                           "one to culv_ipc_client_connect()");
-    culv_ipc_vector *v = culvi_alloc(sizeof *v);
-    if (v == NULL) return culvi_fail_host_memory(voice, client->label);
-    v->client = culvi_ipc_client_ref(client);
-    v->device = client->device;
-    v->exporter = client->server_device;
-    v->reserve = d.reserve;
-    v->keep_handles = d.keep_handles != 0;
-    culvi_device_ref(v->device);
-    result = culvi_ipc_read_name(voice, __func__, d.name, v->name);
-    if (result == CULV_OK) result = update(v, __func__, NULL, timeout);
+    result = make_source(client, &d, voice, __func__, &from);
+    if (result != CULV_OK) return result;
+    vd.label = from->name;
+    vd.handle_types = from->keep_handles ? UINT32_C(1) << CULVI_HANDLE_OPAQUE : 0;
+    result = culvi_vector_new(client->device, &vd, &v);
     if (result != CULV_OK) {
-        culv_ipc_vector_destroy(&v);
+        free_source(from);
         return result;
     }
+    v->source = from;
+    v->free_source = free_source;
+    v->reserve = d.reserve;
+    result = update(v, __func__, NULL, timeout);
+    if (result != CULV_OK) {
+        culvi_vector_free_all(v, true);
+        return result;
+    }
+    culvi_log_object(voice, "made", "vector", v->label, culv_vector_committed(v));
     *out = v;
-    return CULV_OK;
-}
-
-void culv_ipc_vector_destroy(culv_ipc_vector **vector)
-{
-    if (vector == NULL || *vector == NULL) return;
-    culv_ipc_vector *v = *vector;
-    culv_device *device = v->device;
-    *vector = NULL;
-    give_up(&v->range, false, NULL);
-    for (chunk *c = v->chunks; c != NULL; c = v->chunks) {
-        v->chunks = c->next;
-        free_chunk(c);
-    }
-    culvi_ipc_client_unref(v->client);
-    culvi_free(v);
-    culvi_device_unref(device);
-}
-
-CUdeviceptr culv_ipc_vector_pointer(const culv_ipc_vector *vector)
-{
-    return vector != NULL ? culv_vmm_range_pointer(vector->range) : 0;
-}
-
-uint64_t culv_ipc_vector_size(const culv_ipc_vector *vector)
-{
-    return vector != NULL ? vector->size : 0;
-}
-
-uint64_t culv_ipc_vector_generation(const culv_ipc_vector *vector)
-{
-    return vector != NULL ? vector->generation : 0;
-}
-
-culv_result culv_ipc_vector_get_chunk(const culv_ipc_vector *vector, size_t index,
-                                      culv_ipc_chunk *out, size_t *count)
-{
-    CULVI_REQUIRE(NULL, vector);
-    const culvi_voice *voice = &vector->device->voice;
-    CULVI_REQUIRE(voice, out);
-    culv_result result = culvi_struct_check(voice, out, "culv_ipc_chunk");
-    if (result != CULV_OK) return result;
-    const chunk *c = vector->chunks;
-    for (size_t i = 0; c != NULL && i < index; i++)
-        c = c->next;
-    if (c != NULL) {
-        culv_ipc_chunk copy = culv_ipc_chunk_init();
-        copy.id = c->id;
-        copy.offset = c->offset;
-        copy.size = c->size;
-        copy.handle = c->handle;
-        culvi_struct_write(out, &copy, sizeof copy);
-    }
-    if (count != NULL) *count = vector->count;
     return CULV_OK;
 }

@@ -218,6 +218,7 @@ void culvi_vmm_allocation_give_up(culv_vmm_allocation **allocation)
     culvi_scope scope;
     *allocation = NULL;
     atomic_store(&mine->given_up, true);
+    if (mine->kept.type != CULV_HANDLE_NONE) culvi_handle_close(&mine->kept);
     mine->deferred.release = release_allocation;
     culvi_mutex_lock(&device->lock);
     bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
@@ -258,11 +259,8 @@ culv_result culv_vmm_allocation_get_info(const culv_vmm_allocation *allocation,
     info.imported = allocation->imported;
     info.device = allocation->uuid;
     info.mappings = atomic_load(&allocation->mappings);
+    info.missing_devices = atomic_load(&allocation->missing);
+    info.native_handle = allocation->handle;
     culvi_struct_write(out, &info, sizeof info);
     return CULV_OK;
-}
-
-uint64_t culv_vmm_allocation_native_handle(const culv_vmm_allocation *allocation)
-{
-    return allocation != NULL ? (uint64_t)allocation->handle : 0;
 }

@@ -38,7 +38,8 @@ struct culv_vmm_allocation {
     uint32_t handle_types; /* bits (1 << culv_handle_type) */
     uint32_t usage;        /* bits of culv_vmm_usage, as granted */
     bool imported;
-    bool multicast; /* a multicast object, which is not memory itself */
+    culv_handle kept; /* what it was imported by, to export it again; or type NONE */
+    bool multicast;   /* a multicast object, which is not memory itself */
     /* Names what destroys the vector or adopted range whose chunk it is; NULL: it is the caller's
      * own */
     const char *owner_destroy_call;

@@ -31,7 +31,7 @@ bool culvi_fabric_not_here(CUresult r)
 /* Runs in the device's context. */
 static culv_result try_one(culv_device *device, const char *label)
 {
-    culv_fabric_handle bytes;
+    uint8_t bytes[64];
     CUmemGenericAllocationHandle handle = 0;
     CUmemAllocationProp prop;
     size_t granularity = 0;
@@ -50,7 +50,7 @@ static culv_result try_one(culv_device *device, const char *label)
     if (r == CUDA_SUCCESS) {
         call = "cuMemExportToShareableHandle";
         r = CULVI_CU(device, cuMemExportToShareableHandle,
-                     (&bytes, handle, (CUmemAllocationHandleType)CULVI_FABRIC, 0));
+                     (bytes, handle, (CUmemAllocationHandleType)CULVI_FABRIC, 0));
         culvi_vmm_release_handle(device, handle);
     }
     if (culvi_fabric_not_here(r)) return culvi_fabric_refuse(device, label, r, call);
@@ -127,36 +127,6 @@ culv_result culvi_vmm_fabric_ask(culv_device *device, culv_vmm_allocation_desc *
     return CULV_OK;
 }
 
-culv_result culv_vmm_export_fabric(culv_vmm_allocation *allocation, culv_fabric_handle *out)
-{
-    culvi_scope scope;
-    culv_fabric_handle bytes;
-    CULVI_REQUIRE(NULL, allocation);
-    culv_device *device = allocation->device;
-    CULVI_REQUIRE(&device->voice, out);
-    const char *label = allocation->label;
-    if (!(allocation->handle_types & UINT32_C(1) << CULV_HANDLE_FABRIC))
-        return culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-                          "culv_vmm_export_fabric: the allocation %s",
-                          allocation->imported
-                              ? "was imported, and CUDA does not export imports: keep the bytes "
-                                "that you imported"
-                              : "has no fabric handle: set culv_vmm_allocation_desc.fabric; "
-                                "culv_check_fabric() says why there may be none");
-    culv_result result = culvi_enter(device, &scope, label);
-    if (result != CULV_OK) return result;
-    CUresult r = CULVI_CU(device, cuMemExportToShareableHandle,
-                          (&bytes, allocation->handle, (CUmemAllocationHandleType)CULVI_FABRIC, 0));
-    culvi_leave(device, &scope);
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(
-            device, label, r, "cuMemExportToShareableHandle", CULV_REASON_NOT_EXPORTABLE,
-            "%" PRIu64 " bytes could not be exported as a fabric handle", allocation->size);
-    culvi_vmm_allocation_shared(allocation);
-    *out = bytes;
-    return CULV_OK;
-}
-
 /* Maps all of it once: the driver maps whole allocations only. */
 static culv_result check_size(culv_device *device, const culv_vmm_allocation *allocation)
 {
@@ -189,25 +159,15 @@ static culv_result check_size(culv_device *device, const culv_vmm_allocation *al
                            "the memory of a fabric handle could not be mapped");
 }
 
-culv_result culv_vmm_import_fabric(culv_device *device, const culv_fabric_handle *handle,
-                                   const culv_vmm_import_desc *desc, culv_vmm_allocation **out)
+culv_result culvi_vmm_import_fabric(culv_device *device, const culv_vmm_import_desc *d,
+                                    culv_vmm_allocation **out)
 {
-    culv_vmm_import_desc d;
-    culv_fabric_handle bytes; /* the driver's argument is not const */
+    culv_handle handle = d->handle; /* the driver's argument is not const */
     culv_vmm_allocation *made = NULL;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE3(&device->voice, handle, desc, out);
-    culv_result result =
-        culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_import_desc");
-    if (result == CULV_OK) result = culvi_vmm_check_device(device, __func__);
+    culv_result result = culvi_vmm_check_device(device, "culv_vmm_import");
+    if (result == CULV_OK) result = culvi_vmm_import_bytes(device, d, handle.value.fabric, &made);
     if (result != CULV_OK) return result;
-    if (d.handle.type != CULV_HANDLE_NONE)
-        return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                          "culv_vmm_import_fabric: culv_vmm_import_desc.handle is given; the bytes "
-                          "are the handle, leave it empty");
-    bytes = *handle;
-    result = culvi_vmm_import_bytes(device, &d, &bytes, &made);
-    if (result == CULV_OK) result = check_size(device, made);
+    result = check_size(device, made);
     if (result == CULV_OK)
         *out = made;
     else

@@ -22,6 +22,10 @@ void culvi_fabric_log_without(const culv_device *device, const char *label);
 culv_result culvi_vmm_fabric_ask(culv_device *device, culv_vmm_allocation_desc *d,
                                  CUmemAllocationProp *prop);
 
+/* culv_vmm_import() of d->handle of type FABRIC. */
+culv_result culvi_vmm_import_fabric(culv_device *device, const culv_vmm_import_desc *d,
+                                    culv_vmm_allocation **out);
+
 /* share.c: the allocation of a handle of plain bytes. */
 culv_result culvi_vmm_import_bytes(culv_device *device, const culv_vmm_import_desc *d, void *bytes,
                                    culv_vmm_allocation **out);

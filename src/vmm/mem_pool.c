@@ -24,8 +24,7 @@ culv_result culvi_mem_pool_check_device(const culv_device *device, const char *l
         cuda->cuMemPoolSetAttribute == NULL || cuda->cuMemPoolGetAccess == NULL ||
         cuda->cuMemPoolSetAccess == NULL || cuda->cuMemPoolExportToShareableHandle == NULL ||
         cuda->cuMemPoolImportFromShareableHandle == NULL || cuda->cuMemPoolExportPointer == NULL ||
-        cuda->cuMemPoolImportPointer == NULL || cuda->cuMemAllocFromPoolAsync == NULL ||
-        cuda->cuMemFreeAsync == NULL)
+        cuda->cuMemPoolImportPointer == NULL)
         return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
                           "the CUDA driver of '%s' lacks memory pools, which came with CUDA 11.2",
                           device->caps.name);
@@ -277,78 +276,15 @@ void culv_mem_pool_destroy(culv_mem_pool **pool)
     culvi_device_unref(device);
 }
 
-CUmemoryPool culv_mem_pool_native_handle(const culv_mem_pool *pool)
+culv_result culv_mem_pool_get_info(const culv_mem_pool *pool, culv_mem_pool_info *out)
 {
-    return pool != NULL ? pool->pool : NULL;
-}
-
-uint32_t culv_mem_pool_handle_types(const culv_mem_pool *pool)
-{
-    return pool != NULL ? pool->handle_types : 0;
-}
-
-/* Makes the context current for one call on a stream of the device's, which breaks nobody's
- * capture. */
-static culv_result enter_stream(culv_mem_pool *pool, CUstream stream, culvi_scope *scope,
-                                bool *pushed)
-{
-    culv_result result = culvi_enter(pool->device, scope, pool->label);
-    if (result != CULV_OK) return result;
-    result = culvi_enter_stream(pool->device, pool->label, stream, pushed);
-    if (result != CULV_OK) culvi_leave(pool->device, scope);
-    return result;
-}
-
-static void leave_stream(culv_mem_pool *pool, culvi_scope *scope, bool pushed)
-{
-    culvi_leave_frame(pool->device, pushed);
-    culvi_leave(pool->device, scope);
-}
-
-culv_result culv_mem_pool_alloc(culv_mem_pool *pool, uint64_t size, CUstream stream,
-                                CUdeviceptr *out)
-{
-    culvi_scope scope;
-    bool pushed;
-    CUdeviceptr found = 0;
+    culv_mem_pool_info info = culv_mem_pool_info_init();
     CULVI_REQUIRE(NULL, pool);
     CULVI_REQUIRE(&pool->device->voice, out);
-    culv_device *device = pool->device;
-    if (size == 0 || size > SIZE_MAX)
-        return culvi_fail(&device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_mem_pool_alloc: size is %" PRIu64 " bytes", size);
-    if (pool->imported)
-        return culvi_fail(
-            &device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "culv_mem_pool_alloc: the pool was imported, and only its owner allocates in it (cuda.h, cuMemPoolImportFromShareableHandle)");
-    culv_result result = enter_stream(pool, stream, &scope, &pushed);
+    culv_result result = culvi_struct_check(&pool->device->voice, out, "culv_mem_pool_info");
     if (result != CULV_OK) return result;
-    CUresult r =
-        CULVI_CU(device, cuMemAllocFromPoolAsync, (&found, (size_t)size, pool->pool, stream));
-    leave_stream(pool, &scope, pushed);
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, pool->label, r, "cuMemAllocFromPoolAsync",
-                               CULV_REASON_DRIVER_REFUSED,
-                               "%" PRIu64 " bytes of the pool could not be allocated", size);
-    *out = found;
+    info.handle_types = pool->handle_types;
+    info.native_handle = pool->pool;
+    culvi_struct_write(out, &info, sizeof info);
     return CULV_OK;
-}
-
-culv_result culv_mem_pool_free(culv_mem_pool *pool, CUdeviceptr pointer, CUstream stream)
-{
-    culvi_scope scope;
-    bool pushed;
-    CULVI_REQUIRE(NULL, pool);
-    if (pointer == 0) return CULV_OK;
-    culv_device *device = pool->device;
-    culv_result result = enter_stream(pool, stream, &scope, &pushed);
-    if (result != CULV_OK) return result;
-    CUresult r = CULVI_CU(device, cuMemFreeAsync, (pointer, stream));
-    leave_stream(pool, &scope, pushed);
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_fail_cuda(
-        device, pool->label, r, "cuMemFreeAsync", CULV_REASON_DRIVER_REFUSED,
-        "memory at %#" PRIx64 " could not be freed; "
-        "is it what culv_mem_pool_alloc() or culv_mem_pool_import_pointer() gave, and not freed yet?",
-        (uint64_t)pointer);
 }

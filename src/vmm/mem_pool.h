@@ -27,6 +27,9 @@ culv_result culvi_mem_pool_allow(culv_mem_pool *pool);
 /* mem_pool_fabric.c: exports a pool that was made, to see whether that works; in the device's
  * context. UNSUPPORTED: it does not here. */
 culv_result culvi_mem_pool_try_fabric(culv_mem_pool *pool);
+/* mem_pool_fabric.c: imports a pool by a handle of type FABRIC. On success the device has one more
+ * reference, the pool's. */
+culv_result culvi_mem_pool_import_fabric(culv_mem_pool *pool, const culv_handle *handle);
 /* It was shared: no checkpoint keeps that. Takes the lock. */
 void culvi_mem_pool_shared(culv_mem_pool *pool);
 /* Returns a pool to the driver, or leaves it to a later collection. Takes the lock. */

@@ -16,13 +16,11 @@ culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_type type,
     CULVI_REQUIRE(NULL, pool);
     CULVI_REQUIRE(&pool->device->voice, out);
     culv_device *device = pool->device;
-    if (type == CULV_HANDLE_FABRIC)
-        return culvi_fail(&device->voice, pool->label, CULV_ERROR_UNSUPPORTED,
-                          CULV_REASON_HANDLE_TYPE,
-                          "culv_mem_pool_export_dup: type is FABRIC; a fabric handle is plain "
-                          "bytes: culv_mem_pool_export_fabric()");
-    culv_result result = culvi_handle_use_check(
-        &device->voice, pool->label, "culv_mem_pool_export_dup: type", type, CULVI_USE_VMM);
+    const bool fabric = type == CULV_HANDLE_FABRIC;
+    culv_result result =
+        fabric ? CULV_OK
+               : culvi_handle_use_check(&device->voice, pool->label,
+                                        "culv_mem_pool_export_dup: type", type, CULVI_USE_VMM);
     if (result != CULV_OK) return result;
     if (pool->imported || !(pool->handle_types & UINT32_C(1) << type))
         return culvi_fail(
@@ -30,16 +28,19 @@ culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_type type,
             "culv_mem_pool_export_dup: the pool %s; %s",
             pool->imported ? "was imported" : "was not made for it",
             pool->imported ? "its owner exports it, and a handle is passed on by culv_handle_dup()"
-                           : "set the type's bit in culv_mem_pool_desc.handle_types");
+            : fabric ? "set culv_mem_pool_desc.fabric, and culv_check_fabric() says why there "
+                       "may be none"
+                     : "set the type's bit in culv_mem_pool_desc.handle_types");
     memset(&handle, 0, sizeof handle);
     handle.type = type;
     result = culvi_enter(device, &scope, pool->label);
     if (result != CULV_OK) return result;
     const bool fd = culvi_handle_row_of(type)->kind == CULVI_KIND_FD;
-    void *place = fd ? (void *)&handle.value.fd : (void *)&handle.value.win32;
+    void *place = fd ? (void *)&handle.value.fd : (void *)&handle.value;
     /* Asked before: a driver that finds no handle left breaks the pool. */
-    result = culvi_handle_check_left(&device->voice, pool->label,
-                                     "cuMemPoolExportToShareableHandle", "memory pool");
+    if (!fabric)
+        result = culvi_handle_check_left(&device->voice, pool->label,
+                                         "cuMemPoolExportToShareableHandle", "memory pool");
     if (result != CULV_OK) {
         culvi_leave(device, &scope);
         return result;
@@ -49,7 +50,7 @@ culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_type type,
                            (CUmemAllocationHandleType)culvi_handle_number(type, CULVI_USE_VMM), 0));
     culvi_leave(device, &scope);
     if (r == CUDA_ERROR_OPERATING_SYSTEM) atomic_store(&pool->broken, true);
-    if (r != CUDA_SUCCESS && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
+    if (r != CUDA_SUCCESS && !fabric && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
         result = culvi_handle_check_left(&device->voice, pool->label,
                                          "cuMemPoolExportToShareableHandle", "memory pool");
     if (result != CULV_OK) return result;
@@ -108,8 +109,8 @@ culv_result culvi_mem_pool_allow(culv_mem_pool *pool)
         device->caps.name);
 }
 
-culv_result culv_mem_pool_import_borrow(culv_device *device, const culv_mem_pool_import_desc *desc,
-                                        culv_mem_pool **out)
+culv_result culv_mem_pool_import(culv_device *device, const culv_mem_pool_import_desc *desc,
+                                 culv_mem_pool **out)
 {
     static const culv_uuid any;
     culv_mem_pool_import_desc d;
@@ -128,20 +129,21 @@ culv_result culv_mem_pool_import_borrow(culv_device *device, const culv_mem_pool
                            .handle = &d.handle,
                            .label = d.label,
                            .count = &uncounted,
-                           .take = false,
                            .lent = true,
                            .give = give,
                            .describe = describe};
-    result =
-        culvi_handle_use_check(&device->voice, d.label, "culv_mem_pool_import_desc.handle.type",
-                               d.handle.type, CULVI_USE_VMM);
+    const bool fabric = d.handle.type == CULV_HANDLE_FABRIC;
+    if (!fabric)
+        result =
+            culvi_handle_use_check(&device->voice, d.label, "culv_mem_pool_import_desc.handle.type",
+                                   d.handle.type, CULVI_USE_VMM);
     if (result != CULV_OK) return result;
     if (d.handle.name != NULL && culvi_handle_row_of(d.handle.type)->kind == CULVI_KIND_NT)
         return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
                           "culv_mem_pool_import_desc.handle is a name; pass a handle that "
                           "culv_mem_pool_export_dup() made");
     result = culvi_mem_pool_check_device(device, d.label);
-    if (result == CULV_OK) result = culvi_import_check(device, &import, &any);
+    if (result == CULV_OK && !fabric) result = culvi_import_check(device, &import, &any);
     if (result != CULV_OK) return result;
     culv_mem_pool *pool = culvi_alloc(sizeof *pool);
     if (pool == NULL) return culvi_fail_host_memory(&device->voice, d.label);
@@ -149,7 +151,8 @@ culv_result culv_mem_pool_import_borrow(culv_device *device, const culv_mem_pool
     pool->imported = true;
     atomic_init(&pool->exported, false);
     culvi_label_set(pool->label, d.label);
-    result = culvi_import_run(device, &import, pool);
+    result = fabric ? culvi_mem_pool_import_fabric(pool, &d.handle)
+                    : culvi_import_run(device, &import, pool);
     if (result != CULV_OK) {
         culvi_free(pool);
         return result;
@@ -207,8 +210,8 @@ culv_result culv_mem_pool_export_pointer(culv_mem_pool *pool, CUdeviceptr pointe
         return culvi_fail(
             &device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
             "culv_mem_pool_export_pointer: the pool was not exported yet; CUDA exports pointers "
-            "only from a pool that was shared before (cuda.h): call culv_mem_pool_export_fabric() or "
-            "culv_mem_pool_export_dup() first");
+            "only from a pool that was shared before (cuda.h): call culv_mem_pool_export_dup() "
+            "first");
     culv_result result = culvi_enter(device, &scope, pool->label);
     if (result != CULV_OK) return result;
     result = check_pointer(pool, pointer);

@@ -285,16 +285,15 @@ static culv_result check_import(const culv_device *device, const culv_multicast_
     return check_device(device, d->label);
 }
 
-static culv_result import_object(culv_device *device, const culv_multicast_import_desc *desc,
-                                 bool take, culv_multicast **out, const char *call)
+culv_result culv_multicast_import(culv_device *device, const culv_multicast_import_desc *desc,
+                                  culv_multicast **out)
 {
     static const culv_uuid any;
     culv_multicast_import_desc d;
     culvi_scope scope;
     uint64_t uncounted = 0;
-    CULVI_REQUIRE_IN(NULL, call, device);
-    CULVI_REQUIRE_IN(&device->voice, call, desc);
-    CULVI_REQUIRE_IN(&device->voice, call, out);
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE2(&device->voice, desc, out);
     culv_result result =
         culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_multicast_import_desc");
     if (result != CULV_OK) return result;
@@ -306,7 +305,6 @@ static culv_result import_object(culv_device *device, const culv_multicast_impor
                            .handle = &d.handle,
                            .label = d.label,
                            .count = &uncounted,
-                           .take = take,
                            .lent = true,
                            .give = give,
                            .describe = describe};
@@ -335,19 +333,6 @@ static culv_result import_object(culv_device *device, const culv_multicast_impor
     return CULV_OK;
 }
 
-culv_result culv_multicast_import_borrow(culv_device *device,
-                                         const culv_multicast_import_desc *desc,
-                                         culv_multicast **out)
-{
-    return import_object(device, desc, false, out, __func__);
-}
-
-culv_result culv_multicast_import_take(culv_device *device, const culv_multicast_import_desc *desc,
-                                       culv_multicast **out)
-{
-    return import_object(device, desc, true, out, __func__);
-}
-
 void culv_multicast_destroy(culv_multicast **multicast)
 {
     if (multicast == NULL || *multicast == NULL) return;
@@ -359,16 +344,6 @@ void culv_multicast_destroy(culv_multicast **multicast)
     if (entered) culvi_leave(m->device, &scope);
     culvi_vmm_allocation_give_up(&m->allocation);
     free_object(m);
-}
-
-uint64_t culv_multicast_size(const culv_multicast *multicast)
-{
-    return multicast != NULL ? multicast->allocation->size : 0;
-}
-
-uint32_t culv_multicast_missing_devices(const culv_multicast *multicast)
-{
-    return multicast != NULL ? atomic_load(&multicast->allocation->missing) : 0;
 }
 
 culv_vmm_allocation *culv_multicast_allocation(const culv_multicast *multicast)

@@ -16,6 +16,7 @@ typedef union shareable {
     int fd;
     void *nt;
     uint32_t kmt; /* a D3DKMT_HANDLE */
+    uint8_t fabric[64];
 } shareable;
 
 /* Export --------------------------------------------------------------------------------------- */
@@ -30,16 +31,14 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
     culv_device *device = allocation->device;
     const culvi_voice *voice = &device->voice;
     const char *label = allocation->label;
-    if (type == CULV_HANDLE_FABRIC)
-        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-                          "culv_vmm_export_dup: type is FABRIC; "
-                          "a fabric handle is plain bytes: culv_vmm_export_fabric()");
     if (type == CULV_HANDLE_DMA_BUF_FD)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
                           "culv_vmm_export_dup: type is DMA_BUF_FD; "
                           "a dma-buf is made of mapped memory: culv_dma_buf_export_dup()");
-    culv_result result =
-        culvi_handle_use_check(voice, label, "culv_vmm_export_dup: type", type, CULVI_USE_VMM);
+    const bool fabric = type == CULV_HANDLE_FABRIC;
+    culv_result result = fabric ? CULV_OK
+                                : culvi_handle_use_check(voice, label, "culv_vmm_export_dup: type",
+                                                         type, CULVI_USE_VMM);
     if (result != CULV_OK) return result;
     if (!(allocation->handle_types & UINT32_C(1) << type))
         return culvi_fail(
@@ -50,14 +49,18 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
                   "(culv_handle_dup()) that you imported as"
                 : "was not made for export as",
             culvi_handle_type_name(type),
-            allocation->imported ? "" : "; set its bit in culv_vmm_allocation_desc.handle_types");
+            allocation->imported ? ""
+            : fabric             ? "; set culv_vmm_allocation_desc.fabric, and culv_check_fabric() "
+                                   "says why there may be none"
+                                 : "; set its bit in culv_vmm_allocation_desc.handle_types");
+    if (allocation->kept.type != CULV_HANDLE_NONE) return culv_handle_dup(&allocation->kept, out);
     result = culvi_enter(device, &scope, label);
     if (result != CULV_OK) return result;
     CUresult r = CULVI_CU(device, cuMemExportToShareableHandle,
                           (&made, allocation->handle,
                            (CUmemAllocationHandleType)culvi_handle_number(type, CULVI_USE_VMM), 0));
     culvi_leave(device, &scope);
-    if (r != CUDA_SUCCESS && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
+    if (r != CUDA_SUCCESS && !fabric && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
         result =
             culvi_handle_check_left(voice, label, "cuMemExportToShareableHandle", "allocation");
     if (result != CULV_OK) return result;
@@ -71,9 +74,9 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
     case CULVI_KIND_FD: handle.value.fd = made.fd; break;
     case CULVI_KIND_NT: handle.value.win32 = made.nt; break;
     case CULVI_KIND_KMT: handle.value.win32 = (void *)(uintptr_t)made.kmt; break;
-    case CULVI_KIND_BYTES: break; /* refused above */
+    case CULVI_KIND_BYTES: memcpy(handle.value.fabric, made.fabric, sizeof made.fabric); break;
     }
-    culvi_handle_keep_private(&handle);
+    if (!fabric) culvi_handle_keep_private(&handle);
     culvi_vmm_allocation_shared(allocation);
     *out = handle;
     return CULV_OK;
@@ -263,8 +266,8 @@ culv_result culvi_vmm_import_bytes(culv_device *device, const culv_vmm_import_de
 }
 
 /* `exported`: Culvert has just made the handle, and knows the size. */
-static culv_result import_read(culv_device *device, const culv_vmm_import_desc *d, bool take,
-                               bool exported, culv_vmm_allocation **out)
+static culv_result import_read(culv_device *device, const culv_vmm_import_desc *d, bool exported,
+                               culv_vmm_allocation **out)
 {
     culvi_scope scope;
     culv_result result = culvi_vmm_check_device(device, "culv_vmm_import");
@@ -302,41 +305,29 @@ static culv_result import_read(culv_device *device, const culv_vmm_import_desc *
         return result;
     }
     culvi_vmm_allocation_shared(allocation);
-    if (take) culvi_handle_close(&d->handle);
     *out = allocation;
     return CULV_OK;
-}
-
-static culv_result import(culv_device *device, const culv_vmm_import_desc *desc, bool take,
-                          culv_vmm_allocation **out, const char *call)
-{
-    culv_vmm_import_desc d;
-    CULVI_REQUIRE_IN(NULL, call, device);
-    CULVI_REQUIRE_IN(&device->voice, call, desc);
-    CULVI_REQUIRE_IN(&device->voice, call, out);
-    culv_result result =
-        culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_import_desc");
-    return result == CULV_OK ? import_read(device, &d, take, false, out) : result;
 }
 
 culv_result culvi_vmm_import_exported(culv_device *device, const culv_vmm_import_desc *d,
                                       culv_vmm_allocation **out)
 {
-    culv_result result = import_read(device, d, false, true, out);
+    culv_result result = import_read(device, d, true, out);
     culvi_handle_close(&d->handle);
     return result;
 }
 
-culv_result culv_vmm_import_take(culv_device *device, const culv_vmm_import_desc *desc,
-                                 culv_vmm_allocation **out)
+culv_result culv_vmm_import(culv_device *device, const culv_vmm_import_desc *desc,
+                            culv_vmm_allocation **out)
 {
-    return import(device, desc, true, out, __func__);
-}
-
-culv_result culv_vmm_import_borrow(culv_device *device, const culv_vmm_import_desc *desc,
-                                   culv_vmm_allocation **out)
-{
-    return import(device, desc, false, out, __func__);
+    culv_vmm_import_desc d;
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE2(&device->voice, desc, out);
+    culv_result result =
+        culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_import_desc");
+    if (result != CULV_OK) return result;
+    return d.handle.type == CULV_HANDLE_FABRIC ? culvi_vmm_import_fabric(device, &d, out)
+                                               : import_read(device, &d, false, out);
 }
 
 culv_result culvi_vmm_find_exporter(culv_device *device, const char *label,

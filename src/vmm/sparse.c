@@ -310,18 +310,12 @@ culv_result culv_sparse_array_get_info(const culv_sparse_array *array, culv_spar
     CULVI_REQUIRE(NULL, array);
     CULVI_REQUIRE(&array->device->voice, out);
     culv_result result = culvi_struct_check(&array->device->voice, out, "culv_sparse_array_info");
-    if (result == CULV_OK) culvi_struct_write(out, &array->info, sizeof array->info);
-    return result;
-}
-
-CUarray culv_sparse_array_handle(const culv_sparse_array *array)
-{
-    return array != NULL ? array->array : NULL;
-}
-
-CUmipmappedArray culv_sparse_array_mipmapped_handle(const culv_sparse_array *array)
-{
-    return array != NULL ? array->mipmap : NULL;
+    if (result != CULV_OK) return result;
+    culv_sparse_array_info info = array->info;
+    info.array = array->array;
+    info.mipmapped_array = array->mipmap;
+    culvi_struct_write(out, &info, sizeof info);
+    return CULV_OK;
 }
 
 culv_result culv_sparse_array_get_level(const culv_sparse_array *array, uint32_t level,

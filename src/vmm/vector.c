@@ -160,26 +160,52 @@ void culvi_vector_free_all(culv_vector *v, bool unmap)
     culvi_free(v->access);
     culvi_condition_destroy(&v->changed);
     culvi_mutex_destroy(&v->lock);
+    if (v->source != NULL) v->free_source(v->source);
     culvi_vector_unref(v);
 }
 
-culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc, culv_vector **out)
+culv_result culvi_vector_new(culv_device *device, const culv_vector_desc *d, culv_vector **out)
 {
-    culv_vector_desc d;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE(&device->voice, out);
-    const culvi_voice *voice = &device->voice;
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vector_desc");
-    if (result != CULV_OK) return result;
     culv_vector *v = culvi_alloc(sizeof *v);
-    if (v == NULL) return culvi_fail_host_memory(voice, d.label);
+    if (v == NULL) return culvi_fail_host_memory(&device->voice, d->label);
     if (!culvi_mutex_init(&v->lock)) goto free_vector;
     if (!culvi_condition_init(&v->changed)) goto destroy_lock;
     v->device = device;
     culvi_vector_ref(v);
     culvi_device_ref(device);
-    result = read_desc(v, &d);
-    if (result == CULV_OK) result = begin(v, &d);
+    culv_result result = read_desc(v, d);
+    if (result == CULV_OK)
+        *out = v;
+    else
+        culvi_vector_free_all(v, true);
+    return result;
+
+destroy_lock:
+    culvi_mutex_destroy(&v->lock);
+free_vector:
+    culvi_free(v);
+    return culvi_fail_host_memory(&device->voice, d->label);
+}
+
+culv_result culvi_vector_check_own(const culv_vector *v, const char *call)
+{
+    if (v->source == NULL) return CULV_OK;
+    return culvi_fail(&v->device->voice, v->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+                      "%s: the vector is another process's, which alone changes it; "
+                      "culv_ipc_vector_update() takes in what it has",
+                      call);
+}
+
+culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc, culv_vector **out)
+{
+    culv_vector_desc d;
+    culv_vector *v = NULL;
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE(&device->voice, out);
+    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vector_desc");
+    if (result == CULV_OK) result = culvi_vector_new(device, &d, &v);
+    if (result != CULV_OK) return result;
+    result = begin(v, &d);
     if (result == CULV_OK) result = culvi_vector_ahead_start(v);
     if (result != CULV_OK) {
         culvi_vector_free_all(v, true);
@@ -188,12 +214,6 @@ culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc
     log_it(v, "made");
     *out = v;
     return CULV_OK;
-
-destroy_lock:
-    culvi_mutex_destroy(&v->lock);
-free_vector:
-    culvi_free(v);
-    return culvi_fail_host_memory(voice, d.label);
 }
 
 void culv_vector_destroy(culv_vector **vector)

@@ -62,6 +62,11 @@ struct culv_vector {
     size_t access_count;
     culv_vector_moved moved;
     void *moved_context;
+    /* What it is taken from, if it is another process's, and then the bytes of addresses that its
+     * maker asked for; else NULL */
+    void *source;
+    void (*free_source)(void *source);
+    uint64_t reserve;
 
     /* Published. A reader that reads the size before the address gets an address with that many
      * bytes. */
@@ -105,6 +110,10 @@ static inline void culvi_vector_raise(culv_vector *v, uint64_t size)
     }
 }
 
+/* vector.c: a vector without addresses. */
+culv_result culvi_vector_new(culv_device *device, const culv_vector_desc *d, culv_vector **out);
+/* Refuses one of another process, which only that process changes. */
+culv_result culvi_vector_check_own(const culv_vector *v, const char *call);
 /* vector.c: frees what nobody can use any longer; `unmap`: also what no stream was named for. */
 void culvi_vector_free_all(culv_vector *v, bool unmap);
 /* vector_dlpack.c: whether tensors keep the chunks from `offset` on (of the space at `base`). The

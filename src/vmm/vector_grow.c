@@ -43,6 +43,8 @@ static void publish_size(culv_vector *v, uint64_t size)
 static culv_result check(const culv_vector *v, uint64_t size, const char *call)
 {
     if (v == NULL) return culvi_fail_null(NULL, call, "vector");
+    culv_result result = culvi_vector_check_own(v, call);
+    if (result != CULV_OK) return result;
     if (size > UINT64_MAX - v->granularity)
         return culvi_fail(&v->device->voice, v->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "%s: %" PRIu64

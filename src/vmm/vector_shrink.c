@@ -48,13 +48,13 @@ culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, CUstream last
 {
     CULVI_REQUIRE(NULL, vector);
     culv_vector *v = vector;
-    if (size > atomic_load(&v->size)) return CULV_OK;
+    culv_result result = culvi_vector_check_own(v, __func__);
+    if (result != CULV_OK || size > atomic_load(&v->size)) return result;
     (void)culvi_vector_take(v, UINT64_MAX);
     const uint64_t kept = size <= UINT64_MAX - v->ahead ? size + v->ahead : UINT64_MAX;
     const uint64_t committed = atomic_load(&v->committed);
     const size_t had = v->num_chunks;
     size_t first = first_beyond(v, kept);
-    culv_result result = CULV_OK;
     if (first < had && culvi_vector_is_pinned(v, 0, v->chunks[first].offset))
         result = culvi_vector_fail_pinned(v, "culv_vector_shrink");
     else if (first < had)

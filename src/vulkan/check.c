@@ -55,7 +55,7 @@ culv_result culvi_vk_check_handle_type(const culv_vk_device *vk, const culvi_vk_
         return culvi_fail(
             voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
             "handle_type is %s; only an import shows whether CUDA imports that on '%s' "
-            "(culv_memory_import_borrow(); cuda.h: dma-bufs on Tegra, from Thor on). Leave it 0 "
+            "(culv_memory_import(); cuda.h: dma-bufs on Tegra, from Thor on). Leave it 0 "
             "for %s",
             culvi_handle_type_name(type), vk->base.device->caps.name,
             culvi_handle_type_name((culv_handle_type)CULVI_HANDLE_OPAQUE));

@@ -165,8 +165,17 @@ culv_result culv_vk_dma_buf_bridge_get_info(const culv_vk_dma_buf_bridge *bridge
     CULVI_REQUIRE(&bridge->vk->base.device->voice, out);
     culv_result result =
         culvi_struct_check(&bridge->vk->base.device->voice, out, "culv_vk_dma_buf_info");
-    if (result == CULV_OK) culvi_struct_write(out, &bridge->info, sizeof bridge->info);
-    return result;
+    if (result != CULV_OK) return result;
+    culv_vk_dma_buf_info info = bridge->info;
+    info.image = bridge->target;
+    info.buffer = bridge->buffer;
+    info.timeline = bridge->timeline;
+    if (bridge->rows != NULL)
+        info.pointer = culv_buffer_pointer(bridge->rows) + info.plane_offsets[0];
+    else if (bridge->buffer != NULL)
+        info.pointer = culv_shared_buffer_pointer(bridge->buffer);
+    culvi_struct_write(out, &info, sizeof info);
+    return CULV_OK;
 }
 
 culv_result culv_vk_dma_buf_bridge_export_dup(const culv_vk_dma_buf_bridge *bridge,
@@ -175,19 +184,4 @@ culv_result culv_vk_dma_buf_bridge_export_dup(const culv_vk_dma_buf_bridge *brid
     CULVI_REQUIRE(NULL, bridge);
     CULVI_REQUIRE(&bridge->vk->base.device->voice, out);
     return culv_handle_dup(&bridge->handle, out);
-}
-
-const culv_shared_image *culv_vk_dma_buf_bridge_image(const culv_vk_dma_buf_bridge *bridge)
-{
-    return bridge != NULL ? bridge->target : NULL;
-}
-
-const culv_shared_buffer *culv_vk_dma_buf_bridge_buffer(const culv_vk_dma_buf_bridge *bridge)
-{
-    return bridge != NULL ? bridge->buffer : NULL;
-}
-
-const culv_shared_semaphore *culv_vk_dma_buf_bridge_timeline(const culv_vk_dma_buf_bridge *bridge)
-{
-    return bridge != NULL ? bridge->timeline : NULL;
 }

@@ -48,7 +48,7 @@ culv_result culvi_vk_dma_buf_try_direct(culv_vk_device *vk, culvi_vk_dma_buf_pla
     /* Only an import tells. NVIDIA's driver 580 answers CUDA_ERROR_NOT_SUPPORTED (801) on desktops;
      * what one says of a dma-buf that it cannot reach, nobody has measured. */
     culvi_attempt_begin();
-    result = culv_memory_import_borrow(device, &m, &p->direct);
+    result = culv_memory_import(device, &m, &p->direct);
     const bool refused = result == CULV_ERROR_UNSUPPORTED || result == CULV_ERROR_DRIVER;
     result = culvi_attempt_end(refused ? NULL : &device->voice, result);
     return refused ? CULV_OK : result;
@@ -71,12 +71,4 @@ void culvi_vk_dma_buf_direct_drop(culv_vk_dma_buf_bridge *b)
 {
     culv_buffer_unmap(&b->rows);
     culv_memory_destroy(&b->direct);
-}
-
-CUdeviceptr culv_vk_dma_buf_bridge_pointer(const culv_vk_dma_buf_bridge *bridge)
-{
-    if (bridge == NULL) return 0;
-    if (bridge->rows != NULL)
-        return culv_buffer_pointer(bridge->rows) + bridge->info.plane_offsets[0];
-    return bridge->buffer != NULL ? culv_shared_buffer_pointer(bridge->buffer) : 0;
 }

@@ -51,10 +51,12 @@ typedef struct recording {
 
 culv_vk_graph_memory culv_vk_space_graph_memory(const culv_vk_space *space)
 {
-    const CUdeviceptr pointer = culv_vk_space_pointer(space);
-    const culv_vk_graph_memory memory = {pointer, culv_vk_space_size(space),
-                                         pointer, culv_vk_space_handle(space),
-                                         0,       space != NULL ? space->usage : 0};
+    culv_vk_graph_memory memory = {0, 0, 0, VK_NULL_HANDLE, 0, 0};
+    if (space == NULL) return memory;
+    memory.pointer = memory.address = culv_vk_space_pointer(space);
+    memory.size = culv_vmm_range_size(space->base.range);
+    memory.buffer = space->buffer;
+    memory.usage = space->usage;
     return memory;
 }
 

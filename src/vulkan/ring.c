@@ -29,7 +29,7 @@ static culv_result image_barriers(const culvi_vk_ring *ring, const culv_vk_ring_
 {
     culv_vk_image_transfer t = culv_vk_image_transfer_init();
     t.image = culv_vk_image_handle(image);
-    t.format = (VkFormat)culv_image_format(culv_shared_image_cuda(image));
+    t.format = (VkFormat)image->pair.image->desc.format;
     t.queue_family = culvi_vk_native_family(&image->pair.native, ring->queue_family);
     t.use = r->use;
     t.stage = r->stage;
@@ -130,7 +130,7 @@ static culv_result record_hand_over(culvi_vk_ring *ring, VkCommandBuffer command
             culv_vk_image_transfer t = culv_vk_image_transfer_init();
             culv_vk_image_barrier b;
             t.image = culv_vk_image_handle(image);
-            t.format = (VkFormat)culv_image_format(culv_shared_image_cuda(image));
+            t.format = (VkFormat)image->pair.image->desc.format;
             t.queue_family = culvi_vk_native_family(&image->pair.native, ring->queue_family);
             t.discard = VK_TRUE;
             culv_result result = culv_vk_image_get_barrier(&t, CULV_VK_RELEASE, &b);

@@ -473,32 +473,6 @@ CUdeviceptr culv_vk_space_pointer(const culv_vk_space *space)
     return space != NULL ? culv_vmm_range_pointer(space->base.range) : 0;
 }
 
-uint64_t culv_vk_space_size(const culv_vk_space *space)
-{
-    return space != NULL ? culv_vmm_range_size(space->base.range) : 0;
-}
-
-VkBuffer culv_vk_space_handle(const culv_vk_space *space)
-{
-    return space != NULL ? space->buffer : VK_NULL_HANDLE;
-}
-
-uint64_t culv_vk_space_ready_value(culv_vk_space *space)
-{
-    /* No lock: the caller may hold the queue that lock_queue waits for. */
-    return space != NULL ? atomic_load(&space->value) : 0;
-}
-
-VkSemaphore culv_vk_space_timeline(const culv_vk_space *space)
-{
-    return space != NULL ? space->timeline : VK_NULL_HANDLE;
-}
-
-culv_space *culv_vk_space_base(culv_vk_space *space)
-{
-    return space != NULL ? &space->base : NULL;
-}
-
 culv_result culv_vk_space_get_info(culv_vk_space *space, culv_vk_space_info *out)
 {
     VkPhysicalDeviceProperties properties;
@@ -514,10 +488,14 @@ culv_result culv_vk_space_get_info(culv_vk_space *space, culv_vk_space_info *out
                         ? properties.limits.sparseAddressSpaceSize
                         : vk->max_buffer_size;
     info.address = culv_vk_space_pointer(space);
-    info.size = culv_vk_space_size(space);
+    info.size = culv_vmm_range_size(space->base.range);
     info.attempts = space->attempts;
     info.refused_by_cuda = space->refused_by_cuda;
     info.refused_by_vulkan = space->refused_by_vulkan;
+    info.base = &space->base;
+    info.buffer = space->buffer;
+    info.timeline = space->timeline;
+    info.ready_value = atomic_load(&space->value);
     culvi_mutex_lock(&space->lock);
     for (size_t i = 0; i < space->num_chunks; i++) {
         const culvi_vk_chunk *chunk = &space->chunks[i];

@@ -240,11 +240,6 @@ CUdeviceptr culv_vk_space_buffer_pointer(const culv_vk_space_buffer *buffer)
     return buffer != NULL ? culv_vk_space_pointer(buffer->space) + buffer->offset : 0;
 }
 
-uint64_t culv_vk_space_buffer_size(const culv_vk_space_buffer *buffer)
-{
-    return buffer != NULL ? buffer->size : 0;
-}
-
 VkBuffer culv_vk_space_buffer_handle(const culv_vk_space_buffer *buffer, VkDeviceSize *offset)
 {
     if (offset != NULL)

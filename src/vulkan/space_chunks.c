@@ -322,7 +322,7 @@ free_memory:
 culv_result culvi_vk_space_show(culv_space *space, uint64_t offset, culv_vmm_allocation *a)
 {
     culv_vk_space *s = culvi_vk_space_of(space);
-    uint64_t ready; /* culv_vk_space_ready_value() tells it */
+    uint64_t ready; /* culv_vk_space_info::ready_value */
     culvi_mutex_lock(&s->turn);
     culv_result result = show(s, offset, a, s->vectors_do_not_wait ? &ready : NULL);
     culvi_mutex_unlock(&s->turn);

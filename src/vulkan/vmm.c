@@ -25,7 +25,7 @@ static culv_result check_exportable(const culv_vk_device *vk, const char *label,
             voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
             "the VMM allocation is a multicast object's, which no graphics API knows; "
             "share one of the allocations that are bound to it");
-    if (a->imported)
+    if (a->imported && a->kept.type == CULV_HANDLE_NONE)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
             "the VMM allocation was imported, and CUDA does not export imports; hand a handle of "

@@ -231,8 +231,10 @@ static void create_image(fuzz_reader *r, culv_vk_device *vk)
                          (culv_image_mipmapped_array(cuda) != NULL) ==
                              (fuzz_planes(info.format) == 1),
                      "half an image");
-        FUZZ_REQUIRE(culv_image_mip_levels(cuda) == info.mipLevels &&
-                         (uint32_t)culv_image_format(cuda) == (uint32_t)info.format,
+        culv_image_desc told = culv_image_desc_init();
+        FUZZ_REQUIRE(culv_image_get_desc(cuda, &told) == CULV_OK &&
+                         told.mip_levels == info.mipLevels &&
+                         (uint32_t)told.format == (uint32_t)info.format,
                      "another image");
         culv_shared_image_destroy(&image);
         FUZZ_REQUIRE(image == NULL, "it is not NULL");
@@ -251,7 +253,7 @@ static culv_memory *import(fuzz_reader *r)
     d.size = fuzz_value(r, 65536);
     d.dedicated = fuzz_flag(r);
     d.handle = culv_handle_opaque_fd(fd);
-    if (FUZZ_CALL(culv_memory_import_borrow(fuzz.device, &d, &memory)) != CULV_OK) memory = NULL;
+    if (FUZZ_CALL(culv_memory_import(fuzz.device, &d, &memory)) != CULV_OK) memory = NULL;
     close(fd);
     return memory;
 }

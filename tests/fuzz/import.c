@@ -25,7 +25,7 @@ static void import_memory(fuzz_reader *r, import_state *s)
     culv_memory_desc d = culv_memory_desc_init();
     uint32_t slot = fuzz_pick(r, SLOTS);
     int fd = import_fd(r);
-    bool take = fuzz_flag(r), was_open = import_fd_is_open(fd);
+    bool goes = fuzz_flag(r), was_open = import_fd_is_open(fd);
     d.handle = culv_handle_opaque_fd(fd);
     if (fuzz_rarely(r, 8)) d.handle.type = (culv_handle_type)fuzz_enum(r, 5);
     if (fuzz_rarely(r, 64)) d.handle.name = L"a name";
@@ -37,13 +37,10 @@ static void import_memory(fuzz_reader *r, import_state *s)
     culv_memory_desc *desc = fuzz_box(r, &d, sizeof d);
     culv_memory *out = FUZZ_POISON(culv_memory);
     fuzz_arm(r);
-    culv_result result = take ? FUZZ_CALL(culv_memory_import_take(fuzz.device, desc, &out))
-                              : FUZZ_CALL(culv_memory_import_borrow(fuzz.device, desc, &out));
+    culv_result result = FUZZ_CALL(culv_memory_import(fuzz.device, desc, &out));
     fuzz_disarm();
-    if (result == CULV_OK && take)
-        FUZZ_REQUIRE(was_open && !import_fd_is_open(fd), "file descriptor %d was not taken", fd);
-    else
-        import_fd_kept(fd, was_open);
+    import_fd_kept(fd, was_open);
+    if (result == CULV_OK && goes) culv_handle_close(&d.handle);
     if (result == CULV_OK) {
         FUZZ_REQUIRE(culv_memory_size(out) == d.size, "another size");
         KEEP(s->memories, slot, out, culv_memory_destroy);
@@ -133,6 +130,13 @@ static void keep_image(fuzz_reader *r, import_state *s, culv_result result, culv
         FUZZ_REQUIRE(out == FUZZ_POISON(culv_image), "written after an error");
 }
 
+static culv_image_desc description(const culv_image *image)
+{
+    culv_image_desc d = culv_image_desc_init();
+    FUZZ_REQUIRE(culv_image_get_desc(image, &d) == CULV_OK, "no description");
+    return d;
+}
+
 static void map_image(fuzz_reader *r, import_state *s)
 {
     culv_memory *memory = s->memories[fuzz_pick(r, SLOTS)];
@@ -162,8 +166,9 @@ static void map_image(fuzz_reader *r, import_state *s)
     fuzz_disarm();
     if (result == CULV_OK && fuzz_box_whole(desc)) {
         FUZZ_REQUIRE(d.offset < culv_memory_size(memory), "it lies outside");
-        FUZZ_REQUIRE(culv_image_format(out) == d.format &&
-                         culv_image_mip_levels(out) == (d.mip_levels != 0 ? d.mip_levels : 1),
+        const culv_image_desc told = description(out);
+        FUZZ_REQUIRE(told.format == d.format &&
+                         told.mip_levels == (d.mip_levels != 0 ? d.mip_levels : 1),
                      "another image");
     }
     keep_image(r, s, result, out);
@@ -289,7 +294,7 @@ static void view(fuzz_reader *r, import_state *s)
         if (result != CULV_OK)
             fuzz_require_untouched(out);
         else if (fuzz_box_whole(out))
-            FUZZ_REQUIRE(out->label == NULL && out->mip_levels == culv_image_mip_levels(image),
+            FUZZ_REQUIRE(out->label == NULL && out->mip_levels == description(image).mip_levels,
                          "another image");
         fuzz_unbox(out);
         break;
@@ -302,7 +307,7 @@ static void view(fuzz_reader *r, import_state *s)
                          array != NULL,
                      "no array");
     if (what == 0 && result == CULV_OK)
-        FUZZ_REQUIRE(index < culv_image_mip_levels(image) &&
+        FUZZ_REQUIRE(index < description(image).mip_levels &&
                          culv_image_get_array(image, index, &again) == CULV_OK && again == array,
                      "level %u", index);
     if (what == 1 || what == 3)

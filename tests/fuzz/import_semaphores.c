@@ -68,7 +68,7 @@ void import_semaphore(fuzz_reader *r, import_state *s)
     culv_semaphore_desc d;
     uint32_t slot = fuzz_pick(r, SLOTS);
     uint8_t what = fuzz_u8(r);
-    bool take = fuzz_flag(r), binary = (what & 1) != 0;
+    bool goes = fuzz_flag(r), binary = (what & 1) != 0;
     read_desc(r, &d, binary ? CULV_SEMAPHORE_BINARY : CULV_SEMAPHORE_TIMELINE);
     int fd = what >= 192 ? import_fd(r) : binary ? played_binary() : export_timeline(s);
     d.handle = culv_handle_opaque_fd(fd);
@@ -78,13 +78,10 @@ void import_semaphore(fuzz_reader *r, import_state *s)
     culv_semaphore_desc *desc = fuzz_box(r, &d, sizeof d);
     culv_semaphore *out = FUZZ_POISON(culv_semaphore);
     fuzz_arm(r);
-    culv_result result = take ? FUZZ_CALL(culv_semaphore_import_take(fuzz.device, desc, &out))
-                              : FUZZ_CALL(culv_semaphore_import_borrow(fuzz.device, desc, &out));
+    culv_result result = FUZZ_CALL(culv_semaphore_import(fuzz.device, desc, &out));
     fuzz_disarm();
-    if (result == CULV_OK && take)
-        FUZZ_REQUIRE(was_open && !import_fd_is_open(fd), "file descriptor %d was not taken", fd);
-    else
-        import_fd_kept(fd, was_open);
+    import_fd_kept(fd, was_open);
+    if (result == CULV_OK && goes) culv_handle_close(&d.handle);
     if (result == CULV_OK) {
         FUZZ_REQUIRE(!fuzz_box_whole(desc) || culv_semaphore_get_type(out) == d.type,
                      "another type");

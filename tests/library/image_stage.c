@@ -151,8 +151,8 @@ void shared_image_open(stage *s, image_origin origin, VkFormat format, uint32_t 
     else
         open_callers(s, out, usage);
     REQUIRE(out->image != VK_NULL_HANDLE && out->cuda != NULL);
-    REQUIRE_EQ(culv_image_mip_levels(out->cuda), levels);
-    REQUIRE_EQ(culv_image_format(out->cuda), format);
+    REQUIRE_EQ(lib_image(out->cuda).mip_levels, levels);
+    REQUIRE_EQ(lib_image(out->cuda).format, format);
     for (uint32_t level = 0; level < levels; level++) {
         VkExtent3D e = shared_image_extent(out, level);
         out->at[level] = out->size;

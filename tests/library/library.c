@@ -345,6 +345,44 @@ void lib_leave(const lib_world *w, CUcontext before)
     CU_OK(cu->CtxSetCurrent(before));
 }
 
+culv_image_desc lib_image(const culv_image *image)
+{
+    culv_image_desc d = culv_image_desc_init();
+    LIB_OK(culv_image_get_desc(image, &d));
+    return d;
+}
+
+culv_vmm_allocation_info lib_allocation(const culv_vmm_allocation *allocation)
+{
+    culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
+    LIB_OK(culv_vmm_allocation_get_info(allocation, &info));
+    return info;
+}
+
+culv_mem_pool_info lib_pool(const culv_mem_pool *pool)
+{
+    culv_mem_pool_info info = culv_mem_pool_info_init();
+    LIB_OK(culv_mem_pool_get_info(pool, &info));
+    return info;
+}
+
+CUdeviceptr lib_pool_alloc(const lib_world *w, const culv_mem_pool *pool, size_t size,
+                           CUstream stream)
+{
+    PFN_cuMemAllocFromPoolAsync_v11020 alloc = NULL;
+    CUdeviceptr at = 0;
+    raw_cuda_find(w->cu, "cuMemAllocFromPoolAsync", 11020, &alloc);
+    LIB_CU_OK(w, alloc(&at, size, lib_pool(pool).native_handle, stream));
+    return at;
+}
+
+void lib_pool_free(const lib_world *w, CUdeviceptr at, CUstream stream)
+{
+    PFN_cuMemFreeAsync_v11020 give_back = NULL;
+    raw_cuda_find(w->cu, "cuMemFreeAsync", 11020, &give_back);
+    LIB_CU_OK(w, give_back(at, stream));
+}
+
 CUstream lib_stream(const lib_world *w)
 {
     CUstream stream = NULL;

@@ -16,6 +16,8 @@
  * not. */
 #define POISON(type) ((type *)(uintptr_t)0x5a5a5a50u)
 
+/* An import, after which the handle goes. */
+#define LIB_TAKE(call, handle) (LIB_OK(call), culv_handle_close(handle))
 /* All evaluate `call` once. The others also hold the thread's last error against a class and a
  * reason, which are words (INVALID, VALUE), and against words that its message must have, if any
  * are given:
@@ -100,6 +102,15 @@ void lib_require_driver_counts(const lib_world *w, uint64_t memories, uint64_t m
                                uint64_t semaphores);
 /* Waits (5 s at most) until no release is deferred any more. */
 void lib_settle(const lib_world *w);
+
+/* What an image, an allocation and a pool say of themselves. */
+culv_image_desc lib_image(const culv_image *image);
+culv_vmm_allocation_info lib_allocation(const culv_vmm_allocation *allocation);
+culv_mem_pool_info lib_pool(const culv_mem_pool *pool);
+/* CUDA's memory of a pool, in stream order. */
+CUdeviceptr lib_pool_alloc(const lib_world *w, const culv_mem_pool *pool, size_t size,
+                           CUstream stream);
+void lib_pool_free(const lib_world *w, CUdeviceptr at, CUstream stream);
 
 /* What a case has until lib_close(): an exportable buffer or timeline of Vulkan's, a stream. */
 raw_vk_buffer lib_case_buffer(lib_world *w, VkDeviceSize size, uint32_t flags);

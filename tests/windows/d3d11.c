@@ -448,7 +448,7 @@ D11_CASE(mutex_destroyed)
 TEST(handles)
 {
     static const wchar_t name[] = L"Local\\culvert d3d11 buffer";
-    enum { TAKEN, BORROWED, NAMED, KMT, FORMS };
+    enum { PLAIN, NAMED, KMT, FORMS };
     for (int form = 0; form < FORMS; form++) {
         scene11 s;
         scene11_open(&s);
@@ -471,13 +471,10 @@ TEST(handles)
         mutex_desc.handle = desc.handle;
         mutex_desc.handle.type =
             form == KMT ? CULV_HANDLE_D3D11_KEYED_MUTEX_KMT : CULV_HANDLE_D3D11_KEYED_MUTEX;
-        OK(culv_keyed_mutex_import_borrow(s.culvert, &mutex_desc, &cuda));
-        if (form == TAKEN)
-            OK(culv_memory_import_take(s.culvert, &desc, &memory));
-        else
-            OK(culv_memory_import_borrow(s.culvert, &desc, &memory));
-        REQUIRE(form == KMT || scene_name_lives(name) == (form != TAKEN));
-        if (form != TAKEN) culv_handle_close(&handle);
+        OK(culv_keyed_mutex_import(s.culvert, &mutex_desc, &cuda));
+        OK(culv_memory_import(s.culvert, &desc, &memory));
+        REQUIRE(form == KMT || scene_name_lives(name));
+        culv_handle_close(&handle);
         REQUIRE(!scene_name_lives(name)); /* nobody has kept the handle */
         OK(culv_buffer_map(memory, &map, &buffer));
         REQUIRE(IDXGIKeyedMutex_AcquireSync(mutex, 0, 0) == S_OK);

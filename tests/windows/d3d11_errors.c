@@ -175,33 +175,32 @@ D11_CASE(bad_handles)
     culv_memory_desc desc = culv_memory_desc_init();
     desc.size = 4096;
     desc.handle = culv_handle_win32_named(CULV_HANDLE_D3D11_RESOURCE, none);
-    REFUSES(culv_memory_import_borrow(s->culvert, &desc, &memory), CULV_ERROR_DRIVER,
+    REFUSES(culv_memory_import(s->culvert, &desc, &memory), CULV_ERROR_DRIVER,
             CULV_REASON_HANDLE_REFUSED);
     desc.handle = culv_handle_win32(CULV_HANDLE_D3D12_RESOURCE, handle.value.win32);
-    REFUSES(culv_memory_import_take(s->culvert, &desc, &memory), CULV_ERROR_DRIVER,
+    REFUSES(culv_memory_import(s->culvert, &desc, &memory), CULV_ERROR_DRIVER,
             CULV_REASON_HANDLE_REFUSED);
     desc.handle = culv_handle_win32(CULV_HANDLE_D3D11_RESOURCE_KMT, (void *)(uintptr_t)0x77777);
-    REFUSES(culv_memory_import_take(s->culvert, &desc, &memory), CULV_ERROR_DRIVER,
+    REFUSES(culv_memory_import(s->culvert, &desc, &memory), CULV_ERROR_DRIVER,
             CULV_REASON_HANDLE_REFUSED);
     desc.handle = culv_handle_win32_named(CULV_HANDLE_D3D11_RESOURCE_KMT, name);
-    REFUSES(culv_memory_import_take(s->culvert, &desc, &memory), CULV_ERROR_INVALID,
-            CULV_REASON_VALUE);
+    REFUSES(culv_memory_import(s->culvert, &desc, &memory), CULV_ERROR_INVALID, CULV_REASON_VALUE);
     desc.handle = handle;
     desc.size = 4097;
-    REFUSES(culv_memory_import_take(s->culvert, &desc, &memory), CULV_ERROR_DRIVER,
+    REFUSES(culv_memory_import(s->culvert, &desc, &memory), CULV_ERROR_DRIVER,
             CULV_REASON_HANDLE_REFUSED);
     /* A buffer without a mutex as one; memory as a mutex's handle type; a mutex's as a fence. */
     culv_keyed_mutex_desc mutex_desc = culv_keyed_mutex_desc_init();
     mutex_desc.handle = culv_handle_win32(CULV_HANDLE_D3D11_KEYED_MUTEX, handle.value.win32);
-    REFUSES(culv_keyed_mutex_import_take(s->culvert, &mutex_desc, &mutex), CULV_ERROR_DRIVER,
+    REFUSES(culv_keyed_mutex_import(s->culvert, &mutex_desc, &mutex), CULV_ERROR_DRIVER,
             CULV_REASON_HANDLE_REFUSED);
     mutex_desc.handle = handle;
-    REFUSES(culv_keyed_mutex_import_take(s->culvert, &mutex_desc, &mutex), CULV_ERROR_INVALID,
+    REFUSES(culv_keyed_mutex_import(s->culvert, &mutex_desc, &mutex), CULV_ERROR_INVALID,
             CULV_REASON_HANDLE_TYPE);
     culv_semaphore_desc fence_desc = culv_semaphore_desc_init();
     fence_desc.type = CULV_SEMAPHORE_TIMELINE;
     fence_desc.handle = culv_handle_win32(CULV_HANDLE_D3D11_KEYED_MUTEX, handle.value.win32);
-    REFUSES(culv_semaphore_import_take(s->culvert, &fence_desc, &semaphore), CULV_ERROR_INVALID,
+    REFUSES(culv_semaphore_import(s->culvert, &fence_desc, &semaphore), CULV_ERROR_INVALID,
             CULV_REASON_HANDLE_TYPE);
 
     REQUIRE(scene_name_lives(name)); /* none of these has taken it */
@@ -209,7 +208,7 @@ D11_CASE(bad_handles)
     culv_handle_close(&handle);
     REQUIRE(!scene_name_lives(name)); /* and none has kept it */
     desc.size = 4096;
-    REFUSES(culv_memory_import_take(s->culvert, &desc, &memory), CULV_ERROR_INVALID,
+    REFUSES(culv_memory_import(s->culvert, &desc, &memory), CULV_ERROR_INVALID,
             CULV_REASON_HANDLE_BAD);
     REQUIRE(memory == NULL && semaphore == NULL && mutex == NULL);
     REQUIRE(again.type == CULV_HANDLE_NONE && overlay11_references() == 0);

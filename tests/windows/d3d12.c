@@ -118,7 +118,7 @@ D12_CASE(own_fences)
         desc.type = CULV_SEMAPHORE_TIMELINE;
         desc.handle = by_name ? culv_handle_win32_named(CULV_HANDLE_D3D12_FENCE, name) : handle;
         desc.value = ID3D12Fence_GetCompletedValue(fence);
-        OK(culv_semaphore_import_borrow(s->culvert, &desc, &cuda));
+        OK(culv_semaphore_import(s->culvert, &desc, &cuda));
         culv_handle_close(&handle);
         REQUIRE(!scene_name_lives(name)); /* nothing of Culvert's has it open */
         OK(culv_semaphore_signal(cuda, s->stream, 10 + (uint64_t)by_name));
@@ -165,9 +165,8 @@ D12_CASE(heaps)
             by_handle.handle =
                 form == 3 ? culv_handle_win32_named(CULV_HANDLE_D3D12_HEAP, name) : handle;
             by_handle.size = HEAP;
-            OK(form == 2 ? culv_memory_import_take(s->culvert, &by_handle, &memory)
-                         : culv_memory_import_borrow(s->culvert, &by_handle, &memory));
-            if (form == 3) culv_handle_close(&handle);
+            OK(culv_memory_import(s->culvert, &by_handle, &memory));
+            culv_handle_close(&handle);
         }
         REQUIRE(!scene_name_lives(name));
         REQUIRE(culv_memory_size(memory) == HEAP);
@@ -221,7 +220,7 @@ D12_CASE(own_buffers)
             by_handle.handle =
                 form == 2 ? culv_handle_win32_named(CULV_HANDLE_D3D12_RESOURCE, name) : handle;
             by_handle.size = size; /* dedicated goes without saying */
-            OK(culv_memory_import_borrow(s->culvert, &by_handle, &memory));
+            OK(culv_memory_import(s->culvert, &by_handle, &memory));
             REQUIRE(scene_name_lives(name)); /* it was borrowed */
             culv_handle_close(&handle);
             REQUIRE(!scene_name_lives(name));

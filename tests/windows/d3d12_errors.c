@@ -178,44 +178,42 @@ D12_CASE(bad_handles)
     desc.size = 65536;
     /* A name that nobody has; the resource as a heap; more than there is. */
     desc.handle = culv_handle_win32_named(CULV_HANDLE_D3D12_RESOURCE, none);
-    REFUSES(culv_memory_import_borrow(s->culvert, &desc, &memory), CULV_ERROR_DRIVER,
+    REFUSES(culv_memory_import(s->culvert, &desc, &memory), CULV_ERROR_DRIVER,
             CULV_REASON_HANDLE_REFUSED);
     desc.handle = culv_handle_win32(CULV_HANDLE_D3D12_HEAP, handle.value.win32);
-    REFUSES(culv_memory_import_take(s->culvert, &desc, &memory), CULV_ERROR_DRIVER,
+    REFUSES(culv_memory_import(s->culvert, &desc, &memory), CULV_ERROR_DRIVER,
             CULV_REASON_HANDLE_REFUSED);
     REQUIRE_SAYS("it must be an NT handle of an ID3D12Heap of this same GPU");
     desc.handle = handle;
     desc.size = 65537;
-    REFUSES(culv_memory_import_take(s->culvert, &desc, &memory), CULV_ERROR_DRIVER,
+    REFUSES(culv_memory_import(s->culvert, &desc, &memory), CULV_ERROR_DRIVER,
             CULV_REASON_HANDLE_REFUSED);
     desc.size = 0;
-    REFUSES(culv_memory_import_take(s->culvert, &desc, &memory), CULV_ERROR_INVALID,
-            CULV_REASON_SIZE);
+    REFUSES(culv_memory_import(s->culvert, &desc, &memory), CULV_ERROR_INVALID, CULV_REASON_SIZE);
     desc.size = 65536;
     desc.handle.name = name; /* both */
-    REFUSES(culv_memory_import_take(s->culvert, &desc, &memory), CULV_ERROR_INVALID,
-            CULV_REASON_VALUE);
+    REFUSES(culv_memory_import(s->culvert, &desc, &memory), CULV_ERROR_INVALID, CULV_REASON_VALUE);
     desc.handle = culv_handle_win32(CULV_HANDLE_D3D12_RESOURCE, NULL);
-    REFUSES(culv_memory_import_take(s->culvert, &desc, &memory), CULV_ERROR_INVALID,
+    REFUSES(culv_memory_import(s->culvert, &desc, &memory), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
     /* Memory is no semaphore. */
     culv_semaphore_desc fence = culv_semaphore_desc_init();
     fence.type = CULV_SEMAPHORE_TIMELINE;
     fence.handle = handle;
-    REFUSES(culv_semaphore_import_take(s->culvert, &fence, &semaphore), CULV_ERROR_INVALID,
+    REFUSES(culv_semaphore_import(s->culvert, &fence, &semaphore), CULV_ERROR_INVALID,
             CULV_REASON_HANDLE_TYPE);
     fence.handle = culv_handle_win32(CULV_HANDLE_D3D12_FENCE, handle.value.win32);
-    REFUSES(culv_semaphore_import_take(s->culvert, &fence, &semaphore), CULV_ERROR_DRIVER,
+    REFUSES(culv_semaphore_import(s->culvert, &fence, &semaphore), CULV_ERROR_DRIVER,
             CULV_REASON_HANDLE_REFUSED);
     fence.type = CULV_SEMAPHORE_BINARY;
-    REFUSES(culv_semaphore_import_take(s->culvert, &fence, &semaphore), CULV_ERROR_INVALID,
+    REFUSES(culv_semaphore_import(s->culvert, &fence, &semaphore), CULV_ERROR_INVALID,
             CULV_REASON_HANDLE_TYPE);
 
     REQUIRE(scene_name_lives(name)); /* none of these has taken it */
     desc.handle = handle;
     culv_handle_close(&handle);
     REQUIRE(!scene_name_lives(name)); /* and none has kept it */
-    REFUSES(culv_memory_import_take(s->culvert, &desc, &memory), CULV_ERROR_INVALID,
+    REFUSES(culv_memory_import(s->culvert, &desc, &memory), CULV_ERROR_INVALID,
             CULV_REASON_HANDLE_BAD);
     REQUIRE(memory == NULL && semaphore == NULL && overlay_references() == 0);
     REQUIRE(ID3D12Resource_Release(resource) == 0);

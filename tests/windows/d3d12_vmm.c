@@ -198,7 +198,7 @@ static culv_vmm_allocation *import(const scene *s, culv_handle handle, uint64_t 
     culv_vmm_allocation *made = NULL;
     desc.handle = handle;
     desc.size = size;
-    OK(culv_vmm_import_borrow(s->culvert, &desc, &made));
+    OK(culv_vmm_import(s->culvert, &desc, &made));
     return made;
 }
 
@@ -241,7 +241,7 @@ VMM_CASE(handles)
         culv_buffer *buffer = NULL;
         desc.handle = both[i];
         desc.size = 2 * MIB;
-        OK(culv_memory_import_borrow(s->culvert, &desc, &memory));
+        OK(culv_memory_import(s->culvert, &desc, &memory));
         whole.offset = 4096;
         whole.size = ODD;
         OK(culv_buffer_map(memory, &whole, &buffer));
@@ -259,10 +259,11 @@ VMM_CASE(handles)
     culv_vmm_import_desc desc = culv_vmm_import_desc_init();
     desc.handle = by_kmt;
     desc.size = 2 * MIB;
-    REFUSES(culv_vmm_import_borrow(s->culvert, &desc, &allocation), CULV_ERROR_DRIVER,
+    REFUSES(culv_vmm_import(s->culvert, &desc, &allocation), CULV_ERROR_DRIVER,
             CULV_REASON_HANDLE_REFUSED);
     desc.handle = by_nt;
-    OK(culv_vmm_import_take(s->culvert, &desc, &allocation));
+    OK(culv_vmm_import(s->culvert, &desc, &allocation));
+    culv_handle_close(&desc.handle);
     REQUIRE(!GetHandleInformation(by_nt.value.win32, &flags)); /* it was taken */
     range = map(s, allocation);
     scene_cuda_read(s, culv_vmm_range_pointer(range) + 4096, got, ODD);
@@ -330,12 +331,12 @@ VMM_CASE(rights)
     culv_vmm_allocation *imported = NULL;
     desc.handle = culv_handle_opaque_win32(reader);
     desc.size = 2 * MIB;
-    REFUSES(culv_vmm_import_take(s->culvert, &desc, &imported), CULV_ERROR_DRIVER,
+    REFUSES(culv_vmm_import(s->culvert, &desc, &imported), CULV_ERROR_DRIVER,
             CULV_REASON_HANDLE_REFUSED);
     REQUIRE(CloseHandle(reader)); /* an error leaves it */
     void *stranger = CreateFileMappingW(INVALID_HANDLE_VALUE, NULL, PAGE_READWRITE, 0, 4096, NULL);
     desc.handle = culv_handle_opaque_win32(stranger);
-    REFUSES(culv_vmm_import_borrow(s->culvert, &desc, &imported), CULV_ERROR_DRIVER,
+    REFUSES(culv_vmm_import(s->culvert, &desc, &imported), CULV_ERROR_DRIVER,
             CULV_REASON_HANDLE_REFUSED);
     REQUIRE(CloseHandle(stranger));
     culv_handle_close(&handle);
@@ -417,7 +418,7 @@ static culv_result work(void *user)
             &handle);
         in.handle = handle;
         in.size = chunk.size;
-        if (result == CULV_OK) result = culv_vmm_import_borrow(s->culvert, &in, &imported);
+        if (result == CULV_OK) result = culv_vmm_import(s->culvert, &in, &imported);
         culv_vmm_allocation_destroy(&imported);
         culv_handle_close(&handle);
     }

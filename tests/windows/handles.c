@@ -242,7 +242,7 @@ TEST(wrong_handles)
  * it. */
 static void import(culv_device *device, bool memory, culv_semaphore_type kind, int nt_type)
 {
-    for (int form = 0; form < 4; form++) { /* borrowed, taken, refused, by name */
+    for (int form = 0; form < 4; form++) { /* plain, dedicated, refused, by name */
         void *section = section_make(object_name);
         culv_handle handle = form < 3 ? culv_handle_opaque_win32(section)
                                       : culv_handle_opaque_win32_named(object_name);
@@ -254,24 +254,22 @@ static void import(culv_device *device, bool memory, culv_semaphore_type kind, i
         md.size = 65536;
         md.dedicated = form == 1;
         sd.type = kind;
-        bool take = form == 1;
         driver.answer = form == 2 ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
         culv_result r =
-            memory ? (take ? culv_memory_import_take : culv_memory_import_borrow)(device, &md, &m)
-                   : (take ? culv_semaphore_import_take : culv_semaphore_import_borrow)(device, &sd,
-                                                                                        &s);
+            memory ? culv_memory_import(device, &md, &m) : culv_semaphore_import(device, &sd, &s);
         driver.answer = CUDA_SUCCESS;
         REQUIRE(r == (form == 2 ? CULV_ERROR_DRIVER : CULV_OK));
         REQUIRE(driver.type == nt_type && driver.found);
-        REQUIRE(driver.flags == (memory && take ? 1u : 0u) && (!memory || driver.size == 65536));
+        REQUIRE(driver.flags == (memory && form == 1 ? 1u : 0u) &&
+                (!memory || driver.size == 65536));
         if (form < 3) {
             REQUIRE(driver.handle != NULL && driver.handle != section && driver.name == NULL);
             REQUIRE(!scene_handle_is_open(driver.handle)); /* the duplicate is closed */
-            REQUIRE(scene_handle_is_open(section) == !take);
+            REQUIRE(scene_handle_is_open(section));
         } else {
             REQUIRE(driver.handle == NULL && driver.name == object_name);
         }
-        if (!take) CloseHandle(section);
+        CloseHandle(section);
         REQUIRE(scene_name_lives(object_name) ==
                 (form != 2)); /* the import has a reference of its own */
         culv_memory_destroy(&m);
@@ -300,16 +298,16 @@ TEST(kmt_imports)
     void *number = (void *)(uintptr_t)0x40000006u;
     md.handle = sd.handle = culv_handle_opaque_win32_kmt(number);
     md.size = 65536;
-    OK(culv_memory_import_take(device, &md, &m));
+    OK(culv_memory_import(device, &md, &m));
+    culv_handle_close(&md.handle);
     REQUIRE(driver.type == 3 && driver.handle == number && driver.name == NULL);
     sd.type = CULV_SEMAPHORE_BINARY;
-    OK(culv_semaphore_import_borrow(device, &sd, &s));
+    OK(culv_semaphore_import(device, &sd, &s));
     REQUIRE(driver.type == 3 && driver.handle == number);
     culv_semaphore_destroy(&s);
     culv_memory_destroy(&m);
     sd.type = CULV_SEMAPHORE_TIMELINE;
-    REFUSES(culv_semaphore_import_borrow(device, &sd, &s), CULV_ERROR_INVALID,
-            CULV_REASON_HANDLE_TYPE);
+    REFUSES(culv_semaphore_import(device, &sd, &s), CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
     REQUIRE(s == NULL && driver.memories == 0 && driver.semaphores == 0);
 }
 
@@ -321,18 +319,15 @@ TEST(refused_before_the_driver)
     culv_handle out;
     md.size = 65536;
     md.handle = culv_handle_opaque_fd(1);
-    REFUSES(culv_memory_import_take(device, &md, &m), CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_HANDLE_TYPE);
+    REFUSES(culv_memory_import(device, &md, &m), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
     md.handle = culv_handle_dma_buf_fd(1);
-    REFUSES(culv_memory_import_take(device, &md, &m), CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_HANDLE_TYPE);
+    REFUSES(culv_memory_import(device, &md, &m), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
     REFUSES(culv_dma_buf_export_dup(device, 4096, 4096, 0, &out), CULV_ERROR_UNSUPPORTED,
             CULV_REASON_HANDLE_TYPE);
     void *section = section_make(NULL);
     md.handle = culv_handle_opaque_win32(section);
     md.exporter.bytes[0] = 1;
-    REFUSES(culv_memory_import_take(device, &md, &m), CULV_ERROR_INVALID,
-            CULV_REASON_DEVICE_MISMATCH);
+    REFUSES(culv_memory_import(device, &md, &m), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
     REQUIRE(scene_handle_is_open(section) && m == NULL);
     CloseHandle(section);
     culv_device_caps caps = culv_device_caps_init();

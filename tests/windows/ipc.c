@@ -157,13 +157,13 @@ static void import_own(const ipc_scene *s, things *t, const culv_handle *handle,
     if (info.kind == CULV_IPC_SEMAPHORE) {
         sd.handle = *handle;
         sd.type = CULV_SEMAPHORE_TIMELINE;
-        OK(culv_semaphore_import_borrow(s->device, &sd, &t->semaphore[i == 4]));
+        OK(culv_semaphore_import(s->device, &sd, &t->semaphore[i == 4]));
         return;
     }
     md.handle = *handle;
     md.size = ROOM;
     md.dedicated = info.dedicated;
-    OK(culv_memory_import_borrow(s->device, &md, &memory));
+    OK(culv_memory_import(s->device, &md, &memory));
     if (info.kind == CULV_IPC_BUFFER) {
         culv_buffer_desc d = culv_buffer_desc_init();
         d.offset = info.offset;

@@ -46,7 +46,7 @@ static culv_semaphore *import_timeline(const queue *q, const culv_handle *handle
     culv_semaphore_desc d = culv_semaphore_desc_init();
     d.handle = *handle;
     d.type = CULV_SEMAPHORE_TIMELINE;
-    OK(culv_semaphore_import_borrow(q->scene->device, &d, &out));
+    OK(culv_semaphore_import(q->scene->device, &d, &out));
     return out;
 }
 

@@ -17,7 +17,8 @@ static culv_buffer *offer_cells(const ipc_scene *s, culv_ipc_server *server)
     info.allocation_size = d.size = ROOM;
     d.handle = culv_handle_opaque_win32(ipc_share(cells, OPAQUE_MEMORY, false, ROOM));
     if (server != NULL) OK(culv_ipc_offer(server, &info, culv_ipc_from_handle(&d.handle)));
-    OK(culv_memory_import_take(s->device, &d, &memory));
+    OK(culv_memory_import(s->device, &d, &memory));
+    culv_handle_close(&d.handle);
     OK(culv_buffer_map(memory, NULL, &buffer));
     culv_memory_destroy(&memory);
     return buffer;
@@ -212,7 +213,7 @@ ROLE(tell)
     culv_buffer *buffer = NULL;
     d.handle = culv_handle_opaque_win32(shared);
     d.size = ROOM;
-    OK(culv_memory_import_borrow(s.device, &d, &memory));
+    OK(culv_memory_import(s.device, &d, &memory));
     OK(culv_buffer_map(memory, NULL, &buffer));
     culv_memory_destroy(&memory);
     ipc_write(&s, culv_buffer_pointer(buffer), WORDS, 1);
@@ -259,7 +260,8 @@ IPC_CASE(numbers)
     culv_buffer *buffer = NULL;
     md.handle = handle;
     md.size = ROOM;
-    OK(culv_memory_import_take(s->device, &md, &memory));
+    OK(culv_memory_import(s->device, &md, &memory));
+    culv_handle_close(&md.handle);
     OK(culv_buffer_map(memory, NULL, &buffer));
     culv_memory_destroy(&memory);
     ipc_require(s, culv_buffer_pointer(buffer), WORDS, 1);

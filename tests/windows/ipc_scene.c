@@ -125,7 +125,8 @@ culv_ring *ipc_ring(const ipc_scene *s, culv_ipc_server *server, const culv_ipc_
         md.handle = culv_handle_opaque_win32(
             ipc_share(i == 0 ? section : NULL, OPAQUE_MEMORY, false, ROOM));
         OK(culv_ipc_ring_offer(ring, i, 0, &info, culv_ipc_from_handle(&md.handle)));
-        OK(culv_memory_import_take(s->device, &md, &memory));
+        OK(culv_memory_import(s->device, &md, &memory));
+        culv_handle_close(&md.handle);
         slots[i] = NULL;
         OK(culv_buffer_map(memory, NULL, &slots[i]));
         culv_memory_destroy(&memory);

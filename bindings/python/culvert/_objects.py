@@ -287,14 +287,14 @@ class Device(Owned):
         desc = describe(d.culv_memory_desc, size=size, dedicated=int(dedicated), label=label)
         desc.handle.type = d.culv_handle_type.CULV_HANDLE_OPAQUE_FD
         desc.handle.value.fd = fd
-        return Memory(self, making("culv_memory_import_borrow", self._need(), desc))
+        return Memory(self, making("culv_memory_import", self._need(), desc))
 
     def import_timeline(self, fd: int, label: Optional[str] = None) -> "Semaphore":
         """An exported timeline semaphore by its opaque file descriptor, which stays yours."""
         desc = describe(d.culv_semaphore_desc, label=label, type=d.culv_semaphore_type.CULV_SEMAPHORE_TIMELINE)
         desc.handle.type = d.culv_handle_type.CULV_HANDLE_OPAQUE_FD
         desc.handle.value.fd = fd
-        return Semaphore(self, making("culv_semaphore_import_borrow", self._need(), desc))
+        return Semaphore(self, making("culv_semaphore_import", self._need(), desc))
 
     def kernels(self, source: Union[str, bytes], directory: Optional[str] = None,
                 label: Optional[str] = None) -> "Kernels":

@@ -622,7 +622,7 @@ def look_for_an_address(lib):
                 api.culv_vk_space_commit(made, offset, chunk, None)
                 commands = gpu.commands()
                 gpu.functions.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
-                gpu.functions.vkCmdFillBuffer(commands, api.culv_vk_space_handle(made), offset, chunk, 0x01020304 + offset // chunk)
+                gpu.functions.vkCmdFillBuffer(commands, info.buffer, offset, chunk, 0x01020304 + offset // chunk)
                 gpu.functions.vkEndCommandBuffer(commands)
                 gpu.submit(commands)
                 gpu.wait_idle()

@@ -99,7 +99,7 @@ static culv_result memory_import(void *attachment, const void *memory, uint64_t 
     d.handle = culv_handle_opaque_fd(raw_vk_buffer_fd(&world.vk, memory));
     d.size = size;
     d.exporter = mine->base.uuid;
-    culv_result result = culv_memory_import_borrow(mine->base.device, &d, out);
+    culv_result result = culv_memory_import(mine->base.device, &d, out);
     culv_handle_close(&d.handle);
     return result;
 }
@@ -120,7 +120,7 @@ static culv_result timeline_import(void *attachment, void *t, culv_semaphore **o
     d.handle = culv_handle_opaque_fd(raw_vk_semaphore_fd(&world.vk, ((timeline *)t)->semaphore));
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.value = timeline_value(t);
-    culv_result result = culv_semaphore_import_borrow(mine->base.device, &d, out);
+    culv_result result = culv_semaphore_import(mine->base.device, &d, out);
     culv_handle_close(&d.handle);
     return result;
 }

@@ -44,24 +44,21 @@ static void open_all(bad_handle out[BAD_HANDLES], size_t size)
 }
 
 void bad_handles_try(const lib_world *w, size_t size,
-                     void (*refuse)(const lib_world *w, const bad_handle *handle, bool take))
+                     void (*refuse)(const lib_world *w, const bad_handle *handle))
 {
     bad_handle handles[BAD_HANDLES];
     open_all(handles, size);
     culv_device_caps caps = lib_caps(w->device);
     size_t fds = test_open_fds();
     for (int i = 0; i < BAD_HANDLES; i++) {
-        for (int take = 0; take < 2; take++) {
-            lib_fd fd = {0};
-            printf("%s\n", handles[i].name);
-            if (i >= NOT_OPEN) fd = lib_fd_watch(handles[i].fd);
-            refuse(w, &handles[i], take != 0);
-            if (handles[i].result == CULV_ERROR_DRIVER)
-                LIB_SAYS(caps.name); /* whose driver it was */
-            if (i < NOT_OPEN) continue;
-            lib_fd_require_untouched(&fd);
-            lib_fd_done(&fd, false);
-        }
+        lib_fd fd = {0};
+        printf("%s\n", handles[i].name);
+        if (i >= NOT_OPEN) fd = lib_fd_watch(handles[i].fd);
+        refuse(w, &handles[i]);
+        if (handles[i].result == CULV_ERROR_DRIVER) LIB_SAYS(caps.name); /* whose driver it was */
+        if (i < NOT_OPEN) continue;
+        lib_fd_require_untouched(&fd);
+        lib_fd_done(&fd, false);
     }
     REQUIRE_EQ(test_open_fds(), fds);
     for (int i = NOT_OPEN; i < BAD_HANDLES; i++)

@@ -13,9 +13,9 @@ typedef struct bad_handle {
     culv_reason reason;
 } bad_handle;
 
-/* Gives each to `refuse`, which imports it by take or by borrow and holds the error against the
+/* Gives each to `refuse`, which imports it and holds the error against the
  * handle's, and requires that it is left as it was. `size` is that of the files. */
 void bad_handles_try(const lib_world *w, size_t size,
-                     void (*refuse)(const lib_world *w, const bad_handle *handle, bool take));
+                     void (*refuse)(const lib_world *w, const bad_handle *handle));
 
 #endif

@@ -34,7 +34,7 @@ static void import_wrong(scene *s, culv_device *device)
     while (!atomic_load(&s->stop)) {
         culv_memory *memory = POISON(culv_memory);
         culv_memory_desc d = describe(s, s->wrong);
-        REQUIRE(culv_memory_import_borrow(device, &d, &memory) != CULV_OK);
+        REQUIRE(culv_memory_import(device, &d, &memory) != CULV_OK);
         REQUIRE(memory == POISON(culv_memory));
         atomic_fetch_add(&s->refused, 1);
     }
@@ -78,7 +78,7 @@ static void *right_in_first(void *user)
         culv_buffer *mapped = NULL;
         culv_memory_desc d = describe(s, s->right);
         uint32_t word = 0;
-        LIB_OK(culv_memory_import_borrow(s->w.device, &d, &memory));
+        LIB_OK(culv_memory_import(s->w.device, &d, &memory));
         LIB_OK(culv_buffer_map(memory, NULL, &mapped));
         LIB_CU_OK(&s->w,
                   s->w.cu->MemcpyDtoH(&word, culv_buffer_pointer(mapped) + s->buffer.offset + 252,

@@ -28,7 +28,7 @@ static void session(const culv_device_desc *desc)
     culv_memory *memory = NULL;
     culv_memory_desc d = culv_memory_desc_init();
     LIB_OK(culv_device_open_by_ordinal(0, desc, &device));
-    REQUIRE_EQ(culv_memory_import_borrow(device, &d, &memory), CULV_ERROR_INVALID);
+    REQUIRE_EQ(culv_memory_import(device, &d, &memory), CULV_ERROR_INVALID);
     culv_device_close(&device);
 }
 
@@ -96,7 +96,7 @@ TEST(labels_forge_no_lines)
     LIB_OK(culv_device_open_by_ordinal(0, &d, &device));
     culv_memory_desc m = culv_memory_desc_init();
     m.label = "gr\303\266\303\237e\n[gpu] second";
-    REQUIRE_EQ(culv_memory_import_borrow(device, &m, &memory), CULV_ERROR_INVALID);
+    REQUIRE_EQ(culv_memory_import(device, &m, &memory), CULV_ERROR_INVALID);
     REQUIRE(strstr(h.last[CULV_LOG_ERROR], "[gpu?culvert error: forged???[2J?] '") ==
             h.last[CULV_LOG_ERROR]);
     REQUIRE(strstr(h.last[CULV_LOG_ERROR], "'gr\303\266\303\237e?[gpu] second': ") != NULL);

@@ -87,7 +87,7 @@ static culv_result attach(lib_world *w, const void *desc)
 static culv_result import_memory(lib_world *w, const void *desc)
 {
     culv_memory *memory = POISON(culv_memory);
-    culv_result r = culv_memory_import_borrow(w->device, desc, &memory);
+    culv_result r = culv_memory_import(w->device, desc, &memory);
     if (r == CULV_OK)
         culv_memory_destroy(&memory);
     else
@@ -123,7 +123,7 @@ static culv_result map(lib_world *w, const void *desc)
 static culv_result import_semaphore(lib_world *w, const void *desc)
 {
     culv_semaphore *semaphore = POISON(culv_semaphore);
-    culv_result r = culv_semaphore_import_borrow(w->device, desc, &semaphore);
+    culv_result r = culv_semaphore_import(w->device, desc, &semaphore);
     if (r == CULV_OK)
         culv_semaphore_destroy(&semaphore);
     else

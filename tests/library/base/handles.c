@@ -162,17 +162,13 @@ LIB_CASE(dma_buf_import)
     culv_error e = culv_error_init();
     d.handle = culv_handle_dma_buf_fd(fd.fd);
     size_t fds = test_open_fds();
-    for (int take = 0; take < 2; take++) {
-        culv_memory *memory = NULL;
-        LIB_REFUSES(memory,
-                    take ? culv_memory_import_take(w->device, &d, &memory)
-                         : culv_memory_import_borrow(w->device, &d, &memory),
-                    UNSUPPORTED, HANDLE_TYPE, "Thor");
-        culv_last_error(&e);
-        REQUIRE_EQ(e.native_api, CULV_NATIVE_CUDA);
-        REQUIRE_EQ_STR(e.native_call, "cuImportExternalMemory");
-        lib_fd_require_untouched(&fd);
-    }
+    culv_memory *memory = NULL;
+    LIB_REFUSES(memory, culv_memory_import(w->device, &d, &memory), UNSUPPORTED, HANDLE_TYPE,
+                "Thor");
+    culv_last_error(&e);
+    REQUIRE_EQ(e.native_api, CULV_NATIVE_CUDA);
+    REQUIRE_EQ_STR(e.native_call, "cuImportExternalMemory");
+    lib_fd_require_untouched(&fd);
     MEASURED("library.dma_buf_import", "an opaque fd as a dma-buf: CUresult %d",
              (int)e.native_code);
     REQUIRE_EQ(test_open_fds(), fds);
@@ -203,20 +199,15 @@ LIB_CASE(memory_is_exported, .title = "export.memory")
             REQUIRE(handles[other].value.fd != handles[i].value.fd);
     }
     REQUIRE_EQ(test_open_fds(), fds + TIMES);
-    for (int i = 0; i < TIMES; i++) { /* the last one taken, the others borrowed */
+    for (int i = 0; i < TIMES; i++) {
         culv_memory *memory = NULL;
         culv_buffer *buffer = NULL;
         culv_memory_desc d = lib_memory_desc(w, &vk, handles[i].value.fd);
         lib_fd fd = lib_fd_watch(handles[i].value.fd);
-        bool take = i == TIMES - 1;
-        LIB_OK(take ? culv_memory_import_take(w->device, &d, &memory)
-                    : culv_memory_import_borrow(w->device, &d, &memory));
-        if (take)
-            lib_fd_require_gone(&fd);
-        else
-            lib_fd_require_untouched(&fd);
+        LIB_OK(culv_memory_import(w->device, &d, &memory));
+        lib_fd_require_untouched(&fd);
         lib_fd_done(&fd, false);
-        if (!take) culv_handle_close(&handles[i]);
+        culv_handle_close(&handles[i]);
         LIB_OK(culv_buffer_map(memory, NULL, &buffer));
         CUcontext before = lib_enter(w);
         memset(back, 0, sizeof back);
@@ -242,7 +233,7 @@ LIB_CASE(semaphore_is_exported, .title = "export.semaphore")
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.value = 4;
     d.handle = two;
-    LIB_OK(culv_semaphore_import_borrow(w->device, &d, &semaphore));
+    LIB_OK(culv_semaphore_import(w->device, &d, &semaphore));
     culv_handle_close(&two);
     LIB_OK(culv_semaphore_signal(semaphore, stream, 5));
     REQUIRE(raw_vk_timeline_wait(&w->vk, timeline, 5, TEST_FAR_MS));

@@ -96,7 +96,7 @@ static void run(void)
     }
     culv_memory_desc md = lib_memory_desc(w, &shared, memory_fd.value.fd);
     md.handle.type = CULV_HANDLE_DMA_BUF_FD;
-    TRY_REFUSED(culv_memory_import_take(w->device, &md, &never), CULV_ERROR_UNSUPPORTED);
+    TRY_REFUSED(culv_memory_import(w->device, &md, &never), CULV_ERROR_UNSUPPORTED);
     TRY_REFUSED(culv_dma_buf_export_dup(w->device, pointer, BYTES, 0, &none),
                 CULV_ERROR_UNSUPPORTED);
     REQUIRE(poisoned(&none) && never == POISON(culv_memory) && third == VK_NULL_HANDLE);

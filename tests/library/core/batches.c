@@ -34,7 +34,7 @@ static void fleet_open(bool binaries)
         culv_semaphore_desc d = culv_semaphore_desc_init();
         d.type = CULV_SEMAPHORE_BINARY;
         d.handle = culv_handle_opaque_fd(raw_binary_fd(&f.w.vk, &f.others[i]));
-        LIB_OK(culv_semaphore_import_take(f.w.device, &d, &f.binaries[i]));
+        LIB_TAKE(culv_semaphore_import(f.w.device, &d, &f.binaries[i]), &d.handle);
     }
 }
 
@@ -324,7 +324,7 @@ TEST(of_two_devices, .title = "nothing.of_two_devices")
         culv_semaphore_desc d = culv_semaphore_desc_init();
         d.type = CULV_SEMAPHORE_TIMELINE;
         d.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&f.w.vk, f.timelines[MAX]));
-        LIB_OK(culv_semaphore_import_take(second, &d, &stranger));
+        LIB_TAKE(culv_semaphore_import(second, &d, &stranger), &d.handle);
         const culv_semaphore_point points[] = {
             {f.semaphores[0], 1}, {stranger, 1}, {f.semaphores[1], 1}};
         LIB_INVALID(culv_semaphore_signal_batch(points, 3, f.stream), DEVICE_MISMATCH);

@@ -29,7 +29,7 @@ static void pair_open(pair *p)
     lib_open(&p->w);
     raw_binary_create(&p->w.vk, p->w.cu, &p->other);
     culv_semaphore_desc d = describe(p);
-    LIB_OK(culv_semaphore_import_take(p->w.device, &d, &p->semaphore));
+    LIB_TAKE(culv_semaphore_import(p->w.device, &d, &p->semaphore), &d.handle);
     p->stream = lib_stream(&p->w);
 }
 
@@ -238,7 +238,7 @@ PAIR_CASE(signal_is_pending_at_import, .title = "import.signal_is_pending")
     culv_semaphore_desc d = describe(p);
     d.signal_pending = 1;
     raw_binary_signal(&p->w.vk, p->w.cu, &p->other);
-    LIB_OK(culv_semaphore_import_take(p->w.device, &d, &p->semaphore));
+    LIB_TAKE(culv_semaphore_import(p->w.device, &d, &p->semaphore), &d.handle);
     REQUIRE_EQ(culv_semaphore_last_value(p->semaphore), 0);
     require_state(p, BY_PEER);
     LIB_INVALID(act(p, NOTE_SIGNAL), DOUBLE_SIGNAL);
@@ -252,7 +252,7 @@ PAIR_CASE(untracked)
     culv_semaphore_destroy(&p->semaphore);
     culv_semaphore_desc d = describe(p);
     d.untracked = 1;
-    LIB_OK(culv_semaphore_import_take(p->w.device, &d, &p->semaphore));
+    LIB_TAKE(culv_semaphore_import(p->w.device, &d, &p->semaphore), &d.handle);
     for (int i = 0; i < 3; i++) { /* no-ops, in any order */
         LIB_OK(act(p, NOTE_WAIT));
         LIB_OK(act(p, NOTE_SIGNAL));
@@ -278,16 +278,14 @@ PAIR_CASE(types_are_mixed_up, .title = "import.types_are_mixed_up")
     d.type = CULV_SEMAPHORE_TIMELINE;
     lib_fd fd = lib_fd_watch(d.handle.value.fd);
     if (p->w.cu->software)
-        LIB_REFUSES(wrong, culv_semaphore_import_take(p->w.device, &d, &wrong), DRIVER,
-                    HANDLE_REFUSED);
+        LIB_REFUSES(wrong, culv_semaphore_import(p->w.device, &d, &wrong), DRIVER, HANDLE_REFUSED);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
     d.type = CULV_SEMAPHORE_BINARY;
     d.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&p->w.vk, timeline));
     fd = lib_fd_watch(d.handle.value.fd);
     if (p->w.cu->software)
-        LIB_REFUSES(wrong, culv_semaphore_import_take(p->w.device, &d, &wrong), DRIVER,
-                    HANDLE_REFUSED);
+        LIB_REFUSES(wrong, culv_semaphore_import(p->w.device, &d, &wrong), DRIVER, HANDLE_REFUSED);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
 }
@@ -330,9 +328,9 @@ LIB_CASE(alternations, .title = "alternations")
     culv_semaphore_desc d = culv_semaphore_desc_init();
     d.type = CULV_SEMAPHORE_BINARY;
     d.handle = culv_handle_opaque_fd(raw_binary_fd(&w->vk, &asked));
-    LIB_OK(culv_semaphore_import_take(w->device, &d, &to_cuda));
+    LIB_TAKE(culv_semaphore_import(w->device, &d, &to_cuda), &d.handle);
     d.handle = culv_handle_opaque_fd(raw_binary_fd(&w->vk, &answered));
-    LIB_OK(culv_semaphore_import_take(w->device, &d, &to_vulkan));
+    LIB_TAKE(culv_semaphore_import(w->device, &d, &to_vulkan), &d.handle);
     raw_vk_buffer shared, log;
     raw_vk_buffer_create(&w->vk, 4096, RAW_VK_EXPORT, &shared);
     raw_vk_buffer_create(&w->vk, (ROUNDS + 1) * 4, RAW_VK_HOST, &log);

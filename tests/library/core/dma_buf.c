@@ -220,7 +220,7 @@ STAGE_CASE(played_import, .own = true)
     d.dedicated = 1;
     d.exporter = caps.uuid;
     lib_fd fd = lib_fd_watch(d.handle.value.fd);
-    LIB_OK(culv_memory_import_take(s->device, &d, &memory));
+    LIB_TAKE(culv_memory_import(s->device, &d, &memory), &d.handle);
     REQUIRE_EQ(s->plays->imports, 1);
     lib_fd_require_gone(&fd);
     lib_fd_done(&fd, false);
@@ -259,8 +259,7 @@ STAGE_CASE(played_bystanders, .own = true)
         d.size = 65536;
         s->plays->bystander = rows[i].bystander;
         s->plays->file = file;
-        LIB_REFUSES(memory, culv_memory_import_borrow(s->device, &d, &memory), DRIVER,
-                    HANDLE_REFUSED);
+        LIB_REFUSES(memory, culv_memory_import(s->device, &d, &memory), DRIVER, HANDLE_REFUSED);
         s->plays->bystander = NO_BYSTANDER;
         printf("given %d, the bystander's is %d\n", s->plays->given, s->plays->opened);
         if (fcntl(s->plays->opened, F_GETFD) < 0) FAIL("the file of row %zu was closed", i);
@@ -328,7 +327,7 @@ STAGE_CASE(played_pitched, .own = true)
     d.size = image.allocation_size;
     d.dedicated = 1;
     d.exporter = caps.uuid;
-    LIB_OK(culv_memory_import_take(s->device, &d, &memory));
+    LIB_TAKE(culv_memory_import(s->device, &d, &memory), &d.handle);
     culv_vk_image_desc id = culv_vk_image_desc_init();
     id.image = image.image;
     id.create_info = &info;

@@ -37,7 +37,7 @@ static culv_semaphore *import_binary(raw_binary *other)
     d.type = CULV_SEMAPHORE_BINARY;
     d.handle = culv_handle_opaque_fd(raw_binary_fd(&s.w.vk, other));
     culv_semaphore *semaphore = NULL;
-    LIB_OK(culv_semaphore_import_take(s.w.device, &d, &semaphore));
+    LIB_TAKE(culv_semaphore_import(s.w.device, &d, &semaphore), &d.handle);
     return semaphore;
 }
 

@@ -311,7 +311,7 @@ SCENE_CASE(refused_kinds)
     culv_semaphore_desc bd = culv_semaphore_desc_init();
     bd.type = CULV_SEMAPHORE_BINARY;
     bd.handle = culv_handle_opaque_fd(raw_binary_fd(&s->w.vk, &partner));
-    LIB_OK(culv_semaphore_import_take(s->w.device, &bd, &binary));
+    LIB_TAKE(culv_semaphore_import(s->w.device, &bd, &binary), &bd.handle);
     NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, &(culv_semaphore_point){binary, 0}, 1, &node),
             VALUE, "binary");
     NO_NODE(culv_graph_add_wait(s->graph, NULL, 0, &(culv_semaphore_point){binary, 0}, 1, &node),

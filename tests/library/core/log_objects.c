@@ -131,10 +131,10 @@ LOG_CASE(failures, CULV_LOG_DEBUG, .own = true)
         culv_error error = culv_error_init();
         log_forget(s);
         s->w.cu->SoftFailAt(n, CUDA_ERROR_OUT_OF_MEMORY);
-        culv_result result = culv_memory_import_take(s->w.device, &d, &memory);
+        culv_result result = culv_memory_import(s->w.device, &d, &memory);
         s->w.cu->SoftFailAt(0, 0);
         culv_last_error(&error);
-        if (result != CULV_OK) culv_handle_close(&d.handle);
+        culv_handle_close(&d.handle);
         culv_memory_destroy(&memory);
         if (result == CULV_OK || strcmp(error.native_call, "cuImportExternalMemory") != 0) continue;
         const char *line = log_line_of(s, CULV_LOG_DEBUG, "cuImportExternalMemory(0x",

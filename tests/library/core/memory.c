@@ -121,7 +121,7 @@ LIB_CASE(told_dedicated, .title = "data.told_dedicated")
                              &vk);
         culv_memory_desc d = lib_memory_desc(w, &vk, raw_vk_buffer_fd(&w->vk, &vk));
         d.dedicated = dedicated ? 1 : 0;
-        LIB_OK(culv_memory_import_take(w->device, &d, &memory));
+        LIB_TAKE(culv_memory_import(w->device, &d, &memory), &d.handle);
         w->cu->SoftCounts(&c);
         REQUIRE_EQ(c.external_memories, 1);
         REQUIRE_EQ(c.dedicated_memories, dedicated);
@@ -199,32 +199,24 @@ LIB_CASE(ranges_share_one_mapping, .title = "ranges.share_one_mapping")
     raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
-/* take: Culvert's after success. borrow: the caller's throughout, and may be closed at once. */
-LIB_CASE(take_and_borrow)
+/* The descriptor stays the caller's, who may close it at once. */
+LIB_CASE(kept)
 {
     static uint32_t back[WORDS];
     raw_vk_buffer vk = lib_case_buffer(w, BYTES, RAW_VK_EXPORT);
-    for (int borrow = 0; borrow < 2; borrow++) {
-        culv_memory *memory = NULL;
-        lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w->vk, &vk));
-        culv_memory_desc d = lib_memory_desc(w, &vk, fd.fd);
-        if (borrow) {
-            LIB_OK(culv_memory_import_borrow(w->device, &d, &memory));
-            lib_fd_require_untouched(&fd);
-            lib_fd_done(&fd, true);
-        } else {
-            LIB_OK(culv_memory_import_take(w->device, &d, &memory));
-            lib_fd_require_gone(&fd);
-            lib_fd_done(&fd, false);
-        }
-        culv_buffer *buffer = map(memory, 0, BYTES);
-        launch(w, "library_write", culv_buffer_pointer(buffer), 77);
-        raw_vk_read(&w->vk, &vk, 0, back, BYTES);
-        REQUIRE_WORDS(back, WORDS, 77);
-        culv_buffer_unmap(&buffer);
-        culv_memory_destroy(&memory);
-        lib_settle(w);
-    }
+    culv_memory *memory = NULL;
+    lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w->vk, &vk));
+    culv_memory_desc d = lib_memory_desc(w, &vk, fd.fd);
+    LIB_OK(culv_memory_import(w->device, &d, &memory));
+    lib_fd_require_untouched(&fd);
+    lib_fd_done(&fd, true);
+    culv_buffer *buffer = map(memory, 0, BYTES);
+    launch(w, "library_write", culv_buffer_pointer(buffer), 77);
+    raw_vk_read(&w->vk, &vk, 0, back, BYTES);
+    REQUIRE_WORDS(back, WORDS, 77);
+    culv_buffer_unmap(&buffer);
+    culv_memory_destroy(&memory);
+    lib_settle(w);
 }
 
 /* One fd borrowed again and again: each import reads it from its start, whatever its offset. */
@@ -236,7 +228,7 @@ LIB_CASE(borrow_again)
     culv_memory_desc d = lib_memory_desc(w, &vk, fd.fd);
     memset(&d.exporter, 0, sizeof d.exporter); /* not given: the caller vouches */
     for (int i = 0; i < 8; i++)
-        LIB_OK(culv_memory_import_borrow(w->device, &d, &memories[i]));
+        LIB_OK(culv_memory_import(w->device, &d, &memories[i]));
     lib_fd_require_untouched(&fd);
     REQUIRE_EQ(lib_counts(w).memories, 8);
     for (int i = 0; i < 8; i++)

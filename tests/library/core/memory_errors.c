@@ -8,16 +8,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-typedef culv_result (*import_fn)(culv_device *, const culv_memory_desc *, culv_memory **);
-static const import_fn imports[] = {culv_memory_import_take, culv_memory_import_borrow};
-
-static void refuse(const lib_world *w, const bad_handle *handle, bool take)
+static void refuse(const lib_world *w, const bad_handle *handle)
 {
     culv_memory *memory = NULL;
     culv_memory_desc d = culv_memory_desc_init();
     d.handle = culv_handle_opaque_fd(handle->fd);
     d.size = 32768;
-    LIB_REFUSES_AS(memory, imports[take ? 0 : 1](w->device, &d, &memory), handle->result,
+    LIB_REFUSES_AS(memory, culv_memory_import(w->device, &d, &memory), handle->result,
                    handle->reason);
 }
 
@@ -26,15 +23,16 @@ LIB_CASE(wrong_fds)
     bad_handles_try(w, 65536, refuse);
 }
 
-/* A descriptor that is taken is gone: using it again says so. */
+/* A descriptor that was closed is gone: using it again says so. */
 LIB_CASE(fd_is_used_twice)
 {
     culv_memory *memory = NULL, *again = NULL;
     raw_vk_buffer vk = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
     culv_memory_desc d = lib_memory_desc(w, &vk, raw_vk_buffer_fd(&w->vk, &vk));
-    LIB_OK(culv_memory_import_take(w->device, &d, &memory));
-    if (fcntl(d.handle.value.fd, F_GETFD) < 0) /* else the driver has the number by now */
-        LIB_REFUSES(again, culv_memory_import_take(w->device, &d, &again), INVALID, HANDLE_BAD);
+    const culv_memory_desc used = d;
+    LIB_TAKE(culv_memory_import(w->device, &d, &memory), &d.handle);
+    if (fcntl(used.handle.value.fd, F_GETFD) < 0) /* else the driver has the number by now */
+        LIB_REFUSES(again, culv_memory_import(w->device, &used, &again), INVALID, HANDLE_BAD);
     culv_memory_destroy(&memory);
 }
 
@@ -43,33 +41,31 @@ LIB_CASE(wrong_descriptors)
     raw_vk_buffer vk = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
     lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w->vk, &vk));
     const culv_memory_desc right = lib_memory_desc(w, &vk, fd.fd);
-    for (int k = 0; k < 2; k++) {
-        culv_memory *memory = NULL;
-        culv_memory_desc d = right;
-        d.size = 0;
-        LIB_REFUSES(memory, imports[k](w->device, &d, &memory), INVALID, SIZE);
-        static const culv_handle_type types[] = {
-            CULV_HANDLE_OPAQUE_WIN32, CULV_HANDLE_OPAQUE_WIN32_KMT, CULV_HANDLE_DMA_BUF_FD};
-        for (int i = 0; i < 3; i++) { /* another system's; and one that the driver does not take */
-            d = right;
-            d.handle.type = types[i];
-            LIB_REFUSES(memory, imports[k](w->device, &d, &memory), UNSUPPORTED, HANDLE_TYPE);
-        }
-        static const int none[] = {CULV_HANDLE_NONE, 99, -1};
-        for (int i = 0; i < 3; i++) { /* no types at all: the descriptor is wrong */
-            d = right;
-            d.handle.type = (culv_handle_type)none[i];
-            LIB_REFUSES(memory, imports[k](w->device, &d, &memory), INVALID, HANDLE_TYPE);
-        }
+    culv_memory *memory = NULL;
+    culv_memory_desc d = right;
+    d.size = 0;
+    LIB_REFUSES(memory, culv_memory_import(w->device, &d, &memory), INVALID, SIZE);
+    static const culv_handle_type types[] = {CULV_HANDLE_OPAQUE_WIN32, CULV_HANDLE_OPAQUE_WIN32_KMT,
+                                             CULV_HANDLE_DMA_BUF_FD};
+    for (int i = 0; i < 3; i++) { /* another system's; and one that the driver does not take */
         d = right;
-        d.exporter.bytes[5] ^= 1; /* another device's */
-        d.label = "heights";
-        LIB_REFUSES(memory, imports[k](w->device, &d, &memory), INVALID, DEVICE_MISMATCH,
-                    "'heights'");
-        LIB_REFUSES(memory, imports[k](w->device, NULL, &memory), INVALID, NULL_ARGUMENT);
-        LIB_INVALID(imports[k](w->device, &right, NULL), NULL_ARGUMENT);
-        lib_fd_require_untouched(&fd);
+        d.handle.type = types[i];
+        LIB_REFUSES(memory, culv_memory_import(w->device, &d, &memory), UNSUPPORTED, HANDLE_TYPE);
     }
+    static const int none[] = {CULV_HANDLE_NONE, 99, -1};
+    for (int i = 0; i < 3; i++) { /* no types at all: the descriptor is wrong */
+        d = right;
+        d.handle.type = (culv_handle_type)none[i];
+        LIB_REFUSES(memory, culv_memory_import(w->device, &d, &memory), INVALID, HANDLE_TYPE);
+    }
+    d = right;
+    d.exporter.bytes[5] ^= 1; /* another device's */
+    d.label = "heights";
+    LIB_REFUSES(memory, culv_memory_import(w->device, &d, &memory), INVALID, DEVICE_MISMATCH,
+                "'heights'");
+    LIB_REFUSES(memory, culv_memory_import(w->device, NULL, &memory), INVALID, NULL_ARGUMENT);
+    LIB_INVALID(culv_memory_import(w->device, &right, NULL), NULL_ARGUMENT);
+    lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
 }
 
@@ -86,7 +82,7 @@ LIB_CASE(size_is_too_big)
         culv_memory *memory = POISON(culv_memory);
         culv_memory_desc d = lib_memory_desc(w, &vk, fd.fd);
         d.size = sizes[i];
-        culv_result r = culv_memory_import_borrow(w->device, &d, &memory);
+        culv_result r = culv_memory_import(w->device, &d, &memory);
         printf("%s\n", r == CULV_OK ? "imported" : culv_last_error_message());
         if (r == CULV_OK) {
             culv_buffer *buffer = NULL;
@@ -308,7 +304,7 @@ LIB_CASE(out_of_file_descriptors, .own = true)
     struct rlimit none = {.rlim_cur = 3, .rlim_max = before.rlim_max};
     REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
     culv_error e[3] = {culv_error_init(), culv_error_init(), culv_error_init()};
-    culv_result r[3] = {culv_memory_import_take(w->device, &d, &memory)};
+    culv_result r[3] = {culv_memory_import(w->device, &d, &memory)};
     culv_last_error(&e[0]);
     r[1] = culv_vk_memory_export_dup(w->attachment, vk.memory, CULV_HANDLE_OPAQUE_FD, &out);
     culv_last_error(&e[1]);

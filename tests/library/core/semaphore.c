@@ -105,7 +105,7 @@ LIB_CASE(values_go_up, .title = "values.go_up")
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.value = 30; /* the raw road: what the caller says */
     d.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&w->vk, timeline));
-    LIB_OK(culv_semaphore_import_take(w->device, &d, &semaphore));
+    LIB_TAKE(culv_semaphore_import(w->device, &d, &semaphore), &d.handle);
     REQUIRE_EQ(culv_semaphore_last_value(semaphore), 30);
     BACKWARDS(30);
     LIB_OK(culv_semaphore_signal(semaphore, stream, 31));

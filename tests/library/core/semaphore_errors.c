@@ -4,10 +4,7 @@
 #define TEST_GROUP "errors."
 #include "bad_handles.h"
 
-typedef culv_result (*import_fn)(culv_device *, const culv_semaphore_desc *, culv_semaphore **);
-static const import_fn imports[] = {culv_semaphore_import_take, culv_semaphore_import_borrow};
-
-static void refuse(const lib_world *w, const bad_handle *handle, bool take)
+static void refuse(const lib_world *w, const bad_handle *handle)
 {
     static const culv_semaphore_type types[] = {CULV_SEMAPHORE_TIMELINE, CULV_SEMAPHORE_BINARY};
     culv_semaphore *semaphore = NULL;
@@ -15,7 +12,7 @@ static void refuse(const lib_world *w, const bad_handle *handle, bool take)
         culv_semaphore_desc d = culv_semaphore_desc_init();
         d.handle = culv_handle_opaque_fd(handle->fd);
         d.type = types[i];
-        LIB_REFUSES_AS(semaphore, imports[take ? 0 : 1](w->device, &d, &semaphore), handle->result,
+        LIB_REFUSES_AS(semaphore, culv_semaphore_import(w->device, &d, &semaphore), handle->result,
                        handle->reason);
     }
 }
@@ -33,36 +30,37 @@ LIB_CASE(wrong_descriptors)
     right.type = CULV_SEMAPHORE_TIMELINE;
     right.handle = culv_handle_opaque_fd(fd.fd);
     memcpy(right.exporter.bytes, w->vk.id.deviceUUID, 16);
-    for (int k = 0; k < 2; k++) {
-        culv_semaphore *semaphore = NULL;
-        static const int types[] = {CULV_SEMAPHORE_NONE, 3, -1};
-        culv_semaphore_desc d = right;
-        for (int i = 0; i < 3; i++) {
-            d.type = (culv_semaphore_type)types[i];
-            LIB_REFUSES(semaphore, imports[k](w->device, &d, &semaphore), INVALID, VALUE);
-        }
-        d = right;
-        d.untracked = 1; /* of binary ones */
-        LIB_REFUSES(semaphore, imports[k](w->device, &d, &semaphore), INVALID, VALUE);
-        d = right;
-        d.handle.type = CULV_HANDLE_OPAQUE_WIN32;
-        LIB_REFUSES(semaphore, imports[k](w->device, &d, &semaphore), UNSUPPORTED, HANDLE_TYPE);
-        d.handle.type = CULV_HANDLE_NONE;
-        LIB_REFUSES(semaphore, imports[k](w->device, &d, &semaphore), INVALID, HANDLE_TYPE);
-        d = right;
-        d.exporter.bytes[0] ^= 0x80;
-        LIB_REFUSES(semaphore, imports[k](w->device, &d, &semaphore), INVALID, DEVICE_MISMATCH);
-        LIB_REFUSES(semaphore, imports[k](w->device, NULL, &semaphore), INVALID, NULL_ARGUMENT);
-        LIB_INVALID(imports[k](w->device, &right, NULL), NULL_ARGUMENT);
-        lib_fd_require_untouched(&fd);
+    culv_semaphore *semaphore = NULL;
+    static const int types[] = {CULV_SEMAPHORE_NONE, 3, -1};
+    culv_semaphore_desc d = right;
+    for (int i = 0; i < 3; i++) {
+        d.type = (culv_semaphore_type)types[i];
+        LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &d, &semaphore), INVALID, VALUE);
     }
+    d = right;
+    d.untracked = 1; /* of binary ones */
+    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &d, &semaphore), INVALID, VALUE);
+    d = right;
+    d.handle.type = CULV_HANDLE_OPAQUE_WIN32;
+    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &d, &semaphore), UNSUPPORTED,
+                HANDLE_TYPE);
+    d.handle.type = CULV_HANDLE_NONE;
+    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &d, &semaphore), INVALID, HANDLE_TYPE);
+    d = right;
+    d.exporter.bytes[0] ^= 0x80;
+    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &d, &semaphore), INVALID,
+                DEVICE_MISMATCH);
+    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, NULL, &semaphore), INVALID,
+                NULL_ARGUMENT);
+    LIB_INVALID(culv_semaphore_import(w->device, &right, NULL), NULL_ARGUMENT);
+    lib_fd_require_untouched(&fd);
     /* Right at last: borrowed, then taken. */
     culv_semaphore *borrowed = NULL, *taken = NULL;
-    LIB_OK(culv_semaphore_import_borrow(w->device, &right, &borrowed));
+    LIB_OK(culv_semaphore_import(w->device, &right, &borrowed));
     lib_fd_require_untouched(&fd);
-    LIB_OK(culv_semaphore_import_take(w->device, &right, &taken));
-    lib_fd_require_gone(&fd);
-    lib_fd_done(&fd, false);
+    LIB_OK(culv_semaphore_import(w->device, &right, &taken));
+    lib_fd_require_untouched(&fd);
+    lib_fd_done(&fd, true);
     LIB_OK(culv_semaphore_signal(taken, NULL, 1));
     LIB_OK(culv_semaphore_wait(borrowed, NULL, 1));
     lib_finish(w, NULL);

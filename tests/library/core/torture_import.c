@@ -35,7 +35,6 @@ static void run(void)
     CUcontext current = NULL;
     lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w->vk, &shared));
     lib_fd fd2 = lib_fd_watch(raw_vk_timeline_fd(&w->vk, timeline));
-    bool taken_fd = false;
 
     TRY(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL, NULL, 0, &count),
         true, no_rank);
@@ -58,8 +57,7 @@ no_rank:
     md.label = "tortured";
     TRY(culv_vk_memory_import(vk, &md, &memory), false, no_memory);
     culv_memory_desc d = lib_memory_desc(w, &shared, fd.fd);
-    TRY(culv_memory_import_take(device, &d, &taken), false, no_taken);
-    taken_fd = true;
+    TRY(culv_memory_import(device, &d, &taken), false, no_taken);
     TRY(culv_buffer_map(memory, NULL, &one), false, no_one);
     culv_buffer_desc bd = culv_buffer_desc_init();
     bd.offset = 256;
@@ -71,7 +69,7 @@ no_rank:
     culv_semaphore_desc rd = culv_semaphore_desc_init();
     rd.handle = culv_handle_opaque_fd(fd2.fd);
     rd.type = CULV_SEMAPHORE_TIMELINE;
-    TRY(culv_semaphore_import_borrow(device, &rd, &borrowed), false, no_borrowed);
+    TRY(culv_semaphore_import(device, &rd, &borrowed), false, no_borrowed);
 
     stream = lib_stream(w);
     CUcontext before = lib_enter(w);
@@ -133,11 +131,8 @@ no_device:
     REQUIRE(device == NULL || device == POISON(culv_device));
     CU_OK(cu->CtxGetCurrent(&current));
     REQUIRE(current == NULL);
-    if (taken_fd)
-        lib_fd_require_gone(&fd);
-    else
-        lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, !taken_fd);
+    lib_fd_require_untouched(&fd);
+    lib_fd_done(&fd, true);
     lib_fd_require_untouched(&fd2);
     lib_fd_done(&fd2, true);
 }

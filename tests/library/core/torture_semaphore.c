@@ -117,13 +117,12 @@ static void binary_run(void)
     d.type = CULV_SEMAPHORE_BINARY;
     d.handle = culv_handle_opaque_fd(raw_binary_fd(&w->vk, &other));
     lib_fd fd = lib_fd_watch(d.handle.value.fd);
-    TRY_AGAIN(culv_semaphore_import_borrow(w->device, &d, &borrowed),
+    TRY_AGAIN(culv_semaphore_import(w->device, &d, &borrowed),
               borrowed == semaphore_poison() && (lib_fd_require_untouched(&fd), true));
     lib_fd_require_untouched(&fd);
-    TRY_AGAIN(culv_semaphore_import_take(w->device, &d, &taken),
+    TRY_AGAIN(culv_semaphore_import(w->device, &d, &taken),
               taken == semaphore_poison() && (lib_fd_require_untouched(&fd), true));
-    lib_fd_require_gone(&fd);
-    lib_fd_done(&fd, false);
+    lib_fd_done(&fd, true);
     TRY_AGAIN(culv_semaphore_signal(taken, stream, 0), unsignaled(taken));
     turn(taken);
     TRY_AGAIN(culv_semaphore_wait(taken, stream, 0), signaled(taken));

@@ -122,7 +122,7 @@ LIB_CASE(nobody_collects)
     culv_memory *memory = NULL;
     LIB_OK(culv_device_open_by_uuid(&caps.uuid, &d, &device));
     culv_memory_desc m = lib_memory_desc(w, &vk, raw_vk_buffer_fd(&w->vk, &vk));
-    LIB_OK(culv_memory_import_take(device, &m, &memory));
+    LIB_TAKE(culv_memory_import(device, &m, &memory), &m.handle);
     CUstream stream = lib_stream(w);
     for (int i = 1; i <= 2048; i++) {
         culv_buffer *buffer = NULL;

@@ -353,7 +353,7 @@ static void walk(lib_world *w, const watched *s, const raw_vk_buffer *buffer, Vk
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     culv_memory *none = NULL;
     culv_memory_desc wrong = lib_memory_desc(w, buffer, null);
-    STEP(culv_memory_import_borrow(device, &wrong, &none));
+    STEP(culv_memory_import(device, &wrong, &none));
     REQUIRE(none == NULL);
     close(null);
     STEP(culv_buffer_map(memory, NULL, &b));

@@ -173,14 +173,14 @@ TEST(sticky_fault, .faults = true)
     BROKEN(make_image(&s, &made_image));
     REQUIRE(made_image == POISON(culv_shared_image));
     culv_memory_desc d = lib_memory_desc(&s.w, &s.vk2, fd.fd);
-    BROKEN(culv_memory_import_take(s.w.device, &d, &memory));
+    BROKEN(culv_memory_import(s.w.device, &d, &memory));
     lib_fd_require_untouched(&fd);
-    BROKEN(culv_memory_import_borrow(s.w.device, &d, &memory));
+    BROKEN(culv_memory_import(s.w.device, &d, &memory));
     lib_fd_require_untouched(&fd);
     culv_semaphore_desc sd = culv_semaphore_desc_init();
     sd.type = CULV_SEMAPHORE_TIMELINE;
     sd.handle = culv_handle_opaque_fd(fd2.fd);
-    BROKEN(culv_semaphore_import_take(s.w.device, &sd, &semaphore));
+    BROKEN(culv_semaphore_import(s.w.device, &sd, &semaphore));
     lib_fd_require_untouched(&fd2);
     if (s.w.cu->software) {
         BROKEN(culv_buffer_map(unmapped, NULL, &buffer));
@@ -236,7 +236,7 @@ TEST(primary_context_is_reset, .title = "reset.primary_context", .faults = true,
     lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&s.w.vk, &s.vk2));
     culv_memory *memory = NULL;
     culv_memory_desc d = lib_memory_desc(&s.w, &s.vk2, fd.fd);
-    LIB_REFUSES(memory, culv_memory_import_take(s.w.device, &d, &memory), ASYNC, DEVICE_LOST,
+    LIB_REFUSES(memory, culv_memory_import(s.w.device, &d, &memory), ASYNC, DEVICE_LOST,
                 "was reset or destroyed");
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
@@ -500,7 +500,7 @@ LIB_CASE(callers_context_is_destroyed_first, .title = "reset.callers_context_des
     dd.log = (culv_log){hear, &h, CULV_LOG_WARNING};
     LIB_OK(culv_device_open_by_ordinal(0, &dd, &device));
     culv_memory_desc d = lib_memory_desc(w, &vk, raw_vk_buffer_fd(&w->vk, &vk));
-    LIB_OK(culv_memory_import_take(device, &d, &memory));
+    LIB_TAKE(culv_memory_import(device, &d, &memory), &d.handle);
     LIB_OK(culv_buffer_map(memory, NULL, &buffer));
     CU_OK(cu->CtxDestroy(context));
     lib_forget_error();
@@ -531,7 +531,7 @@ static void forked_calls(scene *s, int fd)
     vd.size = 1;
     LIB_REFUSES(allocation, culv_vmm_allocation_create(s->w.device, &vd, &allocation), UNSUPPORTED,
                 FORKED, "child of fork()");
-    LIB_REFUSES(memory, culv_memory_import_take(s->w.device, &d, &memory), UNSUPPORTED, FORKED);
+    LIB_REFUSES(memory, culv_memory_import(s->w.device, &d, &memory), UNSUPPORTED, FORKED);
     LIB_REFUSES(late, culv_buffer_map(s->memory, NULL, &late), UNSUPPORTED, FORKED);
     LIB_ERROR(culv_semaphore_signal(s->semaphore, s->stream, 2), UNSUPPORTED, FORKED);
     LIB_REFUSES(device, culv_device_open_by_ordinal(0, NULL, &device), UNSUPPORTED, FORKED,

@@ -61,18 +61,16 @@ TEST(exporter_is_another_device, .own = true)
     m.handle = culv_handle_opaque_fd(fd.fd);
     m.size = 4096;
     m.exporter = lib_caps(other).uuid;
-    LIB_REFUSES(memory, culv_memory_import_take(device, &m, &memory), INVALID, DEVICE_MISMATCH,
+    LIB_REFUSES(memory, culv_memory_import(device, &m, &memory), INVALID, DEVICE_MISMATCH,
                 lib_caps(device).name); /* who it was tried on */
     lib_fd_require_untouched(&fd);
-    LIB_REFUSES(memory, culv_memory_import_borrow(device, &m, &memory), INVALID, DEVICE_MISMATCH);
+    LIB_REFUSES(memory, culv_memory_import(device, &m, &memory), INVALID, DEVICE_MISMATCH);
     culv_semaphore_desc s = culv_semaphore_desc_init();
     s.handle = m.handle;
     s.type = CULV_SEMAPHORE_TIMELINE;
     s.exporter = m.exporter;
-    LIB_REFUSES(semaphore, culv_semaphore_import_take(device, &s, &semaphore), INVALID,
-                DEVICE_MISMATCH);
-    LIB_REFUSES(semaphore, culv_semaphore_import_borrow(device, &s, &semaphore), INVALID,
-                DEVICE_MISMATCH);
+    LIB_REFUSES(semaphore, culv_semaphore_import(device, &s, &semaphore), INVALID, DEVICE_MISMATCH);
+    LIB_REFUSES(semaphore, culv_semaphore_import(device, &s, &semaphore), INVALID, DEVICE_MISMATCH);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, false);
     fclose(file);
@@ -167,11 +165,9 @@ LIB_VULKAN_CASE(long_names, .own = true)
     m.size = 4096;
     m.exporter = lib_caps(w->device).uuid;
     m.exporter.bytes[5] ^= 0x10;
-    LIB_REFUSES(memory, culv_memory_import_borrow(w->device, &m, &memory), INVALID, DEVICE_MISMATCH,
-                name);
+    LIB_REFUSES(memory, culv_memory_import(w->device, &m, &memory), INVALID, DEVICE_MISMATCH, name);
     m.exporter = (culv_uuid){{0}};
-    LIB_REFUSES(memory, culv_memory_import_borrow(w->device, &m, &memory), DRIVER, HANDLE_REFUSED,
-                name);
+    LIB_REFUSES(memory, culv_memory_import(w->device, &m, &memory), DRIVER, HANDLE_REFUSED, name);
     fclose(file);
 
     culv_vk_device *other = NULL;

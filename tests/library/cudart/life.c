@@ -106,7 +106,8 @@ RUNTIME_CASE(borrowed_context, .own = true)
     cudaStream_t stream = NULL;
     sd.type = CULV_SEMAPHORE_TIMELINE;
     sd.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&w->vk, vk));
-    OK(culv_semaphore_import_take(device, &sd, &semaphore));
+    OK(culv_semaphore_import(device, &sd, &semaphore));
+    culv_handle_close(&sd.handle);
     RT(cudaStreamCreate(&stream));
     REQUIRE(current_context(cu) == context);
     OK(culv_cudart_semaphore_signal(semaphore, stream, 1));
@@ -121,7 +122,8 @@ RUNTIME_CASE(borrowed_context, .own = true)
     OK(culv_cudart_semaphore_signal(t.culv, stream, 1));
     sd.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&w->vk, vk));
     sd.value = 1;
-    OK(culv_semaphore_import_take(device, &sd, &semaphore));
+    OK(culv_semaphore_import(device, &sd, &semaphore));
+    culv_handle_close(&sd.handle);
     REFUSED(culv_cudart_semaphore_signal(semaphore, stream, 2), CULV_ERROR_INVALID,
             CULV_REASON_STREAM_DEVICE);
     RT(cudaStreamSynchronize(stream));
@@ -270,7 +272,8 @@ static void start_anew(world *w)
     culv_semaphore_desc d = culv_semaphore_desc_init();
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&w->vk, t.vk));
-    OK(culv_semaphore_import_take(w->device, &d, &t.culv));
+    OK(culv_semaphore_import(w->device, &d, &t.culv));
+    culv_handle_close(&d.handle);
     OK(culv_cudart_semaphore_signal(t.culv, 0, 1));
     REQUIRE(timeline_reaches(w, &t, 1, TEST_FAR_MS));
     timeline_destroy(w, &t);

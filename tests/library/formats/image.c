@@ -318,7 +318,7 @@ answer sweep_image_create(sweep *s, sweep_image *i)
         answer_set(&a, OUTCOME_WRONG, "the gate has it, but it could not be %s: %s",
                    i->what.origin == ORIGIN_CALLERS ? "mapped" : "made", culv_last_error_message());
     else
-        REQUIRE_EQ(culv_image_format(i->cuda), i->what.format->format);
+        REQUIRE_EQ(lib_image(i->cuda).format, i->what.format->format);
     return a;
 }
 

@@ -199,7 +199,7 @@ static void batches(scene_kind kind)
         culv_semaphore_desc d = culv_semaphore_desc_init();
         d.type = CULV_SEMAPHORE_TIMELINE;
         d.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&s.w.vk, timeline));
-        LIB_OK(culv_semaphore_import_take(s.w.device, &d, &shared));
+        LIB_TAKE(culv_semaphore_import(s.w.device, &d, &shared), &d.handle);
     }
     const culv_semaphore_point mixed[] = {{shared != NULL ? shared : two, 11}, {one, 5}};
     refused_in_capture(&s, mixed, PAIR);

@@ -1297,13 +1297,13 @@ VMM_CASE(servers_gpu, .own = true)
             culv_ipc_consumer_desc cd = culv_ipc_consumer_desc_init();
             culv_ipc_vector_desc vd = culv_ipc_vector_desc_init();
             culv_ring *side = POISON(culv_ring);
-            culv_ipc_vector *vector = POISON(culv_ipc_vector);
+            culv_vector *vector = POISON(culv_vector);
             cd.ring = vd.name = "frames";
             LIB_FAILS(culv_ipc_ring_join(client, &cd, IPC_FAR, &side), lie->later, lie->reason);
             if (lie->byte > 0) LIB_SAYS("77777777-7777");
             LIB_FAILS(culv_ipc_vector_open(client, &vd, IPC_FAR, &vector), lie->later, lie->reason);
             if (lie->byte > 0) LIB_SAYS("77777777-7777");
-            REQUIRE(side == POISON(culv_ring) && vector == POISON(culv_ipc_vector));
+            REQUIRE(side == POISON(culv_ring) && vector == POISON(culv_vector));
             REQUIRE(culv_ipc_client_connected(client)); /* it says what it likes of its GPU */
             culv_ipc_client_destroy(&client);
         }

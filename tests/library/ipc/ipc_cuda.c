@@ -408,7 +408,7 @@ static void use_pool(ipc_child *parent, const char *name)
     culv_ipc_object_destroy(&object);
     ipc_require(&s.w, stream, at, FEW, 1);
     ipc_write(&s.w, stream, at, FEW, 2);
-    LIB_OK(culv_mem_pool_free(pool, at, stream));
+    lib_pool_free(&s.w, at, stream);
     lib_finish(&s.w, stream);
     ipc_say(parent, 'w');
     culv_mem_pool_destroy(&pool);
@@ -435,7 +435,7 @@ static void share_pool(const char *word, bool fabric)
     d.handle_types = fabric ? 0 : 1u << CULV_HANDLE_OPAQUE_FD;
     d.fabric = fabric ? CULV_FABRIC_REQUIRED : CULV_FABRIC_NO;
     LIB_OK(culv_mem_pool_create(s.w.device, &d, &pool));
-    LIB_OK(culv_mem_pool_alloc(pool, 4 * FEW, stream, &at));
+    at = lib_pool_alloc(&s.w, pool, 4 * FEW, stream);
     ipc_write(&s.w, stream, at, FEW, 1);
     LIB_REFUSES(adopted, culv_vmm_adopt(s.w.device, at, FEW, &adopted), INVALID, NOT_EXPORTABLE,
                 " bytes of a pool (cudaMallocAsync), which");
@@ -466,7 +466,7 @@ static void share_pool(const char *word, bool fabric)
     ipc_require(&s.w, stream, at, FEW, 2);
     ipc_join_serving(&child, server);
     culv_ipc_server_destroy(&server);
-    LIB_OK(culv_mem_pool_free(pool, at, stream));
+    lib_pool_free(&s.w, at, stream);
     lib_finish(&s.w, stream);
     culv_mem_pool_destroy(&pool);
     lib_stream_destroy(&s.w, stream);
@@ -616,7 +616,7 @@ TEST(raw_peers, .title = "raw_peers", .own = true)
     culv_vmm_import_desc d = culv_vmm_import_desc_init();
     d.handle = culv_handle_opaque_fd(take_fd(between[0]));
     d.size = VMM_BLOCK;
-    LIB_OK(culv_vmm_import_take(s.w.device, &d, &theirs));
+    LIB_TAKE(culv_vmm_import(s.w.device, &d, &theirs), &d.handle);
     culv_vmm_allocation *own = vmm_allocation(&s, 1, 1 << CULV_HANDLE_OPAQUE_FD);
     culv_vmm_range *range = vmm_range(&s, 2);
     LIB_OK(culv_vmm_map(range, 0, theirs, NULL, 0));

@@ -28,7 +28,8 @@ static void view(ipc_child *parent, const char *name)
     REQUIRE_EQ(info.handle_type, CULV_HANDLE_NONE);
     REQUIRE_EQ(info.allocation_size, VMM_BLOCK);
     REQUIRE_EQ(info.element_count, WORDS);
-    LIB_ERROR(culv_ipc_object_get_handle(object, &handle), INVALID, HANDLE_TYPE);
+    LIB_OK(culv_ipc_object_get_handle(object, &handle));
+    REQUIRE_EQ(handle.type, CULV_HANDLE_FABRIC);
     LIB_ERROR(culv_ipc_import_buffer(object, &buffer), INVALID, VALUE);
     LIB_OK(culv_ipc_import_vmm(object, &memory));
     culv_vmm_range *range = vmm_range(&s, 1);

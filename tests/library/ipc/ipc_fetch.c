@@ -105,7 +105,7 @@ TEST(memory, .own = true)
     culv_vmm_import_desc import = culv_vmm_import_desc_init();
     import.handle = handle;
     import.size = VMM_BLOCK;
-    LIB_OK(culv_vmm_import_take(s.w.device, &import, &theirs));
+    LIB_TAKE(culv_vmm_import(s.w.device, &import, &theirs), &import.handle);
     culv_vmm_range *range = vmm_range(&s, 1);
     LIB_OK(culv_vmm_map(range, 0, theirs, NULL, 0));
     ipc_require(&s.w, stream, vmm_address(range, 0), WORDS, 1);

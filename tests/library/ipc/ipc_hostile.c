@@ -140,7 +140,7 @@ static void be_honest(hostile *h)
     pthread_t thread;
     culv_ipc_info info = culv_ipc_info_init();
     culv_vmm_allocation *memory = NULL;
-    culv_ipc_vector *vector = NULL;
+    culv_vector *vector = NULL;
     culv_ring *side = NULL;
     uint32_t count = 0;
     atomic_store(&h->over, false);
@@ -161,8 +161,8 @@ static void be_honest(hostile *h)
     v.name = "particles";
     v.reserve = 21 * VMM_BLOCK;
     LIB_OK(culv_ipc_vector_open(client, &v, IPC_FAR, &vector));
-    REQUIRE_EQ(culv_ipc_vector_size(vector), 20 * VMM_BLOCK);
-    culv_ipc_vector_destroy(&vector);
+    REQUIRE_EQ(culv_vector_size(vector), 20 * VMM_BLOCK);
+    culv_vector_destroy(&vector);
     culv_ipc_consumer_desc c = culv_ipc_consumer_desc_init();
     c.ring = "frames";
     LIB_OK(culv_ipc_ring_join(client, &c, IPC_FAR, &side));

@@ -14,7 +14,7 @@ static void live(ipc_child *parent, const char *name)
 {
     vmm_stage s;
     culv_ipc_object *object = NULL;
-    culv_ipc_vector *vector = NULL;
+    culv_vector *vector = NULL;
     culv_ring *side = NULL;
     culv_vmm_allocation *memory = NULL;
     culv_ring_frame f;

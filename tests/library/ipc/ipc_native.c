@@ -254,10 +254,25 @@ static void require_pages(const lib_world *w, CUdeviceptr at, uint64_t bytes, ui
     lib_leave(w, before);
 }
 
+/* A tensor keeps memory and address where they are. */
+static void refuse_pinned(culv_vector *vector, CUstream stream)
+{
+    culv_dl_managed_tensor_versioned *tensor = NULL;
+    culv_dlpack_desc d = culv_dlpack_desc_init();
+    const uint64_t size = culv_vector_size(vector), generation = culv_vector_generation(vector);
+    const CUdeviceptr at = culv_vector_pointer(vector);
+    LIB_OK(culv_vector_get_dlpack(vector, &d, &tensor));
+    LIB_ERROR(culv_ipc_vector_update(vector, stream, IPC_FAR), BUSY, OWNED,
+              "culv_ipc_vector_update: a tensor");
+    REQUIRE(culv_vector_size(vector) == size && culv_vector_pointer(vector) == at);
+    REQUIRE_EQ(culv_vector_generation(vector), generation);
+    tensor->deleter(tensor);
+}
+
 static void follow(ipc_child *parent, const char *name)
 {
     vmm_stage s;
-    culv_ipc_vector *vector = NULL;
+    culv_vector *vector = NULL;
     vmm_stage_open(&s);
     CUstream stream = lib_stream(&s.w);
     culv_ipc_client *client = ipc_client(s.w.device, name);
@@ -270,25 +285,37 @@ static void follow(ipc_child *parent, const char *name)
     for (uint32_t i = 0; i < STEPS; i++) {
         if (i > 0) {
             ipc_hear(parent, (char)('0' + i));
+            if (i == 3 || i == 4) refuse_pinned(vector, stream); /* it moves, and it shrinks */
             LIB_OK(culv_ipc_vector_update(vector, stream, IPC_FAR));
         }
-        REQUIRE_EQ(culv_ipc_vector_size(vector), steps[i]);
-        require_pages(&s.w, culv_ipc_vector_pointer(vector), steps[i], i);
-        write_pages(&s.w, culv_ipc_vector_pointer(vector), steps[i], 100 + i);
+        REQUIRE_EQ(culv_vector_size(vector), steps[i]);
+        require_pages(&s.w, culv_vector_pointer(vector), steps[i], i);
+        write_pages(&s.w, culv_vector_pointer(vector), steps[i], 100 + i);
         size_t count = 0;
-        culv_ipc_chunk chunk = culv_ipc_chunk_init();
-        LIB_OK(culv_ipc_vector_get_chunk(vector, 0, &chunk, &count));
-        REQUIRE(count > 0 && chunk.offset == 0 && chunk.handle.type == CULV_HANDLE_OPAQUE_FD);
-        const uint64_t generation = culv_ipc_vector_generation(vector);
+        uint64_t generation = 0;
+        culv_handle handle = {0};
+        culv_vector_chunk chunk;
+        LIB_OK(culv_vector_get_chunks(vector, &chunk, 1, &count, &generation));
+        REQUIRE(count > 0 && chunk.offset == 0 && chunk.id != 0);
+        LIB_OK(culv_vmm_export_dup(chunk.allocation, CULV_HANDLE_OPAQUE_FD, &handle));
+        REQUIRE_EQ(handle.type, CULV_HANDLE_OPAQUE_FD);
+        culv_handle_close(&handle);
+        LIB_INVALID(culv_vmm_allocation_destroy(&chunk.allocation), OWNED);
         LIB_OK(culv_ipc_vector_update(vector, stream, IPC_FAR)); /* nothing is new */
-        REQUIRE_EQ(culv_ipc_vector_generation(vector), generation);
+        REQUIRE_EQ(culv_vector_generation(vector), generation);
         ipc_say(parent, 'd');
     }
+    /* Only the server's process changes it. */
+    LIB_INVALID(culv_vector_grow(vector, 1), USAGE,
+                "culv_vector_grow: the vector is another process's");
+    LIB_INVALID(culv_vector_reserve(vector, 1), USAGE);
+    LIB_INVALID(culv_vector_shrink(vector, 0, stream), USAGE);
+    LIB_INVALID(culv_vector_retire(vector, 1, stream), VALUE);
     /* Without a connection it keeps what it has. */
     culv_ipc_client_destroy(&client);
     LIB_ERROR(culv_ipc_vector_update(vector, stream, IPC_FAR), ASYNC, IPC_GONE);
-    require_pages(&s.w, culv_ipc_vector_pointer(vector), steps[STEPS - 1], 100 + STEPS - 1);
-    culv_ipc_vector_destroy(&vector);
+    require_pages(&s.w, culv_vector_pointer(vector), steps[STEPS - 1], 100 + STEPS - 1);
+    culv_vector_destroy_after(&vector, stream);
     lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
@@ -309,6 +336,7 @@ TEST(vectors, .own = true)
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
     culv_ipc_info info = culv_ipc_info_named("particles");
     LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_vector(vector)));
+    LIB_INVALID(culv_ipc_vector_update(vector, stream, IPC_FAR), USAGE);
     for (uint32_t i = 0; i < STEPS; i++) {
         if (i > 0 && steps[i] < steps[i - 1])
             LIB_OK(culv_vector_shrink(vector, steps[i], stream));

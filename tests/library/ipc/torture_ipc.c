@@ -93,7 +93,7 @@ static void ask(culv_ring *ring, culv_vector *vector, const char *name, CUstream
     lib_world *w = &torture.w;
     culv_ipc_client *client = POISON(culv_ipc_client);
     culv_ipc_object *object = POISON(culv_ipc_object);
-    culv_ipc_vector *seen = POISON(culv_ipc_vector);
+    culv_vector *seen = POISON(culv_vector);
     culv_ring *consumer = POISON(culv_ring);
     culv_vmm_allocation *memory = POISON(culv_vmm_allocation);
     culv_ipc_client_desc d = culv_ipc_client_desc_init();
@@ -107,13 +107,12 @@ static void ask(culv_ring *ring, culv_vector *vector, const char *name, CUstream
               object == POISON(culv_ipc_object));
     TRY_AGAIN(culv_ipc_import_vmm(object, &memory), memory == POISON(culv_vmm_allocation));
     v.name = "particles";
-    TRY_AGAIN(culv_ipc_vector_open(client, &v, IPC_FAR, &seen), seen == POISON(culv_ipc_vector));
+    TRY_AGAIN(culv_ipc_vector_open(client, &v, IPC_FAR, &seen), seen == POISON(culv_vector));
     serve_off();
     LIB_OK(culv_vector_grow(vector, 3 * VMM_BLOCK));
     serve_on();
-    TRY_AGAIN(culv_ipc_vector_update(seen, stream, IPC_FAR),
-              culv_ipc_vector_size(seen) == VMM_BLOCK);
-    REQUIRE_EQ(culv_ipc_vector_size(seen), 3 * VMM_BLOCK);
+    TRY_AGAIN(culv_ipc_vector_update(seen, stream, IPC_FAR), culv_vector_size(seen) == VMM_BLOCK);
+    REQUIRE_EQ(culv_vector_size(seen), 3 * VMM_BLOCK);
     c.ring = "frames";
     TRY_AGAIN(culv_ipc_ring_join(client, &c, IPC_FAR, &consumer), consumer == POISON(culv_ring));
     serve_off();
@@ -123,7 +122,7 @@ static void ask(culv_ring *ring, culv_vector *vector, const char *name, CUstream
     frames(ring, consumer, stream);
     DO(culv_ring_destroy(&consumer));
     DO(ipc_serve(server));
-    DO(culv_ipc_vector_destroy(&seen));
+    DO(culv_vector_destroy(&seen));
     DO(culv_vmm_allocation_destroy(&memory));
     DO(culv_ipc_object_destroy(&object));
     DO(culv_ipc_client_destroy(&client));

@@ -228,7 +228,7 @@ RDMA_CASE(pools)
     CUdeviceptr p = 0;
     CU_OK(s->w.cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     LIB_OK(culv_mem_pool_create(s->w.device, &d, &pool));
-    LIB_OK(culv_mem_pool_alloc(pool, 1 << 20, stream, &p));
+    p = lib_pool_alloc(&s->w, pool, 1 << 20, stream);
     CU_OK(s->w.cu->StreamSynchronize(stream));
     culv_rdma_info i = look(s, p + 100);
     REQUIRE(i.kind == CULV_POINTER_POOL && i.start == p && i.size == 1 << 20 && i.buffer_id != 0);
@@ -241,7 +241,7 @@ RDMA_CASE(pools)
         REQUIRE(i.path == CULV_RDMA_PATH_NONE && i.reason == CULV_REASON_USAGE);
         LIB_ERROR(culv_rdma_check_range(s->w.device, p, 1 << 20), UNSUPPORTED, USAGE, "pool");
     }
-    LIB_OK(culv_mem_pool_free(pool, p, stream));
+    lib_pool_free(&s->w, p, stream);
     CU_OK(s->w.cu->StreamSynchronize(stream));
     culv_mem_pool_destroy(&pool);
     CU_OK(s->w.cu->StreamDestroy(stream));

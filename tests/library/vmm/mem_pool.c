@@ -49,12 +49,10 @@ SPARSE_CASE(life)
     d.release_threshold = 32 << 20;
     d.max_size = 64 << 20;
     LIB_OK(culv_mem_pool_create(s->w.device, &d, &pool));
-    REQUIRE(culv_mem_pool_native_handle(pool) != NULL);
+    REQUIRE(lib_pool(pool).native_handle != NULL && lib_pool(pool).handle_types == 0);
     CUcontext before = lib_enter(&s->w);
     CU_OK(cu->StreamCreate(&captured, CU_STREAM_NON_BLOCKING));
     CU_OK(cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    LIB_OK(culv_mem_pool_alloc(pool, BYTES, s->stream, &one));
-    LIB_OK(culv_mem_pool_alloc(pool, BYTES, s->stream, &two));
     culv_mem_pool *second = NULL;
     LIB_OK(culv_mem_pool_create(s->w.device, NULL, &second));
     culv_mem_pool_destroy(&second);
@@ -62,19 +60,17 @@ SPARSE_CASE(life)
     CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->StreamDestroy(captured));
     lib_leave(&s->w, before);
+    one = lib_pool_alloc(&s->w, pool, BYTES, s->stream);
+    two = lib_pool_alloc(&s->w, pool, BYTES, s->stream);
     write_words(s, one, 0x11111111u);
     write_words(s, two, 0x22222222u);
     require_words(s, one, 0x11111111u);
-    LIB_OK(culv_mem_pool_free(pool, one, s->stream));
-    LIB_OK(culv_mem_pool_free(pool, 0, s->stream));
+    lib_pool_free(&s->w, one, s->stream);
     culv_mem_pool_destroy(&pool);
     REQUIRE(pool == NULL);
     require_words(s, two, 0x22222222u);
-    /* Of a pool that is gone: by the driver's own call, or another pool of the device. */
-    pool = make_pool(s, 0);
-    LIB_OK(culv_mem_pool_free(pool, two, s->stream));
+    lib_pool_free(&s->w, two, s->stream);
     lib_finish(&s->w, s->stream);
-    culv_mem_pool_destroy(&pool);
 }
 
 TEST(other_process_child)
@@ -85,18 +81,16 @@ TEST(other_process_child)
     culv_mem_pool_import_desc d = culv_mem_pool_import_desc_init();
     culv_mem_pool *pool = NULL;
     culv_mem_pool_pointer sent;
-    CUdeviceptr memory = 0, none = 77;
+    CUdeviceptr memory = 0;
     int fd = -1, from = -1;
     REQUIRE(sscanf(text, "%d,%d", &fd, &from) == 2);
     REQUIRE(read(from, &sent, sizeof sent) == (ssize_t)sizeof sent);
     sparse_stage_open(&s);
     d.handle = culv_handle_opaque_fd(fd);
     lib_fd watched = lib_fd_watch(fd);
-    LIB_OK(culv_mem_pool_import_borrow(s.w.device, &d, &pool));
+    LIB_OK(culv_mem_pool_import(s.w.device, &d, &pool));
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);
-    LIB_INVALID(culv_mem_pool_alloc(pool, BYTES, s.stream, &none), USAGE);
-    REQUIRE_EQ(none, 77);
     LIB_OK(culv_mem_pool_import_pointer(pool, &sent, &memory));
     require_words(&s, memory, 0x27182818u);
     write_words(&s, memory, 0x28182845u);
@@ -109,7 +103,7 @@ TEST(other_process_child)
     REQUIRE_EQ(info.graphics, 0);
     culv_mem_pool_pointer again;
     LIB_INVALID(culv_mem_pool_export_pointer(pool, memory, &again), NOT_EXPORTABLE);
-    LIB_OK(culv_mem_pool_free(pool, memory, s.stream));
+    lib_pool_free(&s.w, memory, s.stream);
     lib_finish(&s.w, s.stream);
     culv_mem_pool_destroy(&pool);
     s.w.fds--; /* the handle that came with the process */
@@ -124,7 +118,7 @@ SPARSE_CASE(other_process, .own = true)
     char text[64];
     int ends[2];
     culv_mem_pool *pool = make_pool(s, 1u << CULV_HANDLE_OPAQUE_FD);
-    LIB_OK(culv_mem_pool_alloc(pool, BYTES, s->stream, &memory));
+    memory = lib_pool_alloc(&s->w, pool, BYTES, s->stream);
     write_words(s, memory, 0x27182818u);
     /* The pool goes first. */
     memset(&sent, 0x5a, sizeof sent);
@@ -144,7 +138,7 @@ SPARSE_CASE(other_process, .own = true)
     close(ends[0]);
     close(ends[1]);
     culv_handle_close(&handle);
-    LIB_OK(culv_mem_pool_free(pool, memory, s->stream));
+    lib_pool_free(&s->w, memory, s->stream);
     lib_finish(&s->w, s->stream);
     culv_mem_pool_destroy(&pool);
 }
@@ -209,7 +203,7 @@ SPARSE_CASE(no_fds_left, .own = true)
         }
         s->w.cu->SoftFailAt(0, CUDA_SUCCESS);
         REQUIRE(exported != CULV_OK);
-        CUmemoryPool native = culv_mem_pool_native_handle(pool);
+        CUmemoryPool native = lib_pool(pool).native_handle;
         culv_mem_pool_destroy(&pool);
         REQUIRE(pool == NULL && culv_device_collect(device) == 0);
         REQUIRE_EQ(warnings, 1);
@@ -293,7 +287,7 @@ SPARSE_CASE(pointers_vmm)
     LIB_OK(culv_vmm_export_dup(open, CULV_HANDLE_OPAQUE_FD, &handle));
     id.handle = handle;
     id.size = CHUNK;
-    LIB_OK(culv_vmm_import_take(s->w.device, &id, &imported));
+    LIB_TAKE(culv_vmm_import(s->w.device, &id, &imported), &id.handle);
     culv_vmm_allocation *const by_place[] = {open, open, closed, imported};
     for (uint64_t i = 0; i < 4; i++)
         LIB_OK(culv_vmm_map(range, i * CHUNK, by_place[i], NULL, 0));
@@ -361,11 +355,11 @@ TEST(pointers)
     LIB_OK(culv_mem_pool_export_dup(pools[1], CULV_HANDLE_OPAQUE_FD, &handle));
     culv_handle_close(&handle);
     for (int i = 0; i < 2; i++) {
-        LIB_OK(culv_mem_pool_alloc(pools[i], BYTES, s.stream, &pooled[i]));
+        pooled[i] = lib_pool_alloc(&w, pools[i], BYTES, s.stream);
         lib_finish(&w, s.stream);
         info = told(&s, i == 0 ? "pool, not exportable" : "pool, exportable", pooled[i]);
         REQUIRE_EQ(info.kind, CULV_POINTER_POOL);
-        REQUIRE(info.pool == culv_mem_pool_native_handle(pools[i]));
+        REQUIRE(info.pool == lib_pool(pools[i]).native_handle);
         REQUIRE_EQ(info.graphics, 0);
         REQUIRE(i == 1 || info.handle_types == 0);
     }
@@ -400,7 +394,7 @@ TEST(pointers)
     CU_OK(cu->MemFreeHost(host));
     lib_leave(&w, before);
     for (int i = 0; i < 2; i++) {
-        LIB_OK(culv_mem_pool_free(pools[i], pooled[i], s.stream));
+        lib_pool_free(&w, pooled[i], s.stream);
         lib_finish(&w, s.stream);
         culv_mem_pool_destroy(&pools[i]);
     }

@@ -49,7 +49,6 @@ SPARSE_CASE(pools)
         s->w.cu->SoftPlayAttribute(0, 0);
     }
     culv_mem_pool_destroy(NULL);
-    REQUIRE(culv_mem_pool_native_handle(NULL) == NULL);
 }
 
 TEST(allocations)
@@ -59,27 +58,13 @@ TEST(allocations)
     CUdeviceptr memory = 0, of_open = 0, none = 77;
     culv_mem_pool_pointer sent;
     culv_handle handle, poison;
-    raw_cuda_two_devices();
     sparse_stage_open(&s);
     culv_mem_pool_desc d = culv_mem_pool_desc_init();
     LIB_OK(culv_mem_pool_create(s.w.device, &d, &pool));
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     LIB_OK(culv_mem_pool_create(s.w.device, &d, &open));
-    LIB_INVALID(culv_mem_pool_alloc(pool, 0, s.stream, &none), SIZE);
-    LIB_ERROR(culv_mem_pool_alloc(pool, UINT64_C(1) << 52, s.stream, &none), OUT_OF_MEMORY,
-              DEVICE_MEMORY);
-    REQUIRE_EQ(none, 77);
-    culv_device *second = sparse_stage_second(&s);
-    if (second != NULL) {
-        const lib_world t = {
-            .cu = s.w.cu, .device = second, .context = culv_device_context(second)};
-        CUstream far = lib_stream(&t);
-        LIB_INVALID(culv_mem_pool_alloc(pool, BYTES, far, &none), STREAM_DEVICE);
-        lib_stream_destroy(&t, far);
-        culv_device_close(&second);
-    }
-    LIB_OK(culv_mem_pool_alloc(pool, BYTES, s.stream, &memory));
-    LIB_OK(culv_mem_pool_alloc(open, BYTES, s.stream, &of_open));
+    memory = lib_pool_alloc(&s.w, pool, BYTES, s.stream);
+    of_open = lib_pool_alloc(&s.w, open, BYTES, s.stream);
     memset(&poison, 0x5a, sizeof poison);
     handle = poison;
     LIB_INVALID(culv_mem_pool_export_dup(pool, CULV_HANDLE_OPAQUE_FD, &handle), NOT_EXPORTABLE);
@@ -105,7 +90,7 @@ TEST(allocations)
     culv_mem_pool_import_desc id = culv_mem_pool_import_desc_init();
     culv_mem_pool *imported = NULL;
     id.handle = handle;
-    culv_result r = culv_mem_pool_import_borrow(s.w.device, &id, &imported);
+    culv_result r = culv_mem_pool_import(s.w.device, &id, &imported);
     MEASURED("library.pool_of_this_process", "%s",
              r == CULV_OK ? "imported" : culv_last_error_message());
     if (s.w.cu->software) LIB_OK(r);
@@ -123,8 +108,8 @@ TEST(allocations)
     culv_pointer_info info = culv_pointer_info_init();
     info.struct_size = 0;
     LIB_INVALID(culv_pointer_get_info(s.w.device, memory, &info), STRUCT_SIZE);
-    LIB_OK(culv_mem_pool_free(pool, memory, s.stream));
-    LIB_OK(culv_mem_pool_free(open, of_open, s.stream));
+    lib_pool_free(&s.w, memory, s.stream);
+    lib_pool_free(&s.w, of_open, s.stream);
     lib_finish(&s.w, s.stream);
     culv_mem_pool_destroy(&pool);
     culv_mem_pool_destroy(&open);
@@ -135,25 +120,24 @@ SPARSE_CASE(imports)
 {
     culv_mem_pool *pool;
     culv_mem_pool_import_desc d = culv_mem_pool_import_desc_init();
-    LIB_REFUSES(pool, culv_mem_pool_import_borrow(s->w.device, &d, &pool), INVALID, HANDLE_TYPE);
+    LIB_REFUSES(pool, culv_mem_pool_import(s->w.device, &d, &pool), INVALID, HANDLE_TYPE);
     d.handle = culv_handle_opaque_fd(-1);
-    LIB_REFUSES(pool, culv_mem_pool_import_borrow(s->w.device, &d, &pool), INVALID, HANDLE_BAD);
+    LIB_REFUSES(pool, culv_mem_pool_import(s->w.device, &d, &pool), INVALID, HANDLE_BAD);
     d.handle = culv_handle_opaque_win32(&d);
-    LIB_REFUSES(pool, culv_mem_pool_import_borrow(s->w.device, &d, &pool), UNSUPPORTED,
-                HANDLE_TYPE);
+    LIB_REFUSES(pool, culv_mem_pool_import(s->w.device, &d, &pool), UNSUPPORTED, HANDLE_TYPE);
     d.handle = culv_handle_dma_buf_fd(0);
-    LIB_REFUSES(pool, culv_mem_pool_import_borrow(s->w.device, &d, &pool), INVALID, HANDLE_TYPE);
+    LIB_REFUSES(pool, culv_mem_pool_import(s->w.device, &d, &pool), INVALID, HANDLE_TYPE);
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     d.handle = culv_handle_opaque_fd(ends[0]);
-    LIB_REFUSES(pool, culv_mem_pool_import_borrow(s->w.device, &d, &pool), INVALID, HANDLE_KIND);
+    LIB_REFUSES(pool, culv_mem_pool_import(s->w.device, &d, &pool), INVALID, HANDLE_KIND);
     close(ends[0]);
     close(ends[1]);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     REQUIRE(null >= 0);
     lib_fd watched = lib_fd_watch(null);
     d.handle = culv_handle_opaque_fd(null);
-    LIB_REFUSES(pool, culv_mem_pool_import_borrow(s->w.device, &d, &pool), DRIVER, HANDLE_REFUSED);
+    LIB_REFUSES(pool, culv_mem_pool_import(s->w.device, &d, &pool), DRIVER, HANDLE_REFUSED);
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);
 }

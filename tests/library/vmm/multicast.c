@@ -31,7 +31,7 @@ SPARSE_CASE(asked)
     culv_multicast_import_desc id = culv_multicast_import_desc_init();
     id.num_devices = 2;
     id.size = 2 << 20;
-    LIB_REFUSES(none, culv_multicast_import_borrow(s->w.device, &id, &none), INVALID, OPT_IN);
+    LIB_REFUSES(none, culv_multicast_import(s->w.device, &id, &none), INVALID, OPT_IN);
     REQUIRE_EQ(driver_calls(cu), before);
     if (supported) {
         LIB_OK(culv_multicast_get_granularity(s->w.device, &d, &least, &best));
@@ -53,8 +53,8 @@ MULTICAST_CASE(team)
     culv_vmm_range *range = NULL;
     culv_multicast_desc d = multicast_describe(3 << 20);
     LIB_OK(culv_multicast_create(s->s.w.device, &d, &object));
-    REQUIRE_EQ(culv_multicast_size(object), 2 * MULTICAST_CHUNK);
-    REQUIRE_EQ(culv_multicast_missing_devices(object), 2);
+    REQUIRE_EQ(lib_allocation(culv_multicast_allocation(object)).size, 2 * MULTICAST_CHUNK);
+    REQUIRE_EQ(lib_allocation(culv_multicast_allocation(object)).missing_devices, 2);
     culv_vmm_allocation *as_memory = culv_multicast_allocation(object);
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
     LIB_OK(culv_vmm_allocation_get_info(as_memory, &info));
@@ -64,7 +64,7 @@ MULTICAST_CASE(team)
     LIB_OK(culv_vmm_range_create(s->s.w.device, &rd, &range));
     /* Nothing waits for who is missing. */
     for (uint32_t missing = 2; missing > 0; missing--) {
-        REQUIRE_EQ(culv_multicast_missing_devices(object), missing);
+        REQUIRE_EQ(lib_allocation(culv_multicast_allocation(object)).missing_devices, missing);
         LIB_INVALID(culv_multicast_bind(object, 0, s->memory[0], 0, MULTICAST_CHUNK), NOT_READY);
         LIB_INVALID(
             culv_multicast_bind_address(object, 0, s->devices[0], s->mapped[0], MULTICAST_CHUNK),
@@ -72,7 +72,7 @@ MULTICAST_CASE(team)
         LIB_INVALID(culv_vmm_map(range, 0, as_memory, NULL, 0), NOT_READY);
         LIB_OK(culv_multicast_add_device(object, s->devices[2 - missing]));
     }
-    REQUIRE_EQ(culv_multicast_missing_devices(object), 0);
+    REQUIRE_EQ(lib_allocation(culv_multicast_allocation(object)).missing_devices, 0);
     for (int i = 0; i < 2; i++)
         LIB_OK(culv_multicast_bind(object, 0, s->memory[i], 0, MULTICAST_CHUNK));
     const culv_vmm_access both[2] = {
@@ -110,7 +110,7 @@ MULTICAST_CASE(shared)
     LIB_OK(culv_multicast_create(s->devices[0], &d, &ours));
     uint64_t best = 0;
     LIB_OK(culv_multicast_get_granularity(s->devices[0], &d, NULL, &best));
-    REQUIRE_EQ(culv_multicast_size(ours), best);
+    REQUIRE_EQ(lib_allocation(culv_multicast_allocation(ours)).size, best);
     culv_result r =
         culv_vmm_export_dup(culv_multicast_allocation(ours), CULV_HANDLE_OPAQUE_FD, &handle);
     REQUIRE_EQ(r, CULV_ERROR_DRIVER);
@@ -121,17 +121,17 @@ MULTICAST_CASE(shared)
     id.opt_in = 1;
     id.size = MULTICAST_CHUNK;
     lib_fd watched = lib_fd_watch(handle.value.fd);
-    LIB_OK(culv_multicast_import_borrow(s->devices[1], &id, &theirs));
+    LIB_OK(culv_multicast_import(s->devices[1], &id, &theirs));
     lib_fd_require_untouched(&watched);
     culv_multicast_destroy(&theirs);
-    LIB_OK(culv_multicast_import_take(s->devices[1], &id, &theirs));
-    lib_fd_require_gone(&watched);
-    lib_fd_done(&watched, false);
-    REQUIRE_EQ(culv_multicast_missing_devices(theirs), 2);
+    LIB_OK(culv_multicast_import(s->devices[1], &id, &theirs));
+    lib_fd_require_untouched(&watched);
+    lib_fd_done(&watched, true);
+    REQUIRE_EQ(lib_allocation(culv_multicast_allocation(theirs)).missing_devices, 2);
     LIB_ERROR(culv_multicast_add_device(theirs, s->devices[1]), DRIVER, DRIVER_REFUSED);
-    REQUIRE_EQ(culv_multicast_missing_devices(theirs), 2);
+    REQUIRE_EQ(lib_allocation(culv_multicast_allocation(theirs)).missing_devices, 2);
     LIB_OK(culv_multicast_mark_devices_added(theirs, 2));
-    REQUIRE_EQ(culv_multicast_missing_devices(theirs), 0);
+    REQUIRE_EQ(lib_allocation(culv_multicast_allocation(theirs)).missing_devices, 0);
     /* Memory of a device that it did not add itself is none of its own. */
     LIB_INVALID(culv_multicast_bind(theirs, 0, s->shared[1], 0, MULTICAST_CHUNK), DEVICE_MISMATCH);
     LIB_INVALID(culv_multicast_bind(theirs, 0, s->memory[1], 0, MULTICAST_CHUNK), NOT_EXPORTABLE);

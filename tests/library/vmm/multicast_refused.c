@@ -51,24 +51,23 @@ MULTICAST_CASE(objects)
     culv_multicast_import_desc id = culv_multicast_import_desc_init();
     id.opt_in = 1;
     id.size = MULTICAST_CHUNK;
-    LIB_REFUSES(none, culv_multicast_import_take(s->devices[0], &id, &none), INVALID, VALUE);
+    LIB_REFUSES(none, culv_multicast_import(s->devices[0], &id, &none), INVALID, VALUE);
     id.num_devices = 2;
     id.size = 0;
-    LIB_REFUSES(none, culv_multicast_import_take(s->devices[0], &id, &none), INVALID, SIZE);
+    LIB_REFUSES(none, culv_multicast_import(s->devices[0], &id, &none), INVALID, SIZE);
     id.size = MULTICAST_CHUNK;
-    LIB_REFUSES(none, culv_multicast_import_take(s->devices[0], &id, &none), INVALID, HANDLE_TYPE);
+    LIB_REFUSES(none, culv_multicast_import(s->devices[0], &id, &none), INVALID, HANDLE_TYPE);
     id.handle = culv_handle_dma_buf_fd(0);
-    LIB_REFUSES(none, culv_multicast_import_take(s->devices[0], &id, &none), INVALID, HANDLE_TYPE);
+    LIB_REFUSES(none, culv_multicast_import(s->devices[0], &id, &none), INVALID, HANDLE_TYPE);
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     id.handle = culv_handle_opaque_fd(ends[0]);
     lib_fd watched = lib_fd_watch(ends[0]);
-    LIB_REFUSES(none, culv_multicast_import_take(s->devices[0], &id, &none), INVALID, HANDLE_KIND);
+    LIB_REFUSES(none, culv_multicast_import(s->devices[0], &id, &none), INVALID, HANDLE_KIND);
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);
     close(ends[1]);
-    REQUIRE(culv_multicast_size(NULL) == 0 && culv_multicast_missing_devices(NULL) == 0 &&
-            culv_multicast_allocation(NULL) == NULL);
+    REQUIRE(culv_multicast_allocation(NULL) == NULL);
 }
 
 MULTICAST_CASE(devices_and_bindings)
@@ -164,7 +163,7 @@ MULTICAST_CASE(system_says)
     LIB_OK(culv_multicast_create(s->devices[0], &d, &object));
     PLAY(s, CUDA_ERROR_SYSTEM_NOT_READY, "cuMulticastAddDevice",
          culv_multicast_add_device(object, s->devices[0]), CULV_REASON_NOT_READY);
-    REQUIRE_EQ(culv_multicast_missing_devices(object), 2);
+    REQUIRE_EQ(lib_allocation(culv_multicast_allocation(object)).missing_devices, 2);
     for (int i = 0; i < 2; i++)
         LIB_OK(culv_multicast_add_device(object, s->devices[i]));
     PLAY(s, CUDA_ERROR_SYSTEM_NOT_READY, "cuMulticastBindMem",

@@ -47,9 +47,9 @@ SPARSE_CASE(tiles)
     REQUIRE_EQ(info.mip_tail_first_level, 1);
     REQUIRE_EQ(info.mip_tail_size, 0);
     REQUIRE_EQ(info.full_size, 12 * SPARSE_TILE);
-    const CUarray handle = culv_sparse_array_handle(array);
+    const CUarray handle = info.array;
     CUarray level = NULL;
-    REQUIRE(handle != NULL && culv_sparse_array_mipmapped_handle(array) == NULL);
+    REQUIRE(handle != NULL && info.mipmapped_array == NULL);
     LIB_OK(culv_sparse_array_get_level(array, 0, &level));
     REQUIRE(level == handle);
     culv_sparse_region two = {.x = 128, .width = 256, .height = 128};
@@ -97,8 +97,7 @@ SPARSE_CASE(levels)
     culv_sparse_array_desc d = describe(512, 512);
     d.mip_levels = 10;
     culv_sparse_array *array = create(s, &d, &info);
-    REQUIRE(culv_sparse_array_handle(array) == NULL &&
-            culv_sparse_array_mipmapped_handle(array) != NULL);
+    REQUIRE(info.array == NULL && info.mipmapped_array != NULL);
     REQUIRE_EQ(info.mip_tail_first_level, 3);
     REQUIRE_EQ(info.mip_tail_size, SPARSE_TILE);
     REQUIRE_EQ(info.mip_tail_single, 1);
@@ -189,7 +188,7 @@ SPARSE_CASE(small)
     culv_vmm_allocation *pool = sparse_pool(s, 1);
     /* The pool has more */
     LIB_OK(sparse_map_tail(array, 0, pool, SPARSE_TILE, s->stream));
-    const sparse_box box = box_of(culv_sparse_array_handle(array), 0, 0, 64, 48);
+    const sparse_box box = box_of(info.array, 0, 0, 64, 48);
     sparse_fill(s, &box, 31);
     REQUIRE_EQ(sparse_wrong(s, &box, 31), 0);
     culv_sparse_array_destroy(&array);
@@ -228,7 +227,7 @@ TEST(tail_in_parts)
     LIB_OK(culv_sparse_bind_batch(&bind, 1, s.stream));
     bind.pool_offset += SPARSE_TILE;
     LIB_INVALID(culv_sparse_bind_batch(&bind, 1, s.stream), RANGE);
-    const sparse_box box = box_of(culv_sparse_array_handle(array), 0, 0, 4096, 40);
+    const sparse_box box = box_of(info.array, 0, 0, 4096, 40);
     sparse_fill(&s, &box, 33);
     REQUIRE_EQ(sparse_wrong(&s, &box, 33), 0);
     culv_sparse_array_destroy(&array);
@@ -300,7 +299,7 @@ SPARSE_CASE(volume)
     LIB_OK(culv_sparse_array_get_region_size(array, &corner, &bytes));
     REQUIRE_EQ(bytes, 2 * SPARSE_TILE);
     LIB_OK(sparse_map(array, &corner, pool, 3 * SPARSE_TILE, s->stream));
-    const sparse_box box = {culv_sparse_array_handle(array), 32 * 4, 0, 16, 32 * 4, 64, 16};
+    const sparse_box box = {info.array, 32 * 4, 0, 16, 32 * 4, 64, 16};
     sparse_fill(s, &box, 41);
     REQUIRE_EQ(sparse_wrong(s, &box, 41), 0);
     LIB_OK(sparse_map(array, &corner, NULL, 0, s->stream));
@@ -321,7 +320,7 @@ SPARSE_CASE(edges)
                              rest = {.width = 256};
     LIB_OK(sparse_map(array, &corner, pool, 5 * SPARSE_TILE, s->stream));
     LIB_OK(sparse_map(array, &rest, pool, 0, s->stream));
-    const CUarray handle = culv_sparse_array_handle(array);
+    const CUarray handle = info.array;
     const sparse_box in_corner = box_of(handle, 256, 128, 44, 72),
                      in_rest = box_of(handle, 0, 0, 256, 200);
     sparse_fill(s, &in_corner, 51);
@@ -416,8 +415,7 @@ SPARSE_CASE(formats)
             .x = info.tile_width, .width = info.tile_width, .height = info.tile_height};
         LIB_OK(sparse_map(array, &second, pool, SPARSE_TILE, s->stream));
         const size_t row = info.tile_width / rows[i].block * rows[i].block_bytes;
-        const sparse_box box = {culv_sparse_array_handle(array),  row, 0, 0, row,
-                                info.tile_height / rows[i].block, 1};
+        const sparse_box box = {info.array, row, 0, 0, row, info.tile_height / rows[i].block, 1};
         sparse_fill(s, &box, 60 + (uint32_t)i);
         REQUIRE_EQ(sparse_wrong(s, &box, 60 + (uint32_t)i), 0);
         culv_sparse_array_destroy(&array);
@@ -456,14 +454,14 @@ SPARSE_CASE(in_stream_order)
              test_now_us() - start, (int)ACROSS);
     MEASURED("library.sparse_pending", "%s", raw_cuda_result_name(cu->StreamQuery(s->stream)));
     lib_leave(&s->w, before);
-    const sparse_box box = box_of(culv_sparse_array_handle(array), 0, 0, 128 * ACROSS, 128);
+    const sparse_box box = box_of(info.array, 0, 0, 128 * ACROSS, 128);
     sparse_fill(s, &box, 71); /* in the same stream */
     REQUIRE_EQ(sparse_wrong(s, &box, 71), 0);
     /* The same memory, the other way round: the last tile's is the pool's first. */
     const culv_sparse_region row = {0}, left = {.width = 128};
     LIB_OK(sparse_map(array, &row, NULL, 0, s->stream));
     LIB_OK(sparse_map(array, &left, pool, 0, s->stream));
-    const sparse_box first = box_of(culv_sparse_array_handle(array), 0, 0, 128, 128);
+    const sparse_box first = box_of(info.array, 0, 0, 128, 128);
     uint32_t *now = calloc(128 * 128, 4);
     REQUIRE(now != NULL);
     sparse_read(s, &first, now);
@@ -485,7 +483,7 @@ SPARSE_CASE(order)
     culv_sparse_array *array = create(s, &d, &info);
     culv_vmm_allocation *pool = sparse_pool(s, 4);
     const culv_sparse_region all = {0}, one = {.width = 128, .height = 128};
-    const CUarray handle = culv_sparse_array_handle(array);
+    const CUarray handle = info.array;
     const sparse_box first = box_of(handle, 0, 0, 128, 128);
     LIB_OK(sparse_map(array, &all, pool, 0, s->stream));
     for (uint32_t i = 0; i < 4; i++) {
@@ -566,7 +564,7 @@ SPARSE_CASE(pools_in_turn)
     culv_vmm_allocation *pool = sparse_pool(s, 1);
     const culv_sparse_region all = {0};
     LIB_OK(sparse_map(array, &all, pool, 0, s->stream));
-    const sparse_box box = box_of(culv_sparse_array_handle(array), 0, 0, 128, 128);
+    const sparse_box box = box_of(info.array, 0, 0, 128, 128);
     sparse_fill(s, &box, 91);
     LIB_OK(sparse_map(array, &all, NULL, 0, s->stream));
     lib_finish(&s->w, s->stream);

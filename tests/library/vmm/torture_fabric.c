@@ -17,9 +17,7 @@ static void run(void)
 {
     lib_world *w = &torture.w;
     culv_vmm_allocation *made = POISON(culv_vmm_allocation), *in = made;
-    culv_fabric_handle bytes, none;
-    memset(&bytes, 0, sizeof bytes);
-    memset(&none, 0, sizeof none);
+    const culv_handle none = {0};
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     culv_vmm_import_desc i = culv_vmm_import_desc_init();
     d.size = i.size = BYTES;
@@ -28,9 +26,9 @@ static void run(void)
     TRY_AGAIN(culv_vmm_allocation_create(w->device, &d, &made),
               made == POISON(culv_vmm_allocation));
     TRY_AGAIN(culv_check_fabric(w->device), true);
-    TRY_AGAIN(culv_vmm_export_fabric(made, &bytes), memcmp(&bytes, &none, sizeof none) == 0);
-    TRY_AGAIN(culv_vmm_import_fabric(w->device, &bytes, &i, &in),
-              in == POISON(culv_vmm_allocation));
+    TRY_AGAIN(culv_vmm_export_dup(made, CULV_HANDLE_FABRIC, &i.handle),
+              memcmp(&i.handle, &none, sizeof none) == 0);
+    TRY_AGAIN(culv_vmm_import(w->device, &i, &in), in == POISON(culv_vmm_allocation));
     DO(culv_vmm_allocation_destroy(&in));
     DO(culv_vmm_allocation_destroy(&made));
     REQUIRE(in == NULL && made == NULL);
@@ -42,26 +40,24 @@ static void share_pool(culv_fabric fabric, CUstream stream)
 {
     lib_world *w = &torture.w;
     culv_mem_pool *made = POISON(culv_mem_pool), *in = made;
-    culv_fabric_handle bytes, none;
+    const culv_handle none = {0};
     culv_mem_pool_pointer sent;
     CUdeviceptr at = 77, there = 77;
-    memset(&bytes, 0, sizeof bytes);
-    memset(&none, 0, sizeof none);
+    culv_mem_pool_import_desc i = culv_mem_pool_import_desc_init();
     culv_mem_pool_desc d = culv_mem_pool_desc_init();
     d.fabric = fabric;
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     d.release_threshold = 1 << 20;
     TRY_AGAIN(culv_mem_pool_create(w->device, &d, &made), made == POISON(culv_mem_pool));
-    if (culv_mem_pool_handle_types(made) & 1u << CULV_HANDLE_FABRIC) {
-        TRY_AGAIN(culv_mem_pool_export_fabric(made, &bytes),
-                  memcmp(&bytes, &none, sizeof none) == 0);
-        TRY_AGAIN(culv_mem_pool_alloc(made, FEW, stream, &at), at == 77);
+    if (lib_pool(made).handle_types & 1u << CULV_HANDLE_FABRIC) {
+        TRY_AGAIN(culv_mem_pool_export_dup(made, CULV_HANDLE_FABRIC, &i.handle),
+                  memcmp(&i.handle, &none, sizeof none) == 0);
+        at = lib_pool_alloc(w, made, FEW, stream);
         TRY_AGAIN(culv_mem_pool_export_pointer(made, at, &sent), true);
-        TRY_AGAIN(culv_mem_pool_import_fabric(w->device, &bytes, NULL, &in),
-                  in == POISON(culv_mem_pool));
+        TRY_AGAIN(culv_mem_pool_import(w->device, &i, &in), in == POISON(culv_mem_pool));
         TRY_AGAIN(culv_mem_pool_import_pointer(in, &sent, &there), there == 77);
-        TRY_AGAIN(culv_mem_pool_free(in, there, stream), true);
-        TRY_AGAIN(culv_mem_pool_free(made, at, stream), true);
+        lib_pool_free(w, there, stream);
+        lib_pool_free(w, at, stream);
         lib_finish(w, stream);
         DO(culv_mem_pool_destroy(&in));
         REQUIRE(in == NULL);

@@ -28,12 +28,11 @@ static void share(culv_mem_pool *pool, CUdeviceptr memory, CUstream stream)
     culv_mem_pool_import_desc d = culv_mem_pool_import_desc_init();
     d.handle = handle;
     lib_fd watched = lib_fd_watch(handle.value.fd);
-    TRY_AGAIN(culv_mem_pool_import_borrow(w->device, &d, &borrowed),
-              borrowed == POISON(culv_mem_pool));
+    TRY_AGAIN(culv_mem_pool_import(w->device, &d, &borrowed), borrowed == POISON(culv_mem_pool));
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);
     TRY_AGAIN(culv_mem_pool_import_pointer(borrowed, &sent, &there), there == 77);
-    TRY_AGAIN(culv_mem_pool_free(borrowed, there, stream), true);
+    lib_pool_free(w, there, stream);
     lib_finish(w, stream);
     DO(culv_mem_pool_destroy(&borrowed));
 }
@@ -48,11 +47,11 @@ static void run(void)
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     d.release_threshold = 1 << 20;
     TRY_AGAIN(culv_mem_pool_create(w->device, &d, &pool), pool == POISON(culv_mem_pool));
-    TRY_AGAIN(culv_mem_pool_alloc(pool, BYTES, stream, &memory), memory == 77);
+    memory = lib_pool_alloc(w, pool, BYTES, stream);
     share(pool, memory, stream);
     culv_pointer_info info = culv_pointer_info_init();
     TRY_AGAIN(culv_pointer_get_info(w->device, memory, &info), info.kind == CULV_POINTER_NONE);
-    TRY_AGAIN(culv_mem_pool_free(pool, memory, stream), true);
+    lib_pool_free(w, memory, stream);
     lib_finish(w, stream);
     DO(culv_mem_pool_destroy(&pool));
     REQUIRE(pool == NULL);

@@ -28,10 +28,9 @@ static void import(culv_vmm_allocation *plain)
     d.opt_in = 1;
     d.size = CHUNK;
     lib_fd watched = lib_fd_watch(handle.value.fd);
-    TRY_AGAIN(culv_multicast_import_take(w->device, &d, &imported),
+    TRY_AGAIN(culv_multicast_import(w->device, &d, &imported),
               (lib_fd_require_untouched(&watched), imported == POISON(culv_multicast)));
-    lib_fd_require_gone(&watched);
-    lib_fd_done(&watched, false);
+    lib_fd_done(&watched, true);
     DO(culv_multicast_destroy(&imported));
 }
 
@@ -41,9 +40,9 @@ static void use(culv_multicast *object, culv_vmm_allocation *const memory[2])
     culv_vmm_range *range = NULL;
     const culv_vmm_range_desc rd = {.struct_size = sizeof rd, .size = CHUNK};
     TRY_AGAIN(culv_multicast_add_device(object, w->device),
-              culv_multicast_missing_devices(object) == 2);
+              lib_allocation(culv_multicast_allocation(object)).missing_devices == 2);
     TRY_AGAIN(culv_multicast_add_device(object, second),
-              culv_multicast_missing_devices(object) == 1);
+              lib_allocation(culv_multicast_allocation(object)).missing_devices == 1);
     TRY_AGAIN(culv_multicast_bind(object, 0, memory[0], 0, CHUNK), true);
     TRY_AGAIN(culv_multicast_bind(object, 0, memory[1], 0, CHUNK), true);
     LIB_OK(culv_vmm_range_create(w->device, &rd, &range));

@@ -113,16 +113,16 @@ static void run_with(lib_world *w, CUstream stream)
     i.size = BLOCK;
     i.label = "in";
     lib_fd fd = lib_fd_watch(handle.value.fd);
-    TRY_AGAIN(culv_vmm_import_borrow(w->device, &i, &in), in == POISON(culv_vmm_allocation));
+    TRY_AGAIN(culv_vmm_import(w->device, &i, &in), in == POISON(culv_vmm_allocation));
     lib_fd_require_untouched(&fd);
     DO(culv_vmm_allocation_destroy(&in));
     in = POISON(culv_vmm_allocation);
     /* By a device that it does not lie on. */
     culv_device_caps caps = lib_caps(w->device);
     i.exporter = caps.uuid;
-    TRY_AGAIN(culv_vmm_import_take(other, &i, &in), in == POISON(culv_vmm_allocation));
-    lib_fd_require_gone(&fd);
-    lib_fd_done(&fd, false);
+    TRY_AGAIN(culv_vmm_import(other, &i, &in), in == POISON(culv_vmm_allocation));
+    lib_fd_require_untouched(&fd);
+    lib_fd_done(&fd, true);
     TRY_AGAIN(
         culv_vmm_allocation_retain_at(w->device, culv_vmm_range_pointer(range) + BLOCK, &again),
         again == POISON(culv_vmm_allocation));

@@ -213,7 +213,7 @@ VECTOR_CASE(exports)
         culv_vmm_import_desc id = culv_vmm_import_desc_init();
         LIB_OK(culv_vmm_export_dup(chunks[i].allocation, CULV_HANDLE_OPAQUE_FD, &id.handle));
         id.size = chunks[i].size;
-        LIB_OK(culv_vmm_import_take(s->w.device, &id, &in[i]));
+        LIB_TAKE(culv_vmm_import(s->w.device, &id, &in[i]), &id.handle);
         LIB_OK(culv_vmm_map(range, chunks[i].offset, in[i], NULL, 0));
     }
     vector_write(s, culv_vector_pointer(v), 0, rd.size, 9);

@@ -263,7 +263,7 @@ static void *read_on(void *user)
         for (size_t i = 0; i < count; i++) {
             REQUIRE_EQ(chunks[i].offset, end);
             end += chunks[i].size;
-            REQUIRE(culv_vmm_allocation_native_handle(chunks[i].allocation) != 0);
+            REQUIRE(lib_allocation(chunks[i].allocation).native_handle != 0);
         }
         REQUIRE(end >= had);
         const culv_vector_stats stats = vector_stats(v);

@@ -240,7 +240,7 @@ VMM_TWO_CASE(retained_elsewhere)
                 INVALID, DEVICE_MISMATCH);
     LIB_OK(culv_vmm_allocation_retain_at(s->other, vmm_address(range, 0), &again));
     culv_device_caps caps = lib_caps(s->other);
-    culv_vmm_allocation_info info = vmm_info(again);
+    culv_vmm_allocation_info info = lib_allocation(again);
     REQUIRE_EQ_BYTES(&info.device, &caps.uuid, sizeof caps.uuid);
     culv_vmm_allocation_destroy(&again);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));

@@ -32,7 +32,7 @@ VMM_CASE(after_a_stream)
     vmm_require_counts(s, 1, 1, 3);
     culv_device_counts c = lib_counts(&s->w);
     REQUIRE_EQ(c.deferred, 1); /* one event for all of it */
-    REQUIRE_EQ(vmm_info(one).mappings, 2);
+    REQUIRE_EQ(lib_allocation(one).mappings, 2);
     LIB_ERROR(culv_vmm_map(range, 0, one, NULL, 0), BUSY, MAPPED, "waits for a stream");
     LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK), NOT_MAPPED, "waits for a stream");
     LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, gate.stream), NOT_MAPPED);

@@ -37,21 +37,21 @@ TEST(both_ways, .title = "fabric.pools_both_ways")
         vmm_open_fabric(&s, 1, 1);
         const uint64_t before = pools();
         culv_mem_pool *made = NULL, *imported = NULL;
-        culv_fabric_handle bytes;
         culv_mem_pool_pointer sent;
         culv_handle fd = {.type = CULV_HANDLE_NONE};
-        CUdeviceptr at = 0, there = 0, none = 77;
+        culv_mem_pool_import_desc in = culv_mem_pool_import_desc_init();
+        CUdeviceptr at = 0, there = 0;
         CUstream stream = lib_stream(&s.w);
         const culv_mem_pool_desc d = wanted(CULV_FABRIC_REQUIRED, others[i]);
         LIB_OK(culv_mem_pool_create(s.w.device, &d, &made));
-        REQUIRE_EQ(culv_mem_pool_handle_types(made), others[i] | FABRIC_BIT);
-        LIB_OK(culv_mem_pool_alloc(made, BYTES, stream, &at));
+        REQUIRE_EQ(lib_pool(made).handle_types, others[i] | FABRIC_BIT);
+        at = lib_pool_alloc(&s.w, made, BYTES, stream);
         lib_finish(&s.w, stream);
         vmm_write(s.w.device, s.w.cu, at, WORDS, 1);
         LIB_INVALID(culv_mem_pool_export_pointer(made, at, &sent),
                     NOT_READY); /* to try was no export */
         const size_t fds = test_open_fds();
-        LIB_OK(culv_mem_pool_export_fabric(made, &bytes));
+        LIB_OK(culv_mem_pool_export_dup(made, CULV_HANDLE_FABRIC, &in.handle));
         LIB_OK(culv_mem_pool_export_pointer(made, at, &sent));
         REQUIRE_EQ(test_open_fds(), fds);
         if (others[i] == 0)
@@ -59,17 +59,16 @@ TEST(both_ways, .title = "fabric.pools_both_ways")
         else
             LIB_OK(culv_mem_pool_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd));
         culv_handle_close(&fd);
-        LIB_OK(culv_mem_pool_import_fabric(s.w.device, &bytes, NULL, &imported));
-        REQUIRE_EQ(culv_mem_pool_handle_types(imported), 0);
-        LIB_INVALID(culv_mem_pool_alloc(imported, BYTES, stream, &none), USAGE);
-        LIB_INVALID(culv_mem_pool_export_fabric(imported, &bytes), NOT_EXPORTABLE,
-                    "keep the bytes");
+        LIB_OK(culv_mem_pool_import(s.w.device, &in, &imported));
+        REQUIRE_EQ(lib_pool(imported).handle_types, 0);
+        LIB_INVALID(culv_mem_pool_export_dup(imported, CULV_HANDLE_FABRIC, &in.handle),
+                    NOT_EXPORTABLE, "its owner exports it");
         LIB_OK(culv_mem_pool_import_pointer(imported, &sent, &there));
         vmm_require_words(s.w.device, s.w.cu, there, WORDS, 1);
         vmm_write(s.w.device, s.w.cu, there, WORDS, 2);
         vmm_require_words(s.w.device, s.w.cu, at, WORDS, 2);
-        LIB_OK(culv_mem_pool_free(imported, there, stream));
-        LIB_OK(culv_mem_pool_free(made, at, stream));
+        lib_pool_free(&s.w, there, stream);
+        lib_pool_free(&s.w, at, stream);
         lib_finish(&s.w, stream);
         culv_mem_pool_destroy(&imported);
         culv_mem_pool_destroy(&made);
@@ -99,7 +98,6 @@ TEST(not_here, .title = "fabric.pools_not_here")
         const raw_cuda *cu = s.w.cu;
         const uint64_t before = pools();
         culv_mem_pool *made = NULL;
-        culv_fabric_handle bytes;
         culv_handle fd = {.type = CULV_HANDLE_NONE};
         culv_mem_pool_desc d = wanted(CULV_FABRIC_REQUIRED, FD_BIT);
         if (rows[i].channel && rows[i].attribute) LIB_OK(culv_check_fabric(s.w.device));
@@ -113,9 +111,9 @@ TEST(not_here, .title = "fabric.pools_not_here")
         d.fabric = CULV_FABRIC_TRY; /* falls back to file descriptors */
         d.release_threshold = 1 << 20;
         LIB_OK(culv_mem_pool_create(s.w.device, &d, &made));
-        REQUIRE_EQ(culv_mem_pool_handle_types(made), FD_BIT);
+        REQUIRE_EQ(lib_pool(made).handle_types, FD_BIT);
         REQUIRE_EQ(pools(), before + 1);
-        LIB_INVALID(culv_mem_pool_export_fabric(made, &bytes), NOT_EXPORTABLE,
+        LIB_INVALID(culv_mem_pool_export_dup(made, CULV_HANDLE_FABRIC, &fd), NOT_EXPORTABLE,
                     "culv_mem_pool_desc.fabric");
         LIB_OK(culv_mem_pool_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd));
         culv_handle_close(&fd);
@@ -131,43 +129,36 @@ VMM_FABRIC_CASE(1, 1, refused, .title = "fabric.pools_refused")
     culv_device *device = s->w.device;
     culv_mem_pool *made = NULL, *out = NULL;
     culv_vmm_allocation *memory = NULL;
-    culv_fabric_handle bytes, spoiled, of_memory;
-    culv_handle handle = {.type = CULV_HANDLE_NONE};
+    culv_handle handle, of_memory;
     culv_mem_pool_desc d = wanted(CULV_FABRIC_REQUIRED, 0);
     culv_mem_pool_import_desc in = culv_mem_pool_import_desc_init();
     LIB_OK(culv_mem_pool_create(device, &d, &made));
-    LIB_OK(culv_mem_pool_export_fabric(made, &bytes));
+    LIB_OK(culv_mem_pool_export_dup(made, CULV_HANDLE_FABRIC, &handle));
     culv_vmm_allocation_desc m = culv_vmm_allocation_desc_init();
     m.size = VMM_BLOCK;
     m.fabric = CULV_FABRIC_REQUIRED;
     LIB_OK(culv_vmm_allocation_create(device, &m, &memory));
-    LIB_OK(culv_vmm_export_fabric(memory, &of_memory));
-    memset(&spoiled, 0x5a, sizeof spoiled);
+    LIB_OK(culv_vmm_export_dup(memory, CULV_HANDLE_FABRIC, &of_memory));
+    memset(&in.handle, 0x5a, sizeof in.handle);
+    in.handle.type = CULV_HANDLE_FABRIC;
 #define NO(call, ...) LIB_REFUSES(out, call, __VA_ARGS__)
     d.fabric = (culv_fabric)3;
     NO(culv_mem_pool_create(device, &d, &out), INVALID, VALUE);
     d = wanted(CULV_FABRIC_NO, FABRIC_BIT); /* asked for by `fabric` alone */
     NO(culv_mem_pool_create(device, &d, &out), UNSUPPORTED, HANDLE_TYPE);
-    NO(culv_mem_pool_import_fabric(device, &spoiled, &in, &out), DRIVER, HANDLE_REFUSED);
-    NO(culv_mem_pool_import_fabric(device, &of_memory, &in, &out), DRIVER, HANDLE_REFUSED);
-    in.handle = culv_handle_opaque_fd(0);
-    NO(culv_mem_pool_import_fabric(device, &bytes, &in, &out), INVALID, HANDLE_TYPE);
-    in.struct_size = 0;
-    NO(culv_mem_pool_import_fabric(device, &bytes, &in, &out), INVALID, STRUCT_SIZE);
-    in = culv_mem_pool_import_desc_init();
+    NO(culv_mem_pool_import(device, &in, &out), DRIVER, HANDLE_REFUSED);
+    in.handle = of_memory;
+    NO(culv_mem_pool_import(device, &in, &out), DRIVER, HANDLE_REFUSED);
+    in.handle = handle;
     lib_driver()->SoftPlayFabric(0);
-    NO(culv_mem_pool_import_fabric(device, &bytes, &in, &out), DRIVER, HANDLE_REFUSED,
-       "IMEX channel");
+    NO(culv_mem_pool_import(device, &in, &out), DRIVER, HANDLE_REFUSED, "IMEX channel");
     lib_driver()->SoftPlayFabric(1);
 #undef NO
-    LIB_INVALID(culv_mem_pool_import_fabric(device, &bytes, &in, NULL), NULL_ARGUMENT);
-    LIB_ERROR(culv_mem_pool_export_dup(made, CULV_HANDLE_FABRIC, &handle), UNSUPPORTED, HANDLE_TYPE,
-              "culv_mem_pool_export_fabric()");
-    REQUIRE_EQ(culv_mem_pool_handle_types(NULL), 0);
     culv_vmm_allocation *other = NULL; /* a pool's bytes are no allocation */
     culv_vmm_import_desc i = culv_vmm_import_desc_init();
+    i.handle = handle;
     i.size = VMM_BLOCK;
-    LIB_REFUSES(other, culv_vmm_import_fabric(device, &bytes, &i, &other), DRIVER, HANDLE_REFUSED);
+    LIB_REFUSES(other, culv_vmm_import(device, &i, &other), DRIVER, HANDLE_REFUSED);
     culv_vmm_allocation_destroy(&memory);
     culv_mem_pool_destroy(&made);
 }

@@ -120,7 +120,7 @@ VMM_CASE(without)
     LIB_REFUSES(range, culv_vmm_range_create(device, &r, &range), UNSUPPORTED, VMM);
     LIB_REFUSES(allocation, culv_vmm_allocation_retain_at(device, 4096, &allocation), UNSUPPORTED,
                 VMM);
-    LIB_REFUSES(allocation, culv_vmm_import_borrow(device, &i, &allocation), UNSUPPORTED, VMM);
+    LIB_REFUSES(allocation, culv_vmm_import(device, &i, &allocation), UNSUPPORTED, VMM);
     culv_device_close(&device);
     s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1);
     s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 0);
@@ -190,7 +190,7 @@ VMM_CASE(maps)
     for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++)
         LIB_INVALID(culv_vmm_map(range, 0, one, &strange[i], 1), VALUE);
     REQUIRE_EQ(vmm_count_mappings(range), 0);
-    REQUIRE_EQ(vmm_info(one).mappings, 0);
+    REQUIRE_EQ(lib_allocation(one).mappings, 0);
     vmm_require_counts(s, 2, 1, 0);
 
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, two, NULL, 0));

@@ -35,19 +35,19 @@ VMM_CASE(in_one_process, .smoke = true)
     const raw_cuda *cu = s->w.cu;
     culv_vmm_range *range = vmm_range(s, 6);
     culv_vmm_allocation *made = vmm_allocation(s, 2, FD_BIT), *taken = NULL, *borrowed = NULL;
-    REQUIRE_EQ(vmm_info(made).handle_types, FD_BIT);
+    REQUIRE_EQ(lib_allocation(made).handle_types, FD_BIT);
     LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
     vmm_write(s->w.device, cu, vmm_address(range, 0), WORDS, 1);
     const int fd = export_fd(made);
     lib_fd watched = lib_fd_watch(fd);
     culv_vmm_import_desc d = import_desc(fd, 2 * VMM_BLOCK);
-    LIB_OK(culv_vmm_import_borrow(s->w.device, &d, &borrowed));
+    LIB_OK(culv_vmm_import(s->w.device, &d, &borrowed));
     lib_fd_require_untouched(&watched);
-    d.exporter = vmm_info(made).device;
-    LIB_OK(culv_vmm_import_take(s->w.device, &d, &taken));
-    lib_fd_require_gone(&watched);
-    lib_fd_done(&watched, false);
-    culv_vmm_allocation_info info = vmm_info(taken);
+    d.exporter = lib_allocation(made).device;
+    LIB_OK(culv_vmm_import(s->w.device, &d, &taken));
+    lib_fd_require_untouched(&watched);
+    lib_fd_done(&watched, true);
+    culv_vmm_allocation_info info = lib_allocation(taken);
     REQUIRE(info.imported && info.handle_types == 0 && info.kind == CULV_VMM_LOCATION_DEVICE);
     REQUIRE(info.size == 2 * VMM_BLOCK && info.requested == info.size &&
             info.granularity == VMM_BLOCK);
@@ -81,7 +81,7 @@ VMM_CASE(kept_by_the_handle)
     culv_vmm_allocation_destroy(&one);
     vmm_require_counts(s, 0, 1, 0);
     culv_vmm_import_desc d = import_desc(fd, VMM_BLOCK);
-    LIB_OK(culv_vmm_import_take(s->w.device, &d, &one));
+    LIB_TAKE(culv_vmm_import(s->w.device, &d, &one), &d.handle);
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 4);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
@@ -106,35 +106,34 @@ VMM_CASE(refused)
     lib_fd fd = lib_fd_watch(export_fd(made));
     culv_vmm_import_desc d = import_desc(fd.fd, 2 * VMM_BLOCK);
     d.struct_size = 1;
-    LIB_REFUSES_AS(in, culv_vmm_import_take(s->w.device, &d, &in), invalid,
-                   CULV_REASON_STRUCT_SIZE);
+    LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid, CULV_REASON_STRUCT_SIZE);
     d = import_desc(fd.fd, 0);
-    LIB_REFUSES_AS(in, culv_vmm_import_take(s->w.device, &d, &in), invalid, CULV_REASON_SIZE);
+    LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid, CULV_REASON_SIZE);
     d.size = VMM_BLOCK + 1;
-    LIB_REFUSES_AS(in, culv_vmm_import_take(s->w.device, &d, &in), invalid, CULV_REASON_SIZE);
+    LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid, CULV_REASON_SIZE);
     d.size = 2 * VMM_BLOCK;
     d.exporter.bytes[3] = 77;
-    LIB_REFUSES_AS(in, culv_vmm_import_take(s->w.device, &d, &in), invalid,
-                   CULV_REASON_DEVICE_MISMATCH, "no CUDA device");
+    LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid, CULV_REASON_DEVICE_MISMATCH,
+                   "no CUDA device");
     d = import_desc(fd.fd, 2 * VMM_BLOCK);
     const culv_handle_type types[] = {CULV_HANDLE_NONE, CULV_HANDLE_DMA_BUF_FD,
                                       CULV_HANDLE_OPAQUE_WIN32};
     for (size_t i = 0; i < 3; i++) {
         d.handle.type = types[i];
-        LIB_REFUSES_AS(in, culv_vmm_import_take(s->w.device, &d, &in),
+        LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in),
                        i == 2 ? CULV_ERROR_UNSUPPORTED : invalid, CULV_REASON_HANDLE_TYPE);
     }
     d = import_desc(-1, VMM_BLOCK);
-    LIB_REFUSES_AS(in, culv_vmm_import_take(s->w.device, &d, &in), invalid, CULV_REASON_HANDLE_BAD);
+    LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid, CULV_REASON_HANDLE_BAD);
     d = import_desc(fd.fd, VMM_BLOCK);
     d.handle.name = L"name";
-    LIB_REFUSES_AS(in, culv_vmm_import_take(s->w.device, &d, &in), invalid, CULV_REASON_VALUE);
+    LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid, CULV_REASON_VALUE);
     lib_fd_require_untouched(&fd);
     vmm_require_counts(s, 2, 0, 0);
 
     /* A size that is not the allocation's: told where the driver sees it, when it is mapped. */
     d = import_desc(fd.fd, VMM_BLOCK);
-    LIB_OK(culv_vmm_import_borrow(s->w.device, &d, &in));
+    LIB_OK(culv_vmm_import(s->w.device, &d, &in));
     culv_vmm_range *range = vmm_range(s, 2);
     culv_result r = culv_vmm_map(range, 0, in, NULL, 0);
     culv_error e = culv_error_init();
@@ -161,16 +160,16 @@ VMM_CASE(wrong_files)
     for (size_t i = 0; i < 2; i++) {
         lib_fd fd = lib_fd_watch(files[i]);
         culv_vmm_import_desc d = import_desc(files[i], VMM_BLOCK);
-        LIB_REFUSES(in, culv_vmm_import_take(s->w.device, &d, &in), DRIVER, HANDLE_REFUSED,
+        LIB_REFUSES(in, culv_vmm_import(s->w.device, &d, &in), DRIVER, HANDLE_REFUSED,
                     "culv_vmm_export_dup()");
-        LIB_REFUSES(in, culv_vmm_import_borrow(s->w.device, &d, &in), DRIVER, HANDLE_REFUSED);
+        LIB_REFUSES(in, culv_vmm_import(s->w.device, &d, &in), DRIVER, HANDLE_REFUSED);
         lib_fd_require_untouched(&fd);
         lib_fd_done(&fd, true);
     }
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     culv_vmm_import_desc d = import_desc(ends[0], VMM_BLOCK);
-    LIB_REFUSES(in, culv_vmm_import_take(s->w.device, &d, &in), INVALID, HANDLE_KIND,
+    LIB_REFUSES(in, culv_vmm_import(s->w.device, &d, &in), INVALID, HANDLE_KIND,
                 "culv_vmm_export_dup()");
     REQUIRE(strstr(culv_last_error_message(), "vkGet") == NULL);
     close(ends[0]);
@@ -196,7 +195,7 @@ VMM_CASE(out_of_file_descriptors, .own = true)
     REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
     const struct rlimit none = {.rlim_cur = 3, .rlim_max = before.rlim_max};
     REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
-    const culv_result imported = culv_vmm_import_take(s->w.device, &d, &in);
+    const culv_result imported = culv_vmm_import(s->w.device, &d, &in);
     culv_error e = culv_error_init();
     culv_last_error(&e);
     const culv_result exported = culv_vmm_export_dup(one, CULV_HANDLE_OPAQUE_FD, &again);
@@ -211,9 +210,9 @@ VMM_CASE(out_of_file_descriptors, .own = true)
     REQUIRE(in == POISON(culv_vmm_allocation));
     REQUIRE_EQ_BYTES(&again, &handle, sizeof again);
     lib_fd_require_untouched(&fd);
-    LIB_OK(culv_vmm_import_take(s->w.device, &d, &in));
-    lib_fd_require_gone(&fd);
-    lib_fd_done(&fd, false);
+    LIB_OK(culv_vmm_import(s->w.device, &d, &in));
+    lib_fd_require_untouched(&fd);
+    lib_fd_done(&fd, true);
     culv_vmm_allocation_destroy(&in);
     culv_vmm_allocation_destroy(&one);
 }
@@ -228,7 +227,7 @@ TEST(other_process_child)
     culv_vmm_allocation *in = NULL;
     culv_vmm_import_desc d = import_desc(atoi(number), strtoull(size, NULL, 10));
     s.fds -= s.w.cu->software; /* taken */
-    LIB_OK(culv_vmm_import_take(s.w.device, &d, &in));
+    LIB_TAKE(culv_vmm_import(s.w.device, &d, &in), &d.handle);
     LIB_OK(culv_vmm_map(range, 0, in, NULL, 0));
     culv_vmm_allocation_destroy(&in);
     vmm_require_words(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 11);
@@ -249,7 +248,7 @@ VMM_CASE(other_process, .own = true)
     char text[32];
     snprintf(text, sizeof text, "%d", fd);
     REQUIRE(setenv(child_fd, text, 1) == 0);
-    snprintf(text, sizeof text, "%llu", (unsigned long long)vmm_info(made).size);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)lib_allocation(made).size);
     REQUIRE(setenv(child_size, text, 1) == 0);
     REQUIRE_EQ(test_run_child("share.other_process_child"), 0);
     close(fd);
@@ -270,11 +269,11 @@ VMM_TWO_CASE(other_gpu)
     lib_fd fd = lib_fd_watch(export_fd(theirs));
     culv_vmm_import_desc d = import_desc(fd.fd, VMM_BLOCK);
     /* Whose memory it is must be said. */
-    LIB_REFUSES(in, culv_vmm_import_take(s->w.device, &d, &in), INVALID, DEVICE_MISMATCH);
+    LIB_REFUSES(in, culv_vmm_import(s->w.device, &d, &in), INVALID, DEVICE_MISMATCH);
     lib_fd_require_untouched(&fd);
-    d.exporter = vmm_info(theirs).device;
-    LIB_OK(culv_vmm_import_borrow(s->w.device, &d, &in));
-    culv_vmm_allocation_info info = vmm_info(in);
+    d.exporter = lib_allocation(theirs).device;
+    LIB_OK(culv_vmm_import(s->w.device, &d, &in));
+    culv_vmm_allocation_info info = lib_allocation(in);
     REQUIRE_EQ_BYTES(&info.device, &d.exporter, sizeof info.device);
     const culv_vmm_access both[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
                                     {.device = s->other, .flags = CULV_VMM_ACCESS_READ_WRITE}};
@@ -285,7 +284,7 @@ VMM_TWO_CASE(other_gpu)
     culv_vmm_allocation_destroy(&in);
     if (s->w.cu->SoftBarPeers != NULL) {
         s->w.cu->SoftBarPeers(1);
-        LIB_REFUSES(in, culv_vmm_import_take(s->w.device, &d, &in), INVALID, DEVICE_MISMATCH,
+        LIB_REFUSES(in, culv_vmm_import(s->w.device, &d, &in), INVALID, DEVICE_MISMATCH,
                     "cuDeviceCanAccessPeer");
         s->w.cu->SoftBarPeers(0);
     }
@@ -307,9 +306,9 @@ VMM_CASE(host_numa)
     MEASURED("library.vmm_host_numa_exportable", "%s",
              r == CULV_OK ? "granted" : culv_last_error_message());
     if (r == CULV_OK) {
-        culv_vmm_import_desc i = import_desc(export_fd(made), vmm_info(made).size);
-        LIB_OK(culv_vmm_import_take(s->w.device, &i, &in));
-        culv_vmm_allocation_info info = vmm_info(in);
+        culv_vmm_import_desc i = import_desc(export_fd(made), lib_allocation(made).size);
+        LIB_TAKE(culv_vmm_import(s->w.device, &i, &in), &i.handle);
+        culv_vmm_allocation_info info = lib_allocation(in);
         REQUIRE_EQ(info.kind, CULV_VMM_LOCATION_HOST_NUMA);
         REQUIRE_EQ_BYTES(&info.device, &(culv_uuid){{0}}, sizeof info.device);
         culv_vmm_range *range = vmm_range(s, 2 * (info.size / VMM_BLOCK));

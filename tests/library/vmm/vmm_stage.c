@@ -104,13 +104,6 @@ culv_vmm_range *vmm_range(const vmm_stage *s, uint64_t blocks)
     return range;
 }
 
-culv_vmm_allocation_info vmm_info(const culv_vmm_allocation *allocation)
-{
-    culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
-    LIB_OK(culv_vmm_allocation_get_info(allocation, &info));
-    return info;
-}
-
 size_t vmm_count_mappings(culv_vmm_range *range)
 {
     size_t count = SIZE_MAX;

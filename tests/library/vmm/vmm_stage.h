@@ -36,7 +36,6 @@ culv_vmm_allocation *vmm_allocation(const vmm_stage *s, uint64_t blocks, uint32_
 culv_vmm_allocation *vmm_allocation_on(culv_device *device, uint64_t blocks, uint32_t handle_types,
                                        const char *label);
 culv_vmm_range *vmm_range(const vmm_stage *s, uint64_t blocks);
-culv_vmm_allocation_info vmm_info(const culv_vmm_allocation *allocation);
 size_t vmm_count_mappings(culv_vmm_range *range);
 CUdeviceptr vmm_address(const culv_vmm_range *range, uint64_t block);
 

@@ -120,7 +120,7 @@ TEST(not_told)
     other.mipLevels = 1;
     s.desc.create_info = &other;
     LIB_OK(culv_vk_image_map(s.vk, s.memory, &s.desc, &mapped));
-    REQUIRE_EQ(culv_image_mip_levels(mapped), 1);
+    REQUIRE_EQ(lib_image(mapped).mip_levels, 1);
     culv_image_unmap(&mapped);
     REQUIRE_EQ(check_spy.needs, 0);
     subject_close(&s);

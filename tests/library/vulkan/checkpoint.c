@@ -125,7 +125,7 @@ LIB_CASE(refused)
     culv_memory *memory = NULL;
     culv_memory_desc md = lib_memory_desc(w, &own, raw_vk_buffer_fd(&w->vk, &own));
     md.label = "by fd";
-    LIB_OK(culv_memory_import_take(w->device, &md, &memory));
+    LIB_TAKE(culv_memory_import(w->device, &md, &memory), &md.handle);
     refuses(w, CULV_REASON_NOT_EXPORTABLE, "by fd");
     culv_memory_destroy(&memory);
     memory = lib_import(w, &own);

@@ -193,9 +193,6 @@ DMABUF_CASE(null_arguments, .title = "refused.null", .own = true)
     LIB_INVALID(culv_vk_dma_buf_bridge_next(bridge, &turn), STRUCT_SIZE);
     LIB_INVALID(culv_vk_dma_buf_bridge_get_info(bridge, &info), STRUCT_SIZE);
     LIB_INVALID(culv_drm_format_get_info(DRM_XR24, &drm), STRUCT_SIZE);
-    REQUIRE(culv_vk_dma_buf_bridge_image(NULL) == NULL);
-    REQUIRE(culv_vk_dma_buf_bridge_buffer(NULL) == NULL);
-    REQUIRE(culv_vk_dma_buf_bridge_timeline(NULL) == NULL);
     LIB_OK(culv_vk_dma_buf_bridge_record_first(bridge, commands)); /* IN: nothing */
     raw_vk_submit(&s->w.vk, commands, NULL);
     culv_vk_dma_buf_bridge_destroy(&bridge);
@@ -269,10 +266,10 @@ DMABUF_CASE(parts, .own = true)
         d.to_buffer = (culv_bool)to_buffer;
         LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &bridge));
         const uint64_t created = lib_counts(&s->w).created;
-        culv_shared_semaphore *timeline =
-            (culv_shared_semaphore *)culv_vk_dma_buf_bridge_timeline(bridge);
-        culv_shared_image *image = (culv_shared_image *)culv_vk_dma_buf_bridge_image(bridge);
-        culv_shared_buffer *buffer = (culv_shared_buffer *)culv_vk_dma_buf_bridge_buffer(bridge);
+        const culv_vk_dma_buf_info info = dmabuf_info(bridge);
+        culv_shared_semaphore *timeline = (culv_shared_semaphore *)info.timeline;
+        culv_shared_image *image = (culv_shared_image *)info.image;
+        culv_shared_buffer *buffer = (culv_shared_buffer *)info.buffer;
         culv_semaphore *half = culv_shared_semaphore_cuda(timeline);
         REQUIRE((image == NULL) == (to_buffer == 1) && (buffer == NULL) == (to_buffer == 0));
         lib_forget_error();

@@ -90,19 +90,16 @@ static void move(dmabuf_stage *s, culv_vk_dma_buf_bridge *bridge, const dmabuf_r
                  uint8_t *host, bool to_host)
 {
     const size_t row = (size_t)rows->width * rows->texel;
-    culv_vk_dma_buf_info info = culv_vk_dma_buf_info_init();
-    LIB_OK(culv_vk_dma_buf_bridge_get_info(bridge, &info));
+    const culv_vk_dma_buf_info info = dmabuf_info(bridge);
     CUDA_MEMCPY2D copy = {.WidthInBytes = row, .Height = rows->height};
     CUarray array = NULL;
-    const CUdeviceptr pointer = culv_vk_dma_buf_bridge_pointer(bridge);
-    if (pointer == 0)
-        LIB_OK(culv_image_get_array(culv_shared_image_cuda(culv_vk_dma_buf_bridge_image(bridge)), 0,
-                                    &array));
+    if (info.pointer == 0)
+        LIB_OK(culv_image_get_array(culv_shared_image_cuda(info.image), 0, &array));
     const CUmemorytype type = array != NULL ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_DEVICE;
     if (to_host) {
         copy.srcMemoryType = type;
         copy.srcArray = array;
-        copy.srcDevice = pointer;
+        copy.srcDevice = info.pointer;
         copy.srcPitch = info.buffer_pitch;
         copy.dstMemoryType = CU_MEMORYTYPE_HOST;
         copy.dstHost = host;
@@ -110,7 +107,7 @@ static void move(dmabuf_stage *s, culv_vk_dma_buf_bridge *bridge, const dmabuf_r
     } else {
         copy.dstMemoryType = type;
         copy.dstArray = array;
-        copy.dstDevice = pointer;
+        copy.dstDevice = info.pointer;
         copy.dstPitch = info.buffer_pitch;
         copy.srcMemoryType = CU_MEMORYTYPE_HOST;
         copy.srcHost = host;
@@ -119,9 +116,16 @@ static void move(dmabuf_stage *s, culv_vk_dma_buf_bridge *bridge, const dmabuf_r
     LIB_CU_OK(&s->w, s->w.cu->Memcpy2DAsync(&copy, s->stream));
 }
 
+culv_vk_dma_buf_info dmabuf_info(const culv_vk_dma_buf_bridge *bridge)
+{
+    culv_vk_dma_buf_info info = culv_vk_dma_buf_info_init();
+    LIB_OK(culv_vk_dma_buf_bridge_get_info(bridge, &info));
+    return info;
+}
+
 static culv_semaphore *timeline(culv_vk_dma_buf_bridge *bridge)
 {
-    return culv_shared_semaphore_cuda(culv_vk_dma_buf_bridge_timeline(bridge));
+    return culv_shared_semaphore_cuda(dmabuf_info(bridge).timeline);
 }
 
 static culv_vk_dma_buf_turn next(culv_vk_dma_buf_bridge *bridge)
@@ -167,8 +171,7 @@ void dmabuf_first(dmabuf_stage *s, culv_vk_dma_buf_bridge *bridge)
 {
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
     LIB_OK(culv_vk_dma_buf_bridge_record_first(bridge, commands));
-    const raw_vk_job job = {.signal =
-                                culv_vk_semaphore_handle(culv_vk_dma_buf_bridge_timeline(bridge)),
+    const raw_vk_job job = {.signal = culv_vk_semaphore_handle(dmabuf_info(bridge).timeline),
                             .signal_value = 1,
                             .pending = true};
     raw_vk_submit(&s->w.vk, commands, &job);

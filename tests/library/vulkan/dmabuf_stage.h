@@ -50,6 +50,7 @@ void dmabuf_require(const dmabuf_file *file, const dmabuf_rows *rows, uint32_t f
 culv_vk_dma_buf_desc dmabuf_describe(int fd, uint32_t fourcc, const dmabuf_rows *rows);
 /* One frame from the file to CUDA, which sees the frame's bytes; or from CUDA to the file. The
  * submission and the stream are ordered by the timeline alone. */
+culv_vk_dma_buf_info dmabuf_info(const culv_vk_dma_buf_bridge *bridge);
 void dmabuf_in(dmabuf_stage *s, culv_vk_dma_buf_bridge *bridge, VkCommandBuffer commands,
                const dmabuf_rows *rows, uint32_t frame);
 void dmabuf_out(dmabuf_stage *s, culv_vk_dma_buf_bridge *bridge, const dmabuf_rows *rows,

@@ -202,7 +202,7 @@ LIB_CASE(by_handle)
                              &raw);
         culv_memory_desc d = lib_memory_desc(w, &raw, raw_vk_buffer_fd(&w->vk, &raw));
         d.dedicated = dedicated != 0;
-        LIB_OK(culv_memory_import_take(w->device, &d, &memory));
+        LIB_TAKE(culv_memory_import(w->device, &d, &memory), &d.handle);
         LIB_OK(culv_buffer_map(memory, NULL, &buffer));
         REQUIRE_EQ(culv_buffer_memory_kind(buffer),
                    dedicated ? CULV_MEMORY_KIND_FAST : CULV_MEMORY_KIND_UNKNOWN);

@@ -11,9 +11,9 @@ static void both_ends(space_stage *t, uint64_t size, uint32_t seed)
     culv_vk_space *space = space_make(t, size);
     const CUdeviceptr base = culv_vk_space_pointer(space);
     REQUIRE(base != 0 && base % SPACE_CHUNK == 0);
-    REQUIRE_EQ(culv_vk_space_size(space), size);
+    REQUIRE_EQ(space_info(space).size, size);
     const VkBufferDeviceAddressInfo which = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
-                                             .buffer = culv_vk_space_handle(space)};
+                                             .buffer = space_info(space).buffer};
     REQUIRE_EQ(vkGetBufferDeviceAddress(t->s.w.vk.device, &which), base);
     LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL));
     if (last > 0) LIB_OK(culv_vk_space_commit(space, last, SPACE_CHUNK, NULL));
@@ -53,7 +53,7 @@ SPACE_CASE(two)
 {
     culv_vk_space *a = space_make(t, 64 * VMM_MIB), *b = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr at = culv_vk_space_pointer(a), bt = culv_vk_space_pointer(b);
-    REQUIRE(at + culv_vk_space_size(a) <= bt || bt + culv_vk_space_size(b) <= at);
+    REQUIRE(at + space_info(a).size <= bt || bt + space_info(b).size <= at);
     LIB_OK(culv_vk_space_commit(a, 0, SPACE_CHUNK, NULL));
     LIB_OK(culv_vk_space_commit(b, 2 * SPACE_CHUNK, SPACE_CHUNK, NULL));
     space_require_same(t, a, 0, SPACE_CHUNK, 1);
@@ -106,7 +106,7 @@ SPACE_CASE(in_and_out)
         space_require_same(t, space, 4 * SPACE_CHUNK, size, 10 * turn);
         space_require_same(t, space, 8 * SPACE_CHUNK, SPACE_CHUNK, 10 * turn + 1);
         REQUIRE_EQ(space_info(space).committed, size + SPACE_CHUNK);
-        LIB_OK(culv_vk_space_decommit(space, 0, culv_vk_space_size(space), t->s.stream));
+        LIB_OK(culv_vk_space_decommit(space, 0, space_info(space).size, t->s.stream));
         REQUIRE_EQ(space_info(space).committed, 0);
         REQUIRE_EQ(space_info(space).decommitting, 0);
     }

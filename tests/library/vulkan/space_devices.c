@@ -13,7 +13,7 @@ static void require_both(space_stage *a, culv_vk_space *x, space_stage *b, culv_
     space_stage *const stages[2] = {a, b};
     culv_vk_space *const spaces[2] = {x, y};
     const CUdeviceptr at = culv_vk_space_pointer(x), bt = culv_vk_space_pointer(y);
-    REQUIRE(at + culv_vk_space_size(x) <= bt || bt + culv_vk_space_size(y) <= at);
+    REQUIRE(at + space_info(x).size <= bt || bt + space_info(y).size <= at);
     for (uint32_t i = 0; i < 2; i++)
         LIB_OK(culv_vk_space_commit(spaces[i], 0, SPACE_CHUNK, NULL));
     for (int side = SPACE_CUDA; side <= SPACE_VULKAN; side++) {

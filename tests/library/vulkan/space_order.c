@@ -56,10 +56,9 @@ SPACE_CASE(commit_behind_vulkan)
     space_require_list(t, SPACE_CUDA, here, here + VMM_MIB, NODES, 2);
     commands = raw_vk_begin(vk, 0);
     space_record_chase(t, commands, here, there + VMM_MIB);
-    raw_vk_submit(vk, commands,
-                  &(raw_vk_job){.wait = culv_vk_space_timeline(space),
-                                .wait_value = ready[1],
-                                .pending = true});
+    raw_vk_submit(
+        vk, commands,
+        &(raw_vk_job){.wait = space_info(space).timeline, .wait_value = ready[1], .pending = true});
     raw_vk_timeline_signal(vk, hold, 1);
     raw_vk_idle(vk);
     space_require_found(t, found, NODES, 1);
@@ -77,21 +76,20 @@ SPACE_CASE(vectors_behind_vulkan)
     culv_vector *vector = NULL;
     d.vectors_do_not_wait = 1;
     LIB_OK(culv_vk_space_create(t->s.w.attachment, &d, &space));
-    REQUIRE_EQ(culv_vk_space_ready_value(space), 0);
-    REQUIRE_EQ(culv_vk_space_ready_value(NULL), 0);
+    REQUIRE_EQ(space_info(space).ready_value, 0);
     culv_vector_desc vd = culv_vector_desc_init();
     vd.size = SPACE_CHUNK;
     vd.reserve = 32 * VMM_MIB;
     vd.max_chunk = SPACE_CHUNK;
-    vd.space = culv_vk_space_base(space);
+    vd.space = space_info(space).base;
     /* Everything that the queue does waits, also what binds. */
     VkSemaphore hold = raw_vk_timeline(vk, 0, false);
     VkCommandBuffer commands = raw_vk_begin(vk, 0);
     raw_vk_submit(vk, commands, &(raw_vk_job){.wait = hold, .wait_value = 1, .pending = true});
     LIB_OK(culv_vector_create(t->s.w.device, &vd, &vector));
-    const uint64_t first = culv_vk_space_ready_value(space);
+    const uint64_t first = space_info(space).ready_value;
     LIB_OK(culv_vector_grow(vector, 4 * SPACE_CHUNK));
-    const uint64_t ready = culv_vk_space_ready_value(space);
+    const uint64_t ready = space_info(space).ready_value;
     REQUIRE(first > 0 && ready > first);
     const CUdeviceptr at = culv_vector_pointer(vector), there = at + 3 * SPACE_CHUNK;
     space_link(t, SPACE_CUDA, at, there, NODES, 4);
@@ -100,7 +98,7 @@ SPACE_CASE(vectors_behind_vulkan)
     space_record_chase(t, commands, at, there + VMM_MIB);
     raw_vk_submit(
         vk, commands,
-        &(raw_vk_job){.wait = culv_vk_space_timeline(space), .wait_value = ready, .pending = true});
+        &(raw_vk_job){.wait = space_info(space).timeline, .wait_value = ready, .pending = true});
     raw_vk_timeline_signal(vk, hold, 1);
     raw_vk_idle(vk);
     space_require_found(t, there + VMM_MIB, NODES, 4);
@@ -149,7 +147,7 @@ SPACE_CASE(decommit_after_both)
     space_require_found(t, base + 64, NODES, 3);
     LIB_OK(culv_vk_space_collect(space));
     /* What waits for Vulkan's unbinding goes with the next call. */
-    REQUIRE(raw_vk_timeline_wait(vk, culv_vk_space_timeline(space), ready + 1, TEST_FAR_MS));
+    REQUIRE(raw_vk_timeline_wait(vk, space_info(space).timeline, ready + 1, TEST_FAR_MS));
     LIB_OK(culv_vk_space_collect(space));
     REQUIRE_EQ(space_info(space).decommitting, 0);
     LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL));
@@ -253,12 +251,11 @@ static void *run_held(void *user)
 /* Where the queue is another thread's, or is not to be used: these never use it. */
 static void call_without_queue(beside *b)
 {
-    const uint64_t value = culv_vk_space_ready_value(b->space);
+    const uint64_t value = space_info(b->space).ready_value;
     REQUIRE(value > 0);
-    REQUIRE(space_info(b->space).size == culv_vk_space_size(b->space));
-    REQUIRE(culv_vk_space_timeline(b->space) != VK_NULL_HANDLE &&
-            culv_vk_space_handle(b->space) != VK_NULL_HANDLE &&
-            culv_vk_space_pointer(b->space) != 0);
+    REQUIRE(space_info(b->space).size == 256 * VMM_MIB);
+    REQUIRE(space_info(b->space).timeline != VK_NULL_HANDLE &&
+            space_info(b->space).buffer != VK_NULL_HANDLE && culv_vk_space_pointer(b->space) != 0);
     LIB_OK(
         culv_vk_space_decommit_after(b->space, OTHERS * SPACE_CHUNK, SPACE_CHUNK, b->t->s.stream));
 }
@@ -270,13 +267,13 @@ static void call_with_queue(beside *b, bool queue_is_held)
     uint64_t ready = 0;
     LIB_OK(culv_vk_space_collect(b->space));
     LIB_OK(culv_vk_space_commit(b->space, (OTHERS + 1) * SPACE_CHUNK, SPACE_CHUNK, &ready));
-    REQUIRE_EQ(culv_vk_space_ready_value(b->space), ready);
+    REQUIRE_EQ(space_info(b->space).ready_value, ready);
     LIB_OK(culv_vk_space_decommit_after(b->space, (OTHERS + 1) * SPACE_CHUNK, SPACE_CHUNK,
                                         b->t->s.stream));
     if (queue_is_held) return; /* a vector of this space waits for Vulkan */
     d.size = SPACE_CHUNK;
     d.reserve = 2 * SPACE_CHUNK;
-    d.space = culv_vk_space_base(b->space);
+    d.space = space_info(b->space).base;
     LIB_OK(culv_vector_create(b->t->s.w.device, &d, &vector));
     LIB_OK(culv_vector_shrink(vector, 0, b->t->s.stream));
     culv_vector_destroy(&vector);
@@ -298,7 +295,7 @@ static void beside_call(space_stage *t, void (*held)(beside *), obstacle what)
     v.size = SPACE_CHUNK;
     v.reserve = 4 * SPACE_CHUNK;
     v.max_chunk = SPACE_CHUNK;
-    v.space = culv_vk_space_base(b.space);
+    v.space = space_info(b.space).base;
     LIB_OK(culv_vector_create(t->s.w.device, &v, &b.vector));
     LIB_OK(culv_vk_space_commit(b.space, OTHERS * SPACE_CHUNK, SPACE_CHUNK, NULL));
     LIB_OK(culv_vk_space_commit(b.space, DEFERRED * SPACE_CHUNK, SPACE_CHUNK, NULL));
@@ -384,7 +381,7 @@ SPACE_CASE(last_tensor_without_vulkan)
         LIB_OK(culv_vk_space_commit(b.space, MINE * SPACE_CHUNK, SPACE_CHUNK, NULL));
         v.size = 2 * SPACE_CHUNK;
         v.reserve = 4 * SPACE_CHUNK;
-        v.space = culv_vk_space_base(b.space);
+        v.space = space_info(b.space).base;
         LIB_OK(culv_vector_create(t->s.w.device, &v, &b.vector));
         for (int k = 0; k < 1 + two; k++)
             LIB_OK(culv_vector_get_dlpack(b.vector, NULL, &tensors[k]));

@@ -141,10 +141,10 @@ culv_vk_space_info space_info(culv_vk_space *space)
     return info;
 }
 
-raw_vk_buffer space_raw(const culv_vk_space *space)
+raw_vk_buffer space_raw(culv_vk_space *space)
 {
-    return (raw_vk_buffer){.buffer = culv_vk_space_handle(space),
-                           .size = culv_vk_space_size(space)};
+    const culv_vk_space_info info = space_info(space);
+    return (raw_vk_buffer){.buffer = info.buffer, .size = info.size};
 }
 
 void space_require_same(space_stage *t, culv_vk_space *space, uint64_t offset, uint64_t size,

@@ -28,7 +28,7 @@ culv_vk_space_desc space_desc(const space_stage *t, uint64_t size);
 culv_vk_space *space_make(const space_stage *t, uint64_t size);
 culv_vk_space_info space_info(culv_vk_space *space);
 /* A buffer for raw_vk_fill() and its like. */
-raw_vk_buffer space_raw(const culv_vk_space *space);
+raw_vk_buffer space_raw(culv_vk_space *space);
 /* Both sides read what either wrote, by its own address, there. */
 void space_require_same(space_stage *t, culv_vk_space *space, uint64_t offset, uint64_t size,
                         uint32_t seed);

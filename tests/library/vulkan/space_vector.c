@@ -9,7 +9,7 @@ static culv_vector_desc vector_desc(culv_vk_space *space, uint64_t size, uint64_
     d.size = size;
     d.reserve = reserve;
     d.max_chunk = SPACE_CHUNK;
-    d.space = culv_vk_space_base(space);
+    d.space = space_info(space).base;
     d.label = "leaves";
     return d;
 }

@@ -4,11 +4,11 @@
 
 #define CHUNK (UINT64_C(2) << 20)
 
-static uint64_t committed(culv_vk_space *space)
+static culv_vk_space_info space_info(culv_vk_space *space)
 {
     culv_vk_space_info info = culv_vk_space_info_init();
     LIB_OK(culv_vk_space_get_info(space, &info));
-    return info.committed;
+    return info;
 }
 
 static void run(void)
@@ -25,31 +25,31 @@ static void run(void)
     d.queue = w->vk.queues[0].queue;
     TRY_AGAIN(culv_vk_check_space(w->attachment, &d, NULL), true);
     TRY_AGAIN(culv_vk_space_create(w->attachment, &d, &space), space == POISON(culv_vk_space));
-    TRY_AGAIN(culv_vk_space_commit(space, 0, CHUNK, NULL), committed(space) == 0);
+    TRY_AGAIN(culv_vk_space_commit(space, 0, CHUNK, NULL), space_info(space).committed == 0);
     TRY_AGAIN(culv_vk_space_commit(space, 4 * CHUNK, 2 * CHUNK, &ready),
-              committed(space) == CHUNK && ready == 7);
+              space_info(space).committed == CHUNK && ready == 7);
     culv_vmm_allocation_desc ad = culv_vmm_allocation_desc_init();
     ad.size = CHUNK;
     ad.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     LIB_OK(culv_vmm_allocation_create(w->device, &ad, &allocation));
     TRY_AGAIN(culv_vk_space_commit_allocation(space, 8 * CHUNK, allocation, NULL),
-              committed(space) == 3 * CHUNK);
+              space_info(space).committed == 3 * CHUNK);
     culv_vmm_allocation_destroy(&allocation);
     culv_vk_space_buffer_desc bd = culv_vk_space_buffer_desc_init();
     bd.size = 3 * CHUNK;
     bd.offset = 3 * CHUNK;
     TRY_AGAIN(culv_vk_space_buffer_create(space, &bd, &part),
-              part == POISON(culv_vk_space_buffer) && committed(space) == 4 * CHUNK);
+              part == POISON(culv_vk_space_buffer) && space_info(space).committed == 4 * CHUNK);
     bd.offset = 7 * CHUNK;
     bd.own_handle = 1;
     bd.usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     TRY_AGAIN(culv_vk_space_buffer_create(space, &bd, &own),
-              own == POISON(culv_vk_space_buffer) && committed(space) == 5 * CHUNK);
+              own == POISON(culv_vk_space_buffer) && space_info(space).committed == 5 * CHUNK);
     culv_vector_desc vd = culv_vector_desc_init();
     vd.size = 2 * CHUNK;
     vd.max_chunk = CHUNK;
     vd.reserve = 8 * CHUNK;
-    vd.space = culv_vk_space_base(space);
+    vd.space = space_info(space).base;
     TRY_AGAIN(culv_vector_create(w->device, &vd, &vector), vector == POISON(culv_vector));
     TRY_AGAIN(culv_vector_grow(vector, 4 * CHUNK), culv_vector_committed(vector) == 2 * CHUNK);
     TRY_AGAIN(culv_vector_shrink(vector, CHUNK, stream),

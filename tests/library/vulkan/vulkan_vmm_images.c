@@ -91,7 +91,7 @@ static bool open_image(stage *s, const image_row *row, vmm_image *out)
     md.size = ai.size;
     md.dedicated = offset == 0;
     md.exporter = ai.device;
-    LIB_OK(culv_memory_import_take(s->w.device, &md, &i->memory));
+    LIB_TAKE(culv_memory_import(s->w.device, &md, &i->memory), &md.handle);
     culv_vk_image_desc id = culv_vk_image_desc_init();
     id.image = i->image;
     id.create_info = &info;

@@ -136,7 +136,7 @@ VMM_CASE(not_exportable)
     culv_vmm_import_desc id = culv_vmm_import_desc_init();
     LIB_OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_FD, &id.handle));
     id.size = 2 * VMM_MIB;
-    LIB_OK(culv_vmm_import_borrow(s->w.device, &id, &imported));
+    LIB_OK(culv_vmm_import(s->w.device, &id, &imported));
     refused(s, imported, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
             "culv_vk_memory_from_handle()");
     culv_vk_memory_from_handle_desc hd = culv_vk_memory_from_handle_desc_init();

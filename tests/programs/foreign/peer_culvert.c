@@ -83,7 +83,7 @@ static bool culvert_touch_vmm(int fd, uint64_t size, uint64_t bytes, uint32_t se
 
     d.handle = culv_handle_opaque_fd(fd);
     d.size = size;
-    bool ok = FINE(culv_vmm_import_borrow(device, &d, &memory)) && map(memory, size, &range, why) &&
+    bool ok = FINE(culv_vmm_import(device, &d, &memory)) && map(memory, size, &range, why) &&
               turn(culv_vmm_range_pointer(range), bytes, seed, why) && unmap(&range, why);
     culv_vmm_allocation_destroy(&memory);
     return ok;
@@ -98,7 +98,7 @@ static bool culvert_touch_vulkan(int fd, uint64_t size, uint64_t bytes, uint32_t
 
     d.handle = culv_handle_opaque_fd(fd);
     d.size = size;
-    bool ok = FINE(culv_memory_import_borrow(device, &d, &memory)) &&
+    bool ok = FINE(culv_memory_import(device, &d, &memory)) &&
               FINE(culv_buffer_map(memory, NULL, &buffer)) &&
               turn(culv_buffer_pointer(buffer), bytes, seed, why);
     culv_buffer_unmap(&buffer);

@@ -181,7 +181,8 @@ static void receive_vmm(app *a, peer *p, uint64_t bytes)
 
     d.handle = culv_handle_opaque_fd(fd);
     d.size = reply.size;
-    CULV(culv_vmm_import_take(a->culvert, &d, &memory)); /* and the fd with it */
+    CULV(culv_vmm_import(a->culvert, &d, &memory));
+    culv_handle_close(&d.handle); /* and the fd with it */
     map(a, memory, reply.size, &range);
     CU(a->cu->cuMemcpyDtoHAsync(copy, culv_vmm_range_pointer(range), bytes, a->stream));
     CU(a->cu->cuStreamSynchronize(a->stream));

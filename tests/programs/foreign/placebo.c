@@ -124,7 +124,7 @@ static void map_texture(placebo *p, pl_tex texture, VkImage *image, culv_image *
     /* libplacebo follows what the driver prefers. */
     import.dedicated = texture->shared_mem.offset == 0 &&
                        (alone.prefersDedicatedAllocation || alone.requiresDedicatedAllocation);
-    CULV(culv_memory_import_borrow(p->a.culvert, &import, &memory));
+    CULV(culv_memory_import(p->a.culvert, &import, &memory));
     map.image = *image;
     map.create_info = &info;
     map.offset = texture->shared_mem.offset;
@@ -290,7 +290,7 @@ static void one_buffer(placebo *p, uint64_t size)
     REQUIRE(buffer && beside);
     import.handle = culv_handle_opaque_fd(buffer->shared_mem.handle.fd);
     import.size = buffer->shared_mem.size;
-    CULV(culv_memory_import_borrow(a->culvert, &import, &memory));
+    CULV(culv_memory_import(a->culvert, &import, &memory));
     range.offset = buffer->shared_mem.offset;
     range.size = size;
     CULV(culv_buffer_map(memory, &range, &shared));
