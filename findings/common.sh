@@ -103,6 +103,13 @@ gstreamer122() {
     unset EGL_PLATFORM
 }
 
+# Brings moderngl, which draws by llvmpipe without a screen.
+moderngl57() {
+    debian12 libgl1-mesa-dri=22.3.6-1+deb12u2 libegl-mesa0=22.3.6-1+deb12u2 libegl1=1.6.0-1 libgl1=1.6.0-1 \
+        python3-moderngl=5.7.4-1+b1 python3-numpy=1:1.24.2-1+deb12u1
+    export EGL_PLATFORM=surfaceless LIBGL_ALWAYS_SOFTWARE=1
+}
+
 # Compiles standard input for Windows and runs it in Debian 12's Wine on lavapipe, in a prefix and on a screen of its own.
 wine8() {
     debian12 gcc-mingw-w64-x86-64-posix=12.2.0-14+deb12u1+25.2+b1 wine64=8.0~repack-4 libwine=8.0~repack-4 \
