@@ -51,7 +51,7 @@ bool culvi_wait_for_all(culv_device *device, const char *kind, const char *label
         if (!culvi_cuda_answers(r)) r = CULVI_RELEASE(device, cuMemFree, (mine));
         culvi_watch_done(device, &watch);
         kept = 0;
-        if (!culvi_cuda_answers(r))
+        if (r != CUDA_SUCCESS) /* a lost context takes it along; else it is there */
             (void)atomic_compare_exchange_strong(&device->waiter, &kept, mine);
     }
     culvi_leave(device, &scope);
