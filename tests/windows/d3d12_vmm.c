@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* VMM memory on Windows: its handles, its heaps in Direct3D 12, and vectors. */
+#undef TEST_GROUP /* if culvert-selftest has harness.h first */
 #define TEST_GROUP "vmm_"
 #include "scene12.h"
 
