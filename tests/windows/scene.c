@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The twin's controls, and CUDA's work. The interfaces' names are defined here. */
-#define INITGUID
+#include <initguid.h> /* also if windows.h came before, as in culvert-selftest */
 #include "scene.h"
 
 #include <d3d11_4.h>
