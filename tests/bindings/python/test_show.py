@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """culvert.show(): pictures compared texel by texel with what NumPy makes of the tensor; a real window under Xvfb."""
+import ctypes.util
 import gc
 import os
 import shutil
@@ -230,6 +231,8 @@ def test_wrong_tensors(tensor, more, text):
 def test_a_window(tmp_path, library):
     if shutil.which("Xvfb") is None or shutil.which("xwd") is None:
         pytest.skip("Xvfb or xwd is not installed")
+    if library == "sdl2" and ctypes.util.find_library("SDL2-2.0") is None:
+        pytest.skip("SDL2 is not installed")
     log = tmp_path / "display"
     with open(log, "wb") as out:
         server = subprocess.Popen(["Xvfb", "-displayfd", "1", "-screen", "0", "640x480x24", "-nolisten", "tcp"], stdout=out,
