@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The twin's controls, and CUDA's work. The interfaces' names are defined here. */
-#include <initguid.h> /* also if windows.h came before, as in culvert-selftest */
+#include <initguid.h>
+/* before Direct3D's headers, also if windows.h came first, as in culvert-selftest */
 #include "scene.h"
 
 #include <d3d11_4.h>
