@@ -478,10 +478,10 @@ culv_result culvi_ring_read(culv_ring *ring, culv_ring_side side);
 culv_result culvi_ring_wait(culv_ring *ring, culv_ring_side side, uint64_t value,
                             culvi_ring_limit *limit);
 /* Tells the log who is late when a wait has lasted 1, 10, 100 s: for a timeline of `side`, or for
- * the other side of `waiting`. Releases the lock meanwhile. */
-void culvi_ring_warn_late_work(culv_ring *ring, culv_ring_side side, uint64_t value,
+ * the other side of `waiting`. True: it did, without the lock, so that what lacked may be there. */
+bool culvi_ring_warn_late_work(culv_ring *ring, culv_ring_side side, uint64_t value,
                                culvi_ring_limit *limit);
-void culvi_ring_warn_late_side(culv_ring *ring, culv_ring_side waiting, culvi_ring_limit *limit);
+bool culvi_ring_warn_late_side(culv_ring *ring, culv_ring_side waiting, culvi_ring_limit *limit);
 /* The error when the other side did not hand over in time: RING_FULL or RING_EMPTY. */
 culv_result culvi_ring_fail_late_side(culv_ring *ring, culv_ring_side waiting, uint64_t timeout);
 /* The error when a timeline's counter did not get there in time: RING_LATE. */

@@ -255,7 +255,7 @@ static culv_result wait_for(culv_ring *ring, culv_ring_side side, culvi_ring_nee
         if (need->patient < until) until = need->patient;
     }
     if (culvi_ring_left(limit) == 0) return culvi_ring_fail_late_side(ring, side, limit->timeout);
-    culvi_ring_warn_late_side(ring, side, limit);
+    if (culvi_ring_warn_late_side(ring, side, limit)) return CULV_OK; /* it may have come */
     if (limit->warn != 0 && limit->warn < until) until = limit->warn;
     ring->sleepers++;
     culvi_condition_wait(&ring->changed, &ring->lock, until);

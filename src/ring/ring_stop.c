@@ -113,7 +113,7 @@ culv_result culvi_ring_wait(culv_ring *ring, culv_ring_side side, uint64_t value
         culvi_cancel_restore(cancel);
         culvi_mutex_lock(&ring->lock);
         if (result == CULV_ERROR_TIMEOUT && !last && !ends(ring, limit))
-            culvi_ring_warn_late_work(ring, side, value, limit);
+            (void)culvi_ring_warn_late_work(ring, side, value, limit);
     }
     if (result == CULV_OK) reached(party, value);
     if ((result == CULV_OK || result == CULV_ERROR_TIMEOUT) && ends(ring, limit))
@@ -208,21 +208,22 @@ static bool warns(culvi_ring_limit *limit, uint64_t *lasted)
     return true;
 }
 
-static void warn(culv_ring *ring, const char *text)
+static bool warn(culv_ring *ring, const char *text)
 {
     culvi_mutex_unlock(&ring->lock);
     culvi_log(culvi_ring_voice(ring), CULV_LOG_WARNING, "%s: a call still waits: %s",
               culvi_named("ring", ring->label).text, text);
     culvi_mutex_lock(&ring->lock);
+    return true;
 }
 
-void culvi_ring_warn_late_side(culv_ring *ring, culv_ring_side waiting, culvi_ring_limit *limit)
+bool culvi_ring_warn_late_side(culv_ring *ring, culv_ring_side waiting, culvi_ring_limit *limit)
 {
     char data[LATE_TEXT] = "";
     uint64_t lasted = 0;
-    if (!warns(limit, &lasted)) return;
+    if (!warns(limit, &lasted)) return false;
     tell_late_side(ring, waiting, lasted, data);
-    warn(ring, data);
+    return warn(ring, data);
 }
 
 /* The counter, or what can be found out of it. Without the lock. */
@@ -300,15 +301,15 @@ static void tell_late_work(culv_ring *ring, culv_ring_side side, uint64_t value,
                        sides[*late], ring->side[*late].promised);
 }
 
-void culvi_ring_warn_late_work(culv_ring *ring, culv_ring_side side, uint64_t value,
+bool culvi_ring_warn_late_work(culv_ring *ring, culv_ring_side side, uint64_t value,
                                culvi_ring_limit *limit)
 {
     char data[LATE_TEXT] = "";
     culv_ring_side late;
     uint64_t counter[2], lasted = 0;
-    if (!warns(limit, &lasted)) return;
+    if (!warns(limit, &lasted)) return false;
     tell_late_work(ring, side, value, lasted, &late, counter, data);
-    warn(ring, data);
+    return warn(ring, data);
 }
 
 static culv_result fail_late_work(culv_ring *ring, culv_ring_side side, uint64_t value,

@@ -16,6 +16,7 @@ static void keep(void *user, culv_log_level level, const char *message)
     }
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
+    if (level == CULV_LOG_WARNING && s->told != NULL) s->told(s->user);
 }
 
 void log_open(log_scene *s, culv_log_level level)

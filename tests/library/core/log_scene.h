@@ -20,6 +20,8 @@ typedef struct log_scene {
     pthread_cond_t changed;
     log_line *lines; /* LOG_LINES of them */
     size_t count;
+    void (*told)(void *user); /* called after a warning, on its thread; or NULL */
+    void *user;
 } log_scene;
 
 void log_open(log_scene *s, culv_log_level level);
