@@ -79,7 +79,24 @@ static void promise(const culv_semaphore_point *points, uint32_t count)
         culv_semaphore_mark_value(points[i].semaphore, points[i].value);
 }
 
-/* Drivers clone no graph that holds an allocation, a release, a graph or a condition, either. */
+/* Runs in the device's context. */
+static culv_result get_nodes(const culv_device *device, const char *label, CUgraph graph,
+                             CUgraphNode **nodes, size_t *count)
+{
+    *nodes = NULL;
+    CUresult r = CULVI_CU(device, cuGraphGetNodes, (graph, NULL, count));
+    if (r == CUDA_SUCCESS && *count > 0) {
+        *nodes = *count > SIZE_MAX / sizeof **nodes ? NULL : culvi_alloc(*count * sizeof **nodes);
+        if (*nodes == NULL) return culvi_fail_host_memory(&device->voice, label);
+        r = CULVI_CU(device, cuGraphGetNodes, (graph, *nodes, count));
+    }
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    culvi_free(*nodes);
+    return culvi_fail_cuda(device, label, r, "cuGraphGetNodes", CULV_REASON_DRIVER_REFUSED,
+                           "the graph's nodes could not be listed");
+}
+
+/* A graph that holds one of these has no copy either, or may hold a graph that has none. */
 static bool clones(CUgraphNodeType type)
 {
     return type != CU_GRAPH_NODE_TYPE_MEM_ALLOC && type != CU_GRAPH_NODE_TYPE_MEM_FREE &&
@@ -88,31 +105,27 @@ static bool clones(CUgraphNodeType type)
 
 /* The driver takes a semaphore into the body of a conditional node and fails when the graph is
  * instantiated. No call tells what a graph is, but a body cannot be cloned (an H200, 580.159.04,
- * the contract's graph.signal_in_a_body). Whatever else happens here is for the call that adds. */
+ * the contract's graph.signal_in_a_body). */
 static culv_result check_body(const culv_device *device, const char *label, CUgraph graph,
                               const char *call)
 {
     CUgraph copy = NULL;
-    size_t num_nodes = 0;
+    CUgraphNode *nodes = NULL;
+    size_t count = 0;
     CUresult r = CULVI_CU(device, cuGraphClone, (&copy, graph));
     if (r == CUDA_SUCCESS) (void)CULVI_CU(device, cuGraphDestroy, (copy));
     if (r != CUDA_ERROR_NOT_SUPPORTED) return CULV_OK;
-    r = CULVI_CU(device, cuGraphGetNodes, (graph, NULL, &num_nodes));
-    if (r != CUDA_SUCCESS) return CULV_OK;
-    if (num_nodes > 0) {
-        CUgraphNode *nodes =
-            num_nodes > SIZE_MAX / sizeof *nodes ? NULL : culvi_alloc(num_nodes * sizeof *nodes);
-        if (nodes == NULL) return culvi_fail_host_memory(&device->voice, label);
-        bool all = true;
-        r = CULVI_CU(device, cuGraphGetNodes, (graph, nodes, &num_nodes));
-        for (size_t i = 0; r == CUDA_SUCCESS && all && i < num_nodes; i++) {
-            CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
-            r = CULVI_CU(device, cuGraphNodeGetType, (nodes[i], &type));
-            all = clones(type);
-        }
-        culvi_free(nodes);
-        if (r != CUDA_SUCCESS || !all) return CULV_OK;
+    culv_result result = get_nodes(device, label, graph, &nodes, &count);
+    if (result != CULV_OK) return result;
+    bool all = true;
+    r = CUDA_SUCCESS;
+    for (size_t i = 0; r == CUDA_SUCCESS && all && i < count; i++) {
+        CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+        r = CULVI_CU(device, cuGraphNodeGetType, (nodes[i], &type));
+        all = clones(type);
     }
+    culvi_free(nodes);
+    if (r != CUDA_SUCCESS || !all) return CULV_OK;
     return culvi_fail_native(
         &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CAPTURE, CULV_NATIVE_CUDA,
         (int64_t)CUDA_ERROR_NOT_SUPPORTED, "cuGraphClone",
@@ -230,22 +243,6 @@ culv_result culv_graph_exec_set_wait(CUgraphExec exec, CUgraphNode node,
     return set(exec, node, points, count, WAIT);
 }
 
-/* Runs in the device's context. */
-static culv_result get_nodes(culv_device *device, CUgraph graph, CUgraphNode **nodes, size_t *count)
-{
-    *nodes = NULL;
-    CUresult r = CULVI_CU(device, cuGraphGetNodes, (graph, NULL, count));
-    if (r == CUDA_SUCCESS && *count > 0) {
-        *nodes = *count > SIZE_MAX / sizeof **nodes ? NULL : culvi_alloc(*count * sizeof **nodes);
-        if (*nodes == NULL) return culvi_fail_host_memory(&device->voice, NULL);
-        r = CULVI_CU(device, cuGraphGetNodes, (graph, *nodes, count));
-    }
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    culvi_free(*nodes);
-    return culvi_fail_cuda(device, NULL, r, "cuGraphGetNodes", CULV_REASON_DRIVER_REFUSED,
-                           "the graph's nodes could not be listed");
-}
-
 /* One that there is no room for is counted alone. */
 static void put(CUgraphNode node, CUgraphNode *out, size_t room, size_t *found)
 {
@@ -264,7 +261,7 @@ culv_result culv_graph_get_semaphore_nodes(culv_device *device, CUgraph graph,
     CULVI_REQUIRE3(&device->voice, graph, num_signals, num_waits);
     culv_result result = culvi_enter(device, &scope, NULL);
     if (result != CULV_OK) return result;
-    result = get_nodes(device, graph, &nodes, &count);
+    result = get_nodes(device, NULL, graph, &nodes, &count);
     if (result != CULV_OK) goto leave;
     for (size_t i = 0; i < count; i++) {
         CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;

@@ -411,21 +411,11 @@ GRAPH_CASE(signal_in_a_body, .mark = TEST_BOTH)
     const raw_cuda *cu = b->p.cu;
     CUgraph graph = NULL;
     CUgraphNode node = NULL, host = NULL;
-    CUgraphConditionalHandle handle = 0;
     int calls = 0;
     if (cu->GraphAddNode == NULL || cu->GraphConditionalHandleCreate == NULL)
         SKIP("the driver has no conditional nodes");
     CU_OK(cu->GraphCreate(&graph, 0));
-    CU_OK(cu->GraphConditionalHandleCreate(&handle, graph, b->p.context, 1, 1));
-    CUgraphNodeParams params;
-    memset(&params, 0, sizeof params);
-    params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
-    params.conditional.handle = handle;
-    params.conditional.type = CU_GRAPH_COND_TYPE_IF;
-    params.conditional.size = 1;
-    params.conditional.ctx = b->p.context;
-    CU_OK(cu->GraphAddNode(&node, graph, NULL, NULL, 0, &params));
-    CUgraph body = params.conditional.phGraph_out[0];
+    CUgraph body = raw_cuda_conditional(cu, b->p.context, graph, &node);
     answer_instantiate(b, "an empty body", graph, 0);
     answer_instantiate(b, "the empty body alone", body, 0);
     answer_cloned(b, "the empty body", body);
@@ -472,21 +462,11 @@ GRAPH_CASE(captured_into_a_body, .mark = TEST_NVIDIA_ONLY,
     const raw_cuda *cu = b->p.cu;
     CUgraph graph = NULL, ended = NULL;
     CUgraphNode node = NULL;
-    CUgraphConditionalHandle handle = 0;
     if (cu->GraphAddNode == NULL || cu->GraphConditionalHandleCreate == NULL ||
         cu->StreamBeginCaptureToGraph == NULL)
         SKIP("the driver has no conditional nodes");
     CU_OK(cu->GraphCreate(&graph, 0));
-    CU_OK(cu->GraphConditionalHandleCreate(&handle, graph, b->p.context, 1, 1));
-    CUgraphNodeParams params;
-    memset(&params, 0, sizeof params);
-    params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
-    params.conditional.handle = handle;
-    params.conditional.type = CU_GRAPH_COND_TYPE_IF;
-    params.conditional.size = 1;
-    params.conditional.ctx = b->p.context;
-    CU_OK(cu->GraphAddNode(&node, graph, NULL, NULL, 0, &params));
-    CUgraph body = params.conditional.phGraph_out[0];
+    CUgraph body = raw_cuda_conditional(cu, b->p.context, graph, &node);
     CU_OK(cu->StreamBeginCaptureToGraph(b->p.stream, body, NULL, NULL, 0,
                                         CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
     answer_cloned(b, "a body under capture", body);

@@ -363,6 +363,20 @@ CUstream raw_cuda_stream(const raw_cuda *cu)
     return stream;
 }
 
+CUgraph raw_cuda_conditional(const raw_cuda *cu, CUcontext context, CUgraph graph,
+                             CUgraphNode *node)
+{
+    CUgraphNodeParams params;
+    memset(&params, 0, sizeof params);
+    params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    params.conditional.type = CU_GRAPH_COND_TYPE_IF;
+    params.conditional.size = 1;
+    params.conditional.ctx = context;
+    CU_OK(cu->GraphConditionalHandleCreate(&params.conditional.handle, graph, context, 1, 1));
+    CU_OK(cu->GraphAddNode(node, graph, NULL, NULL, 0, &params));
+    return params.conditional.phGraph_out[0];
+}
+
 CUevent raw_cuda_event(const raw_cuda *cu, unsigned flags)
 {
     CUevent event = NULL;

@@ -285,6 +285,9 @@ void raw_cuda_find(const raw_cuda *cu, const char *name, int version, void *func
 /* Made, or the case ends; given back by test_settle(). */
 CUdeviceptr raw_cuda_memory(const raw_cuda *cu, size_t size);
 CUstream raw_cuda_stream(const raw_cuda *cu); /* one that does not block */
+/* Adds a node whose body runs if a condition holds, as it does at first. Returns the body. */
+CUgraph raw_cuda_conditional(const raw_cuda *cu, CUcontext context, CUgraph graph,
+                             CUgraphNode *node);
 CUevent raw_cuda_event(const raw_cuda *cu, unsigned flags);
 CUmodule raw_cuda_module(const raw_cuda *cu, const char *name);
 CUarray raw_cuda_array(const raw_cuda *cu, const CUDA_ARRAY3D_DESCRIPTOR *desc);

@@ -326,19 +326,9 @@ SCENE_CASE(bodies)
 {
     const raw_cuda *cu = s->w.cu;
     CUgraphNode condition = NULL, node = NULL, host = NULL;
-    CUgraphConditionalHandle handle = 0;
-    CUgraphNodeParams params;
     size_t nodes = 0;
     if (cu->GraphConditionalHandleCreate == NULL) SKIP("the driver has no conditional nodes");
-    memset(&params, 0, sizeof params);
-    CU_OK(cu->CtxGetCurrent(&params.conditional.ctx));
-    CU_OK(cu->GraphConditionalHandleCreate(&handle, s->graph, params.conditional.ctx, 1, 1));
-    params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
-    params.conditional.handle = handle;
-    params.conditional.type = CU_GRAPH_COND_TYPE_IF;
-    params.conditional.size = 1;
-    CU_OK(cu->GraphAddNode(&condition, s->graph, NULL, NULL, 0, &params));
-    CUgraph body = params.conditional.phGraph_out[0];
+    CUgraph body = raw_cuda_conditional(cu, culv_device_context(s->w.device), s->graph, &condition);
     const culv_semaphore_point out = {s->out, 1}, in = {s->in, 1};
     for (size_t filled = 0; filled <= 1; filled++) {
         LIB_REFUSES(node, culv_graph_add_signal(body, NULL, 0, &out, 1, &node), UNSUPPORTED,
