@@ -102,53 +102,6 @@ static CUresult check(const struct value *value)
                : CUDA_SUCCESS;
 }
 
-static CUresult submit(const char *call, CUstream handle, CUdeviceptr address, uint64_t value,
-                       unsigned flags, bool wide, bool writes)
-{
-    struct soft_context *context;
-    struct soft_stream *stream;
-    const struct value one = {.address = (uintptr_t)address,
-                              .value = value,
-                              .flags = flags,
-                              .wide = wide,
-                              .writes = writes};
-    CUresult result = soft_begin_stream(call, handle, &context);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_stream_get(context, handle, &stream);
-    if (result == CUDA_SUCCESS) result = check(&one);
-    if (result != CUDA_SUCCESS) return soft_end(result);
-    struct values_op *op = soft_op_new(sizeof(*op) + sizeof(one), run, NULL);
-    if (op == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
-    op->context = soft_stream_context(stream);
-    op->count = 1;
-    op->values[0] = one;
-    return soft_end(soft_submit(stream, op));
-}
-
-CUresult CUDAAPI cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value,
-                                        unsigned int flags)
-{
-    return submit(__func__, stream, addr, value, flags, false, false);
-}
-
-CUresult CUDAAPI cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value,
-                                         unsigned int flags)
-{
-    return submit(__func__, stream, addr, value, flags, false, true);
-}
-
-CUresult CUDAAPI cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value,
-                                        unsigned int flags)
-{
-    return submit(__func__, stream, addr, value, flags, true, false);
-}
-
-CUresult CUDAAPI cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value,
-                                         unsigned int flags)
-{
-    return submit(__func__, stream, addr, value, flags, true, true);
-}
-
 static CUresult read_param(const CUstreamBatchMemOpParams *p, struct value *out, bool *has_value)
 {
     *has_value = true;
@@ -201,20 +154,6 @@ static CUresult make_batch(struct soft_context *context, const CUstreamBatchMemO
     return CUDA_SUCCESS;
 }
 
-CUresult CUDAAPI cuStreamBatchMemOp_v2(CUstream stream, unsigned int count,
-                                       CUstreamBatchMemOpParams *paramArray, unsigned int flags)
-{
-    struct soft_context *context;
-    struct soft_stream *found;
-    struct values_op *op;
-    CUresult result = soft_begin_stream(__func__, stream, &context);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_stream_get(context, stream, &found);
-    if (result == CUDA_SUCCESS)
-        result = make_batch(soft_stream_context(found), paramArray, count, flags, &op);
-    return soft_end(result == CUDA_SUCCESS ? soft_submit(found, op) : result);
-}
-
 static void retire_node(struct soft_op *base)
 {
     free(((struct values_op *)(void *)base)->params);
@@ -229,6 +168,82 @@ static CUresult admit_node(struct soft_op *base, const struct soft_context *cont
     return op->context == context ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
 }
 
+/* Drops the operation, if there is no memory. */
+static CUresult become_node(struct values_op *op, const CUstreamBatchMemOpParams *params,
+                            unsigned count)
+{
+    op->params = calloc(count, sizeof(*op->params));
+    if (op->params == NULL) {
+        soft_op_drop(op);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    memcpy(op->params, params, count * sizeof(*op->params));
+    op->num_params = count;
+    op->op.type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
+    op->op.retire = retire_node;
+    op->op.admit = admit_node;
+    return CUDA_SUCCESS;
+}
+
+static CUresult submit(const char *call, CUstream handle, const CUstreamBatchMemOpParams *params,
+                       unsigned count, unsigned flags)
+{
+    struct soft_context *context;
+    struct soft_stream *stream;
+    struct values_op *op;
+    CUresult result = soft_begin_stream(call, handle, &context);
+    if (result != CUDA_SUCCESS) return result;
+    result = soft_stream_get(context, handle, &stream);
+    if (result == CUDA_SUCCESS)
+        result = make_batch(soft_stream_context(stream), params, count, flags, &op);
+    if (result == CUDA_SUCCESS && soft_stream_captured(stream))
+        result = become_node(op, params, count);
+    return soft_end(result == CUDA_SUCCESS ? soft_submit(stream, op) : result);
+}
+
+CUresult CUDAAPI cuStreamBatchMemOp_v2(CUstream stream, unsigned int count,
+                                       CUstreamBatchMemOpParams *paramArray, unsigned int flags)
+{
+    return submit(__func__, stream, paramArray, count, flags);
+}
+
+/* waitValue and writeValue have one layout. */
+static CUresult submit_one(const char *call, CUstream stream, CUstreamBatchMemOpType operation,
+                           CUdeviceptr address, uint64_t value, unsigned flags)
+{
+    CUstreamBatchMemOpParams one;
+    memset(&one, 0, sizeof one);
+    one.operation = operation;
+    one.writeValue.address = address;
+    one.writeValue.value64 = value;
+    one.writeValue.flags = flags;
+    return submit(call, stream, &one, 1, 0);
+}
+
+CUresult CUDAAPI cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value,
+                                        unsigned int flags)
+{
+    return submit_one(__func__, stream, CU_STREAM_MEM_OP_WAIT_VALUE_32, addr, value, flags);
+}
+
+CUresult CUDAAPI cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value,
+                                         unsigned int flags)
+{
+    return submit_one(__func__, stream, CU_STREAM_MEM_OP_WRITE_VALUE_32, addr, value, flags);
+}
+
+CUresult CUDAAPI cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value,
+                                        unsigned int flags)
+{
+    return submit_one(__func__, stream, CU_STREAM_MEM_OP_WAIT_VALUE_64, addr, value, flags);
+}
+
+CUresult CUDAAPI cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value,
+                                         unsigned int flags)
+{
+    return submit_one(__func__, stream, CU_STREAM_MEM_OP_WRITE_VALUE_64, addr, value, flags);
+}
+
 CUresult soft_batch_make(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params, struct soft_op **out)
 {
     struct values_op *op;
@@ -237,18 +252,9 @@ CUresult soft_batch_make(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params, struct sof
     if (context == NULL) return CUDA_ERROR_INVALID_CONTEXT;
     CUresult result = make_batch(context, params->paramArray, params->count, params->flags, &op);
     if (result != CUDA_SUCCESS) return result;
-    op->params = calloc(params->count, sizeof(*op->params));
-    if (op->params == NULL) {
-        soft_op_drop(op);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    memcpy(op->params, params->paramArray, params->count * sizeof(*op->params));
-    op->num_params = params->count;
-    op->op.type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
-    op->op.retire = retire_node;
-    op->op.admit = admit_node;
-    *out = &op->op;
-    return CUDA_SUCCESS;
+    result = become_node(op, params->paramArray, params->count);
+    if (result == CUDA_SUCCESS) *out = &op->op;
+    return result;
 }
 
 void soft_batch_params(const struct soft_op *work, CUDA_BATCH_MEM_OP_NODE_PARAMS *out)

@@ -131,7 +131,7 @@ culv_result culvi_semaphore_import_exported(culv_device *device, const culvi_wor
     return result;
 }
 
-culv_result culvi_semaphore_goes_across(culv_semaphore *semaphore)
+culv_result culvi_semaphore_arrives(culv_semaphore *semaphore)
 {
     culv_device *device = semaphore->device;
     const char *call = NULL;
@@ -140,10 +140,11 @@ culv_result culvi_semaphore_goes_across(culv_semaphore *semaphore)
     if (result != CULV_OK) return result;
     const CUresult r = culvi_arrive_prepare(device, &call);
     culvi_leave(device, &scope);
-    semaphore->across = r == CUDA_SUCCESS;
-    if (r == CUDA_SUCCESS) return CULV_OK;
+    semaphore->arrives = r == CUDA_SUCCESS;
+    /* Without the call, a driver has one GPU. */
+    if (r == CUDA_SUCCESS || (r == CUDA_ERROR_NOT_FOUND && !semaphore->across)) return CULV_OK;
     return culvi_fail_cuda(device, semaphore->label, r, call, CULV_REASON_DRIVER_REFUSED,
-                           "no memory could be had that signals to another GPU need");
+                           "no memory could be had that signals to it need");
 }
 
 culv_result culv_semaphore_import(culv_device *device, const culv_semaphore_desc *desc,

@@ -17,7 +17,8 @@ struct culv_semaphore {
     CUexternalSemaphore external;
     culv_semaphore_type type;
     bool untracked;
-    bool across;       /* it is another GPU's: culvi_arrive() comes before a signal */
+    bool across;       /* it is another GPU's */
+    bool arrives;      /* culvi_arrive() comes before a signal */
     uint64_t exporter; /* culvi_graphics::id of the attachment that exported it; 0: another's */
     const char *owner_destroy_call; /* as culv_buffer's */
     culvi_relay *relay;             /* NULL: it is shared */
@@ -47,8 +48,8 @@ bool culvi_semaphore_suspend(culv_semaphore *semaphore);
 culv_result culvi_semaphore_resume(culv_semaphore *semaphore);
 void culvi_semaphore_set_source(culv_semaphore *semaphore, const culvi_source *source);
 
-/* Says that the semaphore is another GPU's. After an error nothing has changed. */
-culv_result culvi_semaphore_goes_across(culv_semaphore *semaphore);
+/* Has culvi_arrive() come before each signal. */
+culv_result culvi_semaphore_arrives(culv_semaphore *semaphore);
 /* Makes it known to the log and to whoever looks for waits. */
 void culvi_semaphore_made(culv_semaphore *semaphore);
 

@@ -134,9 +134,9 @@ static CUresult call_driver(const culv_semaphore_point *points, direction way,
                             uint32_t count, CUstream stream)
 {
     const culv_device *device = points[0].semaphore->device;
-    /* What the stream has written on the other GPU is there before the signal. */
+    /* What the stream has written inline is there before the signal. */
     for (uint32_t i = 0; way == SIGNAL && i < count; i++) {
-        if (!points[i].semaphore->across) continue;
+        if (!points[i].semaphore->arrives) continue;
         const CUresult r = culvi_arrive(device, stream);
         if (r != CUDA_SUCCESS) return r;
         break;

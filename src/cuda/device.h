@@ -102,7 +102,7 @@ struct culv_device {
     culvi_mutex orders_lock; /* no other lock is taken under it */
     culvi_order_block *orders;
     atomic_bool orders_by_event; /* the driver has no such words */
-    CUdeviceptr arrived;         /* culvi_arrive() writes to it; 0: no semaphore is another GPU's */
+    CUdeviceptr arrived;         /* culvi_arrive() writes to it; 0: no semaphore needs it */
     /* Streams of this context in place of green ones, which take no semaphores */
     culvi_detour *detours;
     /* Granularities that the driver reported: vmm/allocation.c */

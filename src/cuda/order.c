@@ -236,8 +236,9 @@ CUresult culvi_arrive_prepare(culv_device *device, const char **call)
 
 /* NVIDIA's driver (580) writes memsets of up to 4 KiB and copies of some KiB from the host inline.
  * If the memory is another GPU's, the signal of an external semaphore can overtake them: Vulkan and
- * OpenGL read what was there before (measured on two H200, docs/two-gpus.md). The barrier of such a
- * write of a word waits for them; an event does not. */
+ * OpenGL read what was there before (measured on two H200, docs/two-gpus.md). OpenGL on the same
+ * GPU reads the last 108 or 236 of 1,004 bytes from before, if other processes use it (docs/gl.md).
+ * The barrier of such a write of a word waits for them; an event does not. */
 CUresult culvi_arrive(const culv_device *device, CUstream stream)
 {
     return device->cuda->cuStreamWriteValue64(stream, device->arrived, 1,

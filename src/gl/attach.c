@@ -242,6 +242,7 @@ const culvi_graphics_api culvi_gl_api = {
     .timeline_value = culvi_gl_timeline_value,
     .timeline_wait = culvi_gl_timeline_wait,
     .waits_late = true, /* the exporter's is Vulkan's */
+    .overtaken = true,
     .timeline_signal = culvi_gl_timeline_signal,
     .fail = culvi_gl_fail_timeline,
 };

@@ -74,6 +74,8 @@ typedef struct culvi_graphics_api {
     bool waits_late;
     /* An object can be exported as often as one wants, on any thread (core/suspend.c). */
     bool exports_again;
+    /* A signal of CUDA's can overtake what its stream has written inline (culvi_arrive()). */
+    bool overtaken;
     int (*timeline_signal)(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value);
     /* Records such a code as an error of the class that it belongs to. */
     culv_result (*fail)(const culvi_graphics *graphics, const char *label, int code,

@@ -48,8 +48,9 @@ static culv_result share_native(culvi_graphics *graphics, uint64_t semaphore, bo
                                  !stays};
     if (result == CULV_OK && graphics->api->exports_again && !graphics->foreign)
         culvi_semaphore_set_source(*out, &source);
-    if (result != CULV_OK || !graphics->across) return result;
-    result = culvi_semaphore_goes_across(*out);
+    if (result != CULV_OK || !(graphics->across || api->overtaken)) return result;
+    (*out)->across = graphics->across;
+    result = culvi_semaphore_arrives(*out);
     if (result != CULV_OK) {
         culvi_semaphore_release_or_defer(*out, false, NULL);
         *out = NULL;

@@ -249,6 +249,40 @@ HOST_CASE(batches_of_words, .mark = TEST_BOTH, .reason = "cuda.h")
     CU_OK(h->cu->StreamSynchronize(h->stream));
 }
 
+/* A captured write and a captured wait of a word. */
+HOST_CASE(captured_words, .mark = TEST_BOTH, .reason = "cuda.h")
+{
+    HOST_CALL(GraphInstantiateWithFlags, 11040);
+    uint64_t found = 0;
+    size_t count = 0;
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode nodes[4];
+    CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+    CUdeviceptr word = raw_cuda_memory(h->cu, sizeof found);
+    CU_OK(h->cu->MemsetD32Async(word, 0, 2, h->stream));
+    CU_OK(h->cu->StreamSynchronize(h->stream));
+    CU_OK(h->cu->StreamBeginCapture(h->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    answer_call("cuStreamWriteValue64", h->cu->StreamWriteValue64(h->stream, word, 7, 0));
+    answer_call("cuStreamWaitValue64",
+                h->cu->StreamWaitValue64(h->stream, word, 7, CU_STREAM_WAIT_VALUE_GEQ));
+    const CUresult ended = h->cu->StreamEndCapture(h->stream, &graph);
+    answer_call("cuStreamEndCapture", ended);
+    if (ended != CUDA_SUCCESS) return;
+    CU_OK(h->cu->GraphGetNodes(graph, NULL, &count));
+    REQUIRE(count >= 1 && count <= 4);
+    CU_OK(h->cu->GraphGetNodes(graph, nodes, &count));
+    CU_OK(h->cu->GraphNodeGetType(nodes[0], &type));
+    ANSWER("the graph", "%zu nodes, the first of type %d", count, (int)type);
+    CU_OK(GraphInstantiateWithFlags(&exec, graph, 0));
+    CU_OK(h->cu->GraphLaunch(exec, h->stream));
+    CU_OK(h->cu->StreamSynchronize(h->stream));
+    CU_OK(h->cu->MemcpyDtoH(&found, word, sizeof found));
+    REQUIRE_EQ(found, 7);
+    CU_OK(h->cu->GraphExecDestroy(exec));
+    CU_OK(h->cu->GraphDestroy(graph));
+}
+
 /* Copies of a batch, with sources that the call is done with when it returns. */
 HOST_CASE(batches_of_copies, .mark = TEST_BOTH, .reason = "cuda.h")
 {
