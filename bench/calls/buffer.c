@@ -33,7 +33,7 @@ static void culvert_open(buffer_state *s, double at[])
 static void culvert_close(buffer_state *s, double at[])
 {
     at[UNMAP] = bench_now();
-    culv_buffer_unmap(&s->buffer);
+    culv_buffer_unmap(&s->buffer, NULL);
     at[RELEASE] = bench_now();
     culv_memory_destroy(&s->import);
     at[PHASES] = bench_now();

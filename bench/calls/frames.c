@@ -94,10 +94,10 @@ static void close_state(frames_state *s)
     rig *r = &s->b->rig;
     REQUIRE(raw_vk_timeline_wait(&r->vk, s->vulkan_done.vk, s->vulkan_done.value, 10000));
     RIG_CU(r->cu->StreamSynchronize(r->stream));
-    culv_buffer_unmap(&s->buffer);
+    culv_buffer_unmap(&s->buffer, NULL);
     culv_memory_destroy(&s->import);
-    culv_shared_image_destroy(&s->image);
-    culv_shared_semaphore_destroy(&s->made);
+    culv_shared_image_destroy(&s->image, NULL);
+    culv_shared_semaphore_destroy(&s->made, NULL);
     rig_timeline_close(r, &s->vulkan_done);
     rig_timeline_close(r, &s->cuda_done);
     raw_vk_buffer_destroy(&r->vk, &s->vk);

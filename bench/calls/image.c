@@ -61,7 +61,7 @@ static void culvert_open(image_state *s, double at[])
 static void culvert_close(image_state *s, double at[])
 {
     at[UNMAP] = bench_now();
-    culv_image_unmap(&s->image);
+    culv_image_unmap(&s->image, NULL);
     at[RELEASE] = bench_now();
     culv_memory_destroy(&s->import);
     at[PHASES] = bench_now();

@@ -167,7 +167,7 @@ static void close_state(submit_state *s)
     vkDestroyCommandPool(r->vk.device, s->pool, NULL);
     rig_timeline_close(r, &s->vulkan_done);
     rig_timeline_close(r, &s->cuda_done);
-    culv_buffer_unmap(&s->mapped);
+    culv_buffer_unmap(&s->mapped, NULL);
     culv_memory_destroy(&s->import);
     raw_vk_buffer_destroy(&r->vk, &s->buffer);
 }

@@ -111,7 +111,7 @@ static void measure(frames_bench *b, VkFormat format, const char *name, uint32_t
     bench_end(&series);
     print_rates(base, s.row_bytes * side);
     RIG_CU(base->rig.cu->MemFree(s.from));
-    culv_shared_image_destroy(&shared);
+    culv_shared_image_destroy(&shared, NULL);
 }
 
 enum { BY_CUDA, BY_SHADER, BY_COMMAND };
@@ -223,7 +223,7 @@ static void measure_copies(frames_bench *b, size_t size, unsigned calls)
     }
     for (int i = 0; i < 2; i++) {
         RIG_CU(base->rig.cu->MemFree(s.own[i]));
-        culv_shared_buffer_destroy(&s.shared[i]);
+        culv_shared_buffer_destroy(&s.shared[i], NULL);
     }
     free(s.found);
     free(s.words);

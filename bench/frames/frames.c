@@ -76,7 +76,7 @@ void frames_open(frames_bench *b, int ordinal)
 static void close_slots(frames_bench *b)
 {
     for (uint32_t i = 0; i < b->num_slots; i++)
-        culv_shared_buffer_destroy(&b->slots[i]);
+        culv_shared_buffer_destroy(&b->slots[i], NULL);
     b->num_slots = 0;
     b->slot_bytes = 0;
 }

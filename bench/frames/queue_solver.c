@@ -104,7 +104,7 @@ void queue_solver_close(queue_solver *q)
     VkDevice device = q->rig->vk.device;
     vkDestroyCommandPool(device, q->pool, NULL);
     free(q->commands);
-    culv_shared_buffer_destroy(&q->log);
+    culv_shared_buffer_destroy(&q->log, NULL);
     culv_vk_kernels_destroy(&q->kernels);
     culv_kernels_unload(&q->loaded);
     for (int i = 0; i < SOLVER_KERNELS; i++)

@@ -21,7 +21,7 @@ void reader_open(reader *r, rig *gpu, const solver *s, const queue_solver *q)
 
 void reader_close(reader *r)
 {
-    culv_shared_buffer_destroy(&r->queue_verdict);
+    culv_shared_buffer_destroy(&r->queue_verdict, NULL);
     RIG_CU(r->rig->cu->MemFree(r->verdict));
 }
 

@@ -147,7 +147,7 @@ void ring_finish(run *r)
     REQUIRE_EQ(stats.produced, r->c->frames);
     REQUIRE_EQ(stats.consumed, r->c->frames);
     REQUIRE_EQ(stats.skipped, 0);
-    culv_ring_destroy(&own->ring);
+    culv_ring_destroy(&own->ring, NULL);
     if (own->second == NULL) return;
     for (int i = 0; i < 2; i++)
         RIG_CU(r->b->bench.rig.cu->EventDestroy(own->events[i]));

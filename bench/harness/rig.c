@@ -137,7 +137,7 @@ void rig_timeline_close(rig *r, rig_timeline *timeline)
 {
     raw_vk_idle(&r->vk);
     RIG_CU(r->cu->CtxSynchronize());
-    culv_semaphore_destroy(&timeline->culvert);
+    culv_semaphore_destroy(&timeline->culvert, NULL);
     for (size_t i = 0; i < 2; i++)
         RIG_CU(r->cu->DestroyExternalSemaphore(timeline->raw[i]));
     raw_vk_timeline_destroy(&r->vk, timeline->vk);

@@ -237,15 +237,15 @@ static void close_subject(kinds *k, subject *s)
 {
     const rig *r = &k->bench.rig;
     if (s->own != 0) RIG_CU(r->cu->MemFree(s->own));
-    culv_buffer_unmap(&s->mapped);
+    culv_buffer_unmap(&s->mapped, NULL);
     culv_memory_destroy(&s->import);
-    culv_shared_buffer_destroy(&s->made);
+    culv_shared_buffer_destroy(&s->made, NULL);
     culv_vector_view_destroy(&s->view);
-    culv_vector_destroy(&s->vector);
+    culv_vector_destroy(&s->vector, NULL);
     vkDestroyBuffer(r->vk.device, s->buffer, NULL);
     vkFreeMemory(r->vk.device, s->memory, NULL);
     if (s->range != NULL) {
-        CULV_OK_OR_EXIT(culv_vmm_unmap(s->range, 0, culv_vmm_range_size(s->range)));
+        CULV_OK_OR_EXIT(culv_vmm_unmap(s->range, 0, culv_vmm_range_size(s->range), NULL));
         CULV_OK_OR_EXIT(culv_vmm_range_destroy(&s->range));
     }
     culv_vmm_allocation_destroy(&s->allocation);

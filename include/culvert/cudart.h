@@ -135,8 +135,12 @@ CULV_INLINE CUstream culv_cudart_stream_0(void)
 }
 
 /** Converts a stream of the runtime to a CUstream. Use it for functions of Culvert that have no
- * counterpart here (culv_shared_buffer_destroy_after() and others). The handle stays the same,
- * except that 0 becomes culv_cudart_stream_0().
+ * counterpart here, for example as a last use:
+ *
+ *   CUstream last_use = culv_cudart_stream(0);
+ *   culv_buffer_unmap(&buffer, &last_use);
+ *
+ * The handle stays the same, except that 0 becomes culv_cudart_stream_0().
  * Ownership: stream stays yours. Threads: any.
  * Source: cuda_runtime_api.h, "Interactions between CUstream and cudaStream_t". */
 CULV_INLINE CUstream culv_cudart_stream(cudaStream_t stream)
@@ -227,13 +231,6 @@ CULV_INLINE void *culv_cudart_buffer_pointer(const culv_buffer *buffer)
     return (void *)(uintptr_t)culv_buffer_pointer(buffer);
 }
 
-/** Calls culv_buffer_unmap_after() with a stream of the runtime.
- * Ownership: *buffer is Culvert's again. Threads: any, ordered with other calls on this object. */
-CULV_INLINE void culv_cudart_buffer_unmap_after(culv_buffer **buffer, cudaStream_t last_use)
-{
-    culv_buffer_unmap_after(buffer, culv_cudart_stream(last_use));
-}
-
 /** Returns culv_image_mipmapped_array() as a cudaMipmappedArray_t. NULL for NULL. Never pass it to
  * cudaFreeMipmappedArray().
  * Ownership: Culvert owns it; it is valid until the image is unmapped. Threads: any. */
@@ -285,13 +282,6 @@ CULV_INLINE culv_result culv_cudart_image_get_texture(culv_image *image,
     return result;
 }
 
-/** Calls culv_image_unmap_after() with a stream of the runtime.
- * Ownership: *image is Culvert's again. Threads: any, ordered with other calls on this object. */
-CULV_INLINE void culv_cudart_image_unmap_after(culv_image **image, cudaStream_t last_use)
-{
-    culv_image_unmap_after(image, culv_cudart_stream(last_use));
-}
-
 /** Calls culv_semaphore_signal() with a stream of the runtime.
  * Errors: as culv_semaphore_signal(). Threads: any, one at a time for each semaphore. */
 CULV_INLINE culv_result culv_cudart_semaphore_signal(culv_semaphore *semaphore, cudaStream_t stream,
@@ -326,15 +316,6 @@ CULV_INLINE culv_result culv_cudart_semaphore_wait_batch(const culv_semaphore_po
                                                          uint32_t count, cudaStream_t stream)
 {
     return culv_semaphore_wait_batch(points, count, culv_cudart_stream(stream));
-}
-
-/** Calls culv_semaphore_destroy_after() with a stream of the runtime.
- * Ownership: *semaphore is Culvert's again.
- * Threads: any, ordered with other calls on this object. */
-CULV_INLINE void culv_cudart_semaphore_destroy_after(culv_semaphore **semaphore,
-                                                     cudaStream_t last_use)
-{
-    culv_semaphore_destroy_after(semaphore, culv_cudart_stream(last_use));
 }
 
 CULV_EXTERN_C_END

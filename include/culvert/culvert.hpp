@@ -185,12 +185,16 @@ template <class T, auto Destroy> class handle {
      * destructor cannot report a refusal: if that matters, call this first. */
     culv_result reset() noexcept
     {
-        if constexpr (std::is_void_v<decltype(Destroy(&object_))>) {
-            Destroy(&object_);
-            return CULV_OK;
-        } else {
-            return Destroy(&object_);
-        }
+        if constexpr (std::is_invocable_v<decltype(Destroy), T **>)
+            return result_of(Destroy, &object_);
+        else
+            return result_of(Destroy, &object_, nullptr);
+    }
+    /** Destroys the object behind the work of a stream, and does not wait for it. For objects whose
+     * destroy call in C takes a `last_use`. */
+    done destroy_after(CUstream last_use)
+    {
+        return detail::finish(result_of(Destroy, &object_, &last_use));
     }
 
   protected:
@@ -200,6 +204,16 @@ template <class T, auto Destroy> class handle {
         return &object_;
     }
     T *object_ = nullptr;
+
+  private:
+    template <class Call, class... Arguments>
+    static culv_result result_of(Call call, Arguments... arguments) noexcept
+    {
+        if constexpr (std::is_void_v<std::invoke_result_t<Call, Arguments...>>)
+            return call(arguments...), CULV_OK;
+        else
+            return call(arguments...);
+    }
 };
 
 /** A CUDA device: culvert/device.h. */
@@ -289,11 +303,11 @@ class vmm_range : public handle<culv_vmm_range, culv_vmm_range_destroy> {
     }
     done unmap(uint64_t offset, uint64_t size)
     {
-        return detail::finish(culv_vmm_unmap(get(), offset, size));
+        return detail::finish(culv_vmm_unmap(get(), offset, size, nullptr));
     }
     done unmap_after(uint64_t offset, uint64_t size, CUstream last_use)
     {
-        return detail::finish(culv_vmm_unmap_after(get(), offset, size, last_use));
+        return detail::finish(culv_vmm_unmap(get(), offset, size, &last_use));
     }
 };
 
@@ -334,10 +348,6 @@ class vector : public handle<culv_vector, culv_vector_destroy> {
     {
         return detail::finish(culv_vector_shrink(get(), size, last_use));
     }
-    void destroy_after(CUstream last_use) noexcept
-    {
-        culv_vector_destroy_after(out(), last_use);
-    }
 };
 
 /** A buffer of CUDA and of a graphics API: culvert/shared.h. */
@@ -355,10 +365,6 @@ class shared_buffer : public handle<culv_shared_buffer, culv_shared_buffer_destr
     uint64_t size() const noexcept
     {
         return culv_buffer_size(cuda());
-    }
-    done destroy_after(CUstream last_use)
-    {
-        return detail::finish(culv_shared_buffer_destroy_after(out(), last_use));
     }
 };
 
@@ -379,10 +385,6 @@ class shared_image : public handle<culv_shared_image, culv_shared_image_destroy>
     {
         CUsurfObject s = 0;
         return detail::finish(culv_image_get_surface(cuda(), level, &s), std::move(s));
-    }
-    done destroy_after(CUstream last_use)
-    {
-        return detail::finish(culv_shared_image_destroy_after(out(), last_use));
     }
 };
 
@@ -454,10 +456,6 @@ class shared_semaphore : public handle<culv_shared_semaphore, culv_shared_semaph
     done wait_on_host(uint64_t value, uint64_t timeout) const
     {
         return detail::finish(culv_shared_semaphore_wait_on_host(get(), value, timeout));
-    }
-    done destroy_after(CUstream last_use)
-    {
-        return detail::finish(culv_shared_semaphore_destroy_after(out(), last_use));
     }
 };
 

@@ -165,9 +165,9 @@ CULV_EXPORT culv_result culv_device_get_caps(const culv_device *device, culv_dev
  * Ownership: a copy, yours. Threads: any. */
 CULV_EXPORT culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out);
 
-/** Releases the objects that the ..._after() calls deferred and that the GPU no longer uses.
+/** Releases the objects that were deferred behind a stream and that the GPU no longer uses.
  * Returns how many objects are still deferred; 0 for NULL. The driver may wait meanwhile for the
- * context's work. A program that destroys objects only by ..._after() must call this now and then,
+ * context's work. A program that destroys objects only behind streams must call this now and then,
  * when a wait does no harm (between scenes, once a second). Otherwise their memory is held until
  * the device is gone.
  * Threads: any. */

@@ -100,19 +100,13 @@ CULV_INIT(culv_subresource_layout)
 CULV_EXPORT culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc,
                                        culv_image **out);
 
-/** Unmaps the image, with its level arrays and its surfaces. The work that uses the image should be
- * done, as before vkFreeMemory. The driver may wait in this call as in culv_buffer_unmap()
- * (measured: cuMipmappedArrayDestroy waits for the context). culv_image_unmap_after() does not
- * wait.
+/** Unmaps the image, with its level arrays and its surfaces. last_use is as in culv_buffer_unmap():
+ * NULL may wait in the driver (measured: cuMipmappedArrayDestroy waits for the context), and a
+ * stream DEFERS the release.
  * Errors: INVALID (OWNED: Culvert made the image itself (culv_shared_image_cuda()); nothing
  * happens, and the pointer keeps its value).
  * Threads: any, ordered with other calls on this object. */
-CULV_EXPORT culv_result culv_image_unmap(culv_image **image);
-
-/** Does what culv_image_unmap() does, but DEFERS the release and never waits: see
- * culv_buffer_unmap_after().
- * Errors: as culv_image_unmap(). Threads: any, ordered with other calls on this object. */
-CULV_EXPORT culv_result culv_image_unmap_after(culv_image **image, CUstream last_use);
+CULV_EXPORT culv_result culv_image_unmap(culv_image **image, const CUstream *last_use);
 
 /** Returns the mipmapped array. Never destroy it. NULL for NULL, for an image of several planes,
  * whose planes have no array in common (the last error says so), for 4:2:2 pairs, and for images

@@ -69,13 +69,10 @@ CULV_EXPORT culv_result culv_keyed_mutex_release(culv_keyed_mutex *mutex, CUstre
 CULV_EXPORT culv_bool culv_keyed_mutex_is_held(const culv_keyed_mutex *mutex);
 
 /** Destroys CUDA's import. It does not release the mutex: release it first, or the other side waits
- * in vain. CUDA's work with it should be done, as for culv_semaphore_destroy().
+ * in vain. last_use is as in culv_semaphore_destroy(): for NULL CUDA's work should be done, and a
+ * stream DEFERS the release.
  * Threads: any, ordered with other calls on this object. */
-CULV_EXPORT void culv_keyed_mutex_destroy(culv_keyed_mutex **mutex);
-
-/** Does what culv_keyed_mutex_destroy() does, but never waits. See culv_semaphore_destroy_after().
- * Threads: any, ordered with other calls on this object. */
-CULV_EXPORT void culv_keyed_mutex_destroy_after(culv_keyed_mutex **mutex, CUstream last_use);
+CULV_EXPORT void culv_keyed_mutex_destroy(culv_keyed_mutex **mutex, const CUstream *last_use);
 
 CULV_EXTERN_C_END
 

@@ -109,24 +109,23 @@ CULV_EXPORT uint64_t culv_memory_size(const culv_memory *memory);
 CULV_EXPORT culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc,
                                         culv_buffer **out);
 
-/** Unmaps the buffer. The work that uses it should be done, as before vkFreeMemory.
+/** Unmaps the buffer.
  *
- * If this is the import's last buffer, the driver WAITS for all CUDA work of the context, and other
- * threads cannot submit any meanwhile. If that work waits for a signal that nobody submits, it
- * waits for ever. culv_buffer_unmap_after() does not wait.
+ * If last_use is NULL, the work that uses the buffer should be done, as before vkFreeMemory. With
+ * the import's last buffer, the driver WAITS for all CUDA work of the context, and other threads
+ * cannot submit any meanwhile. If that work waits for a signal that nobody submits, it waits for
+ * ever.
+ *
+ * Otherwise the call DEFERS and never waits. The driver's mapping is released after the work that
+ * *last_use has so far, in a later culv_device_collect(), culv_device_get_counts(), or unmap or
+ * destroy with NULL, or when the device is closed; those calls may wait in the driver. The stream
+ * must be one of the device's context; a NULL in *last_use is the legacy default stream. If it is
+ * in capture, the release waits for all CUDA work.
  * Errors: INVALID (OWNED: Culvert made the buffer itself (culv_shared_buffer_cuda()); nothing
  * happens, and the pointer keeps its value).
  * Threads: any, ordered with other calls on this object.
  * Source: measured, docs/measured/nvidia-measured.md. */
-CULV_EXPORT culv_result culv_buffer_unmap(culv_buffer **buffer);
-
-/** Does what culv_buffer_unmap() does, but DEFERS and never waits. The driver's mapping is released
- * after the work that `last_use` has so far, in a later culv_device_collect(), culv_buffer_unmap(),
- * culv_semaphore_destroy() or culv_device_get_counts(), or when the device is closed; those calls
- * may wait in the driver. The stream must be one of the device's context. If it is in capture, the
- * release waits for all CUDA work.
- * Errors: as culv_buffer_unmap(). Threads: any, ordered with other calls on this object. */
-CULV_EXPORT culv_result culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use);
+CULV_EXPORT culv_result culv_buffer_unmap(culv_buffer **buffer, const CUstream *last_use);
 
 /** Returns the device pointer to the buffer's first byte, valid until the buffer is unmapped, for
  * kernels and copies, never for cuMemFree. 0 for NULL.

@@ -224,20 +224,15 @@ CULV_EXPORT culv_result culv_ring_create(culv_device *device, const culv_ring_de
  *
  * On a ring of your own slots, the call does not wait for the GPU: free the slots after
  * culv_ring_drain() has succeeded. On a graphics API's ring, that API's work must be done, or its
- * device lost; CUDA's work should be done (culv_shared_buffer_destroy()). If CUDA still waits for a
- * signal of the API's side, Culvert waits a second for it and then signals in its place. OpenGL's
- * registered objects are unmapped.
+ * device lost. If last_use is NULL, CUDA's work should be done, too; otherwise the ring's objects
+ * are DEFERRED behind the work of *last_use (culv_shared_buffer_destroy()). OpenGL's registered
+ * objects are unmapped either way. If CUDA still waits for a signal of the API's side, Culvert
+ * waits a second for it and then signals in its place.
  * Errors: after an error nothing is done, and the pointer keeps its value: INVALID (CONTEXT: it is
  * OpenGL's, and no context of its attachment is current on this thread), DRIVER (OpenGL's driver
  * refused: try again).
  * Threads: any, for OpenGL's the context's; after the last call of either side. */
-CULV_EXPORT culv_result culv_ring_destroy(culv_ring **ring);
-
-/** Does what culv_ring_destroy() does, but does not wait for CUDA's work: the ring's objects go as
- * by culv_shared_buffer_destroy_after() with `last_use`. Makes no difference for OpenGL's
- * registered objects, and for a ring of your own slots.
- * Errors: as culv_ring_destroy(). Threads: as there. */
-CULV_EXPORT culv_result culv_ring_destroy_after(culv_ring **ring, CUstream last_use);
+CULV_EXPORT culv_result culv_ring_destroy(culv_ring **ring, const CUstream *last_use);
 
 /** Returns CUDA's half of a slot's buffer. NULL if the resource is an image or does not exist, and
  * on a ring of your own slots.

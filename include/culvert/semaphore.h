@@ -68,21 +68,18 @@ CULV_EXPORT culv_result culv_semaphore_import(culv_device *device, const culv_se
 /** Returns the semaphore's type. CULV_SEMAPHORE_NONE for NULL. Threads: any. */
 CULV_EXPORT culv_semaphore_type culv_semaphore_get_type(const culv_semaphore *semaphore);
 
-/** Destroys the semaphore. Its signals and waits should be done.
+/** Destroys the semaphore.
  *
- * The driver WAITS for all CUDA work of the context, and other threads cannot submit any meanwhile.
- * If a stream waits for a value that nobody submits, it waits for ever.
- * culv_semaphore_destroy_after() does not wait.
+ * If last_use is NULL, its signals and waits should be done. The driver WAITS for all CUDA work of
+ * the context, and other threads cannot submit any meanwhile. If a stream waits for a value that
+ * nobody submits, it waits for ever. Otherwise the call DEFERS the release behind the work of
+ * *last_use and never waits: see culv_buffer_unmap().
  * Errors: INVALID (OWNED: Culvert made the semaphore itself (culv_shared_semaphore_cuda()); nothing
  * happens, and the pointer keeps its value).
  * Threads: any, ordered with other calls on this object.
  * Source: CUDA guide 3.2.16; measured, docs/measured/nvidia-measured.md. */
-CULV_EXPORT culv_result culv_semaphore_destroy(culv_semaphore **semaphore);
-
-/** Does what culv_semaphore_destroy() does, but DEFERS the release and never waits: see
- * culv_buffer_unmap_after().
- * Errors: as culv_semaphore_destroy(). Threads: any, ordered with other calls on this object. */
-CULV_EXPORT culv_result culv_semaphore_destroy_after(culv_semaphore **semaphore, CUstream last_use);
+CULV_EXPORT culv_result culv_semaphore_destroy(culv_semaphore **semaphore,
+                                               const CUstream *last_use);
 
 /** Makes `stream` signal the semaphore when it gets there: a timeline gets `value`, and a binary
  * semaphore becomes signaled (`value` is 0). Work that waits for it sees what the stream did

@@ -8,7 +8,7 @@
  *   VkBuffer in_vulkan = culv_vk_buffer_handle(buffer);
  *   CUdeviceptr in_cuda = culv_shared_buffer_pointer(buffer);
  *   ...
- *   culv_shared_buffer_destroy(&buffer);
+ *   culv_shared_buffer_destroy(&buffer, &stream);
  *
  * A call of one API refuses an object of another API. */
 #ifndef CULV_SHARED_H_
@@ -28,27 +28,23 @@ typedef struct culv_shared_image culv_shared_image;
 typedef struct culv_shared_semaphore culv_shared_semaphore;
 
 /** Unmaps the buffer from CUDA, releases the import, destroys the API's buffer and frees its
- * memory, in this order.
+ * memory. The API's work with it must be done, as for vkDestroyBuffer; OpenGL keeps the memory
+ * until its own work is done.
  *
- * The API's work with the buffer must be done, as for vkDestroyBuffer; OpenGL keeps the memory
- * until its own work is done. CUDA's work should be done: the call may wait for it
- * (culv_buffer_unmap()). For a buffer in host memory CUDA's work must be done, because no text says
- * that unregistering waits. The pages are freed last.
+ * If last_use is NULL, CUDA's work should be done: the call may wait for it (culv_buffer_unmap()).
+ * For a buffer in host memory it must be done, because no text says that unregistering waits.
+ *
+ * Otherwise the call never waits for CUDA, and DEFERS CUDA's half behind the work of *last_use.
+ * Until then the mapping keeps the pages, also yours of culv_vk_buffer_create_desc::host_pointer.
+ * With HOST (culvert/fallback.h) the memory of the copies may belong to the API: it is freed with
+ * the mapping, at the latest when you detach. After that, the call that destroys the last object of
+ * the attachment waits.
  * Errors: INVALID (OWNED: it is a part of a ring, a bridge or a shadow; CONTEXT: it is OpenGL's,
  * and no context of its attachment is current on this thread). After an error nothing is done.
  * Threads: any, and for an object of OpenGL the context's; ordered with other calls on this object
  * and with the destruction of its VkDevice. */
-CULV_EXPORT culv_result culv_shared_buffer_destroy(culv_shared_buffer **buffer);
-
-/** Does what culv_shared_buffer_destroy() does, but never waits for CUDA. The mapping is released
- * as by culv_buffer_unmap_after(). Until then it keeps the pages, also your own pages of
- * culv_vk_buffer_create_desc::host_pointer. The API's work must be done now. With HOST
- * (culvert/fallback.h) the memory of the copies may belong to the API: it is freed with the
- * mapping, at the latest when you detach. After that, the call that destroys the last object of the
- * attachment waits.
- * Errors: as culv_shared_buffer_destroy(). Threads: as there. */
-CULV_EXPORT culv_result culv_shared_buffer_destroy_after(culv_shared_buffer **buffer,
-                                                         CUstream last_use);
+CULV_EXPORT culv_result culv_shared_buffer_destroy(culv_shared_buffer **buffer,
+                                                   const CUstream *last_use);
 
 /** Returns CUDA's half of the buffer: its pointer and size. NULL for NULL.
  * Ownership: Culvert's, valid until the buffer is destroyed; culv_buffer_unmap() refuses it.
@@ -62,12 +58,8 @@ CULV_EXPORT CUdeviceptr culv_shared_buffer_pointer(const culv_shared_buffer *buf
 
 /** Does what culv_shared_buffer_destroy() does for an image. Destroy your views of it first.
  * Errors: as culv_shared_buffer_destroy(). Threads: as there. */
-CULV_EXPORT culv_result culv_shared_image_destroy(culv_shared_image **image);
-
-/** Does what culv_shared_buffer_destroy_after() does for an image. Destroy your views of it first.
- * Errors: as culv_shared_buffer_destroy(). Threads: as there. */
-CULV_EXPORT culv_result culv_shared_image_destroy_after(culv_shared_image **image,
-                                                        CUstream last_use);
+CULV_EXPORT culv_result culv_shared_image_destroy(culv_shared_image **image,
+                                                  const CUstream *last_use);
 
 /** Returns CUDA's half of the image: its arrays, surfaces and textures. NULL for NULL.
  * Ownership: Culvert's, valid until the image is destroyed; culv_image_unmap() refuses it.
@@ -75,21 +67,20 @@ CULV_EXPORT culv_result culv_shared_image_destroy_after(culv_shared_image **imag
 CULV_EXPORT culv_image *culv_shared_image_cuda(const culv_shared_image *image);
 
 /** Destroys CUDA's import and the API's semaphore. The API's work with it must be done, as for
- * vkDestroySemaphore. CUDA's work should be done: the call waits for it, as
+ * vkDestroySemaphore.
+ *
+ * If last_use is NULL, CUDA's work should be done: the call waits for it, as
  * culv_semaphore_destroy() does. CUDA may still wait for a value of a timeline that CUDA itself
  * does not signal. If that value does not come within a second, the call signals it and logs a
  * warning, because nobody else can.
+ *
+ * Otherwise the call never waits for CUDA, and DEFERS CUDA's half behind the work of *last_use. On
+ * the HOST path (culvert/fallback.h) the API's semaphore is destroyed when no host function is
+ * pending, at the latest when you detach. After that, this call waits if it destroys the last
+ * object of the attachment.
  * Errors: as culv_shared_buffer_destroy(). Threads: as culv_shared_buffer_destroy(). */
-CULV_EXPORT culv_result culv_shared_semaphore_destroy(culv_shared_semaphore **semaphore);
-
-/** Does what culv_shared_semaphore_destroy() does, but never waits for CUDA, as
- * culv_semaphore_destroy_after() describes. The API's work must be done now. On the HOST path
- * (culvert/fallback.h) the API's semaphore is destroyed when no host function is pending, at the
- * latest when you detach. After that, this call waits if it destroys the last object of the
- * attachment.
- * Errors: as culv_shared_buffer_destroy(). Threads: as culv_shared_buffer_destroy(). */
-CULV_EXPORT culv_result culv_shared_semaphore_destroy_after(culv_shared_semaphore **semaphore,
-                                                            CUstream last_use);
+CULV_EXPORT culv_result culv_shared_semaphore_destroy(culv_shared_semaphore **semaphore,
+                                                      const CUstream *last_use);
 
 /** Signals the highest value of a timeline that CUDA was told to wait for, if the timeline has not
  * reached it. Call it if the submission that was to signal that value failed, or if an error came

@@ -122,17 +122,13 @@ CULV_EXPORT culv_result culv_sparse_array_create(culv_device *device,
                                                  const culv_sparse_array_desc *desc,
                                                  culv_sparse_array **out);
 
-/** Destroys the array and unmaps its tiles. The work that uses the array should be done: the driver
- * may wait for the context's work. culv_sparse_array_destroy_after() does not wait.
+/** Destroys the array and unmaps its tiles. If last_use is NULL, the work that uses the array
+ * should be done: the driver may wait for the context's work. Otherwise the call DEFERS the release
+ * behind the work of *last_use and never waits: see culv_buffer_unmap().
  * Threads: any, ordered with other calls on this object.
  * Source: measured, docs/measured/nvidia-measured.md: cuMipmappedArrayDestroy waits for the
  * context. */
-CULV_EXPORT void culv_sparse_array_destroy(culv_sparse_array **array);
-
-/** Does what culv_sparse_array_destroy() does, but DEFERS the release and never waits: see
- * culv_buffer_unmap_after().
- * Threads: any, ordered with other calls on this object. */
-CULV_EXPORT void culv_sparse_array_destroy_after(culv_sparse_array **array, CUstream last_use);
+CULV_EXPORT void culv_sparse_array_destroy(culv_sparse_array **array, const CUstream *last_use);
 
 /** Fills *out with the shape of the array's tiles and of its mip tail, and with its handles.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).

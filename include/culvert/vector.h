@@ -123,19 +123,16 @@ CULV_INIT(culv_vector_stats)
 CULV_EXPORT culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc,
                                            culv_vector **out);
 
-/** Destroys the vector, including its old addresses. Does NOT wait: the GPU's work with the vector
- * should be done. In a space (culvert/vulkan_space.h) Vulkan's half is freed in a later call for
- * the space. Memory that Vulkan or another process imported stays with them. If tensors exist
- * (culvert/dlpack.h), all memory stays until the last one is deleted.
+/** Destroys the vector, including its old addresses. Does NOT wait. If last_use is NULL, the GPU's
+ * work with the vector should be done. Otherwise the call DEFERS: the memory is freed behind the
+ * work of *last_use, as by culv_vmm_unmap(). If that stream is in capture, Culvert cannot see its
+ * progress: the memory is freed with the device, and counts as deferred until then.
+ *
+ * In a space (culvert/vulkan_space.h) Vulkan's half is freed in a later call for the space. Memory
+ * that Vulkan or another process imported stays with them. If tensors exist (culvert/dlpack.h), all
+ * memory stays until the last one is deleted.
  * Threads: any, after the last call. */
-CULV_EXPORT void culv_vector_destroy(culv_vector **vector);
-
-/** Does what culv_vector_destroy() does, but DEFERS. The memory is freed as by
- * culv_vmm_unmap_after().
- * Errors: none. If the stream is in capture, Culvert cannot see its progress: the memory is freed
- * with the device, and counts as deferred until then.
- * Threads: any, after the last call. */
-CULV_EXPORT void culv_vector_destroy_after(culv_vector **vector, CUstream last_use);
+CULV_EXPORT void culv_vector_destroy(culv_vector **vector, const CUstream *last_use);
 
 /** Makes the vector at least `size` bytes long. It commits what is missing, or publishes what was
  * committed ahead. Kernels that use the vector go on. A smaller size does nothing. If there is no
@@ -157,7 +154,7 @@ CULV_EXPORT culv_result culv_vector_reserve(culv_vector *vector, uint64_t size);
  * that was committed beyond it. Never waits for the GPU.
  *
  * The call frees chunks that lie wholly beyond `size` and beyond `commit_ahead`, at old addresses
- * too. It DEFERS, as culv_vmm_unmap_after() does. Only after the release can their addresses be
+ * too. It DEFERS, as culv_vmm_unmap() does. Only after the release can their addresses be
  * committed again. A grow that comes earlier waits on the host for `last_use`, and the log says so.
  *
  * After an error nothing has changed. If the driver refuses only part of the work, that part stays
@@ -168,7 +165,7 @@ CULV_EXPORT culv_result culv_vector_reserve(culv_vector *vector, uint64_t size);
 CULV_EXPORT culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, CUstream last_use);
 
 /** Unmaps an old address: the `before` that culv_vector_moved reported. 0: all old addresses. It
- * DEFERS, as culv_vmm_unmap_after() does.
+ * DEFERS, as culv_vmm_unmap() does.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: not an old address of this vector; CAPTURE,
  * STREAM_DEVICE), BUSY (OWNED: a tensor uses it), DRIVER, ASYNC. After an error you can retire the
  * remaining ones again.

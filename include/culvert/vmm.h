@@ -11,7 +11,7 @@
  *   culv_vmm_range_create(device, &range_desc, &range);
  *   culv_vmm_map(range, 0, allocation, NULL, 0);
  *   kernel<<<...>>>(culv_vmm_range_pointer(range));
- *   culv_vmm_unmap(range, 0, culv_vmm_range_size(range));
+ *   culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL);
  *   culv_vmm_range_destroy(&range);
  *   culv_vmm_allocation_destroy(&allocation);
  *
@@ -182,7 +182,7 @@ typedef struct culv_vmm_mapping {
     /** The allocation that culv_vmm_map() got, borrowed from its owner. NULL: it was destroyed. Its
      * memory exists as long as it is mapped. */
     culv_vmm_allocation *allocation;
-    /** Nonzero: culv_vmm_unmap_after() was called for it, and it is not released yet. */
+    /** Nonzero: culv_vmm_unmap() has deferred it, and it is not released yet. */
     culv_bool unmapping;
 } culv_vmm_mapping;
 
@@ -300,24 +300,23 @@ CULV_EXPORT culv_result culv_vmm_map(culv_vmm_range *range, uint64_t offset,
 
 /** Unmaps everything in `size` bytes from `offset` on. 0 and culv_vmm_range_size() unmap the whole
  * range. A size of 0 is refused. Only whole mappings can be unmapped, because CUDA cannot unmap
- * part of one. Does NOT wait: GPU work that still uses those addresses faults. Use
- * culv_vmm_unmap_after() if such work may still run.
- * Errors: INVALID (NULL_ARGUMENT, RANGE; NOT_MAPPED: an end lies within a mapping, which the
- * message names, or nothing is mapped), DRIVER, ASYNC. If the driver refuses one mapping, those
- * before it are already unmapped.
- * Threads: any.
- * Source: cuda.h, cuMemUnmap; measured, docs/measured/nvidia-measured.md: it waits for nothing. */
-CULV_EXPORT culv_result culv_vmm_unmap(culv_vmm_range *range, uint64_t offset, uint64_t size);
-
-/** Does what culv_vmm_unmap() does, but DEFERS and never waits. It unmaps after `last_use` has done
- * the work that has been submitted to it so far, in a later culv_device_collect(),
- * culv_device_get_counts() or call for this range, or when the device is closed. Until then you can
- * map nothing there. The stream must belong to the range's device and must not be in capture. If
+ * part of one.
+ *
+ * If last_use is NULL, the call unmaps at once and does NOT wait: GPU work that still uses those
+ * addresses faults. If the driver refuses one mapping, those before it are already unmapped.
+ *
+ * Otherwise the call DEFERS. It unmaps after *last_use has done the work that has been submitted to
+ * it so far, in a later culv_device_collect(), culv_device_get_counts() or call for this range, or
+ * when the device is closed. Until then you can map nothing there. The stream must belong to the
+ * range's device and must not be in capture; a NULL in *last_use is the legacy default stream. If
  * another device uses the range, let the stream wait for an event of that device's stream. After an
  * error nothing has changed.
- * Errors: as culv_vmm_unmap(); INVALID (CAPTURE, STREAM_DEVICE). Threads: any. */
-CULV_EXPORT culv_result culv_vmm_unmap_after(culv_vmm_range *range, uint64_t offset, uint64_t size,
-                                             CUstream last_use);
+ * Errors: INVALID (NULL_ARGUMENT, RANGE; NOT_MAPPED: an end lies within a mapping, which the
+ * message names, or nothing is mapped; CAPTURE, STREAM_DEVICE), DRIVER, ASYNC.
+ * Threads: any.
+ * Source: cuda.h, cuMemUnmap; measured, docs/measured/nvidia-measured.md: it waits for nothing. */
+CULV_EXPORT culv_result culv_vmm_unmap(culv_vmm_range *range, uint64_t offset, uint64_t size,
+                                       const CUstream *last_use);
 
 /** Changes the access to the mappings in `size` bytes from `offset` on. Only whole mappings can be
  * named. CUDA adds to the access that was granted before: to take access away from a device, give

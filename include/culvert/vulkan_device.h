@@ -187,7 +187,7 @@ CULV_EXPORT VkDeviceSize culv_vk_host_import_alignment(const culv_vk_device *vk)
  * Afterwards Culvert makes Vulkan calls only when you destroy objects that it made with the
  * attachment (culv_vk_buffer_create() and others). When these are destroyed too, no deferred
  * release makes a Vulkan call. For that, on the HOST path (culvert/fallback.h), the last of these
- * calls waits for what the ..._after() calls have deferred.
+ * calls waits for what has been deferred behind streams.
  * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_vk_detach(culv_vk_device **vk);
 

@@ -27,8 +27,8 @@
  * - Binds and unbinds of one space happen in the order of the calls. They do not wait for work on
  *   other parts of the space.
  * - Decommit: the work of both sides with the memory must end first. culv_vk_space_decommit() waits
- *   on the host for your stream, culv_vk_space_decommit_after() defers. If Vulkan uses the memory,
- *   let the stream wait for Vulkan's timeline first (culv_semaphore_wait()).
+ *   on the host for your stream, or defers. If Vulkan uses the memory, let the stream wait for
+ *   Vulkan's timeline first (culv_semaphore_wait()).
  * - Data needs a semaphore between the writer and the reader, and a barrier on Vulkan's side, as
  *   always. Accesses by address need no ownership transfer to VK_QUEUE_FAMILY_EXTERNAL.
  * - Neither side may touch addresses without committed memory.
@@ -193,24 +193,18 @@ CULV_EXPORT culv_result culv_vk_space_commit_allocation(culv_vk_space *space, ui
                                                         culv_vmm_allocation *allocation,
                                                         uint64_t *ready);
 
-/** Removes the memory from `size` bytes from `offset` on, on both sides, in whole chunks. Waits on
- * the host for the work that has been submitted to `last_use` so far, then until Vulkan has unbound
- * the memory.
+/** Removes the memory from `size` bytes from `offset` on, on both sides, in whole chunks, after the
+ * work that has been submitted to `last_use` so far. If `wait` is nonzero, the call waits on the
+ * host for that work, then until Vulkan has unbound the memory. Otherwise it DEFERS and never
+ * waits: the memory is freed in a later call for this space, such as culv_vk_space_collect().
  * Errors: INVALID (NULL_ARGUMENT, RANGE; NOT_MAPPED: an end lies within a chunk, or nothing is
  * there; CAPTURE, STREAM_DEVICE), BUSY (MAPPED: a culv_vk_space_buffer or a vector lies there),
  * DRIVER, ASYNC. After an error nothing has changed. If a driver refuses the last step, the memory
  * is freed in a later call.
- * Threads: any, ordered with other uses of the queue.
+ * Threads: any, and if it waits, ordered with other uses of the queue.
  * Source: cuda.h, cuMemUnmap; vkQueueBindSparse. */
 CULV_EXPORT culv_result culv_vk_space_decommit(culv_vk_space *space, uint64_t offset, uint64_t size,
-                                               CUstream last_use);
-
-/** Does what culv_vk_space_decommit() does, but DEFERS and never waits: the memory is freed in a
- * later call for this space, such as culv_vk_space_collect(), after `last_use` has done the work
- * that has been submitted to it so far.
- * Errors: as culv_vk_space_decommit(). Threads: any. */
-CULV_EXPORT culv_result culv_vk_space_decommit_after(culv_vk_space *space, uint64_t offset,
-                                                     uint64_t size, CUstream last_use);
+                                               CUstream last_use, culv_bool wait);
 
 /** Frees the memory of deferred decommits, shrinks and destroys whose streams have got there. Does
  * not wait for streams.

@@ -71,7 +71,7 @@ static bool import_slot(culv_mpi *m, culv_ipc_client *client, uint32_t i)
 
 void culvi_mpi_free_slot(slot *s)
 {
-    if (s->range && s->pointer) (void)culv_vmm_unmap(s->range, 0, culv_vmm_range_size(s->range));
+    if (s->range && s->pointer) culv_vmm_unmap(s->range, 0, culv_vmm_range_size(s->range), NULL);
     (void)culv_vmm_range_destroy(&s->range);
     (void)culv_vmm_allocation_destroy(&s->allocation);
     s->pointer = 0;

@@ -402,8 +402,8 @@ static void tear_down(program *p)
     for (int i = 0; i < 3; i++)
         culv_vk_space_buffer_destroy(&p->parts[i]);
     culv_vk_space_destroy(&p->space);
-    culv_shared_semaphore_destroy(&p->ready);
-    culv_shared_semaphore_destroy(&p->drawn);
+    culv_shared_semaphore_destroy(&p->ready, NULL);
+    culv_shared_semaphore_destroy(&p->drawn, NULL);
     culv_vk_detach(&p->attached);
     if (p->key_list) (void)cu->cuMemFree(p->key_list);
     if (p->box_list) (void)cu->cuMemFree(p->box_list);

@@ -550,9 +550,9 @@ int main(int argc, char **argv)
     vkDestroyPipeline(my.device, pipeline, NULL);
     vkDestroyPipelineLayout(my.device, layout, NULL);
     vkDestroyImageView(my.device, view, NULL);
-    culv_shared_buffer_destroy(&host);
-    culv_shared_image_destroy(&target);
-    culv_ring_destroy(&ring);
+    culv_shared_buffer_destroy(&host, NULL);
+    culv_shared_image_destroy(&target, NULL);
+    culv_ring_destroy(&ring, NULL);
     close_device();
     return wrong_draws != 0 || wrong != 0;
 }

@@ -64,9 +64,9 @@ static shared make(culv_d3d_device *d3d11, UINT width, UINT height, const char *
 
 static void destroy(shared *s)
 {
-    culv_keyed_mutex_destroy(&s->cuda);
+    culv_keyed_mutex_destroy(&s->cuda, NULL);
     IDXGIKeyedMutex_Release(s->mutex);
-    culv_shared_image_destroy(&s->image);
+    culv_shared_image_destroy(&s->image, NULL);
 }
 
 /* CUDA copies rows between the host and the texture, in its turn. */

@@ -177,9 +177,9 @@ int main(void)
     write_picture();
     printf("hello_d3d12.ppm: %d of %d pixels are wrong\n", wrong, WIDTH * HEIGHT);
 
-    culv_shared_semaphore_destroy(&fence);
-    culv_shared_buffer_destroy(&picture_buffer);
-    culv_shared_buffer_destroy(&strip_buffer);
+    culv_shared_semaphore_destroy(&fence, NULL);
+    culv_shared_buffer_destroy(&picture_buffer, NULL);
+    culv_shared_buffer_destroy(&strip_buffer, NULL);
     close_device();
     return wrong != 0;
 }

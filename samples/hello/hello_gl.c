@@ -186,9 +186,9 @@ int main(void)
     write_picture();
     printf("hello_gl.ppm: %d of %d pixels are wrong\n", wrong, WIDTH * HEIGHT);
 
-    OK(culv_shared_semaphore_destroy(&drawn));
-    OK(culv_shared_semaphore_destroy(&written));
-    OK(culv_shared_buffer_destroy(&buffer));
+    OK(culv_shared_semaphore_destroy(&drawn, NULL));
+    OK(culv_shared_semaphore_destroy(&written, NULL));
+    OK(culv_shared_buffer_destroy(&buffer, NULL));
     close_device();
     return wrong != 0;
 }

@@ -54,7 +54,7 @@ static void map_slot(uint32_t slot, culv_vmm_allocation *memory)
 static void close_device(void)
 {
     for (uint32_t slot = 0; slot < SLOTS; slot++) {
-        OK(culv_vmm_unmap(ranges[slot], 0, culv_vmm_range_size(ranges[slot])));
+        OK(culv_vmm_unmap(ranges[slot], 0, culv_vmm_range_size(ranges[slot]), NULL));
         OK(culv_vmm_range_destroy(&ranges[slot]));
     }
     OK(CULV_CUDA(device)->cuStreamDestroy(stream));
@@ -109,7 +109,7 @@ static int solve(void)
     while (culv_ipc_ring_consumers(ring) > 0)
         OK(culv_ipc_server_poll(server, timeout, NULL));
     OK(CULV_CUDA(device)->cuStreamSynchronize(stream));
-    culv_ring_destroy(&ring);
+    culv_ring_destroy(&ring, NULL);
     culv_ipc_server_destroy(&server);
     close_device();
     return 0;
@@ -165,7 +165,7 @@ static int view(void)
         wrong += view_frame(i, host);
     printf("hello_ipc: %u of %d words in %d frames are wrong\n", wrong, FRAMES * WORDS, FRAMES);
     OK(CULV_CUDA(device)->cuMemFreeHost(host));
-    culv_ring_destroy(&consumer);
+    culv_ring_destroy(&consumer, NULL);
     culv_ipc_client_destroy(&client);
     close_device();
     return wrong != 0;

@@ -210,8 +210,8 @@ int main(void)
     printf("hello_ring: %d of %d words in %d frames are wrong\n", wrong, FRAMES * WORDS, FRAMES);
 
     vkDestroyCommandPool(my.device, pool, NULL);
-    culv_shared_buffer_destroy(&host);
-    culv_ring_destroy(&ring);
+    culv_shared_buffer_destroy(&host, NULL);
+    culv_ring_destroy(&ring, NULL);
     close_device();
     return wrong != 0;
 }

@@ -280,8 +280,8 @@ int main(void)
     printf("hello_vulkan.ppm: %d of %d pixels are wrong\n", wrong, WIDTH * HEIGHT);
 
     vkDestroyCommandPool(my.device, pool, NULL);
-    culv_shared_semaphore_destroy(&timeline);
-    culv_shared_buffer_destroy(&buffer);
+    culv_shared_semaphore_destroy(&timeline, NULL);
+    culv_shared_buffer_destroy(&buffer, NULL);
     close_device();
     return wrong != 0;
 }

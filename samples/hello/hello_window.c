@@ -514,7 +514,7 @@ static void close_all(void)
 {
     OK(vkDeviceWaitIdle(my.device));
     culv_kernels_unload(&kernels);
-    culv_ring_destroy(&ring);
+    culv_ring_destroy(&ring, NULL);
     for (int i = 0; i < SLOTS; i++) {
         vkDestroySemaphore(my.device, available[i], NULL);
         vkDestroyFence(my.device, done[i], NULL);

@@ -147,10 +147,10 @@ static void rest(const options *o, double began, uint64_t steps)
 static void tear_down(solver *s, const options *o)
 {
     if (s->ring) (void)wait_for_stream(s, o);
-    culv_ring_destroy(&s->ring);
+    culv_ring_destroy(&s->ring, NULL);
     culv_ipc_server_destroy(&s->server);
     for (uint32_t i = 0; i < OBSERVER_SLOTS; i++)
-        culv_vector_destroy(&s->slots[i]);
+        culv_vector_destroy(&s->slots[i], NULL);
     if (s->stream) (void)s->cu->cuStreamDestroy(s->stream);
     culv_kernels_unload(&s->kernels);
     interop_close_device(&s->device, s->cu, s->callers_context);

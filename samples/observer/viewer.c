@@ -363,10 +363,10 @@ static void tear_down(viewer *v)
 {
     VkDevice device = v->vulkan.device;
     if (device) (void)vkDeviceWaitIdle(device);
-    culv_ring_destroy(&v->consumer);
+    culv_ring_destroy(&v->consumer, NULL);
     for (uint32_t i = 0; i < OBSERVER_SLOTS; i++) {
         culv_vector_view_destroy(&v->slots[i].view);
-        culv_vector_destroy(&v->slots[i].vector);
+        culv_vector_destroy(&v->slots[i].vector, NULL);
     }
     culv_ipc_client_destroy(&v->client);
     if (device) {
@@ -378,8 +378,8 @@ static void tear_down(viewer *v)
         vkDestroyDescriptorSetLayout(device, v->set_layout, NULL);
         vulkan_buffer_destroy(&v->vulkan, &v->picture);
     }
-    culv_shared_semaphore_destroy(&v->ready);
-    culv_shared_semaphore_destroy(&v->done);
+    culv_shared_semaphore_destroy(&v->ready, NULL);
+    culv_shared_semaphore_destroy(&v->done, NULL);
     culv_vk_detach(&v->attached);
     interop_close_device(&v->device, v->cu, v->callers_context);
     vulkan_setup_destroy(&v->vulkan);

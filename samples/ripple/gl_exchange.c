@@ -170,11 +170,11 @@ void gl_exchange_destroy(gl_exchange *g, exchange *e)
 {
     if (!e->cu) return;
     glFinish();
-    (void)culv_ring_destroy(&g->ring);
-    (void)culv_shared_semaphore_destroy(&g->drawn);
-    (void)culv_shared_semaphore_destroy(&g->ready);
-    (void)culv_shared_image_destroy(&g->image);
-    (void)culv_shared_buffer_destroy(&g->buffer);
+    (void)culv_ring_destroy(&g->ring, NULL);
+    (void)culv_shared_semaphore_destroy(&g->drawn, NULL);
+    (void)culv_shared_semaphore_destroy(&g->ready, NULL);
+    (void)culv_shared_image_destroy(&g->image, NULL);
+    (void)culv_shared_buffer_destroy(&g->buffer, NULL);
     memset(g, 0, sizeof *g);
     memset(e, 0, sizeof *e);
 }

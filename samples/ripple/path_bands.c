@@ -116,11 +116,11 @@ static void destroy(exchange *e)
     for (uint32_t i = 0; b && i < e->num_parts; i++) {
         side *s = &b->sides[i];
         for (uint32_t slot = 0; slot < e->num_buffers; slot++) {
-            if (s->frame[slot]) (void)culv_buffer_unmap(&s->frame[slot]);
+            if (s->frame[slot]) (void)culv_buffer_unmap(&s->frame[slot], NULL);
             culv_memory_destroy(&s->memory[slot]);
         }
-        culv_shared_semaphore_destroy(&s->ready);
-        culv_shared_semaphore_destroy(&s->drawn);
+        culv_shared_semaphore_destroy(&s->ready, NULL);
+        culv_shared_semaphore_destroy(&s->drawn, NULL);
         culv_vk_detach(&s->attached);
     }
     for (uint32_t slot = 0; b && slot < e->num_buffers; slot++) {

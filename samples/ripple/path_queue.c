@@ -95,7 +95,7 @@ static void destroy(exchange *e)
     vkDestroySemaphore(device, e->drawn, NULL);
     vkDestroyCommandPool(device, q->pool, NULL);
     for (uint32_t i = 0; i < MOST_BUFFERS; i++) {
-        culv_shared_buffer_destroy(&q->cells[i]);
+        culv_shared_buffer_destroy(&q->cells[i], NULL);
         vulkan_image_destroy(e->vulkan, &q->tint[i]);
     }
     culv_vk_detach(&e->attached);

@@ -86,7 +86,7 @@ static void destroy(exchange *e)
 {
     ringed *r = e->own;
     if (!r) return;
-    culv_ring_destroy(&r->ring);
+    culv_ring_destroy(&r->ring, NULL);
     culv_vk_detach(&r->attached);
     free(r);
 }

@@ -177,11 +177,11 @@ static void destroy(exchange *e)
 {
     shared *s = e->own;
     if (!s) return;
-    culv_shared_semaphore_destroy(&s->ready);
-    culv_shared_semaphore_destroy(&s->drawn);
+    culv_shared_semaphore_destroy(&s->ready, NULL);
+    culv_shared_semaphore_destroy(&s->drawn, NULL);
     for (uint32_t i = 0; i < e->num_buffers; i++) {
-        culv_shared_buffer_destroy(&s->cells[i]);
-        culv_shared_image_destroy(&s->tint[i]);
+        culv_shared_buffer_destroy(&s->cells[i], NULL);
+        culv_shared_image_destroy(&s->tint[i], NULL);
     }
     culv_vk_detach(&s->attached);
     free(s);

@@ -238,8 +238,8 @@ static void destroy_part(solver *s)
         if (arrays[i].pointer && !arrays[i].address)
             (void)cu->cuMemFree(arrays[i].pointer + skipped_bytes(s));
     }
-    culv_vector_destroy(&s->shared[0]);
-    culv_vector_destroy(&s->shared[1]);
+    culv_vector_destroy(&s->shared[0], NULL);
+    culv_vector_destroy(&s->shared[1], NULL);
     free(s);
 }
 

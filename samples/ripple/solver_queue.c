@@ -23,7 +23,7 @@ void solver_queue_destroy(solver_queue *q)
 {
     if (!q->exchange) return;
     for (uint32_t i = 0; i < q->num_arrays; i++)
-        culv_shared_buffer_destroy(&q->arrays[i]);
+        culv_shared_buffer_destroy(&q->arrays[i], NULL);
     culv_vk_kernels_destroy(&q->kernels);
     vkDestroyQueryPool(q->exchange->vulkan->device, q->times, NULL);
     memset(q, 0, sizeof *q);

@@ -147,7 +147,7 @@ static void destroy(exchange *e)
         vulkan_image_destroy(e->vulkan, &m->tint[i]);
     }
     culv_mpi_destroy(&m->mpi);
-    culv_shared_semaphore_destroy(&m->drawn);
+    culv_shared_semaphore_destroy(&m->drawn, NULL);
     culv_vk_detach(&m->attached);
     if (m->edges) (void)e->cu->cuMemFreeHost(m->edges);
     free(m);

@@ -121,7 +121,7 @@ static void end(void)
 {
     drop_shadow();
     culv_kernels_unload(&my.kernels);
-    culv_shared_semaphore_destroy(&my.fence);
+    culv_shared_semaphore_destroy(&my.fence, NULL);
     if (my.stream != NULL) (void)CULV_CUDA(my.device)->cuStreamDestroy(my.stream);
     my.stream = NULL;
     culv_d3d_detach(&my.d3d11);

@@ -168,38 +168,27 @@ static bool release_buffer(culv_device *device, culvi_deferred *self, bool last_
     return true;
 }
 
-void culvi_buffer_release_or_defer(culv_buffer *buffer, bool has_last_use, CUstream last_use)
+void culvi_buffer_release_or_defer(culv_buffer *buffer, const CUstream *last_use)
 {
     culv_device *device = buffer->memory->device;
     buffer->deferred.release = release_buffer;
     culvi_mutex_lock(&device->lock);
     device->counts.buffers--;
     if (!buffer->is_tensor) culvi_memory_drop_holder(buffer->memory);
-    culvi_release_or_defer(device, &buffer->deferred, has_last_use, last_use);
+    culvi_release_or_defer(device, &buffer->deferred, last_use);
     culvi_mutex_unlock(&device->lock);
     culvi_device_unref(device);
 }
 
-static culv_result unmap(culv_buffer **buffer, const char *call, bool has_last_use,
-                         CUstream last_use)
+culv_result culv_buffer_unmap(culv_buffer **buffer, const CUstream *last_use)
 {
     if (buffer == NULL || *buffer == NULL) return CULV_OK;
     culv_buffer *mine = *buffer;
-    if (culvi_refuse_owned(mine->memory->device, mine->label, mine->owner_destroy_call, call))
+    if (culvi_refuse_owned(mine->memory->device, mine->label, mine->owner_destroy_call, __func__))
         return CULV_ERROR_INVALID;
     *buffer = NULL;
-    culvi_buffer_release_or_defer(mine, has_last_use, last_use);
+    culvi_buffer_release_or_defer(mine, last_use);
     return CULV_OK;
-}
-
-culv_result culv_buffer_unmap(culv_buffer **buffer)
-{
-    return unmap(buffer, "culv_buffer_unmap", false, NULL);
-}
-
-culv_result culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use)
-{
-    return unmap(buffer, "culv_buffer_unmap_after", true, last_use);
 }
 
 CUdeviceptr culv_buffer_pointer(const culv_buffer *buffer)

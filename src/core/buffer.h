@@ -25,6 +25,6 @@ culv_result culvi_buffer_range(culv_memory *memory, uint64_t offset, uint64_t si
 culv_result culvi_buffer_for_tensor(culv_memory *memory, uint64_t offset, uint64_t size,
                                     const char *label, culv_buffer **out);
 /* Releases what an object of Culvert's owns. */
-void culvi_buffer_release_or_defer(culv_buffer *buffer, bool has_last_use, CUstream last_use);
+void culvi_buffer_release_or_defer(culv_buffer *buffer, const CUstream *last_use);
 
 #endif

@@ -297,7 +297,7 @@ culv_result culv_dlpack_to_unversioned(culv_dl_managed_tensor_versioned **tensor
 
 static void give_up_buffer(void *owner)
 {
-    culvi_buffer_release_or_defer(owner, false, NULL);
+    culvi_buffer_release_or_defer(owner, NULL);
 }
 
 culv_result culv_buffer_get_dlpack(culv_buffer *buffer, const culv_dlpack_desc *desc,

@@ -106,37 +106,27 @@ culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, cul
     return CULV_OK;
 }
 
-void culvi_image_release_or_defer(culv_image *image, bool has_last_use, CUstream last_use)
+void culvi_image_release_or_defer(culv_image *image, const CUstream *last_use)
 {
     culv_device *device = image->memory->device;
     image->deferred.release = release_image;
     culvi_mutex_lock(&device->lock);
     device->counts.images--;
     culvi_memory_drop_holder(image->memory);
-    culvi_release_or_defer(device, &image->deferred, has_last_use, last_use);
+    culvi_release_or_defer(device, &image->deferred, last_use);
     culvi_mutex_unlock(&device->lock);
     culvi_device_unref(device);
 }
 
-static culv_result unmap(culv_image **image, const char *call, bool has_last_use, CUstream last_use)
+culv_result culv_image_unmap(culv_image **image, const CUstream *last_use)
 {
     if (image == NULL || *image == NULL) return CULV_OK;
     culv_image *mine = *image;
-    if (culvi_refuse_owned(mine->memory->device, mine->label, mine->owner_destroy_call, call))
+    if (culvi_refuse_owned(mine->memory->device, mine->label, mine->owner_destroy_call, __func__))
         return CULV_ERROR_INVALID;
     *image = NULL;
-    culvi_image_release_or_defer(mine, has_last_use, last_use);
+    culvi_image_release_or_defer(mine, last_use);
     return CULV_OK;
-}
-
-culv_result culv_image_unmap(culv_image **image)
-{
-    return unmap(image, "culv_image_unmap", false, NULL);
-}
-
-culv_result culv_image_unmap_after(culv_image **image, CUstream last_use)
-{
-    return unmap(image, "culv_image_unmap_after", true, last_use);
 }
 
 culv_result culvi_image_check_call(const culv_image *image, uint32_t index, uint32_t count,

@@ -81,6 +81,6 @@ static inline uint32_t culvi_image_levels(const culv_image *image)
 uint32_t culvi_image_most_levels(uint32_t width, uint32_t height, uint32_t depth);
 
 /* Releases what an object of Culvert's owns. */
-void culvi_image_release_or_defer(culv_image *image, bool has_last_use, CUstream last_use);
+void culvi_image_release_or_defer(culv_image *image, const CUstream *last_use);
 
 #endif

@@ -165,7 +165,7 @@ void culvi_kernels_unref(culv_kernels *kernels)
     culv_device *device = kernels->device;
     if (atomic_fetch_sub(&kernels->refs, 1) != 1) return;
     culvi_mutex_lock(&device->lock);
-    culvi_release_or_defer(device, &kernels->deferred, false, NULL);
+    culvi_release_or_defer(device, &kernels->deferred, NULL);
     culvi_mutex_unlock(&device->lock);
     culvi_device_unref(device);
 }

@@ -417,7 +417,7 @@ culv_result culvi_relay_semaphore(culv_device *device, const culvi_words *words,
     culv_result result = peer != NULL ? prepare_peer(semaphore) : CULV_OK;
     if (result != CULV_OK) {
         relay->peer = NULL; /* still the caller's */
-        culvi_semaphore_release_or_defer(semaphore, false, NULL);
+        culvi_semaphore_release_or_defer(semaphore, NULL);
         return result;
     }
     *out = semaphore;
@@ -505,7 +505,7 @@ static bool release_peer(culvi_relay *relay, bool last_try)
     bool done = entered || there->lost ? release_streams(relay, last_try) : last_try;
     if (entered) culvi_leave(there, &scope);
     if (!done) return false;
-    if (relay->peer != NULL) culvi_semaphore_release_or_defer(relay->peer, false, NULL);
+    if (relay->peer != NULL) culvi_semaphore_release_or_defer(relay->peer, NULL);
     relay->peer = NULL;
     relay->there = NULL;
     culvi_device_unref(there);

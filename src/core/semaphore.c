@@ -231,13 +231,12 @@ culv_result culvi_semaphore_resume(culv_semaphore *semaphore)
     return CULV_OK;
 }
 
-void culvi_semaphore_release_or_defer(culv_semaphore *semaphore, bool has_last_use,
-                                      CUstream last_use)
+void culvi_semaphore_release_or_defer(culv_semaphore *semaphore, const CUstream *last_use)
 {
     culv_device *device = semaphore->device;
     semaphore->deferred.release = release_semaphore;
     culvi_mutex_lock(&device->lock);
-    culvi_release_or_defer(device, &semaphore->deferred, has_last_use, last_use);
+    culvi_release_or_defer(device, &semaphore->deferred, last_use);
     culvi_mutex_unlock(&device->lock);
     culvi_device_unref(device);
 }
@@ -252,26 +251,15 @@ void culvi_semaphore_put_off(culv_semaphore *semaphore)
     culvi_device_unref(device);
 }
 
-static culv_result destroy(culv_semaphore **semaphore, const char *call, bool has_last_use,
-                           CUstream last_use)
+culv_result culv_semaphore_destroy(culv_semaphore **semaphore, const CUstream *last_use)
 {
     if (semaphore == NULL || *semaphore == NULL) return CULV_OK;
     culv_semaphore *mine = *semaphore;
-    if (culvi_refuse_owned(mine->device, mine->label, mine->owner_destroy_call, call))
+    if (culvi_refuse_owned(mine->device, mine->label, mine->owner_destroy_call, __func__))
         return CULV_ERROR_INVALID;
     *semaphore = NULL;
-    culvi_semaphore_release_or_defer(mine, has_last_use, last_use);
+    culvi_semaphore_release_or_defer(mine, last_use);
     return CULV_OK;
-}
-
-culv_result culv_semaphore_destroy(culv_semaphore **semaphore)
-{
-    return destroy(semaphore, "culv_semaphore_destroy", false, NULL);
-}
-
-culv_result culv_semaphore_destroy_after(culv_semaphore **semaphore, CUstream last_use)
-{
-    return destroy(semaphore, "culv_semaphore_destroy_after", true, last_use);
 }
 
 void culv_semaphore_mark_value(culv_semaphore *semaphore, uint64_t value)

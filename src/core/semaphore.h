@@ -100,8 +100,7 @@ static inline bool culvi_semaphore_is_to_signal(const culv_semaphore *semaphore,
 enum { CULVI_UNSIGNALED = 0, CULVI_SIGNALED_BY_CUDA = 1, CULVI_SIGNALED_BY_PEER = 2 };
 
 /* Releases what an object of Culvert's owns. */
-void culvi_semaphore_release_or_defer(culv_semaphore *semaphore, bool has_last_use,
-                                      CUstream last_use);
+void culvi_semaphore_release_or_defer(culv_semaphore *semaphore, const CUstream *last_use);
 /* Leaves it to a later collection, in which the driver waits by itself. */
 void culvi_semaphore_put_off(culv_semaphore *semaphore);
 

@@ -79,9 +79,8 @@ static bool release_far_side(culv_device *device, culvi_staging *staging, bool l
         staging->registered = false;
     }
     if (staging->counted) device->counts.allocations--;
-    if (staging->peer_buffer != NULL)
-        culvi_buffer_release_or_defer(staging->peer_buffer, false, NULL);
-    if (staging->peer_image != NULL) culvi_image_release_or_defer(staging->peer_image, false, NULL);
+    if (staging->peer_buffer != NULL) culvi_buffer_release_or_defer(staging->peer_buffer, NULL);
+    if (staging->peer_image != NULL) culvi_image_release_or_defer(staging->peer_image, NULL);
     if (staging->native.release != NULL) staging->native.release(&staging->native);
     culvi_free(staging->block);
     culvi_free(staging);
@@ -104,8 +103,8 @@ void culvi_staging_discard(culv_device *device, culvi_staging *staging)
     if (entered) culvi_leave(device, &scope);
     culvi_mutex_unlock(&device->lock);
     /* The lock is not held here: the other GPU's driver may wait for that one's work. */
-    if (buffer != NULL) culvi_buffer_release_or_defer(buffer, false, NULL);
-    if (image != NULL) culvi_image_release_or_defer(image, false, NULL);
+    if (buffer != NULL) culvi_buffer_release_or_defer(buffer, NULL);
+    if (image != NULL) culvi_image_release_or_defer(image, NULL);
 }
 
 /* Waits for the copies. CUDA's memory goes with that, unless tensors have it, too. */

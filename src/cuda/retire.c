@@ -70,8 +70,7 @@ static void warn_of_many(const culv_device *device)
 {
     if (device->counts.deferred % MANY == 0)
         culvi_log(&device->voice, CULV_LOG_WARNING,
-                  "%" PRIu64
-                  " objects that were given up by ..._after() calls are not released yet; "
+                  "%" PRIu64 " objects that were given up behind a stream are not released yet; "
                   "call culv_device_collect() now and then, where waiting does no harm",
                   device->counts.deferred);
 }
@@ -369,18 +368,17 @@ void culvi_collect_for(culv_device *device, const void *holder)
     collect_due(device, holder, &scope, culvi_enter_quietly(device, &scope));
 }
 
-void culvi_release_or_defer(culv_device *device, culvi_deferred *object, bool has_last_use,
-                            CUstream last_use)
+void culvi_release_or_defer(culv_device *device, culvi_deferred *object, const CUstream *last_use)
 {
     culvi_scope scope;
     object->event = NULL;
     CUresult entered = culvi_enter_quietly(device, &scope);
-    if (entered == CUDA_SUCCESS && has_last_use) mark(device, object, last_use);
+    if (entered == CUDA_SUCCESS && last_use != NULL) mark(device, object, *last_use);
     culvi_defer(device, object);
-    if (has_last_use) warn_of_many(device);
+    if (last_use != NULL) warn_of_many(device);
     /* This must not wait where a last use is named. A release of it, or of what else is due,
      * may. */
-    if (entered == CUDA_SUCCESS && has_last_use)
+    if (entered == CUDA_SUCCESS && last_use != NULL)
         culvi_leave(device, &scope);
     else
         collect_due(device, NULL, &scope, entered);

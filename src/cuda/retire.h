@@ -31,8 +31,7 @@ void culvi_made(culv_device *device, culvi_deferred *object, const char *kind, c
 
 /* Deferred release. The caller holds the lock. Without a last use only the driver's own wait
  * applies. */
-void culvi_release_or_defer(culv_device *device, culvi_deferred *object, bool has_last_use,
-                            CUstream last_use);
+void culvi_release_or_defer(culv_device *device, culvi_deferred *object, const CUstream *last_use);
 /* The same for objects that the driver does not wait for. If no event can be recorded on the
  * stream, the call is refused (CAPTURE, STREAM_DEVICE). Only after CULV_OK do later collections
  * release the object. Call it in the device's context. */

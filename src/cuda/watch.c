@@ -185,7 +185,7 @@ static void tell(culv_device *device, const culvi_watch *watch, uint64_t now)
             "No stream is known to wait for a semaphore: a kernel, a host function or somebody else's wait has not ended");
     culvi_text_add(
         &text,
-        ". Submit what signals before you destroy, or use the _after() call with the stream of the last use");
+        ". Submit what signals before you destroy, or pass the stream of the last use, and the call does not wait");
     culvi_log(&device->voice, CULV_LOG_WARNING, "%s", data);
 }
 

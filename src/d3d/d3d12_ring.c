@@ -73,12 +73,12 @@ static culv_result submit(culvi_graphics_ring *ring, const culvi_graphics_work *
     return CULV_OK;
 }
 
-static culv_result destroy(void *context, bool has_last_use, CUstream last_use, const char *call)
+static culv_result destroy(void *context, const CUstream *last_use, const char *call)
 {
     culvi_graphics_ring *ring = context;
     culvi_graphics *graphics = ring->graphics;
     (void)call;
-    culvi_graphics_ring_unmake_after(ring, has_last_use, last_use);
+    culvi_graphics_ring_unmake(ring, last_use);
     culvi_free(ring);
     culvi_graphics_unref(graphics);
     return CULV_OK;
@@ -141,7 +141,7 @@ culv_result culv_d3d12_ring_create(culv_d3d_device *d3d, const culv_d3d12_ring_d
         result = make_resource(ring, &d.resources[i], i);
     if (result == CULV_OK) result = culvi_graphics_ring_make_core(ring, d.settings);
     if (result != CULV_OK) {
-        culvi_graphics_ring_unmake(ring);
+        culvi_graphics_ring_unmake(ring, NULL);
         culvi_free(ring);
         return result;
     }

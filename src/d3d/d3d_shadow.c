@@ -86,7 +86,7 @@ void culv_d3d_shadow_destroy(culv_d3d_shadow **shadow)
     if (shadow == NULL || *shadow == NULL) return;
     culv_d3d_shadow *mine = *shadow;
     *shadow = NULL;
-    culvi_pair_destroy(&mine->image->pair, false, NULL);
+    culvi_pair_destroy(&mine->image->pair, NULL);
     IUnknown_Release((IUnknown *)mine->resource);
     culvi_graphics_unref(&mine->d3d->base);
     culvi_free(mine);

@@ -176,7 +176,7 @@ static bool release_mutex(culv_device *device, culvi_deferred *self, bool last_t
     return true;
 }
 
-static void destroy(culv_keyed_mutex **mutex, bool has_last_use, CUstream last_use)
+void culv_keyed_mutex_destroy(culv_keyed_mutex **mutex, const CUstream *last_use)
 {
     if (mutex == NULL || *mutex == NULL) return;
     culv_keyed_mutex *mine = *mutex;
@@ -189,17 +189,7 @@ static void destroy(culv_keyed_mutex **mutex, bool has_last_use, CUstream last_u
                   mine->label);
     mine->deferred.release = release_mutex;
     culvi_mutex_lock(&device->lock);
-    culvi_release_or_defer(device, &mine->deferred, has_last_use, last_use);
+    culvi_release_or_defer(device, &mine->deferred, last_use);
     culvi_mutex_unlock(&device->lock);
     culvi_device_unref(device);
-}
-
-void culv_keyed_mutex_destroy(culv_keyed_mutex **mutex)
-{
-    destroy(mutex, false, NULL);
-}
-
-void culv_keyed_mutex_destroy_after(culv_keyed_mutex **mutex, CUstream last_use)
-{
-    destroy(mutex, true, last_use);
 }

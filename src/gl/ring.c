@@ -71,7 +71,7 @@ static culv_result make_object(culvi_graphics_ring *base, const void *descriptio
 }
 
 static culvi_ring_objects objects(const void *context, uint32_t slot, uint32_t resource);
-static culv_result destroy(void *context, bool has_last_use, CUstream last_use, const char *call);
+static culv_result destroy(void *context, const CUstream *last_use, const char *call);
 
 static const culvi_graphics_ring_api ring_api = {
     .desc = "culv_gl_ring_desc",
@@ -242,14 +242,14 @@ static culv_result make_clocks(culvi_gl_ring *ring, const culv_ring_settings *se
 }
 
 /* Whatever of the ring is there; OK without a context, too. */
-static culv_result unmake(culvi_gl_ring *ring, bool has_last_use, CUstream last_use)
+static culv_result unmake(culvi_gl_ring *ring, const CUstream *last_use)
 {
     const bool current = culvi_gl_is_current(ring->gl);
     culv_result result = ring->way == CULV_GL_WAY_REGISTER ? unregister(ring) : CULV_OK;
     for (int side = 0; side < 2 && result == CULV_OK; side++)
         result = culvi_gl_clock_end(&ring->clocks[side]);
     if (result != CULV_OK) return result;
-    culvi_graphics_ring_unmake_after(&ring->base, has_last_use, last_use);
+    culvi_graphics_ring_unmake(&ring->base, last_use);
     for (uint32_t slot = 0; slot < ring->base.depth; slot++)
         if (current && ring->slots[slot].fence != NULL)
             ring->gl->table.glDeleteSync(ring->slots[slot].fence);
@@ -309,7 +309,7 @@ static culv_result make(culv_gl *gl, const plan *p, culv_gl_way way, culvi_gl_ri
     culv_error error = culv_error_init();
     culv_last_error(&error);
     /* A driver that refuses to give up what it registered refuses for good now. */
-    if (unmake(ring, false, NULL) != CULV_OK)
+    if (unmake(ring, NULL) != CULV_OK)
         culvi_log(culvi_gl_voice(gl), CULV_LOG_WARNING,
                   "a ring that could not be made could not be given up either, and stays");
     return culv_last_error_set(&error);
@@ -477,12 +477,12 @@ culv_result culv_gl_ring_create(culv_gl *gl, const culv_gl_ring_desc *desc, culv
     return CULV_OK;
 }
 
-static culv_result destroy(void *context, bool has_last_use, CUstream last_use, const char *call)
+static culv_result destroy(void *context, const CUstream *last_use, const char *call)
 {
     culvi_gl_ring *ring = culvi_gl_ring_of(context);
     culv_gl *gl = ring->gl;
     culv_result result = culvi_gl_enter_to_destroy(gl, ring->base.label, call);
-    if (result == CULV_OK) result = unmake(ring, has_last_use, last_use);
+    if (result == CULV_OK) result = unmake(ring, last_use);
     if (result == CULV_OK) culvi_graphics_unref(&gl->base);
     return result;
 }

@@ -275,8 +275,7 @@ static void settle(const culvi_graphics_ring *ring)
     if (pair != NULL) culvi_semaphore_pair_settle(pair);
 }
 
-void culvi_graphics_ring_unmake_after(culvi_graphics_ring *ring, bool has_last_use,
-                                      CUstream last_use)
+void culvi_graphics_ring_unmake(culvi_graphics_ring *ring, const CUstream *last_use)
 {
     if (ring->core != NULL) {
         culvi_graphics_remove_ring(ring);
@@ -289,16 +288,11 @@ void culvi_graphics_ring_unmake_after(culvi_graphics_ring *ring, bool has_last_u
     for (uint32_t i = 0; i < ring->num_resources; i++) {
         culvi_graphics_ring_resource *r = &ring->resources[i];
         for (uint32_t slot = 0; r->made && r->objects != NULL && slot < ring->depth; slot++)
-            culvi_pair_destroy(r->objects[slot], has_last_use, last_use);
+            culvi_pair_destroy(r->objects[slot], last_use);
         culvi_free(r->objects);
     }
     for (int side = 0; side < 2; side++)
-        culvi_semaphore_pair_destroy(ring->timelines[side].pair, has_last_use, last_use);
-}
-
-void culvi_graphics_ring_unmake(culvi_graphics_ring *ring)
-{
-    culvi_graphics_ring_unmake_after(ring, false, NULL);
+        culvi_semaphore_pair_destroy(ring->timelines[side].pair, last_use);
 }
 
 culvi_pair *culvi_graphics_ring_object(const culvi_graphics_ring *ring, uint32_t slot,

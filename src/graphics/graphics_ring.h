@@ -94,10 +94,8 @@ culv_result culvi_graphics_ring_make_core(culvi_graphics_ring *ring,
 culv_result culvi_graphics_ring_make_core_on(culvi_graphics_ring *ring,
                                              const culv_ring_settings *settings,
                                              const culv_ring_timeline timelines[2]);
-void culvi_graphics_ring_unmake(culvi_graphics_ring *ring);
-/* The same; with a last use it does not wait for CUDA's work. */
-void culvi_graphics_ring_unmake_after(culvi_graphics_ring *ring, bool has_last_use,
-                                      CUstream last_use);
+/* With a last use it does not wait for CUDA's work. */
+void culvi_graphics_ring_unmake(culvi_graphics_ring *ring, const CUstream *last_use);
 
 /* The object of a slot; NULL: there is none of that kind. */
 culvi_pair *culvi_graphics_ring_object(const culvi_graphics_ring *ring, uint32_t slot,

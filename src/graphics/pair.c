@@ -101,7 +101,7 @@ static culv_result own_image(culvi_pair *pair, const char *label, const culvi_fo
                : culvi_image_make_linear(pair->import, row, &d, staging, &pair->image);
     if (result == CULV_OK && arrays) {
         result = culvi_image_set_staging(pair->image, staging);
-        if (result != CULV_OK) culvi_image_release_or_defer(pair->image, false, NULL);
+        if (result != CULV_OK) culvi_image_release_or_defer(pair->image, NULL);
     }
     if (result != CULV_OK) {
         culv_memory_destroy(&pair->import);
@@ -112,12 +112,12 @@ static culv_result own_image(culvi_pair *pair, const char *label, const culvi_fo
     return CULV_OK;
 }
 
-static void give_up(culvi_pair *pair, bool has_last_use, CUstream last_use)
+static void give_up(culvi_pair *pair, const CUstream *last_use)
 {
     if (pair->image != NULL)
-        culvi_image_release_or_defer(pair->image, has_last_use, last_use);
+        culvi_image_release_or_defer(pair->image, last_use);
     else
-        culvi_buffer_release_or_defer(pair->buffer, has_last_use, last_use);
+        culvi_buffer_release_or_defer(pair->buffer, last_use);
 }
 
 /* Makes a pair through another GPU, which is the native device's own: it is shared there. */
@@ -141,7 +141,7 @@ static culv_result make_by_peer(void *object, void *plans)
         result = plan->is_image ? own_image(pair, plan->label, row, map, size, true, staging)
                                 : own_buffer(pair, plan->label, size, staging);
     } else {
-        give_up(&far, false, NULL);
+        give_up(&far, NULL);
         result = CULV_ERROR_OUT_OF_MEMORY;
     }
     if (result != CULV_OK) culvi_staging_discard(device, staging);
@@ -264,7 +264,7 @@ void culvi_pair_set_owner(culvi_pair *pair, const char *destroy_call)
     if (pair->buffer != NULL) pair->buffer->owner_destroy_call = destroy_call;
 }
 
-void culvi_pair_destroy(culvi_pair *pair, bool has_last_use, CUstream last_use)
+void culvi_pair_destroy(culvi_pair *pair, const CUstream *last_use)
 {
     if (pair == NULL) return;
     culvi_graphics *graphics = pair->graphics;
@@ -272,7 +272,7 @@ void culvi_pair_destroy(culvi_pair *pair, bool has_last_use, CUstream last_use)
     culvi_graphics_let_go(graphics);
     if (pair->stage.object != 0) graphics->api->unmake(graphics, &pair->stage);
     if (!pair->borrowed) {
-        give_up(pair, has_last_use, last_use);
+        give_up(pair, last_use);
         unmake(pair);
     }
     culvi_free(pair);

@@ -90,7 +90,7 @@ culv_result culvi_shared_image_create(culvi_graphics *graphics, culvi_plan *plan
                                       culv_shared_image **out);
 /* Releases both halves and frees the pair, or the struct whose first member it is. It may be
  * NULL. */
-void culvi_pair_destroy(culvi_pair *pair, bool has_last_use, CUstream last_use);
+void culvi_pair_destroy(culvi_pair *pair, const CUstream *last_use);
 
 /* Gives the object and its halves to another one, which `destroy_call` destroys. */
 void culvi_pair_set_owner(culvi_pair *pair, const char *destroy_call);
@@ -139,7 +139,7 @@ culv_result culvi_shared_semaphore_create(culvi_graphics *graphics, culvi_semaph
 void culvi_semaphore_pair_reads(culvi_semaphore_pair *pair);
 /* As culvi_pair_set_owner(). */
 void culvi_semaphore_pair_set_owner(culvi_semaphore_pair *pair, const char *destroy_call);
-void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, bool has_last_use, CUstream last_use);
+void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, const CUstream *last_use);
 
 /* Chooses between sharing and the fallbacks (paths.c). */
 culv_result culvi_check_fallback(const culvi_voice *voice, const char *label, const char *desc,

@@ -52,7 +52,7 @@ static culv_result share_native(culvi_graphics *graphics, uint64_t semaphore, bo
     (*out)->across = graphics->across;
     result = culvi_semaphore_arrives(*out);
     if (result != CULV_OK) {
-        culvi_semaphore_release_or_defer(*out, false, NULL);
+        culvi_semaphore_release_or_defer(*out, NULL);
         *out = NULL;
     }
     return result;
@@ -72,7 +72,7 @@ static culv_result note_counter(const culvi_graphics *graphics, uint64_t semapho
     culv_result result =
         graphics->api->fail(graphics, cuda->label, code, graphics->api->words->read_call,
                             "the timeline's counter could not be read");
-    culvi_semaphore_release_or_defer(cuda, false, NULL);
+    culvi_semaphore_release_or_defer(cuda, NULL);
     return result;
 }
 
@@ -140,7 +140,7 @@ static culv_result make_by_peer(void *object, void *plans)
                                    plan->initial_value, plan->untracked, plan->label, far.cuda,
                                    NULL, &pair->cuda);
     if (result != CULV_OK) {
-        culvi_semaphore_release_or_defer(far.cuda, false, NULL);
+        culvi_semaphore_release_or_defer(far.cuda, NULL);
         far.graphics->api->unmake_semaphore(far.graphics, far.native);
         return result;
     }
@@ -274,17 +274,17 @@ void culvi_semaphore_pair_set_owner(culvi_semaphore_pair *pair, const char *dest
     pair->owner_destroy_call = pair->cuda->owner_destroy_call = destroy_call;
 }
 
-void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, bool has_last_use, CUstream last_use)
+void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, const CUstream *last_use)
 {
     if (pair == NULL) return;
     culv_semaphore *cuda = pair->cuda;
     culvi_graphics *graphics = pair->graphics;
     /* Host functions that are on their way use it: all of it goes with CUDA's half. */
     bool used = culv_semaphore_sharing(cuda) == CULV_SHARING_HOST;
-    if (!has_last_use) culvi_semaphore_pair_settle(pair); /* the API's use is over */
-    if (!has_last_use) culvi_relay_quiesce(cuda);
+    if (last_use == NULL) culvi_semaphore_pair_settle(pair); /* the API's use is over */
+    if (last_use == NULL) culvi_relay_quiesce(cuda);
     culvi_semaphore_set_source(cuda, NULL);
-    culvi_semaphore_release_or_defer(cuda, has_last_use, last_use);
+    culvi_semaphore_release_or_defer(cuda, last_use);
     if (!used) {
         culvi_wait_note_forget(graphics->device, pair);
         graphics->api->unmake_semaphore(graphics, pair->native);

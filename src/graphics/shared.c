@@ -26,34 +26,22 @@ static culv_result may_end(culvi_graphics *graphics, const char *label, const ch
     return culvi_graphics_may_unmake(graphics, label, call);
 }
 
-static culv_result end_pair(culvi_pair *pair, bool has_last_use, CUstream last_use,
-                            const char *call)
+static culv_result end_pair(culvi_pair *pair, const CUstream *last_use, const char *call)
 {
     culv_result result =
         may_end(pair->graphics, culvi_pair_label(pair), pair->owner_destroy_call, call);
-    if (result == CULV_OK) culvi_pair_destroy(pair, has_last_use, last_use);
+    if (result == CULV_OK) culvi_pair_destroy(pair, last_use);
     return result;
 }
 
 /* Buffers -------------------------------------------------------------------------------------- */
 
-static culv_result end_buffer(culv_shared_buffer **buffer, bool has_last_use, CUstream last_use,
-                              const char *call)
+culv_result culv_shared_buffer_destroy(culv_shared_buffer **buffer, const CUstream *last_use)
 {
     if (buffer == NULL || *buffer == NULL) return CULV_OK;
-    culv_result result = end_pair(&(*buffer)->pair, has_last_use, last_use, call);
+    culv_result result = end_pair(&(*buffer)->pair, last_use, __func__);
     if (result == CULV_OK) *buffer = NULL;
     return result;
-}
-
-culv_result culv_shared_buffer_destroy(culv_shared_buffer **buffer)
-{
-    return end_buffer(buffer, false, NULL, __func__);
-}
-
-culv_result culv_shared_buffer_destroy_after(culv_shared_buffer **buffer, CUstream last_use)
-{
-    return end_buffer(buffer, true, last_use, __func__);
 }
 
 culv_buffer *culv_shared_buffer_cuda(const culv_shared_buffer *buffer)
@@ -68,23 +56,12 @@ CUdeviceptr culv_shared_buffer_pointer(const culv_shared_buffer *buffer)
 
 /* Images --------------------------------------------------------------------------------------- */
 
-static culv_result end_image(culv_shared_image **image, bool has_last_use, CUstream last_use,
-                             const char *call)
+culv_result culv_shared_image_destroy(culv_shared_image **image, const CUstream *last_use)
 {
     if (image == NULL || *image == NULL) return CULV_OK;
-    culv_result result = end_pair(&(*image)->pair, has_last_use, last_use, call);
+    culv_result result = end_pair(&(*image)->pair, last_use, __func__);
     if (result == CULV_OK) *image = NULL;
     return result;
-}
-
-culv_result culv_shared_image_destroy(culv_shared_image **image)
-{
-    return end_image(image, false, NULL, __func__);
-}
-
-culv_result culv_shared_image_destroy_after(culv_shared_image **image, CUstream last_use)
-{
-    return end_image(image, true, last_use, __func__);
 }
 
 culv_image *culv_shared_image_cuda(const culv_shared_image *image)
@@ -94,27 +71,17 @@ culv_image *culv_shared_image_cuda(const culv_shared_image *image)
 
 /* Semaphores ----------------------------------------------------------------------------------- */
 
-static culv_result end_semaphore(culv_shared_semaphore **semaphore, bool has_last_use,
-                                 CUstream last_use, const char *call)
+culv_result culv_shared_semaphore_destroy(culv_shared_semaphore **semaphore,
+                                          const CUstream *last_use)
 {
     if (semaphore == NULL || *semaphore == NULL) return CULV_OK;
     culvi_semaphore_pair *pair = &(*semaphore)->pair;
-    culv_result result = may_end(pair->graphics, pair->cuda->label, pair->owner_destroy_call, call);
+    culv_result result =
+        may_end(pair->graphics, pair->cuda->label, pair->owner_destroy_call, __func__);
     if (result != CULV_OK) return result;
     *semaphore = NULL;
-    culvi_semaphore_pair_destroy(pair, has_last_use, last_use);
+    culvi_semaphore_pair_destroy(pair, last_use);
     return CULV_OK;
-}
-
-culv_result culv_shared_semaphore_destroy(culv_shared_semaphore **semaphore)
-{
-    return end_semaphore(semaphore, false, NULL, __func__);
-}
-
-culv_result culv_shared_semaphore_destroy_after(culv_shared_semaphore **semaphore,
-                                                CUstream last_use)
-{
-    return end_semaphore(semaphore, true, last_use, __func__);
 }
 
 culv_result culv_shared_semaphore_submit_failed(culv_shared_semaphore *semaphore)

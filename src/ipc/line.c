@@ -329,7 +329,7 @@ void culvi_ipc_line_close(culvi_ipc_line *line)
     if (line->used)
         culvi_semaphore_put_off(line->semaphore);
     else
-        culv_semaphore_destroy(&line->semaphore);
+        culv_semaphore_destroy(&line->semaphore, NULL);
     line->semaphore = NULL;
 }
 

@@ -482,9 +482,9 @@ static void stats(const void *context, culv_ring_stats *out)
     out->burst = 1;
 }
 
-static culv_result destroy(void *context, bool has_last_use, CUstream last_use, const char *call)
+static culv_result destroy(void *context, const CUstream *last_use, const char *call)
 {
-    (void)has_last_use, (void)last_use, (void)call; /* CUDA's objects are released later */
+    (void)last_use, (void)call; /* CUDA's objects are released later */
     culvi_ipc_ring_destroy(context);
     return CULV_OK;
 }

@@ -350,7 +350,7 @@ void culvi_ring_destroy_core(culv_ring **ring)
     if (device != NULL) culvi_device_unref(device);
 }
 
-static culv_result destroy(culv_ring **ring, bool has_last_use, CUstream last_use, const char *call)
+culv_result culv_ring_destroy(culv_ring **ring, const CUstream *last_use)
 {
     if (ring == NULL || *ring == NULL) return CULV_OK;
     const culvi_ring_owner *owner = (*ring)->owner;
@@ -358,19 +358,9 @@ static culv_result destroy(culv_ring **ring, bool has_last_use, CUstream last_us
         culvi_ring_destroy_core(ring);
         return CULV_OK;
     }
-    culv_result result = owner->api->destroy(owner->context, has_last_use, last_use, call);
+    culv_result result = owner->api->destroy(owner->context, last_use, __func__);
     if (result == CULV_OK) *ring = NULL;
     return result;
-}
-
-culv_result culv_ring_destroy(culv_ring **ring)
-{
-    return destroy(ring, false, NULL, __func__);
-}
-
-culv_result culv_ring_destroy_after(culv_ring **ring, CUstream last_use)
-{
-    return destroy(ring, true, last_use, __func__);
 }
 
 void *culvi_ring_of_api(const culv_ring *ring, const culvi_ring_api *api, const char *call)

@@ -179,7 +179,7 @@ typedef struct culvi_ring_api {
     /* NULL: they are not known. */
     culvi_ring_objects (*objects)(const void *context, uint32_t slot, uint32_t resource);
     /* Destroys the core, too. After an error nothing is done. */
-    culv_result (*destroy)(void *context, bool has_last_use, CUstream last_use, const char *call);
+    culv_result (*destroy)(void *context, const CUstream *last_use, const char *call);
 } culvi_ring_api;
 
 /* The ring of an API whose core this is. */

@@ -10,7 +10,7 @@ culv_result culvi_vmm_map_resolved(culv_vmm_range *range, uint64_t offset,
                                    culv_vmm_allocation *allocation, const CUmemAccessDesc *access,
                                    size_t count);
 
-/* culv_vmm_unmap_after() within another call, which messages name. */
+/* culv_vmm_unmap() with a last use, within another call, which messages name. */
 culv_result culvi_vmm_unmap_after(culv_vmm_range *range, uint64_t offset, uint64_t size,
                                   CUstream last_use, const char *call);
 /* Unmaps the whole mappings in [offset, offset + size), except deferred unmappings. It reports no

@@ -282,7 +282,7 @@ culv_result culv_sparse_array_create(culv_device *device, const culv_sparse_arra
     return CULV_OK;
 }
 
-static void give_up(culv_sparse_array **array, bool has_last_use, CUstream last_use)
+void culv_sparse_array_destroy(culv_sparse_array **array, const CUstream *last_use)
 {
     if (array == NULL || *array == NULL) return;
     culv_sparse_array *mine = *array;
@@ -290,19 +290,9 @@ static void give_up(culv_sparse_array **array, bool has_last_use, CUstream last_
     *array = NULL;
     culvi_mutex_lock(&device->lock);
     mine->deferred.release = release;
-    culvi_release_or_defer(device, &mine->deferred, has_last_use, last_use);
+    culvi_release_or_defer(device, &mine->deferred, last_use);
     culvi_mutex_unlock(&device->lock);
     culvi_device_unref(device);
-}
-
-void culv_sparse_array_destroy(culv_sparse_array **array)
-{
-    give_up(array, false, NULL);
-}
-
-void culv_sparse_array_destroy_after(culv_sparse_array **array, CUstream last_use)
-{
-    give_up(array, true, last_use);
 }
 
 culv_result culv_sparse_array_get_info(const culv_sparse_array *array, culv_sparse_array_info *out)

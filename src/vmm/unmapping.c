@@ -170,14 +170,16 @@ static culv_result unmap(culv_vmm_range *range, culvi_vmm_mapping *first, size_t
     return result;
 }
 
-culv_result culv_vmm_unmap(culv_vmm_range *range, uint64_t offset, uint64_t size)
+culv_result culv_vmm_unmap(culv_vmm_range *range, uint64_t offset, uint64_t size,
+                           const CUstream *last_use)
 {
     culvi_vmm_mapping *first = NULL;
     size_t count = 0;
     CULVI_REQUIRE(NULL, range);
+    if (last_use != NULL) return culvi_vmm_unmap_after(range, offset, size, *last_use, __func__);
     culvi_mutex_lock(&range->device->lock);
     culvi_vmm_collect(range);
-    culv_result result = culvi_vmm_choose(range, offset, size, "culv_vmm_unmap", &first, &count);
+    culv_result result = culvi_vmm_choose(range, offset, size, __func__, &first, &count);
     if (result == CULV_OK) result = unmap(range, first, count);
     culvi_mutex_unlock(&range->device->lock);
     return result;
@@ -231,13 +233,6 @@ culv_result culvi_vmm_unmap_after(culv_vmm_range *range, uint64_t offset, uint64
     }
     culvi_mutex_unlock(&device->lock);
     return result;
-}
-
-culv_result culv_vmm_unmap_after(culv_vmm_range *range, uint64_t offset, uint64_t size,
-                                 CUstream last_use)
-{
-    CULVI_REQUIRE(NULL, range);
-    return culvi_vmm_unmap_after(range, offset, size, last_use, __func__);
 }
 
 void culvi_vmm_unmap_or_defer(culv_vmm_range *range, uint64_t offset, uint64_t size)

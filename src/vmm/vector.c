@@ -216,35 +216,18 @@ culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc
     return CULV_OK;
 }
 
-void culv_vector_destroy(culv_vector **vector)
-{
-    if (vector == NULL || *vector == NULL) return;
-    culv_vector *v = *vector;
-    *vector = NULL;
-    if (!culvi_vector_ahead_stop(v)) return;
-    log_it(v, "destroyed");
-    if (culvi_vector_leave_to_pins(v)) return;
-    culvi_vector_free_all(v, true);
-}
-
 /* What the driver refuses once is tried again, as its caller cannot. */
 static culv_result unmap_all_after(culvi_vector_space *space, CUstream last_use)
 {
-    static const char call[] = "culv_vector_destroy_after";
+    static const char call[] = "culv_vector_destroy";
     culv_result result = culvi_vector_unmap_after(space, 0, last_use, call);
     if (result == CULV_ERROR_DRIVER || result == CULV_ERROR_OUT_OF_MEMORY)
         result = culvi_vector_unmap_after(space, 0, last_use, call);
     return result;
 }
 
-void culv_vector_destroy_after(culv_vector **vector, CUstream last_use)
+static void unmap_after(culv_vector *v, CUstream last_use)
 {
-    if (vector == NULL || *vector == NULL) return;
-    culv_vector *v = *vector;
-    *vector = NULL;
-    if (!culvi_vector_ahead_stop(v)) return;
-    log_it(v, "destroyed"); /* before it may be another thread's, which may free it */
-    if (culvi_vector_leave_to_pins(v)) return;
     const culv_error error = culvi_thread_state()->error;
     culvi_attempt_begin();
     culv_result result = unmap_all_after(v->space, last_use);
@@ -259,7 +242,18 @@ void culv_vector_destroy_after(culv_vector **vector, CUstream last_use)
                   "stream: %s",
                   culvi_named("vector", v->label).text, culvi_thread_state()->error.message);
     culvi_thread_state()->error = error;
-    culvi_vector_free_all(v, false);
+}
+
+void culv_vector_destroy(culv_vector **vector, const CUstream *last_use)
+{
+    if (vector == NULL || *vector == NULL) return;
+    culv_vector *v = *vector;
+    *vector = NULL;
+    if (!culvi_vector_ahead_stop(v)) return;
+    log_it(v, "destroyed"); /* before it may be another thread's, which may free it */
+    if (culvi_vector_leave_to_pins(v)) return;
+    if (last_use != NULL) unmap_after(v, *last_use);
+    culvi_vector_free_all(v, last_use == NULL);
 }
 
 /* What it tells -------------------------------------------------------------------------------- */

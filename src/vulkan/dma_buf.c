@@ -63,9 +63,9 @@ static void describe(culv_vk_dma_buf_bridge *b, const culvi_vk_dma_buf_plan *pla
 
 static void drop(culv_vk_dma_buf_bridge *b)
 {
-    if (b->timeline != NULL) culvi_semaphore_pair_destroy(&b->timeline->pair, false, NULL);
-    if (b->target != NULL) culvi_pair_destroy(&b->target->pair, false, NULL);
-    if (b->buffer != NULL) culvi_pair_destroy(&b->buffer->pair, false, NULL);
+    if (b->timeline != NULL) culvi_semaphore_pair_destroy(&b->timeline->pair, NULL);
+    if (b->target != NULL) culvi_pair_destroy(&b->target->pair, NULL);
+    if (b->buffer != NULL) culvi_pair_destroy(&b->buffer->pair, NULL);
     culvi_vk_dma_buf_direct_drop(b);
     culvi_vk_dma_buf_image_drop(b);
     culvi_graphics_unref(&b->vk->base);

@@ -69,6 +69,6 @@ culv_result culvi_vk_dma_buf_map_direct(culv_vk_dma_buf_bridge *b, culvi_vk_dma_
 
 void culvi_vk_dma_buf_direct_drop(culv_vk_dma_buf_bridge *b)
 {
-    culv_buffer_unmap(&b->rows);
+    culv_buffer_unmap(&b->rows, NULL);
     culv_memory_destroy(&b->direct);
 }

@@ -85,7 +85,7 @@ static void destroy(culv_vk_rdma_buffer *b)
     close_parts(b->parts, 0, b->count);
     culvi_free(b->parts);
     culv_vector_view_destroy(&b->view);
-    culv_vector_destroy(&b->vector);
+    culv_vector_destroy(&b->vector, NULL);
     culvi_free(b);
 }
 

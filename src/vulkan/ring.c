@@ -282,7 +282,7 @@ static culv_result make_object(culvi_graphics_ring *ring, const void *descriptio
     return result;
 }
 
-static culv_result destroy(void *context, bool has_last_use, CUstream last_use, const char *call);
+static culv_result destroy(void *context, const CUstream *last_use, const char *call);
 
 static const culvi_graphics_ring_api ring_api = {
     .desc = "culv_vk_ring_desc",
@@ -324,9 +324,9 @@ static culv_result check_desc(const culv_vk_device *vk, VkQueue queue, const cul
 }
 
 /* What there is of it. */
-static void unmake(culvi_vk_ring *ring, bool has_last_use, CUstream last_use)
+static void unmake(culvi_vk_ring *ring, const CUstream *last_use)
 {
-    culvi_graphics_ring_unmake_after(&ring->base, has_last_use, last_use);
+    culvi_graphics_ring_unmake(&ring->base, last_use);
     culvi_free(ring->image_barriers);
     culvi_free(ring->buffer_barriers);
     culvi_free(ring);
@@ -376,7 +376,7 @@ culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue, const culv_vk
     if (result == CULV_OK) result = culvi_graphics_ring_make_core(&ring->base, d.settings);
     if (result == CULV_OK && ring->base.num_images > 0) result = hand_over(ring, queue);
     if (result != CULV_OK) {
-        unmake(ring, false, NULL);
+        unmake(ring, NULL);
         return result;
     }
     culvi_graphics_ref(&vk->base);
@@ -384,12 +384,12 @@ culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue, const culv_vk
     return CULV_OK;
 }
 
-static culv_result destroy(void *context, bool has_last_use, CUstream last_use, const char *call)
+static culv_result destroy(void *context, const CUstream *last_use, const char *call)
 {
     culvi_vk_ring *ring = context;
     culv_vk_device *vk = ring->vk;
     (void)call;
-    unmake(ring, has_last_use, last_use);
+    unmake(ring, last_use);
     culvi_graphics_unref(&vk->base);
     return CULV_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory into a space and out of it. CUDA maps at once; Vulkan binds by a queue operation, each
  * behind the one before it, which signals the space's timeline. Memory is given up in two steps:
- * CUDA's mapping waits for the caller's stream (culv_vmm_unmap_after()); once it has gone, so has
+ * CUDA's mapping waits for the caller's stream (culvi_vmm_unmap_after()); once it has gone, so has
  * all work with the memory, and Vulkan's binding is taken out. A bind operation therefore never
  * waits for work that is still running. */
 #include "base/alloc.h"
@@ -424,23 +424,17 @@ static culv_result give_up(culv_vk_space *s, uint64_t offset, uint64_t size, CUs
 }
 
 culv_result culv_vk_space_decommit(culv_vk_space *space, uint64_t offset, uint64_t size,
-                                   CUstream last_use)
+                                   CUstream last_use, culv_bool wait)
 {
     CULVI_REQUIRE(NULL, space);
     culv_result result = give_up(space, offset, size, last_use, __func__);
+    if (result == CULV_OK && !wait) return CULV_OK;
     if (result == CULV_OK) result = culvi_vmm_wait_and_collect(space->base.range, offset, size);
     if (result != CULV_OK) return result;
     culvi_mutex_lock(&space->turn);
     result = collect(space, true);
     culvi_mutex_unlock(&space->turn);
     return result;
-}
-
-culv_result culv_vk_space_decommit_after(culv_vk_space *space, uint64_t offset, uint64_t size,
-                                         CUstream last_use)
-{
-    CULVI_REQUIRE(NULL, space);
-    return give_up(space, offset, size, last_use, __func__);
 }
 
 culv_result culv_vk_space_collect(culv_vk_space *space)

@@ -201,7 +201,7 @@ static void create_buffer(fuzz_reader *r, culv_vk_device *vk)
         FUZZ_REQUIRE(culv_buffer_pointer(culv_shared_buffer_cuda(buffer)) != 0 &&
                          culv_buffer_size(culv_shared_buffer_cuda(buffer)) == info.size,
                      "no pointer");
-        culv_shared_buffer_destroy(&buffer);
+        culv_shared_buffer_destroy(&buffer, NULL);
         FUZZ_REQUIRE(buffer == NULL, "it is not NULL");
     } else
         FUZZ_REQUIRE(buffer == FUZZ_POISON(culv_shared_buffer), "written after an error");
@@ -236,7 +236,7 @@ static void create_image(fuzz_reader *r, culv_vk_device *vk)
                          told.mip_levels == info.mipLevels &&
                          (uint32_t)told.format == (uint32_t)info.format,
                      "another image");
-        culv_shared_image_destroy(&image);
+        culv_shared_image_destroy(&image, NULL);
         FUZZ_REQUIRE(image == NULL, "it is not NULL");
     } else
         FUZZ_REQUIRE(image == FUZZ_POISON(culv_shared_image), "written after an error");
@@ -301,11 +301,11 @@ static void map_image(fuzz_reader *r, culv_vk_device *vk)
             FUZZ_REQUIRE(layout->pointer == culv_buffer_pointer(buffer) &&
                              layout->size == culv_buffer_size(buffer),
                          "the layout is of other memory");
-        culv_buffer_unmap(&buffer);
+        culv_buffer_unmap(&buffer, NULL);
     }
     if (result == CULV_OK && !pitched) {
         FUZZ_REQUIRE(info.tiling == VK_IMAGE_TILING_OPTIMAL, "tiling %d", (int)info.tiling);
-        culv_image_unmap(&mapped);
+        culv_image_unmap(&mapped, NULL);
     }
     fuzz_unbox(layout);
     fuzz_unbox(desc);

@@ -171,7 +171,7 @@ static void image(fuzz_reader *r)
         culv_image_sharing(culv_shared_image_cuda(made)) != CULV_SHARING_SHARED) {
         FUZZ_REQUIRE(d.fallback != 0, "nobody asked for a fallback");
         copy_image(r, made);
-        culv_shared_image_destroy(&made);
+        culv_shared_image_destroy(&made, NULL);
     } else if (result == CULV_OK) {
         VkMemoryRequirements needs = sharing.requirements;
         if (!(info.flags & VK_IMAGE_CREATE_DISJOINT_BIT)) /* of which each plane has its own */
@@ -187,7 +187,7 @@ static void image(fuzz_reader *r)
             FUZZ_REQUIRE(array != NULL && level < info.mipLevels, "level %u", level);
         if (FUZZ_CALL(culv_image_get_surface(cuda, level, &surface)) == CULV_OK)
             FUZZ_REQUIRE(surface != 0 && !ask.no_surfaces, "surface of level %u", level);
-        culv_shared_image_destroy(&made);
+        culv_shared_image_destroy(&made, NULL);
     } else
         FUZZ_REQUIRE(made == FUZZ_POISON(culv_shared_image), "written after an error");
     fuzz_chain_free(&chain);
@@ -237,7 +237,7 @@ static void buffer(fuzz_reader *r)
         culv_buffer_sharing(culv_shared_buffer_cuda(made)) != CULV_SHARING_SHARED) {
         FUZZ_REQUIRE(d.fallback != 0, "nobody asked for a fallback");
         copy_buffer(made);
-        culv_shared_buffer_destroy(&made);
+        culv_shared_buffer_destroy(&made, NULL);
     } else if (result == CULV_OK) {
         VkDeviceSize size = 0;
         volatile uint8_t *host = culv_vk_buffer_host_pointer(made);
@@ -251,7 +251,7 @@ static void buffer(fuzz_reader *r)
         FUZZ_REQUIRE(size >= info.size &&
                          culv_buffer_size(culv_shared_buffer_cuda(made)) == info.size,
                      "%llu bytes", (unsigned long long)size);
-        culv_shared_buffer_destroy(&made);
+        culv_shared_buffer_destroy(&made, NULL);
     } else
         FUZZ_REQUIRE(made == FUZZ_POISON(culv_shared_buffer), "written after an error");
     fuzz_chain_free(&chain);

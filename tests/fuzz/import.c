@@ -15,9 +15,9 @@ void fuzz_target_open(void)
 /* `slot` may read the input: it is looked at once. */
 #define KEEP(slots, slot, made, destroy)                                                           \
     do {                                                                                           \
-        uint32_t kept_ = (slot);                                                                   \
-        destroy(&(slots)[kept_]);                                                                  \
-        (slots)[kept_] = (made);                                                                   \
+        uint32_t kept = (slot);                                                                    \
+        destroy;                                                                                   \
+        (slots)[kept] = (made);                                                                    \
     } while (0)
 
 static void import_memory(fuzz_reader *r, import_state *s)
@@ -43,7 +43,7 @@ static void import_memory(fuzz_reader *r, import_state *s)
     if (result == CULV_OK && goes) culv_handle_close(&d.handle);
     if (result == CULV_OK) {
         FUZZ_REQUIRE(culv_memory_size(out) == d.size, "another size");
-        KEEP(s->memories, slot, out, culv_memory_destroy);
+        KEEP(s->memories, slot, out, culv_memory_destroy(&s->memories[kept]));
     } else
         FUZZ_REQUIRE(out == FUZZ_POISON(culv_memory), "written after an error");
     fuzz_unbox(desc);
@@ -85,7 +85,7 @@ static void import_vulkan_memory(fuzz_reader *r, import_state *s)
     if (result == CULV_OK) {
         require_exportable(from, "imported");
         FUZZ_REQUIRE(culv_memory_size(out) == d.allocation_size, "another size");
-        KEEP(s->memories, slot, out, culv_memory_destroy);
+        KEEP(s->memories, slot, out, culv_memory_destroy(&s->memories[kept]));
     } else
         FUZZ_REQUIRE(out == FUZZ_POISON(culv_memory), "written after an error");
     fuzz_unbox(desc);
@@ -116,7 +116,7 @@ static void map_buffer(fuzz_reader *r, import_state *s)
             volatile uint8_t *bytes = (volatile uint8_t *)(uintptr_t)culv_buffer_pointer(out);
             bytes[0] = bytes[size - 1] = 0;
         }
-        KEEP(s->buffers, slot, out, culv_buffer_unmap);
+        KEEP(s->buffers, slot, out, culv_buffer_unmap(&s->buffers[kept], NULL));
     } else
         FUZZ_REQUIRE(out == FUZZ_POISON(culv_buffer), "written after an error");
     if (desc != NULL) fuzz_unbox(desc);
@@ -125,7 +125,7 @@ static void map_buffer(fuzz_reader *r, import_state *s)
 static void keep_image(fuzz_reader *r, import_state *s, culv_result result, culv_image *out)
 {
     if (result == CULV_OK)
-        KEEP(s->images, fuzz_pick(r, SLOTS), out, culv_image_unmap);
+        KEEP(s->images, fuzz_pick(r, SLOTS), out, culv_image_unmap(&s->images[kept], NULL));
     else
         FUZZ_REQUIRE(out == FUZZ_POISON(culv_image), "written after an error");
 }
@@ -220,7 +220,7 @@ static void map_vulkan_image(fuzz_reader *r, import_state *s)
         fuzz_disarm();
         if (result == CULV_OK) {
             FUZZ_REQUIRE(culv_buffer_size(out) <= culv_memory_size(memory), "it leaves the memory");
-            KEEP(s->buffers, fuzz_pick(r, SLOTS), out, culv_buffer_unmap);
+            KEEP(s->buffers, fuzz_pick(r, SLOTS), out, culv_buffer_unmap(&s->buffers[kept], NULL));
         } else {
             FUZZ_REQUIRE(out == FUZZ_POISON(culv_buffer), "written after an error");
             fuzz_require_untouched(layout);
@@ -390,33 +390,14 @@ static void duplicate(fuzz_reader *r, import_state *s)
 static void give_up(fuzz_reader *r, import_state *s)
 {
     uint32_t slot = fuzz_pick(r, SLOTS);
-    bool later = fuzz_flag(r);
+    const CUstream *last_use = fuzz_flag(r) ? &fuzz.stream : NULL;
     fuzz_arm(r); /* a release that the driver refuses is tried again */
     switch (fuzz_pick(r, 5)) {
     case 0: culv_memory_destroy(&s->memories[slot]); break;
-    case 1:
-        if (later)
-            culv_buffer_unmap_after(&s->buffers[slot], fuzz.stream);
-        else
-            culv_buffer_unmap(&s->buffers[slot]);
-        break;
-    case 2:
-        if (later)
-            culv_image_unmap_after(&s->images[slot], fuzz.stream);
-        else
-            culv_image_unmap(&s->images[slot]);
-        break;
-    case 3:
-        if (later)
-            culv_semaphore_destroy_after(&s->semaphores[slot], fuzz.stream);
-        else
-            culv_semaphore_destroy(&s->semaphores[slot]);
-        break;
-    default:
-        if (later)
-            culv_shared_semaphore_destroy_after(&s->made[slot], fuzz.stream);
-        else
-            culv_shared_semaphore_destroy(&s->made[slot]);
+    case 1: culv_buffer_unmap(&s->buffers[slot], last_use); break;
+    case 2: culv_image_unmap(&s->images[slot], last_use); break;
+    case 3: culv_semaphore_destroy(&s->semaphores[slot], last_use); break;
+    default: culv_shared_semaphore_destroy(&s->made[slot], last_use);
     }
     fuzz_disarm();
 }
@@ -450,9 +431,9 @@ void fuzz_target_run(fuzz_reader *r)
         default: (void)culv_device_collect(fuzz.device);
         }
     for (uint32_t i = 0; i < SLOTS; i++) {
-        culv_image_unmap(&s.images[i]);
+        culv_image_unmap(&s.images[i], NULL);
         culv_memory_destroy(&s.memories[i]);
-        culv_buffer_unmap(&s.buffers[i]);
+        culv_buffer_unmap(&s.buffers[i], NULL);
     }
     import_drop_semaphores(&s);
 }

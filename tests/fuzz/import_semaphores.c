@@ -46,7 +46,7 @@ static int played_binary(void)
 
 static void keep(import_state *s, uint32_t slot, culv_semaphore *semaphore, bool silent)
 {
-    culv_semaphore_destroy(&s->semaphores[slot]);
+    culv_semaphore_destroy(&s->semaphores[slot], NULL);
     s->semaphores[slot] = semaphore;
     s->silent[slot] = silent;
 }
@@ -117,9 +117,9 @@ static void create(fuzz_reader *r, import_state *s, uint32_t slot)
                          culv_shared_semaphore_cuda(out) != NULL,
                      "half a semaphore");
         culv_semaphore *cuda = culv_shared_semaphore_cuda(out);
-        culv_semaphore_destroy(&cuda); /* is refused */
+        culv_semaphore_destroy(&cuda, NULL); /* is refused */
         FUZZ_REQUIRE(cuda != NULL, "its CUDA half went alone");
-        culv_shared_semaphore_destroy(&s->made[slot]);
+        culv_shared_semaphore_destroy(&s->made[slot], NULL);
         s->made[slot] = out;
     } else
         FUZZ_REQUIRE(out == FUZZ_POISON(culv_shared_semaphore), "written after an error");
@@ -206,8 +206,8 @@ void import_use_semaphore(fuzz_reader *r, import_state *s)
 void import_drop_semaphores(import_state *s)
 {
     for (uint32_t i = 0; i < SLOTS; i++) {
-        culv_semaphore_destroy(&s->semaphores[i]);
-        culv_shared_semaphore_destroy(&s->made[i]);
+        culv_semaphore_destroy(&s->semaphores[i], NULL);
+        culv_shared_semaphore_destroy(&s->made[i], NULL);
     }
     if (s->timeline != VK_NULL_HANDLE) vkDestroySemaphore(fuzz.vk_device, s->timeline, NULL);
 }

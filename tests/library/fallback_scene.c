@@ -71,8 +71,8 @@ void scene_close(scene *s)
         raw_vk_idle(&s->w.vk);
         lib_stream_destroy(&s->w, s->stream);
     }
-    culv_shared_semaphore_destroy(&s->to_vulkan);
-    culv_shared_semaphore_destroy(&s->to_cuda);
+    culv_shared_semaphore_destroy(&s->to_vulkan, NULL);
+    culv_shared_semaphore_destroy(&s->to_cuda, NULL);
     lib_settle(&s->w);
     culv_vk_detach(&s->w.attachment);
     culv_device_counts c = lib_counts(&s->w);

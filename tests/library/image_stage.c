@@ -22,8 +22,8 @@ void stage_close(stage *s)
 {
     lib_finish(&s->w, s->stream);
     raw_vk_idle(&s->w.vk);
-    culv_semaphore_destroy(&s->signals);
-    culv_semaphore_destroy(&s->waits);
+    culv_semaphore_destroy(&s->signals, NULL);
+    culv_semaphore_destroy(&s->waits, NULL);
     LIB_CU_OK(&s->w, s->w.cu->ModuleUnload(s->module));
     lib_stream_destroy(&s->w, s->stream);
     raw_vk_timeline_destroy(&s->w.vk, s->to_vulkan);
@@ -164,11 +164,11 @@ void shared_image_close(stage *s, shared_image *i)
 {
     lib_finish(&s->w, s->stream);
     if (i->origin == CULVERTS) {
-        culv_shared_image_destroy(&i->made);
+        culv_shared_image_destroy(&i->made, NULL);
         REQUIRE(i->made == NULL);
         return;
     }
-    culv_image_unmap(&i->cuda);
+    culv_image_unmap(&i->cuda, NULL);
     REQUIRE(i->cuda == NULL);
     culv_memory_destroy(&i->memory);
     raw_vk_image_destroy(&s->w.vk, &i->caller);

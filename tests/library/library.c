@@ -166,7 +166,7 @@ void lib_open(lib_world *w)
         culv_memory *memory = lib_import(w, &warm);
         culv_buffer *buffer = NULL;
         LIB_OK(culv_buffer_map(memory, NULL, &buffer));
-        culv_buffer_unmap(&buffer);
+        culv_buffer_unmap(&buffer, NULL);
         culv_memory_destroy(&memory);
         raw_vk_buffer_destroy(&w->vk, &warm);
         lib_settle(w);

@@ -172,7 +172,7 @@ static void drop_adopted(void)
     same();
     for (int i = 0; i < 2; i++)
         culv_vmm_adopted_destroy(&s.adopted[i]);
-    LIB_OK(culv_vmm_unmap(s.range, 0, CHUNK));
+    LIB_OK(culv_vmm_unmap(s.range, 0, CHUNK, NULL));
     LIB_OK(culv_vmm_range_destroy(&s.range));
     culv_vmm_allocation_destroy(&s.allocation);
     REQUIRE_EQ(lib_counts(&s.w).vmm_allocations, 0);
@@ -272,7 +272,7 @@ static void make_image(void)
 static void drop_image(void)
 {
     same();
-    culv_shared_image_destroy(&s.image);
+    culv_shared_image_destroy(&s.image, NULL);
     lib_settle(&s.w);
 }
 
@@ -461,7 +461,7 @@ static void make_tensor(void)
 static void end_vector(int who)
 {
     if (who == GAPS_FIRST)
-        culv_vector_destroy(&s.vector);
+        culv_vector_destroy(&s.vector, NULL);
     else
         s.tensor->deleter(s.tensor);
 }
@@ -469,7 +469,7 @@ static void end_vector(int who)
 static void end_vector_after(int who)
 {
     if (who == GAPS_FIRST)
-        culv_vector_destroy_after(&s.vector, NULL);
+        culv_vector_destroy(&s.vector, &(CUstream){NULL});
     else
         s.tensor->deleter(s.tensor);
 }
@@ -528,7 +528,7 @@ static void grown(void)
     REQUIRE_EQ(culv_vector_size(s.vector), 5 * CHUNK);
     REQUIRE_EQ(culv_vector_committed(s.vector), end);
     REQUIRE(end >= 5 * CHUNK);
-    culv_vector_destroy(&s.vector);
+    culv_vector_destroy(&s.vector, NULL);
     close_device();
 }
 

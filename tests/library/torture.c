@@ -203,7 +203,7 @@ static void *neighbour(void *unused)
     lib_stream_destroy(w, stream);
     for (size_t i = 0; i < BYTES / 4; i++)
         if (words[i] != torture.n + 1) FAIL("another thread's vector has other values");
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
     return NULL;
 }
 

@@ -378,7 +378,7 @@ TEST(slots_wait, .own = true)
     MPI_Barrier(MPI_COMM_WORLD);
     LIB_OK(write_part(&s, FAR));
     draw(&s, 1);
-    culv_semaphore_destroy(&done);
+    culv_semaphore_destroy(&done, NULL);
     raw_vk_timeline_destroy(&s.w.vk, timeline);
     end(&s);
 }

@@ -49,7 +49,7 @@ static void cuda_ends(const turns *t)
 static void turns_end(turns *t)
 {
     if (t->mutex != NULL) IDXGIKeyedMutex_Release(t->mutex);
-    culv_keyed_mutex_destroy(&t->cuda);
+    culv_keyed_mutex_destroy(&t->cuda, NULL);
     REQUIRE(t->cuda == NULL);
 }
 
@@ -127,7 +127,7 @@ D11_CASE(buffers)
         const shared x = {(ID3D11Resource *)desc.object, culv_buffer_pointer(buffer), NULL, BYTES,
                           1};
         both_ways(s, &x, &scene11_rows[i], i + 1, NULL);
-        culv_buffer_unmap(&buffer);
+        culv_buffer_unmap(&buffer, NULL);
         culv_memory_destroy(&memory);
         REQUIRE(ID3D11Buffer_Release(native) == 0);
         printf("  %s\n", scene11_rows[i].name);
@@ -158,7 +158,7 @@ D11_CASE(textures)
             OK(culv_d3d_image_map(s->d3d11, memory, &map, &image));
             OK(culv_image_get_array(image, 0, &x.array));
             both_ways(s, &x, &scene11_rows[i], 20 * i + k, NULL);
-            culv_image_unmap(&image);
+            culv_image_unmap(&image, NULL);
             culv_memory_destroy(&memory);
             REQUIRE(ID3D11Texture2D_Release(native) == 0);
         }
@@ -202,11 +202,11 @@ D11_CASE(own)
         x = (shared){(ID3D11Resource *)culv_d3d_buffer_resource(buffer),
                      culv_shared_buffer_pointer(buffer), NULL, 4096, 1};
         both_ways(s, &x, row, i + 70, NULL);
-        culv_buffer_unmap(&cuda); /* refused: it is the buffer's */
+        culv_buffer_unmap(&cuda, NULL); /* refused: it is the buffer's */
         REQUIRE(cuda != NULL && scene_reason_is(CULV_REASON_OWNED));
         REQUIRE_SAYS("culv_shared_buffer_destroy");
-        culv_shared_image_destroy(&image);
-        culv_shared_buffer_destroy_after(&buffer, s->stream);
+        culv_shared_image_destroy(&image, NULL);
+        culv_shared_buffer_destroy(&buffer, &s->stream);
         scene_synchronize(s);
         (void)culv_device_collect(s->culvert);
         REQUIRE(image == NULL && buffer == NULL);
@@ -254,7 +254,7 @@ D11_CASE(typeless)
     overlay11_take();
     scene11_read(s, resource, 0, got);
     REQUIRE(memcmp(put, got, 16 * 8 * 16) == 0);
-    culv_image_unmap(&image);
+    culv_image_unmap(&image, NULL);
     culv_memory_destroy(&memory);
     REQUIRE(ID3D11Texture2D_Release(native) == 0);
 }
@@ -304,14 +304,14 @@ D11_CASE(fences)
     OK(culv_semaphore_signal(imported, s->stream, 41));
     scene_synchronize(s);
     REQUIRE(ID3D11Fence_GetCompletedValue(mine) == 41);
-    culv_semaphore_destroy(&imported);
+    culv_semaphore_destroy(&imported, NULL);
     REQUIRE(ID3D11Fence_Release(mine) == 0);
 
     culv_semaphore *owned = cuda;
-    culv_semaphore_destroy(&owned);
+    culv_semaphore_destroy(&owned, NULL);
     REQUIRE(owned != NULL && scene_reason_is(CULV_REASON_OWNED));
-    culv_shared_semaphore_destroy(&semaphore);
-    culv_shared_buffer_destroy(&buffer);
+    culv_shared_semaphore_destroy(&semaphore, NULL);
+    culv_shared_buffer_destroy(&buffer, NULL);
 }
 
 /* CUDA waits for fences of a device that is removed, one of Culvert's and one that was imported. It
@@ -329,9 +329,9 @@ D11_CASE(lost)
     OK(culv_d3d_device_lost(s->d3d11));
     scene_synchronize(s);
     OK(culv_semaphore_wait(culv_shared_semaphore_cuda(made), s->stream, 7));
-    culv_shared_semaphore_destroy(&made);
+    culv_shared_semaphore_destroy(&made, NULL);
     scene_synchronize(s);
-    culv_semaphore_destroy(&imported);
+    culv_semaphore_destroy(&imported, NULL);
     REQUIRE(ID3D11Fence_Release(mine) == 0);
     REFUSES(culv_d3d_device_lost(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
 }
@@ -397,12 +397,12 @@ TEST(mutexes)
         CloseHandle(thread);
         OK(culv_keyed_mutex_release(cuda, s.stream, 0));
         scene_synchronize(&s);
-        culv_keyed_mutex_destroy_after(&cuda, s.stream);
+        culv_keyed_mutex_destroy(&cuda, &s.stream);
         scene_synchronize(&s);
         (void)culv_device_collect(s.culvert);
         REQUIRE(cuda == NULL);
-        culv_keyed_mutex_destroy(&cuda);
-        culv_keyed_mutex_destroy(NULL);
+        culv_keyed_mutex_destroy(&cuda, NULL);
+        culv_keyed_mutex_destroy(NULL, NULL);
         IDXGIKeyedMutex_Release(mutex);
         REQUIRE(ID3D11Buffer_Release(native) == 0);
         scene11_close(&s);
@@ -436,7 +436,7 @@ D11_CASE(mutex_destroyed)
         culv_keyed_mutex *mutex = NULL;
         OK(culv_d3d11_keyed_mutex_import(d3d11, scene11_of_buffer(native), "key", &mutex));
         if (held) OK(culv_keyed_mutex_acquire(mutex, s->stream, 0, 0));
-        culv_keyed_mutex_destroy(&mutex);
+        culv_keyed_mutex_destroy(&mutex, NULL);
         REQUIRE(mutex == NULL && warnings == held);
     }
     REQUIRE(ID3D11Buffer_Release(native) == 0);
@@ -486,8 +486,8 @@ TEST(handles)
         REQUIRE(memcmp(put, got, 4096) == 0);
         OK(culv_keyed_mutex_release(cuda, s.stream, 0));
         scene_synchronize(&s);
-        culv_keyed_mutex_destroy(&cuda);
-        culv_buffer_unmap(&buffer);
+        culv_keyed_mutex_destroy(&cuda, NULL);
+        culv_buffer_unmap(&buffer, NULL);
         culv_memory_destroy(&memory);
         IDXGIKeyedMutex_Release(mutex);
         REQUIRE(ID3D11Buffer_Release(native) == 0);

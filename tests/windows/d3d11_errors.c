@@ -244,8 +244,8 @@ static culv_result use_mutex(void *user)
     /* The first may be the call that is made to fail. */
     (void)s->cu->cuStreamSynchronize(s->stream);
     (void)s->cu->cuStreamSynchronize(s->stream);
-    culv_keyed_mutex_destroy(&mutex);
-    culv_shared_image_destroy(&image);
+    culv_keyed_mutex_destroy(&mutex, NULL);
+    culv_shared_image_destroy(&image, NULL);
     return result;
 }
 

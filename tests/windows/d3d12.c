@@ -30,13 +30,13 @@ D12_CASE(buffers)
     scene_cuda_read(s, culv_shared_buffer_pointer(buffer), got, BYTES);
     REQUIRE(memcmp(put, got, BYTES) == 0);
     culv_buffer *cuda = culv_shared_buffer_cuda(buffer);
-    culv_buffer_unmap(&cuda); /* refused: it is the buffer's */
+    culv_buffer_unmap(&cuda, NULL); /* refused: it is the buffer's */
     REQUIRE(cuda != NULL && scene_reason_is(CULV_REASON_OWNED));
     REQUIRE_SAYS("culv_shared_buffer_destroy");
-    culv_shared_buffer_destroy(&buffer);
+    culv_shared_buffer_destroy(&buffer, NULL);
     REQUIRE(buffer == NULL);
     buffer = make_buffer(s, 4096);
-    culv_shared_buffer_destroy_after(&buffer, s->stream);
+    culv_shared_buffer_destroy(&buffer, &s->stream);
     scene_synchronize(s);
     (void)culv_device_collect(s->culvert);
 }
@@ -90,8 +90,8 @@ D12_CASE(fences)
     scene_wait(fence, 6);
     scene_synchronize(s);
     ID3D12Resource_Release(stage);
-    culv_shared_semaphore_destroy(&semaphore);
-    culv_shared_buffer_destroy(&buffer);
+    culv_shared_semaphore_destroy(&semaphore, NULL);
+    culv_shared_buffer_destroy(&buffer, NULL);
 }
 
 /* The caller's own fence: its present value counts. By object, by handle and by name. */
@@ -108,7 +108,7 @@ D12_CASE(own_fences)
             CULV_REASON_TIMELINE_BACKWARDS);
     OK(culv_semaphore_signal(cuda, s->stream, 8));
     scene_wait(fence, 8);
-    culv_semaphore_destroy(&cuda);
+    culv_semaphore_destroy(&cuda, NULL);
 
     for (int by_name = 0; by_name < 2; by_name++) {
         culv_handle handle;
@@ -123,7 +123,7 @@ D12_CASE(own_fences)
         REQUIRE(!scene_name_lives(name)); /* nothing of Culvert's has it open */
         OK(culv_semaphore_signal(cuda, s->stream, 10 + (uint64_t)by_name));
         scene_wait(fence, 10 + (uint64_t)by_name);
-        culv_semaphore_destroy(&cuda);
+        culv_semaphore_destroy(&cuda, NULL);
     }
     REQUIRE(ID3D12Fence_Release(fence) == 0);
 }
@@ -185,7 +185,7 @@ D12_CASE(heaps)
                 scene_read(s, placed[0], 0, got, SIZE);
                 REQUIRE(memcmp(put, got, SIZE) == 0);
             }
-            culv_buffer_unmap(&buffer);
+            culv_buffer_unmap(&buffer, NULL);
         }
         culv_memory_destroy(&again);
         culv_memory_destroy(&memory);
@@ -233,7 +233,7 @@ D12_CASE(own_buffers)
         scene_write(s, resource, 0, put, 1000);
         scene_cuda_read(s, culv_buffer_pointer(buffer), got, 1000);
         REQUIRE(memcmp(put, got, 1000) == 0);
-        culv_buffer_unmap(&buffer);
+        culv_buffer_unmap(&buffer, NULL);
         culv_memory_destroy(&memory);
     }
     REQUIRE(ID3D12Resource_Release(resource) == 0);

@@ -57,7 +57,7 @@ D12_CASE(used, .title = "cig")
     REFUSES(culv_vector_create(device, NULL, &vector), CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG);
     REFUSES(culv_mem_pool_create(device, &p, &pool), CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG);
 
-    culv_shared_buffer_destroy(&buffer);
+    culv_shared_buffer_destroy(&buffer, NULL);
     culv_d3d_detach(&d3d12);
     culv_device_close(&device);
     culv_cig_destroy(&cig);

@@ -78,7 +78,7 @@ D12_CASE(all_kinds, .title = "kinds")
         OK(culv_d3d_image_create(s->d3d12, &desc, &image));
         both_ways(s, (ID3D12Resource *)culv_d3d_image_resource(image),
                   culv_shared_image_cuda(image), k, 4);
-        culv_shared_image_destroy(&image);
+        culv_shared_image_destroy(&image, NULL);
     }
 }
 
@@ -124,7 +124,7 @@ D12_CASE(formats)
         map.resource = (IUnknown *)resource;
         OK(culv_d3d_image_map(s->d3d12, memory, &map, &image));
         both_ways(s, resource, image, &k, rows[i].bytes);
-        culv_image_unmap(&image);
+        culv_image_unmap(&image, NULL);
         if (rows[i].named != DXGI_FORMAT_UNKNOWN) {
             map.format = 0;
             REFUSES(culv_d3d_image_map(s->d3d12, memory, &map, &image), CULV_ERROR_INVALID,
@@ -183,7 +183,7 @@ D12_CASE(shadows)
     REFUSES(culv_d3d_shadow_record(shadow, NULL, 0, 0), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
     culv_shared_image *twin = (culv_shared_image *)culv_d3d_shadow_image(shadow);
-    culv_shared_image_destroy(&twin);
+    culv_shared_image_destroy(&twin, NULL);
     REQUIRE(twin != NULL && scene_reason_is(CULV_REASON_OWNED));
     REQUIRE_SAYS("culv_d3d_shadow_destroy() destroys both");
     culv_d3d_shadow_destroy(&shadow);
@@ -225,7 +225,7 @@ D12_CASE(placed)
     map.offset = AT;
     OK(culv_d3d_image_map(s->d3d12, memory, &map, &image));
     both_ways(s, resource, image, &k, 4);
-    culv_image_unmap(&image);
+    culv_image_unmap(&image, NULL);
     culv_memory_destroy(&memory);
     ID3D12Resource_Release(resource);
     overlay12_clear();

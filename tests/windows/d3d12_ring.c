@@ -45,7 +45,7 @@ D12_CASE(ring_refused)
             CULV_REASON_NULL_ARGUMENT);
     OK(culv_ring_flush(ring, CULV_RING_CONSUMER, NULL)); /* nothing is kept */
     REFUSES(culv_d3d_device_lost(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    culv_ring_destroy(&ring);
+    culv_ring_destroy(&ring, NULL);
 }
 
 static bool owned(const char *says)
@@ -71,12 +71,12 @@ D12_CASE(ring_parts)
     OK(culv_d3d12_ring_create(s->d3d12, &desc, &ring));
     for (uint32_t slot = 0; slot < 2; slot++) {
         culv_shared_image *image = culv_ring_shared_image(ring, slot, 0), *const i = image;
-        culv_shared_image_destroy(&image);
+        culv_shared_image_destroy(&image, NULL);
         REQUIRE(image == i && owned("culv_shared_image_destroy: it is a part of another object"));
-        culv_shared_image_destroy_after(&image, s->stream);
+        culv_shared_image_destroy(&image, &s->stream);
         REQUIRE(image == i && owned("culv_ring_destroy()"));
     }
-    culv_ring_destroy(&ring);
+    culv_ring_destroy(&ring, NULL);
     REQUIRE(scene_driver_objects() == 0);
 }
 
@@ -110,7 +110,7 @@ D12_CASE(ring_mistakes)
     OK(culv_d3d12_ring_submit(ring, s->queue, (ID3D12CommandList *)s->list, &frame));
     ID3D12CommandQueue_Release(queue);
     OK(culv_ring_drain(ring, SCENE_FAR_MS * UINT64_C(1000000), 0));
-    culv_ring_destroy(&ring);
-    culv_shared_buffer_destroy(&buffers[0]);
-    culv_shared_buffer_destroy(&buffers[1]);
+    culv_ring_destroy(&ring, NULL);
+    culv_shared_buffer_destroy(&buffers[0], NULL);
+    culv_shared_buffer_destroy(&buffers[1], NULL);
 }

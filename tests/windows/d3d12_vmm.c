@@ -40,7 +40,7 @@ static culv_vmm_range *map(const scene *s, culv_vmm_allocation *allocation)
 
 static void unmap(culv_vmm_range **range)
 {
-    OK(culv_vmm_unmap(*range, 0, culv_vmm_range_size(*range)));
+    OK(culv_vmm_unmap(*range, 0, culv_vmm_range_size(*range), NULL));
     OK(culv_vmm_range_destroy(range));
 }
 
@@ -138,7 +138,7 @@ VMM_CASE(ordered)
     HR_OK(ID3D12Resource_Map(stage, 0, NULL, &mapped));
     REQUIRE(memcmp(mapped, put, ODD) == 0);
     ID3D12Resource_Unmap(stage, 0, NULL);
-    culv_shared_semaphore_destroy(&semaphore);
+    culv_shared_semaphore_destroy(&semaphore, NULL);
     ID3D12Resource_Release(stage);
     ID3D12Resource_Release(buffer);
     ID3D12Heap_Release(heap);
@@ -183,7 +183,7 @@ VMM_CASE(vectors)
     OK(culv_vector_view_update(view));
     OK(culv_d3d12_vector_view_get_buffers(view, NULL, 0, &count));
     REQUIRE(count == 1);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
     REFUSES(culv_vector_view_update(view), CULV_ERROR_INVALID, CULV_REASON_VALUE);
     scene_read(s, first, parts[0].size - ODD, got, ODD); /* the view holds the memory */
     REQUIRE(memcmp(put, got, ODD) == 0);
@@ -250,7 +250,7 @@ VMM_CASE(handles)
         scene_cuda_write(s, culv_buffer_pointer(buffer), put, ODD);
         scene_cuda_read(s, culv_vmm_range_pointer(range) + 4096, got, ODD);
         REQUIRE(memcmp(put, got, ODD) == 0);
-        culv_buffer_unmap(&buffer);
+        culv_buffer_unmap(&buffer, NULL);
         culv_memory_destroy(&memory);
     }
 
@@ -387,7 +387,7 @@ VMM_CASE(refusals)
             CULV_REASON_NOT_EXPORTABLE);
     REFUSES(culv_d3d12_vector_view_create(s->d3d12, NULL, NULL, &view), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
     culv_vector_view_destroy(&view);
     culv_vmm_allocation_destroy(&plain);
     culv_vmm_allocation_destroy(&only_kmt);
@@ -424,7 +424,7 @@ static culv_result work(void *user)
         culv_handle_close(&handle);
     }
     culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
     return result;
 }
 

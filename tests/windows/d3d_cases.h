@@ -73,9 +73,9 @@ static void made_lives_on(NATIVE *s, bool buffer_first)
     scene_cuda_write(s, culv_shared_buffer_pointer(buffer), put, sizeof put);
     read_buffer(s, buffer, got, sizeof got);
     REQUIRE(memcmp(put, got, sizeof put) == 0);
-    if (buffer_first) culv_shared_buffer_destroy(&buffer);
-    culv_shared_semaphore_destroy(&semaphore);
-    culv_shared_buffer_destroy(&buffer);
+    if (buffer_first) culv_shared_buffer_destroy(&buffer, NULL);
+    culv_shared_semaphore_destroy(&semaphore, NULL);
+    culv_shared_buffer_destroy(&buffer, NULL);
 }
 
 NATIVE_CASE(orders)
@@ -121,8 +121,8 @@ NATIVE_CASE(unreported)
         OK(culv_semaphore_signal(cuda, s->stream, 6));
         scene_synchronize(s);
         REQUIRE(FENCE(_GetCompletedValue)(fence) == 6);
-        culv_semaphore_destroy(&own);
-        culv_shared_semaphore_destroy(&made);
+        culv_semaphore_destroy(&own, NULL);
+        culv_shared_semaphore_destroy(&made, NULL);
         if (imported) REQUIRE(FENCE(_Release)(fence) == 0);
     }
 }
@@ -151,7 +151,7 @@ NATIVE_CASE(tensors)
         REQUIRE(now.memories == none.memories + i + 1);
         if (i == 0) {
             OK(culv_buffer_get_dlpack(buffers[0], NULL, &tensor));
-            culv_buffer_unmap(&buffers[0]);
+            culv_buffer_unmap(&buffers[0], NULL);
         }
     }
     scene_pattern(put, sizeof put, 5);
@@ -159,8 +159,8 @@ NATIVE_CASE(tensors)
     scene_cuda_read(s, (CUdeviceptr)(uintptr_t)tensor->dl_tensor.data, got, sizeof got);
     REQUIRE(memcmp(put, got, sizeof put) == 0);
     tensor->deleter(tensor);
-    culv_buffer_unmap(&buffers[1]);
-    culv_shared_buffer_destroy(&owner);
+    culv_buffer_unmap(&buffers[1], NULL);
+    culv_shared_buffer_destroy(&owner, NULL);
 }
 
 /* Objects of other kinds, and what only the other API has. */
@@ -205,7 +205,7 @@ NATIVE_CASE(kinds_of_objects)
             CULV_REASON_HANDLE_KIND);
     refuse_other(s, memory, import.object);
     culv_memory_destroy(&memory);
-    culv_shared_buffer_destroy(&buffer);
+    culv_shared_buffer_destroy(&buffer, NULL);
     REQUIRE(other == NULL && attached == NULL && image == NULL && semaphore == NULL);
     REQUIRE(shadow == NULL && registration == NULL);
     REQUIRE(FENCE(_Release)(fence) == 0);

@@ -404,11 +404,11 @@ VK_CASE(imports, .title = "vulkan_imports")
     sd.type = CULV_SEMAPHORE_TIMELINE;
     OK(culv_vk_semaphore_import(vk, &sd, &semaphore));
     REQUIRE(culv_semaphore_last_value(semaphore) == 7);
-    culv_semaphore_destroy(&semaphore);
+    culv_semaphore_destroy(&semaphore, NULL);
     REQUIRE(!scene_name_lives(exported_name));
     OK(culv_vk_semaphore_create(vk, NULL, &made));
     REQUIRE(vulkan.export_types == VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT);
-    culv_shared_semaphore_destroy(&made);
+    culv_shared_semaphore_destroy(&made, NULL);
     REQUIRE(!scene_name_lives(exported_name));
 
     /* This CUDA maps nothing: all that was made before goes. */

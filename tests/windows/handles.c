@@ -273,7 +273,7 @@ static void import(culv_device *device, bool memory, culv_semaphore_type kind, i
         REQUIRE(scene_name_lives(object_name) ==
                 (form != 2)); /* the import has a reference of its own */
         culv_memory_destroy(&m);
-        culv_semaphore_destroy(&s);
+        culv_semaphore_destroy(&s, NULL);
         REQUIRE(!scene_name_lives(object_name));
         REQUIRE(driver.memories == 0 && driver.semaphores == 0);
     }
@@ -304,7 +304,7 @@ TEST(kmt_imports)
     sd.type = CULV_SEMAPHORE_BINARY;
     OK(culv_semaphore_import(device, &sd, &s));
     REQUIRE(driver.type == 3 && driver.handle == number);
-    culv_semaphore_destroy(&s);
+    culv_semaphore_destroy(&s, NULL);
     culv_memory_destroy(&m);
     sd.type = CULV_SEMAPHORE_TIMELINE;
     REFUSES(culv_semaphore_import(device, &sd, &s), CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);

@@ -88,10 +88,10 @@ typedef struct things {
 static void release(things *t)
 {
     for (int i = 0; i < 2; i++) {
-        culv_buffer_unmap(&t->buffer[i]);
-        culv_semaphore_destroy(&t->semaphore[i]);
+        culv_buffer_unmap(&t->buffer[i], NULL);
+        culv_semaphore_destroy(&t->semaphore[i], NULL);
     }
-    culv_image_unmap(&t->image);
+    culv_image_unmap(&t->image, NULL);
 }
 
 ROLE(use)
@@ -281,7 +281,7 @@ ROLE(watch)
             CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED); /* the server is gone */
     REQUIRE(!culv_ipc_ring_connected(side));
     CU_OK(s.cu->cuStreamSynchronize(s.stream));
-    culv_ring_destroy(&side);
+    culv_ring_destroy(&side, NULL);
     culv_ipc_client_destroy(&client);
     ipc_leave_ring(slots);
     ipc_close(&s);
@@ -330,7 +330,7 @@ static void run_ring(bool dies)
     if (!dies) ipc_join(&child, NULL);
     REFUSES(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s.stream, 0, &f), CULV_ERROR_ASYNC,
             CULV_REASON_RING_STOPPED);
-    culv_ring_destroy(&ring);
+    culv_ring_destroy(&ring, NULL);
     ipc_leave_ring(slots);
     REQUIRE(!scene_name_lives(names[3]));
     ipc_close(&s);

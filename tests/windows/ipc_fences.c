@@ -63,8 +63,8 @@ static void queue_open(queue *q, const ipc_scene *s, const fence_row *row)
 
 static void queue_close(queue *q)
 {
-    culv_semaphore_destroy(&q->ready);
-    culv_semaphore_destroy(&q->done);
+    culv_semaphore_destroy(&q->ready, NULL);
+    culv_semaphore_destroy(&q->done, NULL);
     culv_handle_close(&q->ready_handle);
     culv_handle_close(&q->done_handle);
     CU_OK(q->scene->cu->cuStreamDestroy(q->stream));
@@ -141,7 +141,7 @@ static void producer_open(producer *p, const char *name)
 
 static void producer_close(producer *p)
 {
-    culv_ring_destroy(&p->ring);
+    culv_ring_destroy(&p->ring, NULL);
     culv_ipc_server_destroy(&p->server);
     ipc_leave_ring(p->slots);
     REQUIRE(p->maker.queue.made == p->maker.row->producers);
@@ -217,15 +217,15 @@ static void reader_open(reader *r, const char *name)
     /* What the producer made, for a queue of this process's. */
     OK(culv_ipc_ring_get_timelines(r->side, &made));
     REQUIRE(made.ready.type == r->row->type && made.done.type == r->row->type);
-    culv_semaphore_destroy(&r->queue.ready);
-    culv_semaphore_destroy(&r->queue.done);
+    culv_semaphore_destroy(&r->queue.ready, NULL);
+    culv_semaphore_destroy(&r->queue.done, NULL);
     r->queue.ready = import_timeline(&r->queue, &made.ready);
     r->queue.done = import_timeline(&r->queue, &made.done);
 }
 
 static void reader_close(reader *r)
 {
-    culv_ring_destroy(&r->side);
+    culv_ring_destroy(&r->side, NULL);
     culv_ipc_client_destroy(&r->client);
     ipc_leave_ring(r->slots);
     queue_close(&r->queue);
@@ -469,7 +469,7 @@ TEST(refused, .title = "fences_refused")
     ipc_start(&child, "join_with", name);
     ipc_join(&child, server);
     REQUIRE(o.made == ODD_PAIRS && o.dropped == ODD_PAIRS && culv_ipc_ring_consumers(ring) == 0);
-    culv_ring_destroy(&ring);
+    culv_ring_destroy(&ring, NULL);
     culv_ipc_server_destroy(&server);
     ipc_leave_ring(slots);
     ipc_close(&s);
@@ -525,7 +525,7 @@ IPC_CASE(refused_of_consumers, .title = "fences_of_consumers_refused")
     ipc_start(&child, "refused_at_once", name);
     ipc_join(&child, server);
     REQUIRE(culv_ipc_ring_consumers(ring) == 0);
-    culv_ring_destroy(&ring);
+    culv_ring_destroy(&ring, NULL);
     culv_ipc_server_destroy(&server);
     ipc_leave_ring(slots);
 }

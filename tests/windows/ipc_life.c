@@ -95,7 +95,7 @@ IPC_CASE(deaths)
     ipc_join(&child, server);
     ipc_require(s, culv_buffer_pointer(buffer), WORDS, 1);
     culv_ipc_server_destroy(&server);
-    culv_buffer_unmap(&buffer);
+    culv_buffer_unmap(&buffer, NULL);
     REQUIRE(!scene_name_lives(cells)); /* the dead have nothing, and nothing was kept for them */
 }
 
@@ -116,7 +116,7 @@ IPC_CASE(crowd)
     while (culv_ipc_server_clients(server) > 0)
         OK(culv_ipc_server_poll(server, SCENE_FAR, NULL));
     OK(culv_ipc_withdraw(server, "cells"));
-    culv_buffer_unmap(&buffer);
+    culv_buffer_unmap(&buffer, NULL);
     REQUIRE(!scene_name_lives(cells));
     culv_ipc_server_destroy(&server);
 }
@@ -176,7 +176,7 @@ IPC_CASE(server_dies)
         ipc_require(s, culv_buffer_pointer(buffer), WORDS, 1);
         ipc_write(s, culv_buffer_pointer(buffer), WORDS, 2);
         ipc_require(s, culv_buffer_pointer(buffer), WORDS, 2);
-        culv_buffer_unmap(&buffer);
+        culv_buffer_unmap(&buffer, NULL);
         culv_ipc_client_destroy(&client);
         REQUIRE(!scene_name_lives(cells));
     }
@@ -223,7 +223,7 @@ ROLE(tell)
     ipc_say(name, 't');
     ipc_hear(name, 'w', NULL);
     ipc_require(&s, culv_buffer_pointer(buffer), WORDS, 2);
-    culv_buffer_unmap(&buffer);
+    culv_buffer_unmap(&buffer, NULL);
     CloseHandle(shared);
     ipc_close(&s);
 }
@@ -271,7 +271,7 @@ IPC_CASE(numbers)
     /* `child` keeps the number in use, so it is the same process, which has ended. */
     REFUSES(culv_ipc_fetch_dup(&d, &handle), CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE);
     ipc_join(&child, NULL);
-    culv_buffer_unmap(&buffer);
+    culv_buffer_unmap(&buffer, NULL);
     REQUIRE(!scene_name_lives(cells));
     UnmapViewOfFile(n);
     CloseHandle(section);

@@ -155,7 +155,7 @@ culv_ring *ipc_join_ring(culv_ipc_client *client, const culv_ipc_timelines *time
 void ipc_leave_ring(culv_buffer *slots[SCENE_SLOTS])
 {
     for (uint32_t i = 0; i < SCENE_SLOTS; i++)
-        culv_buffer_unmap(&slots[i]);
+        culv_buffer_unmap(&slots[i], NULL);
 }
 
 /* Processes ------------------------------------------------------------------------------------ */

@@ -522,7 +522,7 @@ REGISTER_CASE(kept)
                 CULV_REASON_LEVEL);
         REFUSES(culv_registration_get_array(registration, 1, 0, &array), CULV_ERROR_INVALID,
                 CULV_REASON_LEVEL);
-        culv_image_unmap(&image);
+        culv_image_unmap(&image, NULL);
         REQUIRE(image != NULL && scene_reason_is(CULV_REASON_OWNED));
         if (turn == 2) break; /* unregistered while it is mapped */
         OK(culv_registration_unmap(&registration, 1, r->stream));

@@ -333,7 +333,7 @@ REGISTER_CASE(misuse)
     REFUSES(culv_registration_get_array(a, 0, 0, &array), INVALID, CULV_REASON_USAGE);
     REFUSES(culv_registration_get_array(a, 0, 0, NULL), INVALID, CULV_REASON_NULL_ARGUMENT);
     culv_buffer *buffer = culv_registration_buffer(a);
-    culv_buffer_unmap(&buffer);
+    culv_buffer_unmap(&buffer, NULL);
     REQUIRE(buffer != NULL && scene_reason_is(CULV_REASON_OWNED));
     REQUIRE_SAYS("culv_registration_destroy()");
     OK(culv_registration_unmap(&a, 1, r->stream));

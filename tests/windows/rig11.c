@@ -80,7 +80,7 @@ D11_CASE(rules)
     REQUIRE(IDXGIKeyedMutex_AcquireSync(mutex, 1, 0) == S_OK);
     REQUIRE(IDXGIKeyedMutex_AcquireSync(mutex, 1, 0) == (HRESULT)WAIT_TIMEOUT);
     REQUIRE(IDXGIKeyedMutex_ReleaseSync(mutex, 0) == S_OK);
-    culv_keyed_mutex_destroy(&cuda);
+    culv_keyed_mutex_destroy(&cuda, NULL);
     IDXGIResource1_Release(dxgi);
     IDXGIKeyedMutex_Release(mutex);
     REQUIRE(ID3D11Texture2D_Release(texture) == 0);
@@ -241,10 +241,10 @@ D11_CASE(shadow)
             REQUIRE(memcmp(put + l * layer, got, layer) == 0);
         }
         culv_shared_image *owned = (culv_shared_image *)(uintptr_t)image;
-        culv_shared_image_destroy(&owned);
+        culv_shared_image_destroy(&owned, NULL);
         REQUIRE(owned != NULL && scene_reason_is(CULV_REASON_OWNED));
         if (r->mutex) {
-            culv_keyed_mutex_destroy(&cuda);
+            culv_keyed_mutex_destroy(&cuda, NULL);
             IDXGIKeyedMutex_Release(mutex);
         }
         culv_d3d_shadow_destroy(&twin);
@@ -399,10 +399,10 @@ TEST(removed)
         }
         scene_synchronize(&p.s);
         if (p.mutex != NULL) IDXGIKeyedMutex_Release(p.mutex);
-        culv_keyed_mutex_destroy(&p.cuda);
-        culv_shared_semaphore_destroy(&p.fence);
-        culv_shared_buffer_destroy(&p.buffer);
-        culv_shared_image_destroy(&p.image);
+        culv_keyed_mutex_destroy(&p.cuda, NULL);
+        culv_shared_semaphore_destroy(&p.fence, NULL);
+        culv_shared_buffer_destroy(&p.buffer, NULL);
+        culv_shared_image_destroy(&p.image, NULL);
         p.mutex = NULL;
         if (done) break;
         culv_d3d_detach(&p.s.d3d11);
@@ -438,7 +438,7 @@ D11_CASE(removed_unnoticed)
     REQUIRE(ID3D11DeviceContext4_Signal(s->context4, fence, 1) == DXGI_REMOVED);
     overlay_remove_at(0);
     REQUIRE(ID3D11Fence_GetCompletedValue(fence) == UINT64_MAX);
-    culv_shared_semaphore_destroy(&made);
+    culv_shared_semaphore_destroy(&made, NULL);
     for (int i = 0; i < SCENE_FAR_MS && s->cu->cuStreamQuery(s->stream) != CUDA_SUCCESS; i++)
         Sleep(1);
     CU_OK(s->cu->cuStreamQuery(s->stream));

@@ -185,8 +185,8 @@ static void end(program *p, bool lost)
         CU_OK(p->cu->cuStreamSynchronize(p->stream));
         OK(culv_ring_drain(p->ring, far_ns, 0));
     }
-    culv_ring_destroy(&p->ring);
-    culv_shared_semaphore_destroy(&p->fence);
+    culv_ring_destroy(&p->ring, NULL);
+    culv_shared_semaphore_destroy(&p->fence, NULL);
     culv_d3d_detach(&p->d3d12);
     (void)culv_device_collect(p->cuda);
     if (p->back != NULL) ID3D12Resource_Release(p->back);
@@ -277,5 +277,5 @@ D12_CASE(removed_within)
     REQUIRE(WaitForSingleObject(thread, SCENE_FAR_MS) == WAIT_OBJECT_0);
     REQUIRE(GetExitCodeThread(thread, &code) && code == 0 && CloseHandle(thread));
     overlay_remove_at(0);
-    culv_shared_semaphore_destroy(&made);
+    culv_shared_semaphore_destroy(&made, NULL);
 }

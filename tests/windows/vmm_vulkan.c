@@ -92,7 +92,7 @@ static void fill(culv_device *device, culv_vmm_allocation *allocation, unsigned 
     CU_OK(cu->cuMemcpyHtoD(culv_vmm_range_pointer(range), put, ODD));
     CU_OK(cu->cuCtxSynchronize()); /* the copy returns when it has the bytes */
     CU_OK(cu->cuCtxPopCurrent(&context));
-    OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+    OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
     OK(culv_vmm_range_destroy(&range));
 }
 

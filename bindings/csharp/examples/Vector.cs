@@ -67,7 +67,7 @@ public unsafe class Vector : IDisposable
 
     public void Dispose()
     {
-        fixed (IntPtr* handle = &Handle) Native.culv_vector_destroy(handle);
+        fixed (IntPtr* handle = &Handle) Native.culv_vector_destroy(handle, null);
     }
 }
 

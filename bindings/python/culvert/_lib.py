@@ -435,6 +435,13 @@ def _make(function: str, *args: Any) -> int:
     return out.value or 0
 
 
+def destroy(function: str, pointer: c_void_p, last_use: Optional[c_void_p] = None) -> None:
+    """The C call that ends an object. Some can do it behind a stream, and wait if there is none."""
+    if last_use is not None and len(d.FUNCTIONS[function][1]) == 1:
+        raise TypeError(f"{function}() takes no stream")
+    getattr(api, function)(*[byref(pointer), None if last_use is None else byref(last_use)][:len(d.FUNCTIONS[function][1])])
+
+
 OUT = object()  # where the C object goes, if not behind the other arguments
 Making = Tuple[str, Tuple[Any, ...]]
 
@@ -677,10 +684,10 @@ class Owned(Single):
         return not self._as_parameter_ or self._gate.is_shut
 
     def close(self, after: StreamLike = None) -> None:
-        """Gives the object back. With `after`, a CUDA stream, it is released when the stream has done what was
-        submitted to it so far, and the call does not wait (where the C API has a ..._after() form). What a context
-        made waits for the work of Context.submit() first, and is refused where that waits for CUDA, or a stream for a signal
-        that nobody sends (BusyError). Other threads that are in a call with it end that call first; later ones raise ValueError."""
+        """Gives the object back. With `after`, a CUDA stream, it is released when the stream has done what was submitted to it so far,
+        and the call does not wait (where the C call takes a last_use). What a context made waits for the work of Context.submit() first,
+        and is refused where that waits for CUDA, or a stream for a signal that nobody sends (BusyError). Other threads that are in a call
+        with it end that call first; later ones raise ValueError."""
         if self.closed or process.forked:
             return
         call = f"{type(self).__name__}.close"
@@ -705,10 +712,7 @@ class Owned(Single):
             self._gate.shut(call)
             self._close_children()  # those that came meanwhile
             self._goes()
-            if after is not None:
-                getattr(api, self._destroy + "_after")(byref(pointer), stream_handle(after))
-            else:
-                getattr(api, self._destroy)(byref(pointer))
+            destroy(self._destroy, pointer, None if after is None else c_void_p(stream_handle(after)))
         finally:
             if not self._gate.is_shut:
                 self._gate.shut_by = 0 if pointer else Gate.GONE  # a destroy that is refused leaves it
@@ -802,9 +806,8 @@ def sweep(later: List[Left], forget: Callable[[int], None] = lambda timeline: No
         mine: List[Left] = []
         try:
             mine.extend(map(later.pop, (-1,)))
-            destroy, pointer, timeline = mine[0]
-            forget(timeline)
-            getattr(api, destroy)(byref(pointer))
+            forget(mine[0][2])
+            destroy(*mine[0][:2])
         except IndexError:  # another thread has done it
             return
         except Error:

@@ -23,7 +23,7 @@ from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTup
                     Union)
 
 from . import _declarations as d
-from ._lib import (Error, InvalidError, Left, Making, NoDeviceError, Once, Owned, Single, UnsupportedError, Pointer, _make, _own_error, api, describe, driver_of, handle, making, process,
+from ._lib import (Error, InvalidError, Left, Making, NoDeviceError, Once, Owned, Single, UnsupportedError, Pointer, _make, _own_error, api, describe, destroy, driver_of, handle, making, process,
                    stream_handle, told)
 from ._objects import NO_SLOT, Device, Ring, VulkanDevice, _host_follows, _wait_for_stream
 from ._struct import Structure
@@ -670,9 +670,9 @@ class _Shared(Single):
             name = self.names.pop()
             if not self.gl._lost:
                 function("glDeleteBuffers", None, c_int, c_void_p)(1, byref(ctypes.c_uint(name)))
-        for destroy, things in (("culv_gl_memory_destroy", self.memories), ("culv_shared_semaphore_destroy", self.semaphores)):
+        for call, things in (("culv_gl_memory_destroy", self.memories), ("culv_shared_semaphore_destroy", self.semaphores)):
             while things:
-                getattr(api, destroy)(byref(things[-1]))
+                destroy(call, things[-1])
                 things.pop()
         api.culv_vmm_adopted_destroy(byref(self.adopted))
 
@@ -977,11 +977,11 @@ class Attachment(Owned):
         except InvalidError:
             return
         for _ in range(len(self._later)):
-            destroy, pointer, _number = self._later.pop()
+            call, pointer, _number = self._later.pop()
             try:
-                getattr(api, destroy)(byref(pointer))
+                destroy(call, pointer)
             except InvalidError:
-                self._later.append((destroy, pointer, 0))
+                self._later.append((call, pointer, 0))
                 return
 
     def close(self, after: StreamLike = None) -> None:

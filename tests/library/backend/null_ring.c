@@ -59,10 +59,10 @@ static culv_result submit(culvi_graphics_ring *base, const culvi_graphics_work *
     return CULV_OK;
 }
 
-static culv_result destroy(void *ring, bool has_last_use, CUstream last_use, const char *call)
+static culv_result destroy(void *ring, const CUstream *last_use, const char *call)
 {
     (void)call;
-    culvi_graphics_ring_unmake_after(&((null_ring *)ring)->base, has_last_use, last_use);
+    culvi_graphics_ring_unmake(&((null_ring *)ring)->base, last_use);
     free(ring);
     return CULV_OK;
 }
@@ -94,7 +94,7 @@ culv_result null_ring_create(void *attachment, const backend_ring *d, culv_ring 
         result = culvi_graphics_ring_make_resource(&ring->base, &size, false, true);
     if (result == CULV_OK) result = culvi_graphics_ring_make_core(&ring->base, d->settings);
     if (result != CULV_OK) {
-        (void)destroy(ring, false, NULL, NULL);
+        (void)destroy(ring, NULL, NULL);
         return result;
     }
     *out = ring->base.core;

@@ -12,9 +12,7 @@
     {                                                                                              \
         culv_shared_##kind *mine = *object;                                                        \
         *object = NULL;                                                                            \
-        REQUIRE_EQ(has_last_use ? culv_shared_##kind##_destroy_after(&mine, last_use)              \
-                                : culv_shared_##kind##_destroy(&mine),                             \
-                   CULV_OK);                                                                       \
+        REQUIRE_EQ(culv_shared_##kind##_destroy(&mine, has_last_use ? &last_use : NULL), CULV_OK); \
         REQUIRE(mine == NULL);                                                                     \
     }                                                                                              \
     static half *kind##_cuda(const void *object)                                                   \

@@ -31,10 +31,10 @@ SUITE_CASE(import_data, .title = "import.data")
     memset(words, 0, sizeof words);
     s->b->memory_read(native, words, BYTES);
     REQUIRE_PATTERN(words, WORDS, 2);
-    culv_buffer_unmap(&all);
+    culv_buffer_unmap(&all, NULL);
     culv_memory_destroy(&memory); /* the other mapping keeps it */
     suite_download(s, words, culv_buffer_pointer(part), 4);
-    culv_buffer_unmap(&part);
+    culv_buffer_unmap(&part, NULL);
     s->b->memory_destroy(native);
 }
 
@@ -154,7 +154,7 @@ SUITE_CASE(made_buffer, .title = "made.buffer")
     REQUIRE_EQ(culv_buffer_sharing(s->b->buffer_cuda(buffer)), CULV_SHARING_SHARED);
     both_ways(s, buffer);
     culv_buffer *half = s->b->buffer_cuda(buffer);
-    culv_buffer_unmap(&half); /* refused: both halves go together */
+    culv_buffer_unmap(&half, NULL); /* refused: both halves go together */
     REQUIRE(half != NULL);
     suite_require_says("destroy");
     REQUIRE(strcmp(s->b->name, "vulkan") == 0 || strstr(culv_last_error_message(), "vk") == NULL);
@@ -235,7 +235,7 @@ static void give_up(pieces *p, int which)
     case 0: culv_device_close(&p->s->device); return;
     case 1: b->detach(&p->s->attachment); return;
     case 2: culv_memory_destroy(&p->memory); return;
-    case 3: culv_buffer_unmap(&p->mapping); return;
+    case 3: culv_buffer_unmap(&p->mapping, NULL); return;
     case 4: b->buffer_destroy(&p->buffer, false, NULL); return;
     case 5: b->image_destroy(&p->image, false, NULL); return;
     default:
@@ -415,6 +415,6 @@ SUITE_CASE(timelines_imported, .title = "timelines.imported")
     REQUIRE_EQ(culv_semaphore_last_value(cuda), 40);
     for (uint64_t value = 41; value < 61; value += 2)
         timelines_turn(s, cuda, timeline, value);
-    culv_semaphore_destroy(&cuda);
+    culv_semaphore_destroy(&cuda, NULL);
     s->b->timeline_destroy(timeline);
 }

@@ -179,7 +179,7 @@ static void unmake_own(turns *t)
     for (uint32_t i = 0; i < t->d.depth; i++)
         b->buffer_destroy(&t->slots[i], false, NULL);
     for (int i = 0; i < 2; i++) {
-        culv_semaphore_destroy(&t->lines[i].cuda);
+        culv_semaphore_destroy(&t->lines[i].cuda, NULL);
         b->timeline_destroy(t->lines[i].timeline);
     }
 }
@@ -229,9 +229,9 @@ static void settle(turns *t)
 /* Whatever state it is in. */
 static void ring_unmake(turns *t, bool after)
 {
-    OK(after ? culv_ring_destroy_after(&t->ring, t->s.stream) : culv_ring_destroy(&t->ring));
+    OK(culv_ring_destroy(&t->ring, after ? &t->s.stream : NULL));
     REQUIRE(t->ring == NULL);
-    OK(culv_ring_destroy(&t->ring));
+    OK(culv_ring_destroy(&t->ring, NULL));
     if (t->own)
         unmake_own(t);
     else if (b->ring_end != NULL)
@@ -912,16 +912,16 @@ static void refuse_parts(turns *t)
     REQUIRE_EQ(culv_ring_pointer(t->ring, 0, 1), 0);
     REQUIRE(culv_ring_semaphore(t->ring, (culv_ring_side)2) == NULL);
     if (t->own) return;
-    culv_buffer_unmap(&half);
+    culv_buffer_unmap(&half, NULL);
     REQUIRE(half == mine && is_owned(CULV_OK));
     if (whole != NULL) {
-        REQUIRE(is_owned(culv_shared_buffer_destroy(&whole)));
+        REQUIRE(is_owned(culv_shared_buffer_destroy(&whole, NULL)));
         suite_require_says("culv_shared_buffer_destroy: it is a part of another object");
-        REQUIRE(is_owned(culv_shared_buffer_destroy_after(&whole, t->s.stream)));
-        suite_require_says("culv_shared_buffer_destroy_after: it is a part of another object");
+        REQUIRE(is_owned(culv_shared_buffer_destroy(&whole, &t->s.stream)));
+        suite_require_says("culv_shared_buffer_destroy: it is a part of another object");
         REQUIRE(whole == both);
     }
-    if (line != NULL) REQUIRE(is_owned(culv_semaphore_destroy(&line)));
+    if (line != NULL) REQUIRE(is_owned(culv_semaphore_destroy(&line, NULL)));
     (void)turn(t, CULV_RING_PRODUCER);
     REFUSED(culv_ring_acquire_on(t->ring, t->api, t->s.stream, 0, &f), CULV_ERROR_INVALID,
             CULV_REASON_RING_SIDE);
@@ -1086,7 +1086,7 @@ static void hold(turns *t)
         }
     }
     settle(t);
-    culv_semaphore_destroy(&half);
+    culv_semaphore_destroy(&half, NULL);
     b->timeline_destroy(gate);
 }
 
@@ -1363,7 +1363,7 @@ static void stop_waiting(turns *t)
     suite_finish(&t->s);
     if (b->finish != NULL) b->finish();
     ring_unmake(t, false);
-    culv_semaphore_destroy(&half);
+    culv_semaphore_destroy(&half, NULL);
     b->timeline_destroy(gate);
 }
 

@@ -77,8 +77,8 @@ out:
     if (semaphore != NULL) s.b->semaphore_destroy(&semaphore, false, NULL);
     if (image != NULL) s.b->image_destroy(&image, true, s.stream);
     if (buffer != NULL) s.b->buffer_destroy(&buffer, false, NULL);
-    culv_semaphore_destroy(&imported);
-    culv_buffer_unmap(&mapping);
+    culv_semaphore_destroy(&imported, NULL);
+    culv_buffer_unmap(&mapping, NULL);
     culv_memory_destroy(&again);
     culv_memory_destroy(&memory);
     s.b->detach(&attachment);
@@ -143,7 +143,7 @@ finish:
     CU_OK(s.cu->StreamSynchronize(stream));
     if (s.b->finish != NULL) s.b->finish();
     if (s.b->ring_check != NULL) s.b->ring_check(false);
-    OK(culv_ring_destroy(&ring));
+    OK(culv_ring_destroy(&ring, NULL));
     if (s.b->ring_end != NULL) s.b->ring_end();
 }
 

@@ -84,7 +84,7 @@ static void *right_in_first(void *user)
                   s->w.cu->MemcpyDtoH(&word, culv_buffer_pointer(mapped) + s->buffer.offset + 252,
                                       sizeof word));
         REQUIRE_EQ(word, 0x0b57a4de);
-        culv_buffer_unmap(&mapped);
+        culv_buffer_unmap(&mapped, NULL);
         culv_memory_destroy(&memory);
         atomic_fetch_add(&s->imported, 1);
     }

@@ -114,7 +114,7 @@ static culv_result map(lib_world *w, const void *desc)
     (void)w;
     culv_result r = culv_buffer_map(shared_memory, desc, &buffer);
     if (r == CULV_OK)
-        culv_buffer_unmap(&buffer);
+        culv_buffer_unmap(&buffer, NULL);
     else
         REQUIRE(buffer == POISON(culv_buffer));
     return r;
@@ -125,7 +125,7 @@ static culv_result import_semaphore(lib_world *w, const void *desc)
     culv_semaphore *semaphore = POISON(culv_semaphore);
     culv_result r = culv_semaphore_import(w->device, desc, &semaphore);
     if (r == CULV_OK)
-        culv_semaphore_destroy(&semaphore);
+        culv_semaphore_destroy(&semaphore, NULL);
     else
         REQUIRE(semaphore == POISON(culv_semaphore));
     return r;
@@ -136,7 +136,7 @@ static culv_result import_vk_semaphore(lib_world *w, const void *desc)
     culv_semaphore *semaphore = POISON(culv_semaphore);
     culv_result r = culv_vk_semaphore_import(w->attachment, desc, &semaphore);
     if (r == CULV_OK)
-        culv_semaphore_destroy(&semaphore);
+        culv_semaphore_destroy(&semaphore, NULL);
     else
         REQUIRE(semaphore == POISON(culv_semaphore));
     return r;
@@ -147,7 +147,7 @@ static culv_result make_vk_semaphore(lib_world *w, const void *desc)
     culv_shared_semaphore *semaphore = POISON(culv_shared_semaphore);
     culv_result r = culv_vk_semaphore_create(w->attachment, desc, &semaphore);
     if (r == CULV_OK)
-        culv_shared_semaphore_destroy(&semaphore);
+        culv_shared_semaphore_destroy(&semaphore, NULL);
     else
         REQUIRE(semaphore == POISON(culv_shared_semaphore));
     return r;
@@ -170,7 +170,7 @@ static culv_result make_ring(lib_world *w, const void *desc)
     culv_ring *ring = POISON(culv_ring);
     culv_result r = culv_ring_create(w->device, desc, &ring);
     if (r == CULV_OK)
-        culv_ring_destroy(&ring);
+        culv_ring_destroy(&ring, NULL);
     else
         REQUIRE(ring == POISON(culv_ring));
     return r;

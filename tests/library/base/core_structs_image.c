@@ -10,7 +10,7 @@ static shared_image subject;
 #define UNDONE(type, object, result, undo)                                                         \
     do {                                                                                           \
         if ((result) == CULV_OK)                                                                   \
-            undo(&(object));                                                                       \
+            undo(&(object), NULL);                                                                 \
         else                                                                                       \
             REQUIRE((object) == POISON(type));                                                     \
         return (result);                                                                           \

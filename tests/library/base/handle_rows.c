@@ -90,7 +90,7 @@ static culv_result semaphore(const stage *s, culv_handle handle, culv_semaphore_
     if (result != CULV_OK)
         REQUIRE(out == POISON(culv_semaphore));
     else
-        culv_semaphore_destroy(&out);
+        culv_semaphore_destroy(&out, NULL);
     if (result == CULV_OK) culv_handle_close(&handle);
     return result;
 }

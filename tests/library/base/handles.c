@@ -214,7 +214,7 @@ LIB_CASE(memory_is_exported, .title = "export.memory")
         CU_OK(cu->MemcpyDtoH(back, culv_buffer_pointer(buffer) + vk.offset, sizeof back));
         lib_leave(w, before);
         REQUIRE_WORDS(back, WORDS, 77);
-        culv_buffer_unmap(&buffer);
+        culv_buffer_unmap(&buffer, NULL);
         culv_memory_destroy(&memory);
     }
     if (cu->software) REQUIRE_EQ(test_open_fds(), fds);
@@ -238,7 +238,7 @@ LIB_CASE(semaphore_is_exported, .title = "export.semaphore")
     LIB_OK(culv_semaphore_signal(semaphore, stream, 5));
     REQUIRE(raw_vk_timeline_wait(&w->vk, timeline, 5, TEST_FAR_MS));
     lib_finish(w, stream);
-    culv_semaphore_destroy(&semaphore);
+    culv_semaphore_destroy(&semaphore, NULL);
     culv_handle_close(&one);
 }
 

@@ -43,11 +43,11 @@ static void fleet_close(void)
     lib_finish(&f.w, f.stream);
     for (int i = 0; i < BINARIES; i++) {
         if (f.binaries[i] == NULL) continue;
-        culv_semaphore_destroy(&f.binaries[i]);
+        culv_semaphore_destroy(&f.binaries[i], NULL);
         raw_binary_destroy(&f.w.vk, &f.others[i]);
     }
     for (int i = 0; i <= MAX; i++)
-        culv_semaphore_destroy(&f.semaphores[i]);
+        culv_semaphore_destroy(&f.semaphores[i], NULL);
     lib_settle(&f.w);
     for (int i = 0; i <= MAX; i++)
         raw_vk_timeline_destroy(&f.w.vk, f.timelines[i]);
@@ -331,7 +331,7 @@ TEST(of_two_devices, .title = "nothing.of_two_devices")
         LIB_INVALID(culv_semaphore_wait_batch(points, 3, f.stream), DEVICE_MISMATCH);
         REQUIRE_EQ(culv_semaphore_last_value(stranger), 0);
         require_values(0);
-        culv_semaphore_destroy(&stranger);
+        culv_semaphore_destroy(&stranger, NULL);
         culv_device_close(&second);
     }
     fleet_close();

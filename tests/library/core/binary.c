@@ -36,7 +36,7 @@ static void pair_open(pair *p)
 static void pair_close(pair *p)
 {
     lib_finish(&p->w, p->stream);
-    culv_semaphore_destroy(&p->semaphore);
+    culv_semaphore_destroy(&p->semaphore, NULL);
     lib_settle(&p->w);
     lib_stream_destroy(&p->w, p->stream);
     raw_binary_destroy(&p->w.vk, &p->other);
@@ -226,7 +226,7 @@ PAIR_CASE(values_are_for_timelines)
     REQUIRE_EQ(culv_semaphore_get_type(other), CULV_SEMAPHORE_TIMELINE);
     LIB_INVALID(culv_semaphore_mark_signaled(other), VALUE, "culv_semaphore_mark_value");
     LIB_INVALID(culv_semaphore_mark_waited(other), VALUE);
-    culv_semaphore_destroy(&other);
+    culv_semaphore_destroy(&other, NULL);
     lib_settle(&p->w);
 }
 
@@ -234,7 +234,7 @@ PAIR_CASE(values_are_for_timelines)
 
 PAIR_CASE(signal_is_pending_at_import, .title = "import.signal_is_pending")
 {
-    culv_semaphore_destroy(&p->semaphore);
+    culv_semaphore_destroy(&p->semaphore, NULL);
     culv_semaphore_desc d = describe(p);
     d.signal_pending = 1;
     raw_binary_signal(&p->w.vk, p->w.cu, &p->other);
@@ -249,7 +249,7 @@ PAIR_CASE(signal_is_pending_at_import, .title = "import.signal_is_pending")
 /* Whoever asks for it keeps the order alone. */
 PAIR_CASE(untracked)
 {
-    culv_semaphore_destroy(&p->semaphore);
+    culv_semaphore_destroy(&p->semaphore, NULL);
     culv_semaphore_desc d = describe(p);
     d.untracked = 1;
     LIB_TAKE(culv_semaphore_import(p->w.device, &d, &p->semaphore), &d.handle);
@@ -372,9 +372,9 @@ LIB_CASE(alternations, .title = "alternations")
     lib_leave(w, before);
     REQUIRE_WORDS(heard, ROUNDS, 5);
     REQUIRE_WORDS((const uint32_t *)log.mapped + 1, ROUNDS, 9);
-    culv_semaphore_destroy(&to_cuda);
-    culv_semaphore_destroy(&to_vulkan);
-    culv_buffer_unmap(&buffer);
+    culv_semaphore_destroy(&to_cuda, NULL);
+    culv_semaphore_destroy(&to_vulkan, NULL);
+    culv_buffer_unmap(&buffer, NULL);
     culv_memory_destroy(&memory);
     lib_settle(w);
     lib_stream_destroy(w, stream);

@@ -115,7 +115,7 @@ LIB_CASE(buffer_both_ways, .smoke = true)
     raw_vk_read(&w->vk, &raw, 0, words, BYTES);
     REQUIRE_WORDS(words, WORDS, 2);
 
-    culv_shared_buffer_destroy(&made);
+    culv_shared_buffer_destroy(&made, NULL);
     REQUIRE(made == NULL);
     culv_device_counts c = lib_counts(w);
     REQUIRE_EQ(c.created, 0);
@@ -245,7 +245,7 @@ LIB_CASE(shapes)
     empty->dl_tensor.ndim = 99;
     LIB_INVALID(culv_dlpack_get_range(&empty->dl_tensor, &pointer, &size), VALUE);
     empty->deleter(empty);
-    culv_shared_buffer_destroy(&made);
+    culv_shared_buffer_destroy(&made, NULL);
 }
 
 LIB_CASE(forms)
@@ -285,7 +285,7 @@ LIB_CASE(forms)
     LIB_FAILS(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), &d, &none), null,
               CULV_REASON_VALUE);
     REQUIRE(none == NULL);
-    culv_shared_buffer_destroy(&made);
+    culv_shared_buffer_destroy(&made, NULL);
 }
 
 /* 10,000 exports and deletes hold nothing. */
@@ -308,7 +308,7 @@ LIB_CASE(many)
     now = lib_counts(w);
     REQUIRE_EQ(now.buffers, before.buffers);
     REQUIRE_EQ(now.deferred, 0);
-    culv_shared_buffer_destroy(&made);
+    culv_shared_buffer_destroy(&made, NULL);
 }
 
 /* Texels of a LINEAR image. The layouts are what vkGetImageSubresourceLayout() may say. */
@@ -353,7 +353,7 @@ TEST(outlives_a_reset, .own = true)
     culv_shared_buffer *made = make_buffer(&w);
     culv_dl_managed_tensor_versioned *tensor = NULL;
     LIB_OK(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), NULL, &tensor));
-    culv_shared_buffer_destroy(&made);
+    culv_shared_buffer_destroy(&made, NULL);
     culv_vk_detach(&w.attachment);
     culv_device_close(&w.device);
     CU_OK(w.cu->DevicePrimaryCtxReset(0));

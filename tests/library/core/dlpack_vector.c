@@ -48,7 +48,7 @@ VMM_CASE(pins)
     second->deleter(second);
     LIB_OK(culv_vector_shrink(v, VMM_BLOCK, stream));
     lib_finish(&s->w, stream);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
     lib_stream_destroy(&s->w, stream);
 }
 
@@ -64,10 +64,7 @@ TEST(outlives)
         LIB_OK(culv_vector_get_dlpack(v, NULL, &tensor));
         LIB_OK(culv_vector_get_dlpack(v, NULL, &second));
         vmm_write(s.w.device, s.w.cu, address(tensor), WORDS, 6);
-        if (after != 0)
-            culv_vector_destroy_after(&v, stream);
-        else
-            culv_vector_destroy(&v);
+        culv_vector_destroy(&v, after != 0 ? &stream : NULL);
         REQUIRE(v == NULL);
         vmm_require_counts(&s, 3, 1, 3);
         tensor->deleter(tensor);
@@ -107,7 +104,7 @@ VMM_CASE(moves)
     tensor->deleter(tensor);
     LIB_OK(culv_vector_retire(v, 0, stream));
     lib_finish(&s->w, stream);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
     LIB_OK(culv_vmm_range_destroy(&wall));
     lib_stream_destroy(&s->w, stream);
 }
@@ -153,7 +150,7 @@ VMM_CASE(handed_over)
     LIB_OK(culv_dlpack_hand_over(s->w.device, NULL, CULV_DLPACK_STREAM_LEGACY));
     LIB_OK(culv_dlpack_hand_over(s->w.device, consumer, CULV_DLPACK_STREAM_PER_THREAD));
     lib_stream_destroy(&s->w, consumer);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 }
 
 static void CUDA_CB nap(void *user)
@@ -185,7 +182,7 @@ VMM_CASE(last_one_waits)
         LIB_OK(culv_vector_get_dlpack(v, NULL, &tensor));
         CU_OK(cu->LaunchHostFunc(work, nap, &done));
         CU_OK(cu->MemsetD32Async(address(tensor), 7, WORDS, work));
-        culv_vector_destroy(&v);
+        culv_vector_destroy(&v, NULL);
         if (mode >= 0) CU_OK(cu->StreamBeginCapture(captured, (CUstreamCaptureMode)mode));
         REQUIRE_EQ(pthread_create(&thread, NULL, delete_it, tensor), 0);
         REQUIRE_EQ(pthread_join(thread, NULL), 0);

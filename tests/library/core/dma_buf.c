@@ -92,7 +92,7 @@ LIB_CASE(on_this_driver)
         refuse("an imported buffer", w->device, culv_buffer_pointer(buffer), BYTES, 0,
                CULV_ERROR_DRIVER, CULV_REASON_NOT_EXPORTABLE);
         LIB_SAYS("imported from a graphics API");
-        culv_buffer_unmap(&buffer);
+        culv_buffer_unmap(&buffer, NULL);
         culv_memory_destroy(&imported);
         raw_vk_buffer_destroy(&w->vk, &vk);
     }
@@ -233,7 +233,7 @@ STAGE_CASE(played_import, .own = true)
     id.width = id.height = 16;
     id.mip_levels = 1;
     LIB_REFUSES(image, culv_image_map(memory, &id, &image), UNSUPPORTED, HANDLE_TYPE);
-    culv_buffer_unmap(&mapped);
+    culv_buffer_unmap(&mapped, NULL);
     culv_memory_destroy(&memory);
     REQUIRE_EQ(test_open_fds(), fds);
     raw_vk_buffer_destroy(&vk, &buffer);
@@ -337,7 +337,7 @@ STAGE_CASE(played_pitched, .own = true)
         read_back(s, culv_buffer_pointer(rows) + y * layout.row_pitch, back + y * WIDTH * 4,
                   WIDTH * 4);
     REQUIRE_EQ_BYTES(back, texels, sizeof back);
-    culv_buffer_unmap(&rows);
+    culv_buffer_unmap(&rows, NULL);
     VkImageCreateInfo optimal = info; /* an array there is none of */
     optimal.tiling = VK_IMAGE_TILING_OPTIMAL;
     id.create_info = &optimal;

@@ -73,16 +73,16 @@ static void scene_open(kind k)
 static void scene_close(void)
 {
     if (s.kind == BINARIES) {
-        culv_semaphore_destroy(&s.to_vulkan);
-        culv_semaphore_destroy(&s.to_cuda);
+        culv_semaphore_destroy(&s.to_vulkan, NULL);
+        culv_semaphore_destroy(&s.to_cuda, NULL);
         raw_binary_destroy(&s.w.vk, &s.written);
         raw_binary_destroy(&s.w.vk, &s.read);
     }
     for (int i = 0; i < 2; i++) {
-        culv_shared_semaphore_destroy(&s.out[i]);
-        culv_shared_semaphore_destroy(&s.in[i]);
+        culv_shared_semaphore_destroy(&s.out[i], NULL);
+        culv_shared_semaphore_destroy(&s.in[i], NULL);
     }
-    culv_shared_buffer_destroy(&s.buffer);
+    culv_shared_buffer_destroy(&s.buffer, NULL);
     lib_settle(&s.w);
     LIB_CU_OK(&s.w, s.w.cu->ModuleUnload(s.module));
     lib_stream_destroy(&s.w, s.stream);

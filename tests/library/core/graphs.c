@@ -40,7 +40,7 @@ static void scene_close(scene *s)
     lib_leave(&s->w, s->before);
     lib_finish(&s->w, s->stream);
     for (int i = 0; i < 3; i++)
-        culv_shared_semaphore_destroy(&s->made[i]);
+        culv_shared_semaphore_destroy(&s->made[i], NULL);
     lib_stream_destroy(&s->w, s->stream);
     lib_close(&s->w);
 }
@@ -286,7 +286,7 @@ SCENE_CASE(refused_kinds)
     LIB_OK(culv_vk_semaphore_create(attached, NULL, &theirs));
     const culv_semaphore_point mixed[] = {{s->out, 1}, {culv_shared_semaphore_cuda(theirs), 1}};
     NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, mixed, 2, &node), DEVICE_MISMATCH);
-    culv_shared_semaphore_destroy(&theirs);
+    culv_shared_semaphore_destroy(&theirs, NULL);
     culv_vk_detach(&attached);
 
     lib_lying = (lib_lies){.exports_no_semaphores = true};
@@ -301,7 +301,7 @@ SCENE_CASE(refused_kinds)
                     s->graph, NULL, 0,
                     &(culv_semaphore_point){culv_shared_semaphore_cuda(relayed), 1}, 1, &node),
                 UNSUPPORTED, CAPTURE);
-    culv_shared_semaphore_destroy(&relayed);
+    culv_shared_semaphore_destroy(&relayed, NULL);
     culv_vk_detach(&attached);
     culv_device_close(&other);
 
@@ -316,7 +316,7 @@ SCENE_CASE(refused_kinds)
             VALUE, "binary");
     NO_NODE(culv_graph_add_wait(s->graph, NULL, 0, &(culv_semaphore_point){binary, 0}, 1, &node),
             VALUE);
-    culv_semaphore_destroy(&binary);
+    culv_semaphore_destroy(&binary, NULL);
     raw_binary_destroy(&s->w.vk, &partner);
 }
 

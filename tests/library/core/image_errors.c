@@ -167,11 +167,11 @@ IMAGE_CASE(descriptors)
                                            .pViewFormats = list};
     info.pNext = &formats; /* behind others it is found as well */
     LIB_OK(culv_vk_image_map(vk, i.memory, &d, &mapped));
-    culv_image_unmap(&mapped);
+    culv_image_unmap(&mapped, NULL);
     LIB_REFUSES(made, culv_vk_image_create(vk, &c, &made), INVALID, VALUE);
     formats.pNext = NULL;
     LIB_OK(culv_vk_image_create(vk, &c, &made));
-    culv_shared_image_destroy(&made);
+    culv_shared_image_destroy(&made, NULL);
     shared_image_close(s, &i);
 }
 
@@ -302,8 +302,8 @@ IMAGE_CASE(vulkan_says_no)
             lib_saw_dedicated = lib_saw_chain = false;
             LIB_OK(culv_vk_buffer_create(lying, &b, &buffer));
             REQUIRE(lib_saw_dedicated && lib_saw_chain);
-            culv_shared_image_destroy(&made);
-            culv_shared_buffer_destroy(&buffer);
+            culv_shared_image_destroy(&made, NULL);
+            culv_shared_buffer_destroy(&buffer, NULL);
         } else {
             LIB_REFUSES_AS(made, culv_vk_image_create(lying, &c, &made), answers[n].result,
                            answers[n].reason);

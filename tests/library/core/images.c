@@ -145,7 +145,7 @@ TEST(unmapped_under_work)
     LIB_OK(culv_semaphore_wait(s.waits, s.stream, 1));
     cuda_paint(&s, &i, 0, 9);
     REQUIRE_EQ(pthread_create(&thread, NULL, open_when_asleep, &o), 0);
-    culv_image_unmap(&i.cuda);
+    culv_image_unmap(&i.cuda, NULL);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
     lib_finish(&s.w, s.stream);
     raw_vk_image_read(&s.w.vk, &i.caller, 0, texels);
@@ -187,10 +187,10 @@ IMAGE_CASE(arrays_and_surfaces_are_kept, .title = "levels.arrays_and_surfaces_ar
     REQUIRE(current == NULL);
     REQUIRE(culv_image_mipmapped_array(NULL) == NULL);
     culv_image *none = NULL;
-    culv_image_unmap(NULL);
-    culv_image_unmap(&none);
-    culv_image_unmap_after(NULL, s->stream);
-    culv_image_unmap_after(&none, s->stream);
+    culv_image_unmap(NULL, NULL);
+    culv_image_unmap(&none, NULL);
+    culv_image_unmap(NULL, &s->stream);
+    culv_image_unmap(&none, &s->stream);
     shared_image_close(s, &i);
 }
 
@@ -252,7 +252,7 @@ IMAGE_CASE(from_a_file_descriptor)
         raw_vk_image_read(vk, &theirs, level, texels + i.at[level]);
     REQUIRE_IMAGE(&i, 77, 0, texels);
     free(texels);
-    culv_image_unmap(&i.cuda);
+    culv_image_unmap(&i.cuda, NULL);
     REQUIRE_EQ(lib_counts(&s->w).memories, 0);
     raw_vk_image_destroy(vk, &theirs);
 }

@@ -113,7 +113,7 @@ static void replace_native(void)
     CU_OK(t.s.w.cu->CtxSynchronize());
     raw_vk_read(&t.s.w.vk, &t.raw, 0, words, SIZE);
     REQUIRE_EQ(words[0], OTHERS);
-    LIB_OK(culv_buffer_unmap(&fresh));
+    LIB_OK(culv_buffer_unmap(&fresh, NULL));
 }
 
 /* o: its owner, d: the attachment, c: the device, n: the native memory, h and g: those who hold. */
@@ -121,9 +121,9 @@ static void step(char what)
 {
     switch (what) {
     case 'o':
-        if (t.made != NULL) LIB_OK(culv_shared_buffer_destroy(&t.made));
-        if (t.buffer != NULL) LIB_OK(culv_buffer_unmap(&t.buffer));
-        culv_vector_destroy(&t.vector);
+        if (t.made != NULL) LIB_OK(culv_shared_buffer_destroy(&t.made, NULL));
+        if (t.buffer != NULL) LIB_OK(culv_buffer_unmap(&t.buffer, NULL));
+        culv_vector_destroy(&t.vector, NULL);
         if (t.tensors[0] == NULL && t.tensors[1] == NULL && t.second == NULL) t.held = 0;
         break;
     case 'd': culv_vk_detach(&t.s.w.attachment); break;
@@ -133,7 +133,7 @@ static void step(char what)
         for (int i = what == 'g'; i <= (what == 'g'); i++)
             if (t.tensors[i] != NULL) t.tensors[i]->deleter(t.tensors[i]);
         t.tensors[what == 'g'] = NULL;
-        if (t.second != NULL) LIB_OK(culv_buffer_unmap(&t.second));
+        if (t.second != NULL) LIB_OK(culv_buffer_unmap(&t.second, NULL));
         culv_vector_view_destroy(&t.view);
         if (t.made == NULL && t.buffer == NULL && t.vector == NULL && t.tensors[0] == NULL &&
             t.tensors[1] == NULL)

@@ -30,10 +30,10 @@ static void make_and_destroy(log_scene *s)
                              &kernels));
     culv_kernels_unload(&kernels);
     culv_memory_destroy(&memory); /* lives on in the buffer */
-    culv_buffer_unmap(&mapped);
-    culv_vector_destroy(&vector);
-    culv_shared_semaphore_destroy(&semaphore);
-    culv_shared_buffer_destroy(&buffer);
+    culv_buffer_unmap(&mapped, NULL);
+    culv_vector_destroy(&vector, NULL);
+    culv_shared_semaphore_destroy(&semaphore, NULL);
+    culv_shared_buffer_destroy(&buffer, NULL);
     raw_vk_buffer_destroy(&s->w.vk, &raw);
     lib_settle(&s->w);
 }
@@ -95,7 +95,7 @@ LOG_CASE(calls, CULV_LOG_DEBUG)
     snprintf(given, sizeof given, "size %llu", (unsigned long long)culv_memory_size(memory));
     snprintf(mapped, sizeof mapped, "cuExternalMemoryGetMappedBuffer(-> %#llx, ",
              (unsigned long long)culv_buffer_pointer(buffer));
-    culv_buffer_unmap(&buffer);
+    culv_buffer_unmap(&buffer, NULL);
     culv_memory_destroy(&memory);
     const struct {
         const char *text, *another;
@@ -114,7 +114,7 @@ LOG_CASE(calls, CULV_LOG_DEBUG)
     culv_shared_buffer *made = log_make_buffer(s, "made", 12345);
     (void)log_line_of(s, CULV_LOG_DEBUG, "vkCreateBuffer(0x", "{12345 bytes, usage 0x1, ");
     (void)log_line_of(s, CULV_LOG_DEBUG, "vkAllocateMemory(0x", ") = VK_SUCCESS");
-    culv_shared_buffer_destroy(&made);
+    culv_shared_buffer_destroy(&made, NULL);
     (void)log_line_of(s, CULV_LOG_DEBUG, "vkDestroyBuffer(0x", NULL);
     (void)log_line_of(s, CULV_LOG_DEBUG, "vkFreeMemory(0x", NULL);
 }
@@ -166,11 +166,11 @@ TEST(silence, .own = true)
         log_open(&s, levels[i]);
         if (s.w.cu->SoftCounts == NULL) SKIP("only the twin counts its calls");
         culv_shared_buffer *warm = log_make_buffer(&s, "warm", 40000);
-        culv_shared_buffer_destroy(&warm);
+        culv_shared_buffer_destroy(&warm, NULL);
         log_forget(&s);
         uint64_t before = cuda_calls(&s);
         culv_shared_buffer *buffer = log_make_buffer(&s, "particles", 40000);
-        culv_shared_buffer_destroy(&buffer);
+        culv_shared_buffer_destroy(&buffer, NULL);
         made[i] = cuda_calls(&s) - before;
         for (size_t k = 0; k < s.count; k++)
             REQUIRE(s.lines[k].level <= levels[i]);

@@ -51,7 +51,7 @@ LOG_CASE(buffer_waits, CULV_LOG_WARNING, .title = "waits.buffer")
     LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(other), work, 9));
     LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), work, 5));
     opener_start(&o, s, culv_vk_semaphore_handle(gate), 5);
-    culv_shared_buffer_destroy(&buffer);
+    culv_shared_buffer_destroy(&buffer, NULL);
     opener_end(&o);
     const char *line =
         log_line_of(s, CULV_LOG_WARNING, "buffer 'late' (65536 bytes): its release has waited for",
@@ -63,8 +63,8 @@ LOG_CASE(buffer_waits, CULV_LOG_WARNING, .title = "waits.buffer")
     (void)log_line_of(s, CULV_LOG_WARNING, "buffer 'late' (65536 bytes): its release went on",
                       NULL);
     lib_finish(&s->w, work);
-    culv_shared_semaphore_destroy(&gate);
-    culv_shared_semaphore_destroy(&other);
+    culv_shared_semaphore_destroy(&gate, NULL);
+    culv_shared_semaphore_destroy(&other, NULL);
 }
 
 /* The plain destroy of the semaphore itself, an import of the caller's, whose counter Culvert does
@@ -82,7 +82,7 @@ LOG_CASE(semaphore_waits, CULV_LOG_NONE, .title = "waits.semaphore")
     CUstream work = lib_case_stream(&s->w);
     LIB_OK(culv_semaphore_wait(semaphore, work, 4));
     opener_start(&o, s, gate, 4);
-    culv_semaphore_destroy(&semaphore);
+    culv_semaphore_destroy(&semaphore, NULL);
     opener_end(&o);
     const char *line = log_line_of(
         s, CULV_LOG_WARNING, "timeline semaphore 'theirs': its release has waited for",
@@ -107,12 +107,12 @@ LOG_CASE(closing_waits, CULV_LOG_WARNING, .title = "waits.closing", .own = true)
     LIB_OK(culv_buffer_map(memory, &d, &buffer));
     CUstream work = lib_stream(&s->w);
     LIB_OK(culv_semaphore_wait(semaphore, work, 1));
-    culv_buffer_unmap_after(&buffer, work);
+    culv_buffer_unmap(&buffer, &work);
     culv_memory_destroy(&memory);
     opener_start(&o, s, gate, 1);
     (void)culv_device_collect(s->w.device); /* does not wait for it */
     REQUIRE_EQ(lib_counts(&s->w).deferred, 1);
-    culv_semaphore_destroy_after(&semaphore, work);
+    culv_semaphore_destroy(&semaphore, &work);
     culv_vk_detach(&s->w.attachment);
     culv_device_close(&s->w.device);
     opener_end(&o);
@@ -223,5 +223,5 @@ LOG_CASE(ring_waits, CULV_LOG_WARNING, .title = "waits.ring")
             lines++;
         }
     REQUIRE_EQ(lines, 2);
-    LIB_OK(culv_ring_destroy(&r.ring));
+    LIB_OK(culv_ring_destroy(&r.ring, NULL));
 }

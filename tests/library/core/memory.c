@@ -91,9 +91,9 @@ static void data(unsigned flags, VkDeviceSize min_offset)
     culv_buffer *buffer = map(memory, vk.offset, BYTES);
     REQUIRE_EQ(culv_buffer_size(buffer), BYTES);
     exchange(&w, &vk, buffer, 1);
-    culv_buffer_unmap(&buffer);
+    culv_buffer_unmap(&buffer, NULL);
     REQUIRE(buffer == NULL);
-    culv_buffer_unmap(&buffer);
+    culv_buffer_unmap(&buffer, NULL);
     /* A second mapping after the first was given up. */
     buffer = map(memory, vk.offset, BYTES);
     exchange(&w, &vk, buffer, 1000);
@@ -101,7 +101,7 @@ static void data(unsigned flags, VkDeviceSize min_offset)
     REQUIRE(memory == NULL);
     culv_memory_destroy(&memory);
     exchange(&w, &vk, buffer, 2000); /* the buffer keeps the import */
-    culv_buffer_unmap_after(&buffer, NULL);
+    culv_buffer_unmap(&buffer, &(CUstream){NULL});
     raw_vk_buffer_destroy(&w.vk, &vk);
     lib_close(&w);
 }
@@ -147,7 +147,7 @@ LIB_CASE(data_outlives_vulkans_memory, .title = "data.outlives_vulkans_memory")
     raw_vk_buffer_destroy(&w->vk, &vk);
     cuda_read(w, culv_buffer_pointer(buffer), back, BYTES);
     REQUIRE_WORDS(back, WORDS, 3);
-    culv_buffer_unmap(&buffer);
+    culv_buffer_unmap(&buffer, NULL);
     culv_memory_destroy(&memory);
 }
 
@@ -186,10 +186,10 @@ LIB_CASE(ranges_share_one_mapping, .title = "ranges.share_one_mapping")
     cuda_read(w, culv_buffer_pointer(buffers[3]), back, BYTES - 3 * 1024);
     for (uint32_t i = 0; i < WORDS - 3 * 256; i++)
         REQUIRE_EQ(back[i], lib_word(i + 3 * 256, 9));
-    culv_buffer_unmap(&whole);
+    culv_buffer_unmap(&whole, NULL);
     for (uint32_t i = 0; i < RANGES; i++) {
         REQUIRE_EQ(lib_counts(w).mappings, 1); /* the last range holds it */
-        culv_buffer_unmap(&buffers[i]);
+        culv_buffer_unmap(&buffers[i], NULL);
     }
     lib_settle(w);
     c = lib_counts(w);
@@ -214,7 +214,7 @@ LIB_CASE(kept)
     launch(w, "library_write", culv_buffer_pointer(buffer), 77);
     raw_vk_read(&w->vk, &vk, 0, back, BYTES);
     REQUIRE_WORDS(back, WORDS, 77);
-    culv_buffer_unmap(&buffer);
+    culv_buffer_unmap(&buffer, NULL);
     culv_memory_destroy(&memory);
     lib_settle(w);
 }
@@ -317,9 +317,9 @@ static void barriers(bool old_form, bool defaults)
         for (uint32_t i = 0; i < WORDS; i++)
             REQUIRE_EQ(back[i], round * 3);
     }
-    culv_buffer_unmap_after(&buffer, stream);
-    culv_semaphore_destroy_after(&to_vulkan_cu, stream);
-    culv_semaphore_destroy(&to_cuda_cu);
+    culv_buffer_unmap(&buffer, &stream);
+    culv_semaphore_destroy(&to_vulkan_cu, &stream);
+    culv_semaphore_destroy(&to_cuda_cu, NULL);
     culv_memory_destroy(&memory);
     lib_settle(&w);
     lib_stream_destroy(&w, stream);

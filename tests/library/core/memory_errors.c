@@ -142,7 +142,7 @@ LIB_CASE(ranges)
     d.offset = end - 1; /* the last byte is in */
     d.size = 1;
     LIB_OK(culv_buffer_map(memory, &d, &buffer));
-    culv_buffer_unmap(&buffer);
+    culv_buffer_unmap(&buffer, NULL);
     culv_memory_destroy(&memory);
 }
 

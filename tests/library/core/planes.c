@@ -142,14 +142,14 @@ TEST(plain_memory)
         REQUIRE(memcmp(told.plane_offsets, rows[i].offsets, sizeof told.plane_offsets) == 0);
         REQUIRE(told.offset == 0 && told.mip_levels == 1 && told.array_layers == 1);
         check_planes(&s.w, image, &rows[i]);
-        culv_image_unmap(&image);
+        culv_image_unmap(&image, NULL);
         REQUIRE_EQ(lib_counts(&s.w).mappings, 0);
         /* Without surfaces. */
         CUsurfObject surface = 0;
         d.no_surfaces = 1;
         LIB_OK(culv_image_map(s.memory, &d, &image));
         LIB_INVALID(culv_image_get_plane_surface(image, 0, &surface), USAGE);
-        culv_image_unmap(&image);
+        culv_image_unmap(&image, NULL);
     }
     scene_close(&s);
 }
@@ -239,7 +239,7 @@ static void check_made(const lib_world *w, const row *r)
             0);
     REQUIRE(told.plane_offsets[1] > 0);
     check_planes(w, culv_shared_image_cuda(made), r);
-    culv_shared_image_destroy(&made);
+    culv_shared_image_destroy(&made, NULL);
 }
 
 /* The caller's image, each plane told right, and then all that can be told wrong. */
@@ -272,7 +272,7 @@ static void check_callers(const lib_world *w, const row *r)
     memcpy(right.plane_offsets, callers.plane_offsets, sizeof right.plane_offsets);
     LIB_OK(culv_vk_image_map(w->attachment, memory, &right, &image));
     check_planes(w, image, r);
-    culv_image_unmap(&image);
+    culv_image_unmap(&image, NULL);
 #define REFUSED(...)                                                                               \
     LIB_REFUSES(image, culv_vk_image_map(w->attachment, memory, &d, &image), __VA_ARGS__)
     d = right;

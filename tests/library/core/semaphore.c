@@ -59,9 +59,9 @@ LIB_CASE(round_trips, .smoke = true)
         REQUIRE_EQ(answered[r - 1], r ^ 0xffff0000u);
     }
     REQUIRE_EQ(raw_vk_timeline_value(&w->vk, a), ROUNDS);
-    culv_semaphore_destroy(&to_vulkan);
-    culv_semaphore_destroy(&to_cuda);
-    culv_buffer_unmap(&buffer);
+    culv_semaphore_destroy(&to_vulkan, NULL);
+    culv_semaphore_destroy(&to_cuda, NULL);
+    culv_buffer_unmap(&buffer, NULL);
     culv_memory_destroy(&memory);
     lib_settle(w);
     raw_vk_buffer_destroy(&w->vk, &log);
@@ -95,11 +95,11 @@ LIB_CASE(values_go_up, .title = "values.go_up")
     lib_finish(w, stream);
     /* None of the refused ones reached it */
     REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timeline), 21);
-    culv_semaphore_destroy(&semaphore);
+    culv_semaphore_destroy(&semaphore, NULL);
 
     semaphore = lib_import_timeline(w, timeline);
     REQUIRE_EQ(culv_semaphore_last_value(semaphore), 21);
-    culv_semaphore_destroy(&semaphore);
+    culv_semaphore_destroy(&semaphore, NULL);
 
     culv_semaphore_desc d = culv_semaphore_desc_init();
     d.type = CULV_SEMAPHORE_TIMELINE;
@@ -112,7 +112,7 @@ LIB_CASE(values_go_up, .title = "values.go_up")
     BACKWARDS(UINT64_C(31));
     lib_finish(w, stream);
     REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timeline), 31);
-    culv_semaphore_destroy(&semaphore);
+    culv_semaphore_destroy(&semaphore, NULL);
     lib_settle(w);
 }
 
@@ -161,8 +161,8 @@ LIB_CASE(threads)
         REQUIRE_EQ(pthread_join(ids[i], NULL), 0);
     for (int i = 0; i < 2; i++) {
         REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timelines[i]), SIGNALS);
-        culv_semaphore_destroy(&mine[i]);
-        culv_semaphore_destroy(&theirs[i]);
+        culv_semaphore_destroy(&mine[i], NULL);
+        culv_semaphore_destroy(&theirs[i], NULL);
         lib_settle(w);
         lib_stream_destroy(w, streams[i]);
         raw_vk_timeline_destroy(&w->vk, timelines[i]);

@@ -65,8 +65,8 @@ LIB_CASE(wrong_descriptors)
     LIB_OK(culv_semaphore_wait(borrowed, NULL, 1));
     lib_finish(w, NULL);
     REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timeline), 1);
-    culv_semaphore_destroy(&borrowed);
-    culv_semaphore_destroy(&taken);
+    culv_semaphore_destroy(&borrowed, NULL);
+    culv_semaphore_destroy(&taken, NULL);
 }
 
 /* Of both ways through Vulkan, what differs by the way. */

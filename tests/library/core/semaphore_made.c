@@ -56,12 +56,12 @@ LIB_CASE(host_waits)
     raw_vk_timeline_signal(&w->vk, culv_vk_semaphore_handle(gate), 1);
     LIB_OK(culv_shared_semaphore_wait_on_host(made, 7, UINT64_MAX));
     lib_finish(w, stream);
-    culv_shared_semaphore_destroy(&gate);
+    culv_shared_semaphore_destroy(&gate, NULL);
     d.type = CULV_SEMAPHORE_BINARY;
     if (culv_vk_semaphore_create(w->attachment, &d, &binary) == CULV_OK)
         LIB_INVALID(culv_shared_semaphore_wait_on_host(binary, 0, 0), VALUE);
-    culv_shared_semaphore_destroy(&binary);
-    culv_shared_semaphore_destroy(&made);
+    culv_shared_semaphore_destroy(&binary, NULL);
+    culv_shared_semaphore_destroy(&made, NULL);
 }
 
 /* CUDA's side is no object of the caller's: giving it up is refused, and nothing happens. */
@@ -70,9 +70,8 @@ LIB_CASE(cuda_side_is_not_the_callers)
     culv_shared_semaphore *made = make(w, 0);
     culv_semaphore *cuda = culv_shared_semaphore_cuda(made), *kept = cuda;
     for (int i = 0; i < 2; i++) {
-        LIB_INVALID(i == 0 ? culv_semaphore_destroy(&cuda)
-                           : culv_semaphore_destroy_after(&cuda, NULL),
-                    OWNED, "culv_semaphore_destroy",
+        LIB_INVALID(culv_semaphore_destroy(&cuda, i == 0 ? NULL : &(CUstream){NULL}), OWNED,
+                    "culv_semaphore_destroy",
                     "culv_shared_semaphore_destroy() destroys both"); /* what to do */
         LIB_SAYS("'frame'");
         REQUIRE(cuda == kept);
@@ -84,7 +83,7 @@ LIB_CASE(cuda_side_is_not_the_callers)
     }
     REQUIRE(raw_vk_timeline_wait(&w->vk, culv_vk_semaphore_handle(made), 2, TEST_FAR_MS));
     lib_finish(w, NULL);
-    culv_shared_semaphore_destroy(&made);
+    culv_shared_semaphore_destroy(&made, NULL);
 }
 
 /* With a stream of last use nothing waits: the VkSemaphore goes at once, CUDA's side when the
@@ -98,7 +97,7 @@ LIB_CASE(destroyed_while_cuda_uses_it)
     culv_shared_semaphore *made = make(w, 0);
     LIB_OK(culv_semaphore_wait(closed, stream, 1));
     LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(made), stream, 1));
-    culv_shared_semaphore_destroy_after(&made, stream);
+    culv_shared_semaphore_destroy(&made, &stream);
     REQUIRE(made == NULL);
     REQUIRE_EQ(lib_query(w, stream), CUDA_ERROR_NOT_READY); /* it did not wait */
     culv_device_counts c = lib_counts(w);
@@ -112,7 +111,7 @@ LIB_CASE(destroyed_while_cuda_uses_it)
     lib_finish(w, stream);
     lib_settle(w);
     REQUIRE_EQ(lib_counts(w).semaphores, 1);
-    culv_semaphore_destroy(&closed);
+    culv_semaphore_destroy(&closed, NULL);
 }
 
 /* The device's counts say what is there, of many. */
@@ -131,7 +130,7 @@ LIB_CASE(many)
     for (int i = 0; i < COUNT; i++)
         REQUIRE_EQ(raw_vk_timeline_value(&w->vk, culv_vk_semaphore_handle(made[i])), 1000);
     for (int i = 0; i < COUNT; i++)
-        culv_shared_semaphore_destroy(&made[(i * 37) % COUNT]);
+        culv_shared_semaphore_destroy(&made[(i * 37) % COUNT], NULL);
     REQUIRE_EQ(lib_counts(w).created, 0);
     REQUIRE_EQ(lib_counts(w).semaphores, 0);
 }

@@ -40,8 +40,8 @@ LIB_CASE(default_streams, .title = "streams.default")
         REQUIRE(raw_vk_timeline_wait(&w->vk, out, 2 * i + 2, TEST_FAR_MS));
     }
     lib_finish(w, NULL);
-    culv_semaphore_destroy_after(&to_vulkan, CU_STREAM_PER_THREAD);
-    culv_semaphore_destroy_after(&to_cuda, NULL);
+    culv_semaphore_destroy(&to_vulkan, &(CUstream){CU_STREAM_PER_THREAD});
+    culv_semaphore_destroy(&to_cuda, &(CUstream){NULL});
     lib_settle(w);
 }
 
@@ -87,7 +87,7 @@ TEST(streams_of_other_contexts, .title = "streams.of_other_contexts")
     CU_OK(cu->CtxPushCurrent(context));
     CU_OK(cu->StreamDestroy(stream));
     CU_OK(cu->CtxDestroy(context));
-    culv_semaphore_destroy(&semaphore);
+    culv_semaphore_destroy(&semaphore, NULL);
     lib_settle(&w);
 
     if (cu->device_count > 1) {
@@ -103,7 +103,7 @@ TEST(streams_of_other_contexts, .title = "streams.of_other_contexts")
         CU_OK(cu->DevicePrimaryCtxRelease(1));
         LIB_OK(culv_semaphore_signal(semaphore, NULL, 2));
         lib_finish(&w, NULL);
-        culv_semaphore_destroy(&semaphore);
+        culv_semaphore_destroy(&semaphore, NULL);
         lib_settle(&w);
     } else {
         printf("one device only: streams of another were not tried\n");
@@ -133,7 +133,7 @@ LIB_CASE(destroyed)
         }
         REQUIRE_EQ(culv_semaphore_last_value(semaphore), i + 1);
     }
-    culv_semaphore_destroy(&semaphore);
+    culv_semaphore_destroy(&semaphore, NULL);
 }
 
 /* One stream writes a value, and another one copies it to its place in `seen`, turn for turn. */
@@ -190,7 +190,7 @@ LIB_CASE(in_order)
     lib_stream_destroy(w, second);
     lib_stream_destroy(w, plain);
     lib_leave(w, before);
-    culv_semaphore_destroy(&semaphore);
+    culv_semaphore_destroy(&semaphore, NULL);
 }
 
 /* Green contexts ------------------------------------------------------------------------------- */
@@ -302,8 +302,8 @@ LIB_CASE(of_green_contexts)
     lib_finish(w, plain);
     for (uint32_t i = 0; i <= ROUNDS; i++)
         REQUIRE_EQ(seen[i], i);
-    LIB_OK(culv_semaphore_destroy_after(&to_vulkan, g.stream));
-    LIB_OK(culv_semaphore_destroy_after(&to_cuda, g.stream));
+    LIB_OK(culv_semaphore_destroy(&to_vulkan, &g.stream));
+    LIB_OK(culv_semaphore_destroy(&to_cuda, &g.stream));
     CU_OK(cu->GraphExecDestroy(exec));
     CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->MemFree(list));

@@ -98,7 +98,7 @@ TEST(ranges)
         if (image == NULL) continue;
         fill(culv_shared_image_cuda(image), k, NULL, 4, 1);
         wrong += wrong_ranges(culv_shared_image_cuda(image), k, rows[i].name);
-        culv_shared_image_destroy(&image);
+        culv_shared_image_destroy(&image, NULL);
     }
     REQUIRE_EQ(wrong, 0);
     close_room();
@@ -194,7 +194,7 @@ TEST(formats, .title = "textures.formats_of_ranges")
                                         room.found[t][c]);
             }
         }
-        culv_shared_image_destroy(&image);
+        culv_shared_image_destroy(&image, NULL);
     }
     close_room();
 }
@@ -221,7 +221,7 @@ TEST(refused, .title = "textures.ranges_refused")
     culv_shared_image *image = make(&info, CULV_TEXELS_STORED);
     d.layer_count = 6;
     if (image != NULL) refuse_range(culv_shared_image_cuda(image), &d, "cubes");
-    culv_shared_image_destroy(&image);
+    culv_shared_image_destroy(&image, NULL);
     info = kind_info(&some_layers, VK_FORMAT_BC1_RGBA_UNORM_BLOCK);
     image = make(&info, CULV_TEXELS_STORED);
     d.layer_count = 1;
@@ -230,7 +230,7 @@ TEST(refused, .title = "textures.ranges_refused")
     d.base_level = 1;
     d.level_count = 2;
     if (image != NULL) refuse_range(culv_shared_image_cuda(image), &d, "block-compressed");
-    culv_shared_image_destroy(&image);
+    culv_shared_image_destroy(&image, NULL);
 
     /* Layers of a level's own array. */
     CUtexObject texels = 0;
@@ -241,12 +241,12 @@ TEST(refused, .title = "textures.ranges_refused")
     d.unnormalized_coordinates = 1;
     for (d.level_count = 1; d.layer_count < 3; d.layer_count++) /* all, and some */
         refuse_range(culv_shared_image_cuda(image), &d, "unnormalized_coordinates");
-    culv_shared_image_destroy(&image);
+    culv_shared_image_destroy(&image, NULL);
     info.mipLevels = 1;
     image = make(&info, CULV_TEXELS_STORED);
     d.layer_count = 0;
     LIB_OK(culv_image_get_texture(culv_shared_image_cuda(image), &d, &texels));
-    culv_shared_image_destroy(&image);
+    culv_shared_image_destroy(&image, NULL);
 
     /* CUDA's normalized arrays: one level, or those from 0 on. */
     static const VkFormat normalized[] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R16G16_SNORM,
@@ -268,7 +268,7 @@ TEST(refused, .title = "textures.ranges_refused")
         d.base_level = 0;
         d.level_count = 2;
         LIB_OK(culv_image_get_texture(cuda, &d, &texture));
-        culv_shared_image_destroy(&image);
+        culv_shared_image_destroy(&image, NULL);
     }
     close_room();
 }
@@ -306,6 +306,6 @@ TEST(srgb_blocks)
                 if (!(fabs(as_double(room.found[i][0]) - wanted) < 0.003))
                     FAIL("texel %zu is %.6f, not %.6f", i, as_double(room.found[i][0]), wanted);
         }
-    culv_shared_image_destroy(&image);
+    culv_shared_image_destroy(&image, NULL);
     close_room();
 }

@@ -186,7 +186,7 @@ TEST(routes)
         fill(culv_shared_image_cuda(image), k, NULL, 4, 1);
         try_ranges(culv_shared_image_cuda(image), k, rows[i].name, 1);
         if (k->layers > 6) try_ranges(culv_shared_image_cuda(image), k, rows[i].name, 6);
-        culv_shared_image_destroy(&image);
+        culv_shared_image_destroy(&image, NULL);
     }
     close_room();
 }

@@ -183,7 +183,7 @@ static void try_rows(const kind *k, VkFormat format, const row *list, size_t cou
                 if (seen[j] == texture) FAIL("%s: the texture of '%s'", list[i].what, list[j].what);
             seen[i] = texture;
         }
-    culv_shared_image_destroy(&image);
+    culv_shared_image_destroy(&image, NULL);
 }
 
 TEST(told, .title = "textures.settings_told")
@@ -348,6 +348,6 @@ TEST(values, .title = "textures.settings_read")
     wrong += wrong_places(culv_shared_image_cuda(image), by_texels,
                           sizeof by_texels / sizeof by_texels[0], false);
     REQUIRE_EQ(wrong, 0);
-    culv_shared_image_destroy(&image);
+    culv_shared_image_destroy(&image, NULL);
     close_room();
 }

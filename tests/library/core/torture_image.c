@@ -46,9 +46,9 @@ static void buffers_run(void)
     LIB_CU_OK(w, w->cu->MemsetD32Async(culv_buffer_pointer(culv_shared_buffer_cuda(one)), 7, 100,
                                        stream));
     require_counts(2, 0, 2);
-    DO(culv_shared_buffer_destroy_after(&one, stream));
+    DO(culv_shared_buffer_destroy(&one, &stream));
     lib_finish(w, stream);
-    DO(culv_shared_buffer_destroy(&two));
+    DO(culv_shared_buffer_destroy(&two, NULL));
     REQUIRE(one == NULL && two == NULL);
     torture_close(stream);
 }
@@ -67,9 +67,9 @@ static void images_run(void)
     ask_for_levels(culv_shared_image_cuda(one), false);
     ask_for_levels(culv_shared_image_cuda(two), true);
     require_counts(0, 2, 2);
-    DO(culv_shared_image_destroy_after(&one, stream));
+    DO(culv_shared_image_destroy(&one, &stream));
     lib_finish(w, stream);
-    DO(culv_shared_image_destroy(&two));
+    DO(culv_shared_image_destroy(&two, NULL));
     REQUIRE(one == NULL && two == NULL);
     torture_close(stream);
 }
@@ -113,11 +113,11 @@ static void callers_run(void)
     TRY_AGAIN(culv_vk_image_map(w->attachment, memory, &d, &one), one == POISON(culv_image));
     ask_for_levels(one, true);
     require_counts(0, 1, 0);
-    DO(culv_image_unmap(&one));
+    DO(culv_image_unmap(&one, NULL));
     TRY_AGAIN(culv_vk_image_map(w->attachment, memory, &d, &two), two == POISON(culv_image));
     ask_for_levels(two, false);
     DO(culv_memory_destroy(&memory));
-    DO(culv_image_unmap_after(&two, stream));
+    DO(culv_image_unmap(&two, &stream));
     REQUIRE(memory == NULL && one == NULL && two == NULL);
     torture_close(stream);
 }
@@ -178,9 +178,9 @@ static void planes_run(void)
                   two == POISON(culv_shared_image));
         ask_for_planes(culv_shared_image_cuda(two));
         require_counts(0, 2, 1);
-        DO(culv_shared_image_destroy(&two));
+        DO(culv_shared_image_destroy(&two, NULL));
     }
-    DO(culv_image_unmap_after(&one, stream));
+    DO(culv_image_unmap(&one, &stream));
     lib_finish(w, stream);
     torture_close(stream);
 }

@@ -95,20 +95,17 @@ no_signal:
         CU_OK(cu->StreamSynchronize(stream));
         CU_OK(cu->CtxSetCurrent(NULL));
     }
-    DO(culv_semaphore_destroy_after(&borrowed, stream));
+    DO(culv_semaphore_destroy(&borrowed, &stream));
     REQUIRE(borrowed == NULL);
 no_borrowed:
     if (torture.failures > failures && stream == NULL && two != POISON(culv_buffer) &&
         semaphore != POISON(culv_semaphore))
         REQUIRE(borrowed == POISON(culv_semaphore));
-    DO(culv_semaphore_destroy(&semaphore));
+    DO(culv_semaphore_destroy(&semaphore, NULL));
 no_semaphore:
-    if (stream != NULL)
-        DO(culv_buffer_unmap_after(&two, stream));
-    else
-        DO(culv_buffer_unmap(&two));
+    DO(culv_buffer_unmap(&two, stream != NULL ? &stream : NULL));
 no_two:
-    DO(culv_buffer_unmap(&one));
+    DO(culv_buffer_unmap(&one, NULL));
 no_one:
     DO(culv_memory_destroy(&taken));
 no_taken:

@@ -45,8 +45,8 @@ static void made_run(void)
     REQUIRE_EQ(counts.created, 2);
     REQUIRE_EQ(counts.semaphores, 2);
     lib_finish(w, stream);
-    DO(culv_shared_semaphore_destroy_after(&one, stream));
-    DO(culv_shared_semaphore_destroy(&two));
+    DO(culv_shared_semaphore_destroy(&one, &stream));
+    DO(culv_shared_semaphore_destroy(&two, NULL));
     REQUIRE(one == NULL && two == NULL);
     torture_close(stream);
 }
@@ -144,11 +144,11 @@ static void binary_run(void)
     lib_finish(w, stream);
     REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timeline), value);
 
-    DO(culv_semaphore_destroy_after(&borrowed, stream));
-    DO(culv_shared_semaphore_destroy_after(&made, stream));
-    DO(culv_semaphore_destroy(&timed));
+    DO(culv_semaphore_destroy(&borrowed, &stream));
+    DO(culv_shared_semaphore_destroy(&made, &stream));
+    DO(culv_semaphore_destroy(&timed, NULL));
     DO(culv_vk_detach(&vk));
-    DO(culv_semaphore_destroy(&taken));
+    DO(culv_semaphore_destroy(&taken, NULL));
     REQUIRE(borrowed == NULL && made == NULL && timed == NULL && vk == NULL && taken == NULL);
     torture_close(stream);
 }

@@ -81,8 +81,8 @@ TEST(after_a_stream, .smoke = true)
     lib_world w;
     busy b;
     busy_begin(&w, &b);
-    culv_buffer_unmap_after(&b.buffer, b.stream);
-    culv_semaphore_destroy_after(&b.semaphore, b.stream);
+    culv_buffer_unmap(&b.buffer, &b.stream);
+    culv_semaphore_destroy(&b.semaphore, &b.stream);
     culv_memory_destroy(&b.memory);
     REQUIRE(b.buffer == NULL && b.semaphore == NULL && b.memory == NULL);
     for (int i = 0; i < 20; i++) {
@@ -127,7 +127,7 @@ LIB_CASE(nobody_collects)
     for (int i = 1; i <= 2048; i++) {
         culv_buffer *buffer = NULL;
         LIB_OK(culv_buffer_map(memory, NULL, &buffer));
-        culv_buffer_unmap_after(&buffer, stream);
+        culv_buffer_unmap(&buffer, &stream);
         REQUIRE_EQ(warnings, i / 1024);
     }
     culv_memory_destroy(&memory);
@@ -147,15 +147,15 @@ TEST(plain_unmap_waits, .title = "plain.unmap_waits")
     culv_buffer *second = NULL;
     busy_begin(&w, &b);
     LIB_OK(culv_buffer_map(b.memory, NULL, &second));
-    culv_buffer_unmap(&second); /* not the last range: nothing to release */
+    culv_buffer_unmap(&second, NULL); /* not the last range: nothing to release */
     opener_start(&o, &w, &b, 300);
-    culv_buffer_unmap(&b.buffer);
+    culv_buffer_unmap(&b.buffer, NULL);
     REQUIRE(atomic_load(&o.opened));
     REQUIRE_EQ(lib_counts(&w).mappings, 0);
     REQUIRE_EQ(lib_counts(&w).deferred, 0);
     REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
     lib_finish(&w, b.stream);
-    culv_semaphore_destroy(&b.semaphore);
+    culv_semaphore_destroy(&b.semaphore, NULL);
     culv_memory_destroy(&b.memory);
     busy_end(&w, &b);
 }
@@ -167,12 +167,12 @@ TEST(plain_semaphore_destroy_waits, .title = "plain.semaphore_destroy_waits")
     opener o;
     busy_begin(&w, &b);
     opener_start(&o, &w, &b, 300);
-    culv_semaphore_destroy(&b.semaphore);
+    culv_semaphore_destroy(&b.semaphore, NULL);
     REQUIRE(atomic_load(&o.opened));
     REQUIRE_EQ(lib_counts(&w).semaphores, 0);
     REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
     lib_finish(&w, b.stream);
-    culv_buffer_unmap(&b.buffer);
+    culv_buffer_unmap(&b.buffer, NULL);
     culv_memory_destroy(&b.memory);
     busy_end(&w, &b);
 }
@@ -190,20 +190,20 @@ TEST(idle_stream_does_not_wait)
     culv_buffer *buffer = NULL;
     LIB_OK(culv_buffer_map(memory, NULL, &buffer));
     CUstream idle = lib_stream(&w);
-    culv_buffer_unmap_after(&buffer, idle);
+    culv_buffer_unmap(&buffer, &idle);
     culv_memory_destroy(&memory);
     lib_finish(&w, idle);
     memory = lib_import(&w, &other);
     LIB_OK(culv_buffer_map(memory, NULL, &buffer));
-    culv_buffer_unmap_after(&buffer, idle);
+    culv_buffer_unmap(&buffer, &idle);
     raw_vk_timeline_signal(&w.vk, b.gate, 1); /* all this while the gate was closed */
     lib_finish(&w, b.stream);
     culv_memory_destroy(&memory);
     lib_settle(&w);
     lib_stream_destroy(&w, idle);
     raw_vk_buffer_destroy(&w.vk, &other);
-    culv_buffer_unmap(&b.buffer);
-    culv_semaphore_destroy(&b.semaphore);
+    culv_buffer_unmap(&b.buffer, NULL);
+    culv_semaphore_destroy(&b.semaphore, NULL);
     culv_memory_destroy(&b.memory);
     busy_end(&w, &b);
 }
@@ -215,7 +215,7 @@ TEST(deferred_range_keeps_the_mapping, .title = "deferred.range_keeps_the_mappin
     busy b;
     busy_begin(&w, &b);
     culv_buffer *second = NULL;
-    culv_buffer_unmap_after(&b.buffer, b.stream);
+    culv_buffer_unmap(&b.buffer, &b.stream);
     LIB_OK(culv_buffer_map(b.memory, NULL, &second)); /* mapped anew while the first is deferred */
     REQUIRE_EQ(lib_counts(&w).mappings, 1);
     REQUIRE_EQ(lib_counts(&w).deferred, 1);
@@ -226,8 +226,8 @@ TEST(deferred_range_keeps_the_mapping, .title = "deferred.range_keeps_the_mappin
     uint32_t word = 0;
     LIB_CU_OK(&w, w.cu->MemcpyDtoH(&word, culv_buffer_pointer(second), 4));
     REQUIRE_EQ(word, 0xfeedbeef);
-    culv_buffer_unmap(&second);
-    culv_semaphore_destroy(&b.semaphore);
+    culv_buffer_unmap(&second, NULL);
+    culv_semaphore_destroy(&b.semaphore, NULL);
     culv_memory_destroy(&b.memory);
     busy_end(&w, &b);
 }
@@ -245,9 +245,9 @@ TEST(device_is_closed_first)
     culv_device_close(&w.device);
     culv_vk_detach(&w.attachment);
     culv_memory_destroy(&b.memory);
-    culv_buffer_unmap_after(&b.buffer, b.stream);
+    culv_buffer_unmap(&b.buffer, &b.stream);
     opener_start(&o, &w, &b, 300);
-    culv_semaphore_destroy_after(&b.semaphore, b.stream); /* the last object */
+    culv_semaphore_destroy(&b.semaphore, &b.stream); /* the last object */
     REQUIRE(atomic_load(&o.opened));
     lib_require_driver_counts(&w, 0, 0, 0);
     REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
@@ -268,8 +268,8 @@ TEST(last_use_on_a_destroyed_stream)
     if (!w.cu->software) SKIP("a destroyed stream's handle is undefined on NVIDIA's driver");
     CUstream gone = lib_stream(&w);
     lib_stream_destroy(&w, gone);
-    culv_buffer_unmap_after(&b.buffer, gone);
-    culv_semaphore_destroy_after(&b.semaphore, gone);
+    culv_buffer_unmap(&b.buffer, &gone);
+    culv_semaphore_destroy(&b.semaphore, &gone);
     culv_memory_destroy(&b.memory);
     opener_start(&o, &w, &b, 300);
     REQUIRE_EQ(culv_device_collect(w.device), 0); /* the driver waits in here */
@@ -292,7 +292,7 @@ static void *give_up(void *user)
     giver *g = user;
     CUcontext before = lib_enter(g->w);
     LIB_OK(culv_semaphore_wait(g->semaphore, CU_STREAM_PER_THREAD, 1));
-    culv_buffer_unmap_after(&g->buffer, CU_STREAM_PER_THREAD);
+    culv_buffer_unmap(&g->buffer, &(CUstream){CU_STREAM_PER_THREAD});
     lib_leave(g->w, before);
     return NULL;
 }
@@ -312,7 +312,7 @@ LIB_CASE(per_thread_streams)
     LIB_OK(culv_buffer_map(memory, NULL, &mine));
     REQUIRE_EQ(pthread_create(&thread, NULL, give_up, &g), 0);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
-    culv_buffer_unmap_after(&mine, CU_STREAM_PER_THREAD);
+    culv_buffer_unmap(&mine, &(CUstream){CU_STREAM_PER_THREAD});
     for (unsigned i = 0; i < TEST_FAR_MS && lib_counts(w).deferred > 1; i++) {
         (void)culv_device_collect(w->device);
         lib_sleep_ms(1);
@@ -320,7 +320,7 @@ LIB_CASE(per_thread_streams)
     REQUIRE_EQ(lib_counts(w).deferred, 1);
     raw_vk_timeline_signal(&w->vk, gate, 1);
     lib_settle(w);
-    culv_semaphore_destroy(&g.semaphore);
+    culv_semaphore_destroy(&g.semaphore, NULL);
     culv_memory_destroy(&memory);
     raw_vk_timeline_destroy(&w->vk, gate);
     raw_vk_buffer_destroy(&w->vk, &vk);

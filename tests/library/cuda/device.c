@@ -377,10 +377,10 @@ static void walk(lib_world *w, const watched *s, const raw_vk_buffer *buffer, Vk
     STEP(culv_semaphore_wait(sem, stream, *value));
     STEP(culv_semaphore_mark_value(sem, *value));
     STEP(culv_device_get_counts(device, &counts));
-    STEP(culv_buffer_unmap(&b));
-    STEP(culv_buffer_unmap_after(&b2, stream));
-    STEP(culv_semaphore_destroy(&sem));
-    STEP(culv_semaphore_destroy_after(&sem2, stream));
+    STEP(culv_buffer_unmap(&b, NULL));
+    STEP(culv_buffer_unmap(&b2, &stream));
+    STEP(culv_semaphore_destroy(&sem, NULL));
+    STEP(culv_semaphore_destroy(&sem2, &stream));
     STEP(culv_memory_destroy(&memory));
     STEP(culv_vk_detach(&vk));
     STEP(culv_device_close(&device));

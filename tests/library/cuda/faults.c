@@ -94,12 +94,12 @@ static void scene_close(scene *s)
 
 static void destroy_objects(scene *s)
 {
-    culv_buffer_unmap(&s->buffer);
-    culv_buffer_unmap(&s->second);
-    culv_semaphore_destroy(&s->semaphore);
-    culv_shared_semaphore_destroy(&s->made);
-    culv_shared_buffer_destroy(&s->made_buffer);
-    culv_shared_image_destroy(&s->made_image);
+    culv_buffer_unmap(&s->buffer, NULL);
+    culv_buffer_unmap(&s->second, NULL);
+    culv_semaphore_destroy(&s->semaphore, NULL);
+    culv_shared_semaphore_destroy(&s->made, NULL);
+    culv_shared_buffer_destroy(&s->made_buffer, NULL);
+    culv_shared_image_destroy(&s->made_image, NULL);
     culv_memory_destroy(&s->memory);
 }
 
@@ -186,7 +186,7 @@ TEST(sticky_fault, .faults = true)
         BROKEN(culv_buffer_map(unmapped, NULL, &buffer));
     } else { /* NVIDIA's driver still maps (measured) */
         LIB_OK(culv_buffer_map(unmapped, NULL, &buffer));
-        culv_buffer_unmap(&buffer);
+        culv_buffer_unmap(&buffer, NULL);
         buffer = POISON(culv_buffer);
     }
     REQUIRE(memory == POISON(culv_memory) && semaphore == POISON(culv_semaphore) &&
@@ -204,13 +204,13 @@ TEST(sticky_fault, .faults = true)
     REQUIRE(surface != 0);
 
     s.heard = (heard){0};
-    culv_buffer_unmap(&buffer);
-    culv_buffer_unmap(&s.buffer);
-    culv_buffer_unmap_after(&s.second, s.stream);
-    culv_semaphore_destroy_after(&s.semaphore, s.stream);
-    culv_shared_semaphore_destroy(&s.made);
-    culv_shared_buffer_destroy_after(&s.made_buffer, s.stream);
-    culv_shared_image_destroy(&s.made_image);
+    culv_buffer_unmap(&buffer, NULL);
+    culv_buffer_unmap(&s.buffer, NULL);
+    culv_buffer_unmap(&s.second, &s.stream);
+    culv_semaphore_destroy(&s.semaphore, &s.stream);
+    culv_shared_semaphore_destroy(&s.made, NULL);
+    culv_shared_buffer_destroy(&s.made_buffer, &s.stream);
+    culv_shared_image_destroy(&s.made_image, NULL);
     culv_memory_destroy(&s.memory);
     culv_memory_destroy(&unmapped);
     culv_vk_detach(&s.w.attachment);
@@ -257,16 +257,16 @@ TEST(primary_context_is_reset, .title = "reset.primary_context", .faults = true,
     /* Quiet: neither an error of this thread's nor a log line; counted. */
     s.heard = (heard){0};
     lib_forget_error();
-    culv_buffer_unmap(&s.buffer);
+    culv_buffer_unmap(&s.buffer, NULL);
     culv_buffer *late = NULL; /* a range of the mapping that `second` still has */
     LIB_REFUSES(late, culv_buffer_map(s.memory, NULL, &late), ASYNC, DEVICE_LOST);
     s.heard = (heard){0};
     lib_forget_error();
-    culv_buffer_unmap_after(&s.second, s.stream);
-    culv_semaphore_destroy(&s.semaphore);
-    culv_shared_semaphore_destroy_after(&s.made, s.stream);
-    culv_shared_buffer_destroy(&s.made_buffer);
-    culv_shared_image_destroy_after(&s.made_image, s.stream);
+    culv_buffer_unmap(&s.second, &s.stream);
+    culv_semaphore_destroy(&s.semaphore, NULL);
+    culv_shared_semaphore_destroy(&s.made, &s.stream);
+    culv_shared_buffer_destroy(&s.made_buffer, NULL);
+    culv_shared_image_destroy(&s.made_image, &s.stream);
     culv_memory_destroy(&s.memory);
     culv_vk_detach(&s.w.attachment);
     LIB_SAYS("culv_vk_semaphore_import: vk is NULL");
@@ -374,12 +374,12 @@ static void nothing_from_before(bool retained_again)
         LIB_ERROR(culv_semaphore_signal(s.semaphore, s.stream, 2), ASYNC, DEVICE_LOST);
         LIB_ERROR(culv_semaphore_wait(s.semaphore, s.stream, 1), ASYNC, DEVICE_LOST);
         s.heard = (heard){0};
-        culv_buffer_unmap(&s.buffer);
-        culv_buffer_unmap_after(&s.second, s.stream);
-        culv_semaphore_destroy_after(&s.semaphore, s.stream);
-        culv_shared_semaphore_destroy(&s.made);
-        culv_shared_buffer_destroy(&s.made_buffer);
-        culv_shared_image_destroy(&s.made_image);
+        culv_buffer_unmap(&s.buffer, NULL);
+        culv_buffer_unmap(&s.second, &s.stream);
+        culv_semaphore_destroy(&s.semaphore, &s.stream);
+        culv_shared_semaphore_destroy(&s.made, NULL);
+        culv_shared_buffer_destroy(&s.made_buffer, NULL);
+        culv_shared_image_destroy(&s.made_image, NULL);
         culv_memory_destroy(&s.memory);
         culv_memory_destroy(&acquired);
         culv_vk_detach(&s.w.attachment);
@@ -469,12 +469,12 @@ TEST(reset_and_closed_first, .title = "reset.device_closed_first", .faults = tru
     culv_vk_detach(&s.w.attachment);
     culv_device_close(&s.w.device);
     culv_memory_destroy(&s.memory);
-    culv_buffer_unmap(&s.buffer);
-    culv_semaphore_destroy_after(&s.semaphore, NULL);
-    culv_buffer_unmap(&s.second);
-    culv_shared_semaphore_destroy(&s.made);
-    culv_shared_image_destroy(&s.made_image);
-    culv_shared_buffer_destroy_after(&s.made_buffer, NULL);
+    culv_buffer_unmap(&s.buffer, NULL);
+    culv_semaphore_destroy(&s.semaphore, &(CUstream){NULL});
+    culv_buffer_unmap(&s.second, NULL);
+    culv_shared_semaphore_destroy(&s.made, NULL);
+    culv_shared_image_destroy(&s.made_image, NULL);
+    culv_shared_buffer_destroy(&s.made_buffer, &(CUstream){NULL});
     REQUIRE_EQ(s.heard.errors + s.heard.warnings, 0);
     scene_close(&s);
     raw_cuda_require_empty(s.w.cu);
@@ -504,7 +504,7 @@ LIB_CASE(callers_context_is_destroyed_first, .title = "reset.callers_context_des
     LIB_OK(culv_buffer_map(memory, NULL, &buffer));
     CU_OK(cu->CtxDestroy(context));
     lib_forget_error();
-    culv_buffer_unmap(&buffer);
+    culv_buffer_unmap(&buffer, NULL);
     culv_memory_destroy(&memory);
     LIB_SAYS("culv_vk_semaphore_import: vk is NULL"); /* quiet: no error of this thread's */
     REQUIRE_EQ(h.errors + h.warnings, 0);
@@ -538,9 +538,9 @@ static void forked_calls(scene *s, int fd)
                 "child of fork()");
     REQUIRE(strstr(culv_last_error_message(), "no CUDA device") == NULL); /* that would hide it */
     s->heard = (heard){0};
-    culv_buffer_unmap(&s->buffer);
-    culv_buffer_unmap_after(&s->second, s->stream);
-    culv_semaphore_destroy_after(&s->semaphore, s->stream);
+    culv_buffer_unmap(&s->buffer, NULL);
+    culv_buffer_unmap(&s->second, &s->stream);
+    culv_semaphore_destroy(&s->semaphore, &s->stream);
     culv_memory_destroy(&s->memory);
     REQUIRE_EQ(s->heard.errors + s->heard.warnings, 0);
 }

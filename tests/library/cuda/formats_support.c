@@ -120,7 +120,7 @@ LIB_CASE(asked_beside_waiting_work)
     REQUIRE_EQ(lib_query(w, stream), CUDA_ERROR_NOT_READY);
     raw_vk_timeline_signal(&w->vk, timeline, 1);
     lib_finish(w, stream);
-    culv_semaphore_destroy(&semaphore);
+    culv_semaphore_destroy(&semaphore, NULL);
 }
 
 TEST(older_driver)

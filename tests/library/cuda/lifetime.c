@@ -13,7 +13,7 @@ LIB_CASE(mapping_goes_before_import)
     culv_memory_destroy(&memory);
     REQUIRE_EQ(lib_counts(w).memories, 1); /* the buffer holds it */
     lib_require_driver_counts(w, 1, 1, 0);
-    culv_buffer_unmap(&buffer);
+    culv_buffer_unmap(&buffer, NULL);
     lib_settle(w);
     REQUIRE_EQ(lib_counts(w).memories, 0);
     lib_require_driver_counts(w, 0, 0, 0);
@@ -38,10 +38,10 @@ LIB_CASE(capture_is_left_alone, .title = "capture.is_left_alone")
     LIB_OK(culv_buffer_map(memory, NULL, &three));
     culv_semaphore *semaphore = lib_import_timeline(w, timeline);
     LIB_OK(culv_semaphore_signal(semaphore, other, 1));
-    culv_buffer_unmap_after(&one, other);
-    culv_buffer_unmap_after(&two, captured); /* its event must not become part of the graph */
-    culv_buffer_unmap(&three);
-    culv_semaphore_destroy_after(&semaphore, other);
+    culv_buffer_unmap(&one, &other);
+    culv_buffer_unmap(&two, &captured); /* its event must not become part of the graph */
+    culv_buffer_unmap(&three, NULL);
+    culv_semaphore_destroy(&semaphore, &other);
     culv_memory_destroy(&memory);
     (void)lib_counts(w);
     CU_OK(cu->StreamEndCapture(captured, &graph));

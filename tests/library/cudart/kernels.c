@@ -76,7 +76,7 @@ RUNTIME_CASE(frames)
         }
     RT(cudaDeviceSynchronize());
     timeline_destroy(w, &t);
-    culv_shared_buffer_destroy(&b.made);
+    culv_shared_buffer_destroy(&b.made, NULL);
 }
 
 /* The calls of every row around kernels that were compiled for the same stream 0, and on two
@@ -104,7 +104,7 @@ RUNTIME_CASE(rows_and_streams)
     RT(cudaStreamDestroy(streams[1]));
     RT(cudaStreamDestroy(streams[2]));
     timeline_destroy(w, &t);
-    culv_shared_buffer_destroy(&b.made);
+    culv_shared_buffer_destroy(&b.made, NULL);
 }
 
 static uint32_t mixed_word(uint32_t i, uint32_t seed)
@@ -159,7 +159,7 @@ RUNTIME_CASE(order, .smoke = true)
         timeline_destroy(w, &gate);
         timeline_destroy(w, &done);
         timeline_destroy(w, &witness);
-        culv_shared_buffer_destroy(&b.made);
+        culv_shared_buffer_destroy(&b.made, NULL);
     }
 }
 
@@ -247,7 +247,7 @@ static void surfaces(VkFormat format)
             require_texels(&w, &image, level, &t, value, seed);
         }
     timeline_destroy(&w, &t);
-    culv_shared_image_destroy_after(&image.made, culv_cudart_stream(0));
+    culv_shared_image_destroy(&image.made, &(CUstream){culv_cudart_stream(0)});
     world_close(&w);
 }
 
@@ -297,5 +297,5 @@ RUNTIME_CASE(arrays)
         free(texels);
     }
     timeline_destroy(w, &t);
-    culv_shared_image_destroy(&image.made);
+    culv_shared_image_destroy(&image.made, NULL);
 }

@@ -113,7 +113,7 @@ RUNTIME_CASE(borrowed_context, .own = true)
     OK(culv_cudart_semaphore_signal(semaphore, stream, 1));
     REQUIRE(raw_vk_timeline_wait(&w->vk, vk, 1, TEST_FAR_MS));
     RT(cudaStreamDestroy(stream));
-    culv_semaphore_destroy(&semaphore);
+    culv_semaphore_destroy(&semaphore, NULL);
 
     /* A stream of the primary context is none of its own. */
     timeline t = timeline_make(w);
@@ -129,7 +129,7 @@ RUNTIME_CASE(borrowed_context, .own = true)
     RT(cudaStreamSynchronize(stream));
     RT(cudaStreamDestroy(stream));
     timeline_destroy(w, &t);
-    culv_semaphore_destroy(&semaphore);
+    culv_semaphore_destroy(&semaphore, NULL);
     raw_vk_timeline_destroy(&w->vk, vk);
     culv_device_close(&device);
     CU_OK(cu->CtxDestroy(context));
@@ -246,10 +246,10 @@ static void victim_destroy(world *w, victim *v)
 {
     culv_device_counts counts = culv_device_counts_init();
     heard = 0;
-    culv_cudart_buffer_unmap_after(&v->buffer, 0);
-    culv_buffer_unmap(&v->second);
+    culv_buffer_unmap(&v->buffer, &(CUstream){culv_cudart_stream(0)});
+    culv_buffer_unmap(&v->second, NULL);
     culv_memory_destroy(&v->memory);
-    culv_shared_semaphore_destroy_after(&v->semaphore, culv_cudart_stream(0));
+    culv_shared_semaphore_destroy(&v->semaphore, &(CUstream){culv_cudart_stream(0)});
     culv_vk_detach(&v->attachment);
     OK(culv_device_get_counts(v->device, &counts));
     REQUIRE_EQ(counts.memories + counts.mappings + counts.buffers + counts.semaphores +

@@ -74,8 +74,8 @@ TEST(same_handles)
         REFUSED(calls->image_surface(array, 0, NULL), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
     }
-    culv_shared_image_destroy(&image);
-    culv_shared_buffer_destroy_after(&buffer, culv_cudart_stream(0));
+    culv_shared_image_destroy(&image, NULL);
+    culv_shared_buffer_destroy(&buffer, &(CUstream){culv_cudart_stream(0)});
     world_close(&w);
 }
 
@@ -127,8 +127,9 @@ TEST(unmap_after)
         CUdeviceptr pointer = (CUdeviceptr)(uintptr_t)calls->buffer_pointer(buffer);
         OK(calls->semaphore_wait(gate.culv, 0, 1));
         CU_OK(cu->MemsetD32Async(pointer, value, BYTES / 4, calls->stream(0)));
-        calls->buffer_unmap_after(&buffer, 0);
-        calls->image_unmap_after(&image, 0);
+        const CUstream last_use = calls->stream(0);
+        OK(culv_buffer_unmap(&buffer, &last_use));
+        OK(culv_image_unmap(&image, &last_use));
         REQUIRE(buffer == NULL && image == NULL);
         culv_memory_destroy(&memory);
         culv_memory_destroy(&image_memory);

@@ -71,9 +71,6 @@ TEST(nothing, .title = "null")
         const cudart_calls *calls = all_calls[i];
         cudaArray_t array = POISON(struct cudaArray);
         cudaSurfaceObject_t surface = 0x5a5a;
-        culv_buffer *buffer = NULL;
-        culv_image *image = NULL;
-        culv_semaphore *semaphore = NULL;
         const culv_semaphore_point point = {NULL, 1};
         REFUSED(calls->device_make_current(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
         REFUSED(calls->device_open(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
@@ -85,12 +82,6 @@ TEST(nothing, .title = "null")
         REFUSED(calls->image_surface(NULL, 0, &surface), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
         REQUIRE(array == POISON(struct cudaArray) && surface == 0x5a5a);
-        calls->buffer_unmap_after(NULL, 0);
-        calls->buffer_unmap_after(&buffer, 0);
-        calls->image_unmap_after(NULL, 0);
-        calls->image_unmap_after(&image, 0);
-        calls->semaphore_destroy_after(NULL, 0);
-        calls->semaphore_destroy_after(&semaphore, 0);
         REFUSED(calls->semaphore_signal(NULL, 0, 1), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
         REFUSED(calls->semaphore_wait(NULL, 0, 1), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
         REFUSED(calls->semaphore_signal_batch(&point, 1, 0), CULV_ERROR_INVALID,

@@ -179,7 +179,7 @@ static void last_use(scene *s)
     OK(culv_semaphore_wait(s->gate.culv, s->blocking, 1));
     /* The release that is due may wait at the driver for the gate: somebody has to open it. */
     if (s->calls->per_thread) REQUIRE_EQ(pthread_create(&opener, NULL, open_gate_later, s), 0);
-    s->calls->semaphore_destroy_after(&mine.culv, 0);
+    OK(culv_semaphore_destroy(&mine.culv, &(CUstream){s->calls->stream(0)}));
     REQUIRE(mine.culv == NULL);
     if (s->calls->per_thread) {
         CU_OK(cu->StreamSynchronize(CU_STREAM_PER_THREAD));

@@ -153,7 +153,7 @@ bool timeline_reaches(world *w, const timeline *t, uint64_t value, unsigned time
 
 void timeline_destroy(world *w, timeline *t)
 {
-    culv_semaphore_destroy(&t->culv);
+    culv_semaphore_destroy(&t->culv, NULL);
     raw_vk_timeline_destroy(&w->vk, t->vk);
 }
 

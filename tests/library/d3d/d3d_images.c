@@ -157,6 +157,6 @@ TEST(elsewhere)
     LIB_ERROR(culv_d3d11_keyed_mutex_import(NULL, NULL, NULL, &mutex), UNSUPPORTED, NOT_BUILT);
     REQUIRE(culv_shared_buffer_pointer(NULL) == 0 && culv_d3d_image_resource(NULL) == NULL);
     culv_d3d_detach(&d3d);
-    culv_keyed_mutex_destroy(&mutex);
+    culv_keyed_mutex_destroy(&mutex, NULL);
     REQUIRE(!culv_keyed_mutex_is_held(NULL));
 }

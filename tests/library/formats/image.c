@@ -325,9 +325,9 @@ answer sweep_image_create(sweep *s, sweep_image *i)
 void sweep_image_destroy(sweep *s, sweep_image *i)
 {
     lib_finish(&s->w, s->stream);
-    if (i->made != NULL) culv_shared_image_destroy(&i->made);
+    if (i->made != NULL) culv_shared_image_destroy(&i->made, NULL);
     if (i->what.origin != ORIGIN_CALLERS) return;
-    culv_image_unmap(&i->cuda);
+    culv_image_unmap(&i->cuda, NULL);
     culv_memory_destroy(&i->memory);
     if (i->caller.image != VK_NULL_HANDLE) raw_vk_image_destroy(&s->w.vk, &i->caller);
 }

@@ -57,8 +57,8 @@ void sweep_close(sweep *s)
     raw_vk_buffer_destroy(vk, &s->written);
     raw_vk_buffer_destroy(vk, &s->read);
     raw_vk_buffer_destroy(vk, &s->fetched);
-    culv_semaphore_destroy(&s->signals);
-    culv_semaphore_destroy(&s->waits);
+    culv_semaphore_destroy(&s->signals, NULL);
+    culv_semaphore_destroy(&s->waits, NULL);
     CUcontext before = lib_enter(&s->w);
     CU_OK(cu->MemFree(s->device));
     CU_OK(cu->ModuleUnload(s->surfaces));

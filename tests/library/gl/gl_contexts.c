@@ -33,13 +33,13 @@ GL_CASE(no_context, 0, .title = "gl.context.none", .smoke = true)
     make_buffer(s->attachment, CULV_ERROR_INVALID);
     LIB_SAYS("no OpenGL context is current");
     LIB_INVALID(culv_gl_add_context(s->attachment), CONTEXT);
-    LIB_INVALID(culv_shared_buffer_destroy(&buffer), CONTEXT);
+    LIB_INVALID(culv_shared_buffer_destroy(&buffer, NULL), CONTEXT);
     REQUIRE(buffer != NULL);
     LIB_OK(culv_gl_check_context(&d, s->device, &report));
     REQUIRE(report.way == CULV_GL_WAY_NONE && report.platform == CULV_GL_PLATFORM_NONE);
     REQUIRE_EQ(lying_gl_calls(), calls); /* nothing was done */
     raw_gl_current(&s->gl, s->gl.context);
-    LIB_OK(culv_shared_buffer_destroy(&buffer));
+    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
 }
 
 GL_CASE(other_context, 0, .title = "gl.context.other")
@@ -49,7 +49,7 @@ GL_CASE(other_context, 0, .title = "gl.context.other")
     raw_gl_current(&s->gl, other);
     make_buffer(s->attachment, CULV_ERROR_INVALID);
     LIB_SAYS("culv_gl_add_context");
-    LIB_INVALID(culv_shared_buffer_destroy(&buffer), CONTEXT);
+    LIB_INVALID(culv_shared_buffer_destroy(&buffer, NULL), CONTEXT);
     LIB_INVALID(culv_gl_add_context(s->attachment), CONTEXT, "shares no objects");
     /* A buffer of the marker's name, in the other context, is not the marker. */
     GLuint names[16];
@@ -59,7 +59,7 @@ GL_CASE(other_context, 0, .title = "gl.context.other")
     LIB_INVALID(culv_gl_add_context(s->attachment), CONTEXT);
     raw_gl_current(&s->gl, s->gl.context);
     raw_gl_destroy(&s->gl, other);
-    LIB_OK(culv_shared_buffer_destroy(&buffer));
+    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
 }
 
 typedef struct visitor {
@@ -82,7 +82,7 @@ static void *visit(void *argument)
     gl_stage_pattern(words, 256, 9);
     gl_stage_upload(v->s, culv_shared_buffer_pointer(v->made), words, sizeof words);
     v->s->gl.Finish();
-    LIB_OK(culv_shared_buffer_destroy(&v->taken));
+    LIB_OK(culv_shared_buffer_destroy(&v->taken, NULL));
     raw_gl_current(&v->s->gl, NULL);
     return NULL;
 }
@@ -97,7 +97,7 @@ GL_CASE(shared_context, 0, .title = "gl.context.shared")
     REQUIRE(v.taken == NULL);
     raw_gl_read_buffer(&s->gl, culv_gl_buffer_name(v.made), words, sizeof words);
     REQUIRE_PATTERN(words, 256, 9);
-    LIB_OK(culv_shared_buffer_destroy(&v.made));
+    LIB_OK(culv_shared_buffer_destroy(&v.made, NULL));
     raw_gl_destroy(&s->gl, v.context);
 }
 
@@ -125,7 +125,7 @@ GL_CASE(many_contexts, 0, .title = "gl.context.many")
         raw_gl_destroy(&s->gl, view);
     }
     culv_shared_buffer *buffer = make_buffer(s->attachment, CULV_OK);
-    LIB_OK(culv_shared_buffer_destroy(&buffer));
+    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
     for (int i = 0; i < ROOM; i++) {
         raw_gl_current(&s->gl, views[i]);
         if (i == ROOM - 1) {
@@ -153,7 +153,7 @@ GL_CASE(gone_context, 0, .title = "gl.context.gone")
     s->gl.context = raw_gl_another(&s->gl, false);
     raw_gl_current(&s->gl, s->gl.context);
     make_buffer(s->attachment, CULV_ERROR_INVALID);
-    LIB_INVALID(culv_shared_buffer_destroy(&buffer), CONTEXT);
+    LIB_INVALID(culv_shared_buffer_destroy(&buffer, NULL), CONTEXT);
     REQUIRE(buffer != NULL);
     lying_gl_counts counts = lying_gl_count();
     uint64_t calls = lying_gl_calls();
@@ -162,8 +162,8 @@ GL_CASE(gone_context, 0, .title = "gl.context.gone")
     make_buffer(s->attachment, CULV_ERROR_INVALID);
     LIB_SAYS("culv_gl_lose_contexts");
     raw_gl_current(&s->gl, NULL); /* no context is needed any more */
-    LIB_OK(culv_shared_buffer_destroy(&buffer));
-    LIB_OK(culv_shared_semaphore_destroy(&semaphore));
+    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
+    LIB_OK(culv_shared_semaphore_destroy(&semaphore, NULL));
     REQUIRE(buffer == NULL && semaphore == NULL);
     culv_gl_detach(&s->attachment);
     REQUIRE_EQ(lying_gl_calls(), calls);
@@ -177,7 +177,7 @@ GL_CASE(left_error, 0)
     s->gl.BindTexture(GL_ARRAY_BUFFER, 0); /* no target */
     culv_shared_buffer *buffer = make_buffer(s->attachment, CULV_OK);
     REQUIRE(s->gl.GetError() == 0);
-    LIB_OK(culv_shared_buffer_destroy(&buffer));
+    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
 }
 
 static const char *missing;
@@ -210,7 +210,7 @@ GL_CASE(own_loader, 0)
     culv_gl *gl = NULL;
     LIB_OK(culv_gl_attach(s->device, NULL, &gl));
     culv_shared_buffer *buffer = make_buffer(gl, CULV_OK);
-    LIB_OK(culv_shared_buffer_destroy(&buffer));
+    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
     culv_gl_detach(&gl);
     REQUIRE(gl == NULL);
     culv_gl_detach(&gl);

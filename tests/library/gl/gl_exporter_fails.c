@@ -13,7 +13,7 @@ GL_CASE(exporter_fails, 0, .time_limit = 300)
     d.size = 4096;
     LIB_OK(culv_gl_buffer_create(s->attachment, &d, &first)); /* loads the layer */
     if (!lib_layer_find(&layer)) {
-        LIB_OK(culv_shared_buffer_destroy(&first));
+        LIB_OK(culv_shared_buffer_destroy(&first, NULL));
         gl_stage_close(s);
         SKIP("only the twin's layer fails on demand");
     }
@@ -34,11 +34,11 @@ GL_CASE(exporter_fails, 0, .time_limit = 300)
         if (result != CULV_OK) {
             failures++;
             REQUIRE(culv_last_error_message()[0] != '\0');
-            LIB_OK(culv_shared_buffer_destroy(&buffer));
+            LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
             LIB_OK(culv_gl_buffer_create(gl, &d, &buffer)); /* the next try succeeds */
         }
-        LIB_OK(culv_shared_buffer_destroy(&buffer));
-        LIB_OK(culv_shared_semaphore_destroy(&semaphore));
+        LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
+        LIB_OK(culv_shared_semaphore_destroy(&semaphore, NULL));
         culv_gl_detach(&gl);
         layer.counts(&after);
         REQUIRE_EQ(after.memories, before.memories);
@@ -49,5 +49,5 @@ GL_CASE(exporter_fails, 0, .time_limit = 300)
     }
     printf("%u calls, %u made a call of Culvert's fail\n", n - 1, failures);
     REQUIRE(failures > 3);
-    LIB_OK(culv_shared_buffer_destroy(&first));
+    LIB_OK(culv_shared_buffer_destroy(&first, NULL));
 }

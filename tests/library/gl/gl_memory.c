@@ -47,9 +47,9 @@ GL_CASE(buffers, 0, .smoke = true)
         both_ways(s, culv_gl_buffer_name(buffer), culv_shared_buffer_pointer(buffer), seed);
     LIB_OK(culv_gl_buffer_upload(buffer)); /* nothing to copy */
     LIB_OK(culv_gl_buffer_download(buffer));
-    LIB_OK(culv_shared_buffer_destroy(&buffer));
+    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
     REQUIRE(buffer == NULL);
-    LIB_OK(culv_shared_buffer_destroy(&buffer));
+    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
 }
 
 /* The old way and the new one meet: what has storage of a memory object can be registered, too. */
@@ -75,7 +75,7 @@ GL_CASE(buffers_registered, 0)
         both_ways(s, name, culv_shared_buffer_pointer(buffer), seed);
     }
     LIB_OK(culv_registration_destroy(&r));
-    LIB_OK(culv_shared_buffer_destroy(&buffer));
+    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
 }
 
 /* The context's GPU is another one than the device, which works on its buffers in place; and what
@@ -92,7 +92,7 @@ TEST(across, .own = true)
     REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)), CULV_SHARING_DIRECT);
     for (uint32_t seed = 0; seed < 3; seed++)
         both_ways(&s, culv_gl_buffer_name(buffer), culv_shared_buffer_pointer(buffer), seed);
-    LIB_OK(culv_shared_buffer_destroy(&buffer));
+    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
     culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
     d.internal_format = 0x8058; /* GL_RGBA8 */
     d.width = d.height = 32;
@@ -196,7 +196,7 @@ GL_CASE(cuda_memory, 0)
     }
     s->gl.DeleteBuffers(2, name);
     LIB_OK(culv_gl_memory_destroy(&memory));
-    LIB_OK(culv_vmm_unmap(range, 0, UINT64_C(2) << 20));
+    LIB_OK(culv_vmm_unmap(range, 0, UINT64_C(2) << 20, NULL));
     culv_vmm_range_destroy(&range);
     culv_vmm_allocation_destroy(&allocation);
 }
@@ -254,7 +254,7 @@ GL_CASE(vectors, 0)
     LIB_OK(culv_vector_create(s->device, &d, &vector));
     LIB_REFUSES(view, culv_gl_vector_view_create(s->attachment, vector, NULL, &view), INVALID,
                 NOT_EXPORTABLE);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
     d.size = STEP;
     d.max_chunk = STEP;
     d.handle_types = UINT32_C(1) << CULV_HANDLE_OPAQUE_FD;
@@ -278,7 +278,7 @@ GL_CASE(vectors, 0)
     REQUIRE_EQ(count, 1);
     REQUIRE_EQ(culv_vector_view_generation(view), culv_vector_generation(vector));
     not_vulkans(view);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
     LIB_OK(culv_vector_view_destroy(&view));
 }
 
@@ -312,9 +312,9 @@ GL_CASE(not_vulkans_objects, 0, .title = "gl.not_vulkans")
     LIB_INVALID(culv_vk_image_record_upload(image, commands, VK_IMAGE_LAYOUT_GENERAL), VALUE);
     LIB_INVALID(culv_vk_image_record_download(image, commands, VK_IMAGE_LAYOUT_GENERAL), VALUE);
     both_ways(s, culv_gl_buffer_name(buffer), culv_shared_buffer_pointer(buffer), 5);
-    LIB_OK(culv_shared_semaphore_destroy(&semaphore));
-    LIB_OK(culv_shared_image_destroy(&image));
-    LIB_OK(culv_shared_buffer_destroy(&buffer));
+    LIB_OK(culv_shared_semaphore_destroy(&semaphore, NULL));
+    LIB_OK(culv_shared_image_destroy(&image, NULL));
+    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
 }
 
 /* Textures ------------------------------------------------------------------------------------- */
@@ -421,7 +421,7 @@ static void image_turn(gl_stage *s, const raw_gl_kind *kind, const raw_gl_format
     const raw_gl_image raw = {kind, format, culv_gl_image_name(image)};
     for (uint32_t level = 0; level < (uint32_t)kind->levels; level++)
         level_turn(s, &raw, image, level, 3 * level + format->internal);
-    LIB_OK(culv_shared_image_destroy(&image));
+    LIB_OK(culv_shared_image_destroy(&image, NULL));
 }
 
 /* A texel of a packed format, as A1R5G5B5_UNORM_PACK16, with all of one channel. */
@@ -472,7 +472,7 @@ static void packed_turn(gl_stage *s, uint32_t number, uint32_t fallback)
             FAIL("%s as %#x: of %c OpenGL reads %02x%02x%02x%02x", f.name, f.gl_internal_format,
                  "RGBA"[i / 16], at[0], at[1], at[2], at[3]);
     }
-    LIB_OK(culv_shared_image_destroy(&image));
+    LIB_OK(culv_shared_image_destroy(&image, NULL));
 }
 
 static void packed_turns(gl_stage *s, uint32_t fallback)
@@ -539,7 +539,7 @@ static void blocks_turn(gl_stage *s, GLenum format, size_t block_bytes)
     CU_OK(s->cu->CtxPopCurrent(&before));
     if (memcmp(texels, found, size) != 0)
         FAIL("format %#x: CUDA reads other blocks", (unsigned)format);
-    LIB_OK(culv_shared_image_destroy(&image));
+    LIB_OK(culv_shared_image_destroy(&image, NULL));
 }
 
 GL_CASE(images_of_blocks, 0, .title = "gl.images.blocks")
@@ -637,7 +637,7 @@ GL_CASE(bound_textures, 0)
     LIB_INVALID(culv_gl_memory_bind_texture(memory, name, NULL, 0, 0), NULL_ARGUMENT);
     s->gl.DeleteTextures(1, &name);
     LIB_OK(culv_gl_memory_destroy(&memory));
-    LIB_OK(culv_vmm_unmap(range, 0, MIB2));
+    LIB_OK(culv_vmm_unmap(range, 0, MIB2, NULL));
     culv_vmm_range_destroy(&range);
     culv_vmm_allocation_destroy(&allocation);
 }
@@ -724,7 +724,7 @@ TEST(endure, .title = "gl.endurance", .own = true, .time_limit = 600)
         if (i == turns / 10) before = lib_level_now();
         culv_shared_buffer *buffer = make_buffer(&s, BYTES, 0);
         if (i % 16 == 0) image_turn(&s, &kinds[0], raw_gl_format_named("GL_RGBA8"), 0);
-        LIB_OK(culv_shared_buffer_destroy(&buffer));
+        LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
     }
     lib_level after = lib_level_now();
     REQUIRE_EQ(after.fds, before.fds);

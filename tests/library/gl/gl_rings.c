@@ -113,7 +113,7 @@ static void end_turns(turns *t)
     CU_OK(cu->MemFree(t->words));
     CU_OK(cu->MemFree(t->results));
     CU_OK(cu->CtxPopCurrent(&before));
-    LIB_OK(culv_ring_destroy(&t->ring));
+    LIB_OK(culv_ring_destroy(&t->ring, NULL));
     REQUIRE(t->ring == NULL);
 }
 
@@ -266,7 +266,7 @@ TEST(across, .own = true)
         LIB_OK(culv_ring_release(t.ring, CULV_RING_CONSUMER, &f));
     }
     LIB_OK(culv_ring_drain(t.ring, FAR, 0));
-    LIB_OK(culv_ring_destroy(&t.ring));
+    LIB_OK(culv_ring_destroy(&t.ring, NULL));
     gl_stage_close(&t.s);
 }
 
@@ -320,7 +320,7 @@ TEST(refused_ways, .smoke = true)
                 LIB_SAYS("; STAGED: no resource allows CULV_FALLBACK_HOST");
             } else {
                 LIB_OK(try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, r->image, 0));
-                LIB_OK(culv_ring_destroy(&t.ring));
+                LIB_OK(culv_ring_destroy(&t.ring, NULL));
             }
             LIB_OK(try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, r->image,
                             CULV_FALLBACK_HOST));
@@ -448,8 +448,8 @@ TEST(own_objects)
     for (int i = 0; i < DEPTH; i++) {
         LIB_OK(culv_registration_destroy(&registrations[0][i]));
         LIB_OK(culv_registration_destroy(&registrations[1][i]));
-        LIB_OK(culv_shared_buffer_destroy(&buffers[i]));
-        LIB_OK(culv_shared_image_destroy(&images[i]));
+        LIB_OK(culv_shared_buffer_destroy(&buffers[i], NULL));
+        LIB_OK(culv_shared_image_destroy(&images[i], NULL));
     }
     t.s.gl.DeleteBuffers(DEPTH, names);
     t.s.gl.DeleteTextures(DEPTH, textures);
@@ -488,7 +488,7 @@ TEST(wrong_calls)
     /* A part of the ring cannot be given up without the ring. */
     culv_image *image = culv_ring_image(t.ring, 1, 1), *const picture = image;
     REQUIRE(image != NULL);
-    culv_image_unmap(&image);
+    culv_image_unmap(&image, NULL);
     REQUIRE(image == picture);
     LIB_SAYS("culv_ring_destroy()");
     /* The capture goes on, and the slot is free again. */
@@ -505,14 +505,14 @@ TEST(wrong_calls)
     raw_gl_current(&t.s.gl, NULL);
     LIB_INVALID(culv_ring_acquire_on(t.ring, t.cuda, t.s.stream, 0, &f), CONTEXT);
     LIB_INVALID(culv_ring_acquire(t.ring, CULV_RING_CONSUMER, 0, &f), CONTEXT);
-    LIB_INVALID(culv_ring_destroy(&t.ring), CONTEXT);
+    LIB_INVALID(culv_ring_destroy(&t.ring, NULL), CONTEXT);
     raw_gl_current(&t.s.gl, t.s.gl.context);
     LIB_OK(culv_ring_acquire_on(t.ring, t.cuda, t.s.stream, 0, &f));
     raw_gl_current(&t.s.gl, NULL);
     LIB_INVALID(culv_ring_release_on(t.ring, t.cuda, t.s.stream, &f), CONTEXT);
     raw_gl_current(&t.s.gl, t.s.gl.context);
     LIB_OK(culv_ring_release_on(t.ring, t.cuda, t.s.stream, &f));
-    LIB_OK(culv_ring_destroy(&t.ring)); /* with a frame that nobody took */
-    LIB_OK(culv_ring_destroy(&t.ring));
+    LIB_OK(culv_ring_destroy(&t.ring, NULL)); /* with a frame that nobody took */
+    LIB_OK(culv_ring_destroy(&t.ring, NULL));
     gl_stage_close(&t.s);
 }

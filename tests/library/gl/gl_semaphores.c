@@ -63,11 +63,11 @@ static void turns(culv_semaphore_type type)
         CU_OK(s.cu->CtxPopCurrent(&before));
         REQUIRE_PATTERN(words, WORDS, frame);
     }
-    LIB_OK(culv_shared_buffer_destroy(&a));
-    LIB_OK(culv_shared_buffer_destroy(&b));
+    LIB_OK(culv_shared_buffer_destroy(&a, NULL));
+    LIB_OK(culv_shared_buffer_destroy(&b, NULL));
     s.gl.Finish();
-    LIB_OK(culv_shared_semaphore_destroy(&to_gl));
-    LIB_OK(culv_shared_semaphore_destroy_after(&to_cuda, s.stream));
+    LIB_OK(culv_shared_semaphore_destroy(&to_gl, NULL));
+    LIB_OK(culv_shared_semaphore_destroy(&to_cuda, &s.stream));
     gl_stage_close(&s);
 }
 
@@ -116,8 +116,8 @@ GL_CASE(timed, 0)
         raw_gl_read_buffer(&s->gl, name, words, BYTES);
         REQUIRE_PATTERN(words, WORDS, frame);
     }
-    LIB_OK(culv_shared_buffer_destroy(&buffer));
-    LIB_OK(culv_shared_semaphore_destroy(&to_gl));
+    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
+    LIB_OK(culv_shared_semaphore_destroy(&to_gl, NULL));
 }
 
 /* How much of `buffer` holds `frame`, as CUDA sees it while OpenGL still waits. */
@@ -157,7 +157,7 @@ GL_CASE(signals_behind_a_write, 0)
     }
     CU_OK(s->cu->GraphDestroy(graph));
     CU_OK(s->cu->CtxPopCurrent(&before));
-    LIB_OK(culv_shared_semaphore_destroy(&to_gl));
+    LIB_OK(culv_shared_semaphore_destroy(&to_gl, NULL));
 }
 
 /* A copy waits with OpenGL's queue; glNamedBufferSubData() of a few bytes does not on NVIDIA's
@@ -170,7 +170,7 @@ GL_CASE(writes_behind_a_wait, 0)
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     LIB_OK(culv_gl_semaphore_create(s->attachment, NULL, &to_gl));
     if (culv_gl_semaphore_waits_on_host(to_gl)) {
-        LIB_OK(culv_shared_semaphore_destroy(&to_gl));
+        LIB_OK(culv_shared_semaphore_destroy(&to_gl, NULL));
         SKIP("OpenGL waits on the CPU here");
     }
     culv_shared_buffer *copied = make_buffer(s), *poked = make_buffer(s), *own = make_buffer(s);
@@ -208,10 +208,10 @@ GL_CASE(writes_behind_a_wait, 0)
     CU_OK(s->cu->CtxPushCurrent(s->context));
     CU_OK(s->cu->StreamDestroy(beside));
     CU_OK(s->cu->CtxPopCurrent(&before));
-    LIB_OK(culv_shared_buffer_destroy(&copied));
-    LIB_OK(culv_shared_buffer_destroy(&poked));
-    LIB_OK(culv_shared_buffer_destroy(&own));
-    LIB_OK(culv_shared_semaphore_destroy(&to_gl));
+    LIB_OK(culv_shared_buffer_destroy(&copied, NULL));
+    LIB_OK(culv_shared_buffer_destroy(&poked, NULL));
+    LIB_OK(culv_shared_buffer_destroy(&own, NULL));
+    LIB_OK(culv_shared_semaphore_destroy(&to_gl, NULL));
 }
 
 /* What CUDA has signaled, seen by OpenGL or not, or was told to signal. The one exception: CUDA
@@ -244,8 +244,8 @@ TEST(backwards)
         LIB_OK(culv_gl_semaphore_signal(semaphore, 6, NULL));
         LIB_OK(culv_gl_semaphore_wait(semaphore, 6, CULV_GL_FOREVER, NULL));
         s.gl.Finish();
-        LIB_OK(culv_shared_semaphore_destroy(&semaphore));
-        LIB_OK(culv_shared_semaphore_destroy(&gate));
+        LIB_OK(culv_shared_semaphore_destroy(&semaphore, NULL));
+        LIB_OK(culv_shared_semaphore_destroy(&gate, NULL));
         gl_stage_close(&s);
     }
 }
@@ -272,13 +272,13 @@ GL_CASE(refused, 0)
     LIB_INVALID(culv_gl_semaphore_wait(semaphore, 6, 0, &uses), VALUE);
     LIB_OK(culv_gl_semaphore_wait(semaphore, 6, 0, NULL));
     culv_semaphore *half = culv_shared_semaphore_cuda(semaphore);
-    culv_semaphore_destroy(&half); /* refused: both halves go together */
+    culv_semaphore_destroy(&half, NULL); /* refused: both halves go together */
     REQUIRE(half != NULL);
     LIB_SAYS("culv_shared_semaphore_destroy");
     raw_gl_current(&s->gl, NULL);
     LIB_INVALID(culv_gl_semaphore_signal(semaphore, 8, NULL), CONTEXT);
-    LIB_INVALID(culv_shared_semaphore_destroy(&semaphore), CONTEXT);
+    LIB_INVALID(culv_shared_semaphore_destroy(&semaphore, NULL), CONTEXT);
     raw_gl_current(&s->gl, s->gl.context);
     s->gl.Finish();
-    LIB_OK(culv_shared_semaphore_destroy(&semaphore));
+    LIB_OK(culv_shared_semaphore_destroy(&semaphore, NULL));
 }

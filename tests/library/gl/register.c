@@ -228,7 +228,7 @@ REGISTER_CASE(views, RAW_GL_CORE, .smoke = true)
         }
         /* Culvert's own; those calls only leave an error. */
         culv_image *same = cuda;
-        culv_image_unmap(&same);
+        culv_image_unmap(&same, NULL);
         REQUIRE(same == cuda);
     }
     LIB_OK(culv_registration_destroy(&r));
@@ -346,7 +346,7 @@ REGISTER_CASE(states, RAW_GL_CORE)
     LIB_INVALID(culv_registration_unmap(r, 2, s->stream), NULL_ARGUMENT);
     culv_buffer *cuda = culv_registration_buffer(r[0]), *same = cuda;
     lib_forget_error();
-    culv_buffer_unmap(&same);
+    culv_buffer_unmap(&same, NULL);
     LIB_SAYS("culv_registration_destroy() destroys both");
     REQUIRE(same == cuda && culv_registration_is_mapped(r[0]));
     LIB_OK(culv_registration_unmap(r, 1, s->stream));

@@ -102,7 +102,7 @@ static void buffer_of(scene *s, size_t size)
         require_cuda(s, buffer, size, turn + 100);
     }
     raw_vk_idle(&s->w.vk);
-    culv_shared_buffer_destroy(&buffer);
+    culv_shared_buffer_destroy(&buffer, NULL);
     lib_settle(&s->w);
     raw_vk_buffer_destroy(&s->w.vk, &host);
 }
@@ -150,7 +150,7 @@ TEST(shared_costs_nothing)
     if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&after);
     REQUIRE_EQ(before.calls, after.calls);
     raw_vk_submit(&s.w.vk, commands, NULL);
-    culv_shared_buffer_destroy(&buffer);
+    culv_shared_buffer_destroy(&buffer, NULL);
     scene_close(&s);
 }
 
@@ -222,7 +222,7 @@ TEST(another_gpu)
     /* Told to, it goes through the host from one GPU to the other. */
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_HOST, &buffer));
     REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)), CULV_SHARING_HOST);
-    culv_shared_buffer_destroy(&buffer);
+    culv_shared_buffer_destroy(&buffer, NULL);
     LIB_REFUSES(buffer, scene_buffer(&s, 0, CULV_FALLBACK_ANY, &buffer), INVALID, SIZE);
     scene_close(&s);
 }
@@ -255,7 +255,7 @@ TEST(wrong_copies)
     REQUIRE_EQ(before.calls, after.calls);
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
     REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)), CULV_SHARING_HOST);
-    culv_shared_buffer_destroy(&buffer);
+    culv_shared_buffer_destroy(&buffer, NULL);
     scene_close(&s);
 }
 
@@ -321,7 +321,7 @@ static void without_extensions(bool foreign, bool memory_too)
     REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)),
                memory_too ? CULV_SHARING_HOST : CULV_SHARING_SHARED);
     REQUIRE_EQ(culv_semaphore_sharing(culv_shared_semaphore_cuda(s.to_vulkan)), CULV_SHARING_HOST);
-    culv_shared_buffer_destroy(&buffer);
+    culv_shared_buffer_destroy(&buffer, NULL);
     scene_close(&s);
 }
 
@@ -376,8 +376,8 @@ static void given_up_early(scene_kind kind)
     LIB_CU_OK(&s.w, s.w.cu->LaunchHostFunc(s.stream, hold, NULL));
     LIB_OK(culv_buffer_upload(culv_shared_buffer_cuda(one), s.stream));
     LIB_OK(culv_buffer_download(culv_shared_buffer_cuda(two), s.stream));
-    culv_shared_buffer_destroy_after(&one, s.stream);
-    culv_shared_buffer_destroy_after(&two, s.stream);
+    culv_shared_buffer_destroy(&one, &s.stream);
+    culv_shared_buffer_destroy(&two, &s.stream);
     REQUIRE(one == NULL && two == NULL);
     if (kind != SCENE_MAPPED) REQUIRE_EQ(lib_counts(&s.w).deferred, 2);
     culv_vk_detach(&s.w.attachment); /* objects made with it keep it */
@@ -402,8 +402,8 @@ static void device_first(scene_kind kind)
     LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &semaphore));
     culv_vk_detach(&s.w.attachment);
     culv_device_close(&s.w.device);
-    culv_shared_semaphore_destroy(&semaphore);
-    culv_shared_buffer_destroy(&buffer);
+    culv_shared_semaphore_destroy(&semaphore, NULL);
+    culv_shared_buffer_destroy(&buffer, NULL);
     lib_close(&s.w);
 }
 

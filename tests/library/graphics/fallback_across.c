@@ -77,9 +77,9 @@ TEST(own_memory)
         both_ways(&s, &own, whole, 0);
         both_ways(&s, &own, part, 65536);
         culv_memory_destroy(&memory);
-        LIB_OK(culv_buffer_unmap(&whole));
+        LIB_OK(culv_buffer_unmap(&whole, NULL));
         both_ways(&s, &own, part, 65536);
-        LIB_OK(culv_buffer_unmap(&part));
+        LIB_OK(culv_buffer_unmap(&part, NULL));
         REQUIRE_EQ(lib_counts(&s.w).memories, 0);
         REQUIRE_EQ(lib_counts(&s.w).mappings, 0);
         raw_vk_buffer_destroy(&s.w.vk, &own);
@@ -129,7 +129,7 @@ TEST(refused)
     make.fallback = CULV_FALLBACK_PEER;
     LIB_OK(culv_vk_image_create(vk, &make, &made));
     REQUIRE_EQ(culv_image_sharing(culv_shared_image_cuda(made)), CULV_SHARING_PEER);
-    culv_shared_image_destroy(&made);
+    culv_shared_image_destroy(&made, NULL);
     /* CUDA's memory in Vulkan. */
     culv_vmm_allocation_desc v = culv_vmm_allocation_desc_init();
     v.size = UNIT;
@@ -173,7 +173,7 @@ TEST(out_of_reach)
         LIB_REFUSES(buffer, scene_buffer(&s, 4097, 0, &buffer), INVALID, DEVICE_MISMATCH);
         LIB_OK(scene_buffer(&s, 4097, CULV_FALLBACK_HOST, &buffer));
         REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)), CULV_SHARING_HOST);
-        culv_shared_buffer_destroy(&buffer);
+        culv_shared_buffer_destroy(&buffer, NULL);
         s.w.attachment = first;
         culv_vk_detach(&vk);
         lib_lying.uuid_xor = 0;
@@ -200,7 +200,7 @@ TEST(own_gpu)
     s.w.attachment = vk;
     LIB_OK(scene_buffer(&s, 4097, 0, &buffer));
     REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)), CULV_SHARING_SHARED);
-    culv_shared_buffer_destroy(&buffer);
+    culv_shared_buffer_destroy(&buffer, NULL);
     s.w.attachment = first;
     culv_vk_detach(&vk);
     scene_close(&s);
@@ -240,7 +240,7 @@ TEST(cudas_memory)
     LIB_REFUSES(buffers, culv_vk_adopted_create(vk, adopted, &ad, &buffers), UNSUPPORTED,
                 DEVICE_MISMATCH, "own the memory");
     culv_vmm_adopted_destroy(&adopted);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
     culv_vmm_allocation_destroy(&allocation);
     culv_vk_space_desc sd = culv_vk_space_desc_init();
     sd.size = 64 << 20;
@@ -304,7 +304,7 @@ TEST(vector_of_the_owner)
     free(words);
     raw_vk_buffer_destroy(&s.w.vk, &host);
     LIB_OK(culv_vector_view_destroy(&view));
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
     lib_settle(&owner);
     culv_vk_detach(&owner.attachment);
     culv_device_close(&owner.device);
@@ -351,7 +351,7 @@ static void solver_open(const scene *s, int ordinal, solver *out)
 static void solver_close(solver *one)
 {
     lib_finish(&one->w, one->stream);
-    culv_ring_destroy(&one->ring);
+    culv_ring_destroy(&one->ring, NULL);
     lib_stream_destroy(&one->w, one->stream);
     lib_settle(&one->w);
     culv_vk_detach(&one->w.attachment);
@@ -437,7 +437,7 @@ TEST(solvers, .own = true)
     raw_vk_idle(&s.w.vk);
     vkDestroyFence(s.w.vk.device, fence, NULL);
     lib_finish(&last->w, last->stream);
-    culv_shared_semaphore_destroy(&gate);
+    culv_shared_semaphore_destroy(&gate, NULL);
     for (uint32_t i = 0; i < count; i++)
         solver_close(&all[i]);
     scene_close(&s);
@@ -541,8 +541,8 @@ TEST(solver_faults, .faults = true)
     vkDestroyFence(s.w.vk.device, fence, NULL);
     raw_vk_buffer_destroy(&s.w.vk, &host);
     solver_close(own);
-    culv_shared_semaphore_destroy(&gate);
-    culv_ring_destroy(&gone->ring);
+    culv_shared_semaphore_destroy(&gate, NULL);
+    culv_ring_destroy(&gone->ring, NULL);
     culv_vk_detach(&gone->w.attachment);
     culv_device_close(&gone->w.device);
     test_pass(); /* the context is lost, with the scene's */

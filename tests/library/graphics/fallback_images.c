@@ -438,7 +438,7 @@ static void run_row(scene *s, const row *r)
         require_cuda(s, r, cuda, turn + 50, texels);
     }
     raw_vk_idle(&s->w.vk);
-    culv_shared_image_destroy_after(&image, s->stream);
+    culv_shared_image_destroy(&image, &s->stream);
     raw_vk_buffer_destroy(&s->w.vk, &host);
     free(texels);
     printf("  %s: %u levels, %u layers, compared both ways\n", r->what, r->levels, r->layers);
@@ -522,7 +522,7 @@ TEST(recorded)
         }
         raw_vk_submit(&s.w.vk, commands, NULL);
         raw_vk_idle(&s.w.vk);
-        culv_shared_image_destroy(&image);
+        culv_shared_image_destroy(&image, NULL);
     }
     scene_close(&s);
 }

@@ -32,7 +32,7 @@ TEST(peer_refused)
             if (!alone) LIB_OK(result);
             if (!alone)
                 fell += culv_buffer_sharing(culv_shared_buffer_cuda(buffer)) == CULV_SHARING_HOST;
-            if (result == CULV_OK) culv_shared_buffer_destroy(&buffer);
+            if (result == CULV_OK) culv_shared_buffer_destroy(&buffer, NULL);
             lib_settle(&s.w);
             culv_vk_detach(&s.w.attachment);
         }
@@ -68,7 +68,7 @@ TEST(normalized)
     LIB_OK(make(&s, VK_FORMAT_R8G8B8A8_UNORM, CULV_TEXELS_NORMALIZED, &image));
     CUarray array = NULL;
     LIB_OK(culv_image_get_array(culv_shared_image_cuda(image), 0, &array));
-    culv_shared_image_destroy(&image);
+    culv_shared_image_destroy(&image, NULL);
     scene_close(&s);
 }
 

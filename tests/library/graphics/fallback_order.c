@@ -41,7 +41,7 @@ static void frames(scene_kind kind)
     for (uint32_t i = 0; i < FRAMES * 1024; i++)
         REQUIRE_EQ(((const uint32_t *)host.mapped)[i], 0x1000 + i / 1024);
     for (int i = 0; i < SLOTS; i++)
-        culv_shared_buffer_destroy(&slots[i]);
+        culv_shared_buffer_destroy(&slots[i], NULL);
     raw_vk_buffer_destroy(&s.w.vk, &host);
     scene_close(&s);
 }
@@ -91,7 +91,7 @@ static void semaphores(scene_kind kind)
     /* NVIDIA's driver may have one thread for all host functions: docs/fallback.md,
      * "Semaphores". */
     if (kind == SCENE_PEER || s.w.cu->software) out_of_order(&s);
-    culv_shared_semaphore_destroy_after(&second, s.stream);
+    culv_shared_semaphore_destroy(&second, &s.stream);
     scene_close(&s);
 }
 
@@ -210,15 +210,15 @@ static void batches(scene_kind kind)
     for (int signal = 0; s.w.cu->SoftFailAt != NULL && signal < 2; signal++) {
         /* Ones that no call has prepared anything for. */
         for (int i = 0; i < PAIR; i++) {
-            culv_shared_semaphore_destroy_after(&pair[i], s.stream);
+            culv_shared_semaphore_destroy(&pair[i], &s.stream);
             LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &pair[i]));
         }
         lib_finish(&s.w, s.stream);
         refused_by_driver(&s, pair, signal);
     }
-    culv_semaphore_destroy_after(&shared, s.stream);
+    culv_semaphore_destroy(&shared, &s.stream);
     for (int i = 0; i < PAIR; i++)
-        culv_shared_semaphore_destroy_after(&pair[i], s.stream);
+        culv_shared_semaphore_destroy(&pair[i], &s.stream);
     lib_finish(&s.w, s.stream);
     lib_settle(&s.w);
     if (timeline != VK_NULL_HANDLE) raw_vk_timeline_destroy(&s.w.vk, timeline);

@@ -150,7 +150,7 @@ static void check_row(const lib_world *w, const row *r)
                 0);
     }
     lib_stream_destroy(w, stream);
-    culv_image_unmap(&image);
+    culv_image_unmap(&image, NULL);
     REQUIRE_EQ(lib_counts(w).allocations, 0);
 }
 
@@ -192,7 +192,7 @@ LIB_CASE(packed)
     culv_image_desc d = describe(CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16);
     d.no_surfaces = 1;
     LIB_OK(make(w, &d, &image)); /* the driver was asked for the format then */
-    culv_image_unmap(&image);
+    culv_image_unmap(&image, NULL);
     for (uint32_t asked = 0; asked < 2; asked++) {
         unsigned hits = 0, others = 0;
         d.video_encode_decode = asked;
@@ -206,7 +206,7 @@ LIB_CASE(packed)
             bool other = call != NULL && strncmp(call, "cuArray3DCreate", 15) == 0;
             REQUIRE(is_for_video(w, image));
             REQUIRE(culv_image_mipmapped_array(image) == NULL);
-            culv_image_unmap(&image);
+            culv_image_unmap(&image, NULL);
             others += other;
         }
         REQUIRE_EQ(others, asked ? 0 : 1); /* the plain one is refused in any case */
@@ -229,7 +229,7 @@ LIB_CASE(refused)
         culv_result result = make(w, &d, &image);
         hits += w->cu->SoftFailedCall() != NULL;
         w->cu->SoftFailAt(0, 0);
-        if (result == CULV_OK) culv_image_unmap(&image);
+        if (result == CULV_OK) culv_image_unmap(&image, NULL);
         w->cu->SoftCounts(&c);
         REQUIRE_EQ(c.arrays, 0);
         REQUIRE_EQ(lib_counts(w).allocations, 0);

@@ -95,7 +95,7 @@ TEST(verified_beside_work, .smoke = true)
     hold_stream(&s, s.stream);
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer));
     open_gate();
-    culv_shared_buffer_destroy(&buffer);
+    culv_shared_buffer_destroy(&buffer, NULL);
     CU_OK(cu->CtxPushCurrent(far));
     CU_OK(cu->StreamSynchronize(there));
     CU_OK(cu->StreamDestroy(there));
@@ -159,10 +159,10 @@ static void after_waits_for_nothing(scene_kind kind)
     hold_stream(&s, s.stream);
     hold_stream(&s, other);
     LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s.stream, 1));
-    culv_shared_buffer_destroy_after(&buffer, s.stream);
-    culv_shared_image_destroy_after(&arrays, s.stream);
-    culv_shared_image_destroy_after(&linear, s.stream);
-    culv_shared_semaphore_destroy_after(&semaphore, s.stream);
+    culv_shared_buffer_destroy(&buffer, &s.stream);
+    culv_shared_image_destroy(&arrays, &s.stream);
+    culv_shared_image_destroy(&linear, &s.stream);
+    culv_shared_semaphore_destroy(&semaphore, &s.stream);
     REQUIRE(buffer == NULL && arrays == NULL && linear == NULL && semaphore == NULL);
     REQUIRE_EQ(lib_counts(&s.w).deferred, 4);
     open_gate();
@@ -190,7 +190,7 @@ TEST(host_function_in_another_stream, .own = true)
     close_gate();
     hold_stream(&s, s.stream);
     LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s.stream, 1));
-    culv_shared_semaphore_destroy_after(&semaphore, idle);
+    culv_shared_semaphore_destroy(&semaphore, &idle);
     lib_finish(&s.w, idle);
     for (int i = 0; i < 3; i++)
         REQUIRE_EQ(culv_device_collect(s.w.device), 1);
@@ -246,11 +246,11 @@ static void last_one_waits(bool detached_first)
     hold_stream(&s, s.stream);
     LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s.stream, 1));
     if (detached_first) culv_vk_detach(&s.w.attachment);
-    culv_shared_buffer_destroy_after(&buffer, s.stream);
-    culv_shared_semaphore_destroy_after(&semaphore, s.stream);
+    culv_shared_buffer_destroy(&buffer, &s.stream);
+    culv_shared_semaphore_destroy(&semaphore, &s.stream);
     REQUIRE(!atomic_load(&gate.late));
     pthread_t opener = start_opener();
-    culv_shared_image_destroy_after(&image, s.stream);
+    culv_shared_image_destroy(&image, &s.stream);
     culv_vk_detach(&s.w.attachment);
     require_opened(opener);
     require_the_same(&before);
@@ -283,8 +283,8 @@ TEST(refused_once)
         LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
         culv_shared_image *image = make_image(&s, VK_FORMAT_R8G8B8A8_UNORM);
         s.w.cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
-        culv_shared_buffer_destroy(&buffer);
-        culv_shared_image_destroy(&image);
+        culv_shared_buffer_destroy(&buffer, NULL);
+        culv_shared_image_destroy(&image, NULL);
         hits += s.w.cu->SoftFailedCall() != NULL;
         s.w.cu->SoftFailAt(0, 0);
         culv_vk_detach(&s.w.attachment);
@@ -306,7 +306,7 @@ static const char *destroyed_at(scene *s, uint64_t n, int code)
     LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s->stream, 1));
     pthread_t opener = start_opener();
     s->w.cu->SoftFailAt(n, code);
-    culv_shared_semaphore_destroy(&semaphore);
+    culv_shared_semaphore_destroy(&semaphore, NULL);
     const char *call = s->w.cu->SoftFailedCall();
     s->w.cu->SoftFailAt(0, 0);
     require_opened(opener);

@@ -128,14 +128,14 @@ static void memory_run(void)
     TRY_AGAIN(culv_image_write(culv_shared_image_cuda(linear), &f, stream), true);
     TRY_AGAIN(culv_image_upload(culv_shared_image_cuda(arrays), stream), true);
     TRY_AGAIN(culv_image_download(culv_shared_image_cuda(linear), stream), true);
-    DO(culv_shared_buffer_destroy_after(&one, stream));
-    DO(culv_shared_image_destroy_after(&linear, stream));
+    DO(culv_shared_buffer_destroy(&one, &stream));
+    DO(culv_shared_image_destroy(&linear, &stream));
     lib_finish(w, stream);
     before = lib_enter(w);
     CU_OK(w->cu->MemFree(f.pointer));
     lib_leave(w, before);
-    DO(culv_shared_image_destroy(&arrays));
-    DO(culv_shared_buffer_destroy(&two));
+    DO(culv_shared_image_destroy(&arrays, NULL));
+    DO(culv_shared_buffer_destroy(&two, NULL));
     REQUIRE(one == NULL && two == NULL && arrays == NULL && linear == NULL);
     close_all(stream);
 }
@@ -159,10 +159,10 @@ static void across_run(void)
               three == POISON(culv_shared_buffer));
     LIB_CU_OK(w, w->cu->MemsetD32Async(culv_shared_buffer_pointer(one), 7, WORDS, stream));
     LIB_CU_OK(w, w->cu->MemsetD32Async(culv_shared_buffer_pointer(two), 8, WORDS, stream));
-    DO(culv_shared_buffer_destroy_after(&two, stream));
+    DO(culv_shared_buffer_destroy(&two, &stream));
     lib_finish(w, stream);
-    DO(culv_shared_buffer_destroy(&one));
-    DO(culv_shared_buffer_destroy(&three));
+    DO(culv_shared_buffer_destroy(&one, NULL));
+    DO(culv_shared_buffer_destroy(&three, NULL));
     REQUIRE(one == NULL && two == NULL && three == NULL);
     close_all(stream);
 }
@@ -192,9 +192,9 @@ static void semaphore_run(void)
         lib_finish(w, stream);
         REQUIRE(raw_vk_timeline_wait(&w->vk, culv_vk_semaphore_handle(one), value, TEST_FAR_MS));
     }
-    DO(culv_shared_semaphore_destroy_after(&one, stream));
+    DO(culv_shared_semaphore_destroy(&one, &stream));
     lib_finish(w, stream);
-    DO(culv_shared_semaphore_destroy(&two));
+    DO(culv_shared_semaphore_destroy(&two, NULL));
     REQUIRE(one == NULL && two == NULL);
     close_all(stream);
 }

@@ -46,12 +46,12 @@ static void view_fields(ipc_child *parent, const char *name)
         ipc_write(&s.w, stream, vmm_address(range, 0), sizes[i], (uint32_t)i + 100);
         LIB_OK(culv_semaphore_signal(steps, stream, 2 * i + 2));
         lib_finish(&s.w, stream);
-        LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+        LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
         LIB_OK(culv_vmm_range_destroy(&range));
         culv_vmm_allocation_destroy(&memory);
         culv_ipc_object_destroy(&object);
     }
-    culv_semaphore_destroy(&steps);
+    culv_semaphore_destroy(&steps, NULL);
     culv_ipc_client_destroy(&client);
     lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
@@ -103,11 +103,11 @@ TEST(fields, .own = true, .smoke = true)
         ipc_require(&w, stream, vmm_address(range[i], 0), sizes[i], (uint32_t)i + 100);
     culv_ipc_server_destroy(&server);
     for (size_t i = 0; i < SIZES; i++) {
-        LIB_OK(culv_vmm_unmap(range[i], 0, culv_vmm_range_size(range[i])));
+        LIB_OK(culv_vmm_unmap(range[i], 0, culv_vmm_range_size(range[i]), NULL));
         LIB_OK(culv_vmm_range_destroy(&range[i]));
         culv_vmm_allocation_destroy(&memory[i]);
     }
-    culv_shared_semaphore_destroy(&made);
+    culv_shared_semaphore_destroy(&made, NULL);
     lib_stream_destroy(&w, stream);
     lib_close(&w);
 }
@@ -159,7 +159,7 @@ static void view_from_second(ipc_child *parent, const char *name)
         ipc_require(&s.w, stream, vmm_address(range, 0), sizes[i], (uint32_t)i);
         ipc_write(&s.w, stream, vmm_address(range, 0), sizes[i], (uint32_t)i + 100);
         lib_finish(&s.w, stream);
-        LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+        LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
         LIB_OK(culv_vmm_range_destroy(&range));
         culv_vmm_allocation_destroy(&memory);
         culv_ipc_object_destroy(&object);
@@ -216,7 +216,7 @@ TEST(two_gpus, .own = true)
     culv_ipc_server_destroy(&server);
     for (size_t i = 0; i < SIZES; i++) {
         ipc_require(&s.w, stream, vmm_address(range[i], 0), sizes[i], (uint32_t)i + 100);
-        LIB_OK(culv_vmm_unmap(range[i], 0, culv_vmm_range_size(range[i])));
+        LIB_OK(culv_vmm_unmap(range[i], 0, culv_vmm_range_size(range[i]), NULL));
         LIB_OK(culv_vmm_range_destroy(&range[i]));
         culv_vmm_allocation_destroy(&memory[i]);
     }

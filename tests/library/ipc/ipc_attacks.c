@@ -718,7 +718,7 @@ TEST(attack_server, .title = "attacks.server", .own = true, .smoke = true, .time
     }
     close(t.pipe[0]);
     close(t.pipe[1]);
-    culv_ring_destroy(&t.ring);
+    culv_ring_destroy(&t.ring, NULL);
     culv_ipc_server_destroy(&t.server);
     culv_vmm_allocation_destroy(&t.memory);
     vmm_stage_close(&t.s);
@@ -1433,7 +1433,7 @@ static void refuse_frame(ipc_child *parent, const char *name)
     lib_leave(&s.w, before);
     ipc_say(parent, 'r');
     ipc_hear(parent, 'e');
-    culv_ring_destroy(&side);
+    culv_ring_destroy(&side, NULL);
     culv_ipc_client_destroy(&client);
     lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
@@ -1510,7 +1510,7 @@ static void see_no_frame(ipc_child *parent, const char *name)
     }
     ipc_hear(parent, 'e');
     lib_stream_destroy(&s.w, stream);
-    culv_ring_destroy(&side);
+    culv_ring_destroy(&side, NULL);
     culv_ipc_client_destroy(&client);
     vmm_stage_close(&s);
 }

@@ -43,7 +43,7 @@ static void use_memory(ipc_child *parent, const char *name)
     LIB_OK(culv_ipc_import_buffer(object, &again));
     REQUIRE_EQ(culv_buffer_size(memory), info.allocation_size);
     REQUIRE_EQ(culv_buffer_pointer(memory), culv_buffer_pointer(again));
-    LIB_OK(culv_buffer_unmap(&again));
+    LIB_OK(culv_buffer_unmap(&again, NULL));
     LIB_ERROR(culv_device_suspend(s.w.device, NULL), INVALID, NOT_EXPORTABLE,
               "import it again after culv_device_resume()");
     culv_ipc_object_destroy(&object);
@@ -52,8 +52,8 @@ static void use_memory(ipc_child *parent, const char *name)
     ipc_say(parent, 'w');
     ipc_hear(parent, 'r');
     ipc_require(&s.w, stream, culv_buffer_pointer(memory), WORDS, 3);
-    LIB_OK(culv_buffer_unmap(&memory));
-    LIB_OK(culv_buffer_unmap(&memory));
+    LIB_OK(culv_buffer_unmap(&memory, NULL));
+    LIB_OK(culv_buffer_unmap(&memory, NULL));
     culv_ipc_client_destroy(&client);
     lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
@@ -75,7 +75,7 @@ static void refuse(const vmm_stage *s, culv_ipc_server *server)
     LIB_ERROR(
         culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory(culv_vmm_range_pointer(range))),
         INVALID, NOT_EXPORTABLE, "culv_ipc_from_vmm()");
-    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&memory);
     void *host = NULL;
@@ -209,7 +209,7 @@ static void refuse_import(culv_ipc_object *cells, culv_ipc_object *given, const 
     if (c->barred) { /* a peer's memory is good, too */
         lib_driver()->SoftBarPeers(0);
         LIB_OK(culv_ipc_import_buffer(cells, &memory));
-        LIB_OK(culv_buffer_unmap(&memory));
+        LIB_OK(culv_buffer_unmap(&memory, NULL));
     }
     culv_ipc_object_destroy(&cells);
     culv_ipc_object_destroy(&given);
@@ -330,7 +330,7 @@ static void use_events(ipc_child *parent, const char *name)
     CU_OK(s.w.cu->EventDestroy(given));
     CU_OK(s.w.cu->EventDestroy(back));
     lib_leave(&s.w, before);
-    LIB_OK(culv_buffer_unmap(&memory));
+    LIB_OK(culv_buffer_unmap(&memory, NULL));
     culv_ipc_client_destroy(&client);
     lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
@@ -632,7 +632,7 @@ TEST(raw_peers, .title = "raw_peers", .own = true)
     ipc_hear(&child, 'd');
     ipc_require(&s.w, stream, vmm_address(range, 1), HAS, 4);
     ipc_join(&child);
-    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&own);
     culv_vmm_allocation_destroy(&theirs);

@@ -37,7 +37,7 @@ static void view(ipc_child *parent, const char *name)
     ipc_require(&s.w, stream, vmm_address(range, 0), WORDS, 3);
     ipc_write(&s.w, stream, vmm_address(range, 0), WORDS, 4);
     lib_finish(&s.w, stream);
-    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&memory);
     culv_ipc_object_destroy(&object);
@@ -78,7 +78,7 @@ TEST(woven, .title = "fabric", .own = true)
     ipc_require(&s.w, stream, vmm_address(range, 0), WORDS, 4);
     lib_finish(&s.w, stream);
     culv_ipc_server_destroy(&server);
-    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&memory);
     culv_vmm_allocation_destroy(&plain);

@@ -79,7 +79,7 @@ static void have_memory(ipc_child *parent, const char *name)
     ipc_say(parent, 'c');
     ipc_hear(parent, 'w');
     ipc_require(&s.w, stream, vmm_address(range, 0), WORDS, 2);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&memory);
     lib_stream_destroy(&s.w, stream);
@@ -112,7 +112,7 @@ TEST(memory, .own = true)
     ipc_write(&s.w, stream, vmm_address(range, 0), WORDS, 2);
     ipc_say(&child, 'w');
     ipc_join(&child);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&theirs);
     lib_stream_destroy(&s.w, stream);

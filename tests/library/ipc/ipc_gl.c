@@ -49,7 +49,7 @@ static void viewer_receive(viewer *v)
 static void viewer_leave(viewer *v)
 {
     gl_stage_finish(&v->s);
-    culv_ring_destroy(&v->side);
+    culv_ring_destroy(&v->side, NULL);
     culv_ipc_client_destroy(&v->client);
     v->s.gl.DeleteBuffers(SLOTS, v->slots);
     memset(v->slots, 0, sizeof v->slots);
@@ -136,10 +136,10 @@ static void read_in_cuda(ipc_child *parent, const char *name)
     }
     lib_finish(&s.w, stream);
     ipc_say(parent, 'd');
-    culv_ring_destroy(&side);
+    culv_ring_destroy(&side, NULL);
     culv_ipc_client_destroy(&client);
     lib_settle(&s.w);
-    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
@@ -343,6 +343,6 @@ TEST(solver_dies, .own = true)
         if (how == NEVER) ipc_join(&solver[how]);
         ipc_forget(&solver[how]);
     }
-    LIB_OK(culv_shared_semaphore_destroy(&written));
+    LIB_OK(culv_shared_semaphore_destroy(&written, NULL));
     gl_stage_close(&v.s);
 }

@@ -88,7 +88,7 @@ static void open_hostile(hostile *h)
     LIB_OK(culv_vmm_range_create(h->device, &rd, &range));
     LIB_OK(culv_vmm_map(range, 0, h->memory, NULL, 0));
     vmm_write(h->device, h->s.w.cu, culv_vmm_range_pointer(range), WORDS, SEED);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vector_desc v = culv_vector_desc_init();
     v.max_chunk = VMM_BLOCK;
@@ -113,10 +113,10 @@ static void settle(const hostile *h)
 
 static void close_hostile(hostile *h)
 {
-    culv_ring_destroy(&h->ring);
+    culv_ring_destroy(&h->ring, NULL);
     culv_ipc_server_destroy(&h->server);
     culv_ipc_server_destroy(&h->closed);
-    culv_vector_destroy(&h->vector);
+    culv_vector_destroy(&h->vector, NULL);
     culv_vmm_allocation_destroy(&h->memory);
     culv_device_close(&h->device);
     vmm_stage_close(&h->s);
@@ -154,7 +154,7 @@ static void be_honest(hostile *h)
     culv_vmm_range *range = vmm_range(&h->s, 1);
     LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
     vmm_require_words(h->s.w.device, h->s.w.cu, vmm_address(range, 0), WORDS, SEED);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&memory);
     culv_ipc_vector_desc v = culv_ipc_vector_desc_init();
@@ -162,11 +162,11 @@ static void be_honest(hostile *h)
     v.reserve = 21 * VMM_BLOCK;
     LIB_OK(culv_ipc_vector_open(client, &v, IPC_FAR, &vector));
     REQUIRE_EQ(culv_vector_size(vector), 20 * VMM_BLOCK);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
     culv_ipc_consumer_desc c = culv_ipc_consumer_desc_init();
     c.ring = "frames";
     LIB_OK(culv_ipc_ring_join(client, &c, IPC_FAR, &side));
-    culv_ring_destroy(&side);
+    culv_ring_destroy(&side, NULL);
     culv_ipc_client_destroy(&client);
     atomic_store(&h->over, true);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
@@ -549,7 +549,7 @@ TEST(wants_handles, .own = true)
     open_hostile(&h);
     (void)greeted(&h);
     REQUIRE(lets_handles(&h));
-    culv_ring_destroy(&h.ring);
+    culv_ring_destroy(&h.ring, NULL);
     REQUIRE(!lets_handles(&h));
     r.name = "frames";
     r.num_slots = 3;
@@ -560,7 +560,7 @@ TEST(wants_handles, .own = true)
     r.counters = 0;
     LIB_OK(culv_ipc_ring_create(h.server, &r, &h.ring));
     REQUIRE(lets_handles(&h));
-    culv_ring_destroy(&counters);
+    culv_ring_destroy(&counters, NULL);
     REQUIRE(lets_handles(&h));
     close(h.fds[0]);
     close_hostile(&h);
@@ -796,7 +796,7 @@ TEST(endless_head, .own = true)
     REQUIRE(atomic_load(&rising->head) > 2); /* it was asked again */
     atomic_store(&rising->head, 0);
     rising = NULL;
-    culv_ring_destroy(&side);
+    culv_ring_destroy(&side, NULL);
     culv_ipc_client_destroy(&client);
     lib_stream_destroy(&h.s.w, stream);
     close_hostile(&h);
@@ -1256,7 +1256,7 @@ TEST(log_has_a_limit, .title = "log", .own = true)
         close(fd);
     }
     /* What was left out is told in the end at the latest, and nothing is lost. */
-    culv_ring_destroy(&h.ring);
+    culv_ring_destroy(&h.ring, NULL);
     culv_ipc_server_destroy(&h.server);
     if (h.lines + h.left_out != ROUNDS) FAIL("%zu lines and %zu left out", h.lines, h.left_out);
     REQUIRE(h.left_out > 0);

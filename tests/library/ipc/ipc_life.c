@@ -51,7 +51,7 @@ static void live(ipc_child *parent, const char *name)
         lib_finish(&s.w, stream);
         STEP();
     }
-    culv_ring_destroy(&side);
+    culv_ring_destroy(&side, NULL);
     STEP();
     culv_ipc_client_destroy(&client);
     STEP();
@@ -125,9 +125,9 @@ TEST(kills, .own = true, .time_limit = 900)
         REQUIRE(now.threads <= settled.threads);
     }
     REQUIRE(lib_map_lines() < settled.maps + 16);
-    culv_ring_destroy(&ring);
+    culv_ring_destroy(&ring, NULL);
     culv_ipc_server_destroy(&server);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
     culv_vmm_allocation_destroy(&memory);
     lib_settle(&s.w);
     lib_stream_destroy(&s.w, stream);
@@ -164,10 +164,10 @@ static void visit(ipc_child *parent, const char *name)
     }
     ipc_say(parent, 'd');
     ipc_hear(parent, 'e'); /* or it is killed here */
-    culv_ring_destroy(&side);
+    culv_ring_destroy(&side, NULL);
     culv_ipc_object_destroy(&object);
     culv_ipc_client_destroy(&client);
-    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&memory);
     lib_settle(&s.w);
@@ -241,10 +241,10 @@ TEST(crowd, .own = true, .time_limit = 900)
     /* A block of memory for each process of a group would be as much. */
     if (!test_sanitized())
         REQUIRE(lib_level_now().rss < settled.rss + GROUP * (long)(VMM_BLOCK / 1024));
-    culv_ring_destroy(&ring);
+    culv_ring_destroy(&ring, NULL);
     culv_ipc_server_destroy(&server);
     lib_settle(&s.w);
-    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&memory);
     lib_stream_destroy(&s.w, stream);
@@ -293,7 +293,7 @@ TEST(server_dies, .own = true)
         LIB_ERROR(culv_ipc_client_receive(client, "cells", IPC_FAR, &more), ASYNC, IPC_GONE);
         REQUIRE(more == POISON(culv_ipc_object));
         REQUIRE(!culv_ipc_client_connected(client));
-        LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+        LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
         LIB_OK(culv_vmm_range_destroy(&range));
         culv_vmm_allocation_destroy(&memory);
         culv_ipc_object_destroy(&object);
@@ -420,7 +420,7 @@ VMM_CASE(descriptions)
     LIB_OK(culv_ipc_ring_offer(ring, 0, 0, &part, culv_ipc_from_vmm(memory)));
     LIB_ERROR(culv_ipc_ring_offer(ring, 0, 0, &part, culv_ipc_from_vmm(memory)), BUSY, IPC_NAME,
               "culv_ring_destroy() withdraws it");
-    culv_ring_destroy(&ring);
+    culv_ring_destroy(&ring, NULL);
     culv_ipc_server_destroy(&server);
     culv_vmm_allocation_destroy(&memory);
 }

@@ -57,8 +57,8 @@ static void use_natives(ipc_child *parent, const char *name)
         texels[i] = lib_word(i, 4);
     copy_level(&s.w, array, texels, true);
     ipc_say(parent, 'd');
-    culv_image_unmap(&image);
-    culv_buffer_unmap(&buffer);
+    culv_image_unmap(&image, NULL);
+    culv_buffer_unmap(&buffer, NULL);
     culv_ipc_client_destroy(&client);
     lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
@@ -164,9 +164,9 @@ static void use_binaries(ipc_child *parent, const char *name)
     }
     lib_finish(&s.w, stream);
     ipc_hear(parent, 'e');
-    culv_semaphore_destroy(&there);
-    culv_semaphore_destroy(&back);
-    culv_buffer_unmap(&buffer);
+    culv_semaphore_destroy(&there, NULL);
+    culv_semaphore_destroy(&back, NULL);
+    culv_buffer_unmap(&buffer, NULL);
     culv_ipc_client_destroy(&client);
     lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
@@ -315,7 +315,7 @@ static void follow(ipc_child *parent, const char *name)
     culv_ipc_client_destroy(&client);
     LIB_ERROR(culv_ipc_vector_update(vector, stream, IPC_FAR), ASYNC, IPC_GONE);
     require_pages(&s.w, culv_vector_pointer(vector), steps[STEPS - 1], 100 + STEPS - 1);
-    culv_vector_destroy_after(&vector, stream);
+    culv_vector_destroy(&vector, &stream);
     lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
@@ -349,7 +349,7 @@ TEST(vectors, .own = true)
     }
     ipc_join_serving(&child, server);
     culv_ipc_server_destroy(&server);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
     lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
@@ -449,7 +449,7 @@ static void show(ipc_child *parent, const char *name)
         REQUIRE_WORDS(words, WORDS, (uint32_t)i);
     }
     culv_ipc_client_destroy(&client); /* the side needs it until it goes, too */
-    culv_ring_destroy(&side);
+    culv_ring_destroy(&side, NULL);
     for (uint32_t i = 0; i < SLOTS; i++) {
         vkDestroyBuffer(w.vk.device, slots[i].buffer, NULL);
         vkFreeMemory(w.vk.device, slots[i].memory, NULL);
@@ -525,7 +525,7 @@ static void leave_before_submitting(ipc_child *parent, const char *name)
     ipc_say(parent, 'h');
     ipc_hear(parent, 'm'); /* there are others by now */
     LIB_ERROR(culv_ring_acquire(side, CULV_RING_CONSUMER, 1000, &f), TIMEOUT, RING_LATE);
-    culv_ring_destroy(&side);
+    culv_ring_destroy(&side, NULL);
     culv_ipc_client_destroy(&client);
     lib_settle(&w);
     uint64_t value = 0;

@@ -79,12 +79,12 @@ static void stage_open(stage *t, const char *name, uint32_t size, bool ring)
 
 static void stage_close(stage *t)
 {
-    culv_ring_destroy(&t->ring);
+    culv_ring_destroy(&t->ring, NULL);
     culv_ipc_server_destroy(&t->server);
     lib_finish(&t->s.w, t->stream);
     lib_stream_destroy(&t->s.w, t->stream);
     lib_settle(&t->s.w);
-    LIB_OK(culv_vmm_unmap(t->range, 0, culv_vmm_range_size(t->range)));
+    LIB_OK(culv_vmm_unmap(t->range, 0, culv_vmm_range_size(t->range), NULL));
     LIB_OK(culv_vmm_range_destroy(&t->range));
     for (uint32_t i = 0; i < SLOTS; i++)
         culv_vmm_allocation_destroy(&t->memory[i]);

@@ -139,10 +139,10 @@ static void consumer_open_on(consumer *c, const char *name, culv_ring_policy pol
 static void consumer_close(consumer *c)
 {
     if (c->stream != NULL) lib_finish(&c->s.w, c->stream);
-    culv_ring_destroy(&c->side);
+    culv_ring_destroy(&c->side, NULL);
     culv_ipc_client_destroy(&c->client);
     lib_settle(&c->s.w);
-    LIB_OK(culv_vmm_unmap(c->range, 0, culv_vmm_range_size(c->range)));
+    LIB_OK(culv_vmm_unmap(c->range, 0, culv_vmm_range_size(c->range), NULL));
     LIB_OK(culv_vmm_range_destroy(&c->range));
     if (c->stream != NULL) lib_stream_destroy(&c->s.w, c->stream);
     vmm_stage_close(&c->s);
@@ -536,7 +536,7 @@ static void outlive(ipc_child *parent, const char *name)
     CUstream stream = lib_stream(&s.w);
     LIB_ERROR(culv_ring_acquire_on(side, CULV_RING_CONSUMER, stream, IPC_FAR, &f), ASYNC,
               RING_STOPPED);
-    LIB_OK(culv_ring_destroy(&side));
+    LIB_OK(culv_ring_destroy(&side, NULL));
     lib_stream_destroy(&s.w, stream);
     culv_ipc_client_destroy(&client);
     vmm_stage_close(&s);
@@ -576,7 +576,7 @@ TEST(server_first, .own = true)
     LIB_REFUSES(object, culv_ipc_ring_receive(second, 0, 0, 0, &object), INVALID, VALUE,
                 "the ring is not one of culv_ipc_ring_join()");
     REQUIRE(!culv_ipc_ring_connected(second));
-    LIB_OK(culv_ring_destroy(&second));
+    LIB_OK(culv_ring_destroy(&second, NULL));
     ipc_slots_close(&slots, &s.w);
     lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s); /* it counts files and objects */
@@ -653,7 +653,7 @@ static void give_up(ipc_child *parent, const char *name)
     ipc_say(parent, 'd');
     ipc_hear(parent, '3'); /* it does not answer now */
     fill(client);
-    culv_ring_destroy(&side);
+    culv_ring_destroy(&side, NULL);
     ipc_say(parent, 'l');
     ipc_hear(parent, '4');
     culv_ipc_client_destroy(&client);
@@ -980,7 +980,7 @@ TEST(leave_waiting, .own = true)
         if (how & CLIENT_FIRST)
             culv_ipc_client_destroy(&c.client);
         else
-            culv_ring_destroy(&c.side);
+            culv_ring_destroy(&c.side, NULL);
         lib_finish(&c.s.w, c.stream); /* it hangs unless the timeline was moved on */
         consumer_close(&c);
         ipc_kill(&child);

@@ -257,10 +257,10 @@ void ipc_slots_open_limited(ipc_slots *slots, const vmm_stage *s, const char *na
 
 void ipc_slots_close(ipc_slots *slots, lib_world *w)
 {
-    culv_ring_destroy(&slots->ring);
+    culv_ring_destroy(&slots->ring, NULL);
     culv_ipc_server_destroy(&slots->server);
     lib_settle(w);
-    LIB_OK(culv_vmm_unmap(slots->range, 0, culv_vmm_range_size(slots->range)));
+    LIB_OK(culv_vmm_unmap(slots->range, 0, culv_vmm_range_size(slots->range), NULL));
     LIB_OK(culv_vmm_range_destroy(&slots->range));
     for (uint32_t i = 0; i < slots->count; i++)
         culv_vmm_allocation_destroy(&slots->memory[i]);

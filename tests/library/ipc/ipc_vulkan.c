@@ -57,10 +57,10 @@ static void read_every(ipc_child *parent, const char *name)
     for (uint64_t i = 0; i < FRAMES; i++)
         consume(&c, i);
     ipc_say(parent, 'd');
-    culv_ring_destroy(&c.side);
+    culv_ring_destroy(&c.side, NULL);
     culv_ipc_client_destroy(&c.client);
     for (uint32_t i = 0; i < SLOTS; i++)
-        culv_buffer_unmap(&c.slots[i]);
+        culv_buffer_unmap(&c.slots[i], NULL);
     lib_settle(&c.s.w);
     lib_stream_destroy(&c.s.w, c.stream);
     vmm_stage_close(&c.s);
@@ -121,7 +121,7 @@ static void read_in_vulkan(ipc_child *parent, const char *name)
         REQUIRE_WORDS((const uint32_t *)host.mapped, WORDS, i);
     }
     ipc_say(parent, 'd');
-    culv_ring_destroy(&side);
+    culv_ring_destroy(&side, NULL);
     culv_ipc_client_destroy(&client);
     for (uint32_t i = 0; i < SLOTS; i++)
         raw_vk_buffer_destroy(&w.vk, &slots[i]);
@@ -263,7 +263,7 @@ static void run(ipc_role role, const char *word, bool dies)
     REQUIRE_EQ(l.dropped, 1);
     for (int i = 0; i < 2 * SLOTS; i++) /* nobody looks, and nothing is waited for */
         produce(&w, ring, &l, &host, slots);
-    culv_ring_destroy(&ring);
+    culv_ring_destroy(&ring, NULL);
     culv_ipc_server_destroy(&server);
     lib_settle(&w);
     for (uint32_t i = 0; i < SLOTS; i++)

@@ -120,9 +120,9 @@ static void ask(culv_ring *ring, culv_vector *vector, const char *name, CUstream
     ipc_serve(server);
     REQUIRE_EQ(culv_ipc_ring_consumers(ring), 2); /* and the watcher */
     frames(ring, consumer, stream);
-    DO(culv_ring_destroy(&consumer));
+    DO(culv_ring_destroy(&consumer, NULL));
     DO(ipc_serve(server));
-    DO(culv_vector_destroy(&seen));
+    DO(culv_vector_destroy(&seen, NULL));
     DO(culv_vmm_allocation_destroy(&memory));
     DO(culv_ipc_object_destroy(&object));
     DO(culv_ipc_client_destroy(&client));
@@ -169,14 +169,14 @@ static void run(void)
     LIB_OK(culv_ipc_ring_join(honest, &c, IPC_FAR, &watcher));
     serve_off();
     ask(ring, vector, name, stream);
-    culv_ring_destroy(&watcher);
+    culv_ring_destroy(&watcher, NULL);
     culv_ipc_client_destroy(&honest);
     ipc_serve(server);
     atomic_store(&quit, true);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
-    DO(culv_ring_destroy(&ring));
+    DO(culv_ring_destroy(&ring, NULL));
     DO(culv_ipc_server_destroy(&server));
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
     culv_vmm_allocation_destroy(&memory);
     torture_close(stream);
 }

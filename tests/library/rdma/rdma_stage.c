@@ -65,7 +65,7 @@ void rdma_import_make(rdma_stage *s, rdma_import *out, uint64_t size)
 
 void rdma_import_unmake(rdma_stage *s, rdma_import *import)
 {
-    culv_buffer_unmap(&import->buffer);
+    culv_buffer_unmap(&import->buffer, NULL);
     culv_memory_destroy(&import->memory);
     raw_vk_buffer_destroy(&s->w.vk, &import->vk);
 }
@@ -89,7 +89,7 @@ void rdma_vmm_make(const rdma_stage *s, rdma_vmm *out, unsigned blocks, uint32_t
 
 void rdma_vmm_unmake(rdma_vmm *vmm)
 {
-    LIB_OK(culv_vmm_unmap(vmm->range, 0, vmm->count * RDMA_BLOCK));
+    LIB_OK(culv_vmm_unmap(vmm->range, 0, vmm->count * RDMA_BLOCK, NULL));
     for (unsigned i = 0; i < vmm->count; i++)
         culv_vmm_allocation_destroy(&vmm->allocation[i]);
     LIB_OK(culv_vmm_range_destroy(&vmm->range));

@@ -146,7 +146,7 @@ void stage_make(ring_stage *s, const culv_ring_settings *settings)
 
 void stage_close(ring_stage *s)
 {
-    culv_ring_destroy(&s->ring);
+    culv_ring_destroy(&s->ring, NULL);
     REQUIRE(s->ring == NULL);
     culv_device_close(&s->device);
 }

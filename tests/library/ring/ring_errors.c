@@ -123,8 +123,8 @@ TEST(misuse)
     REQUIRE_EQ(stage_turn(&s, C).number, 0);
     REQUIRE_EQ(stage_turn(&s, C).number, 1);
     stage_close(&s);
-    culv_ring_destroy(&s.ring);
-    culv_ring_destroy(NULL);
+    culv_ring_destroy(&s.ring, NULL);
+    culv_ring_destroy(NULL, NULL);
 }
 
 /* The other side's host is late. */

@@ -82,7 +82,7 @@ RING_CASE(wakes, 4)
                    "only one thread at a time may use a side");
     LIB_INVALID(culv_ring_release(s->ring, P, &f), RING_SIDE);
     LIB_INVALID(culv_ring_drain(s->ring, 0, 1), RING_SIDE);
-    culv_ring_destroy(&s->ring);
+    culv_ring_destroy(&s->ring, NULL);
     waiter_end(&w, CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
     REQUIRE(strstr(w.error.message, "the ring is stopped: it is being destroyed") != NULL);
     stage_close(s);
@@ -171,7 +171,7 @@ TEST(cancelled)
             culv_ring_frame f = stage_acquire(&s, C);
             stage_release(&s, C, &f);
         }
-        culv_ring_destroy(&s.ring);
+        culv_ring_destroy(&s.ring, NULL);
         stage_close(&s);
     }
 }

@@ -319,7 +319,7 @@ SPARSE_CASE(pointers_vmm)
     REQUIRE_EQ(info[4].kind, CULV_POINTER_NONE);
     REQUIRE_EQ(info[4].device, -1);
     REQUIRE(info[4].memory_id == 0 && info[4].handle_types == 0);
-    LIB_OK(culv_vmm_unmap(range, 0, 4 * CHUNK));
+    LIB_OK(culv_vmm_unmap(range, 0, 4 * CHUNK, NULL));
     culv_vmm_allocation_destroy(&open);
     culv_vmm_allocation_destroy(&closed);
     culv_vmm_allocation_destroy(&imported);
@@ -372,7 +372,7 @@ TEST(pointers)
     info = told(&s, "Vulkan's, imported", culv_buffer_pointer(buffer));
     REQUIRE(info.kind == CULV_POINTER_EXTERNAL);
     REQUIRE(info.handle_types == 0 && info.graphics == 0);
-    culv_buffer_unmap(&buffer);
+    culv_buffer_unmap(&buffer, NULL);
     culv_memory_destroy(&memory);
     raw_vk_buffer_destroy(&w.vk, &vk);
 

@@ -90,7 +90,7 @@ MULTICAST_CASE(team)
                                        MULTICAST_CHUNK));
     LIB_OK(culv_multicast_unbind(object, MULTICAST_CHUNK, s->devices[1], MULTICAST_CHUNK));
     LIB_OK(culv_multicast_unbind(object, 0, s->devices[1], MULTICAST_CHUNK));
-    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_multicast_destroy(&object); /* one binding is there yet */
     REQUIRE(object == NULL);
@@ -198,7 +198,7 @@ TEST(striped, .title = "multicast.striped_range")
         REQUIRE_EQ(info.device, i % 2);
         culv_vmm_allocation_destroy(&chunks[i]);
     }
-    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_device_close(&devices[1]);
     sparse_stage_close(&s);

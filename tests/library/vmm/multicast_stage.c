@@ -44,7 +44,7 @@ void multicast_stage_open(multicast_stage *m)
 
 void multicast_stage_close(multicast_stage *m)
 {
-    LIB_OK(culv_vmm_unmap(m->range, 0, 2 * MULTICAST_CHUNK));
+    LIB_OK(culv_vmm_unmap(m->range, 0, 2 * MULTICAST_CHUNK, NULL));
     LIB_OK(culv_vmm_range_destroy(&m->range));
     for (int i = 0; i < 2; i++) {
         culv_vmm_allocation_destroy(&m->memory[i]);

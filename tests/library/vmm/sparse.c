@@ -84,7 +84,7 @@ SPARSE_CASE(tiles)
     MEASURED("library.sparse_unmapped", "%zu of 16384 words are 0 once their tile was unmapped",
              zeros);
     if (s->w.cu->software) REQUIRE_EQ(zeros, 128 * 128);
-    culv_sparse_array_destroy(&array); /* two tiles mapped as they are */
+    culv_sparse_array_destroy(&array, NULL); /* two tiles mapped as they are */
     REQUIRE(array == NULL);
     culv_vmm_allocation_destroy(&pool);
 }
@@ -128,7 +128,7 @@ SPARSE_CASE(levels)
         LIB_OK(sparse_map(array, &binds[i].region, NULL, 0, s->stream));
     LIB_OK(sparse_map_tail(array, 0, NULL, 0, s->stream));
     lib_finish(&s->w, s->stream);
-    culv_sparse_array_destroy_after(&array, s->stream);
+    culv_sparse_array_destroy(&array, &s->stream);
     culv_vmm_allocation_destroy(&pool);
 }
 
@@ -171,7 +171,7 @@ SPARSE_CASE(layers)
         const sparse_box box = {level, 0, 0, 0, (256u >> i) * 4, 256u >> i, 3};
         REQUIRE_EQ(sparse_wrong(s, &box, 200 + i), 0);
     }
-    culv_sparse_array_destroy(&array);
+    culv_sparse_array_destroy(&array, NULL);
     culv_vmm_allocation_destroy(&pool);
 }
 
@@ -191,7 +191,7 @@ SPARSE_CASE(small)
     const sparse_box box = box_of(info.array, 0, 0, 64, 48);
     sparse_fill(s, &box, 31);
     REQUIRE_EQ(sparse_wrong(s, &box, 31), 0);
-    culv_sparse_array_destroy(&array);
+    culv_sparse_array_destroy(&array, NULL);
     culv_vmm_allocation_destroy(&pool);
 }
 
@@ -207,7 +207,7 @@ TEST(tail_in_parts)
         MEASURED("library.sparse_low_array", "no tail of several tiles: %llu bytes from level %u",
                  (unsigned long long)info.mip_tail_size, info.mip_tail_first_level);
         REQUIRE(!s.w.cu->software);
-        culv_sparse_array_destroy(&array);
+        culv_sparse_array_destroy(&array, NULL);
         sparse_stage_close(&s);
         return;
     }
@@ -230,7 +230,7 @@ TEST(tail_in_parts)
     const sparse_box box = box_of(info.array, 0, 0, 4096, 40);
     sparse_fill(&s, &box, 33);
     REQUIRE_EQ(sparse_wrong(&s, &box, 33), 0);
-    culv_sparse_array_destroy(&array);
+    culv_sparse_array_destroy(&array, NULL);
     culv_vmm_allocation_destroy(&pool);
     sparse_stage_close(&s);
 }
@@ -279,7 +279,7 @@ SPARSE_CASE(calls_of_batches)
             if (again) REQUIRE_EQ(made, others + rows[i].calls);
         }
     lib_finish(&s->w, s->stream);
-    culv_sparse_array_destroy(&array);
+    culv_sparse_array_destroy(&array, NULL);
     culv_vmm_allocation_destroy(&pool);
 }
 
@@ -303,7 +303,7 @@ SPARSE_CASE(volume)
     sparse_fill(s, &box, 41);
     REQUIRE_EQ(sparse_wrong(s, &box, 41), 0);
     LIB_OK(sparse_map(array, &corner, NULL, 0, s->stream));
-    culv_sparse_array_destroy(&array);
+    culv_sparse_array_destroy(&array, NULL);
     culv_vmm_allocation_destroy(&pool);
 }
 
@@ -329,7 +329,7 @@ SPARSE_CASE(edges)
     REQUIRE_EQ(sparse_wrong(s, &in_rest, 52), 0);
     LIB_OK(sparse_map(array, &corner, NULL, 0, s->stream));
     REQUIRE_EQ(sparse_wrong(s, &in_rest, 52), 0);
-    culv_sparse_array_destroy(&array);
+    culv_sparse_array_destroy(&array, NULL);
     culv_vmm_allocation_destroy(&pool);
 }
 
@@ -375,7 +375,7 @@ SPARSE_CASE(sizes_at_edges)
         LIB_INVALID(sparse_map(array, region, pool, end, s->stream), RANGE);
         LIB_OK(sparse_map(array, region, NULL, 0, s->stream));
     }
-    culv_sparse_array_destroy(&array);
+    culv_sparse_array_destroy(&array, NULL);
     culv_vmm_allocation_destroy(&pool);
 }
 
@@ -418,7 +418,7 @@ SPARSE_CASE(formats)
         const sparse_box box = {info.array, row, 0, 0, row, info.tile_height / rows[i].block, 1};
         sparse_fill(s, &box, 60 + (uint32_t)i);
         REQUIRE_EQ(sparse_wrong(s, &box, 60 + (uint32_t)i), 0);
-        culv_sparse_array_destroy(&array);
+        culv_sparse_array_destroy(&array, NULL);
     }
     culv_vmm_allocation_destroy(&pool);
 }
@@ -470,7 +470,7 @@ SPARSE_CASE(in_stream_order)
             REQUIRE_EQ(now[y * 128 + x], lib_word(y * 128 * ACROSS + (ACROSS - 1) * 128 + x, 71));
     free(now);
     LIB_OK(culv_sparse_bind_batch(NULL, 0, s->stream));
-    culv_sparse_array_destroy_after(&array, s->stream);
+    culv_sparse_array_destroy(&array, &s->stream);
     lib_finish(&s->w, s->stream);
     culv_vmm_allocation_destroy(&pool);
 }
@@ -502,7 +502,7 @@ SPARSE_CASE(order)
         LIB_OK(sparse_map(array, &one, NULL, 0, s->stream));
     }
     lib_finish(&s->w, s->stream);
-    culv_sparse_array_destroy(&array);
+    culv_sparse_array_destroy(&array, NULL);
     culv_vmm_allocation_destroy(&pool);
 }
 
@@ -550,7 +550,7 @@ SPARSE_CASE(ways)
                  names[way], wrong_level, wrong_tail);
         if (s->w.cu->software) REQUIRE(wrong_level == 0 && wrong_tail == 0);
         lib_finish(&s->w, s->stream);
-        culv_sparse_array_destroy(&array);
+        culv_sparse_array_destroy(&array, NULL);
         culv_vmm_allocation_destroy(&pool);
     }
 }
@@ -573,6 +573,6 @@ SPARSE_CASE(pools_in_turn)
     LIB_OK(sparse_map(array, &all, pool, 0, s->stream));
     sparse_fill(s, &box, 92);
     REQUIRE_EQ(sparse_wrong(s, &box, 92), 0);
-    culv_sparse_array_destroy(&array);
+    culv_sparse_array_destroy(&array, NULL);
     culv_vmm_allocation_destroy(&pool);
 }

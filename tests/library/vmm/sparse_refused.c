@@ -99,10 +99,10 @@ SPARSE_CASE(arrays)
     MEASURED("library.sparse_surfaces", "%s", r == CULV_OK ? "made" : culv_last_error_message());
     if (r != CULV_OK)
         LIB_REFUSES(array, culv_sparse_array_create(s->w.device, &d, &array), UNSUPPORTED, USAGE);
-    culv_sparse_array_destroy(&array);
-    culv_sparse_array_destroy(NULL);
-    culv_sparse_array_destroy(&array);
-    culv_sparse_array_destroy_after(NULL, NULL);
+    culv_sparse_array_destroy(&array, NULL);
+    culv_sparse_array_destroy(NULL, NULL);
+    culv_sparse_array_destroy(&array, NULL);
+    culv_sparse_array_destroy(NULL, &(CUstream){NULL});
 }
 
 typedef struct binds_stage {
@@ -149,11 +149,11 @@ static void open_binds(binds_stage *b)
 
 static void close_binds(binds_stage *b)
 {
-    culv_sparse_array_destroy(&b->plain);
-    culv_sparse_array_destroy(&b->mipmapped);
-    culv_sparse_array_destroy(&b->layered);
-    culv_sparse_array_destroy(&b->volume);
-    culv_sparse_array_destroy(&b->odd);
+    culv_sparse_array_destroy(&b->plain, NULL);
+    culv_sparse_array_destroy(&b->mipmapped, NULL);
+    culv_sparse_array_destroy(&b->layered, NULL);
+    culv_sparse_array_destroy(&b->volume, NULL);
+    culv_sparse_array_destroy(&b->odd, NULL);
     culv_vmm_allocation_destroy(&b->pool);
     culv_vmm_allocation_destroy(&b->memory);
     sparse_stage_close(&b->s);
@@ -309,14 +309,14 @@ TEST(streams)
                                          {.array = other, .pool = far}};
         LIB_INVALID(culv_sparse_bind_batch(two, 2, s.stream), DEVICE_MISMATCH);
         LIB_OK(culv_sparse_bind_batch(two + 1, 1, t.stream)); /* the second device's own bit */
-        culv_sparse_array_destroy(&other);
+        culv_sparse_array_destroy(&other, NULL);
         culv_vmm_allocation_destroy(&far);
         lib_stream_destroy(&t.w, t.stream);
         culv_device_close(&second);
     } else {
         printf("one CUDA device only\n");
     }
-    culv_sparse_array_destroy(&array);
+    culv_sparse_array_destroy(&array, NULL);
     culv_vmm_allocation_destroy(&pool);
     sparse_stage_close(&s);
 }

@@ -51,7 +51,7 @@ static void use(culv_multicast *object, culv_vmm_allocation *const memory[2])
         culv_multicast_bind_address(object, CHUNK, w->device, culv_vmm_range_pointer(range), CHUNK),
         true);
     TRY_AGAIN(culv_multicast_unbind(object, CHUNK, w->device, CHUNK), true);
-    LIB_OK(culv_vmm_unmap(range, 0, CHUNK));
+    LIB_OK(culv_vmm_unmap(range, 0, CHUNK, NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
 }
 

@@ -52,8 +52,8 @@ static void run(void)
     bind(array, mipmap, pool, stream);
     TRY_AGAIN(culv_sparse_array_get_level(mipmap, 3, &level), level == NULL);
     lib_finish(w, stream);
-    DO(culv_sparse_array_destroy_after(&array, stream));
-    DO(culv_sparse_array_destroy(&mipmap));
+    DO(culv_sparse_array_destroy(&array, &stream));
+    DO(culv_sparse_array_destroy(&mipmap, NULL));
     REQUIRE(array == NULL && mipmap == NULL);
     culv_vmm_allocation_destroy(&pool);
     torture_close(stream);

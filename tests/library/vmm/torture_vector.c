@@ -144,7 +144,7 @@ static void grow_and_move(void)
     AGAIN(culv_vector_grow(v, 6 * CHUNK));
     require_data(culv_vector_pointer(v), 4);
     give_the_wall_back();
-    DO(culv_vector_destroy(&v));
+    DO(culv_vector_destroy(&v, NULL));
     close_device();
 }
 
@@ -172,7 +172,7 @@ static void extend_in_place(void)
     AGAIN(culv_vector_grow(v, 4 * CHUNK)); /* a chunk before the seam, and one behind it */
     AGAIN(culv_vector_reserve(v, 6 * CHUNK));
     require_data(culv_vector_pointer(v), 1);
-    DO(culv_vector_destroy(&v));
+    DO(culv_vector_destroy(&v, NULL));
     close_device();
 }
 
@@ -210,7 +210,7 @@ static void shrink_and_regrow(void)
     REQUIRE_EQ(culv_vector_pointer(v), now);
     require_data(now, 1);
     give_the_wall_back();
-    DO(culv_vector_destroy_after(&v, NULL));
+    DO(culv_vector_destroy(&v, &(CUstream){NULL}));
     close_device();
 }
 

@@ -133,14 +133,14 @@ static void run_with(lib_world *w, CUstream stream)
 
     use(range, stream);
     /* One deferred batch, and what is unmapped at once. */
-    TRY_AGAIN(culv_vmm_unmap_after(range, 0, 2 * BLOCK, stream), has_mappings(range, 5));
+    TRY_AGAIN(culv_vmm_unmap(range, 0, 2 * BLOCK, &stream), has_mappings(range, 5));
     lib_finish(w, stream);
     culv_device_counts c = culv_device_counts_init();
     TRY_AGAIN(culv_device_get_counts(w->device, &c), true);
     /* What is refused stays, and what came before is unmapped. */
     lib_forget_error();
     torture_arm();
-    culv_result result = culv_vmm_unmap(range, 2 * BLOCK, 4 * BLOCK);
+    culv_result result = culv_vmm_unmap(range, 2 * BLOCK, 4 * BLOCK, NULL);
     bool hit = torture_disarm();
     if (result != CULV_OK) {
         torture_failed("culv_vmm_unmap", result, hit, false);
@@ -148,14 +148,14 @@ static void run_with(lib_world *w, CUstream stream)
         size_t left = 0;
         LIB_OK(culv_vmm_get_mappings(range, NULL, 0, &left));
         REQUIRE(left > 0 && has_mappings(range, left));
-        LIB_OK(culv_vmm_unmap(range, 2 * BLOCK, 4 * BLOCK));
+        LIB_OK(culv_vmm_unmap(range, 2 * BLOCK, 4 * BLOCK, NULL));
     }
     lib_settle(w);
     REQUIRE(has_mappings(range, 0));
     TRY_AGAIN(culv_vmm_map(range, 5 * BLOCK, two, NULL, 0), has_mappings(range, 0));
     DO(culv_vmm_allocation_destroy(&two));
     DO(culv_vmm_allocation_destroy(&far));
-    TRY_AGAIN(culv_vmm_unmap(range, 5 * BLOCK, BLOCK), has_mappings(range, 1));
+    TRY_AGAIN(culv_vmm_unmap(range, 5 * BLOCK, BLOCK, NULL), has_mappings(range, 1));
     TRY_AGAIN(culv_vmm_range_destroy(&range), range != NULL);
     REQUIRE(range == NULL);
     lib_settle(w);
@@ -182,11 +182,11 @@ static void run_inner(lib_world *w, CUstream stream)
         TRY_AGAIN(culvi_vmm_map_resolved(range, i * BLOCK, one, access, 2), has_mappings(range, i));
     culv_vmm_allocation_destroy(&one);
     use(range, stream);
-    TRY_AGAIN(culv_vmm_unmap_after(range, 0, BLOCK, stream), has_mappings(range, 4));
-    TRY_AGAIN(culv_vmm_unmap_after(range, BLOCK, BLOCK, stream), has_mappings_left(range, 3, 4));
+    TRY_AGAIN(culv_vmm_unmap(range, 0, BLOCK, &stream), has_mappings(range, 4));
+    TRY_AGAIN(culv_vmm_unmap(range, BLOCK, BLOCK, &stream), has_mappings_left(range, 3, 4));
     TRY_AGAIN(culvi_vmm_wait_and_collect(range, 0, 2 * BLOCK), has_mappings_left(range, 2, 4));
     REQUIRE(has_mappings(range, 2));
-    TRY_AGAIN(culv_vmm_unmap_after(range, 2 * BLOCK, BLOCK, stream), has_mappings(range, 2));
+    TRY_AGAIN(culv_vmm_unmap(range, 2 * BLOCK, BLOCK, &stream), has_mappings(range, 2));
     lib_finish(w, stream);
     DO(culvi_vmm_unmap_or_defer(range, 0, culv_vmm_range_size(range)));
     DO(culvi_vmm_range_release_or_defer(&range));
@@ -200,7 +200,7 @@ static void run_inner(lib_world *w, CUstream stream)
     LIB_OK(culv_vmm_allocation_create(w->device, &d, &one));
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     LIB_OK(culv_vmm_map(range, BLOCK, one, NULL, 0));
-    LIB_OK(culv_vmm_unmap_after(range, 0, BLOCK, stream));
+    LIB_OK(culv_vmm_unmap(range, 0, BLOCK, &stream));
     DO(culvi_vmm_range_release_or_defer(&range));
     DO(culv_vmm_allocation_destroy(&one));
 }

@@ -40,9 +40,9 @@ VECTOR_CASE(doubles)
     REQUIRE_EQ(stats.moves + stats.extensions + stats.retiring + stats.ahead_commits +
                    stats.ahead_misses,
                0);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
     REQUIRE(v == NULL);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 }
 
 /* What a grow makes the driver do, when addresses are there: as much as raw code. */
@@ -67,7 +67,7 @@ VECTOR_CASE(calls)
         s->w.cu->SoftCounts(&after);
         REQUIRE_EQ(after.calls, before.calls);
     }
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 }
 
 /* Sizes begin anywhere; a size to begin with is there; memory of a vector that grows while a kernel
@@ -89,16 +89,16 @@ VECTOR_CASE(begins)
     vector_let_go(s);
     vector_write(s, base, 0, 5 * s->chunk, 1);
     vector_require(s, base, 5 * s->chunk, 1, 0);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
     d.size = 8 * s->chunk + 1; /* more than is to be reserved */
     v = vector_make(s, &d);
     REQUIRE_EQ(vector_stats(v).reserved, 9 * s->chunk);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
     d.reserve = 0;
     d.size = 128 * MIB;
     v = vector_make(s, &d);
     REQUIRE_EQ(vector_stats(v).reserved, 16 * d.size);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 }
 
 static void require_chunk(const culv_vector *v, size_t index, uint64_t size)
@@ -123,7 +123,7 @@ VECTOR_CASE(policies)
     LIB_OK(culv_vector_grow(v, 10 * c));
     require_chunk(v, 1, 6 * c);
     REQUIRE_EQ(vector_check(v), 2);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 
     d.min_chunk = 0;
     d.max_chunk = 3 * c + 1;
@@ -133,7 +133,7 @@ VECTOR_CASE(policies)
     require_chunk(v, 0, 3 * c);
     require_chunk(v, 2, 2 * c);
     REQUIRE_EQ(culv_vector_generation(v), 2); /* one grow, one generation */
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 
     d.max_chunk = 0;
     d.growth_percent = 50;
@@ -146,7 +146,7 @@ VECTOR_CASE(policies)
     REQUIRE_EQ(culv_vector_generation(v), 3);
     LIB_OK(culv_vector_grow(v, 13 * c));
     require_chunk(v, 2, 6 * c);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 
     d.max_chunk = 2 * c; /* the part that is committed besides is one chunk at most */
     v = vector_make(s, &d);
@@ -154,7 +154,7 @@ VECTOR_CASE(policies)
     LIB_OK(culv_vector_grow(v, 9 * c));
     REQUIRE_EQ(culv_vector_committed(v), 10 * c);
     REQUIRE_EQ(vector_check(v), 5);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 
     /* Where there is no memory for the policy, or no addresses, what is asked for is enough. */
     d.max_chunk = 0;
@@ -164,14 +164,14 @@ VECTOR_CASE(policies)
     LIB_OK(culv_vector_grow(v, 2 * c));
     LIB_OK(culv_vector_grow(v, 3 * c));
     REQUIRE_EQ(culv_vector_committed(v), 3 * c);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
     d.reserve = 8 * c;
     d.no_move = 1;
     v = vector_make(s, &d);
     LIB_OK(culv_vector_grow(v, 5 * c));
     LIB_OK(culv_vector_grow(v, 6 * c));
     REQUIRE_EQ(culv_vector_committed(v), 8 * c);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 }
 
 /* Addresses for 64 GiB, memory for what is used. */
@@ -186,7 +186,7 @@ VECTOR_CASE(reserves_much)
     REQUIRE_EQ(vector_stats(v).committed, s->chunk);
     vector_write(s, culv_vector_pointer(v), 0, s->chunk, 3);
     vector_require(s, culv_vector_pointer(v), s->chunk, 3, 0);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 }
 
 /* Each chunk goes out and comes in again, as another process would have it. */
@@ -220,9 +220,9 @@ VECTOR_CASE(exports)
     vector_require(s, culv_vmm_range_pointer(range), rd.size, 9, 0);
     vector_add(s, culv_vmm_range_pointer(range), rd.size, 1);
     vector_require(s, culv_vector_pointer(v), rd.size, 9, 1);
-    culv_vector_destroy(&v); /* what was imported stays */
+    culv_vector_destroy(&v, NULL); /* what was imported stays */
     vector_require(s, culv_vmm_range_pointer(range), rd.size, 9, 1);
-    LIB_OK(culv_vmm_unmap(range, 0, rd.size));
+    LIB_OK(culv_vmm_unmap(range, 0, rd.size, NULL));
     for (size_t i = 0; i < CHUNKS; i++)
         culv_vmm_allocation_destroy(&in[i]);
     LIB_OK(culv_vmm_range_destroy(&range));
@@ -270,7 +270,7 @@ TEST(two_devices)
         vector_add(&s, culv_vector_pointer(v), size, 1);
         vector_require(&there, culv_vector_pointer(v), size, (uint32_t)size, 1);
     }
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
     LIB_CU_OK(&there.w, cu->ModuleUnload(there.module));
     lib_stream_destroy(&there.w, there.stream);
     culv_device_close(&other);
@@ -291,5 +291,5 @@ VECTOR_CASE(outlives_its_device)
     LIB_OK(culv_vector_grow(v, 2 * s->chunk));
     vector_write(s, culv_vector_pointer(v), 0, 2 * s->chunk, 4);
     vector_require(s, culv_vector_pointer(v), 2 * s->chunk, 4, 0);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 }

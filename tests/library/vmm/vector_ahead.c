@@ -73,7 +73,7 @@ VECTOR_CASE(publishes, .smoke = true)
     REQUIRE_EQ(culv_vector_size(v), 2 * c);
     REQUIRE_EQ(culv_vector_committed(v), 13 * c); /* two chunks: 8 and 5 */
     vector_require(s, base, 13 * c, 3, 0);
-    culv_vector_destroy(&v); /* while it may be at work */
+    culv_vector_destroy(&v, NULL); /* while it may be at work */
 }
 
 static int compare(const void *a, const void *b)
@@ -105,7 +105,7 @@ VECTOR_CASE(is_quick)
              "median %.3f, 99th percentile %.3f, most %.1f, %d misses of %d", us[GROWS / 2],
              us[GROWS * 99 / 100], us[GROWS - 1], (int)stats.ahead_misses, GROWS);
     if (!s->w.cu->software) REQUIRE(us[GROWS * 99 / 100] < 5);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 }
 
 /* Its failures are nobody's: a grow commits itself. */
@@ -135,7 +135,7 @@ VECTOR_CASE(survives_failures)
     }
     vector_write(s, culv_vector_pointer(v), 0, size, 6);
     vector_require(s, culv_vector_pointer(v), size, 6, 0);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 }
 
 /* Six chunks of addresses, which the thread has committed as far as it can; four are in use. */
@@ -146,7 +146,7 @@ static culv_vector *before_a_wall(vector_stage *s)
     d.reserve = 6 * c;
     d.size = c;
     culv_vector *first = vector_make(s, &d); /* whose place the next one shall have */
-    culv_vector_destroy(&first);
+    culv_vector_destroy(&first, NULL);
     d.commit_ahead = 4 * c;
     culv_vector *v = vector_make(s, &d);
     vector_wall(s, v);
@@ -180,7 +180,7 @@ VECTOR_CASE(stops_at_the_wall)
     }
     wait_quiet();
     (void)vector_check(v);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 }
 
 /* A shrink makes room before the wall, and the thread fills it again. */
@@ -201,7 +201,7 @@ VECTOR_CASE(refills_after_a_shrink)
         vector_write(s, base, 0, 6 * c, 4);
         vector_require(s, base, 6 * c, 4, 0);
     }
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 }
 
 /* After a shrink, while its memory waits for a stream, the thread waits for nobody. */
@@ -231,7 +231,7 @@ VECTOR_CASE(never_waits)
     wait_committed(v, 6 * c);
     vector_write(s, culv_vector_pointer(v), 0, 6 * c, 2);
     vector_require(s, culv_vector_pointer(v), 6 * c, 2, 0);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 }
 
 /* Readers -------------------------------------------------------------------------------------- */
@@ -307,7 +307,7 @@ static void read_while_it_grows(uint64_t ahead)
     (void)vector_check(v);
     vector_write(&s, culv_vector_pointer(v), 0, STEPS * s.chunk, 17);
     vector_require(&s, culv_vector_pointer(v), STEPS * s.chunk, 17, 0);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
     vector_stage_close(&s);
 }
 
@@ -329,10 +329,7 @@ VECTOR_CASE(destroyed_in_a_child)
         REQUIRE(child >= 0);
         if (child == 0) {
             alarm(TEST_FAR_MS / 1000);
-            if (after)
-                culv_vector_destroy_after(&v, s->stream);
-            else
-                culv_vector_destroy(&v);
+            culv_vector_destroy(&v, after ? &s->stream : NULL);
             _exit(v == NULL ? 7 : 1);
         }
         REQUIRE(waitpid(child, &status, 0) == child);
@@ -343,5 +340,5 @@ VECTOR_CASE(destroyed_in_a_child)
     }
     vector_write(s, culv_vector_pointer(v), 0, 8 * s->chunk, 5);
     vector_require(s, culv_vector_pointer(v), 8 * s->chunk, 5, 0);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 }

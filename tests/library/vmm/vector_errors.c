@@ -17,7 +17,7 @@ VECTOR_CASE(nulls)
     stats.struct_size = 0;
     LIB_INVALID(culv_vector_get_stats(v, &stats), STRUCT_SIZE);
     LIB_INVALID(culv_vector_retire(v, 4096, NULL), VALUE);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 }
 
 static void refuse(const vector_stage *s, const culv_vector_desc *d, culv_result result,
@@ -50,7 +50,7 @@ VECTOR_CASE(descriptors)
     LIB_OK(culv_vector_get_stats(v, &stats));
     REQUIRE_EQ(stats.committed, s->chunk);
     REQUIRE_EQ(stats.peak, 77);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
     d = culv_vector_desc_init();
     d.min_chunk = 4 * s->chunk;
     d.max_chunk = 3 * s->chunk;
@@ -107,8 +107,8 @@ VECTOR_CASE(huge)
     culv_vector *full = vector_make(s, &d);
     vector_wall(s, full);
     LIB_OK(culv_vector_shrink(full, 0, s->stream)); /* beyond what is kept ahead there is nothing */
-    culv_vector_destroy(&full);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&full, NULL);
+    culv_vector_destroy(&v, NULL);
 }
 
 /* A stream of nobody's. */
@@ -131,7 +131,7 @@ VECTOR_CASE(streams)
         REQUIRE_EQ(culv_vector_size(v), 2 * s->chunk);
         REQUIRE_EQ(culv_vector_committed(v), 2 * s->chunk);
     }
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
     CU_OK(cu->CtxSetCurrent(other));
     CU_OK(cu->StreamDestroy(stranger));
     CU_OK(cu->CtxSetCurrent(before));
@@ -165,7 +165,7 @@ VECTOR_CASE(chunks)
     CU_OK(cu->GraphDestroy(graph));
     LIB_OK(culv_vector_shrink(v, 1, s->stream));
     REQUIRE_EQ(vector_check(v), 1);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
     lib_leave(&s->w, before);
 }
 
@@ -222,6 +222,6 @@ VECTOR_CASE(undone_in_vain)
     LIB_OK(culv_vector_grow(v, 3 * s->chunk));
     vector_write(s, culv_vector_pointer(v), 0, 3 * s->chunk, 5);
     vector_require(s, culv_vector_pointer(v), 3 * s->chunk, 5, 0);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
     culv_device_close(&device);
 }

@@ -65,7 +65,7 @@ VECTOR_CASE(extends_in_place)
         others[i] = NULL;
     }
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        culv_vector_destroy(&others[i]);
+        culv_vector_destroy(&others[i], NULL);
     if (v == NULL) SKIP("no addresses are free behind any vector");
     LIB_OK(culv_vector_grow(v, 7 * s->chunk));
     REQUIRE_EQ(culv_vector_pointer(v), base);
@@ -93,7 +93,7 @@ VECTOR_CASE(extends_in_place)
     vector_require(s, base, 9 * s->chunk, 12, 0);
     REQUIRE_EQ(vector_stats(v).peak, 10 * s->chunk);
     REQUIRE_EQ(m.count, 0);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 }
 
 /* Where they are taken it moves, without a copy: the same memory is at both addresses. */
@@ -152,7 +152,7 @@ VECTOR_CASE(moves_without_a_copy, .smoke = true)
     LIB_INVALID(culv_vector_retire(v, old, s->stream), VALUE);
     LIB_OK(culv_vector_retire(v, 0, s->stream)); /* all there are: none */
     vector_require(s, now, 6 * s->chunk, 21, 0);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 }
 
 /* Several times, with nobody to tell; old addresses go together, or with the vector. */
@@ -172,7 +172,7 @@ VECTOR_CASE(moves_often)
                 vector_open_wall(s);
             }
             if (m.count == i && !s->w.cu->software) {
-                culv_vector_destroy(&v);
+                culv_vector_destroy(&v, NULL);
                 SKIP(
                     "the driver lets nothing else stand behind the vector, which is extended and never moves");
             }
@@ -190,10 +190,7 @@ VECTOR_CASE(moves_often)
             REQUIRE_EQ(vector_stats(v).retiring, 0);
             lib_finish(&s->w, s->stream);
         }
-        if (how == 2)
-            culv_vector_destroy_after(&v, s->stream);
-        else
-            culv_vector_destroy(&v);
+        culv_vector_destroy(&v, how == 2 ? &s->stream : NULL);
         REQUIRE(v == NULL);
         lib_finish(&s->w, s->stream);
         lib_settle(&s->w);
@@ -218,7 +215,7 @@ VECTOR_CASE(fixed)
     REQUIRE_EQ(culv_vector_pointer(v), base);
     vector_require(s, base, 2 * s->chunk, 11, 0);
     REQUIRE_EQ(m.count, 0);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 }
 
 /* More than there is memory for, at another address: nothing has happened. */
@@ -247,5 +244,5 @@ VECTOR_CASE(too_much_memory)
     REQUIRE_EQ(vector_check(v), 2);
     LIB_OK(culv_vector_grow(v, 6 * s->chunk));
     vector_require(s, culv_vector_pointer(v), 2 * s->chunk, 11, 0);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 }

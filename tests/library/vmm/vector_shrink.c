@@ -56,7 +56,7 @@ VECTOR_CASE(shrinks)
     lib_finish(&s->w, s->stream);
     LIB_OK(culv_vector_grow(v, s->chunk));
     vector_write(s, base, 0, s->chunk, 1);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 }
 
 /* What was committed beyond the size, as a policy wants it, goes by a shrink to that size. */
@@ -72,7 +72,7 @@ VECTOR_CASE(shrinks_to_fit)
     LIB_OK(culv_vector_shrink(v, s->chunk - 8, s->stream));
     LIB_OK(culv_vector_grow(v, s->chunk));
     REQUIRE_EQ(vector_check(v), 1);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
     d.max_chunk = 0;
     v = vector_make(s, &d);
     LIB_OK(culv_vector_grow(v, 2 * s->chunk));
@@ -82,7 +82,7 @@ VECTOR_CASE(shrinks_to_fit)
     LIB_OK(culv_vector_grow(v, 3 * s->chunk));
     LIB_OK(culv_vector_shrink(v, 3 * s->chunk, s->stream)); /* the last chunk is in use */
     REQUIRE_EQ(culv_vector_committed(v), 4 * s->chunk);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 }
 
 /* A stream in capture tells nothing: refused, and nothing has changed. */
@@ -103,7 +103,7 @@ VECTOR_CASE(refuses_captures)
     LIB_CU_OK(&s->w, cu->StreamEndCapture(s->stream, &graph));
     LIB_CU_OK(&s->w, cu->GraphDestroy(graph));
     vector_require(s, culv_vector_pointer(v), 3 * s->chunk, 31, 0);
-    culv_vector_destroy(&v);
+    culv_vector_destroy(&v, NULL);
 }
 
 /* Vectors that go at once, and when their stream is done. */
@@ -111,10 +111,10 @@ VECTOR_CASE(destroys)
 {
     culv_vector *v = make(s, 3);
     vector_hold(s);
-    culv_vector_destroy_after(&v, s->stream);
+    culv_vector_destroy(&v, &s->stream);
     REQUIRE(v == NULL);
-    culv_vector_destroy_after(&v, s->stream);
-    culv_vector_destroy_after(NULL, s->stream);
+    culv_vector_destroy(&v, &s->stream);
+    culv_vector_destroy(NULL, &s->stream);
     if (s->w.cu->software) REQUIRE_EQ(allocations(s), 3);
     vector_let_go(s);
     lib_finish(&s->w, s->stream);
@@ -123,15 +123,15 @@ VECTOR_CASE(destroys)
     v = make(s, 3);
     vector_hold(s);
     LIB_OK(culv_vector_shrink(v, s->chunk, s->stream));
-    culv_vector_destroy(&v); /* what it gave back before still waits for its stream */
+    culv_vector_destroy(&v, NULL); /* what it gave back before still waits for its stream */
     if (s->w.cu->software) REQUIRE_EQ(allocations(s), 2);
     vector_let_go(s);
     lib_finish(&s->w, s->stream);
     lib_settle(&s->w);
     if (s->w.cu->software) REQUIRE_EQ(allocations(s), 0);
     v = make(s, 0);
-    culv_vector_destroy_after(&v, s->stream);
-    culv_vector_destroy(NULL);
+    culv_vector_destroy(&v, &s->stream);
+    culv_vector_destroy(NULL, NULL);
 }
 
 /* A destroy has no error to report, so that it tries again what the driver refuses once. */
@@ -143,7 +143,7 @@ VECTOR_CASE(destroys_in_spite_of_a_refusal)
     for (uint64_t n = 1; failed != NULL; n++) {
         culv_vector *v = make(s, 2);
         cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
-        culv_vector_destroy_after(&v, s->stream);
+        culv_vector_destroy(&v, &s->stream);
         failed = cu->SoftFailedCall();
         cu->SoftFailAt(0, 0);
         lib_finish(&s->w, s->stream);
@@ -212,7 +212,7 @@ TEST(two_refusals_are_told, .own = true)
         r.with_device = false;
         r.cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
         r.cu->SoftBefore(n, refuse_the_next, &r);
-        culv_vector_destroy_after(&v, s.stream);
+        culv_vector_destroy(&v, &s.stream);
         (void)r.cu->StreamSynchronize(s.stream); /* it may be what is refused */
         (void)culv_device_collect(device);
         r.cu->SoftBefore(0, NULL, NULL);
@@ -259,7 +259,7 @@ VECTOR_CASE(goes_with_its_device)
     culv_error was = culv_error_init(), is = culv_error_init();
     lib_forget_error();
     culv_last_error(&was);
-    culv_vector_destroy_after(&v, s->stream);
+    culv_vector_destroy(&v, &s->stream);
     REQUIRE(v == NULL);
     culv_last_error(&is); /* it has no errors to report */
     REQUIRE_EQ_STR(is.message, was.message);

@@ -66,16 +66,16 @@ VMM_CASE(mapped, .smoke = true)
     LIB_OK(culv_vmm_get_mappings(range, m, 1, &count));
     REQUIRE_EQ(count, 2);
     /* The two by another order at another place. */
-    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
     REQUIRE_EQ(vmm_count_mappings(range), 0);
     vmm_require_counts(s, 2, 1, 0);
     LIB_OK(culv_vmm_map(range, 4 * VMM_BLOCK, two, NULL, 0));
     LIB_OK(culv_vmm_map(range, 6 * VMM_BLOCK, one, NULL, 0));
     vmm_require_words(s->w.device, cu, vmm_address(range, 6), VMM_BLOCK / 4, 5);
-    LIB_OK(culv_vmm_unmap(range, 6 * VMM_BLOCK, VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 6 * VMM_BLOCK, VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_map(range, 3 * VMM_BLOCK, one, NULL, 0)); /* in front of two */
     vmm_require_words(s->w.device, cu, vmm_address(range, 3), all, 5);
-    LIB_OK(culv_vmm_unmap(range, 0, 8 * VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, 8 * VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     REQUIRE(range == NULL);
     LIB_OK(culv_vmm_range_destroy(&range));
@@ -98,9 +98,9 @@ VMM_CASE(aliases)
     vmm_require_words(s->w.device, cu, vmm_address(here, 1), WORDS, 1);
     vmm_write(s->w.device, cu, vmm_address(there, 1), WORDS, 2);
     vmm_require_words(s->w.device, cu, vmm_address(here, 0), WORDS, 2);
-    LIB_OK(culv_vmm_unmap(here, 0, VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(here, 0, VMM_BLOCK, NULL));
     vmm_require_words(s->w.device, cu, vmm_address(here, 1), WORDS, 2);
-    LIB_OK(culv_vmm_unmap(here, VMM_BLOCK, VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(here, VMM_BLOCK, VMM_BLOCK, NULL));
     /* The memory outlives its handle where it is mapped. */
     culv_vmm_allocation_destroy(&allocation);
     vmm_require_words(s->w.device, cu, vmm_address(there, 1), WORDS, 2);
@@ -109,7 +109,7 @@ VMM_CASE(aliases)
     LIB_OK(culv_vmm_get_mappings(there, &m, 1, &count));
     REQUIRE(count == 1 && m.allocation == NULL && m.size == VMM_BLOCK);
     vmm_require_counts(s, 0, 2, 1);
-    LIB_OK(culv_vmm_unmap(there, 0, 2 * VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(there, 0, 2 * VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_range_destroy(&here));
     LIB_OK(culv_vmm_range_destroy(&there));
 }
@@ -131,14 +131,14 @@ VMM_CASE(retained)
     REQUIRE_EQ(info.granularity, VMM_BLOCK);
     REQUIRE_EQ(info.handle_types, 1u << CULV_HANDLE_OPAQUE_FD);
     vmm_require_counts(s, 1, 1, 1);
-    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_map(range, 0, again, NULL, 0)); /* the memory was kept by it */
     vmm_require_words(s->w.device, cu, vmm_address(range, 0), WORDS, 3);
     culv_handle handle = {0};
     LIB_OK(culv_vmm_export_dup(again, CULV_HANDLE_OPAQUE_FD, &handle));
     culv_handle_close(&handle);
     culv_vmm_allocation_destroy(&again);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK * 4));
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK * 4, NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
 
     /* What has none. */
@@ -266,7 +266,7 @@ VMM_CASE(host_memory)
             const uint32_t *words = (const void *)(uintptr_t)vmm_address(range, 0);
             REQUIRE_WORDS(words, WORDS, 9);
         }
-        LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+        LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
         LIB_OK(culv_vmm_range_destroy(&range));
         culv_vmm_allocation_destroy(&allocation);
     }
@@ -280,7 +280,7 @@ VMM_CASE(outlived)
     culv_device_close(&s->w.device);
     LIB_OK(culv_vmm_map(range, 0, allocation, NULL, 0));
     culv_vmm_allocation_destroy(&allocation);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
 }
 
@@ -296,16 +296,16 @@ VMM_CASE(many)
         LIB_OK(culv_vmm_map(range, place * VMM_BLOCK, allocations[place], NULL, 0));
     }
     for (size_t i = 1; i < MANY; i += 2)
-        LIB_OK(culv_vmm_unmap(range, i * VMM_BLOCK, VMM_BLOCK));
+        LIB_OK(culv_vmm_unmap(range, i * VMM_BLOCK, VMM_BLOCK, NULL));
     static culv_vmm_mapping m[MANY];
     size_t count = 0;
     LIB_OK(culv_vmm_get_mappings(range, m, MANY, &count));
     REQUIRE_EQ(count, MANY / 2);
     for (size_t i = 0; i < count; i++)
         REQUIRE(m[i].offset == 2 * i * VMM_BLOCK && m[i].allocation == allocations[2 * i]);
-    LIB_OK(culv_vmm_unmap(range, 3 * VMM_BLOCK, 6 * VMM_BLOCK)); /* 4, 6, 8 */
+    LIB_OK(culv_vmm_unmap(range, 3 * VMM_BLOCK, 6 * VMM_BLOCK, NULL)); /* 4, 6, 8 */
     REQUIRE_EQ(vmm_count_mappings(range), MANY / 2 - 3);
-    LIB_OK(culv_vmm_unmap(range, 0, MANY * VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, MANY * VMM_BLOCK, NULL));
     for (size_t i = 0; i < MANY; i++)
         culv_vmm_allocation_destroy(&allocations[i]);
     LIB_OK(culv_vmm_range_destroy(&range));

@@ -35,10 +35,10 @@ VMM_CASE(changed)
     vmm_write(s->w.device, s->w.cu, vmm_address(range, 1), WORDS, 2);
     vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 1), WORDS, 2);
     /* A mapping that comes anew has its own access, not the last one's. */
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     REQUIRE_EQ(access_of(range, 0, NULL), CULV_VMM_ACCESS_READ_WRITE);
-    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
     culv_vmm_allocation_destroy(&two);
@@ -97,7 +97,7 @@ VMM_TWO_CASE(taken_back_of_peers)
         LIB_OK(culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, all, 2));
     }
     REQUIRE(refused >= 2);
-    LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
 }
@@ -127,7 +127,7 @@ VMM_TWO_CASE(peers)
     REQUIRE_EQ(access_of(range, 1, NULL), CULV_VMM_ACCESS_READ_WRITE);
     LIB_OK(culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, both, 2));
     REQUIRE_EQ(access_of(range, 0, s->other), CULV_VMM_ACCESS_READ_WRITE);
-    LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
 }
@@ -161,7 +161,7 @@ VMM_TWO_CASE(striped)
     culv_vmm_allocation_destroy(&pieces[3]);
     culv_device_close(&s->other);
     vmm_require_words(s->w.device, cu, vmm_address(range, 0), PIECES * VMM_BLOCK / 4, 7);
-    LIB_OK(culv_vmm_unmap(range, 0, PIECES * VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, PIECES * VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&pieces[0]);
     culv_vmm_allocation_destroy(&pieces[2]);
@@ -182,7 +182,7 @@ VMM_TWO_CASE(no_peers)
     LIB_INVALID(culv_vmm_map(range, 0, theirs, NULL, 0), PEER);
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, &other, 1), PEER);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
     culv_vmm_allocation_destroy(&theirs);
@@ -223,7 +223,7 @@ VMM_TWO_CASE(two_owners)
             }
         }
     s->w.cu->SoftBarPeers(0);
-    LIB_OK(culv_vmm_unmap(range, 0, 3 * VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, 3 * VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
     culv_vmm_allocation_destroy(&theirs);
@@ -243,7 +243,7 @@ VMM_TWO_CASE(retained_elsewhere)
     culv_vmm_allocation_info info = lib_allocation(again);
     REQUIRE_EQ_BYTES(&info.device, &caps.uuid, sizeof caps.uuid);
     culv_vmm_allocation_destroy(&again);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&theirs);
 }

@@ -21,7 +21,7 @@ VMM_CASE(after_a_stream)
     vmm_gate_begin(s, &gate);
     LIB_CU_OK(&s->w,
               s->w.cu->MemsetD32Async(vmm_address(range, 1), 3, 2 * VMM_BLOCK / 4, gate.stream));
-    LIB_OK(culv_vmm_unmap_after(range, 0, 3 * VMM_BLOCK, gate.stream));
+    LIB_OK(culv_vmm_unmap(range, 0, 3 * VMM_BLOCK, &gate.stream));
     culv_vmm_allocation_destroy(&two);
     culv_vmm_mapping m[3];
     size_t count = 0;
@@ -34,15 +34,15 @@ VMM_CASE(after_a_stream)
     REQUIRE_EQ(c.deferred, 1); /* one event for all of it */
     REQUIRE_EQ(lib_allocation(one).mappings, 2);
     LIB_ERROR(culv_vmm_map(range, 0, one, NULL, 0), BUSY, MAPPED, "waits for a stream");
-    LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK), NOT_MAPPED, "waits for a stream");
-    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, gate.stream), NOT_MAPPED);
+    LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL), NOT_MAPPED, "waits for a stream");
+    LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK, &gate.stream), NOT_MAPPED);
     LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, NULL, 0), NOT_MAPPED);
     culv_vmm_access a = {.flags = CULV_VMM_ACCESS_READ};
     LIB_INVALID(culv_vmm_get_access(range, 0, &a), NOT_MAPPED);
     LIB_ERROR(culv_vmm_range_destroy(&range), BUSY, MAPPED, "(unmapped: it waits for a stream)");
     /* What is there still takes changes, over the whole range. */
     LIB_OK(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, NULL, 0));
-    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK, NULL));
     REQUIRE_EQ(vmm_count_mappings(range), 2);
     REQUIRE_EQ(culv_device_collect(s->w.device), 1);
     vmm_gate_open(s, &gate);
@@ -53,7 +53,7 @@ VMM_CASE(after_a_stream)
     LIB_ERROR(culv_vmm_range_destroy(&range), BUSY, MAPPED);
     REQUIRE(strstr(culv_last_error_message(), "waits for a stream") == NULL);
     vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 1);
-    LIB_OK(culv_vmm_unmap_after(range, 0, 4 * VMM_BLOCK, gate.stream)); /* which is idle */
+    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK, &gate.stream)); /* which is idle */
     lib_settle(&s->w);
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
@@ -90,7 +90,7 @@ VMM_CASE(asked_once_a_stream)
     vmm_gate_begin(s, &gate);
     for (uint64_t i = 0; i < BLOCKS; i++) {
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
-        LIB_OK(culv_vmm_unmap_after(range, i * VMM_BLOCK, VMM_BLOCK, gate.stream));
+        LIB_OK(culv_vmm_unmap(range, i * VMM_BLOCK, VMM_BLOCK, &gate.stream));
     }
     printf("%llu queries\n", (unsigned long long)h.queries);
     REQUIRE(h.queries <= 2 * BLOCKS);
@@ -100,8 +100,8 @@ VMM_CASE(asked_once_a_stream)
     /* In a range of its own, and behind all of them. */
     LIB_OK(culv_vmm_map(other, 0, one, NULL, 0));
     LIB_OK(culv_vmm_map(other, VMM_BLOCK, one, NULL, 0));
-    LIB_OK(culv_vmm_unmap_after(other, 0, VMM_BLOCK, gate.stream));
-    LIB_OK(culv_vmm_unmap_after(other, VMM_BLOCK, VMM_BLOCK, idle));
+    LIB_OK(culv_vmm_unmap(other, 0, VMM_BLOCK, &gate.stream));
+    LIB_OK(culv_vmm_unmap(other, VMM_BLOCK, VMM_BLOCK, &idle));
     lib_finish(&s->w, idle);
     LIB_OK(culv_vmm_map(other, VMM_BLOCK, one, NULL, 0));
     LIB_ERROR(culv_vmm_map(other, 0, one, NULL, 0), BUSY, MAPPED);
@@ -112,8 +112,8 @@ VMM_CASE(asked_once_a_stream)
     REQUIRE(h.queries <= BLOCKS + 1);
     REQUIRE_EQ(vmm_count_mappings(range), 1);
     REQUIRE_EQ(culv_device_collect(s->w.device), 0);
-    LIB_OK(culv_vmm_unmap(range, 0, BLOCKS * VMM_BLOCK));
-    LIB_OK(culv_vmm_unmap(other, 0, 2 * VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, BLOCKS * VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_unmap(other, 0, 2 * VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     LIB_OK(culv_vmm_range_destroy(&other));
     culv_vmm_allocation_destroy(&one);
@@ -141,15 +141,15 @@ VMM_CASE(behind_what_has_passed)
     atomic_store(&gate_open, 0);
     for (uint64_t i = 0; i < 5; i++)
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
-    LIB_OK(culv_vmm_unmap_after(range, 0, VMM_BLOCK, stream));
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, &stream));
     LIB_CU_OK(&s->w, s->w.cu->LaunchHostFunc(stream, wait_for_gate, NULL));
-    LIB_OK(culv_vmm_unmap_after(range, VMM_BLOCK, VMM_BLOCK, stream));
-    LIB_OK(culv_vmm_unmap_after(range, 2 * VMM_BLOCK, VMM_BLOCK, stream));
+    LIB_OK(culv_vmm_unmap(range, VMM_BLOCK, VMM_BLOCK, &stream));
+    LIB_OK(culv_vmm_unmap(range, 2 * VMM_BLOCK, VMM_BLOCK, &stream));
     for (unsigned i = 0; i < TEST_FAR_MS && culv_device_collect(s->w.device) > 2; i++)
         lib_sleep_ms(1);
     REQUIRE_EQ(culv_device_collect(s->w.device), 2);
-    LIB_OK(culv_vmm_unmap_after(range, 3 * VMM_BLOCK, VMM_BLOCK, stream));
-    LIB_OK(culv_vmm_unmap_after(range, 4 * VMM_BLOCK, VMM_BLOCK, stream));
+    LIB_OK(culv_vmm_unmap(range, 3 * VMM_BLOCK, VMM_BLOCK, &stream));
+    LIB_OK(culv_vmm_unmap(range, 4 * VMM_BLOCK, VMM_BLOCK, &stream));
     REQUIRE_EQ(culv_device_collect(s->w.device), 4);
     atomic_store(&gate_open, 1);
     lib_finish(&s->w, stream);
@@ -168,7 +168,7 @@ VMM_CASE(default_streams)
     const CUstream streams[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
     for (uint64_t i = 0; i < 3; i++) {
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
-        LIB_OK(culv_vmm_unmap_after(range, i * VMM_BLOCK, VMM_BLOCK, streams[i]));
+        LIB_OK(culv_vmm_unmap(range, i * VMM_BLOCK, VMM_BLOCK, &streams[i]));
     }
     lib_settle(&s->w);
     REQUIRE_EQ(vmm_count_mappings(range), 0);
@@ -186,12 +186,12 @@ VMM_TWO_CASE(refused_streams)
     other.device = s->other;
     other.context = culv_device_context(s->other);
     CUstream theirs = lib_stream(&other);
-    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, theirs), STREAM_DEVICE);
+    LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK, &theirs), STREAM_DEVICE);
     lib_stream_destroy(&other, theirs);
     CUstream stream = lib_stream(&s->w);
     CUgraph graph = NULL;
     LIB_CU_OK(&s->w, cu->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, stream), CAPTURE);
+    LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK, &stream), CAPTURE);
     CUcontext before = lib_enter(&s->w);
     CU_OK(cu->StreamEndCapture(stream, &graph));
     size_t nodes = 9;
@@ -202,7 +202,7 @@ VMM_TWO_CASE(refused_streams)
     vmm_require_counts(s, 1, 1, 1);
     REQUIRE_EQ(lib_counts(&s->w).deferred, 0);
     vmm_write(s->w.device, cu, vmm_address(range, 0), WORDS, 1);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
     lib_stream_destroy(&s->w, stream);
@@ -219,14 +219,14 @@ VMM_CASE(legacy_during_a_capture)
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     LIB_CU_OK(&s->w, cu->StreamCreate(&blocking, CU_STREAM_DEFAULT));
     LIB_CU_OK(&s->w, cu->StreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, NULL), CAPTURE);
+    LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK, &(CUstream){NULL}), CAPTURE);
     REQUIRE_EQ(vmm_count_mappings(range), 1);
     CUcontext before = lib_enter(&s->w);
     CU_OK(cu->StreamEndCapture(blocking, &graph));
     CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->StreamDestroy(blocking));
     lib_leave(&s->w, before);
-    LIB_OK(culv_vmm_unmap_after(range, 0, VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, &(CUstream){NULL}));
     lib_settle(&s->w);
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
@@ -244,7 +244,7 @@ TEST(after_a_fault, .faults = true)
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, two, NULL, 0));
     LIB_OK(culv_vmm_map(range, 2 * VMM_BLOCK, one, NULL, 0));
     CUstream stream = lib_stream(&s.w);
-    LIB_OK(culv_vmm_unmap_after(range, 2 * VMM_BLOCK, VMM_BLOCK, stream));
+    LIB_OK(culv_vmm_unmap(range, 2 * VMM_BLOCK, VMM_BLOCK, &stream));
     CUdeviceptr nowhere = 0x1000;
     uint32_t value = 1;
     void *params[] = {&nowhere, &value};
@@ -265,8 +265,8 @@ TEST(after_a_fault, .faults = true)
     culv_result result = culv_vmm_allocation_create(s.w.device, &d, &more);
     MEASURED("library.vmm_allocate_after_a_fault", "%s", culv_result_name(result));
     culv_vmm_allocation_destroy(&more);
-    LIB_OK(culv_vmm_unmap_after(range, 0, VMM_BLOCK, stream)); /* nothing runs any more */
-    LIB_OK(culv_vmm_unmap(range, VMM_BLOCK, VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, &stream)); /* nothing runs any more */
+    LIB_OK(culv_vmm_unmap(range, VMM_BLOCK, VMM_BLOCK, NULL));
     lib_settle(&s.w);
     culv_vmm_allocation_destroy(&one);
     culv_vmm_allocation_destroy(&two);
@@ -304,8 +304,8 @@ TEST(after_a_reset, .own = true)
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, one, NULL, 0));
     reset(&s);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
-    LIB_OK(culv_vmm_unmap_after(range, VMM_BLOCK, VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_unmap(range, VMM_BLOCK, VMM_BLOCK, &(CUstream){NULL}));
     culv_vmm_allocation_destroy(&one);
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_device_counts c = lib_counts(&s.w);

@@ -62,7 +62,7 @@ VMM_FABRIC_CASE(1, 1, both_ways)
     vmm_require_words(s->w.device, cu, vmm_address(range, 2), WORDS, 1);
     vmm_write(s->w.device, cu, vmm_address(range, 2), WORDS, 2);
     vmm_require_words(s->w.device, cu, vmm_address(range, 0), WORDS, 2);
-    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK, NULL));
     culv_vmm_allocation_destroy(&made);
     culv_vmm_allocation_destroy(&imported);
     LIB_OK(culv_vmm_range_destroy(&range));

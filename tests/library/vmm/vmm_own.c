@@ -35,8 +35,8 @@ VMM_CASE(settled)
     /* The second first: NVIDIA's driver calls host functions one after another (measured). */
     vmm_gate_begin(s, &second);
     vmm_gate_begin(s, &first);
-    LIB_OK(culv_vmm_unmap_after(range, 0, VMM_BLOCK, first.stream)); /* never opened meanwhile */
-    LIB_OK(culv_vmm_unmap_after(range, VMM_BLOCK, VMM_BLOCK, second.stream));
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, &first.stream)); /* never opened meanwhile */
+    LIB_OK(culv_vmm_unmap(range, VMM_BLOCK, VMM_BLOCK, &second.stream));
     LIB_OK(culvi_vmm_wait_and_collect(range, 2 * VMM_BLOCK, 2 * VMM_BLOCK)); /* touches neither */
     settler it = {.range = range};
     atomic_init(&it.done, false);
@@ -54,7 +54,7 @@ VMM_CASE(settled)
     LIB_INVALID(culvi_vmm_wait_and_collect(range, 0, 5 * VMM_BLOCK), RANGE);
     vmm_gate_end(s, &first);
     vmm_gate_end(s, &second);
-    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK, NULL));
     LIB_OK(culvi_vmm_wait_and_collect(range, 0, 4 * VMM_BLOCK));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
@@ -68,7 +68,7 @@ VMM_CASE(unmapped_quietly)
     for (uint64_t i = 0; i < 4; i++)
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
     vmm_gate_begin(s, &gate);
-    LIB_OK(culv_vmm_unmap_after(range, VMM_BLOCK, VMM_BLOCK, gate.stream));
+    LIB_OK(culv_vmm_unmap(range, VMM_BLOCK, VMM_BLOCK, &gate.stream));
     culvi_vmm_unmap_or_defer(range, 0, culv_vmm_range_size(range));
     culv_vmm_mapping m;
     size_t count = 0;
@@ -116,7 +116,7 @@ VMM_CASE(calls)
     REQUIRE_EQ(c[1].calls - c[0].calls, 4 + 1);
     REQUIRE_EQ(c[2].calls - c[1].calls, 4 + 2);
     CU_OK(s->w.cu->CtxSetCurrent(NULL));
-    LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&allocations[0]);
     culv_vmm_allocation_destroy(&allocations[1]);
@@ -142,10 +142,10 @@ static void *work(void *user)
         LIB_OK(culv_vmm_set_access(me->range, me->place * VMM_BLOCK, VMM_BLOCK, NULL, 0));
         (void)vmm_count_mappings(me->range);
         if (i % 3 == 0) {
-            LIB_OK(culv_vmm_unmap_after(me->range, me->place * VMM_BLOCK, VMM_BLOCK, NULL));
+            LIB_OK(culv_vmm_unmap(me->range, me->place * VMM_BLOCK, VMM_BLOCK, &(CUstream){NULL}));
             LIB_OK(culvi_vmm_wait_and_collect(me->range, me->place * VMM_BLOCK, VMM_BLOCK));
         } else {
-            LIB_OK(culv_vmm_unmap(me->range, me->place * VMM_BLOCK, VMM_BLOCK));
+            LIB_OK(culv_vmm_unmap(me->range, me->place * VMM_BLOCK, VMM_BLOCK, NULL));
         }
         culv_vmm_allocation_destroy(&one);
     }

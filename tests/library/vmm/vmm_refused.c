@@ -202,16 +202,16 @@ VMM_CASE(maps)
               "4194304 bytes at offset 2097152 ('cells')");
     REQUIRE(range != NULL);
 
-    LIB_INVALID(culv_vmm_unmap(range, 0, 0), RANGE);
-    LIB_INVALID(culv_vmm_unmap(range, 0, 5 * VMM_BLOCK), RANGE);
-    LIB_INVALID(culv_vmm_unmap(range, UINT64_MAX, 2), RANGE);
-    LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK), NOT_MAPPED);
-    LIB_INVALID(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK), NOT_MAPPED,
+    LIB_INVALID(culv_vmm_unmap(range, 0, 0, NULL), RANGE);
+    LIB_INVALID(culv_vmm_unmap(range, 0, 5 * VMM_BLOCK, NULL), RANGE);
+    LIB_INVALID(culv_vmm_unmap(range, UINT64_MAX, 2, NULL), RANGE);
+    LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL), NOT_MAPPED);
+    LIB_INVALID(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK, NULL), NOT_MAPPED,
                 "the one of 4194304 bytes at offset 2097152 ('cells')");
-    LIB_INVALID(culv_vmm_unmap(range, 2 * VMM_BLOCK, 2 * VMM_BLOCK), NOT_MAPPED);
-    LIB_INVALID(culv_vmm_unmap(range, VMM_BLOCK, 1), NOT_MAPPED);
-    LIB_INVALID(culv_vmm_unmap_after(range, 0, 2 * VMM_BLOCK, NULL), NOT_MAPPED);
-    LIB_INVALID(culv_vmm_unmap_after(range, 0, 5 * VMM_BLOCK, NULL), RANGE);
+    LIB_INVALID(culv_vmm_unmap(range, 2 * VMM_BLOCK, 2 * VMM_BLOCK, NULL), NOT_MAPPED);
+    LIB_INVALID(culv_vmm_unmap(range, VMM_BLOCK, 1, NULL), NOT_MAPPED);
+    LIB_INVALID(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK, &(CUstream){NULL}), NOT_MAPPED);
+    LIB_INVALID(culv_vmm_unmap(range, 0, 5 * VMM_BLOCK, &(CUstream){NULL}), RANGE);
 
     culv_vmm_access a = {.flags = CULV_VMM_ACCESS_READ};
     LIB_INVALID(culv_vmm_set_access(range, 0, 1, NULL, 1), NULL_ARGUMENT);
@@ -231,7 +231,7 @@ VMM_CASE(maps)
     /* It is all still there. */
     vmm_write(s->w.device, s->w.cu, vmm_address(range, 1), 100, 4);
     vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 1), 100, 4);
-    LIB_OK(culv_vmm_unmap(range, VMM_BLOCK, 2 * VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, VMM_BLOCK, 2 * VMM_BLOCK, NULL));
     culv_vmm_allocation_destroy(&one);
     culv_vmm_allocation_destroy(&two);
     LIB_OK(culv_vmm_range_destroy(&range));
@@ -247,7 +247,7 @@ VMM_CASE(long_list)
     for (uint64_t i = 0; i < MANY; i++)
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, allocation, NULL, 0));
     LIB_ERROR(culv_vmm_range_destroy(&range), BUSY, MAPPED, "and 22 more");
-    LIB_OK(culv_vmm_unmap(range, 0, MANY * VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, MANY * VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&allocation);
 }
@@ -277,7 +277,7 @@ TEST(of_another_driver, .own = true)
     LIB_OK(culv_vmm_map(range, 0, ours, NULL, 0));
     LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, &a, 1), DEVICE_MISMATCH);
     LIB_INVALID(culv_vmm_get_access(range, 0, &a), DEVICE_MISMATCH);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
     culv_vmm_allocation_destroy(&theirs);
     culv_vmm_allocation_destroy(&ours);
     LIB_OK(culv_vmm_range_destroy(&range));

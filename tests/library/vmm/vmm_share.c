@@ -63,7 +63,7 @@ VMM_CASE(in_one_process, .smoke = true)
     LIB_INVALID(culv_vmm_export_dup(taken, CULV_HANDLE_OPAQUE_FD, &handle), NOT_EXPORTABLE,
                 "imported");
     REQUIRE_EQ(handle.type, CULV_HANDLE_NONE);
-    LIB_OK(culv_vmm_unmap(range, 0, 6 * VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, 6 * VMM_BLOCK, NULL));
     culv_vmm_allocation_destroy(&taken);
     culv_vmm_allocation_destroy(&borrowed);
     LIB_OK(culv_vmm_range_destroy(&range));
@@ -77,14 +77,14 @@ VMM_CASE(kept_by_the_handle)
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 4);
     const int fd = export_fd(one);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
     culv_vmm_allocation_destroy(&one);
     vmm_require_counts(s, 0, 1, 0);
     culv_vmm_import_desc d = import_desc(fd, VMM_BLOCK);
     LIB_TAKE(culv_vmm_import(s->w.device, &d, &one), &d.handle);
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 4);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
     culv_vmm_allocation_destroy(&one);
     LIB_OK(culv_vmm_range_destroy(&range));
 }
@@ -232,7 +232,7 @@ TEST(other_process_child)
     culv_vmm_allocation_destroy(&in);
     vmm_require_words(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 11);
     vmm_write(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 12);
-    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     vmm_stage_close(&s);
 }
@@ -253,7 +253,7 @@ VMM_CASE(other_process, .own = true)
     REQUIRE_EQ(test_run_child("share.other_process_child"), 0);
     close(fd);
     vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 12);
-    LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK, NULL));
     culv_vmm_allocation_destroy(&made);
     LIB_OK(culv_vmm_range_destroy(&range));
 }
@@ -280,7 +280,7 @@ VMM_TWO_CASE(other_gpu)
     LIB_OK(culv_vmm_map(range, 0, in, both, 2));
     vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 5);
     vmm_require_words(s->other, s->w.cu, vmm_address(range, 0), WORDS, 5);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
     culv_vmm_allocation_destroy(&in);
     if (s->w.cu->SoftBarPeers != NULL) {
         s->w.cu->SoftBarPeers(1);
@@ -317,7 +317,7 @@ VMM_CASE(host_numa)
         vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 21);
         vmm_require_words(s->w.device, s->w.cu, culv_vmm_range_pointer(range) + info.size, WORDS,
                           21);
-        LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+        LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
         LIB_OK(culv_vmm_range_destroy(&range));
         culv_vmm_allocation_destroy(&in);
         culv_vmm_allocation_destroy(&made);

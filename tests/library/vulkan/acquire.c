@@ -54,11 +54,11 @@ LIB_CASE(one_import)
     culv_memory *kept = first;
     culv_memory_destroy(&first);
     for (int i = 1; i < RESOURCES; i++)
-        culv_buffer_unmap(&buffers[i]);
+        culv_buffer_unmap(&buffers[i], NULL);
     culv_memory *again = acquire(w->attachment, &block);
     REQUIRE(again == kept);
     culv_memory_destroy(&again);
-    culv_buffer_unmap(&buffers[0]);
+    culv_buffer_unmap(&buffers[0], NULL);
     lib_settle(w);
     lib_require_driver_counts(w, 0, 0, 0);
     /* Then it is a new one. */
@@ -79,7 +79,7 @@ LIB_CASE(deferred_is_not_found)
     culv_memory *memory = acquire(w->attachment, &block);
     culv_buffer *buffer = map(memory, 0, 4096);
     culv_memory_destroy(&memory);
-    culv_buffer_unmap_after(&buffer, stream);
+    culv_buffer_unmap(&buffer, &stream);
     REQUIRE_EQ(lib_counts(w).deferred, 1);
     memory = acquire(w->attachment, &block);
     REQUIRE_EQ(lib_counts(w).memories, 2); /* the old one and the new one */
@@ -88,7 +88,7 @@ LIB_CASE(deferred_is_not_found)
     lib_finish(w, stream);
     lib_settle(w);
     REQUIRE_EQ(lib_counts(w).memories, 0);
-    culv_semaphore_destroy(&semaphore);
+    culv_semaphore_destroy(&semaphore, NULL);
 }
 
 /* Imports of culv_vk_memory_import(), and those of another attachment, are apart. */
@@ -196,7 +196,7 @@ static void try_format(lib_world *w, const raw_vk_buffer *block, VkFormat format
                     "VkMemoryDedicatedAllocateInfo");
     } else {
         LIB_OK(map_image(w, memory, &image, &mapped));
-        culv_image_unmap(&mapped);
+        culv_image_unmap(&mapped, NULL);
     }
     culv_memory_destroy(&memory);
     raw_vk_image_destroy(&w->vk, &image);
@@ -210,7 +210,7 @@ static void try_format(lib_world *w, const raw_vk_buffer *block, VkFormat format
     md.dedicated = VK_TRUE;
     LIB_OK(culv_vk_memory_import_shared(w->attachment, &md, &memory));
     LIB_OK(map_image(w, memory, &image, &mapped));
-    culv_image_unmap(&mapped);
+    culv_image_unmap(&mapped, NULL);
     culv_memory_destroy(&memory);
 
     /* The gate says so before, and what Culvert makes is so. */
@@ -230,7 +230,7 @@ static void try_format(lib_world *w, const raw_vk_buffer *block, VkFormat format
     lib_saw_dedicated = false;
     LIB_OK(culv_vk_image_create(watched, &cd, &made));
     REQUIRE(lib_saw_dedicated || !sharing.dedicated_required);
-    culv_shared_image_destroy(&made);
+    culv_shared_image_destroy(&made, NULL);
     culv_vk_detach(&watched);
 }
 

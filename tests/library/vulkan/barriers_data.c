@@ -225,7 +225,7 @@ IMAGE_CASE(data)
         stage_submit(s, commands, 0);
         round_trip(s, &p, &x, &host, false);
         round_trip(s, &p, &x, &host, true);
-        culv_shared_image_destroy(&x.made);
+        culv_shared_image_destroy(&x.made, NULL);
         printf("%s: right\n", kinds[k].name);
         count++;
     }

@@ -364,7 +364,7 @@ static void buffers_of(VkSharingMode sharing)
     printf("%u uses of buffers in two forms\n", uses);
     REQUIRE(uses >= 10);
     lib_finish(&s.w, s.stream);
-    culv_shared_buffer_destroy(&made);
+    culv_shared_buffer_destroy(&made, NULL);
     probe_close(&p);
     stage_close(&s);
 }

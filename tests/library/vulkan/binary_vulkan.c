@@ -59,7 +59,7 @@ ROAD_CASE(imported)
     REQUIRE_EQ(culv_semaphore_get_type(semaphore), CULV_SEMAPHORE_BINARY);
     LIB_INVALID(culv_semaphore_wait(semaphore, r->stream, 0), WAIT_BEFORE_SIGNAL);
     alternate(r, semaphore, &r->other);
-    culv_semaphore_destroy(&semaphore);
+    culv_semaphore_destroy(&semaphore, NULL);
 
     raw_binary_signal(&r->w.vk, r->w.cu, &r->other);
     d.signal_pending = 1;
@@ -68,7 +68,7 @@ ROAD_CASE(imported)
     LIB_OK(culv_semaphore_wait(semaphore, r->stream, 0));
     lib_finish(&r->w, r->stream);
     alternate(r, semaphore, &r->other);
-    culv_semaphore_destroy(&semaphore);
+    culv_semaphore_destroy(&semaphore, NULL);
 
     raw_binary_signal(&r->w.vk, r->w.cu, &r->other);
     d.signal_pending = 0;
@@ -77,7 +77,7 @@ ROAD_CASE(imported)
     LIB_OK(culv_semaphore_wait(semaphore, r->stream, 0)); /* nobody told of the signal */
     lib_finish(&r->w, r->stream);
     alternate(r, semaphore, &r->other);
-    culv_semaphore_destroy_after(&semaphore, r->stream);
+    culv_semaphore_destroy(&semaphore, &r->stream);
 }
 
 ROAD_CASE(made)
@@ -99,10 +99,7 @@ ROAD_CASE(made)
         else
             LIB_INVALID(culv_semaphore_mark_waited(cuda), WAIT_BEFORE_SIGNAL);
         raw_vk_idle(&r->w.vk); /* Vulkan's use is over, and the validation layer knows */
-        if (i == 0)
-            culv_shared_semaphore_destroy(&made);
-        else
-            culv_shared_semaphore_destroy_after(&made, r->stream);
+        culv_shared_semaphore_destroy(&made, i != 0 ? &r->stream : NULL);
         REQUIRE(made == NULL);
     }
 }
@@ -136,7 +133,7 @@ ROAD_CASE(lost, .own = true)
         REQUIRE_EQ(lib_query(&r->w, r->stream), CUDA_ERROR_NOT_READY);
         lose_until_done(r, 1);
     }
-    culv_semaphore_destroy(&tracked);
+    culv_semaphore_destroy(&tracked, NULL);
 
     /* Two frames in flight: each call lets one go, or the same one twice. */
     d.untracked = 1;
@@ -144,7 +141,7 @@ ROAD_CASE(lost, .own = true)
     LIB_OK(culv_semaphore_wait(untracked, r->stream, 0));
     LIB_OK(culv_semaphore_wait(untracked, r->stream, 0));
     lose_until_done(r, 1000000);
-    culv_semaphore_destroy(&untracked);
+    culv_semaphore_destroy(&untracked, NULL);
 
     /* The destroy of one that Culvert made signals what was added since. */
     culv_vk_semaphore_create_desc m = culv_vk_semaphore_create_desc_init();
@@ -156,7 +153,7 @@ ROAD_CASE(lost, .own = true)
     for (int i = 0; i < 3 && lib_query(&r->w, r->stream) == CUDA_SUCCESS; i++)
         LIB_OK(culv_semaphore_wait(cuda, r->stream, 0));
     REQUIRE_EQ(lib_query(&r->w, r->stream), CUDA_ERROR_NOT_READY);
-    culv_shared_semaphore_destroy(&made);
+    culv_shared_semaphore_destroy(&made, NULL);
     lose_until_done(r, 0);
 }
 
@@ -230,8 +227,8 @@ TEST(timelines_not_exportable)
     d.type = CULV_SEMAPHORE_BINARY;
     LIB_OK(culv_vk_semaphore_import(r.vk, &d, &semaphore));
     alternate(&r, semaphore, &r.other);
-    culv_semaphore_destroy(&semaphore);
-    culv_shared_buffer_destroy(&buffer);
+    culv_semaphore_destroy(&semaphore, NULL);
+    culv_shared_buffer_destroy(&buffer, NULL);
     road_close(&r);
 }
 
@@ -252,7 +249,7 @@ TEST(not_made_for_export, .own = true)
     printf("%s\n", r == CULV_OK ? "the driver exported it" : culv_last_error_message());
     if (w.cu->software) REQUIRE(r != CULV_OK);
     if (r == CULV_OK) {
-        culv_semaphore_destroy(&semaphore);
+        culv_semaphore_destroy(&semaphore, NULL);
     } else {
         culv_error e = culv_error_init();
         culv_last_error(&e);
@@ -286,7 +283,7 @@ TEST(told_as_timeline)
             !r.w.cu->software) { /* an H200's drivers do not tell the two apart (measured) */
             MEASURED("library.binary_told_as_timeline", "value %" PRIu64,
                      culv_semaphore_last_value(semaphore));
-            culv_semaphore_destroy(&semaphore);
+            culv_semaphore_destroy(&semaphore, NULL);
             semaphore = POISON(culv_semaphore);
             continue;
         }

@@ -171,7 +171,7 @@ TEST(shared_with_making, .own = true)
     zero_counts();
     LIB_OK(culv_vk_image_create(vk, &d, &made));
     REQUIRE_EQ(check_spy.sharing + check_spy.needs, 0);
-    culv_shared_image_destroy(&made);
+    culv_shared_image_destroy(&made, NULL);
     culv_vk_detach(&vk);
     lib_close(&w);
 }

@@ -165,7 +165,7 @@ LIB_CASE(slices_fall_back)
     d.fallback = CULV_FALLBACK_HOST;
     LIB_OK(culv_vk_image_create(w->attachment, &d, &made));
     REQUIRE_EQ(culv_image_sharing(culv_shared_image_cuda(made)), CULV_SHARING_HOST);
-    culv_shared_image_destroy(&made);
+    culv_shared_image_destroy(&made, NULL);
 }
 
 /* A driver that has such images until one is made: it is refused as what the device has not, with

@@ -81,12 +81,12 @@ TEST(another_create_info)
     }
     s.desc.create_info = &s.info;
     LIB_OK(culv_vk_image_map(s.vk, s.memory, &s.desc, &mapped));
-    culv_image_unmap(&mapped);
+    culv_image_unmap(&mapped, NULL);
     /* What is asked for it is kept as other answers are. */
     check_spy.sharing = check_spy.needs = 0;
     LIB_OK(culv_vk_image_map(s.vk, s.memory, &s.desc, &mapped));
     REQUIRE_EQ(check_spy.sharing + check_spy.needs, 0);
-    culv_image_unmap(&mapped);
+    culv_image_unmap(&mapped, NULL);
     subject_close(&s);
 }
 
@@ -105,7 +105,7 @@ TEST(another_linear)
     s.desc.create_info = &s.info;
     LIB_OK(culv_vk_image_map_pitched(s.vk, s.memory, &s.desc, 0, 0, &buffer, &p));
     REQUIRE_EQ(p.height, SIDE);
-    culv_buffer_unmap(&buffer);
+    culv_buffer_unmap(&buffer, NULL);
     subject_close(&s);
 }
 
@@ -121,7 +121,7 @@ TEST(not_told)
     s.desc.create_info = &other;
     LIB_OK(culv_vk_image_map(s.vk, s.memory, &s.desc, &mapped));
     REQUIRE_EQ(lib_image(mapped).mip_levels, 1);
-    culv_image_unmap(&mapped);
+    culv_image_unmap(&mapped, NULL);
     REQUIRE_EQ(check_spy.needs, 0);
     subject_close(&s);
 }

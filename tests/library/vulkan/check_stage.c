@@ -402,7 +402,7 @@ culv_result check_image_agrees(const lib_world *w, const VkImageCreateInfo *info
     else
         require_image_needs(w, out, culv_vk_image_handle(made));
     require_mapped_as(out, culv_shared_image_cuda(made));
-    culv_shared_image_destroy(&made);
+    culv_shared_image_destroy(&made, NULL);
     return CULV_OK;
 }
 
@@ -438,7 +438,7 @@ culv_result check_buffer_agrees(const lib_world *w, const VkBufferCreateInfo *in
     require_needs(w, out, &told, &dedicated);
     REQUIRE_EQ(out->access, CULV_VK_ACCESS_POINTER);
     REQUIRE(out->handle_types & (1u << CULV_HANDLE_OPAQUE_FD));
-    culv_shared_buffer_destroy(&made);
+    culv_shared_buffer_destroy(&made, NULL);
     return CULV_OK;
 }
 

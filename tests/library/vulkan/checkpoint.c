@@ -94,10 +94,10 @@ static void ten_times(culv_ring_side side)
     }
     ring_close(&s);
     REQUIRE_EQ((side == CULV_RING_CONSUMER ? s.vulkan : s.cuda).verified, 60);
-    culv_buffer_unmap(&half);
-    culv_buffer_unmap(&whole);
+    culv_buffer_unmap(&half, NULL);
+    culv_buffer_unmap(&whole, NULL);
     culv_memory_destroy(&memory);
-    LIB_OK(culv_shared_buffer_destroy(&big));
+    LIB_OK(culv_shared_buffer_destroy(&big, NULL));
     raw_vk_buffer_destroy(&s.w.vk, &own);
     ring_world_close(&s);
 }
@@ -187,8 +187,8 @@ LIB_CASE(refused)
 
     memory = lib_import(w, &own);
     LIB_OK(culv_device_suspend(w->device, &live));
-    LIB_OK(culv_shared_buffer_destroy(&buffer));
-    LIB_OK(culv_shared_semaphore_destroy(&timeline));
+    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
+    LIB_OK(culv_shared_semaphore_destroy(&timeline, NULL));
     culv_vk_detach(&w->attachment);
     LIB_INVALID(culv_device_resume(w->device, NULL), NOT_EXPORTABLE);
     culv_memory_destroy(&memory);

@@ -73,7 +73,7 @@ LIB_CASE(used)
     CU_OK(w->cu->MemcpyDtoH(got, p, sizeof got));
     CU_OK(w->cu->CtxPopCurrent(&current));
     REQUIRE(memcmp(put, got, sizeof put) == 0);
-    culv_shared_buffer_destroy(&buffer);
+    culv_shared_buffer_destroy(&buffer, NULL);
     culv_vk_detach(&vk);
     culv_device_close(&device);
     culv_cig_destroy(&cig);

@@ -158,7 +158,7 @@ static void round_trip(stage *s, host_origin origin, VkDeviceSize size)
             words[i] = lib_word(i, 5);
         }
     }
-    culv_shared_buffer_destroy(&b);
+    culv_shared_buffer_destroy(&b, NULL);
     REQUIRE(b == NULL);
     REQUIRE_EQ(lib_counts(&s->w).created, 0);
     REQUIRE_EQ(lib_counts(&s->w).mappings, 0);
@@ -204,8 +204,8 @@ IMAGE_CASE(in_the_middle, .title = "host.in_the_middle_of_a_block")
     /* The neighbours may be used in the same way meanwhile, each whole page once. */
     const host_pages next = {.start = start + (FIRST + SHARED) * unit, .size = unit};
     culv_shared_buffer *neighbour = host_make(&s->w, 64, &next);
-    culv_shared_buffer_destroy(&b);
-    culv_shared_buffer_destroy(&neighbour);
+    culv_shared_buffer_destroy(&b, NULL);
+    culv_shared_buffer_destroy(&neighbour, NULL);
     host_require_unregistered(&s->w, &all);
     host_pages_free(&all);
     /* Work that was begun on the timelines goes on, so Vulkan has its turn. */
@@ -224,7 +224,7 @@ LIB_CASE(is_a_plain_buffer)
     REQUIRE(vkGetBufferDeviceAddress(w->vk.device, &address) != 0);
     REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(b)), CULV_SHARING_SHARED);
     culv_buffer *cuda = culv_shared_buffer_cuda(b);
-    culv_buffer_unmap(&cuda);
+    culv_buffer_unmap(&cuda, NULL);
     REQUIRE(cuda == culv_shared_buffer_cuda(b)); /* refused: it is the buffer's */
     culv_device_caps caps = lib_caps(w->device);
     uintptr_t host = (uintptr_t)culv_vk_buffer_host_pointer(b);
@@ -233,7 +233,7 @@ LIB_CASE(is_a_plain_buffer)
              (unsigned)caps.can_use_host_pointer_for_registered_mem,
              culv_buffer_pointer(cuda) == host ? "the same" : "another");
     if (caps.can_use_host_pointer_for_registered_mem) REQUIRE_EQ(culv_buffer_pointer(cuda), host);
-    culv_shared_buffer_destroy(&b);
+    culv_shared_buffer_destroy(&b, NULL);
 
     /* An exportable one has no such address. */
     const VkBufferCreateInfo info = host_info(BYTES);
@@ -241,7 +241,7 @@ LIB_CASE(is_a_plain_buffer)
     d.create_info = &info;
     LIB_OK(culv_vk_buffer_create(w->attachment, &d, &b));
     REQUIRE(culv_vk_buffer_host_pointer(b) == NULL);
-    culv_shared_buffer_destroy(&b);
+    culv_shared_buffer_destroy(&b, NULL);
     REQUIRE(culv_vk_buffer_host_pointer(NULL) == NULL);
     REQUIRE_EQ(culv_vk_host_import_alignment(NULL), 0);
 }
@@ -284,6 +284,6 @@ TEST(on_another_gpu)
     for (uint32_t i = 0; i < WORDS; i++)
         REQUIRE_EQ(words[i], 0x77aa55cc);
     lib_leave(&w, before);
-    culv_shared_buffer_destroy(&b);
+    culv_shared_buffer_destroy(&b, NULL);
     lib_close(&w);
 }

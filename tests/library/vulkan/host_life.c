@@ -36,7 +36,7 @@ TEST(destroyed_with_work_pending)
         VkSemaphore gate = raw_vk_timeline(&w->vk, 0, true);
         culv_semaphore *wait = lib_import_timeline(w, gate);
         held_back(&s, b, wait, copy);
-        culv_shared_buffer_destroy_after(&b, s.stream);
+        culv_shared_buffer_destroy(&b, &s.stream);
         REQUIRE(b == NULL);
         culv_device_counts c = lib_counts(w);
         REQUIRE_EQ(c.created, 0);
@@ -57,7 +57,7 @@ TEST(destroyed_with_work_pending)
             host_require_unregistered(w, &pages);
             host_pages_free(&pages);
         }
-        culv_semaphore_destroy(&wait);
+        culv_semaphore_destroy(&wait, NULL);
         raw_vk_timeline_destroy(&w->vk, gate);
         stage_close(&s);
     }
@@ -123,7 +123,7 @@ TEST(order_of_the_end)
         watched.pages = origin == HOST_CALLERS ? &pages : NULL;
         watched.words = words;
         watched.freed = 0;
-        culv_shared_buffer_destroy(&b);
+        culv_shared_buffer_destroy(&b, NULL);
         watched.words = NULL;
         REQUIRE_EQ(watched.freed, 1);
         host_pages_free(&pages);

@@ -112,7 +112,7 @@ LIB_CASE(fields_that_contradict)
     d.memory_properties = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
     culv_shared_buffer *b = NULL;
     LIB_OK(culv_vk_buffer_create(w->attachment, &d, &b));
-    culv_shared_buffer_destroy(&b);
+    culv_shared_buffer_destroy(&b, NULL);
     host_require_unregistered(w, &pages);
     host_pages_free(&pages);
 }
@@ -136,7 +136,7 @@ LIB_CASE(memory_that_cuda_has)
     LIB_REFUSES(two, culv_vk_buffer_create(w->attachment, &d, &two), DRIVER, DRIVER_REFUSED,
                 "another buffer");
     REQUIRE_EQ(lib_counts(w).mappings, 1);
-    culv_shared_buffer_destroy(&one);
+    culv_shared_buffer_destroy(&one, NULL);
     host_require_unregistered(w, &pages);
     host_pages_free(&pages);
 }

@@ -102,7 +102,7 @@ LOG_CASE(made, CULV_LOG_WARNING, .smoke = true)
         REQUIRE_EQ(culv_buffer_memory_kind(culv_shared_buffer_cuda(buffer)), rows[i].is);
         require_dedicated(&s->w, rows[i].is == CULV_MEMORY_KIND_FAST);
         both_ways(&s->w, buffer);
-        culv_shared_buffer_destroy(&buffer);
+        culv_shared_buffer_destroy(&buffer, NULL);
     }
     REQUIRE_EQ(s->count, 0); /* what was asked for is no news */
     REQUIRE_EQ(culv_buffer_memory_kind(NULL), CULV_MEMORY_KIND_UNKNOWN);
@@ -182,7 +182,7 @@ LOG_CASE(imported, CULV_LOG_WARNING)
                 REQUIRE(strstr(s->lines[0].text, "VkMemoryDedicatedAllocateInfo") != NULL);
             }
             log_forget(s);
-            culv_buffer_unmap(&buffer);
+            culv_buffer_unmap(&buffer, NULL);
             culv_memory_destroy(&again);
             culv_memory_destroy(&memory);
             raw_vk_buffer_destroy(&s->w.vk, &raw);
@@ -206,7 +206,7 @@ LIB_CASE(by_handle)
         LIB_OK(culv_buffer_map(memory, NULL, &buffer));
         REQUIRE_EQ(culv_buffer_memory_kind(buffer),
                    dedicated ? CULV_MEMORY_KIND_FAST : CULV_MEMORY_KIND_UNKNOWN);
-        culv_buffer_unmap(&buffer);
+        culv_buffer_unmap(&buffer, NULL);
         culv_memory_destroy(&memory);
         raw_vk_buffer_destroy(&w->vk, &raw);
     }
@@ -395,7 +395,7 @@ TEST(vector)
     REQUIRE_EQ(s.count, 0);
     REQUIRE_EQ(culv_vk_vector_view_memory_kind(NULL), CULV_MEMORY_KIND_UNKNOWN);
     culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
     log_close(&s);
 }
 

@@ -68,9 +68,9 @@ LIB_CASE(not_opengls)
     CUstream stream = lib_case_stream(w); /* nothing was signaled */
     LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), stream, 1));
     lib_finish(w, stream);
-    culv_shared_semaphore_destroy(&semaphore);
-    culv_shared_image_destroy(&image);
-    culv_shared_buffer_destroy(&buffer);
+    culv_shared_semaphore_destroy(&semaphore, NULL);
+    culv_shared_image_destroy(&image, NULL);
+    culv_shared_buffer_destroy(&buffer, NULL);
 }
 
 /* From a buffer that CUDA fills into one that only Vulkan has. A wide copy of the third row takes
@@ -127,7 +127,7 @@ LIB_CASE(copied_by_a_shader)
     LIB_INVALID(culv_vk_record_copy(w->attachment, commands, to + 4, to, 8), RANGE);
     LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, UINT64_MAX - 7, 16), RANGE);
     raw_vk_submit(&w->vk, commands, NULL);
-    culv_shared_buffer_destroy(&made);
+    culv_shared_buffer_destroy(&made, NULL);
     free(words);
 }
 
@@ -159,12 +159,12 @@ TEST(dedicated_as_vulkan_wants, .title = "dedicated_as_vulkan_wants")
         culv_shared_buffer *buffer = make_buffer(&other, BYTES);
         REQUIRE(lib_saw_dedicated);
         if (w.cu->software) REQUIRE_EQ(dedicated_imports(&w), 1);
-        culv_shared_buffer_destroy(&buffer);
+        culv_shared_buffer_destroy(&buffer, NULL);
         lib_saw_dedicated = false;
         culv_shared_image *image = make_image(&other);
         if (row > 0) REQUIRE(lib_saw_dedicated);
         if (w.cu->software) REQUIRE_EQ(dedicated_imports(&w), lib_saw_dedicated);
-        culv_shared_image_destroy(&image);
+        culv_shared_image_destroy(&image, NULL);
         culv_vk_detach(&vk);
         lib_settle(&w);
     }
@@ -225,7 +225,7 @@ LIB_CASE(buffer_in_host_visible_memory)
         VK_OK(vkInvalidateMappedMemoryRanges(w->vk.device, 1, &range));
         REQUIRE_WORDS(words, 64, 4);
         vkUnmapMemory(w->vk.device, memory);
-        culv_shared_buffer_destroy(&made);
+        culv_shared_buffer_destroy(&made, NULL);
     }
 }
 
@@ -260,7 +260,7 @@ LIB_CASE(buffer_is_like_the_callers)
                                                    VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
                                                .buffer = culv_vk_buffer_handle(made)};
     REQUIRE(vkGetBufferDeviceAddress(w->vk.device, &address) != 0);
-    culv_shared_buffer_destroy(&made);
+    culv_shared_buffer_destroy(&made, NULL);
 
     culv_shared_image *image = make_image(w);
     VkDeviceSize size = 0;
@@ -268,7 +268,7 @@ LIB_CASE(buffer_is_like_the_callers)
     vkGetImageMemoryRequirements(w->vk.device, culv_vk_image_handle(image), &needs);
     REQUIRE(culv_vk_image_memory(image, &size) != VK_NULL_HANDLE);
     REQUIRE(size >= needs.size);
-    culv_shared_image_destroy(&image);
+    culv_shared_image_destroy(&image, NULL);
 }
 
 LIB_CASE(image_without_surfaces)
@@ -286,7 +286,7 @@ LIB_CASE(image_without_surfaces)
                 "without surfaces");
     REQUIRE_EQ(surface, 77);
     LIB_OK(culv_image_get_array(culv_shared_image_cuda(image), 0, &array));
-    culv_shared_image_destroy(&image);
+    culv_shared_image_destroy(&image, NULL);
 }
 
 /* Giving up ------------------------------------------------------------------------------------ */
@@ -296,14 +296,14 @@ TEST(nothing_to_give_up, .title = "given_up.nothing")
     culv_shared_buffer *buffer = NULL;
     culv_shared_image *image = NULL;
     VkDeviceSize size = 5;
-    culv_shared_buffer_destroy(NULL);
-    culv_shared_buffer_destroy(&buffer);
-    culv_shared_buffer_destroy_after(NULL, NULL);
-    culv_shared_buffer_destroy_after(&buffer, NULL);
-    culv_shared_image_destroy(NULL);
-    culv_shared_image_destroy(&image);
-    culv_shared_image_destroy_after(NULL, NULL);
-    culv_shared_image_destroy_after(&image, NULL);
+    culv_shared_buffer_destroy(NULL, NULL);
+    culv_shared_buffer_destroy(&buffer, NULL);
+    culv_shared_buffer_destroy(NULL, &(CUstream){NULL});
+    culv_shared_buffer_destroy(&buffer, &(CUstream){NULL});
+    culv_shared_image_destroy(NULL, NULL);
+    culv_shared_image_destroy(&image, NULL);
+    culv_shared_image_destroy(NULL, &(CUstream){NULL});
+    culv_shared_image_destroy(&image, &(CUstream){NULL});
     REQUIRE_EQ(culv_shared_buffer_pointer(NULL), 0);
     REQUIRE(culv_vk_buffer_handle(NULL) == VK_NULL_HANDLE &&
             culv_vk_image_handle(NULL) == VK_NULL_HANDLE);

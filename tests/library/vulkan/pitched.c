@@ -95,7 +95,7 @@ static void exchange(lib_world *w, const linear *l, uint32_t level, uint32_t byt
     REQUIRE_EQ_BYTES(back, texels, size);
     free(texels);
     free(back);
-    culv_buffer_unmap(&buffer);
+    culv_buffer_unmap(&buffer, NULL);
 }
 
 static void both_ways(const raw_vk_image_desc *wanted, uint32_t bytes)

@@ -383,8 +383,8 @@ LIB_VULKAN_CASE(a_device_made_by_them)
     LIB_OK(culv_vk_buffer_create(vk, &b, &buffer));
     REQUIRE(culv_shared_buffer_pointer(buffer) != 0);
     LIB_OK(culv_vk_semaphore_create(vk, NULL, &timeline));
-    culv_shared_semaphore_destroy(&timeline);
-    culv_shared_buffer_destroy(&buffer);
+    culv_shared_semaphore_destroy(&timeline, NULL);
+    culv_shared_buffer_destroy(&buffer, NULL);
     culv_vk_detach(&vk);
     vkDestroyDevice(d.device, NULL);
 }

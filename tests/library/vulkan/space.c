@@ -106,7 +106,7 @@ SPACE_CASE(in_and_out)
         space_require_same(t, space, 4 * SPACE_CHUNK, size, 10 * turn);
         space_require_same(t, space, 8 * SPACE_CHUNK, SPACE_CHUNK, 10 * turn + 1);
         REQUIRE_EQ(space_info(space).committed, size + SPACE_CHUNK);
-        LIB_OK(culv_vk_space_decommit(space, 0, space_info(space).size, t->s.stream));
+        LIB_OK(culv_vk_space_decommit(space, 0, space_info(space).size, t->s.stream, 1));
         REQUIRE_EQ(space_info(space).committed, 0);
         REQUIRE_EQ(space_info(space).decommitting, 0);
     }

@@ -56,7 +56,7 @@ SPACE_CASE(placed)
     REQUIRE_EQ(culv_vk_space_buffer_pointer(buffers[1]), second);
     REQUIRE_EQ(space_info(space).committed, 2 * SPACE_CHUNK);
     /* What a buffer has is not taken away. */
-    LIB_ERROR(culv_vk_space_decommit(space, 0, 2 * SPACE_CHUNK, t->s.stream), BUSY, MAPPED,
+    LIB_ERROR(culv_vk_space_decommit(space, 0, 2 * SPACE_CHUNK, t->s.stream, 1), BUSY, MAPPED,
               "a buffer has");
     culv_vk_space_destroy(&space);
     for (unsigned i = 0; i < 4; i++)
@@ -97,6 +97,6 @@ SPACE_CASE(own_handle)
     REQUIRE_WORDS(all, (size_t)(size / 4), 11);
     free(all);
     culv_vk_space_buffer_destroy(&buffer);
-    LIB_OK(culv_vk_space_decommit(space, 0, 64 * VMM_MIB, t->s.stream));
+    LIB_OK(culv_vk_space_decommit(space, 0, 64 * VMM_MIB, t->s.stream, 1));
     culv_vk_space_destroy(&space);
 }

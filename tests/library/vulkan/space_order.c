@@ -25,7 +25,7 @@ SPACE_CASE(commit_beside_cuda)
     space_launch_chase(t, gate.stream, base, found);
     LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL));
     space_require_same(t, space, 4 * SPACE_CHUNK, SPACE_CHUNK, 2);
-    LIB_OK(culv_vk_space_decommit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, t->s.stream));
+    LIB_OK(culv_vk_space_decommit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, t->s.stream, 1));
     LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL));
     REQUIRE_EQ(lib_query(&t->s.w, gate.stream), CUDA_ERROR_NOT_READY);
     space_gate_open(t, &gate);
@@ -103,7 +103,7 @@ SPACE_CASE(vectors_behind_vulkan)
     raw_vk_idle(vk);
     space_require_found(t, there + VMM_MIB, NODES, 4);
     raw_vk_timeline_destroy(vk, hold);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
     culv_vk_space_destroy(&space);
 }
 
@@ -132,7 +132,7 @@ SPACE_CASE(decommit_after_both)
                                 .signal_value = 1,
                                 .pending = true});
     LIB_OK(culv_semaphore_wait(seen, gate.stream, 1));
-    LIB_OK(culv_vk_space_decommit_after(space, 4 * SPACE_CHUNK, SPACE_CHUNK, gate.stream));
+    LIB_OK(culv_vk_space_decommit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, gate.stream, 0));
     LIB_OK(culv_vk_space_collect(space));
     REQUIRE_EQ(space_info(space).decommitting, 1);
     REQUIRE_EQ(space_info(space).committed, SPACE_CHUNK);
@@ -152,7 +152,7 @@ SPACE_CASE(decommit_after_both)
     REQUIRE_EQ(space_info(space).decommitting, 0);
     LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL));
     space_require_same(t, space, 4 * SPACE_CHUNK, SPACE_CHUNK, 5);
-    culv_semaphore_destroy(&seen);
+    culv_semaphore_destroy(&seen, NULL);
     raw_vk_timeline_destroy(vk, drawn);
     space_gate_end(t, &gate);
     culv_vk_space_destroy(&space);
@@ -174,7 +174,7 @@ SPACE_CASE(destroyed_early)
     space_gate_begin(t, &gate);
     space_launch_chase(t, gate.stream, base + 4 * SPACE_CHUNK,
                        base + 4 * SPACE_CHUNK + VMM_MIB / 2);
-    LIB_OK(culv_vk_space_decommit_after(space, 4 * SPACE_CHUNK, SPACE_CHUNK, gate.stream));
+    LIB_OK(culv_vk_space_decommit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, gate.stream, 0));
     culv_vk_space_destroy(&space);
     space_require_list(t, SPACE_CUDA, 0, base, 0, 0); /* the part is still there */
     culv_vk_space_buffer_destroy(&buffer);            /* with this the space goes; CUDA works on */
@@ -227,7 +227,7 @@ static void commit_and_wait(beside *b)
 
 static void decommit(beside *b)
 {
-    LIB_OK(culv_vk_space_decommit(b->space, MINE * SPACE_CHUNK, SPACE_CHUNK, b->gate.stream));
+    LIB_OK(culv_vk_space_decommit(b->space, MINE * SPACE_CHUNK, SPACE_CHUNK, b->gate.stream, 1));
 }
 
 static void take_place(beside *b)
@@ -256,8 +256,7 @@ static void call_without_queue(beside *b)
     REQUIRE(space_info(b->space).size == 256 * VMM_MIB);
     REQUIRE(space_info(b->space).timeline != VK_NULL_HANDLE &&
             space_info(b->space).buffer != VK_NULL_HANDLE && culv_vk_space_pointer(b->space) != 0);
-    LIB_OK(
-        culv_vk_space_decommit_after(b->space, OTHERS * SPACE_CHUNK, SPACE_CHUNK, b->t->s.stream));
+    LIB_OK(culv_vk_space_decommit(b->space, OTHERS * SPACE_CHUNK, SPACE_CHUNK, b->t->s.stream, 0));
 }
 
 static void call_with_queue(beside *b, bool queue_is_held)
@@ -268,15 +267,15 @@ static void call_with_queue(beside *b, bool queue_is_held)
     LIB_OK(culv_vk_space_collect(b->space));
     LIB_OK(culv_vk_space_commit(b->space, (OTHERS + 1) * SPACE_CHUNK, SPACE_CHUNK, &ready));
     REQUIRE_EQ(space_info(b->space).ready_value, ready);
-    LIB_OK(culv_vk_space_decommit_after(b->space, (OTHERS + 1) * SPACE_CHUNK, SPACE_CHUNK,
-                                        b->t->s.stream));
+    LIB_OK(culv_vk_space_decommit(b->space, (OTHERS + 1) * SPACE_CHUNK, SPACE_CHUNK, b->t->s.stream,
+                                  0));
     if (queue_is_held) return; /* a vector of this space waits for Vulkan */
     d.size = SPACE_CHUNK;
     d.reserve = 2 * SPACE_CHUNK;
     d.space = space_info(b->space).base;
     LIB_OK(culv_vector_create(b->t->s.w.device, &d, &vector));
     LIB_OK(culv_vector_shrink(vector, 0, b->t->s.stream));
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
 }
 
 typedef enum obstacle { CALLBACK, STREAM, QUEUE } obstacle;
@@ -302,8 +301,7 @@ static void beside_call(space_stage *t, void (*held)(beside *), obstacle what)
     if (held == decommit)
         LIB_OK(culv_vk_space_commit(b.space, MINE * SPACE_CHUNK, SPACE_CHUNK, NULL));
     space_gate_begin(t, &b.gate);
-    LIB_OK(
-        culv_vk_space_decommit_after(b.space, DEFERRED * SPACE_CHUNK, SPACE_CHUNK, b.gate.stream));
+    LIB_OK(culv_vk_space_decommit(b.space, DEFERRED * SPACE_CHUNK, SPACE_CHUNK, b.gate.stream, 0));
     b.hold = raw_vk_timeline(vk, 0, false);
     if (what == QUEUE)
         raw_vk_submit(vk, raw_vk_begin(vk, 0),
@@ -320,7 +318,7 @@ static void beside_call(space_stage *t, void (*held)(beside *), obstacle what)
         lib_sleep_ms(1);
     call_without_queue(&b);
     if (what != CALLBACK) call_with_queue(&b, what == QUEUE);
-    if (what == QUEUE) culv_vector_destroy(&b.vector); /* does not wait */
+    if (what == QUEUE) culv_vector_destroy(&b.vector, NULL); /* does not wait */
     atomic_store(&b.callback_holds, false);
     raw_vk_timeline_signal(vk, b.gate.timeline, 1);
     raw_vk_timeline_signal(vk, b.hold, 1);
@@ -328,7 +326,7 @@ static void beside_call(space_stage *t, void (*held)(beside *), obstacle what)
     raw_vk_idle(vk);
     space_gate_end(t, &b.gate);
     raw_vk_timeline_destroy(vk, b.hold);
-    culv_vector_destroy(&b.vector);
+    culv_vector_destroy(&b.vector, NULL);
     culv_vk_space_destroy(&b.space);
     lib_settle(&t->s.w);
 }
@@ -387,10 +385,7 @@ SPACE_CASE(last_tensor_without_vulkan)
             LIB_OK(culv_vector_get_dlpack(b.vector, NULL, &tensors[k]));
         const CUdeviceptr at = culv_vector_pointer(b.vector);
         LIB_CU_OK(&t->s.w, t->s.w.cu->MemsetD32Async(at, 40 + i, 1024, t->s.stream));
-        if (deferred)
-            culv_vector_destroy_after(&b.vector, t->s.stream);
-        else
-            culv_vector_destroy(&b.vector);
+        culv_vector_destroy(&b.vector, deferred ? &t->s.stream : NULL);
         if (two) tensors[1]->deleter(tensors[1]);
         if (space_first) culv_vk_space_destroy(&b.space);
         uint32_t word = 0;

@@ -44,14 +44,14 @@ SPACE_CASE(places)
     LIB_ERROR(culv_vk_space_commit(space, 62 * VMM_MIB, 2 * SPACE_CHUNK, &ready), INVALID, RANGE);
     LIB_ERROR(culv_vk_space_commit(space, UINT64_MAX - SPACE_CHUNK + 1, SPACE_CHUNK, &ready),
               INVALID, RANGE);
-    LIB_ERROR(culv_vk_space_decommit(space, 0, SPACE_CHUNK, s), INVALID, NOT_MAPPED,
+    LIB_ERROR(culv_vk_space_decommit(space, 0, SPACE_CHUNK, s, 1), INVALID, NOT_MAPPED,
               "culv_vk_space_decommit: nothing is mapped");
-    LIB_ERROR(culv_vk_space_decommit_after(space, 0, SPACE_CHUNK, s), INVALID, NOT_MAPPED,
-              "culv_vk_space_decommit_after: nothing is mapped");
+    LIB_ERROR(culv_vk_space_decommit(space, 0, SPACE_CHUNK, s, 0), INVALID, NOT_MAPPED,
+              "culv_vk_space_decommit: nothing is mapped");
     LIB_OK(culv_vk_space_commit(space, 0, 2 * SPACE_CHUNK, NULL));
     LIB_ERROR(culv_vk_space_commit(space, SPACE_CHUNK, SPACE_CHUNK, &ready), BUSY, MAPPED,
               "are committed at offset 0");
-    LIB_ERROR(culv_vk_space_decommit(space, 0, SPACE_CHUNK, s), INVALID, NOT_MAPPED);
+    LIB_ERROR(culv_vk_space_decommit(space, 0, SPACE_CHUNK, s, 1), INVALID, NOT_MAPPED);
     REQUIRE_EQ(ready, 77);
     culv_vmm_allocation_desc ad = culv_vmm_allocation_desc_init();
     culv_vmm_allocation *kept = NULL;

@@ -245,6 +245,6 @@ void space_gate_end(space_stage *t, space_gate *gate)
 {
     lib_finish(&t->s.w, gate->stream);
     lib_stream_destroy(&t->s.w, gate->stream);
-    culv_semaphore_destroy(&gate->semaphore);
+    culv_semaphore_destroy(&gate->semaphore, NULL);
     raw_vk_timeline_destroy(&t->s.w.vk, gate->timeline);
 }

@@ -50,11 +50,11 @@ SPACE_CASE(grows)
               "reserve more at first");
     LIB_ERROR(culv_vk_space_commit(space, at - base, SPACE_CHUNK, NULL), BUSY, MAPPED,
               "a vector has");
-    LIB_ERROR(culv_vk_space_decommit(space, at - base, SPACE_CHUNK, t->s.stream), BUSY, MAPPED);
-    culv_vector_destroy(&b);
+    LIB_ERROR(culv_vk_space_decommit(space, at - base, SPACE_CHUNK, t->s.stream, 1), BUSY, MAPPED);
+    culv_vector_destroy(&b, NULL);
     LIB_OK(culv_vk_space_commit(space, bt - base, SPACE_CHUNK, NULL));
     space_require_same(t, space, bt - base, SPACE_CHUNK, 6);
-    culv_vector_destroy(&a);
+    culv_vector_destroy(&a, NULL);
     space_gate_end(t, &gate);
     culv_vk_space_destroy(&space);
 }
@@ -73,7 +73,7 @@ SPACE_CASE(reserves)
         LIB_OK(culv_vector_grow(vectors[i], 3 * VMM_MIB + 1));
     }
     for (uint32_t i = 0; i < 4; i++)
-        culv_vector_destroy(&vectors[i]);
+        culv_vector_destroy(&vectors[i], NULL);
     culv_vk_space_destroy(&space);
 }
 
@@ -98,7 +98,7 @@ SPACE_CASE(shrinks)
     for (uint64_t i = 0; i < 4; i++)
         space_require_same(t, space, i * SPACE_CHUNK, SPACE_CHUNK, (uint32_t)i);
     REQUIRE_EQ(space_info(space).committed, 4 * SPACE_CHUNK);
-    culv_vector_destroy_after(&vector, gate.stream);
+    culv_vector_destroy(&vector, &gate.stream);
     culv_vk_space_destroy(&space); /* which lives on with the vector's memory, or has gone */
     space_gate_end(t, &gate);
     lib_settle(&t->s.w);
@@ -153,7 +153,7 @@ SPACE_CASE(ahead)
     /* Nobody uses the queue any more but this thread. */
     space_link(t, SPACE_VULKAN, at, at + 31 * SPACE_CHUNK, 2000, 4);
     space_require_list(t, SPACE_CUDA, at, at + VMM_MIB, 2000, 4);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
 }
 
 /* The space goes before its vectors, and the other way round. */
@@ -165,10 +165,7 @@ SPACE_CASE(orders)
         culv_vector *vector = NULL;
         LIB_OK(culv_vector_create(t->s.w.device, &d, &vector));
         if (order % 2 == 0) culv_vk_space_destroy(&space);
-        if (order < 2)
-            culv_vector_destroy(&vector);
-        else
-            culv_vector_destroy_after(&vector, t->s.stream);
+        culv_vector_destroy(&vector, order >= 2 ? &t->s.stream : NULL);
         if (space != NULL) LIB_OK(culv_vk_space_collect(space));
         culv_vk_space_destroy(&space);
         lib_settle(&t->s.w);

@@ -75,7 +75,7 @@ static void run(void)
     /* What Culvert takes for a faulted context keeps what is in it. */
     if (torture_device_lost()) goto destroy;
     lib_require_driver_counts(w, 0, 0, 0);
-    DO(culv_shared_buffer_destroy(&gone));
+    DO(culv_shared_buffer_destroy(&gone, NULL));
     TRY_AGAIN(culv_device_resume(device, NULL), true);
     w->device = device;
     TRY_AGAIN(culv_image_get_surface(culv_shared_image_cuda(image), 1, &surface), true);
@@ -88,13 +88,13 @@ static void run(void)
     w->device = NULL;
     if (!torture_device_lost()) LIB_OK(culv_device_suspend(device, &sd));
 destroy:
-    DO(culv_shared_buffer_destroy(&gone));
-    DO(culv_buffer_unmap(&range));
+    DO(culv_shared_buffer_destroy(&gone, NULL));
+    DO(culv_buffer_unmap(&range, NULL));
     DO(culv_memory_destroy(&memory));
-    DO(culv_semaphore_destroy(&semaphore));
-    DO(culv_shared_image_destroy(&image));
-    DO(culv_shared_buffer_destroy(&host));
-    DO(culv_shared_buffer_destroy(&buffer));
+    DO(culv_semaphore_destroy(&semaphore, NULL));
+    DO(culv_shared_image_destroy(&image, NULL));
+    DO(culv_shared_buffer_destroy(&host, NULL));
+    DO(culv_shared_buffer_destroy(&buffer, NULL));
     if (!torture_device_lost()) TRY_AGAIN(culv_device_resume(device, NULL), true);
     w->device = device;
     torture_close(stream);

@@ -50,9 +50,9 @@ static void run(void)
     REQUIRE_EQ(c.created, 2);
     REQUIRE_EQ(c.mappings, 2);
     REQUIRE_EQ(c.memories, 0);
-    DO(culv_shared_buffer_destroy_after(&one, stream));
+    DO(culv_shared_buffer_destroy(&one, &stream));
     lib_finish(w, stream);
-    DO(culv_shared_buffer_destroy(&two));
+    DO(culv_shared_buffer_destroy(&two, NULL));
     REQUIRE(one == NULL && two == NULL);
     REQUIRE_EQ(((const uint32_t *)pages)[99], 8);
     REQUIRE_EQ(((const uint32_t *)pages)[100], 0x2b2b2b2b);

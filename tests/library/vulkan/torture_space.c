@@ -55,10 +55,10 @@ static void run(void)
     TRY_AGAIN(culv_vector_shrink(vector, CHUNK, stream),
               culv_vector_committed(vector) == 4 * CHUNK);
     TRY_AGAIN(culv_vector_grow(vector, 3 * CHUNK), culv_vector_committed(vector) == CHUNK);
-    DO(culv_vector_destroy(&vector));
+    DO(culv_vector_destroy(&vector, NULL));
     DO(culv_vk_space_buffer_destroy(&part));
     DO(culv_vk_space_buffer_destroy(&own));
-    TRY_AGAIN(culv_vk_space_decommit_after(space, 0, CHUNK, stream), true);
+    TRY_AGAIN(culv_vk_space_decommit(space, 0, CHUNK, stream, 0), true);
     lib_finish(w, stream);
     TRY_AGAIN(culv_vk_space_collect(space), true);
     DO(culv_vk_space_destroy(&space));

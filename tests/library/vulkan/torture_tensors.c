@@ -57,8 +57,8 @@ static void run(void)
     TRY_AGAIN(culv_dlpack_hand_over(w->device, stream, CULV_DLPACK_STREAM_LEGACY), true);
     TRY_AGAIN(culv_dlpack_hand_over(w->device, stream, CULV_DLPACK_STREAM_HOST), true);
     adopt(w, vector);
-    DO(culv_vector_destroy(&vector));
-    DO(culv_shared_buffer_destroy(&buffer));
+    DO(culv_vector_destroy(&vector, NULL));
+    DO(culv_shared_buffer_destroy(&buffer, NULL));
     DO(of_vector->deleter(of_vector));
     DO(of_buffer->deleter(of_buffer));
     lib_settle(w);

@@ -134,7 +134,7 @@ static void run(void)
             now.parts[1].chunk != before.parts[1].chunk);
     DO(culv_vector_view_destroy(&view));
     REQUIRE(view == NULL);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
     lib_settle(w);
     torture_close(stream);
 }

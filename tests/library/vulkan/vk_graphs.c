@@ -339,7 +339,7 @@ TEST(images)
     }
     vkDestroyImageView(vk->device, view, NULL);
     raw_vk_buffer_destroy(vk, &copy);
-    culv_shared_image_destroy(&image);
+    culv_shared_image_destroy(&image, NULL);
     vk_graph_close(g);
 }
 

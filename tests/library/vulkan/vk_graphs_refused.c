@@ -47,7 +47,7 @@ TEST(kinds)
     refused(g, CULV_ERROR_UNSUPPORTED, CULV_REASON_GRAPH, "a signal of an external semaphore");
     CU_OK(cu->GraphDestroy(g->graph));
     g->graph = NULL;
-    culv_semaphore_destroy(&semaphore);
+    culv_semaphore_destroy(&semaphore, NULL);
     raw_vk_semaphore_destroy(&g->s.w.vk, timeline);
 
     /* Nothing at all is nothing to record. */

@@ -63,8 +63,8 @@ void vk_graph_close(vk_graph_scene *g)
 {
     if (g->graph != NULL) CU_OK(g->s.w.cu->GraphDestroy(g->graph));
     culv_vk_space_destroy(&g->space);
-    culv_shared_buffer_destroy(&g->buffers[0]);
-    culv_shared_buffer_destroy(&g->buffers[1]);
+    culv_shared_buffer_destroy(&g->buffers[0], NULL);
+    culv_shared_buffer_destroy(&g->buffers[1], NULL);
     vk_kernels_close(&g->s);
     free(g);
 }

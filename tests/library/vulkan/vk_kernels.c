@@ -104,7 +104,7 @@ VK_KERNELS_CASE(two_ways, .smoke = true)
             REQUIRE_EQ(others[i], word);
         }
     }
-    culv_shared_buffer_destroy(&field);
+    culv_shared_buffer_destroy(&field, NULL);
 }
 
 /* Whatever a culv_kernels was loaded from, both ways give the same. */
@@ -131,7 +131,7 @@ static void require_same(vk_kernels_stage *s)
     vk_kernels_read(s, field, others, sizeof others);
     REQUIRE(words[0] != 0);
     REQUIRE_EQ(memcmp(words, others, sizeof words), 0);
-    culv_shared_buffer_destroy(&field);
+    culv_shared_buffer_destroy(&field, NULL);
 }
 
 /* Kernels from memory; the bytes may go at once. */
@@ -244,7 +244,7 @@ VK_KERNELS_CASE(unloaded_first)
     vk_kernels_read(s, field, others, sizeof others);
     for (uint32_t i = 0; i < WORDS; i++)
         REQUIRE_EQ(others[i], words[i] + addend);
-    culv_shared_buffer_destroy(&field);
+    culv_shared_buffer_destroy(&field, NULL);
 }
 
 /* An image of Culvert's: painted through its view's surface, read through its texture, and read by
@@ -317,8 +317,8 @@ VK_KERNELS_CASE(images)
     vkDestroyImageView(vk->device, view, NULL);
     vkDestroySampler(vk->device, sampler, NULL);
     raw_vk_buffer_destroy(vk, &copy);
-    culv_shared_buffer_destroy(&out);
-    culv_shared_image_destroy(&image);
+    culv_shared_buffer_destroy(&out, NULL);
+    culv_shared_image_destroy(&image, NULL);
 }
 
 /* Addresses of buffers of all kinds; a kernel finds each. */
@@ -358,7 +358,7 @@ VK_KERNELS_CASE(addresses)
         d.host_memory = 1;
         LIB_OK(culv_vk_buffer_create(s->w.attachment, &d, &host));
         REQUIRE(culv_vk_buffer_address(host) != 0);
-        culv_shared_buffer_destroy(&host);
+        culv_shared_buffer_destroy(&host, NULL);
     }
     REQUIRE_EQ(culv_vk_buffer_address(NULL), 0);
 }
@@ -410,7 +410,7 @@ VK_KERNELS_CASE(vectors)
                   "a sparse view has one");
     }
     culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
 }
 
 /* The barriers of every use, held against those between Vulkan and CUDA. */

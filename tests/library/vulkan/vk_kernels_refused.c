@@ -89,7 +89,7 @@ VK_KERNELS_CASE(attachments)
     LIB_OK(culv_vk_attach(s->w.device, &d, &plain));
     LIB_OK(culv_vk_buffer_create(plain, &b, &buffer));
     REQUIRE_EQ(culv_vk_buffer_address(buffer), 0);
-    culv_shared_buffer_destroy(&buffer);
+    culv_shared_buffer_destroy(&buffer, NULL);
     culv_vk_detach(&plain);
 
     culv_vk_kernels_destroy(NULL);
@@ -230,7 +230,7 @@ VK_KERNELS_CASE(clusters)
     vk_kernels_read(s, field, found, sizeof found);
     for (int i = 0; i < 5; i++)
         REQUIRE_EQ(found[i], i < 4 ? 102u : 0xeeeeeeeeu);
-    culv_shared_buffer_destroy(&field);
+    culv_shared_buffer_destroy(&field, NULL);
 }
 
 /* What code an image has is read from its own headers, made here as nvcc 13.0 makes them. */
@@ -334,7 +334,7 @@ TEST(fault, .faults = true)
                   "VK_ERROR_DEVICE_LOST");
     }
     culv_vk_kernels_destroy(&s.queue);
-    culv_shared_buffer_destroy(&field);
+    culv_shared_buffer_destroy(&field, NULL);
     culv_kernels_unload(&s.kernels);
     vkDestroyCommandPool(vk->device, pool, NULL);
     culv_vk_detach(&s.w.attachment);

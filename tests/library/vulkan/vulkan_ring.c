@@ -122,9 +122,9 @@ RINGS_CASE(no_resources)
     REQUIRE_EQ(none->bufferMemoryBarrierCount + none->imageMemoryBarrierCount, 0);
     LIB_OK(culv_ring_cancel(ring, CULV_RING_CONSUMER, &f));
     lib_finish(&s->w, s->stream);
-    culv_ring_destroy(&ring);
-    culv_ring_destroy(&ring); /* NULL */
-    culv_ring_destroy(NULL);
+    culv_ring_destroy(&ring, NULL);
+    culv_ring_destroy(&ring, NULL); /* NULL */
+    culv_ring_destroy(NULL, NULL);
 }
 
 /* record_copy(), which is the consumer's whole work here, where queues copy. */

@@ -31,7 +31,7 @@ TEST(by_failure)
     LIB_ERROR(culv_ring_acquire(s.ring, CULV_RING_PRODUCER, 0, &next), ASYNC, RING_STOPPED);
     lib_finish(&s.w, s.stream);
     ring_forget(&s);
-    culv_ring_destroy(&s.ring);
+    culv_ring_destroy(&s.ring, NULL);
     lib_leave(&s.w, before);
     close_lost(&s);
 }

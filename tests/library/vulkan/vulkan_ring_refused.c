@@ -142,12 +142,12 @@ RINGS_CASE(strangers)
     culv_shared_buffer *wrapped = culv_ring_shared_buffer(ring, 1, 0);
     REQUIRE(culv_vk_buffer_handle(wrapped) == culv_vk_buffer_handle(s->buffers[1]));
     REQUIRE_EQ(culv_ring_pointer(ring, 1, 0), culv_shared_buffer_pointer(s->buffers[1]));
-    culv_shared_buffer_destroy(&wrapped);
+    culv_shared_buffer_destroy(&wrapped, NULL);
     REQUIRE(wrapped != NULL);
-    culv_ring_destroy(&ring);
+    culv_ring_destroy(&ring, NULL);
     for (int i = 0; i < 3; i++) {
-        culv_shared_buffer_destroy(&s->buffers[i]);
-        culv_shared_image_destroy(&s->images[i]);
+        culv_shared_buffer_destroy(&s->buffers[i], NULL);
+        culv_shared_image_destroy(&s->images[i], NULL);
     }
     culv_vk_detach(&other);
 }
@@ -181,7 +181,7 @@ TEST(calls)
     REQUIRE(culv_vk_ring_semaphore(other, CULV_RING_PRODUCER) == VK_NULL_HANDLE);
     REQUIRE(culv_vk_ring_barriers(other, 0, CULV_VK_ACQUIRE) == NULL);
     REQUIRE(culv_ring_buffer(other, 0, 0) == NULL && culv_ring_shared_image(other, 0, 0) == NULL);
-    LIB_OK(culv_ring_destroy_after(&other, s.stream));
+    LIB_OK(culv_ring_destroy(&other, &s.stream));
     REQUIRE(other == NULL);
     ring_close(&s);
     REQUIRE_EQ(s.vulkan.verified, 1);
@@ -216,7 +216,7 @@ static void copy_offsets(ring_stage *s)
                     INVALID, RANGE);
         }
         raw_vk_submit(&s->w.vk, commands, NULL);
-        culv_ring_destroy(&ring);
+        culv_ring_destroy(&ring, NULL);
     }
 }
 
@@ -239,7 +239,7 @@ RINGS_CASE(copies)
         LIB_ERROR(culv_vk_ring_record_copy(r, commands, 0, i, to, 0, RING_BYTES - 1), INVALID,
                   RANGE, "4096");
     }
-    culv_ring_destroy(&ring);
+    culv_ring_destroy(&ring, NULL);
     copy_offsets(s);
     d.buffer.usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     d.image.usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_STORAGE_BIT;
@@ -249,7 +249,7 @@ RINGS_CASE(copies)
         LIB_ERROR(culv_vk_ring_record_copy(ring, commands, 0, i, to, 0, RING_BYTES), INVALID,
                   USAGE);
     raw_vk_submit(&s->w.vk, commands, NULL);
-    culv_ring_destroy(&ring);
+    culv_ring_destroy(&ring, NULL);
 }
 
 /* What Vulkan was told, where it would mostly go well without. */
@@ -379,7 +379,7 @@ RINGS_CASE(missing)
             LIB_ERROR(culv_vk_ring_submit(ring, queue, commands, VK_NULL_HANDLE, &frame),
                       UNSUPPORTED, EXTENSION_MISSING);
             raw_vk_submit(&s->w.vk, commands, NULL);
-            culv_ring_destroy(&ring);
+            culv_ring_destroy(&ring, NULL);
         }
         culv_vk_detach(&vk);
     }

@@ -181,12 +181,12 @@ void ring_close(ring_stage *s)
     ring_settle(s);
     lib_finish(&s->w, s->stream);
     raw_vk_idle(&s->w.vk);
-    culv_ring_destroy(&s->ring);
+    culv_ring_destroy(&s->ring, NULL);
     REQUIRE(s->ring == NULL);
     vkDestroyCommandPool(s->w.vk.device, s->pool, NULL);
     for (uint32_t i = 0; s->o.handed_in && i < s->o.depth; i++) {
-        culv_shared_buffer_destroy(&s->buffers[i]);
-        culv_shared_image_destroy(&s->images[i]);
+        culv_shared_buffer_destroy(&s->buffers[i], NULL);
+        culv_shared_image_destroy(&s->images[i], NULL);
     }
     lib_settle(&s->w);
 }

@@ -66,8 +66,8 @@ TEST(cuda_faults, .faults = true)
     raw_vk_read(&s.w.vk, &buffer, 4092, &word, 4);
     REQUIRE_EQ(word, 0x51525354u);
     raw_vk_buffer_destroy(&s.w.vk, &buffer);
-    culv_shared_semaphore_destroy(&gate);
-    LIB_OK(culv_ring_destroy(&s.ring));
+    culv_shared_semaphore_destroy(&gate, NULL);
+    LIB_OK(culv_ring_destroy(&s.ring, NULL));
     test_pass(); /* the context is not to be used any further in this process */
 }
 

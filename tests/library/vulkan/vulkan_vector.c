@@ -120,7 +120,7 @@ VMM_CASE(grows)
     REQUIRE_EQ(lib_counts(&s->w).created, 0);
     culv_vector_view_destroy(&view);
     culv_vector_view_destroy(NULL);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
 }
 
 /* Chunks that are gone lose their buffers; those that come in their place get new ones. */
@@ -157,7 +157,7 @@ VMM_CASE(shrinks)
     LIB_OK(culv_vector_view_update(view));
     REQUIRE_EQ(require_shows(view, vector, parts), 0);
     culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
 }
 
 /* Another address, the same chunks: nothing is imported anew. */
@@ -204,7 +204,7 @@ VMM_CASE(moves)
     LIB_OK(culv_vector_view_update(view));
     require_data(s, view, vector, 80);
     culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
     LIB_OK(culv_vmm_range_destroy(&wall));
 }
 
@@ -236,7 +236,7 @@ VMM_CASE(ahead)
     }
     free(words);
     culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
 }
 
 /* Empty at first, with a device address, and without a handle on the attachment. */
@@ -264,7 +264,7 @@ VMM_CASE(begins_empty)
     LIB_OK(culv_vector_view_update(view));
     REQUIRE_EQ(require_shows(view, vector, parts), 3);
     culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
 }
 
 /* Vulkan's half may outlive CUDA's. */
@@ -280,10 +280,7 @@ static void outlives_by(bool after)
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
     LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
     vmm_stage_kernel(&s, "library_write", culv_vector_pointer(vector), 4 * VMM_MIB, 95);
-    if (after)
-        culv_vector_destroy_after(&vector, s.stream);
-    else
-        culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, after ? &s.stream : NULL);
     for (int i = 0; i < 2; i++) {
         LIB_INVALID(culv_vector_view_update(view), VALUE, "'particles'", "destroyed");
         REQUIRE_EQ(parts_of(view, parts), 2);
@@ -333,7 +330,7 @@ VMM_CASE(wrong_calls)
     LIB_INVALID(culv_vk_vector_view_get_buffers(view, NULL, 1, &count), NULL_ARGUMENT);
     LIB_INVALID(culv_vk_vector_view_get_buffers(view, NULL, 0, NULL), NULL_ARGUMENT);
     culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
 }
 
 /* Vectors that cannot go to Vulkan are refused while they are still empty. */
@@ -350,7 +347,7 @@ VMM_CASE(not_exportable)
         LIB_REFUSES(view, culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view), INVALID,
                     NOT_EXPORTABLE, "handle_types");
         REQUIRE(vmm_stage_same(&before));
-        culv_vector_destroy(&vector);
+        culv_vector_destroy(&vector, NULL);
     }
 }
 
@@ -368,7 +365,7 @@ TEST(compressible)
     LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
     require_data(&s, view, vector, 96);
     culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
     vmm_stage_close(&s);
 }
 
@@ -397,5 +394,5 @@ VMM_CASE(other_drivers)
     require_data(s, view, vector, 99);
     culv_vector_view_destroy(&view);
     culv_vk_detach(&lying);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
 }

@@ -54,7 +54,7 @@ TEST(not_there, .title = "vk_vector.sparse_not_there")
                 USAGE, "leave sparse_queue out",
                 has ? "do not show memory that was imported" : "has no sparse buffers",
                 s.w.vk.properties.deviceName);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
     vmm_stage_close(&s);
 }
 
@@ -108,7 +108,7 @@ TEST(on_hardware, .title = "vk_vector.sparse_on_hardware")
     require_data(&s, view, vector, 40);
     REQUIRE(the_part(view).buffer == buffer);
     culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
     vmm_stage_close(&s);
 }
 
@@ -337,7 +337,7 @@ VMM_PLAYED_CASE(binds, .title = "vk_vector.sparse_binds")
     LIB_OK(culv_vector_view_update(view));
     require_bound(s, view, vector, 5);
     culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
 }
 
 VMM_PLAYED_CASE(refused, .title = "vk_vector.sparse_refused")
@@ -384,7 +384,7 @@ VMM_PLAYED_CASE(refused, .title = "vk_vector.sparse_refused")
     LIB_OK(culv_vector_view_update(view));
     require_bound(s, view, vector, 8);
     culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
 }
 
 /* A vector that has grown and lost chunks; the view still shows what it was. */
@@ -441,7 +441,7 @@ VMM_PLAYED_CASE(all_or_nothing, .title = "vk_vector.sparse_all_or_nothing")
                 require_bound(s, view, vector, 10);
             }
             culv_vector_view_destroy(&view);
-            culv_vector_destroy(&vector);
+            culv_vector_destroy(&vector, NULL);
             if (!hit) break;
         }
         REQUIRE_EQ(failed, 3); /* memory, fence, bind; of two waits the second one counts */
@@ -460,5 +460,5 @@ VMM_PLAYED_CASE(wait_fails, .title = "vk_vector.sparse_wait_fails")
     LIB_ERROR(culv_vector_view_update(view), DRIVER, DRIVER_REFUSED, "vkWaitForFences");
     require_unchanged(s, vector, view, &before, generation);
     culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
 }

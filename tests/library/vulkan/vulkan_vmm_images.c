@@ -104,7 +104,7 @@ static bool open_image(stage *s, const image_row *row, vmm_image *out)
 static void close_image(stage *s, vmm_image *m)
 {
     lib_finish(&s->w, s->stream);
-    culv_image_unmap(&m->i.cuda);
+    culv_image_unmap(&m->i.cuda, NULL);
     culv_memory_destroy(&m->i.memory);
     vkDestroyImage(s->w.vk.device, m->i.image, NULL);
     vkFreeMemory(s->w.vk.device, m->vk_memory, NULL);

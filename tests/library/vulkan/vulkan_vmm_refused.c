@@ -103,7 +103,7 @@ VMM_CASE(older_descriptors)
     LIB_OK(culv_vector_create(s->w.device, &d, &vector));
     LIB_OK(culv_vk_vector_view_create(s->w.attachment, vector, shown, &view));
     culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
     free(shown);
 }
 
@@ -231,7 +231,7 @@ TEST(another_gpu)
         LIB_OK(culv_vector_create(w->device, &vector_desc, &vector));
         LIB_REFUSES(view, culv_vk_vector_view_create(vk, vector, &view_desc, &view), INVALID,
                     DEVICE_MISMATCH);
-        culv_vector_destroy(&vector);
+        culv_vector_destroy(&vector, NULL);
     }
     culv_vmm_allocation_destroy(&here);
     culv_vmm_allocation_destroy(&there);

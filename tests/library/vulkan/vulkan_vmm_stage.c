@@ -86,7 +86,7 @@ CUdeviceptr vmm_stage_map(const vmm_stage *s, culv_vmm_allocation *allocation,
 
 void vmm_stage_unmap(culv_vmm_range **range)
 {
-    LIB_OK(culv_vmm_unmap(*range, 0, culv_vmm_range_size(*range)));
+    LIB_OK(culv_vmm_unmap(*range, 0, culv_vmm_range_size(*range), NULL));
     LIB_OK(culv_vmm_range_destroy(range));
     REQUIRE(*range == NULL);
 }

@@ -132,8 +132,8 @@ int main(void)
     }
     vkUnmapMemory(vulkan, memory);
 
-    culv_shared_semaphore_destroy(&done);
-    culv_shared_buffer_destroy(&buffer);
+    culv_shared_semaphore_destroy(&done, NULL);
+    culv_shared_buffer_destroy(&buffer, NULL);
     culv_vk_detach(&vk);
     culv_device_close(&cuda);
     vkDestroyDevice(vulkan, NULL);

@@ -117,7 +117,7 @@ static void make_pieces(app *a, block *b, bool shared)
 static void destroy_block(app *a, block *b)
 {
     for (int i = 0; i < PIECES; i++) {
-        culv_buffer_unmap(&b->pieces[i].shared);
+        culv_buffer_unmap(&b->pieces[i].shared, NULL);
         vkDestroyBuffer(a->device, b->pieces[i].buffer, NULL);
     }
     vkDestroyBuffer(a->device, b->all.buffer, NULL);
@@ -232,7 +232,7 @@ static void use_block(bool shared)
     CULV(culv_semaphore_wait(culv_shared_semaphore_cuda(sync), a.stream, 3));
     count_wrong(&a, &b);
 
-    culv_shared_semaphore_destroy(&sync);
+    culv_shared_semaphore_destroy(&sync, NULL);
     app_host_destroy(&a, &host);
     destroy_block(&a, &b);
     app_close(&a);

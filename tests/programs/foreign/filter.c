@@ -79,7 +79,7 @@ static void make_source(app *a, source *s)
 
 static void destroy_source(app *a, source *s)
 {
-    culv_image_unmap(&s->shared);
+    culv_image_unmap(&s->shared, NULL);
     vkDestroyImage(a->device, s->image, NULL);
     vkFreeMemory(a->device, s->memory, NULL);
 }
@@ -262,8 +262,8 @@ TEST(blur, .smoke = true)
     CU(a.cu->cuStreamSynchronize(a.stream));
     app_host_destroy(&a, &before);
     app_host_destroy(&a, &after);
-    culv_shared_semaphore_destroy(&sync);
-    culv_shared_image_destroy(&target);
+    culv_shared_semaphore_destroy(&sync, NULL);
+    culv_shared_image_destroy(&target, NULL);
     destroy_source(&a, &s);
     app_close(&a);
 }
@@ -318,7 +318,7 @@ TEST(linear)
     free(after);
     CU(a.cu->cuMemFree(out));
     app_host_destroy(&a, &before);
-    culv_shared_semaphore_destroy(&sync);
+    culv_shared_semaphore_destroy(&sync, NULL);
     destroy_source(&a, &s);
     app_close(&a);
 }

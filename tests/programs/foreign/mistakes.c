@@ -145,10 +145,10 @@ APP_CASE(order_of_signals)
          "the same semaphore");
     REQUIRE_EQ(culv_semaphore_last_value(timeline), 7);
     culv_semaphore *half = timeline;
-    culv_semaphore_destroy(&half); /* it is not the caller's: nothing happens */
+    culv_semaphore_destroy(&half, NULL); /* it is not the caller's: nothing happens */
     REQUIRE(half == timeline);
     CU(a->cu->cuStreamSynchronize(a->stream));
-    culv_shared_semaphore_destroy(&sync);
+    culv_shared_semaphore_destroy(&sync, NULL);
 }
 
 APP_CASE(order_of_frames)
@@ -183,7 +183,7 @@ APP_CASE(order_of_frames)
     TOLD("nothing was read", culv_ring_acquire_on(ring, CULV_RING_PRODUCER, a->stream, 0, &frame),
          TIMEOUT, RING_FULL, "consumer");
     CU(a->cu->cuStreamSynchronize(a->stream));
-    culv_ring_destroy(&ring);
+    culv_ring_destroy(&ring, NULL);
 }
 
 APP_CASE(virtual_memory)
@@ -212,10 +212,10 @@ APP_CASE(virtual_memory)
     CULV(culv_vmm_range_create(a->culvert, &rd, &range));
     TOLD("an odd place", culv_vmm_map(range, 4097, memory, NULL, 0), INVALID, VALUE, "granularity");
     CULV(culv_vmm_map(range, 0, memory, NULL, 0));
-    TOLD("a part", culv_vmm_unmap(range, 0, 4097), INVALID, NOT_MAPPED, "whole");
+    TOLD("a part", culv_vmm_unmap(range, 0, 4097, NULL), INVALID, NOT_MAPPED, "whole");
     TOLD("still mapped", culv_vmm_range_destroy(&range), BUSY, MAPPED, "culv_vmm_unmap");
     REQUIRE(range);
-    CULV(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+    CULV(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
     CULV(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&memory);
 
@@ -226,7 +226,7 @@ APP_CASE(virtual_memory)
     vd.usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT;
     TOLD("a vector that is not for export", culv_vk_vector_view_create(a->vk, vector, &vd, &view),
          INVALID, NOT_EXPORTABLE, "handle_types");
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
     REQUIRE(!view && !vulkan);
     vkDestroyBuffer(a->device, buffer, NULL);
 }
@@ -271,5 +271,5 @@ APP_CASE(pictures)
     TOLD("integers between texels",
          culv_image_get_texture(culv_shared_image_cuda(image), &t, &texture), INVALID, VALUE,
          "filter");
-    culv_shared_image_destroy(&image);
+    culv_shared_image_destroy(&image, NULL);
 }

@@ -42,7 +42,7 @@ static void destroy_both(app *a, both *b)
 {
     vkDestroyBuffer(a->device, b->buffer, NULL);
     vkFreeMemory(a->device, b->memory, NULL);
-    CULV(culv_vmm_unmap(b->range, 0, culv_vmm_range_size(b->range)));
+    CULV(culv_vmm_unmap(b->range, 0, culv_vmm_range_size(b->range), NULL));
     CULV(culv_vmm_range_destroy(&b->range));
     culv_vmm_allocation_destroy(&b->allocation); /* none, if the program gave it up before */
 }
@@ -135,7 +135,7 @@ APP_CASE(pi, .smoke = true)
     if (!(estimate > 3.12 && estimate < 3.16)) FAIL("pi is %f", estimate);
 
     CU(a->cu->cuStreamSynchronize(a->stream));
-    culv_shared_semaphore_destroy(&sync);
+    culv_shared_semaphore_destroy(&sync, NULL);
     app_host_destroy(a, &host_points);
     app_host_destroy(a, &host_inside);
     destroy_both(a, &points);
@@ -171,7 +171,7 @@ static void one_size(app *a, uint64_t size, unsigned steps)
     app_require_bytes("what Vulkan wrote", copy, 0, size, 6);
 
     free(copy);
-    culv_shared_semaphore_destroy(&sync);
+    culv_shared_semaphore_destroy(&sync, NULL);
     app_host_destroy(a, &host);
     destroy_both(a, &b);
 }

@@ -71,7 +71,7 @@ static bool map(culv_vmm_allocation *memory, uint64_t size, culv_vmm_range **out
 
 static bool unmap(culv_vmm_range **range, char why[256])
 {
-    return FINE(culv_vmm_unmap(*range, 0, culv_vmm_range_size(*range))) &&
+    return FINE(culv_vmm_unmap(*range, 0, culv_vmm_range_size(*range), NULL)) &&
            FINE(culv_vmm_range_destroy(range));
 }
 
@@ -101,7 +101,7 @@ static bool culvert_touch_vulkan(int fd, uint64_t size, uint64_t bytes, uint32_t
     bool ok = FINE(culv_memory_import(device, &d, &memory)) &&
               FINE(culv_buffer_map(memory, NULL, &buffer)) &&
               turn(culv_buffer_pointer(buffer), bytes, seed, why);
-    culv_buffer_unmap(&buffer);
+    culv_buffer_unmap(&buffer, NULL);
     culv_memory_destroy(&memory);
     return ok;
 }

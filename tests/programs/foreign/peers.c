@@ -117,7 +117,7 @@ static void map(app *a, culv_vmm_allocation *memory, uint64_t size, culv_vmm_ran
 
 static void unmap(culv_vmm_range **range)
 {
-    CULV(culv_vmm_unmap(*range, 0, culv_vmm_range_size(*range)));
+    CULV(culv_vmm_unmap(*range, 0, culv_vmm_range_size(*range), NULL));
     CULV(culv_vmm_range_destroy(range));
 }
 

@@ -261,9 +261,9 @@ TEST(texture, .smoke = true)
     free(bytes);
     pl_gpu_finish(p.vulkan->gpu);
     CU(a->cu->cuMemFree(copy));
-    culv_image_unmap(&shared);
+    culv_image_unmap(&shared, NULL);
     pl_tex_destroy(p.vulkan->gpu, &tex);
-    culv_shared_semaphore_destroy(&sync);
+    culv_shared_semaphore_destroy(&sync, NULL);
     close_placebo(&p);
 }
 
@@ -311,7 +311,7 @@ static void one_buffer(placebo *p, uint64_t size)
     app_require_bytes("what libplacebo reads of CUDA's", bytes, 0, size, 71);
 
     free(bytes);
-    culv_buffer_unmap(&shared);
+    culv_buffer_unmap(&shared, NULL);
     pl_buf_destroy(gpu, &beside);
     pl_buf_destroy(gpu, &buffer);
 }

@@ -170,7 +170,7 @@ static void run_ring(uint64_t frames, const culv_ring_settings *settings)
         app_host_destroy(&a, &f->hosts[i]);
         vkDestroyFence(a.device, f->fences[i], NULL);
     }
-    culv_ring_destroy(&f->ring);
+    culv_ring_destroy(&f->ring, NULL);
     free(f);
     app_close(&a);
 }

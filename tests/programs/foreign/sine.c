@@ -62,7 +62,7 @@ static void make_vertices(app *a, vertices *v)
 
 static void destroy_vertices(app *a, vertices *v)
 {
-    culv_buffer_unmap(&v->shared);
+    culv_buffer_unmap(&v->shared, NULL);
     vkDestroyBuffer(a->device, v->buffer, NULL);
     vkFreeMemory(a->device, v->memory, NULL);
     for (unsigned n = 0; n < FRAMES; n++)
@@ -151,7 +151,7 @@ APP_CASE(timeline, .smoke = true)
         if (n % 2 == 0) fences[n] = app_submit(a, commands[n], &order);
     }
     finish_frames(a, &v, commands, fences);
-    culv_shared_semaphore_destroy(&sync);
+    culv_shared_semaphore_destroy(&sync, NULL);
     destroy_vertices(a, &v);
 }
 
@@ -186,7 +186,7 @@ APP_CASE(binary)
         if (!last) CULV(culv_semaphore_mark_signaled(culv_shared_semaphore_cuda(drawn)));
     }
     finish_frames(a, &v, commands, fences);
-    culv_shared_semaphore_destroy(&simulated);
-    culv_shared_semaphore_destroy(&drawn);
+    culv_shared_semaphore_destroy(&simulated, NULL);
+    culv_shared_semaphore_destroy(&drawn, NULL);
     destroy_vertices(a, &v);
 }

@@ -103,9 +103,9 @@ static void grow_with(const culv_vector_desc *desc, bool smallest)
     CU(a.cu->cuStreamSynchronize(a.stream));
     for (int i = 0; i < 2; i++)
         app_host_destroy(&a, &hosts[i]);
-    culv_shared_semaphore_destroy(&sync);
+    culv_shared_semaphore_destroy(&sync, NULL);
     culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
     app_close(&a);
 }
 
@@ -182,7 +182,7 @@ TEST(moves)
     }
     if (count > 0) CULV(culv_vector_retire(vector, old, a.stream));
     free(copy);
-    culv_vector_destroy(&neighbour);
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&neighbour, NULL);
+    culv_vector_destroy(&vector, NULL);
     app_close(&a);
 }

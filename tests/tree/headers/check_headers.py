@@ -28,7 +28,7 @@ FOREIGN = re.compile(r'#\s*include\s*[<"](cuda|vulkan/|GL/|windows\.h|d3d)')
 OPT_IN = re.compile(r"(vulkan|gl|d3d12|cudart|cuda_api)(_\w+)?\.h")
 # The library fills these and hands out pointers to them, so that nobody begins with an empty one.
 HANDED_OUT = ["culv_cuda_api"]
-DESTROYS = re.compile(r"_(destroy|unmap|unload|detach|close|put)(_after)?$")
+DESTROYS = re.compile(r"_(destroy|unmap|unload|detach|close|put)$")
 
 
 def blank_comments(text):

@@ -32,7 +32,7 @@ int main(void)
     OK(CULV_CUDA(device)->cuMemcpyHtoD(culv_vector_pointer(vector), put, BYTES));
     OK(CULV_CUDA(device)->cuMemcpyDtoH(got, culv_vector_pointer(vector), BYTES));
     OK(memcmp(put, got, BYTES));
-    culv_vector_destroy(&vector);
+    culv_vector_destroy(&vector, NULL);
     culv_device_close(&device);
     printf("Culvert %s: %.1f KiB came back\n", culv_version_string(), BYTES / 1024.0);
     return 0;

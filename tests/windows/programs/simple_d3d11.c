@@ -33,8 +33,8 @@ static culv_result start(interop *i, ID3D11Device *d3d, ID3D11Resource *buffer, 
 
 static void finish(interop *i)
 {
-    culv_keyed_mutex_destroy(&i->mutex);
-    culv_buffer_unmap(&i->vertices);
+    culv_keyed_mutex_destroy(&i->mutex, NULL);
+    culv_buffer_unmap(&i->vertices, NULL);
     culv_memory_destroy(&i->memory);
     culv_d3d_detach(&i->d3d11);
     culv_device_close(&i->device);

@@ -35,8 +35,8 @@ static culv_result start(interop *i, ID3D12Device *d3d, ID3D12Resource *buffer, 
 
 static void finish(interop *i)
 {
-    culv_semaphore_destroy(&i->fence);
-    culv_buffer_unmap(&i->vertices);
+    culv_semaphore_destroy(&i->fence, NULL);
+    culv_buffer_unmap(&i->vertices, NULL);
     culv_memory_destroy(&i->memory);
     culv_d3d_detach(&i->d3d12);
     culv_device_close(&i->device);

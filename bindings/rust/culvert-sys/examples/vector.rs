@@ -63,7 +63,7 @@ impl<'a> Vector<'a> {
 
 impl Drop for Vector<'_> {
     fn drop(&mut self) {
-        unsafe { culv_vector_destroy(&mut self.0) }
+        unsafe { culv_vector_destroy(&mut self.0, null()) }
     }
 }
 

@@ -16,7 +16,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// A type that owns a C object, and destroys it. A destroy call that refuses keeps the object, which then leaks.
 macro_rules! owner {
-    ($(#[$doc:meta])* $name:ident, $c:ident, $destroy:ident) => {
+    ($(#[$doc:meta])* $name:ident, $c:ident, $destroy:ident $(, $last_use:expr)?) => {
         $(#[$doc])*
         #[derive(Debug)]
         pub struct $name(*mut sys::$c);
@@ -30,7 +30,7 @@ macro_rules! owner {
 
         impl Drop for $name {
             fn drop(&mut self) {
-                let _ = unsafe { sys::$destroy(&mut self.0) };
+                let _ = unsafe { sys::$destroy(&mut self.0 $(, $last_use)?) };
             }
         }
     };
@@ -46,15 +46,15 @@ owner!(
 );
 owner!(
     /// An image of both APIs, in memory of its own.
-    Image, culv_shared_image, culv_shared_image_destroy
+    Image, culv_shared_image, culv_shared_image_destroy, null()
 );
 owner!(
     /// A timeline that both APIs signal and wait for.
-    Timeline, culv_shared_semaphore, culv_shared_semaphore_destroy
+    Timeline, culv_shared_semaphore, culv_shared_semaphore_destroy, null()
 );
 owner!(
     /// Frames between CUDA and Vulkan.
-    Ring, culv_ring, culv_ring_destroy
+    Ring, culv_ring, culv_ring_destroy, null()
 );
 
 // The C API takes calls for them from any thread.
@@ -275,7 +275,7 @@ impl<'a> Buffer<'a> {
 
 impl Drop for Buffer<'_> {
     fn drop(&mut self) {
-        let _ = unsafe { sys::culv_shared_buffer_destroy(&mut self.object) };
+        let _ = unsafe { sys::culv_shared_buffer_destroy(&mut self.object, null()) };
     }
 }
 
