@@ -71,6 +71,8 @@
 
 #    include <vector_functions.h>
 
+#    undef __global__
+#    define __global__ write_CULV_KERNEL_for_extern_C___global__
 #    undef __forceinline__
 #    define __forceinline__ inline __attribute__((always_inline))
 #    undef __noinline__
@@ -170,7 +172,9 @@ inline __attribute__((always_inline)) void run_blocks(culv_soft_dim3 grid, culv_
 }
 
 // A kernel twice: as the body of a loop, and for one thread that may wait in it.
-template <auto Loop, auto Thread> struct entry;
+template <auto Loop, auto Thread> struct entry {
+    static_assert(Loop == nullptr, "CULV_GRID stands before a kernel's first parameter");
+};
 
 template <typename Mode, typename Clusters, typename... A,
           void (*Loop)(const culv_soft_kernel_index<Mode, Clusters> &, A...),
@@ -233,20 +237,21 @@ struct entry<Loop, Thread> {
     }
 };
 
+template <typename Entry>
+constexpr culv_soft_kernel row_of(const char *name, const unsigned char *meets)
+{
+    constexpr auto size = Entry::of_clusters::size;
+    return {name,          Entry::run, Entry::num_params,          Entry::param_sizes,
+            Entry::thread, meets,      {size[0], size[1], size[2]}};
+}
+
 } // namespace
 } // namespace culv_soft
 
-#    define CULV_LOOP_(k)  culv_soft::loops<struct culv_kernel_##k>
-#    define CULV_ENTRY_(k) culv_soft::entry<&k<CULV_LOOP_(k)>, &k<culv_soft::stacks>> // CULV_KERNEL
+#    define CULV_LOOP_(k) culv_soft::loops<struct culv_kernel_##k>
 #    define CULV_ROW_(k)                                                                           \
-        {#k,                                                                                       \
-         CULV_ENTRY_(k)::run,                                                                      \
-         CULV_ENTRY_(k)::num_params,                                                               \
-         CULV_ENTRY_(k)::param_sizes,                                                              \
-         CULV_ENTRY_(k)::thread,                                                                   \
-         &culv_soft::meets<CULV_LOOP_(k)>::flag,                                                   \
-         {CULV_ENTRY_(k)::of_clusters::size[0], CULV_ENTRY_(k)::of_clusters::size[1],              \
-          CULV_ENTRY_(k)::of_clusters::size[2]}},
+        culv_soft::row_of<culv_soft::entry<&k<CULV_LOOP_(k)>, &k<culv_soft::stacks>>>(             \
+            #k, &culv_soft::meets<CULV_LOOP_(k)>::flag),
 #    define CULV_ROWS_1_(k)                                                       CULV_ROW_(k)
 #    define CULV_ROWS_2_(k, ...)                                                  CULV_ROW_(k) CULV_ROWS_1_(__VA_ARGS__)
 #    define CULV_ROWS_3_(k, ...)                                                  CULV_ROW_(k) CULV_ROWS_2_(__VA_ARGS__)
@@ -279,7 +284,7 @@ struct entry<Loop, Thread> {
 #    endif
 
 #    define CULV_KERNELS(...)                                                                      \
-        static const culv_soft_kernel culv_soft_rows[] = {CULV_ROWS_(__VA_ARGS__)};                \
+        static constexpr culv_soft_kernel culv_soft_rows[] = {CULV_ROWS_(__VA_ARGS__)};            \
         extern "C" CULV_EXPORTED_ const culv_soft_module_table culv_soft_exported __asm__(         \
             CULV_SOFT_MODULE_SYMBOL) = {                                                           \
             CULV_SOFT_MODULE_VERSION, sizeof(culv_soft_rows) / sizeof(culv_soft_rows[0]),          \

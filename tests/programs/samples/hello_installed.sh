@@ -11,10 +11,16 @@ PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name culvert.pc)")${PKG_CONFIG_PATH
 export PKG_CONFIG_PATH
 pkg-config --exists vulkan egl || { echo "SKIP: pkg-config knows no vulkan or no egl (Debian: libvulkan-dev, libegl-dev)"; exit 77; }
 count=0
-# The compiler's first line says what a kernel of nvcc's alone lacks.
-echo 'extern "C" __global__ void one(int *p) { *p = 1; }' >"$work/plain.cu"
-"$prefix/bin/culvert-kernels" --soft -o "$work" "$work/plain.cu" 2>"$work/plain.says" && exit 1
-head -n 1 "$work/plain.says" | grep include_culvert_kernel_h_and_write_CULV_KERNEL
+# The compiler's first error says what a kernel of nvcc's alone lacks, and what one without CULV_GRID does.
+says() { # WORDS SOURCE
+    printf %b "$2" >"$work/plain.cu"
+    "$prefix/bin/culvert-kernels" --soft -o "$work" "$work/plain.cu" 2>"$work/plain.says" && exit 1
+    grep -m 1 error: "$work/plain.says" | grep "$1"
+}
+header='#include "culvert_kernel.h"\n'
+says include_culvert_kernel_h_and_write_CULV_KERNEL 'extern "C" __global__ void one(int *p) { *p = 1; }\n'
+says write_CULV_KERNEL "${header}__global__ void one(CULV_GRID int *p) { *p = 1; }\nCULV_KERNELS(one)\n"
+says 'CULV_GRID stands before' "${header}CULV_KERNEL void one(int *p) { *p = 1; }\nCULV_KERNELS(one)\n"
 
 for source in "$prefix"/share/doc/culvert/examples/hello_*.c; do
     name=$(basename "$source" .c)
