@@ -279,7 +279,7 @@ void culvi_graphics_ring_unmake(culvi_graphics_ring *ring, const CUstream *last_
 {
     if (ring->core != NULL) {
         culvi_graphics_remove_ring(ring);
-        (void)culv_ring_stop(ring->core);
+        culvi_ring_end_for_good(ring->core);
         /* A thread of CUDA's side may be in a call of the driver's that waits for that. */
         settle(ring);
         culvi_ring_destroy_core(&ring->core);

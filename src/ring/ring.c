@@ -332,8 +332,8 @@ void culvi_ring_destroy_core(culv_ring **ring)
     culv_ring *mine = *ring;
     if (mine == NULL) return;
     *ring = NULL;
+    culvi_ring_end_for_good(mine);
     culvi_mutex_lock(&mine->lock);
-    culvi_ring_end(mine, "it is being destroyed");
     culvi_watch watch = {.armed = false};
     if (mine->device != NULL)
         culvi_watch_for(mine->device, &watch, "ring", mine->label, "its release",

@@ -469,6 +469,8 @@ culv_result culvi_ring_check_cancel(const culv_ring *ring, const culvi_ring_hold
 
 /* Stops the ring, unless it is stopped, and wakes both sides. The text says why. */
 void culvi_ring_end(culv_ring *ring, const char *format, ...) CULVI_PRINTF(2, 3);
+/* Does so because the ring is destroyed, and warns if a side still uses it. */
+void culvi_ring_end_for_good(culv_ring *ring);
 /* Stops the ring after an ASYNC error that a callback or the driver recorded. */
 culv_result culvi_ring_note_failure(culv_ring *ring, culv_result result, const char *what);
 culv_result culvi_ring_fail_stopped(culv_ring *ring);

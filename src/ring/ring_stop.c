@@ -167,6 +167,34 @@ static void add_doing(culvi_text *text, const culv_ring *ring, int side)
 
 enum { LATE_TEXT = 640 };
 
+/* What the sides still have of the ring: "; the producer: ...". */
+static void add_users(culvi_text *text, const culv_ring *ring, bool calls)
+{
+    for (int i = 0; i < 2; i++) {
+        const uint32_t shown = atomic_load(&ring->side[i].shown);
+        if (culvi_ring_shown_held(shown) || culvi_ring_shown_released(shown) > 0) {
+            culvi_text_add(text, "; %s: ", sides[i]);
+            add_doing(text, ring, i);
+        } else if (calls && atomic_load(&ring->side[i].in_call)) {
+            culvi_text_add(text, "; %s is in a call", sides[i]);
+        }
+    }
+}
+
+void culvi_ring_end_for_good(culv_ring *ring)
+{
+    char data[LATE_TEXT] = "";
+    culvi_text text = {data, LATE_TEXT, 0};
+    culvi_mutex_lock(&ring->lock);
+    if (ring->stopped[0] == '\0') add_users(&text, ring, true);
+    culvi_ring_end(ring, "it is being destroyed");
+    culvi_mutex_unlock(&ring->lock);
+    if (text.length > 0)
+        culvi_log(culvi_ring_voice(ring), CULV_LOG_WARNING,
+                  "%s is destroyed too early%s. First call culv_ring_stop(), and end both sides",
+                  culvi_named("ring", ring->label).text, data);
+}
+
 static void tell_late_side(culv_ring *ring, culv_ring_side waiting, uint64_t timeout,
                            char data[LATE_TEXT])
 {
@@ -269,28 +297,28 @@ static culv_ring_side find_late(culv_ring *ring, culv_ring_side side, uint64_t c
     return side;
 }
 
-/* `late` gets the side, `counter` both counters. */
 static void tell_late_work(culv_ring *ring, culv_ring_side side, uint64_t value, uint64_t timeout,
-                           culv_ring_side *late, uint64_t counter[2], char data[LATE_TEXT])
+                           char data[LATE_TEXT])
 {
+    uint64_t counter[2];
     culvi_text text = {data, LATE_TEXT, 0};
     const culvi_ring_party *party = &ring->side[side];
-    *late = find_late(ring, side, counter);
-    culvi_text_add(&text, "%s is late: '%s' has not reached %" PRIu64 " within ", sides[*late],
+    const culv_ring_side late = find_late(ring, side, counter);
+    culvi_text_add(&text, "%s is late: '%s' has not reached %" PRIu64 " within ", sides[late],
                    party->name, value);
     add_time(&text, timeout);
     culvi_text_add(&text, "; it is at %" PRIu64 " of %" PRIu64, counter[side], party->promised);
-    if (*late != side) {
-        const culvi_ring_party *other = &ring->side[*late];
+    if (late != side) {
+        const culvi_ring_party *other = &ring->side[late];
         culvi_text_add(&text,
                        ", since %s's work waits for '%s' to reach %" PRIu64 ", which is at %" PRIu64
                        " of %" PRIu64,
                        sides[side], other->name,
-                       party->past[(counter[side] + 1) & (CULVI_RING_PAST - 1)].wait,
-                       counter[*late], other->promised);
+                       party->past[(counter[side] + 1) & (CULVI_RING_PAST - 1)].wait, counter[late],
+                       other->promised);
     }
-    const bool owes = counter[*late] < ring->side[*late].promised;
-    if (!owes || ring->last_side != (int)*late) {
+    const bool owes = counter[late] < ring->side[late].promised;
+    if (!owes || ring->last_side != (int)late) {
         culvi_text_add(&text, "; ");
         add_last_signal(&text, ring);
     }
@@ -298,34 +326,25 @@ static void tell_late_work(culv_ring *ring, culv_ring_side side, uint64_t value,
         culvi_text_add(&text,
                        "; %s released with %" PRIu64
                        ", but that signal has not run yet; was it submitted?",
-                       sides[*late], ring->side[*late].promised);
+                       sides[late], ring->side[late].promised);
 }
 
 bool culvi_ring_warn_late_work(culv_ring *ring, culv_ring_side side, uint64_t value,
                                culvi_ring_limit *limit)
 {
     char data[LATE_TEXT] = "";
-    culv_ring_side late;
-    uint64_t counter[2], lasted = 0;
+    uint64_t lasted = 0;
     if (!warns(limit, &lasted)) return false;
-    tell_late_work(ring, side, value, lasted, &late, counter, data);
+    tell_late_work(ring, side, value, lasted, data);
     return warn(ring, data);
-}
-
-static culv_result fail_late_work(culv_ring *ring, culv_ring_side side, uint64_t value,
-                                  uint64_t timeout, culv_ring_side *late, uint64_t counter[2])
-{
-    char data[LATE_TEXT] = "";
-    tell_late_work(ring, side, value, timeout, late, counter, data);
-    return culvi_ring_fail(ring, CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE, "%s", data);
 }
 
 culv_result culvi_ring_fail_late_work(culv_ring *ring, culv_ring_side side, uint64_t value,
                                       uint64_t timeout)
 {
-    culv_ring_side late;
-    uint64_t counter[2];
-    return fail_late_work(ring, side, value, timeout, &late, counter);
+    char data[LATE_TEXT] = "";
+    tell_late_work(ring, side, value, timeout, data);
+    return culvi_ring_fail(ring, CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE, "%s", data);
 }
 
 /* Draining ------------------------------------------------------------------------------------- */
@@ -348,9 +367,11 @@ static culv_result wait_for_all(culv_ring *ring, draining *d)
         const culvi_ring_party *party = &ring->side[i];
         if (party->known >= party->promised) continue;
         culv_result result = culvi_ring_wait(ring, (culv_ring_side)i, party->promised, &limit);
-        if (result == CULV_ERROR_TIMEOUT)
-            result = fail_late_work(ring, (culv_ring_side)i, party->promised, d->timeout, &d->late,
-                                    d->counter);
+        if (result == CULV_ERROR_TIMEOUT) {
+            d->late = find_late(ring, (culv_ring_side)i, d->counter);
+            result =
+                culvi_ring_fail_late_work(ring, (culv_ring_side)i, party->promised, d->timeout);
+        }
         if (result != CULV_OK) return result;
     }
     return CULV_OK;
@@ -447,24 +468,17 @@ static void reset(culv_ring *ring)
 
 static culv_result check_drain(culv_ring *ring, const draining *d)
 {
+    char data[LATE_TEXT] = "";
+    culvi_text text = {data, LATE_TEXT, 0};
     /* What a side holds of a ring that is stopped it cannot give back. */
-    const bool must_idle = !d->force && !d->stopped;
+    if (!d->force && !d->stopped) add_users(&text, ring, false);
+    if (text.length > 0)
+        return culvi_ring_fail(
+            ring, CULV_ERROR_BUSY, CULV_REASON_RING_ORDER,
+            "culv_ring_drain: sides still have frames%s. Release or cancel what is held, or force the ring",
+            data);
     for (int i = 0; i < 2; i++) {
         const culvi_ring_party *party = &ring->side[i];
-        if ((party->held || party->owes) && must_idle)
-            return culvi_ring_fail(ring, CULV_ERROR_BUSY, CULV_REASON_RING_ORDER,
-                                   "culv_ring_drain: %s holds frame %" PRIu64 " in slot %" PRIu32
-                                   "; release or cancel it first, or force the ring",
-                                   sides[i], party->owes ? party->owed.number : party->number,
-                                   party->owes ? party->owed.slot
-                                               : (uint32_t)party->slots[party->at]);
-        if (party->at > 0 && must_idle)
-            return culvi_ring_fail(
-                ring, CULV_ERROR_BUSY, CULV_REASON_RING_ORDER,
-                "culv_ring_drain: %s has released %" PRIu32 " of a burst of %" PRIu32
-                ", which is not signaled yet; call %s() first, or force the "
-                "ring",
-                sides[i], party->at, party->length, culvi_ring_flush_name(ring, i));
         if (party->api.wait == NULL)
             return culvi_ring_fail(
                 ring, CULV_ERROR_INVALID, CULV_REASON_VALUE,

@@ -223,5 +223,8 @@ LOG_CASE(ring_waits, CULV_LOG_WARNING, .title = "waits.ring")
             lines++;
         }
     REQUIRE_EQ(lines, 2);
+    LIB_OK(culv_ring_acquire(r.ring, CULV_RING_PRODUCER, 0, &frame));
     LIB_OK(culv_ring_destroy(&r.ring, NULL));
+    (void)log_line_of(s, CULV_LOG_WARNING, "ring 'late' is destroyed too early; the producer: ",
+                      "it holds frame 2 in slot 0. First call culv_ring_stop()");
 }

@@ -116,8 +116,8 @@ TEST(misuse)
     LIB_INVALID(culv_ring_release(s.ring, C, &f), RING_ORDER);
     LIB_ERROR(culv_ring_drain(s.ring, 0, 0), BUSY, RING_ORDER);
     REQUIRE_EQ_STR(culv_last_error_message(),
-                   "'frames': culv_ring_drain: the producer holds frame 1 in slot 1; "
-                   "release or cancel it first, or force the ring");
+                   "'frames': culv_ring_drain: sides still have frames; the producer: it holds "
+                   "frame 1 in slot 1. Release or cancel what is held, or force the ring");
     stage_release(&s, P, &f);
     LIB_INVALID(culv_ring_release(s.ring, P, &f), RING_ORDER); /* twice */
     REQUIRE_EQ(stage_turn(&s, C).number, 0);
