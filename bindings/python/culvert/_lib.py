@@ -88,7 +88,7 @@ class LateError(Error, TimeoutError):
 
     def after(self, timeout: int) -> "LateError":
         """Of a wait in slices, whose last one says how long it was itself."""
-        self.message = re.sub(r"within \d+ ns", f"within {timeout / 1e9:g} s", self.message)
+        self.message = re.sub(r"within \d+ [mn]s", f"within {timeout / 1e9:g} s", self.message)
         self.args = (self._text(),)
         return self
 

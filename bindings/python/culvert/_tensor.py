@@ -257,9 +257,9 @@ class Tensor(Single):
             raise TypeError("a tensor without dimensions has no len()")
         return self.shape[0]
 
-    def __setitem__(self, index: Any, value: Any) -> NoReturn:
-        raise TypeError("a Tensor's elements are an array library's to write: numpy.asarray(tensor)[...] = values on the software "
-                        "twin, torch.from_dlpack(tensor) or cupy.from_dlpack(tensor) on a GPU")
+    def __getitem__(self, *which: Any) -> NoReturn:
+        raise TypeError("elements are an array library's: numpy.asarray(tensor)[...] on the twin, torch.from_dlpack(tensor) on a GPU")
+    __setitem__ = __iadd__ = __isub__ = __imul__ = __itruediv__ = __getitem__
 
     @property
     def address(self) -> int:
@@ -501,7 +501,7 @@ def look(tensor: Any, stream: Optional[int] = None) -> Seen:
     if there is not None:
         return _of_interface(kind, tensor, there)
     if not hasattr(tensor, "__dlpack__"):
-        raise TypeError(f"{kind} is no tensor: it has neither __dlpack__, __cuda_array_interface__ nor data_ptr()")
+        raise TypeError(f"{kind} is no tensor: it has neither __dlpack__, __cuda_array_interface__ nor data_ptr(); make it an array")
     reads = stream is not None and tensor.__dlpack_device__()[0] not in _OF_THE_HOST
     number = (stream or _LEGACY) if reads else -1
     try:

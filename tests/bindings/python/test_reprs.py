@@ -81,6 +81,9 @@ def test_tensors(gpu):
     assert buffer.tensor("uint8", (3, 5), strides=(100, 2)).nbytes == 15
     with pytest.raises(TypeError, match="without dimensions"):
         len(buffer.tensor("uint8", ()))
+    for mistake in ("tensor[0]", "tensor[:] = 1", "tensor += 1"):
+        with pytest.raises(TypeError, match="an array library.s"):
+            exec(mistake)
     buffer.close()
     assert repr(tensor).endswith("of a VulkanBuffer that is closed>")
 
