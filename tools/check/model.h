@@ -181,7 +181,7 @@ typedef struct check_counts {
     /* Accesses that nothing orders after another API's, and nobody knows whether either writes. */
     unsigned long long unsure;
     /* Missing barriers, which are findings with `strict` alone. */
-    unsigned long long unreleased, unacquired;
+    unsigned long long unreleased, unacquired, layouts;
 } check_counts;
 check_counts check_model_counts(const check_model *m);
 /* How many (e) could not be judged, because too many queues and streams were there. */

@@ -188,8 +188,20 @@ static void find_leaks(check_model *m)
     }
 }
 
-/* At the end of a process another one may still end what it waits for. */
-static bool find_endless(check_model *m, bool at_end)
+/* Who submitted the signal, behind a wait that does not end either; NULL: nobody. */
+static const char *held_by(const check_model *m, const check_payload *p, uint64_t value)
+{
+    for (int i = 1; i < CHECK_AGENTS; i++)
+        for (const check_op *op = m->agents[i].first; op != NULL; op = op->next)
+            for (unsigned j = 0; j < op->num_signals; j++)
+                if (op->signals[j].payload == p && op->signals[j].value == value)
+                    return m->agents[i].name;
+    return NULL;
+}
+
+/* The waits whose signal nobody submitted, then those that they hold up. At the end of a process
+ * another one may still end what it waits for. */
+static bool find_endless(check_model *m, bool at_end, bool held)
 {
     bool found = false;
     for (int i = 1; i < CHECK_AGENTS; i++) {
@@ -200,19 +212,22 @@ static bool find_endless(check_model *m, bool at_end)
             if (p == NULL || check_foreign(m, p) || !p->info.shared) continue;
             const uint64_t reached = check_reached(p);
             if (p->info.kind == CHECK_TIMELINE && reached < op->waits[j].value) {
+                const char *holder = held_by(m, p, op->waits[j].value);
+                if ((holder != NULL) != held) continue;
                 const bool settled = check_tree_settled(m, p);
                 if (!settled && !at_end) break;
                 if (!settled) check_tree_unless(m, p, op->waits[j].value);
                 check_find(m, CHECK_ENDLESS_WAIT, p, &op->site, &p->made,
                            "%s waits for the value %llu, and what was submitted signals no more "
-                           "than %llu.",
+                           "than %llu%s%s.",
                            m->agents[i].name, (unsigned long long)op->waits[j].value,
-                           (unsigned long long)reached);
+                           (unsigned long long)reached, held ? ", since this waits itself: " : "",
+                           held ? holder : "");
                 m->unless = 0;
                 found = true;
                 break;
             }
-            if (p->info.kind == CHECK_BINARY && p->signals == NULL) {
+            if (p->info.kind == CHECK_BINARY && p->signals == NULL && !held) {
                 check_find(m, CHECK_ENDLESS_WAIT, p, &op->site, &p->made,
                            "%s waits for a binary semaphore that nothing signals.",
                            m->agents[i].name);
@@ -221,6 +236,7 @@ static bool find_endless(check_model *m, bool at_end)
             }
         }
     }
+    if (!held && find_endless(m, at_end, true)) found = true;
     return found;
 }
 
@@ -234,10 +250,10 @@ bool check_stuck(check_model *m, check_payload *p, uint64_t value, const check_s
             "The host waits for the value %llu for a long time, and what can be done signals no "
             "more than %llu.",
             (unsigned long long)value, (unsigned long long)check_reached(p));
-        (void)find_endless(m, false);
+        (void)find_endless(m, false, false);
         return true;
     }
-    return find_endless(m, false);
+    return find_endless(m, false, false);
 }
 
 void check_end(check_model *m, const check_site *site)
@@ -245,5 +261,5 @@ void check_end(check_model *m, const check_site *site)
     (void)site;
     check_run(m);
     find_leaks(m);
-    (void)find_endless(m, true);
+    (void)find_endless(m, true, false);
 }

@@ -105,7 +105,9 @@ static void use(check_model *m, check_picture *i, check_payload *p, int agent, c
 {
     const check_api api = m->agents[agent].api;
     char name[16];
-    if (m->strict && a->array && i->known && i->layout != CHECK_LAYOUT_GENERAL) {
+    const bool wrong = a->array && i->known && i->layout != CHECK_LAYOUT_GENERAL;
+    if (wrong && !m->strict) m->counts.layouts++;
+    if (wrong && m->strict) {
         check_find(
             m, CHECK_LAYOUT_NOT_GENERAL, p, &op->site, i->changed.call ? &i->changed : &p->made,
             "%s uses an image that is in the layout %s.", a->how, layout_name(i->layout, name));

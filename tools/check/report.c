@@ -258,14 +258,16 @@ __attribute__((destructor)) void check_finish(void)
             unsure);
         check_note(text);
     }
-    if (saw.unreleased + saw.unacquired > 0) {
+    if (saw.unreleased + saw.unacquired + saw.layouts > 0) {
         static char text[300];
         (void)snprintf(
             text, sizeof text,
             "process %ld: Vulkan recorded no barrier %s: no driver is known to mind, the "
             "specification forbids it, and --strict tells where",
             (long)watched,
-            saw.unreleased == 0   ? "from VK_QUEUE_FAMILY_EXTERNAL for what CUDA wrote"
+            saw.unreleased + saw.unacquired == 0
+                ? "to VK_IMAGE_LAYOUT_GENERAL for an image that CUDA uses"
+            : saw.unreleased == 0 ? "from VK_QUEUE_FAMILY_EXTERNAL for what CUDA wrote"
             : saw.unacquired == 0 ? "to VK_QUEUE_FAMILY_EXTERNAL for what CUDA uses next"
                                   : "from and to VK_QUEUE_FAMILY_EXTERNAL");
         check_note(text);

@@ -64,6 +64,8 @@ done
 status 0 env SEEDS_NO_TIMELINES=1 "$SOFT_RUN" "$CHECK" "$seeds" no_acquire wrong x
 says "Vulkan recorded no barrier from VK_QUEUE_FAMILY_EXTERNAL for what CUDA wrote"
 says "did not enable the feature timelineSemaphore"
+status 0 seed "$seeds" layout_not_general wrong x
+says "Vulkan recorded no barrier to VK_IMAGE_LAYOUT_GENERAL for an image that CUDA uses"
 status 0 seed "$seeds" no_acquire right x
 grep -q "no barrier\|did not enable" "$work/err" && fail "it notes what is right"
 # Whoever ends it ends the program, and gets the report.

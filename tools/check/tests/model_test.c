@@ -100,7 +100,9 @@ static const row rows[] = {
     {"binary never", "C wait b 0; end", "endless-wait"},
     {"wait comes before the signal", "C wait t 1; V signal t 1; end", ""},
     {"wait has no signal", "C wait t 2; V signal t 1; end", "endless-wait"},
-    {"cycle", "V wait t 1 signal u 1; C wait u 1 signal t 1; end", "endless-wait, endless-wait"},
+    {"cycle", "V wait t 1 signal u 1; C wait u 1 signal t 1; end",
+     "endless-wait held, endless-wait held"},
+    {"cause first", "C wait t 2; V wait t 1 signal t 2; end", "endless-wait, endless-wait held"},
     {"another process signals", "opaque t; C wait t 9; end", ""},
     {"the host saw it done", "C wait t 1; H saw C; end", ""},
     /* (e) */
@@ -344,6 +346,7 @@ static void found(void *user, const check_finding *f)
     REQUIRE(f->sentence[0] != '\0' && f->here.call != NULL);
     (void)snprintf(s->found + strlen(s->found), sizeof s->found - strlen(s->found), "%s%s",
                    s->found[0] != '\0' ? ", " : "", check_rules[f->what].id);
+    if (strstr(f->sentence, "since this waits itself: ") != NULL) strcat(s->found, " held");
     if (f->unless != 0)
         (void)snprintf(s->found + strlen(s->found), sizeof s->found - strlen(s->found), " later");
 }
