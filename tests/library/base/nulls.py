@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""nulls.py INCLUDE OUT: a row for nulls.c for each pointer that a function of the headers takes: the
+"""nulls.py ROOT OUT: a row for nulls.c for each pointer that a function of the headers takes: the
 function called with NULL there, with the defaults for other descriptors, and other objects of nulls.c's (null_object())."""
 import pathlib
 import re
 import sys
 
-include, out = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-headers = [h for h in sorted((include / "culvert").glob("*.h")) if h.name != "cudart.h" and not h.name.startswith("d3d")]
+root, out = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+folders = [root / "include", root / "extra/include"]
+headers = [h for folder in folders for h in sorted(folder.rglob("*.h")) if h.parent.name != "abi" and h.name != "cudart.h" and not h.name.startswith("d3d")]
 text = "".join(re.sub(r"/\*.*?\*/", "", h.read_text(), flags=re.S) for h in headers)
 inits = set(re.findall(r"\b(culv_\w+)_init\(void\)", text))
 enums = set(re.findall(r"^typedef enum (culv_\w+)", text, re.M))
@@ -18,9 +19,9 @@ def pointer(kind):
     return kind.endswith("*") or HANDLES.match(kind) is not None
 
 
-print_to = [f"#include <culvert/{h.name}>" for h in headers] + ['#include "nulls.h"']
+print_to = [f"#include <{h.relative_to(folder)}>" for folder in folders for h in headers if folder in h.parents] + ['#include "nulls.h"']
 rows = []
-for name, parameters in re.findall(r"^CULV_EXPORT\s+culv_result\s+(culv_\w+)\(([^()]*)\);", text, re.M):
+for name, parameters in re.findall(r"^CULV_(?:EXPORT|EXTRA)\s+culv_result\s+(culv_\w+)\(([^()]*)\);", text, re.M):
     taken = [re.match(r"(.*?[ *])(\w+)(\[\w*\])?$", re.sub(r"\s+", " ", p.strip())) for p in parameters.split(",")]
     if taken == [None]:
         continue

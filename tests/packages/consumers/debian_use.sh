@@ -71,6 +71,6 @@ rm -rf "$work/found"
 cmake -S tests/packages/consumers/parts -B "$work/found" -DKIND=shared -DTARGETS=shared -DSOFT=OFF
 
 say "purged"
-apt-get purge -q -y libculvert0 libculvert-dev libculvert-soft culvert-check culvert-tools culvert-doc python3-culvert
+apt-get purge -q -y libculvert0 libculvert-dev libculvert-extra-dev libculvert-soft culvert-check culvert-tools culvert-doc python3-culvert
 left=$(find /usr /etc /var/lib -xdev \( -name '*culvert*' -o -name '*VkLayer_culvert*' \) ! -path '/var/lib/apt/*')
 [ -z "$left" ] || fail "left behind: $left"

@@ -47,7 +47,7 @@ class Header:
         self.code = blank_directives(blank_comments(self.text))
         self.functions = {}  # exported: name -> offset
         self.inlines = {}
-        for m in re.finditer(r"^CULV_EXPORT\b([^;{]*\([^;{]*\)\s*);", self.code, re.M):
+        for m in re.finditer(r"^CULV_(?:EXPORT|EXTRA)\b([^;{]*\([^;{]*\)\s*);", self.code, re.M):
             # The name stands before the first parenthesis, or inside it when a function pointer is returned.
             name = re.search(r"\(\s*\*\s*(\w+)\s*\(", m.group(1)) or re.search(r"\b(\w+)\s*\(", m.group(1))
             self.functions[name.group(1)] = m.start()
@@ -67,6 +67,11 @@ class Header:
 
 def headers(root):
     return [Header(p) for p in sorted((root / "include" / "culvert").glob("*.h"))]
+
+
+def extra_headers(root):
+    """Those of culvert-extra, which no library exports."""
+    return [Header(p) for p in sorted((root / "extra" / "include" / "culvert" / "extra").glob("*.h"))]
 
 
 def needs(part, header, name, offset):
@@ -105,10 +110,10 @@ def check_comments(header):
         if comment is not None and not comment.startswith(f"{name}(): "):
             bad.append(f"{header.where(offset)}: {name} has a comment that is not '{name}(): ...' right before it")
     # A declaration that the patterns miss would go unchecked.
-    for m in re.finditer(r"\bCULV_EXPORT\b", header.code):
+    for m in re.finditer(r"\bCULV_(?:EXPORT|EXTRA)\b", header.code):
         if not any(offset == m.start() for offset in header.functions.values()):
             bad.append(f"{header.where(m.start())}: a CULV_EXPORT declaration must begin its line and be a function")
-    for m in re.finditer(r"^(?!CULV_INLINE\b|static\b|typedef\b|CULV_EXPORT\b)[a-z_][\w \t*]*?\b(culv_\w+)\s*\(", header.code, re.M):
+    for m in re.finditer(r"^(?!CULV_INLINE\b|static\b|typedef\b|CULV_EXPORT\b|CULV_EXTRA\b)[a-z_][\w \t*]*?\b(culv_\w+)\s*\(", header.code, re.M):
         bad.append(f"{header.where(m.start())}: {m.group(1)} is declared without CULV_EXPORT")
     return bad
 
@@ -171,7 +176,7 @@ def check_decisions(root):
     rules = re.findall(r"^\*\*R(\d+)\. ", decisions, re.M)
     bad = [f"decisions.md: the rules must be R1, R2, ... in order, not R{n}"
            for i, n in enumerate(rules, 1) if int(n) != i]
-    for folder in ["bench", "include", "samples", "soft", "src", "tests", "tools"]:
+    for folder in ["bench", "extra", "include", "samples", "soft", "src", "tests", "tools"]:
         for path in sorted((root / folder).rglob("*")):
             if path.suffix not in [".c", ".h", ".cpp", ".cu"]:
                 continue
@@ -181,7 +186,7 @@ def check_decisions(root):
                     if m.group(1) not in rules:
                         line = text.count("\n", 0, comment.start() + m.start()) + 1
                         bad.append(f"{path.name}:{line}: docs/decisions.md has no R{m.group(1)}")
-    for header in headers(root):
+    for header in headers(root) + extra_headers(root):
         for m in re.finditer(r"\btypedef struct (\w+)\s*\{([^;]*);", header.code):
             if "struct_size" not in m.group(2) and f"`{m.group(1)}`" not in decisions:
                 bad.append(f"{header.where(m.start())}: {m.group(1)} has no struct_size, and docs/decisions.md no reason")
@@ -190,7 +195,7 @@ def check_decisions(root):
 
 def check_text(root):
     bad = check_versions(root) + check_decisions(root) + check_marker(root)
-    for header in headers(root):
+    for header in headers(root) + extra_headers(root):
         bad += check_comments(header) + check_structs(header) + check_names(header)
     return bad
 
@@ -244,6 +249,8 @@ def check_installed(root, prefix):
     public = {p.name for p in (root / "include" / "culvert").glob("*.h*")}
     if (pathlib.Path(prefix) / "include" / "culvert" / "mpi.h").exists():  # where MPI was found
         public |= {p.name for p in (root / "mpi" / "include" / "culvert").glob("*.h")}
+    if (pathlib.Path(prefix) / "include" / "culvert" / "extra").exists():
+        public |= {f"extra/{header.path.name}" for header in extra_headers(root)}
     public |= {"abi/cuda.h"} if (root / "cuda_headers" / "cuda.h").exists() else set()
     include = pathlib.Path(prefix) / "include"
     found = {str(p.relative_to(include)) for p in include.rglob("*") if p.is_file()}
@@ -261,7 +268,7 @@ def check_compile(root, compiler, standard, cuda_include, flags):
     suffix = ".cpp" if "++" in standard else ".c"
     toolkit = ["-isystem", cuda_include]
     # cuda_api.h brings its own cuda.h where there is none; with a toolkit's, names depend on the default stream.
-    ways = [(header, []) for header in headers(root) if header.path.name != "cudart.h"]
+    ways = [(header, []) for header in headers(root) + extra_headers(root) if header.path.name != "cudart.h"]
     for header in headers(root):
         if header.path.name in ["cudart.h", "cuda_api.h"]:
             if not (pathlib.Path(cuda_include) / "cuda_runtime_api.h").exists():
@@ -272,8 +279,8 @@ def check_compile(root, compiler, standard, cuda_include, flags):
         with tempfile.TemporaryDirectory() as work:
             source = pathlib.Path(work) / ("alone" + suffix)
             # Twice, for the include guard.
-            source.write_text(f'#include "culvert/{header.path.name}"\n' * 2 + "int alone_;\n")
-            command = [compiler, f"-std={standard}", *WARNINGS, *flags, *cuda, f"-I{root / 'include'}", "-fsyntax-only", source]
+            source.write_text(f'#include "{header.path.parent.name.replace("extra", "culvert/extra")}/{header.path.name}"\n' * 2 + "int alone_;\n")
+            command = [compiler, f"-std={standard}", *WARNINGS, *flags, *cuda, f"-I{root / 'include'}", f"-I{root / 'extra/include'}", "-fsyntax-only", source]
             if re.search(r"^#ifndef CULV_EXPERIMENTAL$", header.text, re.M):
                 result = subprocess.run(command, capture_output=True, text=True)
                 if "define CULV_EXPERIMENTAL first" not in result.stderr:

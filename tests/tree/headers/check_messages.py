@@ -54,8 +54,8 @@ def check(sources, known):
 
 
 def check_root(root):
-    known = structs(p.read_text() for p in sorted((root / "include" / "culvert").glob("*.h")))
-    sources = [(p.relative_to(root), p.read_text()) for p in sorted((root / "src").rglob("*.[ch]"))]
+    known = structs(p.read_text() for folder in ("include", "extra/include") for p in sorted((root / folder).rglob("*.h")))
+    sources = [(p.relative_to(root), p.read_text()) for folder in ("src", "extra/src") for p in sorted((root / folder).rglob("*.[ch]"))]
     return check(sources, known)
 
 

@@ -4,7 +4,7 @@
 #include "library.h"
 #include "played_nvsci.h"
 
-#include "culvert/nvsci.h"
+#include "culvert/extra/nvsci.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>

@@ -7,14 +7,12 @@
  * culv_device_caps::uuid, which are the same 16 bytes.
  *
  * It has not run with NvSci yet: it is tested against a library that imitates NvSci's calls. */
-#ifndef CULV_NVSCI_H_
-#define CULV_NVSCI_H_
+#ifndef CULV_EXTRA_NVSCI_H_
+#define CULV_EXTRA_NVSCI_H_
 
-#ifndef CULV_EXPERIMENTAL
-#    error "nvsci.h is experimental (docs/stability.md): define CULV_EXPERIMENTAL first"
-#endif
+#include "extra.h"
 
-#include "device.h"
+#include <culvert/device.h>
 
 CULV_EXTERN_C_BEGIN
 
@@ -44,19 +42,19 @@ CULV_INIT(culv_nvsci_buffer_desc)
  * (HANDLE_REFUSED; DRIVER_REFUSED: NvSci did not duplicate the object), OUT_OF_MEMORY, ASYNC.
  * Ownership: the object stays yours. *out is yours, for culv_nvsci_buffer_destroy(). Threads: any.
  * Source: CUDA guide 3.2.16.5.1; cuda.h, cuImportExternalMemory. */
-CULV_EXPORT culv_result culv_nvsci_buffer_import(culv_device *device,
-                                                 const culv_nvsci_buffer_desc *desc,
-                                                 culv_nvsci_buffer **out);
+CULV_EXTRA culv_result culv_nvsci_buffer_import(culv_device *device,
+                                                const culv_nvsci_buffer_desc *desc,
+                                                culv_nvsci_buffer **out);
 
 /** Unmaps and destroys the import. The work that uses it should be done.
  * Threads: any, after the last call. */
-CULV_EXPORT void culv_nvsci_buffer_destroy(culv_nvsci_buffer **buffer);
+CULV_EXTRA void culv_nvsci_buffer_destroy(culv_nvsci_buffer **buffer);
 
 /** Maps all of a raw buffer, the first time, and gets its address.
  * Errors: INVALID (NULL_ARGUMENT; USAGE: it is mapped as an array), DRIVER, OUT_OF_MEMORY, ASYNC.
  * Ownership: the import owns the mapping. Threads: one at a time.
  * Source: cuda.h, cuExternalMemoryGetMappedBuffer. */
-CULV_EXPORT culv_result culv_nvsci_buffer_get_pointer(culv_nvsci_buffer *buffer, CUdeviceptr *out);
+CULV_EXTRA culv_result culv_nvsci_buffer_get_pointer(culv_nvsci_buffer *buffer, CUdeviceptr *out);
 
 /** The image in an NvSciBuf object, as CUDA's array. */
 typedef struct culv_nvsci_array_desc {
@@ -77,9 +75,8 @@ CULV_INIT(culv_nvsci_array_desc)
  * not in it), DRIVER, OUT_OF_MEMORY, ASYNC.
  * Ownership: the import owns the array. Threads: one at a time.
  * Source: cuda.h, cuExternalMemoryGetMappedMipmappedArray. */
-CULV_EXPORT culv_result culv_nvsci_buffer_get_array(culv_nvsci_buffer *buffer,
-                                                    const culv_nvsci_array_desc *desc,
-                                                    CUarray *out);
+CULV_EXTRA culv_result culv_nvsci_buffer_get_array(culv_nvsci_buffer *buffer,
+                                                   const culv_nvsci_array_desc *desc, CUarray *out);
 
 /** The use of an NvSciSync object by a CUDA device. Bits. */
 typedef enum culv_nvsci_role {
@@ -94,8 +91,8 @@ typedef enum culv_nvsci_role {
  * driver knows no NvSciSync), DRIVER.
  * Ownership: the list stays yours. Threads: any.
  * Source: cuda.h, cuDeviceGetNvSciSyncAttributes. */
-CULV_EXPORT culv_result culv_nvsci_get_sync_attributes(culv_device *device, void *attribute_list,
-                                                       uint32_t roles);
+CULV_EXTRA culv_result culv_nvsci_get_sync_attributes(culv_device *device, void *attribute_list,
+                                                      uint32_t roles);
 
 /** Imports an NvSciSyncObj.
  * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (HANDLE_TYPE: the driver takes no NvSciSync), DRIVER
@@ -104,12 +101,12 @@ CULV_EXPORT culv_result culv_nvsci_get_sync_attributes(culv_device *device, void
  * culv_nvsci_sync_destroy().
  * Threads: any.
  * Source: cuda.h, cuImportExternalSemaphore. */
-CULV_EXPORT culv_result culv_nvsci_sync_import(culv_device *device, const void *object,
-                                               culv_nvsci_sync **out);
+CULV_EXTRA culv_result culv_nvsci_sync_import(culv_device *device, const void *object,
+                                              culv_nvsci_sync **out);
 
 /** Destroys the import. All signals and waits must be complete.
  * Threads: any, after the last call. */
-CULV_EXPORT void culv_nvsci_sync_destroy(culv_nvsci_sync **sync);
+CULV_EXTRA void culv_nvsci_sync_destroy(culv_nvsci_sync **sync);
 
 /** Flags of a signal and of a wait. Bits. */
 typedef enum culv_nvsci_flags {
@@ -124,16 +121,16 @@ typedef enum culv_nvsci_flags {
  * Ownership: *fence is an NvSciSyncFence of yours, cleared before the first use.
  * Threads: one at a time for a sync object.
  * Source: cuda.h, cuSignalExternalSemaphoresAsync. */
-CULV_EXPORT culv_result culv_nvsci_sync_signal(culv_nvsci_sync *sync, void *fence, uint32_t flags,
-                                               CUstream stream);
+CULV_EXTRA culv_result culv_nvsci_sync_signal(culv_nvsci_sync *sync, void *fence, uint32_t flags,
+                                              CUstream stream);
 
 /** Waits in a stream for a fence of the object.
  * Errors: as culv_nvsci_sync_signal().
  * Ownership: *fence stays yours. Keep it until the wait is done.
  * Threads: one at a time for a sync object.
  * Source: cuda.h, cuWaitExternalSemaphoresAsync. */
-CULV_EXPORT culv_result culv_nvsci_sync_wait(culv_nvsci_sync *sync, void *fence, uint32_t flags,
-                                             CUstream stream);
+CULV_EXTRA culv_result culv_nvsci_sync_wait(culv_nvsci_sync *sync, void *fence, uint32_t flags,
+                                            CUstream stream);
 
 CULV_EXTERN_C_END
 

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of culvert-extra share: errors, descriptors, memory, and the system. */
+#ifndef CULVI_X_INSIDE_H_
+#define CULVI_X_INSIDE_H_
+
+#include <culvert/addon.h>
+#include <culvert/cuda_api.h>
+
+#include "culvert/extra/extra.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__GNUC__) && (!defined(__MINGW32__) || defined(__clang__))
+#    define CULVI_X_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#elif defined(__MINGW32__)
+#    define CULVI_X_PRINTF(f, a) __attribute__((format(gnu_printf, f, a)))
+#else
+#    define CULVI_X_PRINTF(f, a)
+#endif
+
+/* Errors --------------------------------------------------------------------------------------- */
+
+/* Records and logs an error and returns its class. `device` and `object`, the label of what is at
+ * fault, may be NULL. */
+culv_result culvi_x_fail(culv_device *device, const char *object, culv_result result,
+                         culv_reason reason, const char *format, ...) CULVI_X_PRINTF(5, 6);
+/* The same for a driver's answer that has a class of its own here. */
+culv_result culvi_x_fail_native(culv_device *device, const char *object, culv_result result,
+                                culv_reason reason, CUresult code, const char *call,
+                                const char *format, ...) CULVI_X_PRINTF(7, 8);
+/* A driver's answer, whose class Culvert knows. `refused` is the reason where the code has none. */
+culv_result culvi_x_fail_cuda(culv_device *device, const char *object, CUresult code,
+                              const char *call, culv_reason refused, const char *format, ...)
+    CULVI_X_PRINTF(6, 7);
+culv_result culvi_x_fail_null(culv_device *device, const char *call, const char *name);
+culv_result culvi_x_fail_host_memory(culv_device *device, const char *object);
+
+/* The first lines of a public function. */
+#define CULVI_X_REQUIRE(device, pointer)                                                           \
+    do {                                                                                           \
+        if ((pointer) == NULL) return culvi_x_fail_null((device), __func__, #pointer);             \
+    } while (0)
+#define CULVI_X_REQUIRE2(device, first, second)                                                    \
+    do {                                                                                           \
+        CULVI_X_REQUIRE(device, first);                                                            \
+        CULVI_X_REQUIRE(device, second);                                                           \
+    } while (0)
+
+/* Structs that begin with their size ----------------------------------------------------------- */
+
+culv_result culvi_x_desc_read(culv_device *device, void *local, size_t size, const void *desc,
+                              const char *name);
+culv_result culvi_x_struct_check(culv_device *device, const void *out, const char *name);
+void culvi_x_struct_write(void *out, const void *local, size_t size);
+
+/* Devices and objects -------------------------------------------------------------------------- */
+
+culv_device_caps culvi_x_caps(const culv_device *device);
+/* Culvert knows the object from now on. */
+culv_result culvi_x_object(culv_device *device, const char *kind, const char *label, uint64_t size,
+                           const char *not_suspended, culv_addon_object **out);
+/* A call that gives something back: one refusal is not taken for an answer. */
+#define CULVI_X_RELEASE(call) ((void)((call) != CUDA_SUCCESS && (call)))
+void culvi_x_label_set(char label[64], const char *text);
+
+/* Zeros. NULL: out of memory. */
+void *culvi_x_alloc(size_t size);
+void culvi_x_free(void *memory);
+
+/* The system: posix.c, win32.c ----------------------------------------------------------------- */
+
+/* A shared library of the system's. NULL: `why` says why. */
+void *culvi_x_module_open(const char *name, char *why, size_t why_size);
+bool culvi_x_module_find(void *module, const char *name, void *out);
+void culvi_x_module_close(void *module);
+
+#endif

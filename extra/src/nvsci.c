@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/* NvSciBuf and NvSciSync objects in CUDA. Of NvSci's own calls only those of a duplicate with less
+ * permission are made; the library is loaded for them. */
+#include "culvert/extra/nvsci.h"
+
+#include "inside.h"
+
+/* nvscibuf.h */
+enum { NVSCI_READ_ONLY = 1 /* NvSciBufAccessPerm_Readonly */, NVSCI_SUCCESS = 0 };
+typedef int (*dup_with_reduce_perm)(void *object, int perm, void **out);
+typedef void (*object_free)(void *object);
+
+struct culv_nvsci_buffer {
+    culv_device *device;
+    uint64_t size;
+    void *library; /* NULL: the caller's object was imported */
+    void *duplicate;
+    object_free free_duplicate;
+    CUexternalMemory memory;
+    CUdeviceptr pointer;
+    CUmipmappedArray arrays;
+    CUarray array;
+    char label[64];
+    culv_addon_object *object;
+};
+
+struct culv_nvsci_sync {
+    culv_device *device;
+    culv_addon_object *object;
+    CUexternalSemaphore semaphore;
+};
+
+/* Checkpoints restore no imports. */
+static const char not_suspended[] =
+    "is an import; destroy it before, and make it again after culv_device_resume()";
+
+/* Buffers -------------------------------------------------------------------------------------- */
+
+static culv_result reduce(culv_nvsci_buffer *b, const void *object)
+{
+    static const char *const names[] = {"libnvscibuf.so.1", "libnvscibuf.so"};
+    culv_device *device = b->device;
+    dup_with_reduce_perm dup = NULL;
+    char why[256] = "";
+    for (size_t i = 0; b->library == NULL && i < sizeof names / sizeof names[0]; i++)
+        b->library = culvi_x_module_open(names[i], why, sizeof why);
+    if (b->library == NULL)
+        return culvi_x_fail(
+            device, b->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_LIBRARY,
+            "culv_nvsci_buffer_desc.read_only needs libnvscibuf, which could not be "
+            "loaded: %s",
+            why);
+    if (!culvi_x_module_find(b->library, "NvSciBufObjDupWithReducePerm", &dup) ||
+        !culvi_x_module_find(b->library, "NvSciBufObjFree", &b->free_duplicate))
+        return culvi_x_fail(device, b->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_LIBRARY,
+                            "libnvscibuf lacks %s",
+                            dup == NULL ? "NvSciBufObjDupWithReducePerm" : "NvSciBufObjFree");
+    int r = dup((void *)(uintptr_t)object, NVSCI_READ_ONLY, &b->duplicate);
+    if (r == NVSCI_SUCCESS && b->duplicate != NULL) return CULV_OK;
+    b->duplicate = NULL;
+    return culvi_x_fail(
+        device, b->label, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED,
+        "NvSciBufObjDupWithReducePerm answered %d: the object has no duplicate that "
+        "is only read",
+        r);
+}
+
+static culv_result import(culv_nvsci_buffer *b, const void *object)
+{
+    culv_device *device = b->device;
+    const culv_cuda_api *cu = CULV_CUDA(device);
+    CUDA_EXTERNAL_MEMORY_HANDLE_DESC d;
+    uint64_t scope;
+    memset(&d, 0, sizeof d);
+    d.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF;
+    d.handle.nvSciBufObject = b->duplicate != NULL ? b->duplicate : object;
+    d.size = b->size;
+    culv_result result = culv_device_enter(device, 0, &scope);
+    if (result != CULV_OK) return result;
+    CUresult r = cu->cuImportExternalMemory(&b->memory, &d);
+    if (r == CUDA_ERROR_NOT_SUPPORTED)
+        result = culvi_x_fail_native(device, b->label, CULV_ERROR_UNSUPPORTED,
+                                     CULV_REASON_HANDLE_TYPE, r, "cuImportExternalMemory",
+                                     "the driver of '%s' takes no NvSciBuf objects",
+                                     culvi_x_caps(device).name);
+    else if (r != CUDA_SUCCESS)
+        result = culvi_x_fail_cuda(
+            device, b->label, r, "cuImportExternalMemory", CULV_REASON_HANDLE_REFUSED,
+            "an NvSciBuf object of %" PRIu64 " bytes could not be imported; it needs "
+            "NvSciBufGeneralAttrKey_GpuId with this device's UUID, and drivers of desktop GPUs "
+            "take none",
+            b->size);
+    culv_device_leave(device, scope);
+    return result;
+}
+
+/* What was imported last goes first. */
+static void release(culv_nvsci_buffer *b)
+{
+    const culv_cuda_api *cu = CULV_CUDA(b->device);
+    uint64_t scope;
+    if (b->memory != NULL && culv_device_enter(b->device, 1, &scope) == CULV_OK) {
+        if (b->pointer != 0) CULVI_X_RELEASE(cu->cuMemFree(b->pointer));
+        if (b->arrays != NULL) CULVI_X_RELEASE(cu->cuMipmappedArrayDestroy(b->arrays));
+        CULVI_X_RELEASE(cu->cuDestroyExternalMemory(b->memory));
+        culv_device_leave(b->device, scope);
+    }
+    if (b->duplicate != NULL) b->free_duplicate(b->duplicate);
+    if (b->library != NULL) culvi_x_module_close(b->library);
+    culv_addon_object_destroy(&b->object);
+    culvi_x_free(b);
+}
+
+culv_result culv_nvsci_buffer_import(culv_device *device, const culv_nvsci_buffer_desc *desc,
+                                     culv_nvsci_buffer **out)
+{
+    culv_nvsci_buffer_desc d;
+    CULVI_X_REQUIRE(NULL, device);
+    CULVI_X_REQUIRE2(device, desc, out);
+    culv_result result = culvi_x_desc_read(device, &d, sizeof d, desc, "culv_nvsci_buffer_desc");
+    if (result != CULV_OK) return result;
+    if (d.object == NULL)
+        return culvi_x_fail(device, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                            "culv_nvsci_buffer_desc.object is NULL");
+    if (d.size == 0)
+        return culvi_x_fail(device, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                            "culv_nvsci_buffer_desc.size is 0");
+    culv_nvsci_buffer *b = culvi_x_alloc(sizeof *b);
+    if (b == NULL) return culvi_x_fail_host_memory(device, d.label);
+    b->device = device;
+    b->size = d.size;
+    culvi_x_label_set(b->label, d.label);
+    if (d.read_only) result = reduce(b, d.object);
+    if (result == CULV_OK) result = import(b, d.object);
+    if (result == CULV_OK)
+        result =
+            culvi_x_object(device, "NvSciBuf object", b->label, b->size, not_suspended, &b->object);
+    if (result != CULV_OK) {
+        release(b);
+        return result;
+    }
+    *out = b;
+    return CULV_OK;
+}
+
+void culv_nvsci_buffer_destroy(culv_nvsci_buffer **buffer)
+{
+    if (buffer == NULL || *buffer == NULL) return;
+    culv_nvsci_buffer *mine = *buffer;
+    *buffer = NULL;
+    release(mine);
+}
+
+static culv_result mapped_otherwise(const culv_nvsci_buffer *b, const char *call, const char *as)
+{
+    return culvi_x_fail(b->device, b->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+                        "%s: the object is mapped as %s already; import it once more", call, as);
+}
+
+culv_result culv_nvsci_buffer_get_pointer(culv_nvsci_buffer *buffer, CUdeviceptr *out)
+{
+    CULVI_X_REQUIRE(NULL, buffer);
+    culv_device *device = buffer->device;
+    CULVI_X_REQUIRE(device, out);
+    if (buffer->arrays != NULL) return mapped_otherwise(buffer, __func__, "an array");
+    if (buffer->pointer == 0) {
+        CUDA_EXTERNAL_MEMORY_BUFFER_DESC d;
+        uint64_t scope;
+        memset(&d, 0, sizeof d);
+        d.size = buffer->size;
+        culv_result result = culv_device_enter(device, 0, &scope);
+        if (result != CULV_OK) return result;
+        CUresult r = CULV_CUDA(device)->cuExternalMemoryGetMappedBuffer(&buffer->pointer,
+                                                                        buffer->memory, &d);
+        if (r != CUDA_SUCCESS)
+            result = culvi_x_fail_cuda(device, buffer->label, r, "cuExternalMemoryGetMappedBuffer",
+                                       CULV_REASON_DRIVER_REFUSED,
+                                       "%" PRIu64 " bytes of NvSciBuf memory could not be mapped",
+                                       buffer->size);
+        culv_device_leave(device, scope);
+        if (result != CULV_OK) return result;
+    }
+    *out = buffer->pointer;
+    return CULV_OK;
+}
+
+static culv_result map_array(culv_nvsci_buffer *b, const culv_nvsci_array_desc *array)
+{
+    culv_device *device = b->device;
+    const culv_cuda_api *cu = CULV_CUDA(device);
+    CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC d;
+    CUmipmappedArray arrays = NULL;
+    uint64_t scope;
+    memset(&d, 0, sizeof d);
+    d.offset = array->offset;
+    d.arrayDesc.Width = (size_t)array->width;
+    d.arrayDesc.Height = (size_t)array->height;
+    d.arrayDesc.Depth = (size_t)array->depth;
+    d.arrayDesc.Format = (CUarray_format)array->cuda_format;
+    d.arrayDesc.NumChannels = array->channels;
+    d.arrayDesc.Flags = array->flags;
+    d.numLevels = 1; /* cuda.h: of NvSciBuf memory no more */
+    culv_result result = culv_device_enter(device, 0, &scope);
+    if (result != CULV_OK) return result;
+    const char *call = "cuExternalMemoryGetMappedMipmappedArray";
+    CUresult r = cu->cuExternalMemoryGetMappedMipmappedArray(&arrays, b->memory, &d);
+    if (r == CUDA_SUCCESS) {
+        call = "cuMipmappedArrayGetLevel";
+        r = cu->cuMipmappedArrayGetLevel(&b->array, arrays, 0);
+        if (r == CUDA_SUCCESS)
+            b->arrays = arrays;
+        else
+            CULVI_X_RELEASE(cu->cuMipmappedArrayDestroy(arrays));
+    }
+    if (r != CUDA_SUCCESS)
+        result = culvi_x_fail_cuda(device, b->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                                   "the NvSciBuf image could not be mapped as an array");
+    culv_device_leave(device, scope);
+    return result;
+}
+
+culv_result culv_nvsci_buffer_get_array(culv_nvsci_buffer *buffer,
+                                        const culv_nvsci_array_desc *desc, CUarray *out)
+{
+    culv_nvsci_array_desc d;
+    CULVI_X_REQUIRE(NULL, buffer);
+    culv_device *device = buffer->device;
+    CULVI_X_REQUIRE2(device, desc, out);
+    culv_result result = culvi_x_desc_read(device, &d, sizeof d, desc, "culv_nvsci_array_desc");
+    if (result != CULV_OK) return result;
+    if (buffer->pointer != 0) return mapped_otherwise(buffer, __func__, "a buffer");
+    if (d.offset >= buffer->size)
+        return culvi_x_fail(device, buffer->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                            "culv_nvsci_array_desc.offset is %" PRIu64
+                            ", and the object has %" PRIu64 " bytes",
+                            d.offset, buffer->size);
+    result = buffer->arrays == NULL ? map_array(buffer, &d) : CULV_OK;
+    if (result == CULV_OK) *out = buffer->array;
+    return result;
+}
+
+/* Sync objects --------------------------------------------------------------------------------- */
+
+culv_result culv_nvsci_get_sync_attributes(culv_device *device, void *attribute_list,
+                                           uint32_t roles)
+{
+    CULVI_X_REQUIRE(NULL, device);
+    CULVI_X_REQUIRE(device, attribute_list);
+    if (roles == 0 || (roles & ~(uint32_t)(CULV_NVSCI_SIGNALS | CULV_NVSCI_WAITS)) != 0)
+        return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                            "%s: roles is %#x; it has CULV_NVSCI_SIGNALS, CULV_NVSCI_WAITS or both",
+                            __func__, (unsigned)roles);
+    CUresult r = CUDA_ERROR_NOT_SUPPORTED;
+    CUresult (*ask)(void *list, CUdevice device, int flags) = NULL;
+    void (*found)(void) = culv_device_cuda_proc(device, "cuDeviceGetNvSciSyncAttributes", 10020);
+    memcpy(&ask, &found, sizeof ask);
+    if (ask != NULL) r = ask(attribute_list, culvi_x_caps(device).ordinal, (int)roles);
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    if (r == CUDA_ERROR_NOT_SUPPORTED)
+        return culvi_x_fail_native(device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE, r,
+                                   "cuDeviceGetNvSciSyncAttributes",
+                                   "the driver of '%s' knows no NvSciSync",
+                                   culvi_x_caps(device).name);
+    return culvi_x_fail_cuda(device, NULL, r, "cuDeviceGetNvSciSyncAttributes",
+                             CULV_REASON_DRIVER_REFUSED,
+                             "the attributes of a sync object could not be asked for");
+}
+
+culv_result culv_nvsci_sync_import(culv_device *device, const void *object, culv_nvsci_sync **out)
+{
+    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC d;
+    uint64_t scope;
+    CULVI_X_REQUIRE(NULL, device);
+    CULVI_X_REQUIRE2(device, object, out);
+    culv_nvsci_sync *sync = culvi_x_alloc(sizeof *sync);
+    if (sync == NULL) return culvi_x_fail_host_memory(device, NULL);
+    sync->device = device;
+    memset(&d, 0, sizeof d);
+    d.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_NVSCISYNC;
+    d.handle.nvSciSyncObj = object;
+    culv_result result = culv_device_enter(device, 0, &scope);
+    if (result == CULV_OK) {
+        CUresult r = CULV_CUDA(device)->cuImportExternalSemaphore(&sync->semaphore, &d);
+        if (r == CUDA_ERROR_NOT_SUPPORTED)
+            result = culvi_x_fail_native(device, NULL, CULV_ERROR_UNSUPPORTED,
+                                         CULV_REASON_HANDLE_TYPE, r, "cuImportExternalSemaphore",
+                                         "the driver of '%s' takes no NvSciSync objects",
+                                         culvi_x_caps(device).name);
+        else if (r != CUDA_SUCCESS)
+            result = culvi_x_fail_cuda(device, NULL, r, "cuImportExternalSemaphore",
+                                       CULV_REASON_HANDLE_REFUSED,
+                                       "an NvSciSync object could not be imported; make it of "
+                                       "culv_nvsci_get_sync_attributes()");
+        culv_device_leave(device, scope);
+    }
+    if (result == CULV_OK)
+        result = culvi_x_object(device, "NvSciSync object", NULL, 0, not_suspended, &sync->object);
+    if (result != CULV_OK) {
+        culv_nvsci_sync_destroy(&sync);
+        return result;
+    }
+    *out = sync;
+    return CULV_OK;
+}
+
+void culv_nvsci_sync_destroy(culv_nvsci_sync **sync)
+{
+    uint64_t scope;
+    if (sync == NULL || *sync == NULL) return;
+    culv_nvsci_sync *mine = *sync;
+    *sync = NULL;
+    if (mine->semaphore != NULL && culv_device_enter(mine->device, 1, &scope) == CULV_OK) {
+        CULVI_X_RELEASE(CULV_CUDA(mine->device)->cuDestroyExternalSemaphore(mine->semaphore));
+        culv_device_leave(mine->device, scope);
+    }
+    culv_addon_object_destroy(&mine->object);
+    culvi_x_free(mine);
+}
+
+static culv_result check_use(const culv_nvsci_sync *sync, const char *call, uint32_t flags)
+{
+    if ((flags & ~(uint32_t)CULV_NVSCI_SKIP_MEMSYNC) == 0) return CULV_OK;
+    return culvi_x_fail(sync->device, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                        "%s: flags is %#x; it is 0 or CULV_NVSCI_SKIP_MEMSYNC", call,
+                        (unsigned)flags);
+}
+
+static culv_result use(culv_nvsci_sync *sync, bool signals, void *fence, uint32_t flags,
+                       CUstream stream)
+{
+    culv_device *device = sync->device;
+    const bool skip = (flags & CULV_NVSCI_SKIP_MEMSYNC) != 0;
+    const culv_cuda_api *cu = CULV_CUDA(device);
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal;
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait;
+    uint64_t scope;
+    memset(&signal, 0, sizeof signal);
+    memset(&wait, 0, sizeof wait);
+    signal.params.nvSciSync.fence = fence;
+    signal.flags = skip ? CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC : 0;
+    wait.params.nvSciSync.fence = fence;
+    wait.flags = skip ? CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC : 0;
+    culv_result result = culv_device_enter(device, 0, &scope);
+    if (result != CULV_OK) return result;
+    const char *call =
+        signals ? "cuSignalExternalSemaphoresAsync" : "cuWaitExternalSemaphoresAsync";
+    CUresult r = signals ? cu->cuSignalExternalSemaphoresAsync(&sync->semaphore, &signal, 1, stream)
+                         : cu->cuWaitExternalSemaphoresAsync(&sync->semaphore, &wait, 1, stream);
+    culv_device_leave(device, scope);
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    return culvi_x_fail_cuda(device, NULL, r, call, CULV_REASON_DRIVER_REFUSED,
+                             "a fence of NvSciSync could not be %s",
+                             signals ? "signaled" : "waited for");
+}
+
+culv_result culv_nvsci_sync_signal(culv_nvsci_sync *sync, void *fence, uint32_t flags,
+                                   CUstream stream)
+{
+    CULVI_X_REQUIRE(NULL, sync);
+    CULVI_X_REQUIRE(sync->device, fence);
+    culv_result result = check_use(sync, __func__, flags);
+    return result == CULV_OK ? use(sync, true, fence, flags, stream) : result;
+}
+
+culv_result culv_nvsci_sync_wait(culv_nvsci_sync *sync, void *fence, uint32_t flags,
+                                 CUstream stream)
+{
+    CULVI_X_REQUIRE(NULL, sync);
+    CULVI_X_REQUIRE(sync->device, fence);
+    culv_result result = check_use(sync, __func__, flags);
+    return result == CULV_OK ? use(sync, false, fence, flags, stream) : result;
+}

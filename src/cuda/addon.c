@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* What libraries on top of this one need of a device. */
+#include "culvert/addon.h"
+
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "cuda/context.h"
+
+struct culv_addon_object {
+    culv_device *device;
+    uint64_t size;
+    char kind[64], label[64];
+    culvi_tie tie;
+};
+
+/* A culvi_scope in a number. */
+enum { PUSHED = 1, RELAXED = 2, MODE = 2 /* bits below it */ };
+
+culv_result culv_device_enter(culv_device *device, culv_bool quietly, uint64_t *scope)
+{
+    culvi_scope s;
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE(&device->voice, scope);
+    if (quietly) {
+        if (culvi_enter_quietly(device, &s) != CUDA_SUCCESS) return CULV_ERROR_ASYNC;
+    } else {
+        const culv_result result = culvi_enter(device, &s, NULL);
+        if (result != CULV_OK) return result;
+    }
+    *scope = (s.pushed ? PUSHED : 0) | (s.relaxed ? RELAXED : 0) | (uint64_t)s.mode << MODE;
+    return CULV_OK;
+}
+
+void culv_device_leave(culv_device *device, uint64_t scope)
+{
+    culvi_scope s = {.pushed = (scope & PUSHED) != 0,
+                     .relaxed = (scope & RELAXED) != 0,
+                     .mode = (CUstreamCaptureMode)(scope >> MODE)};
+    if (device != NULL) culvi_leave(device, &s);
+}
+
+culv_result culv_device_fail(culv_device *device, const char *object, const culv_error *error)
+{
+    const culvi_voice *voice = device != NULL ? &device->voice : NULL;
+    culv_error e;
+    CULVI_REQUIRE(voice, error);
+    culv_result result = culvi_desc_read(voice, &e, sizeof e, error, "culv_error");
+    if (result != CULV_OK) return result;
+    e.native_call[sizeof e.native_call - 1] = '\0';
+    e.message[sizeof e.message - 1] = '\0';
+    if (e.result == CULV_OK && e.native_api == CULV_NATIVE_CUDA && device != NULL)
+        return culvi_fail_cuda(device, object, (CUresult)e.native_code, e.native_call, e.reason,
+                               "%s", e.message);
+    if (e.result >= 0)
+        return culvi_fail(voice, object, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s: result is %d, which is no error", __func__, (int)e.result);
+    return culvi_fail_native(voice, object, e.result, e.reason, e.native_api, e.native_code,
+                             e.native_call, "%s", e.message);
+}
+
+culv_result culv_addon_object_create(culv_device *device, const culv_addon_object_desc *desc,
+                                     culv_addon_object **out)
+{
+    culv_addon_object_desc d;
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE2(&device->voice, desc, out);
+    culv_result result =
+        culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_addon_object_desc");
+    if (result != CULV_OK) return result;
+    if (d.kind == NULL)
+        return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_addon_object_desc.kind is NULL");
+    culv_addon_object *o = culvi_alloc(sizeof *o);
+    if (o == NULL) return culvi_fail_host_memory(&device->voice, d.label);
+    o->device = device;
+    o->size = d.size;
+    culvi_label_set(o->kind, d.kind);
+    culvi_label_set(o->label, d.label);
+    culvi_device_ref(device);
+    if (d.not_suspended != NULL) {
+        culvi_mutex_lock(&device->lock);
+        culvi_tie_add(device, &o->tie, o->kind, o->label, d.not_suspended);
+        culvi_mutex_unlock(&device->lock);
+    }
+    culvi_log_object(&device->voice, "made", o->kind, o->label, o->size);
+    *out = o;
+    return CULV_OK;
+}
+
+void culv_addon_object_destroy(culv_addon_object **object)
+{
+    if (object == NULL || *object == NULL) return;
+    culv_addon_object *mine = *object;
+    culv_device *device = mine->device;
+    *object = NULL;
+    culvi_mutex_lock(&device->lock);
+    culvi_tie_remove(&mine->tie);
+    culvi_mutex_unlock(&device->lock);
+    culvi_log_object(&device->voice, "destroyed", mine->kind, mine->label, mine->size);
+    culvi_free(mine);
+    culvi_device_unref(device);
+}
