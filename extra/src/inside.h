@@ -13,6 +13,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef _WIN32
+#    include <windows.h>
+#else
+#    include <pthread.h>
+#endif
 
 #if defined(__GNUC__) && (!defined(__MINGW32__) || defined(__clang__))
 #    define CULVI_X_PRINTF(f, a) __attribute__((format(printf, f, a)))
@@ -77,5 +82,46 @@ void culvi_x_free(void *memory);
 void *culvi_x_module_open(const char *name, char *why, size_t why_size);
 bool culvi_x_module_find(void *module, const char *name, void *out);
 void culvi_x_module_close(void *module);
+
+typedef struct culvi_x_mutex {
+#ifdef _WIN32
+    SRWLOCK m;
+#else
+    pthread_mutex_t m;
+#endif
+} culvi_x_mutex;
+typedef struct culvi_x_condition {
+#ifdef _WIN32
+    CONDITION_VARIABLE c;
+#else
+    pthread_cond_t c;
+#endif
+} culvi_x_condition;
+
+/* False: out of memory. */
+bool culvi_x_mutex_init(culvi_x_mutex *mutex);
+void culvi_x_mutex_destroy(culvi_x_mutex *mutex);
+void culvi_x_mutex_lock(culvi_x_mutex *mutex);
+void culvi_x_mutex_unlock(culvi_x_mutex *mutex);
+bool culvi_x_condition_init(culvi_x_condition *condition);
+void culvi_x_condition_destroy(culvi_x_condition *condition);
+/* The thread is not cancelled (pthread_cancel) meanwhile. */
+void culvi_x_condition_wait(culvi_x_condition *condition, culvi_x_mutex *mutex);
+void culvi_x_condition_wake_all(culvi_x_condition *condition);
+/* Differs from thread to thread. */
+const void *culvi_x_thread(void);
+/* After the first call succeeded, culvi_x_generation() in a child of fork() is another one than in
+ * its parent. It costs a load. False: out of memory. */
+bool culvi_x_generation_watch(void);
+uint32_t culvi_x_generation(void);
+
+/* Bytes of a page of host memory. */
+uint64_t culvi_x_page_size(void);
+/* Asks for large pages under [memory, memory + size), where the system has them. */
+void culvi_x_want_large_pages(void *memory, size_t size);
+/* Whether the process can read host memory there. False too where the system does not tell. */
+bool culvi_x_host_readable(uint64_t address);
+/* No program that this one starts inherits the file descriptor. */
+void culvi_x_keep_private(int fd);
 
 #endif

@@ -25,3 +25,89 @@ void culvi_x_module_close(void *module)
 {
     FreeLibrary((HMODULE)module);
 }
+
+/* Threads -------------------------------------------------------------------------------------- */
+
+bool culvi_x_mutex_init(culvi_x_mutex *mutex)
+{
+    InitializeSRWLock(&mutex->m);
+    return true;
+}
+
+void culvi_x_mutex_destroy(culvi_x_mutex *mutex)
+{
+    (void)mutex;
+}
+
+void culvi_x_mutex_lock(culvi_x_mutex *mutex)
+{
+    AcquireSRWLockExclusive(&mutex->m);
+}
+
+void culvi_x_mutex_unlock(culvi_x_mutex *mutex)
+{
+    ReleaseSRWLockExclusive(&mutex->m);
+}
+
+bool culvi_x_condition_init(culvi_x_condition *condition)
+{
+    InitializeConditionVariable(&condition->c);
+    return true;
+}
+
+void culvi_x_condition_destroy(culvi_x_condition *condition)
+{
+    (void)condition;
+}
+
+void culvi_x_condition_wait(culvi_x_condition *condition, culvi_x_mutex *mutex)
+{
+    (void)SleepConditionVariableSRW(&condition->c, &mutex->m, INFINITE, 0);
+}
+
+void culvi_x_condition_wake_all(culvi_x_condition *condition)
+{
+    WakeAllConditionVariable(&condition->c);
+}
+
+const void *culvi_x_thread(void)
+{
+    return (const void *)(uintptr_t)GetCurrentThreadId();
+}
+
+bool culvi_x_generation_watch(void)
+{
+    return true; /* there is no fork() */
+}
+
+uint32_t culvi_x_generation(void)
+{
+    return 0;
+}
+
+/* Memory --------------------------------------------------------------------------------------- */
+
+uint64_t culvi_x_page_size(void)
+{
+    SYSTEM_INFO info;
+    GetSystemInfo(&info);
+    return info.dwPageSize;
+}
+
+void culvi_x_want_large_pages(void *memory, size_t size)
+{
+    (void)memory; /* a right that few have */
+    (void)size;
+}
+
+bool culvi_x_host_readable(uint64_t address)
+{
+    MEMORY_BASIC_INFORMATION info;
+    return VirtualQuery((const void *)(uintptr_t)address, &info, sizeof info) == sizeof info &&
+           info.State == MEM_COMMIT && (info.Protect & (PAGE_NOACCESS | PAGE_GUARD)) == 0;
+}
+
+void culvi_x_keep_private(int fd)
+{
+    (void)fd;
+}

@@ -46,8 +46,6 @@
 #include "log.h"
 #include "mem_pool.h"
 #include "memory.h"
-#include "rdma.h"
-#include "rdma_cache.h"
 #include "result.h"
 #include "ring.h"
 #include "semaphore.h"

@@ -29,7 +29,6 @@
  *      Bridge dma-bufs of compositors and cameras, by copies.               vulkan_dma_buf.h
  *   8. Use CUDA's memory in Vulkan: VMM allocations and a growing vector.   vulkan_vmm.h
  *      Have one address for CUDA and Vulkan.                               vulkan_space.h
- *      Let network cards write into what Vulkan draws.                     vulkan_rdma.h
  *   9. Run CUDA kernels in command buffers, without a switch of contexts.   vulkan_kernel.h
  *      Record a captured CUDA graph into them.                              vulkan_graph.h
  *      If nothing can be shared, ask for copies instead.                    vulkan_fallback.h
@@ -49,7 +48,6 @@
 #include "vulkan_graph.h"
 #include "vulkan_kernel.h"
 #include "vulkan_memory.h"
-#include "vulkan_rdma.h"
 #include "vulkan_ring.h"
 #include "vulkan_semaphore.h"
 #include "vulkan_setup.h"

@@ -55,10 +55,6 @@ void culvi_worker_join(culvi_worker *worker);
 /* False in a child process. fork() gives it only one thread, so the other one cannot be waited for,
  * and what that thread held stays held. */
 bool culvi_worker_exists(const culvi_worker *worker);
-/* After the first call succeeded, culvi_generation() in a child of fork() is another one than in
- * its parent. It costs a load. False: out of memory. */
-bool culvi_generation_watch(void);
-uint32_t culvi_generation(void);
 /* Between the two calls the calling thread is not cancelled (pthread_cancel), because what it holds
  * would stay held. */
 int culvi_cancel_disable(void);
@@ -99,10 +95,6 @@ extern const char *const culvi_soft_library;
 
 /* Bytes of a page of host memory. */
 uint64_t culvi_page_size(void);
-/* Asks for large pages under [memory, memory + size), where the system has them. */
-void culvi_want_large_pages(void *memory, size_t size);
-/* Whether the process can read host memory there. False too where the system does not tell. */
-bool culvi_host_readable(uint64_t address);
 
 /* Whether the program has rights that its user lacks (setuid, setgid, file capabilities). Whoever
  * starts such a program chooses its environment, its arguments and its directory, so it trusts none

@@ -8,11 +8,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 const char *const culvi_handle_duplicate_call = "fcntl";
@@ -170,23 +168,4 @@ uint64_t culvi_page_size(void)
 {
     long size = sysconf(_SC_PAGESIZE);
     return size > 0 ? (uint64_t)size : 4096;
-}
-
-void culvi_want_large_pages(void *memory, size_t size)
-{
-#ifdef MADV_HUGEPAGE
-    const uintptr_t page = (uintptr_t)culvi_page_size(), end = (uintptr_t)memory + size;
-    const uintptr_t start = ((uintptr_t)memory + page - 1) / page * page;
-    if (start < end) (void)madvise((void *)start, end / page * page - start, MADV_HUGEPAGE);
-#else
-    (void)memory;
-    (void)size;
-#endif
-}
-
-bool culvi_host_readable(uint64_t address)
-{
-    char byte;
-    struct iovec here = {&byte, 1}, there = {(void *)(uintptr_t)address, 1};
-    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
 }

@@ -125,31 +125,6 @@ bool culvi_worker_exists(const culvi_worker *worker)
     return worker->process == (long)getpid();
 }
 
-static _Atomic(uint32_t) generation;
-static bool watched;
-
-static void note_fork(void)
-{
-    atomic_fetch_add(&generation, 1);
-}
-
-static void watch(void)
-{
-    watched = pthread_atfork(NULL, NULL, note_fork) == 0;
-}
-
-bool culvi_generation_watch(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, watch);
-    return watched;
-}
-
-uint32_t culvi_generation(void)
-{
-    return atomic_load_explicit(&generation, memory_order_relaxed);
-}
-
 uint64_t culvi_now(void)
 {
     struct timespec now;

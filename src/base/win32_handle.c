@@ -131,16 +131,3 @@ uint64_t culvi_page_size(void)
     GetSystemInfo(&info);
     return info.dwPageSize;
 }
-
-void culvi_want_large_pages(void *memory, size_t size)
-{
-    (void)memory; /* a right that few have */
-    (void)size;
-}
-
-bool culvi_host_readable(uint64_t address)
-{
-    MEMORY_BASIC_INFORMATION info;
-    return VirtualQuery((const void *)(uintptr_t)address, &info, sizeof info) == sizeof info &&
-           info.State == MEM_COMMIT && (info.Protect & (PAGE_NOACCESS | PAGE_GUARD)) == 0;
-}

@@ -142,16 +142,6 @@ culvi_thread *culvi_thread_state(void)
     return state;
 }
 
-bool culvi_generation_watch(void)
-{
-    return true; /* there is no fork() */
-}
-
-uint32_t culvi_generation(void)
-{
-    return 0;
-}
-
 bool culvi_privileged(void)
 {
     return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* CUDA's own memory as dma-bufs. */
-#include "core/dma_buf.h"
+#include "culvert/memory.h"
 
 #include "base/handle.h"
 #include "cuda/context.h"
@@ -113,15 +113,15 @@ static culv_result make(const culv_device *device, CUdeviceptr pointer, uint64_t
         size, (uint64_t)pointer);
 }
 
-culv_result culvi_dma_buf_export(culv_device *device, CUdeviceptr known, CUdeviceptr pointer,
-                                 uint64_t size, uint64_t flags, culv_handle *out)
+culv_result culv_dma_buf_export_dup(culv_device *device, CUdeviceptr pointer, uint64_t size,
+                                    uint64_t flags, culv_handle *out)
 {
     culvi_scope scope;
     int fd = -1;
     culv_result result = check_call(device, pointer, size, flags, out);
     if (result == CULV_OK) result = culvi_enter(device, &scope, NULL);
     if (result != CULV_OK) return result;
-    result = check_memory(device, known);
+    result = check_memory(device, pointer);
     if (result == CULV_OK) result = make(device, pointer, size, flags, &fd);
     culvi_leave(device, &scope);
     if (result != CULV_OK) return result;
@@ -129,10 +129,4 @@ culv_result culvi_dma_buf_export(culv_device *device, CUdeviceptr known, CUdevic
     culvi_handle_keep_private(&handle);
     *out = handle;
     return CULV_OK;
-}
-
-culv_result culv_dma_buf_export_dup(culv_device *device, CUdeviceptr pointer, uint64_t size,
-                                    uint64_t flags, culv_handle *out)
-{
-    return culvi_dma_buf_export(device, pointer, pointer, size, flags, out);
 }

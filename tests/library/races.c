@@ -4,7 +4,6 @@
 #include "gaps.h"
 
 #include "cuda/device.h"
-#include "rdma/rdma_cache.h"
 #include "vulkan/vk.h"
 #include "vulkan/vk_check.h"
 
@@ -31,9 +30,6 @@ static struct {
     raw_vk_buffer raw;
     culv_memory *import[2];
     culv_shared_image *image;
-    culv_rdma_cache *cache;
-    culv_rdma_registration *registration[2];
-    atomic_uint pins;
     culv_vector *vector;
     culv_dl_managed_tensor_versioned *tensor;
     atomic_uint told; /* lines about a vector that was destroyed */
@@ -390,62 +386,6 @@ ASKED(granularity, get_granularity, one_granularity);
 ASKED(format, ask_format, one_array);
 ASKED(answers_of_vulkan, check_image, no_answer_twice);
 
-/* Registrations -------------------------------------------------------------------------------- */
-
-static culv_result pin(void *user, const culv_rdma_range *range, void **cookie)
-{
-    (void)range;
-    (void)user;
-    *cookie = (void *)(uintptr_t)(atomic_fetch_add(&s.pins, 1) + 1);
-    return CULV_OK;
-}
-
-static void unpin(void *user, const culv_rdma_range *range, void *cookie, culv_rdma_unpin_why why)
-{
-    (void)user;
-    (void)range;
-    (void)cookie;
-    (void)why;
-    atomic_fetch_sub(&s.pins, 1);
-}
-
-static void make_cache(void)
-{
-    culv_rdma_cache_desc d = culv_rdma_cache_desc_init();
-    d.pin = pin;
-    d.unpin = unpin;
-    d.no_sync_memops = 1;
-    if (s.w.cu->software)
-        s.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED, 1);
-    LIB_OK(culv_rdma_cache_create(s.w.device, &d, &s.cache));
-    LIB_CU_OK(&s.w, s.w.cu->MemAlloc(&s.memory, CHUNK));
-}
-
-static void get_registration(int who)
-{
-    LIB_OK(culv_rdma_cache_get(s.cache, s.memory + 100, 70001, &s.registration[who]));
-    s.got[who] = (uint64_t)(uintptr_t)s.registration[who];
-}
-
-static void one_pin(void)
-{
-    REQUIRE_EQ(atomic_load(&s.pins), 1);
-    same();
-    for (int i = 0; i < 2; i++)
-        culv_rdma_registration_put(&s.registration[i]);
-    culv_rdma_cache_destroy(&s.cache);
-    REQUIRE_EQ(atomic_load(&s.pins), 0);
-    LIB_CU_OK(&s.w, s.w.cu->MemFree(s.memory));
-    if (s.w.cu->software) s.w.cu->SoftPlayAttribute(0, 0);
-}
-
-static const gaps_path registrations = {.open = open_world,
-                                        .begin = make_cache,
-                                        .act = get_registration,
-                                        .judge = one_pin,
-                                        .close = close_world,
-                                        .least = {1, 0}};
-
 /* The end of a vector beside the end of its last tensor ---------------------------------------- */
 
 static void make_tensor(void)
@@ -626,7 +566,6 @@ CASE(table_of_functions)
 CASE(granularity)
 CASE(format)
 CASE(answers_of_vulkan)
-CASE(registrations)
 CASE(tensors)
 CASE(tensors_after)
 CASE(grows)

@@ -87,7 +87,9 @@ def compile_unit(source, library, command):
     if compiled.returncode != 0:
         sys.exit(f"FAILED: {source.stem} does not compile")
     used = undefined(subprocess.run(["nm", source.with_suffix(".o")], check=True, text=True, stdout=subprocess.PIPE).stdout)
-    exported = defined(subprocess.run(["nm", "-D", library], check=True, text=True, stdout=subprocess.PIPE).stdout)
+    exported = set()
+    for each in library.split(","): # with add-ons, which are archives
+        exported |= defined(subprocess.run(["nm", *["-D"] * (not each.endswith(".a")), each], check=True, text=True, stdout=subprocess.PIPE).stdout)
     if not used:
         sys.exit(f"FAILED: {source.stem} calls nothing of Culvert")
     if used - exported:

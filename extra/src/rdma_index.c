@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The radix tree. */
-#include "rdma/rdma_index.h"
-
-#include "base/alloc.h"
-#include "base/platform.h"
+#include "rdma_index.h"
 
 #include <stddef.h>
 
@@ -44,9 +41,9 @@ static bool more_room(culvi_rdma_index *index, size_t size)
     size_t wanted = index->bytes > MOST ? MOST : (size_t)index->bytes;
     if (wanted < LEAST) wanted = LEAST;
     if (wanted < size + head) wanted = size + head;
-    culvi_rdma_block *block = culvi_alloc(wanted);
+    culvi_rdma_block *block = culvi_x_alloc(wanted);
     if (block == NULL) return false;
-    if (wanted >= LARGE) culvi_want_large_pages(block, wanted);
+    if (wanted >= LARGE) culvi_x_want_large_pages(block, wanted);
     block->size = wanted;
     block->next = index->blocks;
     index->blocks = block;
@@ -80,7 +77,7 @@ void culvi_rdma_index_free(culvi_rdma_index *index)
     while (index->blocks != NULL) {
         culvi_rdma_block *block = index->blocks;
         index->blocks = block->next;
-        culvi_free(block);
+        culvi_x_free(block);
     }
 }
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that is CUDA's, a VkBuffer and a dma-buf at once: a vector whose chunks have both. */
-#include "culvert/vulkan_rdma.h"
+#include "culvert/extra/vulkan_rdma.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "vulkan/vk_vmm.h"
+#include "inside.h"
 
-#include <inttypes.h>
+#ifdef _WIN32
+enum { HANDLE_TYPES = 1 << CULV_HANDLE_OPAQUE_WIN32 };
+#else
+enum { HANDLE_TYPES = 1 << CULV_HANDLE_OPAQUE_FD };
+#endif
 
 struct culv_vk_rdma_buffer {
+    culv_device *device;
     culv_vk_device *vk;
     culv_vector *vector;
     culv_vector_view *view;
@@ -19,11 +22,6 @@ struct culv_vk_rdma_buffer {
     char label[64];
 };
 
-static const culvi_voice *voice_of(const culv_vk_rdma_buffer *b)
-{
-    return &b->vk->base.device->voice;
-}
-
 static void close_parts(culv_vk_rdma_part *parts, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++)
@@ -32,9 +30,9 @@ static void close_parts(culv_vk_rdma_part *parts, size_t from, size_t to)
 
 static culv_result export_part(const culv_vk_rdma_buffer *b, culv_vk_rdma_part *part)
 {
-    culv_device *device = b->vk->base.device;
+    culv_device *device = b->device;
     culv_rdma_dma_buf dma_buf = culv_rdma_dma_buf_init();
-    if (b->optional_dma_buf && !device->caps.dma_buf_export) return CULV_OK;
+    if (b->optional_dma_buf && !culvi_x_caps(device).dma_buf_export) return CULV_OK;
     culv_result result = culv_rdma_dma_buf_export_dup(device, part->pointer, part->size,
                                                       CULV_DMA_BUF_PCIE, &dma_buf);
     if (result != CULV_OK) return result;
@@ -50,10 +48,10 @@ static culv_result list(culv_vk_rdma_buffer *b)
     culv_vk_vector_view_buffer *buffers = NULL;
     culv_result result = culv_vk_vector_view_get_buffers(b->view, NULL, 0, &count);
     if (result != CULV_OK || count == b->count) return result;
-    culv_vk_rdma_part *parts = culvi_alloc(count * sizeof *parts);
-    buffers = culvi_alloc(count * sizeof *buffers);
+    culv_vk_rdma_part *parts = culvi_x_alloc(count * sizeof *parts);
+    buffers = culvi_x_alloc(count * sizeof *buffers);
     if (parts == NULL || buffers == NULL) {
-        result = culvi_fail_host_memory(voice_of(b), b->label);
+        result = culvi_x_fail_host_memory(b->device, b->label);
         goto free_both;
     }
     result = culv_vk_vector_view_get_buffers(b->view, buffers, count, &count);
@@ -69,58 +67,58 @@ static culv_result list(culv_vk_rdma_buffer *b)
         if (result != CULV_OK) close_parts(parts, b->count, i);
     }
     if (result != CULV_OK) goto free_both;
-    culvi_free(buffers);
-    culvi_free(b->parts);
+    culvi_x_free(buffers);
+    culvi_x_free(b->parts);
     b->parts = parts;
     b->count = count;
     return CULV_OK;
 free_both:
-    culvi_free(buffers);
-    culvi_free(parts);
+    culvi_x_free(buffers);
+    culvi_x_free(parts);
     return result;
 }
 
 static void destroy(culv_vk_rdma_buffer *b)
 {
     close_parts(b->parts, 0, b->count);
-    culvi_free(b->parts);
+    culvi_x_free(b->parts);
     culv_vector_view_destroy(&b->view);
     culv_vector_destroy(&b->vector, NULL);
-    culvi_free(b);
+    culvi_x_free(b);
 }
 
-static culv_result check(const culv_vk_device *vk, const culv_vk_rdma_buffer_desc *d)
+static culv_result check(culv_device *device, const culv_vk_rdma_buffer_desc *d)
 {
-    culv_device *device = vk->base.device;
-    const culvi_voice *voice = &device->voice;
     culv_rdma_caps caps = culv_rdma_caps_init();
     if (d->size == 0 || (d->reserve != 0 && d->reserve < d->size))
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_vk_rdma_buffer_desc.size is %" PRIu64 "; it is at least 1, and at "
-                          "most reserve (%" PRIu64 ")",
-                          d->size, d->reserve);
+        return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                            "culv_vk_rdma_buffer_desc.size is %" PRIu64
+                            "; it is at least 1, and at "
+                            "most reserve (%" PRIu64 ")",
+                            d->size, d->reserve);
     culv_result result = culv_rdma_get_caps(device, &caps);
     if (result != CULV_OK) return result;
     if (!caps.with_vmm)
-        return culvi_fail(voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                          "'%s' has no VMM memory that cards reach "
-                          "(GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED is 0)",
-                          device->caps.name);
-    if (device->caps.dma_buf_export || d->optional_dma_buf) return CULV_OK;
-    return culvi_fail(voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-                      "'%s' makes no dma-bufs (DMA_BUF_SUPPORTED is 0); set optional_dma_buf where "
-                      "a kernel driver pins the memory by its address",
-                      device->caps.name);
+        return culvi_x_fail(device, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+                            "'%s' has no VMM memory that cards reach "
+                            "(GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED is 0)",
+                            culvi_x_caps(device).name);
+    if (culvi_x_caps(device).dma_buf_export || d->optional_dma_buf) return CULV_OK;
+    return culvi_x_fail(
+        device, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+        "'%s' makes no dma-bufs (DMA_BUF_SUPPORTED is 0); set optional_dma_buf where "
+        "a kernel driver pins the memory by its address",
+        culvi_x_caps(device).name);
 }
 
 static culv_result make(culv_vk_rdma_buffer *b, const culv_vk_rdma_buffer_desc *d)
 {
-    culv_device *device = b->vk->base.device;
+    culv_device *device = b->device;
     culv_vector_desc vd = culv_vector_desc_init();
     vd.size = d->size;
     vd.reserve = d->reserve != 0 ? d->reserve : d->size;
     vd.max_chunk = d->max_part;
-    vd.handle_types = UINT32_C(1) << CULVI_HANDLE_OPAQUE;
+    vd.handle_types = HANDLE_TYPES;
     vd.usage = CULV_VMM_USAGE_RDMA;
     vd.no_move = 1;
     vd.label = d->label;
@@ -136,22 +134,24 @@ static culv_result make(culv_vk_rdma_buffer *b, const culv_vk_rdma_buffer_desc *
     return result;
 }
 
-culv_result culv_vk_rdma_buffer_create(culv_vk_device *vk, const culv_vk_rdma_buffer_desc *desc,
+culv_result culv_vk_rdma_buffer_create(culv_device *device, culv_vk_device *vk,
+                                       const culv_vk_rdma_buffer_desc *desc,
                                        culv_vk_rdma_buffer **out)
 {
     culv_vk_rdma_buffer_desc d;
-    CULVI_REQUIRE(NULL, vk);
-    const culvi_voice *voice = &vk->base.device->voice;
-    CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_rdma_buffer_desc");
-    if (result == CULV_OK) result = check(vk, &d);
+    CULVI_X_REQUIRE(NULL, device);
+    CULVI_X_REQUIRE(device, vk);
+    CULVI_X_REQUIRE2(device, desc, out);
+    culv_result result = culvi_x_desc_read(device, &d, sizeof d, desc, "culv_vk_rdma_buffer_desc");
+    if (result == CULV_OK) result = check(device, &d);
     if (result != CULV_OK) return result;
-    culv_vk_rdma_buffer *b = culvi_alloc(sizeof *b);
-    if (b == NULL) return culvi_fail_host_memory(voice, d.label);
+    culv_vk_rdma_buffer *b = culvi_x_alloc(sizeof *b);
+    if (b == NULL) return culvi_x_fail_host_memory(device, d.label);
+    b->device = device;
     b->vk = vk;
     b->size = d.size;
     b->optional_dma_buf = d.optional_dma_buf != 0;
-    culvi_label_set(b->label, d.label);
+    culvi_x_label_set(b->label, d.label);
     result = make(b, &d);
     if (result != CULV_OK) {
         destroy(b);
@@ -171,7 +171,7 @@ void culv_vk_rdma_buffer_destroy(culv_vk_rdma_buffer **buffer)
 
 culv_result culv_vk_rdma_buffer_grow(culv_vk_rdma_buffer *buffer, uint64_t size)
 {
-    CULVI_REQUIRE(NULL, buffer);
+    CULVI_X_REQUIRE(NULL, buffer);
     if (size <= buffer->size) return CULV_OK;
     /* What a grow commits stays committed when a later step fails: the next one finds it. */
     culv_result result = culv_vector_grow(buffer->vector, size);
@@ -184,9 +184,9 @@ culv_result culv_vk_rdma_buffer_grow(culv_vk_rdma_buffer *buffer, uint64_t size)
 culv_result culv_vk_rdma_buffer_get_parts(const culv_vk_rdma_buffer *buffer,
                                           culv_vk_rdma_part *parts, size_t capacity, size_t *count)
 {
-    CULVI_REQUIRE(NULL, buffer);
-    CULVI_REQUIRE(voice_of(buffer), count);
-    if (capacity > 0) CULVI_REQUIRE(voice_of(buffer), parts);
+    CULVI_X_REQUIRE(NULL, buffer);
+    CULVI_X_REQUIRE(buffer->device, count);
+    if (capacity > 0) CULVI_X_REQUIRE(buffer->device, parts);
     for (size_t i = 0; i < buffer->count && i < capacity; i++)
         parts[i] = buffer->parts[i];
     *count = buffer->count;

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The registration cache: look-ups, and what takes registrations back. */
-#include "rdma/rdma_cache.h"
-
-#include "base/alloc.h"
-#include "base/desc.h"
-
-#include <inttypes.h>
+#include "rdma_cache.h"
 
 enum { DEFAULT_PERCENT = 10 };
 enum { BATCH = 256 }; /* registrations that are taken out under one lock */
@@ -15,13 +10,12 @@ enum { BATCH = 256 }; /* registrations that are taken out under one lock */
 static void cache_unref(culv_rdma_cache *cache)
 {
     if (atomic_fetch_sub(&cache->refs, 1) != 1) return;
-    culv_device *device = cache->device;
     culvi_rdma_index_free(&cache->index);
-    culvi_free(cache->heap);
-    culvi_condition_destroy(&cache->pinned);
-    culvi_mutex_destroy(&cache->lock);
-    culvi_free(cache);
-    culvi_device_unref(device);
+    culvi_x_free(cache->heap);
+    culvi_x_condition_destroy(&cache->pinned);
+    culvi_x_mutex_destroy(&cache->lock);
+    culv_addon_object_destroy(&cache->object);
+    culvi_x_free(cache);
 }
 
 culv_rdma_range culvi_rdma_range_of(const culv_rdma_registration *e)
@@ -45,12 +39,12 @@ static culv_rdma_registration *finish(culv_rdma_registration *e)
     const culv_rdma_range range = culvi_rdma_range_of(e);
     culv_rdma_registration *cover = e->rest->cover;
     cache->desc.unpin(cache->desc.user, &range, e->cookie, e->rest->why);
-    culvi_mutex_lock(&cache->lock);
+    culvi_x_mutex_lock(&cache->lock);
     cache->pinned_bytes -= e->rest->counted;
     cache->stats.unpins++;
     cache->stats.leaving--;
     culvi_rdma_entry_unuse(cache, e);
-    culvi_mutex_unlock(&cache->lock);
+    culvi_x_mutex_unlock(&cache->lock);
     cache_unref(cache);
     return cover;
 }
@@ -92,32 +86,30 @@ culv_result culvi_rdma_ask_id(culv_rdma_cache *cache, const culv_rdma_registrati
 {
     culv_device *device = cache->device;
     unsigned long long id = 0;
-    *same = CULVI_CU(device, cuPointerGetAttribute,
-                     (&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, pointer)) == CUDA_SUCCESS &&
+    *same = CULV_CUDA(device)->cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                                                     pointer) == CUDA_SUCCESS &&
             id == e->buffer_id;
     if (*same) return CULV_OK;
-    bool pushed = false;
-    const char *call = "";
-    CUresult r = culvi_enter_frame(device, &pushed, &call);
-    if (r == CUDA_SUCCESS) {
-        call = "cuPointerGetAttribute";
-        r = CULVI_CU(device, cuPointerGetAttribute, (&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, pointer));
-        culvi_leave_frame(device, pushed);
-    }
+    uint64_t scope;
+    culv_result result = culv_device_enter(device, 0, &scope);
+    if (result != CULV_OK) return result;
+    CUresult r =
+        CULV_CUDA(device)->cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, pointer);
+    culv_device_leave(device, scope);
     *same = r == CUDA_SUCCESS && id == e->buffer_id;
     if (r == CUDA_SUCCESS || r == CUDA_ERROR_INVALID_VALUE) return CULV_OK;
-    return culvi_fail_cuda(device, cache->label, r, call, CULV_REASON_DRIVER_REFUSED,
-                           "the id of the buffer at %#" PRIx64 " could not be asked for",
-                           (uint64_t)pointer);
+    return culvi_x_fail_cuda(
+        device, cache->label, r, "cuPointerGetAttribute", CULV_REASON_DRIVER_REFUSED,
+        "the id of the buffer at %#" PRIx64 " could not be asked for", (uint64_t)pointer);
 }
 
 /* Takes it out, as its memory was freed, unless another thread was faster. The caller has a use. */
 static void drop_freed(culv_rdma_cache *cache, culv_rdma_registration *e)
 {
-    culvi_mutex_lock(&cache->lock);
+    culvi_x_mutex_lock(&cache->lock);
     if ((atomic_load(&e->state) & CULVI_RDMA_VALID) != 0)
         (void)culvi_rdma_entry_remove(cache, e, CULV_RDMA_UNPIN_FREED);
-    culvi_mutex_unlock(&cache->lock);
+    culvi_x_mutex_unlock(&cache->lock);
 }
 
 /* *out is NULL where nothing valid is found. */
@@ -146,22 +138,22 @@ static culv_result look_up(culv_rdma_cache *cache, CUdeviceptr pointer, uint64_t
  * and gives nothing back. It takes no lock, as a thread of the parent's may have held it. */
 static bool is_parents(const culv_rdma_cache *cache)
 {
-    return cache->generation != culvi_generation();
+    return cache->generation != culvi_x_generation();
 }
 
 culv_result culv_rdma_cache_get(culv_rdma_cache *cache, CUdeviceptr pointer, uint64_t size,
                                 culv_rdma_registration **out)
 {
     culv_rdma_registration *found = NULL;
-    CULVI_REQUIRE(NULL, cache);
-    CULVI_REQUIRE(&cache->device->voice, out);
+    CULVI_X_REQUIRE(NULL, cache);
+    CULVI_X_REQUIRE(cache->device, out);
     if (is_parents(cache))
-        return culvi_fail(
-            &cache->device->voice, cache->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORKED,
+        return culvi_x_fail(
+            cache->device, cache->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORKED,
             "culv_rdma_cache_get: this process is a child of fork(), and what the cache has pinned "
             "is its parent's, on whose card it works on: call exec, or start processes before the "
             "first CUDA call, each with a cache of its own");
-    culv_result result = culvi_rdma_check_arguments(&cache->device->voice, __func__, pointer, size);
+    culv_result result = culvi_rdma_check_arguments(cache->device, __func__, pointer, size);
     if (result == CULV_OK) result = look_up(cache, pointer, size, &found);
     if (result == CULV_OK && found == NULL) result = culvi_rdma_pin(cache, pointer, size, &found);
     if (result == CULV_OK) *out = found;
@@ -184,13 +176,13 @@ void *culv_rdma_registration_cookie(const culv_rdma_registration *registration)
 culv_result culv_rdma_registration_get_range(const culv_rdma_registration *registration,
                                              culv_rdma_range *out)
 {
-    CULVI_REQUIRE(NULL, registration);
-    const culvi_voice *voice = &registration->cache->device->voice;
-    CULVI_REQUIRE(voice, out);
-    culv_result result = culvi_struct_check(voice, out, "culv_rdma_range");
+    CULVI_X_REQUIRE(NULL, registration);
+    culv_device *device = registration->cache->device;
+    CULVI_X_REQUIRE(device, out);
+    culv_result result = culvi_x_struct_check(device, out, "culv_rdma_range");
     if (result != CULV_OK) return result;
     const culv_rdma_range range = culvi_rdma_range_of(registration);
-    culvi_struct_write(out, &range, sizeof range);
+    culvi_x_struct_write(out, &range, sizeof range);
     return CULV_OK;
 }
 
@@ -201,46 +193,46 @@ static void drop_range(culv_rdma_cache *cache, uint64_t start, uint64_t end,
     for (size_t taken = BATCH; taken == BATCH;) {
         culv_rdma_registration *list = NULL, *e;
         taken = 0;
-        culvi_mutex_lock(&cache->lock);
+        culvi_x_mutex_lock(&cache->lock);
         while (taken < BATCH && (e = culvi_rdma_index_next(&cache->index, start, end)) != NULL) {
             start = e->end; /* they come by address, and do not overlap */
             taken++;
             if (culvi_rdma_entry_remove(cache, e, why)) culvi_rdma_push(&list, e);
         }
-        culvi_mutex_unlock(&cache->lock);
+        culvi_x_mutex_unlock(&cache->lock);
         culvi_rdma_finish_all(list);
     }
 }
 
 culv_result culv_rdma_cache_invalidate(culv_rdma_cache *cache, CUdeviceptr pointer, uint64_t size)
 {
-    CULVI_REQUIRE(NULL, cache);
-    culv_result result = culvi_rdma_check_arguments(&cache->device->voice, __func__, pointer, size);
+    CULVI_X_REQUIRE(NULL, cache);
+    culv_result result = culvi_rdma_check_arguments(cache->device, __func__, pointer, size);
     if (result != CULV_OK || is_parents(cache)) return result;
-    culvi_mutex_lock(&cache->lock);
+    culvi_x_mutex_lock(&cache->lock);
     for (culvi_rdma_pending *p = cache->pending; p != NULL; p = p->next)
         if (p->start < pointer + size && p->end > pointer) p->freed = true;
-    culvi_mutex_unlock(&cache->lock);
+    culvi_x_mutex_unlock(&cache->lock);
     drop_range(cache, pointer, pointer + size, CULV_RDMA_UNPIN_FREED);
     return CULV_OK;
 }
 
 culv_result culv_rdma_cache_trim(culv_rdma_cache *cache, uint64_t bytes)
 {
-    CULVI_REQUIRE(NULL, cache);
+    CULVI_X_REQUIRE(NULL, cache);
     if (is_parents(cache)) return CULV_OK;
     for (size_t taken = BATCH; taken == BATCH;) {
         culv_rdma_registration *list = NULL, *victim;
         uint64_t leaving = 0;
         taken = 0;
-        culvi_mutex_lock(&cache->lock);
+        culvi_x_mutex_lock(&cache->lock);
         while (taken < BATCH && cache->pinned_bytes - leaving > bytes &&
                (victim = culvi_rdma_evict(cache)) != NULL) {
             taken++;
             leaving += victim->rest->counted;
             culvi_rdma_push(&list, victim);
         }
-        culvi_mutex_unlock(&cache->lock);
+        culvi_x_mutex_unlock(&cache->lock);
         culvi_rdma_finish_all(list);
     }
     return CULV_OK;
@@ -248,34 +240,34 @@ culv_result culv_rdma_cache_trim(culv_rdma_cache *cache, uint64_t bytes)
 
 culv_result culv_rdma_cache_get_stats(culv_rdma_cache *cache, culv_rdma_cache_stats *out)
 {
-    CULVI_REQUIRE(NULL, cache);
-    CULVI_REQUIRE(&cache->device->voice, out);
-    culv_result result = culvi_struct_check(&cache->device->voice, out, "culv_rdma_cache_stats");
+    CULVI_X_REQUIRE(NULL, cache);
+    CULVI_X_REQUIRE(cache->device, out);
+    culv_result result = culvi_x_struct_check(cache->device, out, "culv_rdma_cache_stats");
     if (result != CULV_OK) return result;
-    culvi_mutex_lock(&cache->lock);
+    culvi_x_mutex_lock(&cache->lock);
     culv_rdma_cache_stats stats = cache->stats;
     stats.bytes = cache->pinned_bytes;
     stats.index_bytes = cache->index.bytes;
-    culvi_mutex_unlock(&cache->lock);
+    culvi_x_mutex_unlock(&cache->lock);
     stats.struct_size = sizeof stats;
-    culvi_struct_write(out, &stats, sizeof stats);
+    culvi_x_struct_write(out, &stats, sizeof stats);
     return CULV_OK;
 }
 
-static culv_result check_desc(const culvi_voice *voice, const culv_rdma_cache_desc *d)
+static culv_result check_desc(culv_device *device, const culv_rdma_cache_desc *d)
 {
     if (d->pin == NULL || d->unpin == NULL)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_rdma_cache_desc.%s is NULL", d->pin == NULL ? "pin" : "unpin");
+        return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                            "culv_rdma_cache_desc.%s is NULL", d->pin == NULL ? "pin" : "unpin");
     if (d->validity != CULV_RDMA_VALIDITY_BUFFER_ID &&
         d->validity != CULV_RDMA_VALIDITY_NOTIFICATION)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_rdma_cache_desc.validity is %d; set one of culv_rdma_validity",
-                          (int)d->validity);
+        return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                            "culv_rdma_cache_desc.validity is %d; set one of culv_rdma_validity",
+                            (int)d->validity);
     if (d->whole_percent > 100)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_rdma_cache_desc.whole_percent is %u; it is at most 100",
-                          (unsigned)d->whole_percent);
+        return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                            "culv_rdma_cache_desc.whole_percent is %u; it is at most 100",
+                            (unsigned)d->whole_percent);
     return CULV_OK;
 }
 
@@ -283,37 +275,39 @@ culv_result culv_rdma_cache_create(culv_device *device, const culv_rdma_cache_de
                                    culv_rdma_cache **out)
 {
     culv_rdma_cache_desc d;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE2(&device->voice, desc, out);
-    const culvi_voice *voice = &device->voice;
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_rdma_cache_desc");
-    if (result == CULV_OK) result = check_desc(voice, &d);
+    CULVI_X_REQUIRE(NULL, device);
+    CULVI_X_REQUIRE2(device, desc, out);
+    culv_result result = culvi_x_desc_read(device, &d, sizeof d, desc, "culv_rdma_cache_desc");
+    if (result == CULV_OK) result = check_desc(device, &d);
     if (result != CULV_OK) return result;
-    culv_rdma_cache *cache = culvi_alloc(sizeof *cache);
-    if (cache == NULL) return culvi_fail_host_memory(voice, d.label);
-    const uint64_t base = d.max_bytes != 0 ? d.max_bytes : device->caps.total_memory;
+    culv_rdma_cache *cache = culvi_x_alloc(sizeof *cache);
+    if (cache == NULL) return culvi_x_fail_host_memory(device, d.label);
+    const uint64_t base = d.max_bytes != 0 ? d.max_bytes : culvi_x_caps(device).total_memory;
     const unsigned percent = d.whole_percent != 0 ? d.whole_percent : DEFAULT_PERCENT;
     cache->device = device;
     cache->desc = d;
     cache->whole_bytes = base / 100 * percent;
-    culvi_label_set(cache->label, d.label);
+    culvi_x_label_set(cache->label, d.label);
     cache->desc.label = NULL; /* the caller's, and perhaps gone */
     atomic_init(&cache->refs, 1);
     atomic_init(&cache->turn, 1);
-    cache->generation = culvi_generation();
-    if (!culvi_generation_watch() || !culvi_mutex_init(&cache->lock)) goto free_cache;
-    if (!culvi_condition_init(&cache->pinned)) goto destroy_lock;
+    cache->generation = culvi_x_generation();
+    if (!culvi_x_generation_watch() || !culvi_x_mutex_init(&cache->lock)) goto free_cache;
+    if (!culvi_x_condition_init(&cache->pinned)) goto destroy_lock;
     if (!culvi_rdma_index_init(&cache->index)) goto destroy_condition;
-    culvi_device_ref(device);
+    result = culvi_x_object(device, "registration cache", cache->label, 0, NULL, &cache->object);
+    if (result != CULV_OK) goto free_index;
     *out = cache;
     return CULV_OK;
+free_index:
+    culvi_rdma_index_free(&cache->index);
 destroy_condition:
-    culvi_condition_destroy(&cache->pinned);
+    culvi_x_condition_destroy(&cache->pinned);
 destroy_lock:
-    culvi_mutex_destroy(&cache->lock);
+    culvi_x_mutex_destroy(&cache->lock);
 free_cache:
-    culvi_free(cache);
-    return culvi_fail_host_memory(voice, d.label);
+    culvi_x_free(cache);
+    return culvi_x_fail_host_memory(device, d.label);
 }
 
 void culv_rdma_cache_destroy(culv_rdma_cache **cache)

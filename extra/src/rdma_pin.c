@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the registration cache does for a range that it has not: reserve it, pin it, publish it. */
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "rdma/rdma_cache.h"
-
-#include <inttypes.h>
+#include "rdma_cache.h"
 
 enum { TRIES = 8 };
 
@@ -13,7 +9,8 @@ typedef struct job {
     culv_rdma_cache *cache;
     CUdeviceptr pointer;
     uint64_t size;
-    bool whole; /* the whole allocation may be pinned */
+    bool whole;        /* the whole allocation may be pinned */
+    const char *lacks; /* what had no room, if nothing more can be unpinned */
     culvi_rdma_memory memory;
     culvi_rdma_pending pending;
     culv_rdma_registration *entry;    /* what it becomes */
@@ -28,27 +25,27 @@ static culv_result examine(job *j)
     static const char call[] = "culv_rdma_cache_get";
     culv_device *device = j->cache->device;
     culvi_rdma_memory *m = &j->memory;
-    culvi_scope scope;
-    culv_result result = culvi_enter(device, &scope, j->cache->label);
+    uint64_t scope;
+    culv_result result = culv_device_enter(device, 0, &scope);
     if (result != CULV_OK) return result;
     result = culvi_rdma_look(device, j->pointer, m);
     if (result == CULV_OK && m->kind != CULV_POINTER_EXTERNAL)
         result = culvi_rdma_check_memory(device, call, j->pointer, m);
-    culvi_leave(device, &scope);
+    culv_device_leave(device, scope);
     if (result != CULV_OK) return result;
     if (j->pointer < m->start || j->pointer - m->start > m->size ||
         j->size > m->size - (j->pointer - m->start))
-        return culvi_fail(&device->voice, j->cache->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "%s: %" PRIu64 " bytes at %#" PRIx64
-                          " leave the allocation or mapping there, which has %" PRIu64
-                          " bytes from %#" PRIx64 " on; ask for each by itself",
-                          call, j->size, (uint64_t)j->pointer, m->size, (uint64_t)m->start);
+        return culvi_x_fail(device, j->cache->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                            "%s: %" PRIu64 " bytes at %#" PRIx64
+                            " leave the allocation or mapping there, which has %" PRIu64
+                            " bytes from %#" PRIx64 " on; ask for each by itself",
+                            call, j->size, (uint64_t)j->pointer, m->size, (uint64_t)m->start);
     if (m->buffer_id != 0 || j->cache->desc.validity != CULV_RDMA_VALIDITY_BUFFER_ID)
         return CULV_OK;
-    return culvi_fail(&device->voice, j->cache->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                      "%s: the memory at %#" PRIx64 " has no buffer id, so a free of it would go "
-                      "unseen; make the cache with CULV_RDMA_VALIDITY_NOTIFICATION",
-                      call, (uint64_t)j->pointer);
+    return culvi_x_fail(device, j->cache->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+                        "%s: the memory at %#" PRIx64 " has no buffer id, so a free of it would go "
+                        "unseen; make the cache with CULV_RDMA_VALIDITY_NOTIFICATION",
+                        call, (uint64_t)j->pointer);
 }
 
 static uint64_t round_down(uint64_t address)
@@ -133,13 +130,20 @@ static bool over_budget(const job *j)
            (d->max_entries != 0 && entries > d->max_entries);
 }
 
-static culv_result no_room(const job *j, const char *why)
+/* Not recorded yet: a smaller range may do. */
+static culv_result no_room(job *j, const char *why)
 {
-    return culvi_fail(&j->cache->device->voice, j->cache->label, CULV_ERROR_OUT_OF_MEMORY,
-                      CULV_REASON_PIN_SPACE,
-                      "%" PRIu64 " bytes at %#" PRIx64
-                      " could not be pinned: %s, and everything else that is pinned is in use",
-                      j->pending.end - j->pending.start, j->pending.start, why);
+    j->lacks = why;
+    return CULV_ERROR_OUT_OF_MEMORY;
+}
+
+static culv_result fail_no_room(const job *j)
+{
+    return culvi_x_fail(j->cache->device, j->cache->label, CULV_ERROR_OUT_OF_MEMORY,
+                        CULV_REASON_PIN_SPACE,
+                        "%" PRIu64 " bytes at %#" PRIx64
+                        " could not be pinned: %s, and everything else that is pinned is in use",
+                        j->pending.end - j->pending.start, j->pending.start, j->lacks);
 }
 
 /* The caller holds the lock. */
@@ -152,7 +156,7 @@ static void forget_pending(job *j)
     *at = j->pending.next;
     cache->num_pending--;
     cache->pinned_bytes -= j->pending.bytes;
-    culvi_condition_wake_all(&cache->pinned);
+    culvi_x_condition_wake_all(&cache->pinned);
 }
 
 /* Gives back what hold_replaced() took, before another thread may hold them: the list goes through
@@ -173,30 +177,29 @@ static step begin(job *j, culv_rdma_registration **found, culv_result *result)
     culv_rdma_cache *cache = j->cache;
     culv_rdma_registration *out = NULL;
     step next = STEP_DONE;
-    culvi_mutex_lock(&cache->lock);
+    culvi_x_mutex_lock(&cache->lock);
     /* Somebody may have pinned it meanwhile. */
     culv_rdma_registration *e = culvi_rdma_find(cache, j->pointer, j->pointer + j->size);
     if (e != NULL && same_allocation(e, &j->memory)) {
-        culvi_mutex_unlock(&cache->lock);
+        culvi_x_mutex_unlock(&cache->lock);
         *found = e;
         return STEP_DONE;
     }
     plan(j, &out);
     culvi_rdma_pending *other = overlapping(cache, j->pending.start, j->pending.end);
-    if (other != NULL && other->thread == culvi_thread_state()) {
-        *result = culvi_fail(&cache->device->voice, cache->label, CULV_ERROR_INVALID,
-                             CULV_REASON_NOT_READY,
-                             "culv_rdma_cache_get: called from pin() for what it is pinning");
+    if (other != NULL && other->thread == culvi_x_thread()) {
+        *result =
+            culvi_x_fail(cache->device, cache->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
+                         "culv_rdma_cache_get: called from pin() for what it is pinning");
         next = STEP_FAILED;
     } else if (other != NULL) {
         /* What was found out of date is unpinned first. */
-        if (out == NULL && e == NULL)
-            culvi_condition_wait(&cache->pinned, &cache->lock, UINT64_MAX);
+        if (out == NULL && e == NULL) culvi_x_condition_wait(&cache->pinned, &cache->lock);
         next = STEP_AGAIN;
     } else {
         j->entry = culvi_rdma_entry_new(cache);
         if (j->entry == NULL) {
-            *result = culvi_fail_host_memory(&cache->device->voice, cache->label);
+            *result = culvi_x_fail_host_memory(cache->device, cache->label);
             next = STEP_FAILED;
         }
     }
@@ -222,14 +225,14 @@ static step begin(job *j, culv_rdma_registration **found, culv_result *result)
         }
     }
     if (next == STEP_DONE) {
-        j->pending.thread = culvi_thread_state();
+        j->pending.thread = culvi_x_thread();
         j->pending.freed = false;
         j->pending.next = cache->pending;
         cache->pending = &j->pending;
         cache->num_pending++;
         cache->pinned_bytes += j->pending.bytes;
     }
-    culvi_mutex_unlock(&cache->lock);
+    culvi_x_mutex_unlock(&cache->lock);
     if (e != NULL) culvi_rdma_give_use(e);
     culvi_rdma_finish_all(out);
     return next;
@@ -238,13 +241,13 @@ static step begin(job *j, culv_rdma_registration **found, culv_result *result)
 /* Takes out the least recently used one. False: there is none. */
 static bool evict_one(culv_rdma_cache *cache)
 {
-    culvi_mutex_lock(&cache->lock);
+    culvi_x_mutex_lock(&cache->lock);
     culv_rdma_registration *victim = culvi_rdma_evict(cache);
     if (victim != NULL) {
         victim->rest->next = NULL;
         cache->stats.pin_retries++;
     }
-    culvi_mutex_unlock(&cache->lock);
+    culvi_x_mutex_unlock(&cache->lock);
     culvi_rdma_finish_all(victim);
     return victim != NULL;
 }
@@ -254,13 +257,13 @@ static culv_result sync_memops(const job *j)
     const culv_rdma_cache_desc *d = &j->cache->desc;
     culv_device *device = j->cache->device;
     culv_rdma_sync got;
-    culvi_scope scope;
+    uint64_t scope;
     if (d->no_sync_memops || j->memory.on_host || j->memory.sync) return CULV_OK;
-    culv_result result = culvi_enter(device, &scope, j->cache->label);
+    culv_result result = culv_device_enter(device, 0, &scope);
     if (result != CULV_OK) return result;
     result = culvi_rdma_sync(device, "culv_rdma_cache_get", j->pointer, d->allow_context_sync != 0,
                              &got);
-    culvi_leave(device, &scope);
+    culv_device_leave(device, scope);
     return result;
 }
 
@@ -270,22 +273,23 @@ static culv_result pin(job *j)
 {
     culv_rdma_cache *cache = j->cache;
     const culv_rdma_range range = culvi_rdma_range_of(j->entry);
-    culv_error *last = &culvi_thread_state()->error;
-    const culv_error before = *last;
+    culv_error before = culv_error_init(), after = culv_error_init();
     culv_result answer;
+    culv_last_error(&before);
     do {
         j->entry->cookie = NULL;
-        last->result = CULV_OK;
         answer = cache->desc.pin(cache->desc.user, &range, &j->entry->cookie);
     } while (answer == CULV_ERROR_OUT_OF_MEMORY && evict_one(cache));
     if (answer == CULV_ERROR_OUT_OF_MEMORY) return no_room(j, "pin() had no room");
-    if (answer < 0 && last->result == answer) return answer;
-    *last = before;
+    culv_last_error(&after);
+    const bool recorded = memcmp(&before, &after, sizeof after) != 0;
+    if (answer < 0 && recorded && after.result == answer) return answer;
+    if (recorded && before.result < 0) (void)culv_last_error_set(&before);
     if (answer == CULV_OK) return CULV_OK;
-    return culvi_fail(&cache->device->voice, cache->label,
-                      answer < 0 ? answer : CULV_ERROR_INTERNAL, CULV_REASON_PIN_REFUSED,
-                      "pin() answered %s for %" PRIu64 " bytes at %#" PRIx64,
-                      culv_result_name(answer), range.page_size, (uint64_t)range.page_start);
+    return culvi_x_fail(cache->device, cache->label, answer < 0 ? answer : CULV_ERROR_INTERNAL,
+                        CULV_REASON_PIN_REFUSED,
+                        "pin() answered %s for %" PRIu64 " bytes at %#" PRIx64,
+                        culv_result_name(answer), range.page_size, (uint64_t)range.page_start);
 }
 
 /* The id is the pinned memory's only if it is the same before and after (text 000, 3.5). */
@@ -320,12 +324,12 @@ static culv_result publish(job *j, bool same, bool *freed)
     culv_rdma_cache *cache = j->cache;
     culv_rdma_registration *out = NULL;
     culv_result result = CULV_OK;
-    culvi_mutex_lock(&cache->lock);
+    culvi_x_mutex_lock(&cache->lock);
     *freed = !same || j->pending.freed;
     forget_pending(j);
     cache->stats.pins++;
     if (!*freed && !culvi_rdma_index_reserve(&cache->index, j->entry))
-        result = culvi_fail_host_memory(&cache->device->voice, cache->label);
+        result = culvi_x_fail_host_memory(cache->device, cache->label);
     if (!*freed && result == CULV_OK) {
         atomic_store_explicit(&j->entry->state, 1, memory_order_relaxed);
         replace(j);
@@ -335,16 +339,16 @@ static culv_result publish(job *j, bool same, bool *freed)
         cache->stats.unpins++;
     }
     give_replaced(j, &out);
-    culvi_mutex_unlock(&cache->lock);
+    culvi_x_mutex_unlock(&cache->lock);
     culvi_rdma_finish_all(out);
     return result;
 }
 
 static void give_entry(job *j)
 {
-    culvi_mutex_lock(&j->cache->lock);
+    culvi_x_mutex_lock(&j->cache->lock);
     culvi_rdma_entry_unuse(j->cache, j->entry);
-    culvi_mutex_unlock(&j->cache->lock);
+    culvi_x_mutex_unlock(&j->cache->lock);
 }
 
 /* Pins a range that is pending, and lets others find it. */
@@ -366,11 +370,11 @@ static step pin_and_publish(job *j, culv_rdma_registration **out, culv_result *r
     if (*result == CULV_OK) *result = pin(j);
     if (*result != CULV_OK) {
         culv_rdma_registration *out_of_use = NULL;
-        culvi_mutex_lock(&cache->lock);
+        culvi_x_mutex_lock(&cache->lock);
         forget_pending(j);
         culvi_rdma_entry_unuse(cache, e);
         give_replaced(j, &out_of_use);
-        culvi_mutex_unlock(&cache->lock);
+        culvi_x_mutex_unlock(&cache->lock);
         culvi_rdma_finish_all(out_of_use);
         return STEP_FAILED;
     }
@@ -386,15 +390,6 @@ static step pin_and_publish(job *j, culv_rdma_registration **out, culv_result *r
     return *result == CULV_OK ? STEP_AGAIN : STEP_FAILED;
 }
 
-/* Whether a smaller range may do. */
-static bool may_be_smaller(const job *j, culv_result result)
-{
-    culv_error error = culv_error_init();
-    culv_last_error(&error);
-    return result == CULV_ERROR_OUT_OF_MEMORY && error.reason == CULV_REASON_PIN_SPACE &&
-           j->whole && j->memory.size <= j->cache->whole_bytes;
-}
-
 culv_result culvi_rdma_pin(culv_rdma_cache *cache, CUdeviceptr pointer, uint64_t size,
                            culv_rdma_registration **out)
 {
@@ -404,22 +399,21 @@ culv_result culvi_rdma_pin(culv_rdma_cache *cache, CUdeviceptr pointer, uint64_t
     for (int pinned = 0; pinned < TRIES;) {
         result = examine(&j);
         if (result != CULV_OK) return result;
-        culvi_attempt_begin();
+        j.lacks = NULL;
         step next = begin(&j, out, &result);
         if (next == STEP_DONE && *out == NULL) {
             next = pin_and_publish(&j, out, &result);
             pinned++;
         }
-        const bool smaller = next == STEP_FAILED && may_be_smaller(&j, result);
-        (void)culvi_attempt_end(&cache->device->voice, smaller ? CULV_OK : result);
         if (*out != NULL) return CULV_OK;
-        if (next == STEP_FAILED && !smaller) return result;
+        const bool smaller = next == STEP_FAILED && j.lacks != NULL && j.whole &&
+                             j.memory.size <= cache->whole_bytes;
+        if (next == STEP_FAILED && !smaller) return j.lacks != NULL ? fail_no_room(&j) : result;
         if (smaller) j.whole = false;
         result = CULV_OK;
     }
-    return culvi_fail(&cache->device->voice, cache->label, CULV_ERROR_INVALID,
-                      CULV_REASON_NOT_MAPPED,
-                      "culv_rdma_cache_get: the memory at %#" PRIx64
-                      " was freed each time that it was being pinned",
-                      (uint64_t)pointer);
+    return culvi_x_fail(cache->device, cache->label, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
+                        "culv_rdma_cache_get: the memory at %#" PRIx64
+                        " was freed each time that it was being pinned",
+                        (uint64_t)pointer);
 }

@@ -4,6 +4,8 @@
 #define TEST_GROUP "vulkan_rdma."
 #include "vulkan_vmm_stage.h"
 
+#include "culvert/extra/vulkan_rdma.h"
+
 enum { MOST = 8 };
 
 static void open_stage(vmm_stage *s)
@@ -77,7 +79,7 @@ OPEN_CASE(one_call, .own = true, .smoke = true)
     size_t fds = test_open_fds();
     culv_vk_rdma_buffer_desc d = desc_of(3 * VMM_MIB);
     culv_vk_rdma_buffer *b = NULL;
-    LIB_OK(culv_vk_rdma_buffer_create(s->w.attachment, &d, &b));
+    LIB_OK(culv_vk_rdma_buffer_create(s->w.device, s->w.attachment, &d, &b));
     REQUIRE_EQ(culv_vk_rdma_buffer_size(b), 3 * VMM_MIB);
     REQUIRE_EQ(parts_of(b, parts), 1);
     require_data(s, &parts[0], 100);
@@ -104,7 +106,7 @@ OPEN_CASE(grows, .own = true)
     d.reserve = 64 * VMM_MIB;
     d.max_part = 2 * VMM_MIB;
     culv_vk_rdma_buffer *b = NULL;
-    LIB_OK(culv_vk_rdma_buffer_create(s->w.attachment, &d, &b));
+    LIB_OK(culv_vk_rdma_buffer_create(s->w.device, s->w.attachment, &d, &b));
     const CUdeviceptr at = culv_vk_rdma_buffer_pointer(b);
     REQUIRE_EQ(parts_of(b, before), 1);
     vmm_stage_kernel(s, "library_write", at, 2 * VMM_MIB, 7);
@@ -129,7 +131,7 @@ OPEN_CASE(refused, .own = true)
     culv_vk_rdma_buffer *b = NULL;
     culv_vk_rdma_buffer_desc d = desc_of(0);
 #define REFUSED(...)                                                                               \
-    LIB_REFUSES(b, culv_vk_rdma_buffer_create(s->w.attachment, &d, &b), __VA_ARGS__)
+    LIB_REFUSES(b, culv_vk_rdma_buffer_create(s->w.device, s->w.attachment, &d, &b), __VA_ARGS__)
     REFUSED(INVALID, SIZE);
     d = desc_of(4 * VMM_MIB);
     d.reserve = VMM_MIB;
@@ -164,7 +166,7 @@ TEST_ON(vmm_stage, s, open_without(s), vmm_stage_close(s), without, .own = true)
     REFUSED(UNSUPPORTED, HANDLE_TYPE, "optional_dma_buf");
     d.optional_dma_buf = 1;
     d.set_context_sync = 1;
-    LIB_OK(culv_vk_rdma_buffer_create(s->w.attachment, &d, &b));
+    LIB_OK(culv_vk_rdma_buffer_create(s->w.device, s->w.attachment, &d, &b));
     culv_vk_rdma_part part;
     size_t count = 0;
     LIB_OK(culv_vk_rdma_buffer_get_parts(b, &part, 1, &count));

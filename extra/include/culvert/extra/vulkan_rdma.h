@@ -6,18 +6,19 @@
  * So CUDA allocates memory that cards reach (CULV_VMM_USAGE_RDMA) and exports the dma-buf, and
  * Vulkan imports the memory:
  *
- *   culv_vk_rdma_buffer_create(vk, &desc, &buffer);
+ *   culv_vk_rdma_buffer_create(device, vk, &desc, &buffer);
  *   culv_vk_rdma_buffer_get_parts(buffer, &part, 1, &count);
  *   ibv_reg_dmabuf_mr(pd, 0, part.size, part.pointer, part.dma_buf.value.fd, access);
  *   vkCmdBindVertexBuffers(..., &part.buffer, ...);
  *
  * When the card has said that its write is complete, call culv_rdma_flush_writes(). Then submit
  * Vulkan's work: the submit makes the data visible to it, like an earlier write of the host. */
-#ifndef CULV_VULKAN_RDMA_H_
-#define CULV_VULKAN_RDMA_H_
+#ifndef CULV_EXTRA_VULKAN_RDMA_H_
+#define CULV_EXTRA_VULKAN_RDMA_H_
 
 #include "rdma.h"
-#include "vulkan_vmm.h"
+
+#include <culvert/vulkan_vmm.h>
 
 CULV_EXTERN_C_BEGIN
 
@@ -59,20 +60,20 @@ typedef struct culv_vk_rdma_part {
     culv_bool pcie; /**< Nonzero: the dma-buf is mapped over PCI Express. */
 } culv_vk_rdma_part;
 
-/** Makes memory that CUDA, Vulkan and cards use.
+/** Makes memory that CUDA, Vulkan and cards use. `vk` is attached to `device`.
  * Errors: as culv_vector_create(), culv_vk_vector_view_create() and culv_rdma_dma_buf_export_dup();
  * INVALID (NULL_ARGUMENT, STRUCT_SIZE; SIZE: size is 0, or more than reserve; VALUE: no usage),
  * UNSUPPORTED (USAGE: the device has no VMM memory that cards reach; HANDLE_TYPE: it makes no
  * dma-bufs), OUT_OF_MEMORY, DRIVER, ASYNC.
  * Ownership: *out is yours, for culv_vk_rdma_buffer_destroy(). Threads: any. */
-CULV_EXPORT culv_result culv_vk_rdma_buffer_create(culv_vk_device *vk,
-                                                   const culv_vk_rdma_buffer_desc *desc,
-                                                   culv_vk_rdma_buffer **out);
+CULV_EXTRA culv_result culv_vk_rdma_buffer_create(culv_device *device, culv_vk_device *vk,
+                                                  const culv_vk_rdma_buffer_desc *desc,
+                                                  culv_vk_rdma_buffer **out);
 
 /** Destroys the buffer. Deregister its dma-bufs from the card first; the work of both sides must be
  * done. The memory lives on as long as a dma-buf of it is open.
  * Ownership: the buffer's parts are destroyed with it. Threads: any, after the last call. */
-CULV_EXPORT void culv_vk_rdma_buffer_destroy(culv_vk_rdma_buffer **buffer);
+CULV_EXTRA void culv_vk_rdma_buffer_destroy(culv_vk_rdma_buffer **buffer);
 
 /** Makes the buffer at least `size` bytes long, by new parts. The address and the other parts stay
  * as they are, registered or not. A smaller size does nothing. After an error the buffer is as it
@@ -80,23 +81,23 @@ CULV_EXPORT void culv_vk_rdma_buffer_destroy(culv_vk_rdma_buffer **buffer);
  * Errors: as culv_vk_rdma_buffer_create(); OUT_OF_MEMORY (ADDRESS: no addresses are left if it
  * lies).
  * Threads: one at a time. */
-CULV_EXPORT culv_result culv_vk_rdma_buffer_grow(culv_vk_rdma_buffer *buffer, uint64_t size);
+CULV_EXTRA culv_result culv_vk_rdma_buffer_grow(culv_vk_rdma_buffer *buffer, uint64_t size);
 
 /** Lists the parts by offset. `parts` and *count are as in every call that lists (culvert.h).
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: the buffer owns the VkBuffers and the dma-bufs: duplicate one that you keep
  * (culv_handle_dup()).
  * Threads: one at a time. */
-CULV_EXPORT culv_result culv_vk_rdma_buffer_get_parts(const culv_vk_rdma_buffer *buffer,
-                                                      culv_vk_rdma_part *parts, size_t capacity,
-                                                      size_t *count);
+CULV_EXTRA culv_result culv_vk_rdma_buffer_get_parts(const culv_vk_rdma_buffer *buffer,
+                                                     culv_vk_rdma_part *parts, size_t capacity,
+                                                     size_t *count);
 
 /** Returns CUDA's address of the first byte. 0 for NULL.
  * Ownership: the buffer owns the memory. Threads: one at a time. */
-CULV_EXPORT CUdeviceptr culv_vk_rdma_buffer_pointer(const culv_vk_rdma_buffer *buffer);
+CULV_EXTRA CUdeviceptr culv_vk_rdma_buffer_pointer(const culv_vk_rdma_buffer *buffer);
 
 /** Returns the number of bytes that were asked for. 0 for NULL. Threads: one at a time. */
-CULV_EXPORT uint64_t culv_vk_rdma_buffer_size(const culv_vk_rdma_buffer *buffer);
+CULV_EXTRA uint64_t culv_vk_rdma_buffer_size(const culv_vk_rdma_buffer *buffer);
 
 CULV_EXTERN_C_END
 

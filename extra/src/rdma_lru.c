@@ -4,9 +4,7 @@
  * The order is a heap by the turn of the last use, as far as it was known when the registration
  * was put there. Look-ups write the turn of their use into the registration and leave the heap
  * alone. So what comes out of it may have been used since: it goes back with its new turn. */
-#include "rdma/rdma_cache.h"
-
-#include "base/alloc.h"
+#include "rdma_cache.h"
 
 #include <string.h>
 
@@ -72,19 +70,19 @@ static bool grow(culv_rdma_cache *cache)
 {
     const size_t more = cache->structs == 0 ? 64 : cache->structs > 65536 ? 65536 : cache->structs;
     const size_t room = cache->structs + more;
-    culv_rdma_registration **heap = culvi_alloc(room * sizeof(culv_rdma_registration *));
+    culv_rdma_registration **heap = culvi_x_alloc(room * sizeof(culv_rdma_registration *));
     if (heap == NULL) return false;
     culv_rdma_registration *slab =
         culvi_rdma_index_alloc(&cache->index, more * sizeof(culv_rdma_registration));
     culvi_rdma_rest *rests =
         slab != NULL ? culvi_rdma_index_alloc(&cache->index, more * sizeof(culvi_rdma_rest)) : NULL;
     if (rests == NULL) {
-        culvi_free(heap);
+        culvi_x_free(heap);
         return false;
     }
     if (cache->heap_count > 0)
         memcpy(heap, cache->heap, cache->heap_count * sizeof(culv_rdma_registration *));
-    culvi_free(cache->heap);
+    culvi_x_free(cache->heap);
     cache->heap = heap;
     cache->structs = room;
     for (size_t i = 0; i < more; i++) {

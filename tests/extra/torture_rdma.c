@@ -4,6 +4,9 @@
  * end. */
 #include "torture.h"
 
+#include "culvert/extra/rdma_cache.h"
+#include "culvert/extra/vulkan_rdma.h"
+
 enum { BYTES = 1 << 20 };
 
 static void begin(void)
@@ -97,7 +100,7 @@ static void run(void)
     d.size = d.max_part = 2 << 20;
     d.reserve = 16 << 20;
     d.usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    TRY_AGAIN(culv_vk_rdma_buffer_create(w->attachment, &d, &buffer),
+    TRY_AGAIN(culv_vk_rdma_buffer_create(w->device, w->attachment, &d, &buffer),
               buffer == POISON(culv_vk_rdma_buffer));
     pointers(p, culv_vk_rdma_buffer_pointer(buffer));
     grow(buffer);

@@ -3,8 +3,8 @@
 #ifndef CULVI_RDMA_ENTRY_H_
 #define CULVI_RDMA_ENTRY_H_
 
-#include "base/platform.h"
-#include "culvert/rdma_cache.h"
+#include "culvert/extra/rdma_cache.h"
+#include "inside.h"
 
 #include <stdatomic.h>
 

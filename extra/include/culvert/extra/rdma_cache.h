@@ -19,8 +19,8 @@
  *
  * A child of fork() gets nothing from its parent's cache (UNSUPPORTED, FORKED), and what it gives
  * back, trims or destroys stays pinned for the parent: no callback runs there. */
-#ifndef CULV_RDMA_CACHE_H_
-#define CULV_RDMA_CACHE_H_
+#ifndef CULV_EXTRA_RDMA_CACHE_H_
+#define CULV_EXTRA_RDMA_CACHE_H_
 
 #include "rdma.h"
 
@@ -132,13 +132,12 @@ CULV_INIT(culv_rdma_cache_stats)
  * 100), OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_rdma_cache_destroy(). It keeps the device open.
  * Threads: any. */
-CULV_EXPORT culv_result culv_rdma_cache_create(culv_device *device,
-                                               const culv_rdma_cache_desc *desc,
-                                               culv_rdma_cache **out);
+CULV_EXTRA culv_result culv_rdma_cache_create(culv_device *device, const culv_rdma_cache_desc *desc,
+                                              culv_rdma_cache **out);
 
 /** Unpins everything. Registrations in use are unpinned at their last culv_rdma_registration_put().
  * Threads: any, after the last look-up. */
-CULV_EXPORT void culv_rdma_cache_destroy(culv_rdma_cache **cache);
+CULV_EXTRA void culv_rdma_cache_destroy(culv_rdma_cache **cache);
 
 /** Gets a registration that covers `size` bytes at `pointer`, and pins them if need be. A look-up
  * that finds one takes no lock. A thread that needs what another thread is just pinning waits for
@@ -149,39 +148,39 @@ CULV_EXPORT void culv_rdma_cache_destroy(culv_rdma_cache **cache);
  * (HOST_MEMORY; PIN_SPACE: there is no room, and everything that is pinned is in use), DRIVER,
  * ASYNC; what pin() answers (PIN_REFUSED).
  * Ownership: *out is in use until culv_rdma_registration_put(). Threads: any. */
-CULV_EXPORT culv_result culv_rdma_cache_get(culv_rdma_cache *cache, CUdeviceptr pointer,
-                                            uint64_t size, culv_rdma_registration **out);
+CULV_EXTRA culv_result culv_rdma_cache_get(culv_rdma_cache *cache, CUdeviceptr pointer,
+                                           uint64_t size, culv_rdma_registration **out);
 
 /** Gives a registration back. It stays pinned, unless its memory was freed. Threads: any. */
-CULV_EXPORT void culv_rdma_registration_put(culv_rdma_registration **registration);
+CULV_EXTRA void culv_rdma_registration_put(culv_rdma_registration **registration);
 
 /** Returns the cookie that pin() set. NULL for NULL.
  * Ownership: that of your pin(). Threads: any, before the put. */
-CULV_EXPORT void *culv_rdma_registration_cookie(const culv_rdma_registration *registration);
+CULV_EXTRA void *culv_rdma_registration_cookie(const culv_rdma_registration *registration);
 
 /** Gets the range that was pinned.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: the copy is yours. Threads: any, before the put. */
-CULV_EXPORT culv_result culv_rdma_registration_get_range(const culv_rdma_registration *registration,
-                                                         culv_rdma_range *out);
+CULV_EXTRA culv_result culv_rdma_registration_get_range(const culv_rdma_registration *registration,
+                                                        culv_rdma_range *out);
 
 /** Tells the cache that memory is freed or unmapped. No look-up finds it afterwards. Registrations
  * that are not in use are unpinned before the call returns (FREED), the others at their last put.
  * Wait for the card before you free memory that it uses.
  * Errors: INVALID (NULL_ARGUMENT, SIZE, RANGE). Threads: any. */
-CULV_EXPORT culv_result culv_rdma_cache_invalidate(culv_rdma_cache *cache, CUdeviceptr pointer,
-                                                   uint64_t size);
+CULV_EXTRA culv_result culv_rdma_cache_invalidate(culv_rdma_cache *cache, CUdeviceptr pointer,
+                                                  uint64_t size);
 
 /** Unpins registrations that are not in use, the least recently used first, until at most `bytes`
  * are pinned. 0: all that are not in use.
  * Errors: INVALID (NULL_ARGUMENT). Threads: any. */
-CULV_EXPORT culv_result culv_rdma_cache_trim(culv_rdma_cache *cache, uint64_t bytes);
+CULV_EXTRA culv_result culv_rdma_cache_trim(culv_rdma_cache *cache, uint64_t bytes);
 
 /** Gets the state and the history of the cache.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: the copy is yours. Threads: any. */
-CULV_EXPORT culv_result culv_rdma_cache_get_stats(culv_rdma_cache *cache,
-                                                  culv_rdma_cache_stats *out);
+CULV_EXTRA culv_result culv_rdma_cache_get_stats(culv_rdma_cache *cache,
+                                                 culv_rdma_cache_stats *out);
 
 CULV_EXTERN_C_END
 

@@ -5,6 +5,8 @@
 
 #include "library.h"
 
+#include "culvert/extra/rdma_cache.h"
+
 #define RDMA_BLOCK ((uint64_t)2 << 20) /* granularity of VMM memory */
 
 typedef struct rdma_stage {

@@ -12,7 +12,7 @@
 #ifndef CULVI_RDMA_INDEX_H_
 #define CULVI_RDMA_INDEX_H_
 
-#include "rdma/rdma_entry.h"
+#include "rdma_entry.h"
 
 enum {
     CULVI_RDMA_ROOT_BITS = 13, /* of 57 bits of address: 16 in a chunk, 10, 10 and 8 below */

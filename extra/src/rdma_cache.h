@@ -3,8 +3,8 @@
 #ifndef CULVI_RDMA_CACHE_H_
 #define CULVI_RDMA_CACHE_H_
 
-#include "rdma/rdma_index.h"
-#include "rdma/rdma_pointer.h"
+#include "rdma_index.h"
+#include "rdma_pointer.h"
 
 /* A range that a thread is pinning. Others that need a part of it wait. It is in that thread's
  * call, and in the cache's list. */
@@ -18,6 +18,7 @@ typedef struct culvi_rdma_pending {
 
 struct culv_rdma_cache {
     culv_device *device;
+    culv_addon_object *object;
     culv_rdma_cache_desc desc;
     char label[64];
     uint32_t generation;  /* of the process that made it: what is pinned is that one's */
@@ -27,8 +28,8 @@ struct culv_rdma_cache {
      * registrations were used. Hits only read it. */
     _Atomic(uint64_t) turn;
     culvi_rdma_index index; /* look-ups read it without the lock */
-    culvi_mutex lock;
-    culvi_condition pinned; /* a pending range is none any more */
+    culvi_x_mutex lock;
+    culvi_x_condition pinned; /* a pending range is none any more */
     /* The lock guards what follows. It is never held across a callback or a call of the driver. */
     culvi_rdma_pending *pending;
     culv_rdma_registration *unused; /* structs */

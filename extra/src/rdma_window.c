@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* What a GPU has for cards: attributes, flushes, and the window that they reach it through. */
-#include "base/desc.h"
-#include "base/platform.h"
-#include "rdma/rdma_pointer.h"
-
-#include <inttypes.h>
+#include "rdma_pointer.h"
 
 static culv_result attribute(culv_device *device, CUdevice_attribute which, int *out)
 {
-    CUresult r = CULVI_CU(device, cuDeviceGetAttribute, (out, which, device->ordinal));
+    CUresult r = CULV_CUDA(device)->cuDeviceGetAttribute(out, which, culvi_x_caps(device).ordinal);
     if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_fail_cuda(device, NULL, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
-                           "attribute %d could not be read", (int)which);
+    return culvi_x_fail_cuda(device, NULL, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
+                             "attribute %d could not be read", (int)which);
 }
 
 culv_result culv_rdma_get_caps(culv_device *device, culv_rdma_caps *out)
@@ -24,62 +20,62 @@ culv_result culv_rdma_get_caps(culv_device *device, culv_rdma_caps *out)
         CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS,
         CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING};
     int value[COUNT] = {0};
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE(&device->voice, out);
-    culv_result result = culvi_struct_check(&device->voice, out, "culv_rdma_caps");
+    CULVI_X_REQUIRE(NULL, device);
+    CULVI_X_REQUIRE(device, out);
+    culv_result result = culvi_x_struct_check(device, out, "culv_rdma_caps");
     for (int i = 0; i < COUNT && result == CULV_OK; i++)
         result = attribute(device, which[i], &value[i]);
     if (result != CULV_OK) return result;
     culv_rdma_caps caps = culv_rdma_caps_init();
     caps.supported = value[SUPPORTED] != 0;
     caps.with_vmm = value[VMM] != 0;
-    caps.dma_buf = value[DMA_BUF] != 0 && device->cuda->cuMemGetHandleForAddressRange != NULL;
+    caps.dma_buf = value[DMA_BUF] != 0 && CULV_CUDA(device)->cuMemGetHandleForAddressRange != NULL;
     caps.flush_host = (value[FLUSH] & CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST) != 0 &&
-                      device->cuda->cuFlushGPUDirectRDMAWrites != NULL;
+                      CULV_CUDA(device)->cuFlushGPUDirectRDMAWrites != NULL;
     caps.flush_memops = (value[FLUSH] & CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_MEMOPS) != 0;
     caps.ordering = (culv_rdma_ordering)value[ORDERING];
-    culvi_struct_write(out, &caps, sizeof caps);
+    culvi_x_struct_write(out, &caps, sizeof caps);
     return CULV_OK;
 }
 
 culv_result culv_rdma_flush_writes(culv_device *device, culv_rdma_ordering scope)
 {
-    culvi_scope entered;
+    uint64_t entered;
     culv_rdma_caps caps = culv_rdma_caps_init();
-    CULVI_REQUIRE(NULL, device);
+    CULVI_X_REQUIRE(NULL, device);
     if (scope != CULV_RDMA_ORDERING_OWNER && scope != CULV_RDMA_ORDERING_ALL_DEVICES)
-        return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_rdma_flush_writes: scope is %d; it is CULV_RDMA_ORDERING_OWNER or "
-                          "CULV_RDMA_ORDERING_ALL_DEVICES",
-                          (int)scope);
+        return culvi_x_fail(
+            device, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_rdma_flush_writes: scope is %d; it is CULV_RDMA_ORDERING_OWNER or "
+            "CULV_RDMA_ORDERING_ALL_DEVICES",
+            (int)scope);
     culv_result result = culv_rdma_get_caps(device, &caps);
     if (result != CULV_OK || (int)caps.ordering >= (int)scope) return result;
-    if (device->cuda->cuFlushGPUDirectRDMAWrites == NULL)
-        return culvi_fail(&device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
-                          "the CUDA driver of '%s' lacks cuFlushGPUDirectRDMAWrites (CUDA 11.3)",
-                          device->caps.name);
+    if (CULV_CUDA(device)->cuFlushGPUDirectRDMAWrites == NULL)
+        return culvi_x_fail(device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
+                            "the CUDA driver of '%s' lacks cuFlushGPUDirectRDMAWrites (CUDA 11.3)",
+                            culvi_x_caps(device).name);
     if (!caps.flush_host)
-        return culvi_fail(
-            &device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+        return culvi_x_fail(
+            device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
             "'%s' does not flush the writes of cards (GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS)",
-            device->caps.name);
-    result = culvi_enter(device, &entered, NULL);
+            culvi_x_caps(device).name);
+    result = culv_device_enter(device, 0, &entered);
     if (result != CULV_OK) return result;
-    CUresult r = CULVI_CU(device, cuFlushGPUDirectRDMAWrites,
-                          (CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
-                           (CUflushGPUDirectRDMAWritesScope)scope));
+    CUresult r = CULV_CUDA(device)->cuFlushGPUDirectRDMAWrites(
+        CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX, (CUflushGPUDirectRDMAWritesScope)scope);
     if (r != CUDA_SUCCESS)
-        result =
-            culvi_fail_cuda(device, NULL, r, "cuFlushGPUDirectRDMAWrites",
-                            CULV_REASON_DRIVER_REFUSED, "the writes of cards could not be flushed");
-    culvi_leave(device, &entered);
+        result = culvi_x_fail_cuda(device, NULL, r, "cuFlushGPUDirectRDMAWrites",
+                                   CULV_REASON_DRIVER_REFUSED,
+                                   "the writes of cards could not be flushed");
+    culv_device_leave(device, entered);
     return result;
 }
 
 culv_result culv_rdma_get_cost(CUdeviceptr pointer, uint64_t size, culv_rdma_cost *out)
 {
-    CULVI_REQUIRE(NULL, out);
-    culv_result result = culvi_struct_check(NULL, out, "culv_rdma_cost");
+    CULVI_X_REQUIRE(NULL, out);
+    culv_result result = culvi_x_struct_check(NULL, out, "culv_rdma_cost");
     if (result == CULV_OK)
         result = culvi_rdma_check_arguments(NULL, "culv_rdma_get_cost", pointer, size);
     if (result != CULV_OK) return result;
@@ -87,7 +83,7 @@ culv_result culv_rdma_get_cost(CUdeviceptr pointer, uint64_t size, culv_rdma_cos
     c.start = pointer / CULV_RDMA_CHUNK * CULV_RDMA_CHUNK;
     c.chunks = (pointer - c.start + size + CULV_RDMA_CHUNK - 1) / CULV_RDMA_CHUNK;
     c.size = c.chunks * CULV_RDMA_CHUNK;
-    culvi_struct_write(out, &c, sizeof c);
+    culvi_x_struct_write(out, &c, sizeof c);
     return CULV_OK;
 }
 
@@ -108,14 +104,7 @@ typedef struct nvml {
     const char *(*text)(int result);
 } nvml;
 
-static bool find(const nvml *n, const char *name, void *out)
-{
-    void *symbol = culvi_module_symbol(n->module, name);
-    memcpy(out, &symbol, sizeof symbol);
-    return symbol != NULL;
-}
-
-static culv_result open_nvml(const culv_device *device, nvml *n)
+static culv_result open_nvml(culv_device *device, nvml *n)
 {
 #ifdef _WIN32
     static const char library[] = "nvml.dll";
@@ -124,44 +113,45 @@ static culv_result open_nvml(const culv_device *device, nvml *n)
 #endif
     char why[256] = "";
     memset(n, 0, sizeof *n);
-    n->module = culvi_module_open(library, why, sizeof why);
+    n->module = culvi_x_module_open(library, why, sizeof why);
     if (n->module == NULL)
-        return culvi_fail(&device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_LIBRARY,
-                          "BAR1 is NVML's to tell, and %s could not be loaded: %s", library, why);
-    const char *missing = !find(n, "nvmlInit_v2", &n->init)        ? "nvmlInit_v2"
-                          : !find(n, "nvmlShutdown", &n->shutdown) ? "nvmlShutdown"
-                          : !find(n, "nvmlDeviceGetHandleByPciBusId_v2", &n->device)
-                              ? "nvmlDeviceGetHandleByPciBusId_v2"
-                          : !find(n, "nvmlDeviceGetBAR1MemoryInfo", &n->bar1)
-                              ? "nvmlDeviceGetBAR1MemoryInfo"
-                              : NULL;
-    (void)find(n, "nvmlErrorString", &n->text);
+        return culvi_x_fail(device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_LIBRARY,
+                            "BAR1 is NVML's to tell, and %s could not be loaded: %s", library, why);
+    const char *missing =
+        !culvi_x_module_find(n->module, "nvmlInit_v2", &n->init)        ? "nvmlInit_v2"
+        : !culvi_x_module_find(n->module, "nvmlShutdown", &n->shutdown) ? "nvmlShutdown"
+        : !culvi_x_module_find(n->module, "nvmlDeviceGetHandleByPciBusId_v2", &n->device)
+            ? "nvmlDeviceGetHandleByPciBusId_v2"
+        : !culvi_x_module_find(n->module, "nvmlDeviceGetBAR1MemoryInfo", &n->bar1)
+            ? "nvmlDeviceGetBAR1MemoryInfo"
+            : NULL;
+    (void)culvi_x_module_find(n->module, "nvmlErrorString", &n->text);
     if (missing == NULL) return CULV_OK;
-    culvi_module_close(n->module);
-    return culvi_fail(&device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_LIBRARY,
-                      "BAR1 is NVML's to tell, and %s lacks %s", library, missing);
+    culvi_x_module_close(n->module);
+    return culvi_x_fail(device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_LIBRARY,
+                        "BAR1 is NVML's to tell, and %s lacks %s", library, missing);
 }
 
-static culv_result fail(const culv_device *device, const nvml *n, const char *call, int code)
+static culv_result fail(culv_device *device, const nvml *n, const char *call, int code)
 {
     enum { NOT_SUPPORTED = 3, NOT_FOUND = 6, DRIVER_NOT_LOADED = 9 };
     const bool unknown = code == NOT_SUPPORTED || code == NOT_FOUND || code == DRIVER_NOT_LOADED;
     const char *text = n->text != NULL ? n->text(code) : NULL;
-    return culvi_fail(&device->voice, NULL, unknown ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_DRIVER,
-                      unknown ? CULV_REASON_LIBRARY : CULV_REASON_DRIVER_REFUSED,
-                      "%s of '%s' (%s) answered %d%s%s", call, device->caps.name,
-                      device->caps.pci_bus_id, code, text != NULL ? ", " : "",
-                      text != NULL ? text : "");
+    return culvi_x_fail(device, NULL, unknown ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_DRIVER,
+                        unknown ? CULV_REASON_LIBRARY : CULV_REASON_DRIVER_REFUSED,
+                        "%s of '%s' (%s) answered %d%s%s", call, culvi_x_caps(device).name,
+                        culvi_x_caps(device).pci_bus_id, code, text != NULL ? ", " : "",
+                        text != NULL ? text : "");
 }
 
-static culv_result ask_nvml(const culv_device *device, const nvml *n, nvml_bar1 *out)
+static culv_result ask_nvml(culv_device *device, const nvml *n, nvml_bar1 *out)
 {
     nvml_device handle = NULL;
     const char *call = "nvmlInit_v2";
     int r = n->init();
     if (r != 0) return fail(device, n, call, r);
     call = "nvmlDeviceGetHandleByPciBusId_v2";
-    r = n->device(device->caps.pci_bus_id, &handle);
+    r = n->device(culvi_x_caps(device).pci_bus_id, &handle);
     if (r == 0) {
         call = "nvmlDeviceGetBAR1MemoryInfo";
         r = n->bar1(handle, out);
@@ -175,19 +165,19 @@ culv_result culv_rdma_get_bar1(culv_device *device, culv_rdma_bar1 *out)
 {
     nvml n;
     nvml_bar1 told = {0};
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE(&device->voice, out);
-    culv_result result = culvi_struct_check(&device->voice, out, "culv_rdma_bar1");
+    CULVI_X_REQUIRE(NULL, device);
+    CULVI_X_REQUIRE(device, out);
+    culv_result result = culvi_x_struct_check(device, out, "culv_rdma_bar1");
     if (result == CULV_OK) result = open_nvml(device, &n);
     if (result != CULV_OK) return result;
     result = ask_nvml(device, &n, &told);
-    culvi_module_close(n.module);
+    culvi_x_module_close(n.module);
     if (result != CULV_OK) return result;
     culv_rdma_bar1 b = culv_rdma_bar1_init();
     b.total = told.total;
     b.used = told.used;
     b.free = told.free;
     b.usable = b.free > CULV_RDMA_BAR1_RESERVE ? b.free - CULV_RDMA_BAR1_RESERVE : 0;
-    culvi_struct_write(out, &b, sizeof b);
+    culvi_x_struct_write(out, &b, sizeof b);
     return CULV_OK;
 }

@@ -10,17 +10,18 @@
  *   culv_rdma_dma_buf_export_dup(device, pointer, size, CULV_DMA_BUF_PCIE, &dma_buf);
  *   ibv_reg_dmabuf_mr(pd, dma_buf.offset, size, pointer, dma_buf.handle.value.fd, access);
  *
- * culvert/rdma_cache.h keeps registrations, and culvert/vulkan_rdma.h makes memory that is a
- * VkBuffer too.
+ * culvert/extra/rdma_cache.h keeps registrations, and culvert/extra/vulkan_rdma.h makes memory that
+ * is a VkBuffer too.
  *
  * Only CUDA calls that the CPU makes order a card's writes. A kernel that runs while the card
  * writes may read old data, parts of new data, or data out of order. Wait on the CPU until the card
  * has said that its write is complete, then launch the kernel (GPUDirect RDMA guide 2.7). */
-#ifndef CULV_RDMA_H_
-#define CULV_RDMA_H_
+#ifndef CULV_EXTRA_RDMA_H_
+#define CULV_EXTRA_RDMA_H_
 
-#include "mem_pool.h"
-#include "memory.h"
+#include "extra.h"
+
+#include <culvert/memory.h>
 
 CULV_EXTERN_C_BEGIN
 
@@ -73,8 +74,8 @@ CULV_INIT(culv_rdma_info)
  * Ownership: the copy is yours. Threads: any.
  * Source: cuda.h, cuPointerGetAttributes; GPUDirect RDMA guide 1.4 on managed memory; measured: VMM
  * memory belongs to no context. */
-CULV_EXPORT culv_result culv_rdma_get_info(culv_device *device, CUdeviceptr pointer,
-                                           culv_rdma_info *out);
+CULV_EXTRA culv_result culv_rdma_get_info(culv_device *device, CUdeviceptr pointer,
+                                          culv_rdma_info *out);
 
 /** Checks whether `size` bytes at `pointer` are of a kind of memory that cards can use. The range
  * must lie in one allocation, or in one mapping of VMM memory. Each kind of bad input has its own
@@ -85,8 +86,8 @@ CULV_EXPORT culv_result culv_rdma_get_info(culv_device *device, CUdeviceptr poin
  * DEVICE_MISMATCH: another GPU's memory), UNSUPPORTED (USAGE: a pool's memory that cards cannot
  * reach), DRIVER, ASYNC.
  * Threads: any. */
-CULV_EXPORT culv_result culv_rdma_check_range(culv_device *device, CUdeviceptr pointer,
-                                              uint64_t size);
+CULV_EXTRA culv_result culv_rdma_check_range(culv_device *device, CUdeviceptr pointer,
+                                             uint64_t size);
 
 /** The means that make CUDA's copies and sets synchronous. */
 typedef enum culv_rdma_sync {
@@ -108,8 +109,8 @@ typedef enum culv_rdma_sync {
  * 12.1), DRIVER, ASYNC.
  * Threads: any.
  * Source: GPUDirect RDMA guide 2.7; cuda.h, cuPointerSetAttribute, cuCtxSetFlags. */
-CULV_EXPORT culv_result culv_rdma_set_sync_memops(culv_device *device, CUdeviceptr pointer,
-                                                  culv_bool allow_context, culv_rdma_sync *out);
+CULV_EXTRA culv_result culv_rdma_set_sync_memops(culv_device *device, CUdeviceptr pointer,
+                                                 culv_bool allow_context, culv_rdma_sync *out);
 
 /** The tokens that old kernel drivers need beside an address (deprecated since CUDA 6.0). A program
  * that knows them can map the memory: keep them secret. */
@@ -128,8 +129,8 @@ CULV_INIT(culv_rdma_tokens)
  * tokens for such memory), INVALID (STRUCT_SIZE), DRIVER, ASYNC.
  * Ownership: the copy is yours. Threads: any.
  * Source: GPUDirect RDMA guide 2.6 and 4.2. */
-CULV_EXPORT culv_result culv_rdma_get_tokens(culv_device *device, CUdeviceptr pointer,
-                                             culv_rdma_tokens *out);
+CULV_EXTRA culv_result culv_rdma_get_tokens(culv_device *device, CUdeviceptr pointer,
+                                            culv_rdma_tokens *out);
 
 /** A dma-buf of a range, for a card. */
 typedef struct culv_rdma_dma_buf {
@@ -163,9 +164,9 @@ CULV_INIT(culv_rdma_dma_buf)
  * Threads: any.
  * Source: cuda.h, cuMemGetHandleForAddressRange; libfabric's issues 10976 and 10995 on both
  * answers. */
-CULV_EXPORT culv_result culv_rdma_dma_buf_export_dup(culv_device *device, CUdeviceptr pointer,
-                                                     uint64_t size, uint64_t flags,
-                                                     culv_rdma_dma_buf *out);
+CULV_EXTRA culv_result culv_rdma_dma_buf_export_dup(culv_device *device, CUdeviceptr pointer,
+                                                    uint64_t size, uint64_t flags,
+                                                    culv_rdma_dma_buf *out);
 
 /** The readers that see a card's writes in order without a flush. The numbers are CUDA's. */
 typedef enum culv_rdma_ordering {
@@ -192,7 +193,7 @@ CULV_INIT(culv_rdma_caps)
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), DRIVER.
  * Ownership: the copy is yours. Threads: any.
  * Source: cuda.h, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_... */
-CULV_EXPORT culv_result culv_rdma_get_caps(culv_device *device, culv_rdma_caps *out);
+CULV_EXTRA culv_result culv_rdma_get_caps(culv_device *device, culv_rdma_caps *out);
 
 /** Makes complete writes of cards visible to `scope` before CUDA's next work. Call it on the CPU
  * after the card has said that its write is complete, and before you launch the work that reads it.
@@ -202,7 +203,7 @@ CULV_EXPORT culv_result culv_rdma_get_caps(culv_device *device, culv_rdma_caps *
  * (USAGE: the device has no flush; DRIVER_TOO_OLD), DRIVER, ASYNC.
  * Threads: any.
  * Source: cuda.h, cuFlushGPUDirectRDMAWrites. */
-CULV_EXPORT culv_result culv_rdma_flush_writes(culv_device *device, culv_rdma_ordering scope);
+CULV_EXTRA culv_result culv_rdma_flush_writes(culv_device *device, culv_rdma_ordering scope);
 
 /** The window through which cards reach a GPU's memory, in bytes. */
 typedef struct culv_rdma_bar1 {
@@ -221,7 +222,7 @@ CULV_INIT(culv_rdma_bar1)
  * or does not know the GPU), DRIVER (DRIVER_REFUSED: NVML answered with an error).
  * Ownership: the copy is yours. Threads: any.
  * Source: nvml.h, nvmlDeviceGetBAR1MemoryInfo. */
-CULV_EXPORT culv_result culv_rdma_get_bar1(culv_device *device, culv_rdma_bar1 *out);
+CULV_EXTRA culv_result culv_rdma_get_bar1(culv_device *device, culv_rdma_bar1 *out);
 
 /** The part of BAR1 that a range takes when it is pinned. */
 typedef struct culv_rdma_cost {
@@ -239,7 +240,7 @@ CULV_INIT(culv_rdma_cost)
  * space).
  * Ownership: the copy is yours. Threads: any.
  * Source: GPUDirect RDMA guide 2.2 and 3.1. */
-CULV_EXPORT culv_result culv_rdma_get_cost(CUdeviceptr pointer, uint64_t size, culv_rdma_cost *out);
+CULV_EXTRA culv_result culv_rdma_get_cost(CUdeviceptr pointer, uint64_t size, culv_rdma_cost *out);
 
 CULV_EXTERN_C_END
 

@@ -3,8 +3,8 @@
 #ifndef CULVI_RDMA_POINTER_H_
 #define CULVI_RDMA_POINTER_H_
 
-#include "cuda/context.h"
-#include "culvert/rdma.h"
+#include "culvert/extra/rdma.h"
+#include "inside.h"
 
 /* What the driver answers about a pointer, and what is made of it. */
 typedef struct culvi_rdma_memory {
@@ -18,14 +18,14 @@ typedef struct culvi_rdma_memory {
     bool rdma, sync, on_host;
 } culvi_rdma_memory;
 
-/* One call of the driver. In the device's context. */
+/* In the device's context. */
 culv_result culvi_rdma_look(culv_device *device, CUdeviceptr pointer, culvi_rdma_memory *out);
 /* Why a card cannot be given memory at all. CULV_OK: it can. */
-culv_result culvi_rdma_check_memory(const culv_device *device, const char *call,
-                                    CUdeviceptr pointer, const culvi_rdma_memory *memory);
+culv_result culvi_rdma_check_memory(culv_device *device, const char *call, CUdeviceptr pointer,
+                                    const culvi_rdma_memory *memory);
 /* Arguments alone: no pointer, no size, an overflow. */
-culv_result culvi_rdma_check_arguments(const culvi_voice *voice, const char *call,
-                                       CUdeviceptr pointer, uint64_t size);
+culv_result culvi_rdma_check_arguments(culv_device *device, const char *call, CUdeviceptr pointer,
+                                       uint64_t size);
 /* All of it: arguments, memory, and whether the range lies within it. In the device's context. With
  * `spans` a VMM range may go on in the next mapping. */
 culv_result culvi_rdma_check(culv_device *device, const char *call, CUdeviceptr pointer,

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* What is at a pointer, for a card: memory's kind, whether its copies are synchronous, tokens. */
+#include "rdma_pointer.h"
+
+#include <stdio.h>
+
+culv_result culvi_rdma_look(culv_device *device, CUdeviceptr pointer, culvi_rdma_memory *out)
+{
+    culv_pointer_info info = culv_pointer_info_init();
+    uint32_t type = 0, sync = 0;
+    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                        CU_POINTER_ATTRIBUTE_SYNC_MEMOPS};
+    void *values[] = {&type, &sync};
+    culv_result result = culv_pointer_get_info(device, pointer, &info);
+    /* What is about to be called freed is asked about once more. */
+    if (result == CULV_OK && info.kind == CULV_POINTER_NONE)
+        result = culv_pointer_get_info(device, pointer, &info);
+    if (result != CULV_OK) return result;
+    memset(out, 0, sizeof *out);
+    out->kind = info.kind;
+    out->device = -1;
+    if (info.kind == CULV_POINTER_NONE) return CULV_OK;
+    CUresult r = CULV_CUDA(device)->cuPointerGetAttributes(2, attributes, values, pointer);
+    if (r != CUDA_SUCCESS)
+        return culvi_x_fail_cuda(
+            device, NULL, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
+            "the driver could not be asked what memory %#" PRIx64 " is", (uint64_t)pointer);
+    out->device = info.device;
+    out->reserved_start = info.range_start;
+    out->reserved_size = info.range_size;
+    out->start = info.mapping_start;
+    out->size = info.mapping_size;
+    out->buffer_id = info.buffer_id;
+    out->rdma = info.rdma != 0;
+    out->sync = sync != 0;
+    out->on_host = type == CU_MEMORYTYPE_HOST;
+    return CULV_OK;
+}
+
+/* Why a card cannot have it: CULV_REASON_NONE where it can. */
+static culv_reason why_not(culv_device *device, CUdeviceptr pointer, const culvi_rdma_memory *m,
+                           char *text, size_t size)
+{
+    text[0] = '\0';
+    switch (m->kind) {
+    case CULV_POINTER_NONE:
+        if (culvi_x_host_readable(pointer)) {
+            snprintf(text, size,
+                     "it is the host's own memory (a stack, a heap or a file), which CUDA does not "
+                     "know; register the pointer with the card as host memory");
+            return CULV_REASON_HOST_POINTER;
+        }
+        snprintf(text, size,
+                 "nothing is allocated or mapped there; it was freed, or never allocated");
+        return CULV_REASON_NOT_MAPPED;
+    case CULV_POINTER_MANAGED:
+        snprintf(text, size,
+                 "it is managed memory, which moves: the card would use a copy that goes stale; "
+                 "allocate with cuMemAlloc or with culv_vmm_allocation_create()");
+        return CULV_REASON_MANAGED;
+    case CULV_POINTER_EXTERNAL:
+        snprintf(text, size,
+                 "it was imported from a graphics API, and NVIDIA's driver pins no such memory "
+                 "(open-gpu-kernel-modules issue 1130); let CUDA allocate it and the graphics API "
+                 "import it (culvert/vulkan_rdma.h)");
+        return CULV_REASON_NOT_EXPORTABLE;
+    case CULV_POINTER_POOL:
+        if (m->rdma) return CULV_REASON_NONE;
+        snprintf(text, size,
+                 "it is memory of a pool that third-party devices cannot reach; allocate with "
+                 "cuMemAlloc or with culv_vmm_allocation_create() and CULV_VMM_USAGE_RDMA");
+        return CULV_REASON_USAGE;
+    case CULV_POINTER_VMM:
+        if (m->rdma || m->on_host) break;
+        snprintf(
+            text, size,
+            "it is memory of cuMemCreate without allocFlags.gpuDirectRDMACapable, which no card "
+            "reaches; allocate with CULV_VMM_USAGE_RDMA");
+        return CULV_REASON_USAGE;
+    default: break;
+    }
+    if (m->on_host || m->device == (int)culvi_x_caps(device).ordinal) return CULV_REASON_NONE;
+    snprintf(text, size, "it is memory of CUDA device %d, and this device is %d", m->device,
+             (int)culvi_x_caps(device).ordinal);
+    return CULV_REASON_DEVICE_MISMATCH;
+}
+
+culv_result culvi_rdma_check_memory(culv_device *device, const char *call, CUdeviceptr pointer,
+                                    const culvi_rdma_memory *memory)
+{
+    char text[256];
+    culv_reason reason = why_not(device, pointer, memory, text, sizeof text);
+    if (reason == CULV_REASON_NONE) return CULV_OK;
+    return culvi_x_fail(
+        device, NULL, reason == CULV_REASON_USAGE ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID,
+        reason, "%s: a card cannot be given %#" PRIx64 ": %s", call, (uint64_t)pointer, text);
+}
+
+culv_result culvi_rdma_check_arguments(culv_device *device, const char *call, CUdeviceptr pointer,
+                                       uint64_t size)
+{
+    if (pointer == 0)
+        return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                            "%s: pointer is 0", call);
+    if (size == 0)
+        return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_SIZE, "%s: size is 0",
+                            call);
+    /* Rounded up to chunks it must still have an end. */
+    if (size > UINT64_MAX - CULV_RDMA_CHUNK - pointer || pointer > UINT64_MAX - CULV_RDMA_CHUNK)
+        return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                            "%s: %" PRIu64 " bytes at %#" PRIx64 " leave the address space", call,
+                            size, (uint64_t)pointer);
+    return CULV_OK;
+}
+
+culv_result culvi_rdma_check(culv_device *device, const char *call, CUdeviceptr pointer,
+                             uint64_t size, bool spans, culvi_rdma_memory *out)
+{
+    culv_result result = culvi_rdma_check_arguments(device, call, pointer, size);
+    if (result == CULV_OK) result = culvi_rdma_look(device, pointer, out);
+    if (result == CULV_OK) result = culvi_rdma_check_memory(device, call, pointer, out);
+    if (result != CULV_OK) return result;
+    const bool wide = spans && out->kind == CULV_POINTER_VMM;
+    const CUdeviceptr start = wide ? out->reserved_start : out->start;
+    const uint64_t room = wide ? out->reserved_size : out->size;
+    if (pointer >= start && pointer - start <= room && size <= room - (pointer - start))
+        return CULV_OK;
+    return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                        "%s: %" PRIu64 " bytes at %#" PRIx64
+                        " leave the %s there, which has %" PRIu64 " bytes from %#" PRIx64
+                        " on; ask for each by itself",
+                        call, size, (uint64_t)pointer,
+                        wide                            ? "reserved range"
+                        : out->kind == CULV_POINTER_VMM ? "mapping"
+                                                        : "allocation",
+                        room, (uint64_t)start);
+}
+
+culv_result culv_rdma_check_range(culv_device *device, CUdeviceptr pointer, uint64_t size)
+{
+    uint64_t scope;
+    culvi_rdma_memory memory;
+    CULVI_X_REQUIRE(NULL, device);
+    culv_result result = culv_device_enter(device, 0, &scope);
+    if (result != CULV_OK) return result;
+    result = culvi_rdma_check(device, "culv_rdma_check_range", pointer, size, false, &memory);
+    culv_device_leave(device, scope);
+    return result;
+}
+
+culv_result culv_rdma_get_info(culv_device *device, CUdeviceptr pointer, culv_rdma_info *out)
+{
+    uint64_t scope;
+    culvi_rdma_memory m;
+    CULVI_X_REQUIRE(NULL, device);
+    CULVI_X_REQUIRE(device, out);
+    culv_result result = culvi_x_struct_check(device, out, "culv_rdma_info");
+    if (result == CULV_OK) result = culv_device_enter(device, 0, &scope);
+    if (result != CULV_OK) return result;
+    result = culvi_rdma_look(device, pointer, &m);
+    culv_device_leave(device, scope);
+    if (result != CULV_OK) return result;
+    culv_rdma_info info = culv_rdma_info_init();
+    info.kind = m.kind;
+    info.reason = why_not(device, pointer, &m, info.reason_text, sizeof info.reason_text);
+    info.path = info.reason != CULV_REASON_NONE ? CULV_RDMA_PATH_NONE
+                : m.on_host                     ? CULV_RDMA_PATH_HOST
+                                                : CULV_RDMA_PATH_DEVICE;
+    info.device = m.device;
+    info.start = m.start;
+    info.size = m.size;
+    info.buffer_id = m.buffer_id;
+    info.rdma_capable = m.rdma;
+    info.sync_memops = m.sync;
+    info.host_pages = info.reason == CULV_REASON_HOST_POINTER;
+    culvi_x_struct_write(out, &info, sizeof info);
+    return CULV_OK;
+}
+
+/* SYNC_MEMOPS ---------------------------------------------------------------------------------- */
+
+static culv_result sync_context(culv_device *device, const char *call)
+{
+    unsigned flags = 0;
+    if (CULV_CUDA(device)->cuCtxSetFlags == NULL || CULV_CUDA(device)->cuCtxGetFlags == NULL)
+        return culvi_x_fail(
+            device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
+            "%s: the CUDA driver of '%s' lacks cuCtxSetFlags (CUDA 12.1), which VMM "
+            "memory needs for synchronous copies",
+            call, culvi_x_caps(device).name);
+    CUresult r = CULV_CUDA(device)->cuCtxGetFlags(&flags);
+    if (r != CUDA_SUCCESS)
+        return culvi_x_fail_cuda(device, NULL, r, "cuCtxGetFlags", CULV_REASON_DRIVER_REFUSED,
+                                 "the flags of the context could not be read");
+    if ((flags & CU_CTX_SYNC_MEMOPS) != 0) return CULV_OK;
+    r = CULV_CUDA(device)->cuCtxSetFlags(flags | CU_CTX_SYNC_MEMOPS);
+    if (r != CUDA_SUCCESS)
+        return culvi_x_fail_cuda(device, NULL, r, "cuCtxSetFlags", CULV_REASON_DRIVER_REFUSED,
+                                 "the context's copies could not be made synchronous");
+    return CULV_OK;
+}
+
+culv_result culvi_rdma_sync(culv_device *device, const char *call, CUdeviceptr pointer,
+                            bool allow_context, culv_rdma_sync *out)
+{
+    unsigned on = 1;
+    CUresult r =
+        CULV_CUDA(device)->cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, pointer);
+    *out = CULV_RDMA_SYNC_ALLOCATION;
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    if (r != CUDA_ERROR_INVALID_VALUE && r != CUDA_ERROR_NOT_SUPPORTED)
+        return culvi_x_fail_cuda(
+            device, NULL, r, "cuPointerSetAttribute", CULV_REASON_DRIVER_REFUSED,
+            "copies of the memory at %#" PRIx64 " could not be made synchronous",
+            (uint64_t)pointer);
+    if (!allow_context)
+        return culvi_x_fail_native(
+            device, NULL, CULV_ERROR_INVALID, CULV_REASON_OPT_IN, r, "cuPointerSetAttribute",
+            "%s: the memory at %#" PRIx64 " cannot carry SYNC_MEMOPS, as VMM memory cannot; allow "
+            "the flag of the whole context, or set CU_CTX_SYNC_MEMOPS yourself",
+            call, (uint64_t)pointer);
+    *out = CULV_RDMA_SYNC_CONTEXT;
+    return sync_context(device, call);
+}
+
+culv_result culv_rdma_set_sync_memops(culv_device *device, CUdeviceptr pointer,
+                                      culv_bool allow_context, culv_rdma_sync *out)
+{
+    static const char call[] = "culv_rdma_set_sync_memops";
+    uint64_t scope;
+    culvi_rdma_memory memory;
+    culv_rdma_sync sync = CULV_RDMA_SYNC_NONE;
+    CULVI_X_REQUIRE(NULL, device);
+    culv_result result = culv_device_enter(device, 0, &scope);
+    if (result != CULV_OK) return result;
+    result = culvi_rdma_check(device, call, pointer, 1, false, &memory);
+    /* Copies to and from the host are synchronous by themselves, and it has no such attribute. */
+    if (result == CULV_OK && !memory.on_host)
+        result = culvi_rdma_sync(device, call, pointer, allow_context != 0, &sync);
+    culv_device_leave(device, scope);
+    if (result == CULV_OK && out != NULL) *out = sync;
+    return result;
+}
+
+/* Tokens --------------------------------------------------------------------------------------- */
+
+culv_result culv_rdma_get_tokens(culv_device *device, CUdeviceptr pointer, culv_rdma_tokens *out)
+{
+    uint64_t scope;
+    culvi_rdma_memory memory;
+    CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens;
+    CULVI_X_REQUIRE(NULL, device);
+    CULVI_X_REQUIRE(device, out);
+    culv_result result = culvi_x_struct_check(device, out, "culv_rdma_tokens");
+    if (result == CULV_OK) result = culv_device_enter(device, 0, &scope);
+    if (result != CULV_OK) return result;
+    memset(&tokens, 0, sizeof tokens);
+    result = culvi_rdma_check(device, "culv_rdma_get_tokens", pointer, 1, false, &memory);
+    if (result == CULV_OK) {
+        CUresult r = CULV_CUDA(device)->cuPointerGetAttribute(
+            &tokens, CU_POINTER_ATTRIBUTE_P2P_TOKENS, pointer);
+        if (r == CUDA_ERROR_NOT_SUPPORTED)
+            result = culvi_x_fail_native(
+                device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE, r, "cuPointerGetAttribute",
+                "the driver of '%s' has no P2P tokens for the memory at %#" PRIx64
+                "; drivers of cards take 0 in their place since CUDA 6.0",
+                culvi_x_caps(device).name, (uint64_t)pointer);
+        else if (r != CUDA_SUCCESS)
+            result =
+                culvi_x_fail_cuda(device, NULL, r, "cuPointerGetAttribute", CULV_REASON_USAGE,
+                                  "the memory at %#" PRIx64 " has no tokens", (uint64_t)pointer);
+    }
+    culv_device_leave(device, scope);
+    if (result != CULV_OK) return result;
+    culv_rdma_tokens t = culv_rdma_tokens_init();
+    t.p2p_token = tokens.p2pToken;
+    t.va_space_token = tokens.vaSpaceToken;
+    culvi_x_struct_write(out, &t, sizeof t);
+    return CULV_OK;
+}
