@@ -547,18 +547,20 @@ TEST(refused, .own = true)
     end(&s);
 }
 
-/* culvert-mpi-measure: each way, NCCL's (played), one that loses a word, the renderer's time. */
+/* culvert-mpi-measure: each way, NCCL's (played), one that loses a word, the renderer's time, and
+ * HOST beside MPI_Gatherv. */
 TEST(measure, .own = true, .time_limit = 300)
 {
 #ifdef PLAYED_NCCL
-    static const char *const options[] = {"--sizes=1", "--sizes=1", "--sizes=1", "--cpu"};
-    static const char *const says[] = {"| NCCL   ", "NCCL, send and receive", "WRONG", "| 2 | "};
+    static const char *const options[] = {"--sizes=1", "--sizes=1", "--sizes=1", "--cpu", "--host"};
+    static const char *const says[] = {"| NCCL   ", "NCCL, send and receive", "WRONG", "farthest",
+                                       "| host  "};
     static run_result result;
     if (!lib_driver()->software) SKIP("NCCL is played on the twin");
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         char program[TEST_PATH_MAX];
         const char *const arguments[] = {test_path(program, "bin/culvert-mpi-measure"), options[i],
-                                         "--frames=3", NULL};
+                                         "--frames=3", i == 4 ? "--sizes=1" : NULL, NULL};
         if (i == 1) (void)setenv("LD_LIBRARY_PATH", PLAYED_NCCL, 1);
         if (i == 2) (void)setenv("PLAYED_NCCL", "spoils", 1);
         run_ranks(&result, 3, false, arguments);

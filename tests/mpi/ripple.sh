@@ -1,14 +1,12 @@
 #!/bin/sh
 # ripple-mpi's picture is that of one process, byte for byte: with 1 to 4 ranks, by each way, and with ranks without a
-# part. "hosts": over two hosts, which are two network namespaces and a pair of interfaces between them. Ranks of the
-# renderer's host write straight there, and the others come by TCP. It needs root, iproute2 and Open MPI 4; the rest takes
-# Open MPI 5 too.
+# part. "hosts": over two hosts (two_hosts.sh). Ranks of the renderer's host write straight there, and the others come by
+# TCP. The rest takes Open MPI 5 too.
 #   ripple.sh BIN DIR [hosts]
 # SPDX-License-Identifier: MIT
 set -eu
-bin=$1 dir=$2 hosts=${3:-} a=cmpi$$a b=cmpi$$b mpis=45
-[ -z "$hosts" ] || mpis=4
-mpirun --version 2>/dev/null | grep -q "Open MPI) [$mpis]" || { echo "SKIP: no Open MPI of $mpis"; exit 77; }
+bin=$1 dir=$2 hosts=${3:-} status=0
+mpirun --version 2>/dev/null | grep -q "Open MPI) [45]" || { echo "SKIP: no Open MPI of 4 or 5"; exit 77; }
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe # of 4, of 5
 mkdir -p "$dir"
@@ -25,22 +23,12 @@ END
     done
     exit
 fi
-ip netns add $a 2>/dev/null || { echo "SKIP: no network namespaces here"; exit 77; }
-trap 'ip netns del $a; ip netns del $b' EXIT
-ip netns add $b
-ip link add $a netns $a type veth peer name $b netns $b
-ip -n $a addr add 10.77.0.1/24 dev $a
-ip -n $b addr add 10.77.0.2/24 dev $b
-for n in $a $b; do ip -n $n link set lo up; ip -n $n link set $n up; done
-cat >"$dir/agent" <<END
-#!/bin/sh
-shift # the host: only the second one is asked by this
-exec ip netns exec $b unshare --uts sh -c "hostname $b; \$*"
-END
-chmod +x "$dir/agent"
-ip netns exec $a unshare --uts sh -c "hostname $a; exec \"\$@\"" sh timeout 100 mpirun --mca plm_rsh_agent "$dir/agent" \
-    --mca oob_tcp_if_include $a,$b --mca btl_tcp_if_include 10.77.0.0/24 --oversubscribe -x CULVERT_SOFT \
-    --host 10.77.0.1:2,10.77.0.2:2 -n 4 "$bin/ripple-mpi" "$@" --output="$dir/two.png" 2>&1 | tee "$dir/log"
+timeout 100 "$(dirname "$0")/two_hosts.sh" "$dir" 0 2 2 "$bin/ripple-mpi" "$@" --output="$dir/two.png" >"$dir/log" 2>&1 || status=$?
+cat "$dir/log"
+[ $status = 0 ] || exit $status
 cmp "$dir/one.png" "$dir/two.png"
 grep -q 'rank 1: direct' "$dir/log"
 grep -q 'rank 3: host: the renderer is in another network namespace' "$dir/log"
+timeout 100 "$(dirname "$0")/two_hosts.sh" "$dir" 0 1 1 "$bin/culvert-mpi-measure" --host --sizes=1 --frames=2 >"$dir/log" 2>&1 || status=$?
+cat "$dir/log"
+[ $status = 0 ] && grep -q '| host .*| right |' "$dir/log"
