@@ -16,8 +16,11 @@
 #define BLOCK_MAX (UINT64_C(1) << 30)
 /* Turns that only give the CPU away. */
 #define EAGER_TURNS 200u
-#define NAP_NS      20000L
-#define NAP_MAX_NS  200000L
+/* No naps for as long after a chunk of a part that is not all there: MPI moves it in both sides'
+ * calls, and on a fast link a nap takes as long as a chunk. */
+#define MOVING_NS  UINT64_C(1000000)
+#define NAP_NS     20000L
+#define NAP_MAX_NS 200000L
 
 /* Errors --------------------------------------------------------------------------------------- */
 
@@ -148,18 +151,34 @@ static void step_others(const culv_mpi *m);
 
 waiting culvi_mpi_wait_begin(uint64_t timeout)
 {
-    return (waiting){.begin = culvi_mpi_now(), .timeout = timeout};
+    const uint64_t now = culvi_mpi_now();
+    return (waiting){.begin = now, .moved_at = now, .timeout = timeout};
+}
+
+/* Has a part gone a part of its way? */
+static bool half_way(const pipe_line *p)
+{
+    return p->begun > p->ended &&
+           (p->middle > p->ended || p->chunks[p->ended % CHUNKS].position != 0);
+}
+
+static bool is_moving(const culv_mpi *m)
+{
+    bool moving = half_way(&m->pipe);
+    for (int i = 0; m->has_data && !moving && i < m->size; i++)
+        moving = half_way(&m->peers[i].pipe);
+    return moving;
 }
 
 bool culvi_mpi_wait_more(const culv_mpi *m, waiting *w)
 {
     if (w->timeout == 0) return false;
     step_others(m);
-    if (w->moved != m->moved) w->turns = 0;
+    const uint64_t now = culvi_mpi_now(), passed = now - w->begin;
+    if (w->moved != m->moved) w->turns = 0, w->moved_at = now;
     w->moved = m->moved;
-    const uint64_t passed = culvi_mpi_now() - w->begin;
     if (w->timeout != CULV_MPI_FOREVER && passed >= w->timeout) return false;
-    if (w->turns++ < EAGER_TURNS) {
+    if (w->turns++ < EAGER_TURNS || (now - w->moved_at < MOVING_NS && is_moving(m))) {
         (void)sched_yield();
         return true;
     }

@@ -241,7 +241,7 @@ uint64_t culvi_mpi_now(void);
 
 /* A wait with a bound. */
 typedef struct waiting {
-    uint64_t begin, timeout, moved;
+    uint64_t begin, timeout, moved, moved_at;
     unsigned turns;
 } waiting;
 waiting culvi_mpi_wait_begin(uint64_t timeout);

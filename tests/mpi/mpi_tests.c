@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define INSIDE "--inside"
 #define FAR    (UINT64_C(1000000) * TEST_FAR_MS)
@@ -409,6 +410,42 @@ TEST(newest, .own = true)
         LIB_OK(culv_mpi_release_frame(s.mpi, NULL, 0));
     }
     MPI_Barrier(MPI_COMM_WORLD);
+    end(&s);
+}
+
+/* Naps of this thread's calls. */
+static _Thread_local int num_naps;
+int nanosleep(const struct timespec *time, struct timespec *left)
+{
+    num_naps++;
+    return clock_nanosleep(CLOCK_MONOTONIC, 0, time, left);
+}
+
+/* A wait gives the CPU away by naps, but not just after a chunk of a part that is not all there. */
+TEST(naps, .own = true)
+{
+    enum { ROUNDS = 6, LOOKS = 40 }; /* rounds of two chunks each at most */
+    static stage s;
+    culv_mpi_frame frame = culv_mpi_frame_init();
+    if (!as_ranks(&s, 2, false)) return;
+    s.desc.overlap = 1;
+    s.desc.way = s.rank == 1 ? CULV_MPI_WAY_HOST : CULV_MPI_WAY_AUTO;
+    make(&s);
+    for (num_naps = 0; s.rank == 0 && num_naps == 0;) /* nothing has come */
+        LIB_ERROR(culv_mpi_acquire_frame(s.mpi, 10000000, &frame), TIMEOUT, RING_EMPTY);
+    LIB_OK(write_part(&s, FAR));
+    for (int i = 0; i < ROUNDS; i++) {
+        LIB_CU_OK(&s.w, s.w.cu->CtxSynchronize());
+        LIB_OK(culv_mpi_progress(s.mpi, 0, NULL));
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    for (int i = num_naps = 0; s.rank == 0 && i < LOOKS; i++) {
+        LIB_ERROR(culv_mpi_acquire_frame(s.mpi, 900000, &frame), TIMEOUT, RING_EMPTY, "rank 1");
+        REQUIRE_EQ(num_naps, 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    LIB_OK(culv_mpi_progress(s.mpi, FAR, NULL));
+    if (s.rank == 0) draw(&s, 0);
     end(&s);
 }
 
