@@ -9,13 +9,12 @@
 #include <unistd.h>
 
 #define ANSWERS_TO "CULVERT_TEST_ANSWERS_TO" /* a descriptor */
-enum { MAX_COLUMNS = 4, MAX_LINE = 2048 };
+enum { MAX_LINE = 2048 };
 
-/* A line of one of the files. */
+/* A key of one of the files. */
 typedef struct row {
-    char *text;                       /* what the columns point into */
-    const char *columns[MAX_COLUMNS]; /* case, key, value, reason */
-    bool given;                       /* the running case has answered it */
+    const char *of, *key, *value; /* of: the case */
+    bool given;                   /* the running case has answered it */
 } row;
 
 typedef struct rows {
@@ -43,35 +42,43 @@ static void *grown(void *list, size_t count, size_t size)
     return more;
 }
 
-/* Columns between " | "; the last one has what is left. */
-static void add_row(rows *to, const char *line, int columns, const char *path)
+/* A row for each of the line's columns behind the first `lead`. */
+static void add_rows(rows *to, char *line, size_t lead, const char *path)
 {
-    row r = {.text = strdup(line)};
-    REQUIRE(r.text != NULL);
-    char *at = r.text;
-    for (int i = 0; i < columns; i++) {
-        char *end = i + 1 < columns ? strstr(at, " | ") : NULL;
-        if (i + 1 < columns && end == NULL)
-            FAIL("%s: '%s' has fewer than %d columns", path, line, columns);
-        if (end != NULL) *end = '\0';
-        r.columns[i] = at;
-        if (end != NULL) at = end + 3;
+    char *columns[3] = {NULL}, *next;
+    size_t count = 0;
+    for (char *at = line; at != NULL; at = next, count++) {
+        next = strstr(at, " | ");
+        if (next != NULL) {
+            *next = '\0';
+            next += 3;
+        }
+        if (count < lead) {
+            columns[count] = at;
+            continue;
+        }
+        to->all = grown(to->all, to->count, sizeof *to->all);
+        to->all[to->count++] = (row){.of = columns[0], .key = at, .value = columns[1]};
     }
-    to->all = grown(to->all, to->count, sizeof *to->all);
-    to->all[to->count++] = r;
+    if (count <= lead) FAIL("%s: a line of '%s' has too few columns", path, columns[0]);
 }
 
-static void read_rows(rows *to, const char *directory, const char *name, int columns)
+static void read_rows(rows *to, const char *directory, const char *name, size_t lead)
 {
-    char path[TEST_PATH_MAX], relative[TEST_PATH_MAX / 2], line[MAX_LINE];
+    char path[TEST_PATH_MAX], relative[TEST_PATH_MAX / 2], *line = NULL;
+    size_t size = 0;
     snprintf(relative, sizeof relative, "%s/%s", directory, name);
     test_path(path, relative);
     FILE *file = fopen(path, "r");
     if (file == NULL) FAIL("%s: %s", path, strerror(errno));
-    while (fgets(line, sizeof line, file) != NULL) {
+    while (getline(&line, &size, file) >= 0) {
         line[strcspn(line, "\n")] = '\0';
-        if (line[0] != '\0' && line[0] != '#') add_row(to, line, columns, path);
+        if (line[0] == '\0' || line[0] == '#') continue;
+        add_rows(to, line, lead, path);
+        line = NULL; /* the rows point into it */
+        size = 0;
     }
+    free(line);
     fclose(file);
 }
 
@@ -82,8 +89,8 @@ static void load(void)
     answers.loaded = true;
     answers.compares = directory != NULL && test_option("record", NULL) == NULL;
     if (!answers.compares) return;
-    read_rows(&answers.recorded, directory, "nvidia-580.txt", 3);
-    read_rows(&answers.differs, directory, "twin-differs.txt", 4);
+    read_rows(&answers.recorded, directory, "nvidia-580.txt", 2);
+    read_rows(&answers.differs, directory, "twin-differs.txt", 3);
 }
 
 /* Comparing ------------------------------------------------------------------------------------ */
@@ -99,8 +106,7 @@ static bool fits(const char *pattern, const char *text)
 static row *find(rows *in, const char *key)
 {
     for (size_t i = 0; i < in->count; i++)
-        if (strcmp(in->all[i].columns[0], test_case_name()) == 0 &&
-            fits(in->all[i].columns[1], key))
+        if (strcmp(in->all[i].of, test_case_name()) == 0 && fits(in->all[i].key, key))
             return &in->all[i];
     return NULL;
 }
@@ -122,19 +128,19 @@ static void compare(const char *key, const char *value)
     row *differs = answers.twin ? find(&answers.differs, key) : NULL;
     if (was != NULL) was->given = true;
     if (differs != NULL) {
-        const char *says = differs->columns[2];
+        const char *says = differs->value;
         differs->given = true;
         if (strcmp(says, "*") == 0) return;
         if (strcmp(says, value) != 0)
             complain(key, "'%s'; twin-differs.txt says '%s'", value, says);
-        else if (was != NULL && strcmp(was->columns[2], value) == 0)
+        else if (was != NULL && strcmp(was->value, value) == 0)
             complain(key, "'%s', as on the GPU: its line in twin-differs.txt can go", value);
         return;
     }
     if (was == NULL)
         complain(key, "'%s' was never recorded", value);
-    else if (strcmp(was->columns[2], value) != 0 && strcmp(was->columns[2], "?") != 0)
-        complain(key, "'%s'; the recorded answer is '%s'", value, was->columns[2]);
+    else if (strcmp(was->value, value) != 0 && strcmp(was->value, "?") != 0)
+        complain(key, "'%s'; the recorded answer is '%s'", value, was->value);
 }
 
 /* Of another case, whose process started this one: the descriptor, else -1. */
@@ -158,7 +164,8 @@ void test_answer(const char *key, const char *format, ...)
     va_start(args, format);
     vsnprintf(value, sizeof value, format, args);
     va_end(args);
-    REQUIRE(strstr(key, " | ") == NULL && strchr(key, '\n') == NULL);
+    REQUIRE(strstr(key, " | ") == NULL && strchr(key, '\n') == NULL &&
+            strstr(value, " | ") == NULL);
     if (strchr(value, '\n') != NULL) FAIL("the answer to '%s' has several lines: %s", key, value);
     if (of_another() >= 0) {
         if (dprintf(of_another(), "%s | %s\n", key, value) < 0) FAIL("%s", strerror(errno));
@@ -209,17 +216,17 @@ void test_answers_end(void)
     if (test_option("answers", NULL) != NULL) load();
     for (size_t i = 0; answers.compares && i < answers.recorded.count; i++) {
         const row *was = &answers.recorded.all[i];
-        if (was->given || strcmp(was->columns[0], test_case_name()) != 0) continue;
-        row *differs = answers.twin ? find(&answers.differs, was->columns[1]) : NULL;
+        if (was->given || strcmp(was->of, test_case_name()) != 0) continue;
+        row *differs = answers.twin ? find(&answers.differs, was->key) : NULL;
         if (differs != NULL) differs->given = true;
-        if (strcmp(was->columns[2], "?") == 0) continue;
-        if (differs == NULL || strcmp(differs->columns[2], "-") != 0)
-            complain(was->columns[1], "no answer; the recorded one is '%s'", was->columns[2]);
+        if (strcmp(was->value, "?") == 0) continue;
+        if (differs == NULL || strcmp(differs->value, "-") != 0)
+            complain(was->key, "no answer; the recorded one is '%s'", was->value);
     }
     for (size_t i = 0; answers.compares && answers.twin && i < answers.differs.count; i++) {
         const row *differs = &answers.differs.all[i];
-        if (!differs->given && strcmp(differs->columns[0], test_case_name()) == 0)
-            complain(differs->columns[1], "twin-differs.txt has a line that fits no answer");
+        if (!differs->given && strcmp(differs->of, test_case_name()) == 0)
+            complain(differs->key, "twin-differs.txt has a line that fits no answer");
     }
     if (answers.wrong != 0) FAIL("%u answers are not as recorded", answers.wrong);
 }

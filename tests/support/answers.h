@@ -2,10 +2,10 @@
 /* Named answers: what a driver answered in a case, held against what was recorded on a GPU.
  *
  * A suite that is given --answers=DIRECTORY (relative as in test_path()) compares:
- *   nvidia-580.txt    lines `case | key | value`, written by a GPU's run with --record
- *   twin-differs.txt  lines `case | key | the twin's value | reason`: where the twin answers
- *                     otherwise, and why. A key may end in '*'. The value '-' means that the twin
- *                     gives no such answer, '*' that it may be anything
+ *   nvidia-580.txt    lines `case | value | key | key ...`, from a GPU's run with --record
+ *   twin-differs.txt  lines `case | the twin's value | reason | key | key ...`: where the twin
+ *                     answers otherwise, and why. A key may end in '*'. The value '-' means that
+ *                     the twin gives no such answer, '*' that it may be anything
  * A case fails when an answer is another one, was never recorded, or is missing at its end. On the
  * twin it also fails when a line of twin-differs.txt says what is no longer so. The recorded value
  * '?' means "not recorded yet" and fits anything. Without --answers, and with --record, answers are
