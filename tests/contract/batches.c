@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: several semaphores in one call, of either type. */
 #define TEST_GROUP "batch."
-#include "binaries.h"
+#include "contract.h"
 
 enum { COUNT = 4, SIZE = 16384 };
 
@@ -99,41 +99,39 @@ static void vulkan_keeps(pair *p, const lane *l, uint32_t turn)
 }
 
 /* binary: one bit for each element. */
-static void four_lanes(unsigned binary)
+static void four_lanes(pair *p, unsigned binary)
 {
-    pair p;
     lane lanes[COUNT];
-    pair_open(&p);
     for (unsigned i = 0; i < COUNT; i++)
-        lane_open(&p, binary >> i & 1u, i % p.vk.queue_count % 3, &lanes[i]);
+        lane_open(p, binary >> i & 1u, i % p->vk.queue_count % 3, &lanes[i]);
     for (uint32_t turn = 0; turn < TURNS; turn++) {
         batch waits = {0}, signals = {0};
         for (unsigned i = 0; i < COUNT; i++) {
             lane *l = &lanes[i];
-            vulkan_fills(&p, l, i, turn);
+            vulkan_fills(p, l, i, turn);
             add(&waits, l->binary ? l->back.cu : l->timeline.cu,
                 l->binary ? 0 : 3 * (uint64_t)turn + 1);
             add(&signals, l->binary ? l->there.cu : l->timeline.cu,
                 l->binary ? 0 : 3 * (uint64_t)turn + 2);
         }
-        CU_OK(wait(&p, &waits));
+        CU_OK(wait(p, &waits));
         for (unsigned i = 0; i < COUNT; i++) {
             CUdeviceptr pointer = lanes[i].buffer.pointer;
-            CU_OK(p.cu->MemcpyDtoDAsync(lanes[i].history + 4 * turn, pointer + SIZE / 2 - 4, 4,
-                                        p.stream));
-            CU_OK(p.cu->MemsetD32Async(pointer + SIZE / 2, ~vulkan_word(i, turn), SIZE / 8,
-                                       p.stream));
+            CU_OK(p->cu->MemcpyDtoDAsync(lanes[i].history + 4 * turn, pointer + SIZE / 2 - 4, 4,
+                                         p->stream));
+            CU_OK(p->cu->MemsetD32Async(pointer + SIZE / 2, ~vulkan_word(i, turn), SIZE / 8,
+                                        p->stream));
         }
-        CU_OK(signal(&p, &signals));
+        CU_OK(signal(p, &signals));
         for (unsigned i = 0; i < COUNT; i++)
-            vulkan_keeps(&p, &lanes[i], turn);
+            vulkan_keeps(p, &lanes[i], turn);
     }
-    CU_IS(stream_result(&p, FAR_MS), CUDA_SUCCESS);
-    raw_vk_idle(&p.vk);
+    CU_IS(stream_result(p, FAR_MS), CUDA_SUCCESS);
+    raw_vk_idle(&p->vk);
     for (unsigned i = 0; i < COUNT; i++) {
         uint32_t seen[TURNS];
         unsigned by_cuda = 0, by_vulkan = 0;
-        cuda_read(&p, lanes[i].history, seen, sizeof seen);
+        cuda_read(p, lanes[i].history, seen, sizeof seen);
         for (uint32_t turn = 0; turn < TURNS; turn++) {
             by_cuda += seen[turn] != vulkan_word(i, turn);
             by_vulkan += ((const uint32_t *)lanes[i].host.mapped)[turn] != ~vulkan_word(i, turn);
@@ -142,15 +140,14 @@ static void four_lanes(unsigned binary)
                "seen by CUDA %u, seen by Vulkan %u, of %d", by_cuda, by_vulkan, TURNS);
         REQUIRE(by_cuda == 0 && by_vulkan == 0);
         if (!lanes[i].binary)
-            REQUIRE_EQ(raw_vk_timeline_value(&p.vk, lanes[i].timeline.vk), 3 * TURNS);
-        lane_close(&p, &lanes[i]);
+            REQUIRE_EQ(raw_vk_timeline_value(&p->vk, lanes[i].timeline.vk), 3 * TURNS);
+        lane_close(p, &lanes[i]);
     }
-    pair_close(&p);
 }
 
-TEST_AS(four_timelines, four_lanes(0x0), .mark = TEST_BOTH)
-TEST_AS(two_of_each, four_lanes(0xa), .mark = TEST_BOTH)
-TEST_AS(four_binaries, four_lanes(0xf), .mark = TEST_BOTH)
+PAIR_AS(four_timelines, four_lanes(p, 0x0), .mark = TEST_BOTH)
+PAIR_AS(two_of_each, four_lanes(p, 0xa), .mark = TEST_BOTH)
+PAIR_AS(four_binaries, four_lanes(p, 0xf), .mark = TEST_BOTH)
 
 /* As many as the library lets one call have. */
 PAIR_CASE(thirty_two, .mark = TEST_BOTH)
@@ -185,33 +182,29 @@ static uint64_t value_of(pair *p, const shared_timeline *t)
     return raw_vk_timeline_value(&p->vk, t->vk);
 }
 
-PAIR_CASE(
-    same_timeline_twice, .mark = TEST_TWIN_STRICTER,
-    .reason =
-        "the twin refuses values that do not rise within a call; NVIDIA's answers are reported",
-    .own = true)
+PAIR_CASE(same_timeline_twice, .mark = TEST_TWIN_STRICTER,
+          .reason = "the twin refuses values that do not rise within a call", .own = true)
 {
     batch rising = {0}, falling = {0}, waits = {0};
     shared_timeline t = pair_timeline(p, 0);
     add(&rising, t.cu, 1);
     add(&rising, t.cu, 2);
     CUresult result = signal(p, &rising), after = stream_result(p, FAR_MS);
-    ANSWER("signals of 1 and 2", "%s, the stream %s, value %llu", raw_cuda_result_name(result),
-           raw_cuda_result_name(after), (unsigned long long)value_of(p, &t));
+    answer_with("signals of 1 and 2", result, "the stream %s, value %llu",
+                raw_cuda_result_name(after), (unsigned long long)value_of(p, &t));
     CU_OK(after);
     add(&falling, t.cu, 12);
     add(&falling, t.cu, 11);
     result = signal(p, &falling);
     CU_OK(stream_result(p, FAR_MS));
-    ANSWER("signals of 12 and 11", "%s, value %llu", raw_cuda_result_name(result),
-           (unsigned long long)value_of(p, &t));
+    answer_with("signals of 12 and 11", result, "value %llu", (unsigned long long)value_of(p, &t));
     raw_vk_timeline_signal(&p->vk, t.vk, 20);
     add(&waits, t.cu, 20);
     add(&waits, t.cu, 19);
     result = wait(p, &waits);
     after = stream_result(p, patience(p, 3000));
-    ANSWER("waits for 20 and 19, both reached", "%s, the stream %s", raw_cuda_result_name(result),
-           raw_cuda_result_name(after));
+    answer_with("waits for 20 and 19, both reached", result, "the stream %s",
+                raw_cuda_result_name(after));
     if (after != CUDA_SUCCESS) test_pass();
 }
 
@@ -223,9 +216,9 @@ PAIR_CASE(same_binary_twice, .mark = TEST_TWIN_STRICTER,
     shared_binary_open(p, &s);
     add(&twice, s.cu, 0);
     add(&twice, s.cu, 0);
-    CUresult result = signal(p, &twice), after = stream_result(p, patience(p, 3000));
-    ANSWER("two signals", "%s, the stream %s", raw_cuda_result_name(result),
-           raw_cuda_result_name(after));
+    const CUresult result = signal(p, &twice);
+    answer_with("two signals", result, "the stream %s",
+                raw_cuda_result_name(stream_result(p, patience(p, 3000))));
     bool first = raw_binary_wait(&p->vk, p->cu, &s.peer, p->cu->software ? 20 : 1000);
     ANSWER("Vulkan's first wait", "%s", first ? "taken" : "not there");
     if (first)
@@ -236,10 +229,8 @@ PAIR_CASE(same_binary_twice, .mark = TEST_TWIN_STRICTER,
 }
 
 /* An element that may be refused, third of four; a refused call does nothing at all. */
-PAIR_CASE(
-    one_bad_element, .mark = TEST_TWIN_STRICTER,
-    .reason =
-        "cuda.h wants flags to be zero, which the twin checks; both do all of a call or nothing")
+PAIR_CASE(one_bad_element, .mark = TEST_TWIN_STRICTER,
+          .reason = "cuda.h wants flags to be zero, which the twin checks")
 {
     static const char *const kinds[] = {"an unknown flag", "the NvSciBuf flag", "a reserved word",
                                         "a reserved word of params"};
@@ -265,14 +256,14 @@ PAIR_CASE(
         unsigned came = 0;
         for (unsigned i = 0; i < COUNT; i++)
             came += value_of(p, &t[i]) == value;
-        ANSWER(answer_key("signals with %s", kinds[kind]), "%s, %u of %d came",
-               raw_cuda_result_name(result), came, COUNT);
+        answer_with(answer_key("signals with %s", kinds[kind]), result, "%u of %d came", came,
+                    COUNT);
         REQUIRE_EQ(came, result == CUDA_SUCCESS ? COUNT : 0);
 
         result = wait(p, &waits);
         CUresult after = stream_result(p, 20);
-        ANSWER(answer_key("waits with %s", kinds[kind]), "%s, the stream %s",
-               raw_cuda_result_name(result), raw_cuda_result_name(after));
+        answer_with(answer_key("waits with %s", kinds[kind]), result, "the stream %s",
+                    raw_cuda_result_name(after));
         CU_IS(after, result == CUDA_SUCCESS ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
         for (unsigned i = 0; i < COUNT; i++)
             raw_vk_timeline_signal(&p->vk, t[i].vk, value + 1);
@@ -282,60 +273,4 @@ PAIR_CASE(
     answer_call("a signal of no element", signal(p, &none));
     answer_call("a wait of no element", wait(p, &none));
     CU_OK(stream_result(p, FAR_MS));
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double median(double *values, size_t count)
-{
-    qsort(values, count, sizeof *values, by_size);
-    return values[count / 2];
-}
-
-/* The host's time for one call of n and for n calls of 1, in turn. */
-PAIR_CASE(costs, .mark = TEST_BOTH, .reason = "reported, never asserted")
-{
-    enum { ROUNDS = 301, MOST = 16 };
-    static double one_signal[ROUNDS], many_signals[ROUNDS], one_wait[ROUNDS], many_waits[ROUNDS];
-    shared_timeline t[MOST];
-    uint64_t value = 0;
-    for (unsigned i = 0; i < MOST; i++)
-        t[i] = pair_timeline(p, 0);
-    for (unsigned n = 2; n <= MOST; n *= 2) {
-        for (unsigned round = 0; round < ROUNDS; round++) {
-            batch once = {0};
-            ++value;
-            for (unsigned i = 0; i < n; i++)
-                add(&once, t[i].cu, value);
-            double start = test_now_us();
-            CU_OK(signal(p, &once));
-            one_signal[round] = test_now_us() - start;
-            start = test_now_us();
-            CU_OK(wait(p, &once)); /* reached by the signals before it */
-            one_wait[round] = test_now_us() - start;
-            CU_OK(p->cu->StreamSynchronize(p->stream));
-            ++value;
-            start = test_now_us();
-            for (unsigned i = 0; i < n; i++)
-                CU_OK(raw_cuda_signal(p->cu, t[i].cu, value, p->stream));
-            many_signals[round] = test_now_us() - start;
-            start = test_now_us();
-            for (unsigned i = 0; i < n; i++)
-                CU_OK(raw_cuda_wait(p->cu, t[i].cu, value, p->stream));
-            many_waits[round] = test_now_us() - start;
-            CU_OK(p->cu->StreamSynchronize(p->stream));
-        }
-        MEASURED("batch_cost", "%u signals: one call %.2f us, %u calls %.2f us (medians of %d)", n,
-                 median(one_signal, ROUNDS), n, median(many_signals, ROUNDS), ROUNDS);
-        MEASURED("batch_cost", "%u waits: one call %.2f us, %u calls %.2f us (medians of %d)", n,
-                 median(one_wait, ROUNDS), n, median(many_waits, ROUNDS), ROUNDS);
-    }
-    unsigned right = 0;
-    for (unsigned i = 0; i < MOST; i++)
-        right += value_of(p, &t[i]) == value;
-    ANSWER("timelines at the last value in the end", "%u of %d", right, MOST);
 }

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The contract suite: rows of driver behaviour, with plain cu* and vk* calls, on NVIDIA's driver
- * and on the twin. */
+/* See contract.h. */
 #include "contract.h"
-#include "bad_arguments.h"
-#include "gl_rows.h"
-#include "graphs.h"
-#include "images.h"
-#include "vmm.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,6 +37,236 @@ void pair_close(pair *p)
     raw_vk_close(&p->vk);
     raw_cuda_require_empty(p->cu);
 }
+
+CUresult stream_result(const pair *p, unsigned milliseconds)
+{
+    CUresult result = p->cu->StreamQuery(p->stream);
+    for (unsigned i = 0; i < milliseconds && result == CUDA_ERROR_NOT_READY; i++) {
+        usleep(1000);
+        result = p->cu->StreamQuery(p->stream);
+    }
+    return result;
+}
+
+unsigned patience(const pair *p, unsigned milliseconds)
+{
+    return p->cu->software ? TEST_FAR_MS : milliseconds;
+}
+
+void set_words(const pair *p, CUdeviceptr to, uint32_t value, size_t count)
+{
+    CU_OK(p->cu->MemsetD32Async(to, value, count, p->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+}
+
+void cuda_read(const pair *p, CUdeviceptr from, void *to, size_t size)
+{
+    CU_OK(p->cu->MemcpyDtoH(to, from, size));
+}
+
+uint32_t cuda_word(const pair *p, CUdeviceptr from)
+{
+    uint32_t word = 0;
+    cuda_read(p, from, &word, sizeof word);
+    return word;
+}
+
+/* Answers -------------------------------------------------------------------------------------- */
+
+void answer_call(const char *key, CUresult result)
+{
+    ANSWER(key, "%s", raw_cuda_result_name(result));
+}
+
+void answer_with(const char *key, CUresult result, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    ANSWER(key, "%s, %s", raw_cuda_result_name(result), text);
+}
+
+void answer_wrong(const char *key, size_t wrong, size_t all)
+{
+    ANSWER(key, "%zu wrong of %zu", wrong, all);
+    REQUIRE_EQ(wrong, 0);
+}
+
+void answer_is(const char *key, CUresult result, CUresult expected)
+{
+    answer_call(key, result);
+    CU_IS(result, expected);
+}
+
+void answer_refused(const char *key, CUresult result)
+{
+    answer_call(key, result);
+    if (result == CUDA_SUCCESS) FAIL("%s is not refused", key);
+}
+
+void answer_so(const char *key, bool so, const char *yes, const char *no)
+{
+    ANSWER(key, "%s", so ? yes : no);
+    if (!so) FAIL("%s: %s", key, no);
+}
+
+void answer_number(const char *key, int64_t number, int64_t expected)
+{
+    ANSWER(key, "%lld", (long long)number);
+    REQUIRE_EQ(number, expected);
+}
+
+void answer_word(const char *key, uint32_t word, uint32_t expected)
+{
+    ANSWER(key, "0x%x", (unsigned)word);
+    REQUIRE_EQ(word, expected);
+}
+
+void answer_bytes(const char *key, size_t wrong)
+{
+    ANSWER(key, "%zu bytes wrong", wrong);
+    REQUIRE_EQ(wrong, 0);
+}
+
+const char *answer_key(const char *format, ...)
+{
+    static _Thread_local char key[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(key, sizeof key, format, args);
+    va_end(args);
+    return key;
+}
+
+bool fd_open(int fd)
+{
+    return fcntl(fd, F_GETFD) != -1;
+}
+
+bool same_file(int a, int b)
+{
+    pid_t self = getpid();
+    long order = syscall(SYS_kcmp, self, self, KCMP_FILE, a, b);
+    if (order >= 0) return order == 0;
+    struct stat of_a, of_b; /* kcmp may be barred: then device and inode have to do */
+    if (errno == EBADF || fstat(a, &of_a) != 0 || fstat(b, &of_b) != 0) return false;
+    return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
+const char *fd_state(int given, int original)
+{
+    return fd_open(given) && same_file(given, original) ? "open" : "closed";
+}
+
+CUresult answer_import(const raw_cuda *cu, const char *key, int fd, bool as_timeline)
+{
+    CUexternalSemaphore semaphore = NULL;
+    REQUIRE(fd >= 0);
+    const int given = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    printf("%s\n", key);
+    fflush(stdout); /* in case of a crash */
+    const CUresult result = as_timeline ? raw_cuda_import_timeline(cu, given, &semaphore)
+                                        : raw_cuda_import_binary(cu, given, &semaphore);
+    const bool open_still = fd_open(given) && same_file(given, fd);
+    answer_with(key, result, "fd %s", open_still ? "open" : "closed");
+    if (result == CUDA_SUCCESS) CU_OK(cu->DestroyExternalSemaphore(semaphore));
+    if (open_still) close(given);
+    return result;
+}
+
+/* Words ---------------------------------------------------------------------------------------- */
+
+uint32_t *pattern_words(size_t size, uint32_t seed)
+{
+    uint32_t *words = test_memory(size);
+    for (size_t i = 0; i < size / 4; i++)
+        words[i] = (uint32_t)i * 2654435761u + seed;
+    return words;
+}
+
+size_t words_wrong(const uint32_t *found, const uint32_t *expected, size_t count)
+{
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; i++)
+        wrong += found[i] != expected[i];
+    return wrong;
+}
+
+size_t words_not(const void *found, uint32_t expected, size_t count)
+{
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; i++)
+        wrong += ((const uint32_t *)found)[i] != expected;
+    return wrong;
+}
+
+size_t bytes_wrong(const void *found, const void *expected, size_t size)
+{
+    size_t wrong = 0;
+    for (size_t i = 0; i < size; i++)
+        wrong += ((const unsigned char *)found)[i] != ((const unsigned char *)expected)[i];
+    return wrong;
+}
+
+CUfunction words_kernel(const raw_cuda *cu, const char *kernel)
+{
+    return raw_cuda_function(cu, raw_cuda_module(cu, "pattern"), kernel);
+}
+
+CUresult words_launch(const raw_cuda *cu, CUfunction kernel, CUdeviceptr words, size_t count,
+                      unsigned last, CUstream stream)
+{
+    unsigned all = (unsigned)count;
+    void *args[] = {&words, &all, &last};
+    return cu->LaunchKernel(kernel, (all + 255) / 256, 1, 1, 256, 1, 1, 0, stream, args, NULL);
+}
+
+CUresult words_run(const pair *p, const char *kernel, CUdeviceptr words, size_t size, unsigned last)
+{
+    const CUresult result =
+        words_launch(p->cu, words_kernel(p->cu, kernel), words, size / 4, last, p->stream);
+    return result != CUDA_SUCCESS ? result : p->cu->StreamSynchronize(p->stream);
+}
+
+void answer_same_memory(pair *p, const char *key, const raw_vk_buffer *buffer, VkDeviceSize offset,
+                        CUdeviceptr pointer, size_t size, uint32_t seed)
+{
+    uint32_t *found = test_memory(size), *expected = pattern_words(size, seed);
+    raw_vk_write(&p->vk, buffer, offset, expected, size);
+    cuda_read(p, pointer, found, size);
+    size_t wrong = bytes_wrong(found, expected, size);
+
+    for (size_t i = 0; i < size / 4; i++)
+        expected[i] = ~expected[i];
+    CU_OK(raw_cuda_upload(p->cu, pointer, expected, size));
+    memset(found, 0, size);
+    raw_vk_read(&p->vk, buffer, offset, found, size);
+    wrong += bytes_wrong(found, expected, size);
+
+    raw_vk_fill(&p->vk, buffer, offset, size, seed ^ 0x5aa5c33cu, NULL);
+    for (size_t i = 0; i < size / 4; i++)
+        expected[i] = seed ^ 0x5aa5c33cu;
+    cuda_read(p, pointer, found, size);
+    wrong += bytes_wrong(found, expected, size);
+    ANSWER(key, "%zu bytes wrong of 3 x %zu", wrong, size);
+    REQUIRE_EQ(wrong, 0);
+}
+
+void answer_words(const pair *p, const char *key, CUdeviceptr pointer, size_t size, uint32_t seed,
+                  uint32_t addend)
+{
+    uint32_t *found = test_memory(size), *expected = pattern_words(size, seed);
+    cuda_read(p, pointer, found, size);
+    for (size_t i = 0; i < size / 4; i++)
+        expected[i] += addend;
+    const size_t wrong = words_wrong(found, expected, size / 4);
+    ANSWER(key, "%zu of %zu words wrong", wrong, size / 4);
+    REQUIRE_EQ(wrong, 0);
+}
+
+/* Buffers and semaphores ----------------------------------------------------------------------- */
 
 void shared_buffer_open(pair *p, VkDeviceSize size, unsigned vk_flags, bool dedicated_flag,
                         shared_buffer *out)
@@ -112,6 +336,31 @@ raw_vk_buffer pair_vk_buffer(pair *p, VkDeviceSize size, unsigned vk_flags)
     return buffer;
 }
 
+void shared_binary_open(pair *p, shared_binary *out)
+{
+    raw_binary_create(&p->vk, p->cu, &out->peer);
+    CU_OK(raw_cuda_import_binary(p->cu, raw_binary_fd(&p->vk, &out->peer), &out->cu));
+}
+
+void shared_binary_close(pair *p, shared_binary *binary)
+{
+    CU_OK(p->cu->DestroyExternalSemaphore(binary->cu));
+    raw_binary_destroy(&p->vk, &binary->peer);
+}
+
+static void end_binary(const void *of, void *thing)
+{
+    shared_binary_close((pair *)(uintptr_t)of, thing);
+}
+
+shared_binary pair_binary(pair *p)
+{
+    shared_binary binary;
+    shared_binary_open(p, &binary);
+    test_later(end_binary, p, &binary, sizeof binary);
+    return binary;
+}
+
 static void *signal_late(void *argument)
 {
     late_signal *late = argument;
@@ -133,121 +382,457 @@ void late_signal_join(late_signal *late)
     REQUIRE(pthread_join(late->thread, NULL) == 0);
 }
 
-uint32_t *pattern_words(size_t size, uint32_t seed)
+/* Images --------------------------------------------------------------------------------------- */
+
+const image_format image_formats[IMAGE_FORMATS] = {
+    TEST_ROW("rgba8", VK_FORMAT_R8G8B8A8_UNORM, CU_AD_FORMAT_UNSIGNED_INT8, 4, 4, "uchar4",
+             {.float32 = {1.0f, 0.0f, 0.2f, 1.0f}}, {255, 0, 51, 255}),
+    TEST_ROW("bgra8", VK_FORMAT_B8G8R8A8_UNORM, CU_AD_FORMAT_UNSIGNED_INT8, 4, 4, "uchar4",
+             {.float32 = {1.0f, 0.0f, 0.2f, 1.0f}}, {51, 0, 255, 255}),
+    TEST_ROW("rgba16f", VK_FORMAT_R16G16B16A16_SFLOAT, CU_AD_FORMAT_HALF, 4, 8, "ushort4",
+             {.float32 = {1.0f, -2.0f, 0.5f, 0.0f}}, {0x00, 0x3c, 0x00, 0xc0, 0x00, 0x38, 0, 0}),
+    TEST_ROW("r32f", VK_FORMAT_R32_SFLOAT, CU_AD_FORMAT_FLOAT, 1, 4, "float",
+             {.float32 = {1.0f, 0.0f, 0.0f, 0.0f}}, {0, 0, 0x80, 0x3f}),
+    TEST_ROW("rgba32f", VK_FORMAT_R32G32B32A32_SFLOAT, CU_AD_FORMAT_FLOAT, 4, 16, "float4",
+             {.float32 = {1.0f, -2.0f, 0.5f, 0.0f}},
+             {0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0, 0, 0, 0, 0x3f, 0, 0, 0, 0}),
+};
+
+raw_vk_image_desc image_desc(const image_format *format, uint32_t width, uint32_t height,
+                             uint32_t levels, unsigned vk_flags)
 {
-    uint32_t *words = test_memory(size);
-    for (size_t i = 0; i < size / 4; i++)
-        words[i] = (uint32_t)i * 2654435761u + seed;
-    return words;
+    return (raw_vk_image_desc){.format = format->vk,
+                               .width = width,
+                               .height = height,
+                               .levels = levels,
+                               .flags = vk_flags | RAW_VK_EXPORT};
 }
 
-void cuda_read(const pair *p, CUdeviceptr from, void *to, size_t size)
+CUDA_ARRAY3D_DESCRIPTOR image_cuda_desc(const image_format *format, const raw_vk_image *image)
 {
-    CU_OK(p->cu->MemcpyDtoH(to, from, size));
+    return raw_cuda_array_desc(format->cu, format->channels, image->desc.width, image->desc.height);
 }
 
-CUresult stream_result(const pair *p, unsigned milliseconds)
+uint32_t image_full_chain(uint32_t width, uint32_t height)
 {
-    CUresult result = p->cu->StreamQuery(p->stream);
-    for (unsigned i = 0; i < milliseconds && result == CUDA_ERROR_NOT_READY; i++) {
-        usleep(1000);
-        result = p->cu->StreamQuery(p->stream);
-    }
-    return result;
+    uint32_t levels = 1;
+    while (width >> levels != 0 || height >> levels != 0)
+        levels++;
+    return levels;
 }
 
-unsigned patience(const pair *p, unsigned milliseconds)
+void shared_image_open(pair *p, const image_format *format, uint32_t width, uint32_t height,
+                       uint32_t levels, unsigned vk_flags, shared_image *out)
 {
-    return p->cu->software ? TEST_FAR_MS : milliseconds;
+    const raw_vk_image_desc desc = image_desc(format, width, height, levels, vk_flags);
+    memset(out, 0, sizeof *out);
+    out->format = format;
+    raw_vk_image_create(&p->vk, &desc, &out->vk);
+    const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &out->vk);
+    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &out->vk), out->vk.allocation_size,
+                                 (vk_flags & RAW_VK_DEDICATED) != 0, &out->memory));
+    CU_OK(raw_cuda_map_image(p->cu, out->memory, out->vk.offset, &array, out->vk.desc.levels,
+                             &out->mipmap));
 }
 
-void answer_same_memory(pair *p, const char *key, const raw_vk_buffer *buffer, VkDeviceSize offset,
-                        CUdeviceptr pointer, size_t size, uint32_t seed)
+void shared_image_close(pair *p, shared_image *image)
 {
-    uint32_t *found = test_memory(size), *expected = pattern_words(size, seed);
-    const unsigned char *bytes = (const unsigned char *)found;
-    raw_vk_write(&p->vk, buffer, offset, expected, size);
-    cuda_read(p, pointer, found, size);
-    size_t wrong = image_wrong_bytes(bytes, (const unsigned char *)expected, size);
+    CU_OK(p->cu->MipmappedArrayDestroy(image->mipmap));
+    CU_OK(p->cu->DestroyExternalMemory(image->memory));
+    raw_vk_image_destroy(&p->vk, &image->vk);
+}
 
-    for (size_t i = 0; i < size / 4; i++)
-        expected[i] = ~expected[i];
-    CU_OK(raw_cuda_upload(p->cu, pointer, expected, size));
+static void end_image(const void *of, void *thing)
+{
+    shared_image_close((pair *)(uintptr_t)of, thing);
+}
+
+shared_image pair_image(pair *p, const image_format *format, uint32_t width, uint32_t height,
+                        uint32_t levels, unsigned vk_flags)
+{
+    shared_image image;
+    shared_image_open(p, format, width, height, levels, vk_flags, &image);
+    test_later(end_image, p, &image, sizeof image);
+    return image;
+}
+
+static void end_vk_image(const void *of, void *thing)
+{
+    raw_vk_image_destroy(&((pair *)(uintptr_t)of)->vk, thing);
+}
+
+raw_vk_image pair_vk_image(pair *p, const raw_vk_image_desc *desc)
+{
+    raw_vk_image image;
+    raw_vk_image_create(&p->vk, desc, &image);
+    test_later(end_vk_image, p, &image, sizeof image);
+    return image;
+}
+
+CUexternalMemory pair_image_memory(pair *p, const raw_vk_image *vk, bool dedicated)
+{
+    return raw_cuda_imported(p->cu, raw_vk_image_fd(&p->vk, vk), vk->allocation_size, dedicated);
+}
+
+CUarray image_level(const pair *p, CUmipmappedArray mipmap, uint32_t level)
+{
+    CUarray array = NULL;
+    CU_OK(p->cu->MipmappedArrayGetLevel(&array, mipmap, level));
+    REQUIRE(array != NULL);
+    return array;
+}
+
+unsigned char *image_pattern(const image_format *format, VkExtent3D extent, unsigned seed)
+{
+    unsigned char *texels = test_memory((size_t)extent.width * extent.height * format->texel);
+    const size_t channel = format->texel / format->channels;
+    unsigned char *at = texels;
+    for (uint32_t y = 0; y < extent.height; y++)
+        for (uint32_t x = 0; x < extent.width; x++)
+            for (uint32_t c = 0; c < format->channels; c++, at += channel) {
+                const uint32_t value = x * 7u + y * 131u + c * 29u + seed;
+                const uint16_t half = (uint16_t)(value & 0x3bffu);
+                const float single = (float)(value & 0xffffu);
+                if (channel == 1)
+                    *at = (unsigned char)value;
+                else
+                    memcpy(at, channel == 2 ? (const void *)&half : (const void *)&single, channel);
+            }
+    return texels;
+}
+
+void image_launch(const pair *p, CUmodule module, const char *verb, const image_format *format,
+                  CUsurfObject surface, VkExtent3D extent, void *argument)
+{
+    char name[64];
+    int width = (int)extent.width, height = (int)extent.height;
+    snprintf(name, sizeof name, "image_%s_%s", verb, format->kernel);
+    CUfunction kernel = raw_cuda_function(p->cu, module, name);
+    void *args[] = {&surface, &width, &height, argument};
+    CU_OK(p->cu->LaunchKernel(kernel, (extent.width + 31) / 32, (extent.height + 7) / 8, 1, 32, 8,
+                              1, 0, p->stream, args, NULL));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+}
+
+size_t same_image_wrong(pair *p, CUmodule module, const image_format *format,
+                        const raw_vk_image *image, CUmipmappedArray mipmap, uint32_t level,
+                        unsigned seed)
+{
+    const VkExtent3D extent = raw_vk_image_extent(image, level);
+    const size_t row = extent.width * format->texel, size = row * extent.height;
+    const CUarray array = image_level(p, mipmap, level);
+    unsigned char *found = test_memory(size), *expected = image_pattern(format, extent, seed);
+    CUsurfObject surface = 0;
+    CUdeviceptr texels = 0;
+    size_t wrong = 0;
+    CU_OK(raw_cuda_surface(p->cu, array, &surface));
+    CU_OK(p->cu->MemAlloc(&texels, size));
+
+    /* CUDA copies, Vulkan reads. */
+    CU_OK(raw_cuda_write_array(p->cu, array, expected, row, extent.height));
+    CU_OK(p->cu->CtxSynchronize());
+    raw_vk_image_read(&p->vk, image, level, found);
+    wrong += bytes_wrong(found, expected, size);
+    /* A kernel writes, Vulkan reads. */
+    expected = image_pattern(format, extent, ++seed);
+    image_launch(p, module, "write", format, surface, extent, &seed);
+    raw_vk_image_read(&p->vk, image, level, found);
+    wrong += bytes_wrong(found, expected, size);
+    /* Vulkan copies; a kernel reads, and a copy. */
+    expected = image_pattern(format, extent, ++seed);
+    raw_vk_image_write(&p->vk, image, level, expected);
+    image_launch(p, module, "read", format, surface, extent, &texels);
+    cuda_read(p, texels, found, size);
+    wrong += bytes_wrong(found, expected, size);
     memset(found, 0, size);
-    raw_vk_read(&p->vk, buffer, offset, found, size);
-    wrong += image_wrong_bytes(bytes, (const unsigned char *)expected, size);
+    CU_OK(raw_cuda_read_array(p->cu, array, found, row, extent.height));
+    wrong += bytes_wrong(found, expected, size);
+    /* Vulkan clears, a kernel reads. */
+    raw_vk_image_clear(&p->vk, image, level, format->color, NULL);
+    for (size_t i = 0; i < size; i++)
+        expected[i] = format->cleared[i % format->texel];
+    image_launch(p, module, "read", format, surface, extent, &texels);
+    cuda_read(p, texels, found, size);
+    wrong += bytes_wrong(found, expected, size);
 
-    raw_vk_fill(&p->vk, buffer, offset, size, seed ^ 0x5aa5c33cu, NULL);
-    for (size_t i = 0; i < size / 4; i++)
-        expected[i] = seed ^ 0x5aa5c33cu;
-    cuda_read(p, pointer, found, size);
-    wrong += image_wrong_bytes(bytes, (const unsigned char *)expected, size);
-    ANSWER(key, "%zu bytes wrong of 3 x %zu", wrong, size);
-    REQUIRE_EQ(wrong, 0);
+    CU_OK(p->cu->MemFree(texels));
+    CU_OK(p->cu->SurfObjectDestroy(surface));
+    return wrong;
 }
 
-void answer_wrong(const char *key, size_t wrong, size_t all)
+size_t count_wrong_bytes(pair *p, const image_format *format, const raw_vk_image *image,
+                         CUmipmappedArray mipmap, uint32_t level, unsigned seed)
 {
-    ANSWER(key, "%zu wrong of %zu", wrong, all);
-    REQUIRE_EQ(wrong, 0);
+    const VkExtent3D extent = raw_vk_image_extent(image, level);
+    const size_t row = extent.width * format->texel, size = row * extent.height;
+    const CUarray array = image_level(p, mipmap, level);
+    unsigned char *found = test_memory(size), *expected = image_pattern(format, extent, seed);
+    CU_OK(raw_cuda_write_array(p->cu, array, expected, row, extent.height));
+    CU_OK(p->cu->CtxSynchronize());
+    raw_vk_image_read(&p->vk, image, level, found);
+    size_t wrong = bytes_wrong(found, expected, size);
+    for (size_t i = 0; i < size; i++)
+        expected[i] = (unsigned char)(expected[i] ^ 1);
+    raw_vk_image_write(&p->vk, image, level, expected);
+    CU_OK(raw_cuda_read_array(p->cu, array, found, row, extent.height));
+    wrong += bytes_wrong(found, expected, size);
+    return wrong;
 }
 
-void answer_call(const char *key, CUresult result)
+CUDA_TEXTURE_DESC image_sampling(CUfilter_mode filter, unsigned flags, float most)
 {
-    ANSWER(key, "%s", raw_cuda_result_name(result));
+    CUDA_TEXTURE_DESC desc;
+    memset(&desc, 0, sizeof desc);
+    for (int i = 0; i < 3; i++)
+        desc.addressMode[i] = CU_TR_ADDRESS_MODE_CLAMP;
+    desc.filterMode = filter;
+    desc.flags = flags;
+    desc.maxMipmapLevelClamp = most;
+    return desc;
 }
 
-void answer_is(const char *key, CUresult result, CUresult expected)
+void image_answer(const char *name, const char *what, CUresult result)
 {
-    answer_call(key, result);
-    CU_IS(result, expected);
+    answer_call(answer_key("%s: %s", name, what), result);
 }
 
-void answer_so(const char *key, bool so, const char *yes, const char *no)
+#define ROWS "CULVERT_TEST_ROWS" /* of the child, "first-end" */
+
+/* The child's exit status. */
+static int run_rows(const char *child, size_t first, size_t end)
 {
-    ANSWER(key, "%s", so ? yes : no);
-    if (!so) FAIL("%s: %s", key, no);
+    char rows[48];
+    test_wants_own_process(); /* the variable is for the child alone */
+    snprintf(rows, sizeof rows, "%zu-%zu", first, end);
+    REQUIRE(setenv(ROWS, rows, 1) == 0);
+    const int status = test_run_child(child);
+    REQUIRE(unsetenv(ROWS) == 0);
+    return status;
 }
 
-void answer_number(const char *key, int64_t number, int64_t expected)
+static void run_all(size_t first, size_t end, void (*run)(pair *p, size_t row))
 {
-    ANSWER(key, "%lld", (long long)number);
-    REQUIRE_EQ(number, expected);
+    pair p;
+    pair_open(&p);
+    for (size_t row = first; row < end; row++)
+        run(&p, row);
+    pair_close(&p);
 }
 
-void answer_word(const char *key, uint32_t word, uint32_t expected)
+void image_rows(const char *child, size_t count, size_t group, void (*run)(pair *p, size_t row))
 {
-    ANSWER(key, "0x%x", (unsigned)word);
-    REQUIRE_EQ(word, expected);
+    if (raw_cuda_open()->software) {
+        run_all(0, count, run);
+        return;
+    }
+    for (size_t first = 0; first < count; first += group) {
+        const size_t end = count - first < group ? count : first + group;
+        int status = run_rows(child, first, end);
+        for (size_t row = first; row < end && status != 0; row++) {
+            const int its = group == 1 ? status : run_rows(child, row, row + 1);
+            if (its != 0)
+                ANSWER(answer_key("row %zu: the process", row), "ended with status %d", its);
+        }
+    }
 }
 
-void answer_bytes(const char *key, size_t wrong)
+void image_row_group(void (*run)(pair *p, size_t row))
 {
-    ANSWER(key, "%zu bytes wrong", wrong);
-    REQUIRE_EQ(wrong, 0);
+    const char *rows = getenv(ROWS);
+    char *rest = NULL;
+    if (rows == NULL) SKIP("only as a child");
+    const size_t first = strtoul(rows, &rest, 10);
+    run_all(first, strtoul(rest + 1, NULL, 10), run);
 }
 
-const char *answer_key(const char *format, ...)
+void image_copy_part(pair *p, const raw_vk_image *image, VkImageAspectFlags aspect, uint32_t level,
+                     VkExtent3D extent, const raw_vk_buffer *staging, bool to_image)
 {
-    static _Thread_local char key[256];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(key, sizeof key, format, args);
-    va_end(args);
-    return key;
+    const VkBufferImageCopy region = {.imageSubresource = {aspect, level, 0, image->desc.layers},
+                                      .imageExtent = extent};
+    const VkImageLayout layout =
+        to_image ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
+    VkCommandBuffer commands = raw_vk_begin(&p->vk, 0);
+    raw_vk_image_acquire(&p->vk, commands, 0, image, layout);
+    if (to_image)
+        vkCmdCopyBufferToImage(commands, staging->buffer, image->image, layout, 1, &region);
+    else
+        vkCmdCopyImageToBuffer(commands, image->image, layout, staging->buffer, 1, &region);
+    raw_vk_image_release(&p->vk, commands, 0, image, layout);
+    raw_vk_submit(&p->vk, commands, NULL);
 }
 
-bool fd_open(int fd)
+/* Virtual memory ------------------------------------------------------------------------------- */
+
+CUmemAllocationProp device_prop(CUdevice device, unsigned handle_types)
 {
-    return fcntl(fd, F_GETFD) != -1;
+    CUmemAllocationProp prop;
+    memset(&prop, 0, sizeof prop);
+    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    prop.requestedHandleTypes = (CUmemAllocationHandleType)handle_types;
+    prop.location = (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device};
+    return prop;
 }
 
-bool same_file(int a, int b)
+CUmemPoolProps device_pool_props(CUdevice device, unsigned handle_types)
 {
-    pid_t self = getpid();
-    long order = syscall(SYS_kcmp, self, self, KCMP_FILE, a, b);
-    if (order >= 0) return order == 0;
-    struct stat of_a, of_b; /* kcmp may be barred: then device and inode have to do */
-    if (errno == EBADF || fstat(a, &of_a) != 0 || fstat(b, &of_b) != 0) return false;
-    return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+    CUmemPoolProps props;
+    memset(&props, 0, sizeof props);
+    props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    props.handleTypes = (CUmemAllocationHandleType)handle_types;
+    props.location = (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device};
+    return props;
+}
+
+CUmemAccessDesc access_of(CUmemLocationType type, int id, CUmemAccess_flags flags)
+{
+    return (CUmemAccessDesc){.location = {.type = type, .id = id}, .flags = flags};
+}
+
+CUmemAccessDesc device_access(CUdevice device, CUmemAccess_flags flags)
+{
+    return access_of(CU_MEM_LOCATION_TYPE_DEVICE, device, flags);
+}
+
+CUmemGenericAllocationHandle vmm_create(const pair *p, size_t size, unsigned handle_types)
+{
+    const CUmemAllocationProp prop = device_prop(p->device, handle_types);
+    CUmemGenericAllocationHandle handle = 0;
+    CU_OK(p->cu->MemCreate(&handle, size, &prop, 0));
+    REQUIRE(handle != 0);
+    return handle;
+}
+
+CUdeviceptr vmm_reserve(const pair *p, size_t size)
+{
+    CUdeviceptr pointer = 0;
+    CU_OK(p->cu->MemAddressReserve(&pointer, size, 0, 0, 0));
+    REQUIRE(pointer != 0);
+    return pointer;
+}
+
+CUresult vmm_allow(const pair *p, CUdeviceptr pointer, size_t size)
+{
+    const CUmemAccessDesc access = device_access(p->device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    return p->cu->MemSetAccess(pointer, size, &access, 1);
+}
+
+void vmm_map(const pair *p, CUdeviceptr pointer, size_t size, CUmemGenericAllocationHandle handle)
+{
+    CU_OK(p->cu->MemMap(pointer, size, 0, handle, 0));
+    CU_OK(vmm_allow(p, pointer, size));
+}
+
+void vmm_unmap(const pair *p, CUdeviceptr pointer, size_t size)
+{
+    CU_OK(p->cu->MemUnmap(pointer, size));
+    CU_OK(p->cu->MemAddressFree(pointer, size));
+}
+
+void vmm_open(const pair *p, size_t size, unsigned handle_types, vmm_block *out)
+{
+    out->size = size;
+    out->handle = vmm_create(p, size, handle_types);
+    out->pointer = vmm_reserve(p, size);
+    vmm_map(p, out->pointer, size, out->handle);
+}
+
+void vmm_close(const pair *p, vmm_block *block)
+{
+    vmm_unmap(p, block->pointer, block->size);
+    CU_OK(p->cu->MemRelease(block->handle));
+}
+
+static void end_vmm(const void *of, void *thing)
+{
+    vmm_close(of, thing);
+}
+
+vmm_block pair_vmm(const pair *p, size_t size, unsigned handle_types)
+{
+    vmm_block block;
+    vmm_open(p, size, handle_types, &block);
+    test_later(end_vmm, p, &block, sizeof block);
+    return block;
+}
+
+static void end_handle(const void *of, void *thing)
+{
+    CU_OK(((const pair *)of)->cu->MemRelease(*(CUmemGenericAllocationHandle *)thing));
+}
+
+CUmemGenericAllocationHandle pair_handle(const pair *p, size_t size, unsigned handle_types)
+{
+    CUmemGenericAllocationHandle handle = vmm_create(p, size, handle_types);
+    test_later(end_handle, p, &handle, sizeof handle);
+    return handle;
+}
+
+static void end_range(const void *of, void *thing)
+{
+    const vmm_block *range = thing;
+    CU_OK(((const pair *)of)->cu->MemAddressFree(range->pointer, range->size));
+}
+
+CUdeviceptr pair_range(const pair *p, size_t size)
+{
+    const vmm_block range = {.pointer = vmm_reserve(p, size), .size = size};
+    test_later(end_range, p, &range, sizeof range);
+    return range.pointer;
+}
+
+static void end_mapping(const void *of, void *thing)
+{
+    const vmm_block *mapping = thing;
+    CU_OK(((const pair *)of)->cu->MemUnmap(mapping->pointer, mapping->size));
+}
+
+void pair_map(const pair *p, CUdeviceptr pointer, size_t size, CUmemGenericAllocationHandle handle)
+{
+    const vmm_block mapping = {.pointer = pointer, .size = size};
+    vmm_map(p, pointer, size, handle);
+    test_later(end_mapping, p, &mapping, sizeof mapping);
+}
+
+int vmm_export(const pair *p, CUmemGenericAllocationHandle handle)
+{
+    int fd = -1;
+    CU_OK(p->cu->MemExportToShareableHandle(&fd, handle, POSIX_FD, 0));
+    REQUIRE(fd >= 0 && fd_open(fd));
+    return fd;
+}
+
+CUresult vmm_import(const pair *p, int fd, CUmemGenericAllocationHandle *out)
+{
+    return p->cu->MemImportFromShareableHandle(out, (void *)(uintptr_t)(unsigned)fd, POSIX_FD);
+}
+
+VkResult vk_import(const pair *p, int fd, VkDeviceSize size, uint32_t type, const void *next,
+                   VkDeviceMemory *out)
+{
+    const VkImportMemoryFdInfoKHR from =
+        TEST_ROW(.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR, .pNext = next,
+                 .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT, .fd = fd);
+    const VkMemoryAllocateInfo info =
+        TEST_ROW(.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .pNext = &from,
+                 .allocationSize = size, .memoryTypeIndex = type);
+    return vkAllocateMemory(p->vk.device, &info, NULL, out);
+}
+
+/* Textures ------------------------------------------------------------------------------------- */
+
+void read_places(const pair *p, const char *kernel, CUtexObject texture, const place *places,
+                 int count, void *out, size_t bytes)
+{
+    const size_t size = (size_t)count * sizeof *places;
+    CUfunction function =
+        raw_cuda_function(p->cu, raw_cuda_module(p->cu, "texture_kernels"), kernel);
+    CUdeviceptr in = raw_cuda_memory(p->cu, size), found;
+    found = raw_cuda_memory(p->cu, (size_t)count * bytes);
+    CU_OK(raw_cuda_upload(p->cu, in, places, size));
+    void *params[] = {&texture, &in, &found, &count};
+    CU_OK(p->cu->LaunchKernel(function, ((unsigned)count + 63) / 64, 1, 1, 64, 1, 1, 0, p->stream,
+                              params, NULL));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    cuda_read(p, found, out, (size_t)count * bytes);
 }

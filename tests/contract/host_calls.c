@@ -3,46 +3,25 @@
 #define TEST_GROUP "host."
 #include "contract.h"
 
-typedef struct host {
-    const raw_cuda *cu;
-    CUcontext context; /* primary, current */
-    CUstream stream;
-} host;
-
-static void host_open(host *h)
-{
-    memset(h, 0, sizeof *h);
-    h->cu = raw_cuda_open();
-    h->context = raw_cuda_context(h->cu, 0);
-    h->stream = raw_cuda_stream(h->cu);
-}
-
-static void host_close(host *h)
-{
-    test_settle();
-    raw_cuda_leave(h->cu, 0);
-}
-#define HOST_CASE(...) TEST_ON(host, h, host_open(h), host_close(h), __VA_ARGS__)
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* A local function pointer NAME: cuNAME, looked up as version V. */
 #define HOST_CALL(name, v)                                                                         \
     PFN_cu##name##_v##v name;                                                                      \
-    raw_cuda_find(h->cu, "cu" #name, v, &name)
-static unsigned expected(unsigned i, unsigned seed)
-{
-    return i * 2654435761u + seed;
-}
-
+    raw_cuda_find(p->cu, "cu" #name, v, &name)
 enum { COUNT = 1000 };
 
-static const char *code_path(const host *h, char out[TEST_PATH_MAX])
+static const char *code_path(const pair *p, char out[TEST_PATH_MAX])
 {
-    return test_path(out, h->cu->software ? "share/culvert/pattern.soft.so"
+    return test_path(out, p->cu->software ? "share/culvert/pattern.soft.so"
                                           : "share/culvert/pattern.fatbin");
 }
 
 /* Kernels of a library: their names, their parameters, and a launch by the kernel itself. */
-HOST_CASE(libraries, .mark = TEST_BOTH, .reason = "cuda.h")
+PAIR_CASE(libraries, .mark = TEST_BOTH)
 {
     HOST_CALL(LibraryLoadFromFile, 12000);
     HOST_CALL(LibraryUnload, 12000);
@@ -64,10 +43,10 @@ HOST_CASE(libraries, .mark = TEST_BOTH, .reason = "cuda.h")
     CUmodule module;
     CUdeviceptr out;
     const char *name;
-    unsigned count, words[COUNT], size = COUNT, seed = 5;
+    unsigned count, words[COUNT];
     size_t offset, bytes;
     int value;
-    CU_OK(LibraryLoadFromFile(&library, code_path(h, path), NULL, NULL, 0, NULL, NULL, 0));
+    CU_OK(LibraryLoadFromFile(&library, code_path(p, path), NULL, NULL, 0, NULL, NULL, 0));
     CU_OK(LibraryGetKernelCount(&count, library));
     ANSWER("kernels", "%u", count);
     CU_OK(LibraryEnumerateKernels(kernels, 2, library));
@@ -88,18 +67,14 @@ HOST_CASE(libraries, .mark = TEST_BOTH, .reason = "cuda.h")
     ANSWER("dynamic shared memory", "%d", value);
     CU_OK(LibraryGetModule(&module, library));
     CU_OK(KernelGetFunction(&function, kernel));
-    CU_OK(h->cu->ModuleGetFunction(&by_module, module, "pattern_write"));
+    CU_OK(p->cu->ModuleGetFunction(&by_module, module, "pattern_write"));
     ANSWER("its function", "%s", function == by_module ? "the module's" : "another one");
-    CU_OK(h->cu->MemAlloc(&out, sizeof words));
-    void *params[] = {&out, &size, &seed};
-    CU_OK(h->cu->LaunchKernel((CUfunction)(void *)kernel, (COUNT + 63) / 64, 1, 1, 64, 1, 1, 0,
-                              h->stream, params, NULL));
-    CU_OK(h->cu->StreamSynchronize(h->stream));
-    CU_OK(h->cu->MemcpyDtoH(words, out, sizeof words));
-    size_t wrong = 0;
-    for (unsigned i = 0; i < COUNT; i++)
-        wrong += words[i] != expected(i, seed);
-    answer_wrong("words of a launch by the kernel", wrong, COUNT);
+    CU_OK(p->cu->MemAlloc(&out, sizeof words));
+    CU_OK(words_launch(p->cu, (CUfunction)(void *)kernel, out, COUNT, 5, p->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    cuda_read(p, out, words, sizeof words);
+    answer_wrong("words of a launch by the kernel",
+                 words_wrong(words, pattern_words(sizeof words, 5), COUNT), COUNT);
     answer_call("cuLibraryGetKernel: no such kernel", LibraryGetKernel(&kernel, library, "nobody"));
     answer_call("cuLibraryGetGlobal: no such variable",
                 LibraryGetGlobal(&out, &bytes, library, "nobody"));
@@ -111,14 +86,14 @@ HOST_CASE(libraries, .mark = TEST_BOTH, .reason = "cuda.h")
                 KernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, kernels[0], 999));
     answer_call("cuLibraryLoadFromFile: no such file",
                 LibraryLoadFromFile(&same, "/nowhere/kernels", NULL, NULL, 0, NULL, NULL, 0));
-    CALL_ROW(h->cu, ModuleUnload, "a library's module", module);
-    CU_OK(h->cu->MemFree(out));
+    CALL_ROW(p->cu, ModuleUnload, "a library's module", module);
+    CU_OK(p->cu->MemFree(out));
     CU_OK(LibraryUnload(library));
     answer_call("cuLibraryUnload: NULL", LibraryUnload(NULL));
 }
 
 /* What is asked of pages, and what was said of them. */
-static void advice(const host *h, CUdeviceptr memory, size_t size)
+static void advice(const pair *p, CUdeviceptr memory, size_t size)
 {
     static const CUmem_range_attribute all[] = {
         CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION,
@@ -130,24 +105,22 @@ static void advice(const host *h, CUdeviceptr memory, size_t size)
     int mostly = -9, preferred = -9, prefetched = -9, accessed[3] = {-9, -9, -9};
     void *data[] = {&mostly, &preferred, accessed, &prefetched};
     size_t sizes[] = {4, 4, 12, 4};
-    CU_OK(MemRangeGetAttributes(data, sizes, (CUmem_range_attribute *)(uintptr_t)all, 4, memory,
-                                size));
+    CUmem_range_attribute *which = (CUmem_range_attribute *)(uintptr_t)all;
+    CU_OK(MemRangeGetAttributes(data, sizes, which, 4, memory, size));
     ANSWER("before any advice", "%d %d [%d %d %d] %d", mostly, preferred, accessed[0], accessed[1],
            accessed[2], prefetched);
     CU_OK(MemAdvise(memory, size, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
     CU_OK(MemAdvise(memory, size, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_DEVICE_CPU));
     CU_OK(MemAdvise(memory, size, CU_MEM_ADVISE_SET_ACCESSED_BY, CU_DEVICE_CPU));
     CU_OK(MemAdvise(memory, size, CU_MEM_ADVISE_SET_ACCESSED_BY, 0));
-    CU_OK(MemPrefetchAsync(memory, size, 0, h->stream));
-    CU_OK(MemRangeGetAttributes(data, sizes, (CUmem_range_attribute *)(uintptr_t)all, 4, memory,
-                                size));
+    CU_OK(MemPrefetchAsync(memory, size, 0, p->stream));
+    CU_OK(MemRangeGetAttributes(data, sizes, which, 4, memory, size));
     ANSWER("after it", "%d %d [%d %d %d] %d", mostly, preferred, accessed[0], accessed[1],
            accessed[2], prefetched);
     /* Half of the pages say otherwise. */
     CU_OK(MemAdvise(memory, size / 2, CU_MEM_ADVISE_UNSET_READ_MOSTLY, 0));
-    CU_OK(MemPrefetchAsync(memory, size / 2, CU_DEVICE_CPU, h->stream));
-    CU_OK(MemRangeGetAttributes(data, sizes, (CUmem_range_attribute *)(uintptr_t)all, 4, memory,
-                                size));
+    CU_OK(MemPrefetchAsync(memory, size / 2, CU_DEVICE_CPU, p->stream));
+    CU_OK(MemRangeGetAttributes(data, sizes, which, 4, memory, size));
     ANSWER("halves that differ", "%d %d %d", mostly, preferred, prefetched);
     CU_OK(MemRangeGetAttribute(&mostly, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, memory + size / 2,
                                size / 2));
@@ -159,66 +132,59 @@ static void advice(const host *h, CUdeviceptr memory, size_t size)
     answer_call("cuMemAdvise: beyond the end",
                 MemAdvise(memory, 2 * size, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
     CUdeviceptr plain;
-    CU_OK(h->cu->MemAlloc(&plain, size));
+    CU_OK(p->cu->MemAlloc(&plain, size));
     answer_call("cuMemAdvise: memory of cuMemAlloc",
                 MemAdvise(plain, size, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
     answer_call("cuMemPrefetchAsync: memory of cuMemAlloc",
-                MemPrefetchAsync(plain, size, 0, h->stream));
-    CU_OK(h->cu->MemFree(plain));
+                MemPrefetchAsync(plain, size, 0, p->stream));
+    CU_OK(p->cu->MemFree(plain));
 }
 
 /* The host writes, a kernel adds, the host reads: the same pages. */
-HOST_CASE(managed, .mark = TEST_BOTH, .reason = "cuda.h")
+PAIR_CASE(managed, .mark = TEST_BOTH)
 {
     enum { SIZE = 4 << 20 };
     HOST_CALL(MemAllocManaged, 6000);
     HOST_CALL(StreamAttachMemAsync, 6000);
     int managed, concurrent;
-    unsigned is_managed, type, count = COUNT, addend = 7;
+    unsigned is_managed, type;
     void *on_host;
     CUdeviceptr memory;
-    CU_OK(h->cu->DeviceGetAttribute(&managed, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 0));
-    CU_OK(h->cu->DeviceGetAttribute(&concurrent, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 0));
+    CU_OK(p->cu->DeviceGetAttribute(&managed, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 0));
+    CU_OK(p->cu->DeviceGetAttribute(&concurrent, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 0));
     if (!managed || !concurrent) SKIP("no managed memory that host and device use at once");
     CU_OK(MemAllocManaged(&memory, SIZE, CU_MEM_ATTACH_GLOBAL));
-    CU_OK(h->cu->PointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, memory));
-    CU_OK(h->cu->PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory));
-    CU_OK(h->cu->PointerGetAttribute(&on_host, CU_POINTER_ATTRIBUTE_HOST_POINTER, memory));
+    CU_OK(p->cu->PointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, memory));
+    CU_OK(p->cu->PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory));
+    CU_OK(p->cu->PointerGetAttribute(&on_host, CU_POINTER_ATTRIBUTE_HOST_POINTER, memory));
     ANSWER("attributes", "managed %u, type %u, host pointer %s", is_managed, type,
            (uintptr_t)on_host == memory ? "the same" : "another one");
     unsigned *words = (unsigned *)(uintptr_t)memory;
-    for (unsigned i = 0; i < COUNT; i++)
-        words[i] = expected(i, 3);
-    CUmodule module = raw_cuda_module(h->cu, "pattern");
-    CUfunction add = raw_cuda_function(h->cu, module, "pattern_add");
-    void *params[] = {&memory, &count, &addend};
-    CU_OK(StreamAttachMemAsync(h->stream, memory, 0, CU_MEM_ATTACH_SINGLE));
-    CU_OK(h->cu->LaunchKernel(add, (COUNT + 63) / 64, 1, 1, 64, 1, 1, 0, h->stream, params, NULL));
-    CU_OK(h->cu->StreamSynchronize(h->stream));
-    size_t wrong = 0;
-    for (unsigned i = 0; i < COUNT; i++)
-        wrong += words[i] != expected(i, 3) + addend;
-    answer_wrong("words after the kernel", wrong, COUNT);
-    CU_OK(StreamAttachMemAsync(h->stream, memory, 0, CU_MEM_ATTACH_GLOBAL));
+    memcpy(words, pattern_words(COUNT * 4, 3), COUNT * 4);
+    CU_OK(StreamAttachMemAsync(p->stream, memory, 0, CU_MEM_ATTACH_SINGLE));
+    CU_OK(words_run(p, "pattern_add", memory, COUNT * 4, 7));
+    answer_wrong("words after the kernel", words_wrong(words, pattern_words(COUNT * 4, 10), COUNT),
+                 COUNT);
+    CU_OK(StreamAttachMemAsync(p->stream, memory, 0, CU_MEM_ATTACH_GLOBAL));
     answer_call("cuStreamAttachMemAsync: SINGLE to the NULL stream",
                 StreamAttachMemAsync(NULL, memory, 0, CU_MEM_ATTACH_SINGLE));
-    advice(h, memory, SIZE);
-    CU_OK(h->cu->StreamSynchronize(h->stream));
-    CU_OK(h->cu->MemFree(memory));
+    advice(p, memory, SIZE);
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    CU_OK(p->cu->MemFree(memory));
     answer_call("cuMemAllocManaged: flags 0", MemAllocManaged(&memory, SIZE, 0));
     answer_call("cuMemAllocManaged: SINGLE", MemAllocManaged(&memory, SIZE, CU_MEM_ATTACH_SINGLE));
     answer_call("cuMemAllocManaged: 0 bytes", MemAllocManaged(&memory, 0, CU_MEM_ATTACH_GLOBAL));
 }
 
 /* A stream waits for one word and writes two others, in one call. */
-HOST_CASE(batches_of_words, .mark = TEST_BOTH, .reason = "cuda.h")
+PAIR_CASE(batches_of_words, .mark = TEST_BOTH)
 {
     HOST_CALL(StreamBatchMemOp, 11070);
     uint64_t found[3] = {0};
-    CUstream other = raw_cuda_stream(h->cu);
-    CUdeviceptr words = raw_cuda_memory(h->cu, sizeof found);
-    CU_OK(h->cu->MemsetD32Async(words, 0, 6, h->stream));
-    CU_OK(h->cu->StreamSynchronize(h->stream));
+    CUstream other = raw_cuda_stream(p->cu);
+    CUdeviceptr words = raw_cuda_memory(p->cu, sizeof found);
+    CU_OK(p->cu->MemsetD32Async(words, 0, 6, p->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
     CUstreamBatchMemOpParams ops[3];
     memset(ops, 0, sizeof ops);
     ops[0].waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_64;
@@ -231,26 +197,26 @@ HOST_CASE(batches_of_words, .mark = TEST_BOTH, .reason = "cuda.h")
     ops[2].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
     ops[2].writeValue.address = words + 16;
     ops[2].writeValue.value = 99;
-    CU_OK(StreamBatchMemOp(h->stream, 3, ops, 0));
-    answer_call("before the value", h->cu->StreamQuery(h->stream));
-    CU_OK(h->cu->StreamWriteValue64(other, words, 42, 0));
-    CU_OK(h->cu->StreamSynchronize(h->stream));
-    CU_OK(h->cu->MemcpyDtoH(found, words, sizeof found));
+    CU_OK(StreamBatchMemOp(p->stream, 3, ops, 0));
+    answer_call("before the value", p->cu->StreamQuery(p->stream));
+    CU_OK(p->cu->StreamWriteValue64(other, words, 42, 0));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    CU_OK(p->cu->MemcpyDtoH(found, words, sizeof found));
     ANSWER("after it", "%llu %llx %llu", (unsigned long long)found[0], (unsigned long long)found[1],
            (unsigned long long)found[2]);
-    answer_call("cuStreamBatchMemOp: 256 of them", StreamBatchMemOp(h->stream, 256, ops, 0));
-    if (h->cu->software) /* an H100's driver crashes (580.159.04) */
-        answer_call("cuStreamBatchMemOp: NULL", StreamBatchMemOp(h->stream, 1, NULL, 0));
+    answer_call("cuStreamBatchMemOp: 256 of them", StreamBatchMemOp(p->stream, 256, ops, 0));
+    if (p->cu->software) /* an H100's driver crashes (580.159.04) */
+        answer_call("cuStreamBatchMemOp: NULL", StreamBatchMemOp(p->stream, 1, NULL, 0));
     else
         ANSWER("cuStreamBatchMemOp: NULL", "crashes");
-    answer_call("cuStreamBatchMemOp: flags 1", StreamBatchMemOp(h->stream, 3, ops, 1));
+    answer_call("cuStreamBatchMemOp: flags 1", StreamBatchMemOp(p->stream, 3, ops, 1));
     ops[1].operation = (CUstreamBatchMemOpType)77;
-    answer_call("cuStreamBatchMemOp: operation 77", StreamBatchMemOp(h->stream, 3, ops, 0));
-    CU_OK(h->cu->StreamSynchronize(h->stream));
+    answer_call("cuStreamBatchMemOp: operation 77", StreamBatchMemOp(p->stream, 3, ops, 0));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
 }
 
 /* A captured write and a captured wait of a word. */
-HOST_CASE(captured_words, .mark = TEST_BOTH, .reason = "cuda.h")
+PAIR_CASE(captured_words, .mark = TEST_BOTH)
 {
     HOST_CALL(GraphInstantiateWithFlags, 11040);
     uint64_t found = 0;
@@ -259,32 +225,31 @@ HOST_CASE(captured_words, .mark = TEST_BOTH, .reason = "cuda.h")
     CUgraphExec exec;
     CUgraphNode nodes[4];
     CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
-    CUdeviceptr word = raw_cuda_memory(h->cu, sizeof found);
-    CU_OK(h->cu->MemsetD32Async(word, 0, 2, h->stream));
-    CU_OK(h->cu->StreamSynchronize(h->stream));
-    CU_OK(h->cu->StreamBeginCapture(h->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    answer_call("cuStreamWriteValue64", h->cu->StreamWriteValue64(h->stream, word, 7, 0));
+    CUdeviceptr word = raw_cuda_memory(p->cu, sizeof found);
+    set_words(p, word, 0, 2);
+    CU_OK(p->cu->StreamBeginCapture(p->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    answer_call("cuStreamWriteValue64", p->cu->StreamWriteValue64(p->stream, word, 7, 0));
     answer_call("cuStreamWaitValue64",
-                h->cu->StreamWaitValue64(h->stream, word, 7, CU_STREAM_WAIT_VALUE_GEQ));
-    const CUresult ended = h->cu->StreamEndCapture(h->stream, &graph);
+                p->cu->StreamWaitValue64(p->stream, word, 7, CU_STREAM_WAIT_VALUE_GEQ));
+    const CUresult ended = p->cu->StreamEndCapture(p->stream, &graph);
     answer_call("cuStreamEndCapture", ended);
     if (ended != CUDA_SUCCESS) return;
-    CU_OK(h->cu->GraphGetNodes(graph, NULL, &count));
+    CU_OK(p->cu->GraphGetNodes(graph, NULL, &count));
     REQUIRE(count >= 1 && count <= 4);
-    CU_OK(h->cu->GraphGetNodes(graph, nodes, &count));
-    CU_OK(h->cu->GraphNodeGetType(nodes[0], &type));
+    CU_OK(p->cu->GraphGetNodes(graph, nodes, &count));
+    CU_OK(p->cu->GraphNodeGetType(nodes[0], &type));
     ANSWER("the graph", "%zu nodes, the first of type %d", count, (int)type);
     CU_OK(GraphInstantiateWithFlags(&exec, graph, 0));
-    CU_OK(h->cu->GraphLaunch(exec, h->stream));
-    CU_OK(h->cu->StreamSynchronize(h->stream));
-    CU_OK(h->cu->MemcpyDtoH(&found, word, sizeof found));
+    CU_OK(p->cu->GraphLaunch(exec, p->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    cuda_read(p, word, &found, sizeof found);
     REQUIRE_EQ(found, 7);
-    CU_OK(h->cu->GraphExecDestroy(exec));
-    CU_OK(h->cu->GraphDestroy(graph));
+    CU_OK(p->cu->GraphExecDestroy(exec));
+    CU_OK(p->cu->GraphDestroy(graph));
 }
 
 /* Copies of a batch, with sources that the call is done with when it returns. */
-HOST_CASE(batches_of_copies, .mark = TEST_BOTH, .reason = "cuda.h")
+PAIR_CASE(batches_of_copies, .mark = TEST_BOTH)
 {
     HOST_CALL(MemcpyBatchAsync, 12080);
     enum { EACH = 4096 };
@@ -298,12 +263,12 @@ HOST_CASE(batches_of_copies, .mark = TEST_BOTH, .reason = "cuda.h")
         from[0][i] = (unsigned char)(i * 7);
         from[1][i] = (unsigned char)(i * 11 + 1);
     }
-    CUdeviceptr memory = raw_cuda_memory(h->cu, sizeof from);
+    CUdeviceptr memory = raw_cuda_memory(p->cu, sizeof from);
     CUdeviceptr to[2] = {memory, memory + EACH}, of[2] = {(uintptr_t)from[0], (uintptr_t)from[1]};
-    CU_OK(MemcpyBatchAsync(to, of, sizes, 2, attributes, first, 2, &failed, h->stream));
+    CU_OK(MemcpyBatchAsync(to, of, sizes, 2, attributes, first, 2, &failed, p->stream));
     memset(from, 0, sizeof from);
-    CU_OK(h->cu->StreamSynchronize(h->stream));
-    CU_OK(h->cu->MemcpyDtoH(back, memory, sizeof back));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    CU_OK(p->cu->MemcpyDtoH(back, memory, sizeof back));
     size_t wrong = 0;
     for (unsigned i = 0; i < EACH; i++)
         wrong += back[0][i] != (unsigned char)(i * 7) || back[1][i] != (unsigned char)(i * 11 + 1);
@@ -312,16 +277,16 @@ HOST_CASE(batches_of_copies, .mark = TEST_BOTH, .reason = "cuda.h")
                 MemcpyBatchAsync(to, of, sizes, 2, attributes, first, 2, &failed, NULL));
     first[0] = 1;
     answer_call("attributes that do not begin with 0",
-                MemcpyBatchAsync(to, of, sizes, 2, attributes, first, 1, &failed, h->stream));
+                MemcpyBatchAsync(to, of, sizes, 2, attributes, first, 1, &failed, p->stream));
     first[0] = 0;
     attributes[0].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_INVALID;
     answer_call("no access order",
-                MemcpyBatchAsync(to, of, sizes, 2, attributes, first, 2, &failed, h->stream));
+                MemcpyBatchAsync(to, of, sizes, 2, attributes, first, 2, &failed, p->stream));
 }
 
 /* Nodes by cuGraphAddNode, changed in the graph and in the executable one; a node that records an
  * event which others wait for, and one that waits. */
-HOST_CASE(graph_nodes, .mark = TEST_BOTH, .reason = "cuda.h")
+PAIR_CASE(graph_nodes, .mark = TEST_BOTH)
 {
     HOST_CALL(GraphAddNode, 12020);
     HOST_CALL(GraphNodeSetParams, 12020);
@@ -334,11 +299,11 @@ HOST_CASE(graph_nodes, .mark = TEST_BOTH, .reason = "cuda.h")
     CUgraphNode set, copy, record, wait, batch;
     CUgraphNodeType type;
     CUevent same;
-    CUstream other = raw_cuda_stream(h->cu);
-    CUevent done = raw_cuda_event(h->cu, CU_EVENT_DISABLE_TIMING);
-    CUevent before = raw_cuda_event(h->cu, CU_EVENT_DISABLE_TIMING);
-    CUdeviceptr memory = raw_cuda_memory(h->cu, sizeof words + 16);
-    CU_OK(h->cu->GraphCreate(&graph, 0));
+    CUstream other = raw_cuda_stream(p->cu);
+    CUevent done = raw_cuda_event(p->cu, CU_EVENT_DISABLE_TIMING);
+    CUevent before = raw_cuda_event(p->cu, CU_EVENT_DISABLE_TIMING);
+    CUdeviceptr memory = raw_cuda_memory(p->cu, sizeof words + 16);
+    CU_OK(p->cu->GraphCreate(&graph, 0));
     CUgraphNodeParams waiting = {.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT},
                       recording = {.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD},
                       setting = {.type = CU_GRAPH_NODE_TYPE_MEMSET},
@@ -364,13 +329,13 @@ HOST_CASE(graph_nodes, .mark = TEST_BOTH, .reason = "cuda.h")
     copying.memcpy.copyParams.Height = copying.memcpy.copyParams.Depth = 1;
     writing.memOp.count = 1;
     writing.memOp.paramArray = &op;
-    writing.memOp.ctx = h->context;
+    writing.memOp.ctx = p->context;
     CU_OK(GraphAddNode(&wait, graph, NULL, 0, &waiting));
     CU_OK(GraphAddNode(&set, graph, &wait, 1, &setting));
     CU_OK(GraphAddNode(&copy, graph, &set, 1, &copying));
     CU_OK(GraphAddNode(&batch, graph, &copy, 1, &writing));
     CU_OK(GraphAddNode(&record, graph, &batch, 1, &recording));
-    CU_OK(h->cu->GraphNodeGetType(record, &type));
+    CU_OK(p->cu->GraphNodeGetType(record, &type));
     CU_OK(GraphEventRecordNodeGetEvent(record, &same));
     ANSWER("the node of the event", "type %d, %s", (int)type,
            same == done ? "its event" : "another event");
@@ -380,17 +345,17 @@ HOST_CASE(graph_nodes, .mark = TEST_BOTH, .reason = "cuda.h")
     setting.memset.value = 12;
     for (unsigned turn = 0; turn < 2; turn++) {
         uint32_t number = 0;
-        CU_OK(h->cu->EventRecord(before, other));
-        CU_OK(h->cu->GraphLaunch(exec, h->stream));
+        CU_OK(p->cu->EventRecord(before, other));
+        CU_OK(p->cu->GraphLaunch(exec, p->stream));
         /* The event is the launch's from here on: who waits for it sees what was done. */
-        CU_OK(h->cu->StreamWaitEvent(other, done, 0));
-        CU_OK(h->cu->StreamSynchronize(other));
-        CU_OK(h->cu->MemcpyDtoH(words, memory, sizeof words));
-        CU_OK(h->cu->MemcpyDtoH(&number, memory + sizeof words, sizeof number));
+        CU_OK(p->cu->StreamWaitEvent(other, done, 0));
+        CU_OK(p->cu->StreamSynchronize(other));
+        CU_OK(p->cu->MemcpyDtoH(words, memory, sizeof words));
+        CU_OK(p->cu->MemcpyDtoH(&number, memory + sizeof words, sizeof number));
         ANSWER(answer_key("turn %u", turn), "%u %u %u", words[0][3], words[1][3], number);
         CU_OK(GraphExecNodeSetParams(exec, set, &setting));
     }
-    CU_OK(h->cu->StreamSynchronize(h->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
     answer_call("cuGraphNodeSetParams: another type", GraphNodeSetParams(set, &copying));
     writing.memOp.ctx = NULL;
     answer_call("cuGraphAddNode: words without a context",
@@ -399,27 +364,26 @@ HOST_CASE(graph_nodes, .mark = TEST_BOTH, .reason = "cuda.h")
     answer_call("cuGraphAddNode: a reserved word", GraphAddNode(&set, graph, NULL, 0, &setting));
     recording.eventRecord.event = NULL;
     answer_call("cuGraphAddNode: NULL event", GraphAddNode(&record, graph, NULL, 0, &recording));
-    CU_OK(h->cu->GraphExecDestroy(exec));
-    CU_OK(h->cu->GraphDestroy(graph));
+    CU_OK(p->cu->GraphExecDestroy(exec));
+    CU_OK(p->cu->GraphDestroy(graph));
 }
 
 /* What holds on any device. */
-HOST_CASE(occupancy, .mark = TEST_BOTH, .reason = "cuda.h")
+PAIR_CASE(occupancy, .mark = TEST_BOTH)
 {
     HOST_CALL(OccupancyMaxActiveBlocksPerMultiprocessor, 6050);
     HOST_CALL(OccupancyMaxPotentialBlockSize, 6050);
     HOST_CALL(OccupancyAvailableDynamicSMemPerBlock, 10020);
     HOST_CALL(LaunchCooperativeKernel, 9000);
-    CUmodule module = raw_cuda_module(h->cu, "pattern");
-    CUfunction write = raw_cuda_function(h->cu, module, "pattern_write");
+    CUfunction write = words_kernel(p->cu, "pattern_write");
     int processors, threads, blocks, grid, size, cooperative;
     size_t shared;
     CUdeviceptr out;
     unsigned count = 1, seed = 0;
-    CU_OK(h->cu->DeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
+    CU_OK(p->cu->DeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
     CU_OK(
-        h->cu->DeviceGetAttribute(&threads, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 0));
-    CU_OK(h->cu->DeviceGetAttribute(&cooperative, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 0));
+        p->cu->DeviceGetAttribute(&threads, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 0));
+    CU_OK(p->cu->DeviceGetAttribute(&cooperative, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 0));
     CU_OK(OccupancyMaxPotentialBlockSize(&grid, &size, write, NULL, 0, 0));
     CU_OK(OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, write, size, 0));
     ANSWER("the best block", "%s",
@@ -434,12 +398,252 @@ HOST_CASE(occupancy, .mark = TEST_BOTH, .reason = "cuda.h")
     answer_call("NULL function", OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, NULL, 64, 0));
     answer_call("NULL out", OccupancyMaxActiveBlocksPerMultiprocessor(NULL, write, 64, 0));
     ANSWER("cooperative launches", "%d", cooperative);
-    out = raw_cuda_memory(h->cu, 64);
+    out = raw_cuda_memory(p->cu, 64);
     void *params[] = {&out, &count, &seed};
-    CU_OK(LaunchCooperativeKernel(write, (unsigned)grid, 1, 1, (unsigned)size, 1, 1, 0, h->stream,
+    CU_OK(LaunchCooperativeKernel(write, (unsigned)grid, 1, 1, (unsigned)size, 1, 1, 0, p->stream,
                                   params));
     answer_call("a cooperative launch of one block too many",
                 LaunchCooperativeKernel(write, (unsigned)grid + 1, 1, 1, (unsigned)size, 1, 1, 0,
-                                        h->stream, params));
-    CU_OK(h->cu->StreamSynchronize(h->stream));
+                                        p->stream, params));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+}
+
+/* Host memory that CUDA knows, and dma-bufs that it does not import ---------------------------- */
+
+#define DMABUF_CHILD "CULVERT_TEST_DMABUF_CHILD"
+
+static size_t page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static unsigned char *map_pages(size_t count)
+{
+    void *pages =
+        mmap(NULL, count * page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(pages != MAP_FAILED);
+    return pages;
+}
+
+/* Registered pages are device memory: written by a kernel, copied from, the same pointer on both
+ * sides. */
+PAIR_CASE(registered, .mark = TEST_BOTH)
+{
+    enum { WORDS = 4096 };
+    CUdeviceptr pointer;
+    const size_t size = WORDS * 4, pages = (size + page_size() - 1) / page_size();
+    unsigned char *memory = map_pages(pages);
+    uint32_t *words = (uint32_t *)(void *)memory, first[4];
+    CU_OK(p->cu->MemHostRegister(memory, pages * page_size(),
+                                 CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
+    CU_OK(p->cu->MemHostGetDevicePointer(&pointer, memory, 0));
+    ANSWER("the device's pointer", "%s", pointer == (uintptr_t)memory ? "the host's" : "another");
+    CU_OK(words_run(p, "pattern_write", pointer, size, 99));
+    answer_wrong("words that a kernel wrote", words_wrong(words, pattern_words(size, 99), WORDS),
+                 WORDS);
+    cuda_read(p, pointer, first, sizeof first);
+    REQUIRE_EQ_BYTES(first, words, sizeof first);
+    answer_is("registered twice", p->cu->MemHostRegister(memory, page_size(), 0),
+              CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    CU_OK(p->cu->MemHostUnregister(memory));
+    answer_is("unregistered twice", p->cu->MemHostUnregister(memory),
+              CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    REQUIRE(munmap(memory, pages * page_size()) == 0);
+}
+
+/* cuda.h, cuImportExternalMemory: dma-bufs on Tegra only. With CUDA's own where it makes one, else
+ * with a memfd. */
+PAIR_CASE(import_dma_buf_child, .title = "host.dma_buf_child")
+{
+    if (getenv(DMABUF_CHILD) == NULL) SKIP("only as a child");
+    int fd = -1, supported = -1;
+    const size_t size = 2u << 20;
+    CU_OK(p->cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, p->device));
+    CUdeviceptr pointer = raw_cuda_memory(p->cu, size);
+    const CUresult result = p->cu->MemGetHandleForAddressRange(
+        &fd, pointer, size, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
+    MEASURED("dma_buf", "attribute %d; of a range: %s", supported, raw_cuda_result_name(result));
+    ANSWER("the attribute and cuMemGetHandleForAddressRange", "%s",
+           supported == (result == CUDA_SUCCESS) ? "agree" : "do not agree");
+    if (!supported) REQUIRE(result != CUDA_SUCCESS);
+    if (p->cu->software) REQUIRE_EQ(result, CUDA_ERROR_NOT_SUPPORTED);
+    if (result != CUDA_SUCCESS) {
+        fd = memfd_create("no dma-buf", MFD_CLOEXEC);
+        REQUIRE(fd >= 0 && ftruncate(fd, (off_t)size) == 0);
+    }
+    for (unsigned flags = 0; flags < 2; flags++) {
+        CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc;
+        CUexternalMemory memory = NULL;
+        memset(&desc, 0, sizeof desc);
+        /* CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD, from cuda.h 13.0 on. */
+        desc.type = (CUexternalMemoryHandleType)(CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF + 1);
+        desc.handle.fd = fd;
+        desc.size = size;
+        desc.flags = flags;
+        CUresult imported = p->cu->ImportExternalMemory(&memory, &desc);
+        answer_with(answer_key("import as a dma-buf, flags %u", flags), imported, "the fd is %s",
+                    fd_open(fd) ? "open" : "closed");
+        if (imported == CUDA_SUCCESS) CU_OK(p->cu->DestroyExternalMemory(memory));
+        if (!fd_open(fd)) break;
+    }
+    if (fd_open(fd)) close(fd);
+}
+
+TEST(import_dma_buf, .title = "host.dma_buf", .mark = TEST_TWIN_STRICTER, .reason = REPORTED,
+     .own = true)
+{
+    (void)raw_cuda_open(); /* whose answers these are */
+    REQUIRE(setenv(DMABUF_CHILD, "0", 1) == 0);
+    const int status = test_run_child("host.dma_buf_child");
+    ANSWER("the process ended with status", "%d", status);
+}
+
+static unsigned char *map_shared(int fd)
+{
+    void *pages = mmap(NULL, page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    REQUIRE(pages != MAP_FAILED);
+    return pages;
+}
+
+/* Counters in a sealed file that two processes map: a stream waits for a word, another stream or
+ * the host writes it, by whichever mapping. Rings between processes rest on it. */
+PAIR_CASE(shared_words, .mark = TEST_BOTH)
+{
+    enum { AT = 128 };
+    CUstream waits, writes;
+    CUdeviceptr here, there;
+    const int fd = memfd_create("words", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    REQUIRE(fd >= 0 && ftruncate(fd, (off_t)page_size()) == 0);
+    REQUIRE(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0);
+    unsigned char *one = map_shared(fd), *two = map_shared(fd);
+    const unsigned flags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
+    CU_OK(p->cu->MemHostRegister(one, page_size(), flags));
+    CU_OK(p->cu->MemHostRegister(two, page_size(), flags));
+    CU_OK(p->cu->MemHostGetDevicePointer(&here, one, 0));
+    CU_OK(p->cu->MemHostGetDevicePointer(&there, two, 0));
+    CU_OK(p->cu->StreamCreate(&waits, CU_STREAM_NON_BLOCKING));
+    CU_OK(p->cu->StreamCreate(&writes, CU_STREAM_NON_BLOCKING));
+    CU_OK(p->cu->StreamWaitValue64(waits, here + AT, 1, CU_STREAM_WAIT_VALUE_GEQ));
+    CU_OK(p->cu->StreamWriteValue64(waits, here, 77, CU_STREAM_WRITE_VALUE_DEFAULT));
+    REQUIRE_EQ(p->cu->StreamQuery(waits), CUDA_ERROR_NOT_READY);
+    /* By the other mapping, as the other process has it; a greater value does as well. */
+    CU_OK(p->cu->StreamWriteValue64(writes, there + AT, 5, CU_STREAM_WRITE_VALUE_DEFAULT));
+    CU_OK(p->cu->StreamSynchronize(waits));
+    REQUIRE_EQ(atomic_load((_Atomic uint64_t *)(void *)two), 77);
+    REQUIRE_EQ(atomic_load((_Atomic uint64_t *)(void *)(one + AT)), 5);
+    /* The host, in place of a process that has ended. */
+    CU_OK(p->cu->StreamWaitValue64(waits, here + AT, 9, CU_STREAM_WAIT_VALUE_GEQ));
+    REQUIRE_EQ(p->cu->StreamQuery(waits), CUDA_ERROR_NOT_READY);
+    atomic_store((_Atomic uint64_t *)(void *)(two + AT), 9);
+    CU_OK(p->cu->StreamSynchronize(waits));
+    answer_call("a word that is not at a multiple of 8",
+                p->cu->StreamWriteValue64(writes, here + 4, 1, 0));
+    CU_OK(p->cu->StreamDestroy(waits));
+    CU_OK(p->cu->StreamDestroy(writes));
+    CU_OK(p->cu->MemHostUnregister(one));
+    CU_OK(p->cu->MemHostUnregister(two));
+    REQUIRE(munmap(one, page_size()) == 0 && munmap(two, page_size()) == 0);
+    close(fd);
+}
+
+/* Who sees what who wrote, by who allocated: an answer for each. A kernel that adds 1 reads and
+ * writes, and what CUDA wrote the host always sees. */
+enum { IMPORTED, MAPPED, CUDAS, HOLDERS };
+enum { SEEN_WORDS = 1024, SEEN_ROUNDS = 3 };
+
+typedef struct seen_memory {
+    raw_vk_buffer vk;
+    CUexternalMemory memory;
+    CUdeviceptr pointer;
+    uint32_t *host;
+    CUfunction add;
+} seen_memory;
+
+static void add_one(const pair *p, const seen_memory *m)
+{
+    CU_OK(words_launch(p->cu, m->add, m->pointer, SEEN_WORDS, 1, p->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+}
+
+/* What is not `value` everywhere was not seen. */
+static void answer_seen(const char *holder, const char *what, const uint32_t *words,
+                        const uint32_t *values)
+{
+    size_t old = 0;
+    for (size_t round = 0; round < SEEN_ROUNDS; round++)
+        old += words_not(words + round * SEEN_WORDS, values[round], SEEN_WORDS);
+    ANSWER(answer_key("%s: %s", holder, what), "%s",
+           old == 0                          ? "new words"
+           : old == SEEN_ROUNDS * SEEN_WORDS ? "old words"
+                                             : "old words in some rounds");
+}
+
+static void all_are(uint32_t *words, uint32_t value)
+{
+    for (size_t i = 0; i < SEEN_WORDS; i++)
+        words[i] = value;
+}
+
+static void who_sees_what(pair *p, const char *holder, const seen_memory *m)
+{
+    static uint32_t seen[SEEN_ROUNDS * SEEN_WORDS], words[SEEN_WORDS];
+    static const char *const ways[] = {
+        "the host writes, a kernel reads", "the host writes, Vulkan reads, a kernel reads",
+        "CUDA writes, the host reads",     "the host writes, Vulkan reads",
+        "Vulkan writes, the host reads",   "Vulkan writes, a kernel reads"};
+    const size_t size = sizeof words;
+    for (size_t way = 0; way < COUNT_OF(ways); way++) {
+        uint32_t values[SEEN_ROUNDS];
+        if (m->vk.buffer == VK_NULL_HANDLE && way != 0 && way != 2) continue;
+        all_are(m->host, 7);
+        add_one(p, m); /* CUDA has read it */
+        for (uint32_t round = 0; round < SEEN_ROUNDS; round++) {
+            uint32_t *to = seen + round * SEEN_WORDS;
+            const uint32_t value = 100 * (round + 1) + (uint32_t)way;
+            const bool vulkan_writes = way >= 4, kernel_last = way <= 2 || way == 5;
+            all_are(vulkan_writes ? words : m->host, value);
+            if (vulkan_writes) raw_vk_write(&p->vk, &m->vk, 0, words, size);
+            if (way == 1 || way == 3) raw_vk_read(&p->vk, &m->vk, 0, words, size);
+            if (way == 2) { /* reads no word */
+                set_words(p, m->pointer, value + 1, SEEN_WORDS);
+            } else if (kernel_last)
+                add_one(p, m);
+            values[round] = kernel_last ? value + 1 : value;
+            memcpy(to, way == 3 ? words : m->host, size);
+        }
+        answer_seen(holder, ways[way], seen, values);
+    }
+}
+
+PAIR_CASE(who_sees, .mark = TEST_TWIN_STRICTER,
+          .reason = "the twin's memory is coherent; on a GPU CUDA reads Vulkan's old words")
+{
+    static const char *const holders[HOLDERS] = {"Vulkan's, imported",
+                                                 "Vulkan's, its mapping registered", "CUDA's"};
+    const size_t size = SEEN_WORDS * sizeof(uint32_t);
+    CUfunction add = words_kernel(p->cu, "pattern_add");
+    for (int holder = 0; holder < HOLDERS; holder++) {
+        seen_memory m = {.add = add};
+        shared_buffer shared;
+        if (holder == CUDAS) {
+            CU_OK(p->cu->MemHostAlloc((void **)&m.host, size, CU_MEMHOSTALLOC_DEVICEMAP));
+            CU_OK(p->cu->MemHostGetDevicePointer(&m.pointer, m.host, 0));
+        } else if (holder == IMPORTED) {
+            shared_buffer_open(p, size, RAW_VK_HOST | RAW_VK_DEDICATED, true, &shared);
+            m.vk = shared.vk;
+            m.pointer = shared.pointer;
+        } else {
+            raw_vk_buffer_create(&p->vk, size, RAW_VK_HOST, &m.vk);
+            CU_OK(p->cu->MemHostRegister(m.vk.mapped, size, CU_MEMHOSTREGISTER_DEVICEMAP));
+            CU_OK(p->cu->MemHostGetDevicePointer(&m.pointer, m.vk.mapped, 0));
+        }
+        if (holder != CUDAS) m.host = m.vk.mapped;
+        who_sees_what(p, holders[holder], &m);
+        if (holder == CUDAS) CU_OK(p->cu->MemFreeHost(m.host));
+        if (holder == IMPORTED) shared_buffer_close(p, &shared);
+        if (holder == MAPPED) {
+            CU_OK(p->cu->MemHostUnregister(m.host));
+            raw_vk_buffer_destroy(&p->vk, &m.vk);
+        }
+    }
 }

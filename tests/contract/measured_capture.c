@@ -4,18 +4,18 @@
  * calling thread's mode for relaxed. What was measured on NVIDIA's driver 580 is required of both
  * drivers, the rest is answered. */
 #define TEST_GROUP "measured."
-#include "images.h"
+#include "contract.h"
 
 #include <pthread.h>
 #include <unistd.h>
 
-/* Everything that an operation needs; what it consumes, it sets to zero. */
+/* Everything that an operation needs, until test_settle(); what it consumes is forgotten. */
 typedef struct capture_objects {
     pair *p;
     raw_vk_buffer vk;
     VkSemaphore vk_timeline;
     int memory_fd, timeline_fd;
-    CUexternalMemory memory, unmapped, imported;
+    CUexternalMemory unmapped, imported;
     CUdeviceptr pointer, allocated, own;
     CUexternalSemaphore semaphore, imported_semaphore;
     CUevent event, created;
@@ -29,7 +29,6 @@ typedef struct capture_objects {
     bool registers;           /* and `pages` is now */
     CUstream other;
     uint64_t value; /* signaled last */
-    size_t granule; /* 0: the driver has no virtual memory management */
     CUdeviceptr reserved;
     CUmemGenericAllocationHandle physical;
     CUgraph graph;
@@ -44,6 +43,7 @@ enum { PAGES_SIZE = 65536 };
     {                                                                                              \
         return call;                                                                               \
     }
+#define OP_ENDS(name, call, thing) OP_THEN(name, call, test_forget(&(thing), sizeof(thing)))
 #define OP_THEN(name, call, then)                                                                  \
     static CUresult op_##name(capture_objects *o)                                                  \
     {                                                                                              \
@@ -58,12 +58,10 @@ static CUresult op_none(capture_objects *o)
     return CUDA_SUCCESS;
 }
 
-OP(ctx_record_event, o->p->cu->CtxRecordEvent != NULL
-                         ? o->p->cu->CtxRecordEvent(o->p->context, o->event)
-                         : CUDA_ERROR_NOT_FOUND)
+OP(ctx_record_event, o->p->cu->CtxRecordEvent(o->p->context, o->event))
 OP(event_create, o->p->cu->EventCreate(&o->created, CU_EVENT_DISABLE_TIMING))
 OP(event_query, o->p->cu->EventQuery(o->event))
-OP_THEN(event_destroy, o->p->cu->EventDestroy(o->event), o->event = NULL)
+OP_ENDS(event_destroy, o->p->cu->EventDestroy(o->event), o->event)
 OP_THEN(import_memory,
         raw_cuda_import_memory(o->p->cu, o->memory_fd, o->vk.allocation_size, false, &o->imported),
         o->memory_fd = -1)
@@ -76,8 +74,8 @@ static CUresult op_map_buffer(capture_objects *o)
     return result;
 }
 
-OP_THEN(free_mapping, o->p->cu->MemFree(o->pointer), o->pointer = 0)
-OP_THEN(free, o->p->cu->MemFree(o->own), o->own = 0)
+OP_ENDS(free_mapping, o->p->cu->MemFree(o->pointer), o->pointer)
+OP_ENDS(free, o->p->cu->MemFree(o->own), o->own)
 
 static void CUDA_CB do_nothing(void *user)
 {
@@ -101,7 +99,7 @@ static CUresult op_retain(capture_objects *o)
                : result;
 }
 
-OP_THEN(destroy_memory, o->p->cu->DestroyExternalMemory(o->unmapped), o->unmapped = NULL)
+OP_ENDS(destroy_memory, o->p->cu->DestroyExternalMemory(o->unmapped), o->unmapped)
 OP_THEN(import_semaphore,
         raw_cuda_import_timeline(o->p->cu, o->timeline_fd, &o->imported_semaphore),
         o->timeline_fd = -1)
@@ -112,9 +110,7 @@ OP(legacy_stream_query, o->p->cu->StreamQuery(NULL))
 static CUresult op_pointer_attribute(capture_objects *o)
 {
     unsigned long long id = 0;
-    return o->p->cu->PointerGetAttribute != NULL
-               ? o->p->cu->PointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, o->pointer)
-               : CUDA_ERROR_NOT_FOUND;
+    return o->p->cu->PointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, o->pointer);
 }
 
 static CUresult op_map_image(capture_objects *o)
@@ -125,10 +121,10 @@ static CUresult op_map_image(capture_objects *o)
 
 OP(get_level, o->p->cu->MipmappedArrayGetLevel(&o->level, o->image.mipmap, 0))
 OP(create_surface, raw_cuda_surface(o->p->cu, o->level, &o->created_surface))
-OP_THEN(destroy_surface, o->p->cu->SurfObjectDestroy(o->surface), o->surface = 0)
-OP_THEN(destroy_mipmap, o->p->cu->MipmappedArrayDestroy(o->mapped), o->mapped = NULL)
+OP_ENDS(destroy_surface, o->p->cu->SurfObjectDestroy(o->surface), o->surface)
+OP_ENDS(destroy_mipmap, o->p->cu->MipmappedArrayDestroy(o->mapped), o->mapped)
 OP(create_texture, raw_cuda_texture(o->p->cu, o->level, NULL, &o->created_texture))
-OP_THEN(destroy_texture, o->p->cu->TexObjectDestroy(o->texture), o->texture = 0)
+OP_ENDS(destroy_texture, o->p->cu->TexObjectDestroy(o->texture), o->texture)
 
 static CUresult op_create_array(capture_objects *o)
 {
@@ -136,7 +132,7 @@ static CUresult op_create_array(capture_objects *o)
     return o->p->cu->Array3DCreate(&o->created_array, &desc);
 }
 
-OP_THEN(destroy_array, o->p->cu->ArrayDestroy(o->array), o->array = NULL)
+OP_ENDS(destroy_array, o->p->cu->ArrayDestroy(o->array), o->array)
 OP_THEN(register, o->p->cu->MemHostRegister(o->pages, PAGES_SIZE, CU_MEMHOSTREGISTER_DEVICEMAP),
         o->registers = true)
 
@@ -207,33 +203,21 @@ static CUresult op_instantiate(capture_objects *o)
 
 OP(launch, o->p->cu->GraphLaunch(o->exec, o->other))
 
-static CUmemAllocationProp physical_prop(const capture_objects *o)
-{
-    CUmemAllocationProp prop;
-    memset(&prop, 0, sizeof prop);
-    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    prop.location = (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = o->p->device};
-    return prop;
-}
-
 static CUresult op_create_physical(capture_objects *o)
 {
-    const CUmemAllocationProp prop = physical_prop(o);
+    const CUmemAllocationProp prop = device_prop(o->p->device, 0);
     CUmemGenericAllocationHandle handle;
-    if (o->granule == 0) return CUDA_ERROR_NOT_FOUND;
-    CUresult result = o->p->cu->MemCreate(&handle, o->granule, &prop, 0);
+    CUresult result = o->p->cu->MemCreate(&handle, VMM_SIZE, &prop, 0);
     return result == CUDA_SUCCESS ? o->p->cu->MemRelease(handle) : result;
 }
 
 static CUresult op_map_physical(capture_objects *o)
 {
     const raw_cuda *cu = o->p->cu;
-    const CUmemAccessDesc access = {physical_prop(o).location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    if (o->granule == 0) return CUDA_ERROR_NOT_FOUND;
-    CUresult result = cu->MemMap(o->reserved, o->granule, 0, o->physical, 0);
+    CUresult result = cu->MemMap(o->reserved, VMM_SIZE, 0, o->physical, 0);
     if (result != CUDA_SUCCESS) return result;
-    result = cu->MemSetAccess(o->reserved, o->granule, &access, 1);
-    CUresult unmapped = cu->MemUnmap(o->reserved, o->granule);
+    result = vmm_allow(o->p, o->reserved, VMM_SIZE);
+    CUresult unmapped = cu->MemUnmap(o->reserved, VMM_SIZE);
     return result == CUDA_SUCCESS ? unmapped : result;
 }
 
@@ -318,59 +302,47 @@ static void *attempt_on_thread(void *argument)
 
 static void prepare(pair *p, capture_objects *o)
 {
+    const raw_cuda *cu = p->cu;
+    const CUDA_ARRAY3D_DESCRIPTOR own = raw_cuda_array_desc(CU_AD_FORMAT_FLOAT, 1, 64, 64);
     memset(o, 0, sizeof *o);
     o->p = p;
-    raw_vk_buffer_create(&p->vk, 65536, RAW_VK_EXPORT, &o->vk);
+    o->vk = pair_vk_buffer(p, 65536, RAW_VK_EXPORT);
     o->vk_timeline = raw_vk_timeline(&p->vk, 0, true);
-    CU_OK(p->cu->StreamCreate(&o->other, CU_STREAM_NON_BLOCKING));
     o->memory_fd = raw_vk_buffer_fd(&p->vk, &o->vk);
     o->timeline_fd = raw_vk_timeline_fd(&p->vk, o->vk_timeline);
     const uint64_t size = o->vk.allocation_size;
-    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_buffer_fd(&p->vk, &o->vk), size, false, &o->memory));
-    CU_OK(
-        raw_cuda_import_memory(p->cu, raw_vk_buffer_fd(&p->vk, &o->vk), size, false, &o->unmapped));
-    CU_OK(raw_cuda_map_buffer(p->cu, o->memory, 0, 65536, &o->pointer));
-    CU_OK(
-        raw_cuda_import_timeline(p->cu, raw_vk_timeline_fd(&p->vk, o->vk_timeline), &o->semaphore));
-    CU_OK(p->cu->EventCreate(&o->event, CU_EVENT_DISABLE_TIMING));
-    CU_OK(p->cu->MemAlloc(&o->own, 1));
-    shared_image_open(p, &image_formats[IMAGE_RGBA8], 64, 64, 1, 0, &o->image);
+    CUexternalMemory memory = raw_cuda_imported(cu, raw_vk_buffer_fd(&p->vk, &o->vk), size, false);
+    o->unmapped = raw_cuda_imported(cu, raw_vk_buffer_fd(&p->vk, &o->vk), size, false);
+    o->pointer = raw_cuda_mapped(cu, memory, 0, 65536);
+    CU_OK(raw_cuda_import_timeline(cu, raw_vk_timeline_fd(&p->vk, o->vk_timeline), &o->semaphore));
+    o->event = raw_cuda_event(cu, CU_EVENT_DISABLE_TIMING);
+    o->own = raw_cuda_memory(cu, 1);
+    o->image = pair_image(p, &image_formats[IMAGE_RGBA8], 64, 64, 1, 0);
     const CUDA_ARRAY3D_DESCRIPTOR desc = image_cuda_desc(o->image.format, &o->image.vk);
-    CU_OK(raw_cuda_map_image(p->cu, o->image.memory, 0, &desc, 1, &o->mapped));
+    o->mapped = raw_cuda_mapped_image(cu, o->image.memory, 0, &desc, 1);
     o->level = image_level(p, o->image.mipmap, 0);
-    CU_OK(raw_cuda_surface(p->cu, o->level, &o->surface));
-    CU_OK(raw_cuda_texture(p->cu, o->level, NULL, &o->texture));
-    const CUDA_ARRAY3D_DESCRIPTOR own = raw_cuda_array_desc(CU_AD_FORMAT_FLOAT, 1, 64, 64);
-    CU_OK(p->cu->Array3DCreate(&o->array, &own));
-    const CUmemAllocationProp prop = physical_prop(o);
-    if (p->cu->MemGetAllocationGranularity == NULL || p->cu->MemCreate == NULL ||
-        p->cu->MemGetAllocationGranularity(&o->granule, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM) !=
-            CUDA_SUCCESS)
-        o->granule = 0;
-    if (o->granule != 0) {
-        CU_OK(p->cu->MemAddressReserve(&o->reserved, o->granule, 0, 0, 0));
-        CU_OK(p->cu->MemCreate(&o->physical, o->granule, &prop, 0));
-    }
-    CU_OK(p->cu->GraphCreate(&o->graph, 0));
+    o->surface = raw_cuda_surface_of(cu, o->level);
+    o->texture = raw_cuda_texture_of(cu, o->level, NULL);
+    o->array = raw_cuda_array(cu, &own);
+    o->reserved = pair_range(p, VMM_SIZE);
+    o->physical = pair_handle(p, VMM_SIZE, 0);
+    o->other = raw_cuda_stream(cu); /* ends first */
+    CU_OK(cu->GraphCreate(&o->graph, 0));
     CU_OK(op_instantiate(o));
     o->exec = o->created_exec;
     o->created_exec = NULL;
     o->pages = aligned_alloc(PAGES_SIZE, PAGES_SIZE);
     o->registered = aligned_alloc(PAGES_SIZE, PAGES_SIZE);
     REQUIRE(o->pages != NULL && o->registered != NULL);
-    CU_OK(p->cu->MemHostRegister(o->registered, PAGES_SIZE, CU_MEMHOSTREGISTER_DEVICEMAP));
+    CU_OK(cu->MemHostRegister(o->registered, PAGES_SIZE, CU_MEMHOSTREGISTER_DEVICEMAP));
 }
 
+/* What operations made, and what has no helper. */
 static void clean_up(capture_objects *o)
 {
     const raw_cuda *cu = o->p->cu;
     CU_OK(cu->StreamSynchronize(o->other));
-    CU_OK(cu->StreamDestroy(o->other));
-    if (o->granule != 0) {
-        (void)cu->MemUnmap(o->reserved, o->granule); /* in case that it was refused */
-        CU_OK(cu->MemRelease(o->physical));
-        CU_OK(cu->MemAddressFree(o->reserved, o->granule));
-    }
+    (void)cu->MemUnmap(o->reserved, VMM_SIZE); /* in case that it was refused */
     if (o->created_exec != NULL) CU_OK(cu->GraphExecDestroy(o->created_exec));
     CU_OK(cu->GraphExecDestroy(o->exec));
     CU_OK(cu->GraphDestroy(o->graph));
@@ -379,29 +351,20 @@ static void clean_up(capture_objects *o)
     free(o->pages);
     free(o->registered);
     if (o->created_array != NULL) CU_OK(cu->ArrayDestroy(o->created_array));
-    if (o->array != NULL) CU_OK(cu->ArrayDestroy(o->array));
     if (o->created_texture != 0) CU_OK(cu->TexObjectDestroy(o->created_texture));
-    if (o->texture != 0) CU_OK(cu->TexObjectDestroy(o->texture));
     if (o->created_surface != 0) CU_OK(cu->SurfObjectDestroy(o->created_surface));
-    if (o->surface != 0) CU_OK(cu->SurfObjectDestroy(o->surface));
     if (o->created_mipmap != NULL) CU_OK(cu->MipmappedArrayDestroy(o->created_mipmap));
-    if (o->mapped != NULL) CU_OK(cu->MipmappedArrayDestroy(o->mapped));
-    shared_image_close(o->p, &o->image);
     if (o->allocated != 0) CU_OK(cu->MemFree(o->allocated));
-    if (o->own != 0) CU_OK(cu->MemFree(o->own));
-    if (o->pointer != 0) CU_OK(cu->MemFree(o->pointer));
     if (o->imported != NULL) CU_OK(cu->DestroyExternalMemory(o->imported));
-    if (o->unmapped != NULL) CU_OK(cu->DestroyExternalMemory(o->unmapped));
-    CU_OK(cu->DestroyExternalMemory(o->memory));
     if (o->imported_semaphore != NULL) CU_OK(cu->DestroyExternalSemaphore(o->imported_semaphore));
     if (o->semaphore != NULL) CU_OK(cu->DestroyExternalSemaphore(o->semaphore));
     if (o->created != NULL) CU_OK(cu->EventDestroy(o->created));
-    if (o->event != NULL) CU_OK(cu->EventDestroy(o->event));
     /* A refused import may have closed the fd; nothing else opened a file since. */
     if (o->memory_fd >= 0 && fd_open(o->memory_fd)) close(o->memory_fd);
     if (o->timeline_fd >= 0 && fd_open(o->timeline_fd)) close(o->timeline_fd);
     raw_vk_timeline_destroy(&o->p->vk, o->vk_timeline);
-    raw_vk_buffer_destroy(&o->p->vk, &o->vk);
+    test_settle(); /* which ends the pair's stream, too */
+    o->p->stream = raw_cuda_stream(cu);
 }
 
 enum { OUTCOME_SIZE = 128 };
@@ -423,12 +386,11 @@ static void try_one(pair *p, size_t operation, CUstreamCaptureMode mode, bool ot
         make_attempt(&a);
     }
     CUresult end = p->cu->StreamEndCapture(p->stream, &graph);
-    char call[64];
-    snprintf(call, sizeof call, "%s", raw_cuda_result_name(a.result));
     if (a.result == CUDA_SUCCESS && end == CUDA_SUCCESS)
         snprintf(out, OUTCOME_SIZE, "harmless");
     else
-        snprintf(out, OUTCOME_SIZE, "%s, capture %s", call, raw_cuda_result_name(end));
+        snprintf(out, OUTCOME_SIZE, "%s, capture %s", raw_cuda_result_name(a.result),
+                 raw_cuda_result_name(end));
     if (end == CUDA_SUCCESS && graph != NULL) CU_OK(p->cu->GraphDestroy(graph));
     const expectation expected = operations[operation].expected;
     const bool forbids = !relax && mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
@@ -464,9 +426,8 @@ PAIR_CASE(calls_during_capture, .mark = TEST_BOTH, .time_limit = 300)
     } modes[] = {{CU_STREAM_CAPTURE_MODE_GLOBAL, "global"},
                  {CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, "thread-local"},
                  {CU_STREAM_CAPTURE_MODE_RELAXED, "relaxed"}};
-    if (p->cu->StreamBeginCapture == NULL || p->cu->ThreadExchangeStreamCaptureMode == NULL)
-        SKIP("this driver has no stream capture");
-    for (size_t operation = 0; operation < sizeof operations / sizeof operations[0]; operation++)
+    if (p->cu->CtxRecordEvent == NULL) SKIP("this driver has no cuCtxRecordEvent");
+    for (size_t operation = 0; operation < COUNT_OF(operations); operation++)
         for (size_t m = 0; m < 3; m++) {
             char outcomes[4][OUTCOME_SIZE];
             for (int i = 0; i < 4; i++)

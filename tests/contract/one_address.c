@@ -2,41 +2,37 @@
 /* Contract rows: one address. A sparse buffer of Vulkan's at an address that CUDA has reserved, and
  * memory of cuMemCreate in both. */
 #define TEST_GROUP "one_address."
-#include "vmm.h"
+#include "contract.h"
 
-#define POSIX_FD CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
-#define SIZE     (32 * VMM_SIZE)
+#define SIZE (32 * VMM_SIZE)
 
-typedef struct place {
+typedef struct stage {
     pair p;
     VkQueue queue;
     CUdeviceptr base;
     VkBuffer buffer;
     uint32_t type;
-} place;
+} stage;
 
-static VkResult make_buffer(place *a, CUdeviceptr address, bool resident, VkBuffer *out)
+static VkResult make_buffer(stage *a, CUdeviceptr address, bool resident, VkBuffer *out)
 {
     const VkExternalMemoryBufferCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
         .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    const VkBufferOpaqueCaptureAddressCreateInfo where = {
-        .sType = VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO,
-        .pNext = &external,
-        .opaqueCaptureAddress = address};
-    const VkBufferCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-        .pNext = &where,
-        .flags = VK_BUFFER_CREATE_SPARSE_BINDING_BIT |
+    const VkBufferOpaqueCaptureAddressCreateInfo where =
+        TEST_ROW(.sType = VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO,
+                 .pNext = &external, .opaqueCaptureAddress = address);
+    VkBufferCreateInfo info = raw_vk_buffer_info(
+        SIZE, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                  VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+    info.pNext = &where;
+    info.flags = VK_BUFFER_CREATE_SPARSE_BINDING_BIT |
                  VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT |
-                 (resident ? VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT : 0),
-        .size = SIZE,
-        .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                 VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT};
+                 (resident ? VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT : 0);
     return vkCreateBuffer(a->p.vk.device, &info, NULL, out);
 }
 
-static CUdeviceptr address_of(const place *a, VkBuffer buffer)
+static CUdeviceptr address_of(const stage *a, VkBuffer buffer)
 {
     const VkBufferDeviceAddressInfo which = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
                                              .buffer = buffer};
@@ -44,12 +40,12 @@ static CUdeviceptr address_of(const place *a, VkBuffer buffer)
 }
 
 /* The pair with what it needs; addresses that both sides give. */
-static void open_place(place *a, bool resident)
+static void open_place(stage *a, bool resident)
 {
     static const CUdeviceptr tried[] = {0x400000000, 0x1000000000, 0x10000000000, 0};
     memset(a, 0, sizeof *a);
     pair *p = &a->p;
-    vmm_pair_open(p);
+    pair_open(p);
     raw_vk_close(&p->vk);
     raw_vk_open(&p->vk, &(raw_vk_options){.uuid = (const uint8_t *)p->uuid.bytes,
                                           .software = p->cu->software,
@@ -90,14 +86,14 @@ static void open_place(place *a, bool resident)
     }
 }
 
-static void close_place(place *a)
+static void close_place(stage *a)
 {
     vkDestroyBuffer(a->p.vk.device, a->buffer, NULL);
     CU_OK(a->p.cu->MemAddressFree(a->base, SIZE));
     pair_close(&a->p);
 }
 
-static void bind(const place *a, VkDeviceSize offset, VkDeviceMemory memory)
+static void bind(const stage *a, VkDeviceSize offset, VkDeviceMemory memory)
 {
     const VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     const VkSparseMemoryBind part = {.resourceOffset = offset, .size = VMM_SIZE, .memory = memory};
@@ -112,82 +108,71 @@ static void bind(const place *a, VkDeviceSize offset, VkDeviceMemory memory)
 }
 
 /* A plain import: no dedicated info. */
-static VkDeviceMemory import(const place *a, CUmemGenericAllocationHandle handle)
+static VkDeviceMemory import(const stage *a, CUmemGenericAllocationHandle handle)
 {
     const VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
                                              .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
-    const VkImportMemoryFdInfoKHR from = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
-                                          .pNext = &flags,
-                                          .handleType =
-                                              VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
-                                          .fd = vmm_export(&a->p, handle)};
-    const VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                                       .pNext = &from,
-                                       .allocationSize = VMM_SIZE,
-                                       .memoryTypeIndex = a->type};
     VkDeviceMemory memory = VK_NULL_HANDLE;
-    VK_OK(vkAllocateMemory(a->p.vk.device, &info, NULL, &memory));
+    VK_OK(vk_import(&a->p, vmm_export(&a->p, handle), VMM_SIZE, a->type, &flags, &memory));
     return memory;
 }
 
 /* Data both ways at both ends, and what one side keeps when the other one lets go. */
-static void both_ways(bool resident)
+static void both_ways(stage *a)
 {
-    place a;
-    open_place(&a, resident);
-    pair *p = &a.p;
-    const raw_vk_buffer raw = {.buffer = a.buffer, .size = SIZE};
+    pair *p = &a->p;
+    const raw_vk_buffer raw = {.buffer = a->buffer, .size = SIZE};
     for (int end = 0; end < 2; end++) {
         const VkDeviceSize offset = end ? SIZE - VMM_SIZE : 0;
         CUmemGenericAllocationHandle handle = vmm_create(p, VMM_SIZE, POSIX_FD);
-        vmm_map(p, a.base + offset, VMM_SIZE, handle);
-        VkDeviceMemory memory = import(&a, handle);
-        bind(&a, offset, memory);
+        vmm_map(p, a->base + offset, VMM_SIZE, handle);
+        VkDeviceMemory memory = import(a, handle);
+        bind(a, offset, memory);
         answer_same_memory(p, end ? "the last chunk" : "the first chunk", &raw, offset,
-                           a.base + offset, VMM_SIZE, 50 + (uint32_t)end);
+                           a->base + offset, VMM_SIZE, 50 + (uint32_t)end);
         raw_vk_fill(&p->vk, &raw, offset, VMM_SIZE, 0x31415926u, NULL);
-        CU_OK(p->cu->MemUnmap(a.base + offset, VMM_SIZE));
+        CU_OK(p->cu->MemUnmap(a->base + offset, VMM_SIZE));
+        const char *chunk = end ? "last" : "first";
         uint32_t word = 0;
         raw_vk_read(&p->vk, &raw, offset + VMM_SIZE - 4, &word, 4);
-        answer_word(end ? "Vulkan's last word when CUDA has unmapped the last chunk"
-                        : "Vulkan's last word when CUDA has unmapped the first chunk",
+        answer_word(answer_key("Vulkan's last word when CUDA has unmapped the %s chunk", chunk),
                     word, 0x31415926u);
-        vmm_map(p, a.base + offset, VMM_SIZE, handle);
-        bind(&a, offset, VK_NULL_HANDLE);
+        vmm_map(p, a->base + offset, VMM_SIZE, handle);
+        bind(a, offset, VK_NULL_HANDLE);
         vkFreeMemory(p->vk.device, memory, NULL);
-        cuda_read(p, a.base + offset, &word, 4);
-        answer_word(end ? "CUDA's first word when Vulkan has unbound the last chunk"
-                        : "CUDA's first word when Vulkan has unbound the first chunk",
-                    word, 0x31415926u);
-        CU_OK(p->cu->MemUnmap(a.base + offset, VMM_SIZE));
+        answer_word(answer_key("CUDA's first word when Vulkan has unbound the %s chunk", chunk),
+                    cuda_word(p, a->base + offset), 0x31415926u);
+        CU_OK(p->cu->MemUnmap(a->base + offset, VMM_SIZE));
         CU_OK(p->cu->MemRelease(handle));
     }
-    close_place(&a);
 }
 
-TEST_AS(sparse_binding, both_ways(false), .mark = TEST_BOTH)
-TEST_AS(sparse_residency, both_ways(true), .mark = TEST_BOTH)
+#define PLACE_CASE(name, resident)                                                                 \
+    TEST_ON(stage, a, open_place(a, resident), close_place(a), name, .mark = TEST_BOTH)
+PLACE_CASE(sparse_binding, false)
+{
+    both_ways(a);
+}
+
+PLACE_CASE(sparse_residency, true)
+{
+    both_ways(a);
+}
 
 /* The same address once more, in the same VkDevice. */
-TEST(taken, .mark = TEST_BOTH)
+PLACE_CASE(taken, true)
 {
-    place a;
     VkBuffer second = VK_NULL_HANDLE;
-    open_place(&a, true);
-    const VkResult r = make_buffer(&a, a.base, true, &second);
+    const VkResult r = make_buffer(a, a->base, true, &second);
     ANSWER("a second buffer there", "VkResult %d", (int)r);
-    if (r == VK_SUCCESS) vkDestroyBuffer(a.p.vk.device, second, NULL);
-    close_place(&a);
+    if (r == VK_SUCCESS) vkDestroyBuffer(a->p.vk.device, second, NULL);
 }
 
 /* Vulkan's buffer first, CUDA's addresses second. */
-TEST(vulkan_first, .mark = TEST_BOTH)
+PLACE_CASE(vulkan_first, true)
 {
-    place a;
-    open_place(&a, true);
     CUdeviceptr again = 0;
-    CU_OK(a.p.cu->MemAddressFree(a.base, SIZE));
-    CU_OK(a.p.cu->MemAddressReserve(&again, SIZE, 0, a.base, 0));
-    answer_so("CUDA's addresses after Vulkan's", again == a.base, "the same", "others");
-    close_place(&a);
+    CU_OK(a->p.cu->MemAddressFree(a->base, SIZE));
+    CU_OK(a->p.cu->MemAddressReserve(&again, SIZE, 0, a->base, 0));
+    answer_so("CUDA's addresses after Vulkan's", again == a->base, "the same", "others");
 }

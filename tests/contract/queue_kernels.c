@@ -2,7 +2,6 @@
 /* CUDA kernels in Vulkan's command buffers: VK_NVX_binary_import and VK_NVX_image_view_handle. */
 #define TEST_GROUP "queue_kernel."
 #include "contract.h"
-#include "raw_vulkan_image.h"
 
 typedef struct stage {
     pair p;
@@ -91,60 +90,49 @@ static void give_back(const stage *s, VkCuFunctionNVX function)
 static VkCuLaunchInfoNVX launch_of(VkCuFunctionNVX function, unsigned threads, unsigned block,
                                    size_t count, const void *const *params)
 {
-    return (VkCuLaunchInfoNVX){.sType = VK_STRUCTURE_TYPE_CU_LAUNCH_INFO_NVX,
-                               .function = function,
-                               .gridDimX = (threads + block - 1) / block,
-                               .gridDimY = 1,
-                               .gridDimZ = 1,
-                               .blockDimX = block,
-                               .blockDimY = 1,
-                               .blockDimZ = 1,
-                               .paramCount = count,
-                               .pParams = params};
+    return (VkCuLaunchInfoNVX)TEST_ROW(.sType = VK_STRUCTURE_TYPE_CU_LAUNCH_INFO_NVX,
+                                       .function = function,
+                                       .gridDimX = (threads + block - 1) / block, .gridDimY = 1,
+                                       .gridDimZ = 1, .blockDimX = block, .blockDimY = 1,
+                                       .blockDimZ = 1, .paramCount = count, .pParams = params);
+}
+
+/* As the only command of a submission that is waited for. */
+static void launch_alone(raw_vk *vk, const VkCuLaunchInfoNVX *launch)
+{
+    VkCommandBuffer commands = raw_vk_begin(vk, 0);
+    vkCmdCuLaunchKernelNVX(commands, launch);
+    raw_vk_submit(vk, commands, NULL);
 }
 
 static void barrier(VkCommandBuffer commands)
 {
-    const VkMemoryBarrier all = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-                                 .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
-                                 .dstAccessMask =
-                                     VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT};
+    const VkMemoryBarrier all =
+        TEST_ROW(.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                 .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
+                 .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT);
     vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
                          VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 1, &all, 0, NULL, 0, NULL);
 }
 
-static bool runs_kernels(const stage *s, uint32_t queue)
-{
-    return (s->p.vk.queues[queue].flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)) != 0;
-}
-
-static size_t wrong_words(const stage *s, const raw_vk_buffer *buffer,
-                          uint32_t (*expected)(uint32_t i))
+static size_t wrong_words(stage *s, const raw_vk_buffer *buffer, uint32_t expected)
 {
     static uint32_t words[WORDS];
-    size_t wrong = 0;
-    raw_vk_read((raw_vk *)(uintptr_t)&s->p.vk, buffer, 0, words, sizeof words);
-    for (uint32_t i = 0; i < WORDS; i++)
-        wrong += words[i] != expected(i);
-    return wrong;
-}
-
-/* Between two fills and a copy: 7, then + 5, then * 3 + 200 + 1000. */
-static uint32_t in_order_word(uint32_t i)
-{
-    (void)i;
-    return (7u + 5u) * 3u + 200u + 1000u;
+    raw_vk_read(&s->p.vk, buffer, 0, words, sizeof words);
+    return words_not(words, expected, WORDS);
 }
 
 /* Kernels run where they were recorded, on every queue that has graphics or compute; parameters are
- * read when they are recorded, each by itself or as one block. */
+ * read when they are recorded, each by itself or as one block. Between two fills and a copy: 7,
+ * then + 5, then * 3 + 200 + 1000. */
 STAGE_CASE(in_order, .mark = TEST_BOTH,
            .reason = "the library records launches among Vulkan's commands", .smoke = true)
 {
     raw_vk *vk = &s->p.vk;
     const VkCuFunctionNVX add = get(s, "queue_add"), mix = get(s, "queue_mix");
     for (uint32_t queue = 0; queue < vk->queue_count; queue++) {
-        if (!runs_kernels(s, queue)) continue;
+        if ((vk->queues[queue].flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)) == 0)
+            continue;
         for (int as_block = 0; as_block < 2; as_block++) {
             raw_vk_buffer work, copy;
             raw_vk_buffer_create(vk, WORDS * 4, RAW_VK_ADDRESS, &work);
@@ -183,7 +171,7 @@ STAGE_CASE(in_order, .mark = TEST_BOTH,
             barrier(commands);
             vkCmdFillBuffer(commands, work.buffer, 0, VK_WHOLE_SIZE, 99);
             raw_vk_submit(vk, commands, &(raw_vk_job){.queue = queue});
-            const size_t wrong = wrong_words(s, &copy, in_order_word);
+            const size_t wrong = wrong_words(s, &copy, (7 + 5) * 3 + 200 + 1000);
             if (queue == 0)
                 ANSWER(as_block ? "wrong, by one block" : "wrong, by single parameters",
                        "%zu of %d", wrong, WORDS);
@@ -196,11 +184,9 @@ STAGE_CASE(in_order, .mark = TEST_BOTH,
 
 static VkCommandBuffer allocate(const stage *s, VkCommandPool pool, VkCommandBufferLevel level)
 {
-    const VkCommandBufferAllocateInfo info = {.sType =
-                                                  VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                              .commandPool = pool,
-                                              .level = level,
-                                              .commandBufferCount = 1};
+    const VkCommandBufferAllocateInfo info =
+        TEST_ROW(.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool,
+                 .level = level, .commandBufferCount = 1);
     VkCommandBuffer commands = VK_NULL_HANDLE;
     VK_OK(vkAllocateCommandBuffers(s->p.vk.device, &info, &commands));
     return commands;
@@ -231,16 +217,6 @@ static VkResult submit(const stage *s, uint32_t count, const VkCommandBuffer *co
                                .commandBufferCount = count,
                                .pCommandBuffers = commands};
     return vkQueueSubmit(s->p.vk.queues[0].queue, 1, &info, VK_NULL_HANDLE);
-}
-
-/* 1, then (x + 1) * 3 + 2 + 0 for each of the six executions. */
-static uint32_t again_word(uint32_t i)
-{
-    uint32_t word = 1;
-    (void)i;
-    for (int n = 0; n < 6; n++)
-        word = (word + 1) * 3 + 2;
-    return word;
 }
 
 /* A command buffer that executes a secondary one twice, submitted three times. */
@@ -275,7 +251,10 @@ STAGE_CASE(again, .mark = TEST_BOTH,
     VK_OK(submit(s, 2, twice));
     VK_OK(submit(s, 1, twice));
     VK_OK(vkQueueWaitIdle(vk->queues[0].queue));
-    answer_wrong("words after three submissions", wrong_words(s, &work, again_word), WORDS);
+    uint32_t word = 1;
+    for (int n = 0; n < 6; n++)
+        word = (word + 1) * 3 + 2;
+    answer_wrong("words after three submissions", wrong_words(s, &work, word), WORDS);
     vkDestroyCommandPool(vk->device, pool, NULL);
 }
 
@@ -326,7 +305,7 @@ static VkResult turn_shared(stage *s, unsigned words, size_t *wrong)
 STAGE_CASE(shared_memory, .mark = TEST_BOTH, .reason = "kernels may have shared memory")
 {
     static const unsigned sizes[] = {1024, 4096 - 64}; /* with the static bytes: 16 KiB */
-    for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; n++) {
+    for (size_t n = 0; n < COUNT_OF(sizes); n++) {
         size_t wrong;
         VK_OK(turn_shared(s, sizes[n], &wrong));
         ANSWER(answer_key("wrong with %u dynamic bytes", sizes[n] * 4), "%zu of %u", wrong,
@@ -341,7 +320,7 @@ TEST(most_shared_memory, .mark = TEST_BOTH, .reason = "how much is reported", .f
     /* With the static bytes: 32, 40, 46, 47 and 48 KiB, and more. */
     static const unsigned sizes[] = {8192 - 64,  10240 - 64, 11776 - 64,
                                      12032 - 64, 12288 - 64, 15000};
-    enum { COUNT = sizeof sizes / sizeof sizes[0] };
+    enum { COUNT = COUNT_OF(sizes) };
     stage s;
     VkResult result = VK_SUCCESS;
     stage_open(&s);
@@ -367,19 +346,12 @@ TEST(most_shared_memory, .mark = TEST_BOTH, .reason = "how much is reported", .f
 }
 
 /* CUDA reads what a kernel in Vulkan's queue wrote, and the other way round. */
-static uint32_t both_word(uint32_t i)
-{
-    return i * 2654435761u + 9u + 4u;
-}
-
 STAGE_CASE(shared_with_cuda, .mark = TEST_BOTH, .reason = "both APIs work on one buffer")
 {
     raw_vk *vk = &s->p.vk;
     static uint32_t found[WORDS];
     shared_buffer shared = pair_buffer(&s->p, WORDS * 4, RAW_VK_ADDRESS, false);
-    uint32_t *given = pattern_words(WORDS * 4, 9);
-    CU_OK(s->p.cu->MemcpyHtoD(shared.pointer, given, WORDS * 4));
-    CU_OK(s->p.cu->CtxSynchronize()); /* the call itself returns when the bytes are staged */
+    CU_OK(raw_cuda_upload(s->p.cu, shared.pointer, pattern_words(WORDS * 4, 9), WORDS * 4));
     const VkCuFunctionNVX add = get(s, "queue_add");
     VkDeviceAddress address = raw_vk_buffer_address(vk, &shared.vk);
     unsigned count = WORDS, addend = 4;
@@ -392,13 +364,11 @@ STAGE_CASE(shared_with_cuda, .mark = TEST_BOTH, .reason = "both APIs work on one
     raw_vk_release(vk, commands, 0, &shared.vk);
     raw_vk_submit(vk, commands, NULL);
     cuda_read(&s->p, shared.pointer, found, sizeof found);
-    size_t wrong = 0;
-    for (uint32_t i = 0; i < WORDS; i++)
-        wrong += found[i] != both_word(i) + 0u * given[i];
-    answer_wrong("words by CUDA", wrong, WORDS);
+    answer_wrong("words by CUDA", words_wrong(found, pattern_words(WORDS * 4, 9 + 4), WORDS),
+                 WORDS);
 }
 
-/* Images -------------------------------------------------------------------------------------- */
+/* Images --------------------------------------------------------------------------------------- */
 
 typedef uint64_t(VKAPI_PTR *handle_64)(VkDevice, const VkImageViewHandleInfoNVX *);
 
@@ -451,15 +421,11 @@ static uint64_t handle_of(const stage *s, VkImageView view, VkSampler sampler)
 STAGE_CASE(images, .mark = TEST_BOTH, .reason = "surfaces and textures of image views")
 {
     raw_vk *vk = &s->p.vk;
-    raw_vk_image image;
     static uint32_t texels[WIDTH * HEIGHT], samples[WIDTH * HEIGHT];
-    raw_vk_image_create(
-        vk,
-        &(raw_vk_image_desc){.format = VK_FORMAT_R8G8B8A8_UNORM,
-                             .width = WIDTH,
-                             .height = HEIGHT,
-                             .usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT},
-        &image);
+    const raw_vk_image_desc desc =
+        TEST_ROW(.format = VK_FORMAT_R8G8B8A8_UNORM, .width = WIDTH, .height = HEIGHT,
+                 .usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT);
+    raw_vk_image image = pair_vk_image(&s->p, &desc);
     raw_vk_buffer out = pair_vk_buffer(&s->p, sizeof samples, RAW_VK_ADDRESS);
     const VkImageView view = make_view(s, image.image);
     const VkSampler sampler = make_sampler(s);
@@ -493,7 +459,6 @@ STAGE_CASE(images, .mark = TEST_BOTH, .reason = "surfaces and textures of image 
     answer_wrong("samples by a texture", wrong_samples, WIDTH * HEIGHT);
     vkDestroySampler(vk->device, sampler, NULL);
     vkDestroyImageView(vk->device, view, NULL);
-    raw_vk_image_destroy(vk, &image);
 }
 
 /* A kernel whose clusters are fixed: the driver takes it, and runs it without. */
@@ -508,15 +473,13 @@ STAGE_CASE(clusters, .mark = TEST_BOTH, .reason = "the library refuses kernels w
     VkDeviceAddress address = raw_vk_buffer_address(vk, &out);
     const void *params[] = {&address};
     const VkCuLaunchInfoNVX launch = launch_of(fixed, 4 * 32, 32, 1, params);
-    VkCommandBuffer commands = raw_vk_begin(vk, 0);
-    vkCmdCuLaunchKernelNVX(commands, &launch);
-    raw_vk_submit(vk, commands, NULL);
+    launch_alone(vk, &launch);
     raw_vk_read(vk, &out, 0, words, sizeof words);
     ANSWER("what four blocks say", "%u %u %u %u", words[0], words[1], words[2], words[3]);
     REQUIRE_EQ(words[4], 1);
 }
 
-/* Errors -------------------------------------------------------------------------------------- */
+/* Errors --------------------------------------------------------------------------------------- */
 
 /* What is no image, and a name that is not there. */
 STAGE_CASE(refused, .mark = TEST_BOTH, .reason = "what is refused; the codes are reported")
@@ -551,15 +514,10 @@ STAGE_CASE(module_first, .mark = TEST_TWIN_STRICTER,
     unsigned count = 1024, addend = 4;
     const void *params[] = {&address, &count, &addend};
     const VkCuLaunchInfoNVX launch = launch_of(add, 1024, 256, 3, params);
-    VkCommandBuffer commands = raw_vk_begin(vk, 0);
-    vkCmdCuLaunchKernelNVX(commands, &launch);
-    raw_vk_submit(vk, commands, NULL);
+    launch_alone(vk, &launch);
     uint32_t words[1024];
-    size_t wrong = 0;
     raw_vk_read(vk, &work, 0, words, sizeof words);
-    for (int i = 0; i < 1024; i++)
-        wrong += words[i] != 5;
-    answer_wrong("words", wrong, 1024);
+    answer_wrong("words", words_not(words, 5, 1024), 1024);
 }
 
 /* A kernel that faults loses the device: of the submission, or of the wait for it. Everything can

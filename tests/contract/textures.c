@@ -1,33 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Contract rows: what texture objects on Vulkan's images read. */
+/* Contract rows: what texture objects on Vulkan's images read; which settings and views they take;
+ * and arrays and textures where the texts leave open what is taken, and in which order they may be
+ * given up. */
 #define TEST_GROUP "textures."
-#include "images.h"
+#include "contract.h"
 
 #include <math.h>
 
-/* As in texture_kernels.cu. */
-typedef struct place {
-    float x, y, z;
-    int layer;
-    float level;
-} place;
-#define NO_LEVEL (-1000.0f)
-
-static void run(const pair *p, CUmodule module, const char *kernel, CUtexObject texture,
-                const place *places, int count, void *out, size_t bytes)
-{
-    CUdeviceptr in, found;
-    CU_OK(p->cu->MemAlloc(&in, (size_t)count * sizeof *places));
-    CU_OK(p->cu->MemAlloc(&found, (size_t)count * bytes));
-    CU_OK(raw_cuda_upload(p->cu, in, places, (size_t)count * sizeof *places));
-    void *params[] = {&texture, &in, &found, &count};
-    CU_OK(p->cu->LaunchKernel(raw_cuda_function(p->cu, module, kernel), ((unsigned)count + 63) / 64,
-                              1, 1, 64, 1, 1, 0, p->stream, params, NULL));
-    CU_OK(p->cu->StreamSynchronize(p->stream));
-    CU_OK(p->cu->MemcpyDtoH(out, found, (size_t)count * bytes));
-    CU_OK(p->cu->MemFree(in));
-    CU_OK(p->cu->MemFree(found));
-}
+#define CLAMP      CU_TR_ADDRESS_MODE_CLAMP
+#define WRAP       CU_TR_ADDRESS_MODE_WRAP
+#define BORDER     CU_TR_ADDRESS_MODE_BORDER
+#define POINT      CU_TR_FILTER_MODE_POINT
+#define LINEAR     CU_TR_FILTER_MODE_LINEAR
+#define NORMALIZED CU_TRSF_NORMALIZED_COORDINATES
+#define INTEGER    CU_TRSF_READ_AS_INTEGER
+#define SRGB       CU_TRSF_SRGB
+#define UINT8X4    CU_RES_VIEW_FORMAT_UINT_4X8
+#define NO_FORMAT  CU_RES_VIEW_FORMAT_NONE
 
 /* The middle of every texel of a level, in units of the level's size. */
 static place *middles(uint32_t width, uint32_t height, int layer, float level)
@@ -55,12 +44,8 @@ static void require_close(const char *what, uint32_t at, double found, double ex
 PAIR_CASE(levels_of_an_image, .mark = TEST_BOTH)
 {
     enum { W = 61, H = 29, LEVELS = 6 };
-    const CUDA_TEXTURE_DESC as_floats = image_sampling(CU_TR_FILTER_MODE_POINT,
-                                                       CU_TRSF_NORMALIZED_COORDINATES, 100),
-                            as_bytes = image_sampling(
-                                CU_TR_FILTER_MODE_POINT,
-                                CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_READ_AS_INTEGER, 100);
-    CUmodule module = raw_cuda_module(p->cu, "texture_kernels");
+    const CUDA_TEXTURE_DESC as_floats = image_sampling(POINT, NORMALIZED, 100),
+                            as_bytes = image_sampling(POINT, NORMALIZED | INTEGER, 100);
     shared_image image = pair_image(p, &image_formats[IMAGE_RGBA8], W, H, LEVELS, 0);
     CUtexObject floats = raw_cuda_mip_texture_of(p->cu, image.mipmap, &as_floats);
     CUtexObject bytes = raw_cuda_mip_texture_of(p->cu, image.mipmap, &as_bytes);
@@ -72,9 +57,9 @@ PAIR_CASE(levels_of_an_image, .mark = TEST_BOTH)
         float(*found)[4] = test_memory(count * sizeof *found);
         place *places = middles(extent.width, extent.height, 0, (float)level);
         raw_vk_image_write(&p->vk, &image.vk, level, texels);
-        run(p, module, "read_2d_uchar4", bytes, places, (int)count, stored, 4);
-        const size_t wrong = image_wrong_bytes(stored, texels, count * 4);
-        run(p, module, "read_2d", floats, places, (int)count, found, sizeof *found);
+        read_places(p, "read_2d_uchar4", bytes, places, (int)count, stored, 4);
+        const size_t wrong = bytes_wrong(stored, texels, count * 4);
+        read_places(p, "read_2d", floats, places, (int)count, found, sizeof *found);
         uint32_t off = 0;
         for (uint32_t i = 0; i < count * 4; i++)
             off += !close_to((double)found[i / 4][i % 4], texels[i] / 255.0, 1e-6);
@@ -88,12 +73,10 @@ PAIR_CASE(levels_of_an_image, .mark = TEST_BOTH)
 PAIR_CASE(filters, .mark = TEST_BOTH, .reason = "within the eight bits of NVIDIA's weights")
 {
     enum { N = 9 };
-    CUDA_TEXTURE_DESC desc =
-        image_sampling(CU_TR_FILTER_MODE_LINEAR, CU_TRSF_NORMALIZED_COORDINATES, 100);
+    CUDA_TEXTURE_DESC desc = image_sampling(LINEAR, NORMALIZED, 100);
     place places[2 * N];
     float found[2 * N];
     const float first[8] = {0, 1, 0, 1, 0, 1, 0, 1}, second[2] = {3, 3};
-    CUmodule module = raw_cuda_module(p->cu, "texture_kernels");
     shared_image image = pair_image(p, &image_formats[IMAGE_R32F], 4, 2, 2, 0);
     raw_vk_image_write(&p->vk, &image.vk, 0, first);
     raw_vk_image_write(&p->vk, &image.vk, 1, second);
@@ -103,7 +86,7 @@ PAIR_CASE(filters, .mark = TEST_BOTH, .reason = "within the eight bits of NVIDIA
         places[i] = (place){(0.5f + (float)i / (N - 1)) / 4, 0.5f, 0, 0, NO_LEVEL};
         places[N + i] = (place){0.5f / 4, 0.5f, 0, 0, (float)i / (N - 1)};
     }
-    run(p, module, "read_2d_float", texture, places, 2 * N, found, sizeof found[0]);
+    read_places(p, "read_2d_float", texture, places, 2 * N, found, sizeof found[0]);
     double worst = 0;
     for (int i = 0; i < 2 * N; i++) {
         const double part = i % N / (double)(N - 1), expected = i < N ? part : 3 * part;
@@ -154,14 +137,12 @@ static const texel_row texel_rows[] = {
 
 PAIR_CASE(texels, .mark = TEST_BOTH)
 {
-    CUmodule module = raw_cuda_module(p->cu, "texture_kernels");
-    for (size_t i = 0; i < sizeof texel_rows / sizeof texel_rows[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(texel_rows); i++) {
         const texel_row *row = &texel_rows[i];
-        const raw_vk_image_desc desc = {
-            .format = row->vk, .width = 8, .height = 8, .flags = RAW_VK_EXPORT};
+        const raw_vk_image_desc desc = image_desc(&(image_format){.vk = row->vk}, 8, 8, 1, 0);
         const CUDA_ARRAY3D_DESCRIPTOR array =
             raw_cuda_array_desc((CUarray_format)row->cu, row->channels, 8, 8);
-        const CUDA_TEXTURE_DESC how = image_sampling(CU_TR_FILTER_MODE_POINT, row->flags, 100);
+        const CUDA_TEXTURE_DESC how = image_sampling(POINT, row->flags, 100);
         const place where = {7.5f, 7.5f, 0, 0, NO_LEVEL};
         unsigned char bytes[8 * 8 * 16];
         float found[4];
@@ -170,11 +151,10 @@ PAIR_CASE(texels, .mark = TEST_BOTH)
             memcpy(bytes + k * row->bytes, row->texel, row->bytes);
         raw_vk_image vk = pair_vk_image(p, &desc);
         raw_vk_image_write(&p->vk, &vk, 0, bytes);
-        CUexternalMemory memory =
-            raw_cuda_imported(p->cu, raw_vk_image_fd(&p->vk, &vk), vk.allocation_size, false);
+        CUexternalMemory memory = pair_image_memory(p, &vk, false);
         CUmipmappedArray mipmap = raw_cuda_mapped_image(p->cu, memory, 0, &array, 1);
         CUtexObject texture = raw_cuda_texture_of(p->cu, image_level(p, mipmap, 0), &how);
-        run(p, module, "read_2d", texture, &where, 1, found, sizeof found);
+        read_places(p, "read_2d", texture, &where, 1, found, sizeof found);
         ANSWER(row->name, "%.5f %.5f %.5f %.5f", (double)found[0], (double)found[1],
                (double)found[2], (double)found[3]);
         for (uint32_t c = 0; c < 4; c++)
@@ -199,22 +179,17 @@ PAIR_CASE(slices, .mark = TEST_BOTH)
         {"read_cube_layered", 2, 4, 1, 12, CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_LAYERED, true}};
     static const float axes[6][3] = {{1, 0, 0},  {-1, 0, 0}, {0, 1, 0},
                                      {0, -1, 0}, {0, 0, 1},  {0, 0, -1}};
-    CUmodule module = raw_cuda_module(p->cu, "texture_kernels");
-    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+    for (size_t k = 0; k < COUNT_OF(kinds); k++) {
         const uint32_t count = kinds[k].dimensions == 3 ? kinds[k].depth : kinds[k].layers;
-        const raw_vk_image_desc desc = {.format = VK_FORMAT_R32G32B32A32_SFLOAT,
-                                        .width = 4,
-                                        .height = kinds[k].height,
-                                        .depth = kinds[k].depth,
-                                        .layers = kinds[k].layers,
-                                        .dimensions = kinds[k].dimensions,
-                                        .create_flags =
-                                            kinds[k].cube ? VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT : 0,
-                                        .flags = RAW_VK_EXPORT};
+        const raw_vk_image_desc desc =
+            TEST_ROW(.format = VK_FORMAT_R32G32B32A32_SFLOAT, .width = 4, .height = kinds[k].height,
+                     .depth = kinds[k].depth, .layers = kinds[k].layers,
+                     .dimensions = kinds[k].dimensions,
+                     .create_flags = kinds[k].cube ? VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT : 0,
+                     .flags = RAW_VK_EXPORT);
         CUDA_ARRAY3D_DESCRIPTOR array =
             raw_cuda_array_desc(CU_AD_FORMAT_FLOAT, 4, 4, kinds[k].height);
-        const CUDA_TEXTURE_DESC how =
-            image_sampling(CU_TR_FILTER_MODE_POINT, CU_TRSF_NORMALIZED_COORDINATES, 100);
+        const CUDA_TEXTURE_DESC how = image_sampling(POINT, NORMALIZED, 100);
         const uint32_t texels_each = 4 * kinds[k].height;
         place places[12];
         float colors[12 * 16][4], found[12][4];
@@ -232,11 +207,10 @@ PAIR_CASE(slices, .mark = TEST_BOTH)
                     : (place){0.6f, 0.6f, ((float)i + 0.5f) / (float)count, (int)i, NO_LEVEL};
         raw_vk_image vk = pair_vk_image(p, &desc);
         raw_vk_image_write(&p->vk, &vk, 0, colors);
-        CUexternalMemory memory =
-            raw_cuda_imported(p->cu, raw_vk_image_fd(&p->vk, &vk), vk.allocation_size, false);
+        CUexternalMemory memory = pair_image_memory(p, &vk, false);
         CUmipmappedArray mipmap = raw_cuda_mapped_image(p->cu, memory, 0, &array, 1);
         CUtexObject texture = raw_cuda_texture_of(p->cu, image_level(p, mipmap, 0), &how);
-        run(p, module, kinds[k].kernel, texture, places, (int)count, found, sizeof found[0]);
+        read_places(p, kinds[k].kernel, texture, places, (int)count, found, sizeof found[0]);
         uint32_t right = 0;
         for (uint32_t i = 0; i < count * 4; i++)
             right += close_to((double)found[i / 4][i % 4], i, 0);
@@ -244,3 +218,350 @@ PAIR_CASE(slices, .mark = TEST_BOTH)
         REQUIRE_EQ(right, count * 4);
     }
 }
+
+/* Settings ------------------------------------------------------------------------------------- */
+
+typedef struct setting {
+    const char *what;
+    int format;
+    unsigned channels, array_flags;
+    bool mipmapped;
+    CUaddress_mode mode;
+    CUfilter_mode filter, mip;
+    unsigned flags;
+} setting;
+
+static const setting settings[] = {
+    {"as it should be", 0x01, 4, 0, false, CLAMP, LINEAR, POINT, 0},
+    {"linear of 8-bit integers", 0x01, 4, 0, false, CLAMP, LINEAR, POINT, INTEGER},
+    {"linear of 32-bit integers", 0x03, 1, 0, false, CLAMP, LINEAR, POINT, 0},
+    {"linear between levels of integers", 0x0a, 1, 0, true, CLAMP, POINT, LINEAR, NORMALIZED},
+    {"linear of floats, as integers", 0x20, 1, 0, false, CLAMP, LINEAR, POINT, INTEGER},
+    {"UNORM_INT8X4 as integers", 0xc2, 4, 0, false, CLAMP, POINT, POINT, INTEGER},
+    {"UNORM_INT_101010_2 as integers", 0x50, 4, 0, false, CLAMP, POINT, POINT, INTEGER},
+    {"wrap in texels", 0x01, 4, 0, false, WRAP, POINT, POINT, 0},
+    {"mirror in texels", 0x01, 4, 0, false, CU_TR_ADDRESS_MODE_MIRROR, POINT, POINT, 0},
+    {"border in texels", 0x01, 4, 0, false, BORDER, POINT, POINT, 0},
+    {"border, normalized", 0x01, 4, 0, false, BORDER, POINT, POINT, NORMALIZED},
+    {"border of integers", 0x01, 4, 0, false, BORDER, POINT, POINT, NORMALIZED | INTEGER},
+    {"address mode 4", 0x01, 4, 0, false, (CUaddress_mode)4, POINT, POINT, NORMALIZED},
+    {"filter mode 2", 0x01, 4, 0, false, CLAMP, (CUfilter_mode)2, POINT, 0},
+    {"flag 0x80", 0x01, 4, 0, false, CLAMP, POINT, POINT, 0x80},
+    {"mipmapped in texels", 0x01, 4, 0, true, CLAMP, POINT, POINT, 0},
+    {"seamless, 2D", 0x01, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SEAMLESS_CUBEMAP},
+    {"seamless, a cube", 0x01, 4, CUDA_ARRAY3D_CUBEMAP, false, CLAMP, LINEAR, POINT,
+     NORMALIZED | CU_TRSF_SEAMLESS_CUBEMAP},
+    {"sRGB of 8-bit integers", 0x01, 4, 0, false, CLAMP, POINT, POINT, SRGB | INTEGER},
+    {"sRGB of one channel", 0x01, 1, 0, false, CLAMP, POINT, POINT, SRGB},
+    {"sRGB of UNORM_INT8X4", 0xc2, 4, 0, false, CLAMP, POINT, POINT, SRGB},
+    {"sRGB of floats", 0x20, 4, 0, false, CLAMP, POINT, POINT, SRGB},
+    {"BC1", 0x91, 4, 0, false, CLAMP, LINEAR, POINT, 0},
+    {"BC7 sRGB", 0x9e, 4, 0, false, CLAMP, LINEAR, POINT, SRGB},
+    {"NV12", 0xb0, 3, 0, false, CLAMP, POINT, POINT, 0},
+    {"YUY2", 0xa5, 2, 0, false, CLAMP, POINT, POINT, 0},
+};
+
+static void try_setting(pair *p, size_t i)
+{
+    const setting *s = &settings[i];
+    CUDA_ARRAY3D_DESCRIPTOR desc =
+        raw_cuda_array_desc((CUarray_format)s->format, s->channels, 8, 8);
+    const CUDA_TEXTURE_DESC sampling =
+        TEST_ROW({s->mode, s->mode, s->mode}, s->filter, s->flags, .mipmapFilterMode = s->mip);
+    CUarray array = NULL;
+    CUmipmappedArray mipmap = NULL;
+    CUtexObject texture = 0;
+    desc.Flags = s->array_flags;
+    if (s->array_flags & CUDA_ARRAY3D_CUBEMAP) desc.Depth = 6;
+    CUresult result = s->mipmapped ? p->cu->MipmappedArrayCreate(&mipmap, &desc, 3)
+                                   : p->cu->Array3DCreate(&array, &desc);
+    if (result != CUDA_SUCCESS) {
+        ANSWER(answer_key("texture: %s", s->what), "no such array: %s",
+               raw_cuda_result_name(result));
+        return;
+    }
+    result = s->mipmapped ? raw_cuda_mip_texture(p->cu, mipmap, &sampling, &texture)
+                          : raw_cuda_texture(p->cu, array, &sampling, &texture);
+    image_answer("texture", s->what, result);
+    if (i == 0) CU_OK(result);
+    if (result == CUDA_SUCCESS) CU_OK(p->cu->TexObjectDestroy(texture));
+    if (array != NULL) CU_OK(p->cu->ArrayDestroy(array));
+    if (mipmap != NULL) CU_OK(p->cu->MipmappedArrayDestroy(mipmap));
+}
+
+IMAGE_ROWS(which_settings, "textures.settings", "textures.settings_child", COUNT_OF(settings), 9,
+           try_setting, .mark = TEST_TWIN_STRICTER, .reason = REPORTED)
+
+/* What of a border colour cuTexObjectGetTextureDesc tells: by modes of the three dimensions. */
+PAIR_CASE(border_told, .mark = TEST_BOTH)
+{
+    static const struct {
+        const char *what;
+        CUaddress_mode modes[3];
+    } rows[] = {
+        {"clamped", {CLAMP, CLAMP, CLAMP}},
+        {"wrapped", {WRAP, WRAP, CLAMP}},
+        {"border in x", {BORDER, CLAMP, CLAMP}},
+        {"border in y", {CLAMP, BORDER, CLAMP}},
+        {"border in z, of 2D", {CLAMP, CLAMP, BORDER}},
+    };
+    const CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, 8, 8);
+    CUarray array = raw_cuda_array(p->cu, &desc);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        CUDA_TEXTURE_DESC sampling, found;
+        CUtexObject texture;
+        memset(&sampling, 0, sizeof sampling);
+        memset(&found, 0x55, sizeof found);
+        memcpy(sampling.addressMode, rows[i].modes, sizeof rows[i].modes);
+        sampling.flags = NORMALIZED;
+        const float color[4] = {0.5f, 0.25f, 1, 0.125f};
+        memcpy(sampling.borderColor, color, sizeof color);
+        CU_OK(raw_cuda_texture(p->cu, array, &sampling, &texture));
+        CU_OK(p->cu->TexObjectGetTextureDesc(&found, texture));
+        CU_OK(p->cu->TexObjectDestroy(texture));
+        static const float zeros[4];
+        unsigned char poison[sizeof color];
+        memset(poison, 0x55, sizeof poison);
+        ANSWER(answer_key("border colour, %s", rows[i].what), "%s",
+               memcmp(found.borderColor, color, sizeof color) == 0     ? "told"
+               : memcmp(found.borderColor, zeros, sizeof zeros) == 0   ? "zeros"
+               : memcmp(found.borderColor, poison, sizeof poison) == 0 ? "left alone"
+                                                                       : "something else");
+        memcpy(found.borderColor, color, sizeof color);
+        REQUIRE_EQ_BYTES(&found, &sampling, offsetof(CUDA_TEXTURE_DESC, reserved));
+    }
+}
+
+/* Views: parts of layered and mipmapped arrays, other formats. */
+typedef struct view_row {
+    const char *what;
+    unsigned array_flags; /* of 8 x 8 RGBA8 with 6 layers or faces (12 of a cube array), 3 levels */
+    CUresourceViewFormat format;
+    size_t width, depth;
+    unsigned first_level, last_level, first_layer, last_layer;
+} view_row;
+
+#define LAYERS CUDA_ARRAY3D_LAYERED
+#define CUBES  (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)
+
+static const view_row view_rows[] = {
+    {"format NONE", LAYERS, NO_FORMAT, 8, 6, 0, 2, 0, 5},
+    {"all of it", LAYERS, UINT8X4, 8, 6, 0, 2, 0, 5},
+    {"layers 1 to 3", LAYERS, UINT8X4, 8, 6, 0, 2, 1, 3},
+    {"layers, depth 0", LAYERS, UINT8X4, 8, 0, 0, 2, 0, 5},
+    {"layers, depth that of the view", LAYERS, UINT8X4, 8, 3, 0, 2, 1, 3},
+    {"layer 6 of 6", LAYERS, UINT8X4, 8, 6, 0, 2, 0, 6},
+    {"layers 3 to 1", LAYERS, UINT8X4, 8, 6, 0, 2, 3, 1},
+    {"levels 1 to 2", LAYERS, UINT8X4, 8, 6, 1, 2, 0, 5},
+    {"levels 1 to 2, width that of level 1", LAYERS, UINT8X4, 4, 6, 1, 2, 0, 5},
+    {"level 3 of 3", LAYERS, UINT8X4, 8, 6, 0, 3, 0, 5},
+    {"as one UINT32", LAYERS, CU_RES_VIEW_FORMAT_UINT_1X32, 8, 6, 0, 2, 0, 5},
+    {"as two halves", LAYERS, CU_RES_VIEW_FORMAT_FLOAT_2X16, 8, 6, 0, 2, 0, 5},
+    {"as four UINT16", LAYERS, CU_RES_VIEW_FORMAT_UINT_4X16, 8, 6, 0, 2, 0, 5},
+    {"as BC1", LAYERS, CU_RES_VIEW_FORMAT_UNSIGNED_BC1, 32, 6, 0, 2, 0, 5},
+    {"a cube, layers 0 to 0", CUDA_ARRAY3D_CUBEMAP, UINT8X4, 8, 6, 0, 2, 0, 0},
+    {"a cube, layers 0 to 5", CUDA_ARRAY3D_CUBEMAP, UINT8X4, 8, 6, 0, 2, 0, 5},
+    {"two cubes, layers 0 to 1", CUBES, UINT8X4, 8, 12, 0, 2, 0, 1},
+    {"two cubes, layers 0 to 11", CUBES, UINT8X4, 8, 12, 0, 2, 0, 11},
+    {"two cubes, layers 1 to 1", CUBES, UINT8X4, 8, 12, 0, 2, 1, 1},
+    {"two cubes, layers 6 to 11", CUBES, UINT8X4, 8, 12, 0, 2, 6, 11},
+    {"two cubes, layers 0 to 12", CUBES, UINT8X4, 8, 12, 0, 2, 0, 12},
+};
+
+static void try_view(pair *p, size_t i)
+{
+    const view_row *row = &view_rows[i];
+    CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, 8, 8);
+    desc.Depth = row->array_flags == CUBES ? 12 : 6;
+    desc.Flags = row->array_flags;
+    const CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY,
+                                         .res.mipmap.hMipmappedArray =
+                                             raw_cuda_mipmap(p->cu, &desc, 3)};
+    const CUDA_TEXTURE_DESC sampling = {.flags = NORMALIZED};
+    const CUDA_RESOURCE_VIEW_DESC view =
+        TEST_ROW(row->format, row->width, row->width, row->depth, row->first_level, row->last_level,
+                 row->first_layer, row->last_layer, {0});
+    CUtexObject texture = 0;
+    const CUresult result = p->cu->TexObjectCreate(&texture, &resource, &sampling, &view);
+    image_answer("view", row->what, result);
+    if (result == CUDA_SUCCESS) CU_OK(p->cu->TexObjectDestroy(texture));
+}
+
+IMAGE_ROWS(which_views, "textures.views", "textures.views_child", COUNT_OF(view_rows), 11, try_view,
+           .mark = TEST_TWIN_STRICTER, .reason = REPORTED)
+
+/* What the texts leave open -------------------------------------------------------------------- */
+
+/* Objects that outlive what they are of: only given up, never used. */
+static void try_order(pair *p, size_t i)
+{
+    static const char *const what[] = {"a texture of an array", "a surface of an array",
+                                       "a texture of a mapped image",
+                                       "a texture of a mapped image's level"};
+    const CUDA_TEXTURE_DESC how = image_sampling(POINT, NORMALIZED, 0);
+    const CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, 64, 64);
+    shared_image image;
+    CUarray array = NULL;
+    CUtexObject texture = 0;
+    CUsurfObject surface = 0;
+    if (i < 2)
+        CU_OK(p->cu->Array3DCreate(&array, &desc));
+    else
+        shared_image_open(p, &image_formats[IMAGE_RGBA8], 64, 64, 1, 0, &image);
+    if (i == 0) CU_OK(raw_cuda_texture(p->cu, array, &how, &texture));
+    if (i == 1) CU_OK(raw_cuda_surface(p->cu, array, &surface));
+    if (i == 2) CU_OK(raw_cuda_mip_texture(p->cu, image.mipmap, &how, &texture));
+    if (i == 3) CU_OK(raw_cuda_texture(p->cu, image_level(p, image.mipmap, 0), &how, &texture));
+    if (i < 2)
+        CU_OK(p->cu->ArrayDestroy(array));
+    else
+        shared_image_close(p, &image);
+    image_answer("destroyed_after_its_array", what[i],
+                 texture != 0 ? p->cu->TexObjectDestroy(texture)
+                              : p->cu->SurfObjectDestroy(surface));
+    answer_call(answer_key("destroyed_after_its_array: %s, the context then", what[i]),
+                p->cu->CtxSynchronize());
+    if (!p->cu->software) test_pass(); /* nothing more is to be done with it */
+}
+
+IMAGE_ROWS(orders, "measured.destroyed_last", "measured.destroyed_last_child", 4, 1, try_order,
+           .mark = TEST_TWIN_STRICTER, .reason = REPORTED, .own = true)
+
+/* Of planes, with and without the flag for surfaces on the whole. */
+static void try_plane(pair *p, size_t i)
+{
+    static const char row[] = "surface_of_a_plane";
+    static const char *const what[] = {"NV12 with SURFACE_LDST", "NV12 without",
+                                       "P010 with SURFACE_LDST", "P010 without"};
+    CUDA_ARRAY3D_DESCRIPTOR desc =
+        raw_cuda_array_desc((CUarray_format)(i < 2 ? 0xb0 : 0x9f), 3, 64, 32);
+    CUarray array = NULL, plane = NULL;
+    CUsurfObject surface = 0;
+    CUtexObject texture = 0;
+    desc.Flags = i % 2 == 0 ? CUDA_ARRAY3D_SURFACE_LDST : 0;
+    answer_is(answer_key("%s: %s", row, what[i]), p->cu->Array3DCreate(&array, &desc),
+              CUDA_ERROR_INVALID_VALUE);
+    if (!p->cu->software) return;
+    desc.Flags |= 0x100; /* CUDA_ARRAY3D_VIDEO_ENCODE_DECODE, with which it was not tried */
+    array = raw_cuda_array(p->cu, &desc);
+    CUresult result = raw_cuda_surface(p->cu, array, &surface);
+    answer_call(answer_key("%s: %s, of the whole", row, what[i]), result);
+    if (result == CUDA_SUCCESS) CU_OK(p->cu->SurfObjectDestroy(surface));
+    for (unsigned n = 0; n < 2; n++) {
+        CU_OK(p->cu->ArrayGetPlane(&plane, array, n));
+        result = raw_cuda_surface(p->cu, plane, &surface);
+        answer_call(answer_key("%s: %s, of plane %u", row, what[i], n), result);
+        if (result == CUDA_SUCCESS) CU_OK(p->cu->SurfObjectDestroy(surface));
+        result = raw_cuda_texture(p->cu, plane, NULL, &texture);
+        answer_call(answer_key("texture_of_a_plane: %s, of plane %u", what[i], n), result);
+        if (result == CUDA_SUCCESS) CU_OK(p->cu->TexObjectDestroy(texture));
+    }
+}
+
+IMAGE_ROWS(planes, "measured.surfaces_of_planes", "measured.surfaces_of_planes_child", 4, 1,
+           try_plane, .mark = TEST_TWIN_STRICTER, .reason = REPORTED)
+
+/* Block-compressed arrays of CUDA's own, whose sides are no multiples of four. */
+typedef struct size_row {
+    const char *what;
+    size_t width, height;
+    unsigned levels; /* 0: cuArray3DCreate */
+} size_row;
+
+static const size_row size_rows[] = {{"64 x 64", 64, 64, 0},
+                                     {"61 x 38", 61, 38, 0},
+                                     {"62 x 64", 62, 64, 0},
+                                     {"64 x 62", 64, 62, 0},
+                                     {"3 x 3", 3, 3, 0},
+                                     {"1 x 1", 1, 1, 0},
+                                     {"1D, 61", 61, 0, 0},
+                                     {"64 x 64, 7 levels", 64, 64, 7},
+                                     {"61 x 38, 6 levels", 61, 38, 6},
+                                     {"60 x 36, 1 level", 60, 36, 1}};
+enum { SIZE_ROWS = COUNT_OF(size_rows) };
+
+/* Rows counted in blocks, what was written is read. */
+static void copy_blocks(const pair *p, const size_row *r, CUarray array, size_t width,
+                        size_t height, size_t bytes)
+{
+    const size_t across = (width + 3) / 4 * bytes, down = height == 0 ? 1 : (height + 3) / 4;
+    unsigned char *in = test_memory(across * down), *out = test_memory(across * down);
+    for (size_t i = 0; i < across * down; i++)
+        in[i] = (unsigned char)(i * 31 + width);
+    CUresult result = raw_cuda_write_array(p->cu, array, in, across, down);
+    if (result == CUDA_SUCCESS) result = raw_cuda_read_array(p->cu, array, out, across, down);
+    answer_with(answer_key("BC%d: %s, %zu x %zu of blocks copied", bytes == 8 ? 1 : 7, r->what,
+                           width, height),
+                result, "%zu of %zu bytes wrong", bytes_wrong(out, in, across * down),
+                across * down);
+}
+
+static void try_size(const pair *p, const size_row *r, int format, size_t bytes)
+{
+    CUDA_ARRAY3D_DESCRIPTOR desc =
+                                raw_cuda_array_desc((CUarray_format)format, 4, r->width, r->height),
+                            found;
+    CUarray array = NULL;
+    CUmipmappedArray mipmap = NULL;
+    desc.Flags = 0;
+    CUresult result = r->levels == 0 ? p->cu->Array3DCreate(&array, &desc)
+                                     : p->cu->MipmappedArrayCreate(&mipmap, &desc, r->levels);
+    answer_is(answer_key("%s: %s", bytes == 8 ? "BC1" : "BC7", r->what), result,
+              r->height == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
+    if (result != CUDA_SUCCESS) return;
+    if (mipmap != NULL) array = image_level(p, mipmap, r->levels - 1);
+    CU_OK(p->cu->Array3DGetDescriptor(&found, array));
+    ANSWER(answer_key("BC%d: %s, the %s is told as", bytes == 8 ? 1 : 7, r->what,
+                      mipmap == NULL ? "array" : "last level"),
+           "%zu x %zu", found.Width, found.Height);
+    const uint32_t last = r->levels == 0 ? 0 : r->levels - 1;
+    const size_t width = r->width >> last, height = r->height >> last;
+    if (p->cu->software) REQUIRE(found.Width == (width == 0 ? 1 : width) && found.Height >= height);
+    copy_blocks(p, r, array, found.Width, found.Height, bytes);
+    if (mipmap != NULL)
+        CU_OK(p->cu->MipmappedArrayDestroy(mipmap));
+    else
+        CU_OK(p->cu->ArrayDestroy(array));
+}
+
+static void try_one_size(pair *p, size_t i)
+{
+    const bool bc1 = i < SIZE_ROWS;
+    try_size(p, &size_rows[i % SIZE_ROWS], bc1 ? 0x91 : 0x9d, bc1 ? 8 : 16);
+    CU_OK(p->cu->CtxSynchronize());
+}
+
+IMAGE_ROWS(sizes, "measured.block_sizes", "measured.block_sizes_child", 2 * SIZE_ROWS, SIZE_ROWS,
+           try_one_size, .mark = TEST_TWIN_STRICTER, .reason = REPORTED)
+
+/* VK_LOD_CLAMP_NONE is 1000, and what a sampler of Vulkan's says is handed on. Each level holds its
+ * number. */
+static void try_clamp(pair *p, size_t i)
+{
+    enum { LEVELS = 5, SIDE = 16, READS = 6 };
+    static const float most[] = {0, 2, 4, 15, 16, 100, 1000, HUGE_VALF};
+    static const float asked[READS] = {0, 1, 3, 4, 15, 200};
+    place places[READS];
+    float r[READS];
+    CUtexObject texture = 0;
+    const CUDA_TEXTURE_DESC how = image_sampling(POINT, NORMALIZED, most[i]);
+    shared_image image = pair_image(p, &image_formats[IMAGE_R32F], SIDE, SIDE, LEVELS, 0);
+    for (uint32_t level = 0; level < LEVELS; level++) {
+        float texels[SIDE * SIDE];
+        for (size_t k = 0; k < SIDE * SIDE; k++)
+            texels[k] = (float)level;
+        raw_vk_image_write(&p->vk, &image.vk, level, texels);
+    }
+    for (size_t k = 0; k < READS; k++)
+        places[k] = (place){0.5f, 0.5f, 0, 0, asked[k]};
+    const CUresult result = raw_cuda_mip_texture(p->cu, image.mipmap, &how, &texture);
+    answer_call(answer_key("a clamp at %g", (double)most[i]), result);
+    if (result != CUDA_SUCCESS) return;
+    read_places(p, "read_2d_float", texture, places, READS, r, sizeof r[0]);
+    ANSWER(answer_key("levels read with a clamp at %g", (double)most[i]), "%g %g %g %g %g %g",
+           (double)r[0], (double)r[1], (double)r[2], (double)r[3], (double)r[4], (double)r[5]);
+    CU_OK(p->cu->TexObjectDestroy(texture));
+}
+
+IMAGE_ROWS(clamps, "measured.level_clamps", "measured.level_clamps_child", 8, 8, try_clamp,
+           .mark = TEST_TWIN_STRICTER, .reason = REPORTED)

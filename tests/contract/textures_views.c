@@ -1,63 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: what textures read through views of some levels and layers, and of sRGB blocks. */
 #define TEST_GROUP "placed."
-#include "images.h"
+#include "contract.h"
 
 #include <math.h>
 
-typedef struct place { /* as in texture_kernels.cu */
-    float x, y, z;
-    int layer;
-    float level;
-} place;
-
-typedef struct reader {
-    pair p;
-    CUmodule module;
-    CUdeviceptr in, out;
-} reader;
-
-static void reader_open(reader *r)
-{
-    pair_open(&r->p);
-    r->module = raw_cuda_module(r->p.cu, "texture_kernels");
-    r->in = raw_cuda_memory(r->p.cu, sizeof(place));
-    r->out = raw_cuda_memory(r->p.cu, 16);
-}
-
-#define READER_CASE(...) TEST_ON(reader, r, reader_open(r), pair_close(&r->p), __VA_ARGS__)
-
-static void read_texel(reader *r, const char *kernel, CUtexObject texture, float level,
+static void read_texel(const pair *p, const char *kernel, CUtexObject texture, float level,
                        float found[4])
 {
-    const raw_cuda *cu = r->p.cu;
     const place at = {0.5f, 0.5f, 0.5f, 0, level};
-    int count = 1;
-    void *params[] = {&texture, &r->in, &r->out, &count};
-    CU_OK(raw_cuda_upload(cu, r->in, &at, sizeof at));
-    CU_OK(cu->LaunchKernel(raw_cuda_function(cu, r->module, kernel), 1, 1, 1, 64, 1, 1, 0,
-                           r->p.stream, params, NULL));
-    CU_OK(cu->StreamSynchronize(r->p.stream));
-    CU_OK(cu->MemcpyDtoH(found, r->out, 16));
+    read_places(p, kernel, texture, &at, 1, found, 16);
 }
 
 /* Views: each texel's bytes hold 16 * level + layer + 1. */
 enum { W = 32, H = 16, LEVELS = 3, LAYERS = 5 };
 
-static CUmipmappedArray make_levels(reader *r, CUarray_format format, size_t texel, bool layered)
+static CUmipmappedArray make_levels(pair *p, CUarray_format format, size_t texel, bool layered)
 {
     CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(format, 4, W, H);
     CUmipmappedArray mipmap;
     if (layered) desc.Flags |= CUDA_ARRAY3D_LAYERED;
     desc.Depth = layered ? LAYERS : 0;
-    CU_OK(r->p.cu->MipmappedArrayCreate(&mipmap, &desc, LEVELS));
+    CU_OK(p->cu->MipmappedArrayCreate(&mipmap, &desc, LEVELS));
     for (uint32_t level = 0; level < LEVELS; level++) {
         const size_t w = W >> level, h = H >> level, n = layered ? LAYERS : 1, size = w * h * texel;
         unsigned char *texels = test_memory(size * n);
         for (size_t k = 0; k < size * n; k++)
             texels[k] = (unsigned char)(16 * level + k / size + 1);
-        CU_OK(raw_cuda_write_box(r->p.cu, image_level(&r->p, mipmap, level), texels, w * texel, h,
-                                 n));
+        CU_OK(raw_cuda_write_box(p->cu, image_level(p, mipmap, level), texels, w * texel, h, n));
     }
     return mipmap;
 }
@@ -71,33 +41,20 @@ typedef struct view_row {
 } view_row;
 
 /* `of`: this level's array, or below 0 the mipmapped one. */
-static CUresult make_view(reader *r, CUmipmappedArray mipmap, int of, const view_row *row,
+static CUresult make_view(pair *p, CUmipmappedArray mipmap, int of, const view_row *row,
                           CUtexObject *out)
 {
-    CUDA_RESOURCE_DESC resource;
-    CUDA_RESOURCE_VIEW_DESC view;
-    CUDA_TEXTURE_DESC how;
-    memset(&resource, 0, sizeof resource);
-    memset(&view, 0, sizeof view);
-    memset(&how, 0, sizeof how);
-    how.flags = CU_TRSF_NORMALIZED_COORDINATES | row->flags;
-    how.maxMipmapLevelClamp = 10;
-    if (of < 0) {
-        resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
-        resource.res.mipmap.hMipmappedArray = mipmap;
-    } else {
-        resource.resType = CU_RESOURCE_TYPE_ARRAY;
-        resource.res.array.hArray = image_level(&r->p, mipmap, (uint32_t)of);
-    }
-    view.format = row->format;
-    view.width = W >> row->shrink;
-    view.height = H >> row->shrink;
-    view.depth = row->depth;
-    view.firstMipmapLevel = row->levels[0];
-    view.lastMipmapLevel = row->levels[1];
-    view.firstLayer = row->layers[0];
-    view.lastLayer = row->layers[1];
-    return r->p.cu->TexObjectCreate(out, &resource, &how, &view);
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY,
+                                   .res.mipmap.hMipmappedArray = mipmap};
+    const CUDA_TEXTURE_DESC how = {.flags = CU_TRSF_NORMALIZED_COORDINATES | row->flags,
+                                   .maxMipmapLevelClamp = 10};
+    const CUDA_RESOURCE_VIEW_DESC view =
+        TEST_ROW(row->format, W >> row->shrink, H >> row->shrink, row->depth, row->levels[0],
+                 row->levels[1], row->layers[0], row->layers[1], {0});
+    if (of >= 0)
+        resource = (CUDA_RESOURCE_DESC){.resType = CU_RESOURCE_TYPE_ARRAY,
+                                        .res.array.hArray = image_level(p, mipmap, (uint32_t)of)};
+    return p->cu->TexObjectCreate(out, &resource, &how, &view);
 }
 
 static const char *view_key(int of, bool layered, const view_row *row)
@@ -111,41 +68,39 @@ static const char *view_key(int of, bool layered, const view_row *row)
                       row->layers[1], row->depth, row->shrink);
 }
 
-static void require_view(reader *r, CUmipmappedArray mipmap, int of, bool layered,
+static void require_view(pair *p, CUmipmappedArray mipmap, int of, bool layered,
                          const view_row *row)
 {
     CUtexObject texture;
     double reads[2];
-    CU_OK(make_view(r, mipmap, of, row, &texture));
+    CU_OK(make_view(p, mipmap, of, row, &texture));
     for (unsigned level = 0; level < 2; level++) {
         const unsigned last = row->levels[1] - row->levels[0];
         const unsigned shown =
             (of < 0 ? row->levels[0] : (unsigned)of) + (level < last ? level : last);
         const double wanted = (16 * shown + row->layers[0] + 1) / 255.0;
         float found[4];
-        read_texel(r, layered ? "read_2d_layered" : "read_2d", texture, (float)level, found);
+        read_texel(p, layered ? "read_2d_layered" : "read_2d", texture, (float)level, found);
         reads[level] = (double)found[0] * 255;
         if (fabs((double)found[0] - wanted) > 1e-6)
-            FAIL("levels %u to %u, layers %u to %u of level %d: level %u is %.6f, not %.6f",
-                 row->levels[0], row->levels[1], row->layers[0], row->layers[1], of, level,
+            FAIL("%s: level %u is %.6f, not %.6f", view_key(of, layered, row), level,
                  (double)found[0], wanted);
     }
     ANSWER(view_key(of, layered, row), "level 0 reads %.0f, level 1 %.0f", reads[0], reads[1]);
-    CU_OK(r->p.cu->TexObjectDestroy(texture));
+    CU_OK(p->cu->TexObjectDestroy(texture));
 }
 
-static void refuse_view(reader *r, CUmipmappedArray mipmap, int of, bool layered,
-                        const view_row *row)
+static void refuse_view(pair *p, CUmipmappedArray mipmap, int of, bool layered, const view_row *row)
 {
     CUtexObject texture;
-    answer_is(view_key(of, layered, row), make_view(r, mipmap, of, row, &texture),
+    answer_is(view_key(of, layered, row), make_view(p, mipmap, of, row, &texture),
               CUDA_ERROR_INVALID_VALUE);
 }
 
 #define UINT8X4 CU_RES_VIEW_FORMAT_UINT_4X8
 
 /* With the array's own format said, of the resource's own extent. */
-READER_CASE(views, .mark = TEST_BOTH)
+PAIR_CASE(views, .mark = TEST_BOTH)
 {
     static const view_row
         flat[] = {{UINT8X4, {0, 2}, {0, 0}, 0, 0, 0},
@@ -167,22 +122,22 @@ READER_CASE(views, .mark = TEST_BOTH)
                    one_of_layers = {UINT8X4, {0, 0}, {1, 3}, 1, LAYERS, 0},
                    one_unshrunk = {UINT8X4, {0, 0}, {1, 3}, 0, LAYERS, 0},
                    one_none = {CU_RES_VIEW_FORMAT_NONE, {0, 0}, {1, 3}, 1, LAYERS, 0};
-    CUmipmappedArray mipmap = make_levels(r, CU_AD_FORMAT_UNSIGNED_INT8, 4, false);
-    for (size_t i = 0; i < sizeof flat / sizeof flat[0]; i++)
-        require_view(r, mipmap, -1, false, &flat[i]);
-    require_view(r, mipmap, 1, false, &one);
-    refuse_view(r, mipmap, -1, false, &none);
-    refuse_view(r, mipmap, -1, false, &shrunk);
-    CU_OK(r->p.cu->MipmappedArrayDestroy(mipmap));
-    mipmap = make_levels(r, CU_AD_FORMAT_UNSIGNED_INT8, 4, true);
-    for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++)
-        require_view(r, mipmap, -1, true, &layers[i]);
-    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
-        refuse_view(r, mipmap, -1, true, &refused[i]);
-    require_view(r, mipmap, 1, true, &one_of_layers);
-    refuse_view(r, mipmap, 1, true, &one_unshrunk);
-    refuse_view(r, mipmap, 1, true, &one_none);
-    CU_OK(r->p.cu->MipmappedArrayDestroy(mipmap));
+    CUmipmappedArray mipmap = make_levels(p, CU_AD_FORMAT_UNSIGNED_INT8, 4, false);
+    for (size_t i = 0; i < COUNT_OF(flat); i++)
+        require_view(p, mipmap, -1, false, &flat[i]);
+    require_view(p, mipmap, 1, false, &one);
+    refuse_view(p, mipmap, -1, false, &none);
+    refuse_view(p, mipmap, -1, false, &shrunk);
+    CU_OK(p->cu->MipmappedArrayDestroy(mipmap));
+    mipmap = make_levels(p, CU_AD_FORMAT_UNSIGNED_INT8, 4, true);
+    for (size_t i = 0; i < COUNT_OF(layers); i++)
+        require_view(p, mipmap, -1, true, &layers[i]);
+    for (size_t i = 0; i < COUNT_OF(refused); i++)
+        refuse_view(p, mipmap, -1, true, &refused[i]);
+    require_view(p, mipmap, 1, true, &one_of_layers);
+    refuse_view(p, mipmap, 1, true, &one_unshrunk);
+    refuse_view(p, mipmap, 1, true, &one_none);
+    CU_OK(p->cu->MipmappedArrayDestroy(mipmap));
 }
 
 /* `found`: NULL where nothing was read. */
@@ -195,23 +150,22 @@ static void answer_texture(const char *key, CUresult result, const float *found)
                (double)found[1], (double)found[2], (double)found[3]);
 }
 
-static void report_view(reader *r, CUmipmappedArray mipmap, const char *what, const view_row *row,
+static void report_view(pair *p, CUmipmappedArray mipmap, const char *what, const view_row *row,
                         bool layered)
 {
     CUtexObject texture = 0;
-    const CUresult result = make_view(r, mipmap, -1, row, &texture);
+    const CUresult result = make_view(p, mipmap, -1, row, &texture);
     const bool reads = result == CUDA_SUCCESS && !(row->flags & CU_TRSF_READ_AS_INTEGER);
     float found[4] = {-1, -1, -1, -1};
-    if (reads) read_texel(r, layered ? "read_2d_layered" : "read_2d", texture, 0, found);
-    if (result == CUDA_SUCCESS) CU_OK(r->p.cu->TexObjectDestroy(texture));
+    if (reads) read_texel(p, layered ? "read_2d_layered" : "read_2d", texture, 0, found);
+    if (result == CUDA_SUCCESS) CU_OK(p->cu->TexObjectDestroy(texture));
     answer_texture(
         answer_key("%s, view format %#x, flags %#x", what, (unsigned)row->format, row->flags),
         result, reads ? found : NULL);
 }
 
 /* Open: which view formats arrays of CUDA's normalized formats take, and what is read then. */
-READER_CASE(views_of_others, .mark = TEST_TWIN_STRICTER,
-            .reason = "the twin's answers are required, NVIDIA's reported")
+PAIR_CASE(views_of_others, .mark = TEST_TWIN_STRICTER, .reason = REPORTED)
 {
     static const struct {
         const char *name;
@@ -219,39 +173,26 @@ READER_CASE(views_of_others, .mark = TEST_TWIN_STRICTER,
         size_t texel;
         CUresourceViewFormat views[4];
     } rows[] = {
-        {"UNORM_INT8X4",
-         0xc2,
-         4,
-         {CU_RES_VIEW_FORMAT_UINT_4X8, CU_RES_VIEW_FORMAT_SINT_4X8, CU_RES_VIEW_FORMAT_UINT_1X32}},
-        {"SNORM_INT8X4",
-         0xc8,
-         4,
-         {CU_RES_VIEW_FORMAT_SINT_4X8, CU_RES_VIEW_FORMAT_UINT_4X8, CU_RES_VIEW_FORMAT_UINT_1X32}},
-        {"UNORM_INT16X4",
-         0xc5,
-         8,
-         {CU_RES_VIEW_FORMAT_UINT_4X16, CU_RES_VIEW_FORMAT_FLOAT_4X16,
-          CU_RES_VIEW_FORMAT_UINT_2X32}},
-        {"UNORM_INT_101010_2",
-         0x50,
-         4,
-         {CU_RES_VIEW_FORMAT_UINT_1X32, CU_RES_VIEW_FORMAT_UINT_4X8,
-          CU_RES_VIEW_FORMAT_FLOAT_1X32}}};
+#define VIEW(name) CU_RES_VIEW_FORMAT_##name
+        {"UNORM_INT8X4", 0xc2, 4, {VIEW(UINT_4X8), VIEW(SINT_4X8), VIEW(UINT_1X32)}},
+        {"SNORM_INT8X4", 0xc8, 4, {VIEW(SINT_4X8), VIEW(UINT_4X8), VIEW(UINT_1X32)}},
+        {"UNORM_INT16X4", 0xc5, 8, {VIEW(UINT_4X16), VIEW(FLOAT_4X16), VIEW(UINT_2X32)}},
+        {"UNORM_INT_101010_2", 0x50, 4, {VIEW(UINT_1X32), VIEW(UINT_4X8), VIEW(FLOAT_1X32)}}};
     static const unsigned flags[] = {CU_TRSF_SRGB, CU_TRSF_READ_AS_INTEGER};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        CUmipmappedArray mipmap = make_levels(r, (CUarray_format)rows[i].cu, rows[i].texel, true);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        CUmipmappedArray mipmap = make_levels(p, (CUarray_format)rows[i].cu, rows[i].texel, true);
         for (size_t v = 0; v < 4; v++) {
             const view_row row = {rows[i].views[v], {1, 2}, {1, 3}, 0, LAYERS, 0};
-            report_view(r, mipmap, rows[i].name, &row, true);
+            report_view(p, mipmap, rows[i].name, &row, true);
         }
-        CU_OK(r->p.cu->MipmappedArrayDestroy(mipmap));
+        CU_OK(p->cu->MipmappedArrayDestroy(mipmap));
     }
-    CUmipmappedArray mipmap = make_levels(r, CU_AD_FORMAT_UNSIGNED_INT8, 4, true);
-    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+    CUmipmappedArray mipmap = make_levels(p, CU_AD_FORMAT_UNSIGNED_INT8, 4, true);
+    for (size_t i = 0; i < COUNT_OF(flags); i++) {
         const view_row row = {UINT8X4, {0, 1}, {1, 3}, 0, LAYERS, flags[i]};
-        report_view(r, mipmap, "UNSIGNED_INT8 x 4", &row, true);
+        report_view(p, mipmap, "UNSIGNED_INT8 x 4", &row, true);
     }
-    CU_OK(r->p.cu->MipmappedArrayDestroy(mipmap));
+    CU_OK(p->cu->MipmappedArrayDestroy(mipmap));
 }
 
 /* Block-compressed sRGB: which flags, and whether the read is linear. BC1's endpoints are of 5, 6
@@ -307,10 +248,10 @@ static void require_color(const char *what, int cu, bool linear, double alpha, c
     }
 }
 
-static void try_block_flags(reader *r, size_t row, size_t how_row, CUmipmappedArray mipmap,
+static void try_block_flags(pair *p, size_t row, size_t how_row, CUmipmappedArray mipmap,
                             bool levels)
 {
-    const raw_cuda *cu = r->p.cu;
+    const raw_cuda *cu = p->cu;
     const bool srgb = block_rows[row].srgb, taken = !srgb || block_flags[how_row].of_srgb;
     const unsigned flags = block_flags[how_row].flags;
     CUDA_TEXTURE_DESC how;
@@ -322,9 +263,9 @@ static void try_block_flags(reader *r, size_t row, size_t how_row, CUmipmappedAr
     memset(&how, 0, sizeof how);
     how.flags = flags;
     CUresult result = levels ? raw_cuda_mip_texture(cu, mipmap, &how, &texture)
-                             : raw_cuda_texture(cu, image_level(&r->p, mipmap, 0), &how, &texture);
+                             : raw_cuda_texture(cu, image_level(p, mipmap, 0), &how, &texture);
     if (result == CUDA_SUCCESS) {
-        read_texel(r, "read_2d", texture, -1000.0f, found);
+        read_texel(p, "read_2d", texture, -1000.0f, found);
         CU_OK(cu->TexObjectDestroy(texture));
     }
     answer_texture(what, result, result == CUDA_SUCCESS ? found : NULL);
@@ -334,21 +275,21 @@ static void try_block_flags(reader *r, size_t row, size_t how_row, CUmipmappedAr
         require_color(what, block_rows[row].cu, flags & CU_TRSF_SRGB, block_rows[row].alpha, found);
 }
 
-READER_CASE(srgb_blocks, .mark = TEST_NVIDIA_ONLY,
-            .reason = "the twin decodes no blocks, and refuses the same flags")
+PAIR_CASE(srgb_blocks, .mark = TEST_NVIDIA_ONLY,
+          .reason = "the twin decodes no blocks, and refuses the same flags")
 {
-    for (size_t i = 0; i < sizeof block_rows / sizeof block_rows[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(block_rows); i++) {
         CUDA_ARRAY3D_DESCRIPTOR desc =
             raw_cuda_array_desc((CUarray_format)block_rows[i].cu, 4, 16, 16);
         unsigned char blocks[16 * 16] = {0};
         desc.Flags = 0;
-        CUmipmappedArray mipmap = raw_cuda_mipmap(r->p.cu, &desc, 3);
+        CUmipmappedArray mipmap = raw_cuda_mipmap(p->cu, &desc, 3);
         for (size_t k = 0; k < 16; k++)
             write_block(block_rows[i].cu, blocks + k * block_rows[i].bytes);
-        CU_OK(raw_cuda_write_array(r->p.cu, image_level(&r->p, mipmap, 0), blocks,
+        CU_OK(raw_cuda_write_array(p->cu, image_level(p, mipmap, 0), blocks,
                                    4 * block_rows[i].bytes, 4));
-        for (size_t f = 0; f < sizeof block_flags / sizeof block_flags[0]; f++)
-            try_block_flags(r, i, f, mipmap, false);
-        try_block_flags(r, i, MIPMAPPED_FLAGS, mipmap, true);
+        for (size_t f = 0; f < COUNT_OF(block_flags); f++)
+            try_block_flags(p, i, f, mipmap, false);
+        try_block_flags(p, i, MIPMAPPED_FLAGS, mipmap, true);
     }
 }
