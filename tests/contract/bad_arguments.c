@@ -1281,6 +1281,7 @@ BAD_CASE(addresses, .title = "bad.vmm_addresses", .mark = TEST_BOTH)
 {
     CUdeviceptr pointer = 0, range = 0;
     CUmemGenericAllocationHandle handle = 0;
+    unsigned long long told = 0;
     const raw_cuda *cu = b->cu;
     CALL_ROW(cu, MemAddressReserve, "NULL", NULL, VMM_SIZE, 0, 0, 0);
     CALL_ROW(cu, MemAddressReserve, "0 bytes", &pointer, 0, 0, 0, 0);
@@ -1301,21 +1302,9 @@ BAD_CASE(addresses, .title = "bad.vmm_addresses", .mark = TEST_BOTH)
     CALL_ROW(cu, MemUnmap, "never reserved", UNRESERVED, VMM_SIZE);
     const CUmemAccessDesc access = device_access(b->device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     CALL_ROW(cu, MemSetAccess, "nothing mapped", range, VMM_SIZE, &access, 1);
+    CALL_ROW(cu, MemGetAccess, "nothing mapped", &told, &access.location, range);
     CALL_ROW(b, MemsetD8, "reserved, nothing mapped", range, 1, 4);
     CU_OK(cu->MemAddressFree(range, 2 * VMM_SIZE));
-}
-
-/* Memory that is mapped and that nobody has access to. */
-static void without_access(const bad *b, CUdeviceptr range)
-{
-    const raw_cuda *cu = b->cu;
-    uint32_t word = 0;
-    CUresult result = cu->MemsetD32Async(range, 1, 4, b->stream);
-    answer_with("cuMemsetD32Async: mapped, without access", result, "then the stream %s",
-                raw_cuda_result_name(cu->StreamSynchronize(b->stream)));
-    result = cu->MemcpyDtoH(&word, range, sizeof word);
-    answer_with("cuMemcpyDtoH: mapped, without access", result, "then the context %s",
-                raw_cuda_result_name(cu->CtxSynchronize()));
 }
 
 static void access_rows(const bad *b, CUdeviceptr range)
@@ -1332,6 +1321,9 @@ static void access_rows(const bad *b, CUdeviceptr range)
     other = good;
     other.location.id = NO_DEVICE;
     CALL_ROW(cu, MemSetAccess, "device 99", range, 2 * VMM_SIZE, &other, 1);
+    other = access_of(CU_MEM_LOCATION_TYPE_HOST_NUMA, 0, good.flags);
+    CALL_ROW(cu, MemSetAccess, "of the host's to device memory", range, 2 * VMM_SIZE, &other, 1);
+    CALL_ROW(cu, MemSetAccess, "of more than is mapped", range, 4 * VMM_SIZE, &good, 1);
     CALL_ROW(cu, MemGetAccess, "NULL", NULL, &good.location, range);
     CALL_ROW(cu, MemGetAccess, "memory of cuMemAlloc", &flags, &good.location, b->memory);
 }
@@ -1360,7 +1352,6 @@ BAD_CASE(mapping, .title = "bad.vmm_mapping", .mark = TEST_BOTH)
     CALL_ROW(cu, MemRetainAllocationHandle, "NULL", NULL, (void *)(uintptr_t)range);
     CALL_ROW(cu, MemRetainAllocationHandle, "memory of cuMemAlloc", &again,
              (void *)(uintptr_t)b->memory);
-    without_access(b, range);
     access_rows(b, range);
     CU_OK(cu->MemUnmap(range, 2 * VMM_SIZE));
     CU_OK(cu->MemRelease(two));

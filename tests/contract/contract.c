@@ -38,6 +38,25 @@ void pair_close(pair *p)
     raw_cuda_require_empty(p->cu);
 }
 
+/* What test_later() does to a thing of the pair `p`. */
+#define END(name, type, call)                                                                      \
+    static void end_##name(const void *of, void *thing)                                            \
+    {                                                                                              \
+        pair *p = (pair *)(uintptr_t)of;                                                           \
+        type *t = thing;                                                                           \
+        call;                                                                                      \
+    }
+END(buffer, shared_buffer, shared_buffer_close(p, t))
+END(timeline, shared_timeline, shared_timeline_close(p, t))
+END(vk_buffer, raw_vk_buffer, raw_vk_buffer_destroy(&p->vk, t))
+END(binary, shared_binary, shared_binary_close(p, t))
+END(image, shared_image, shared_image_close(p, t))
+END(vk_image, raw_vk_image, raw_vk_image_destroy(&p->vk, t))
+END(vmm, vmm_block, vmm_close(p, t))
+END(handle, CUmemGenericAllocationHandle, CU_OK(p->cu->MemRelease(*t)))
+END(range, vmm_block, CU_OK(p->cu->MemAddressFree(t->pointer, t->size)))
+END(mapping, vmm_block, CU_OK(p->cu->MemUnmap(t->pointer, t->size)))
+
 CUresult stream_result(const pair *p, unsigned milliseconds)
 {
     CUresult result = p->cu->StreamQuery(p->stream);
@@ -297,11 +316,6 @@ void shared_timeline_close(pair *p, shared_timeline *timeline)
     raw_vk_timeline_destroy(&p->vk, timeline->vk);
 }
 
-static void end_buffer(const void *of, void *thing)
-{
-    shared_buffer_close((pair *)(uintptr_t)of, thing);
-}
-
 shared_buffer pair_buffer(pair *p, VkDeviceSize size, unsigned vk_flags, bool dedicated_flag)
 {
     shared_buffer buffer;
@@ -310,22 +324,12 @@ shared_buffer pair_buffer(pair *p, VkDeviceSize size, unsigned vk_flags, bool de
     return buffer;
 }
 
-static void end_timeline(const void *of, void *thing)
-{
-    shared_timeline_close((pair *)(uintptr_t)of, thing);
-}
-
 shared_timeline pair_timeline(pair *p, uint64_t initial)
 {
     shared_timeline timeline;
     shared_timeline_open(p, initial, &timeline);
     test_later(end_timeline, p, &timeline, sizeof timeline);
     return timeline;
-}
-
-static void end_vk_buffer(const void *of, void *thing)
-{
-    raw_vk_buffer_destroy(&((pair *)(uintptr_t)of)->vk, thing);
 }
 
 raw_vk_buffer pair_vk_buffer(pair *p, VkDeviceSize size, unsigned vk_flags)
@@ -346,11 +350,6 @@ void shared_binary_close(pair *p, shared_binary *binary)
 {
     CU_OK(p->cu->DestroyExternalSemaphore(binary->cu));
     raw_binary_destroy(&p->vk, &binary->peer);
-}
-
-static void end_binary(const void *of, void *thing)
-{
-    shared_binary_close((pair *)(uintptr_t)of, thing);
 }
 
 shared_binary pair_binary(pair *p)
@@ -442,11 +441,6 @@ void shared_image_close(pair *p, shared_image *image)
     raw_vk_image_destroy(&p->vk, &image->vk);
 }
 
-static void end_image(const void *of, void *thing)
-{
-    shared_image_close((pair *)(uintptr_t)of, thing);
-}
-
 shared_image pair_image(pair *p, const image_format *format, uint32_t width, uint32_t height,
                         uint32_t levels, unsigned vk_flags)
 {
@@ -454,11 +448,6 @@ shared_image pair_image(pair *p, const image_format *format, uint32_t width, uin
     shared_image_open(p, format, width, height, levels, vk_flags, &image);
     test_later(end_image, p, &image, sizeof image);
     return image;
-}
-
-static void end_vk_image(const void *of, void *thing)
-{
-    raw_vk_image_destroy(&((pair *)(uintptr_t)of)->vk, thing);
 }
 
 raw_vk_image pair_vk_image(pair *p, const raw_vk_image_desc *desc)
@@ -743,22 +732,12 @@ void vmm_close(const pair *p, vmm_block *block)
     CU_OK(p->cu->MemRelease(block->handle));
 }
 
-static void end_vmm(const void *of, void *thing)
-{
-    vmm_close(of, thing);
-}
-
 vmm_block pair_vmm(const pair *p, size_t size, unsigned handle_types)
 {
     vmm_block block;
     vmm_open(p, size, handle_types, &block);
     test_later(end_vmm, p, &block, sizeof block);
     return block;
-}
-
-static void end_handle(const void *of, void *thing)
-{
-    CU_OK(((const pair *)of)->cu->MemRelease(*(CUmemGenericAllocationHandle *)thing));
 }
 
 CUmemGenericAllocationHandle pair_handle(const pair *p, size_t size, unsigned handle_types)
@@ -768,23 +747,11 @@ CUmemGenericAllocationHandle pair_handle(const pair *p, size_t size, unsigned ha
     return handle;
 }
 
-static void end_range(const void *of, void *thing)
-{
-    const vmm_block *range = thing;
-    CU_OK(((const pair *)of)->cu->MemAddressFree(range->pointer, range->size));
-}
-
 CUdeviceptr pair_range(const pair *p, size_t size)
 {
     const vmm_block range = {.pointer = vmm_reserve(p, size), .size = size};
     test_later(end_range, p, &range, sizeof range);
     return range.pointer;
-}
-
-static void end_mapping(const void *of, void *thing)
-{
-    const vmm_block *mapping = thing;
-    CU_OK(((const pair *)of)->cu->MemUnmap(mapping->pointer, mapping->size));
 }
 
 void pair_map(const pair *p, CUdeviceptr pointer, size_t size, CUmemGenericAllocationHandle handle)

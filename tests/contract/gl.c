@@ -438,18 +438,22 @@ GL_PAIR_CASE(bad_registrations, RAW_GL_CORE, .mark = TEST_BOTH, .own = true)
     CUgraphicsResource resource = NULL, second = NULL;
     GLuint buffer = gl_pair_buffer(p, 4096, 1), empty = 0;
     p->gl.CreateBuffers(1, &empty);
-    answer_call("buffer 0", p->cu->GraphicsGLRegisterBuffer(&resource, 0, NONE));
-    answer_call("a name that is no buffer",
-                p->cu->GraphicsGLRegisterBuffer(&resource, 12345, NONE));
-    const CUresult without = p->cu->GraphicsGLRegisterBuffer(&resource, empty, NONE);
-    answer_call("a buffer without storage", without);
-    if (without == CUDA_SUCCESS) CU_OK(p->cu->GraphicsUnregisterResource(resource));
-    answer_call("flags 0x40", p->cu->GraphicsGLRegisterBuffer(&resource, buffer, 0x40));
-    static const unsigned flags[] = {READ | DISCARD, SURFACES};
-    static const char *const names[] = {"READ_ONLY and WRITE_DISCARD", "a buffer, SURFACE_LDST"};
-    for (size_t i = 0; i < 2; i++) {
-        const CUresult result = p->cu->GraphicsGLRegisterBuffer(&resource, buffer, flags[i]);
-        answer_call(names[i], result);
+    static const struct {
+        const char *what;
+        enum { STORED, EMPTY, NO_BUFFER } of;
+        unsigned name, flags;
+    } rows[] = {{"buffer 0", NO_BUFFER, 0, NONE},
+                {"a name that is no buffer", NO_BUFFER, 12345, NONE},
+                {"a buffer without storage", EMPTY, 0, NONE},
+                {"flags 0x40", STORED, 0, 0x40},
+                {"READ_ONLY and WRITE_DISCARD", STORED, 0, READ | DISCARD},
+                {"a buffer, SURFACE_LDST", STORED, 0, SURFACES}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const GLuint name = rows[i].of == STORED  ? buffer
+                            : rows[i].of == EMPTY ? empty
+                                                  : rows[i].name;
+        const CUresult result = p->cu->GraphicsGLRegisterBuffer(&resource, name, rows[i].flags);
+        answer_call(rows[i].what, result);
         if (result == CUDA_SUCCESS) CU_OK(p->cu->GraphicsUnregisterResource(resource));
     }
     resource = gl_pair_register(p, buffer, NONE);
@@ -481,12 +485,12 @@ GL_PAIR_CASE(states, RAW_GL_CORE, .mark = TEST_BOTH)
     REQUIRE(raw_gl_image_make(&p->gl, &raw_gl_kinds[0], raw_gl_format_named("GL_RGBA8"), &image));
     CU_OK(p->cu->GraphicsGLRegisterImage(&r[1], image.name, GL_TEXTURE_2D, NONE));
     const raw_cuda *cu = p->cu;
-    answer_call("the pointer before a map",
-                cu->GraphicsResourceGetMappedPointer(&pointer, &size, r[0]));
-    answer_call("the array before a map",
-                cu->GraphicsSubResourceGetMappedArray(&array, r[1], 0, 0));
-    answer_call("the mipmapped array before a map",
-                cu->GraphicsResourceGetMappedMipmappedArray(&arrays, r[1]));
+#define POINTER(i, size)      cu->GraphicsResourceGetMappedPointer(&pointer, size, r[i])
+#define ARRAY(i, part, level) cu->GraphicsSubResourceGetMappedArray(&array, r[i], part, level)
+#define ARRAYS(i)             cu->GraphicsResourceGetMappedMipmappedArray(&arrays, r[i])
+    answer_call("the pointer before a map", POINTER(0, &size));
+    answer_call("the array before a map", ARRAY(1, 0, 0));
+    answer_call("the mipmapped array before a map", ARRAYS(1));
     answer_call("an unmap before a map", gl_pair_unmap(p, r[0]));
     answer_call("map flags 8", cu->GraphicsResourceSetMapFlags(r[0], 8));
     answer_call("map flags READ_ONLY", cu->GraphicsResourceSetMapFlags(r[0], 1));
@@ -497,17 +501,12 @@ GL_PAIR_CASE(states, RAW_GL_CORE, .mark = TEST_BOTH)
     CU_OK(cu->GraphicsMapResources(2, r, p->stream));
     answer_call("a second map", gl_pair_map(p, r[0]));
     answer_call("map flags while it is mapped", cu->GraphicsResourceSetMapFlags(r[0], 0));
-    answer_call("the pointer of an image",
-                cu->GraphicsResourceGetMappedPointer(&pointer, &size, r[1]));
-    answer_call("the array of a buffer", cu->GraphicsSubResourceGetMappedArray(&array, r[0], 0, 0));
-    answer_call("the mipmapped array of a buffer",
-                cu->GraphicsResourceGetMappedMipmappedArray(&arrays, r[0]));
-    answer_call("the array of layer 1 of 1",
-                cu->GraphicsSubResourceGetMappedArray(&array, r[1], 1, 0));
-    answer_call("the array of level 4 of 4",
-                cu->GraphicsSubResourceGetMappedArray(&array, r[1], 0, 4));
-    answer_call("a pointer without a size",
-                cu->GraphicsResourceGetMappedPointer(&pointer, NULL, r[0]));
+    answer_call("the pointer of an image", POINTER(1, &size));
+    answer_call("the array of a buffer", ARRAY(0, 0, 0));
+    answer_call("the mipmapped array of a buffer", ARRAYS(0));
+    answer_call("the array of layer 1 of 1", ARRAY(1, 1, 0));
+    answer_call("the array of level 4 of 4", ARRAY(1, 0, 4));
+    answer_call("a pointer without a size", POINTER(0, NULL));
     answer_call("an unmap of one twice", cu->GraphicsUnmapResources(2, same, p->stream));
     answer_call("an unmap of that one then", gl_pair_unmap(p, r[0]));
     CU_OK(gl_pair_unmap(p, r[1]));

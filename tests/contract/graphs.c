@@ -11,6 +11,9 @@ enum { GRAPH_WORDS = 4096, GRAPH_SIZE = GRAPH_WORDS * 4 };
 /* A pair with the suite's kernels, a buffer of device memory, a second stream and two timelines. */
 typedef struct graph_bench {
     pair p;
+    const raw_cuda *cu; /* the pair's, as the next two */
+    raw_vk *vk;
+    CUstream stream;
     CUfunction write, add; /* pattern_write, pattern_add */
     CUdeviceptr words;     /* GRAPH_WORDS of them, zero */
     CUstream other;
@@ -24,7 +27,9 @@ static void graph_bench_open(graph_bench *b)
 {
     memset(b, 0, sizeof *b);
     pair_open(&b->p);
-    const raw_cuda *cu = b->p.cu;
+    const raw_cuda *cu = b->cu = b->p.cu;
+    b->vk = &b->p.vk;
+    b->stream = b->p.stream;
     b->write = words_kernel(cu, "pattern_write");
     b->add = words_kernel(cu, "pattern_add");
     b->words = raw_cuda_memory(cu, GRAPH_SIZE);
@@ -36,8 +41,8 @@ static void graph_bench_open(graph_bench *b)
 
 static void graph_bench_close(graph_bench *b)
 {
-    CU_OK(b->p.cu->StreamSynchronize(b->other));
-    CU_OK(b->p.cu->StreamSynchronize(b->p.stream));
+    CU_OK(b->cu->StreamSynchronize(b->other));
+    CU_OK(b->cu->StreamSynchronize(b->stream));
     pair_close(&b->p);
 }
 
@@ -55,7 +60,7 @@ static void end_exec(const void *of, void *thing)
 static CUresult graph_kernel(const graph_bench *b, CUfunction kernel, unsigned number,
                              CUstream stream)
 {
-    return words_launch(b->p.cu, kernel, b->words, GRAPH_WORDS, number, stream);
+    return words_launch(b->cu, kernel, b->words, GRAPH_WORDS, number, stream);
 }
 
 /* What pattern_write(seed), and then additions of `added` in all, leave in b->words. */
@@ -73,16 +78,16 @@ static void graph_answer_words(const graph_bench *b, const char *key, unsigned s
 
 static void graph_begin(const graph_bench *b, CUstream stream)
 {
-    CU_OK(b->p.cu->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    CU_OK(b->cu->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
 }
 
 /* A graph and an executable one, until the case ends. */
 static CUgraph graph_end(const graph_bench *b, CUstream stream)
 {
     CUgraph graph = NULL;
-    CU_OK(b->p.cu->StreamEndCapture(stream, &graph));
+    CU_OK(b->cu->StreamEndCapture(stream, &graph));
     REQUIRE(graph != NULL);
-    test_later(end_graph, b->p.cu, &graph, sizeof graph);
+    test_later(end_graph, b->cu, &graph, sizeof graph);
     return graph;
 }
 
@@ -91,9 +96,9 @@ static CUgraphExec graph_instantiate(const graph_bench *b, CUgraph graph)
     CUDA_GRAPH_INSTANTIATE_PARAMS how;
     CUgraphExec exec = NULL;
     memset(&how, 0, sizeof how);
-    CU_OK(b->p.cu->GraphInstantiateWithParams(&exec, graph, &how));
+    CU_OK(b->cu->GraphInstantiateWithParams(&exec, graph, &how));
     REQUIRE_EQ(how.result_out, CUDA_GRAPH_INSTANTIATE_SUCCESS);
-    test_later(end_exec, b->p.cu, &exec, sizeof exec);
+    test_later(end_exec, b->cu, &exec, sizeof exec);
     return exec;
 }
 
@@ -102,10 +107,10 @@ static CUgraphNode graph_node(const graph_bench *b, CUgraph graph, CUgraphNodeTy
 {
     CUgraphNode nodes[32], found = NULL;
     size_t count = 32;
-    CU_OK(b->p.cu->GraphGetNodes(graph, nodes, &count));
+    CU_OK(b->cu->GraphGetNodes(graph, nodes, &count));
     for (size_t i = 0; i < count; i++) {
         CUgraphNodeType own;
-        CU_OK(b->p.cu->GraphNodeGetType(nodes[i], &own));
+        CU_OK(b->cu->GraphNodeGetType(nodes[i], &own));
         if (own != type) continue;
         REQUIRE(found == NULL);
         found = nodes[i];
@@ -117,7 +122,7 @@ static CUgraphNode graph_node(const graph_bench *b, CUgraph graph, CUgraphNodeTy
 static size_t graph_count(const graph_bench *b, CUgraph graph)
 {
     size_t count = 0;
-    CU_OK(b->p.cu->GraphGetNodes(graph, NULL, &count));
+    CU_OK(b->cu->GraphGetNodes(graph, NULL, &count));
     return count;
 }
 
@@ -129,7 +134,7 @@ static CUresult graph_set_signal(const graph_bench *b, CUgraphExec exec, CUgraph
     memset(&signal, 0, sizeof signal);
     signal.params.fence.value = value;
     const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS params = {&semaphore, &signal, 1};
-    return b->p.cu->GraphExecExternalSemaphoresSignalNodeSetParams(exec, node, &params);
+    return b->cu->GraphExecExternalSemaphoresSignalNodeSetParams(exec, node, &params);
 }
 
 static CUresult graph_set_wait(const graph_bench *b, CUgraphExec exec, CUgraphNode node,
@@ -139,7 +144,7 @@ static CUresult graph_set_wait(const graph_bench *b, CUgraphExec exec, CUgraphNo
     memset(&wait, 0, sizeof wait);
     wait.params.fence.value = value;
     const CUDA_EXT_SEM_WAIT_NODE_PARAMS params = {&semaphore, &wait, 1};
-    return b->p.cu->GraphExecExternalSemaphoresWaitNodeSetParams(exec, node, &params);
+    return b->cu->GraphExecExternalSemaphoresWaitNodeSetParams(exec, node, &params);
 }
 
 static void graph_set_kernel(const graph_bench *b, CUgraphExec exec, CUgraphNode node,
@@ -149,27 +154,27 @@ static void graph_set_kernel(const graph_bench *b, CUgraphExec exec, CUgraphNode
     unsigned count = GRAPH_WORDS;
     CUdeviceptr words = b->words;
     void *arguments[] = {&words, &count, &number};
-    CU_OK(b->p.cu->GraphKernelNodeGetParams(node, &params));
+    CU_OK(b->cu->GraphKernelNodeGetParams(node, &params));
     params.kernelParams = arguments;
-    CU_OK(b->p.cu->GraphExecKernelNodeSetParams(exec, node, &params));
+    CU_OK(b->cu->GraphExecKernelNodeSetParams(exec, node, &params));
 }
 
 /* Work in the stream that the host, or a queue, has not let go on yet. */
 static void graph_require_pending(const graph_bench *b, CUstream stream)
 {
     usleep(20000);
-    CU_IS(b->p.cu->StreamQuery(stream), CUDA_ERROR_NOT_READY);
+    CU_IS(b->cu->StreamQuery(stream), CUDA_ERROR_NOT_READY);
 }
 
 /* What was captured is what the graph says; the arrays of parameters are the driver's. */
 GRAPH_CASE(nodes_say_what_was_captured, .mark = TEST_BOTH)
 {
-    const raw_cuda *cu = b->p.cu;
-    graph_begin(b, b->p.stream);
-    CU_OK(raw_cuda_wait(cu, b->in.cu, 4, b->p.stream));
-    CU_OK(graph_kernel(b, b->write, 7, b->p.stream));
-    CU_OK(raw_cuda_signal(cu, b->out.cu, 9, b->p.stream));
-    CUgraph graph = graph_end(b, b->p.stream);
+    const raw_cuda *cu = b->cu;
+    graph_begin(b, b->stream);
+    CU_OK(raw_cuda_wait(cu, b->in.cu, 4, b->stream));
+    CU_OK(graph_kernel(b, b->write, 7, b->stream));
+    CU_OK(raw_cuda_signal(cu, b->out.cu, 9, b->stream));
+    CUgraph graph = graph_end(b, b->stream);
     CUgraphNode from[4], to[4];
     size_t edges = 4;
     CU_OK(cu->GraphGetEdges(graph, from, to, &edges));
@@ -206,10 +211,10 @@ GRAPH_CASE(nodes_say_what_was_captured, .mark = TEST_BOTH)
     /* Nor can such a node be disabled. */
     answer_refused("a disabled signal", cu->GraphNodeSetEnabled(exec, signal, 0));
     answer_is("a disabled kernel", cu->GraphNodeSetEnabled(exec, kernel, 0), CUDA_SUCCESS);
-    raw_vk_timeline_signal(&b->p.vk, b->in.vk, 4);
-    CU_OK(cu->GraphLaunch(exec, b->p.stream));
-    REQUIRE(raw_vk_timeline_wait(&b->p.vk, b->out.vk, 9, FAR_MS));
-    CU_OK(cu->StreamSynchronize(b->p.stream));
+    raw_vk_timeline_signal(b->vk, b->in.vk, 4);
+    CU_OK(cu->GraphLaunch(exec, b->stream));
+    REQUIRE(raw_vk_timeline_wait(b->vk, b->out.vk, 9, FAR_MS));
+    CU_OK(cu->StreamSynchronize(b->stream));
     answer_number("a word that the disabled kernel would have written", cuda_word(&b->p, b->words),
                   0);
 }
@@ -227,12 +232,12 @@ static unsigned memory_type(const raw_cuda *cu, uint64_t number)
 /* What a graph that was captured tells of its kernels, sets and copies. */
 GRAPH_CASE(captured_work, .mark = TEST_BOTH)
 {
-    const raw_cuda *cu = b->p.cu;
-    graph_begin(b, b->p.stream);
-    CU_OK(graph_kernel(b, b->add, 7, b->p.stream));
-    CU_OK(cu->MemsetD32Async(b->words + 64, 11, 100, b->p.stream));
-    CU_OK(cu->MemcpyDtoDAsync(b->words + 4096, b->words + 16, 400, b->p.stream));
-    CUgraph graph = graph_end(b, b->p.stream);
+    const raw_cuda *cu = b->cu;
+    graph_begin(b, b->stream);
+    CU_OK(graph_kernel(b, b->add, 7, b->stream));
+    CU_OK(cu->MemsetD32Async(b->words + 64, 11, 100, b->stream));
+    CU_OK(cu->MemcpyDtoDAsync(b->words + 4096, b->words + 16, 400, b->stream));
+    CUgraph graph = graph_end(b, b->stream);
     REQUIRE_EQ(graph_count(b, graph), 3);
     CUDA_KERNEL_NODE_PARAMS kernel;
     CUDA_MEMSET_NODE_PARAMS set;
@@ -269,7 +274,7 @@ static void CUDA_CB count_up(void *number)
  * signal. */
 GRAPH_CASE(built_by_hand, .mark = TEST_BOTH)
 {
-    const raw_cuda *cu = b->p.cu;
+    const raw_cuda *cu = b->cu;
     CUgraph graph = NULL;
     CUgraphNode set, copy, kernel, host, empty, signal;
     int calls = 0;
@@ -304,12 +309,12 @@ GRAPH_CASE(built_by_hand, .mark = TEST_BOTH)
     answer_refused("a dependency that is there", cu->GraphAddDependencies(graph, from, to, 1));
 
     CUgraphExec exec = graph_instantiate(b, graph);
-    CU_OK(cu->GraphUpload(exec, b->p.stream));
+    CU_OK(cu->GraphUpload(exec, b->stream));
     for (uint64_t k = 1; k <= 2; k++) {
         CU_OK(graph_set_signal(b, exec, signal, b->out.cu, k));
-        CU_OK(cu->GraphLaunch(exec, b->p.stream));
-        REQUIRE(raw_vk_timeline_wait(&b->p.vk, b->out.vk, k, FAR_MS));
-        CU_OK(cu->StreamSynchronize(b->p.stream));
+        CU_OK(cu->GraphLaunch(exec, b->stream));
+        REQUIRE(raw_vk_timeline_wait(b->vk, b->out.vk, k, FAR_MS));
+        CU_OK(cu->StreamSynchronize(b->stream));
         REQUIRE_EQ(calls, k);
         uint32_t found[GRAPH_WORDS];
         cuda_read(&b->p, b->words, found, sizeof found);
@@ -336,7 +341,7 @@ static void add_signal(const graph_bench *b, const char *where, CUgraph graph)
     value.params.fence.value = 1;
     const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS params = {&out, &value, 1};
     answer_call(answer_key("a signal added to %s", where),
-                b->p.cu->GraphAddExternalSemaphoresSignalNode(&signal, graph, NULL, 0, &params));
+                b->cu->GraphAddExternalSemaphoresSignalNode(&signal, graph, NULL, 0, &params));
 }
 
 static void answer_instantiate(const graph_bench *b, const char *key, CUgraph graph, uint64_t flags)
@@ -345,18 +350,18 @@ static void answer_instantiate(const graph_bench *b, const char *key, CUgraph gr
     CUgraphExec exec = NULL;
     memset(&how, 0, sizeof how);
     how.flags = flags;
-    const CUresult result = b->p.cu->GraphInstantiateWithParams(&exec, graph, &how);
+    const CUresult result = b->cu->GraphInstantiateWithParams(&exec, graph, &how);
     answer_with(key, result, "result %d", (int)how.result_out);
-    if (result == CUDA_SUCCESS) CU_OK(b->p.cu->GraphExecDestroy(exec));
+    if (result == CUDA_SUCCESS) CU_OK(b->cu->GraphExecDestroy(exec));
 }
 
 GRAPH_CASE(signal_for_the_device, .mark = TEST_TWIN_STRICTER,
            .reason = "no kernel of the twin launches a graph")
 {
     const uint64_t on_device = CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
-    graph_begin(b, b->p.stream);
-    CU_OK(graph_kernel(b, b->write, 7, b->p.stream));
-    CUgraph graph = graph_end(b, b->p.stream);
+    graph_begin(b, b->stream);
+    CU_OK(graph_kernel(b, b->write, 7, b->stream));
+    CUgraph graph = graph_end(b, b->stream);
     answer_instantiate(b, "a kernel, for the device", graph, on_device);
     add_signal(b, "it", graph);
     answer_instantiate(b, "with the signal, for the device", graph, on_device);
@@ -366,14 +371,14 @@ GRAPH_CASE(signal_for_the_device, .mark = TEST_TWIN_STRICTER,
 static void answer_cloned(const graph_bench *b, const char *what, CUgraph graph)
 {
     CUgraph copy = NULL;
-    const CUresult result = b->p.cu->GraphClone(&copy, graph);
+    const CUresult result = b->cu->GraphClone(&copy, graph);
     answer_call(answer_key("%s cloned", what), result);
-    if (result == CUDA_SUCCESS) CU_OK(b->p.cu->GraphDestroy(copy));
+    if (result == CUDA_SUCCESS) CU_OK(b->cu->GraphDestroy(copy));
 }
 
 GRAPH_CASE(signal_in_a_body, .mark = TEST_BOTH)
 {
-    const raw_cuda *cu = b->p.cu;
+    const raw_cuda *cu = b->cu;
     CUgraph graph = NULL;
     CUgraphNode node = NULL, host = NULL;
     int calls = 0;
@@ -399,7 +404,7 @@ GRAPH_CASE(signal_in_a_body, .mark = TEST_BOTH)
 GRAPH_CASE(cloned_allocation, .mark = TEST_NVIDIA_ONLY,
            .reason = "the twin has no nodes for memory")
 {
-    const raw_cuda *cu = b->p.cu;
+    const raw_cuda *cu = b->cu;
     CUgraph graph = NULL;
     CUgraphNode node = NULL;
     CUgraphNodeParams params;
@@ -422,7 +427,7 @@ GRAPH_CASE(cloned_allocation, .mark = TEST_NVIDIA_ONLY,
 GRAPH_CASE(captured_into_a_body, .mark = TEST_NVIDIA_ONLY,
            .reason = "the twin has no cuStreamBeginCaptureToGraph")
 {
-    const raw_cuda *cu = b->p.cu;
+    const raw_cuda *cu = b->cu;
     CUgraph graph = NULL, ended = NULL;
     CUgraphNode node = NULL;
     if (cu->GraphAddNode == NULL || cu->GraphConditionalHandleCreate == NULL ||
@@ -430,11 +435,11 @@ GRAPH_CASE(captured_into_a_body, .mark = TEST_NVIDIA_ONLY,
         SKIP("the driver has no conditional nodes");
     CU_OK(cu->GraphCreate(&graph, 0));
     CUgraph body = raw_cuda_conditional(cu, b->p.context, graph, &node);
-    CU_OK(cu->StreamBeginCaptureToGraph(b->p.stream, body, NULL, NULL, 0,
+    CU_OK(cu->StreamBeginCaptureToGraph(b->stream, body, NULL, NULL, 0,
                                         CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
     answer_cloned(b, "a body under capture", body);
-    answer_call("a signal", raw_cuda_signal(cu, b->out.cu, 1, b->p.stream));
-    answer_call("the end of the capture", cu->StreamEndCapture(b->p.stream, &ended));
+    answer_call("a signal", raw_cuda_signal(cu, b->out.cu, 1, b->stream));
+    answer_call("the end of the capture", cu->StreamEndCapture(b->stream, &ended));
     answer_instantiate(b, "with the signal", graph, 0);
     CU_OK(cu->GraphDestroy(graph));
 }
@@ -443,7 +448,7 @@ GRAPH_CASE(captured_into_a_body, .mark = TEST_NVIDIA_ONLY,
 GRAPH_CASE(captured_copies, .mark = TEST_BOTH)
 {
     enum { SIDE = 64 };
-    const raw_cuda *cu = b->p.cu;
+    const raw_cuda *cu = b->cu;
     const CUDA_ARRAY3D_DESCRIPTOR desc = {SIDE, SIDE, 0, CU_AD_FORMAT_UNSIGNED_INT32, 1, 0};
     CUarray array = raw_cuda_array(cu, &desc);
     CUdeviceptr from = raw_cuda_memory(cu, GRAPH_SIZE);
@@ -456,19 +461,19 @@ GRAPH_CASE(captured_copies, .mark = TEST_BOTH)
         TEST_ROW(.srcMemoryType = CU_MEMORYTYPE_ARRAY, .srcArray = array,
                  .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = to, .dstPitch = SIDE * 4,
                  .WidthInBytes = SIDE * 4, .Height = SIDE);
-    graph_begin(b, b->p.stream);
-    CU_OK(cu->MemcpyDtoDAsync(from, b->words, GRAPH_SIZE, b->p.stream));
-    CU_OK(cu->MemsetD32Async(from, 0x1234, 16, b->p.stream));
-    CU_OK(cu->Memcpy3DAsync(&in, b->p.stream));
-    CU_OK(cu->Memcpy2DAsync(&out, b->p.stream));
-    CUgraph graph = graph_end(b, b->p.stream);
+    graph_begin(b, b->stream);
+    CU_OK(cu->MemcpyDtoDAsync(from, b->words, GRAPH_SIZE, b->stream));
+    CU_OK(cu->MemsetD32Async(from, 0x1234, 16, b->stream));
+    CU_OK(cu->Memcpy3DAsync(&in, b->stream));
+    CU_OK(cu->Memcpy2DAsync(&out, b->stream));
+    CUgraph graph = graph_end(b, b->stream);
     REQUIRE_EQ(graph_count(b, graph), 4);
     CUgraphExec exec = graph_instantiate(b, graph);
     for (unsigned turn = 0; turn < 2; turn++) {
         uint32_t found[GRAPH_WORDS], *expected = pattern_words(GRAPH_SIZE, turn);
-        CU_OK(graph_kernel(b, b->write, turn, b->p.stream));
-        CU_OK(cu->GraphLaunch(exec, b->p.stream));
-        CU_OK(cu->StreamSynchronize(b->p.stream));
+        CU_OK(graph_kernel(b, b->write, turn, b->stream));
+        CU_OK(cu->GraphLaunch(exec, b->stream));
+        CU_OK(cu->StreamSynchronize(b->stream));
         for (size_t i = 0; i < 16; i++)
             expected[i] = 0x1234;
         cuda_read(&b->p, to, found, GRAPH_SIZE);
@@ -480,25 +485,25 @@ GRAPH_CASE(captured_copies, .mark = TEST_BOTH)
 /* cuGraphExecUpdate takes the values of a graph of the same shape, and no other one. */
 GRAPH_CASE(updated, .mark = TEST_BOTH)
 {
-    const raw_cuda *cu = b->p.cu;
+    const raw_cuda *cu = b->cu;
     CUgraph graphs[3];
     for (unsigned i = 0; i < 3; i++) {
-        graph_begin(b, b->p.stream);
-        CU_OK(graph_kernel(b, b->write, 10 + i, b->p.stream));
-        CU_OK(raw_cuda_signal(cu, b->out.cu, 1 + i, b->p.stream));
-        if (i == 2) CU_OK(graph_kernel(b, b->add, 1, b->p.stream));
-        graphs[i] = graph_end(b, b->p.stream);
+        graph_begin(b, b->stream);
+        CU_OK(graph_kernel(b, b->write, 10 + i, b->stream));
+        CU_OK(raw_cuda_signal(cu, b->out.cu, 1 + i, b->stream));
+        if (i == 2) CU_OK(graph_kernel(b, b->add, 1, b->stream));
+        graphs[i] = graph_end(b, b->stream);
     }
     CUgraphExec exec = graph_instantiate(b, graphs[0]);
-    CU_OK(cu->GraphLaunch(exec, b->p.stream));
+    CU_OK(cu->GraphLaunch(exec, b->stream));
     CUgraphExecUpdateResultInfo info;
     memset(&info, 0, sizeof info);
     answer_is("an update of the same shape", cu->GraphExecUpdate(exec, graphs[1], &info),
               CUDA_SUCCESS);
     REQUIRE_EQ(info.result, CU_GRAPH_EXEC_UPDATE_SUCCESS);
-    CU_OK(cu->GraphLaunch(exec, b->p.stream));
-    REQUIRE(raw_vk_timeline_wait(&b->p.vk, b->out.vk, 2, FAR_MS));
-    CU_OK(cu->StreamSynchronize(b->p.stream));
+    CU_OK(cu->GraphLaunch(exec, b->stream));
+    REQUIRE(raw_vk_timeline_wait(b->vk, b->out.vk, 2, FAR_MS));
+    CU_OK(cu->StreamSynchronize(b->stream));
     graph_answer_words(b, "words after it", 11, 0);
     answer_is("an update of another shape", cu->GraphExecUpdate(exec, graphs[2], &info),
               CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
@@ -514,25 +519,25 @@ static void CUDA_CB raise(void *flag)
  * from it, and what of that is still running. */
 GRAPH_CASE(user_objects, .mark = TEST_BOTH)
 {
-    const raw_cuda *cu = b->p.cu;
+    const raw_cuda *cu = b->cu;
     CUuserObject object = NULL;
     int freed = 0;
     CU_OK(cu->UserObjectCreate(&object, &freed, raise, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
-    graph_begin(b, b->p.stream);
-    CU_OK(raw_cuda_wait(cu, b->in.cu, 1, b->p.stream));
-    CUgraph graph = graph_end(b, b->p.stream);
+    graph_begin(b, b->stream);
+    CU_OK(raw_cuda_wait(cu, b->in.cu, 1, b->stream));
+    CUgraph graph = graph_end(b, b->stream);
     CU_OK(cu->GraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE));
     CUgraphExec exec = graph_instantiate(b, graph);
     test_forget(&graph, sizeof graph);
     CU_OK(cu->GraphDestroy(graph));
-    CU_OK(cu->GraphLaunch(exec, b->p.stream));
+    CU_OK(cu->GraphLaunch(exec, b->stream));
     test_forget(&exec, sizeof exec);
     CU_OK(cu->GraphExecDestroy(exec));
     usleep(20000);
     ANSWER("freed while a launch runs", "%s",
            __atomic_load_n(&freed, __ATOMIC_ACQUIRE) ? "yes" : "no");
-    raw_vk_timeline_signal(&b->p.vk, b->in.vk, 1);
-    CU_OK(cu->StreamSynchronize(b->p.stream));
+    raw_vk_timeline_signal(b->vk, b->in.vk, 1);
+    CU_OK(cu->StreamSynchronize(b->stream));
     for (unsigned i = 0; i < TEST_FAR_MS && __atomic_load_n(&freed, __ATOMIC_ACQUIRE) == 0; i++)
         usleep(1000);
     ANSWER("freed after it", "%s", __atomic_load_n(&freed, __ATOMIC_ACQUIRE) ? "yes" : "no");
@@ -549,11 +554,11 @@ typedef struct frame {
 
 static void frame_open(graph_bench *b, uint64_t wait, unsigned seed, uint64_t signal, frame *out)
 {
-    graph_begin(b, b->p.stream);
-    CU_OK(raw_cuda_wait(b->p.cu, b->in.cu, wait, b->p.stream));
-    CU_OK(graph_kernel(b, b->write, seed, b->p.stream));
-    CU_OK(raw_cuda_signal(b->p.cu, b->out.cu, signal, b->p.stream));
-    out->graph = graph_end(b, b->p.stream);
+    graph_begin(b, b->stream);
+    CU_OK(raw_cuda_wait(b->cu, b->in.cu, wait, b->stream));
+    CU_OK(graph_kernel(b, b->write, seed, b->stream));
+    CU_OK(raw_cuda_signal(b->cu, b->out.cu, signal, b->stream));
+    out->graph = graph_end(b, b->stream);
     out->exec = graph_instantiate(b, out->graph);
     out->wait = graph_node(b, out->graph, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT);
     out->kernel = graph_node(b, out->graph, CU_GRAPH_NODE_TYPE_KERNEL);
@@ -570,7 +575,7 @@ static void frame_set(graph_bench *b, frame *f, uint64_t wait, unsigned seed, ui
 /* What `out` is at. */
 static void answer_counter(graph_bench *b, const char *when, uint64_t expected)
 {
-    const uint64_t value = raw_vk_timeline_value(&b->p.vk, b->out.vk);
+    const uint64_t value = raw_vk_timeline_value(b->vk, b->out.vk);
     ANSWER(answer_key("counter %s", when), "%llu", (unsigned long long)value);
     REQUIRE_EQ(value, expected);
 }
@@ -582,19 +587,19 @@ GRAPH_CASE(values_of_each_launch, .mark = TEST_BOTH)
     frame_open(b, 1, 100, 1, &f);
     for (unsigned k = 1; k <= 6; k++) {
         if (k > 1) frame_set(b, &f, k, 100 + k, k);
-        CU_OK(b->p.cu->GraphLaunch(f.exec, b->p.stream));
-        if (k < 3) graph_require_pending(b, b->p.stream);
-        REQUIRE_EQ(raw_vk_timeline_value(&b->p.vk, b->out.vk), k - 1);
+        CU_OK(b->cu->GraphLaunch(f.exec, b->stream));
+        if (k < 3) graph_require_pending(b, b->stream);
+        REQUIRE_EQ(raw_vk_timeline_value(b->vk, b->out.vk), k - 1);
         if (k % 2 == 0)
-            raw_vk_timeline_signal(&b->p.vk, b->in.vk, k);
+            raw_vk_timeline_signal(b->vk, b->in.vk, k);
         else
-            raw_vk_submit(&b->p.vk, raw_vk_begin(&b->p.vk, 0),
+            raw_vk_submit(b->vk, raw_vk_begin(b->vk, 0),
                           &(raw_vk_job){.signal = b->in.vk, .signal_value = k, .pending = true});
-        REQUIRE(raw_vk_timeline_wait(&b->p.vk, b->out.vk, k, FAR_MS));
-        CU_OK(b->p.cu->StreamSynchronize(b->p.stream));
+        REQUIRE(raw_vk_timeline_wait(b->vk, b->out.vk, k, FAR_MS));
+        CU_OK(b->cu->StreamSynchronize(b->stream));
         graph_answer_words(b, answer_key("words after launch %u", k), k == 1 ? 100 : 100 + k, 0);
     }
-    raw_vk_idle(&b->p.vk);
+    raw_vk_idle(b->vk);
 }
 
 /* What is set after a launch is for later ones, whether the launch runs already or not. */
@@ -602,18 +607,18 @@ GRAPH_CASE(set_after_launch, .mark = TEST_BOTH)
 {
     frame f;
     frame_open(b, 1, 1, 10, &f);
-    CU_OK(b->p.cu->GraphLaunch(f.exec, b->p.stream));
+    CU_OK(b->cu->GraphLaunch(f.exec, b->stream));
     frame_set(b, &f, 2, 2, 20);
-    CU_OK(b->p.cu->GraphLaunch(f.exec, b->p.stream));
+    CU_OK(b->cu->GraphLaunch(f.exec, b->stream));
     frame_set(b, &f, 3, 3, 30);
-    graph_require_pending(b, b->p.stream);
-    raw_vk_timeline_signal(&b->p.vk, b->in.vk, 1);
-    REQUIRE(raw_vk_timeline_wait(&b->p.vk, b->out.vk, 10, FAR_MS));
-    graph_require_pending(b, b->p.stream);
+    graph_require_pending(b, b->stream);
+    raw_vk_timeline_signal(b->vk, b->in.vk, 1);
+    REQUIRE(raw_vk_timeline_wait(b->vk, b->out.vk, 10, FAR_MS));
+    graph_require_pending(b, b->stream);
     answer_counter(b, "after the first launch's wait is over", 10);
-    raw_vk_timeline_signal(&b->p.vk, b->in.vk, 2);
-    REQUIRE(raw_vk_timeline_wait(&b->p.vk, b->out.vk, 20, FAR_MS));
-    CU_OK(b->p.cu->StreamSynchronize(b->p.stream));
+    raw_vk_timeline_signal(b->vk, b->in.vk, 2);
+    REQUIRE(raw_vk_timeline_wait(b->vk, b->out.vk, 20, FAR_MS));
+    CU_OK(b->cu->StreamSynchronize(b->stream));
     answer_counter(b, "after the second one's", 20);
     graph_answer_words(b, "words of the second launch", 2, 0);
 }
@@ -623,14 +628,14 @@ GRAPH_CASE(launches_in_two_streams, .mark = TEST_BOTH)
 {
     frame f;
     frame_open(b, 1, 1, 10, &f);
-    CU_OK(b->p.cu->GraphLaunch(f.exec, b->p.stream));
+    CU_OK(b->cu->GraphLaunch(f.exec, b->stream));
     frame_set(b, &f, 0, 2, 20); /* it could go on at once */
-    CU_OK(b->p.cu->GraphLaunch(f.exec, b->other));
+    CU_OK(b->cu->GraphLaunch(f.exec, b->other));
     graph_require_pending(b, b->other);
     answer_counter(b, "while the first launch waits", 0);
-    raw_vk_timeline_signal(&b->p.vk, b->in.vk, 1);
-    CU_OK(b->p.cu->StreamSynchronize(b->other));
-    CU_OK(b->p.cu->StreamSynchronize(b->p.stream));
+    raw_vk_timeline_signal(b->vk, b->in.vk, 1);
+    CU_OK(b->cu->StreamSynchronize(b->other));
+    CU_OK(b->cu->StreamSynchronize(b->stream));
     answer_counter(b, "after both", 20);
     graph_answer_words(b, "words of the second launch", 2, 0);
 }
@@ -640,14 +645,14 @@ GRAPH_CASE(order_in_the_stream, .mark = TEST_BOTH)
 {
     frame f;
     frame_open(b, 0, 1, 10, &f);
-    CU_OK(raw_cuda_wait(b->p.cu, b->in.cu, 1, b->p.stream));
-    CU_OK(graph_kernel(b, b->write, 50, b->p.stream));
-    CU_OK(b->p.cu->GraphLaunch(f.exec, b->p.stream));
-    CU_OK(graph_kernel(b, b->add, 3, b->p.stream));
-    graph_require_pending(b, b->p.stream);
+    CU_OK(raw_cuda_wait(b->cu, b->in.cu, 1, b->stream));
+    CU_OK(graph_kernel(b, b->write, 50, b->stream));
+    CU_OK(b->cu->GraphLaunch(f.exec, b->stream));
+    CU_OK(graph_kernel(b, b->add, 3, b->stream));
+    graph_require_pending(b, b->stream);
     answer_counter(b, "while work before the launch waits", 0);
-    raw_vk_timeline_signal(&b->p.vk, b->in.vk, 1);
-    CU_OK(b->p.cu->StreamSynchronize(b->p.stream));
+    raw_vk_timeline_signal(b->vk, b->in.vk, 1);
+    CU_OK(b->cu->StreamSynchronize(b->stream));
     graph_answer_words(b, "words of the launch and of the kernel after it", 1, 3);
     answer_counter(b, "after all", 10);
 }
@@ -658,15 +663,15 @@ GRAPH_CASE(destroyed_early, .mark = TEST_BOTH)
     frame f;
     frame_open(b, 1, 1, 10, &f);
     test_forget(&f.graph, sizeof f.graph);
-    CU_OK(b->p.cu->GraphDestroy(f.graph));
+    CU_OK(b->cu->GraphDestroy(f.graph));
     test_forget(&f.exec, sizeof f.exec);
-    CU_OK(b->p.cu->GraphLaunch(f.exec, b->p.stream));
-    graph_require_pending(b, b->p.stream);
-    answer_is("cuGraphExecDestroy while its launch waits", b->p.cu->GraphExecDestroy(f.exec),
+    CU_OK(b->cu->GraphLaunch(f.exec, b->stream));
+    graph_require_pending(b, b->stream);
+    answer_is("cuGraphExecDestroy while its launch waits", b->cu->GraphExecDestroy(f.exec),
               CUDA_SUCCESS);
-    raw_vk_timeline_signal(&b->p.vk, b->in.vk, 1);
-    REQUIRE(raw_vk_timeline_wait(&b->p.vk, b->out.vk, 10, FAR_MS));
-    answer_is("the stream after it", b->p.cu->StreamSynchronize(b->p.stream), CUDA_SUCCESS);
+    raw_vk_timeline_signal(b->vk, b->in.vk, 1);
+    REQUIRE(raw_vk_timeline_wait(b->vk, b->out.vk, 10, FAR_MS));
+    answer_is("the stream after it", b->cu->StreamSynchronize(b->stream), CUDA_SUCCESS);
     graph_answer_words(b, "words of the launch", 1, 0);
 }
 
@@ -674,7 +679,7 @@ GRAPH_CASE(destroyed_early, .mark = TEST_BOTH)
  * lets go on, and one that the other branch does. */
 GRAPH_CASE(branches)
 {
-    const raw_cuda *cu = b->p.cu;
+    const raw_cuda *cu = b->cu;
     CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait = {.flags = 0};
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal = {.flags = 0};
     wait.params.fence.value = signal.params.fence.value = 1;
@@ -687,12 +692,12 @@ GRAPH_CASE(branches)
     CU_OK(cu->GraphAddExternalSemaphoresWaitNode(&waits, graph, NULL, 0, &for_host));
     CU_OK(cu->GraphAddExternalSemaphoresSignalNode(&signals, graph, NULL, 0, &to_branch));
     CUgraphExec exec = graph_instantiate(b, graph);
-    CU_OK(cu->GraphLaunch(exec, b->p.stream));
-    bool passed = raw_vk_timeline_wait(&b->p.vk, b->out.vk, 1, patience(&b->p, 1000));
+    CU_OK(cu->GraphLaunch(exec, b->stream));
+    bool passed = raw_vk_timeline_wait(b->vk, b->out.vk, 1, patience(&b->p, 1000));
     ANSWER("a branch beside one that waits", "%s", passed ? "runs" : "waits too");
-    graph_require_pending(b, b->p.stream);
-    raw_vk_timeline_signal(&b->p.vk, b->in.vk, 1);
-    CU_OK(cu->StreamSynchronize(b->p.stream));
+    graph_require_pending(b, b->stream);
+    raw_vk_timeline_signal(b->vk, b->in.vk, 1);
+    CU_OK(cu->StreamSynchronize(b->stream));
     test_forget(&exec, sizeof exec);
     CU_OK(cu->GraphExecDestroy(exec));
     CU_OK(cu->GraphDestroy(graph));
@@ -702,11 +707,11 @@ GRAPH_CASE(branches)
     CU_OK(cu->GraphAddExternalSemaphoresWaitNode(&waits, graph, NULL, 0, &for_branch));
     CU_OK(cu->GraphAddExternalSemaphoresSignalNode(&signals, graph, NULL, 0, &to_branch));
     exec = graph_instantiate(b, graph);
-    CU_OK(cu->GraphLaunch(exec, b->p.stream));
+    CU_OK(cu->GraphLaunch(exec, b->stream));
     passed = stream_result(&b->p, patience(&b->p, 1000)) == CUDA_SUCCESS;
     ANSWER("a branch that waits for another one", "%s", passed ? "goes on" : "hangs");
-    if (!passed) raw_vk_timeline_signal(&b->p.vk, b->out.vk, 2);
-    CU_OK(cu->StreamSynchronize(b->p.stream));
+    if (!passed) raw_vk_timeline_signal(b->vk, b->out.vk, 2);
+    CU_OK(cu->StreamSynchronize(b->stream));
     CU_OK(cu->GraphDestroy(graph));
 }
 
@@ -715,34 +720,34 @@ GRAPH_CASE(branches)
 GRAPH_CASE(frames_ahead, .mark = TEST_BOTH)
 {
     enum { FRAMES = 48 };
-    const raw_cuda *cu = b->p.cu;
+    const raw_cuda *cu = b->cu;
     shared_buffer shared = pair_buffer(&b->p, GRAPH_SIZE, 0, false);
     raw_vk_buffer host = pair_vk_buffer(&b->p, FRAMES * 4, RAW_VK_HOST);
     b->words = shared.pointer;
-    graph_begin(b, b->p.stream);
-    CU_OK(raw_cuda_wait(cu, b->in.cu, 1, b->p.stream));
-    CU_OK(graph_kernel(b, b->add, 7, b->p.stream));
-    CU_OK(raw_cuda_signal(cu, b->in.cu, 2, b->p.stream));
-    CUgraph graph = graph_end(b, b->p.stream);
+    graph_begin(b, b->stream);
+    CU_OK(raw_cuda_wait(cu, b->in.cu, 1, b->stream));
+    CU_OK(graph_kernel(b, b->add, 7, b->stream));
+    CU_OK(raw_cuda_signal(cu, b->in.cu, 2, b->stream));
+    CUgraph graph = graph_end(b, b->stream);
     CUgraphExec exec = graph_instantiate(b, graph);
     CUgraphNode wait = graph_node(b, graph, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT),
                 signal = graph_node(b, graph, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL);
     for (uint64_t k = 0; k < FRAMES; k++) {
-        raw_vk_fill(&b->p.vk, &shared.vk, 0, GRAPH_SIZE, 1000 * (uint32_t)k,
+        raw_vk_fill(b->vk, &shared.vk, 0, GRAPH_SIZE, 1000 * (uint32_t)k,
                     &(raw_vk_job){0, b->in.vk, 3 * k, b->in.vk, 3 * k + 1, true});
         CU_OK(graph_set_wait(b, exec, wait, b->in.cu, 3 * k + 1));
         CU_OK(graph_set_signal(b, exec, signal, b->in.cu, 3 * k + 2));
-        CU_OK(cu->GraphLaunch(exec, b->p.stream));
-        raw_vk_copy(&b->p.vk, &shared.vk, GRAPH_SIZE - 4, &host, 4 * k, 4,
+        CU_OK(cu->GraphLaunch(exec, b->stream));
+        raw_vk_copy(b->vk, &shared.vk, GRAPH_SIZE - 4, &host, 4 * k, 4,
                     &(raw_vk_job){0, b->in.vk, 3 * k + 2, b->in.vk, 3 * k + 3, true});
     }
-    REQUIRE(raw_vk_timeline_wait(&b->p.vk, b->in.vk, 3 * FRAMES, FAR_MS));
-    CU_OK(cu->StreamSynchronize(b->p.stream));
+    REQUIRE(raw_vk_timeline_wait(b->vk, b->in.vk, 3 * FRAMES, FAR_MS));
+    CU_OK(cu->StreamSynchronize(b->stream));
     size_t wrong = 0;
     for (uint32_t k = 0; k < FRAMES; k++)
         wrong += ((const uint32_t *)host.mapped)[k] != 1000 * k + 7;
     answer_wrong("words that Vulkan saw", wrong, FRAMES);
-    raw_vk_idle(&b->p.vk);
+    raw_vk_idle(b->vk);
 }
 
 /* A launch signals again what was signaled before: a counter would step back, which NVIDIA's
@@ -752,36 +757,36 @@ GRAPH_CASE(same_value_again, .mark = TEST_TWIN_STRICTER,
 {
     frame f;
     frame_open(b, 0, 1, 5, &f);
-    CU_OK(b->p.cu->GraphLaunch(f.exec, b->p.stream));
-    CU_OK(raw_cuda_signal(b->p.cu, b->out.cu, 9, b->p.stream));
-    CUresult result = b->p.cu->GraphLaunch(f.exec, b->p.stream);
-    CU_OK(b->p.cu->StreamSynchronize(b->p.stream));
+    CU_OK(b->cu->GraphLaunch(f.exec, b->stream));
+    CU_OK(raw_cuda_signal(b->cu, b->out.cu, 9, b->stream));
+    CUresult result = b->cu->GraphLaunch(f.exec, b->stream);
+    CU_OK(b->cu->StreamSynchronize(b->stream));
     answer_is("a launch that signals 5 after 9", result,
-              b->p.cu->software ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
-    answer_counter(b, "then", b->p.cu->software ? 9 : 5);
+              b->cu->software ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
+    answer_counter(b, "then", b->cu->software ? 9 : 5);
 }
 
 /* Binary semaphores as nodes: one signal and one wait a launch. */
 GRAPH_CASE(binary_semaphores, .mark = TEST_BOTH)
 {
-    const raw_cuda *cu = b->p.cu;
+    const raw_cuda *cu = b->cu;
     shared_binary ready = pair_binary(&b->p);
     shared_binary done = pair_binary(&b->p);
-    graph_begin(b, b->p.stream);
-    CU_OK(graph_kernel(b, b->write, 1, b->p.stream));
-    answer_is("a signal captured", raw_cuda_signal(cu, ready.cu, 0, b->p.stream), CUDA_SUCCESS);
-    answer_is("a wait captured", raw_cuda_wait(cu, done.cu, 0, b->p.stream), CUDA_SUCCESS);
-    CU_OK(graph_kernel(b, b->add, 1, b->p.stream));
-    CUgraph graph = graph_end(b, b->p.stream);
+    graph_begin(b, b->stream);
+    CU_OK(graph_kernel(b, b->write, 1, b->stream));
+    answer_is("a signal captured", raw_cuda_signal(cu, ready.cu, 0, b->stream), CUDA_SUCCESS);
+    answer_is("a wait captured", raw_cuda_wait(cu, done.cu, 0, b->stream), CUDA_SUCCESS);
+    CU_OK(graph_kernel(b, b->add, 1, b->stream));
+    CUgraph graph = graph_end(b, b->stream);
     CUgraphExec exec = graph_instantiate(b, graph);
     for (int k = 0; k < 3; k++) {
         raw_binary_turn turn = {.wait = &ready.peer, .signal = &done.peer};
-        CU_OK(cu->GraphLaunch(exec, b->p.stream));
-        raw_vk_submit(&b->p.vk, raw_vk_begin(&b->p.vk, 0), raw_binary_turn_begin(cu, &turn));
+        CU_OK(cu->GraphLaunch(exec, b->stream));
+        raw_vk_submit(b->vk, raw_vk_begin(b->vk, 0), raw_binary_turn_begin(cu, &turn));
         CU_IS(stream_result(&b->p, FAR_MS), CUDA_SUCCESS);
         graph_answer_words(b, answer_key("words after launch %d", k + 1), 1, 1);
     }
-    raw_vk_idle(&b->p.vk);
+    raw_vk_idle(b->vk);
 }
 
 /* Captures ------------------------------------------------------------------------------------- */
@@ -792,7 +797,7 @@ GRAPH_CASE(binary_semaphores, .mark = TEST_BOTH)
 static CUstreamCaptureStatus status_of(const graph_bench *b, CUstream stream)
 {
     CUstreamCaptureStatus status;
-    CU_OK(b->p.cu->StreamIsCapturing(stream, &status));
+    CU_OK(b->cu->StreamIsCapturing(stream, &status));
     return status;
 }
 
@@ -810,87 +815,87 @@ static void answer_status(const char *key, CUstreamCaptureStatus status,
 static void require_broken(graph_bench *b, const char *key, CUstream stream, CUresult error)
 {
     CUgraph graph = (CUgraph)(void *)b;
-    CUresult end = b->p.cu->StreamEndCapture(stream, &graph);
+    CUresult end = b->cu->StreamEndCapture(stream, &graph);
     answer_with(key, end, "%s", graph == NULL ? "no graph" : "a graph");
     CU_IS(end, error);
     REQUIRE_EQ(status_of(b, stream), CU_STREAM_CAPTURE_STATUS_NONE);
     CU_OK(graph_kernel(b, b->write, 77, stream));
-    CU_OK(b->p.cu->StreamSynchronize(stream));
+    CU_OK(b->cu->StreamSynchronize(stream));
     REQUIRE_EQ(graph_wrong(b, 77, 0), 0);
 }
 
 GRAPH_CASE(nothing_runs, .mark = TEST_BOTH)
 {
-    answer_status("before", status_of(b, b->p.stream), CU_STREAM_CAPTURE_STATUS_NONE);
-    graph_begin(b, b->p.stream);
-    answer_status("in it", status_of(b, b->p.stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    answer_status("before", status_of(b, b->stream), CU_STREAM_CAPTURE_STATUS_NONE);
+    graph_begin(b, b->stream);
+    answer_status("in it", status_of(b, b->stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
     answer_status("in it, another stream", status_of(b, b->other), CU_STREAM_CAPTURE_STATUS_NONE);
-    CU_OK(graph_kernel(b, b->write, 1, b->p.stream));
-    CU_OK(raw_cuda_signal(b->p.cu, b->out.cu, 1, b->p.stream));
+    CU_OK(graph_kernel(b, b->write, 1, b->stream));
+    CU_OK(raw_cuda_signal(b->cu, b->out.cu, 1, b->stream));
     CUstreamCaptureStatus status;
     cuuint64_t id = 0;
     CUgraph graph = NULL, captured = NULL;
     const CUgraphNode *next = NULL;
     size_t num_next = 0;
-    CU_OK(b->p.cu->StreamGetCaptureInfo(b->p.stream, &status, &id, &captured, &next, &num_next));
+    CU_OK(b->cu->StreamGetCaptureInfo(b->stream, &status, &id, &captured, &next, &num_next));
     REQUIRE_EQ(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
     REQUIRE(id != 0);
     REQUIRE_EQ(num_next, 1);
     CUgraphNodeType type;
-    CU_OK(b->p.cu->GraphNodeGetType(next[0], &type));
+    CU_OK(b->cu->GraphNodeGetType(next[0], &type));
     ANSWER("the last node after a kernel and a signal", "one, of type %d", (int)type);
-    graph = graph_end(b, b->p.stream);
+    graph = graph_end(b, b->stream);
     answer_so("the graph", graph == captured, "the one it told of", "another one");
-    answer_status("after it", status_of(b, b->p.stream), CU_STREAM_CAPTURE_STATUS_NONE);
-    CU_OK(b->p.cu->StreamSynchronize(b->p.stream));
+    answer_status("after it", status_of(b, b->stream), CU_STREAM_CAPTURE_STATUS_NONE);
+    CU_OK(b->cu->StreamSynchronize(b->stream));
     ANSWER("what has run", "counter %llu, word %u",
-           (unsigned long long)raw_vk_timeline_value(&b->p.vk, b->out.vk),
+           (unsigned long long)raw_vk_timeline_value(b->vk, b->out.vk),
            (unsigned)cuda_word(&b->p, b->words + 4));
 }
 
 /* Events carry a capture into another stream and back. */
 GRAPH_CASE(forks_and_joins, .mark = TEST_BOTH)
 {
-    const raw_cuda *cu = b->p.cu;
-    CUevent fork = raw_cuda_event(b->p.cu, CU_EVENT_DISABLE_TIMING),
-            join = raw_cuda_event(b->p.cu, CU_EVENT_DISABLE_TIMING);
-    graph_begin(b, b->p.stream);
-    CU_OK(graph_kernel(b, b->write, 1, b->p.stream));
-    CU_OK(cu->EventRecord(fork, b->p.stream));
+    const raw_cuda *cu = b->cu;
+    CUevent fork = raw_cuda_event(b->cu, CU_EVENT_DISABLE_TIMING),
+            join = raw_cuda_event(b->cu, CU_EVENT_DISABLE_TIMING);
+    graph_begin(b, b->stream);
+    CU_OK(graph_kernel(b, b->write, 1, b->stream));
+    CU_OK(cu->EventRecord(fork, b->stream));
     CU_OK(cu->StreamWaitEvent(b->other, fork, 0));
     answer_status("the forked stream", status_of(b, b->other), CU_STREAM_CAPTURE_STATUS_ACTIVE);
     CU_OK(raw_cuda_wait(cu, b->in.cu, 1, b->other));
     CU_OK(graph_kernel(b, b->add, 10, b->other));
     CU_OK(cu->EventRecord(join, b->other));
-    CU_OK(raw_cuda_signal(cu, b->out.cu, 1, b->p.stream));
-    CU_OK(cu->StreamWaitEvent(b->p.stream, join, 0));
-    CU_OK(graph_kernel(b, b->add, 100, b->p.stream));
-    CUgraph graph = graph_end(b, b->p.stream);
+    CU_OK(raw_cuda_signal(cu, b->out.cu, 1, b->stream));
+    CU_OK(cu->StreamWaitEvent(b->stream, join, 0));
+    CU_OK(graph_kernel(b, b->add, 100, b->stream));
+    CUgraph graph = graph_end(b, b->stream);
     answer_status("the forked stream after it", status_of(b, b->other),
                   CU_STREAM_CAPTURE_STATUS_NONE);
     size_t edges = 0;
     CU_OK(cu->GraphGetEdges(graph, NULL, NULL, &edges));
     ANSWER("the graph", "%zu nodes, %zu edges", graph_count(b, graph), edges);
     CUgraphExec exec = graph_instantiate(b, graph);
-    CU_OK(cu->GraphLaunch(exec, b->p.stream));
-    graph_require_pending(b, b->p.stream);
+    CU_OK(cu->GraphLaunch(exec, b->stream));
+    graph_require_pending(b, b->stream);
     /* the launch is none of its work */
     answer_is("the forked stream while the launch waits", cu->StreamSynchronize(b->other),
               CUDA_SUCCESS);
-    raw_vk_timeline_signal(&b->p.vk, b->in.vk, 1);
-    CU_OK(cu->StreamSynchronize(b->p.stream));
+    raw_vk_timeline_signal(b->vk, b->in.vk, 1);
+    CU_OK(cu->StreamSynchronize(b->stream));
     graph_answer_words(b, "words after a launch", 1, 110);
-    REQUIRE_EQ(raw_vk_timeline_value(&b->p.vk, b->out.vk), 1);
+    REQUIRE_EQ(raw_vk_timeline_value(b->vk, b->out.vk), 1);
 }
 
 GRAPH_CASE(unjoined, .mark = TEST_BOTH)
 {
-    CUevent fork = raw_cuda_event(b->p.cu, CU_EVENT_DISABLE_TIMING);
-    graph_begin(b, b->p.stream);
-    CU_OK(b->p.cu->EventRecord(fork, b->p.stream));
-    CU_OK(b->p.cu->StreamWaitEvent(b->other, fork, 0));
+    CUevent fork = raw_cuda_event(b->cu, CU_EVENT_DISABLE_TIMING);
+    graph_begin(b, b->stream);
+    CU_OK(b->cu->EventRecord(fork, b->stream));
+    CU_OK(b->cu->StreamWaitEvent(b->other, fork, 0));
     CU_OK(graph_kernel(b, b->write, 1, b->other));
-    require_broken(b, "its end", b->p.stream, CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+    require_broken(b, "its end", b->stream, CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
     answer_status("the forked stream after it", status_of(b, b->other),
                   CU_STREAM_CAPTURE_STATUS_NONE);
 }
@@ -898,21 +903,21 @@ GRAPH_CASE(unjoined, .mark = TEST_BOTH)
 /* A captured stream cannot be asked for its work, nor waited for; the capture is lost. */
 GRAPH_CASE(asked_for_its_work, .mark = TEST_BOTH)
 {
-    const raw_cuda *cu = b->p.cu;
+    const raw_cuda *cu = b->cu;
     for (int waits = 0; waits < 2; waits++) {
-        CU_OK(cu->StreamBeginCapture(b->p.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-        CU_OK(graph_kernel(b, b->write, 1, b->p.stream));
+        CU_OK(cu->StreamBeginCapture(b->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+        CU_OK(graph_kernel(b, b->write, 1, b->stream));
         const char *call = waits ? "cuStreamSynchronize" : "cuStreamQuery";
-        answer_is(call, waits ? cu->StreamSynchronize(b->p.stream) : cu->StreamQuery(b->p.stream),
+        answer_is(call, waits ? cu->StreamSynchronize(b->stream) : cu->StreamQuery(b->stream),
                   CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-        answer_status(answer_key("the capture after %s", call), status_of(b, b->p.stream),
+        answer_status(answer_key("the capture after %s", call), status_of(b, b->stream),
                       CU_STREAM_CAPTURE_STATUS_INVALIDATED);
-        answer_is(answer_key("a launch after %s", call), graph_kernel(b, b->write, 1, b->p.stream),
+        answer_is(answer_key("a launch after %s", call), graph_kernel(b, b->write, 1, b->stream),
                   CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
         answer_is(answer_key("a signal after %s", call),
-                  raw_cuda_signal(cu, b->out.cu, 1, b->p.stream),
+                  raw_cuda_signal(cu, b->out.cu, 1, b->stream),
                   CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-        require_broken(b, answer_key("the end after %s", call), b->p.stream,
+        require_broken(b, answer_key("the end after %s", call), b->stream,
                        CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     }
 }
@@ -920,19 +925,19 @@ GRAPH_CASE(asked_for_its_work, .mark = TEST_BOTH)
 /* An event that was recorded in a capture is nobody else's. */
 GRAPH_CASE(captured_events, .mark = TEST_BOTH)
 {
-    const raw_cuda *cu = b->p.cu;
-    CUevent event = raw_cuda_event(b->p.cu, CU_EVENT_DISABLE_TIMING);
-    CU_OK(cu->StreamBeginCapture(b->p.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    CU_OK(cu->EventRecord(event, b->p.stream));
+    const raw_cuda *cu = b->cu;
+    CUevent event = raw_cuda_event(b->cu, CU_EVENT_DISABLE_TIMING);
+    CU_OK(cu->StreamBeginCapture(b->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    CU_OK(cu->EventRecord(event, b->stream));
     answer_is("queried in its capture", cu->EventQuery(event), CUDA_ERROR_CAPTURED_EVENT);
     CUgraph graph = NULL;
-    answer_is("the capture's end", cu->StreamEndCapture(b->p.stream, &graph),
+    answer_is("the capture's end", cu->StreamEndCapture(b->stream, &graph),
               CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
     answer_is("queried after it", cu->EventQuery(event), CUDA_ERROR_INVALID_VALUE);
     answer_is("waited for after it", cu->StreamWaitEvent(b->other, event, 0),
               CUDA_ERROR_INVALID_VALUE);
-    CU_OK(cu->EventRecord(event, b->p.stream)); /* and is everybody's again */
+    CU_OK(cu->EventRecord(event, b->stream)); /* and is everybody's again */
     answer_is("recorded anew", cu->EventSynchronize(event), CUDA_SUCCESS);
 }
 
@@ -940,37 +945,37 @@ GRAPH_CASE(captured_events, .mark = TEST_BOTH)
  * recorded. */
 GRAPH_CASE(waits_for_uncaptured_work, .mark = TEST_BOTH)
 {
-    const raw_cuda *cu = b->p.cu;
-    CUevent event = raw_cuda_event(b->p.cu, CU_EVENT_DISABLE_TIMING);
-    graph_begin(b, b->p.stream);
+    const raw_cuda *cu = b->cu;
+    CUevent event = raw_cuda_event(b->cu, CU_EVENT_DISABLE_TIMING);
+    graph_begin(b, b->stream);
     answer_call("a wait for an event that was never recorded",
-                cu->StreamWaitEvent(b->p.stream, event, 0));
+                cu->StreamWaitEvent(b->stream, event, 0));
     CUgraph graph = NULL;
-    answer_call("and its end", cu->StreamEndCapture(b->p.stream, &graph));
+    answer_call("and its end", cu->StreamEndCapture(b->stream, &graph));
     if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
     CU_OK(graph_kernel(b, b->write, 1, b->other));
     CU_OK(cu->EventRecord(event, b->other));
     CU_OK(cu->StreamSynchronize(b->other));
-    graph_begin(b, b->p.stream);
-    answer_is("a wait for work outside", cu->StreamWaitEvent(b->p.stream, event, 0),
+    graph_begin(b, b->stream);
+    answer_is("a wait for work outside", cu->StreamWaitEvent(b->stream, event, 0),
               CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
-    require_broken(b, "and the end of that", b->p.stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    require_broken(b, "and the end of that", b->stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 
 GRAPH_CASE(two_captures_do_not_merge, .title = "capture.two_do_not_merge", .mark = TEST_BOTH)
 {
-    CUevent event = raw_cuda_event(b->p.cu, CU_EVENT_DISABLE_TIMING);
-    graph_begin(b, b->p.stream);
+    CUevent event = raw_cuda_event(b->cu, CU_EVENT_DISABLE_TIMING);
+    graph_begin(b, b->stream);
     graph_begin(b, b->other);
     CU_OK(graph_kernel(b, b->write, 1, b->other));
-    CU_OK(b->p.cu->EventRecord(event, b->other));
-    answer_is("a wait for the other one's event", b->p.cu->StreamWaitEvent(b->p.stream, event, 0),
+    CU_OK(b->cu->EventRecord(event, b->other));
+    answer_is("a wait for the other one's event", b->cu->StreamWaitEvent(b->stream, event, 0),
               CUDA_ERROR_STREAM_CAPTURE_MERGE);
     CUgraph graph = NULL;
-    answer_is("the one that waited ends", b->p.cu->StreamEndCapture(b->p.stream, &graph),
+    answer_is("the one that waited ends", b->cu->StreamEndCapture(b->stream, &graph),
               CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    answer_call("the other one ends", b->p.cu->StreamEndCapture(b->other, &graph));
-    if (graph != NULL) CU_OK(b->p.cu->GraphDestroy(graph));
+    answer_call("the other one ends", b->cu->StreamEndCapture(b->other, &graph));
+    if (graph != NULL) CU_OK(b->cu->GraphDestroy(graph));
 }
 
 typedef struct elsewhere {
@@ -982,45 +987,45 @@ static void *end_elsewhere(void *argument)
 {
     elsewhere *e = argument;
     CUgraph graph = NULL;
-    CU_OK(e->b->p.cu->CtxSetCurrent(e->b->p.context));
-    e->result = e->b->p.cu->StreamEndCapture(e->b->p.stream, &graph);
+    CU_OK(e->b->cu->CtxSetCurrent(e->b->p.context));
+    e->result = e->b->cu->StreamEndCapture(e->b->stream, &graph);
     return NULL;
 }
 
 /* A capture ends in the thread where it began, unless it is a relaxed one; and in the stream. */
 GRAPH_CASE(ends_where_it_began, .mark = TEST_BOTH)
 {
-    const raw_cuda *cu = b->p.cu;
+    const raw_cuda *cu = b->cu;
     elsewhere e = {.b = b};
     pthread_t thread;
     CUgraph graph = NULL;
-    CUevent fork = raw_cuda_event(b->p.cu, CU_EVENT_DISABLE_TIMING);
-    graph_begin(b, b->p.stream);
+    CUevent fork = raw_cuda_event(b->cu, CU_EVENT_DISABLE_TIMING);
+    graph_begin(b, b->stream);
     REQUIRE(pthread_create(&thread, NULL, end_elsewhere, &e) == 0);
     REQUIRE(pthread_join(thread, NULL) == 0);
     answer_is("in the wrong thread", e.result, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
-    answer_is("after a try in the wrong thread", cu->StreamEndCapture(b->p.stream, &graph),
+    answer_is("after a try in the wrong thread", cu->StreamEndCapture(b->stream, &graph),
               CUDA_ERROR_ILLEGAL_STATE); /* the wrong thread has ended it */
     REQUIRE(graph == NULL);
 
-    graph_begin(b, b->p.stream);
-    CU_OK(cu->EventRecord(fork, b->p.stream));
+    graph_begin(b, b->stream);
+    CU_OK(cu->EventRecord(fork, b->stream));
     CU_OK(cu->StreamWaitEvent(b->other, fork, 0));
     answer_is("in the wrong stream", cu->StreamEndCapture(b->other, &graph),
               CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
     graph = NULL;
-    answer_is("after a try in the wrong stream", cu->StreamEndCapture(b->p.stream, &graph),
+    answer_is("after a try in the wrong stream", cu->StreamEndCapture(b->stream, &graph),
               CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
 
-    CU_OK(cu->StreamBeginCapture(b->p.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    CU_OK(cu->StreamBeginCapture(b->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
     answer_refused("a capture begun twice",
-                   cu->StreamBeginCapture(b->p.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+                   cu->StreamBeginCapture(b->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
     graph = NULL;
-    CU_OK(cu->StreamEndCapture(b->p.stream, &graph));
+    CU_OK(cu->StreamEndCapture(b->stream, &graph));
     REQUIRE_EQ(graph_count(b, graph), 0);
     CU_OK(cu->GraphDestroy(graph));
-    answer_refused("a capture ended twice", cu->StreamEndCapture(b->p.stream, &graph));
+    answer_refused("a capture ended twice", cu->StreamEndCapture(b->stream, &graph));
     answer_refused("the legacy stream's capture",
                    cu->StreamBeginCapture(NULL, CU_STREAM_CAPTURE_MODE_RELAXED));
 }
@@ -1028,7 +1033,7 @@ GRAPH_CASE(ends_where_it_began, .mark = TEST_BOTH)
 /* While a blocking stream is captured, the legacy stream is of no use. */
 GRAPH_CASE(legacy_beside_a_blocking_stream, .mark = TEST_BOTH)
 {
-    const raw_cuda *cu = b->p.cu;
+    const raw_cuda *cu = b->cu;
     CUstream blocking = NULL;
     CUstreamCaptureStatus status;
     CU_OK(cu->StreamCreate(&blocking, CU_STREAM_DEFAULT));

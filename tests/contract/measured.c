@@ -377,11 +377,6 @@ typedef struct lasting {
     uint64_t value; /* last signaled of `shared` */
 } lasting;
 
-static void memory_exported(lasting *l)
-{
-    close(raw_vk_buffer_fd(&l->p.vk, &l->memory));
-}
-
 static void memory_of(lasting *l, raw_vk_buffer *vk, bool mapped)
 {
     CUexternalMemory memory = NULL;
@@ -393,27 +388,12 @@ static void memory_of(lasting *l, raw_vk_buffer *vk, bool mapped)
     CU_OK(l->p.cu->DestroyExternalMemory(memory));
 }
 
-static void memory_imported(lasting *l)
-{
-    memory_of(l, &l->memory, false);
-}
-
-static void memory_mapped(lasting *l)
-{
-    memory_of(l, &l->memory, true);
-}
-
-static void memory_allocated_and_mapped(lasting *l)
+static void own_memory(lasting *l)
 {
     raw_vk_buffer own;
     raw_vk_buffer_create(&l->p.vk, SIZE, RAW_VK_EXPORT | RAW_VK_DEDICATED, &own);
     memory_of(l, &own, true);
     raw_vk_buffer_destroy(&l->p.vk, &own);
-}
-
-static void timeline_exported(lasting *l)
-{
-    close(raw_vk_semaphore_fd(&l->p.vk, l->shared.vk));
 }
 
 static void signal_and_wait_by(lasting *l, CUexternalSemaphore semaphore)
@@ -432,42 +412,26 @@ static void timeline_of(lasting *l, bool used)
     CU_OK(l->p.cu->DestroyExternalSemaphore(semaphore));
 }
 
-static void timeline_imported(lasting *l)
+static void own_semaphore(lasting *l, bool binary)
 {
-    timeline_of(l, false);
+    shared_timeline timeline;
+    shared_binary two_states;
+    if (binary) {
+        shared_binary_open(&l->p, &two_states);
+        shared_binary_close(&l->p, &two_states);
+    } else {
+        shared_timeline_open(&l->p, 0, &timeline);
+        shared_timeline_close(&l->p, &timeline);
+    }
 }
 
-static void timeline_used(lasting *l)
-{
-    timeline_of(l, true);
-}
-
-static void timeline_created_and_imported(lasting *l)
-{
-    shared_timeline own;
-    shared_timeline_open(&l->p, 0, &own);
-    shared_timeline_close(&l->p, &own);
-}
-
-static void binary_created_and_imported(lasting *l)
-{
-    shared_binary own;
-    shared_binary_open(&l->p, &own);
-    shared_binary_close(&l->p, &own);
-}
-
-static void event_recorded(lasting *l)
+static void own_event(lasting *l)
 {
     CUevent event = NULL;
     CU_OK(l->p.cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
     CU_OK(l->p.cu->EventRecord(event, l->p.stream));
     CU_OK(l->p.cu->EventSynchronize(event));
     CU_OK(l->p.cu->EventDestroy(event));
-}
-
-static void signal_and_wait(lasting *l)
-{
-    signal_and_wait_by(l, l->shared.cu);
 }
 
 typedef struct level {
@@ -517,17 +481,21 @@ static void many_turns(const char *name, void (*turn)(lasting *))
 }
 
 /* One process each, so that none is measured in the memory that another left. */
-#define MANY(turn)                                                                                 \
-    TEST_AS(many_##turn, many_turns(#turn, turn), .title = "measured.endurance_" #turn,            \
+#define MANY(name, turn)                                                                           \
+    static void name(lasting *l)                                                                   \
+    {                                                                                              \
+        turn;                                                                                      \
+    }                                                                                              \
+    TEST_AS(many_##name, many_turns(#name, name), .title = "measured.endurance_" #name,            \
             .time_limit = 300)
-MANY(memory_exported)
-MANY(memory_imported)
-MANY(memory_mapped)
-MANY(memory_allocated_and_mapped)
-MANY(timeline_exported)
-MANY(timeline_imported)
-MANY(timeline_used)
-MANY(timeline_created_and_imported)
-MANY(binary_created_and_imported)
-MANY(event_recorded)
-MANY(signal_and_wait)
+MANY(memory_exported, close(raw_vk_buffer_fd(&l->p.vk, &l->memory)))
+MANY(memory_imported, memory_of(l, &l->memory, false))
+MANY(memory_mapped, memory_of(l, &l->memory, true))
+MANY(memory_allocated_and_mapped, own_memory(l))
+MANY(timeline_exported, close(raw_vk_semaphore_fd(&l->p.vk, l->shared.vk)))
+MANY(timeline_imported, timeline_of(l, false))
+MANY(timeline_used, timeline_of(l, true))
+MANY(timeline_created_and_imported, own_semaphore(l, false))
+MANY(binary_created_and_imported, own_semaphore(l, true))
+MANY(event_recorded, own_event(l))
+MANY(signal_and_wait, signal_and_wait_by(l, l->shared.cu))

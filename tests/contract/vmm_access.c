@@ -14,7 +14,8 @@ static unsigned long long access_at(const pair *p, CUdeviceptr pointer)
     return flags;
 }
 
-/* Every mapping starts without access, one more at the same address too. */
+/* Every mapping starts without access, one more at the same address too; and access can be taken
+ * back. What is refused: bad.vmm_mapping. */
 PAIR_CASE(starts_without, .mark = TEST_BOTH, .own = true)
 {
     vmm_block b = pair_vmm(p, 2 * VMM_SIZE, 0);
@@ -24,38 +25,13 @@ PAIR_CASE(starts_without, .mark = TEST_BOTH, .own = true)
     access[1] = access_at(p, b.pointer);
     CU_OK(vmm_allow(p, b.pointer, b.size));
     access[2] = access_at(p, b.pointer);
+    const CUmemAccessDesc nobody = device_access(p->device, NONE);
+    answer_is("cuMemSetAccess to none", p->cu->MemSetAccess(b.pointer, b.size, &nobody, 1),
+              CUDA_SUCCESS);
+    REQUIRE_EQ(access_at(p, b.pointer), NONE);
     ANSWER("access when it is given, mapped anew, given again", "0x%llx, 0x%llx, 0x%llx", access[0],
            access[1], access[2]);
     REQUIRE(access[0] == READ_WRITE && access[1] == NONE && access[2] == READ_WRITE);
-}
-
-PAIR_CASE(refusals, .mark = TEST_BOTH, .own = true)
-{
-    const raw_cuda *cu = p->cu;
-    const CUdeviceptr base = pair_range(p, 4 * VMM_SIZE);
-    const CUmemAccessDesc good = device_access(p->device, READ_WRITE),
-                          nobody = device_access(p->device, NONE),
-                          wrong = device_access(4711, READ_WRITE),
-                          host = access_of(CU_MEM_LOCATION_TYPE_HOST_NUMA, 0, READ_WRITE);
-    CUmemGenericAllocationHandle handle = pair_handle(p, 2 * VMM_SIZE, 0);
-    unsigned long long flags = 0;
-    answer_refused("cuMemSetAccess before cuMemMap", cu->MemSetAccess(base, VMM_SIZE, &good, 1));
-    answer_call("cuMemGetAccess before cuMemMap", cu->MemGetAccess(&flags, &good.location, base));
-    CU_OK(cu->MemMap(base, 2 * VMM_SIZE, 0, handle, 0));
-    answer_refused("cuMemSetAccess of more than is mapped",
-                   cu->MemSetAccess(base, 4 * VMM_SIZE, &good, 1));
-    REQUIRE_EQ(access_at(p, base), NONE); /* and nothing was changed */
-    answer_call("cuMemSetAccess of half an allocation", cu->MemSetAccess(base, VMM_SIZE, &good, 1));
-    answer_refused("cuMemSetAccess for device 4711",
-                   cu->MemSetAccess(base, 2 * VMM_SIZE, &wrong, 1));
-    answer_call("cuMemSetAccess of the host's to device memory",
-                cu->MemSetAccess(base, 2 * VMM_SIZE, &host, 1));
-    answer_call("cuMemSetAccess for nobody", cu->MemSetAccess(base, 2 * VMM_SIZE, &good, 0));
-    CU_OK(cu->MemSetAccess(base, 2 * VMM_SIZE, &good, 1));
-    const CUresult result = cu->MemSetAccess(base, 2 * VMM_SIZE, &nobody, 1);
-    answer_call("cuMemSetAccess to none", result);
-    if (result == CUDA_SUCCESS) REQUIRE_EQ(access_at(p, base), NONE);
-    CU_OK(cu->MemUnmap(base, 2 * VMM_SIZE));
 }
 
 /* What can still be done when a kernel has faulted: all that gives memory back. */
