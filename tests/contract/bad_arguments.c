@@ -134,8 +134,6 @@ static void bad_close(bad *b)
 }
 #define BAD_CASE(...) TEST_ON(bad, b, bad_open(b), bad_close(b), __VA_ARGS__)
 
-/* Before cuInit -------------------------------------------------------------------------------- */
-
 static struct {
     CUresult count, current, alloc, version, find, init, name, string, no_version;
     bool found, no_name, no_string;
@@ -181,8 +179,6 @@ TEST(before_init, .mark = TEST_BOTH, .own = true)
                 before.no_string ? "NULL" : "set");
     answer_call("cuDriverGetVersion: NULL", before.no_version);
 }
-
-/* Entry points and devices --------------------------------------------------------------------- */
 
 BAD_CASE(entry_points, .mark = TEST_BOTH)
 {
@@ -274,8 +270,6 @@ BAD_CASE(devices, .mark = TEST_BOTH)
     CALL_ROW(cu, DeviceGetP2PAttribute, "NULL", NULL, access, 0, 0);
     CALL_ROW(cu, DeviceGetP2PAttribute, "itself", &number, access, 0, 0);
 }
-
-/* Contexts ------------------------------------------------------------------------------------- */
 
 static void primary_contexts(const bad *b)
 {
@@ -443,8 +437,6 @@ BAD_CASE(no_context, .mark = TEST_BOTH)
     with_objects(b);
 }
 
-/* Streams and events --------------------------------------------------------------------------- */
-
 BAD_CASE(streams, .mark = TEST_BOTH)
 {
     CUstream stream = NULL;
@@ -495,8 +487,6 @@ BAD_CASE(events, .mark = TEST_BOTH)
     CALL_ROW(b, EventElapsedTime, "NULL", NULL, event, event);
     CALL_ROW(b, EventElapsedTime, "without timing", &milliseconds, untimed, untimed);
 }
-
-/* Graphs --------------------------------------------------------------------------------------- */
 
 static void nodes(const bad *b, CUgraph graph)
 {
@@ -570,8 +560,6 @@ BAD_CASE(graphs, .mark = TEST_BOTH)
     CALL_ROW(b, UserObjectRetain, "NULL", NULL, 1);
 }
 
-/* Captures ------------------------------------------------------------------------------------- */
-
 BAD_CASE(captures, .mark = TEST_BOTH)
 {
     CUgraph graph;
@@ -620,8 +608,6 @@ TEST(left_behind, .mark = TEST_BOTH, .own = true)
 
 static char pageable[4096];
 
-/* Device memory -------------------------------------------------------------------------------- */
-
 static void pitched(const bad *b)
 {
     static const struct {
@@ -666,8 +652,6 @@ BAD_CASE(device_memory, .mark = TEST_BOTH)
     CALL_ROW(b, MemGetAddressRange, "freed memory", &base, &size, freed);
     CALL_ROW(b, MemGetAddressRange, "NULL", NULL, NULL, b->memory);
 }
-
-/* Host memory ---------------------------------------------------------------------------------- */
 
 static unsigned char *pages(int protection)
 {
@@ -733,8 +717,6 @@ BAD_CASE(host_memory, .mark = TEST_BOTH)
     CUresult result = b->MemHostGetFlags(&flags, b->pinned);
     answer_with("cuMemHostGetFlags: memory of cuMemAllocHost", result, "%u", flags);
 }
-
-/* Copies and sets ------------------------------------------------------------------------------ */
 
 static void linear_copies(const bad *b)
 {
@@ -817,8 +799,6 @@ BAD_CASE(copies, .mark = TEST_BOTH)
     CALL_ROW(b, MemsetD8, "pinned memory", (CUdeviceptr)(uintptr_t)b->pinned, 0, 4);
 }
 
-/* Pointers ------------------------------------------------------------------------------------- */
-
 BAD_CASE(pointers, .mark = TEST_BOTH)
 {
     union {
@@ -852,8 +832,6 @@ BAD_CASE(pointers, .mark = TEST_BOTH)
              (CUmemRangeHandleType)9, 0);
     CALL_ROW(cu, MemGetHandleForAddressRange, "100 bytes", &fd, b->memory, 100, dma_buf, 0);
 }
-
-/* Arrays --------------------------------------------------------------------------------------- */
 
 static void arrays_made(const bad *b)
 {
@@ -927,8 +905,6 @@ BAD_CASE(arrays, .mark = TEST_BOTH)
     CALL_ROW(cu, MipmappedArrayGetLevel, "NULL array", &other, NULL, 0);
     CALL_ROW(cu, MipmappedArrayDestroy, "NULL", NULL);
 }
-
-/* Surfaces and textures ------------------------------------------------------------------------ */
 
 static CUDA_RESOURCE_DESC of_array(CUarray array)
 {
@@ -1040,8 +1016,6 @@ BAD_CASE(textures, .mark = TEST_BOTH)
     CALL_ROW(b, TexObjectGetResourceViewDesc, "no view", &view, made);
     CU_OK(cu->TexObjectDestroy(made));
 }
-
-/* Imports -------------------------------------------------------------------------------------- */
 
 /* Of /dev/null, or of no fd; what became of it. */
 static void memory_row(const bad *b, const char *name, CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc,
@@ -1197,8 +1171,6 @@ BAD_CASE(imports, .mark = TEST_BOTH)
                 cu->SignalExternalSemaphoresAsync(&none, &signal, 1, b->stream));
     CALL_ROW(cu, WaitExternalSemaphoresAsync, "a NULL semaphore", &none, &wait, 1, b->stream);
 }
-
-/* Modules and launches ------------------------------------------------------------------------- */
 
 BAD_CASE(modules, .mark = TEST_BOTH)
 {
@@ -1420,8 +1392,6 @@ BAD_CASE(sharing, .title = "bad.vmm_sharing", .mark = TEST_BOTH)
     CU_OK(cu->MemRelease(shared));
     CU_OK(cu->MemRelease(own));
 }
-
-/* Pools ---------------------------------------------------------------------------------------- */
 
 static void pools_made(const bad *b)
 {

@@ -62,8 +62,7 @@ PAIR_CASE(no_luid_on_linux, .mark = TEST_BOTH)
 {
     char luid[8];
     unsigned mask = 0;
-    answer_is("cuDeviceGetLuid", p->cu->DeviceGetLuid(luid, &mask, p->device),
-              CUDA_ERROR_NOT_SUPPORTED);
+    answer_call("cuDeviceGetLuid", p->cu->DeviceGetLuid(luid, &mask, p->device));
     answer_number("deviceLUIDValid of Vulkan", (int)p->vk.id.deviceLUIDValid, VK_FALSE);
 }
 
@@ -201,7 +200,7 @@ TEST(fabric_needs_imex, .mark = TEST_NVIDIA_ONLY, .reason = "the twin has no fab
         SKIP("there is an IMEX channel here");
     }
     /* The attribute is no promise: without an IMEX channel it is refused. */
-    answer_is("cuMemCreate without an IMEX channel", result, CUDA_ERROR_NOT_PERMITTED);
+    answer_call("cuMemCreate without an IMEX channel", result);
     CU_OK(cu->DevicePrimaryCtxRelease(0));
 }
 
@@ -220,8 +219,7 @@ TEST(context_id, .mark = TEST_BOTH, .own = true)
     REQUIRE_EQ(other, id);
     CU_OK(cu->DevicePrimaryCtxRelease(0));
     CU_OK(cu->DevicePrimaryCtxReset(0));
-    answer_is("cuCtxGetId after a reset", cu->CtxGetId(context, &other),
-              CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    answer_call("cuCtxGetId after a reset", cu->CtxGetId(context, &other));
     REQUIRE_EQ(other, id);
     CU_OK(cu->DevicePrimaryCtxRetain(&again, 0));
     CU_OK(cu->CtxGetId(again, &other));

@@ -106,8 +106,8 @@ PAIR_CROSSED_CASE(vulkans_fd_as_a_vmm_handle, .mark = TEST_BOTH)
 PAIR_CROSSED_CASE(timeline_of_another_gpu, .mark = TEST_TWIN_STRICTER, .reason = HEARD)
 {
     shared_timeline t = pair_timeline(p, 0); /* imports */
-    answer_is("signal", raw_cuda_signal(p->cu, t.cu, 5, p->stream), CUDA_SUCCESS);
-    answer_is("the stream then", p->cu->StreamSynchronize(p->stream), CUDA_SUCCESS);
+    answer_ok("signal", raw_cuda_signal(p->cu, t.cu, 5, p->stream));
+    answer_ok("the stream then", p->cu->StreamSynchronize(p->stream));
     bool heard = raw_vk_timeline_wait(&p->vk, t.vk, 1, patience(p, 200));
     MEASURED("timeline_of_another_gpu", "signaled 5, Vulkan %s; its counter is %llu",
              heard ? "heard of it" : "never heard of it",
@@ -229,14 +229,13 @@ static void kernels_reach(pair *p, reach what)
     CU_OK(cu->CtxSetCurrent(p->context));
     if (what == OF_VMM) near = peer_memory_open(p, 0, p->device).b.pointer;
     if (what != OF_VMM) CU_OK(cu->CtxEnablePeerAccess(first, 0));
-    answer_is(what == OF_VULKAN ? "imported in its own context" : "with access",
-              words_run(p, "pattern_write", near, 256, 7), CUDA_SUCCESS);
+    answer_ok(what == OF_VULKAN ? "imported in its own context" : "with access",
+              words_run(p, "pattern_write", near, 256, 7));
     if (what == OF_PEER) CU_OK(cu->CtxDisablePeerAccess(first));
     const CUmemAccessDesc none = device_access(p->device, CU_MEM_ACCESS_FLAGS_PROT_NONE);
     if (what == OF_VMM) CU_OK(cu->MemSetAccess(near, SIZE, &none, 1));
-    answer_is(what == OF_VULKAN ? "imported in the other, with peer access" : "taken away",
-              words_run(p, "pattern_write", far != 0 ? far : near, 256, 7),
-              CUDA_ERROR_ILLEGAL_ADDRESS);
+    answer_call(what == OF_VULKAN ? "imported in the other, with peer access" : "taken away",
+                words_run(p, "pattern_write", far != 0 ? far : near, 256, 7));
     test_pass(); /* the context is lost */
 }
 
@@ -248,8 +247,6 @@ static void kernels_reach(pair *p, reach what)
 REACH_CASE(kernels_reach_peers, OF_PEER)
 REACH_CASE(kernels_reach_vmm, OF_VMM)
 REACH_CASE(kernels_reach_vulkans, OF_VULKAN)
-
-/* Copies, on which a fallback may rest --------------------------------------------------------- */
 
 #define COPIED (4u << 20)
 
@@ -337,8 +334,7 @@ TWO_CASE(copies, .mark = TEST_BOTH)
     } else {
         CU_IS(cu->CtxEnablePeerAccess(w->context[1], 0), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
     }
-    answer_is("peer access with an unknown flag", cu->CtxEnablePeerAccess(w->context[1], 1),
-              CUDA_ERROR_INVALID_VALUE);
+    answer_call("peer access with an unknown flag", cu->CtxEnablePeerAccess(w->context[1], 1));
 }
 
 /* Arrays of two devices, by boxes; and an event of one that the other waits for. */

@@ -210,7 +210,7 @@ GRAPH_CASE(nodes_say_what_was_captured, .mark = TEST_BOTH)
     answer_refused("a wait's node as a signal's", graph_set_signal(b, exec, wait, b->out.cu, 100));
     /* Nor can such a node be disabled. */
     answer_refused("a disabled signal", cu->GraphNodeSetEnabled(exec, signal, 0));
-    answer_is("a disabled kernel", cu->GraphNodeSetEnabled(exec, kernel, 0), CUDA_SUCCESS);
+    answer_ok("a disabled kernel", cu->GraphNodeSetEnabled(exec, kernel, 0));
     raw_vk_timeline_signal(b->vk, b->in.vk, 4);
     CU_OK(cu->GraphLaunch(exec, b->stream));
     REQUIRE(raw_vk_timeline_wait(b->vk, b->out.vk, 9, FAR_MS));
@@ -498,15 +498,13 @@ GRAPH_CASE(updated, .mark = TEST_BOTH)
     CU_OK(cu->GraphLaunch(exec, b->stream));
     CUgraphExecUpdateResultInfo info;
     memset(&info, 0, sizeof info);
-    answer_is("an update of the same shape", cu->GraphExecUpdate(exec, graphs[1], &info),
-              CUDA_SUCCESS);
+    answer_ok("an update of the same shape", cu->GraphExecUpdate(exec, graphs[1], &info));
     REQUIRE_EQ(info.result, CU_GRAPH_EXEC_UPDATE_SUCCESS);
     CU_OK(cu->GraphLaunch(exec, b->stream));
     REQUIRE(raw_vk_timeline_wait(b->vk, b->out.vk, 2, FAR_MS));
     CU_OK(cu->StreamSynchronize(b->stream));
     graph_answer_words(b, "words after it", 11, 0);
-    answer_is("an update of another shape", cu->GraphExecUpdate(exec, graphs[2], &info),
-              CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    answer_call("an update of another shape", cu->GraphExecUpdate(exec, graphs[2], &info));
     answer_number("its reason", info.result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
 }
 
@@ -542,8 +540,6 @@ GRAPH_CASE(user_objects, .mark = TEST_BOTH)
         usleep(1000);
     ANSWER("freed after it", "%s", __atomic_load_n(&freed, __ATOMIC_ACQUIRE) ? "yes" : "no");
 }
-
-/* Launches, whose semaphores have other values in each ----------------------------------------- */
 
 /* wait for `in`, write with `seed`, signal `out` */
 typedef struct frame {
@@ -667,11 +663,10 @@ GRAPH_CASE(destroyed_early, .mark = TEST_BOTH)
     test_forget(&f.exec, sizeof f.exec);
     CU_OK(b->cu->GraphLaunch(f.exec, b->stream));
     graph_require_pending(b, b->stream);
-    answer_is("cuGraphExecDestroy while its launch waits", b->cu->GraphExecDestroy(f.exec),
-              CUDA_SUCCESS);
+    answer_ok("cuGraphExecDestroy while its launch waits", b->cu->GraphExecDestroy(f.exec));
     raw_vk_timeline_signal(b->vk, b->in.vk, 1);
     REQUIRE(raw_vk_timeline_wait(b->vk, b->out.vk, 10, FAR_MS));
-    answer_is("the stream after it", b->cu->StreamSynchronize(b->stream), CUDA_SUCCESS);
+    answer_ok("the stream after it", b->cu->StreamSynchronize(b->stream));
     graph_answer_words(b, "words of the launch", 1, 0);
 }
 
@@ -761,8 +756,7 @@ GRAPH_CASE(same_value_again, .mark = TEST_TWIN_STRICTER,
     CU_OK(raw_cuda_signal(b->cu, b->out.cu, 9, b->stream));
     CUresult result = b->cu->GraphLaunch(f.exec, b->stream);
     CU_OK(b->cu->StreamSynchronize(b->stream));
-    answer_is("a launch that signals 5 after 9", result,
-              b->cu->software ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
+    answer_call("a launch that signals 5 after 9", result);
     answer_counter(b, "then", b->cu->software ? 9 : 5);
 }
 
@@ -774,8 +768,8 @@ GRAPH_CASE(binary_semaphores, .mark = TEST_BOTH)
     shared_binary done = pair_binary(&b->p);
     graph_begin(b, b->stream);
     CU_OK(graph_kernel(b, b->write, 1, b->stream));
-    answer_is("a signal captured", raw_cuda_signal(cu, ready.cu, 0, b->stream), CUDA_SUCCESS);
-    answer_is("a wait captured", raw_cuda_wait(cu, done.cu, 0, b->stream), CUDA_SUCCESS);
+    answer_ok("a signal captured", raw_cuda_signal(cu, ready.cu, 0, b->stream));
+    answer_ok("a wait captured", raw_cuda_wait(cu, done.cu, 0, b->stream));
     CU_OK(graph_kernel(b, b->add, 1, b->stream));
     CUgraph graph = graph_end(b, b->stream);
     CUgraphExec exec = graph_instantiate(b, graph);
@@ -789,26 +783,17 @@ GRAPH_CASE(binary_semaphores, .mark = TEST_BOTH)
     raw_vk_idle(b->vk);
 }
 
-/* Captures ------------------------------------------------------------------------------------- */
-
 #undef TEST_GROUP
 #define TEST_GROUP "capture."
 
-static CUstreamCaptureStatus status_of(const graph_bench *b, CUstream stream)
+static void answer_status(const graph_bench *b, const char *key, CUstream stream)
 {
     CUstreamCaptureStatus status;
     CU_OK(b->cu->StreamIsCapturing(stream, &status));
-    return status;
-}
-
-static void answer_status(const char *key, CUstreamCaptureStatus status,
-                          CUstreamCaptureStatus expected)
-{
     ANSWER(key, "%s",
            status == CU_STREAM_CAPTURE_STATUS_NONE     ? "none"
            : status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? "active"
                                                        : "invalidated");
-    REQUIRE_EQ(status, expected);
 }
 
 /* The capture ends with this error, without a graph, and the stream works again. */
@@ -818,7 +803,6 @@ static void require_broken(graph_bench *b, const char *key, CUstream stream, CUr
     CUresult end = b->cu->StreamEndCapture(stream, &graph);
     answer_with(key, end, "%s", graph == NULL ? "no graph" : "a graph");
     CU_IS(end, error);
-    REQUIRE_EQ(status_of(b, stream), CU_STREAM_CAPTURE_STATUS_NONE);
     CU_OK(graph_kernel(b, b->write, 77, stream));
     CU_OK(b->cu->StreamSynchronize(stream));
     REQUIRE_EQ(graph_wrong(b, 77, 0), 0);
@@ -826,10 +810,10 @@ static void require_broken(graph_bench *b, const char *key, CUstream stream, CUr
 
 GRAPH_CASE(nothing_runs, .mark = TEST_BOTH)
 {
-    answer_status("before", status_of(b, b->stream), CU_STREAM_CAPTURE_STATUS_NONE);
+    answer_status(b, "before", b->stream);
     graph_begin(b, b->stream);
-    answer_status("in it", status_of(b, b->stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
-    answer_status("in it, another stream", status_of(b, b->other), CU_STREAM_CAPTURE_STATUS_NONE);
+    answer_status(b, "in it", b->stream);
+    answer_status(b, "in it, another stream", b->other);
     CU_OK(graph_kernel(b, b->write, 1, b->stream));
     CU_OK(raw_cuda_signal(b->cu, b->out.cu, 1, b->stream));
     CUstreamCaptureStatus status;
@@ -846,7 +830,7 @@ GRAPH_CASE(nothing_runs, .mark = TEST_BOTH)
     ANSWER("the last node after a kernel and a signal", "one, of type %d", (int)type);
     graph = graph_end(b, b->stream);
     answer_so("the graph", graph == captured, "the one it told of", "another one");
-    answer_status("after it", status_of(b, b->stream), CU_STREAM_CAPTURE_STATUS_NONE);
+    answer_status(b, "after it", b->stream);
     CU_OK(b->cu->StreamSynchronize(b->stream));
     ANSWER("what has run", "counter %llu, word %u",
            (unsigned long long)raw_vk_timeline_value(b->vk, b->out.vk),
@@ -863,7 +847,7 @@ GRAPH_CASE(forks_and_joins, .mark = TEST_BOTH)
     CU_OK(graph_kernel(b, b->write, 1, b->stream));
     CU_OK(cu->EventRecord(fork, b->stream));
     CU_OK(cu->StreamWaitEvent(b->other, fork, 0));
-    answer_status("the forked stream", status_of(b, b->other), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    answer_status(b, "the forked stream", b->other);
     CU_OK(raw_cuda_wait(cu, b->in.cu, 1, b->other));
     CU_OK(graph_kernel(b, b->add, 10, b->other));
     CU_OK(cu->EventRecord(join, b->other));
@@ -871,8 +855,7 @@ GRAPH_CASE(forks_and_joins, .mark = TEST_BOTH)
     CU_OK(cu->StreamWaitEvent(b->stream, join, 0));
     CU_OK(graph_kernel(b, b->add, 100, b->stream));
     CUgraph graph = graph_end(b, b->stream);
-    answer_status("the forked stream after it", status_of(b, b->other),
-                  CU_STREAM_CAPTURE_STATUS_NONE);
+    answer_status(b, "the forked stream after it", b->other);
     size_t edges = 0;
     CU_OK(cu->GraphGetEdges(graph, NULL, NULL, &edges));
     ANSWER("the graph", "%zu nodes, %zu edges", graph_count(b, graph), edges);
@@ -880,8 +863,7 @@ GRAPH_CASE(forks_and_joins, .mark = TEST_BOTH)
     CU_OK(cu->GraphLaunch(exec, b->stream));
     graph_require_pending(b, b->stream);
     /* the launch is none of its work */
-    answer_is("the forked stream while the launch waits", cu->StreamSynchronize(b->other),
-              CUDA_SUCCESS);
+    answer_ok("the forked stream while the launch waits", cu->StreamSynchronize(b->other));
     raw_vk_timeline_signal(b->vk, b->in.vk, 1);
     CU_OK(cu->StreamSynchronize(b->stream));
     graph_answer_words(b, "words after a launch", 1, 110);
@@ -896,8 +878,7 @@ GRAPH_CASE(unjoined, .mark = TEST_BOTH)
     CU_OK(b->cu->StreamWaitEvent(b->other, fork, 0));
     CU_OK(graph_kernel(b, b->write, 1, b->other));
     require_broken(b, "its end", b->stream, CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
-    answer_status("the forked stream after it", status_of(b, b->other),
-                  CU_STREAM_CAPTURE_STATUS_NONE);
+    answer_status(b, "the forked stream after it", b->other);
 }
 
 /* A captured stream cannot be asked for its work, nor waited for; the capture is lost. */
@@ -908,15 +889,11 @@ GRAPH_CASE(asked_for_its_work, .mark = TEST_BOTH)
         CU_OK(cu->StreamBeginCapture(b->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
         CU_OK(graph_kernel(b, b->write, 1, b->stream));
         const char *call = waits ? "cuStreamSynchronize" : "cuStreamQuery";
-        answer_is(call, waits ? cu->StreamSynchronize(b->stream) : cu->StreamQuery(b->stream),
-                  CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-        answer_status(answer_key("the capture after %s", call), status_of(b, b->stream),
-                      CU_STREAM_CAPTURE_STATUS_INVALIDATED);
-        answer_is(answer_key("a launch after %s", call), graph_kernel(b, b->write, 1, b->stream),
-                  CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-        answer_is(answer_key("a signal after %s", call),
-                  raw_cuda_signal(cu, b->out.cu, 1, b->stream),
-                  CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        answer_call(call, waits ? cu->StreamSynchronize(b->stream) : cu->StreamQuery(b->stream));
+        answer_status(b, answer_key("the capture after %s", call), b->stream);
+        answer_call(answer_key("a launch after %s", call), graph_kernel(b, b->write, 1, b->stream));
+        answer_call(answer_key("a signal after %s", call),
+                    raw_cuda_signal(cu, b->out.cu, 1, b->stream));
         require_broken(b, answer_key("the end after %s", call), b->stream,
                        CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     }
@@ -929,16 +906,14 @@ GRAPH_CASE(captured_events, .mark = TEST_BOTH)
     CUevent event = raw_cuda_event(b->cu, CU_EVENT_DISABLE_TIMING);
     CU_OK(cu->StreamBeginCapture(b->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
     CU_OK(cu->EventRecord(event, b->stream));
-    answer_is("queried in its capture", cu->EventQuery(event), CUDA_ERROR_CAPTURED_EVENT);
+    answer_call("queried in its capture", cu->EventQuery(event));
     CUgraph graph = NULL;
-    answer_is("the capture's end", cu->StreamEndCapture(b->stream, &graph),
-              CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    answer_call("the capture's end", cu->StreamEndCapture(b->stream, &graph));
     if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
-    answer_is("queried after it", cu->EventQuery(event), CUDA_ERROR_INVALID_VALUE);
-    answer_is("waited for after it", cu->StreamWaitEvent(b->other, event, 0),
-              CUDA_ERROR_INVALID_VALUE);
+    answer_call("queried after it", cu->EventQuery(event));
+    answer_call("waited for after it", cu->StreamWaitEvent(b->other, event, 0));
     CU_OK(cu->EventRecord(event, b->stream)); /* and is everybody's again */
-    answer_is("recorded anew", cu->EventSynchronize(event), CUDA_SUCCESS);
+    answer_ok("recorded anew", cu->EventSynchronize(event));
 }
 
 /* Work outside the capture cannot come before work inside it, unless its event was never
@@ -957,8 +932,7 @@ GRAPH_CASE(waits_for_uncaptured_work, .mark = TEST_BOTH)
     CU_OK(cu->EventRecord(event, b->other));
     CU_OK(cu->StreamSynchronize(b->other));
     graph_begin(b, b->stream);
-    answer_is("a wait for work outside", cu->StreamWaitEvent(b->stream, event, 0),
-              CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+    answer_call("a wait for work outside", cu->StreamWaitEvent(b->stream, event, 0));
     require_broken(b, "and the end of that", b->stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 
@@ -969,11 +943,9 @@ GRAPH_CASE(two_captures_do_not_merge, .title = "capture.two_do_not_merge", .mark
     graph_begin(b, b->other);
     CU_OK(graph_kernel(b, b->write, 1, b->other));
     CU_OK(b->cu->EventRecord(event, b->other));
-    answer_is("a wait for the other one's event", b->cu->StreamWaitEvent(b->stream, event, 0),
-              CUDA_ERROR_STREAM_CAPTURE_MERGE);
+    answer_call("a wait for the other one's event", b->cu->StreamWaitEvent(b->stream, event, 0));
     CUgraph graph = NULL;
-    answer_is("the one that waited ends", b->cu->StreamEndCapture(b->stream, &graph),
-              CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    answer_call("the one that waited ends", b->cu->StreamEndCapture(b->stream, &graph));
     answer_call("the other one ends", b->cu->StreamEndCapture(b->other, &graph));
     if (graph != NULL) CU_OK(b->cu->GraphDestroy(graph));
 }
@@ -1003,19 +975,17 @@ GRAPH_CASE(ends_where_it_began, .mark = TEST_BOTH)
     graph_begin(b, b->stream);
     REQUIRE(pthread_create(&thread, NULL, end_elsewhere, &e) == 0);
     REQUIRE(pthread_join(thread, NULL) == 0);
-    answer_is("in the wrong thread", e.result, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
-    answer_is("after a try in the wrong thread", cu->StreamEndCapture(b->stream, &graph),
-              CUDA_ERROR_ILLEGAL_STATE); /* the wrong thread has ended it */
+    answer_call("in the wrong thread", e.result);
+    answer_call("after a try in the wrong thread",
+                cu->StreamEndCapture(b->stream, &graph)); /* the wrong thread has ended it */
     REQUIRE(graph == NULL);
 
     graph_begin(b, b->stream);
     CU_OK(cu->EventRecord(fork, b->stream));
     CU_OK(cu->StreamWaitEvent(b->other, fork, 0));
-    answer_is("in the wrong stream", cu->StreamEndCapture(b->other, &graph),
-              CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+    answer_call("in the wrong stream", cu->StreamEndCapture(b->other, &graph));
     graph = NULL;
-    answer_is("after a try in the wrong stream", cu->StreamEndCapture(b->stream, &graph),
-              CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    answer_call("after a try in the wrong stream", cu->StreamEndCapture(b->stream, &graph));
     if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
 
     CU_OK(cu->StreamBeginCapture(b->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
@@ -1038,11 +1008,9 @@ GRAPH_CASE(legacy_beside_a_blocking_stream, .mark = TEST_BOTH)
     CUstreamCaptureStatus status;
     CU_OK(cu->StreamCreate(&blocking, CU_STREAM_DEFAULT));
     CU_OK(cu->StreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_RELAXED));
-    answer_is("cuStreamIsCapturing of the legacy stream", cu->StreamIsCapturing(NULL, &status),
-              CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
-    answer_status("the capture then", status_of(b, blocking), CU_STREAM_CAPTURE_STATUS_ACTIVE);
-    answer_is("a launch in the legacy stream", graph_kernel(b, b->write, 1, NULL),
-              CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    answer_call("cuStreamIsCapturing of the legacy stream", cu->StreamIsCapturing(NULL, &status));
+    answer_status(b, "the capture then", blocking);
+    answer_call("a launch in the legacy stream", graph_kernel(b, b->write, 1, NULL));
     CUgraph graph = NULL;
     answer_call("the capture's end", cu->StreamEndCapture(blocking, &graph));
     if (graph != NULL) CU_OK(cu->GraphDestroy(graph));

@@ -400,8 +400,6 @@ PAIR_CASE(occupancy, .mark = TEST_BOTH)
     CU_OK(p->cu->StreamSynchronize(p->stream));
 }
 
-/* Host memory that CUDA knows, and dma-bufs that it does not import ---------------------------- */
-
 #define DMABUF_CHILD "CULVERT_TEST_DMABUF_CHILD"
 
 static size_t page_size(void)

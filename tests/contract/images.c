@@ -271,8 +271,6 @@ PAIR_CASE(fds_return, .mark = TEST_BOTH)
     answer_so("fds after 18 more turns", after == before, "as many", "not as many");
 }
 
-/* Refused mappings, surfaces and copies, and wrong descriptors -------------------------------- */
-
 #define W 253u
 #define H 127u
 
@@ -421,9 +419,8 @@ PAIR_CASE(level_out_of_range, .mark = TEST_BOTH)
     CUarray level = NULL;
     shared_image image = pair_image(p, &image_formats[IMAGE_RGBA8], W, H, 3, 0);
     for (unsigned at = 3; at <= 1000; at += 997) {
-        answer_is(answer_key("level %u of 3", at),
-                  p->cu->MipmappedArrayGetLevel(&level, image.mipmap, at),
-                  CUDA_ERROR_INVALID_VALUE);
+        answer_call(answer_key("level %u of 3", at),
+                    p->cu->MipmappedArrayGetLevel(&level, image.mipmap, at));
     }
     REQUIRE(level == NULL);
 }

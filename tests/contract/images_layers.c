@@ -127,8 +127,7 @@ PAIR_AS(of_cube_layered, check_shape(p, &shapes[6]), .mark = TEST_BOTH)
  * taken, and how many bytes of the last level are then wrong. */
 typedef struct other_row {
     const char *what;
-    size_t shape;
-    size_t height, depth;
+    size_t shape, height, depth;
     unsigned flags;
     size_t slices; /* that are compared */
 } other_row;

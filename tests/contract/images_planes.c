@@ -59,8 +59,6 @@ static part_result copy_part(pair *p, const part *c, CUarray array, uint32_t see
     return out;
 }
 
-/* Blocks --------------------------------------------------------------------------------------- */
-
 typedef struct block_row {
     const char *name;
     VkFormat vk;
@@ -136,8 +134,6 @@ IMAGE_ROWS(compressed, "images.blocks", "images.blocks_child", COUNT_OF(block_ro
            .mark = TEST_TWIN_STRICTER,
            .reason = "the twin counts rows in blocks, and has no surfaces of them")
 
-/* Planes --------------------------------------------------------------------------------------- */
-
 typedef struct plane_row {
     const char *name;
     int cu;      /* by number, as older cuda.h files lack the names */
@@ -208,13 +204,8 @@ static void try_format(pair *p, size_t i)
         CUarray array = NULL;
         desc.Flags = variants[v].flags;
         const CUresult result = p->cu->Array3DCreate(&array, &desc);
-        const bool odd =
-            (row->half_width && desc.Width % 2 != 0) || (row->half_height && desc.Height % 2 != 0);
         /* For the encoder and the decoder alone; of two formats there are none at all. */
-        const bool there = desc.Flags == VIDEO && channels == row->channels && !odd &&
-                           row->cu != 0xa5 && row->cu != 0xa9;
-        answer_is(answer_key("%s, %s", row->name, variants[v].what), result,
-                  there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+        answer_call(answer_key("%s, %s", row->name, variants[v].what), result);
         if (result != CUDA_SUCCESS) continue;
         if (p->cu->software) report_planes(p, row, variants[v].what, array);
         CU_OK(p->cu->ArrayDestroy(array));
@@ -231,7 +222,7 @@ PAIR_CASE(copies, .mark = TEST_TWIN_STRICTER, .reason = REPORTED)
     unsigned char in[2][W * H], out[W * H];
     CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_NV12, 3, W, H);
     desc.Flags = 0;
-    answer_is("cuArray3DCreate", p->cu->Array3DCreate(&array, &desc), CUDA_ERROR_INVALID_VALUE);
+    answer_call("cuArray3DCreate", p->cu->Array3DCreate(&array, &desc));
     if (!p->cu->software) return;
     desc.Flags = VIDEO;
     array = raw_cuda_array(p->cu, &desc);
@@ -318,8 +309,6 @@ IMAGE_ROWS(mapped, "planes.mapped", "planes.mapped_child", ROWS, (ROWS + 1) / 2,
 
 #undef TEST_GROUP
 #define TEST_GROUP "placed."
-
-/* Depth and stencil ---------------------------------------------------------------------------- */
 
 typedef struct depth_format {
     const char *name;
@@ -496,8 +485,6 @@ PAIR_CASE(depth, .mark = TEST_BOTH,
                 try_depth(p, &depth_formats[f], depth_sizes[size].width, depth_sizes[size].height,
                           dedicated);
 }
-
-/* Planes --------------------------------------------------------------------------------------- */
 
 enum { PLANE_ALIGNMENT = 65536 }; /* of a plane of a disjoint image (measured) */
 

@@ -28,8 +28,8 @@ PAIR_CASE(free_with_pending_work, .mark = TEST_BOTH)
         CU_OK(p->cu->MemAlloc(&freed, sizes[i]));
         CU_OK(p->cu->LaunchHostFunc(p->stream, sleep_on_stream, NULL));
         CU_OK(p->cu->MemFree(freed));
-        answer_is(answer_key("work after cuMemFree of %zu bytes", sizes[i]),
-                  p->cu->StreamQuery(p->stream), CUDA_SUCCESS);
+        answer_ok(answer_key("work after cuMemFree of %zu bytes", sizes[i]),
+                  p->cu->StreamQuery(p->stream));
         CU_OK(p->cu->StreamSynchronize(p->stream));
         CU_OK(p->cu->MemFree(kept));
     }
@@ -55,7 +55,7 @@ PAIR_CASE(free_of_a_mapping_with_pending_work, .own = true)
             CU_OK(p->cu->LaunchHostFunc(p->stream, sleep_on_stream, NULL));
         else
             wait_for_late(p, &t, &late);
-        answer_is(answer_key("cuMemFree beside %s", work), p->cu->MemFree(b.pointer), CUDA_SUCCESS);
+        answer_ok(answer_key("cuMemFree beside %s", work), p->cu->MemFree(b.pointer));
         CU_IS(p->cu->StreamQuery(p->stream), CUDA_SUCCESS); /* it waited for all of it */
         answer_call(answer_key("cuDestroyExternalMemory beside %s", work),
                     p->cu->DestroyExternalMemory(b.memory));
@@ -74,7 +74,7 @@ PAIR_CASE(destroy_memory_with_pending_work, .own = true)
                                  &memory));
     late_signal late;
     wait_for_late(p, &t, &late);
-    answer_is("cuDestroyExternalMemory", p->cu->DestroyExternalMemory(memory), CUDA_SUCCESS);
+    answer_ok("cuDestroyExternalMemory", p->cu->DestroyExternalMemory(memory));
     late_signal_join(&late);
     CU_OK(p->cu->StreamSynchronize(p->stream));
 }
@@ -100,7 +100,7 @@ PAIR_CASE(destroy_idle_semaphore_beside_pending_work, .own = true)
     shared_timeline_open(p, 0, &idle);
     late_signal late;
     wait_for_late(p, &busy, &late);
-    answer_is("cuDestroyExternalSemaphore", p->cu->DestroyExternalSemaphore(idle.cu), CUDA_SUCCESS);
+    answer_ok("cuDestroyExternalSemaphore", p->cu->DestroyExternalSemaphore(idle.cu));
     CU_IS(p->cu->StreamQuery(p->stream), CUDA_SUCCESS);
     late_signal_join(&late);
     raw_vk_timeline_destroy(&p->vk, idle.vk);
@@ -161,8 +161,8 @@ static void give_back_while_another_thread_signals(pair *p, bool a_semaphore)
     const CUresult result =
         a_semaphore ? p->cu->DestroyExternalSemaphore(idle.cu) : p->cu->MemFree(b.pointer);
     REQUIRE(pthread_join(thread, NULL) == 0 && pthread_join(rescuer, NULL) == 0);
-    answer_is(a_semaphore ? "cuDestroyExternalSemaphore" : "cuMemFree", result, CUDA_SUCCESS);
-    answer_is("the other thread's signal", s.result, CUDA_SUCCESS);
+    answer_ok(a_semaphore ? "cuDestroyExternalSemaphore" : "cuMemFree", result);
+    answer_ok("the other thread's signal", s.result);
     /* Not its own signal ended the wait. */
     if (!a_semaphore || p->cu->software) REQUIRE(atomic_load(&s.rescued));
     if (a_semaphore) {
@@ -194,10 +194,10 @@ PAIR_CASE(destroy_event_and_stream_with_a_pending_wait, .own = true)
     CU_OK(p->cu->EventRecord(event, stream));
     CU_IS(p->cu->EventQuery(event), CUDA_ERROR_NOT_READY);
     late_signal_start(&late, &p->vk, t.vk, 1);
-    answer_is("cuEventDestroy", p->cu->EventDestroy(event), CUDA_SUCCESS);
-    answer_is("cuStreamDestroy", p->cu->StreamDestroy(stream), CUDA_SUCCESS);
+    answer_ok("cuEventDestroy", p->cu->EventDestroy(event));
+    answer_ok("cuStreamDestroy", p->cu->StreamDestroy(stream));
     late_signal_join(&late);
-    answer_is("cuCtxSynchronize, once the wait is over", p->cu->CtxSynchronize(), CUDA_SUCCESS);
+    answer_ok("cuCtxSynchronize, once the wait is over", p->cu->CtxSynchronize());
 }
 
 PAIR_CASE(ctx_record_event)
@@ -235,15 +235,13 @@ PAIR_CASE(after_a_sticky_error, .faults = true)
     const CUresult recorded =
         p->cu->EventRecord(event, p->stream); /* fails if the fault is known */
     REQUIRE(recorded == CUDA_SUCCESS || recorded == CUDA_ERROR_ILLEGAL_ADDRESS);
-    answer_is("cuStreamSynchronize after the kernel", p->cu->StreamSynchronize(p->stream),
-              CUDA_ERROR_ILLEGAL_ADDRESS);
+    answer_call("cuStreamSynchronize after the kernel", p->cu->StreamSynchronize(p->stream));
     uint32_t word = 0; /* it stays */
-    answer_is("cuMemcpyDtoH of the mapping", p->cu->MemcpyDtoH(&word, b.pointer, sizeof word),
-              CUDA_ERROR_ILLEGAL_ADDRESS);
+    answer_call("cuMemcpyDtoH of the mapping", p->cu->MemcpyDtoH(&word, b.pointer, sizeof word));
     answer_call("cuEventQuery", p->cu->EventQuery(event));
     answer_call("cuSignalExternalSemaphoresAsync", raw_cuda_signal(p->cu, t.cu, 1, p->stream));
-    answer_is("cuEventDestroy", p->cu->EventDestroy(event), CUDA_ERROR_ILLEGAL_ADDRESS);
-    answer_is("cuMemFree of the mapping", p->cu->MemFree(b.pointer), CUDA_ERROR_ILLEGAL_ADDRESS);
+    answer_call("cuEventDestroy", p->cu->EventDestroy(event));
+    answer_call("cuMemFree of the mapping", p->cu->MemFree(b.pointer));
     answer_call("cuDestroyExternalMemory", p->cu->DestroyExternalMemory(b.memory));
     answer_call("cuDestroyExternalSemaphore", p->cu->DestroyExternalSemaphore(t.cu));
     answer_call("cuModuleUnload", p->cu->ModuleUnload(module));
@@ -251,8 +249,7 @@ PAIR_CASE(after_a_sticky_error, .faults = true)
     answer_call("cuCtxSetCurrent(NULL)", p->cu->CtxSetCurrent(NULL));
     answer_call("cuDevicePrimaryCtxRelease", p->cu->DevicePrimaryCtxRelease(p->device));
     CUcontext again = NULL;
-    answer_is("cuDevicePrimaryCtxRetain again", p->cu->DevicePrimaryCtxRetain(&again, p->device),
-              CUDA_ERROR_ILLEGAL_ADDRESS);
+    answer_call("cuDevicePrimaryCtxRetain again", p->cu->DevicePrimaryCtxRetain(&again, p->device));
     raw_vk_timeline_destroy(&p->vk, t.vk);
     raw_vk_buffer_destroy(&p->vk, &b.vk);
     ANSWER("fds more than before the objects", "%s", test_open_fds() > before ? "some" : "none");

@@ -92,9 +92,8 @@ PAIR_CASE(fd_is_consumed, .mark = TEST_BOTH)
     CU_OK(p->cu->DestroyExternalMemory(memory));
     REQUIRE(!fd_open(fd) ||
             !same_file(fd, other)); /* gone, though a driver may have taken the number again */
-    answer_is("an import of a second fd",
-              raw_cuda_import_memory(p->cu, other, vk.allocation_size, false, &memory),
-              CUDA_SUCCESS);
+    answer_ok("an import of a second fd",
+              raw_cuda_import_memory(p->cu, other, vk.allocation_size, false, &memory));
     CU_OK(p->cu->DestroyExternalMemory(memory));
 }
 
@@ -133,9 +132,8 @@ PAIR_CASE(pointer_attributes, .mark = TEST_BOTH)
     }
     ANSWER("buffer ids of two allocations and two mappings", "%d zero, %d alike", zero, alike);
     REQUIRE(zero == 0 && alike == 0);
-    answer_is("SYNC_MEMOPS of a mapping",
-              p->cu->PointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, b.pointer),
-              CUDA_SUCCESS);
+    answer_ok("SYNC_MEMOPS of a mapping",
+              p->cu->PointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, b.pointer));
 }
 
 PAIR_CASE(no_dma_buf_of_a_mapping, .mark = TEST_NVIDIA_ONLY,
@@ -143,10 +141,8 @@ PAIR_CASE(no_dma_buf_of_a_mapping, .mark = TEST_NVIDIA_ONLY,
 {
     int fd = -1;
     shared_buffer b = pair_buffer(p, 2u << 20, 0, false);
-    answer_is("of a mapping",
-              p->cu->MemGetHandleForAddressRange(&fd, b.pointer, 65536,
-                                                 CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0),
-              CUDA_ERROR_INVALID_VALUE);
+    answer_call("of a mapping", p->cu->MemGetHandleForAddressRange(
+                                    &fd, b.pointer, 65536, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0));
 }
 
 PAIR_CASE(kernel_writes, .mark = TEST_BOTH, .smoke = true)
@@ -197,8 +193,6 @@ PAIR_CASE(second_vulkan_buffer, .mark = TEST_BOTH)
     raw_vk_buffer_destroy(&p->vk, &again);
 }
 
-/* Errors --------------------------------------------------------------------------------------- */
-
 #define SIZE (1u << 20)
 
 PAIR_CASE(size_zero, .mark = TEST_BOTH)
@@ -209,8 +203,8 @@ PAIR_CASE(size_zero, .mark = TEST_BOTH)
     CUresult result = raw_cuda_import_memory(p->cu, fd, 0, false, &memory);
     answer_with("an import of size 0", result, "fd %s", fd_open(fd) ? "open" : "closed");
     REQUIRE(memory == NULL);
-    answer_is("the fd imported then",
-              raw_cuda_import_memory(p->cu, fd, vk.allocation_size, false, &memory), CUDA_SUCCESS);
+    answer_ok("the fd imported then",
+              raw_cuda_import_memory(p->cu, fd, vk.allocation_size, false, &memory));
     CU_OK(p->cu->DestroyExternalMemory(memory));
 }
 
@@ -220,11 +214,9 @@ PAIR_CASE(double_the_size, .mark = TEST_BOTH)
     CUdeviceptr pointer = 0;
     raw_vk_buffer vk = pair_vk_buffer(p, SIZE, RAW_VK_EXPORT);
     const size_t twice = 2 * vk.allocation_size;
-    answer_is("an import of twice the size",
-              raw_cuda_import_memory(p->cu, raw_vk_buffer_fd(&p->vk, &vk), twice, false, &memory),
-              CUDA_SUCCESS);
-    answer_is("a mapping of that size", raw_cuda_map_buffer(p->cu, memory, 0, twice, &pointer),
-              CUDA_ERROR_INVALID_VALUE);
+    answer_ok("an import of twice the size",
+              raw_cuda_import_memory(p->cu, raw_vk_buffer_fd(&p->vk, &vk), twice, false, &memory));
+    answer_call("a mapping of that size", raw_cuda_map_buffer(p->cu, memory, 0, twice, &pointer));
     REQUIRE_EQ(pointer, 0);
     CU_OK(p->cu->DestroyExternalMemory(memory));
 }
@@ -234,12 +226,10 @@ PAIR_CASE(mapping_past_the_end, .mark = TEST_BOTH)
     CUdeviceptr pointer = 0;
     shared_buffer b = pair_buffer(p, SIZE, 0, false);
     const uint64_t all = b.vk.allocation_size;
-    answer_is("all of it, from 65,536 on",
-              raw_cuda_map_buffer(p->cu, b.memory, 65536, all, &pointer), CUDA_ERROR_INVALID_VALUE);
-    answer_is("from its end on", raw_cuda_map_buffer(p->cu, b.memory, all, 65536, &pointer),
-              CUDA_ERROR_INVALID_VALUE);
-    answer_is("twice its size", raw_cuda_map_buffer(p->cu, b.memory, 0, 2 * all, &pointer),
-              CUDA_ERROR_INVALID_VALUE);
+    answer_call("all of it, from 65,536 on",
+                raw_cuda_map_buffer(p->cu, b.memory, 65536, all, &pointer));
+    answer_call("from its end on", raw_cuda_map_buffer(p->cu, b.memory, all, 65536, &pointer));
+    answer_call("twice its size", raw_cuda_map_buffer(p->cu, b.memory, 0, 2 * all, &pointer));
     REQUIRE_EQ(pointer, 0);
     answer_same_memory(p, "the good mapping", &b.vk, 0, b.pointer, SIZE, 3);
 }
@@ -248,9 +238,8 @@ PAIR_CASE(second_mapping_of_dedicated, .mark = TEST_BOTH)
 {
     CUdeviceptr pointer = 0;
     shared_buffer b = pair_buffer(p, SIZE, RAW_VK_DEDICATED, true);
-    answer_is("a mapping of the second half",
-              raw_cuda_map_buffer(p->cu, b.memory, SIZE / 2, SIZE / 2, &pointer),
-              CUDA_ERROR_INVALID_VALUE);
+    answer_call("a mapping of the second half",
+                raw_cuda_map_buffer(p->cu, b.memory, SIZE / 2, SIZE / 2, &pointer));
     CUresult whole = raw_cuda_map_buffer(p->cu, b.memory, 0, SIZE, &pointer);
     answer_call("a second whole mapping", whole);
     if (whole == CUDA_SUCCESS) CU_OK(p->cu->MemFree(pointer));

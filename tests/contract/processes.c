@@ -201,8 +201,6 @@ PAIR_CASE(forked_child, .mark = TEST_BOTH, .own = true)
     answer_word("a word of the parent's afterwards", cuda_word(p, memory + BLOCK - 4), 0x27182818u);
 }
 
-/* Checkpoints ---------------------------------------------------------------------------------- */
-
 #undef TEST_GROUP
 #define TEST_GROUP "checkpoints."
 #define AGENT      "checkpoints.alone_child"

@@ -368,8 +368,6 @@ STAGE_CASE(shared_with_cuda, .mark = TEST_BOTH, .reason = "both APIs work on one
                  WORDS);
 }
 
-/* Images --------------------------------------------------------------------------------------- */
-
 typedef uint64_t(VKAPI_PTR *handle_64)(VkDevice, const VkImageViewHandleInfoNVX *);
 
 static VkImageView make_view(const stage *s, VkImage image)
@@ -478,8 +476,6 @@ STAGE_CASE(clusters, .mark = TEST_BOTH, .reason = "the library refuses kernels w
     ANSWER("what four blocks say", "%u %u %u %u", words[0], words[1], words[2], words[3]);
     REQUIRE_EQ(words[4], 1);
 }
-
-/* Errors --------------------------------------------------------------------------------------- */
 
 /* What is no image, and a name that is not there. */
 STAGE_CASE(refused, .mark = TEST_BOTH, .reason = "what is refused; the codes are reported")

@@ -219,8 +219,6 @@ PAIR_CASE(slices, .mark = TEST_BOTH)
     }
 }
 
-/* Settings ------------------------------------------------------------------------------------- */
-
 typedef struct setting {
     const char *what;
     int format;
@@ -390,8 +388,6 @@ static void try_view(pair *p, size_t i)
 IMAGE_ROWS(which_views, "textures.views", "textures.views_child", COUNT_OF(view_rows), 11, try_view,
            .mark = TEST_TWIN_STRICTER, .reason = REPORTED)
 
-/* What the texts leave open -------------------------------------------------------------------- */
-
 /* Objects that outlive what they are of: only given up, never used. */
 static void try_order(pair *p, size_t i)
 {
@@ -439,8 +435,7 @@ static void try_plane(pair *p, size_t i)
     CUsurfObject surface = 0;
     CUtexObject texture = 0;
     desc.Flags = i % 2 == 0 ? CUDA_ARRAY3D_SURFACE_LDST : 0;
-    answer_is(answer_key("%s: %s", row, what[i]), p->cu->Array3DCreate(&array, &desc),
-              CUDA_ERROR_INVALID_VALUE);
+    answer_call(answer_key("%s: %s", row, what[i]), p->cu->Array3DCreate(&array, &desc));
     if (!p->cu->software) return;
     desc.Flags |= 0x100; /* CUDA_ARRAY3D_VIDEO_ENCODE_DECODE, with which it was not tried */
     array = raw_cuda_array(p->cu, &desc);
@@ -506,8 +501,7 @@ static void try_size(const pair *p, const size_row *r, int format, size_t bytes)
     desc.Flags = 0;
     CUresult result = r->levels == 0 ? p->cu->Array3DCreate(&array, &desc)
                                      : p->cu->MipmappedArrayCreate(&mipmap, &desc, r->levels);
-    answer_is(answer_key("%s: %s", bytes == 8 ? "BC1" : "BC7", r->what), result,
-              r->height == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
+    answer_call(answer_key("%s: %s", bytes == 8 ? "BC1" : "BC7", r->what), result);
     if (result != CUDA_SUCCESS) return;
     if (mipmap != NULL) array = image_level(p, mipmap, r->levels - 1);
     CU_OK(p->cu->Array3DGetDescriptor(&found, array));

@@ -93,8 +93,7 @@ static void require_view(pair *p, CUmipmappedArray mipmap, int of, bool layered,
 static void refuse_view(pair *p, CUmipmappedArray mipmap, int of, bool layered, const view_row *row)
 {
     CUtexObject texture;
-    answer_is(view_key(of, layered, row), make_view(p, mipmap, of, row, &texture),
-              CUDA_ERROR_INVALID_VALUE);
+    answer_call(view_key(of, layered, row), make_view(p, mipmap, of, row, &texture));
 }
 
 #define UINT8X4 CU_RES_VIEW_FORMAT_UINT_4X8

@@ -8,12 +8,12 @@
 static void answer_pending(const pair *p, const char *key)
 {
     usleep(20000);
-    answer_is(key, p->cu->StreamQuery(p->stream), CUDA_ERROR_NOT_READY);
+    answer_call(key, p->cu->StreamQuery(p->stream));
 }
 
 static void answer_done(const pair *p, const char *key)
 {
-    answer_is(key, p->cu->StreamSynchronize(p->stream), CUDA_SUCCESS);
+    answer_ok(key, p->cu->StreamSynchronize(p->stream));
 }
 
 static void answer_value(pair *p, const char *key, const shared_timeline *t, uint64_t expected)
@@ -168,8 +168,7 @@ PAIR_CASE(backwards, .mark = TEST_TWIN_STRICTER,
     CU_OK(raw_cuda_signal(p->cu, t.cu, 1600, p->stream));
     CU_OK(p->cu->StreamSynchronize(p->stream));
     REQUIRE_EQ(raw_vk_timeline_value(&p->vk, t.vk), 1600);
-    answer_is("a signal of 1 after 1600", raw_cuda_signal(p->cu, t.cu, 1, p->stream),
-              p->cu->software ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
+    answer_call("a signal of 1 after 1600", raw_cuda_signal(p->cu, t.cu, 1, p->stream));
     CU_OK(p->cu->StreamSynchronize(p->stream));
     answer_value(p, "the value then", &t, p->cu->software ? 1600 : 1);
     if (p->cu->software) {

@@ -26,8 +26,7 @@ PAIR_CASE(starts_without, .mark = TEST_BOTH, .own = true)
     CU_OK(vmm_allow(p, b.pointer, b.size));
     access[2] = access_at(p, b.pointer);
     const CUmemAccessDesc nobody = device_access(p->device, NONE);
-    answer_is("cuMemSetAccess to none", p->cu->MemSetAccess(b.pointer, b.size, &nobody, 1),
-              CUDA_SUCCESS);
+    answer_ok("cuMemSetAccess to none", p->cu->MemSetAccess(b.pointer, b.size, &nobody, 1));
     REQUIRE_EQ(access_at(p, b.pointer), NONE);
     ANSWER("access when it is given, mapped anew, given again", "0x%llx, 0x%llx, 0x%llx", access[0],
            access[1], access[2]);
@@ -41,8 +40,7 @@ PAIR_CASE(kernel_without_access, .mark = TEST_BOTH, .faults = true)
     CUmemGenericAllocationHandle handle = vmm_create(p, VMM_SIZE, 0), more = 0;
     CUdeviceptr base = vmm_reserve(p, VMM_SIZE), range = 0;
     CU_OK(p->cu->MemMap(base, VMM_SIZE, 0, handle, 0));
-    answer_is("a kernel that writes there", words_run(p, "pattern_write", base, 4096, 1),
-              CUDA_ERROR_ILLEGAL_ADDRESS);
+    answer_call("a kernel that writes there", words_run(p, "pattern_write", base, 4096, 1));
     CU_IS(p->cu->CtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
     answer_call("after a fault, cuMemAddressReserve",
                 p->cu->MemAddressReserve(&range, VMM_SIZE, 0, 0, 0));
@@ -65,8 +63,7 @@ PAIR_CASE(kernel_where_nothing_is_mapped, .mark = TEST_BOTH, .faults = true)
     vmm_open(p, VMM_SIZE, 0, &b);
     CU_OK(words_run(p, "pattern_write", b.pointer, VMM_SIZE, 1));
     CU_OK(p->cu->MemUnmap(b.pointer, VMM_SIZE));
-    answer_is("a kernel that writes there", words_run(p, "pattern_write", b.pointer, 4096, 1),
-              CUDA_ERROR_ILLEGAL_ADDRESS);
+    answer_call("a kernel that writes there", words_run(p, "pattern_write", b.pointer, 4096, 1));
     test_pass();
 }
 
@@ -77,12 +74,10 @@ PAIR_CASE(copy_without_access, .mark = TEST_BOTH, .faults = true)
     uint32_t words[4] = {0};
     const CUdeviceptr base = vmm_reserve(p, 2 * VMM_SIZE);
     CUmemGenericAllocationHandle handle = vmm_create(p, VMM_SIZE, 0);
-    answer_is("cuMemcpyDtoH where nothing is mapped", cu->MemcpyDtoH(words, base, sizeof words),
-              CUDA_ERROR_INVALID_VALUE);
+    answer_call("cuMemcpyDtoH where nothing is mapped", cu->MemcpyDtoH(words, base, sizeof words));
     CU_OK(cu->CtxSynchronize());
     CU_OK(cu->MemMap(base, VMM_SIZE, 0, handle, 0));
-    answer_is("cuMemcpyDtoH without access", cu->MemcpyDtoH(words, base, sizeof words),
-              CUDA_ERROR_INVALID_VALUE);
+    answer_call("cuMemcpyDtoH without access", cu->MemcpyDtoH(words, base, sizeof words));
     CU_OK(cu->CtxSynchronize());
     answer_call("cuMemcpyHtoD without access", cu->MemcpyHtoD(base, words, sizeof words));
     answer_call("cuMemcpyDtoHAsync without access",
@@ -95,9 +90,8 @@ PAIR_CASE(copy_without_access, .mark = TEST_BOTH, .faults = true)
     CU_OK(cu->MemcpyDtoH(words, base, sizeof words));
     CU_OK(cu->MemUnmap(base, VMM_SIZE));
     CU_OK(cu->MemMap(base, VMM_SIZE, 0, handle, 0));
-    answer_is("cuMemsetD32Async without access", cu->MemsetD32Async(base, 1, 16, p->stream),
-              CUDA_ERROR_INVALID_VALUE);
-    answer_is("then the stream", cu->StreamSynchronize(p->stream), CUDA_SUCCESS);
+    answer_call("cuMemsetD32Async without access", cu->MemsetD32Async(base, 1, 16, p->stream));
+    answer_ok("then the stream", cu->StreamSynchronize(p->stream));
     test_pass();
 }
 
