@@ -4,6 +4,7 @@
  * can be copied and nothing else: copies become copies of buffers. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -501,6 +502,10 @@ bool soft_vk_dma_buf_bind(const soft_vk_device *device, VkImage which, VkDeviceM
 VkResult soft_vk_GetMemoryFdKHR(soft_vk_device *device, VkDevice handle,
                                 const VkMemoryGetFdInfoKHR *info, int *fd)
 {
+    if (!info->memory) { /* lavapipe would crash; FFmpeg 7.1 does this */
+        fprintf(stderr, "VK_LAYER_CULVERT_soft: vkGetMemoryFdKHR: memory is VK_NULL_HANDLE\n");
+        return VK_ERROR_INITIALIZATION_FAILED;
+    }
     if (!device->dma_bufs || info->handleType != VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT)
         return device->next.GetMemoryFdKHR(handle, info, fd);
     pthread_mutex_lock(&lock);

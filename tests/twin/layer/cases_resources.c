@@ -180,6 +180,7 @@ void case_leaked(void)
     resource image = {.fd = -1};
     VkSemaphore binary;
     world_open(&w, NULL);
+    CHECK_IS(export_memory(&w, &image), VK_ERROR_INITIALIZATION_FAILED); /* has none */
     CHECK_VK(make_image(&w, BIND, &image));
     CHECK_VK(make_semaphore(&w, VK_SEMAPHORE_TYPE_BINARY, false, 0, &binary));
     w.d.vkFreeMemory(w.device, image.memory, NULL);
