@@ -44,6 +44,7 @@ typedef struct shared {
     ID3D11Resource *resource; /* a reference while something is imported */
     LONG references;
     void *pages;
+    unsigned char *both; /* what the pages and Wine's resource had at the last turn */
     uint64_t size;
     bool is_buffer;
     D3D11_TEXTURE2D_DESC desc;
@@ -149,88 +150,121 @@ static unsigned texel_of(DXGI_FORMAT format)
     }
 }
 
-static ID3D11DeviceContext *context_of(const shared *s)
+static ID3D11DeviceContext *context_of(ID3D11Device *device)
 {
     ID3D11DeviceContext *context = NULL;
-    ID3D11Device_GetImmediateContext(s->device, &context);
+    ID3D11Device_GetImmediateContext(device, &context);
     ID3D11DeviceContext_Release(context); /* the device has one */
     return context;
 }
 
-static void stage_of(const shared *s, ID3D11Resource **out, bool texture)
-{
-    HRESULT hr;
-    if (texture) {
-        D3D11_TEXTURE2D_DESC desc = s->desc;
-        ID3D11Texture2D *made = NULL;
-        desc.Usage = D3D11_USAGE_STAGING;
-        desc.BindFlags = 0;
-        desc.MiscFlags = 0;
-        desc.CPUAccessFlags = D3D11_CPU_ACCESS_READ;
-        hr = real.CreateTexture2D(s->device, &desc, NULL, &made);
-        *out = (ID3D11Resource *)(void *)made;
-    } else {
-        D3D11_BUFFER_DESC desc;
-        ID3D11Buffer *made = NULL;
-        memset(&desc, 0, sizeof desc);
-        desc.ByteWidth = (UINT)s->size;
-        desc.Usage = D3D11_USAGE_STAGING;
-        desc.CPUAccessFlags = D3D11_CPU_ACCESS_READ;
-        hr = real.CreateBuffer(s->device, &desc, NULL, &made);
-        *out = (ID3D11Resource *)(void *)made;
-    }
-    if (FAILED(hr)) abort();
-}
-
-/* What Direct3D wrote. */
-static void give(shared *s)
+/* Where the CPU reads a texture of Wine's, or buffers one after the other. */
+static ID3D11Resource *stage_of(ID3D11Device *device, const D3D11_TEXTURE2D_DESC *texture,
+                                uint64_t size)
 {
     ID3D11Resource *stage = NULL;
-    if (is_removed(s->device)) return;
-    ID3D11DeviceContext *context = context_of(s);
-    stage_of(s, &stage, !s->is_buffer);
+    HRESULT hr;
+    if (texture != NULL) {
+        D3D11_TEXTURE2D_DESC desc = *texture;
+        desc.Usage = D3D11_USAGE_STAGING;
+        desc.BindFlags = desc.MiscFlags = 0;
+        desc.CPUAccessFlags = D3D11_CPU_ACCESS_READ;
+        hr = real.CreateTexture2D(device, &desc, NULL, (ID3D11Texture2D **)(void *)&stage);
+    } else {
+        const D3D11_BUFFER_DESC desc = {.ByteWidth = (UINT)size,
+                                        .Usage = D3D11_USAGE_STAGING,
+                                        .CPUAccessFlags = D3D11_CPU_ACCESS_READ};
+        hr = real.CreateBuffer(device, &desc, NULL, (ID3D11Buffer **)(void *)&stage);
+    }
+    if (FAILED(hr)) abort();
+    return stage;
+}
+
+static const unsigned char *map_stage(ID3D11DeviceContext *context, ID3D11Resource *stage,
+                                      UINT layer, size_t *pitch)
+{
+    D3D11_MAPPED_SUBRESOURCE map;
+    if (FAILED(real_context.Map(context, stage, layer, D3D11_MAP_READ, 0, &map))) abort();
+    *pitch = map.RowPitch;
+    return map.pData;
+}
+
+/* A byte that is not what both sides had at the last turn was written since: by Direct3D, and goes
+ * to the pages, or by CUDA, and is to go to Wine's resource, which is the answer. CUDA may write
+ * into the pages meanwhile. */
+static bool merge(shared *s, size_t at, const unsigned char *theirs, size_t size)
+{
+    volatile unsigned char *pages = (unsigned char *)s->pages + at;
+    unsigned char *both = s->both + at;
+    bool by_cuda = false;
+    for (size_t i = 0; i < size; i++) {
+        const unsigned char mine = pages[i];
+        by_cuda |= theirs[i] == both[i] && mine != both[i];
+        if (theirs[i] != both[i])
+            pages[i] = both[i] = theirs[i];
+        else
+            both[i] = mine;
+    }
+    return by_cuda;
+}
+
+static void turn_texture(shared *s)
+{
+    ID3D11DeviceContext *context = context_of(s->device);
+    ID3D11Resource *stage = stage_of(s->device, &s->desc, 0);
     ID3D11DeviceContext_CopyResource(context, stage, s->resource);
-    for (UINT layer = 0; layer < (s->is_buffer ? 1 : s->desc.ArraySize); layer++) {
-        D3D11_MAPPED_SUBRESOURCE map;
-        if (FAILED(real_context.Map(context, stage, layer, D3D11_MAP_READ, 0, &map))) abort();
-        if (s->is_buffer) memcpy(s->pages, map.pData, (size_t)s->size);
-        for (UINT y = 0; !s->is_buffer && y < s->desc.Height; y++)
-            memcpy((char *)s->pages + layer * layer_size(s) + y * row_pitch(s),
-                   (const char *)map.pData + (size_t)y * map.RowPitch,
-                   (size_t)s->desc.Width * s->texel);
+    for (UINT layer = 0; layer < s->desc.ArraySize; layer++) {
+        const size_t begin = layer * layer_size(s);
+        size_t pitch;
+        const unsigned char *theirs = map_stage(context, stage, layer, &pitch);
+        bool by_cuda = false;
+        for (UINT y = 0; y < s->desc.Height; y++)
+            by_cuda |= merge(s, begin + y * row_pitch(s), theirs + y * pitch,
+                             (size_t)s->desc.Width * s->texel);
         ID3D11DeviceContext_Unmap(context, stage, layer);
+        if (by_cuda)
+            ID3D11DeviceContext_UpdateSubresource(context, s->resource, layer, NULL,
+                                                  s->both + begin, (UINT)row_pitch(s), 0);
     }
     ID3D11Resource_Release(stage);
 }
 
-/* What CUDA wrote. */
-static void take(shared *s)
+/* The one with a mutex, or all without one. Buffers go together: Map() takes a while. */
+static void turn(ID3D11Device *device, const shared *one)
 {
-    if (is_removed(s->device)) return;
-    for (UINT layer = 0; layer < (s->is_buffer ? 1 : s->desc.ArraySize); layer++)
-        ID3D11DeviceContext_UpdateSubresource(context_of(s), s->resource, layer, NULL,
-                                              (const char *)s->pages +
-                                                  (s->is_buffer ? 0 : layer * layer_size(s)),
-                                              s->is_buffer ? 0 : (UINT)row_pitch(s), 0);
+    ID3D11DeviceContext *context = context_of(device);
+    ID3D11Resource *stage = NULL;
+    const unsigned char *theirs = NULL;
+    size_t at = 0, unused;
+    if (is_removed(device)) return;
+    for (int step = 0; step < 3; step++) { /* their size, a copy of them, the bytes */
+        if (step > 0 && at == 0) break;
+        if (step == 1) stage = stage_of(device, NULL, at);
+        if (step == 2) theirs = map_stage(context, stage, 0, &unused);
+        at = 0;
+        for (shared *s = all; s != NULL; s = s->next) {
+            const bool alone = (s->misc & D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX) != 0;
+            if (one != NULL ? s != one : s->device != device || alone || s->references == 0)
+                continue;
+            if (!s->is_buffer) {
+                if (step == 0) turn_texture(s);
+                continue;
+            }
+            if (step == 1)
+                ID3D11DeviceContext_CopySubresourceRegion(context, stage, 0, (UINT)at, 0, 0,
+                                                          s->resource, 0, NULL);
+            if (step == 2 && merge(s, 0, theirs + at, (size_t)s->size))
+                ID3D11DeviceContext_UpdateSubresource(context, s->resource, 0, NULL, s->both, 0, 0);
+            at += (size_t)s->size;
+        }
+    }
+    if (theirs != NULL) ID3D11DeviceContext_Unmap(context, stage, 0);
+    if (stage != NULL) ID3D11Resource_Release(stage);
 }
 
-/* Of one device, or of all. */
-static void for_all(const ID3D11Device *device, void (*what)(shared *))
+void overlay11_turn(ID3D11Device *device)
 {
-    for (shared *s = all; s != NULL; s = s->next)
-        if ((device == NULL || s->device == device) &&
-            !(s->misc & D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX) && s->references > 0)
-            what(s);
-}
-
-void overlay11_give(void)
-{
-    for_all(NULL, give);
-}
-
-void overlay11_take(void)
-{
-    for_all(NULL, take);
+    turn(device, NULL);
 }
 
 /* The record's functions ----------------------------------------------------------------------- */
@@ -405,7 +439,7 @@ static HRESULT STDMETHODCALLTYPE mutex_acquire(IDXGIKeyedMutex *self, UINT64 key
     shared *s = OF(self, mutex);
     if (gone(s->device, "IDXGIKeyedMutex::AcquireSync")) return DXGI_REMOVED;
     if (acquire_as(s, DIRECT3D, key, ms) == 0) return (HRESULT)WAIT_TIMEOUT;
-    take(s);
+    turn(s->device, s);
     return S_OK;
 }
 
@@ -414,7 +448,7 @@ static HRESULT STDMETHODCALLTYPE mutex_release_sync(IDXGIKeyedMutex *self, UINT6
     shared *s = OF(self, mutex);
     if (gone(s->device, "IDXGIKeyedMutex::ReleaseSync")) return DXGI_REMOVED;
     if (s->owner != DIRECT3D) return E_FAIL; /* nf-dxgi-idxgikeyedmutex-releasesync */
-    give(s);
+    turn(s->device, s);
     return release_as(s, DIRECT3D, key) == 0 ? S_OK : E_FAIL;
 }
 
@@ -458,7 +492,8 @@ static shared *shared_of(ID3D11Resource *resource, const D3D11_TEXTURE2D_DESC *t
         s->size = buffer->ByteWidth;
     }
     s->pages = VirtualAlloc(NULL, (size_t)s->size, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE);
-    if (s->pages == NULL) abort();
+    s->both = calloc(1, (size_t)s->size);
+    if (s->pages == NULL || s->both == NULL) abort();
     if (FAILED(ID3D11Resource_SetPrivateData(resource, &share_key, sizeof s, &s))) abort();
     EnterCriticalSection(&lock);
     s->next = all;
@@ -726,7 +761,7 @@ static HRESULT STDMETHODCALLTYPE context4_signal(ID3D11DeviceContext4 *self, ID3
 {
     ID3D11Device *device = device_of(self);
     if (gone(device, "ID3D11DeviceContext4::Signal")) return DXGI_REMOVED;
-    for_all(device, give);
+    turn(device, NULL);
     set_value((fence *)f, value);
     return S_OK;
 }
@@ -738,7 +773,7 @@ static HRESULT STDMETHODCALLTYPE context4_wait(ID3D11DeviceContext4 *self, ID3D1
     ID3D11Device *device = device_of(self);
     if (gone(device, "ID3D11DeviceContext4::Wait")) return DXGI_REMOVED;
     if (!wait_value((fence *)f, value, INFINITE)) return E_FAIL;
-    for_all(device, take);
+    turn(device, NULL);
     return S_OK;
 }
 
@@ -1005,6 +1040,7 @@ void overlay11_clear(void)
         all = s->next;
         if (s->kmt != NULL) CloseHandle(s->kmt);
         VirtualFree(s->pages, 0, MEM_RELEASE);
+        free(s->both);
         free(s);
     }
 }

@@ -4,9 +4,9 @@
  * place, and answers for the interfaces that they lack. A handle is a section object that leads the
  * twin's CUDA driver to pages of the host (soft/shared/win32_share.h).
  *
- * Wine draws this with OpenGL, whose memory has no address. So the pages are a copy: what Direct3D
- * wrote goes to them when it releases the mutex or signals a fence, and what CUDA wrote comes from
- * them when it acquires the mutex or waits for a fence. */
+ * Wine draws this with OpenGL, whose memory has no address. So the pages are a copy: when Direct3D
+ * acquires or releases the mutex, and signals or waits for a fence, the bytes that each side has
+ * written since go to the other one. */
 #ifndef CULVERT_SOFT_WINE_OVERLAY11_H_
 #define CULVERT_SOFT_WINE_OVERLAY11_H_
 
@@ -38,9 +38,8 @@ void overlay11_fail_at(unsigned n);
 unsigned overlay11_calls(void);
 /* References that imports of the twin hold. */
 int overlay11_references(void);
-/* Without a mutex and a fence: Direct3D's work is done and the pages have it; or the other way. */
-void overlay11_give(void);
-void overlay11_take(void);
+/* Without a mutex and a fence: each side gets what the other one wrote. */
+void overlay11_turn(ID3D11Device *device);
 /* Forgets what was shared. Nothing must be imported. */
 void overlay11_clear(void);
 

@@ -81,16 +81,16 @@ static uint64_t memory_size(const void *memory)
 static void write_buffer(ID3D11Resource *buffer, const void *data, size_t size)
 {
     const D3D11_BOX box = {0, 0, 0, (UINT)size, 1, 1};
-    overlay11_take();
+    overlay11_turn(native.device);
     ID3D11DeviceContext_UpdateSubresource(native.context, buffer, 0, &box, data, (UINT)size, 0);
-    overlay11_give();
+    overlay11_turn(native.device);
 }
 
 static void read_buffer(ID3D11Resource *buffer, void *data, size_t size)
 {
     void *all = malloc(bytes_of(buffer));
     REQUIRE(all != NULL);
-    overlay11_take();
+    overlay11_turn(native.device);
     scene11_read(&native, buffer, 0, all);
     memcpy(data, all, size);
     free(all);

@@ -25,13 +25,13 @@ static turns turns_of(const scene11 *s, ID3D11Resource *resource, const scene11_
 static void d3d_begins(const turns *t)
 {
     if (t->mutex != NULL) REQUIRE(IDXGIKeyedMutex_AcquireSync(t->mutex, 0, SCENE_FAR_MS) == S_OK);
-    if (t->mutex == NULL) overlay11_take();
+    if (t->mutex == NULL) overlay11_turn(t->s->device);
 }
 
 static void d3d_ends(const turns *t)
 {
     if (t->mutex != NULL) REQUIRE(IDXGIKeyedMutex_ReleaseSync(t->mutex, 1) == S_OK);
-    if (t->mutex == NULL) overlay11_give();
+    if (t->mutex == NULL) overlay11_turn(t->s->device);
 }
 
 static void cuda_begins(const turns *t)
@@ -251,7 +251,7 @@ D11_CASE(typeless)
     OK(culv_image_get_array(image, 0, &array));
     scene_pattern(put, 16 * 8 * 16, 5);
     scene_cuda_copy(s, array, put, 16 * 16, 8, 1, true);
-    overlay11_take();
+    overlay11_turn(s->device);
     scene11_read(s, resource, 0, got);
     REQUIRE(memcmp(put, got, 16 * 8 * 16) == 0);
     culv_image_unmap(&image, NULL);
@@ -312,6 +312,39 @@ D11_CASE(fences)
     REQUIRE(owned != NULL && scene_reason_is(CULV_REASON_OWNED));
     culv_shared_semaphore_destroy(&semaphore, NULL);
     culv_shared_buffer_destroy(&buffer, NULL);
+}
+
+/* A turn with one buffer leaves alone what the other side does meanwhile with another one. */
+D11_CASE(turns_apart)
+{
+    culv_d3d_buffer_create_desc desc = culv_d3d_buffer_create_desc_init();
+    culv_shared_buffer *buffers[2];
+    ID3D11Resource *native[2];
+    desc.size = BYTES;
+    for (int i = 0; i < 2; i++) {
+        OK(culv_d3d_buffer_create(s->d3d11, &desc, &buffers[i]));
+        native[i] = (ID3D11Resource *)culv_d3d_buffer_resource(buffers[i]);
+    }
+    ID3D11Fence *fence = scene11_fence(s, 0, false);
+    for (unsigned turn = 1; turn <= 4; turn++) { /* both ways of the context's turns, twice */
+        unsigned char *const theirs = put, *const mine = put + BYTES;
+        scene_pattern(put, (size_t)2 * BYTES, turn);
+        scene_cuda_write(s, culv_shared_buffer_pointer(buffers[1]), mine, BYTES);
+        scene11_write(s, native[0], 0, theirs, 0);
+        if (turn % 2 != 0)
+            HR_OK(ID3D11DeviceContext4_Signal(s->context4, fence, turn));
+        else
+            HR_OK(ID3D11DeviceContext4_Wait(s->context4, fence, turn - 1));
+        for (int i = 0; i < 2; i++) {
+            scene_cuda_read(s, culv_shared_buffer_pointer(buffers[i]), got, BYTES);
+            REQUIRE(memcmp(got, i == 0 ? theirs : mine, BYTES) == 0);
+            scene11_read(s, native[i], 0, got);
+            REQUIRE(memcmp(got, i == 0 ? theirs : mine, BYTES) == 0);
+        }
+    }
+    ID3D11Fence_Release(fence);
+    for (int i = 0; i < 2; i++)
+        culv_shared_buffer_destroy(&buffers[i]);
 }
 
 /* CUDA waits for fences of a device that is removed, one of Culvert's and one that was imported. It

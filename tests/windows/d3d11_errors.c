@@ -30,7 +30,7 @@ static HRESULT signal_fence(scene11 *s, ID3D11Fence *fence, uint64_t value)
 static void read_buffer(scene11 *s, const culv_shared_buffer *buffer, void *data, size_t size)
 {
     (void)size;
-    overlay11_take();
+    overlay11_turn(s->device);
     scene11_read(s, (ID3D11Resource *)culv_d3d_buffer_resource(buffer), 0, data);
 }
 

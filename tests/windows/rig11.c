@@ -221,7 +221,7 @@ D11_CASE(shadow)
             REQUIRE(IDXGIKeyedMutex_ReleaseSync(mutex, 1) == S_OK);
             OK(culv_keyed_mutex_acquire(cuda, s->stream, 1, 0));
         } else {
-            overlay11_give();
+            overlay11_turn(s->device);
         }
         scene_cuda_copy(s, array, got, row, r->height, r->layers, false);
         REQUIRE(memcmp(put, got, all) == 0);
@@ -232,7 +232,7 @@ D11_CASE(shadow)
             scene_synchronize(s);
             REQUIRE(IDXGIKeyedMutex_AcquireSync(mutex, 2, 0) == S_OK);
         } else {
-            overlay11_take();
+            overlay11_turn(s->device);
         }
         OK(culv_d3d_shadow_record(twin, (IUnknown *)s->context, 0, 1));
         REQUIRE(culv_d3d_shadow_copies(twin) == 2);
@@ -297,7 +297,7 @@ D11_CASE(shadow)
     scene_cuda_copy(s, array, put, 8 * 4, 8, 1, true);
     OK(culv_registration_unmap(&registered, 1, s->stream));
     OK(culv_d3d_shadow_record(twin, (IUnknown *)s->context, 0, 0));
-    overlay11_give();
+    overlay11_turn(s->device);
     OK(culv_image_get_array(culv_shared_image_cuda(culv_d3d_shadow_image(twin)), 0, &array));
     scene_cuda_copy(s, array, got, 8 * 4, 8, 1, false);
     REQUIRE(memcmp(put, got, 8 * 8 * 4) == 0);
