@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Direct3D 11 with CUDA: buffers, textures, fences and keyed mutexes, with data both ways. */
-#include "scene11.h"
+/* Direct3D 11 with CUDA: buffers and textures by NT and KMT handles, with and without a keyed
+ * mutex, with data both ways; and what the rig adds to Wine's. */
+#define D3D 11
+#include "d3d.h"
 
-enum { BYTES = 65536 + 256, SIDE = 48, LAYERS = 12, IMAGE = SIDE * SIDE * 4 * LAYERS };
-static unsigned char put[IMAGE > BYTES ? IMAGE : BYTES], got[IMAGE > BYTES ? IMAGE : BYTES];
+#include <culvert/d3d12_ring.h>
+#include <culvert/d3d_register.h>
+
+#include "d3d_cases.h"
+
+enum { SIDE = 48, IMAGE = SIDE * SIDE * 4 };
 
 /* Whose turn it is, in each of the four rows. */
 typedef struct turns {
@@ -17,7 +23,7 @@ static turns turns_of(const scene11 *s, ID3D11Resource *resource, const scene11_
     turns t = {s, NULL, NULL};
     if (!row->mutex) return t;
     t.mutex = scene11_mutex(resource);
-    OK(culv_d3d11_keyed_mutex_import(s->d3d11, resource, "turns", &t.cuda));
+    OK(culv_d3d11_keyed_mutex_import(s->d3d, resource, "turns", &t.cuda));
     return t;
 }
 
@@ -108,59 +114,45 @@ static void both_ways(const scene11 *s, const shared *x, const scene11_row *row,
     turns_end(&t);
 }
 
-/* A buffer of each row. */
-D11_CASE(buffers)
-{
-    for (unsigned i = 0; i < SCENE11_ROWS; i++) {
-        ID3D11Buffer *native = scene11_buffer(s, BYTES, scene11_rows[i].misc);
-        culv_d3d_memory_desc desc = culv_d3d_memory_desc_init();
-        culv_buffer_desc map = culv_buffer_desc_init();
-        culv_memory *memory = NULL, *again = NULL;
-        culv_buffer *buffer = NULL;
-        desc.object = (IUnknown *)scene11_of_buffer(native);
-        map.size = BYTES;
-        OK(culv_d3d_memory_import_shared(s->d3d11, &desc, &memory));
-        OK(culv_d3d_memory_import_shared(s->d3d11, &desc, &again));
-        REQUIRE(memory == again);
-        culv_memory_destroy(&again);
-        OK(culv_buffer_map(memory, &map, &buffer));
-        const shared x = {(ID3D11Resource *)desc.object, culv_buffer_pointer(buffer), NULL, BYTES,
-                          1};
-        both_ways(s, &x, &scene11_rows[i], i + 1, NULL);
-        culv_buffer_unmap(&buffer, NULL);
-        culv_memory_destroy(&memory);
-        REQUIRE(ID3D11Buffer_Release(native) == 0);
-        printf("  %s\n", scene11_rows[i].name);
-    }
-}
-
-/* A texture, an array, a cube and an array of cubes, of each row. */
-D11_CASE(textures)
+/* A buffer, a texture, an array, a cube and an array of cubes, of each row. */
+D3D_CASE(textures)
 {
     static const struct kind {
-        const char *name;
-        unsigned layers;
+        unsigned layers; /* 0: a buffer */
         bool cube;
-    } kinds[] = {{"2D", 1, false}, {"2D array", 3, false}, {"cube", 6, true}, {"cubes", 12, true}};
+    } kinds[] = {{0, false}, {1, false}, {3, false}, {6, true}, {12, true}};
     for (unsigned i = 0; i < SCENE11_ROWS; i++)
         for (unsigned k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
-            ID3D11Texture2D *native = scene11_texture(s, DXGI_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE,
-                                                      kinds[k].layers, scene11_rows[i].misc);
+            const UINT misc = scene11_rows[i].misc;
             culv_d3d_memory_desc desc = culv_d3d_memory_desc_init();
             culv_d3d_image_desc map = culv_d3d_image_desc_init();
-            culv_memory *memory = NULL;
+            culv_memory *memory = NULL, *again = NULL;
             culv_image *image = NULL;
-            shared x = {scene11_of_texture(native), 0, NULL, (size_t)SIDE * SIDE * 4,
-                        kinds[k].layers};
+            culv_buffer *buffer = NULL;
+            shared x = {NULL, 0, NULL, kinds[k].layers != 0 ? IMAGE : BYTES, kinds[k].layers};
+            x.resource = kinds[k].layers == 0
+                             ? scene11_of_buffer(scene11_buffer(s, BYTES, misc))
+                             : scene11_of_texture(scene11_texture(s, DXGI_FORMAT_R8G8B8A8_UNORM,
+                                                                  SIDE, SIDE, x.layers, misc));
             desc.object = map.resource = (IUnknown *)x.resource;
             map.cube = kinds[k].cube;
-            OK(culv_d3d_memory_import(s->d3d11, &desc, &memory));
-            OK(culv_d3d_image_map(s->d3d11, memory, &map, &image));
-            OK(culv_image_get_array(image, 0, &x.array));
+            OK(culv_d3d_memory_import_shared(s->d3d, &desc, &memory));
+            OK(culv_d3d_memory_import_shared(s->d3d, &desc, &again));
+            REQUIRE(memory == again);
+            culv_memory_destroy(&again);
+            if (kinds[k].layers == 0) {
+                OK(culv_buffer_map(memory, NULL, &buffer));
+                x.pointer = culv_buffer_pointer(buffer);
+                x.layers = 1;
+            } else {
+                OK(culv_d3d_image_map(s->d3d, memory, &map, &image));
+                OK(culv_image_get_array(image, 0, &x.array));
+            }
             both_ways(s, &x, &scene11_rows[i], 20 * i + k, NULL);
             culv_image_unmap(&image, NULL);
+            culv_buffer_unmap(&buffer, NULL);
             culv_memory_destroy(&memory);
-            REQUIRE(ID3D11Texture2D_Release(native) == 0);
+            REQUIRE(ID3D11Resource_Release(x.resource) == 0);
         }
 }
 
@@ -176,7 +168,7 @@ static void draw(const scene11 *s, ID3D11Resource *resource, void *expected)
 }
 
 /* What Culvert makes; what Direct3D draws, CUDA reads. */
-D11_CASE(own)
+D3D_CASE(own)
 {
     for (unsigned i = 0; i < SCENE11_ROWS; i++) {
         const scene11_row *row = &scene11_rows[i];
@@ -190,8 +182,8 @@ D11_CASE(own)
         image_desc.keyed_mutex = buffer_desc.keyed_mutex = row->mutex;
         image_desc.kmt = buffer_desc.kmt = !row->nt;
         buffer_desc.size = 4096;
-        OK(culv_d3d_image_create(s->d3d11, &image_desc, &image));
-        OK(culv_d3d_buffer_create(s->d3d11, &buffer_desc, &buffer));
+        OK(culv_d3d_image_create(s->d3d, &image_desc, &image));
+        OK(culv_d3d_buffer_create(s->d3d, &buffer_desc, &buffer));
         culv_buffer *cuda = culv_shared_buffer_cuda(buffer);
         REQUIRE(culv_buffer_size(cuda) == 4096);
         REQUIRE(culv_buffer_sharing(cuda) == CULV_SHARING_SHARED);
@@ -214,12 +206,12 @@ D11_CASE(own)
 }
 
 /* TYPELESS textures, as Unity hands them out: the caller names the format. */
-D11_CASE(typeless)
+D3D_CASE(typeless)
 {
-    ID3D11Texture2D *native =
+    ID3D11Texture2D *mine =
         scene11_texture(s, DXGI_FORMAT_R32G32B32A32_TYPELESS, 16, 8, 1,
                         D3D11_RESOURCE_MISC_SHARED | D3D11_RESOURCE_MISC_SHARED_NTHANDLE);
-    ID3D11Resource *resource = scene11_of_texture(native);
+    ID3D11Resource *resource = scene11_of_texture(mine);
     culv_d3d_memory_desc desc = culv_d3d_memory_desc_init();
     culv_d3d_image_desc map = culv_d3d_image_desc_init();
     culv_memory *memory = NULL;
@@ -227,24 +219,21 @@ D11_CASE(typeless)
     culv_image_desc seen = culv_image_desc_init();
     CUarray array = NULL;
     desc.object = map.resource = (IUnknown *)resource;
-    OK(culv_d3d_memory_import(s->d3d11, &desc, &memory));
-    REFUSES(culv_d3d_image_map(s->d3d11, memory, &map, &image), CULV_ERROR_INVALID,
-            CULV_REASON_FORMAT);
+    OK(culv_d3d_memory_import(s->d3d, &desc, &memory));
+    REFUSES(culv_d3d_image_map(s->d3d, memory, &map, &image), INVALID, FORMAT);
     REQUIRE_SAYS("R32G32B32A32_FLOAT");
     map.format = DXGI_FORMAT_R8G8B8A8_UNORM;
-    REFUSES(culv_d3d_image_map(s->d3d11, memory, &map, &image), CULV_ERROR_INVALID,
-            CULV_REASON_FORMAT);
+    REFUSES(culv_d3d_image_map(s->d3d, memory, &map, &image), INVALID, FORMAT);
     map.format = DXGI_FORMAT_R32G32B32A32_FLOAT;
     ID3D11Texture2D *twin =
         scene11_texture(s, DXGI_FORMAT_R32G32B32A32_TYPELESS, 16, 8, 1,
                         D3D11_RESOURCE_MISC_SHARED | D3D11_RESOURCE_MISC_SHARED_NTHANDLE);
     map.resource = (IUnknown *)scene11_of_texture(twin); /* CUDA would write the other one */
-    REFUSES(culv_d3d_image_map(s->d3d11, memory, &map, &image), CULV_ERROR_INVALID,
-            CULV_REASON_RANGE);
+    REFUSES(culv_d3d_image_map(s->d3d, memory, &map, &image), INVALID, RANGE);
     REQUIRE_SAYS("another resource than the one whose memory");
     REQUIRE(ID3D11Texture2D_Release(twin) == 0);
     map.resource = (IUnknown *)resource;
-    OK(culv_d3d_image_map(s->d3d11, memory, &map, &image));
+    OK(culv_d3d_image_map(s->d3d, memory, &map, &image));
     OK(culv_image_get_desc(image, &seen));
     REQUIRE(seen.format == culv_format_from_dxgi(DXGI_FORMAT_R32G32B32A32_FLOAT));
     REQUIRE(seen.color_attachment);
@@ -256,81 +245,26 @@ D11_CASE(typeless)
     REQUIRE(memcmp(put, got, 16 * 8 * 16) == 0);
     culv_image_unmap(&image, NULL);
     culv_memory_destroy(&memory);
-    REQUIRE(ID3D11Texture2D_Release(native) == 0);
-}
-
-/* CUDA waits until the context has signaled, and the context until CUDA has. */
-D11_CASE(fences)
-{
-    culv_d3d_buffer_create_desc desc = culv_d3d_buffer_create_desc_init();
-    culv_shared_buffer *buffer = NULL;
-    culv_shared_semaphore *semaphore = NULL;
-    culv_semaphore *imported = NULL;
-    desc.size = BYTES;
-    OK(culv_d3d_buffer_create(s->d3d11, &desc, &buffer));
-    OK(culv_d3d_semaphore_create(s->d3d11, NULL, &semaphore));
-    ID3D11Fence *fence = (ID3D11Fence *)culv_d3d_semaphore_fence(semaphore);
-    culv_semaphore *cuda = culv_shared_semaphore_cuda(semaphore);
-    ID3D11Resource *resource = (ID3D11Resource *)culv_d3d_buffer_resource(buffer);
-
-    CUdeviceptr copy = 0; /* a copy to the host would block this thread */
-    CU_OK(s->cu->cuMemAlloc(&copy, BYTES));
-    OK(culv_semaphore_wait(cuda, s->stream, 1));
-    CU_OK(s->cu->cuMemcpyDtoDAsync(copy, culv_shared_buffer_pointer(buffer), BYTES, s->stream));
-    Sleep(100); /* a stream that did not wait would be ready by then */
-    REQUIRE(s->cu->cuStreamQuery(s->stream) == CUDA_ERROR_NOT_READY);
-    scene_pattern(put, BYTES, 2);
-    scene11_write(s, resource, 0, put, 0);
-    HR_OK(ID3D11DeviceContext4_Signal(s->context4, fence, 1));
-    scene_cuda_read(s, copy, got, BYTES);
-    REQUIRE(memcmp(put, got, BYTES) == 0);
-    CU_OK(s->cu->cuMemFree(copy));
-
-    scene_pattern(put, BYTES, 3);
-    CU_OK(s->cu->cuMemcpyHtoDAsync(culv_shared_buffer_pointer(buffer), put, BYTES, s->stream));
-    OK(culv_semaphore_signal(cuda, s->stream, 2));
-    HR_OK(ID3D11DeviceContext4_Wait(s->context4, fence, 2));
-    scene11_read(s, resource, 0, got);
-    REQUIRE(memcmp(put, got, BYTES) == 0);
-    REQUIRE(ID3D11Fence_GetCompletedValue(fence) == 2);
-    REFUSES(culv_semaphore_signal(cuda, s->stream, 2), CULV_ERROR_INVALID,
-            CULV_REASON_TIMELINE_BACKWARDS);
-
-    ID3D11Fence *mine = scene11_fence(s, 40, true);
-    OK(culv_d3d_semaphore_import(s->d3d11, (IUnknown *)mine, "mine", &imported));
-    REQUIRE(culv_semaphore_last_value(imported) == 40);
-    REFUSES(culv_semaphore_signal(imported, s->stream, 40), CULV_ERROR_INVALID,
-            CULV_REASON_TIMELINE_BACKWARDS);
-    OK(culv_semaphore_signal(imported, s->stream, 41));
-    scene_synchronize(s);
-    REQUIRE(ID3D11Fence_GetCompletedValue(mine) == 41);
-    culv_semaphore_destroy(&imported, NULL);
-    REQUIRE(ID3D11Fence_Release(mine) == 0);
-
-    culv_semaphore *owned = cuda;
-    culv_semaphore_destroy(&owned, NULL);
-    REQUIRE(owned != NULL && scene_reason_is(CULV_REASON_OWNED));
-    culv_shared_semaphore_destroy(&semaphore, NULL);
-    culv_shared_buffer_destroy(&buffer, NULL);
+    REQUIRE(ID3D11Texture2D_Release(mine) == 0);
 }
 
 /* A turn with one buffer leaves alone what the other side does meanwhile with another one. */
-D11_CASE(turns_apart)
+D3D_CASE(turns_apart)
 {
     culv_d3d_buffer_create_desc desc = culv_d3d_buffer_create_desc_init();
     culv_shared_buffer *buffers[2];
-    ID3D11Resource *native[2];
+    ID3D11Resource *objects[2];
     desc.size = BYTES;
     for (int i = 0; i < 2; i++) {
-        OK(culv_d3d_buffer_create(s->d3d11, &desc, &buffers[i]));
-        native[i] = (ID3D11Resource *)culv_d3d_buffer_resource(buffers[i]);
+        OK(culv_d3d_buffer_create(s->d3d, &desc, &buffers[i]));
+        objects[i] = (ID3D11Resource *)culv_d3d_buffer_resource(buffers[i]);
     }
     ID3D11Fence *fence = scene11_fence(s, 0, false);
     for (unsigned turn = 1; turn <= 4; turn++) { /* both ways of the context's turns, twice */
         unsigned char *const theirs = put, *const mine = put + BYTES;
         scene_pattern(put, (size_t)2 * BYTES, turn);
         scene_cuda_write(s, culv_shared_buffer_pointer(buffers[1]), mine, BYTES);
-        scene11_write(s, native[0], 0, theirs, 0);
+        scene11_write(s, objects[0], 0, theirs, 0);
         if (turn % 2 != 0)
             HR_OK(ID3D11DeviceContext4_Signal(s->context4, fence, turn));
         else
@@ -338,35 +272,13 @@ D11_CASE(turns_apart)
         for (int i = 0; i < 2; i++) {
             scene_cuda_read(s, culv_shared_buffer_pointer(buffers[i]), got, BYTES);
             REQUIRE(memcmp(got, i == 0 ? theirs : mine, BYTES) == 0);
-            scene11_read(s, native[i], 0, got);
+            scene11_read(s, objects[i], 0, got);
             REQUIRE(memcmp(got, i == 0 ? theirs : mine, BYTES) == 0);
         }
     }
     ID3D11Fence_Release(fence);
     for (int i = 0; i < 2; i++)
-        culv_shared_buffer_destroy(&buffers[i]);
-}
-
-/* CUDA waits for fences of a device that is removed, one of Culvert's and one that was imported. It
- * is told, and goes on; so it does when it waits again, and the fence is destroyed. */
-D11_CASE(lost)
-{
-    culv_shared_semaphore *made = NULL;
-    culv_semaphore *imported = NULL;
-    ID3D11Fence *mine = scene11_fence(s, 40, true);
-    OK(culv_d3d_semaphore_create(s->d3d11, NULL, &made));
-    OK(culv_d3d_semaphore_import(s->d3d11, (IUnknown *)mine, "mine", &imported));
-    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(made), s->stream, 3));
-    OK(culv_semaphore_wait(imported, s->stream, 50));
-    REQUIRE(s->cu->cuStreamQuery(s->stream) == CUDA_ERROR_NOT_READY);
-    OK(culv_d3d_device_lost(s->d3d11));
-    scene_synchronize(s);
-    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(made), s->stream, 7));
-    culv_shared_semaphore_destroy(&made, NULL);
-    scene_synchronize(s);
-    culv_semaphore_destroy(&imported, NULL);
-    REQUIRE(ID3D11Fence_Release(mine) == 0);
-    REFUSES(culv_d3d_device_lost(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+        culv_shared_buffer_destroy(&buffers[i], NULL);
 }
 
 /* Keys and time limits, on both sides. */
@@ -387,37 +299,33 @@ TEST(mutexes)
     for (unsigned i = 0; i < SCENE11_ROWS; i += 2) { /* NT, KMT */
         scene11 s;
         scene11_open(&s);
-        ID3D11Buffer *native = scene11_buffer(&s, 4096, scene11_rows[i].misc);
-        IDXGIKeyedMutex *mutex = scene11_mutex(scene11_of_buffer(native));
+        ID3D11Buffer *mine = scene11_buffer(&s, 4096, scene11_rows[i].misc);
+        IDXGIKeyedMutex *mutex = scene11_mutex(scene11_of_buffer(mine));
         culv_keyed_mutex *cuda = NULL;
         DWORD code = 99;
-        OK(culv_d3d11_keyed_mutex_import(s.d3d11, scene11_of_buffer(native), "key", &cuda));
+        OK(culv_d3d11_keyed_mutex_import(s.d3d, scene11_of_buffer(mine), "key", &cuda));
         REQUIRE(!culv_keyed_mutex_is_held(cuda));
 
         /* Direct3D holds it: CUDA's time is up, and it holds nothing. */
         REQUIRE(IDXGIKeyedMutex_AcquireSync(mutex, 0, 0) == S_OK);
-        REFUSES(culv_keyed_mutex_acquire(cuda, s.stream, 0, 0), CULV_ERROR_TIMEOUT,
-                CULV_REASON_NOT_READY);
-        REFUSES(culv_keyed_mutex_acquire(cuda, s.stream, 0, 50), CULV_ERROR_TIMEOUT,
-                CULV_REASON_NOT_READY);
+        REFUSES(culv_keyed_mutex_acquire(cuda, s.stream, 0, 0), TIMEOUT, NOT_READY);
+        REFUSES(culv_keyed_mutex_acquire(cuda, s.stream, 0, 50), TIMEOUT, NOT_READY);
         REQUIRE(!culv_keyed_mutex_is_held(cuda));
         scene_synchronize(&s); /* no error stays in the stream */
 
         /* It is released with another key. */
         REQUIRE(IDXGIKeyedMutex_ReleaseSync(mutex, 5) == S_OK);
-        REFUSES(culv_keyed_mutex_acquire(cuda, s.stream, 4, 20), CULV_ERROR_TIMEOUT,
-                CULV_REASON_NOT_READY);
+        REFUSES(culv_keyed_mutex_acquire(cuda, s.stream, 4, 20), TIMEOUT, NOT_READY);
         OK(culv_keyed_mutex_acquire(cuda, s.stream, 5, 0));
         REQUIRE(culv_keyed_mutex_is_held(cuda));
-        REFUSES(culv_keyed_mutex_acquire(cuda, s.stream, 5, CULV_KEYED_MUTEX_INFINITE),
-                CULV_ERROR_INVALID, CULV_REASON_NOT_READY);
+        REFUSES(culv_keyed_mutex_acquire(cuda, s.stream, 5, CULV_KEYED_MUTEX_INFINITE), INVALID,
+                NOT_READY);
 
         /* CUDA holds it: WAIT_TIMEOUT passes SUCCEEDED() and is no success. */
         const HRESULT hr = IDXGIKeyedMutex_AcquireSync(mutex, 5, 20);
         REQUIRE(SUCCEEDED(hr) && hr != S_OK && hr == (HRESULT)WAIT_TIMEOUT);
         OK(culv_keyed_mutex_release(cuda, s.stream, 7));
-        REFUSES(culv_keyed_mutex_release(cuda, s.stream, 7), CULV_ERROR_INVALID,
-                CULV_REASON_NOT_READY);
+        REFUSES(culv_keyed_mutex_release(cuda, s.stream, 7), INVALID, NOT_READY);
         REQUIRE(IDXGIKeyedMutex_AcquireSync(mutex, 7, INFINITE) == S_OK);
 
         /* No limit: the other thread releases it. */
@@ -437,7 +345,7 @@ TEST(mutexes)
         culv_keyed_mutex_destroy(&cuda, NULL);
         culv_keyed_mutex_destroy(NULL, NULL);
         IDXGIKeyedMutex_Release(mutex);
-        REQUIRE(ID3D11Buffer_Release(native) == 0);
+        REQUIRE(ID3D11Buffer_Release(mine) == 0);
         scene11_close(&s);
     }
 }
@@ -451,7 +359,7 @@ static void count_warning(void *user, culv_log_level level, const char *message)
 }
 
 /* What nobody can acquire any more is told. */
-D11_CASE(mutex_destroyed)
+D3D_CASE(mutex_destroyed)
 {
     unsigned warnings = 0;
     culv_device_desc device_desc = culv_device_desc_init();
@@ -464,15 +372,15 @@ D11_CASE(mutex_destroyed)
     OK(culv_device_open_for_d3d((IUnknown *)s->device, &device_desc, &device));
     desc.device = (IUnknown *)s->device;
     OK(culv_d3d_attach(device, &desc, &d3d11));
-    ID3D11Buffer *native = scene11_buffer(s, 4096, scene11_rows[0].misc);
+    ID3D11Buffer *mine = scene11_buffer(s, 4096, scene11_rows[0].misc);
     for (unsigned held = 0; held < 2; held++) {
         culv_keyed_mutex *mutex = NULL;
-        OK(culv_d3d11_keyed_mutex_import(d3d11, scene11_of_buffer(native), "key", &mutex));
+        OK(culv_d3d11_keyed_mutex_import(d3d11, scene11_of_buffer(mine), "key", &mutex));
         if (held) OK(culv_keyed_mutex_acquire(mutex, s->stream, 0, 0));
         culv_keyed_mutex_destroy(&mutex, NULL);
         REQUIRE(mutex == NULL && warnings == held);
     }
-    REQUIRE(ID3D11Buffer_Release(native) == 0);
+    REQUIRE(ID3D11Buffer_Release(mine) == 0);
     culv_d3d_detach(&d3d11);
     culv_device_close(&device);
 }
@@ -485,8 +393,8 @@ TEST(handles)
     for (int form = 0; form < FORMS; form++) {
         scene11 s;
         scene11_open(&s);
-        ID3D11Buffer *native = scene11_buffer(&s, 4096, scene11_rows[form == KMT ? 2 : 0].misc);
-        ID3D11Resource *resource = scene11_of_buffer(native);
+        ID3D11Buffer *mine = scene11_buffer(&s, 4096, scene11_rows[form == KMT ? 2 : 0].misc);
+        ID3D11Resource *resource = scene11_of_buffer(mine);
         IDXGIKeyedMutex *mutex = scene11_mutex(resource);
         culv_memory_desc desc = culv_memory_desc_init();
         culv_keyed_mutex_desc mutex_desc = culv_keyed_mutex_desc_init();
@@ -495,7 +403,7 @@ TEST(handles)
         culv_buffer *buffer = NULL;
         culv_keyed_mutex *cuda = NULL;
         culv_handle handle;
-        OK(culv_d3d_export_dup(s.d3d11, (IUnknown *)native, form == KMT ? NULL : name, &handle));
+        OK(culv_d3d_export_dup(s.d3d, (IUnknown *)mine, form == KMT ? NULL : name, &handle));
         REQUIRE(handle.type ==
                 (form == KMT ? CULV_HANDLE_D3D11_RESOURCE_KMT : CULV_HANDLE_D3D11_RESOURCE));
         desc.handle = handle;
@@ -523,7 +431,353 @@ TEST(handles)
         culv_buffer_unmap(&buffer, NULL);
         culv_memory_destroy(&memory);
         IDXGIKeyedMutex_Release(mutex);
-        REQUIRE(ID3D11Buffer_Release(native) == 0);
+        REQUIRE(ID3D11Buffer_Release(mine) == 0);
         scene11_close(&s);
     }
+}
+
+static void refuse_other(scene11 *s, culv_memory *memory, IUnknown *resource)
+{
+    culv_d3d_image_desc map = culv_d3d_image_desc_init();
+    culv_d3d_buffer_create_desc buffer_desc = culv_d3d_buffer_create_desc_init();
+    culv_d3d_image_create_desc image_desc = culv_d3d_image_create_desc_init();
+    culv_d3d_semaphore_create_desc fence_desc = culv_d3d_semaphore_create_desc_init();
+    culv_d3d12_ring_desc ring_desc = culv_d3d12_ring_desc_init();
+    ID3D11Texture2D *plain = scene11_texture(s, DXGI_FORMAT_R8G8B8A8_UNORM, 8, 8, 1, 0);
+    culv_d3d_shadow_desc shadow_desc = culv_d3d_shadow_desc_init();
+    culv_image *image = NULL;
+    culv_shared_buffer *buffer = NULL;
+    culv_shared_image *made = NULL;
+    culv_shared_semaphore *semaphore = NULL;
+    culv_d3d_shadow *shadow = NULL;
+    culv_ring *ring = NULL;
+    uint64_t size = 77;
+    map.resource = resource;
+    map.offset = 256;
+    REFUSES(culv_d3d_image_map(s->d3d, memory, &map, &image), INVALID, VALUE);
+    REQUIRE_SAYS("culv_d3d_image_desc.offset is Direct3D 12's, and the device is an ID3D11Device");
+    buffer_desc.size = 4096;
+    buffer_desc.resource_flags = 4;
+    REFUSES(culv_d3d_buffer_create(s->d3d, &buffer_desc, &buffer), INVALID, VALUE);
+    image_desc.resource_desc = (const struct D3D12_RESOURCE_DESC *)&size;
+    REFUSES(culv_d3d_image_create(s->d3d, &image_desc, &made), INVALID, VALUE);
+    fence_desc.fallback = CULV_FALLBACK_HOST;
+    REFUSES(culv_d3d_semaphore_create(s->d3d, &fence_desc, &semaphore), INVALID, VALUE);
+    shadow_desc.resource = (IUnknown *)plain;
+    OK(culv_d3d_shadow_create(s->d3d, &shadow_desc, &shadow));
+    REFUSES(culv_d3d_shadow_record(shadow, (IUnknown *)s->context, 1, 0), INVALID, VALUE);
+    REFUSES(culv_d3d_shadow_record(shadow, (IUnknown *)plain, 0, 0), INVALID, HANDLE_KIND);
+    REQUIRE(culv_d3d_shadow_copies(shadow) == 0);
+    culv_d3d_shadow_destroy(&shadow);
+    REFUSES(culv_d3d12_get_allocation_size(s->d3d, (struct ID3D12Resource *)resource, &size),
+            INVALID, VALUE);
+    ring_desc.max_depth = 2;
+    REFUSES(culv_d3d12_ring_create(s->d3d, &ring_desc, &ring), INVALID, VALUE);
+    REQUIRE_SAYS("Direct3D 12");
+    REQUIRE(image == NULL && buffer == NULL && made == NULL && semaphore == NULL && size == 77);
+    REQUIRE(ID3D11Texture2D_Release(plain) == 0);
+}
+
+/* An image that has a mutex, by KMT handles. */
+static culv_result more_torture(native *s)
+{
+    const D3D11_TEXTURE2D_DESC what =
+        scene11_texture_desc(DXGI_FORMAT_R8G8B8A8_UNORM, 16, 16, 1, 1, 0);
+    culv_d3d_image_create_desc desc = culv_d3d_image_create_desc_init();
+    culv_shared_image *image = NULL;
+    culv_keyed_mutex *mutex = NULL;
+    desc.texture_desc = &what;
+    desc.kmt = desc.keyed_mutex = 1;
+    culv_result result = culv_d3d_image_create(s->d3d, &desc, &image);
+    if (result == CULV_OK)
+        result = culv_d3d11_keyed_mutex_import(
+            s->d3d, (ID3D11Resource *)culv_d3d_image_resource(image), NULL, &mutex);
+    if (result == CULV_OK) result = culv_keyed_mutex_acquire(mutex, s->stream, 0, 0);
+    const bool held = culv_keyed_mutex_is_held(mutex);
+    if (result == CULV_OK) {
+        result = culv_keyed_mutex_release(mutex, s->stream, 0);
+        /* Once more if that one failed: the mutex is still CUDA's, and must come back. */
+        if (result != CULV_OK) OK(culv_keyed_mutex_release(mutex, s->stream, 0));
+    }
+    REQUIRE(result != CULV_OK || held);
+    /* The first may be the call that is made to fail. */
+    (void)s->cu->cuStreamSynchronize(s->stream);
+    (void)s->cu->cuStreamSynchronize(s->stream);
+    culv_keyed_mutex_destroy(&mutex, NULL);
+    culv_shared_image_destroy(&image, NULL);
+    return result;
+}
+
+static bool more_work(native *s)
+{
+    TRY(more_torture(s));
+    return true;
+}
+
+static bool write_frame(native *s, void *resource, const void *data)
+{
+    scene11_write(s, resource, 0, data, 0);
+    return true;
+}
+
+/* Shadows -------------------------------------------------------------------------------------- */
+
+static IUnknown *engine_texture(native *s, const engine *e)
+{
+    const D3D11_TEXTURE2D_DESC desc =
+        scene11_texture_desc(e->format, e->width, e->height, e->layers, e->levels,
+                             e->cube ? D3D11_RESOURCE_MISC_TEXTURECUBE : 0);
+    ID3D11Texture2D *texture = NULL;
+    HR_OK(ID3D11Device_CreateTexture2D(s->device, &desc, NULL, &texture));
+    return (IUnknown *)scene11_of_texture(texture);
+}
+
+static void use_texture(native *s, IUnknown *texture, const engine *e, void *data, bool write)
+{
+    ID3D11Resource *resource = (ID3D11Resource *)(void *)texture;
+    const size_t row = (size_t)e->width * 4;
+    for (UINT l = 0; l < e->layers; l++) {
+        unsigned char *layer = (unsigned char *)data + l * row * e->height;
+        if (write)
+            scene11_write(s, resource, l * e->levels, layer, (UINT)row);
+        else
+            scene11_read(s, resource, l * e->levels, layer);
+    }
+}
+
+static void record(native *s, culv_d3d_shadow *shadow, bool from_twin)
+{
+    if (from_twin) overlay11_turn(s->device);
+    OK(culv_d3d_shadow_record(shadow, (IUnknown *)s->context, 0, from_twin));
+    if (!from_twin) overlay11_turn(s->device);
+}
+
+/* One with a mutex; what has none; a context and a texture of another device; and registration of
+ * the same texture. */
+D3D_CASE(shadow)
+{
+    const engine e = {"", DXGI_FORMAT_R8G8B8A8_UNORM, 61, 33, 1, 1, false, false};
+    enum { ROW = 61 * 4, ALL = ROW * 33 };
+    culv_d3d_shadow_desc make = culv_d3d_shadow_desc_init();
+    culv_d3d_shadow *twin = NULL, *none = NULL;
+    culv_keyed_mutex *cuda = NULL;
+    CUarray array;
+    IUnknown *texture = engine_texture(s, &e);
+    make.resource = texture;
+    make.keyed_mutex = 1;
+    OK(culv_d3d_shadow_create(s->d3d, &make, &twin));
+    ID3D11Resource *resource =
+        (ID3D11Resource *)culv_d3d_image_resource(culv_d3d_shadow_image(twin));
+    OK(culv_image_get_array(culv_shared_image_cuda(culv_d3d_shadow_image(twin)), 0, &array));
+    IDXGIKeyedMutex *mutex = scene11_mutex(resource);
+    OK(culv_d3d11_keyed_mutex_import(s->d3d, resource, NULL, &cuda));
+    scene_pattern(put, ALL, 5);
+    use_texture(s, texture, &e, put, true);
+    REQUIRE(IDXGIKeyedMutex_AcquireSync(mutex, 0, 0) == S_OK);
+    OK(culv_d3d_shadow_record(twin, (IUnknown *)s->context, 0, 0));
+    REQUIRE(IDXGIKeyedMutex_ReleaseSync(mutex, 1) == S_OK);
+    OK(culv_keyed_mutex_acquire(cuda, s->stream, 1, 0));
+    scene_cuda_copy(s, array, got, ROW, 33, 1, false);
+    REQUIRE(memcmp(put, got, ALL) == 0);
+    scene_pattern(put, ALL, 6);
+    scene_cuda_copy(s, array, put, ROW, 33, 1, true);
+    OK(culv_keyed_mutex_release(cuda, s->stream, 2));
+    scene_synchronize(s);
+    REQUIRE(IDXGIKeyedMutex_AcquireSync(mutex, 2, 0) == S_OK);
+    OK(culv_d3d_shadow_record(twin, (IUnknown *)s->context, 0, 1));
+    use_texture(s, texture, &e, got, false);
+    REQUIRE(memcmp(put, got, ALL) == 0);
+    culv_keyed_mutex_destroy(&cuda, NULL);
+    IDXGIKeyedMutex_Release(mutex);
+    culv_d3d_shadow_destroy(&twin);
+
+    make.keyed_mutex = 0;
+    make.resource = scene11_memory(s, 64, false);
+    REFUSES(culv_d3d_shadow_create(s->d3d, &make, &twin), INVALID, USAGE);
+    IUnknown_Release(make.resource);
+    make.resource = texture;
+    OK(culv_d3d_shadow_create(s->d3d, &make, &twin));
+    ID3D11Device *other = NULL;
+    ID3D11DeviceContext *its = NULL;
+    native of_other = *s;
+    HR_OK(D3D11CreateDevice(NULL, D3D_DRIVER_TYPE_HARDWARE, NULL, 0, NULL, 0, D3D11_SDK_VERSION,
+                            &other, NULL, &its));
+    REFUSES(culv_d3d_shadow_record(twin, (IUnknown *)its, 0, 0), INVALID, DEVICE_MISMATCH);
+    REQUIRE(culv_d3d_shadow_copies(twin) == 0);
+    of_other.device = other;
+    make.resource = engine_texture(&of_other, &e);
+    REFUSES(culv_d3d_shadow_create(s->d3d, &make, &none), INVALID, DEVICE_MISMATCH);
+    IUnknown_Release(make.resource);
+    ID3D11DeviceContext_Release(its);
+    ID3D11Device_Release(other);
+
+    culv_registration *registered = NULL;
+    OK(culv_d3d_register(s->culvert, texture, NULL, &registered));
+    OK(culv_registration_map(&registered, 1, s->stream));
+    OK(culv_registration_get_array(registered, 0, 0, &array));
+    scene_pattern(put, ALL, 77);
+    scene_cuda_copy(s, array, put, ROW, 33, 1, true);
+    OK(culv_registration_unmap(&registered, 1, s->stream));
+    record(s, twin, false);
+    OK(culv_image_get_array(culv_shared_image_cuda(culv_d3d_shadow_image(twin)), 0, &array));
+    scene_cuda_copy(s, array, got, ROW, 33, 1, false);
+    REQUIRE(memcmp(put, got, ALL) == 0);
+    culv_registration_destroy(&registered);
+    culv_d3d_shadow_destroy(&twin);
+    REQUIRE(IUnknown_Release(texture) == 0);
+}
+
+/* The rig -------------------------------------------------------------------------------------- */
+
+static const GUID some_key = {
+    0x2b7a1c11, 0x5d0e, 0x4d0f, {0x9b, 0x12, 0x44, 0x8e, 0x01, 0x6f, 0x3c, 0x5d}};
+
+enum {
+    NT = D3D11_RESOURCE_MISC_SHARED_NTHANDLE,
+    SHARED = D3D11_RESOURCE_MISC_SHARED,
+    MUTEX = D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX
+};
+
+/* soft/wine/overlay11.c has each rule's source. */
+D3D_CASE(rules)
+{
+    static const struct {
+        UINT misc, levels;
+        D3D11_USAGE usage;
+        bool taken;
+    } rows[] = {
+        {SHARED, 1, D3D11_USAGE_DEFAULT, true},
+        {NT | MUTEX, 1, D3D11_USAGE_DEFAULT, true},
+        {NT | SHARED, 1, D3D11_USAGE_DEFAULT, true},
+        {SHARED | MUTEX, 1, D3D11_USAGE_DEFAULT, false},
+        {NT, 1, D3D11_USAGE_DEFAULT, false},
+        {SHARED, 2, D3D11_USAGE_DEFAULT, false},
+        {NT | MUTEX, 0, D3D11_USAGE_DEFAULT, false},
+        {0, 3, D3D11_USAGE_DEFAULT, true},
+        {SHARED, 1, D3D11_USAGE_DYNAMIC, false},
+    };
+    HANDLE handle = NULL;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        D3D11_TEXTURE2D_DESC desc = scene11_texture_desc(DXGI_FORMAT_R8G8B8A8_UNORM, 16, 8, 1,
+                                                         rows[i].levels, rows[i].misc);
+        ID3D11Texture2D *made = NULL;
+        desc.Usage = rows[i].usage;
+        if (desc.Usage == D3D11_USAGE_DYNAMIC) {
+            desc.BindFlags = D3D11_BIND_SHADER_RESOURCE;
+            desc.CPUAccessFlags = D3D11_CPU_ACCESS_WRITE;
+        }
+        const HRESULT hr = ID3D11Device_CreateTexture2D(s->device, &desc, NULL, &made);
+        printf("  flags %#x, %u levels, usage %d: %#lx\n", rows[i].misc, rows[i].levels,
+               (int)rows[i].usage, (unsigned long)hr);
+        REQUIRE(rows[i].taken ? hr == S_OK : hr == E_INVALIDARG);
+        if (made != NULL) ID3D11Texture2D_Release(made);
+    }
+    D3D11_TEXTURE3D_DESC volume = {.Width = 4,
+                                   .Height = 4,
+                                   .Depth = 4,
+                                   .MipLevels = 1,
+                                   .Format = DXGI_FORMAT_R8G8B8A8_UNORM,
+                                   .BindFlags = D3D11_BIND_SHADER_RESOURCE,
+                                   .MiscFlags = SHARED};
+    ID3D11Texture3D *none = NULL;
+    REQUIRE(ID3D11Device_CreateTexture3D(s->device, &volume, NULL, &none) == E_INVALIDARG);
+
+    /* Who owns a keyed mutex, and which handle a resource has. */
+    ID3D11Texture2D *texture = scene11_texture(s, DXGI_FORMAT_R8G8B8A8_UNORM, 16, 8, 1, NT | MUTEX);
+    ID3D11Resource *resource = scene11_of_texture(texture);
+    IDXGIKeyedMutex *mutex = scene11_mutex(resource);
+    IDXGIResource1 *dxgi = NULL;
+    culv_keyed_mutex *cuda = NULL;
+    HR_OK(ID3D11Resource_QueryInterface(resource, &IID_IDXGIResource1, (void **)&dxgi));
+    REQUIRE(IDXGIResource1_GetSharedHandle(dxgi, &handle) == E_INVALIDARG);
+    REQUIRE(IDXGIResource1_CreateSharedHandle(dxgi, NULL, DXGI_SHARED_RESOURCE_READ, NULL,
+                                              &handle) == E_INVALIDARG);
+    HR_OK(IDXGIResource1_CreateSharedHandle(dxgi, NULL, GENERIC_ALL, NULL, &handle));
+    REQUIRE(CloseHandle(handle));
+    OK(culv_d3d11_keyed_mutex_import(s->d3d, resource, NULL, &cuda));
+    REQUIRE(IDXGIKeyedMutex_ReleaseSync(mutex, 0) == E_FAIL);
+    OK(culv_keyed_mutex_acquire(cuda, s->stream, 0, 0));
+    REQUIRE(IDXGIKeyedMutex_ReleaseSync(mutex, 0) == E_FAIL); /* it is CUDA's */
+    OK(culv_keyed_mutex_release(cuda, s->stream, 1));
+    scene_synchronize(s);
+    REQUIRE(IDXGIKeyedMutex_AcquireSync(mutex, 0, 0) == (HRESULT)WAIT_TIMEOUT);
+    REQUIRE(IDXGIKeyedMutex_AcquireSync(mutex, 1, 0) == S_OK);
+    REQUIRE(IDXGIKeyedMutex_AcquireSync(mutex, 1, 0) == (HRESULT)WAIT_TIMEOUT);
+    REQUIRE(IDXGIKeyedMutex_ReleaseSync(mutex, 0) == S_OK);
+    culv_keyed_mutex_destroy(&cuda, NULL);
+    IDXGIResource1_Release(dxgi);
+    IDXGIKeyedMutex_Release(mutex);
+    REQUIRE(ID3D11Texture2D_Release(texture) == 0);
+}
+
+/* What the rig adds answers every method: by Wine's object, itself, or with E_NOTIMPL. */
+D3D_CASE(tables)
+{
+    ID3D11Device5 *device = NULL;
+    ID3D11Device *back = NULL;
+    ID3D11DeviceContext *context = NULL;
+    IUnknown *a = NULL, *b = NULL;
+    HR_OK(ID3D11Device_QueryInterface(s->device, &IID_ID3D11Device5, (void **)&device));
+    HR_OK(ID3D11Device5_QueryInterface(device, &IID_IUnknown, (void **)&a));
+    HR_OK(ID3D11Device_QueryInterface(s->device, &IID_IUnknown, (void **)&b));
+    REQUIRE(a == b); /* one object */
+    IUnknown_Release(a);
+    IUnknown_Release(b);
+    REQUIRE(ID3D11Device5_GetFeatureLevel(device) == D3D_FEATURE_LEVEL_11_0);
+    ID3D11Device5_GetImmediateContext(device, &context);
+    REQUIRE(context == s->context);
+    ID3D11DeviceContext_Release(context);
+    D3D11_BUFFER_DESC desc = {.ByteWidth = 64, .BindFlags = D3D11_BIND_SHADER_RESOURCE};
+    ID3D11Buffer *buffer = NULL;
+    HR_OK(ID3D11Device5_CreateBuffer(device, &desc, NULL, &buffer));
+    ID3D11Buffer_Release(buffer);
+    /* The last methods of newer interfaces. */
+    ID3D11DeviceContext3 *newer = NULL;
+    ID3D11Device5_GetImmediateContext3(device, &newer);
+    DWORD cookie = 0;
+    const HRESULT event = ID3D11Device5_RegisterDeviceRemovedEvent(device, NULL, &cookie);
+    REQUIRE(newer == NULL && event == E_NOTIMPL);
+
+    REQUIRE(ID3D11DeviceContext4_GetType(s->context4) == D3D11_DEVICE_CONTEXT_IMMEDIATE);
+    ID3D11DeviceContext4_ClearState(s->context4);
+    ID3D11DeviceContext4_Flush1(s->context4, D3D11_CONTEXT_TYPE_ALL, NULL);
+    ID3D11DeviceContext4_Flush(s->context4);
+    ID3D11DeviceContext4_GetDevice(s->context4, &back);
+    REQUIRE(back == s->device);
+    ID3D11Device_Release(back);
+
+    ID3D11Fence *fence = scene11_fence(s, 3, true), *same = NULL;
+    HANDLE handle = NULL;
+    UINT value = 7, size = sizeof value;
+    HR_OK(ID3D11Fence_SetPrivateData(fence, &some_key, sizeof value, &value));
+    value = 0;
+    HR_OK(ID3D11Fence_GetPrivateData(fence, &some_key, &size, &value));
+    ID3D11Fence_GetDevice(fence, &back);
+    REQUIRE(value == 7 && back == s->device);
+    ID3D11Device_Release(back);
+    HR_OK(ID3D11Fence_CreateSharedHandle(fence, NULL, GENERIC_ALL, NULL, &handle));
+    HR_OK(ID3D11Device5_OpenSharedFence(device, handle, &IID_ID3D11Fence, (void **)&same));
+    REQUIRE(same == fence && CloseHandle(handle));
+    ID3D11Fence_Release(same);
+    REQUIRE(ID3D11Fence_Release(fence) == 0);
+
+    ID3D11Texture2D *texture = scene11_texture(s, DXGI_FORMAT_R8G8B8A8_UNORM, 8, 8, 1, MUTEX);
+    IDXGIKeyedMutex *mutex = scene11_mutex(scene11_of_texture(texture));
+    IDXGIResource1 *dxgi = NULL;
+    IDXGISurface2 *surface = NULL;
+    DXGI_USAGE usage = 0;
+    UINT priority = 0;
+    HR_OK(ID3D11Texture2D_QueryInterface(texture, &IID_IDXGIResource1, (void **)&dxgi));
+    (void)IDXGIResource1_GetUsage(dxgi, &usage);
+    (void)IDXGIResource1_GetEvictionPriority(dxgi, &priority);
+    (void)IDXGIResource1_SetEvictionPriority(dxgi, priority);
+    HR_OK(IDXGIResource1_SetPrivateData(dxgi, &some_key, sizeof value, &value));
+    REQUIRE(IDXGIResource1_CreateSubresourceSurface(dxgi, 0, &surface) == E_NOTIMPL);
+    HR_OK(IDXGIKeyedMutex_GetDevice(mutex, &IID_ID3D11Device, (void **)&back));
+    REQUIRE(back == s->device);
+    ID3D11Device_Release(back);
+    IDXGIResource1_Release(dxgi);
+    IDXGIKeyedMutex_Release(mutex);
+    ID3D11Texture2D_Release(texture);
+    ID3D11Device5_Release(device);
 }

@@ -2,7 +2,8 @@
 /* Textures of Direct3D 12 in CUDA: kinds, formats, TYPELESS ones; data both ways. The bytes are
  * where llvmpipe puts them, which the twin knows: what is proved is the description that CUDA
  * gets. */
-#include "scene12.h"
+#define D3D 12
+#include "d3d.h"
 
 typedef struct kind {
     const char *name;
@@ -27,7 +28,7 @@ static unsigned level_of(unsigned side, unsigned level)
 }
 
 /* All layers of a level, as rows without gaps. */
-static void copy_level(scene *s, culv_image *image, const kind *k, unsigned level,
+static void copy_level(scene12 *s, culv_image *image, const kind *k, unsigned level,
                        unsigned bytes_per_texel, void *data, bool write)
 {
     CUarray array = NULL;
@@ -38,7 +39,7 @@ static void copy_level(scene *s, culv_image *image, const kind *k, unsigned leve
                     write);
 }
 
-static void both_ways(scene *s, ID3D12Resource *resource, culv_image *image, const kind *k,
+static void both_ways(scene12 *s, ID3D12Resource *resource, culv_image *image, const kind *k,
                       unsigned bytes_per_texel)
 {
     const bool solid = k->dimension == D3D12_RESOURCE_DIMENSION_TEXTURE3D;
@@ -51,11 +52,11 @@ static void both_ways(scene *s, ID3D12Resource *resource, culv_image *image, con
         scene_pattern(put, layer * layers, level + 1);
         copy_level(s, image, k, level, bytes_per_texel, put, true);
         for (unsigned i = 0; i < layers; i++)
-            scene_read_texture(s, resource, level + i * k->levels, got + i * layer);
+            scene12_read_texture(s, resource, level + i * k->levels, got + i * layer);
         REQUIRE(memcmp(put, got, layer * layers) == 0);
         scene_pattern(put, layer * layers, level + 100);
         for (unsigned i = 0; i < layers; i++)
-            scene_write_texture(s, resource, level + i * k->levels, put + i * layer);
+            scene12_write_texture(s, resource, level + i * k->levels, put + i * layer);
         copy_level(s, image, k, level, bytes_per_texel, got, false);
         REQUIRE(memcmp(put, got, layer * layers) == 0);
         free(put);
@@ -63,19 +64,19 @@ static void both_ways(scene *s, ID3D12Resource *resource, culv_image *image, con
     }
 }
 
-D12_CASE(all_kinds, .title = "kinds")
+D3D_CASE(all_kinds, .title = "kinds")
 {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         const kind *k = &kinds[i];
         printf("  %s\n", k->name);
-        const D3D12_RESOURCE_DESC what = scene_texture_desc(
+        const D3D12_RESOURCE_DESC what = scene12_texture_desc(
             k->dimension, DXGI_FORMAT_R32_UINT, k->width, k->height, k->depth, k->levels);
         culv_d3d_image_create_desc desc = culv_d3d_image_create_desc_init();
         culv_shared_image *image = NULL;
         desc.resource_desc = &what;
         desc.cube = k->cube;
         desc.label = k->name;
-        OK(culv_d3d_image_create(s->d3d12, &desc, &image));
+        OK(culv_d3d_image_create(s->d3d, &desc, &image));
         both_ways(s, (ID3D12Resource *)culv_d3d_image_resource(image),
                   culv_shared_image_cuda(image), k, 4);
         culv_shared_image_destroy(&image, NULL);
@@ -84,7 +85,7 @@ D12_CASE(all_kinds, .title = "kinds")
 
 /* Formats that engines share, a TYPELESS one among them, imported from a resource of the
  * caller's. */
-D12_CASE(formats)
+D3D_CASE(formats)
 {
     static const struct {
         DXGI_FORMAT resource, named;
@@ -104,126 +105,60 @@ D12_CASE(formats)
     const kind k = {"2D", D3D12_RESOURCE_DIMENSION_TEXTURE2D, 40, 24, 1, 1, false};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const D3D12_RESOURCE_DESC what =
-            scene_texture_desc(k.dimension, rows[i].resource, k.width, k.height, 1, 1);
-        ID3D12Resource *resource = scene_texture(s, D3D12_HEAP_FLAG_SHARED, &what);
+            scene12_texture_desc(k.dimension, rows[i].resource, k.width, k.height, 1, 1);
+        ID3D12Resource *resource = scene12_texture(s, D3D12_HEAP_FLAG_SHARED, &what);
         culv_memory *memory = NULL;
         culv_image *image = NULL;
         culv_d3d_memory_desc import = culv_d3d_memory_desc_init();
         culv_d3d_image_desc map = culv_d3d_image_desc_init();
         import.object = (IUnknown *)resource;
-        OK(culv_d3d_memory_import(s->d3d12, &import, &memory));
+        OK(culv_d3d_memory_import(s->d3d, &import, &memory));
         map.resource = (IUnknown *)resource;
         map.format = (uint32_t)rows[i].named;
         /* A twin of it: CUDA would write the other one. */
-        ID3D12Resource *twin = scene_texture(s, D3D12_HEAP_FLAG_SHARED, &what);
+        ID3D12Resource *twin = scene12_texture(s, D3D12_HEAP_FLAG_SHARED, &what);
         map.resource = (IUnknown *)twin;
-        REFUSES(culv_d3d_image_map(s->d3d12, memory, &map, &image), CULV_ERROR_INVALID,
-                CULV_REASON_RANGE);
+        REFUSES(culv_d3d_image_map(s->d3d, memory, &map, &image), INVALID, RANGE);
         REQUIRE_SAYS("another resource than the one whose memory");
         REQUIRE(ID3D12Resource_Release(twin) == 0);
         map.resource = (IUnknown *)resource;
-        OK(culv_d3d_image_map(s->d3d12, memory, &map, &image));
+        OK(culv_d3d_image_map(s->d3d, memory, &map, &image));
         both_ways(s, resource, image, &k, rows[i].bytes);
         culv_image_unmap(&image, NULL);
         if (rows[i].named != DXGI_FORMAT_UNKNOWN) {
             map.format = 0;
-            REFUSES(culv_d3d_image_map(s->d3d12, memory, &map, &image), CULV_ERROR_INVALID,
-                    CULV_REASON_FORMAT);
+            REFUSES(culv_d3d_image_map(s->d3d, memory, &map, &image), INVALID, FORMAT);
         }
         map.format = DXGI_FORMAT_R16_UINT; /* of no family here */
-        REFUSES(culv_d3d_image_map(s->d3d12, memory, &map, &image), CULV_ERROR_INVALID,
-                CULV_REASON_FORMAT);
+        REFUSES(culv_d3d_image_map(s->d3d, memory, &map, &image), INVALID, FORMAT);
         culv_memory_destroy(&memory);
         REQUIRE(ID3D12Resource_Release(resource) == 0);
     }
 }
 
-/* An engine's texture that cannot be shared: a twin of it, and copies that the caller records. */
-D12_CASE(shadows)
-{
-    const kind k = {"2D", D3D12_RESOURCE_DIMENSION_TEXTURE2D, 40, 24, 1, 1, false};
-    enum { TEXELS = 40 * 24 * 4 };
-    static unsigned char put[TEXELS], got[TEXELS];
-    D3D12_RESOURCE_DESC what =
-        scene_texture_desc(k.dimension, DXGI_FORMAT_R8G8B8A8_TYPELESS, k.width, k.height, 1, 1);
-    ID3D12Resource *engine;
-    culv_d3d_shadow *shadow = NULL;
-    culv_memory *memory = NULL;
-    culv_d3d_memory_desc import = culv_d3d_memory_desc_init();
-    culv_d3d_shadow_desc desc = culv_d3d_shadow_desc_init();
-    engine = scene_texture(s, D3D12_HEAP_FLAG_NONE, &what);
-    REFUSES(culv_d3d_shadow_create(s->d3d12, &desc, &shadow), CULV_ERROR_INVALID,
-            CULV_REASON_NULL_ARGUMENT);
-    import.object = desc.resource = (IUnknown *)engine;
-    REFUSES(culv_d3d_memory_import(s->d3d12, &import, &memory), CULV_ERROR_INVALID,
-            CULV_REASON_NOT_EXPORTABLE);
-    REQUIRE_SAYS("culv_d3d_shadow_create()");
-    REFUSES(culv_d3d_shadow_create(s->d3d12, &desc, &shadow), CULV_ERROR_INVALID,
-            CULV_REASON_FORMAT); /* TYPELESS, and none is named */
-    desc.format = DXGI_FORMAT_R8G8B8A8_UNORM;
-    OK(culv_d3d_shadow_create(s->d3d12, &desc, &shadow));
-    REQUIRE(culv_d3d_shadow_copies(shadow) == 0);
-    culv_image *image = culv_shared_image_cuda(culv_d3d_shadow_image(shadow));
-
-    scene_pattern(put, TEXELS, 1);
-    scene_write_texture(s, engine, 0, put);
-    scene_begin(s);
-    OK(culv_d3d_shadow_record(shadow, (IUnknown *)s->list, D3D12_RESOURCE_STATE_COMMON, 0));
-    scene_run(s);
-    copy_level(s, image, &k, 0, 4, got, false);
-    REQUIRE(memcmp(put, got, TEXELS) == 0);
-    scene_pattern(put, TEXELS, 2);
-    copy_level(s, image, &k, 0, 4, put, true);
-    scene_begin(s);
-    OK(culv_d3d_shadow_record(shadow, (IUnknown *)s->list, D3D12_RESOURCE_STATE_COMMON, 1));
-    scene_run(s);
-    scene_read_texture(s, engine, 0, got);
-    REQUIRE(memcmp(put, got, TEXELS) == 0);
-    REQUIRE(culv_d3d_shadow_copies(shadow) == 2);
-    REFUSES(culv_d3d_shadow_record(shadow, NULL, 0, 0), CULV_ERROR_INVALID,
-            CULV_REASON_NULL_ARGUMENT);
-    culv_shared_image *twin = (culv_shared_image *)culv_d3d_shadow_image(shadow);
-    culv_shared_image_destroy(&twin, NULL);
-    REQUIRE(twin != NULL && scene_reason_is(CULV_REASON_OWNED));
-    REQUIRE_SAYS("culv_d3d_shadow_destroy() destroys both");
-    culv_d3d_shadow_destroy(&shadow);
-    culv_d3d_shadow_destroy(&shadow);
-    REQUIRE(ID3D12Resource_Release(engine) == 0);
-}
-
 /* A texture that is placed in a shared heap, behind a buffer. */
-D12_CASE(placed)
+D3D_CASE(placed)
 {
     enum { AT = 65536, HEAP = 4 * 65536 };
     const kind k = {"2D", D3D12_RESOURCE_DIMENSION_TEXTURE2D, 64, 64, 1, 1, false};
     const D3D12_RESOURCE_DESC what =
-        scene_texture_desc(k.dimension, DXGI_FORMAT_R32_UINT, k.width, k.height, 1, 1);
-    D3D12_HEAP_DESC heap_desc;
-    ID3D12Heap *heap = NULL;
-    ID3D12Resource *resource = NULL;
+        scene12_texture_desc(k.dimension, DXGI_FORMAT_R32_UINT, k.width, k.height, 1, 1);
+    ID3D12Heap *heap = scene12_heap(s, D3D12_HEAP_FLAG_SHARED, HEAP);
+    ID3D12Resource *resource = scene12_place(s, heap, AT, &what);
     culv_memory *memory = NULL;
     culv_image *image = NULL;
-    memset(&heap_desc, 0, sizeof heap_desc);
-    heap_desc.SizeInBytes = HEAP;
-    heap_desc.Properties.Type = D3D12_HEAP_TYPE_DEFAULT;
-    heap_desc.Flags = D3D12_HEAP_FLAG_SHARED;
-    HR_OK(ID3D12Device_CreateHeap(s->device, &heap_desc, &IID_ID3D12Heap, (void **)&heap));
-    HR_OK(ID3D12Device_CreatePlacedResource(s->device, heap, AT, &what, D3D12_RESOURCE_STATE_COMMON,
-                                            NULL, &IID_ID3D12Resource, (void **)&resource));
     culv_d3d_memory_desc import = culv_d3d_memory_desc_init();
     culv_d3d_image_desc map = culv_d3d_image_desc_init();
     import.object = (IUnknown *)resource;
-    REFUSES(culv_d3d_memory_import(s->d3d12, &import, &memory), CULV_ERROR_INVALID,
-            CULV_REASON_NOT_EXPORTABLE);
+    REFUSES(culv_d3d_memory_import(s->d3d, &import, &memory), INVALID, NOT_EXPORTABLE);
     REQUIRE_SAYS("HeapOffset");
     import.object = (IUnknown *)heap;
-    OK(culv_d3d_memory_import(s->d3d12, &import, &memory));
+    OK(culv_d3d_memory_import(s->d3d, &import, &memory));
     map.resource = (IUnknown *)resource;
     map.offset = HEAP - 4096;
-    REFUSES(culv_d3d_image_map(s->d3d12, memory, &map, &image), CULV_ERROR_INVALID,
-            CULV_REASON_RANGE);
+    REFUSES(culv_d3d_image_map(s->d3d, memory, &map, &image), INVALID, RANGE);
     map.offset = AT;
-    OK(culv_d3d_image_map(s->d3d12, memory, &map, &image));
+    OK(culv_d3d_image_map(s->d3d, memory, &map, &image));
     both_ways(s, resource, image, &k, 4);
     culv_image_unmap(&image, NULL);
     culv_memory_destroy(&memory);
@@ -232,33 +167,28 @@ D12_CASE(placed)
     REQUIRE(ID3D12Heap_Release(heap) == 0);
 }
 
-D12_CASE(refused)
+D3D_CASE(refused)
 {
     culv_d3d_image_create_desc desc = culv_d3d_image_create_desc_init();
     culv_shared_image *image = NULL;
-    D3D12_RESOURCE_DESC what = scene_texture_desc(D3D12_RESOURCE_DIMENSION_TEXTURE2D,
-                                                  DXGI_FORMAT_R8G8B8A8_UNORM, 64, 64, 1, 1);
-    REFUSES(culv_d3d_image_create(s->d3d12, &desc, &image), CULV_ERROR_INVALID,
-            CULV_REASON_NULL_ARGUMENT);
+    D3D12_RESOURCE_DESC what = scene12_texture_desc(D3D12_RESOURCE_DIMENSION_TEXTURE2D,
+                                                    DXGI_FORMAT_R8G8B8A8_UNORM, 64, 64, 1, 1);
+    REFUSES(culv_d3d_image_create(s->d3d, &desc, &image), INVALID, NULL_ARGUMENT);
     desc.resource_desc = &what;
     what.SampleDesc.Count = 4;
-    REFUSES(culv_d3d_image_create(s->d3d12, &desc, &image), CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_USAGE);
+    REFUSES(culv_d3d_image_create(s->d3d, &desc, &image), UNSUPPORTED, USAGE);
     REQUIRE_SAYS("ResolveSubresource");
     what.SampleDesc.Count = 1;
     desc.cube = 1;
-    REFUSES(culv_d3d_image_create(s->d3d12, &desc, &image), CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    REFUSES(culv_d3d_image_create(s->d3d, &desc, &image), INVALID, EXTENT);
     desc.cube = 0;
     what.Layout = D3D12_TEXTURE_LAYOUT_ROW_MAJOR;
-    REFUSES(culv_d3d_image_create(s->d3d12, &desc, &image), CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_USAGE);
+    REFUSES(culv_d3d_image_create(s->d3d, &desc, &image), UNSUPPORTED, USAGE);
     what.Layout = D3D12_TEXTURE_LAYOUT_UNKNOWN;
     what.Format = DXGI_FORMAT_R32G32B32_FLOAT;
-    REFUSES(culv_d3d_image_create(s->d3d12, &desc, &image), CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_FORMAT);
-    what = scene_buffer_desc(4096);
-    REFUSES(culv_d3d_image_create(s->d3d12, &desc, &image), CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_USAGE);
+    REFUSES(culv_d3d_image_create(s->d3d, &desc, &image), UNSUPPORTED, FORMAT);
+    what = scene12_buffer_desc(4096);
+    REFUSES(culv_d3d_image_create(s->d3d, &desc, &image), UNSUPPORTED, USAGE);
     REQUIRE_SAYS("culv_d3d_buffer_create()");
     const struct {
         uint64_t width;
@@ -269,13 +199,12 @@ D12_CASE(refused)
                  {64, 0, 1, "resource_desc->Height is 0"},
                  {64, 64, 0, "resource_desc->DepthOrArraySize is 0"}};
     for (size_t i = 0; i < sizeof empty / sizeof empty[0]; i++) {
-        what = scene_texture_desc(D3D12_RESOURCE_DIMENSION_TEXTURE2D, DXGI_FORMAT_R8G8B8A8_UNORM,
-                                  64, 64, 1, 1);
+        what = scene12_texture_desc(D3D12_RESOURCE_DIMENSION_TEXTURE2D, DXGI_FORMAT_R8G8B8A8_UNORM,
+                                    64, 64, 1, 1);
         what.Width = empty[i].width;
         what.Height = empty[i].height;
         what.DepthOrArraySize = empty[i].layers;
-        REFUSES(culv_d3d_image_create(s->d3d12, &desc, &image), CULV_ERROR_INVALID,
-                CULV_REASON_EXTENT);
+        REFUSES(culv_d3d_image_create(s->d3d, &desc, &image), INVALID, EXTENT);
         REQUIRE_SAYS(empty[i].says);
     }
     REQUIRE(image == NULL);
@@ -283,7 +212,7 @@ D12_CASE(refused)
 
 /* The bytes of a row of 64 texels, of every format that Direct3D and Culvert both know: by
  * GetCopyableFootprints() and by Culvert's table. */
-D12_BARE(footprints)
+TEST_ON(native, s, scene12_open_device(s), scene12_close(s), footprints)
 {
     unsigned compared = 0;
     for (uint32_t number = 1; number < 133; number++) {
@@ -292,8 +221,8 @@ D12_BARE(footprints)
         if (format == CULV_FORMAT_NONE || culv_format_get_info(format, &info) != CULV_OK) continue;
         REQUIRE(info.dxgi_format == number);
         if (info.planes != 1 || info.bytes_per_block == 0) continue;
-        const D3D12_RESOURCE_DESC what = scene_texture_desc(D3D12_RESOURCE_DIMENSION_TEXTURE2D,
-                                                            (DXGI_FORMAT)number, 64, 64, 1, 1);
+        const D3D12_RESOURCE_DESC what = scene12_texture_desc(D3D12_RESOURCE_DIMENSION_TEXTURE2D,
+                                                              (DXGI_FORMAT)number, 64, 64, 1, 1);
         D3D12_PLACED_SUBRESOURCE_FOOTPRINT place;
         UINT rows = 0;
         UINT64 row = 0, total = 0;

@@ -2,7 +2,8 @@
 /* VMM memory on Windows: its handles, its heaps in Direct3D 12, and vectors. */
 #undef TEST_GROUP /* if culvert-selftest has harness.h first */
 #define TEST_GROUP "vmm_"
-#include "scene12.h"
+#define D3D        12
+#include "d3d.h"
 
 #include <aclapi.h>
 #include <culvert/d3d12_vmm.h>
@@ -15,7 +16,7 @@ static unsigned char put[ODD], got[ODD];
 static const uint32_t nt = 1u << CULV_HANDLE_OPAQUE_WIN32;
 static const uint32_t kmt = 1u << CULV_HANDLE_OPAQUE_WIN32_KMT;
 
-static culv_vmm_allocation *allocate(const scene *s, uint64_t size, uint32_t handle_types)
+static culv_vmm_allocation *allocate(const scene12 *s, uint64_t size, uint32_t handle_types)
 {
     culv_vmm_allocation_desc desc = culv_vmm_allocation_desc_init();
     culv_vmm_allocation *made = NULL;
@@ -26,7 +27,7 @@ static culv_vmm_allocation *allocate(const scene *s, uint64_t size, uint32_t han
     return made;
 }
 
-static culv_vmm_range *map(const scene *s, culv_vmm_allocation *allocation)
+static culv_vmm_range *map(const scene12 *s, culv_vmm_allocation *allocation)
 {
     culv_vmm_range_desc desc = culv_vmm_range_desc_init();
     culv_vmm_range *range = NULL;
@@ -44,62 +45,58 @@ static void unmap(culv_vmm_range **range)
     OK(culv_vmm_range_destroy(range));
 }
 
-static ID3D12Resource *place(const scene *s, ID3D12Heap *heap, uint64_t offset, uint64_t size)
+static ID3D12Resource *place(const scene12 *s, ID3D12Heap *heap, uint64_t offset, uint64_t size)
 {
-    const D3D12_RESOURCE_DESC desc = scene_buffer_desc(size);
-    ID3D12Resource *placed = NULL;
-    HR_OK(ID3D12Device_CreatePlacedResource(s->device, heap, offset, &desc,
-                                            D3D12_RESOURCE_STATE_COMMON, NULL, &IID_ID3D12Resource,
-                                            (void **)&placed));
-    return placed;
+    const D3D12_RESOURCE_DESC desc = scene12_buffer_desc(size);
+    return scene12_place(s, heap, offset, &desc);
 }
 
 /* CUDA writes and Direct3D reads, and the other way. */
-static void both_ways(scene *s, CUdeviceptr pointer, ID3D12Resource *buffer, uint64_t offset,
+static void both_ways(scene12 *s, CUdeviceptr pointer, ID3D12Resource *buffer, uint64_t offset,
                       unsigned seed)
 {
     scene_pattern(put, ODD, seed);
     scene_cuda_write(s, pointer + offset, put, ODD);
     memset(got, 0, ODD);
-    scene_read(s, buffer, offset, got, ODD);
+    scene12_read(s, buffer, offset, got, ODD);
     REQUIRE(memcmp(put, got, ODD) == 0);
     scene_pattern(put, ODD, seed + 1);
-    scene_write(s, buffer, offset, put, ODD);
+    scene12_write(s, buffer, offset, put, ODD);
     memset(got, 0, ODD);
     scene_cuda_read(s, pointer + offset, got, ODD);
     REQUIRE(memcmp(put, got, ODD) == 0);
 }
 
-static void close_scene(scene *s)
+static void close_scene(scene12 *s)
 {
     culv_soft_counts c = {.struct_size = sizeof c};
     soft.counts(&c);
     REQUIRE(c.physical_allocations == 0 && c.reservations == 0 && c.virtual_mappings == 0);
-    scene_close(s);
+    scene12_close(s);
     REQUIRE(overlay_opened() == 0); /* once Direct3D's objects are gone */
 }
-#define VMM_CASE(...) TEST_ON(scene, s, scene_open(s), close_scene(s), __VA_ARGS__)
+#define VMM_CASE(...) TEST_ON(scene12, s, scene12_open(s), close_scene(s), __VA_ARGS__)
 
 VMM_CASE(heaps)
 {
     culv_vmm_allocation *allocation = allocate(s, 3 * MIB, nt);
     culv_vmm_range *range = map(s, allocation);
     ID3D12Heap *heap = NULL, *again = NULL;
-    OK(culv_d3d12_heap_from_vmm(s->d3d12, allocation, &heap));
-    OK(culv_d3d12_heap_from_vmm(s->d3d12, allocation, &again));
+    OK(culv_d3d12_heap_from_vmm(s->d3d, allocation, &heap));
+    OK(culv_d3d12_heap_from_vmm(s->d3d, allocation, &again));
     culv_vmm_allocation_destroy(&allocation); /* the heaps and the mapping hold the memory */
     ID3D12Resource *first = place(s, heap, 0, ODD), *second = place(s, heap, 2 * AT, 2 * MIB);
     ID3D12Resource *alias = place(s, again, 2 * AT, 2 * MIB);
     const CUdeviceptr pointer = culv_vmm_range_pointer(range);
     both_ways(s, pointer, first, 0, 1);
     both_ways(s, pointer + 2 * AT, second, 12345, 3);
-    scene_read(s, alias, 12345, got, ODD);
+    scene12_read(s, alias, 12345, got, ODD);
     REQUIRE(memcmp(put, got, ODD) == 0);
     scene_pattern(put, ODD, 2); /* what the first case left there */
-    scene_read(s, first, 0, got, ODD);
+    scene12_read(s, first, 0, got, ODD);
     REQUIRE(memcmp(put, got, ODD) == 0);
     unmap(&range); /* Direct3D has it still */
-    scene_read(s, first, 0, got, ODD);
+    scene12_read(s, first, 0, got, ODD);
     REQUIRE(memcmp(put, got, ODD) == 0);
     REQUIRE(overlay_opened() == 2);
     ID3D12Resource_Release(first);
@@ -116,12 +113,12 @@ VMM_CASE(ordered)
     culv_vmm_range *range = map(s, allocation);
     ID3D12Heap *heap = NULL;
     culv_shared_semaphore *semaphore = NULL;
-    OK(culv_d3d12_heap_from_vmm(s->d3d12, allocation, &heap));
-    OK(culv_d3d_semaphore_create(s->d3d12, NULL, &semaphore));
+    OK(culv_d3d12_heap_from_vmm(s->d3d, allocation, &heap));
+    OK(culv_d3d_semaphore_create(s->d3d, NULL, &semaphore));
     ID3D12Resource *buffer = place(s, heap, 0, ODD);
-    ID3D12Resource *stage = scene_buffer(s, D3D12_HEAP_TYPE_READBACK, D3D12_HEAP_FLAG_NONE, ODD);
+    ID3D12Resource *stage = scene12_buffer(s, D3D12_HEAP_TYPE_READBACK, D3D12_HEAP_FLAG_NONE, ODD);
     HR_OK(ID3D12CommandQueue_Wait(s->queue, (ID3D12Fence *)culv_d3d_semaphore_fence(semaphore), 1));
-    scene_begin(s);
+    scene12_begin(s);
     ID3D12GraphicsCommandList_CopyBufferRegion(s->list, stage, 0, buffer, 0, ODD);
     HR_OK(ID3D12GraphicsCommandList_Close(s->list));
     ID3D12CommandList *lists[] = {(ID3D12CommandList *)s->list};
@@ -157,7 +154,7 @@ VMM_CASE(vectors)
     desc.label = "grid";
     OK(culv_vector_create(s->culvert, &desc, &vector));
     OK(culv_vector_grow(vector, ODD));
-    OK(culv_d3d12_vector_view_create(s->d3d12, vector, NULL, &view));
+    OK(culv_d3d12_vector_view_create(s->d3d, vector, NULL, &view));
     OK(culv_d3d12_vector_view_get_buffers(view, parts, 4, &count));
     REQUIRE(count == 1 && parts[0].offset == 0 && parts[0].size == culv_vector_committed(vector));
     ID3D12Resource *first = parts[0].resource;
@@ -184,8 +181,8 @@ VMM_CASE(vectors)
     OK(culv_d3d12_vector_view_get_buffers(view, NULL, 0, &count));
     REQUIRE(count == 1);
     culv_vector_destroy(&vector, NULL);
-    REFUSES(culv_vector_view_update(view), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    scene_read(s, first, parts[0].size - ODD, got, ODD); /* the view holds the memory */
+    REFUSES(culv_vector_view_update(view), INVALID, VALUE);
+    scene12_read(s, first, parts[0].size - ODD, got, ODD); /* the view holds the memory */
     REQUIRE(memcmp(put, got, ODD) == 0);
     culv_vector_view_destroy(&view);
     REQUIRE(view == NULL);
@@ -193,7 +190,7 @@ VMM_CASE(vectors)
 
 /* Handles ------------------------------------------------------------------------------------- */
 
-static culv_vmm_allocation *import(const scene *s, culv_handle handle, uint64_t size)
+static culv_vmm_allocation *import(const scene12 *s, culv_handle handle, uint64_t size)
 {
     culv_vmm_import_desc desc = culv_vmm_import_desc_init();
     culv_vmm_allocation *made = NULL;
@@ -204,7 +201,7 @@ static culv_vmm_allocation *import(const scene *s, culv_handle handle, uint64_t 
 }
 
 /* The same bytes at two addresses, the second by an imported handle. */
-static void import_works(scene *s, const culv_handle *handle, CUdeviceptr pointer, uint64_t size)
+static void import_works(scene12 *s, const culv_handle *handle, CUdeviceptr pointer, uint64_t size)
 {
     culv_vmm_allocation *imported = import(s, *handle, size);
     culv_vmm_range *range = map(s, imported);
@@ -213,8 +210,7 @@ static void import_works(scene *s, const culv_handle *handle, CUdeviceptr pointe
     scene_cuda_write(s, pointer, put, ODD);
     scene_cuda_read(s, culv_vmm_range_pointer(range), got, ODD);
     REQUIRE(memcmp(put, got, ODD) == 0);
-    REFUSES(culv_vmm_export_dup(imported, CULV_HANDLE_OPAQUE_WIN32, &out), CULV_ERROR_INVALID,
-            CULV_REASON_NOT_EXPORTABLE);
+    REFUSES(culv_vmm_export_dup(imported, CULV_HANDLE_OPAQUE_WIN32, &out), INVALID, NOT_EXPORTABLE);
     culv_vmm_allocation_destroy(&imported);
     unmap(&range);
 }
@@ -260,8 +256,7 @@ VMM_CASE(handles)
     culv_vmm_import_desc desc = culv_vmm_import_desc_init();
     desc.handle = by_kmt;
     desc.size = 2 * MIB;
-    REFUSES(culv_vmm_import(s->culvert, &desc, &allocation), CULV_ERROR_DRIVER,
-            CULV_REASON_HANDLE_REFUSED);
+    REFUSES(culv_vmm_import(s->culvert, &desc, &allocation), DRIVER, HANDLE_REFUSED);
     desc.handle = by_nt;
     OK(culv_vmm_import(s->culvert, &desc, &allocation));
     culv_handle_close(&desc.handle);
@@ -294,7 +289,7 @@ VMM_CASE(names)
     REQUIRE(culv_vmm_allocation_create(s->culvert, &desc, &other) != CULV_OK); /* it is taken */
     culv_vmm_range *range = map(s, allocation);
     ID3D12Heap *heap = NULL;
-    OK(culv_d3d12_heap_from_vmm(s->d3d12, allocation, &heap));
+    OK(culv_d3d12_heap_from_vmm(s->d3d, allocation, &heap));
     culv_handle handle;
     OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_WIN32, &handle));
     culv_vmm_allocation_destroy(&allocation);
@@ -305,12 +300,10 @@ VMM_CASE(names)
     REQUIRE(!scene_name_lives(name)); /* the heap has the memory, and no handle */
     ID3D12Heap_Release(heap);
     attributes.Length = 4;
-    REFUSES(culv_vmm_allocation_create(s->culvert, &desc, &allocation), CULV_ERROR_DRIVER,
-            CULV_REASON_DRIVER_REFUSED);
+    REFUSES(culv_vmm_allocation_create(s->culvert, &desc, &allocation), DRIVER, DRIVER_REFUSED);
     desc.handle_types = kmt;
     attributes.Length = sizeof attributes;
-    REFUSES(culv_vmm_allocation_create(s->culvert, &desc, &allocation), CULV_ERROR_INVALID,
-            CULV_REASON_VALUE);
+    REFUSES(culv_vmm_allocation_create(s->culvert, &desc, &allocation), INVALID, VALUE);
 }
 
 /* Culvert's own attributes admit this user; a handle with fewer rights imports nothing. */
@@ -332,13 +325,11 @@ VMM_CASE(rights)
     culv_vmm_allocation *imported = NULL;
     desc.handle = culv_handle_opaque_win32(reader);
     desc.size = 2 * MIB;
-    REFUSES(culv_vmm_import(s->culvert, &desc, &imported), CULV_ERROR_DRIVER,
-            CULV_REASON_HANDLE_REFUSED);
+    REFUSES(culv_vmm_import(s->culvert, &desc, &imported), DRIVER, HANDLE_REFUSED);
     REQUIRE(CloseHandle(reader)); /* an error leaves it */
     void *stranger = CreateFileMappingW(INVALID_HANDLE_VALUE, NULL, PAGE_READWRITE, 0, 4096, NULL);
     desc.handle = culv_handle_opaque_win32(stranger);
-    REFUSES(culv_vmm_import(s->culvert, &desc, &imported), CULV_ERROR_DRIVER,
-            CULV_REASON_HANDLE_REFUSED);
+    REFUSES(culv_vmm_import(s->culvert, &desc, &imported), DRIVER, HANDLE_REFUSED);
     REQUIRE(CloseHandle(stranger));
     culv_handle_close(&handle);
     culv_vmm_allocation_destroy(&allocation);
@@ -351,16 +342,11 @@ VMM_CASE(refusals)
     ID3D12Heap *heap = NULL;
     culv_vmm_allocation *plain = allocate(s, ODD, 0), *only_kmt = allocate(s, ODD, kmt),
                         *good = allocate(s, ODD, nt);
-    REFUSES(culv_d3d12_heap_from_vmm(NULL, good, &heap), CULV_ERROR_INVALID,
-            CULV_REASON_NULL_ARGUMENT);
-    REFUSES(culv_d3d12_heap_from_vmm(s->d3d12, NULL, &heap), CULV_ERROR_INVALID,
-            CULV_REASON_NULL_ARGUMENT);
-    REFUSES(culv_d3d12_heap_from_vmm(s->d3d12, good, NULL), CULV_ERROR_INVALID,
-            CULV_REASON_NULL_ARGUMENT);
-    REFUSES(culv_d3d12_heap_from_vmm(s->d3d12, plain, &heap), CULV_ERROR_INVALID,
-            CULV_REASON_NOT_EXPORTABLE);
-    REFUSES(culv_d3d12_heap_from_vmm(s->d3d12, only_kmt, &heap), CULV_ERROR_INVALID,
-            CULV_REASON_NOT_EXPORTABLE);
+    REFUSES(culv_d3d12_heap_from_vmm(NULL, good, &heap), INVALID, NULL_ARGUMENT);
+    REFUSES(culv_d3d12_heap_from_vmm(s->d3d, NULL, &heap), INVALID, NULL_ARGUMENT);
+    REFUSES(culv_d3d12_heap_from_vmm(s->d3d, good, NULL), INVALID, NULL_ARGUMENT);
+    REFUSES(culv_d3d12_heap_from_vmm(s->d3d, plain, &heap), INVALID, NOT_EXPORTABLE);
+    REFUSES(culv_d3d12_heap_from_vmm(s->d3d, only_kmt, &heap), INVALID, NOT_EXPORTABLE);
     REQUIRE_SAYS("KMT");
     static const struct {
         overlay_lie lie;
@@ -375,7 +361,7 @@ VMM_CASE(refusals)
     };
     for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
         overlay_tell(lies[i].lie);
-        REFUSES(culv_d3d12_heap_from_vmm(s->d3d12, good, &heap), lies[i].result, lies[i].reason);
+        REFUSES_AS(culv_d3d12_heap_from_vmm(s->d3d, good, &heap), lies[i].result, lies[i].reason);
         REQUIRE_SAYS(lies[i].says);
         overlay_tell(OVERLAY_HONEST);
         REQUIRE(heap == NULL && overlay_opened() == 0);
@@ -383,10 +369,8 @@ VMM_CASE(refusals)
     culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
     OK(culv_vector_create(s->culvert, NULL, &vector));
-    REFUSES(culv_d3d12_vector_view_create(s->d3d12, vector, NULL, &view), CULV_ERROR_INVALID,
-            CULV_REASON_NOT_EXPORTABLE);
-    REFUSES(culv_d3d12_vector_view_create(s->d3d12, NULL, NULL, &view), CULV_ERROR_INVALID,
-            CULV_REASON_NULL_ARGUMENT);
+    REFUSES(culv_d3d12_vector_view_create(s->d3d, vector, NULL, &view), INVALID, NOT_EXPORTABLE);
+    REFUSES(culv_d3d12_vector_view_create(s->d3d, NULL, NULL, &view), INVALID, NULL_ARGUMENT);
     culv_vector_destroy(&vector, NULL);
     culv_vector_view_destroy(&view);
     culv_vmm_allocation_destroy(&plain);
@@ -397,7 +381,7 @@ VMM_CASE(refusals)
 /* The same work with each of its calls failing once, the driver's and Direct3D's. */
 static culv_result work(void *user)
 {
-    const scene *s = user;
+    const scene12 *s = user;
     culv_vector_desc desc = culv_vector_desc_init();
     culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
@@ -409,7 +393,7 @@ static culv_result work(void *user)
     desc.handle_types = nt | kmt;
     culv_result result = culv_vector_create(s->culvert, &desc, &vector);
     if (result == CULV_OK) result = culv_vector_grow(vector, ODD);
-    if (result == CULV_OK) result = culv_d3d12_vector_view_create(s->d3d12, vector, NULL, &view);
+    if (result == CULV_OK) result = culv_d3d12_vector_view_create(s->d3d, vector, NULL, &view);
     if (result == CULV_OK) result = culv_vector_grow(vector, 3 * MIB);
     if (result == CULV_OK) result = culv_vector_view_update(view);
     if (result == CULV_OK) result = culv_vector_get_chunks(vector, &chunk, 1, &count, NULL);
@@ -430,7 +414,7 @@ static culv_result work(void *user)
 
 static void nothing_left(void *user)
 {
-    const scene *s = user;
+    const scene12 *s = user;
     culv_soft_counts c = {.struct_size = sizeof c};
     (void)culv_device_collect(s->culvert);
     soft.counts(&c);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The cases that Direct3D 11 and 12 have in common, and other back-ends do not. d3d11_errors.c and
- * d3d12_errors.c include it, after they say what these words are:
- *   FENCE(name)     ID3D12Fence##name
- *   FENCE_NAME      "ID3D12Fence"
- *   NATIVE          the scene's type
- *   NATIVE_CASE     begins a case with `NATIVE *s`
- *   ATTACHED(s)     its attachment
- * with static functions open_for(), make_fence(), signal_fence() and read_buffer(), and with
- * refuse_other(), which asks for what only the other API has. */
+/* The cases that Direct3D 11 and 12 have in common. d3d11.c and d3d12.c include it, and have
+ * functions of their own for it. */
+
+/* Asks for what only the other API has. */
+static void refuse_other(native *s, culv_memory *memory, IUnknown *resource);
+static culv_result more_torture(native *s);
+
+enum { BYTES = 65536 + 256 };
+static unsigned char put[8 * BYTES], got[8 * BYTES];
+
+/* Devices -------------------------------------------------------------------------------------- */
 
 /* CUDA's device is no adapter of Direct3D's, or only a part of one. */
-NATIVE_CASE(match)
+D3D_CASE(match)
 {
     static const struct {
         bool told;
@@ -30,17 +32,19 @@ NATIVE_CASE(match)
     culv_device *other = NULL;
     culv_d3d_device *attached = NULL;
     culv_d3d_device_desc desc = culv_d3d_device_desc_init();
+    IUnknown *const device = (IUnknown *)s->device;
     uint8_t luid[8];
     OK(culv_device_get_caps(s->culvert, &caps));
     REQUIRE(caps.luid_valid && caps.node_mask == 1);
     memcpy(luid, caps.luid.bytes, sizeof luid);
-    desc.device = (IUnknown *)s->device;
+    desc.device = device;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         luid[0] ^= rows[i].flips;
         soft.play_luid(0, rows[i].told ? luid : NULL, rows[i].nodes);
-        REFUSES(open_for(s->device, &other), CULV_ERROR_NO_DEVICE, rows[i].open);
+        REFUSES_AS(culv_device_open_for_d3d(device, NULL, &other), CULV_ERROR_NO_DEVICE,
+                   rows[i].open);
         OK(culv_device_open_by_ordinal(0, NULL, &other));
-        REFUSES(culv_d3d_attach(other, &desc, &attached), CULV_ERROR_INVALID, rows[i].attach);
+        REFUSES_AS(culv_d3d_attach(other, &desc, &attached), CULV_ERROR_INVALID, rows[i].attach);
         REQUIRE_SAYS(rows[i].says);
         culv_device_close(&other);
         luid[0] ^= rows[i].flips;
@@ -52,99 +56,164 @@ NATIVE_CASE(match)
     culv_d3d_detach(&attached);
     culv_d3d_detach(NULL);
     desc.device = NULL;
-    REFUSES(culv_d3d_attach(s->culvert, &desc, &attached), CULV_ERROR_INVALID,
-            CULV_REASON_NULL_ARGUMENT);
-    REFUSES(open_for(NULL, &other), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSES(culv_d3d_attach(s->culvert, &desc, &attached), INVALID, NULL_ARGUMENT);
+    REFUSES(culv_device_open_for_d3d(NULL, NULL, &other), INVALID, NULL_ARGUMENT);
     REQUIRE(other == NULL && attached == NULL);
 }
 
-/* What was made lives on without its attachment, in any order. */
-static void made_lives_on(NATIVE *s, bool buffer_first)
+static culv_shared_buffer *make_buffer(const native *s, uint64_t size)
 {
-    static unsigned char put[4096], got[4096];
     culv_d3d_buffer_create_desc desc = culv_d3d_buffer_create_desc_init();
     culv_shared_buffer *buffer = NULL;
+    desc.size = size;
+    OK(culv_d3d_buffer_create(s->d3d, &desc, &buffer));
+    return buffer;
+}
+
+static native_fence *fence_of(const culv_shared_semaphore *semaphore)
+{
+    return (native_fence *)culv_d3d_semaphore_fence(semaphore);
+}
+
+/* Objects of other kinds, and what only the other API has. */
+D3D_CASE(kinds_of_objects)
+{
+    IUnknown *const device = (IUnknown *)s->device;
+    native_fence *fence = NATIVE(fence)(s, 0, true);
+    IUnknown *const no_device = (IUnknown *)fence;
+    culv_d3d_device_desc attach = culv_d3d_device_desc_init();
+    culv_d3d_memory_desc import = culv_d3d_memory_desc_init();
+    culv_d3d_image_desc map = culv_d3d_image_desc_init();
+    culv_d3d_shadow_desc shadow_desc = culv_d3d_shadow_desc_init();
+    culv_device *other = NULL;
+    culv_d3d_device *attached = NULL;
+    culv_memory *memory = NULL;
+    culv_image *image = NULL;
+    culv_semaphore *semaphore = NULL;
+    culv_d3d_shadow *shadow = NULL;
+    culv_registration *registration = NULL;
+    REFUSES(culv_device_open_for_d3d(no_device, NULL, &other), INVALID, VALUE);
+    attach.device = no_device;
+    REFUSES(culv_d3d_attach(s->culvert, &attach, &attached), INVALID, VALUE);
+    import.object = map.resource = shadow_desc.resource = device;
+    REFUSES(culv_d3d_memory_import(s->d3d, &import, &memory), INVALID, HANDLE_KIND);
+    REFUSES(culv_d3d_semaphore_import(s->d3d, device, NULL, &semaphore), INVALID, HANDLE_KIND);
+    REQUIRE_SAYS("the object is no " FENCE_NAME);
+    REFUSES(culv_d3d_shadow_create(s->d3d, &shadow_desc, &shadow), INVALID, HANDLE_KIND);
+    REFUSES(culv_d3d_register(s->culvert, device, NULL, &registration), INVALID, HANDLE_KIND);
+    culv_shared_buffer *buffer = make_buffer(s, 4096);
+    import.object = culv_d3d_buffer_resource(buffer);
+    OK(culv_d3d_memory_import(s->d3d, &import, &memory));
+    REFUSES(culv_d3d_image_map(s->d3d, memory, &map, &image), INVALID, HANDLE_KIND);
+    refuse_other(s, memory, import.object);
+    culv_memory_destroy(&memory);
+    culv_shared_buffer_destroy(&buffer, NULL);
+    REQUIRE(other == NULL && attached == NULL && image == NULL && semaphore == NULL);
+    REQUIRE(shadow == NULL && registration == NULL);
+    REQUIRE(FENCE(Release)(fence) == 0);
+}
+
+/* Fences --------------------------------------------------------------------------------------- */
+
+/* CUDA waits until the queue has signaled, and the queue until CUDA has. */
+D3D_CASE(fences)
+{
+    culv_shared_buffer *buffer = make_buffer(s, BYTES);
     culv_shared_semaphore *semaphore = NULL;
-    desc.size = sizeof put;
-    OK(culv_d3d_buffer_create(ATTACHED(s), &desc, &buffer));
-    OK(culv_d3d_semaphore_create(ATTACHED(s), NULL, &semaphore));
-    culv_d3d_detach(&ATTACHED(s));
-    scene_pattern(put, sizeof put, 9);
-    scene_cuda_write(s, culv_shared_buffer_pointer(buffer), put, sizeof put);
-    read_buffer(s, buffer, got, sizeof got);
-    REQUIRE(memcmp(put, got, sizeof put) == 0);
-    if (buffer_first) culv_shared_buffer_destroy(&buffer, NULL);
+    OK(culv_d3d_semaphore_create(s->d3d, NULL, &semaphore));
+    native_fence *fence = fence_of(semaphore);
+    culv_semaphore *cuda = culv_shared_semaphore_cuda(semaphore);
+    const CUdeviceptr pointer = culv_shared_buffer_pointer(buffer);
+    void *resource = culv_d3d_buffer_resource(buffer);
+    CUdeviceptr copy = 0; /* a copy to the host would block this thread */
+    CU_OK(s->cu->cuMemAlloc(&copy, BYTES));
+    OK(culv_semaphore_wait(cuda, s->stream, 1));
+    CU_OK(s->cu->cuMemcpyDtoDAsync(copy, pointer, BYTES, s->stream));
+    Sleep(100); /* a stream that did not wait would be ready by then */
+    REQUIRE(s->cu->cuStreamQuery(s->stream) == CUDA_ERROR_NOT_READY);
+    scene_pattern(put, BYTES, 2);
+    NATIVE(put)(s, resource, put, BYTES);
+    HR_OK(NATIVE(signal)(s, fence, 1));
+    scene_cuda_has(s, copy, put, BYTES);
+    CU_OK(s->cu->cuMemFree(copy));
+
+#if D3D == 12 /* the rig's queue of 11 waits on the host */
+    HR_OK(NATIVE(wait)(s, fence, 2));
+    HR_OK(NATIVE(signal)(s, fence, 3));
+    Sleep(100); /* a queue that did not wait would have signaled by then */
+    REQUIRE(FENCE(GetCompletedValue)(fence) == 1);
+#endif
+    scene_pattern(put, BYTES, 3);
+    CU_OK(s->cu->cuMemcpyHtoDAsync(pointer, put, BYTES, s->stream));
+    OK(culv_semaphore_signal(cuda, s->stream, 2));
+    HR_OK(NATIVE(wait)(s, fence, 2));
+    NATIVE(get)(s, resource, got, BYTES);
+    REQUIRE(memcmp(put, got, BYTES) == 0);
+    HR_OK(NATIVE(signal)(s, fence, 3));
+    REQUIRE(NATIVE(reach)(fence, 3, SCENE_FAR_MS));
+    culv_semaphore_mark_value(cuda, 3);
+    REFUSES(culv_semaphore_signal(cuda, s->stream, 3), INVALID, TIMELINE_BACKWARDS);
+    OK(culv_semaphore_signal(cuda, s->stream, 4));
+    REQUIRE(NATIVE(reach)(fence, 4, SCENE_FAR_MS));
+
+    culv_semaphore *owned = cuda;
+    culv_semaphore_destroy(&owned, NULL);
+    REQUIRE(owned != NULL && scene_reason_is(CULV_REASON_OWNED));
     culv_shared_semaphore_destroy(&semaphore, NULL);
     culv_shared_buffer_destroy(&buffer, NULL);
 }
 
-NATIVE_CASE(orders)
-{
-    made_lives_on(s, true);
-}
-
-NATIVE_CASE(orders_reversed)
-{
-    made_lives_on(s, false);
-}
-
 /* Direct3D's signal is done and nobody reported it: CUDA's must exceed it all the same. */
-NATIVE_CASE(unreported)
+D3D_CASE(unreported)
 {
     for (int imported = 0; imported < 2; imported++) {
         culv_shared_semaphore *made = NULL;
-        culv_semaphore *own = NULL;
-        FENCE() *fence = NULL;
+        culv_semaphore *mine = NULL;
+        native_fence *fence = NULL;
         if (imported) {
-            fence = make_fence(s, 1);
-            OK(culv_d3d_semaphore_import(ATTACHED(s), (IUnknown *)fence, "queue's", &own));
+            fence = NATIVE(fence)(s, 1, true);
+            OK(culv_d3d_semaphore_import(s->d3d, (IUnknown *)fence, "queue's", &mine));
         } else {
-            OK(culv_d3d_semaphore_create(ATTACHED(s), NULL, &made));
-            fence = (FENCE() *)culv_d3d_semaphore_fence(made);
+            OK(culv_d3d_semaphore_create(s->d3d, NULL, &made));
+            fence = fence_of(made);
         }
-        culv_semaphore *cuda = imported ? own : culv_shared_semaphore_cuda(made);
+        culv_semaphore *cuda = imported ? mine : culv_shared_semaphore_cuda(made);
         OK(culv_semaphore_signal(cuda, s->stream, 3));
         scene_synchronize(s);
-        HR_OK(signal_fence(s, fence, 5));
-        for (int i = 0; i < SCENE_FAR_MS && FENCE(_GetCompletedValue)(fence) < 5; i++)
-            Sleep(1);
-        REFUSES(culv_semaphore_signal(cuda, s->stream, 4), CULV_ERROR_INVALID,
-                CULV_REASON_TIMELINE_BACKWARDS);
+        HR_OK(NATIVE(signal)(s, fence, 5));
+        REQUIRE(NATIVE(reach)(fence, 5, SCENE_FAR_MS));
+        REFUSES(culv_semaphore_signal(cuda, s->stream, 4), INVALID, TIMELINE_BACKWARDS);
         REQUIRE_SAYS("5, at which the " FENCE_NAME " is already (" FENCE_NAME
                      "::GetCompletedValue)");
-        REFUSES(culv_semaphore_signal(cuda, s->stream, 5), CULV_ERROR_INVALID,
-                CULV_REASON_TIMELINE_BACKWARDS);
-        REFUSES(culv_semaphore_signal(cuda, s->stream, UINT64_MAX), CULV_ERROR_INVALID,
-                CULV_REASON_VALUE);
+        REFUSES(culv_semaphore_signal(cuda, s->stream, 5), INVALID, TIMELINE_BACKWARDS);
+        REFUSES(culv_semaphore_signal(cuda, s->stream, UINT64_MAX), INVALID, VALUE);
         scene_synchronize(s);
-        REQUIRE(FENCE(_GetCompletedValue)(fence) == 5);
+        REQUIRE(FENCE(GetCompletedValue)(fence) == 5);
         OK(culv_semaphore_signal(cuda, s->stream, 6));
         scene_synchronize(s);
-        REQUIRE(FENCE(_GetCompletedValue)(fence) == 6);
-        culv_semaphore_destroy(&own, NULL);
+        REQUIRE(FENCE(GetCompletedValue)(fence) == 6);
+        culv_semaphore_destroy(&mine, NULL);
         culv_shared_semaphore_destroy(&made, NULL);
-        if (imported) REQUIRE(FENCE(_Release)(fence) == 0);
+        if (imported) REQUIRE(FENCE(Release)(fence) == 0);
     }
 }
 
+/* Memory --------------------------------------------------------------------------------------- */
+
 /* A tensor alone keeps what was imported, but it is not found again: the program may have released
  * the resource by then, and another one may have its address. */
-NATIVE_CASE(tensors)
+D3D_CASE(tensors)
 {
-    static unsigned char put[4096], got[4096];
-    culv_d3d_buffer_create_desc make = culv_d3d_buffer_create_desc_init();
     culv_d3d_memory_desc desc = culv_d3d_memory_desc_init();
-    culv_shared_buffer *owner = NULL;
+    culv_shared_buffer *owner = make_buffer(s, 4096);
     culv_buffer *buffers[2];
     culv_dl_managed_tensor_versioned *tensor = NULL;
     culv_device_counts none = culv_device_counts_init(), now = none;
-    make.size = sizeof put;
-    OK(culv_d3d_buffer_create(ATTACHED(s), &make, &owner));
     desc.object = culv_d3d_buffer_resource(owner);
     OK(culv_device_get_counts(s->culvert, &none));
     for (unsigned i = 0; i < 2; i++) {
         culv_memory *memory = NULL;
-        OK(culv_d3d_memory_import_shared(ATTACHED(s), &desc, &memory));
+        OK(culv_d3d_memory_import_shared(s->d3d, &desc, &memory));
         OK(culv_buffer_map(memory, NULL, &buffers[i]));
         culv_memory_destroy(&memory);
         OK(culv_device_get_counts(s->culvert, &now));
@@ -154,59 +223,434 @@ NATIVE_CASE(tensors)
             culv_buffer_unmap(&buffers[0], NULL);
         }
     }
-    scene_pattern(put, sizeof put, 5);
-    scene_cuda_write(s, culv_buffer_pointer(buffers[1]), put, sizeof put);
-    scene_cuda_read(s, (CUdeviceptr)(uintptr_t)tensor->dl_tensor.data, got, sizeof got);
-    REQUIRE(memcmp(put, got, sizeof put) == 0);
+    scene_pattern(put, 4096, 5);
+    scene_cuda_write(s, culv_buffer_pointer(buffers[1]), put, 4096);
+    scene_cuda_has(s, (CUdeviceptr)(uintptr_t)tensor->dl_tensor.data, put, 4096);
     tensor->deleter(tensor);
     culv_buffer_unmap(&buffers[1], NULL);
     culv_shared_buffer_destroy(&owner, NULL);
 }
 
-/* Objects of other kinds, and what only the other API has. */
-NATIVE_CASE(kinds_of_objects)
+D3D_CASE(unshareable)
 {
-    static unsigned char put[4096];
-    IUnknown *const device = (IUnknown *)s->device;
-    FENCE() *fence = make_fence(s, 0);
-    IUnknown *const no_device = (IUnknown *)fence;
-    culv_d3d_device_desc attach = culv_d3d_device_desc_init();
-    culv_d3d_memory_desc import = culv_d3d_memory_desc_init();
-    culv_d3d_image_desc map = culv_d3d_image_desc_init();
-    culv_d3d_shadow_desc shadow_desc = culv_d3d_shadow_desc_init();
-    culv_d3d_buffer_create_desc make = culv_d3d_buffer_create_desc_init();
-    culv_device *other = NULL;
-    culv_d3d_device *attached = NULL;
+    static const struct {
+        int lie;
+        bool fences; /* there are some, which cannot be shared; else there are none */
+        culv_result result;
+        culv_reason reason;
+    } rows[] = {
+        {LIE(WRAPPER), true, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE},
+        {LIE(REMOVED), true, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST},
+#if D3D == 11
+        {LIE(UNSHARABLE), true, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE},
+        {LIE(OLD), false, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE},
+#endif
+    };
     culv_memory *memory = NULL;
-    culv_image *image = NULL;
     culv_semaphore *semaphore = NULL;
-    culv_d3d_shadow *shadow = NULL;
+    culv_shared_semaphore *fence = NULL;
     culv_shared_buffer *buffer = NULL;
-    culv_registration *registration = NULL;
-    REFUSES(culv_device_open_for_d3d(no_device, NULL, &other), CULV_ERROR_INVALID,
-            CULV_REASON_VALUE);
-    attach.device = no_device;
-    REFUSES(culv_d3d_attach(s->culvert, &attach, &attached), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    import.object = map.resource = shadow_desc.resource = device;
-    REFUSES(culv_d3d_memory_import(ATTACHED(s), &import, &memory), CULV_ERROR_INVALID,
-            CULV_REASON_HANDLE_KIND);
-    REFUSES(culv_d3d_semaphore_import(ATTACHED(s), device, NULL, &semaphore), CULV_ERROR_INVALID,
-            CULV_REASON_HANDLE_KIND);
-    REQUIRE_SAYS("the object is no " FENCE_NAME);
-    REFUSES(culv_d3d_shadow_create(ATTACHED(s), &shadow_desc, &shadow), CULV_ERROR_INVALID,
-            CULV_REASON_HANDLE_KIND);
-    REFUSES(culv_d3d_register(s->culvert, device, NULL, &registration), CULV_ERROR_INVALID,
-            CULV_REASON_HANDLE_KIND);
-    make.size = sizeof put;
-    OK(culv_d3d_buffer_create(ATTACHED(s), &make, &buffer));
-    import.object = culv_d3d_buffer_resource(buffer);
-    OK(culv_d3d_memory_import(ATTACHED(s), &import, &memory));
-    REFUSES(culv_d3d_image_map(ATTACHED(s), memory, &map, &image), CULV_ERROR_INVALID,
-            CULV_REASON_HANDLE_KIND);
-    refuse_other(s, memory, import.object);
-    culv_memory_destroy(&memory);
-    culv_shared_buffer_destroy(&buffer, NULL);
-    REQUIRE(other == NULL && attached == NULL && image == NULL && semaphore == NULL);
-    REQUIRE(shadow == NULL && registration == NULL);
-    REQUIRE(FENCE(_Release)(fence) == 0);
+    culv_handle handle = {.type = CULV_HANDLE_NONE};
+    culv_d3d_memory_desc desc = culv_d3d_memory_desc_init();
+    culv_d3d_buffer_create_desc make = culv_d3d_buffer_create_desc_init();
+    IUnknown *plain = NATIVE(memory)(s, 4096, false), *shared = NATIVE(memory)(s, 4096, true);
+    IUnknown *fences[] = {(IUnknown *)NATIVE(fence)(s, 0, false),
+                          (IUnknown *)NATIVE(fence)(s, 0, true)};
+    REFUSES(culv_d3d_memory_import(s->d3d, &desc, &memory), INVALID, NULL_ARGUMENT);
+    desc.object = plain;
+    REFUSES(culv_d3d_memory_import(s->d3d, &desc, &memory), INVALID, NOT_EXPORTABLE);
+    REQUIRE_SAYS(D3D == 11 ? "D3D11_RESOURCE_MISC_SHARED" : "D3D12_HEAP_FLAG_SHARED");
+    REFUSES(culv_d3d_semaphore_import(s->d3d, fences[0], NULL, &semaphore), INVALID,
+            NOT_EXPORTABLE);
+    REQUIRE_SAYS(D3D == 11 ? "D3D11_FENCE_FLAG_SHARED" : "D3D12_FENCE_FLAG_SHARED");
+    REFUSES(culv_d3d_export_dup(s->d3d, (IUnknown *)s->device, NULL, &handle), INVALID,
+            HANDLE_KIND);
+    make.size = 4096;
+    desc.object = shared;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        culv_error error = culv_error_init();
+        OVERLAY(tell)(rows[i].lie);
+        REFUSES_AS(culv_d3d_memory_import(s->d3d, &desc, &memory), rows[i].result, rows[i].reason);
+        culv_last_error(&error);
+        if (rows[i].result == CULV_ERROR_ASYNC)
+            REQUIRE(error.native_api == CULV_NATIVE_D3D && error.native_code == 0x887a0005);
+        if (D3D == 12 && rows[i].result == CULV_ERROR_UNSUPPORTED)
+            REQUIRE(strstr(error.message, "Streamline") && strstr(error.message, "wine-run"));
+        REFUSES_AS(culv_d3d_buffer_create(s->d3d, &make, &buffer), rows[i].result, rows[i].reason);
+        REFUSES_AS(rows[i].fences ? culv_d3d_semaphore_import(s->d3d, fences[1], NULL, &semaphore)
+                                  : culv_d3d_semaphore_create(s->d3d, NULL, &fence),
+                   rows[i].result, rows[i].reason);
+        OVERLAY(tell)(LIE(HONEST));
+    }
+    make.size = 0;
+    REFUSES(culv_d3d_buffer_create(s->d3d, &make, &buffer), INVALID, SIZE);
+    make.size = D3D == 11 ? UINT64_C(1) << 32 : UINT64_MAX; /* more than an address has bits */
+    REFUSES(culv_d3d_buffer_create(s->d3d, &make, &buffer), INVALID, SIZE);
+    REQUIRE(memory == NULL && semaphore == NULL && buffer == NULL && fence == NULL);
+    REQUIRE(handle.type == CULV_HANDLE_NONE);
+    REQUIRE(IUnknown_Release(plain) == 0 && IUnknown_Release(shared) == 0);
+    for (int i = 0; i < 2; i++)
+        REQUIRE(IUnknown_Release(fences[i]) == 0);
+}
+
+/* Handles and names that lead to nothing, or to something else: nothing is consumed. */
+D3D_CASE(bad_handles)
+{
+    static const wchar_t name[] = L"Local\\culvert d3d name", none[] = L"Local\\culvert no name";
+    enum { SIZE = D3D == 11 ? 4096 : 65536 };
+    IUnknown *resource = NATIVE(memory)(s, 4096, true);
+    IUnknown *fence = (IUnknown *)NATIVE(fence)(s, 0, true);
+    culv_memory *memory = NULL;
+    culv_semaphore *semaphore = NULL;
+    culv_keyed_mutex *mutex = NULL;
+    culv_handle handle, again = {.type = CULV_HANDLE_NONE};
+    OK(culv_d3d_export_dup(s->d3d, resource, name, &handle));
+    REFUSES(culv_d3d_export_dup(s->d3d, resource, name, &again), INVALID, VALUE);
+    REFUSES(culv_d3d_export_dup(s->d3d, fence, name, &again), INVALID, VALUE);
+    REQUIRE_SAYS("has the name 'Local\\culvert d3d name' already");
+    void *const nt = handle.value.win32;
+    culv_handle twice = handle;
+    twice.name = name;
+    const struct {
+        culv_handle handle;
+        uint64_t size;
+        culv_result result;
+        culv_reason reason;
+    } rows[] = {
+        {culv_handle_win32_named(HANDLE_OF(RESOURCE), none), SIZE, CULV_ERROR_DRIVER,
+         CULV_REASON_HANDLE_REFUSED},
+        {culv_handle_win32(D3D == 11 ? CULV_HANDLE_D3D12_RESOURCE : CULV_HANDLE_D3D11_RESOURCE, nt),
+         SIZE, CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED},
+        {culv_handle_win32(CULV_HANDLE_D3D12_HEAP, nt), SIZE, CULV_ERROR_DRIVER,
+         CULV_REASON_HANDLE_REFUSED},
+        {culv_handle_win32(CULV_HANDLE_D3D11_RESOURCE_KMT, (void *)(uintptr_t)0x77777), SIZE,
+         CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED},
+        {culv_handle_win32_named(CULV_HANDLE_D3D11_RESOURCE_KMT, name), SIZE, CULV_ERROR_INVALID,
+         CULV_REASON_VALUE},
+        {handle, SIZE + 1, CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED},
+        {handle, 0, CULV_ERROR_INVALID, CULV_REASON_SIZE},
+        {twice, SIZE, CULV_ERROR_INVALID, CULV_REASON_VALUE},
+        {culv_handle_win32(HANDLE_OF(RESOURCE), NULL), SIZE, CULV_ERROR_INVALID,
+         CULV_REASON_NULL_ARGUMENT},
+    };
+    culv_memory_desc desc = culv_memory_desc_init();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        desc.handle = rows[i].handle;
+        desc.size = rows[i].size;
+        REFUSES_AS(culv_memory_import(s->culvert, &desc, &memory), rows[i].result, rows[i].reason);
+        if (rows[i].handle.type == CULV_HANDLE_D3D12_HEAP)
+            REQUIRE_SAYS("it must be an NT handle of an ID3D12Heap of this same GPU");
+    }
+    /* Memory is no semaphore and no mutex, and a mutex is no fence. */
+    culv_semaphore_desc fence_desc = culv_semaphore_desc_init();
+    fence_desc.type = CULV_SEMAPHORE_TIMELINE;
+    fence_desc.handle = handle;
+    REFUSES(culv_semaphore_import(s->culvert, &fence_desc, &semaphore), INVALID, HANDLE_TYPE);
+    fence_desc.handle = culv_handle_win32(CULV_HANDLE_D3D11_KEYED_MUTEX, nt);
+    REFUSES(culv_semaphore_import(s->culvert, &fence_desc, &semaphore), INVALID, HANDLE_TYPE);
+    fence_desc.handle = culv_handle_win32(HANDLE_OF(FENCE), nt);
+    REFUSES(culv_semaphore_import(s->culvert, &fence_desc, &semaphore), DRIVER, HANDLE_REFUSED);
+    fence_desc.type = CULV_SEMAPHORE_BINARY;
+    REFUSES(culv_semaphore_import(s->culvert, &fence_desc, &semaphore), INVALID, HANDLE_TYPE);
+    culv_keyed_mutex_desc mutex_desc = culv_keyed_mutex_desc_init();
+    mutex_desc.handle = culv_handle_win32(CULV_HANDLE_D3D11_KEYED_MUTEX, nt);
+    REFUSES(culv_keyed_mutex_import(s->culvert, &mutex_desc, &mutex), DRIVER, HANDLE_REFUSED);
+    mutex_desc.handle = handle;
+    REFUSES(culv_keyed_mutex_import(s->culvert, &mutex_desc, &mutex), INVALID, HANDLE_TYPE);
+
+    REQUIRE(scene_name_lives(name)); /* none of these has taken it */
+    desc.handle = handle;
+    desc.size = SIZE;
+    culv_handle_close(&handle);
+    REQUIRE(!scene_name_lives(name)); /* and none has kept it */
+    REFUSES(culv_memory_import(s->culvert, &desc, &memory), INVALID, HANDLE_BAD);
+    REQUIRE(memory == NULL && semaphore == NULL && mutex == NULL);
+    REQUIRE(again.type == CULV_HANDLE_NONE && OVERLAY(references)() == 0);
+    REQUIRE(IUnknown_Release(fence) == 0 && IUnknown_Release(resource) == 0);
+}
+
+/* Shadows -------------------------------------------------------------------------------------- */
+
+/* An engine's texture, without a flag, TYPELESS or with levels: CUDA sees a twin of it. */
+typedef struct engine {
+    const char *name;
+    DXGI_FORMAT format;
+    unsigned width, height, layers, levels;
+    bool cube, mutex;
+} engine;
+
+/* A texture that is not shared; Direct3D writes or reads its layers' first level; and records a
+ * copy, which is done when it is CUDA's turn, or was. */
+static IUnknown *engine_texture(native *s, const engine *e);
+static void use_texture(native *s, IUnknown *texture, const engine *e, void *data, bool write);
+static void record(native *s, culv_d3d_shadow *shadow, bool from_twin);
+
+D3D_CASE(shadows)
+{
+    static const engine rows[] = {
+        {"TYPELESS", DXGI_FORMAT_R8G8B8A8_TYPELESS, 61, 33, 1, 1, false, false},
+        {"an array with levels", DXGI_FORMAT_R8G8B8A8_TYPELESS, 37, 19, 3, D3D == 11 ? 3 : 1, false,
+         false},
+        {"a cube with levels", DXGI_FORMAT_R8G8B8A8_UNORM, 24, 24, 6, D3D == 11 ? 2 : 1, true,
+         false},
+    };
+    culv_d3d_shadow *twin = NULL;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const engine *e = &rows[i];
+        const size_t row = (size_t)e->width * 4, all = row * e->height * e->layers;
+        culv_d3d_shadow_desc make = culv_d3d_shadow_desc_init();
+        culv_d3d_memory_desc import = culv_d3d_memory_desc_init();
+        culv_memory *memory = NULL;
+        CUarray array;
+        IUnknown *texture = engine_texture(s, e);
+        REFUSES(culv_d3d_shadow_create(s->d3d, &make, &twin), INVALID, NULL_ARGUMENT);
+        import.object = make.resource = texture;
+        REFUSES(culv_d3d_memory_import(s->d3d, &import, &memory), INVALID, NOT_EXPORTABLE);
+        REQUIRE_SAYS("culv_d3d_shadow_create()");
+        if (e->format == DXGI_FORMAT_R8G8B8A8_TYPELESS) {
+            REFUSES(culv_d3d_shadow_create(s->d3d, &make, &twin), INVALID, FORMAT);
+            REQUIRE_SAYS("culv_d3d_shadow_desc.format is DXGI_FORMAT 0");
+            REQUIRE_SAYS("DXGI_FORMAT 28 (R8G8B8A8_UNORM)");
+            make.format = DXGI_FORMAT_R8G8B8A8_UNORM;
+        }
+        make.cube = e->cube;
+        make.label = e->name;
+        OK(culv_d3d_shadow_create(s->d3d, &make, &twin));
+        REQUIRE(culv_d3d_shadow_copies(twin) == 0);
+        const culv_shared_image *image = culv_d3d_shadow_image(twin);
+        OK(culv_image_get_array(culv_shared_image_cuda(image), 0, &array));
+        scene_pattern(put, all, (unsigned)i + 1);
+        use_texture(s, texture, e, put, true);
+        record(s, twin, false);
+        scene_cuda_copy(s, array, got, row, e->height, e->layers, false);
+        REQUIRE(memcmp(put, got, all) == 0);
+        scene_pattern(put, all, (unsigned)i + 11);
+        scene_cuda_copy(s, array, put, row, e->height, e->layers, true);
+        record(s, twin, true);
+        use_texture(s, texture, e, got, false);
+        REQUIRE(memcmp(put, got, all) == 0);
+        REQUIRE(culv_d3d_shadow_copies(twin) == 2);
+        REFUSES(culv_d3d_shadow_record(twin, NULL, 0, 0), INVALID, NULL_ARGUMENT);
+        culv_shared_image *owned = (culv_shared_image *)(uintptr_t)image;
+        culv_shared_image_destroy(&owned, NULL);
+        REQUIRE(owned != NULL && scene_reason_is(CULV_REASON_OWNED));
+        REQUIRE_SAYS("culv_d3d_shadow_destroy() destroys both");
+        culv_d3d_shadow_destroy(&twin);
+        culv_d3d_shadow_destroy(&twin);
+        culv_d3d_shadow_destroy(NULL);
+        REQUIRE(twin == NULL && IUnknown_Release(texture) == 0);
+        printf("  %s\n", e->name);
+    }
+}
+
+/* Each call fails once ------------------------------------------------------------------------- */
+
+typedef struct tortured {
+    native *s;
+    IUnknown *texture; /* which is not shared */
+} tortured;
+
+static culv_result tortured_work(void *user)
+{
+    const tortured *t = user;
+    culv_d3d_shadow *shadow = NULL;
+    culv_d3d_shadow_desc desc = culv_d3d_shadow_desc_init();
+    desc.resource = t->texture;
+    const culv_result result = culv_d3d_shadow_create(t->s->d3d, &desc, &shadow);
+    culv_d3d_shadow_destroy(&shadow);
+    return result == CULV_OK ? more_torture(t->s) : result;
+}
+
+static void require_none(void *user)
+{
+    (void)culv_device_collect(((tortured *)user)->s->culvert);
+    REQUIRE(scene_driver_objects() == 0 && OVERLAY(references)() == 0);
+}
+
+/* What other back-ends have not; the rest is the back-end suite's. */
+D3D_CASE(torture)
+{
+    const engine e = {"", DXGI_FORMAT_R8G8B8A8_UNORM, 61, 33, 1, 1, false, false};
+    tortured all = {s, engine_texture(s, &e)};
+    const scene_tortured t = {.work = tortured_work,
+                              .require_none = require_none,
+                              .user = &all,
+                              .fail_at = OVERLAY(fail_at),
+                              .calls = OVERLAY(calls),
+                              .native = D3D == 11 ? 3 : 2, /* a resource and its handles */
+                              .least = D3D == 11 ? 9 : 3};
+    scene_torture(&t);
+    REQUIRE(IUnknown_Release(all.texture) == 0);
+}
+
+/* A device that is lost, or removed ------------------------------------------------------------ */
+
+/* CUDA waits for fences of a device that is removed, one of Culvert's and one that was imported. It
+ * is told, and goes on; so it does when it waits again, and the fence is destroyed. */
+D3D_CASE(lost)
+{
+    culv_shared_semaphore *made = NULL;
+    culv_semaphore *imported = NULL;
+    IUnknown *mine = (IUnknown *)NATIVE(fence)(s, 40, true);
+    OK(culv_d3d_semaphore_create(s->d3d, NULL, &made));
+    OK(culv_d3d_semaphore_import(s->d3d, mine, "mine", &imported));
+    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(made), s->stream, 3));
+    OK(culv_semaphore_wait(imported, s->stream, 50));
+    REQUIRE(s->cu->cuStreamQuery(s->stream) == CUDA_ERROR_NOT_READY);
+    OK(culv_d3d_device_lost(s->d3d));
+    scene_synchronize(s);
+    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(made), s->stream, 7));
+    culv_shared_semaphore_destroy(&made, NULL);
+    scene_synchronize(s);
+    culv_semaphore_destroy(&imported, NULL);
+    REQUIRE(IUnknown_Release(mine) == 0);
+    REFUSES(culv_d3d_device_lost(NULL), INVALID, NULL_ARGUMENT);
+}
+
+/* What a program makes and does, until a call finds its device removed. */
+typedef struct program {
+    native s; /* its CUDA stays */
+    culv_shared_semaphore *fence;
+    culv_shared_buffer *buffer;
+} program;
+
+#define HR_TRY(call)                                                                               \
+    do {                                                                                           \
+        const HRESULT try_ = (call);                                                               \
+        if (try_ == DXGI_REMOVED) return false;                                                    \
+        HR_OK(try_);                                                                               \
+    } while (0)
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        const culv_result try_ = (call);                                                           \
+        if (try_ == CULV_ERROR_ASYNC && (scene_reason_is(CULV_REASON_DEVICE_LOST) ||               \
+                                         scene_reason_is(CULV_REASON_RING_STOPPED)))               \
+            return false;                                                                          \
+        OK(try_);                                                                                  \
+    } while (0)
+
+enum { FRAMES = 3, FRAME = 4096 };
+static bool write_frame(native *s, void *resource, const void *data); /* false: removed */
+static bool more_work(native *s); /* of its API alone; nothing of it is left */
+
+static bool program_works(program *p, const unsigned char *data)
+{
+    culv_d3d_buffer_create_desc make = culv_d3d_buffer_create_desc_init();
+    make.size = FRAME;
+    TRY(culv_d3d_buffer_create(p->s.d3d, &make, &p->buffer));
+    TRY(culv_d3d_semaphore_create(p->s.d3d, NULL, &p->fence));
+    if (!more_work(&p->s)) return false;
+    culv_semaphore *cuda = culv_shared_semaphore_cuda(p->fence);
+    native_fence *fence = fence_of(p->fence);
+    for (uint64_t i = 0; i < FRAMES; i++) {
+        OK(culv_semaphore_wait(cuda, p->s.stream, 2 * i + 1));
+        if (!write_frame(&p->s, culv_d3d_buffer_resource(p->buffer), data + i * FRAME))
+            return false;
+        HR_TRY(NATIVE(signal)(&p->s, fence, 2 * i + 1));
+        culv_semaphore_mark_value(cuda, 2 * i + 1);
+        scene_cuda_has(&p->s, culv_shared_buffer_pointer(p->buffer), data + i * FRAME, FRAME);
+        OK(culv_semaphore_signal(cuda, p->s.stream, 2 * i + 2));
+        HR_TRY(NATIVE(wait)(&p->s, fence, 2 * i + 2));
+    }
+    return true;
+}
+
+/* Some call finds the device removed, each in turn; CUDA goes on with a new device. */
+TEST(removed)
+{
+    program p;
+    unsigned times = 0, all = 0;
+    memset(&p, 0, sizeof p);
+    NATIVE(open)(&p.s);
+    for (unsigned n = 1;; n++) {
+        culv_d3d_device_desc attach = culv_d3d_device_desc_init();
+        scene_pattern(put, FRAMES * FRAME, n);
+        overlay_remove_at(n);
+        const bool done = program_works(&p, put);
+        all = overlay_counted();
+        overlay_remove_at(0);
+        if (!done) { /* as docs/direct3d.md says, in this order */
+            times++;
+#if D3D == 11
+            REQUIRE(ID3D11Device_GetDeviceRemovedReason(p.s.device) == DXGI_HUNG);
+#else
+            REQUIRE(ID3D12Device_GetDeviceRemovedReason(p.s.device) == DXGI_HUNG);
+#endif
+            if (p.fence != NULL) { /* OK would say that somebody signaled it */
+                REQUIRE(FENCE(GetCompletedValue)(fence_of(p.fence)) == UINT64_MAX);
+                REFUSES(culv_shared_semaphore_wait_on_host(p.fence, 7, 0), ASYNC, DEVICE_LOST);
+            }
+            OK(culv_d3d_device_lost(p.s.d3d));
+        }
+        scene_synchronize(&p.s);
+        culv_shared_semaphore_destroy(&p.fence, NULL);
+        culv_shared_buffer_destroy(&p.buffer, NULL);
+        if (done) break;
+        culv_d3d_detach(&p.s.d3d);
+        (void)culv_device_collect(p.s.culvert);
+        const native old = p.s;
+        p.s.culvert = NULL;
+        NATIVE(close)(&p.s);
+        NATIVE(open_device)(&p.s); /* a new device, the same CUDA */
+        p.s.culvert = old.culvert;
+        p.s.cu = old.cu;
+        p.s.stream = old.stream;
+        attach.device = (IUnknown *)p.s.device;
+        OK(culv_d3d_attach(p.s.culvert, &attach, &p.s.d3d));
+    }
+    printf("  removed %u times; %u calls are counted\n", times, all);
+    REQUIRE(times >= 10 && times == all);
+    NATIVE(close)(&p.s);
+}
+
+/* CUDA waits for a fence of a device that goes, and then has every value: nobody signaled it. The
+ * program knows of no loss and destroys the fence, whose end asks the host's side of it. */
+D3D_CASE(removed_unnoticed)
+{
+    culv_shared_semaphore *made = NULL;
+    OK(culv_d3d_semaphore_create(s->d3d, NULL, &made));
+    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(made), s->stream, 9));
+    REQUIRE(s->cu->cuStreamQuery(s->stream) == CUDA_ERROR_NOT_READY);
+    overlay_remove_at(1);
+    REQUIRE(NATIVE(signal)(s, fence_of(made), 1) == DXGI_REMOVED);
+    overlay_remove_at(0);
+    REQUIRE(FENCE(GetCompletedValue)(fence_of(made)) == UINT64_MAX);
+    culv_shared_semaphore_destroy(&made, NULL);
+    for (int i = 0; i < SCENE_FAR_MS && s->cu->cuStreamQuery(s->stream) != CUDA_SUCCESS; i++)
+        Sleep(1);
+    CU_OK(s->cu->cuStreamQuery(s->stream));
+}
+
+typedef struct remover {
+    native *s;
+    native_fence *fence;
+} remover;
+
+static DWORD WINAPI remove_it(void *user)
+{
+    const remover *r = user;
+    Sleep(50); /* the wait has begun; if not, its answer is the same */
+    overlay_remove_at(1);
+    return NATIVE(signal)(r->s, r->fence, 1) != DXGI_REMOVED;
+}
+
+/* Short waits leave one event at the fence. A wait whose device goes meanwhile has failed. */
+D3D_CASE(removed_within)
+{
+    culv_shared_semaphore *made = NULL;
+    DWORD before = 0, after = 0, code = 1;
+    OK(culv_d3d_semaphore_create(s->d3d, NULL, &made));
+    for (int i = 0; i < 40; i++) {
+        if (i == 8) REQUIRE(GetProcessHandleCount(GetCurrentProcess(), &before));
+        REFUSES(culv_shared_semaphore_wait_on_host(made, 7, 1000000), TIMEOUT, NOT_READY);
+    }
+    REQUIRE(GetProcessHandleCount(GetCurrentProcess(), &after) && after < before + 8);
+    remover r = {s, fence_of(made)};
+    const HANDLE thread = CreateThread(NULL, 0, remove_it, &r, 0, NULL);
+    REQUIRE(thread != NULL);
+    REFUSES(culv_shared_semaphore_wait_on_host(made, 1000, UINT64_MAX), ASYNC, DEVICE_LOST);
+    REQUIRE(WaitForSingleObject(thread, SCENE_FAR_MS) == WAIT_OBJECT_0);
+    REQUIRE(GetExitCodeThread(thread, &code) && code == 0 && CloseHandle(thread));
+    overlay_remove_at(0);
+    culv_shared_semaphore_destroy(&made, NULL);
 }

@@ -2,7 +2,6 @@
 /* A Vulkan for tests of Windows handles: one device, whose VkDeviceMemory and VkSemaphore are
  * sections, exported as NT handles once, as the specification has it, and as KMT numbers; and the
  * attachment's calls on it. */
-#include "fake_vulkan.h"
 #include "handles.h"
 
 static const wchar_t exported_name[] = L"Local\\culvert test export";
@@ -312,10 +311,10 @@ VK_CASE(attaching)
     REQUIRE(culv_vk_device_extensions(VK_API_VERSION_1_1, 4, names) == 3);
     culv_vk_detach(&a->vk);
     vulkan.missing = "vkGetMemoryWin32HandleKHR";
-    REFUSES(culv_vk_attach(a->device, &d, &out), CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING);
+    REFUSES(culv_vk_attach(a->device, &d, &out), INVALID, EXTENSION_MISSING);
     REQUIRE_SAYS(names[0]);
     vulkan.missing = "vkGetSemaphoreWin32HandleKHR";
-    REFUSES(culv_vk_attach(a->device, &d, &out), CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING);
+    REFUSES(culv_vk_attach(a->device, &d, &out), INVALID, EXTENSION_MISSING);
     vulkan.missing = NULL;
     REQUIRE(out == NULL);
 }
@@ -338,15 +337,14 @@ VK_CASE(not_enabled)
         OK(culv_vk_attach(a->device, &d, &vk));
         REFUSES(i == 0 ? culv_vk_memory_export_dup(vk, memory, nt, &out)
                        : culv_vk_semaphore_export_dup(vk, semaphore, nt, &out),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
+                UNSUPPORTED, EXTENSION_MISSING);
         vulkan.missing = NULL;
         culv_vk_memory_from_handle_desc fd = culv_vk_memory_from_handle_desc_init();
         HANDLE section = section_make(exported_name);
         fd.handle = culv_handle_opaque_win32(section);
         fd.size = 65536;
         if (i == 0)
-            REFUSES(culv_vk_memory_from_handle(vk, &fd, &memory), CULV_ERROR_UNSUPPORTED,
-                    CULV_REASON_EXTENSION_MISSING);
+            REFUSES(culv_vk_memory_from_handle(vk, &fd, &memory), UNSUPPORTED, EXTENSION_MISSING);
         REQUIRE(scene_handle_is_open(section));
         CloseHandle(section);
         culv_vk_detach(&vk);
@@ -376,11 +374,11 @@ VK_CASE(exports)
         REFUSES(i == 0
                     ? culv_vk_memory_export_dup(vk, memory, CULV_HANDLE_OPAQUE_WIN32, &out)
                     : culv_vk_semaphore_export_dup(vk, semaphore, CULV_HANDLE_OPAQUE_WIN32, &out),
-                CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
+                INVALID, NOT_EXPORTABLE);
         vulkan.no_handle = false;
         REFUSES(i == 0 ? culv_vk_memory_export_dup(vk, memory, CULV_HANDLE_OPAQUE_FD, &out)
                        : culv_vk_semaphore_export_dup(vk, semaphore, CULV_HANDLE_OPAQUE_FD, &out),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+                UNSUPPORTED, HANDLE_TYPE);
     }
 }
 
@@ -417,7 +415,7 @@ VK_CASE(imports, .title = "vulkan_imports")
                                .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
     culv_vk_buffer_create_desc bd = culv_vk_buffer_create_desc_init();
     bd.create_info = &info;
-    REFUSES(culv_vk_buffer_create(vk, &bd, &buffer), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
+    REFUSES(culv_vk_buffer_create(vk, &bd, &buffer), DRIVER, DRIVER_REFUSED);
     REQUIRE(vulkan.export_types == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT);
     REQUIRE(buffer == NULL && !scene_name_lives(exported_name));
 }
@@ -450,8 +448,7 @@ VK_CASE(from_handles)
     REQUIRE(vulkan.import_type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT_BIT);
     REQUIRE(vulkan.import_handle == (void *)(uintptr_t)kmt_number && vulkan.import_name == NULL);
     d.handle = culv_handle_dma_buf_fd(3);
-    REFUSES(culv_vk_memory_from_handle(vk, &d, &memory), CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_HANDLE_TYPE);
+    REFUSES(culv_vk_memory_from_handle(vk, &d, &memory), UNSUPPORTED, HANDLE_TYPE);
     CloseHandle(section);
     REQUIRE(!scene_name_lives(exported_name));
 }

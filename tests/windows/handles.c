@@ -209,33 +209,33 @@ TEST(duplicates)
 TEST(wrong_handles)
 {
     culv_handle out, h = culv_handle_opaque_win32(NULL);
-    REFUSES(culv_handle_dup(&h, &out), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSES(culv_handle_dup(&h, &out), INVALID, NULL_ARGUMENT);
     h = culv_handle_opaque_win32_kmt(NULL);
-    REFUSES(culv_handle_dup(&h, &out), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSES(culv_handle_dup(&h, &out), INVALID, NULL_ARGUMENT);
     h = culv_handle_opaque_win32_named(L"");
-    REFUSES(culv_handle_dup(&h, &out), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    REFUSES(culv_handle_dup(&h, &out), INVALID, VALUE);
     void *section = section_make(NULL);
     h = culv_handle_opaque_win32(section);
     h.name = object_name;
-    REFUSES(culv_handle_dup(&h, &out), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    REFUSES(culv_handle_dup(&h, &out), INVALID, VALUE);
     h = culv_handle_opaque_win32_kmt(section);
     h.name = object_name;
-    REFUSES(culv_handle_dup(&h, &out), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    REFUSES(culv_handle_dup(&h, &out), INVALID, VALUE);
     CloseHandle(section);
     h = culv_handle_opaque_win32(section);
-    REFUSES(culv_handle_dup(&h, &out), CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD);
+    REFUSES(culv_handle_dup(&h, &out), INVALID, HANDLE_BAD);
     h = culv_handle_opaque_win32(INVALID_HANDLE_VALUE);
-    REFUSES(culv_handle_dup(&h, &out), CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD);
+    REFUSES(culv_handle_dup(&h, &out), INVALID, HANDLE_BAD);
     HANDLE ends[2];
     REQUIRE(CreatePipe(&ends[0], &ends[1], NULL, 0));
     h = culv_handle_opaque_win32(ends[0]);
-    REFUSES(culv_handle_dup(&h, &out), CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND);
+    REFUSES(culv_handle_dup(&h, &out), INVALID, HANDLE_KIND);
     CloseHandle(ends[0]);
     CloseHandle(ends[1]);
     h = culv_handle_opaque_fd(1);
-    REFUSES(culv_handle_dup(&h, &out), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    REFUSES(culv_handle_dup(&h, &out), UNSUPPORTED, HANDLE_TYPE);
     h = culv_handle_dma_buf_fd(1);
-    REFUSES(culv_handle_dup(&h, &out), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    REFUSES(culv_handle_dup(&h, &out), UNSUPPORTED, HANDLE_TYPE);
 }
 
 /* Imports one object by each of its forms. What the driver saw was a duplicate; who has what after
@@ -307,7 +307,7 @@ TEST(kmt_imports)
     culv_semaphore_destroy(&s, NULL);
     culv_memory_destroy(&m);
     sd.type = CULV_SEMAPHORE_TIMELINE;
-    REFUSES(culv_semaphore_import(device, &sd, &s), CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+    REFUSES(culv_semaphore_import(device, &sd, &s), INVALID, HANDLE_TYPE);
     REQUIRE(s == NULL && driver.memories == 0 && driver.semaphores == 0);
 }
 
@@ -319,15 +319,14 @@ TEST(refused_before_the_driver)
     culv_handle out;
     md.size = 65536;
     md.handle = culv_handle_opaque_fd(1);
-    REFUSES(culv_memory_import(device, &md, &m), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    REFUSES(culv_memory_import(device, &md, &m), UNSUPPORTED, HANDLE_TYPE);
     md.handle = culv_handle_dma_buf_fd(1);
-    REFUSES(culv_memory_import(device, &md, &m), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-    REFUSES(culv_dma_buf_export_dup(device, 4096, 4096, 0, &out), CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_HANDLE_TYPE);
+    REFUSES(culv_memory_import(device, &md, &m), UNSUPPORTED, HANDLE_TYPE);
+    REFUSES(culv_dma_buf_export_dup(device, 4096, 4096, 0, &out), UNSUPPORTED, HANDLE_TYPE);
     void *section = section_make(NULL);
     md.handle = culv_handle_opaque_win32(section);
     md.exporter.bytes[0] = 1;
-    REFUSES(culv_memory_import(device, &md, &m), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    REFUSES(culv_memory_import(device, &md, &m), INVALID, DEVICE_MISMATCH);
     REQUIRE(scene_handle_is_open(section) && m == NULL);
     CloseHandle(section);
     culv_device_caps caps = culv_device_caps_init();

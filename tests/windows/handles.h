@@ -1,7 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* What handles.c and fake_vulkan.c share. */
+/* What handles.c, fake_vulkan.c and vmm_vulkan.c share. */
 #ifndef CULVERT_TESTS_WINDOWS_HANDLES_H_
 #define CULVERT_TESTS_WINDOWS_HANDLES_H_
+
+#ifndef WIN32_LEAN_AND_MEAN
+#    define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef VK_NO_PROTOTYPES
+#    define VK_NO_PROTOTYPES
+#endif
+#include <windows.h>
+/* After windows.h, whose types it wants. */
+#include <vulkan/vulkan_core.h>
+#include <vulkan/vulkan_win32.h>
+
+#include <culvert/vulkan.h>
 
 #include "scene.h"
 
@@ -9,5 +22,13 @@
 void *section_make(const wchar_t *name);
 /* A device whose imports are of such sections, and whose memory maps nothing. */
 culv_device *handles_device(void);
+
+/* The Vulkan of fake_vulkan.c. */
+culv_vk_device_desc fake_vulkan_desc(void);
+/* From here on it is the GPU of that UUID. `on_import` looks at what vkAllocateMemory imports,
+ * before the handle is closed. */
+void fake_vulkan_pose(const uint8_t uuid[VK_UUID_SIZE],
+                      void (*on_import)(const VkImportMemoryWin32HandleInfoKHR *import,
+                                        VkDeviceSize size));
 
 #endif

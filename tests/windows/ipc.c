@@ -107,8 +107,7 @@ ROLE(use)
     REQUIRE(culv_ipc_client_server_pid(client) != (int32_t)GetCurrentProcessId());
     OK(culv_ipc_client_get_offer(client, 1, SCENE_FAR, &info, &count));
     REQUIRE(count == SHARES && strcmp(info.name, "picture") == 0);
-    REFUSES(culv_ipc_client_receive(client, "nothing", SCENE_FAR, &o), CULV_ERROR_INVALID,
-            CULV_REASON_IPC_NAME);
+    REFUSES(culv_ipc_client_receive(client, "nothing", SCENE_FAR, &o), INVALID, IPC_NAME);
     for (size_t i = 0; i < SHARES; i++) {
         const culv_ipc_info told = describe(i);
         culv_handle handle;
@@ -191,8 +190,7 @@ IPC_CASE(both_ways)
         culv_handle handle = share(i);
         import_own(s, &t, &handle, i);
         OK(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)));
-        REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), CULV_ERROR_BUSY,
-                CULV_REASON_IPC_NAME);
+        REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), BUSY, IPC_NAME);
         culv_handle_close(&handle);
     }
     ipc_start(&child, "use", name);
@@ -222,37 +220,30 @@ IPC_CASE(offers)
     culv_ipc_server *server = ipc_server(s, ipc_name(name, "offers")), *other = NULL;
     culv_ipc_info info = describe(3);
     culv_handle handle = culv_handle_opaque_win32_kmt((void *)(uintptr_t)0x40000006u);
-    REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), CULV_ERROR_INVALID,
-            CULV_REASON_HANDLE_TYPE);
+    REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), INVALID, HANDLE_TYPE);
     handle = culv_handle_opaque_win32_named(L"Local\\some name");
-    REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), CULV_ERROR_INVALID,
-            CULV_REASON_HANDLE_TYPE);
+    REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), INVALID, HANDLE_TYPE);
     handle = culv_handle_opaque_fd(1);
-    REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_HANDLE_TYPE);
+    REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), UNSUPPORTED, HANDLE_TYPE);
     handle = culv_handle_opaque_win32((void *)(uintptr_t)0x7770);
-    REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), CULV_ERROR_INVALID,
-            CULV_REASON_HANDLE_BAD);
+    REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), INVALID, HANDLE_BAD);
     /* Names of servers. */
     culv_ipc_server_desc d = culv_ipc_server_desc_init();
     d.name = name;
-    REFUSES(culv_ipc_server_create(s->device, &d, &other), CULV_ERROR_BUSY, CULV_REASON_IPC_NAME);
+    REFUSES(culv_ipc_server_create(s->device, &d, &other), BUSY, IPC_NAME);
     d.name = "a\\b";
-    REFUSES(culv_ipc_server_create(s->device, &d, &other), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    REFUSES(culv_ipc_server_create(s->device, &d, &other), INVALID, VALUE);
     d.name = "elsewhere";
     d.directory = "C:\\";
-    REFUSES(culv_ipc_server_create(s->device, &d, &other), CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_NOT_BUILT);
+    REFUSES(culv_ipc_server_create(s->device, &d, &other), UNSUPPORTED, NOT_BUILT);
     d.directory = NULL;
     d.users = (const uint32_t[]){0};
     d.num_users = 1;
-    REFUSES(culv_ipc_server_create(s->device, &d, &other), CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_NOT_BUILT);
+    REFUSES(culv_ipc_server_create(s->device, &d, &other), UNSUPPORTED, NOT_BUILT);
     culv_ipc_client *client = NULL;
     culv_ipc_client_desc c = culv_ipc_client_desc_init();
     c.name = "nobody";
-    REFUSES(culv_ipc_client_connect(NULL, &c, 0, &client), CULV_ERROR_TIMEOUT,
-            CULV_REASON_IPC_NAME);
+    REFUSES(culv_ipc_client_connect(NULL, &c, 0, &client), TIMEOUT, IPC_NAME);
     REQUIRE(culv_ipc_server_fd(server) == -1);
     culv_ipc_server_destroy(&server);
 }
@@ -277,8 +268,8 @@ ROLE(watch)
         OK(culv_ring_release_on(side, CULV_RING_CONSUMER, s.stream, &f));
     }
     ipc_say(name, 'r');
-    REFUSES(culv_ring_acquire_on(side, CULV_RING_CONSUMER, s.stream, SCENE_FAR, &f),
-            CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED); /* the server is gone */
+    REFUSES(culv_ring_acquire_on(side, CULV_RING_CONSUMER, s.stream, SCENE_FAR, &f), ASYNC,
+            RING_STOPPED); /* the server is gone */
     REQUIRE(!culv_ipc_ring_connected(side));
     CU_OK(s.cu->cuStreamSynchronize(s.stream));
     culv_ring_destroy(&side, NULL);
@@ -328,8 +319,7 @@ static void run_ring(bool dies)
     CU_OK(s.cu->cuStreamSynchronize(s.stream)); /* it hangs unless a dead one was moved on */
     culv_ipc_server_destroy(&server);
     if (!dies) ipc_join(&child, NULL);
-    REFUSES(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s.stream, 0, &f), CULV_ERROR_ASYNC,
-            CULV_REASON_RING_STOPPED);
+    REFUSES(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s.stream, 0, &f), ASYNC, RING_STOPPED);
     culv_ring_destroy(&ring, NULL);
     ipc_leave_ring(slots);
     REQUIRE(!scene_name_lives(names[3]));

@@ -117,8 +117,7 @@ static void fails(void)
     for (play.fails = 1; play.fails <= calls; play.fails++) {
         size_t count = 77;
         play.calls = 0;
-        REFUSES(culv_ipc_find_servers(NULL, names, SERVERS, &count), CULV_ERROR_DRIVER,
-                CULV_REASON_OS);
+        REFUSES(culv_ipc_find_servers(NULL, names, SERVERS, &count), DRIVER, OS);
         REQUIRE(count == 77 && play.open == 0);
     }
     play.fails = 0;
@@ -133,12 +132,9 @@ IPC_CASE(found, .title = "find")
     size_t count = 77;
     for (size_t i = 0; i < SERVERS; i++)
         ipc_name(servers[i], words[i]);
-    REFUSES(culv_ipc_find_servers(NULL, NULL, 0, NULL), CULV_ERROR_INVALID,
-            CULV_REASON_NULL_ARGUMENT);
-    REFUSES(culv_ipc_find_servers(NULL, NULL, 1, &count), CULV_ERROR_INVALID,
-            CULV_REASON_NULL_ARGUMENT);
-    REFUSES(culv_ipc_find_servers("C:\\", names, SERVERS, &count), CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_NOT_BUILT);
+    REFUSES(culv_ipc_find_servers(NULL, NULL, 0, NULL), INVALID, NULL_ARGUMENT);
+    REFUSES(culv_ipc_find_servers(NULL, NULL, 1, &count), INVALID, NULL_ARGUMENT);
+    REFUSES(culv_ipc_find_servers("C:\\", names, SERVERS, &count), UNSUPPORTED, NOT_BUILT);
     play.on = false;
     if (culv_ipc_find_servers(NULL, NULL, 0, &count) != CULV_OK) {
         culv_error why = culv_error_init();

@@ -169,8 +169,7 @@ IPC_CASE(server_dies)
         culv_buffer *buffer = receive_cells(client);
         REQUIRE(culv_ipc_client_connected(client));
         ipc_kill(&child);
-        REFUSES(culv_ipc_client_receive(client, "cells", SCENE_FAR, &o), CULV_ERROR_ASYNC,
-                CULV_REASON_IPC_GONE);
+        REFUSES(culv_ipc_client_receive(client, "cells", SCENE_FAR, &o), ASYNC, IPC_GONE);
         REQUIRE(!culv_ipc_client_connected(client));
         /* What was received stays usable. */
         ipc_require(s, culv_buffer_pointer(buffer), WORDS, 1);
@@ -242,15 +241,15 @@ IPC_CASE(numbers)
     d.pid = n->pid;
     d.number = n->number;
     d.started = n->started;
-    REFUSES(culv_ipc_fetch_dup(&d, &handle), CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+    REFUSES(culv_ipc_fetch_dup(&d, &handle), INVALID, HANDLE_TYPE);
     d.type = CULV_HANDLE_OPAQUE_WIN32_KMT;
-    REFUSES(culv_ipc_fetch_dup(&d, &handle), CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+    REFUSES(culv_ipc_fetch_dup(&d, &handle), INVALID, HANDLE_TYPE);
     d.type = CULV_HANDLE_OPAQUE_WIN32;
     d.number = 0x7770;
-    REFUSES(culv_ipc_fetch_dup(&d, &handle), CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD);
+    REFUSES(culv_ipc_fetch_dup(&d, &handle), INVALID, HANDLE_BAD);
     d.number = n->number;
     d.started++;
-    REFUSES(culv_ipc_fetch_dup(&d, &handle), CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE);
+    REFUSES(culv_ipc_fetch_dup(&d, &handle), ASYNC, IPC_GONE);
     d.started = n->started;
     OK(culv_ipc_process_get_start(n->pid, &started));
     REQUIRE(started == n->started);
@@ -269,7 +268,7 @@ IPC_CASE(numbers)
     ipc_say(name, 'w');
     REQUIRE(WaitForSingleObject(child.process, SCENE_FAR_MS) == WAIT_OBJECT_0);
     /* `child` keeps the number in use, so it is the same process, which has ended. */
-    REFUSES(culv_ipc_fetch_dup(&d, &handle), CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE);
+    REFUSES(culv_ipc_fetch_dup(&d, &handle), ASYNC, IPC_GONE);
     ipc_join(&child, NULL);
     culv_buffer_unmap(&buffer, NULL);
     REQUIRE(!scene_name_lives(cells));

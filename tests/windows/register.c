@@ -509,19 +509,15 @@ REGISTER_CASE(kept)
     culv_registration *registration = register_as(r, texture, CULV_ACCESS_READ_WRITE);
     culv_image *image = culv_registration_image(registration);
     for (unsigned turn = 0; turn < 3; turn++) {
-        REFUSES(culv_image_get_array(image, 0, &array), CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
-        REFUSES(culv_image_get_surface(image, 0, &surface), CULV_ERROR_INVALID,
-                CULV_REASON_NOT_MAPPED);
-        REFUSES(culv_registration_get_array(registration, 0, 0, &array), CULV_ERROR_INVALID,
-                CULV_REASON_NOT_MAPPED);
+        REFUSES(culv_image_get_array(image, 0, &array), INVALID, NOT_MAPPED);
+        REFUSES(culv_image_get_surface(image, 0, &surface), INVALID, NOT_MAPPED);
+        REFUSES(culv_registration_get_array(registration, 0, 0, &array), INVALID, NOT_MAPPED);
         OK(culv_registration_map(&registration, 1, r->stream));
         OK(culv_image_get_array(image, 1, &array));
         OK(culv_image_get_surface(image, 1, &surface));
         OK(culv_image_get_texture(image, &desc, &sampler));
-        REFUSES(culv_registration_get_array(registration, 0, 2, &array), CULV_ERROR_INVALID,
-                CULV_REASON_LEVEL);
-        REFUSES(culv_registration_get_array(registration, 1, 0, &array), CULV_ERROR_INVALID,
-                CULV_REASON_LEVEL);
+        REFUSES(culv_registration_get_array(registration, 0, 2, &array), INVALID, LEVEL);
+        REFUSES(culv_registration_get_array(registration, 1, 0, &array), INVALID, LEVEL);
         culv_image_unmap(&image, NULL);
         REQUIRE(image != NULL && scene_reason_is(CULV_REASON_OWNED));
         if (turn == 2) break; /* unregistered while it is mapped */

@@ -3,9 +3,6 @@
  * driver failing once. */
 #include "scene_register.h"
 
-#define INVALID     CULV_ERROR_INVALID
-#define UNSUPPORTED CULV_ERROR_UNSUPPORTED
-
 static const char *const driver_calls[VERSIONS] = {"cuGraphicsD3D11RegisterResource",
                                                    "cuGraphicsD3D10RegisterResource",
                                                    "cuGraphicsD3D9RegisterResource"};
@@ -43,7 +40,7 @@ static CUresult raw(const scene_register *r, version v, void *resource, unsigned
 static void refuses(const scene_register *r, version v, void *resource, culv_reason reason,
                     const char *says, CUresult code)
 {
-    REFUSES(try_it(r, resource), UNSUPPORTED, reason);
+    REFUSES_AS(try_it(r, resource), CULV_ERROR_UNSUPPORTED, reason);
     REQUIRE_SAYS(says);
     REQUIRE_EQ(raw(r, v, resource, 0), code);
 }
@@ -231,7 +228,7 @@ REGISTER_CASE(refused9)
     /* The twin has no volume textures; Culvert lets them pass. */
     HR_OK(IDirect3DDevice9Ex_CreateVolumeTexture(r->d9, 16, 8, 4, 1, 0, D3DFMT_A8R8G8B8,
                                                  D3DPOOL_DEFAULT, &volume, NULL));
-    REFUSES(try_it(r, volume), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
+    REFUSES(try_it(r, volume), DRIVER, DRIVER_REFUSED);
     IDirect3DVolumeTexture9_Release(volume);
 }
 
@@ -247,7 +244,7 @@ REGISTER_CASE(refused_devices9)
     software = register_device9(r, D3DCREATE_SOFTWARE_VERTEXPROCESSING);
     HR_OK(IDirect3DDevice9Ex_CreateVertexBuffer(software, 1024, 0, 0, D3DPOOL_DEFAULT, &buffer,
                                                 NULL));
-    REFUSES(try_it(r, buffer), UNSUPPORTED, CULV_REASON_USAGE);
+    REFUSES(try_it(r, buffer), UNSUPPORTED, USAGE);
     REQUIRE_SAYS("D3DCREATE_HARDWARE_VERTEXPROCESSING");
     IDirect3DVertexBuffer9_Release(buffer);
     REQUIRE(IDirect3DDevice9Ex_Release(software) == 0);
@@ -258,11 +255,10 @@ REGISTER_CASE(refused_devices9)
     HR_OK(IDirect3D9_CreateDevice(d3d, 0, D3DDEVTYPE_HAL, r->window,
                                   D3DCREATE_HARDWARE_VERTEXPROCESSING, &present, &plain));
     HR_OK(IDirect3DDevice9_CreateVertexBuffer(plain, 1024, 0, 0, D3DPOOL_DEFAULT, &buffer, NULL));
-    REFUSES(try_it(r, buffer), UNSUPPORTED, CULV_REASON_USAGE);
+    REFUSES(try_it(r, buffer), UNSUPPORTED, USAGE);
     REQUIRE_SAYS("Direct3DCreate9Ex()");
     REQUIRE(raw(r, V9, buffer, 0) == CUDA_ERROR_UNKNOWN);
-    REFUSES(culv_device_open_for_d3d((IUnknown *)plain, NULL, &other), UNSUPPORTED,
-            CULV_REASON_USAGE);
+    REFUSES(culv_device_open_for_d3d((IUnknown *)plain, NULL, &other), UNSUPPORTED, USAGE);
     REQUIRE(other == NULL);
     IDirect3DVertexBuffer9_Release(buffer);
     REQUIRE(IDirect3DDevice9_Release(plain) == 0);
@@ -286,52 +282,48 @@ REGISTER_CASE(misuse)
     ID3D11Buffer *first = buffer_of(r, D3D11_USAGE_DEFAULT);
     ID3D11Buffer *second = buffer_of(r, D3D11_USAGE_IMMUTABLE);
     ID3D11Resource *resource = (ID3D11Resource *)(void *)(first);
-    REFUSES(culv_d3d_register(NULL, (IUnknown *)resource, NULL, &a), INVALID,
-            CULV_REASON_NULL_ARGUMENT);
-    REFUSES(culv_d3d_register(r->culvert, NULL, NULL, &a), INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSES(culv_d3d_register(NULL, (IUnknown *)resource, NULL, &a), INVALID, NULL_ARGUMENT);
+    REFUSES(culv_d3d_register(r->culvert, NULL, NULL, &a), INVALID, NULL_ARGUMENT);
     REFUSES(culv_d3d_register(r->culvert, (IUnknown *)resource, NULL, NULL), INVALID,
-            CULV_REASON_NULL_ARGUMENT);
+            NULL_ARGUMENT);
     desc.struct_size = 3;
-    REFUSES(culv_d3d_register(r->culvert, (IUnknown *)resource, &desc, &a), INVALID,
-            CULV_REASON_STRUCT_SIZE);
+    REFUSES(culv_d3d_register(r->culvert, (IUnknown *)resource, &desc, &a), INVALID, STRUCT_SIZE);
     desc = culv_d3d_register_desc_init();
     desc.access = (culv_access)3;
-    REFUSES(culv_d3d_register(r->culvert, (IUnknown *)resource, &desc, &a), INVALID,
-            CULV_REASON_VALUE);
+    REFUSES(culv_d3d_register(r->culvert, (IUnknown *)resource, &desc, &a), INVALID, VALUE);
     desc.access = CULV_ACCESS_READ_WRITE;
-    REFUSES(culv_d3d_register(r->culvert, (IUnknown *)second, &desc, &a), INVALID,
-            CULV_REASON_VALUE);
+    REFUSES(culv_d3d_register(r->culvert, (IUnknown *)second, &desc, &a), INVALID, VALUE);
     REQUIRE_SAYS("IMMUTABLE");
     REQUIRE(a == NULL);
 
     a = register_as(r, first, CULV_ACCESS_READ_WRITE);
     b = register_as(r, second, CULV_ACCESS_READ_ONLY);
-    REFUSES(try_it(r, first), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
+    REFUSES(try_it(r, first), DRIVER, DRIVER_REFUSED);
     REQUIRE_SAYS("registered with this CUDA context already");
-    REFUSES(culv_registration_unmap(&a, 1, r->stream), INVALID, CULV_REASON_NOT_MAPPED);
-    REFUSES(culv_registration_map(NULL, 1, r->stream), INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSES(culv_registration_unmap(&a, 1, r->stream), INVALID, NOT_MAPPED);
+    REFUSES(culv_registration_map(NULL, 1, r->stream), INVALID, NULL_ARGUMENT);
     list[0] = a;
     list[1] = NULL;
     list[2] = a;
-    REFUSES(culv_registration_map(list, 2, r->stream), INVALID, CULV_REASON_NULL_ARGUMENT);
-    REFUSES(culv_registration_map(&list[1], 1, r->stream), INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSES(culv_registration_map(list, 2, r->stream), INVALID, NULL_ARGUMENT);
+    REFUSES(culv_registration_map(&list[1], 1, r->stream), INVALID, NULL_ARGUMENT);
     list[1] = b;
-    REFUSES(culv_registration_map(list, 3, r->stream), INVALID, CULV_REASON_VALUE);
+    REFUSES(culv_registration_map(list, 3, r->stream), INVALID, VALUE);
     REQUIRE(!culv_registration_is_mapped(a) && !culv_registration_is_mapped(b));
-    REFUSES(culv_registration_set_access(a, (culv_access)-1), INVALID, CULV_REASON_VALUE);
+    REFUSES(culv_registration_set_access(a, (culv_access)-1), INVALID, VALUE);
     CU_OK(r->cu->cuStreamBeginCapture(r->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    REFUSES(culv_registration_map(list, 2, r->stream), INVALID, CULV_REASON_CAPTURE);
+    REFUSES(culv_registration_map(list, 2, r->stream), INVALID, CAPTURE);
     CU_OK(r->cu->cuStreamEndCapture(r->stream, &graph));
     CU_OK(r->cu->cuGraphDestroy(graph));
 
     OK(culv_registration_map(&a, 1, r->stream));
-    REFUSES(culv_registration_map(list, 2, r->stream), INVALID, CULV_REASON_MAPPED);
+    REFUSES(culv_registration_map(list, 2, r->stream), INVALID, MAPPED);
     REQUIRE(!culv_registration_is_mapped(b));
-    REFUSES(culv_registration_unmap(list, 2, r->stream), INVALID, CULV_REASON_NOT_MAPPED);
+    REFUSES(culv_registration_unmap(list, 2, r->stream), INVALID, NOT_MAPPED);
     REQUIRE(culv_registration_is_mapped(a));
-    REFUSES(culv_registration_set_access(a, CULV_ACCESS_READ_ONLY), INVALID, CULV_REASON_MAPPED);
-    REFUSES(culv_registration_get_array(a, 0, 0, &array), INVALID, CULV_REASON_USAGE);
-    REFUSES(culv_registration_get_array(a, 0, 0, NULL), INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSES(culv_registration_set_access(a, CULV_ACCESS_READ_ONLY), INVALID, MAPPED);
+    REFUSES(culv_registration_get_array(a, 0, 0, &array), INVALID, USAGE);
+    REFUSES(culv_registration_get_array(a, 0, 0, NULL), INVALID, NULL_ARGUMENT);
     culv_buffer *buffer = culv_registration_buffer(a);
     culv_buffer_unmap(&buffer, NULL);
     REQUIRE(buffer != NULL && scene_reason_is(CULV_REASON_OWNED));
@@ -420,18 +412,17 @@ REGISTER_CASE(devices)
     count = 77;
     OK(culv_d3d9_get_device(id.DeviceName, &found[1]));
     REQUIRE(found[0] == 0 && found[1] == 0);
-    REFUSES(culv_d3d9_get_device("\\\\.\\DISPLAY99", &found[1]), CULV_ERROR_NO_DEVICE,
-            CULV_REASON_DEVICE_UNKNOWN);
-    REFUSES(culv_d3d9_get_device(NULL, &found[1]), INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSES(culv_d3d9_get_device("\\\\.\\DISPLAY99", &found[1]), NO_DEVICE, DEVICE_UNKNOWN);
+    REFUSES(culv_d3d9_get_device(NULL, &found[1]), INVALID, NULL_ARGUMENT);
     REFUSES(culv_d3d_get_devices(each[0], (culv_d3d_device_list)4, 0, NULL, &count), INVALID,
-            CULV_REASON_VALUE);
+            VALUE);
     REFUSES(culv_d3d_get_devices((IUnknown *)r->context, CULV_D3D_DEVICES_ALL, 0, NULL, &count),
-            INVALID, CULV_REASON_VALUE);
+            INVALID, VALUE);
     REQUIRE_SAYS("IDirect3DDevice9");
     REFUSES(culv_d3d_get_devices(NULL, CULV_D3D_DEVICES_ALL, 0, NULL, &count), INVALID,
-            CULV_REASON_NULL_ARGUMENT);
+            NULL_ARGUMENT);
     REFUSES(culv_d3d_get_devices(each[0], CULV_D3D_DEVICES_ALL, 1, NULL, &count), INVALID,
-            CULV_REASON_NULL_ARGUMENT);
+            NULL_ARGUMENT);
 
     OK(culv_device_open_for_d3d((IUnknown *)r->d10, NULL, &other));
     culv_device_close(&other);
@@ -447,24 +438,20 @@ REGISTER_CASE(devices)
     for (int i = 0; i < 3; i++) {
         static const char *const asked[] = {"cuD3D11GetDevices", "cuD3D10GetDevices",
                                             "cuD3D9GetDevices"};
-        REFUSES(culv_d3d_get_devices(each[i], CULV_D3D_DEVICES_ALL, 0, NULL, &count),
-                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+        REFUSES(culv_d3d_get_devices(each[i], CULV_D3D_DEVICES_ALL, 0, NULL, &count), NO_DEVICE,
+                DEVICE_UNKNOWN);
         REQUIRE_SAYS(asked[i]);
     }
     REFUSES(culv_d3d_get_devices((IUnknown *)adapter, CULV_D3D_DEVICES_ALL, 2, found, &count),
-            CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+            NO_DEVICE, DEVICE_UNKNOWN);
     REQUIRE_SAYS("cuD3D11GetDevice");
-    REFUSES(culv_d3d9_get_device(id.DeviceName, &found[0]), CULV_ERROR_NO_DEVICE,
-            CULV_REASON_DEVICE_UNKNOWN);
-    REFUSES(culv_device_open_for_d3d((IUnknown *)r->d10, NULL, &other), CULV_ERROR_NO_DEVICE,
-            CULV_REASON_DEVICE_UNKNOWN);
-    REFUSES(culv_device_open_for_d3d((IUnknown *)d9, NULL, &other), CULV_ERROR_NO_DEVICE,
-            CULV_REASON_DEVICE_UNKNOWN);
+    REFUSES(culv_d3d9_get_device(id.DeviceName, &found[0]), NO_DEVICE, DEVICE_UNKNOWN);
+    REFUSES(culv_device_open_for_d3d((IUnknown *)r->d10, NULL, &other), NO_DEVICE, DEVICE_UNKNOWN);
+    REFUSES(culv_device_open_for_d3d((IUnknown *)d9, NULL, &other), NO_DEVICE, DEVICE_UNKNOWN);
     OK(culv_device_open_by_ordinal(0, NULL, &other));
     culv_registration *made = NULL;
     ID3D11Buffer *buffer = buffer_of(r, D3D11_USAGE_DEFAULT);
-    REFUSES(culv_d3d_register(other, (IUnknown *)buffer, NULL, &made), INVALID,
-            CULV_REASON_DEVICE_MISMATCH);
+    REFUSES(culv_d3d_register(other, (IUnknown *)buffer, NULL, &made), INVALID, DEVICE_MISMATCH);
     REQUIRE_SAYS("culv_device_open_for_d3d()");
     REQUIRE(raw(r, V11, buffer, 0) == CUDA_ERROR_UNKNOWN);
     culv_device_close(&other);

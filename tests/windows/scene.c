@@ -109,6 +109,16 @@ void cuda_read(const culv_cuda_api *cu, CUstream stream, CUdeviceptr from, void 
     CU_OK(cu->cuStreamSynchronize(stream));
 }
 
+void cuda_has(const culv_cuda_api *cu, CUstream stream, CUdeviceptr from, const void *data,
+              size_t size)
+{
+    void *there = calloc(1, size);
+    REQUIRE(there != NULL);
+    cuda_read(cu, stream, from, there, size);
+    REQUIRE(memcmp(data, there, size) == 0);
+    free(there);
+}
+
 void cuda_copy(const culv_cuda_api *cu, CUstream stream, CUarray array, void *data, size_t row,
                size_t height, size_t layers, bool to_array)
 {

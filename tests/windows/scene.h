@@ -18,8 +18,10 @@
 #define HR_OK(call) scene_hr_ok(__FILE__, __LINE__, #call, (call))
 #define CU_OK(call) scene_cuda_ok(__FILE__, __LINE__, #call, (call))
 /* The call fails with this class and reason; then what its message says. */
-#define REFUSES(call, class, why) scene_refused(__FILE__, __LINE__, #call, (call), (class), (why))
-#define REQUIRE_SAYS(text)        REQUIRE(strstr(culv_last_error_message(), (text)) != NULL)
+#define REFUSES(call, class, why) REFUSES_AS(call, CULV_ERROR_##class, CULV_REASON_##why)
+#define REFUSES_AS(call, class, why)                                                               \
+    scene_refused(__FILE__, __LINE__, #call, (call), (class), (why))
+#define REQUIRE_SAYS(text) REQUIRE(strstr(culv_last_error_message(), (text)) != NULL)
 void scene_ok(const char *file, int line, const char *text, culv_result result);
 void scene_hr_ok(const char *file, int line, const char *text, HRESULT result);
 void scene_cuda_ok(const char *file, int line, const char *text, CUresult result);
@@ -51,10 +53,14 @@ void scene_close_device(culv_device **culvert);
 #define scene_synchronize(s)     CU_OK((s)->cu->cuStreamSynchronize((s)->stream))
 #define scene_cuda_write(s, ...) cuda_write((s)->cu, (s)->stream, __VA_ARGS__)
 #define scene_cuda_read(s, ...)  cuda_read((s)->cu, (s)->stream, __VA_ARGS__)
+#define scene_cuda_has(s, ...)   cuda_has((s)->cu, (s)->stream, __VA_ARGS__)
 #define scene_cuda_copy(s, ...)  cuda_copy((s)->cu, (s)->stream, __VA_ARGS__)
 void cuda_write(const culv_cuda_api *cu, CUstream stream, CUdeviceptr to, const void *data,
                 size_t size);
 void cuda_read(const culv_cuda_api *cu, CUstream stream, CUdeviceptr from, void *data, size_t size);
+/* Requires that these bytes are there. */
+void cuda_has(const culv_cuda_api *cu, CUstream stream, CUdeviceptr from, const void *data,
+              size_t size);
 /* All layers of an array, by rows without gaps. */
 void cuda_copy(const culv_cuda_api *cu, CUstream stream, CUarray array, void *data, size_t row,
                size_t height, size_t layers, bool to_array);

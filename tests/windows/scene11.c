@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A Direct3D 11 device with its context, and the twin's CUDA. */
-#include "scene11.h"
+#include "d3d.h"
 
 const scene11_row scene11_rows[SCENE11_ROWS] = {
     {"an NT handle and a mutex",
@@ -29,7 +29,7 @@ void scene11_open(scene11 *s)
     scene11_open_device(s);
     OK(culv_device_open_for_d3d((IUnknown *)s->device, NULL, &s->culvert));
     desc.device = (IUnknown *)s->device;
-    OK(culv_d3d_attach(s->culvert, &desc, &s->d3d11));
+    OK(culv_d3d_attach(s->culvert, &desc, &s->d3d));
     s->cu = CULV_CUDA(s->culvert);
     s->stream = scene_stream(s->culvert);
 }
@@ -38,8 +38,8 @@ void scene11_close(scene11 *s)
 {
     if (s->culvert != NULL) {
         scene_close_stream(s->culvert, s->stream);
-        culv_d3d_detach(&s->d3d11);
-        REQUIRE(s->d3d11 == NULL);
+        culv_d3d_detach(&s->d3d);
+        REQUIRE(s->d3d == NULL);
         scene_close_device(&s->culvert);
     }
     REQUIRE(overlay11_references() == 0);
@@ -148,4 +148,48 @@ ID3D11Fence *scene11_fence(const scene11 *s, uint64_t value, bool shared)
                                     &IID_ID3D11Fence, (void **)&fence));
     ID3D11Device5_Release(device);
     return fence;
+}
+
+void *scene11_memory(scene11 *s, uint64_t size, bool shared)
+{
+    return scene11_buffer(s, (UINT)size, shared ? scene11_rows[1].misc : 0);
+}
+
+void scene11_put(scene11 *s, void *buffer, const void *data, size_t size)
+{
+    const D3D11_BOX box = {0, 0, 0, (UINT)size, 1, 1};
+    overlay11_turn(s->device);
+    ID3D11DeviceContext_UpdateSubresource(s->context, buffer, 0, &box, data, (UINT)size, 0);
+    overlay11_turn(s->device);
+}
+
+void scene11_get(scene11 *s, void *buffer, void *data, size_t size)
+{
+    D3D11_BUFFER_DESC desc;
+    ID3D11Buffer_GetDesc((ID3D11Buffer *)buffer, &desc);
+    void *all = malloc(desc.ByteWidth);
+    REQUIRE(all != NULL);
+    overlay11_turn(s->device);
+    scene11_read(s, buffer, 0, all);
+    memcpy(data, all, size);
+    free(all);
+}
+
+HRESULT scene11_signal(scene11 *s, ID3D11Fence *fence, uint64_t value)
+{
+    return ID3D11DeviceContext4_Signal(s->context4, fence, value);
+}
+
+HRESULT scene11_wait(scene11 *s, ID3D11Fence *fence, uint64_t value)
+{
+    return ID3D11DeviceContext4_Wait(s->context4, fence, value);
+}
+
+bool scene11_reach(ID3D11Fence *fence, uint64_t value, DWORD timeout_ms)
+{
+    const HANDLE event = CreateEventW(NULL, FALSE, FALSE, NULL);
+    HR_OK(ID3D11Fence_SetEventOnCompletion(fence, value, event));
+    const bool reached = WaitForSingleObject(event, timeout_ms) == WAIT_OBJECT_0;
+    CloseHandle(event);
+    return reached;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A Direct3D 12 device with a queue, and the twin's CUDA. */
-#include "scene12.h"
+#include "d3d.h"
 
 /* Before there is a device: Vulkan of the host's, beside this program. */
 static void load_host(void)
@@ -13,7 +13,7 @@ static void load_host(void)
     overlay_load_host(host);
 }
 
-void scene_open_device(scene *s)
+void scene12_open_device(scene12 *s)
 {
     D3D12_COMMAND_QUEUE_DESC queue;
     memset(s, 0, sizeof *s);
@@ -29,28 +29,27 @@ void scene_open_device(scene *s)
     HR_OK(ID3D12Device_CreateCommandList(s->device, 0, D3D12_COMMAND_LIST_TYPE_DIRECT, s->allocator,
                                          NULL, &IID_ID3D12GraphicsCommandList, (void **)&s->list));
     HR_OK(ID3D12GraphicsCommandList_Close(s->list));
-    HR_OK(ID3D12Device_CreateFence(s->device, 0, D3D12_FENCE_FLAG_NONE, &IID_ID3D12Fence,
-                                   (void **)&s->done));
+    s->done = scene12_fence(s, 0, false);
     s->references = scene_references(s->device);
 }
 
-void scene_open(scene *s)
+void scene12_open(scene12 *s)
 {
-    scene_open_device(s);
+    scene12_open_device(s);
     culv_d3d_device_desc desc = culv_d3d_device_desc_init();
     OK(culv_device_open_for_d3d((IUnknown *)s->device, NULL, &s->culvert));
     desc.device = (IUnknown *)s->device;
-    OK(culv_d3d_attach(s->culvert, &desc, &s->d3d12));
+    OK(culv_d3d_attach(s->culvert, &desc, &s->d3d));
     s->cu = CULV_CUDA(s->culvert);
     s->stream = scene_stream(s->culvert);
 }
 
-void scene_close(scene *s)
+void scene12_close(scene12 *s)
 {
     if (s->culvert != NULL) {
         scene_close_stream(s->culvert, s->stream);
-        culv_d3d_detach(&s->d3d12);
-        REQUIRE(s->d3d12 == NULL);
+        culv_d3d_detach(&s->d3d);
+        REQUIRE(s->d3d == NULL);
         scene_close_device(&s->culvert);
     }
     REQUIRE(overlay_references() == 0);
@@ -68,7 +67,7 @@ void scene_close(scene *s)
 
 /* Direct3D's work ------------------------------------------------------------------------------ */
 
-D3D12_RESOURCE_DESC scene_buffer_desc(uint64_t size)
+D3D12_RESOURCE_DESC scene12_buffer_desc(uint64_t size)
 {
     D3D12_RESOURCE_DESC desc;
     memset(&desc, 0, sizeof desc);
@@ -84,14 +83,14 @@ D3D12_RESOURCE_DESC scene_buffer_desc(uint64_t size)
 
 typedef void(STDMETHODCALLTYPE *resource_desc_fn)(ID3D12Resource *, D3D12_RESOURCE_DESC *);
 
-D3D12_RESOURCE_DESC scene_desc_of(ID3D12Resource *resource)
+D3D12_RESOURCE_DESC scene12_desc_of(ID3D12Resource *resource)
 {
     D3D12_RESOURCE_DESC desc;
     ((resource_desc_fn)(void (*)(void))resource->lpVtbl->GetDesc)(resource, &desc);
     return desc;
 }
 
-static ID3D12Resource *make_committed(scene *s, D3D12_HEAP_TYPE type, D3D12_HEAP_FLAGS flags,
+static ID3D12Resource *make_committed(scene12 *s, D3D12_HEAP_TYPE type, D3D12_HEAP_FLAGS flags,
                                       const D3D12_RESOURCE_DESC *desc)
 {
     D3D12_HEAP_PROPERTIES heap;
@@ -107,22 +106,23 @@ static ID3D12Resource *make_committed(scene *s, D3D12_HEAP_TYPE type, D3D12_HEAP
     return made;
 }
 
-ID3D12Resource *scene_buffer(scene *s, D3D12_HEAP_TYPE type, D3D12_HEAP_FLAGS flags, uint64_t size)
+ID3D12Resource *scene12_buffer(scene12 *s, D3D12_HEAP_TYPE type, D3D12_HEAP_FLAGS flags,
+                               uint64_t size)
 {
-    const D3D12_RESOURCE_DESC desc = scene_buffer_desc(size);
+    const D3D12_RESOURCE_DESC desc = scene12_buffer_desc(size);
     return make_committed(s, type, flags, &desc);
 }
 
-ID3D12Resource *scene_texture(scene *s, D3D12_HEAP_FLAGS flags, const D3D12_RESOURCE_DESC *desc)
+ID3D12Resource *scene12_texture(scene12 *s, D3D12_HEAP_FLAGS flags, const D3D12_RESOURCE_DESC *desc)
 {
     return make_committed(s, D3D12_HEAP_TYPE_DEFAULT, flags, desc);
 }
 
-D3D12_RESOURCE_DESC scene_texture_desc(D3D12_RESOURCE_DIMENSION dimension, DXGI_FORMAT format,
-                                       unsigned width, unsigned height, unsigned depth,
-                                       unsigned levels)
+D3D12_RESOURCE_DESC scene12_texture_desc(D3D12_RESOURCE_DIMENSION dimension, DXGI_FORMAT format,
+                                         unsigned width, unsigned height, unsigned depth,
+                                         unsigned levels)
 {
-    D3D12_RESOURCE_DESC desc = scene_buffer_desc(width);
+    D3D12_RESOURCE_DESC desc = scene12_buffer_desc(width);
     desc.Dimension = dimension;
     desc.Height = height;
     desc.DepthOrArraySize = (UINT16)depth;
@@ -132,28 +132,19 @@ D3D12_RESOURCE_DESC scene_texture_desc(D3D12_RESOURCE_DIMENSION dimension, DXGI_
     return desc;
 }
 
-void scene_begin(scene *s)
+void scene12_begin(scene12 *s)
 {
     HR_OK(ID3D12CommandAllocator_Reset(s->allocator));
     HR_OK(ID3D12GraphicsCommandList_Reset(s->list, s->allocator, NULL));
 }
 
-void scene_wait(ID3D12Fence *fence, uint64_t value)
-{
-    const HANDLE event = CreateEventW(NULL, FALSE, FALSE, NULL);
-    REQUIRE(event != NULL);
-    HR_OK(ID3D12Fence_SetEventOnCompletion(fence, value, event));
-    REQUIRE(WaitForSingleObject(event, SCENE_FAR_MS) == WAIT_OBJECT_0);
-    CloseHandle(event);
-}
-
-void scene_run(scene *s)
+void scene12_run(scene12 *s)
 {
     HR_OK(ID3D12GraphicsCommandList_Close(s->list));
     ID3D12CommandList *lists[] = {(ID3D12CommandList *)s->list};
     ID3D12CommandQueue_ExecuteCommandLists(s->queue, 1, lists);
     HR_OK(ID3D12CommandQueue_Signal(s->queue, s->done, ++s->value));
-    scene_wait(s->done, s->value);
+    REQUIRE(scene12_reach(s->done, s->value, SCENE_FAR_MS));
 }
 
 static void host_copy(ID3D12Resource *buffer, void *to, const void *from, size_t size)
@@ -164,30 +155,31 @@ static void host_copy(ID3D12Resource *buffer, void *to, const void *from, size_t
     ID3D12Resource_Unmap(buffer, 0, NULL);
 }
 
-void scene_write(scene *s, ID3D12Resource *buffer, uint64_t offset, const void *data, size_t size)
+void scene12_write(scene12 *s, ID3D12Resource *buffer, uint64_t offset, const void *data,
+                   size_t size)
 {
-    ID3D12Resource *stage = scene_buffer(s, D3D12_HEAP_TYPE_UPLOAD, D3D12_HEAP_FLAG_NONE, size);
+    ID3D12Resource *stage = scene12_buffer(s, D3D12_HEAP_TYPE_UPLOAD, D3D12_HEAP_FLAG_NONE, size);
     host_copy(stage, NULL, data, size);
-    scene_begin(s);
+    scene12_begin(s);
     ID3D12GraphicsCommandList_CopyBufferRegion(s->list, buffer, offset, stage, 0, size);
-    scene_run(s);
+    scene12_run(s);
     ID3D12Resource_Release(stage);
 }
 
-void scene_read(scene *s, ID3D12Resource *buffer, uint64_t offset, void *data, size_t size)
+void scene12_read(scene12 *s, ID3D12Resource *buffer, uint64_t offset, void *data, size_t size)
 {
-    ID3D12Resource *stage = scene_buffer(s, D3D12_HEAP_TYPE_READBACK, D3D12_HEAP_FLAG_NONE, size);
-    scene_begin(s);
+    ID3D12Resource *stage = scene12_buffer(s, D3D12_HEAP_TYPE_READBACK, D3D12_HEAP_FLAG_NONE, size);
+    scene12_begin(s);
     ID3D12GraphicsCommandList_CopyBufferRegion(s->list, stage, 0, buffer, offset, size);
-    scene_run(s);
+    scene12_run(s);
     host_copy(stage, data, NULL, size);
     ID3D12Resource_Release(stage);
 }
 
-static void copy_texture(scene *s, ID3D12Resource *texture, unsigned subresource, void *out,
+static void copy_texture(scene12 *s, ID3D12Resource *texture, unsigned subresource, void *out,
                          const void *in)
 {
-    const D3D12_RESOURCE_DESC desc = scene_desc_of(texture);
+    const D3D12_RESOURCE_DESC desc = scene12_desc_of(texture);
     D3D12_PLACED_SUBRESOURCE_FOOTPRINT place;
     D3D12_TEXTURE_COPY_LOCATION there, here;
     UINT rows = 0;
@@ -195,8 +187,8 @@ static void copy_texture(scene *s, ID3D12Resource *texture, unsigned subresource
     ID3D12Device_GetCopyableFootprints(s->device, &desc, subresource, 1, 0, &place, &rows, &row,
                                        &total);
     ID3D12Resource *stage =
-        scene_buffer(s, in != NULL ? D3D12_HEAP_TYPE_UPLOAD : D3D12_HEAP_TYPE_READBACK,
-                     D3D12_HEAP_FLAG_NONE, total);
+        scene12_buffer(s, in != NULL ? D3D12_HEAP_TYPE_UPLOAD : D3D12_HEAP_TYPE_READBACK,
+                       D3D12_HEAP_FLAG_NONE, total);
     unsigned char *mapped = NULL;
     const size_t lines = (size_t)rows * place.Footprint.Depth;
     memset(&there, 0, sizeof there);
@@ -211,7 +203,7 @@ static void copy_texture(scene *s, ID3D12Resource *texture, unsigned subresource
     for (size_t i = 0; in != NULL && i < lines; i++)
         memcpy(mapped + i * place.Footprint.RowPitch, (const unsigned char *)in + i * row,
                (size_t)row);
-    scene_begin(s);
+    scene12_begin(s);
     D3D12_RESOURCE_BARRIER barrier;
     memset(&barrier, 0, sizeof barrier);
     barrier.Type = D3D12_RESOURCE_BARRIER_TYPE_TRANSITION;
@@ -226,19 +218,86 @@ static void copy_texture(scene *s, ID3D12Resource *texture, unsigned subresource
     barrier.Transition.StateBefore = barrier.Transition.StateAfter;
     barrier.Transition.StateAfter = D3D12_RESOURCE_STATE_COMMON;
     ID3D12GraphicsCommandList_ResourceBarrier(s->list, 1, &barrier);
-    scene_run(s);
+    scene12_run(s);
     for (size_t i = 0; out != NULL && i < lines; i++)
         memcpy((unsigned char *)out + i * row, mapped + i * place.Footprint.RowPitch, (size_t)row);
     ID3D12Resource_Unmap(stage, 0, NULL);
     ID3D12Resource_Release(stage);
 }
 
-void scene_read_texture(scene *s, ID3D12Resource *texture, unsigned subresource, void *data)
+void scene12_read_texture(scene12 *s, ID3D12Resource *texture, unsigned subresource, void *data)
 {
     copy_texture(s, texture, subresource, data, NULL);
 }
 
-void scene_write_texture(scene *s, ID3D12Resource *texture, unsigned subresource, const void *data)
+void scene12_write_texture(scene12 *s, ID3D12Resource *texture, unsigned subresource,
+                           const void *data)
 {
     copy_texture(s, texture, subresource, NULL, data);
+}
+
+ID3D12Heap *scene12_heap(scene12 *s, D3D12_HEAP_FLAGS flags, uint64_t size)
+{
+    D3D12_HEAP_DESC desc;
+    ID3D12Heap *heap = NULL;
+    memset(&desc, 0, sizeof desc);
+    desc.SizeInBytes = size;
+    desc.Properties.Type = D3D12_HEAP_TYPE_DEFAULT;
+    desc.Flags = flags;
+    HR_OK(ID3D12Device_CreateHeap(s->device, &desc, &IID_ID3D12Heap, (void **)&heap));
+    return heap;
+}
+
+ID3D12Resource *scene12_place(const scene12 *s, ID3D12Heap *heap, uint64_t offset,
+                              const D3D12_RESOURCE_DESC *desc)
+{
+    ID3D12Resource *placed = NULL;
+    HR_OK(ID3D12Device_CreatePlacedResource(s->device, heap, offset, desc,
+                                            D3D12_RESOURCE_STATE_COMMON, NULL, &IID_ID3D12Resource,
+                                            (void **)&placed));
+    return placed;
+}
+
+void *scene12_memory(scene12 *s, uint64_t size, bool shared)
+{
+    return scene12_buffer(s, D3D12_HEAP_TYPE_DEFAULT,
+                          shared ? D3D12_HEAP_FLAG_SHARED : D3D12_HEAP_FLAG_NONE, size);
+}
+
+void scene12_put(scene12 *s, void *buffer, const void *data, size_t size)
+{
+    scene12_write(s, buffer, 0, data, size);
+}
+
+void scene12_get(scene12 *s, void *buffer, void *data, size_t size)
+{
+    scene12_read(s, buffer, 0, data, size);
+}
+
+ID3D12Fence *scene12_fence(const scene12 *s, uint64_t value, bool shared)
+{
+    ID3D12Fence *fence = NULL;
+    HR_OK(ID3D12Device_CreateFence(s->device, value,
+                                   shared ? D3D12_FENCE_FLAG_SHARED : D3D12_FENCE_FLAG_NONE,
+                                   &IID_ID3D12Fence, (void **)&fence));
+    return fence;
+}
+
+HRESULT scene12_signal(scene12 *s, ID3D12Fence *fence, uint64_t value)
+{
+    return ID3D12CommandQueue_Signal(s->queue, fence, value);
+}
+
+HRESULT scene12_wait(scene12 *s, ID3D12Fence *fence, uint64_t value)
+{
+    return ID3D12CommandQueue_Wait(s->queue, fence, value);
+}
+
+bool scene12_reach(ID3D12Fence *fence, uint64_t value, DWORD timeout_ms)
+{
+    const HANDLE event = CreateEventW(NULL, FALSE, FALSE, NULL);
+    HR_OK(ID3D12Fence_SetEventOnCompletion(fence, value, event));
+    const bool reached = WaitForSingleObject(event, timeout_ms) == WAIT_OBJECT_0;
+    CloseHandle(event);
+    return reached;
 }

@@ -3,9 +3,8 @@
  * by the Vulkan of fake_vulkan.c. What is proved is what Vulkan is given, by the bytes that lie
  * behind it, and that no handle is left; not that a real driver takes it. */
 #define TEST_GROUP "vmm_"
-#include "fake_vulkan.h"
-/* after windows.h */
 #include "handles.h"
+/* after windows.h */
 #include "vmm_kmt.h"
 #include "vmm_label.h"
 
@@ -147,8 +146,8 @@ VMM_CASE(kmt_handles)
     const unsigned before = seen.count;
     OK(culv_vmm_allocation_get_info(made, &info));
     fill(a->device, made, 2);
-    REFUSES(culv_vk_memory_from_vmm(a->vk, made, NULL, &memory), CULV_ERROR_INVALID,
-            CULV_REASON_NOT_EXPORTABLE); /* which takes NT handles alone */
+    REFUSES(culv_vk_memory_from_vmm(a->vk, made, NULL, &memory), INVALID,
+            NOT_EXPORTABLE); /* which takes NT handles alone */
     OK(culv_vmm_export_dup(made, CULV_HANDLE_OPAQUE_WIN32_KMT, &desc.handle));
     desc.size = info.size;
     desc.exporter = info.device;

@@ -1,90 +1,76 @@
 /* SPDX-License-Identifier: MIT */
-/* Direct3D 12 under the back-end suite (tests/library/backend). */
-#include "scene12.h"
+/* Direct3D 11 and 12 under the back-end suite (tests/library/backend), as D3D says; 11 with memory
+ * by NT handles, without a mutex. */
+#include "d3d.h"
 /* The table has its own. */
 #undef CU_OK
 #include "shared_objects.h"
 
 #include <culvert/d3d12_ring.h>
 
-/* The scene's struct has the name of the suite's. */
 void suite_pattern(uint32_t *words, size_t count, uint32_t seed);
 void suite_require_pattern(const char *file, int line, const uint32_t *words, size_t count,
                            uint32_t seed);
 
-static scene native;
+static native own;
 
 static const raw_cuda *open_native(void)
 {
     const raw_cuda *cu = raw_cuda_open();
-    scene_open_device(&native);
+    NATIVE(open_device)(&own);
     return cu;
 }
 
 static void close_native(void)
 {
-    scene_close(&native);
+    NATIVE(close)(&own);
 }
 
 static void lie(backend_lie what)
 {
-    overlay_tell(what == BACKEND_STRANGER ? OVERLAY_STRANGER
-                 : what == BACKEND_CLOSED ? OVERLAY_WRAPPER
-                                          : OVERLAY_HONEST);
+    OVERLAY(tell)
+    (what == BACKEND_STRANGER ? LIE(STRANGER)
+     : what == BACKEND_CLOSED ? LIE(WRAPPER)
+                              : LIE(HONEST));
 }
 
 static culv_result device_open(culv_device **out)
 {
-    return culv_device_open_for_d3d((IUnknown *)native.device, NULL, out);
+    return culv_device_open_for_d3d((IUnknown *)own.device, NULL, out);
 }
 
+/* The writes of *out on success alone are Culvert's. */
 static culv_result attach(culv_device *device, uint32_t fallback, void **out)
 {
     culv_d3d_device_desc desc = culv_d3d_device_desc_init();
-    culv_d3d_device *made = NULL;
     (void)fallback; /* another adapter is always refused */
-    desc.device = (IUnknown *)native.device;
-    culv_result result = culv_d3d_attach(device, &desc, &made);
-    if (result == CULV_OK) *out = made;
-    return result;
+    desc.device = (IUnknown *)own.device;
+    return culv_d3d_attach(device, &desc, (culv_d3d_device **)out);
 }
 
 static void detach(void **attachment)
 {
-    culv_d3d_device *mine = *attachment;
-    *attachment = NULL;
-    culv_d3d_detach(&mine);
+    culv_d3d_detach((culv_d3d_device **)attachment);
 }
 
 static void *memory_create(uint64_t size)
 {
-    return scene_buffer(&native, D3D12_HEAP_TYPE_DEFAULT, D3D12_HEAP_FLAG_SHARED, size);
+    return NATIVE(memory)(&own, size, true);
 }
 
 static void memory_destroy(void *memory)
 {
-    REQUIRE(ID3D12Resource_Release((ID3D12Resource *)memory) == 0);
-}
-
-static ID3D12Resource *resource_of(const void *memory)
-{
-    return (ID3D12Resource *)(uintptr_t)memory;
-}
-
-static uint64_t memory_size(const void *memory)
-{
-    const D3D12_RESOURCE_DESC desc = scene_desc_of(resource_of(memory));
-    return (desc.Width + 65535) / 65536 * 65536; /* D3D12_DEFAULT_RESOURCE_PLACEMENT_ALIGNMENT */
+    REQUIRE(IUnknown_Release((IUnknown *)memory) == 0);
 }
 
 static void memory_write(const void *memory, const void *data, size_t size)
 {
-    scene_write(&native, resource_of(memory), 0, data, size);
+    NATIVE(put)(&own, (void *)(uintptr_t)memory, data, size);
 }
 
 static void memory_read(const void *memory, void *data, size_t size)
 {
-    scene_read(&native, resource_of(memory), 0, data, size);
+    NATIVE(get)(&own, (void *)(uintptr_t)memory, data, size);
 }
 
 /* The size is Direct3D's to tell. */
@@ -93,22 +79,19 @@ static culv_result memory_import(void *attachment, const void *memory, uint64_t 
 {
     culv_d3d_memory_desc desc = culv_d3d_memory_desc_init();
     (void)size;
-    desc.object = (IUnknown *)resource_of(memory);
+    desc.object = (IUnknown *)(uintptr_t)memory;
     return shared ? culv_d3d_memory_import_shared(attachment, &desc, out)
                   : culv_d3d_memory_import(attachment, &desc, out);
 }
 
 static void *timeline_create(uint64_t value)
 {
-    ID3D12Fence *fence = NULL;
-    HR_OK(ID3D12Device_CreateFence(native.device, value, D3D12_FENCE_FLAG_SHARED, &IID_ID3D12Fence,
-                                   (void **)&fence));
-    return fence;
+    return NATIVE(fence)(&own, value, true);
 }
 
 static void timeline_destroy(void *timeline)
 {
-    REQUIRE(ID3D12Fence_Release((ID3D12Fence *)timeline) == 0);
+    REQUIRE(IUnknown_Release((IUnknown *)timeline) == 0);
 }
 
 static culv_result timeline_import(void *attachment, void *timeline, culv_semaphore **out)
@@ -116,75 +99,93 @@ static culv_result timeline_import(void *attachment, void *timeline, culv_semaph
     return culv_d3d_semaphore_import(attachment, (IUnknown *)timeline, NULL, out);
 }
 
-static void timeline_signal(void *timeline, uint64_t value)
-{
-    HR_OK(ID3D12Fence_Signal((ID3D12Fence *)timeline, value));
-}
-
 static bool timeline_wait(void *timeline, uint64_t value, unsigned timeout_ms)
 {
-    const HANDLE event = CreateEventW(NULL, FALSE, FALSE, NULL);
-    HR_OK(ID3D12Fence_SetEventOnCompletion((ID3D12Fence *)timeline, value, event));
-    const bool reached = WaitForSingleObject(event, timeout_ms) == WAIT_OBJECT_0;
-    CloseHandle(event);
-    return reached;
+    return NATIVE(reach)((native_fence *)timeline, value, timeout_ms);
 }
 
 static uint64_t timeline_value(void *timeline)
 {
-    return ID3D12Fence_GetCompletedValue((ID3D12Fence *)timeline);
+    return FENCE(GetCompletedValue)((native_fence *)timeline);
 }
 
 static culv_result buffer_create(void *attachment, uint64_t size, uint32_t fallback, void **out)
 {
     culv_d3d_buffer_create_desc desc = culv_d3d_buffer_create_desc_init();
-    culv_shared_buffer *made = NULL;
     (void)fallback;
     desc.size = size;
-    culv_result result = culv_d3d_buffer_create(attachment, &desc, &made);
-    if (result == CULV_OK) *out = made;
-    return result;
+    return culv_d3d_buffer_create(attachment, &desc, (culv_shared_buffer **)out);
 }
 
 static void buffer_write(void *buffer, const void *data, size_t size)
 {
-    scene_write(&native, (ID3D12Resource *)culv_d3d_buffer_resource(buffer), 0, data, size);
+    NATIVE(put)(&own, culv_d3d_buffer_resource(buffer), data, size);
 }
 
 static void buffer_read(void *buffer, void *data, size_t size)
 {
-    scene_read(&native, (ID3D12Resource *)culv_d3d_buffer_resource(buffer), 0, data, size);
+    NATIVE(get)(&own, culv_d3d_buffer_resource(buffer), data, size);
+}
+
+static culv_result semaphore_create(void *attachment, uint64_t value, uint32_t fallback, void **out)
+{
+    culv_d3d_semaphore_create_desc desc = culv_d3d_semaphore_create_desc_init();
+    desc.initial_value = value;
+    desc.fallback = D3D == 12 ? fallback : 0;
+    return culv_d3d_semaphore_create(attachment, &desc, (culv_shared_semaphore **)out);
+}
+
+static void *semaphore_timeline(const void *semaphore)
+{
+    return culv_d3d_semaphore_fence(semaphore);
+}
+
+static uint64_t fail_at(uint64_t n, bool lost)
+{
+    (void)lost;
+    OVERLAY(fail_at)((unsigned)n);
+    return OVERLAY(calls)();
 }
 
 static culv_result image_create(void *attachment, uint32_t width, uint32_t height,
                                 uint32_t fallback, void **out)
 {
     culv_d3d_image_create_desc desc = culv_d3d_image_create_desc_init();
-    culv_shared_image *made = NULL;
-    const D3D12_RESOURCE_DESC what = scene_texture_desc(D3D12_RESOURCE_DIMENSION_TEXTURE2D,
-                                                        DXGI_FORMAT_R32_UINT, width, height, 1, 1);
     (void)fallback;
+#if D3D == 11
+    D3D11_TEXTURE2D_DESC what = scene11_texture_desc(DXGI_FORMAT_R32_UINT, width, height, 1, 1, 0);
+    what.BindFlags = D3D11_BIND_SHADER_RESOURCE;
+    desc.texture_desc = &what;
+#else
+    const D3D12_RESOURCE_DESC what = scene12_texture_desc(
+        D3D12_RESOURCE_DIMENSION_TEXTURE2D, DXGI_FORMAT_R32_UINT, width, height, 1, 1);
     desc.resource_desc = &what;
-    culv_result result = culv_d3d_image_create(attachment, &desc, &made);
-    if (result == CULV_OK) *out = made;
-    return result;
+#endif
+    return culv_d3d_image_create(attachment, &desc, (culv_shared_image **)out);
 }
 
-static culv_result semaphore_create(void *attachment, uint64_t value, uint32_t fallback, void **out)
+static uint64_t memory_size(const void *memory)
 {
-    culv_d3d_semaphore_create_desc desc = culv_d3d_semaphore_create_desc_init();
-    culv_shared_semaphore *made = NULL;
-    desc.initial_value = value;
-    desc.fallback = fallback;
-    culv_result result = culv_d3d_semaphore_create(attachment, &desc, &made);
-    if (result == CULV_OK) *out = made;
-    return result;
+#if D3D == 11
+    D3D11_BUFFER_DESC desc;
+    ID3D11Buffer_GetDesc((ID3D11Buffer *)(uintptr_t)memory, &desc);
+    return desc.ByteWidth;
+#else
+    const D3D12_RESOURCE_DESC desc = scene12_desc_of((ID3D12Resource *)(uintptr_t)memory);
+    return (desc.Width + 65535) / 65536 * 65536; /* D3D12_DEFAULT_RESOURCE_PLACEMENT_ALIGNMENT */
+#endif
 }
 
-static void *semaphore_timeline(const void *semaphore)
+static void timeline_signal(void *timeline, uint64_t value)
 {
-    return (ID3D12Fence *)culv_d3d_semaphore_fence(semaphore);
+#if D3D == 11
+    HR_OK(scene11_signal(&own, (ID3D11Fence *)timeline, value));
+#else
+    HR_OK(ID3D12Fence_Signal((ID3D12Fence *)timeline, value));
+#endif
 }
+
+#if D3D == 12
 
 /* The ring that there is: a list for each slot, and a place for each frame. */
 enum { RING_STRIDE = (BACKEND_RING_BYTES + 3) / 4 * 4 };
@@ -200,8 +201,9 @@ static struct {
 /* Until Direct3D's queue has done all that it was given. */
 static void finish(void)
 {
-    HR_OK(ID3D12CommandQueue_Signal(native.queue, native.done, ++native.value));
-    scene_wait(native.done, native.value);
+    if (ID3D12Device_GetDeviceRemovedReason(own.device) != S_OK) return;
+    HR_OK(ID3D12CommandQueue_Signal(own.queue, own.done, ++own.value));
+    REQUIRE(scene12_reach(own.done, own.value, TEST_FAR_MS));
 }
 
 static culv_result ring_create(void *attachment, const backend_ring *d, culv_ring **out)
@@ -221,8 +223,8 @@ static culv_result ring_create(void *attachment, const backend_ring *d, culv_rin
     if (result != CULV_OK) return result;
     memset(&drawn, 0, sizeof drawn);
     drawn.side = d->side;
-    drawn.frames = scene_buffer(
-        &native, d->side == CULV_RING_PRODUCER ? D3D12_HEAP_TYPE_UPLOAD : D3D12_HEAP_TYPE_READBACK,
+    drawn.frames = scene12_buffer(
+        &own, d->side == CULV_RING_PRODUCER ? D3D12_HEAP_TYPE_UPLOAD : D3D12_HEAP_TYPE_READBACK,
         D3D12_HEAP_FLAG_NONE, (uint64_t)BACKEND_RING_FRAMES * RING_STRIDE);
     HR_OK(ID3D12Resource_Map(drawn.frames, 0, NULL, (void **)&drawn.mapped));
     return CULV_OK;
@@ -237,11 +239,11 @@ static ID3D12GraphicsCommandList *list_of(uint32_t slot)
         HR_OK(ID3D12GraphicsCommandList_Reset(drawn.lists[slot], drawn.allocators[slot], NULL));
         return drawn.lists[slot];
     }
-    HR_OK(ID3D12Device_CreateCommandAllocator(native.device, D3D12_COMMAND_LIST_TYPE_DIRECT,
+    HR_OK(ID3D12Device_CreateCommandAllocator(own.device, D3D12_COMMAND_LIST_TYPE_DIRECT,
                                               &IID_ID3D12CommandAllocator,
                                               (void **)&drawn.allocators[slot]));
     HR_OK(ID3D12Device_CreateCommandList(
-        native.device, 0, D3D12_COMMAND_LIST_TYPE_DIRECT, drawn.allocators[slot], NULL,
+        own.device, 0, D3D12_COMMAND_LIST_TYPE_DIRECT, drawn.allocators[slot], NULL,
         &IID_ID3D12GraphicsCommandList, (void **)&drawn.lists[slot]));
     return drawn.lists[slot];
 }
@@ -263,7 +265,7 @@ static culv_result ring_release(culv_ring *ring, culv_ring_frame *frame, uint32_
     }
     HR_OK(ID3D12GraphicsCommandList_Close(list));
     const culv_result result =
-        culv_d3d12_ring_submit(ring, native.queue, (ID3D12CommandList *)list, frame);
+        culv_d3d12_ring_submit(ring, own.queue, (ID3D12CommandList *)list, frame);
     if (result == CULV_OK) drawn.seeds[drawn.count++] = seed;
     return result;
 }
@@ -290,23 +292,24 @@ static void ring_end(void)
 
 static bool lose(void *attachment, bool told)
 {
+    overlay_remove_at(1);
+    REQUIRE(ID3D12Fence_Signal(own.done, own.value) == DXGI_REMOVED);
+    overlay_remove_at(0);
     if (told) REQUIRE_EQ(culv_d3d_device_lost(attachment), CULV_OK);
-    return false;
+    return true;
 }
 
-static uint64_t fail_at(uint64_t n, bool lost)
-{
-    (void)lost;
-    overlay_fail_at((unsigned)n);
-    return overlay_calls();
-}
+#endif
 
 const backend backend_under_test = {
+    BACKEND_FUNCTIONS,      .imports_anew = true,
+    .copies_nothing = true, .fail_at = fail_at,
+#if D3D == 11
+    .name = "d3d11",        .memory_word = "ID3D11Resource",
+    .relays_nothing = true, /* the host signals no ID3D11Fence */
+#else
     .name = "d3d12",
     .memory_word = "ID3D12Heap or ID3D12Resource",
-    .imports_anew = true,
-    .copies_nothing = true,
-    BACKEND_FUNCTIONS,
     BACKEND_RINGS,
     .ring_ways = 1,
     .ring_submits = true,
@@ -315,5 +318,5 @@ const backend backend_under_test = {
     .ring_end = ring_end,
     .lose = lose,
     .finish = finish,
-    .fail_at = fail_at,
+#endif
 };
