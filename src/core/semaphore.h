@@ -17,9 +17,9 @@ struct culv_semaphore {
     CUexternalSemaphore external;
     culv_semaphore_type type;
     bool untracked;
-    bool across;       /* it is another GPU's */
-    bool arrives;      /* culvi_arrive() comes before a signal */
-    uint64_t exporter; /* culvi_graphics::id of the attachment that exported it; 0: another's */
+    bool across;          /* it is another GPU's */
+    _Atomic bool arrives; /* culvi_arrive() comes before a signal */
+    uint64_t exporter;    /* culvi_graphics::id of the attachment that exported it; 0: another's */
     const char *owner_destroy_call; /* as culv_buffer's */
     culvi_relay *relay;             /* NULL: it is shared */
     /* Timelines: the highest reported value, and the last value signaled here. Only signals write

@@ -238,7 +238,8 @@ CUresult culvi_arrive_prepare(culv_device *device, const char **call)
  * If the memory is another GPU's, the signal of an external semaphore can overtake them: Vulkan and
  * OpenGL read what was there before (measured on two H200, docs/two-gpus.md). OpenGL on the same
  * GPU reads the last 108 or 236 of 1,004 bytes from before, if other processes use it (docs/gl.md).
- * The barrier of such a write of a word waits for them; an event does not. */
+ * CUDA's own streams do, too (docs/ring.md). The barrier of such a write of a word waits for them;
+ * an event does not. */
 CUresult culvi_arrive(const culv_device *device, CUstream stream)
 {
     return device->cuda->cuStreamWriteValue64(stream, device->arrived, 1,

@@ -291,6 +291,11 @@ culv_result culv_ring_create(culv_device *device, const culv_ring_desc *desc, cu
                           d.max_depth, CULV_RING_MAX_DEPTH);
     result = check_timelines(device, &d);
     if (result == CULV_OK) result = read_settings(voice, d.label, &d, d.settings, &s);
+    /* A stream of CUDA's may be on the other side. */
+    if (result == CULV_OK && d.ready.semaphore != NULL)
+        result = culvi_semaphore_arrives(d.ready.semaphore);
+    if (result == CULV_OK && d.done.semaphore != NULL)
+        result = culvi_semaphore_arrives(d.done.semaphore);
     return result == CULV_OK ? culvi_ring_create_core(device, &d, &s, out) : result;
 }
 
