@@ -143,7 +143,7 @@ static bool make_memory(program *p)
                                p->tree.num_nodes * sizeof(node), picture_bytes(p)};
     uint64_t *const at[3] = {&p->tree.particles, &p->tree.nodes, &p->picture};
     culv_vk_space_desc desc = culv_vk_space_desc_init();
-    desc.size = bytes[0] + bytes[1] + bytes[2] + 3 * 256; /* each part is aligned */
+    desc.size = bytes[0] + bytes[1] + bytes[2] + UINT64_C(768); /* each part is aligned */
     desc.queue = p->vulkan.queue;
     desc.label = "forest";
     culv_vk_space_info info = culv_vk_space_info_init();
