@@ -363,6 +363,10 @@ class TensorSource:
 
         def _get_dlpack(self, desc: Any, out: Any) -> None: ...
 
+    def __getitem__(self, *which: Any) -> NoReturn:
+        raise TypeError("memory has no elements: take a tensor() of it, and an array library's view of that")
+    __setitem__ = __getitem__
+
     def _to_unversioned(self, mine: c_void_p, old: c_void_p) -> None:
         api.culv_dlpack_to_unversioned(byref(mine), byref(old))
 

@@ -81,7 +81,7 @@ def test_tensors(gpu):
     assert buffer.tensor("uint8", (3, 5), strides=(100, 2)).nbytes == 15
     with pytest.raises(TypeError, match="without dimensions"):
         len(buffer.tensor("uint8", ()))
-    for mistake in ("tensor[0]", "tensor[:] = 1", "tensor += 1"):
+    for mistake in ("tensor[0]", "tensor[:] = 1", "tensor += 1", "buffer[0] = 1"):
         with pytest.raises(TypeError, match="an array library.s"):
             exec(mistake)
     buffer.close()
