@@ -247,7 +247,7 @@ culv_result culvi_graphics_ring_make_core_on(culvi_graphics_ring *ring,
     core.ready = timelines[CULV_RING_PRODUCER];
     core.done = timelines[CULV_RING_CONSUMER];
     core.label = label_of(ring);
-    culv_result result = culv_ring_create(ring->graphics->device, &core, &ring->core);
+    culv_result result = culvi_ring_create(ring->graphics->device, &core, &ring->core);
     if (result != CULV_OK) return result;
     ring->owner = (culvi_ring_owner){.side = ring->side,
                                      .stream_side = 1 - ring->side,

@@ -278,10 +278,25 @@ static void start_party(culvi_ring_party *party, const culv_ring_timeline *api, 
 
 culv_result culv_ring_create(culv_device *device, const culv_ring_desc *desc, culv_ring **out)
 {
-    culv_ring_desc d;
-    culv_ring_settings s;
+    culv_ring *ring = NULL;
     CULVI_REQUIRE(NULL, device);
     CULVI_REQUIRE2(&device->voice, desc, out);
+    culv_result result = culvi_ring_create(device, desc, &ring);
+    /* A stream of CUDA's may be on the other side. */
+    for (int side = 0; side < 2 && result == CULV_OK; side++)
+        if (ring->side[side].api.semaphore != NULL)
+            result = culvi_semaphore_arrives(ring->side[side].api.semaphore);
+    if (result == CULV_OK)
+        *out = ring;
+    else
+        culvi_ring_destroy_core(&ring);
+    return result;
+}
+
+culv_result culvi_ring_create(culv_device *device, const culv_ring_desc *desc, culv_ring **out)
+{
+    culv_ring_desc d;
+    culv_ring_settings s;
     const culvi_voice *voice = &device->voice;
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_ring_desc");
     if (result != CULV_OK) return result;
@@ -291,11 +306,6 @@ culv_result culv_ring_create(culv_device *device, const culv_ring_desc *desc, cu
                           d.max_depth, CULV_RING_MAX_DEPTH);
     result = check_timelines(device, &d);
     if (result == CULV_OK) result = read_settings(voice, d.label, &d, d.settings, &s);
-    /* A stream of CUDA's may be on the other side. */
-    if (result == CULV_OK && d.ready.semaphore != NULL)
-        result = culvi_semaphore_arrives(d.ready.semaphore);
-    if (result == CULV_OK && d.done.semaphore != NULL)
-        result = culvi_semaphore_arrives(d.done.semaphore);
     return result == CULV_OK ? culvi_ring_create_core(device, &d, &s, out) : result;
 }
 

@@ -370,6 +370,8 @@ uint32_t culvi_ring_remove(culvi_ring_queue *queue, uint32_t index);
 
 /* ring.c. With the lock held, unless it says otherwise. */
 
+/* culv_ring_create() for an API, whose semaphores say themselves whether they arrive. No lock. */
+culv_result culvi_ring_create(culv_device *device, const culv_ring_desc *desc, culv_ring **out);
 /* Makes one whose settings are complete. The device may be NULL. No lock. */
 culv_result culvi_ring_create_core(culv_device *device, const culv_ring_desc *desc,
                                    const culv_ring_settings *settings, culv_ring **out);
